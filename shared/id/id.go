@@ -1,0 +1,81 @@
+// Package id makes and checks identifiers: UUIDs of RFC 9562 in their 36-character text form.
+package id
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"regexp"
+	"time"
+
+	"github.com/google/uuid"
+)
+
+// New is a fresh UUIDv7: ids made later sort later, to the millisecond.
+func New() string { return uuid.Must(uuid.NewV7()).String() }
+
+// At is a UUIDv7 of the time t whose other bits follow from parts alone: the same input, on any machine and any
+// number of times, gives the same id. It names what may be done twice but must be seen once (an event, its delivery).
+func At(t time.Time, parts ...string) string {
+	u := digest(parts)
+	var ms [8]byte
+	binary.BigEndian.PutUint64(ms[:], uint64(t.UnixMilli())<<16)
+	copy(u[:6], ms[:6])
+	u[6] = u[6]&0x0f | 0x70
+	u[8] = u[8]&0x3f | 0x80
+	return u.String()
+}
+
+// Of is a UUIDv8 that follows from parts alone: the id of something that another system already names.
+func Of(parts ...string) string {
+	u := digest(parts)
+	u[6] = u[6]&0x0f | 0x80
+	u[8] = u[8]&0x3f | 0x80
+	return u.String()
+}
+
+// First and Last bound the UUIDv7 of a millisecond: every id of it lies between them, both included.
+func First(t time.Time) string { return bound(t, 0x00) }
+
+// Last is the greatest UUIDv7 of t's millisecond.
+func Last(t time.Time) string { return bound(t, 0xff) }
+
+// Time is the millisecond in a UUIDv7; ok is false for anything else.
+func Time(s string) (t time.Time, ok bool) {
+	u, err := uuid.Parse(s)
+	if err != nil || u.Version() != 7 {
+		return time.Time{}, false
+	}
+	return time.UnixMilli(int64(binary.BigEndian.Uint64(append([]byte{0, 0}, u[:6]...)))).UTC(), true
+}
+
+var valid = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
+
+// Valid reports whether an id that came from outside may become part of a key.
+func Valid(s string) bool { return valid.MatchString(s) }
+
+func bound(t time.Time, fill byte) string {
+	var u uuid.UUID
+	for i := range u {
+		u[i] = fill
+	}
+	var ms [8]byte
+	binary.BigEndian.PutUint64(ms[:], uint64(t.UnixMilli())<<16)
+	copy(u[:6], ms[:6])
+	u[6] = u[6]&0x0f | 0x70
+	u[8] = u[8]&0x3f | 0x80
+	return u.String()
+}
+
+// digest hashes parts with their lengths, so that ("ab","c") and ("a","bc") differ.
+func digest(parts []string) uuid.UUID {
+	h := sha256.New()
+	for _, p := range parts {
+		var n [4]byte
+		binary.BigEndian.PutUint32(n[:], uint32(len(p)))
+		h.Write(n[:])
+		h.Write([]byte(p))
+	}
+	var sum [sha256.Size]byte
+	h.Sum(sum[:0])
+	return uuid.UUID(sum[:16])
+}
