@@ -1,0 +1,85 @@
+// Package connector is what the service knows of each kind of provider: how it is configured, which ports it can have,
+// how its webhooks are verified and mapped, and how it is fetched. One folder a provider.
+package connector
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"time"
+
+	"orgops/shared/goal"
+	"orgops/shared/integration"
+	"orgops/shared/memory"
+)
+
+// Connector is one kind of provider. The optional abilities are the interfaces below.
+type Connector interface {
+	// Kind is its name: "webhook", "github", "feed".
+	Kind() string
+	// Schema is the JSON Schema (draft 2020-12) of a configuration request, signing secret included where it takes one.
+	Schema() json.RawMessage
+	// Ports is what a checked configuration asks for: the integration's permissions.
+	Ports(config json.RawMessage) []integration.Port
+}
+
+// Inbound is a connector that is told of changes by webhooks.
+type Inbound interface {
+	Connector
+	// Verify checks a delivery's signature against the live secrets (newest first) before anything is parsed, and its
+	// time where the scheme signs one. It answers the provider's id of the delivery, or fault.Unauthenticated.
+	Verify(secrets []string, header http.Header, body []byte, now time.Time) (deliveryID string, err error)
+	// Sign makes the headers of a delivery that Verify accepts: for certification and samples.
+	Sign(secret, deliveryID string, body []byte, now time.Time) http.Header
+	// Map turns a verified delivery into actions; none when the delivery is of no interest.
+	// What cannot be understood is fault.Malformed or fault.Invalid.
+	Map(header http.Header, body []byte) ([]Action, error)
+	// SampleDelivery is a delivery that maps to at least one action: its headers (unsigned) and body.
+	SampleDelivery() (http.Header, []byte)
+}
+
+// Source is a connector that can be fetched.
+type Source interface {
+	Connector
+	// Fetch gets one page. checkpoint is nil at the start of a run; state is what the last successful run returned.
+	Fetch(ctx context.Context, f Fetch) (FetchedPage, error)
+}
+
+// Fetch is the input of one page.
+type Fetch struct {
+	Config      json.RawMessage
+	Credentials map[string]string
+	Checkpoint  json.RawMessage // from the previous page of this run
+	State       json.RawMessage // from the last successful run: validators, cursors
+	Full        bool            // ignore validators and cursors
+}
+
+// FetchedPage is the output of one page.
+type FetchedPage struct {
+	Memories   []memory.Draft
+	Goals      []goal.Draft
+	Failed     int             // items left out because they did not validate
+	Checkpoint json.RawMessage // for the next page; nil: this was the last
+	State      json.RawMessage // with the last page: kept for the next run
+	Complete   bool            // with the last page: the run saw everything there is, so what it did not see is gone
+}
+
+// ThrottledError is a provider's request to wait.
+type ThrottledError struct{ Until time.Time }
+
+func (e *ThrottledError) Error() string { return "throttled by the provider until " + e.Until.Format(time.RFC3339) }
+
+// Action is one thing that a delivery asks to be done. Exactly one of the drafts is set, as Port says.
+type Action struct {
+	Port   integration.Port
+	Memory *memory.Draft // memory.upsert
+	Goal   *goal.Draft   // goal.update
+	Note   *NoteDraft    // timeline.note
+}
+
+// NoteDraft is a timeline entry to be.
+type NoteDraft struct {
+	Title   string          `json:"title"`
+	Subject string          `json:"subject"` // the provider's id of what it is about
+	Details json.RawMessage `json:"details,omitempty"`
+}

@@ -1,0 +1,126 @@
+// Package goal is what a company wants to reach, how far it is, and whether the pace is enough.
+package goal
+
+import (
+	"time"
+
+	"orgops/shared/fault"
+	"orgops/shared/id"
+)
+
+// Entity and Prefix are the item's entity and the prefix of its key.
+const (
+	Entity = "goal"
+	Prefix = "GOAL#"
+)
+
+// State is where a goal stands.
+type State string
+
+// The states.
+const (
+	Open   State = "open"
+	Closed State = "closed"
+)
+
+// Goal is one goal, as stored and as the API shows it.
+type Goal struct {
+	ID         string     `json:"id" doc:"UUIDv8 that follows from provider and externalId"`
+	Provider   string     `json:"provider" example:"github"`
+	ExternalID string     `json:"externalId" example:"octo/app/milestones/3"`
+	Title      string     `json:"title"`
+	Target     string     `json:"target,omitempty" doc:"what reaching it means, in words"`
+	URL        string     `json:"url,omitempty"`
+	Progress   float64    `json:"progress" minimum:"0" maximum:"1" doc:"share done"`
+	DueAt      *time.Time `json:"dueAt,omitempty"`
+	State      State      `json:"state" enum:"open,closed"`
+	Alignment  Alignment  `json:"alignment"`
+	CreatedAt  time.Time  `json:"createdAt" doc:"also the start of the pace that alignment expects"`
+	UpdatedAt  time.Time  `json:"updatedAt"`
+}
+
+// Draft is what a connector found, before it is compared with what is stored.
+type Draft struct {
+	ExternalID string     `json:"externalId"`
+	Title      string     `json:"title"`
+	Target     string     `json:"target,omitempty"`
+	URL        string     `json:"url,omitempty"`
+	Progress   float64    `json:"progress"`
+	DueAt      *time.Time `json:"dueAt,omitempty"`
+	StartedAt  *time.Time `json:"startedAt,omitempty"` // when the provider says it began; unknown: when first seen
+	State      State      `json:"state"`
+}
+
+// Check lists what is wrong with a draft; pointers start at at.
+func (d Draft) Check(at string) []fault.Problem {
+	var problems []fault.Problem
+	refuse := func(field, detail string) {
+		problems = append(problems, fault.Problem{Pointer: at + "/" + field, Detail: detail})
+	}
+	if d.ExternalID == "" || len(d.ExternalID) > 512 {
+		refuse("externalId", "needs 1 to 512 bytes")
+	}
+	if d.Title == "" || len(d.Title) > 1024 {
+		refuse("title", "needs 1 to 1024 bytes")
+	}
+	if len(d.Target) > 4096 {
+		refuse("target", "at most 4096 bytes")
+	}
+	if !(d.Progress >= 0 && d.Progress <= 1) { // refuses NaN too
+		refuse("progress", "must be a number from 0 to 1")
+	}
+	if d.State != Open && d.State != Closed {
+		refuse("state", "must be open or closed")
+	}
+	return problems
+}
+
+// IDOf is the id of what a provider calls externalID.
+func IDOf(provider, externalID string) string { return id.Of("goal", provider, externalID) }
+
+// Key is the sort key of a goal.
+func Key(goalID string) string { return Prefix + goalID }
+
+// Apply is the goal that results from a draft over old (the zero Goal when there is none); changed is false when
+// nothing but time has moved.
+func Apply(old Goal, provider string, d Draft, now time.Time) (g Goal, changed bool) {
+	g = Goal{
+		ID: IDOf(provider, d.ExternalID), Provider: provider, ExternalID: d.ExternalID, Title: d.Title, Target: d.Target,
+		URL: d.URL, Progress: d.Progress, DueAt: utc(d.DueAt), State: d.State, CreatedAt: now, UpdatedAt: now,
+	}
+	switch {
+	case old.ID != "":
+		g.CreatedAt = old.CreatedAt
+	case d.StartedAt != nil && d.StartedAt.Before(now):
+		g.CreatedAt = d.StartedAt.UTC()
+	}
+	if old.ID != "" && same(old, g) {
+		return old, false
+	}
+	g.Alignment = Align(g, now)
+	return g, true
+}
+
+// Review is the goal with its alignment as of now; changed is false when its status is what it was.
+func Review(old Goal, now time.Time) (g Goal, changed bool) {
+	g = old
+	g.Alignment = Align(old, now)
+	if g.Alignment.Status == old.Alignment.Status {
+		return old, false
+	}
+	g.UpdatedAt = now
+	return g, true
+}
+
+func same(a, b Goal) bool {
+	due := a.DueAt == b.DueAt || a.DueAt != nil && b.DueAt != nil && a.DueAt.Equal(*b.DueAt)
+	return due && a.Title == b.Title && a.Target == b.Target && a.URL == b.URL && a.Progress == b.Progress && a.State == b.State
+}
+
+func utc(t *time.Time) *time.Time {
+	if t == nil {
+		return nil
+	}
+	u := t.UTC()
+	return &u
+}

@@ -1,0 +1,161 @@
+// Package integration is a company's connectors: how each is configured, what it may do, and whether it is certified.
+package integration
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"orgops/shared/store"
+)
+
+// Entity and Prefix are the item's entity and the prefix of its key.
+const (
+	Entity = "integration"
+	Prefix = "INTEGRATION#"
+)
+
+// State is the gate that an integration stands behind.
+type State string
+
+// The states.
+const (
+	Sandbox   State = "sandbox"   // what it sends is held, what it receives takes no effect
+	Certified State = "certified" // until Certification.ExpiresAt
+)
+
+// Port is something that a connector may do. An integration's permissions list the ports it has.
+type Port string
+
+// The ports: three ways in or out, and the actions that may come in through them.
+const (
+	EventDeliver   Port = "event.deliver"   // be sent events
+	InboundReceive Port = "inbound.receive" // be told of changes by the provider
+	SyncPull       Port = "sync.pull"       // fetch from the provider
+	MemoryUpsert   Port = "memory.upsert"
+	GoalUpdate     Port = "goal.update"
+	TimelineNote   Port = "timeline.note"
+)
+
+// Why an integration is disabled.
+const (
+	DisabledManually = "manual"  // somebody asked for it
+	DisabledGone     = "gone"    // its endpoint answered 410
+	DisabledFailing  = "failing" // nothing reached it for five days
+)
+
+// Integration is one configured connector, as stored.
+type Integration struct {
+	Provider       string           `json:"provider"` // "webhook", "webhook-billing", "github"
+	Kind           string           `json:"kind"`     // the connector: "webhook", "github"
+	State          State            `json:"state"`
+	Enabled        bool             `json:"enabled"`
+	Disabled       *Disabled        `json:"disabled,omitempty"`
+	Config         json.RawMessage  `json:"config"` // as configured, without secrets
+	Permissions    []Port           `json:"permissions"`
+	Certification  *Certification   `json:"certification,omitempty"`
+	SecretAt       *time.Time       `json:"secretAt,omitempty"` // when the newest signing secret was made
+	Credentials    *CredentialNames `json:"credentials,omitempty"`
+	LastReport     *Report          `json:"lastReport,omitempty"` // of the last certification run, passed or not
+	ConfiguredBy   string           `json:"configuredBy,omitempty"`
+	CreatedAt      time.Time        `json:"createdAt"`
+	UpdatedAt      time.Time        `json:"updatedAt"`
+	SandboxedCause string           `json:"sandboxedCause,omitempty"` // why it is back in the sandbox: "configuration", "expired", "failing"
+}
+
+// Disabled says since when and why.
+type Disabled struct {
+	Reason string    `json:"reason" enum:"manual,gone,failing"`
+	At     time.Time `json:"at"`
+}
+
+// CredentialNames says which credentials are in the vault; nothing ever reads their values back.
+type CredentialNames struct {
+	Names     []string  `json:"names"`
+	UpdatedAt time.Time `json:"updatedAt"`
+}
+
+// Certification is a passed certification run.
+type Certification struct {
+	PassedAt     time.Time `json:"passedAt"`
+	ExpiresAt    time.Time `json:"expiresAt"`
+	ConfigDigest string    `json:"configDigest"`
+	Ports        []Port    `json:"ports"` // what was proven; other ports stay closed
+}
+
+// CertifiedFor is how long a certification holds.
+const CertifiedFor = 90 * 24 * time.Hour
+
+// Allows reports whether the integration is enabled and, as of now, certified for a port that its permissions list.
+func (i Integration) Allows(p Port, now time.Time) bool {
+	return i.Enabled && i.IsCertified(now) && has(i.Certification.Ports, p) && has(i.Permissions, p)
+}
+
+// IsCertified reports whether the integration is out of the sandbox as of now.
+func (i Integration) IsCertified(now time.Time) bool {
+	return i.State == Certified && i.Certification != nil && now.Before(i.Certification.ExpiresAt)
+}
+
+// Has reports whether the permissions list a port.
+func (i Integration) Has(p Port) bool { return has(i.Permissions, p) }
+
+func has(ports []Port, p Port) bool {
+	for _, q := range ports {
+		if q == p {
+			return true
+		}
+	}
+	return false
+}
+
+// Sandboxed is the integration put back into the sandbox.
+func (i Integration) Sandboxed(cause string, now time.Time) Integration {
+	i.State, i.Certification, i.SandboxedCause, i.UpdatedAt = Sandbox, nil, cause, now
+	return i
+}
+
+// Key is the sort key of an integration.
+func Key(provider string) string { return Prefix + provider }
+
+// Load reads one integration and its version; a provider that is not configured is fault.NotFound.
+func Load(ctx context.Context, c store.Company, provider string) (Integration, int64, error) {
+	var i Integration
+	item, err := c.Get(ctx, Key(provider), &i)
+	if err != nil {
+		return Integration{}, 0, store.Fault(err, fmt.Sprintf("integration %q is not configured", provider))
+	}
+	return i, item.Version, nil
+}
+
+// Stored is an integration with its version.
+type Stored struct {
+	Integration
+	Version int64
+}
+
+// MaxPerCompany is how many integrations a company may configure.
+const MaxPerCompany = 50
+
+// List reads all integrations of a company, by provider name.
+func List(ctx context.Context, c store.Company) ([]Stored, error) {
+	q := store.Query{Prefix: Prefix}
+	var all []Stored
+	for {
+		page, err := c.Query(ctx, q)
+		if err != nil {
+			return nil, store.Fault(err, "")
+		}
+		for _, item := range page.Items {
+			s := Stored{Version: item.Version}
+			if err := json.Unmarshal(item.Body, &s.Integration); err != nil {
+				return nil, fmt.Errorf("decode %s: %w", item.Key, err)
+			}
+			all = append(all, s)
+		}
+		if page.Next == "" {
+			return all, nil
+		}
+		q.After = page.Next
+	}
+}
