@@ -1,0 +1,204 @@
+// Package intake turns what a connector asks for into writes: each action gets a verdict, and a permitted one becomes
+// the ops that carry it out. Webhooks and syncs go through the same door.
+package intake
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"orgops/shared/connector"
+	"orgops/shared/fault"
+	"orgops/shared/goal"
+	"orgops/shared/id"
+	"orgops/shared/integration"
+	"orgops/shared/memory"
+	"orgops/shared/policy"
+	"orgops/shared/store"
+	"orgops/shared/timeline"
+)
+
+// Outcome is what a permitted action comes to.
+type Outcome string
+
+// The outcomes.
+const (
+	Created   Outcome = "created"
+	Updated   Outcome = "updated"
+	Unchanged Outcome = "unchanged" // nothing to write, no event
+	Refused   Outcome = "refused"   // the verdict was not permitted
+)
+
+// Planned is an action with its verdict and the ops that carry it out.
+type Planned struct {
+	Action   connector.Action
+	Decision policy.Decision
+	Outcome  Outcome
+	Ops      []store.Op // of the effect, without the decision's record
+}
+
+// Planner plans the actions of one integration.
+type Planner struct {
+	Company     store.Company
+	Integration integration.Integration
+	Engine      policy.Engine
+	Now         time.Time
+}
+
+// MaxOpsPerAction is how many ops a planned action has at most, its decision's record included.
+const MaxOpsPerAction = 3
+
+// Plan decides on an action and works out its writes against what is stored now. The ops carry the versions that were
+// read: a commit that meets ErrConflict is planned again.
+func (p Planner) Plan(ctx context.Context, a connector.Action) (Planned, error) {
+	d, err := p.decide(ctx, a)
+	if err != nil {
+		return Planned{}, err
+	}
+	planned := Planned{Action: a, Decision: d, Outcome: Refused}
+	if d.Verdict != policy.Permitted {
+		planned.Ops = []store.Op{p.refusal(d)}
+		return planned, nil
+	}
+	switch {
+	case a.Memory != nil:
+		planned.Outcome, planned.Ops, err = p.memory(ctx, *a.Memory)
+	case a.Goal != nil:
+		planned.Outcome, planned.Ops, err = p.goal(ctx, *a.Goal)
+	case a.Note != nil:
+		planned.Outcome, planned.Ops = Created, []store.Op{p.note(*a.Note, d)}
+	default:
+		err = fmt.Errorf("action %s carries no draft", a.Port)
+	}
+	return planned, err
+}
+
+// Check lists what is wrong with an action's draft; pointers start at at.
+func Check(a connector.Action, at string) []fault.Problem {
+	switch {
+	case a.Memory != nil:
+		return a.Memory.Check(at)
+	case a.Goal != nil:
+		return a.Goal.Check(at)
+	case a.Note != nil && (a.Note.Title == "" || len(a.Note.Title) > 1024):
+		return []fault.Problem{{Pointer: at + "/title", Detail: "needs 1 to 1024 bytes"}}
+	}
+	return nil
+}
+
+// decide asks the engine. An engine that errs has denied.
+func (p Planner) decide(ctx context.Context, a connector.Action) (policy.Decision, error) {
+	permissions := make([]string, len(p.Integration.Permissions))
+	for i, port := range p.Integration.Permissions {
+		permissions[i] = string(port)
+	}
+	r := policy.Request{
+		Principal: timeline.Reference{Type: "integration", ID: p.Integration.Provider},
+		Action:    string(a.Port),
+		Resource:  p.resource(a),
+		Context: policy.Context{
+			Permissions: permissions, Enabled: p.Integration.Enabled, Certified: p.Integration.IsCertified(p.Now),
+		},
+	}
+	d, err := p.Engine.Decide(ctx, p.Company.ID(), r)
+	if err != nil {
+		if ctx.Err() != nil {
+			return policy.Decision{}, ctx.Err()
+		}
+		d = policy.Decision{
+			ID: id.New(), Verdict: policy.Denied, Principal: r.Principal, Action: r.Action, Resource: r.Resource,
+			Policies: []string{}, Reasons: []string{"the policies could not be evaluated"}, At: p.Now,
+		}
+	}
+	d.DryRun = !r.Context.Certified
+	return d, nil
+}
+
+func (p Planner) resource(a connector.Action) timeline.Reference {
+	switch {
+	case a.Memory != nil:
+		return timeline.Reference{Type: memory.Entity, ID: memory.IDOf(p.Integration.Provider, a.Memory.ExternalID)}
+	case a.Goal != nil:
+		return timeline.Reference{Type: goal.Entity, ID: goal.IDOf(p.Integration.Provider, a.Goal.ExternalID)}
+	}
+	return timeline.Reference{Type: timeline.Entity, ID: "new"}
+}
+
+func (p Planner) memory(ctx context.Context, d memory.Draft) (Outcome, []store.Op, error) {
+	key := memory.Key(memory.IDOf(p.Integration.Provider, d.ExternalID))
+	var old memory.Memory
+	version, err := p.load(ctx, key, &old)
+	if err != nil {
+		return "", nil, err
+	}
+	m, changed := memory.Apply(old, p.Integration.Provider, d, p.Now)
+	if !changed {
+		return Unchanged, nil, nil
+	}
+	return outcome(version), []store.Op{p.Company.Save(key, memory.Entity, version, m)}, nil
+}
+
+func (p Planner) goal(ctx context.Context, d goal.Draft) (Outcome, []store.Op, error) {
+	key := goal.Key(goal.IDOf(p.Integration.Provider, d.ExternalID))
+	var old goal.Goal
+	version, err := p.load(ctx, key, &old)
+	if err != nil {
+		return "", nil, err
+	}
+	g, changed := goal.Apply(old, p.Integration.Provider, d, p.Now)
+	if !changed {
+		return Unchanged, nil, nil
+	}
+	ops := []store.Op{p.Company.Save(key, goal.Entity, version, g)}
+	return outcome(version), append(ops, Review(p.Company, g, version+1, p.Now)...), nil
+}
+
+// ReviewTimer is the kind of the timer that looks at a goal again when time alone would change its alignment.
+const ReviewTimer = "goal-review"
+
+// Review is the timer, if any, for a goal that is being written as version. The version makes the timer the write's own,
+// so that two writes never meet in one timer.
+func Review(c store.Company, g goal.Goal, version int64, now time.Time) []store.Op {
+	at, ok := goal.NextReview(g, now)
+	if !ok {
+		return nil
+	}
+	return []store.Op{c.Timer(at, ReviewTimer, fmt.Sprintf("%s@%d", g.ID, version))}
+}
+
+func (p Planner) note(n connector.NoteDraft, d policy.Decision) store.Op {
+	e := p.entry(timeline.Note, n.Title, timeline.Reference{Type: "note", ID: n.Subject}, d)
+	e.Details = n.Details
+	return p.Company.Create(timeline.Key(e.ID), timeline.Entity, e).Until(e.At.Add(timeline.Kept))
+}
+
+// refusal is the timeline entry of a verdict that was not permitted.
+func (p Planner) refusal(d policy.Decision) store.Op {
+	title := fmt.Sprintf("%s was not allowed to %s", d.Principal.ID, d.Action)
+	e := p.entry(timeline.PolicyDenied, title, timeline.Reference{Type: policy.Entity, ID: d.ID}, d)
+	return p.Company.Create(timeline.Key(e.ID), timeline.Entity, e).Until(e.At.Add(timeline.Kept))
+}
+
+// entry's id follows from the decision's, so that a commit repeated after an unknown outcome writes it once.
+func (p Planner) entry(k timeline.Kind, title string, subject timeline.Reference, d policy.Decision) timeline.Entry {
+	return timeline.Entry{
+		ID: id.At(d.At, d.ID, string(k)), At: d.At, Kind: k, Title: title, Actor: d.Principal, Subject: subject,
+	}
+}
+
+// load reads an item that may be absent: then into stays as it is and the version is 0.
+func (p Planner) load(ctx context.Context, key string, into any) (int64, error) {
+	item, err := p.Company.Get(ctx, key, into)
+	if errors.Is(err, store.ErrNotFound) {
+		return 0, nil
+	}
+	return item.Version, store.Fault(err, "")
+}
+
+func outcome(version int64) Outcome {
+	if version == 0 {
+		return Created
+	}
+	return Updated
+}
