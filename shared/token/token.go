@@ -1,0 +1,194 @@
+// Package token issues and verifies access tokens: JWTs in the profile of RFC 9068 (typ "at+jwt"), signed with Ed25519
+// (RFC 8037), valid for an hour.
+//
+// Ed25519 and not ES256: its signatures need no randomness, so a bad source of it cannot leak the key, and there is
+// one encoding of a key and of a signature, not several.
+package token
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/golang-jwt/jwt/v5"
+
+	"orgops/shared/fault"
+	"orgops/shared/id"
+)
+
+const (
+	// Lifetime is how long a token is valid.
+	Lifetime = time.Hour
+	// MaxSize is the longest token that is looked at, in bytes.
+	MaxSize = 4 << 10
+
+	leeway    = 30 * time.Second // how far the clocks of issuer and verifier may stand apart
+	algorithm = "EdDSA"
+	mediaType = "at+jwt"
+)
+
+// Config is what issuer and verifier agree on.
+type Config struct {
+	Issuer   string           // iss
+	Audience string           // aud
+	Now      func() time.Time // nil: time.Now
+}
+
+func (c Config) now() time.Time {
+	if c.Now == nil {
+		return time.Now()
+	}
+	return c.Now()
+}
+
+// Claims is what a token says.
+type Claims struct {
+	ID       string    // jti
+	Subject  string    // sub: the user's id
+	Company  string    // the company's id
+	Plan     string    // the company's plan
+	Scopes   []string  // scope, space separated
+	IssuedAt time.Time // iat
+	Expires  time.Time // exp
+}
+
+// wire is the JSON of the claims.
+type wire struct {
+	jwt.RegisteredClaims
+	Scope   string `json:"scope"`
+	Company string `json:"company"`
+	Plan    string `json:"plan"`
+}
+
+// Signer issues tokens. It is safe for concurrent use.
+type Signer struct {
+	config Config
+	key    atomic.Pointer[Key]
+}
+
+// NewSigner signs with the current key of the set.
+func NewSigner(config Config, keys KeySet) *Signer {
+	s := &Signer{config: config}
+	s.Use(keys)
+	return s
+}
+
+// Use signs with the current key of another set from now on.
+func (s *Signer) Use(keys KeySet) { s.key.Store(&keys.Current) }
+
+// Issue signs c for Lifetime from now. ID, IssuedAt and Expires are set here; what c holds of them is ignored.
+func (s *Signer) Issue(c Claims) (string, error) {
+	key := s.key.Load()
+	if key.private == nil {
+		return "", errors.New("token: no signing key")
+	}
+	if c.Subject == "" || !id.Valid(c.Company) {
+		return "", errors.New("token: needs a subject and a company")
+	}
+	now := s.config.now()
+	t := jwt.NewWithClaims(jwt.SigningMethodEdDSA, wire{
+		RegisteredClaims: jwt.RegisteredClaims{
+			Issuer: s.config.Issuer, Audience: jwt.ClaimStrings{s.config.Audience}, Subject: c.Subject, ID: id.New(),
+			IssuedAt: jwt.NewNumericDate(now), ExpiresAt: jwt.NewNumericDate(now.Add(Lifetime)),
+		},
+		Scope: strings.Join(c.Scopes, " "), Company: c.Company, Plan: c.Plan,
+	})
+	t.Header["typ"] = mediaType
+	t.Header["kid"] = key.id
+	return t.SignedString(key.private)
+}
+
+// Verifier checks tokens. It is safe for concurrent use.
+type Verifier struct {
+	config Config
+	parser *jwt.Parser
+	state  atomic.Pointer[verifying]
+}
+
+// verifying is a set of keys with what was verified by them: replaced together, so that no token outlives its key.
+type verifying struct {
+	keys  PublicKeys
+	cache *cache
+}
+
+// NewVerifier accepts tokens signed by a key of the set.
+func NewVerifier(config Config, keys PublicKeys) *Verifier {
+	v := &Verifier{config: config, parser: jwt.NewParser(
+		jwt.WithValidMethods([]string{algorithm}),
+		jwt.WithIssuer(config.Issuer), jwt.WithAudience(config.Audience),
+		jwt.WithExpirationRequired(), jwt.WithIssuedAt(), jwt.WithLeeway(leeway),
+		jwt.WithTimeFunc(config.now), jwt.WithStrictDecoding(),
+	)}
+	v.state.Store(&verifying{keys: keys, cache: newCache()})
+	return v
+}
+
+// Use accepts tokens of another set from now on. Tokens of a key that is no longer in it are refused at once.
+func (v *Verifier) Use(keys PublicKeys) {
+	old := v.state.Load()
+	next := &verifying{keys: keys, cache: old.cache}
+	if !keys.covers(old.keys) {
+		next.cache = newCache()
+	}
+	v.state.Store(next)
+}
+
+// Keys is the set in use.
+func (v *Verifier) Keys() PublicKeys { return v.state.Load().keys }
+
+// Verify returns the claims of a token that is signed by a key of the set, meant for this audience and within its
+// time. Anything else is fault.Unauthenticated, with a detail that names the reason only where it helps a caller who
+// holds a genuine token.
+func (v *Verifier) Verify(text string) (Claims, error) {
+	if len(text) > MaxSize {
+		return Claims{}, refused("the token is too long", nil)
+	}
+	state, now := v.state.Load(), v.config.now()
+	key := cacheKey(text)
+	if claims, ok := state.cache.get(key, now); ok {
+		return claims, nil
+	}
+	var w wire
+	_, err := v.parser.ParseWithClaims(text, &w, func(t *jwt.Token) (any, error) { return keyFor(state.keys, t) })
+	if errors.Is(err, jwt.ErrTokenExpired) && !errors.Is(err, jwt.ErrTokenSignatureInvalid) {
+		return Claims{}, refused("the token has expired; log in again", err)
+	}
+	if err != nil {
+		return Claims{}, refused(notAccepted, err)
+	}
+	if w.Subject == "" || w.ID == "" || w.IssuedAt == nil || !id.Valid(w.Company) {
+		return Claims{}, refused(notAccepted, errors.New("a required claim is missing"))
+	}
+	claims := Claims{
+		ID: w.ID, Subject: w.Subject, Company: w.Company, Plan: w.Plan, Scopes: strings.Fields(w.Scope),
+		IssuedAt: w.IssuedAt.Time, Expires: w.ExpiresAt.Time,
+	}
+	state.cache.put(key, claims, now)
+	return claims, nil
+}
+
+const notAccepted = "the token is not accepted"
+
+func refused(detail string, cause error) error {
+	return fault.Wrap(fault.Unauthenticated, detail, cause)
+}
+
+// keyFor picks the key by kid alone. Every other header that could point at a key (jku, jwk, x5u, x5c) is not read,
+// and an extension that must be understood (RFC 7515 §4.1.11) is not.
+func keyFor(keys PublicKeys, t *jwt.Token) (any, error) {
+	typ, _ := t.Header["typ"].(string)
+	if typ = strings.ToLower(typ); typ != mediaType && typ != "application/"+mediaType {
+		return nil, fmt.Errorf("typ is not %s", mediaType)
+	}
+	if _, ok := t.Header["crit"]; ok {
+		return nil, errors.New("a critical header is not understood")
+	}
+	kid, _ := t.Header["kid"].(string)
+	key, ok := keys.lookup(kid)
+	if !ok {
+		return nil, errors.New("kid names no key of the set")
+	}
+	return key, nil
+}
