@@ -31,9 +31,10 @@ type Inbound interface {
 	Verify(secrets []string, header http.Header, body []byte, now time.Time) (deliveryID string, err error)
 	// Sign makes the headers of a delivery that Verify accepts: for certification and samples.
 	Sign(secret, deliveryID string, body []byte, now time.Time) http.Header
-	// Map turns a verified delivery into actions; none when the delivery is of no interest.
+	// Map turns a verified delivery into actions; none when the delivery is of no interest, such as one that is not
+	// about what config names.
 	// What cannot be understood is fault.Malformed or fault.Invalid.
-	Map(header http.Header, body []byte) ([]Action, error)
+	Map(config json.RawMessage, header http.Header, body []byte) ([]Action, error)
 	// SampleDelivery is a delivery that maps to at least one action: its headers (unsigned) and body.
 	SampleDelivery() (http.Header, []byte)
 }
@@ -67,7 +68,9 @@ type FetchedPage struct {
 // ThrottledError is a provider's request to wait.
 type ThrottledError struct{ Until time.Time }
 
-func (e *ThrottledError) Error() string { return "throttled by the provider until " + e.Until.Format(time.RFC3339) }
+func (e *ThrottledError) Error() string {
+	return "throttled by the provider until " + e.Until.Format(time.RFC3339)
+}
 
 // Action is one thing that a delivery asks to be done. Exactly one of the drafts is set, as Port says.
 type Action struct {

@@ -29,7 +29,9 @@ func table() []rule {
 				return fmt.Sprintf("%s has no permission for %s; reconfigure the integration to grant it", r.Principal.ID, r.Action)
 			}},
 		{"permit-connector-actions", func(r Request) bool { return slices.Contains(actions(), r.Action) }, Permitted,
-			func(r Request) string { return fmt.Sprintf("%s is within the permissions of %s", r.Action, r.Principal.ID) }},
+			func(r Request) string {
+				return fmt.Sprintf("%s is within the permissions of %s", r.Action, r.Principal.ID)
+			}},
 	}
 }
 
