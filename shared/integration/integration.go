@@ -61,7 +61,7 @@ type Integration struct {
 	ConfiguredBy   string           `json:"configuredBy,omitempty"`
 	CreatedAt      time.Time        `json:"createdAt"`
 	UpdatedAt      time.Time        `json:"updatedAt"`
-	SandboxedCause string           `json:"sandboxedCause,omitempty"` // why it is back in the sandbox: "configuration", "expired", "failing"
+	SandboxedCause string           `json:"sandboxedCause,omitempty"` // why it is back in the sandbox
 }
 
 // Disabled says since when and why.
@@ -84,8 +84,19 @@ type Certification struct {
 	Ports        []Port    `json:"ports"` // what was proven; other ports stay closed
 }
 
-// CertifiedFor is how long a certification holds.
-const CertifiedFor = 90 * 24 * time.Hour
+// CertifiedFor is how long a certification holds, and ExpiryTimer the kind of the timer that ends it. The timer's
+// subject is "<provider>@<version of the integration that it certified>".
+const (
+	CertifiedFor = 90 * 24 * time.Hour
+	ExpiryTimer  = "certification-expiry"
+)
+
+// Why an integration is back in the sandbox.
+const (
+	SandboxedByChange  = "configuration"
+	SandboxedByExpiry  = "expired"
+	SandboxedByFailing = "failing"
+)
 
 // Allows reports whether the integration is enabled and, as of now, certified for a port that its permissions list.
 func (i Integration) Allows(p Port, now time.Time) bool {

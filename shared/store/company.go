@@ -82,6 +82,8 @@ func (c Company) Unchanged(key string, version int64) Op {
 	return Op{Partition: companyPartition(c.id), Key: key, Action: Check, Condition: IfVersion, Version: version}
 }
 
+const timerEntity = "timer"
+
 // Timer is something of this company that is due later: the ticker hands kind and subject on at that time.
 type Timer struct {
 	At      time.Time `json:"at"`
@@ -96,8 +98,15 @@ func (c Company) Timer(at time.Time, kind, subject string) Op {
 	key := strings.Join([]string{at.Format("2006-01-02T15:04:05.000Z"), c.id, kind, subject}, "#")
 	shard := int(sha256.Sum256([]byte(c.id))[0]) % DueShards
 	return Op{
-		Partition: Due(at, shard), Key: key, Entity: "timer", Condition: IfAbsent, Quiet: true,
+		Partition: Due(at, shard), Key: key, Entity: timerEntity, Condition: IfAbsent, Quiet: true,
 		Expires: at.Add(35 * 24 * time.Hour), Body: encode(Timer{At: at, Company: c.id, Kind: kind, Subject: subject}),
+	}
+}
+
+// Fired removes a timer that was read from partition p, in the transaction of its effect: it fires exactly once.
+func (c Company) Fired(p Partition, timer Item) Op {
+	return Op{
+		Partition: p, Key: timer.Key, Entity: timerEntity, Action: Delete, Condition: IfVersion, Version: timer.Version, Quiet: true,
 	}
 }
 
@@ -108,7 +117,7 @@ func (c Company) Commit(ctx context.Context, ops ...Op) error {
 	}
 	own := companyPartition(c.id)
 	for _, op := range ops {
-		timer := op.Entity == "timer" && strings.Contains(op.Key, "#"+c.id+"#")
+		timer := op.Entity == timerEntity && strings.Contains(op.Key, "#"+c.id+"#")
 		if op.Partition != own && !timer {
 			return fmt.Errorf("store: op on %s in a commit of company %s", op.Partition, c.id)
 		}

@@ -94,11 +94,19 @@ type Record struct {
 	Work Work `json:"work"`
 }
 
-// Slot names the unended run of a provider; a provider has one slot, so it has one run at a time.
+// Slot names the unended run of a provider, "" when there is none; a provider has one slot, so it has one run at a time.
 type Slot struct {
 	Run string `json:"run"`
 	// State is what the connector asked to be kept between runs: validators (ETag, Last-Modified) and cursors.
-	State json.RawMessage `json:"state,omitempty"`
+	// It belongs to the configuration with this digest and is worth nothing under another.
+	State        json.RawMessage `json:"state,omitempty"`
+	ConfigDigest string          `json:"configDigest,omitempty"`
+}
+
+// Job is the queue message that has a run worked on.
+type Job struct {
+	Company string `json:"company"`
+	Run     string `json:"run"`
 }
 
 // Key is the sort key of a run.

@@ -1,0 +1,180 @@
+package inbound
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	"orgops/shared/connector"
+	"orgops/shared/fault"
+	"orgops/shared/intake"
+	"orgops/shared/integration"
+	"orgops/shared/policy"
+	"orgops/shared/store"
+)
+
+// receiptKept is how long a repeat of a delivery is recognised.
+const receiptKept = 7 * 24 * time.Hour
+
+// maxActions bounds what one delivery may ask for, so that it fits one transaction.
+const maxActions = 30
+
+// maxTries bounds how often a delivery is planned again because somebody else wrote the same items.
+const maxTries = 8
+
+// delivery is one inbound request.
+type delivery struct {
+	company  store.Company
+	provider string
+	header   http.Header
+	body     []byte
+}
+
+// answer is what became of it.
+type answer struct {
+	duplicate bool
+	sandboxed bool
+	planned   []intake.Planned
+}
+
+// errUnverified is the one answer to everything that does not verify: an unknown company, provider or secret must not
+// be told from a bad signature.
+var errUnverified = fault.New(fault.Unauthenticated, "the delivery's signature was not accepted")
+
+// receive verifies, maps, decides and commits. Nothing is parsed before the signature holds.
+func (d Deps) receive(ctx context.Context, in delivery) (answer, error) {
+	now := d.Now().UTC()
+	conn, ok := d.inboundConnector(in.provider)
+	if !ok {
+		return answer{}, errUnverified
+	}
+	i, _, err := integration.Load(ctx, in.company, in.provider)
+	if fault.KindOf(err) == fault.NotFound {
+		return answer{}, errUnverified
+	}
+	if err != nil {
+		return answer{}, err
+	}
+	deliveryID, err := d.verify(ctx, conn, in, now)
+	if err != nil {
+		return answer{}, err
+	}
+	if !i.Enabled {
+		return answer{}, fault.Newf(fault.Conflict, "integration %q is disabled; enable it to receive its webhooks", in.provider)
+	}
+	actions, err := conn.Map(i.Config, in.header, in.body)
+	if err != nil {
+		return answer{}, err
+	}
+	if err := check(actions); err != nil {
+		return answer{}, err
+	}
+	return d.apply(ctx, in, i, actions, receiptKey(in.provider, deliveryID, in.body), now)
+}
+
+func (d Deps) inboundConnector(provider string) (connector.Inbound, bool) {
+	c, ok := d.Connectors.Lookup(provider)
+	if !ok {
+		return nil, false
+	}
+	inbound, ok := c.(connector.Inbound)
+	return inbound, ok
+}
+
+func (d Deps) verify(ctx context.Context, conn connector.Inbound, in delivery, now time.Time) (string, error) {
+	secrets, _, err := integration.LoadSecrets(ctx, in.company, d.Vault, in.provider)
+	if err != nil {
+		return "", err
+	}
+	live := secrets.Live(now)
+	if len(live) == 0 {
+		return "", errUnverified
+	}
+	deliveryID, err := conn.Verify(live, in.header, in.body, now)
+	if fault.KindOf(err) == fault.Unauthenticated {
+		return "", errUnverified
+	}
+	return deliveryID, err
+}
+
+func check(actions []connector.Action) error {
+	if len(actions) > maxActions {
+		return fault.Newf(fault.Invalid, "a delivery may ask for at most %d actions; this one asks for %d", maxActions, len(actions))
+	}
+	var problems []fault.Problem
+	for n, a := range actions {
+		problems = append(problems, intake.Check(a, fmt.Sprintf("/actions/%d", n))...)
+	}
+	return fault.Refuse(problems)
+}
+
+// apply plans every action and commits effects, decisions and receipt together; sandboxed, the decisions alone.
+func (d Deps) apply(ctx context.Context, in delivery, i integration.Integration, actions []connector.Action, receipt string, now time.Time) (answer, error) {
+	out := answer{sandboxed: !i.Allows(integration.InboundReceive, now)}
+	planner := intake.Planner{Company: in.company, Integration: i, Engine: d.Engine, Now: now}
+	for range maxTries {
+		ops := []store.Op{}
+		if !out.sandboxed {
+			ops = append(ops, in.company.Create(receipt, "receipt", struct{}{}).Until(now.Add(receiptKept)).Silent())
+		}
+		var err error
+		if out.planned, err = plan(ctx, planner, actions); err != nil {
+			return answer{}, err
+		}
+		for _, p := range out.planned {
+			ops = append(ops, policy.Record(in.company, p.Decision))
+			if !out.sandboxed {
+				ops = append(ops, p.Ops...)
+			}
+		}
+		if len(ops) == 0 { // sandboxed, and nothing asked for
+			return out, nil
+		}
+		err = in.company.Commit(ctx, ops...)
+		var conflict *store.ConflictError
+		switch {
+		case err == nil:
+			return out, nil
+		case !errors.As(err, &conflict):
+			return answer{}, store.Fault(err, "")
+		case conflict.Key == receipt:
+			return answer{duplicate: true}, nil
+		}
+	}
+	e := fault.New(fault.Unavailable, "too many deliveries change the same items at once; send it again")
+	e.RetryAfter = time.Second
+	return answer{}, e
+}
+
+// plan plans the actions in order; of two on one item the later wins, because a commit writes an item once.
+func plan(ctx context.Context, planner intake.Planner, actions []connector.Action) ([]intake.Planned, error) {
+	planned := make([]intake.Planned, 0, len(actions))
+	owner := map[string]int{}
+	for n, a := range actions {
+		p, err := planner.Plan(ctx, a)
+		if err != nil {
+			return nil, err
+		}
+		for _, op := range p.Ops {
+			key := op.Partition.String() + "/" + op.Key
+			if earlier, taken := owner[key]; taken {
+				planned[earlier].Ops, planned[earlier].Outcome = nil, intake.Unchanged
+			}
+			owner[key] = n
+		}
+		planned = append(planned, p)
+	}
+	return planned, nil
+}
+
+// receiptKey binds a provider's delivery id to the body: schemes that sign only the body leave the id forgeable.
+func receiptKey(provider, deliveryID string, body []byte) string {
+	h := sha256.New()
+	fmt.Fprintf(h, "%d:%s:", len(deliveryID), deliveryID)
+	h.Write(body)
+	return "RECEIPT#" + provider + "#" + base64.RawURLEncoding.EncodeToString(h.Sum(nil))
+}

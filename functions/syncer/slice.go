@@ -1,0 +1,200 @@
+package syncer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"orgops/shared/connector"
+	"orgops/shared/fault"
+	"orgops/shared/integration"
+	"orgops/shared/store"
+	"orgops/shared/syncrun"
+)
+
+// slice is one worker's turn at a run.
+type slice struct {
+	*Syncer
+	company store.Company
+	until   time.Time
+
+	record  syncrun.Record
+	version int64
+}
+
+// errTaken means that somebody else wrote the run in between: a cancel, or another worker.
+var errTaken = errors.New("the run was changed by someone else")
+
+// backoff is the wait after the first, second … failure in a row without progress; one more failure ends the run.
+func backoff() []time.Duration {
+	return []time.Duration{10 * time.Second, 30 * time.Second, 90 * time.Second, 270 * time.Second}
+}
+
+func (s *slice) load(ctx context.Context, runID string) error {
+	item, err := s.company.Get(ctx, syncrun.Key(runID), &s.record)
+	s.version = item.Version
+	return err
+}
+
+// waitUntil is when the run may be worked on: after another worker's lease and the provider's throttle.
+func (s *slice) waitUntil() time.Time {
+	wait := s.record.Work.LeaseUntil
+	if t := s.record.ThrottledUntil; t != nil && t.After(wait) {
+		wait = *t
+	}
+	return wait
+}
+
+// run claims the run and works on it page by page.
+func (s *slice) run(ctx context.Context) (due time.Time, err error) {
+	now := s.Now().UTC()
+	if s.record.StartedAt == nil {
+		s.record.StartedAt = &now
+	}
+	s.record.State, s.record.ThrottledUntil, s.record.Work.LeaseUntil = syncrun.Running, nil, now.Add(lease)
+	if err := s.save(ctx); err != nil {
+		return s.again(ctx, err)
+	}
+	for {
+		if s.record.Work.CancelRequested {
+			return time.Time{}, s.end(ctx, syncrun.Cancelled, "", nil)
+		}
+		ended, err := s.page(ctx)
+		if errors.Is(err, errTaken) {
+			return s.again(ctx, err)
+		}
+		if err != nil {
+			return s.failed(ctx, err)
+		}
+		if ended {
+			return time.Time{}, nil
+		}
+		if ctx.Err() != nil || !s.Now().Before(s.until) {
+			return s.handBack(ctx, s.Now())
+		}
+	}
+}
+
+// again comes back at once to a run that somebody else wrote: a cancel takes effect there, a lease makes it wait.
+func (s *slice) again(ctx context.Context, err error) (time.Time, error) {
+	if !errors.Is(err, errTaken) {
+		return time.Time{}, err
+	}
+	if err := s.load(ctx, s.record.ID); err != nil {
+		return time.Time{}, store.Fault(err, "the run is gone")
+	}
+	if s.record.State.Ended() {
+		return time.Time{}, nil
+	}
+	if s.record.Work.CancelRequested {
+		return time.Time{}, s.end(ctx, syncrun.Cancelled, "", nil)
+	}
+	return s.Now().Add(time.Second), nil
+}
+
+// handBack gives up the lease so that any worker can go on at due.
+func (s *slice) handBack(ctx context.Context, due time.Time) (time.Time, error) {
+	s.record.Work.LeaseUntil = time.Time{}
+	if err := s.save(context.WithoutCancel(ctx)); err != nil {
+		return s.again(ctx, err)
+	}
+	return due, nil
+}
+
+// failed decides what a page's error means: wait, try again, or give up.
+func (s *slice) failed(ctx context.Context, cause error) (time.Time, error) {
+	if ctx.Err() != nil { // shutting down is not the provider's failure
+		return s.handBack(ctx, s.Now())
+	}
+	var throttled *connector.ThrottledError
+	if errors.As(cause, &throttled) {
+		until := throttled.Until.UTC()
+		s.record.ThrottledUntil = &until
+		return s.handBack(ctx, until)
+	}
+	if errors.Is(cause, errFinal) {
+		return time.Time{}, s.end(ctx, syncrun.Failed, public(cause), nil)
+	}
+	waits := backoff()
+	s.Logger.WarnContext(ctx, "sync page", "company", s.company.ID(), "run", s.record.ID, "provider", s.record.Provider, "error", cause)
+	if s.record.Work.Tries >= len(waits) {
+		return time.Time{}, s.end(ctx, syncrun.Failed, public(cause), nil)
+	}
+	wait := waits[s.record.Work.Tries]
+	s.record.Work.Tries++
+	s.record.Error = public(cause)
+	return s.handBack(ctx, s.Now().Add(wait))
+}
+
+// errFinal marks a failure that another try cannot mend.
+var errFinal = errors.New("final")
+
+func final(err error) error { return fmt.Errorf("%w: %w", errFinal, err) }
+
+// public is what a run may show of an error: a fault's own detail, and nothing of what is not a fault.
+func public(err error) string {
+	var f *fault.Error
+	if errors.As(err, &f) {
+		return f.Detail
+	}
+	return "the provider could not be fetched"
+}
+
+// end writes the run's last state and frees the provider's slot, keeping what the connector wants for its next run.
+func (s *slice) end(ctx context.Context, state syncrun.State, reason string, ops []store.Op) error {
+	now := s.Now().UTC()
+	s.record.State, s.record.Error, s.record.FinishedAt, s.record.Work = state, reason, &now, syncrun.Work{}
+	slotOp, err := s.freeSlot(ctx)
+	if err != nil {
+		return err
+	}
+	return s.commit(context.WithoutCancel(ctx), append(ops, slotOp...))
+}
+
+func (s *slice) freeSlot(ctx context.Context) ([]store.Op, error) {
+	key := syncrun.SlotKey(s.record.Provider)
+	var slot syncrun.Slot
+	item, err := s.company.Get(ctx, key, &slot)
+	if errors.Is(err, store.ErrNotFound) || err == nil && slot.Run != s.record.ID {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	slot.Run = ""
+	return []store.Op{s.company.Replace(key, syncrun.SlotEntity, item.Version, slot).Silent()}, nil
+}
+
+func (s *slice) save(ctx context.Context) error { return s.commit(ctx, nil) }
+
+// commit writes the record together with ops. A conflict on the record is errTaken.
+func (s *slice) commit(ctx context.Context, ops []store.Op) error {
+	key := syncrun.Key(s.record.ID)
+	op := s.company.Replace(key, syncrun.Entity, s.version, s.record).Until(s.record.RequestedAt.Add(syncrun.Kept))
+	err := s.company.Commit(ctx, append([]store.Op{op}, ops...)...)
+	var conflict *store.ConflictError
+	if errors.As(err, &conflict) && conflict.Key == key {
+		return errTaken
+	}
+	if err == nil {
+		s.version++
+	}
+	return err
+}
+
+// integration is the run's connector as it stands now; one that may not run any more ends the run.
+func (s *slice) integration(ctx context.Context) (integration.Integration, error) {
+	i, _, err := integration.Load(ctx, s.company, s.record.Provider)
+	switch {
+	case fault.KindOf(err) == fault.NotFound:
+		return i, final(err)
+	case err != nil:
+		return i, err
+	case !i.Enabled:
+		return i, final(fault.New(fault.Conflict, "the integration was disabled"))
+	case s.record.Mode == syncrun.Live && !i.Allows(integration.SyncPull, s.Now()):
+		return i, final(fault.New(fault.Conflict, "the integration went back to the sandbox"))
+	}
+	return i, nil
+}
