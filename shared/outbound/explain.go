@@ -1,0 +1,64 @@
+package outbound
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"io"
+	"net"
+	"strings"
+	"syscall"
+	"unicode/utf8"
+)
+
+const maxExplanation = 200
+
+// Explain says in a few words why a request got no answer. The words may be shown to whoever configured the URL: they
+// name neither it nor this service's resolver.
+func Explain(err error) string {
+	var address *AddressError
+	var dns *net.DNSError
+	var certificate *tls.CertificateVerificationError
+	var timeout net.Error
+	switch {
+	case errors.As(err, &address):
+		return address.Error()
+	case errors.Is(err, context.DeadlineExceeded):
+		return "no answer in time"
+	case errors.Is(err, context.Canceled):
+		return "cancelled"
+	case errors.As(err, &dns):
+		return explainDNS(dns)
+	case errors.As(err, &certificate):
+		return clip("the certificate is not accepted: " + certificate.Err.Error())
+	case errors.Is(err, syscall.ECONNREFUSED):
+		return "connection refused"
+	case errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE):
+		return "connection reset"
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+		return "the connection was closed before the answer ended"
+	case errors.As(err, &timeout) && timeout.Timeout():
+		return "no connection in time"
+	}
+	return clip(err.Error())
+}
+
+func explainDNS(err *net.DNSError) string {
+	if err.IsNotFound {
+		return clip(err.Name + " does not resolve")
+	}
+	return clip(err.Name + " could not be resolved for now")
+}
+
+// clip keeps an error's text short and printable: some quote what the other side sent.
+func clip(s string) string {
+	s = strings.ToValidUTF8(s, "\uFFFD")
+	if len(s) <= maxExplanation {
+		return s
+	}
+	n := maxExplanation
+	for !utf8.RuneStart(s[n]) {
+		n--
+	}
+	return s[:n]
+}
