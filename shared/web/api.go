@@ -1,0 +1,114 @@
+package web
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"unicode/utf8"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/danielgtaylor/huma/v2/adapters/humachi"
+)
+
+// api is huma's API with our rules around it.
+type api struct {
+	huma.API
+	config huma.Config
+}
+
+func newAPI(s *Server) *api {
+	config := huma.Config{
+		OpenAPI:                      newDocument(s.opts),
+		Formats:                      map[string]huma.Format{"application/json": huma.DefaultJSONFormat},
+		DefaultFormat:                "application/json",
+		RejectUnknownQueryParameters: true,
+	}
+	return &api{API: huma.NewAPI(config, &adapter{server: s}), config: config}
+}
+
+// Config makes huma find the settings behind the wrapper.
+func (a *api) Config() huma.Config { return a.config }
+
+// Negotiate offers JSON, whatever is asked for: there is nothing else.
+func (a *api) Negotiate(string) (string, error) { return "application/json", nil }
+
+// Marshal writes JSON under whatever JSON type the body has.
+func (a *api) Marshal(w io.Writer, _ string, v any) error { return huma.DefaultJSONFormat.Marshal(w, v) }
+
+// Unmarshal reads JSON only; takeBody has checked the content type. Its errors are public: they quote nothing.
+func (a *api) Unmarshal(_ string, data []byte, v any) error {
+	if !utf8.Valid(data) {
+		return errors.New("the body is not UTF-8")
+	}
+	err := json.Unmarshal(data, v)
+	var syntax *json.SyntaxError
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &syntax):
+		return fmt.Errorf("the body is not JSON: syntax error at byte %d", syntax.Offset)
+	}
+	return errors.New("the body holds a value that does not fit its field")
+}
+
+// DocumentOperation completes an operation's documentation; huma calls it before the route exists.
+func (a *api) DocumentOperation(op *huma.Operation) {
+	document(op, a.OpenAPI().Components.Schemas)
+	if !op.Hidden {
+		a.OpenAPI().AddOperation(op)
+	}
+}
+
+// adapter puts operations on the router, each behind its guard. Every way to register one ends here.
+type adapter struct{ server *Server }
+
+// Handle panics on an operation that is neither company-scoped with a scope nor public.
+func (a *adapter) Handle(op *huma.Operation, handler func(huma.Context)) {
+	scopes, s := scopesOf(op), a.server
+	limit := op.MaxBodyBytes
+	if limit <= 0 {
+		limit = MaxBody
+	}
+	op.MaxBodyBytes, op.BodyReadTimeout = -1, 0 // takeBody does both
+	serve := func(w http.ResponseWriter, r *http.Request) {
+		req := requestOf(r.Context())
+		req.route, req.operation = op.Path, op.OperationID
+		if scopes != nil {
+			if err := s.admit(w, r, req, scopes); err != nil {
+				s.refuse(w, r, err)
+				return
+			}
+		}
+		if op.RequestBody != nil {
+			if err := takeBody(op, limit, w, r); err != nil {
+				s.refuse(w, r, err)
+				return
+			}
+		}
+		handler(humachi.NewContext(op, r, w))
+	}
+	s.router.MethodFunc(op.Method, op.Path, serve)
+	if op.Method == http.MethodGet {
+		s.router.MethodFunc(http.MethodHead, op.Path, serve)
+	}
+}
+
+func (a *adapter) ServeHTTP(w http.ResponseWriter, r *http.Request) { a.server.ServeHTTP(w, r) }
+
+// headerOf is the response's headers.
+func headerOf(ctx huma.Context) http.Header {
+	_, w := humachi.Unwrap(ctx)
+	return w.Header()
+}
+
+// RequestHeaders is all headers of the request a handler answers, for those that cannot name theirs beforehand, such
+// as a receiver of signed deliveries. Outside a request it is nil.
+func RequestHeaders(ctx context.Context) http.Header {
+	if req := requestOf(ctx); req != nil {
+		return req.header
+	}
+	return nil
+}

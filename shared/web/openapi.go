@@ -1,0 +1,112 @@
+package web
+
+import (
+	"net/http"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/danielgtaylor/huma/v2"
+)
+
+// newDocument is the OpenAPI 3.1 document without operations.
+func newDocument(opts Options) *huma.OpenAPI {
+	url := opts.ServerURL
+	if url == "" {
+		url = "/"
+	}
+	return &huma.OpenAPI{
+		OpenAPI: "3.1.0",
+		Info:    &huma.Info{Title: opts.Title, Version: opts.Version},
+		Servers: []*huma.Server{{URL: url}},
+		Components: &huma.Components{
+			Schemas: huma.NewMapRegistry("#/components/schemas/", schemaNames()),
+			SecuritySchemes: map[string]*huma.SecurityScheme{
+				scheme: {Type: "http", Scheme: "bearer", BearerFormat: "JWT", Description: "access_token of POST /auth/login"},
+			},
+		},
+	}
+}
+
+// schemaNames names a schema after its type, and after its package too where two types share a name.
+func schemaNames() func(reflect.Type, string) string {
+	taken := map[string]reflect.Type{}
+	return func(t reflect.Type, hint string) string {
+		for t.Kind() == reflect.Pointer {
+			t = t.Elem()
+		}
+		name := huma.DefaultSchemaNamer(t, hint)
+		if t.Kind() != reflect.Struct || t.Name() == "" {
+			return name
+		}
+		if other, ok := taken[name]; ok && other != t {
+			pkg := t.PkgPath()[strings.LastIndex(t.PkgPath(), "/")+1:]
+			name = strings.ToUpper(pkg[:1]) + pkg[1:] + name
+		}
+		taken[name] = t
+		return name
+	}
+}
+
+// document completes an operation: the tag of its group and every status that the parts around a handler may answer.
+func document(op *huma.Operation, schemas huma.Registry) {
+	scoped := scopesOf(op) != nil
+	delete(op.Responses, "default")
+	addPathParams(op)
+	statuses := []int{400, 429, 500, 503}
+	if scoped {
+		statuses = append(statuses, 401, 403)
+	}
+	if strings.Count(op.Path, "{") > strings.Count(op.Path, "{id}") {
+		statuses = append(statuses, 404)
+	}
+	if op.Method != http.MethodGet {
+		statuses = append(statuses, 409)
+	}
+	if len(op.Parameters) > 0 || op.RequestBody != nil {
+		statuses = append(statuses, 422)
+	}
+	if op.RequestBody != nil {
+		statuses = append(statuses, 413, 415)
+	}
+	if hasHeader(op, "If-Match") {
+		statuses = append(statuses, 412, 428)
+	}
+	if hasHeader(op, "If-None-Match") {
+		op.Responses["304"] = &huma.Response{Description: "Not Modified: the caller holds the current answer"}
+	}
+	for _, status := range statuses {
+		if key := strconv.Itoa(status); op.Responses[key] == nil {
+			op.Responses[key] = problemResponse(status, schemas)
+		}
+	}
+}
+
+// addPathParams documents the parameters of the path that the handler does not read itself, such as the guarded id.
+func addPathParams(op *huma.Operation) {
+	for _, part := range strings.Split(op.Path, "/") {
+		name, ok := strings.CutPrefix(part, "{")
+		name = strings.TrimSuffix(name, "}")
+		known := slices.ContainsFunc(op.Parameters, func(p *huma.Param) bool { return p.In == "path" && p.Name == name })
+		if !ok || known {
+			continue
+		}
+		op.Parameters = append(op.Parameters, &huma.Param{
+			Name: name, In: "path", Required: true,
+			Schema: &huma.Schema{Type: huma.TypeString, Pattern: "^[A-Za-z0-9_-]{1,64}$"},
+		})
+	}
+}
+
+func problemResponse(status int, schemas huma.Registry) *huma.Response {
+	schema := schemas.Schema(reflect.TypeFor[Problem](), true, "")
+	return &huma.Response{
+		Description: http.StatusText(status),
+		Content:     map[string]*huma.MediaType{problemType: {Schema: schema}},
+	}
+}
+
+func hasHeader(op *huma.Operation, name string) bool {
+	return slices.ContainsFunc(op.Parameters, func(p *huma.Param) bool { return p.In == "header" && p.Name == name })
+}

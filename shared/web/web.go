@@ -1,0 +1,130 @@
+// Package web assembles the HTTP side of every route group: one chi router, one huma API on it, and around each
+// operation the company guard, the body rules, and the mapping of faults to problem documents (RFC 9457).
+//
+// A group registers its operations on Server.API. An operation is either company-scoped (its path begins with
+// /companies/{id} and its Security is Needs(scope…)) or marked by Public; anything else panics when it is registered,
+// so a route cannot forget its guard. Handlers read the caller with Tenant and CallerOf and return *fault.Error.
+package web
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"runtime/debug"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/go-chi/chi/v5"
+
+	"orgops/shared/fault"
+	"orgops/shared/id"
+	"orgops/shared/store"
+	"orgops/shared/token"
+)
+
+// Verifier checks a bearer token; its errors are fault.Unauthenticated. *token.Verifier is one.
+type Verifier interface {
+	Verify(text string) (token.Claims, error)
+}
+
+// Options is what a Server needs.
+type Options struct {
+	Title, Version string                               // of the OpenAPI document
+	ServerURL      string                               // of the OpenAPI document; "" is "/"
+	Logger         *slog.Logger                         // nil: slog.Default()
+	Verifier       Verifier                             // required where a company-scoped operation is registered
+	Tenant         func(companyID string) store.Company // binds the store to the guarded company; required as above
+	CursorKey      []byte                               // seals page cursors; empty: random, so that cursors die with the process
+	Now            func() time.Time                     // nil: time.Now
+}
+
+// Server is an http.Handler over every registered operation.
+type Server struct {
+	opts    Options
+	router  *chi.Mux
+	api     *api
+	cursors *cursors
+}
+
+// New is a server without operations. It panics on a CursorKey that cannot be used.
+func New(opts Options) *Server {
+	replaceErrors()
+	if opts.Logger == nil {
+		opts.Logger = slog.Default()
+	}
+	if opts.Now == nil {
+		opts.Now = time.Now
+	}
+	if len(opts.CursorKey) == 0 {
+		opts.CursorKey = make([]byte, 32)
+		rand.Read(opts.CursorKey)
+	}
+	s := &Server{opts: opts, router: chi.NewMux(), cursors: newCursors(opts.CursorKey)}
+	s.router.NotFound(func(w http.ResponseWriter, r *http.Request) {
+		s.refuse(w, r, fault.New(fault.NotFound, "there is no such path"))
+	})
+	s.router.MethodNotAllowed(s.methodNotAllowed)
+	s.api = newAPI(s)
+	return s
+}
+
+// API is what route groups register on.
+func (s *Server) API() huma.API { return s.api }
+
+// Router takes handlers that are no operation, such as documentation pages. Nothing guards them.
+func (s *Server) Router() chi.Router { return s.router }
+
+// ServeHTTP answers one request: request id, safe default headers, routing, recovery, one log line.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	start := s.opts.Now()
+	req := &request{server: s, id: id.New(), route: "unmatched", url: r.URL, header: r.Header}
+	rw := &response{ResponseWriter: w, head: r.Method == http.MethodHead}
+	h := w.Header()
+	h.Set("X-Request-Id", req.id)
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Cache-Control", "no-store")
+	r = r.WithContext(context.WithValue(r.Context(), requestKey{}, req))
+	defer func() {
+		if v := recover(); v != nil {
+			s.recovered(rw, r, req, v)
+		}
+		if rw.status == 0 {
+			rw.WriteHeader(http.StatusOK)
+		}
+		req.log(r, rw.status, s.opts.Now().Sub(start))
+	}()
+	if _, err := url.PathUnescape(r.URL.EscapedPath()); err != nil {
+		s.refuse(rw, r, fault.New(fault.Malformed, "the path holds a % that is not followed by two hexadecimal digits"))
+		return
+	}
+	s.router.ServeHTTP(rw, r)
+}
+
+// recovered turns a panic into a 500. Once the answer has begun it can only be cut off, so that nobody takes a part of
+// it for the whole.
+func (s *Server) recovered(w *response, r *http.Request, req *request, v any) {
+	if err, ok := v.(error); ok && errors.Is(err, http.ErrAbortHandler) {
+		panic(v)
+	}
+	s.opts.Logger.ErrorContext(r.Context(), "panic", "request", req.id, "route", req.route, "panic", v, "stack", string(debug.Stack()))
+	if w.status != 0 {
+		panic(http.ErrAbortHandler)
+	}
+	s.refuse(w, r, errors.New("panic"))
+}
+
+func (s *Server) methodNotAllowed(w http.ResponseWriter, r *http.Request) {
+	path := r.URL.RawPath
+	if path == "" {
+		path = r.URL.Path
+	}
+	for _, method := range []string{"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"} {
+		if s.router.Match(chi.NewRouteContext(), method, path) {
+			w.Header().Add("Allow", method)
+		}
+	}
+	s.refuse(w, r, fault.New(fault.MethodNotAllowed, "this path does not answer that method; Allow lists those it does"))
+}

@@ -1,0 +1,281 @@
+package web_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"log/slog"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"orgops/shared/fault"
+	"orgops/shared/store"
+	"orgops/shared/token"
+	"orgops/shared/web"
+)
+
+// harness is a server with a few operations of each sort, and what is needed to call it.
+type harness struct {
+	*web.Server
+	signer *token.Signer
+	log    *bytes.Buffer
+}
+
+type thing struct {
+	Name  string   `json:"name" minLength:"1"`
+	URL   string   `json:"url,omitempty" format:"uri"`
+	Count int      `json:"count,omitempty" maximum:"10"`
+	Tags  []string `json:"tags,omitempty" maxItems:"2"`
+}
+
+func newHarness(t testing.TB) *harness {
+	t.Helper()
+	key, err := token.NewKey(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	config := token.Config{Issuer: "https://issuer.test", Audience: "orgops"}
+	keys := token.KeySet{Current: key}
+	h := &harness{signer: token.NewSigner(config, keys), log: &bytes.Buffer{}}
+	h.Server = web.New(web.Options{
+		Title: "Test", Version: "1", Verifier: token.NewVerifier(config, keys.Public()),
+		Tenant: func(company string) store.Company { return store.For(nil, company) },
+		Logger: slog.New(slog.NewTextHandler(h.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
+	})
+	h.register()
+	return h
+}
+
+func (h *harness) register() {
+	op := func(id, method, path string) huma.Operation {
+		return huma.Operation{OperationID: id, Method: method, Path: "/companies/{id}" + path, Security: web.Needs("things:read")}
+	}
+	huma.Register(h.API(), op("read", "GET", "/thing/{tid}"), func(ctx context.Context, in *struct {
+		TID string `path:"tid"`
+		web.IfNoneMatch
+	}) (*web.Tagged[thing], error) {
+		if in.Matches(`"7"`) {
+			return web.NotModified[thing](`"7"`), nil
+		}
+		return web.WithETag(web.ETag("7"), thing{Name: web.Tenant(ctx).ID() + " " + web.CallerOf(ctx).UserID + " " + in.TID}), nil
+	})
+	huma.Register(h.API(), op("list", "GET", "/things"), func(ctx context.Context, in *struct {
+		web.PageQuery
+		Kind string `query:"kind"`
+	}) (*web.PageOutput[thing], error) {
+		after, err := in.After(ctx, in.Kind)
+		if err != nil {
+			return nil, err
+		}
+		if after != "" {
+			return web.NewPage[thing](ctx, nil, "", in.Kind), nil
+		}
+		return web.NewPage(ctx, make([]thing, in.Size()), "KEY#1", in.Kind), nil
+	})
+	huma.Register(h.API(), op("write", "POST", "/things"), func(_ context.Context, in *struct{ Body thing }) (*struct{ Body thing }, error) {
+		return &struct{ Body thing }{in.Body}, nil
+	})
+	huma.Register(h.API(), op("change", "PUT", "/things"), func(_ context.Context, in *struct {
+		web.IfMatch
+	}) (*struct{}, error) {
+		return nil, in.Check(`"7"`)
+	})
+	huma.Register(h.API(), web.Public(huma.Operation{OperationID: "fail", Method: "GET", Path: "/fail/{how}"}), fail)
+}
+
+func fail(_ context.Context, in *struct {
+	How string `path:"how"`
+}) (*struct{}, error) {
+	switch in.How {
+	case "panic":
+		panic("secret in a panic")
+	case "plain":
+		return nil, errors.New("secret connection string")
+	case "unavailable":
+		return nil, store.Fault(store.ErrUnavailable, "")
+	case "notfound":
+		return nil, fault.Newf(fault.NotFound, "no %s", "thing")
+	}
+	return nil, nil
+}
+
+func (h *harness) token(t testing.TB, company string, scopes ...string) string {
+	t.Helper()
+	text, err := h.signer.Issue(token.Claims{Subject: "u1", Company: company, Plan: "free", Scopes: scopes})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
+
+func (h *harness) do(method, path, bearer, body string, headers ...string) *httptest.ResponseRecorder {
+	var reader io.Reader
+	if body != "" {
+		reader = strings.NewReader(body)
+	}
+	r := httptest.NewRequest(method, path, reader)
+	if body != "" {
+		r.Header.Set("Content-Type", "application/json")
+	}
+	if bearer != "" {
+		r.Header.Set("Authorization", "Bearer "+bearer)
+	}
+	for i := 0; i+1 < len(headers); i += 2 {
+		r.Header.Set(headers[i], headers[i+1])
+	}
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, r)
+	return w
+}
+
+func problem(t *testing.T, w *httptest.ResponseRecorder) web.Problem {
+	t.Helper()
+	if got := w.Header().Get("Content-Type"); got != "application/problem+json" {
+		t.Errorf("content type %q, body %s", got, w.Body)
+	}
+	var p web.Problem
+	if err := json.Unmarshal(w.Body.Bytes(), &p); err != nil {
+		t.Fatalf("%v: %s", err, w.Body)
+	}
+	if p.Status != w.Code || p.Instance != "urn:uuid:"+w.Header().Get("X-Request-Id") {
+		t.Errorf("status %d, problem %+v", w.Code, p)
+	}
+	return p
+}
+
+func TestServer_Guard(t *testing.T) {
+	t.Parallel()
+	h := newHarness(t)
+	own := h.token(t, "a", "things:read")
+	tests := []struct {
+		name, path, bearer string
+		status             int
+		kind, challenge    string
+	}{
+		{"no token", "/companies/a/thing/1", "", 401, "unauthenticated", "Bearer"},
+		{"bad token", "/companies/a/thing/1", "x.y.z", 401, "unauthenticated", `Bearer error="invalid_token"`},
+		{"own", "/companies/a/thing/1", own, 200, "", ""},
+		{"own, escaped", "/companies/%61/thing/1", own, 200, "", ""},
+		{"foreign", "/companies/b/thing/1", own, 403, "forbidden", ""},
+		{"escaped twice", "/companies/%2561/thing/1", own, 403, "forbidden", ""},
+		{"not an id", "/companies/a%2Fb/thing/1", own, 403, "forbidden", ""},
+		{"no scope", "/companies/a/thing/1", h.token(t, "a", "other:read"), 403, "insufficient-scope", `Bearer error="insufficient_scope", scope="things:read"`},
+		{"foreign and no scope", "/companies/b/thing/1", h.token(t, "a"), 403, "forbidden", ""},
+		{"unknown path", "/companies/a/nothing", own, 404, "not-found", ""},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			w := h.do("GET", tt.path, tt.bearer, "")
+			if w.Code != tt.status || w.Header().Get("WWW-Authenticate") != tt.challenge {
+				t.Fatalf("got %d %q %s", w.Code, w.Header().Get("WWW-Authenticate"), w.Body)
+			}
+			if tt.kind == "" {
+				if !strings.Contains(w.Body.String(), "a u1 1") {
+					t.Errorf("tenant and caller are missing: %s", w.Body)
+				}
+				return
+			}
+			if p := problem(t, w); p.Type != "/problems/"+tt.kind {
+				t.Errorf("got %+v", p)
+			}
+		})
+	}
+}
+
+func TestServer_Register(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name string
+		op   huma.Operation
+	}{
+		{"no scope", huma.Operation{Path: "/companies/{id}/x"}},
+		{"no scope named", huma.Operation{Path: "/companies/{id}/x", Security: web.Needs()}},
+		{"not marked public", huma.Operation{Path: "/x"}},
+		{"guarded outside a company", huma.Operation{Path: "/x", Security: web.Needs("a:b")}},
+		{"public inside a company", web.Public(huma.Operation{Path: "/companies/{id}/x"})},
+		{"another parameter", huma.Operation{Path: "/companies/{company}/x", Security: web.Needs("a:b")}},
+		{"hidden", huma.Operation{Path: "/x", Hidden: true}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			defer func() {
+				if recover() == nil {
+					t.Error("registered")
+				}
+			}()
+			tt.op.Method, tt.op.OperationID = "GET", "x"
+			huma.Register(newHarness(t).API(), tt.op, func(context.Context, *struct{}) (*struct{}, error) { return nil, nil })
+		})
+	}
+}
+
+func TestServer_Failures(t *testing.T) {
+	t.Parallel()
+	h := newHarness(t)
+	own := h.token(t, "a", "things:read")
+	const things = "/companies/a/things"
+	big := `{"name":"` + strings.Repeat("x", 1<<20) + `"}`
+	exact := `{"name":"` + strings.Repeat("x", 1<<20-11) + `"}`
+	tests := []struct {
+		name, method, path, body string
+		headers                  []string
+		status                   int
+		kind, contains           string
+	}{
+		{"plain error", "GET", "/fail/plain", "", nil, 500, "internal", "internal error"},
+		{"panic", "GET", "/fail/panic", "", nil, 500, "internal", "internal error"},
+		{"fault", "GET", "/fail/notfound", "", nil, 404, "not-found", "no thing"},
+		{"unavailable", "GET", "/fail/unavailable", "", nil, 503, "unavailable", ""},
+		{"method", "DELETE", things, "", nil, 405, "method-not-allowed", ""},
+		{"options", "OPTIONS", things, "", nil, 405, "method-not-allowed", ""},
+		{"no body", "POST", things, "", nil, 400, "malformed", "body is required"},
+		{"not JSON", "POST", things, `{"name":`, nil, 400, "malformed", "syntax error at byte 8"},
+		{"trailing", "POST", things, `{"name":"x"} y`, nil, 400, "malformed", "syntax error"},
+		{"not UTF-8", "POST", things, "{\"name\":\"\xff\"}", nil, 400, "malformed", "UTF-8"},
+		{"type", "POST", things, `{"name":"x"}`, []string{"Content-Type", "text/plain"}, 415, "unsupported-media-type", ""},
+		{"form", "POST", things, `{"name":"x"}`, []string{"Content-Type", "application/x-www-form-urlencoded"}, 415, "unsupported-media-type", ""},
+		{"too large", "POST", things, big, nil, 413, "too-large", "1048576"},
+		{"unknown field", "POST", things, `{"name":"x","colour":"red"}`, nil, 422, "invalid", `"/colour"`},
+		{"other case", "POST", things, `{"name":"x","Name":""}`, nil, 422, "invalid", `"/Name"`},
+		{"missing field", "POST", things, `{}`, nil, 422, "invalid", `"/name"`},
+		{"all at once", "POST", things, `{"name":"","count":11}`, nil, 422, "invalid", `"/count"`},
+		{"index", "POST", things, `{"name":"x","tags":["a",5]}`, nil, 422, "invalid", `"/tags/1"`},
+		{"wrong type", "POST", things, `[]`, nil, 422, "invalid", "expected object"},
+		{"null", "POST", things, `null`, nil, 422, "invalid", "expected object"},
+		{"value not echoed", "POST", things, `{"name":"x","url":"https://user:secret@%zz"}`, nil, 422, "invalid", `"/url"`},
+		{"limit", "GET", things + "?limit=0", "", nil, 422, "invalid", "#/query/limit"},
+		{"not a number", "GET", things + "?limit=secret", "", nil, 422, "invalid", "#/query/limit"},
+		{"unknown parameter", "GET", things + "?limt=1", "", nil, 422, "invalid", "#/query/limt"},
+		{"no precondition", "PUT", things, "", nil, 428, "precondition-required", ""},
+		{"stale", "PUT", things, "", []string{"If-Match", `"6"`}, 412, "stale", ""},
+		{"weak is not strong", "PUT", things, "", []string{"If-Match", `W/"7"`}, 412, "stale", ""},
+		{"exactly the limit", "POST", things, exact, nil, 200, "", ""},
+		{"json suffix", "POST", things, `{"name":"x"}`, []string{"Content-Type", "application/thing+json; charset=utf-8"}, 200, "", ""},
+		{"precondition", "PUT", things, "", []string{"If-Match", `"1", "7"`}, 204, "", ""},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			w := h.do(tt.method, tt.path, own, tt.body, tt.headers...)
+			if w.Code != tt.status || !strings.Contains(w.Body.String(), tt.contains) {
+				t.Fatalf("got %d %s", w.Code, w.Body)
+			}
+			if strings.Contains(w.Body.String(), "secret") {
+				t.Errorf("leaks: %s", w.Body)
+			}
+			if tt.kind == "" {
+				return
+			}
+			if p := problem(t, w); p.Type != "/problems/"+tt.kind {
+				t.Errorf("got %+v", p)
+			}
+		})
+	}
+}
