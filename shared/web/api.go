@@ -36,7 +36,9 @@ func (a *api) Config() huma.Config { return a.config }
 func (a *api) Negotiate(string) (string, error) { return "application/json", nil }
 
 // Marshal writes JSON under whatever JSON type the body has.
-func (a *api) Marshal(w io.Writer, _ string, v any) error { return huma.DefaultJSONFormat.Marshal(w, v) }
+func (a *api) Marshal(w io.Writer, _ string, v any) error {
+	return huma.DefaultJSONFormat.Marshal(w, v)
+}
 
 // Unmarshal reads JSON only; takeBody has checked the content type. Its errors are public: they quote nothing.
 func (a *api) Unmarshal(_ string, data []byte, v any) error {
