@@ -70,6 +70,9 @@ func EndpointOf(key string) string {
 // Open reports whether the delivery still waits to be attempted.
 func (d Delivery) Open() bool { return d.State == Scheduled }
 
+// Recoverable reports whether a recovery sends the delivery again.
+func (d Delivery) Recoverable() bool { return d.State == Failed || d.State == Dead || d.State == Held }
+
 // Record adds an attempt to the log, forgetting the oldest past MaxAttempts.
 func (d *Delivery) Record(a Attempt) {
 	d.Made++
@@ -103,5 +106,19 @@ func (d *Delivery) Request(now time.Time) {
 	d.Schedule(now, true)
 }
 
-// End sets a final state, or held.
+// Hold keeps the delivery until it is recovered.
+func (d *Delivery) Hold(because string) {
+	d.End(Held)
+	d.HeldBecause = because
+}
+
+// End sets a state in which nothing more is due.
 func (d *Delivery) End(s State) { d.State, d.NextAttemptAt = s, nil }
+
+// Job is the queue message that has a delivery attempted or a recovery worked on. Exactly one of the two is named.
+type Job struct {
+	Company  string `json:"company"`
+	Delivery string `json:"delivery,omitempty"` // its key without Prefix
+	Request  int    `json:"request,omitempty"`  // the delivery's Requests; a message of an earlier request is void
+	Recovery string `json:"recovery,omitempty"`
+}

@@ -1,0 +1,173 @@
+// Package dispatcher carries committed changes to those who asked for them: it turns each change into its events, each
+// event into a delivery for every subscribed endpoint, and makes the first attempt. What fails goes into the queue.
+//
+// It is also the only writer of the queues: a delivery or a sync run that is due to be worked on is a committed record
+// first, and its queue message follows from the change.
+package dispatcher
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"orgops/shared/courier"
+	"orgops/shared/event"
+	"orgops/shared/integration"
+	"orgops/shared/queue"
+	"orgops/shared/store"
+	"orgops/shared/webhook"
+)
+
+// Dispatcher is the consumer. All exported fields are required; make one with New.
+type Dispatcher struct {
+	Deps
+	lanes   *lanes
+	records *recorder
+}
+
+// Deps is what a Dispatcher works with.
+type Deps struct {
+	Store   store.Store
+	Courier *courier.Courier
+	Retries queue.Queue // deliveries that are due later, and recoveries
+	Syncs   queue.Queue // sync runs
+	Logger  *slog.Logger
+	Now     func() time.Time
+}
+
+// Consumer is the dispatcher's name at the feed.
+const Consumer = "dispatcher"
+
+// New is a dispatcher at rest.
+func New(d Deps) *Dispatcher {
+	return &Dispatcher{Deps: d, lanes: newLanes(d.Now), records: newRecorder(d.Store)}
+}
+
+// Run consumes the feed until ctx ends, then finishes the attempts under way.
+func (d *Dispatcher) Run(ctx context.Context, feed store.Feed) error {
+	var recording sync.WaitGroup
+	stop := make(chan struct{})
+	recording.Go(func() { d.records.run(context.WithoutCancel(ctx), stop) })
+	err := feed.Consume(ctx, Consumer, d.Handle)
+	close(stop) // Consume has waited for every batch, so nothing more is recorded
+	recording.Wait()
+	return err
+}
+
+// Handle starts the work that a batch asks for and returns; done is called when all of it is on record.
+func (d *Dispatcher) Handle(ctx context.Context, b store.Batch, done func(error)) {
+	ctx = context.WithoutCancel(ctx) // an attempt under way is finished and recorded while shutting down
+	work := &tracker{done: done}
+	work.add()
+	var messages outgoing
+	for _, change := range b.Changes {
+		if change.Entity == integration.Entity {
+			d.Courier.Forget(change.Company)
+		}
+		if err := messages.of(change); err != nil {
+			d.Logger.ErrorContext(ctx, "queue work of a change", "company", change.Company, "key", change.Key, "error", err)
+		}
+		d.publish(ctx, change, b.Replay, work)
+	}
+	d.send(ctx, messages, work)
+	work.finish(nil)
+}
+
+// publish submits the deliveries of a change. A change that cannot be understood is logged and passed over: trying it
+// again would give the same error and stop everybody behind it.
+func (d *Dispatcher) publish(ctx context.Context, change store.Change, replay bool, work *tracker) {
+	events, err := event.Of(change)
+	if err != nil {
+		d.Logger.ErrorContext(ctx, "events of a change", "company", change.Company, "key", change.Key, "error", err)
+		return
+	}
+	if len(events) == 0 {
+		return
+	}
+	endpoints, err := d.Courier.Endpoints(ctx, change.Company)
+	if err != nil {
+		work.fail(err)
+		return
+	}
+	for _, e := range events {
+		payload, err := e.Payload()
+		if err != nil {
+			d.Logger.ErrorContext(ctx, "payload of an event", "company", change.Company, "event", e.ID, "error", err)
+			continue
+		}
+		for _, endpoint := range endpoints {
+			if endpoint.Subscribes(e.Type) {
+				d.submit(ctx, newJob(e, payload, endpoint, work), replay)
+			}
+		}
+	}
+}
+
+// submit holds the delivery, passes it over when it is on record already, or gives it to its endpoint's lane.
+func (d *Dispatcher) submit(ctx context.Context, j *job, replay bool) {
+	j.work.add()
+	if replay {
+		known, err := j.endpoint.Company.Get(ctx, j.key(), nil)
+		if err == nil && known.Version > 0 {
+			j.work.finish(nil)
+			return
+		}
+	}
+	if reason, held := j.endpoint.Held(d.Now()); held {
+		j.delivery.Hold(reason)
+		d.record(j)
+		return
+	}
+	if !d.lanes.submit(j, d.attempt) {
+		d.spill(j, d.Now().Add(courier.SpillDelay()))
+	}
+}
+
+// attempt makes the first attempt and puts what came of it on record.
+func (d *Dispatcher) attempt(j *job) (ok bool) {
+	if due, wait := j.endpoint.Wait(d.Now()); wait {
+		d.spill(j, due)
+		return false
+	}
+	ok = d.Courier.Attempt(context.Background(), j.endpoint, &j.delivery, webhook.FirstTimeout)
+	d.record(j)
+	return ok
+}
+
+// spill leaves a delivery to the retrier: the feed tells of the record, and the queue message follows from that.
+func (d *Dispatcher) spill(j *job, due time.Time) {
+	j.delivery.Schedule(due, true)
+	d.record(j)
+}
+
+func (d *Dispatcher) record(j *job) {
+	op := j.endpoint.Company.Create(j.key(), deliveryEntity, j.delivery).Until(j.delivery.CreatedAt.Add(deliveryKept))
+	d.records.put(record{op: op, done: j.work.finish})
+}
+
+// tracker calls done once everything that was added is finished, with the first error.
+type tracker struct {
+	pending atomic.Int64
+	err     atomic.Pointer[error]
+	done    func(error)
+}
+
+func (t *tracker) add() { t.pending.Add(1) }
+
+func (t *tracker) fail(err error) { t.err.CompareAndSwap(nil, &err) }
+
+func (t *tracker) finish(err error) {
+	if err != nil {
+		t.fail(err)
+	}
+	if t.pending.Add(-1) > 0 {
+		return
+	}
+	if first := t.err.Load(); first != nil {
+		t.done(*first)
+		return
+	}
+	t.done(nil)
+}
