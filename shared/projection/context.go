@@ -1,0 +1,195 @@
+// Package projection is the company context: everything Mission Control and Intelligence answer from, folded from the
+// change feed into one item a company.
+//
+// Fold is pure and takes its time from the changes, so the same changes always give the same context. It applies a
+// change exactly once: the context keeps the last sequence number that it has seen.
+package projection
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"orgops/shared/goal"
+	"orgops/shared/integration"
+	"orgops/shared/store"
+	"orgops/shared/syncrun"
+	"orgops/shared/timeline"
+)
+
+// Entity and Key are the item's entity and its sort key.
+const (
+	Entity = "context"
+	Key    = "CONTEXT"
+)
+
+// Bounds keep the item small whatever the company does.
+const (
+	MaxGoals        = 50  // open goals that are listed
+	MaxTimeline     = 10  // newest timeline entries
+	maxBuckets      = 288 // of one tally
+	maxEndpoints    = 100 // with a backlog, after which those without an integration go
+	maxEntryDetails = 512 // bytes of a listed timeline entry's details
+	maxText         = 256 // bytes of a title or an error
+)
+
+// Context is what is known of a company.
+type Context struct {
+	CompanyID      string                 `json:"companyId" doc:"the company"`
+	ContextVersion int64                  `json:"contextVersion" doc:"changes folded in so far; it only grows" example:"1284"`
+	Applied        store.Sequence         `json:"applied" doc:"place in the change feed of the last change folded in" example:"00000000000000001284"`
+	UpdatedAt      time.Time              `json:"updatedAt,omitzero" doc:"commit time of the last change folded in"`
+	Company        Company                `json:"company" doc:"the company's own data"`
+	Integrations   map[string]Integration `json:"integrations" doc:"configured connectors by provider"`
+	Memory         Memory                 `json:"memory" doc:"how much is remembered, and how fresh it is"`
+	Goals          Goals                  `json:"goals" doc:"goals by state and alignment"`
+	Syncs          map[string]Sync        `json:"syncs" doc:"newest sync run by provider"`
+	Deliveries     Deliveries             `json:"deliveries" doc:"webhook delivery attempts and what still waits"`
+	Timeline       []timeline.Entry       `json:"timeline" doc:"the newest ten entries, newest first"`
+}
+
+// Company is what the context shows of the company itself.
+type Company struct {
+	Name      string    `json:"name,omitempty" example:"Acme"`
+	Plan      string    `json:"plan,omitempty" example:"free"`
+	CreatedAt time.Time `json:"createdAt,omitzero"`
+	Founders  int       `json:"founders" doc:"users with the role founder; 0 while none is recorded"`
+}
+
+// Integration is what the context shows of a connector.
+type Integration struct {
+	Kind           string             `json:"kind" doc:"the connector" example:"webhook"`
+	State          integration.State  `json:"state" enum:"sandbox,certified"`
+	Enabled        bool               `json:"enabled"`
+	DisabledReason string             `json:"disabledReason,omitempty" enum:"manual,gone,failing"`
+	DisabledAt     time.Time          `json:"disabledAt,omitzero"`
+	Ports          []integration.Port `json:"ports" doc:"what it may do once certified"`
+	CertifiedPorts []integration.Port `json:"certifiedPorts,omitempty" doc:"what its certification has proven"`
+	CertifiedAt    time.Time          `json:"certifiedAt,omitzero" doc:"when its certification passed"`
+	CertifiedUntil time.Time          `json:"certifiedUntil,omitzero" doc:"when its certification ends"`
+	SandboxedAt    time.Time          `json:"sandboxedAt,omitzero" doc:"since when it is in the sandbox"`
+	SecretAt       time.Time          `json:"secretAt,omitzero" doc:"when its newest signing secret was made"`
+	CredentialsAt  time.Time          `json:"credentialsAt,omitzero" doc:"when its credentials were last stored"`
+	LastSuccessAt  time.Time          `json:"lastSuccessAt,omitzero" doc:"last delivery or sync that worked"`
+	LastFailureAt  time.Time          `json:"lastFailureAt,omitzero" doc:"last delivery attempt or sync that failed"`
+	FailingSince   time.Time          `json:"failingSince,omitzero" doc:"first failure since the last success"`
+}
+
+// Has reports whether the integration may use one of the ports once certified.
+func (i Integration) Has(ports ...integration.Port) bool { return overlap(i.Ports, ports) }
+
+// Allows reports whether, as of now, the integration is enabled and certified for one of the ports.
+func (i Integration) Allows(now time.Time, ports ...integration.Port) bool {
+	return i.Enabled && i.IsCertified(now) && overlap(i.CertifiedPorts, ports)
+}
+
+// IsCertified reports whether the integration is out of the sandbox as of now.
+func (i Integration) IsCertified(now time.Time) bool {
+	return i.State == integration.Certified && now.Before(i.CertifiedUntil)
+}
+
+func overlap(a, b []integration.Port) bool {
+	for _, p := range a {
+		for _, q := range b {
+			if p == q {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// Memory counts memories.
+type Memory struct {
+	Total         int64                     `json:"total"`
+	LastChangedAt time.Time                 `json:"lastChangedAt,omitzero"`
+	Providers     map[string]ProviderMemory `json:"providers" doc:"by provider"`
+}
+
+// ProviderMemory counts the memories of one provider.
+type ProviderMemory struct {
+	Count         int64     `json:"count"`
+	LastChangedAt time.Time `json:"lastChangedAt,omitzero"`
+	LastSyncedAt  time.Time `json:"lastSyncedAt,omitzero" doc:"when the last live sync succeeded"`
+}
+
+// Goals counts goals; the alignment counts are of open goals.
+type Goals struct {
+	Open       int    `json:"open"`
+	Closed     int    `json:"closed"`
+	Aligned    int    `json:"aligned"`
+	Drifting   int    `json:"drifting"`
+	Misaligned int    `json:"misaligned"`
+	Listed     []Goal `json:"listed" doc:"up to 50 open goals: those not aligned first, then the soonest due"`
+}
+
+// Goal is one listed goal.
+type Goal struct {
+	ID       string      `json:"id"`
+	Title    string      `json:"title"`
+	Status   goal.Status `json:"status" enum:"aligned,drifting,misaligned"`
+	Since    time.Time   `json:"since" doc:"since when it has this status"`
+	Progress float64     `json:"progress" minimum:"0" maximum:"1"`
+	DueAt    time.Time   `json:"dueAt,omitzero"`
+	Reason   string      `json:"reason,omitempty" doc:"why it has this status"`
+}
+
+// Sync is the newest run of a provider. Failures count live runs only: a sandbox run proves nothing to anybody.
+type Sync struct {
+	Run             string        `json:"run" doc:"the newest run's id"`
+	Mode            syncrun.Mode  `json:"mode" enum:"sandbox,live"`
+	State           syncrun.State `json:"state" enum:"requested,running,succeeded,failed,cancelled"`
+	RunningSince    time.Time     `json:"runningSince,omitzero" doc:"set while a run is under way"`
+	FinishedAt      time.Time     `json:"finishedAt,omitzero" doc:"when the newest ended run ended"`
+	LastSucceededAt time.Time     `json:"lastSucceededAt,omitzero" doc:"last live run that succeeded"`
+	FailuresInRow   int           `json:"failuresInRow" doc:"live runs that failed since the last that succeeded"`
+	FailingSince    time.Time     `json:"failingSince,omitzero" doc:"first of those failures"`
+	Error           string        `json:"error,omitempty" doc:"why the last one failed"`
+}
+
+// Deliveries is what became of webhook deliveries.
+type Deliveries struct {
+	Recent    Window              `json:"recent" doc:"attempts in steps of 5 minutes, 6 hours back"`
+	Hourly    Window              `json:"hourly" doc:"attempts in steps of an hour, 3 days back"`
+	Pending   Tally               `json:"pending" doc:"deliveries that wait for an attempt, by their event's time in steps of 5 minutes"`
+	Endpoints map[string]Endpoint `json:"endpoints" doc:"by endpoint, that is by provider"`
+}
+
+// Endpoint is what became of the deliveries to one endpoint.
+type Endpoint struct {
+	Hourly  Window `json:"hourly" doc:"attempts in steps of an hour, 24 hours back"`
+	Pending int    `json:"pending" doc:"deliveries that wait for an attempt"`
+	Held    Tally  `json:"held" doc:"deliveries held back, by the day of their event"`
+	Dead    Tally  `json:"dead" doc:"dead letters, by the day of their event"`
+}
+
+// Empty is the context of a company of which nothing has been folded.
+func Empty(companyID string) Context {
+	return Context{
+		CompanyID:    companyID,
+		Integrations: map[string]Integration{},
+		Memory:       Memory{Providers: map[string]ProviderMemory{}},
+		Goals:        Goals{Listed: []Goal{}},
+		Syncs:        map[string]Sync{},
+		Deliveries: Deliveries{
+			Recent: newWindow(recentStep), Hourly: newWindow(time.Hour), Pending: Tally{}, Endpoints: map[string]Endpoint{},
+		},
+		Timeline: []timeline.Entry{},
+	}
+}
+
+// Load reads a company's context and the item's version. One that has none yet is Empty with version 0.
+func Load(ctx context.Context, c store.Company) (Context, int64, error) {
+	p := Empty(c.ID())
+	item, err := c.Get(ctx, Key, &p)
+	if errors.Is(err, store.ErrNotFound) {
+		return Empty(c.ID()), 0, nil
+	}
+	return p, item.Version, err
+}
+
+// Save is the write that stores a context over version (0: none yet). Nothing is derived from it, so it stays out of
+// the feed.
+func Save(c store.Company, version int64, p Context) store.Op {
+	return c.Save(Key, Entity, version, p).Silent()
+}

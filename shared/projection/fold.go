@@ -1,0 +1,134 @@
+package projection
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"time"
+
+	"orgops/shared/delivery"
+	"orgops/shared/goal"
+	"orgops/shared/id"
+	"orgops/shared/integration"
+	"orgops/shared/memory"
+	"orgops/shared/store"
+	"orgops/shared/syncrun"
+	"orgops/shared/timeline"
+)
+
+// Entities of other packages' items that are folded in.
+const (
+	companyEntity = "company"
+	userEntity    = "user"
+)
+
+// Fold applies changes of one company, in feed order, and returns the new context with the timeline entries that the
+// changes caused. Changes up to p.Applied are passed over. It never changes p.
+//
+// An item that cannot be decoded is passed over too: err then joins what was wrong, and the context and the entries
+// are good nevertheless. When ContextVersion is what it was, nothing was folded and nothing needs to be stored.
+func Fold(p Context, changes []store.Change) (next Context, entries []timeline.Entry, err error) {
+	f := folding{Context: p}
+	var failures []error
+	for _, c := range changes {
+		if c.Sequence.Compare(f.Applied) <= 0 {
+			continue
+		}
+		if apply := f.rule(c.Entity); apply != nil {
+			f.own()
+			if err := apply(c); err != nil {
+				failures = append(failures, fmt.Errorf("fold %s: %w", c.Key, err))
+			} else {
+				f.ContextVersion++
+				f.UpdatedAt = c.At.UTC()
+			}
+		}
+		f.Applied = c.Sequence
+	}
+	if f.owned {
+		f.prune()
+	}
+	return f.Context, f.entries, errors.Join(failures...)
+}
+
+type folding struct {
+	Context
+	owned   bool // Context shares nothing with what Fold was given
+	entries []timeline.Entry
+}
+
+// rule is how a change of an entity is folded, nil where it is of no interest.
+func (f *folding) rule(entity string) func(store.Change) error {
+	switch entity {
+	case delivery.Entity:
+		return f.delivery
+	case memory.Entity:
+		return f.memory
+	case goal.Entity:
+		return f.goal
+	case syncrun.Entity:
+		return f.sync
+	case integration.Entity:
+		return f.integration
+	case timeline.Entity:
+		return f.timeline
+	case companyEntity:
+		return f.company
+	case userEntity:
+		return f.user
+	}
+	return nil
+}
+
+// own copies everything that folding changes in place, once.
+func (f *folding) own() {
+	if f.owned {
+		return
+	}
+	f.owned = true
+	f.Integrations = maps.Clone(f.Integrations)
+	f.Memory.Providers = maps.Clone(f.Memory.Providers)
+	f.Syncs = maps.Clone(f.Syncs)
+	f.Goals.Listed = slices.Clone(f.Goals.Listed)
+	f.Timeline = slices.Clone(f.Timeline)
+	d := &f.Deliveries
+	d.Recent, d.Hourly, d.Pending = d.Recent.clone(), d.Hourly.clone(), slices.Clone(d.Pending)
+	endpoints := make(map[string]Endpoint, len(d.Endpoints))
+	for name, e := range d.Endpoints {
+		e.Hourly, e.Held, e.Dead = e.Hourly.clone(), slices.Clone(e.Held), slices.Clone(e.Dead)
+		endpoints[name] = e
+	}
+	d.Endpoints = endpoints
+}
+
+// prune forgets what has expired, and endpoints that nothing is known or wanted of any more.
+func (f *folding) prune() {
+	expired := f.UpdatedAt.Add(-delivery.Kept).Truncate(tallyDay)
+	f.Deliveries.Pending.forget(expired)
+	for name, e := range f.Deliveries.Endpoints {
+		e.Held.forget(expired)
+		e.Dead.forget(expired)
+		_, configured := f.Integrations[name]
+		idle := e.Pending <= 0 && len(e.Held) == 0 && len(e.Dead) == 0
+		if !configured && (idle || len(f.Deliveries.Endpoints) > maxEndpoints) {
+			delete(f.Deliveries.Endpoints, name)
+			continue
+		}
+		f.Deliveries.Endpoints[name] = e
+	}
+}
+
+// tell adds a timeline entry that a change caused. Its id follows from the change, so a repeat gives the same entry.
+func (f *folding) tell(c store.Change, kind timeline.Kind, e timeline.Entry) {
+	e.ID = id.At(c.At, c.Company, c.Key, strconv.FormatInt(c.New.Version, 10), string(kind))
+	e.At, e.Kind, e.Title = c.At.UTC(), kind, cut(e.Title, maxText)
+	f.entries = append(f.entries, e)
+}
+
+// system is the actor of what nobody in particular did.
+func system() timeline.Reference { return timeline.Reference{Type: "system", ID: "orgops"} }
+
+// tallyDay is the step by which held and dead deliveries are counted.
+const tallyDay = 24 * time.Hour
