@@ -1,0 +1,225 @@
+package sqlitedb
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"zombiezen.com/go/sqlite"
+)
+
+// quiet is how long nothing must have been written before the writer moves the log into the database on its own, so
+// that a commit seldom has to.
+const quiet = 200 * time.Millisecond
+
+// Unit is work that is written whole or not at all. It shares its transaction, and so its sync, with the units that
+// wait at the same time; each sees what those before it wrote. Its methods are called by the writer alone, never two
+// at a time; they are short and wait for nobody.
+type Unit interface {
+	// Check reads whether the unit may be written. Its error is the unit's answer and leaves the others alone.
+	Check(conn *sqlite.Conn) error
+	// Apply writes. After an error nothing of the transaction counts: the writer rolls it back and runs its units again,
+	// Check first, each in a transaction of its own.
+	Apply(conn *sqlite.Conn) error
+	// Committed is called once the unit is durable, before it is answered, in the order of the commits.
+	Committed()
+}
+
+// Do is a Unit without conditions.
+type Do func(conn *sqlite.Conn) error
+
+// Check implements Unit.
+func (Do) Check(*sqlite.Conn) error { return nil }
+
+// Apply implements Unit.
+func (do Do) Apply(conn *sqlite.Conn) error { return do(conn) }
+
+// Committed implements Unit.
+func (Do) Committed() {}
+
+// Write returns once the unit is durable, or answers why it was not written. When ctx ends while the unit waits, it is
+// dropped and ctx's error returned; once its transaction has begun its outcome is awaited. An ErrUnavailable wrote
+// nothing; another error of SQLite's may leave the outcome unknown.
+func (db *DB) Write(ctx context.Context, u Unit) error { return db.writer.submit(ctx, u, 0) }
+
+// WriteLazily is Write for a unit that may linger: it rides along with the next transaction, or has one of its own
+// when there was none for so long.
+func (db *DB) WriteLazily(ctx context.Context, u Unit, linger time.Duration) error {
+	return db.writer.submit(ctx, u, linger)
+}
+
+// AfterCommit has fn called by the writer after each transaction, between the last Committed and the answers, until
+// stop is called. It must not wait.
+func (db *DB) AfterCommit(fn func()) (stop func()) {
+	w := db.writer
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	hook := &fn
+	w.hooks = append(slices.Clone(w.hooks), hook)
+	return func() {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		w.hooks = slices.DeleteFunc(slices.Clone(w.hooks), func(h *func()) bool { return h == hook })
+	}
+}
+
+// The states of a request.
+const (
+	waiting int32 = iota
+	taken
+	withdrawn
+)
+
+type request struct {
+	unit  Unit
+	state atomic.Int32
+	done  chan struct{}
+	err   error // set before done
+	wrote bool  // in the transaction under way
+}
+
+type writer struct {
+	conn     *sqlite.Conn
+	requests sync.Pool
+	wake     chan struct{} // holds one
+	stopped  chan struct{}
+	closeErr error // set before stopped
+
+	mu     sync.Mutex
+	queue  []*request
+	urgent bool      // queue holds one that does not linger
+	until  time.Time // when the first of the lingering ones must go
+	hooks  []*func()
+	closed bool
+}
+
+func newWriter(conn *sqlite.Conn) *writer {
+	w := &writer{conn: conn, wake: make(chan struct{}, 1), stopped: make(chan struct{})}
+	w.requests.New = func() any { return &request{done: make(chan struct{}, 1)} }
+	return w
+}
+
+func (w *writer) submit(ctx context.Context, u Unit, linger time.Duration) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	r := w.requests.Get().(*request)
+	r.unit, r.err = u, nil
+	r.state.Store(waiting)
+	if err := w.enqueue(r, linger); err != nil {
+		return err
+	}
+	select {
+	case <-r.done:
+	case <-ctx.Done():
+		if r.state.CompareAndSwap(waiting, withdrawn) {
+			return ctx.Err() // the writer still holds r, so it is not used again
+		}
+		<-r.done
+	}
+	err := r.err
+	r.unit = nil
+	w.requests.Put(r)
+	return err
+}
+
+func (w *writer) enqueue(r *request, linger time.Duration) error {
+	w.mu.Lock()
+	if w.closed {
+		w.mu.Unlock()
+		return ErrClosed
+	}
+	signal := false
+	if linger <= 0 {
+		signal = !w.urgent // whoever came first has woken the writer
+		w.urgent = true
+	} else if until := time.Now().Add(linger); len(w.queue) == 0 || !w.urgent && until.Before(w.until) {
+		w.until, signal = until, true
+	}
+	w.queue = append(w.queue, r)
+	w.mu.Unlock()
+	if signal {
+		w.signal()
+	}
+	return nil
+}
+
+func (w *writer) signal() {
+	select {
+	case w.wake <- struct{}{}:
+	default:
+	}
+}
+
+// close commits what waits and ends the writer.
+func (w *writer) close() error {
+	w.mu.Lock()
+	w.closed = true
+	w.mu.Unlock()
+	w.signal()
+	<-w.stopped
+	return w.closeErr
+}
+
+func (w *writer) run() {
+	defer close(w.stopped)
+	timer := time.NewTimer(quiet)
+	var group []*request
+	dirty := true // an earlier process may have left a log
+	for {
+		var linger time.Duration
+		var open bool
+		group, linger, open = w.take(group[:0])
+		if len(group) > 0 {
+			w.commit(group)
+			clear(group)
+			dirty = true
+			continue
+		}
+		if !open {
+			w.checkpoint()
+			w.closeErr = w.conn.Close()
+			return
+		}
+		var expired <-chan time.Time
+		if wait := cmp.Or(linger, quiet); linger > 0 || dirty {
+			timer.Reset(wait)
+			expired = timer.C
+		}
+		select {
+		case <-w.wake:
+		case <-expired:
+			if linger == 0 {
+				w.checkpoint()
+				dirty = false
+			}
+		}
+	}
+}
+
+// take moves what must go now into group. Otherwise wait says how long the lingering ones may still do so, 0 when
+// there are none.
+func (w *writer) take(group []*request) (_ []*request, wait time.Duration, open bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if len(w.queue) == 0 {
+		return group, 0, !w.closed
+	}
+	if !w.urgent && !w.closed {
+		if wait = time.Until(w.until); wait > 0 {
+			return group, wait, true
+		}
+	}
+	group = append(group, w.queue...)
+	clear(w.queue)
+	w.queue, w.urgent = w.queue[:0], false
+	return group, 0, true
+}
+
+// checkpoint moves the log into the database as far as no reader is in the way; what is left moves the next time.
+func (w *writer) checkpoint() {
+	_ = pragmas(w.conn, "PRAGMA wal_checkpoint(PASSIVE);")
+}
