@@ -1,2 +1,72 @@
 // Package user is the people and machines that act in a company: their roles, the scopes those give, and their logins.
 package user
+
+import (
+	"net/mail"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"orgops/shared/fault"
+)
+
+// Entity and Prefix are the item's entity and the prefix of its key.
+const (
+	Entity = "user"
+	Prefix = "USER#"
+)
+
+// LoginEntity and LoginKey are those of a login, in the partition store.Login of its e-mail.
+const (
+	LoginEntity = "login"
+	LoginKey    = "LOGIN"
+)
+
+// The longest name, in characters, and the longest e-mail address, in bytes (RFC 5321 §4.5.3.1.3, less the brackets).
+const (
+	MaxName  = 200
+	MaxEmail = 254
+)
+
+// User is one user, as stored and as the API shows it.
+type User struct {
+	ID        string    `json:"id" format:"uuid" doc:"UUIDv7"`
+	Email     string    `json:"email" example:"ada@example.com"`
+	Name      string    `json:"name,omitempty"`
+	Role      Role      `json:"role" enum:"founder,member,operator,integration"`
+	CreatedAt time.Time `json:"createdAt"`
+}
+
+// Login is what an e-mail address leads to. Only the address's hash is stored, as its partition.
+type Login struct {
+	CompanyID    string `json:"companyId"`
+	UserID       string `json:"userId"`
+	PasswordHash string `json:"passwordHash"` // PHC string
+	Role         Role   `json:"role"`
+}
+
+// Key is the sort key of a user.
+func Key(userID string) string { return Prefix + userID }
+
+// CheckEmail refuses what is not one bare e-mail address.
+func CheckEmail(email, pointer string) []fault.Problem {
+	parsed, err := mail.ParseAddress(email)
+	if err != nil || parsed.Address != email || len(email) > MaxEmail || !printable(email) {
+		return []fault.Problem{{Pointer: pointer, Detail: "must be one e-mail address, such as ada@example.com, of at most 254 bytes"}}
+	}
+	return nil
+}
+
+// CheckName refuses a name that is longer than MaxName or holds control characters; an empty one where it is required.
+func CheckName(name, pointer string, required bool) []fault.Problem {
+	n := utf8.RuneCountInString(name)
+	if n > MaxName || !printable(name) || required && strings.TrimSpace(name) == "" {
+		return []fault.Problem{{Pointer: pointer, Detail: "needs 1 to 200 printable characters"}}
+	}
+	return nil
+}
+
+func printable(s string) bool {
+	return utf8.ValidString(s) && !strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsPrint(r) })
+}

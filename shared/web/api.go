@@ -92,6 +92,7 @@ func (a *adapter) Handle(op *huma.Operation, handler func(huma.Context)) {
 		}
 		handler(humachi.NewContext(op, r, w))
 	}
+	s.operations = append(s.operations, op)
 	s.router.MethodFunc(op.Method, op.Path, serve)
 	if op.Method == http.MethodGet {
 		s.router.MethodFunc(http.MethodHead, op.Path, serve)

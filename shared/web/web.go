@@ -43,10 +43,11 @@ type Options struct {
 
 // Server is an http.Handler over every registered operation.
 type Server struct {
-	opts    Options
-	router  *chi.Mux
-	api     *api
-	cursors *cursors
+	opts       Options
+	router     *chi.Mux
+	api        *api
+	cursors    *cursors
+	operations []*huma.Operation
 }
 
 // New is a server without operations. It panics on a CursorKey that cannot be used.
@@ -73,6 +74,9 @@ func New(opts Options) *Server {
 
 // API is what route groups register on.
 func (s *Server) API() huma.API { return s.api }
+
+// Operations is every operation registered so far, those left out of the document included.
+func (s *Server) Operations() []*huma.Operation { return s.operations }
 
 // Router takes handlers that are no operation, such as documentation pages. Nothing guards them.
 func (s *Server) Router() chi.Router { return s.router }

@@ -1,0 +1,201 @@
+package company
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"orgops/shared/fault"
+	"orgops/shared/id"
+	"orgops/shared/password"
+	"orgops/shared/store"
+	"orgops/shared/user"
+)
+
+const noUser = "there is no such user"
+
+// NewUser is what a user begins with.
+type NewUser struct {
+	Email    string
+	Name     string
+	Role     user.Role
+	Password string // "": one is generated
+}
+
+// AddUser adds a user with a login, and returns the password when it was generated. An e-mail address that has a login
+// already, in whatever company, is fault.Conflict.
+func AddUser(ctx context.Context, st store.Store, hasher *password.Hasher, companyID string, in NewUser, now time.Time) (user.User, string, error) {
+	generated := ""
+	if in.Password == "" {
+		generated = password.Generate()
+		in.Password = generated
+	}
+	if err := fault.Refuse(checkUser(in.Email, in.Name, "/name", in.Role, in.Password)); err != nil {
+		return user.User{}, "", err
+	}
+	hash, err := hasher.Hash(ctx, in.Password)
+	if err != nil {
+		return user.User{}, "", err
+	}
+	tenant := store.For(st, companyID)
+	u := user.User{ID: id.New(), Email: in.Email, Name: in.Name, Role: in.Role, CreatedAt: stamp(now)}
+	ops := addUser(tenant, u, hash)
+	if u.Role == user.Founder {
+		count, err := countFounders(ctx, tenant, 1)
+		if err != nil {
+			return user.User{}, "", err
+		}
+		ops = append(ops, count)
+	}
+	if err := commit(ctx, st, ops); err != nil {
+		return user.User{}, "", err
+	}
+	return u, generated, nil
+}
+
+// GetUser is one user with its item's version.
+func GetUser(ctx context.Context, c store.Company, userID string) (user.User, int64, error) {
+	if !id.Valid(userID) {
+		return user.User{}, 0, fault.New(fault.NotFound, noUser)
+	}
+	var u user.User
+	item, err := c.Get(ctx, user.Key(userID), &u)
+	if err != nil {
+		return user.User{}, 0, store.Fault(err, noUser)
+	}
+	return u, item.Version, nil
+}
+
+// ListUsers is a page of users behind the key after, oldest first, and the key to go on from, "" on the last page.
+func ListUsers(ctx context.Context, c store.Company, after string, limit int) ([]user.User, string, error) {
+	page, err := c.Query(ctx, store.Query{Prefix: user.Prefix, After: after, Limit: limit})
+	if err != nil {
+		return nil, "", store.Fault(err, noUser)
+	}
+	users := make([]user.User, len(page.Items))
+	for i, item := range page.Items {
+		if err := json.Unmarshal(item.Body, &users[i]); err != nil {
+			return nil, "", fmt.Errorf("decode %s: %w", item.Key, err)
+		}
+	}
+	return users, page.Next, nil
+}
+
+// SetRole changes a user's role, and with it the scopes of the next token. The last founder stays one: fault.Conflict.
+func SetRole(ctx context.Context, st store.Store, companyID, userID string, role user.Role) (user.User, error) {
+	if err := fault.Refuse(checkRole(role)); err != nil {
+		return user.User{}, err
+	}
+	tenant := store.For(st, companyID)
+	u, version, err := GetUser(ctx, tenant, userID)
+	if err != nil || u.Role == role {
+		return u, err
+	}
+	login, err := loginOf(ctx, st, u)
+	if err != nil {
+		return user.User{}, err
+	}
+	was := u.Role
+	u.Role, login.Role = role, role
+	ops := []store.Op{
+		tenant.Replace(user.Key(u.ID), user.Entity, version, u).Silent(),
+		store.Login(u.Email).Entry(user.LoginKey, user.LoginEntity, login.version, login.Login),
+	}
+	if ops, err = withFounders(ctx, tenant, ops, was, role); err != nil {
+		return user.User{}, err
+	}
+	return u, store.Fault(st.Commit(ctx, ops...), noUser)
+}
+
+// RemoveUser removes a user and the login. Tokens that were issued run out within their hour. The last founder stays:
+// fault.Conflict.
+func RemoveUser(ctx context.Context, st store.Store, companyID, userID string) error {
+	tenant := store.For(st, companyID)
+	u, version, err := GetUser(ctx, tenant, userID)
+	if err != nil {
+		return err
+	}
+	login, err := loginOf(ctx, st, u)
+	if err != nil {
+		return err
+	}
+	ops := []store.Op{
+		tenant.Delete(user.Key(u.ID), user.Entity, version).Silent(),
+		{
+			Partition: store.Login(u.Email), Key: user.LoginKey, Entity: user.LoginEntity, Quiet: true,
+			Action: store.Delete, Condition: store.IfVersion, Version: login.version,
+		},
+	}
+	if ops, err = withFounders(ctx, tenant, ops, u.Role, ""); err != nil {
+		return err
+	}
+	return store.Fault(st.Commit(ctx, ops...), noUser)
+}
+
+type storedLogin struct {
+	user.Login
+	version int64
+}
+
+func loginOf(ctx context.Context, st store.Store, u user.User) (storedLogin, error) {
+	item, err := st.Get(ctx, store.Login(u.Email), user.LoginKey)
+	if err != nil {
+		return storedLogin{}, store.Fault(err, noUser)
+	}
+	login := storedLogin{version: item.Version}
+	if err := json.Unmarshal(item.Body, &login.Login); err != nil {
+		return storedLogin{}, fmt.Errorf("decode a login: %w", err)
+	}
+	return login, nil
+}
+
+// addUser writes a user and the login. Nothing is derived from either, so both stay out of the change feed.
+func addUser(c store.Company, u user.User, hash string) []store.Op {
+	login := user.Login{CompanyID: c.ID(), UserID: u.ID, PasswordHash: hash, Role: u.Role}
+	return []store.Op{
+		store.Login(u.Email).Entry(user.LoginKey, user.LoginEntity, 0, login),
+		c.Create(user.Key(u.ID), user.Entity, u).Silent(),
+	}
+}
+
+func withFounders(ctx context.Context, c store.Company, ops []store.Op, was, is user.Role) ([]store.Op, error) {
+	change := 0
+	if was == user.Founder {
+		change--
+	}
+	if is == user.Founder {
+		change++
+	}
+	if change == 0 {
+		return ops, nil
+	}
+	count, err := countFounders(ctx, c, change)
+	return append(ops, count), err
+}
+
+func countFounders(ctx context.Context, c store.Company, change int) (store.Op, error) {
+	company, version, err := Get(ctx, c)
+	if err != nil {
+		return store.Op{}, err
+	}
+	company.Founders += change
+	if company.Founders < 1 {
+		return store.Op{}, fault.New(fault.Conflict, "a company keeps at least one founder; make another user one first")
+	}
+	return c.Replace(Key, Entity, version, company), nil
+}
+
+func checkUser(email, name, namePointer string, role user.Role, pass string) []fault.Problem {
+	problems := user.CheckEmail(email, "/email")
+	problems = append(problems, user.CheckName(name, namePointer, false)...)
+	problems = append(problems, checkRole(role)...)
+	return append(problems, password.Check(pass, "/password")...)
+}
+
+func checkRole(role user.Role) []fault.Problem {
+	if !role.Valid() {
+		return []fault.Problem{{Pointer: "/role", Detail: "must be founder, member, operator or integration"}}
+	}
+	return nil
+}

@@ -1,0 +1,9 @@
+package webtest
+
+import (
+	"testing"
+
+	"orgops/shared/store"
+)
+
+func openStore(testing.TB) store.Store { return &memStore{items: map[string]store.Item{}} }
