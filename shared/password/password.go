@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"golang.org/x/crypto/argon2"
@@ -33,16 +34,20 @@ const (
 	MaxLength = 128
 )
 
-// Hasher hashes and verifies, one at a time: a hash needs 19 MiB, and the whole process is to stay under 80.
-// Make it with New; it is safe for concurrent use.
+// maxWaiting is how many hashes may be asked for at once, the one under way included: some two seconds of work.
+const maxWaiting = 64
+
+// Hasher hashes and verifies, one at a time: a hash needs 19 MiB, and the whole process is to stay under 80. Who would
+// wait behind more than maxWaiting gets fault.Unavailable at once. Make it with New; it is safe for concurrent use.
 type Hasher struct {
+	queue chan struct{}
 	slot  chan struct{}
 	dummy string
 }
 
 // New is a Hasher.
 func New() (*Hasher, error) {
-	h := &Hasher{slot: make(chan struct{}, 1)}
+	h := &Hasher{queue: make(chan struct{}, maxWaiting), slot: make(chan struct{}, 1)}
 	dummy, err := h.Hash(context.Background(), rand.Text())
 	h.dummy = dummy
 	return h, err
@@ -82,6 +87,12 @@ func (h *Hasher) Dummy(ctx context.Context, password string) error {
 }
 
 func (h *Hasher) derive(ctx context.Context, password string, p phc, size uint32) ([]byte, error) {
+	select {
+	case h.queue <- struct{}{}:
+		defer func() { <-h.queue }()
+	default:
+		return nil, &fault.Error{Kind: fault.Unavailable, Detail: "too many logins at once; try again", RetryAfter: time.Second}
+	}
 	select {
 	case h.slot <- struct{}{}:
 		defer func() { <-h.slot }()

@@ -11,6 +11,12 @@ import (
 	"path/filepath"
 )
 
+// jwk is a key with its private half, D.
+type jwk struct {
+	JWK
+	D string `json:"d"`
+}
+
 // keyFile is the stored form of a KeySet.
 type keyFile struct {
 	Current  jwk  `json:"current"`
@@ -53,9 +59,10 @@ func privateJWK(k Key) jwk {
 	if k.private == nil {
 		return jwk{}
 	}
-	j := publicJWK(k.id, k.private.Public().(ed25519.PublicKey))
-	j.D = base64.RawURLEncoding.EncodeToString(k.private.Seed())
-	return j
+	return jwk{
+		JWK: publicJWK(k.id, k.private.Public().(ed25519.PublicKey)),
+		D:   base64.RawURLEncoding.EncodeToString(k.private.Seed()),
+	}
 }
 
 func keyFromJWK(j jwk) (Key, error) {

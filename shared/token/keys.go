@@ -105,40 +105,39 @@ func (p PublicKeys) covers(q PublicKeys) bool {
 	return true
 }
 
-// jwk is one key of RFC 7517 with the members of RFC 8037. D is the private half: only in the key file.
-type jwk struct {
-	Kty string `json:"kty"`
-	Crv string `json:"crv"`
-	X   string `json:"x"`
-	D   string `json:"d,omitempty"`
-	Kid string `json:"kid"`
-	Use string `json:"use"`
-	Alg string `json:"alg"`
+// JWK is the public half of a key (RFC 7517, with the members of RFC 8037).
+type JWK struct {
+	Kty string `json:"kty" enum:"OKP"`
+	Crv string `json:"crv" enum:"Ed25519"`
+	X   string `json:"x" doc:"The public key, base64url"`
+	Kid string `json:"kid" doc:"RFC 7638 thumbprint"`
+	Use string `json:"use" enum:"sig"`
+	Alg string `json:"alg" enum:"EdDSA"`
 }
 
-func publicJWK(id string, key ed25519.PublicKey) jwk {
-	return jwk{Kty: "OKP", Crv: "Ed25519", X: base64.RawURLEncoding.EncodeToString(key), Kid: id, Use: "sig", Alg: algorithm}
+// JWKSet is the document of RFC 7517 §5.
+type JWKSet struct {
+	Keys []JWK `json:"keys" nullable:"false"`
 }
 
-// JWKS is the set as the JWK Set document of RFC 7517, current key first.
-func (p PublicKeys) JWKS() []byte {
-	doc := struct {
-		Keys []jwk `json:"keys"`
-	}{Keys: []jwk{}}
+func publicJWK(id string, key ed25519.PublicKey) JWK {
+	return JWK{Kty: "OKP", Crv: "Ed25519", X: base64.RawURLEncoding.EncodeToString(key), Kid: id, Use: "sig", Alg: algorithm}
+}
+
+// JWKS is the set as a document, current key first.
+func (p PublicKeys) JWKS() JWKSet {
+	set := JWKSet{Keys: []JWK{}}
 	for _, id := range p.order {
-		doc.Keys = append(doc.Keys, publicJWK(id, p.byID[id]))
+		set.Keys = append(set.Keys, publicJWK(id, p.byID[id]))
 	}
-	b, _ := json.Marshal(doc) // strings only: cannot err
-	return b
+	return set
 }
 
 var errNotOurKey = errors.New("not an Ed25519 key (RFC 8037) named by its thumbprint")
 
-// ParseJWKS reads what JWKS wrote: for a process that verifies and must not be able to sign.
+// ParseJWKS reads the JSON of such a document: for a process that verifies and must not be able to sign.
 func ParseJWKS(document []byte) (PublicKeys, error) {
-	var doc struct {
-		Keys []jwk `json:"keys"`
-	}
+	var doc JWKSet
 	if err := json.Unmarshal(document, &doc); err != nil {
 		return PublicKeys{}, fmt.Errorf("read a JWK Set: %w", err)
 	}

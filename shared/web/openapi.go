@@ -54,14 +54,14 @@ func document(op *huma.Operation, schemas huma.Registry) {
 	scoped := scopesOf(op) != nil
 	delete(op.Responses, "default")
 	addPathParams(op)
-	statuses := []int{400, 429, 500, 503}
+	statuses := []int{400, 500, 503}
 	if scoped {
-		statuses = append(statuses, 401, 403)
+		statuses = append(statuses, 401, 403, 429)
 	}
 	if strings.Count(op.Path, "{") > strings.Count(op.Path, "{id}") {
 		statuses = append(statuses, 404)
 	}
-	if op.Method != http.MethodGet {
+	if scoped && op.Method != http.MethodGet {
 		statuses = append(statuses, 409)
 	}
 	if len(op.Parameters) > 0 || op.RequestBody != nil {

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"net/http"
@@ -78,6 +79,9 @@ func statusOf(kind fault.Kind) (status int, title string) {
 // its text is only kept for the log.
 func problemOf(req *request, err error, h http.Header) *Problem {
 	var f *fault.Error
+	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		err = fault.Wrap(fault.Unavailable, "the request was given up before it was done; try again", err)
+	}
 	if !errors.As(err, &f) || f.Kind == fault.Internal {
 		f = fault.New(fault.Internal, "internal error")
 	}

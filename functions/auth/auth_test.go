@@ -1,0 +1,194 @@
+package auth_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"orgops/functions/auth"
+	"orgops/shared/token"
+	"orgops/shared/user"
+	"orgops/shared/webtest"
+)
+
+// clock is a time that tests move.
+type clock struct {
+	mu sync.Mutex
+	at time.Time
+}
+
+func (c *clock) now() time.Time { c.mu.Lock(); defer c.mu.Unlock(); return c.at }
+func (c *clock) add(d time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.at = c.at.Add(d)
+}
+
+func harness(t *testing.T) (*webtest.Harness, *clock) {
+	t.Helper()
+	h := webtest.New(t)
+	c := &clock{at: time.Now().Truncate(time.Minute).Add(15 * time.Second)}
+	auth.Register(h.API(), auth.Deps{Store: h.Store, Hasher: h.Hasher, Signer: h.Signer, Keys: h.Verifier.Keys, Now: c.now})
+	return h, c
+}
+
+func login(h *webtest.Harness, email, password string) *webtest.Response {
+	return h.Do("POST", "/auth/login", "", map[string]string{"email": email, "password": password})
+}
+
+func TestLogin(t *testing.T) {
+	t.Parallel()
+	h, _ := harness(t)
+	var got struct {
+		AccessToken string `json:"access_token"`
+		TokenType   string `json:"token_type"`
+		ExpiresIn   int    `json:"expires_in"`
+		Scope       string `json:"scope"`
+		CompanyID   string `json:"company_id"`
+	}
+	r := login(h, "  "+strings.ToUpper(h.A.Email), webtest.Password).Want(200).JSON(&got)
+	if r.Header.Get("Cache-Control") != "no-store" || got.TokenType != "Bearer" || got.ExpiresIn != 3600 || got.CompanyID != h.A.ID {
+		t.Errorf("%v %+v", r.Header, got)
+	}
+	claims, err := h.Verifier.Verify(got.AccessToken)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := token.Claims{Subject: h.A.UserID, Company: h.A.ID, Plan: "free", Scopes: user.Founder.Scopes()}
+	claims.ID, claims.IssuedAt, claims.Expires = "", time.Time{}, time.Time{}
+	if diff := cmp.Diff(want, claims); diff != "" || got.Scope != strings.Join(want.Scopes, " ") {
+		t.Error(diff, got.Scope)
+	}
+}
+
+func TestLogin_Refused(t *testing.T) {
+	t.Parallel()
+	h, _ := harness(t)
+	wrong := login(h, h.A.Email, "wrong password")
+	unknown := login(h, "nobody@acme.test", "wrong password")
+	wrong.WantProblem(401, "unauthenticated")
+	unknown.WantProblem(401, "unauthenticated")
+	for _, r := range []*webtest.Response{wrong, unknown} {
+		r.Header.Del("X-Request-Id")
+	}
+	instance := regexp.MustCompile(`urn:uuid:[0-9a-f-]+`)
+	if a, b := instance.ReplaceAll(wrong.Body, nil), instance.ReplaceAll(unknown.Body, nil); string(a) != string(b) {
+		t.Errorf("the bodies differ:\n%s\n%s", a, b)
+	}
+	if diff := cmp.Diff(wrong.Header, unknown.Header); diff != "" || wrong.Header.Get("WWW-Authenticate") != "Bearer" {
+		t.Error(diff, wrong.Header)
+	}
+	if log := h.Log.String(); strings.Contains(log, "wrong password") || strings.Contains(log, "acme.test") {
+		t.Error("the log holds what was sent")
+	}
+}
+
+func TestLogin_BadInput(t *testing.T) {
+	t.Parallel()
+	h, _ := harness(t)
+	tests := []struct {
+		name, body string
+		status     int
+		kind       string
+	}{
+		{"no body", "", 400, "malformed"},
+		{"empty object", "{}", 422, "invalid"},
+		{"number for a password", `{"email":"a@b.c","password":424242}`, 422, "invalid"},
+		{"unknown field", `{"email":"a@b.c","password":"x","remember":true}`, 422, "invalid"},
+		{"endless password", `{"email":"a@b.c","password":"` + strings.Repeat("424242", 200) + `"}`, 422, "invalid"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			r := h.Do("POST", "/auth/login", "", tt.body)
+			r.WantProblem(tt.status, tt.kind)
+			if strings.Contains(string(r.Body), "424242") {
+				t.Errorf("echoes the password: %s", r.Body)
+			}
+		})
+	}
+}
+
+func TestLogin_Limit(t *testing.T) {
+	t.Parallel()
+	for _, email := range []string{"ada@acme.test", "nobody@acme.test"} {
+		t.Run(email, func(t *testing.T) {
+			t.Parallel()
+			h, clock := harness(t)
+			for range 10 {
+				login(h, email, "wrong password").WantProblem(401, "unauthenticated")
+			}
+			r := login(h, email, webtest.Password)
+			r.WantProblem(429, "quota-exceeded")
+			got := map[string]string{}
+			for _, name := range []string{"Retry-After", "RateLimit", "RateLimit-Policy"} {
+				got[name] = r.Header.Get(name)
+			}
+			want := map[string]string{"Retry-After": "45", "RateLimit": `"login";r=0;t=45`, "RateLimit-Policy": `"login";q=10;w=60`}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Error(diff)
+			}
+			login(h, "bob@beta.test", webtest.Password).Want(200)
+			clock.add(time.Minute)
+			if email == h.A.Email {
+				login(h, email, webtest.Password).Want(200)
+			}
+		})
+	}
+}
+
+// Tries at once cannot go round the limit.
+func TestLogin_LimitAtOnce(t *testing.T) {
+	t.Parallel()
+	h, _ := harness(t)
+	statuses := make([]int, 30)
+	var wg sync.WaitGroup
+	for i := range statuses {
+		wg.Go(func() { statuses[i] = login(h, h.A.Email, fmt.Sprint("wrong", i)).Status })
+	}
+	wg.Wait()
+	counts := map[int]int{}
+	for _, s := range statuses {
+		counts[s]++
+	}
+	if diff := cmp.Diff(map[int]int{401: 10, 429: 20}, counts); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestKeys(t *testing.T) {
+	t.Parallel()
+	h, _ := harness(t)
+	r := h.Do("GET", "/.well-known/jwks.json", "", nil).Want(200)
+	keys, err := token.ParseJWKS(r.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(h.Verifier.Keys().JWKS(), keys.JWKS()); diff != "" {
+		t.Error(diff)
+	}
+	if r.Header.Get("Content-Type") != "application/jwk-set+json" || r.Header.Get("Cache-Control") != "public, max-age=300" {
+		t.Error(r.Header)
+	}
+	if strings.Contains(string(r.Body), `"d"`) {
+		t.Error("a private key is published")
+	}
+}
+
+func TestLiveness(t *testing.T) {
+	t.Parallel()
+	h, _ := harness(t)
+	var got map[string]string
+	if err := json.Unmarshal(h.Do("GET", "/healthz", "", nil).Want(200).Body, &got); err != nil || got["status"] != "pass" {
+		t.Error(got, err)
+	}
+	if r := h.Do("HEAD", "/healthz", "", nil).Want(200); len(r.Body) > 0 {
+		t.Error("HEAD has a body")
+	}
+}

@@ -1,0 +1,73 @@
+// Package auth is the way in: logging in with e-mail and password, the public keys of the tokens that gives, and
+// whether the process is alive.
+package auth
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"orgops/shared/password"
+	"orgops/shared/store"
+	"orgops/shared/token"
+	"orgops/shared/web"
+)
+
+// Deps is what the group needs.
+type Deps struct {
+	Store  store.Store
+	Hasher *password.Hasher
+	Signer *token.Signer
+	Keys   func() token.PublicKeys // those that verify, current and previous
+	Now    func() time.Time        // nil: time.Now
+}
+
+// Register puts the group's operations on api.
+func Register(api huma.API, deps Deps) {
+	if deps.Now == nil {
+		deps.Now = time.Now
+	}
+	huma.Register(api, web.Public(huma.Operation{
+		OperationID: "login", Method: http.MethodPost, Path: "/auth/login", Tags: []string{"auth"},
+		Summary:     "Log in with e-mail and password",
+		Description: "Ten tries a minute for an e-mail address. The answer is the same, and takes as long, whether the address is unknown or the password wrong.",
+		Errors:      []int{http.StatusUnauthorized, http.StatusTooManyRequests},
+	}), deps.login)
+	huma.Register(api, web.Public(huma.Operation{
+		OperationID: "get-keys", Method: http.MethodGet, Path: "/.well-known/jwks.json", Tags: []string{"auth"},
+		Summary: "The public keys that verify access tokens",
+	}), deps.getKeys)
+	huma.Register(api, web.Public(huma.Operation{
+		OperationID: "get-liveness", Method: http.MethodGet, Path: "/healthz", Tags: []string{"auth"},
+		Summary: "Whether the process answers",
+	}), getLiveness)
+}
+
+// keySet is the body of the key document, in its own media type (RFC 7517 §8.5).
+type keySet token.JWKSet
+
+// ContentType is the media type of a JWK Set.
+func (keySet) ContentType(string) string { return "application/jwk-set+json" }
+
+type keysOutput struct {
+	CacheControl string `header:"Cache-Control"`
+	Body         keySet
+}
+
+func (d Deps) getKeys(context.Context, *struct{}) (*keysOutput, error) {
+	return &keysOutput{CacheControl: "public, max-age=300", Body: keySet(d.Keys().JWKS())}, nil
+}
+
+type livenessOutput struct {
+	Body struct {
+		Status string `json:"status" enum:"pass"`
+	}
+}
+
+func getLiveness(context.Context, *struct{}) (*livenessOutput, error) {
+	out := &livenessOutput{}
+	out.Body.Status = "pass"
+	return out, nil
+}

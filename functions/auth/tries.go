@@ -1,0 +1,93 @@
+package auth
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"orgops/shared/fault"
+	"orgops/shared/store"
+	"orgops/shared/user"
+)
+
+// The limit of login tries for one e-mail address, whether it is known or not.
+const (
+	maxTries = 10
+	window   = time.Minute
+
+	triesEntity = "tries"
+	triesPrefix = "TRIES#"
+)
+
+// tries is how often an e-mail address was tried in one minute.
+type tries struct {
+	Count int `json:"count"`
+}
+
+// countTry counts this try and returns the login, nil where there is none. One query reads both: they share the
+// e-mail's partition. Past the limit it is fault.QuotaExceeded, with the headers that say until when.
+func (d Deps) countTry(ctx context.Context, p store.Partition) (*store.Item, error) {
+	// Whoever loses a race reads again; every round one try is counted, so the limit ends the rounds too.
+	for range 2 * maxTries {
+		now := d.Now().UTC()
+		minute := now.Truncate(window)
+		key := triesPrefix + minute.Format("2006-01-02T15:04Z")
+		login, counted, version, err := d.read(ctx, p, key)
+		if err != nil {
+			return nil, err
+		}
+		if counted.Count >= maxTries {
+			return nil, tooMany(minute.Add(window).Sub(now))
+		}
+		counted.Count++
+		op := p.Entry(key, triesEntity, version, counted).Until(minute.Add(2 * window))
+		err = d.Store.Commit(ctx, op)
+		if !errors.Is(err, store.ErrConflict) {
+			return login, store.Fault(err, "")
+		}
+	}
+	return nil, tooMany(window)
+}
+
+// read is one query: the login, and this minute's count with its version.
+func (d Deps) read(ctx context.Context, p store.Partition, key string) (login *store.Item, t tries, version int64, err error) {
+	page, err := d.Store.Query(ctx, p, store.Query{})
+	if err != nil {
+		return nil, tries{}, 0, store.Fault(err, "")
+	}
+	for _, item := range page.Items {
+		switch item.Key {
+		case user.LoginKey:
+			login = &item
+		case key:
+			version = item.Version
+			if err := json.Unmarshal(item.Body, &t); err != nil {
+				return nil, tries{}, 0, fmt.Errorf("decode tries: %w", err)
+			}
+		}
+	}
+	return login, t, version, nil
+}
+
+// tooMany carries the headers of draft-ietf-httpapi-ratelimit-headers-10 beside Retry-After.
+func tooMany(wait time.Duration) error {
+	seconds := int64((wait + time.Second - 1) / time.Second)
+	return huma.ErrorWithHeaders(&fault.Error{
+		Kind: fault.QuotaExceeded, Detail: "too many tries for this e-mail address; wait and try again", RetryAfter: wait,
+	}, http.Header{
+		"Ratelimit-Policy": {fmt.Sprintf(`"login";q=%d;w=%d`, maxTries, int(window.Seconds()))},
+		"Ratelimit":        {fmt.Sprintf(`"login";r=0;t=%d`, seconds)},
+	})
+}
+
+func ignoreConflict(err error) error {
+	if errors.Is(err, store.ErrConflict) {
+		return nil
+	}
+	return store.Fault(err, "")
+}
