@@ -79,7 +79,5 @@ func (r *Retrier) disableFailing(ctx context.Context, e *courier.Endpoint) {
 		r.Logger.WarnContext(ctx, "read context", "company", e.Company.ID(), "error", err)
 		return
 	}
-	if since := c.Integrations[e.Provider].FailingSince; since != nil {
-		r.Courier.DisableFailing(ctx, e, *since)
-	}
+	r.Courier.DisableFailing(ctx, e, c.Integrations[e.Provider].FailingSince)
 }

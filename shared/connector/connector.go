@@ -35,8 +35,8 @@ type Inbound interface {
 	// about what config names.
 	// What cannot be understood is fault.Malformed or fault.Invalid.
 	Map(config json.RawMessage, header http.Header, body []byte) ([]Action, error)
-	// SampleDelivery is a delivery that maps to at least one action: its headers (unsigned) and body.
-	SampleDelivery() (http.Header, []byte)
+	// SampleDelivery is a delivery that maps to at least one action under config: its headers (unsigned) and body.
+	SampleDelivery(config json.RawMessage) (http.Header, []byte)
 }
 
 // Source is a connector that can be fetched.

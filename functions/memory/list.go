@@ -1,0 +1,89 @@
+package memory
+
+import (
+	"context"
+	"fmt"
+
+	"orgops/shared/fault"
+	"orgops/shared/goal"
+	"orgops/shared/id"
+	"orgops/shared/memory"
+	"orgops/shared/store"
+	"orgops/shared/syncrun"
+	"orgops/shared/web"
+)
+
+type memoryInput struct {
+	Memory string `path:"mid" maxLength:"64"`
+}
+
+type memoryBody struct{ Body memory.Memory }
+
+func getMemory(ctx context.Context, in *memoryInput) (*memoryBody, error) {
+	var out memoryBody
+	_, err := get(ctx, memory.Key, in.Memory, "memory", &out.Body)
+	return &out, err
+}
+
+type goalInput struct {
+	Goal string `path:"gid" maxLength:"64"`
+}
+
+type goalBody struct{ Body goal.Goal }
+
+func getGoal(ctx context.Context, in *goalInput) (*goalBody, error) {
+	var out goalBody
+	_, err := get(ctx, goal.Key, in.Goal, "goal", &out.Body)
+	return &out, err
+}
+
+// get reads the item with an id that came from outside.
+func get(ctx context.Context, key func(string) string, itemID, noun string, into any) (store.Item, error) {
+	missing := fmt.Sprintf("there is no %s with this id", noun)
+	if !id.Valid(itemID) {
+		return store.Item{}, fault.New(fault.NotFound, missing)
+	}
+	item, err := web.Tenant(ctx).Get(ctx, key(itemID), into)
+	return item, store.Fault(err, missing)
+}
+
+type memoriesInput struct {
+	web.PageQuery
+	Provider string `query:"provider" maxLength:"64" doc:"only what this provider brought in" example:"github"`
+	Kind     string `query:"kind" maxLength:"64" doc:"only of this kind" example:"issue"`
+}
+
+func listMemories(ctx context.Context, in *memoriesInput) (*web.PageOutput[memory.Memory], error) {
+	keep := func(m memory.Memory) bool {
+		return (in.Provider == "" || m.Provider == in.Provider) && (in.Kind == "" || m.Kind == in.Kind)
+	}
+	return web.List(ctx, in.PageQuery, store.Query{Prefix: memory.Prefix}, keep, in.Provider, in.Kind)
+}
+
+type goalsInput struct {
+	web.PageQuery
+	Provider string `query:"provider" maxLength:"64" doc:"only what this provider brought in"`
+	State    string `query:"state" enum:"open,closed" doc:"only in this state"`
+	Status   string `query:"status" enum:"aligned,drifting,misaligned" doc:"only with this alignment"`
+}
+
+func listGoals(ctx context.Context, in *goalsInput) (*web.PageOutput[goal.Goal], error) {
+	keep := func(g goal.Goal) bool {
+		return (in.Provider == "" || g.Provider == in.Provider) && (in.State == "" || string(g.State) == in.State) &&
+			(in.Status == "" || string(g.Alignment.Status) == in.Status)
+	}
+	return web.List(ctx, in.PageQuery, store.Query{Prefix: goal.Prefix}, keep, in.Provider, in.State, in.Status)
+}
+
+type syncsInput struct {
+	web.PageQuery
+	Provider string `query:"provider" maxLength:"64" doc:"only of this provider" example:"feed"`
+	State    string `query:"state" enum:"requested,running,succeeded,failed,cancelled" doc:"only in this state"`
+}
+
+func listSyncs(ctx context.Context, in *syncsInput) (*web.PageOutput[syncrun.Run], error) {
+	keep := func(r syncrun.Run) bool {
+		return (in.Provider == "" || r.Provider == in.Provider) && (in.State == "" || string(r.State) == in.State)
+	}
+	return web.List(ctx, in.PageQuery, store.Query{Prefix: syncrun.Prefix, Desc: true}, keep, in.Provider, in.State)
+}

@@ -1,0 +1,82 @@
+package certify
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"orgops/shared/connector"
+	"orgops/shared/fault"
+	"orgops/shared/intake"
+	"orgops/shared/integration"
+)
+
+// fetchBudget is how long the sample page may take.
+const fetchBudget = 20 * time.Second
+
+// source proves that the provider can be fetched and that what it holds validates. Nothing of it is kept.
+func (e Examiner) source(ctx context.Context, source connector.Source, c Candidate) []integration.Check {
+	ctx, cancel := context.WithTimeout(ctx, fetchBudget)
+	defer cancel()
+	page, err := source.Fetch(ctx, connector.Fetch{Config: c.Integration.Config, Credentials: c.Secrets.Values, Full: true})
+	fetched := e.fetched(page, err)
+	checks := []integration.Check{fetched}
+	if fetched.Status == integration.Pass {
+		checks = append(checks, asked(page, c.Integration))
+	}
+	if c.Integration.Credentials == nil {
+		checks = append(checks, optional("credentials", "Credentials work, and wrong ones fail", "no credentials are stored, and the provider was fetched without"))
+	}
+	return checks
+}
+
+func (e Examiner) fetched(page connector.FetchedPage, err error) integration.Check {
+	const name, title = "sandbox-page", "A page is fetched and every item of it validates"
+	var throttled *connector.ThrottledError
+	var f *fault.Error
+	switch {
+	case errors.As(err, &throttled):
+		return pull(name, title, integration.Fail, "the provider asks to wait until "+throttled.Until.Format(time.RFC3339)+"; certify again then")
+	case errors.As(err, &f):
+		return pull(name, title, integration.Fail, f.Detail)
+	case err != nil:
+		return pull(name, title, integration.Fail, "the provider could not be fetched")
+	}
+	bad := page.Failed
+	for _, m := range page.Memories {
+		if len(intake.Check(connector.Action{Memory: &m}, "")) > 0 {
+			bad++
+		}
+	}
+	for _, g := range page.Goals {
+		if len(intake.Check(connector.Action{Goal: &g}, "")) > 0 {
+			bad++
+		}
+	}
+	total := len(page.Memories) + len(page.Goals) + page.Failed
+	if bad > 0 {
+		return pull(name, title, integration.Fail, fmt.Sprintf("%d of %d items do not validate: each needs an id and a title", bad, total))
+	}
+	return pull(name, title, integration.Pass, fmt.Sprintf("%d items", total))
+}
+
+// asked compares the actions that the page calls for with the permissions.
+func asked(page connector.FetchedPage, i integration.Integration) integration.Check {
+	const name, title = "ports-used", "What is fetched stays within the permissions"
+	if len(page.Memories) > 0 && !i.Has(integration.MemoryUpsert) {
+		return pull(name, title, integration.Fail, "it brings memories, for which there is no permission")
+	}
+	if len(page.Goals) > 0 && !i.Has(integration.GoalUpdate) {
+		return pull(name, title, integration.Fail, "it brings goals, for which there is no permission")
+	}
+	return pull(name, title, integration.Pass, "every item is within the permissions")
+}
+
+func pull(name, title string, status integration.Result, reason string) integration.Check {
+	return integration.Check{ID: name, Title: title, Port: integration.SyncPull, Status: status, Reason: reason, Required: true}
+}
+
+func optional(name, title, reason string) integration.Check {
+	return integration.Check{ID: name, Title: title, Port: integration.SyncPull, Status: integration.NotApplicable, Reason: reason}
+}
