@@ -27,7 +27,7 @@ const (
 const (
 	MaxGoals        = 50  // open goals that are listed
 	MaxTimeline     = 10  // newest timeline entries
-	maxBuckets      = 288 // of one tally
+	maxBuckets      = 96  // of one tally
 	maxEndpoints    = 100 // with a backlog, after which those without an integration go
 	maxEntryDetails = 512 // bytes of a listed timeline entry's details
 	maxText         = 256 // bytes of a title or an error
@@ -53,7 +53,7 @@ type Company struct {
 	Name      string    `json:"name,omitempty" example:"Acme"`
 	Plan      string    `json:"plan,omitempty" example:"free"`
 	CreatedAt time.Time `json:"createdAt,omitzero"`
-	Founders  int       `json:"founders" doc:"users with the role founder; 0 while none is recorded"`
+	Founders  int       `json:"founders" doc:"how many users have the role founder"`
 }
 
 // Integration is what the context shows of a connector.

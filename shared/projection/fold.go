@@ -18,11 +18,8 @@ import (
 	"orgops/shared/timeline"
 )
 
-// Entities of other packages' items that are folded in.
-const (
-	companyEntity = "company"
-	userEntity    = "user"
-)
+// companyEntity is the company's own item. Its package also hashes passwords, which a projection has no use for.
+const companyEntity = "company"
 
 // Fold applies changes of one company, in feed order, and returns the new context with the timeline entries that the
 // changes caused. Changes up to p.Applied are passed over. It never changes p.
@@ -76,8 +73,6 @@ func (f *folding) rule(entity string) func(store.Change) error {
 		return f.timeline
 	case companyEntity:
 		return f.company
-	case userEntity:
-		return f.user
 	}
 	return nil
 }

@@ -145,30 +145,9 @@ func (f *folding) company(c store.Change) error {
 	if err := json.Unmarshal(c.New.Body, &is); err != nil {
 		return err
 	}
-	is.Name, is.CreatedAt, is.Founders = cut(is.Name, maxText), is.CreatedAt.UTC(), f.Company.Founders
+	is.Name, is.CreatedAt = cut(is.Name, maxText), is.CreatedAt.UTC()
 	f.Company = is
 	return nil
-}
-
-func (f *folding) user(c store.Change) error {
-	was, err := founder(c.Old)
-	if err != nil {
-		return err
-	}
-	is, err := founder(c.New)
-	f.Company.Founders = max(f.Company.Founders+is-was, 0)
-	return err
-}
-
-func founder(image *store.Image) (int, error) {
-	if image == nil {
-		return 0, nil
-	}
-	role, err := field(image.Body, "role")
-	if role == "founder" {
-		return 1, err
-	}
-	return 0, err
 }
 
 func number(value []byte) (int, error) { return strconv.Atoi(string(value)) }

@@ -1,0 +1,128 @@
+package projector
+
+import (
+	"context"
+	"sync"
+
+	"orgops/shared/store"
+)
+
+// gathering is what has arrived and is not folded yet, by company and in feed order.
+type gathering struct {
+	arrived chan struct{} // holds a token while something may be waiting
+
+	mu      sync.Mutex
+	waiting map[string]*pile
+	closed  error
+}
+
+// pile is the waiting changes of a company, and the batches that they are part of.
+type pile struct {
+	changes []store.Change
+	batches []*openBatch
+}
+
+// openBatch is a batch with how many of its companies are not finished.
+type openBatch struct {
+	open int
+	done func(error)
+}
+
+func newGathering() *gathering {
+	return &gathering{arrived: make(chan struct{}, 1), waiting: map[string]*pile{}}
+}
+
+func (g *gathering) add(b store.Batch, done func(error)) {
+	companies := byCompany(b.Changes)
+	if len(companies) == 0 {
+		done(nil)
+		return
+	}
+	g.mu.Lock()
+	closed := g.closed
+	if closed == nil {
+		batch := &openBatch{open: len(companies), done: done}
+		for company, changes := range companies {
+			p := g.waiting[company]
+			if p == nil {
+				p = &pile{}
+				g.waiting[company] = p
+			}
+			p.changes, p.batches = append(p.changes, changes...), append(p.batches, batch)
+		}
+	}
+	g.mu.Unlock()
+	if closed != nil {
+		done(closed)
+		return
+	}
+	g.wake()
+}
+
+func (g *gathering) wake() {
+	select {
+	case g.arrived <- struct{}{}:
+	default:
+	}
+}
+
+// wait returns true when something is waiting, false when ctx has ended.
+func (g *gathering) wait(ctx context.Context) bool {
+	select {
+	case <-g.arrived:
+		return ctx.Err() == nil
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// take hands out everything that is waiting.
+func (g *gathering) take() map[string]*pile {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	taken := g.waiting
+	g.waiting = map[string]*pile{}
+	return taken
+}
+
+// putBack puts a pile ahead of what has arrived for its company since it was taken.
+func (g *gathering) putBack(company string, p *pile) {
+	g.mu.Lock()
+	if later := g.waiting[company]; later != nil {
+		p.changes, p.batches = append(p.changes, later.changes...), append(p.batches, later.batches...)
+	}
+	g.waiting[company] = p
+	g.mu.Unlock()
+	g.wake()
+}
+
+// finish is called when a pile is folded: a batch is done when its last pile is.
+func (g *gathering) finish(p *pile) {
+	var done []func(error)
+	g.mu.Lock()
+	for _, b := range p.batches {
+		if b.open--; b.open == 0 {
+			done = append(done, b.done)
+		}
+	}
+	g.mu.Unlock()
+	for _, d := range done {
+		d(nil)
+	}
+}
+
+// close ends every unfinished batch with err, and those that still arrive.
+func (g *gathering) close(err error) {
+	g.mu.Lock()
+	g.closed = err
+	batches := map[*openBatch]bool{}
+	for _, p := range g.waiting {
+		for _, b := range p.batches {
+			batches[b] = true
+		}
+	}
+	g.mu.Unlock()
+	for b := range batches {
+		b.done(err)
+	}
+}

@@ -1,0 +1,181 @@
+// Package projector keeps every company's context and the timeline entries that follow from changes: it consumes the
+// change feed, folds what arrives and commits the result.
+//
+// A context and the entries that the same changes caused are one transaction, conditional on the context's version.
+// Because the context holds the last sequence number folded in, a change that is handed over twice counts once.
+package projector
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync"
+	"time"
+
+	"orgops/shared/projection"
+	"orgops/shared/store"
+	"orgops/shared/timeline"
+)
+
+// Projector folds changes into contexts. Its methods are safe for concurrent use; one company's changes must come from
+// one caller at a time.
+type Projector struct {
+	Store  store.Store
+	Logger *slog.Logger
+	Linger time.Duration // how long Run lets a burst gather before it folds; 0: DefaultLinger
+
+	mu  sync.Mutex
+	hot map[string]cached // contexts of companies that changed lately, so that a batch needs no read
+}
+
+// DefaultLinger is how long Run lets a burst gather.
+const DefaultLinger = 10 * time.Millisecond
+
+const (
+	maxHot     = 1000 // companies whose context is kept at hand
+	maxTries   = 5    // of one commit, each after reading again
+	maxEntries = store.MaxOps - 1
+)
+
+type cached struct {
+	context projection.Context
+	version int64
+}
+
+// Handle folds a batch. Companies do not depend on each other: one that cannot be folded leaves the others alone. The
+// error joins what a repeat of the batch may mend; what it cannot (an item that is not what it should be) is logged and
+// passed over, so that it does not block the feed for ever.
+func (p *Projector) Handle(ctx context.Context, batch store.Batch) error {
+	var failures []error
+	for company, changes := range byCompany(batch.Changes) {
+		if err := p.company(ctx, company, changes); err != nil {
+			failures = append(failures, fmt.Errorf("project company %s: %w", company, err))
+		}
+	}
+	return errors.Join(failures...)
+}
+
+func byCompany(changes []store.Change) map[string][]store.Change {
+	companies := map[string][]store.Change{}
+	for _, c := range changes {
+		companies[c.Company] = append(companies[c.Company], c)
+	}
+	return companies
+}
+
+// company folds changes of one company. A nil error means that they are done with.
+func (p *Projector) company(ctx context.Context, company string, changes []store.Change) error {
+	c := store.For(p.Store, company)
+	var err error
+	for range maxTries {
+		var conflict bool
+		if conflict, err = p.attempt(ctx, c, changes); err == nil {
+			return nil
+		}
+		p.forget(company)
+		if !conflict && retryable(ctx, err) {
+			return err
+		}
+	}
+	if errors.Is(err, store.ErrConflict) {
+		return err
+	}
+	p.Logger.ErrorContext(ctx, "changes left out of the company context", "company", company, "changes", len(changes),
+		"first", changes[0].Sequence, "last", changes[len(changes)-1].Sequence, "error", err)
+	return nil
+}
+
+func retryable(ctx context.Context, err error) bool {
+	return errors.Is(err, store.ErrUnavailable) || ctx.Err() != nil
+}
+
+// attempt folds and commits once; conflict is true when somebody else wrote the context in between.
+func (p *Projector) attempt(ctx context.Context, c store.Company, changes []store.Change) (conflict bool, err error) {
+	was, err := p.load(ctx, c)
+	if err != nil {
+		return false, err
+	}
+	next, entries, failures := projection.Fold(was.context, changes)
+	if len(entries) > maxEntries && len(changes) > 1 { // more than a commit may hold: one half after the other
+		half := len(changes) / 2
+		if conflict, err = p.attempt(ctx, c, changes[:half]); err != nil {
+			return conflict, err
+		}
+		return p.attempt(ctx, c, changes[half:])
+	}
+	if failures != nil {
+		p.Logger.WarnContext(ctx, "items left out of the company context", "company", c.ID(), "error", failures)
+	}
+	if next.ContextVersion == was.context.ContextVersion {
+		return false, nil
+	}
+	if err := commit(ctx, c, was.version, next, entries); err != nil {
+		return errors.Is(err, store.ErrConflict), err
+	}
+	p.keep(c.ID(), cached{next, was.version + 1})
+	return false, nil
+}
+
+// commit stores a context and the entries that came of it. An entry that exists already was written for the same
+// change before (a context that was started over), and is left out.
+func commit(ctx context.Context, c store.Company, version int64, next projection.Context, entries []timeline.Entry) error {
+	ops := []store.Op{projection.Save(c, version, next)}
+	for _, e := range entries {
+		ops = append(ops, c.Create(timeline.Key(e.ID), timeline.Entity, e).Until(e.At.Add(timeline.Kept)))
+	}
+	for {
+		err := c.Commit(ctx, ops...)
+		var conflict *store.ConflictError
+		if !errors.As(err, &conflict) || !strings.HasPrefix(conflict.Key, timeline.Prefix) {
+			return err
+		}
+		ops = without(ops, conflict.Key)
+	}
+}
+
+func without(ops []store.Op, key string) []store.Op {
+	var rest []store.Op
+	for _, op := range ops {
+		if op.Key != key {
+			rest = append(rest, op)
+		}
+	}
+	return rest
+}
+
+func (p *Projector) load(ctx context.Context, c store.Company) (cached, error) {
+	p.mu.Lock()
+	hit, ok := p.hot[c.ID()]
+	p.mu.Unlock()
+	if ok {
+		return hit, nil
+	}
+	known, version, err := projection.Load(ctx, c)
+	return cached{known, version}, err
+}
+
+// keep remembers a context. When there are too many, any other one goes: a wrong guess costs one read.
+func (p *Projector) keep(company string, c cached) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.hot == nil {
+		p.hot = map[string]cached{}
+	}
+	p.hot[company] = c
+	for other := range p.hot {
+		if len(p.hot) <= maxHot {
+			return
+		}
+		if other != company {
+			delete(p.hot, other)
+		}
+	}
+}
+
+func (p *Projector) forget(company string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.hot, company)
+}

@@ -1,0 +1,272 @@
+package projector_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"testing"
+	"time"
+
+	"orgops/functions/projector"
+	"orgops/shared/goal"
+	"orgops/shared/memory"
+	"orgops/shared/projection"
+	"orgops/shared/store"
+	"orgops/shared/timeline"
+	"orgops/shared/webtest"
+)
+
+// faulty is a store whose commits can be made to fail.
+type faulty struct {
+	store.Store
+	mu      sync.Mutex
+	commits int
+	gets    int
+	fail    func(n int, ops []store.Op) error // of the n-th commit
+}
+
+func (f *faulty) Get(ctx context.Context, p store.Partition, key string) (store.Item, error) {
+	f.mu.Lock()
+	f.gets++
+	f.mu.Unlock()
+	return f.Store.Get(ctx, p, key)
+}
+
+func (f *faulty) Commit(ctx context.Context, ops ...store.Op) error {
+	f.mu.Lock()
+	f.commits++
+	n, fail := f.commits, f.fail
+	f.mu.Unlock()
+	if fail != nil {
+		if err := fail(n, ops); err != nil {
+			return err
+		}
+	}
+	return f.Store.Commit(ctx, ops...)
+}
+
+func setup(t *testing.T) (*projector.Projector, *faulty) {
+	t.Helper()
+	s := &faulty{Store: webtest.New(t).Store}
+	return newProjector(s), s
+}
+
+func newProjector(s store.Store) *projector.Projector {
+	return &projector.Projector{Store: s, Logger: slog.New(slog.DiscardHandler), Linger: time.Microsecond}
+}
+
+// remembered is a change that brings one memory.
+func remembered(company string, n int) store.Change {
+	return put(company, n, memory.Entity, memory.Key(fmt.Sprint(n)), memory.Memory{Provider: "feed"})
+}
+
+// wanted is a change that brings one goal, and so one timeline entry.
+func wanted(company string, n int) store.Change {
+	g := goal.Goal{ID: fmt.Sprint(n), Provider: "github", Title: "Ship", State: goal.Open, Alignment: goal.Alignment{Status: goal.Aligned}}
+	return put(company, n, goal.Entity, goal.Key(g.ID), g)
+}
+
+func put(company string, n int, entity, key string, body any) store.Change {
+	raw, err := json.Marshal(body)
+	if err != nil {
+		panic(err)
+	}
+	return store.Change{
+		Sequence: store.Sequence(fmt.Sprint(n)), Company: company, Key: key, Entity: entity,
+		At: time.Now().UTC(), New: &store.Image{Version: 1, Body: raw},
+	}
+}
+
+func contextOf(t *testing.T, s store.Store, company string) projection.Context {
+	t.Helper()
+	p, _, err := projection.Load(t.Context(), store.For(s, company))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+func entriesOf(t *testing.T, s store.Store, company string) int {
+	t.Helper()
+	page, err := store.For(s, company).Query(t.Context(), store.Query{Prefix: timeline.Prefix})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return len(page.Items)
+}
+
+func TestProjector_Handle(t *testing.T) {
+	t.Parallel()
+	p, s := setup(t)
+	batch := store.Batch{Changes: []store.Change{remembered("a", 10), wanted("b", 1), remembered("a", 11), wanted("a", 12)}}
+	if err := p.Handle(t.Context(), batch); err != nil {
+		t.Fatal(err)
+	}
+	if err := p.Handle(t.Context(), batch); err != nil { // a repeat
+		t.Fatal(err)
+	}
+	if err := newProjector(s).Handle(t.Context(), batch); err != nil { // by another process
+		t.Fatal(err)
+	}
+	a, b := contextOf(t, s, "a"), contextOf(t, s, "b")
+	if a.Memory.Total != 2 || a.Goals.Open != 1 || a.ContextVersion != 3 || b.Goals.Open != 1 {
+		t.Errorf("a: %+v\nb: %+v", a, b)
+	}
+	if n := entriesOf(t, s, "a"); n != 1 {
+		t.Errorf("a has %d timeline entries, want 1", n)
+	}
+	if s.commits != 2 || s.gets < 2 {
+		t.Errorf("%d commits for two companies", s.commits)
+	}
+}
+
+// TestProjector_Handle_Others: somebody else moved the context on; what this one kept in memory is out of date.
+func TestProjector_Handle_Others(t *testing.T) {
+	t.Parallel()
+	p, s := setup(t)
+	for n := 1; n <= 6; n++ {
+		who := p
+		if n%2 == 0 {
+			who = newProjector(s)
+		}
+		if err := who.Handle(t.Context(), store.Batch{Changes: []store.Change{remembered("a", n)}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := contextOf(t, s, "a"); got.Memory.Total != 6 || got.ContextVersion != 6 {
+		t.Errorf("context: %+v", got)
+	}
+}
+
+// TestProjector_Handle_Many: more entries than a commit may hold.
+func TestProjector_Handle_Many(t *testing.T) {
+	t.Parallel()
+	p, s := setup(t)
+	var changes []store.Change
+	for n := range 256 {
+		changes = append(changes, wanted("a", n+1))
+	}
+	if err := p.Handle(t.Context(), store.Batch{Changes: changes}); err != nil {
+		t.Fatal(err)
+	}
+	if got := contextOf(t, s, "a"); got.Goals.Open != 256 || entriesOf(t, s, "a") != 256 {
+		t.Errorf("%d goals, %d entries", got.Goals.Open, entriesOf(t, s, "a"))
+	}
+}
+
+// TestProjector_Handle_Again: the context was lost, its entries were not.
+func TestProjector_Handle_Again(t *testing.T) {
+	t.Parallel()
+	p, s := setup(t)
+	batch := store.Batch{Changes: []store.Change{wanted("a", 1), wanted("a", 2)}}
+	if err := p.Handle(t.Context(), batch); err != nil {
+		t.Fatal(err)
+	}
+	a := store.For(s, "a")
+	if err := a.Commit(t.Context(), a.Delete(projection.Key, projection.Entity, 1)); err != nil {
+		t.Fatal(err)
+	}
+	if err := newProjector(s).Handle(t.Context(), batch); err != nil {
+		t.Fatal(err)
+	}
+	if got := contextOf(t, s, "a"); got.Goals.Open != 2 || entriesOf(t, s, "a") != 2 {
+		t.Errorf("%d goals, %d entries", got.Goals.Open, entriesOf(t, s, "a"))
+	}
+}
+
+func TestProjector_Handle_Failures(t *testing.T) {
+	t.Parallel()
+	p, s := setup(t)
+	s.fail = func(_ int, ops []store.Op) error {
+		switch id, _ := ops[0].Partition.CompanyID(); id {
+		case "away":
+			return store.ErrUnavailable
+		case "poisoned":
+			return errors.New("the item is not what it should be")
+		}
+		return nil
+	}
+	batch := store.Batch{Changes: []store.Change{remembered("away", 1), remembered("poisoned", 1), remembered("well", 1)}}
+	if err := p.Handle(t.Context(), batch); !errors.Is(err, store.ErrUnavailable) {
+		t.Errorf("err = %v, want unavailable", err)
+	}
+	if got := contextOf(t, s, "well"); got.Memory.Total != 1 {
+		t.Error("a company that is well was not projected")
+	}
+	batch.Changes = batch.Changes[1:]
+	if err := p.Handle(t.Context(), batch); err != nil {
+		t.Errorf("a poisoned company is handed back for ever: %v", err)
+	}
+}
+
+// feed hands over prepared batches, then waits for ctx and for what is unfinished.
+type feed struct {
+	batches  []store.Batch
+	finished chan error
+}
+
+func (f *feed) Consume(ctx context.Context, consumer string, handle func(context.Context, store.Batch, func(error))) error {
+	if consumer != "projector" {
+		return fmt.Errorf("consumer %q", consumer)
+	}
+	var open sync.WaitGroup
+	for _, b := range f.batches {
+		open.Add(1)
+		handle(ctx, b, func(err error) { f.finished <- err; open.Done() })
+	}
+	<-ctx.Done()
+	open.Wait()
+	return nil
+}
+
+func TestProjector_Run(t *testing.T) {
+	t.Parallel()
+	p, s := setup(t)
+	s.fail = func(n int, ops []store.Op) error {
+		if id, _ := ops[0].Partition.CompanyID(); id == "a" && n < 4 {
+			return store.ErrUnavailable
+		}
+		return nil
+	}
+	const batches = 40
+	f := &feed{finished: make(chan error, batches+1), batches: []store.Batch{{}}}
+	for n := range batches {
+		f.batches = append(f.batches, store.Batch{Changes: []store.Change{wanted("a", 2*n+1), remembered("b", 2*n+2)}})
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan error)
+	go func() { ended <- p.Run(ctx, f) }()
+	for range batches + 1 {
+		if err := <-f.finished; err != nil {
+			t.Error(err)
+		}
+	}
+	stop()
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+	if a, b := contextOf(t, s, "a"), contextOf(t, s, "b"); a.Goals.Open != batches || b.Memory.Total != batches {
+		t.Errorf("%d goals, %d memories; want %d of each", a.Goals.Open, b.Memory.Total, batches)
+	}
+	if s.commits > 2*batches {
+		t.Errorf("%d commits: nothing was put together", s.commits)
+	}
+}
+
+// TestProjector_Run_Ends: what could not be folded when the process ends is handed back, not finished.
+func TestProjector_Run_Ends(t *testing.T) {
+	t.Parallel()
+	p, s := setup(t)
+	ctx, stop := context.WithCancel(t.Context())
+	s.fail = func(int, []store.Op) error { stop(); return store.ErrUnavailable }
+	f := &feed{finished: make(chan error, 1), batches: []store.Batch{{Changes: []store.Change{remembered("a", 1)}}}}
+	if err := p.Run(ctx, f); err != nil {
+		t.Error(err)
+	}
+	if err := <-f.finished; err == nil {
+		t.Error("the batch counts as finished")
+	}
+}
