@@ -1,0 +1,193 @@
+package integrations
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"orgops/shared/connector"
+	"orgops/shared/fault"
+	"orgops/shared/integration"
+	"orgops/shared/store"
+	"orgops/shared/web"
+	"orgops/shared/webhook"
+)
+
+// secretField is the field of a configuration that holds the signing secret.
+const secretField = "signingSecret"
+
+type configureInput struct {
+	providerInput
+	RawBody []byte `contentType:"application/json"`
+}
+
+// configureOperation gives the request body the schemas of the connectors, so that the document says what each takes.
+func (d Deps) configureOperation(op huma.Operation) huma.Operation {
+	var schemas []*huma.Schema
+	for _, kind := range d.Connectors.Kinds() {
+		c, _ := d.Connectors.Lookup(kind)
+		var members map[string]any
+		if err := json.Unmarshal(c.Schema(), &members); err != nil {
+			panic(fmt.Sprintf("integrations: schema of %s: %v", kind, err)) // a connector's schema is part of the program
+		}
+		delete(members, "$schema")
+		delete(members, "$id")
+		schemas = append(schemas, &huma.Schema{Extensions: members})
+	}
+	op.RequestBody = &huma.RequestBody{
+		Required: true, Description: "The provider's configuration; its schema depends on the provider.",
+		Content: map[string]*huma.MediaType{"application/json": {Schema: &huma.Schema{OneOf: schemas}}},
+	}
+	op.SkipValidateBody = true // connector.Registry.Check does it, by the provider's own schema
+	op.Responses = map[string]*huma.Response{"200": {Description: "Reconfigured"}}
+	return op
+}
+
+func (d Deps) configureIntegration(ctx context.Context, in *configureInput) (*integrationOutput, error) {
+	conn, err := d.Connectors.Find(in.Provider)
+	if err != nil {
+		return nil, err
+	}
+	if !json.Valid(in.RawBody) {
+		return nil, fault.New(fault.Malformed, "the body must be one JSON object")
+	}
+	problems, err := d.Connectors.Check(in.Provider, in.RawBody)
+	if err == nil {
+		err = fault.Refuse(problems)
+	}
+	if err != nil {
+		return nil, err
+	}
+	config, secrets, err := d.Connectors.Split(in.Provider, in.RawBody)
+	if err != nil {
+		return nil, err
+	}
+	c := web.Tenant(ctx)
+	old, version, err := integration.Load(ctx, c, in.Provider)
+	if err != nil && fault.KindOf(err) != fault.NotFound {
+		return nil, err
+	}
+	change := configuration{
+		Deps: d, company: c, conn: conn, provider: in.Provider, config: config, secret: secrets[secretField],
+		by: web.CallerOf(ctx).UserID, now: d.Now().UTC(),
+	}
+	if version == 0 {
+		return change.create(ctx)
+	}
+	return change.replace(ctx, old, version)
+}
+
+// configuration is one request to configure, checked and parted.
+type configuration struct {
+	Deps
+	company  store.Company
+	conn     connector.Connector
+	provider string
+	config   json.RawMessage
+	secret   string // "": none was given
+	by       string
+	now      time.Time
+}
+
+func (r configuration) create(ctx context.Context) (*integrationOutput, error) {
+	all, err := integration.List(ctx, r.company)
+	if err != nil {
+		return nil, err
+	}
+	if len(all) >= integration.MaxPerCompany {
+		return nil, fault.Newf(fault.Conflict, "a company has at most %d integrations; delete one first", integration.MaxPerCompany)
+	}
+	i := integration.Integration{
+		Provider: r.provider, Kind: r.conn.Kind(), State: integration.Sandbox, Enabled: true, Config: r.config,
+		Permissions: r.conn.Ports(r.config), ConfiguredBy: r.by, CreatedAt: r.now, UpdatedAt: r.now,
+	}
+	secrets, created, err := r.sign(integration.Secrets{}, &i)
+	if err != nil {
+		return nil, err
+	}
+	_, secretsVersion, err := integration.LoadSecrets(ctx, r.company, r.Vault, r.provider)
+	if err != nil {
+		return nil, err
+	}
+	if err := r.commit(ctx, i, 0, secrets, secretsVersion); err != nil {
+		return nil, err
+	}
+	out, err := r.answer(ctx, i, 1, http.StatusCreated)
+	if err != nil {
+		return nil, err
+	}
+	out.Location = fmt.Sprintf("/companies/%s/integrations/%s", r.company.ID(), r.provider)
+	out.Body.SigningSecret = created
+	return out, nil
+}
+
+// replace keeps what the request does not speak of: the secrets, the credentials, whether it is enabled.
+func (r configuration) replace(ctx context.Context, old integration.Integration, version int64) (*integrationOutput, error) {
+	i := old
+	i.Config, i.Permissions, i.ConfiguredBy, i.UpdatedAt = r.config, r.conn.Ports(r.config), r.by, r.now
+	changed, err := r.Connectors.Changed(r.provider, old.Config, r.config)
+	if err != nil {
+		return nil, err
+	}
+	if (len(changed) > 0 || !slices.Equal(i.Permissions, old.Permissions)) && old.State == integration.Certified {
+		i = i.Sandboxed(integration.SandboxedByChange, r.now)
+	}
+	secrets, secretsVersion, err := integration.LoadSecrets(ctx, r.company, r.Vault, r.provider)
+	if err != nil {
+		return nil, err
+	}
+	secrets, created, err := r.sign(secrets, &i)
+	if err != nil {
+		return nil, err
+	}
+	if err := r.commit(ctx, i, version, secrets, secretsVersion); err != nil {
+		return nil, err
+	}
+	out, err := r.answer(ctx, i, version+1, http.StatusOK)
+	if err != nil {
+		return nil, err
+	}
+	out.Body.SigningSecret = created
+	return out, nil
+}
+
+// sign takes over the signing secret that was given, or makes one where an endpoint needs one and has none; created is
+// the one that was made. A secret that is live already stays as it is.
+func (r configuration) sign(s integration.Secrets, i *integration.Integration) (secrets integration.Secrets, created string, err error) {
+	live := s.Live(r.now)
+	value := r.secret
+	if value == "" && len(live) == 0 && i.Has(integration.EventDeliver) {
+		if value, err = webhook.GenerateSecret(rand.Reader); err != nil {
+			return s, "", err
+		}
+		created = value
+	}
+	if value == "" || len(live) > 0 && live[0] == value {
+		return s, "", nil
+	}
+	i.SecretAt = &r.now
+	return s.Rotate(value, r.now), created, nil
+}
+
+func (r configuration) commit(ctx context.Context, i integration.Integration, version int64, s integration.Secrets, secretsVersion int64) error {
+	ops := []store.Op{r.company.Save(integration.Key(r.provider), integration.Entity, version, i)}
+	if len(s.Signing) > 0 || len(s.Values) > 0 {
+		op, err := integration.SaveSecrets(ctx, r.company, r.Vault, r.provider, secretsVersion, s)
+		if err != nil {
+			return err
+		}
+		ops = append(ops, op)
+	}
+	err := r.company.Commit(ctx, ops...)
+	if errors.Is(err, store.ErrConflict) {
+		return fault.Wrap(fault.Conflict, "the integration was changed at the same time; read it again and repeat", err)
+	}
+	return store.Fault(err, "")
+}

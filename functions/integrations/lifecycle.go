@@ -1,0 +1,83 @@
+package integrations
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"orgops/shared/integration"
+	"orgops/shared/store"
+	"orgops/shared/syncrun"
+	"orgops/shared/web"
+)
+
+// deleteIntegration removes the integration, its secrets and what its connector kept between syncs.
+func (d Deps) deleteIntegration(ctx context.Context, in *providerInput) (*struct{}, error) {
+	stored, err := d.load(ctx, in.Provider)
+	if err != nil {
+		return nil, err
+	}
+	c := web.Tenant(ctx)
+	ops := []store.Op{c.Delete(integration.Key(in.Provider), integration.Entity, stored.Version)}
+	for key, entity := range map[string]string{
+		integration.CredentialKey(in.Provider): integration.CredentialEntity,
+		syncrun.SlotKey(in.Provider):           syncrun.SlotEntity,
+	} {
+		op, there, err := removal(ctx, c, key, entity)
+		if err != nil {
+			return nil, err
+		}
+		if there {
+			ops = append(ops, op)
+		}
+	}
+	return nil, store.Fault(c.Commit(ctx, ops...), "")
+}
+
+func removal(ctx context.Context, c store.Company, key, entity string) (op store.Op, there bool, err error) {
+	item, err := c.Get(ctx, key, nil)
+	if errors.Is(err, store.ErrNotFound) {
+		return store.Op{}, false, nil
+	}
+	return c.Delete(key, entity, item.Version).Silent(), err == nil, store.Fault(err, "")
+}
+
+func (d Deps) enableIntegration(ctx context.Context, in *providerInput) (*integrationOutput, error) {
+	return d.change(ctx, in.Provider, func(i *integration.Integration) bool {
+		was := i.Enabled
+		i.Enabled, i.Disabled = true, nil
+		return !was
+	})
+}
+
+func (d Deps) disableIntegration(ctx context.Context, in *providerInput) (*integrationOutput, error) {
+	return d.change(ctx, in.Provider, func(i *integration.Integration) bool {
+		was := i.Enabled
+		i.Enabled, i.Disabled = false, &integration.Disabled{Reason: integration.DisabledManually, At: d.Now().UTC()}
+		return was
+	})
+}
+
+// change writes an integration after edit, unless edit reports that nothing changed.
+func (d Deps) change(ctx context.Context, provider string, edit func(*integration.Integration) bool) (*integrationOutput, error) {
+	stored, err := d.load(ctx, provider)
+	if err != nil {
+		return nil, err
+	}
+	i, version := stored.Integration, stored.Version
+	if edit(&i) {
+		i.UpdatedAt = d.Now().UTC()
+		c := web.Tenant(ctx)
+		if err := c.Commit(ctx, c.Replace(integration.Key(provider), integration.Entity, version, i)); err != nil {
+			return nil, store.Fault(err, "")
+		}
+		version++
+	} else {
+		i = stored.Integration
+	}
+	return d.answer(ctx, i, version, 200)
+}
+
+func href(ctx context.Context, format string, args ...any) string {
+	return "/companies/" + web.Tenant(ctx).ID() + fmt.Sprintf(format, args...)
+}
