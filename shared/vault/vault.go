@@ -1,0 +1,206 @@
+// Package vault seals credentials: one random AES-256-GCM data key a company, stored only wrapped, by a key file
+// locally and by a key service in the cloud. What is sealed for one company or label opens for no other.
+package vault
+
+import (
+	"context"
+	"crypto/aes"
+	"crypto/cipher"
+	"crypto/rand"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+)
+
+// Vault seals and opens. Its methods are safe for concurrent use.
+type Vault interface {
+	// Seal encrypts plaintext for a company under a label such as "github/token". Sealing twice gives two texts.
+	Seal(ctx context.Context, company, label string, plaintext []byte) ([]byte, error)
+	// Open is what was sealed. Anything but what Seal made for this company and label is ErrSealed.
+	Open(ctx context.Context, company, label string, sealed []byte) ([]byte, error)
+}
+
+var (
+	// ErrSealed is the answer to what cannot be opened: damaged, another company's, or of another label. It does not
+	// say which.
+	ErrSealed = errors.New("vault: cannot be opened for this company and label")
+	// ErrNoKey is what a KeyStore answers for a company without a key.
+	ErrNoKey = errors.New("vault: the company has no key")
+	// ErrKeyExists is what a KeyStore answers to a second key for a company.
+	ErrKeyExists = errors.New("vault: the company has a key already")
+)
+
+// KeyStore keeps each company's wrapped data key.
+type KeyStore interface {
+	// Get is the wrapped key, or ErrNoKey.
+	Get(ctx context.Context, company string) ([]byte, error)
+	// Create stores a wrapped key durably, or answers ErrKeyExists: a key is never replaced, or what it sealed is lost.
+	Create(ctx context.Context, company string, wrapped []byte) error
+}
+
+// Wrapper encrypts data keys. A wrapped key unwraps only for the company that it was wrapped for.
+type Wrapper interface {
+	Wrap(ctx context.Context, company string, key []byte) ([]byte, error)
+	Unwrap(ctx context.Context, company string, wrapped []byte) ([]byte, error)
+}
+
+const (
+	keyTime = 5 * time.Minute // how long an unwrapped key stays in memory
+	maxKeys = 1024            // how many do
+
+	formatVersion = 1
+	keySize       = 32
+)
+
+// Sealer is the Vault over any Wrapper and KeyStore.
+type Sealer struct {
+	wrapper Wrapper
+	keys    KeyStore
+	now     func() time.Time
+
+	mu     sync.Mutex
+	opened map[string]openedKey
+}
+
+type openedKey struct {
+	aead  cipher.AEAD
+	until time.Time
+}
+
+// New is a Sealer; now nil is time.Now.
+func New(wrapper Wrapper, keys KeyStore, now func() time.Time) *Sealer {
+	if now == nil {
+		now = time.Now
+	}
+	return &Sealer{wrapper: wrapper, keys: keys, now: now, opened: map[string]openedKey{}}
+}
+
+// Seal makes the company's key when there is none yet.
+func (s *Sealer) Seal(ctx context.Context, company, label string, plaintext []byte) ([]byte, error) {
+	aead, err := s.key(ctx, company, true)
+	if err != nil {
+		return nil, err
+	}
+	return seal(aead, plaintext, company, label), nil
+}
+
+// Open is ErrSealed for a company that never sealed anything, too.
+func (s *Sealer) Open(ctx context.Context, company, label string, sealed []byte) ([]byte, error) {
+	aead, err := s.key(ctx, company, false)
+	if errors.Is(err, ErrNoKey) {
+		return nil, ErrSealed
+	}
+	if err != nil {
+		return nil, err
+	}
+	return open(aead, sealed, company, label)
+}
+
+func (s *Sealer) key(ctx context.Context, company string, create bool) (cipher.AEAD, error) {
+	if aead := s.remembered(company); aead != nil {
+		return aead, nil
+	}
+	wrapped, err := s.keys.Get(ctx, company)
+	if errors.Is(err, ErrNoKey) && create {
+		wrapped, err = s.create(ctx, company)
+	}
+	if err != nil {
+		return nil, err
+	}
+	key, err := s.wrapper.Unwrap(ctx, company, wrapped)
+	if err != nil {
+		return nil, err
+	}
+	aead, err := newAEAD(key)
+	clear(key)
+	if err != nil {
+		return nil, err
+	}
+	s.remember(company, aead)
+	return aead, nil
+}
+
+// create returns the wrapped key that the store holds in the end: of two callers at once, the first one's.
+func (s *Sealer) create(ctx context.Context, company string) ([]byte, error) {
+	key := make([]byte, keySize)
+	rand.Read(key)
+	wrapped, err := s.wrapper.Wrap(ctx, company, key)
+	clear(key)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.keys.Create(ctx, company, wrapped); err != nil && !errors.Is(err, ErrKeyExists) {
+		return nil, err
+	}
+	return s.keys.Get(ctx, company)
+}
+
+func (s *Sealer) remembered(company string) cipher.AEAD {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	k, ok := s.opened[company]
+	if !ok {
+		return nil
+	}
+	if !s.now().Before(k.until) {
+		delete(s.opened, company)
+		return nil
+	}
+	return k.aead
+}
+
+// remember also forgets every key whose time is over, so that none stays because nobody asks for it any more.
+func (s *Sealer) remember(company string, aead cipher.AEAD) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now := s.now()
+	for c, k := range s.opened {
+		if !now.Before(k.until) || len(s.opened) >= maxKeys {
+			delete(s.opened, c)
+		}
+	}
+	s.opened[company] = openedKey{aead: aead, until: now.Add(keyTime)}
+}
+
+func newAEAD(key []byte) (cipher.AEAD, error) {
+	if len(key) != keySize {
+		return nil, fmt.Errorf("vault: a key of %d bytes, not %d", len(key), keySize)
+	}
+	block, err := aes.NewCipher(key)
+	if err != nil {
+		return nil, err
+	}
+	return cipher.NewGCM(block)
+}
+
+// seal is version, nonce, ciphertext with tag. The parts are associated data, with the version.
+func seal(aead cipher.AEAD, plaintext []byte, parts ...string) []byte {
+	out := make([]byte, 1+aead.NonceSize(), 1+aead.NonceSize()+len(plaintext)+aead.Overhead())
+	out[0] = formatVersion
+	rand.Read(out[1:])
+	return aead.Seal(out, out[1:], plaintext, associated(parts))
+}
+
+func open(aead cipher.AEAD, sealed []byte, parts ...string) ([]byte, error) {
+	head := 1 + aead.NonceSize()
+	if len(sealed) < head+aead.Overhead() || sealed[0] != formatVersion {
+		return nil, ErrSealed
+	}
+	plaintext, err := aead.Open(nil, sealed[1:head], sealed[head:], associated(parts))
+	if err != nil {
+		return nil, ErrSealed
+	}
+	return plaintext, nil
+}
+
+// associated joins parts with their lengths, so that ("ab","c") and ("a","bc") differ.
+func associated(parts []string) []byte {
+	b := []byte{formatVersion}
+	for _, p := range parts {
+		b = binary.BigEndian.AppendUint32(b, uint32(len(p)))
+		b = append(b, p...)
+	}
+	return b
+}
