@@ -142,7 +142,7 @@ func jsonType(e *json.UnmarshalTypeError) string {
 }
 
 // SampleDelivery implements connector.Inbound.
-func (*Connector) SampleDelivery() (http.Header, []byte) {
+func (*Connector) SampleDelivery(json.RawMessage) (http.Header, []byte) {
 	return http.Header{"Content-Type": {"application/json"}},
 		[]byte(`{"type":"memory.upsert","data":{"externalId":"sample-1","kind":"sample","title":"A sample delivery"}}`)
 }

@@ -1,0 +1,208 @@
+package github
+
+import (
+	"encoding/json"
+	"fmt"
+	"mime"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"orgops/shared/connector"
+	"orgops/shared/fault"
+	"orgops/shared/goal"
+	"orgops/shared/integration"
+	"orgops/shared/memory"
+)
+
+// Longest texts that goals and notes take, in bytes; what GitHub allows may be longer and is cut.
+const (
+	maxTitle  = 1024
+	maxTarget = 4096
+)
+
+// Map implements connector.Inbound. Issues and discussions are upserted whatever happened to them, milestones too, also
+// the one that an issue belongs to; a release is noted once, when it is published. Nothing follows from what was deleted
+// or transferred away, from other events, and from other repositories than the configured one.
+func (*Connector) Map(config json.RawMessage, header http.Header, body []byte) ([]connector.Action, error) {
+	var c Config
+	if err := json.Unmarshal(config, &c); err != nil {
+		return nil, fmt.Errorf("configuration of github: %w", err)
+	}
+	event := header.Get(headerEvent)
+	if event == "" {
+		return nil, fault.New(fault.Malformed, "the X-GitHub-Event header is missing")
+	}
+	body, err := document(header, body)
+	if err != nil {
+		return nil, err
+	}
+	actions := mappingOf(event)
+	if actions == nil {
+		if !json.Valid(body) {
+			return nil, notJSON()
+		}
+		return nil, nil
+	}
+	var p payload
+	if err := json.Unmarshal(body, &p); err != nil {
+		return nil, notJSON()
+	}
+	if p.Repository == nil || !strings.EqualFold(p.Repository.FullName, c.Repository) || p.Action == "deleted" || p.Action == "transferred" {
+		return nil, nil
+	}
+	return actions(c.Repository, p)
+}
+
+func notJSON() error {
+	return fault.New(fault.Malformed, "the body is not a delivery of this event as GitHub sends it")
+}
+
+// document is the JSON in a body, which GitHub sends as it is or as a form's field payload.
+func document(header http.Header, body []byte) ([]byte, error) {
+	media, _, err := mime.ParseMediaType(header.Get("Content-Type"))
+	if err != nil || media != "application/x-www-form-urlencoded" {
+		return body, nil
+	}
+	form, err := url.ParseQuery(string(body))
+	if err != nil || !form.Has("payload") {
+		return nil, fault.New(fault.Malformed, "a form needs the field payload; application/json is the simpler choice")
+	}
+	return []byte(form.Get("payload")), nil
+}
+
+// mappingOf is how an event becomes actions; nil for one that does not.
+func mappingOf(event string) func(repository string, p payload) ([]connector.Action, error) {
+	switch event {
+	case "issues":
+		return mapIssue
+	case "discussion":
+		return mapDiscussion
+	case "milestone":
+		return mapMilestone
+	case "release":
+		return mapRelease
+	}
+	return nil
+}
+
+func mapIssue(repository string, p payload) ([]connector.Action, error) {
+	if p.Issue == nil || p.Issue.Number <= 0 {
+		return nil, missing("issue")
+	}
+	i := p.Issue
+	actions := []connector.Action{upsert(memory.Draft{
+		ExternalID: externalID(repository, "issues", i.Number), Kind: "issue",
+		Title: orElse(i.Title, fmt.Sprintf("Issue #%d", i.Number)), Body: i.Body, URL: i.HTMLURL,
+	})}
+	if i.Milestone != nil && i.Milestone.Number > 0 {
+		actions = append(actions, update(repository, i.Milestone))
+	}
+	return actions, nil
+}
+
+func mapDiscussion(repository string, p payload) ([]connector.Action, error) {
+	if p.Discussion == nil || p.Discussion.Number <= 0 {
+		return nil, missing("discussion")
+	}
+	d := p.Discussion
+	return []connector.Action{upsert(memory.Draft{
+		ExternalID: externalID(repository, "discussions", d.Number), Kind: "discussion",
+		Title: orElse(d.Title, fmt.Sprintf("Discussion #%d", d.Number)), Body: d.Body, URL: d.HTMLURL,
+	})}, nil
+}
+
+func mapMilestone(repository string, p payload) ([]connector.Action, error) {
+	if p.Milestone == nil || p.Milestone.Number <= 0 {
+		return nil, missing("milestone")
+	}
+	return []connector.Action{update(repository, p.Milestone)}, nil
+}
+
+func mapRelease(repository string, p payload) ([]connector.Action, error) {
+	if p.Release == nil || p.Release.TagName == "" {
+		return nil, missing("release")
+	}
+	if p.Action != "published" {
+		return nil, nil
+	}
+	r := p.Release
+	details := struct {
+		Tag         string     `json:"tag"`
+		Name        string     `json:"name,omitempty"`
+		URL         string     `json:"url,omitempty"`
+		Prerelease  bool       `json:"prerelease"`
+		Author      string     `json:"author,omitempty"`
+		PublishedAt *time.Time `json:"publishedAt,omitempty"`
+	}{Tag: r.TagName, Name: r.Name, URL: r.HTMLURL, Prerelease: r.Prerelease, PublishedAt: r.PublishedAt}
+	if r.Author != nil {
+		details.Author = r.Author.Login
+	}
+	raw, err := json.Marshal(details)
+	if err != nil {
+		return nil, err
+	}
+	title := cut(fmt.Sprintf("%s released %s", repository, orElse(r.Name, r.TagName)), maxTitle)
+	return []connector.Action{{Port: integration.TimelineNote, Note: &connector.NoteDraft{
+		Title: title, Subject: repository + "/releases/" + r.TagName, Details: raw,
+	}}}, nil
+}
+
+func upsert(d memory.Draft) connector.Action {
+	return connector.Action{Port: integration.MemoryUpsert, Memory: &d}
+}
+
+// update is the goal that a milestone is: its progress is the share of its issues that are closed.
+func update(repository string, m *milestone) connector.Action {
+	d := goal.Draft{
+		ExternalID: externalID(repository, "milestones", m.Number),
+		Title:      cut(orElse(m.Title, fmt.Sprintf("Milestone %d", m.Number)), maxTitle),
+		Target:     cut(m.Description, maxTarget), URL: m.HTMLURL, DueAt: m.DueOn, StartedAt: m.CreatedAt, State: goal.Open,
+	}
+	if m.State == "closed" {
+		d.State = goal.Closed
+	}
+	if m.ClosedIssues > 0 && m.OpenIssues >= 0 {
+		d.Progress = float64(m.ClosedIssues) / (float64(m.ClosedIssues) + float64(m.OpenIssues))
+	}
+	return connector.Action{Port: integration.GoalUpdate, Goal: &d}
+}
+
+func externalID(repository, what string, number int64) string {
+	return fmt.Sprintf("%s/%s/%d", repository, what, number)
+}
+
+func missing(what string) error {
+	return fault.Refuse([]fault.Problem{{Pointer: "/" + what, Detail: "is missing or not complete"}})
+}
+
+func orElse(s, otherwise string) string {
+	if strings.TrimSpace(s) == "" {
+		return otherwise
+	}
+	return s
+}
+
+// cut shortens s to at most n bytes without splitting a character.
+func cut(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	for n > 0 && !utf8.RuneStart(s[n]) {
+		n--
+	}
+	return s[:n]
+}
+
+// SampleDelivery implements connector.Inbound.
+func (*Connector) SampleDelivery(config json.RawMessage) (http.Header, []byte) {
+	c := Config{Repository: "octo/app"}
+	_ = json.Unmarshal(config, &c) // without a configuration there is still a sample
+	body, _ := json.Marshal(payload{
+		Action: "opened", Repository: &repository{FullName: c.Repository},
+		Issue: &issue{Number: 1, Title: "A sample issue", Body: "Nothing is wrong.", HTMLURL: "https://github.com/" + c.Repository + "/issues/1"},
+	}) // strings and numbers always encode
+	return http.Header{"Content-Type": {"application/json"}, http.CanonicalHeaderKey(headerEvent): {"issues"}}, body
+}
