@@ -15,9 +15,11 @@ import (
 
 // Limits that hold for every driver; they are DynamoDB's, so that what works on a laptop works in the cloud.
 const (
-	MaxOps  = 100       // writes in one commit
-	MaxBody = 380 << 10 // bytes of an item's body
-	MaxPage = 1000      // items a query returns at most
+	MaxOps    = 100        // writes in one commit
+	MaxBody   = 380 << 10  // bytes of an item's body
+	MaxCommit = 3840 << 10 // bytes of the bodies of one commit
+	MaxKey    = 1024       // bytes of a sort key
+	MaxPage   = 1000       // items a query returns at most
 )
 
 var (
