@@ -18,6 +18,7 @@ import (
 	"orgops/shared/company"
 	"orgops/shared/password"
 	"orgops/shared/store"
+	"orgops/shared/store/sqlitestore"
 	"orgops/shared/token"
 	"orgops/shared/user"
 	"orgops/shared/web"
@@ -30,7 +31,7 @@ const Password = "correct horse battery staple"
 type Harness struct {
 	t        testing.TB
 	Server   *web.Server
-	Store    store.Store
+	Store    *sqlitestore.Store
 	Hasher   *password.Hasher
 	Signer   *token.Signer
 	Verifier *token.Verifier
