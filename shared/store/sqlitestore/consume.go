@@ -48,7 +48,8 @@ func (s *Store) Consume(ctx context.Context, name string, handle func(context.Co
 	}
 	stop := make(chan struct{})
 	var saver sync.WaitGroup
-	saver.Go(func() { c.save(stop) })
+	saved := c.position
+	saver.Go(func() { c.save(stop, saved) })
 	c.run(ctx)
 	c.drain()
 	close(stop)
@@ -267,9 +268,8 @@ func (c *consumer) drain() {
 	}
 }
 
-// save stores the position now and then while it moves, and once more when stop closes.
-func (c *consumer) save(stop <-chan struct{}) {
-	saved := c.finished()
+// save stores the position now and then while it moves away from saved, and once more when stop closes.
+func (c *consumer) save(stop <-chan struct{}, saved int64) {
 	pause := time.NewTimer(0)
 	for running := true; running; {
 		select {
