@@ -68,11 +68,27 @@ func BenchmarkFold(b *testing.B) {
 	})
 }
 
+// typical is a company in use: four connectors, ten goals, ten entries, three days of deliveries, little waiting.
 func typical(b testing.TB) projection.Context {
-	p, _, err := projection.Fold(projection.Empty("acme"), busy(3000).changes)
+	h := busy(80)
+	for n := range 10 {
+		due := h.now.Add(48 * time.Hour)
+		g, _ := goal.Apply(goal.Goal{}, "github", goal.Draft{ExternalID: fmt.Sprint(n), Title: "Reach a goal", DueAt: &due, State: goal.Open}, h.now)
+		h.put(goal.Entity, goal.Key(g.ID), g)
+	}
+	for n := range 3 * 24 * 12 {
+		h.after(5 * time.Minute)
+		d := newDelivery(h.now, n, "webhook")
+		d.Record(delivery.Attempt{State: delivery.Delivered, At: h.now})
+		d.End(delivery.Delivered)
+		h.deliver(d)
+	}
+	p, entries, err := projection.Fold(projection.Empty("acme"), h.changes)
 	if err != nil {
 		b.Fatal(err)
 	}
+	p.Timeline = entries[len(entries)-projection.MaxTimeline:]
+	p.Deliveries.Pending = p.Deliveries.Pending[:min(len(p.Deliveries.Pending), 3)]
 	return p
 }
 
@@ -95,7 +111,7 @@ func BenchmarkDecode(b *testing.B) {
 	b.ReportAllocs()
 	for range b.N {
 		var p projection.Context
-		if err := json.Unmarshal(raw, &p); err != nil {
+		if err := p.UnmarshalJSON(raw); err != nil { // as Load does
 			b.Fatal(err)
 		}
 	}

@@ -8,6 +8,7 @@ package projection
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"orgops/shared/goal"
@@ -180,12 +181,18 @@ func Empty(companyID string) Context {
 
 // Load reads a company's context and the item's version. One that has none yet is Empty with version 0.
 func Load(ctx context.Context, c store.Company) (Context, int64, error) {
-	p := Empty(c.ID())
-	item, err := c.Get(ctx, Key, &p)
+	item, err := c.Get(ctx, Key, nil)
 	if errors.Is(err, store.ErrNotFound) {
 		return Empty(c.ID()), 0, nil
 	}
-	return p, item.Version, err
+	if err != nil {
+		return Context{}, 0, err
+	}
+	var p Context
+	if err := p.UnmarshalJSON(item.Body); err != nil {
+		return Context{}, 0, fmt.Errorf("decode %s: %w", Key, err)
+	}
+	return p, item.Version, nil
 }
 
 // Save is the write that stores a context over version (0: none yet). Nothing is derived from it, so it stays out of

@@ -1,8 +1,6 @@
 package projection
 
 import (
-	"encoding/json"
-	"fmt"
 	"slices"
 	"strconv"
 	"time"
@@ -113,28 +111,9 @@ func (w Window) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON reads what MarshalJSON writes.
 func (w *Window) UnmarshalJSON(data []byte) error {
-	*w = Window{Delivered: []int64{}, Failed: []int64{}}
-	var failure error
-	err := fields(data, func(name, value []byte) bool {
-		switch string(name) {
-		case "start":
-			failure = w.Start.UnmarshalJSON(value)
-		case "seconds":
-			failure = json.Unmarshal(value, &w.Seconds)
-		case "delivered":
-			w.Delivered, failure = parseCounts(value)
-		case "failed":
-			w.Failed, failure = parseCounts(value)
-		}
-		return failure == nil
-	})
-	if err == nil {
-		err = failure
-	}
-	if err == nil && (len(w.Delivered) != len(w.Failed) || w.Seconds <= 0) {
-		err = fmt.Errorf("window with %d and %d steps of %d s", len(w.Delivered), len(w.Failed), w.Seconds)
-	}
-	return err
+	d := decoder{data: data}
+	*w = d.window()
+	return d.end()
 }
 
 func appendCounts(b []byte, counts []int64) []byte {
@@ -146,23 +125,4 @@ func appendCounts(b []byte, counts []int64) []byte {
 		b = strconv.AppendInt(b, n, 10)
 	}
 	return append(b, ']')
-}
-
-// parseCounts reads an array of whole numbers without a sign; the JSON around it has been checked.
-func parseCounts(b []byte) ([]int64, error) {
-	counts := make([]int64, 0, recentBuckets)
-	n, digits := int64(0), 0
-	for _, c := range b {
-		switch {
-		case c >= '0' && c <= '9' && digits < 18:
-			n, digits = 10*n+int64(c-'0'), digits+1
-		case (c == ',' || c == ']') && digits > 0:
-			counts = append(counts, n)
-			n, digits = 0, 0
-		case c == '[' || c == ']' || c == ' ' || c == '\n' || c == '\t' || c == '\r':
-		default:
-			return nil, fmt.Errorf("window count with %q", c)
-		}
-	}
-	return counts, nil
 }
