@@ -81,7 +81,7 @@ func Send(ctx context.Context, c *outbound.Client, e *Endpoint, m Message, now f
 	o := Outcome{Status: resp.StatusCode, Latency: latency, Excerpt: excerpt(resp)}
 	o.Class, o.Err = classify(resp)
 	if o.Class != Delivered {
-		o.RetryAfter = retryAfter(resp.Header.Get("Retry-After"), now())
+		o.RetryAfter = outbound.RetryAfter(resp.Header, now(), 0, maxWait)
 	}
 	return o
 }
@@ -134,19 +134,4 @@ func text(b []byte) string {
 		n--
 	}
 	return s[:n]
-}
-
-// retryAfter reads a Retry-After header (RFC 9110 §10.2.3), seconds or a date, as a wait from now within the schedule's
-// longest; what cannot be read is no wait.
-func retryAfter(header string, now time.Time) time.Duration {
-	if header == "" {
-		return 0
-	}
-	wait := time.Duration(0)
-	if seconds, err := strconv.ParseUint(header, 10, 64); err == nil {
-		wait = time.Duration(min(seconds, uint64(maxWait/time.Second))) * time.Second
-	} else if at, err := http.ParseTime(header); err == nil {
-		wait = at.Sub(now)
-	}
-	return max(0, min(wait, maxWait))
 }
