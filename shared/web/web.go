@@ -14,6 +14,7 @@ import (
 	"net/http"
 	"net/url"
 	"runtime/debug"
+	"sync"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -48,6 +49,7 @@ type Server struct {
 	api        *api
 	cursors    *cursors
 	operations []*huma.Operation
+	marked     sync.Once
 }
 
 // New is a server without operations. It panics on a CursorKey that cannot be used.
@@ -77,6 +79,13 @@ func (s *Server) API() huma.API { return s.api }
 
 // Operations is every operation registered so far, those left out of the document included.
 func (s *Server) Operations() []*huma.Operation { return s.operations }
+
+// Document is the OpenAPI 3.1 document of what is registered. Ask for it when everything is: it is completed the first
+// time.
+func (s *Server) Document() *huma.OpenAPI {
+	s.marked.Do(func() { markOpen(s.api.OpenAPI()) })
+	return s.api.OpenAPI()
+}
 
 // Router takes handlers that are no operation, such as documentation pages. Nothing guards them.
 func (s *Server) Router() chi.Router { return s.router }

@@ -1,0 +1,65 @@
+// Package docs serves the OpenAPI document and interactive documentation. Everything a browser needs is embedded: it
+// asks no other host for anything. It is for the local run; no Lambda links it.
+package docs
+
+import (
+	"fmt"
+	"net/http"
+
+	"github.com/swaggest/swgui"
+	"github.com/swaggest/swgui/v5emb"
+
+	"orgops/shared/web"
+)
+
+// Path is where the interactive documentation is.
+const Path = "/api/docs"
+
+// policy lets the page load and call this server only. Its scripts and styles are partly inline.
+const policy = "default-src 'none'; connect-src 'self'; img-src 'self' data:; script-src 'self' 'unsafe-inline'; " +
+	"style-src 'self' 'unsafe-inline'; font-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+
+// Mount serves /openapi.json, /openapi.yaml and the pages under Path. Every group must be registered before.
+func Mount(s *web.Server) error {
+	doc := s.Document()
+	asJSON, err := doc.MarshalJSON()
+	if err != nil {
+		return fmt.Errorf("make the OpenAPI document: %w", err)
+	}
+	asYAML, err := doc.YAML()
+	if err != nil {
+		return fmt.Errorf("make the OpenAPI document: %w", err)
+	}
+	s.Router().Get("/openapi.json", static("application/vnd.oai.openapi+json;version=3.1", asJSON))
+	s.Router().Get("/openapi.yaml", static("application/vnd.oai.openapi;version=3.1", asYAML))
+	pages := pages(doc.Info.Title)
+	s.Router().Get(Path, pages)
+	s.Router().Get(Path+"/*", pages)
+	return nil
+}
+
+func static(contentType string, content []byte) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", contentType)
+		w.Write(content)
+	}
+}
+
+func pages(title string) http.HandlerFunc {
+	ui := v5emb.NewHandlerWithConfig(swgui.Config{
+		Title: title, SwaggerJSON: "/openapi.json", BasePath: Path,
+		SettingsUI: map[string]string{
+			"persistAuthorization":   "true", // a reload keeps the token
+			"tryItOutEnabled":        "true",
+			"displayRequestDuration": "true",
+			"docExpansion":           `"list"`,
+			"operationsSorter":       `"alpha"`,
+		},
+	})
+	return func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Security-Policy", policy)
+		w.Header().Set("Referrer-Policy", "no-referrer")
+		w.Header().Set("Cache-Control", "no-cache")
+		ui.ServeHTTP(w, r)
+	}
+}

@@ -1,0 +1,50 @@
+package docs_test
+
+import (
+	"encoding/json"
+	"regexp"
+	"strings"
+	"testing"
+
+	"orgops/functions/auth"
+	"orgops/local/docs"
+	"orgops/shared/webtest"
+)
+
+func TestMount(t *testing.T) {
+	t.Parallel()
+	h := webtest.New(t)
+	auth.Register(h.API(), auth.Deps{Store: h.Store, Hasher: h.Hasher, Signer: h.Signer, Keys: h.Verifier.Keys})
+	if err := docs.Mount(h.Server); err != nil {
+		t.Fatal(err)
+	}
+	var doc struct {
+		OpenAPI string
+		Paths   map[string]any
+	}
+	if err := json.Unmarshal(h.Do("GET", "/openapi.json", "", nil).Want(200).Body, &doc); err != nil || doc.Paths["/auth/login"] == nil {
+		t.Error(doc, err)
+	}
+	if body := h.Do("GET", "/openapi.yaml", "", nil).Want(200).Body; !strings.HasPrefix(string(body), "components:") && !strings.Contains(string(body), "openapi: 3.1.0") {
+		t.Errorf("%.100s", body)
+	}
+	for _, path := range []string{docs.Path, docs.Path + "/"} {
+		r := h.Do("GET", path, "", nil).Want(200)
+		page := string(r.Body)
+		if !strings.Contains(page, "/openapi.json") || !strings.Contains(page, "persistAuthorization: true") {
+			t.Errorf("%.300s", page)
+		}
+		if found := regexp.MustCompile(`(?i)(src|href)="(https?:)?//[^"]*"`).FindString(page); found != "" {
+			t.Errorf("the page asks another host: %s", found)
+		}
+		if csp := r.Header.Get("Content-Security-Policy"); !strings.Contains(csp, "default-src 'none'") || strings.Contains(csp, "http") {
+			t.Error(csp)
+		}
+		for _, asset := range regexp.MustCompile(`(?:src|href)="(/[^"]+)"`).FindAllStringSubmatch(page, -1) {
+			if len(h.Do("GET", asset[1], "", nil).Want(200).Body) == 0 {
+				t.Errorf("%s is empty", asset[1])
+			}
+		}
+	}
+	h.Do("GET", docs.Path+"/nothing.js", "", nil).Want(404)
+}

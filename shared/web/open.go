@@ -1,0 +1,172 @@
+package web
+
+import (
+	"slices"
+
+	"github.com/danielgtaylor/huma/v2"
+)
+
+// openDetail marks what this implementation chose: the published contract leaves it open, and it may change with a
+// reason. What has no mark is the contract.
+const openDetail = "x-open-detail"
+
+// shownOperation is an operation that the published contract shows, with the fields of its bodies that it shows.
+type shownOperation struct {
+	method, path      string
+	request, response []string
+}
+
+// shown is the one list of them. GET /api/docs, the last of the contract's routes, is a page and no operation.
+func shown() []shownOperation {
+	get := func(path string, response ...string) shownOperation {
+		return shownOperation{"GET", companyPath + path, nil, response}
+	}
+	return []shownOperation{
+		{"POST", "/auth/login", []string{"email", "password"}, nil},
+		get("/mission-control/health"), get("/mission-control/readiness"), get("/mission-control/dashboard"),
+		get("/mission-control/timeline"), get("/intelligence/brief"), get("/intelligence/recommendations"),
+		get("/integrations", "provider", "url", "events"),
+		{"POST", companyPath + "/integrations/{provider}", []string{"url", "events"}, []string{"provider", "url", "events"}},
+		{"POST", companyPath + "/memory/sync/{provider}", nil, nil},
+	}
+}
+
+// shownAnywhere is shown in whatever body it stands.
+const shownAnywhere = "contextVersion"
+
+// marker marks a document. fields holds what is shown of an object schema.
+type marker struct {
+	doc    *huma.OpenAPI
+	fields map[*huma.Schema][]string
+	done   map[*huma.Schema]bool
+}
+
+// markOpen puts the mark on every operation, parameter and schema field that is not shown.
+func markOpen(doc *huma.OpenAPI) {
+	m := marker{doc: doc, fields: map[*huma.Schema][]string{}, done: map[*huma.Schema]bool{}}
+	var operations []*huma.Operation
+	for _, item := range doc.Paths {
+		for _, op := range []*huma.Operation{item.Get, item.Post, item.Put, item.Patch, item.Delete} {
+			if op != nil {
+				operations = append(operations, op)
+				m.show(op)
+			}
+		}
+	}
+	for _, op := range operations {
+		m.markParams(op)
+		eachBody(op, m.mark)
+	}
+	for _, schema := range doc.Components.Schemas.Map() {
+		m.mark(schema)
+	}
+}
+
+// show notes an operation's shown fields, or marks the operation.
+func (m marker) show(op *huma.Operation) {
+	for _, s := range shown() {
+		if s.method == op.Method && s.path == op.Path {
+			if op.RequestBody != nil {
+				m.showFields(op.RequestBody.Content, s.request)
+			}
+			for _, response := range op.Responses {
+				m.showFields(response.Content, s.response)
+			}
+			return
+		}
+	}
+	if op.Extensions == nil {
+		op.Extensions = map[string]any{}
+	}
+	op.Extensions[openDetail] = true
+}
+
+func (m marker) showFields(content map[string]*huma.MediaType, names []string) {
+	if media := content["application/json"]; media != nil && len(names) > 0 {
+		m.showIn(media.Schema, names)
+	}
+}
+
+// showIn follows references and alternatives to the object that a body is, and into the items of a list.
+func (m marker) showIn(s *huma.Schema, names []string) {
+	if s == nil {
+		return
+	}
+	if s.Ref != "" {
+		m.showIn(m.doc.Components.Schemas.SchemaFromRef(s.Ref), names)
+		return
+	}
+	m.fields[s] = append(m.fields[s], names...)
+	for _, alternative := range s.OneOf {
+		m.showIn(alternative, names)
+	}
+	if items := s.Properties["items"]; items != nil {
+		m.fields[s] = append(m.fields[s], "items")
+		m.showIn(items.Items, names)
+	}
+}
+
+func (m marker) markParams(op *huma.Operation) {
+	for _, p := range op.Parameters {
+		if p.In == "path" && (p.Name == "id" || p.Name == "provider") {
+			continue
+		}
+		if p.Extensions == nil {
+			p.Extensions = map[string]any{}
+		}
+		p.Extensions[openDetail] = true
+	}
+}
+
+func eachBody(op *huma.Operation, visit func(*huma.Schema)) {
+	if op.RequestBody != nil {
+		for _, media := range op.RequestBody.Content {
+			visit(media.Schema)
+		}
+	}
+	for _, response := range op.Responses {
+		for _, media := range response.Content {
+			visit(media.Schema)
+		}
+	}
+}
+
+func (m marker) mark(s *huma.Schema) {
+	if s == nil || m.done[s] {
+		return
+	}
+	m.done[s] = true
+	for name, property := range s.Properties {
+		if !m.isShown(s, name) {
+			if property.Extensions == nil {
+				property.Extensions = map[string]any{}
+			}
+			property.Extensions[openDetail] = true
+		}
+		m.mark(property)
+	}
+	m.markRaw(s, s.Extensions["properties"])
+	m.mark(s.Items)
+	for _, alternatives := range [][]*huma.Schema{s.OneOf, s.AnyOf, s.AllOf} {
+		for _, alternative := range alternatives {
+			m.mark(alternative)
+		}
+	}
+	if additional, ok := s.AdditionalProperties.(*huma.Schema); ok {
+		m.mark(additional)
+	}
+}
+
+// markRaw is mark for a JSON Schema that a connector wrote itself.
+func (m marker) markRaw(s *huma.Schema, properties any) {
+	fields, _ := properties.(map[string]any)
+	for name, field := range fields {
+		if schema, ok := field.(map[string]any); ok && !m.isShown(s, name) {
+			schema[openDetail] = true
+		}
+	}
+}
+
+func (m marker) isShown(s *huma.Schema, name string) bool {
+	return name == shownAnywhere || slices.Contains(m.fields[s], name)
+}
