@@ -1,0 +1,248 @@
+package web_test
+
+import (
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"orgops/shared/web"
+)
+
+func TestPage(t *testing.T) {
+	t.Parallel()
+	h := newHarness(t)
+	a, b := h.token(t, "a", "things:read"), h.token(t, "b", "things:read")
+	var page web.Page[thing]
+	read := func(path, bearer string, status int) *httptest.ResponseRecorder {
+		t.Helper()
+		w := h.do("GET", path, bearer, "")
+		if w.Code != status {
+			t.Fatalf("%s: %d %s", path, w.Code, w.Body)
+		}
+		page = web.Page[thing]{}
+		if err := json.Unmarshal(w.Body.Bytes(), &page); err != nil {
+			t.Fatal(err)
+		}
+		return w
+	}
+	first := read("/companies/a/things?kind=x&limit=500", a, 200)
+	if len(page.Items) != 100 || page.NextCursor == "" {
+		t.Errorf("%d items, cursor %q", len(page.Items), page.NextCursor)
+	}
+	cursor := page.NextCursor
+	next, ok := strings.CutPrefix(first.Header().Get("Link"), "<")
+	next, rel, _ := strings.Cut(next, ">")
+	if !ok || rel != `; rel="next"` || !strings.Contains(next, "limit=500") {
+		t.Error(first.Header())
+	}
+	last := read(next, a, 200)
+	if page.NextCursor != "" || last.Header().Get("Link") != "" || !strings.Contains(last.Body.String(), `"items":[]`) {
+		t.Error(last.Body)
+	}
+	flipped := "A" + cursor[1:]
+	if flipped == cursor {
+		flipped = "B" + cursor[1:]
+	}
+	for name, tt := range map[string]struct{ path, bearer string }{
+		"another filter":  {"/companies/a/things?kind=y&cursor=" + cursor, a},
+		"another company": {"/companies/b/things?kind=x&cursor=" + cursor, b},
+		"changed":         {"/companies/a/things?kind=x&cursor=" + flipped, a},
+		"made up":         {"/companies/a/things?kind=x&cursor=KEY", a},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := h.do("GET", tt.path, tt.bearer, "")
+			if w.Code != 422 || !strings.Contains(w.Body.String(), `"#/query/cursor"`) {
+				t.Error(w.Code, w.Body)
+			}
+		})
+	}
+	read("/companies/a/things", a, 200)
+	if len(page.Items) != 50 {
+		t.Error(len(page.Items))
+	}
+}
+
+func TestETag(t *testing.T) {
+	t.Parallel()
+	h := newHarness(t)
+	own := h.token(t, "a", "things:read")
+	tests := []struct {
+		name, header string
+		status       int
+	}{
+		{"none", "", 200},
+		{"current", `"7"`, 304},
+		{"weak", `W/"7"`, 304},
+		{"among others", `"5" , W/"6","7"`, 304},
+		{"any", "*", 304},
+		{"other", `"6"`, 200},
+		{"unquoted", "7", 200},
+		{"no end", `"7`, 200},
+		{"part", `"77"`, 200},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			w := h.do("GET", "/companies/a/thing/1", own, "", "If-None-Match", tt.header)
+			if w.Code != tt.status || w.Header().Get("ETag") != `"7"` || w.Header().Get("Cache-Control") != "private, no-cache" {
+				t.Error(w.Code, w.Header())
+			}
+			if tt.status == http.StatusNotModified && w.Body.Len() > 0 {
+				t.Error("a 304 has a body", w.Body)
+			}
+		})
+	}
+}
+
+func TestServer_Headers(t *testing.T) {
+	t.Parallel()
+	h := newHarness(t)
+	own := h.token(t, "a", "things:read")
+	w := h.do("GET", "/companies/a/things", own, "", "X-Request-Id", "from-outside")
+	for name, want := range map[string]string{"X-Content-Type-Options": "nosniff", "Cache-Control": "no-store", "Content-Type": "application/json"} {
+		if got := w.Header().Get(name); got != want {
+			t.Errorf("%s: %q, want %q", name, got, want)
+		}
+	}
+	if got := w.Header().Get("X-Request-Id"); len(got) != 36 {
+		t.Errorf("request id %q", got)
+	}
+	if w := h.do("DELETE", "/companies/a/things", own, ""); strings.Join(w.Header()["Allow"], ", ") != "GET, HEAD, POST, PUT" {
+		t.Error(w.Header()["Allow"])
+	}
+	if w := h.do("GET", "/fail/unavailable", "", ""); w.Header().Get("Retry-After") != "2" {
+		t.Error(w.Header())
+	}
+	if w := h.do("HEAD", "/companies/a/things", own, ""); w.Code != 200 || w.Body.Len() > 0 {
+		t.Error(w.Code, w.Body)
+	}
+	r := httptest.NewRequest("GET", "/x", nil)
+	r.URL.Path, r.URL.RawPath = "/companies/%zz/things", "/companies/%zz/things"
+	bad := httptest.NewRecorder()
+	h.ServeHTTP(bad, r)
+	if bad.Code != 400 {
+		t.Error(bad.Code)
+	}
+}
+
+func TestServer_Log(t *testing.T) {
+	t.Parallel()
+	h := newHarness(t)
+	own := h.token(t, "a", "things:read")
+	h.do("POST", "/companies/a/things?", own, `{"name":"body-secret"}`, "X-Api-Key", "header-secret")
+	h.do("GET", "/companies/a/things?kind=query-secret", own, "")
+	h.do("GET", "/companies/a/thing/path-secret", own, "")
+	h.do("GET", "/path-secret", own, "")
+	if lines := strings.Count(h.log.String(), "\n"); lines != 4 {
+		t.Errorf("%d lines:\n%s", lines, h.log)
+	}
+	for _, secret := range []string{"secret", own} {
+		if strings.Contains(h.log.String(), secret) {
+			t.Errorf("the log holds %s:\n%s", secret, h.log)
+		}
+	}
+	if !strings.Contains(h.log.String(), "level=DEBUG") || !strings.Contains(h.log.String(), "route=/companies/{id}/thing/{tid} status=200") || !strings.Contains(h.log.String(), "company=a") {
+		t.Error(h.log)
+	}
+	h.log.Reset()
+	h.do("GET", "/fail/plain", "", "")
+	if !strings.Contains(h.log.String(), "level=ERROR") || !strings.Contains(h.log.String(), "secret connection string") {
+		t.Error("the cause is missing:", h.log)
+	}
+	h.log.Reset()
+	w := h.do("GET", "/fail/panic", "", "")
+	if !strings.Contains(h.log.String(), "secret in a panic") || !strings.Contains(h.log.String(), w.Header().Get("X-Request-Id")) || !strings.Contains(h.log.String(), "web_test.go") {
+		t.Error("the panic is not explained:", h.log)
+	}
+}
+
+// A real connection lives on after a panic, an error, and a body that was not read.
+func TestServer_Connection(t *testing.T) {
+	t.Parallel()
+	h := newHarness(t)
+	server := httptest.NewServer(h)
+	defer server.Close()
+	own := h.token(t, "a", "things:read")
+	for _, path := range []string{"/fail/panic", "/fail/plain", "/companies/b/things", "/companies/a/things"} {
+		r, err := http.NewRequest("POST", server.URL+path, strings.NewReader(`{"name":"x"}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.HasPrefix(path, "/fail") {
+			r.Method = "GET"
+		}
+		r.Header.Set("Authorization", "Bearer "+own)
+		r.Header.Set("Content-Type", "application/json")
+		resp, err := server.Client().Do(r)
+		if err != nil {
+			t.Fatal(path, err)
+		}
+		resp.Body.Close()
+	}
+}
+
+func TestServer_Document(t *testing.T) {
+	t.Parallel()
+	doc, err := newHarness(t).Document().MarshalJSON()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got struct {
+		OpenAPI    string
+		Components struct {
+			SecuritySchemes map[string]struct{ Type, Scheme, BearerFormat string }
+			Schemas         map[string]struct{ Properties map[string]map[string]any }
+		}
+		Paths map[string]map[string]struct {
+			Open      bool `json:"x-open-detail"`
+			Security  []map[string][]string
+			Responses map[string]any
+		}
+	}
+	if err := json.Unmarshal(doc, &got); err != nil {
+		t.Fatal(err)
+	}
+	if s := got.Components.SecuritySchemes["bearer"]; got.OpenAPI != "3.1.0" || s.Type != "http" || s.Scheme != "bearer" || s.BearerFormat != "JWT" {
+		t.Error(got.OpenAPI, s)
+	}
+	for path, item := range got.Paths {
+		for method, op := range item {
+			if !op.Open || op.Responses["default"] != nil || op.Responses["500"] == nil {
+				t.Errorf("%s %s: %+v", method, path, op)
+			}
+		}
+	}
+	write := got.Paths["/companies/{id}/things"]["post"]
+	if write.Security[0]["bearer"][0] != "things:read" {
+		t.Error(write.Security)
+	}
+	for _, status := range []string{"200", "400", "401", "403", "413", "415", "422", "429", "500", "503"} {
+		if write.Responses[status] == nil {
+			t.Errorf("%s is not documented", status)
+		}
+	}
+	for name, schema := range got.Components.Schemas {
+		for field, property := range schema.Properties {
+			if property["x-open-detail"] != true {
+				t.Errorf("%s.%s is not marked", name, field)
+			}
+		}
+	}
+}
+
+func BenchmarkServer_Get(b *testing.B) {
+	h := newHarness(b)
+	own := h.token(b, "a", "things:read")
+	r := httptest.NewRequest("GET", "/companies/a/thing/1", nil)
+	r.Header.Set("Authorization", "Bearer "+own)
+	b.ReportAllocs()
+	for b.Loop() {
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, r)
+		if w.Code != 200 {
+			b.Fatal(w.Code)
+		}
+	}
+}
