@@ -19,23 +19,23 @@ const Path = "/api/docs"
 const policy = "default-src 'none'; connect-src 'self'; img-src 'self' data:; script-src 'self' 'unsafe-inline'; " +
 	"style-src 'self' 'unsafe-inline'; font-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
-// Mount serves /openapi.json, /openapi.yaml and the pages under Path. Every group must be registered before.
-func Mount(s *web.Server) error {
+// Register serves /openapi.json, /openapi.yaml and the pages under Path. Every group must be registered before. It
+// panics where the operations cannot be documented, which is a mistake in the program.
+func Register(s *web.Server) {
 	doc := s.Document()
 	asJSON, err := doc.MarshalJSON()
 	if err != nil {
-		return fmt.Errorf("make the OpenAPI document: %w", err)
+		panic(fmt.Sprintf("docs: make the OpenAPI document: %v", err))
 	}
 	asYAML, err := doc.YAML()
 	if err != nil {
-		return fmt.Errorf("make the OpenAPI document: %w", err)
+		panic(fmt.Sprintf("docs: make the OpenAPI document: %v", err))
 	}
 	s.Router().Get("/openapi.json", static("application/vnd.oai.openapi+json;version=3.1", asJSON))
 	s.Router().Get("/openapi.yaml", static("application/vnd.oai.openapi;version=3.1", asYAML))
 	pages := pages(doc.Info.Title)
 	s.Router().Get(Path, pages)
 	s.Router().Get(Path+"/*", pages)
-	return nil
 }
 
 func static(contentType string, content []byte) http.HandlerFunc {

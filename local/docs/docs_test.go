@@ -11,13 +11,11 @@ import (
 	"orgops/shared/webtest"
 )
 
-func TestMount(t *testing.T) {
+func TestRegister(t *testing.T) {
 	t.Parallel()
 	h := webtest.New(t)
 	auth.Register(h.API(), auth.Deps{Store: h.Store, Hasher: h.Hasher, Signer: h.Signer, Keys: h.Verifier.Keys})
-	if err := docs.Mount(h.Server); err != nil {
-		t.Fatal(err)
-	}
+	docs.Register(h.Server)
 	var doc struct {
 		OpenAPI string
 		Paths   map[string]any
