@@ -33,14 +33,16 @@ type Received struct {
 
 // Queue is a delayed queue with at-least-once delivery and no order. Its methods are safe for concurrent use.
 type Queue interface {
-	// Send stores messages durably before it returns: all of them or, on an error, possibly some.
+	// Send stores messages durably before it returns: all of them or, on an error, possibly some. A body that is empty or
+	// larger than MaxBody is refused.
 	Send(ctx context.Context, messages ...Message) error
 	// Receive waits for at least one due message and leases up to max (at most MaxBatch) for the given time: unless it is acknowledged,
 	// put off or buried by then, a message is handed out again. When ctx ends first it returns nothing and nil.
 	Receive(ctx context.Context, max int, lease time.Duration) ([]Received, error)
-	// Ack removes messages for good. A receipt whose lease ran out is ignored.
+	// Ack removes messages for good. A receipt whose lease ran out is ignored once its message was handed out again;
+	// until then a driver may honour it. So it is with Defer and Bury.
 	Ack(ctx context.Context, received ...Received) error
-	// Defer puts a message back until due and starts its receive count again. A receipt whose lease ran out is ignored.
+	// Defer puts a message back until due and starts its receive count again.
 	Defer(ctx context.Context, r Received, due time.Time) error
 	// Bury moves a message to the dead letters with the reason: it cannot be processed as it is.
 	Bury(ctx context.Context, r Received, reason string) error
