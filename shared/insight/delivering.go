@@ -1,0 +1,197 @@
+package insight
+
+import (
+	"fmt"
+	"time"
+
+	"orgops/shared/integration"
+	"orgops/shared/projection"
+)
+
+// The objective is that 99 % of delivery attempts are answered 2xx. A burn rate of 1 uses up the allowed 1 % of
+// failures exactly; the pairs of windows and thresholds are those of Google's SRE workbook, chapter "Alerting on SLOs".
+const (
+	objective       = 0.99
+	leastForRatio   = 20 // observations, below which a ratio says nothing
+	delayWarn       = 10 * time.Minute
+	delayFail       = 2 * time.Hour
+	deadFail        = 20
+	failingWarn     = day
+	bucketOfPending = 5 * time.Minute
+)
+
+// burning is a pair of windows: it fires when the long one shows that much was lost and the short one that it goes on.
+type burning struct {
+	short, long time.Duration
+	threshold   float64
+	status      Status
+}
+
+func burnings() [3]burning {
+	return [3]burning{
+		{5 * time.Minute, time.Hour, 14.4, Fail},
+		{30 * time.Minute, 6 * time.Hour, 6, Fail},
+		{6 * time.Hour, 3 * day, 1, Warn},
+	}
+}
+
+// attempts is the count of a window that ends now. Windows are steps of 5 minutes, or of an hour beyond 6 hours, so
+// one may be a step longer than its name.
+func (v view) attempts(d time.Duration) projection.Counts {
+	if d <= 6*time.Hour {
+		return v.Deliveries.Recent.Since(v.asOf.Add(-d))
+	}
+	return v.Deliveries.Hourly.Since(v.asOf.Add(-d))
+}
+
+func burnRate(c projection.Counts) float64 { return c.FailureRatio() / (1 - objective) }
+
+func deliveries(v view) verdict {
+	found := verdict{status: Unknown, remedy: v.remedy("list-integration-deliveries", v.firstEndpoint())}
+	for _, b := range burnings() {
+		short, long := v.attempts(b.short), v.attempts(b.long)
+		found.evidence = append(found.evidence,
+			Evidence{Name: "attempts in " + span(b.long), Value: float64(long.Total()), Unit: "attempts"},
+			Evidence{Name: "burn rate over " + span(b.long), Value: round(burnRate(long)), Unit: "× the allowed failures"},
+			Evidence{Name: "burn rate over " + span(b.short), Value: round(burnRate(short)), Unit: "× the allowed failures"})
+		if long.Total() < leastForRatio {
+			continue
+		}
+		if burnRate(short) >= b.threshold && burnRate(long) >= b.threshold && found.status != Fail && found.status != Warn {
+			found.status = b.status
+			found.reason = fmt.Sprintf("%.1f %% of %d attempts failed within %s, and it goes on: %.1f times the 1 %% that the objective allows",
+				100*long.FailureRatio(), long.Total(), span(b.long), burnRate(long))
+		}
+		if found.status == Unknown {
+			found.status = Pass
+		}
+	}
+	switch found.status {
+	case Pass:
+		found.reason, found.remedy = "failures stay within the 1 % that the objective allows", nil
+	case Unknown:
+		found.reason = fmt.Sprintf("%s in 3 days; a ratio needs %d", plural(int(v.attempts(3*day).Total()), "attempt", "attempts"), leastForRatio)
+		found.remedy = nil
+	}
+	for i := range found.evidence {
+		found.evidence[i].Href = v.integrationHref(v.firstEndpoint()) + "/deliveries"
+	}
+	return found
+}
+
+// firstEndpoint is the webhook integration with the most that is wrong: failing longest, else the first by name.
+func (v view) firstEndpoint() string {
+	first := ""
+	var since time.Time
+	for _, p := range v.providers {
+		i := v.Integrations[p]
+		if !isEndpoint(i) {
+			continue
+		}
+		if first == "" || !i.FailingSince.IsZero() && (since.IsZero() || i.FailingSince.Before(since)) {
+			first, since = p, i.FailingSince
+		}
+	}
+	return first
+}
+
+func delay(v view) verdict {
+	oldest, waiting := v.Deliveries.Pending.Oldest()
+	if !waiting {
+		return verdict{status: Pass, reason: "no delivery waits", evidence: []Evidence{{Name: "waiting deliveries", Unit: "deliveries"}}}
+	}
+	late := v.age(oldest.Add(bucketOfPending))
+	provider := v.most(func(e projection.Endpoint) int { return e.Pending })
+	found := verdict{
+		status: Pass,
+		reason: fmt.Sprintf("the oldest waiting delivery is %s late; %s is a warning, %s a failure", span(late), span(delayWarn), span(delayFail)),
+		evidence: []Evidence{
+			{Name: "waiting deliveries", Value: float64(v.Deliveries.Pending.Total()), Unit: "deliveries", Href: v.integrationHref(provider) + "/deliveries?state=scheduled"},
+			{Name: "delay of the oldest", Value: late.Minutes(), Unit: "minutes", At: oldest},
+		},
+	}
+	found.status = grade(late, delayWarn, delayFail)
+	if found.status != Pass {
+		found.remedy = v.remedy("list-integration-deliveries", provider)
+	}
+	return found
+}
+
+// most is the configured endpoint with the most of something, the first endpoint when none has any.
+func (v view) most(of func(projection.Endpoint) int) string {
+	best, most := v.firstEndpoint(), 0
+	for _, p := range v.providers {
+		if n := of(v.Deliveries.Endpoints[p]); n > most {
+			best, most = p, n
+		}
+	}
+	return best
+}
+
+func grade(age, warn, fail time.Duration) Status {
+	switch {
+	case age >= fail:
+		return Fail
+	case age >= warn:
+		return Warn
+	}
+	return Pass
+}
+
+func deadLetters(v view) verdict {
+	total, found := 0, verdict{status: Pass, reason: "there are no dead letters"}
+	for _, p := range v.providers {
+		e := v.Deliveries.Endpoints[p]
+		if n := e.Dead.Total(); n > 0 {
+			total += n
+			oldest, _ := e.Dead.Oldest()
+			found.evidence = append(found.evidence, Evidence{
+				Name: "dead letters of " + p, Value: float64(n), Unit: "deliveries", At: oldest, Href: v.integrationHref(p) + "/deliveries?state=dead",
+			})
+		}
+	}
+	if total == 0 {
+		return found
+	}
+	found.status = Warn
+	if total >= deadFail {
+		found.status = Fail
+	}
+	found.reason = fmt.Sprintf("%s used up all attempts; any is a warning, %d are a failure", plural(total, "delivery", "deliveries"), deadFail)
+	found.remedy = v.remedy("recover-integration", v.most(func(e projection.Endpoint) int { return e.Dead.Total() }))
+	return found
+}
+
+func disabled(v view) verdict {
+	found := verdict{status: Pass, reason: "no endpoint was disabled by failing, and none has been failing for a day"}
+	for _, p := range v.providers {
+		i := v.Integrations[p]
+		switch {
+		case !isEndpoint(i):
+		case i.DisabledReason == integration.DisabledGone || i.DisabledReason == integration.DisabledFailing:
+			if found.status != Fail {
+				found.status, found.remedy = Fail, v.remedy("enable-integration", p)
+				found.reason = p + " was disabled: " + whyDisabled(i.DisabledReason)
+			}
+			found.evidence = append(found.evidence, Evidence{
+				Name: p + " is disabled", Value: days(v.age(i.DisabledAt)), Unit: "days", At: i.DisabledAt, Href: v.integrationHref(p),
+			})
+		case i.Enabled && !i.FailingSince.IsZero() && v.age(i.FailingSince) >= failingWarn:
+			if found.status == Pass {
+				found.status, found.remedy = Warn, v.remedy("list-integration-deliveries", p)
+				found.reason = fmt.Sprintf("nothing has reached %s for %s; after 5 days it is disabled", p, span(v.age(i.FailingSince)))
+			}
+			found.evidence = append(found.evidence, Evidence{
+				Name: p + " is failing", Value: days(v.age(i.FailingSince)), Unit: "days", At: i.FailingSince, Href: v.integrationHref(p) + "/deliveries?state=scheduled",
+			})
+		}
+	}
+	return found
+}
+
+func whyDisabled(reason string) string {
+	if reason == integration.DisabledGone {
+		return "it answered 410 Gone"
+	}
+	return "nothing reached it for five days"
+}

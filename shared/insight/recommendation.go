@@ -1,0 +1,114 @@
+package insight
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"time"
+
+	"orgops/shared/id"
+	"orgops/shared/projection"
+	"orgops/shared/timeline"
+)
+
+// RecommendationPrefix is the prefix of the keys of what a person or an ending did to recommendations.
+const RecommendationPrefix = "RECOMMENDATION#"
+
+// Priority says how soon.
+type Priority string
+
+// The priorities, the most pressing first.
+const (
+	P1 Priority = "P1"
+	P2 Priority = "P2"
+	P3 Priority = "P3"
+	P4 Priority = "P4"
+)
+
+// RecommendationState is where a recommendation stands. Open is active or claimed.
+type RecommendationState string
+
+// The states.
+const (
+	Active    RecommendationState = "active"
+	Claimed   RecommendationState = "claimed"
+	Succeeded RecommendationState = "succeeded"
+	Failed    RecommendationState = "failed"
+	Dismissed RecommendationState = "dismissed"
+)
+
+// Recommendation is something worth doing, with why and how. One exists for each rule and subject.
+type Recommendation struct {
+	ID          string              `json:"id" doc:"UUIDv8 that follows from rule and subject"`
+	Rule        string              `json:"rule" example:"certify-integration"`
+	Title       string              `json:"title" example:"Certify webhook"`
+	Rationale   string              `json:"rationale" doc:"what was seen, and what doing it changes"`
+	Priority    Priority            `json:"priority" enum:"P1,P2,P3,P4"`
+	State       RecommendationState `json:"state" enum:"active,claimed,succeeded,failed,dismissed"`
+	Subject     timeline.Reference  `json:"subject"`
+	Evidence    []Evidence          `json:"evidence" nullable:"false"`
+	Operation   *Operation          `json:"operation,omitempty" doc:"the call that does it, where there is one"`
+	FirstSeenAt time.Time           `json:"firstSeenAt" doc:"since when its condition holds"`
+	LastSeenAt  time.Time           `json:"lastSeenAt" doc:"the last minute in which it held"`
+	Reopened    int                 `json:"reopened" doc:"how often it came back after it had succeeded"`
+	Version     int64               `json:"version" doc:"0 while nobody has done anything to it"`
+}
+
+// Operation is a remedy with the body to send.
+type Operation struct {
+	Remedy
+	Body map[string]string `json:"body,omitempty"`
+}
+
+// Stored is what a person or an ending did to a recommendation.
+type Stored struct {
+	ID       string              `json:"id"`
+	State    RecommendationState `json:"state"`
+	Reopened int                 `json:"reopened"`
+	Version  int64               `json:"-"` // the item's
+}
+
+// Recommendations computes what is recommended, the most pressing first, then the longest known.
+func Recommendations(p projection.Context, asOf time.Time) []Recommendation {
+	v := look(p, asOf)
+	found := []Recommendation{}
+	for _, advise := range advice() {
+		for _, r := range advise.find(v) {
+			r.Rule, r.State, r.LastSeenAt = advise.rule, Active, asOf
+			r.ID = id.Of("recommendation", advise.rule, r.Subject.Type, r.Subject.ID)
+			if r.FirstSeenAt.IsZero() || r.FirstSeenAt.After(asOf) {
+				r.FirstSeenAt = asOf
+			}
+			if r.Evidence == nil {
+				r.Evidence = []Evidence{}
+			}
+			found = append(found, r)
+		}
+	}
+	slices.SortStableFunc(found, func(a, b Recommendation) int {
+		return cmp.Or(strings.Compare(string(a.Priority), string(b.Priority)), a.FirstSeenAt.Compare(b.FirstSeenAt), strings.Compare(a.ID, b.ID))
+	})
+	return found
+}
+
+// Merge lays what is stored over what is computed. Whether a condition holds comes from the computation alone: a
+// recommendation that had succeeded and is computed again is active again, reopened once more.
+func Merge(computed []Recommendation, stored []Stored) []Recommendation {
+	known := make(map[string]Stored, len(stored))
+	for _, s := range stored {
+		known[s.ID] = s
+	}
+	merged := slices.Clone(computed)
+	for i, r := range merged {
+		s, ok := known[r.ID]
+		if !ok {
+			continue
+		}
+		r.State, r.Reopened, r.Version = s.State, s.Reopened, s.Version
+		if s.State == Succeeded {
+			r.State, r.Reopened = Active, s.Reopened+1
+		}
+		merged[i] = r
+	}
+	return merged
+}
