@@ -30,7 +30,7 @@ type Deps struct {
 // Register mounts the group.
 func Register(api huma.API, d Deps) {
 	huma.Register(api, web.Public(huma.Operation{
-		OperationID: "receive-webhook", Method: http.MethodPost, Path: "/inbound/{company}/{provider}",
+		OperationID: "receive-webhook", Method: http.MethodPost, Path: "/inbound/{id}/{provider}",
 		Summary: "Receive a provider's webhook",
 		Description: "Authenticated by its signature alone: Standard Webhooks for webhook and webhook-<name>, X-Hub-Signature-256 for github. " +
 			"What it asks for gets a verdict each; what is permitted is committed in one transaction before the answer. A repeat within 7 days " +
@@ -48,7 +48,7 @@ func Register(api huma.API, d Deps) {
 }
 
 type input struct {
-	Company  string `path:"company" maxLength:"64" doc:"the company"`
+	Company  string `path:"id" maxLength:"64" doc:"the company"`
 	Provider string `path:"provider" maxLength:"64" example:"github"`
 	RawBody  []byte `contentType:"application/json"`
 }

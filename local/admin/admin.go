@@ -1,0 +1,159 @@
+// Package admin is the operator's commands on the embedded backend. They work beside a running service.
+package admin
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"orgops/local/process"
+	"orgops/shared/company"
+	"orgops/shared/config"
+	"orgops/shared/fault"
+	"orgops/shared/password"
+	"orgops/shared/store"
+	"orgops/shared/token"
+	"orgops/shared/user"
+)
+
+// Run runs one command and prints its result as JSON lines.
+func Run(ctx context.Context, c config.Config, args []string, in io.Reader, out io.Writer) error {
+	commands := map[string]func(context.Context, config.Config, []string, io.Reader, io.Writer) error{
+		"company create": createCompany, "company list": listCompanies, "user add": addUser, "keys rotate": rotateKeys,
+	}
+	if len(args) >= 2 {
+		if command, ok := commands[args[0]+" "+args[1]]; ok {
+			return explain(command(ctx, c, args[2:], in, out))
+		}
+	}
+	return errors.New("usage: admin company create | company list | user add | keys rotate; each has --help")
+}
+
+// explain lists every problem of a refused request.
+func explain(err error) error {
+	var f *fault.Error
+	if !errors.As(err, &f) {
+		return err
+	}
+	if len(f.Problems) == 0 {
+		return errors.New(f.Detail)
+	}
+	lines := make([]string, 0, len(f.Problems))
+	for _, p := range f.Problems {
+		lines = append(lines, fmt.Sprintf("--%s: %s", strings.TrimPrefix(p.Pointer, "/"), p.Detail))
+	}
+	return errors.New(strings.Join(lines, "; "))
+}
+
+// with opens the store for one command.
+func with(ctx context.Context, c config.Config, do func(store.Store, *password.Hasher) error) error {
+	hasher, err := password.New()
+	if err != nil {
+		return err
+	}
+	backend, err := process.OpenEmbedded(ctx, c.Data, false, time.Now)
+	if err != nil {
+		return err
+	}
+	return errors.Join(do(backend.Store, hasher), backend.Close())
+}
+
+func createCompany(ctx context.Context, c config.Config, args []string, in io.Reader, out io.Writer) error {
+	flags := flag.NewFlagSet("admin company create", flag.ContinueOnError)
+	name := flags.String("name", "", "the company's name (required)")
+	email := flags.String("email", "", "the first founder's e-mail address (required)")
+	fromStdin := flags.Bool("password-stdin", false, "read the founder's password from the first line of standard input; without, one is made and printed")
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	secret, err := readPassword(*fromStdin, in)
+	if err != nil {
+		return err
+	}
+	return with(ctx, c, func(st store.Store, hasher *password.Hasher) error {
+		created, err := company.Provision(ctx, st, hasher, company.New{Name: *name, Email: *email, Password: secret}, time.Now())
+		if err != nil {
+			return err
+		}
+		return json.NewEncoder(out).Encode(created)
+	})
+}
+
+func readPassword(fromStdin bool, in io.Reader) (string, error) {
+	if !fromStdin {
+		return "", nil
+	}
+	line, err := bufio.NewReader(io.LimitReader(in, 4096)).ReadString('\n')
+	if err != nil && !errors.Is(err, io.EOF) {
+		return "", err
+	}
+	if line = strings.TrimRight(line, "\r\n"); line == "" {
+		return "", errors.New("--password-stdin: standard input holds no password")
+	}
+	return line, nil
+}
+
+func listCompanies(ctx context.Context, c config.Config, args []string, _ io.Reader, out io.Writer) error {
+	if err := flag.NewFlagSet("admin company list", flag.ContinueOnError).Parse(args); err != nil {
+		return err
+	}
+	return with(ctx, c, func(st store.Store, _ *password.Hasher) error {
+		for shard := range store.RegistryShards {
+			for q := (store.Query{}); ; {
+				page, err := st.Query(ctx, store.Registry(shard), q)
+				if err != nil {
+					return err
+				}
+				for _, item := range page.Items {
+					fmt.Fprintf(out, "%s\n", item.Body)
+				}
+				if q.After = page.Next; q.After == "" {
+					break
+				}
+			}
+		}
+		return nil
+	})
+}
+
+func addUser(ctx context.Context, c config.Config, args []string, in io.Reader, out io.Writer) error {
+	flags := flag.NewFlagSet("admin user add", flag.ContinueOnError)
+	companyID := flags.String("company", "", "the company's id (required)")
+	email := flags.String("email", "", "the user's e-mail address (required)")
+	role := flags.String("role", string(user.Member), "founder, member, operator or integration")
+	fromStdin := flags.Bool("password-stdin", false, "read the password from the first line of standard input; without, one is made and printed")
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	secret, err := readPassword(*fromStdin, in)
+	if err != nil {
+		return err
+	}
+	return with(ctx, c, func(st store.Store, hasher *password.Hasher) error {
+		added, made, err := company.AddUser(ctx, st, hasher, *companyID, company.NewUser{Email: *email, Role: user.Role(*role), Password: secret}, time.Now())
+		if err != nil {
+			return err
+		}
+		return json.NewEncoder(out).Encode(company.Provisioned{CompanyID: *companyID, UserID: added.ID, Email: added.Email, Password: made})
+	})
+}
+
+func rotateKeys(_ context.Context, c config.Config, args []string, _ io.Reader, out io.Writer) error {
+	if err := flag.NewFlagSet("admin keys rotate", flag.ContinueOnError).Parse(args); err != nil {
+		return err
+	}
+	keys, err := token.Rotate(filepath.Join(c.Data, process.TokenFile))
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(out, "new tokens are signed with %s from the next start on; tokens signed with %s stay good for their hour\n",
+		keys.Current.ID(), keys.Previous.ID())
+	return nil
+}

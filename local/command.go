@@ -1,0 +1,102 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/lmittmann/tint"
+	"golang.org/x/term"
+
+	"orgops/local/admin"
+	"orgops/local/demo"
+	"orgops/local/listen"
+	"orgops/local/process"
+	"orgops/shared/config"
+)
+
+const usage = `orgops runs the Organizational Operations Service in one process.
+
+usage:
+  %[1]s                                          serve the API, work on events, show the documentation
+  %[1]s listen [--addr A] [--secret S]           receive webhooks and say whether their signatures verify
+  %[1]s admin company create --name N --email E  create a company with its first founder
+  %[1]s admin company list                       list companies
+  %[1]s admin user add --company C --email E --role R   add a founder, member, operator or integration
+  %[1]s admin keys rotate                        make a new token key; the one before still verifies
+
+environment:
+%[2]s
+Every command has --help.
+`
+
+// run is the program.
+func run(ctx context.Context, args []string) error {
+	c, err := config.Read(os.Getenv)
+	if err != nil {
+		return err
+	}
+	if len(args) == 0 {
+		return serve(ctx, c)
+	}
+	switch args[0] {
+	case "listen":
+		err = listen.Run(ctx, args[1:], os.Stdout)
+	case "admin":
+		err = admin.Run(ctx, c, args[1:], os.Stdin, os.Stdout)
+	case "help", "-h", "--help":
+		help(os.Stdout)
+	default:
+		help(os.Stderr)
+		return fmt.Errorf("unknown command %q", args[0])
+	}
+	if errors.Is(err, flag.ErrHelp) {
+		return nil
+	}
+	return err
+}
+
+func help(w io.Writer) {
+	var settings strings.Builder
+	for _, s := range config.Settings() {
+		fmt.Fprintf(&settings, "  %-22s %s", s.Name, s.Meaning)
+		if s.Default != "" {
+			fmt.Fprintf(&settings, " (%s)", s.Default)
+		}
+		settings.WriteByte('\n')
+	}
+	fmt.Fprintf(w, usage, demo.Command(), settings.String())
+}
+
+func serve(ctx context.Context, c config.Config) error {
+	logger := newLogger(c.LogLevel)
+	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", c.Addr)
+	if err != nil {
+		return fmt.Errorf("listen on %s (ORGOPS_ADDR): %w", c.Addr, err)
+	}
+	p, err := process.Open(ctx, c, logger)
+	if err != nil {
+		return errors.Join(err, l.Close())
+	}
+	base := "http://" + l.Addr().String()
+	if err := demo.Welcome(ctx, os.Stdout, p.Services, base); err != nil {
+		return errors.Join(err, l.Close(), p.Close())
+	}
+	logger.Info("serving", "url", base, "docs", base+"/api/docs", "data", c.Data)
+	return errors.Join(p.Run(ctx, l), p.Close())
+}
+
+// newLogger writes for people on a terminal and JSON lines elsewhere.
+func newLogger(level slog.Level) *slog.Logger {
+	if term.IsTerminal(int(os.Stderr.Fd())) {
+		return slog.New(tint.NewHandler(os.Stderr, &tint.Options{Level: level, TimeFormat: time.TimeOnly}))
+	}
+	return slog.New(slog.NewJSONHandler(os.Stderr, &slog.HandlerOptions{Level: level}))
+}

@@ -1,0 +1,21 @@
+// Command local runs the whole service in one process: every route group on one router, the change feed pumped to the
+// projector and the dispatcher, the queues worked on, and interactive documentation at /api/docs. Its subcommands are
+// the operator's tools.
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if err := run(ctx, os.Args[1:]); err != nil {
+		fmt.Fprintln(os.Stderr, "orgops:", err)
+		os.Exit(1)
+	}
+}

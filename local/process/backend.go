@@ -1,0 +1,142 @@
+package process
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"orgops/functions/dispatcher"
+	"orgops/functions/projector"
+	"orgops/shared/boot"
+	"orgops/shared/queue/sqlitequeue"
+	"orgops/shared/sqlitedb"
+	"orgops/shared/store/sqlitestore"
+	"orgops/shared/token"
+	"orgops/shared/vault"
+)
+
+// Embedded is the backend in a folder: one SQLite file and the keys beside it.
+type Embedded struct {
+	boot.Backend
+	db      *sqlitedb.DB
+	store   *sqlitestore.Store
+	retries *sqlitequeue.Queue
+	syncs   *sqlitequeue.Queue
+	lock    *os.File
+}
+
+// Names within the data folder.
+const (
+	storeFile  = "orgops.db"
+	TokenFile  = "token-keys.json"
+	vaultFile  = "vault.key"
+	cursorFile = "cursor.key"
+	lockFile   = "serving.lock"
+)
+
+// OpenEmbedded opens the backend in a folder and makes what is missing. serving is true for the one process that
+// consumes the feed and works on the queues; any other only reads and writes.
+func OpenEmbedded(ctx context.Context, folder string, serving bool, now func() time.Time) (e *Embedded, err error) {
+	e = &Embedded{}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, e.Close())
+		}
+	}()
+	if err := os.MkdirAll(folder, 0o700); err != nil {
+		return e, err
+	}
+	if serving {
+		if e.lock, err = lock(filepath.Join(folder, lockFile)); err != nil {
+			return e, err
+		}
+	}
+	if e.db, err = sqlitedb.Open(ctx, filepath.Join(folder, storeFile), sqlitedb.Options{}); err != nil {
+		return e, err
+	}
+	options := sqlitestore.Options{Now: now}
+	if serving {
+		options.Consumers = []string{projector.Consumer, dispatcher.Consumer}
+	}
+	if e.store, err = sqlitestore.Open(ctx, e.db, options); err != nil {
+		return e, err
+	}
+	if err := e.openQueues(ctx, serving, now); err != nil {
+		return e, err
+	}
+	return e, e.openKeys(folder, now)
+}
+
+// openQueues hands out at once what a process that was killed had under lease.
+func (e *Embedded) openQueues(ctx context.Context, serving bool, now func() time.Time) (err error) {
+	if e.retries, err = sqlitequeue.Open(ctx, e.db, "retries", sqlitequeue.Options{Now: now}); err != nil {
+		return err
+	}
+	if e.syncs, err = sqlitequeue.Open(ctx, e.db, "syncs", sqlitequeue.Options{Now: now}); err != nil {
+		return err
+	}
+	if serving {
+		if _, err := e.retries.Reclaim(ctx); err != nil {
+			return err
+		}
+		if _, err := e.syncs.Reclaim(ctx); err != nil {
+			return err
+		}
+	}
+	e.Store, e.Retries, e.Syncs, e.Loopback, e.FeedTold = e.store, e.retries, e.syncs, true, serving
+	return nil
+}
+
+func (e *Embedded) openKeys(folder string, now func() time.Time) (err error) {
+	if e.Keys, err = token.LoadOrCreateKeys(filepath.Join(folder, TokenFile)); err != nil {
+		return err
+	}
+	wrapper, err := vault.OpenFileKey(filepath.Join(folder, vaultFile))
+	if err != nil {
+		return err
+	}
+	e.Vault = vault.New(wrapper, vault.StoreKeys{Store: e.store}, now)
+	e.CursorKey, err = loadOrCreateSecret(filepath.Join(folder, cursorFile))
+	return err
+}
+
+// loadOrCreateSecret is 32 random bytes that stay the same from start to start.
+func loadOrCreateSecret(path string) ([]byte, error) {
+	secret, err := os.ReadFile(path)
+	if !errors.Is(err, fs.ErrNotExist) {
+		if err == nil && len(secret) != 32 {
+			err = fmt.Errorf("%s does not hold 32 bytes; remove it to have a new one made", path)
+		}
+		return secret, err
+	}
+	secret = make([]byte, 32)
+	if _, err := rand.Read(secret); err != nil {
+		return nil, err
+	}
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	_, err = f.Write(secret)
+	return secret, errors.Join(err, f.Sync(), f.Close())
+}
+
+// Close commits what waits and closes everything that was opened.
+func (e *Embedded) Close() error {
+	var errs []error
+	if e.store != nil {
+		errs = append(errs, e.store.Close())
+	}
+	if e.db != nil {
+		errs = append(errs, e.db.Close())
+	}
+	if e.lock != nil {
+		errs = append(errs, e.lock.Close())
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,152 @@
+// Package process is the service in one process: it opens a backend, mounts every route group on one router, pumps the
+// change feed, works on the queues, and drains all of it when it is told to stop.
+package process
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"sync"
+	"time"
+
+	"orgops/functions"
+	"orgops/functions/dispatcher"
+	"orgops/functions/projector"
+	"orgops/functions/retrier"
+	"orgops/functions/syncer"
+	"orgops/functions/ticker"
+	"orgops/local/docs"
+	"orgops/shared/boot"
+	"orgops/shared/config"
+	"orgops/shared/store"
+)
+
+// Version is the API's version: that of the release.
+const Version = "0.1.0"
+
+// Process is a service that is ready to run.
+type Process struct {
+	Services *boot.Services
+	Handler  http.Handler
+
+	backend *Embedded
+	feed    store.Feed
+	logger  *slog.Logger
+	now     func() time.Time
+}
+
+// Open opens the embedded backend and puts the service together. Close it when it is not run, or after.
+func Open(ctx context.Context, c config.Config, logger *slog.Logger) (*Process, error) {
+	backend, err := OpenEmbedded(ctx, c.Data, true, time.Now)
+	if err != nil {
+		return nil, err
+	}
+	services, err := boot.New(c, backend.Backend, logger, time.Now)
+	if err != nil {
+		return nil, errors.Join(err, backend.Close())
+	}
+	server := services.Web(Version)
+	for _, g := range functions.Groups() {
+		g.Register(server.API(), services)
+	}
+	if err := docs.Mount(server); err != nil {
+		return nil, errors.Join(err, backend.Close())
+	}
+	return &Process{
+		Services: services, Handler: server, backend: backend, feed: backend.store, logger: logger, now: time.Now,
+	}, nil
+}
+
+// Close closes the backend.
+func (p *Process) Close() error {
+	p.Services.Client.CloseIdle()
+	return p.backend.Close()
+}
+
+// Limits on connections. A request is short; what takes long (a certification) has its own budget of 20 s.
+const (
+	readHeaderTimeout = 5 * time.Second
+	writeTimeout      = 45 * time.Second
+	idleTimeout       = 2 * time.Minute
+	drainTimeout      = 20 * time.Second
+)
+
+// Run serves on l and works until ctx ends. Then it refuses new connections, finishes the requests, the batches and
+// the attempts under way, and returns. It closes l.
+func (p *Process) Run(ctx context.Context, l net.Listener) error {
+	working, stop := context.WithCancel(context.WithoutCancel(ctx))
+	defer stop()
+	finished := p.work(working)
+
+	server := &http.Server{
+		Handler: p.Handler, ReadHeaderTimeout: readHeaderTimeout, WriteTimeout: writeTimeout, IdleTimeout: idleTimeout,
+		ErrorLog: slog.NewLogLogger(p.logger.Handler(), slog.LevelDebug),
+	}
+	served := make(chan error, 1)
+	go func() { served <- server.Serve(l) }()
+	select {
+	case err := <-served:
+		stop()
+		return errors.Join(err, <-finished)
+	case err := <-finished: // a worker that ends on its own has failed
+		return errors.Join(fmt.Errorf("a worker ended: %w", err), server.Close())
+	case <-ctx.Done():
+	}
+	p.logger.Info("draining")
+	draining, cancel := context.WithTimeout(context.WithoutCancel(ctx), drainTimeout)
+	defer cancel()
+	err := server.Shutdown(draining)
+	stop() // requests first: what they commit is still dispatched
+	select {
+	case werr := <-finished:
+		return errors.Join(err, werr)
+	case <-draining.Done():
+		p.logger.Warn("attempts were cut off; they are made again at the next start")
+		return err
+	}
+}
+
+// tickEvery is how often the timers are looked at.
+const tickEvery = 10 * time.Second
+
+// work starts every worker. The channel gets one value when all have ended: why, if it was not ctx.
+func (p *Process) work(ctx context.Context) <-chan error {
+	s := p.Services
+	project := &projector.Projector{Store: s.Store, Logger: p.logger}
+	dispatch := dispatcher.New(dispatcher.Deps{
+		Store: s.Store, Courier: s.Courier, Retries: s.Retries, Syncs: s.Syncs, Logger: p.logger, Now: p.now,
+	})
+	retry := retrier.New(retrier.Deps{Store: s.Store, Courier: s.Courier, Queue: s.Retries, Logger: p.logger, Now: p.now})
+	pull := &syncer.Syncer{
+		Store: s.Store, Jobs: s.Syncs, Connectors: s.Connectors, Vault: s.Vault, Engine: s.Engine, Logger: p.logger,
+		Now: p.now, Slice: time.Minute,
+	}
+	tick := &ticker.Ticker{Store: s.Store, Logger: p.logger, Now: p.now}
+
+	ctx, stop := context.WithCancelCause(ctx)
+	var workers sync.WaitGroup
+	consume := func(run func(context.Context, store.Feed) error) {
+		if err := run(ctx, p.feed); err != nil {
+			stop(err) // without one of its consumers the service must not go on as if all were well
+		}
+	}
+	workers.Go(func() { consume(project.Run) })
+	workers.Go(func() { consume(dispatch.Run) })
+	workers.Go(func() { retry.Run(ctx) })
+	workers.Go(func() { pull.Run(ctx) })
+	workers.Go(func() { tick.Run(ctx, tickEvery) })
+	finished := make(chan error, 1)
+	go func() {
+		workers.Wait()
+		err := context.Cause(ctx)
+		stop(nil)
+		if errors.Is(err, context.Canceled) {
+			err = nil
+		}
+		finished <- err
+	}()
+	return finished
+}

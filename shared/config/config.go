@@ -1,0 +1,66 @@
+// Package config reads the environment. Nothing else does: a setting that is not here does not exist.
+package config
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/netip"
+	"strings"
+)
+
+// Config is the settings of a process.
+type Config struct {
+	Addr          string         // ORGOPS_ADDR: host:port to listen on, 127.0.0.1:4000
+	Data          string         // ORGOPS_DATA: folder of the embedded backend, ./data
+	Issuer        string         // ORGOPS_ISSUER: iss of access tokens, http://127.0.0.1:4000
+	Audience      string         // ORGOPS_AUDIENCE: aud of access tokens, orgops
+	LogLevel      slog.Level     // ORGOPS_LOG: debug, info, warn or error; info
+	AllowNetworks []netip.Prefix // ORGOPS_ALLOW_NETWORKS: networks that deliveries may reach though they are not public, such as 10.1.0.0/16,fd00::/8
+}
+
+// Setting documents one variable of the environment.
+type Setting struct{ Name, Default, Meaning string }
+
+// Settings lists every variable that Read looks at, for help texts.
+func Settings() []Setting {
+	return []Setting{
+		{"ORGOPS_ADDR", "127.0.0.1:4000", "host:port to listen on"},
+		{"ORGOPS_DATA", "./data", "folder of the store and the keys"},
+		{"ORGOPS_ISSUER", "http://127.0.0.1:4000", "iss of access tokens"},
+		{"ORGOPS_AUDIENCE", "orgops", "aud of access tokens"},
+		{"ORGOPS_LOG", "info", "debug, info, warn or error"},
+		{"ORGOPS_ALLOW_NETWORKS", "", "networks, comma separated, that deliveries may reach although they are not public"},
+	}
+}
+
+// Read reads the settings through getenv (os.Getenv). The error names every variable that is wrong, and what would be right.
+func Read(getenv func(string) string) (Config, error) {
+	value := func(name string) string {
+		if v := strings.TrimSpace(getenv(name)); v != "" {
+			return v
+		}
+		for _, s := range Settings() {
+			if s.Name == name {
+				return s.Default
+			}
+		}
+		return ""
+	}
+	c := Config{
+		Addr: value("ORGOPS_ADDR"), Data: value("ORGOPS_DATA"), Issuer: value("ORGOPS_ISSUER"), Audience: value("ORGOPS_AUDIENCE"),
+	}
+	var problems []error
+	if err := c.LogLevel.UnmarshalText([]byte(value("ORGOPS_LOG"))); err != nil {
+		problems = append(problems, fmt.Errorf("ORGOPS_LOG must be debug, info, warn or error"))
+	}
+	for _, text := range strings.FieldsFunc(value("ORGOPS_ALLOW_NETWORKS"), func(r rune) bool { return r == ',' || r == ' ' }) {
+		prefix, err := netip.ParsePrefix(text)
+		if err != nil {
+			problems = append(problems, fmt.Errorf("ORGOPS_ALLOW_NETWORKS: %q is not a network such as 10.1.0.0/16", text))
+			continue
+		}
+		c.AllowNetworks = append(c.AllowNetworks, prefix.Masked())
+	}
+	return c, errors.Join(problems...)
+}

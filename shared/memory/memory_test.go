@@ -1,0 +1,56 @@
+package memory_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"orgops/shared/memory"
+)
+
+func TestApply(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	d := memory.Draft{ExternalID: "7", Kind: "issue", Title: "Printer on fire", Body: "It burns."}
+	first, changed := memory.Apply(memory.Memory{}, "github", d, now)
+	if !changed || first.ID != memory.IDOf("github", "7") || first.CreatedAt != now {
+		t.Fatalf("first = %+v, %v", first, changed)
+	}
+	if _, changed := memory.Apply(first, "github", d, now.Add(time.Hour)); changed {
+		t.Error("the same content is a change")
+	}
+	d.Title = "Printer out"
+	second, changed := memory.Apply(first, "github", d, now.Add(time.Hour))
+	if !changed || second.ID != first.ID || second.CreatedAt != now || second.UpdatedAt != now.Add(time.Hour) {
+		t.Errorf("second = %+v, %v", second, changed)
+	}
+	if memory.IDOf("github", "7") == memory.IDOf("feed", "7") {
+		t.Error("two providers share an id")
+	}
+}
+
+func TestApply_LongText(t *testing.T) {
+	t.Parallel()
+	d := memory.Draft{ExternalID: "7", Kind: "issue", Title: strings.Repeat("é", 1000), Body: strings.Repeat("語", 40_000), URL: strings.Repeat("u", 5000)}
+	m, changed := memory.Apply(memory.Memory{}, "github", d, time.Now())
+	if !changed || len(m.Title) > 1024 || len(m.Body) > 64<<10 || m.URL != "" {
+		t.Fatalf("title %d, body %d, url %d bytes", len(m.Title), len(m.Body), len(m.URL))
+	}
+	if !utf8.ValidString(m.Title) || !utf8.ValidString(m.Body) {
+		t.Error("text was cut within a character")
+	}
+	if _, changed := memory.Apply(m, "github", d, time.Now()); changed {
+		t.Error("long content that was cut before is a change again")
+	}
+}
+
+func TestDraft_Check(t *testing.T) {
+	t.Parallel()
+	if p := (memory.Draft{}).Check(""); len(p) != 2 {
+		t.Errorf("an empty draft has problems %v, want two", p)
+	}
+	if p := (memory.Draft{ExternalID: "7", Title: "x"}).Check(""); len(p) != 0 {
+		t.Errorf("a good draft has problems %v", p)
+	}
+}
