@@ -1,0 +1,103 @@
+# Everything that is done with this repository. Tools are installed under .tools at the versions pinned here, in
+# local/acceptance/package-lock.json and in local/acceptance/requirements.txt; nothing is installed outside the folder.
+
+SHELL := bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+MAKEFLAGS += --no-builtin-rules
+
+GO ?= go
+PYTHON ?= python3
+FUZZTIME ?= 10s
+PACKAGES ?= ./...
+
+GOLANGCI_VERSION := v2.15.0
+GOLANGCI := .tools/golangci-lint-$(GOLANGCI_VERSION)/golangci-lint
+NODE_STAMP := .tools/node/node_modules/.package-lock.json
+PYTHON_STAMP := .tools/python/requirements.txt
+ACCEPTANCE := local/acceptance
+
+# Every target's own comment is its line of help.
+.PHONY: help
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+.PHONY: run
+run: ## serve the API on http://127.0.0.1:4000, data in ./data; the first start prints a session to paste (needs Go alone)
+	$(GO) run ./local
+
+.PHONY: build
+build: ## build the service into bin/orgops
+	$(GO) build -trimpath -o bin/orgops ./local
+
+.PHONY: test
+test: needs lint tools ## everything: format, vet, lint, and every test under the race detector, acceptance included
+	$(GO) test -race -shuffle=on -timeout 20m $(PACKAGES)
+
+.PHONY: lint
+lint: $(GOLANGCI) ## gofmt, go vet, golangci-lint
+	@files=$$(git ls-files -z --cached --others --exclude-standard -- '*.go' | xargs -0 ls -d 2>/dev/null | xargs gofmt -l); \
+	if [ -n "$$files" ]; then echo "not formatted (run: gofmt -w $$files)" >&2; exit 1; fi
+	$(GO) vet $(PACKAGES)
+	$(GOLANGCI) run $(PACKAGES)
+
+.PHONY: tools
+tools: $(GOLANGCI) $(NODE_STAMP) $(PYTHON_STAMP) ## install the pinned linters and test tools into .tools (needs Go, Node 20, Python 3.11)
+
+.PHONY: golden
+golden: ## write the golden files anew
+	$(GO) test ./$(ACCEPTANCE) -run '^TestGolden' -count=1 -update
+
+.PHONY: fuzz
+fuzz: ## fuzz every parser of outside input for FUZZTIME (10s) each
+	@grep -rlE --include='*_test.go' '^func Fuzz' functions shared local | xargs -n1 dirname | sort -u | while read -r dir; do \
+		grep -hoE '^func Fuzz[A-Za-z0-9_]+' "$$dir"/*_test.go | cut -d' ' -f2 | while read -r name; do \
+			echo "== ./$$dir $$name"; \
+			$(GO) test "./$$dir" -run '^$$' -fuzz "^$$name\$$" -fuzztime $(FUZZTIME) < /dev/null; \
+		done; \
+	done
+
+.PHONY: bench
+bench: ## Go benchmarks, then the load program
+	$(GO) test -run '^$$' -bench . -benchmem $(PACKAGES)
+	$(GO) run ./local/bench
+
+.PHONY: clean
+clean: ## remove what was built and the installed tools; ./data stays
+	rm -rf bin build .tools
+
+# What has to be on the machine already. The lines say where each comes from.
+.PHONY: needs
+needs:
+	@missing=0; \
+	need() { command -v "$$1" > /dev/null 2>&1 || { echo "missing: $$1 ($$2)" >&2; missing=1; }; }; \
+	need $(GO) "Go 1.26: https://go.dev/dl"; \
+	need gcc "a C compiler for the race detector: apt-get install gcc, or xcode-select --install"; \
+	need node "Node 20 or newer: https://nodejs.org/en/download"; \
+	need npm "comes with Node: https://nodejs.org/en/download"; \
+	need $(PYTHON) "Python 3.11 or newer with venv: https://www.python.org/downloads, or apt-get install python3 python3-venv"; \
+	need curl "apt-get install curl, or brew install curl"; \
+	need openssl "apt-get install openssl, or brew install openssl"; \
+	if command -v node > /dev/null && ! node -e 'process.exit(Number(process.versions.node.split(".")[0]) < 20)'; then \
+		echo "node is $$(node --version): Node 20 or newer is needed (https://nodejs.org/en/download)" >&2; missing=1; fi; \
+	if command -v $(PYTHON) > /dev/null && ! $(PYTHON) -c 'import sys, venv; sys.exit(sys.version_info < (3, 11))'; then \
+		echo "$(PYTHON) is too old or has no venv: Python 3.11 or newer is needed; name another with PYTHON=…" >&2; missing=1; fi; \
+	exit $$missing
+
+$(GOLANGCI):
+	@echo "building golangci-lint $(GOLANGCI_VERSION); this takes some minutes, once"
+	GOBIN=$(CURDIR)/$(dir $@) $(GO) install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(GOLANGCI_VERSION)
+
+$(NODE_STAMP): $(addprefix $(ACCEPTANCE)/,package.json package-lock.json .npmrc) | needs
+	mkdir -p .tools/node
+	cp $^ .tools/node/
+	cd .tools/node && npm ci --no-progress
+	touch $@
+
+$(PYTHON_STAMP): $(ACCEPTANCE)/requirements.txt | needs
+	rm -rf .tools/python
+	$(PYTHON) -m venv .tools/python
+	.tools/python/bin/pip install --quiet --disable-pip-version-check --no-deps --requirement $<
+	.tools/python/bin/pip check
+	cp $< $@
