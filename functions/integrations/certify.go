@@ -29,7 +29,7 @@ type Recoverable struct {
 
 type reportOutput struct{ Body Report }
 
-func (d Deps) certifyIntegration(ctx context.Context, in *providerInput) (*reportOutput, error) {
+func (d Deps) certifyIntegration(ctx context.Context, in *ProviderInput) (*reportOutput, error) {
 	stored, err := d.load(ctx, in.Provider)
 	if err != nil {
 		return nil, err
@@ -69,7 +69,7 @@ func (d Deps) conclude(ctx context.Context, stored integration.Stored, report in
 	return i, store.Fault(c.Commit(ctx, ops...), "")
 }
 
-func (d Deps) getCertification(ctx context.Context, in *providerInput) (*reportOutput, error) {
+func (d Deps) getCertification(ctx context.Context, in *ProviderInput) (*reportOutput, error) {
 	stored, err := d.load(ctx, in.Provider)
 	if err != nil {
 		return nil, err

@@ -24,7 +24,7 @@ import (
 const secretField = "signingSecret"
 
 type configureInput struct {
-	providerInput
+	ProviderInput
 	RawBody []byte `contentType:"application/json"`
 }
 

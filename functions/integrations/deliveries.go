@@ -51,7 +51,7 @@ func showAttempt(d delivery.Delivery) Attempt {
 }
 
 type deliveriesInput struct {
-	providerInput
+	ProviderInput
 	web.PageQuery
 	State string    `query:"state" enum:"delivered,scheduled,held,failed,dead" doc:"only in this state"`
 	Event string    `query:"event" maxLength:"64" doc:"only of this event" example:"memory.updated"`
@@ -78,7 +78,7 @@ func listDeliveries(ctx context.Context, in *deliveriesInput) (*web.PageOutput[A
 }
 
 type deliveryInput struct {
-	providerInput
+	ProviderInput
 	Delivery string `path:"did" maxLength:"64"`
 }
 
@@ -126,7 +126,7 @@ func (d Deps) retryDelivery(ctx context.Context, in *deliveryInput) (*attemptOut
 	return &attemptOutput{showAttempt(one)}, nil
 }
 
-func (d Deps) testIntegration(ctx context.Context, in *providerInput) (*attemptOutput, error) {
+func (d Deps) testIntegration(ctx context.Context, in *ProviderInput) (*attemptOutput, error) {
 	if _, err := d.loadEndpoint(ctx, in.Provider); err != nil {
 		return nil, err
 	}
@@ -154,7 +154,7 @@ type RecoverRequest struct {
 }
 
 type recoverInput struct {
-	providerInput
+	ProviderInput
 	Body RecoverRequest
 }
 

@@ -12,7 +12,7 @@ import (
 )
 
 // deleteIntegration removes the integration, its secrets and what its connector kept between syncs.
-func (d Deps) deleteIntegration(ctx context.Context, in *providerInput) (*struct{}, error) {
+func (d Deps) deleteIntegration(ctx context.Context, in *ProviderInput) (*struct{}, error) {
 	stored, err := d.load(ctx, in.Provider)
 	if err != nil {
 		return nil, err
@@ -42,7 +42,7 @@ func removal(ctx context.Context, c store.Company, key, entity string) (op store
 	return c.Delete(key, entity, item.Version).Silent(), err == nil, store.Fault(err, "")
 }
 
-func (d Deps) enableIntegration(ctx context.Context, in *providerInput) (*integrationOutput, error) {
+func (d Deps) enableIntegration(ctx context.Context, in *ProviderInput) (*integrationOutput, error) {
 	return d.change(ctx, in.Provider, func(i *integration.Integration) bool {
 		was := i.Enabled
 		i.Enabled, i.Disabled = true, nil
@@ -50,7 +50,7 @@ func (d Deps) enableIntegration(ctx context.Context, in *providerInput) (*integr
 	})
 }
 
-func (d Deps) disableIntegration(ctx context.Context, in *providerInput) (*integrationOutput, error) {
+func (d Deps) disableIntegration(ctx context.Context, in *ProviderInput) (*integrationOutput, error) {
 	return d.change(ctx, in.Provider, func(i *integration.Integration) bool {
 		was := i.Enabled
 		i.Enabled, i.Disabled = false, &integration.Disabled{Reason: integration.DisabledManually, At: d.Now().UTC()}

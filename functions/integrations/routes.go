@@ -73,7 +73,7 @@ func operation(method, path, id, summary, description string, status int, scope 
 	}
 }
 
-// providerInput is the input of the operations that need the provider's name alone.
-type providerInput struct {
+// ProviderInput is the input of the operations that need the provider's name alone.
+type ProviderInput struct {
 	Provider string `path:"provider" maxLength:"64" doc:"webhook, webhook-<name>, github or feed" example:"webhook"`
 }

@@ -24,7 +24,7 @@ type Credentials struct {
 }
 
 type credentialsInput struct {
-	providerInput
+	ProviderInput
 	Body Credentials
 }
 
@@ -57,7 +57,7 @@ func (d Deps) putCredentials(ctx context.Context, in *credentialsInput) (*struct
 	})
 }
 
-func (d Deps) deleteCredentials(ctx context.Context, in *providerInput) (*struct{}, error) {
+func (d Deps) deleteCredentials(ctx context.Context, in *ProviderInput) (*struct{}, error) {
 	return nil, d.changeSecrets(ctx, in.Provider, func(i *integration.Integration, s *integration.Secrets) error {
 		s.Values, i.Credentials = nil, nil
 		return nil
@@ -70,7 +70,7 @@ type RotateRequest struct {
 }
 
 type rotateInput struct {
-	providerInput
+	ProviderInput
 	Body *RotateRequest `required:"false"`
 }
 

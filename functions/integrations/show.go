@@ -82,7 +82,7 @@ type integrationOutput struct {
 }
 
 type getInput struct {
-	providerInput
+	ProviderInput
 	web.IfNoneMatch
 }
 

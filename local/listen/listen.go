@@ -94,8 +94,9 @@ func (r *receiver) print(h http.Header, body []byte, status int, verdict string)
 	for _, name := range []string{webhook.HeaderID, webhook.HeaderTimestamp, webhook.HeaderSignature} {
 		fmt.Fprintf(&text, "  %s: %s\n", name, h.Get(name))
 	}
+	text.WriteString("  ")
 	if err := json.Indent(&text, body, "  ", "  "); err != nil {
-		fmt.Fprintf(&text, "  (%d bytes that are not JSON)", len(body))
+		fmt.Fprintf(&text, "(%d bytes that are not JSON)", len(body))
 	}
 	text.WriteByte('\n')
 	r.mu.Lock()

@@ -52,9 +52,7 @@ func Open(ctx context.Context, c config.Config, logger *slog.Logger) (*Process, 
 	for _, g := range functions.Groups() {
 		g.Register(server.API(), services)
 	}
-	if err := docs.Mount(server); err != nil {
-		return nil, errors.Join(err, backend.Close())
-	}
+	docs.Register(server)
 	return &Process{
 		Services: services, Handler: server, backend: backend, feed: backend.store, logger: logger, now: time.Now,
 	}, nil
