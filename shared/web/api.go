@@ -75,6 +75,8 @@ func (a *adapter) Handle(op *huma.Operation, handler func(huma.Context)) {
 		limit = MaxBody
 	}
 	op.MaxBodyBytes, op.BodyReadTimeout = -1, 0 // takeBody does both
+	run := func(w http.ResponseWriter, r *http.Request) { handler(humachi.NewContext(op, r, w)) }
+	keyed := takesKey(op, s.api.OpenAPI().Components.Schemas)
 	serve := func(w http.ResponseWriter, r *http.Request) {
 		req := requestOf(r.Context())
 		req.route, req.operation = op.Path, op.OperationID
@@ -84,13 +86,19 @@ func (a *adapter) Handle(op *huma.Operation, handler func(huma.Context)) {
 				return
 			}
 		}
-		if op.RequestBody != nil {
+		if op.RequestBody != nil || op.Method == http.MethodPost {
 			if err := takeBody(op, limit, w, r); err != nil {
 				s.refuse(w, r, err)
 				return
 			}
 		}
-		handler(humachi.NewContext(op, r, w))
+		if scopes == nil || r.Header.Get(idempotencyHeader) == "" {
+			run(w, r)
+			return
+		}
+		if err := s.doOnce(w, r, req, keyed, run); err != nil {
+			s.refuse(w, r, err)
+		}
 	}
 	s.operations = append(s.operations, op)
 	s.router.MethodFunc(op.Method, op.Path, serve)

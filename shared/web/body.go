@@ -28,8 +28,10 @@ func takeBody(op *huma.Operation, limit int64, w http.ResponseWriter, r *http.Re
 	if r.ContentLength > limit {
 		return tooLarge(limit)
 	}
-	if _, ok := op.RequestBody.Content["application/json"]; ok && !isJSON(r.Header.Get("Content-Type")) {
-		return fault.New(fault.UnsupportedMediaType, "send the body as Content-Type: application/json")
+	if op.RequestBody != nil {
+		if _, ok := op.RequestBody.Content["application/json"]; ok && !isJSON(r.Header.Get("Content-Type")) {
+			return fault.New(fault.UnsupportedMediaType, "send the body as Content-Type: application/json")
+		}
 	}
 	r.Body = &body{ReadCloser: r.Body, limit: limit, left: limit, deadline: http.NewResponseController(w)}
 	return nil

@@ -54,6 +54,12 @@ func document(op *huma.Operation, schemas huma.Registry) {
 	scoped := scopesOf(op) != nil
 	delete(op.Responses, "default")
 	addPathParams(op)
+	if takesKey(op, schemas) {
+		op.Parameters = append(op.Parameters, &huma.Param{
+			Name: idempotencyHeader, In: "header", Schema: &huma.Schema{Type: huma.TypeString, MaxLength: new(257)},
+			Description: "Repeats with the same key within 24 h are done once and answered alike",
+		})
+	}
 	statuses := []int{400, 500, 503}
 	if scoped {
 		statuses = append(statuses, 401, 403, 429)

@@ -101,14 +101,7 @@ type cursors struct {
 }
 
 func newCursors(secret []byte) *cursors {
-	derive := func(info string) []byte {
-		key, err := hkdf.Key(sha256.New, secret, nil, info, 32)
-		if err != nil {
-			panic(fmt.Sprintf("web: cursor key: %v", err))
-		}
-		return key
-	}
-	block, err := aes.NewCipher(derive("orgops cursor seal"))
+	block, err := aes.NewCipher(derive(secret, "orgops cursor seal"))
 	if err != nil {
 		panic(fmt.Sprintf("web: cursor key: %v", err))
 	}
@@ -116,7 +109,16 @@ func newCursors(secret []byte) *cursors {
 	if err != nil {
 		panic(fmt.Sprintf("web: cursor key: %v", err))
 	}
-	return &cursors{aead: aead, nonceKey: derive("orgops cursor nonce")}
+	return &cursors{aead: aead, nonceKey: derive(secret, "orgops cursor nonce")}
+}
+
+// derive makes one key for one purpose of the configured secret.
+func derive(secret []byte, purpose string) []byte {
+	key, err := hkdf.Key(sha256.New, secret, nil, purpose, 32)
+	if err != nil {
+		panic(fmt.Sprintf("web: cursor key: %v", err))
+	}
+	return key
 }
 
 func (c *cursors) seal(after string, binding []byte) string {

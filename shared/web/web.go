@@ -38,7 +38,7 @@ type Options struct {
 	Logger         *slog.Logger                         // nil: slog.Default()
 	Verifier       Verifier                             // required where a company-scoped operation is registered
 	Tenant         func(companyID string) store.Company // binds the store to the guarded company; required as above
-	CursorKey      []byte                               // seals page cursors; empty: random, so that cursors die with the process
+	CursorKey      []byte                               // seals page cursors and fingerprints requests; empty: random, good until the process ends
 	Now            func() time.Time                     // nil: time.Now
 }
 
@@ -48,6 +48,7 @@ type Server struct {
 	router     *chi.Mux
 	api        *api
 	cursors    *cursors
+	printKey   []byte // of fingerprints of requests with an Idempotency-Key
 	operations []*huma.Operation
 	marked     sync.Once
 }
@@ -65,7 +66,7 @@ func New(opts Options) *Server {
 		opts.CursorKey = make([]byte, 32)
 		rand.Read(opts.CursorKey)
 	}
-	s := &Server{opts: opts, router: chi.NewMux(), cursors: newCursors(opts.CursorKey)}
+	s := &Server{opts: opts, router: chi.NewMux(), cursors: newCursors(opts.CursorKey), printKey: derive(opts.CursorKey, "orgops idempotency")}
 	s.router.NotFound(func(w http.ResponseWriter, r *http.Request) {
 		s.refuse(w, r, fault.New(fault.NotFound, "there is no such path"))
 	})

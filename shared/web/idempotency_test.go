@@ -1,0 +1,124 @@
+package web_test
+
+import (
+	"context"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"orgops/shared/fault"
+	"orgops/shared/user"
+	"orgops/shared/web"
+	"orgops/shared/webtest"
+)
+
+type counted struct {
+	Status   int
+	Location string `header:"Location"`
+	Body     struct {
+		Count int64 `json:"count"`
+	}
+}
+
+// keyed is a harness with an operation that counts how often it is done, and fails the ways its body says.
+func keyed(t *testing.T) (*webtest.Harness, *atomic.Int64, chan struct{}) {
+	t.Helper()
+	h, done, hold := webtest.New(t), &atomic.Int64{}, make(chan struct{})
+	op := func(id, path string) huma.Operation {
+		return huma.Operation{OperationID: id, Method: "POST", Path: "/companies/{id}" + path, Security: web.Needs(user.ScopeMemoryWrite)}
+	}
+	huma.Register(h.API(), op("count", "/count"), func(_ context.Context, in *struct {
+		Body struct {
+			How string `json:"how,omitempty"`
+		}
+	}) (*counted, error) {
+		out := &counted{Status: 201, Location: "/x"}
+		out.Body.Count = done.Add(1)
+		switch in.Body.How {
+		case "hold":
+			<-hold
+		case "refuse":
+			return nil, fault.New(fault.NotFound, "no")
+		case "panic":
+			panic("no")
+		}
+		return out, nil
+	})
+	type secret struct {
+		Body struct {
+			SigningSecret string `json:"signingSecret"`
+		}
+	}
+	huma.Register(h.API(), op("rotate", "/rotate"), func(context.Context, *struct{}) (*secret, error) { return &secret{}, nil })
+	huma.Register(h.API(), web.Unrecorded(op("stream", "/stream")), func(context.Context, *struct{}) (*struct{}, error) { return nil, nil })
+	return h, done, hold
+}
+
+func TestIdempotencyKey(t *testing.T) {
+	t.Parallel()
+	h, done, _ := keyed(t)
+	path := "/companies/" + h.A.ID + "/count"
+	post := func(token, body, key string) *webtest.Response {
+		return h.Do("POST", path, token, body, "Idempotency-Key", key)
+	}
+	first := post(h.A.Token, `{}`, `"k1"`).Want(201)
+	again := post(h.A.Token, `{}`, "k1").Want(201)
+	if string(first.Body) != string(again.Body) || again.Header.Get("Location") != "/x" || again.Header.Get("Content-Type") != "application/json" || done.Load() != 1 {
+		t.Errorf("%s, then %s %v; done %d times", first.Body, again.Body, again.Header, done.Load())
+	}
+	if p := post(h.A.Token, `{"how":"x"}`, "k1").WantProblem(422, "invalid"); p.Errors[0].Pointer != "#/header/Idempotency-Key" {
+		t.Error(p)
+	}
+	post(h.A.Token, `{}`, "k2").Want(201)
+	h.Do("POST", "/companies/"+h.B.ID+"/count", h.B.Token, `{}`, "Idempotency-Key", "k1").Want(201)
+	if done.Load() != 3 {
+		t.Error("keys are not apart by text and company:", done.Load())
+	}
+	for range 2 { // what was refused, or failed, is tried again
+		post(h.A.Token, `{"how":"refuse"}`, "k3").WantProblem(404, "not-found")
+		post(h.A.Token, `{"how":"panic"}`, "k4").WantProblem(500, "internal")
+		post(h.A.Token, `{"how":5}`, "k5").WantProblem(422, "invalid")
+	}
+	if done.Load() != 7 {
+		t.Error(done.Load())
+	}
+	for _, key := range []string{" ", `""`, "a b", "é", strings.Repeat("k", 256)} {
+		post(h.A.Token, `{}`, key).WantProblem(400, "malformed")
+	}
+	post("", `{}`, "k1").WantProblem(401, "unauthenticated")
+	h.Do("POST", "/companies/"+h.A.ID+"/rotate", h.A.Token, nil, "Idempotency-Key", "k1").WantProblem(400, "malformed")
+	h.Do("POST", "/companies/"+h.A.ID+"/stream", h.A.Token, nil, "Idempotency-Key", "k1").WantProblem(400, "malformed")
+	h.Do("POST", "/companies/"+h.A.ID+"/rotate", h.A.Token, nil).Want(200)
+}
+
+// Repeats that come while the first is under way are told so, and it is done once.
+func TestIdempotencyKey_AtOnce(t *testing.T) {
+	t.Parallel()
+	h, done, hold := keyed(t)
+	post := func() *webtest.Response {
+		return h.Do("POST", "/companies/"+h.A.ID+"/count", h.A.Token, `{"how":"hold"}`, "Idempotency-Key", "k")
+	}
+	counts := map[string]int{}
+	var mu sync.Mutex
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Go(func() {
+			r := post()
+			mu.Lock()
+			defer mu.Unlock()
+			counts[strconv.Itoa(r.Status)]++
+			if len(counts) == 1 && counts["409"] == 7 { // everyone but the first is back
+				close(hold)
+			}
+		})
+	}
+	wg.Wait()
+	if counts["201"] != 1 || counts["409"] != 7 || done.Load() != 1 {
+		t.Error(counts, done.Load())
+	}
+	post().Want(201)
+}
