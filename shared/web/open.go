@@ -101,7 +101,6 @@ func (m marker) showIn(s *huma.Schema, names []string) {
 		m.showIn(alternative, names)
 	}
 	if items := s.Properties["items"]; items != nil {
-		m.fields[s] = append(m.fields[s], "items")
 		m.showIn(items.Items, names)
 	}
 }

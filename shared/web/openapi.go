@@ -1,6 +1,7 @@
 package web
 
 import (
+	"maps"
 	"net/http"
 	"reflect"
 	"slices"
@@ -54,6 +55,7 @@ func document(op *huma.Operation, schemas huma.Registry) {
 	scoped := scopesOf(op) != nil
 	delete(op.Responses, "default")
 	addPathParams(op)
+	describeBodies(op)
 	if takesKey(op, schemas) {
 		op.Parameters = append(op.Parameters, &huma.Param{
 			Name: idempotencyHeader, In: "header", Schema: &huma.Schema{Type: huma.TypeString, MaxLength: new(257)},
@@ -73,8 +75,11 @@ func document(op *huma.Operation, schemas huma.Registry) {
 	if len(op.Parameters) > 0 || op.RequestBody != nil {
 		statuses = append(statuses, 422)
 	}
+	if op.RequestBody != nil || op.Method == http.MethodPost {
+		statuses = append(statuses, 413)
+	}
 	if op.RequestBody != nil {
-		statuses = append(statuses, 413, 415)
+		statuses = append(statuses, 415)
 	}
 	if hasHeader(op, "If-Match") {
 		statuses = append(statuses, 412, 428)
@@ -85,6 +90,31 @@ func document(op *huma.Operation, schemas huma.Registry) {
 	for _, status := range statuses {
 		if key := strconv.Itoa(status); op.Responses[key] == nil {
 			op.Responses[key] = problemResponse(status, schemas)
+		}
+	}
+}
+
+// bodyMark holds the schema of DescribeBody.
+const bodyMark = "orgops-body"
+
+// DescribeBody documents the JSON body of an operation that reads it raw and checks it itself.
+func DescribeBody(op huma.Operation, schema *huma.Schema) huma.Operation {
+	metadata := map[string]any{bodyMark: schema}
+	maps.Copy(metadata, op.Metadata)
+	op.Metadata = metadata
+	return op
+}
+
+// describeBodies puts DescribeBody's schema in the place of huma's for raw bytes, and gives a further success status
+// that an operation names (200 beside 201) the body of the first.
+func describeBodies(op *huma.Operation) {
+	if schema, ok := op.Metadata[bodyMark].(*huma.Schema); ok && op.RequestBody != nil {
+		op.RequestBody.Content = map[string]*huma.MediaType{"application/json": {Schema: schema}}
+	}
+	first := op.Responses[strconv.Itoa(op.DefaultStatus)]
+	for status, response := range op.Responses {
+		if first != nil && strings.HasPrefix(status, "2") && status != "204" && response.Content == nil {
+			response.Content, response.Headers = first.Content, first.Headers
 		}
 	}
 }

@@ -2,6 +2,7 @@ package web
 
 import (
 	"fmt"
+	"maps"
 	"strings"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -21,9 +22,7 @@ func Needs(scopes ...string) []map[string][]string {
 // Public marks an operation that needs no token. It must not lie under /companies/{id}.
 func Public(op huma.Operation) huma.Operation {
 	metadata := map[string]any{publicMark: true}
-	for k, v := range op.Metadata {
-		metadata[k] = v
-	}
+	maps.Copy(metadata, op.Metadata)
 	op.Metadata = metadata
 	return op
 }

@@ -14,6 +14,7 @@ import (
 	"net/http"
 	"net/url"
 	"runtime/debug"
+	"strings"
 	"sync"
 	"time"
 
@@ -135,10 +136,12 @@ func (s *Server) methodNotAllowed(w http.ResponseWriter, r *http.Request) {
 	if path == "" {
 		path = r.URL.Path
 	}
+	var allowed []string
 	for _, method := range []string{"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"} {
 		if s.router.Match(chi.NewRouteContext(), method, path) {
-			w.Header().Add("Allow", method)
+			allowed = append(allowed, method)
 		}
 	}
+	w.Header().Set("Allow", strings.Join(allowed, ", "))
 	s.refuse(w, r, fault.New(fault.MethodNotAllowed, "this path does not answer that method; Allow lists those it does"))
 }
