@@ -57,8 +57,9 @@ func NeedsHistory(p projection.Context, since time.Time) bool {
 	return n >= projection.MaxTimeline && !p.Timeline[n-1].At.Before(since)
 }
 
-// BriefOf writes the brief of a period. entries is the timeline since then, newest first; more says that it is cut.
-func BriefOf(p projection.Context, asOf, since time.Time, entries []timeline.Entry, more bool) Brief {
+// BriefOf writes the brief of a period. entries is the timeline since then, newest first; MaxChanges of them are told,
+// and one more is enough to know that there are more.
+func BriefOf(p projection.Context, asOf, since time.Time, entries []timeline.Entry) Brief {
 	v := look(p, asOf)
 	health := HealthOf(p, asOf)
 	until := asOf
@@ -66,9 +67,10 @@ func BriefOf(p projection.Context, asOf, since time.Time, entries []timeline.Ent
 		until = p.UpdatedAt // what the answer already knows of the current minute
 	}
 	period := Period{Since: since.UTC(), Until: until}
+	changes, more := v.changes(period, entries)
 	b := Brief{ContextVersion: p.ContextVersion, Period: period, Sections: []Section{
 		{"attention", "Needs attention", v.attention(health)},
-		{"changes", "What changed", v.changes(period, entries, more)},
+		{"changes", "What changed", changes},
 		{"goals", "Goals", v.goalSentences()},
 		{"integrations", "Integrations", v.integrationSentences()},
 		{"recommendations", "Recommended next", v.nextSteps()},
@@ -128,11 +130,14 @@ func (s Severity) less() Severity {
 	return Low
 }
 
-func (v view) changes(period Period, entries []timeline.Entry, more bool) []Sentence {
-	found := []Sentence{}
+func (v view) changes(period Period, entries []timeline.Entry) (found []Sentence, more bool) {
+	found = []Sentence{}
 	for _, e := range entries {
-		if e.At.Before(period.Since) || e.At.After(period.Until) || len(found) == MaxChanges {
+		if e.At.Before(period.Since) || e.At.After(period.Until) {
 			continue
+		}
+		if more = len(found) == MaxChanges; more {
+			break
 		}
 		subject := e.Subject
 		found = append(found, Sentence{
@@ -146,7 +151,7 @@ func (v view) changes(period Period, entries []timeline.Entry, more bool) []Sent
 			Evidence: []string{v.href("/mission-control/timeline?since=" + stamp(period.Since))},
 		})
 	}
-	return found
+	return found, more
 }
 
 func stamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z") }

@@ -1,0 +1,175 @@
+package intelligence_test
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"testing"
+	"time"
+
+	"orgops/functions/intelligence"
+	"orgops/shared/id"
+	"orgops/shared/insight"
+	"orgops/shared/integration"
+	"orgops/shared/projection"
+	"orgops/shared/store"
+	"orgops/shared/timeline"
+	"orgops/shared/webtest"
+)
+
+func now() time.Time { return time.Date(2026, 3, 2, 12, 30, 40, 0, time.UTC) }
+
+func setup(t testing.TB) *webtest.Harness {
+	h := webtest.New(t)
+	intelligence.Register(h.API(), intelligence.Deps{Now: now})
+	return h
+}
+
+func path(h *webtest.Harness, rest string) string {
+	return "/companies/" + h.A.ID + "/intelligence" + rest
+}
+
+// sandboxed is a context with a number of webhooks that all wait to be certified.
+func sandboxed(companyID string, n int) projection.Context {
+	p := projection.Empty(companyID)
+	p.ContextVersion, p.UpdatedAt = 7, now()
+	for i := range n {
+		p.Integrations[fmt.Sprintf("webhook-%d", i)] = projection.Integration{
+			Kind: "webhook", State: integration.Sandbox, Enabled: true, Ports: []integration.Port{integration.EventDeliver},
+			SandboxedAt: now().Add(time.Duration(-i) * time.Hour),
+		}
+	}
+	return p
+}
+
+func learn(t testing.TB, h *webtest.Harness, p projection.Context) {
+	t.Helper()
+	c := store.For(h.Store, h.A.ID)
+	if err := c.Commit(t.Context(), projection.Save(c, 0, p)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestGuard(t *testing.T) {
+	t.Parallel()
+	webtest.GuardAll(t, setup(t))
+}
+
+func TestETag(t *testing.T) {
+	t.Parallel()
+	h := setup(t)
+	learn(t, h, sandboxed(h.A.ID, 1))
+	for _, route := range []string{"/brief", "/recommendations", "/context"} {
+		first := h.Do("GET", path(h, route), h.A.Token, nil).Want(200)
+		var body struct{ ContextVersion int64 }
+		if first.JSON(&body); body.ContextVersion != 7 {
+			t.Errorf("%s: contextVersion %d, want 7", route, body.ContextVersion)
+		}
+		etag := first.Header.Get("ETag")
+		if want := fmt.Sprintf(`"7.%s.%d"`, insight.FormulaVersion, now().Unix()/60); etag != want {
+			t.Errorf("%s: ETag %s, want %s", route, etag, want)
+		}
+		if again := h.Do("GET", path(h, route), h.A.Token, nil, "If-None-Match", etag).Want(http.StatusNotModified); len(again.Body) != 0 {
+			t.Errorf("%s: 304 with a body", route)
+		}
+	}
+}
+
+func TestContext(t *testing.T) {
+	t.Parallel()
+	h := setup(t)
+	var got projection.Context
+	h.Do("GET", path(h, "/context"), h.A.Token, nil).Want(200).JSON(&got)
+	if got.CompanyID != h.A.ID || got.ContextVersion != 0 {
+		t.Errorf("context of a company without facts: %+v", got)
+	}
+	learn(t, h, sandboxed(h.A.ID, 2))
+	h.Do("GET", path(h, "/context"), h.A.Token, nil).Want(200).JSON(&got)
+	if len(got.Integrations) != 2 {
+		t.Errorf("context: %+v", got)
+	}
+}
+
+func TestRecommendations(t *testing.T) {
+	t.Parallel()
+	h := setup(t)
+	learn(t, h, sandboxed(h.A.ID, 50))
+	var subjects []string
+	query := url.Values{"limit": {"20"}}
+	for pages := 1; ; pages++ {
+		var page intelligence.RecommendationPage
+		h.Do("GET", path(h, "/recommendations?"+query.Encode()), h.A.Token, nil).Want(200).JSON(&page)
+		for _, r := range page.Items {
+			subjects = append(subjects, r.Rule+" "+r.Subject.ID)
+		}
+		if page.NextCursor == "" {
+			if pages != 3 {
+				t.Errorf("%d pages, want 3", pages)
+			}
+			break
+		}
+		query.Set("cursor", page.NextCursor)
+	}
+	if len(subjects) != 51 || !slices.Contains(subjects, "certify-integration webhook-17") || !slices.Contains(subjects, "connect-source "+h.A.ID) {
+		t.Errorf("recommendations: %v", subjects)
+	}
+	slices.Sort(subjects)
+	if len(slices.Compact(subjects)) != 51 {
+		t.Error("a recommendation is on two pages")
+	}
+
+	count := func(query string) int {
+		var page intelligence.RecommendationPage
+		h.Do("GET", path(h, "/recommendations?limit=100&"+query), h.A.Token, nil).Want(200).JSON(&page)
+		return len(page.Items)
+	}
+	for query, want := range map[string]int{"state=active": 51, "state=dismissed": 0, "priority=P2": 51, "priority=P1": 0} {
+		if got := count(query); got != want {
+			t.Errorf("%s: %d, want %d", query, got, want)
+		}
+	}
+	dismissed := id.Of("recommendation", "certify-integration", "integration", "webhook-3")
+	c := store.For(h.Store, h.A.ID)
+	body := insight.Stored{ID: dismissed, State: insight.Dismissed}
+	if err := c.Commit(t.Context(), c.Create(insight.RecommendationPrefix+"certify-integration#webhook-3", "recommendation", body)); err != nil {
+		t.Fatal(err)
+	}
+	if open, gone := count(""), count("state=dismissed"); open != 50 || gone != 1 {
+		t.Errorf("after one was dismissed: %d open, %d dismissed", open, gone)
+	}
+	h.Do("GET", path(h, "/recommendations?state=done"), h.A.Token, nil).WantProblem(422, "invalid")
+}
+
+func TestBrief(t *testing.T) {
+	t.Parallel()
+	h := setup(t)
+	c := store.For(h.Store, h.A.ID)
+	p := sandboxed(h.A.ID, 1)
+	for n := range 30 {
+		at := now().Add(time.Duration(n-30) * time.Minute)
+		e := timeline.Entry{ID: id.At(at, "n"), At: at, Kind: timeline.Note, Title: fmt.Sprint("note ", n)}
+		if err := c.Commit(t.Context(), c.Create(timeline.Key(e.ID), timeline.Entity, e)); err != nil {
+			t.Fatal(err)
+		}
+		p.Timeline = append([]timeline.Entry{e}, p.Timeline...)
+	}
+	p.Timeline = p.Timeline[:projection.MaxTimeline]
+	learn(t, h, p)
+	changes := func(query string) []insight.Sentence {
+		var b insight.Brief
+		h.Do("GET", path(h, "/brief"+query), h.A.Token, nil).Want(200).JSON(&b)
+		return b.Sections[1].Items
+	}
+	if got := changes(""); len(got) != insight.MaxChanges+1 {
+		t.Errorf("%d changes in a day, want 20 and that there are more", len(got))
+	}
+	since := "?since=" + now().Add(-5*time.Minute).Format(time.RFC3339)
+	if got := changes(since); len(got) != 5 {
+		t.Errorf("%d changes in five minutes: %+v", len(got), got)
+	}
+	if got := changes("?since=1900-01-01T00:00:00Z"); len(got) != insight.MaxChanges+1 {
+		t.Errorf("%d changes since 1900", len(got))
+	}
+	h.Do("GET", path(h, "/brief?since=2027-01-01T00:00:00Z"), h.A.Token, nil).WantProblem(422, "invalid")
+}

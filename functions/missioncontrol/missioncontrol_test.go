@@ -1,0 +1,170 @@
+package missioncontrol_test
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"orgops/functions/missioncontrol"
+	"orgops/shared/id"
+	"orgops/shared/insight"
+	"orgops/shared/integration"
+	"orgops/shared/projection"
+	"orgops/shared/store"
+	"orgops/shared/timeline"
+	"orgops/shared/webtest"
+)
+
+func now() time.Time { return time.Date(2026, 3, 2, 12, 30, 40, 0, time.UTC) }
+
+func setup(t testing.TB) *webtest.Harness {
+	h := webtest.New(t)
+	missioncontrol.Register(h.API(), missioncontrol.Deps{Now: now})
+	return h
+}
+
+func path(h *webtest.Harness, rest string) string {
+	return "/companies/" + h.A.ID + "/mission-control" + rest
+}
+
+// learn stores a context for the company.
+func learn(t testing.TB, h *webtest.Harness, p projection.Context) {
+	t.Helper()
+	c := store.For(h.Store, h.A.ID)
+	_, version, err := projection.Load(t.Context(), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Commit(t.Context(), projection.Save(c, version, p)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func known(companyID string, version int64) projection.Context {
+	p := projection.Empty(companyID)
+	p.ContextVersion, p.UpdatedAt = version, now().Add(-time.Minute)
+	p.Integrations["webhook"] = projection.Integration{
+		Kind: "webhook", State: integration.Certified, Enabled: true, Ports: []integration.Port{integration.EventDeliver},
+		CertifiedPorts: []integration.Port{integration.EventDeliver}, CertifiedAt: now().Add(-time.Hour),
+		CertifiedUntil: now().Add(80 * 24 * time.Hour), SecretAt: now().Add(-time.Hour),
+	}
+	return p
+}
+
+func TestGuard(t *testing.T) {
+	t.Parallel()
+	webtest.GuardAll(t, setup(t))
+}
+
+func TestEmpty(t *testing.T) {
+	t.Parallel()
+	h := setup(t)
+	var health insight.Health
+	h.Do("GET", path(h, "/health"), h.A.Token, nil).Want(200).JSON(&health)
+	if health.ContextVersion != 0 || health.Status != insight.Unknown || health.Score != nil || len(health.Checks) == 0 {
+		t.Errorf("health of a company without facts: %+v", health)
+	}
+	var readiness insight.Readiness
+	h.Do("GET", path(h, "/readiness"), h.A.Token, nil).Want(200).JSON(&readiness)
+	if readiness.Level != 0 || len(readiness.Levels) != 4 {
+		t.Errorf("readiness: %+v", readiness)
+	}
+	h.Do("GET", path(h, "/dashboard"), h.A.Token, nil).Want(200)
+	var page missioncontrol.TimelinePage
+	h.Do("GET", path(h, "/timeline"), h.A.Token, nil).Want(200).JSON(&page)
+	if page.Items == nil || len(page.Items) != 0 {
+		t.Errorf("timeline: %+v", page)
+	}
+}
+
+func TestETag(t *testing.T) {
+	t.Parallel()
+	h := setup(t)
+	learn(t, h, known(h.A.ID, 7))
+	for _, route := range []string{"/health", "/readiness", "/dashboard", "/timeline"} {
+		first := h.Do("GET", path(h, route), h.A.Token, nil).Want(200)
+		want := fmt.Sprintf(`"7.%s.%d"`, insight.FormulaVersion, now().Unix()/60)
+		if got := first.Header.Get("ETag"); got != want {
+			t.Errorf("%s: ETag %s, want %s", route, got, want)
+		}
+		var body struct{ ContextVersion int64 }
+		if first.JSON(&body); body.ContextVersion != 7 {
+			t.Errorf("%s: contextVersion %d, want 7", route, body.ContextVersion)
+		}
+		again := h.Do("GET", path(h, route), h.A.Token, nil, "If-None-Match", want).Want(http.StatusNotModified)
+		if len(again.Body) != 0 || again.Header.Get("ETag") != want {
+			t.Errorf("%s: 304 with %q and ETag %s", route, again.Body, again.Header.Get("ETag"))
+		}
+	}
+	learn(t, h, known(h.A.ID, 8))
+	h.Do("GET", path(h, "/health"), h.A.Token, nil, "If-None-Match", `"7.1.0"`).Want(200)
+}
+
+func TestTimeline(t *testing.T) {
+	t.Parallel()
+	h := setup(t)
+	learn(t, h, known(h.A.ID, 3))
+	c := store.For(h.Store, h.A.ID)
+	var want []string
+	for n := range 130 {
+		at := now().Add(time.Duration(n-200) * time.Minute)
+		e := timeline.Entry{ID: id.At(at, "n"), At: at, Kind: timeline.Note, Title: fmt.Sprint(n)}
+		if n%2 == 0 {
+			e.Kind = timeline.GoalUpdated
+		}
+		want = append([]string{e.Title}, want...)
+		if err := c.Commit(t.Context(), c.Create(timeline.Key(e.ID), timeline.Entity, e)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	list := func(query string) (titles []string, next string) {
+		var page missioncontrol.TimelinePage
+		h.Do("GET", path(h, "/timeline"+query), h.A.Token, nil).Want(200).JSON(&page)
+		if page.ContextVersion != 3 {
+			t.Errorf("contextVersion = %d", page.ContextVersion)
+		}
+		for _, e := range page.Items {
+			titles = append(titles, e.Title)
+		}
+		return titles, page.NextCursor
+	}
+	first, next := list("?limit=1000")
+	if diff := cmp.Diff(want[:100], first); diff != "" {
+		t.Errorf("first page (-want +got):\n%s", diff)
+	}
+	second, next := list("?cursor=" + next)
+	if diff := cmp.Diff(want[100:], second); diff != "" || next != "" {
+		t.Errorf("second page, next %q (-want +got):\n%s", next, diff)
+	}
+	if got, _ := list(""); len(got) != 50 {
+		t.Errorf("%d entries by default, want 50", len(got))
+	}
+	if got, _ := list("?kind=note&limit=100"); len(got) != 65 || !slices.Contains(got, "129") {
+		t.Errorf("notes: %v", got)
+	}
+	at := func(n int) string { return now().Add(time.Duration(n-200) * time.Minute).Format(time.RFC3339) }
+	if got, _ := list("?since=" + at(10) + "&until=" + at(12)); !slices.Equal(got, []string{"12", "11", "10"}) {
+		t.Errorf("a window: %v", got)
+	}
+	if got, _ := list("?since=0001-01-01T00:00:00Z&until=1950-01-01T00:00:00Z"); len(got) != 0 {
+		t.Errorf("before all time: %v", got)
+	}
+	h.Do("GET", path(h, "/timeline?since="+at(12)+"&until="+at(10)), h.A.Token, nil).WantProblem(422, "invalid")
+	h.Do("GET", path(h, "/timeline?kind=gossip"), h.A.Token, nil).WantProblem(422, "invalid")
+	for _, kind := range timeline.Kinds() {
+		list("?kind=" + string(kind))
+	}
+}
+
+func BenchmarkHealth(b *testing.B) {
+	h := setup(b)
+	learn(b, h, known(h.A.ID, 7))
+	b.ReportAllocs()
+	for range b.N {
+		h.Do("GET", path(h, "/health"), h.A.Token, nil).Want(200)
+	}
+}
