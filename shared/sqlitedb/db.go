@@ -23,8 +23,9 @@ const (
 	// written over and over in the log but moved once, so a long log costs less in all than a short one.
 	walPages = 4096
 
-	writerCache = 8 << 10 // KiB
-	readerCache = 2 << 10 // KiB each
+	// What the caches may hold, in KiB. A page of 8 KiB takes about 13 KiB of memory, as SQLite's allocator rounds up.
+	writerCache = 6 << 10
+	readerCache = 1 << 10 // each
 )
 
 // Options adjusts a DB. The zero value is right for the service.

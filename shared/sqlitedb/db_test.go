@@ -317,7 +317,7 @@ func TestDB_Log(t *testing.T) {
 	big := sqlitedb.Do(func(conn *sqlite.Conn) error {
 		return sqlitedb.Exec(conn, "INSERT INTO thing (id, note) VALUES (abs(random()), randomblob(400000))")
 	})
-	for range 400 { // 160 MB in all
+	for range 250 { // 100 MB in all
 		if err := db.Write(t.Context(), big); err != nil {
 			t.Fatal(err)
 		}
