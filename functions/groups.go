@@ -8,7 +8,9 @@ import (
 	"orgops/functions/auth"
 	"orgops/functions/inbound"
 	"orgops/functions/integrations"
+	"orgops/functions/intelligence"
 	"orgops/functions/memory"
+	"orgops/functions/missioncontrol"
 	"orgops/shared/boot"
 )
 
@@ -23,6 +25,12 @@ func Groups() []Group {
 	return []Group{
 		{"auth", func(api huma.API, s *boot.Services) {
 			auth.Register(api, auth.Deps{Store: s.Store, Hasher: s.Hasher, Signer: s.Signer, Keys: s.Keys.Public, Now: s.Now})
+		}},
+		{"missioncontrol", func(api huma.API, s *boot.Services) {
+			missioncontrol.Register(api, missioncontrol.Deps{Now: s.Now})
+		}},
+		{"intelligence", func(api huma.API, s *boot.Services) {
+			intelligence.Register(api, intelligence.Deps{Now: s.Now})
 		}},
 		{"integrations", func(api huma.API, s *boot.Services) {
 			integrations.Register(api, integrations.Deps{

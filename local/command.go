@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"net"
 	"os"
+	"runtime/pprof"
 	"strings"
 	"time"
 
@@ -90,7 +91,29 @@ func serve(ctx context.Context, c config.Config) error {
 		return errors.Join(err, l.Close(), p.Close())
 	}
 	logger.Info("serving", "url", base, "docs", base+"/api/docs", "data", c.Data)
-	return errors.Join(p.Run(ctx, l), p.Close())
+	profiled, err := profile(c.CPUProfile)
+	if err != nil {
+		return errors.Join(err, l.Close(), p.Close())
+	}
+	return errors.Join(p.Run(ctx, l), profiled(), p.Close())
+}
+
+// profile writes a CPU profile to a file until stop is called; without a file there is none.
+func profile(path string) (stop func() error, err error) {
+	if path == "" {
+		return func() error { return nil }, nil
+	}
+	f, err := os.Create(path)
+	if err != nil {
+		return nil, err
+	}
+	if err := pprof.StartCPUProfile(f); err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return func() error {
+		pprof.StopCPUProfile()
+		return f.Close()
+	}, nil
 }
 
 // newLogger writes for people on a terminal and JSON lines elsewhere.

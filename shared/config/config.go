@@ -16,6 +16,7 @@ type Config struct {
 	Issuer        string         // ORGOPS_ISSUER: iss of access tokens, http://127.0.0.1:4000
 	Audience      string         // ORGOPS_AUDIENCE: aud of access tokens, orgops
 	LogLevel      slog.Level     // ORGOPS_LOG: debug, info, warn or error; info
+	CPUProfile    string         // ORGOPS_CPUPROFILE: file to write a CPU profile to while serving; none
 	AllowNetworks []netip.Prefix // ORGOPS_ALLOW_NETWORKS: networks that deliveries may reach though they are not public, such as 10.1.0.0/16,fd00::/8
 }
 
@@ -31,6 +32,7 @@ func Settings() []Setting {
 		{"ORGOPS_AUDIENCE", "orgops", "aud of access tokens"},
 		{"ORGOPS_LOG", "info", "debug, info, warn or error"},
 		{"ORGOPS_ALLOW_NETWORKS", "", "networks, comma separated, that deliveries may reach although they are not public"},
+		{"ORGOPS_CPUPROFILE", "", "file to write a CPU profile to while serving"},
 	}
 }
 
@@ -49,6 +51,7 @@ func Read(getenv func(string) string) (Config, error) {
 	}
 	c := Config{
 		Addr: value("ORGOPS_ADDR"), Data: value("ORGOPS_DATA"), Issuer: value("ORGOPS_ISSUER"), Audience: value("ORGOPS_AUDIENCE"),
+		CPUProfile: value("ORGOPS_CPUPROFILE"),
 	}
 	var problems []error
 	if err := c.LogLevel.UnmarshalText([]byte(value("ORGOPS_LOG"))); err != nil {

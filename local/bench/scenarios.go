@@ -1,0 +1,342 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+)
+
+// arrivals keeps when each event was published and when it first arrived.
+type arrivals struct {
+	published []time.Time
+	arrived   []atomic.Int64 // Unix ns; 0: not yet
+	repeats   atomic.Int64
+	left      atomic.Int64
+	all       chan struct{}
+}
+
+func newArrivals(n int) *arrivals {
+	a := &arrivals{published: make([]time.Time, n), arrived: make([]atomic.Int64, n), all: make(chan struct{})}
+	a.left.Store(int64(n))
+	return a
+}
+
+func (a *arrivals) note(_ string, n int, at time.Time) {
+	if n >= len(a.arrived) {
+		return
+	}
+	if !a.arrived[n].CompareAndSwap(0, at.UnixNano()) {
+		a.repeats.Add(1)
+		return
+	}
+	if a.left.Add(-1) == 0 {
+		close(a.all)
+	}
+}
+
+func (a *arrivals) wait(ctx context.Context, limit time.Duration) error {
+	select {
+	case <-a.all:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-time.After(limit):
+		return fmt.Errorf("%d events have not arrived", a.left.Load())
+	}
+}
+
+// delays is from publishing to arriving, for the events that keep wants.
+func (a *arrivals) delays(keep func(n int) bool) []time.Duration {
+	var d []time.Duration
+	for n := range a.arrived {
+		if at := a.arrived[n].Load(); at != 0 && keep(n) {
+			d = append(d, time.Unix(0, at).Sub(a.published[n]))
+		}
+	}
+	return d
+}
+
+func everything(int) bool { return true }
+
+// percentile of durations, in ms.
+func percentile(d []time.Duration, p float64) float64 {
+	if len(d) == 0 {
+		return 0
+	}
+	slices.Sort(d)
+	return float64(d[min(len(d)-1, int(float64(len(d))*p))].Microseconds()) / 1000
+}
+
+// bed is a service with tenants and a receiver.
+type bed struct {
+	*service
+	*receiver
+	tenants []tenant
+}
+
+func (b *bed) close() {
+	b.service.stop()
+	_ = b.receiver.Close()
+}
+
+func prepare(ctx context.Context, s settings, arrived func(string, int, time.Time), hang func(string) bool) (*bed, error) {
+	svc, err := start(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	r, err := receive(ctx, arrived, hang)
+	if err != nil {
+		return nil, err
+	}
+	b := &bed{service: svc, receiver: r}
+	if b.tenants, err = svc.createTenants(ctx, s.tenants, r.url()); err != nil {
+		b.close()
+		return nil, err
+	}
+	return b, nil
+}
+
+// publish has clients post events first to last-1, event n to tenantOf(n); pace 0 is as fast as they can.
+func (b *bed) publish(a *arrivals, first, last, clients int, pace time.Duration, tenantOf func(n int) int) error {
+	next := atomic.Int64{}
+	next.Store(int64(first))
+	begun := time.Now()
+	errs := make(chan error, clients)
+	for range clients {
+		go func() { errs <- b.publisher(a, &next, first, last, pace, begun, tenantOf) }()
+	}
+	var all []error
+	for range clients {
+		all = append(all, <-errs)
+	}
+	return errors.Join(all...)
+}
+
+func (b *bed) publisher(a *arrivals, next *atomic.Int64, first, last int, pace time.Duration, begun time.Time, tenantOf func(n int) int) error {
+	p, err := newPublisher(b.addr, b.tenants[0])
+	if err != nil {
+		return err
+	}
+	defer p.Close()
+	for {
+		n := int(next.Add(1)) - 1
+		if n >= last {
+			return nil
+		}
+		if pace > 0 {
+			time.Sleep(time.Until(begun.Add(time.Duration(n-first) * pace)))
+		}
+		p.t = b.tenants[tenantOf(n)]
+		a.published[n] = time.Now()
+		if err := p.publish(n); err != nil {
+			return err
+		}
+	}
+}
+
+func (b *bed) spread(n int) int { return n % len(b.tenants) }
+
+// throughput: as many events as the publishers can bring, until the last has arrived.
+func throughput(ctx context.Context, s settings) error {
+	const warm = 2000
+	a := newArrivals(warm + s.events)
+	b, err := prepare(ctx, s, a.note, nil)
+	if err != nil {
+		return err
+	}
+	defer b.close()
+	if err := b.publish(a, 0, warm, s.clients, 0, b.spread); err != nil {
+		return err
+	}
+	for a.left.Load() > int64(s.events) {
+		time.Sleep(time.Millisecond)
+	}
+	cpu, begun := b.cpu(), time.Now()
+	if err := b.publish(a, warm, warm+s.events, s.clients, 0, b.spread); err != nil {
+		return err
+	}
+	accepted := time.Since(begun)
+	if err := a.wait(ctx, time.Minute); err != nil {
+		return err
+	}
+	took := time.Since(begun)
+	used := b.cpu() - cpu
+	fresh := func(n int) bool { return n >= warm }
+	d := a.delays(fresh)
+	peak, _ := b.memory()
+	fmt.Printf("%d events, %d publishers, %d tenants: accepted %.0f/s, delivered %.0f/s, CPU %.3f s a 1,000, delay p50 %.1f ms p99 %.1f ms, peak memory %.0f MiB, repeats %d\n",
+		s.events, s.clients, s.tenants, float64(s.events)/accepted.Seconds(), float64(s.events)/took.Seconds(),
+		1000*used/float64(s.events), percentile(d, 0.5), percentile(d, 0.99), peak, a.repeats.Load())
+	return nil
+}
+
+// latency: from publishing to arriving at a steady pace.
+func latency(ctx context.Context, s settings) error {
+	for _, rate := range []int{50, 300} {
+		warm := rate
+		n := int(float64(rate)*s.duration.Seconds()) + warm
+		a := newArrivals(n)
+		b, err := prepare(ctx, s, a.note, nil)
+		if err != nil {
+			return err
+		}
+		err = b.publish(a, 0, n, 8, time.Second/time.Duration(rate), b.spread)
+		if err == nil {
+			err = a.wait(ctx, time.Minute)
+		}
+		b.close()
+		if err != nil {
+			return err
+		}
+		d := a.delays(func(n int) bool { return n >= warm })
+		fmt.Printf("%d/s: publish to received p50 %.2f ms, p90 %.2f ms, p99 %.2f ms\n", rate, percentile(d, 0.5), percentile(d, 0.9), percentile(d, 0.99))
+	}
+	return nil
+}
+
+// hanging: two of the tenants hang, with 1,000 events to them first; what do the others notice?
+func hanging(ctx context.Context, s settings) error {
+	const hung, first, healthy, rate = 2, 1000, 3000, 300
+	for _, calm := range []bool{true, false} {
+		a := newArrivals(first + healthy)
+		var on atomic.Bool
+		b, err := prepare(ctx, s, a.note, func(path string) bool { return on.Load() && !calm && (path == "/0" || path == "/1") })
+		if err != nil {
+			return err
+		}
+		on.Store(true)
+		begin := first
+		if !calm {
+			begin = 0
+		}
+		err = b.publish(a, begin, first, 32, 0, func(n int) int { return n % hung })
+		if err == nil {
+			err = b.publish(a, first, first+healthy, 8, time.Second/rate, func(n int) int { return hung + n%(s.tenants-hung) })
+		}
+		deadline := time.Now().Add(30 * time.Second)
+		for d := a.delays(func(n int) bool { return n >= first }); len(d) < healthy && time.Now().Before(deadline); {
+			time.Sleep(10 * time.Millisecond)
+			d = a.delays(func(n int) bool { return n >= first })
+		}
+		peak, _ := b.memory()
+		b.close()
+		if err != nil {
+			return err
+		}
+		d := a.delays(func(n int) bool { return n >= first })
+		name := "calm"
+		if !calm {
+			name = "2 hanging"
+		}
+		fmt.Printf("%s: %d healthy events arrived, p50 %.2f ms, p95 %.2f ms, p99 %.2f ms, peak memory %.0f MiB\n",
+			name, len(d), percentile(d, 0.5), percentile(d, 0.95), percentile(d, 0.99), peak)
+	}
+	return nil
+}
+
+// reads: authenticated GETs from 16 clients.
+func reads(ctx context.Context, s settings) error {
+	const clients = 16
+	a := newArrivals(200)
+	b, err := prepare(ctx, s, a.note, nil)
+	if err != nil {
+		return err
+	}
+	defer b.close()
+	if err := b.publish(a, 0, 200, 8, 0, b.spread); err != nil {
+		return err
+	}
+	for _, path := range []string{"mission-control/health", "mission-control/dashboard", "intelligence/brief", "integrations", "memory?limit=10"} {
+		var mu sync.Mutex
+		var all []time.Duration
+		var running sync.WaitGroup
+		errs := make(chan error, clients)
+		stop := time.Now().Add(s.duration / 2)
+		begun, cpu := time.Now(), b.cpu()
+		for i := range clients {
+			running.Go(func() {
+				d, err := get(b.addr, b.tenants[i%len(b.tenants)], path, stop)
+				errs <- err
+				mu.Lock()
+				all = append(all, d...)
+				mu.Unlock()
+			})
+		}
+		running.Wait()
+		took, used := time.Since(begun), b.cpu()-cpu
+		for range clients {
+			if err := <-errs; err != nil {
+				return err
+			}
+		}
+		fmt.Printf("GET %s, %d clients: %.0f/s, p50 %.2f ms, p99 %.2f ms, CPU %.3f s a 1,000\n",
+			path, clients, float64(len(all))/took.Seconds(), percentile(all, 0.5), percentile(all, 0.99), 1000*used/float64(len(all)))
+	}
+	return nil
+}
+
+func get(addr string, t tenant, path string, stop time.Time) ([]time.Duration, error) {
+	c, err := dial(addr)
+	if err != nil {
+		return nil, err
+	}
+	defer c.Close()
+	request := fmt.Appendf(nil, "GET /companies/%s/%s HTTP/1.1\r\nHost: bench\r\nAuthorization: Bearer %s\r\n\r\n", t.company, path, t.token)
+	var d []time.Duration
+	for begun := time.Now(); begun.Before(stop); begun = time.Now() {
+		status, err := c.do(request)
+		if err != nil || status != 200 {
+			return nil, fmt.Errorf("%s: %d %w", path, status, err)
+		}
+		d = append(d, time.Since(begun))
+	}
+	return d, nil
+}
+
+// restart: kill -9 with events under way; what is missing, what comes twice, and how long until all is there?
+func restart(ctx context.Context, s settings) error {
+	const events = 4000
+	a := newArrivals(events)
+	b, err := prepare(ctx, s, a.note, nil)
+	if err != nil {
+		return err
+	}
+	defer b.close()
+	done := make(chan error, 1)
+	go func() { done <- b.publish(a, 0, events, s.clients, 0, b.spread) }()
+	for a.left.Load() > events/2 {
+		time.Sleep(time.Millisecond)
+	}
+	if err := b.process.Process.Signal(syscall.SIGKILL); err != nil {
+		return err
+	}
+	<-done // the publishers see their connections break
+	_ = b.process.Wait()
+	missing := 0
+	for n := range a.arrived {
+		if !a.published[n].IsZero() && a.arrived[n].Load() == 0 {
+			missing++
+		}
+	}
+	begun := time.Now()
+	if err := b.launch(ctx); err != nil {
+		return err
+	}
+	up := time.Since(begun)
+	last := begun
+	for quiet := time.Now(); time.Since(quiet) < 3*time.Second; time.Sleep(5 * time.Millisecond) {
+		for n := range a.arrived {
+			if at := time.Unix(0, a.arrived[n].Load()); at.After(last) {
+				last, quiet = at, time.Now()
+			}
+		}
+	}
+	fmt.Printf("killed with %d published and not arrived; up after %.0f ms, the last missing one %.0f ms after the start, repeats %d\n",
+		missing, float64(up.Microseconds())/1000, float64(last.Sub(begun).Microseconds())/1000, a.repeats.Load())
+	return nil
+}

@@ -1,0 +1,209 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// service is the binary under test on a folder of its own.
+type service struct {
+	settings settings
+	folder   string
+	binary   string
+	addr     string
+	base     string
+	process  *exec.Cmd
+	profile  string
+}
+
+// start builds the binary where none is given and starts it on a fresh folder.
+func start(ctx context.Context, s settings) (*service, error) {
+	folder, err := os.MkdirTemp("", "orgops-bench-")
+	if err != nil {
+		return nil, err
+	}
+	svc := &service{settings: s, folder: folder, binary: s.binary}
+	if svc.binary == "" {
+		svc.binary = filepath.Join(folder, "orgops")
+		if out, err := exec.CommandContext(ctx, "go", "build", "-o", svc.binary, "./local").CombinedOutput(); err != nil {
+			return nil, fmt.Errorf("go build: %w\n%s", err, out)
+		}
+	}
+	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, err
+	}
+	svc.addr = l.Addr().String()
+	svc.base = "http://" + svc.addr
+	if err := l.Close(); err != nil {
+		return nil, err
+	}
+	return svc, svc.launch(ctx)
+}
+
+func (s *service) env() []string {
+	env := append(os.Environ(), "ORGOPS_DATA="+filepath.Join(s.folder, "data"), "ORGOPS_ADDR="+s.addr, "ORGOPS_LOG=warn")
+	if s.settings.profile != "" {
+		env = append(env, "ORGOPS_CPUPROFILE="+s.settings.profile)
+	}
+	return env
+}
+
+// launch starts the process and waits until it answers.
+func (s *service) launch(ctx context.Context) error {
+	s.process = exec.CommandContext(ctx, s.binary)
+	s.process.Env, s.process.Stderr = s.env(), os.Stderr
+	if err := s.process.Start(); err != nil {
+		return err
+	}
+	deadline := time.Now().Add(10 * time.Second)
+	for time.Now().Before(deadline) {
+		if resp, err := http.Get(s.base + "/healthz"); err == nil {
+			return resp.Body.Close()
+		}
+		time.Sleep(2 * time.Millisecond)
+	}
+	return errors.New("the service does not answer")
+}
+
+// stop ends the process in order and removes the folder.
+func (s *service) stop() {
+	_ = s.process.Process.Signal(syscall.SIGTERM)
+	_ = s.process.Wait()
+	_ = os.RemoveAll(s.folder)
+}
+
+// tenant is a company with a certified webhook endpoint.
+type tenant struct {
+	company, token, path string
+}
+
+// createTenants creates companies whose webhooks go to a path each under url, and certifies them.
+func (s *service) createTenants(ctx context.Context, n int, url string) ([]tenant, error) {
+	all := make([]tenant, n)
+	for i := range all {
+		t, err := s.tenant(ctx, i, url)
+		if err != nil {
+			return nil, fmt.Errorf("tenant %d: %w", i, err)
+		}
+		all[i] = t
+	}
+	return all, nil
+}
+
+const benchPassword = "a password for the bench"
+
+func (s *service) tenant(ctx context.Context, i int, url string) (tenant, error) {
+	email := fmt.Sprintf("founder%d-%d@example.com", i, time.Now().UnixNano())
+	create := exec.CommandContext(ctx, s.binary, "admin", "company", "create", "--name", fmt.Sprintf("Bench %d", i), "--email", email, "--password-stdin")
+	create.Env, create.Stdin = s.env(), strings.NewReader(benchPassword+"\n")
+	out, err := create.Output()
+	if err != nil {
+		return tenant{}, err
+	}
+	var made struct{ CompanyID string }
+	if err := json.Unmarshal(out, &made); err != nil {
+		return tenant{}, err
+	}
+	t := tenant{company: made.CompanyID, path: fmt.Sprintf("/%d", i)}
+	var login struct {
+		AccessToken string `json:"access_token"`
+	}
+	if err := s.call(ctx, "POST", "/auth/login", "", map[string]any{"email": email, "password": benchPassword}, &login); err != nil {
+		return tenant{}, err
+	}
+	t.token = login.AccessToken
+	path := "/companies/" + t.company + "/integrations/webhook"
+	config := map[string]any{"url": url + t.path, "events": []string{"memory.created"}, "signingSecret": secret}
+	var configured struct{}
+	if err := s.call(ctx, "POST", path, t.token, config, &configured); err != nil {
+		return tenant{}, err
+	}
+	var report struct{ Passed bool }
+	if err := s.call(ctx, "POST", path+"/certification", t.token, nil, &report); err != nil {
+		return tenant{}, err
+	}
+	if !report.Passed {
+		return tenant{}, errors.New("the receiver was not certified")
+	}
+	return t, nil
+}
+
+func (s *service) call(ctx context.Context, method, path, token string, body, into any) error {
+	var payload io.Reader
+	if body != nil {
+		b, err := json.Marshal(body)
+		if err != nil {
+			return err
+		}
+		payload = bytes.NewReader(b)
+	}
+	req, err := http.NewRequestWithContext(ctx, method, s.base+path, payload)
+	if err != nil {
+		return err
+	}
+	req.Header.Set("Content-Type", "application/json")
+	if token != "" {
+		req.Header.Set("Authorization", "Bearer "+token)
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	b, err := io.ReadAll(resp.Body)
+	if err != nil {
+		return err
+	}
+	if resp.StatusCode >= 300 {
+		return fmt.Errorf("%s %s: %d %s", method, path, resp.StatusCode, b)
+	}
+	return json.Unmarshal(b, into)
+}
+
+// cpu is the CPU time that the process has used, in seconds; Linux only, elsewhere 0.
+func (s *service) cpu() float64 {
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", s.process.Process.Pid))
+	if err != nil {
+		return 0
+	}
+	fields := strings.Fields(string(b[bytes.LastIndexByte(b, ')')+1:]))
+	user, _ := strconv.ParseFloat(fields[11], 64)
+	system, _ := strconv.ParseFloat(fields[12], 64)
+	return (user + system) / 100 // USER_HZ
+}
+
+// memory is the most memory that was resident so far, and what is now, in MiB; Linux only.
+func (s *service) memory() (peak, now float64) {
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", s.process.Process.Pid))
+	if err != nil {
+		return 0, 0
+	}
+	for _, line := range strings.Split(string(b), "\n") {
+		fields := strings.Fields(line)
+		if len(fields) < 2 {
+			continue
+		}
+		kib, _ := strconv.ParseFloat(fields[1], 64)
+		switch fields[0] {
+		case "VmHWM:":
+			peak = kib / 1024
+		case "VmRSS:":
+			now = kib / 1024
+		}
+	}
+	return peak, now
+}
