@@ -47,7 +47,7 @@ func (v view) attempts(d time.Duration) projection.Counts {
 func burnRate(c projection.Counts) float64 { return c.FailureRatio() / (1 - objective) }
 
 func deliveries(v view) verdict {
-	found := verdict{status: Unknown, remedy: v.remedy("list-integration-deliveries", v.firstEndpoint())}
+	found, burns := verdict{remedy: v.remedy("list-integration-deliveries", v.firstEndpoint())}, false
 	for _, b := range burnings() {
 		short, long := v.attempts(b.short), v.attempts(b.long)
 		found.evidence = append(found.evidence,
@@ -57,21 +57,21 @@ func deliveries(v view) verdict {
 		if long.Total() < leastForRatio {
 			continue
 		}
-		if burnRate(short) >= b.threshold && burnRate(long) >= b.threshold && found.status != Fail && found.status != Warn {
-			found.status = b.status
+		if !burns && burnRate(short) >= b.threshold && burnRate(long) >= b.threshold {
+			burns, found.status = true, b.status
 			found.reason = fmt.Sprintf("%.1f %% of %d attempts failed within %s, and it goes on: %.1f times the 1 %% that the objective allows",
 				100*long.FailureRatio(), long.Total(), span(b.long), burnRate(long))
 		}
-		if found.status == Unknown {
-			found.status = Pass
-		}
 	}
-	switch found.status {
-	case Pass:
-		found.reason, found.remedy = "failures stay within the 1 % that the objective allows", nil
-	case Unknown:
-		found.reason = fmt.Sprintf("%s in 3 days; a ratio needs %d", plural(int(v.attempts(3*day).Total()), "attempt", "attempts"), leastForRatio)
-		found.remedy = nil
+	longest := v.attempts(3 * day)
+	switch {
+	case burns:
+	case longest.Total() < leastForRatio:
+		found.status, found.remedy = Unknown, nil
+		found.reason = fmt.Sprintf("%s in 3 days; a ratio needs %d", plural(int(longest.Total()), "attempt", "attempts"), leastForRatio)
+	default:
+		found.status, found.remedy = Pass, nil
+		found.reason = "failures stay within the 1 % that the objective allows"
 	}
 	for i := range found.evidence {
 		found.evidence[i].Href = v.integrationHref(v.firstEndpoint()) + "/deliveries"

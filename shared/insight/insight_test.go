@@ -1,0 +1,426 @@
+package insight_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"orgops/shared/delivery"
+	"orgops/shared/goal"
+	"orgops/shared/id"
+	"orgops/shared/insight"
+	"orgops/shared/integration"
+	"orgops/shared/projection"
+	"orgops/shared/store"
+	"orgops/shared/syncrun"
+	"orgops/shared/timeline"
+)
+
+const day = 24 * time.Hour
+
+func noon() time.Time { return time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC) }
+
+// company is a company whose facts a test sets up; everything is well unless it says otherwise.
+type company struct {
+	projection.Context
+	sequence int
+}
+
+func newCompany() *company { return &company{Context: projection.Empty("acme")} }
+
+func (c *company) webhook(change func(*projection.Integration)) *company {
+	return c.integration("webhook", integration.EventDeliver, change)
+}
+
+func (c *company) feed(change func(*projection.Integration)) *company {
+	return c.integration("feed", integration.SyncPull, change)
+}
+
+func (c *company) integration(provider string, port integration.Port, change func(*projection.Integration)) *company {
+	i := projection.Integration{
+		Kind: provider, State: integration.Certified, Enabled: true, Ports: []integration.Port{port}, CertifiedPorts: []integration.Port{port},
+		CertifiedAt: noon().Add(-time.Hour), CertifiedUntil: noon().Add(89 * day), SecretAt: noon().Add(-day),
+	}
+	if change != nil {
+		change(&i)
+	}
+	c.Integrations[provider] = i
+	return c
+}
+
+// attempts folds deliveries of the webhook, each with one attempt, into the context.
+func (c *company) attempts(at time.Time, delivered, failed int) *company {
+	var changes []store.Change
+	for n := range delivered + failed {
+		d := delivery.Delivery{EventID: id.At(at, fmt.Sprint(c.sequence)), Endpoint: "webhook", State: delivery.Delivered, CreatedAt: at}
+		if n >= delivered {
+			d.State = delivery.Failed
+		}
+		d.Record(delivery.Attempt{})
+		changes = append(changes, c.change(delivery.Entity, delivery.Key(d.EventID, d.Endpoint), at, d))
+	}
+	return c.fold(changes)
+}
+
+func (c *company) deliver(state delivery.State, eventAt time.Time, n int) *company {
+	var changes []store.Change
+	for range n {
+		d := delivery.Delivery{EventID: id.At(eventAt, fmt.Sprint(c.sequence)), Endpoint: "webhook", State: state, CreatedAt: eventAt}
+		changes = append(changes, c.change(delivery.Entity, delivery.Key(d.EventID, d.Endpoint), eventAt, d))
+	}
+	return c.fold(changes)
+}
+
+func (c *company) change(entity, key string, at time.Time, body any) store.Change {
+	raw, err := json.Marshal(body)
+	if err != nil {
+		panic(err)
+	}
+	c.sequence++
+	return store.Change{
+		Sequence: store.Sequence(fmt.Sprint(c.sequence)), Company: "acme", Key: key, Entity: entity, At: at, New: &store.Image{Version: 1, Body: raw},
+	}
+}
+
+func (c *company) fold(changes []store.Change) *company {
+	p, _, err := projection.Fold(c.Context, changes)
+	if err != nil {
+		panic(err)
+	}
+	c.Context = p
+	return c
+}
+
+func (c *company) health(t testing.TB, check string) insight.Check {
+	t.Helper()
+	return find(t, insight.HealthOf(c.Context, noon()).Checks, check)
+}
+
+func find(t testing.TB, checks []insight.Check, id string) insight.Check {
+	t.Helper()
+	for _, c := range checks {
+		if c.ID == id {
+			return c
+		}
+	}
+	t.Fatalf("there is no check %s", id)
+	return insight.Check{}
+}
+
+func TestHealth_Checks(t *testing.T) {
+	t.Parallel()
+	webhook := func() *company { return newCompany().webhook(nil) }
+	secret := func(age time.Duration) *company {
+		return newCompany().webhook(func(i *projection.Integration) { i.SecretAt = noon().Add(-age) })
+	}
+	credentials := func(age time.Duration) *company {
+		return newCompany().feed(func(i *projection.Integration) { i.CredentialsAt = noon().Add(-age) })
+	}
+	until := func(left time.Duration) *company {
+		return newCompany().webhook(func(i *projection.Integration) { i.CertifiedUntil = noon().Add(left) })
+	}
+	sync := func(s projection.Sync) *company {
+		c := newCompany().feed(func(i *projection.Integration) { i.CertifiedAt = noon().Add(-30 * day) })
+		c.Syncs["feed"] = s
+		return c
+	}
+	synced := func(ago time.Duration) *company { return sync(projection.Sync{LastSucceededAt: noon().Add(-ago)}) }
+	off := func(reason string) *company {
+		return newCompany().webhook(func(i *projection.Integration) { i.Enabled, i.DisabledReason, i.DisabledAt = false, reason, noon() })
+	}
+	failing := func(d time.Duration) *company {
+		return newCompany().webhook(func(i *projection.Integration) { i.FailingSince = noon().Add(-d) })
+	}
+	tests := []struct {
+		check, name string
+		company     *company
+		want        insight.Status
+		remedy      string
+	}{
+		{"webhook-deliveries", "no webhook", newCompany(), insight.NotApplicable, ""},
+		{"webhook-deliveries", "no attempts", webhook(), insight.Unknown, ""},
+		{"webhook-deliveries", "19 attempts", webhook().attempts(noon(), 0, 19), insight.Unknown, ""},
+		{"webhook-deliveries", "20 good attempts", webhook().attempts(noon(), 20, 0), insight.Pass, ""},
+		{"webhook-deliveries", "1 % of all", webhook().attempts(noon().Add(-5*time.Hour), 99, 1), insight.Warn, "list-integration-deliveries"},
+		{"webhook-deliveries", "less than 1 %", webhook().attempts(noon().Add(-5*time.Hour), 100, 1), insight.Pass, ""},
+		{"webhook-deliveries", "6 % for half an hour", webhook().attempts(noon().Add(-20*time.Minute), 94, 6), insight.Fail, "list-integration-deliveries"},
+		{"webhook-deliveries", "5 % for half an hour", webhook().attempts(noon().Add(-20*time.Minute), 95, 5), insight.Warn, "list-integration-deliveries"},
+		{"webhook-deliveries", "a burst that is over", webhook().attempts(noon().Add(-7*time.Hour), 500, 500).attempts(noon(), 30, 0), insight.Pass, ""},
+		{"webhook-deliveries", "an hour lost, a minute ago", webhook().attempts(noon(), 5000, 0).attempts(noon().Add(-30*time.Minute), 0, 1), insight.Pass, ""},
+		{"webhook-deliveries", "a bad hour after good days", webhook().attempts(noon().Add(-2*day), 5000, 0).attempts(noon().Add(-2*time.Minute), 17, 3), insight.Fail, "list-integration-deliveries"},
+		{"webhook-deliveries", "long ago", webhook().attempts(noon().Add(-5*day), 0, 500), insight.Unknown, ""},
+
+		{"delivery-delay", "nothing waits", webhook(), insight.Pass, ""},
+		{"delivery-delay", "10 minutes", webhook().deliver(delivery.Scheduled, noon().Add(-10*time.Minute), 1), insight.Pass, ""},
+		{"delivery-delay", "15 minutes", webhook().deliver(delivery.Scheduled, noon().Add(-15*time.Minute), 1), insight.Warn, "list-integration-deliveries"},
+		{"delivery-delay", "2 hours", webhook().deliver(delivery.Scheduled, noon().Add(-2*time.Hour), 1), insight.Warn, "list-integration-deliveries"},
+		{"delivery-delay", "2 hours and 5 minutes", webhook().deliver(delivery.Scheduled, noon().Add(-2*time.Hour-5*time.Minute), 1), insight.Fail, "list-integration-deliveries"},
+		{"delivery-delay", "in this minute", webhook().deliver(delivery.Scheduled, noon().Add(30*time.Second), 1), insight.Pass, ""},
+
+		{"dead-letters", "none", webhook(), insight.Pass, ""},
+		{"dead-letters", "1", webhook().deliver(delivery.Dead, noon(), 1), insight.Warn, "recover-integration"},
+		{"dead-letters", "19", webhook().deliver(delivery.Dead, noon(), 19), insight.Warn, "recover-integration"},
+		{"dead-letters", "20", webhook().deliver(delivery.Dead, noon(), 20), insight.Fail, "recover-integration"},
+
+		{"endpoints-disabled", "enabled", webhook(), insight.Pass, ""},
+		{"endpoints-disabled", "by hand", off(integration.DisabledManually), insight.Pass, ""},
+		{"endpoints-disabled", "gone", off(integration.DisabledGone), insight.Fail, "enable-integration"},
+		{"endpoints-disabled", "failing", off(integration.DisabledFailing), insight.Fail, "enable-integration"},
+		{"endpoints-disabled", "failing 23 hours", failing(23 * time.Hour), insight.Pass, ""},
+		{"endpoints-disabled", "failing a day", failing(day), insight.Warn, "list-integration-deliveries"},
+
+		{"secret-age", "none", newCompany(), insight.NotApplicable, ""},
+		{"secret-age", "89 days", secret(89 * day), insight.Pass, ""},
+		{"secret-age", "90 days", secret(90 * day), insight.Warn, "rotate-integration-secret"},
+		{"secret-age", "180 days", secret(180 * day), insight.Fail, "rotate-integration-secret"},
+
+		{"credential-age", "none", webhook(), insight.NotApplicable, ""},
+		{"credential-age", "179 days", credentials(179 * day), insight.Pass, ""},
+		{"credential-age", "180 days", credentials(180 * day), insight.Warn, "put-integration-credentials"},
+		{"credential-age", "365 days", credentials(365 * day), insight.Fail, "put-integration-credentials"},
+
+		{"certification-expiry", "none", newCompany(), insight.NotApplicable, ""},
+		{"certification-expiry", "15 days", until(15 * day), insight.Pass, ""},
+		{"certification-expiry", "14 days", until(14 * day), insight.Warn, "certify-integration"},
+		{"certification-expiry", "over", until(0), insight.Fail, "certify-integration"},
+
+		{"sync-freshness", "nothing to sync", webhook(), insight.NotApplicable, ""},
+		{"sync-freshness", "sandboxed", newCompany().feed(func(i *projection.Integration) { i.State = integration.Sandbox }), insight.NotApplicable, ""},
+		{"sync-freshness", "just certified", newCompany().feed(nil), insight.Pass, ""},
+		{"sync-freshness", "23 hours", synced(23 * time.Hour), insight.Pass, ""},
+		{"sync-freshness", "a day", synced(day), insight.Warn, "sync-memory"},
+		{"sync-freshness", "a week", synced(7 * day), insight.Fail, "sync-memory"},
+
+		{"sync-failures", "none has ended", sync(projection.Sync{State: syncrun.Running}), insight.Unknown, ""},
+		{"sync-failures", "succeeded", synced(0), insight.Pass, ""},
+		{"sync-failures", "1", sync(projection.Sync{FailuresInRow: 1}), insight.Warn, "sync-memory"},
+		{"sync-failures", "3", sync(projection.Sync{FailuresInRow: 3}), insight.Fail, "sync-memory"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.check+"/"+tt.name, func(t *testing.T) {
+			t.Parallel()
+			c := tt.company.health(t, tt.check)
+			remedy := ""
+			if c.Remedy != nil {
+				remedy = c.Remedy.Operation
+			}
+			if c.Status != tt.want || remedy != tt.remedy {
+				t.Errorf("got %s, remedy %q (%s); want %s, remedy %q", c.Status, remedy, c.Reason, tt.want, tt.remedy)
+			}
+			if known := c.Status != insight.Unknown && c.Status != insight.NotApplicable; (c.Score != nil) != known || c.Reason == "" {
+				t.Errorf("score %v with status %s, reason %q", c.Score, c.Status, c.Reason)
+			}
+		})
+	}
+}
+
+func TestHealth_Score(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name       string
+		company    *company
+		score      string
+		status     insight.Status
+		lowerBound float64
+	}{
+		{"nothing configured", newCompany(), "none", insight.Unknown, 0},
+		{"deliveries unknown", newCompany().webhook(nil), "100", insight.Pass, 49},
+		{"all well", newCompany().webhook(nil).attempts(noon(), 50, 0), "100", insight.Pass, 100},
+		{"critical", newCompany().webhook(nil).attempts(noon(), 50, 50), "49", insight.Fail, 49},
+		{"high", newCompany().webhook(func(i *projection.Integration) { i.Enabled, i.DisabledReason = false, "gone" }).attempts(noon(), 50, 0), "81.3", insight.Warn, 81.3},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			h := insight.HealthOf(tt.company.Context, noon())
+			score := "none"
+			if h.Score != nil {
+				score = fmt.Sprint(*h.Score)
+			}
+			if score != tt.score || h.Status != tt.status || h.LowerBound != tt.lowerBound {
+				t.Errorf("score %s, status %s, lower bound %g (coverage %g); want %s, %s, %g", score, h.Status, h.LowerBound, h.Coverage, tt.score, tt.status, tt.lowerBound)
+			}
+		})
+	}
+}
+
+func TestReadiness(t *testing.T) {
+	t.Parallel()
+	source := func(c *company) *company {
+		return c.integration("github", integration.InboundReceive, nil)
+	}
+	complete := func() *company {
+		c := source(newCompany().webhook(nil)).attempts(noon(), 50, 0)
+		c.Company.Founders, c.Memory.LastChangedAt = 2, noon()
+		return c
+	}
+	sandbox := complete()
+	i := sandbox.Integrations["github"]
+	i.State = integration.Sandbox
+	sandbox.Integrations["github"] = i
+	expired := complete().webhook(func(i *projection.Integration) { i.CertifiedUntil = noon() })
+	tests := []struct {
+		name     string
+		company  *company
+		level    int
+		blocking string
+	}{
+		{"nothing", newCompany(), 0, "source-connected webhook-connected"},
+		{"a webhook alone", newCompany().webhook(nil), 0, "source-connected"},
+		{"a source alone", source(newCompany()), 0, "webhook-connected"},
+		{"in the sandbox", sandbox, 1, "source-certified"},
+		{"certification ended", expired, 1, "webhook-certified"},
+		{"all that is recorded", complete(), 2, "policies-stored approvals-answered"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			r := insight.ReadinessOf(tt.company.Context, noon())
+			if r.Level != tt.level || strings.Join(r.Blocking, " ") != tt.blocking {
+				t.Errorf("level %d, blocking %v; want %d, %s", r.Level, r.Blocking, tt.level, tt.blocking)
+			}
+		})
+	}
+	upper := insight.ReadinessOf(complete().Context, noon())
+	for check, want := range map[string]insight.Status{"second-founder": insight.Pass, "secrets-fresh": insight.Pass, "policies-stored": insight.Unknown, "approvals-answered": insight.Unknown} {
+		if got := find(t, upper.Levels[2].Checks, check).Status; got != want {
+			t.Errorf("%s: %s, want %s", check, got, want)
+		}
+	}
+	if !upper.Levels[3].Passed {
+		t.Errorf("level 4: %+v", upper.Levels[3])
+	}
+}
+
+func TestRecommendations(t *testing.T) {
+	t.Parallel()
+	both := func(change func(*projection.Integration)) *company {
+		return newCompany().integration("github", integration.InboundReceive, nil).webhook(change)
+	}
+	drifting := both(nil)
+	drifting.Goals = projection.Goals{Open: 2, Listed: []projection.Goal{
+		{ID: "g1", Title: "Ship", Status: goal.Misaligned, Since: noon().Add(-day)}, {ID: "g2", Status: goal.Aligned},
+	}}
+	stale := both(nil).feed(func(i *projection.Integration) { i.CertifiedAt = noon().Add(-2 * day) })
+	failed := both(nil).feed(nil)
+	failed.Syncs["feed"] = projection.Sync{FailuresInRow: 3, FailingSince: noon().Add(-time.Hour), Error: "404"}
+	tests := []struct {
+		name    string
+		company *company
+		want    string // rule, subject, priority, operation and since when
+	}{
+		{"all well", both(nil), ""},
+		{"nothing", newCompany(), "connect-source acme P2 configure-integration 0s, connect-webhook acme P2 configure-integration 0s"},
+		{"sandbox", both(func(i *projection.Integration) { i.State, i.SandboxedAt = integration.Sandbox, noon().Add(-time.Hour) }),
+			"certify-integration webhook P2 certify-integration 1h0m0s"},
+		{"ends", both(func(i *projection.Integration) { i.CertifiedUntil = noon().Add(13 * day) }), "renew-certification webhook P2 certify-integration 24h0m0s"},
+		{"ended", both(func(i *projection.Integration) { i.CertifiedUntil = noon() }), "renew-certification webhook P1 certify-integration 336h0m0s"},
+		{"disabled", both(func(i *projection.Integration) { i.Enabled, i.DisabledReason, i.DisabledAt = false, "failing", noon() }),
+			"enable-endpoint webhook P1 enable-integration 0s"},
+		{"by hand", both(func(i *projection.Integration) { i.Enabled, i.DisabledReason = false, "manual" }), ""},
+		{"fails 59 minutes", both(func(i *projection.Integration) { i.FailingSince = noon().Add(-59 * time.Minute) }), ""},
+		{"fails an hour", both(func(i *projection.Integration) { i.FailingSince = noon().Add(-time.Hour) }), "mend-endpoint webhook P2 list-integration-deliveries 1h0m0s"},
+		{"fails 3 days", both(func(i *projection.Integration) { i.FailingSince = noon().Add(-3 * day) }), "mend-endpoint webhook P1 list-integration-deliveries 72h0m0s"},
+		{"held", both(nil).deliver(delivery.Held, noon().Add(-day), 3), "recover-held webhook P2 recover-integration 1h0m0s"},
+		{"dead", both(nil).deliver(delivery.Dead, noon(), 3), "replay-dead-letters webhook P2 recover-integration 12h0m0s"},
+		{"old secret", both(func(i *projection.Integration) { i.SecretAt = noon().Add(-91 * day) }), "rotate-secret webhook P3 rotate-integration-secret 24h0m0s"},
+		{"goal", drifting, "review-goal g1 P2  24h0m0s"},
+		{"stale source", stale, "sync-source feed P3 sync-memory 24h0m0s"},
+		{"failing source", failed, "mend-sync feed P1 sync-memory 1h0m0s"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			var got []string
+			ids := map[string]bool{}
+			for _, r := range insight.Recommendations(tt.company.Context, noon()) {
+				operation := ""
+				if r.Operation != nil {
+					operation = r.Operation.Operation
+				}
+				got = append(got, fmt.Sprint(r.Rule, " ", r.Subject.ID, " ", r.Priority, " ", operation, " ", noon().Sub(r.FirstSeenAt)))
+				if ids[r.ID] = true; !r.LastSeenAt.Equal(noon()) || r.State != insight.Active || len(r.Evidence) == 0 || r.Rationale == "" {
+					t.Errorf("incomplete: %+v", r)
+				}
+			}
+			if strings.Join(got, ", ") != tt.want && strings.Join(reversed(got), ", ") != tt.want {
+				t.Errorf("got %q, want %q", got, tt.want)
+			}
+			if len(ids) != len(got) {
+				t.Error("two have one id")
+			}
+		})
+	}
+}
+
+// reversed is for the two that are equally pressing: their ids decide.
+func reversed(s []string) []string {
+	var r []string
+	for _, x := range s {
+		r = append([]string{x}, r...)
+	}
+	return r
+}
+
+func TestMerge(t *testing.T) {
+	t.Parallel()
+	computed := insight.Recommendations(newCompany().Context, noon())
+	merged := insight.Merge(computed, []insight.Stored{
+		{ID: computed[0].ID, State: insight.Dismissed, Version: 4}, {ID: computed[1].ID, State: insight.Succeeded, Reopened: 1, Version: 2}, {ID: "ended"},
+	})
+	if len(merged) != 2 || merged[0].State != insight.Dismissed || merged[0].Version != 4 {
+		t.Errorf("dismissed: %+v", merged)
+	}
+	if merged[1].State != insight.Active || merged[1].Reopened != 2 || merged[1].Version != 2 {
+		t.Errorf("a relapse: %+v", merged[1])
+	}
+	if computed[0].State != insight.Active {
+		t.Error("Merge changed what it was given")
+	}
+}
+
+func TestBrief(t *testing.T) {
+	t.Parallel()
+	c := newCompany().webhook(nil).attempts(noon(), 50, 50)
+	c.UpdatedAt = noon().Add(20 * time.Second)
+	var entries []timeline.Entry
+	for n := range 25 {
+		at := noon().Add(time.Duration(15-n) * time.Second)
+		entries = append(entries, timeline.Entry{ID: id.At(at), At: at, Kind: timeline.Note, Title: fmt.Sprint("note ", n)})
+	}
+	b := insight.BriefOf(c.Context, noon(), noon().Add(-day), entries)
+	var sections []string
+	for _, s := range b.Sections {
+		sections = append(sections, fmt.Sprint(s.ID, " ", len(s.Items)))
+		for _, item := range s.Items {
+			if len(item.Evidence) == 0 || !strings.HasPrefix(item.Evidence[0], "/companies/acme/") || item.Severity == "" {
+				t.Errorf("a sentence that cites nothing: %+v", item)
+			}
+		}
+	}
+	if got := strings.Join(sections, ", "); got != "attention 1, changes 21, goals 0, integrations 2, recommendations 1" {
+		t.Errorf("sections: %s", got)
+	}
+	if want := "Health is 49 of 100. Since 1 March 12:00 UTC, more than 20 things changed; one thing needs attention."; b.Headline != want {
+		t.Errorf("headline %q, want %q", b.Headline, want)
+	}
+	if !b.Period.Until.Equal(c.UpdatedAt) {
+		t.Errorf("until %v: what happened within the minute is left out", b.Period.Until)
+	}
+}
+
+func TestNeedsHistory(t *testing.T) {
+	t.Parallel()
+	p := newCompany().Context
+	if insight.NeedsHistory(p, noon().Add(-day)) {
+		t.Error("an empty timeline needs no query")
+	}
+	for n := range projection.MaxTimeline {
+		p.Timeline = append(p.Timeline, timeline.Entry{At: noon().Add(time.Duration(-n) * time.Hour)})
+	}
+	if !insight.NeedsHistory(p, noon().Add(-day)) || insight.NeedsHistory(p, noon().Add(-2*time.Hour)) {
+		t.Error("the list reaches back nine hours, no more and no less")
+	}
+}
