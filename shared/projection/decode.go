@@ -1,6 +1,7 @@
 package projection
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"time"
@@ -259,9 +260,23 @@ func (d *decoder) window() (w Window) {
 	return w
 }
 
+// counts is an array of whole numbers. Windows are long, so it is read without a call for each.
 func (d *decoder) counts() []int64 {
-	counts := make([]int64, 0, endpointBuckets)
-	d.array(func() { counts = append(counts, d.int()) })
+	v := d.raw()
+	counts := make([]int64, 0, bytes.Count(v, []byte{','})+1)
+	n, digits := int64(0), 0
+	for _, c := range v {
+		switch {
+		case c >= '0' && c <= '9' && digits < 18:
+			n, digits = 10*n+int64(c-'0'), digits+1
+		case (c == ',' || c == ']') && digits > 0:
+			counts = append(counts, n)
+			n, digits = 0, 0
+		case c != '[' && c != ']' && c != ' ' && c != '\n' && c != '\t' && c != '\r':
+			d.fail(fmt.Errorf("%q in a count", c))
+			return counts
+		}
+	}
 	return counts
 }
 

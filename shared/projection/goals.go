@@ -2,7 +2,6 @@ package projection
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -36,11 +35,45 @@ func (f *folding) goal(c store.Change) error {
 	return nil
 }
 
+// goalOf reads what folding needs of a goal.
 func goalOf(image *store.Image) (g goal.Goal, err error) {
-	if image != nil {
-		err = json.Unmarshal(image.Body, &g)
+	if image == nil {
+		return g, nil
 	}
-	return g, err
+	d := decoder{data: image.Body}
+	d.object(func(name []byte) {
+		switch string(name) {
+		case "id":
+			g.ID = d.text()
+		case "provider":
+			g.Provider = d.text()
+		case "title":
+			g.Title = d.text()
+		case "target":
+			g.Target = d.text()
+		case "url":
+			g.URL = d.text()
+		case "progress":
+			g.Progress = d.float()
+		case "dueAt":
+			due := d.time()
+			g.DueAt = &due
+		case "state":
+			g.State = goal.State(d.text())
+		case "alignment":
+			d.object(func(name []byte) {
+				switch string(name) {
+				case "score":
+					g.Alignment.Score = d.float()
+				case "status":
+					g.Alignment.Status = goal.Status(d.text())
+				case "reasons":
+					d.array(func() { g.Alignment.Reasons = append(g.Alignment.Reasons, d.text()) })
+				}
+			})
+		}
+	})
+	return g, d.end()
 }
 
 func (f *folding) countGoal(g goal.Goal, n int) {
