@@ -29,22 +29,20 @@ type Deps struct {
 
 // Register mounts the group.
 func Register(api huma.API, d Deps) {
-	huma.Register(api, web.Public(huma.Operation{
+	op := web.Public(huma.Operation{
 		OperationID: "receive-webhook", Method: http.MethodPost, Path: "/inbound/{id}/{provider}",
 		Summary: "Receive a provider's webhook",
 		Description: "Authenticated by its signature alone: Standard Webhooks for webhook and webhook-<name>, X-Hub-Signature-256 for github. " +
 			"What it asks for gets a verdict each; what is permitted is committed in one transaction before the answer. A repeat within 7 days " +
 			"is answered 200 and does nothing. Sandboxed, nothing but the verdicts is kept.",
-		DefaultStatus: http.StatusAccepted, Tags: []string{"inbound"}, SkipValidateBody: true,
-		RequestBody: &huma.RequestBody{
-			Required: true, Description: "The provider's own payload",
-			Content: map[string]*huma.MediaType{"application/json": {Schema: &huma.Schema{Type: huma.TypeObject, AdditionalProperties: true}}},
-		},
+		DefaultStatus: http.StatusAccepted, Tags: []string{"inbound"},
 		Responses: map[string]*huma.Response{
 			"200": {Description: "Received before: nothing was done"},
 			"401": {Description: "The signature was not accepted"},
 		},
-	}), d.receiveWebhook)
+	})
+	payload := &huma.Schema{Type: huma.TypeObject, AdditionalProperties: true, Description: "The provider's own payload"}
+	huma.Register(api, web.DescribeBody(op, payload), d.receiveWebhook)
 }
 
 type input struct {

@@ -41,13 +41,10 @@ func (d Deps) configureOperation(op huma.Operation) huma.Operation {
 		delete(members, "$id")
 		schemas = append(schemas, &huma.Schema{Extensions: members})
 	}
-	op.RequestBody = &huma.RequestBody{
-		Required: true, Description: "The provider's configuration; its schema depends on the provider.",
-		Content: map[string]*huma.MediaType{"application/json": {Schema: &huma.Schema{OneOf: schemas}}},
-	}
-	op.SkipValidateBody = true // connector.Registry.Check does it, by the provider's own schema
 	op.Responses = map[string]*huma.Response{"200": {Description: "Reconfigured"}}
-	return op
+	return web.DescribeBody(op, &huma.Schema{
+		OneOf: schemas, Description: "The provider's configuration; its schema depends on the provider.",
+	})
 }
 
 func (d Deps) configureIntegration(ctx context.Context, in *configureInput) (*integrationOutput, error) {
