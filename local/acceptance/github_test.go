@@ -1,0 +1,183 @@
+package acceptance_test
+
+import (
+	"bytes"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+)
+
+// githubExample is one of GitHub's published deliveries.
+type githubExample struct {
+	event   string
+	payload json.RawMessage
+	facts   struct {
+		Action     string
+		Repository struct {
+			FullName string `json:"full_name"`
+		}
+	}
+}
+
+func githubExamples(t *testing.T) []githubExample {
+	t.Helper()
+	content, err := os.ReadFile(filepath.Join(nodeModules(t), "@octokit/webhooks-examples/api.github.com/index.json"))
+	must(t, err)
+	var index []struct {
+		Name     string
+		Examples []json.RawMessage
+	}
+	must(t, json.Unmarshal(content, &index))
+	var all []githubExample
+	for _, of := range index {
+		for _, payload := range of.Examples {
+			e := githubExample{event: of.Name}
+			var compact bytes.Buffer // GitHub sends no line breaks
+			must(t, json.Compact(&compact, payload))
+			e.payload = compact.Bytes()
+			_ = json.Unmarshal(payload, &e.facts) // a payload without them is about no repository
+			all = append(all, e)
+		}
+	}
+	if len(all) < 300 {
+		t.Fatalf("only %d examples", len(all))
+	}
+	return all
+}
+
+// maps reports whether an example must lead to an action. Releases are noted once: when they are published.
+func (e githubExample) maps() bool {
+	switch e.event {
+	case "issues", "discussion", "milestone":
+		return e.facts.Action != "deleted" && e.facts.Action != "transferred"
+	case "release":
+		return e.facts.Action == "published"
+	}
+	return false
+}
+
+// githubCompany is a company whose github integration is one repository's, and whose receiver hears of everything.
+type githubCompany struct {
+	*tenant
+	*receiver
+	secret string
+}
+
+func (s *service) githubCompany(n int, repository string) *githubCompany {
+	s.t.Helper()
+	g := &githubCompany{tenant: s.tenant(fmt.Sprintf("GitHub-%d", n)), secret: fmt.Sprintf("secret of repository %d", n)}
+	s.log.keepOut(g.secret)
+	hook := newSecret(s.t)
+	g.receiver = receive(s.t, hook)
+	g.subscribe("webhook", g.url, hook, "memory.*", "goal.*", "timeline.*")
+	g.do("POST", g.at("/integrations/github"), map[string]any{"repository": repository, "signingSecret": g.secret}).want(201)
+	g.certify("github")
+	return g
+}
+
+// deliver posts an example as GitHub does.
+func (g *githubCompany) deliver(n int, e githubExample) *answer {
+	g.tenant.t.Helper()
+	mac := hmac.New(sha256.New, []byte(g.secret))
+	mac.Write(e.payload)
+	a, err := g.send("POST", "/inbound/"+g.ID+"/github", []byte(e.payload), http.Header{
+		"User-Agent":          {"GitHub-Hookshot/0000000"},
+		"X-Github-Delivery":   {fmt.Sprintf("72d3162e-cc78-11e3-81ab-%012d", n)},
+		"X-Github-Event":      {e.event},
+		"X-Hub-Signature-256": {"sha256=" + hex.EncodeToString(mac.Sum(nil))},
+	})
+	must(g.tenant.t, err)
+	return a
+}
+
+// Every example that GitHub publishes, unchanged and signed as GitHub signs, goes to a company that has the example's
+// repository configured: one company for each repository, since an integration is about one.
+func TestGitHubExamples(t *testing.T) {
+	t.Parallel()
+	examples := githubExamples(t)
+	s := start(t)
+	companies := map[string]*githubCompany{}
+	expected := map[*githubCompany][]receipt{}
+	mapped := 0
+	for n, e := range examples {
+		repository := e.facts.Repository.FullName
+		if repository == "" {
+			repository = "Codertocat/Hello-World" // about an organization or an app: any company may receive it
+		}
+		g := companies[repository]
+		if g == nil {
+			g = s.githubCompany(len(companies), repository)
+			companies[repository] = g
+		}
+		var r receipt
+		a := g.deliver(n, e).want(202).json(&r)
+		if r.Results == nil || r.Sandboxed {
+			t.Errorf("%s %s: no result: %s", e.event, e.facts.Action, a.body)
+		}
+		if (len(r.Results) > 0) != e.maps() {
+			t.Errorf("%s %s: %d actions: %s", e.event, e.facts.Action, len(r.Results), a.body)
+		}
+		if e.maps() {
+			mapped++
+			expected[g] = append(expected[g], r)
+		}
+		if n%25 == 0 {
+			var again receipt
+			if g.deliver(n, e).want(200).json(&again); !again.Duplicate {
+				t.Errorf("%s %s: a repeat was not told as one", e.event, e.facts.Action)
+			}
+		}
+	}
+	for g, receipts := range expected {
+		for _, r := range receipts {
+			g.sees(r)
+		}
+	}
+	t.Logf("%d examples, %d of them mapped, %d repositories", len(examples), mapped, len(companies))
+}
+
+// sees checks that what a delivery did can be read, and that subscribers were told.
+func (g *githubCompany) sees(r receipt) {
+	t := g.tenant.t
+	t.Helper()
+	for _, result := range r.Results {
+		if result.Verdict != "permitted" || result.DecisionID == "" {
+			t.Errorf("%+v", result)
+		}
+		switch result.Action {
+		case "memory.upsert":
+			g.do("GET", g.at("/memory/"+result.Subject), nil).want(200)
+			if result.Outcome != "unchanged" {
+				g.told("memory."+result.Outcome, result.Subject)
+			}
+		case "goal.update":
+			g.do("GET", g.at("/goals/"+result.Subject), nil).want(200)
+			if result.Outcome != "unchanged" {
+				g.told("goal.updated", result.Subject)
+			}
+		case "timeline.note":
+			var page struct{ Items []struct{ ID string } }
+			g.do("GET", g.at("/mission-control/timeline?kind=note&limit=100"), nil).want(200).json(&page)
+			if len(page.Items) == 0 {
+				t.Errorf("a release is not in the timeline")
+			}
+			for _, item := range page.Items {
+				g.told("timeline.entry.created", item.ID)
+			}
+		default:
+			t.Errorf("an unknown action: %+v", result)
+		}
+	}
+}
+
+func (g *githubCompany) told(event, id string) {
+	g.tenant.t.Helper()
+	eventually(g.tenant.t, 10*time.Second, event+" of "+id+" is delivered", func() bool { return len(g.about(event, id)) > 0 })
+}

@@ -1,0 +1,231 @@
+package acceptance_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"orgops/local/process"
+	"orgops/shared/company"
+	"orgops/shared/config"
+)
+
+// service is the whole service in this process, on a data folder and an address of its own.
+type service struct {
+	client
+	process *process.Process
+	issuer  string
+	log     *logText
+}
+
+const audience = "orgops"
+
+// start serves until the test ends. What it was told to keep secret must then not be in its log.
+func start(t *testing.T) *service {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	must(t, err)
+	s := &service{client: client{t: t, base: "http://" + l.Addr().String()}, issuer: "https://orgops.test", log: &logText{}}
+	logger := slog.New(slog.NewJSONHandler(s.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	c := config.Config{Data: t.TempDir(), Issuer: s.issuer, Audience: audience}
+	s.process, err = process.Open(context.Background(), c, logger)
+	must(t, err)
+	ctx, stop := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- s.process.Run(ctx, l) }()
+	t.Cleanup(func() {
+		http.DefaultClient.CloseIdleConnections()
+		stop()
+		if err := <-ended; err != nil {
+			t.Errorf("the service ended with %v", err)
+		}
+		if err := s.process.Close(); err != nil {
+			t.Errorf("the service closed with %v", err)
+		}
+		s.log.check(t)
+	})
+	return s
+}
+
+// tenant is a company and its founder, logged in.
+type tenant struct {
+	client
+	ID, Email, Password, Token string
+}
+
+const password = "correct horse battery staple"
+
+// tenant makes a company and logs its founder in.
+func (s *service) tenant(name string) *tenant {
+	s.t.Helper()
+	email := strings.ToLower(name) + "@example.com"
+	p, err := company.Provision(context.Background(), s.process.Services.Store, s.process.Services.Hasher,
+		company.New{Name: name, Email: email, Password: password}, time.Now())
+	must(s.t, err)
+	s.log.keepOut(password)
+	tn := &tenant{client: s.client, ID: p.CompanyID, Email: email, Password: password}
+	tn.login()
+	s.log.keepOut(tn.Token)
+	return tn
+}
+
+// login takes a token from the route that everybody takes theirs from.
+func (tn *tenant) login() {
+	tn.t.Helper()
+	var answer struct {
+		AccessToken string `json:"access_token"`
+	}
+	tn.do("POST", "/auth/login", map[string]string{"email": tn.Email, "password": tn.Password}).want(200).json(&answer)
+	tn.Token = answer.AccessToken
+	tn.bearer = answer.AccessToken
+}
+
+// at is a path of the company.
+func (tn *tenant) at(path string) string { return "/companies/" + tn.ID + path }
+
+// client sends requests to one server.
+type client struct {
+	t      *testing.T
+	base   string
+	bearer string
+}
+
+// answer is a response with its body.
+type answer struct {
+	t       *testing.T
+	request string
+	status  int
+	header  http.Header
+	body    []byte
+}
+
+// send makes a request. The error is that of a server that is not there.
+func (c client) send(method, path string, body any, header http.Header) (*answer, error) {
+	var content io.Reader
+	switch b := body.(type) {
+	case nil:
+	case []byte:
+		content = bytes.NewReader(b)
+	default:
+		text, err := json.Marshal(b)
+		must(c.t, err)
+		content = bytes.NewReader(text)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	defer cancel()
+	r, err := http.NewRequestWithContext(ctx, method, c.base+path, content)
+	must(c.t, err)
+	if content != nil {
+		r.Header.Set("Content-Type", "application/json")
+	}
+	if c.bearer != "" {
+		r.Header.Set("Authorization", "Bearer "+c.bearer)
+	}
+	for name, values := range header {
+		r.Header[name] = values
+	}
+	res, err := http.DefaultClient.Do(r)
+	if err != nil {
+		return nil, err
+	}
+	defer res.Body.Close()
+	content2, err := io.ReadAll(res.Body)
+	return &answer{c.t, method + " " + path, res.StatusCode, res.Header, content2}, err
+}
+
+// do is send for a server that must be there; headers are pairs.
+func (c client) do(method, path string, body any, headers ...string) *answer {
+	c.t.Helper()
+	header := http.Header{}
+	for i := 0; i+1 < len(headers); i += 2 {
+		header.Set(headers[i], headers[i+1])
+	}
+	a, err := c.send(method, path, body, header)
+	must(c.t, err)
+	return a
+}
+
+// want ends the test where the status is another.
+func (a *answer) want(status int) *answer {
+	a.t.Helper()
+	if a.status != status {
+		a.t.Fatalf("%s was answered %d, want %d: %s", a.request, a.status, status, a.body)
+	}
+	return a
+}
+
+// json decodes the body.
+func (a *answer) json(into any) *answer {
+	a.t.Helper()
+	if err := json.Unmarshal(a.body, into); err != nil {
+		a.t.Fatalf("%s: %v: %s", a.request, err, a.body)
+	}
+	return a
+}
+
+// logText is what the service logged, and what must never be in it.
+type logText struct {
+	mu      sync.Mutex
+	text    bytes.Buffer
+	secrets []string
+}
+
+func (l *logText) Write(b []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(b)
+}
+
+func (l *logText) keepOut(secret string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.secrets = append(l.secrets, secret)
+}
+
+func (l *logText) check(t *testing.T) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, secret := range l.secrets {
+		if strings.Contains(l.text.String(), secret) {
+			t.Errorf("the log holds the secret %.12s…", secret)
+		}
+	}
+	if t.Failed() {
+		for line := range strings.Lines(l.text.String()) {
+			if !strings.Contains(line, `"level":"DEBUG"`) && !strings.Contains(line, `"msg":"request"`) {
+				t.Log(strings.TrimSpace(line))
+			}
+		}
+	}
+}
+
+// eventually polls until ok, and ends the test when it does not come about in time.
+func eventually(t *testing.T, within time.Duration, what string, ok func() bool) {
+	t.Helper()
+	deadline := time.NewTimer(within)
+	defer deadline.Stop()
+	again := time.NewTicker(20 * time.Millisecond)
+	defer again.Stop()
+	for !ok() {
+		select {
+		case <-deadline.C:
+			t.Fatalf("not within %v: %s", within, what)
+		case <-again.C:
+		}
+	}
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,81 @@
+package acceptance_test
+
+import (
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+)
+
+// newSecret is a signing secret in Standard Webhooks' form.
+func newSecret(t *testing.T) string {
+	t.Helper()
+	b := make([]byte, 32)
+	_, err := rand.Read(b)
+	must(t, err)
+	return "whsec_" + base64.StdEncoding.EncodeToString(b)
+}
+
+// sign makes the headers of Standard Webhooks 1.0, written out here so that the tests do not rest on the code they test.
+func sign(t *testing.T, secret, id string, body []byte) http.Header {
+	t.Helper()
+	key, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(secret, "whsec_"))
+	must(t, err)
+	at := time.Now().Unix()
+	mac := hmac.New(sha256.New, key)
+	fmt.Fprintf(mac, "%s.%d.%s", id, at, body)
+	return http.Header{
+		"Webhook-Id": {id}, "Webhook-Timestamp": {fmt.Sprint(at)},
+		"Webhook-Signature": {"v1," + base64.StdEncoding.EncodeToString(mac.Sum(nil))},
+	}
+}
+
+// ticket is an inbound delivery that asks for one memory.
+func ticket(n int) []byte {
+	return fmt.Appendf(nil, `{"type":"memory.upsert","data":{"externalId":"ticket-%d","kind":"ticket","title":"Ticket %d"}}`, n, n)
+}
+
+// subscribe registers a webhook endpoint, and certifies it.
+func (tn *tenant) subscribe(provider, url, secret string, events ...string) {
+	tn.t.Helper()
+	tn.register(provider, url, secret, events...)
+	tn.certify(provider)
+}
+
+// register leaves the endpoint in the sandbox.
+func (tn *tenant) register(provider, url, secret string, events ...string) {
+	tn.t.Helper()
+	tn.do("POST", tn.at("/integrations/"+provider), map[string]any{"url": url, "events": events, "signingSecret": secret}).want(201)
+}
+
+// certify runs a certification that must pass.
+func (tn *tenant) certify(provider string) *answer {
+	tn.t.Helper()
+	var report struct{ State string }
+	a := tn.do("POST", tn.at("/integrations/"+provider+"/certification"), nil).want(200).json(&report)
+	if report.State != "certified" {
+		tn.t.Fatalf("%s was not certified: %s", provider, a.body)
+	}
+	return a
+}
+
+// receipt is the answer to an inbound delivery.
+type receipt struct {
+	Duplicate, Sandboxed bool
+	Results              []struct{ Action, Verdict, Outcome, Subject, DecisionID string }
+}
+
+// post sends a signed inbound delivery to the provider webhook.
+func (tn *tenant) post(secret, id string, body []byte) receipt {
+	tn.t.Helper()
+	var r receipt
+	a, err := tn.send("POST", "/inbound/"+tn.ID+"/webhook", body, sign(tn.t, secret, id, body))
+	must(tn.t, err)
+	a.want(202).json(&r)
+	return r
+}
