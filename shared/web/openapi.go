@@ -101,7 +101,7 @@ const bodyMark = "orgops-body"
 func DescribeBody(op huma.Operation, schema *huma.Schema) huma.Operation {
 	metadata := map[string]any{bodyMark: schema}
 	maps.Copy(metadata, op.Metadata)
-	op.Metadata = metadata
+	op.Metadata, op.SkipValidateBody = metadata, true
 	return op
 }
 
