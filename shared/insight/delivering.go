@@ -22,16 +22,21 @@ const (
 
 // burning is a pair of windows: it fires when the long one shows that much was lost and the short one that it goes on.
 type burning struct {
-	short, long time.Duration
+	short, long window
 	threshold   float64
 	status      Status
 }
 
+type window struct {
+	length time.Duration
+	name   string
+}
+
 func burnings() [3]burning {
 	return [3]burning{
-		{5 * time.Minute, time.Hour, 14.4, Fail},
-		{30 * time.Minute, 6 * time.Hour, 6, Fail},
-		{6 * time.Hour, 3 * day, 1, Warn},
+		{window{5 * time.Minute, "5 minutes"}, window{time.Hour, "1 hour"}, 14.4, Fail},
+		{window{30 * time.Minute, "30 minutes"}, window{6 * time.Hour, "6 hours"}, 6, Fail},
+		{window{6 * time.Hour, "6 hours"}, window{3 * day, "3 days"}, 1, Warn},
 	}
 }
 
@@ -47,34 +52,37 @@ func (v view) attempts(d time.Duration) projection.Counts {
 func burnRate(c projection.Counts) float64 { return c.FailureRatio() / (1 - objective) }
 
 func deliveries(v view) verdict {
-	found, burns := verdict{remedy: v.remedy("list-integration-deliveries", v.firstEndpoint())}, false
+	provider, burns := v.firstEndpoint(), false
+	href := v.integrationHref(provider) + "/deliveries"
+	found := verdict{evidence: make([]Evidence, 0, 8)}
 	for _, b := range burnings() {
-		short, long := v.attempts(b.short), v.attempts(b.long)
+		short, long := v.attempts(b.short.length), v.attempts(b.long.length)
 		found.evidence = append(found.evidence,
-			Evidence{Name: "attempts in " + span(b.long), Value: float64(long.Total()), Unit: "attempts"},
-			Evidence{Name: "burn rate over " + span(b.long), Value: round(burnRate(long)), Unit: "× the allowed failures"},
-			Evidence{Name: "burn rate over " + span(b.short), Value: round(burnRate(short)), Unit: "× the allowed failures"})
+			Evidence{Name: "attempts in " + b.long.name, Value: float64(long.Total()), Unit: "attempts", Href: href},
+			Evidence{Name: "burn rate over " + b.long.name, Value: round(burnRate(long)), Unit: "× the allowed failures", Href: href})
+		if b.status == Fail { // the short window of the last pair is the long one of the pair before
+			found.evidence = append(found.evidence,
+				Evidence{Name: "burn rate over " + b.short.name, Value: round(burnRate(short)), Unit: "× the allowed failures", Href: href})
+		}
 		if long.Total() < leastForRatio {
 			continue
 		}
 		if !burns && burnRate(short) >= b.threshold && burnRate(long) >= b.threshold {
 			burns, found.status = true, b.status
 			found.reason = fmt.Sprintf("%.1f %% of %d attempts failed within %s, and it goes on: %.1f times the 1 %% that the objective allows",
-				100*long.FailureRatio(), long.Total(), span(b.long), burnRate(long))
+				100*long.FailureRatio(), long.Total(), b.long.name, burnRate(long))
+			found.remedy = v.remedy("list-integration-deliveries", provider)
 		}
 	}
 	longest := v.attempts(3 * day)
 	switch {
 	case burns:
 	case longest.Total() < leastForRatio:
-		found.status, found.remedy = Unknown, nil
+		found.status = Unknown
 		found.reason = fmt.Sprintf("%s in 3 days; a ratio needs %d", plural(int(longest.Total()), "attempt", "attempts"), leastForRatio)
 	default:
-		found.status, found.remedy = Pass, nil
+		found.status = Pass
 		found.reason = "failures stay within the 1 % that the objective allows"
-	}
-	for i := range found.evidence {
-		found.evidence[i].Href = v.integrationHref(v.firstEndpoint()) + "/deliveries"
 	}
 	return found
 }
