@@ -96,3 +96,11 @@ func (r *receiver) about(kind, id string) []received {
 		return json.Unmarshal(d.Data, &data) != nil || data.ID != id
 	})
 }
+
+// serve runs a handler until the test ends, and returns its url.
+func serve(t *testing.T, handler http.HandlerFunc) string {
+	t.Helper()
+	server := httptest.NewServer(handler)
+	t.Cleanup(server.Close)
+	return server.URL
+}

@@ -1,0 +1,75 @@
+package acceptance_test
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+)
+
+// A delivery is taken by the official libraries of two languages, with the old secret and with the new one while a
+// rotation is under way.
+func TestDeliveriesVerifyElsewhere(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	tn := s.tenant("Interop")
+	first := newSecret(t)
+	r := receive(t, first)
+	tn.subscribe("webhook", r.url, first, "memory.*")
+	var rotated struct {
+		SigningSecret string
+		LiveSecrets   int
+	}
+	tn.do("POST", tn.at("/integrations/webhook/secret"), nil).want(200).json(&rotated)
+	if rotated.LiveSecrets != 2 || !strings.HasPrefix(rotated.SigningSecret, "whsec_") {
+		t.Fatalf("%+v", rotated)
+	}
+	s.log.keepOut(first)
+	s.log.keepOut(rotated.SigningSecret)
+	tn.post(first, "msg-1", ticket(1))
+	eventually(t, 10*time.Second, "memory.created arrives", func() bool { return len(r.deliveries("memory.created")) == 1 })
+	d := r.deliveries("memory.created")[0]
+
+	if n := len(strings.Fields(d.header.Get("Webhook-Signature"))); n != 2 {
+		t.Errorf("%d signatures during a rotation, want 2: %s", n, d.header.Get("Webhook-Signature"))
+	}
+	if d.header.Get("Webhook-Id") != d.ID || d.header.Get("Content-Type") != "application/json" {
+		t.Errorf("headers %v of event %s", d.header, d.ID)
+	}
+	want := "verified memory.created " + d.ID
+	for name, secret := range map[string]string{"old secret": first, "new secret": rotated.SigningSecret} {
+		headers := map[string]string{}
+		for _, h := range []string{"webhook-id", "webhook-timestamp", "webhook-signature"} {
+			headers[h] = d.header.Get(h)
+		}
+		env, err := json.Marshal(map[string]any{"secret": secret, "headers": headers, "body": string(d.body)})
+		must(t, err)
+		t.Run("JavaScript, "+name, func(t *testing.T) {
+			if got := strings.TrimSpace(node(t, "verify.mjs", "DELIVERY="+string(env))); got != want {
+				t.Errorf("got %q, want %q", got, want)
+			}
+		})
+		t.Run("Python, "+name, func(t *testing.T) {
+			got := command(t, time.Minute, func(cmd *exec.Cmd) {
+				cmd.Env = append(os.Environ(), "DELIVERY="+string(env))
+			}, python(t), "testdata/verify.py")
+			if got = strings.TrimSpace(got); got != want {
+				t.Errorf("got %q, want %q", got, want)
+			}
+		})
+	}
+}
+
+func TestTokensVerifyElsewhere(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	tn := s.tenant("Jose")
+	output := node(t, "token.mjs", "TOKEN="+tn.Token, "JWKS="+s.base+"/.well-known/jwks.json", "ISSUER="+s.issuer, "AUDIENCE="+audience)
+	var claims struct{ Company, Alg, Kid, Scope string }
+	must(t, json.Unmarshal([]byte(output), &claims))
+	if claims.Company != tn.ID || claims.Alg != "EdDSA" || claims.Kid == "" || !strings.Contains(claims.Scope, "memory:write") {
+		t.Errorf("%+v", claims)
+	}
+}
