@@ -29,7 +29,7 @@ type recommendationsOutput struct {
 // RecommendationPage is one page of recommendations.
 type RecommendationPage struct {
 	ContextVersion int64                    `json:"contextVersion" doc:"the company context that they were computed from" example:"1284"`
-	Items          []insight.Recommendation `json:"items" nullable:"false"`
+	Items          []insight.Recommendation `json:"items" doc:"the most pressing first, then the longest known" nullable:"false"`
 	NextCursor     string                   `json:"nextCursor,omitempty" doc:"where the next page begins; absent on the last"`
 }
 

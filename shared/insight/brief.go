@@ -13,28 +13,28 @@ import (
 // Brief is the founder's briefing: sentences that follow from facts, each with where the API shows them.
 type Brief struct {
 	ContextVersion int64     `json:"contextVersion" doc:"the company context that it was written from" example:"1284"`
-	Period         Period    `json:"period"`
-	Headline       string    `json:"headline" example:"Health is 92 of 100. Nothing needs attention; 3 things changed."`
+	Period         Period    `json:"period" doc:"what it is about"`
+	Headline       string    `json:"headline" doc:"the whole in one line" example:"Health is 92 of 100. Nothing needs attention; 3 things changed."`
 	Sections       []Section `json:"sections" nullable:"false" doc:"always the same five, in this order"`
 }
 
 // Period is what a brief is about.
 type Period struct {
-	Since time.Time `json:"since"`
+	Since time.Time `json:"since" doc:"where it begins"`
 	Until time.Time `json:"until" doc:"the request's minute, or the last change where that is later"`
 }
 
 // Section is a part of a brief.
 type Section struct {
-	ID    string     `json:"id" enum:"attention,changes,goals,integrations,recommendations"`
-	Title string     `json:"title" example:"Needs attention"`
-	Items []Sentence `json:"items" nullable:"false"`
+	ID    string     `json:"id" doc:"stable name of the section" enum:"attention,changes,goals,integrations,recommendations"`
+	Title string     `json:"title" doc:"heading" example:"Needs attention"`
+	Items []Sentence `json:"items" doc:"its sentences, the most important first" nullable:"false"`
 }
 
 // Sentence is one statement of a brief.
 type Sentence struct {
-	Text     string              `json:"text" example:"Dead letters: 3 deliveries used up all attempts."`
-	Severity Severity            `json:"severity" enum:"critical,high,medium,low,info"`
+	Text     string              `json:"text" doc:"the statement" example:"Dead letters: 3 deliveries used up all attempts."`
+	Severity Severity            `json:"severity" doc:"how much it matters; info needs nothing done" enum:"critical,high,medium,low,info"`
 	Subject  *timeline.Reference `json:"subject,omitempty" doc:"what it is about, where that is one thing"`
 	Evidence []string            `json:"evidence" nullable:"false" minItems:"1" doc:"where the API shows what it rests on"`
 }

@@ -38,9 +38,9 @@ const (
 
 // Check is one thing that was looked at, alike in health and readiness.
 type Check struct {
-	ID         string     `json:"id" example:"webhook-deliveries"`
-	Title      string     `json:"title" example:"Webhook deliveries"`
-	Status     Status     `json:"status" enum:"pass,warn,fail,unknown,not-applicable"`
+	ID         string     `json:"id" doc:"stable name of the check" example:"webhook-deliveries"`
+	Title      string     `json:"title" doc:"the check in words" example:"Webhook deliveries"`
+	Status     Status     `json:"status" doc:"what was found" enum:"pass,warn,fail,unknown,not-applicable"`
 	Score      *float64   `json:"score" nullable:"true" minimum:"0" maximum:"100" doc:"pass 100, warn 50, fail 0; null when unknown or not applicable"`
 	Weight     float64    `json:"weight" doc:"how much it counts in the health score; 0 in readiness, which is no average" example:"10"`
 	PointsLost float64    `json:"pointsLost" doc:"what it takes from the health score" example:"12.5"`
@@ -51,9 +51,9 @@ type Check struct {
 
 // Evidence is one fact.
 type Evidence struct {
-	Name  string    `json:"name" example:"oldest waiting delivery"`
-	Value float64   `json:"value" example:"12"`
-	Unit  string    `json:"unit,omitempty" example:"minutes"`
+	Name  string    `json:"name" doc:"what the fact is" example:"oldest waiting delivery"`
+	Value float64   `json:"value" doc:"the fact" example:"12"`
+	Unit  string    `json:"unit,omitempty" doc:"what the value counts" example:"minutes"`
 	At    time.Time `json:"at,omitzero" doc:"the time that the fact is about"`
 	Href  string    `json:"href,omitempty" doc:"where the API shows it"`
 }
@@ -61,8 +61,8 @@ type Evidence struct {
 // Remedy is an operation of this API.
 type Remedy struct {
 	Operation string `json:"operation" doc:"its operation id" example:"certify-integration"`
-	Method    string `json:"method" example:"POST"`
-	Href      string `json:"href" example:"/companies/0198c5f2-0000-7000-8000-000000000000/integrations/webhook/certification"`
+	Method    string `json:"method" doc:"HTTP method" example:"POST"`
+	Href      string `json:"href" doc:"path of the call" example:"/companies/0198c5f2-0000-7000-8000-000000000000/integrations/webhook/certification"`
 }
 
 // verdict is what a rule finds.

@@ -13,14 +13,14 @@ type Dashboard struct {
 	ContextVersion int64     `json:"contextVersion" doc:"the company context that it was computed from" example:"1284"`
 	AsOf           time.Time `json:"asOf" doc:"the minute that it is about"`
 	FormulaVersion string    `json:"formulaVersion" doc:"version of the rules, weights and thresholds" example:"1"`
-	Widgets        []Widget  `json:"widgets" nullable:"false"`
+	Widgets        []Widget  `json:"widgets" doc:"the tiles, in the order to show them" nullable:"false"`
 }
 
 // Widget is one tile.
 type Widget struct {
-	ID    string `json:"id" enum:"health,readiness,goals,memory,deliveries,integrations,recommendations,timeline"`
-	Kind  string `json:"kind" enum:"score,count,series,list"`
-	Title string `json:"title" example:"Platform health"`
+	ID    string `json:"id" doc:"stable name of the widget" enum:"health,readiness,goals,memory,deliveries,integrations,recommendations,timeline"`
+	Kind  string `json:"kind" doc:"how to draw it" enum:"score,count,series,list"`
+	Title string `json:"title" doc:"heading" example:"Platform health"`
 	Data  any    `json:"data" doc:"an object that depends on the widget: health and readiness as their routes answer them, the others their counts and first items"`
 	Href  string `json:"href" doc:"the route that it summarises"`
 }
@@ -29,29 +29,29 @@ type Widget struct {
 type DeliverySeries struct {
 	Points  []DeliveryPoint `json:"points" nullable:"false" doc:"one an hour, oldest first; the last is the current hour"`
 	Pending int             `json:"pending" doc:"deliveries that wait for an attempt"`
-	Held    int             `json:"held"`
-	Dead    int             `json:"dead"`
+	Held    int             `json:"held" doc:"deliveries held back"`
+	Dead    int             `json:"dead" doc:"dead letters"`
 }
 
 // DeliveryPoint is the attempts of an hour.
 type DeliveryPoint struct {
-	At        time.Time `json:"at"`
-	Delivered int64     `json:"delivered"`
-	Failed    int64     `json:"failed"`
+	At        time.Time `json:"at" doc:"start of the hour"`
+	Delivered int64     `json:"delivered" doc:"attempts that were answered 2xx"`
+	Failed    int64     `json:"failed" doc:"all other attempts"`
 }
 
 // ConnectorSummary is an integration in the dashboard.
 type ConnectorSummary struct {
-	Provider string            `json:"provider"`
-	Kind     string            `json:"kind"`
-	State    integration.State `json:"state" enum:"sandbox,certified"`
-	Enabled  bool              `json:"enabled"`
+	Provider string            `json:"provider" doc:"its name"`
+	Kind     string            `json:"kind" doc:"the connector"`
+	State    integration.State `json:"state" doc:"which gate it stands behind" enum:"sandbox,certified"`
+	Enabled  bool              `json:"enabled" doc:"false: nothing goes in or out"`
 }
 
 // Listing is a list in the dashboard: its first items and how many there are.
 type Listing[T any] struct {
-	Items []T `json:"items"`
-	Total int `json:"total"`
+	Items []T `json:"items" doc:"the first ten"`
+	Total int `json:"total" doc:"how many there are"`
 }
 
 const maxTile = 10

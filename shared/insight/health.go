@@ -48,7 +48,7 @@ type Health struct {
 	Score          *float64  `json:"score" nullable:"true" minimum:"0" maximum:"100" doc:"weighted mean of the known checks, 49 at most when a critical one fails; null when coverage is below 0.5" example:"92.5"`
 	LowerBound     float64   `json:"lowerBound" minimum:"0" maximum:"100" doc:"the score if everything unknown were failing" example:"80"`
 	Coverage       float64   `json:"coverage" minimum:"0" maximum:"1" doc:"share of the applicable weight that is known" example:"0.9"`
-	Checks         []Check   `json:"checks" nullable:"false"`
+	Checks         []Check   `json:"checks" doc:"every check, applicable or not" nullable:"false"`
 }
 
 // HealthOf computes the platform health score.

@@ -14,16 +14,16 @@ type Readiness struct {
 	AsOf           time.Time `json:"asOf" doc:"the minute that it is about"`
 	FormulaVersion string    `json:"formulaVersion" doc:"version of the rules and thresholds" example:"1"`
 	Level          int       `json:"level" minimum:"0" maximum:"4" doc:"the highest level that passed together with all below it; 0 is none"`
-	Levels         []Level   `json:"levels" nullable:"false"`
+	Levels         []Level   `json:"levels" doc:"all four, from the lowest" nullable:"false"`
 	Blocking       []string  `json:"blocking" nullable:"false" doc:"ids of the checks that keep the company from the next level"`
 }
 
 // Level is one rung.
 type Level struct {
-	Level  int     `json:"level" minimum:"1" maximum:"4"`
-	Title  string  `json:"title" example:"Connected"`
+	Level  int     `json:"level" doc:"its number" minimum:"1" maximum:"4"`
+	Title  string  `json:"title" doc:"what it means" example:"Connected"`
 	Passed bool    `json:"passed" doc:"all of its checks pass or do not apply; counts only above passed levels"`
-	Checks []Check `json:"checks" nullable:"false"`
+	Checks []Check `json:"checks" doc:"what it asks for" nullable:"false"`
 }
 
 // Thresholds of the upper levels.

@@ -40,13 +40,13 @@ const (
 // Recommendation is something worth doing, with why and how. One exists for each rule and subject.
 type Recommendation struct {
 	ID          string              `json:"id" doc:"UUIDv8 that follows from rule and subject"`
-	Rule        string              `json:"rule" example:"certify-integration"`
-	Title       string              `json:"title" example:"Certify webhook"`
+	Rule        string              `json:"rule" doc:"the rule that raised it" example:"certify-integration"`
+	Title       string              `json:"title" doc:"what to do" example:"Certify webhook"`
 	Rationale   string              `json:"rationale" doc:"what was seen, and what doing it changes"`
-	Priority    Priority            `json:"priority" enum:"P1,P2,P3,P4"`
-	State       RecommendationState `json:"state" enum:"active,claimed,succeeded,failed,dismissed"`
-	Subject     timeline.Reference  `json:"subject"`
-	Evidence    []Evidence          `json:"evidence" nullable:"false"`
+	Priority    Priority            `json:"priority" doc:"how soon; P1 first" enum:"P1,P2,P3,P4"`
+	State       RecommendationState `json:"state" doc:"where it stands; active and claimed are open" enum:"active,claimed,succeeded,failed,dismissed"`
+	Subject     timeline.Reference  `json:"subject" doc:"what it is about"`
+	Evidence    []Evidence          `json:"evidence" doc:"the facts that it rests on" nullable:"false"`
 	Operation   *Operation          `json:"operation,omitempty" doc:"the call that does it, where there is one"`
 	FirstSeenAt time.Time           `json:"firstSeenAt" doc:"since when its condition holds"`
 	LastSeenAt  time.Time           `json:"lastSeenAt" doc:"the last minute in which it held"`
@@ -57,7 +57,7 @@ type Recommendation struct {
 // Operation is a remedy with the body to send.
 type Operation struct {
 	Remedy
-	Body map[string]string `json:"body,omitempty"`
+	Body map[string]string `json:"body,omitempty" doc:"what to send"`
 }
 
 // Stored is what a person or an ending did to a recommendation.

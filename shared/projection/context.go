@@ -51,19 +51,19 @@ type Context struct {
 
 // Company is what the context shows of the company itself.
 type Company struct {
-	Name      string    `json:"name,omitempty" example:"Acme"`
-	Plan      string    `json:"plan,omitempty" example:"free"`
-	CreatedAt time.Time `json:"createdAt,omitzero"`
+	Name      string    `json:"name,omitempty" doc:"its name" example:"Acme"`
+	Plan      string    `json:"plan,omitempty" doc:"its plan" example:"free"`
+	CreatedAt time.Time `json:"createdAt,omitzero" doc:"when it was created"`
 	Founders  int       `json:"founders" doc:"how many users have the role founder"`
 }
 
 // Integration is what the context shows of a connector.
 type Integration struct {
 	Kind           string             `json:"kind" doc:"the connector" example:"webhook"`
-	State          integration.State  `json:"state" enum:"sandbox,certified"`
-	Enabled        bool               `json:"enabled"`
-	DisabledReason string             `json:"disabledReason,omitempty" enum:"manual,gone,failing"`
-	DisabledAt     time.Time          `json:"disabledAt,omitzero"`
+	State          integration.State  `json:"state" doc:"which gate it stands behind" enum:"sandbox,certified"`
+	Enabled        bool               `json:"enabled" doc:"false: nothing goes in or out"`
+	DisabledReason string             `json:"disabledReason,omitempty" doc:"why it is disabled" enum:"manual,gone,failing"`
+	DisabledAt     time.Time          `json:"disabledAt,omitzero" doc:"since when it is disabled"`
 	Ports          []integration.Port `json:"ports" doc:"what it may do once certified"`
 	CertifiedPorts []integration.Port `json:"certifiedPorts,omitempty" doc:"what its certification has proven"`
 	CertifiedAt    time.Time          `json:"certifiedAt,omitzero" doc:"when its certification passed"`
@@ -102,44 +102,44 @@ func overlap(a, b []integration.Port) bool {
 
 // Memory counts memories.
 type Memory struct {
-	Total         int64                     `json:"total"`
-	LastChangedAt time.Time                 `json:"lastChangedAt,omitzero"`
+	Total         int64                     `json:"total" doc:"how many memories there are"`
+	LastChangedAt time.Time                 `json:"lastChangedAt,omitzero" doc:"when one last came, changed or went"`
 	Providers     map[string]ProviderMemory `json:"providers" doc:"by provider"`
 }
 
 // ProviderMemory counts the memories of one provider.
 type ProviderMemory struct {
-	Count         int64     `json:"count"`
-	LastChangedAt time.Time `json:"lastChangedAt,omitzero"`
+	Count         int64     `json:"count" doc:"how many memories there are"`
+	LastChangedAt time.Time `json:"lastChangedAt,omitzero" doc:"when one last came, changed or went"`
 	LastSyncedAt  time.Time `json:"lastSyncedAt,omitzero" doc:"when the last live sync succeeded"`
 }
 
 // Goals counts goals; the alignment counts are of open goals.
 type Goals struct {
-	Open       int    `json:"open"`
-	Closed     int    `json:"closed"`
-	Aligned    int    `json:"aligned"`
-	Drifting   int    `json:"drifting"`
-	Misaligned int    `json:"misaligned"`
+	Open       int    `json:"open" doc:"open goals"`
+	Closed     int    `json:"closed" doc:"closed goals"`
+	Aligned    int    `json:"aligned" doc:"open goals whose pace is enough"`
+	Drifting   int    `json:"drifting" doc:"open goals that fall behind"`
+	Misaligned int    `json:"misaligned" doc:"open goals that are far behind or overdue"`
 	Listed     []Goal `json:"listed" doc:"up to 50 open goals: those not aligned first, then the soonest due"`
 }
 
 // Goal is one listed goal.
 type Goal struct {
-	ID       string      `json:"id"`
-	Title    string      `json:"title"`
-	Status   goal.Status `json:"status" enum:"aligned,drifting,misaligned"`
+	ID       string      `json:"id" doc:"UUIDv8"`
+	Title    string      `json:"title" doc:"its title"`
+	Status   goal.Status `json:"status" doc:"whether its pace is enough" enum:"aligned,drifting,misaligned"`
 	Since    time.Time   `json:"since" doc:"since when it has this status"`
-	Progress float64     `json:"progress" minimum:"0" maximum:"1"`
-	DueAt    time.Time   `json:"dueAt,omitzero"`
+	Progress float64     `json:"progress" doc:"share done" minimum:"0" maximum:"1"`
+	DueAt    time.Time   `json:"dueAt,omitzero" doc:"when it is due"`
 	Reason   string      `json:"reason,omitempty" doc:"why it has this status"`
 }
 
 // Sync is the newest run of a provider. Failures count live runs only: a sandbox run proves nothing to anybody.
 type Sync struct {
 	Run             string        `json:"run" doc:"the newest run's id"`
-	Mode            syncrun.Mode  `json:"mode" enum:"sandbox,live"`
-	State           syncrun.State `json:"state" enum:"requested,running,succeeded,failed,cancelled"`
+	Mode            syncrun.Mode  `json:"mode" doc:"whether it commits what it fetches" enum:"sandbox,live"`
+	State           syncrun.State `json:"state" doc:"where it stands" enum:"requested,running,succeeded,failed,cancelled"`
 	RunningSince    time.Time     `json:"runningSince,omitzero" doc:"set while a run is under way"`
 	FinishedAt      time.Time     `json:"finishedAt,omitzero" doc:"when the newest ended run ended"`
 	LastSucceededAt time.Time     `json:"lastSucceededAt,omitzero" doc:"last live run that succeeded"`

@@ -11,7 +11,7 @@ type Tally []Bucket
 // Bucket is how many there are from a time on.
 type Bucket struct {
 	From  time.Time `json:"from" doc:"start of the step"`
-	Count int       `json:"count"`
+	Count int       `json:"count" doc:"how many"`
 }
 
 // Total is the sum of all buckets.
