@@ -7,6 +7,7 @@ package sqlitedb
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -60,13 +61,11 @@ func Open(ctx context.Context, path string, o Options) (*DB, error) {
 		return nil, fmt.Errorf("open %s: %w", path, err)
 	}
 	if err := prepareFile(conn); err != nil {
-		conn.Close()
-		return nil, fmt.Errorf("open %s: %w", path, err)
+		return nil, fmt.Errorf("open %s: %w", path, errors.Join(err, conn.Close()))
 	}
 	pool, err := openReaders(path, o)
 	if err != nil {
-		conn.Close()
-		return nil, fmt.Errorf("open %s: %w", path, err)
+		return nil, fmt.Errorf("open %s: %w", path, errors.Join(err, conn.Close()))
 	}
 	db := &DB{path: path, writer: newWriter(conn), readers: pool}
 	go db.writer.run()
@@ -111,8 +110,7 @@ func connect(path string, busy time.Duration, cacheKiB int) (*sqlite.Conn, error
 	conn.SetBusyTimeout(busy)
 	script := fmt.Sprintf("PRAGMA page_size=8192; PRAGMA cache_size=-%d; PRAGMA temp_store=MEMORY; PRAGMA synchronous=FULL;", cacheKiB)
 	if err := pragmas(conn, script); err != nil {
-		conn.Close()
-		return nil, err
+		return nil, errors.Join(err, conn.Close())
 	}
 	return conn, nil
 }

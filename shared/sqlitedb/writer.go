@@ -97,16 +97,17 @@ type writer struct {
 }
 
 func newWriter(conn *sqlite.Conn) *writer {
-	w := &writer{conn: conn, wake: make(chan struct{}, 1), stopped: make(chan struct{})}
-	w.requests.New = func() any { return &request{done: make(chan struct{}, 1)} }
-	return w
+	return &writer{conn: conn, wake: make(chan struct{}, 1), stopped: make(chan struct{})}
 }
 
 func (w *writer) submit(ctx context.Context, u Unit, linger time.Duration) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	r := w.requests.Get().(*request)
+	r, again := w.requests.Get().(*request)
+	if !again {
+		r = &request{done: make(chan struct{}, 1)}
+	}
 	r.unit, r.err = u, nil
 	r.state.Store(waiting)
 	if err := w.enqueue(r, linger); err != nil {

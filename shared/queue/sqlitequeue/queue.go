@@ -7,9 +7,10 @@ package sqlitequeue
 
 import (
 	"context"
+	"crypto/rand"
+	"encoding/binary"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"strconv"
 	"strings"
 	"time"
@@ -47,7 +48,7 @@ func Open(ctx context.Context, db *sqlitedb.DB, name string, o Options) (*Queue,
 	if o.Notice <= 0 {
 		o.Notice = time.Second
 	}
-	if err := db.Migrate(ctx, "queue", steps); err != nil {
+	if err := db.Migrate(ctx, "queue", steps()); err != nil {
 		return nil, fmt.Errorf("queue tables: %w", outside(err))
 	}
 	return &Queue{db: db, name: name, o: o, turn: make(chan struct{}, 1), wake: make(chan struct{}, 1)}, nil
@@ -191,7 +192,11 @@ func (q *Queue) Reclaim(ctx context.Context) (ended int, err error) {
 }
 
 // newLease is a number that no earlier lease of the same message, or of one that had the same id, has.
-func newLease() int64 { return rand.Int64N(1<<62) + 1 }
+func newLease() int64 {
+	var b [8]byte
+	_, _ = rand.Read(b[:]) // it never errs
+	return int64(binary.BigEndian.Uint64(b[:])>>1) | 1
+}
 
 func receipt(id, lease int64) string {
 	return strconv.FormatInt(id, 36) + "-" + strconv.FormatInt(lease, 36)

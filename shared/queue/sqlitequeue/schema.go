@@ -6,7 +6,8 @@ package sqlitequeue
 // that it is under runs out. Only ready ones are looked for by group, so that going around the groups never passes over
 // what is not due. lease is 0 where there is none, or since it was put off; it is kept when it runs out, so that who
 // holds it can still acknowledge as long as nobody else got the message.
-var steps = []string{`
+func steps() []string {
+	return []string{`
 CREATE TABLE message (
 	id       INTEGER PRIMARY KEY,
 	queue    TEXT NOT NULL,
@@ -34,3 +35,4 @@ CREATE TABLE dead (
 
 CREATE INDEX dead_oldest ON dead (queue, at);
 `}
+}

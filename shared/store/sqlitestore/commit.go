@@ -15,7 +15,10 @@ func (s *Store) Commit(ctx context.Context, ops ...store.Op) error {
 	if err := store.CheckOps(ops); err != nil {
 		return err
 	}
-	c := s.commits.Get().(*commit)
+	c, again := s.commits.Get().(*commit)
+	if !again {
+		c = &commit{store: s}
+	}
 	c.ops = ops
 	err := s.db.Write(ctx, c)
 	if ctx.Err() == nil { // else the writer may still hold it

@@ -49,7 +49,7 @@ func (s *Store) Consume(ctx context.Context, name string, handle func(context.Co
 	stop := make(chan struct{})
 	var saver sync.WaitGroup
 	saved := c.position
-	saver.Go(func() { c.save(stop, saved) })
+	saver.Go(func() { c.save(context.WithoutCancel(ctx), stop, saved) })
 	c.run(ctx)
 	c.drain()
 	close(stop)
@@ -74,16 +74,6 @@ type consumer struct {
 	bytes    int      // of their bodies
 	failed   int      // batches that wait to be handed over again
 	position int64
-}
-
-// batch is a run of changes on its way.
-type batch struct {
-	changes []store.Change // nil when finished
-	replay  bool
-	last    int64
-	bytes   int
-	tries   int
-	again   time.Time // when it failed: not handed over before
 }
 
 func (c *consumer) signal() { poke(c.wake) }
@@ -140,10 +130,6 @@ func (c *consumer) run(ctx context.Context) {
 	}
 }
 
-func backoff(tries int) time.Duration {
-	return min(firstBackoff<<min(tries-1, 10), lastBackoff)
-}
-
 // next is the batch to hand over now. Without one, wait says when to look again if nothing wakes the consumer before; 0
 // is never.
 func (c *consumer) next(ctx context.Context) (b *batch, wait time.Duration, err error) {
@@ -166,22 +152,6 @@ func (c *consumer) next(ctx context.Context) (b *batch, wait time.Duration, err 
 	return c.admit(changes), 0, nil
 }
 
-// retry is the first batch that failed, if its time has come.
-func (c *consumer) retry() (*batch, time.Duration) {
-	for _, b := range c.batches {
-		if b.again.IsZero() {
-			continue
-		}
-		if wait := time.Until(b.again); wait > 0 {
-			return nil, wait
-		}
-		b.again, b.replay = time.Time{}, true
-		c.failed--
-		return b, 0
-	}
-	return nil, 0
-}
-
 // read takes up to n changes behind the cursor, from memory where it has them, and never across the horizon.
 func (c *consumer) read(ctx context.Context, n int) ([]logged, error) {
 	last := int64(0)
@@ -200,111 +170,4 @@ func (c *consumer) read(ctx context.Context, n int) ([]logged, error) {
 		changes = changes[:beyond]
 	}
 	return changes, nil
-}
-
-// admit makes a batch of changes and counts it as handed out.
-func (c *consumer) admit(changes []logged) *batch {
-	b := &batch{changes: make([]store.Change, len(changes)), last: changes[len(changes)-1].seq}
-	b.replay = b.last <= c.horizon
-	for i, l := range changes {
-		b.changes[i] = l.change
-		b.bytes += l.size
-	}
-	c.store.feed.advance(c, b.last)
-	c.mu.Lock()
-	c.batches = append(c.batches, b)
-	c.open += len(b.changes)
-	c.bytes += b.bytes
-	c.mu.Unlock()
-	return b
-}
-
-func (c *consumer) hand(ctx context.Context, b *batch) {
-	var once sync.Once
-	c.handle(ctx, store.Batch{Changes: b.changes, Replay: b.replay}, func(err error) {
-		once.Do(func() { c.finish(b, err) })
-	})
-}
-
-// finish takes the end of a batch, good or bad.
-func (c *consumer) finish(b *batch, err error) {
-	c.mu.Lock()
-	if err != nil {
-		b.tries++
-		b.again = time.Now().Add(backoff(b.tries))
-		c.failed++
-	} else {
-		c.open -= len(b.changes)
-		c.bytes -= b.bytes
-		b.changes = nil
-	}
-	from := c.position
-	for len(c.batches) > 0 && c.batches[0].changes == nil {
-		c.position = c.batches[0].last
-		c.batches[0] = nil
-		c.batches = c.batches[1:]
-	}
-	moved := c.position != from
-	c.mu.Unlock()
-	if moved {
-		poke(c.moved)
-	}
-	c.signal()
-}
-
-// drain waits until no batch is under way. Those that failed stay unfinished, for the next Consume.
-func (c *consumer) drain() {
-	for {
-		c.mu.Lock()
-		idle := true
-		for _, b := range c.batches {
-			idle = idle && (b.changes == nil || !b.again.IsZero())
-		}
-		c.mu.Unlock()
-		if idle {
-			return
-		}
-		<-c.wake
-	}
-}
-
-// save stores the position now and then while it moves away from saved, and once more when stop closes.
-func (c *consumer) save(stop <-chan struct{}, saved int64) {
-	pause := time.NewTimer(0)
-	for running := true; running; {
-		select {
-		case <-c.moved:
-		case <-stop:
-			running = false
-		}
-		linger := saveEvery / 2
-		if !running {
-			linger = 0
-		}
-		if at := c.finished(); at != saved && c.store.savePosition(c.name, at, linger) == nil {
-			saved = at
-		}
-		if !running {
-			return
-		}
-		pause.Reset(saveEvery)
-		select {
-		case <-pause.C:
-		case <-stop:
-		}
-	}
-}
-
-func (c *consumer) finished() int64 {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.position
-}
-
-// savePosition has its own time: it also runs when the consumer's context has ended. One that was not stored is worth
-// no more than a replay.
-func (s *Store) savePosition(consumer string, seq int64, linger time.Duration) error {
-	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
-	defer cancel()
-	return s.db.WriteLazily(ctx, setPosition(updatePosition, consumer, seq), linger)
 }

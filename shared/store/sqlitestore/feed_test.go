@@ -153,11 +153,13 @@ func TestStore_OtherProcess(t *testing.T) {
 		done(nil)
 		next := map[int]store.Op{1: theirs.Create("B", "note", body), 2: ours.Create("C", "note", body), 3: theirs.Create("D", "note", body)}
 		if op, more := next[len(seen)]; more {
-			s := store.Store(s)
+			by := s
 			if len(seen) != 2 {
-				s = admin
+				by = admin
 			}
-			commit(t, s, op)
+			if err := by.Commit(ctx, op); err != nil {
+				t.Error(err)
+			}
 		} else {
 			cancel()
 		}

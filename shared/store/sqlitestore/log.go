@@ -108,11 +108,6 @@ func (s *Store) latest(ctx context.Context) (int64, error) {
 	return s.integer(ctx, `SELECT max(seq) FROM change`, "")
 }
 
-// position is how far a consumer has come: everything up to it is finished.
-func (s *Store) position(ctx context.Context, consumer string) (int64, error) {
-	return s.integer(ctx, `SELECT seq FROM position WHERE consumer = ?`, consumer)
-}
-
 // integer reads one number; no row, or NULL, is 0.
 func (s *Store) integer(ctx context.Context, query, arg string) (n int64, err error) {
 	err = s.db.Read(ctx, func(conn *sqlite.Conn) error {
@@ -130,22 +125,4 @@ func (s *Store) integer(ctx context.Context, query, arg string) (n int64, err er
 		return stmt.Reset()
 	})
 	return n, outside(err)
-}
-
-const (
-	insertPosition = `INSERT INTO position (consumer, seq) VALUES (?, ?) ON CONFLICT (consumer) DO NOTHING`
-	updatePosition = `UPDATE position SET seq = ?2 WHERE consumer = ?1`
-)
-
-// setPosition is the unit that runs one of the two statements above.
-func setPosition(text, consumer string, seq int64) sqlitedb.Do {
-	return func(conn *sqlite.Conn) error {
-		stmt, err := conn.Prepare(text)
-		if err != nil {
-			return err
-		}
-		stmt.BindText(1, consumer)
-		stmt.BindInt64(2, seq)
-		return sqlitedb.Step(stmt)
-	}
 }

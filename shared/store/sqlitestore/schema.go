@@ -4,7 +4,8 @@ package sqlitestore
 //
 // Times are Unix milliseconds, expires is Unix seconds, 0 for never. A change's versions are NULL where it has no such
 // image. The bodies come last, so that reading the other columns does not touch the pages they spill over to.
-var steps = []string{`
+func steps() []string {
+	return []string{`
 CREATE TABLE item (
 	pk      TEXT NOT NULL,
 	sk      TEXT NOT NULL,
@@ -36,3 +37,4 @@ CREATE TABLE position (
 	seq      INTEGER NOT NULL
 ) WITHOUT ROWID;
 `}
+}

@@ -58,11 +58,10 @@ func Open(ctx context.Context, db *sqlitedb.DB, o Options) (*Store, error) {
 	if o.Unfinished <= 0 {
 		o.Unfinished = 8192
 	}
-	if err := db.Migrate(ctx, "store", steps); err != nil {
+	if err := db.Migrate(ctx, "store", steps()); err != nil {
 		return nil, fmt.Errorf("store tables: %w", outside(err))
 	}
 	s := &Store{db: db, o: o}
-	s.commits.New = func() any { return &commit{store: s} }
 	latest, err := s.prepareFeed(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("change log: %w", err)
