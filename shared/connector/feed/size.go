@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/xml"
 	"fmt"
+	"strings"
 
 	"golang.org/x/net/html/charset"
 )
@@ -51,7 +52,7 @@ func checkElements(document []byte) error {
 		case xml.StartElement:
 			depth++
 			elements++
-			if t.Name.Local == "item" || t.Name.Local == "entry" {
+			if strings.EqualFold(t.Name.Local, "item") || strings.EqualFold(t.Name.Local, "entry") {
 				entries++
 			}
 		case xml.EndElement:
