@@ -1,0 +1,132 @@
+package acceptance_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+const (
+	kills      = 50
+	publishers = 4
+)
+
+// Whatever was answered 2xx is delivered, however often the program is killed while events flow.
+func TestKilledWhileEventsFlow(t *testing.T) {
+	p := newProgram(t)
+	tn := p.tenant("Killed", "founder@example.com")
+	secret := newSecret(t)
+	r := receive(t, secret)
+	p.start()
+	tn.login()
+	tn.subscribe("webhook", r.url, secret, "memory.*")
+
+	flow := &flow{tenant: tn, secret: secret, stop: make(chan struct{})}
+	flow.begin()
+	seed := uint64(time.Now().UnixNano())
+	t.Logf("seed %d", seed)
+	random := rand.New(rand.NewPCG(seed, 0))
+	var restarted time.Time
+	for range kills {
+		<-time.After(20*time.Millisecond + time.Duration(random.Int64N(int64(300*time.Millisecond))))
+		p.kill()
+		restarted = time.Now()
+		p.start()
+	}
+	accepted := flow.end()
+	if len(accepted) < 2*kills {
+		t.Fatalf("only %d deliveries were accepted: nothing was tried", len(accepted))
+	}
+
+	arrived := func() (missing int, last time.Time) {
+		first := map[string]time.Time{}
+		for _, d := range r.deliveries("memory.created") {
+			var data struct{ ID string }
+			must(t, json.Unmarshal(d.Data, &data))
+			if _, ok := first[data.ID]; !ok {
+				first[data.ID] = d.at
+			}
+		}
+		for _, id := range accepted {
+			at, ok := first[id]
+			if !ok {
+				missing++
+			} else if at.After(last) {
+				last = at
+			}
+		}
+		return missing, last
+	}
+	eventually(t, 30*time.Second, "everything that was accepted is delivered", func() bool {
+		missing, _ := arrived()
+		return missing == 0
+	})
+	_, last := arrived()
+	ids := map[string]int{}
+	for _, d := range r.deliveries() {
+		ids[d.header.Get("Webhook-Id")]++
+	}
+	t.Logf("%d kills, %d deliveries accepted, %d events arrived in %d requests (%d duplicates); the last was there %v after the last restart",
+		kills, len(accepted), len(ids), len(r.deliveries()), len(r.deliveries())-len(ids), last.Sub(restarted).Round(time.Millisecond))
+}
+
+// flow posts signed deliveries until it is told to stop, through kills and restarts.
+type flow struct {
+	tenant  *tenant
+	secret  string
+	stop    chan struct{}
+	working sync.WaitGroup
+	next    atomic.Int64
+
+	mu       sync.Mutex
+	accepted []string // ids of the memories of deliveries that were answered 2xx
+}
+
+func (f *flow) begin() {
+	for range publishers {
+		f.working.Go(f.publish)
+	}
+}
+
+func (f *flow) end() []string {
+	close(f.stop)
+	f.working.Wait()
+	return f.accepted
+}
+
+func (f *flow) publish() {
+	for {
+		pause := time.Millisecond
+		if !f.post(int(f.next.Add(1))) {
+			pause = 20 * time.Millisecond // the program is down
+		}
+		select {
+		case <-f.stop:
+			return
+		case <-time.After(pause):
+		}
+	}
+}
+
+// post reports whether there was an answer. Without one, nobody knows whether the delivery was committed.
+func (f *flow) post(n int) bool {
+	body := ticket(n)
+	a, err := f.tenant.send("POST", "/inbound/"+f.tenant.ID+"/webhook", body, sign(f.tenant.t, f.secret, fmt.Sprintf("msg-%d", n), body))
+	if err != nil {
+		return false
+	}
+	var r receipt
+	if err := json.Unmarshal(a.body, &r); err != nil || a.status != http.StatusAccepted || len(r.Results) != 1 || r.Results[0].Outcome != "created" {
+		f.tenant.t.Errorf("delivery %d was answered %d: %s", n, a.status, a.body)
+		return true
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.accepted = append(f.accepted, r.Results[0].Subject)
+	return true
+}
