@@ -20,17 +20,11 @@ type Group struct {
 	Register func(huma.API, *boot.Services)
 }
 
-// Groups lists the route groups.
+// Groups lists the route groups. Of two schemas with one name in the document, the group that comes first has it plain.
 func Groups() []Group {
 	return []Group{
 		{"auth", func(api huma.API, s *boot.Services) {
 			auth.Register(api, auth.Deps{Store: s.Store, Hasher: s.Hasher, Signer: s.Signer, Keys: s.Keys.Public, Now: s.Now})
-		}},
-		{"missioncontrol", func(api huma.API, s *boot.Services) {
-			missioncontrol.Register(api, missioncontrol.Deps{Now: s.Now})
-		}},
-		{"intelligence", func(api huma.API, s *boot.Services) {
-			intelligence.Register(api, intelligence.Deps{Now: s.Now})
 		}},
 		{"integrations", func(api huma.API, s *boot.Services) {
 			integrations.Register(api, integrations.Deps{
@@ -44,6 +38,12 @@ func Groups() []Group {
 			inbound.Register(api, inbound.Deps{
 				Company: s.Company, Connectors: s.Connectors, Vault: s.Vault, Engine: s.Engine, Now: s.Now,
 			})
+		}},
+		{"missioncontrol", func(api huma.API, s *boot.Services) {
+			missioncontrol.Register(api, missioncontrol.Deps{Now: s.Now})
+		}},
+		{"intelligence", func(api huma.API, s *boot.Services) {
+			intelligence.Register(api, intelligence.Deps{Now: s.Now})
 		}},
 	}
 }

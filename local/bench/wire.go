@@ -49,10 +49,32 @@ func (c *conn) do(request []byte) (status int, err error) {
 		return 0, err
 	}
 	length, err := headers(c.in)
+	if err == nil && length == chunked {
+		return status, c.skipChunks()
+	}
 	if err == nil {
 		_, err = c.in.Discard(length)
 	}
 	return status, err
+}
+
+// chunked stands for a length that is not known beforehand.
+const chunked = -1
+
+func (c *conn) skipChunks() error {
+	for {
+		line, err := c.in.ReadSlice('\n')
+		if err != nil {
+			return err
+		}
+		size, err := strconv.ParseInt(string(bytes.TrimSpace(line)), 16, 32)
+		if err != nil {
+			return err
+		}
+		if _, err := c.in.Discard(int(size) + 2); err != nil || size == 0 {
+			return err
+		}
+	}
 }
 
 // headers reads to the empty line and answers the content length.
@@ -64,6 +86,9 @@ func headers(in *bufio.Reader) (length int, err error) {
 		}
 		if len(line) <= 2 {
 			return length, nil
+		}
+		if bytes.EqualFold(bytes.TrimSpace(line), []byte("transfer-encoding: chunked")) {
+			length = chunked
 		}
 		if len(line) > 16 && (line[0] == 'C' || line[0] == 'c') && bytes.EqualFold(line[:15], []byte("content-length:")) {
 			if length, err = strconv.Atoi(string(bytes.TrimSpace(line[15:]))); err != nil {
