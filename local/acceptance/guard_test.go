@@ -1,0 +1,140 @@
+package acceptance_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"net/http"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"orgops/shared/id"
+	"orgops/shared/user"
+)
+
+// operation is a row of the OpenAPI document.
+type operation struct {
+	method, path, id string
+	security         []map[string][]string
+}
+
+// operations are those of the served document: what it does not list is no operation.
+func (s *service) operations() []operation {
+	s.t.Helper()
+	var doc struct {
+		Paths map[string]map[string]json.RawMessage
+	}
+	s.do("GET", "/openapi.json", nil).want(200).json(&doc)
+	methods := []string{"get", "put", "post", "delete", "patch", "head", "options", "trace"}
+	var all []operation
+	for path, members := range doc.Paths {
+		for method, raw := range members {
+			if !slices.Contains(methods, method) {
+				continue
+			}
+			var op struct {
+				OperationID string
+				Security    []map[string][]string
+			}
+			must(s.t, json.Unmarshal(raw, &op))
+			all = append(all, operation{strings.ToUpper(method), path, op.OperationID, op.Security})
+		}
+	}
+	slices.SortFunc(all, func(a, b operation) int { return strings.Compare(a.path+a.method, b.path+b.method) })
+	return all
+}
+
+var parameter = regexp.MustCompile(`\{[^}]+\}`)
+
+// in is the operation's path for a company, every other parameter filled with something.
+func (o operation) in(company string) string {
+	return parameter.ReplaceAllString(strings.Replace(o.path, "{id}", company, 1), "webhook")
+}
+
+var requestID = regexp.MustCompile(`urn:uuid:[0-9a-f-]{36}`)
+
+func anonymous(body []byte) string { return requestID.ReplaceAllString(string(body), "") }
+
+// Every operation of the document but the public ones refuses another company's token, in the same bytes as for a
+// company that does not exist, and every forged token.
+func TestGuard(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	a, b := s.tenant("Guard-A"), s.tenant("Guard-B")
+	public := []string{"login", "receive-webhook", "get-liveness", "get-keys"}
+	own := newForger(s, a)
+	forged := own.forgeries()
+	guarded := 0
+	for _, op := range s.operations() {
+		if len(op.security) == 0 {
+			if !slices.Contains(public, op.id) {
+				t.Errorf("%s %s (%s) needs no token, and is not on the list of those", op.method, op.path, op.id)
+			}
+			continue
+		}
+		guarded++
+		t.Run(op.id, func(t *testing.T) {
+			c := a.client
+			c.t = t
+			foreign := c.do(op.method, op.in(b.ID), nil).want(403)
+			unknown := c.do(op.method, op.in(id.New()), nil).want(403)
+			if anonymous(foreign.body) != anonymous(unknown.body) {
+				t.Errorf("another's company can be told from none:\n%s\n%s", foreign.body, unknown.body)
+			}
+			for name, text := range forged {
+				c.bearer = text
+				refused := c.do(op.method, op.in(a.ID), nil)
+				if refused.status != 401 || !strings.HasPrefix(refused.header.Get("WWW-Authenticate"), "Bearer") {
+					t.Errorf("a token that is %s was answered %d (%s): %s", name, refused.status, refused.header.Get("WWW-Authenticate"), refused.body)
+				}
+			}
+			c.bearer = ""
+			c.do(op.method, op.in(a.ID), nil).want(401)
+			needed := op.security[0]["bearer"]
+			rest := slices.DeleteFunc(user.Founder.Scopes(), func(scope string) bool { return slices.Contains(needed, scope) })
+			c.bearer = own.forge(nil, map[string]any{"scope": strings.Join(rest, " ")}, own.sign)
+			c.do(op.method, op.in(a.ID), nil).want(403)
+		})
+	}
+	if guarded < 25 {
+		t.Errorf("only %d operations are guarded", guarded)
+	}
+}
+
+// No way of writing a path reaches another company.
+func TestGuard_Paths(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	a, b := s.tenant("Paths-A"), s.tenant("Paths-B")
+	b.register("webhook", "http://127.0.0.1:9/", newSecret(t), "memory.*")
+	for _, path := range []string{
+		"/companies/" + a.ID + "/../" + b.ID + "/integrations",
+		"/companies/" + a.ID + "/%2e%2e/" + b.ID + "/integrations",
+		"/companies/" + a.ID + "%2f..%2f" + b.ID + "/integrations",
+		"/companies/" + a.ID + "/integrations/..%2f..%2f" + b.ID + "%2fintegrations",
+		"/companies/" + strings.ToUpper(b.ID) + "/integrations",
+		"/companies/" + b.ID + "%00/integrations",
+		"/companies/" + b.ID + ";" + a.ID + "/integrations",
+		"/companies//" + b.ID + "/integrations",
+		"//companies/" + b.ID + "/integrations",
+		"/companies/" + b.ID + "/integrations?id=" + a.ID,
+		"/companies/%7Bid%7D/integrations",
+	} {
+		got := a.do("GET", path, nil, "X-Original-URL", "/companies/"+a.ID+"/integrations", "X-HTTP-Method-Override", "GET")
+		if got.status < 400 || got.status >= 500 || bytes.Contains(got.body, []byte(`"items"`)) {
+			t.Errorf("GET %s was answered %d: %s", path, got.status, got.body)
+		}
+	}
+}
+
+func TestUnknownPathsAndMethods(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	a := s.tenant("Unknown")
+	a.do("GET", "/nothing", nil).want(404)
+	a.do("GET", a.at("/executives"), nil).want(404)
+	if allow := a.do("PATCH", a.at("/integrations"), nil).want(405).header.Get("Allow"); !strings.Contains(allow, http.MethodGet) {
+		t.Errorf("Allow: %s", allow)
+	}
+}
