@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"path/filepath"
 	"strings"
-	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -29,50 +28,56 @@ func cpu() time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// BenchmarkCommit commits four items of 500 bytes at a time: two new ones, one that is replaced, one that is checked.
+// BenchmarkCommit commits four items of 500 bytes at a time, each writer for a company of its own: three new ones and
+// one that is replaced, or four that are replaced. Two consumers are up to date.
 func BenchmarkCommit(b *testing.B) {
-	for _, writers := range []int{1, 2, 32} {
-		for _, feed := range []bool{false, true} {
-			b.Run(fmt.Sprintf("writers=%d/feed=%v", writers, feed), func(b *testing.B) {
-				s := benchStore(b, "alpha", "beta")
-				if feed {
-					for _, name := range []string{"alpha", "beta"} {
-						ctx, cancel := context.WithCancel(b.Context())
-						ended := make(chan error)
-						go func() {
-							ended <- s.Consume(ctx, name, func(_ context.Context, _ store.Batch, done func(error)) { done(nil) })
-						}()
-						b.Cleanup(func() { cancel(); <-ended })
-					}
-				}
-				var n atomic.Int64
-				work := func(next func() bool) {
-					c := store.For(s, id.New())
-					version := int64(0)
-					for next() {
-						at := fmt.Sprintf("%s#%d", id.New(), n.Add(1))
-						err := c.Commit(b.Context(), c.Create("MEMORY#"+at, "memory", body), c.Create("TIMELINE#"+at, "timeline", body).Until(time.Now().Add(time.Hour)),
-							c.Save("CONTEXT", "context", version, body), c.Create("RECEIPT#"+at, "receipt", body).Silent())
-						if err != nil {
-							b.Error(err)
-						}
-						version++
-					}
-				}
-				start := cpu()
-				b.ResetTimer()
-				if writers == 1 {
-					work(b.Loop)
-				} else {
-					b.SetParallelism(writers / 2)
-					b.RunParallel(func(pb *testing.PB) { work(pb.Next) })
-				}
-				b.StopTimer()
-				b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "commits/s")
-				b.ReportMetric(float64((cpu()-start).Microseconds())/float64(b.N), "cpu-µs/op")
-			})
+	create := func(c store.Company, n int64) []store.Op {
+		at := id.New()
+		return []store.Op{
+			c.Create("MEMORY#"+at, "memory", body), c.Create("TIMELINE#"+at, "timeline", body).Until(time.Now().Add(time.Hour)),
+			c.Save("CONTEXT", "context", n, body), c.Create("RECEIPT#"+at, "receipt", body).Silent(),
 		}
 	}
+	replace := func(c store.Company, n int64) []store.Op {
+		return []store.Op{
+			c.Save("A", "memory", n, body), c.Save("B", "memory", n, body), c.Save("C", "memory", n, body), c.Save("D", "memory", n, body),
+		}
+	}
+	for _, writers := range []int{1, 2, 32} {
+		b.Run(fmt.Sprintf("create/writers=%d", writers), func(b *testing.B) { benchCommit(b, writers, create) })
+		b.Run(fmt.Sprintf("replace/writers=%d", writers), func(b *testing.B) { benchCommit(b, writers, replace) })
+	}
+}
+
+func benchCommit(b *testing.B, writers int, ops func(store.Company, int64) []store.Op) {
+	s := benchStore(b, "alpha", "beta")
+	for _, name := range []string{"alpha", "beta"} {
+		ctx, cancel := context.WithCancel(b.Context())
+		ended := make(chan error)
+		go func() {
+			ended <- s.Consume(ctx, name, func(_ context.Context, _ store.Batch, done func(error)) { done(nil) })
+		}()
+		b.Cleanup(func() { cancel(); <-ended })
+	}
+	work := func(next func() bool) {
+		c := store.For(s, id.New())
+		for n := int64(0); next(); n++ {
+			if err := c.Commit(b.Context(), ops(c, n)...); err != nil {
+				b.Error(err)
+			}
+		}
+	}
+	start := cpu()
+	b.ResetTimer()
+	if writers == 1 {
+		work(b.Loop)
+	} else {
+		b.SetParallelism(writers / 2)
+		b.RunParallel(func(pb *testing.PB) { work(pb.Next) })
+	}
+	b.StopTimer()
+	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "commits/s")
+	b.ReportMetric(float64((cpu()-start).Microseconds())/float64(b.N), "cpu-µs/op")
 }
 
 func BenchmarkGet(b *testing.B) {
