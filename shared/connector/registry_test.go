@@ -1,0 +1,262 @@
+package connector_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"orgops/shared/connector"
+	"orgops/shared/connector/feed"
+	"orgops/shared/connector/github"
+	"orgops/shared/connector/webhook"
+	"orgops/shared/fault"
+	"orgops/shared/integration"
+	"orgops/shared/outbound"
+)
+
+const secret = "whsec_AAECAwQFBgcICQoLDA0ODxAREhMUFRYX"
+
+func registry() connector.Registry {
+	client := outbound.New(outbound.Options{})
+	return connector.New(webhook.New(client), github.New(client), feed.New(client, time.Now))
+}
+
+func TestRegistry_Find(t *testing.T) {
+	t.Parallel()
+	r := registry()
+	for provider, kind := range map[string]string{
+		"webhook": "webhook", "webhook-billing": "webhook", "webhook-a-1": "webhook", "github": "github", "feed": "feed",
+	} {
+		c, err := r.Find(provider)
+		if err != nil || c.Kind() != kind {
+			t.Errorf("%s: %v, %v", provider, c, err)
+		}
+	}
+	for _, provider := range []string{"", "Webhook", "webhook-", "webhook-A", "webhook-a.b", "webhook-" + strings.Repeat("a", 33), "github-x", "http"} {
+		if _, ok := r.Lookup(provider); ok {
+			t.Errorf("%q is known", provider)
+		}
+		_, err := r.Find(provider)
+		if fault.KindOf(err) != fault.NotFound || !strings.Contains(err.Error(), "feed, github, webhook, webhook-<name>") {
+			t.Errorf("%q: %v", provider, err)
+		}
+	}
+	if _, ok := (connector.Registry{}).Lookup("webhook"); ok {
+		t.Error("the zero registry knows a webhook")
+	}
+}
+
+func TestRegistry_Check(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name, provider, config string
+		want                   []string // pointer and part of the detail of each problem, in order
+	}{
+		{"webhook", "webhook", `{"url":"https://example.com/","events":["memory.*","goal.updated"]}`, nil},
+		{"everything", "webhook-a", `{"url":"https://example.com/","events":["memory.*"],"description":"d","signingSecret":"` + secret + `","headers":{"X-A":"1"},"rateLimit":1000}`, nil},
+		{"not JSON", "webhook", `{"url"`, []string{" one JSON object"}},
+		{"not an object", "webhook", `[]`, []string{" must be object"}},
+		{"two documents", "webhook", `{} {}`, []string{" one JSON object"}},
+		{"nothing", "webhook", `{}`, []string{"/events is required", "/url is required"}},
+		{"unknown fields", "webhook", `{"url":"https://example.com/","events":["memory.*"],"URL":"x","ordered":true}`, []string{"/URL unknown field; known are description, events, headers, rateLimit, signingSecret, url", "/ordered unknown field"}},
+		{"unknown event", "webhook", `{"url":"https://example.com/","events":["memory.*","goal.updated","memory.deleted"]}`, []string{"/events/2 must be one of memory.created, memory.synced"}},
+		{"no events", "webhook", `{"url":"https://example.com/","events":[]}`, []string{"/events needs at least 1 items"}},
+		{"an event twice", "webhook", `{"url":"https://example.com/","events":["memory.*","memory.*"]}`, []string{"/events items 0 and 1 are the same"}},
+		{"types", "webhook", `{"url":1,"events":"memory.*","rateLimit":"5","headers":{"X-A":1}}`, []string{"/events must be array", "/headers/X-A must be string", "/rateLimit must be integer", "/url must be string"}},
+		{"rates", "webhook", `{"url":"https://example.com/","events":["memory.*"],"rateLimit":0}`, []string{"/rateLimit must be at least 1"}},
+		{"rates", "webhook", `{"url":"https://example.com/","events":["memory.*"],"rateLimit":1001}`, []string{"/rateLimit must be at most 1000"}},
+		{"url", "webhook", `{"url":"http://10.0.0.5/","events":["memory.*"]}`, []string{"/url address 10.0.0.5 is not public"}},
+		{"secret pattern", "webhook", `{"url":"https://example.com/","events":["memory.*"],"signingSecret":"s3cr3t-s3cr3t-s3cr3t-s3cr3t-s3cr3t-s3cr3t"}`, []string{"/signingSecret must match ^whsec_"}},
+		{"secret base64", "webhook", `{"url":"https://example.com/","events":["memory.*"],"signingSecret":"whsec_s3cr3tAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"}`, []string{"/signingSecret needs whsec_"}},
+		{"header names", "webhook", `{"url":"https://example.com/","events":["memory.*"],"headers":{"a b":"1","c/d":"1"}}`, []string{"/headers/a b this name", "/headers/c~1d this name"}},
+		{"header injection", "webhook", `{"url":"https://example.com/","events":["memory.*"],"headers":{"X-A":"1\r\nX-B: 2"}}`, []string{"/headers/X-A must match"}},
+		{"header words", "webhook", `{"url":"https://example.com/","events":["memory.*"],"headers":{"host":"a","Authorization":"Bearer s3cr3t","webhook-id":"1","connection":"x","proxy-connection":"x","x-a":"1","X-A":"2"}}`,
+			[]string{"/headers/Authorization readable", "/headers/connection one hop", "/headers/host set by the sender", "/headers/proxy-connection one hop", "/headers/webhook-id signature", "/headers/x-a twice"}},
+		{"github", "github", `{"repository":"octo/app","signingSecret":"s3cr3t s3cr3t","baseUrl":"https://github.example.com/api/v3"}`, nil},
+		{"github repository", "github", `{"repository":"octo/app/x"}`, []string{"/repository must match"}},
+		{"github dots", "github", `{"repository":"octo/.."}`, []string{"/repository is not the name"}},
+		{"github secret", "github", `{"repository":"octo/app","signingSecret":"s3cr3t"}`, []string{"/signingSecret needs at least 8 characters"}},
+		{"github base url", "github", `{"repository":"octo/app","baseUrl":"http://169.254.169.254/"}`, []string{"/baseUrl address 169.254.169.254 is not public"}},
+		{"feed", "feed", `{"url":"https://example.com/feed","maxItems":5}`, nil},
+		{"feed url", "feed", `{"url":"file:///etc/passwd"}`, []string{"/url must be an absolute http"}},
+		{"feed secret", "feed", `{"url":"https://example.com/feed","signingSecret":"x"}`, []string{"/signingSecret unknown field; known are maxItems, url"}},
+	}
+	r := registry()
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			problems, err := r.Check(tt.provider, json.RawMessage(tt.config))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(problems) != len(tt.want) {
+				t.Fatalf("%d problems, want %d: %+v", len(problems), len(tt.want), problems)
+			}
+			for i, p := range problems {
+				pointer, detail, _ := strings.Cut(tt.want[i], " ")
+				if strings.Contains(tt.want[i], "/headers/a b") {
+					pointer, detail = "/headers/a b", "this name"
+				}
+				if p.Pointer != pointer || !strings.Contains(p.Detail, detail) {
+					t.Errorf("problem %d: %+v, want %s", i, p, tt.want[i])
+				}
+				if strings.Contains(p.Detail, "s3cr3t") {
+					t.Errorf("problem %d quotes a secret: %s", i, p.Detail)
+				}
+			}
+		})
+	}
+	if _, err := r.Check("unknown", nil); fault.KindOf(err) != fault.NotFound {
+		t.Errorf("an unknown provider: %v", err)
+	}
+}
+
+// Every example in a schema is one that the schema takes.
+func TestRegistry_schemas(t *testing.T) {
+	t.Parallel()
+	r := registry()
+	for _, kind := range r.Kinds() {
+		c, _ := r.Lookup(kind)
+		var schema struct {
+			Title, Description string
+			Properties         map[string]struct{ Title, Description string }
+			Examples           []json.RawMessage
+		}
+		if err := json.Unmarshal(c.Schema(), &schema); err != nil {
+			t.Fatalf("%s: %v", kind, err)
+		}
+		if schema.Title == "" || schema.Description == "" || len(schema.Examples) == 0 {
+			t.Errorf("%s: the schema lacks a title, a description or examples", kind)
+		}
+		for name, p := range schema.Properties {
+			if p.Title == "" || p.Description == "" {
+				t.Errorf("%s: %s lacks a title or a description", kind, name)
+			}
+		}
+		for _, example := range schema.Examples {
+			if problems, err := r.Check(kind, example); err != nil || len(problems) > 0 {
+				t.Errorf("%s: example %s: %v, %v", kind, example, problems, err)
+			}
+			if len(c.Ports(example)) == 0 {
+				t.Errorf("%s asks for no port", kind)
+			}
+		}
+	}
+}
+
+func TestRegistry_Split(t *testing.T) {
+	t.Parallel()
+	config, secrets, err := registry().Split("webhook-a", json.RawMessage(`{"url":"https://example.com/?a&b", "signingSecret":"`+secret+`", "events":["memory.*"]}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := `{"events":["memory.*"],"url":"https://example.com/?a&b"}`; string(config) != want {
+		t.Errorf("config %s, want %s", config, want)
+	}
+	if diff := cmp.Diff(map[string]string{"signingSecret": secret}, secrets); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestRegistry_Changed(t *testing.T) {
+	t.Parallel()
+	before := `{"url":"https://example.com/","events":["memory.*"],"headers":{"A":"1","B":"2"}}`
+	tests := []struct {
+		name, after string
+		want        []string
+	}{
+		{"nothing", `{"headers":{"B":"2","A":"1"},"events":["memory.*"],"url":"https://example.com/"}`, []string{}},
+		{"what was not certified", `{"url":"https://example.com/","events":["goal.*"],"headers":{"A":"1","B":"2"},"description":"d","rateLimit":5}`, []string{}},
+		{"the url", `{"url":"https://example.org/","events":["memory.*"],"headers":{"A":"1","B":"2"}}`, []string{"url"}},
+		{"a header gone", `{"url":"https://example.com/","events":["memory.*"],"headers":{"A":"1"}}`, []string{"headers"}},
+		{"all headers gone", `{"url":"https://example.com/","events":["memory.*"]}`, []string{"headers"}},
+	}
+	for _, tt := range tests {
+		got, err := registry().Changed("webhook", json.RawMessage(before), json.RawMessage(tt.after))
+		if diff := cmp.Diff(tt.want, got); diff != "" || err != nil {
+			t.Errorf("%s: %s %v", tt.name, diff, err)
+		}
+	}
+}
+
+func TestCanonical(t *testing.T) {
+	t.Parallel()
+	tests := []struct{ in, want string }{
+		{` { "b" : 1 , "a" : [ true , null ] } `, `{"a":[true,null],"b":1}`},
+		{`{"a":1.0,"b":1e3,"c":1e-7,"d":1e21,"e":-0.5}`, `{"a":1,"b":1000,"c":1e-7,"d":1e+21,"e":-0.5}`},
+		{`"<&>\u00e9\u2028\u2029\\u2028\u0007\n\/"`, `"<&>é` + "\u2028\u2029" + `\\u2028\u0007\n/"`},
+	}
+	for _, tt := range tests {
+		got, err := connector.Canonical(json.RawMessage(tt.in))
+		if err != nil || string(got) != tt.want {
+			t.Errorf("%s: %s, %v; want %s", tt.in, got, err, tt.want)
+		}
+	}
+	if _, err := connector.Canonical(json.RawMessage(`{`)); err == nil {
+		t.Error("half an object has a canonical form")
+	}
+	a, b := connector.Digest(json.RawMessage(`{"a":1,"b":2}`)), connector.Digest(json.RawMessage(`{"b":2, "a":1.0}`))
+	if a != b || len(a) != 43 || a == connector.Digest(json.RawMessage(`{"a":1,"b":3}`)) {
+		t.Errorf("digests %s and %s", a, b)
+	}
+}
+
+func FuzzCanonical(f *testing.F) {
+	for _, seed := range []string{`{"a":[1,2.5e10,"\u2028"]}`, `"\\\u2029"`, `null`, `[[[]]]`} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		once, err := connector.Canonical(raw)
+		if err != nil {
+			return
+		}
+		twice, err := connector.Canonical(once)
+		if err != nil || string(once) != string(twice) {
+			t.Errorf("%q: %q, then %q, %v", raw, once, twice, err)
+		}
+	})
+}
+
+func FuzzRegistry_Check(f *testing.F) {
+	f.Add("webhook", []byte(`{"url":"https://example.com/","events":["memory.*"],"headers":{"a":"b"}}`))
+	f.Add("github", []byte(`{"repository":"octo/app"}`))
+	f.Add("feed", []byte(`{"url":"https://example.com/","maxItems":1e2}`))
+	r := registry()
+	f.Fuzz(func(t *testing.T, provider string, raw []byte) {
+		problems, err := r.Check(provider, raw)
+		if err != nil || len(problems) > 0 {
+			return
+		}
+		config, _, err := r.Split(provider, raw)
+		if err != nil {
+			t.Fatalf("what was checked does not split: %v", err)
+		}
+		c, _ := r.Lookup(provider)
+		var ports []integration.Port = c.Ports(config)
+		if len(ports) == 0 {
+			t.Errorf("%s: no ports", raw)
+		}
+	})
+}
+
+func BenchmarkRegistry_Check_first(b *testing.B) {
+	config := json.RawMessage(`{"url":"https://example.com/","events":["memory.*"]}`)
+	for b.Loop() {
+		if _, err := registry().Check("webhook", config); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+func BenchmarkRegistry_Check(b *testing.B) {
+	config := json.RawMessage(`{"url":"https://example.com/","events":["memory.*"]}`)
+	r := registry()
+	for b.Loop() {
+		if _, err := r.Check("webhook", config); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
