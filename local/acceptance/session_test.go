@@ -1,0 +1,60 @@
+package acceptance_test
+
+import (
+	"net"
+	"os"
+	"os/exec"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+)
+
+// listenerAddr is the receiver's address in the printed session.
+const listenerAddr = "127.0.0.1:4001"
+
+// The session that the first start prints works as it is printed.
+func TestPrintedSession(t *testing.T) {
+	l, err := net.Listen("tcp", listenerAddr)
+	if err != nil {
+		t.Fatalf("the printed session needs %s for its receiver, and something else has it: %v", listenerAddr, err)
+	}
+	must(t, l.Close())
+	p := newProgram(t)
+	p.start()
+	eventually(t, 10*time.Second, "a session is printed", func() bool { return strings.Contains(p.output.String(), "kill $LISTENER") })
+	printed := p.output.String()
+	session := printed[strings.Index(printed, "#"):]
+	session = session[:strings.Index(session, "kill $LISTENER")+len("kill $LISTENER\n")]
+	secret := regexp.MustCompile(`password +(\S+)`).FindStringSubmatch(session)
+	if secret == nil {
+		t.Fatalf("no password is printed:\n%s", session)
+	}
+	output := command(t, time.Minute, func(cmd *exec.Cmd) {
+		cmd.Dir = t.TempDir()
+		cmd.Env = append(os.Environ(), "ORGOPS_DATA=", "ORGOPS_ADDR=")
+		cmd.Stdin = strings.NewReader(session)
+	}, "bash", "-s")
+	t.Logf("the session printed:\n%s", output)
+
+	for _, want := range []string{
+		`"state":"certified"`, `"verdict":"permitted"`, `"outcome":"created"`, "signature verified -> 204", "REFUSED",
+		`"memory.created"`, "Printer on fire", `"contextVersion"`, `"checks"`, `"headline"`, `"sections"`,
+	} {
+		if !strings.Contains(strings.ReplaceAll(output, `": "`, `":"`), want) {
+			t.Errorf("the session's output lacks %s", want)
+		}
+	}
+	if n := strings.Count(output, `"state":"certified"`); n < 2 {
+		t.Errorf("%d certifications, want the webhook's and GitHub's", n)
+	}
+	for _, unwanted := range []string{`/problems/`, "command not found", "curl: ", "syntax error"} {
+		if strings.Contains(output, unwanted) {
+			t.Errorf("the session's output has %s", unwanted)
+		}
+	}
+	log := strings.Replace(p.output.String(), session, "", 1)
+	if strings.Contains(log, secret[1]) || strings.Contains(log, "eyJ") {
+		t.Error("the log holds the password or a token")
+	}
+}
