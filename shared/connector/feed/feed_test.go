@@ -1,0 +1,213 @@
+package feed_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"orgops/shared/connector"
+	"orgops/shared/connector/feed"
+	"orgops/shared/fault"
+	"orgops/shared/memory"
+	"orgops/shared/outbound"
+)
+
+var (
+	now                   = time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
+	_   connector.Source  = (*feed.Connector)(nil)
+	_   connector.Checker = (*feed.Connector)(nil)
+)
+
+func fetch(t *testing.T, h http.HandlerFunc, f connector.Fetch, maxItems int) (connector.FetchedPage, error) {
+	t.Helper()
+	server := httptest.NewServer(h)
+	t.Cleanup(server.Close)
+	f.Config, _ = json.Marshal(feed.Config{URL: server.URL + "/feed", MaxItems: maxItems})
+	c := feed.New(outbound.New(outbound.Options{AllowLoopback: true}), func() time.Time { return now })
+	return c.Fetch(t.Context(), f)
+}
+
+func serve(document string) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(document)) }
+}
+
+const (
+	rss = `<?xml version="1.0" encoding="UTF-8"?>
+<rss version="2.0" xmlns:content="http://purl.org/rss/1.0/modules/content/"><channel><title>News</title><link>https://example.com/</link>
+<item><guid>tag:1</guid><title>First &amp;amp; best</title><link>https://example.com/1</link><description>&lt;p&gt;Hello &lt;b&gt;world&lt;/b&gt;&lt;/p&gt;&lt;script&gt;alert(1)&lt;/script&gt;</description></item>
+<item><link>https://example.com/2</link><description>Only a description</description><content:encoded><![CDATA[<p>One</p><p>Two</p>]]></content:encoded></item>
+<item><title>Nothing names it</title></item>
+</channel></rss>`
+	atom = `<?xml version="1.0" encoding="utf-8"?>
+<feed xmlns="http://www.w3.org/2005/Atom"><title>News</title><id>urn:x</id><updated>2026-05-01T00:00:00Z</updated>
+<entry><id>tag:1</id><title>First &amp; best</title><link href="https://example.com/1"/><content type="html">&lt;p&gt;Hello &lt;b&gt;world&lt;/b&gt;&lt;/p&gt;</content></entry>
+<entry><id>https://example.com/2</id><title type="html">&lt;i&gt;Second&lt;/i&gt;</title><link href="https://example.com/2"/><summary>Short</summary></entry>
+<entry><title>Nothing names it</title></entry>
+</feed>`
+	jsonFeed = `{"version":"https://jsonfeed.org/version/1.1","title":"News","items":[
+{"id":"tag:1","title":"First & best","url":"https://example.com/1","content_html":"<p>Hello <b>world</b></p>"},
+{"id":"https://example.com/2","url":"https://example.com/2","content_text":"Second\nand more"},
+{"title":"Nothing names it"}]}`
+)
+
+func TestConnector_Fetch_formats(t *testing.T) {
+	t.Parallel()
+	first := memory.Draft{ExternalID: "tag:1", Kind: "entry", Title: "First & best", Body: "Hello world", URL: "https://example.com/1"}
+	second := memory.Draft{ExternalID: "https://example.com/2", Kind: "entry", URL: "https://example.com/2"}
+	with := func(d memory.Draft, title, body string) memory.Draft {
+		d.Title, d.Body = title, body
+		return d
+	}
+	tests := []struct {
+		name, document string
+		want           []memory.Draft
+	}{
+		{"RSS", rss, []memory.Draft{first, with(second, "One", "One\nTwo")}},
+		{"Atom", atom, []memory.Draft{first, with(second, "Second", "Short")}},
+		{"JSON Feed", jsonFeed, []memory.Draft{first, with(second, "Second", "Second\nand more")}},
+		{"byte order mark", "\uFEFF\n" + jsonFeed, []memory.Draft{first, with(second, "Second", "Second\nand more")}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			page, err := fetch(t, serve(tt.document), connector.Fetch{}, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(tt.want, page.Memories); diff != "" {
+				t.Error(diff)
+			}
+			if page.Failed != 1 || page.Complete || page.Checkpoint != nil {
+				t.Errorf("failed %d, complete %t, checkpoint %s", page.Failed, page.Complete, page.Checkpoint)
+			}
+		})
+	}
+	page, err := fetch(t, serve(rss), connector.Fetch{}, 1)
+	if err != nil || len(page.Memories) != 1 || page.Failed != 0 {
+		t.Errorf("one entry at most: %d, %v", len(page.Memories), err)
+	}
+}
+
+func TestConnector_Fetch_validators(t *testing.T) {
+	t.Parallel()
+	const tag, date = `"v1"`, "Fri, 01 May 2026 10:00:00 GMT"
+	h := func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("ETag", tag)
+		w.Header().Set("Last-Modified", date)
+		if r.Header.Get("If-None-Match") == tag && r.Header.Get("If-Modified-Since") == date {
+			w.WriteHeader(http.StatusNotModified)
+			return
+		}
+		_, _ = w.Write([]byte(rss))
+	}
+	first, err := fetch(t, h, connector.Fetch{}, 0)
+	if err != nil || len(first.Memories) != 2 {
+		t.Fatalf("%d entries, %v", len(first.Memories), err)
+	}
+	again, err := fetch(t, h, connector.Fetch{State: first.State}, 0)
+	if err != nil || len(again.Memories) != 0 || string(again.State) != string(first.State) {
+		t.Errorf("unchanged: %d entries, state %s, %v", len(again.Memories), again.State, err)
+	}
+	full, err := fetch(t, h, connector.Fetch{State: first.State, Full: true}, 0)
+	if err != nil || len(full.Memories) != 2 {
+		t.Errorf("full: %d entries, %v", len(full.Memories), err)
+	}
+}
+
+func TestConnector_Fetch_throttled(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		status     int
+		retryAfter string
+		want       time.Duration
+	}{
+		{429, "120", 2 * time.Minute},
+		{429, "", 5 * time.Minute},
+		{503, "Fri, 01 May 2026 13:00:00 GMT", time.Hour},
+		{503, "9999999", 24 * time.Hour},
+	}
+	for _, tt := range tests {
+		_, err := fetch(t, func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Retry-After", tt.retryAfter)
+			w.WriteHeader(tt.status)
+		}, connector.Fetch{}, 0)
+		var throttled *connector.ThrottledError
+		if !errors.As(err, &throttled) || !throttled.Until.Equal(now.Add(tt.want)) {
+			t.Errorf("%d %q: %v, want until %s", tt.status, tt.retryAfter, err, now.Add(tt.want))
+		}
+	}
+}
+
+func TestConnector_Fetch_refuses(t *testing.T) {
+	t.Parallel()
+	laughs := `<?xml version="1.0"?><!DOCTYPE rss [<!ENTITY a "lol"><!ENTITY b "&a;&a;&a;&a;"><!ENTITY c SYSTEM "file:///etc/passwd">]>`
+	tests := []struct {
+		name   string
+		handle http.HandlerFunc
+		want   string
+	}{
+		{"not found", http.NotFound, "answers 404"},
+		{"a redirect", http.RedirectHandler("/elsewhere", http.StatusMovedPermanently).ServeHTTP, "redirects are not followed"},
+		{"a page", serve("<!doctype html><html><body>Hello</body></html>"), "not a feed"},
+		{"nothing", serve(""), "not a feed"},
+		{"JSON that is no feed", serve(`{"items":1}`), "not a feed"},
+		{"half a document", serve(rss[:400]), "not a feed"},
+		{"too large", serve("<rss>" + strings.Repeat(" ", 8<<20)), "larger than 8 MiB"},
+		{"deep", serve(`<rss version="2.0"><channel><item>` + strings.Repeat("<a>", 500_000)), "nested too deep; the limit is 100"},
+		{"deep in UTF-16", serve(`<?xml version="1.0" encoding="utf-16be"?>` + strings.Repeat("\x00<\x00a\x00>", 500_000)), "nested too deep"},
+		{"deep JSON", serve(`{"items":[{"x":` + strings.Repeat("[", 1_000_000)), "not a feed"},
+		{"many elements", serve(`<rss version="2.0"><channel>` + strings.Repeat("<a/>", 200_000) + `</channel></rss>`), "too many elements"},
+		{"many entries", serve(`<rss version="2.0"><channel>` + strings.Repeat("<Item/>", 20_000) + `</channel></rss>`), "too many entries"},
+		{"many objects", serve(`{"version":"https://jsonfeed.org/version/1","items":[` + strings.Repeat("{},", 200_000) + `{}]}`), "too many objects"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			_, err := fetch(t, tt.handle, connector.Fetch{}, 0)
+			if fault.KindOf(err) != fault.Unavailable || !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("%v, want fault.Unavailable with %q", err, tt.want)
+			}
+		})
+	}
+	page, err := fetch(t, serve(laughs+`<rss version="2.0"><channel><item><guid>1</guid><title>&b;&c;</title></item></channel></rss>`), connector.Fetch{}, 0)
+	if err == nil && (len(page.Memories) != 1 || strings.Contains(page.Memories[0].Title, "lol") || strings.Contains(page.Memories[0].Title, "root:")) {
+		t.Errorf("entities of the document were expanded: %+v", page.Memories)
+	}
+}
+
+func TestConnector_Fetch_refusedAddress(t *testing.T) {
+	t.Parallel()
+	c := feed.New(outbound.New(outbound.Options{}), func() time.Time { return now })
+	_, err := c.Fetch(t.Context(), connector.Fetch{Config: json.RawMessage(`{"url":"https://127.0.0.1/feed"}`)})
+	var f *fault.Error
+	if !errors.As(err, &f) || f.Detail != "the feed cannot be read: address 127.0.0.1 is not public" {
+		t.Errorf("%v", err)
+	}
+}
+
+// An RSS document in another character set is read in it.
+func TestConnector_Fetch_latin1(t *testing.T) {
+	t.Parallel()
+	document := "<?xml version=\"1.0\" encoding=\"ISO-8859-1\"?><rss version=\"2.0\"><channel><item><guid>1</guid><title>Gr\xfc\xdfe</title></item></channel></rss>"
+	page, err := fetch(t, serve(document), connector.Fetch{}, 0)
+	if err != nil || len(page.Memories) != 1 || page.Memories[0].Title != "Grüße" {
+		t.Errorf("%+v, %v", page.Memories, err)
+	}
+}
+
+// A title that has to be made is one short line.
+func TestConnector_Fetch_longBody(t *testing.T) {
+	t.Parallel()
+	document := fmt.Sprintf(`{"version":"https://jsonfeed.org/version/1","items":[{"id":"1","content_text":%q}]}`, strings.Repeat("é", 300)+"\nmore")
+	page, err := fetch(t, serve(document), connector.Fetch{}, 0)
+	if err != nil || len(page.Memories) != 1 || page.Memories[0].Title != strings.Repeat("é", 200)+"…" {
+		t.Errorf("%+v, %v", page.Memories, err)
+	}
+}
