@@ -31,7 +31,7 @@ type Projector struct {
 }
 
 // DefaultLinger is how long Run lets a burst gather.
-const DefaultLinger = 10 * time.Millisecond
+const DefaultLinger = 50 * time.Millisecond
 
 const (
 	maxHot     = 1000 // companies whose context is kept at hand

@@ -70,6 +70,9 @@ func (p *Projector) round(ctx context.Context, g *gathering) (again bool) {
 			if err := p.company(ctx, company, pile.changes); err != nil {
 				failed.Store(true)
 				g.putBack(company, pile)
+				if ctx.Err() != nil { // shutting down: the feed hands it over again
+					return
+				}
 				p.Logger.WarnContext(ctx, "company context is behind", "company", company, "changes", len(pile.changes), "error", err)
 				return
 			}

@@ -56,6 +56,7 @@ func Open(ctx context.Context, path string, o Options) (*DB, error) {
 	if err := private(path); err != nil {
 		return nil, err
 	}
+	bulkPageCache()
 	conn, err := connect(path, o.Busy, writerCache)
 	if err != nil {
 		return nil, fmt.Errorf("open %s: %w", path, err)

@@ -28,12 +28,7 @@ func (w *writer) commit(group []*request) {
 			_ = w.transact(live[i : i+1])
 		}
 	}
-	w.mu.Lock()
-	hooks := w.hooks
-	w.mu.Unlock()
-	for _, hook := range hooks {
-		(*hook)()
-	}
+	w.call(&w.hooks)
 	for _, r := range live {
 		r.done <- struct{}{}
 	}
@@ -46,6 +41,7 @@ func (w *writer) transact(live []*request) error {
 		answer(live, classify(fmt.Errorf("begin: %w", err)))
 		return nil
 	}
+	w.lookAround()
 	wrote, err := w.apply(live)
 	if err != nil {
 		w.rollback()
@@ -72,6 +68,27 @@ func (w *writer) transact(live []*request) error {
 		}
 	}
 	return nil
+}
+
+// lookAround finds out whether another process has written. A version that cannot be read counts as yes.
+func (w *writer) lookAround() {
+	version, err := w.dataVersion()
+	if err == nil && version == w.version {
+		return
+	}
+	w.version = version
+	w.call(&w.foreign)
+}
+
+func (w *writer) dataVersion() (int64, error) {
+	stmt, err := w.conn.Prepare("PRAGMA data_version")
+	if err != nil {
+		return 0, err
+	}
+	if _, err := stmt.Step(); err != nil {
+		return 0, err
+	}
+	return stmt.ColumnInt64(0), stmt.Reset()
 }
 
 func (w *writer) apply(live []*request) (wrote bool, err error) {

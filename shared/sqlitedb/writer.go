@@ -53,16 +53,29 @@ func (db *DB) WriteLazily(ctx context.Context, u Unit, linger time.Duration) err
 
 // AfterCommit has fn called by the writer after each transaction, between the last Committed and the answers, until
 // stop is called. It must not wait.
-func (db *DB) AfterCommit(fn func()) (stop func()) {
-	w := db.writer
+func (db *DB) AfterCommit(fn func()) (stop func()) { return db.writer.hook(&db.writer.hooks, fn) }
+
+// AfterForeign has fn called by the writer when it finds, at the start of a transaction, that another process has
+// written since the last one. It must not wait.
+func (db *DB) AfterForeign(fn func()) (stop func()) { return db.writer.hook(&db.writer.foreign, fn) }
+
+func (w *writer) hook(hooks *[]*func(), fn func()) (stop func()) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	hook := &fn
-	w.hooks = append(slices.Clone(w.hooks), hook)
+	*hooks = append(slices.Clone(*hooks), &fn)
 	return func() {
 		w.mu.Lock()
 		defer w.mu.Unlock()
-		w.hooks = slices.DeleteFunc(slices.Clone(w.hooks), func(h *func()) bool { return h == hook })
+		*hooks = slices.DeleteFunc(slices.Clone(*hooks), func(h *func()) bool { return h == &fn })
+	}
+}
+
+func (w *writer) call(hooks *[]*func()) {
+	w.mu.Lock()
+	list := *hooks
+	w.mu.Unlock()
+	for _, hook := range list {
+		(*hook)()
 	}
 }
 
@@ -87,13 +100,15 @@ type writer struct {
 	wake     chan struct{} // holds one
 	stopped  chan struct{}
 	closeErr error // set before stopped
+	version  int64 // PRAGMA data_version as of the last transaction; it moves when another connection has written
 
-	mu     sync.Mutex
-	queue  []*request
-	urgent bool      // queue holds one that does not linger
-	until  time.Time // when the first of the lingering ones must go
-	hooks  []*func()
-	closed bool
+	mu      sync.Mutex
+	queue   []*request
+	urgent  bool      // queue holds one that does not linger
+	until   time.Time // when the first of the lingering ones must go
+	hooks   []*func() // after a transaction
+	foreign []*func() // after another process's
+	closed  bool
 }
 
 func newWriter(conn *sqlite.Conn) *writer {

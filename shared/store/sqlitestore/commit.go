@@ -191,4 +191,15 @@ func (c *commit) log(conn *sqlite.Conn, op *store.Op, f *found) error {
 }
 
 // Committed implements sqlitedb.Unit.
-func (c *commit) Committed() { c.store.feed.add(c.changes) }
+func (c *commit) Committed() {
+	c.store.cache.wrote(c.ops, c.item)
+	c.store.feed.add(c.changes)
+}
+
+// item is what op i, a put, left in the store.
+func (c *commit) item(i int) store.Item {
+	op := &c.ops[i]
+	return store.Item{
+		Key: op.Key, Entity: op.Entity, Version: next(&c.found[i]), At: c.now, Expires: expiry(seconds(op.Expires)), Body: op.Body,
+	}
+}

@@ -7,6 +7,9 @@ import (
 	"sync"
 	"time"
 
+	"zombiezen.com/go/sqlite"
+
+	"orgops/shared/sqlitedb"
 	"orgops/shared/store"
 )
 
@@ -172,7 +175,8 @@ func (f *feed) advance(c *consumer, seq int64) {
 	f.mu.Unlock()
 }
 
-// watch notices the commits of other processes.
+// watch notices the commits of other processes: what is in the log for the feed, and by a transaction of nothing, in
+// which the writer looks around, what the cache must forget.
 func (s *Store) watch(ctx context.Context) {
 	tick := time.NewTicker(s.o.Notice)
 	defer tick.Stop()
@@ -182,8 +186,11 @@ func (s *Store) watch(ctx context.Context) {
 			return
 		case <-tick.C:
 		}
+		_ = s.db.Write(ctx, nothing) // the next tick tries again
 		if latest, err := s.latest(ctx); err == nil {
 			s.feed.notice(latest)
 		}
 	}
 }
+
+var nothing = sqlitedb.Do(func(*sqlite.Conn) error { return nil })

@@ -31,20 +31,22 @@ type Options struct {
 	Retention time.Duration
 	// Upkeep is how often expired items and old changes are removed in the background; 30 s when 0, never when negative.
 	Upkeep time.Duration
-	// Notice is how long a commit of another process may go unseen by the feed; 500 ms when 0. A commit of this one is
-	// never waited for.
+	// Notice is how long a commit of another process may go unseen by the feed and by Get; 500 ms when 0. A commit of
+	// this one is never waited for.
 	Notice time.Duration
 }
 
 // Store is an open store.
 type Store struct {
-	db      *sqlitedb.DB
-	o       Options
-	commits sync.Pool
-	feed    *feed
-	stop    context.CancelFunc
-	work    sync.WaitGroup // background
-	unhook  func()
+	db        *sqlitedb.DB
+	o         Options
+	commits   sync.Pool
+	feed      *feed
+	cache     *cache
+	stop      context.CancelFunc
+	work      sync.WaitGroup // background
+	unhook    func()
+	unforeign func()
 }
 
 // Open makes a store of the file's tables and creates them where they are missing. Close it before the file.
@@ -61,13 +63,14 @@ func Open(ctx context.Context, db *sqlitedb.DB, o Options) (*Store, error) {
 	if err := db.Migrate(ctx, "store", steps()); err != nil {
 		return nil, fmt.Errorf("store tables: %w", outside(err))
 	}
-	s := &Store{db: db, o: o}
+	s := &Store{db: db, o: o, cache: newCache()}
 	latest, err := s.prepareFeed(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("change log: %w", err)
 	}
 	s.feed = newFeed(latest)
 	s.unhook = db.AfterCommit(s.feed.flush)
+	s.unforeign = db.AfterForeign(s.cache.empty)
 	background, stop := context.WithCancel(context.WithoutCancel(ctx))
 	s.stop = stop
 	s.work.Go(func() { s.watch(background) })
@@ -88,6 +91,7 @@ func (s *Store) Close() error {
 	s.stop()
 	s.work.Wait()
 	s.unhook()
+	s.unforeign()
 	return nil
 }
 
@@ -95,10 +99,27 @@ const getItem = `SELECT entity, version, at, expires, body FROM item WHERE pk = 
 
 // Get implements store.Store.
 func (s *Store) Get(ctx context.Context, p store.Partition, key string) (store.Item, error) {
-	var item store.Item
-	found := false
-	now := s.o.Now()
-	err := s.db.Read(ctx, func(conn *sqlite.Conn) error {
+	if err := ctx.Err(); err != nil {
+		return store.Item{}, err
+	}
+	item, ok, load := s.cache.get(cacheKey{p.String(), key})
+	if !ok {
+		var err error
+		item, ok, err = s.read(ctx, p, key)
+		s.cache.fill(load, item, ok && err == nil)
+		if err != nil {
+			return store.Item{}, outside(err)
+		}
+	}
+	if !ok || !live(seconds(item.Expires), s.o.Now()) {
+		return store.Item{}, store.ErrNotFound
+	}
+	return item, nil
+}
+
+// read reads an item from the file, expired or not.
+func (s *Store) read(ctx context.Context, p store.Partition, key string) (item store.Item, found bool, err error) {
+	err = s.db.Read(ctx, func(conn *sqlite.Conn) error {
 		stmt, err := conn.Prepare(getItem)
 		if err != nil {
 			return err
@@ -108,18 +129,10 @@ func (s *Store) Get(ctx context.Context, p store.Partition, key string) (store.I
 		if found, err = stmt.Step(); err != nil || !found {
 			return err
 		}
-		if found = live(stmt.ColumnInt64(3), now); found {
-			item = scanItem(stmt, key, 0)
-		}
+		item = scanItem(stmt, key, 0)
 		return stmt.Reset()
 	})
-	switch {
-	case err != nil:
-		return store.Item{}, outside(err)
-	case !found:
-		return store.Item{}, store.ErrNotFound
-	}
-	return item, nil
+	return item, found, err
 }
 
 // scanItem reads entity, version, at, expires and body from the columns that start at first.
