@@ -13,7 +13,6 @@ import (
 	"orgops/shared/connector/github"
 	"orgops/shared/connector/webhook"
 	"orgops/shared/fault"
-	"orgops/shared/integration"
 	"orgops/shared/outbound"
 )
 
@@ -235,8 +234,7 @@ func FuzzRegistry_Check(f *testing.F) {
 			t.Fatalf("what was checked does not split: %v", err)
 		}
 		c, _ := r.Lookup(provider)
-		var ports []integration.Port = c.Ports(config)
-		if len(ports) == 0 {
+		if len(c.Ports(config)) == 0 {
 			t.Errorf("%s: no ports", raw)
 		}
 	})

@@ -36,7 +36,7 @@ type Breaker struct {
 }
 
 // Allow reports whether an attempt may be made now; if not, retryAt is when to ask again. Whoever was allowed reports
-// the outcome with Done.
+// the outcome with Done. It is to be asked last, when the attempt has its slot and its turn: it may be the one probe.
 func (b *Breaker) Allow(now time.Time) (ok bool, retryAt time.Time) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -274,7 +274,7 @@ func TestSend_reusesConnectionsAndSurvivesStaleOnes(t *testing.T) {
 }
 
 func BenchmarkSend(b *testing.B) {
-	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { _, _ = io.Copy(io.Discard, r.Body) }))
+	s := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { _, _ = io.Copy(io.Discard, r.Body) }))
 	b.Cleanup(s.Close)
 	c, e := localClient(), endpoint(b, s.URL)
 	m := webhook.Message{ID: vectorID, Body: bytes.Repeat([]byte("x"), 300), Timeout: 5 * time.Second}

@@ -29,7 +29,7 @@ func fetch(t *testing.T, h http.HandlerFunc, f connector.Fetch, maxItems int) (c
 	t.Helper()
 	server := httptest.NewServer(h)
 	t.Cleanup(server.Close)
-	f.Config, _ = json.Marshal(feed.Config{URL: server.URL + "/feed", MaxItems: maxItems})
+	f.Config = fmt.Appendf(nil, `{"url":"%s/feed","maxItems":%d}`, server.URL, maxItems)
 	c := feed.New(outbound.New(outbound.Options{AllowLoopback: true}), func() time.Time { return now })
 	return c.Fetch(t.Context(), f)
 }

@@ -62,8 +62,8 @@ func notJSON() error {
 
 // document is the JSON in a body, which GitHub sends as it is or as a form's field payload.
 func document(header http.Header, body []byte) ([]byte, error) {
-	media, _, err := mime.ParseMediaType(header.Get("Content-Type"))
-	if err != nil || media != "application/x-www-form-urlencoded" {
+	media, _, _ := mime.ParseMediaType(header.Get("Content-Type"))
+	if media != "application/x-www-form-urlencoded" {
 		return body, nil
 	}
 	form, err := url.ParseQuery(string(body))
@@ -196,13 +196,13 @@ func cut(s string, n int) string {
 	return s[:n]
 }
 
+const sample = `{"action":"opened","repository":{"full_name":"%[1]s"},"issue":{"number":1,"title":"A sample issue",` +
+	`"body":"Nothing is wrong.","html_url":"https://github.com/%[1]s/issues/1"}}`
+
 // SampleDelivery implements connector.Inbound.
 func (*Connector) SampleDelivery(config json.RawMessage) (http.Header, []byte) {
 	c := Config{Repository: "octo/app"}
-	_ = json.Unmarshal(config, &c) // without a configuration there is still a sample
-	body, _ := json.Marshal(payload{
-		Action: "opened", Repository: &repository{FullName: c.Repository},
-		Issue: &issue{Number: 1, Title: "A sample issue", Body: "Nothing is wrong.", HTMLURL: "https://github.com/" + c.Repository + "/issues/1"},
-	}) // strings and numbers always encode
-	return http.Header{"Content-Type": {"application/json"}, http.CanonicalHeaderKey(headerEvent): {"issues"}}, body
+	_ = json.Unmarshal(config, &c)            // without a configuration there is still a sample
+	body := fmt.Sprintf(sample, c.Repository) // the schema lets no character in that JSON would escape
+	return http.Header{"Content-Type": {"application/json"}, http.CanonicalHeaderKey(headerEvent): {"issues"}}, []byte(body)
 }

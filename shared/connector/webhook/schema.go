@@ -1,6 +1,6 @@
 package webhook
 
-// schemaFormat is the configuration's schema; %s is the array of event patterns.
+// schemaFormat is the configuration's schema; %s is the event patterns, quoted and separated by commas.
 const schemaFormat = `{
   "$schema": "https://json-schema.org/draft/2020-12/schema",
   "title": "Webhook endpoint",
@@ -18,7 +18,7 @@ const schemaFormat = `{
       "title": "Events",
       "description": "What is sent: events by name, or a category such as memory.*",
       "type": "array", "minItems": 1, "maxItems": 20, "uniqueItems": true,
-      "items": {"type": "string", "enum": %s},
+      "items": {"type": "string", "enum": [%s]},
       "x-certified": false
     },
     "description": {

@@ -38,7 +38,7 @@ type Connector struct {
 
 // New is the connector; the client's rules decide which URLs it takes.
 func New(client *outbound.Client) *Connector {
-	patterns, _ := json.Marshal(event.Patterns()) // strings always encode
+	patterns := `"` + strings.Join(event.Patterns(), `", "`) + `"`
 	return &Connector{client: client, schema: json.RawMessage(fmt.Sprintf(schemaFormat, patterns))}
 }
 

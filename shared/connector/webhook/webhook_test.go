@@ -2,6 +2,7 @@ package webhook_test
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"strings"
@@ -114,7 +115,9 @@ func TestConnector_Map_refuses(t *testing.T) {
 			if fault.KindOf(err) != tt.kind || actions != nil {
 				t.Fatalf("%+v, %v", actions, err)
 			}
-			f, _ = err.(*fault.Error)
+			if !errors.As(err, &f) {
+				t.Fatalf("not a fault: %v", err)
+			}
 			var pointers []string
 			for _, p := range f.Problems {
 				pointers = append(pointers, p.Pointer)
