@@ -37,11 +37,13 @@ func Register(api huma.API, deps Deps) {
 	}), deps.login)
 	huma.Register(api, web.Public(huma.Operation{
 		OperationID: "get-keys", Method: http.MethodGet, Path: "/.well-known/jwks.json", Tags: []string{"auth"},
-		Summary: "The public keys that verify access tokens",
+		Summary:     "Get the public keys that verify access tokens",
+		Description: "A JSON Web Key Set (RFC 7517): the current key first, then the one before it, whose tokens are still good.",
 	}), deps.getKeys)
 	huma.Register(api, web.Public(huma.Operation{
 		OperationID: "get-liveness", Method: http.MethodGet, Path: "/healthz", Tags: []string{"auth"},
-		Summary: "Whether the process answers",
+		Summary:     "Ask whether the process answers",
+		Description: "For load balancers. It looks at nothing else: a store that is away does not make the process unhealthy.",
 	}), getLiveness)
 }
 

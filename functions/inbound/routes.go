@@ -47,7 +47,7 @@ func Register(api huma.API, d Deps) {
 
 type input struct {
 	Company  string `path:"id" maxLength:"64" doc:"the company"`
-	Provider string `path:"provider" maxLength:"64" example:"github"`
+	Provider string `path:"provider" maxLength:"64" doc:"webhook, webhook-<name> or github" example:"github"`
 	RawBody  []byte `contentType:"application/json"`
 }
 

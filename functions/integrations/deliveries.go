@@ -79,7 +79,7 @@ func listDeliveries(ctx context.Context, in *deliveriesInput) (*web.PageOutput[A
 
 type deliveryInput struct {
 	ProviderInput
-	Delivery string `path:"did" maxLength:"64"`
+	Delivery string `path:"did" maxLength:"64" doc:"The delivery's id: its event's"`
 }
 
 type deliveryOutput struct{ Body Delivery }
@@ -150,7 +150,7 @@ func (d Deps) testIntegration(ctx context.Context, in *ProviderInput) (*attemptO
 // RecoverRequest is the window to recover.
 type RecoverRequest struct {
 	Since time.Time  `json:"since" doc:"events from this time on" example:"2026-01-01T00:00:00Z"`
-	Until *time.Time `json:"until,omitempty" doc:"events up to this time; left out: now"`
+	Until *time.Time `json:"until,omitempty" nullable:"true" doc:"events up to this time; left out: now"`
 }
 
 type recoverInput struct {

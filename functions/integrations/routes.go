@@ -34,7 +34,8 @@ func Register(api huma.API, d Deps) {
 	huma.Register(api, d.configureOperation(operation(http.MethodPost, one, "configure-integration", "Configure a connector",
 		"Creates the integration (201) or reconfigures it (200). The body is checked against the provider's schema. What a certification "+
 			"was about (the url, the permissions) returns it to the sandbox when it changes.", 201, write)), d.configureIntegration)
-	huma.Register(api, operation(http.MethodGet, one, "get-integration", "Get an integration", "", 200, read), d.getIntegration)
+	huma.Register(api, operation(http.MethodGet, one, "get-integration", "Get an integration",
+		"With state, certification and health; never with a secret.", 200, read), d.getIntegration)
 	huma.Register(api, operation(http.MethodDelete, one, "delete-integration", "Delete an integration",
 		"Destroys its credentials and signing secrets. The attempt log stays until it expires.", 204, write), d.deleteIntegration)
 	huma.Register(api, operation(http.MethodPost, one+"/enable", "enable-integration", "Enable an integration",
@@ -45,21 +46,21 @@ func Register(api huma.API, d Deps) {
 	huma.Register(api, operation(http.MethodPut, one+"/credentials", "put-integration-credentials", "Store credentials",
 		"Replaces all of them. They go into the vault; nothing ever reads them back.", 204, write), d.putCredentials)
 	huma.Register(api, operation(http.MethodDelete, one+"/credentials", "delete-integration-credentials", "Destroy credentials",
-		"", 204, write), d.deleteCredentials)
+		"What the connector did with them fails from now on.", 204, write), d.deleteCredentials)
 	huma.Register(api, operation(http.MethodPost, one+"/secret", "rotate-integration-secret", "Rotate the signing secret",
 		"The new secret is shown once. The one before signs, and is accepted, beside it for 24 hours.", 200, write), d.rotateSecret)
 
 	huma.Register(api, operation(http.MethodPost, one+"/certification", "certify-integration", "Run the certification",
 		"Proves that what is right gets through and what is wrong does not. All pass: certified for 90 days.", 200, write), d.certifyIntegration)
 	huma.Register(api, operation(http.MethodGet, one+"/certification", "get-integration-certification", "Get the last certification report",
-		"", 200, read), d.getCertification)
+		"404 where none has been run.", 200, read), d.getCertification)
 
 	huma.Register(api, operation(http.MethodPost, one+"/test", "test-integration", "Send a signed sample event",
 		"At once, sandboxed or not, without retry and outside the attempt log.", 200, write), d.testIntegration)
 	huma.Register(api, operation(http.MethodGet, one+"/deliveries", "list-integration-deliveries", "List deliveries",
 		"Newest event first.", 200, read), listDeliveries)
 	huma.Register(api, operation(http.MethodGet, one+"/deliveries/{did}", "get-integration-delivery", "Get a delivery with its attempts",
-		"", 200, read), getDelivery)
+		"And with the payload, byte for byte as it is sent.", 200, read), getDelivery)
 	huma.Register(api, operation(http.MethodPost, one+"/deliveries/{did}/retry", "retry-integration-delivery", "Retry a delivery now",
 		"Whatever its state.", 202, write), d.retryDelivery)
 	huma.Register(api, operation(http.MethodPost, one+"/recover", "recover-integration", "Recover deliveries of a window of time",

@@ -66,7 +66,7 @@ func (d Deps) deleteCredentials(ctx context.Context, in *ProviderInput) (*struct
 
 // RotateRequest is the optional body of a rotation.
 type RotateRequest struct {
-	SigningSecret string `json:"signingSecret,omitempty" maxLength:"256" doc:"the new secret, where the provider chose it; left out, one is made for a webhook" writeOnly:"true"`
+	SigningSecret string `json:"signingSecret,omitempty" nullable:"true" maxLength:"256" doc:"the new secret, where the provider chose it; left out, one is made for a webhook" writeOnly:"true"`
 }
 
 type rotateInput struct {

@@ -14,7 +14,7 @@ import (
 )
 
 type memoryInput struct {
-	Memory string `path:"mid" maxLength:"64"`
+	Memory string `path:"mid" maxLength:"64" doc:"The memory's id"`
 }
 
 type memoryBody struct{ Body memory.Memory }
@@ -26,7 +26,7 @@ func getMemory(ctx context.Context, in *memoryInput) (*memoryBody, error) {
 }
 
 type goalInput struct {
-	Goal string `path:"gid" maxLength:"64"`
+	Goal string `path:"gid" maxLength:"64" doc:"The goal's id"`
 }
 
 type goalBody struct{ Body goal.Goal }

@@ -32,11 +32,11 @@ func Register(api huma.API, deps Deps) {
 	huma.Register(api, operation(http.MethodGet, "/memory", "list-memories", "List memories",
 		"In the order of their ids, which follow from the provider's ids.", http.StatusOK, user.ScopeMemoryRead), listMemories)
 	huma.Register(api, operation(http.MethodGet, "/memory/{mid}", "get-memory", "Get a memory",
-		"", http.StatusOK, user.ScopeMemoryRead), getMemory)
+		"By the id that a listing, a receipt or an event gave.", http.StatusOK, user.ScopeMemoryRead), getMemory)
 	huma.Register(api, operation(http.MethodGet, "/goals", "list-goals", "List goals",
 		"In the order of their ids, which follow from the provider's ids.", http.StatusOK, user.ScopeMemoryRead), listGoals)
 	huma.Register(api, operation(http.MethodGet, "/goals/{gid}", "get-goal", "Get a goal",
-		"", http.StatusOK, user.ScopeMemoryRead), getGoal)
+		"With its alignment: progress against the time to its due date.", http.StatusOK, user.ScopeMemoryRead), getGoal)
 }
 
 func operation(method, path, id, summary, description string, status int, scope string) huma.Operation {

@@ -16,12 +16,12 @@ import (
 
 // SyncRequest is the optional body of a sync.
 type SyncRequest struct {
-	Mode   string `json:"mode,omitempty" enum:"incremental,full" default:"incremental" doc:"full fetches everything again, not only what changed since the last run"`
-	DryRun bool   `json:"dryRun,omitempty" doc:"preview as in the sandbox, though the connector is certified"`
+	Mode   string `json:"mode,omitempty" nullable:"true" enum:"incremental,full" default:"incremental" doc:"full fetches everything again, not only what changed since the last run"`
+	DryRun bool   `json:"dryRun,omitempty" nullable:"true" doc:"preview as in the sandbox, though the connector is certified"`
 }
 
 type syncInput struct {
-	Provider string       `path:"provider" maxLength:"64" example:"feed"`
+	Provider string       `path:"provider" maxLength:"64" doc:"one that syncs: feed" example:"feed"`
 	Body     *SyncRequest `required:"false"`
 }
 
@@ -97,7 +97,7 @@ func location(c store.Company, run syncrun.Run) string {
 }
 
 type runInput struct {
-	Run string `path:"run" maxLength:"64"`
+	Run string `path:"run" maxLength:"64" doc:"The run's id"`
 }
 
 type runBody struct{ Body syncrun.Run }

@@ -49,9 +49,7 @@ func Open(ctx context.Context, c config.Config, logger *slog.Logger) (*Process, 
 		return nil, errors.Join(err, backend.Close())
 	}
 	server := services.Web(Version)
-	for _, g := range functions.Groups() {
-		g.Register(server.API(), services)
-	}
+	functions.Register(server.API(), services)
 	docs.Register(server)
 	return &Process{
 		Services: services, Handler: server, backend: backend, feed: backend.store, logger: logger, now: time.Now,

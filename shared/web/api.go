@@ -86,13 +86,17 @@ func (a *adapter) Handle(op *huma.Operation, handler func(huma.Context)) {
 				return
 			}
 		}
+		if err := refuseEmpty(op, r); err != nil {
+			s.refuse(w, r, err)
+			return
+		}
 		if op.RequestBody != nil || op.Method == http.MethodPost {
 			if err := takeBody(op, limit, w, r); err != nil {
 				s.refuse(w, r, err)
 				return
 			}
 		}
-		if scopes == nil || r.Header.Get(idempotencyHeader) == "" {
+		if scopes == nil || len(r.Header.Values(idempotencyHeader)) == 0 {
 			run(w, r)
 			return
 		}

@@ -19,7 +19,12 @@ func newDocument(opts Options) *huma.OpenAPI {
 	}
 	return &huma.OpenAPI{
 		OpenAPI: "3.1.0",
-		Info:    &huma.Info{Title: opts.Title, Version: opts.Version},
+		Info: &huma.Info{
+			Title: opts.Title, Version: opts.Version,
+			Description: "A company's control surface: how healthy its platform is, how ready it is, what happened, and what should be done next. " +
+				"What carries " + openDetail + " is this implementation's choice and may change.",
+			License: &huma.License{Name: "Apache-2.0", URL: "https://www.apache.org/licenses/LICENSE-2.0"},
+		},
 		Servers: []*huma.Server{{URL: url}},
 		Components: &huma.Components{
 			Schemas: huma.NewMapRegistry("#/components/schemas/", schemaNames()),
@@ -58,9 +63,14 @@ func document(op *huma.Operation, schemas huma.Registry) {
 	describeBodies(op)
 	if takesKey(op, schemas) {
 		op.Parameters = append(op.Parameters, &huma.Param{
-			Name: idempotencyHeader, In: "header", Schema: &huma.Schema{Type: huma.TypeString, MaxLength: new(257)},
+			Name: idempotencyHeader, In: "header", Schema: &huma.Schema{Type: huma.TypeString, Pattern: keyPattern},
 			Description: "Repeats with the same key within 24 h are done once and answered alike",
 		})
+	}
+	if !scoped {
+		extensions := map[string]any{"security": []any{}}
+		maps.Copy(extensions, op.Extensions)
+		op.Extensions = extensions // said aloud: without it a reader cannot tell public from forgotten
 	}
 	statuses := []int{400, 500, 503}
 	if scoped {
@@ -93,6 +103,9 @@ func document(op *huma.Operation, schemas huma.Registry) {
 		}
 	}
 }
+
+// keyPattern is an Idempotency-Key, with or without the quotes of a structured field.
+const keyPattern = `^"?[!#-~][!-~]{0,254}"?$`
 
 // bodyMark holds the schema of DescribeBody.
 const bodyMark = "orgops-body"
@@ -129,7 +142,7 @@ func addPathParams(op *huma.Operation) {
 			continue
 		}
 		op.Parameters = append(op.Parameters, &huma.Param{
-			Name: name, In: "path", Required: true,
+			Name: name, In: "path", Required: true, Description: "The company's id",
 			Schema: &huma.Schema{Type: huma.TypeString, Pattern: "^[A-Za-z0-9_-]{1,64}$"},
 		})
 	}

@@ -1,0 +1,27 @@
+package acceptance_test
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+)
+
+// Requests made from the document, right ones and wrong ones, are answered as the document says.
+func TestDocument_Schemathesis(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	tn := s.tenant("Schemathesis")
+	secret := newSecret(t)
+	tn.subscribe("webhook", receive(t, secret).url, secret, "memory.*")
+	memory := tn.post(secret, "msg-1", ticket(1)).Results[0].Subject
+	goal := tn.post(secret, "msg-2", []byte(`{"type":"goal.update","data":{"externalId":"g","title":"Ship","progress":0.5,"state":"open"}}`)).Results[0].Subject
+	config, err := filepath.Abs("testdata/schemathesis.toml")
+	must(t, err)
+	output := command(t, 4*time.Minute, func(cmd *exec.Cmd) {
+		cmd.Dir = t.TempDir() // where it keeps what it remembers
+		cmd.Env = append(os.Environ(), "TOKEN="+tn.Token, "COMPANY="+tn.ID, "MEMORY="+memory, "GOAL="+goal, "NO_COLOR=1", "PYTHONHASHSEED=0")
+	}, filepath.Join(filepath.Dir(python(t)), "schemathesis"), "--config-file", config, "run", s.base+"/openapi.json")
+	t.Log(output)
+}
