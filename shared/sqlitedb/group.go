@@ -22,6 +22,9 @@ func (w *writer) commit(group []*request) {
 		return
 	}
 	err := w.transact(live)
+	if err != nil {
+		err = w.transact(live)
+	}
 	if err != nil && len(live) > 1 {
 		// One of them spoiled it, and which is not known: alone, each answers for itself.
 		for i := range live {

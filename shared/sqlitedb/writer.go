@@ -22,7 +22,7 @@ type Unit interface {
 	// Check reads whether the unit may be written. Its error is the unit's answer and leaves the others alone.
 	Check(conn *sqlite.Conn) error
 	// Apply writes. After an error nothing of the transaction counts: the writer rolls it back and runs its units again,
-	// Check first, each in a transaction of its own.
+	// Check first, once more together and then each in a transaction of its own.
 	Apply(conn *sqlite.Conn) error
 	// Committed is called once the unit is durable, before it is answered, in the order of the commits.
 	Committed()

@@ -19,7 +19,7 @@ func (s *Store) Commit(ctx context.Context, ops ...store.Op) error {
 	if !again {
 		c = &commit{store: s}
 	}
-	c.ops = ops
+	c.ops, c.careful = ops, false
 	err := s.db.Write(ctx, c)
 	if ctx.Err() == nil { // else the writer may still hold it
 		c.reset()
@@ -33,6 +33,7 @@ type commit struct {
 	store   *Store
 	ops     []store.Op
 	now     time.Time
+	careful bool    // look before every write: an insert that was hoped for has met an item
 	found   []found // what is stored, for each op
 	changes []logged
 }
@@ -55,12 +56,18 @@ func (c *commit) reset() {
 
 const lookItem = `SELECT version, expires, quiet, entity, body FROM item WHERE pk = ? AND sk = ?`
 
-// Check implements sqlitedb.Unit: it finds what is stored and compares it with the conditions.
+// Check implements sqlitedb.Unit: it finds what is stored and compares it with the conditions. A new item is at first
+// taken for new without looking, since almost all are; where that is wrong the insert fails, the transaction is run
+// again, and then it looks.
 func (c *commit) Check(conn *sqlite.Conn) error {
 	c.now = c.store.o.Now().UTC().Truncate(time.Millisecond)
 	c.found, c.changes = c.found[:0], c.changes[:0]
 	for i := range c.ops {
 		op := &c.ops[i]
+		if !c.careful && op.Condition == store.IfAbsent && op.Action == store.Put {
+			c.found = append(c.found, found{})
+			continue
+		}
 		f, err := look(conn, op, c.now)
 		if err != nil {
 			return err
@@ -106,6 +113,7 @@ func (f *found) image() *store.Image {
 
 // Apply implements sqlitedb.Unit.
 func (c *commit) Apply(conn *sqlite.Conn) error {
+	c.careful = true // for the next time, if there has to be one
 	for i := range c.ops {
 		op, f := &c.ops[i], &c.found[i]
 		switch op.Action {

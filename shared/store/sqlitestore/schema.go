@@ -18,8 +18,6 @@ CREATE TABLE item (
 	PRIMARY KEY (pk, sk)
 ) WITHOUT ROWID;
 
-CREATE INDEX item_expires ON item (expires) WHERE expires > 0;
-
 CREATE TABLE change (
 	seq         INTEGER PRIMARY KEY,
 	company     TEXT NOT NULL,

@@ -15,62 +15,99 @@ import (
 const (
 	upkeepBatch  = 100
 	upkeepLinger = 20 * time.Millisecond
+	sweepPage    = 1000   // items looked at by one read
+	sweepTurn    = 20_000 // items looked at by one turn in the background: every 30 s, that is 57 million a day
 )
 
 // maintain runs the upkeep in the background. What fails is tried again the next time.
 func (s *Store) maintain(ctx context.Context) {
 	tick := time.NewTicker(s.o.Upkeep)
 	defer tick.Stop()
+	var from place
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-tick.C:
 		}
-		_, _ = s.Sweep(ctx)
+		_, from, _ = s.sweep(ctx, from, sweepTurn)
 		_, _ = s.Trim(ctx)
 	}
 }
 
+// place is a row of the item table: where a lap over it goes on. The zero place is its beginning.
+type place struct{ pk, sk string }
+
 // Sweep removes the items that have expired and returns how many there were. The removal of a company's item that was
 // not quiet is a change in the feed: Old set, New nil.
+//
+// There is no index of expiry to find them by: it would cost every write more than looking at every item once in a
+// while costs in all. An expired item is absent for readers from its second on; only its room is freed later.
 func (s *Store) Sweep(ctx context.Context) (removed int, err error) {
-	for {
-		u := &sweep{store: s}
-		if err := s.expired(ctx, u); err != nil || len(u.keys) == 0 {
+	for from := (place{}); ; {
+		n, next, err := s.sweep(ctx, from, sweepTurn)
+		removed += n
+		if from = next; err != nil || from == (place{}) {
 			return removed, err
 		}
-		if err := s.db.WriteLazily(ctx, u, upkeepLinger); err != nil {
-			return removed, outside(err)
-		}
-		removed += u.removed
 	}
 }
 
-// expired finds the items that expired first.
-func (s *Store) expired(ctx context.Context, u *sweep) error {
-	now := s.o.Now().Unix()
-	return outside(s.db.Read(ctx, func(conn *sqlite.Conn) error {
-		stmt, err := conn.Prepare(`SELECT pk, sk FROM item WHERE expires > 0 AND expires <= ? ORDER BY expires LIMIT ?`)
+// sweep looks at up to most items behind from. next is where to go on, the zero place at the end of the table.
+func (s *Store) sweep(ctx context.Context, from place, most int) (removed int, next place, err error) {
+	for range most / sweepPage {
+		var keys []place
+		if keys, next, err = s.expired(ctx, from); err != nil {
+			return removed, from, err
+		}
+		for ; len(keys) > 0; keys = keys[min(len(keys), upkeepBatch):] {
+			u := &sweep{store: s, keys: keys[:min(len(keys), upkeepBatch)]}
+			if err := s.db.WriteLazily(ctx, u, upkeepLinger); err != nil {
+				return removed, from, outside(err)
+			}
+			removed += u.removed
+		}
+		if from = next; next == (place{}) {
+			break
+		}
+	}
+	return removed, next, nil
+}
+
+// expired looks at a page of items behind from and answers those that have expired, and where the page ended.
+func (s *Store) expired(ctx context.Context, from place) (keys []place, next place, err error) {
+	now := s.o.Now()
+	seen := 0
+	err = outside(s.db.Read(ctx, func(conn *sqlite.Conn) error {
+		stmt, err := conn.Prepare(`SELECT pk, sk, expires FROM item WHERE (pk, sk) > (?, ?) ORDER BY pk, sk LIMIT ?`)
 		if err != nil {
 			return err
 		}
-		stmt.BindInt64(1, now)
-		stmt.BindInt64(2, upkeepBatch)
+		stmt.BindText(1, from.pk)
+		stmt.BindText(2, from.sk)
+		stmt.BindInt64(3, sweepPage)
 		for {
 			more, err := stmt.Step()
 			if err != nil || !more {
 				return err
 			}
-			u.keys = append(u.keys, [2]string{stmt.ColumnText(0), stmt.ColumnText(1)})
+			seen++
+			next = place{stmt.ColumnText(0), stmt.ColumnText(1)}
+			if !live(stmt.ColumnInt64(2), now) {
+				keys = append(keys, next)
+			}
 		}
 	}))
+	if seen < sweepPage {
+		next = place{}
+	}
+	return keys, next, err
 }
 
 // sweep is the unit that removes items which were seen expired, if they still are.
 type sweep struct {
 	store   *Store
-	keys    [][2]string // pk, sk
+	keys    []place
 	changes []logged
 	removed int
 }
@@ -85,15 +122,15 @@ func (u *sweep) Check(*sqlite.Conn) error {
 func (u *sweep) Apply(conn *sqlite.Conn) error {
 	now := u.store.o.Now().UTC().Truncate(time.Millisecond)
 	for _, key := range u.keys {
-		partition, _ := store.Restore(key[0])
-		f, err := look(conn, &store.Op{Partition: partition, Key: key[1]}, now)
+		partition, _ := store.Restore(key.pk)
+		f, err := look(conn, &store.Op{Partition: partition, Key: key.sk}, now)
 		if err != nil {
 			return err
 		}
 		if !f.row || f.live {
 			continue
 		}
-		if err := remove(conn, key[0], key[1]); err != nil {
+		if err := remove(conn, key.pk, key.sk); err != nil {
 			return err
 		}
 		u.removed++
@@ -101,7 +138,7 @@ func (u *sweep) Apply(conn *sqlite.Conn) error {
 		if !feeds || f.quiet {
 			continue
 		}
-		l, err := record(conn, store.Change{Company: company, Key: key[1], Entity: f.entity, At: now, Old: f.image()})
+		l, err := record(conn, store.Change{Company: company, Key: key.sk, Entity: f.entity, At: now, Old: f.image()})
 		if err != nil {
 			return err
 		}
