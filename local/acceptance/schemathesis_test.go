@@ -14,14 +14,21 @@ func TestDocument_Schemathesis(t *testing.T) {
 	s := start(t)
 	tn := s.tenant("Schemathesis")
 	secret := newSecret(t)
-	tn.subscribe("webhook", receive(t, secret).url, secret, "memory.*")
+	r := receive(t, secret)
+	tn.subscribe("webhook", r.url, secret, "memory.*")
 	memory := tn.post(secret, "msg-1", ticket(1)).Results[0].Subject
 	goal := tn.post(secret, "msg-2", []byte(`{"type":"goal.update","data":{"externalId":"g","title":"Ship","progress":0.5,"state":"open"}}`)).Results[0].Subject
+	eventually(t, 10*time.Second, "a delivery", func() bool { return len(r.deliveries()) > 0 })
+	tn.do("POST", tn.at("/integrations/feed"), map[string]any{"url": serve(t, (&feedServer{}).ServeHTTP)}).want(201)
+	things := []string{
+		"TOKEN=" + tn.Token, "COMPANY=" + tn.ID, "MEMORY=" + memory, "GOAL=" + goal,
+		"DELIVERY=" + r.deliveries()[0].ID, "RUN=" + tn.sync("feed").ID,
+	}
 	config, err := filepath.Abs("testdata/schemathesis.toml")
 	must(t, err)
 	output := command(t, 4*time.Minute, func(cmd *exec.Cmd) {
 		cmd.Dir = t.TempDir() // where it keeps what it remembers
-		cmd.Env = append(os.Environ(), "TOKEN="+tn.Token, "COMPANY="+tn.ID, "MEMORY="+memory, "GOAL="+goal, "NO_COLOR=1", "PYTHONHASHSEED=0")
+		cmd.Env = append(append(os.Environ(), "NO_COLOR=1", "PYTHONHASHSEED=0"), things...)
 	}, filepath.Join(filepath.Dir(python(t)), "schemathesis"), "--config-file", config, "run", s.base+"/openapi.json")
 	t.Log(output)
 }
