@@ -86,8 +86,10 @@ const (
 	withdrawn
 )
 
+// request is a unit to write, or something to read.
 type request struct {
 	unit  Unit
+	read  func(*sqlite.Conn) error
 	state atomic.Int32
 	done  chan struct{}
 	err   error // set before done
@@ -102,7 +104,11 @@ type writer struct {
 	closeErr error // set before stopped
 	version  int64 // PRAGMA data_version as of the last transaction; it moves when another connection has written
 
+	committed atomic.Int64 // when the last transaction ended, Unix ns
+	spare     []*request   // for reads to grow into; the writer's alone
+
 	mu      sync.Mutex
+	reads   []*request
 	queue   []*request
 	urgent  bool      // queue holds one that does not linger
 	until   time.Time // when the first of the lingering ones must go
@@ -115,19 +121,31 @@ func newWriter(conn *sqlite.Conn) *writer {
 	return &writer{conn: conn, wake: make(chan struct{}, 1), stopped: make(chan struct{})}
 }
 
-func (w *writer) submit(ctx context.Context, u Unit, linger time.Duration) error {
-	if err := ctx.Err(); err != nil {
-		return err
-	}
+// request is one that waits, new or used before.
+func (w *writer) request() *request {
 	r, again := w.requests.Get().(*request)
 	if !again {
 		r = &request{done: make(chan struct{}, 1)}
 	}
-	r.unit, r.err = u, nil
+	r.err = nil
 	r.state.Store(waiting)
+	return r
+}
+
+func (w *writer) submit(ctx context.Context, u Unit, linger time.Duration) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	r := w.request()
+	r.unit = u
 	if err := w.enqueue(r, linger); err != nil {
 		return err
 	}
+	return w.await(ctx, r)
+}
+
+// await waits for a request's answer. One that the writer has not begun when ctx ends is withdrawn.
+func (w *writer) await(ctx context.Context, r *request) error {
 	select {
 	case <-r.done:
 	case <-ctx.Done():
@@ -137,7 +155,7 @@ func (w *writer) submit(ctx context.Context, u Unit, linger time.Duration) error
 		<-r.done
 	}
 	err := r.err
-	r.unit = nil
+	r.unit, r.read = nil, nil
 	w.requests.Put(r)
 	return err
 }
@@ -188,14 +206,17 @@ func (w *writer) run() {
 	for {
 		var linger time.Duration
 		var open bool
+		w.serveReads()
 		group, linger, open = w.take(group[:0])
 		if len(group) > 0 {
 			w.commit(group)
+			w.committed.Store(time.Now().UnixNano())
 			clear(group)
 			dirty = true
 			continue
 		}
 		if !open {
+			w.serveReads() // those that came in just before
 			w.checkpoint()
 			w.closeErr = w.conn.Close()
 			return

@@ -119,7 +119,7 @@ func (s *Store) Get(ctx context.Context, p store.Partition, key string) (store.I
 
 // read reads an item from the file, expired or not.
 func (s *Store) read(ctx context.Context, p store.Partition, key string) (item store.Item, found bool, err error) {
-	err = s.db.Read(ctx, func(conn *sqlite.Conn) error {
+	err = s.db.ReadWarm(ctx, func(conn *sqlite.Conn) error {
 		stmt, err := conn.Prepare(getItem)
 		if err != nil {
 			return err
