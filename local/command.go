@@ -119,7 +119,7 @@ func profile(path string) (stop func() error, err error) {
 // newLogger writes for people on a terminal and JSON lines elsewhere.
 func newLogger(level slog.Level) *slog.Logger {
 	if term.IsTerminal(int(os.Stderr.Fd())) {
-		return slog.New(tint.NewHandler(os.Stderr, &tint.Options{Level: level, TimeFormat: time.TimeOnly}))
+		return slog.New(tint.NewTextHandler(os.Stderr, &tint.Options{Level: level, TimeFormat: time.TimeOnly}))
 	}
 	return slog.New(slog.NewJSONHandler(os.Stderr, &slog.HandlerOptions{Level: level}))
 }

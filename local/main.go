@@ -21,8 +21,9 @@ func main() {
 		debug.SetMemoryLimit(memoryTarget)
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	if err := run(ctx, os.Args[1:]); err != nil {
+	err := run(ctx, os.Args[1:])
+	stop()
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "orgops:", err)
 		os.Exit(1)
 	}

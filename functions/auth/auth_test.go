@@ -1,6 +1,7 @@
 package auth_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"regexp"
@@ -78,7 +79,7 @@ func TestLogin_Refused(t *testing.T) {
 		r.Header.Del("X-Request-Id")
 	}
 	instance := regexp.MustCompile(`urn:uuid:[0-9a-f-]+`)
-	if a, b := instance.ReplaceAll(wrong.Body, nil), instance.ReplaceAll(unknown.Body, nil); string(a) != string(b) {
+	if a, b := instance.ReplaceAll(wrong.Body, nil), instance.ReplaceAll(unknown.Body, nil); !bytes.Equal(a, b) {
 		t.Errorf("the bodies differ:\n%s\n%s", a, b)
 	}
 	if diff := cmp.Diff(wrong.Header, unknown.Header); diff != "" || wrong.Header.Get("WWW-Authenticate") != "Bearer" {

@@ -110,7 +110,7 @@ type attemptOutput struct{ Body Attempt }
 
 // retryDelivery commits the request; the feed carries it to the queue.
 func (d Deps) retryDelivery(ctx context.Context, in *deliveryInput) (*attemptOutput, error) {
-	if _, err := d.loadEndpoint(ctx, in.Provider); err != nil {
+	if err := d.checkEndpoint(ctx, in.Provider); err != nil {
 		return nil, err
 	}
 	one, version, err := loadDelivery(ctx, in)
@@ -127,7 +127,7 @@ func (d Deps) retryDelivery(ctx context.Context, in *deliveryInput) (*attemptOut
 }
 
 func (d Deps) testIntegration(ctx context.Context, in *ProviderInput) (*attemptOutput, error) {
-	if _, err := d.loadEndpoint(ctx, in.Provider); err != nil {
+	if err := d.checkEndpoint(ctx, in.Provider); err != nil {
 		return nil, err
 	}
 	c := web.Tenant(ctx)
@@ -162,7 +162,7 @@ type recoverOutput struct{ Body recovery.Recovery }
 
 // recoverIntegration commits the request; the feed carries it to the queue, and the retrier goes through the window.
 func (d Deps) recoverIntegration(ctx context.Context, in *recoverInput) (*recoverOutput, error) {
-	if _, err := d.loadEndpoint(ctx, in.Provider); err != nil {
+	if err := d.checkEndpoint(ctx, in.Provider); err != nil {
 		return nil, err
 	}
 	now := d.Now().UTC()

@@ -112,13 +112,13 @@ func (d Deps) load(ctx context.Context, provider string) (integration.Stored, er
 	return integration.Stored{Integration: i, Version: version}, err
 }
 
-// loadEndpoint is load for an integration that events are sent to.
-func (d Deps) loadEndpoint(ctx context.Context, provider string) (integration.Stored, error) {
+// checkEndpoint is nil for a configured integration that events are sent to.
+func (d Deps) checkEndpoint(ctx context.Context, provider string) error {
 	stored, err := d.load(ctx, provider)
 	if err == nil && !stored.Has(integration.EventDeliver) {
 		err = fault.Newf(fault.Conflict, "no events are sent to %s; only webhook integrations have deliveries", provider)
 	}
-	return stored, err
+	return err
 }
 
 // answer shows an integration that was just written as version.

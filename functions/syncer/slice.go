@@ -58,7 +58,7 @@ func (s *slice) run(ctx context.Context) (due time.Time, err error) {
 	}
 	for {
 		if s.record.Work.CancelRequested {
-			return time.Time{}, s.end(ctx, syncrun.Cancelled, "", nil)
+			return time.Time{}, s.end(ctx, syncrun.Cancelled, "")
 		}
 		ended, err := s.page(ctx)
 		if errors.Is(err, errTaken) {
@@ -88,7 +88,7 @@ func (s *slice) again(ctx context.Context, err error) (time.Time, error) {
 		return time.Time{}, nil
 	}
 	if s.record.Work.CancelRequested {
-		return time.Time{}, s.end(ctx, syncrun.Cancelled, "", nil)
+		return time.Time{}, s.end(ctx, syncrun.Cancelled, "")
 	}
 	return s.Now().Add(time.Second), nil
 }
@@ -114,12 +114,12 @@ func (s *slice) failed(ctx context.Context, cause error) (time.Time, error) {
 		return s.handBack(ctx, until)
 	}
 	if errors.Is(cause, errFinal) {
-		return time.Time{}, s.end(ctx, syncrun.Failed, public(cause), nil)
+		return time.Time{}, s.end(ctx, syncrun.Failed, public(cause))
 	}
 	waits := backoff()
 	s.Logger.WarnContext(ctx, "sync page", "company", s.company.ID(), "run", s.record.ID, "provider", s.record.Provider, "error", cause)
 	if s.record.Work.Tries >= len(waits) {
-		return time.Time{}, s.end(ctx, syncrun.Failed, public(cause), nil)
+		return time.Time{}, s.end(ctx, syncrun.Failed, public(cause))
 	}
 	wait := waits[s.record.Work.Tries]
 	s.record.Work.Tries++
@@ -142,14 +142,14 @@ func public(err error) string {
 }
 
 // end writes the run's last state and frees the provider's slot, keeping what the connector wants for its next run.
-func (s *slice) end(ctx context.Context, state syncrun.State, reason string, ops []store.Op) error {
+func (s *slice) end(ctx context.Context, state syncrun.State, reason string) error {
 	now := s.Now().UTC()
 	s.record.State, s.record.Error, s.record.FinishedAt, s.record.Work = state, reason, &now, syncrun.Work{}
-	slotOp, err := s.freeSlot(ctx)
+	ops, err := s.freeSlot(ctx)
 	if err != nil {
 		return err
 	}
-	return s.commit(context.WithoutCancel(ctx), append(ops, slotOp...))
+	return s.commit(context.WithoutCancel(ctx), ops)
 }
 
 func (s *slice) freeSlot(ctx context.Context) ([]store.Op, error) {

@@ -23,9 +23,12 @@ func TestPrintedSession(t *testing.T) {
 	p := newProgram(t)
 	p.start()
 	eventually(t, 10*time.Second, "a session is printed", func() bool { return strings.Contains(p.output.String(), "kill $LISTENER") })
-	printed := p.output.String()
-	session := printed[strings.Index(printed, "#"):]
-	session = session[:strings.Index(session, "kill $LISTENER")+len("kill $LISTENER\n")]
+	_, session, begins := strings.Cut(p.output.String(), "#")
+	session, _, ends := strings.Cut(session, "kill $LISTENER")
+	if !begins || !ends {
+		t.Fatal("no session is printed")
+	}
+	session = "#" + session + "kill $LISTENER\n"
 	secret := regexp.MustCompile(`password +(\S+)`).FindStringSubmatch(session)
 	if secret == nil {
 		t.Fatalf("no password is printed:\n%s", session)

@@ -82,7 +82,7 @@ func createCompany(ctx context.Context, c config.Config, args []string, in io.Re
 		if err != nil {
 			return err
 		}
-		return json.NewEncoder(out).Encode(created)
+		return json.NewEncoder(out).Encode(created) //nolint:gosec // G117: to show the password this once is what the command is for
 	})
 }
 
@@ -141,7 +141,7 @@ func addUser(ctx context.Context, c config.Config, args []string, in io.Reader, 
 		if err != nil {
 			return err
 		}
-		return json.NewEncoder(out).Encode(company.Provisioned{CompanyID: *companyID, UserID: added.ID, Email: added.Email, Password: made})
+		return json.NewEncoder(out).Encode(company.Provisioned{CompanyID: *companyID, UserID: added.ID, Email: added.Email, Password: made}) //nolint:gosec // G117: as above
 	})
 }
 

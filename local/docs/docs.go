@@ -39,7 +39,7 @@ func Register(s *web.Server) {
 }
 
 func static(contentType string, content []byte) http.HandlerFunc {
-	return func(w http.ResponseWriter, r *http.Request) {
+	return func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", contentType)
 		w.Write(content)
 	}

@@ -3,6 +3,7 @@ package company_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -136,7 +137,8 @@ func TestMembers(t *testing.T) {
 
 func pointers(err error) []string {
 	var out []string
-	if f, ok := err.(*fault.Error); ok {
+	var f *fault.Error
+	if errors.As(err, &f) {
 		for _, p := range f.Problems {
 			out = append(out, p.Pointer)
 		}

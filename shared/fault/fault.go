@@ -34,6 +34,7 @@ const (
 	Unavailable                      // 503: try again after RetryAfter
 )
 
+//nolint:gochecknoglobals // a constant, if arrays could be
 var names = [...]string{
 	"internal", "malformed", "unauthenticated", "forbidden", "insufficient-scope", "denied-by-policy", "not-found",
 	"method-not-allowed", "conflict", "sync-running", "stale", "too-large", "unsupported-media-type", "invalid",

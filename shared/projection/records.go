@@ -1,11 +1,11 @@
 package projection
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"orgops/shared/event"
@@ -126,7 +126,7 @@ func (f *folding) timeline(c store.Change) error {
 	if len(e.Details) > maxEntryDetails {
 		e.Details = nil
 	}
-	newer := func(a, b timeline.Entry) int { return bytes.Compare([]byte(b.ID), []byte(a.ID)) }
+	newer := func(a, b timeline.Entry) int { return strings.Compare(b.ID, a.ID) }
 	i, found := slices.BinarySearchFunc(f.Timeline, e, newer)
 	if found {
 		f.Timeline[i] = e

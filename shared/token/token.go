@@ -173,7 +173,8 @@ func (v *Verifier) Verify(text string) (Claims, error) {
 }
 
 func notBase64URL(r rune) bool {
-	return !('a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' || r == '-' || r == '_' || r == '.')
+	letter := 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z'
+	return !letter && (r < '0' || r > '9') && r != '-' && r != '_' && r != '.'
 }
 
 const notAccepted = "the token is not accepted"

@@ -15,7 +15,7 @@ import (
 )
 
 // Problem is the body of every error (RFC 9457). Its type is the URI reference /problems/<kind>, stable for clients.
-type Problem struct {
+type Problem struct { //nolint:errname // the name of the thing in RFC 9457
 	Type     string          `json:"type" format:"uri-reference" example:"/problems/not-found" doc:"What kind of problem this is: the same for every occurrence"`
 	Title    string          `json:"title" example:"Not found" doc:"The kind in words"`
 	Status   int             `json:"status" example:"404" doc:"The HTTP status code"`
@@ -108,11 +108,13 @@ func (s *Server) refuse(w http.ResponseWriter, r *http.Request, err error) {
 	p := problemOf(requestOf(r.Context()), err, w.Header())
 	w.Header().Set("Content-Type", problemType)
 	w.WriteHeader(p.Status)
-	json.NewEncoder(w).Encode(p) // the client may be gone: nothing to do about it
+	_ = json.NewEncoder(w).Encode(p) // the client may be gone: nothing to do about it
 }
 
 // replaceErrors puts our problem documents in the place of huma's, which echo values and internal errors. huma keeps
 // these as package variables, so it can only be done once for the process.
+//
+//nolint:gochecknoglobals // it guards globals of another package
 var replaceErrors = sync.OnceFunc(func() {
 	huma.ValidateStrictCasing = true // else {"url": checked, "URL": unchecked} would pass, and the second be taken
 	huma.NewError = func(status int, msg string, errs ...error) huma.StatusError {
