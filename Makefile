@@ -79,7 +79,7 @@ needs:
 	need $(PYTHON) "Python 3.11 or newer with venv: https://www.python.org/downloads, or apt-get install python3 python3-venv"; \
 	need curl "apt-get install curl, or brew install curl"; \
 	need openssl "apt-get install openssl, or brew install openssl"; \
-	if command -v node > /dev/null && ! node -e 'process.exit(Number(process.versions.node.split(".")[0]) < 20)'; then \
+	if command -v node > /dev/null && ! node -e 'process.exit(Number(process.versions.node.split(".")[0]) < 20 ? 1 : 0)'; then \
 		echo "node is $$(node --version): Node 20 or newer is needed (https://nodejs.org/en/download)" >&2; missing=1; fi; \
 	if command -v $(PYTHON) > /dev/null && ! $(PYTHON) -c 'import sys, venv; sys.exit(sys.version_info < (3, 11))'; then \
 		echo "$(PYTHON) is too old or has no venv: Python 3.11 or newer is needed; name another with PYTHON=…" >&2; missing=1; fi; \
