@@ -61,8 +61,6 @@ func (a *arrivals) delays(keep func(n int) bool) []time.Duration {
 	return d
 }
 
-func everything(int) bool { return true }
-
 // percentile of durations, in ms.
 func percentile(d []time.Duration, p float64) float64 {
 	if len(d) == 0 {
@@ -80,8 +78,8 @@ type bed struct {
 }
 
 func (b *bed) close() {
-	b.service.stop()
-	_ = b.receiver.Close()
+	b.stop()
+	_ = b.Close()
 }
 
 func prepare(ctx context.Context, s settings, arrived func(string, int, time.Time), hang func(string) bool) (*bed, error) {
@@ -168,7 +166,7 @@ func throughput(ctx context.Context, s settings) error {
 	used := b.cpu() - cpu
 	fresh := func(n int) bool { return n >= warm }
 	d := a.delays(fresh)
-	peak, _ := b.memory()
+	peak := b.memory()
 	fmt.Printf("%d events, %d publishers, %d tenants: accepted %.0f/s, delivered %.0f/s, CPU %.3f s a 1,000, delay p50 %.1f ms p99 %.1f ms, peak memory %.0f MiB, repeats %d\n",
 		s.events, s.clients, s.tenants, float64(s.events)/accepted.Seconds(), float64(s.events)/took.Seconds(),
 		1000*used/float64(s.events), percentile(d, 0.5), percentile(d, 0.99), peak, a.repeats.Load())
@@ -223,7 +221,7 @@ func hanging(ctx context.Context, s settings) error {
 			time.Sleep(10 * time.Millisecond)
 			d = a.delays(func(n int) bool { return n >= first })
 		}
-		peak, _ := b.memory()
+		peak := b.memory()
 		b.close()
 		if err != nil {
 			return err
@@ -307,15 +305,18 @@ func restart(ctx context.Context, s settings) error {
 		return err
 	}
 	defer b.close()
-	done := make(chan error, 1)
-	go func() { done <- b.publish(a, 0, events, s.clients, 0, b.spread) }()
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		_ = b.publish(a, 0, events, s.clients, 0, b.spread) // the publishers see their connections break
+	}()
 	for a.left.Load() > events/2 {
 		time.Sleep(time.Millisecond)
 	}
 	if err := b.process.Process.Signal(syscall.SIGKILL); err != nil {
 		return err
 	}
-	<-done // the publishers see their connections break
+	<-done
 	_ = b.process.Wait()
 	missing := 0
 	for n := range a.arrived {

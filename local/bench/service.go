@@ -26,7 +26,6 @@ type service struct {
 	addr     string
 	base     string
 	process  *exec.Cmd
-	profile  string
 }
 
 // start builds the binary where none is given and starts it on a fresh folder.
@@ -186,24 +185,19 @@ func (s *service) cpu() float64 {
 	return (user + system) / 100 // USER_HZ
 }
 
-// memory is the most memory that was resident so far, and what is now, in MiB; Linux only.
-func (s *service) memory() (peak, now float64) {
+// memory is the most memory that was resident so far, in MiB; Linux only.
+func (s *service) memory() float64 {
 	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", s.process.Process.Pid))
 	if err != nil {
-		return 0, 0
+		return 0
 	}
 	for _, line := range strings.Split(string(b), "\n") {
 		fields := strings.Fields(line)
-		if len(fields) < 2 {
+		if len(fields) < 2 || fields[0] != "VmHWM:" {
 			continue
 		}
 		kib, _ := strconv.ParseFloat(fields[1], 64)
-		switch fields[0] {
-		case "VmHWM:":
-			peak = kib / 1024
-		case "VmRSS:":
-			now = kib / 1024
-		}
+		return kib / 1024
 	}
-	return peak, now
+	return 0
 }

@@ -161,6 +161,7 @@ func receive(ctx context.Context, arrived func(string, int, time.Time), hang fun
 
 func (r *receiver) url() string { return "http://" + r.Addr().String() }
 
+//nolint:gochecknoglobals // constants, if byte slices could be
 var (
 	taken   = []byte("HTTP/1.1 204 No Content\r\n\r\n")
 	refused = []byte("HTTP/1.1 401 Unauthorized\r\nContent-Length: 0\r\n\r\n")

@@ -10,7 +10,7 @@ import (
 // bulkKiB is how much of its page cache a connection allocates at once.
 const bulkKiB = 2 << 10
 
-var bulkOnce sync.Once
+var bulkOnce sync.Once //nolint:gochecknoglobals // what it guards is a setting of the process
 
 // bulkPageCache has connections allocate their page caches in one piece. In WAL mode a reader drops its cached pages
 // whenever somebody has written; page by page, each time would be an munmap and an mmap of 64 KiB for three pages, half

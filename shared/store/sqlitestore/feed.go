@@ -193,4 +193,5 @@ func (s *Store) watch(ctx context.Context) {
 	}
 }
 
+//nolint:gochecknoglobals // never written
 var nothing = sqlitedb.Do(func(*sqlite.Conn) error { return nil })
