@@ -3,11 +3,13 @@
 package connector
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"net/http"
 	"time"
 
+	"orgops/shared/fault"
 	"orgops/shared/goal"
 	"orgops/shared/integration"
 	"orgops/shared/memory"
@@ -80,9 +82,40 @@ type Action struct {
 	Note   *NoteDraft    // timeline.note
 }
 
+// MaxActions is how many actions one delivery may ask for: their effects and decisions share one commit.
+const MaxActions = 30
+
 // NoteDraft is a timeline entry to be.
 type NoteDraft struct {
 	Title   string          `json:"title"`
 	Subject string          `json:"subject"` // the provider's id of what it is about
 	Details json.RawMessage `json:"details,omitempty"`
+}
+
+// Limits of a note's fields, in bytes.
+const (
+	maxNoteTitle   = 1024
+	maxNoteSubject = 512
+	maxNoteDetails = 16 << 10
+)
+
+// Check lists what is wrong with a draft; pointers start at at.
+func (n NoteDraft) Check(at string) []fault.Problem {
+	var problems []fault.Problem
+	refuse := func(field, detail string) {
+		problems = append(problems, fault.Problem{Pointer: at + "/" + field, Detail: detail})
+	}
+	if n.Title == "" || len(n.Title) > maxNoteTitle {
+		refuse("title", "needs 1 to 1024 bytes")
+	}
+	if len(n.Subject) > maxNoteSubject {
+		refuse("subject", "at most 512 bytes")
+	}
+	if len(n.Details) > 0 && !bytes.HasPrefix(n.Details, []byte("{")) {
+		refuse("details", "must be an object")
+	}
+	if len(n.Details) > maxNoteDetails {
+		refuse("details", "at most 16384 bytes")
+	}
+	return problems
 }

@@ -83,7 +83,7 @@ func (e *entry) violations(raw json.RawMessage) []fault.Problem {
 // describe turns a tree of violations into one problem for each leaf, in words that hold no value.
 func describe(e *jsonschema.ValidationError, known []string) []fault.Problem {
 	if k, ok := e.ErrorKind.(*kind.PropertyNames); ok {
-		return []fault.Problem{{Pointer: Pointer(append(slices.Clip(e.InstanceLocation), k.Property)...), Detail: "this name is not allowed here"}}
+		return []fault.Problem{{Pointer: Pointer(append(namesAt(e.SchemaURL), k.Property)...), Detail: "this name is not allowed here"}}
 	}
 	if len(e.Causes) > 0 {
 		var problems []fault.Problem
@@ -109,6 +109,21 @@ func describe(e *jsonschema.ValidationError, known []string) []fault.Problem {
 		refuse(phrase(e.ErrorKind))
 	}
 	return problems
+}
+
+// namesAt is where the object is whose names a propertyNames at this place of a schema is about. The library overwrites
+// the InstanceLocation of these violations (and of no other), so it is taken from the schema: /properties/headers/propertyNames.
+func namesAt(schemaURL string) []string {
+	_, path, _ := strings.Cut(schemaURL, "#")
+	tokens := strings.Split(path, "/")
+	var at []string
+	for i := 0; i+1 < len(tokens); i++ {
+		if tokens[i] == "properties" {
+			i++
+			at = append(at, tokens[i])
+		}
+	}
+	return at
 }
 
 // phrase says what would be right. It never quotes what was given.

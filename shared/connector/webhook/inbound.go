@@ -15,10 +15,7 @@ import (
 	"orgops/shared/memory"
 )
 
-// MaxDrafts is how many drafts one delivery may carry.
-const MaxDrafts = 50
-
-// delivery is what is posted in: the type names a port, data is one draft of it or a list of at most MaxDrafts.
+// delivery is what is posted in: the type names a port, data is one draft of it or a list of at most connector.MaxActions.
 // Further members are passed over, so that a sender may add what Standard Webhooks recommends.
 type delivery struct {
 	Type string          `json:"type"`
@@ -53,7 +50,7 @@ func (*Connector) Map(_ json.RawMessage, _ http.Header, body []byte) ([]connecto
 		})
 	case integration.TimelineNote:
 		return mapDrafts(d.Data, func(at string, n *connector.NoteDraft) (connector.Action, []fault.Problem) {
-			return connector.Action{Port: port, Note: n}, checkNote(at, n)
+			return connector.Action{Port: port, Note: n}, n.Check(at)
 		})
 	}
 	return nil, fault.Refuse([]fault.Problem{{Pointer: "/type", Detail: "must be memory.upsert, goal.update or timeline.note"}})
@@ -99,24 +96,10 @@ func split(data json.RawMessage) (items []json.RawMessage, at func(int) string, 
 	if err := json.Unmarshal(data, &items); err != nil {
 		return nil, nil, fault.New(fault.Malformed, "data is not JSON")
 	}
-	if len(items) == 0 || len(items) > MaxDrafts {
-		return nil, nil, fault.Refuse([]fault.Problem{{Pointer: "/data", Detail: fmt.Sprintf("a list holds 1 to %d objects", MaxDrafts)}})
+	if len(items) == 0 || len(items) > connector.MaxActions {
+		return nil, nil, fault.Refuse([]fault.Problem{{Pointer: "/data", Detail: fmt.Sprintf("a list holds 1 to %d objects", connector.MaxActions)}})
 	}
 	return items, func(i int) string { return fmt.Sprintf("/data/%d", i) }, nil
-}
-
-func checkNote(at string, n *connector.NoteDraft) []fault.Problem {
-	var problems []fault.Problem
-	if n.Title == "" || len(n.Title) > 1024 {
-		problems = append(problems, fault.Problem{Pointer: at + "/title", Detail: "needs 1 to 1024 bytes"})
-	}
-	if len(n.Subject) > 512 {
-		problems = append(problems, fault.Problem{Pointer: at + "/subject", Detail: "at most 512 bytes"})
-	}
-	if len(n.Details) > 0 && !bytes.HasPrefix(n.Details, []byte("{")) {
-		problems = append(problems, fault.Problem{Pointer: at + "/details", Detail: "must be an object"})
-	}
-	return problems
 }
 
 // wrongType is the problem behind a value of the wrong type; ok is false for any other error.

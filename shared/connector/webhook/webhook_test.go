@@ -99,7 +99,7 @@ func TestConnector_Map_refuses(t *testing.T) {
 		{"no data", `{"type":"memory.upsert"}`, fault.Invalid, []string{"/data"}},
 		{"data of the wrong type", `{"type":"memory.upsert","data":"x"}`, fault.Invalid, []string{"/data"}},
 		{"an empty list", `{"type":"memory.upsert","data":[]}`, fault.Invalid, []string{"/data"}},
-		{"a long list", `{"type":"memory.upsert","data":[` + strings.Repeat(item, 50) + `{}]}`, fault.Invalid, []string{"/data"}},
+		{"a long list", `{"type":"memory.upsert","data":[` + strings.Repeat(item, connector.MaxActions) + `{}]}`, fault.Invalid, []string{"/data"}},
 		{"an empty draft", `{"type":"memory.upsert","data":{}}`, fault.Invalid, []string{"/data/externalId", "/data/title"}},
 		{"null in the list", `{"type":"memory.upsert","data":[null]}`, fault.Invalid, []string{"/data/0/externalId", "/data/0/title"}},
 		{"every problem", `{"type":"goal.update","data":[{"externalId":"a","title":"A","state":"open"},{"externalId":"b","title":"","progress":2,"state":"done"},{"progress":"x"}]}`,
@@ -143,7 +143,7 @@ func FuzzConnector_Map(f *testing.F) {
 			}
 			return
 		}
-		if len(actions) == 0 || len(actions) > webhook.MaxDrafts {
+		if len(actions) == 0 || len(actions) > connector.MaxActions {
 			t.Errorf("%d actions", len(actions))
 		}
 		for _, a := range actions {
