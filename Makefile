@@ -25,7 +25,8 @@ help: ## list the targets
 
 .PHONY: run
 run: ## serve the API on http://127.0.0.1:4000, data in ./data; the first start prints a session to paste (needs Go alone)
-	$(GO) run ./local
+	$(GO) build -o bin/orgops ./local
+	exec bin/orgops
 
 .PHONY: build
 build: ## build the service into bin/orgops

@@ -19,10 +19,11 @@ import (
 //go:embed session.sh.tmpl
 var sessionText string
 
-// Command is how this program was started, for printing commands that work when pasted.
+// Command is how this program was started, for printing commands that work when pasted. Under go run that is the
+// binary which go run has made: it is there as long as the service runs, and unlike go run it ends when it is told to.
 func Command() string {
 	if path, err := os.Executable(); err == nil && strings.Contains(path, "go-build") {
-		return "go run ./local"
+		return path
 	}
 	return os.Args[0]
 }
