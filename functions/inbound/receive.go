@@ -15,16 +15,15 @@ import (
 	"orgops/shared/integration"
 	"orgops/shared/policy"
 	"orgops/shared/store"
+	"orgops/shared/timeline"
 )
 
 // receiptKept is how long a repeat of a delivery is recognised.
 const receiptKept = 7 * 24 * time.Hour
 
-// maxActions bounds what one delivery may ask for, so that it fits one transaction.
-const maxActions = 30
-
-// maxTries bounds how often a delivery is planned again because somebody else wrote the same items.
-const maxTries = 8
+// maxTries bounds how often a delivery is planned again because somebody else wrote the same items. Whenever one has to,
+// another has succeeded, so about as many deliveries about one item can arrive at once.
+const maxTries = 50
 
 // delivery is one inbound request.
 type delivery struct {
@@ -102,8 +101,8 @@ func (d Deps) verify(ctx context.Context, conn connector.Inbound, in delivery, n
 }
 
 func check(actions []connector.Action) error {
-	if len(actions) > maxActions {
-		return fault.Newf(fault.Invalid, "a delivery may ask for at most %d actions; this one asks for %d", maxActions, len(actions))
+	if len(actions) > connector.MaxActions {
+		return fault.Newf(fault.Invalid, "a delivery may ask for at most %d actions; this one asks for %d", connector.MaxActions, len(actions))
 	}
 	var problems []fault.Problem
 	for n, a := range actions {
@@ -115,7 +114,7 @@ func check(actions []connector.Action) error {
 // apply plans every action and commits effects, decisions and receipt together; sandboxed, the decisions alone.
 func (d Deps) apply(ctx context.Context, in delivery, i integration.Integration, actions []connector.Action, receipt string, now time.Time) (answer, error) {
 	out := answer{sandboxed: !i.Allows(integration.InboundReceive, now)}
-	planner := intake.Planner{Company: in.company, Integration: i, Engine: d.Engine, Now: now}
+	planner := intake.Planner{Company: in.company, Integration: i, Engine: d.Engine, Now: now, DryRun: out.sandboxed}
 	for range maxTries {
 		ops := []store.Op{}
 		if !out.sandboxed {
@@ -150,23 +149,23 @@ func (d Deps) apply(ctx context.Context, in delivery, i integration.Integration,
 	return answer{}, e
 }
 
-// plan plans the actions in order; of two on one item the later wins, because a commit writes an item once.
+// plan plans the actions in order; of two on one item the later counts, because a commit writes an item once.
 func plan(ctx context.Context, planner intake.Planner, actions []connector.Action) ([]intake.Planned, error) {
 	planned := make([]intake.Planned, 0, len(actions))
-	owner := map[string]int{}
+	owner := map[timeline.Reference]int{}
 	for n, a := range actions {
 		p, err := planner.Plan(ctx, a)
 		if err != nil {
 			return nil, err
 		}
-		for _, op := range p.Ops {
-			key := op.Partition.String() + "/" + op.Key
-			if earlier, taken := owner[key]; taken {
-				planned[earlier].Ops, planned[earlier].Outcome = nil, intake.Unchanged
-			}
-			owner[key] = n
-		}
 		planned = append(planned, p)
+		if a.Note != nil || p.Outcome == intake.Refused { // every note is an entry of its own, and so is a refusal
+			continue
+		}
+		if earlier, taken := owner[p.Decision.Resource]; taken {
+			planned[earlier].Ops, planned[earlier].Outcome = nil, intake.Unchanged
+		}
+		owner[p.Decision.Resource] = n
 	}
 	return planned, nil
 }

@@ -9,7 +9,6 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"orgops/shared/connector"
-	"orgops/shared/fault"
 	"orgops/shared/id"
 	"orgops/shared/intake"
 	"orgops/shared/integration"
@@ -75,9 +74,6 @@ type output struct {
 func (d Deps) receiveWebhook(ctx context.Context, in *input) (*output, error) {
 	if !id.Valid(in.Company) || !id.Valid(in.Provider) {
 		return nil, errUnverified
-	}
-	if len(in.RawBody) == 0 {
-		return nil, fault.New(fault.Malformed, "the delivery has no body")
 	}
 	a, err := d.receive(ctx, delivery{
 		company: d.Company(in.Company), provider: in.Provider, header: web.RequestHeaders(ctx), body: in.RawBody,

@@ -61,7 +61,7 @@ func (d Deps) conclude(ctx context.Context, stored integration.Stored, report in
 		expires := now.Add(integration.CertifiedFor)
 		i.State, i.SandboxedCause = integration.Certified, ""
 		i.Certification = &integration.Certification{
-			PassedAt: now, ExpiresAt: expires, ConfigDigest: report.ConfigDigest, Ports: report.Ports,
+			PassedAt: now, ExpiresAt: expires, ConfigDigest: report.ConfigDigest, Ports: report.Ports, Report: &report,
 		}
 		ops = append(ops, c.Timer(expires, integration.ExpiryTimer, fmt.Sprintf("%s@%d", i.Provider, stored.Version+1)))
 	}

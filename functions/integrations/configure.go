@@ -47,7 +47,14 @@ func (d Deps) configureOperation(op huma.Operation) huma.Operation {
 	})
 }
 
-func (d Deps) configureIntegration(ctx context.Context, in *configureInput) (*integrationOutput, error) {
+type configuredOutput struct {
+	Status   int
+	Location string `header:"Location" doc:"the integration, when it was created"`
+	ETag     string `header:"ETag"`
+	Body     Configured
+}
+
+func (d Deps) configureIntegration(ctx context.Context, in *configureInput) (*configuredOutput, error) {
 	conn, err := d.Connectors.Find(in.Provider)
 	if err != nil {
 		return nil, err
@@ -93,7 +100,7 @@ type configuration struct {
 	now      time.Time
 }
 
-func (r configuration) create(ctx context.Context) (*integrationOutput, error) {
+func (r configuration) create(ctx context.Context) (*configuredOutput, error) {
 	all, err := integration.List(ctx, r.company)
 	if err != nil {
 		return nil, err
@@ -116,17 +123,16 @@ func (r configuration) create(ctx context.Context) (*integrationOutput, error) {
 	if err := r.commit(ctx, i, 0, secrets, secretsVersion); err != nil {
 		return nil, err
 	}
-	out, err := r.answer(ctx, i, 1, http.StatusCreated)
+	out, err := r.configured(ctx, i, 1, created)
 	if err != nil {
 		return nil, err
 	}
-	out.Location = fmt.Sprintf("/companies/%s/integrations/%s", r.company.ID(), r.provider)
-	out.Body.SigningSecret = created
+	out.Status, out.Location = http.StatusCreated, href(ctx, "/integrations/%s", r.provider)
 	return out, nil
 }
 
 // replace keeps what the request does not speak of: the secrets, the credentials, whether it is enabled.
-func (r configuration) replace(ctx context.Context, old integration.Integration, version int64) (*integrationOutput, error) {
+func (r configuration) replace(ctx context.Context, old integration.Integration, version int64) (*configuredOutput, error) {
 	i := old
 	i.Config, i.Permissions, i.ConfiguredBy, i.UpdatedAt = r.config, r.conn.Ports(r.config), r.by, r.now
 	changed, err := r.Connectors.Changed(r.provider, old.Config, r.config)
@@ -147,12 +153,18 @@ func (r configuration) replace(ctx context.Context, old integration.Integration,
 	if err := r.commit(ctx, i, version, secrets, secretsVersion); err != nil {
 		return nil, err
 	}
-	out, err := r.answer(ctx, i, version+1, http.StatusOK)
+	return r.configured(ctx, i, version+1, created)
+}
+
+// configured shows what was written as version, with the signing secret that was made for it, if one was.
+func (r configuration) configured(ctx context.Context, i integration.Integration, version int64, created string) (*configuredOutput, error) {
+	shown, err := r.answer(ctx, integration.Stored{Integration: i, Version: version})
 	if err != nil {
 		return nil, err
 	}
-	out.Body.SigningSecret = created
-	return out, nil
+	return &configuredOutput{
+		Status: http.StatusOK, ETag: shown.ETag, Body: Configured{Integration: shown.Body, SigningSecret: created},
+	}, nil
 }
 
 // sign takes over the signing secret that was given, or makes one where an endpoint needs one and has none; created is

@@ -3,6 +3,7 @@ package integrations
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"time"
 
@@ -10,7 +11,6 @@ import (
 	"orgops/shared/delivery"
 	"orgops/shared/fault"
 	"orgops/shared/id"
-	"orgops/shared/recovery"
 	"orgops/shared/store"
 	"orgops/shared/web"
 )
@@ -58,9 +58,13 @@ type deliveriesInput struct {
 	Since time.Time `query:"since" doc:"only events from this time on (RFC 3339)"`
 }
 
-func listDeliveries(ctx context.Context, in *deliveriesInput) (*web.PageOutput[Attempt], error) {
+// listDeliveries lists them for a deleted integration too: its attempt log stays until it expires.
+func (d Deps) listDeliveries(ctx context.Context, in *deliveriesInput) (*web.PageOutput[Attempt], error) {
+	if _, err := d.Connectors.Find(in.Provider); err != nil {
+		return nil, err
+	}
 	q := store.Query{Prefix: delivery.Prefix, Desc: true}
-	if !in.Since.IsZero() {
+	if in.Since.Unix() > 0 { // ids hold no earlier time, and there is none to be found
 		q.From = delivery.Prefix + id.First(in.Since)
 	}
 	keep := func(d delivery.Delivery) bool {
@@ -84,12 +88,15 @@ type deliveryInput struct {
 
 type deliveryOutput struct{ Body Delivery }
 
-func getDelivery(ctx context.Context, in *deliveryInput) (*deliveryOutput, error) {
-	d, _, err := loadDelivery(ctx, in)
+func (d Deps) getDelivery(ctx context.Context, in *deliveryInput) (*deliveryOutput, error) {
+	if _, err := d.Connectors.Find(in.Provider); err != nil {
+		return nil, err
+	}
+	one, _, err := loadDelivery(ctx, in)
 	if err != nil {
 		return nil, err
 	}
-	out := &deliveryOutput{Body: Delivery{Attempt: showAttempt(d), Attempts: d.Attempts, Payload: d.Payload}}
+	out := &deliveryOutput{Body: Delivery{Attempt: showAttempt(one), Attempts: one.Attempts, Payload: one.Payload}}
 	if out.Body.Attempts == nil {
 		out.Body.Attempts = []delivery.Attempt{}
 	}
@@ -98,7 +105,7 @@ func getDelivery(ctx context.Context, in *deliveryInput) (*deliveryOutput, error
 
 func loadDelivery(ctx context.Context, in *deliveryInput) (delivery.Delivery, int64, error) {
 	missing := fmt.Sprintf("%s has no delivery with this id", in.Provider)
-	if !id.Valid(in.Delivery) || !id.Valid(in.Provider) {
+	if !id.Valid(in.Delivery) {
 		return delivery.Delivery{}, 0, fault.New(fault.NotFound, missing)
 	}
 	var d delivery.Delivery
@@ -108,22 +115,28 @@ func loadDelivery(ctx context.Context, in *deliveryInput) (delivery.Delivery, in
 
 type attemptOutput struct{ Body Attempt }
 
+// maxTries bounds how often a retry is asked for again because an attempt was recorded in between.
+const maxTries = 10
+
 // retryDelivery commits the request; the feed carries it to the queue.
 func (d Deps) retryDelivery(ctx context.Context, in *deliveryInput) (*attemptOutput, error) {
 	if err := d.checkEndpoint(ctx, in.Provider); err != nil {
 		return nil, err
 	}
-	one, version, err := loadDelivery(ctx, in)
-	if err != nil {
-		return nil, err
-	}
-	one.Request(d.Now())
 	c := web.Tenant(ctx)
-	op := c.Replace(delivery.Key(one.EventID, one.Endpoint), delivery.Entity, version, one).Until(one.CreatedAt.Add(delivery.Kept))
-	if err := c.Commit(ctx, op); err != nil {
-		return nil, store.Fault(err, "")
+	for try := 1; ; try++ {
+		one, version, err := loadDelivery(ctx, in)
+		if err != nil {
+			return nil, err
+		}
+		one.Request(d.Now())
+		op := c.Replace(delivery.Key(one.EventID, one.Endpoint), delivery.Entity, version, one).Until(one.CreatedAt.Add(delivery.Kept))
+		err = c.Commit(ctx, op)
+		if try < maxTries && errors.Is(err, store.ErrConflict) {
+			continue
+		}
+		return &attemptOutput{showAttempt(one)}, store.Fault(err, "")
 	}
-	return &attemptOutput{showAttempt(one)}, nil
 }
 
 func (d Deps) testIntegration(ctx context.Context, in *ProviderInput) (*attemptOutput, error) {
@@ -135,6 +148,9 @@ func (d Deps) testIntegration(ctx context.Context, in *ProviderInput) (*attemptO
 	if err != nil {
 		return nil, err
 	}
+	if because, _ := endpoint.Held(d.Now()); because == "configuration" {
+		return nil, fault.Newf(fault.Conflict, "%s cannot be sent to as it is configured; configure it again", in.Provider)
+	}
 	sample := certify.Sample(c.ID(), in.Provider, d.Now().UTC())
 	payload, err := sample.Payload()
 	if err != nil {
@@ -145,42 +161,4 @@ func (d Deps) testIntegration(ctx context.Context, in *ProviderInput) (*attemptO
 	last, _ := one.Last()
 	one.End(last.State)
 	return &attemptOutput{showAttempt(one)}, nil
-}
-
-// RecoverRequest is the window to recover.
-type RecoverRequest struct {
-	Since time.Time  `json:"since" doc:"events from this time on" example:"2026-01-01T00:00:00Z"`
-	Until *time.Time `json:"until,omitempty" nullable:"true" doc:"events up to this time; left out: now"`
-}
-
-type recoverInput struct {
-	ProviderInput
-	Body RecoverRequest
-}
-
-type recoverOutput struct{ Body recovery.Recovery }
-
-// recoverIntegration commits the request; the feed carries it to the queue, and the retrier goes through the window.
-func (d Deps) recoverIntegration(ctx context.Context, in *recoverInput) (*recoverOutput, error) {
-	if err := d.checkEndpoint(ctx, in.Provider); err != nil {
-		return nil, err
-	}
-	now := d.Now().UTC()
-	until := now
-	if in.Body.Until != nil {
-		until = in.Body.Until.UTC()
-	}
-	if until.Before(in.Body.Since) {
-		return nil, fault.Refuse([]fault.Problem{{Pointer: "/until", Detail: "must not be before since"}})
-	}
-	r := recovery.Recovery{
-		ID: id.New(), Provider: in.Provider, Since: in.Body.Since.UTC(), Until: until, State: recovery.Requested,
-		RequestedBy: web.CallerOf(ctx).UserID, RequestedAt: now,
-	}
-	c := web.Tenant(ctx)
-	op := c.Create(recovery.Key(r.ID), recovery.Entity, recovery.Record{Recovery: r}).Until(now.Add(recovery.Kept))
-	if err := c.Commit(ctx, op); err != nil {
-		return nil, store.Fault(err, "")
-	}
-	return &recoverOutput{r}, nil
 }

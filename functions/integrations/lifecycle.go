@@ -42,7 +42,7 @@ func removal(ctx context.Context, c store.Company, key, entity string) (op store
 	return c.Delete(key, entity, item.Version).Silent(), err == nil, store.Fault(err, "")
 }
 
-func (d Deps) enableIntegration(ctx context.Context, in *ProviderInput) (*integrationOutput, error) {
+func (d Deps) enableIntegration(ctx context.Context, in *ProviderInput) (*changedOutput, error) {
 	return d.change(ctx, in.Provider, func(i *integration.Integration) bool {
 		was := i.Enabled
 		i.Enabled, i.Disabled = true, nil
@@ -50,7 +50,7 @@ func (d Deps) enableIntegration(ctx context.Context, in *ProviderInput) (*integr
 	})
 }
 
-func (d Deps) disableIntegration(ctx context.Context, in *ProviderInput) (*integrationOutput, error) {
+func (d Deps) disableIntegration(ctx context.Context, in *ProviderInput) (*changedOutput, error) {
 	return d.change(ctx, in.Provider, func(i *integration.Integration) bool {
 		was := i.Enabled
 		i.Enabled, i.Disabled = false, &integration.Disabled{Reason: integration.DisabledManually, At: d.Now().UTC()}
@@ -59,23 +59,21 @@ func (d Deps) disableIntegration(ctx context.Context, in *ProviderInput) (*integ
 }
 
 // change writes an integration after edit, unless edit reports that nothing changed.
-func (d Deps) change(ctx context.Context, provider string, edit func(*integration.Integration) bool) (*integrationOutput, error) {
+func (d Deps) change(ctx context.Context, provider string, edit func(*integration.Integration) bool) (*changedOutput, error) {
 	stored, err := d.load(ctx, provider)
 	if err != nil {
 		return nil, err
 	}
-	i, version := stored.Integration, stored.Version
-	if edit(&i) {
-		i.UpdatedAt = d.Now().UTC()
-		c := web.Tenant(ctx)
-		if err := c.Commit(ctx, c.Replace(integration.Key(provider), integration.Entity, version, i)); err != nil {
-			return nil, store.Fault(err, "")
-		}
-		version++
-	} else {
-		i = stored.Integration
+	i := stored.Integration
+	if !edit(&i) {
+		return d.answer(ctx, stored)
 	}
-	return d.answer(ctx, i, version, 200)
+	i.UpdatedAt = d.Now().UTC()
+	c := web.Tenant(ctx)
+	if err := c.Commit(ctx, c.Replace(integration.Key(provider), integration.Entity, stored.Version, i)); err != nil {
+		return nil, store.Fault(err, "")
+	}
+	return d.answer(ctx, integration.Stored{Integration: i, Version: stored.Version + 1})
 }
 
 func href(ctx context.Context, format string, args ...any) string {

@@ -58,9 +58,9 @@ func Register(api huma.API, d Deps) {
 	huma.Register(api, operation(http.MethodPost, one+"/test", "test-integration", "Send a signed sample event",
 		"At once, sandboxed or not, without retry and outside the attempt log.", 200, write), d.testIntegration)
 	huma.Register(api, operation(http.MethodGet, one+"/deliveries", "list-integration-deliveries", "List deliveries",
-		"Newest event first.", 200, read), listDeliveries)
+		"Newest event first.", 200, read), d.listDeliveries)
 	huma.Register(api, operation(http.MethodGet, one+"/deliveries/{did}", "get-integration-delivery", "Get a delivery with its attempts",
-		"And with the payload, byte for byte as it is sent.", 200, read), getDelivery)
+		"And with the payload, byte for byte as it is sent.", 200, read), d.getDelivery)
 	huma.Register(api, operation(http.MethodPost, one+"/deliveries/{did}/retry", "retry-integration-delivery", "Retry a delivery now",
 		"Whatever its state.", 202, write), d.retryDelivery)
 	huma.Register(api, operation(http.MethodPost, one+"/recover", "recover-integration", "Recover deliveries of a window of time",

@@ -66,7 +66,7 @@ func (d Deps) deleteCredentials(ctx context.Context, in *ProviderInput) (*struct
 
 // RotateRequest is the optional body of a rotation.
 type RotateRequest struct {
-	SigningSecret string `json:"signingSecret,omitempty" nullable:"true" maxLength:"256" doc:"the new secret, where the provider chose it; left out, one is made for a webhook" writeOnly:"true"`
+	SigningSecret string `json:"signingSecret,omitempty" nullable:"true" minLength:"1" maxLength:"256" doc:"the new secret, where the provider chose it; left out, one is made for a webhook" writeOnly:"true"`
 }
 
 type rotateInput struct {
@@ -76,10 +76,10 @@ type rotateInput struct {
 
 // Rotation is the answer to a rotation.
 type Rotation struct {
-	SigningSecret    string    `json:"signingSecret,omitempty" doc:"the new secret where it was made here: shown this once"`
-	PreviousUntil    time.Time `json:"previousUntil" doc:"until then the one before signs and is accepted beside it"`
-	LiveSecrets      int       `json:"liveSecrets" doc:"how many secrets sign now"`
-	SigningSecretsAt time.Time `json:"secretAt"`
+	SigningSecret string     `json:"signingSecret,omitempty" doc:"the new secret where it was made here: shown this once"`
+	PreviousUntil *time.Time `json:"previousUntil,omitempty" doc:"until then those before sign and are accepted beside it; absent where there was none"`
+	LiveSecrets   int        `json:"liveSecrets" doc:"how many secrets sign now"`
+	SecretAt      time.Time  `json:"secretAt" doc:"when the new one was stored"`
 }
 
 type rotateOutput struct{ Body Rotation }
@@ -101,8 +101,11 @@ func (d Deps) rotateSecret(ctx context.Context, in *rotateInput) (*rotateOutput,
 		}
 		*s = s.Rotate(value, now)
 		i.SecretAt = &now
-		out.Body.PreviousUntil, out.Body.SigningSecretsAt = now.Add(integration.RotationGrace), now
-		out.Body.LiveSecrets = len(s.Live(now))
+		out.Body.LiveSecrets, out.Body.SecretAt = len(s.Live(now)), now
+		if out.Body.LiveSecrets > 1 {
+			until := now.Add(integration.RotationGrace)
+			out.Body.PreviousUntil = &until
+		}
 		return nil
 	})
 	return out, err

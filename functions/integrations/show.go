@@ -27,11 +27,16 @@ type Integration struct {
 	Certification *Certification               `json:"certification" doc:"null: not certified"`
 	Sandboxed     string                       `json:"sandboxed,omitempty" enum:"configuration,expired,failing" doc:"why it is back in the sandbox"`
 	Health        Health                       `json:"health"`
-	SigningSecret string                       `json:"signingSecret,omitempty" doc:"only in the answer that created it"`
 	SecretAt      *time.Time                   `json:"secretAt,omitempty" doc:"when the newest signing secret was made"`
 	Version       int64                        `json:"version"`
 	CreatedAt     time.Time                    `json:"createdAt"`
 	UpdatedAt     time.Time                    `json:"updatedAt"`
+}
+
+// Configured is the answer to a configuration: the one place where a signing secret is shown, and only one made here.
+type Configured struct {
+	Integration
+	SigningSecret string `json:"signingSecret,omitempty" doc:"the signing secret where it was made here: shown this once"`
 }
 
 // Certification is a passed certification, as the API shows it.
@@ -74,11 +79,9 @@ func (d Deps) listIntegrations(ctx context.Context, _ *struct{}) (*listOutput, e
 	return out, nil
 }
 
-type integrationOutput struct {
-	Status   int
-	Location string `header:"Location" doc:"the integration, when it was created"`
-	ETag     string `header:"ETag"`
-	Body     Integration
+type changedOutput struct {
+	ETag string `header:"ETag"`
+	Body Integration
 }
 
 type getInput struct {
@@ -96,7 +99,7 @@ func (d Deps) getIntegration(ctx context.Context, in *getInput) (*web.Tagged[Int
 	if err != nil {
 		return nil, err
 	}
-	etag := web.ETag(fmt.Sprintf("%d.%d", stored.Version, facts.ContextVersion))
+	etag := d.etag(stored, facts)
 	if in.Matches(etag) {
 		return web.NotModified[Integration](etag), nil
 	}
@@ -121,14 +124,24 @@ func (d Deps) checkEndpoint(ctx context.Context, provider string) error {
 	return err
 }
 
-// answer shows an integration that was just written as version.
-func (d Deps) answer(ctx context.Context, i integration.Integration, version int64, status int) (*integrationOutput, error) {
+// answer shows an integration that was just written.
+func (d Deps) answer(ctx context.Context, s integration.Stored) (*changedOutput, error) {
 	facts, _, err := projection.Load(ctx, web.Tenant(ctx))
 	if err != nil {
 		return nil, err
 	}
-	body := d.show(integration.Stored{Integration: i, Version: version}, facts)
-	return &integrationOutput{Status: status, ETag: web.ETag(fmt.Sprintf("%d.%d", version, facts.ContextVersion)), Body: body}, nil
+	return &changedOutput{ETag: d.etag(s, facts), Body: d.show(s, facts)}, nil
+}
+
+// etag names all that an integration's body depends on: the item, the context, and the two things that move with time
+// alone, the state (a certification ends) and the hour (the success rate looks back from it).
+func (d Deps) etag(s integration.Stored, facts projection.Context) string {
+	now := d.Now()
+	state := integration.Sandbox
+	if s.IsCertified(now) {
+		state = integration.Certified
+	}
+	return web.ETag(fmt.Sprintf("%d.%d.%d.%s", s.Version, facts.ContextVersion, now.Unix()/3600, state))
 }
 
 func (d Deps) show(s integration.Stored, facts projection.Context) Integration {
@@ -145,11 +158,14 @@ func (d Deps) show(s integration.Stored, facts projection.Context) Integration {
 		Sandboxed: s.SandboxedCause, Health: health(facts, s.Provider, now), SecretAt: s.SecretAt,
 		Version: s.Version, CreatedAt: s.CreatedAt, UpdatedAt: s.UpdatedAt,
 	}
-	if s.IsCertified(now) {
+	switch {
+	case s.IsCertified(now):
 		out.State = integration.Certified
 		out.Certification = &Certification{
-			PassedAt: s.Certification.PassedAt, ExpiresAt: s.Certification.ExpiresAt, Ports: s.Certification.Ports, Report: s.LastReport,
+			PassedAt: s.Certification.PassedAt, ExpiresAt: s.Certification.ExpiresAt, Ports: s.Certification.Ports, Report: s.Certification.Report,
 		}
+	case s.State == integration.Certified: // the ticker has not come by yet
+		out.Sandboxed = integration.SandboxedByExpiry
 	}
 	return out
 }

@@ -30,26 +30,75 @@ type runOutput struct {
 	Body     syncrun.Run
 }
 
+// maxTries bounds how often a write is tried again because something it depends on was changed in between.
+const maxTries = 10
+
+// settled does what may meet store.ErrConflict until it does not.
+func settled(do func() (syncrun.Run, error)) (run syncrun.Run, err error) {
+	for range maxTries {
+		if run, err = do(); !errors.Is(err, store.ErrConflict) {
+			break
+		}
+	}
+	return run, err
+}
+
 func (d Deps) syncMemory(ctx context.Context, in *syncInput) (*runOutput, error) {
+	body := SyncRequest{}
+	if in.Body != nil {
+		body = *in.Body
+	}
 	c := web.Tenant(ctx)
-	i, version, err := d.syncable(ctx, c, in.Provider)
+	run, err := settled(func() (syncrun.Run, error) { return d.request(ctx, c, in.Provider, body) })
+	return &runOutput{Location: location(c, run), Body: run}, err
+}
+
+// request commits a run together with the provider's slot, so that there is one run at a time, and only while the
+// integration is what the run's mode was taken from; else it is store.ErrConflict.
+func (d Deps) request(ctx context.Context, c store.Company, provider string, body SyncRequest) (syncrun.Run, error) {
+	i, version, err := d.syncable(ctx, c, provider)
 	if err != nil {
-		return nil, err
+		return syncrun.Run{}, err
+	}
+	slot, slotVersion, err := freeSlot(ctx, c, provider)
+	if err != nil {
+		return syncrun.Run{}, err
 	}
 	now := d.Now().UTC()
 	run := syncrun.Run{
-		ID: id.New(), Provider: in.Provider, Mode: syncrun.Sandbox, State: syncrun.Requested,
+		ID: id.New(), Provider: provider, Mode: syncrun.Sandbox, Full: body.Mode == "full", State: syncrun.Requested,
 		RequestedBy: web.CallerOf(ctx).UserID, RequestedAt: now,
 	}
-	dryRun := in.Body != nil && in.Body.DryRun
-	if i.Allows(integration.SyncPull, now) && !dryRun {
+	if i.Allows(integration.SyncPull, now) && !body.DryRun {
 		run.Mode = syncrun.Live
 	}
-	run.Full = in.Body != nil && in.Body.Mode == "full"
-	if err := request(ctx, c, run, version); err != nil {
-		return nil, err
+	slot.Run = run.ID
+	return run, store.Fault(c.Commit(ctx,
+		c.Create(syncrun.Key(run.ID), syncrun.Entity, syncrun.Record{Run: run}).Until(now.Add(syncrun.Kept)),
+		c.Save(syncrun.SlotKey(provider), syncrun.SlotEntity, slotVersion, slot).Silent(),
+		c.Unchanged(integration.Key(provider), version),
+	), "")
+}
+
+// freeSlot is the provider's slot, if no run holds it. A run that is gone, because it was never worked on to its end
+// and expired, holds nothing.
+func freeSlot(ctx context.Context, c store.Company, provider string) (syncrun.Slot, int64, error) {
+	var slot syncrun.Slot
+	item, err := c.Get(ctx, syncrun.SlotKey(provider), &slot)
+	if errors.Is(err, store.ErrNotFound) {
+		return slot, 0, nil
 	}
-	return &runOutput{Location: location(c, run), Body: run}, nil
+	if err != nil || slot.Run == "" {
+		return slot, item.Version, store.Fault(err, "")
+	}
+	_, err = c.Get(ctx, syncrun.Key(slot.Run), nil)
+	switch {
+	case err == nil:
+		return slot, 0, fault.Newf(fault.SyncRunning, "run %s of %s has not ended; wait for it or cancel it", slot.Run, provider)
+	case errors.Is(err, store.ErrNotFound):
+		return slot, item.Version, nil
+	}
+	return slot, 0, store.Fault(err, "")
 }
 
 // syncable is the provider's integration, if it is one that can be synced.
@@ -71,27 +120,6 @@ func (d Deps) syncable(ctx context.Context, c store.Company, provider string) (i
 	return i, version, nil
 }
 
-// request commits a run together with the provider's slot, so that there is one run at a time, and only while the
-// integration is what the run's mode was taken from.
-func request(ctx context.Context, c store.Company, run syncrun.Run, integrationVersion int64) error {
-	key := syncrun.SlotKey(run.Provider)
-	var slot syncrun.Slot
-	item, err := c.Get(ctx, key, &slot)
-	if err != nil && !errors.Is(err, store.ErrNotFound) {
-		return store.Fault(err, "")
-	}
-	if slot.Run != "" {
-		return fault.Newf(fault.SyncRunning, "run %s of %s has not ended; wait for it or cancel it", slot.Run, run.Provider)
-	}
-	slot.Run = run.ID
-	err = c.Commit(ctx,
-		c.Create(syncrun.Key(run.ID), syncrun.Entity, syncrun.Record{Run: run}).Until(run.RequestedAt.Add(syncrun.Kept)),
-		c.Save(key, syncrun.SlotEntity, item.Version, slot).Silent(),
-		c.Unchanged(integration.Key(run.Provider), integrationVersion),
-	)
-	return store.Fault(err, "")
-}
-
 func location(c store.Company, run syncrun.Run) string {
 	return fmt.Sprintf("/companies/%s/memory/syncs/%s", c.ID(), run.ID)
 }
@@ -109,32 +137,40 @@ func getSync(ctx context.Context, in *runInput) (*runBody, error) {
 
 // cancelSync asks the worker to stop at the next page; a run that no worker has begun ends here.
 func (d Deps) cancelSync(ctx context.Context, in *runInput) (*runBody, error) {
-	c := web.Tenant(ctx)
-	record, version, err := loadRun(ctx, in.Run)
+	run, err := settled(func() (syncrun.Run, error) { return d.cancel(ctx, web.Tenant(ctx), in.Run) })
+	return &runBody{run}, err
+}
+
+func (d Deps) cancel(ctx context.Context, c store.Company, runID string) (syncrun.Run, error) {
+	record, version, err := loadRun(ctx, runID)
 	if err != nil {
-		return nil, err
+		return syncrun.Run{}, err
 	}
 	if record.State.Ended() {
-		return nil, fault.Newf(fault.Conflict, "the run has ended: %s", record.State)
+		return syncrun.Run{}, fault.Newf(fault.Conflict, "the run has ended: %s", record.State)
 	}
 	record.Work.CancelRequested = true
 	ops := []store.Op{}
 	if record.State == syncrun.Requested {
 		now := d.Now().UTC()
 		record.State, record.FinishedAt, record.Work = syncrun.Cancelled, &now, syncrun.Work{}
-		var slot syncrun.Slot
-		item, err := c.Get(ctx, syncrun.SlotKey(record.Provider), &slot)
-		if err != nil {
-			return nil, store.Fault(err, "")
+		if ops, err = release(ctx, c, record.Run); err != nil {
+			return syncrun.Run{}, err
 		}
-		slot.Run = ""
-		ops = append(ops, c.Replace(syncrun.SlotKey(record.Provider), syncrun.SlotEntity, item.Version, slot).Silent())
 	}
 	op := c.Replace(syncrun.Key(record.ID), syncrun.Entity, version, record).Until(record.RequestedAt.Add(syncrun.Kept))
-	if err := c.Commit(ctx, append(ops, op)...); err != nil {
-		return nil, store.Fault(err, "")
+	return record.Run, store.Fault(c.Commit(ctx, append(ops, op)...), "")
+}
+
+// release is the write that frees the provider's slot, where the run holds it: it went with a deleted integration.
+func release(ctx context.Context, c store.Company, run syncrun.Run) ([]store.Op, error) {
+	var slot syncrun.Slot
+	item, err := c.Get(ctx, syncrun.SlotKey(run.Provider), &slot)
+	if errors.Is(err, store.ErrNotFound) || err == nil && slot.Run != run.ID {
+		return nil, nil
 	}
-	return &runBody{record.Run}, nil
+	slot.Run = ""
+	return []store.Op{c.Replace(syncrun.SlotKey(run.Provider), syncrun.SlotEntity, item.Version, slot).Silent()}, store.Fault(err, "")
 }
 
 func loadRun(ctx context.Context, runID string) (syncrun.Record, int64, error) {

@@ -47,7 +47,7 @@ func (e Examiner) maps(ctx context.Context, conn connector.Inbound, c Candidate,
 	if err != nil || len(actions) == 0 {
 		return receive(name, title, integration.Fail, "the sample does not map to any action")
 	}
-	planner := intake.Planner{Company: c.Company, Integration: c.Integration, Engine: e.Engine, Now: e.Now().UTC()}
+	planner := intake.Planner{Company: c.Company, Integration: c.Integration, Engine: e.Engine, Now: e.Now().UTC(), DryRun: true}
 	verdicts := ""
 	for _, a := range actions {
 		planned, err := planner.Plan(ctx, a)

@@ -2,6 +2,7 @@ package certify
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"time"
@@ -12,7 +13,7 @@ import (
 	"orgops/shared/integration"
 )
 
-// fetchBudget is how long the sample page may take.
+// fetchBudget is how long the sample pages may take together.
 const fetchBudget = 20 * time.Second
 
 // source proves that the provider can be fetched and that what it holds validates. Nothing of it is kept.
@@ -20,18 +21,38 @@ func (e Examiner) source(ctx context.Context, source connector.Source, c Candida
 	ctx, cancel := context.WithTimeout(ctx, fetchBudget)
 	defer cancel()
 	page, err := source.Fetch(ctx, connector.Fetch{Config: c.Integration.Config, Credentials: c.Secrets.Values, Full: true})
-	fetched := e.fetched(page, err)
-	checks := []integration.Check{fetched}
-	if fetched.Status == integration.Pass {
-		checks = append(checks, asked(page, c.Integration))
-	}
-	if c.Integration.Credentials == nil {
-		checks = append(checks, optional("credentials", "Credentials work, and wrong ones fail", "no credentials are stored, and the provider was fetched without"))
+	checks := []integration.Check{fetched(page, err)}
+	if checks[0].Status == integration.Pass {
+		checks = append(checks, asked(page, c.Integration), credentials(ctx, source, c))
 	}
 	return checks
 }
 
-func (e Examiner) fetched(page connector.FetchedPage, err error) integration.Check {
+// credentials proves that what was fetched with the stored credentials cannot be fetched with wrong ones.
+func credentials(ctx context.Context, source connector.Source, c Candidate) integration.Check {
+	const name, title = "credentials", "Credentials work, and wrong ones fail"
+	if len(c.Secrets.Values) == 0 {
+		return integration.Check{
+			ID: name, Title: title, Port: integration.SyncPull, Status: integration.NotApplicable,
+			Reason: "no credentials are stored, and the provider was fetched without",
+		}
+	}
+	wrong := make(map[string]string, len(c.Secrets.Values))
+	for field := range c.Secrets.Values {
+		wrong[field] = "wrong-" + rand.Text()
+	}
+	_, err := source.Fetch(ctx, connector.Fetch{Config: c.Integration.Config, Credentials: wrong, Full: true})
+	var throttled *connector.ThrottledError
+	switch {
+	case err == nil:
+		return pull(name, title, integration.Fail, "it was fetched with wrong credentials as well; delete the stored ones, they are not needed")
+	case errors.As(err, &throttled), ctx.Err() != nil:
+		return pull(name, title, integration.Fail, "the provider did not answer to wrong credentials; certify again later")
+	}
+	return pull(name, title, integration.Pass, "fetched with the stored credentials, refused with wrong ones")
+}
+
+func fetched(page connector.FetchedPage, err error) integration.Check {
 	const name, title = "sandbox-page", "A page is fetched and every item of it validates"
 	var throttled *connector.ThrottledError
 	var f *fault.Error
@@ -75,8 +96,4 @@ func asked(page connector.FetchedPage, i integration.Integration) integration.Ch
 
 func pull(name, title string, status integration.Result, reason string) integration.Check {
 	return integration.Check{ID: name, Title: title, Port: integration.SyncPull, Status: status, Reason: reason, Required: true}
-}
-
-func optional(name, title, reason string) integration.Check {
-	return integration.Check{ID: name, Title: title, Port: integration.SyncPull, Status: integration.NotApplicable, Reason: reason}
 }

@@ -5,6 +5,7 @@ package courier
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"math/rand/v2"
 	"time"
@@ -72,7 +73,7 @@ func (c *Courier) settle(ctx context.Context, e *Endpoint, d *delivery.Delivery,
 		return
 	case webhook.Gone:
 		d.End(delivery.Failed)
-		c.disable(ctx, e, integration.DisabledGone, now)
+		c.disable(ctx, e, e.Integration, integration.DisabledGone, now)
 		return
 	}
 	if at, again := webhook.Next(d.Made, o, now, rand.Float64()); again {
@@ -84,6 +85,11 @@ func (c *Courier) settle(ctx context.Context, e *Endpoint, d *delivery.Delivery,
 
 // Sample sends one signed sample event, in no log and whatever the endpoint's state, and answers the attempt.
 func (c *Courier) Sample(ctx context.Context, e *Endpoint, d delivery.Delivery) delivery.Attempt {
+	if e.target == nil {
+		return delivery.Attempt{
+			Number: 1, State: delivery.Failed, At: d.CreatedAt, Error: "there is no usable url and signing secret: configure the endpoint again",
+		}
+	}
 	o := webhook.Send(ctx, c.Client, e.target, webhook.Message{ID: d.EventID, Body: d.Payload, Timeout: webhook.FirstTimeout}, c.Now)
 	a := delivery.Attempt{
 		Number: 1, State: delivery.Failed, At: d.CreatedAt, Status: o.Status, LatencyMS: o.Latency.Milliseconds(),
@@ -96,10 +102,12 @@ func (c *Courier) Sample(ctx context.Context, e *Endpoint, d delivery.Delivery) 
 }
 
 // disable turns an endpoint off, unless somebody changed it in between: then it is not the one that answered.
-func (c *Courier) disable(ctx context.Context, e *Endpoint, reason string, now time.Time) {
-	i := e.Integration
+func (c *Courier) disable(ctx context.Context, e *Endpoint, i integration.Integration, reason string, now time.Time) {
 	i.Enabled, i.Disabled, i.UpdatedAt = false, &integration.Disabled{Reason: reason, At: now}, now
 	err := e.Company.Commit(ctx, e.Company.Replace(integration.Key(i.Provider), integration.Entity, e.version, i))
+	if errors.Is(err, store.ErrConflict) {
+		return
+	}
 	if err != nil {
 		c.Logger.WarnContext(ctx, "disable endpoint", "company", e.Company.ID(), "provider", i.Provider, "reason", reason, "error", err)
 		return
@@ -111,14 +119,14 @@ func (c *Courier) disable(ctx context.Context, e *Endpoint, reason string, now t
 // FailingLimit is how long every attempt to an endpoint must have failed before it is disabled.
 const FailingLimit = 5 * 24 * time.Hour
 
-// DisableFailing turns off an endpoint that has failed since a time longer ago than FailingLimit. since is zero when
-// it has not been failing.
+// DisableFailing turns off an endpoint that has failed since a time longer ago than FailingLimit, and puts it back into
+// the sandbox: it has to show that it works before it is sent events again. since is zero when it has not been failing.
 func (c *Courier) DisableFailing(ctx context.Context, e *Endpoint, since time.Time) {
 	now := c.Now().UTC()
 	if since.IsZero() || now.Sub(since) < FailingLimit {
 		return
 	}
-	c.disable(ctx, e, integration.DisabledFailing, now)
+	c.disable(ctx, e, e.Sandboxed(integration.SandboxedByFailing, now), integration.DisabledFailing, now)
 }
 
 // SpillDelay is how long a delivery waits that found its endpoint's slots taken: one to three seconds, spread out.

@@ -1,12 +1,16 @@
 package courier
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	"orgops/shared/event"
+	"orgops/shared/fault"
 	"orgops/shared/integration"
 	"orgops/shared/store"
 	"orgops/shared/webhook"
@@ -20,10 +24,15 @@ type Endpoint struct {
 	version int64
 	events  []string
 	target  *webhook.Endpoint // nil: its configuration or secrets do not make one
+	sealed  bool              // its secrets could not be opened this time
 	health  *health
+	stale   atomic.Bool // it may have changed since it was prepared
 }
 
-// Config is the part of a webhook's configuration that sending needs.
+// sealedWait is how long an endpoint is left alone whose secrets could not be opened: the key service may come back.
+const sealedWait = time.Minute
+
+// config is the part of a webhook's configuration that sending needs.
 type config struct {
 	URL       string            `json:"url"`
 	Events    []string          `json:"events"`
@@ -39,7 +48,7 @@ func (e *Endpoint) Subscribes(name string) bool {
 // Held reports whether a delivery has to wait for somebody to certify or enable the endpoint, and which.
 func (e *Endpoint) Held(now time.Time) (because string, held bool) {
 	switch {
-	case e.target == nil:
+	case e.target == nil && !e.sealed:
 		return "configuration", true
 	case !e.Enabled:
 		return "disabled", true
@@ -49,9 +58,15 @@ func (e *Endpoint) Held(now time.Time) (because string, held bool) {
 	return "", false
 }
 
-// Wait reports whether the endpoint must be left alone for now, and until when: its breaker is open, or its rate is
-// used up.
-func (e *Endpoint) Wait(now time.Time) (until time.Time, wait bool) { return e.health.wait(now) }
+// Wait reports whether the endpoint must be left alone for now, and until when: its breaker is open, its rate is used
+// up, or its secrets cannot be opened. Those who are told to wait are told different times. It is to be asked last: who
+// need not wait has taken a turn.
+func (e *Endpoint) Wait(now time.Time) (until time.Time, wait bool) {
+	if e.sealed {
+		return now.Add(sealedWait + SpillDelay()), true
+	}
+	return e.health.wait(now)
+}
 
 // Endpoint prepares one endpoint from the store.
 func (c *Courier) Endpoint(ctx context.Context, company store.Company, provider string) (*Endpoint, error) {
@@ -62,24 +77,33 @@ func (c *Courier) Endpoint(ctx context.Context, company store.Company, provider 
 	return c.prepare(ctx, company, integration.Stored{Integration: i, Version: version})
 }
 
+// prepare errs only where trying again helps soon. What is wrong with one endpoint for longer is no error, because it
+// would keep its company's other endpoints, and everybody behind them in the feed, from being sent to: what is sent to
+// this one waits or is held.
 func (c *Courier) prepare(ctx context.Context, company store.Company, stored integration.Stored) (*Endpoint, error) {
+	e := &Endpoint{Company: company, Integration: stored.Integration, version: stored.Version}
+	unusable := func(err error) {
+		c.Logger.ErrorContext(ctx, "endpoint cannot be used", "company", company.ID(), "provider", stored.Provider, "error", err)
+	}
 	var conf config
 	if err := json.Unmarshal(stored.Config, &conf); err != nil {
-		return nil, fmt.Errorf("configuration of %s: %w", stored.Provider, err)
+		unusable(err)
 	}
+	e.events, e.health = conf.Events, c.health.of(company.ID(), stored.Provider, conf.RateLimit)
 	secrets, _, err := integration.LoadSecrets(ctx, company, c.Vault, stored.Provider)
-	if err != nil {
-		return nil, err
+	switch {
+	case ctx.Err() != nil || errors.Is(err, store.ErrUnavailable):
+		return nil, fmt.Errorf("prepare %s: %w", stored.Provider, cmp.Or(err, ctx.Err()))
+	case err != nil:
+		unusable(err)
+		e.sealed = true
+		return e, nil
 	}
-	target, err := webhook.NewEndpoint(conf.URL, secrets.Live(c.Now()), conf.Headers)
-	if err != nil { // what is sent to it is held, and its company's other endpoints go on
-		c.Logger.ErrorContext(ctx, "endpoint cannot be used", "company", company.ID(), "provider", stored.Provider, "error", err)
-		target = nil
+	if e.target, err = webhook.NewEndpoint(conf.URL, secrets.Live(c.Now()), conf.Headers); err != nil {
+		unusable(err)
+		e.target = nil
 	}
-	return &Endpoint{
-		Company: company, Integration: stored.Integration, version: stored.Version, events: conf.Events, target: target,
-		health: c.health.of(company.ID(), stored.Provider, conf.RateLimit),
-	}, nil
+	return e, nil
 }
 
 // Endpoints is every endpoint of a company that events go to, from memory where that is fresh.
@@ -101,12 +125,30 @@ func (c *Courier) Endpoints(ctx context.Context, companyID string) ([]*Endpoint,
 		}
 		e, err := c.prepare(ctx, company, stored)
 		if err != nil {
-			return nil, fmt.Errorf("prepare %s: %w", stored.Provider, err)
+			return nil, err
 		}
 		endpoints = append(endpoints, e)
 	}
 	c.cache.put(companyID, endpoints, now, turn)
 	return endpoints, nil
+}
+
+// Renew is the endpoint as it stands now: the same one, unless it may have changed since it was prepared. One that is
+// gone is fault.NotFound.
+func (c *Courier) Renew(ctx context.Context, e *Endpoint) (*Endpoint, error) {
+	if !e.stale.Load() {
+		return e, nil
+	}
+	all, err := c.Endpoints(ctx, e.Company.ID())
+	if err != nil {
+		return nil, err
+	}
+	for _, one := range all {
+		if one.Provider == e.Provider {
+			return one, nil
+		}
+	}
+	return nil, fault.New(fault.NotFound, "the endpoint was deleted")
 }
 
 // Forget drops what is remembered of a company's endpoints: one of them changed.

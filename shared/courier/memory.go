@@ -7,7 +7,8 @@ import (
 	"orgops/shared/webhook"
 )
 
-// maxRemembered bounds both memories; past it the oldest half-lives are not worth keeping order for, so all is dropped.
+// maxRemembered bounds both memories, in companies and in endpoints. Past it all is dropped: it costs a load each to
+// have it again, and keeping the order of use would cost every look-up.
 const maxRemembered = 10_000
 
 // cache remembers companies' endpoints.
@@ -44,15 +45,21 @@ func (c *cache) turn() uint64 {
 	return c.drops
 }
 
+// put remembers what a load that began at turn has found. What it replaces, or may not remember, is stale.
 func (c *cache) put(company string, endpoints []*Endpoint, at time.Time, turn uint64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.fresh == 0 || c.drops != turn {
+		expire(endpoints)
 		return
 	}
 	if len(c.known) >= maxRemembered {
+		for _, r := range c.known {
+			expire(r.endpoints)
+		}
 		clear(c.known)
 	}
+	expire(c.known[company].endpoints)
 	c.known[company] = remembered{endpoints, at}
 }
 
@@ -60,7 +67,14 @@ func (c *cache) drop(company string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.drops++
+	expire(c.known[company].endpoints)
 	delete(c.known, company)
+}
+
+func expire(endpoints []*Endpoint) {
+	for _, e := range endpoints {
+		e.stale.Store(true)
+	}
 }
 
 // health is what this process saw an endpoint do lately. It outlives the endpoint's configuration.
@@ -70,19 +84,38 @@ type health struct {
 	mu      sync.Mutex
 	limiter *webhook.Limiter // nil: no limit
 	rate    int
+	turn    time.Time // the last one that somebody was told to wait for
 }
 
-func (h *health) wait(now time.Time) (time.Time, bool) {
-	h.mu.Lock()
-	limiter := h.limiter
-	h.mu.Unlock()
-	if limiter != nil {
-		if ok, at := limiter.Allow(now); !ok {
-			return at, true
-		}
+// ahead is how far ahead turns are given out under a rate. Those who come back in vain are given another.
+const ahead = 30 * time.Second
+
+func (h *health) wait(now time.Time) (until time.Time, wait bool) {
+	if at, ok := h.take(now); !ok {
+		return at, true
 	}
-	ok, at := h.breaker.Allow(now)
-	return at, !ok
+	if ok, at := h.breaker.Allow(now); !ok {
+		return at.Add(SpillDelay()), true
+	}
+	return time.Time{}, false
+}
+
+// take takes a turn under the rate. If there is none now, at is one that nobody else was told of.
+func (h *health) take(now time.Time) (at time.Time, ok bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.limiter == nil {
+		return time.Time{}, true
+	}
+	ok, at = h.limiter.Allow(now)
+	if ok {
+		return time.Time{}, true
+	}
+	if next := h.turn.Add(time.Second / time.Duration(h.rate)); next.After(at) && next.Sub(now) < ahead {
+		at = next
+	}
+	h.turn = at
+	return at, false
 }
 
 func (h *health) heed(o webhook.Outcome, now time.Time) {

@@ -66,6 +66,15 @@ func (d Draft) Check(at string) []fault.Problem {
 	if len(d.Target) > 4096 {
 		refuse("target", "at most 4096 bytes")
 	}
+	if len(d.URL) > 2048 {
+		refuse("url", "at most 2048 bytes")
+	}
+	if !inCalendar(d.DueAt) {
+		refuse("dueAt", "must lie in the years 1 to 9999")
+	}
+	if !inCalendar(d.StartedAt) {
+		refuse("startedAt", "must lie in the years 1 to 9999")
+	}
 	if !(d.Progress >= 0 && d.Progress <= 1) { // refuses NaN too
 		refuse("progress", "must be a number from 0 to 1")
 	}
@@ -115,6 +124,11 @@ func Review(old Goal, now time.Time) (g Goal, changed bool) {
 func same(a, b Goal) bool {
 	due := a.DueAt == b.DueAt || a.DueAt != nil && b.DueAt != nil && a.DueAt.Equal(*b.DueAt)
 	return due && a.Title == b.Title && a.Target == b.Target && a.URL == b.URL && a.Progress == b.Progress && a.State == b.State
+}
+
+// inCalendar reports whether a time can be written as RFC 3339 in UTC. One with an offset may not be, at either end.
+func inCalendar(t *time.Time) bool {
+	return t == nil || t.UTC().Year() >= 1 && t.UTC().Year() <= 9999
 }
 
 func utc(t *time.Time) *time.Time {

@@ -2,6 +2,7 @@ package goal_test
 
 import (
 	"math"
+	"strings"
 	"testing"
 	"time"
 
@@ -100,6 +101,11 @@ func TestDraft_Check(t *testing.T) {
 		if !got[want] {
 			t.Errorf("no problem at %s; got %v", want, got)
 		}
+	}
+	early := time.Date(0, 1, 1, 0, 0, 0, 0, time.FixedZone("", 3600))
+	late := time.Date(9999, 12, 31, 23, 0, 0, 0, time.FixedZone("", -7200))
+	if p := (goal.Draft{ExternalID: "1", Title: "x", State: goal.Open, DueAt: &late, StartedAt: &early, URL: strings.Repeat("u", 2049)}).Check(""); len(p) != 3 {
+		t.Errorf("times that cannot be written and a long url: %v", p)
 	}
 	good := goal.Draft{ExternalID: "1", Title: "x", State: goal.Closed, Progress: 1}
 	if p := good.Check(""); len(p) > 0 {

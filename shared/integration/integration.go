@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 
 	"orgops/shared/store"
@@ -81,7 +82,8 @@ type Certification struct {
 	PassedAt     time.Time `json:"passedAt"`
 	ExpiresAt    time.Time `json:"expiresAt"`
 	ConfigDigest string    `json:"configDigest"`
-	Ports        []Port    `json:"ports"` // what was proven; other ports stay closed
+	Ports        []Port    `json:"ports"`            // what was proven; other ports stay closed
+	Report       *Report   `json:"report,omitempty"` // of the run that passed
 }
 
 // CertifiedFor is how long a certification holds, and ExpiryTimer the kind of the timer that ends it. The timer's
@@ -112,12 +114,7 @@ func (i Integration) IsCertified(now time.Time) bool {
 func (i Integration) Has(p Port) bool { return has(i.Permissions, p) }
 
 func has(ports []Port, p Port) bool {
-	for _, q := range ports {
-		if q == p {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(ports, p)
 }
 
 // Sandboxed is the integration put back into the sandbox.
@@ -145,7 +142,8 @@ type Stored struct {
 	Version int64
 }
 
-// MaxPerCompany is how many integrations a company may configure.
+// MaxPerCompany is how many integrations a company may configure. They are counted before one is added, not with it:
+// several that are added at the same moment may pass it.
 const MaxPerCompany = 50
 
 // List reads all integrations of a company, by provider name.

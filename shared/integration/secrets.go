@@ -47,12 +47,13 @@ func (s Secrets) Live(now time.Time) []string {
 	return live
 }
 
-// Rotate is the secrets with a new one in front; those before retire after RotationGrace, or earlier if they already had to.
+// Rotate is the secrets with a new one in front; those before retire after RotationGrace, or earlier if they already had
+// to. One that was among them moves to the front: it is not kept twice.
 func (s Secrets) Rotate(value string, now time.Time) Secrets {
 	signing := []SigningSecret{{Value: value, CreatedAt: now}}
 	retires := now.Add(RotationGrace)
 	for _, old := range s.Signing {
-		if old.RetiresAt != nil && !now.Before(*old.RetiresAt) || len(signing) == MaxSecrets {
+		if old.Value == value || old.RetiresAt != nil && !now.Before(*old.RetiresAt) || len(signing) == MaxSecrets {
 			continue
 		}
 		if old.RetiresAt == nil || retires.Before(*old.RetiresAt) {

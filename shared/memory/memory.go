@@ -39,6 +39,9 @@ const (
 	maxTitle      = 1024
 	maxBody       = 64 << 10
 	maxURL        = 2048
+	// A body of many characters that JSON escapes is cut sooner, so that the memories of a delivery or of a part of a
+	// page always fit one commit.
+	maxEncodedBody = 90 << 10
 )
 
 // Draft is what a connector found, before it is compared with what is stored.
@@ -71,7 +74,7 @@ func Key(memoryID string) string { return Prefix + memoryID }
 // Apply is the memory that results from a draft over old (the zero Memory when there is none); changed is false when
 // the content is the same, and then nothing is to be written.
 func Apply(old Memory, provider string, d Draft, now time.Time) (m Memory, changed bool) {
-	d.Kind, d.Title, d.Body = cut(d.Kind, maxKind), cut(d.Title, maxTitle), cut(d.Body, maxBody)
+	d.Kind, d.Title, d.Body = cut(d.Kind, maxKind), cut(d.Title, maxTitle), cutEncoded(cut(d.Body, maxBody), maxEncodedBody)
 	if len(d.URL) > maxURL {
 		d.URL = ""
 	}
@@ -104,4 +107,25 @@ func cut(s string, n int) string {
 		n--
 	}
 	return s[:n]
+}
+
+// cutEncoded shortens s to what takes at most n bytes in JSON as encoding/json writes it.
+func cutEncoded(s string, n int) string {
+	if len(s) <= n/6 {
+		return s
+	}
+	for i, r := range s {
+		switch {
+		case r == '"', r == '\\', r == '\n', r == '\r', r == '\t':
+			n -= 2
+		case r < ' ', r == '<', r == '>', r == '&', r == '\u2028', r == '\u2029', r == utf8.RuneError:
+			n -= 6
+		default:
+			n -= utf8.RuneLen(r)
+		}
+		if n < 0 {
+			return s[:i]
+		}
+	}
+	return s
 }

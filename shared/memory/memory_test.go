@@ -1,6 +1,7 @@
 package memory_test
 
 import (
+	"encoding/json"
 	"strings"
 	"testing"
 	"time"
@@ -42,6 +43,22 @@ func TestApply_LongText(t *testing.T) {
 	}
 	if _, changed := memory.Apply(m, "github", d, time.Now()); changed {
 		t.Error("long content that was cut before is a change again")
+	}
+}
+
+// Thirty memories share a commit, however much of their text JSON escapes.
+func TestApply_EscapedText(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{"<", "\x00", "\u2028", "\"", "\n", "é", "\xff", "x"} {
+		body := strings.Repeat(text, (64<<10)/len(text))
+		m, _ := memory.Apply(memory.Memory{}, "github", memory.Draft{ExternalID: "7", Title: "t", Body: body}, time.Now())
+		encoded, err := json.Marshal(m)
+		if err != nil || len(encoded) > 91<<10 {
+			t.Errorf("%q: %d bytes, %v", text, len(encoded), err)
+		}
+		if whole := len(body) < 44<<10 || text == "é" || text == "x"; whole != (m.Body == body) {
+			t.Errorf("%q: %d of %d bytes are left", text, len(m.Body), len(body))
+		}
 	}
 }
 

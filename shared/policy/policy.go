@@ -46,7 +46,7 @@ type Decision struct {
 	Resource  timeline.Reference `json:"resource"`
 	Policies  []string           `json:"policies" doc:"the rules that decided"`
 	Reasons   []string           `json:"reasons"`
-	DryRun    bool               `json:"dryRun,omitempty" doc:"the principal is sandboxed: nothing was done, whatever the verdict"`
+	DryRun    bool               `json:"dryRun,omitempty" doc:"nothing was done, whatever the verdict: the sandbox, or a preview"`
 	At        time.Time          `json:"at"`
 }
 
