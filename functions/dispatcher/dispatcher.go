@@ -7,6 +7,7 @@ package dispatcher
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"sync"
 	"sync/atomic"
@@ -14,6 +15,7 @@ import (
 
 	"orgops/shared/courier"
 	"orgops/shared/event"
+	"orgops/shared/fault"
 	"orgops/shared/integration"
 	"orgops/shared/queue"
 	"orgops/shared/store"
@@ -50,10 +52,35 @@ func (d *Dispatcher) Run(ctx context.Context, feed store.Feed) error {
 	var recording sync.WaitGroup
 	stop := make(chan struct{})
 	recording.Go(func() { d.records.run(context.WithoutCancel(ctx), stop) })
+	var relieving sync.WaitGroup
+	relieving.Go(func() { d.relieve(ctx) })
 	err := feed.Consume(ctx, Consumer, d.Handle)
+	relieving.Wait()
 	close(stop) // Consume has waited for every batch, so nothing more is recorded
 	recording.Wait()
 	return err
+}
+
+// relieve leaves to the retrier what has waited too long behind an endpoint that does not move, because a batch is not
+// finished while it waits and the feed hands out only so much; and, when ctx ends, everything that still waits.
+func (d *Dispatcher) relieve(ctx context.Context) {
+	tick := time.NewTicker(relieveEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			d.spillAll(d.lanes.close())
+			return
+		}
+		d.spillAll(d.lanes.stalled())
+	}
+}
+
+func (d *Dispatcher) spillAll(jobs []*job) {
+	for _, j := range jobs {
+		d.spill(j, d.Now().Add(courier.SpillDelay()))
+	}
 }
 
 // Handle starts the work that a batch asks for and returns; done is called when all of it is on record.
@@ -109,15 +136,13 @@ func (d *Dispatcher) publish(ctx context.Context, change store.Change, replay bo
 func (d *Dispatcher) submit(ctx context.Context, j *job, replay bool) {
 	j.work.add()
 	if replay {
-		known, err := j.endpoint.Company.Get(ctx, j.key(), nil)
-		if err == nil && known.Version > 0 {
-			j.work.finish(nil)
+		_, err := j.endpoint.Company.Get(ctx, j.key(), nil)
+		if !errors.Is(err, store.ErrNotFound) { // it is on record, or nobody can tell
+			j.work.finish(err)
 			return
 		}
 	}
-	if reason, held := j.endpoint.Held(d.Now()); held {
-		j.delivery.Hold(reason)
-		d.record(j)
+	if d.held(j) {
 		return
 	}
 	if !d.lanes.submit(j, d.attempt) {
@@ -125,8 +150,32 @@ func (d *Dispatcher) submit(ctx context.Context, j *job, replay bool) {
 	}
 }
 
-// attempt makes the first attempt and puts what came of it on record.
+// held puts a delivery on record that its endpoint may not be sent.
+func (d *Dispatcher) held(j *job) bool {
+	reason, held := j.endpoint.Held(d.Now())
+	if held {
+		j.delivery.Hold(reason)
+		d.record(j)
+	}
+	return held
+}
+
+// attempt makes the first attempt and puts what came of it on record. The endpoint may have changed while the job
+// waited for its turn.
 func (d *Dispatcher) attempt(j *job) (ok bool) {
+	now, err := d.Courier.Renew(context.Background(), j.endpoint)
+	switch {
+	case fault.KindOf(err) == fault.NotFound:
+		j.delivery.Hold("deleted")
+		d.record(j)
+		return false
+	case err != nil:
+		d.spill(j, d.Now().Add(courier.SpillDelay()))
+		return false
+	}
+	if j.endpoint = now; d.held(j) {
+		return false
+	}
 	if due, wait := j.endpoint.Wait(d.Now()); wait {
 		d.spill(j, due)
 		return false

@@ -11,7 +11,11 @@ const (
 	maxPerCompany  = 32
 	maxTotal       = 1024
 	maxWaiting     = 1024                   // for one endpoint
+	maxWaitingSize = 1 << 20                // bytes of their payloads
+	maxQueued      = 4096                   // waiting altogether: half of what the feed hands out
 	stalledAfter   = 500 * time.Millisecond // all of an endpoint's slots taken and nothing finished for so long
+	givenUpAfter   = 2 * time.Second        // so long, and what waits there is spilled too
+	relieveEvery   = 250 * time.Millisecond
 )
 
 // lanes gives each endpoint a line of its own: up to maxPerEndpoint attempts at a time, the others waiting behind.
@@ -21,6 +25,8 @@ type lanes struct {
 	lanes     map[laneKey]*lane
 	companies map[string]int // attempts under way
 	total     int
+	queued    int  // jobs waiting
+	closed    bool // nothing waits any more
 }
 
 type laneKey struct{ company, endpoint string }
@@ -29,6 +35,7 @@ type lane struct {
 	key     laneKey
 	active  int
 	waiting []*job
+	size    int       // bytes of their payloads
 	moved   time.Time // when an attempt last succeeded, or the lane was opened
 }
 
@@ -57,11 +64,41 @@ func (l *lanes) submit(j *job, attempt func(*job) bool) bool {
 		go l.work(ln, j, attempt)
 		return true
 	}
-	if len(ln.waiting) >= maxWaiting || ln.active == 0 || l.now().Sub(ln.moved) > stalledAfter {
+	full := len(ln.waiting) >= maxWaiting || ln.size >= maxWaitingSize || l.queued >= maxQueued
+	if full || l.closed || l.now().Sub(ln.moved) > stalledAfter {
 		return false
 	}
 	ln.waiting = append(ln.waiting, j)
+	ln.size += len(j.delivery.Payload)
+	l.queued++
 	return true
+}
+
+// stalled takes what waits in lanes where nothing has succeeded for too long.
+func (l *lanes) stalled() []*job {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	now := l.now()
+	return l.take(func(ln *lane) bool { return now.Sub(ln.moved) > givenUpAfter })
+}
+
+// close takes everything that waits; from now on nothing does.
+func (l *lanes) close() []*job {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.closed = true
+	return l.take(func(*lane) bool { return true })
+}
+
+func (l *lanes) take(which func(*lane) bool) (jobs []*job) {
+	for _, ln := range l.lanes {
+		if len(ln.waiting) > 0 && which(ln) {
+			jobs = append(jobs, ln.waiting...)
+			l.queued -= len(ln.waiting)
+			ln.waiting, ln.size = nil, 0
+		}
+	}
+	return jobs
 }
 
 // work runs jobs of a lane until none waits.
@@ -83,6 +120,8 @@ func (l *lanes) next(ln *lane, ok bool) *job {
 		j := ln.waiting[0]
 		ln.waiting[0] = nil
 		ln.waiting = ln.waiting[1:]
+		ln.size -= len(j.delivery.Payload)
+		l.queued--
 		return j
 	}
 	ln.active--

@@ -45,16 +45,24 @@ func (r *Retrier) deliver(ctx context.Context, company store.Company, key string
 	return r.attempt(ctx, endpoint, key, item.Version, d)
 }
 
+// working names a delivery that an attempt is under way for.
+type working struct{ company, key string }
+
 // attempt takes a slot and attempts; without a slot, or where the endpoint must be left alone, it comes back later.
 func (r *Retrier) attempt(ctx context.Context, e *courier.Endpoint, key string, version int64, d delivery.Delivery) (time.Time, error) {
 	if !r.lanes.TryAcquire(e.Company.ID(), e.Provider) {
 		return r.Now().Add(courier.SpillDelay()), nil
 	}
 	defer r.lanes.Release(e.Company.ID(), e.Provider)
-	if until, wait := e.Wait(r.Now()); wait {
-		return until.Add(courier.SpillDelay()), nil
+	id := working{e.Company.ID(), key}
+	if _, busy := r.working.LoadOrStore(id, true); busy {
+		return r.Now().Add(courier.SpillDelay()), nil
 	}
-	if !r.Courier.Attempt(ctx, e, &d, webhook.RetryTimeout) {
+	defer r.working.Delete(id)
+	if until, wait := e.Wait(r.Now()); wait {
+		return until, nil
+	}
+	if !r.Courier.Attempt(ctx, e, &d, webhook.RetryTimeout) && d.State != delivery.Failed { // a refusal has disabled it already
 		r.disableFailing(ctx, e)
 	}
 	return r.store(ctx, e.Company, key, version, d)

@@ -46,6 +46,9 @@ func (r *Retrier) recover(ctx context.Context, company store.Company, recoveryID
 	return r.Now(), nil
 }
 
+// pageBytes is how large the deliveries of one transaction may be together.
+const pageBytes = store.MaxCommit / 2
+
 // page is the writes of the next page of a recovery, which it moves along.
 func (r *Retrier) page(ctx context.Context, company store.Company, rec *recovery.Record) ([]store.Op, error) {
 	page, err := company.Query(ctx, store.Query{
@@ -57,7 +60,8 @@ func (r *Retrier) page(ctx context.Context, company store.Company, rec *recovery
 	}
 	now := r.Now().UTC()
 	var ops []store.Op
-	for _, item := range page.Items {
+	size, next := 0, page.Next
+	for n, item := range page.Items {
 		if delivery.EndpointOf(item.Key) != rec.Provider {
 			continue
 		}
@@ -68,11 +72,15 @@ func (r *Retrier) page(ctx context.Context, company store.Company, rec *recovery
 		if !d.Recoverable() {
 			continue
 		}
+		if size += len(item.Body); size > pageBytes && len(ops) > 0 {
+			next = page.Items[n-1].Key
+			break
+		}
 		d.Request(now)
 		ops = append(ops, company.Replace(item.Key, delivery.Entity, item.Version, d).Until(d.CreatedAt.Add(delivery.Kept)))
 	}
 	rec.Recovered += len(ops)
-	if rec.After = page.Next; rec.After == "" {
+	if rec.After = next; rec.After == "" {
 		rec.State, rec.FinishedAt = recovery.Finished, &now
 	}
 	return ops, nil

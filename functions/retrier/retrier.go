@@ -21,6 +21,9 @@ import (
 type Retrier struct {
 	Deps
 	lanes *webhook.Lanes
+	// working holds the deliveries that an attempt is under way for. There may be two messages for one, and an endpoint
+	// is not to be sent the same thing twice at once for that.
+	working sync.Map
 }
 
 // Deps is what a Retrier works with.
@@ -62,7 +65,11 @@ func (r *Retrier) Run(ctx context.Context) {
 			pause(ctx, time.Second)
 		}
 		for _, m := range received {
-			slots <- struct{}{} // a slot is free within an attempt's timeout
+			select {
+			case slots <- struct{}{}:
+			case <-ctx.Done():
+				return // what was not begun comes again when its lease ends
+			}
 			working.Go(func() {
 				defer func() { <-slots }()
 				r.settle(context.WithoutCancel(ctx), m)
