@@ -26,9 +26,12 @@ func (w *writer) commit(group []*request) {
 		err = w.transact(live)
 	}
 	if err != nil && len(live) > 1 {
-		// One of them spoiled it, and which is not known: alone, each answers for itself.
+		// One of them spoiled it, and which is not known: alone, each answers for itself, and each has the second try that
+		// a unit may count on.
 		for i := range live {
-			_ = w.transact(live[i : i+1])
+			if one := live[i : i+1]; w.transact(one) != nil {
+				_ = w.transact(one)
+			}
 		}
 	}
 	w.call(&w.hooks)
