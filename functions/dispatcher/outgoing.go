@@ -19,14 +19,15 @@ type outgoing struct {
 	syncs   []queue.Message
 }
 
-// of adds the messages of one change: a requested sync run, a requested recovery, a delivery put into the queue.
+// of adds the messages of one change: a sync run that is requested or to be cancelled (the message that it has may be due
+// much later), a requested recovery, a delivery put into the queue.
 func (o *outgoing) of(c store.Change) error {
 	if c.New == nil {
 		return nil
 	}
 	switch c.Entity {
 	case syncrun.Entity:
-		if c.Old == nil {
+		if c.Old == nil || !bytes.Contains(c.Old.Body, cancel()) && bytes.Contains(c.New.Body, cancel()) {
 			return add(&o.syncs, c.Company, time.Time{}, syncrun.Job{Company: c.Company, Run: c.Key[len(syncrun.Prefix):]})
 		}
 	case recovery.Entity:
@@ -38,6 +39,9 @@ func (o *outgoing) of(c store.Change) error {
 	}
 	return nil
 }
+
+// cancel is in the record of a run that is to be cancelled. A text cannot hold it, because its quotes are escaped.
+func cancel() []byte { return []byte(`"cancelRequested":true`) }
 
 func (o *outgoing) ofDelivery(c store.Change) error {
 	if !bytes.Contains(c.New.Body, []byte(`"requests"`)) { // almost all: delivered at once

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 
 	"orgops/shared/connector"
 	"orgops/shared/fault"
@@ -12,16 +11,17 @@ import (
 	"orgops/shared/intake"
 	"orgops/shared/integration"
 	"orgops/shared/memory"
-	"orgops/shared/policy"
 	"orgops/shared/store"
 	"orgops/shared/syncrun"
 )
 
-// chunk is how many actions share a commit, with room for the run's record and its slot.
-const chunk = (store.MaxOps - 4) / intake.MaxOpsPerAction
-
-// maxTries bounds how often a chunk is planned again because somebody else wrote the same items.
-const maxTries = 8
+// page is what one fetch brought.
+type page struct {
+	actions  []connector.Action // the valid ones, each item once
+	repeated int                // items that the page listed before; the next sync takes them as they are then
+	failed   int                // items that are not valid
+	fetched  connector.FetchedPage
+}
 
 // page fetches one page and commits it; ended is true when it was the last.
 func (s *slice) page(ctx context.Context) (ended bool, err error) {
@@ -29,32 +29,20 @@ func (s *slice) page(ctx context.Context) (ended bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	fetched, err := s.fetch(ctx, i)
+	fetched, err := s.fetch(ctx, i.Integration)
 	if err != nil {
 		return false, err
 	}
-	actions, failed := drafts(fetched)
-	s.record.Progress.Pages++
-	s.record.Progress.Fetched += len(actions) + failed
-	s.record.Progress.Failed += failed
-	s.record.Work.Tries, s.record.Error = 0, ""
+	p := read(fetched)
 	if s.record.Mode == syncrun.Sandbox {
-		s.preview(actions)
-		actions = nil
+		return fetched.Checkpoint == nil, s.rehearse(ctx, i, p)
 	}
-	for len(actions) > chunk {
-		if err := s.apply(ctx, i, actions[:chunk], s.commit); err != nil {
-			return false, err
+	for done := 0; ; {
+		n, err := s.part(ctx, i, p, done)
+		if done += n; err != nil || done == len(p.actions) {
+			return fetched.Checkpoint == nil, err
 		}
-		actions = actions[chunk:]
 	}
-	s.record.Work.Checkpoint = fetched.Checkpoint
-	if fetched.Checkpoint != nil {
-		return false, s.apply(ctx, i, actions, s.commit)
-	}
-	return true, s.apply(ctx, i, actions, func(ctx context.Context, ops []store.Op) error {
-		return s.succeed(ctx, i, fetched.State, ops)
-	})
 }
 
 func (s *slice) fetch(ctx context.Context, i integration.Integration) (connector.FetchedPage, error) {
@@ -85,121 +73,90 @@ func (s *slice) state(ctx context.Context, i integration.Integration) (json.RawM
 	}
 	var slot syncrun.Slot
 	_, err := s.company.Get(ctx, syncrun.SlotKey(s.record.Provider), &slot)
-	if errors.Is(err, store.ErrNotFound) || slot.ConfigDigest != connector.Digest(i.Config) {
+	if err != nil && !errors.Is(err, store.ErrNotFound) {
+		return nil, err
+	}
+	if slot.ConfigDigest != connector.Digest(i.Config) {
 		return nil, nil
 	}
-	return slot.State, err
+	return slot.State, nil
 }
 
-// drafts is a page's valid items as actions, and how many were not valid.
-func drafts(p connector.FetchedPage) (actions []connector.Action, failed int) {
-	add := func(a connector.Action) {
-		if len(intake.Check(a, "")) > 0 {
-			failed++
-			return
+// read is a page's items as actions.
+func read(fetched connector.FetchedPage) page {
+	p := page{fetched: fetched, failed: fetched.Failed}
+	seen := map[string]bool{}
+	add := func(a connector.Action, id string) {
+		switch {
+		case len(intake.Check(a, "")) > 0:
+			p.failed++
+		case seen[id]:
+			p.repeated++
+		default:
+			seen[id] = true
+			p.actions = append(p.actions, a)
 		}
-		actions = append(actions, a)
 	}
-	for _, m := range p.Memories {
-		add(connector.Action{Port: integration.MemoryUpsert, Memory: &m})
+	for _, m := range fetched.Memories {
+		add(connector.Action{Port: integration.MemoryUpsert, Memory: &m}, memory.Entity+m.ExternalID)
 	}
-	for _, g := range p.Goals {
-		add(connector.Action{Port: integration.GoalUpdate, Goal: &g})
+	for _, g := range fetched.Goals {
+		add(connector.Action{Port: integration.GoalUpdate, Goal: &g}, goal.Entity+g.ExternalID)
 	}
-	return actions, failed + p.Failed
+	return p
+}
+
+// rehearse commits nothing of a page but what the run shows of it.
+func (s *slice) rehearse(ctx context.Context, i integration.Stored, p page) error {
+	s.record.Progress.Fetched += len(p.actions)
+	s.preview(p.actions)
+	ops, err := s.turn(ctx, i, p)
+	if err != nil {
+		return err
+	}
+	return s.commit(ctx, ops)
 }
 
 func (s *slice) preview(actions []connector.Action) {
+	items := append([]syncrun.Preview{}, s.record.Preview...)
 	for _, a := range actions {
-		if len(s.record.Preview) == syncrun.MaxPreview {
-			return
+		if len(items) == syncrun.MaxPreview {
+			break
 		}
 		switch {
-		case a.Memory != nil:
-			s.record.Preview = append(s.record.Preview, syncrun.Preview{
-				Target: memory.Entity, ExternalID: a.Memory.ExternalID, Kind: a.Memory.Kind, Title: a.Memory.Title, URL: a.Memory.URL})
+		case a.Memory != nil: // cut as it would be stored
+			m, _ := memory.Apply(memory.Memory{}, s.record.Provider, *a.Memory, s.Now())
+			items = append(items, syncrun.Preview{
+				Target: memory.Entity, ExternalID: m.ExternalID, Kind: m.Kind, Title: m.Title, URL: m.URL})
 		case a.Goal != nil:
-			s.record.Preview = append(s.record.Preview, syncrun.Preview{
+			items = append(items, syncrun.Preview{
 				Target: goal.Entity, ExternalID: a.Goal.ExternalID, Title: a.Goal.Title, URL: a.Goal.URL})
 		}
 	}
+	s.record.Preview = items
 }
 
-// apply plans a chunk and has it written with the counts it comes to. When somebody else wrote one of its items in
-// between, it is planned again.
-func (s *slice) apply(ctx context.Context, i integration.Integration, actions []connector.Action, write func(context.Context, []store.Op) error) error {
-	before := s.record.Progress
-	for range maxTries {
-		s.record.Progress = before
-		ops, err := s.plan(ctx, i, actions)
-		if err != nil {
-			return err
-		}
-		if err = write(ctx, ops); !errors.Is(err, store.ErrConflict) {
-			return err
-		}
+// turn is what goes with the last write of a page: its counts, and the checkpoint of the next page or the run's end. A
+// live run leaves the connector's state for the next one.
+func (s *slice) turn(ctx context.Context, i integration.Stored, p page) ([]store.Op, error) {
+	s.progress()
+	s.record.Progress.Pages++
+	s.record.Progress.Fetched += p.failed + p.repeated
+	s.record.Progress.Unchanged += p.repeated
+	s.record.Progress.Failed += p.failed
+	s.record.Work.Done, s.record.Work.Checkpoint = 0, p.fetched.Checkpoint
+	if p.fetched.Checkpoint != nil {
+		return nil, nil
 	}
-	return fmt.Errorf("write a page: %w", store.ErrConflict)
-}
-
-func (s *slice) plan(ctx context.Context, i integration.Integration, actions []connector.Action) ([]store.Op, error) {
-	planner := intake.Planner{Company: s.company, Integration: i, Engine: s.Engine, Now: s.Now().UTC()}
-	var ops []store.Op
-	written := map[string]bool{}
-	refused := false
-	for _, a := range actions {
-		p, err := planner.Plan(ctx, a)
-		if err != nil {
-			return nil, err
-		}
-		id := p.Decision.Resource.ID
-		if written[id] { // the provider listed it twice; the next sync takes the other
-			p.Outcome = intake.Unchanged
-		}
-		written[id] = true
-		s.count(p.Outcome)
-		if p.Outcome == intake.Unchanged {
-			continue
-		}
-		ops = append(ops, policy.Record(s.company, p.Decision))
-		if p.Outcome == intake.Refused && refused {
-			continue // one timeline entry tells of all of a chunk's refusals
-		}
-		refused = refused || p.Outcome == intake.Refused
-		ops = append(ops, p.Ops...)
-	}
-	return ops, nil
-}
-
-func (s *slice) count(o intake.Outcome) {
-	switch o {
-	case intake.Created:
-		s.record.Progress.Created++
-	case intake.Updated:
-		s.record.Progress.Updated++
-	case intake.Unchanged:
-		s.record.Progress.Unchanged++
-	case intake.Refused:
-		s.record.Progress.Failed++
-	}
-}
-
-// succeed ends the run with its last chunk; a live run leaves the connector's state for the next one.
-func (s *slice) succeed(ctx context.Context, i integration.Integration, state json.RawMessage, ops []store.Op) error {
-	now := s.Now().UTC()
-	s.record.State, s.record.FinishedAt, s.record.Work = syncrun.Succeeded, &now, syncrun.Work{}
-	key := syncrun.SlotKey(s.record.Provider)
-	var slot syncrun.Slot
-	item, err := s.company.Get(ctx, key, &slot)
-	if err != nil && !errors.Is(err, store.ErrNotFound) {
-		return err
-	}
-	if err == nil && slot.Run == s.record.ID {
-		slot.Run = ""
+	s.conclude(syncrun.Succeeded, "")
+	return s.freeSlot(ctx, func(slot *syncrun.Slot) {
 		if s.record.Mode == syncrun.Live {
-			slot.State, slot.ConfigDigest = state, connector.Digest(i.Config)
+			slot.State, slot.ConfigDigest = p.fetched.State, connector.Digest(i.Config)
 		}
-		ops = append(ops, s.company.Replace(key, syncrun.SlotEntity, item.Version, slot).Silent())
-	}
-	return s.commit(ctx, ops)
+	})
+}
+
+// progress is what every write that gets a run further does.
+func (s *slice) progress() {
+	s.record.Work.Tries, s.record.Error, s.record.Work.LeaseUntil = 0, "", s.Now().UTC().Add(lease)
 }

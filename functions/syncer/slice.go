@@ -19,12 +19,17 @@ type slice struct {
 	company store.Company
 	until   time.Time
 
-	record  syncrun.Record
+	record  syncrun.Record // as it is about to be written
+	stored  syncrun.Record // as the store has it: what a write that came to nothing goes back to
 	version int64
 }
 
-// errTaken means that somebody else wrote the run in between: a cancel, or another worker.
-var errTaken = errors.New("the run was changed by someone else")
+var (
+	// errTaken means that somebody else wrote the run in between: a cancel, or another worker.
+	errTaken = errors.New("the run was changed by someone else")
+	// errMoved means that the integration changed while a page of it was fetched.
+	errMoved = errors.New("the integration was changed by someone else")
+)
 
 // backoff is the wait after the first, second … failure in a row without progress; one more failure ends the run.
 func backoff() []time.Duration {
@@ -32,15 +37,19 @@ func backoff() []time.Duration {
 }
 
 func (s *slice) load(ctx context.Context, runID string) error {
-	item, err := s.company.Get(ctx, syncrun.Key(runID), &s.record)
-	s.version = item.Version
+	var r syncrun.Record
+	item, err := s.company.Get(ctx, syncrun.Key(runID), &r)
+	if err == nil {
+		s.record, s.stored, s.version = r, r, item.Version
+	}
 	return err
 }
 
-// waitUntil is when the run may be worked on: after another worker's lease and the provider's throttle.
+// waitUntil is when the run may be worked on: after another worker's lease and the provider's throttle. To cancel it,
+// nobody waits for the provider.
 func (s *slice) waitUntil() time.Time {
 	wait := s.record.Work.LeaseUntil
-	if t := s.record.ThrottledUntil; t != nil && t.After(wait) {
+	if t := s.record.ThrottledUntil; t != nil && t.After(wait) && !s.record.Work.CancelRequested {
 		wait = *t
 	}
 	return wait
@@ -48,26 +57,27 @@ func (s *slice) waitUntil() time.Time {
 
 // run claims the run and works on it page by page.
 func (s *slice) run(ctx context.Context) (due time.Time, err error) {
+	if s.record.Work.CancelRequested {
+		return s.end(ctx, syncrun.Cancelled, "")
+	}
 	now := s.Now().UTC()
 	if s.record.StartedAt == nil {
 		s.record.StartedAt = &now
 	}
 	s.record.State, s.record.ThrottledUntil, s.record.Work.LeaseUntil = syncrun.Running, nil, now.Add(lease)
-	if err := s.save(ctx); err != nil {
+	if err := s.commit(ctx, nil); err != nil {
 		return s.again(ctx, err)
 	}
 	for {
-		if s.record.Work.CancelRequested {
-			return time.Time{}, s.end(ctx, syncrun.Cancelled, "")
-		}
 		ended, err := s.page(ctx)
-		if errors.Is(err, errTaken) {
+		switch {
+		case errors.Is(err, errTaken):
 			return s.again(ctx, err)
-		}
-		if err != nil {
+		case errors.Is(err, errMoved): // the page is fetched again, if it still may be
+			s.record = s.stored
+		case err != nil:
 			return s.failed(ctx, err)
-		}
-		if ended {
+		case ended:
 			return time.Time{}, nil
 		}
 		if ctx.Err() != nil || !s.Now().Before(s.until) {
@@ -81,14 +91,15 @@ func (s *slice) again(ctx context.Context, err error) (time.Time, error) {
 	if !errors.Is(err, errTaken) {
 		return time.Time{}, err
 	}
-	if err := s.load(ctx, s.record.ID); err != nil {
-		return time.Time{}, store.Fault(err, "the run is gone")
-	}
-	if s.record.State.Ended() {
+	ctx = context.WithoutCancel(ctx)
+	err = s.load(ctx, s.record.ID)
+	switch {
+	case errors.Is(err, store.ErrNotFound):
 		return time.Time{}, nil
-	}
-	if s.record.Work.CancelRequested {
-		return time.Time{}, s.end(ctx, syncrun.Cancelled, "")
+	case err != nil || s.record.State.Ended():
+		return time.Time{}, err
+	case s.record.Work.CancelRequested:
+		return s.end(ctx, syncrun.Cancelled, "")
 	}
 	return s.Now().Add(time.Second), nil
 }
@@ -96,30 +107,38 @@ func (s *slice) again(ctx context.Context, err error) (time.Time, error) {
 // handBack gives up the lease so that any worker can go on at due.
 func (s *slice) handBack(ctx context.Context, due time.Time) (time.Time, error) {
 	s.record.Work.LeaseUntil = time.Time{}
-	if err := s.save(context.WithoutCancel(ctx)); err != nil {
+	if err := s.commit(context.WithoutCancel(ctx), nil); err != nil {
 		return s.again(ctx, err)
 	}
 	return due, nil
 }
 
-// failed decides what a page's error means: wait, try again, or give up.
+// soonest is the least that a throttle waits, whatever the provider says.
+const soonest = time.Second
+
+// failed decides what a page's error means: wait, try again, or give up. Nothing that was counted for the page and not
+// written stays.
 func (s *slice) failed(ctx context.Context, cause error) (time.Time, error) {
+	s.record = s.stored
 	if ctx.Err() != nil { // shutting down is not the provider's failure
 		return s.handBack(ctx, s.Now())
 	}
 	var throttled *connector.ThrottledError
 	if errors.As(cause, &throttled) {
 		until := throttled.Until.UTC()
+		if earliest := s.Now().UTC().Add(soonest); until.Before(earliest) {
+			until = earliest
+		}
 		s.record.ThrottledUntil = &until
 		return s.handBack(ctx, until)
 	}
 	if errors.Is(cause, errFinal) {
-		return time.Time{}, s.end(ctx, syncrun.Failed, public(cause))
+		return s.end(ctx, syncrun.Failed, public(cause))
 	}
 	waits := backoff()
 	s.Logger.WarnContext(ctx, "sync page", "company", s.company.ID(), "run", s.record.ID, "provider", s.record.Provider, "error", cause)
 	if s.record.Work.Tries >= len(waits) {
-		return time.Time{}, s.end(ctx, syncrun.Failed, public(cause))
+		return s.end(ctx, syncrun.Failed, public(cause))
 	}
 	wait := waits[s.record.Work.Tries]
 	s.record.Work.Tries++
@@ -142,17 +161,30 @@ func public(err error) string {
 }
 
 // end writes the run's last state and frees the provider's slot, keeping what the connector wants for its next run.
-func (s *slice) end(ctx context.Context, state syncrun.State, reason string) error {
-	now := s.Now().UTC()
-	s.record.State, s.record.Error, s.record.FinishedAt, s.record.Work = state, reason, &now, syncrun.Work{}
-	ops, err := s.freeSlot(ctx)
-	if err != nil {
-		return err
+func (s *slice) end(ctx context.Context, state syncrun.State, reason string) (time.Time, error) {
+	ctx = context.WithoutCancel(ctx)
+	for range maxTries {
+		s.record = s.stored
+		s.conclude(state, reason)
+		ops, err := s.freeSlot(ctx, nil)
+		if err != nil {
+			return time.Time{}, err
+		}
+		if err = s.commit(ctx, ops); !errors.Is(err, store.ErrConflict) {
+			return s.again(ctx, err)
+		}
 	}
-	return s.commit(context.WithoutCancel(ctx), ops)
+	return time.Time{}, fmt.Errorf("end the run: %w", store.ErrConflict)
 }
 
-func (s *slice) freeSlot(ctx context.Context) ([]store.Op, error) {
+func (s *slice) conclude(state syncrun.State, reason string) {
+	now := s.Now().UTC()
+	s.record.State, s.record.Error, s.record.FinishedAt, s.record.Work = state, reason, &now, syncrun.Work{}
+}
+
+// freeSlot is the write that makes room for the provider's next run; keep may leave it something. A slot that is not
+// this run's any more, because the integration was deleted, is left alone.
+func (s *slice) freeSlot(ctx context.Context, keep func(*syncrun.Slot)) ([]store.Op, error) {
 	key := syncrun.SlotKey(s.record.Provider)
 	var slot syncrun.Slot
 	item, err := s.company.Get(ctx, key, &slot)
@@ -163,38 +195,45 @@ func (s *slice) freeSlot(ctx context.Context) ([]store.Op, error) {
 		return nil, err
 	}
 	slot.Run = ""
+	if keep != nil {
+		keep(&slot)
+	}
 	return []store.Op{s.company.Replace(key, syncrun.SlotEntity, item.Version, slot).Silent()}, nil
 }
 
-func (s *slice) save(ctx context.Context) error { return s.commit(ctx, nil) }
-
-// commit writes the record together with ops. A conflict on the record is errTaken.
+// commit writes the record together with ops. A conflict on the record is errTaken, one on the integration errMoved,
+// any other store.ErrConflict.
 func (s *slice) commit(ctx context.Context, ops []store.Op) error {
 	key := syncrun.Key(s.record.ID)
 	op := s.company.Replace(key, syncrun.Entity, s.version, s.record).Until(s.record.RequestedAt.Add(syncrun.Kept))
 	err := s.company.Commit(ctx, append([]store.Op{op}, ops...)...)
 	var conflict *store.ConflictError
-	if errors.As(err, &conflict) && conflict.Key == key {
-		return errTaken
-	}
-	if err == nil {
+	switch {
+	case err == nil:
+		s.stored = s.record
 		s.version++
+	case !errors.As(err, &conflict):
+	case conflict.Key == key:
+		return errTaken
+	case conflict.Key == integration.Key(s.record.Provider):
+		return errMoved
 	}
 	return err
 }
 
 // integration is the run's connector as it stands now; one that may not run any more ends the run.
-func (s *slice) integration(ctx context.Context) (integration.Integration, error) {
-	i, _, err := integration.Load(ctx, s.company, s.record.Provider)
+func (s *slice) integration(ctx context.Context) (integration.Stored, error) {
+	i, version, err := integration.Load(ctx, s.company, s.record.Provider)
+	stored := integration.Stored{Integration: i, Version: version}
 	switch {
 	case fault.KindOf(err) == fault.NotFound:
-		return i, final(err)
+		return stored, final(err)
 	case err != nil:
-		return i, err
+		return stored, err
 	case !i.Enabled:
-		return i, final(fault.New(fault.Conflict, "the integration was disabled"))
+		return stored, final(fault.New(fault.Conflict, "the integration was disabled"))
 	case s.record.Mode == syncrun.Live && !i.Allows(integration.SyncPull, s.Now()):
-		return i, final(fault.New(fault.Conflict, "the integration went back to the sandbox"))
+		return stored, final(fault.New(fault.Conflict, "the integration went back to the sandbox"))
 	}
-	return i, nil
+	return stored, nil
 }

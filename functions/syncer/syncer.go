@@ -21,7 +21,7 @@ import (
 	"orgops/shared/syncrun"
 )
 
-// Syncer is a worker. All fields but the budgets are required.
+// Syncer is a worker. All fields are required.
 type Syncer struct {
 	Store      store.Store
 	Jobs       queue.Queue
@@ -30,13 +30,14 @@ type Syncer struct {
 	Engine     policy.Engine
 	Logger     *slog.Logger
 	Now        func() time.Time
-	Slice      time.Duration // how long one slice of a run takes at most; a page under way is finished
+	Slice      time.Duration // how long one slice of a run takes, 2 minutes at most; a page under way is finished
 }
 
-// lease is how long a worker that stopped answering keeps others from its run, and queueLease the same for its message.
-// A slice and its last page must fit.
+// lease is how long a worker that stopped answering keeps others from its run: every write of a page renews it.
+// queueLease is the same for its message, which nothing renews: a slice and its last page must fit.
 const (
-	lease       = 3 * time.Minute
+	lease       = 90 * time.Second
+	queueLease  = 3 * time.Minute
 	fetchBudget = 45 * time.Second
 )
 
@@ -54,7 +55,7 @@ func (s *Syncer) Run(ctx context.Context) {
 
 func (s *Syncer) work(ctx context.Context) {
 	for ctx.Err() == nil {
-		received, err := s.Jobs.Receive(ctx, 1, lease)
+		received, err := s.Jobs.Receive(ctx, 1, queueLease)
 		if err != nil {
 			s.Logger.ErrorContext(ctx, "receive sync jobs", "error", err)
 			pause(ctx, time.Second)
@@ -84,10 +85,11 @@ func (s *Syncer) settle(ctx context.Context, r queue.Received) {
 	ctx = context.WithoutCancel(ctx) // what was done is acknowledged even while shutting down
 	switch {
 	case errors.Is(err, errPoison) || err != nil && r.Receives >= poisonAfter:
+		s.Logger.ErrorContext(ctx, "sync job buried", "error", err)
 		err = s.Jobs.Bury(ctx, r, err.Error())
 	case err != nil:
 		s.Logger.ErrorContext(ctx, "sync job", "error", err)
-		err = s.Jobs.Defer(ctx, r, s.Now().Add(10*time.Second))
+		return // handed out again when its lease is over, and counted
 	case !due.IsZero():
 		err = s.Jobs.Defer(ctx, r, due)
 	default:

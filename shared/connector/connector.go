@@ -64,7 +64,6 @@ type FetchedPage struct {
 	Failed     int             // items left out because they did not validate
 	Checkpoint json.RawMessage // for the next page; nil: this was the last
 	State      json.RawMessage // with the last page: kept for the next run
-	Complete   bool            // with the last page: the run saw everything there is, so what it did not see is gone
 }
 
 // ThrottledError is a provider's request to wait.

@@ -84,6 +84,7 @@ type Run struct {
 type Work struct {
 	CancelRequested bool            `json:"cancelRequested,omitempty"`
 	Checkpoint      json.RawMessage `json:"checkpoint,omitempty"` // where the connector goes on
+	Done            int             `json:"done,omitempty"`       // items of the page under way that are written and counted
 	Tries           int             `json:"tries,omitempty"`      // failures in a row without progress
 	LeaseUntil      time.Time       `json:"leaseUntil,omitzero"`  // another worker keeps away until then
 }

@@ -29,8 +29,8 @@ type state struct {
 	LastModified string `json:"lastModified,omitempty"`
 }
 
-// Fetch implements connector.Source. A feed is one page. It is never Complete: feeds drop old entries, and that is no
-// deletion. A document that has not changed since the last run is a page without drafts.
+// Fetch implements connector.Source. A feed is one page. What it does not list stays: feeds drop old entries, and that
+// is no deletion. A document that has not changed since the last run is a page without drafts.
 //
 // 429, and 503 with its Retry-After or without, is a *connector.ThrottledError; everything else that goes wrong is a
 // *fault.Error whose detail says what.
