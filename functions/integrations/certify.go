@@ -47,25 +47,32 @@ func (d Deps) certifyIntegration(ctx context.Context, in *ProviderInput) (*repor
 	if err != nil {
 		return nil, err
 	}
-	return d.report(ctx, i)
+	return d.report(ctx, i, report)
 }
 
 // conclude stores the report and, where it passed, the certification with the timer that ends it. A failed run takes
 // nothing away: what was certified stays so until it expires or its configuration changes.
 func (d Deps) conclude(ctx context.Context, stored integration.Stored, report integration.Report) (integration.Integration, error) {
 	c, now := web.Tenant(ctx), d.Now().UTC()
+	reports, version, err := integration.LoadReports(ctx, c, stored.Provider)
+	if err != nil {
+		return integration.Integration{}, err
+	}
+	reports.Last = report
 	i := stored.Integration
-	i.LastReport, i.UpdatedAt = &report, now
+	i.UpdatedAt = now
 	ops := []store.Op{}
 	if report.Passed {
 		expires := now.Add(integration.CertifiedFor)
 		i.State, i.SandboxedCause = integration.Certified, ""
 		i.Certification = &integration.Certification{
-			PassedAt: now, ExpiresAt: expires, ConfigDigest: report.ConfigDigest, Ports: report.Ports, Report: &report,
+			PassedAt: now, ExpiresAt: expires, ConfigDigest: report.ConfigDigest, Ports: report.Ports,
 		}
+		reports.Passed = &report
 		ops = append(ops, c.Timer(expires, integration.ExpiryTimer, fmt.Sprintf("%s@%d", i.Provider, stored.Version+1)))
 	}
-	ops = append(ops, c.Replace(integration.Key(i.Provider), integration.Entity, stored.Version, i))
+	ops = append(ops, c.Replace(integration.Key(i.Provider), integration.Entity, stored.Version, i),
+		integration.SaveReports(c, i.Provider, version, reports))
 	return i, store.Fault(c.Commit(ctx, ops...), "")
 }
 
@@ -74,14 +81,18 @@ func (d Deps) getCertification(ctx context.Context, in *ProviderInput) (*reportO
 	if err != nil {
 		return nil, err
 	}
-	if stored.LastReport == nil {
+	reports, version, err := integration.LoadReports(ctx, web.Tenant(ctx), in.Provider)
+	if err != nil {
+		return nil, err
+	}
+	if version == 0 {
 		return nil, fault.Newf(fault.NotFound, "no certification of %s has been run; POST to this address to run one", in.Provider)
 	}
-	return d.report(ctx, stored.Integration)
+	return d.report(ctx, stored.Integration, reports.Last)
 }
 
-func (d Deps) report(ctx context.Context, i integration.Integration) (*reportOutput, error) {
-	out := &reportOutput{Body: Report{Report: *i.LastReport, State: integration.Sandbox}}
+func (d Deps) report(ctx context.Context, i integration.Integration, last integration.Report) (*reportOutput, error) {
+	out := &reportOutput{Body: Report{Report: last, State: integration.Sandbox}}
 	if i.IsCertified(d.Now()) {
 		out.Body.State = integration.Certified
 	}

@@ -21,6 +21,7 @@ func (d Deps) deleteIntegration(ctx context.Context, in *ProviderInput) (*struct
 	ops := []store.Op{c.Delete(integration.Key(in.Provider), integration.Entity, stored.Version)}
 	for key, entity := range map[string]string{
 		integration.CredentialKey(in.Provider): integration.CredentialEntity,
+		integration.ReportsKey(in.Provider):    integration.ReportsEntity,
 		syncrun.SlotKey(in.Provider):           syncrun.SlotEntity,
 	} {
 		op, there, err := removal(ctx, c, key, entity)

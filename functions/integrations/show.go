@@ -71,10 +71,14 @@ func (d Deps) listIntegrations(ctx context.Context, _ *struct{}) (*listOutput, e
 	if err != nil {
 		return nil, err
 	}
+	reports, err := integration.ListReports(ctx, c)
+	if err != nil {
+		return nil, err
+	}
 	out := &listOutput{}
 	out.Body.Items = make([]Integration, 0, len(all))
 	for _, stored := range all {
-		out.Body.Items = append(out.Body.Items, d.show(stored, facts))
+		out.Body.Items = append(out.Body.Items, d.show(stored, facts, reports[stored.Provider]))
 	}
 	return out, nil
 }
@@ -103,7 +107,11 @@ func (d Deps) getIntegration(ctx context.Context, in *getInput) (*web.Tagged[Int
 	if in.Matches(etag) {
 		return web.NotModified[Integration](etag), nil
 	}
-	return web.WithETag(etag, d.show(stored, facts)), nil
+	reports, _, err := integration.LoadReports(ctx, c, in.Provider)
+	if err != nil {
+		return nil, err
+	}
+	return web.WithETag(etag, d.show(stored, facts, reports)), nil
 }
 
 // load is a configured integration; an unknown provider lists the known ones.
@@ -130,7 +138,11 @@ func (d Deps) answer(ctx context.Context, s integration.Stored) (*changedOutput,
 	if err != nil {
 		return nil, err
 	}
-	return &changedOutput{ETag: d.etag(s, facts), Body: d.show(s, facts)}, nil
+	reports, _, err := integration.LoadReports(ctx, web.Tenant(ctx), s.Provider)
+	if err != nil {
+		return nil, err
+	}
+	return &changedOutput{ETag: d.etag(s, facts), Body: d.show(s, facts, reports)}, nil
 }
 
 // etag names all that an integration's body depends on: the item, the context, and the two things that move with time
@@ -144,7 +156,7 @@ func (d Deps) etag(s integration.Stored, facts projection.Context) string {
 	return web.ETag(fmt.Sprintf("%d.%d.%d.%s", s.Version, facts.ContextVersion, now.Unix()/3600, state))
 }
 
-func (d Deps) show(s integration.Stored, facts projection.Context) Integration {
+func (d Deps) show(s integration.Stored, facts projection.Context, reports integration.Reports) Integration {
 	now := d.Now()
 	var conf struct {
 		URL    string   `json:"url"`
@@ -162,7 +174,7 @@ func (d Deps) show(s integration.Stored, facts projection.Context) Integration {
 	case s.IsCertified(now):
 		out.State = integration.Certified
 		out.Certification = &Certification{
-			PassedAt: s.Certification.PassedAt, ExpiresAt: s.Certification.ExpiresAt, Ports: s.Certification.Ports, Report: s.Certification.Report,
+			PassedAt: s.Certification.PassedAt, ExpiresAt: s.Certification.ExpiresAt, Ports: s.Certification.Ports, Report: reports.Passed,
 		}
 	case s.State == integration.Certified: // the ticker has not come by yet
 		out.Sandboxed = integration.SandboxedByExpiry

@@ -58,7 +58,6 @@ type Integration struct {
 	Certification  *Certification   `json:"certification,omitempty"`
 	SecretAt       *time.Time       `json:"secretAt,omitempty"` // when the newest signing secret was made
 	Credentials    *CredentialNames `json:"credentials,omitempty"`
-	LastReport     *Report          `json:"lastReport,omitempty"` // of the last certification run, passed or not
 	ConfiguredBy   string           `json:"configuredBy,omitempty"`
 	CreatedAt      time.Time        `json:"createdAt"`
 	UpdatedAt      time.Time        `json:"updatedAt"`
@@ -82,8 +81,7 @@ type Certification struct {
 	PassedAt     time.Time `json:"passedAt"`
 	ExpiresAt    time.Time `json:"expiresAt"`
 	ConfigDigest string    `json:"configDigest"`
-	Ports        []Port    `json:"ports"`            // what was proven; other ports stay closed
-	Report       *Report   `json:"report,omitempty"` // of the run that passed
+	Ports        []Port    `json:"ports"` // what was proven; other ports stay closed
 }
 
 // CertifiedFor is how long a certification holds, and ExpiryTimer the kind of the timer that ends it. The timer's

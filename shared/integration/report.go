@@ -1,6 +1,14 @@
 package integration
 
-import "time"
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"orgops/shared/store"
+)
 
 // Result is the outcome of a certification check.
 type Result string
@@ -53,4 +61,54 @@ func (r *Report) Conclude() {
 		}
 	}
 	r.Passed = !failed && len(r.Ports) > 0
+}
+
+// Reports are an integration's certification runs that are kept: the last one, and the one that its certification
+// rests on. They have an item of their own because every delivery reads the integration and none reads them.
+type Reports struct {
+	Last   Report  `json:"last"`
+	Passed *Report `json:"passed,omitempty"`
+}
+
+// ReportsEntity is the entity of the item that holds an integration's reports.
+const ReportsEntity = "certification"
+
+const reportsPrefix = "CERTIFICATION#"
+
+// ReportsKey is the sort key of an integration's reports.
+func ReportsKey(provider string) string { return reportsPrefix + provider }
+
+// LoadReports reads an integration's reports; version 0 says that no certification has been run.
+func LoadReports(ctx context.Context, c store.Company, provider string) (r Reports, version int64, err error) {
+	item, err := c.Get(ctx, ReportsKey(provider), &r)
+	if errors.Is(err, store.ErrNotFound) {
+		return Reports{}, 0, nil
+	}
+	return r, item.Version, store.Fault(err, "")
+}
+
+// SaveReports is the write that stores reports over version. It stays out of the feed: the integration tells of it.
+func SaveReports(c store.Company, provider string, version int64, r Reports) store.Op {
+	return c.Save(ReportsKey(provider), ReportsEntity, version, r).Silent()
+}
+
+// ListReports reads the reports of all of a company's integrations, by provider.
+func ListReports(ctx context.Context, c store.Company) (map[string]Reports, error) {
+	all := map[string]Reports{}
+	for q := (store.Query{Prefix: reportsPrefix}); ; {
+		page, err := c.Query(ctx, q)
+		if err != nil {
+			return nil, store.Fault(err, "")
+		}
+		for _, item := range page.Items {
+			var r Reports
+			if err := json.Unmarshal(item.Body, &r); err != nil {
+				return nil, fmt.Errorf("decode %s: %w", item.Key, err)
+			}
+			all[item.Key[len(reportsPrefix):]] = r
+		}
+		if q.After = page.Next; q.After == "" {
+			return all, nil
+		}
+	}
 }
