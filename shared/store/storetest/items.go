@@ -198,6 +198,34 @@ func (f *fixture) increment(ctx context.Context, key string) error {
 	}
 }
 
+// testCreateAtOnce: of many who create one item at the same moment, one does, and every other one is told of the conflict.
+func testCreateAtOnce(t *testing.T, h Harness) {
+	f := open(t, h)
+	const keys, each = 20, 16
+	var wg sync.WaitGroup
+	errs := make([]error, keys*each)
+	for i := range errs {
+		wg.Go(func() {
+			errs[i] = f.c.Commit(t.Context(), f.c.Create(fmt.Sprintf("A#%d", i/each), "note", note{N: i}))
+		})
+	}
+	wg.Wait()
+	created := make([]int, keys)
+	for i, err := range errs {
+		switch {
+		case err == nil:
+			created[i/each]++
+		case !errors.Is(err, store.ErrConflict):
+			t.Errorf("%d: %v, want ErrConflict", i, err)
+		}
+	}
+	for key, n := range created {
+		if n != 1 {
+			t.Errorf("key %d was created %d times", key, n)
+		}
+	}
+}
+
 func testExpiry(t *testing.T, h Harness) {
 	f := open(t, h)
 	end := f.clock.Now().Truncate(time.Second).Add(10 * time.Second)

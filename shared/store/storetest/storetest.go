@@ -52,6 +52,7 @@ func Run(t *testing.T, h Harness) {
 		{"Transactions", testTransactions},
 		{"Refused", testRefused},
 		{"Concurrency", testConcurrency},
+		{"CreateAtOnce", testCreateAtOnce},
 		{"Query", testQuery},
 		{"QueryPages", testQueryPages},
 		{"QueryLarge", testQueryLarge},
