@@ -81,22 +81,8 @@ func (d Draft) Check(at string) []fault.Problem {
 	if d.State != Open && d.State != Closed {
 		refuse("state", "must be open or closed")
 	}
-	if !plausible(d.DueAt) {
-		refuse("dueAt", "must lie in the years 1970 to 9998")
-	}
-	if !plausible(d.StartedAt) {
-		refuse("startedAt", "must lie in the years 1970 to 9998")
-	}
 	return problems
 }
-
-// plausible keeps out times that could not be written again, or reckoned with: RFC 3339 ends with the year 9999, in UTC.
-func plausible(t *time.Time) bool {
-	return t == nil || t.UTC().Year() >= 1970 && t.UTC().Year() <= 9998
-}
-
-// maxURL is how long a link may be, in bytes; a longer one is left out.
-const maxURL = 2048
 
 // IDOf is the id of what a provider calls externalID.
 func IDOf(provider, externalID string) string { return id.Of("goal", provider, externalID) }
@@ -107,9 +93,6 @@ func Key(goalID string) string { return Prefix + goalID }
 // Apply is the goal that results from a draft over old (the zero Goal when there is none); changed is false when
 // nothing but time has moved.
 func Apply(old Goal, provider string, d Draft, now time.Time) (g Goal, changed bool) {
-	if len(d.URL) > maxURL {
-		d.URL = ""
-	}
 	g = Goal{
 		ID: IDOf(provider, d.ExternalID), Provider: provider, ExternalID: d.ExternalID, Title: d.Title, Target: d.Target,
 		URL: d.URL, Progress: d.Progress, DueAt: utc(d.DueAt), State: d.State, CreatedAt: now, UpdatedAt: now,
