@@ -1,0 +1,239 @@
+package integrations_test
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"orgops/shared/integration"
+	"orgops/shared/webtest"
+)
+
+func TestGuard(t *testing.T) {
+	t.Parallel()
+	webtest.GuardAll(t, setup(t).Harness)
+}
+
+func TestConfigure(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	body := map[string]any{"url": "https://example.com/hooks", "events": []string{"memory.updated"}}
+	first := s.do("POST", "/webhook", body).Want(201)
+	var i shown
+	first.JSON(&i)
+	if location := first.Header.Get("Location"); location != s.at("/webhook") {
+		t.Errorf("Location %q", location)
+	}
+	if i.Provider != "webhook" || i.Kind != "webhook" || i.State != "sandbox" || !i.Enabled || i.Version != 1 ||
+		i.URL != "https://example.com/hooks" || !slices.Equal(i.Events, []string{"memory.updated"}) || i.Certification != nil {
+		t.Errorf("configured: %+v", i)
+	}
+	if !strings.HasPrefix(i.SigningSecret, "whsec_") {
+		t.Errorf("no signing secret was made: %q", i.SigningSecret)
+	}
+	again := s.do("POST", "/webhook", body).Want(200)
+	if again.Header.Get("Location") != "" {
+		t.Error("a Location though nothing was created")
+	}
+	s.keepsOut(again.Body, i.SigningSecret)
+	if live := s.secrets("webhook").Live(s.clock.Now()); !slices.Equal(live, []string{i.SigningSecret}) {
+		t.Errorf("%d live secrets after a second POST", len(live))
+	}
+	if etag := again.Header.Get("ETag"); etag == first.Header.Get("ETag") || etag != s.do("GET", "/webhook", nil).Want(200).Header.Get("ETag") {
+		t.Errorf("ETag %s", etag)
+	}
+}
+
+// A signing secret that the caller chose is never shown, not even in the answer to it.
+func TestConfigure_GivenSecret(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	body := map[string]any{"url": "https://example.com/hooks", "events": []string{"memory.*"}, "signingSecret": given}
+	s.keepsOut(s.do("POST", "/webhook", body).Want(201).Body, given)
+	s.keepsOut(s.do("POST", "/webhook", body).Want(200).Body, given)
+	if live := s.secrets("webhook").Live(s.clock.Now()); !slices.Equal(live, []string{given}) {
+		t.Errorf("the same secret again: %d live secrets", len(live))
+	}
+	body["signingSecret"] = another
+	s.keepsOut(s.do("POST", "/webhook", body).Want(200).Body, given, another)
+	if live := s.secrets("webhook").Live(s.clock.Now()); !slices.Equal(live, []string{another, given}) {
+		t.Errorf("another secret: %d live secrets", len(live))
+	}
+	body["signingSecret"] = "whsec_too-short"
+	s.keepsOut(s.do("POST", "/webhook", body).Want(422).Body, "too-short")
+}
+
+func TestConfigure_GithubWithoutSecret(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	if i := s.configured("github", map[string]any{"repository": "octo/app"}, 201); i.SigningSecret != "" || i.SecretAt != nil {
+		t.Errorf("a secret was made that GitHub does not know: %+v", i)
+	}
+	if secrets := s.secrets("github"); len(secrets.Signing) != 0 {
+		t.Errorf("%d secrets", len(secrets.Signing))
+	}
+}
+
+func TestConfigure_Refused(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	tests := []struct {
+		name, provider string
+		body           any
+		status         int
+		kind           string
+		problems       []string // pointers
+		detail         string   // part of the body
+	}{
+		{"everything that is wrong, at once", "webhook",
+			map[string]any{"url": 5, "events": []string{"memory.deleted"}, "rateLimit": 0, "more": true, "headers": map[string]string{"webhook-id": "1", "a b": "2"}},
+			422, "invalid", []string{"/events/0", "/headers/a b", "/more", "/rateLimit", "/url"}, "memory.updated"},
+		{"nothing", "webhook", map[string]any{}, 422, "invalid", []string{"/events", "/url"}, "required"},
+		{"unknown field", "feed", map[string]any{"url": "https://example.com/feed", "URL": "x"}, 422, "invalid", []string{"/URL"}, "known are maxItems, url"},
+		{"an unknown event names the known", "webhook", map[string]any{"url": "https://example.com/", "events": []string{"memory"}},
+			422, "invalid", []string{"/events/0"}, "goal.alignment.changed"},
+		{"private address", "webhook", map[string]any{"url": "https://10.0.0.5/", "events": []string{"memory.*"}}, 422, "invalid", []string{"/url"}, "is not public"},
+		{"metadata address", "feed", map[string]any{"url": "http://169.254.169.254/latest/meta-data"}, 422, "invalid", []string{"/url"}, "169.254.169.254 is not public"},
+		{"an address in disguise", "feed", map[string]any{"url": "https://2130706433/"}, 422, "invalid", []string{"/url"}, "four decimal numbers"},
+		{"plain http", "webhook", map[string]any{"url": "http://example.com/", "events": []string{"memory.*"}}, 422, "invalid", []string{"/url"}, "must be https"},
+		{"a header of the signature", "webhook", map[string]any{"url": "https://example.com/", "events": []string{"memory.*"}, "headers": map[string]string{"webhook-id": "1"}},
+			422, "invalid", []string{"/headers/webhook-id"}, "signature"},
+		{"unknown provider", "gitlab", map[string]any{}, 404, "not-found", nil, "known are feed, github, webhook, webhook-<name>"},
+		{"a bad name", "webhook-A", map[string]any{}, 404, "not-found", nil, "known are"},
+		{"not JSON", "webhook", `{"url"`, 400, "malformed", nil, "JSON"},
+		{"two documents", "webhook", `{} {}`, 400, "malformed", nil, "JSON"},
+		{"a list", "webhook", `[]`, 422, "invalid", []string{""}, "object"},
+		{"null", "webhook", `null`, 422, "invalid", []string{""}, "object"},
+		{"no body", "webhook", nil, 400, "malformed", nil, "body"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			answer := s.do("POST", "/"+tt.provider, tt.body)
+			p := answer.WantProblem(tt.status, tt.kind)
+			var pointers []string
+			for _, problem := range p.Errors {
+				pointers = append(pointers, problem.Pointer)
+			}
+			if diff := cmp.Diff(tt.problems, pointers); diff != "" || !strings.Contains(string(answer.Body), tt.detail) {
+				t.Errorf("%s\n%s", answer.Body, diff)
+			}
+		})
+	}
+	if answer := s.do("GET", "", nil).Want(200); !strings.Contains(string(answer.Body), `"items":[]`) {
+		t.Errorf("something was configured: %s", answer.Body)
+	}
+	s.Do("POST", s.at("/webhook"), s.A.Token, "url=x", "Content-Type", "application/x-www-form-urlencoded").WantProblem(415, "unsupported-media-type")
+	s.do("POST", "/webhook", `{"url":"`+strings.Repeat("x", 1<<20)+`"}`).WantProblem(413, "too-large")
+}
+
+// What a certification was about returns the integration to the sandbox when it changes, and nothing else does.
+func TestConfigure_Recertification(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name, field string
+		value       any
+		state       string
+	}{
+		{"the same again", "events", []string{"memory.*"}, "certified"},
+		{"description", "description", "billing", "certified"},
+		{"events", "events", []string{"goal.*"}, "certified"},
+		{"rate limit", "rateLimit", 5, "certified"},
+		{"signing secret", "signingSecret", another, "certified"},
+		{"headers", "headers", map[string]string{"X-Team": "a"}, "sandbox"},
+		{"url", "url", "https://example.org/", "sandbox"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			s := setup(t)
+			r := receive(t, s.clock.verifying(given))
+			body := map[string]any{"url": r.URL, "events": []string{"memory.*"}, "signingSecret": given}
+			s.configured("webhook", body, 201)
+			s.do("POST", "/webhook/certification", nil).Want(200)
+			body[tt.field] = tt.value
+			i := s.configured("webhook", body, 200)
+			if i.State != tt.state || (i.Certification != nil) != (tt.state == "certified") {
+				t.Errorf("%s, %+v", i.State, i.Certification)
+			}
+			if want := map[string]string{"sandbox": "configuration"}[tt.state]; i.Sandboxed != want {
+				t.Errorf("sandboxed because of %q, want %q", i.Sandboxed, want)
+			}
+		})
+	}
+}
+
+func TestConfigure_Limit(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	for n := range integration.MaxPerCompany {
+		s.configure(fmt.Sprintf("webhook-%d", n), "https://example.com/")
+	}
+	body := map[string]any{"repository": "octo/app"}
+	if p := s.do("POST", "/github", body).WantProblem(409, "conflict"); !strings.Contains(p.Detail, "at most 50") {
+		t.Errorf("detail %q", p.Detail)
+	}
+	s.do("POST", "/webhook-7", map[string]any{"url": "https://example.com/", "events": []string{"goal.*"}}).Want(200)
+	s.do("DELETE", "/webhook-7", nil).Want(204)
+	s.do("POST", "/github", body).Want(201)
+	s.Do("POST", "/companies/"+s.B.ID+"/integrations/github", s.B.Token, body).Want(201) // its own count
+}
+
+// Of configurations at the same moment each is done whole, or refused with 409.
+func TestConfigure_Concurrent(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	const n = 8
+	answers := make([]*webtest.Response, n)
+	var running sync.WaitGroup
+	for i := range n {
+		running.Go(func() {
+			answers[i] = s.do("POST", "/webhook", map[string]any{"url": fmt.Sprintf("https://example.com/%d", i), "events": []string{"memory.*"}})
+		})
+	}
+	running.Wait()
+	count := map[int]int{}
+	made := ""
+	for _, a := range answers {
+		count[a.Status]++
+		if a.Status == http.StatusCreated {
+			var i shown
+			a.JSON(&i)
+			made = i.SigningSecret
+		}
+		if a.Status == http.StatusConflict {
+			a.WantProblem(409, "conflict")
+		}
+	}
+	if count[201] != 1 || count[201]+count[200]+count[409] != n {
+		t.Errorf("answers %v", count)
+	}
+	if got := s.get("webhook"); got.Version != int64(1+count[200]) {
+		t.Errorf("version %d after %v", got.Version, count)
+	}
+	if live := s.secrets("webhook").Live(s.clock.Now()); !slices.Equal(live, []string{made}) {
+		t.Errorf("%d live secrets, or another than the one that was shown", len(live))
+	}
+}
+
+// The key would have the answer kept, and with it a secret that is shown once.
+func TestConfigure_IdempotencyKey(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	body := map[string]any{"url": "https://example.com/", "events": []string{"memory.*"}}
+	s.do("POST", "/webhook", body, "Idempotency-Key", "k1").WantProblem(400, "malformed")
+	s.do("POST", "/webhook", body).Want(201)
+	s.do("POST", "/webhook/secret", nil, "Idempotency-Key", "k2").WantProblem(400, "malformed")
+	first := s.do("POST", "/webhook/disable", nil, "Idempotency-Key", "k3").Want(200)
+	s.do("POST", "/webhook/enable", nil, "Idempotency-Key", "k4").Want(200)
+	if again := s.do("POST", "/webhook/disable", nil, "Idempotency-Key", "k3").Want(200); string(again.Body) != string(first.Body) {
+		t.Errorf("a repeat is answered %s", again.Body)
+	}
+	if !s.get("webhook").Enabled {
+		t.Error("a repeat was done again")
+	}
+}

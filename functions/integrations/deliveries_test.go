@@ -1,0 +1,294 @@
+package integrations_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"orgops/shared/delivery"
+	"orgops/shared/id"
+	"orgops/shared/recovery"
+	"orgops/shared/store"
+	"orgops/shared/webhook"
+)
+
+// attempt is a delivery as a client sees it.
+type attempt struct {
+	DeliveryID, EventID, Event string
+	Attempt                    int
+	State                      string
+	Status                     int
+	Error, ResponseExcerpt     string
+	HeldBecause                string
+	NextAttemptAt              *time.Time
+	Payload                    json.RawMessage
+	Attempts                   []struct{ Attempt int }
+	LatencyMs                  int64
+}
+
+// deliver puts a delivery on record, as the dispatcher does.
+func (s *service) deliver(endpoint string, d delivery.Delivery) delivery.Delivery {
+	s.t.Helper()
+	d.Endpoint = endpoint
+	must(s.t, s.company().Commit(s.t.Context(), s.company().Create(delivery.Key(d.EventID, endpoint), delivery.Entity, d)))
+	return d
+}
+
+func event(at time.Time, name string) delivery.Delivery {
+	eventID := id.At(at, name)
+	return delivery.Delivery{EventID: eventID, Event: name, CreatedAt: at, Payload: json.RawMessage(fmt.Sprintf(`{"id":%q}`, eventID))}
+}
+
+func delivered(at time.Time) delivery.Delivery {
+	d := event(at, "memory.created")
+	d.Record(delivery.Attempt{Number: 1, State: delivery.Delivered, At: at, Status: 204, LatencyMS: 3})
+	d.End(delivery.Delivered)
+	return d
+}
+
+func dead(at time.Time) delivery.Delivery {
+	d := event(at, "memory.updated")
+	for n := range 3 {
+		d.Record(delivery.Attempt{Number: n + 1, State: delivery.Failed, At: at, Status: 500, Error: "answered 500", Excerpt: "boom"})
+	}
+	d.End(delivery.Dead)
+	return d
+}
+
+func held(at time.Time) delivery.Delivery {
+	d := event(at, "goal.updated")
+	d.Hold("sandbox")
+	return d
+}
+
+func TestDeliveries(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	s.configure("webhook", "https://example.com/")
+	s.configure("webhook-b", "https://example.com/b")
+	now := s.clock.Now()
+	a, b, c := s.deliver("webhook", dead(now.Add(-3*time.Hour))), s.deliver("webhook", held(now.Add(-2*time.Hour))), s.deliver("webhook", delivered(now.Add(-time.Hour)))
+	s.deliver("webhook-b", delivered(now.Add(-time.Hour)))
+	tests := []struct {
+		name, query string
+		want        []string
+	}{
+		{"newest first", "", []string{c.EventID, b.EventID, a.EventID}},
+		{"state", "state=held", []string{b.EventID}},
+		{"event", "event=memory.updated", []string{a.EventID}},
+		{"state and event", "state=held&event=memory.updated", nil},
+		{"since", "since=" + url.QueryEscape(b.CreatedAt.Format(time.RFC3339Nano)), []string{c.EventID, b.EventID}},
+		{"since, with an offset", "since=" + url.QueryEscape(b.CreatedAt.In(time.FixedZone("", 7200)).Format(time.RFC3339Nano)), []string{c.EventID, b.EventID}},
+		{"since long ago", "since=1960-01-01T00:00:00Z", []string{c.EventID, b.EventID, a.EventID}},
+		{"since later", "since=9999-12-31T23:59:59Z", nil},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			if diff := cmp.Diff(tt.want, s.listed("/webhook/deliveries?"+tt.query)); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+	for _, query := range []string{"state=lost", "since=yesterday", "since=", "limit=0", "more=1", "cursor=x"} {
+		s.do("GET", "/webhook/deliveries?"+query, nil).WantProblem(422, "invalid")
+	}
+	s.do("GET", "/gitlab/deliveries", nil).WantProblem(404, "not-found")
+	s.do("GET", "/gitlab/deliveries/"+a.EventID, nil).WantProblem(404, "not-found")
+}
+
+// listed is the ids of a listing, through all of its pages.
+func (s *service) listed(rest string) []string {
+	s.t.Helper()
+	var ids []string
+	next := s.at(rest)
+	for next != "" {
+		var page struct {
+			Items      []attempt
+			NextCursor string
+		}
+		answer := s.Do("GET", next, s.A.Token, nil).Want(200).JSON(&page)
+		for _, d := range page.Items {
+			ids = append(ids, d.DeliveryID)
+		}
+		next = ""
+		if page.NextCursor != "" {
+			next = strings.TrimPrefix(strings.Split(answer.Header.Get("Link"), ">")[0], "<")
+		}
+	}
+	return ids
+}
+
+func TestDeliveries_Pages(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	s.configure("webhook", "https://example.com/")
+	var want []string
+	for n := range 25 {
+		at := s.clock.Now().Add(-time.Duration(n) * time.Minute)
+		want = append(want, s.deliver("webhook", delivered(at)).EventID)
+		s.deliver("webhook-b", delivered(at))
+	}
+	if diff := cmp.Diff(want, s.listed("/webhook/deliveries?limit=4")); diff != "" {
+		t.Error(diff)
+	}
+	var page struct{ NextCursor string }
+	s.do("GET", "/webhook/deliveries?limit=4", nil).Want(200).JSON(&page)
+	for _, rest := range []string{"/webhook-b/deliveries?limit=4", "/webhook/deliveries?limit=4&state=held"} {
+		s.do("GET", rest+"&cursor="+page.NextCursor, nil).WantProblem(422, "invalid")
+	}
+}
+
+func TestDelivery(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	s.configure("webhook", "https://example.com/")
+	d, h := s.deliver("webhook", dead(s.clock.Now())), s.deliver("webhook", held(s.clock.Now()))
+	var got attempt
+	s.do("GET", "/webhook/deliveries/"+d.EventID, nil).Want(200).JSON(&got)
+	if got.State != "dead" || got.Attempt != 3 || got.Status != 500 || len(got.Attempts) != 3 || string(got.Payload) != string(d.Payload) || got.ResponseExcerpt != "boom" {
+		t.Errorf("dead: %+v", got)
+	}
+	answer := s.do("GET", "/webhook/deliveries/"+h.EventID, nil).Want(200)
+	if answer.JSON(&got); got.State != "held" || got.HeldBecause != "sandbox" || !strings.Contains(string(answer.Body), `"attempts":[]`) {
+		t.Errorf("held: %s", answer.Body)
+	}
+	for _, rest := range []string{"/webhook/deliveries/" + id.New(), "/webhook-b/deliveries/" + d.EventID, "/webhook/deliveries/a%23b", "/webhook/deliveries/%2e%2e"} {
+		s.do("GET", rest, nil).WantProblem(404, "not-found")
+	}
+	s.Do("GET", "/companies/"+s.B.ID+"/integrations/webhook/deliveries/"+d.EventID, s.B.Token, nil).WantProblem(404, "not-found")
+}
+
+// A retry is asked for by a commit, whatever the delivery's state; the queue follows from the feed.
+func TestRetry(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	s.configure("webhook", "https://example.com/")
+	for _, d := range []delivery.Delivery{dead(s.clock.Now()), held(s.clock.Now()), delivered(s.clock.Now())} {
+		d = s.deliver("webhook", d)
+		var got attempt
+		s.do("POST", "/webhook/deliveries/"+d.EventID+"/retry", nil).Want(202).JSON(&got)
+		if got.State != "scheduled" || got.NextAttemptAt == nil || !got.NextAttemptAt.Equal(s.clock.Now()) || got.HeldBecause != "" {
+			t.Errorf("%s: %+v", d.State, got)
+		}
+		var now delivery.Delivery
+		item, err := s.company().Get(t.Context(), delivery.Key(d.EventID, "webhook"), &now)
+		must(t, err)
+		if now.Requests != d.Requests+1 || now.Made != 0 || len(now.Attempts) != len(d.Attempts) || item.Expires.Before(d.CreatedAt.Add(29*24*time.Hour)) {
+			t.Errorf("%s: %+v until %v", d.State, now, item.Expires)
+		}
+		s.do("POST", "/webhook/deliveries/"+d.EventID+"/retry", nil).Want(202) // scheduled already
+	}
+	s.do("POST", "/webhook/deliveries/"+id.New()+"/retry", nil).WantProblem(404, "not-found")
+	s.do("POST", "/webhook-b/deliveries/"+id.New()+"/retry", nil).WantProblem(404, "not-found")
+	s.configured("feed", map[string]any{"url": "https://example.com/feed"}, 201)
+	s.do("POST", "/feed/deliveries/"+id.New()+"/retry", nil).WantProblem(409, "conflict")
+}
+
+// Retries at the same moment, and attempts that are recorded in between, get in nobody's way.
+func TestRetry_Concurrent(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	s.configure("webhook", "https://example.com/")
+	d := s.deliver("webhook", dead(s.clock.Now()))
+	statuses := make(chan int, 6)
+	var running sync.WaitGroup
+	for range cap(statuses) {
+		running.Go(func() { statuses <- s.do("POST", "/webhook/deliveries/"+d.EventID+"/retry", nil).Status })
+	}
+	running.Wait()
+	close(statuses)
+	for status := range statuses {
+		if status != http.StatusAccepted {
+			t.Errorf("answered %d", status)
+		}
+	}
+}
+
+func TestRecover(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	s.configure("webhook", "https://example.com/")
+	now := s.clock.Now()
+	text := func(at time.Time) string { return at.Format(time.RFC3339Nano) }
+	tests := []struct {
+		name, body   string
+		since, until time.Time
+	}{
+		{"until now", fmt.Sprintf(`{"since":%q}`, text(now.Add(-time.Hour))), now.Add(-time.Hour), now},
+		{"until null", fmt.Sprintf(`{"since":%q,"until":null}`, text(now.Add(-time.Hour))), now.Add(-time.Hour), now},
+		{"a window", fmt.Sprintf(`{"since":%q,"until":%q}`, text(now.Add(-time.Hour)), text(now.Add(-time.Minute))), now.Add(-time.Hour), now.Add(-time.Minute)},
+		{"an instant", fmt.Sprintf(`{"since":%q,"until":%q}`, text(now), text(now)), now, now},
+		{"into the future", fmt.Sprintf(`{"since":%q,"until":"9999-12-31T23:59:59-12:00"}`, text(now)), now, now},
+		{"from long ago", `{"since":"0000-01-01T00:00:00+12:00"}`, now.Add(-delivery.Kept), now},
+		{"long ago", `{"since":"0000-01-01T00:00:00+12:00","until":"0000-01-01T00:00:00+12:00"}`, now.Add(-delivery.Kept), now.Add(-delivery.Kept)},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			var got recovery.Recovery
+			s.do("POST", "/webhook/recover", tt.body).Want(202).JSON(&got)
+			if !got.Since.Equal(tt.since) || !got.Until.Equal(tt.until) || got.State != recovery.Requested || got.RequestedBy == "" {
+				t.Errorf("%+v", got)
+			}
+			var stored recovery.Record
+			if _, err := s.company().Get(t.Context(), recovery.Key(got.ID), &stored); err != nil || stored.Provider != "webhook" {
+				t.Errorf("stored: %+v, %v", stored, err)
+			}
+		})
+	}
+	refused := []struct{ body, pointer string }{
+		{`{}`, "/since"},
+		{`{"since":"yesterday"}`, "/since"},
+		{fmt.Sprintf(`{"since":%q}`, text(now.Add(time.Second))), "/since"},
+		{fmt.Sprintf(`{"since":%q,"until":%q}`, text(now), text(now.Add(-time.Second))), "/until"},
+		{fmt.Sprintf(`{"since":%q,"to":"x"}`, text(now)), "/to"},
+	}
+	for _, tt := range refused {
+		if p := s.do("POST", "/webhook/recover", tt.body).WantProblem(422, "invalid"); p.Errors[0].Pointer != tt.pointer {
+			t.Errorf("%s: %+v", tt.body, p.Errors)
+		}
+	}
+	s.do("POST", "/webhook-b/recover", tests[0].body).WantProblem(404, "not-found")
+	s.configured("github", map[string]any{"repository": "octo/app"}, 201)
+	s.do("POST", "/github/recover", tests[0].body).WantProblem(409, "conflict")
+	first := s.do("POST", "/webhook/recover", tests[0].body, "Idempotency-Key", "once").Want(202)
+	if again := s.do("POST", "/webhook/recover", tests[0].body, "Idempotency-Key", "once").Want(202); string(again.Body) != string(first.Body) {
+		t.Errorf("repeated: %s, then %s", first.Body, again.Body)
+	}
+}
+
+// A test goes out at once, signed, sandboxed or disabled or not, and leaves nothing behind.
+func TestTest(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	r := receive(t, func(header http.Header, body []byte) int {
+		if _, err := webhook.Verify([]string{given}, header, body, s.clock.Now()); err != nil || header.Get("X-Team") != "a" || !strings.Contains(string(body), `"type":"orgops.sample"`) {
+			t.Errorf("%v: %v %s", err, header, body)
+		}
+		return http.StatusAccepted
+	})
+	s.configured("webhook", map[string]any{"url": r.URL, "events": []string{"memory.*"}, "signingSecret": given, "headers": map[string]string{"X-Team": "a"}}, 201)
+	s.do("POST", "/webhook/disable", nil).Want(200)
+	var got attempt
+	s.do("POST", "/webhook/test", nil).Want(200).JSON(&got)
+	if got.State != "delivered" || got.Status != 202 || got.Attempt != 1 || got.Event != "orgops.sample" || len(r.got) != 1 {
+		t.Errorf("%+v", got)
+	}
+	if page, err := s.company().Query(t.Context(), store.Query{Prefix: delivery.Prefix}); err != nil || len(page.Items) != 0 {
+		t.Errorf("on record: %v, %v", page.Items, err)
+	}
+	r.Close()
+	s.do("POST", "/webhook/test", nil).Want(200).JSON(&got)
+	if got.State != "failed" || got.Error == "" {
+		t.Errorf("with the receiver down: %+v", got)
+	}
+	s.configured("feed", map[string]any{"url": "https://example.com/feed"}, 201)
+	s.do("POST", "/feed/test", nil).WantProblem(409, "conflict")
+	s.do("POST", "/webhook-b/test", nil).WantProblem(404, "not-found")
+}
