@@ -16,6 +16,7 @@ GOLANGCI_VERSION := v2.15.0
 GOLANGCI := .tools/golangci-lint-$(GOLANGCI_VERSION)/golangci-lint
 NODE_STAMP := .tools/node/node_modules/.package-lock.json
 PYTHON_STAMP := .tools/python/requirements.txt
+JAVA_STAMPS := .tools/java/dynamodb-local/pom.xml .tools/java/elasticmq/pom.xml
 ACCEPTANCE := local/acceptance
 
 # Every target's own comment is its line of help.
@@ -44,7 +45,10 @@ lint: $(GOLANGCI) ## gofmt, go vet, golangci-lint
 	$(GOLANGCI) run $(PACKAGES)
 
 .PHONY: tools
-tools: $(GOLANGCI) $(NODE_STAMP) $(PYTHON_STAMP) ## install the pinned linters and test tools into .tools (needs Go, Node 20, Python 3.11)
+tools: $(GOLANGCI) $(NODE_STAMP) $(PYTHON_STAMP) java ## install the pinned linters and test tools into .tools (needs Go, Node 20, Python 3.11, Java 17, Maven)
+
+.PHONY: java
+java: $(JAVA_STAMPS) ## download what stands in for AWS in tests: DynamoDB Local and ElasticMQ (needs Maven)
 
 .PHONY: golden
 golden: ## write the golden files anew
@@ -79,6 +83,8 @@ needs:
 	need npm "comes with Node: https://nodejs.org/en/download"; \
 	need $(PYTHON) "Python 3.11 or newer with venv: https://www.python.org/downloads, or apt-get install python3 python3-venv"; \
 	need curl "apt-get install curl, or brew install curl"; \
+	need java "Java 17 or newer: apt-get install openjdk-17-jre-headless, or brew install openjdk"; \
+	need mvn "Maven: apt-get install maven, or brew install maven"; \
 	need openssl "apt-get install openssl, or brew install openssl"; \
 	if command -v node > /dev/null && ! node -e 'process.exit(Number(process.versions.node.split(".")[0]) < 20 ? 1 : 0)'; then \
 		echo "node is $$(node --version): Node 20 or newer is needed (https://nodejs.org/en/download)" >&2; missing=1; fi; \
@@ -101,4 +107,10 @@ $(PYTHON_STAMP): $(ACCEPTANCE)/requirements.txt | needs
 	$(PYTHON) -m venv .tools/python
 	.tools/python/bin/pip install --quiet --disable-pip-version-check --no-deps --requirement $<
 	.tools/python/bin/pip check
+	cp $< $@
+
+$(JAVA_STAMPS): .tools/java/%/pom.xml: shared/awstest/%.xml | needs
+	rm -rf $(dir $@)
+	mkdir -p $(dir $@)
+	mvn --quiet --batch-mode --file $< dependency:copy-dependencies -DincludeScope=runtime -DoutputDirectory=$(CURDIR)/$(dir $@)
 	cp $< $@

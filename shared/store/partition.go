@@ -40,6 +40,9 @@ func RegistryOf(companyID string) Partition {
 // System is the partition of the process's own bookkeeping, such as how far the timers have been read.
 func System() Partition { return Partition{"SYSTEM"} }
 
+// Positions is the partition in which a driver may keep how far a consumer of the feed has come.
+func Positions(consumer string) Partition { return Partition{"FEED#" + consumer} }
+
 // DueShards is how many partitions an hour's timers are spread over.
 const DueShards = 4
 
@@ -51,7 +54,7 @@ func Due(hour time.Time, shard int) Partition {
 // Restore is the partition with this text, for drivers that read it back from their backend; ok is false when the
 // text is not a partition's.
 func Restore(text string) (Partition, bool) {
-	for _, prefix := range []string{"C#", "L#", "REGISTRY#", "DUE#", "SYSTEM"} {
+	for _, prefix := range []string{"C#", "L#", "REGISTRY#", "DUE#", "FEED#", "SYSTEM"} {
 		if strings.HasPrefix(text, prefix) {
 			return Partition{text}, true
 		}
