@@ -49,7 +49,10 @@ func (c *cache) turn() uint64 {
 func (c *cache) put(company string, endpoints []*Endpoint, at time.Time, turn uint64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.fresh == 0 || c.drops != turn {
+	if c.fresh == 0 {
+		return
+	}
+	if c.drops != turn {
 		expire(endpoints)
 		return
 	}

@@ -56,8 +56,8 @@ var homes = []home{
 	{[]string{"github.com/aws/aws-lambda-go/..."}, []string{"functions/*/lambda", "shared/lambdatest"}, "a group does not know that it runs in a Lambda"},
 
 	{[]string{"orgops/shared/sqlitedb", "orgops/shared/store/sqlitestore", "orgops/shared/queue/sqlitequeue"},
-		[]string{"local/...", "shared/store/sqlitestore", "shared/queue/sqlitequeue", "shared/webtest"},
-		"drivers are chosen where the process is put together; webtest runs groups on a real store"},
+		[]string{"local/...", "shared/store/sqlitestore", "shared/queue/sqlitequeue", "shared/webtest", "shared/worktest"},
+		"drivers are chosen where the process is put together; webtest and worktest run groups and workers on real ones"},
 
 	{[]string{"net/http", "net/http/..."}, []string{
 		"shared/web", "functions/*", "local/...", // serve
@@ -69,6 +69,7 @@ var homes = []home{
 		"shared/connector/webhook", // as above
 		"shared/certify",           // proves how an endpoint answers
 		"shared/webtest",           // is a client
+		"shared/worktest",          // is a subscriber
 	}, "domain packages know nothing of HTTP"},
 	{[]string{"math/rand", "math/rand/v2"}, []string{
 		"shared/courier",           // jitter of retries
