@@ -14,14 +14,15 @@ import (
 // arrivals keeps when each event was published and when it first arrived.
 type arrivals struct {
 	published []time.Time
-	arrived   []atomic.Int64 // Unix ns; 0: not yet
+	accepted  []time.Duration // from publishing to the answer
+	arrived   []atomic.Int64  // Unix ns; 0: not yet
 	repeats   atomic.Int64
 	left      atomic.Int64
 	all       chan struct{}
 }
 
 func newArrivals(n int) *arrivals {
-	a := &arrivals{published: make([]time.Time, n), arrived: make([]atomic.Int64, n), all: make(chan struct{})}
+	a := &arrivals{published: make([]time.Time, n), accepted: make([]time.Duration, n), arrived: make([]atomic.Int64, n), all: make(chan struct{})}
 	a.left.Store(int64(n))
 	return a
 }
@@ -134,6 +135,7 @@ func (b *bed) publisher(a *arrivals, next *atomic.Int64, first, last int, pace t
 		if err := p.publish(n); err != nil {
 			return err
 		}
+		a.accepted[n] = time.Since(a.published[n])
 	}
 }
 
@@ -192,7 +194,9 @@ func latency(ctx context.Context, s settings) error {
 			return err
 		}
 		d := a.delays(func(n int) bool { return n >= warm })
-		fmt.Printf("%d/s: publish to received p50 %.2f ms, p90 %.2f ms, p99 %.2f ms\n", rate, percentile(d, 0.5), percentile(d, 0.9), percentile(d, 0.99))
+		accepted := a.accepted[warm:]
+		fmt.Printf("%d/s: publish to received p50 %.2f ms, p90 %.2f ms, p99 %.2f ms; publish to accepted p50 %.2f ms, p99 %.2f ms\n",
+			rate, percentile(d, 0.5), percentile(d, 0.9), percentile(d, 0.99), percentile(accepted, 0.5), percentile(accepted, 0.99))
 	}
 	return nil
 }
