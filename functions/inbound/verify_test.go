@@ -1,0 +1,147 @@
+package inbound_test
+
+import (
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"orgops/shared/id"
+	"orgops/shared/integration"
+	"orgops/shared/webtest"
+)
+
+const upsert = `{"type":"memory.upsert","data":{"externalId":"42","kind":"ticket","title":"Printer on fire"}}`
+
+var instance = regexp.MustCompile(`urn:uuid:[0-9a-f-]{36}`)
+
+// Whatever does not verify gets one answer: nobody learns which companies, providers or secrets there are.
+func TestUnverified(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	s.certified()
+	s.configure("webhook-off", map[string]any{"url": "https://example.com/", "events": []string{"memory.*"}, "signingSecret": secret})
+	s.integrations("POST", "/webhook-off/disable", nil).Want(200)
+	s.configure("feed", map[string]any{"url": "https://example.com/feed"})
+	s.Do("POST", "/companies/"+s.B.ID+"/integrations/github", s.B.Token, map[string]any{"repository": "octo/app"}).Want(201)
+
+	own := "/inbound/" + s.A.ID + "/webhook"
+	signed := s.signature("webhook", secret, "d1", upsert)
+	s.clock.advance(-5*time.Minute - time.Second)
+	stale := s.signature("webhook", secret, "d1", upsert)
+	s.clock.advance(10*time.Minute + 2*time.Second)
+	early := s.signature("webhook", secret, "d1", upsert)
+	s.clock.advance(-5*time.Minute - time.Second)
+	hub := s.signature("github", githubSecret, "d1", upsert)
+
+	tests := []struct {
+		name, path, body string
+		headers          []string
+	}{
+		{"no signature", own, upsert, nil},
+		{"another secret", own, upsert, s.signature("webhook", "whsec_FxYVFBMSERAPDg0MCwoJCAcGBQQDAgEA", "d1", upsert)},
+		{"another body", own, upsert + " ", signed},
+		{"too old", own, upsert, stale},
+		{"too early", own, upsert, early},
+		{"a changed id", own, upsert, append(signed[:len(signed):len(signed)], "Webhook-Id", "d2")},
+		{"the scheme of another provider", own, upsert, hub},
+		{"the scheme of another provider, at github", "/inbound/" + s.A.ID + "/github", upsert, signed},
+		{"sha1 alone", "/inbound/" + s.A.ID + "/github", upsert, []string{"X-Hub-Signature", "sha1=" + strings.Repeat("0", 40), "X-GitHub-Delivery", "d1"}},
+		{"a long signature header", own, upsert, append(signed[:len(signed):len(signed)], "Webhook-Signature", strings.Repeat("v1,AAAA ", 100_000))},
+		{"a long id", own, upsert, append(signed[:len(signed):len(signed)], "Webhook-Id", strings.Repeat("a", 100_000))},
+		{"unknown company", "/inbound/" + id.New() + "/webhook", upsert, signed},
+		{"another company's secret", "/inbound/" + s.B.ID + "/webhook", upsert, signed},
+		{"no valid company", "/inbound/a.b/webhook", upsert, signed},
+		{"not configured", "/inbound/" + s.A.ID + "/webhook-b", upsert, signed},
+		{"unknown provider", "/inbound/" + s.A.ID + "/gitlab", upsert, signed},
+		{"no valid provider", "/inbound/" + s.A.ID + "/a%23b", upsert, signed},
+		{"a provider that sends nothing", "/inbound/" + s.A.ID + "/feed", upsert, signed},
+		{"no secret", "/inbound/" + s.B.ID + "/github", upsert, hub},
+		{"disabled", "/inbound/" + s.A.ID + "/webhook-off", upsert, nil},
+		{"nothing is parsed before", own, `{"type":`, nil},
+		{"nor at github", "/inbound/" + s.A.ID + "/github", `{"type":`, nil},
+		{"a bearer token is no signature", own, upsert, []string{"Authorization", "Bearer " + s.A.Token}},
+	}
+	want := ""
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			answer := s.post(tt.path, tt.body, tt.headers...)
+			answer.WantProblem(401, "unauthenticated")
+			body := instance.ReplaceAllString(string(answer.Body), "")
+			if want == "" {
+				want = body
+			}
+			if body != want {
+				t.Errorf("%s, want %s", body, want)
+			}
+		})
+	}
+	s.post(own, upsert, signed...).Want(202) // the headers that were built upon are good
+	if got := s.commits.take(); len(got) != 1 {
+		t.Errorf("%d commits", len(got))
+	}
+}
+
+// An empty body is a body like any other: without a signature nobody learns what is wrong with it.
+func TestUnverified_EmptyBody(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	s.certified()
+	known := s.Do("POST", "/inbound/"+s.A.ID+"/webhook", "", nil)
+	unknown := s.Do("POST", "/inbound/"+id.New()+"/webhook", "", nil)
+	if known.Status != unknown.Status || instance.ReplaceAllString(string(known.Body), "") != instance.ReplaceAllString(string(unknown.Body), "") {
+		t.Errorf("a known company is told from an unknown one: %s %s", known.Body, unknown.Body)
+	}
+	if known.Status != 401 && known.Status != 400 {
+		t.Errorf("%d", known.Status)
+	}
+}
+
+// Whoever holds the secret is told what is wrong.
+func TestDisabled(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	s.certified()
+	s.integrations("POST", "/webhook/disable", nil).Want(200)
+	if p := s.send("webhook", secret, "d1", upsert).WantProblem(409, "conflict"); !strings.Contains(p.Detail, "enable it") {
+		t.Errorf("%q", p.Detail)
+	}
+	if got := s.commits.take(); len(got) != 0 {
+		t.Errorf("%d commits", len(got))
+	}
+	s.integrations("POST", "/webhook/enable", nil).Want(200)
+	s.send("webhook", secret, "d1", upsert).Want(202)
+}
+
+// A secret that was rotated is accepted for a day beside the new one.
+func TestRotated(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	s.certified()
+	var second struct{ SigningSecret string }
+	s.integrations("POST", "/webhook/secret", nil).Want(200).JSON(&second)
+	var third struct{ SigningSecret string }
+	s.integrations("POST", "/webhook/secret", nil).Want(200).JSON(&third)
+	s.integrations("POST", "/github/secret", map[string]any{"signingSecret": "typed again"}).Want(200)
+	for n, live := range []string{secret, second.SigningSecret, third.SigningSecret} {
+		s.send("webhook", live, "d"+string(rune('0'+n)), upsert).Want(202)
+	}
+	s.send("github", githubSecret, "g1", `{}`, "X-GitHub-Event", "ping").Want(202)
+	s.clock.advance(integration.RotationGrace)
+	s.send("webhook", secret, "e1", upsert).WantProblem(401, "unauthenticated")
+	s.send("webhook", second.SigningSecret, "e2", upsert).WantProblem(401, "unauthenticated")
+	s.send("github", githubSecret, "g2", `{}`, "X-GitHub-Event", "ping").WantProblem(401, "unauthenticated")
+	s.send("webhook", third.SigningSecret, "e3", upsert).Want(202)
+	s.send("github", "typed again", "g3", `{}`, "X-GitHub-Event", "ping").Want(202)
+}
+
+func TestNoGuardedOperation(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	webtest.GuardAll(t, s.Harness) // of the group beside it; this one is guarded by signatures alone
+	for _, op := range s.Server.Operations() {
+		if op.OperationID == "receive-webhook" && len(op.Security) != 0 {
+			t.Error("a provider cannot hold a token")
+		}
+	}
+}
