@@ -3,14 +3,11 @@ package dynamostore
 import (
 	"context"
 	"errors"
-	"math/rand/v2"
 	"net/http"
 	"slices"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/aws/ratelimit"
-	"github.com/aws/aws-sdk-go-v2/aws/retry"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams"
@@ -18,18 +15,12 @@ import (
 	"orgops/shared/awsclient"
 )
 
-const (
-	// tryTimeout bounds one try; DynamoDB answers in milliseconds, the largest transaction in a second.
-	tryTimeout = 5 * time.Second
-	// maxTries bounds the tries of a call whose context sets no earlier end: together they take about 3 s.
-	maxTries     = 10
-	firstBackoff = 25 * time.Millisecond
-	lastBackoff  = time.Second
-)
+// tryTimeout bounds one try; DynamoDB answers in milliseconds, the largest transaction in a second.
+const tryTimeout = 5 * time.Second
 
 func newClient(access awsclient.Access) *dynamodb.Client {
 	return dynamodb.New(dynamodb.Options{
-		Region: access.Region, Credentials: access.Credentials, BaseEndpoint: access.Endpoint("DYNAMODB"), Retryer: newRetryer(),
+		Region: access.Region, Credentials: access.Credentials, BaseEndpoint: access.Endpoint("DYNAMODB"), Retryer: awsclient.NewRetryer(collided),
 		HTTPClient: countingClient{access.HTTPClient.WithTimeout(tryTimeout)},
 	})
 }
@@ -38,27 +29,8 @@ func newClient(access awsclient.Access) *dynamodb.Client {
 func newStreams(access awsclient.Access) *dynamodbstreams.Client {
 	return dynamodbstreams.New(dynamodbstreams.Options{
 		Region: access.Region, Credentials: access.Credentials, BaseEndpoint: access.Endpoint("DYNAMODB_STREAMS", "DYNAMODB"),
-		Retryer: newRetryer(), HTTPClient: access.HTTPClient.WithTimeout(tryTimeout),
+		Retryer: awsclient.NewRetryer(collided), HTTPClient: access.HTTPClient.WithTimeout(tryTimeout),
 	})
-}
-
-// newRetryer tries again what was throttled, met another transaction or did not arrive: in adaptive mode, which slows all
-// callers down together when the table throttles, and with short, random pauses.
-func newRetryer() aws.Retryer {
-	return retry.NewAdaptiveMode(func(o *retry.AdaptiveModeOptions) {
-		o.StandardOptions = append(o.StandardOptions, func(o *retry.StandardOptions) {
-			o.MaxAttempts = maxTries
-			o.RateLimiter = ratelimit.None // the adaptive one does its work
-			o.Backoff = retry.BackoffDelayerFunc(func(attempt int, _ error) (time.Duration, error) { return backoff(attempt), nil })
-			o.Retryables = append([]retry.IsErrorRetryable{retry.IsErrorRetryableFunc(collided)}, o.Retryables...)
-		})
-	})
-}
-
-// backoff is a random pause before the try after so many, between half and all of a time that doubles.
-func backoff(tries int) time.Duration {
-	d := min(firstBackoff<<min(max(tries-1, 0), 10), lastBackoff)
-	return d/2 + rand.N(d/2)
 }
 
 // collided decides about transactions: one that was refused only because another one was at work on an item, or because

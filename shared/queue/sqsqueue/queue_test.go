@@ -1,0 +1,40 @@
+package sqsqueue_test
+
+import (
+	"fmt"
+	"os"
+	"sync/atomic"
+	"testing"
+
+	"orgops/shared/awstest"
+	"orgops/shared/queue"
+	"orgops/shared/queue/queuetest"
+	"orgops/shared/queue/sqsqueue"
+)
+
+var (
+	elastic = awstest.SQS()
+	queues  atomic.Int64
+)
+
+func TestMain(m *testing.M) { os.Exit(elastic.Run(m)) }
+
+// open makes a queue and its queue of dead letters.
+func open(t testing.TB, o sqsqueue.Options) *sqsqueue.Queue {
+	t.Helper()
+	access := elastic.Access(t)
+	n := queues.Add(1)
+	var err error
+	if o.URL, err = sqsqueue.Create(t.Context(), access, fmt.Sprintf("queue-%d", n)); err != nil {
+		t.Fatal(err)
+	}
+	if o.Dead, err = sqsqueue.Create(t.Context(), access, fmt.Sprintf("queue-%d-dead", n)); err != nil {
+		t.Fatal(err)
+	}
+	return sqsqueue.New(access, o)
+}
+
+func TestQueue(t *testing.T) {
+	t.Parallel()
+	queuetest.Run(t, queuetest.Harness{Open: func(t *testing.T) queue.Queue { return open(t, sqsqueue.Options{}) }})
+}
