@@ -1,0 +1,158 @@
+// Package api is the way in: a regional REST API whose resources and methods are the registered operations, one Lambda
+// function a route group, and in front of every company's routes the authorizer.
+//
+// Requests of up to 10 MB come through the gateway; the functions refuse bodies above 1 MiB (413), as they do locally.
+// An answer may be 6 MB and has to be there within 29 seconds.
+package api
+
+import (
+	"fmt"
+
+	"github.com/aws/aws-cdk-go/awscdk/v2"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awsapigateway"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awsiam"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awslambda"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awslogs"
+	"github.com/aws/constructs-go/constructs/v10"
+	"github.com/aws/jsii-runtime-go"
+
+	"orgops/infra/data"
+	"orgops/infra/function"
+	"orgops/infra/nag"
+)
+
+// Props is what the API is made of.
+type Props struct {
+	Functions function.Settings
+	Groups    []Group
+	Data      *data.Data
+	Firewall  bool // AWS WAF in front
+}
+
+// API is the way in.
+type API struct {
+	REST       awsapigateway.RestApi
+	Authorizer *function.Function
+	Groups     []*function.Function
+	Plans      map[string]awsapigateway.UsagePlan // by the name of the company's plan
+}
+
+// stage is part of every address; it is written out because a function that is told the address of its own API
+// cannot wait for the API to be deployed.
+const stage = "live"
+
+// gatewayTimeout is how long the gateway waits for a function, in seconds.
+const gatewayTimeout = 29
+
+// New makes the API.
+func New(scope constructs.Construct, p Props) *API {
+	unit := constructs.NewConstruct(scope, jsii.String("Api"))
+	a := &API{REST: gateway(unit)}
+	respond(a.REST)
+	a.Authorizer = function.New(unit, p.Functions, function.Props{
+		Name: "authorizer", About: "Admits a token to its own company's routes", Memory: 256, Timeout: 5,
+	})
+	a.issue(a.Authorizer)
+	p.Data.Tokens(a.Authorizer)
+	authorizer := a.authorizer(unit)
+	for _, g := range p.Groups {
+		f := a.group(unit, p, g)
+		a.Groups = append(a.Groups, f)
+		integration := integrate(a.REST, f)
+		for _, r := range g.Routes {
+			a.route(r, integration, authorizer)
+		}
+	}
+	a.plan(unit)
+	if p.Firewall {
+		protect(unit, a.REST)
+	} else {
+		nag.Excuse(a.REST.DeploymentStage(), "AwsSolutions-APIG3",
+			"A web ACL costs more than all else at few companies: -c firewall=true adds it. Throttling and the authorizer stand without it")
+	}
+	return a
+}
+
+// URL is where the API answers, without a slash at its end.
+func (a *API) URL() string {
+	return fmt.Sprintf("https://%s.execute-api.%s.%s/%s",
+		*a.REST.RestApiId(), *a.REST.Stack().Region(), *a.REST.Stack().UrlSuffix(), stage)
+}
+
+// issue tells a function the issuer of tokens.
+func (a *API) issue(f *function.Function) { f.Set("ORGOPS_ISSUER", a.URL()) }
+
+func gateway(scope constructs.Construct) awsapigateway.RestApi {
+	log := awslogs.NewLogGroup(scope, jsii.String("AccessLog"), &awslogs.LogGroupProps{
+		Retention: awslogs.RetentionDays_ONE_MONTH, RemovalPolicy: awscdk.RemovalPolicy_DESTROY,
+	})
+	rest := awsapigateway.NewRestApi(scope, jsii.String("Gateway"), &awsapigateway.RestApiProps{
+		Description:      jsii.String("Organizational Operations Service"),
+		EndpointTypes:    &[]awsapigateway.EndpointType{awsapigateway.EndpointType_REGIONAL},
+		ApiKeySourceType: awsapigateway.ApiKeySourceType_AUTHORIZER,
+		CloudWatchRole:   jsii.Bool(true),
+		// execution logs name errors only; with the data trace they would hold tokens and bodies
+		DeployOptions: &awsapigateway.StageOptions{
+			StageName: jsii.String(stage), TracingEnabled: jsii.Bool(true), MetricsEnabled: jsii.Bool(true),
+			LoggingLevel: awsapigateway.MethodLoggingLevel_ERROR, DataTraceEnabled: jsii.Bool(false),
+			ThrottlingRateLimit: jsii.Number(1000), ThrottlingBurstLimit: jsii.Number(2000),
+			AccessLogDestination: awsapigateway.NewLogGroupLogDestination(log),
+			AccessLogFormat:      awsapigateway.AccessLogFormat_Custom(jsii.String(accessLog)),
+		},
+	})
+	rest.Node().TryRemoveChild(jsii.String("Endpoint")) // its output; the stack has its own
+	nag.Excuse(rest, "AwsSolutions-APIG2", "The functions check every request against the document's schemas, and name what is wrong")
+	nag.Excuse(rest.Node().FindChild(jsii.String("CloudWatchRole")), "AwsSolutions-IAM4",
+		"The role with which API Gateway writes logs is the account's, and AWS names this policy for it",
+		"Policy::arn:<AWS::Partition>:iam::aws:policy/service-role/AmazonAPIGatewayPushToCloudWatchLogs")
+	return rest
+}
+
+// accessLog is a line for each request: who, what, how it went. It has no header, no query, no body and no path, which
+// may hold what a person typed; the resource is the path's pattern.
+const accessLog = `{"requestId":"$context.requestId","time":"$context.requestTime","ip":"$context.identity.sourceIp",` +
+	`"method":"$context.httpMethod","resource":"$context.resourcePath","status":"$context.status",` +
+	`"bytes":"$context.responseLength","latency":"$context.responseLatency","functionLatency":"$context.integration.latency",` +
+	`"company":"$context.authorizer.company","subject":"$context.authorizer.principalId",` +
+	`"refused":"$context.error.responseType","traceId":"$context.xrayTraceId"}`
+
+// tokenPattern turns away what cannot be a bearer token before the authorizer is asked (RFC 6750 §2.1).
+const tokenPattern = "^[Bb][Ee][Aa][Rr][Ee][Rr] +[A-Za-z0-9._~+/-]+=*$"
+
+func (a *API) authorizer(scope constructs.Construct) awsapigateway.IAuthorizer {
+	return awsapigateway.NewTokenAuthorizer(scope, jsii.String("Tokens"), &awsapigateway.TokenAuthorizerProps{
+		Handler: a.Authorizer.Function, ValidationRegex: jsii.String(tokenPattern),
+		ResultsCacheTtl: awscdk.Duration_Minutes(jsii.Number(5)), // the functions check the token's expiry again
+	})
+}
+
+// integrate lets the gateway call a function: one permission for all of its methods, since a function's policy is
+// bounded at 20 kB.
+func integrate(rest awsapigateway.RestApi, f *function.Function) awsapigateway.Integration {
+	f.AddPermission(jsii.String("Gateway"), &awslambda.Permission{
+		Principal: awsiam.NewServicePrincipal(jsii.String("apigateway.amazonaws.com"), nil),
+		SourceArn: rest.ArnForExecuteApi(nil, nil, jsii.String(stage)),
+	})
+	return awsapigateway.NewAwsIntegration(&awsapigateway.AwsIntegrationProps{
+		Service: jsii.String("lambda"), Proxy: jsii.Bool(true), IntegrationHttpMethod: jsii.String("POST"),
+		Path:    jsii.String("2015-03-31/functions/" + *f.FunctionArn() + "/invocations"),
+		Options: &awsapigateway.IntegrationOptions{Timeout: awscdk.Duration_Seconds(jsii.Number(gatewayTimeout))},
+	})
+}
+
+// route makes an operation's method, and the resources on the way to it.
+func (a *API) route(r Route, integration awsapigateway.Integration, authorizer awsapigateway.IAuthorizer) {
+	options := &awsapigateway.MethodOptions{OperationName: &r.Operation, AuthorizationType: awsapigateway.AuthorizationType_NONE}
+	if r.Guarded {
+		options.AuthorizationType, options.Authorizer, options.ApiKeyRequired = "", authorizer, jsii.Bool(true)
+	}
+	method := a.REST.Root().ResourceForPath(&r.Path).AddMethod(&r.Method, integration, options)
+	if r.Guarded {
+		nag.Excuse(method, "AwsSolutions-COG4", "The service issues its own tokens (RFC 9068), which the Lambda authorizer checks")
+		return
+	}
+	nag.Excuse(method, "AwsSolutions-APIG4", publicReason)
+	nag.Excuse(method, "AwsSolutions-COG4", publicReason)
+}
+
+const publicReason = "Public by the contract: logging in, the keys that verify tokens, liveness, and webhooks that prove themselves by a signature"

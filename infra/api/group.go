@@ -1,0 +1,54 @@
+package api
+
+import (
+	"github.com/aws/constructs-go/constructs/v10"
+
+	"orgops/infra/data"
+	"orgops/infra/function"
+)
+
+// need is what a route group uses beyond its company's items and the keys of tokens.
+type need struct {
+	memory       float64 // MiB; 0: 256
+	read, write  []string
+	seal, unseal bool
+}
+
+// needs is by group; a group that is not here reads and, unless all of its operations are GET, writes items and timers
+// of companies.
+func needs() map[string]need {
+	return map[string]need{
+		// hashing a password takes a processor for itself
+		"auth":         {memory: 1024, read: []string{data.Companies, data.Logins}, write: []string{data.Logins}},
+		"integrations": {seal: true},
+		"inbound":      {unseal: true},
+	}
+}
+
+// group makes a route group's function.
+func (a *API) group(scope constructs.Construct, p Props, g Group) *function.Function {
+	n := needs()[g.Name]
+	if n.memory == 0 {
+		n.memory = 256
+	}
+	f := function.New(scope, p.Functions, function.Props{Name: g.Name, About: g.About, Memory: n.memory, Timeout: gatewayTimeout})
+	a.issue(f)
+	p.Data.Tokens(f)
+	if n.read == nil {
+		n.read = []string{data.Companies}
+	}
+	if n.write == nil && !g.ReadsOnly() {
+		n.write = []string{data.Companies, data.Timers}
+	}
+	p.Data.Read(f, n.read...)
+	if n.write != nil {
+		p.Data.Write(f, n.write...)
+	}
+	switch {
+	case n.seal:
+		p.Data.Seal(f)
+	case n.unseal:
+		p.Data.Unseal(f)
+	}
+	return f
+}

@@ -1,0 +1,92 @@
+// Package data is what must not be lost: the two tables, the keys that encrypt them and wrap the companies' data keys,
+// and the secret that tokens are signed with. Everything here outlives the stack that made it, under generated names.
+package data
+
+import (
+	"github.com/aws/aws-cdk-go/awscdk/v2"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awsdynamodb"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awsiam"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awskms"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awssecretsmanager"
+	"github.com/aws/constructs-go/constructs/v10"
+	"github.com/aws/jsii-runtime-go"
+)
+
+// Data is the stateful part of a stack.
+type Data struct {
+	Main   awsdynamodb.Table // items under pk and sk, with a stream of their changes
+	keys   awsdynamodb.Table // each company's wrapped data key
+	wrap   awskms.Key        // wraps those
+	tokens awssecretsmanager.Secret
+}
+
+// Days that a table can be brought back to. A data key that was destroyed must not come back: that is what makes an
+// erasure final.
+const (
+	mainRecovery = 35
+	keysRecovery = 1
+)
+
+// New makes the stateful part.
+func New(scope constructs.Construct) *Data {
+	unit := constructs.NewConstruct(scope, jsii.String("Data"))
+	rest := encryption(unit)
+	return &Data{
+		Main: table(unit, "Main", rest, mainRecovery, awsdynamodb.StreamViewType_NEW_AND_OLD_IMAGES),
+		keys: table(unit, "Keys", rest, keysRecovery, ""),
+		wrap: awskms.NewKey(unit, jsii.String("Wrapping"), &awskms.KeyProps{
+			Description:       jsii.String("Wraps the data key of each company, bound to the company by the encryption context"),
+			EnableKeyRotation: jsii.Bool(true), RemovalPolicy: awscdk.RemovalPolicy_RETAIN,
+		}),
+		tokens: signing(unit),
+	}
+}
+
+// encryption is the key of the tables at rest. Whoever in this account may use a table may use the key, but only
+// through DynamoDB: so roles need no rights on it, and nobody can decrypt anything else with it.
+func encryption(scope constructs.Construct) awskms.Key {
+	key := awskms.NewKey(scope, jsii.String("AtRest"), &awskms.KeyProps{
+		Description:       jsii.String("Encrypts the tables at rest"),
+		EnableKeyRotation: jsii.Bool(true), RemovalPolicy: awscdk.RemovalPolicy_RETAIN,
+	})
+	stack := awscdk.Stack_Of(scope)
+	key.AddToResourcePolicy(awsiam.NewPolicyStatement(&awsiam.PolicyStatementProps{
+		Principals: &[]awsiam.IPrincipal{awsiam.NewAnyPrincipal()},
+		Actions: jsii.Strings("kms:Encrypt", "kms:Decrypt", "kms:ReEncryptFrom", "kms:ReEncryptTo", "kms:GenerateDataKey",
+			"kms:GenerateDataKeyWithoutPlaintext", "kms:DescribeKey", "kms:CreateGrant"),
+		Resources: jsii.Strings("*"), // in a key's own policy: this key
+		Conditions: &map[string]any{"StringEquals": map[string]any{
+			"kms:CallerAccount": stack.Account(),
+			"kms:ViaService":    "dynamodb." + *stack.Region() + ".amazonaws.com",
+		}},
+	}), nil)
+	return key
+}
+
+func table(scope constructs.Construct, name string, key awskms.Key, recovery float64, stream awsdynamodb.StreamViewType) awsdynamodb.Table {
+	text := func(name string) *awsdynamodb.Attribute {
+		return &awsdynamodb.Attribute{Name: &name, Type: awsdynamodb.AttributeType_STRING}
+	}
+	return awsdynamodb.NewTable(scope, &name, &awsdynamodb.TableProps{
+		PartitionKey: text("pk"), SortKey: text("sk"), TimeToLiveAttribute: jsii.String("expires"),
+		BillingMode: awsdynamodb.BillingMode_PAY_PER_REQUEST, Stream: stream,
+		Encryption: awsdynamodb.TableEncryption_CUSTOMER_MANAGED, EncryptionKey: key,
+		PointInTimeRecoverySpecification: &awsdynamodb.PointInTimeRecoverySpecification{
+			PointInTimeRecoveryEnabled: jsii.Bool(true), RecoveryPeriodInDays: &recovery,
+		},
+		DeletionProtection: jsii.Bool(true), RemovalPolicy: awscdk.RemovalPolicy_RETAIN,
+	})
+}
+
+// signing is the secret {"cursor": <random text>, …}: the rotator adds the signing keys, and cursors are sealed with a
+// key made from the text.
+func signing(scope constructs.Construct) awssecretsmanager.Secret {
+	return awssecretsmanager.NewSecret(scope, jsii.String("Tokens"), &awssecretsmanager.SecretProps{
+		Description: jsii.String("Signing keys of access tokens, current and previous, and the cursor key"),
+		GenerateSecretString: &awssecretsmanager.SecretStringGenerator{
+			SecretStringTemplate: jsii.String("{}"), GenerateStringKey: jsii.String("cursor"),
+			PasswordLength: jsii.Number(64), ExcludePunctuation: jsii.Bool(true),
+		},
+		RemovalPolicy: awscdk.RemovalPolicy_RETAIN,
+	})
+}

@@ -1,0 +1,101 @@
+package data
+
+import (
+	"github.com/aws/aws-cdk-go/awscdk/v2"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awsiam"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awslambda"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awssecretsmanager"
+	"github.com/aws/jsii-runtime-go"
+
+	"orgops/infra/function"
+)
+
+// The kinds of partitions, as patterns of the leading keys that a function may reach.
+const (
+	Companies = "C#*"
+	Logins    = "L#*"
+	Registry  = "REGISTRY#*"
+	Timers    = "DUE#*"
+	System    = "SYSTEM"
+)
+
+const (
+	tableVariable = "ORGOPS_TABLE"
+	keysVariable  = "ORGOPS_KEYS_TABLE"
+)
+
+// Read lets a function read the items of these partitions.
+func (d *Data) Read(f *function.Function, partitions ...string) {
+	f.Set(tableVariable, *d.Main.TableName())
+	f.Allow([]string{"dynamodb:GetItem", "dynamodb:Query"}, leading(partitions), *d.Main.TableArn())
+}
+
+// Write lets a function write them. A transaction needs the rights of its single writes.
+func (d *Data) Write(f *function.Function, partitions ...string) {
+	f.Set(tableVariable, *d.Main.TableName())
+	f.Allow([]string{"dynamodb:PutItem", "dynamodb:UpdateItem", "dynamodb:DeleteItem", "dynamodb:ConditionCheckItem"},
+		leading(partitions), *d.Main.TableArn())
+}
+
+// leading is the condition on partition keys. A ForAllValues condition holds for a request without any, hence Null.
+func leading(partitions []string) map[string]any {
+	return map[string]any{
+		"ForAllValues:StringLike": map[string]any{"dynamodb:LeadingKeys": partitions},
+		"Null":                    map[string]any{"dynamodb:LeadingKeys": "false"},
+	}
+}
+
+// Unseal lets a function open credentials: read wrapped keys and unwrap them, only ever for a named company.
+func (d *Data) Unseal(f *function.Function) {
+	f.Set(keysVariable, *d.keys.TableName())
+	f.Set("ORGOPS_WRAPPING_KEY", *d.wrap.KeyArn())
+	f.Allow([]string{"dynamodb:GetItem"}, leading([]string{Companies}), *d.keys.TableArn())
+	f.Allow([]string{"kms:Decrypt"}, forCompany(), *d.wrap.KeyArn())
+}
+
+// Seal lets a function seal them too, for which it may have to make the company's key. It cannot replace one that is
+// there: the write's own condition sees to that.
+func (d *Data) Seal(f *function.Function) {
+	d.Unseal(f)
+	f.Allow([]string{"dynamodb:PutItem"}, leading([]string{Companies}), *d.keys.TableArn())
+	f.Allow([]string{"kms:Encrypt"}, forCompany(), *d.wrap.KeyArn())
+}
+
+// forCompany refuses requests whose encryption context does not name a company. ForAnyValue fails without any.
+func forCompany() map[string]any {
+	return map[string]any{"ForAnyValue:StringEquals": map[string]any{"kms:EncryptionContextKeys": "company"}}
+}
+
+// Follow lets a function read the stream of changes. ListStreams names the account's streams and nothing in them; it
+// takes no narrower resource.
+func (d *Data) Follow(f *function.Function) {
+	f.Allow([]string{"dynamodb:DescribeStream", "dynamodb:GetRecords", "dynamodb:GetShardIterator"}, nil, *d.Main.TableStreamArn())
+	f.Allow([]string{"dynamodb:ListStreams"}, nil, "*")
+}
+
+// Tokens lets a function read the keys that sign and verify tokens.
+func (d *Data) Tokens(f *function.Function) {
+	f.Set("ORGOPS_TOKEN_KEYS", *d.tokens.SecretArn())
+	f.Allow([]string{"secretsmanager:GetSecretValue"}, nil, *d.tokens.SecretArn())
+}
+
+// rotateEvery is how often the signing key changes.
+const rotateEvery = "rate(30 days)"
+
+// RotateBy has a function make a new signing key now and then every 30 days, in Secrets Manager's four steps.
+func (d *Data) RotateBy(f *function.Function) {
+	f.Set("ORGOPS_TOKEN_KEYS", *d.tokens.SecretArn())
+	f.Allow([]string{
+		"secretsmanager:DescribeSecret", "secretsmanager:GetSecretValue", "secretsmanager:PutSecretValue",
+		"secretsmanager:UpdateSecretVersionStage",
+	}, nil, *d.tokens.SecretArn())
+	f.AddPermission(jsii.String("Rotation"), &awslambda.Permission{
+		Principal: awsiam.NewServicePrincipal(jsii.String("secretsmanager.amazonaws.com"), nil),
+		SourceArn: d.tokens.SecretArn(), SourceAccount: awscdk.Stack_Of(f.Function).Account(),
+	})
+	schedule := awssecretsmanager.NewCfnRotationSchedule(f.Function, jsii.String("Schedule"), &awssecretsmanager.CfnRotationScheduleProps{
+		SecretId: d.tokens.SecretArn(), RotationLambdaArn: f.FunctionArn(), RotateImmediatelyOnUpdate: jsii.Bool(true),
+		RotationRules: &awssecretsmanager.CfnRotationSchedule_RotationRulesProperty{ScheduleExpression: jsii.String(rotateEvery)},
+	})
+	schedule.Node().AddDependency(f.Node().FindChild(jsii.String("Rotation")), f.Role()) // the first rotation is at once
+}

@@ -1,0 +1,28 @@
+package events
+
+import (
+	"github.com/aws/aws-cdk-go/awscdk/v2/awsevents"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awsiam"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awslambda"
+	"github.com/aws/constructs-go/constructs/v10"
+	"github.com/aws/jsii-runtime-go"
+
+	"orgops/infra/function"
+)
+
+// every calls a function again and again. A call that does not work is made up for by the next, which looks at
+// everything since the last that did; so there is one retry and no dead letter.
+func (e *Events) every(scope constructs.Construct, schedule string, f *function.Function) {
+	rule := awsevents.NewCfnRule(scope, jsii.String("Clock"), &awsevents.CfnRuleProps{
+		Description: jsii.String("Calls " + f.Name), ScheduleExpression: &schedule, State: jsii.String("ENABLED"),
+		Targets: []any{&awsevents.CfnRule_TargetProperty{
+			Id: &f.Name, Arn: f.FunctionArn(),
+			RetryPolicy: &awsevents.CfnRule_RetryPolicyProperty{
+				MaximumRetryAttempts: jsii.Number(1), MaximumEventAgeInSeconds: jsii.Number(60),
+			},
+		}},
+	})
+	f.AddPermission(jsii.String("Clock"), &awslambda.Permission{
+		Principal: awsiam.NewServicePrincipal(jsii.String("events.amazonaws.com"), nil), SourceArn: rule.AttrArn(),
+	})
+}

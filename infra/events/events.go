@@ -1,0 +1,101 @@
+// Package events is what happens behind an answer: the stream of committed changes and its two readers, the queues of
+// deliveries and syncs and what works on them, the clock, and the two functions that operators and Secrets Manager call.
+package events
+
+import (
+	"github.com/aws/aws-cdk-go/awscdk/v2/awssqs"
+	"github.com/aws/constructs-go/constructs/v10"
+	"github.com/aws/jsii-runtime-go"
+
+	"orgops/infra/api"
+	"orgops/infra/data"
+	"orgops/infra/function"
+)
+
+// Props is what the workers are made of.
+type Props struct {
+	Functions function.Settings
+	Data      *data.Data
+	API       *api.API
+}
+
+// Events is the workers and their queues.
+type Events struct {
+	Projector, Dispatcher, Retrier, Syncer, Ticker, Rotator, Provisioner *function.Function
+
+	Retries, Syncs *Queue
+	Failed         awssqs.Queue // batches of the stream that were given up
+}
+
+// Functions are all of them.
+func (e *Events) Functions() []*function.Function {
+	return []*function.Function{e.Projector, e.Dispatcher, e.Retrier, e.Syncer, e.Ticker, e.Rotator, e.Provisioner}
+}
+
+// Times that functions may take, in seconds. A queue hides a message for six times that of its worker, as AWS advises.
+const (
+	projectorTimeout  = 60
+	dispatcherTimeout = 120 // a first attempt has 5 s; a batch has many
+	retrierTimeout    = 120 // an attempt has 15 s
+	syncerTimeout     = 300 // a slice ends before that and queues the next
+	tickerTimeout     = 50  // before the next minute's
+)
+
+// New makes the workers.
+func New(scope constructs.Construct, p Props) *Events {
+	unit := constructs.NewConstruct(scope, jsii.String("Events"))
+	e := &Events{
+		Retries: newQueue(unit, "Retries", "ORGOPS_RETRIES", retrierTimeout),
+		Syncs:   newQueue(unit, "Syncs", "ORGOPS_SYNCS", syncerTimeout),
+		Failed:  letters(unit, "Failed"),
+	}
+	worker := func(name, about string, memory, timeout float64) *function.Function {
+		return function.New(unit, p.Functions, function.Props{Name: name, About: about, Memory: memory, Timeout: timeout})
+	}
+	e.Projector = worker("projector", "Folds changes into each company's context and timeline", 256, projectorTimeout)
+	e.Dispatcher = worker("dispatcher", "Makes events of changes, and first attempts to deliver them", 512, dispatcherTimeout)
+	e.Retrier = worker("retrier", "Delivers what failed before, and recovers", 256, retrierTimeout)
+	e.Syncer = worker("syncer", "Fetches from providers, a slice at a time", 512, syncerTimeout)
+	e.Ticker = worker("ticker", "Fires the timers that are due", 256, tickerTimeout)
+	e.Rotator = worker("rotator", "Makes new signing keys", 256, 60)
+	e.Provisioner = worker("provisioner", "Creates a company and its first founder", 1024, 30)
+	e.followers(p.Data)
+	e.workers(p.Data)
+	e.every(unit, "rate(1 minute)", e.Ticker)
+
+	p.Data.Read(e.Ticker, data.Companies, data.Timers, data.System)
+	p.Data.Write(e.Ticker, data.Companies, data.Timers, data.System)
+	p.Data.RotateBy(e.Rotator)
+	p.Data.Read(e.Provisioner, data.Companies, data.Logins, data.Registry)
+	p.Data.Write(e.Provisioner, data.Companies, data.Logins, data.Registry)
+	p.API.Enrol(e.Provisioner)
+	e.Provisioner.Set("ORGOPS_URL", p.API.URL())
+	return e
+}
+
+// followers are the stream's two readers.
+func (e *Events) followers(d *data.Data) {
+	d.Read(e.Projector, data.Companies)
+	d.Write(e.Projector, data.Companies)
+	e.follow(d, e.Projector, projected(), following{batch: 200, parallel: 4, attempts: 50, age: 6 * 3600, window: 1})
+
+	d.Read(e.Dispatcher, data.Companies)
+	d.Write(e.Dispatcher, data.Companies)
+	d.Unseal(e.Dispatcher)
+	e.Retries.Send(e.Dispatcher)
+	e.Syncs.Send(e.Dispatcher)
+	e.follow(d, e.Dispatcher, dispatched(), following{batch: 100, parallel: 10, attempts: 10, age: 6 * 3600})
+}
+
+// workers are those of the queues. What is too early goes back into its queue, so a worker sends to it as well.
+func (e *Events) workers(d *data.Data) {
+	d.Read(e.Retrier, data.Companies)
+	d.Write(e.Retrier, data.Companies)
+	d.Unseal(e.Retrier)
+	e.Retries.WorkedBy(e.Retrier)
+
+	d.Read(e.Syncer, data.Companies)
+	d.Write(e.Syncer, data.Companies, data.Timers)
+	d.Unseal(e.Syncer)
+	e.Syncs.WorkedBy(e.Syncer)
+}

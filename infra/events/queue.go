@@ -1,0 +1,66 @@
+package events
+
+import (
+	"github.com/aws/aws-cdk-go/awscdk/v2"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awslambda"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awssqs"
+	"github.com/aws/constructs-go/constructs/v10"
+	"github.com/aws/jsii-runtime-go"
+
+	"orgops/infra/function"
+	"orgops/infra/nag"
+)
+
+// Queue is a queue of work with its dead letters.
+type Queue struct {
+	awssqs.Queue
+	Dead     awssqs.Queue
+	variable string // ORGOPS_RETRIES: prefix of the names of the variables that say where it is
+}
+
+// receives is how often SQS hands a message out before it buries it. Workers count for themselves and bury long before:
+// this is for a message that no worker survives.
+const receives = 100
+
+func newQueue(scope constructs.Construct, name, variable string, timeout float64) *Queue {
+	dead := letters(scope, name+"Dead")
+	return &Queue{
+		Dead: dead, variable: variable,
+		Queue: awssqs.NewQueue(scope, &name, &awssqs.QueueProps{
+			Encryption: awssqs.QueueEncryption_SQS_MANAGED, EnforceSSL: jsii.Bool(true),
+			VisibilityTimeout: awscdk.Duration_Seconds(jsii.Number(6 * timeout)),
+			RetentionPeriod:   awscdk.Duration_Days(jsii.Number(14)),
+			DeadLetterQueue:   &awssqs.DeadLetterQueue{Queue: dead, MaxReceiveCount: jsii.Number(receives)},
+		}),
+	}
+}
+
+// letters is a queue that only a person empties.
+func letters(scope constructs.Construct, name string) awssqs.Queue {
+	queue := awssqs.NewQueue(scope, &name, &awssqs.QueueProps{
+		Encryption: awssqs.QueueEncryption_SQS_MANAGED, EnforceSSL: jsii.Bool(true),
+		RetentionPeriod: awscdk.Duration_Days(jsii.Number(14)),
+	})
+	nag.Excuse(queue, "AwsSolutions-SQS3", "It is itself where dead letters go, and an alarm says that something is in it")
+	return queue
+}
+
+// Send lets a function put work into the queue.
+func (q *Queue) Send(f *function.Function) {
+	f.Set(q.variable+"_QUEUE", *q.QueueUrl())
+	f.Set("ORGOPS_FAIR_QUEUES", "true")
+	f.Allow([]string{"sqs:SendMessage"}, nil, *q.QueueArn())
+}
+
+// WorkedBy makes a function the queue's worker: it takes, puts off, and buries in the dead letters.
+func (q *Queue) WorkedBy(f *function.Function) {
+	q.Send(f)
+	f.Set(q.variable+"_DEAD_LETTERS", *q.Dead.QueueUrl())
+	f.Allow([]string{"sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:ChangeMessageVisibility", "sqs:GetQueueAttributes"}, nil, *q.QueueArn())
+	f.Allow([]string{"sqs:SendMessage"}, nil, *q.Dead.QueueArn())
+	mapping := awslambda.NewCfnEventSourceMapping(f.Function, jsii.String("Work"), &awslambda.CfnEventSourceMappingProps{
+		FunctionName: f.FunctionName(), EventSourceArn: q.QueueArn(), BatchSize: jsii.Number(10),
+		FunctionResponseTypes: jsii.Strings("ReportBatchItemFailures"),
+	})
+	mapping.Node().AddDependency(f.Role())
+}

@@ -1,0 +1,90 @@
+// Package function is one Lambda function with what belongs to every one of them: a role that may do nothing but write
+// the function's own log and traces, a log group that forgets, tracing, and settings. What else a function may do is
+// granted by the owner of the resource, who thereby also tells it the resource's name.
+package function
+
+import (
+	"path/filepath"
+
+	"github.com/aws/aws-cdk-go/awscdk/v2"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awsiam"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awslambda"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awslogs"
+	"github.com/aws/constructs-go/constructs/v10"
+	"github.com/aws/jsii-runtime-go"
+
+	"orgops/infra/nag"
+)
+
+// Settings are the same for every function of a stack.
+type Settings struct {
+	Assets        string // folder with <function>/bootstrap
+	Architecture  awslambda.Architecture
+	Reserved      map[string]float64 // function → reserved concurrency; none: what the account has left
+	AllowNetworks string             // ORGOPS_ALLOW_NETWORKS
+}
+
+// Props describe one function.
+type Props struct {
+	Name    string // of its folder under functions and of its asset
+	About   string
+	Memory  float64 // MiB; a function's share of a processor grows with it
+	Timeout float64 // seconds
+}
+
+// Function is a Lambda function.
+type Function struct {
+	awslambda.Function
+	Name    string
+	Timeout float64 // seconds
+	role    awsiam.Role
+}
+
+// New makes a function. Its construct is named like it.
+func New(scope constructs.Construct, s Settings, p Props) *Function {
+	unit := constructs.NewConstruct(scope, &p.Name)
+	log := awslogs.NewLogGroup(unit, jsii.String("Log"), &awslogs.LogGroupProps{
+		Retention: awslogs.RetentionDays_ONE_MONTH, RemovalPolicy: awscdk.RemovalPolicy_DESTROY,
+	})
+	role := awsiam.NewRole(unit, jsii.String("Role"), &awsiam.RoleProps{
+		AssumedBy: awsiam.NewServicePrincipal(jsii.String("lambda.amazonaws.com"), nil), Description: &p.About,
+	})
+	props := &awslambda.FunctionProps{
+		Description: &p.About, Role: role, LogGroup: log,
+		Runtime: awslambda.Runtime_PROVIDED_AL2023(), Architecture: s.Architecture, Handler: jsii.String("bootstrap"),
+		Code:       awslambda.Code_FromAsset(jsii.String(filepath.Join(s.Assets, p.Name)), nil),
+		MemorySize: &p.Memory, Timeout: awscdk.Duration_Seconds(&p.Timeout), Tracing: awslambda.Tracing_ACTIVE,
+		LoggingFormat: awslambda.LoggingFormat_JSON,
+	}
+	if reserved, ok := s.Reserved[p.Name]; ok {
+		props.ReservedConcurrentExecutions = &reserved
+	}
+	f := &Function{Function: awslambda.NewFunction(unit, jsii.String("Function"), props), Name: p.Name, Timeout: p.Timeout, role: role}
+	f.Allow([]string{"logs:CreateLogStream", "logs:PutLogEvents"}, nil, *log.LogGroupArn())
+	nag.Excuse(role, "AwsSolutions-IAM5", "X-Ray's actions PutTraceSegments and PutTelemetryRecords know no resources", "Resource::*")
+	f.Set("ORGOPS_AUDIENCE", "orgops")
+	if s.AllowNetworks != "" {
+		f.Set("ORGOPS_ALLOW_NETWORKS", s.AllowNetworks)
+	}
+	return f
+}
+
+// Set gives the function a variable of the environment.
+func (f *Function) Set(name, value string) { f.AddEnvironment(&name, &value, nil) }
+
+// Allow lets the function do exactly these actions on exactly these resources, under these conditions.
+func (f *Function) Allow(actions []string, conditions map[string]any, resources ...string) {
+	f.role.AddToPrincipalPolicy(awsiam.NewPolicyStatement(&awsiam.PolicyStatementProps{
+		Actions: jsii.Strings(actions...), Resources: jsii.Strings(resources...), Conditions: condition(conditions),
+	}))
+}
+
+// Role is what the function acts as.
+func (f *Function) Role() awsiam.Role { return f.role }
+
+func condition(conditions map[string]any) *map[string]any {
+	if len(conditions) == 0 {
+		return nil
+	}
+	return &conditions
+}

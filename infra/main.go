@@ -1,0 +1,68 @@
+// Command infra is the CDK app: it reads the context and composes the stack from its units, nothing else.
+package main
+
+import (
+	"fmt"
+	"os"
+
+	"github.com/aws/aws-cdk-go/awscdk/v2"
+	"github.com/aws/jsii-runtime-go"
+
+	"orgops/infra/api"
+	"orgops/infra/data"
+	"orgops/infra/events"
+	"orgops/infra/watch"
+)
+
+func main() {
+	err := run()
+	jsii.Close()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "infra:", err)
+		os.Exit(1)
+	}
+}
+
+func run() error {
+	app := awscdk.NewApp(&awscdk.AppProps{AnalyticsReporting: jsii.Bool(false)})
+	_, err := compose(app)
+	if err == nil {
+		app.Synth(nil)
+	}
+	return err
+}
+
+// compose makes the stack that the context of app asks for.
+func compose(app awscdk.App) (awscdk.Stack, error) {
+	s, err := read(app.Node())
+	if err != nil {
+		return nil, err
+	}
+	groups, err := api.Groups()
+	if err != nil {
+		return nil, err
+	}
+	stack := awscdk.NewStack(app, jsii.String(s.stack()), &awscdk.StackProps{
+		Description: jsii.String("Organizational Operations Service"), AnalyticsReporting: jsii.Bool(false),
+	})
+	stack.TemplateOptions().SetMetadata(&map[string]any{"cfn-lint": map[string]any{"config": map[string]any{
+		"ignore_checks": []string{"W3005"}, // the CDK makes a function depend on its role as well as on the role's policy
+	}}})
+	d := data.New(stack)
+	a := api.New(stack, api.Props{Functions: s.Settings, Groups: groups, Data: d, Firewall: s.firewall})
+	e := events.New(stack, events.Props{Functions: s.Settings, Data: d, API: a})
+	watch.New(stack, watch.Props{API: a, Data: d, Events: e, Topic: s.topic})
+
+	output(stack, "ApiUrl", "Where the API answers", a.URL())
+	output(stack, "ProvisionerName", "The function that creates companies", *e.Provisioner.FunctionName())
+	output(stack, "TableName", "The main table", *d.Main.TableName())
+	output(stack, "AllowNetworks", "Networks that deliveries may reach although they are not public", s.shownNetworks())
+	output(stack, "CreateCompanyCommand", "Creates a company and prints its first founder's password, once",
+		"aws lambda invoke --region "+*stack.Region()+" --function-name "+*e.Provisioner.FunctionName()+
+			` --cli-binary-format raw-in-base64-out --payload '{"name":"Example","email":"you@example.com"}' /dev/stdout`)
+	return stack, nil
+}
+
+func output(stack awscdk.Stack, name, about, value string) {
+	awscdk.NewCfnOutput(stack, &name, &awscdk.CfnOutputProps{Description: &about, Value: &value})
+}

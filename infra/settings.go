@@ -1,0 +1,116 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"net/netip"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/aws/aws-cdk-go/awscdk/v2/awslambda"
+	"github.com/aws/constructs-go/constructs/v10"
+
+	"orgops/infra/function"
+)
+
+// settings are what the context says:
+//
+//	tenant         name of a silo: the stack is Orgops-<tenant> instead of Orgops
+//	arch           arm64 (default) or x86_64
+//	allowNetworks  networks, comma separated, that deliveries may reach although they are not public
+//	reserved       reserved concurrency, function=calls, comma separated; none by default, since a new account has little
+//	firewall       true: AWS WAF in front of the API
+//	alarmTopic     ARN of the SNS topic that alarms go to
+//	assets         folder with <function>/bootstrap; build
+type settings struct {
+	function.Settings
+	tenant, topic string
+	firewall      bool
+}
+
+const tenantName = `^[A-Za-z0-9][A-Za-z0-9-]{0,63}$`
+
+// read collects everything that is wrong with the context.
+func read(node constructs.Node) (settings, error) {
+	value := func(name string) string {
+		if v := node.TryGetContext(&name); v != nil {
+			return strings.TrimSpace(fmt.Sprint(v))
+		}
+		return ""
+	}
+	s := settings{tenant: value("tenant"), topic: value("alarmTopic"), Settings: function.Settings{Assets: "build"}}
+	if assets := value("assets"); assets != "" {
+		s.Assets = assets
+	}
+	var problems []error
+	wrong := func(format string, args ...any) { problems = append(problems, fmt.Errorf(format, args...)) }
+	if s.tenant != "" && !regexp.MustCompile(tenantName).MatchString(s.tenant) {
+		wrong("context tenant: %q does not match %s", s.tenant, tenantName)
+	}
+	switch arch := value("arch"); arch {
+	case "", "arm64":
+		s.Architecture = awslambda.Architecture_ARM_64()
+	case "x86_64":
+		s.Architecture = awslambda.Architecture_X86_64()
+	default:
+		wrong("context arch: %q is neither arm64 nor x86_64", arch)
+	}
+	switch firewall := value("firewall"); firewall {
+	case "", "false", "true":
+		s.firewall = firewall == "true"
+	default:
+		wrong("context firewall: %q is neither true nor false", firewall)
+	}
+	var err error
+	if s.AllowNetworks, err = networks(value("allowNetworks")); err != nil {
+		problems = append(problems, err)
+	}
+	if s.Reserved, err = reserved(value("reserved")); err != nil {
+		problems = append(problems, err)
+	}
+	return s, errors.Join(problems...)
+}
+
+func networks(list string) (string, error) {
+	var shown []string
+	for _, text := range split(list) {
+		prefix, err := netip.ParsePrefix(text)
+		if err != nil {
+			return "", fmt.Errorf("context allowNetworks: %q is not a network such as 10.1.0.0/16", text)
+		}
+		shown = append(shown, prefix.Masked().String())
+	}
+	return strings.Join(shown, ","), nil
+}
+
+func reserved(list string) (map[string]float64, error) {
+	calls := map[string]float64{}
+	for _, text := range split(list) {
+		name, number, _ := strings.Cut(text, "=")
+		n, err := strconv.Atoi(number)
+		if err != nil || n < 1 {
+			return nil, fmt.Errorf("context reserved: %q is not function=calls, such as dispatcher=20", text)
+		}
+		calls[name] = float64(n)
+	}
+	return calls, nil
+}
+
+func split(list string) []string {
+	return strings.FieldsFunc(list, func(r rune) bool { return r == ',' || r == ' ' })
+}
+
+func (s settings) stack() string {
+	if s.tenant == "" {
+		return "Orgops"
+	}
+	return "Orgops-" + s.tenant
+}
+
+func (s settings) shownNetworks() string {
+	if s.AllowNetworks == "" {
+		return "none"
+	}
+	return s.AllowNetworks
+}

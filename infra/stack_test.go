@@ -1,0 +1,150 @@
+package main
+
+import (
+	"encoding/json"
+	"flag"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/aws/aws-cdk-go/awscdk/v2"
+	"github.com/aws/jsii-runtime-go"
+	"github.com/cdklabs/cdk-nag-go/cdknag/v2"
+	"github.com/google/go-cmp/cmp"
+)
+
+var update = flag.Bool("update", false, "write the golden template anew")
+
+// functionNames are all functions of the stack: the folders that make build fills.
+func functionNames() []string {
+	return []string{
+		"auth", "integrations", "memory", "inbound", "missioncontrol", "intelligence",
+		"authorizer", "projector", "dispatcher", "retrier", "syncer", "ticker", "rotator", "provisioner",
+	}
+}
+
+// synthesized is a stack's template as CloudFormation gets it.
+type synthesized struct {
+	file      string
+	text      []byte
+	Resources map[string]resource
+	Outputs   map[string]struct{ Value any }
+	findings  []string // of cdk-nag
+}
+
+type resource struct {
+	Type           string
+	Properties     map[string]any
+	DeletionPolicy string
+	Metadata       map[string]any
+}
+
+// stacks are synthesized once: one process of Node serves them all, one at a time.
+var stacks = map[string]*synthesized{}
+
+func TestMain(m *testing.M) {
+	flag.Parse()
+	code := func() int {
+		folder, err := os.MkdirTemp("", "infra")
+		if err != nil {
+			panic(err)
+		}
+		defer os.RemoveAll(folder)
+		defer jsii.Close()
+		stacks["pool"] = synthesize(folder, nil)
+		stacks["silo"] = synthesize(folder, map[string]string{
+			"tenant": "acme", "arch": "x86_64", "allowNetworks": "10.1.2.3/16, fd00::/8", "reserved": "dispatcher=20,auth=5",
+			"firewall": "true", "alarmTopic": "arn:aws:sns:eu-central-1:111122223333:alarms",
+		})
+		return m.Run()
+	}()
+	os.Exit(code)
+}
+
+// synthesize makes the template that the CDK's command line would, under the context of cdk.json and cdk-nag's rules.
+// In the place of binaries stand placeholders: the golden does not depend on what has been built.
+func synthesize(folder string, context map[string]string) *synthesized {
+	must := func(err error) {
+		if err != nil {
+			panic(err)
+		}
+	}
+	assets := filepath.Join(folder, "build")
+	for _, name := range functionNames() {
+		must(os.MkdirAll(filepath.Join(assets, name), 0o755))
+		must(os.WriteFile(filepath.Join(assets, name, "bootstrap"), []byte("a placeholder for "+name+"\n"), 0o755))
+	}
+	settings := map[string]any{"assets": assets}
+	text, err := os.ReadFile("../cdk.json")
+	must(err)
+	var file struct{ Context map[string]any }
+	must(json.Unmarshal(text, &file))
+	maps.Copy(settings, file.Context)
+	for name, value := range context {
+		settings[name] = value
+	}
+	app := awscdk.NewApp(&awscdk.AppProps{
+		AnalyticsReporting: jsii.Bool(false), Context: &settings, Outdir: jsii.String(filepath.Join(folder, "out", context["tenant"])),
+	})
+	stack, err := compose(app)
+	must(err)
+	awscdk.Aspects_Of(stack).Add(cdknag.NewAwsSolutionsChecks(&cdknag.NagPackProps{Verbose: jsii.Bool(true)}), nil)
+	artifact := app.Synth(nil).GetStackByName(stack.StackName())
+	s := &synthesized{file: *artifact.TemplateFullPath()}
+	s.text, err = os.ReadFile(s.file)
+	must(err)
+	must(json.Unmarshal(s.text, s))
+	for _, message := range *artifact.Messages() {
+		s.findings = append(s.findings, *message.Id+": "+messageText(message.Entry.Data))
+	}
+	return s
+}
+
+func messageText(data any) string {
+	if text, ok := data.(string); ok {
+		return text
+	}
+	return "a message that is no text"
+}
+
+// of are the resources of a type, by logical id in order.
+func (s *synthesized) of(kind string) []string {
+	var ids []string
+	for id, r := range s.Resources {
+		if r.Type == kind {
+			ids = append(ids, id)
+		}
+	}
+	slices.Sort(ids)
+	return ids
+}
+
+func TestGolden(t *testing.T) {
+	golden := filepath.Join("testdata", "Orgops.template.json")
+	got := stacks["pool"].text
+	if *update {
+		if err := os.WriteFile(golden, got, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	want, err := os.ReadFile(golden)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(strings.Split(string(want), "\n"), strings.Split(string(got), "\n")); diff != "" {
+		t.Errorf("the template has changed (-golden +now); if it is meant to, run make golden:\n%s", diff)
+	}
+}
+
+// TestNag: every rule of AwsSolutions holds, or its exception is written down with a reason.
+func TestNag(t *testing.T) {
+	for name, s := range stacks {
+		for _, finding := range s.findings {
+			t.Errorf("%s: %s", name, finding)
+		}
+	}
+}
