@@ -60,7 +60,7 @@ var homes = []home{
 		"drivers are chosen where the process is put together; webtest and worktest run groups and workers on real ones"},
 
 	{[]string{"net/http", "net/http/..."}, []string{
-		"shared/web", "functions/*", "local/...", // serve
+		"shared/web", "functions/*", "local/...", "infra/...", // serve, or make routes
 		"shared/outbound",          // calls, under one set of rules
 		"shared/webhook",           // signs, verifies and sends requests: HTTP is its subject
 		"shared/connector",         // its ports carry a delivery's headers, which a signature covers
@@ -70,15 +70,19 @@ var homes = []home{
 		"shared/certify",           // proves how an endpoint answers
 		"shared/webtest",           // is a client
 		"shared/worktest",          // is a subscriber
+		"shared/awsclient",         // makes the HTTP client of the cloud's drivers
+		"shared/store/dynamostore", // a driver whose service speaks HTTP
 	}, "domain packages know nothing of HTTP"},
 	{[]string{"math/rand", "math/rand/v2"}, []string{
 		"shared/courier",           // jitter of retries
 		"shared/queue/sqlitequeue", // jitter of polling
+		"shared/awsclient",         // jitter of retries
 		"local/bench",              // load
 	}, "what must not be guessed comes from crypto/rand"},
 	{[]string{"os"}, []string{
-		"local/...", "shared/config", // the process
+		"local/...", "infra/...", "shared/config", // the processes
 		"shared/sqlitedb", "shared/token", "shared/vault", // files of the embedded backend
+		"shared/awstest", // starts what stands in for AWS
 	}, "files and the environment belong to the process and its drivers"},
 	{[]string{"log"}, nil, "logging is log/slog"},
 	{[]string{"unsafe", "C"}, nil, "nothing here needs it"},
