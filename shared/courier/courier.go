@@ -105,14 +105,14 @@ func (c *Courier) Sample(ctx context.Context, e *Endpoint, d delivery.Delivery) 
 func (c *Courier) disable(ctx context.Context, e *Endpoint, i integration.Integration, reason string, now time.Time) {
 	i.Enabled, i.Disabled, i.UpdatedAt = false, &integration.Disabled{Reason: reason, At: now}, now
 	err := e.Company.Commit(ctx, e.Company.Replace(integration.Key(i.Provider), integration.Entity, e.version, i))
-	if errors.Is(err, store.ErrConflict) {
-		return
-	}
-	if err != nil {
+	if err != nil && !errors.Is(err, store.ErrConflict) {
 		c.Logger.WarnContext(ctx, "disable endpoint", "company", e.Company.ID(), "provider", i.Provider, "reason", reason, "error", err)
 		return
 	}
-	c.Forget(e.Company.ID())
+	c.Forget(e.Company.ID()) // whoever changed it
+	if err != nil {
+		return
+	}
 	c.Logger.InfoContext(ctx, "endpoint disabled", "company", e.Company.ID(), "provider", i.Provider, "reason", reason)
 }
 

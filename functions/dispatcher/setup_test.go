@@ -1,0 +1,147 @@
+package dispatcher_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"testing"
+	"time"
+
+	"orgops/functions/dispatcher"
+	"orgops/shared/delivery"
+	"orgops/shared/memory"
+	"orgops/shared/queue"
+	"orgops/shared/store"
+	"orgops/shared/worktest"
+)
+
+// running is a dispatcher over a bench.
+type running struct {
+	*worktest.Bench
+	dispatcher *dispatcher.Dispatcher
+	faulty     *worktest.Store
+	retries    *worktest.Queue
+	stop       func()
+	barriers   int
+}
+
+// setup is a bench with a dispatcher that does not run yet.
+func setup(t *testing.T) *running {
+	t.Helper()
+	b := worktest.New(t, dispatcher.Consumer)
+	r := &running{Bench: b, faulty: &worktest.Store{Store: b.Store}, retries: &worktest.Queue{Queue: b.Retries, Fail: make(chan error, 1)}}
+	r.dispatcher = dispatcher.New(dispatcher.Deps{
+		Store: r.faulty, Courier: b.Courier(), Retries: r.retries, Syncs: b.Syncs, Logger: b.Logger, Now: b.Clock.Now,
+	})
+	return r
+}
+
+// start runs it on the feed.
+func start(t *testing.T) *running {
+	t.Helper()
+	r := setup(t)
+	r.run(r.Store)
+	return r
+}
+
+func (r *running) run(feed store.Feed) {
+	r.stop = r.Go(func(ctx context.Context) {
+		if err := r.dispatcher.Run(ctx, feed); err != nil {
+			r.T.Error(err)
+		}
+	})
+}
+
+// batches is a feed of prepared batches. What became of each goes to finished.
+type batches struct {
+	hand     []store.Batch
+	finished chan error
+}
+
+func feedOf(hand ...store.Batch) *batches {
+	return &batches{hand: hand, finished: make(chan error, len(hand))}
+}
+
+func (f *batches) Consume(ctx context.Context, _ string, handle func(context.Context, store.Batch, func(error))) error {
+	ended := make(chan error, len(f.hand))
+	for _, b := range f.hand {
+		handle(ctx, b, func(err error) { f.finished <- err; ended <- err })
+	}
+	for range f.hand {
+		<-ended
+	}
+	<-ctx.Done()
+	return nil
+}
+
+// remember commits the n-th memory of a company, which is a memory.created.
+func (r *running) remember(company string, n int) {
+	r.T.Helper()
+	r.rememberAs(company, n, fmt.Sprintf("Title %d", n))
+}
+
+func (r *running) rememberAs(company string, n int, title string) {
+	r.T.Helper()
+	m := r.memory(n, title)
+	r.Put(company, memory.Key(m.ID), memory.Entity, m)
+}
+
+func (r *running) memory(n int, title string) memory.Memory {
+	d := memory.Draft{ExternalID: fmt.Sprint(n), Kind: "issue", Title: title}
+	m, _ := memory.Apply(memory.Memory{}, "github", d, r.Clock.Now())
+	return m
+}
+
+// rememberMany is remember of 0 to n-1, in as few commits as it takes.
+func (r *running) rememberMany(company string, n int) {
+	r.T.Helper()
+	c := r.Company(company)
+	var ops []store.Op
+	for i := range n {
+		m := r.memory(i, "Many")
+		if ops = append(ops, c.Create(memory.Key(m.ID), memory.Entity, m)); len(ops) == store.MaxOps || i == n-1 {
+			worktest.Must(r.T, c.Commit(r.T.Context(), ops...))
+			ops = nil
+		}
+	}
+}
+
+func (r *running) deliveries(company string) []delivery.Delivery {
+	r.T.Helper()
+	return worktest.All[delivery.Delivery](r.Bench, company, delivery.Prefix)
+}
+
+// settled waits until a company has n deliveries on record, and counts them by state.
+func (r *running) settled(company string, n int) map[delivery.State]int {
+	r.T.Helper()
+	worktest.Until(r.T, fmt.Sprintf("%d deliveries of %s are on record", n, company), func() bool { return len(r.deliveries(company)) >= n })
+	states := map[delivery.State]int{}
+	for _, d := range r.deliveries(company) {
+		states[d.State]++
+	}
+	return states
+}
+
+// message takes the next message from a queue, moving the clock to where it is due.
+func message[T any](r *running, q queue.Queue) (job T) {
+	r.T.Helper()
+	ctx, cancel := context.WithTimeout(r.T.Context(), worktest.Patience)
+	defer cancel()
+	got, err := q.Receive(ctx, 1, time.Minute)
+	worktest.Must(r.T, err)
+	if len(got) != 1 {
+		r.T.Fatal("no message came")
+	}
+	worktest.Must(r.T, json.Unmarshal(got[0].Body, &job))
+	worktest.Must(r.T, q.Ack(ctx, got...))
+	return job
+}
+
+// setupOn is another dispatcher on the same bench, as after a restart.
+func setupOn(r *running) *running {
+	again := *r
+	again.dispatcher = dispatcher.New(dispatcher.Deps{
+		Store: r.faulty, Courier: r.Courier(), Retries: r.retries, Syncs: r.Syncs, Logger: r.Logger, Now: r.Clock.Now,
+	})
+	return &again
+}
