@@ -1,0 +1,138 @@
+package memory_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"orgops/shared/goal"
+	"orgops/shared/id"
+	"orgops/shared/memory"
+)
+
+func TestMemories(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	all := map[string][]string{}
+	for n := range 12 {
+		provider, kind := []string{"github", "feed"}[n%2], []string{"issue", "issue", "discussion"}[n%3]
+		m, _ := memory.Apply(memory.Memory{}, provider, memory.Draft{ExternalID: fmt.Sprint(n), Kind: kind, Title: "t"}, s.now)
+		s.put(memory.Key(m.ID), memory.Entity, m)
+		for _, filter := range []string{"", "?provider=" + provider, "?kind=" + kind, "?kind=" + kind + "&provider=" + provider} {
+			all[filter] = append(all[filter], m.ID)
+		}
+	}
+	all["?provider=webhook"] = nil
+	for filter, want := range all {
+		slices.Sort(want)
+		if diff := cmp.Diff(want, s.list("/memory"+filter).ids()); diff != "" {
+			t.Errorf("%q: %s", filter, diff)
+		}
+	}
+	var paged []string
+	for cursor := ""; ; {
+		p := s.list("/memory?provider=feed&limit=4&cursor=" + cursor)
+		paged = append(paged, p.ids()...)
+		if cursor = p.NextCursor; cursor == "" {
+			break
+		}
+	}
+	if diff := cmp.Diff(all["?provider=feed"], paged); diff != "" {
+		t.Error(diff)
+	}
+	s.do("GET", "/memory?limit=0", nil).WantProblem(422, "invalid")
+	if got := s.list("/memory?limit=5000"); len(got.Items) != 12 {
+		t.Errorf("%d items", len(got.Items))
+	}
+	var other page
+	s.Do("GET", "/companies/"+s.B.ID+"/memory", s.B.Token, nil).Want(200).JSON(&other)
+	if len(other.Items) != 0 {
+		t.Errorf("another company has %+v", other)
+	}
+}
+
+func TestMemory(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	want, _ := memory.Apply(memory.Memory{}, "github", memory.Draft{ExternalID: "1", Kind: "issue", Title: "t", Body: "b", URL: "u"}, s.now)
+	s.put(memory.Key(want.ID), memory.Entity, want)
+	var got memory.Memory
+	s.do("GET", "/memory/"+want.ID, nil).Want(200).JSON(&got)
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	s.Do("GET", "/companies/"+s.B.ID+"/memory/"+want.ID, s.B.Token, nil).WantProblem(404, "not-found")
+	for _, unknown := range []string{id.New(), "a%23b"} {
+		if p := s.do("GET", "/memory/"+unknown, nil).WantProblem(404, "not-found"); p.Detail != "there is no memory with this id" {
+			t.Errorf("%q", p.Detail)
+		}
+	}
+}
+
+func TestGoals(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	due := s.now.Add(24 * time.Hour)
+	began := s.now.Add(-24 * time.Hour)
+	drafts := []goal.Draft{
+		{ExternalID: "aligned", Title: "t", State: goal.Open, Progress: 0.9, DueAt: &due, StartedAt: &began},
+		{ExternalID: "drifting", Title: "t", State: goal.Open, Progress: 0.3, DueAt: &due, StartedAt: &began},
+		{ExternalID: "misaligned", Title: "t", State: goal.Open, DueAt: &due, StartedAt: &began},
+		{ExternalID: "closed", Title: "t", State: goal.Closed},
+	}
+	ids := map[string]string{}
+	for _, d := range drafts {
+		g, _ := goal.Apply(goal.Goal{}, "github", d, s.now)
+		ids[d.ExternalID] = g.ID
+		s.put(goal.Key(g.ID), goal.Entity, g)
+	}
+	tests := []struct {
+		query string
+		want  []string
+	}{
+		{"", []string{"aligned", "closed", "drifting", "misaligned"}},
+		{"?provider=github", []string{"aligned", "closed", "drifting", "misaligned"}},
+		{"?provider=feed", nil},
+		{"?state=closed", []string{"closed"}},
+		{"?status=drifting", []string{"drifting"}},
+		{"?status=aligned&state=open", []string{"aligned"}},
+	}
+	for _, tt := range tests {
+		var want []string
+		for _, name := range tt.want {
+			want = append(want, ids[name])
+		}
+		slices.Sort(want)
+		if diff := cmp.Diff(want, s.list("/goals"+tt.query).ids()); diff != "" {
+			t.Errorf("%q: %s", tt.query, diff)
+		}
+	}
+	for _, query := range []string{"?state=done", "?status=late", "?more=1"} {
+		s.do("GET", "/goals"+query, nil).WantProblem(422, "invalid")
+	}
+	var got goal.Goal
+	s.do("GET", "/goals/"+ids["drifting"], nil).Want(200).JSON(&got)
+	if got.Alignment.Status != goal.Drifting || got.Progress != 0.3 || !got.DueAt.Equal(due) || len(got.Alignment.Reasons) != 1 {
+		t.Errorf("%+v", got)
+	}
+	if p := s.do("GET", "/goals/"+id.New(), nil).WantProblem(404, "not-found"); p.Detail != "there is no goal with this id" {
+		t.Errorf("%q", p.Detail)
+	}
+	s.Do("GET", "/companies/"+s.B.ID+"/goals/"+got.ID, s.B.Token, nil).WantProblem(404, "not-found")
+}
+
+// What cannot be decoded is the service's fault, and its cause nobody's business.
+func TestGet_Damaged(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	damaged := id.New()
+	s.put(goal.Key(damaged), goal.Entity, map[string]string{"dueAt": "s3cr3t"})
+	for _, rest := range []string{"/goals", "/goals/" + damaged} {
+		if p := s.do("GET", rest, nil).WantProblem(500, "internal"); p.Detail != "internal error" {
+			t.Errorf("%q", p.Detail)
+		}
+	}
+}

@@ -1,0 +1,276 @@
+package memory_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"orgops/shared/id"
+	"orgops/shared/integration"
+	"orgops/shared/store"
+	"orgops/shared/syncrun"
+	"orgops/shared/webtest"
+)
+
+func TestGuard(t *testing.T) {
+	t.Parallel()
+	webtest.GuardAll(t, setup(t).Harness)
+}
+
+func TestSync(t *testing.T) {
+	t.Parallel()
+	certified, sandbox := integration.Certified, integration.Sandbox
+	tests := []struct {
+		name  string
+		state integration.State
+		body  any
+		mode  syncrun.Mode
+		full  bool
+	}{
+		{"no body", certified, nil, syncrun.Live, false},
+		{"an empty body", certified, `{}`, syncrun.Live, false},
+		{"nulls", certified, `{"mode":null,"dryRun":null}`, syncrun.Live, false},
+		{"incremental", certified, `{"mode":"incremental"}`, syncrun.Live, false},
+		{"full", certified, `{"mode":"full"}`, syncrun.Live, true},
+		{"dry run", certified, `{"dryRun":true}`, syncrun.Sandbox, false},
+		{"sandboxed", sandbox, nil, syncrun.Sandbox, false},
+		{"sandboxed, not a dry run", sandbox, `{"dryRun":false,"mode":"full"}`, syncrun.Sandbox, true},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			s := setup(t)
+			s.feed(tt.state)
+			answer := s.do("POST", "/memory/sync/feed", tt.body).Want(202)
+			var run syncrun.Run
+			answer.JSON(&run)
+			if run.Mode != tt.mode || run.Full != tt.full || run.State != syncrun.Requested || run.Provider != "feed" || !run.RequestedAt.Equal(s.now) || run.RequestedBy == "" {
+				t.Errorf("%+v", run)
+			}
+			if got, want := answer.Header.Get("Location"), s.at("/memory/syncs/"+run.ID); got != want {
+				t.Errorf("Location %s, want %s", got, want)
+			}
+			var stored syncrun.Run
+			s.Do("GET", answer.Header.Get("Location"), s.A.Token, nil).Want(200).JSON(&stored)
+			if diff := cmp.Diff(run, stored); diff != "" {
+				t.Error(diff)
+			}
+			var slot syncrun.Slot
+			if _, err := s.company().Get(t.Context(), syncrun.SlotKey("feed"), &slot); err != nil || slot.Run != run.ID {
+				t.Errorf("slot %+v, %v", slot, err)
+			}
+		})
+	}
+}
+
+func TestSync_Refused(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	if p := s.do("POST", "/memory/sync/feed", nil).WantProblem(404, "not-found"); !strings.Contains(p.Detail, `"feed" is not configured`) {
+		t.Errorf("not configured: %q", p.Detail)
+	}
+	if p := s.do("POST", "/memory/sync/gitlab", nil).WantProblem(404, "not-found"); !strings.Contains(p.Detail, "known are feed, github, webhook") {
+		t.Errorf("unknown: %q", p.Detail)
+	}
+	if p := s.do("POST", "/memory/sync/webhook-a", nil).WantProblem(409, "conflict"); !strings.Contains(p.Detail, "cannot be fetched") {
+		t.Errorf("cannot be fetched: %q", p.Detail)
+	}
+	i := s.feed(integration.Certified)
+	for _, body := range []string{`{"mode":"quick"}`, `{"dryRun":"yes"}`, `{"more":1}`, `[]`} {
+		s.do("POST", "/memory/sync/feed", body).WantProblem(422, "invalid")
+	}
+	s.do("POST", "/memory/sync/feed", `{"mode"`).WantProblem(400, "malformed")
+	i.Enabled = false
+	s.put(integration.Key("feed"), integration.Entity, i)
+	if p := s.do("POST", "/memory/sync/feed", nil).WantProblem(409, "conflict"); !strings.Contains(p.Detail, "enable it") {
+		t.Errorf("disabled: %q", p.Detail)
+	}
+	if got := s.list("/memory/syncs"); len(got.Items) != 0 {
+		t.Errorf("%+v", got)
+	}
+}
+
+func (s *service) sync() syncrun.Run {
+	s.t.Helper()
+	var run syncrun.Run
+	s.do("POST", "/memory/sync/feed", nil).Want(202).JSON(&run)
+	return run
+}
+
+// A provider has one run at a time; the refusal names it.
+func TestSync_Running(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	s.feed(integration.Sandbox)
+	run := s.sync()
+	if p := s.do("POST", "/memory/sync/feed", nil).WantProblem(409, "sync-running"); !strings.Contains(p.Detail, run.ID) {
+		t.Errorf("%q", p.Detail)
+	}
+	s.do("POST", "/memory/syncs/"+run.ID+"/cancel", nil).Want(200)
+	next := s.sync()
+	// A run that expired before anybody worked on it does not block its provider for ever.
+	s.put(syncrun.SlotKey("feed"), syncrun.SlotEntity, syncrun.Slot{Run: id.New(), State: json.RawMessage(`{"etag":"x"}`), ConfigDigest: "d"})
+	after := s.sync()
+	var slot syncrun.Slot
+	_, err := s.company().Get(t.Context(), syncrun.SlotKey("feed"), &slot)
+	must(t, err)
+	if after.ID == next.ID || slot.Run != after.ID || slot.ConfigDigest != "d" || string(slot.State) != `{"etag":"x"}` {
+		t.Errorf("%+v", slot)
+	}
+}
+
+// Of many at the same moment one is accepted, and the others are told which.
+func TestSync_Concurrent(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	s.feed(integration.Certified)
+	answers := make([]*webtest.Response, 10)
+	var running sync.WaitGroup
+	for n := range answers {
+		running.Go(func() { answers[n] = s.do("POST", "/memory/sync/feed", nil) })
+	}
+	running.Wait()
+	runs := s.list("/memory/syncs").ids()
+	if len(runs) != 1 {
+		t.Fatalf("%d runs", len(runs))
+	}
+	accepted := 0
+	for _, a := range answers {
+		if a.Status == 202 {
+			accepted++
+			continue
+		}
+		if p := a.WantProblem(409, "sync-running"); !strings.Contains(p.Detail, runs[0]) {
+			t.Errorf("%q", p.Detail)
+		}
+	}
+	if accepted != 1 {
+		t.Errorf("%d accepted", accepted)
+	}
+}
+
+func TestSync_IdempotencyKey(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	s.feed(integration.Certified)
+	first := s.do("POST", "/memory/sync/feed", nil, "Idempotency-Key", "k").Want(202)
+	again := s.do("POST", "/memory/sync/feed", nil, "Idempotency-Key", "k").Want(202)
+	if string(again.Body) != string(first.Body) || again.Header.Get("Location") != first.Header.Get("Location") {
+		t.Errorf("%s, then %s", first.Body, again.Body)
+	}
+	s.do("POST", "/memory/sync/feed", `{"mode":"full"}`, "Idempotency-Key", "k").WantProblem(422, "invalid")
+}
+
+func TestCancel(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	s.feed(integration.Certified)
+	run := s.sync()
+	var got syncrun.Run
+	s.do("POST", "/memory/syncs/"+run.ID+"/cancel", nil).Want(200).JSON(&got)
+	if got.State != syncrun.Cancelled || got.FinishedAt == nil || !got.FinishedAt.Equal(s.now) {
+		t.Errorf("%+v", got)
+	}
+	if p := s.do("POST", "/memory/syncs/"+run.ID+"/cancel", nil).WantProblem(409, "conflict"); !strings.Contains(p.Detail, "cancelled") {
+		t.Errorf("%q", p.Detail)
+	}
+	var slot syncrun.Slot
+	if _, err := s.company().Get(t.Context(), syncrun.SlotKey("feed"), &slot); err != nil || slot.Run != "" {
+		t.Errorf("slot %+v, %v", slot, err)
+	}
+}
+
+// A run that is worked on ends at its next page: the worker is asked, and keeps the slot until then.
+func TestCancel_Running(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	s.feed(integration.Certified)
+	run := s.sync()
+	run.State = syncrun.Running
+	s.put(syncrun.Key(run.ID), syncrun.Entity, syncrun.Record{Run: run, Work: syncrun.Work{Checkpoint: json.RawMessage(`2`)}})
+	for range 2 {
+		var got syncrun.Run
+		s.do("POST", "/memory/syncs/"+run.ID+"/cancel", nil).Want(200).JSON(&got)
+		if got.State != syncrun.Running {
+			t.Errorf("%+v", got)
+		}
+	}
+	var stored syncrun.Record
+	item, err := s.company().Get(t.Context(), syncrun.Key(run.ID), &stored)
+	must(t, err)
+	if !stored.Work.CancelRequested || string(stored.Work.Checkpoint) != "2" || item.Expires.Before(s.now.Add(89*24*time.Hour)) {
+		t.Errorf("%+v until %v", stored, item.Expires)
+	}
+	s.do("POST", "/memory/sync/feed", nil).WantProblem(409, "sync-running")
+	if answer := s.do("GET", "/memory/syncs/"+run.ID, nil).Want(200); strings.Contains(string(answer.Body), "work") {
+		t.Errorf("what the worker keeps is shown: %s", answer.Body)
+	}
+}
+
+// A deleted integration takes its slot along; its run can still be cancelled.
+func TestCancel_IntegrationDeleted(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	s.feed(integration.Certified)
+	run := s.sync()
+	item, err := s.company().Get(t.Context(), syncrun.SlotKey("feed"), nil)
+	must(t, err)
+	must(t, s.company().Commit(t.Context(), s.company().Delete(syncrun.SlotKey("feed"), syncrun.SlotEntity, item.Version)))
+	s.do("POST", "/memory/syncs/"+run.ID+"/cancel", nil).Want(200)
+	if _, err := s.company().Get(t.Context(), syncrun.SlotKey("feed"), nil); !errors.Is(err, store.ErrNotFound) {
+		t.Errorf("a slot came back: %v", err)
+	}
+}
+
+func TestCancel_Unknown(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	for _, run := range []string{id.New(), "a%23b", "%2e%2e"} {
+		for method, rest := range map[string]string{"GET": "", "POST": "/cancel"} {
+			if p := s.do(method, "/memory/syncs/"+run+rest, nil).WantProblem(404, "not-found"); p.Detail != "there is no sync run with this id" {
+				t.Errorf("%s: %q", run, p.Detail)
+			}
+		}
+	}
+}
+
+func TestListSyncs(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	var want []string
+	for n := range 5 {
+		run := syncrun.Run{
+			ID: id.At(s.now.Add(time.Duration(-n)*time.Minute), fmt.Sprint(n)), Provider: []string{"feed", "github"}[n%2], Mode: syncrun.Live,
+			State: []syncrun.State{syncrun.Succeeded, syncrun.Failed}[n%2], RequestedAt: s.now,
+		}
+		want = append(want, run.ID)
+		s.put(syncrun.Key(run.ID), syncrun.Entity, syncrun.Record{Run: run})
+	}
+	tests := []struct {
+		query string
+		want  []string
+	}{
+		{"", want},
+		{"?provider=github", []string{want[1], want[3]}},
+		{"?state=succeeded&provider=feed", []string{want[0], want[2], want[4]}},
+		{"?state=running", nil},
+		{"?limit=2", want[:2]},
+	}
+	for _, tt := range tests {
+		if diff := cmp.Diff(tt.want, s.list("/memory/syncs"+tt.query).ids()); diff != "" {
+			t.Errorf("%q: %s", tt.query, diff)
+		}
+	}
+	first := s.list("/memory/syncs?limit=2")
+	if diff := cmp.Diff(want[2:4], s.list("/memory/syncs?limit=2&cursor="+first.NextCursor).ids()); diff != "" {
+		t.Error(diff)
+	}
+	s.do("GET", "/memory/syncs?limit=2&provider=feed&cursor="+first.NextCursor, nil).WantProblem(422, "invalid")
+	s.do("GET", "/memory/syncs?state=lost", nil).WantProblem(422, "invalid")
+}
