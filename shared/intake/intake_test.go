@@ -1,0 +1,219 @@
+package intake_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"orgops/shared/connector"
+	"orgops/shared/goal"
+	"orgops/shared/intake"
+	"orgops/shared/integration"
+	"orgops/shared/memory"
+	"orgops/shared/policy"
+	"orgops/shared/sqlitedb"
+	"orgops/shared/store"
+	"orgops/shared/store/sqlitestore"
+	"orgops/shared/timeline"
+)
+
+var now = time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
+
+// verdict is an engine of one mind. Its zero value fails.
+type verdict policy.Verdict
+
+func (v verdict) Decide(_ context.Context, _ string, r policy.Request) (policy.Decision, error) {
+	if v == "" {
+		return policy.Decision{}, errors.New("s3cr3t cause")
+	}
+	return policy.Decision{ID: "d1", Verdict: policy.Verdict(v), Principal: r.Principal, Action: r.Action, Resource: r.Resource, At: now}, nil
+}
+
+func planner(t *testing.T, e policy.Engine) intake.Planner {
+	t.Helper()
+	db, err := sqlitedb.Open(context.Background(), filepath.Join(t.TempDir(), "orgops.db"), sqlitedb.Options{})
+	must(t, err)
+	s, err := sqlitestore.Open(context.Background(), db, sqlitestore.Options{})
+	must(t, err)
+	t.Cleanup(func() {
+		must(t, s.Close())
+		must(t, db.Close())
+	})
+	return intake.Planner{
+		Company: store.For(s, "a"), Engine: e, Now: now,
+		Integration: integration.Integration{Provider: "github", Enabled: true, Permissions: []integration.Port{integration.MemoryUpsert}},
+	}
+}
+
+func upsert(title string) connector.Action {
+	return connector.Action{Port: integration.MemoryUpsert, Memory: &memory.Draft{ExternalID: "7", Title: title}}
+}
+
+func due(progress float64) connector.Action {
+	at := now.Add(100 * time.Hour)
+	return connector.Action{Port: integration.GoalUpdate, Goal: &goal.Draft{ExternalID: "g", Title: "Ship", State: goal.Open, Progress: progress, DueAt: &at}}
+}
+
+// Each action becomes the writes that carry it out against what is stored, never more than it may.
+func TestPlanner_Plan(t *testing.T) {
+	t.Parallel()
+	p := planner(t, verdict(policy.Permitted))
+	note := connector.Action{Port: integration.TimelineNote, Note: &connector.NoteDraft{Title: "Moved", Subject: "office", Details: json.RawMessage(`{}`)}}
+	tests := []struct {
+		name     string
+		action   connector.Action
+		outcome  intake.Outcome
+		entities []string
+	}{
+		{"a memory", upsert("a"), intake.Created, []string{"memory"}},
+		{"the same", upsert("a"), intake.Unchanged, nil},
+		{"another title", upsert("b"), intake.Updated, []string{"memory"}},
+		{"a goal with a due date", due(0.1), intake.Created, []string{"goal", "timer"}},
+		{"the same goal", due(0.1), intake.Unchanged, nil},
+		{"further", due(0.2), intake.Updated, []string{"goal", "timer"}},
+		{"done", due(1), intake.Updated, []string{"goal"}},
+		{"a note", note, intake.Created, []string{"timeline"}},
+	}
+	for _, tt := range tests {
+		got, err := p.Plan(t.Context(), tt.action)
+		if err != nil || got.Outcome != tt.outcome || len(got.Ops) != len(tt.entities) || len(got.Ops)+1 > intake.MaxOpsPerAction {
+			t.Fatalf("%s: %s, %+v, %v", tt.name, got.Outcome, got.Ops, err)
+		}
+		for n, op := range got.Ops {
+			if op.Entity != tt.entities[n] {
+				t.Errorf("%s: op %d is a %s", tt.name, n, op.Entity)
+			}
+		}
+		if got.Decision.Principal != (timeline.Reference{Type: "integration", ID: "github"}) || got.Decision.Action != string(tt.action.Port) {
+			t.Errorf("%s: %+v", tt.name, got.Decision)
+		}
+		if len(got.Ops) > 0 {
+			must(t, p.Company.Commit(t.Context(), got.Ops...))
+		}
+	}
+	if _, err := p.Plan(t.Context(), connector.Action{Port: integration.MemoryUpsert}); err == nil {
+		t.Error("an action without a draft was planned")
+	}
+}
+
+// A plan is worth what it was made against: after another's write it conflicts.
+func TestPlanner_PlanConflicts(t *testing.T) {
+	t.Parallel()
+	p := planner(t, verdict(policy.Permitted))
+	one, err := p.Plan(t.Context(), upsert("a"))
+	must(t, err)
+	two, err := p.Plan(t.Context(), upsert("b"))
+	must(t, err)
+	must(t, p.Company.Commit(t.Context(), one.Ops...))
+	if err := p.Company.Commit(t.Context(), two.Ops...); !errors.Is(err, store.ErrConflict) {
+		t.Errorf("%v", err)
+	}
+}
+
+// Whatever is not permitted is told on the timeline, and is nothing else.
+func TestPlanner_PlanRefused(t *testing.T) {
+	t.Parallel()
+	for _, v := range []verdict{verdict(policy.Denied), verdict(policy.NeedsApproval), ""} {
+		got, err := planner(t, v).Plan(t.Context(), upsert("a"))
+		if err != nil || got.Outcome != intake.Refused || len(got.Ops) != 1 || got.Ops[0].Entity != timeline.Entity {
+			t.Fatalf("%q: %+v, %v", v, got, err)
+		}
+		var e timeline.Entry
+		must(t, json.Unmarshal(got.Ops[0].Body, &e))
+		if e.Kind != timeline.PolicyDenied || e.Subject.ID != got.Decision.ID || e.At != now || !got.Ops[0].Expires.Equal(now.Add(timeline.Kept)) {
+			t.Errorf("%q: %+v", v, e)
+		}
+		if v == "" && (got.Decision.Verdict != policy.Denied || got.Decision.ID == "" || strings.Contains(strings.Join(got.Decision.Reasons, ""), "s3cr3t")) {
+			t.Errorf("without a verdict: %+v", got.Decision)
+		}
+	}
+}
+
+// A request that was given up is no denial: nothing is recorded of it.
+func TestPlanner_PlanCancelled(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := planner(t, verdict("")).Plan(ctx, upsert("a")); !errors.Is(err, context.Canceled) {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestPlanner_DryRun(t *testing.T) {
+	t.Parallel()
+	p := planner(t, verdict(policy.Permitted))
+	for _, dry := range []bool{false, true} {
+		p.DryRun = dry
+		if got, err := p.Plan(t.Context(), upsert("a")); err != nil || got.Decision.DryRun != dry {
+			t.Errorf("%v: %+v, %v", dry, got.Decision, err)
+		}
+	}
+}
+
+// The entry of a decision has the same id however often it is planned, so that it is written once.
+func TestPlanner_EntryID(t *testing.T) {
+	t.Parallel()
+	p := planner(t, verdict(policy.Denied))
+	a, err := p.Plan(t.Context(), upsert("a"))
+	must(t, err)
+	b, err := p.Plan(t.Context(), upsert("a"))
+	must(t, err)
+	if a.Ops[0].Key != b.Ops[0].Key {
+		t.Errorf("%s and %s", a.Ops[0].Key, b.Ops[0].Key)
+	}
+}
+
+func TestCheck(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name   string
+		action connector.Action
+		want   []string
+	}{
+		{"a memory", upsert("a"), nil},
+		{"no title", upsert(""), []string{"/x/title"}},
+		{"a goal", due(0.5), nil},
+		{"too much progress", due(2), []string{"/x/progress"}},
+		{"a note", connector.Action{Note: &connector.NoteDraft{Title: "t"}}, nil},
+		{"everything", connector.Action{Note: &connector.NoteDraft{Title: strings.Repeat("t", 1025), Subject: strings.Repeat("s", 513), Details: json.RawMessage(`[]`)}},
+			[]string{"/x/title", "/x/subject", "/x/details"}},
+		{"great details", connector.Action{Note: &connector.NoteDraft{Title: "t", Details: json.RawMessage(`{"a":"` + strings.Repeat("x", 16<<10) + `"}`)}}, []string{"/x/details"}},
+	}
+	for _, tt := range tests {
+		problems := intake.Check(tt.action, "/x")
+		if len(problems) != len(tt.want) {
+			t.Errorf("%s: %+v", tt.name, problems)
+			continue
+		}
+		for n, p := range problems {
+			if p.Pointer != tt.want[n] {
+				t.Errorf("%s: %+v", tt.name, p)
+			}
+		}
+	}
+}
+
+func TestReview(t *testing.T) {
+	t.Parallel()
+	at := now.Add(100 * time.Hour)
+	open := goal.Goal{ID: "g", State: goal.Open, CreatedAt: now, DueAt: &at, Progress: 0.4}
+	one, two := intake.Review(store.For(nil, "a"), open, 1, now), intake.Review(store.For(nil, "a"), open, 2, now)
+	if len(one) != 1 || len(two) != 1 || one[0].Key == two[0].Key || !one[0].Quiet {
+		t.Errorf("%+v, %+v", one, two)
+	}
+	open.State = goal.Closed
+	if ops := intake.Review(store.For(nil, "a"), open, 3, now); len(ops) != 0 {
+		t.Errorf("a closed goal is looked at again: %+v", ops)
+	}
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
