@@ -4,6 +4,7 @@ package main
 import (
 	"fmt"
 	"os"
+	"slices"
 
 	"github.com/aws/aws-cdk-go/awscdk/v2"
 	"github.com/aws/jsii-runtime-go"
@@ -51,6 +52,9 @@ func compose(app awscdk.App) (awscdk.Stack, error) {
 	d := data.New(stack)
 	a := api.New(stack, api.Props{Functions: s.Settings, Groups: groups, Data: d, Firewall: s.firewall})
 	e := events.New(stack, events.Props{Functions: s.Settings, Data: d, API: a})
+	if err := s.reserves(slices.Concat(a.Functions(), e.Functions())); err != nil {
+		return nil, err
+	}
 	watch.New(stack, watch.Props{API: a, Data: d, Events: e, Topic: s.topic})
 
 	output(stack, "ApiUrl", "Where the API answers", a.URL())

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/netip"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -113,4 +114,18 @@ func (s settings) shownNetworks() string {
 		return "none"
 	}
 	return s.AllowNetworks
+}
+
+// reserves refuses concurrency that was reserved for a function that is not there, which would be kept from nobody.
+func (s settings) reserves(functions []*function.Function) error {
+	var names []string
+	for _, f := range functions {
+		names = append(names, f.Name)
+	}
+	for name := range s.Reserved {
+		if !slices.Contains(names, name) {
+			return fmt.Errorf("context reserved: there is no function %q; there are %s", name, strings.Join(names, ", "))
+		}
+	}
+	return nil
 }

@@ -33,8 +33,13 @@ type Props struct {
 type API struct {
 	REST       awsapigateway.RestApi
 	Authorizer *function.Function
-	Groups     []*function.Function
+	groups     []*function.Function
 	Plans      map[string]awsapigateway.UsagePlan // by the name of the company's plan
+}
+
+// Functions are the authorizer and the route groups.
+func (a *API) Functions() []*function.Function {
+	return append([]*function.Function{a.Authorizer}, a.groups...)
 }
 
 // stage is part of every address; it is written out because a function that is told the address of its own API
@@ -57,7 +62,7 @@ func New(scope constructs.Construct, p Props) *API {
 	authorizer := a.authorizer(unit)
 	for _, g := range p.Groups {
 		f := a.group(unit, p, g)
-		a.Groups = append(a.Groups, f)
+		a.groups = append(a.groups, f)
 		integration := integrate(a.REST, f)
 		for _, r := range g.Routes {
 			a.route(r, integration, authorizer)

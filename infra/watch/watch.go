@@ -2,6 +2,8 @@
 package watch
 
 import (
+	"slices"
+
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsdynamodb"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awssqs"
 	"github.com/aws/constructs-go/constructs/v10"
@@ -38,7 +40,7 @@ func New(scope constructs.Construct, p Props) {
 }
 
 func (w watch) all() []*function.Function {
-	return append(append([]*function.Function{w.API.Authorizer}, w.API.Groups...), w.Events.Functions()...)
+	return slices.Concat(w.API.Functions(), w.Events.Functions())
 }
 
 func (w watch) followers() []*function.Function {

@@ -1,0 +1,123 @@
+package main
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+func TestFunctions(t *testing.T) {
+	t.Parallel()
+	architectures := map[string]string{"pool": "arm64", "silo": "x86_64"}
+	for name, s := range stacks {
+		ids := s.of("AWS::Lambda::Function")
+		if len(ids) != len(functionNames()) {
+			t.Errorf("%s: %d functions, want %d", name, len(ids), len(functionNames()))
+		}
+		roles := map[string]bool{}
+		for _, id := range ids {
+			f := s.Resources[id].Properties
+			if got := dig(f, "TracingConfig", "Mode"); got != "Active" {
+				t.Errorf("%s %s: tracing is %v", name, id, got)
+			}
+			log := s.Resources[text(dig(f, "LoggingConfig", "LogGroup", "Ref"))]
+			if days, ok := log.Properties["RetentionInDays"].(float64); !ok || days > 31 {
+				t.Errorf("%s %s: the log is kept %v days", name, id, log.Properties["RetentionInDays"])
+			}
+			if got := dig(f, "Architectures", 0); got != architectures[name] {
+				t.Errorf("%s %s: architecture %v", name, id, got)
+			}
+			if dig(f, "Runtime") != "provided.al2023" || dig(f, "Handler") != "bootstrap" {
+				t.Errorf("%s %s: runs %v on %v", name, id, dig(f, "Handler"), dig(f, "Runtime"))
+			}
+			role := text(dig(f, "Role", "Fn::GetAtt", 0))
+			if roles[role] || role == "" {
+				t.Errorf("%s %s: role %q is not its own", name, id, role)
+			}
+			roles[role] = true
+		}
+	}
+}
+
+// secretsOf are what a variable of the environment must not hold; where a secret is, it may.
+func TestFunctions_Environment(t *testing.T) {
+	t.Parallel()
+	for _, id := range stacks["silo"].of("AWS::Lambda::Function") {
+		variables := dig(stacks["silo"].Resources[id].Properties, "Environment", "Variables").(map[string]any)
+		for name, value := range variables {
+			if !strings.HasPrefix(name, "ORGOPS_") {
+				t.Errorf("%s: variable %s", id, name)
+			}
+			if literal, ok := value.(string); ok && len(literal) > 64 {
+				t.Errorf("%s: %s holds %q", id, name, literal)
+			}
+		}
+		if got := variables["ORGOPS_ALLOW_NETWORKS"]; got != "10.1.0.0/16,fd00::/8" {
+			t.Errorf("%s: networks %v", id, got)
+		}
+		if _, pooled := stacks["pool"].Resources[id]; !pooled {
+			t.Errorf("%s: a silo's function has another id than the pool's", id)
+		}
+	}
+	if got := stacks["silo"].Outputs["AllowNetworks"].Value; got != "10.1.0.0/16,fd00::/8" {
+		t.Errorf("output AllowNetworks is %v", got)
+	}
+}
+
+func TestFunctions_Reserved(t *testing.T) {
+	t.Parallel()
+	got := map[string]any{}
+	for _, id := range stacks["silo"].of("AWS::Lambda::Function") {
+		if calls := stacks["silo"].Resources[id].Properties["ReservedConcurrentExecutions"]; calls != nil {
+			name, _, _ := strings.Cut(id, "Function")
+			got[name] = calls
+		}
+	}
+	if len(got) != 2 || got["Eventsdispatcher"] != 20.0 || got["Apiauth"] != 5.0 {
+		t.Errorf("reserved: %v", got)
+	}
+}
+
+// TestNames: a name that is chosen can be taken already, and forbids replacing what bears it.
+func TestNames(t *testing.T) {
+	t.Parallel()
+	chosen := []string{"FunctionName", "TableName", "QueueName", "RoleName", "LogGroupName", "AlarmName", "DashboardName", "UsagePlanName"}
+	for id, r := range stacks["pool"].Resources {
+		for _, property := range chosen {
+			if _, ok := r.Properties[property].(string); ok && !slices.Contains([]string{"AWS::Lambda::EventSourceMapping"}, r.Type) {
+				t.Errorf("%s (%s) has a %s", id, r.Type, property)
+			}
+		}
+	}
+}
+
+// dig follows keys and positions into decoded JSON; nil where there is nothing.
+func dig(v any, path ...any) any {
+	for _, step := range path {
+		switch step := step.(type) {
+		case string:
+			m, _ := v.(map[string]any)
+			v = m[step]
+		case int:
+			list, _ := v.([]any)
+			if step >= len(list) {
+				return nil
+			}
+			v = list[step]
+		}
+	}
+	return v
+}
+
+func text(v any) string {
+	s, _ := v.(string)
+	return s
+}
+
+// list is v's elements, or v alone.
+func list(v any) []any {
+	if elements, ok := v.([]any); ok {
+		return elements
+	}
+	return []any{v}
+}

@@ -1,0 +1,126 @@
+package main
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// statement is one of a policy that a role has.
+type statement struct {
+	policy    string
+	actions   []string
+	resources []any
+	condition map[string]any
+}
+
+func (s *synthesized) statements(t *testing.T) []statement {
+	t.Helper()
+	var all []statement
+	for _, id := range s.of("AWS::IAM::Policy") {
+		for _, v := range list(dig(s.Resources[id].Properties, "PolicyDocument", "Statement")) {
+			st := statement{policy: id, resources: list(dig(v, "Resource"))}
+			st.condition, _ = dig(v, "Condition").(map[string]any)
+			for _, action := range list(dig(v, "Action")) {
+				st.actions = append(st.actions, text(action))
+			}
+			all = append(all, st)
+		}
+	}
+	if len(all) < 50 {
+		t.Fatalf("only %d statements were found", len(all))
+	}
+	return all
+}
+
+// TestRights: actions are named, and so are resources, but for the few actions that know none.
+func TestRights(t *testing.T) {
+	t.Parallel()
+	everywhere := []string{"xray:PutTraceSegments", "xray:PutTelemetryRecords", "dynamodb:ListStreams"}
+	for name, s := range stacks {
+		for _, st := range s.statements(t) {
+			for _, action := range st.actions {
+				if strings.Contains(action, "*") {
+					t.Errorf("%s %s: action %s", name, st.policy, action)
+				}
+				if slices.Contains(st.resources, any("*")) && !slices.Contains(everywhere, action) {
+					t.Errorf("%s %s: %s on every resource", name, st.policy, action)
+				}
+			}
+			for _, resource := range st.resources {
+				if encoded, _ := json.Marshal(resource); strings.Contains(string(encoded), "*") && resource != "*" {
+					t.Errorf("%s %s: resource %s", name, st.policy, encoded)
+				}
+			}
+		}
+		for _, id := range s.of("AWS::IAM::Role") {
+			if managed := s.Resources[id].Properties["ManagedPolicyArns"]; managed != nil && !strings.Contains(id, "GatewayCloudWatchRole") {
+				t.Errorf("%s %s has managed policies: %v", name, id, managed)
+			}
+		}
+	}
+}
+
+// TestRights_LeadingKeys: every right on a table's items names the partitions, and does not hold for a request without.
+func TestRights_LeadingKeys(t *testing.T) {
+	t.Parallel()
+	found := 0
+	for _, st := range stacks["pool"].statements(t) {
+		streams := strings.Contains(strings.Join(st.actions, " "), "Stream") || slices.Contains(st.actions, "dynamodb:GetRecords")
+		if !strings.HasPrefix(st.actions[0], "dynamodb:") || streams {
+			continue
+		}
+		found++
+		keys := list(dig(st.condition, "ForAllValues:StringLike", "dynamodb:LeadingKeys"))
+		if dig(st.condition, "Null", "dynamodb:LeadingKeys") != "false" || len(keys) == 0 {
+			t.Errorf("%s: %q under %v", st.policy, st.actions, st.condition)
+		}
+		for _, key := range keys {
+			if !slices.Contains([]string{"C#*", "L#*", "REGISTRY#*", "DUE#*", "SYSTEM"}, text(key)) {
+				t.Errorf("%s: partitions %v", st.policy, keys)
+			}
+			if text(key) == "L#*" && !strings.HasPrefix(st.policy, "Apiauth") && !strings.HasPrefix(st.policy, "Eventsprovisioner") {
+				t.Errorf("%s reaches logins", st.policy)
+			}
+		}
+	}
+	if found < 15 {
+		t.Errorf("%d statements on tables", found)
+	}
+}
+
+// TestRights_Keys: data keys are wrapped and unwrapped for a named company only, and nobody scans.
+func TestRights_Keys(t *testing.T) {
+	t.Parallel()
+	for _, st := range stacks["pool"].statements(t) {
+		for _, action := range st.actions {
+			if strings.HasPrefix(action, "kms:") && dig(st.condition, "ForAnyValue:StringEquals", "kms:EncryptionContextKeys") != "company" {
+				t.Errorf("%s: %s under %v", st.policy, action, st.condition)
+			}
+			if slices.Contains([]string{"dynamodb:Scan", "dynamodb:DeleteTable", "kms:ScheduleKeyDeletion"}, action) {
+				t.Errorf("%s: %s", st.policy, action)
+			}
+		}
+	}
+}
+
+// TestRights_Reading: a group that cannot change anything cannot write either.
+func TestRights_Reading(t *testing.T) {
+	t.Parallel()
+	for _, st := range stacks["pool"].statements(t) {
+		if strings.HasPrefix(st.policy, "Apimissioncontrol") && slices.Contains(st.actions, "dynamodb:PutItem") {
+			t.Error("missioncontrol writes")
+		}
+	}
+}
+
+func TestCalledBy(t *testing.T) {
+	t.Parallel()
+	for _, id := range stacks["pool"].of("AWS::Lambda::Permission") {
+		p := stacks["pool"].Resources[id].Properties
+		if p["SourceArn"] == nil {
+			t.Errorf("%s: anything of %v may call the function", id, p["Principal"])
+		}
+	}
+}

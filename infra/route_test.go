@@ -1,0 +1,176 @@
+package main
+
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"orgops/infra/api"
+)
+
+// methods are the template's, as "GET /path" → properties.
+func (s *synthesized) methods() map[string]map[string]any {
+	paths := map[string]string{}
+	var path func(id string) string
+	path = func(id string) string {
+		if known, ok := paths[id]; ok || s.Resources[id].Type != "AWS::ApiGateway::Resource" {
+			return known
+		}
+		p := s.Resources[id].Properties
+		paths[id] = path(text(dig(p, "ParentId", "Ref"))) + "/" + text(p["PathPart"])
+		return paths[id]
+	}
+	methods := map[string]map[string]any{}
+	for _, id := range s.of("AWS::ApiGateway::Method") {
+		p := s.Resources[id].Properties
+		methods[text(p["HttpMethod"])+" "+path(text(dig(p, "ResourceId", "Ref")))] = p
+	}
+	return methods
+}
+
+// TestRoutes: every registered operation has a method, on its group's function, and there is no other method.
+func TestRoutes(t *testing.T) {
+	t.Parallel()
+	groups, err := api.Groups()
+	if err != nil {
+		t.Fatal(err)
+	}
+	methods := stacks["pool"].methods()
+	want := map[string]bool{}
+	for _, g := range groups {
+		for _, r := range g.Routes {
+			name := r.Method + " " + r.Path
+			want[name] = true
+			m, ok := methods[name]
+			if !ok {
+				t.Errorf("%s has no method", name)
+				continue
+			}
+			if m["OperationName"] != r.Operation {
+				t.Errorf("%s is operation %v, want %s", name, m["OperationName"], r.Operation)
+			}
+			target, _ := json.Marshal(dig(m, "Integration", "Uri"))
+			if !strings.Contains(string(target), `"Api`+g.Name+`Function`) || dig(m, "Integration", "Type") != "AWS_PROXY" {
+				t.Errorf("%s goes to %s", name, target)
+			}
+		}
+	}
+	for name := range methods {
+		if !want[name] {
+			t.Errorf("%s is no registered operation", name)
+		}
+	}
+	if len(want) < 30 {
+		t.Errorf("%d operations", len(want))
+	}
+}
+
+// TestRoutes_Guarded: a company's routes are behind the authorizer and its plan, and nothing else is open but these.
+func TestRoutes_Guarded(t *testing.T) {
+	t.Parallel()
+	open := []string{"GET /.well-known/jwks.json", "GET /healthz", "POST /auth/login", "POST /inbound/{id}/{provider}"}
+	for stack, s := range stacks {
+		var public []string
+		for name, m := range s.methods() {
+			if m["AuthorizationType"] == "NONE" {
+				public = append(public, name)
+				continue
+			}
+			authorizer := s.Resources[text(dig(m, "AuthorizerId", "Ref"))]
+			if m["AuthorizationType"] != "CUSTOM" || authorizer.Properties["Type"] != "TOKEN" || m["ApiKeyRequired"] != true {
+				t.Errorf("%s %s: %v by %v", stack, name, m["AuthorizationType"], m["AuthorizerId"])
+			}
+			if !strings.Contains(name, " /companies/{id}/") {
+				t.Errorf("%s %s: guarded, and no company's", stack, name)
+			}
+		}
+		slices.Sort(public)
+		if diff := cmp.Diff(open, public); diff != "" {
+			t.Errorf("%s: open routes (-want +got):\n%s", stack, diff)
+		}
+	}
+}
+
+// TestRefusals: what the gateway answers by itself is a problem document that any page may read.
+func TestRefusals(t *testing.T) {
+	t.Parallel()
+	s := stacks["pool"]
+	of := map[string]map[string]any{}
+	for _, id := range s.of("AWS::ApiGateway::GatewayResponse") {
+		p := s.Resources[id].Properties
+		kind := text(p["ResponseType"])
+		var problem map[string]any
+		if err := json.Unmarshal([]byte(text(dig(p, "ResponseTemplates", "application/json"))), &problem); err != nil {
+			t.Errorf("%s: %v", kind, err)
+		}
+		of[kind] = problem
+		headers, _ := p["ResponseParameters"].(map[string]any)
+		for name, want := range map[string]string{
+			"Content-Type": "'application/problem+json'", "Access-Control-Allow-Origin": "'*'", "Cache-Control": "'no-store'",
+		} {
+			if got := headers["gatewayresponse.header."+name]; got != want {
+				t.Errorf("%s: %s is %v", kind, name, got)
+			}
+		}
+		if status, named := problem["status"]; named && p["StatusCode"] != string(must(json.Marshal(status))) {
+			t.Errorf("%s: status %v in the body, %v on the answer", kind, status, p["StatusCode"])
+		}
+	}
+	for kind, want := range map[string]string{
+		"UNAUTHORIZED": "/problems/unauthenticated", "ACCESS_DENIED": "/problems/forbidden", "THROTTLED": "/problems/quota-exceeded",
+		"MISSING_AUTHENTICATION_TOKEN": "/problems/not-found", "DEFAULT_5XX": "/problems/internal",
+	} {
+		if got := of[kind]["type"]; got != want {
+			t.Errorf("%s is %v, want %s", kind, got, want)
+		}
+	}
+}
+
+func must(encoded []byte, err error) []byte {
+	if err != nil {
+		panic(err)
+	}
+	return encoded
+}
+
+// TestAccessLog: a line is JSON and has nothing that a caller could have put a secret in.
+func TestAccessLog(t *testing.T) {
+	t.Parallel()
+	s := stacks["pool"]
+	stage := s.Resources[s.of("AWS::ApiGateway::Stage")[0]].Properties
+	var line map[string]string
+	if err := json.Unmarshal([]byte(text(dig(stage, "AccessLogSetting", "Format"))), &line); err != nil {
+		t.Fatal(err)
+	}
+	for name, value := range line {
+		for _, secret := range []string{"header", "query", "$context.path", "requestOverride", "apiKey", "userAgent"} {
+			if strings.Contains(value, secret) {
+				t.Errorf("%s logs %s", name, value)
+			}
+		}
+	}
+	for _, setting := range list(stage["MethodSettings"]) {
+		if dig(setting, "DataTraceEnabled") != false || dig(setting, "LoggingLevel") != "ERROR" {
+			t.Errorf("methods log %v", setting)
+		}
+	}
+}
+
+func TestPlans(t *testing.T) {
+	t.Parallel()
+	s := stacks["pool"]
+	if got := len(s.of("AWS::ApiGateway::UsagePlan")); got != 3 {
+		t.Errorf("%d usage plans", got)
+	}
+	rest := s.Resources[s.of("AWS::ApiGateway::RestApi")[0]].Properties
+	if rest["ApiKeySourceType"] != "AUTHORIZER" || dig(rest, "EndpointConfiguration", "Types", 0) != "REGIONAL" {
+		t.Errorf("the API is %v", slices.Sorted(maps.Keys(rest)))
+	}
+	if len(s.of("AWS::WAFv2::WebACL")) != 0 || len(stacks["silo"].of("AWS::WAFv2::WebACLAssociation")) != 1 {
+		t.Error("the firewall is there without being asked for, or is not when it is")
+	}
+}

@@ -1,0 +1,130 @@
+package main
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestTables(t *testing.T) {
+	t.Parallel()
+	s := stacks["pool"]
+	recovery := map[string]any{"Main": 35.0, "Keys": 1.0}
+	for name, days := range recovery {
+		var id string
+		for _, candidate := range s.of("AWS::DynamoDB::Table") {
+			if strings.HasPrefix(candidate, "Data"+name) {
+				id = candidate
+			}
+		}
+		r := s.Resources[id]
+		p := r.Properties
+		for what, ok := range map[string]bool{
+			"recovery":           dig(p, "PointInTimeRecoverySpecification", "RecoveryPeriodInDays") == days,
+			"pay per request":    p["BillingMode"] == "PAY_PER_REQUEST",
+			"deletion protected": p["DeletionProtectionEnabled"] == true,
+			"retained":           r.DeletionPolicy == "Retain",
+			"own key":            dig(p, "SSESpecification", "KMSMasterKeyId") != nil,
+			"expiry":             dig(p, "TimeToLiveSpecification", "AttributeName") == "expires",
+			"stream":             (dig(p, "StreamSpecification", "StreamViewType") == "NEW_AND_OLD_IMAGES") == (name == "Main"),
+		} {
+			if !ok {
+				t.Errorf("table %s: %s", name, what)
+			}
+		}
+	}
+	for _, kind := range []string{"AWS::KMS::Key", "AWS::SecretsManager::Secret"} {
+		for _, id := range s.of(kind) {
+			if s.Resources[id].DeletionPolicy != "Retain" {
+				t.Errorf("%s goes with the stack", id)
+			}
+		}
+	}
+	if got := len(s.of("AWS::SecretsManager::RotationSchedule")); got != 1 {
+		t.Errorf("%d rotation schedules", got)
+	}
+}
+
+func TestQueues(t *testing.T) {
+	t.Parallel()
+	s := stacks["pool"]
+	buried := 0
+	for _, id := range s.of("AWS::SQS::Queue") {
+		p := s.Resources[id].Properties
+		if p["SqsManagedSseEnabled"] != true {
+			t.Errorf("%s is not encrypted", id)
+		}
+		if dig(p, "RedrivePolicy", "deadLetterTargetArn") != nil {
+			buried++
+		}
+	}
+	if queues, policies := len(s.of("AWS::SQS::Queue")), len(s.of("AWS::SQS::QueuePolicy")); queues != 5 || policies != queues || buried != 2 {
+		t.Errorf("%d queues, %d with a policy, %d with dead letters", queues, policies, buried)
+	}
+	for _, id := range s.of("AWS::SQS::QueuePolicy") {
+		deny := dig(s.Resources[id].Properties, "PolicyDocument", "Statement", 0)
+		if dig(deny, "Effect") != "Deny" || dig(deny, "Condition", "Bool", "aws:SecureTransport") != "false" {
+			t.Errorf("%s lets plain text in", id)
+		}
+	}
+}
+
+// TestMappings: nothing is tried for ever, a bad record is isolated, and what is given up is told.
+func TestMappings(t *testing.T) {
+	t.Parallel()
+	s := stacks["pool"]
+	streams := 0
+	for _, id := range s.of("AWS::Lambda::EventSourceMapping") {
+		p := s.Resources[id].Properties
+		if dig(p, "FunctionResponseTypes", 0) != "ReportBatchItemFailures" {
+			t.Errorf("%s takes no partial answers", id)
+		}
+		if p["StartingPosition"] == nil {
+			continue
+		}
+		streams++
+		attempts, _ := p["MaximumRetryAttempts"].(float64)
+		age, _ := p["MaximumRecordAgeInSeconds"].(float64)
+		if attempts < 1 || attempts > 100 || age < 3600 || age > 86400 || p["BisectBatchOnFunctionError"] != true ||
+			dig(p, "DestinationConfig", "OnFailure", "Destination") == nil {
+			t.Errorf("%s: %v", id, p)
+		}
+		filters, _ := dig(p, "FilterCriteria", "Filters").([]any)
+		for _, filter := range filters {
+			if pattern := text(dig(filter, "Pattern")); !strings.Contains(pattern, `"quiet":{"BOOL":[{"exists":false}]}`) {
+				t.Errorf("%s: filter %s", id, pattern)
+			}
+		}
+		if len(filters) != 2 {
+			t.Errorf("%s: %d filters", id, len(filters))
+		}
+	}
+	if streams != 2 {
+		t.Errorf("%d readers of the stream; it takes two", streams)
+	}
+}
+
+// TestAlarms: each says what to do, and goes to the topic where one is named.
+func TestAlarms(t *testing.T) {
+	t.Parallel()
+	for name, s := range stacks {
+		for _, id := range s.of("AWS::CloudWatch::Alarm") {
+			p := s.Resources[id].Properties
+			if len(text(p["AlarmDescription"])) < 40 {
+				t.Errorf("%s %s: %v", name, id, p["AlarmDescription"])
+			}
+			if topic := dig(p, "AlarmActions", 0); (topic != nil) != (name == "silo") {
+				t.Errorf("%s %s goes to %v", name, id, topic)
+			}
+		}
+		for _, metric := range []string{
+			"IteratorAge", "ApproximateAgeOfOldestMessage", "ApproximateNumberOfMessagesVisible", "5XXError", "Latency", "Throttles", "Errors",
+		} {
+			if !strings.Contains(string(s.text), `"MetricName": "`+metric+`"`) {
+				t.Errorf("%s: no alarm on %s", name, metric)
+			}
+		}
+		if got := len(s.of("AWS::CloudWatch::Dashboard")); got != 1 {
+			t.Errorf("%s: %d dashboards", name, got)
+		}
+	}
+}
