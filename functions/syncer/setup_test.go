@@ -1,0 +1,209 @@
+package syncer_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+
+	"orgops/functions/syncer"
+	"orgops/shared/connector"
+	"orgops/shared/id"
+	"orgops/shared/integration"
+	"orgops/shared/memory"
+	"orgops/shared/policy"
+	"orgops/shared/store"
+	"orgops/shared/syncrun"
+	"orgops/shared/worktest"
+)
+
+// paged is a provider whose pages a test makes. A checkpoint is the number of the next page.
+type paged struct {
+	mu    sync.Mutex
+	asked []connector.Fetch
+	page  func(ctx context.Context, n int, f connector.Fetch) (connector.FetchedPage, error)
+}
+
+func (*paged) Kind() string            { return "paged" }
+func (*paged) Schema() json.RawMessage { return json.RawMessage(`{"type":"object"}`) }
+func (*paged) Ports(json.RawMessage) []integration.Port {
+	return []integration.Port{integration.SyncPull, integration.MemoryUpsert, integration.GoalUpdate}
+}
+
+func (p *paged) Fetch(ctx context.Context, f connector.Fetch) (connector.FetchedPage, error) {
+	n, _ := strconv.Atoi(string(f.Checkpoint))
+	p.mu.Lock()
+	p.asked = append(p.asked, f)
+	page := p.page
+	p.mu.Unlock()
+	return page(ctx, n, f)
+}
+
+// fetches is how often it was asked.
+func (p *paged) fetches() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return len(p.asked)
+}
+
+func (p *paged) answer(page func(ctx context.Context, n int, f connector.Fetch) (connector.FetchedPage, error)) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.page = page
+}
+
+// pages answers pages of size memories each, with a state at the end.
+func pages(of, size int) func(context.Context, int, connector.Fetch) (connector.FetchedPage, error) {
+	return func(_ context.Context, n int, _ connector.Fetch) (connector.FetchedPage, error) {
+		page := connector.FetchedPage{Memories: drafts(n*size, size)}
+		if n+1 < of {
+			page.Checkpoint = json.RawMessage(strconv.Itoa(n + 1))
+		} else {
+			page.State = json.RawMessage(`"seen"`)
+		}
+		return page, nil
+	}
+}
+
+func drafts(from, n int) (all []memory.Draft) {
+	for i := range n {
+		all = append(all, memory.Draft{ExternalID: fmt.Sprint(from + i), Kind: "entry", Title: fmt.Sprintf("Title %d", from+i)})
+	}
+	return all
+}
+
+func failing(err error) func(context.Context, int, connector.Fetch) (connector.FetchedPage, error) {
+	return func(context.Context, int, connector.Fetch) (connector.FetchedPage, error) {
+		return connector.FetchedPage{}, err
+	}
+}
+
+var errDown = errors.New("the provider is down")
+
+// running is a syncer over a bench, with a connector "paged" of company a that is certified.
+type running struct {
+	*worktest.Bench
+	*syncer.Syncer
+	faulty   *worktest.Store
+	provider *paged
+}
+
+func setup(t *testing.T) *running {
+	t.Helper()
+	b := worktest.New(t)
+	r := &running{Bench: b, faulty: &worktest.Store{Store: b.Store}, provider: &paged{page: pages(1, 3)}}
+	r.Syncer = &syncer.Syncer{
+		Store: r.faulty, Jobs: b.Syncs, Connectors: connector.New(r.provider), Vault: b.Vault,
+		Engine: policy.Rules{Now: b.Clock.Now}, Logger: b.Logger, Now: b.Clock.Now, Slice: time.Minute,
+	}
+	now := b.Clock.Now()
+	ports := r.provider.Ports(nil)
+	b.Put("a", integration.Key("paged"), integration.Entity, integration.Integration{
+		Provider: "paged", Kind: "paged", State: integration.Certified, Enabled: true, Config: json.RawMessage(`{"url":"u"}`), Permissions: ports,
+		Certification: &integration.Certification{PassedAt: now, ExpiresAt: now.Add(integration.CertifiedFor), Ports: ports},
+	})
+	return r
+}
+
+// request commits a run as the API does.
+func (r *running) request(mode syncrun.Mode, edit ...func(*syncrun.Record)) syncrun.Job {
+	r.T.Helper()
+	rec := syncrun.Record{Run: syncrun.Run{
+		ID: id.New(), Provider: "paged", Mode: mode, State: syncrun.Requested, RequestedAt: r.Clock.Now(),
+	}}
+	for _, e := range edit {
+		e(&rec)
+	}
+	slot := r.slot()
+	if slot.Run != "" {
+		r.T.Fatalf("the slot is taken by %s", slot.Run)
+	}
+	slot.Run = rec.ID
+	r.Put("a", syncrun.SlotKey("paged"), syncrun.SlotEntity, slot)
+	r.Put("a", syncrun.Key(rec.ID), syncrun.Entity, rec)
+	return syncrun.Job{Company: "a", Run: rec.ID}
+}
+
+func (r *running) slot() (slot syncrun.Slot) {
+	r.T.Helper()
+	r.Get("a", syncrun.SlotKey("paged"), &slot)
+	return slot
+}
+
+func (r *running) record(j syncrun.Job) (rec syncrun.Record) {
+	r.T.Helper()
+	if !r.Get("a", syncrun.Key(j.Run), &rec) {
+		r.T.Fatal("the run is gone")
+	}
+	return rec
+}
+
+// handle is one slice; due is zero when the run has ended.
+func (r *running) handle(j syncrun.Job) (due time.Time) {
+	r.T.Helper()
+	due, err := r.try(j)
+	worktest.Must(r.T, err)
+	return due
+}
+
+func (r *running) try(j syncrun.Job) (time.Time, error) {
+	r.T.Helper()
+	body, err := json.Marshal(j)
+	worktest.Must(r.T, err)
+	return r.Handle(context.Background(), body)
+}
+
+// ended checks that a run has ended in a state with the slot free, and returns it.
+func (r *running) ended(j syncrun.Job, state syncrun.State) syncrun.Record {
+	r.T.Helper()
+	rec := r.record(j)
+	if rec.State != state || rec.FinishedAt == nil || !rec.Work.LeaseUntil.IsZero() || rec.Work.Checkpoint != nil {
+		r.T.Fatalf("the run is %+v, want it %s", rec, state)
+	}
+	if slot := r.slot(); slot.Run != "" {
+		r.T.Fatalf("the slot is still taken by %s", slot.Run)
+	}
+	p := rec.Progress
+	if sum := p.Created + p.Updated + p.Unchanged + p.Failed; rec.Mode == syncrun.Live && sum != p.Fetched {
+		r.T.Errorf("%d were fetched, and %d accounted for: %+v", p.Fetched, sum, p)
+	}
+	return rec
+}
+
+func (r *running) sync(mode syncrun.Mode, edit ...func(*syncrun.Record)) syncrun.Record {
+	r.T.Helper()
+	j := r.request(mode, edit...)
+	if due := r.handle(j); !due.IsZero() {
+		r.T.Fatalf("due again at %v: %+v", due, r.record(j))
+	}
+	return r.ended(j, syncrun.Succeeded)
+}
+
+func (r *running) memories() []memory.Memory {
+	r.T.Helper()
+	return worktest.All[memory.Memory](r.Bench, "a", memory.Prefix)
+}
+
+// entities counts the changes of the feed since the bench began, by entity. It may be called once.
+func (r *running) entities() map[string]int {
+	r.T.Helper()
+	r.Put("a", "MARK", "mark", struct{}{})
+	n := map[string]int{}
+	ctx, cancel := context.WithTimeout(context.Background(), worktest.Patience)
+	defer cancel()
+	worktest.Must(r.T, r.Store().Consume(ctx, worktest.Consumer, func(_ context.Context, b store.Batch, done func(error)) {
+		for _, c := range b.Changes {
+			if n[c.Entity]++; c.Entity == "mark" {
+				cancel()
+			}
+		}
+		done(nil)
+	}))
+	return n
+}
+
+func (r *running) Store() store.Feed { return r.Bench.Store }
