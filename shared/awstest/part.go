@@ -78,9 +78,15 @@ func (p *Part) Access(t testing.TB) awsclient.Access {
 	if p.err != nil {
 		t.Fatal(p.err)
 	}
+	return p.at(t, p.endpoint)
+}
+
+// at is an Access of the part at an address.
+func (p *Part) at(t testing.TB, endpoint string) awsclient.Access {
+	t.Helper()
 	access, err := awsclient.Read(func(name string) string {
 		return map[string]string{
-			"AWS_REGION": "eu-central-1", "AWS_ACCESS_KEY_ID": "local", "AWS_SECRET_ACCESS_KEY": "local", p.variable: p.endpoint,
+			"AWS_REGION": "eu-central-1", "AWS_ACCESS_KEY_ID": "local", "AWS_SECRET_ACCESS_KEY": "local", p.variable: endpoint,
 		}[name]
 	})
 	if err != nil {

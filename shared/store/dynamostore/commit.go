@@ -117,13 +117,13 @@ func (s *Store) transact(ctx context.Context, call *call, ops []store.Op) ([]Usa
 	for i := range ops {
 		items[i] = s.transactItem(&ops[i], now)
 	}
-	out, err := s.client.TransactWriteItems(ctx, &dynamodb.TransactWriteItemsInput{
-		TransactItems: items, ClientRequestToken: aws.String(rand.Text()), ReturnConsumedCapacity: s.capacity(),
+	_, err := s.client.TransactWriteItems(ctx, &dynamodb.TransactWriteItemsInput{
+		TransactItems: items, ClientRequestToken: aws.String(rand.Text()),
 	})
 	var cancelled *types.TransactionCanceledException
 	switch {
 	case err == nil:
-		return transacting(out.ConsumedCapacity), nil
+		return transacting(items), nil
 	case errors.As(err, &cancelled):
 		for i, reason := range cancelled.CancellationReasons {
 			if aws.ToString(reason.Code) == "ConditionalCheckFailed" && i < len(ops) {

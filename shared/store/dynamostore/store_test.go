@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"orgops/shared/awsclient"
 	"orgops/shared/awstest"
 	"orgops/shared/store/dynamostore"
 	"orgops/shared/store/storetest"
@@ -22,23 +23,42 @@ func TestMain(m *testing.M) { os.Exit(dynamo.Run(m)) }
 // newStore is a store over a table of its own.
 func newStore(t testing.TB, o dynamostore.Options) *dynamostore.Store {
 	t.Helper()
-	o.Table = fmt.Sprint("table-", tables.Add(1))
+	return newStoreAt(t, dynamo.Access(t), o)
+}
+
+func newStoreAt(t testing.TB, access awsclient.Access, o dynamostore.Options) *dynamostore.Store {
+	t.Helper()
+	if o.Table == "" {
+		o.Table = newTable()
+	}
 	if o.Poll == 0 {
 		o.Poll = 20 * time.Millisecond
 	}
-	s := dynamostore.New(dynamo.Access(t), o)
+	s := dynamostore.New(access, o)
 	if err := s.CreateTable(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	return s
 }
 
+func newTable() string { return fmt.Sprint("table-", tables.Add(1)) }
+
 func TestStore(t *testing.T) {
 	t.Parallel()
 	storetest.Run(t, storetest.Harness{
 		Unfinished: 32,
 		Open: func(t *testing.T, now func() time.Time) storetest.Driver {
-			return newStore(t, dynamostore.Options{Now: now, Consumers: storetest.Consumers(), Unfinished: 32})
+			table := newTable()
+			return swept{newStore(t, dynamostore.Options{Table: table, Now: now, Consumers: storetest.Consumers(), Unfinished: 32}), table, now}
 		},
+		Sweep: func(t *testing.T, d storetest.Driver) { d.(swept).sweep(t) },
 	})
+}
+
+func TestStore_CreateTable(t *testing.T) {
+	t.Parallel()
+	o := dynamostore.Options{Table: newTable()}
+	for range 2 { // again is no error
+		newStore(t, o)
+	}
 }

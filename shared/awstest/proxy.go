@@ -1,0 +1,114 @@
+package awstest
+
+import (
+	"bytes"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"strings"
+	"sync"
+	"testing"
+
+	"orgops/shared/awsclient"
+)
+
+// Proxy stands between a client and a part and lets a test interfere: a network that fails, a service that is busy.
+type Proxy struct {
+	access awsclient.Access
+	part   *httputil.ReverseProxy
+
+	mu     sync.Mutex
+	script []Step
+	asked  []Request
+}
+
+// Request is one that came through.
+type Request struct {
+	Operation string // such as PutItem
+	Body      string
+}
+
+// Step is what happens to one request instead of being passed on.
+type Step struct {
+	Operation string // the requests it is for
+	Times     int    // for how many; 0 is one
+	// Lost passes the request on and drops the connection instead of answering.
+	Lost bool
+	// Status and Body are the answer, without the part being asked; with Lost they are none.
+	Status int
+	Body   string
+}
+
+// Through makes a proxy. Access is what a client is made from.
+func (p *Part) Through(t testing.TB) *Proxy {
+	t.Helper()
+	p.Access(t)
+	target, err := url.Parse(p.endpoint)
+	if err != nil {
+		t.Fatal(err)
+	}
+	proxy := &Proxy{part: httputil.NewSingleHostReverseProxy(target)}
+	server := httptest.NewServer(proxy)
+	t.Cleanup(server.Close)
+	proxy.access = p.at(t, server.URL)
+	return proxy
+}
+
+// Access is what a client that goes through the proxy is made from.
+func (p *Proxy) Access() awsclient.Access { return p.access }
+
+// Play adds steps. Each request takes the first that is for it and not used up; without one it is passed on.
+func (p *Proxy) Play(steps ...Step) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, s := range steps {
+		for range max(s.Times, 1) {
+			p.script = append(p.script, s)
+		}
+	}
+}
+
+// Asked are the requests that came, in order.
+func (p *Proxy) Asked() []Request {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return append([]Request(nil), p.asked...)
+}
+
+// ServeHTTP implements http.Handler.
+func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return
+	}
+	r.Body = io.NopCloser(bytes.NewReader(body))
+	_, operation, _ := strings.Cut(r.Header.Get("X-Amz-Target"), ".")
+	step, found := p.take(Request{operation, string(body)})
+	switch {
+	case !found:
+		p.part.ServeHTTP(w, r)
+	case step.Lost:
+		p.part.ServeHTTP(httptest.NewRecorder(), r)
+		panic(http.ErrAbortHandler) // closes the connection
+	default:
+		w.Header().Set("Content-Type", "application/x-amz-json-1.0")
+		w.WriteHeader(step.Status)
+		_, _ = io.WriteString(w, step.Body)
+	}
+}
+
+// take notes a request and finds its step.
+func (p *Proxy) take(r Request) (Step, bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.asked = append(p.asked, r)
+	for i, s := range p.script {
+		if s.Operation == r.Operation {
+			p.script = append(p.script[:i:i], p.script[i+1:]...)
+			return s, true
+		}
+	}
+	return Step{}, false
+}
