@@ -1,0 +1,313 @@
+package ticker_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"orgops/functions/ticker"
+	"orgops/shared/event"
+	"orgops/shared/goal"
+	"orgops/shared/intake"
+	"orgops/shared/integration"
+	"orgops/shared/store"
+	"orgops/shared/worktest"
+)
+
+// running is a ticker over a bench.
+type running struct {
+	*worktest.Bench
+	faulty *worktest.Store
+	ticker *ticker.Ticker
+}
+
+func setup(t *testing.T) *running {
+	t.Helper()
+	b := worktest.New(t)
+	b.Clock.Set(time.Date(2026, 3, 1, 12, 30, 0, 0, time.UTC))
+	r := &running{Bench: b, faulty: &worktest.Store{Store: b.Store}}
+	r.ticker = r.another()
+	return r
+}
+
+func (r *running) another() *ticker.Ticker {
+	return &ticker.Ticker{Store: r.faulty, Logger: r.Logger, Now: r.Clock.Now}
+}
+
+func (r *running) tick() {
+	r.T.Helper()
+	worktest.Must(r.T, r.ticker.Tick(r.T.Context()))
+}
+
+// certify stores an integration whose certification ends at a time, with its timer.
+func (r *running) certify(company, provider string, until time.Time) {
+	r.T.Helper()
+	i := integration.Integration{
+		Provider: provider, Kind: "feed", State: integration.Certified, Enabled: true,
+		Certification: &integration.Certification{ExpiresAt: until},
+	}
+	c := r.Company(company)
+	worktest.Must(r.T, c.Commit(r.T.Context(),
+		c.Create(integration.Key(provider), integration.Entity, i),
+		c.Timer(until, integration.ExpiryTimer, provider+"@1")))
+}
+
+func (r *running) state(company, provider string) integration.State {
+	r.T.Helper()
+	var i integration.Integration
+	r.Get(company, integration.Key(provider), &i)
+	return i.State
+}
+
+// timers is how many timers are left in the hours around a time.
+func (r *running) timers(around time.Time) (n int) {
+	r.T.Helper()
+	for hour := around.Add(-48 * time.Hour); hour.Before(around.Add(48 * time.Hour)); hour = hour.Add(time.Hour) {
+		for shard := range store.DueShards {
+			page, err := r.Store.Query(r.T.Context(), store.Due(hour, shard), store.Query{})
+			worktest.Must(r.T, err)
+			n += len(page.Items)
+		}
+	}
+	return n
+}
+
+func TestExpiry(t *testing.T) {
+	t.Parallel()
+	r := setup(t)
+	until := r.Clock.Now().Add(10 * time.Minute)
+	r.certify("a", "feed", until)
+	r.Clock.Set(until.Add(-time.Millisecond))
+	r.tick()
+	if s := r.state("a", "feed"); s != integration.Certified {
+		t.Fatalf("%s before its time", s)
+	}
+	r.Clock.Set(until)
+	r.tick()
+	var i integration.Integration
+	r.Get("a", integration.Key("feed"), &i)
+	if i.State != integration.Sandbox || i.SandboxedCause != integration.SandboxedByExpiry || i.Certification != nil || !i.Enabled {
+		t.Errorf("after its time it is %+v", i)
+	}
+	if n := r.timers(until); n != 0 {
+		t.Errorf("%d timers are left", n)
+	}
+	r.tick()
+	if changes := r.Changes(2); len(changes) != 2 {
+		t.Errorf("%d changes, want the creation and one end", len(changes))
+	}
+}
+
+// TestExpiry_NotCalledFor: the timer of a certification that was renewed, or of an integration that is gone, does nothing.
+func TestExpiry_NotCalledFor(t *testing.T) {
+	t.Parallel()
+	r := setup(t)
+	until := r.Clock.Now().Add(time.Minute)
+	r.certify("a", "renewed", until)
+	r.Change("a", "renewed", func(i *integration.Integration) { i.Certification.ExpiresAt = until.Add(time.Hour) })
+	r.certify("a", "sandboxed", until)
+	r.Change("a", "sandboxed", func(i *integration.Integration) { *i = i.Sandboxed(integration.SandboxedByChange, until) })
+	c := r.Company("a")
+	worktest.Must(t, c.Commit(t.Context(), c.Timer(until, integration.ExpiryTimer, "deleted@1"), c.Timer(until, "of-an-older-release", "x")))
+	r.Clock.Set(until)
+	r.tick()
+	if r.state("a", "renewed") != integration.Certified || r.timers(until) != 0 {
+		t.Errorf("%s, %d timers are left", r.state("a", "renewed"), r.timers(until))
+	}
+	var i integration.Integration
+	if r.Get("a", integration.Key("sandboxed"), &i); i.SandboxedCause != integration.SandboxedByChange {
+		t.Errorf("%+v", i)
+	}
+}
+
+// TestGoalReview lets a goal without progress fall behind, from timer to timer.
+func TestGoalReview(t *testing.T) {
+	t.Parallel()
+	r := setup(t)
+	now := r.Clock.Now()
+	due := now.Add(100 * time.Hour)
+	g, _ := goal.Apply(goal.Goal{}, "github", goal.Draft{ExternalID: "1", Title: "Ship", State: goal.Open, Progress: 0.5, DueAt: &due}, now)
+	c := r.Company("a")
+	ops := []store.Op{c.Create(goal.Key(g.ID), goal.Entity, g)}
+	worktest.Must(t, c.Commit(t.Context(), append(ops, intake.Review(c, g, 1, now)...)...))
+	seen := []goal.Status{g.Alignment.Status}
+	for range 120 {
+		r.Clock.Advance(time.Hour)
+		r.tick()
+		r.Get("a", goal.Key(g.ID), &g)
+		if s := g.Alignment.Status; s != seen[len(seen)-1] {
+			seen = append(seen, s)
+		}
+	}
+	if diff := cmp.Diff([]goal.Status{goal.Aligned, goal.Drifting, goal.Misaligned}, seen); diff != "" {
+		t.Errorf("its statuses differ (-want +got):\n%s", diff)
+	}
+	if n := r.timers(due); n != 0 {
+		t.Errorf("%d timers are left", n)
+	}
+	var names []string
+	for _, change := range r.Changes(3) {
+		events, err := event.Of(change)
+		worktest.Must(t, err)
+		for _, e := range events {
+			names = append(names, e.Type)
+		}
+	}
+	want := []string{event.GoalUpdated, event.GoalUpdated, event.GoalAlignmentChanged, event.GoalUpdated, event.GoalAlignmentChanged}
+	if diff := cmp.Diff(want, names); diff != "" {
+		t.Errorf("events differ (-want +got):\n%s", diff)
+	}
+}
+
+// TestGoalReview_Gone: a goal that is gone, and one that was written since, have nothing to review.
+func TestGoalReview_Gone(t *testing.T) {
+	t.Parallel()
+	r := setup(t)
+	c := r.Company("a")
+	now := r.Clock.Now()
+	g, _ := goal.Apply(goal.Goal{}, "github", goal.Draft{ExternalID: "1", Title: "Ship", State: goal.Closed}, now)
+	r.Put("a", goal.Key(g.ID), goal.Entity, g)
+	worktest.Must(t, c.Commit(t.Context(), c.Timer(now, intake.ReviewTimer, "gone@1"), c.Timer(now, intake.ReviewTimer, g.ID+"@1")))
+	r.tick()
+	if item, err := c.Get(t.Context(), goal.Key(g.ID), nil); err != nil || item.Version != 1 || r.timers(now) != 0 {
+		t.Errorf("version %d, %v, %d timers", item.Version, err, r.timers(now))
+	}
+}
+
+// TestBehind: a ticker that was away for hours fires what was due meanwhile, in every shard; one that starts for the
+// first time looks back a day.
+func TestBehind(t *testing.T) {
+	t.Parallel()
+	for _, first := range []bool{true, false} {
+		r := setup(t)
+		from := r.Clock.Now()
+		if !first {
+			r.tick()
+		}
+		const companies = 20
+		for n := range companies {
+			r.certify(fmt.Sprintf("company-%d", n), "feed", from.Add(time.Duration(n)*time.Hour))
+		}
+		r.Clock.Advance((companies - 1) * time.Hour)
+		r.tick()
+		for n := range companies {
+			if s := r.state(fmt.Sprintf("company-%d", n), "feed"); s != integration.Sandbox {
+				t.Errorf("first %t: after %d hours it is %s", first, companies-1-n, s)
+			}
+		}
+	}
+}
+
+// TestLate: a timer that is committed for a time that has passed is found for an hour.
+func TestLate(t *testing.T) {
+	t.Parallel()
+	r := setup(t)
+	for range 3 {
+		r.tick()
+		r.Clock.Advance(time.Minute)
+	}
+	r.certify("a", "feed", r.Clock.Now().Add(-59*time.Minute))
+	r.tick()
+	if s := r.state("a", "feed"); s != integration.Sandbox {
+		t.Error(s)
+	}
+}
+
+// TestNotFired: what could not be fired is fired by a later tick, and does not stop the others; also after hours away,
+// when its hour would not be read again otherwise.
+func TestNotFired(t *testing.T) {
+	t.Parallel()
+	for _, cause := range []error{errors.New("no such luck"), &store.ConflictError{Key: "INTEGRATION#feed"}} {
+		r := setup(t)
+		r.tick()
+		from := r.Clock.Now()
+		r.certify("a", "feed", from)
+		r.certify("b", "feed", from)
+		r.Clock.Advance(10 * time.Hour)
+		r.faulty.Before(func(ops []store.Op) error {
+			if id, _ := ops[0].Partition.CompanyID(); id == "a" {
+				return cause
+			}
+			return nil
+		})
+		for range 3 {
+			r.tick()
+			r.Clock.Advance(time.Hour)
+		}
+		if a, b := r.state("a", "feed"), r.state("b", "feed"); a != integration.Certified || b != integration.Sandbox {
+			t.Fatalf("%v: a is %s, b is %s", cause, a, b)
+		}
+		r.faulty.Before(nil)
+		r.tick()
+		if s := r.state("a", "feed"); s != integration.Sandbox {
+			t.Errorf("%v: still %s", cause, s)
+		}
+	}
+}
+
+// TestMark: it moves, it is not written at every tick, and it waits neither for ever nor for a clock that was wrong.
+func TestMark(t *testing.T) {
+	t.Parallel()
+	r := setup(t)
+	marks := 0
+	r.faulty.Before(func(ops []store.Op) error {
+		if ops[0].Entity == "mark" {
+			marks++
+		}
+		return nil
+	})
+	for range 12 {
+		r.tick()
+		r.Clock.Advance(10 * time.Second)
+	}
+	if marks != 2 {
+		t.Errorf("the mark moved %d times in two minutes", marks)
+	}
+	r.Clock.Advance(48 * time.Hour)
+	r.tick()
+	r.Clock.Advance(-47 * time.Hour)
+	r.certify("a", "feed", r.Clock.Now())
+	r.tick()
+	if s := r.state("a", "feed"); s != integration.Sandbox {
+		t.Errorf("after a clock was put back it is %s", s)
+	}
+}
+
+// TestTwoTickers fire each timer once between them.
+func TestTwoTickers(t *testing.T) {
+	t.Parallel()
+	r := setup(t)
+	const companies = 50
+	for n := range companies {
+		r.certify(fmt.Sprintf("company-%d", n), "feed", r.Clock.Now())
+	}
+	var both sync.WaitGroup
+	for range 2 {
+		both.Go(func() {
+			if err := r.another().Tick(context.Background()); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	both.Wait()
+	r.tick()
+	r.Put("z", "MARK", "mark", struct{}{})
+	if n := len(r.Changes(2*companies + 1)); n != 2*companies+1 {
+		t.Errorf("%d changes, want %d", n, 2*companies+1)
+	}
+}
+
+// TestRun ticks at once and ends with its context.
+func TestRun(t *testing.T) {
+	t.Parallel()
+	r := setup(t)
+	r.certify("a", "feed", r.Clock.Now())
+	stop := r.Go(func(ctx context.Context) { r.ticker.Run(ctx, time.Hour) })
+	worktest.Until(t, "the timer has fired", func() bool { return r.state("a", "feed") == integration.Sandbox })
+	stop()
+}
