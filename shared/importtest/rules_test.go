@@ -51,7 +51,7 @@ var homes = []home{
 	{[]string{"github.com/aws/aws-sdk-go-v2/service/dynamodb/..."}, []string{"shared/store/dynamostore"}, "a driver's client"},
 	{[]string{"github.com/aws/aws-sdk-go-v2/service/sqs/..."}, []string{"shared/queue/sqsqueue"}, "a driver's client"},
 	{[]string{"github.com/tink-crypto/...", "github.com/aws/aws-sdk-go-v2/service/kms/..."}, []string{"shared/vault"}, "keys are wrapped in one place"},
-	{[]string{"github.com/aws/aws-cdk-go/...", "github.com/aws/constructs-go/...", "github.com/aws/jsii-runtime-go/..."},
+	{[]string{"github.com/aws/aws-cdk-go/...", "github.com/aws/constructs-go/...", "github.com/aws/jsii-runtime-go/...", "github.com/cdklabs/..."},
 		[]string{"infra/..."}, "infrastructure is no part of the service"},
 	{[]string{"github.com/aws/aws-lambda-go/..."}, []string{"functions/*/lambda", "shared/lambdatest"}, "a group does not know that it runs in a Lambda"},
 
