@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http/httptest"
+	"net/url"
 	"strings"
 	"sync"
 	"testing"
@@ -89,6 +90,11 @@ func TestReceive_Kinds(t *testing.T) {
 	issue := `{"action":"opened","repository":{"full_name":"octo/app"},"issue":{"number":7,"title":"Bug","milestone":{"number":1,"title":"v1","state":"open","open_issues":1,"closed_issues":1}}}`
 	github := s.sent(s.send("github", githubSecret, "g1", issue, "X-GitHub-Event", "issues"), 202)
 	if diff := cmp.Diff([]string{"memory.upsert permitted created", "goal.update permitted created"}, github.outcomes()); diff != "" {
+		t.Error(diff)
+	}
+	issue = "payload=" + url.QueryEscape(strings.ReplaceAll(issue, "Bug", "Big"))
+	form := s.sent(s.send("github", githubSecret, "g3", issue, "X-GitHub-Event", "issues", "Content-Type", "application/x-www-form-urlencoded"), 202)
+	if diff := cmp.Diff([]string{"memory.upsert permitted updated", "goal.update permitted unchanged"}, form.outcomes()); diff != "" {
 		t.Error(diff)
 	}
 	nothing := s.send("github", githubSecret, "g2", `{"zen":"x"}`, "X-GitHub-Event", "ping").Want(202)
@@ -278,7 +284,8 @@ func TestReceive_Invalid(t *testing.T) {
 		t.Errorf("%d commits", len(got))
 	}
 	s.send("webhook", secret, "empty", "").WantProblem(400, "malformed")
-	s.send("webhook", secret, "form", upsert, "Content-Type", "text/plain").WantProblem(415, "unsupported-media-type")
+	s.send("webhook", secret, "form", upsert, "Content-Type", "application/x-www-form-urlencoded; charset=utf-8").Want(202) // JSON, whatever it is called
+	s.send("webhook", secret, "text", upsert, "Content-Type", "text/plain").WantProblem(415, "unsupported-media-type")
 	s.send("github", githubSecret, "g1", `{}`).WantProblem(400, "malformed") // without X-GitHub-Event
 }
 

@@ -40,6 +40,12 @@ func Register(api huma.API, d Deps) {
 			"401": {Description: "The signature was not accepted"},
 		},
 	})
+	// What GitHub sends where nobody chose JSON.
+	form := &huma.Schema{
+		Type: huma.TypeObject, Required: []string{"payload"}, Description: "The same, as a form",
+		Properties: map[string]*huma.Schema{"payload": {Type: huma.TypeString, Description: "The payload as JSON text"}},
+	}
+	op.RequestBody = &huma.RequestBody{Content: map[string]*huma.MediaType{"application/x-www-form-urlencoded": {Schema: form}}}
 	payload := &huma.Schema{Type: huma.TypeObject, AdditionalProperties: true, Description: "The provider's own payload"}
 	huma.Register(api, web.DescribeBody(op, payload), d.receiveWebhook)
 }

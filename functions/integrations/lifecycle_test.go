@@ -181,3 +181,42 @@ func TestDisable_Certified(t *testing.T) {
 		t.Errorf("entries are the projector's work: %v, %v", entries.Items, err)
 	}
 }
+
+// Health is what the context knows: failing now, or how it last went, and the share of the day's attempts that arrived.
+func TestHealth(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	now := s.clock.Now()
+	facts := projection.Empty(s.A.ID)
+	for provider, known := range map[string]projection.Integration{
+		"webhook": {LastSuccessAt: now, LastFailureAt: now.Add(-time.Hour)}, "webhook-b": {LastSuccessAt: now.Add(-time.Hour), LastFailureAt: now, FailingSince: now},
+		"webhook-c": {},
+	} {
+		s.configure(provider, "https://example.com/")
+		facts.Integrations[provider] = known
+	}
+	facts.Deliveries.Endpoints["webhook"] = projection.Endpoint{Hourly: projection.Window{
+		Start: now.Add(-48 * time.Hour).Truncate(time.Hour), Seconds: 3600, Delivered: append(make([]int64, 48), 3), Failed: append(append([]int64{9}, make([]int64, 47)...), 1),
+	}}
+	s.learn(facts)
+	var list struct {
+		Items []struct {
+			Provider string
+			Health   struct {
+				Status                       string
+				LastSuccessAt, LastFailureAt *time.Time
+				SuccessRate24h               *float64
+			}
+		}
+	}
+	s.do("GET", "", nil).Want(200).JSON(&list)
+	for n, want := range []string{"pass", "fail", "unknown"} {
+		h := list.Items[n].Health
+		if h.Status != want || (h.LastSuccessAt == nil) != (want == "unknown") || (h.SuccessRate24h == nil) != (n > 0) {
+			t.Errorf("%s: %+v", list.Items[n].Provider, h)
+		}
+	}
+	if rate := list.Items[0].Health.SuccessRate24h; rate == nil || *rate != 0.75 {
+		t.Errorf("rate %v", rate)
+	}
+}

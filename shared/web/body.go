@@ -28,10 +28,8 @@ func takeBody(op *huma.Operation, limit int64, w http.ResponseWriter, r *http.Re
 	if r.ContentLength > limit {
 		return tooLarge(limit)
 	}
-	if op.RequestBody != nil {
-		if _, ok := op.RequestBody.Content["application/json"]; ok && !isJSON(r.Header.Get("Content-Type")) {
-			return fault.New(fault.UnsupportedMediaType, "send the body as Content-Type: application/json")
-		}
+	if !takes(op, r.Header.Get("Content-Type")) {
+		return fault.New(fault.UnsupportedMediaType, "send the body as Content-Type: application/json")
 	}
 	r.Body = &body{ReadCloser: r.Body, limit: limit, left: limit, deadline: http.NewResponseController(w)}
 	return nil
@@ -39,6 +37,15 @@ func takeBody(op *huma.Operation, limit int64, w http.ResponseWriter, r *http.Re
 
 func tooLarge(limit int64) error {
 	return fault.New(fault.TooLarge, fmt.Sprintf("the body is larger than %d bytes", limit))
+}
+
+// takes reports whether an operation reads a media type: JSON, or another one that it names.
+func takes(op *huma.Operation, contentType string) bool {
+	if op.RequestBody == nil || op.RequestBody.Content["application/json"] == nil || isJSON(contentType) {
+		return true
+	}
+	media, _, err := mime.ParseMediaType(contentType)
+	return err == nil && op.RequestBody.Content[media] != nil
 }
 
 // isJSON accepts application/json, any application/…+json (RFC 6839), and no type at all.

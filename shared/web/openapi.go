@@ -110,7 +110,8 @@ const keyPattern = `^"?[!#-~][!-~]{0,254}"?$`
 // bodyMark holds the schema of DescribeBody.
 const bodyMark = "orgops-body"
 
-// DescribeBody documents the JSON body of an operation that reads it raw and checks it itself.
+// DescribeBody documents the JSON body of an operation that reads it raw and checks it itself. What other media types it
+// takes is in the operation's RequestBody.
 func DescribeBody(op huma.Operation, schema *huma.Schema) huma.Operation {
 	metadata := map[string]any{bodyMark: schema}
 	maps.Copy(metadata, op.Metadata)
@@ -122,7 +123,7 @@ func DescribeBody(op huma.Operation, schema *huma.Schema) huma.Operation {
 // that an operation names (200 beside 201) the body of the first.
 func describeBodies(op *huma.Operation) {
 	if schema, ok := op.Metadata[bodyMark].(*huma.Schema); ok && op.RequestBody != nil {
-		op.RequestBody.Content = map[string]*huma.MediaType{"application/json": {Schema: schema}}
+		op.RequestBody.Content["application/json"] = &huma.MediaType{Schema: schema}
 	}
 	first := op.Responses[strconv.Itoa(op.DefaultStatus)]
 	for status, response := range op.Responses {
