@@ -48,8 +48,13 @@ var homes = []home{
 	{[]string{"github.com/swaggest/..."}, []string{"local/docs"}, "the documentation pages are for the local run"},
 	{[]string{"github.com/lmittmann/tint", "golang.org/x/term"}, []string{"local"}, "a terminal is in front of the local run only"},
 	{[]string{"github.com/cedar-policy/..."}, []string{"shared/policy"}, "one policy engine"},
-	{[]string{"github.com/aws/aws-sdk-go-v2/service/dynamodb/..."}, []string{"shared/store/dynamostore"}, "a driver's client"},
+	{[]string{"github.com/aws/aws-sdk-go-v2/service/dynamodb/...", "github.com/aws/aws-sdk-go-v2/service/dynamodbstreams/..."},
+		[]string{"shared/store/dynamostore"}, "a driver's client"},
 	{[]string{"github.com/aws/aws-sdk-go-v2/service/sqs/..."}, []string{"shared/queue/sqsqueue"}, "a driver's client"},
+	{[]string{"github.com/aws/aws-sdk-go-v2/config/..."}, nil, "loading files and profiles costs each cold start milliseconds: see awsclient"},
+	{[]string{"github.com/aws/aws-sdk-go-v2/aws/...", "github.com/aws/smithy-go/..."},
+		[]string{"shared/awsclient", "shared/store/dynamostore", "shared/queue/sqsqueue", "shared/vault/...", "shared/token/...", "shared/boot/cloud/...", "functions/*/lambda"},
+		"domain packages know nothing of AWS"},
 	{[]string{"github.com/tink-crypto/...", "github.com/aws/aws-sdk-go-v2/service/kms/..."}, []string{"shared/vault"}, "keys are wrapped in one place"},
 	{[]string{"github.com/aws/aws-cdk-go/...", "github.com/aws/constructs-go/...", "github.com/aws/jsii-runtime-go/...", "github.com/cdklabs/..."},
 		[]string{"infra/..."}, "infrastructure is no part of the service"},
@@ -58,6 +63,9 @@ var homes = []home{
 	{[]string{"orgops/shared/sqlitedb", "orgops/shared/store/sqlitestore", "orgops/shared/queue/sqlitequeue"},
 		[]string{"local/...", "shared/store/sqlitestore", "shared/queue/sqlitequeue", "shared/webtest", "shared/worktest"},
 		"drivers are chosen where the process is put together; webtest and worktest run groups and workers on real ones"},
+
+	{[]string{"orgops/shared/store/dynamostore", "orgops/shared/queue/sqsqueue"}, []string{"local/...", "functions/*/lambda", "shared/boot/cloud/..."},
+		"drivers are chosen where the process is put together"},
 
 	{[]string{"net/http", "net/http/..."}, []string{
 		"shared/web", "functions/*", "local/...", "infra/...", // serve, or make routes
@@ -69,6 +77,7 @@ var homes = []home{
 		"shared/connector/webhook", // as above
 		"shared/certify",           // proves how an endpoint answers
 		"shared/webtest",           // is a client
+		"shared/awstest",           // stands between a client and its service
 		"shared/worktest",          // is a subscriber
 		"shared/awsclient",         // makes the HTTP client of the cloud's drivers
 		"shared/store/dynamostore", // a driver whose service speaks HTTP

@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"orgops/shared/awsclient"
 	"orgops/shared/awstest"
 	"orgops/shared/queue"
 	"orgops/shared/queue/queuetest"
@@ -22,7 +23,11 @@ func TestMain(m *testing.M) { os.Exit(elastic.Run(m)) }
 // open makes a queue and its queue of dead letters.
 func open(t testing.TB, o sqsqueue.Options) *sqsqueue.Queue {
 	t.Helper()
-	access := elastic.Access(t)
+	return openAt(t, elastic.Access(t), o)
+}
+
+func openAt(t testing.TB, access awsclient.Access, o sqsqueue.Options) *sqsqueue.Queue {
+	t.Helper()
 	n := queues.Add(1)
 	var err error
 	if o.URL, err = sqsqueue.Create(t.Context(), access, fmt.Sprintf("queue-%d", n)); err != nil {

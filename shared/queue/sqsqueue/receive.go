@@ -23,27 +23,32 @@ func (q *Queue) Receive(ctx context.Context, most int, lease time.Duration) ([]q
 	if most < 1 || lease <= 0 {
 		return nil, fmt.Errorf("queue: a receive of %d messages for %v", most, lease)
 	}
-	for ctx.Err() == nil {
-		wait := waitFor(ctx)
-		messages, err := q.receive(ctx, q.o.URL, min(most, queue.MaxBatch), wait, lease)
-		if err != nil {
-			if ctx.Err() != nil {
-				return nil, nil
-			}
-			return nil, outside(ctx, err)
-		}
-		got, early := q.open(messages)
-		if err := q.sendOn(ctx, early); err != nil && len(got) == 0 && ctx.Err() == nil {
-			return nil, err
-		}
-		if len(got) > 0 {
-			return got, nil
-		}
-		if wait < time.Second {
-			pause(ctx, shortPause)
+	for !over(ctx) {
+		got, err := q.round(ctx, min(most, queue.MaxBatch), lease)
+		if len(got) > 0 || err != nil && !over(ctx) {
+			return got, err
 		}
 	}
 	return nil, nil
+}
+
+func over(ctx context.Context) bool { return ctx.Err() != nil }
+
+// round receives once: nothing and nil when nothing due came.
+func (q *Queue) round(ctx context.Context, most int, lease time.Duration) ([]queue.Received, error) {
+	wait := waitFor(ctx)
+	messages, err := q.receive(ctx, q.o.URL, most, wait, lease)
+	if err != nil {
+		return nil, outside(ctx, err)
+	}
+	got, early := q.open(messages)
+	if err := q.sendOn(ctx, early); err != nil && len(got) == 0 {
+		return nil, err // beside messages that are due it can wait: those that were not sent on come again
+	}
+	if len(got) == 0 && wait == 0 {
+		pause(ctx, shortPause)
+	}
+	return got, nil
 }
 
 // waitFor is how long a receive may wait at SQS, in whole seconds.

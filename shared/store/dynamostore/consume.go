@@ -146,10 +146,10 @@ func (c *consumer) run(ctx context.Context) {
 // turn does what can be done now: hands over again what failed, or reads every shard once. wait says when to look again if
 // nothing wakes the consumer before.
 func (c *consumer) turn(ctx context.Context) (wait time.Duration, err error) {
-	if b, wait := c.retry(); b != nil || wait > 0 {
-		if b != nil {
-			c.hand(ctx, b)
-		}
+	if b, wait := c.retry(); b != nil {
+		c.hand(ctx, b)
+		return 0, nil
+	} else if wait > 0 {
 		return wait, nil
 	}
 	if c.room() == 0 {
@@ -161,7 +161,7 @@ func (c *consumer) turn(ctx context.Context) (wait time.Duration, err error) {
 	wait = c.store.o.Poll
 	for _, sh := range c.ready() {
 		room := c.room()
-		if room == 0 || ctx.Err() != nil || c.failing() {
+		if room == 0 || c.failing() {
 			return 0, nil
 		}
 		read, err := c.read(ctx, sh, min(room, maxBatch))

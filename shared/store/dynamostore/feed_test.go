@@ -271,3 +271,41 @@ func TestConsume_Refused(t *testing.T) {
 		t.Error("a name is consumed twice at a time")
 	}
 }
+
+// TestFeed_FailedBefore: what was read together with a batch that failed waits until that has been handed over again.
+func TestFeed_FailedBefore(t *testing.T) {
+	t.Parallel()
+	s, st, _ := openStream(t)
+	st.open("one", "")
+	for _, key := range []string{"A1", "A2"} {
+		st.write("one", "acme", key)
+	}
+	// The first read comes when more has been written behind the end that the shard had at the beginning.
+	var once sync.Once
+	st.onRead = func(string) {
+		once.Do(func() {
+			st.mu.Unlock()
+			st.write("one", "acme", "A3")
+			st.mu.Lock()
+		})
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	var got []string
+	err := s.Consume(ctx, "alpha", func(_ context.Context, b store.Batch, done func(error)) {
+		got = append(got, strings.ReplaceAll(strings.Join(names(handed{Batch: b}), " "), "*", ""))
+		switch len(got) {
+		case 1:
+			done(fmt.Errorf("not now"))
+		case 3:
+			done(nil)
+			cancel()
+		default:
+			done(nil)
+		}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	expect(t, "batches", []string{"acme:A1 acme:A2", "acme:A1 acme:A2", "acme:A3"}, got)
+}

@@ -62,6 +62,14 @@ func (c *consumer) finish(b *batch, err error) {
 	poke(c.wake)
 }
 
+// keep makes a batch, not handed over yet, wait with those that failed before it.
+func (c *consumer) keep(b *batch) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	b.again = time.Now()
+	c.failed++
+}
+
 // advance moves the shard's position over what is finished. The consumer's lock is held.
 func (sh *shard) advance() (moved bool) {
 	for len(sh.batches) > 0 && sh.batches[0].changes == nil {

@@ -145,13 +145,13 @@ func successor(prefix string) string {
 	for prefix != "" {
 		last, size := utf8.DecodeLastRuneInString(prefix)
 		prefix = prefix[:len(prefix)-size]
-		switch {
-		case last == utf8.MaxRune:
-			continue
-		case last == 0xd7ff: // what follows are no characters
+		switch last {
+		case utf8.MaxRune: // none is greater: the one before it
+		case 0xd7ff: // what follows are no characters
 			return prefix + "\ue000"
+		default:
+			return prefix + string(last+1)
 		}
-		return prefix + string(last+1)
 	}
 	return ""
 }

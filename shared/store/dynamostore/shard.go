@@ -48,6 +48,10 @@ func (c *consumer) read(ctx context.Context, sh *shard, n int) (any bool, err er
 	}
 	for _, b := range c.batches(ctx, sh, out.Records) {
 		c.admit(b)
+		if c.failing() || ctx.Err() != nil {
+			c.keep(b)
+			continue
+		}
 		c.hand(ctx, b)
 	}
 	if sh.iterator == "" {

@@ -27,14 +27,15 @@ func (s *Store) CreateTable(ctx context.Context) error {
 		StreamSpecification: &types.StreamSpecification{StreamEnabled: aws.Bool(true), StreamViewType: types.StreamViewTypeNewAndOldImages},
 	})
 	var exists *types.ResourceInUseException
-	if err != nil && !errors.As(err, &exists) {
+	there := errors.As(err, &exists)
+	if err != nil && !there {
 		return fmt.Errorf("create table %s: %w", s.o.Table, err)
 	}
 	waiter := dynamodb.NewTableExistsWaiter(s.client, func(o *dynamodb.TableExistsWaiterOptions) { o.MinDelay = 100 * time.Millisecond })
 	if err := waiter.Wait(ctx, &dynamodb.DescribeTableInput{TableName: &s.o.Table}, time.Minute); err != nil {
 		return fmt.Errorf("create table %s: %w", s.o.Table, err)
 	}
-	if exists != nil {
+	if there {
 		return nil
 	}
 	_, err = s.client.UpdateTimeToLive(ctx, &dynamodb.UpdateTimeToLiveInput{

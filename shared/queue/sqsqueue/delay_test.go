@@ -1,0 +1,138 @@
+package sqsqueue_test
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	"orgops/shared/awstest"
+	"orgops/shared/queue"
+	"orgops/shared/queue/sqsqueue"
+)
+
+// sent is what a request sent.
+type sent struct {
+	Entries []struct {
+		MessageBody  string
+		DelaySeconds int
+		Group        string `json:"MessageGroupId"`
+	}
+}
+
+func sends(t *testing.T, p *awstest.Proxy) []sent {
+	t.Helper()
+	var out []sent
+	for _, r := range p.Asked() {
+		if r.Operation != "SendMessageBatch" {
+			continue
+		}
+		var s sent
+		if err := json.Unmarshal([]byte(r.Body), &s); err != nil {
+			t.Fatal(err)
+		}
+		out = append(out, s)
+	}
+	return out
+}
+
+func receive(t *testing.T, q *sqsqueue.Queue, n int) []queue.Received {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 15*time.Second)
+	defer cancel()
+	var all []queue.Received
+	for len(all) < n {
+		got, err := q.Receive(ctx, n-len(all), time.Minute)
+		if err != nil || len(got) == 0 {
+			t.Fatalf("received %d of %d: %v", len(all), n, err)
+		}
+		all = append(all, got...)
+	}
+	return all
+}
+
+// TestQueue_Hops: a message that is due in a day is kept back for 15 minutes; whoever receives it then sends it on, and so
+// until it is due. Two clocks stand for the time between.
+func TestQueue_Hops(t *testing.T) {
+	t.Parallel()
+	proxy := elastic.Through(t)
+	clock := time.Now().Add(-24 * time.Hour)
+	early := openAt(t, proxy.Access(), sqsqueue.Options{Now: func() time.Time { return clock }})
+	due := time.Now().Add(2 * time.Second)
+	if err := early.Send(t.Context(), queue.Message{Body: []byte("tomorrow"), Group: "acme", Due: due}); err != nil {
+		t.Fatal(err)
+	}
+	if got := sends(t, proxy); len(got) != 1 || got[0].Entries[0].DelaySeconds != 900 {
+		t.Fatalf("sent %+v, want one message kept back for 900 s", got)
+	}
+
+	// Sent by a clock by which it is due, the next arrives before it is.
+	now := time.Now
+	q := openAt(t, proxy.Access(), sqsqueue.Options{Now: func() time.Time { return now() }})
+	now = func() time.Time { return due }
+	if err := q.Send(t.Context(), queue.Message{Body: []byte("soon"), Group: "acme", Due: due}); err != nil {
+		t.Fatal(err)
+	}
+	now = time.Now
+	got := receive(t, q, 1)[0]
+	if left := time.Until(due); left > 0 {
+		t.Errorf("it was handed out %v early", left)
+	}
+	if string(got.Body) != "soon" || got.Group != "acme" || got.Receives != 1 || got.Due.UnixMilli() != due.UnixMilli() {
+		t.Errorf("got %+v", got)
+	}
+	all := sends(t, proxy)
+	if last := all[len(all)-1].Entries; len(all) < 3 || last[0].DelaySeconds < 1 || last[0].DelaySeconds > 2 {
+		t.Errorf("sent %+v, want it sent on for the time that was left", all)
+	}
+}
+
+func TestQueue_FairQueues(t *testing.T) {
+	t.Parallel()
+	for _, fair := range []bool{false, true} {
+		proxy := elastic.Through(t)
+		q := openAt(t, proxy.Access(), sqsqueue.Options{FairQueues: fair})
+		proxy.Play(awstest.Step{Operation: "SendMessageBatch", Status: 200, Body: `{"Successful":[],"Failed":[]}`})
+		err := q.Send(t.Context(), queue.Message{Body: []byte("a"), Group: "acme"}, queue.Message{Body: []byte("b")})
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := map[bool]string{true: "acme"}[fair]
+		if got := sends(t, proxy)[0].Entries; got[0].Group != want || got[1].Group != "" {
+			t.Errorf("fair %v: sent %+v, want group %q, and none for what has none", fair, got, want)
+		}
+	}
+}
+
+// TestQueue_Batches: requests hold ten messages and 256 KB at most.
+func TestQueue_Batches(t *testing.T) {
+	t.Parallel()
+	proxy := elastic.Through(t)
+	q := openAt(t, proxy.Access(), sqsqueue.Options{})
+	var messages []queue.Message
+	for range 12 {
+		messages = append(messages, queue.Message{Body: []byte("small")})
+	}
+	for _, kind := range []string{"x", "\xff"} {
+		for range 3 {
+			messages = append(messages, queue.Message{Body: []byte(strings.Repeat(kind, 120<<10))})
+		}
+	}
+	if err := q.Send(t.Context(), messages...); err != nil {
+		t.Fatal(err)
+	}
+	total := 0
+	for _, s := range sends(t, proxy) {
+		total += len(s.Entries)
+		if len(s.Entries) > 10 {
+			t.Errorf("%d messages in a request", len(s.Entries))
+		}
+	}
+	if total != len(messages) {
+		t.Errorf("%d messages were sent, want %d", total, len(messages))
+	}
+	if err := q.Ack(t.Context(), receive(t, q, len(messages))...); err != nil {
+		t.Error(err)
+	}
+}
