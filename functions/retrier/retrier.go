@@ -5,7 +5,6 @@ package retrier
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"log/slog"
 	"sync"
 	"time"
@@ -45,75 +44,25 @@ const (
 // lease is how long others keep away from a message; an attempt and its record take less.
 const lease = time.Minute
 
-// poisonAfter is how often a message may be handed out without being settled before it is buried.
-const poisonAfter = 20
-
 // New is a retrier at rest.
 func New(d Deps) *Retrier {
 	return &Retrier{Deps: d, lanes: webhook.NewLanes(perEndpoint, perCompany, total)}
 }
 
 // Run takes messages until ctx ends, then waits for the attempts under way.
-func (r *Retrier) Run(ctx context.Context) {
-	var working sync.WaitGroup
-	defer working.Wait()
-	slots := make(chan struct{}, total)
-	for ctx.Err() == nil {
-		received, err := r.Queue.Receive(ctx, queue.MaxBatch, lease)
-		if err != nil && ctx.Err() == nil {
-			r.Logger.ErrorContext(ctx, "receive retries", "error", err)
-			pause(ctx, time.Second)
-		}
-		for _, m := range received {
-			select {
-			case slots <- struct{}{}:
-			case <-ctx.Done():
-				return // what was not begun comes again when its lease ends
-			}
-			working.Go(func() {
-				defer func() { <-slots }()
-				r.settle(context.WithoutCancel(ctx), m)
-			})
-		}
-	}
-}
+func (r *Retrier) Run(ctx context.Context) { r.Worker().Run(ctx) }
 
-func pause(ctx context.Context, d time.Duration) {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-ctx.Done():
-	}
-}
-
-var errPoison = errors.New("not a delivery job")
-
-// settle handles one message and acknowledges it, puts it off, or buries it.
-func (r *Retrier) settle(ctx context.Context, m queue.Received) {
-	due, err := r.Handle(ctx, m.Body)
-	switch {
-	case errors.Is(err, errPoison) || err != nil && m.Receives >= poisonAfter:
-		r.Logger.ErrorContext(ctx, "retry buried", "error", err)
-		err = r.Queue.Bury(ctx, m, err.Error())
-	case err != nil:
-		r.Logger.ErrorContext(ctx, "retry", "error", err)
-		return // handed out again when its lease is over, and counted
-	case !due.IsZero():
-		err = r.Queue.Defer(ctx, m, due)
-	default:
-		err = r.Queue.Ack(ctx, m)
-	}
-	if err != nil {
-		r.Logger.ErrorContext(ctx, "settle retry", "error", err)
-	}
+// Worker is what takes messages from the queue and settles them.
+func (r *Retrier) Worker() queue.Worker {
+	return queue.Worker{Queue: r.Queue, Handle: r.Handle, Logger: r.Logger, Lease: lease, Slots: total, Take: queue.MaxBatch}
 }
 
 // Handle works on what a message names. due is when the message is to come back; zero means never.
 func (r *Retrier) Handle(ctx context.Context, body []byte) (due time.Time, err error) {
+	ctx = context.WithoutCancel(ctx) // an attempt under way is finished and recorded while shutting down
 	var job delivery.Job
 	if err := json.Unmarshal(body, &job); err != nil || job.Company == "" {
-		return time.Time{}, errPoison
+		return time.Time{}, queue.ErrPoison
 	}
 	company := store.For(r.Store, job.Company)
 	switch {
@@ -122,5 +71,5 @@ func (r *Retrier) Handle(ctx context.Context, body []byte) (due time.Time, err e
 	case job.Recovery != "":
 		return r.recover(ctx, company, job.Recovery)
 	}
-	return time.Time{}, errPoison
+	return time.Time{}, queue.ErrPoison
 }

@@ -10,7 +10,6 @@ import (
 	"encoding/json"
 	"errors"
 	"log/slog"
-	"sync"
 	"time"
 
 	"orgops/shared/connector"
@@ -45,68 +44,18 @@ const (
 const workers = 4
 
 // Run takes jobs until ctx ends, then waits for the pages under way.
-func (s *Syncer) Run(ctx context.Context) {
-	var wg sync.WaitGroup
-	for range workers {
-		wg.Go(func() { s.work(ctx) })
-	}
-	wg.Wait()
+func (s *Syncer) Run(ctx context.Context) { s.Worker().Run(ctx) }
+
+// Worker is what takes jobs from the queue and settles them.
+func (s *Syncer) Worker() queue.Worker {
+	return queue.Worker{Queue: s.Jobs, Handle: s.Handle, Logger: s.Logger, Lease: queueLease, Slots: workers, Take: 1}
 }
-
-func (s *Syncer) work(ctx context.Context) {
-	for ctx.Err() == nil {
-		received, err := s.Jobs.Receive(ctx, 1, queueLease)
-		if err != nil {
-			s.Logger.ErrorContext(ctx, "receive sync jobs", "error", err)
-			pause(ctx, time.Second)
-			continue
-		}
-		for _, r := range received {
-			s.settle(ctx, r)
-		}
-	}
-}
-
-func pause(ctx context.Context, d time.Duration) {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-ctx.Done():
-	}
-}
-
-// poisonAfter is how often a job may be handed out without being settled before it is buried.
-const poisonAfter = 20
-
-// settle handles one message and acknowledges it, puts it off, or leaves it to its lease.
-func (s *Syncer) settle(ctx context.Context, r queue.Received) {
-	due, err := s.Handle(ctx, r.Body)
-	ctx = context.WithoutCancel(ctx) // what was done is acknowledged even while shutting down
-	switch {
-	case errors.Is(err, errPoison) || err != nil && r.Receives >= poisonAfter:
-		s.Logger.ErrorContext(ctx, "sync job buried", "error", err)
-		err = s.Jobs.Bury(ctx, r, err.Error())
-	case err != nil:
-		s.Logger.ErrorContext(ctx, "sync job", "error", err)
-		return // handed out again when its lease is over, and counted
-	case !due.IsZero():
-		err = s.Jobs.Defer(ctx, r, due)
-	default:
-		err = s.Jobs.Ack(ctx, r)
-	}
-	if err != nil {
-		s.Logger.ErrorContext(ctx, "settle sync job", "error", err)
-	}
-}
-
-var errPoison = errors.New("not a sync job")
 
 // Handle works on the run that a job names for one slice. due is when to go on; zero means that the run has ended.
 func (s *Syncer) Handle(ctx context.Context, body []byte) (due time.Time, err error) {
 	var job syncrun.Job
 	if err := json.Unmarshal(body, &job); err != nil || job.Company == "" || job.Run == "" {
-		return time.Time{}, errPoison
+		return time.Time{}, queue.ErrPoison
 	}
 	sl := slice{Syncer: s, company: store.For(s.Store, job.Company), until: s.Now().Add(s.Slice)}
 	err = sl.load(ctx, job.Run)
