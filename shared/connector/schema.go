@@ -167,11 +167,10 @@ func list(values []any) string {
 
 // Pointer is a JSON Pointer (RFC 6901) through member names and indexes.
 func Pointer(tokens ...string) string {
-	escape := strings.NewReplacer("~", "~0", "/", "~1")
 	var b strings.Builder
 	for _, t := range tokens {
 		b.WriteByte('/')
-		b.WriteString(escape.Replace(t))
+		b.WriteString(strings.ReplaceAll(strings.ReplaceAll(t, "~", "~0"), "/", "~1"))
 	}
 	return b.String()
 }

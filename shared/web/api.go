@@ -86,7 +86,7 @@ func (a *adapter) Handle(op *huma.Operation, handler func(huma.Context)) {
 				return
 			}
 		}
-		if err := refuseEmpty(op, r); err != nil {
+		if err := checkQuery(op, r); err != nil {
 			s.refuse(w, r, err)
 			return
 		}

@@ -20,6 +20,12 @@ const (
 	bodyTimeout = 10 * time.Second // a body that has not arrived by then is given up
 )
 
+// boundBody gives a body until bodyTimeout to arrive even where nobody reads it: net/http reads on behind a refusal, to
+// use the connection again, and would wait for as long as the caller likes. Not every writer has a deadline.
+func boundBody(w http.ResponseWriter) {
+	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(bodyTimeout))
+}
+
 // takeBody checks what can be known of a body before it is read, and bounds the reading of it.
 func takeBody(op *huma.Operation, limit int64, w http.ResponseWriter, r *http.Request) error {
 	if r.ContentLength == 0 || r.Body == nil {
@@ -31,7 +37,7 @@ func takeBody(op *huma.Operation, limit int64, w http.ResponseWriter, r *http.Re
 	if !takes(op, r.Header.Get("Content-Type")) {
 		return fault.New(fault.UnsupportedMediaType, "send the body as Content-Type: application/json")
 	}
-	r.Body = &body{ReadCloser: r.Body, limit: limit, left: limit, deadline: http.NewResponseController(w)}
+	r.Body = &body{ReadCloser: r.Body, limit: limit, left: limit, w: w}
 	return nil
 }
 
@@ -64,17 +70,17 @@ type body struct {
 	io.ReadCloser
 	limit, left int64
 	begun       bool
-	deadline    *http.ResponseController
+	w           http.ResponseWriter
 }
 
 func (b *body) Read(p []byte) (int, error) {
 	if !b.begun {
 		b.begun = true
-		b.deadline.SetReadDeadline(time.Now().Add(bodyTimeout)) // not every writer has one
+		boundBody(b.w)
 	}
 	n, err := b.ReadCloser.Read(p)
 	if err != nil {
-		b.deadline.SetReadDeadline(time.Time{})
+		_ = http.NewResponseController(b.w).SetReadDeadline(time.Time{})
 	}
 	if b.left -= int64(n); b.left < 0 {
 		return 0, tooLarge(b.limit)

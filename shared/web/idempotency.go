@@ -86,17 +86,15 @@ func (s *Server) doOnce(w http.ResponseWriter, r *http.Request, req *request, ke
 	}
 	kept := &keptResponse{header: w.Header()}
 	finished := false
-	ctx, stop := context.WithTimeout(context.WithoutCancel(r.Context()), 5*time.Second)
-	defer stop()
 	defer func() { // also when the handler panics
 		if !finished {
-			s.settle(ctx, req, req.tenant.Delete(key, idempotencyEntity, version))
+			s.settle(r.Context(), req, req.tenant.Delete(key, idempotencyEntity, version))
 		}
 	}()
 	run(kept, r)
 	if finished = kept.worthKeeping(); finished {
 		rec.Status, rec.Header, rec.Body = kept.status, kept.selected(), kept.body.Bytes()
-		s.settle(ctx, req, req.tenant.Replace(key, idempotencyEntity, version, rec).Until(rec.StartedAt.Add(idempotencyTTL)))
+		s.settle(r.Context(), req, req.tenant.Replace(key, idempotencyEntity, version, rec).Until(rec.StartedAt.Add(idempotencyTTL)))
 	}
 	kept.send(w)
 	return nil
@@ -133,8 +131,14 @@ func underWay() error {
 	return e
 }
 
-// settle writes how a keyed request ended. The answer is the caller's due whether that succeeds or not.
+// settleTimeout begins when the handler is done, however long that took.
+const settleTimeout = 5 * time.Second
+
+// settle writes how a keyed request ended, even when the caller has gone. The answer is the caller's due whether that
+// succeeds or not.
 func (s *Server) settle(ctx context.Context, req *request, op store.Op) {
+	ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), settleTimeout)
+	defer stop()
 	if err := req.tenant.Commit(ctx, op.Silent()); err != nil {
 		s.opts.Logger.WarnContext(ctx, "settle a keyed request", "request", req.id, "error", err)
 	}

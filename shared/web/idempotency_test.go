@@ -8,6 +8,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -94,6 +96,22 @@ func TestIdempotencyKey(t *testing.T) {
 	h.Do("POST", "/companies/"+h.A.ID+"/rotate", h.A.Token, nil, "Idempotency-Key", "k1").WantProblem(400, "malformed")
 	h.Do("POST", "/companies/"+h.A.ID+"/stream", h.A.Token, nil, "Idempotency-Key", "k1").WantProblem(400, "malformed")
 	h.Do("POST", "/companies/"+h.A.ID+"/rotate", h.A.Token, nil).Want(200)
+}
+
+// A handler may take longer than writing its answer down may.
+func TestIdempotencyKey_SlowHandler(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		h, done, hold := keyed(t)
+		post := func() *webtest.Response {
+			return h.Do("POST", "/companies/"+h.A.ID+"/count", h.A.Token, `{"how":"hold"}`, "Idempotency-Key", "k")
+		}
+		time.AfterFunc(15*time.Second, func() { close(hold) })
+		first, again := post().Want(201), post().Want(201)
+		if !bytes.Equal(first.Body, again.Body) || done.Load() != 1 {
+			t.Errorf("done %d times", done.Load())
+		}
+	})
 }
 
 // Repeats that come while the first is under way are told so, and it is done once.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"strconv"
 	"sync"
@@ -86,7 +87,7 @@ func problemOf(req *request, err error, h http.Header) *Problem {
 		f = fault.New(fault.Internal, "internal error")
 	}
 	status, title := statusOf(f.Kind)
-	p := &Problem{Type: "/problems/" + f.Kind.String(), Title: title, Status: status, Detail: f.Detail, Errors: f.Problems}
+	p := &Problem{Type: "/problems/" + f.Kind.String(), Title: title, Status: status, Detail: f.Detail, Errors: firstOfMany(f.Problems)}
 	if req != nil {
 		p.Instance = "urn:uuid:" + req.id
 		if status >= http.StatusInternalServerError {
@@ -101,6 +102,17 @@ func problemOf(req *request, err error, h http.Header) *Problem {
 		h.Set("WWW-Authenticate", "Bearer")
 	}
 	return p
+}
+
+// maxProblems is how many problems an answer lists: a body of a megabyte can have ninety thousand.
+const maxProblems = 100
+
+func firstOfMany(problems []fault.Problem) []fault.Problem {
+	if len(problems) <= maxProblems {
+		return problems
+	}
+	more := fault.Problem{Detail: fmt.Sprintf("and %d more", len(problems)-maxProblems)}
+	return append(problems[:maxProblems:maxProblems], more)
 }
 
 // refuse answers with the problem of err, outside huma.

@@ -2,19 +2,23 @@ package web
 
 import (
 	"net/http"
+	"net/url"
 
 	"github.com/danielgtaylor/huma/v2"
 
 	"orgops/shared/fault"
 )
 
-// refuseEmpty refuses a query parameter that is there without a value, unless any text is a value: huma takes it for
-// absent, and ?since= from a script whose variable was empty would list everything.
-func refuseEmpty(op *huma.Operation, r *http.Request) error {
+// checkQuery refuses a query that cannot be read, and a parameter that is there without a value unless any text is a
+// value: both are taken for absent otherwise, and ?since=% or ?since= from a script would list everything.
+func checkQuery(op *huma.Operation, r *http.Request) error {
 	if r.URL.RawQuery == "" {
 		return nil
 	}
-	query := r.URL.Query()
+	query, err := url.ParseQuery(r.URL.RawQuery)
+	if err != nil {
+		return fault.New(fault.Malformed, "the query holds a semicolon, or a % that is not followed by two hexadecimal digits")
+	}
 	var problems []fault.Problem
 	for _, p := range op.Parameters {
 		if p.In != "query" || p.Schema.Type == huma.TypeString && p.Schema.Format == "" && len(p.Schema.Enum) == 0 {

@@ -113,4 +113,6 @@ func pointer(location string) string {
 }
 
 // escape is the escaping of RFC 6901 §3.
-func escape(segment string) string { return strings.NewReplacer("~", "~0", "/", "~1").Replace(segment) }
+func escape(segment string) string {
+	return strings.ReplaceAll(strings.ReplaceAll(segment, "~", "~0"), "/", "~1")
+}

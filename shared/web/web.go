@@ -111,6 +111,9 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 		req.log(r, rw.status, s.opts.Now().Sub(start))
 	}()
+	if r.ContentLength != 0 {
+		boundBody(rw)
+	}
 	if _, err := url.PathUnescape(r.URL.RawPath); err != nil {
 		s.refuse(rw, r, fault.New(fault.Malformed, "the path holds a % that is not followed by two hexadecimal digits"))
 		return

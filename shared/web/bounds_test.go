@@ -1,0 +1,84 @@
+package web_test
+
+import (
+	"bufio"
+	"fmt"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// A caller who is refused and never sends the body that was announced must not keep the connection.
+func TestBody_NeverSentNeverRead(t *testing.T) {
+	t.Parallel()
+	h := newHarness(t)
+	for _, path := range []string{"/companies/x/things", "/fail/not-found", "/nowhere"} {
+		t.Run(path, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				ours, theirs := net.Pipe()
+				l := &oneConn{conn: theirs, closed: make(chan struct{})}
+				server := &http.Server{Handler: h, ReadHeaderTimeout: time.Second}
+				go func() { _ = server.Serve(l) }()
+				defer server.Close()
+				started := time.Now()
+				go fmt.Fprintf(ours, "GET %s HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\n", path)
+				resp, err := http.ReadResponse(bufio.NewReader(ours), nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				resp.Body.Close()
+				if took := time.Since(started); took > 15*time.Second {
+					t.Errorf("answered after %s", took)
+				}
+			})
+		})
+	}
+}
+
+// oneConn is a listener with one connection.
+type oneConn struct {
+	conn   net.Conn
+	closed chan struct{}
+}
+
+func (l *oneConn) Accept() (net.Conn, error) {
+	if conn := l.conn; conn != nil {
+		l.conn = nil
+		return conn, nil
+	}
+	<-l.closed
+	return nil, net.ErrClosed
+}
+
+func (l *oneConn) Close() error   { close(l.closed); return nil }
+func (l *oneConn) Addr() net.Addr { return &net.TCPAddr{} }
+
+func TestQuery_Unreadable(t *testing.T) {
+	t.Parallel()
+	h := newHarness(t)
+	own := h.token(t, "a", "things:read")
+	for _, query := range []string{"kind=%", "kind=%zz", "kind=a;limit=1"} {
+		if w := h.do("GET", "/companies/a/things?"+query, own, ""); w.Code != 400 {
+			t.Errorf("%s: %d %s", query, w.Code, w.Body)
+		}
+	}
+}
+
+func TestProblem_ListsSoMany(t *testing.T) {
+	t.Parallel()
+	h := newHarness(t)
+	var body strings.Builder
+	body.WriteString(`{"name":"x"`)
+	for i := range 5000 {
+		fmt.Fprintf(&body, `,"k%d":1`, i)
+	}
+	body.WriteString("}")
+	p := problem(t, h.do("POST", "/companies/a/things", h.token(t, "a", "things:read"), body.String()))
+	if p.Status != 422 || len(p.Errors) != 101 || p.Errors[100].Detail != "and 4900 more" {
+		t.Errorf("%d, %d problems", p.Status, len(p.Errors))
+	}
+}
