@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"orgops/functions/auth"
+	"orgops/shared/store"
 	"orgops/shared/token"
 	"orgops/shared/user"
 	"orgops/shared/webtest"
@@ -102,6 +103,7 @@ func TestLogin_BadInput(t *testing.T) {
 		{"empty object", "{}", 422, "invalid"},
 		{"number for a password", `{"email":"a@b.c","password":424242}`, 422, "invalid"},
 		{"unknown field", `{"email":"a@b.c","password":"x","remember":true}`, 422, "invalid"},
+		{"more than a login can be", `{"email":"` + strings.Repeat("a", 16<<10) + `"}`, 413, "too-large"},
 		{"endless password", `{"email":"a@b.c","password":"` + strings.Repeat("424242", 200) + `"}`, 422, "invalid"},
 	}
 	for _, tt := range tests {
@@ -142,6 +144,34 @@ func TestLogin_Limit(t *testing.T) {
 			}
 		})
 	}
+}
+
+// However long somebody tries, there is one item more to read at a login.
+func TestLogin_TriesDoNotPileUp(t *testing.T) {
+	t.Parallel()
+	h, clock := harness(t)
+	for range 5 {
+		login(h, h.A.Email, "wrong password").WantProblem(401, "unauthenticated")
+		clock.add(time.Minute)
+	}
+	page, err := h.Store.Query(t.Context(), store.Login(h.A.Email), store.Query{})
+	if err != nil || len(page.Items) > 2 {
+		t.Errorf("%d items, %v", len(page.Items), err)
+	}
+}
+
+// A process whose clock is behind must not begin the count anew.
+func TestLogin_LimitAcrossClocks(t *testing.T) {
+	t.Parallel()
+	h, clock := harness(t)
+	clock.add(time.Minute)
+	for range 10 {
+		login(h, h.A.Email, "wrong password").WantProblem(401, "unauthenticated")
+	}
+	clock.add(-time.Minute)
+	login(h, h.A.Email, webtest.Password).WantProblem(429, "quota-exceeded")
+	clock.add(2 * time.Minute)
+	login(h, h.A.Email, webtest.Password).Want(200)
 }
 
 // Tries at once cannot go round the limit.

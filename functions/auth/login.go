@@ -14,6 +14,10 @@ import (
 	"orgops/shared/user"
 )
 
+// maxLogin is how many bytes the body of a login may have, every character of it escaped: whoever asks has shown nothing
+// yet, so little work is done for them.
+const maxLogin = 16 << 10
+
 type loginInput struct {
 	Body struct {
 		Email    string `json:"email" maxLength:"320" example:"ada@example.com"`

@@ -33,7 +33,7 @@ func Register(api huma.API, deps Deps) {
 		OperationID: "login", Method: http.MethodPost, Path: "/auth/login", Tags: []string{"auth"},
 		Summary:     "Log in with e-mail and password",
 		Description: "Ten tries a minute for an e-mail address. The answer is the same, and takes as long, whether the address is unknown or the password wrong.",
-		Errors:      []int{http.StatusUnauthorized, http.StatusTooManyRequests},
+		Errors:      []int{http.StatusUnauthorized, http.StatusTooManyRequests}, MaxBodyBytes: maxLogin,
 	}), deps.login)
 	huma.Register(api, web.Public(huma.Operation{
 		OperationID: "get-keys", Method: http.MethodGet, Path: "/.well-known/jwks.json", Tags: []string{"auth"},

@@ -21,12 +21,14 @@ const (
 	window   = time.Minute
 
 	triesEntity = "tries"
-	triesPrefix = "TRIES#"
+	triesKey    = "TRIES"
 )
 
-// tries is how often an e-mail address was tried in one minute.
+// tries is how often an e-mail address was tried in one minute. There is one item of it for an address, whatever its age:
+// a store may take days to remove what has expired, and somebody may try for days.
 type tries struct {
-	Count int `json:"count"`
+	Minute time.Time `json:"minute"`
+	Count  int       `json:"count"`
 }
 
 // countTry counts this try and returns the login, nil where there is none. One query reads both: they share the
@@ -36,16 +38,19 @@ func (d Deps) countTry(ctx context.Context, p store.Partition) (*store.Item, err
 	for range 2 * maxTries {
 		now := d.Now().UTC()
 		minute := now.Truncate(window)
-		key := triesPrefix + minute.Format("2006-01-02T15:04Z")
-		login, counted, version, err := d.read(ctx, p, key)
+		login, counted, version, err := d.read(ctx, p)
 		if err != nil {
 			return nil, err
 		}
+		// Of two processes whose clocks stand apart, the one behind counts in the other's minute.
+		if ahead := counted.Minute.Sub(minute); ahead < 0 || ahead > window {
+			counted = tries{Minute: minute}
+		}
 		if counted.Count >= maxTries {
-			return nil, tooMany(minute.Add(window).Sub(now))
+			return nil, tooMany(counted.Minute.Add(window).Sub(now))
 		}
 		counted.Count++
-		op := p.Entry(key, triesEntity, version, counted).Until(minute.Add(2 * window))
+		op := p.Entry(triesKey, triesEntity, version, counted).Until(counted.Minute.Add(2 * window))
 		err = d.Store.Commit(ctx, op)
 		if !errors.Is(err, store.ErrConflict) {
 			return login, store.Fault(err, "")
@@ -54,8 +59,8 @@ func (d Deps) countTry(ctx context.Context, p store.Partition) (*store.Item, err
 	return nil, tooMany(window)
 }
 
-// read is one query: the login, and this minute's count with its version.
-func (d Deps) read(ctx context.Context, p store.Partition, key string) (login *store.Item, t tries, version int64, err error) {
+// read is one query: the login, and the newest count with its version.
+func (d Deps) read(ctx context.Context, p store.Partition) (login *store.Item, t tries, version int64, err error) {
 	page, err := d.Store.Query(ctx, p, store.Query{})
 	if err != nil {
 		return nil, tries{}, 0, store.Fault(err, "")
@@ -64,7 +69,7 @@ func (d Deps) read(ctx context.Context, p store.Partition, key string) (login *s
 		switch item.Key {
 		case user.LoginKey:
 			login = &item
-		case key:
+		case triesKey:
 			version = item.Version
 			if err := json.Unmarshal(item.Body, &t); err != nil {
 				return nil, tries{}, 0, fmt.Errorf("decode tries: %w", err)

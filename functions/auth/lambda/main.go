@@ -1,0 +1,20 @@
+// Command lambda is the route group auth as a Lambda function.
+package main
+
+import (
+	"orgops/functions/auth"
+	"orgops/shared/boot/cloud/group"
+	"orgops/shared/password"
+	"orgops/shared/web"
+)
+
+func main() {
+	group.Serve(func(g *group.Group, s *web.Server) error {
+		hasher, err := password.New()
+		if err != nil {
+			return err
+		}
+		auth.Register(s.API(), auth.Deps{Store: g.Store, Hasher: hasher, Signer: g.Keys.Signer(), Keys: g.Keys.Public, Now: g.Now})
+		return nil
+	})
+}
