@@ -30,7 +30,10 @@ type credentialsInput struct {
 
 var credentialName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_-]{0,63}$`)
 
-const maxCredential = 8 << 10
+const (
+	maxCredential  = 8 << 10
+	maxCredentials = 200 << 10 // all of them as JSON: sealed, they are one item of the store with the signing secrets
+)
 
 func (b Credentials) check() error {
 	var problems []fault.Problem
@@ -42,6 +45,11 @@ func (b Credentials) check() error {
 		if n := len(b.Credentials[name]); n == 0 || n > maxCredential {
 			problems = append(problems, fault.Problem{Pointer: at, Detail: "a value has 1 to 8192 bytes"})
 		}
+	}
+	if all, err := json.Marshal(b.Credentials); err != nil || len(all) > maxCredentials {
+		problems = append(problems, fault.Problem{
+			Pointer: "/credentials", Detail: fmt.Sprintf("all of them together have at most %d bytes as JSON, where some characters are escaped", maxCredentials),
+		})
 	}
 	return fault.Refuse(problems)
 }

@@ -54,9 +54,12 @@ func TestCredentials_Refused(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
 	s.configured("github", map[string]any{"repository": "octo/app"}, 201)
-	many := map[string]string{}
+	many, escaped := map[string]string{}, map[string]string{}
 	for n := range 21 {
 		many[fmt.Sprintf("n%d", n)] = "s3cr3t"
+	}
+	for n := range 20 {
+		escaped[fmt.Sprintf("n%d", n)] = strings.Repeat("<", 8<<10)
 	}
 	tests := []struct {
 		name     string
@@ -71,6 +74,7 @@ func TestCredentials_Refused(t *testing.T) {
 		{"bad names and values", map[string]any{"credentials": map[string]string{"": "s3cr3t", "1a": "s3cr3t", "a b": "s3cr3t", "ok": "", "long": strings.Repeat("s3cr3t", 1400)}},
 			422, []string{"/credentials/", "/credentials/1a", "/credentials/a b", "/credentials/long", "/credentials/ok"}},
 		{"too many", map[string]any{"credentials": many}, 422, []string{"/credentials"}},
+		{"more than fits once escaped", map[string]any{"credentials": escaped}, 422, []string{"/credentials"}},
 		{"unknown field", `{"credentials":{"token":"s3cr3t"},"password":"s3cr3t"}`, 422, []string{"/password"}},
 		{"not JSON", `{"credentials":{"token":"s3cr3t"`, 400, nil},
 	}
