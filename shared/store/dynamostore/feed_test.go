@@ -309,3 +309,34 @@ func TestFeed_FailedBefore(t *testing.T) {
 	}
 	expect(t, "batches", []string{"acme:A1 acme:A2", "acme:A1 acme:A2", "acme:A3"}, got)
 }
+
+// TestFeed_Unfinished: a position does not move over what was read together with what is finished.
+func TestFeed_Unfinished(t *testing.T) {
+	t.Parallel()
+	s, st, _ := openStream(t)
+	st.open("one", "")
+	st.write("one", "acme", "A1")
+	var once sync.Once
+	st.onRead = func(string) { // so that one page holds a replay and another change
+		once.Do(func() {
+			st.mu.Unlock()
+			st.write("one", "acme", "A2")
+			st.mu.Lock()
+		})
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	seen := 0
+	err := s.Consume(ctx, "alpha", func(_ context.Context, _ store.Batch, done func(error)) {
+		if seen++; seen == 1 {
+			done(nil)
+			return
+		}
+		cancel()
+		done(ctx.Err())
+	})
+	if err != nil || seen != 2 {
+		t.Fatalf("%d batches, %v; want 2", seen, err)
+	}
+	expect(t, "after another beginning", []string{"acme:A2*"}, consume(t, s).take(t, 1))
+}

@@ -5,6 +5,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams/types"
+
 	"orgops/shared/store"
 )
 
@@ -19,20 +21,33 @@ type batch struct {
 	again   time.Time // when it failed: not handed over before
 }
 
-// admit counts a batch as handed out.
-func (c *consumer) admit(b *batch) {
-	for _, change := range b.changes {
-		for _, image := range []*store.Image{change.Old, change.New} {
-			if image != nil {
-				b.bytes += len(image.Body)
-			}
-		}
+// admit counts a page's batches as handed out and moves the cursor over the page. Both happen at once: where nothing is
+// unfinished, the position is the cursor.
+func (c *consumer) admit(sh *shard, batches []*batch, page []types.Record) {
+	if len(page) == 0 {
+		return
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	b.shard.batches = append(b.shard.batches, b)
-	c.open += len(b.changes)
-	c.bytes += b.bytes
+	sh.cursor = recordOf(page[len(page)-1]).Sequence
+	for _, b := range batches {
+		b.bytes = bodies(b.changes)
+		sh.batches = append(sh.batches, b)
+		c.open += len(b.changes)
+		c.bytes += b.bytes
+	}
+}
+
+// bodies is how many bytes the changes' bodies have.
+func bodies(changes []store.Change) (n int) {
+	for _, change := range changes {
+		for _, image := range []*store.Image{change.Old, change.New} {
+			if image != nil {
+				n += len(image.Body)
+			}
+		}
+	}
+	return n
 }
 
 func (c *consumer) hand(ctx context.Context, b *batch) {

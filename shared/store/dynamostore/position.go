@@ -30,8 +30,10 @@ type position struct {
 // positions are a consumer's, by shard.
 func (c *consumer) positions(ctx context.Context) (map[string]position, error) {
 	out := make(map[string]position)
+	s := *c.store
+	s.o.Meter = nil // the feed's calls are not counted
 	for q := (store.Query{}); ; {
-		page, err := c.store.Query(ctx, store.Positions(c.name), q)
+		page, err := s.Query(ctx, store.Positions(c.name), q)
 		if err != nil {
 			return nil, err
 		}

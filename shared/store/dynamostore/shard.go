@@ -46,8 +46,9 @@ func (c *consumer) read(ctx context.Context, sh *shard, n int) (any bool, err er
 	if len(out.Records) > 0 && sh.fresh == "" && !sh.anew && sh.tip != "" {
 		c.peek(ctx, sh)
 	}
-	for _, b := range c.batches(ctx, sh, out.Records) {
-		c.admit(b)
+	batches := c.batches(ctx, sh, out.Records)
+	c.admit(sh, batches, out.Records)
+	for _, b := range batches {
 		if c.failing() || ctx.Err() != nil {
 			c.keep(b)
 			continue
@@ -60,15 +61,11 @@ func (c *consumer) read(ctx context.Context, sh *shard, n int) (any bool, err er
 	return len(out.Records) > 0, nil
 }
 
-// batches makes a page's changes batches: one of replays, one of others. Records that are no change, and no part of the
-// feed, only move the cursor.
+// batches makes a page's changes batches: one of replays, one of others. Records that are no part of the feed are in none.
 func (c *consumer) batches(ctx context.Context, sh *shard, records []types.Record) []*batch {
 	var out []*batch
 	for _, raw := range records {
 		r := recordOf(raw)
-		c.mu.Lock()
-		sh.cursor = r.Sequence
-		c.mu.Unlock()
 		change, ok, err := r.Change()
 		if err != nil {
 			c.store.o.Logger.ErrorContext(ctx, "a record of the change stream is left out", "consumer", c.name, "error", err)

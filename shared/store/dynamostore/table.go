@@ -11,8 +11,9 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
-// CreateTable makes the store's table if it is missing, on demand and with a stream and expiry, and waits until it can be
-// used. It is for emulators and tests; the real tables are the deployment's.
+// CreateTable makes the store's table if it is missing, on demand and with a stream, and waits until it can be used. It is
+// for emulators and tests; the real tables are the deployment's. TTL stays off: what has expired is absent without it, and
+// a test decides itself when it is removed.
 func (s *Store) CreateTable(ctx context.Context) error {
 	_, err := s.client.CreateTable(ctx, &dynamodb.CreateTableInput{
 		TableName: &s.o.Table, BillingMode: types.BillingModePayPerRequest,
@@ -27,23 +28,12 @@ func (s *Store) CreateTable(ctx context.Context) error {
 		StreamSpecification: &types.StreamSpecification{StreamEnabled: aws.Bool(true), StreamViewType: types.StreamViewTypeNewAndOldImages},
 	})
 	var exists *types.ResourceInUseException
-	there := errors.As(err, &exists)
-	if err != nil && !there {
+	if err != nil && !errors.As(err, &exists) {
 		return fmt.Errorf("create table %s: %w", s.o.Table, err)
 	}
 	waiter := dynamodb.NewTableExistsWaiter(s.client, func(o *dynamodb.TableExistsWaiterOptions) { o.MinDelay = 100 * time.Millisecond })
 	if err := waiter.Wait(ctx, &dynamodb.DescribeTableInput{TableName: &s.o.Table}, time.Minute); err != nil {
 		return fmt.Errorf("create table %s: %w", s.o.Table, err)
-	}
-	if there {
-		return nil
-	}
-	_, err = s.client.UpdateTimeToLive(ctx, &dynamodb.UpdateTimeToLiveInput{
-		TableName:               &s.o.Table,
-		TimeToLiveSpecification: &types.TimeToLiveSpecification{AttributeName: aws.String(attrExpires), Enabled: aws.Bool(true)},
-	})
-	if err != nil {
-		return fmt.Errorf("expiry of table %s: %w", s.o.Table, err)
 	}
 	return nil
 }
