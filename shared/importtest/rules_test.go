@@ -55,10 +55,13 @@ var homes = []home{
 	{[]string{"github.com/aws/aws-sdk-go-v2/aws/...", "github.com/aws/smithy-go/..."},
 		[]string{"shared/awsclient", "shared/store/dynamostore", "shared/queue/sqsqueue", "shared/vault/...", "shared/token/...", "shared/boot/cloud/...", "functions/*/lambda"},
 		"domain packages know nothing of AWS"},
-	{[]string{"github.com/tink-crypto/...", "github.com/aws/aws-sdk-go-v2/service/kms/..."}, []string{"shared/vault"}, "keys are wrapped in one place"},
+	{[]string{"github.com/tink-crypto/...", "github.com/aws/aws-sdk-go-v2/service/kms/..."}, []string{"shared/vault/kmsvault"}, "keys are wrapped in one place"},
+	{[]string{"github.com/aws/aws-sdk-go-v2/service/secretsmanager/..."}, []string{"shared/token/tokensecret"}, "the one secret is that of the token keys"},
+	{[]string{"github.com/aws/aws-sdk-go-v2/service/apigateway/..."}, []string{"shared/usagekey/gatewaykeys"}, "companies' usage keys are given in one place"},
 	{[]string{"github.com/aws/aws-cdk-go/...", "github.com/aws/constructs-go/...", "github.com/aws/jsii-runtime-go/...", "github.com/cdklabs/..."},
 		[]string{"infra/..."}, "infrastructure is no part of the service"},
-	{[]string{"github.com/aws/aws-lambda-go/..."}, []string{"functions/*/lambda", "shared/lambdatest"}, "a group does not know that it runs in a Lambda"},
+	{[]string{"github.com/aws/aws-lambda-go/...", "github.com/awslabs/..."},
+		[]string{"functions/*/lambda", "shared/lambda/...", "shared/boot/cloud/group", "shared/lambdatest"}, "a group does not know that it runs in a Lambda"},
 
 	{[]string{"orgops/shared/sqlitedb", "orgops/shared/store/sqlitestore", "orgops/shared/queue/sqlitequeue"},
 		[]string{"local/...", "shared/store/sqlitestore", "shared/queue/sqlitequeue", "shared/webtest", "shared/worktest"},
@@ -69,18 +72,20 @@ var homes = []home{
 
 	{[]string{"net/http", "net/http/..."}, []string{
 		"shared/web", "functions/*", "local/...", "infra/...", // serve, or make routes
-		"shared/outbound",          // calls, under one set of rules
-		"shared/webhook",           // signs, verifies and sends requests: HTTP is its subject
-		"shared/connector",         // its ports carry a delivery's headers, which a signature covers
-		"shared/connector/feed",    // fetches
-		"shared/connector/github",  // signs and verifies deliveries
-		"shared/connector/webhook", // as above
-		"shared/certify",           // proves how an endpoint answers
-		"shared/webtest",           // is a client
-		"shared/awstest",           // stands between a client and its service
-		"shared/worktest",          // is a subscriber
-		"shared/awsclient",         // makes the HTTP client of the cloud's drivers
-		"shared/store/dynamostore", // a driver whose service speaks HTTP
+		"shared/outbound",                                  // calls, under one set of rules
+		"shared/webhook",                                   // signs, verifies and sends requests: HTTP is its subject
+		"shared/connector",                                 // its ports carry a delivery's headers, which a signature covers
+		"shared/connector/feed",                            // fetches
+		"shared/connector/github",                          // signs and verifies deliveries
+		"shared/connector/webhook",                         // as above
+		"shared/certify",                                   // proves how an endpoint answers
+		"shared/webtest",                                   // is a client
+		"shared/awstest",                                   // stands between a client and its service
+		"shared/worktest",                                  // is a subscriber
+		"shared/awsclient",                                 // makes the HTTP client of the cloud's drivers
+		"shared/store/dynamostore",                         // a driver whose service speaks HTTP
+		"shared/lambda/gateway", "shared/boot/cloud/group", // serve, as Lambdas
+		"shared/lambdatest", // is the Lambda runtime, which speaks HTTP
 	}, "domain packages know nothing of HTTP"},
 	{[]string{"math/rand", "math/rand/v2"}, []string{
 		"shared/courier",           // jitter of retries
@@ -91,7 +96,9 @@ var homes = []home{
 	{[]string{"os"}, []string{
 		"local/...", "infra/...", "shared/config", // the processes
 		"shared/sqlitedb", "shared/token", "shared/vault", // files of the embedded backend
-		"shared/awstest", // starts what stands in for AWS
+		"shared/boot/cloud", // the process in AWS
+		"shared/awstest",    // starts what stands in for AWS
+		"shared/lambdatest", // starts functions
 	}, "files and the environment belong to the process and its drivers"},
 	{[]string{"log"}, nil, "logging is log/slog"},
 	{[]string{"unsafe", "C"}, nil, "nothing here needs it"},

@@ -1,0 +1,156 @@
+// Package gateway answers API Gateway's events (REST, payload version 1) with an http.Handler, through
+// aws-lambda-go-api-proxy and around what that leaves to its caller: an answer without a status, a path that is no path, a
+// body that is not base64 though it is said to be, a panic. None of them may become the function's own error, which a
+// client sees as a 502 without a reason.
+package gateway
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"runtime/debug"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/aws/aws-lambda-go/events"
+	"github.com/awslabs/aws-lambda-go-api-proxy/httpadapter"
+
+	"orgops/shared/web"
+)
+
+// Build makes the handler. It is asked at the start and, as long as it fails, again with every request.
+type Build func(ctx context.Context) (http.Handler, error)
+
+// Gateway answers events.
+type Gateway struct {
+	build  Build
+	logger *slog.Logger
+
+	mu      sync.Mutex
+	handler http.Handler
+}
+
+// New tries to build the handler. One that cannot be built yet is no error: requests are answered with 503 until it can.
+func New(ctx context.Context, build Build, logger *slog.Logger) *Gateway {
+	g := &Gateway{build: build, logger: logger}
+	g.ready(ctx)
+	return g
+}
+
+// answerBefore is how long before the function's end a handler is told to stop, so that it still can say so.
+const answerBefore = 500 * time.Millisecond
+
+// Answer answers one event. It has no error.
+func (g *Gateway) Answer(ctx context.Context, e events.APIGatewayProxyRequest) (resp events.APIGatewayProxyResponse, _ error) {
+	defer func() {
+		if v := recover(); v != nil { // http.ErrAbortHandler too: nothing of the answer has left, so it can still be another
+			g.logger.ErrorContext(ctx, "panic", "request", e.RequestContext.RequestID, "panic", v, "stack", string(debug.Stack()))
+			resp = problem(e, http.StatusInternalServerError, "internal", "Internal error", "internal error")
+		}
+	}()
+	if detail := malformed(&e); detail != "" {
+		return problem(e, http.StatusBadRequest, "malformed", "Malformed request", detail), nil
+	}
+	handler := g.ready(ctx)
+	if handler == nil {
+		return unavailable(e), nil
+	}
+	if deadline, ok := ctx.Deadline(); ok {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithDeadline(ctx, deadline.Add(-answerBefore))
+		defer cancel()
+	}
+	resp, err := httpadapter.New(always(handler)).ProxyWithContext(ctx, e)
+	if err != nil { // what is left of the ways in which an event can be no request, such as a method with a space in it
+		g.logger.WarnContext(ctx, "event", "request", e.RequestContext.RequestID, "error", err)
+		return problem(e, http.StatusBadRequest, "malformed", "Malformed request", "the request cannot be read"), nil
+	}
+	return resp, nil
+}
+
+// ready is the handler, nil when it cannot be built.
+func (g *Gateway) ready(ctx context.Context) http.Handler {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.handler != nil {
+		return g.handler
+	}
+	handler, err := g.build(ctx)
+	if err != nil {
+		g.logger.ErrorContext(ctx, "the function cannot serve yet", "error", err)
+		return nil
+	}
+	g.handler = handler
+	return handler
+}
+
+// malformed says what keeps an event from being a request; "" when nothing does.
+func malformed(e *events.APIGatewayProxyRequest) string {
+	if _, err := url.ParseRequestURI("/" + strings.TrimPrefix(e.Path, "/")); err != nil {
+		return "the path holds a % that is not followed by two hexadecimal digits, or a character that a path cannot hold"
+	}
+	if e.IsBase64Encoded {
+		if _, err := base64.StdEncoding.DecodeString(e.Body); err != nil {
+			return "the body cannot be read"
+		}
+	}
+	return ""
+}
+
+// always sees to it that an answer has a status.
+func always(h http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		s := &status{ResponseWriter: w}
+		h.ServeHTTP(s, r)
+		if !s.written {
+			w.WriteHeader(http.StatusOK)
+		}
+	})
+}
+
+type status struct {
+	http.ResponseWriter
+	written bool
+}
+
+// WriteHeader implements http.ResponseWriter. As with net/http, the first status counts.
+func (s *status) WriteHeader(code int) {
+	if !s.written {
+		s.written = true
+		s.ResponseWriter.WriteHeader(code)
+	}
+}
+
+// Write implements http.ResponseWriter.
+func (s *status) Write(b []byte) (int, error) {
+	s.WriteHeader(http.StatusOK)
+	return s.ResponseWriter.Write(b)
+}
+
+// retryAfter is when to come back to a function that cannot serve yet, in seconds.
+const retryAfter = 5
+
+func unavailable(e events.APIGatewayProxyRequest) events.APIGatewayProxyResponse {
+	resp := problem(e, http.StatusServiceUnavailable, "unavailable", "Unavailable", "the service is not ready; try again")
+	resp.MultiValueHeaders["Retry-After"] = []string{strconv.Itoa(retryAfter)}
+	return resp
+}
+
+// problem is an answer from outside the handler, in the form of those from inside.
+func problem(e events.APIGatewayProxyRequest, code int, kind, title, detail string) events.APIGatewayProxyResponse {
+	p := web.Problem{Type: "/problems/" + kind, Title: title, Status: code, Detail: detail}
+	headers := map[string][]string{
+		"Content-Type": {p.ContentType("")}, "Cache-Control": {"no-store"}, "X-Content-Type-Options": {"nosniff"},
+	}
+	if id := e.RequestContext.RequestID; id != "" {
+		p.Instance = "urn:uuid:" + id
+		headers["X-Request-Id"] = []string{id}
+	}
+	body, _ := json.Marshal(p) // strings and numbers
+	return events.APIGatewayProxyResponse{StatusCode: code, MultiValueHeaders: headers, Body: string(body)}
+}

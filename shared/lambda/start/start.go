@@ -1,0 +1,49 @@
+// Package start runs a function under the Lambda runtime.
+package start
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"runtime/debug"
+
+	"github.com/aws/aws-lambda-go/lambda"
+
+	"orgops/shared/boot/cloud"
+)
+
+// Handler answers one invocation.
+type Handler[In, Out any] func(ctx context.Context, in In) (Out, error)
+
+// Run builds a handler and hands it every invocation, for as long as the process lives. A function that cannot be built,
+// because a setting is missing, answers every invocation with the reason: nothing is lost, and the log says why.
+func Run[In, Out any](build func(*cloud.Cloud) (Handler[In, Out], error)) {
+	c, err := cloud.Open()
+	var handler Handler[In, Out]
+	if err == nil {
+		handler, err = build(c)
+		err = errors.Join(err, c.Missing())
+	}
+	if err != nil {
+		c.Logger.Error("the function cannot be built", "error", err)
+		handler = func(context.Context, In) (out Out, _ error) {
+			return out, fmt.Errorf("the function cannot be built: %w", err)
+		}
+	}
+	lambda.Start(Guard(c.Logger, handler))
+}
+
+// Guard makes a panic the failure of its invocation. Unrecovered it would end the process, and with it the work that
+// other invocations of this process have at hand.
+func Guard[In, Out any](logger *slog.Logger, handler Handler[In, Out]) Handler[In, Out] {
+	return func(ctx context.Context, in In) (out Out, err error) {
+		defer func() {
+			if v := recover(); v != nil {
+				logger.ErrorContext(ctx, "panic", "panic", v, "stack", string(debug.Stack()))
+				err = errors.New("panic")
+			}
+		}()
+		return handler(ctx, in)
+	}
+}
