@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"orgops/shared/courier"
+	"orgops/shared/delivery"
 	"orgops/shared/event"
 	"orgops/shared/fault"
 	"orgops/shared/integration"
@@ -192,7 +193,7 @@ func (d *Dispatcher) spill(j *job, due time.Time) {
 }
 
 func (d *Dispatcher) record(j *job) {
-	op := j.endpoint.Company.Create(j.key(), deliveryEntity, j.delivery).Until(j.delivery.CreatedAt.Add(deliveryKept))
+	op := j.endpoint.Company.Create(j.key(), delivery.Entity, j.delivery).Until(j.delivery.CreatedAt.Add(delivery.Kept))
 	d.records.put(record{op: op, done: j.work.finish})
 }
 

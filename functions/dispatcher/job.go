@@ -15,11 +15,6 @@ type job struct {
 	work     *tracker
 }
 
-const (
-	deliveryEntity = delivery.Entity
-	deliveryKept   = delivery.Kept
-)
-
 func newJob(e event.Event, payload json.RawMessage, endpoint *courier.Endpoint, work *tracker) *job {
 	return &job{endpoint: endpoint, work: work, delivery: delivery.Delivery{
 		EventID: e.ID, Endpoint: endpoint.Provider, Event: e.Type, Payload: payload, CreatedAt: e.Timestamp,
