@@ -1,5 +1,5 @@
 # Everything that is done with this repository. Tools are installed under .tools at the versions pinned here, in
-# local/acceptance/package-lock.json and in local/acceptance/requirements.txt; nothing is installed outside the folder.
+# package-lock.json and requirements.txt of local/acceptance and of infra; nothing is installed outside the folder.
 
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
@@ -16,6 +16,8 @@ GOLANGCI_VERSION := v2.15.0
 GOLANGCI := .tools/golangci-lint-$(GOLANGCI_VERSION)/golangci-lint
 NODE_STAMP := .tools/node/node_modules/.package-lock.json
 PYTHON_STAMP := .tools/python/requirements.txt
+CDK_STAMP := .tools/cdk/node_modules/.package-lock.json
+TEMPLATES_STAMP := .tools/templates/requirements.txt
 JAVA_STAMPS := .tools/java/dynamodb-local/pom.xml .tools/java/elasticmq/pom.xml
 ACCEPTANCE := local/acceptance
 
@@ -35,7 +37,11 @@ build: ## build the service into bin/orgops
 
 .PHONY: test
 test: needs lint tools ## everything: format, vet, lint, and every test under the race detector, acceptance included
-	$(GO) test -race -shuffle=on -timeout 20m $(PACKAGES)
+	@packages=$$($(GO) list $(PACKAGES)); \
+	infra=$$(grep '^orgops/infra' <<< "$$packages" || true); \
+	set -x; \
+	$(GO) test -race -shuffle=on -timeout 20m $$(grep -v '^orgops/infra' <<< "$$packages"); \
+	if [ -n "$$infra" ]; then $(GO) test -shuffle=on $$infra; fi # the CDK's runtime races with itself when it ends; infra has no goroutines
 
 .PHONY: lint
 lint: $(GOLANGCI) ## gofmt, go vet, golangci-lint
@@ -45,14 +51,18 @@ lint: $(GOLANGCI) ## gofmt, go vet, golangci-lint
 	$(GOLANGCI) run $(PACKAGES)
 
 .PHONY: tools
-tools: $(GOLANGCI) $(NODE_STAMP) $(PYTHON_STAMP) java ## install the pinned linters and test tools into .tools (needs Go, Node 20, Python 3.11, Java 17, Maven)
+tools: $(GOLANGCI) $(NODE_STAMP) $(PYTHON_STAMP) $(CDK_STAMP) $(TEMPLATES_STAMP) java ## install the pinned linters and test tools into .tools (needs Go, Node 20, Python 3.11, Java 17, Maven)
 
 .PHONY: java
 java: $(JAVA_STAMPS) ## download what stands in for AWS in tests: DynamoDB Local and ElasticMQ (needs Maven)
 
 .PHONY: golden
 golden: ## write the golden files anew
-	$(GO) test ./$(ACCEPTANCE) -run '^TestGolden' -count=1 -update
+	$(GO) test ./$(ACCEPTANCE) ./infra -run '^TestGolden' -count=1 -update
+
+.PHONY: synth
+synth: $(CDK_STAMP) ## make the CloudFormation template in cdk.out from what is built; CDK="-c tenant=NAME …" sets the context
+	$(dir $(CDK_STAMP)).bin/cdk synth --quiet $(CDK)
 
 .PHONY: fuzz
 fuzz: ## fuzz every parser of outside input for FUZZTIME (10s) each
@@ -70,7 +80,7 @@ bench: ## Go benchmarks, then the load program
 
 .PHONY: clean
 clean: ## remove what was built and the installed tools; ./data stays
-	rm -rf bin build .tools
+	rm -rf bin build cdk.out .tools
 
 # What has to be on the machine already. The lines say where each comes from.
 .PHONY: needs
@@ -107,6 +117,19 @@ $(PYTHON_STAMP): $(ACCEPTANCE)/requirements.txt | needs
 	$(PYTHON) -m venv .tools/python
 	.tools/python/bin/pip install --quiet --disable-pip-version-check --no-deps --requirement $<
 	.tools/python/bin/pip check
+	cp $< $@
+
+$(CDK_STAMP): infra/package.json infra/package-lock.json $(ACCEPTANCE)/.npmrc | needs
+	mkdir -p .tools/cdk
+	cp $^ .tools/cdk/
+	cd .tools/cdk && npm ci --no-progress
+	touch $@
+
+$(TEMPLATES_STAMP): infra/requirements.txt | needs
+	rm -rf .tools/templates
+	$(PYTHON) -m venv .tools/templates
+	.tools/templates/bin/pip install --quiet --disable-pip-version-check --no-deps --requirement $<
+	.tools/templates/bin/pip check
 	cp $< $@
 
 $(JAVA_STAMPS): .tools/java/%/pom.xml: shared/awstest/%.xml | needs

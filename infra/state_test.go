@@ -94,7 +94,7 @@ func TestMappings(t *testing.T) {
 				t.Errorf("%s: filter %s", id, pattern)
 			}
 		}
-		if len(filters) != 2 {
+		if len(filters) != 3 {
 			t.Errorf("%s: %d filters", id, len(filters))
 		}
 	}

@@ -33,7 +33,7 @@ func (d *Data) Read(f *function.Function, partitions ...string) {
 // Write lets a function write them. A transaction needs the rights of its single writes.
 func (d *Data) Write(f *function.Function, partitions ...string) {
 	f.Set(tableVariable, *d.Main.TableName())
-	f.Allow([]string{"dynamodb:PutItem", "dynamodb:UpdateItem", "dynamodb:DeleteItem", "dynamodb:ConditionCheckItem"},
+	f.Allow([]string{"dynamodb:PutItem", "dynamodb:DeleteItem", "dynamodb:ConditionCheckItem"},
 		leading(partitions), *d.Main.TableArn())
 }
 

@@ -59,23 +59,27 @@ func (e *Events) follow(d *data.Data, f *function.Function, entities []string, h
 	mapping.Node().AddDependency(f.Role())
 }
 
-// filters let through committed changes of companies' items of these entities, quiet writes excepted: what an item has
-// become, or what it was when it was removed. A filter costs nothing; an invocation that finds nothing to do does.
+// filters let through committed changes of companies' items of these entities: what an item has become, or what it was
+// when it was removed. Out stay quiet writes, but for those over an item that had run out and was not quiet, which are its
+// removal, and the end of a tombstone. A filter costs nothing; an invocation that finds nothing to do does.
 func filters(entities []string) []any {
-	image := map[string]any{
-		"entity": map[string]any{"S": entities},
-		"quiet":  map[string]any{"BOOL": []any{map[string]any{"exists": false}}},
-	}
-	filter := func(image map[string]any, events ...string) any {
-		pattern, err := json.Marshal(map[string]any{"eventName": events, "dynamodb": image})
+	type fields = map[string]any
+	absent := fields{"BOOL": []any{fields{"exists": false}}}
+	filter := func(image fields, events ...string) any {
+		image["Keys"] = fields{"pk": fields{"S": []any{fields{"prefix": "C#"}}}}
+		pattern, err := json.Marshal(fields{"eventName": events, "dynamodb": image})
 		if err != nil { // strings in maps
 			panic(err)
 		}
 		return &awslambda.CfnEventSourceMapping_FilterProperty{Pattern: jsii.String(string(pattern))}
 	}
-	keys := map[string]any{"pk": map[string]any{"S": []any{map[string]any{"prefix": "C#"}}}}
+	entity := fields{"S": entities}
 	return []any{
-		filter(map[string]any{"Keys": keys, "NewImage": image}, "INSERT", "MODIFY"),
-		filter(map[string]any{"Keys": keys, "OldImage": image}, "REMOVE"),
+		filter(fields{"NewImage": fields{"entity": entity, "quiet": absent}}, "INSERT", "MODIFY"),
+		filter(fields{"OldImage": fields{"entity": entity, "quiet": absent, "gone": absent}}, "REMOVE"),
+		filter(fields{
+			"OldImage": fields{"entity": entity, "quiet": absent, "gone": absent, "expires": fields{"N": []any{fields{"exists": true}}}},
+			"NewImage": fields{"quiet": fields{"BOOL": []bool{true}}},
+		}, "MODIFY"),
 	}
 }
