@@ -68,6 +68,9 @@ func TestStore_Faults(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), 4*time.Second)
 			defer cancel()
 			err := c.Commit(ctx, tt.ops(c)...)
+			if end, _ := ctx.Deadline(); time.Since(end) > time.Second {
+				t.Errorf("it went on for %v after the deadline", time.Since(end))
+			}
 			if !errors.Is(err, tt.want) || errors.Is(err, store.ErrConflict) {
 				t.Fatalf("commit: %v, want %v", err, tt.want)
 			}

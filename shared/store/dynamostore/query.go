@@ -16,6 +16,9 @@ import (
 // maxRounds is how many requests one Query makes at most, when so much has expired that a page is not full after the first.
 const maxRounds = 4
 
+// laterRounds is how many items the requests after the first ask for at least.
+const laterRounds = 100
+
 // Query implements store.Store: one round trip, and a few more only where expired items take up the page. It asks for one
 // item more than it returns, to know whether there are more.
 func (s *Store) Query(ctx context.Context, p store.Partition, q store.Query) (store.Page, error) {
@@ -34,8 +37,11 @@ func (s *Store) Query(ctx context.Context, p store.Partition, q store.Query) (st
 	in := s.queryInput(p, q, r)
 	var page store.Page
 	var cost []Usage
-	for range maxRounds {
+	for round := range maxRounds {
 		wanted := limit + 1 - len(page.Items)
+		if round > 0 { // where items have expired, more will have
+			wanted = max(wanted, laterRounds)
+		}
 		in.Limit = aws.Int32(int32(wanted))
 		out, err := s.client.Query(ctx, in)
 		if err != nil {
