@@ -165,6 +165,8 @@ func TestConnector_Fetch_refuses(t *testing.T) {
 		{"deep JSON", serve(`{"items":[{"x":` + strings.Repeat("[", 1_000_000)), "not a feed"},
 		{"many elements", serve(`<rss version="2.0"><channel>` + strings.Repeat("<a/>", 200_000) + `</channel></rss>`), "too many elements"},
 		{"many entries", serve(`<rss version="2.0"><channel>` + strings.Repeat("<Item/>", 20_000) + `</channel></rss>`), "too many entries"},
+		{"a long tag", serve(`<rss version="2.0"><channel ` + strings.Repeat(`a="" `, 100_000) + `></channel></rss>`), "a tag of too many bytes"},
+		{"a tag without end", serve(`<rss version="2.0"><channel ` + strings.Repeat(`a="" `, 100_000)), "a tag of too many bytes"},
 		{"many objects", serve(`{"version":"https://jsonfeed.org/version/1","items":[` + strings.Repeat("{},", 200_000) + `{}]}`), "too many objects"},
 	}
 	for _, tt := range tests {

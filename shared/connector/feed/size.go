@@ -16,6 +16,7 @@ const (
 	maxElements = 100_000
 	maxEntries  = 10_000
 	maxDepth    = 100
+	maxTagSize  = 256 << 10 // bytes between < and >: a tag of 8 MiB is a million attributes, all in memory at once
 )
 
 // sizeError says which limit a document passes.
@@ -34,7 +35,32 @@ func checkSize(document []byte) error {
 		}
 		return nil
 	}
+	if longTag(document) {
+		return &sizeError{"a tag of too many bytes", maxTagSize}
+	}
 	return checkElements(document)
+}
+
+// longTag looks for a tag that is too long to be given to any decoder, which would make all of it before it hands it over.
+func longTag(document []byte) bool {
+	for {
+		i := bytes.IndexByte(document, '<')
+		if i < 0 || i+1 == len(document) {
+			return false
+		}
+		document = document[i+1:]
+		if c := document[0] | 0x20; c < 'a' || c > 'z' { // a declaration, a comment, text in quotes, an end
+			continue
+		}
+		end := bytes.IndexByte(document, '>')
+		if end < 0 {
+			return len(document) > maxTagSize
+		}
+		if end > maxTagSize {
+			return true
+		}
+		document = document[end:]
+	}
 }
 
 // checkElements counts an XML document's elements, and how deep they nest. It reads as the parser does, character sets
