@@ -67,7 +67,7 @@ var homes = []home{
 		[]string{"local/...", "shared/store/sqlitestore", "shared/queue/sqlitequeue", "shared/webtest", "shared/worktest"},
 		"drivers are chosen where the process is put together; webtest and worktest run groups and workers on real ones"},
 
-	{[]string{"orgops/shared/store/dynamostore", "orgops/shared/queue/sqsqueue"}, []string{"local/...", "functions/*/lambda", "shared/boot/cloud/..."},
+	{[]string{"orgops/shared/store/dynamostore", "orgops/shared/queue/sqsqueue"}, []string{"local/...", "functions/*/lambda", "shared/boot/cloud/...", "shared/lambda/..."},
 		"drivers are chosen where the process is put together"},
 
 	{[]string{"net/http", "net/http/..."}, []string{
