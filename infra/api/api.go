@@ -105,12 +105,23 @@ func gateway(scope constructs.Construct) awsapigateway.RestApi {
 			AccessLogFormat:      awsapigateway.AccessLogFormat_Custom(jsii.String(accessLog)),
 		},
 	})
+	executionLog(scope, rest)
 	rest.Node().TryRemoveChild(jsii.String("Endpoint")) // its output; the stack has its own
 	nag.Excuse(rest, "AwsSolutions-APIG2", "The functions check every request against the document's schemas, and name what is wrong")
 	nag.Excuse(rest.Node().FindChild(jsii.String("CloudWatchRole")), "AwsSolutions-IAM4",
 		"The role with which API Gateway writes logs is the account's, and AWS names this policy for it",
 		"Policy::arn:<AWS::Partition>:iam::aws:policy/service-role/AmazonAPIGatewayPushToCloudWatchLogs")
 	return rest
+}
+
+// executionLog makes the log group that the gateway would make by itself, under the name that it looks for, and would
+// keep for ever.
+func executionLog(scope constructs.Construct, rest awsapigateway.RestApi) {
+	log := awslogs.NewLogGroup(scope, jsii.String("ExecutionLog"), &awslogs.LogGroupProps{
+		LogGroupName: jsii.String("API-Gateway-Execution-Logs_" + *rest.RestApiId() + "/" + stage),
+		Retention:    awslogs.RetentionDays_ONE_MONTH, RemovalPolicy: awscdk.RemovalPolicy_DESTROY,
+	})
+	rest.DeploymentStage().Node().AddDependency(log)
 }
 
 // accessLog is a line for each request: who, what, how it went. It has no header, no query, no body and no path, which

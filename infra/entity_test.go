@@ -1,0 +1,80 @@
+package main
+
+import (
+	"encoding/json"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"orgops/shared/event"
+	"orgops/shared/projection"
+	"orgops/shared/store"
+)
+
+// passed are the entities that a function's filters let through.
+func (s *synthesized) passed(t *testing.T, function string) []string {
+	t.Helper()
+	for _, id := range s.of("AWS::Lambda::EventSourceMapping") {
+		filters, _ := dig(s.Resources[id].Properties, "FilterCriteria", "Filters").([]any)
+		if !strings.HasPrefix(id, "Events"+function) || len(filters) == 0 {
+			continue
+		}
+		var pattern struct {
+			Dynamodb struct {
+				NewImage struct{ Entity struct{ S []string } }
+			}
+		}
+		if err := json.Unmarshal([]byte(text(dig(filters[0], "Pattern"))), &pattern); err != nil {
+			t.Fatal(err)
+		}
+		return pattern.Dynamodb.NewImage.Entity.S
+	}
+	t.Fatalf("%s follows nothing", function)
+	return nil
+}
+
+// entities are all that the source names.
+func entities(t *testing.T) []string {
+	t.Helper()
+	named := regexp.MustCompile(`(?m)[Ee]ntity\s*=\s*"([a-z-]+)"`)
+	var all []string
+	err := filepath.WalkDir("../shared", func(file string, _ fs.DirEntry, err error) error {
+		if err != nil || !strings.HasSuffix(file, ".go") || strings.HasSuffix(file, "_test.go") {
+			return err
+		}
+		source, err := os.ReadFile(file)
+		for _, match := range named.FindAllSubmatch(source, -1) {
+			all = append(all, string(match[1]))
+		}
+		return err
+	})
+	slices.Sort(all)
+	all = slices.Compact(all)
+	if err != nil || len(all) < 15 {
+		t.Fatalf("entities %q: %v", all, err)
+	}
+	return all
+}
+
+// TestFilters: what a filter keeps from a function is nothing to that function.
+func TestFilters(t *testing.T) {
+	t.Parallel()
+	projected, dispatched := stacks["pool"].passed(t, "projector"), stacks["pool"].passed(t, "dispatcher")
+	for _, entity := range entities(t) {
+		change := store.Change{
+			Sequence: "1", Company: "acme", Key: strings.ToUpper(entity) + "#1", Entity: entity, At: time.Unix(1_771_840_800, 0).UTC(),
+			New: &store.Image{Version: 1, Body: json.RawMessage(`{}`)},
+		}
+		if next, _, err := projection.Fold(projection.Empty("acme"), []store.Change{change}); !slices.Contains(projected, entity) && (err != nil || next.ContextVersion > 0) {
+			t.Errorf("a change of %s is folded, and filtered out: %v", entity, err)
+		}
+		if events, err := event.Of(change); !slices.Contains(dispatched, entity) && (err != nil || len(events) > 0) {
+			t.Errorf("a change of %s makes events, and is filtered out: %v", entity, err)
+		}
+	}
+}
