@@ -31,7 +31,7 @@ func Register(api huma.API, d Deps) {
 	op := web.Public(huma.Operation{
 		OperationID: "receive-webhook", Method: http.MethodPost, Path: "/inbound/{id}/{provider}",
 		Summary: "Receive a provider's webhook",
-		Description: "Authenticated by its signature alone: Standard Webhooks for webhook and webhook-<name>, X-Hub-Signature-256 for github. " +
+		Description: "Authenticated by its signature alone: Standard Webhooks for webhook and webhook-{name}, X-Hub-Signature-256 for github. " +
 			"What it asks for gets a verdict each; what is permitted is committed in one transaction before the answer. A repeat within 7 days " +
 			"is answered 200 and does nothing. Sandboxed, nothing but the verdicts is kept.",
 		DefaultStatus: http.StatusAccepted, Tags: []string{"inbound"},
@@ -52,7 +52,7 @@ func Register(api huma.API, d Deps) {
 
 type input struct {
 	Company  string `path:"id" maxLength:"64" doc:"the company"`
-	Provider string `path:"provider" maxLength:"64" doc:"webhook, webhook-<name> or github" example:"github"`
+	Provider string `path:"provider" maxLength:"64" doc:"webhook, webhook-{name} or github" example:"github"`
 	RawBody  []byte `contentType:"application/json"`
 }
 

@@ -28,10 +28,12 @@ type configureInput struct {
 	RawBody []byte `contentType:"application/json"`
 }
 
-// configureOperation gives the request body the schemas of the connectors, so that the document says what each takes.
+// configureOperation gives the request body the schemas of the connectors, so that the document says what each takes,
+// and an example of each. That of the webhook comes first, as it is the example of the path's provider.
 func (d Deps) configureOperation(op huma.Operation) huma.Operation {
 	var schemas []*huma.Schema
-	for _, kind := range d.Connectors.Kinds() {
+	var examples []web.Example
+	for _, kind := range slices.Backward(d.Connectors.Kinds()) {
 		c, _ := d.Connectors.Lookup(kind)
 		var members map[string]any
 		if err := json.Unmarshal(c.Schema(), &members); err != nil {
@@ -40,11 +42,14 @@ func (d Deps) configureOperation(op huma.Operation) huma.Operation {
 		delete(members, "$schema")
 		delete(members, "$id")
 		schemas = append(schemas, &huma.Schema{Extensions: members})
+		if given, ok := members["examples"].([]any); ok && len(given) > 0 {
+			examples = append(examples, web.Example{Name: kind, Summary: "provider " + kind, Value: given[0]})
+		}
 	}
 	op.Responses = map[string]*huma.Response{"200": {Description: "Reconfigured"}}
 	return web.DescribeBody(op, &huma.Schema{
 		OneOf: schemas, Description: "The provider's configuration; its schema depends on the provider.",
-	})
+	}, examples...)
 }
 
 type configuredOutput struct {

@@ -76,5 +76,5 @@ func operation(method, path, id, summary, description string, status int, scope 
 
 // ProviderInput is the input of the operations that need the provider's name alone.
 type ProviderInput struct {
-	Provider string `path:"provider" maxLength:"64" doc:"webhook, webhook-<name>, github or feed" example:"webhook"`
+	Provider string `path:"provider" maxLength:"64" doc:"webhook, webhook-{name}, github or feed" example:"webhook"`
 }

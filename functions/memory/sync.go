@@ -17,7 +17,7 @@ import (
 // SyncRequest is the optional body of a sync.
 type SyncRequest struct {
 	Mode   string `json:"mode,omitempty" nullable:"true" enum:"incremental,full" default:"incremental" doc:"full fetches everything again, not only what changed since the last run"`
-	DryRun bool   `json:"dryRun,omitempty" nullable:"true" doc:"preview as in the sandbox, though the connector is certified"`
+	DryRun bool   `json:"dryRun,omitempty" nullable:"true" default:"false" doc:"preview as in the sandbox, though the connector is certified"`
 }
 
 type syncInput struct {

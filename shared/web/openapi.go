@@ -1,6 +1,7 @@
 package web
 
 import (
+	"encoding/json"
 	"maps"
 	"net/http"
 	"reflect"
@@ -107,23 +108,57 @@ func document(op *huma.Operation, schemas huma.Registry) {
 // keyPattern is an Idempotency-Key, with or without the quotes of a structured field.
 const keyPattern = `^"?[!#-~][!-~]{0,254}"?$`
 
-// bodyMark holds the schema of DescribeBody.
+// bodyMark holds what DescribeBody was given.
 const bodyMark = "orgops-body"
 
-// DescribeBody documents the JSON body of an operation that reads it raw and checks it itself. What other media types it
-// takes is in the operation's RequestBody.
-func DescribeBody(op huma.Operation, schema *huma.Schema) huma.Operation {
-	metadata := map[string]any{bodyMark: schema}
+// Example is a named example of a request body: a form offers it as it stands.
+type Example struct {
+	Name    string
+	Summary string
+	Value   any
+}
+
+// DescribeBody documents the JSON body of an operation that reads it raw and checks it itself. Of the examples the
+// first is the one that a form shows unasked. What other media types it takes is in the operation's RequestBody.
+func DescribeBody(op huma.Operation, schema *huma.Schema, examples ...Example) huma.Operation {
+	media := &huma.MediaType{Schema: schema}
+	if len(examples) > 0 {
+		media.Extensions = map[string]any{"examples": inOrder(examples)}
+	}
+	metadata := map[string]any{bodyMark: media}
 	maps.Copy(metadata, op.Metadata)
 	op.Metadata, op.SkipValidateBody = metadata, true
 	return op
 }
 
-// describeBodies puts DescribeBody's schema in the place of huma's for raw bytes, and gives a further success status
+// inOrder is examples as OpenAPI writes them, in their order, which huma's own map would lose.
+type inOrder []Example
+
+// MarshalJSON implements json.Marshaler.
+func (e inOrder) MarshalJSON() ([]byte, error) {
+	object := []byte("{")
+	for i, example := range e {
+		if i > 0 {
+			object = append(object, ',')
+		}
+		name, err := json.Marshal(example.Name)
+		if err != nil {
+			return nil, err
+		}
+		content, err := json.Marshal(&huma.Example{Summary: example.Summary, Value: example.Value})
+		if err != nil {
+			return nil, err
+		}
+		object = append(append(append(object, name...), ':'), content...)
+	}
+	return append(object, '}'), nil
+}
+
+// describeBodies puts what DescribeBody was given in the place of huma's for raw bytes, and gives a further success status
 // that an operation names (200 beside 201) the body of the first.
 func describeBodies(op *huma.Operation) {
-	if schema, ok := op.Metadata[bodyMark].(*huma.Schema); ok && op.RequestBody != nil {
-		op.RequestBody.Content["application/json"] = &huma.MediaType{Schema: schema}
+	if media, ok := op.Metadata[bodyMark].(*huma.MediaType); ok && op.RequestBody != nil {
+		op.RequestBody.Content["application/json"] = media
 	}
 	first := op.Responses[strconv.Itoa(op.DefaultStatus)]
 	for status, response := range op.Responses {
@@ -133,20 +168,33 @@ func describeBodies(op *huma.Operation) {
 	}
 }
 
-// addPathParams documents the parameters of the path that the handler does not read itself, such as the guarded id.
+// addPathParams documents the parameters of the path that the handler does not read itself, such as the guarded id, and
+// puts those of the path first, in its order. Their examples are the parameter's own: a form fills those in, and not a
+// schema's.
 func addPathParams(op *huma.Operation) {
+	var inPath []*huma.Param
 	for _, part := range strings.Split(op.Path, "/") {
 		name, ok := strings.CutPrefix(part, "{")
 		name = strings.TrimSuffix(name, "}")
-		known := slices.ContainsFunc(op.Parameters, func(p *huma.Param) bool { return p.In == "path" && p.Name == name })
-		if !ok || known {
+		if !ok {
 			continue
 		}
-		op.Parameters = append(op.Parameters, &huma.Param{
-			Name: name, In: "path", Required: true, Description: "The company's id",
-			Schema: &huma.Schema{Type: huma.TypeString, Pattern: "^[A-Za-z0-9_-]{1,64}$"},
-		})
+		at := slices.IndexFunc(op.Parameters, func(p *huma.Param) bool { return p.In == "path" && p.Name == name })
+		if at < 0 {
+			inPath = append(inPath, &huma.Param{
+				Name: name, In: "path", Required: true, Description: "The company's id",
+				Schema: &huma.Schema{Type: huma.TypeString, Pattern: "^[A-Za-z0-9_-]{1,64}$"},
+			})
+			continue
+		}
+		p := op.Parameters[at]
+		if len(p.Schema.Examples) > 0 {
+			p.Example = p.Schema.Examples[0]
+		}
+		inPath = append(inPath, p)
 	}
+	others := slices.DeleteFunc(op.Parameters, func(p *huma.Param) bool { return p.In == "path" })
+	op.Parameters = slices.Concat(inPath, others)
 }
 
 func problemResponse(status int, schemas huma.Registry) *huma.Response {

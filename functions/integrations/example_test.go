@@ -1,0 +1,36 @@
+package integrations_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"testing"
+)
+
+// What a form offers can be sent as it stands to the provider that it is named after; the webhook's is offered first.
+func TestConfigure_DocumentedExamples(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	raw, err := json.Marshal(s.API().OpenAPI().Paths["/companies/{id}/integrations/{provider}"].Post.RequestBody)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var body struct {
+		Content map[string]struct {
+			Examples json.RawMessage
+		}
+	}
+	if err := json.Unmarshal(raw, &body); err != nil {
+		t.Fatal(err)
+	}
+	given := body.Content["application/json"].Examples
+	if !bytes.HasPrefix(given, []byte(`{"webhook":`)) {
+		t.Errorf("first is %.20s", given)
+	}
+	var examples map[string]struct{ Value map[string]any }
+	if err := json.Unmarshal(given, &examples); err != nil || len(examples) != 3 {
+		t.Fatal(examples, err)
+	}
+	for provider, example := range examples {
+		s.do("POST", "/"+provider, example.Value).Want(201)
+	}
+}
