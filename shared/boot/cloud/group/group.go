@@ -10,9 +10,9 @@ import (
 
 	"orgops/shared/boot/cloud"
 	"orgops/shared/boot/cloud/data"
+	"orgops/shared/boot/cloud/tokens"
 	"orgops/shared/lambda/gateway"
 	"orgops/shared/store"
-	"orgops/shared/token"
 	"orgops/shared/token/tokensecret"
 	"orgops/shared/web"
 )
@@ -41,13 +41,8 @@ func Serve(register func(*Group, *web.Server) error) {
 }
 
 func handler(ctx context.Context, c *cloud.Cloud, register func(*Group, *web.Server) error) (http.Handler, error) {
-	secret := tokensecret.Open(c.Access, c.Need("ORGOPS_TOKEN_KEYS", c.Settings.TokenKeys))
 	g := &Group{Cloud: c, Store: data.Main(c)}
-	if err := c.Missing(); err != nil {
-		return nil, err
-	}
-	tokens := token.Config{Issuer: c.Config.Issuer, Audience: c.Config.Audience, Now: c.Now}
-	keys, err := tokensecret.NewKeyring(ctx, secret, tokens, c.Logger, c.Now)
+	keys, err := tokens.Keys(ctx, c)
 	if err != nil {
 		return nil, err
 	}
