@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/url"
 	"time"
 
 	"orgops/shared/connector"
@@ -130,6 +131,7 @@ func (p Planner) resource(a connector.Action) timeline.Reference {
 }
 
 func (p Planner) memory(ctx context.Context, d memory.Draft) (Outcome, []store.Op, error) {
+	d.URL = link(d.URL)
 	key := memory.Key(memory.IDOf(p.Integration.Provider, d.ExternalID))
 	var old memory.Memory
 	version, err := p.load(ctx, key, &old)
@@ -144,6 +146,7 @@ func (p Planner) memory(ctx context.Context, d memory.Draft) (Outcome, []store.O
 }
 
 func (p Planner) goal(ctx context.Context, d goal.Draft) (Outcome, []store.Op, error) {
+	d.URL = link(d.URL)
 	key := goal.Key(goal.IDOf(p.Integration.Provider, d.ExternalID))
 	var old goal.Goal
 	version, err := p.load(ctx, key, &old)
@@ -205,4 +208,14 @@ func outcome(version int64) Outcome {
 		return Created
 	}
 	return Updated
+}
+
+// link is an address that a person may be offered to follow; anything but http and https is left out, because whoever
+// shows it would run it.
+func link(raw string) string {
+	u, err := url.Parse(raw)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
+		return ""
+	}
+	return raw
 }

@@ -217,3 +217,26 @@ func must(t *testing.T, err error) {
 		t.Fatal(err)
 	}
 }
+
+// An address that a person may follow is kept when it is one of the web's; a script is not an address.
+func TestPlanner_PlanLinks(t *testing.T) {
+	t.Parallel()
+	p := planner(t, verdict(policy.Permitted))
+	for raw, want := range map[string]string{
+		"https://example.com/7": "https://example.com/7", "http://example.com": "http://example.com",
+		"javascript:alert(1)": "", "data:text/html,x": "", "//example.com": "", "https:": "", "%zz": "", "": "",
+	} {
+		for _, a := range []connector.Action{
+			{Port: integration.MemoryUpsert, Memory: &memory.Draft{ExternalID: raw, Title: "a", URL: raw}},
+			{Port: integration.GoalUpdate, Goal: &goal.Draft{ExternalID: raw, Title: "a", State: goal.Open, URL: raw}},
+		} {
+			planned, err := p.Plan(t.Context(), a)
+			must(t, err)
+			var body struct{ URL string }
+			must(t, json.Unmarshal(planned.Ops[0].Body, &body))
+			if body.URL != want {
+				t.Errorf("%s: %q became %q, want %q", a.Port, raw, body.URL, want)
+			}
+		}
+	}
+}
