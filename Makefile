@@ -36,7 +36,7 @@ build: ## build the service into bin/orgops
 	$(GO) build -trimpath -o bin/orgops ./local
 
 .PHONY: test
-test: needs lint tools ## everything: format, vet, lint, and every test under the race detector, acceptance included
+test: needs lint tools ## everything: format, vet, lint, and every test, acceptance included, under the race detector but for infra
 	@packages=$$($(GO) list $(PACKAGES)); \
 	infra=$$(grep '^orgops/infra' <<< "$$packages" || true); \
 	others=$$(grep -v '^orgops/infra' <<< "$$packages" || true); \

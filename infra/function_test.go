@@ -1,6 +1,8 @@
 package main
 
 import (
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -39,14 +41,15 @@ func TestFunctions(t *testing.T) {
 	}
 }
 
-// secretsOf are what a variable of the environment must not hold; where a secret is, it may.
+// TestFunctions_Environment: functions are told settings that somebody reads, and where secrets are, never secrets.
 func TestFunctions_Environment(t *testing.T) {
 	t.Parallel()
+	settings := source(t, "../shared/config")
 	for _, id := range stacks["silo"].of("AWS::Lambda::Function") {
 		variables := dig(stacks["silo"].Resources[id].Properties, "Environment", "Variables").(map[string]any)
 		for name, value := range variables {
-			if !strings.HasPrefix(name, "ORGOPS_") {
-				t.Errorf("%s: variable %s", id, name)
+			if !strings.Contains(settings, `"`+name+`"`) {
+				t.Errorf("%s: %s is no setting of shared/config", id, name)
 			}
 			if literal, ok := value.(string); ok && len(literal) > 64 {
 				t.Errorf("%s: %s holds %q", id, name, literal)
@@ -89,6 +92,24 @@ func TestNames(t *testing.T) {
 			}
 		}
 	}
+}
+
+// source is the text of a package's files.
+func source(t *testing.T, folder string) string {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(folder, "*.go"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("%s: %v", folder, err)
+	}
+	var all strings.Builder
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all.Write(text)
+	}
+	return all.String()
 }
 
 // dig follows keys and positions into decoded JSON; nil where there is nothing.

@@ -71,7 +71,6 @@ func New(scope constructs.Construct, p Props) *Events {
 	p.Data.Read(e.Provisioner, data.Companies, data.Logins, data.Registry)
 	p.Data.Write(e.Provisioner, data.Companies, data.Logins, data.Registry)
 	p.API.Enrol(e.Provisioner)
-	e.Provisioner.Set("ORGOPS_URL", p.API.URL())
 	return e
 }
 
