@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 func TestFunctions(t *testing.T) {
@@ -38,6 +40,24 @@ func TestFunctions(t *testing.T) {
 			}
 			roles[role] = true
 		}
+	}
+}
+
+// TestFunctions_Programs: every function of the stack has a program, and every program is a function of it.
+func TestFunctions_Programs(t *testing.T) {
+	t.Parallel()
+	programs, err := filepath.Glob("../functions/*/lambda/main.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, program := range programs {
+		got = append(got, filepath.Base(filepath.Dir(filepath.Dir(program))))
+	}
+	want := functionNames()
+	slices.Sort(want)
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("programs (-functions of the stack +folders):\n%s", diff)
 	}
 }
 

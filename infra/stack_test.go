@@ -14,16 +14,23 @@ import (
 	"github.com/aws/jsii-runtime-go"
 	"github.com/cdklabs/cdk-nag-go/cdknag/v2"
 	"github.com/google/go-cmp/cmp"
+
+	"orgops/infra/api"
 )
 
 var update = flag.Bool("update", false, "write the golden template anew")
 
 // functionNames are all functions of the stack: the folders that make build fills.
 func functionNames() []string {
-	return []string{
-		"auth", "integrations", "memory", "inbound", "missioncontrol", "intelligence",
-		"authorizer", "projector", "dispatcher", "retrier", "syncer", "ticker", "rotator", "provisioner",
+	groups, err := api.Groups()
+	if err != nil {
+		panic(err)
 	}
+	names := []string{"authorizer", "projector", "dispatcher", "retrier", "syncer", "ticker", "rotator", "provisioner"}
+	for _, g := range groups {
+		names = append(names, g.Name)
+	}
+	return names
 }
 
 // synthesized is a stack's template as CloudFormation gets it.
