@@ -8,7 +8,7 @@ import (
 )
 
 // warm is for how long after a commit the readers' connections count as cold.
-const warm = 5 * time.Millisecond
+const warm = 50 * time.Millisecond
 
 // ReadWarm is Read for a few rows. In WAL mode a reader forgets its cached pages whenever somebody has written, so that
 // while writes are under way each read fetches its pages anew; the writer's own connection keeps them. ReadWarm therefore
