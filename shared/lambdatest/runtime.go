@@ -1,0 +1,170 @@
+package lambdatest
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// Function is a function's program, running under the Lambda Runtime API.
+type Function struct {
+	events  chan event
+	results chan Result
+	idle    chan struct{} // closed when the program first asks for an event
+	begun   sync.Once
+	ended   chan struct{}
+	out     *output
+}
+
+type event struct {
+	id      string
+	payload []byte
+}
+
+// Result is what became of one invocation.
+type Result struct {
+	Body   []byte // what the function answered
+	Error  string // errorMessage, where the function failed
+	Failed bool
+}
+
+// Deadline is how long an invocation may take, as the function is told.
+const Deadline = 20 * time.Second
+
+// startTimeout bounds how long a program may take until it asks for its first event.
+const startTimeout = 20 * time.Second
+
+// Build builds the program of a function, as it is deployed but for this machine, into folder.
+func Build(ctx context.Context, function, folder string) (string, error) {
+	program := filepath.Join(folder, function)
+	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-tags", "lambda.norpc", "-o", program, "orgops/functions/"+function+"/lambda")
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("build %s: %w: %s", function, err, out)
+	}
+	return program, nil
+}
+
+// Start runs a program in an environment of NAME=value and nothing else, until the test ends.
+func Start(t testing.TB, program string, environment ...string) *Function {
+	t.Helper()
+	f := &Function{
+		events: make(chan event), results: make(chan Result, 1), idle: make(chan struct{}), ended: make(chan struct{}), out: &output{},
+	}
+	ctx, stop := context.WithCancel(context.WithoutCancel(t.Context()))
+	server := httptest.NewServer(f)
+	cmd := exec.CommandContext(ctx, program)
+	cmd.Env = append([]string{"AWS_LAMBDA_RUNTIME_API=" + strings.TrimPrefix(server.URL, "http://")}, environment...)
+	cmd.Stdout, cmd.Stderr = f.out, f.out
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		_ = cmd.Wait() // it is killed
+		close(f.ended)
+	}()
+	t.Cleanup(func() {
+		stop()
+		<-f.ended
+		server.CloseClientConnections()
+		server.Close()
+		if t.Failed() {
+			t.Logf("%s wrote: %s", filepath.Base(program), f.out)
+		}
+	})
+	timer := time.NewTimer(startTimeout)
+	defer timer.Stop()
+	select {
+	case <-f.idle:
+	case <-f.ended:
+		t.Fatalf("%s ended: %s", program, f.out)
+	case <-timer.C:
+		t.Fatalf("%s does not ask for events: %s", program, f.out)
+	}
+	return f
+}
+
+// Log is what the program has written.
+func (f *Function) Log() string { return f.out.String() }
+
+// Invoke sends one event and waits for what becomes of it.
+func (f *Function) Invoke(t testing.TB, payload []byte) Result {
+	t.Helper()
+	timer := time.NewTimer(Deadline + 5*time.Second)
+	defer timer.Stop()
+	sent := f.events
+	for {
+		select {
+		case sent <- event{strconv.FormatInt(time.Now().UnixNano(), 36), payload}:
+			sent = nil
+		case r := <-f.results:
+			return r
+		case <-f.ended:
+			t.Fatalf("the function's process ended: %s", f.out)
+		case <-timer.C:
+			t.Fatalf("no answer: %s", f.out)
+		}
+	}
+}
+
+// ServeHTTP is the Runtime API, version 2018-06-01.
+func (f *Function) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	path := strings.TrimPrefix(r.URL.Path, "/2018-06-01/runtime/")
+	switch {
+	case path == "invocation/next":
+		f.begun.Do(func() { close(f.idle) })
+		select {
+		case e := <-f.events:
+			h := w.Header()
+			h.Set("Lambda-Runtime-Aws-Request-Id", e.id)
+			h.Set("Lambda-Runtime-Deadline-Ms", strconv.FormatInt(time.Now().Add(Deadline).UnixMilli(), 10))
+			h.Set("Lambda-Runtime-Invoked-Function-Arn", "arn:aws:lambda:eu-central-1:111122223333:function:test")
+			h.Set("Content-Type", "application/json")
+			_, _ = w.Write(e.payload) // a program that has gone shows in ended
+		case <-r.Context().Done():
+		}
+	case strings.HasSuffix(path, "/response"):
+		body, _ := io.ReadAll(r.Body) // what is cut off does not decode
+		w.WriteHeader(http.StatusAccepted)
+		f.results <- Result{Body: body}
+	case strings.HasSuffix(path, "/error"):
+		var failure struct {
+			Message string `json:"errorMessage"`
+		}
+		_ = json.NewDecoder(r.Body).Decode(&failure)
+		w.WriteHeader(http.StatusAccepted)
+		f.results <- Result{Error: failure.Message, Failed: true}
+	default:
+		http.NotFound(w, r)
+	}
+}
+
+// output is what a program writes.
+type output struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (o *output) Write(b []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.text.Write(b)
+}
+
+func (o *output) String() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.text.String()
+}

@@ -1,0 +1,114 @@
+package lambdatest_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/aws/aws-lambda-go/events"
+	"github.com/google/go-cmp/cmp"
+
+	"orgops/shared/lambdatest"
+)
+
+func TestAuthorizer(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, secretText(t))
+	company := provisioned(t, w)
+	bearer := loggedIn(t, w.start(t, "auth"))
+	f := w.start(t, "authorizer")
+
+	// the answer follows from the token: not from the company that the request names
+	r := f.Invoke(t, sample(t, "authorizer/good-token", "${token}", bearer))
+	var answer events.APIGatewayCustomAuthorizerResponse
+	into(t, r, &answer)
+	arn := "arn:aws:execute-api:eu-central-1:111122223333:q7x2m9k4vd/live/*/companies/" + company
+	want := []events.IAMPolicyStatement{{Action: []string{"execute-api:Invoke"}, Effect: "Allow", Resource: []string{arn, arn + "/*"}}}
+	if diff := cmp.Diff(want, answer.PolicyDocument.Statement); diff != "" {
+		t.Error(diff)
+	}
+	c := answer.Context
+	if answer.PrincipalID == "" || c["subject"] != answer.PrincipalID || c["company"] != company || c["plan"] != "free" ||
+		!strings.Contains(c["scope"].(string), "integrations:write") || answer.UsageIdentifierKey != "company-"+company {
+		t.Errorf("%s", r.Body)
+	}
+	tests := []struct {
+		name    string
+		payload []byte
+	}{
+		{"signed by nobody", sample(t, "authorizer/bad-token")},
+		{"changed", sample(t, "authorizer/good-token", "${token}", bearer+"x")},
+		{"of another scheme", sample(t, "authorizer/good-token", "Bearer ${token}", "Basic "+bearer)},
+		{"none", sample(t, "authorizer/good-token", "Bearer ${token}", "")},
+		{"not of a TOKEN authorizer", sample(t, "authorizer/good-token", "TOKEN", "REQUEST", "${token}", bearer)},
+	}
+	for _, tt := range tests {
+		if r := f.Invoke(t, tt.payload); !r.Failed || r.Error != "Unauthorized" { // the one text that is answered with 401
+			t.Errorf("%s: %+v", tt.name, r)
+		}
+	}
+	if r := f.Invoke(t, sample(t, "authorizer/good-token", "${token}", bearer, "arn:aws:", "*:")); !r.Failed || r.Error == "Unauthorized" {
+		t.Errorf("an ARN that is none: %+v", r)
+	}
+	if strings.Contains(f.Log(), bearer) {
+		t.Error("the log holds a token")
+	}
+}
+
+// rotate has the rotator do all steps, each twice.
+func rotate(t *testing.T, w *world, f *lambdatest.Function, version string) {
+	t.Helper()
+	w.services.BeginRotation(version)
+	for _, step := range []string{"createSecret", "setSecret", "testSecret", "finishSecret"} {
+		for range 2 {
+			payload := sample(t, "rotator/create-secret", "createSecret", step, "2f0c9c2e-8b5d-4a0e-9f66-0d7f3f1f4a11", version)
+			if r := f.Invoke(t, payload); r.Failed {
+				t.Fatalf("%s: %s", step, r.Error)
+			}
+		}
+	}
+}
+
+// TestRotator: a secret as it is deployed gets its first key; tokens in flight outlive one rotation, and not two.
+func TestRotator(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, `{"cursor": "a text of some length"}`)
+	company := provisioned(t, w)
+	f := w.start(t, "rotator")
+	rotate(t, w, f, "one")
+	auth := w.start(t, "auth")
+	old := loggedIn(t, auth)
+	status := func(bearer string) int {
+		t.Helper()
+		return ask(t, w.start(t, "missioncontrol"), request(t, "GET", "/companies/"+company+"/mission-control/health", bearer, "")).StatusCode
+	}
+	if got := status(old); got != 200 {
+		t.Errorf("a token of the first key: %d", got)
+	}
+	rotate(t, w, f, "two")
+	young := loggedIn(t, w.start(t, "auth"))
+	if a, b := status(old), status(young); a != 200 || b != 200 {
+		t.Errorf("after a rotation: the token before it %d, one after it %d", a, b)
+	}
+	rotate(t, w, f, "three")
+	if a, b := status(old), status(young); a != 401 || b != 200 {
+		t.Errorf("after two rotations: the first token %d, the second %d", a, b)
+	}
+	var keys struct{ Keys []struct{ Kid string } }
+	resp := ask(t, w.start(t, "auth"), request(t, "GET", "/.well-known/jwks.json", "", ""))
+	if err := json.Unmarshal([]byte(resp.Body), &keys); err != nil || len(keys.Keys) != 2 {
+		t.Errorf("%d %s", resp.StatusCode, resp.Body)
+	}
+	for _, payload := range [][]byte{
+		sample(t, "rotator/finish-secret"), // a version that there is not
+		sample(t, "rotator/create-secret", "createSecret", "dropSecret"),
+		[]byte(`{}`),
+	} {
+		if r := f.Invoke(t, payload); !r.Failed {
+			t.Errorf("%s: %s", payload, r.Body)
+		}
+	}
+	if strings.Contains(f.Log(), `"d"`) {
+		t.Error("the log holds a key")
+	}
+}
