@@ -32,8 +32,18 @@ run: ## serve the API on http://127.0.0.1:4000, data in ./data; the first start 
 	exec bin/orgops
 
 .PHONY: build
-build: ## build the service into bin/orgops
+build: build-lambdas ## build the service into bin/orgops, and every Lambda function
 	$(GO) build -trimpath -o bin/orgops ./local
+
+# The same source gives the same bytes, wherever it is built: so a deployment changes only what has changed.
+LAMBDA_ARCH ?= arm64
+.PHONY: build-lambdas
+build-lambdas: ## build every Lambda function into build/<function>/bootstrap (LAMBDA_ARCH=amd64 for x86_64)
+	@for main in functions/*/lambda; do \
+		name=$$(basename "$$(dirname "$$main")"); \
+		CGO_ENABLED=0 GOOS=linux GOARCH=$(LAMBDA_ARCH) $(GO) build -trimpath -buildvcs=false -ldflags='-s -w' -tags lambda.norpc \
+			-o "build/$$name/bootstrap" "./$$main"; \
+	done
 
 .PHONY: test
 test: needs lint tools ## everything: format, vet, lint, and every test, acceptance included, under the race detector but for infra
