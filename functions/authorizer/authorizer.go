@@ -44,7 +44,7 @@ type Statement struct {
 }
 
 // ErrUnauthorized is the text that makes API Gateway answer 401. It takes no other.
-var ErrUnauthorized = errors.New("Unauthorized") //nolint:staticcheck // API Gateway compares it
+var ErrUnauthorized = errors.New("Unauthorized")
 
 // Authorizer answers requests. All fields are required.
 type Authorizer struct {

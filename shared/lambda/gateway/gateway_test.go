@@ -18,7 +18,7 @@ import (
 )
 
 // answer has a handler answer an event.
-func answer(t *testing.T, ctx context.Context, h http.HandlerFunc, e events.APIGatewayProxyRequest) events.APIGatewayProxyResponse {
+func answer(ctx context.Context, t *testing.T, h http.HandlerFunc, e events.APIGatewayProxyRequest) events.APIGatewayProxyResponse {
 	t.Helper()
 	build := func(context.Context) (http.Handler, error) { return h, nil }
 	resp, err := gateway.New(ctx, build, slog.New(slog.DiscardHandler)).Answer(ctx, e)
@@ -43,7 +43,7 @@ func TestAnswer_Request(t *testing.T) {
 	e.MultiValueQueryStringParameters = map[string][]string{"tag": {"x y", "z&w"}}
 	e.QueryStringParameters = map[string]string{"tag": "z&w"}
 	e.Body, e.IsBase64Encoded = base64.StdEncoding.EncodeToString([]byte("\xff\x00body")), true
-	resp := answer(t, t.Context(), func(w http.ResponseWriter, r *http.Request) {
+	resp := answer(t.Context(), t, func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
 		if err != nil || string(body) != "\xff\x00body" || r.ContentLength != 6 {
 			t.Errorf("body %q of %d: %v", body, r.ContentLength, err)
@@ -95,7 +95,7 @@ func TestAnswer_Status(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			resp := answer(t, t.Context(), tt.do, tt.event)
+			resp := answer(t.Context(), t, tt.do, tt.event)
 			if resp.StatusCode != tt.status {
 				t.Fatalf("%d %s, want %d", resp.StatusCode, resp.Body, tt.status)
 			}
@@ -139,7 +139,7 @@ func TestAnswer_Deadline(t *testing.T) {
 	end := time.Now().Add(time.Hour)
 	ctx, cancel := context.WithDeadline(t.Context(), end)
 	defer cancel()
-	answer(t, ctx, func(_ http.ResponseWriter, r *http.Request) {
+	answer(ctx, t, func(_ http.ResponseWriter, r *http.Request) {
 		if d, ok := r.Context().Deadline(); !ok || !d.Before(end) {
 			t.Errorf("deadline %v, %t", d, ok)
 		}
@@ -155,7 +155,7 @@ func FuzzAnswer(f *testing.F) {
 	f.Fuzz(func(t *testing.T, method, path, body string, encoded bool) {
 		e := event(method, path)
 		e.Body, e.IsBase64Encoded = body, encoded
-		resp := answer(t, t.Context(), func(http.ResponseWriter, *http.Request) {}, e)
+		resp := answer(t.Context(), t, func(http.ResponseWriter, *http.Request) {}, e)
 		if resp.StatusCode != 200 && resp.StatusCode != 400 {
 			t.Errorf("%d", resp.StatusCode)
 		}

@@ -7,8 +7,9 @@ package stream
 
 import (
 	"context"
-	"errors"
+	"fmt"
 	"log/slog"
+	"runtime/debug"
 	"sync"
 
 	"github.com/aws/aws-lambda-go/events"
@@ -17,11 +18,11 @@ import (
 	"orgops/shared/store/dynamostore"
 )
 
-// Event and Answer are what Lambda sends and takes.
-type (
-	Event  = events.DynamoDBEvent
-	Answer = events.DynamoDBEventResponse
-)
+// Event is what Lambda sends.
+type Event = events.DynamoDBEvent
+
+// Answer is what it takes.
+type Answer = events.DynamoDBEventResponse
 
 // entry is a change of the feed and the record that shows it.
 type entry struct {
@@ -121,7 +122,7 @@ func ByCompany(handle func(context.Context, store.Batch) error, logger *slog.Log
 func handled(ctx context.Context, handle func(context.Context, store.Batch) error, b store.Batch) (err error) {
 	defer func() {
 		if v := recover(); v != nil {
-			err = errors.New("panic")
+			err = fmt.Errorf("panic: %v: %s", v, debug.Stack())
 		}
 	}()
 	return handle(ctx, b)

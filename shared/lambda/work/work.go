@@ -3,7 +3,6 @@ package work
 
 import (
 	"context"
-	"log/slog"
 	"runtime/debug"
 	"strconv"
 	"sync"
@@ -15,11 +14,11 @@ import (
 	"orgops/shared/queue/sqsqueue"
 )
 
-// Event and Answer are what Lambda sends and takes.
-type (
-	Event  = events.SQSEvent
-	Answer = events.SQSEventResponse
-)
+// Event is what Lambda sends.
+type Event = events.SQSEvent
+
+// Answer is what it takes.
+type Answer = events.SQSEventResponse
 
 // Each has w settle all messages of an event at the same time; an event has 10 at most. A message that came early, because
 // SQS delays no longer, goes on its way until it is due. One that is not settled comes again when its lease is over.
@@ -53,7 +52,7 @@ func one(ctx context.Context, w queue.Worker, now func() time.Time, r events.SQS
 	q := &watched{Queue: w.Queue}
 	w.Queue = q
 	if m := received(r); m.Due.After(now()) {
-		w.Logger.DebugContext(ctx, "message put off", "message", r.MessageId, slog.Time("due", m.Due))
+		w.Logger.DebugContext(ctx, "message put off", "message", r.MessageId, "due", m.Due)
 		_ = q.Defer(ctx, m, m.Due) // the failure shows in settled
 	} else {
 		w.Settle(ctx, m)
