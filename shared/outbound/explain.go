@@ -14,7 +14,7 @@ import (
 const maxExplanation = 200
 
 // Explain says in a few words why a request got no answer. The words may be shown to whoever configured the URL: they
-// name neither it nor this service's resolver.
+// name neither it nor this service's resolver, and not what a name resolved to, which may be nobody's business outside.
 func Explain(err error) string {
 	var address *AddressError
 	var dns *net.DNSError
@@ -22,7 +22,7 @@ func Explain(err error) string {
 	var timeout net.Error
 	switch {
 	case errors.As(err, &address):
-		return address.Error()
+		return "the host's address is not public"
 	case errors.Is(err, context.DeadlineExceeded):
 		return "no answer in time"
 	case errors.Is(err, context.Canceled):

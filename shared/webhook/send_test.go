@@ -227,7 +227,7 @@ func TestSend_refusedAddress(t *testing.T) {
 	t.Parallel()
 	m := webhook.Message{ID: vectorID, Body: []byte("{}"), Timeout: time.Second}
 	o := webhook.Send(t.Context(), outbound.New(outbound.Options{}), endpoint(t, "https://127.0.0.1/"), m, time.Now)
-	if o.Class != webhook.Failed || o.Err != "address 127.0.0.1 is not public" || o.Healthy() {
+	if o.Class != webhook.Failed || o.Err != "the host's address is not public" || o.Healthy() {
 		t.Errorf("outcome %+v", o)
 	}
 }

@@ -189,7 +189,7 @@ func TestConnector_Fetch_refusedAddress(t *testing.T) {
 	c := feed.New(outbound.New(outbound.Options{}), func() time.Time { return now })
 	_, err := c.Fetch(t.Context(), connector.Fetch{Config: json.RawMessage(`{"url":"https://127.0.0.1/feed"}`)})
 	var f *fault.Error
-	if !errors.As(err, &f) || f.Detail != "the feed cannot be read: address 127.0.0.1 is not public" {
+	if !errors.As(err, &f) || f.Detail != "the feed cannot be read: the host's address is not public" {
 		t.Errorf("%v", err)
 	}
 }
