@@ -24,7 +24,7 @@ ACCEPTANCE := local/acceptance
 # Every target's own comment is its line of help.
 .PHONY: help
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 .PHONY: run
 run: ## serve the API on http://127.0.0.1:4000, data in ./data; the first start prints a session to paste (needs Go alone)
@@ -95,7 +95,7 @@ clean: ## remove what was built and the installed tools; ./data stays
 
 # What has to be on the machine already. The lines say where each comes from.
 .PHONY: needs
-needs:
+needs: ## check that the machine has what the tests need, and say how to get what is missing
 	@missing=0; \
 	need() { command -v "$$1" > /dev/null 2>&1 || { echo "missing: $$1 ($$2)" >&2; missing=1; }; }; \
 	need $(GO) "Go 1.26: https://go.dev/dl"; \
