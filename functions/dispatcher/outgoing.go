@@ -48,9 +48,8 @@ func (o *outgoing) ofDelivery(c store.Change) error {
 		return nil
 	}
 	type requested struct {
-		Requests      int            `json:"requests"`
-		State         delivery.State `json:"state"`
-		NextAttemptAt *time.Time     `json:"nextAttemptAt"`
+		Requests      int        `json:"requests"`
+		NextAttemptAt *time.Time `json:"nextAttemptAt"`
 	}
 	var was, is requested
 	if c.Old != nil {
