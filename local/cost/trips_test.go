@@ -1,4 +1,4 @@
-package process_test
+package cost_test
 
 import (
 	"bytes"
