@@ -45,12 +45,13 @@ func (m *Meter) add(trips int, cost []Usage) {
 	}
 }
 
-// reading is the cost of a read.
+// reading is the cost of a consistent read: a unit at least, also for a query that finds nothing, which DynamoDB's local
+// edition says costs none.
 func reading(c *types.ConsumedCapacity) []Usage {
 	if c == nil {
 		return nil
 	}
-	return []Usage{{Read: aws.ToFloat64(c.CapacityUnits)}}
+	return []Usage{{Read: max(1, aws.ToFloat64(c.CapacityUnits))}}
 }
 
 // writing is the cost of a write of one item.
