@@ -32,6 +32,7 @@ usage:
   %[1]s admin company list                       list companies
   %[1]s admin user add --company C --email E --role R   add a founder, member, operator or integration
   %[1]s admin keys rotate                        make a new token key; the one before still verifies
+  %[1]s admin aws create [--prefix P]            make tables, queues and keys in an emulator of AWS, for ORGOPS_BACKEND=aws
 
 environment:
 %[2]s
@@ -51,7 +52,7 @@ func run(ctx context.Context, args []string) error {
 	case "listen":
 		err = listen.Run(ctx, args[1:], os.Stdout)
 	case "admin":
-		err = admin.Run(ctx, c, args[1:], os.Stdin, os.Stdout)
+		err = admin.Run(ctx, admin.Env{Config: c, Getenv: os.Getenv, In: os.Stdin, Out: os.Stdout}, args[1:])
 	case "help", "-h", "--help":
 		help(os.Stdout)
 	default:

@@ -74,7 +74,7 @@ func (r *Rotator) create(ctx context.Context, version string) error {
 	if _, wrong := token.DecodeKeySet(made); err == nil && wrong == nil && !bytes.Equal(made, text) {
 		return nil // by an earlier try
 	}
-	next, err := rotate(text)
+	next, err := Next(text)
 	if err != nil {
 		return err
 	}
@@ -91,8 +91,8 @@ func (r *Rotator) test(ctx context.Context) error {
 	return err
 }
 
-// rotate is the secret's text with a new key. One without any, as it is deployed, gets its first.
-func rotate(text []byte) ([]byte, error) {
+// Next is the secret's text with a new key. One without any, as it is deployed, gets its first.
+func Next(text []byte) ([]byte, error) {
 	members := map[string]json.RawMessage{}
 	if err := json.Unmarshal(text, &members); err != nil {
 		return nil, errors.New("the secret is no JSON object")

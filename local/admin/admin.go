@@ -1,4 +1,4 @@
-// Package admin is the operator's commands on the embedded backend. They work beside a running service.
+// Package admin is the operator's commands. They work beside a running service.
 package admin
 
 import (
@@ -23,17 +23,26 @@ import (
 	"orgops/shared/user"
 )
 
-// Run runs one command and prints its result as JSON lines.
-func Run(ctx context.Context, c config.Config, args []string, in io.Reader, out io.Writer) error {
-	commands := map[string]func(context.Context, config.Config, []string, io.Reader, io.Writer) error{
+// Env is what a command runs in.
+type Env struct {
+	Config config.Config
+	Getenv func(string) string // for the settings of the cloud
+	In     io.Reader
+	Out    io.Writer
+}
+
+// Run runs one command and prints its result: JSON lines, where nothing else is said.
+func Run(ctx context.Context, e Env, args []string) error {
+	commands := map[string]func(context.Context, Env, []string) error{
 		"company create": createCompany, "company list": listCompanies, "user add": addUser, "keys rotate": rotateKeys,
+		"aws create": createAWS,
 	}
 	if len(args) >= 2 {
 		if command, ok := commands[args[0]+" "+args[1]]; ok {
-			return explain(command(ctx, c, args[2:], in, out))
+			return explain(command(ctx, e, args[2:]))
 		}
 	}
-	return errors.New("usage: admin company create | company list | user add | keys rotate; each has --help")
+	return errors.New("usage: admin company create | company list | user add | keys rotate | aws create; each has --help")
 }
 
 // explain lists every problem of a refused request.
@@ -53,19 +62,19 @@ func explain(err error) error {
 }
 
 // with opens the store for one command.
-func with(ctx context.Context, c config.Config, do func(store.Store, *password.Hasher) error) error {
+func with(ctx context.Context, e Env, do func(store.Store, *password.Hasher) error) error {
 	hasher, err := password.New()
 	if err != nil {
 		return err
 	}
-	backend, err := process.OpenEmbedded(ctx, c.Data, false, time.Now)
+	backend, err := process.OpenEmbedded(ctx, e.Config.Data, false, time.Now)
 	if err != nil {
 		return err
 	}
 	return errors.Join(do(backend.Store, hasher), backend.Close())
 }
 
-func createCompany(ctx context.Context, c config.Config, args []string, in io.Reader, out io.Writer) error {
+func createCompany(ctx context.Context, e Env, args []string) error {
 	flags := flag.NewFlagSet("admin company create", flag.ContinueOnError)
 	name := flags.String("name", "", "the company's name (required)")
 	email := flags.String("email", "", "the first founder's e-mail address (required)")
@@ -73,16 +82,16 @@ func createCompany(ctx context.Context, c config.Config, args []string, in io.Re
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
-	secret, err := readPassword(*fromStdin, in)
+	secret, err := readPassword(*fromStdin, e.In)
 	if err != nil {
 		return err
 	}
-	return with(ctx, c, func(st store.Store, hasher *password.Hasher) error {
+	return with(ctx, e, func(st store.Store, hasher *password.Hasher) error {
 		created, err := company.Provision(ctx, st, hasher, company.New{Name: *name, Email: *email, Password: secret}, time.Now())
 		if err != nil {
 			return err
 		}
-		return json.NewEncoder(out).Encode(created) //nolint:gosec // G117: to show the password this once is what the command is for
+		return json.NewEncoder(e.Out).Encode(created) //nolint:gosec // G117: to show the password this once is what the command is for
 	})
 }
 
@@ -100,11 +109,11 @@ func readPassword(fromStdin bool, in io.Reader) (string, error) {
 	return line, nil
 }
 
-func listCompanies(ctx context.Context, c config.Config, args []string, _ io.Reader, out io.Writer) error {
+func listCompanies(ctx context.Context, e Env, args []string) error {
 	if err := flag.NewFlagSet("admin company list", flag.ContinueOnError).Parse(args); err != nil {
 		return err
 	}
-	return with(ctx, c, func(st store.Store, _ *password.Hasher) error {
+	return with(ctx, e, func(st store.Store, _ *password.Hasher) error {
 		for shard := range store.RegistryShards {
 			for q := (store.Query{}); ; {
 				page, err := st.Query(ctx, store.Registry(shard), q)
@@ -112,7 +121,7 @@ func listCompanies(ctx context.Context, c config.Config, args []string, _ io.Rea
 					return err
 				}
 				for _, item := range page.Items {
-					fmt.Fprintf(out, "%s\n", item.Body)
+					fmt.Fprintf(e.Out, "%s\n", item.Body)
 				}
 				if q.After = page.Next; q.After == "" {
 					break
@@ -123,7 +132,7 @@ func listCompanies(ctx context.Context, c config.Config, args []string, _ io.Rea
 	})
 }
 
-func addUser(ctx context.Context, c config.Config, args []string, in io.Reader, out io.Writer) error {
+func addUser(ctx context.Context, e Env, args []string) error {
 	flags := flag.NewFlagSet("admin user add", flag.ContinueOnError)
 	companyID := flags.String("company", "", "the company's id (required)")
 	email := flags.String("email", "", "the user's e-mail address (required)")
@@ -132,28 +141,28 @@ func addUser(ctx context.Context, c config.Config, args []string, in io.Reader, 
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
-	secret, err := readPassword(*fromStdin, in)
+	secret, err := readPassword(*fromStdin, e.In)
 	if err != nil {
 		return err
 	}
-	return with(ctx, c, func(st store.Store, hasher *password.Hasher) error {
+	return with(ctx, e, func(st store.Store, hasher *password.Hasher) error {
 		added, made, err := company.AddUser(ctx, st, hasher, *companyID, company.NewUser{Email: *email, Role: user.Role(*role), Password: secret}, time.Now())
 		if err != nil {
 			return err
 		}
-		return json.NewEncoder(out).Encode(company.Provisioned{CompanyID: *companyID, UserID: added.ID, Email: added.Email, Password: made}) //nolint:gosec // G117: as above
+		return json.NewEncoder(e.Out).Encode(company.Provisioned{CompanyID: *companyID, UserID: added.ID, Email: added.Email, Password: made}) //nolint:gosec // G117: as above
 	})
 }
 
-func rotateKeys(_ context.Context, c config.Config, args []string, _ io.Reader, out io.Writer) error {
+func rotateKeys(_ context.Context, e Env, args []string) error {
 	if err := flag.NewFlagSet("admin keys rotate", flag.ContinueOnError).Parse(args); err != nil {
 		return err
 	}
-	keys, err := token.Rotate(filepath.Join(c.Data, process.TokenFile))
+	keys, err := token.Rotate(filepath.Join(e.Config.Data, process.TokenFile))
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(out, "new tokens are signed with %s from the next start on; tokens signed with %s stay good for their hour\n",
+	fmt.Fprintf(e.Out, "new tokens are signed with %s from the next start on; tokens signed with %s stay good for their hour\n",
 		keys.Current.ID(), keys.Previous.ID())
 	return nil
 }

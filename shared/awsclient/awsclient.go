@@ -79,7 +79,7 @@ const endpointVariable = "AWS_ENDPOINT_URL"
 // checkEndpoints refuses an address that is none, before a client answers every call with a riddle.
 func checkEndpoints(value func(string) string) error {
 	var problems []error
-	for _, suffix := range []string{"", "_DYNAMODB", "_DYNAMODB_STREAMS", "_SQS", "_KMS", "_SECRETS_MANAGER"} {
+	for _, suffix := range []string{"", "_DYNAMODB", "_DYNAMODB_STREAMS", "_SQS", "_KMS", "_SECRETS_MANAGER", "_API_GATEWAY"} {
 		e := value(endpointVariable + suffix)
 		if e == "" {
 			continue

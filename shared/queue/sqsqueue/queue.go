@@ -14,7 +14,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 
 	"orgops/shared/awsclient"
@@ -59,16 +58,6 @@ func newClient(access awsclient.Access) *sqs.Client {
 		Region: access.Region, Credentials: access.Credentials, BaseEndpoint: access.Endpoint("SQS"),
 		Retryer: awsclient.NewRetryer(nil), HTTPClient: access.HTTPClient.WithTimeout(tryTimeout),
 	})
-}
-
-// Create makes a standard queue with this name, if it is missing, and returns its URL. It is for emulators and tests; the
-// real queues are the deployment's.
-func Create(ctx context.Context, access awsclient.Access, name string) (url string, err error) {
-	out, err := newClient(access).CreateQueue(ctx, &sqs.CreateQueueInput{QueueName: &name})
-	if err != nil {
-		return "", fmt.Errorf("create queue %s: %w", name, outside(ctx, err))
-	}
-	return aws.ToString(out.QueueUrl), nil
 }
 
 // Send implements queue.Queue. Messages go in batches; after an error some may have been sent.

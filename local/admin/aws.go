@@ -1,0 +1,152 @@
+package admin
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"net/netip"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"orgops/functions/rotator"
+	"orgops/shared/awsclient"
+	"orgops/shared/queue/sqsqueue"
+	"orgops/shared/store/dynamostore"
+	"orgops/shared/token/tokensecret"
+	"orgops/shared/vault/kmsvault"
+)
+
+// createTimeout bounds all of it: a real table needs some 10 s.
+const createTimeout = 2 * time.Minute
+
+var prefixes = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,39}$`)
+
+// createAWS makes what ORGOPS_BACKEND=aws needs, as the deployment's template has it but for what protects real data
+// (backups, a customer's key, protection from deletion), and prints the settings that name it. What is there is kept.
+func createAWS(ctx context.Context, e Env, args []string) error {
+	flags := flag.NewFlagSet("admin aws create", flag.ContinueOnError)
+	prefix := flags.String("prefix", "dev", "begins the names of all that is made")
+	really := flags.Bool("real", false, "make them in a real AWS account, where the CDK app is the way: these tables have no backups")
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	if !prefixes.MatchString(*prefix) {
+		return errors.New("--prefix: up to 40 lower-case letters, digits and hyphens")
+	}
+	access, err := awsclient.Read(e.Getenv)
+	if err != nil {
+		return err
+	}
+	if real := atAWS(access); len(real) > 0 && !*really {
+		return fmt.Errorf("calls of %s would go to AWS itself, where `cdk deploy` makes what is needed: set AWS_ENDPOINT_URL, or "+
+			"AWS_ENDPOINT_URL_<SERVICE>, to an emulator, or say --real", strings.Join(real, ", "))
+	}
+	ctx, cancel := context.WithTimeout(ctx, createTimeout)
+	defer cancel()
+	made, err := makeParts(ctx, access, *prefix+"-orgops")
+	if err != nil {
+		return err
+	}
+	return made.print(e.Out, networks(e, access))
+}
+
+// services are those that the process calls, as their endpoints' variables name them.
+func services() []string { return []string{"DYNAMODB", "SQS", "KMS", "SECRETS_MANAGER"} }
+
+func atAWS(access awsclient.Access) []string {
+	return slices.DeleteFunc(services(), func(name string) bool { return !access.AtAWS(name) })
+}
+
+// parts is settings and their values, in the order they were made.
+type parts [][2]string
+
+func (p *parts) add(name, value string) { *p = append(*p, [2]string{name, value}) }
+
+func makeParts(ctx context.Context, access awsclient.Access, name string) (parts, error) {
+	made := parts{{"ORGOPS_BACKEND", "aws"}}
+	if err := dynamostore.Create(ctx, access, name, dynamostore.Shape{Stream: true, TTL: true}); err != nil {
+		return nil, err
+	}
+	made.add("ORGOPS_TABLE", name)
+	if err := dynamostore.Create(ctx, access, name+"-keys", dynamostore.Shape{TTL: true}); err != nil {
+		return nil, err
+	}
+	made.add("ORGOPS_KEYS_TABLE", name+"-keys")
+	for _, queue := range []string{"retries", "syncs"} {
+		url, dead, err := sqsqueue.CreatePair(ctx, access, name+"-"+queue)
+		if err != nil {
+			return nil, err
+		}
+		made.add("ORGOPS_"+strings.ToUpper(queue)+"_QUEUE", url)
+		made.add("ORGOPS_"+strings.ToUpper(queue)+"_DEAD_LETTERS", dead)
+	}
+	key, err := kmsvault.Create(ctx, access, "alias/"+name)
+	if err != nil {
+		return nil, err
+	}
+	made.add("ORGOPS_WRAPPING_KEY", key)
+	text, err := firstKeys()
+	if err != nil {
+		return nil, err
+	}
+	secret, err := tokensecret.Create(ctx, access, name+"-token-keys", text)
+	if err != nil {
+		return nil, err
+	}
+	made.add("ORGOPS_TOKEN_KEYS", secret)
+	return made, nil
+}
+
+// firstKeys is the text of the secret after its first rotation.
+func firstKeys() ([]byte, error) {
+	text, err := json.Marshal(map[string]string{"cursor": rand.Text() + rand.Text()})
+	if err != nil {
+		return nil, err
+	}
+	return rotator.Next(text)
+}
+
+// networks are those that deliveries may reach although they are not public: this machine's own, where all that the
+// process calls is an emulator on it.
+func networks(e Env, access awsclient.Access) []netip.Prefix {
+	all := slices.Clone(e.Config.AllowNetworks)
+	for _, name := range services() {
+		if !access.OnLoopback(name) {
+			return all
+		}
+	}
+	for _, own := range []string{"127.0.0.0/8", "::1/128"} {
+		if prefix := netip.MustParsePrefix(own); !slices.Contains(all, prefix) {
+			all = append(all, prefix)
+		}
+	}
+	return all
+}
+
+// print writes lines for a shell.
+func (p parts) print(out io.Writer, allowed []netip.Prefix) error {
+	var b strings.Builder
+	for _, part := range p {
+		fmt.Fprintf(&b, "export %s=%s\n", part[0], quote(part[1]))
+	}
+	if len(allowed) > 0 {
+		texts := make([]string, len(allowed))
+		for i, prefix := range allowed {
+			texts[i] = prefix.String()
+		}
+		fmt.Fprintf(&b, "export ORGOPS_ALLOW_NETWORKS=%s\n", quote(strings.Join(texts, ",")))
+	}
+	b.WriteString("# Paste these where the AWS_ variables of this shell are set too. Nothing makes a company by itself here:\n" +
+		"# next is `admin company create`, with --help.\n")
+	_, err := io.WriteString(out, b.String())
+	return err
+}
+
+// quote makes a word of a shell's.
+func quote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
