@@ -1,5 +1,5 @@
 # Everything that is done with this repository. Tools are installed under .tools at the versions pinned here, in
-# package-lock.json and requirements.txt of local/acceptance and of infra; nothing is installed outside the folder.
+# package-lock.json and requirements.txt of local/acceptance, infra and shared/awstest; nothing is installed outside the folder.
 
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
@@ -18,6 +18,7 @@ NODE_STAMP := .tools/node/node_modules/.package-lock.json
 PYTHON_STAMP := .tools/python/requirements.txt
 CDK_STAMP := .tools/cdk/node_modules/.package-lock.json
 TEMPLATES_STAMP := .tools/templates/requirements.txt
+MOTO_STAMP := .tools/moto/requirements.txt
 JAVA_STAMPS := .tools/java/dynamodb-local/pom.xml .tools/java/elasticmq/pom.xml
 ACCEPTANCE := local/acceptance
 
@@ -62,7 +63,7 @@ lint: $(GOLANGCI) ## gofmt, go vet, golangci-lint
 	$(GOLANGCI) run $(PACKAGES)
 
 .PHONY: tools
-tools: $(GOLANGCI) $(NODE_STAMP) $(PYTHON_STAMP) $(CDK_STAMP) $(TEMPLATES_STAMP) java ## install the pinned linters and test tools into .tools (needs Go, Node 20, Python 3.11, Java 17, Maven)
+tools: $(GOLANGCI) $(NODE_STAMP) $(PYTHON_STAMP) $(CDK_STAMP) $(TEMPLATES_STAMP) $(MOTO_STAMP) java ## install the pinned linters and test tools into .tools (needs Go, Node 20, Python 3.11, Java 17, Maven)
 
 .PHONY: java
 java: $(JAVA_STAMPS) ## download what stands in for AWS in tests: DynamoDB Local and ElasticMQ (needs Maven)
@@ -141,6 +142,13 @@ $(TEMPLATES_STAMP): infra/requirements.txt | needs
 	$(PYTHON) -m venv .tools/templates
 	.tools/templates/bin/pip install --quiet --disable-pip-version-check --no-deps --requirement $<
 	.tools/templates/bin/pip check
+	cp $< $@
+
+$(MOTO_STAMP): shared/awstest/requirements.txt | needs
+	rm -rf .tools/moto
+	$(PYTHON) -m venv .tools/moto
+	.tools/moto/bin/pip install --quiet --disable-pip-version-check --no-deps --requirement $<
+	.tools/moto/bin/pip check
 	cp $< $@
 
 $(JAVA_STAMPS): .tools/java/%/pom.xml: shared/awstest/%.xml | needs

@@ -1,14 +1,14 @@
-// Package awstest starts, for tests, what stands in for AWS on a machine without it: DynamoDB Local (with its streams) and
-// ElasticMQ for SQS. Both are Java programs that `make tools` downloads into .tools/java at the versions pinned in the
-// Maven files beside this one.
+// Package awstest starts, for tests, what stands in for AWS on a machine without it: DynamoDB Local (with its streams),
+// ElasticMQ for SQS, and moto for KMS, Secrets Manager and API Gateway's usage plans. `make tools` installs them under
+// .tools, at the versions pinned in the files beside this one.
 //
 // A test binary has one of each at most. It declares it, runs its tests under it, and asks for it where it is needed:
 //
-//	var dynamo = awstest.DynamoDB()
+//	var dynamo, moto = awstest.DynamoDB(), awstest.Moto()
 //
-//	func TestMain(m *testing.M) { os.Exit(dynamo.Run(m)) }
+//	func TestMain(m *testing.M) { os.Exit(awstest.Run(m, dynamo, moto)) }
 //
-//	func TestStore(t *testing.T) { access := dynamo.Access(t) … }
+//	func TestStore(t *testing.T) { access := awstest.Access(t, dynamo, moto) … }
 package awstest
 
 import (
@@ -21,6 +21,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -30,8 +31,8 @@ import (
 
 // Part is a stand-in. It starts when it is first asked for.
 type Part struct {
-	folder   string // under .tools/java
-	variable string // that names its endpoint
+	folder   string   // under .tools
+	services []string // whose endpoint it is, as AWS_ENDPOINT_URL_<service> names them
 	command  func(folder string, port int) []string
 
 	once     sync.Once
@@ -43,9 +44,9 @@ type Part struct {
 
 // DynamoDB is DynamoDB Local, in memory.
 func DynamoDB() *Part {
-	return &Part{folder: "dynamodb-local", variable: "AWS_ENDPOINT_URL_DYNAMODB", command: func(folder string, port int) []string {
+	return &Part{folder: "java/dynamodb-local", services: []string{"DYNAMODB"}, command: func(folder string, port int) []string {
 		return []string{
-			"-Xmx512m", "-Djava.library.path=" + folder, "-cp", filepath.Join(folder, "*"),
+			"java", "-Xmx512m", "-Djava.library.path=" + folder, "-cp", filepath.Join(folder, "*"),
 			"com.amazonaws.services.dynamodbv2.local.main.ServerRunner", "-inMemory", "-disableTelemetry", "-port", strconv.Itoa(port),
 		}
 	}}
@@ -53,56 +54,94 @@ func DynamoDB() *Part {
 
 // SQS is ElasticMQ.
 func SQS() *Part {
-	return &Part{folder: "elasticmq", variable: "AWS_ENDPOINT_URL_SQS", command: func(folder string, port int) []string {
+	return &Part{folder: "java/elasticmq", services: []string{"SQS"}, command: func(folder string, port int) []string {
 		number := strconv.Itoa(port)
 		return []string{
-			"-Xmx256m", "-Drest-sqs.bind-hostname=127.0.0.1", "-Drest-sqs.bind-port=" + number, "-Dnode-address.port=" + number,
+			"java", "-Xmx256m", "-Drest-sqs.bind-hostname=127.0.0.1", "-Drest-sqs.bind-port=" + number, "-Dnode-address.port=" + number,
 			"-Drest-stats.enabled=false", "-cp", filepath.Join(folder, "*"), "org.elasticmq.server.Main",
 		}
 	}}
 }
 
-// Run runs the tests and ends the part. It returns what the process must exit with.
-func (p *Part) Run(m *testing.M) int {
+// Moto is moto, in memory. Whoever calls it may do everything.
+func Moto() *Part {
+	services := []string{"KMS", "SECRETS_MANAGER", "API_GATEWAY"}
+	return &Part{folder: "moto", services: services, command: func(folder string, port int) []string {
+		return []string{filepath.Join(folder, "bin", "moto_server"), "-H", host, "-p", strconv.Itoa(port)}
+	}}
+}
+
+const host = "127.0.0.1"
+
+// Run runs the tests and ends the parts. It returns what the process must exit with.
+func Run(m *testing.M, parts ...*Part) int {
 	code := m.Run()
-	if p.stop != nil {
-		p.stop()
+	for _, p := range parts {
+		if p.stop != nil {
+			p.stop()
+		}
 	}
 	return code
 }
 
-// Access is what a client of the part is made from. It starts the part; without it the test fails, and says what to install.
-func (p *Part) Access(t testing.TB) awsclient.Access {
-	t.Helper()
-	p.once.Do(p.start)
-	if p.err != nil {
-		t.Fatal(p.err)
-	}
-	return p.at(t, p.endpoint)
+// Run is Run with this part alone.
+func (p *Part) Run(m *testing.M) int { return Run(m, p) }
+
+// A Place is where services are: a Part, or a Proxy before one.
+type Place interface {
+	// at starts what is not there yet and is its address, and the services' names.
+	at(t testing.TB) (endpoint string, services []string)
 }
 
-// at is an Access of the part at an address.
-func (p *Part) at(t testing.TB, endpoint string) awsclient.Access {
+// Environment is the variables by which a process finds these places and nothing of AWS, as exec.Cmd takes them: a
+// region, keys that open nothing, and each service's endpoint. Of two places of a service the later holds.
+func Environment(t testing.TB, places ...Place) []string {
 	t.Helper()
-	access, err := awsclient.Read(func(name string) string {
-		return map[string]string{
-			"AWS_REGION": "eu-central-1", "AWS_ACCESS_KEY_ID": "local", "AWS_SECRET_ACCESS_KEY": "local", p.variable: endpoint,
-		}[name]
-	})
+	env := []string{"AWS_REGION=" + region, "AWS_ACCESS_KEY_ID=local", "AWS_SECRET_ACCESS_KEY=local"}
+	for _, place := range places {
+		endpoint, services := place.at(t)
+		for _, s := range services {
+			env = append(env, "AWS_ENDPOINT_URL_"+s+"="+endpoint)
+		}
+	}
+	return env
+}
+
+const region = "eu-central-1"
+
+// Access is what a client of these places is made from. What cannot start fails the test, and says what to install.
+func Access(t testing.TB, places ...Place) awsclient.Access {
+	t.Helper()
+	values := map[string]string{}
+	for _, pair := range Environment(t, places...) {
+		name, value, _ := strings.Cut(pair, "=")
+		values[name] = value
+	}
+	access, err := awsclient.Read(func(name string) string { return values[name] })
 	if err != nil {
 		t.Fatal(err)
 	}
 	return access
 }
 
+// Access is Access of this part alone.
+func (p *Part) Access(t testing.TB) awsclient.Access {
+	t.Helper()
+	return Access(t, p)
+}
+
+func (p *Part) at(t testing.TB) (string, []string) {
+	t.Helper()
+	p.once.Do(p.start)
+	if p.err != nil {
+		t.Fatal(p.err)
+	}
+	return p.endpoint, p.services
+}
+
 // start begins the part and waits until it listens.
 func (p *Part) start() {
-	java, err := exec.LookPath("java")
-	if err != nil {
-		p.err = errors.New("java is missing: Java 17 or newer is needed (apt-get install openjdk-17-jre-headless, or brew install openjdk)")
-		return
-	}
-	folder, err := jars(p.folder)
+	folder, err := tools(p.folder)
 	if err != nil {
 		p.err = err
 		return
@@ -112,7 +151,12 @@ func (p *Part) start() {
 		p.err = err
 		return
 	}
-	p.err = p.run(append([]string{java}, p.command(folder, port)...), net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
+	command := p.command(folder, port)
+	if _, err := exec.LookPath(command[0]); err != nil {
+		p.err = fmt.Errorf("%w: `make needs` says what is missing, `make tools` installs the rest", err)
+		return
+	}
+	p.err = p.run(command, net.JoinHostPort(host, strconv.Itoa(port)))
 }
 
 // watch runs a command and kills it when its own standard input ends: however the test binary ends, killed or out of
@@ -178,7 +222,7 @@ func (p *Part) tail() []byte {
 }
 
 func freePort() (int, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	l, err := net.Listen("tcp", host+":0")
 	if err != nil {
 		return 0, err
 	}
@@ -186,8 +230,8 @@ func freePort() (int, error) {
 	return l.Addr().(*net.TCPAddr).Port, nil
 }
 
-// jars is the folder that holds a part, in .tools of the module that the test is in.
-func jars(name string) (string, error) {
+// tools is a folder of .tools in the module that the test is in.
+func tools(name string) (string, error) {
 	dir, err := os.Getwd()
 	if err != nil {
 		return "", err
@@ -202,9 +246,9 @@ func jars(name string) (string, error) {
 		}
 		dir = parent
 	}
-	folder := filepath.Join(dir, ".tools", "java", name)
-	if found, _ := filepath.Glob(filepath.Join(folder, "*.jar")); len(found) == 0 {
-		return "", fmt.Errorf("%s holds no Java programs: run `make tools`, which downloads them with Maven (apt-get install maven, or brew install maven)", folder)
+	folder := filepath.Join(dir, ".tools", filepath.FromSlash(name))
+	if entries, err := os.ReadDir(folder); err != nil || len(entries) == 0 {
+		return "", fmt.Errorf("%s is not there: run `make tools`, which installs it", folder)
 	}
 	return folder, nil
 }

@@ -16,8 +16,10 @@ import (
 
 // Proxy stands between a client and a part and lets a test interfere: a network that fails, a service that is busy.
 type Proxy struct {
-	access awsclient.Access
-	part   *httputil.ReverseProxy
+	url      string
+	services []string
+	access   awsclient.Access
+	part     *httputil.ReverseProxy
 
 	mu     sync.Mutex
 	script []Step
@@ -26,7 +28,7 @@ type Proxy struct {
 
 // Request is one that came through.
 type Request struct {
-	Operation string // such as PutItem
+	Operation string // such as PutItem; of services without named operations the method and path, such as POST /apikeys
 	Body      string
 }
 
@@ -41,20 +43,23 @@ type Step struct {
 	Body   string
 }
 
-// Through makes a proxy. Access is what a client is made from.
+// Through makes a proxy.
 func (p *Part) Through(t testing.TB) *Proxy {
 	t.Helper()
-	p.Access(t)
-	target, err := url.Parse(p.endpoint)
+	endpoint, services := p.at(t)
+	target, err := url.Parse(endpoint)
 	if err != nil {
 		t.Fatal(err)
 	}
-	proxy := &Proxy{part: httputil.NewSingleHostReverseProxy(target)}
+	proxy := &Proxy{services: services, part: httputil.NewSingleHostReverseProxy(target)}
 	server := httptest.NewServer(proxy)
 	t.Cleanup(server.Close)
-	proxy.access = p.at(t, server.URL)
+	proxy.url = server.URL
+	proxy.access = Access(t, proxy)
 	return proxy
 }
+
+func (p *Proxy) at(testing.TB) (string, []string) { return p.url, p.services }
 
 // Access is what a client that goes through the proxy is made from.
 func (p *Proxy) Access() awsclient.Access { return p.access }
@@ -77,6 +82,17 @@ func (p *Proxy) Asked() []Request {
 	return append([]Request(nil), p.asked...)
 }
 
+// Calls is how many requests for an operation came.
+func (p *Proxy) Calls(operation string) int {
+	n := 0
+	for _, r := range p.Asked() {
+		if r.Operation == operation {
+			n++
+		}
+	}
+	return n
+}
+
 // ServeHTTP implements http.Handler.
 func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(r.Body)
@@ -84,7 +100,10 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	r.Body = io.NopCloser(bytes.NewReader(body))
-	_, operation, _ := strings.Cut(r.Header.Get("X-Amz-Target"), ".")
+	_, operation, named := strings.Cut(r.Header.Get("X-Amz-Target"), ".")
+	if !named {
+		operation = r.Method + " " + r.URL.Path
+	}
 	step, found := p.take(Request{operation, string(body)})
 	switch {
 	case !found:

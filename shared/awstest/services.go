@@ -55,7 +55,11 @@ func NewServices(t testing.TB, secret string) *Services {
 // Access is what a client of the services is made from.
 func (s *Services) Access(t testing.TB) awsclient.Access {
 	t.Helper()
-	return (&Part{variable: "AWS_ENDPOINT_URL"}).at(t, s.URL)
+	return Access(t, s)
+}
+
+func (s *Services) at(testing.TB) (string, []string) {
+	return s.URL, []string{"KMS", "SECRETS_MANAGER", "API_GATEWAY"}
 }
 
 // SetSecret makes the secret anew, with one version.

@@ -1,0 +1,43 @@
+package awstest_test
+
+import (
+	"os"
+	"slices"
+	"testing"
+
+	"orgops/shared/awstest"
+)
+
+var moto = awstest.Moto()
+
+func TestMain(m *testing.M) { os.Exit(awstest.Run(m, moto)) }
+
+func TestSecret(t *testing.T) {
+	t.Parallel()
+	secret := awstest.NewSecret(t, moto.Access(t))
+	secret.Set(t, "one")
+	if a, b := secret.BeginRotation(t), secret.BeginRotation(t); a == b {
+		t.Errorf("two rotations have the version %s", a)
+	}
+	secret.Set(t, "two")
+	if got := secret.Text(t, "AWSCURRENT"); got != "two" {
+		t.Errorf("got %q", got)
+	}
+}
+
+func TestUsageKeys(t *testing.T) {
+	t.Parallel()
+	proxy := moto.Through(t)
+	plan := awstest.UsagePlan(t, proxy.Access(), "free")
+	if got := awstest.UsageKeys(t, proxy.Access(), plan); len(got) != 0 {
+		t.Errorf("a new plan has the keys %q", got)
+	}
+	want := []string{"POST /usageplans", "GET /usageplans/" + plan + "/keys"}
+	var got []string
+	for _, r := range proxy.Asked() {
+		got = append(got, r.Operation)
+	}
+	if !slices.Equal(got, want) || proxy.Calls(want[0]) != 1 {
+		t.Errorf("asked for %q, want %q", got, want)
+	}
+}
