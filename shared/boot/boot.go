@@ -29,13 +29,30 @@ type Backend struct {
 	Retries   queue.Queue
 	Syncs     queue.Queue
 	Vault     integration.Vault
-	Keys      token.KeySet
+	Keys      token.KeySet // of tokens, where they stay the same while the process runs
+	Tokens    Tokens       // instead of Keys where they do not
 	CursorKey []byte
 	// Loopback lets outgoing requests reach this machine: the local run only.
 	Loopback bool
 	// FeedTold is true in a process that consumes the feed, and so hears of every change to an endpoint.
 	FeedTold bool
 }
+
+// Tokens is the keys of tokens in use.
+type Tokens interface {
+	Signer() *token.Signer
+	Public() token.PublicKeys // those that verify
+	web.Verifier
+}
+
+// fixedKeys is Tokens of one set of keys.
+type fixedKeys struct {
+	*token.Verifier
+	signer *token.Signer
+}
+
+func (f fixedKeys) Signer() *token.Signer    { return f.signer }
+func (f fixedKeys) Public() token.PublicKeys { return f.Keys() }
 
 // Services is everything that route groups and workers are made of. It is safe for concurrent use.
 type Services struct {
@@ -48,8 +65,6 @@ type Services struct {
 	Courier    *courier.Courier
 	Examiner   certify.Examiner
 	Hasher     *password.Hasher
-	Signer     *token.Signer
-	Verifier   *token.Verifier
 }
 
 // endpointsFresh is how long a process that hears of changes remembers endpoints without hearing of one: the time
@@ -73,9 +88,10 @@ func New(c config.Config, b Backend, logger *slog.Logger, now func() time.Time) 
 		Store: b.Store, Vault: b.Vault, Client: s.Client, Logger: logger, Now: now, Fresh: fresh,
 	})
 	s.Examiner = certify.Examiner{Connectors: s.Connectors, Client: s.Client, Engine: s.Engine, Now: now}
-	tokens := token.Config{Issuer: c.Issuer, Audience: c.Audience, Now: now}
-	s.Signer = token.NewSigner(tokens, b.Keys)
-	s.Verifier = token.NewVerifier(tokens, b.Keys.Public())
+	if s.Tokens == nil {
+		tokens := token.Config{Issuer: c.Issuer, Audience: c.Audience, Now: now}
+		s.Tokens = fixedKeys{token.NewVerifier(tokens, b.Keys.Public()), token.NewSigner(tokens, b.Keys)}
+	}
 	return s, nil
 }
 
@@ -85,7 +101,7 @@ func (s *Services) Company(id string) store.Company { return store.For(s.Store, 
 // Web is a server without route groups.
 func (s *Services) Web(version string) *web.Server {
 	return web.New(web.Options{
-		Title: "Organizational Operations Service", Version: version, Logger: s.Logger, Verifier: s.Verifier,
+		Title: "Organizational Operations Service", Version: version, Logger: s.Logger, Verifier: s.Tokens,
 		Tenant: s.Company, CursorKey: s.CursorKey, Now: s.Now,
 	})
 }

@@ -9,8 +9,15 @@ import (
 	"strings"
 )
 
+// Backends that the local process runs on.
+const (
+	Embedded = "embedded" // SQLite and key files in a folder
+	AWS      = "aws"      // DynamoDB, SQS, KMS and Secrets Manager, or what stands in for them
+)
+
 // Config is the settings of a process.
 type Config struct {
+	Backend       string         // ORGOPS_BACKEND: Embedded or AWS; Embedded
 	Addr          string         // ORGOPS_ADDR: host:port to listen on, 127.0.0.1:4000
 	Data          string         // ORGOPS_DATA: folder of the embedded backend, ./data
 	Issuer        string         // ORGOPS_ISSUER: iss of access tokens, http://127.0.0.1:4000
@@ -26,8 +33,9 @@ type Setting struct{ Name, Default, Meaning string }
 // Settings lists every variable that Read looks at, for help texts.
 func Settings() []Setting {
 	return []Setting{
+		{"ORGOPS_BACKEND", Embedded, "what data is kept in: embedded (SQLite in a folder) or aws"},
 		{"ORGOPS_ADDR", "127.0.0.1:4000", "host:port to listen on"},
-		{"ORGOPS_DATA", "./data", "folder of the store and the keys"},
+		{"ORGOPS_DATA", "./data", "folder of the store and the keys; embedded only"},
 		{"ORGOPS_ISSUER", "http://127.0.0.1:4000", "iss of access tokens"},
 		{"ORGOPS_AUDIENCE", "orgops", "aud of access tokens"},
 		{"ORGOPS_LOG", "info", "debug, info, warn or error"},
@@ -50,10 +58,13 @@ func Read(getenv func(string) string) (Config, error) {
 		return ""
 	}
 	c := Config{
-		Addr: value("ORGOPS_ADDR"), Data: value("ORGOPS_DATA"), Issuer: value("ORGOPS_ISSUER"), Audience: value("ORGOPS_AUDIENCE"),
+		Backend: value("ORGOPS_BACKEND"), Addr: value("ORGOPS_ADDR"), Data: value("ORGOPS_DATA"), Issuer: value("ORGOPS_ISSUER"), Audience: value("ORGOPS_AUDIENCE"),
 		CPUProfile: value("ORGOPS_CPUPROFILE"),
 	}
 	var problems []error
+	if c.Backend != Embedded && c.Backend != AWS {
+		problems = append(problems, errors.New("ORGOPS_BACKEND must be embedded or aws"))
+	}
 	if err := c.LogLevel.UnmarshalText([]byte(value("ORGOPS_LOG"))); err != nil {
 		problems = append(problems, fmt.Errorf("ORGOPS_LOG must be debug, info, warn or error"))
 	}

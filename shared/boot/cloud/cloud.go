@@ -1,6 +1,6 @@
-// Package cloud is where a Lambda function begins: its settings, its access to AWS and its log. What a function is made of
-// beyond that is in the packages below this one, each with the clients that it needs, so that no function carries, or
-// starts with, those of another.
+// Package cloud is where a process on AWS begins: its settings, its access and its log. What it is made of beyond that is in
+// the packages below this one, each with the clients that it needs, so that no Lambda function carries, or starts with,
+// those of another.
 package cloud
 
 import (
@@ -14,31 +14,41 @@ import (
 
 	"orgops/shared/awsclient"
 	"orgops/shared/config"
+	"orgops/shared/metric"
 )
 
-// Cloud is what every function has.
+// Cloud is what every such process has.
 type Cloud struct {
 	Config   config.Config
 	Settings config.Cloud
 	Access   awsclient.Access
-	Logger   *slog.Logger // JSON lines, which CloudWatch indexes
+	Logger   *slog.Logger // a function's: JSON lines, which CloudWatch indexes
+	Metrics  *metric.Recorder
 	Now      func() time.Time
 
 	missing map[string]bool
 }
 
-// Open reads the environment. It calls nobody.
+// Open reads the environment of a function. It calls nobody.
 func Open() (*Cloud, error) {
+	c, err := Read(os.Getenv)
+	c.Logger = slog.New(slog.NewJSONHandler(os.Stderr, &slog.HandlerOptions{Level: c.Config.LogLevel}))
+	c.Metrics = metric.New(os.Stdout, c.Settings.Stack, c.Now)
+	return c, err
+}
+
+// Read reads the settings through getenv (os.Getenv). The Logger is the caller's to set, and so are Metrics: without, nothing
+// is measured.
+func Read(getenv func(string) string) (*Cloud, error) {
 	c := &Cloud{Now: time.Now, missing: map[string]bool{}}
 	var problems [3]error
-	c.Config, problems[0] = config.Read(os.Getenv)
-	c.Settings, problems[1] = config.ReadCloud(os.Getenv)
-	c.Access, problems[2] = awsclient.Read(os.Getenv)
-	c.Logger = slog.New(slog.NewJSONHandler(os.Stderr, &slog.HandlerOptions{Level: c.Config.LogLevel}))
+	c.Config, problems[0] = config.Read(getenv)
+	c.Settings, problems[1] = config.ReadCloud(getenv)
+	c.Access, problems[2] = awsclient.Read(getenv)
 	return c, errors.Join(problems[:]...)
 }
 
-// Need is a setting that the function cannot do without; one that is empty is told by Missing.
+// Need is a setting that the process cannot do without; one that is empty is told by Missing.
 func (c *Cloud) Need(name, value string) string {
 	if value == "" {
 		c.missing[name] = true

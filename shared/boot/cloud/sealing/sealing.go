@@ -10,6 +10,10 @@ import (
 
 // Vault seals and opens credentials.
 func Vault(c *cloud.Cloud) vault.Vault {
-	wrapper := kmsvault.New(c.Access, c.Need("ORGOPS_WRAPPING_KEY", c.Settings.WrappingKey))
-	return vault.New(wrapper, vault.StoreKeys{Store: data.Keys(c)}, c.Now)
+	return vault.New(Wrapper(c), vault.StoreKeys{Store: data.Keys(c)}, c.Now)
+}
+
+// Wrapper is the KMS key that wraps data keys.
+func Wrapper(c *cloud.Cloud) *kmsvault.Wrapper {
+	return kmsvault.New(c.Access, c.Need("ORGOPS_WRAPPING_KEY", c.Settings.WrappingKey))
 }
