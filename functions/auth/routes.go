@@ -9,6 +9,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"orgops/shared/metric"
 	"orgops/shared/password"
 	"orgops/shared/store"
 	"orgops/shared/token"
@@ -17,11 +18,12 @@ import (
 
 // Deps is what the group needs.
 type Deps struct {
-	Store  store.Store
-	Hasher *password.Hasher
-	Signer *token.Signer
-	Keys   func() token.PublicKeys // those that verify, current and previous
-	Now    func() time.Time        // nil: time.Now
+	Store   store.Store
+	Hasher  *password.Hasher
+	Signer  *token.Signer
+	Keys    func() token.PublicKeys // those that verify, current and previous
+	Metrics *metric.Recorder        // nil: nothing is measured
+	Now     func() time.Time        // nil: time.Now
 }
 
 // Register puts the group's operations on api.

@@ -11,6 +11,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"orgops/shared/fault"
+	"orgops/shared/metric"
 	"orgops/shared/store"
 	"orgops/shared/user"
 )
@@ -47,7 +48,7 @@ func (d Deps) countTry(ctx context.Context, p store.Partition) (*store.Item, err
 			counted = tries{Minute: minute}
 		}
 		if counted.Count >= maxTries {
-			return nil, tooMany(counted.Minute.Add(window).Sub(now))
+			return nil, d.tooMany(counted.Minute.Add(window).Sub(now))
 		}
 		counted.Count++
 		op := p.Entry(triesKey, triesEntity, version, counted).Until(counted.Minute.Add(2 * window))
@@ -56,7 +57,7 @@ func (d Deps) countTry(ctx context.Context, p store.Partition) (*store.Item, err
 			return login, store.Fault(err, "")
 		}
 	}
-	return nil, tooMany(window)
+	return nil, d.tooMany(window)
 }
 
 // read is one query: the login, and the newest count with its version.
@@ -80,7 +81,8 @@ func (d Deps) read(ctx context.Context, p store.Partition) (login *store.Item, t
 }
 
 // tooMany carries the headers of draft-ietf-httpapi-ratelimit-headers-10 beside Retry-After.
-func tooMany(wait time.Duration) error {
+func (d Deps) tooMany(wait time.Duration) error {
+	d.Metrics.Count(metric.LoginsLimited, 1)
 	seconds := int64((wait + time.Second - 1) / time.Second)
 	return huma.ErrorWithHeaders(&fault.Error{
 		Kind: fault.QuotaExceeded, Detail: "too many tries for this e-mail address; wait and try again", RetryAfter: wait,

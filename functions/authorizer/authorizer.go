@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"orgops/shared/fault"
+	"orgops/shared/metric"
 	"orgops/shared/token"
 	"orgops/shared/usagekey"
 )
@@ -46,11 +47,13 @@ type Statement struct {
 // ErrUnauthorized is the text that makes API Gateway answer 401. It takes no other.
 var ErrUnauthorized = errors.New("Unauthorized")
 
-// Authorizer answers requests. All fields are required.
+// Authorizer answers requests. All fields are required but Metrics.
 type Authorizer struct {
 	// Verify is the claims of a good token. An error of another kind than fault.Unauthenticated says that nobody can tell.
 	Verify func(ctx context.Context, text string) (token.Claims, error)
 	Logger *slog.Logger
+	// Metrics says how often nobody could tell, which Lambda's own count of errors does not: ErrUnauthorized is one too.
+	Metrics *metric.Recorder
 }
 
 // Handle is ErrUnauthorized for a token that is not good, and for none.
@@ -69,6 +72,7 @@ func (a *Authorizer) Handle(ctx context.Context, r Request) (Answer, error) {
 		return Answer{}, ErrUnauthorized
 	}
 	if err != nil {
+		a.Metrics.Count(metric.AuthorizerFailures, 1)
 		return Answer{}, err
 	}
 	company := stage + "/*/companies/" + claims.Company // an id holds no character that a policy reads as a pattern

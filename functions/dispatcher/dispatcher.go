@@ -18,6 +18,7 @@ import (
 	"orgops/shared/event"
 	"orgops/shared/fault"
 	"orgops/shared/integration"
+	"orgops/shared/metric"
 	"orgops/shared/queue"
 	"orgops/shared/store"
 	"orgops/shared/webhook"
@@ -37,6 +38,7 @@ type Deps struct {
 	Retries queue.Queue // deliveries that are due later, and recoveries
 	Syncs   queue.Queue // sync runs
 	Logger  *slog.Logger
+	Metrics *metric.Recorder // nil: nothing is measured
 	Now     func() time.Time
 }
 
@@ -95,7 +97,7 @@ func (d *Dispatcher) Handle(ctx context.Context, b store.Batch, done func(error)
 			d.Courier.Forget(change.Company)
 		}
 		if err := messages.of(change); err != nil {
-			d.Logger.ErrorContext(ctx, "queue work of a change", "company", change.Company, "key", change.Key, "error", err)
+			d.skip(ctx, "queue work of a change", change, err)
 		}
 		d.publish(ctx, change, b.Replay, work)
 	}
@@ -108,7 +110,7 @@ func (d *Dispatcher) Handle(ctx context.Context, b store.Batch, done func(error)
 func (d *Dispatcher) publish(ctx context.Context, change store.Change, replay bool, work *tracker) {
 	events, err := event.Of(change)
 	if err != nil {
-		d.Logger.ErrorContext(ctx, "events of a change", "company", change.Company, "key", change.Key, "error", err)
+		d.skip(ctx, "events of a change", change, err)
 		return
 	}
 	if len(events) == 0 {
@@ -122,7 +124,7 @@ func (d *Dispatcher) publish(ctx context.Context, change store.Change, replay bo
 	for _, e := range events {
 		payload, err := e.Payload()
 		if err != nil {
-			d.Logger.ErrorContext(ctx, "payload of an event", "company", change.Company, "event", e.ID, "error", err)
+			d.skip(ctx, "payload of an event", change, err)
 			continue
 		}
 		for _, endpoint := range endpoints {
@@ -131,6 +133,11 @@ func (d *Dispatcher) publish(ctx context.Context, change store.Change, replay bo
 			}
 		}
 	}
+}
+
+func (d *Dispatcher) skip(ctx context.Context, what string, change store.Change, err error) {
+	d.Metrics.Trouble(metric.ChangesSkipped, change.Company)
+	d.Logger.ErrorContext(ctx, what, "company", change.Company, "key", change.Key, "error", err)
 }
 
 // submit holds the delivery, passes it over when it is on record already, or gives it to its endpoint's lane.
@@ -194,7 +201,12 @@ func (d *Dispatcher) spill(j *job, due time.Time) {
 
 func (d *Dispatcher) record(j *job) {
 	op := j.endpoint.Company.Create(j.key(), delivery.Entity, j.delivery).Until(j.delivery.CreatedAt.Add(delivery.Kept))
-	d.records.put(record{op: op, done: j.work.finish})
+	d.records.put(record{op: op, done: func(err error) {
+		if err == nil {
+			d.Courier.Stored(&j.delivery)
+		}
+		j.work.finish(err)
+	}})
 }
 
 // tracker calls done once everything that was added is finished, with the first error.

@@ -9,9 +9,11 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"orgops/shared/connector"
+	"orgops/shared/fault"
 	"orgops/shared/id"
 	"orgops/shared/intake"
 	"orgops/shared/integration"
+	"orgops/shared/metric"
 	"orgops/shared/policy"
 	"orgops/shared/store"
 	"orgops/shared/web"
@@ -23,6 +25,7 @@ type Deps struct {
 	Connectors connector.Registry
 	Vault      integration.Vault
 	Engine     policy.Engine
+	Metrics    *metric.Recorder // nil: nothing is measured
 	Now        func() time.Time
 }
 
@@ -78,12 +81,13 @@ type output struct {
 }
 
 func (d Deps) receiveWebhook(ctx context.Context, in *input) (*output, error) {
-	if !id.Valid(in.Company) || !id.Valid(in.Provider) {
-		return nil, errUnverified
+	a, err := answer{}, error(errUnverified)
+	if id.Valid(in.Company) && id.Valid(in.Provider) {
+		a, err = d.receive(ctx, delivery{
+			company: d.Company(in.Company), provider: in.Provider, header: web.RequestHeaders(ctx), body: in.RawBody,
+		})
 	}
-	a, err := d.receive(ctx, delivery{
-		company: d.Company(in.Company), provider: in.Provider, header: web.RequestHeaders(ctx), body: in.RawBody,
-	})
+	d.measure(a, err)
 	if err != nil {
 		return nil, err
 	}
@@ -97,4 +101,16 @@ func (d Deps) receiveWebhook(ctx context.Context, in *input) (*output, error) {
 		})
 	}
 	return out, nil
+}
+
+// measure leaves out what failed on this side: an answer of 5xx, or none.
+func (d Deps) measure(a answer, err error) {
+	switch kind := fault.KindOf(err); {
+	case err == nil && a.duplicate:
+		d.Metrics.Count(metric.InboundRepeated, 1)
+	case err == nil:
+		d.Metrics.Count(metric.InboundAccepted, 1)
+	case kind != fault.Internal && kind != fault.Unavailable:
+		d.Metrics.Count(metric.InboundRefused, 1)
+	}
 }

@@ -14,6 +14,7 @@ import (
 	"sync"
 	"time"
 
+	"orgops/shared/metric"
 	"orgops/shared/projection"
 	"orgops/shared/store"
 	"orgops/shared/timeline"
@@ -22,9 +23,10 @@ import (
 // Projector folds changes into contexts. Its methods are safe for concurrent use; one company's changes must come from
 // one caller at a time.
 type Projector struct {
-	Store  store.Store
-	Logger *slog.Logger
-	Linger time.Duration // how long Run lets a burst gather before it folds; 0: DefaultLinger
+	Store   store.Store
+	Logger  *slog.Logger
+	Metrics *metric.Recorder // nil: nothing is measured
+	Linger  time.Duration    // how long Run lets a burst gather before it folds; 0: DefaultLinger
 
 	mu  sync.Mutex
 	hot map[string]cached // contexts of companies that changed lately, so that a batch needs no read
@@ -82,6 +84,7 @@ func (p *Projector) company(ctx context.Context, company string, changes []store
 	if errors.Is(err, store.ErrConflict) {
 		return err
 	}
+	p.Metrics.Trouble(metric.ChangesSkipped, company)
 	p.Logger.ErrorContext(ctx, "changes left out of the company context", "company", company, "changes", len(changes),
 		"first", changes[0].Sequence, "last", changes[len(changes)-1].Sequence, "error", err)
 	return nil
@@ -106,6 +109,7 @@ func (p *Projector) attempt(ctx context.Context, c store.Company, changes []stor
 		return p.attempt(ctx, c, changes[half:])
 	}
 	if failures != nil {
+		p.Metrics.Trouble(metric.ChangesSkipped, c.ID())
 		p.Logger.WarnContext(ctx, "items left out of the company context", "company", c.ID(), "error", failures)
 	}
 	if next.ContextVersion == was.context.ContextVersion {
@@ -114,6 +118,7 @@ func (p *Projector) attempt(ctx context.Context, c store.Company, changes []stor
 	if err := commit(ctx, c, was.version, next, entries); err != nil {
 		return errors.Is(err, store.ErrConflict), err
 	}
+	p.Metrics.Since(metric.ProjectionDelay, changes[0].At)
 	p.keep(c.ID(), cached{next, was.version + 1})
 	return false, nil
 }

@@ -74,8 +74,12 @@ func (r *Retrier) store(ctx context.Context, company store.Company, key string, 
 	if errors.Is(err, store.ErrConflict) {
 		return r.Now(), nil
 	}
-	if err != nil || d.NextAttemptAt == nil {
+	if err != nil {
 		return time.Time{}, err
+	}
+	r.Courier.Stored(&d)
+	if d.NextAttemptAt == nil {
+		return time.Time{}, nil
 	}
 	return *d.NextAttemptAt, nil
 }

@@ -9,6 +9,7 @@ import (
 	"orgops/shared/connector"
 	"orgops/shared/fault"
 	"orgops/shared/integration"
+	"orgops/shared/metric"
 	"orgops/shared/store"
 	"orgops/shared/syncrun"
 )
@@ -210,6 +211,7 @@ func (s *slice) commit(ctx context.Context, ops []store.Op) error {
 	var conflict *store.ConflictError
 	switch {
 	case err == nil:
+		s.measure()
 		s.stored = s.record
 		s.version++
 	case !errors.As(err, &conflict):
@@ -219,6 +221,17 @@ func (s *slice) commit(ctx context.Context, ops []store.Op) error {
 		return errMoved
 	}
 	return err
+}
+
+// measure is what a write of the record says.
+func (s *slice) measure() {
+	s.Metrics.Count(metric.SyncItems, s.record.Progress.Fetched-s.stored.Progress.Fetched)
+	switch s.record.State {
+	case syncrun.Succeeded:
+		s.Metrics.Count(metric.SyncsSucceeded, 1)
+	case syncrun.Failed:
+		s.Metrics.Trouble(metric.SyncsFailed, s.company.ID())
+	}
 }
 
 // integration is the run's connector as it stands now; one that may not run any more ends the run.

@@ -14,13 +14,14 @@ import (
 
 	"orgops/shared/connector"
 	"orgops/shared/integration"
+	"orgops/shared/metric"
 	"orgops/shared/policy"
 	"orgops/shared/queue"
 	"orgops/shared/store"
 	"orgops/shared/syncrun"
 )
 
-// Syncer is a worker. All fields are required.
+// Syncer is a worker. All fields are required but Metrics.
 type Syncer struct {
 	Store      store.Store
 	Jobs       queue.Queue
@@ -28,6 +29,7 @@ type Syncer struct {
 	Vault      integration.Vault
 	Engine     policy.Engine
 	Logger     *slog.Logger
+	Metrics    *metric.Recorder // nil: nothing is measured
 	Now        func() time.Time
 	Slice      time.Duration // how long one slice of a run takes, 2 minutes at most; a page under way is finished
 }

@@ -10,14 +10,16 @@ import (
 	"log/slog"
 	"time"
 
+	"orgops/shared/metric"
 	"orgops/shared/store"
 )
 
-// Ticker is the worker. All fields are required.
+// Ticker is the worker. All fields are required but Metrics.
 type Ticker struct {
-	Store  store.Store
-	Logger *slog.Logger
-	Now    func() time.Time
+	Store   store.Store
+	Logger  *slog.Logger
+	Metrics *metric.Recorder // nil: nothing is measured
+	Now     func() time.Time
 }
 
 // mark is how far the timers have been read.
@@ -117,6 +119,7 @@ func (t *Ticker) fire(ctx context.Context, p store.Partition, now time.Time) (le
 			}
 			left = left || err != nil
 			if err != nil && !errors.Is(err, store.ErrConflict) { // who was in between may have changed what there is to do
+				t.Metrics.Count(metric.TimersFailed, 1)
 				t.Logger.ErrorContext(ctx, "timer", "key", item.Key, "error", err)
 			}
 		}

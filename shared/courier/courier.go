@@ -12,6 +12,7 @@ import (
 
 	"orgops/shared/delivery"
 	"orgops/shared/integration"
+	"orgops/shared/metric"
 	"orgops/shared/outbound"
 	"orgops/shared/store"
 	"orgops/shared/webhook"
@@ -33,7 +34,8 @@ type Deps struct {
 	Now    func() time.Time
 	// Fresh is how long endpoints are remembered without being told of a change by Forget; 0: not at all. A process
 	// that consumes the feed hears of every change, a Lambda does not.
-	Fresh time.Duration
+	Fresh   time.Duration
+	Metrics *metric.Recorder // nil: nothing is measured
 }
 
 // New is a courier without any memory yet.
@@ -47,7 +49,7 @@ func (c *Courier) Attempt(ctx context.Context, e *Endpoint, d *delivery.Delivery
 	started := c.Now().UTC()
 	o := webhook.Send(ctx, c.Client, e.target, webhook.Message{ID: d.EventID, Body: d.Payload, Timeout: timeout}, c.Now)
 	now := c.Now().UTC()
-	e.health.heed(o, now)
+	c.measure(e, o, e.health.heed(o, now))
 	if o.Class == webhook.Aborted {
 		d.Schedule(now, d.Requests == 0)
 		return false
@@ -63,6 +65,36 @@ func (c *Courier) Attempt(ctx context.Context, e *Endpoint, d *delivery.Delivery
 	d.Record(a)
 	c.settle(ctx, e, d, o, now)
 	return o.Class == webhook.Delivered
+}
+
+func (c *Courier) measure(e *Endpoint, o webhook.Outcome, broke bool) {
+	if o.Class == webhook.Aborted {
+		return
+	}
+	c.Metrics.Time(metric.AttemptLatency, o.Latency)
+	if o.Class != webhook.Delivered {
+		c.Metrics.Trouble(metric.AttemptsFailed, e.Company.ID())
+	}
+	if broke {
+		c.Metrics.Trouble(metric.BreakersOpened, e.Company.ID())
+	}
+}
+
+// Stored measures what a delivery has become. It is to be told of each that was put on record.
+func (c *Courier) Stored(d *delivery.Delivery) {
+	switch d.State {
+	case delivery.Delivered:
+		c.Metrics.Count(metric.DeliveriesSucceeded, 1)
+		c.Metrics.Since(metric.DeliveryDelay, d.CreatedAt)
+	case delivery.Scheduled:
+		c.Metrics.Count(metric.DeliveriesScheduled, 1)
+	case delivery.Held:
+		c.Metrics.Count(metric.DeliveriesHeld, 1)
+	case delivery.Failed:
+		c.Metrics.Count(metric.DeliveriesFailed, 1)
+	case delivery.Dead:
+		c.Metrics.Count(metric.DeliveriesDead, 1)
+	}
 }
 
 // settle says what the outcome means for the delivery, and for the endpoint where it asked to be left alone.

@@ -121,14 +121,16 @@ func (h *health) take(now time.Time) (at time.Time, ok bool) {
 	return at, false
 }
 
-func (h *health) heed(o webhook.Outcome, now time.Time) {
+// heed reports whether the outcome has opened the endpoint's breaker.
+func (h *health) heed(o webhook.Outcome, now time.Time) (opened bool) {
 	if o.Class == webhook.Aborted {
-		return
+		return false
 	}
-	h.breaker.Done(o.Healthy(), now)
+	opened = h.breaker.Done(o.Healthy(), now)
 	if o.Class == webhook.Throttled && o.RetryAfter > 0 {
 		h.breaker.Hold(now.Add(o.RetryAfter), now)
 	}
+	return opened
 }
 
 type healths struct {

@@ -56,24 +56,26 @@ func (b *Breaker) Allow(now time.Time) (ok bool, retryAt time.Time) {
 	return true, time.Time{}
 }
 
-// Done reports an outcome (Outcome.Healthy). An aborted attempt is not reported: its probe, if it was one, expires.
-func (b *Breaker) Done(healthy bool, now time.Time) {
+// Done reports an outcome (Outcome.Healthy); opened is true for the one that opens the breaker. An aborted attempt is not
+// reported: its probe, if it was one, expires.
+func (b *Breaker) Done(healthy bool, now time.Time) (opened bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if healthy {
 		b.failures, b.open, b.openUntil, b.probeUntil = 0, 0, time.Time{}, time.Time{}
-		return
+		return false
 	}
 	b.failures++
 	switch {
 	case b.open == 0 && b.failures >= breakAfter:
-		b.open = firstOpen
+		b.open, opened = firstOpen, true
 	case b.open > 0 && !b.probeUntil.IsZero():
 		b.open = min(2*b.open, longestOpen)
 	default: // not yet, or an attempt from before it opened
-		return
+		return false
 	}
 	b.openUntil, b.probeUntil = now.Add(b.open), time.Time{}
+	return opened
 }
 
 // Hold lets nothing through until a time that the endpoint asked for (Outcome.RetryAfter of a Throttled one), five

@@ -14,7 +14,9 @@ func main() {
 		if err != nil {
 			return err
 		}
-		auth.Register(s.API(), auth.Deps{Store: g.Store, Hasher: hasher, Signer: g.Keys.Signer(), Keys: g.Keys.Public, Now: g.Now})
+		auth.Register(s.API(), auth.Deps{
+			Store: g.Store, Hasher: hasher, Signer: g.Keys.Signer(), Keys: g.Keys.Public, Now: g.Now, Metrics: g.Metrics,
+		})
 		return nil
 	})
 }

@@ -10,7 +10,7 @@ import (
 
 func main() {
 	start.Run(func(c *cloud.Cloud) (start.Handler[authorizer.Request, authorizer.Answer], error) {
-		a := &authorizer.Authorizer{Verify: tokens.Lazily(c).Verify, Logger: c.Logger}
+		a := &authorizer.Authorizer{Verify: tokens.Lazily(c).Verify, Logger: c.Logger, Metrics: c.Metrics}
 		return a.Handle, nil
 	})
 }

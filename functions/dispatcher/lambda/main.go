@@ -17,7 +17,8 @@ func main() {
 		st := data.Main(c)
 		courier := outward.Courier(c, st, sealing.Vault(c), outward.Client(c))
 		d := dispatcher.New(dispatcher.Deps{
-			Store: st, Courier: courier, Retries: queues.Retries(c), Syncs: queues.Syncs(c), Logger: c.Logger, Now: c.Now,
+			Store: st, Courier: courier, Retries: queues.Retries(c), Syncs: queues.Syncs(c), Logger: c.Logger,
+			Metrics: c.Metrics, Now: c.Now,
 		})
 		return stream.Run(d.Run, c.Logger), nil
 	})

@@ -14,7 +14,7 @@ func main() {
 	group.Serve(func(g *group.Group, s *web.Server) error {
 		inbound.Register(s.API(), inbound.Deps{
 			Company: g.Company, Connectors: outward.Connectors(g.Cloud, outward.Client(g.Cloud)), Vault: sealing.Vault(g.Cloud),
-			Engine: policy.Rules{Now: g.Now}, Now: g.Now,
+			Engine: policy.Rules{Now: g.Now}, Metrics: g.Metrics, Now: g.Now,
 		})
 		return nil
 	})

@@ -11,7 +11,7 @@ import (
 
 func main() {
 	start.Run(func(c *cloud.Cloud) (start.Handler[stream.Event, stream.Answer], error) {
-		p := &projector.Projector{Store: data.Main(c), Logger: c.Logger}
+		p := &projector.Projector{Store: data.Main(c), Logger: c.Logger, Metrics: c.Metrics}
 		return stream.ByCompany(p.Handle, c.Logger), nil
 	})
 }

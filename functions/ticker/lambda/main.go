@@ -12,7 +12,7 @@ import (
 
 func main() {
 	start.Run(func(c *cloud.Cloud) (start.Handler[struct{}, struct{}], error) {
-		t := &ticker.Ticker{Store: data.Main(c), Logger: c.Logger, Now: c.Now}
+		t := &ticker.Ticker{Store: data.Main(c), Logger: c.Logger, Metrics: c.Metrics, Now: c.Now}
 		return func(ctx context.Context, _ struct{}) (struct{}, error) { return struct{}{}, t.Tick(ctx) }, nil
 	})
 }

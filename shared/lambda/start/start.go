@@ -9,8 +9,10 @@ import (
 	"runtime/debug"
 
 	"github.com/aws/aws-lambda-go/lambda"
+	"github.com/aws/aws-lambda-go/lambdacontext"
 
 	"orgops/shared/boot/cloud"
+	"orgops/shared/metric"
 )
 
 // Handler answers one invocation.
@@ -31,7 +33,22 @@ func Run[In, Out any](build func(*cloud.Cloud) (Handler[In, Out], error)) {
 			return out, fmt.Errorf("the function cannot be built: %w", err)
 		}
 	}
-	lambda.Start(Guard(c.Logger, handler))
+	lambda.Start(Metered(c.Metrics, Guard(c.Logger, handler)))
+}
+
+// Metered writes what an invocation has measured when it ends, however it ends. What it has left undone and finishes
+// under a later one is written with that.
+func Metered[In, Out any](m *metric.Recorder, handler Handler[In, Out]) Handler[In, Out] {
+	return func(ctx context.Context, in In) (Out, error) {
+		defer func() {
+			id := ""
+			if c, ok := lambdacontext.FromContext(ctx); ok {
+				id = c.AwsRequestID
+			}
+			m.Flush(id)
+		}()
+		return handler(ctx, in)
+	}
 }
 
 // Guard makes a panic the failure of its invocation. Unrecovered it would end the process, and with it the work that

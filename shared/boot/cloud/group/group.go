@@ -12,6 +12,7 @@ import (
 	"orgops/shared/boot/cloud/data"
 	"orgops/shared/boot/cloud/tokens"
 	"orgops/shared/lambda/gateway"
+	"orgops/shared/lambda/start"
 	"orgops/shared/store"
 	"orgops/shared/token/tokensecret"
 	"orgops/shared/web"
@@ -37,7 +38,7 @@ func Serve(register func(*Group, *web.Server) error) {
 		}
 		return handler(ctx, c, register)
 	}
-	lambda.Start(gateway.New(context.Background(), build, c.Logger).Answer)
+	lambda.Start(start.Metered(c.Metrics, gateway.New(context.Background(), build, c.Logger).Answer))
 }
 
 func handler(ctx context.Context, c *cloud.Cloud, register func(*Group, *web.Server) error) (http.Handler, error) {

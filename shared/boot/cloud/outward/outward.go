@@ -26,5 +26,5 @@ func Connectors(c *cloud.Cloud, client *outbound.Client) connector.Registry {
 
 // Courier delivers webhooks. It remembers no endpoint from one look to the next: a function hears of some changes only.
 func Courier(c *cloud.Cloud, st store.Store, v integration.Vault, client *outbound.Client) *courier.Courier {
-	return courier.New(courier.Deps{Store: st, Vault: v, Client: client, Logger: c.Logger, Now: c.Now})
+	return courier.New(courier.Deps{Store: st, Vault: v, Client: client, Logger: c.Logger, Now: c.Now, Metrics: c.Metrics})
 }
