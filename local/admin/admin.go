@@ -63,15 +63,11 @@ func explain(err error) error {
 
 // with opens the store for one command.
 func with(ctx context.Context, e Env, do func(store.Store, *password.Hasher) error) error {
-	hasher, err := password.New()
-	if err != nil {
-		return err
-	}
 	backend, err := process.OpenEmbedded(ctx, e.Config.Data, false, time.Now)
 	if err != nil {
 		return err
 	}
-	return errors.Join(do(backend.Store, hasher), backend.Close())
+	return errors.Join(do(backend.Store, password.New()), backend.Close())
 }
 
 func createCompany(ctx context.Context, e Env, args []string) error {

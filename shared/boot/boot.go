@@ -73,11 +73,7 @@ const endpointsFresh = time.Minute
 
 // New puts the services together.
 func New(c config.Config, b Backend, logger *slog.Logger, now func() time.Time) (*Services, error) {
-	hasher, err := password.New()
-	if err != nil {
-		return nil, err
-	}
-	s := &Services{Backend: b, Logger: logger, Now: now, Engine: policy.Rules{Now: now}, Hasher: hasher}
+	s := &Services{Backend: b, Logger: logger, Now: now, Engine: policy.Rules{Now: now}, Hasher: password.New()}
 	s.Client = outbound.New(outbound.Options{AllowLoopback: b.Loopback, AllowNetworks: c.AllowNetworks})
 	s.Connectors = connector.New(webhook.New(s.Client), github.New(s.Client), feed.New(s.Client, now))
 	fresh := time.Duration(0)

@@ -4,7 +4,6 @@ package id
 import (
 	"crypto/sha256"
 	"encoding/binary"
-	"regexp"
 	"time"
 
 	"github.com/google/uuid"
@@ -48,10 +47,16 @@ func Time(s string) (t time.Time, ok bool) {
 	return time.UnixMilli(int64(binary.BigEndian.Uint64(append([]byte{0, 0}, u[:6]...)))).UTC(), true
 }
 
-var valid = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
-
-// Valid reports whether an id that came from outside may become part of a key.
-func Valid(s string) bool { return valid.MatchString(s) }
+// Valid reports whether an id that came from outside may become part of a key: ^[A-Za-z0-9_-]{1,64}$, spelled out because
+// compiling that takes a quarter of a millisecond of every cold start.
+func Valid(s string) bool {
+	for _, c := range []byte(s) {
+		if !('a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || c == '_' || c == '-') {
+			return false
+		}
+	}
+	return 1 <= len(s) && len(s) <= 64
+}
 
 func bound(t time.Time, fill byte) string {
 	var u uuid.UUID

@@ -46,11 +46,11 @@ type Hasher struct {
 }
 
 // New is a Hasher.
-func New() (*Hasher, error) {
-	h := &Hasher{queue: make(chan struct{}, maxWaiting), slot: make(chan struct{}, 1)}
-	dummy, err := h.Hash(context.Background(), rand.Text())
-	h.dummy = dummy
-	return h, err
+func New() *Hasher {
+	dummy := phc{memory: memory, passes: passes, lanes: lanes, salt: make([]byte, saltLen), key: make([]byte, keyLen)}
+	rand.Read(dummy.salt)
+	rand.Read(dummy.key) // the hash of no password that anybody knows
+	return &Hasher{queue: make(chan struct{}, maxWaiting), slot: make(chan struct{}, 1), dummy: dummy.String()}
 }
 
 // Hash is the PHC string of a password with a fresh salt. It waits for its turn until ctx ends.

@@ -9,18 +9,9 @@ import (
 	"orgops/shared/password"
 )
 
-func hasher(t testing.TB) *password.Hasher {
-	t.Helper()
-	h, err := password.New()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return h
-}
-
 func TestHasher_Verify(t *testing.T) {
 	t.Parallel()
-	h, ctx := hasher(t), context.Background()
+	h, ctx := password.New(), context.Background()
 	hash, err := h.Hash(ctx, "café au lait")
 	if err != nil || !strings.HasPrefix(hash, "$argon2id$v=19$m=19456,t=2,p=1$") {
 		t.Fatal(hash, err)
@@ -54,7 +45,7 @@ func TestHasher_Verify(t *testing.T) {
 
 func TestHasher_VerifyWeakHash(t *testing.T) {
 	t.Parallel()
-	h := hasher(t)
+	h := password.New()
 	const weak = "$argon2id$v=19$m=8,t=1,p=1$c29tZXNhbHQ$AAAAAAAAAAAAAAAAAAAAAA"
 	if ok, err := h.Verify(context.Background(), "password", weak); ok || err != nil {
 		t.Error(ok, err)
@@ -66,7 +57,7 @@ func TestHasher_VerifyWeakHash(t *testing.T) {
 
 func TestHasher_BadHash(t *testing.T) {
 	t.Parallel()
-	h := hasher(t)
+	h := password.New()
 	for _, hash := range []string{
 		"", "x", "$argon2i$v=19$m=19456,t=2,p=1$c29tZXNhbHQ$AAAAAAAAAAAAAAAAAAAAAA",
 		"$argon2id$v=16$m=19456,t=2,p=1$c29tZXNhbHQ$AAAAAAAAAAAAAAAAAAAAAA",
@@ -84,7 +75,7 @@ func TestHasher_BadHash(t *testing.T) {
 
 func TestHasher_ContextEnds(t *testing.T) {
 	t.Parallel()
-	h := hasher(t)
+	h := password.New()
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	if _, err := h.Hash(ctx, "x"); !errors.Is(err, context.Canceled) {

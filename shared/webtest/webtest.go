@@ -48,14 +48,12 @@ type Tenant struct {
 // New is a harness on a store of its own, gone with the test.
 func New(t testing.TB) *Harness {
 	t.Helper()
-	hasher, err := password.New()
-	must(t, err)
 	key, err := token.NewKey(nil)
 	must(t, err)
 	config := token.Config{Issuer: "https://orgops.test", Audience: "orgops"}
 	keys := token.KeySet{Current: key}
 	h := &Harness{
-		t: t, Store: openStore(t), Hasher: hasher, Log: &Log{},
+		t: t, Store: openStore(t), Hasher: password.New(), Log: &Log{},
 		Signer: token.NewSigner(config, keys), Verifier: token.NewVerifier(config, keys.Public()),
 	}
 	h.Server = web.New(web.Options{

@@ -10,12 +10,8 @@ import (
 
 func main() {
 	group.Serve(func(g *group.Group, s *web.Server) error {
-		hasher, err := password.New()
-		if err != nil {
-			return err
-		}
 		auth.Register(s.API(), auth.Deps{
-			Store: g.Store, Hasher: hasher, Signer: g.Keys.Signer(), Keys: g.Keys.Public, Now: g.Now, Metrics: g.Metrics,
+			Store: g.Store, Hasher: password.New(), Signer: g.Keys.Signer(), Keys: g.Keys.Public, Now: g.Now, Metrics: g.Metrics,
 		})
 		return nil
 	})

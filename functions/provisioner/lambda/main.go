@@ -12,10 +12,9 @@ import (
 
 func main() {
 	start.Run(func(c *cloud.Cloud) (start.Handler[provisioner.Request, provisioner.Answer], error) {
-		hasher, err := password.New()
 		p := &provisioner.Provisioner{
-			Store: data.Main(c), Hasher: hasher, Plans: gatewaykeys.Open(c.Access, c.Settings.UsagePlans), Logger: c.Logger, Now: c.Now,
+			Store: data.Main(c), Hasher: password.New(), Plans: gatewaykeys.Open(c.Access, c.Settings.UsagePlans), Logger: c.Logger, Now: c.Now,
 		}
-		return p.Handle, err
+		return p.Handle, nil
 	})
 }
