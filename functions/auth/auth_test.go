@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"orgops/functions/auth"
+	"orgops/shared/metric/metrictest"
 	"orgops/shared/store"
 	"orgops/shared/token"
 	"orgops/shared/user"
@@ -38,6 +39,28 @@ func harness(t *testing.T) (*webtest.Harness, *clock) {
 	c := &clock{at: time.Now().Truncate(time.Minute).Add(15 * time.Second)}
 	auth.Register(h.API(), auth.Deps{Store: h.Store, Hasher: h.Hasher, Signer: h.Signer, Keys: h.Verifier.Keys, Now: c.now})
 	return h, c
+}
+
+// TestLogin_Measured: logins that are refused for their number are counted, not those with a wrong password.
+func TestLogin_Measured(t *testing.T) {
+	t.Parallel()
+	h := webtest.New(t)
+	now := time.Now().Truncate(time.Minute)
+	metrics, log := metrictest.New(func() time.Time { return now })
+	auth.Register(h.API(), auth.Deps{
+		Store: h.Store, Hasher: h.Hasher, Signer: h.Signer, Keys: h.Verifier.Keys, Metrics: metrics, Now: func() time.Time { return now },
+	})
+	for n := range 12 {
+		want := 401
+		if n >= 10 {
+			want = 429
+		}
+		login(h, "nobody@acme.test", "wrong password").Want(want)
+	}
+	metrics.Flush("")
+	if got := metrictest.Sums(t, log.String()); len(got) != 1 || got["LoginsLimited"] != 2 {
+		t.Errorf("measured %v", got)
+	}
 }
 
 func login(h *webtest.Harness, email, password string) *webtest.Response {

@@ -31,7 +31,7 @@ func setup(t *testing.T) *running {
 	b := worktest.New(t, dispatcher.Consumer)
 	r := &running{Bench: b, faulty: &worktest.Store{Store: b.Store}, retries: &worktest.Queue{Queue: b.Retries, Fail: make(chan error, 1)}}
 	r.dispatcher = dispatcher.New(dispatcher.Deps{
-		Store: r.faulty, Courier: b.Courier(), Retries: r.retries, Syncs: b.Syncs, Logger: b.Logger, Now: b.Clock.Now,
+		Store: r.faulty, Courier: b.Courier(), Retries: r.retries, Syncs: b.Syncs, Logger: b.Logger, Metrics: b.Metrics, Now: b.Clock.Now,
 	})
 	return r
 }

@@ -18,6 +18,7 @@ import (
 	"orgops/shared/id"
 	"orgops/shared/integration"
 	"orgops/shared/memory"
+	"orgops/shared/metric/metrictest"
 	"orgops/shared/policy"
 	"orgops/shared/store"
 	"orgops/shared/timeline"
@@ -128,6 +129,14 @@ func TestReceive_Repeats(t *testing.T) {
 	s.send("github", githubSecret, "d1", upsert, "X-GitHub-Event", "ping").Want(202) // ids are a provider's own
 	if got := items[struct{}](s, "RECEIPT#"); len(got) != 4 {
 		t.Errorf("%d receipts", len(got))
+	}
+	s.send("webhook", "whsec_"+strings.Repeat("A", 32), "d3", upsert).Want(401)
+	s.send("github", githubSecret, "d9", "nonsense", "X-GitHub-Event", "issues").Want(400)
+	s.post("/inbound/!/webhook", upsert).Want(401)
+	s.metrics.Flush("")
+	want := map[string]float64{"InboundAccepted": 4, "InboundRepeated": 2, "InboundRefused": 3}
+	if diff := cmp.Diff(want, metrictest.Sums(t, s.measured.String())); diff != "" {
+		t.Errorf("measured (-want +got):\n%s", diff)
 	}
 }
 

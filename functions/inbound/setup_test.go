@@ -18,6 +18,8 @@ import (
 	"orgops/shared/config"
 	"orgops/shared/connector"
 	"orgops/shared/integration"
+	"orgops/shared/metric"
+	"orgops/shared/metric/metrictest"
 	"orgops/shared/policy"
 	"orgops/shared/store"
 	"orgops/shared/token"
@@ -39,6 +41,8 @@ type service struct {
 	commits  *commits
 	engine   *engine
 	services *boot.Services
+	metrics  *metric.Recorder
+	measured *metrictest.Log
 }
 
 func setup(t testing.TB) *service {
@@ -56,10 +60,11 @@ func setup(t testing.TB) *service {
 	integrations.Register(s.API(), integrations.Deps{
 		Connectors: s.services.Connectors, Examiner: s.services.Examiner, Courier: s.services.Courier, Vault: s.services.Vault, Now: s.clock.Now,
 	})
+	s.metrics, s.measured = metrictest.New(s.clock.Now)
 	s.commits, s.engine = &commits{Store: s.Store}, &engine{Engine: s.services.Engine}
 	inbound.Register(s.API(), inbound.Deps{
 		Company:    func(companyID string) store.Company { return store.For(s.commits, companyID) },
-		Connectors: s.services.Connectors, Vault: s.services.Vault, Engine: s.engine, Now: s.clock.Now,
+		Connectors: s.services.Connectors, Vault: s.services.Vault, Engine: s.engine, Metrics: s.metrics, Now: s.clock.Now,
 	})
 	return s
 }

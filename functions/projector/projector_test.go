@@ -10,9 +10,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"orgops/functions/projector"
 	"orgops/shared/goal"
 	"orgops/shared/memory"
+	"orgops/shared/metric/metrictest"
 	"orgops/shared/projection"
 	"orgops/shared/store"
 	"orgops/shared/timeline"
@@ -180,6 +183,8 @@ func TestProjector_Handle_Again(t *testing.T) {
 func TestProjector_Handle_Failures(t *testing.T) {
 	t.Parallel()
 	p, s := setup(t)
+	metrics, log := metrictest.New(time.Now)
+	p.Metrics = metrics
 	s.fail = func(_ int, ops []store.Op) error {
 		switch id, _ := ops[0].Partition.CompanyID(); id {
 		case "away":
@@ -199,6 +204,12 @@ func TestProjector_Handle_Failures(t *testing.T) {
 	batch.Changes = batch.Changes[1:]
 	if err := p.Handle(t.Context(), batch); err != nil {
 		t.Errorf("a poisoned company is handed back for ever: %v", err)
+	}
+	metrics.Flush("")
+	got := metrictest.Read(t, log.String())
+	want := map[string]float64{"ProjectionDelay": 1, "ChangesSkipped": 2} // the second time, well has nothing new
+	if diff := cmp.Diff(want, metrictest.Sums(t, log.String())); diff != "" || !cmp.Equal(got[0].Others["companies"], []any{"poisoned"}) {
+		t.Errorf("measured, of %v (-want +got):\n%s", got[0].Others, diff)
 	}
 }
 

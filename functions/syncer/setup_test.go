@@ -98,7 +98,7 @@ func setup(t *testing.T) *running {
 	r := &running{Bench: b, faulty: &worktest.Store{Store: b.Store}, provider: &paged{page: pages(1, 3)}}
 	r.Syncer = &syncer.Syncer{
 		Store: r.faulty, Jobs: b.Syncs, Connectors: connector.New(r.provider), Vault: b.Vault,
-		Engine: policy.Rules{Now: b.Clock.Now}, Logger: b.Logger, Now: b.Clock.Now, Slice: time.Minute,
+		Engine: policy.Rules{Now: b.Clock.Now}, Logger: b.Logger, Metrics: b.Metrics, Now: b.Clock.Now, Slice: time.Minute,
 	}
 	now := b.Clock.Now()
 	ports := r.provider.Ports(nil)

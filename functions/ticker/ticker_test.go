@@ -36,7 +36,7 @@ func setup(t *testing.T) *running {
 }
 
 func (r *running) another() *ticker.Ticker {
-	return &ticker.Ticker{Store: r.faulty, Logger: r.Logger, Now: r.Clock.Now}
+	return &ticker.Ticker{Store: r.faulty, Logger: r.Logger, Metrics: r.Metrics, Now: r.Clock.Now}
 }
 
 func (r *running) tick() {
@@ -241,6 +241,13 @@ func TestNotFired(t *testing.T) {
 		}
 		if a, b := r.state("a", "feed"), r.state("b", "feed"); a != integration.Certified || b != integration.Sandbox {
 			t.Fatalf("%v: a is %s, b is %s", cause, a, b)
+		}
+		want := 3.0
+		if errors.Is(cause, store.ErrConflict) { // who was in between has the timer fire anew
+			want = 0
+		}
+		if sums, _ := r.Measured(); sums["TimersFailed"] != want {
+			t.Errorf("%v: measured %v", cause, sums)
 		}
 		r.faulty.Before(nil)
 		r.tick()

@@ -8,12 +8,15 @@ import (
 	"errors"
 	"log/slog"
 	"path/filepath"
+	"slices"
 	"sync"
 	"testing"
 	"time"
 
 	"orgops/shared/courier"
 	"orgops/shared/integration"
+	"orgops/shared/metric"
+	"orgops/shared/metric/metrictest"
 	"orgops/shared/outbound"
 	"orgops/shared/queue/sqlitequeue"
 	"orgops/shared/sqlitedb"
@@ -38,6 +41,9 @@ type Bench struct {
 	Vault   integration.Vault
 	Client  *outbound.Client
 	Logger  *slog.Logger
+	Metrics *metric.Recorder
+
+	measured *metrictest.Log
 }
 
 // New is a bench whose feed these consumers may consume, and the test.
@@ -48,6 +54,7 @@ func New(t testing.TB, consumers ...string) *Bench {
 		T: t, Clock: &Clock{now: time.Now().UTC().Truncate(time.Millisecond)}, Logger: slog.New(slog.DiscardHandler),
 		Client: outbound.New(outbound.Options{AllowLoopback: true}),
 	}
+	b.Metrics, b.measured = metrictest.New(b.Clock.Now)
 	db, err := sqlitedb.Open(ctx, filepath.Join(folder, "orgops.db"), sqlitedb.Options{})
 	Must(t, err)
 	b.Store, err = sqlitestore.Open(ctx, db, sqlitestore.Options{
@@ -74,7 +81,23 @@ func New(t testing.TB, consumers ...string) *Bench {
 func (b *Bench) Courier() *courier.Courier {
 	return courier.New(courier.Deps{
 		Store: b.Store, Vault: b.Vault, Client: b.Client, Logger: b.Logger, Now: b.Clock.Now, Fresh: time.Minute,
+		Metrics: b.Metrics,
 	})
+}
+
+// Measured is what has been measured since the test began: of a count the sum, of a time how many there were. Companies
+// are those that are named for what went wrong.
+func (b *Bench) Measured() (sums map[string]float64, companies []string) {
+	b.T.Helper()
+	b.Metrics.Flush("")
+	for _, d := range metrictest.Read(b.T, b.measured.String()) {
+		named, _ := d.Others["companies"].([]any)
+		for _, company := range named {
+			companies = append(companies, company.(string))
+		}
+	}
+	slices.Sort(companies)
+	return metrictest.Sums(b.T, b.measured.String()), slices.Compact(companies)
 }
 
 // Go runs a worker until the test is over or stop is called, which waits for it to return.

@@ -2,10 +2,18 @@ package start_test
 
 import (
 	"context"
+	"errors"
 	"log/slog"
+	"strconv"
 	"testing"
+	"time"
+
+	"github.com/aws/aws-lambda-go/lambdacontext"
+	"github.com/google/go-cmp/cmp"
 
 	"orgops/shared/lambda/start"
+	"orgops/shared/metric"
+	"orgops/shared/metric/metrictest"
 )
 
 // TestGuard: a panic fails its own invocation, and no other.
@@ -17,5 +25,35 @@ func TestGuard(t *testing.T) {
 	}
 	if got, err := h(t.Context(), 5); err != nil || got != 2 {
 		t.Errorf("got %d, %v", got, err)
+	}
+}
+
+// TestMetered: what was measured is written when an invocation ends, however it ends, under its id.
+func TestMetered(t *testing.T) {
+	t.Parallel()
+	metrics, log := metrictest.New(time.Now)
+	h := start.Metered(metrics, start.Guard(slog.New(slog.DiscardHandler), func(_ context.Context, n int) (int, error) {
+		metrics.Count(metric.SyncItems, 3)
+		if n == 1 {
+			return 0, errors.New("failed")
+		}
+		return 10 / n, nil
+	}))
+	var ids []any
+	for n := range 3 {
+		ctx := lambdacontext.NewContext(t.Context(), &lambdacontext.LambdaContext{AwsRequestID: strconv.Itoa(n)})
+		_, err := h(ctx, n)
+		if (err == nil) != (n == 2) {
+			t.Errorf("%d: %v", n, err)
+		}
+	}
+	for _, d := range metrictest.Read(t, log.String()) {
+		ids = append(ids, d.Others["requestId"])
+		if d.Values["SyncItems"][0] != 3 {
+			t.Errorf("%+v", d)
+		}
+	}
+	if diff := cmp.Diff([]any{"0", "1", "2"}, ids); diff != "" {
+		t.Errorf("lines (-want +got):\n%s", diff)
 	}
 }

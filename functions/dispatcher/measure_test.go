@@ -1,0 +1,66 @@
+package dispatcher_test
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"orgops/shared/delivery"
+	"orgops/shared/integration"
+	"orgops/shared/store"
+)
+
+// TestMeasured: what becomes of deliveries is counted when it is on record.
+func TestMeasured(t *testing.T) {
+	t.Parallel()
+	r := start(t)
+	well, broken, gone := r.Receive(), r.Receive(), r.Receive()
+	broken.Status(500)
+	gone.Status(410)
+	r.Subscribe("a", "webhook", well, "memory.*")
+	r.Subscribe("b", "webhook", broken, "memory.*")
+	r.Subscribe("c", "webhook", gone, "memory.*")
+	r.Subscribe("d", "webhook", well, "memory.*")
+	r.Change("d", "webhook", func(i *integration.Integration) { i.Enabled = false })
+	r.Put("e", "MEMORY#odd", "memory", json.RawMessage(`[1]`))
+	r.Put("e", "MEMORY#odd", "memory", json.RawMessage(`[2]`)) // makes no sense
+	for _, company := range []string{"a", "d", "c"} {
+		r.remember(company, 1)
+	}
+	r.rememberMany("b", 5)
+	r.settled("a", 1)
+	for company, n := range map[string]int{"b": 5, "c": 1, "d": 1} {
+		r.settled(company, n)
+	}
+	r.stop()
+	got, companies := r.Measured()
+	want := map[string]float64{
+		"DeliveriesSucceeded": 1, "DeliveryDelay": 1, "DeliveriesScheduled": 5, "DeliveriesFailed": 1, "DeliveriesHeld": 1,
+		"AttemptLatency": 7, "AttemptsFailed": 6, "BreakersOpened": 1, "ChangesSkipped": 1,
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("measured (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff([]string{"b", "c", "e"}, companies); diff != "" {
+		t.Errorf("companies (-want +got):\n%s", diff)
+	}
+}
+
+// TestMeasured_NotRecorded: what is not on record has not become anything yet.
+func TestMeasured_NotRecorded(t *testing.T) {
+	t.Parallel()
+	r := start(t)
+	receiver := r.Receive()
+	r.Subscribe("a", "webhook", receiver, "memory.*")
+	r.faulty.Once(delivery.Entity, store.ErrUnavailable)
+	r.remember("a", 1)
+	receiver.Next()
+	receiver.Next()
+	r.settled("a", 1)
+	r.stop()
+	got, _ := r.Measured()
+	if got["DeliveriesSucceeded"] != 1 || got["AttemptLatency"] != 2 {
+		t.Errorf("measured %v", got)
+	}
+}

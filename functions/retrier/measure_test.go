@@ -1,0 +1,30 @@
+package retrier_test
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"orgops/shared/delivery"
+)
+
+// TestMeasured: what becomes of deliveries is counted, the last attempt's failure as a dead letter.
+func TestMeasured(t *testing.T) {
+	t.Parallel()
+	r := setup(t)
+	r.handle(r.deliver(1))
+	r.receiver.Status(500)
+	j := r.deliver(2)
+	r.handle(j)
+	r.handle(j) // not due
+	r.handle(r.deliver(3, func(d *delivery.Delivery) { d.Made = 9 }))
+	r.handle(r.deliver(4, func(d *delivery.Delivery) { d.Endpoint = "webhook-gone" }))
+	got, companies := r.Measured()
+	want := map[string]float64{
+		"DeliveriesSucceeded": 1, "DeliveryDelay": 1, "DeliveriesScheduled": 1, "DeliveriesDead": 1, "DeliveriesHeld": 1,
+		"AttemptLatency": 3, "AttemptsFailed": 2,
+	}
+	if diff := cmp.Diff(want, got); diff != "" || len(companies) != 1 {
+		t.Errorf("measured, of %q (-want +got):\n%s", companies, diff)
+	}
+}
