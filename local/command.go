@@ -36,6 +36,8 @@ usage:
 
 environment:
 %[2]s
+with ORGOPS_BACKEND=aws also:
+%[3]s
 Every command has --help.
 `
 
@@ -66,15 +68,19 @@ func run(ctx context.Context, args []string) error {
 }
 
 func help(w io.Writer) {
-	var settings strings.Builder
-	for _, s := range config.Settings() {
-		fmt.Fprintf(&settings, "  %-22s %s", s.Name, s.Meaning)
+	fmt.Fprintf(w, usage, demo.Command(), list(config.Settings()), list(config.CloudSettings()))
+}
+
+func list(settings []config.Setting) string {
+	var b strings.Builder
+	for _, s := range settings {
+		fmt.Fprintf(&b, "  %-27s %s", s.Name, s.Meaning)
 		if s.Default != "" {
-			fmt.Fprintf(&settings, " (%s)", s.Default)
+			fmt.Fprintf(&b, " (%s)", s.Default)
 		}
-		settings.WriteByte('\n')
+		b.WriteByte('\n')
 	}
-	fmt.Fprintf(w, usage, demo.Command(), settings.String())
+	return b.String()
 }
 
 func serve(ctx context.Context, c config.Config) error {
@@ -83,20 +89,37 @@ func serve(ctx context.Context, c config.Config) error {
 	if err != nil {
 		return fmt.Errorf("listen on %s (ORGOPS_ADDR): %w", c.Addr, err)
 	}
-	p, err := process.Open(ctx, c, logger)
+	p, err := open(ctx, c, logger, "http://"+l.Addr().String())
 	if err != nil {
 		return errors.Join(err, l.Close())
 	}
-	base := "http://" + l.Addr().String()
-	if err := demo.Welcome(ctx, os.Stdout, p.Services, base); err != nil {
-		return errors.Join(err, l.Close(), p.Close())
-	}
-	logger.Info("serving", "url", base, "docs", base+"/api/docs", "data", c.Data)
 	profiled, err := profile(c.CPUProfile)
 	if err != nil {
 		return errors.Join(err, l.Close(), p.Close())
 	}
 	return errors.Join(p.Run(ctx, l), profiled(), p.Close())
+}
+
+// open opens what the settings name. Only in a folder of its own does the first start make a company: a table may be one
+// that others share.
+func open(ctx context.Context, c config.Config, logger *slog.Logger, base string) (*process.Process, error) {
+	if c.Backend == config.AWS {
+		p, err := process.OpenAWS(ctx, os.Getenv, logger)
+		if err != nil {
+			return nil, fmt.Errorf("ORGOPS_BACKEND=aws: %w", err)
+		}
+		logger.Info("serving", "url", base, "docs", base+"/api/docs", "table", os.Getenv("ORGOPS_TABLE"))
+		return p, nil
+	}
+	p, err := process.Open(ctx, c, logger)
+	if err != nil {
+		return nil, err
+	}
+	if err := demo.Welcome(ctx, os.Stdout, p.Services, base); err != nil {
+		return nil, errors.Join(err, p.Close())
+	}
+	logger.Info("serving", "url", base, "docs", base+"/api/docs", "data", c.Data)
+	return p, nil
 }
 
 // profile writes a CPU profile to a file until stop is called; without a file there is none.

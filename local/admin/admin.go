@@ -9,7 +9,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"path/filepath"
+	"log/slog"
 	"strings"
 	"time"
 
@@ -19,7 +19,6 @@ import (
 	"orgops/shared/fault"
 	"orgops/shared/password"
 	"orgops/shared/store"
-	"orgops/shared/token"
 	"orgops/shared/user"
 )
 
@@ -63,11 +62,19 @@ func explain(err error) error {
 
 // with opens the store for one command.
 func with(ctx context.Context, e Env, do func(store.Store, *password.Hasher) error) error {
+	hasher := password.New()
+	if e.Config.Backend == config.AWS {
+		table, err := process.OpenTable(ctx, e.Getenv, slog.New(slog.DiscardHandler))
+		if err != nil {
+			return err
+		}
+		return do(table, hasher)
+	}
 	backend, err := process.OpenEmbedded(ctx, e.Config.Data, false, time.Now)
 	if err != nil {
 		return err
 	}
-	return errors.Join(do(backend.Store, password.New()), backend.Close())
+	return errors.Join(do(backend.Store, hasher), backend.Close())
 }
 
 func createCompany(ctx context.Context, e Env, args []string) error {
@@ -148,17 +155,4 @@ func addUser(ctx context.Context, e Env, args []string) error {
 		}
 		return json.NewEncoder(e.Out).Encode(company.Provisioned{CompanyID: *companyID, UserID: added.ID, Email: added.Email, Password: made}) //nolint:gosec // G117: as above
 	})
-}
-
-func rotateKeys(_ context.Context, e Env, args []string) error {
-	if err := flag.NewFlagSet("admin keys rotate", flag.ContinueOnError).Parse(args); err != nil {
-		return err
-	}
-	keys, err := token.Rotate(filepath.Join(e.Config.Data, process.TokenFile))
-	if err != nil {
-		return err
-	}
-	fmt.Fprintf(e.Out, "new tokens are signed with %s from the next start on; tokens signed with %s stay good for their hour\n",
-		keys.Current.ID(), keys.Previous.ID())
-	return nil
 }

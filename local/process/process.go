@@ -32,34 +32,44 @@ type Process struct {
 	Services *boot.Services
 	Handler  http.Handler
 
-	backend *Embedded
-	feed    store.Feed
+	backend backend
 	logger  *slog.Logger
 	now     func() time.Time
 }
 
+// backend is an open backend.
+type backend struct {
+	boot.Backend
+	feed  store.Feed
+	keep  func(context.Context) error // what the backend needs to have done until ctx ends; nil: nothing
+	close func() error
+}
+
 // Open opens the embedded backend and puts the service together. Close it when it is not run, or after.
 func Open(ctx context.Context, c config.Config, logger *slog.Logger) (*Process, error) {
-	backend, err := OpenEmbedded(ctx, c.Data, true, time.Now)
+	e, err := OpenEmbedded(ctx, c.Data, true, time.Now)
 	if err != nil {
 		return nil, err
 	}
-	services, err := boot.New(c, backend.Backend, logger, time.Now)
+	return assemble(c, backend{Backend: e.Backend, feed: e.store, close: e.Close}, logger)
+}
+
+// assemble takes the backend over.
+func assemble(c config.Config, b backend, logger *slog.Logger) (*Process, error) {
+	services, err := boot.New(c, b.Backend, logger, time.Now)
 	if err != nil {
-		return nil, errors.Join(err, backend.Close())
+		return nil, errors.Join(err, b.close())
 	}
 	server := services.Web(Version)
 	functions.Register(server.API(), services)
 	docs.Register(server)
-	return &Process{
-		Services: services, Handler: server, backend: backend, feed: backend.store, logger: logger, now: time.Now,
-	}, nil
+	return &Process{Services: services, Handler: server, backend: b, logger: logger, now: time.Now}, nil
 }
 
 // Close closes the backend.
 func (p *Process) Close() error {
 	p.Services.Client.CloseIdle()
-	return p.backend.Close()
+	return p.backend.close()
 }
 
 // Limits on connections. A request is short; what takes long (a certification) has its own budget of 20 s.
@@ -125,9 +135,16 @@ func (p *Process) work(ctx context.Context) <-chan error {
 	ctx, stop := context.WithCancelCause(ctx)
 	var workers sync.WaitGroup
 	consume := func(run func(context.Context, store.Feed) error) {
-		if err := run(ctx, p.feed); err != nil {
+		if err := run(ctx, p.backend.feed); err != nil {
 			stop(err) // without one of its consumers the service must not go on as if all were well
 		}
+	}
+	if keep := p.backend.keep; keep != nil {
+		workers.Go(func() {
+			if err := keep(ctx); err != nil {
+				stop(err)
+			}
+		})
 	}
 	workers.Go(func() { consume(project.Run) })
 	workers.Go(func() { consume(dispatch.Run) })

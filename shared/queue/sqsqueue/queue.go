@@ -60,6 +60,16 @@ func newClient(access awsclient.Access) *sqs.Client {
 	})
 }
 
+// Ready is an error when the queue or that of its dead letters cannot be used. Errors of SQS's are returned as they are.
+func (q *Queue) Ready(ctx context.Context) error {
+	for _, url := range []string{q.o.URL, q.o.Dead} {
+		if _, err := q.client.GetQueueAttributes(ctx, &sqs.GetQueueAttributesInput{QueueUrl: &url}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // Send implements queue.Queue. Messages go in batches; after an error some may have been sent.
 func (q *Queue) Send(ctx context.Context, messages ...queue.Message) error {
 	for i := range messages {
