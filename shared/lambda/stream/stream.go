@@ -65,6 +65,8 @@ func texts(image map[string]events.DynamoDBAttributeValue) map[string]string {
 			out[name] = v.String()
 		case events.DataTypeNumber:
 			out[name] = v.Number()
+		case events.DataTypeBinary:
+			out[name] = string(v.Binary())
 		case events.DataTypeBoolean:
 			if v.Boolean() {
 				out[name] = "true"

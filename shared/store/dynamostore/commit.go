@@ -71,7 +71,7 @@ func conditionOf(op *store.Op, now time.Time) condition {
 // put writes one item.
 func (s *Store) put(ctx context.Context, call *call, op *store.Op) ([]Usage, error) {
 	now := s.now()
-	item, c := itemOf(op, now), conditionOf(op, now)
+	item, c := s.itemOf(op, now), conditionOf(op, now)
 	name := make([]byte, 8)
 	_, _ = rand.Read(name) // it never errs
 	item[attrWrite] = &types.AttributeValueMemberB{Value: name}
@@ -151,7 +151,7 @@ func (s *Store) transactItem(op *store.Op, now time.Time) types.TransactWriteIte
 		}}
 	}
 	return types.TransactWriteItem{Put: &types.Put{
-		TableName: &s.o.Table, Item: itemOf(op, now),
+		TableName: &s.o.Table, Item: s.itemOf(op, now),
 		ConditionExpression: c.expression, ExpressionAttributeNames: c.names, ExpressionAttributeValues: c.values,
 	}}
 }

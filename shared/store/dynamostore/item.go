@@ -21,9 +21,10 @@ const (
 	attrAt        = "at"
 	attrExpires   = "expires" // absent: never
 	attrBody      = "body"
-	attrQuiet     = "quiet" // the write that made the item is no change; absent: it is one
-	attrGone      = "gone"  // a tombstone; absent: an item
-	attrWrite     = "write" // names the write, where a repeated try must be told from another's write
+	attrPacked    = "packed" // the body in gzip; then there is no other
+	attrQuiet     = "quiet"  // the write that made the item is no change; absent: it is one
+	attrGone      = "gone"   // a tombstone; absent: an item
+	attrWrite     = "write"  // names the write, where a repeated try must be told from another's write
 )
 
 // graveAge is how long ago a tombstone expired: more than clocks differ by, and less than the five years that TTL looks back.
@@ -44,7 +45,7 @@ func itemKey(partition, key string) attributes {
 }
 
 // itemOf is the item that a put makes, or the tombstone that a delete of a company's item leaves.
-func itemOf(op *store.Op, at time.Time) attributes {
+func (s *Store) itemOf(op *store.Op, at time.Time) attributes {
 	item := itemKey(op.Partition.String(), op.Key)
 	item[attrEntity] = text(op.Entity)
 	item[attrAt] = number(at.UnixMilli())
@@ -66,7 +67,7 @@ func itemOf(op *store.Op, at time.Time) attributes {
 		item[attrExpires] = number(max(op.Expires.Unix(), 1))
 	}
 	// A string must be UTF-8. Where a body is not, readers of its JSON would see the replacement character anyway.
-	item[attrBody] = text(strings.ToValidUTF8(string(op.Body), "\ufffd"))
+	s.packer.pack(item, op, strings.ToValidUTF8(string(op.Body), "\ufffd"))
 	return item
 }
 
@@ -75,18 +76,25 @@ func scanItem(a attributes) (store.Item, error) {
 	key, _ := a[attrKey].(*types.AttributeValueMemberS)
 	entity, _ := a[attrEntity].(*types.AttributeValueMemberS)
 	body, _ := a[attrBody].(*types.AttributeValueMemberS)
+	packed, _ := a[attrPacked].(*types.AttributeValueMemberB)
 	version, verr := integer(a[attrVersion])
 	at, aerr := integer(a[attrAt])
 	expires, eerr := integer(a[attrExpires])
 	gone := a[attrGone] != nil
-	if key == nil || entity == nil || verr != nil || aerr != nil || eerr != nil || body == nil && !gone {
+	if key == nil || entity == nil || verr != nil || aerr != nil || eerr != nil || body == nil && packed == nil && !gone {
 		return store.Item{}, fmt.Errorf("store: %v is not an item of this program", itemName(a))
 	}
 	item := store.Item{Key: key.Value, Entity: entity.Value, Version: version, At: time.UnixMilli(at).UTC(), Expires: expiry(expires)}
-	if body != nil {
+	var err error
+	switch {
+	case body != nil:
 		item.Body = json.RawMessage(body.Value)
+	case packed != nil:
+		if item.Body, err = unpack(packed.Value); err != nil {
+			err = fmt.Errorf("store: %s: %w", itemName(a), err)
+		}
 	}
-	return item, nil
+	return item, err
 }
 
 func itemName(a attributes) string {

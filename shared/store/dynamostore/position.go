@@ -118,6 +118,6 @@ func (s *Store) savePosition(ctx context.Context, consumer, shard string, p posi
 	op := store.Op{
 		Partition: store.Positions(consumer), Key: shard, Entity: positionEntity, Body: body, Quiet: true, Expires: now.Add(keepPosition),
 	}
-	_, err = s.client.PutItem(ctx, &dynamodb.PutItemInput{TableName: &s.o.Table, Item: itemOf(&op, now)})
+	_, err = s.client.PutItem(ctx, &dynamodb.PutItemInput{TableName: &s.o.Table, Item: s.itemOf(&op, now)})
 	return err
 }

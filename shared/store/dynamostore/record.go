@@ -16,8 +16,8 @@ import (
 type Record struct {
 	Sequence string
 	Created  time.Time // when the write happened, to the second
-	// Old and New are the images of the item: strings and numbers as they are, true values as "true". Nil where the item
-	// was not there before, or is not after.
+	// Old and New are the images of the item: strings and numbers as they are, a binary's bytes, true values as "true". Nil
+	// where the item was not there before, or is not after.
 	Old, New map[string]string
 }
 
@@ -85,7 +85,13 @@ func image(item map[string]string) (*store.Image, error) {
 	if err != nil {
 		return nil, fmt.Errorf("version of %s: %w", item[attrKey], err)
 	}
-	return &store.Image{Version: version, Body: json.RawMessage(item[attrBody])}, nil
+	body := json.RawMessage(item[attrBody])
+	if packed, ok := item[attrPacked]; ok {
+		if body, err = unpack([]byte(packed)); err != nil {
+			return nil, fmt.Errorf("%s: %w", item[attrKey], err)
+		}
+	}
+	return &store.Image{Version: version, Body: body}, nil
 }
 
 // recordOf makes a Record of one that the stream's client returned.
@@ -114,6 +120,8 @@ func texts(item map[string]types.AttributeValue) map[string]string {
 			out[name] = v.Value
 		case *types.AttributeValueMemberN:
 			out[name] = v.Value
+		case *types.AttributeValueMemberB:
+			out[name] = string(v.Value)
 		case *types.AttributeValueMemberBOOL:
 			if v.Value {
 				out[name] = "true"

@@ -4,7 +4,8 @@
 // An item is the attributes pk and sk (strings, the key), entity, version, at (milliseconds since 1970), body and, where
 // they apply, expires (seconds; the table's TTL attribute), quiet, gone and write. The body is a string: JSON is text,
 // strings are what the console, an export and a stream's filter can show, and on the wire a string's escapes cost less
-// than a binary's base64. What either occupies in the table is the same.
+// than a binary's base64. What either occupies in the table is the same. A large body that the feed does not show is packed
+// instead, in the attribute packed.
 //
 // An item of a company is deleted by writing a tombstone over it: gone, without a body, and expired an hour ago, so that it
 // is absent for every reader and TTL removes it. The stream shows of a plain removal neither when it happened, to the
@@ -47,6 +48,7 @@ type Store struct {
 	stream streams
 	o      Options
 	busy   *names
+	packer *packer
 }
 
 // New opens a store. It calls nobody: a Lambda does it on its cold start.
@@ -63,7 +65,7 @@ func New(access awsclient.Access, o Options) *Store {
 	if o.Poll <= 0 {
 		o.Poll = 500 * time.Millisecond
 	}
-	return &Store{client: newClient(access), stream: newStreams(access), o: o, busy: newNames()}
+	return &Store{client: newClient(access), stream: newStreams(access), o: o, busy: newNames(), packer: &packer{}}
 }
 
 // now is the time of a commit.
