@@ -116,7 +116,7 @@ func (d *Dispatcher) publish(ctx context.Context, change store.Change, replay bo
 	if len(events) == 0 {
 		return
 	}
-	endpoints, err := d.Courier.Endpoints(ctx, change.Company)
+	endpoints, err := d.Courier.Endpoints(ctx, change.Company, names(events)...)
 	if err != nil {
 		work.fail(err)
 		return
@@ -133,6 +133,14 @@ func (d *Dispatcher) publish(ctx context.Context, change store.Change, replay bo
 			}
 		}
 	}
+}
+
+func names(events []event.Event) []string {
+	names := make([]string, len(events))
+	for i, e := range events {
+		names[i] = e.Type
+	}
+	return names
 }
 
 func (d *Dispatcher) skip(ctx context.Context, what string, change store.Change, err error) {

@@ -100,6 +100,28 @@ func TestEndpoints(t *testing.T) {
 	}
 }
 
+// TestEndpoints_Asked: who remembers nothing does not open the secrets of an endpoint that asked for none of the events.
+func TestEndpoints_Asked(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		fresh time.Duration
+		names []string
+		want  int
+	}{
+		{0, []string{"memory.updated"}, 1},
+		{0, []string{"goal.updated", "memory.created"}, 1},
+		{0, []string{"goal.updated"}, 0},
+		{0, nil, 1},
+		{time.Minute, []string{"goal.updated"}, 1}, // the next event may be one that it asked for
+	} {
+		r := setup(t, tt.fresh)
+		all, err := r.Endpoints(t.Context(), "a", tt.names...)
+		if err != nil || len(all) != tt.want {
+			t.Errorf("remembering for %v, %q: %d endpoints, %v", tt.fresh, tt.names, len(all), err)
+		}
+	}
+}
+
 // TestEndpoints_Overtaken: what was loaded before a change and is done loading after it is not remembered.
 func TestEndpoints_Overtaken(t *testing.T) {
 	t.Parallel()
