@@ -67,14 +67,14 @@ func (d Deps) configureIntegration(ctx context.Context, in *configureInput) (*co
 	if !json.Valid(in.RawBody) {
 		return nil, fault.New(fault.Malformed, "the body must be one JSON object")
 	}
-	problems, err := d.Connectors.Check(in.Provider, in.RawBody)
+	problems, err := d.schemas.Check(in.Provider, in.RawBody)
 	if err == nil {
 		err = fault.Refuse(problems)
 	}
 	if err != nil {
 		return nil, err
 	}
-	config, secrets, err := d.Connectors.Split(in.Provider, in.RawBody)
+	config, secrets, err := d.schemas.Split(in.Provider, in.RawBody)
 	if err != nil {
 		return nil, err
 	}
@@ -140,7 +140,7 @@ func (r configuration) create(ctx context.Context) (*configuredOutput, error) {
 func (r configuration) replace(ctx context.Context, old integration.Integration, version int64) (*configuredOutput, error) {
 	i := old
 	i.Config, i.Permissions, i.ConfiguredBy, i.UpdatedAt = r.config, r.conn.Ports(r.config), r.by, r.now
-	changed, err := r.Connectors.Changed(r.provider, old.Config, r.config)
+	changed, err := r.schemas.Changed(r.provider, old.Config, r.config)
 	if err != nil {
 		return nil, err
 	}

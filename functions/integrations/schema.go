@@ -16,7 +16,7 @@ func (Integration) TransformSchema(_ huma.Registry, s *huma.Schema) *huma.Schema
 // TransformSchema documents the bounds of names and values. Extensions are not validated: check does that, for all at once.
 func (Credentials) TransformSchema(_ huma.Registry, s *huma.Schema) *huma.Schema {
 	values := s.Properties["credentials"]
-	values.Extensions = map[string]any{"propertyNames": map[string]any{"pattern": credentialName.String()}}
+	values.Extensions = map[string]any{"propertyNames": map[string]any{"pattern": credentialName}}
 	values.AdditionalProperties = &huma.Schema{
 		Type: huma.TypeString, Extensions: map[string]any{"minLength": 1, "maxLength": maxCredential},
 	}

@@ -28,7 +28,7 @@ type credentialsInput struct {
 	Body Credentials
 }
 
-var credentialName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_-]{0,63}$`)
+const credentialName = `^[A-Za-z][A-Za-z0-9_-]{0,63}$`
 
 const (
 	maxCredential  = 8 << 10
@@ -37,9 +37,10 @@ const (
 
 func (b Credentials) check() error {
 	var problems []fault.Problem
+	names := regexp.MustCompile(credentialName) // here and not at the start of every process: few requests come by
 	for _, name := range slices.Sorted(maps.Keys(b.Credentials)) {
 		at := connector.Pointer("credentials", name)
-		if !credentialName.MatchString(name) {
+		if !names.MatchString(name) {
 			problems = append(problems, fault.Problem{Pointer: at, Detail: "a name starts with a letter and has at most 64 letters, digits, _ or -"})
 		}
 		if n := len(b.Credentials[name]); n == 0 || n > maxCredential {
@@ -139,7 +140,7 @@ func (d Deps) newSecret(i integration.Integration, given string) (string, error)
 	if err != nil {
 		return "", err
 	}
-	problems, err := d.Connectors.Check(i.Provider, raw)
+	problems, err := d.schemas.Check(i.Provider, raw)
 	if err == nil {
 		err = fault.Refuse(problems)
 	}

@@ -25,6 +25,12 @@ type Connector interface {
 	Ports(config json.RawMessage) []integration.Port
 }
 
+// Checker is a connector with rules for a configuration that JSON Schema cannot say. It is given only what meets the
+// schema.
+type Checker interface {
+	CheckConfig(config json.RawMessage) []fault.Problem
+}
+
 // Inbound is a connector that is told of changes by webhooks.
 type Inbound interface {
 	Connector

@@ -27,6 +27,7 @@ type source struct {
 	documents bool // it carries a package comment
 	imports   []string
 	inits     int
+	lines     int
 }
 
 // module's files, whatever system they are for. Hidden folders and testdata are no part of it.
@@ -61,7 +62,8 @@ func sources(t *testing.T) []source {
 }
 
 func read(file string) (source, error) {
-	f, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.ParseComments|parser.SkipObjectResolution)
+	files := token.NewFileSet()
+	f, err := parser.ParseFile(files, file, nil, parser.ParseComments|parser.SkipObjectResolution)
 	if err != nil {
 		return source{}, err
 	}
@@ -69,6 +71,7 @@ func read(file string) (source, error) {
 	s := source{
 		file: relative, pkg: path.Dir(filepath.ToSlash(relative)), name: f.Name.Name,
 		test: strings.HasSuffix(file, "_test.go"), documents: f.Doc.Text() != "",
+		lines: files.Position(f.FileEnd).Line - 1,
 	}
 	for _, i := range f.Imports {
 		imported, _ := strconv.Unquote(i.Path.Value) // the parser has seen that it is a string
@@ -194,5 +197,29 @@ func TestNoInit(t *testing.T) {
 		if s.inits > 0 {
 			t.Errorf("%s has an init function: what is needed is passed in", s.file)
 		}
+	}
+}
+
+// maxMain is how many lines the program of a Lambda may have: it puts parts together, and what has rules of its own is a
+// part.
+const maxMain = 25
+
+func TestMainsAreShort(t *testing.T) {
+	t.Parallel()
+	mains := map[string]bool{}
+	for _, s := range sources(t) {
+		if !matches("functions/*/lambda", s.pkg) {
+			continue
+		}
+		if path.Base(filepath.ToSlash(s.file)) != "main.go" || mains[s.pkg] {
+			t.Errorf("%s: a Lambda's program is one file, main.go", s.file)
+		}
+		mains[s.pkg] = true
+		if s.lines > maxMain {
+			t.Errorf("%s has %d lines, more than %d", s.file, s.lines, maxMain)
+		}
+	}
+	if len(mains) < 14 {
+		t.Errorf("only %d programs were found", len(mains))
 	}
 }

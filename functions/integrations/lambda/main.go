@@ -3,6 +3,7 @@ package main
 
 import (
 	"orgops/functions/integrations"
+	"orgops/shared/boot/cloud/connectors"
 	"orgops/shared/boot/cloud/group"
 	"orgops/shared/boot/cloud/outward"
 	"orgops/shared/boot/cloud/sealing"
@@ -14,10 +15,10 @@ import (
 func main() {
 	group.Serve(func(g *group.Group, s *web.Server) error {
 		vault, client := sealing.Vault(g.Cloud), outward.Client(g.Cloud)
-		connectors := outward.Connectors(g.Cloud, client)
-		examiner := certify.Examiner{Connectors: connectors, Client: client, Engine: policy.Rules{Now: g.Now}, Now: g.Now}
+		all := connectors.All(g.Cloud, client)
+		examiner := certify.Examiner{Connectors: all, Client: client, Engine: policy.Rules{Now: g.Now}, Now: g.Now}
 		courier := outward.Courier(g.Cloud, g.Store, vault, client)
-		integrations.Register(s.API(), integrations.Deps{Connectors: connectors, Examiner: examiner, Courier: courier, Vault: vault, Now: g.Now})
+		integrations.Register(s.API(), integrations.Deps{Connectors: all, Examiner: examiner, Courier: courier, Vault: vault, Now: g.Now})
 		return nil
 	})
 }

@@ -3,6 +3,7 @@ package main
 
 import (
 	"orgops/functions/memory"
+	"orgops/shared/boot/cloud/connectors"
 	"orgops/shared/boot/cloud/group"
 	"orgops/shared/boot/cloud/outward"
 	"orgops/shared/web"
@@ -10,7 +11,7 @@ import (
 
 func main() {
 	group.Serve(func(g *group.Group, s *web.Server) error {
-		memory.Register(s.API(), memory.Deps{Connectors: outward.Connectors(g.Cloud, outward.Client(g.Cloud)), Now: g.Now})
+		memory.Register(s.API(), memory.Deps{Connectors: connectors.All(g.Cloud, outward.Client(g.Cloud)), Now: g.Now})
 		return nil
 	})
 }

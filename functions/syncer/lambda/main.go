@@ -6,6 +6,7 @@ import (
 
 	"orgops/functions/syncer"
 	"orgops/shared/boot/cloud"
+	"orgops/shared/boot/cloud/connectors"
 	"orgops/shared/boot/cloud/data"
 	"orgops/shared/boot/cloud/outward"
 	"orgops/shared/boot/cloud/queues"
@@ -17,7 +18,7 @@ import (
 
 func main() {
 	start.Run(func(c *cloud.Cloud) (start.Handler[work.Event, work.Answer], error) {
-		s := &syncer.Syncer{Store: data.Main(c), Jobs: queues.Syncs(c), Connectors: outward.Connectors(c, outward.Client(c)),
+		s := &syncer.Syncer{Store: data.Main(c), Jobs: queues.Syncs(c), Connectors: connectors.All(c, outward.Client(c)),
 			Vault: sealing.Vault(c), Engine: policy.Rules{Now: c.Now}, Logger: c.Logger, Metrics: c.Metrics, Now: c.Now, Slice: time.Minute}
 		return work.Each(s.Worker(), c.Now), nil
 	})

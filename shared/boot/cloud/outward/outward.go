@@ -1,13 +1,9 @@
-// Package outward is what a function calls others with: the HTTP client under the rules for addresses, the connectors, and
-// the courier of webhooks.
+// Package outward is what a function calls others with: the HTTP client under the rules for addresses, and the courier of
+// webhooks.
 package outward
 
 import (
 	"orgops/shared/boot/cloud"
-	"orgops/shared/connector"
-	"orgops/shared/connector/feed"
-	"orgops/shared/connector/github"
-	"orgops/shared/connector/webhook"
 	"orgops/shared/courier"
 	"orgops/shared/integration"
 	"orgops/shared/outbound"
@@ -17,11 +13,6 @@ import (
 // Client is for calls to addresses that tenants chose: none but public ones, and those that the operator allows.
 func Client(c *cloud.Cloud) *outbound.Client {
 	return outbound.New(outbound.Options{AllowNetworks: c.Config.AllowNetworks})
-}
-
-// Connectors is every connector.
-func Connectors(c *cloud.Cloud, client *outbound.Client) connector.Registry {
-	return connector.New(webhook.New(client), github.New(client), feed.New(client, c.Now))
 }
 
 // Courier delivers webhooks. It remembers no endpoint from one look to the next: a function hears of some changes only.

@@ -1,4 +1,4 @@
-package connector
+package schema
 
 import (
 	"bytes"
@@ -12,13 +12,14 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"github.com/santhosh-tekuri/jsonschema/v6/kind"
 
+	"orgops/shared/connector"
 	"orgops/shared/fault"
 )
 
 // entry is a connector with its schema, compiled when it is first needed: a request that configures nothing does not
 // pay for it.
 type entry struct {
-	connector  Connector
+	connector  connector.Connector
 	once       sync.Once
 	schema     *jsonschema.Schema
 	properties map[string]property
@@ -83,7 +84,7 @@ func (e *entry) violations(raw json.RawMessage) []fault.Problem {
 // describe turns a tree of violations into one problem for each leaf, in words that hold no value.
 func describe(e *jsonschema.ValidationError, known []string) []fault.Problem {
 	if k, ok := e.ErrorKind.(*kind.PropertyNames); ok {
-		return []fault.Problem{{Pointer: Pointer(append(namesAt(e.SchemaURL), k.Property)...), Detail: "this name is not allowed here"}}
+		return []fault.Problem{{Pointer: connector.Pointer(append(namesAt(e.SchemaURL), k.Property)...), Detail: "this name is not allowed here"}}
 	}
 	if len(e.Causes) > 0 {
 		var problems []fault.Problem
@@ -94,7 +95,7 @@ func describe(e *jsonschema.ValidationError, known []string) []fault.Problem {
 	}
 	var problems []fault.Problem
 	refuse := func(detail string, below ...string) {
-		problems = append(problems, fault.Problem{Pointer: Pointer(append(slices.Clip(e.InstanceLocation), below...)...), Detail: detail})
+		problems = append(problems, fault.Problem{Pointer: connector.Pointer(append(slices.Clip(e.InstanceLocation), below...)...), Detail: detail})
 	}
 	switch k := e.ErrorKind.(type) {
 	case *kind.Required:
@@ -163,14 +164,4 @@ func list(values []any) string {
 		words[i] = fmt.Sprint(v)
 	}
 	return strings.Join(words, ", ")
-}
-
-// Pointer is a JSON Pointer (RFC 6901) through member names and indexes.
-func Pointer(tokens ...string) string {
-	var b strings.Builder
-	for _, t := range tokens {
-		b.WriteByte('/')
-		b.WriteString(strings.ReplaceAll(strings.ReplaceAll(t, "~", "~0"), "/", "~1"))
-	}
-	return b.String()
 }
