@@ -96,9 +96,10 @@ func gateway(scope constructs.Construct) awsapigateway.RestApi {
 		EndpointTypes:    &[]awsapigateway.EndpointType{awsapigateway.EndpointType_REGIONAL},
 		ApiKeySourceType: awsapigateway.ApiKeySourceType_AUTHORIZER,
 		CloudWatchRole:   jsii.Bool(true),
-		// execution logs name errors only; with the data trace they would hold tokens and bodies
+		// Execution logs name errors only; with the data trace they would hold tokens and bodies. Metrics of the stage are
+		// free and enough; those of each method are five that are paid for by the month.
 		DeployOptions: &awsapigateway.StageOptions{
-			StageName: jsii.String(stage), TracingEnabled: jsii.Bool(true), MetricsEnabled: jsii.Bool(true),
+			StageName: jsii.String(stage), TracingEnabled: jsii.Bool(true), MetricsEnabled: jsii.Bool(false),
 			LoggingLevel: awsapigateway.MethodLoggingLevel_ERROR, DataTraceEnabled: jsii.Bool(false),
 			ThrottlingRateLimit: jsii.Number(1000), ThrottlingBurstLimit: jsii.Number(2000),
 			AccessLogDestination: awsapigateway.NewLogGroupLogDestination(log),
