@@ -102,29 +102,3 @@ func TestMappings(t *testing.T) {
 		t.Errorf("%d readers of the stream; it takes two", streams)
 	}
 }
-
-// TestAlarms: each says what to do, and goes to the topic where one is named.
-func TestAlarms(t *testing.T) {
-	t.Parallel()
-	for name, s := range stacks {
-		for _, id := range s.of("AWS::CloudWatch::Alarm") {
-			p := s.Resources[id].Properties
-			if len(text(p["AlarmDescription"])) < 40 {
-				t.Errorf("%s %s: %v", name, id, p["AlarmDescription"])
-			}
-			if topic := dig(p, "AlarmActions", 0); (topic != nil) != (name == "silo") {
-				t.Errorf("%s %s goes to %v", name, id, topic)
-			}
-		}
-		for _, metric := range []string{
-			"IteratorAge", "ApproximateAgeOfOldestMessage", "ApproximateNumberOfMessagesVisible", "5XXError", "Latency", "Throttles", "Errors",
-		} {
-			if !strings.Contains(string(s.text), `"MetricName": "`+metric+`"`) {
-				t.Errorf("%s: no alarm on %s", name, metric)
-			}
-		}
-		if got := len(s.of("AWS::CloudWatch::Dashboard")); got != 1 {
-			t.Errorf("%s: %d dashboards", name, got)
-		}
-	}
-}

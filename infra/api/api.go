@@ -92,6 +92,7 @@ func gateway(scope constructs.Construct) awsapigateway.RestApi {
 		Retention: awslogs.RetentionDays_ONE_MONTH, RemovalPolicy: awscdk.RemovalPolicy_DESTROY,
 	})
 	rest := awsapigateway.NewRestApi(scope, jsii.String("Gateway"), &awsapigateway.RestApiProps{
+		RestApiName:      awscdk.Stack_Of(scope).StackName(), // what its metrics are told apart by from those of another stack's API
 		Description:      jsii.String("Organizational Operations Service"),
 		EndpointTypes:    &[]awsapigateway.EndpointType{awsapigateway.EndpointType_REGIONAL},
 		ApiKeySourceType: awsapigateway.ApiKeySourceType_AUTHORIZER,

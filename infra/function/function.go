@@ -63,6 +63,7 @@ func New(scope constructs.Construct, s Settings, p Props) *Function {
 	f.Allow([]string{"logs:CreateLogStream", "logs:PutLogEvents"}, nil, *log.LogGroupArn())
 	nag.Excuse(role, "AwsSolutions-IAM5", "X-Ray's actions PutTraceSegments and PutTelemetryRecords know no resources", "Resource::*")
 	f.Set("ORGOPS_AUDIENCE", "orgops")
+	f.Set("ORGOPS_STACK", *awscdk.Stack_Of(unit).StackName())
 	if s.AllowNetworks != "" {
 		f.Set("ORGOPS_ALLOW_NETWORKS", s.AllowNetworks)
 	}

@@ -1,52 +1,36 @@
 package watch
 
 import (
-	"github.com/aws/aws-cdk-go/awscdk/v2"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awscloudwatch"
 	"github.com/aws/jsii-runtime-go"
 )
 
-// reading is a statistic of a metric.
-type reading struct {
-	namespace, name string
-	dimensions      map[string]string
-	statistic       string
-}
-
-func (r reading) metric(label string, period float64) awscloudwatch.Metric {
-	dimensions := map[string]*string{}
-	for name, value := range r.dimensions {
-		dimensions[name] = &value
-	}
-	props := &awscloudwatch.MetricProps{
-		Namespace: &r.namespace, MetricName: &r.name, DimensionsMap: &dimensions, Statistic: &r.statistic,
-		Period: awscdk.Duration_Minutes(&period),
-	}
-	if label != "" {
-		props.Label = &label
-	}
-	return awscloudwatch.NewMetric(props)
-}
-
-// limit is what is too much: above, in periods of the last so many minutes.
+// limit is what is too much, or too little: in so many periods of the last so many.
 type limit struct {
 	above       float64
+	below       float64 // in the place of above, when it is more than 0
 	periods, of float64
-	missing     awscloudwatch.TreatMissingData
+	silence     awscloudwatch.TreatMissingData // what it means that nothing is told; "": that nothing happened, and so nothing wrong
 }
 
-// missingIsFine: most of these metrics say nothing while nothing happens.
-const missingIsFine = awscloudwatch.TreatMissingData_NOT_BREACHING
-
-func (w watch) alarm(id, about string, r reading, l limit) {
-	alarm := awscloudwatch.NewAlarm(w.scope, &id, &awscloudwatch.AlarmProps{
-		AlarmDescription: &about, Metric: r.metric("", 1), Threshold: &l.above,
+// alarm watches a metric. What about says ends up in the message: what is wrong, and what to do.
+func (w *watch) alarm(id, about string, metric awscloudwatch.IMetric, l limit) {
+	props := &awscloudwatch.AlarmProps{
+		AlarmDescription: &about, Metric: metric, Threshold: &l.above,
 		ComparisonOperator: awscloudwatch.ComparisonOperator_GREATER_THAN_THRESHOLD,
-		DatapointsToAlarm:  &l.periods, EvaluationPeriods: &l.of, TreatMissingData: l.missing,
-	})
+		DatapointsToAlarm:  &l.periods, EvaluationPeriods: &l.of, TreatMissingData: awscloudwatch.TreatMissingData_NOT_BREACHING,
+	}
+	if l.below > 0 {
+		props.Threshold, props.ComparisonOperator = &l.below, awscloudwatch.ComparisonOperator_LESS_THAN_THRESHOLD
+	}
+	if l.silence != "" {
+		props.TreatMissingData = l.silence
+	}
+	alarm := awscloudwatch.NewAlarm(w.scope, &id, props)
 	if w.Topic != "" {
 		resource := alarm.Node().DefaultChild().(awscloudwatch.CfnAlarm)
 		resource.SetAlarmActions(jsii.Strings(w.Topic))
 		resource.SetOkActions(jsii.Strings(w.Topic))
 	}
+	w.alarms = append(w.alarms, alarm)
 }

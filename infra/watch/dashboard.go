@@ -1,56 +1,63 @@
 package watch
 
 import (
+	"slices"
+
 	"github.com/aws/aws-cdk-go/awscdk/v2"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awscloudwatch"
 	"github.com/aws/jsii-runtime-go"
 
-	"orgops/infra/function"
+	"orgops/shared/metric"
 )
 
-// dashboard reads from top to bottom as a request and its consequences go: answers, functions, stream, queues, table.
-func (w watch) dashboard() {
-	gateway := map[string]string{"ApiName": *w.API.REST.RestApiName(), "Stage": *w.API.REST.DeploymentStage().StageName()}
-	answer := func(name, statistic string) awscloudwatch.IMetric {
-		return reading{"AWS/ApiGateway", name, gateway, statistic}.metric(name+" "+statistic, 5)
-	}
-	events := w.Events
+// dashboard reads from top to bottom: what is wrong, then as a request and its consequences go, answers, functions, stream,
+// deliveries, queues, syncs, table.
+func (w *watch) dashboard() {
 	board := awscloudwatch.NewDashboard(w.scope, jsii.String("Dashboard"), &awscloudwatch.DashboardProps{
 		DefaultInterval: awscdk.Duration_Hours(jsii.Number(12)),
 	})
+	alarms := w.alarms
+	board.AddWidgets(awscloudwatch.NewAlarmStatusWidget(&awscloudwatch.AlarmStatusWidgetProps{
+		Title: jsii.String("Alarms"), Alarms: &alarms, Width: jsii.Number(24), Height: jsii.Number(6),
+		SortBy: awscloudwatch.AlarmStatusWidgetSortBy_STATE_UPDATED_TIMESTAMP,
+	}))
+	gateway, table := w.gateway(), w.table()
 	board.AddWidgets(
-		graph("Answers", answer("Count", "Sum"), answer("4XXError", "Sum"), answer("5XXError", "Sum")),
-		graph("Latency, ms", answer("Latency", "p50"), answer("Latency", "p90"), answer("Latency", "p99")),
+		graph("Answers", gateway.shown("Count", "Sum"), gateway.shown("4XXError", "Sum"), gateway.shown("5XXError", "Sum")),
+		graph("Latency, ms", gateway.shown("Latency", "p50"), gateway.shown("Latency", "p90"), gateway.shown("Latency", "p99")),
 	)
 	board.AddWidgets(
-		graph("Duration p99, ms", each(w.all(), "Duration", "p99")...),
-		graph("Errors and throttles", append(each(w.all(), "Errors", "Sum"), each(w.all(), "Throttles", "Sum")...)...),
+		graph("Functions: duration p99, ms", each(w.all(), "Duration", "p99")...),
+		graph("Functions: errors and throttles", append(each(w.all(), "Errors", "Sum"), each(w.all(), "Throttles", "Sum")...)...),
 	)
 	board.AddWidgets(
-		graph("Stream: how late it is read, ms", each(w.followers(), "IteratorAge", "Maximum")...),
-		graph("Queues: oldest message, s",
-			reading{"AWS/SQS", "ApproximateAgeOfOldestMessage", queue(events.Retries.Queue), "Maximum"}.metric("retries", 5),
-			reading{"AWS/SQS", "ApproximateAgeOfOldestMessage", queue(events.Syncs.Queue), "Maximum"}.metric("syncs", 5)),
+		graph("Providers' webhooks, logins and tokens", w.counted(metric.InboundAccepted, metric.InboundRepeated, metric.InboundRefused,
+			metric.LoginsLimited, metric.AuthorizerFailures)...),
+		graph("Stream: how late, ms", slices.Concat(each(w.followers(), "IteratorAge", "Maximum"), w.timed(metric.ProjectionDelay, "p50", "p99"))...),
 	)
-	letters := "ApproximateNumberOfMessagesVisible"
 	board.AddWidgets(
-		graph("Dead letters",
-			reading{"AWS/SQS", letters, queue(events.Retries.Dead), "Maximum"}.metric("retries", 5),
-			reading{"AWS/SQS", letters, queue(events.Syncs.Dead), "Maximum"}.metric("syncs", 5),
-			reading{"AWS/SQS", letters, queue(events.Failed), "Maximum"}.metric("changes given up", 5)),
-		graph("Table: units a period",
-			reading{"AWS/DynamoDB", "ConsumedReadCapacityUnits", table(w.Data.Main), "Sum"}.metric("read", 5),
-			reading{"AWS/DynamoDB", "ConsumedWriteCapacityUnits", table(w.Data.Main), "Sum"}.metric("written", 5)),
+		graph("Deliveries: what became of them", w.counted(metric.DeliveriesSucceeded, metric.DeliveriesScheduled, metric.DeliveriesHeld,
+			metric.DeliveriesFailed, metric.DeliveriesDead)...),
+		graph("Deliveries: delay and answers, ms", slices.Concat(w.timed(metric.DeliveryDelay, "p50", "p90"), w.timed(metric.AttemptLatency, "p50", "p99"))...),
 	)
-}
-
-// each is one metric of several functions, under their names.
-func each(functions []*function.Function, name, statistic string) []awscloudwatch.IMetric {
-	metrics := make([]awscloudwatch.IMetric, len(functions))
-	for i, f := range functions {
-		metrics[i] = reading{"AWS/Lambda", name, of(f), statistic}.metric(f.Name+" "+name, 5)
-	}
-	return metrics
+	retries, syncs := queue(w.Events.Retries.Queue), queue(w.Events.Syncs.Queue)
+	board.AddWidgets(
+		graph("Attempts: failed, and endpoints left alone", append(w.counted(metric.BreakersOpened), w.failing(5))...),
+		graph("Queues: oldest message, s", retries.read("ApproximateAgeOfOldestMessage", "Maximum", 5, "retries"),
+			syncs.read("ApproximateAgeOfOldestMessage", "Maximum", 5, "syncs")),
+	)
+	board.AddWidgets(
+		graph("Syncs", w.counted(metric.SyncsSucceeded, metric.SyncsFailed, metric.SyncItems)...),
+		graph("For a person: dead letters, changes passed over, timers that fail", append(w.counted(metric.ChangesSkipped, metric.TimersFailed),
+			queue(w.Events.Retries.Dead).read(lettersIn, "Maximum", 5, "retries"),
+			queue(w.Events.Syncs.Dead).read(lettersIn, "Maximum", 5, "syncs"),
+			queue(w.Events.Failed).read(lettersIn, "Maximum", 5, "changes given up"))...),
+	)
+	board.AddWidgets(
+		graph("Table: units a period", table.shown("ConsumedReadCapacityUnits", "Sum"), table.shown("ConsumedWriteCapacityUnits", "Sum")),
+		graph("Table: refused and collided", table.shown("ReadThrottleEvents", "Sum"), table.shown("WriteThrottleEvents", "Sum"),
+			table.shown("ConditionalCheckFailedRequests", "Sum"), table.shown("TransactionConflict", "Sum"), w.tableErrors(5)),
+	)
 }
 
 func graph(title string, metrics ...awscloudwatch.IMetric) awscloudwatch.IWidget {

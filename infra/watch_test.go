@@ -1,0 +1,128 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"orgops/shared/metric"
+)
+
+// alarms are the template's, as "metric of dimensions" → properties. One that is worked out from metrics is under its label.
+func (s *synthesized) alarms(t *testing.T) map[string]map[string]any {
+	t.Helper()
+	alarms := map[string]map[string]any{}
+	for _, id := range s.of("AWS::CloudWatch::Alarm") {
+		p := s.Resources[id].Properties
+		name := text(p["MetricName"])
+		for _, dimension := range list(p["Dimensions"]) {
+			value, _ := json.Marshal(dig(dimension, "Value"))
+			name += " " + s.short(string(value))
+		}
+		for _, m := range list(p["Metrics"]) {
+			if expression := dig(m, "Expression"); expression != nil {
+				name = text(dig(m, "Label"))
+			}
+		}
+		if alarms[name] != nil {
+			t.Errorf("two alarms on %q", name)
+		}
+		alarms[name] = p
+	}
+	return alarms
+}
+
+// short is the part of a dimension's value that says whose it is: dispatcher, Retries, RetriesDead, Main, the API's name.
+func (s *synthesized) short(value string) string {
+	for _, id := range append(s.of("AWS::Lambda::Function"), append(s.of("AWS::SQS::Queue"), s.of("AWS::DynamoDB::Table")...)...) {
+		if strings.Contains(value, `"`+id+`"`) {
+			name := strings.TrimPrefix(strings.TrimPrefix(strings.TrimPrefix(id, "Api"), "Events"), "Data")
+			name, _, _ = strings.Cut(name, "Function")
+			if len(name) > 8 && s.Resources[id].Type != "AWS::Lambda::Function" {
+				name = name[:len(name)-8] // the CDK's hash
+			}
+			return name
+		}
+	}
+	return strings.Trim(value, `"`)
+}
+
+// TestAlarms: there is one on everything that a person must know, it says what to do, and goes to the topic where one is
+// named. Of a clock alone, silence is the sign that something is wrong.
+func TestAlarms(t *testing.T) {
+	t.Parallel()
+	for name, s := range stacks {
+		stack := map[string]string{"pool": "Orgops", "silo": "Orgops-acme"}[name]
+		stage, _ := json.Marshal(map[string]string{"Ref": s.of("AWS::ApiGateway::Stage")[0]})
+		want := []string{
+			"5XXError " + stack + " " + string(stage), "Latency " + stack + " " + string(stage), "AuthorizerFailures " + stack,
+			"IteratorAge projector", "IteratorAge dispatcher", "ChangesSkipped " + stack, "attempts failed, %",
+			"ApproximateAgeOfOldestMessage Retries", "ApproximateAgeOfOldestMessage Syncs",
+			"ApproximateNumberOfMessagesVisible RetriesDead", "ApproximateNumberOfMessagesVisible SyncsDead",
+			"ApproximateNumberOfMessagesVisible Failed",
+			"Invocations ticker", "TimersFailed " + stack, "ReadThrottleEvents Main", "WriteThrottleEvents Main", "DynamoDB's own errors",
+		}
+		for _, function := range functionNames() {
+			want = append(want, "Throttles "+function)
+			if !slices.Contains([]string{"authorizer", "provisioner"}, function) {
+				want = append(want, "Errors "+function)
+			}
+		}
+		var got []string
+		for alarm, p := range s.alarms(t) {
+			got = append(got, alarm)
+			if len(text(p["AlarmDescription"])) < 60 {
+				t.Errorf("%s %s: %v", name, alarm, p["AlarmDescription"])
+			}
+			if topic := dig(p, "AlarmActions", 0); (topic != nil) != (name == "silo") || fmt.Sprint(topic) != fmt.Sprint(dig(p, "OKActions", 0)) {
+				t.Errorf("%s %s goes to %v", name, alarm, topic)
+			}
+			silence := "notBreaching"
+			if alarm == "Invocations ticker" {
+				silence = "breaching"
+			}
+			if p["TreatMissingData"] != silence {
+				t.Errorf("%s %s: where nothing is told it is %v", name, alarm, p["TreatMissingData"])
+			}
+		}
+		slices.Sort(want)
+		slices.Sort(got)
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+}
+
+// TestDashboard: there is one, with every metric of the code and every alarm on it. The metrics are looked for where the
+// functions are told to put them.
+func TestDashboard(t *testing.T) {
+	t.Parallel()
+	for name, s := range stacks {
+		boards := s.of("AWS::CloudWatch::Dashboard")
+		if len(boards) != 1 {
+			t.Fatalf("%s: %d dashboards", name, len(boards))
+		}
+		encoded, _ := json.Marshal(s.Resources[boards[0]].Properties)
+		body := string(encoded)
+		stack := map[string]string{"pool": "Orgops", "silo": "Orgops-acme"}[name]
+		for _, m := range metric.All() {
+			if shown := fmt.Sprintf(`\"%s\",\"%s\",\"%s\",\"%s\"`, metric.Namespace, m, metric.Dimension, stack); !strings.Contains(body, shown) {
+				t.Errorf("%s: %s is not on the dashboard", name, m)
+			}
+		}
+		for _, id := range s.of("AWS::CloudWatch::Alarm") {
+			if !strings.Contains(body, `"`+id+`"`) {
+				t.Errorf("%s: %s is not on the dashboard", name, id)
+			}
+		}
+		for _, id := range s.of("AWS::Lambda::Function") {
+			if got := dig(s.Resources[id].Properties, "Environment", "Variables", "ORGOPS_STACK"); got != stack {
+				t.Errorf("%s: %s measures for %v", name, id, got)
+			}
+		}
+	}
+}
