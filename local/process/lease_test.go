@@ -1,0 +1,112 @@
+package process
+
+import (
+	"context"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"orgops/shared/store"
+)
+
+const patience = 20 * time.Second
+
+// quickLease is one whose times a test can wait for.
+func quickLease(st store.Store) *lease {
+	l := newLease(st, slog.New(slog.DiscardHandler), time.Now())
+	l.every, l.lasts = 20*time.Millisecond, 400*time.Millisecond
+	return l
+}
+
+func table(t *testing.T) store.Store {
+	t.Helper()
+	e, err := OpenEmbedded(t.Context(), t.TempDir(), false, time.Now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := e.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return e.Store
+}
+
+func take(t *testing.T, l *lease) error {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	return l.take(ctx)
+}
+
+func TestLease_Renewed(t *testing.T) {
+	t.Parallel()
+	st := table(t)
+	first, second := quickLease(st), quickLease(st)
+	if err := take(t, first); err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	kept := make(chan error, 1)
+	go func() { kept <- first.keep(ctx) }()
+	if err := take(t, second); err == nil || !strings.Contains(err.Error(), first.body.Holder) {
+		t.Errorf("a lease that is renewed is taken: %v", err)
+	}
+	stop()
+	if err := <-kept; err != nil {
+		t.Errorf("keep: %v", err)
+	}
+	if err := first.give(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	begun := time.Now()
+	if err := take(t, second); err != nil || time.Since(begun) >= second.lasts {
+		t.Errorf("after it was given back: %v, in %v", err, time.Since(begun))
+	}
+}
+
+func TestLease_Abandoned(t *testing.T) {
+	t.Parallel()
+	st := table(t)
+	first, second := quickLease(st), quickLease(st)
+	if err := take(t, first); err != nil {
+		t.Fatal(err)
+	}
+	begun := time.Now()
+	if err := take(t, second); err != nil || time.Since(begun) < second.lasts {
+		t.Fatalf("a lease that is not renewed: %v, in %v", err, time.Since(begun))
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	if err := first.keep(ctx); err == nil {
+		t.Error("who lost the lease is not told")
+	}
+	if err := first.give(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if body, version, err := second.look(t.Context()); err != nil || version == 0 || body.ID != second.body.ID {
+		t.Errorf("who lost the lease gave away another's: %v, version %d, %v", body, version, err)
+	}
+}
+
+// TestLease_Removed: an operator may remove a lease; its holder makes it again.
+func TestLease_Removed(t *testing.T) {
+	t.Parallel()
+	st := table(t)
+	l := quickLease(st)
+	if err := take(t, l); err != nil {
+		t.Fatal(err)
+	}
+	if err := l.give(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 { // the first finds it gone
+		if err := l.renew(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if body, version, err := l.look(t.Context()); err != nil || version == 0 || body.ID != l.body.ID {
+		t.Errorf("got %v, version %d, %v", body, version, err)
+	}
+}
