@@ -97,6 +97,11 @@ type Place interface {
 // region, keys that open nothing, and each service's endpoint. Of two places of a service the later holds.
 func Environment(t testing.TB, places ...Place) []string {
 	t.Helper()
+	for _, place := range places {
+		if p, ok := place.(*Part); ok {
+			go p.once.Do(p.start) // all of them at once; at waits for each
+		}
+	}
 	env := []string{"AWS_REGION=" + region, "AWS_ACCESS_KEY_ID=local", "AWS_SECRET_ACCESS_KEY=local"}
 	for _, place := range places {
 		endpoint, services := place.at(t)
