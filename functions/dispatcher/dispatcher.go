@@ -97,7 +97,7 @@ func (d *Dispatcher) Handle(ctx context.Context, b store.Batch, done func(error)
 			d.Courier.Forget(change.Company)
 		}
 		if err := messages.of(change); err != nil {
-			d.skip(ctx, "queue work of a change", change, err)
+			d.skip(ctx, "queue work", change, err)
 		}
 		d.publish(ctx, change, b.Replay, work)
 	}
@@ -110,7 +110,7 @@ func (d *Dispatcher) Handle(ctx context.Context, b store.Batch, done func(error)
 func (d *Dispatcher) publish(ctx context.Context, change store.Change, replay bool, work *tracker) {
 	events, err := event.Of(change)
 	if err != nil {
-		d.skip(ctx, "events of a change", change, err)
+		d.skip(ctx, "events", change, err)
 		return
 	}
 	if len(events) == 0 {
@@ -124,7 +124,7 @@ func (d *Dispatcher) publish(ctx context.Context, change store.Change, replay bo
 	for _, e := range events {
 		payload, err := e.Payload()
 		if err != nil {
-			d.skip(ctx, "payload of an event", change, err)
+			d.skip(ctx, "payload", change, err)
 			continue
 		}
 		for _, endpoint := range endpoints {
@@ -145,7 +145,7 @@ func names(events []event.Event) []string {
 
 func (d *Dispatcher) skip(ctx context.Context, what string, change store.Change, err error) {
 	d.Metrics.Trouble(metric.ChangesSkipped, change.Company)
-	d.Logger.ErrorContext(ctx, what, "company", change.Company, "key", change.Key, "error", err)
+	d.Logger.ErrorContext(ctx, "a change is passed over", "what", what, "company", change.Company, "key", change.Key, "error", err)
 }
 
 // submit holds the delivery, passes it over when it is on record already, or gives it to its endpoint's lane.
