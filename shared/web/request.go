@@ -8,6 +8,9 @@ import (
 	"slices"
 	"time"
 
+	"github.com/google/uuid"
+
+	"orgops/shared/id"
 	"orgops/shared/store"
 )
 
@@ -66,6 +69,25 @@ func RequestID(ctx context.Context) string {
 		return req.id
 	}
 	return ""
+}
+
+type givenIDKey struct{}
+
+// WithRequestID has a request that is served under the context go by the id that a gateway has given it, so that its own
+// log and ours tell of one thing. One that is no UUID, which whoever asks may have brought, is not taken.
+func WithRequestID(ctx context.Context, given string) context.Context {
+	if len(given) != len(uuid.UUID{}.String()) || uuid.Validate(given) != nil {
+		return ctx
+	}
+	return context.WithValue(ctx, givenIDKey{}, given)
+}
+
+// newRequestID is the given id, or a new one.
+func newRequestID(ctx context.Context) string {
+	if given, ok := ctx.Value(givenIDKey{}).(string); ok {
+		return given
+	}
+	return id.New()
 }
 
 // log writes the request's one line: no body, no header, no query, and the route's pattern in place of the path.

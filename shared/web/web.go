@@ -22,7 +22,6 @@ import (
 	"github.com/go-chi/chi/v5"
 
 	"orgops/shared/fault"
-	"orgops/shared/id"
 	"orgops/shared/store"
 	"orgops/shared/token"
 )
@@ -41,6 +40,7 @@ type Options struct {
 	Tenant         func(companyID string) store.Company // binds the store to the guarded company; required as above
 	CursorKey      []byte                               // seals page cursors and fingerprints requests; empty: random, good until the process ends
 	Now            func() time.Time                     // nil: time.Now
+	OnDemand       bool                                 // an operation is made with the first request for it, and there is no document: for a process that answers few
 }
 
 // Server is an http.Handler over every registered operation.
@@ -72,7 +72,10 @@ func New(opts Options) *Server {
 		s.refuse(w, r, fault.New(fault.NotFound, "there is no such path"))
 	})
 	s.router.MethodNotAllowed(s.methodNotAllowed)
-	s.api = newAPI(s)
+	s.api = newAPI(s, func(op *huma.Operation, serve http.HandlerFunc) {
+		s.operations = append(s.operations, op)
+		s.route(op, serve)
+	})
 	return s
 }
 
@@ -89,13 +92,21 @@ func (s *Server) Document() *huma.OpenAPI {
 	return s.api.OpenAPI()
 }
 
+// route puts an operation on the router.
+func (s *Server) route(op *huma.Operation, serve http.HandlerFunc) {
+	s.router.MethodFunc(op.Method, op.Path, serve)
+	if op.Method == http.MethodGet {
+		s.router.MethodFunc(http.MethodHead, op.Path, serve)
+	}
+}
+
 // Router takes handlers that are no operation, such as documentation pages. Nothing guards them.
 func (s *Server) Router() chi.Router { return s.router }
 
 // ServeHTTP answers one request: request id, safe default headers, routing, recovery, one log line.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	start := s.opts.Now()
-	req := &request{server: s, id: id.New(), route: "unmatched", url: r.URL, header: r.Header}
+	req := &request{server: s, id: newRequestID(r.Context()), route: "unmatched", url: r.URL, header: r.Header}
 	rw := &response{ResponseWriter: w, head: r.Method == http.MethodHead}
 	h := w.Header()
 	h.Set("X-Request-Id", req.id)

@@ -65,7 +65,7 @@ func (g *Gateway) Answer(ctx context.Context, e events.APIGatewayProxyRequest) (
 		ctx, cancel = context.WithDeadline(ctx, deadline.Add(-answerBefore))
 		defer cancel()
 	}
-	resp, err := httpadapter.New(always(handler)).ProxyWithContext(ctx, e)
+	resp, err := httpadapter.New(always(handler)).ProxyWithContext(web.WithRequestID(ctx, e.RequestContext.RequestID), e)
 	if err != nil { // what is left of the ways in which an event can be no request, such as a method with a space in it
 		g.logger.WarnContext(ctx, "event", "request", e.RequestContext.RequestID, "error", err)
 		return problem(e, http.StatusBadRequest, "malformed", "Malformed request", "the request cannot be read"), nil

@@ -1,6 +1,7 @@
 package gateway_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/base64"
 	"encoding/json"
@@ -8,6 +9,7 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"strings"
 	"testing"
 	"time"
 
@@ -15,6 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"orgops/shared/lambda/gateway"
+	"orgops/shared/web"
 )
 
 // answer has a handler answer an event.
@@ -130,6 +133,30 @@ func TestAnswer_NotReady(t *testing.T) {
 	there = true
 	if resp, err = g.Answer(t.Context(), event("GET", "/x")); err != nil || resp.StatusCode != 404 {
 		t.Errorf("%+v, %v", resp, err)
+	}
+}
+
+// TestAnswer_RequestID: the gateway's id is that of the answer and of the log, unless it is one that somebody made up.
+func TestAnswer_RequestID(t *testing.T) {
+	t.Parallel()
+	var log bytes.Buffer
+	server := web.New(web.Options{Title: "test", Logger: slog.New(slog.NewJSONHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))})
+	build := func(context.Context) (http.Handler, error) { return server, nil }
+	g := gateway.New(t.Context(), build, slog.New(slog.DiscardHandler))
+	for given, taken := range map[string]bool{
+		"5b0c7a52-2f5e-4c53-9f0e-1d6a3b7c8e90": true, "": false, "{5b0c7a52-2f5e-4c53-9f0e-1d6a3b7c8e90}": false,
+		"5b0c7a522f5e4c539f0e1d6a3b7c8e90": false, "any text of thirty-six characters :)": false,
+	} {
+		e := event("GET", "/nowhere")
+		e.RequestContext.RequestID = given
+		resp, err := g.Answer(t.Context(), e)
+		if err != nil || resp.StatusCode != 404 {
+			t.Fatalf("%+v, %v", resp, err)
+		}
+		id := resp.MultiValueHeaders["X-Request-Id"][0]
+		if (id == given) != taken || !strings.Contains(resp.Body, "urn:uuid:"+id) || !strings.Contains(log.String(), `"request":"`+id+`"`) {
+			t.Errorf("%q: %q, %s", given, id, resp.Body)
+		}
 	}
 }
 
