@@ -54,7 +54,7 @@ func (w *watch) followers() []*function.Function {
 }
 
 func (w *watch) answers() {
-	w.alarm("Answers5xx", "More than 1 % of answers are 5xx: find a request id in the access log, then that id in the function's log",
+	w.alarm("Answers5xx", "More than 1 % of answers are 5xx: the access log has their request ids, and the functions' logs what happened under each",
 		w.gateway().read("5XXError", "Average", 1, ""), limit{above: 0.01, periods: 3, of: 5})
 	w.alarm("AnswersP99", "One answer in a hundred takes longer than 2 s: look at the functions' duration and at throttles",
 		w.gateway().read("Latency", "p99", 1, ""), limit{above: 2000, periods: 3, of: 5})
