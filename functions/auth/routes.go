@@ -31,18 +31,18 @@ func Register(api huma.API, deps Deps) {
 	if deps.Now == nil {
 		deps.Now = time.Now
 	}
-	huma.Register(api, web.Public(huma.Operation{
+	web.Register(api, web.Public(huma.Operation{
 		OperationID: "login", Method: http.MethodPost, Path: "/auth/login", Tags: []string{"auth"},
 		Summary:     "Log in with e-mail and password",
 		Description: "Ten tries a minute for an e-mail address. The answer is the same, and takes as long, whether the address is unknown or the password wrong.",
 		Errors:      []int{http.StatusUnauthorized, http.StatusTooManyRequests}, MaxBodyBytes: maxLogin,
 	}), deps.login)
-	huma.Register(api, web.Public(huma.Operation{
+	web.Register(api, web.Public(huma.Operation{
 		OperationID: "get-keys", Method: http.MethodGet, Path: "/.well-known/jwks.json", Tags: []string{"auth"},
 		Summary:     "Get the public keys that verify access tokens",
 		Description: "A JSON Web Key Set (RFC 7517): the current key first, then the one before it, whose tokens are still good.",
 	}), deps.getKeys)
-	huma.Register(api, web.Public(huma.Operation{
+	web.Register(api, web.Public(huma.Operation{
 		OperationID: "get-liveness", Method: http.MethodGet, Path: "/healthz", Tags: []string{"auth"},
 		Summary:     "Ask whether the process answers",
 		Description: "For load balancers. It looks at nothing else: a store that is away does not make the process unhealthy.",

@@ -50,7 +50,7 @@ func Register(api huma.API, d Deps) {
 	}
 	op.RequestBody = &huma.RequestBody{Content: map[string]*huma.MediaType{"application/x-www-form-urlencoded": {Schema: form}}}
 	payload := &huma.Schema{Type: huma.TypeObject, AdditionalProperties: true, Description: "The provider's own payload"}
-	huma.Register(api, web.DescribeBody(op, payload), d.receiveWebhook)
+	web.Register(api, web.DescribeBody(op, payload), d.receiveWebhook)
 }
 
 type input struct {

@@ -23,11 +23,11 @@ type Deps struct {
 
 // Register mounts the group.
 func Register(api huma.API, d Deps) {
-	huma.Register(api, operation("/brief", "get-brief", "Get the founder briefing",
+	web.Register(api, operation("/brief", "get-brief", "Get the founder briefing",
 		"Sentences that follow from the company's facts. Each names where the API shows what it rests on."), d.getBrief)
-	huma.Register(api, operation("/recommendations", "list-recommendations", "List recommendations",
+	web.Register(api, operation("/recommendations", "list-recommendations", "List recommendations",
 		"Open ones unless a state is asked for; the most pressing first, then the longest known."), d.listRecommendations)
-	huma.Register(api, operation("/context", "get-context", "Get the company context",
+	web.Register(api, operation("/context", "get-context", "Get the company context",
 		"The facts that Mission Control and Intelligence are computed from, folded from every committed change."), d.getContext)
 }
 

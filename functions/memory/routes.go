@@ -20,22 +20,22 @@ type Deps struct {
 
 // Register mounts the group.
 func Register(api huma.API, deps Deps) {
-	huma.Register(api, operation(http.MethodPost, "/memory/sync/{provider}", "sync-memory", "Trigger a sync",
+	web.Register(api, operation(http.MethodPost, "/memory/sync/{provider}", "sync-memory", "Trigger a sync",
 		"Asks for a run that fetches the provider. Sandboxed, the run fetches and validates and shows a preview; certified, it "+
 			"commits what changed. A provider has one run at a time.", http.StatusAccepted, user.ScopeMemoryWrite), deps.syncMemory)
-	huma.Register(api, operation(http.MethodGet, "/memory/syncs", "list-syncs", "List sync runs",
+	web.Register(api, operation(http.MethodGet, "/memory/syncs", "list-syncs", "List sync runs",
 		"Newest first.", http.StatusOK, user.ScopeMemoryRead), listSyncs)
-	huma.Register(api, operation(http.MethodGet, "/memory/syncs/{run}", "get-sync", "Get a sync run",
+	web.Register(api, operation(http.MethodGet, "/memory/syncs/{run}", "get-sync", "Get a sync run",
 		"With its progress while it runs.", http.StatusOK, user.ScopeMemoryRead), getSync)
-	huma.Register(api, operation(http.MethodPost, "/memory/syncs/{run}/cancel", "cancel-sync", "Cancel a sync run",
+	web.Register(api, operation(http.MethodPost, "/memory/syncs/{run}/cancel", "cancel-sync", "Cancel a sync run",
 		"Takes effect at the run's next page. What it has committed stays.", http.StatusOK, user.ScopeMemoryWrite), deps.cancelSync)
-	huma.Register(api, operation(http.MethodGet, "/memory", "list-memories", "List memories",
+	web.Register(api, operation(http.MethodGet, "/memory", "list-memories", "List memories",
 		"In the order of their ids, which follow from the provider's ids.", http.StatusOK, user.ScopeMemoryRead), listMemories)
-	huma.Register(api, operation(http.MethodGet, "/memory/{mid}", "get-memory", "Get a memory",
+	web.Register(api, operation(http.MethodGet, "/memory/{mid}", "get-memory", "Get a memory",
 		"By the id that a listing, a receipt or an event gave.", http.StatusOK, user.ScopeMemoryRead), getMemory)
-	huma.Register(api, operation(http.MethodGet, "/goals", "list-goals", "List goals",
+	web.Register(api, operation(http.MethodGet, "/goals", "list-goals", "List goals",
 		"In the order of their ids, which follow from the provider's ids.", http.StatusOK, user.ScopeMemoryRead), listGoals)
-	huma.Register(api, operation(http.MethodGet, "/goals/{gid}", "get-goal", "Get a goal",
+	web.Register(api, operation(http.MethodGet, "/goals/{gid}", "get-goal", "Get a goal",
 		"With its alignment: progress against the time to its due date.", http.StatusOK, user.ScopeMemoryRead), getGoal)
 }
 

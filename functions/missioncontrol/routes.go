@@ -23,22 +23,22 @@ type Deps struct {
 
 // Register mounts the group.
 func Register(api huma.API, d Deps) {
-	huma.Register(api, operation("/health", "get-health", "Get the platform health score",
+	web.Register(api, operation("/health", "get-health", "Get the platform health score",
 		"A weighted score over checks of facts, with how much of it is known. Silence counts: a check may fail because nothing happened."),
 		func(ctx context.Context, in *web.IfNoneMatch) (*web.Tagged[insight.Health], error) {
 			return answer(ctx, d, *in, insight.HealthOf)
 		})
-	huma.Register(api, operation("/readiness", "get-readiness", "Get the company's readiness",
+	web.Register(api, operation("/readiness", "get-readiness", "Get the company's readiness",
 		"A ladder of four levels. A level counts when all of its checks pass, and all levels below."),
 		func(ctx context.Context, in *web.IfNoneMatch) (*web.Tagged[insight.Readiness], error) {
 			return answer(ctx, d, *in, insight.ReadinessOf)
 		})
-	huma.Register(api, operation("/dashboard", "get-dashboard", "Get the widget dashboard bundle",
+	web.Register(api, operation("/dashboard", "get-dashboard", "Get the widget dashboard bundle",
 		"Everything at a glance; each widget names the route that it summarises."),
 		func(ctx context.Context, in *web.IfNoneMatch) (*web.Tagged[insight.Dashboard], error) {
 			return answer(ctx, d, *in, insight.DashboardOf)
 		})
-	huma.Register(api, operation("/timeline", "list-timeline", "List the organizational timeline",
+	web.Register(api, operation("/timeline", "list-timeline", "List the organizational timeline",
 		"Newest first. Entries are kept 180 days."), d.listTimeline)
 }
 

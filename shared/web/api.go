@@ -17,16 +17,19 @@ import (
 type api struct {
 	huma.API
 	config huma.Config
+	server *Server
 }
 
-func newAPI(s *Server) *api {
+// newAPI is an API whose operations are handed to mount, guarded.
+func newAPI(s *Server, mount func(*huma.Operation, http.HandlerFunc)) *api {
 	config := huma.Config{
 		OpenAPI:                      newDocument(s.opts),
 		Formats:                      map[string]huma.Format{"application/json": huma.DefaultJSONFormat},
 		DefaultFormat:                "application/json",
 		RejectUnknownQueryParameters: true,
 	}
-	return &api{API: huma.NewAPI(config, &adapter{server: s}), config: config}
+	a := &adapter{server: s, schemas: config.Components.Schemas, mount: mount}
+	return &api{API: huma.NewAPI(config, a), config: config, server: s}
 }
 
 // Config makes huma find the settings behind the wrapper.
@@ -65,7 +68,11 @@ func (a *api) DocumentOperation(op *huma.Operation) {
 }
 
 // adapter puts operations on the router, each behind its guard. Every way to register one ends here.
-type adapter struct{ server *Server }
+type adapter struct {
+	server  *Server
+	schemas huma.Registry
+	mount   func(*huma.Operation, http.HandlerFunc)
+}
 
 // Handle panics on an operation that is neither company-scoped with a scope nor public.
 func (a *adapter) Handle(op *huma.Operation, handler func(huma.Context)) {
@@ -76,7 +83,7 @@ func (a *adapter) Handle(op *huma.Operation, handler func(huma.Context)) {
 	}
 	op.MaxBodyBytes, op.BodyReadTimeout = -1, 0 // takeBody does both
 	run := func(w http.ResponseWriter, r *http.Request) { handler(humachi.NewContext(op, r, w)) }
-	keyed := takesKey(op, s.api.OpenAPI().Components.Schemas)
+	keyed := takesKey(op, a.schemas)
 	serve := func(w http.ResponseWriter, r *http.Request) {
 		req := requestOf(r.Context())
 		req.route, req.operation = op.Path, op.OperationID
@@ -104,11 +111,7 @@ func (a *adapter) Handle(op *huma.Operation, handler func(huma.Context)) {
 			s.refuse(w, r, err)
 		}
 	}
-	s.operations = append(s.operations, op)
-	s.router.MethodFunc(op.Method, op.Path, serve)
-	if op.Method == http.MethodGet {
-		s.router.MethodFunc(http.MethodHead, op.Path, serve)
-	}
+	a.mount(op, serve)
 }
 
 func (a *adapter) ServeHTTP(w http.ResponseWriter, r *http.Request) { a.server.ServeHTTP(w, r) }

@@ -35,6 +35,11 @@ type thing struct {
 
 func newHarness(t testing.TB) *harness {
 	t.Helper()
+	return newHarnessOf(t, false)
+}
+
+func newHarnessOf(t testing.TB, onDemand bool) *harness {
+	t.Helper()
 	key, err := token.NewKey(nil)
 	if err != nil {
 		t.Fatal(err)
@@ -44,8 +49,9 @@ func newHarness(t testing.TB) *harness {
 	h := &harness{signer: token.NewSigner(config, keys), log: &bytes.Buffer{}}
 	h.Server = web.New(web.Options{
 		Title: "Test", Version: "1", Verifier: token.NewVerifier(config, keys.Public()),
-		Tenant: func(company string) store.Company { return store.For(nil, company) },
-		Logger: slog.New(slog.NewTextHandler(h.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
+		Tenant:   func(company string) store.Company { return store.For(nil, company) },
+		Logger:   slog.New(slog.NewTextHandler(h.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
+		OnDemand: onDemand,
 	})
 	h.register()
 	return h
@@ -55,7 +61,7 @@ func (h *harness) register() {
 	op := func(id, method, path string) huma.Operation {
 		return huma.Operation{OperationID: id, Method: method, Path: "/companies/{id}" + path, Security: web.Needs("things:read")}
 	}
-	huma.Register(h.API(), op("read", "GET", "/thing/{tid}"), func(ctx context.Context, in *struct {
+	web.Register(h.API(), op("read", "GET", "/thing/{tid}"), func(ctx context.Context, in *struct {
 		TID string `path:"tid"`
 		web.IfNoneMatch
 	}) (*web.Tagged[thing], error) {
@@ -64,7 +70,7 @@ func (h *harness) register() {
 		}
 		return web.WithETag(web.ETag("7"), thing{Name: web.Tenant(ctx).ID() + " " + web.CallerOf(ctx).UserID + " " + in.TID}), nil
 	})
-	huma.Register(h.API(), op("list", "GET", "/things"), func(ctx context.Context, in *struct {
+	web.Register(h.API(), op("list", "GET", "/things"), func(ctx context.Context, in *struct {
 		web.PageQuery
 		Kind string `query:"kind"`
 	}) (*web.PageOutput[thing], error) {
@@ -77,16 +83,18 @@ func (h *harness) register() {
 		}
 		return web.NewPage(ctx, make([]thing, in.Size()), "KEY#1", in.Kind), nil
 	})
-	huma.Register(h.API(), op("write", "POST", "/things"), func(_ context.Context, in *struct{ Body thing }) (*struct{ Body thing }, error) {
+	web.Register(h.API(), op("write", "POST", "/things"), func(_ context.Context, in *struct{ Body thing }) (*struct{ Body thing }, error) {
 		return &struct{ Body thing }{in.Body}, nil
 	})
-	huma.Register(h.API(), op("change", "PUT", "/things"), func(_ context.Context, in *struct {
+	web.Register(h.API(), op("change", "PUT", "/things"), func(_ context.Context, in *struct {
 		web.IfMatch
 	}) (*struct{}, error) {
 		return nil, in.Check(`"7"`)
 	})
-	huma.Register(h.API(), web.Public(huma.Operation{OperationID: "fail", Method: "GET", Path: "/fail/{how}"}), fail)
+	web.Register(h.API(), web.Public(huma.Operation{OperationID: "fail", Method: "GET", Path: "/fail/{how}"}), fail)
 }
+
+func nothing(context.Context, *struct{}) (*struct{}, error) { return nil, nil }
 
 func fail(_ context.Context, in *struct {
 	How string `path:"how"`
@@ -203,16 +211,21 @@ func TestServer_Register(t *testing.T) {
 		{"hidden", huma.Operation{Path: "/x", Hidden: true}},
 	}
 	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			t.Parallel()
-			defer func() {
-				if recover() == nil {
-					t.Error("registered")
-				}
-			}()
-			tt.op.Method, tt.op.OperationID = "GET", "x"
-			huma.Register(newHarness(t).API(), tt.op, func(context.Context, *struct{}) (*struct{}, error) { return nil, nil })
-		})
+		tt.op.Method, tt.op.OperationID = "GET", "x"
+		for name, register := range map[string]func(){
+			"at once":   func() { huma.Register(newHarness(t).API(), tt.op, nothing) },
+			"on demand": func() { web.Register(newHarnessOf(t, true).API(), tt.op, nothing) },
+		} {
+			t.Run(tt.name+" "+name, func(t *testing.T) {
+				t.Parallel()
+				defer func() {
+					if recover() == nil {
+						t.Error("registered")
+					}
+				}()
+				register()
+			})
+		}
 	}
 }
 

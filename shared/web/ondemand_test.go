@@ -1,0 +1,49 @@
+package web_test
+
+import (
+	"net/http/httptest"
+	"regexp"
+	"sync"
+	"testing"
+)
+
+// TestServer_OnDemand: an operation that is made with its first request answers like any other, whoever comes first and
+// however many come at once.
+func TestServer_OnDemand(t *testing.T) {
+	t.Parallel()
+	tests := []struct{ method, path, body string }{
+		{"GET", "/companies/a/thing/7", ""},
+		{"HEAD", "/companies/a/thing/7", ""},
+		{"GET", "/companies/b/thing/7", ""},
+		{"GET", "/companies/a/things?limit=2", ""},
+		{"GET", "/companies/a/things?limit=0", ""},
+		{"GET", "/companies/a/things?sort=up", ""},
+		{"POST", "/companies/a/things", `{"name":"one","tags":["a"]}`},
+		{"POST", "/companies/a/things", `{"name":"","count":11,"colour":"red"}`},
+		{"PUT", "/companies/a/things", ""},
+		{"DELETE", "/companies/a/things", ""},
+		{"GET", "/fail/notfound", ""},
+		{"GET", "/nowhere", ""},
+	}
+	eager, lazy := newHarness(t), newHarnessOf(t, true)
+	for _, tt := range tests {
+		want := eager.do(tt.method, tt.path, eager.token(t, "a", "things:read"), tt.body)
+		bearer := lazy.token(t, "a", "things:read")
+		answers := make([]*httptest.ResponseRecorder, 4)
+		var asking sync.WaitGroup
+		for i := range answers {
+			asking.Go(func() { answers[i] = lazy.do(tt.method, tt.path, bearer, tt.body) })
+		}
+		asking.Wait()
+		for _, got := range answers {
+			if got.Code != want.Code || masked(got) != masked(want) || got.Header().Get("Allow") != want.Header().Get("Allow") {
+				t.Errorf("%s %s: %d %s, want %d %s", tt.method, tt.path, got.Code, got.Body, want.Code, want.Body)
+			}
+		}
+	}
+}
+
+// masked is a body without what differs from answer to answer.
+func masked(r *httptest.ResponseRecorder) string {
+	return regexp.MustCompile(`urn:uuid:[0-9a-f-]+|"nextCursor":"[^"]+"`).ReplaceAllString(r.Body.String(), "…")
+}
