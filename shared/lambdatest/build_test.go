@@ -3,16 +3,31 @@ package lambdatest_test
 import (
 	"crypto/sha256"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"testing"
+
+	"orgops/shared/lambdatest"
 )
 
 // maxSize is what a program may have, in bytes: what is larger takes longer to load at each cold start.
-const maxSize = 12 << 20
+const maxSize = 12_000_000
 
-// TestBuild_Reproducible: the program that is deployed depends on the source alone, not on where or when it is built.
-func TestBuild_Reproducible(t *testing.T) {
+// functions are the names of those that have a program.
+func functions(t testing.TB) []string {
+	t.Helper()
+	folders, err := filepath.Glob("../../functions/*/lambda")
+	if err != nil || len(folders) < 14 {
+		t.Fatalf("%d functions were found: %v", len(folders), err)
+	}
+	names := make([]string, 0, len(folders))
+	for _, f := range folders {
+		names = append(names, filepath.Base(filepath.Dir(f)))
+	}
+	return names
+}
+
+// TestBuild: every program that is deployed is small enough, and depends on the source alone, not on where it is built.
+func TestBuild(t *testing.T) {
 	t.Parallel()
 	source, err := filepath.Abs("../..")
 	if err != nil {
@@ -22,26 +37,33 @@ func TestBuild_Reproducible(t *testing.T) {
 	if err := os.Symlink(source, elsewhere); err != nil {
 		t.Fatal(err)
 	}
-	var sums [2][32]byte
-	for i, from := range []string{source, elsewhere} {
-		out := filepath.Join(t.TempDir(), "bootstrap")
-		cmd := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-buildvcs=false", "-ldflags=-s -w", "-tags", "lambda.norpc",
-			"-o", out, "./functions/authorizer/lambda")
-		cmd.Dir = from
-		cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS=linux", "GOARCH=arm64", "PWD="+from)
-		if text, err := cmd.CombinedOutput(); err != nil {
-			t.Fatalf("%v: %s", err, text)
-		}
-		program, err := os.ReadFile(out)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if len(program) > maxSize {
-			t.Errorf("%d bytes, more than %d", len(program), maxSize)
-		}
-		sums[i] = sha256.Sum256(program)
+	for _, name := range functions(t) {
+		t.Run(name, func(t *testing.T) {
+			one, other := deployed(t, source, name), deployed(t, elsewhere, name)
+			if one.sum != other.sum {
+				t.Errorf("two builds differ: %x, %x", one.sum, other.sum)
+			}
+			if one.size > maxSize {
+				t.Errorf("%d bytes, more than %d", one.size, maxSize)
+			}
+		})
 	}
-	if sums[0] != sums[1] {
-		t.Errorf("two builds differ: %x, %x", sums[0], sums[1])
+}
+
+type program struct {
+	size int
+	sum  [sha256.Size]byte
+}
+
+func deployed(t *testing.T, from, name string) program {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "bootstrap")
+	if err := lambdatest.Compile(t.Context(), from, "./functions/"+name+"/lambda", path, "GOOS=linux", "GOARCH=arm64", "PWD="+from); err != nil {
+		t.Fatal(err)
 	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return program{len(text), sha256.Sum256(text)}
 }

@@ -24,8 +24,12 @@ type Function struct {
 	results chan Result
 	idle    chan struct{} // closed when the program first asks for an event
 	begun   sync.Once
+	started time.Time
+	init    time.Duration // from the start of the process to its first request for an event
 	ended   chan struct{}
 	out     *output
+	process *os.Process
+	end     func()
 }
 
 type event struct {
@@ -46,17 +50,6 @@ const Deadline = 20 * time.Second
 // startTimeout bounds how long a program may take until it asks for its first event.
 const startTimeout = 20 * time.Second
 
-// Build builds the program of a function, as it is deployed but for this machine, into folder.
-func Build(ctx context.Context, function, folder string) (string, error) {
-	program := filepath.Join(folder, function)
-	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-tags", "lambda.norpc", "-o", program, "orgops/functions/"+function+"/lambda")
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("build %s: %w: %s", function, err, out)
-	}
-	return program, nil
-}
-
 // Start runs a program in an environment of NAME=value and nothing else, until the test ends.
 func Start(t testing.TB, program string, environment ...string) *Function {
 	t.Helper()
@@ -68,14 +61,16 @@ func Start(t testing.TB, program string, environment ...string) *Function {
 	cmd := exec.CommandContext(ctx, program)
 	cmd.Env = append([]string{"AWS_LAMBDA_RUNTIME_API=" + strings.TrimPrefix(server.URL, "http://")}, environment...)
 	cmd.Stdout, cmd.Stderr = f.out, f.out
+	f.started = time.Now()
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
+	f.process = cmd.Process
 	go func() {
 		_ = cmd.Wait() // it is killed
 		close(f.ended)
 	}()
-	t.Cleanup(func() {
+	f.end = sync.OnceFunc(func() {
 		stop()
 		<-f.ended
 		server.CloseClientConnections()
@@ -84,6 +79,7 @@ func Start(t testing.TB, program string, environment ...string) *Function {
 			t.Logf("%s wrote: %s", filepath.Base(program), f.out)
 		}
 	})
+	t.Cleanup(f.end)
 	timer := time.NewTimer(startTimeout)
 	defer timer.Stop()
 	select {
@@ -94,6 +90,50 @@ func Start(t testing.TB, program string, environment ...string) *Function {
 		t.Fatalf("%s does not ask for events: %s", program, f.out)
 	}
 	return f
+}
+
+// Stop ends the program before the test does.
+func (f *Function) Stop() { f.end() }
+
+// Init is how long the program took from the start of its process to its first request for an event.
+func (f *Function) Init() time.Duration { return f.init }
+
+// CPU is the time that the program has had on a processor so far, which says more than a clock where others have some of
+// the machine. It needs Linux.
+func (f *Function) CPU(t testing.TB) time.Duration {
+	t.Helper()
+	threads, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/schedstat", f.process.Pid))
+	if err != nil || len(threads) == 0 {
+		t.Fatalf("no threads: %v", err)
+	}
+	var sum time.Duration
+	for _, thread := range threads {
+		var ran time.Duration
+		text, err := os.ReadFile(thread)
+		if err != nil {
+			continue // it has ended
+		}
+		if _, err := fmt.Sscan(string(text), &ran); err != nil {
+			t.Fatal(err)
+		}
+		sum += ran
+	}
+	return sum
+}
+
+// PeakMemory is the most that the process has had resident so far, in KiB. It needs Linux.
+func (f *Function) PeakMemory(t testing.TB) int {
+	t.Helper()
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", f.process.Pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, peak, _ := strings.Cut(string(status), "VmHWM:")
+	var kib int
+	if _, err := fmt.Sscan(peak, &kib); err != nil {
+		t.Fatalf("no peak in %s: %v", status, err)
+	}
+	return kib
 }
 
 // Log is what the program has written.
@@ -124,7 +164,10 @@ func (f *Function) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	path := strings.TrimPrefix(r.URL.Path, "/2018-06-01/runtime/")
 	switch {
 	case path == "invocation/next":
-		f.begun.Do(func() { close(f.idle) })
+		f.begun.Do(func() {
+			f.init = time.Since(f.started)
+			close(f.idle)
+		})
 		select {
 		case e := <-f.events:
 			h := w.Header()
