@@ -1,0 +1,142 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+)
+
+// line is a line of a bill: so much of something at its price.
+type line struct {
+	service  string
+	what     string
+	quantity float64
+	price    price
+}
+
+func (l line) dollars() float64 { return l.price.of(l.quantity) }
+
+// volume is what a month comes to.
+type volume struct {
+	read, written   float64 // capacity units
+	queue, keys     float64 // requests
+	requests        float64 // through the gateway
+	invocations     map[string]float64
+	gigabyteSeconds float64
+	sent            float64 // GB
+	logs            float64 // GB
+	traces          float64
+}
+
+// costOf is what a step of the table costs.
+func costOf(name string) units {
+	all := steps()
+	i := slices.IndexFunc(all, func(s step) bool { return s.name == name })
+	if i < 0 {
+		panic("cost: the table has no step " + name) // the lists are part of the program
+	}
+	return all[i].units
+}
+
+const kB, gB = 1e3, 1e9
+
+// add counts an activity so many times.
+func (v *volume) add(a activity, times float64, memory map[string]float64) {
+	u := costOf(a.step)
+	v.read += times * u.read
+	v.written += times * u.written
+	v.queue += times * (float64(u.queue) + 2*a.messages)
+	v.keys += times * float64(u.keys)
+	if a.request {
+		v.requests += times
+		v.logs += times * accessLog * kB / gB
+	}
+	v.invocations[a.function] += times
+	billed := (a.ms + coldStarts*coldStartMS) / 1e3
+	v.gigabyteSeconds += times * billed * memory[a.function] / 1024
+	v.sent += times * a.sent * kB / gB
+	v.logs += times * (platformLog + ownLog) * kB / gB
+}
+
+// traced is how many of a month's invocations of one source are recorded, if they come evenly.
+func traced(n float64) float64 {
+	first := min(n, tracedASecond*60*minutesAMonth)
+	return first + tracedOfOthers*(n-first)
+}
+
+// followTraces counts traces: a request's begins at the gateway and holds the functions behind it, all others are their
+// function's own.
+func (v *volume) followTraces() {
+	v.traces = traced(v.requests)
+	for _, function := range []string{"projector", "dispatcher", "retrier", "syncer", "ticker"} {
+		v.traces += traced(v.invocations[function])
+	}
+}
+
+func month(activities []activity, times float64, s stack) volume {
+	v := volume{invocations: map[string]float64{}}
+	for _, a := range activities {
+		v.add(a, a.times*times, s.memory)
+	}
+	v.followTraces()
+	return v
+}
+
+// fixed is what a stack costs without any company.
+func fixed(s stack, p prices) []line {
+	lines := []line{
+		{service: "CloudWatch", what: "alarms, by the metrics that they look at", quantity: float64(s.alarms), price: p.alarm},
+		{service: "CloudWatch", what: "metrics of the code", quantity: float64(s.metrics), price: p.metric},
+		{service: "CloudWatch", what: "dashboard", quantity: float64(s.dashboards), price: p.dashboard},
+		{service: "KMS", what: "keys", quantity: float64(s.keys), price: p.key},
+		{service: "KMS", what: "the tables' key, every 5 minutes for each role", quantity: float64(len(s.memory)) * fiveMinutes, price: p.keyRequest},
+		{service: "Secrets Manager", what: "secrets", quantity: float64(s.secrets), price: p.secret},
+		{service: "Secrets Manager", what: "token keys, every 5 minutes for each process", quantity: keyReaders * fiveMinutes, price: p.secretRequest},
+		{service: "SQS", what: "polls of idle queues", quantity: float64(s.queues) * pollsAMonth, price: p.queue},
+	}
+	return append(lines, of(month(always(), 1, s), "the ticker's ", p)...)
+}
+
+// variable is what so many companies add.
+func variable(companies int, s stack, p prices) []line {
+	n := float64(companies)
+	lines := of(month(day(), n*daysAMonth, s), "", p)
+	kept := n * stored() * kB / gB
+	return append(lines,
+		line{service: "DynamoDB", what: "stored after a month", quantity: kept, price: p.storage},
+		line{service: "DynamoDB", what: "its history of 35 days", quantity: kept, price: p.recovery},
+	)
+}
+
+// of is what a volume comes to, without lines that are empty.
+func of(v volume, whose string, p prices) []line {
+	invocations := 0.0
+	for _, n := range v.invocations {
+		invocations += n
+	}
+	lines := []line{
+		{service: "API Gateway", what: "requests", quantity: v.requests, price: p.gateway},
+		{service: "Lambda", what: "invocations", quantity: invocations, price: p.lambda},
+		{service: "Lambda", what: "GB-seconds", quantity: v.gigabyteSeconds, price: p.compute},
+		{service: "DynamoDB", what: "read units", quantity: v.read, price: p.read},
+		{service: "DynamoDB", what: "write units", quantity: v.written, price: p.written},
+		{service: "SQS", what: "requests", quantity: v.queue, price: p.queue},
+		{service: "KMS", what: "data keys opened", quantity: v.keys, price: p.keyRequest},
+		{service: "CloudWatch", what: "logs", quantity: v.logs, price: p.logged},
+		{service: "CloudWatch", what: fmt.Sprintf("logs kept for %d days", logDays), quantity: v.logs * packedLogs * logDays / daysAMonth, price: p.logKept},
+		{service: "X-Ray", what: "traces recorded", quantity: v.traces, price: p.trace},
+		{service: "Transfer", what: "to the internet", quantity: v.sent, price: p.transfer},
+	}
+	lines = slices.DeleteFunc(lines, func(l line) bool { return l.quantity == 0 })
+	for i := range lines {
+		lines[i].what = whose + lines[i].what
+	}
+	return lines
+}
+
+// sum is what lines come to.
+func sum(lines []line) (dollars float64) {
+	for _, l := range lines {
+		dollars += l.dollars()
+	}
+	return dollars
+}

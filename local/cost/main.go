@@ -1,0 +1,34 @@
+// Command cost prints what the service costs in AWS: what each operation and each step of the workers asks of it, held by
+// this package's tests, and what that comes to a month. Functions' durations, the sizes of logs and what a company does in a
+// day are assumed, in profile.go; all else is measured or counted.
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+)
+
+func main() {
+	if err := run(os.Stdout); err != nil {
+		fmt.Fprintln(os.Stderr, "cost:", err)
+		os.Exit(1)
+	}
+}
+
+func run(out io.Writer) error {
+	text, err := golden()
+	if err != nil {
+		return err
+	}
+	s, err := readStack(text)
+	if err != nil {
+		return err
+	}
+	p := listPrices()
+	_, err = fmt.Fprintf(out, "# What operations and steps ask for\n\n%s\n# A month, by companies\n\n%s\n"+
+		"A web ACL, for who asks for it, adds %s, %s and %s dollars.\n\n# The fixed part\n\n%s\n# Prices, before taxes and free tiers\n\n%s",
+		table(), summary(s, p), money(firewall(sizes()[0], s, p)), money(firewall(sizes()[1], s, p)), money(firewall(sizes()[2], s, p)),
+		arithmetic(fixed(s, p)), p.sources())
+	return err
+}

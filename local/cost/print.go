@@ -1,0 +1,117 @@
+package main
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+)
+
+// sizes are the numbers of companies that the bill is worked out for.
+func sizes() []int { return []int{10, 1_000, 10_000} }
+
+// table is the steps as Markdown.
+func table() string {
+	var b strings.Builder
+	b.WriteString("| operation or step | gets | queries | puts | transactions | read units | write units | SQS | KMS |\n")
+	b.WriteString("|---|---|---|---|---|---|---|---|---|\n")
+	for _, s := range steps() {
+		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %s | %s | %s | %s |\n", s.name, count(s.gets), count(s.queries), count(s.puts+s.deletes),
+			count(s.transactions), plain(s.read), plain(s.written), count(s.queue), count(s.keys))
+	}
+	return b.String()
+}
+
+func count(n int) string { return plain(float64(n)) }
+
+func plain(n float64) string {
+	if n == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%g", n)
+}
+
+// summary is the bill for the README: the fixed part in one row, and what each company adds.
+func summary(s stack, p prices) string {
+	var b strings.Builder
+	b.WriteString("| dollars a month | a company's | at |")
+	for _, n := range sizes() {
+		fmt.Fprintf(&b, " %s |", grouped(float64(n)))
+	}
+	b.WriteString("\n|---|---|---|" + strings.Repeat("---|", len(sizes())) + "\n| fixed | | |")
+	total := make([]float64, len(sizes()))
+	add := func(i int, dollars float64) {
+		total[i] += dollars
+		fmt.Fprintf(&b, " %s |", money(dollars))
+	}
+	for i := range sizes() {
+		add(i, sum(fixed(s, p)))
+	}
+	for at, l := range variable(1, s, p) {
+		fmt.Fprintf(&b, "\n| %s: %s | %s | %s |", l.service, l.what, grouped(l.quantity), l.price)
+		for i, n := range sizes() {
+			add(i, variable(n, s, p)[at].dollars())
+		}
+	}
+	b.WriteString("\n| **all** | | |")
+	for _, dollars := range total {
+		fmt.Fprintf(&b, " **%s** |", money(dollars))
+	}
+	b.WriteString("\n| by company | | |")
+	for i, n := range sizes() {
+		fmt.Fprintf(&b, " %s |", money(total[i]/float64(n)))
+	}
+	return b.String() + "\n"
+}
+
+// arithmetic is lines as a sum.
+func arithmetic(lines []line) string {
+	var b strings.Builder
+	for _, l := range lines {
+		fmt.Fprintf(&b, "| %s: %s | %s | %s | %s |\n", l.service, l.what, grouped(l.quantity), l.price, money(l.dollars()))
+	}
+	return "| dollars a month | quantity | at | |\n|---|---|---|---|\n" + b.String() + fmt.Sprintf("| **all** | | | **%s** |\n", money(sum(lines)))
+}
+
+// firewall is what a web ACL with three rules adds, for who asks for it.
+func firewall(companies int, s stack, p prices) float64 {
+	requests := month(day(), float64(companies)*daysAMonth, s).requests
+	return p.firewall.of(1) + p.firewallRule.of(3) + p.firewallCheck.of(requests)
+}
+
+// sources are where the prices come from.
+func (p prices) sources() string {
+	var b strings.Builder
+	for _, one := range p.list() {
+		fmt.Fprintf(&b, "| %s | https://aws.amazon.com/%s |\n", one, one.source)
+	}
+	return "| price, us-east-1 | source |\n|---|---|\n" + b.String()
+}
+
+func (p price) String() string {
+	dollars := strconv.FormatFloat(p.dollars, 'f', -1, 64)
+	if cents := fmt.Sprintf("%.2f", p.dollars); len(cents) > len(dollars) {
+		dollars = cents
+	}
+	return "$" + dollars + " for " + p.unit
+}
+
+// money rounds to cents below ten dollars, and to dollars above.
+func money(dollars float64) string {
+	if dollars < 10 {
+		return fmt.Sprintf("%.2f", dollars)
+	}
+	return grouped(math.Round(dollars))
+}
+
+// grouped is a number with at most three digits that matter behind the point, and its thousands set apart.
+func grouped(n float64) string {
+	text := fmt.Sprintf("%.0f", n)
+	if n < 100 && n != math.Trunc(n) {
+		return fmt.Sprintf("%.3g", n)
+	}
+	for i := len(text) - 3; i > 0; i -= 3 {
+		text = text[:i] + "," + text[i:]
+	}
+	return text
+}

@@ -1,0 +1,218 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"orgops/shared/delivery"
+	"orgops/shared/goal"
+	"orgops/shared/id"
+	"orgops/shared/integration"
+	"orgops/shared/memory"
+	"orgops/shared/projection"
+	"orgops/shared/store"
+	"orgops/shared/syncrun"
+	"orgops/shared/timeline"
+)
+
+// What the company has: enough for every page to be full.
+const (
+	memories   = 60
+	goals      = 60
+	entered    = 60 // timeline entries
+	runs       = 60
+	deliveries = 60
+	openGoals  = 20
+)
+
+// prose is text of about this many bytes that is not another number's: what repeats itself would be packed too well.
+func prose(number, size int) string {
+	words := strings.Fields("launch the second version of our billing in every country before customers ask again why exports miss " +
+		"a page when printers burn and nobody on call has seen which alarm was first to ring about delivery queues growing")
+	random := rand.New(rand.NewPCG(uint64(number), 1))
+	var out []string
+	for n := 0; n < size; {
+		word := words[random.IntN(len(words))]
+		out, n = append(out, word), n+len(word)+1
+	}
+	return strings.Join(out, " ")
+}
+
+const (
+	titleSize = 50
+	bodySize  = 600 // so that a memory's item has 1.1 KB
+)
+
+type seeded struct{ memory, goal, delivery, run string }
+
+// seed gives the company three certified connectors, three days of deliveries, and what the constants say.
+func (w *world) seed() {
+	w.configure("webhook", `{"url":"`+w.receiver.URL+`","events":["memory.*"],"signingSecret":"`+secret+`"}`)
+	w.configure("github", `{"repository":"octo/app","signingSecret":"a secret of github"}`)
+	w.configure("feed", `{"url":"`+w.feed.URL+`"}`)
+	for _, provider := range []string{"webhook", "github", "feed"} {
+		w.call(ask{method: http.MethodPost, path: "/integrations/" + provider + "/certification"})
+	}
+	c, now := w.tenant(), w.clock()
+	var ops []store.Op
+	for n := range memories {
+		m, _ := memory.Apply(memory.Memory{}, "github", draft(n), now)
+		ops = append(ops, c.Create(memory.Key(m.ID), memory.Entity, m))
+		w.seeded.memory = m.ID
+	}
+	for n := range goals {
+		g := w.goal(n)
+		ops = append(ops, c.Create(goal.Key(g.ID), goal.Entity, g))
+		w.seeded.goal = g.ID
+	}
+	for n := range entered {
+		e := w.entry(n)
+		ops = append(ops, c.Create(timeline.Key(e.ID), timeline.Entity, e).Until(e.At.Add(timeline.Kept)))
+	}
+	for n := range runs {
+		r := w.run(n)
+		ops = append(ops, c.Create(syncrun.Key(r.ID), syncrun.Entity, r).Until(r.RequestedAt.Add(syncrun.Kept)))
+		w.seeded.run = r.ID
+	}
+	for n := range deliveries {
+		d := w.delivery(now.Add(-time.Duration(n) * time.Minute))
+		ops = append(ops, c.Create(delivery.Key(d.EventID, d.Endpoint), delivery.Entity, d).Until(d.CreatedAt.Add(delivery.Kept)))
+		w.seeded.delivery = d.EventID
+	}
+	ops = append(ops, projection.Save(c, 0, w.context()))
+	for len(ops) > 0 {
+		n := min(len(ops), store.MaxOps)
+		must(w.t, c.Commit(w.t.Context(), ops[:n]...))
+		ops = ops[n:]
+	}
+}
+
+func draft(number int) memory.Draft {
+	externalID := "octo/app/issues/" + strconv.Itoa(number)
+	return memory.Draft{
+		ExternalID: externalID, Kind: "issue", Title: prose(number, titleSize), Body: prose(number, bodySize),
+		URL: "https://github.com/" + externalID,
+	}
+}
+
+func (w *world) goal(n int) goal.Goal {
+	due, began, state := w.clock().AddDate(0, 0, 30), w.clock().AddDate(0, 0, -30), goal.Closed
+	if n < openGoals {
+		state = goal.Open
+	}
+	g, _ := goal.Apply(goal.Goal{}, "github", goal.Draft{
+		ExternalID: "octo/app/milestones/" + strconv.Itoa(n), Title: prose(n, titleSize), Progress: 0.5,
+		URL: "https://github.com/octo/app/milestone/" + strconv.Itoa(n), DueAt: &due, StartedAt: &began, State: state,
+	}, w.clock())
+	return g
+}
+
+func (w *world) entry(n int) timeline.Entry {
+	at := w.clock().Add(-time.Duration(n) * time.Hour)
+	return timeline.Entry{
+		ID: id.At(at, strconv.Itoa(n)), At: at, Kind: timeline.MemorySynced, Title: fmt.Sprintf("feed was synced: %d created, %d updated", n%7, n%5),
+		Actor: timeline.Reference{Type: "integration", ID: "feed"}, Subject: timeline.Reference{Type: "sync", ID: id.New()},
+		Details: json.RawMessage(fmt.Sprintf(`{"created":%d,"updated":%d,"unchanged":45,"failed":0}`, n%7, n%5)),
+	}
+}
+
+func (w *world) run(n int) syncrun.Record {
+	at := w.clock().Add(-time.Duration(n) * time.Hour)
+	return syncrun.Record{Run: syncrun.Run{
+		ID: id.At(at, "run", strconv.Itoa(n)), Provider: "feed", Mode: syncrun.Live, State: syncrun.Succeeded, RequestedBy: id.New(),
+		RequestedAt: at, StartedAt: &at, FinishedAt: &at, Progress: syncrun.Progress{Pages: 1, Fetched: 50, Created: 3, Updated: 2, Unchanged: 45},
+	}}
+}
+
+// delivery is one that arrived at once: an item of 1.7 KB with the memory in its payload.
+func (w *world) delivery(at time.Time) delivery.Delivery {
+	m, _ := memory.Apply(memory.Memory{}, "github", draft(1), at)
+	data, err := json.Marshal(m)
+	must(w.t, err)
+	event := id.At(at, "event")
+	d := delivery.Delivery{
+		EventID: event, Endpoint: "webhook", Event: "memory.created", CreatedAt: at,
+		Payload: json.RawMessage(fmt.Sprintf(`{"id":%q,"type":"memory.created","timestamp":%q,"companyId":%q,"data":%s}`,
+			event, at.Format(time.RFC3339), w.company, data)),
+	}
+	d.Record(delivery.Attempt{Number: 1, State: delivery.Delivered, At: at, Status: http.StatusOK, LatencyMS: 120, Excerpt: "ok"})
+	d.End(delivery.Delivered)
+	return d
+}
+
+// context is what folding all of it gives: three days with a delivery every five minutes.
+func (w *world) context() projection.Context {
+	var changes []store.Change
+	add := func(at time.Time, key, entity string, body any) {
+		encoded, err := json.Marshal(body)
+		must(w.t, err)
+		changes = append(changes, store.Change{
+			Sequence: store.Sequence(fmt.Sprintf("%06d", len(changes)+1)), Company: w.company, Key: key, Entity: entity, At: at,
+			New: &store.Image{Version: 1, Body: encoded},
+		})
+	}
+	all, err := integration.List(w.t.Context(), w.tenant())
+	must(w.t, err)
+	for _, i := range all {
+		add(w.clock().AddDate(0, 0, -4), integration.Key(i.Provider), integration.Entity, i.Integration)
+	}
+	for at := w.clock().AddDate(0, 0, -3); at.Before(w.clock()); at = at.Add(5 * time.Minute) {
+		d := w.delivery(at)
+		add(at, delivery.Key(d.EventID, d.Endpoint), delivery.Entity, d)
+	}
+	for n := range goals {
+		g := w.goal(n)
+		add(w.clock(), goal.Key(g.ID), goal.Entity, g)
+	}
+	for n := range memories {
+		m, _ := memory.Apply(memory.Memory{}, "github", draft(n), w.clock())
+		add(w.clock(), memory.Key(m.ID), memory.Entity, m)
+	}
+	r := w.run(0)
+	add(w.clock(), syncrun.Key(r.ID), syncrun.Entity, r)
+	for n := range entered {
+		e := w.entry(entered - n)
+		add(w.clock(), timeline.Key(e.ID), timeline.Entity, e)
+	}
+	folded, _, err := projection.Fold(projection.Empty(w.company), changes)
+	must(w.t, err)
+	return folded
+}
+
+// entries is the feed: 50 entries of 600 bytes, nothing new for who has its tag, the same entries under another tag, or
+// others.
+func (w *world) entries(out http.ResponseWriter, r *http.Request) {
+	w.mu.Lock()
+	tag, edition := w.tag, w.edition
+	w.mu.Unlock()
+	out.Header().Set("ETag", `"`+tag+`"`)
+	out.Header().Set("Content-Type", "application/feed+json")
+	if r.Header.Get("If-None-Match") == `"`+tag+`"` {
+		out.WriteHeader(http.StatusNotModified)
+		return
+	}
+	type entry struct {
+		ID    string `json:"id"`
+		Title string `json:"title"`
+		Text  string `json:"content_text"`
+		URL   string `json:"url"`
+	}
+	var items []entry
+	for n := range 50 {
+		number := strconv.Itoa(n)
+		items = append(items, entry{ID: number, Title: "Entry " + number + edition, Text: prose(n, bodySize), URL: "https://example.com/" + number})
+	}
+	_ = json.NewEncoder(out).Encode(map[string]any{"version": "https://jsonfeed.org/version/1.1", "title": "News", "items": items})
+}
+
+// publish gives the feed another tag and, with another edition, other titles.
+func (w *world) publish(tag, edition string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.tag, w.edition = tag, edition
+}

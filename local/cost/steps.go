@@ -1,0 +1,86 @@
+package main
+
+// step is something that happens, and what it asks of AWS.
+type step struct {
+	name string
+	units
+}
+
+// steps is what everything costs, as TestSteps measures it: the operations by their ids, then what the workers do. Each is
+// the first thing that its process does for the company, so that it opens the company's data key: within five minutes of
+// another, it costs a get and a request to KMS less. A process's first start also reads the secret of the token keys.
+//
+// A memory has 1.1 kB, a delivery 1.9, the company's context 11, of which 2.8 are stored; lists are full pages of 50.
+func steps() []step {
+	return []step{
+		{"login", units{gets: 1, queries: 1, puts: 1, read: 2, written: 1}},
+		{"get-keys", units{}},
+		{"get-liveness", units{}},
+
+		{"get-health", units{gets: 1, read: 1}},
+		{"get-health, not modified", units{gets: 1, read: 1}},
+		{"get-readiness", units{gets: 1, read: 1}},
+		{"get-dashboard", units{gets: 1, read: 1}},
+		{"list-timeline", units{gets: 1, queries: 1, read: 7}},
+		{"get-brief", units{gets: 1, queries: 1, read: 4}},
+		{"get-brief, of a month", units{gets: 1, queries: 1, read: 4}},
+		{"list-recommendations", units{gets: 1, queries: 1, read: 2}},
+		{"get-context", units{gets: 1, read: 1}},
+
+		{"list-integrations", units{gets: 1, queries: 2, read: 3}},
+		{"configure-integration", units{gets: 5, queries: 1, transactions: 1, read: 6, written: 4, keys: 1}},
+		{"configure-integration, again", units{gets: 5, transactions: 1, read: 5, written: 4, keys: 1}},
+		{"get-integration", units{gets: 3, read: 3}},
+		{"delete-integration", units{gets: 4, transactions: 1, read: 4, written: 4}},
+		{"enable-integration", units{gets: 3, puts: 1, read: 3, written: 1}},
+		{"disable-integration", units{gets: 3, puts: 1, read: 3, written: 1}},
+		{"put-integration-credentials", units{gets: 3, transactions: 1, read: 3, written: 4, keys: 1}},
+		{"delete-integration-credentials", units{gets: 3, transactions: 1, read: 3, written: 4, keys: 1}},
+		{"rotate-integration-secret", units{gets: 3, transactions: 1, read: 3, written: 4, keys: 1}},
+		{"certify-integration", units{gets: 6, transactions: 1, read: 6, written: 6, keys: 1}},
+		{"get-integration-certification", units{gets: 3, read: 3}},
+		{"test-integration", units{gets: 4, read: 4, keys: 1}},
+		{"list-integration-deliveries", units{queries: 1, read: 20}},
+		{"get-integration-delivery", units{gets: 1, read: 1}},
+		{"retry-integration-delivery", units{gets: 2, puts: 1, read: 2, written: 2}},
+		{"recover-integration", units{gets: 1, puts: 1, read: 1, written: 1}},
+		{"recover-integration, with an Idempotency-Key", units{gets: 2, puts: 3, read: 2, written: 3}},
+
+		{"sync-memory", units{gets: 2, transactions: 1, read: 2, written: 6}},
+		{"list-syncs", units{queries: 1, read: 7}},
+		{"get-sync", units{gets: 1, read: 1}},
+		{"cancel-sync", units{gets: 2, transactions: 1, read: 2, written: 4}},
+		{"list-memories", units{queries: 1, read: 14}},
+		{"get-memory", units{gets: 1, read: 1}},
+		{"list-goals", units{queries: 1, read: 7}},
+		{"get-goal", units{gets: 1, read: 1}},
+
+		{"receive-webhook", units{gets: 4, transactions: 1, read: 4, written: 6, keys: 1}},
+		{"receive-webhook, a change", units{gets: 4, transactions: 1, read: 4, written: 6, keys: 1}},
+		{"receive-webhook, a goal", units{gets: 4, transactions: 1, read: 4, written: 8, keys: 1}},
+		{"receive-webhook, a repeat", units{gets: 4, transactions: 1, read: 4, keys: 1}},
+		{"receive-webhook, forged", units{gets: 3, read: 3, keys: 1}},
+
+		{"authorizer: a token", units{}},
+		{"projector: a change", units{gets: 1, puts: 1, read: 1, written: 3}},
+		{"projector: 10 changes of a company", units{gets: 1, puts: 1, read: 1, written: 3}},
+		{"projector: a change that the timeline tells of", units{gets: 1, transactions: 1, read: 1, written: 8}},
+		{"dispatcher: an event, delivered to an endpoint", units{gets: 3, queries: 1, puts: 1, read: 4, written: 2, keys: 1}},
+		{"dispatcher: an event, not taken by the endpoint", units{gets: 3, queries: 1, puts: 1, read: 4, written: 2, keys: 1}},
+		{"dispatcher: 10 events of a company, delivered", units{gets: 21, queries: 10, puts: 10, read: 31, written: 20, keys: 1}},
+		{"dispatcher: an event that nobody asked for", units{queries: 1, read: 1}},
+		{"dispatcher: a delivery that is on record", units{}},
+		{"dispatcher: a delivery that is to be tried again", units{queue: 1}},
+		{"dispatcher: a sync that was requested", units{queue: 1}},
+		{"retrier: an attempt, delivered", units{gets: 4, puts: 1, read: 4, written: 2, keys: 1}},
+		{"retrier: an attempt, not taken", units{gets: 5, puts: 1, read: 5, written: 2, queue: 2, keys: 1}},
+		{"retrier: a message that came early", units{gets: 1, read: 1, queue: 2}},
+		{"retrier: a recovery of 10 deliveries", units{gets: 1, queries: 1, transactions: 1, read: 5, written: 42}},
+		{"syncer: a run that finds nothing new", units{gets: 5, puts: 1, transactions: 1, read: 5, written: 7}},
+		{"syncer: a page of 50 that is unchanged", units{gets: 55, puts: 1, transactions: 1, read: 55, written: 7}},
+		{"syncer: a page of 50 that has changed", units{gets: 56, puts: 1, transactions: 2, read: 56, written: 211}},
+		{"ticker: a minute without anything due", units{gets: 1, queries: 8, puts: 1, read: 9, written: 1}},
+		{"ticker: a minute with a timer due", units{gets: 2, queries: 8, puts: 1, transactions: 1, read: 10, written: 5}},
+		{"provisioner: a company", units{transactions: 1, written: 8}},
+	}
+}

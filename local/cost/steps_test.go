@@ -1,0 +1,79 @@
+package main
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/google/go-cmp/cmp"
+)
+
+// TestSteps: everything costs what the table says. A request more, a larger item, an operation without a line: all fail.
+// With -v it prints the table.
+func TestSteps(t *testing.T) {
+	w := newWorld(t)
+	asked, worked := requests(), workers()
+	for _, s := range steps() {
+		var got units
+		switch {
+		case asked[s.name] != nil:
+			request, server := asked[s.name](w), w.server()
+			got = w.measure(func() { w.do(server, request, nil) })
+		case worked[s.name] != nil:
+			got = w.measure(worked[s.name](w))
+		default:
+			t.Errorf("%s: nobody knows how to measure it", s.name)
+			continue
+		}
+		if diff := cmp.Diff(s.units, got, cmp.AllowUnexported(units{})); diff != "" {
+			t.Errorf("%s (-table +measured):\n%s", s.name, diff)
+		}
+	}
+	if stated := len(asked) + len(worked); stated != len(steps()) {
+		t.Errorf("%d steps are measured, %d are in the table", stated, len(steps()))
+	}
+	w.checkRequests(t)
+	w.checkOperations(t)
+	t.Logf("\n%s", table())
+}
+
+// checkRequests: whatever was done, the table was asked for items by their keys, and for nothing else.
+func (w *world) checkRequests(t *testing.T) {
+	known := []string{"GetItem", "Query", "PutItem", "DeleteItem", "TransactWriteItems", "CreateTable", "DescribeTable"}
+	seen := map[string]int{}
+	for _, r := range w.tables.Asked() {
+		if seen[r.Operation]++; !slices.Contains(known, r.Operation) {
+			t.Errorf("DynamoDB was asked to %s: %s", r.Operation, r.Body)
+		}
+	}
+	if seen["Query"] == 0 || seen["TransactWriteItems"] == 0 {
+		t.Errorf("the check sees too little: %v", seen)
+	}
+}
+
+// checkOperations: every registered operation is in the table, and what a founder looks at all day is one get and a query
+// at most.
+func (w *world) checkOperations(t *testing.T) {
+	found := 0
+	for path, item := range w.server().API().OpenAPI().Paths {
+		for _, op := range []*huma.Operation{item.Get, item.Post, item.Put, item.Delete, item.Patch} {
+			if op == nil {
+				continue
+			}
+			found++
+			stated := slices.ContainsFunc(steps(), func(s step) bool { return s.name == op.OperationID })
+			if !stated {
+				t.Errorf("%s %s (%s) has no line in the table of steps", op.Method, path, op.OperationID)
+			}
+			if op.Method == "GET" && (strings.Contains(path, "/mission-control/") || strings.Contains(path, "/intelligence/")) {
+				if u := costOf(op.OperationID); u.gets != 1 || u.queries > 1 || u.trips() != u.gets+u.queries {
+					t.Errorf("%s: %+v; one get and a query at most are allowed", op.OperationID, u)
+				}
+			}
+		}
+	}
+	if found < 30 {
+		t.Errorf("only %d operations were found", found)
+	}
+}
