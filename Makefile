@@ -19,6 +19,7 @@ PYTHON_STAMP := .tools/python/requirements.txt
 CDK_STAMP := .tools/cdk/node_modules/.package-lock.json
 TEMPLATES_STAMP := .tools/templates/requirements.txt
 MOTO_STAMP := .tools/moto/requirements.txt
+CLOUD_STAMP := .tools/cloud/requirements.txt
 JAVA_STAMPS := .tools/java/dynamodb-local/pom.xml .tools/java/elasticmq/pom.xml
 ACCEPTANCE := local/acceptance
 
@@ -37,13 +38,15 @@ build: build-lambdas ## build the service into bin/orgops, and every Lambda func
 	$(GO) build -trimpath -o bin/orgops ./local
 
 # The same source gives the same bytes, wherever it is built: so a deployment changes only what has changed.
+LAMBDA_OS ?= linux
 LAMBDA_ARCH ?= arm64
+LAMBDA_DIR ?= build
 .PHONY: build-lambdas
 build-lambdas: ## build every Lambda function into build/<function>/bootstrap (LAMBDA_ARCH=amd64 for x86_64)
 	@for main in functions/*/lambda; do \
 		name=$$(basename "$$(dirname "$$main")"); \
-		CGO_ENABLED=0 GOOS=linux GOARCH=$(LAMBDA_ARCH) $(GO) build -trimpath -buildvcs=false -ldflags='-s -w' -tags lambda.norpc \
-			-o "build/$$name/bootstrap" "./$$main"; \
+		CGO_ENABLED=0 GOOS=$(LAMBDA_OS) GOARCH=$(LAMBDA_ARCH) $(GO) build -trimpath -buildvcs=false -ldflags='-s -w' -tags lambda.norpc \
+			-o "$(LAMBDA_DIR)/$$name/bootstrap" "./$$main"; \
 	done
 
 .PHONY: test
@@ -63,7 +66,7 @@ lint: $(GOLANGCI) ## gofmt, go vet, golangci-lint
 	$(GOLANGCI) run $(PACKAGES)
 
 .PHONY: tools
-tools: $(GOLANGCI) $(NODE_STAMP) $(PYTHON_STAMP) $(CDK_STAMP) $(TEMPLATES_STAMP) $(MOTO_STAMP) java ## install the pinned linters and test tools into .tools (needs Go, Node 20, Python 3.11, Java 17, Maven)
+tools: $(GOLANGCI) $(NODE_STAMP) $(PYTHON_STAMP) $(CDK_STAMP) $(TEMPLATES_STAMP) $(MOTO_STAMP) $(CLOUD_STAMP) java ## install the pinned linters and test tools into .tools (needs Go, Node 20, Python 3.11, Java 17, Maven)
 
 .PHONY: java
 java: $(JAVA_STAMPS) ## download what stands in for AWS in tests: DynamoDB Local and ElasticMQ (needs Maven)
@@ -75,6 +78,11 @@ golden: ## write the golden files anew
 .PHONY: synth
 synth: $(CDK_STAMP) ## make the CloudFormation template in cdk.out from what is built; CDK="-c tenant=NAME …" sets the context
 	$(dir $(CDK_STAMP)).bin/cdk synth --quiet $(CDK)
+
+.PHONY: emulate
+emulate: $(CDK_STAMP) $(CLOUD_STAMP) .tools/java/dynamodb-local/pom.xml ## deploy the template into an AWS on this machine, without Docker; prints how to use it, Ctrl-C ends it
+	$(GO) build -o bin/emulate ./local/cloud/emulate
+	exec bin/emulate
 
 .PHONY: fuzz
 fuzz: ## fuzz every parser of outside input for FUZZTIME (10s) each
@@ -136,6 +144,13 @@ $(CDK_STAMP): infra/package.json infra/package-lock.json $(ACCEPTANCE)/.npmrc | 
 	cp $^ .tools/cdk/
 	cd .tools/cdk && npm ci --no-progress
 	touch $@
+
+$(CLOUD_STAMP): local/cloud/requirements.txt | needs
+	rm -rf .tools/cloud
+	$(PYTHON) -m venv .tools/cloud
+	.tools/cloud/bin/pip install --quiet --disable-pip-version-check --no-deps --requirement $<
+	.tools/cloud/bin/pip check
+	cp $< $@
 
 $(TEMPLATES_STAMP): infra/requirements.txt | needs
 	rm -rf .tools/templates

@@ -1,0 +1,46 @@
+package cloud
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// stackName is what infra calls the pool.
+const stackName = "Orgops"
+
+// deploy deploys the stack and reads its outputs.
+func (s *Stack) deploy(ctx context.Context, t tools) error {
+	file := filepath.Join(s.Home, "outputs.json")
+	if err := t.cdk(ctx, s, "deploy", stackName, "--require-approval", "never", "--outputs-file", file); err != nil {
+		return err
+	}
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return err
+	}
+	var outputs map[string]map[string]string
+	if err := json.Unmarshal(text, &outputs); err != nil {
+		return fmt.Errorf("%s: %w", file, err)
+	}
+	s.Outputs = outputs[stackName]
+	s.URL, err = local(s.Endpoint, s.Outputs["ApiUrl"])
+	return err
+}
+
+// local is where the emulator serves an address https://ID.execute-api.HOST/STAGE, whose name nobody resolves.
+func local(endpoint, public string) (string, error) {
+	u, err := url.Parse(public)
+	if err != nil {
+		return "", err
+	}
+	id, _, ok := strings.Cut(u.Hostname(), ".execute-api.")
+	if !ok {
+		return "", fmt.Errorf("output ApiUrl %q is no address of an API", public)
+	}
+	return endpoint + "/_aws/execute-api/" + id + u.Path, nil
+}

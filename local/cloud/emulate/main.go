@@ -1,0 +1,58 @@
+// Command emulate deploys the service into an AWS on this machine, creates a company, says how to use both, and keeps them
+// until it is ended.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+
+	"orgops/local/cloud"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	err := run(ctx, os.Stdout)
+	stop()
+	if err != nil && !errors.Is(err, context.Canceled) {
+		fmt.Fprintln(os.Stderr, "emulate:", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, out io.Writer) (err error) {
+	stack, err := cloud.Start(ctx, cloud.Options{Log: out})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, stack.Close()) }()
+	company, err := stack.CreateCompany(ctx, "Demo", "founder@example.com", "")
+	if err != nil {
+		return err
+	}
+	guide(out, stack, company)
+	return stack.Wait(ctx)
+}
+
+func guide(out io.Writer, s *cloud.Stack, c cloud.Company) {
+	fmt.Fprintf(out, `
+API       %s
+company   %s
+founder   %s
+password  %s
+logs      %s
+
+Log in:
+  curl -s %s/auth/login -H 'Content-Type: application/json' -d '{"email":"%s","password":"%s"}'
+
+Look inside with the aws command line (.tools/cloud/bin/aws is one), for instance aws sqs list-queues:
+  export %s
+
+Ctrl-C ends it and removes everything.
+`, s.URL, c.CompanyID, c.Email, c.Password, s.LogFolder(), s.URL, c.Email, c.Password, strings.Join(s.Environment(), " "))
+}

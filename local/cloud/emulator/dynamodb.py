@@ -1,0 +1,23 @@
+"""DynamoDB Local from the jars that Maven downloads: LocalStack would download a zip of it, a Java of its own and a patch."""
+
+import os
+import shutil
+
+from localstack import config
+from localstack.services.dynamodb import packages, server
+
+# Java is started in a session of its own, so that nothing that ends this process ends it too: it is watched over instead.
+_WATCHED = '"$@" & child=$!; trap "kill $child" TERM; while kill -0 $PPID 2>/dev/null && kill -0 $child 2>/dev/null; do sleep 1; done; kill -9 $child 2>/dev/null'
+
+
+def mend(jars: str) -> None:
+    def command(self):
+        return ["/bin/sh", "-c", _WATCHED, "sh",
+                shutil.which("java"), f"-Xmx{config.DYNAMODB_HEAP_SIZE}", f"-Djava.library.path={jars}",
+                "-cp", os.path.join(jars, "*"), "com.amazonaws.services.dynamodbv2.local.main.ServerRunner",
+                "-inMemory", "-disableTelemetry", "-port", str(self.port)]
+
+    server.DynamodbServer._create_shell_command = command
+    installer = packages.DynamoDBLocalPackageInstaller
+    installer.install = lambda self, *_, **__: None
+    installer.get_java_env_vars = lambda self: {"PATH": os.environ["PATH"]}

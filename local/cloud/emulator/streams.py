@@ -1,0 +1,116 @@
+"""Event source mappings of DynamoDB streams, in what LocalStack leaves out: halving batches, the age of records, going on
+where a shard was left.
+
+Batches of a shard are worked on one after the other: a parallelization factor is accepted and does nothing.
+https://docs.aws.amazon.com/lambda/latest/dg/services-ddb-batchfailurereporting.html
+"""
+
+import logging
+import time
+from collections import deque
+from dataclasses import dataclass
+
+from localstack.services.lambda_.event_source_mapping import esm_worker_factory
+from localstack.services.lambda_.event_source_mapping.event_processor import BatchFailureError, PartialBatchFailureError
+from localstack.services.lambda_.event_source_mapping.pollers.dynamodb_poller import DynamoDBPoller
+from localstack.services.lambda_.event_source_mapping.pollers.poller import get_batch_item_failures
+
+LOG = logging.getLogger(__name__)
+
+_LONGEST_PAUSE = 5  # seconds between tries
+
+
+def mend() -> None:
+    esm_worker_factory.DynamoDBPoller = Poller
+    build = esm_worker_factory.EsmWorkerFactory.get_esm_worker
+
+    def informed(self):
+        worker = build(self)
+        if isinstance(worker.poller, Poller):
+            worker.poller.halves = bool(self.esm_config.get("BisectBatchOnFunctionError"))
+        return worker
+
+    esm_worker_factory.EsmWorkerFactory.get_esm_worker = informed
+
+
+@dataclass
+class Batch:
+    events: list[dict]
+    tries: int = 0
+
+
+class Poller(DynamoDBPoller):
+    halves = False
+
+    def __init__(self, *args, **kwargs):
+        super().__init__(*args, **kwargs)
+        self._last: dict[str, str] = {}  # sequence number by shard
+
+    def initialize_shards(self):
+        """LocalStack begins every shard anew whenever one has ended."""
+        shards = super().initialize_shards()
+        for shard in shards.keys() & self._last.keys():
+            shards[shard] = self.source_client.get_shard_iterator(
+                StreamArn=self.source_arn, ShardId=shard, ShardIteratorType="AFTER_SEQUENCE_NUMBER",
+                SequenceNumber=self._last[shard])["ShardIterator"]
+        return shards
+
+    def get_approximate_arrival_time(self, record):
+        """LocalStack takes every record for one of this moment."""
+        return record["dynamodb"].get("ApproximateCreationDateTime", time.time())
+
+    def forward_events_to_target(self, shard_id, records):
+        self._last[shard_id] = records[-1]["dynamodb"]["SequenceNumber"]
+        events = self.add_source_metadata(self.filter_events(self.transform_into_events(records, shard_id)))
+        batches = deque([Batch(events)] if events else [])
+        while batches and not self._is_shutdown.is_set():
+            batch = batches.popleft()
+            left = self._work(shard_id, batch)
+            batches.extendleft(reversed(left))
+            if left and left[0].tries > 0:
+                self._is_shutdown.wait(min(0.1 * 2 ** left[0].tries, _LONGEST_PAUSE))
+
+    def _work(self, shard_id, batch: Batch) -> list[Batch]:
+        """What is left of a batch to be worked on, in order."""
+        limit = self.stream_parameters.get("MaximumRecordAgeInSeconds", -1)
+        if limit > 0:
+            batch.events, old = self.bisect_events_by_record_age(limit, batch.events)
+            self._give_up(shard_id, old, "RecordAgeExceeded", batch.tries, {})
+            if not batch.events:
+                return []
+        try:
+            self.processor.process_events_batch(batch.events)
+            return []
+        except PartialBatchFailureError as error:
+            left, reason = self._from_first_failure(batch, error), error.error
+        except BatchFailureError as error:
+            left, reason = self._again(batch), error.error
+        if left[0].tries > self.stream_parameters.get("MaximumRetryAttempts", -1) >= 0:
+            self._give_up(shard_id, left[0].events, "RetryAttemptsExhausted", left[0].tries, reason)
+            return left[1:]
+        return left
+
+    def _from_first_failure(self, batch: Batch, error: PartialBatchFailureError) -> list[Batch]:
+        """What comes before the first record that was reported is done."""
+        numbers = {self.get_sequence_number(event) for event in batch.events}
+        failures = get_batch_item_failures(error.partial_failure_payload, numbers)
+        if not failures:  # it named records that it was not given
+            return self._again(batch)
+        _, left = self.bisect_events(min(failures, key=int), batch.events)
+        if len(left) < len(batch.events):
+            return [Batch(left)]
+        return [Batch(left, batch.tries + 1)]
+
+    def _again(self, batch: Batch) -> list[Batch]:
+        """Two halves, which does not count as a try; one record, or a batch that is not to be halved, as it is."""
+        middle = len(batch.events) // 2
+        if self.halves and middle:
+            return [Batch(batch.events[:middle], batch.tries), Batch(batch.events[middle:], batch.tries)]
+        return [Batch(batch.events, batch.tries + 1)]
+
+    def _give_up(self, shard_id, events, condition, tries, error) -> None:
+        if not events:
+            return
+        LOG.warning("%s: %d records of %s were given up: %s", condition, len(events), self.source_arn, error)
+        self.send_events_to_dlq(shard_id, events, context=self.processor.generate_event_failure_context(
+            abort_condition=condition, error=error, attempts_count=tries, partner_resource_arn=None))

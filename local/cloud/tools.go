@@ -1,0 +1,116 @@
+package cloud
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+)
+
+// tools is where the parts are. What is not in the module's .tools is a program of the machine.
+type tools struct {
+	root                       string // of the module
+	python, cdklocal, dynamodb string
+}
+
+// findTools names everything that is missing at once.
+func findTools() (tools, error) {
+	root, err := moduleRoot()
+	if err != nil {
+		return tools{}, err
+	}
+	installed := filepath.Join(root, ".tools")
+	t := tools{
+		root: root, python: filepath.Join(installed, "cloud/bin/python"),
+		cdklocal: filepath.Join(installed, "cdk/node_modules/.bin/cdklocal"), dynamodb: filepath.Join(installed, "java/dynamodb-local"),
+	}
+	var problems []error
+	for _, file := range []string{filepath.Join(installed, "cloud/requirements.txt"), t.cdklocal, filepath.Join(t.dynamodb, "pom.xml")} {
+		if _, err := os.Stat(file); err != nil {
+			problems = append(problems, fmt.Errorf("%s is missing: run make tools", file))
+		}
+	}
+	for _, program := range []string{"make", "go", "node", "java"} {
+		if _, err := exec.LookPath(program); err != nil {
+			problems = append(problems, fmt.Errorf("%s is missing: run make needs, which says where it comes from", program))
+		}
+	}
+	return t, errors.Join(problems...)
+}
+
+// moduleRoot is the folder of go.mod, at or above the working folder.
+func moduleRoot() (string, error) {
+	dir, err := os.Getwd()
+	if err != nil {
+		return "", err
+	}
+	for {
+		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
+			return dir, nil
+		}
+		parent := filepath.Dir(dir)
+		if parent == dir {
+			return "", errors.New("no go.mod here or above: the stack is built from its source")
+		}
+		dir = parent
+	}
+}
+
+// functions is the folder of the programs for this machine, kept from one start to the next. A cloud's are elsewhere.
+func (t tools) functions() string {
+	return filepath.Join(t.root, "bin", "functions-"+runtime.GOOS+"-"+runtime.GOARCH)
+}
+
+func (t tools) build(ctx context.Context) error {
+	return t.run(ctx, nil, "make", "--silent", "build-lambdas",
+		"LAMBDA_OS="+runtime.GOOS, "LAMBDA_ARCH="+runtime.GOARCH, "LAMBDA_DIR="+t.functions())
+}
+
+// emulated are the context values of a stack on this machine: its programs, and its own addresses as the outside that
+// deliveries go to.
+func (t tools) emulated() []string {
+	arch := map[string]string{"amd64": "x86_64"}[runtime.GOARCH]
+	if arch == "" {
+		arch = runtime.GOARCH
+	}
+	return []string{"--context", "arch=" + arch, "--context", "assets=" + t.functions(), "--context", "allowNetworks=127.0.0.0/8,::1/128"}
+}
+
+// cdk runs a command of cdklocal.
+func (t tools) cdk(ctx context.Context, s *Stack, args ...string) error {
+	args = append(args, "--output", filepath.Join(s.Home, "cdk.out"))
+	return t.run(ctx, s.Environment(), t.cdklocal, append(args, t.emulated()...)...)
+}
+
+// run runs a program in the module's root. Its error has the last of what the program said.
+func (t tools) run(ctx context.Context, env []string, program string, args ...string) error {
+	p, err := begin(ctx, command{dir: t.root, env: append(withoutAWS(os.Environ()), env...), program: program, args: args})
+	if err != nil {
+		return err
+	}
+	defer p.end()
+	select {
+	case <-p.ended:
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+	if p.err != nil {
+		return fmt.Errorf("%s: %w\n%s", filepath.Base(program), p.err, p.tail())
+	}
+	return nil
+}
+
+// withoutAWS is an environment without the account of whoever runs this.
+func withoutAWS(env []string) []string {
+	var kept []string
+	for _, variable := range env {
+		if !strings.HasPrefix(variable, "AWS_") && !strings.HasPrefix(variable, "CDK_") {
+			kept = append(kept, variable)
+		}
+	}
+	return kept
+}
