@@ -75,6 +75,13 @@ func (p *Proxy) Play(steps ...Step) {
 	}
 }
 
+// Clear takes away the steps that are left.
+func (p *Proxy) Clear() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.script = nil
+}
+
 // Asked are the requests that came, in order.
 func (p *Proxy) Asked() []Request {
 	p.mu.Lock()

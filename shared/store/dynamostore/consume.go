@@ -8,17 +8,11 @@ import (
 	"time"
 
 	"orgops/shared/store"
+	"orgops/shared/store/handover"
 )
 
-const (
-	// maxBatch is how many records are asked for at a time.
-	maxBatch = 256
-	// maxUnfinishedBytes bounds the bodies of what is handed out and not finished, whatever its count.
-	maxUnfinishedBytes = 16 << 20
-	// againAfter is how long a batch that was not finished waits before it is handed over again; it doubles up to againAtMost.
-	againAfter  = 100 * time.Millisecond
-	againAtMost = 5 * time.Second
-)
+// maxBatch is how many records are asked for at a time.
+const maxBatch = 256
 
 // Consume implements store.Feed by reading the table's stream: for a process that runs beside the table. (A Lambda is
 // handed the stream's records, and makes changes of them by Record.)
@@ -44,8 +38,7 @@ func (s *Store) Consume(ctx context.Context, name string, handle func(context.Co
 	}
 	defer s.busy.give(name)
 	c := &consumer{
-		store: s, name: name, handle: handle, shards: make(map[string]*shard),
-		wake: make(chan struct{}, 1), moved: make(chan struct{}, 1),
+		store: s, name: name, window: handover.New[string](s.o.Unfinished, handle), shards: make(map[string]*shard),
 	}
 	if err := c.begin(ctx); err != nil {
 		if ctx.Err() != nil {
@@ -57,7 +50,7 @@ func (s *Store) Consume(ctx context.Context, name string, handle func(context.Co
 	var saver sync.WaitGroup
 	saver.Go(func() { c.save(context.WithoutCancel(ctx), stop) })
 	c.run(ctx)
-	c.drain()
+	c.window.Drain()
 	close(stop)
 	saver.Wait()
 	return nil
@@ -91,10 +84,8 @@ func (n *names) give(name string) {
 type consumer struct {
 	store  *Store
 	name   string
-	arn    string // of the stream
-	handle func(context.Context, store.Batch, func(error))
-	wake   chan struct{} // there may be something to hand over; holds one
-	moved  chan struct{} // a position moved; holds one
+	arn    string                   // of the stream
+	window *handover.Window[string] // a lane is a shard, a position a sequence number; "" is the shard's beginning
 
 	lookedAt time.Time // when shards were last looked for
 	lookSoon bool      // a shard ended: others follow it
@@ -102,16 +93,6 @@ type consumer struct {
 	mu     sync.Mutex
 	order  []*shard // as the stream lists them
 	shards map[string]*shard
-	open   int // changes handed out and not finished
-	bytes  int // of their bodies
-	failed int // batches that wait to be handed over again
-}
-
-func poke(ch chan struct{}) {
-	select {
-	case ch <- struct{}{}:
-	default:
-	}
 }
 
 // run hands over batches until ctx ends.
@@ -126,7 +107,7 @@ func (c *consumer) run(ctx context.Context) {
 			failures = 0
 		case ctx.Err() == nil:
 			failures++
-			wait = again(failures)
+			wait = handover.Backoff(failures)
 			if failures == 1 {
 				c.store.o.Logger.WarnContext(ctx, "the change stream cannot be read", "consumer", c.name, "error", err)
 			}
@@ -137,22 +118,23 @@ func (c *consumer) run(ctx context.Context) {
 		timer.Reset(wait)
 		select {
 		case <-ctx.Done():
-		case <-c.wake:
+		case <-c.window.Wake:
 		case <-timer.C:
 		}
 	}
 }
 
-// turn does what can be done now: hands over again what failed, or reads every shard once. wait says when to look again if
+// turn does what can be done now: hands over again what failed, or reads every shard that is due once. wait says when to look again if
 // nothing wakes the consumer before.
 func (c *consumer) turn(ctx context.Context) (wait time.Duration, err error) {
-	if b, wait := c.retry(); b != nil {
-		c.hand(ctx, b)
+	b, wait, room := c.window.Next()
+	switch {
+	case b != nil:
+		c.window.Hand(ctx, b)
 		return 0, nil
-	} else if wait > 0 {
+	case wait > 0:
 		return wait, nil
-	}
-	if c.room() == 0 {
+	case room == 0:
 		return time.Hour, nil // a done wakes it
 	}
 	if err := c.look(ctx); err != nil {
@@ -160,35 +142,25 @@ func (c *consumer) turn(ctx context.Context) (wait time.Duration, err error) {
 	}
 	wait = c.store.o.Poll
 	for _, sh := range c.ready() {
-		room := c.room()
-		if room == 0 || c.failing() {
+		if left := time.Until(sh.due); left > 0 {
+			wait = min(wait, left)
+			continue
+		}
+		room := c.window.Room()
+		if room == 0 {
 			return 0, nil
 		}
-		read, err := c.read(ctx, sh, min(room, maxBatch))
+		full, err := c.read(ctx, sh, min(room, maxBatch))
 		if err != nil {
 			return 0, fmt.Errorf("shard %s: %w", sh.id, err)
 		}
-		if read {
+		if full {
 			wait = 0
+		} else {
+			sh.due = time.Now().Add(c.store.o.Poll)
 		}
 	}
 	return wait, nil
-}
-
-// room is how many changes more may be handed out.
-func (c *consumer) room() int {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.bytes >= maxUnfinishedBytes {
-		return 0
-	}
-	return max(c.store.o.Unfinished-c.open, 0)
-}
-
-func (c *consumer) failing() bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.failed > 0
 }
 
 // ready are the shards to read: not at their end, and behind what they follow.
@@ -198,7 +170,7 @@ func (c *consumer) ready() []*shard {
 	var out []*shard
 	for _, sh := range c.order {
 		parent := c.shards[sh.parent]
-		if !sh.ended && (parent == nil || parent.ended && len(parent.batches) == 0) {
+		if !sh.ended && (parent == nil || parent.finished()) {
 			out = append(out, sh)
 		}
 	}

@@ -71,7 +71,9 @@ func TestStore_Faults(t *testing.T) {
 			if end, _ := ctx.Deadline(); time.Since(end) > time.Second {
 				t.Errorf("it went on for %v after the deadline", time.Since(end))
 			}
-			if !errors.Is(err, tt.want) || errors.Is(err, store.ErrConflict) {
+			// What became of a try that is under way at the deadline is known to nobody here.
+			late := tt.want != nil && errors.Is(err, context.DeadlineExceeded)
+			if !errors.Is(err, tt.want) && !late || errors.Is(err, store.ErrConflict) {
 				t.Fatalf("commit: %v, want %v", err, tt.want)
 			}
 			if trips := meter.Take().Trips; tt.trips > 0 && trips != tt.trips {

@@ -340,3 +340,48 @@ func TestFeed_Unfinished(t *testing.T) {
 	}
 	expect(t, "after another beginning", []string{"acme:A2*"}, consume(t, s).take(t, 1))
 }
+
+// TestFeed_Busy: a stream that answers nothing for a while is told once, and read on from where it was.
+func TestFeed_Busy(t *testing.T) {
+	t.Parallel()
+	s, st, log := openStream(t)
+	st.open("one", "")
+	st.write("one", "acme", "A1")
+	c := consume(t, s)
+	expect(t, "before", []string{"acme:A1*"}, c.take(t, 1))
+	st.mu.Lock()
+	st.busy = 3
+	st.mu.Unlock()
+	st.write("one", "acme", "A2")
+	expect(t, "after", []string{"acme:A2"}, c.take(t, 1))
+	if !log.has("the change stream cannot be read") {
+		t.Error("that the stream cannot be read is not said")
+	}
+}
+
+// TestFeed_Pace: a shard on which something is always new is read no more often than an idle one, for the stream allows few
+// reads; all that is new comes with the next.
+func TestFeed_Pace(t *testing.T) {
+	t.Parallel()
+	const poll, reads = 50 * time.Millisecond, 8
+	st := &stream{}
+	s := newStore(t, dynamostore.Options{Consumers: []string{"alpha"}, Poll: poll})
+	s.ReadFrom(st)
+	st.open("one", "")
+	for i := range 3 * reads {
+		st.write("one", "acme", fmt.Sprintf("A%02d", i))
+	}
+	st.onRead = func(string) {
+		st.mu.Unlock()
+		st.write("one", "acme", fmt.Sprintf("B%03d", st.reads))
+		st.mu.Lock()
+	}
+	begun := time.Now()
+	c := consume(t, s)
+	c.take(t, 4*reads) // what was there, and one for each of reads
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	if took := time.Since(begun); took < (reads-2)*poll {
+		t.Errorf("%d reads in %v, want one in %v", st.reads, took, poll)
+	}
+}

@@ -101,7 +101,7 @@ func (c *consumer) add(ctx context.Context, f types.Shard, positions map[string]
 	at := positions[aws.ToString(f.ShardId)]
 	sh := &shard{
 		id: aws.ToString(f.ShardId), parent: aws.ToString(f.ParentShardId), anew: began,
-		cursor: at.Sequence, position: at.Sequence, saved: at.Sequence, ended: at.Ended, closed: at.Ended,
+		saved: at.Sequence, ended: at.Ended, closed: at.Ended,
 	}
 	open := f.SequenceNumberRange == nil || f.SequenceNumberRange.EndingSequenceNumber == nil
 	if open && !began && !at.Ended {
@@ -110,6 +110,7 @@ func (c *consumer) add(ctx context.Context, f types.Shard, positions map[string]
 			return fmt.Errorf("end of shard %s: %w", sh.id, err)
 		}
 	}
+	sh.lane = c.window.Lane(at.Sequence)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.shards[sh.id] = sh
@@ -122,9 +123,10 @@ func (c *consumer) forget(known map[string]bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.order = slices.DeleteFunc(c.order, func(sh *shard) bool {
-		drop := !known[sh.id] && sh.ended && len(sh.batches) == 0
+		drop := !known[sh.id] && sh.finished()
 		if drop {
 			delete(c.shards, sh.id)
+			c.window.Remove(sh.lane)
 		}
 		return drop
 	})

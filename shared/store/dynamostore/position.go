@@ -9,6 +9,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"orgops/shared/store"
+	"orgops/shared/store/handover"
 )
 
 const (
@@ -56,7 +57,7 @@ func (c *consumer) save(ctx context.Context, stop <-chan struct{}) {
 	defer pause.Stop()
 	for running := true; running; {
 		select {
-		case <-c.moved:
+		case <-c.window.Moved:
 		case <-stop:
 			running = false
 		}
@@ -81,7 +82,7 @@ func (c *consumer) saveMoved(ctx context.Context) {
 		cancel()
 		if err != nil {
 			c.store.o.Logger.WarnContext(ctx, "a position in the change stream cannot be stored", "consumer", c.name, "error", err)
-			poke(c.moved)
+			handover.Signal(c.window.Moved)
 			return
 		}
 		c.mu.Lock()
@@ -100,9 +101,9 @@ func (c *consumer) toSave() []move {
 	defer c.mu.Unlock()
 	var out []move
 	for _, sh := range c.order {
-		ended := sh.ended && len(sh.batches) == 0
-		if sh.position != sh.saved || ended != sh.closed {
-			out = append(out, move{sh, position{Sequence: sh.position, Ended: ended}})
+		at, idle := sh.lane.Position()
+		if ended := sh.ended && idle; at != sh.saved || ended != sh.closed {
+			out = append(out, move{sh, position{Sequence: at, Ended: ended}})
 		}
 	}
 	return out

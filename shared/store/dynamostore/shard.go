@@ -3,13 +3,17 @@ package dynamostore
 import (
 	"context"
 	"errors"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams/types"
 
 	"orgops/shared/store"
+	"orgops/shared/store/handover"
 )
+
+type batch = handover.Batch[string]
 
 // shard is one of the stream's.
 type shard struct {
@@ -21,18 +25,26 @@ type shard struct {
 	tip   string
 	fresh string // the sequence number from which on changes are no replay; "" is not known
 	anew  bool   // the shard began after Consume did: none of it is a replay
+	// due is when to read again after a page that was not full, however busy the shard is: it allows five reads a second, for
+	// all consumers together.
+	due time.Time
+
+	lane *handover.Lane[string]
 
 	// Under the consumer's lock.
-	cursor   string // the last record read; "" is none
-	ended    bool   // read to its end
-	batches  []*batch
-	position string // finished up to here
-	saved    string // the position as stored
-	closed   bool   // the end as stored
+	ended  bool   // read to its end
+	saved  string // the position as stored
+	closed bool   // the end as stored
 }
 
-// read hands over a page of a shard; any is false when it had nothing.
-func (c *consumer) read(ctx context.Context, sh *shard, n int) (any bool, err error) {
+// finished reports whether the shard was read to its end and all of it is finished. The consumer's lock is held.
+func (sh *shard) finished() bool {
+	_, idle := sh.lane.Position()
+	return sh.ended && idle
+}
+
+// read hands over a page of a shard. full is true when it had n records: there may be more.
+func (c *consumer) read(ctx context.Context, sh *shard, n int) (full bool, err error) {
 	if sh.iterator == "" {
 		if err := c.aim(ctx, sh); err != nil || sh.iterator == "" {
 			return false, err
@@ -47,18 +59,20 @@ func (c *consumer) read(ctx context.Context, sh *shard, n int) (any bool, err er
 		c.peek(ctx, sh)
 	}
 	batches := c.batches(ctx, sh, out.Records)
-	c.admit(sh, batches, out.Records)
+	if len(out.Records) > 0 {
+		sh.lane.Admit(recordOf(out.Records[len(out.Records)-1]).Sequence, batches...)
+	}
 	for _, b := range batches {
-		if c.failing() || ctx.Err() != nil {
-			c.keep(b)
+		if c.window.Failing() || ctx.Err() != nil {
+			c.window.Keep(b)
 			continue
 		}
-		c.hand(ctx, b)
+		c.window.Hand(ctx, b)
 	}
 	if sh.iterator == "" {
 		c.end(sh)
 	}
-	return len(out.Records) > 0, nil
+	return len(out.Records) >= n, nil
 }
 
 // batches makes a page's changes batches: one of replays, one of others. Records that are no part of the feed are in none.
@@ -74,13 +88,24 @@ func (c *consumer) batches(ctx context.Context, sh *shard, records []types.Recor
 			continue
 		}
 		replay := sh.replayed(r.Sequence)
-		if len(out) == 0 || out[len(out)-1].replay != replay {
-			out = append(out, &batch{shard: sh, replay: replay})
+		if len(out) == 0 || out[len(out)-1].Replay != replay {
+			out = append(out, &batch{Replay: replay})
 		}
 		b := out[len(out)-1]
-		b.changes, b.last = append(b.changes, change), r.Sequence
+		b.Changes, b.Last = append(b.Changes, change), r.Sequence
+		b.Bytes += bodies(change)
 	}
 	return out
+}
+
+// bodies is how many bytes a change's bodies have.
+func bodies(c store.Change) (n int) {
+	for _, image := range []*store.Image{c.Old, c.New} {
+		if image != nil {
+			n += len(image.Body)
+		}
+	}
+	return n
 }
 
 func (sh *shard) replayed(sequence string) bool {
@@ -109,7 +134,7 @@ func (c *consumer) peek(ctx context.Context, sh *shard) {
 // aim gets an iterator behind the cursor, or at the oldest record.
 func (c *consumer) aim(ctx context.Context, sh *shard) (err error) {
 	kind := types.ShardIteratorTypeTrimHorizon
-	if sh.cursor != "" {
+	if sh.lane.Cursor() != "" {
 		kind = types.ShardIteratorTypeAfterSequenceNumber
 	}
 	if sh.iterator, err = c.iterator(ctx, sh, kind); err != nil {
@@ -121,7 +146,7 @@ func (c *consumer) aim(ctx context.Context, sh *shard) (err error) {
 func (c *consumer) iterator(ctx context.Context, sh *shard, kind types.ShardIteratorType) (string, error) {
 	in := &dynamodbstreams.GetShardIteratorInput{StreamArn: &c.arn, ShardId: &sh.id, ShardIteratorType: kind}
 	if kind == types.ShardIteratorTypeAfterSequenceNumber {
-		in.SequenceNumber = &sh.cursor
+		in.SequenceNumber = aws.String(sh.lane.Cursor())
 	}
 	out, err := c.store.stream.GetShardIterator(ctx, in)
 	if err != nil {
@@ -140,16 +165,14 @@ func ranOut(err error) bool {
 func (c *consumer) missed(ctx context.Context, sh *shard, err error) error {
 	var trimmed *types.TrimmedDataAccessException
 	var gone *types.ResourceNotFoundException
-	log := c.store.o.Logger.With("consumer", c.name, "shard", sh.id, "after", sh.cursor)
+	log := c.store.o.Logger.With("consumer", c.name, "shard", sh.id, "after", sh.lane.Cursor())
 	sh.iterator = ""
 	switch {
 	case ranOut(err):
 		return nil
 	case errors.As(err, &trimmed):
 		log.ErrorContext(ctx, "changes were lost: the stream no longer has what follows, for it keeps a day", "error", err)
-		c.mu.Lock()
-		sh.cursor = ""
-		c.mu.Unlock()
+		sh.lane.Seek("")
 		return nil
 	case errors.As(err, &gone):
 		log.ErrorContext(ctx, "changes may have been lost: the stream no longer has the shard, for it keeps a day", "error", err)
@@ -165,5 +188,5 @@ func (c *consumer) end(sh *shard) {
 	sh.ended = true
 	c.mu.Unlock()
 	c.lookSoon = true
-	poke(c.moved)
+	handover.Signal(c.window.Moved)
 }

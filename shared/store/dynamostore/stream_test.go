@@ -20,6 +20,8 @@ type stream struct {
 	shards []*testShard
 	next   int // sequence number
 	era    int // iterators of an earlier one have expired
+	busy   int // so many reads are refused
+	reads  int
 	onRead func(shard string)
 }
 
@@ -151,6 +153,11 @@ func (s *stream) GetRecords(_ context.Context, in *dynamodbstreams.GetRecordsInp
 	defer s.mu.Unlock()
 	parts := strings.Split(*in.ShardIterator, "/")
 	at, _ := strconv.Atoi(parts[1])
+	s.reads++
+	if s.busy > 0 {
+		s.busy--
+		return nil, &types.LimitExceededException{}
+	}
 	if parts[2] != strconv.Itoa(s.era) {
 		return nil, &types.ExpiredIteratorException{}
 	}

@@ -8,19 +8,12 @@ import (
 	"time"
 
 	"orgops/shared/store"
+	"orgops/shared/store/handover"
 )
 
-const (
-	// firstBackoff is how long a batch that was not finished waits before it is handed over again; it doubles up to
-	// lastBackoff.
-	firstBackoff = 100 * time.Millisecond
-	lastBackoff  = 5 * time.Second
-	// saveEvery is how often a position that moves is stored. What is finished and not stored when the process dies is
-	// handed over again.
-	saveEvery = 50 * time.Millisecond
-	// maxUnfinishedBytes bounds the bodies of what is handed out and not finished, whatever its count.
-	maxUnfinishedBytes = 16 << 20
-)
+// saveEvery is how often a position that moves is stored. What is finished and not stored when the process dies is handed
+// over again.
+const saveEvery = 50 * time.Millisecond
 
 // Consume implements store.Feed.
 //
@@ -35,7 +28,7 @@ func (s *Store) Consume(ctx context.Context, name string, handle func(context.Co
 	if !slices.Contains(s.o.Consumers, name) {
 		return fmt.Errorf("store: the feed was not opened with consumer %q", name)
 	}
-	c := &consumer{store: s, name: name, handle: handle, wake: make(chan struct{}, 1), moved: make(chan struct{}, 1)}
+	c := &consumer{store: s, name: name, window: handover.New[int64](s.o.Unfinished, handle)}
 	if !s.feed.join(c) {
 		return fmt.Errorf("store: %q is being consumed already", name)
 	}
@@ -48,10 +41,10 @@ func (s *Store) Consume(ctx context.Context, name string, handle func(context.Co
 	}
 	stop := make(chan struct{})
 	var saver sync.WaitGroup
-	saved := c.position
+	saved, _ := c.lane.Position()
 	saver.Go(func() { c.save(context.WithoutCancel(ctx), stop, saved) })
 	c.run(ctx)
-	c.drain()
+	c.window.Drain()
 	close(stop)
 	saver.Wait()
 	return nil
@@ -61,29 +54,14 @@ func (s *Store) Consume(ctx context.Context, name string, handle func(context.Co
 type consumer struct {
 	store  *Store
 	name   string
-	handle func(context.Context, store.Batch, func(error))
-	wake   chan struct{} // there may be something to hand over; holds one
-	moved  chan struct{} // the position moved; holds one
+	window *handover.Window[int64]
+	lane   *handover.Lane[int64] // all of the log
 
 	horizon int64 // what is not behind it is a replay
 	cursor  int64 // handed out up to here; read by the feed, under its lock
-
-	mu       sync.Mutex
-	batches  []*batch // handed out and not behind the position, in feed order
-	open     int      // changes of those not finished
-	bytes    int      // of their bodies
-	failed   int      // batches that wait to be handed over again
-	position int64
 }
 
-func (c *consumer) signal() { poke(c.wake) }
-
-func poke(ch chan struct{}) {
-	select {
-	case ch <- struct{}{}:
-	default:
-	}
-}
+func (c *consumer) signal() { handover.Signal(c.window.Wake) }
 
 // begin finds where to start. The horizon is read from the log, not from memory, which may lag behind other processes.
 func (c *consumer) begin(ctx context.Context) error {
@@ -94,7 +72,7 @@ func (c *consumer) begin(ctx context.Context) error {
 	if c.horizon, err = c.store.latest(ctx); err != nil {
 		return fmt.Errorf("end of the change log: %w", err)
 	}
-	c.position = position
+	c.lane = c.window.Lane(position)
 	c.store.feed.advance(c, position)
 	c.store.feed.notice(c.horizon)
 	return nil
@@ -109,12 +87,12 @@ func (c *consumer) run(ctx context.Context) {
 		b, wait, err := c.next(ctx)
 		if err != nil {
 			readFailures++
-			wait = backoff(readFailures)
+			wait = handover.Backoff(readFailures)
 		} else {
 			readFailures = 0
 		}
 		if b != nil {
-			c.hand(ctx, b)
+			c.window.Hand(ctx, b)
 			continue
 		}
 		var due <-chan time.Time
@@ -124,7 +102,7 @@ func (c *consumer) run(ctx context.Context) {
 		}
 		select {
 		case <-ctx.Done():
-		case <-c.wake:
+		case <-c.window.Wake:
 		case <-due:
 		}
 	}
@@ -132,24 +110,29 @@ func (c *consumer) run(ctx context.Context) {
 
 // next is the batch to hand over now. Without one, wait says when to look again if nothing wakes the consumer before; 0
 // is never.
-func (c *consumer) next(ctx context.Context) (b *batch, wait time.Duration, err error) {
-	c.mu.Lock()
-	if c.failed > 0 {
-		b, wait = c.retry()
-		c.mu.Unlock()
-		return b, wait, nil
-	}
-	room := c.store.o.Unfinished - c.open
-	full := room <= 0 || c.bytes >= maxUnfinishedBytes
-	c.mu.Unlock()
-	if full {
-		return nil, 0, nil // a done wakes it
+func (c *consumer) next(ctx context.Context) (b *handover.Batch[int64], wait time.Duration, err error) {
+	b, wait, room := c.window.Next()
+	if b != nil || room == 0 {
+		return b, wait, nil // with neither a batch nor a wait, a done wakes it
 	}
 	changes, err := c.read(ctx, min(room, maxBatch))
 	if err != nil || len(changes) == 0 {
 		return nil, 0, err
 	}
 	return c.admit(changes), 0, nil
+}
+
+// admit makes a batch of changes and counts it as handed out.
+func (c *consumer) admit(changes []logged) *handover.Batch[int64] {
+	b := &handover.Batch[int64]{Changes: make([]store.Change, len(changes)), Last: changes[len(changes)-1].seq}
+	b.Replay = b.Last <= c.horizon
+	for i, l := range changes {
+		b.Changes[i] = l.change
+		b.Bytes += l.size
+	}
+	c.store.feed.advance(c, b.Last)
+	c.lane.Admit(b.Last, b)
+	return b
 }
 
 // read takes up to n changes behind the cursor, from memory where it has them, and never across the horizon.

@@ -14,7 +14,7 @@ func (c *consumer) save(ctx context.Context, stop <-chan struct{}, saved int64) 
 	pause := time.NewTimer(0)
 	for running := true; running; {
 		select {
-		case <-c.moved:
+		case <-c.window.Moved:
 		case <-stop:
 			running = false
 		}
@@ -22,7 +22,7 @@ func (c *consumer) save(ctx context.Context, stop <-chan struct{}, saved int64) 
 		if !running {
 			linger = 0
 		}
-		if at := c.finished(); at != saved && c.store.savePosition(ctx, c.name, at, linger) == nil {
+		if at, _ := c.lane.Position(); at != saved && c.store.savePosition(ctx, c.name, at, linger) == nil {
 			saved = at
 		}
 		if !running {
@@ -34,12 +34,6 @@ func (c *consumer) save(ctx context.Context, stop <-chan struct{}, saved int64) 
 		case <-stop:
 		}
 	}
-}
-
-func (c *consumer) finished() int64 {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.position
 }
 
 // savePosition stores a position within its own time, for it also runs when the consumer has ended. One that was not
