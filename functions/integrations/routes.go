@@ -35,9 +35,9 @@ func Register(api huma.API, d Deps) {
 
 	web.Register(api, operation(http.MethodGet, "/integrations", "list-integrations", "List integrations",
 		"With state, certification and health; never with a secret.", 200, read), d.listIntegrations)
-	web.Register(api, d.configureOperation(operation(http.MethodPost, one, "configure-integration", "Configure a connector",
+	web.Register(api, operation(http.MethodPost, one, "configure-integration", "Configure a connector",
 		"Creates the integration (201) or reconfigures it (200). The body is checked against the provider's schema. What a certification "+
-			"was about (the url, the permissions) returns it to the sandbox when it changes.", 201, write)), d.configureIntegration)
+			"was about (the url, the permissions) returns it to the sandbox when it changes.", 201, write), d.configureIntegration, d.configureOperation)
 	web.Register(api, operation(http.MethodGet, one, "get-integration", "Get an integration",
 		"With state, certification and health; never with a secret.", 200, read), d.getIntegration)
 	web.Register(api, operation(http.MethodDelete, one, "delete-integration", "Delete an integration",

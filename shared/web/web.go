@@ -40,7 +40,9 @@ type Options struct {
 	Tenant         func(companyID string) store.Company // binds the store to the guarded company; required as above
 	CursorKey      []byte                               // seals page cursors and fingerprints requests; empty: random, good until the process ends
 	Now            func() time.Time                     // nil: time.Now
-	OnDemand       bool                                 // an operation is made with the first request for it, and there is no document: for a process that answers few
+
+	// OnDemand has an operation made with the first request for it, and no document: for a process that answers few of them.
+	OnDemand bool
 }
 
 // Server is an http.Handler over every registered operation.
