@@ -5,7 +5,6 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"time"
@@ -13,6 +12,7 @@ import (
 	"orgops/functions/dispatcher"
 	"orgops/functions/projector"
 	"orgops/shared/boot"
+	"orgops/shared/keyfile"
 	"orgops/shared/queue/sqlitequeue"
 	"orgops/shared/sqlitedb"
 	"orgops/shared/store/sqlitestore"
@@ -105,41 +105,13 @@ func (e *Embedded) openKeys(folder string, now func() time.Time) (err error) {
 	return err
 }
 
-// loadOrCreateSecret reads a file of 32 random bytes, or makes one with mode 0600. A finished file is linked into place,
-// which never replaces one: nobody reads half of it, and of two processes that start at once both use the first one's.
+// loadOrCreateSecret reads a file of 32 random bytes, or makes one.
 func loadOrCreateSecret(path string) ([]byte, error) {
-	secret, err := loadSecret(path)
-	if !errors.Is(err, fs.ErrNotExist) {
-		return secret, err
-	}
-	secret = make([]byte, 32)
-	if _, err := rand.Read(secret); err != nil {
-		return nil, err
-	}
-	f, err := os.CreateTemp(filepath.Dir(path), ".cursor-*") // mode 0600
-	if err != nil {
-		return nil, err
-	}
-	defer os.Remove(f.Name())
-	_, err = f.Write(secret)
-	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
-		return nil, err
-	}
-	if err := os.Link(f.Name(), path); err != nil && !errors.Is(err, fs.ErrExist) {
-		return nil, err
-	}
-	return loadSecret(path)
-}
-
-func loadSecret(path string) ([]byte, error) {
-	info, err := os.Stat(path)
-	if err != nil {
-		return nil, err
-	}
-	if info.Mode().Perm()&0o077 != 0 {
-		return nil, fmt.Errorf("%s has mode %04o; others may read it: remove it to have a new one made", path, info.Mode().Perm())
-	}
-	secret, err := os.ReadFile(path)
+	secret, err := keyfile.LoadOrCreate(path, func() ([]byte, error) {
+		made := make([]byte, 32)
+		_, err := rand.Read(made)
+		return made, err
+	})
 	if err == nil && len(secret) != 32 {
 		err = fmt.Errorf("%s does not hold 32 bytes; remove it to have a new one made", path)
 	}
