@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"orgops/functions/dispatcher"
 	"orgops/shared/delivery"
 	"orgops/shared/integration"
 	"orgops/shared/store"
@@ -109,6 +110,33 @@ func TestNotRecorded(t *testing.T) {
 		t.Errorf("sent as %s and then as %s", first.ID, second.ID)
 	}
 	if states := r.settled("a", 1); states[delivery.Delivered] != 1 {
+		t.Errorf("%v", states)
+	}
+}
+
+// TestSeparate: where that is cheaper, each result is written by itself, however many there are at once.
+func TestSeparate(t *testing.T) {
+	t.Parallel()
+	r := setup(t)
+	r.dispatcher = dispatcher.New(dispatcher.Deps{
+		Store: r.faulty, Courier: r.Courier(), Retries: r.retries, Syncs: r.Syncs, Logger: r.Logger, Now: r.Clock.Now, Separate: true,
+	})
+	r.faulty.Before(func(ops []store.Op) error {
+		if len(ops) > 1 {
+			t.Errorf("%d records in one transaction", len(ops))
+		}
+		return nil
+	})
+	receiver := r.Receive()
+	answer := receiver.Gate()
+	r.Subscribe("a", "webhook", receiver, "memory.*")
+	r.rememberMany("a", 12)
+	r.run(r.Store)
+	for range 12 {
+		receiver.Next()
+	}
+	answer() // all at once
+	if states := r.settled("a", 12); states[delivery.Delivered] != 12 {
 		t.Errorf("%v", states)
 	}
 }

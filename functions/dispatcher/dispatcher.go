@@ -40,6 +40,9 @@ type Deps struct {
 	Logger  *slog.Logger
 	Metrics *metric.Recorder // nil: nothing is measured
 	Now     func() time.Time
+	// Separate writes each delivery's record by itself. A store that syncs a commit to disk takes many in one transaction;
+	// one that charges for writes charges twice for those of a transaction.
+	Separate bool
 }
 
 // Consumer is the dispatcher's name at the feed.
@@ -47,7 +50,7 @@ const Consumer = "dispatcher"
 
 // New is a dispatcher at rest.
 func New(d Deps) *Dispatcher {
-	return &Dispatcher{Deps: d, lanes: newLanes(d.Now), records: newRecorder(d.Store)}
+	return &Dispatcher{Deps: d, lanes: newLanes(d.Now), records: newRecorder(d.Store, d.Separate)}
 }
 
 // Run consumes the feed until ctx ends, then finishes the attempts under way.

@@ -3,16 +3,18 @@ package dispatcher
 import (
 	"context"
 	"errors"
+	"sync"
 	"time"
 
 	"orgops/shared/store"
 )
 
 // recorder writes the results of attempts: many in one transaction, because their order does not matter and nobody
-// waits for one but the feed's position.
+// waits for one but the feed's position; or each by itself, several at a time.
 type recorder struct {
-	store store.Store
-	in    chan record
+	store    store.Store
+	separate bool
+	in       chan record
 }
 
 // record is one write, and whom to tell.
@@ -25,20 +27,32 @@ type record struct {
 const (
 	linger  = 4 * time.Millisecond
 	backlog = 1024
+	writers = 16 // at a time, each of one record
 )
 
-func newRecorder(s store.Store) *recorder {
-	return &recorder{store: s, in: make(chan record, backlog)}
+func newRecorder(s store.Store, separate bool) *recorder {
+	return &recorder{store: s, separate: separate, in: make(chan record, backlog)}
 }
 
 func (r *recorder) put(rec record) { r.in <- rec }
 
 // run writes until stop is closed and everything put before is written.
 func (r *recorder) run(ctx context.Context, stop <-chan struct{}) {
+	var writing sync.WaitGroup
+	defer writing.Wait()
+	slots := make(chan struct{}, writers)
 	for {
 		select {
 		case first := <-r.in:
-			r.write(ctx, r.gather(first))
+			if !r.separate {
+				r.write(ctx, r.gather(first))
+				continue
+			}
+			slots <- struct{}{}
+			writing.Go(func() {
+				r.write(ctx, []record{first})
+				<-slots
+			})
 		case <-stop:
 			return
 		}

@@ -151,7 +151,9 @@ func (w *world) projectsTold() func() {
 
 func (w *world) dispatch(items ...store.Item) func() {
 	s := w.fresh()
-	d := dispatcher.New(dispatcher.Deps{Store: s.Store, Courier: s.Courier, Retries: s.Retries, Syncs: s.Syncs, Logger: s.Logger, Now: s.Now})
+	d := dispatcher.New(dispatcher.Deps{
+		Store: s.Store, Courier: s.Courier, Retries: s.Retries, Syncs: s.Syncs, Logger: s.Logger, Now: s.Now, Separate: true,
+	})
 	return w.handled(stream.Run(d.Run, s.Logger), w.event(items...))
 }
 

@@ -18,7 +18,7 @@ func main() {
 		courier := outward.Courier(c, st, sealing.Vault(c), outward.Client(c))
 		d := dispatcher.New(dispatcher.Deps{
 			Store: st, Courier: courier, Retries: queues.Retries(c), Syncs: queues.Syncs(c), Logger: c.Logger,
-			Metrics: c.Metrics, Now: c.Now,
+			Metrics: c.Metrics, Now: c.Now, Separate: true,
 		})
 		return stream.Run(d.Run, c.Logger), nil
 	})
