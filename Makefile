@@ -58,6 +58,14 @@ test: needs lint tools ## everything: format, vet, lint, and every test, accepta
 	if [ -n "$$others" ]; then $(GO) test -race -shuffle=on -timeout 20m $$others; fi; \
 	if [ -n "$$infra" ]; then $(GO) test -shuffle=on $$infra; fi # the CDK's runtime races with itself when it ends; infra has no goroutines
 
+# TARGET=deployed deploys the stack into an AWS on this machine. Of one that runs already it asks, in the environment:
+# ORGOPS_URL, the API's address; ORGOPS_ADMIN, a command that gets NAME, EMAIL, PASSWORD and, for a member of a company,
+# COMPANY in its environment and prints {"companyId": …}; and where it must find this machine's receivers, that is
+# ORGOPS_RECEIVER_ADDR to listen on and ORGOPS_RECEIVER_URL to reach it by.
+.PHONY: blackbox
+blackbox: tools ## the journeys of the README over HTTP; TARGET=local, aws or deployed, without it all three (see the Makefile for one that runs)
+	$(GO) test ./local/blackbox -count=1 -v -timeout 20m -target '$(TARGET)'
+
 .PHONY: lint
 lint: $(GOLANGCI) ## gofmt, go vet, golangci-lint
 	@files=$$(git ls-files -z --cached --others --exclude-standard -- '*.go' | xargs -0 ls -d 2>/dev/null | xargs gofmt -l); \
@@ -74,6 +82,7 @@ java: $(JAVA_STAMPS) ## download what stands in for AWS in tests: DynamoDB Local
 .PHONY: golden
 golden: ## write the golden files anew
 	$(GO) test ./$(ACCEPTANCE) ./infra -run '^TestGolden' -count=1 -update
+	$(GO) test ./local/blackbox -count=1 -update
 
 .PHONY: synth
 synth: $(CDK_STAMP) ## make the CloudFormation template in cdk.out from what is built; CDK="-c tenant=NAME …" sets the context

@@ -1,0 +1,90 @@
+package blackbox_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"orgops/local/cloud"
+)
+
+// startDeployed is the stack of the CDK app, deployed into an AWS on this machine, or the one that runs at ORGOPS_URL.
+func startDeployed(t *testing.T) *target {
+	if url := os.Getenv("ORGOPS_URL"); url != "" {
+		return runningAt(t, url)
+	}
+	log := &output{}
+	stack, err := cloud.Start(t.Context(), cloud.Options{Log: log})
+	if err != nil {
+		t.Fatalf("deploy: %v\n%s", err, log.String())
+	}
+	t.Logf("%s", log.String())
+	t.Cleanup(func() {
+		if err := stack.Close(); err != nil {
+			t.Errorf("remove the stack: %v", err)
+		}
+	})
+	program := build(t)
+	env := append(append(os.Environ(), stack.Environment()...), "ORGOPS_BACKEND=aws", "ORGOPS_TABLE="+stack.Outputs["TableName"])
+	return &target{
+		url: stack.URL, log: func() string { return functionLogs(stack.LogFolder()) }, patience: time.Minute, every: 200 * time.Millisecond,
+		createCompany: func(ctx context.Context, name, email, password string) (string, error) {
+			made, err := stack.CreateCompany(ctx, name, email, password)
+			return made.CompanyID, err
+		},
+		addMember: func(ctx context.Context, company, email, password string) error {
+			_, err := adminCommand(ctx, program, env, password, "user", "add", "--company", company, "--email", email, "--role", "member")
+			return err
+		},
+	}
+}
+
+// functionLogs is what every function wrote, each under its name.
+func functionLogs(folder string) string {
+	var all strings.Builder
+	files, _ := filepath.Glob(filepath.Join(folder, "*", "*.log")) // the pattern is good
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			text = []byte(err.Error())
+		}
+		fmt.Fprintf(&all, "%s: %s\n", filepath.Base(filepath.Dir(file)), tail(string(text)))
+	}
+	return all.String()
+}
+
+// runningAt is a deployment that the suite did not start. Its operator's command creates companies and members.
+func runningAt(t *testing.T, url string) *target {
+	command := os.Getenv("ORGOPS_ADMIN")
+	if command == "" {
+		t.Fatal("ORGOPS_URL needs ORGOPS_ADMIN: a command for bash that creates the company NAME with the founder EMAIL and PASSWORD, or adds " +
+			"that user as a member to COMPANY where it is set, and prints {\"companyId\": …}")
+	}
+	admin := func(ctx context.Context, settings ...string) (string, error) {
+		cmd := exec.CommandContext(ctx, "bash", "-c", command)
+		cmd.Env, cmd.Stderr = append(os.Environ(), settings...), os.Stderr
+		printed, err := cmd.Output()
+		if err != nil {
+			return "", err
+		}
+		var made struct{ CompanyID string }
+		err = json.Unmarshal(printed, &made)
+		return made.CompanyID, err
+	}
+	return &target{
+		url: strings.TrimSuffix(url, "/"), log: func() string { return "its log is where it runs" }, patience: time.Minute, every: 200 * time.Millisecond,
+		createCompany: func(ctx context.Context, name, email, password string) (string, error) {
+			return admin(ctx, "NAME="+name, "EMAIL="+email, "PASSWORD="+password, "COMPANY=")
+		},
+		addMember: func(ctx context.Context, company, email, password string) error {
+			_, err := admin(ctx, "COMPANY="+company, "EMAIL="+email, "PASSWORD="+password)
+			return err
+		},
+	}
+}

@@ -1,0 +1,65 @@
+package blackbox_test
+
+import (
+	"net/http"
+	"time"
+)
+
+// inbound: what a provider sends is taken when it is signed, once, and becomes what it asks for; and every event of the
+// catalogue that follows reaches the subscriber, signed.
+func inbound(j *journey) {
+	j.login()
+	r := j.endpoint("webhook", "hook", "memory.*", "goal.*", "integration.*", "timeline.*")
+	secret := r.secret
+	j.do("a memory", j.inbound(secret, "m-1", ticket(1, "Printer on fire")))
+	j.do("the same again", j.inbound(secret, "m-1", ticket(1, "Printer on fire")))
+	j.do("the same, sent anew", j.inbound(secret, "m-2", ticket(1, "Printer on fire")))
+	j.do("changed", j.inbound(secret, "m-3", ticket(1, "Printer put out")))
+	j.do("two at once", j.inbound(secret, "m-4", []byte(`{"type":"memory.upsert","data":[`+
+		`{"externalId":"a","kind":"note","title":"A"},{"externalId":"b","kind":"note","title":"B","body":"text","url":"https://example.com/b"}]}`)))
+	j.do("a goal", j.inbound(secret, "g-1", []byte(`{"type":"goal.update","data":{"externalId":"q3","title":"Ship","progress":0.4,"state":"open"}}`)))
+	j.do("it falls behind", j.inbound(secret, "g-2", []byte(`{"type":"goal.update","data":{"externalId":"q3","title":"Ship","progress":0.4,"state":"open","startedAt":"2020-01-01T00:00:00Z","dueAt":"2020-12-31T00:00:00Z"}}`)))
+	j.do("a note", j.inbound(secret, "n-1", []byte(`{"type":"timeline.note","data":{"title":"Moved office","subject":"office","details":{"floor":3}}}`)))
+
+	body := ticket(2, "Refused")
+	j.do("a wrong signature", j.inbound(newSecret(), "x-1", body))
+	j.do("no signature", post("/inbound/"+j.company+"/webhook", body).bare())
+	j.do("signed an hour ago", j.inboundAt(secret, "x-2", body, time.Now().Add(-time.Hour)))
+	changed := j.inbound(secret, "x-3", body)
+	changed.body = ticket(3, "Refused")
+	j.do("changed on its way", changed)
+	j.misdirected(secret, body)
+	j.do("no JSON", j.inbound(secret, "x-4", []byte(`{"type":`)))
+	j.do("an unknown type", j.inbound(secret, "x-5", []byte(`{"type":"company.delete","data":{}}`)))
+	j.do("incomplete", j.inbound(secret, "x-6", []byte(`{"type":"goal.update","data":[{"externalId":"g","progress":2},{"title":7}]}`)))
+	j.do("GET", get("/inbound/"+j.company+"/webhook").bare())
+
+	j.received("every event arrived", r, 5+2+1+4, false)
+	j.calm("all is folded in")
+	j.do("the deliveries of memories", get(j.at("/integrations/webhook/deliveries?event=memory.updated")))
+	j.do("the memories", get(j.at("/memory")))
+	j.do("the goals", get(j.at("/goals")))
+
+	j.peek(post(j.at("/integrations/webhook/disable"), nil))
+	j.do("a disabled integration", j.inbound(secret, "d-1", body))
+	j.register("webhook-closed", r, "memory.*")
+	closed := j.inbound(secret, "s-1", body)
+	closed.path = "/inbound/" + j.company + "/webhook-closed"
+	j.do("a sandboxed integration", closed)
+}
+
+// misdirected: nobody learns from a refusal what there is.
+func (j *journey) misdirected(secret string, body []byte) {
+	for _, to := range []struct{ name, path string }{
+		{"to a provider that is not configured", j.company + "/webhook-none"},
+		{"to a provider that there is not", j.company + "/fax"},
+		{"to a provider that sends nothing", j.company + "/feed"},
+		{"to an unknown company", "01890000-0000-7000-8000-000000000000/webhook"},
+		{"to what can be no company", "*/webhook"},
+	} {
+		r := j.inbound(secret, "w-1", body)
+		r.path = "/inbound/" + to.path
+		j.do(to.name, r)
+	}
+	j.do("with a token in place of a signature", call(http.MethodPost, "/inbound/"+j.company+"/webhook", body))
+}

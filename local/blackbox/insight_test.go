@@ -1,0 +1,57 @@
+package blackbox_test
+
+import (
+	"net/http"
+	"time"
+)
+
+// insight: how a company stands, before it has done anything and after.
+func insight(j *journey) {
+	j.login()
+	j.calm("a new company")
+	j.overview("new: ")
+	r := j.endpoint("webhook", "hook", "memory.*", "goal.*")
+	j.peek(post(j.at("/integrations/feed"), object{"url": j.serve("news", &newsServer{entries: 2})}))
+	j.certify("feed")
+	j.peek(post(j.at("/memory/sync/feed"), nil))
+	j.ended("synced")
+	j.deliver(r.secret, "m-1", ticket(1, "Printer on fire"))
+	j.deliver(r.secret, "g-1", []byte(`{"type":"goal.update","data":{"externalId":"q3","title":"Ship","progress":0.4,"state":"open"}}`))
+	j.deliver(r.secret, "g-2", []byte(`{"type":"goal.update","data":{"externalId":"q3","title":"Ship","progress":0.5,"state":"open","startedAt":"2020-01-01T00:00:00Z","dueAt":"2020-12-31T00:00:00Z"}}`))
+	j.deliver(r.secret, "n-1", []byte(`{"type":"timeline.note","data":{"title":"Moved office"}}`))
+	j.peek(post(j.at("/integrations/webhook-off"), object{"url": r.url, "events": []string{"goal.*"}}))
+	j.peek(post(j.at("/integrations/webhook-off/disable"), nil))
+	j.received("its events", r, 2+1+1+2+1, false)
+	j.calm("after a busy day")
+	j.overview("busy: ")
+
+	timeline := j.at("/mission-control/timeline")
+	first := j.do("three entries a page", get(timeline+"?limit=3"))
+	j.do("the next three", get(timeline+"?limit=3&cursor="+decode[struct{ NextCursor string }](first.body).NextCursor))
+	j.do("certifications", get(timeline+"?kind=integration.certified"))
+	j.do("the last hour", get(timeline+"?limit=1&since="+time.Now().Add(-time.Hour).UTC().Format(time.RFC3339)))
+	j.do("until an hour ago", get(timeline+"?until="+time.Now().Add(-time.Hour).UTC().Format(time.RFC3339)))
+	j.do("urgent recommendations", get(j.at("/intelligence/recommendations?priority=P1")))
+	j.do("dismissed recommendations", get(j.at("/intelligence/recommendations?state=dismissed")))
+	j.do("a recommendation a page", get(j.at("/intelligence/recommendations?limit=1")))
+	j.do("a brief of a year", get(j.at("/intelligence/brief?since=2026-01-01T00:00:00Z")))
+}
+
+// overview asks for everything that is computed from the context; what is asked for again is answered 304.
+func (j *journey) overview(of string) {
+	j.t.Helper()
+	for _, path := range []string{
+		"/mission-control/health", "/mission-control/readiness", "/mission-control/dashboard", "/mission-control/timeline",
+		"/intelligence/brief", "/intelligence/recommendations",
+	} {
+		j.do(of+path, get(j.at(path)))
+		// The tag holds the minute, which may end between two requests.
+		var tag string
+		j.await(of+path+" is unchanged", get(j.at(path)), func(a answer) bool {
+			tag = a.header.Get("Etag")
+			return tag != "" && j.peek(get(j.at(path)).with("If-None-Match", tag)).status == http.StatusNotModified
+		})
+		j.mask.call(tag, "etag")
+		j.do(of+path+" is unchanged", get(j.at(path)).with("If-None-Match", tag))
+	}
+}
