@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"runtime/debug"
+	"time"
 
 	"github.com/aws/aws-lambda-go/lambda"
 	"github.com/aws/aws-lambda-go/lambdacontext"
@@ -33,7 +34,7 @@ func Run[In, Out any](build func(*cloud.Cloud) (Handler[In, Out], error)) {
 			return out, fmt.Errorf("the function cannot be built: %w", err)
 		}
 	}
-	lambda.Start(Metered(c.Metrics, Guard(c.Logger, handler)))
+	lambda.Start(Metered(c.Metrics, Guard(c.Logger, Ending(handler))))
 }
 
 // Metered writes what an invocation has measured when it ends, however it ends. What it has left undone and finishes
@@ -47,6 +48,23 @@ func Metered[In, Out any](m *metric.Recorder, handler Handler[In, Out]) Handler[
 			}
 			m.Flush(id)
 		}()
+		return handler(ctx, in)
+	}
+}
+
+// answerBefore is how long before the function's end a handler hears of it, at most; a function with little time gives a
+// tenth of it.
+const answerBefore = 5 * time.Second
+
+// Ending has a handler's context end before the function does, so that what is done by then is answered for and what is
+// not is given back, where otherwise the process would be stopped and all of it done again.
+func Ending[In, Out any](handler Handler[In, Out]) Handler[In, Out] {
+	return func(ctx context.Context, in In) (Out, error) {
+		if deadline, ok := ctx.Deadline(); ok {
+			var cancel context.CancelFunc
+			ctx, cancel = context.WithDeadline(ctx, deadline.Add(-min(answerBefore, time.Until(deadline)/10)))
+			defer cancel()
+		}
 		return handler(ctx, in)
 	}
 }

@@ -2,8 +2,10 @@ package stream
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
-	"time"
+	"runtime/debug"
+	"sync"
 
 	"orgops/shared/store"
 )
@@ -22,7 +24,8 @@ func (f feed) Consume(ctx context.Context, _ string, h handle) error {
 }
 
 // Run is for a consumer that has work of its own between batches: it runs as long as the process lives. Each change is
-// handed over as a batch of its own, so that each has an outcome of its own.
+// handed over as a batch of its own, so that each has an outcome of its own, and several are at the same time: what a
+// consumer has to read before it can start on one takes the others no time. So it is for one that needs no order.
 func Run(consume func(context.Context, store.Feed) error, logger *slog.Logger) func(context.Context, Event) (Answer, error) {
 	f := feed{consumer: make(chan handle)}
 	go func() {
@@ -34,28 +37,31 @@ func Run(consume func(context.Context, store.Feed) error, logger *slog.Logger) f
 	return func(ctx context.Context, e Event) (Answer, error) { return deliver(ctx, e, h, logger), nil }
 }
 
-// answerBefore is how long before the function's end what is unfinished is given up, and so delivered again.
-const answerBefore = 5 * time.Second
+const atOnce = 16 // changes that are handed over at the same time
 
-// deliver waits for the outcome of every change. One that takes too long counts as failed. It may still finish when the
-// process is woken for the next event; the repeat finds that it did.
+// deliver hands over the changes and waits for the outcome of each. One that has none when ctx ends
+// counts as failed. It may still finish when the process is woken for the next event; the repeat finds that it did.
 func deliver(ctx context.Context, e Event, h handle, logger *slog.Logger) Answer {
-	if deadline, ok := ctx.Deadline(); ok {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithDeadline(ctx, deadline.Add(-answerBefore))
-		defer cancel()
-	}
-	type outcome struct {
-		index int
-		err   error
-	}
 	all := entries(ctx, e, logger)
 	outcomes := make(chan outcome, len(all)) // room for all: who comes late does not wait
 	open := map[int]bool{}
 	for _, n := range all {
 		open[n.index] = true
-		h(ctx, store.Batch{Changes: []store.Change{n.change}, Replay: true}, func(err error) { outcomes <- outcome{n.index, err} })
 	}
+	go func() {
+		slots := make(chan struct{}, atOnce)
+		for _, n := range all {
+			select {
+			case slots <- struct{}{}:
+			case <-ctx.Done():
+				return
+			}
+			go func() {
+				defer func() { <-slots }()
+				hand(ctx, h, n, outcomes)
+			}()
+		}
+	}()
 	failed := first{index: -1}
 	for len(open) > 0 {
 		select {
@@ -74,4 +80,22 @@ func deliver(ctx context.Context, e Event, h handle, logger *slog.Logger) Answer
 		}
 	}
 	return from(e, failed.index)
+}
+
+// outcome is what became of the change in a record.
+type outcome struct {
+	index int
+	err   error
+}
+
+// hand hands over one change. A panic is its outcome: it runs beside the invocation, where nobody else recovers it.
+func hand(ctx context.Context, h handle, n entry, outcomes chan<- outcome) {
+	var once sync.Once
+	done := func(err error) { once.Do(func() { outcomes <- outcome{n.index, err} }) }
+	defer func() {
+		if v := recover(); v != nil {
+			done(fmt.Errorf("panic: %v: %s", v, debug.Stack()))
+		}
+	}()
+	h(ctx, store.Batch{Changes: []store.Change{n.change}, Replay: true}, done)
 }
