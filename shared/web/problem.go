@@ -76,6 +76,9 @@ func statusOf(kind fault.Kind) (status int, title string) {
 	return 500, "Internal error"
 }
 
+// retryAfter is told with an unavailability that knows no better.
+const retryAfter = 2 * time.Second
+
 // problemOf makes the public face of an error and sets the headers that belong to it. What is not a fault is masked:
 // its text is only kept for the log.
 func problemOf(req *request, err error, h http.Header) *Problem {
@@ -94,8 +97,12 @@ func problemOf(req *request, err error, h http.Header) *Problem {
 			req.cause = err
 		}
 	}
-	if f.RetryAfter > 0 {
-		seconds := int64((f.RetryAfter + time.Second - 1) / time.Second)
+	after := f.RetryAfter
+	if after == 0 && f.Kind == fault.Unavailable {
+		after = retryAfter
+	}
+	if after > 0 {
+		seconds := int64((after + time.Second - 1) / time.Second)
 		h.Set("Retry-After", strconv.FormatInt(seconds, 10))
 	}
 	if status == http.StatusUnauthorized && h.Get("WWW-Authenticate") == "" {
