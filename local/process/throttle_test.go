@@ -1,0 +1,71 @@
+package process_test
+
+import (
+	"context"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+
+	"orgops/shared/awstest"
+)
+
+// TestOpenAWS_Throttled: a request that the store cannot serve in time is answered with 503 and when to come back, in time,
+// and nothing of it is written; the same request is good when the store is.
+func TestOpenAWS_Throttled(t *testing.T) {
+	t.Parallel()
+	const most = 2 * time.Second
+	e := prepared(t, "throttled")
+	proxy := dynamo.Through(t)
+	for _, pair := range awstest.Environment(t, proxy) {
+		name, value, _ := strings.Cut(pair, "=")
+		e[name] = value
+	}
+	p := openAWS(t, e)
+	defer p.Close()
+	c := found(t, e, p.Handler, "edsger@example.com")
+	body := `{"url":"https://example.com/","events":["memory.*"],"signingSecret":"` + secret + `"}`
+	before := items(t, e)
+	requests := []struct{ operation, method, path, body string }{
+		{"TransactWriteItems", "POST", "/companies/{id}/integrations/webhook", body},
+		{"GetItem", "GET", "/companies/{id}/mission-control/health", ""},
+		{"Query", "GET", "/companies/{id}/memory", ""},
+	}
+	for _, tt := range requests {
+		proxy.Play(awstest.Step{
+			Operation: tt.operation, Times: 1000, Status: 400,
+			Body: `{"__type":"com.amazonaws.dynamodb.v20120810#ProvisionedThroughputExceededException","Message":"it is so"}`,
+		})
+		ctx, cancel := context.WithTimeout(t.Context(), most)
+		r := httptest.NewRequestWithContext(ctx, tt.method, strings.ReplaceAll(tt.path, "{id}", c.company), strings.NewReader(tt.body))
+		r.Header.Set("Content-Type", "application/json")
+		r.Header.Set("Authorization", "Bearer "+c.token)
+		w, begun := httptest.NewRecorder(), time.Now()
+		p.Handler.ServeHTTP(w, r)
+		cancel()
+		if took := time.Since(begun); w.Code != 503 || w.Header().Get("Retry-After") == "" || took > most+time.Second {
+			t.Errorf("%s %s while %s is throttled: %d, Retry-After %q, in %v: %s",
+				tt.method, tt.path, tt.operation, w.Code, w.Header().Get("Retry-After"), took, w.Body)
+		}
+		proxy.Clear()
+	}
+	if after := items(t, e); after != before {
+		t.Errorf("%d items were written", after-before)
+	}
+	c.call(t, 201, "POST", requests[0].path, body, nil)
+}
+
+// items is how many the main table has.
+func items(t *testing.T, e environment) int32 {
+	t.Helper()
+	access := dynamo.Access(t)
+	client := dynamodb.New(dynamodb.Options{Region: access.Region, Credentials: access.Credentials, BaseEndpoint: access.Endpoint("DYNAMODB")})
+	table := e["ORGOPS_TABLE"]
+	out, err := client.Scan(t.Context(), &dynamodb.ScanInput{TableName: &table})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out.Count
+}
