@@ -36,7 +36,9 @@ func KindOf(provider string) string {
 // isInstanceName: ^[a-z0-9-]{1,32}$.
 func isInstanceName(name string) bool {
 	for _, c := range []byte(name) {
-		if !('a' <= c && c <= 'z' || '0' <= c && c <= '9' || c == '-') {
+		switch {
+		case 'a' <= c && c <= 'z', '0' <= c && c <= '9', c == '-':
+		default:
 			return false
 		}
 	}

@@ -14,8 +14,6 @@ import (
 	"orgops/shared/outbound"
 )
 
-const secret = "whsec_AAECAwQFBgcICQoLDA0ODxAREhMUFRYX"
-
 func registry() connector.Registry {
 	client := outbound.New(outbound.Options{})
 	return connector.New(webhook.New(client), github.New(client), feed.New(client, time.Now))

@@ -72,8 +72,9 @@ func TestEnding(t *testing.T) {
 		5 * time.Minute: {294 * time.Second, 295 * time.Second}, 5 * time.Second: {4 * time.Second, 4500 * time.Millisecond},
 	} {
 		ctx, cancel := context.WithTimeout(t.Context(), given)
-		defer cancel()
-		if left, err := h(ctx, 0); err != nil || left < want[0] || left > want[1] {
+		left, err := h(ctx, 0)
+		cancel()
+		if err != nil || left < want[0] || left > want[1] {
 			t.Errorf("of %v there are %v left, %v", given, left, err)
 		}
 	}

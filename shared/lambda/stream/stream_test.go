@@ -76,7 +76,7 @@ func TestRun(t *testing.T) {
 			}
 			done(nil)
 		}, "3"},
-		{"one panics when it is done", func(c store.Change, done func(error)) {
+		{"one panics when it is done", func(_ store.Change, done func(error)) {
 			done(nil)
 			panic("boom")
 		}, ""},
