@@ -12,6 +12,7 @@ type need struct {
 	memory       float64 // MiB; 0: 256
 	read, write  []string
 	seal, unseal bool
+	sign         bool
 }
 
 // needs is by group; a group that is not here reads and, unless all of its operations are GET, writes items and timers
@@ -19,7 +20,7 @@ type need struct {
 func needs() map[string]need {
 	return map[string]need{
 		// hashing a password takes a processor for itself
-		"auth":         {memory: 1024, read: []string{data.Companies, data.Logins}, write: []string{data.Logins}},
+		"auth":         {memory: 1024, sign: true, read: []string{data.Companies, data.Logins}, write: []string{data.Logins}},
 		"integrations": {seal: true},
 		"inbound":      {unseal: true},
 	}
@@ -33,7 +34,11 @@ func (a *API) group(scope constructs.Construct, p Props, g Group) *function.Func
 	}
 	f := function.New(scope, p.Functions, function.Props{Name: g.Name, About: g.About, Memory: n.memory, Timeout: gatewayTimeout})
 	a.issue(f)
-	p.Data.Tokens(f)
+	if n.sign {
+		p.Data.Sign(f)
+	} else {
+		p.Data.Tokens(f)
+	}
 	if n.read == nil {
 		n.read = []string{data.Companies}
 	}

@@ -1,5 +1,5 @@
 // Package data is what must not be lost: the two tables, the keys that encrypt them and wrap the companies' data keys,
-// and the secret that tokens are signed with. Everything here outlives the stack that made it, under generated names.
+// and the secrets that tokens are signed and verified with. Everything here outlives the stack that made it, under generated names.
 package data
 
 import (
@@ -10,14 +10,18 @@ import (
 	"github.com/aws/aws-cdk-go/awscdk/v2/awssecretsmanager"
 	"github.com/aws/constructs-go/constructs/v10"
 	"github.com/aws/jsii-runtime-go"
+
+	"orgops/infra/nag"
 )
 
 // Data is the stateful part of a stack.
 type Data struct {
-	Main   awsdynamodb.Table // items under pk and sk, with a stream of their changes
-	keys   awsdynamodb.Table // each company's wrapped data key
-	wrap   awskms.Key        // wraps those
-	tokens awssecretsmanager.Secret
+	Main awsdynamodb.Table // items under pk and sk, with a stream of their changes
+	keys awsdynamodb.Table // each company's wrapped data key
+	wrap awskms.Key        // wraps those
+
+	signing awssecretsmanager.Secret // the keys that sign tokens
+	tokens  awssecretsmanager.Secret // those that verify them
 }
 
 // Days that a table can be brought back to. A data key that was destroyed must not come back: that is what makes an
@@ -38,7 +42,7 @@ func New(scope constructs.Construct) *Data {
 			Description:       jsii.String("Wraps the data key of each company, bound to the company by the encryption context"),
 			EnableKeyRotation: jsii.Bool(true), RemovalPolicy: awscdk.RemovalPolicy_RETAIN,
 		}),
-		tokens: signing(unit),
+		signing: signing(unit), tokens: verifying(unit),
 	}
 }
 
@@ -78,15 +82,26 @@ func table(scope constructs.Construct, name string, key awskms.Key, recovery flo
 	})
 }
 
-// signing is the secret {"cursor": <random text>, …}: the rotator adds the signing keys, and cursors are sealed with a
-// key made from the text.
+// signing is the secret of the keys that sign tokens: an empty object, which the rotator fills.
 func signing(scope constructs.Construct) awssecretsmanager.Secret {
-	return awssecretsmanager.NewSecret(scope, jsii.String("Tokens"), &awssecretsmanager.SecretProps{
-		Description: jsii.String("Signing keys of access tokens, current and previous, and the cursor key"),
+	return awssecretsmanager.NewSecret(scope, jsii.String("Signing"), &awssecretsmanager.SecretProps{
+		Description:       jsii.String("Keys that sign access tokens"),
+		SecretStringValue: awscdk.SecretValue_UnsafePlainText(jsii.String("{}")), // nothing secret yet
+		RemovalPolicy:     awscdk.RemovalPolicy_RETAIN,
+	})
+}
+
+// verifying is the secret {"cursor": <random text>, …}: the rotator adds the public halves of the signing keys, and
+// cursors are sealed with a key made from the text.
+func verifying(scope constructs.Construct) awssecretsmanager.Secret {
+	secret := awssecretsmanager.NewSecret(scope, jsii.String("Tokens"), &awssecretsmanager.SecretProps{
+		Description: jsii.String("Keys that verify access tokens, and the cursor key"),
 		GenerateSecretString: &awssecretsmanager.SecretStringGenerator{
 			SecretStringTemplate: jsii.String("{}"), GenerateStringKey: jsii.String("cursor"),
 			PasswordLength: jsii.Number(64), ExcludePunctuation: jsii.Bool(true),
 		},
 		RemovalPolicy: awscdk.RemovalPolicy_RETAIN,
 	})
+	nag.Excuse(secret, "AwsSolutions-SMG4", "The rotation of the signing keys writes this secret too")
+	return secret
 }

@@ -22,6 +22,8 @@ const (
 const (
 	tableVariable = "ORGOPS_TABLE"
 	keysVariable  = "ORGOPS_KEYS_TABLE"
+
+	signingVariable = "ORGOPS_SIGNING_KEYS"
 )
 
 // Read lets a function read the items of these partitions.
@@ -73,28 +75,38 @@ func (d *Data) Follow(f *function.Function) {
 	f.Allow([]string{"dynamodb:ListStreams"}, nil, "*")
 }
 
-// Tokens lets a function read the keys that sign and verify tokens.
+// Tokens lets a function read the keys that verify tokens.
 func (d *Data) Tokens(f *function.Function) {
 	f.Set("ORGOPS_TOKEN_KEYS", *d.tokens.SecretArn())
 	f.Allow([]string{"secretsmanager:GetSecretValue"}, nil, *d.tokens.SecretArn())
 }
 
+// Sign lets a function read those that sign as well.
+func (d *Data) Sign(f *function.Function) {
+	d.Tokens(f)
+	f.Set(signingVariable, *d.signing.SecretArn())
+	f.Allow([]string{"secretsmanager:GetSecretValue"}, nil, *d.signing.SecretArn())
+}
+
 // rotateEvery is how often the signing key changes.
 const rotateEvery = "rate(30 days)"
 
-// RotateBy has a function make a new signing key now and then every 30 days, in Secrets Manager's four steps.
+// RotateBy has a function make a new signing key now and then every 30 days, in Secrets Manager's four steps, and publish
+// it before it signs.
 func (d *Data) RotateBy(f *function.Function) {
-	f.Set("ORGOPS_TOKEN_KEYS", *d.tokens.SecretArn())
+	d.Tokens(f)
+	f.Allow([]string{"secretsmanager:PutSecretValue"}, nil, *d.tokens.SecretArn())
+	f.Set(signingVariable, *d.signing.SecretArn())
 	f.Allow([]string{
 		"secretsmanager:DescribeSecret", "secretsmanager:GetSecretValue", "secretsmanager:PutSecretValue",
 		"secretsmanager:UpdateSecretVersionStage",
-	}, nil, *d.tokens.SecretArn())
+	}, nil, *d.signing.SecretArn())
 	f.AddPermission(jsii.String("Rotation"), &awslambda.Permission{
 		Principal: awsiam.NewServicePrincipal(jsii.String("secretsmanager.amazonaws.com"), nil),
-		SourceArn: d.tokens.SecretArn(), SourceAccount: awscdk.Stack_Of(f.Function).Account(),
+		SourceArn: d.signing.SecretArn(), SourceAccount: awscdk.Stack_Of(f.Function).Account(),
 	})
 	schedule := awssecretsmanager.NewCfnRotationSchedule(f.Function, jsii.String("Schedule"), &awssecretsmanager.CfnRotationScheduleProps{
-		SecretId: d.tokens.SecretArn(), RotationLambdaArn: f.FunctionArn(), RotateImmediatelyOnUpdate: jsii.Bool(true),
+		SecretId: d.signing.SecretArn(), RotationLambdaArn: f.FunctionArn(), RotateImmediatelyOnUpdate: jsii.Bool(true),
 		RotationRules: &awssecretsmanager.CfnRotationSchedule_RotationRulesProperty{ScheduleExpression: jsii.String(rotateEvery)},
 	})
 	schedule.Node().AddDependency(f.Node().FindChild(jsii.String("Rotation")), f.Role()) // the first rotation is at once

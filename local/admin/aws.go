@@ -2,8 +2,6 @@ package admin
 
 import (
 	"context"
-	"crypto/rand"
-	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
@@ -14,7 +12,6 @@ import (
 	"strings"
 	"time"
 
-	"orgops/functions/rotator"
 	"orgops/shared/awsclient"
 	"orgops/shared/queue/sqsqueue"
 	"orgops/shared/store/dynamostore"
@@ -91,25 +88,13 @@ func makeParts(ctx context.Context, access awsclient.Access, name string) (parts
 		return nil, err
 	}
 	made.add("ORGOPS_WRAPPING_KEY", key)
-	text, err := firstKeys()
+	signing, published, err := tokensecret.Create(ctx, access, name)
 	if err != nil {
 		return nil, err
 	}
-	secret, err := tokensecret.Create(ctx, access, name+"-token-keys", text)
-	if err != nil {
-		return nil, err
-	}
-	made.add("ORGOPS_TOKEN_KEYS", secret)
+	made.add("ORGOPS_SIGNING_KEYS", signing)
+	made.add("ORGOPS_TOKEN_KEYS", published)
 	return made, nil
-}
-
-// firstKeys is the text of the secret after its first rotation.
-func firstKeys() ([]byte, error) {
-	text, err := json.Marshal(map[string]string{"cursor": rand.Text() + rand.Text()})
-	if err != nil {
-		return nil, err
-	}
-	return rotator.Next(text)
 }
 
 // networks are those that deliveries may reach although they are not public: this machine's own, where all that the

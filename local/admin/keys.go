@@ -25,49 +25,37 @@ func rotateKeys(ctx context.Context, e Env, args []string) error {
 	if err := flag.NewFlagSet("admin keys rotate", flag.ContinueOnError).Parse(args); err != nil {
 		return err
 	}
-	rotate, from := rotateFile, "the next start on"
+	rotate, from := rotateFile, "from the next start on"
 	if e.Config.Backend == config.AWS {
-		rotate, from = rotateSecret, "five minutes from now at the latest"
+		rotate, from = rotateSecret, "when every process knows it, in "+token.Lead.String()
 	}
 	keys, err := rotate(ctx, e)
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(e.Out, "new tokens are signed with %s from %s", keys.Current.ID(), from)
-	if keys.Previous != nil {
-		fmt.Fprintf(e.Out, "; tokens signed with %s stay good for their hour", keys.Previous.ID())
+	fmt.Fprintf(e.Out, "new tokens are signed with %s %s", keys.Current.ID(), from)
+	if len(keys.Previous) > 0 {
+		fmt.Fprintf(e.Out, "; tokens signed with %s stay good for their hour", keys.Previous[0].ID())
 	}
 	fmt.Fprintln(e.Out)
 	return nil
 }
 
 func rotateFile(_ context.Context, e Env) (token.KeySet, error) {
-	return token.Rotate(filepath.Join(e.Config.Data, process.TokenFile))
+	return token.Rotate(filepath.Join(e.Config.Data, process.TokenFile), time.Now())
 }
 
 // rotateSecret does at once what the rotator does in the steps of Secrets Manager.
 func rotateSecret(ctx context.Context, e Env) (keys token.KeySet, err error) {
 	c, err := cloud.Read(e.Getenv)
-	secret := tokens.Secret(c)
+	r := &rotator.Rotator{Signing: tokens.Signing(c), Published: tokens.Published(c), Now: time.Now}
 	if err := errors.Join(err, c.Missing()); err != nil {
 		return keys, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, rotateTimeout)
 	defer cancel()
-	text, err := secret.Value(ctx, "AWSCURRENT")
-	if err != nil {
-		return keys, fmt.Errorf("the secret of the token keys: %w", err)
+	if err := r.Rotate(ctx, uuid.NewString()); err != nil {
+		return keys, fmt.Errorf("the secrets of the token keys: %w", err)
 	}
-	next, err := rotator.Next(text)
-	if err != nil {
-		return keys, err
-	}
-	version := uuid.NewString()
-	if err := secret.Pend(ctx, version, next); err != nil {
-		return keys, fmt.Errorf("the secret's next version: %w", err)
-	}
-	if err := secret.Promote(ctx, version); err != nil {
-		return keys, fmt.Errorf("the secret's next version: %w", err)
-	}
-	return token.DecodeKeySet(next)
+	return tokens.Signing(c).Signing(ctx)
 }

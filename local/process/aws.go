@@ -66,6 +66,7 @@ type awsParts struct {
 func openParts(c *cloud.Cloud) *awsParts {
 	c.Need("ORGOPS_WRAPPING_KEY", c.Settings.WrappingKey)
 	c.Need("ORGOPS_TOKEN_KEYS", c.Settings.TokenKeys)
+	c.Need("ORGOPS_SIGNING_KEYS", c.Settings.SigningKeys)
 	c.Need("ORGOPS_RETRIES_DEAD_LETTERS", c.Settings.Retries.Dead)
 	c.Need("ORGOPS_SYNCS_DEAD_LETTERS", c.Settings.Syncs.Dead)
 	return &awsParts{
@@ -81,7 +82,7 @@ func (a *awsParts) reach(ctx context.Context) error {
 		return err
 	}
 	read := func(ctx context.Context) (err error) {
-		a.tokens, err = tokens.Keys(ctx, a.Cloud)
+		a.tokens, err = tokens.SigningKeys(ctx, a.Cloud)
 		return err
 	}
 	s := a.Settings

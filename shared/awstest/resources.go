@@ -1,6 +1,7 @@
 package awstest
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -73,7 +74,8 @@ func NewSecret(t testing.TB, access awsclient.Access) *Secret {
 	return s
 }
 
-// Set gives the secret a current version with this text.
+// Set gives the secret a current version with this text. It is not for one that was rotated: moto then has two current
+// versions.
 func (s *Secret) Set(t testing.TB, text string) {
 	t.Helper()
 	_, err := s.client.PutSecretValue(t.Context(), &secretsmanager.PutSecretValueInput{SecretId: &s.ARN, SecretString: &text})
@@ -96,6 +98,7 @@ func (s *Secret) Text(t testing.TB, stage string) string {
 // returns the ClientRequestToken that the function's events name: a version that is pending and has no value.
 func (s *Secret) BeginRotation(t testing.TB) (version string) {
 	t.Helper()
+	s.endRotation(t)
 	version = uuid.NewString()
 	function := "arn:aws:lambda:" + region + ":123456789012:function:none"
 	_, err := s.client.RotateSecret(t.Context(), &secretsmanager.RotateSecretInput{
@@ -106,6 +109,23 @@ func (s *Secret) BeginRotation(t testing.TB) (version string) {
 		t.Fatalf("the rotation did not begin: %v", err)
 	}
 	return version
+}
+
+// endRotation takes the stage AWSPENDING from a version that is current: moto, other than AWS, holds it for one that is
+// under way.
+func (s *Secret) endRotation(t testing.TB) {
+	t.Helper()
+	for version, stages := range s.stages(t) {
+		if !slices.Contains(stages, "AWSPENDING") || !slices.Contains(stages, "AWSCURRENT") {
+			continue
+		}
+		_, err := s.client.UpdateSecretVersionStage(t.Context(), &secretsmanager.UpdateSecretVersionStageInput{
+			SecretId: &s.ARN, VersionStage: aws.String("AWSPENDING"), RemoveFromVersionId: &version,
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
 }
 
 func (s *Secret) stages(t testing.TB) map[string][]string {

@@ -12,7 +12,8 @@ type Cloud struct {
 	Table       string            // ORGOPS_TABLE: name of the main table
 	KeysTable   string            // ORGOPS_KEYS_TABLE: name of the table of wrapped data keys
 	WrappingKey string            // ORGOPS_WRAPPING_KEY: ARN of the KMS key that wraps them
-	TokenKeys   string            // ORGOPS_TOKEN_KEYS: ARN of the secret with the signing keys of tokens
+	TokenKeys   string            // ORGOPS_TOKEN_KEYS: ARN of the secret with the keys that verify tokens
+	SigningKeys string            // ORGOPS_SIGNING_KEYS: ARN of the secret with the keys that sign tokens
 	Retries     QueueURLs         // ORGOPS_RETRIES_QUEUE, ORGOPS_RETRIES_DEAD_LETTERS
 	Syncs       QueueURLs         // ORGOPS_SYNCS_QUEUE, ORGOPS_SYNCS_DEAD_LETTERS
 	FairQueues  bool              // ORGOPS_FAIR_QUEUES: true sends a company as its messages' group
@@ -29,7 +30,8 @@ func CloudSettings() []Setting {
 		{"ORGOPS_TABLE", "", "name of the main table, which has a stream"},
 		{"ORGOPS_KEYS_TABLE", "", "name of the table of wrapped data keys"},
 		{"ORGOPS_WRAPPING_KEY", "", "ARN of the KMS key that wraps them"},
-		{"ORGOPS_TOKEN_KEYS", "", "ARN of the secret with the signing keys of tokens"},
+		{"ORGOPS_TOKEN_KEYS", "", "ARN of the secret with the keys that verify tokens"},
+		{"ORGOPS_SIGNING_KEYS", "", "ARN of the secret with the keys that sign tokens"},
 		{"ORGOPS_RETRIES_QUEUE", "", "URL of the queue of deliveries that are due later"},
 		{"ORGOPS_RETRIES_DEAD_LETTERS", "", "URL of the queue of its dead letters"},
 		{"ORGOPS_SYNCS_QUEUE", "", "URL of the queue of sync runs"},
@@ -46,7 +48,7 @@ func ReadCloud(getenv func(string) string) (Cloud, error) {
 	value := func(name string) string { return strings.TrimSpace(getenv(name)) }
 	c := Cloud{
 		Table: value("ORGOPS_TABLE"), KeysTable: value("ORGOPS_KEYS_TABLE"), WrappingKey: value("ORGOPS_WRAPPING_KEY"),
-		TokenKeys: value("ORGOPS_TOKEN_KEYS"), FairQueues: value("ORGOPS_FAIR_QUEUES") == "true",
+		TokenKeys: value("ORGOPS_TOKEN_KEYS"), SigningKeys: value("ORGOPS_SIGNING_KEYS"), FairQueues: value("ORGOPS_FAIR_QUEUES") == "true",
 		Retries:    QueueURLs{value("ORGOPS_RETRIES_QUEUE"), value("ORGOPS_RETRIES_DEAD_LETTERS")},
 		Syncs:      QueueURLs{value("ORGOPS_SYNCS_QUEUE"), value("ORGOPS_SYNCS_DEAD_LETTERS")},
 		Stack:      cmp.Or(value("ORGOPS_STACK"), "Orgops"),

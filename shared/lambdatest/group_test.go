@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"orgops/shared/awstest"
 	"orgops/shared/lambdatest"
 )
 
@@ -23,8 +24,8 @@ func provisioned(t *testing.T, w *world) (company string) {
 	if answer.CompanyID == "" || answer.UserID == "" || answer.Email != "ada@example.com" || answer.Password != "" || answer.Warning != "" {
 		t.Fatalf("%+v", answer)
 	}
-	if plan := w.services.UsagePlan("company-" + answer.CompanyID); plan != "plan1" {
-		t.Errorf("the usage key is in plan %q", plan)
+	if keys := awstest.UsageKeys(t, moto.Access(t), w.plan); !slices.Contains(keys, "company-"+answer.CompanyID) {
+		t.Errorf("the plan has the keys %q", keys)
 	}
 	return answer.CompanyID
 }
@@ -113,10 +114,10 @@ func TestGroups_NotReady(t *testing.T) {
 		}
 	}
 	unavailable(f, "without a secret")
-	w.services.SetSecret(`{"cursor": "a text of some length"}`)
+	w.setKeys(t, `{"cursor": "a text of some length"}`)
 	unavailable(f, "without keys in the secret")
 	unavailable(w.start(t, "missioncontrol", "ORGOPS_TABLE="), "without a table's name")
-	w.services.SetSecret(secretText(t))
+	w.setKeys(t, secretText(t))
 	if resp := ask(t, f, payload); resp.StatusCode != 401 {
 		t.Errorf("with keys: %d %s", resp.StatusCode, resp.Body)
 	}

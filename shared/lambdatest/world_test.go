@@ -22,6 +22,7 @@ import (
 var (
 	dynamo = awstest.DynamoDB()
 	sqs    = awstest.SQS()
+	moto   = awstest.Moto()
 	built  = &programs{paths: map[string]func() (string, error){}}
 )
 
@@ -31,7 +32,7 @@ func TestMain(m *testing.M) {
 		panic(err)
 	}
 	built.folder = folder
-	code := dynamo.Run(m)
+	code := awstest.Run(m, dynamo, sqs, moto)
 	os.RemoveAll(folder)
 	os.Exit(code)
 }
@@ -61,30 +62,42 @@ func (p *programs) of(t *testing.T, function string) string {
 
 // world is what functions run in: tables, queues, keys, of one test.
 type world struct {
-	services       *awstest.Services
-	main           *dynamostore.Store
-	retries, syncs queue.Queue
-	environment    []string
+	signing, published *awstest.Secret // of the token keys
+	plan               string          // the id of the usage plan "free"
+	main               *dynamostore.Store
+	retries, syncs     queue.Queue
+	environment        []string
 }
 
-// newWorld makes one whose secret has this text; "" is none.
+// newWorld makes one whose secrets have this text; "" is none yet.
 func newWorld(t *testing.T, secret string) *world {
 	t.Helper()
-	access, name := dynamo.Access(t), strings.NewReplacer("/", "-", " ", "-").Replace(t.Name())
-	w := &world{services: awstest.NewServices(t, secret), main: dynamostore.New(access, dynamostore.Options{Table: name})}
+	access, name := awstest.Access(t, dynamo, moto), strings.NewReplacer("/", "-", " ", "-").Replace(t.Name())
+	w := &world{
+		signing: awstest.NewSecret(t, access), published: awstest.NewSecret(t, access), plan: awstest.UsagePlan(t, access, name),
+		main: dynamostore.New(access, dynamostore.Options{Table: name}),
+	}
+	if secret != "" {
+		w.setKeys(t, secret)
+	}
 	for _, st := range []*dynamostore.Store{w.main, dynamostore.New(access, dynamostore.Options{Table: name + "-keys"})} {
 		if err := st.CreateTable(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 	}
-	w.environment = []string{
-		"AWS_REGION=eu-central-1", "AWS_ACCESS_KEY_ID=local", "AWS_SECRET_ACCESS_KEY=local",
-		"AWS_ENDPOINT_URL=" + w.services.URL, "AWS_ENDPOINT_URL_DYNAMODB=" + *access.Endpoint("DYNAMODB"),
-		"ORGOPS_TABLE=" + name, "ORGOPS_KEYS_TABLE=" + name + "-keys", "ORGOPS_WRAPPING_KEY=arn:aws:kms:eu-central-1:111122223333:key/one",
-		"ORGOPS_TOKEN_KEYS=arn:aws:secretsmanager:eu-central-1:111122223333:secret:tokens", "ORGOPS_ISSUER=https://api.example.com",
-		"ORGOPS_USAGE_PLANS=free=plan1,pro=plan2",
-	}
+	w.environment = append(awstest.Environment(t, dynamo, moto),
+		"ORGOPS_TABLE="+name, "ORGOPS_KEYS_TABLE="+name+"-keys", "ORGOPS_ISSUER=https://api.example.com",
+		"ORGOPS_WRAPPING_KEY="+awstest.WrappingKey(t, access), "ORGOPS_USAGE_PLANS=free="+w.plan+",pro=plan2",
+		"ORGOPS_TOKEN_KEYS="+w.published.ARN, "ORGOPS_SIGNING_KEYS="+w.signing.ARN,
+	)
 	return w
+}
+
+// setKeys gives both secrets this text.
+func (w *world) setKeys(t *testing.T, secret string) {
+	t.Helper()
+	w.signing.Set(t, secret)
+	w.published.Set(t, secret)
 }
 
 // withQueues adds the queues.
@@ -115,18 +128,33 @@ func (w *world) start(t *testing.T, function string, more ...string) *lambdatest
 	return lambdatest.Start(t, built.of(t, function), append(append([]string{}, w.environment...), more...)...)
 }
 
-// secretText is a secret with a signing key.
+// secretText is the text of a secret with a signing key, and of the one that publishes it.
 func secretText(t *testing.T) string {
 	t.Helper()
 	key, err := token.NewKey(nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	text, err := token.KeySet{Current: key}.Encode()
+	keys := token.KeySet{Current: key}
+	text, err := keys.Encode()
 	if err != nil {
 		t.Fatal(err)
 	}
-	return strings.Replace(string(text), "{", `{"cursor": "a text of some length", `, 1)
+	published, err := keys.Public().Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	members := map[string]any{"cursor": "a text of some length"}
+	for _, part := range [][]byte{text, published} {
+		if err := json.Unmarshal(part, &members); err != nil {
+			t.Fatal(err)
+		}
+	}
+	both, err := json.Marshal(members)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(both)
 }
 
 // sample is events/<name>.json with other texts in the place of its own.

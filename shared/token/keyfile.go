@@ -9,27 +9,28 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"time"
 )
 
 // jwk is a key with its private half, D.
 type jwk struct {
 	JWK
 	D string `json:"d"`
+	timed
 }
 
 // keyFile is the stored form of a KeySet.
 type keyFile struct {
-	Current  jwk  `json:"current"`
-	Previous *jwk `json:"previous,omitempty"`
+	Current  jwk   `json:"current"`
+	Previous []jwk `json:"previous,omitempty"`
 }
 
 // Encode writes the set with its private keys as JSON: for a key file or a secrets manager, nothing else. It is not
 // MarshalJSON, so that no log or answer can hold a key by accident.
 func (s KeySet) Encode() ([]byte, error) {
 	file := keyFile{Current: privateJWK(s.Current)}
-	if s.Previous != nil {
-		previous := privateJWK(*s.Previous)
-		file.Previous = &previous
+	for _, k := range s.Previous {
+		file.Previous = append(file.Previous, privateJWK(k))
 	}
 	return json.MarshalIndent(file, "", "  ")
 }
@@ -40,17 +41,17 @@ func DecodeKeySet(b []byte) (KeySet, error) {
 	if err := json.Unmarshal(b, &file); err != nil {
 		return KeySet{}, errors.New("read a key set: not the JSON of one")
 	}
-	current, err := keyFromJWK(file.Current)
-	if err != nil {
-		return KeySet{}, err
-	}
-	set := KeySet{Current: current}
-	if file.Previous != nil {
-		previous, err := keyFromJWK(*file.Previous)
+	var set KeySet
+	for i, j := range append([]jwk{file.Current}, file.Previous...) {
+		key, err := keyFromJWK(j)
 		if err != nil {
 			return KeySet{}, err
 		}
-		set.Previous = &previous
+		if i == 0 {
+			set.Current = key
+		} else {
+			set.Previous = append(set.Previous, key)
+		}
 	}
 	return set, nil
 }
@@ -61,7 +62,7 @@ func privateJWK(k Key) jwk {
 	}
 	return jwk{
 		JWK: publicJWK(k.id, k.private.Public().(ed25519.PublicKey)),
-		D:   base64.RawURLEncoding.EncodeToString(k.private.Seed()),
+		D:   base64.RawURLEncoding.EncodeToString(k.private.Seed()), timed: k.timed(),
 	}
 }
 
@@ -74,6 +75,7 @@ func keyFromJWK(j jwk) (Key, error) {
 	if k.id != j.Kid {
 		return Key{}, errNotOurKey
 	}
+	k.period = j.period()
 	return k, nil
 }
 
@@ -100,8 +102,9 @@ func LoadOrCreateKeys(path string) (KeySet, error) {
 	return loadKeys(path)
 }
 
-// Rotate makes a new current key in the key file at path and keeps the one that was current as previous.
-func Rotate(path string) (KeySet, error) {
+// Rotate makes a new current key in the key file at path, as KeySet.Rotated does. It signs at once: whoever reads the
+// file verifies by it too.
+func Rotate(path string, now time.Time) (KeySet, error) {
 	set, err := loadKeys(path)
 	if err != nil {
 		return KeySet{}, err
@@ -110,7 +113,9 @@ func Rotate(path string) (KeySet, error) {
 	if err != nil {
 		return KeySet{}, err
 	}
-	set = set.Rotated(key)
+	if set, err = set.Rotated(key, now, 0); err != nil {
+		return KeySet{}, err
+	}
 	temp, err := writeKeys(path, set)
 	if err != nil {
 		return KeySet{}, err

@@ -30,7 +30,7 @@ func TestParseJWKS_Thumbprint(t *testing.T) {
 
 func TestParseJWKS(t *testing.T) {
 	t.Parallel()
-	set := token.KeySet{Current: key(t, 1)}.Rotated(key(t, 2))
+	set := rotated(t, token.KeySet{Current: key(t, 1)}, 2)
 	doc, err := json.Marshal(set.Public().JWKS())
 	if err != nil {
 		t.Fatal(err)
@@ -54,7 +54,7 @@ func TestParseJWKS(t *testing.T) {
 
 func TestKey_PrintsNoSecret(t *testing.T) {
 	t.Parallel()
-	set := token.KeySet{Current: key(t, 1)}.Rotated(key(t, 2))
+	set := rotated(t, token.KeySet{Current: key(t, 1)}, 2)
 	asJSON, err := json.Marshal(set)
 	if err != nil {
 		t.Fatal(err)
@@ -95,12 +95,12 @@ func TestLoadOrCreateKeys(t *testing.T) {
 	if err != nil || len(entries) != 1 {
 		t.Error("left behind:", entries, err)
 	}
-	rotated, err := token.Rotate(path)
-	if err != nil || rotated.Previous.ID() != sets[0].Current.ID() || rotated.Current.ID() == sets[0].Current.ID() {
+	rotated, err := token.Rotate(path, start)
+	if err != nil || rotated.Previous[0].ID() != sets[0].Current.ID() || rotated.Current.ID() == sets[0].Current.ID() {
 		t.Error(rotated, err)
 	}
 	loaded, err := token.LoadOrCreateKeys(path)
-	if err != nil || loaded.Current.ID() != rotated.Current.ID() || loaded.Previous.ID() != rotated.Previous.ID() {
+	if err != nil || loaded.Current.ID() != rotated.Current.ID() || loaded.Previous[0].ID() != rotated.Previous[0].ID() {
 		t.Error(loaded, err)
 	}
 }

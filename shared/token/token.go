@@ -65,29 +65,29 @@ type wire struct {
 // Signer issues tokens. It is safe for concurrent use.
 type Signer struct {
 	config Config
-	key    atomic.Pointer[Key]
+	keys   atomic.Pointer[KeySet]
 }
 
-// NewSigner signs with the current key of the set.
+// NewSigner signs with the newest key of the set whose time has come.
 func NewSigner(config Config, keys KeySet) *Signer {
 	s := &Signer{config: config}
 	s.Use(keys)
 	return s
 }
 
-// Use signs with the current key of another set from now on.
-func (s *Signer) Use(keys KeySet) { s.key.Store(&keys.Current) }
+// Use signs by another set from now on.
+func (s *Signer) Use(keys KeySet) { s.keys.Store(&keys) }
 
 // Issue signs c for Lifetime from now. ID, IssuedAt and Expires are set here; what c holds of them is ignored.
 func (s *Signer) Issue(c Claims) (string, error) {
-	key := s.key.Load()
+	now := s.config.now()
+	key := s.keys.Load().signing(now)
 	if key.private == nil {
 		return "", errors.New("token: no signing key")
 	}
 	if c.Subject == "" || !id.Valid(c.Company) {
 		return "", errors.New("token: needs a subject and a company")
 	}
-	now := s.config.now()
 	t := jwt.NewWithClaims(jwt.SigningMethodEdDSA, wire{
 		RegisteredClaims: jwt.RegisteredClaims{
 			Issuer: s.config.Issuer, Audience: jwt.ClaimStrings{s.config.Audience}, Subject: c.Subject, ID: id.New(),
@@ -135,8 +135,12 @@ func (v *Verifier) Use(keys PublicKeys) {
 	v.state.Store(next)
 }
 
-// Keys is the set in use.
-func (v *Verifier) Keys() PublicKeys { return v.state.Load().keys }
+// Keys is the keys in use at present.
+func (v *Verifier) Keys() PublicKeys { return v.state.Load().keys.At(v.config.now()) }
+
+// ErrUnknownKey is wrapped by what Verify says of a token that names no key of the set: it may be one that was signed by
+// a newer key.
+var ErrUnknownKey = errors.New("kid names no key of the set")
 
 // Verify returns the claims of a token that is signed by a key of the set, meant for this audience and within its
 // time. Anything else is fault.Unauthenticated, with a detail that names the reason only where it helps a caller who
@@ -154,7 +158,7 @@ func (v *Verifier) Verify(text string) (Claims, error) {
 		return claims, nil
 	}
 	var w wire
-	_, err := v.parser.ParseWithClaims(text, &w, func(t *jwt.Token) (any, error) { return keyFor(state.keys, t) })
+	_, err := v.parser.ParseWithClaims(text, &w, func(t *jwt.Token) (any, error) { return keyFor(state.keys, now, t) })
 	if errors.Is(err, jwt.ErrTokenExpired) && !errors.Is(err, jwt.ErrTokenSignatureInvalid) {
 		return Claims{}, refused("the token has expired; log in again", err)
 	}
@@ -185,7 +189,7 @@ func refused(detail string, cause error) error {
 
 // keyFor picks the key by kid alone. Every other header that could point at a key (jku, jwk, x5u, x5c) is not read,
 // and an extension that must be understood (RFC 7515 §4.1.11) is not.
-func keyFor(keys PublicKeys, t *jwt.Token) (any, error) {
+func keyFor(keys PublicKeys, now time.Time, t *jwt.Token) (any, error) {
 	typ, _ := t.Header["typ"].(string)
 	if typ = strings.ToLower(typ); typ != mediaType && typ != "application/"+mediaType {
 		return nil, fmt.Errorf("typ is not %s", mediaType)
@@ -194,9 +198,9 @@ func keyFor(keys PublicKeys, t *jwt.Token) (any, error) {
 		return nil, errors.New("a critical header is not understood")
 	}
 	kid, _ := t.Header["kid"].(string)
-	key, ok := keys.lookup(kid)
+	key, ok := keys.lookup(kid, now)
 	if !ok {
-		return nil, errors.New("kid names no key of the set")
+		return nil, ErrUnknownKey
 	}
 	return key, nil
 }

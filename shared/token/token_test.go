@@ -271,13 +271,13 @@ func TestVerifier_Use(t *testing.T) {
 		}
 	}
 	check(old, true)
-	rotated := p.keys.Rotated(key(t, 2))
-	p.verifier.Use(rotated.Public())
-	p.signer.Use(rotated)
+	next := rotated(t, p.keys, 2)
+	p.verifier.Use(next.Public())
+	p.signer.Use(next)
 	fresh := issue(t, p.signer)
 	check(old, true)
 	check(fresh, true)
-	p.verifier.Use(rotated.Rotated(key(t, 3)).Public())
+	p.verifier.Use(token.KeySet{Current: next.Current}.Public())
 	check(old, false) // remembered as verified, but its key is gone
 	check(fresh, true)
 }

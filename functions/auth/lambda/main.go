@@ -9,7 +9,7 @@ import (
 )
 
 func main() {
-	group.Serve(func(g *group.Group, s *web.Server) error {
+	group.ServeSigning(func(g *group.Group, s *web.Server) error {
 		auth.Register(s.API(), auth.Deps{
 			Store: g.Store, Hasher: password.New(), Signer: g.Keys.Signer(), Keys: g.Keys.Public, Now: g.Now, Metrics: g.Metrics,
 		})

@@ -12,7 +12,7 @@ import (
 
 func main() {
 	start.Run(func(c *cloud.Cloud) (start.Handler[rotator.Event, struct{}], error) {
-		r := &rotator.Rotator{Secret: tokens.Secret(c)}
+		r := &rotator.Rotator{Signing: tokens.Signing(c), Published: tokens.Published(c), Now: c.Now}
 		return func(ctx context.Context, e rotator.Event) (struct{}, error) { return struct{}{}, r.Handle(ctx, e) }, nil
 	})
 }

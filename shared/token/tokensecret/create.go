@@ -2,6 +2,8 @@ package tokensecret
 
 import (
 	"context"
+	"crypto/rand"
+	"encoding/json"
 	"errors"
 	"fmt"
 
@@ -10,11 +12,51 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/secretsmanager/types"
 
 	"orgops/shared/awsclient"
+	"orgops/shared/token"
 )
 
-// Create makes a secret with this name and text, if there is none, and returns its ARN; one that is there keeps its text.
-// It is for emulators and tests; the real secret is the deployment's.
-func Create(ctx context.Context, access awsclient.Access, name string, text []byte) (arn string, err error) {
+// Create makes the two secrets, if they are not there, named name-signing-keys and name-token-keys, with a first key, and
+// returns their ARNs. It is for emulators and tests; the real secrets are the deployment's.
+func Create(ctx context.Context, access awsclient.Access, name string) (signing, published string, err error) {
+	key, err := token.NewKey(nil)
+	if err != nil {
+		return "", "", err
+	}
+	text, err := token.KeySet{Current: key}.Encode()
+	if err != nil {
+		return "", "", err
+	}
+	if signing, err = create(ctx, access, name+"-signing-keys", text); err != nil {
+		return "", "", err
+	}
+	set, err := Open(access, signing).Signing(ctx) // one that was there before may have other keys
+	if err != nil {
+		return "", "", err
+	}
+	if text, err = Document(set.Public(), rand.Text()+rand.Text()); err != nil {
+		return "", "", err
+	}
+	published, err = create(ctx, access, name+"-token-keys", text)
+	return signing, published, err
+}
+
+// Document is the text of a published secret.
+func Document(keys token.PublicKeys, cursor string) ([]byte, error) {
+	text, err := keys.Encode()
+	if err != nil {
+		return nil, err
+	}
+	members := map[string]json.RawMessage{}
+	if err := json.Unmarshal(text, &members); err != nil {
+		return nil, err
+	}
+	if members["cursor"], err = json.Marshal(cursor); err != nil {
+		return nil, err
+	}
+	return json.Marshal(members)
+}
+
+func create(ctx context.Context, access awsclient.Access, name string, text []byte) (arn string, err error) {
 	client := Open(access, "").client
 	made, err := client.CreateSecret(ctx, &secretsmanager.CreateSecretInput{Name: &name, SecretString: aws.String(string(text))})
 	if err == nil {

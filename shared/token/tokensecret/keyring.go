@@ -2,28 +2,35 @@ package tokensecret
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"sync"
 	"time"
 
-	"orgops/shared/fault"
 	"orgops/shared/token"
 )
 
 const (
-	// keysFresh is how long a process that stays warm goes on with the keys that it has read.
-	keysFresh = 5 * time.Minute
-	// keysPause is the least time between two reads: of a token that verifies by no known key, whoever sent it, one read
-	// may come, not one each.
+	// keysFresh is how long a process that stays warm goes on with the keys that it has read: half the time between a
+	// key's publication and its first signature.
+	keysFresh = token.Lead / 2
+	// keysPause is the least time between two reads: of a token that names no known key, whoever sent it, one read may
+	// come, not one each.
 	keysPause = 20 * time.Second
 	// readTimeout bounds a read while a request waits.
 	readTimeout = 4 * time.Second
 )
 
+// Secrets is where the keys are.
+type Secrets struct {
+	Published *Secret
+	Signing   *Secret // nil for who only verifies
+}
+
 // Keyring is the keys in use by a process. It follows rotations: keys are read again now and then, and when a token
-// verifies by none of them. It is safe for concurrent use.
+// names none of them. It is safe for concurrent use.
 type Keyring struct {
-	secret   *Secret
+	secrets  Secrets
 	logger   *slog.Logger
 	now      func() time.Time
 	signer   *token.Signer
@@ -35,22 +42,37 @@ type Keyring struct {
 	triedAt time.Time
 }
 
-// NewKeyring reads the secret. Its error is one that another try may not meet.
-func NewKeyring(ctx context.Context, s *Secret, config token.Config, logger *slog.Logger, now func() time.Time) (*Keyring, error) {
-	ctx, cancel := context.WithTimeout(ctx, readTimeout)
-	defer cancel()
-	keys, err := s.Read(ctx)
+// NewKeyring reads the secrets. Its error is one that another try may not meet.
+func NewKeyring(ctx context.Context, s Secrets, config token.Config, logger *slog.Logger, now func() time.Time) (*Keyring, error) {
+	published, signing, err := s.read(ctx)
 	if err != nil {
 		return nil, err
 	}
 	at := now()
 	return &Keyring{
-		secret: s, logger: logger, now: now, readAt: at, triedAt: at, cursor: keys.Cursor,
-		signer: token.NewSigner(config, keys.Signing), verifier: token.NewVerifier(config, keys.Signing.Public()),
+		secrets: s, logger: logger, now: now, readAt: at, triedAt: at, cursor: published.Cursor,
+		signer: token.NewSigner(config, signing), verifier: token.NewVerifier(config, published.Keys),
 	}, nil
 }
 
-// Signer signs with the current key.
+// read leaves out what is not published: whichever secret is read first, and whatever happens in between, no token is
+// signed that others do not accept.
+func (s Secrets) read(ctx context.Context) (Published, token.KeySet, error) {
+	ctx, cancel := context.WithTimeout(ctx, readTimeout)
+	defer cancel()
+	published, err := s.Published.Published(ctx)
+	if err != nil || s.Signing == nil {
+		return published, token.KeySet{}, err
+	}
+	signing, err := s.Signing.Signing(ctx)
+	if err != nil {
+		return published, signing, err
+	}
+	signing, err = signing.Within(published.Keys)
+	return published, signing, err
+}
+
+// Signer signs, in a process that has the signing keys.
 func (k *Keyring) Signer() *token.Signer { return k.signer }
 
 // Public is the keys that verify.
@@ -62,33 +84,40 @@ func (k *Keyring) Cursor() []byte { return k.cursor }
 // Verify is token.Verifier's, with a second look when a rotation may have been missed.
 func (k *Keyring) Verify(text string) (token.Claims, error) {
 	claims, err := k.verifier.Verify(text)
-	if fault.KindOf(err) == fault.Unauthenticated && k.reread(context.Background(), 0) {
+	if errors.Is(err, token.ErrUnknownKey) && k.again() {
 		return k.verifier.Verify(text)
 	}
 	return claims, err
 }
 
+func (k *Keyring) again() bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.reread(context.Background(), 0)
+}
+
 // Refresh reads the keys again when it is time to. What cannot be read leaves those that are there in use.
-func (k *Keyring) Refresh(ctx context.Context) { k.reread(ctx, keysFresh) }
+func (k *Keyring) Refresh(ctx context.Context) {
+	if k.mu.TryLock() { // or else another request is reading them
+		k.reread(ctx, keysFresh)
+		k.mu.Unlock()
+	}
+}
 
 // reread reads keys that are older than age, and reports whether it did.
 func (k *Keyring) reread(ctx context.Context, age time.Duration) bool {
-	k.mu.Lock()
-	defer k.mu.Unlock()
 	now := k.now()
 	if now.Sub(k.readAt) < age || now.Sub(k.triedAt) < keysPause {
 		return false
 	}
 	k.triedAt = now
-	ctx, cancel := context.WithTimeout(ctx, readTimeout)
-	defer cancel()
-	keys, err := k.secret.Read(ctx)
+	published, signing, err := k.secrets.read(ctx)
 	if err != nil {
 		k.logger.WarnContext(ctx, "token keys not read again; those in use stay", "error", err)
 		return false
 	}
 	k.readAt = now
-	k.signer.Use(keys.Signing)
-	k.verifier.Use(keys.Signing.Public())
+	k.verifier.Use(published.Keys)
+	k.signer.Use(signing)
 	return true
 }

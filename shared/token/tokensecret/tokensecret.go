@@ -1,5 +1,6 @@
-// Package tokensecret keeps the signing keys of tokens in AWS Secrets Manager. The secret is a JSON object: "current" and,
-// after a rotation, "previous" as token.KeySet encodes them, and "cursor", the text that cursors are sealed with.
+// Package tokensecret keeps the keys of tokens in two secrets of AWS Secrets Manager, so that who verifies cannot sign.
+// The secret of the signing keys is a token.KeySet as it encodes itself. The published one is a JSON object: "keys", a
+// JWK Set's member with the keys' times, and "cursor", the text that cursors are sealed with.
 package tokensecret
 
 import (
@@ -10,6 +11,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/secretsmanager"
 	"github.com/aws/aws-sdk-go-v2/service/secretsmanager/types"
 
@@ -19,8 +21,8 @@ import (
 
 // The stages of a secret's versions, as Secrets Manager names them.
 const (
-	Current = "AWSCURRENT"
-	Pending = "AWSPENDING"
+	current = "AWSCURRENT"
+	pending = "AWSPENDING"
 )
 
 // tryTimeout bounds one try.
@@ -40,41 +42,69 @@ func Open(access awsclient.Access, arn string) *Secret {
 	})}
 }
 
-// Keys is what a process that serves needs of the secret.
-type Keys struct {
-	Signing token.KeySet
-	Cursor  []byte
+// Published is what a process that verifies needs.
+type Published struct {
+	Keys   token.PublicKeys
+	Cursor []byte
 }
 
-// Read is the secret's current version. A secret that no rotation has given keys yet is an error.
-func (s *Secret) Read(ctx context.Context) (Keys, error) {
-	text, err := s.Value(ctx, Current)
+// Published is the content of the published secret. One that no rotation has given keys yet is an error.
+func (s *Secret) Published(ctx context.Context) (Published, error) {
+	text, err := s.text(ctx)
 	if err != nil {
-		return Keys{}, err
+		return Published{}, err
 	}
 	var rest struct {
 		Cursor string `json:"cursor"`
 	}
 	if err := json.Unmarshal(text, &rest); err != nil || rest.Cursor == "" {
-		return Keys{}, errors.New("the secret of the token keys holds no cursor")
+		return Published{}, errors.New("the secret of the published token keys holds no cursor")
+	}
+	keys, err := token.ParseJWKS(text)
+	if err != nil {
+		return Published{}, fmt.Errorf("the secret of the published token keys, which a rotation fills: %w", err)
+	}
+	return Published{keys, []byte(rest.Cursor)}, nil
+}
+
+// Signing is the content of the secret of the signing keys, likewise.
+func (s *Secret) Signing(ctx context.Context) (token.KeySet, error) {
+	text, err := s.text(ctx)
+	if err != nil {
+		return token.KeySet{}, err
 	}
 	set, err := token.DecodeKeySet(text)
 	if err != nil {
-		return Keys{}, fmt.Errorf("the secret of the token keys, which a rotation fills: %w", err)
+		return token.KeySet{}, fmt.Errorf("the secret of the signing keys, which a rotation fills: %w", err)
 	}
-	return Keys{Signing: set, Cursor: []byte(rest.Cursor)}, nil
+	return set, nil
 }
 
-// Value is the text of the version at a stage.
-func (s *Secret) Value(ctx context.Context, stage string) ([]byte, error) {
-	out, err := s.client.GetSecretValue(ctx, &secretsmanager.GetSecretValueInput{SecretId: &s.arn, VersionStage: &stage})
+func (s *Secret) text(ctx context.Context) ([]byte, error) {
+	return s.get(ctx, &secretsmanager.GetSecretValueInput{VersionStage: aws.String(current)})
+}
+
+func (s *Secret) get(ctx context.Context, in *secretsmanager.GetSecretValueInput) ([]byte, error) {
+	in.SecretId = &s.arn
+	out, err := s.client.GetSecretValue(ctx, in)
 	if err != nil {
 		return nil, err
 	}
-	if out.SecretString == nil {
-		return nil, errors.New("the secret is no text")
+	return []byte(aws.ToString(out.SecretString)), nil
+}
+
+// Value is the text of a version, "" for the current one, and whether it has one.
+func (s *Secret) Value(ctx context.Context, version string) (text []byte, found bool, err error) {
+	if version == "" {
+		text, err = s.text(ctx)
+	} else {
+		text, err = s.get(ctx, &secretsmanager.GetSecretValueInput{VersionId: &version})
 	}
-	return []byte(*out.SecretString), nil
+	var missing *types.ResourceNotFoundException
+	if errors.As(err, &missing) {
+		return nil, false, nil
+	}
+	return text, err == nil, err
 }
 
 // Stages is the stages of each version.
@@ -90,7 +120,7 @@ func (s *Secret) Stages(ctx context.Context) (map[string][]string, error) {
 func (s *Secret) Pend(ctx context.Context, version string, text []byte) error {
 	value := string(text)
 	_, err := s.client.PutSecretValue(ctx, &secretsmanager.PutSecretValueInput{
-		SecretId: &s.arn, ClientRequestToken: &version, SecretString: &value, VersionStages: []string{Pending},
+		SecretId: &s.arn, ClientRequestToken: &version, SecretString: &value, VersionStages: []string{pending},
 	})
 	var exists *types.ResourceExistsException
 	if errors.As(err, &exists) {
@@ -105,10 +135,10 @@ func (s *Secret) Promote(ctx context.Context, version string) error {
 	if err != nil {
 		return err
 	}
-	stage := Current
+	stage := current
 	in := &secretsmanager.UpdateSecretVersionStageInput{SecretId: &s.arn, VersionStage: &stage, MoveToVersionId: &version}
 	for v, names := range stages {
-		if slices.Contains(names, Current) {
+		if slices.Contains(names, current) {
 			if v == version {
 				return nil
 			}
@@ -116,5 +146,11 @@ func (s *Secret) Promote(ctx context.Context, version string) error {
 		}
 	}
 	_, err = s.client.UpdateSecretVersionStage(ctx, in)
+	return err
+}
+
+// Replace gives the secret another text at once.
+func (s *Secret) Replace(ctx context.Context, text []byte) error {
+	_, err := s.client.PutSecretValue(ctx, &secretsmanager.PutSecretValueInput{SecretId: &s.arn, SecretString: aws.String(string(text))})
 	return err
 }

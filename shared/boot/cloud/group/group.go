@@ -30,20 +30,28 @@ func (g *Group) Company(id string) store.Company { return store.For(g.Store, id)
 
 // Serve answers API Gateway's events with what register puts on the server, for as long as the process lives. Until the
 // secret with the token keys can be read, requests are answered with 503.
-func Serve(register func(*Group, *web.Server) error) {
+func Serve(register func(*Group, *web.Server) error) { serve(register, tokens.Keys) }
+
+// ServeSigning is Serve for the group that signs tokens.
+func ServeSigning(register func(*Group, *web.Server) error) { serve(register, tokens.SigningKeys) }
+
+// reader reads token keys.
+type reader func(context.Context, *cloud.Cloud) (*tokensecret.Keyring, error)
+
+func serve(register func(*Group, *web.Server) error, read reader) {
 	c, err := cloud.Open()
 	build := func(ctx context.Context) (http.Handler, error) {
 		if err != nil {
 			return nil, err
 		}
-		return handler(ctx, c, register)
+		return handler(ctx, c, register, read)
 	}
 	lambda.Start(start.Metered(c.Metrics, gateway.New(context.Background(), build, c.Logger).Answer))
 }
 
-func handler(ctx context.Context, c *cloud.Cloud, register func(*Group, *web.Server) error) (http.Handler, error) {
+func handler(ctx context.Context, c *cloud.Cloud, register func(*Group, *web.Server) error, read reader) (http.Handler, error) {
 	g := &Group{Cloud: c, Store: data.Main(c)}
-	keys, err := tokens.Keys(ctx, c)
+	keys, err := read(ctx, c)
 	if err != nil {
 		return nil, err
 	}

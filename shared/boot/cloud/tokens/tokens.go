@@ -10,19 +10,32 @@ import (
 	"orgops/shared/token/tokensecret"
 )
 
-// Keys reads the secret. Its error is one that another try may not meet, except for a setting that is missing.
+// Keys reads the keys that verify. Its error is one that another try may not meet, except for a setting that is missing.
 func Keys(ctx context.Context, c *cloud.Cloud) (*tokensecret.Keyring, error) {
-	secret := Secret(c)
+	return read(ctx, c, tokensecret.Secrets{Published: Published(c)})
+}
+
+// SigningKeys reads those that sign as well.
+func SigningKeys(ctx context.Context, c *cloud.Cloud) (*tokensecret.Keyring, error) {
+	return read(ctx, c, tokensecret.Secrets{Published: Published(c), Signing: Signing(c)})
+}
+
+func read(ctx context.Context, c *cloud.Cloud, secrets tokensecret.Secrets) (*tokensecret.Keyring, error) {
 	if err := c.Missing(); err != nil {
 		return nil, err
 	}
 	config := token.Config{Issuer: c.Config.Issuer, Audience: c.Config.Audience, Now: c.Now}
-	return tokensecret.NewKeyring(ctx, secret, config, c.Logger, c.Now)
+	return tokensecret.NewKeyring(ctx, secrets, config, c.Logger, c.Now)
 }
 
-// Secret is the secret itself.
-func Secret(c *cloud.Cloud) *tokensecret.Secret {
+// Published is the secret with the keys that verify.
+func Published(c *cloud.Cloud) *tokensecret.Secret {
 	return tokensecret.Open(c.Access, c.Need("ORGOPS_TOKEN_KEYS", c.Settings.TokenKeys))
+}
+
+// Signing is the secret with the keys that sign.
+func Signing(c *cloud.Cloud) *tokensecret.Secret {
+	return tokensecret.Open(c.Access, c.Need("ORGOPS_SIGNING_KEYS", c.Settings.SigningKeys))
 }
 
 // Lazy is keys that are read when they are first needed: at the start or, as long as that fails, with each use.

@@ -1,0 +1,375 @@
+package rotator_test
+
+import (
+	"context"
+	"encoding/json"
+	"log/slog"
+	"net/http"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"orgops/functions/rotator"
+	"orgops/shared/awstest"
+	"orgops/shared/token"
+	"orgops/shared/token/tokensecret"
+)
+
+var moto = awstest.Moto()
+
+func TestMain(m *testing.M) { os.Exit(awstest.Run(m, moto)) }
+
+var start = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+
+// world is the two secrets as they are deployed, and a clock.
+type world struct {
+	t                  *testing.T
+	proxy              *awstest.Proxy
+	signing, published *awstest.Secret
+	rotator            *rotator.Rotator
+	at                 time.Time
+}
+
+func newWorld(t *testing.T) *world {
+	t.Helper()
+	w := &world{t: t, proxy: moto.Through(t), at: start, signing: awstest.NewSecret(t, moto.Access(t)), published: awstest.NewSecret(t, moto.Access(t))}
+	w.signing.Set(t, "{}")
+	w.published.Set(t, `{"cursor": "a text of some length"}`)
+	s := w.secrets()
+	w.rotator = &rotator.Rotator{Signing: s.Signing, Published: s.Published, Now: w.now}
+	return w
+}
+
+func (w *world) now() time.Time { return w.at }
+
+func (w *world) secrets() tokensecret.Secrets {
+	access := w.proxy.Access()
+	return tokensecret.Secrets{Signing: tokensecret.Open(access, w.signing.ARN), Published: tokensecret.Open(access, w.published.ARN)}
+}
+
+// process is the keys of one that starts now; one that only verifies is not told of the other secret.
+func (w *world) process(signs bool) *tokensecret.Keyring {
+	w.t.Helper()
+	s := w.secrets()
+	if !signs {
+		s.Signing = nil
+	}
+	config := token.Config{Issuer: "https://issuer.test", Audience: "orgops", Now: w.now}
+	keys, err := tokensecret.NewKeyring(w.t.Context(), s, config, slog.New(slog.DiscardHandler), w.now)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return keys
+}
+
+var steps = []string{"createSecret", "setSecret", "testSecret", "finishSecret"}
+
+func (w *world) step(name, version string) error {
+	return w.rotator.Handle(w.t.Context(), rotator.Event{Step: name, SecretID: w.signing.ARN, Version: version})
+}
+
+// rotate does the first steps of a rotation, each twice.
+func (w *world) rotate(many int) (version string) {
+	w.t.Helper()
+	version = w.signing.BeginRotation(w.t)
+	for _, name := range steps[:many] {
+		for range 2 {
+			if err := w.step(name, version); err != nil {
+				w.t.Fatalf("%s: %v", name, err)
+			}
+		}
+	}
+	return version
+}
+
+// issued is a token of a process that has just been asked for something else.
+func (w *world) issued(keys *tokensecret.Keyring) string {
+	w.t.Helper()
+	keys.Refresh(w.t.Context())
+	text, err := keys.Signer().Issue(token.Claims{Subject: "u", Company: "c"})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return text
+}
+
+// accepted asks a process that takes no second look: what it knows by itself is what counts.
+func (w *world) accepted(what string, keys *tokensecret.Keyring, texts ...string) {
+	w.t.Helper()
+	keys.Refresh(w.t.Context())
+	before := w.proxy.Calls("GetSecretValue")
+	for i, text := range texts {
+		if _, err := keys.Verify(text); err != nil {
+			w.t.Errorf("%s, token %d: %v", what, i, err)
+		}
+	}
+	if n := w.proxy.Calls("GetSecretValue") - before; n != 0 {
+		w.t.Errorf("%s: the keys were read again %d times", what, n)
+	}
+}
+
+func (w *world) kids(stage string) []string {
+	w.t.Helper()
+	var doc struct{ Keys []struct{ Kid string } }
+	if err := json.Unmarshal([]byte(w.published.Text(w.t, stage)), &doc); err != nil {
+		w.t.Fatal(err)
+	}
+	var all []string
+	for _, k := range doc.Keys {
+		all = append(all, k.Kid)
+	}
+	return all
+}
+
+// TestRotation: processes that stay warm follow rotations, two of them in quick succession, and no token is refused.
+func TestRotation(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.rotate(4)
+	signer, verifier := w.process(true), w.process(false)
+	first := w.issued(signer)
+	w.accepted("the first key", verifier, first)
+
+	for range 2 {
+		w.at = w.at.Add(time.Minute)
+		w.rotate(4)
+	}
+	if n := len(w.kids("AWSCURRENT")); n != 3 {
+		t.Errorf("%d keys are published, want 3", n)
+	}
+	tokens, used := []string{first}, map[string]bool{}
+	for range 40 { // minutes; both processes look for new keys now and then, the verifier before anybody signs by one
+		w.at = w.at.Add(time.Minute)
+		tokens = append(tokens, w.issued(signer))
+		w.accepted("while rotating", verifier, tokens...)
+	}
+	w.accepted("a process that starts now", w.process(false), tokens...)
+	for _, text := range tokens {
+		head, _, _ := strings.Cut(text, ".")
+		used[head] = true
+	}
+	if len(used) != 3 {
+		t.Errorf("%d keys have signed, want 3", len(used))
+	}
+	w.at = start.Add(30 * 24 * time.Hour)
+	w.rotate(4)
+	if n := len(w.kids("AWSCURRENT")); n != 2 {
+		t.Errorf("%d keys are published a month later, want 2", n)
+	}
+}
+
+// TestRotation_EndsEarly: a rotation that ends after any step costs no token, is gone on with, or is begun anew.
+func TestRotation_EndsEarly(t *testing.T) {
+	t.Parallel()
+	for done := range 4 {
+		for _, anew := range []bool{false, true} {
+			w := newWorld(t)
+			w.rotate(4)
+			signer, verifier := w.process(true), w.process(false)
+			tokens := []string{w.issued(signer)}
+			version := w.rotate(done)
+			for range 8 {
+				w.at = w.at.Add(3 * time.Minute)
+				tokens = append(tokens, w.issued(signer), w.issued(w.process(true)))
+				w.accepted("after an early end", verifier, tokens...)
+			}
+			if anew {
+				version = w.rotate(0)
+			}
+			for _, name := range steps {
+				if err := w.step(name, version); err != nil {
+					t.Fatalf("after %d steps, anew %t: %s: %v", done, anew, name, err)
+				}
+			}
+			for range 8 {
+				w.at = w.at.Add(3 * time.Minute)
+				tokens = append(tokens, w.issued(signer), w.issued(w.process(true)))
+				w.accepted("after the rotation", verifier, tokens...)
+			}
+			if n := len(w.kids("AWSCURRENT")); n != 2 {
+				t.Errorf("after %d steps, anew %t: %d keys are published, want 2", done, anew, n)
+			}
+		}
+	}
+}
+
+// TestRotation_Faults: an answer that is lost is not an act that is done twice.
+func TestRotation_Faults(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.rotate(4)
+	verifier := w.process(false)
+	w.proxy.Play(
+		awstest.Step{Operation: "PutSecretValue", Lost: true, Times: 2},
+		awstest.Step{Operation: "UpdateSecretVersionStage", Lost: true},
+	)
+	version := w.rotate(0)
+	for _, name := range steps {
+		var err error
+		for range 3 { // Secrets Manager calls again
+			if err = w.step(name, version); err == nil {
+				break
+			}
+		}
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+	}
+	if n := len(w.kids("AWSCURRENT")); n != 2 {
+		t.Errorf("%d keys are published, want 2", n)
+	}
+	w.at = w.at.Add(token.Lead)
+	w.accepted("after faults", verifier, w.issued(w.process(true)))
+}
+
+func TestRotator_Refuses(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	old := w.rotate(1)
+	version := w.rotate(1)
+	tests := []struct{ name, step, version string }{
+		{"nothing", "", ""},
+		{"a version that there is not", "createSecret", "2f0c9c2e-8b5d-4a0e-9f66-0d7f3f1f4a11"},
+		{"a version that another took the place of", "setSecret", old},
+		{"a step that there is not", "dropSecret", version},
+		{"a test of what is not published", "testSecret", version},
+		{"a key that is not published", "finishSecret", version},
+	}
+	for _, tt := range tests {
+		if err := w.step(tt.step, tt.version); err == nil {
+			t.Errorf("%s: no error", tt.name)
+		}
+	}
+	if got := w.signing.Text(t, "AWSCURRENT"); got != "{}" {
+		t.Error("a refused step changed the current version")
+	}
+	w.published.Set(t, "something private")
+	if err := w.step("setSecret", version); err == nil || strings.Contains(err.Error(), "private") {
+		t.Errorf("a published secret that is broken: %v", err)
+	}
+}
+
+// TestRotation_Mends: what is published follows from the signing keys, should somebody lose it.
+func TestRotation_Mends(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.rotate(4)
+	text := w.issued(w.process(true))
+	w.published.Set(t, `{"cursor": "another text of some length"}`)
+	w.rotate(4)
+	keys := w.process(true)
+	w.accepted("a token from before", keys, text, w.issued(keys))
+	if got := string(keys.Cursor()); got != "another text of some length" {
+		t.Errorf("the cursor's text is %q", got)
+	}
+}
+
+// TestRotator_Rotate: an operator's rotation is one call.
+func TestRotator_Rotate(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	for _, version := range []string{"11111111-1111-4111-8111-111111111111", "22222222-2222-4222-8222-222222222222"} {
+		if err := w.rotator.Rotate(t.Context(), version); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w.at = w.at.Add(token.Lead)
+	w.accepted("after two rotations", w.process(false), w.issued(w.process(true)))
+	if n := len(w.kids("AWSCURRENT")); n != 2 {
+		t.Errorf("%d keys are published", n)
+	}
+}
+
+// TestPublishedHoldsNoPrivateKey, whatever was rotated.
+func TestPublishedHoldsNoPrivateKey(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.rotate(4)
+	w.rotate(4)
+	private := []string{`"d"`}
+	var set struct {
+		Current  struct{ D string }
+		Previous []struct{ D string }
+	}
+	if err := json.Unmarshal([]byte(w.signing.Text(t, "AWSCURRENT")), &set); err != nil || len(set.Previous) != 1 {
+		t.Fatal(err, len(set.Previous))
+	}
+	private = append(private, set.Current.D, set.Previous[0].D)
+	for _, text := range private {
+		if text == "" || strings.Contains(w.published.Text(t, "AWSCURRENT"), text) {
+			t.Errorf("a private key is published, or there is none")
+		}
+	}
+	if _, err := w.process(false).Signer().Issue(token.Claims{Subject: "u", Company: "c"}); err == nil {
+		t.Error("a process that only verifies has signed")
+	}
+}
+
+// TestKeyring_Flood: tokens that name unknown keys cause a read now and then, not one each; one that is genuine, signed
+// by a key that is younger than the last read, is accepted after such a read.
+func TestKeyring_Flood(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.rotate(4)
+	verifier := w.process(false)
+	key, err := token.NewKey(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	config := token.Config{Issuer: "https://issuer.test", Audience: "orgops", Now: w.now}
+	forged, err := token.NewSigner(config, token.KeySet{Current: key}).Issue(token.Claims{Subject: "u", Company: "c"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := w.proxy.Calls("GetSecretValue")
+	for range 600 { // ten a second
+		w.at = w.at.Add(100 * time.Millisecond)
+		if _, err := verifier.Verify(forged); err == nil {
+			t.Fatal("a forged token is accepted")
+		}
+	}
+	if n := w.proxy.Calls("GetSecretValue") - before; n != 3 {
+		t.Errorf("a minute of forged tokens caused %d reads, want one in 20 s", n)
+	}
+	expired := w.issued(w.process(true))
+	w.at = w.at.Add(2 * time.Hour)
+	before = w.proxy.Calls("GetSecretValue")
+	if _, err := verifier.Verify(expired); err == nil {
+		t.Error("an expired token is accepted")
+	}
+	if n := w.proxy.Calls("GetSecretValue") - before; n != 0 {
+		t.Error("an expired token of a known key causes a read")
+	}
+	w.rotate(4)
+	w.at = w.at.Add(token.Lead)
+	if _, err := verifier.Verify(w.issued(w.process(true))); err != nil {
+		t.Errorf("a token of a key that is younger than the last read: %v", err)
+	}
+}
+
+// TestKeyring_Away: keys that are in use stay in use while Secrets Manager cannot be asked.
+func TestKeyring_Away(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.rotate(4)
+	keys := w.process(true)
+	text := w.issued(keys)
+	w.at = w.at.Add(10 * time.Minute)
+	w.proxy.Play(awstest.Step{Operation: "GetSecretValue", Status: http.StatusBadRequest, Body: `{"__type":"AccessDeniedException"}`})
+	before := w.proxy.Calls("GetSecretValue")
+	for range 5 {
+		keys.Refresh(t.Context())
+		if _, err := keys.Verify(text); err != nil {
+			t.Error(err)
+		}
+	}
+	if n := w.proxy.Calls("GetSecretValue") - before; n != 1 {
+		t.Errorf("%d reads while there is no answer, want one", n)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := tokensecret.NewKeyring(ctx, w.secrets(), token.Config{Now: w.now}, slog.New(slog.DiscardHandler), w.now); err == nil {
+		t.Error("keys that cannot be read are no error at the start")
+	}
+}
