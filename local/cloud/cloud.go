@@ -75,7 +75,7 @@ func (s *Stack) prepare(ctx context.Context, t tools, log io.Writer) error {
 	if err != nil {
 		return err
 	}
-	return step(log, "bootstrapping the account", func() error { return t.cdk(ctx, s, "bootstrap", "aws://"+account+"/"+region) })
+	return step(log, "bootstrapping the account", func() error { return t.bootstrap(ctx, s) })
 }
 
 // step says what is done, and how long it took.

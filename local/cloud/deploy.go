@@ -16,7 +16,7 @@ const stackName = "Orgops"
 // deploy deploys the stack and reads its outputs.
 func (s *Stack) deploy(ctx context.Context, t tools) error {
 	file := filepath.Join(s.Home, "outputs.json")
-	if err := t.cdk(ctx, s, "deploy", stackName, "--require-approval", "never", "--outputs-file", file); err != nil {
+	if err := t.deploy(ctx, s, file); err != nil {
 		return err
 	}
 	text, err := os.ReadFile(file)

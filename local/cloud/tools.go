@@ -66,7 +66,7 @@ func (t tools) functions() string {
 }
 
 func (t tools) build(ctx context.Context) error {
-	return t.run(ctx, nil, "make", "--silent", "build-lambdas",
+	return t.run(ctx, t.root, nil, "make", "--silent", "build-lambdas",
 		"LAMBDA_OS="+runtime.GOOS, "LAMBDA_ARCH="+runtime.GOARCH, "LAMBDA_DIR="+t.functions())
 }
 
@@ -80,15 +80,22 @@ func (t tools) emulated() []string {
 	return []string{"--context", "arch=" + arch, "--context", "assets=" + t.functions(), "--context", "allowNetworks=127.0.0.0/8,::1/128"}
 }
 
-// cdk runs a command of cdklocal.
-func (t tools) cdk(ctx context.Context, s *Stack, args ...string) error {
-	args = append(args, "--output", filepath.Join(s.Home, "cdk.out"))
-	return t.run(ctx, s.Environment(), t.cdklocal, append(args, t.emulated()...)...)
+// bootstrap prepares the account for the CDK. It runs where no app is: with one, it would synthesize that first.
+func (t tools) bootstrap(ctx context.Context, s *Stack) error {
+	return t.run(ctx, s.Home, s.Environment(), t.cdklocal, "bootstrap", "aws://"+account+"/"+region)
 }
 
-// run runs a program in the module's root. Its error has the last of what the program said.
-func (t tools) run(ctx context.Context, env []string, program string, args ...string) error {
-	p, err := begin(ctx, command{dir: t.root, env: append(withoutAWS(os.Environ()), env...), program: program, args: args})
+// deploy deploys a stack of the app and writes its outputs to a file.
+func (t tools) deploy(ctx context.Context, s *Stack, outputs string) error {
+	args := append([]string{
+		"deploy", stackName, "--require-approval", "never", "--outputs-file", outputs, "--output", filepath.Join(s.Home, "cdk.out"),
+	}, t.emulated()...)
+	return t.run(ctx, t.root, s.Environment(), t.cdklocal, args...)
+}
+
+// run runs a program to its end. Its error has the last of what the program said.
+func (t tools) run(ctx context.Context, dir string, env []string, program string, args ...string) error {
+	p, err := begin(ctx, command{dir: dir, env: append(withoutAWS(os.Environ()), env...), program: program, args: args})
 	if err != nil {
 		return err
 	}

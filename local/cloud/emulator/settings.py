@@ -22,7 +22,7 @@ def apply(port: int, home: str) -> None:
         PROVIDER_OVERRIDE_DYNAMODBSTREAMS="v2",
         DYNAMODB_IN_MEMORY="1",
         # By default an empty queue is looked at every ten seconds, and a stream every second.
-        LAMBDA_EVENT_SOURCE_MAPPING_POLL_INTERVAL_SEC="0.1",
+        LAMBDA_EVENT_SOURCE_MAPPING_POLL_INTERVAL_SEC="0.2",
         LAMBDA_EVENT_SOURCE_MAPPING_MAX_BACKOFF_ON_EMPTY_POLL_SEC="1",
         LAMBDA_EVENT_SOURCE_MAPPING_MAX_BACKOFF_ON_ERROR_SEC="2",
     )
