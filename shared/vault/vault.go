@@ -60,8 +60,9 @@ type Sealer struct {
 	keys    KeyStore
 	now     func() time.Time
 
-	mu     sync.Mutex
-	opened map[string]openedKey
+	mu      sync.Mutex
+	opened  map[string]openedKey
+	opening map[string]chan struct{} // closed when the one who opens a company's key is done
 }
 
 type openedKey struct {
@@ -74,7 +75,7 @@ func New(wrapper Wrapper, keys KeyStore, now func() time.Time) *Sealer {
 	if now == nil {
 		now = time.Now
 	}
-	return &Sealer{wrapper: wrapper, keys: keys, now: now, opened: map[string]openedKey{}}
+	return &Sealer{wrapper: wrapper, keys: keys, now: now, opened: map[string]openedKey{}, opening: map[string]chan struct{}{}}
 }
 
 // Seal makes the company's key when there is none yet.
@@ -98,10 +99,28 @@ func (s *Sealer) Open(ctx context.Context, company, label string, sealed []byte)
 	return open(aead, sealed, company, label)
 }
 
+// key opens a company's key, unless it is remembered. Of many at once one asks the key service, which charges for each
+// request, and the others wait; where that one fails, the next tries.
 func (s *Sealer) key(ctx context.Context, company string, create bool) (cipher.AEAD, error) {
-	if aead := s.remembered(company); aead != nil {
-		return aead, nil
+	for {
+		aead, other := s.remembered(company)
+		switch {
+		case aead != nil:
+			return aead, nil
+		case other == nil:
+			return s.fetch(ctx, company, create)
+		}
+		select {
+		case <-other:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
 	}
+}
+
+// fetch opens a key for all who wait for it.
+func (s *Sealer) fetch(ctx context.Context, company string, create bool) (cipher.AEAD, error) {
+	defer s.fetched(company)
 	wrapped, err := s.keys.Get(ctx, company)
 	if errors.Is(err, ErrNoKey) && create {
 		wrapped, err = s.create(ctx, company)
@@ -137,18 +156,30 @@ func (s *Sealer) create(ctx context.Context, company string) ([]byte, error) {
 	return s.keys.Get(ctx, company)
 }
 
-func (s *Sealer) remembered(company string) cipher.AEAD {
+// remembered is a company's key; or other, which closes when another caller has tried to open it; or neither, when it is
+// the caller who has to fetch it.
+func (s *Sealer) remembered(company string) (aead cipher.AEAD, other <-chan struct{}) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	k, ok := s.opened[company]
-	if !ok {
-		return nil
-	}
-	if !s.now().Before(k.until) {
+	if k, ok := s.opened[company]; ok {
+		if s.now().Before(k.until) {
+			return k.aead, nil
+		}
 		delete(s.opened, company)
-		return nil
 	}
-	return k.aead
+	if other, ok := s.opening[company]; ok {
+		return nil, other
+	}
+	s.opening[company] = make(chan struct{})
+	return nil, nil
+}
+
+// fetched ends the wait of the others.
+func (s *Sealer) fetched(company string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	close(s.opening[company])
+	delete(s.opening, company)
 }
 
 // remember also forgets every key whose time is over, so that none stays because nobody asks for it any more.

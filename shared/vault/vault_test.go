@@ -137,6 +137,62 @@ func TestSealer_RemembersKeys(t *testing.T) {
 	use(2)
 }
 
+// slow is a key service that answers when it is told to, or not at all.
+type slow struct {
+	counted
+	asked  chan struct{}
+	answer chan error
+}
+
+func (s *slow) Unwrap(ctx context.Context, company string, wrapped []byte) ([]byte, error) {
+	s.asked <- struct{}{}
+	if err := <-s.answer; err != nil {
+		return nil, err
+	}
+	return s.counted.Unwrap(ctx, company, wrapped)
+}
+
+// TestSealer_Together: of many who need a key at once one asks for it; the others wait no longer than they may, and try
+// themselves when it fails.
+func TestSealer_Together(t *testing.T) {
+	t.Parallel()
+	wrapper, keys := fileKey(t), vault.StoreKeys{Store: webtest.New(t).Store}
+	sealed, err := vault.New(wrapper, keys, nil).Seal(t.Context(), "a", "x", []byte("secret"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	service := &slow{counted: counted{Wrapper: wrapper}, asked: make(chan struct{}), answer: make(chan error)}
+	v := vault.New(service, keys, nil)
+	results := make(chan error, 10)
+	for range 10 {
+		go func() {
+			_, err := v.Open(t.Context(), "a", "x", sealed)
+			results <- err
+		}()
+	}
+	<-service.asked
+	gone, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := v.Open(gone, "a", "x", sealed); !errors.Is(err, context.Canceled) {
+		t.Errorf("who went away got %v", err)
+	}
+	away := errors.New("away")
+	service.answer <- away
+	<-service.asked // another one
+	service.answer <- nil
+	failed := 0
+	for range 10 {
+		if err := <-results; errors.Is(err, away) {
+			failed++
+		} else if err != nil {
+			t.Error(err)
+		}
+	}
+	if n := service.unwraps.Load(); n != 1 || failed != 1 {
+		t.Errorf("%d unwraps, %d failures; want one of each", n, failed)
+	}
+}
+
 func TestSealer_AtOnce(t *testing.T) {
 	t.Parallel()
 	ctx, keys := context.Background(), vault.StoreKeys{Store: webtest.New(t).Store}
