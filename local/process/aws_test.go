@@ -305,6 +305,8 @@ func TestOpenAWS_Refused(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { silent.Close() })
+	stranger := httptest.NewServer(http.NotFoundHandler())
+	t.Cleanup(stranger.Close)
 	tests := []struct {
 		name string
 		e    environment
@@ -316,6 +318,7 @@ func TestOpenAWS_Refused(t *testing.T) {
 		}},
 		{"nobody listens", e.with("AWS_ENDPOINT_URL_SQS", "http://user:top-secret@127.0.0.1:1"), []string{"SQS at http://127.0.0.1:1", "refused"}},
 		{"no answer", e.with("AWS_ENDPOINT_URL_KMS", "http://"+silent.Addr().String()), []string{"KMS at http://" + silent.Addr().String(), "no answer"}},
+		{"not AWS", e.with("AWS_ENDPOINT_URL_SECRETS_MANAGER", stranger.URL), []string{"SECRETS_MANAGER at " + stranger.URL, "not the service's"}},
 		{"no table", e.with("ORGOPS_TABLE", "none"), []string{"DYNAMODB at http://127.0.0.1", "table none", "ResourceNotFoundException"}},
 		{"a table without a stream", e.with("ORGOPS_TABLE", e["ORGOPS_KEYS_TABLE"]), []string{"no stream"}},
 		{"no queue", e.with("ORGOPS_SYNCS_DEAD_LETTERS", e["ORGOPS_SYNCS_QUEUE"]+"-none"), []string{"SQS at", "QueueDoesNotExist"}},

@@ -3,7 +3,6 @@
 package reach
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -72,11 +71,14 @@ const maxReason = 200
 
 func reason(ctx context.Context, err error) string {
 	var api smithy.APIError
+	var strange *smithy.DeserializationError
 	var dns *net.DNSError
 	var op *net.OpError
 	switch {
+	case errors.As(err, &strange), errors.As(err, &api) && (api.ErrorCode() == "" || api.ErrorCode() == "UnknownError"):
+		return "an answer that is not the service's"
 	case errors.As(err, &api):
-		return cmp.Or(api.ErrorCode(), "an answer without a code")
+		return api.ErrorCode()
 	case errors.As(err, &dns):
 		return "the name does not resolve"
 	case errors.As(err, &op):
