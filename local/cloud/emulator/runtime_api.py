@@ -6,6 +6,7 @@ https://docs.aws.amazon.com/lambda/latest/dg/runtimes-api.html
 """
 
 import queue
+import sys
 import threading
 import time
 from dataclasses import dataclass, field
@@ -76,6 +77,11 @@ class _Server(ThreadingHTTPServer):
     daemon_threads = True
     request_queue_size = 128
     mailboxes: dict[str, Mailbox]
+
+    def handle_error(self, request, client_address):
+        """A program that is gone is noticed by whoever waits for it."""
+        if not isinstance(sys.exception(), ConnectionError):
+            super().handle_error(request, client_address)
 
 
 class _Handler(BaseHTTPRequestHandler):

@@ -1,0 +1,136 @@
+package cloud
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+)
+
+// The stack itself is proven by the black-box tests, which start it once.
+
+// TestEmulator runs the emulator's own tests: what it decides, fills in, runs and gives up.
+func TestEmulator(t *testing.T) {
+	t.Parallel()
+	found, err := findTools()
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithTimeout(t.Context(), 3*time.Minute)
+	defer stop()
+	cmd := exec.CommandContext(ctx, found.python, "-m", "unittest", "discover",
+		"--start-directory", "emulator", "--top-level-directory", ".", "--pattern", "*_test.py")
+	cmd.Env = append(withoutAWS(os.Environ()), "PYTHONDONTWRITEBYTECODE=1", "TMPDIR="+t.TempDir())
+	output, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, output)
+	}
+	if !bytes.Contains(output, []byte("Ran 1")) { // and so many more
+		t.Errorf("hardly a test ran:\n%s", output)
+	}
+}
+
+// TestProcess_End: what a process has started goes with it.
+func TestProcess_End(t *testing.T) {
+	t.Parallel()
+	log := filepath.Join(t.TempDir(), "log")
+	p, err := begin(t.Context(), command{log: log, program: "/bin/sh", args: []string{"-c", "sleep 600 & echo $!; wait"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	grandchild := eventually(t, func() (int, bool) {
+		pid, err := strconv.Atoi(strings.TrimSpace(string(p.tail())))
+		return pid, err == nil
+	})
+	if !runs(grandchild) {
+		t.Fatalf("%d does not run", grandchild)
+	}
+	p.end()
+	eventually(t, func() (int, bool) { return 0, !runs(grandchild) })
+}
+
+// TestProcess_Orphan: nor does anything stay when whoever started it is gone without a word, which closes its pipes.
+func TestProcess_Orphan(t *testing.T) {
+	t.Parallel()
+	p, err := begin(t.Context(), command{program: "/bin/sh", args: []string{"-c", "sleep 600 & echo $!; wait"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.end()
+	grandchild := eventually(t, func() (int, bool) {
+		pid, err := strconv.Atoi(strings.TrimSpace(string(p.tail())))
+		return pid, err == nil
+	})
+	p.alive.Close()
+	<-p.ended
+	eventually(t, func() (int, bool) { return 0, !runs(grandchild) })
+}
+
+func runs(pid int) bool {
+	// a process that nobody has waited for yet is a zombie, and does not run
+	state, err := exec.Command("ps", "-o", "stat=", "-p", strconv.Itoa(pid)).Output()
+	return err == nil && !strings.HasPrefix(strings.TrimSpace(string(state)), "Z")
+}
+
+func eventually[T any](t *testing.T, what func() (T, bool)) T {
+	t.Helper()
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	deadline := time.After(time.Minute)
+	for {
+		if v, ok := what(); ok {
+			return v
+		}
+		select {
+		case <-deadline:
+			t.Fatal("not within a minute")
+		case <-tick.C:
+		}
+	}
+}
+
+func TestRun_Failure(t *testing.T) {
+	t.Parallel()
+	err := tools{}.run(t.Context(), t.TempDir(), nil, "/bin/sh", "-c", "echo because; exit 4")
+	if err == nil || !strings.Contains(err.Error(), "exit status 4") || !strings.Contains(err.Error(), "because") {
+		t.Errorf("got %v, want its status and what it said", err)
+	}
+}
+
+func TestLocal(t *testing.T) {
+	t.Parallel()
+	got, err := local("http://127.0.0.1:4566", "https://abc.execute-api.127.0.0.1:4566/live")
+	if want := "http://127.0.0.1:4566/_aws/execute-api/abc/live"; got != want || err != nil {
+		t.Errorf("got %s, %v; want %s", got, err, want)
+	}
+	if _, err := local("http://127.0.0.1:4566", "https://example.com/live"); err == nil {
+		t.Error("an address of something else was taken")
+	}
+}
+
+func TestLogs(t *testing.T) {
+	t.Parallel()
+	s := &Stack{Home: t.TempDir()}
+	for _, folder := range []string{"Orgops-ApiauthFunction0D20C63F-5eb8d384", "Orgops-ApiauthorizerFunctionBD1-97ccd7ff", "Orgops-ApimissioncontrolFunctio-17f040a8"} {
+		if err := os.MkdirAll(filepath.Join(s.LogFolder(), folder), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(s.LogFolder(), folder, "1.log"), []byte("by "+folder+" ERROR\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for function, want := range map[string]string{"auth": "ApiauthFunction", "missioncontrol": "Apimissioncontrol", "ticker": ""} {
+		got, err := s.Logs(function)
+		if err != nil || !strings.Contains(got, want) || strings.Count(got, "by ") > 1 || (got == "") != (want == "") {
+			t.Errorf("%s: got %q, %v", function, got, err)
+		}
+	}
+	if err := s.evidence(); err == nil || strings.Count(err.Error(), "ERROR") != 3 {
+		t.Errorf("evidence: %v", err)
+	}
+}
