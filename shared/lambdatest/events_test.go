@@ -18,7 +18,8 @@ type check func(text []byte) error
 // checks are by function: what sends its events.
 func checks() map[string]check {
 	return map[string]check{
-		"auth": checkRequest, "integrations": checkRequest, "missioncontrol": checkRequest, "inbound": checkInbound,
+		"auth": checkRequest, "integrations": checkRequest, "intelligence": checkRequest, "memory": checkRequest, "missioncontrol": checkRequest,
+		"inbound":    checkInbound,
 		"authorizer": checkToken, "projector": checkStream, "dispatcher": checkStream,
 		"retrier": checkQueue(func() any { return &delivery.Job{} }), "syncer": checkQueue(func() any { return &syncrun.Job{} }),
 		"ticker": checkSchedule, "rotator": checkRotation, "provisioner": checkCompany,
@@ -50,7 +51,7 @@ func TestSamples(t *testing.T) {
 			}
 		})
 	}
-	for function := range checks() {
+	for _, function := range functions(t) {
 		if !seen[function] {
 			t.Errorf("events/%s has no sample", function)
 		}

@@ -95,6 +95,21 @@ func Start(t testing.TB, program string, environment ...string) *Function {
 // Stop ends the program before the test does.
 func (f *Function) Stop() { f.end() }
 
+// Signal sends the program a signal that ends it. It is an error that it has not ended 5 s later.
+func (f *Function) Signal(signal os.Signal) error {
+	if err := f.process.Signal(signal); err != nil {
+		return err
+	}
+	timer := time.NewTimer(5 * time.Second)
+	defer timer.Stop()
+	select {
+	case <-f.ended:
+		return nil
+	case <-timer.C:
+		return fmt.Errorf("%v does not end it", signal)
+	}
+}
+
 // Init is how long the program took from the start of its process to its first request for an event.
 func (f *Function) Init() time.Duration { return f.init }
 

@@ -46,6 +46,7 @@ func TestAnswer_Request(t *testing.T) {
 	e.MultiValueQueryStringParameters = map[string][]string{"tag": {"x y", "z&w"}}
 	e.QueryStringParameters = map[string]string{"tag": "z&w"}
 	e.Body, e.IsBase64Encoded = base64.StdEncoding.EncodeToString([]byte("\xff\x00body")), true
+	e.RequestContext.Stage, e.RequestContext.Path = "live", "/live/a%2Fb/c%20d" // the stage is no part of what is asked for
 	resp := answer(t.Context(), t, func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
 		if err != nil || string(body) != "\xff\x00body" || r.ContentLength != 6 {
@@ -83,6 +84,7 @@ func TestAnswer_Status(t *testing.T) {
 	}{
 		{"nothing is written", event("GET", "/x"), ok, 200, ""},
 		{"no path", event("GET", ""), ok, 200, ""},
+		{"nothing else", events.APIGatewayProxyRequest{HTTPMethod: "GET", Path: "/x"}, ok, 200, ""},
 		{"a broken escape", event("GET", "/companies/%zz/context"), ok, 400, "/problems/malformed"},
 		{"half an escape", event("GET", "/companies/%2"), ok, 400, "/problems/malformed"},
 		{"a control character", event("GET", "/companies/\x7f"), ok, 400, "/problems/malformed"},

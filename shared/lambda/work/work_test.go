@@ -26,7 +26,9 @@ func (q *fake) Defer(_ context.Context, r queue.Received, due time.Time) error {
 	return q.take(r, "due "+strconv.FormatInt(due.Unix(), 10))
 }
 
-func (q *fake) Bury(_ context.Context, r queue.Received, reason string) error { return q.take(r, reason) }
+func (q *fake) Bury(_ context.Context, r queue.Received, reason string) error {
+	return q.take(r, reason)
+}
 
 func (q *fake) take(r queue.Received, what string) error {
 	if q.refuse {
