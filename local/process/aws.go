@@ -25,6 +25,10 @@ import (
 	"orgops/shared/token/tokensecret"
 )
 
+// requestBudget is how long a request may take, the tries of what was throttled included: as long as API Gateway waits for
+// a function.
+const requestBudget = 29 * time.Second
+
 // refreshEvery is how often it is seen whether the token keys are due to be read again.
 const refreshEvery = time.Minute
 
@@ -50,7 +54,7 @@ func OpenAWS(ctx context.Context, getenv func(string) string, logger *slog.Logge
 	if err := a.lease.take(ctx); err != nil {
 		return nil, err
 	}
-	return assemble(c.Config, backend{Backend: a.backend(), feed: a.main, keep: a.keep, close: a.close}, logger)
+	return assemble(c.Config, backend{Backend: a.backend(), feed: a.main, budget: requestBudget, keep: a.keep, close: a.close}, logger)
 }
 
 // awsParts is what the process is made of on AWS.
@@ -92,7 +96,7 @@ func (a *awsParts) reach(ctx context.Context) error {
 		reach.Check{Service: "SQS", Thing: "queue " + s.Retries.Queue + " or its dead letters", Ask: a.retries.Ready},
 		reach.Check{Service: "SQS", Thing: "queue " + s.Syncs.Queue + " or its dead letters", Ask: a.syncs.Ready},
 		reach.Check{Service: "KMS", Thing: "key " + s.WrappingKey, Ask: wrap},
-		reach.Check{Service: "SECRETS_MANAGER", Thing: "secret " + s.TokenKeys, Ask: read},
+		reach.Check{Service: "SECRETS_MANAGER", Thing: "secret " + s.TokenKeys + " or " + s.SigningKeys, Ask: read},
 	)
 }
 

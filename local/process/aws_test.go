@@ -313,7 +313,7 @@ func TestOpenAWS_Refused(t *testing.T) {
 		want []string
 	}{
 		{"nothing is set", environment{"ORGOPS_BACKEND": "aws"}, []string{
-			"AWS_REGION", "AWS_ACCESS_KEY_ID", "ORGOPS_TABLE", "ORGOPS_KEYS_TABLE", "ORGOPS_WRAPPING_KEY", "ORGOPS_TOKEN_KEYS",
+			"AWS_REGION", "AWS_ACCESS_KEY_ID", "ORGOPS_TABLE", "ORGOPS_KEYS_TABLE", "ORGOPS_WRAPPING_KEY", "ORGOPS_TOKEN_KEYS", "ORGOPS_SIGNING_KEYS",
 			"ORGOPS_RETRIES_QUEUE", "ORGOPS_RETRIES_DEAD_LETTERS", "ORGOPS_SYNCS_QUEUE", "ORGOPS_SYNCS_DEAD_LETTERS",
 		}},
 		{"nobody listens", e.with("AWS_ENDPOINT_URL_SQS", "http://user:top-secret@127.0.0.1:1"), []string{"SQS at http://127.0.0.1:1", "refused"}},

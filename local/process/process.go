@@ -40,9 +40,10 @@ type Process struct {
 // backend is an open backend.
 type backend struct {
 	boot.Backend
-	feed  store.Feed
-	keep  func(context.Context) error // what the backend needs to have done until ctx ends; nil: nothing
-	close func() error
+	feed   store.Feed
+	budget time.Duration               // of a request; 0: none
+	keep   func(context.Context) error // what the backend needs to have done until ctx ends; nil: nothing
+	close  func() error
 }
 
 // Open opens the embedded backend and puts the service together. Close it when it is not run, or after.
@@ -63,7 +64,19 @@ func assemble(c config.Config, b backend, logger *slog.Logger) (*Process, error)
 	server := services.Web(Version)
 	functions.Register(server.API(), services)
 	docs.Register(server)
-	return &Process{Services: services, Handler: server, backend: b, logger: logger, now: time.Now}, nil
+	return &Process{Services: services, Handler: within(b.budget, server), backend: b, logger: logger, now: time.Now}, nil
+}
+
+// within has requests given up after a budget, by the context.
+func within(budget time.Duration, h http.Handler) http.Handler {
+	if budget == 0 {
+		return h
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		ctx, stop := context.WithTimeout(r.Context(), budget)
+		defer stop()
+		h.ServeHTTP(w, r.WithContext(ctx))
+	})
 }
 
 // Close closes the backend.

@@ -96,7 +96,7 @@ var homes = []home{
 	}, "what must not be guessed comes from crypto/rand"},
 	{[]string{"os"}, []string{
 		"local/...", "infra/...", "shared/config", // the processes
-		"shared/sqlitedb", "shared/keyfile", "shared/token", "shared/vault", // files of the embedded backend
+		"shared/sqlitedb", "shared/keyfile", // files of the embedded backend
 		"shared/boot/cloud", // the process in AWS
 		"shared/awstest",    // starts what stands in for AWS
 		"shared/lambdatest", // starts functions

@@ -6,10 +6,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
-	"os"
-	"path/filepath"
 	"time"
+
+	"orgops/shared/keyfile"
 )
 
 // jwk is a key with its private half, D.
@@ -82,30 +81,27 @@ func keyFromJWK(j jwk) (Key, error) {
 // LoadOrCreateKeys reads the key file at path, or makes one with mode 0600. A file that its group or others may read
 // is refused: whoever read it can sign as anybody.
 func LoadOrCreateKeys(path string) (KeySet, error) {
-	set, err := loadKeys(path)
-	if !errors.Is(err, fs.ErrNotExist) {
-		return set, err
-	}
-	key, err := NewKey(nil)
+	b, err := keyfile.LoadOrCreate(path, func() ([]byte, error) {
+		key, err := NewKey(nil)
+		if err != nil {
+			return nil, err
+		}
+		return encodeFile(KeySet{Current: key})
+	})
 	if err != nil {
-		return KeySet{}, err
+		return KeySet{}, fmt.Errorf("token keys: %w", err)
 	}
-	temp, err := writeKeys(path, KeySet{Current: key})
-	if err != nil {
-		return KeySet{}, err
-	}
-	defer os.Remove(temp)
-	// A link never replaces: of two processes that start at once, both end up with the first one's keys.
-	if err := os.Link(temp, path); err != nil && !errors.Is(err, fs.ErrExist) {
-		return KeySet{}, fmt.Errorf("create the key file: %w", err)
-	}
-	return loadKeys(path)
+	return decodeFile(path, b)
 }
 
 // Rotate makes a new current key in the key file at path, as KeySet.Rotated does. It signs at once: whoever reads the
 // file verifies by it too.
 func Rotate(path string, now time.Time) (KeySet, error) {
-	set, err := loadKeys(path)
+	b, err := keyfile.Load(path)
+	if err != nil {
+		return KeySet{}, fmt.Errorf("token keys: %w", err)
+	}
+	set, err := decodeFile(path, b)
 	if err != nil {
 		return KeySet{}, err
 	}
@@ -116,56 +112,24 @@ func Rotate(path string, now time.Time) (KeySet, error) {
 	if set, err = set.Rotated(key, now, 0); err != nil {
 		return KeySet{}, err
 	}
-	temp, err := writeKeys(path, set)
-	if err != nil {
+	if b, err = encodeFile(set); err != nil {
 		return KeySet{}, err
 	}
-	if err := os.Rename(temp, path); err != nil {
-		os.Remove(temp)
-		return KeySet{}, fmt.Errorf("replace the key file: %w", err)
+	if err := keyfile.Replace(path, b); err != nil {
+		return KeySet{}, fmt.Errorf("token keys: %w", err)
 	}
 	return set, nil
 }
 
-func loadKeys(path string) (KeySet, error) {
-	info, err := os.Stat(path)
-	if err != nil {
-		return KeySet{}, err
-	}
-	if info.Mode().Perm()&0o077 != 0 {
-		return KeySet{}, fmt.Errorf("key file %s has mode %04o; others may read it: chmod 600 it, and rotate the keys", path, info.Mode().Perm())
-	}
-	b, err := os.ReadFile(path)
-	if err != nil {
-		return KeySet{}, err
-	}
+func encodeFile(set KeySet) ([]byte, error) {
+	b, err := set.Encode()
+	return append(b, '\n'), err
+}
+
+func decodeFile(path string, b []byte) (KeySet, error) {
 	set, err := DecodeKeySet(b)
 	if err != nil {
 		return KeySet{}, fmt.Errorf("key file %s: %w", path, err)
 	}
 	return set, nil
-}
-
-// writeKeys writes the set beside path, synced, and returns the temporary file's name.
-func writeKeys(path string, set KeySet) (string, error) {
-	b, err := set.Encode()
-	if err != nil {
-		return "", err
-	}
-	f, err := os.CreateTemp(filepath.Dir(path), ".keys-*") // mode 0600
-	if err != nil {
-		return "", fmt.Errorf("write the key file: %w", err)
-	}
-	_, err = f.Write(append(b, '\n'))
-	if err == nil {
-		err = f.Sync()
-	}
-	if closed := f.Close(); err == nil {
-		err = closed
-	}
-	if err != nil {
-		os.Remove(f.Name())
-		return "", fmt.Errorf("write the key file: %w", err)
-	}
-	return f.Name(), nil
 }
