@@ -107,6 +107,13 @@ bench: ## Go benchmarks, then the load program
 	$(GO) test -run '^$$' -bench . -benchmem $(PACKAGES)
 	$(GO) run ./local/bench
 
+# Needs Linux. LIMIT=2 makes it fail where a route group's init takes more than twice the bare function's.
+STARTS ?= 25
+LIMIT ?= 0
+.PHONY: bench-cold
+bench-cold: ## start every Lambda function STARTS (25) times beside a bare one: init, first answer, memory, size
+	$(GO) test ./shared/lambdatest -run '^$$' -bench '^BenchmarkColdStart$$' -benchtime $(STARTS)x -timeout 30m -args -limit=$(LIMIT)
+
 .PHONY: clean
 clean: ## remove what was built and the installed tools; ./data stays
 	rm -rf bin build cdk.out .tools

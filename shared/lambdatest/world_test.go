@@ -85,8 +85,8 @@ func newWorld(t *testing.T, secret string) *world {
 			t.Fatal(err)
 		}
 	}
-	w.environment = append(awstest.Environment(t, dynamo, moto),
-		"ORGOPS_TABLE="+name, "ORGOPS_KEYS_TABLE="+name+"-keys", "ORGOPS_ISSUER=https://api.example.com",
+	w.environment = append(functionEnvironment(name), awstest.Environment(t, dynamo, moto)...)
+	w.environment = append(w.environment,
 		"ORGOPS_WRAPPING_KEY="+awstest.WrappingKey(t, access), "ORGOPS_USAGE_PLANS=free="+w.plan+",pro=plan2",
 		"ORGOPS_TOKEN_KEYS="+w.published.ARN, "ORGOPS_SIGNING_KEYS="+w.signing.ARN,
 	)
@@ -98,6 +98,19 @@ func (w *world) setKeys(t *testing.T, secret string) {
 	t.Helper()
 	w.signing.Set(t, secret)
 	w.published.Set(t, secret)
+}
+
+const issuer = "https://api.example.com"
+
+// functionEnvironment is what the stack tells functions, all of it, with tables of this name.
+func functionEnvironment(table string) []string {
+	return []string{
+		"AWS_REGION=eu-central-1", "AWS_ACCESS_KEY_ID=local", "AWS_SECRET_ACCESS_KEY=local",
+		"ORGOPS_TABLE=" + table, "ORGOPS_KEYS_TABLE=" + table + "-keys", "ORGOPS_WRAPPING_KEY=arn:aws:kms:eu-central-1:111122223333:key/one",
+		"ORGOPS_TOKEN_KEYS=arn:aws:secretsmanager:eu-central-1:111122223333:secret:tokens",
+		"ORGOPS_SIGNING_KEYS=arn:aws:secretsmanager:eu-central-1:111122223333:secret:signing", "ORGOPS_ISSUER=" + issuer,
+		"ORGOPS_USAGE_PLANS=free=plan1,pro=plan2",
+	}
 }
 
 // withQueues adds the queues.
@@ -131,11 +144,20 @@ func (w *world) start(t *testing.T, function string, more ...string) *lambdatest
 // secretText is the text of a secret with a signing key, and of the one that publishes it.
 func secretText(t *testing.T) string {
 	t.Helper()
+	return secretOf(t, newKeys(t))
+}
+
+func newKeys(t testing.TB) token.KeySet {
+	t.Helper()
 	key, err := token.NewKey(nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	keys := token.KeySet{Current: key}
+	return token.KeySet{Current: key}
+}
+
+func secretOf(t testing.TB, keys token.KeySet) string {
+	t.Helper()
 	text, err := keys.Encode()
 	if err != nil {
 		t.Fatal(err)

@@ -57,7 +57,7 @@ func handler(ctx context.Context, c *cloud.Cloud, register func(*Group, *web.Ser
 	}
 	g.Keys = keys
 	server := web.New(web.Options{
-		Title: "Organizational Operations Service", Logger: c.Logger, Verifier: keys, Tenant: g.Company, CursorKey: keys.Cursor(), Now: c.Now,
+		Title: "Organizational Operations Service", Logger: c.Logger, Verifier: keys, Tenant: g.Company, CursorKey: keys.Cursor(), Now: c.Now, OnDemand: true,
 	})
 	if err := errors.Join(register(g, server), c.Missing()); err != nil {
 		return nil, err
