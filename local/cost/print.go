@@ -13,11 +13,11 @@ func sizes() []int { return []int{10, 1_000, 10_000} }
 // table is the steps as Markdown.
 func table() string {
 	var b strings.Builder
-	b.WriteString("| operation or step | gets | queries | puts | transactions | read units | write units | SQS | KMS |\n")
-	b.WriteString("|---|---|---|---|---|---|---|---|---|\n")
+	b.WriteString("| operation or step | gets | queries | puts | transactions | read units | write units | SQS | KMS | secrets |\n")
+	b.WriteString("|---|---|---|---|---|---|---|---|---|---|\n")
 	for _, s := range steps() {
-		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %s | %s | %s | %s |\n", s.name, count(s.gets), count(s.queries), count(s.puts+s.deletes),
-			count(s.transactions), plain(s.read), plain(s.written), count(s.queue), count(s.keys))
+		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %s | %s | %s | %s | %s |\n", s.name, count(s.gets), count(s.queries), count(s.puts+s.deletes),
+			count(s.transactions), plain(s.read), plain(s.written), count(s.queue), count(s.keys), count(s.secrets))
 	}
 	return b.String()
 }

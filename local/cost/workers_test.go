@@ -35,7 +35,9 @@ import (
 // workers is how each step that is none of the operations is set up, and what of it is measured.
 func workers() map[string]func(*world) func() {
 	return map[string]func(*world) func(){
-		"authorizer: a token": (*world).authorizes,
+		"start of a process that verifies tokens": func(w *world) func() { return w.starts(false) },
+		"start of a process that signs them":      func(w *world) func() { return w.starts(true) },
+		"authorizer: a token":                     (*world).authorizes,
 
 		"projector: a change":                            func(w *world) func() { return w.projects(1) },
 		"projector: 10 changes of a company":             func(w *world) func() { return w.projects(10) },
@@ -61,6 +63,7 @@ func workers() map[string]func(*world) func() {
 		"ticker: a minute with a timer due":     func(w *world) func() { return w.ticks(1) },
 
 		"provisioner: a company": (*world).provisions,
+		"rotator: a rotation":    (*world).rotates,
 	}
 }
 
