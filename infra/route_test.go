@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"maps"
+	"net/http"
 	"slices"
 	"strings"
 	"testing"
@@ -32,7 +33,8 @@ func (s *synthesized) methods() map[string]map[string]any {
 	return methods
 }
 
-// TestRoutes: every registered operation has a method, on its group's function, and there is no other method.
+// TestRoutes: every registered operation has a method, on its group's function; what reads answers HEAD too, and what a
+// path does not take goes to the function that says so. There is no other method.
 func TestRoutes(t *testing.T) {
 	t.Parallel()
 	groups, err := api.Groups()
@@ -43,19 +45,25 @@ func TestRoutes(t *testing.T) {
 	want := map[string]bool{}
 	for _, g := range groups {
 		for _, r := range g.Routes {
-			name := r.Method + " " + r.Path
-			want[name] = true
-			m, ok := methods[name]
-			if !ok {
-				t.Errorf("%s has no method", name)
-				continue
+			wanted := map[string]any{r.Method: r.Operation, "ANY": nil}
+			if r.Method == http.MethodGet {
+				wanted[http.MethodHead] = r.Operation
 			}
-			if m["OperationName"] != r.Operation {
-				t.Errorf("%s is operation %v, want %s", name, m["OperationName"], r.Operation)
-			}
-			target, _ := json.Marshal(dig(m, "Integration", "Uri"))
-			if !strings.Contains(string(target), `"Api`+g.Name+`Function`) || dig(m, "Integration", "Type") != "AWS_PROXY" {
-				t.Errorf("%s goes to %s", name, target)
+			for method, operation := range wanted {
+				name := method + " " + r.Path
+				want[name] = true
+				m, ok := methods[name]
+				if !ok {
+					t.Errorf("%s has no method", name)
+					continue
+				}
+				if m["OperationName"] != operation {
+					t.Errorf("%s is operation %v, want %s", name, m["OperationName"], operation)
+				}
+				target, _ := json.Marshal(dig(m, "Integration", "Uri"))
+				if !strings.Contains(string(target), `"Api`+g.Name+`Function`) || dig(m, "Integration", "Type") != "AWS_PROXY" {
+					t.Errorf("%s goes to %s", name, target)
+				}
 			}
 		}
 	}
@@ -72,10 +80,15 @@ func TestRoutes(t *testing.T) {
 // TestRoutes_Guarded: a company's routes are behind the authorizer and its plan, and nothing else is open but these.
 func TestRoutes_Guarded(t *testing.T) {
 	t.Parallel()
-	open := []string{"GET /.well-known/jwks.json", "GET /healthz", "POST /auth/login", "POST /inbound/{id}/{provider}"}
+	open := []string{
+		"GET /.well-known/jwks.json", "GET /healthz", "HEAD /.well-known/jwks.json", "HEAD /healthz", "POST /auth/login", "POST /inbound/{id}/{provider}",
+	}
 	for stack, s := range stacks {
 		var public []string
 		for name, m := range s.methods() {
+			if strings.HasPrefix(name, "ANY ") { // nothing can be done there
+				continue
+			}
 			if m["AuthorizationType"] == "NONE" {
 				public = append(public, name)
 				continue

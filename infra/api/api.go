@@ -7,6 +7,7 @@ package api
 
 import (
 	"fmt"
+	"net/http"
 
 	"github.com/aws/aws-cdk-go/awscdk/v2"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsapigateway"
@@ -66,6 +67,13 @@ func New(scope constructs.Construct, p Props) *API {
 		integration := integrate(a.REST, f)
 		for _, r := range g.Routes {
 			a.route(r, integration, authorizer)
+			if r.Method == http.MethodGet { // the gateway does not answer HEAD by itself
+				r.Method = http.MethodHead
+				a.route(r, integration, authorizer)
+			}
+		}
+		for _, path := range g.paths() {
+			a.others(path, integration)
 		}
 	}
 	a.plan(unit)
@@ -171,6 +179,17 @@ func (a *API) route(r Route, integration awsapigateway.Integration, authorizer a
 	}
 	nag.Excuse(method, "AwsSolutions-APIG4", publicReason)
 	nag.Excuse(method, "AwsSolutions-COG4", publicReason)
+}
+
+// others sends what no method of a path takes to the function as well, which says what the path takes (405, Allow). It is
+// open, because nothing can be done there: the function guards what it has by itself.
+func (a *API) others(path string, integration awsapigateway.Integration) {
+	method := a.REST.Root().ResourceForPath(&path).AddMethod(jsii.String("ANY"), integration, &awsapigateway.MethodOptions{
+		AuthorizationType: awsapigateway.AuthorizationType_NONE,
+	})
+	const reason = "Only what no operation takes comes here, and is answered 405; the function guards its operations by itself"
+	nag.Excuse(method, "AwsSolutions-APIG4", reason)
+	nag.Excuse(method, "AwsSolutions-COG4", reason)
 }
 
 const publicReason = "Public by the contract: logging in, the keys that verify tokens, liveness, and webhooks that prove themselves by a signature"

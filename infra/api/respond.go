@@ -20,8 +20,8 @@ func refusals() []refusal {
 	retry := func(seconds string) map[string]string { return map[string]string{"Retry-After": seconds} }
 	return []refusal{
 		{awsapigateway.ResponseType_UNAUTHORIZED(), "401", "unauthenticated", "Not authenticated",
-			"the request needs a bearer token that is good", map[string]string{"WWW-Authenticate": `Bearer error="invalid_token"`}},
-		{awsapigateway.ResponseType_ACCESS_DENIED(), "403", "forbidden", "Forbidden", "this token is not for this company", nil},
+			"send Authorization: Bearer with a good access token from POST /auth/login", map[string]string{"WWW-Authenticate": `Bearer error="invalid_token"`}},
+		{awsapigateway.ResponseType_ACCESS_DENIED(), "403", "forbidden", "Forbidden", "this company does not exist, or is not the one of the token", nil},
 		{awsapigateway.ResponseType_INVALID_API_KEY(), "403", "forbidden", "Forbidden", "the company has no plan", nil},
 		{awsapigateway.ResponseType_MISSING_AUTHENTICATION_TOKEN(), "404", "not-found", "Not found", "there is no such path", nil},
 		{awsapigateway.ResponseType_RESOURCE_NOT_FOUND(), "404", "not-found", "Not found", "there is no such path", nil},

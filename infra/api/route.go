@@ -30,6 +30,17 @@ func (g Group) ReadsOnly() bool {
 	return !slices.ContainsFunc(g.Routes, func(r Route) bool { return r.Method != http.MethodGet })
 }
 
+// paths are the group's, each once.
+func (g Group) paths() []string {
+	var paths []string
+	for _, r := range g.Routes {
+		if !slices.Contains(paths, r.Path) {
+			paths = append(paths, r.Path)
+		}
+	}
+	return paths
+}
+
 // Groups registers every route group, as the local run does, and says what came of it: so routes cannot drift from
 // what is deployed.
 func Groups() ([]Group, error) {

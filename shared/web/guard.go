@@ -14,14 +14,19 @@ import (
 //
 // A company that is another's, unknown or no valid id at all gets the same answer: nobody learns which ids exist.
 func (s *Server) admit(w http.ResponseWriter, r *http.Request, req *request, scopes []string) error {
+	// A gateway in front has one detail for both.
+	const detail = "send Authorization: Bearer with a good access token from POST /auth/login"
 	text, sent := bearer(r.Header)
 	if !sent {
 		w.Header().Set("WWW-Authenticate", "Bearer") // RFC 6750 §3.1: no error code where nothing was tried
-		return fault.New(fault.Unauthenticated, "send Authorization: Bearer with an access token from POST /auth/login")
+		return fault.New(fault.Unauthenticated, detail)
 	}
 	claims, err := s.opts.Verifier.Verify(text)
-	if err != nil {
+	if fault.KindOf(err) == fault.Unauthenticated {
 		w.Header().Set("WWW-Authenticate", `Bearer error="invalid_token"`)
+		return fault.Wrap(fault.Unauthenticated, detail, err)
+	}
+	if err != nil {
 		return err
 	}
 	company := pathParam(r, "id")
