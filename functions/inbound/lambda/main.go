@@ -3,9 +3,9 @@ package main
 
 import (
 	"orgops/functions/inbound"
-	"orgops/shared/boot/cloud/connectors"
 	"orgops/shared/boot/cloud/group"
 	"orgops/shared/boot/cloud/outward"
+	"orgops/shared/boot/cloud/receivers"
 	"orgops/shared/boot/cloud/sealing"
 	"orgops/shared/policy"
 	"orgops/shared/web"
@@ -14,7 +14,7 @@ import (
 func main() {
 	group.Serve(func(g *group.Group, s *web.Server) error {
 		inbound.Register(s.API(), inbound.Deps{
-			Company: g.Company, Connectors: connectors.All(g.Cloud, outward.Client(g.Cloud)), Vault: sealing.Vault(g.Cloud),
+			Company: g.Company, Connectors: receivers.All(outward.Client(g.Cloud)), Vault: sealing.Vault(g.Cloud),
 			Engine: policy.Rules{Now: g.Now}, Metrics: g.Metrics, Now: g.Now,
 		})
 		return nil

@@ -60,12 +60,15 @@ func NewKeyring(ctx context.Context, s Secrets, config token.Config, logger *slo
 func (s Secrets) read(ctx context.Context) (Published, token.KeySet, error) {
 	ctx, cancel := context.WithTimeout(ctx, readTimeout)
 	defer cancel()
-	published, err := s.Published.Published(ctx)
-	if err != nil || s.Signing == nil {
-		return published, token.KeySet{}, err
+	var signing token.KeySet
+	var signingErr error
+	var reading sync.WaitGroup
+	if s.Signing != nil {
+		reading.Go(func() { signing, signingErr = s.Signing.Signing(ctx) })
 	}
-	signing, err := s.Signing.Signing(ctx)
-	if err != nil {
+	published, err := s.Published.Published(ctx)
+	reading.Wait()
+	if err = errors.Join(err, signingErr); err != nil || s.Signing == nil {
 		return published, signing, err
 	}
 	signing, err = signing.Within(published.Keys)
