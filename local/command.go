@@ -32,6 +32,7 @@ usage:
   %[1]s admin company list                       list companies
   %[1]s admin user add --company C --email E --role R   add a founder, member, operator or integration
   %[1]s admin keys rotate                        make a new token key; the one before still verifies
+  %[1]s admin keys rewrap                        wrap the companies' data keys by a new vault key
   %[1]s admin aws create [--prefix P]            make tables, queues and keys in an emulator of AWS, for ORGOPS_BACKEND=aws
 
 environment:

@@ -34,14 +34,14 @@ type Env struct {
 func Run(ctx context.Context, e Env, args []string) error {
 	commands := map[string]func(context.Context, Env, []string) error{
 		"company create": createCompany, "company list": listCompanies, "user add": addUser, "keys rotate": rotateKeys,
-		"aws create": createAWS,
+		"keys rewrap": rewrapKeys, "aws create": createAWS,
 	}
 	if len(args) >= 2 {
 		if command, ok := commands[args[0]+" "+args[1]]; ok {
 			return explain(command(ctx, e, args[2:]))
 		}
 	}
-	return errors.New("usage: admin company create | company list | user add | keys rotate | aws create; each has --help")
+	return errors.New("usage: admin company create | company list | user add | keys rotate | keys rewrap | aws create; each has --help")
 }
 
 // explain lists every problem of a refused request.
@@ -117,19 +117,11 @@ func listCompanies(ctx context.Context, e Env, args []string) error {
 		return err
 	}
 	return with(ctx, e, func(st store.Store, _ *password.Hasher) error {
-		for shard := range store.RegistryShards {
-			for q := (store.Query{}); ; {
-				page, err := st.Query(ctx, store.Registry(shard), q)
-				if err != nil {
-					return err
-				}
-				for _, item := range page.Items {
-					fmt.Fprintf(e.Out, "%s\n", item.Body)
-				}
-				if q.After = page.Next; q.After == "" {
-					break
-				}
+		for item, err := range company.Registered(ctx, st) {
+			if err != nil {
+				return err
 			}
+			fmt.Fprintf(e.Out, "%s\n", item.Body)
 		}
 		return nil
 	})

@@ -34,7 +34,7 @@ type Embedded struct {
 const (
 	storeFile  = "orgops.db"
 	TokenFile  = "token-keys.json"
-	vaultFile  = "vault.key"
+	VaultFile  = "vault.key"
 	cursorFile = "cursor.key"
 	lockFile   = "serving.lock"
 )
@@ -96,7 +96,7 @@ func (e *Embedded) openKeys(folder string, now func() time.Time) (err error) {
 	if e.Keys, err = token.LoadOrCreateKeys(filepath.Join(folder, TokenFile)); err != nil {
 		return err
 	}
-	wrapper, err := vault.OpenFileKey(filepath.Join(folder, vaultFile))
+	wrapper, err := vault.OpenFileKey(filepath.Join(folder, VaultFile))
 	if err != nil {
 		return err
 	}

@@ -12,6 +12,7 @@ type Cloud struct {
 	Table       string            // ORGOPS_TABLE: name of the main table
 	KeysTable   string            // ORGOPS_KEYS_TABLE: name of the table of wrapped data keys
 	WrappingKey string            // ORGOPS_WRAPPING_KEY: ARN of the KMS key that wraps them
+	FormerKeys  []string          // ORGOPS_FORMER_WRAPPING_KEYS: ARNs of those that did before, until all is wrapped anew
 	TokenKeys   string            // ORGOPS_TOKEN_KEYS: ARN of the secret with the keys that verify tokens
 	SigningKeys string            // ORGOPS_SIGNING_KEYS: ARN of the secret with the keys that sign tokens
 	Retries     QueueURLs         // ORGOPS_RETRIES_QUEUE, ORGOPS_RETRIES_DEAD_LETTERS
@@ -30,6 +31,7 @@ func CloudSettings() []Setting {
 		{"ORGOPS_TABLE", "", "name of the main table, which has a stream"},
 		{"ORGOPS_KEYS_TABLE", "", "name of the table of wrapped data keys"},
 		{"ORGOPS_WRAPPING_KEY", "", "ARN of the KMS key that wraps them"},
+		{"ORGOPS_FORMER_WRAPPING_KEYS", "", "ARNs of KMS keys that did before, while admin keys rewrap has not ended"},
 		{"ORGOPS_TOKEN_KEYS", "", "ARN of the secret with the keys that verify tokens"},
 		{"ORGOPS_SIGNING_KEYS", "", "ARN of the secret with the keys that sign tokens"},
 		{"ORGOPS_RETRIES_QUEUE", "", "URL of the queue of deliveries that are due later"},
@@ -53,8 +55,9 @@ func ReadCloud(getenv func(string) string) (Cloud, error) {
 		Syncs:      QueueURLs{value("ORGOPS_SYNCS_QUEUE"), value("ORGOPS_SYNCS_DEAD_LETTERS")},
 		Stack:      cmp.Or(value("ORGOPS_STACK"), "Orgops"),
 		UsagePlans: map[string]string{},
+		FormerKeys: list(value("ORGOPS_FORMER_WRAPPING_KEYS")),
 	}
-	for _, text := range strings.FieldsFunc(value("ORGOPS_USAGE_PLANS"), func(r rune) bool { return r == ',' || r == ' ' }) {
+	for _, text := range list(value("ORGOPS_USAGE_PLANS")) {
 		plan, id, _ := strings.Cut(text, "=")
 		if plan == "" || id == "" {
 			return c, fmt.Errorf("ORGOPS_USAGE_PLANS: %q is not plan=id", text)
@@ -62,4 +65,9 @@ func ReadCloud(getenv func(string) string) (Cloud, error) {
 		c.UsagePlans[plan] = id
 	}
 	return c, nil
+}
+
+// list is the items between commas or spaces.
+func list(text string) []string {
+	return strings.FieldsFunc(text, func(r rune) bool { return r == ',' || r == ' ' })
 }

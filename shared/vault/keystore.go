@@ -1,6 +1,7 @@
 package vault
 
 import (
+	"bytes"
 	"context"
 	"errors"
 
@@ -35,6 +36,27 @@ func (k StoreKeys) Get(ctx context.Context, company string) ([]byte, error) {
 func (k StoreKeys) Create(ctx context.Context, company string, wrapped []byte) error {
 	c := store.For(k.Store, company)
 	err := c.Commit(ctx, c.Create(Key, Entity, wrappedKey{Wrapped: wrapped}).Silent())
+	if errors.Is(err, store.ErrConflict) {
+		return ErrKeyExists
+	}
+	return err
+}
+
+// Replace writes the item at the version that was read.
+func (k StoreKeys) Replace(ctx context.Context, company string, was, wrapped []byte) error {
+	c := store.For(k.Store, company)
+	var body wrappedKey
+	item, err := c.Get(ctx, Key, &body)
+	if errors.Is(err, store.ErrNotFound) {
+		return ErrNoKey
+	}
+	if err != nil {
+		return err
+	}
+	if !bytes.Equal(body.Wrapped, was) {
+		return ErrKeyExists
+	}
+	err = c.Commit(ctx, c.Replace(Key, Entity, item.Version, wrappedKey{Wrapped: wrapped}).Silent())
 	if errors.Is(err, store.ErrConflict) {
 		return ErrKeyExists
 	}

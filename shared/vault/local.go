@@ -11,25 +11,54 @@ import (
 	"orgops/shared/keyfile"
 )
 
-// FileKey is the Wrapper of the local run: one key in a file that only its owner may read.
-type FileKey struct{ aead cipher.AEAD }
+// FileKey is the Wrapper of the local run: the keys of a file that only its owner may read, one a line. The first wraps;
+// the others are there while data keys are wrapped anew, and only unwrap.
+type FileKey struct{ aeads []cipher.AEAD }
 
-// OpenFileKey reads the key at path, or makes one with mode 0600. A file that its group or others may read is refused.
+// OpenFileKey reads the file at path, or makes one with mode 0600. A file that its group or others may read is refused.
 func OpenFileKey(path string) (*FileKey, error) {
 	text, err := keyfile.LoadOrCreate(path, newFileKey)
 	if err != nil {
 		return nil, fmt.Errorf("vault key: %w", err)
 	}
-	key, err := base64.StdEncoding.DecodeString(strings.TrimSpace(string(text)))
-	if err != nil {
-		return nil, fmt.Errorf("vault key %s: not base64", path)
+	k := &FileKey{}
+	for line := range strings.SplitSeq(strings.TrimSpace(string(text)), "\n") {
+		key, err := base64.StdEncoding.DecodeString(strings.TrimSpace(line))
+		if err != nil {
+			return nil, fmt.Errorf("vault key %s: not base64", path)
+		}
+		aead, err := newAEAD(key)
+		clear(key)
+		if err != nil {
+			return nil, fmt.Errorf("vault key %s: %w", path, err)
+		}
+		k.aeads = append(k.aeads, aead)
 	}
-	defer clear(key)
-	aead, err := newAEAD(key)
-	if err != nil {
-		return nil, fmt.Errorf("vault key %s: %w", path, err)
+	return k, nil
+}
+
+// AddFileKey puts a new key before the one of the file at path. A file that has several already, because an earlier
+// change was not ended, stays as it is.
+func AddFileKey(path string) error {
+	text, err := keyfile.Load(path)
+	if err != nil || strings.Count(strings.TrimSpace(string(text)), "\n") > 0 {
+		return err
 	}
-	return &FileKey{aead: aead}, nil
+	key, err := newFileKey()
+	if err != nil {
+		return err
+	}
+	return keyfile.Replace(path, append(key, text...))
+}
+
+// DropFormerFileKeys leaves the first key alone in the file at path: when nothing is wrapped by another any more.
+func DropFormerFileKeys(path string) error {
+	text, err := keyfile.Load(path)
+	if err != nil {
+		return err
+	}
+	first, _, _ := strings.Cut(string(text), "\n")
+	return keyfile.Replace(path, []byte(first+"\n"))
 }
 
 func newFileKey() ([]byte, error) {
@@ -45,10 +74,32 @@ const wrapLabel = "data key" // keeps what wraps keys apart from what seals labe
 
 // Wrap binds the key to the company.
 func (k *FileKey) Wrap(_ context.Context, company string, key []byte) ([]byte, error) {
-	return seal(k.aead, key, wrapLabel, company), nil
+	return seal(k.aeads[0], key, wrapLabel, company), nil
 }
 
 // Unwrap is ErrSealed for another company's key.
 func (k *FileKey) Unwrap(_ context.Context, company string, wrapped []byte) ([]byte, error) {
-	return open(k.aead, wrapped, wrapLabel, company)
+	key, _, err := k.unwrap(company, wrapped)
+	return key, err
+}
+
+// unwrap also tells by which of the keys.
+func (k *FileKey) unwrap(company string, wrapped []byte) (key []byte, by int, err error) {
+	for i, aead := range k.aeads {
+		if key, err = open(aead, wrapped, wrapLabel, company); err == nil {
+			return key, i, nil
+		}
+	}
+	return nil, 0, err
+}
+
+// Rewrap implements Rewrapper.
+func (k *FileKey) Rewrap(ctx context.Context, company string, wrapped []byte) (again []byte, changed bool, err error) {
+	key, by, err := k.unwrap(company, wrapped)
+	if err != nil || by == 0 {
+		return wrapped, false, err
+	}
+	defer clear(key)
+	again, err = k.Wrap(ctx, company, key)
+	return again, err == nil, err
 }

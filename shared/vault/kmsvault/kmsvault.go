@@ -5,8 +5,11 @@ package kmsvault
 import (
 	"context"
 	"errors"
+	"fmt"
+	"slices"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/kms"
 	"github.com/aws/aws-sdk-go-v2/service/kms/types"
 	"github.com/aws/smithy-go"
@@ -23,13 +26,17 @@ const tryTimeout = 3 * time.Second
 type Wrapper struct {
 	client *kms.Client
 	key    string
+	former []string
 }
 
-var _ vault.Wrapper = (*Wrapper)(nil)
+var (
+	_ vault.Wrapper   = (*Wrapper)(nil)
+	_ vault.Rewrapper = (*Wrapper)(nil)
+)
 
-// New uses the key with this ARN. It calls nobody.
-func New(access awsclient.Access, keyARN string) *Wrapper {
-	return &Wrapper{key: keyARN, client: kms.New(kms.Options{
+// New wraps by the key with this ARN, and unwraps by it and by former ones. It calls nobody.
+func New(access awsclient.Access, keyARN string, former ...string) *Wrapper {
+	return &Wrapper{key: keyARN, former: former, client: kms.New(kms.Options{
 		Region: access.Region, Credentials: access.Credentials, BaseEndpoint: access.Endpoint("KMS"),
 		Retryer: awsclient.NewRetryer(nil), HTTPClient: access.HTTPClient.WithTimeout(tryTimeout),
 	})}
@@ -49,16 +56,47 @@ func (w *Wrapper) Wrap(ctx context.Context, company string, key []byte) ([]byte,
 
 // Unwrap is vault.ErrSealed for a key that was wrapped for another company, by another key, or not at all.
 func (w *Wrapper) Unwrap(ctx context.Context, company string, wrapped []byte) ([]byte, error) {
-	out, err := w.client.Decrypt(ctx, &kms.DecryptInput{KeyId: &w.key, CiphertextBlob: wrapped, EncryptionContext: binding(company)})
+	out, err := w.client.Decrypt(ctx, &kms.DecryptInput{CiphertextBlob: wrapped, EncryptionContext: binding(company)})
+	if err != nil {
+		return nil, unwrapping(err)
+	}
+	if err := w.ours(out.KeyId); err != nil {
+		return nil, err
+	}
+	return out.Plaintext, nil
+}
+
+// Rewrap has KMS decrypt and encrypt: the data key does not leave it.
+func (w *Wrapper) Rewrap(ctx context.Context, company string, wrapped []byte) (again []byte, changed bool, err error) {
+	out, err := w.client.ReEncrypt(ctx, &kms.ReEncryptInput{
+		CiphertextBlob: wrapped, SourceEncryptionContext: binding(company),
+		DestinationKeyId: &w.key, DestinationEncryptionContext: binding(company),
+	})
+	if err != nil {
+		return nil, false, unwrapping(err)
+	}
+	if err := w.ours(out.SourceKeyId); err != nil {
+		return nil, false, err
+	}
+	return out.CiphertextBlob, *out.SourceKeyId != w.key, nil
+}
+
+// ours refuses what was wrapped by a stranger's key, who would know the data key: KMS finds the key by the text.
+func (w *Wrapper) ours(keyARN *string) error {
+	if arn := aws.ToString(keyARN); arn != w.key && !slices.Contains(w.former, arn) {
+		return fmt.Errorf("%w: wrapped by %s", vault.ErrSealed, arn)
+	}
+	return nil
+}
+
+// unwrapping tells a text that cannot be unwrapped from a service that cannot be used.
+func unwrapping(err error) error {
 	var invalid *types.InvalidCiphertextException
 	var incorrect *types.IncorrectKeyException
 	if errors.As(err, &invalid) || errors.As(err, &incorrect) {
-		return nil, errors.Join(vault.ErrSealed, err)
+		return errors.Join(vault.ErrSealed, err)
 	}
-	if err != nil {
-		return nil, outside(err)
-	}
-	return out.Plaintext, nil
+	return outside(err)
 }
 
 // outside makes what may pass, and a key that is not there or may not be used, a fault that says to try again: to a

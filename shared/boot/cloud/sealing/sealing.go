@@ -15,5 +15,5 @@ func Vault(c *cloud.Cloud) vault.Vault {
 
 // Wrapper is the KMS key that wraps data keys.
 func Wrapper(c *cloud.Cloud) *kmsvault.Wrapper {
-	return kmsvault.New(c.Access, c.Need("ORGOPS_WRAPPING_KEY", c.Settings.WrappingKey))
+	return kmsvault.New(c.Access, c.Need("ORGOPS_WRAPPING_KEY", c.Settings.WrappingKey), c.Settings.FormerKeys...)
 }
