@@ -35,9 +35,7 @@ func TestJourneys(t *testing.T) {
 	must(t, err)
 	golden := map[string][]step{}
 	if !*update {
-		content, err := os.ReadFile(goldenRecord)
-		must(t, err)
-		must(t, json.Unmarshal(content, &golden))
+		golden = readGolden(t)
 	}
 	for _, tg := range targets {
 		if !slices.Contains(names, tg.name) {
@@ -56,6 +54,15 @@ func TestJourneys(t *testing.T) {
 	}
 }
 
+func readGolden(t *testing.T) map[string][]step {
+	t.Helper()
+	content, err := os.ReadFile(goldenRecord)
+	must(t, err)
+	golden := map[string][]step{}
+	must(t, json.Unmarshal(content, &golden))
+	return golden
+}
+
 func walkAll(t *testing.T, name string, tg *target, w *world, golden map[string][]step) map[string][]step {
 	var mu sync.Mutex
 	recorded := map[string][]step{}
@@ -63,7 +70,7 @@ func walkAll(t *testing.T, name string, tg *target, w *world, golden map[string]
 		for _, way := range journeys {
 			t.Run(way.name, func(t *testing.T) {
 				t.Parallel()
-				j := newJourney(t, way.name, tg, w, expected(name, way.name, golden[way.name]))
+				j := newJourney(t, way.name, tg, w, expected(name, golden[way.name]))
 				way.walk(j)
 				j.end()
 				mu.Lock()

@@ -19,9 +19,9 @@ func insight(j *journey) {
 	j.deliver(r.secret, "g-1", []byte(`{"type":"goal.update","data":{"externalId":"q3","title":"Ship","progress":0.4,"state":"open"}}`))
 	j.deliver(r.secret, "g-2", []byte(`{"type":"goal.update","data":{"externalId":"q3","title":"Ship","progress":0.5,"state":"open","startedAt":"2020-01-01T00:00:00Z","dueAt":"2020-12-31T00:00:00Z"}}`))
 	j.deliver(r.secret, "n-1", []byte(`{"type":"timeline.note","data":{"title":"Moved office"}}`))
+	j.received("its events", r, 2+1+1+2+1, false)
 	j.peek(post(j.at("/integrations/webhook-off"), object{"url": r.url, "events": []string{"goal.*"}}))
 	j.peek(post(j.at("/integrations/webhook-off/disable"), nil))
-	j.received("its events", r, 2+1+1+2+1, false)
 	j.calm("after a busy day")
 	j.overview("busy: ")
 
