@@ -1,8 +1,9 @@
 // Package cloud deploys the CDK app into an AWS on this machine, without Docker and without an account: the same template,
 // the same programs. What stands in for AWS is the emulator in the folder beside it, LocalStack with its gaps mended.
 //
-// It is for correctness, never for speed: a request takes about 100 ms. IAM is not asked, no plan's limits are counted,
-// and alarms and the dashboard do nothing; tests of the template hold what there is to say about them.
+// It is for correctness, never for speed: a request takes about 100 ms. What the emulator does not do: ask IAM whether a
+// role may, count a plan's requests, write access logs, traces and alarms, end a request after 29 seconds, work on several
+// batches of a shard at once, rotate the signing key again by itself.
 //
 // It needs what `make tools` installs under .tools, and a system of the Unix kind.
 package cloud

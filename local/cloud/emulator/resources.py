@@ -8,12 +8,13 @@ from localstack.services.cloudformation.resource_provider import (
     ResourceProvider,
     ResourceProviderExecutor,
 )
+from localstack.services.lambda_.resource_providers.aws_lambda_function import LambdaFunctionProvider
 
 _POLL = 0.2  # seconds between looks at a resource that takes its time; LocalStack's 5 make a minute of fifteen functions
 
 
 def mend() -> None:
-    providers = {provider.TYPE: provider for provider in (RestApi, Authorizer, RotationSchedule)}
+    providers = {provider.TYPE: provider for provider in (RestApi, Function, Authorizer, RotationSchedule)}
     load, loop = ResourceProviderExecutor.try_load_resource_provider, ResourceProviderExecutor.deploy_loop
 
     def chosen(resource_type):
@@ -24,8 +25,9 @@ def mend() -> None:
 
     ResourceProviderExecutor.try_load_resource_provider = staticmethod(chosen)
     ResourceProviderExecutor.deploy_loop = brisk
-    # Each reference is resolved behind a guard that reads the source of every caller: more than half of a deployment.
-    template_deployer.resolve_refs_recursively = template_deployer.resolve_refs_recursively.__wrapped__
+    # Each reference is resolved behind a guard that reads the source of every caller: three quarters of a deployment.
+    for name in ("resolve_refs_recursively", "_resolve_refs_recursively"):
+        setattr(template_deployer, name, getattr(template_deployer, name).__wrapped__)
 
 
 class RestApi(ApiGatewayRestApiProvider):
@@ -36,6 +38,18 @@ class RestApi(ApiGatewayRestApiProvider):
         if source:
             request.desired_state["ApiKeySource"] = source
         return super().create(request)
+
+
+class Function(LambdaFunctionProvider):
+    """LocalStack's makes no reservation of concurrency, which its Lambda would keep to."""
+
+    def create(self, request):
+        event = super().create(request)
+        reserved = request.desired_state.get("ReservedConcurrentExecutions")
+        if event.status == OperationStatus.SUCCESS and reserved is not None:
+            request.aws_client_factory.lambda_.put_function_concurrency(
+                FunctionName=event.resource_model["FunctionName"], ReservedConcurrentExecutions=int(reserved))
+        return event
 
 
 def _done(model) -> ProgressEvent:
