@@ -107,7 +107,7 @@ bench: ## Go benchmarks, then the load program
 	$(GO) test -run '^$$' -bench . -benchmem $(PACKAGES)
 	$(GO) run ./local/bench
 
-# Needs Linux. LIMIT=2 makes it fail where a route group's init takes more than twice the bare function's.
+# Needs Linux and Go alone. LIMIT=2 makes it fail where a function's init takes more than twice the bare one's.
 STARTS ?= 25
 LIMIT ?= 0
 .PHONY: bench-cold

@@ -20,7 +20,7 @@ import (
 	"orgops/shared/token"
 )
 
-var limit = flag.Float64("limit", 0, "the greatest ratio of a route group's init to hello's; 0: none")
+var limit = flag.Float64("limit", 0, "the greatest ratio of a function's init to hello's; 0: none")
 
 // start is what one cold start took.
 type start struct {
