@@ -15,10 +15,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"strings"
 	"time"
-
-	"orgops/shared/awsclient"
 )
 
 // Options say how a stack is started. The zero value is fine.
@@ -114,24 +111,12 @@ const (
 	region  = "us-east-1"
 )
 
-// Environment is what a client of AWS reads, as NAME=value, to reach the emulator.
+// Environment is what a client of AWS, or awsclient.Read, reads to reach the emulator, as NAME=value.
 func (s *Stack) Environment() []string {
 	return []string{
 		"AWS_ENDPOINT_URL=" + s.Endpoint, "AWS_ENDPOINT_URL_S3=" + s.Endpoint, "AWS_REGION=" + region, "AWS_DEFAULT_REGION=" + region,
 		"AWS_ACCESS_KEY_ID=test", "AWS_SECRET_ACCESS_KEY=test",
 	}
-}
-
-// Access is what a client of the emulator's services is made from.
-func (s *Stack) Access() (awsclient.Access, error) {
-	return awsclient.Read(func(name string) string {
-		for _, variable := range s.Environment() {
-			if value, ok := strings.CutPrefix(variable, name+"="); ok {
-				return value
-			}
-		}
-		return ""
-	})
 }
 
 // LogFolder holds a folder for each function that has run, named like it, with a file for each of its sandboxes; the log

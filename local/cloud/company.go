@@ -21,7 +21,7 @@ type Company struct {
 // CreateCompany has the provisioner create a company on the plan free. An empty password asks for a new one.
 func (s *Stack) CreateCompany(ctx context.Context, name, email, password string) (Company, error) {
 	var answer provisioner.Answer
-	err := s.Invoke(ctx, s.Outputs["ProvisionerName"], provisioner.Request{Name: name, Email: email, Password: password}, &answer)
+	err := s.invoke(ctx, s.Outputs["ProvisionerName"], provisioner.Request{Name: name, Email: email, Password: password}, &answer)
 	if err == nil && answer.Warning != "" {
 		err = errors.New(answer.Warning)
 	}
@@ -34,8 +34,8 @@ func (s *Stack) CreateCompany(ctx context.Context, name, email, password string)
 // invokeWithin bounds an invocation: no function runs longer.
 const invokeWithin = 5 * time.Minute
 
-// Invoke invokes a function with in as its payload and reads its answer into out.
-func (s *Stack) Invoke(ctx context.Context, function string, in, out any) error {
+// invoke invokes a function with in as its payload and reads its answer into out.
+func (s *Stack) invoke(ctx context.Context, function string, in, out any) error {
 	ctx, stop := context.WithTimeout(ctx, invokeWithin)
 	defer stop()
 	payload, err := json.Marshal(in)
