@@ -2,6 +2,7 @@ package blackbox_test
 
 import (
 	"maps"
+	"net/http"
 	"slices"
 	"strings"
 	"testing"
@@ -25,15 +26,37 @@ var differences = []difference{
 	},
 	{
 		target: "deployed",
-		where:  func(s step) bool { return s.Answered.Body == nil && s.Answered.Headers["Content-Type"] == "" },
+		where:  func(s step) bool { return s.Answered.Status == http.StatusNoContent },
 		change: func(e *exchange) { e.Headers["Content-Type"] = "application/json" },
 		why:    "API Gateway gives an answer without a content type this one, though it has no content",
+	},
+	{
+		target: "deployed",
+		where:  func(s step) bool { return s.Name == "a broken encoding" },
+		change: func(e *exchange) {
+			e.Headers = map[string]string{
+				"Cache-Control": "no-store", "Content-Type": "application/problem+json", "X-Content-Type-Options": "nosniff", "X-Request-Id": "<request>",
+			}
+			e.Body = object{
+				"type": "/problems/malformed", "title": "Malformed request", "status": 400, "instance": "urn:uuid:<request>",
+				"detail": "the path holds a % that is not followed by two hexadecimal digits, or a character that a path cannot hold",
+			}
+		},
+		why: "Go's HTTP server refuses such a path by itself, in plain text, before the program sees it; a function is asked",
+	},
+	{
+		target: "deployed",
+		where:  func(s step) bool { return s.Name == "a semicolon" || s.Name == "a broken query" },
+		change: func(e *exchange) {
+			e.Status, e.Body, e.Headers["Content-Type"] = http.StatusOK, object{"items": []any{}}, "application/json"
+		},
+		why: "API Gateway reads the query and hands over its parameters: what it makes of a text that is none, the function cannot see",
 	},
 }
 
 // unauthenticated reports whether the company guard turned a request away for its token.
 func unauthenticated(s step) bool {
-	return s.Answered.Status == 401 && strings.Contains(s.Sent.Line, " /companies/")
+	return s.Answered.Status == http.StatusUnauthorized && strings.Contains(s.Sent.Line, " /companies/")
 }
 
 // expected is what a target must answer: the golden record, and what is different there.

@@ -3,6 +3,7 @@ package blackbox_test
 import (
 	"bytes"
 	"net/http"
+	"slices"
 	"strings"
 )
 
@@ -85,11 +86,11 @@ func (j *journey) bodies() {
 	j.do("a body that a sync does not know", post(j.at("/memory/sync/feed"), object{"mode": "sideways", "force": true}))
 
 	good := []byte(`{"url":"` + j.world.url + `/none","events":["memory.*"],"signingSecret":"` + newSecret() + `"}`)
-	whole := append(good, bytes.Repeat([]byte(" "), mebibyte-len(good))...)
+	whole := slices.Concat(good, bytes.Repeat([]byte(" "), mebibyte-len(good)))
 	j.do("a mebibyte", post(webhook, whole))
-	j.do("a byte more", post(webhook, append(whole, ' ')))
+	j.do("a byte more", post(webhook, slices.Concat(whole, []byte(" "))))
 	j.do("five mebibytes", post(webhook, bytes.Repeat([]byte(" "), 5*mebibyte)))
-	j.do("a byte more, and no token", post(webhook, append(whole, ' ')).bare())
-	j.do("a byte more, from a provider", post("/inbound/"+j.company+"/webhook", append(whole, ' ')).bare())
+	j.do("a byte more, and no token", post(webhook, slices.Concat(whole, []byte(" "))).bare())
+	j.do("a byte more, from a provider", post("/inbound/"+j.company+"/webhook", slices.Concat(whole, []byte(" "))).bare())
 	j.do("a long description", post(webhook, []byte(strings.Replace(string(good), "{", `{"description":"`+strings.Repeat("é", 600)+`",`, 1))))
 }
