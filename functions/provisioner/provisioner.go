@@ -14,6 +14,7 @@ import (
 	"orgops/shared/fault"
 	"orgops/shared/password"
 	"orgops/shared/store"
+	"orgops/shared/user"
 )
 
 // Request is the payload that the function is invoked with.
@@ -24,7 +25,7 @@ type Request struct {
 	Plan     string `json:"plan,omitempty"`
 }
 
-// Answer is the new company. Password is set when it was generated: it is stored nowhere, so show it now.
+// Answer is the company. Password is set when it was generated: it is stored nowhere, so show it now.
 type Answer struct {
 	company.Provisioned
 	Warning string `json:"warning,omitempty"` // what is left to do by hand
@@ -46,7 +47,8 @@ type Provisioner struct {
 }
 
 // Handle creates a company. One that was created stays, though the gateway may not know it yet: the answer then says so,
-// because nothing else will ever show the password.
+// because nothing else will ever show the password. To repeat a request is to finish it: a company of that name whose
+// founder has the address is not made again, and gets what it lacks.
 func (p *Provisioner) Handle(ctx context.Context, r Request) (Answer, error) {
 	if r.Plan == "" {
 		r.Plan = company.DefaultPlan
@@ -54,17 +56,35 @@ func (p *Provisioner) Handle(ctx context.Context, r Request) (Answer, error) {
 	if err := p.Plans.Check(r.Plan); err != nil {
 		return Answer{}, err
 	}
-	created, err := company.Provision(ctx, p.Store, p.Hasher,
-		company.New{Name: r.Name, Email: r.Email, Password: r.Password, Plan: r.Plan}, p.Now())
+	answer, err := p.create(ctx, r)
 	if err != nil {
 		return Answer{}, explain(err)
 	}
-	answer := Answer{Provisioned: created}
-	if err := p.Plans.Enrol(ctx, created.CompanyID, r.Plan); err != nil {
-		p.Logger.ErrorContext(ctx, "usage key", "company", created.CompanyID, "error", err)
-		answer.Warning = fmt.Sprintf("the company is there, but the gateway refuses its requests until it has a usage key in plan %s: %v", r.Plan, err)
+	if err := p.Plans.Enrol(ctx, answer.CompanyID, r.Plan); err != nil {
+		p.Logger.ErrorContext(ctx, "usage key", "company", answer.CompanyID, "error", err)
+		answer.Warning = fmt.Sprintf("the company is there, but the gateway refuses its requests until it has a usage key in plan %s; repeat the request: %v", r.Plan, err)
 	}
 	return answer, nil
+}
+
+// wasThere is the warning that a request was repeated.
+const wasThere = "the company was there already, with the password that it was made with; where nobody knows that one, " +
+	"`orgops admin user add --role founder` gives the company another founder"
+
+func (p *Provisioner) create(ctx context.Context, r Request) (Answer, error) {
+	created, err := company.Provision(ctx, p.Store, p.Hasher,
+		company.New{Name: r.Name, Email: r.Email, Password: r.Password, Plan: r.Plan}, p.Now())
+	if fault.KindOf(err) != fault.Conflict {
+		return Answer{Provisioned: created}, err
+	}
+	found, was, lookup := company.ByEmail(ctx, p.Store, r.Email)
+	switch {
+	case lookup != nil:
+		return Answer{}, errors.Join(err, lookup)
+	case found.Name != r.Name || found.Plan != r.Plan || was.Role != user.Founder:
+		return Answer{}, err
+	}
+	return Answer{Warning: wasThere, Provisioned: company.Provisioned{CompanyID: found.ID, UserID: was.ID, Email: was.Email}}, nil
 }
 
 // explain lists every problem of a refused request.

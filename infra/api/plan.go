@@ -51,5 +51,5 @@ func (a *API) Enrol(f *function.Function) {
 		resources = append(resources, arn+"/usageplans/"+id+"/keys")
 	}
 	f.Set("ORGOPS_USAGE_PLANS", strings.Join(ids, ","))
-	f.Allow([]string{"apigateway:POST"}, nil, resources...)
+	f.Allow([]string{"apigateway:GET", "apigateway:POST"}, nil, resources...) // GET for what a request that is repeated meets
 }

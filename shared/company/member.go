@@ -150,6 +150,21 @@ func loginOf(ctx context.Context, st store.Store, u user.User) (storedLogin, err
 	return login, nil
 }
 
+// ByEmail is the user who logs in with an e-mail address, and the company.
+func ByEmail(ctx context.Context, st store.Store, email string) (Company, user.User, error) {
+	login, err := loginOf(ctx, st, user.User{Email: email})
+	if err != nil {
+		return Company{}, user.User{}, err
+	}
+	c := store.For(st, login.CompanyID)
+	u, _, err := GetUser(ctx, c, login.UserID)
+	if err != nil {
+		return Company{}, user.User{}, err
+	}
+	found, _, err := Get(ctx, c)
+	return found, u, err
+}
+
 // addUser writes a user and the login. Nothing is derived from either, so both stay out of the change feed.
 func addUser(c store.Company, u user.User, hash string) []store.Op {
 	login := user.Login{CompanyID: c.ID(), UserID: u.ID, PasswordHash: hash, Role: u.Role}

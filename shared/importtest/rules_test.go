@@ -54,7 +54,7 @@ var homes = []home{
 	{[]string{"github.com/aws/aws-sdk-go-v2/service/sqs/..."}, []string{"shared/queue/sqsqueue"}, "a driver's client"},
 	{[]string{"github.com/aws/aws-sdk-go-v2/config/..."}, nil, "loading files and profiles costs each cold start milliseconds: see awsclient"},
 	{[]string{"github.com/aws/aws-sdk-go-v2/aws/...", "github.com/aws/smithy-go/..."},
-		[]string{"shared/awsclient", "shared/store/dynamostore", "shared/queue/sqsqueue", "shared/vault/...", "shared/token/...", "shared/boot/cloud/...", "functions/*/lambda", "shared/awstest"},
+		[]string{"shared/awsclient", "shared/store/dynamostore", "shared/queue/sqsqueue", "shared/vault/...", "shared/token/...", "shared/boot/cloud/...", "functions/*/lambda", "shared/awstest", "shared/usagekey/gatewaykeys"},
 		"domain packages know nothing of AWS"},
 	{[]string{"github.com/tink-crypto/...", "github.com/aws/aws-sdk-go-v2/service/kms/..."}, []string{"shared/vault/kmsvault", "shared/awstest"}, "keys are wrapped in one place"},
 	{[]string{"github.com/aws/aws-sdk-go-v2/service/secretsmanager/..."}, []string{"shared/token/tokensecret", "shared/awstest"}, "the one secret is that of the token keys"},

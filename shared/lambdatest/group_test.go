@@ -129,7 +129,7 @@ func TestProvisioner_Refuses(t *testing.T) {
 	provisioned(t, w)
 	f := w.start(t, "provisioner")
 	tests := []struct{ payload, holds string }{
-		{`{"name":"Example","email":"ada@example.com"}`, "login already"},
+		{`{"name":"Another","email":"ada@example.com"}`, "login already"},
 		{`{"name":"","email":"nobody"}`, "email"},
 		{`{"name":"Example","email":"eve@example.com","plan":"golden"}`, `no plan "golden"`},
 		{`[]`, ""},

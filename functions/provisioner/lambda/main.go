@@ -1,4 +1,4 @@
-// Command lambda is the provisioner as a Lambda function that an operator invokes.
+// Command lambda is the provisioner as a Lambda function that an operator invokes, or a CDK custom resource.
 package main
 
 import (
@@ -11,10 +11,10 @@ import (
 )
 
 func main() {
-	start.Run(func(c *cloud.Cloud) (start.Handler[provisioner.Request, provisioner.Answer], error) {
+	start.Run(func(c *cloud.Cloud) (start.Handler[provisioner.Event, any], error) {
 		p := &provisioner.Provisioner{
 			Store: data.Main(c), Hasher: password.New(), Plans: gatewaykeys.Open(c.Access, c.Settings.UsagePlans), Logger: c.Logger, Now: c.Now,
 		}
-		return p.Handle, nil
+		return p.Invoke, nil
 	})
 }

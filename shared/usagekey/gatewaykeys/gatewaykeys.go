@@ -10,7 +10,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/apigateway"
+	"github.com/aws/aws-sdk-go-v2/service/apigateway/types"
 
 	"orgops/shared/awsclient"
 	"orgops/shared/usagekey"
@@ -41,22 +43,52 @@ func (p *Plans) Check(plan string) error {
 	return nil
 }
 
-// Enrol makes a company's key and puts it into its plan.
+// Enrol makes a company's key and puts it into its plan, as far as that is not done.
 func (p *Plans) Enrol(ctx context.Context, company, plan string) error {
 	if err := p.Check(plan); err != nil {
 		return err
 	}
-	name, value, kind, planID := "company "+company, usagekey.Of(company), "API_KEY", p.ids[plan]
-	key, err := p.client.CreateApiKey(ctx, &apigateway.CreateApiKeyInput{Name: &name, Value: &value, Enabled: true})
+	name := "company " + company
+	id, err := p.key(ctx, name, usagekey.Of(company))
 	if err != nil {
 		return fmt.Errorf("create the usage key: %w", err)
 	}
-	if key.Id == nil {
-		return errors.New("create the usage key: the gateway gave no id")
+	kind, planID := "API_KEY", p.ids[plan]
+	_, err = p.client.CreateUsagePlanKey(ctx, &apigateway.CreateUsagePlanKeyInput{KeyId: &id, KeyType: &kind, UsagePlanId: &planID})
+	var there *types.ConflictException // in this plan, or in another one
+	if errors.As(err, &there) && p.holds(ctx, planID, name, id) {
+		return nil
 	}
-	_, err = p.client.CreateUsagePlanKey(ctx, &apigateway.CreateUsagePlanKeyInput{KeyId: key.Id, KeyType: &kind, UsagePlanId: &planID})
 	if err != nil {
-		return fmt.Errorf("put the usage key %s into the plan: %w", *key.Id, err)
+		return fmt.Errorf("put the usage key %s into the plan: %w", id, err)
 	}
 	return nil
+}
+
+// holds reports whether a plan is known to have the key with this name and id.
+func (p *Plans) holds(ctx context.Context, planID, name, id string) bool {
+	found, err := p.client.GetUsagePlanKeys(ctx, &apigateway.GetUsagePlanKeysInput{UsagePlanId: &planID, NameQuery: &name})
+	return err == nil && slices.ContainsFunc(found.Items, func(k types.UsagePlanKey) bool { return aws.ToString(k.Id) == id })
+}
+
+// key is the id of the key with this value, which is made if there is none.
+func (p *Plans) key(ctx context.Context, name, value string) (string, error) {
+	made, err := p.client.CreateApiKey(ctx, &apigateway.CreateApiKeyInput{Name: &name, Value: &value, Enabled: true})
+	if err == nil {
+		return aws.ToString(made.Id), nil
+	}
+	var there *types.ConflictException
+	if !errors.As(err, &there) {
+		return "", err
+	}
+	found, lookup := p.client.GetApiKeys(ctx, &apigateway.GetApiKeysInput{NameQuery: &name, IncludeValues: aws.Bool(true)})
+	if lookup != nil {
+		return "", errors.Join(err, lookup)
+	}
+	for _, k := range found.Items {
+		if aws.ToString(k.Value) == value {
+			return aws.ToString(k.Id), nil
+		}
+	}
+	return "", err
 }

@@ -1,0 +1,231 @@
+package authorizer_test
+
+import (
+	"bytes"
+	"context"
+	"crypto/ed25519"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"orgops/functions/authorizer"
+	"orgops/shared/fault"
+	"orgops/shared/token"
+)
+
+const (
+	issuer = "https://issuer.test"
+	method = "arn:aws:execute-api:eu-central-1:111122223333:q7x2m9k4vd/live/GET/companies/c2/memory"
+	stage  = "arn:aws:execute-api:eu-central-1:111122223333:q7x2m9k4vd/live"
+)
+
+var start = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+
+// world is an authorizer and the key that it trusts.
+type world struct {
+	*authorizer.Authorizer
+	log     *bytes.Buffer
+	private ed25519.PrivateKey
+	kid     string
+}
+
+type seeded byte
+
+func (s seeded) Read(p []byte) (int, error) {
+	for i := range p {
+		p[i] = byte(s)
+	}
+	return len(p), nil
+}
+
+func newWorld(t *testing.T) *world {
+	t.Helper()
+	key, err := token.NewKey(seeded(1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	config := token.Config{Issuer: issuer, Audience: "orgops", Now: func() time.Time { return start }}
+	verifier := token.NewVerifier(config, token.KeySet{Current: key}.Public())
+	log := &bytes.Buffer{}
+	return &world{
+		log: log, kid: key.ID(), private: ed25519.NewKeyFromSeed(bytes.Repeat([]byte{1}, ed25519.SeedSize)),
+		Authorizer: &authorizer.Authorizer{
+			Logger: slog.New(slog.NewTextHandler(log, nil)),
+			Verify: func(_ context.Context, text string) (token.Claims, error) { return verifier.Verify(text) },
+		},
+	}
+}
+
+// signed is a token with these changes of a good one's header and claims; nil takes a member out.
+func (w *world) signed(t *testing.T, header, claims map[string]any) string {
+	t.Helper()
+	part := func(members, changes map[string]any) string {
+		for name, value := range changes {
+			members[name] = value
+			if value == nil {
+				delete(members, name)
+			}
+		}
+		text, err := json.Marshal(members)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return base64.RawURLEncoding.EncodeToString(text)
+	}
+	text := part(map[string]any{"typ": "at+jwt", "alg": "EdDSA", "kid": w.kid}, header) + "." + part(map[string]any{
+		"iss": issuer, "aud": "orgops", "sub": "u1", "jti": "j1", "company": "c1", "plan": "free", "scope": "memory:read memory:write",
+		"iat": start.Unix(), "exp": start.Add(time.Hour).Unix(),
+	}, claims)
+	return text + "." + base64.RawURLEncoding.EncodeToString(ed25519.Sign(w.private, []byte(text)))
+}
+
+func (w *world) ask(text string) (authorizer.Answer, error) {
+	return w.Handle(context.Background(), authorizer.Request{Type: "TOKEN", AuthorizationToken: text, MethodARN: method})
+}
+
+// TestHandle: the answer follows from the token, whatever company the request names, and takes the gateway's form.
+func TestHandle(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	want := authorizer.Answer{
+		PrincipalID: "u1", UsageIdentifierKey: "company-c1----------",
+		PolicyDocument: authorizer.Policy{Version: "2012-10-17", Statement: []authorizer.Statement{{
+			Action: []string{"execute-api:Invoke"}, Effect: "Allow",
+			Resource: []string{stage + "/*/companies/c1", stage + "/*/companies/c1/*"},
+		}}},
+		Context: map[string]string{"subject": "u1", "company": "c1", "plan": "free", "scope": "memory:read memory:write"},
+	}
+	good := w.signed(t, nil, nil)
+	for _, spelling := range []string{"Bearer " + good, "bearer " + good, "BEARER " + good, "Bearer   " + good} { // RFC 9110 §11.1
+		got, err := w.ask(spelling)
+		if diff := cmp.Diff(want, got); diff != "" || err != nil {
+			t.Errorf("%s: %v %s", spelling[:8], err, diff)
+		}
+	}
+	text, err := json.Marshal(want)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, member := range []string{`"principalId":`, `"policyDocument":`, `"Version":`, `"Statement":`, `"Action":`, `"Effect":`, `"Resource":`,
+		`"context":`, `"usageIdentifierKey":`} {
+		if !bytes.Contains(text, []byte(member)) {
+			t.Errorf("%s lacks %s", text, member)
+		}
+	}
+}
+
+func TestHandle_Refuses(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	good := w.signed(t, nil, nil)
+	segments := strings.Split(good, ".")
+	none := base64.RawURLEncoding.EncodeToString([]byte(`{"typ":"at+jwt","alg":"none","kid":"`+w.kid+`"}`)) + "." + segments[1] + "."
+	other := *w
+	other.private = ed25519.NewKeyFromSeed(bytes.Repeat([]byte{2}, ed25519.SeedSize))
+	tests := []struct{ name, text string }{
+		{"nothing", ""},
+		{"no scheme", good},
+		{"another scheme", "Basic " + good},
+		{"a scheme alone", "Bearer"},
+		{"a scheme and a space", "Bearer "},
+		{"a scheme that begins so", "Bearers " + good},
+		{"a tab", "Bearer\t" + good},
+		{"a space before", " Bearer " + good},
+		{"a space behind", "Bearer " + good + " "},
+		{"two tokens", "Bearer " + good + " " + good},
+		{"a comma", "Bearer " + good + ", Bearer " + good},
+		{"a line end", "Bearer " + good + "\n"},
+		{"alg none", "Bearer " + none},
+		{"another key", "Bearer " + other.signed(t, nil, nil)},
+		{"another kid", "Bearer " + w.signed(t, map[string]any{"kid": "other"}, nil)},
+		{"no kid", "Bearer " + w.signed(t, map[string]any{"kid": nil}, nil)},
+		{"an id token", "Bearer " + w.signed(t, map[string]any{"typ": "JWT"}, nil)},
+		{"expired", "Bearer " + w.signed(t, nil, map[string]any{"exp": start.Add(-time.Minute).Unix()})},
+		{"not yet", "Bearer " + w.signed(t, nil, map[string]any{"nbf": start.Add(time.Minute).Unix()})},
+		{"another issuer", "Bearer " + w.signed(t, nil, map[string]any{"iss": "https://evil.test"})},
+		{"another audience", "Bearer " + w.signed(t, nil, map[string]any{"aud": "other"})},
+		{"oversized", "Bearer " + w.signed(t, nil, map[string]any{"scope": strings.Repeat("memory:read ", 1000)})},
+		{"a company that is a pattern", "Bearer " + w.signed(t, nil, map[string]any{"company": "*"})},
+		{"a company with a pattern", "Bearer " + w.signed(t, nil, map[string]any{"company": "c?"})},
+		{"a company that is a path", "Bearer " + w.signed(t, nil, map[string]any{"company": "c1/../c2"})},
+		{"a company that is a variable", "Bearer " + w.signed(t, nil, map[string]any{"company": "${aws:username}"})},
+		{"an empty company", "Bearer " + w.signed(t, nil, map[string]any{"company": ""})},
+	}
+	for _, tt := range tests {
+		if got, err := w.ask(tt.text); !errors.Is(err, authorizer.ErrUnauthorized) || err.Error() != "Unauthorized" || got.PrincipalID != "" || got.PolicyDocument.Statement != nil {
+			t.Errorf("%s: %+v, %v", tt.name, got, err)
+		}
+	}
+	if strings.Contains(w.log.String(), segments[2]) || strings.Contains(w.log.String(), good) {
+		t.Error("the log holds a token")
+	}
+}
+
+// TestHandle_Requests: what is no request of a TOKEN authorizer is admitted to nothing; neither is anybody to a pattern.
+func TestHandle_Requests(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	good := "Bearer " + w.signed(t, nil, nil)
+	tests := []struct {
+		name    string
+		request authorizer.Request
+	}{
+		{"of another type", authorizer.Request{Type: "REQUEST", AuthorizationToken: good, MethodARN: method}},
+		{"no ARN", authorizer.Request{Type: "TOKEN", AuthorizationToken: good}},
+		{"no stage", authorizer.Request{Type: "TOKEN", AuthorizationToken: good, MethodARN: "arn:aws:execute-api:eu-central-1:111122223333:api"}},
+		{"an empty stage", authorizer.Request{Type: "TOKEN", AuthorizationToken: good, MethodARN: "arn:aws:execute-api:eu-central-1:111122223333:api//GET"}},
+		{"a pattern", authorizer.Request{Type: "TOKEN", AuthorizationToken: good, MethodARN: "arn:aws:execute-api:eu-central-1:111122223333:*/live/GET/x"}},
+		{"not an ARN", authorizer.Request{Type: "TOKEN", AuthorizationToken: good, MethodARN: "x/live/GET/companies"}},
+	}
+	for _, tt := range tests {
+		if got, err := w.Handle(t.Context(), tt.request); err == nil || got.PolicyDocument.Statement != nil {
+			t.Errorf("%s: %+v, %v", tt.name, got, err)
+		}
+	}
+}
+
+// TestHandle_Limits: the size of an answer is bounded by that of the largest token; the policy's, by that of an id.
+func TestHandle_Limits(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	id := strings.Repeat("c", 64)
+	scope := strings.TrimSpace(strings.Repeat("integrations:write ", 120))
+	text := w.signed(t, nil, map[string]any{"company": id, "sub": id, "scope": scope})
+	if len(text) > token.MaxSize || len(text) < token.MaxSize*3/4 {
+		t.Fatalf("a token of %d bytes is not what is asked about", len(text))
+	}
+	got, err := w.ask("Bearer " + text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, err := json.Marshal(got)
+	if err != nil || len(all) > 8<<10 {
+		t.Errorf("%d bytes, %v", len(all), err)
+	}
+	policy, err := json.Marshal(got.PolicyDocument)
+	if err != nil || len(policy) > 1<<10 {
+		t.Errorf("a policy of %d bytes, %v", len(policy), err)
+	}
+	for name, value := range got.Context {
+		if strings.ContainsAny(value, "\r\n\x00") || value == "" {
+			t.Errorf("%s is %q", name, value)
+		}
+	}
+}
+
+// TestHandle_Unknown: nobody is refused, or admitted, because keys could not be read.
+func TestHandle_Unknown(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	away := fault.Wrap(fault.Unavailable, "away", errors.New("no keys"))
+	w.Verify = func(context.Context, string) (token.Claims, error) { return token.Claims{}, away }
+	if got, err := w.ask("Bearer " + w.signed(t, nil, nil)); !errors.Is(err, away) || errors.Is(err, authorizer.ErrUnauthorized) || got.PolicyDocument.Statement != nil {
+		t.Errorf("%+v, %v", got, err)
+	}
+}
