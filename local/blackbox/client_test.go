@@ -28,6 +28,8 @@ func post(path string, body any) request {
 	return request{method: http.MethodPost, path: path, body: body}
 }
 
+func callDelete(path string) request { return call(http.MethodDelete, path, nil) }
+
 func call(method, path string, body any) request {
 	return request{method: method, path: path, body: body}
 }

@@ -45,5 +45,3 @@ func hold(j *journey) {
 	j.do("delete", callDelete(at))
 	j.do("its log stays", get(list+"?limit=1"))
 }
-
-func callDelete(path string) request { return call("DELETE", path, nil) }
