@@ -105,6 +105,38 @@ func TestRights_Keys(t *testing.T) {
 	}
 }
 
+// TestRights_Signing: who does not sign tokens cannot read the keys that do; who only verifies cannot write what is
+// published.
+func TestRights_Signing(t *testing.T) {
+	t.Parallel()
+	may := map[string][]string{} // functions' policies by secret and right
+	for _, st := range stacks["pool"].statements(t) {
+		function, _, _ := strings.Cut(st.policy, "Role")
+		for _, resource := range st.resources {
+			for _, action := range st.actions {
+				if secret := text(dig(resource, "Ref")); strings.HasPrefix(action, "secretsmanager:") {
+					name := strings.TrimRight(secret, "0123456789ABCDEF") + " " + action
+					may[name] = append(may[name], function)
+				}
+			}
+		}
+	}
+	for name, want := range map[string]string{
+		"DataSigning secretsmanager:GetSecretValue":           "Apiauth Eventsrotator",
+		"DataSigning secretsmanager:PutSecretValue":           "Eventsrotator",
+		"DataSigning secretsmanager:UpdateSecretVersionStage": "Eventsrotator",
+		"DataTokens secretsmanager:PutSecretValue":            "Eventsrotator",
+	} {
+		slices.Sort(may[name])
+		if got := strings.Join(may[name], " "); got != want {
+			t.Errorf("%s: %q, want %q", name, got, want)
+		}
+	}
+	if n := len(may["DataTokens secretsmanager:GetSecretValue"]); n < 7 {
+		t.Errorf("%d functions verify tokens", n)
+	}
+}
+
 // TestRights_Reading: a group that cannot change anything cannot write either.
 func TestRights_Reading(t *testing.T) {
 	t.Parallel()

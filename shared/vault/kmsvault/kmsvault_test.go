@@ -243,7 +243,7 @@ func TestRewrap(t *testing.T) {
 	run := func(want vault.Rewrapped, fail ...string) {
 		t.Helper()
 		var failed []string
-		got, err := vault.Rewrap(t.Context(), walk, keys, wrapper, func(company string, err error) {
+		got, err := vault.Rewrap(t.Context(), walk, keys, wrapper, func(company string, _ error) {
 			failed = append(failed, company)
 		})
 		if err != nil || got != want || strings.Join(failed, " ") != strings.Join(fail, " ") {
