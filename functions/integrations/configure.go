@@ -64,17 +64,10 @@ func (d Deps) configureIntegration(ctx context.Context, in *configureInput) (*co
 	if err != nil {
 		return nil, err
 	}
-	if !json.Valid(in.RawBody) {
-		return nil, fault.New(fault.Malformed, "the body must be one JSON object")
-	}
-	problems, err := d.schemas.Check(in.Provider, in.RawBody)
-	if err == nil {
-		err = fault.Refuse(problems)
-	}
-	if err != nil {
+	if err := check(conn, in.RawBody); err != nil {
 		return nil, err
 	}
-	config, secrets, err := d.schemas.Split(in.Provider, in.RawBody)
+	config, secrets, err := connector.Split(conn, in.RawBody)
 	if err != nil {
 		return nil, err
 	}
@@ -91,6 +84,19 @@ func (d Deps) configureIntegration(ctx context.Context, in *configureInput) (*co
 		return change.create(ctx)
 	}
 	return change.replace(ctx, old, version)
+}
+
+// check refuses a configuration request with everything that is wrong with it: what its schema says and, where that holds,
+// what the connector says. No problem quotes a value.
+func check(c connector.Connector, request json.RawMessage) error {
+	problems, err := web.CheckBody(c.Schema(), request)
+	if err != nil {
+		return err
+	}
+	if checker, ok := c.(connector.Checker); ok && len(problems) == 0 {
+		problems = checker.CheckConfig(request)
+	}
+	return fault.Refuse(problems)
 }
 
 // configuration is one request to configure, checked and parted.
@@ -140,7 +146,7 @@ func (r configuration) create(ctx context.Context) (*configuredOutput, error) {
 func (r configuration) replace(ctx context.Context, old integration.Integration, version int64) (*configuredOutput, error) {
 	i := old
 	i.Config, i.Permissions, i.ConfiguredBy, i.UpdatedAt = r.config, r.conn.Ports(r.config), r.by, r.now
-	changed, err := r.schemas.Changed(r.provider, old.Config, r.config)
+	changed, err := connector.Changed(r.conn, old.Config, r.config)
 	if err != nil {
 		return nil, err
 	}

@@ -9,7 +9,6 @@ import (
 
 	"orgops/shared/certify"
 	"orgops/shared/connector"
-	"orgops/shared/connector/schema"
 	"orgops/shared/courier"
 	"orgops/shared/integration"
 	"orgops/shared/user"
@@ -23,13 +22,10 @@ type Deps struct {
 	Courier    *courier.Courier
 	Vault      integration.Vault
 	Now        func() time.Time
-
-	schemas schema.Set // of the connectors
 }
 
 // Register mounts the group.
 func Register(api huma.API, d Deps) {
-	d.schemas = schema.Of(d.Connectors)
 	const one = "/integrations/{provider}"
 	read, write := user.ScopeIntegrationsRead, user.ScopeIntegrationsWrite
 

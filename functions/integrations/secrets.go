@@ -140,11 +140,11 @@ func (d Deps) newSecret(i integration.Integration, given string) (string, error)
 	if err != nil {
 		return "", err
 	}
-	problems, err := d.schemas.Check(i.Provider, raw)
-	if err == nil {
-		err = fault.Refuse(problems)
+	c, err := d.Connectors.Find(i.Provider)
+	if err != nil {
+		return "", err
 	}
-	return given, err
+	return given, check(c, raw)
 }
 
 // changeSecrets writes an integration and its secrets together: the feed tells of the one, the vault keeps the other.

@@ -43,8 +43,11 @@ func (a *api) Marshal(w io.Writer, _ string, v any) error {
 	return huma.DefaultJSONFormat.Marshal(w, v)
 }
 
-// Unmarshal reads JSON only; takeBody has checked the content type. Its errors are public: they quote nothing.
-func (a *api) Unmarshal(_ string, data []byte, v any) error {
+// Unmarshal reads JSON only; takeBody has checked the content type.
+func (a *api) Unmarshal(_ string, data []byte, v any) error { return decode(data, v) }
+
+// decode reads JSON. Its errors are public: they quote nothing.
+func decode(data []byte, v any) error {
 	if !utf8.Valid(data) {
 		return errors.New("the body is not UTF-8")
 	}

@@ -1,0 +1,148 @@
+package integrations_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"orgops/shared/connector"
+	"orgops/shared/connector/feed"
+	"orgops/shared/connector/github"
+	"orgops/shared/connector/webhook"
+	"orgops/shared/outbound"
+	"orgops/shared/web"
+)
+
+// What a configuration is refused for, and where. s3cr3t stands for what no answer may quote.
+func TestConfigure_Checked(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	const url = `"url":"https://example.com/"`
+	const minimum = url + `,"events":["memory.*"]`
+	tests := []struct {
+		name, provider, config string
+		want                   []string // pointer: part of the detail
+	}{
+		{"webhook", "webhook", `{` + url + `,"events":["memory.*","goal.updated"]}`, nil},
+		{"everything", "webhook-a", `{` + minimum + `,"description":"d","signingSecret":"` + given + `","headers":{"X-A":"1","x.b":"2"},"rateLimit":1000}`, nil},
+		{"unknown fields", "webhook", `{` + minimum + `,"URL":"x","ordered":true}`, []string{"/URL: known are description, events, headers, rateLimit, signingSecret, url", "/ordered: known are"}},
+		{"unknown event", "webhook", `{` + url + `,"events":["memory.*","goal.updated","s3cr3t"]}`, []string{`/events/2: one of "memory.created, memory.synced`}},
+		{"no events", "webhook", `{` + url + `,"events":[]}`, []string{"/events: >= 1"}},
+		{"an event twice", "webhook", `{` + url + `,"events":["memory.*","memory.*"]}`, []string{"/events: unique"}},
+		{"events that are none", "webhook", `{` + url + `,"events":[{},null]}`, []string{"/events/0: expected string", "/events/1: expected string"}},
+		{"types", "webhook", `{"url":1,"events":"memory.*","rateLimit":"5","headers":{"X-A":1}}`,
+			[]string{"/events: expected array", "/headers/X-A: expected string", "/rateLimit: expected integer", "/url: expected string"}},
+		{"null", "webhook", `{` + minimum + `,"rateLimit":null,"signingSecret":null}`, []string{"/rateLimit: expected integer", "/signingSecret: expected string"}},
+		{"too slow", "webhook", `{` + minimum + `,"rateLimit":0}`, []string{"/rateLimit: >= 1"}},
+		{"too fast", "webhook", `{` + minimum + `,"rateLimit":1001}`, []string{"/rateLimit: <= 1000"}},
+		{"secret pattern", "webhook", `{` + minimum + `,"signingSecret":"s3cr3t-s3cr3t-s3cr3t-s3cr3t-s3cr3t-s3cr3t"}`, []string{"/signingSecret: match pattern ^whsec_"}},
+		{"secret base64", "webhook", `{` + minimum + `,"signingSecret":"whsec_s3cr3tAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"}`, []string{"/signingSecret: needs whsec_"}},
+		{"header names", "webhook", `{` + minimum + `,"headers":{"a b":"1","c/d":"1","e.f":"1"}}`, []string{"/headers/a b: this name", "/headers/c~1d: this name"}},
+		{"header injection", "webhook", `{` + minimum + `,"headers":{"X.A.B":"1\r\nX-B: s3cr3t","X.A":"ok"}}`, []string{"/headers/X.A.B: match"}},
+		{"header words", "webhook", `{` + minimum + `,"headers":{"host":"a","Authorization":"Bearer s3cr3t","connection":"x","proxy-connection":"x","x-a":"1","X-A":"2"}}`,
+			[]string{"/headers/Authorization: readable", "/headers/connection: one hop", "/headers/host: set by the sender", "/headers/proxy-connection: one hop", "/headers/x-a: twice"}},
+		{"github", "github", `{"repository":"octo/app","signingSecret":"s3cr3t s3cr3t","baseUrl":"https://github.example.com/api/v3"}`, nil},
+		{"github repository", "github", `{"repository":"octo/app/x"}`, []string{"/repository: match"}},
+		{"github dots", "github", `{"repository":"octo/.."}`, []string{"/repository: is not the name"}},
+		{"github secret", "github", `{"repository":"octo/app","signingSecret":"s3cr3t"}`, []string{"/signingSecret: >= 8"}},
+		{"github base url", "github", `{"repository":"octo/app","baseUrl":"http://169.254.169.254/"}`, []string{"/baseUrl: address 169.254.169.254 is not public"}},
+		{"feed", "feed", `{"url":"https://example.com/feed","maxItems":5}`, nil},
+		{"feed url", "feed", `{"url":"file:///etc/passwd"}`, []string{"/url: must be an absolute http"}},
+		{"feed url that is none", "feed", `{"url":"https://s3cr3t:s3cr3t@[::1"}`, []string{"/url: uri"}},
+		{"feed secret", "feed", `{"url":"https://example.com/feed","signingSecret":"s3cr3t"}`, []string{"/signingSecret: known are maxItems, url"}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			answer := s.do("POST", "/"+tt.provider, tt.config)
+			s.keepsOut(answer.Body, "s3cr3t")
+			if len(tt.want) == 0 {
+				if answer.Status != 200 && answer.Status != 201 {
+					t.Errorf("%d %s", answer.Status, answer.Body)
+				}
+				return
+			}
+			problems := answer.WantProblem(422, "invalid").Errors
+			if len(problems) != len(tt.want) {
+				t.Fatalf("%d problems, want %d: %+v", len(problems), len(tt.want), problems)
+			}
+			for i, p := range problems {
+				pointer, detail, _ := strings.Cut(tt.want[i], ": ")
+				if p.Pointer != pointer || !strings.Contains(p.Detail, detail) {
+					t.Errorf("problem %d: %+v, want %s", i, p, tt.want[i])
+				}
+			}
+		})
+	}
+}
+
+func registry() connector.Registry {
+	client := outbound.New(outbound.Options{})
+	return connector.New(webhook.New(client), github.New(client), feed.New(client, time.Now))
+}
+
+// refused reports whether the group refuses a configuration.
+func refused(t testing.TB, c connector.Connector, config []byte) bool {
+	t.Helper()
+	problems, err := web.CheckBody(c.Schema(), config)
+	if err == nil && len(problems) == 0 {
+		problems = c.(connector.Checker).CheckConfig(config)
+	}
+	return err != nil || len(problems) > 0
+}
+
+// Every connector's schema is one that is checked in full, and takes its own examples.
+func TestSchemas(t *testing.T) {
+	t.Parallel()
+	for _, kind := range registry().Kinds() {
+		c, _ := registry().Lookup(kind)
+		var schema struct{ Examples []json.RawMessage }
+		must(t, json.Unmarshal(c.Schema(), &schema))
+		for _, example := range schema.Examples {
+			if refused(t, c, example) {
+				t.Errorf("%s: example %s is refused", kind, example)
+			}
+		}
+	}
+}
+
+// Whatever does not meet a schema by the standard is refused, and what is taken can be stored and used.
+func FuzzCheck(f *testing.F) {
+	for _, config := range []string{
+		`{"url":"https://example.com/","events":["memory.*"],"headers":{"a.b":"c"},"rateLimit":1.0}`, `{"repository":"octo/app","signingSecret":null}`,
+		`{"url":"https://example.com/","maxItems":1e2}`, `{"URL":"x","events":[{},[]]}`, `{"headers":{"":{"a":[null]}}}`, `[]`,
+	} {
+		f.Add("webhook", []byte(config))
+		f.Add("github", []byte(config))
+		f.Add("feed", []byte(config))
+	}
+	all, standard := registry(), map[string]*jsonschema.Schema{}
+	for _, kind := range all.Kinds() {
+		c, _ := all.Lookup(kind)
+		document, err := jsonschema.UnmarshalJSON(bytes.NewReader(c.Schema()))
+		must(f, err)
+		compiler := jsonschema.NewCompiler()
+		must(f, compiler.AddResource("config.json", document))
+		standard[kind], err = compiler.Compile("config.json")
+		must(f, err)
+	}
+	f.Fuzz(func(t *testing.T, kind string, config []byte) {
+		c, ok := all.Lookup(kind)
+		if !ok || refused(t, c, config) {
+			return
+		}
+		value, err := jsonschema.UnmarshalJSON(bytes.NewReader(config))
+		must(t, err)
+		if err := standard[c.Kind()].Validate(value); err != nil {
+			t.Fatalf("%s takes %s: %v", kind, config, err)
+		}
+		stored, _, err := connector.Split(c, config)
+		must(t, err)
+		if len(c.Ports(stored)) == 0 {
+			t.Errorf("%s: no ports", config)
+		}
+	})
+}

@@ -1,0 +1,186 @@
+package web
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"orgops/shared/fault"
+)
+
+// CheckBody lists everything in a JSON body that does not meet a JSON Schema (draft 2020-12), with pointers into it and
+// sorted by them. No problem quotes a value. A body that is not JSON is fault.Malformed.
+//
+// It is for operations that read their body raw, because its schema is known with the request only. Of the standard's
+// keywords it knows those that huma checks, and propertyNames; a schema with any other, or without a type, is an error.
+func CheckBody(schema, body json.RawMessage) ([]fault.Problem, error) {
+	replaceErrors()
+	s, err := parseSchema(schema, "")
+	if err != nil {
+		return nil, err
+	}
+	var value any
+	if err := decode(body, &value); err != nil {
+		return nil, fault.New(fault.Malformed, err.Error())
+	}
+	c := checking{path: huma.NewPathBuffer([]byte("body"), len("body")), result: &huma.ValidateResult{}}
+	value = c.fit(s, value)
+	huma.Validate(nil, s, c.path, huma.ModeWriteToServer, value, c.result)
+	return c.problems(), nil
+}
+
+const propertyNames = "propertyNames"
+
+// parseSchema reads a schema, which is of the implied type where it names none.
+func parseSchema(document json.RawMessage, implied string) (*huma.Schema, error) {
+	var members map[string]json.RawMessage
+	s := &huma.Schema{Type: implied}
+	if err := errors.Join(json.Unmarshal(document, &members), json.Unmarshal(document, s)); err != nil {
+		return nil, err
+	}
+	for keyword := range members {
+		if !slices.Contains(keywords(), keyword) && !strings.HasPrefix(keyword, "x-") {
+			return nil, fmt.Errorf("nothing checks the keyword %s", keyword)
+		}
+	}
+	if s.Type == "" || s.Type == huma.TypeArray && s.Items == nil {
+		return nil, errors.New("a schema needs a type, and one of a list items")
+	}
+	if err := parseBelow(s, members); err != nil {
+		return nil, err
+	}
+	s.PrecomputeMessages()
+	return s, nil
+}
+
+// keywords are those that are checked, and then those that say nothing of what is valid.
+func keywords() []string {
+	return []string{
+		"type", "enum", "minimum", "maximum", "minLength", "maxLength", "pattern", "format", "items", "minItems", "maxItems", "uniqueItems",
+		"properties", "required", "additionalProperties", "minProperties", "maxProperties", propertyNames,
+		"$schema", "title", "description", "default", "examples", "writeOnly",
+	}
+}
+
+// parseBelow reads the schemas inside a schema; huma's type has no place for propertyNames.
+func parseBelow(s *huma.Schema, members map[string]json.RawMessage) error {
+	var err error
+	below := func(document json.RawMessage, implied string) *huma.Schema {
+		sub, subErr := parseSchema(document, implied)
+		err = errors.Join(err, subErr)
+		return sub
+	}
+	if s.Items != nil {
+		s.Items = below(members["items"], "")
+	}
+	if len(s.Properties) > 0 {
+		var properties map[string]json.RawMessage
+		err = json.Unmarshal(members["properties"], &properties)
+		for name, document := range properties {
+			s.Properties[name] = below(document, "")
+		}
+	}
+	if _, isSchema := s.AdditionalProperties.(map[string]any); isSchema {
+		s.AdditionalProperties = below(members["additionalProperties"], "")
+	}
+	if names, ok := members[propertyNames]; ok {
+		s.Extensions = map[string]any{propertyNames: below(names, huma.TypeString)}
+	}
+	return err
+}
+
+// checking is one check of a value.
+type checking struct {
+	path   *huma.PathBuffer
+	result *huma.ValidateResult
+}
+
+// misfit stands for a value of a type that its schema does not take. Each is equal to itself alone.
+type misfit struct{ _ byte }
+
+// fit gives a value the form in which huma can check all of it, and reports itself what huma does not check or know.
+// huma parts the names in a location by dots and brackets, so they are quoted; it takes null for a member that may be
+// absent, which here it may be but not null; and it cannot look for equals among lists or objects.
+func (c checking) fit(s *huma.Schema, value any) any {
+	switch v := value.(type) {
+	case nil:
+		return &misfit{}
+	case []any:
+		if s.Type != huma.TypeArray {
+			return &misfit{}
+		}
+		for i := range v {
+			c.path.PushIndex(i)
+			v[i] = c.fit(s.Items, v[i])
+			c.path.Pop()
+		}
+	case map[string]any:
+		if s.Type != huma.TypeObject {
+			return &misfit{}
+		}
+		return c.fitMembers(s, v)
+	}
+	return value
+}
+
+func (c checking) fitMembers(s *huma.Schema, object map[string]any) map[string]any {
+	fitted := make(map[string]any, len(object))
+	names, _ := s.Extensions[propertyNames].(*huma.Schema)
+	for name, value := range object {
+		quoted := quote(name)
+		c.path.Push(quoted)
+		if names != nil && !meets(names, name) {
+			c.result.Add(c.path, nil, "this name is not allowed here")
+		}
+		sub := s.Properties[name]
+		if sub == nil {
+			sub, _ = s.AdditionalProperties.(*huma.Schema)
+		}
+		switch {
+		case sub != nil:
+			fitted[quoted] = c.fit(sub, value)
+		case s.AdditionalProperties == false:
+			c.result.Add(c.path, nil, "is not a known field; known are "+strings.Join(slices.Sorted(maps.Keys(s.Properties)), ", "))
+		}
+		c.path.Pop()
+	}
+	return fitted
+}
+
+func meets(s *huma.Schema, value any) bool {
+	var result huma.ValidateResult
+	huma.Validate(nil, s, huma.NewPathBuffer(nil, 0), huma.ModeWriteToServer, value, &result)
+	return len(result.Errors) == 0
+}
+
+// problems is what was found, in the words of any other body's problems.
+func (c checking) problems() []fault.Problem {
+	var problems []fault.Problem
+	for _, err := range c.result.Errors {
+		var d *huma.ErrorDetail
+		if errors.As(err, &d) {
+			p := publicDetail(d)
+			p.Pointer = unquote(p.Pointer)
+			problems = append(problems, p)
+		}
+	}
+	slices.SortStableFunc(problems, func(a, b fault.Problem) int { return strings.Compare(a.Pointer, b.Pointer) })
+	return slices.Compact(problems)
+}
+
+// quote writes a member's name without the characters that part names in huma's locations, and the empty one as a mark.
+func quote(name string) string {
+	if name == "" {
+		return "%"
+	}
+	return strings.NewReplacer("%", "%25", ".", "%2E", "[", "%5B", "]", "%5D").Replace(name)
+}
+
+func unquote(pointer string) string {
+	return strings.NewReplacer("%25", "%", "%2E", ".", "%5B", "[", "%5D", "]", "%", "").Replace(pointer)
+}
