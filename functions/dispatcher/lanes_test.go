@@ -11,11 +11,8 @@ import (
 	"orgops/shared/worktest"
 )
 
-// The dispatcher's bounds, as they stand in lanes.go.
-const (
-	perEndpoint = 16
-	waiting     = 1024
-)
+// perEndpoint is how many attempts an endpoint has at a time, as it stands in lanes.go.
+const perEndpoint = 16
 
 // fill subscribes a receiver that hangs and has it sent n events; it returns when all of its slots are taken.
 func (r *running) fill(company string, n int) (receiver *worktest.Receiver, open func()) {
@@ -89,22 +86,7 @@ func TestStalled(t *testing.T) {
 	}
 }
 
-// TestOverflow: a line has an end.
-func TestOverflow(t *testing.T) {
-	t.Parallel()
-	r := start(t)
-	const over = 20
-	_, open := r.fill("a", perEndpoint+waiting+over)
-	if states := r.settled("a", over); states[delivery.Scheduled] != over {
-		t.Errorf("%v, want %d spilled", states, over)
-	}
-	open()
-	if states := r.settled("a", perEndpoint+waiting+over); states[delivery.Delivered] != perEndpoint+waiting {
-		t.Errorf("%v", states)
-	}
-}
-
-// TestLargeOverflow: neither has it room for a megabyte.
+// TestLargeOverflow: a line has no room for more than a megabyte.
 func TestLargeOverflow(t *testing.T) {
 	t.Parallel()
 	r := start(t)

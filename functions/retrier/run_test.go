@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -228,9 +229,10 @@ func TestPoison(t *testing.T) {
 	r := setup(t)
 	r.Put("a", delivery.Key("odd", "webhook"), delivery.Entity, json.RawMessage(`{"state":1}`))
 	r.send(delivery.Job{Company: "a", Delivery: "odd#webhook", Request: 1})
+	var received atomic.Int64
 	counted := retrier.New(retrier.Deps{
 		Store: r.Store, Courier: r.Courier(), Logger: r.Logger, Now: r.Clock.Now,
-		Queue: counting{r.Retries, func() { r.Clock.Advance(time.Minute) }},
+		Queue: counting{r.Retries, func() { received.Add(1); r.Clock.Advance(time.Minute) }},
 	})
 	r.Go(counted.Run)
 	worktest.Until(t, "it is buried", func() bool {
@@ -238,6 +240,9 @@ func TestPoison(t *testing.T) {
 		worktest.Must(t, err)
 		return len(dead) == 1
 	})
+	if n := received.Load(); n != 20 {
+		t.Errorf("it was tried %d times, want 20", n)
+	}
 }
 
 // counting is a queue that tells of every message that it hands out.

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"strconv"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/aws/aws-lambda-go/lambdacontext"
@@ -61,24 +62,23 @@ func TestMetered(t *testing.T) {
 // TestEnding: a handler hears of the function's end in time to answer.
 func TestEnding(t *testing.T) {
 	t.Parallel()
-	h := start.Ending(func(ctx context.Context, _ int) (time.Duration, error) {
-		end, ok := ctx.Deadline()
-		if !ok {
-			return 0, errors.New("no end")
+	synctest.Test(t, func(t *testing.T) {
+		h := start.Ending(func(ctx context.Context, _ int) (time.Duration, error) {
+			end, ok := ctx.Deadline()
+			if !ok {
+				return 0, errors.New("no end")
+			}
+			return time.Until(end), nil
+		})
+		for given, want := range map[time.Duration]time.Duration{5 * time.Minute: 295 * time.Second, 5 * time.Second: 4500 * time.Millisecond} {
+			ctx, cancel := context.WithTimeout(t.Context(), given)
+			if left, err := h(ctx, 0); err != nil || left != want {
+				t.Errorf("of %v there are %v left, %v", given, left, err)
+			}
+			cancel()
 		}
-		return time.Until(end), nil
+		if _, err := h(t.Context(), 0); err == nil {
+			t.Error("a context without an end has one")
+		}
 	})
-	for given, want := range map[time.Duration][2]time.Duration{
-		5 * time.Minute: {294 * time.Second, 295 * time.Second}, 5 * time.Second: {4 * time.Second, 4500 * time.Millisecond},
-	} {
-		ctx, cancel := context.WithTimeout(t.Context(), given)
-		left, err := h(ctx, 0)
-		cancel()
-		if err != nil || left < want[0] || left > want[1] {
-			t.Errorf("of %v there are %v left, %v", given, left, err)
-		}
-	}
-	if _, err := h(t.Context(), 0); err == nil {
-		t.Error("a context without an end has one")
-	}
 }

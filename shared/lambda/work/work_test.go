@@ -45,6 +45,22 @@ func message(body string, attributes map[string]events.SQSMessageAttribute) even
 	}
 }
 
+// TestEach_OwnCount: what fails again and again is buried by the count of its receives, long before SQS would.
+func TestEach_OwnCount(t *testing.T) {
+	t.Parallel()
+	for receives, buried := range map[string]bool{"19": false, "20": true} {
+		q := &fake{asked: map[string]string{}}
+		handle := func(context.Context, []byte) (time.Time, error) { return time.Time{}, errors.New("not now") }
+		m := message("a", nil)
+		m.Attributes["ApproximateReceiveCount"] = receives
+		answer, err := work.Each(queue.Worker{Queue: q, Handle: handle, Logger: slog.New(slog.DiscardHandler)}, time.Now)(
+			t.Context(), work.Event{Records: []events.SQSMessage{m}})
+		if err != nil || (len(answer.BatchItemFailures) == 0) != buried || (q.asked["a"] == "not now") != buried {
+			t.Errorf("received %s times: %+v, %v, asked %q", receives, answer, err, q.asked)
+		}
+	}
+}
+
 // TestEach: Lambda deletes what is settled, and hands out again what is not.
 func TestEach(t *testing.T) {
 	t.Parallel()
