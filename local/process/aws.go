@@ -54,7 +54,8 @@ func OpenAWS(ctx context.Context, getenv func(string) string, logger *slog.Logge
 	if err := a.lease.take(ctx); err != nil {
 		return nil, err
 	}
-	return assemble(c.Config, backend{Backend: a.backend(), feed: a.main, budget: requestBudget, keep: a.keep, close: a.close}, logger)
+	b := backend{Backend: a.backend(), feed: a.main, budget: requestBudget, separate: true, keep: a.keep, close: a.close}
+	return assemble(c.Config, b, logger)
 }
 
 // awsParts is what the process is made of on AWS.

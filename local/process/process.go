@@ -40,10 +40,11 @@ type Process struct {
 // backend is an open backend.
 type backend struct {
 	boot.Backend
-	feed   store.Feed
-	budget time.Duration               // of a request; 0: none
-	keep   func(context.Context) error // what the backend needs to have done until ctx ends; nil: nothing
-	close  func() error
+	feed     store.Feed
+	budget   time.Duration               // of a request; 0: none
+	separate bool                        // the store charges twice for what is written in a transaction
+	keep     func(context.Context) error // what the backend needs to have done until ctx ends; nil: nothing
+	close    func() error
 }
 
 // Open opens the embedded backend and puts the service together. Close it when it is not run, or after.
@@ -137,6 +138,7 @@ func (p *Process) work(ctx context.Context) <-chan error {
 	project := &projector.Projector{Store: s.Store, Logger: p.logger}
 	dispatch := dispatcher.New(dispatcher.Deps{
 		Store: s.Store, Courier: s.Courier, Retries: s.Retries, Syncs: s.Syncs, Logger: p.logger, Now: p.now,
+		Separate: p.backend.separate,
 	})
 	retry := retrier.New(retrier.Deps{Store: s.Store, Courier: s.Courier, Queue: s.Retries, Logger: p.logger, Now: p.now})
 	pull := &syncer.Syncer{

@@ -52,11 +52,18 @@ func (p *Part) Through(t testing.TB) *Proxy {
 		t.Fatal(err)
 	}
 	proxy := &Proxy{services: services, part: httputil.NewSingleHostReverseProxy(target)}
+	proxy.part.ErrorHandler = unreached
 	server := httptest.NewServer(proxy)
 	t.Cleanup(server.Close)
 	proxy.url = server.URL
 	proxy.access = Access(t, proxy)
 	return proxy
+}
+
+// unreached answers for a part that did not. Whoever still waits reads why; those who end a long receive by going away
+// are no news.
+func unreached(w http.ResponseWriter, _ *http.Request, err error) {
+	http.Error(w, err.Error(), http.StatusBadGateway)
 }
 
 func (p *Proxy) at(testing.TB) (string, []string) { return p.url, p.services }
