@@ -209,3 +209,24 @@ func TestBrokenEndpoint(t *testing.T) {
 		t.Error("sent without its secrets")
 	}
 }
+
+// TestFirstAttempt: an endpoint that does not answer is given up after five seconds, for others wait.
+func TestFirstAttempt(t *testing.T) {
+	t.Parallel()
+	r := start(t)
+	receiver := r.Receive()
+	hung := make(chan time.Duration, 1)
+	receiver.Answer(func(_ http.ResponseWriter, req *http.Request) {
+		begun := time.Now()
+		<-req.Context().Done()
+		hung <- time.Since(begun)
+	})
+	r.Subscribe("a", "webhook", receiver, "memory.*")
+	r.remember("a", 1)
+	if states := r.settled("a", 1); states[delivery.Scheduled] != 1 {
+		t.Errorf("%v, want it to be tried again", states)
+	}
+	if took := <-hung; took < 4*time.Second || took > 12*time.Second {
+		t.Errorf("given up after %v", took)
+	}
+}
