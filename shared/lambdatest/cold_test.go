@@ -114,16 +114,20 @@ func signed(b *testing.B) (secret, bearer string) {
 	return secretOf(b, keys), bearer
 }
 
-// emptyCloud is AWS with nothing in it but a secret.
+// emptyCloud is AWS with nothing in it but a secret, and the mark of a ticker that ticked just now: one that never did
+// reads a whole day.
 type emptyCloud struct{ secret string }
 
 func (c *emptyCloud) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	_, _ = io.Copy(io.Discard, r.Body)
+	body, _ := io.ReadAll(r.Body)
 	w.Header().Set("Content-Type", "application/x-amz-json-1.1")
-	switch r.Header.Get("X-Amz-Target") {
-	case "secretsmanager.GetSecretValue":
+	switch target := r.Header.Get("X-Amz-Target"); {
+	case target == "DynamoDB_20120810.GetItem" && strings.Contains(string(body), `"TICKER"`):
+		fmt.Fprintf(w, `{"Item": {"pk": {"S": "SYSTEM"}, "sk": {"S": "TICKER"}, "entity": {"S": "mark"}, "version": {"N": "1"},
+			"at": {"N": "1"}, "body": {"S": "{\"until\":\"%s\"}"}}}`, time.Now().UTC().Format(time.RFC3339))
+	case target == "secretsmanager.GetSecretValue":
 		fmt.Fprintf(w, `{"SecretString": %s, "VersionId": "one"}`, strconv.Quote(c.secret))
-	case "secretsmanager.DescribeSecret":
+	case target == "secretsmanager.DescribeSecret":
 		fmt.Fprint(w, `{"RotationEnabled": true, "VersionIdsToStages": {"2f0c9c2e-8b5d-4a0e-9f66-0d7f3f1f4a11": ["AWSCURRENT"]}}`)
 	default:
 		fmt.Fprint(w, "{}")

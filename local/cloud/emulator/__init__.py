@@ -1,6 +1,6 @@
 """A small AWS on this machine, without Docker: LocalStack's community edition, with what it leaves out or does otherwise
 than AWS, in as far as the stack of infra/ meets it. Each module mends one matter and says in its first lines what differs;
-what is not mended is listed in mends.py.
+what is not mended is listed in cloud.go.
 
     python -m emulator --port 4566 --home FOLDER --dynamodb FOLDER
 

@@ -88,8 +88,21 @@ class Authorizer(ResourceProvider):
         return _done(model)
 
 
+_ROTATIONS = 3  # tries
+
+
+def _rotated(secrets, model) -> bool:
+    """Whether the rotation function went through its steps. What it left pending is gone on with."""
+    try:
+        version = secrets.rotate_secret(SecretId=model["SecretId"], RotationLambdaARN=model["RotationLambdaARN"])["VersionId"]
+    except secrets.exceptions.InvalidRequestException:  # what was pending failed again
+        return False
+    return "AWSCURRENT" in secrets.describe_secret(SecretId=model["SecretId"])["VersionIdsToStages"].get(version, [])
+
+
 class RotationSchedule(ResourceProvider):
-    """LocalStack's does nothing. This one rotates the secret at once, as AWS does; the schedule itself is not kept."""
+    """LocalStack's does nothing. This one rotates the secret at once, and again when that fails, as AWS does; the schedule
+    itself is not kept."""
 
     TYPE = "AWS::SecretsManager::RotationSchedule"
     SCHEMA = {
@@ -105,9 +118,7 @@ class RotationSchedule(ResourceProvider):
         model = request.desired_state
         secrets = request.aws_client_factory.secretsmanager
         if str(model.get("RotateImmediatelyOnUpdate", True)).lower() == "true":
-            version = secrets.rotate_secret(SecretId=model["SecretId"], RotationLambdaARN=model["RotationLambdaARN"])["VersionId"]
-            stages = secrets.describe_secret(SecretId=model["SecretId"])["VersionIdsToStages"]
-            if "AWSCURRENT" not in stages.get(version, []):
+            if not any(_rotated(secrets, model) for _ in range(_ROTATIONS)):
                 return ProgressEvent(status=OperationStatus.FAILED, resource_model=model,
                                      message="the rotation did not make its version the current one: read the function's log")
         return _done(model | {"Id": model["SecretId"]})
