@@ -17,6 +17,7 @@ GOLANGCI := .tools/golangci-lint-$(GOLANGCI_VERSION)/golangci-lint
 NODE_STAMP := .tools/node/node_modules/.package-lock.json
 PYTHON_STAMP := .tools/python/requirements.txt
 CDK_STAMP := .tools/cdk/node_modules/.package-lock.json
+CDK_CLI := .tools/cdk/node_modules/.bin/cdk
 TEMPLATES_STAMP := .tools/templates/requirements.txt
 MOTO_STAMP := .tools/moto/requirements.txt
 CLOUD_STAMP := .tools/cloud/requirements.txt
@@ -41,6 +42,7 @@ build: build-lambdas ## build the service into bin/orgops, and every Lambda func
 LAMBDA_OS ?= linux
 LAMBDA_ARCH ?= arm64
 LAMBDA_DIR ?= build
+CDK_ARCH := $(patsubst amd64,x86_64,$(LAMBDA_ARCH))
 .PHONY: build-lambdas
 build-lambdas: ## build every Lambda function into build/<function>/bootstrap (LAMBDA_ARCH=amd64 for x86_64)
 	@for main in functions/*/lambda; do \
@@ -85,8 +87,42 @@ golden: ## write the golden files anew
 	$(GO) test ./local/blackbox -count=1 -update
 
 .PHONY: synth
-synth: $(CDK_STAMP) ## make the CloudFormation template in cdk.out from what is built; CDK="-c tenant=NAME …" sets the context
-	$(dir $(CDK_STAMP)).bin/cdk synth --quiet $(CDK)
+synth: one-architecture $(CDK_STAMP) ## make the CloudFormation template in cdk.out from what is built; CDK="-c tenant=NAME …" sets the context
+	$(CDK_CLI) synth --quiet -c arch=$(CDK_ARCH) $(CDK)
+
+.PHONY: deploy
+deploy: one-architecture region build-lambdas $(CDK_STAMP) ## build the functions and deploy them to AWS; CDK="-c tenant=NAME …" is passed on, LAMBDA_ARCH=amd64 is x86_64
+	$(CDK_CLI) synth --quiet -c arch=$(CDK_ARCH) $(CDK)
+	$(CDK_CLI) bootstrap --app cdk.out || { echo "$$NO_ACCOUNT" >&2; exit 1; }
+	$(CDK_CLI) deploy --app cdk.out $(CDK)
+
+.PHONY: destroy
+destroy: one-architecture region build-lambdas $(CDK_STAMP) ## remove the stack from AWS, but for its data and keys, which cost on; give CDK as to deploy
+	$(CDK_CLI) synth --quiet -c arch=$(CDK_ARCH) $(CDK)
+	$(CDK_CLI) destroy --app cdk.out $(CDK)
+	@echo "$$REMAINS"
+
+export NO_ACCOUNT := The account is not ready. Who signs in: AWS_PROFILE, or AWS_ACCESS_KEY_ID with AWS_SECRET_ACCESS_KEY (and AWS_SESSION_TOKEN). The lines above say what failed.
+
+define REMAINS
+Where the stack is gone, this remains, on purpose, and costs on:
+  2 DynamoDB tables    what they store, and their backups, by the gigabyte
+  2 or more KMS keys   1 USD a month each
+  2 secrets            0.40 USD a month each
+and for free: a usage key for each company, the role with which API Gateway logs, and the CDK's bootstrap stack.
+The README says how to remove them ("Removing it"). Without its keys the data is lost for good.
+endef
+export REMAINS
+
+# The CDK would take us-east-1 where nobody says which.
+.PHONY: region
+region:
+	@[ -n "$${AWS_REGION:-$${AWS_DEFAULT_REGION:-}}" ] || aws configure get region > /dev/null 2>&1 || \
+		{ echo "no region: set AWS_REGION, such as AWS_REGION=eu-central-1" >&2; exit 1; }
+
+.PHONY: one-architecture
+one-architecture:
+	@case '$(CDK)' in *arch=*) echo "LAMBDA_ARCH=arm64 or LAMBDA_ARCH=amd64 says what to build and to deploy; leave arch out of CDK" >&2; exit 1;; esac
 
 .PHONY: emulate
 emulate: $(CDK_STAMP) $(CLOUD_STAMP) .tools/java/dynamodb-local/pom.xml ## deploy the template into an AWS on this machine, without Docker; prints how to use it, Ctrl-C ends it

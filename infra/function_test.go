@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"slices"
@@ -15,8 +16,8 @@ func TestFunctions(t *testing.T) {
 	architectures := map[string]string{"pool": "arm64", "silo": "x86_64"}
 	for name, s := range stacks {
 		ids := s.of("AWS::Lambda::Function")
-		if len(ids) != len(functionNames()) {
-			t.Errorf("%s: %d functions, want %d", name, len(ids), len(functionNames()))
+		if len(ids) != len(allFunctions()) {
+			t.Errorf("%s: %d functions, want %d", name, len(ids), len(allFunctions()))
 		}
 		roles := map[string]bool{}
 		for _, id := range ids {
@@ -54,7 +55,7 @@ func TestFunctions_Programs(t *testing.T) {
 	for _, program := range programs {
 		got = append(got, filepath.Base(filepath.Dir(filepath.Dir(program))))
 	}
-	want := functionNames()
+	want := allFunctions()
 	slices.Sort(want)
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("programs (-functions of the stack +folders):\n%s", diff)
@@ -84,6 +85,28 @@ func TestFunctions_Environment(t *testing.T) {
 	}
 	if got := stacks["silo"].Outputs["AllowNetworks"].Value; got != "10.1.0.0/16,fd00::/8" {
 		t.Errorf("output AllowNetworks is %v", got)
+	}
+}
+
+// TestAdminVariables: an operator's commands are told of everything that the functions work on.
+func TestAdminVariables(t *testing.T) {
+	t.Parallel()
+	for name, s := range stacks {
+		encoded, err := json.Marshal(s.Outputs["AdminVariables"].Value)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, variable := range []string{
+			"export ORGOPS_BACKEND=aws ", "ORGOPS_TABLE=", "ORGOPS_KEYS_TABLE=", "ORGOPS_WRAPPING_KEY=", "ORGOPS_TOKEN_KEYS=",
+			"ORGOPS_SIGNING_KEYS=", "ORGOPS_USAGE_PLANS=enterprise=",
+		} {
+			if !strings.Contains(string(encoded), variable) {
+				t.Errorf("%s: %s is not in %s", name, variable, encoded)
+			}
+		}
+		if former := strings.Contains(string(encoded), "ORGOPS_FORMER_WRAPPING_KEYS="); former != (name == "silo") {
+			t.Errorf("%s: former keys: %t", name, former)
+		}
 	}
 }
 

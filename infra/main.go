@@ -1,4 +1,5 @@
-// Command infra is the CDK app: it reads the context and composes the stack from its units, nothing else.
+// Command infra is the CDK app: it reads the context, sees that the programs are there, and composes the stack
+// from its units, nothing else.
 package main
 
 import (
@@ -43,13 +44,16 @@ func compose(app awscdk.App) (awscdk.Stack, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := s.programs(functionNames(groups)); err != nil {
+		return nil, err
+	}
 	stack := awscdk.NewStack(app, jsii.String(s.stack()), &awscdk.StackProps{
 		Description: jsii.String("Organizational Operations Service"), AnalyticsReporting: jsii.Bool(false),
 	})
 	stack.TemplateOptions().SetMetadata(&map[string]any{"cfn-lint": map[string]any{"config": map[string]any{
 		"ignore_checks": []string{"W3005"}, // the CDK makes a function depend on its role as well as on the role's policy
 	}}})
-	d := data.New(stack)
+	d := data.New(stack, s.wrapping)
 	a := api.New(stack, api.Props{Functions: s.Settings, Groups: groups, Data: d, Firewall: s.firewall})
 	e := events.New(stack, events.Props{Functions: s.Settings, Data: d, API: a})
 	if err := s.reserves(slices.Concat(a.Functions(), e.Functions())); err != nil {
@@ -61,10 +65,19 @@ func compose(app awscdk.App) (awscdk.Stack, error) {
 	output(stack, "ProvisionerName", "The function that creates companies", *e.Provisioner.FunctionName())
 	output(stack, "TableName", "The main table", *d.Main.TableName())
 	output(stack, "AllowNetworks", "Networks that deliveries may reach although they are not public", s.shownNetworks())
+	output(stack, "AdminVariables", "What `orgops admin` has to be told to work on this stack: lines for a shell", variables(d, a))
 	output(stack, "CreateCompanyCommand", "Creates a company and prints its first founder's password, once",
 		"aws lambda invoke --region "+*stack.Region()+" --function-name "+*e.Provisioner.FunctionName()+
 			` --cli-binary-format raw-in-base64-out --payload '{"name":"Example","email":"you@example.com"}' /dev/stdout`)
 	return stack, nil
+}
+
+func variables(d *data.Data, a *api.API) string {
+	export := "export ORGOPS_BACKEND=aws " + api.PlansVariable + "=" + a.PlanIDs()
+	for _, v := range d.Variables() {
+		export += " " + v[0] + "=" + v[1]
+	}
+	return export
 }
 
 func output(stack awscdk.Stack, name, about, value string) {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -93,7 +94,7 @@ func TestRights_LeadingKeys(t *testing.T) {
 // TestRights_Keys: data keys are wrapped and unwrapped for a named company only, and nobody scans.
 func TestRights_Keys(t *testing.T) {
 	t.Parallel()
-	for _, st := range stacks["pool"].statements(t) {
+	for _, st := range slices.Concat(stacks["pool"].statements(t), stacks["silo"].statements(t)) {
 		for _, action := range st.actions {
 			if strings.HasPrefix(action, "kms:") && dig(st.condition, "ForAnyValue:StringEquals", "kms:EncryptionContextKeys") != "company" {
 				t.Errorf("%s: %s under %v", st.policy, action, st.condition)
@@ -103,6 +104,65 @@ func TestRights_Keys(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestRights_Wrapping: who opens credentials knows the wrapping key and every former one, and may decrypt with all of
+// them; nobody encrypts with a former one. Another number is another key, and the first key is the one that always was.
+func TestRights_Wrapping(t *testing.T) {
+	t.Parallel()
+	for name, want := range map[string][]string{"pool": {"DataWrapping"}, "silo": {"DataWrapping", "DataWrapping3", formerKey}} {
+		s := stacks[name]
+		if name == "pool" && !slices.Contains(s.of("AWS::KMS::Key"), "DataWrapping9CFCE0A1") {
+			t.Error("the wrapping key of the pool would be replaced")
+		}
+		opening := 0
+		for _, id := range s.of("AWS::Lambda::Function") {
+			variables := dig(s.Resources[id].Properties, "Environment", "Variables")
+			told := s.keys(dig(variables, "ORGOPS_WRAPPING_KEY"), dig(variables, "ORGOPS_FORMER_WRAPPING_KEYS"))
+			function, _, _ := strings.Cut(id, "Function")
+			may := map[string][]string{}
+			for _, st := range s.statements(t) {
+				if strings.HasPrefix(st.policy, function+"Role") {
+					for _, action := range st.actions {
+						if strings.HasPrefix(action, "kms:") {
+							may[action] = s.keys(st.resources...)
+						}
+					}
+				}
+			}
+			if len(told) == 0 && len(may) == 0 {
+				continue
+			}
+			if !slices.Equal(told, want) || !slices.Equal(may["kms:Decrypt"], want) {
+				t.Errorf("%s %s: told of %q, may decrypt with %q; want %q", name, id, told, may["kms:Decrypt"], want)
+			}
+			current := s.keys(dig(variables, "ORGOPS_WRAPPING_KEY"))
+			if encrypt := may["kms:Encrypt"]; encrypt != nil && !slices.Equal(encrypt, current) {
+				t.Errorf("%s %s encrypts with %q", name, id, encrypt)
+			}
+			opening++
+		}
+		if opening < 5 {
+			t.Errorf("%s: %d functions open credentials", name, opening)
+		}
+	}
+	if current := stacks["silo"].keys(stacks["silo"].Outputs["AdminVariables"].Value); !slices.Contains(current, "DataWrapping3") {
+		t.Errorf("an operator is told of %q", current)
+	}
+}
+
+// keys are the wrapping keys that values name.
+func (s *synthesized) keys(values ...any) []string {
+	encoded, _ := json.Marshal(values)
+	var found []string
+	for _, match := range regexp.MustCompile(`DataWrapping[0-9A-F]+|arn:aws:kms:[^",]+`).FindAllString(string(encoded), -1) {
+		if logical, ok := strings.CutPrefix(match, "DataWrapping"); ok {
+			match = "DataWrapping" + logical[:len(logical)-8] // without the CDK's hash
+		}
+		found = append(found, match)
+	}
+	slices.Sort(found)
+	return found
 }
 
 // TestRights_Signing: who does not sign tokens cannot read the keys that do; who only verifies cannot write what is

@@ -12,6 +12,7 @@ import (
 	"github.com/aws/aws-cdk-go/awscdk/v2/awslambda"
 	"github.com/aws/constructs-go/constructs/v10"
 
+	"orgops/infra/data"
 	"orgops/infra/function"
 )
 
@@ -24,10 +25,17 @@ import (
 //	firewall       true: AWS WAF in front of the API
 //	alarmTopic     ARN of the SNS topic that alarms go to
 //	assets         folder with <function>/bootstrap; build
+//
+// and, to replace the key that wraps companies' data keys,
+//
+//	wrappingKey         which key wraps them: 1 (default) is the first, a higher number makes another
+//	formerWrappingKeys  keys that still unwrap, comma separated: numbers as above, or ARNs of keys that are not the stack's;
+//	                    the number before wrappingKey by default, since without it nothing sealed before could be opened; none
 type settings struct {
 	function.Settings
 	tenant, topic string
 	firewall      bool
+	wrapping      data.Wrapping
 }
 
 const tenantName = `^[A-Za-z0-9][A-Za-z0-9-]{0,63}$`
@@ -40,7 +48,7 @@ func read(node constructs.Node) (settings, error) {
 		}
 		return ""
 	}
-	s := settings{tenant: value("tenant"), topic: value("alarmTopic"), Settings: function.Settings{Assets: "build"}}
+	s := settings{tenant: value("tenant"), topic: value("alarmTopic"), Settings: function.Settings{Assets: built}}
 	if assets := value("assets"); assets != "" {
 		s.Assets = assets
 	}
@@ -70,7 +78,41 @@ func read(node constructs.Node) (settings, error) {
 	if s.Reserved, err = reserved(value("reserved")); err != nil {
 		problems = append(problems, err)
 	}
+	if s.wrapping, err = wrapping(value("wrappingKey"), value("formerWrappingKeys")); err != nil {
+		problems = append(problems, err)
+	}
 	return s, errors.Join(problems...)
+}
+
+var keyARN = regexp.MustCompile(`^arn:[a-z-]+:kms:[a-z0-9-]+:\d{12}:key/[A-Za-z0-9-]+$`)
+
+func wrapping(number, former string) (data.Wrapping, error) {
+	w := data.Wrapping{Number: 1}
+	if number != "" {
+		n, err := strconv.Atoi(number)
+		if err != nil || n < 1 {
+			return w, fmt.Errorf("context wrappingKey: %q is no number from 1 on", number)
+		}
+		w.Number = n
+	}
+	switch {
+	case former == "none":
+		return w, nil
+	case former == "" && w.Number > 1:
+		former = strconv.Itoa(w.Number - 1)
+	}
+	for _, text := range split(former) {
+		n, err := strconv.Atoi(text)
+		switch {
+		case keyARN.MatchString(text):
+			w.FormerARNs = append(w.FormerARNs, text)
+		case err != nil || n < 1 || n == w.Number || slices.Contains(w.Former, n):
+			return w, fmt.Errorf("context formerWrappingKeys: %q is neither the number of another key than wrappingKey nor the ARN of one", text)
+		default:
+			w.Former = append(w.Former, n)
+		}
+	}
+	return w, nil
 }
 
 func networks(list string) (string, error) {

@@ -5,7 +5,9 @@ import (
 	"testing"
 
 	"github.com/aws/aws-cdk-go/awscdk/v2"
+	"github.com/google/go-cmp/cmp"
 
+	"orgops/infra/data"
 	"orgops/infra/function"
 )
 
@@ -19,10 +21,15 @@ func TestSettings(t *testing.T) {
 		{"default", nil, nil},
 		{"all", map[string]any{
 			"tenant": "acme-2", "arch": "arm64", "allowNetworks": "::1/128", "reserved": "auth=1", "firewall": "false",
+			"wrappingKey": "2", "formerWrappingKeys": "none",
 		}, nil},
 		{"wrong", map[string]any{
 			"tenant": "a/b", "arch": "mips", "allowNetworks": "10.0.0.1", "reserved": "auth", "firewall": "maybe",
-		}, []string{"tenant", "arch", "allowNetworks", "reserved", "firewall"}},
+			"wrappingKey": "first",
+		}, []string{"tenant", "arch", "allowNetworks", "reserved", "firewall", "wrappingKey"}},
+		{"a key beside itself", map[string]any{"wrappingKey": "2", "formerWrappingKeys": "2"}, []string{"formerWrappingKeys", `"2"`}},
+		{"a key twice", map[string]any{"wrappingKey": "3", "formerWrappingKeys": "1,1"}, []string{"formerWrappingKeys"}},
+		{"an alias", map[string]any{"formerWrappingKeys": "arn:aws:kms:eu-central-1:111122223333:alias/a"}, []string{"alias/a"}},
 		{"reserved for nobody", map[string]any{"reserved": "auth=0"}, []string{"auth=0"}},
 	}
 	for _, tt := range tests {
@@ -38,6 +45,25 @@ func TestSettings(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+func TestWrapping(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		number, former string
+		want           data.Wrapping
+	}{
+		{"", "", data.Wrapping{Number: 1}},
+		{"3", "", data.Wrapping{Number: 3, Former: []int{2}}},
+		{"3", "none", data.Wrapping{Number: 3}},
+		{"1", "2", data.Wrapping{Number: 1, Former: []int{2}}},
+		{"3", "1, " + formerKey, data.Wrapping{Number: 3, Former: []int{1}, FormerARNs: []string{formerKey}}},
+	} {
+		got, err := wrapping(tt.number, tt.former)
+		if diff := cmp.Diff(tt.want, got); diff != "" || err != nil {
+			t.Errorf("%q, %q: %v (-want +got):\n%s", tt.number, tt.former, err, diff)
+		}
 	}
 }
 

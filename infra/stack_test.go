@@ -20,17 +20,13 @@ import (
 
 var update = flag.Bool("update", false, "write the golden template anew")
 
-// functionNames are all functions of the stack: the folders that make build fills.
-func functionNames() []string {
+// allFunctions are the functions of the stack: the folders that make build fills.
+func allFunctions() []string {
 	groups, err := api.Groups()
 	if err != nil {
 		panic(err)
 	}
-	names := []string{"authorizer", "projector", "dispatcher", "retrier", "syncer", "ticker", "rotator", "provisioner"}
-	for _, g := range groups {
-		names = append(names, g.Name)
-	}
-	return names
+	return functionNames(groups)
 }
 
 // synthesized is a stack's template as CloudFormation gets it.
@@ -52,6 +48,8 @@ type resource struct {
 // stacks are synthesized once: one process of Node serves them all, one at a time.
 var stacks = map[string]*synthesized{}
 
+const formerKey = "arn:aws:kms:eu-central-1:111122223333:key/0b6b8f0e-7a7f-4a64-9f0e-1d6a3b7c8e90"
+
 func TestMain(m *testing.M) {
 	flag.Parse()
 	code := func() int {
@@ -64,7 +62,7 @@ func TestMain(m *testing.M) {
 		stacks["pool"] = synthesize(folder, nil)
 		stacks["silo"] = synthesize(folder, map[string]string{
 			"tenant": "acme", "arch": "x86_64", "allowNetworks": "10.1.2.3/16, fd00::/8", "reserved": "dispatcher=20,auth=5",
-			"firewall": "true", "alarmTopic": "arn:aws:sns:eu-central-1:111122223333:alarms",
+			"wrappingKey": "3", "formerWrappingKeys": "1," + formerKey, "firewall": "true", "alarmTopic": "arn:aws:sns:eu-central-1:111122223333:alarms",
 		})
 		return m.Run()
 	}()
@@ -80,7 +78,7 @@ func synthesize(folder string, context map[string]string) *synthesized {
 		}
 	}
 	assets := filepath.Join(folder, "build")
-	for _, name := range functionNames() {
+	for _, name := range allFunctions() {
 		must(os.MkdirAll(filepath.Join(assets, name), 0o755))
 		must(os.WriteFile(filepath.Join(assets, name, "bootstrap"), []byte("a placeholder for "+name+"\n"), 0o755))
 	}

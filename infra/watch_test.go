@@ -66,7 +66,7 @@ func TestAlarms(t *testing.T) {
 			"ApproximateNumberOfMessagesVisible Failed",
 			"Invocations ticker", "TimersFailed " + stack, "ReadThrottleEvents Main", "WriteThrottleEvents Main", "DynamoDB's own errors",
 		}
-		for _, function := range functionNames() {
+		for _, function := range allFunctions() {
 			want = append(want, "Throttles "+function)
 			if !slices.Contains([]string{"authorizer", "provisioner"}, function) {
 				want = append(want, "Errors "+function)

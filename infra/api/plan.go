@@ -39,17 +39,25 @@ func (a *API) plan(scope constructs.Construct) {
 	}
 }
 
-// Enrol lets a function give companies their keys, in these plans only. It learns the plans' ids as name=id,….
+// PlansVariable is that of PlanIDs.
+const PlansVariable = "ORGOPS_USAGE_PLANS"
+
+// PlanIDs is the plans' ids as name=id,….
+func (a *API) PlanIDs() string {
+	var ids []string
+	for _, name := range slices.Sorted(maps.Keys(a.Plans)) {
+		ids = append(ids, name+"="+*a.Plans[name].UsagePlanId())
+	}
+	return strings.Join(ids, ",")
+}
+
+// Enrol lets a function give companies their keys, in these plans only.
 func (a *API) Enrol(f *function.Function) {
-	names := slices.Sorted(maps.Keys(a.Plans))
-	ids := make([]string, len(names))
 	arn := "arn:" + *a.REST.Stack().Partition() + ":apigateway:" + *a.REST.Stack().Region() + "::"
 	resources := []string{arn + "/apikeys"}
-	for i, name := range names {
-		id := *a.Plans[name].UsagePlanId()
-		ids[i] = name + "=" + id
-		resources = append(resources, arn+"/usageplans/"+id+"/keys")
+	for _, name := range slices.Sorted(maps.Keys(a.Plans)) {
+		resources = append(resources, arn+"/usageplans/"+*a.Plans[name].UsagePlanId()+"/keys")
 	}
-	f.Set("ORGOPS_USAGE_PLANS", strings.Join(ids, ","))
+	f.Set(PlansVariable, a.PlanIDs())
 	f.Allow([]string{"apigateway:GET", "apigateway:POST"}, nil, resources...) // GET for what a request that is repeated meets
 }

@@ -3,6 +3,9 @@
 package data
 
 import (
+	"slices"
+	"strconv"
+
 	"github.com/aws/aws-cdk-go/awscdk/v2"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsdynamodb"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsiam"
@@ -16,9 +19,10 @@ import (
 
 // Data is the stateful part of a stack.
 type Data struct {
-	Main awsdynamodb.Table // items under pk and sk, with a stream of their changes
-	keys awsdynamodb.Table // each company's wrapped data key
-	wrap awskms.Key        // wraps those
+	Main   awsdynamodb.Table // items under pk and sk, with a stream of their changes
+	keys   awsdynamodb.Table // each company's wrapped data key
+	wrap   string            // ARN of the key that wraps those
+	former []string          // ARNs of keys that did
 
 	signing awssecretsmanager.Secret // the keys that sign tokens
 	tokens  awssecretsmanager.Secret // those that verify them
@@ -31,19 +35,39 @@ const (
 	keysRecovery = 1
 )
 
+// Wrapping is which keys wrap the companies' data keys. Keys are numbered from 1 on; each number is a key of its own.
+type Wrapping struct {
+	Number     int      // of the key that wraps
+	Former     []int    // of those that still unwrap
+	FormerARNs []string // of keys made elsewhere that still unwrap
+}
+
 // New makes the stateful part.
-func New(scope constructs.Construct) *Data {
+func New(scope constructs.Construct, w Wrapping) *Data {
 	unit := constructs.NewConstruct(scope, jsii.String("Data"))
 	rest := encryption(unit)
-	return &Data{
+	d := &Data{
 		Main: table(unit, "Main", rest, mainRecovery, awsdynamodb.StreamViewType_NEW_AND_OLD_IMAGES),
 		keys: table(unit, "Keys", rest, keysRecovery, ""),
-		wrap: awskms.NewKey(unit, jsii.String("Wrapping"), &awskms.KeyProps{
-			Description:       jsii.String("Wraps the data key of each company, bound to the company by the encryption context"),
-			EnableKeyRotation: jsii.Bool(true), RemovalPolicy: awscdk.RemovalPolicy_RETAIN,
-		}),
-		signing: signing(unit), tokens: verifying(unit),
+		wrap: wrapping(unit, w.Number), former: slices.Clone(w.FormerARNs),
 	}
+	for _, number := range w.Former {
+		d.former = append(d.former, wrapping(unit, number))
+	}
+	d.signing, d.tokens = signing(unit), verifying(unit)
+	return d
+}
+
+// wrapping makes the wrapping key of a number and returns its ARN.
+func wrapping(scope constructs.Construct, number int) string {
+	name := "Wrapping" // the first key's, in stacks that have never replaced it
+	if number > 1 {
+		name += strconv.Itoa(number)
+	}
+	return *awskms.NewKey(scope, &name, &awskms.KeyProps{
+		Description:       jsii.String("Wraps the data key of each company, bound to the company by the encryption context"),
+		EnableKeyRotation: jsii.Bool(true), RemovalPolicy: awscdk.RemovalPolicy_RETAIN,
+	}).KeyArn()
 }
 
 // encryption is the key of the tables at rest. Whoever in this account may use a table may use the key, but only

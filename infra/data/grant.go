@@ -1,6 +1,8 @@
 package data
 
 import (
+	"strings"
+
 	"github.com/aws/aws-cdk-go/awscdk/v2"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsiam"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awslambda"
@@ -20,11 +22,30 @@ const (
 )
 
 const (
-	tableVariable = "ORGOPS_TABLE"
-	keysVariable  = "ORGOPS_KEYS_TABLE"
-
-	signingVariable = "ORGOPS_SIGNING_KEYS"
+	tableVariable    = "ORGOPS_TABLE"
+	keysVariable     = "ORGOPS_KEYS_TABLE"
+	wrappingVariable = "ORGOPS_WRAPPING_KEY"
+	formerVariable   = "ORGOPS_FORMER_WRAPPING_KEYS"
+	tokensVariable   = "ORGOPS_TOKEN_KEYS"
+	signingVariable  = "ORGOPS_SIGNING_KEYS"
 )
+
+// Variables name everything, as the operator's own commands need it.
+func (d *Data) Variables() [][2]string {
+	all := [][2]string{
+		{tableVariable, *d.Main.TableName()}, {keysVariable, *d.keys.TableName()}, {wrappingVariable, d.wrap},
+		{tokensVariable, *d.tokens.SecretArn()}, {signingVariable, *d.signing.SecretArn()},
+	}
+	return append(all, d.formerKeys()...)
+}
+
+// formerKeys is the variable that names former wrapping keys, where there are any.
+func (d *Data) formerKeys() [][2]string {
+	if len(d.former) == 0 {
+		return nil
+	}
+	return [][2]string{{formerVariable, strings.Join(d.former, ",")}}
+}
 
 // Read lets a function read the items of these partitions.
 func (d *Data) Read(f *function.Function, partitions ...string) {
@@ -50,9 +71,12 @@ func leading(partitions []string) map[string]any {
 // Unseal lets a function open credentials: read wrapped keys and unwrap them, only ever for a named company.
 func (d *Data) Unseal(f *function.Function) {
 	f.Set(keysVariable, *d.keys.TableName())
-	f.Set("ORGOPS_WRAPPING_KEY", *d.wrap.KeyArn())
+	f.Set(wrappingVariable, d.wrap)
+	for _, v := range d.formerKeys() {
+		f.Set(v[0], v[1])
+	}
 	f.Allow([]string{"dynamodb:GetItem"}, leading([]string{Companies}), *d.keys.TableArn())
-	f.Allow([]string{"kms:Decrypt"}, forCompany(), *d.wrap.KeyArn())
+	f.Allow([]string{"kms:Decrypt"}, forCompany(), append([]string{d.wrap}, d.former...)...)
 }
 
 // Seal lets a function seal them too, for which it may have to make the company's key. It cannot replace one that is
@@ -60,7 +84,7 @@ func (d *Data) Unseal(f *function.Function) {
 func (d *Data) Seal(f *function.Function) {
 	d.Unseal(f)
 	f.Allow([]string{"dynamodb:PutItem"}, leading([]string{Companies}), *d.keys.TableArn())
-	f.Allow([]string{"kms:Encrypt"}, forCompany(), *d.wrap.KeyArn())
+	f.Allow([]string{"kms:Encrypt"}, forCompany(), d.wrap)
 }
 
 // forCompany refuses requests whose encryption context does not name a company. ForAnyValue fails without any.
@@ -77,7 +101,7 @@ func (d *Data) Follow(f *function.Function) {
 
 // Tokens lets a function read the keys that verify tokens.
 func (d *Data) Tokens(f *function.Function) {
-	f.Set("ORGOPS_TOKEN_KEYS", *d.tokens.SecretArn())
+	f.Set(tokensVariable, *d.tokens.SecretArn())
 	f.Allow([]string{"secretsmanager:GetSecretValue"}, nil, *d.tokens.SecretArn())
 }
 

@@ -1,0 +1,94 @@
+package main
+
+import (
+	"bytes"
+	"debug/elf"
+	"encoding/binary"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/aws/aws-cdk-go/awscdk/v2/awslambda"
+
+	"orgops/infra/function"
+)
+
+// TestPrograms talks to the CDK's process, so it is not parallel.
+func TestPrograms(t *testing.T) {
+	const x86, arm = elf.EM_X86_64, elf.EM_AARCH64
+	tests := []struct {
+		name     string
+		arch     awslambda.Architecture
+		programs []elf.Machine // of a and b; 0: none
+		want     []string      // parts of the error
+	}{
+		{"as it should be", awslambda.Architecture_ARM_64(), []elf.Machine{arm, arm}, nil},
+		{"on the other", awslambda.Architecture_X86_64(), []elf.Machine{x86, x86}, nil},
+		{"one for another processor", awslambda.Architecture_ARM_64(), []elf.Machine{arm, x86},
+			[]string{"build/b/bootstrap is for EM_X86_64", "run on arm64", "make build-lambdas LAMBDA_ARCH=arm64"}},
+		{"all for another", awslambda.Architecture_X86_64(), []elf.Machine{arm, arm}, []string{"build/a", "build/b", "LAMBDA_ARCH=amd64"}},
+		{"one missing", awslambda.Architecture_ARM_64(), []elf.Machine{arm, 0}, []string{"build/b/bootstrap missing", "make build-lambdas"}},
+		{"nothing built", awslambda.Architecture_ARM_64(), []elf.Machine{0, 0}, []string{"build/a", "build/b", "make build-lambdas"}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Chdir(t.TempDir())
+			for i, name := range []string{"a", "b"} {
+				if tt.programs[i] != 0 {
+					write(t, filepath.Join(built, name), header(t, tt.programs[i]))
+				}
+			}
+			refused(t, settings{Settings: function.Settings{Assets: built, Architecture: tt.arch}}, tt.want)
+		})
+	}
+}
+
+// TestPrograms_NoLinux: what another system runs is not deployed, but may be emulated.
+func TestPrograms_NoLinux(t *testing.T) {
+	t.Chdir(t.TempDir())
+	for folder, want := range map[string][]string{built: {"no program of Linux"}, "elsewhere": nil} {
+		for _, name := range []string{"a", "b"} {
+			write(t, filepath.Join(folder, name), []byte("\xcf\xfa\xed\xfe and so on"))
+		}
+		refused(t, settings{Settings: function.Settings{Assets: folder, Architecture: awslambda.Architecture_ARM_64()}}, want)
+	}
+}
+
+func refused(t *testing.T, s settings, want []string) {
+	t.Helper()
+	err := s.programs([]string{"a", "b"})
+	if (err != nil) != (want != nil) {
+		t.Fatalf("error: %v", err)
+	}
+	for _, part := range want {
+		if !strings.Contains(err.Error(), part) {
+			t.Errorf("%q does not say %q", err, part)
+		}
+	}
+}
+
+func write(t *testing.T, folder string, program []byte) {
+	t.Helper()
+	if err := os.MkdirAll(folder, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(folder, "bootstrap"), program, 0o755); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// header is that of a program without any code.
+func header(t *testing.T, machine elf.Machine) []byte {
+	t.Helper()
+	h := elf.Header64{
+		Type: uint16(elf.ET_EXEC), Machine: uint16(machine), Version: uint32(elf.EV_CURRENT), Ehsize: 64, Phentsize: 56, Shentsize: 64,
+	}
+	copy(h.Ident[:], elf.ELFMAG)
+	h.Ident[elf.EI_CLASS], h.Ident[elf.EI_DATA], h.Ident[elf.EI_VERSION] = byte(elf.ELFCLASS64), byte(elf.ELFDATA2LSB), byte(elf.EV_CURRENT)
+	var b bytes.Buffer
+	if err := binary.Write(&b, binary.LittleEndian, h); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
