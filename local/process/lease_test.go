@@ -12,10 +12,10 @@ import (
 
 const patience = 20 * time.Second
 
-// quickLease is one whose times a test can wait for.
-func quickLease(st store.Store) *lease {
+// quickLease is one that is soon renewed. A test waits for its end where nobody renews it, and there alone.
+func quickLease(st store.Store, lasts time.Duration) *lease {
 	l := newLease(st, slog.New(slog.DiscardHandler), time.Now())
-	l.every, l.lasts = 20*time.Millisecond, 400*time.Millisecond
+	l.every, l.lasts = 50*time.Millisecond, lasts
 	return l
 }
 
@@ -43,7 +43,7 @@ func take(t *testing.T, l *lease) error {
 func TestLease_Renewed(t *testing.T) {
 	t.Parallel()
 	st := table(t)
-	first, second := quickLease(st), quickLease(st)
+	first, second := quickLease(st, patience/2), quickLease(st, patience/2)
 	if err := take(t, first); err != nil {
 		t.Fatal(err)
 	}
@@ -69,7 +69,7 @@ func TestLease_Renewed(t *testing.T) {
 func TestLease_Abandoned(t *testing.T) {
 	t.Parallel()
 	st := table(t)
-	first, second := quickLease(st), quickLease(st)
+	first, second := quickLease(st, 400*time.Millisecond), quickLease(st, 400*time.Millisecond)
 	if err := take(t, first); err != nil {
 		t.Fatal(err)
 	}
@@ -94,7 +94,7 @@ func TestLease_Abandoned(t *testing.T) {
 func TestLease_Removed(t *testing.T) {
 	t.Parallel()
 	st := table(t)
-	l := quickLease(st)
+	l := quickLease(st, patience)
 	if err := take(t, l); err != nil {
 		t.Fatal(err)
 	}
