@@ -26,15 +26,9 @@ import (
 const usage = `orgops runs the Organizational Operations Service in one process.
 
 usage:
-  %[1]s                                          serve the API, work on events, show the documentation
-  %[1]s listen [--addr A] [--secret S]           receive webhooks and say whether their signatures verify
-  %[1]s admin company create --name N --email E  create a company with its first founder
-  %[1]s admin company list                       list companies
-  %[1]s admin user add --company C --email E --role R   add a founder, member, operator or integration
-  %[1]s admin keys rotate                        make a new token key; the one before still verifies
-  %[1]s admin keys rewrap                        wrap the companies' data keys by a new vault key
-  %[1]s admin aws create [--prefix P]            make tables, queues and keys in an emulator of AWS, for ORGOPS_BACKEND=aws
-
+  %-58[1]s serve the API, work on events, show the documentation
+  %-58[5]s receive webhooks and say whether their signatures verify
+%[4]s
 environment:
 %[2]s
 with ORGOPS_BACKEND=aws also:
@@ -55,7 +49,7 @@ func run(ctx context.Context, args []string) error {
 	case "listen":
 		err = listen.Run(ctx, args[1:], os.Stdout)
 	case "admin":
-		err = admin.Run(ctx, admin.Env{Config: c, Getenv: os.Getenv, In: os.Stdin, Out: os.Stdout}, args[1:])
+		err = admin.Run(ctx, admin.Env{Config: c, Getenv: os.Getenv, In: os.Stdin, Out: os.Stdout, Err: os.Stderr}, args[1:])
 	case "help", "-h", "--help":
 		help(os.Stdout)
 	default:
@@ -69,7 +63,8 @@ func run(ctx context.Context, args []string) error {
 }
 
 func help(w io.Writer) {
-	fmt.Fprintf(w, usage, demo.Command(), list(config.Settings()), list(config.CloudSettings()))
+	fmt.Fprintf(w, usage, demo.Command(), list(config.Settings()), list(config.CloudSettings()),
+		admin.Usage(demo.Command()), demo.Command()+" listen [--addr A] [--secret S]")
 }
 
 func list(settings []config.Setting) string {

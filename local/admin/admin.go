@@ -4,7 +4,6 @@ package admin
 import (
 	"bufio"
 	"context"
-	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
@@ -14,12 +13,10 @@ import (
 	"time"
 
 	"orgops/local/process"
-	"orgops/shared/company"
 	"orgops/shared/config"
 	"orgops/shared/fault"
 	"orgops/shared/password"
 	"orgops/shared/store"
-	"orgops/shared/user"
 )
 
 // Env is what a command runs in.
@@ -28,20 +25,83 @@ type Env struct {
 	Getenv func(string) string // for the settings of the cloud
 	In     io.Reader
 	Out    io.Writer
+	Err    io.Writer // what is no result: help, how far a long command is, what to look at; nil: nobody is told
 }
 
-// Run runs one command and prints its result: JSON lines, where nothing else is said.
-func Run(ctx context.Context, e Env, args []string) error {
-	commands := map[string]func(context.Context, Env, []string) error{
-		"company create": createCompany, "company list": listCompanies, "user add": addUser, "keys rotate": rotateKeys,
-		"keys rewrap": rewrapKeys, "aws create": createAWS,
+func (e Env) tell(format string, args ...any) {
+	if e.Err != nil {
+		fmt.Fprintf(e.Err, format+"\n", args...)
 	}
+}
+
+// command is one of the operator's commands.
+type command struct {
+	name, args, about string
+	run               func(context.Context, Env, *flag.FlagSet, []string) error
+}
+
+func commands() []command {
+	return []command{
+		{"company create", "--name N --email E", "create a company with its first founder", createCompany},
+		{"company list", "", "list companies", listCompanies},
+		{"user add", "--company C --email E --role R", "add a founder, member, operator or integration", addUser},
+		{"user password", "--email E", "give a user another password", setPassword},
+		{"keys rotate", "", "make a new token key; the one before still verifies", rotateKeys},
+		{"keys rewrap", "", "wrap companies' data keys anew: by a new key file, or on AWS by ORGOPS_WRAPPING_KEY", rewrapKeys},
+		{"aws create", "[--prefix P]", "make tables, queues and keys in an emulator of AWS, for ORGOPS_BACKEND=aws", createAWS},
+	}
+}
+
+// Usage is a line for each command, of a program of this name.
+func Usage(program string) string {
+	var b strings.Builder
+	for _, c := range commands() {
+		fmt.Fprintf(&b, "  %-58s %s\n", strings.TrimSpace(program+" admin "+c.name+" "+c.args), c.about)
+	}
+	return b.String()
+}
+
+// Run runs one command and prints its result: JSON lines, where nothing else is said. Without a command, and for one that
+// asks for help, the error is flag.ErrHelp or says what there is.
+func Run(ctx context.Context, e Env, args []string) error {
 	if len(args) >= 2 {
-		if command, ok := commands[args[0]+" "+args[1]]; ok {
-			return explain(command(ctx, e, args[2:]))
+		for _, c := range commands() {
+			if c.name == args[0]+" "+args[1] {
+				return explain(c.run(ctx, e, e.flags(c), args[2:]))
+			}
 		}
 	}
-	return errors.New("usage: admin company create | company list | user add | keys rotate | keys rewrap | aws create; each has --help")
+	e.tell("usage:\n%sEvery command has --help.", Usage("orgops"))
+	if len(args) == 0 || args[len(args)-1] == "-h" || args[len(args)-1] == "--help" || args[0] == "help" {
+		return flag.ErrHelp
+	}
+	return fmt.Errorf("unknown command: admin %s", strings.Join(args, " "))
+}
+
+// flags are the command's, without any yet.
+func (e Env) flags(c command) *flag.FlagSet {
+	f := flag.NewFlagSet("admin "+c.name, flag.ContinueOnError)
+	f.SetOutput(io.Discard)
+	f.Usage = func() {
+		if e.Err != nil {
+			f.SetOutput(e.Err)
+			e.tell("orgops %s: %s", strings.TrimSpace("admin "+c.name+" "+c.args), c.about)
+			f.PrintDefaults()
+			f.SetOutput(io.Discard) // the flag's error comes back from Parse
+		}
+	}
+	return f
+}
+
+// parse refuses what is left behind the flags, too: of `list --name A` nothing would be known otherwise.
+func parse(f *flag.FlagSet, args []string) error {
+	if err := f.Parse(args); err != nil {
+		return err
+	}
+	if f.NArg() > 0 {
+		return fmt.Errorf("%s takes no %q; see --help", f.Name(), f.Arg(0))
+	}
+	return nil
 }
 
 // explain lists every problem of a refused request.
@@ -77,29 +137,11 @@ func with(ctx context.Context, e Env, do func(store.Store, *password.Hasher) err
 	return errors.Join(do(backend.Store, hasher), backend.Close())
 }
 
-func createCompany(ctx context.Context, e Env, args []string) error {
-	flags := flag.NewFlagSet("admin company create", flag.ContinueOnError)
-	name := flags.String("name", "", "the company's name (required)")
-	email := flags.String("email", "", "the first founder's e-mail address (required)")
-	fromStdin := flags.Bool("password-stdin", false, "read the founder's password from the first line of standard input; without, one is made and printed")
-	if err := flags.Parse(args); err != nil {
-		return err
-	}
-	secret, err := readPassword(*fromStdin, e.In)
-	if err != nil {
-		return err
-	}
-	return with(ctx, e, func(st store.Store, hasher *password.Hasher) error {
-		created, err := company.Provision(ctx, st, hasher, company.New{Name: *name, Email: *email, Password: secret}, time.Now())
-		if err != nil {
-			return err
-		}
-		return json.NewEncoder(e.Out).Encode(created) //nolint:gosec // G117: to show the password this once is what the command is for
-	})
-}
+const fromStdin = "read the password from the first line of standard input; without, one is made and printed"
 
-func readPassword(fromStdin bool, in io.Reader) (string, error) {
-	if !fromStdin {
+// readPassword is "" where one is to be made.
+func readPassword(stdin bool, in io.Reader) (string, error) {
+	if !stdin {
 		return "", nil
 	}
 	line, err := bufio.NewReader(io.LimitReader(in, 4096)).ReadString('\n')
@@ -110,41 +152,4 @@ func readPassword(fromStdin bool, in io.Reader) (string, error) {
 		return "", errors.New("--password-stdin: standard input holds no password")
 	}
 	return line, nil
-}
-
-func listCompanies(ctx context.Context, e Env, args []string) error {
-	if err := flag.NewFlagSet("admin company list", flag.ContinueOnError).Parse(args); err != nil {
-		return err
-	}
-	return with(ctx, e, func(st store.Store, _ *password.Hasher) error {
-		for item, err := range company.Registered(ctx, st) {
-			if err != nil {
-				return err
-			}
-			fmt.Fprintf(e.Out, "%s\n", item.Body)
-		}
-		return nil
-	})
-}
-
-func addUser(ctx context.Context, e Env, args []string) error {
-	flags := flag.NewFlagSet("admin user add", flag.ContinueOnError)
-	companyID := flags.String("company", "", "the company's id (required)")
-	email := flags.String("email", "", "the user's e-mail address (required)")
-	role := flags.String("role", string(user.Member), "founder, member, operator or integration")
-	fromStdin := flags.Bool("password-stdin", false, "read the password from the first line of standard input; without, one is made and printed")
-	if err := flags.Parse(args); err != nil {
-		return err
-	}
-	secret, err := readPassword(*fromStdin, e.In)
-	if err != nil {
-		return err
-	}
-	return with(ctx, e, func(st store.Store, hasher *password.Hasher) error {
-		added, made, err := company.AddUser(ctx, st, hasher, *companyID, company.NewUser{Email: *email, Role: user.Role(*role), Password: secret}, time.Now())
-		if err != nil {
-			return err
-		}
-		return json.NewEncoder(e.Out).Encode(company.Provisioned{CompanyID: *companyID, UserID: added.ID, Email: added.Email, Password: made}) //nolint:gosec // G117: as above
-	})
 }

@@ -26,11 +26,10 @@ var prefixes = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,39}$`)
 
 // createAWS makes what ORGOPS_BACKEND=aws needs, as the deployment's template has it but for what protects real data
 // (backups, a customer's key, protection from deletion), and prints the settings that name it. What is there is kept.
-func createAWS(ctx context.Context, e Env, args []string) error {
-	flags := flag.NewFlagSet("admin aws create", flag.ContinueOnError)
+func createAWS(ctx context.Context, e Env, flags *flag.FlagSet, args []string) error {
 	prefix := flags.String("prefix", "dev", "begins the names of all that is made")
 	really := flags.Bool("real", false, "make them in a real AWS account, where the CDK app is the way: these tables have no backups")
-	if err := flags.Parse(args); err != nil {
+	if err := parse(flags, args); err != nil {
 		return err
 	}
 	if !prefixes.MatchString(*prefix) {

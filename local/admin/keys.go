@@ -21,8 +21,8 @@ import (
 // rotateTimeout bounds a rotation in Secrets Manager.
 const rotateTimeout = 20 * time.Second
 
-func rotateKeys(ctx context.Context, e Env, args []string) error {
-	if err := flag.NewFlagSet("admin keys rotate", flag.ContinueOnError).Parse(args); err != nil {
+func rotateKeys(ctx context.Context, e Env, flags *flag.FlagSet, args []string) error {
+	if err := parse(flags, args); err != nil {
 		return err
 	}
 	rotate, from := rotateFile, "from the next start on"

@@ -21,8 +21,8 @@ import (
 )
 
 // rewrapKeys prints a line for each company that failed, and what became of all in the last.
-func rewrapKeys(ctx context.Context, e Env, args []string) error {
-	if err := flag.NewFlagSet("admin keys rewrap", flag.ContinueOnError).Parse(args); err != nil {
+func rewrapKeys(ctx context.Context, e Env, flags *flag.FlagSet, args []string) error {
+	if err := parse(flags, args); err != nil {
 		return err
 	}
 	if e.Config.Backend == config.AWS {
@@ -40,6 +40,9 @@ func rewrapByKMS(ctx context.Context, e Env) error {
 	main, keys, wrapper := data.Main(c), vault.StoreKeys{Store: data.Keys(c)}, sealing.Wrapper(c)
 	if err := c.Missing(); err != nil {
 		return err
+	}
+	if len(c.Settings.FormerKeys) == 0 {
+		e.tell("ORGOPS_FORMER_WRAPPING_KEYS is not set: what another key than ORGOPS_WRAPPING_KEY wrapped cannot be unwrapped")
 	}
 	return e.rewrap(ctx, main, keys, wrapper)
 }
@@ -70,7 +73,7 @@ var errNotRewrapped = errors.New("not every data key was wrapped anew, so the fo
 
 func (e Env) rewrap(ctx context.Context, st store.Store, keys vault.StoreKeys, w vault.Rewrapper) error {
 	out := json.NewEncoder(e.Out)
-	sum, err := vault.Rewrap(ctx, ids(ctx, st), keys, w, func(company string, err error) {
+	sum, err := vault.Rewrap(ctx, e.counted(ids(ctx, st)), keys, w, func(company string, err error) {
 		_ = out.Encode(map[string]string{"company": company, "error": err.Error()}) // the count tells of it too
 	})
 	if err != nil {
@@ -83,6 +86,24 @@ func (e Env) rewrap(ctx context.Context, st store.Store, keys vault.StoreKeys, w
 		return errNotRewrapped
 	}
 	return nil
+}
+
+// progressEvery is some seconds of work.
+const progressEvery = 100
+
+// counted tells how far a long run is.
+func (e Env) counted(companies iter.Seq2[string, error]) iter.Seq2[string, error] {
+	return func(yield func(string, error) bool) {
+		n := 0
+		for company, err := range companies {
+			if !yield(company, err) {
+				return
+			}
+			if n++; n%progressEvery == 0 {
+				e.tell("%d companies so far", n)
+			}
+		}
+	}
 }
 
 func ids(ctx context.Context, st store.Store) iter.Seq2[string, error] {

@@ -54,6 +54,28 @@ func AddUser(ctx context.Context, st store.Store, hasher *password.Hasher, compa
 	return u, generated, nil
 }
 
+// SetPassword gives the user who logs in with an e-mail address another password: "" generates one, which is returned.
+// Tokens that were issued run out within their hour.
+func SetPassword(ctx context.Context, st store.Store, hasher *password.Hasher, email, pass string) (Provisioned, error) {
+	generated := ""
+	if pass == "" {
+		generated = password.Generate()
+		pass = generated
+	}
+	if err := fault.Refuse(append(user.CheckEmail(email, "/email"), password.Check(pass, "/password")...)); err != nil {
+		return Provisioned{}, err
+	}
+	login, err := loginOf(ctx, st, user.User{Email: email})
+	if err != nil {
+		return Provisioned{}, err
+	}
+	if login.PasswordHash, err = hasher.Hash(ctx, pass); err != nil {
+		return Provisioned{}, err
+	}
+	err = st.Commit(ctx, store.Login(email).Entry(user.LoginKey, user.LoginEntity, login.version, login.Login))
+	return Provisioned{CompanyID: login.CompanyID, UserID: login.UserID, Email: email, Password: generated}, store.Fault(err, noUser)
+}
+
 // GetUser is one user with its item's version.
 func GetUser(ctx context.Context, c store.Company, userID string) (user.User, int64, error) {
 	if !id.Valid(userID) {

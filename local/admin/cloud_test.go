@@ -1,0 +1,203 @@
+package admin_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"orgops/local/admin"
+	"orgops/shared/awstest"
+	"orgops/shared/boot/cloud"
+	"orgops/shared/boot/cloud/sealing"
+	"orgops/shared/company"
+	"orgops/shared/config"
+	"orgops/shared/id"
+	"orgops/shared/store"
+	"orgops/shared/store/dynamostore"
+	"orgops/shared/vault"
+)
+
+var dynamo, moto = awstest.DynamoDB(), awstest.Moto()
+
+func TestMain(m *testing.M) { os.Exit(awstest.Run(m, dynamo, moto)) }
+
+// environment is what an operator has exported.
+type environment map[string]string
+
+// deployed is that of a stack: two tables, and whatever else is named.
+func deployed(t *testing.T, more ...string) (environment, *dynamostore.Store) {
+	t.Helper()
+	access, e := awstest.Access(t, dynamo, moto), environment{"ORGOPS_BACKEND": "aws", "ORGOPS_TABLE": t.Name(), "ORGOPS_KEYS_TABLE": t.Name() + "-keys"}
+	main := dynamostore.New(access, dynamostore.Options{Table: t.Name()})
+	if err := errors.Join(main.CreateTable(t.Context()), dynamostore.New(access, dynamostore.Options{Table: t.Name() + "-keys"}).CreateTable(t.Context())); err != nil {
+		t.Fatal(err)
+	}
+	return e.with(append(awstest.Environment(t, dynamo, moto), more...)...), main
+}
+
+// with is a copy with more variables, each as NAME=value.
+func (e environment) with(variables ...string) environment {
+	all := environment{}
+	for name, value := range e {
+		all[name] = value
+	}
+	for _, v := range variables {
+		name, value, _ := strings.Cut(v, "=")
+		all[name] = value
+	}
+	return all
+}
+
+func (e environment) get(name string) string { return e[name] }
+
+// run is what a command prints, on both ways.
+func (e environment) run(t *testing.T, args ...string) (out, told string, err error) {
+	t.Helper()
+	c, err := config.Read(e.get)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var result, more bytes.Buffer
+	err = admin.Run(t.Context(), admin.Env{Config: c, Getenv: e.get, Out: &result, Err: &more}, args)
+	return result.String(), more.String(), err
+}
+
+// vault is the one of a process that starts with these variables.
+func (e environment) vault(t *testing.T) vault.Vault {
+	t.Helper()
+	c, err := cloud.Read(e.get)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return sealing.Vault(c)
+}
+
+// tenants registers companies, of which the first ones have sealed something.
+func (e environment) tenants(t *testing.T, main *dynamostore.Store, companies, sealing int) map[string][]byte {
+	t.Helper()
+	v, sealed := e.vault(t), map[string][]byte{}
+	for i := range companies {
+		c := id.New()
+		if err := main.Commit(t.Context(), store.RegistryOf(c).Entry(c, company.RegistryEntity, 0, company.Entry{ID: c})); err != nil {
+			t.Fatal(err)
+		}
+		if i >= sealing {
+			continue
+		}
+		var err error
+		if sealed[c], err = v.Seal(t.Context(), c, "github/token", []byte("secret of "+c)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return sealed
+}
+
+// opens is nil where each company's text opens.
+func opens(ctx context.Context, v vault.Vault, sealed map[string][]byte) error {
+	for c, text := range sealed {
+		if got, err := v.Open(ctx, c, "github/token", text); err != nil || string(got) != "secret of "+c {
+			return fmt.Errorf("%s: %q, %w", c, got, err)
+		}
+	}
+	return nil
+}
+
+// TestRewrap_KMS replaces the KMS key while the service runs: with both keys it opens everything at any moment, and in the
+// end without the former one.
+func TestRewrap_KMS(t *testing.T) {
+	t.Parallel()
+	const companies, sealing = 120, 15
+	base, main := deployed(t)
+	access := moto.Access(t)
+	old, next := awstest.WrappingKey(t, access), awstest.WrappingKey(t, access)
+	before := base.with("ORGOPS_WRAPPING_KEY=" + old)
+	both := base.with("ORGOPS_WRAPPING_KEY="+next, "ORGOPS_FORMER_WRAPPING_KEYS="+old)
+	after := base.with("ORGOPS_WRAPPING_KEY=" + next)
+	sealed := before.tenants(t, main, companies, sealing)
+
+	out, told, err := after.run(t, "keys", "rewrap")
+	if err == nil || !strings.Contains(told, "ORGOPS_FORMER_WRAPPING_KEYS is not set") || strings.Count(out, `"error"`) != sealing ||
+		!strings.Contains(out, fmt.Sprintf(`{"rewrapped":0,"current":0,"without":%d,"failed":%d}`, companies-sealing, sealing)) {
+		t.Errorf("without the former key: %s%s%v", out, told, err)
+	}
+
+	ended, ctx := make(chan struct{}), t.Context()
+	var serving sync.WaitGroup
+	rounds := 0
+	serving.Go(func() {
+		for stop := false; !stop; rounds++ {
+			select {
+			case <-ended:
+				stop = true // after one more round
+			default:
+			}
+			if err := opens(ctx, both.vault(t), sealed); err != nil { // as a process that has just started
+				t.Error("meanwhile:", err)
+				return
+			}
+		}
+	})
+	out, told, err = both.run(t, "keys", "rewrap")
+	close(ended)
+	serving.Wait()
+	want := fmt.Sprintf(`{"rewrapped":%d,"current":0,"without":%d,"failed":0}`, sealing, companies-sealing) + "\n"
+	if err != nil || out != want || !strings.Contains(told, "100 companies so far\n") || rounds < 1 {
+		t.Errorf("got %s%s%v after %d rounds, want %s", out, told, err, rounds, want)
+	}
+	if out, _, err = both.run(t, "keys", "rewrap"); err != nil || !strings.Contains(out, fmt.Sprintf(`"rewrapped":0,"current":%d`, sealing)) {
+		t.Errorf("again: %s, %v", out, err)
+	}
+	if err := opens(ctx, after.vault(t), sealed); err != nil {
+		t.Error("without the former key:", err)
+	}
+	if err := opens(ctx, before.vault(t), sealed); !errors.Is(err, vault.ErrSealed) {
+		t.Error("something is wrapped by the former key:", err)
+	}
+}
+
+// TestCompany_Gateway: on a stack's settings a company gets its usage key, and a repeated command what it lacks; without
+// those settings the operator is told.
+func TestCompany_Gateway(t *testing.T) {
+	t.Parallel()
+	access := moto.Access(t)
+	free, pro := awstest.UsagePlan(t, access, "free"), awstest.UsagePlan(t, access, "pro")
+	base, _ := deployed(t)
+	stack := base.with("ORGOPS_USAGE_PLANS=free=" + free + ",pro=" + pro)
+	create := func(e environment, email string, more ...string) (answer struct{ CompanyID, Password, Warning string }, told string) {
+		t.Helper()
+		out, told, err := e.run(t, append([]string{"company", "create", "--name", "Acme", "--email", email}, more...)...)
+		if err == nil {
+			err = json.Unmarshal([]byte(out), &answer)
+		}
+		if err != nil {
+			t.Fatalf("%s: %v", out, err)
+		}
+		return answer, told
+	}
+	has := func(plan, company string) bool {
+		return slices.Contains(awstest.UsageKeys(t, access, plan), "company-"+company)
+	}
+	if a, told := create(stack, "a@example.com"); !has(free, a.CompanyID) || a.Password == "" || a.Warning != "" || told != "" {
+		t.Errorf("%+v, %s", a, told)
+	}
+	if b, _ := create(stack, "b@example.com", "--plan", "pro"); !has(pro, b.CompanyID) || has(free, b.CompanyID) {
+		t.Errorf("%+v", b)
+	}
+	without, told := create(base, "c@example.com")
+	if has(free, without.CompanyID) || !strings.Contains(told, "AdminVariables") {
+		t.Errorf("%+v, %s", without, told)
+	}
+	if again, _ := create(stack, "c@example.com"); again.CompanyID != without.CompanyID || !has(free, again.CompanyID) {
+		t.Errorf("again: %+v", again)
+	}
+	if out, _, err := stack.run(t, "company", "create", "--name", "D", "--email", "d@example.com", "--plan", "golden"); err == nil || !strings.Contains(err.Error(), "golden") {
+		t.Errorf("%s, %v", out, err)
+	}
+}

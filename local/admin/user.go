@@ -1,0 +1,53 @@
+package admin
+
+import (
+	"context"
+	"encoding/json"
+	"flag"
+	"time"
+
+	"orgops/shared/company"
+	"orgops/shared/password"
+	"orgops/shared/store"
+	"orgops/shared/user"
+)
+
+func addUser(ctx context.Context, e Env, flags *flag.FlagSet, args []string) error {
+	companyID := flags.String("company", "", "the company's id (required)")
+	email := flags.String("email", "", "the user's e-mail address (required)")
+	role := flags.String("role", string(user.Member), "founder, member, operator or integration")
+	stdin := flags.Bool("password-stdin", false, fromStdin)
+	if err := parse(flags, args); err != nil {
+		return err
+	}
+	secret, err := readPassword(*stdin, e.In)
+	if err != nil {
+		return err
+	}
+	return with(ctx, e, func(st store.Store, hasher *password.Hasher) error {
+		added, made, err := company.AddUser(ctx, st, hasher, *companyID, company.NewUser{Email: *email, Role: user.Role(*role), Password: secret}, time.Now())
+		if err != nil {
+			return err
+		}
+		return json.NewEncoder(e.Out).Encode(company.Provisioned{CompanyID: *companyID, UserID: added.ID, Email: added.Email, Password: made}) //nolint:gosec // G117: to show the password this once is what the command is for
+	})
+}
+
+func setPassword(ctx context.Context, e Env, flags *flag.FlagSet, args []string) error {
+	email := flags.String("email", "", "the user's e-mail address (required)")
+	stdin := flags.Bool("password-stdin", false, fromStdin)
+	if err := parse(flags, args); err != nil {
+		return err
+	}
+	secret, err := readPassword(*stdin, e.In)
+	if err != nil {
+		return err
+	}
+	return with(ctx, e, func(st store.Store, hasher *password.Hasher) error {
+		changed, err := company.SetPassword(ctx, st, hasher, *email, secret)
+		if err != nil {
+			return err
+		}
+		return json.NewEncoder(e.Out).Encode(changed) //nolint:gosec // G117: as above
+	})
+}
