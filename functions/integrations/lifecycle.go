@@ -78,5 +78,5 @@ func (d Deps) change(ctx context.Context, provider string, edit func(*integratio
 }
 
 func href(ctx context.Context, format string, args ...any) string {
-	return "/companies/" + web.Tenant(ctx).ID() + fmt.Sprintf(format, args...)
+	return web.CompanyPath(ctx) + fmt.Sprintf(format, args...)
 }

@@ -43,7 +43,7 @@ func (d Deps) getBrief(ctx context.Context, in *briefInput) (*web.Tagged[insight
 			return nil, err
 		}
 	}
-	return web.WithETag(k.etag, insight.BriefOf(k.facts, k.asOf, since, entries)), nil
+	return web.WithETag(k.etag, insight.BriefOf(k.facts, k.asOf, since, entries, web.CompanyPath(ctx))), nil
 }
 
 // history is the newest entries since a time, as many as a brief can tell and one more.

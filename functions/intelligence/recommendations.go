@@ -29,7 +29,7 @@ type recommendationsOutput struct {
 // RecommendationPage is one page of recommendations.
 type RecommendationPage struct {
 	ContextVersion int64                    `json:"contextVersion" doc:"the company context that they were computed from" example:"1284"`
-	Items          []insight.Recommendation `json:"items" doc:"the most pressing first, then the longest known" nullable:"false"`
+	Items          []insight.Recommendation `json:"items" doc:"the most pressing first, then by rule, then the longest known" nullable:"false"`
 	NextCursor     string                   `json:"nextCursor,omitempty" doc:"where the next page begins; absent on the last"`
 }
 
@@ -51,15 +51,15 @@ func (d Deps) listRecommendations(ctx context.Context, in *recommendationsInput)
 		return nil, err
 	}
 	var matching []insight.Recommendation
-	for _, r := range insight.Merge(insight.Recommendations(k.facts, k.asOf), stored) {
-		if in.wants(r) && place(r) > after {
+	for _, r := range insight.Merge(insight.Recommendations(k.facts, k.asOf, web.CompanyPath(ctx)), stored) {
+		if in.wants(r) && r.Place() > after {
 			matching = append(matching, r)
 		}
 	}
 	next := ""
 	if size := in.Size(); len(matching) > size {
 		matching = matching[:size]
-		next = place(matching[size-1])
+		next = matching[size-1].Place() // so that the next page goes on there when some of the list has gone
 	}
 	page := web.NewPage(ctx, matching, next, in.State, in.Priority)
 	out.Status, out.Link = http.StatusOK, page.Link
@@ -75,12 +75,6 @@ func (in *recommendationsInput) wants(r insight.Recommendation) bool {
 		return r.State == insight.Active || r.State == insight.Claimed
 	}
 	return string(r.State) == in.State
-}
-
-// place is where a recommendation stands in the list: text that sorts as the list does, so that a page goes on at the
-// same place when some of the list has gone.
-func place(r insight.Recommendation) string {
-	return fmt.Sprintf("%s#%s#%s", r.Priority, r.FirstSeenAt.UTC().Format("2006-01-02T15:04:05.000000000Z"), r.ID)
 }
 
 // storedRecommendations is what was done to recommendations. There are no more than rules and subjects.

@@ -26,7 +26,7 @@ func Register(api huma.API, d Deps) {
 	web.Register(api, operation("/brief", "get-brief", "Get the founder briefing",
 		"Sentences that follow from the company's facts. Each names where the API shows what it rests on."), d.getBrief)
 	web.Register(api, operation("/recommendations", "list-recommendations", "List recommendations",
-		"Open ones unless a state is asked for; the most pressing first, then the longest known."), d.listRecommendations)
+		"Open ones unless a state is asked for; the most pressing first, then by rule, then the longest known."), d.listRecommendations)
 	web.Register(api, operation("/context", "get-context", "Get the company context",
 		"The facts that Mission Control and Intelligence are computed from, folded from every committed change."), d.getContext)
 }

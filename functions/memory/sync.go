@@ -3,7 +3,6 @@ package memory
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"orgops/shared/connector"
 	"orgops/shared/fault"
@@ -50,7 +49,7 @@ func (d Deps) syncMemory(ctx context.Context, in *syncInput) (*runOutput, error)
 	}
 	c := web.Tenant(ctx)
 	run, err := settled(func() (syncrun.Run, error) { return d.request(ctx, c, in.Provider, body) })
-	return &runOutput{Location: location(c, run), Body: run}, err
+	return &runOutput{Location: web.CompanyPath(ctx) + "/memory/syncs/" + run.ID, Body: run}, err
 }
 
 // request commits a run together with the provider's slot, so that there is one run at a time, and only while the
@@ -118,10 +117,6 @@ func (d Deps) syncable(ctx context.Context, c store.Company, provider string) (i
 		return integration.Integration{}, 0, fault.Newf(fault.Conflict, "integration %q is disabled; enable it first", provider)
 	}
 	return i, version, nil
-}
-
-func location(c store.Company, run syncrun.Run) string {
-	return fmt.Sprintf("/companies/%s/memory/syncs/%s", c.ID(), run.ID)
 }
 
 type runInput struct {

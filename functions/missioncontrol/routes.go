@@ -50,7 +50,7 @@ func operation(path, id, summary, description string) huma.Operation {
 }
 
 // answer computes a body from the tenant's context, unless the caller holds it already.
-func answer[T any](ctx context.Context, d Deps, in web.IfNoneMatch, compute func(projection.Context, time.Time) T) (*web.Tagged[T], error) {
+func answer[T any](ctx context.Context, d Deps, in web.IfNoneMatch, compute func(facts projection.Context, asOf time.Time, path string) T) (*web.Tagged[T], error) {
 	facts, _, err := projection.Load(ctx, web.Tenant(ctx))
 	if err != nil {
 		return nil, store.Fault(err, "")
@@ -60,5 +60,5 @@ func answer[T any](ctx context.Context, d Deps, in web.IfNoneMatch, compute func
 	if in.Matches(etag) {
 		return web.NotModified[T](etag), nil
 	}
-	return web.WithETag(etag, compute(facts, asOf)), nil
+	return web.WithETag(etag, compute(facts, asOf, web.CompanyPath(ctx))), nil
 }

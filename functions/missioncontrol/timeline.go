@@ -39,7 +39,7 @@ func (d Deps) listTimeline(ctx context.Context, in *timelineInput) (*timelineOut
 	if !in.Until.IsZero() && in.Until.Before(in.Since) {
 		return nil, fault.Refuse([]fault.Problem{{Pointer: "#/query/until", Detail: "must not be before since"}})
 	}
-	tag, err := answer(ctx, d, in.IfNoneMatch, func(p projection.Context, _ time.Time) int64 { return p.ContextVersion })
+	tag, err := answer(ctx, d, in.IfNoneMatch, func(p projection.Context, _ time.Time, _ string) int64 { return p.ContextVersion })
 	if err != nil {
 		return nil, err
 	}

@@ -59,6 +59,7 @@ type Services struct {
 	Backend
 	Logger     *slog.Logger
 	Now        func() time.Time
+	Origins    web.Origins // of pages that may read answers
 	Client     *outbound.Client
 	Connectors connector.Registry
 	Engine     policy.Engine
@@ -73,7 +74,7 @@ const endpointsFresh = time.Minute
 
 // New puts the services together.
 func New(c config.Config, b Backend, logger *slog.Logger, now func() time.Time) (*Services, error) {
-	s := &Services{Backend: b, Logger: logger, Now: now, Engine: policy.Rules{Now: now}, Hasher: password.New()}
+	s := &Services{Backend: b, Logger: logger, Now: now, Origins: c.Origins, Engine: policy.Rules{Now: now}, Hasher: password.New()}
 	s.Client = outbound.New(outbound.Options{AllowLoopback: b.Loopback, AllowNetworks: c.AllowNetworks})
 	s.Connectors = connector.New(webhook.New(s.Client), github.New(s.Client), feed.New(s.Client, now))
 	fresh := time.Duration(0)
@@ -98,6 +99,6 @@ func (s *Services) Company(id string) store.Company { return store.For(s.Store, 
 func (s *Services) Web(version string) *web.Server {
 	return web.New(web.Options{
 		Title: "Organizational Operations Service", Version: version, Logger: s.Logger, Verifier: s.Tokens,
-		Tenant: s.Company, CursorKey: s.CursorKey, Now: s.Now,
+		Tenant: s.Company, CursorKey: s.CursorKey, Now: s.Now, Origins: s.Origins,
 	})
 }

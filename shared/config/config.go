@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/netip"
+	"net/url"
 	"strings"
 )
 
@@ -24,6 +25,7 @@ type Config struct {
 	Audience      string         // ORGOPS_AUDIENCE: aud of access tokens, orgops
 	LogLevel      slog.Level     // ORGOPS_LOG: debug, info, warn or error; info
 	CPUProfile    string         // ORGOPS_CPUPROFILE: file to write a CPU profile to while serving; none
+	Origins       []string       // ORGOPS_CORS_ORIGINS: those of web pages that may read answers; "*": any
 	AllowNetworks []netip.Prefix // ORGOPS_ALLOW_NETWORKS: networks that deliveries may reach though they are not public, such as 10.1.0.0/16,fd00::/8
 }
 
@@ -39,9 +41,29 @@ func Settings() []Setting {
 		{"ORGOPS_ISSUER", "http://127.0.0.1:4000", "iss of access tokens"},
 		{"ORGOPS_AUDIENCE", "orgops", "aud of access tokens"},
 		{"ORGOPS_LOG", "info", "debug, info, warn or error"},
+		{"ORGOPS_CORS_ORIGINS", "*", "origins of web pages that may read answers, such as https://dashboard.example.com, comma separated; *: any; none: no page"},
 		{"ORGOPS_ALLOW_NETWORKS", "", "networks, comma separated, that deliveries may reach although they are not public"},
 		{"ORGOPS_CPUPROFILE", "", "file to write a CPU profile to while serving"},
 	}
+}
+
+// Origins reads a list of origins of web pages: "*" alone for any, none for no page. An origin is written as browsers send
+// it (RFC 6454 §6.2), without a path.
+func Origins(text string) ([]string, error) {
+	origins := list(text)
+	if len(origins) == 1 && origins[0] == "*" {
+		return origins, nil
+	}
+	if len(origins) == 1 && origins[0] == "none" {
+		return nil, nil
+	}
+	for _, origin := range origins {
+		u, err := url.Parse(origin)
+		if err != nil || u.Host == "" || u.Scheme+"://"+strings.ToLower(u.Host) != origin {
+			return nil, fmt.Errorf("%q is not an origin such as https://dashboard.example.com", origin)
+		}
+	}
+	return origins, nil
 }
 
 // Read reads the settings through getenv (os.Getenv). The error names every variable that is wrong, and what would be right.
@@ -67,6 +89,10 @@ func Read(getenv func(string) string) (Config, error) {
 	}
 	if err := c.LogLevel.UnmarshalText([]byte(value("ORGOPS_LOG"))); err != nil {
 		problems = append(problems, fmt.Errorf("ORGOPS_LOG must be debug, info, warn or error"))
+	}
+	var err error
+	if c.Origins, err = Origins(value("ORGOPS_CORS_ORIGINS")); err != nil {
+		problems = append(problems, fmt.Errorf("ORGOPS_CORS_ORIGINS: %w", err))
 	}
 	for _, text := range strings.FieldsFunc(value("ORGOPS_ALLOW_NETWORKS"), func(r rune) bool { return r == ',' || r == ' ' }) {
 		prefix, err := netip.ParsePrefix(text)

@@ -58,10 +58,10 @@ func NeedsHistory(p projection.Context, since time.Time) bool {
 }
 
 // BriefOf writes the brief of a period. entries is the timeline since then, newest first; MaxChanges of them are told,
-// and one more is enough to know that there are more.
-func BriefOf(p projection.Context, asOf, since time.Time, entries []timeline.Entry) Brief {
-	v := look(p, asOf)
-	health := HealthOf(p, asOf)
+// and one more is enough to know that there are more. path is the company's, with which references begin.
+func BriefOf(p projection.Context, asOf, since time.Time, entries []timeline.Entry, path string) Brief {
+	v := look(p, asOf, path)
+	health := health(v)
 	until := asOf
 	if p.UpdatedAt.After(until) {
 		until = p.UpdatedAt // what the answer already knows of the current minute
@@ -227,7 +227,7 @@ func (v view) integrationSentences() []Sentence {
 
 func (v view) nextSteps() []Sentence {
 	found := []Sentence{}
-	for _, r := range Recommendations(v.Context, v.asOf) {
+	for _, r := range v.recommendations() {
 		if len(found) == maxListed {
 			break
 		}

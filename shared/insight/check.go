@@ -114,11 +114,12 @@ func (s Status) score() (score float64, known bool) {
 type view struct {
 	projection.Context
 	asOf      time.Time
+	path      string   // of the company, which references begin with
 	providers []string // configured, in order, so that answers are too
 }
 
-func look(p projection.Context, asOf time.Time) view {
-	v := view{Context: p, asOf: asOf, providers: make([]string, 0, len(p.Integrations))}
+func look(p projection.Context, asOf time.Time, path string) view {
+	v := view{Context: p, asOf: asOf, path: path, providers: make([]string, 0, len(p.Integrations))}
 	for provider := range p.Integrations {
 		v.providers = append(v.providers, provider)
 	}
@@ -142,7 +143,7 @@ func isSource(i projection.Integration) bool {
 // age is how long ago something was: never negative, since what happened within the current minute is behind asOf.
 func (v view) age(t time.Time) time.Duration { return max(v.asOf.Sub(t), 0) }
 
-func (v view) href(path string) string { return "/companies/" + v.CompanyID + path }
+func (v view) href(path string) string { return v.path + path }
 
 func (v view) integrationHref(provider string) string { return v.href("/integrations/" + provider) }
 

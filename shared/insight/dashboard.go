@@ -56,13 +56,13 @@ type Listing[T any] struct {
 
 const maxTile = 10
 
-// DashboardOf computes the dashboard.
-func DashboardOf(p projection.Context, asOf time.Time) Dashboard {
-	v := look(p, asOf)
-	health := HealthOf(p, asOf)
+// DashboardOf computes the dashboard. path is the company's, with which references begin.
+func DashboardOf(p projection.Context, asOf time.Time, path string) Dashboard {
+	v := look(p, asOf, path)
+	health := health(v)
 	goals := p.Goals
 	goals.Listed = goals.Listed[:min(len(goals.Listed), maxTile)]
-	advice := Recommendations(p, asOf)
+	advice := v.recommendations()
 	return Dashboard{
 		ContextVersion: p.ContextVersion, AsOf: asOf, FormulaVersion: FormulaVersion,
 		Widgets: []Widget{

@@ -51,11 +51,14 @@ type Health struct {
 	Checks         []Check   `json:"checks" doc:"every check, applicable or not" nullable:"false"`
 }
 
-// HealthOf computes the platform health score.
-func HealthOf(p projection.Context, asOf time.Time) Health {
-	v := look(p, asOf)
+// HealthOf computes the platform health score. path is the company's, with which references begin.
+func HealthOf(p projection.Context, asOf time.Time, path string) Health {
+	return health(look(p, asOf, path))
+}
+
+func health(v view) Health {
 	rules := healthRules()
-	h := Health{ContextVersion: p.ContextVersion, AsOf: asOf, FormulaVersion: FormulaVersion, Checks: make([]Check, 0, len(rules))}
+	h := Health{ContextVersion: v.ContextVersion, AsOf: v.asOf, FormulaVersion: FormulaVersion, Checks: make([]Check, 0, len(rules))}
 	for _, r := range rules {
 		h.Checks = append(h.Checks, r.check(v))
 	}

@@ -93,9 +93,12 @@ func (c *company) fold(changes []store.Change) *company {
 	return c
 }
 
+// path is the company's, below a base path.
+const path = "/live/companies/acme"
+
 func (c *company) health(t testing.TB, check string) insight.Check {
 	t.Helper()
-	return find(t, insight.HealthOf(c.Context, noon()).Checks, check)
+	return find(t, insight.HealthOf(c.Context, noon(), path).Checks, check)
 }
 
 func find(t testing.TB, checks []insight.Check, id string) insight.Check {
@@ -234,7 +237,7 @@ func TestHealth_Score(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			h := insight.HealthOf(tt.company.Context, noon())
+			h := insight.HealthOf(tt.company.Context, noon(), path)
 			score := "none"
 			if h.Score != nil {
 				score = fmt.Sprint(*h.Score)
@@ -277,13 +280,13 @@ func TestReadiness(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			r := insight.ReadinessOf(tt.company.Context, noon())
+			r := insight.ReadinessOf(tt.company.Context, noon(), path)
 			if r.Level != tt.level || strings.Join(r.Blocking, " ") != tt.blocking {
 				t.Errorf("level %d, blocking %v; want %d, %s", r.Level, r.Blocking, tt.level, tt.blocking)
 			}
 		})
 	}
-	upper := insight.ReadinessOf(complete().Context, noon())
+	upper := insight.ReadinessOf(complete().Context, noon(), path)
 	for check, want := range map[string]insight.Status{"second-founder": insight.Pass, "secrets-fresh": insight.Pass, "policies-stored": insight.Unknown, "approvals-answered": insight.Unknown} {
 		if got := find(t, upper.Levels[2].Checks, check).Status; got != want {
 			t.Errorf("%s: %s, want %s", check, got, want)
@@ -303,6 +306,13 @@ func TestRecommendations(t *testing.T) {
 	drifting.Goals = projection.Goals{Open: 2, Listed: []projection.Goal{
 		{ID: "g1", Title: "Ship", Status: goal.Misaligned, Since: noon().Add(-day)}, {ID: "g2", Status: goal.Aligned},
 	}}
+	pressing := both(func(i *projection.Integration) { i.CertifiedUntil = noon() })
+	pressing.Goals = drifting.Goals
+	for provider, ago := range map[string]time.Duration{"webhook-a": time.Hour, "webhook-b": 2 * time.Hour, "webhook-c": time.Hour} {
+		i := pressing.Integrations["webhook"]
+		i.CertifiedUntil, i.State, i.SandboxedAt = time.Time{}, integration.Sandbox, noon().Add(-ago)
+		pressing.Integrations[provider] = i
+	}
 	stale := both(nil).feed(func(i *projection.Integration) { i.CertifiedAt = noon().Add(-2 * day) })
 	failed := both(nil).feed(nil)
 	failed.Syncs["feed"] = projection.Sync{FailuresInRow: 3, FailingSince: noon().Add(-time.Hour), Error: "404"}
@@ -327,6 +337,9 @@ func TestRecommendations(t *testing.T) {
 		{"dead", both(nil).deliver(delivery.Dead, noon(), 3), "replay-dead-letters webhook P2 recover-integration 12h0m0s"},
 		{"old secret", both(func(i *projection.Integration) { i.SecretAt = noon().Add(-91 * day) }), "rotate-secret webhook P3 rotate-integration-secret 24h0m0s"},
 		{"goal", drifting, "review-goal g1 P2  24h0m0s"},
+		{"by priority, rule, time and subject", pressing, "renew-certification webhook P1 certify-integration 336h0m0s, " +
+			"certify-integration webhook-b P2 certify-integration 2h0m0s, certify-integration webhook-a P2 certify-integration 1h0m0s, " +
+			"certify-integration webhook-c P2 certify-integration 1h0m0s, review-goal g1 P2  24h0m0s"},
 		{"stale source", stale, "sync-source feed P3 sync-memory 24h0m0s"},
 		{"failing source", failed, "mend-sync feed P1 sync-memory 1h0m0s"},
 	}
@@ -335,7 +348,7 @@ func TestRecommendations(t *testing.T) {
 			t.Parallel()
 			var got []string
 			ids := map[string]bool{}
-			for _, r := range insight.Recommendations(tt.company.Context, noon()) {
+			for _, r := range insight.Recommendations(tt.company.Context, noon(), path) {
 				operation := ""
 				if r.Operation != nil {
 					operation = r.Operation.Operation
@@ -345,7 +358,7 @@ func TestRecommendations(t *testing.T) {
 					t.Errorf("incomplete: %+v", r)
 				}
 			}
-			if strings.Join(got, ", ") != tt.want && strings.Join(reversed(got), ", ") != tt.want {
+			if strings.Join(got, ", ") != tt.want {
 				t.Errorf("got %q, want %q", got, tt.want)
 			}
 			if len(ids) != len(got) {
@@ -355,18 +368,9 @@ func TestRecommendations(t *testing.T) {
 	}
 }
 
-// reversed is for the two that are equally pressing: their ids decide.
-func reversed(s []string) []string {
-	var r []string
-	for _, x := range s {
-		r = append([]string{x}, r...)
-	}
-	return r
-}
-
 func TestMerge(t *testing.T) {
 	t.Parallel()
-	computed := insight.Recommendations(newCompany().Context, noon())
+	computed := insight.Recommendations(newCompany().Context, noon(), path)
 	merged := insight.Merge(computed, []insight.Stored{
 		{ID: computed[0].ID, State: insight.Dismissed, Version: 4}, {ID: computed[1].ID, State: insight.Succeeded, Reopened: 1, Version: 2}, {ID: "ended"},
 	})
@@ -390,12 +394,12 @@ func TestBrief(t *testing.T) {
 		at := noon().Add(time.Duration(15-n) * time.Second)
 		entries = append(entries, timeline.Entry{ID: id.At(at), At: at, Kind: timeline.Note, Title: fmt.Sprint("note ", n)})
 	}
-	b := insight.BriefOf(c.Context, noon(), noon().Add(-day), entries)
+	b := insight.BriefOf(c.Context, noon(), noon().Add(-day), entries, path)
 	var sections []string
 	for _, s := range b.Sections {
 		sections = append(sections, fmt.Sprint(s.ID, " ", len(s.Items)))
 		for _, item := range s.Items {
-			if len(item.Evidence) == 0 || !strings.HasPrefix(item.Evidence[0], "/companies/acme/") || item.Severity == "" {
+			if len(item.Evidence) == 0 || !strings.HasPrefix(item.Evidence[0], path+"/") || item.Severity == "" {
 				t.Errorf("a sentence that cites nothing: %+v", item)
 			}
 		}

@@ -64,8 +64,8 @@ func TestSameBytes(t *testing.T) {
 	all := func(p projection.Context) string {
 		asOf := noon()
 		b, err := json.Marshal([]any{
-			insight.HealthOf(p, asOf), insight.ReadinessOf(p, asOf), insight.DashboardOf(p, asOf), insight.Recommendations(p, asOf),
-			insight.BriefOf(p, asOf, asOf.Add(-day), p.Timeline), insight.Tag(p.ContextVersion, asOf),
+			insight.HealthOf(p, asOf, path), insight.ReadinessOf(p, asOf, path), insight.DashboardOf(p, asOf, path), insight.Recommendations(p, asOf, path),
+			insight.BriefOf(p, asOf, asOf.Add(-day), p.Timeline, path), insight.Tag(p.ContextVersion, asOf),
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -94,9 +94,9 @@ func TestHealth_Failure(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(seeds) {
 		c := arbitrary(seed)
-		before := insight.HealthOf(c.Context, noon())
+		before := insight.HealthOf(c.Context, noon(), path)
 		r := rand.New(rand.NewPCG(seed, 4))
-		after := insight.HealthOf(c.attempts(noon().Add(-time.Duration(r.Int64N(int64(3*day)))), 0, 1+r.IntN(3)).Context, noon())
+		after := insight.HealthOf(c.attempts(noon().Add(-time.Duration(r.Int64N(int64(3*day)))), 0, 1+r.IntN(3)).Context, noon(), path)
 		same := true
 		for i, was := range before.Checks {
 			is := after.Checks[i]
@@ -117,7 +117,7 @@ func TestHealth_Evidence(t *testing.T) {
 	lost := 0
 	for seed := range uint64(seeds) {
 		c := arbitrary(seed)
-		before := insight.HealthOf(c.Context, noon())
+		before := insight.HealthOf(c.Context, noon(), path)
 		if before.Score != nil && before.LowerBound > *before.Score {
 			t.Errorf("seed %d: lower bound %g above score %g", seed, before.LowerBound, *before.Score)
 		}
@@ -130,7 +130,7 @@ func TestHealth_Evidence(t *testing.T) {
 		default:
 			c.Deliveries.Hourly, c.Syncs = empty.Deliveries.Hourly, empty.Syncs
 		}
-		after := insight.HealthOf(c.Context, noon())
+		after := insight.HealthOf(c.Context, noon(), path)
 		if after.Coverage < before.Coverage {
 			lost++
 		}
@@ -147,7 +147,7 @@ func TestHealth_Evidence(t *testing.T) {
 func TestHealth_PointsLost(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(seeds) {
-		h := insight.HealthOf(arbitrary(seed).Context, noon())
+		h := insight.HealthOf(arbitrary(seed).Context, noon(), path)
 		if h.Score == nil || *h.Score == 49 {
 			continue
 		}
@@ -165,7 +165,7 @@ func BenchmarkHealth(b *testing.B) {
 	p := arbitrary(5).Context
 	b.ReportAllocs()
 	for range b.N {
-		if _, err := json.Marshal(insight.HealthOf(p, noon())); err != nil {
+		if _, err := json.Marshal(insight.HealthOf(p, noon(), path)); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -175,7 +175,7 @@ func BenchmarkDashboard(b *testing.B) {
 	p := arbitrary(5).Context
 	b.ReportAllocs()
 	for range b.N {
-		if _, err := json.Marshal(insight.DashboardOf(p, noon())); err != nil {
+		if _, err := json.Marshal(insight.DashboardOf(p, noon(), path)); err != nil {
 			b.Fatal(err)
 		}
 	}

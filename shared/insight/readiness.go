@@ -33,9 +33,10 @@ const (
 	foundersFrom = 2
 )
 
-// ReadinessOf computes the company's readiness.
-func ReadinessOf(p projection.Context, asOf time.Time) Readiness {
-	return readiness(look(p, asOf), HealthOf(p, asOf))
+// ReadinessOf computes the company's readiness. path is the company's, with which references begin.
+func ReadinessOf(p projection.Context, asOf time.Time, path string) Readiness {
+	v := look(p, asOf, path)
+	return readiness(v, health(v))
 }
 
 func readiness(v view, h Health) Readiness {

@@ -1,7 +1,7 @@
 package insight
 
 import (
-	"cmp"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -68,16 +68,19 @@ type Stored struct {
 	Version  int64               `json:"-"` // the item's
 }
 
-// Recommendations computes what is recommended, the most pressing first, then the longest known.
-func Recommendations(p projection.Context, asOf time.Time) []Recommendation {
-	v := look(p, asOf)
+// Recommendations computes what is recommended, ordered by Place. path is the company's, with which references begin.
+func Recommendations(p projection.Context, asOf time.Time, path string) []Recommendation {
+	return look(p, asOf, path).recommendations()
+}
+
+func (v view) recommendations() []Recommendation {
 	found := []Recommendation{}
 	for _, advise := range advice() {
 		for _, r := range advise.find(v) {
-			r.Rule, r.State, r.LastSeenAt = advise.rule, Active, asOf
+			r.Rule, r.State, r.LastSeenAt = advise.rule, Active, v.asOf
 			r.ID = id.Of("recommendation", advise.rule, r.Subject.Type, r.Subject.ID)
-			if r.FirstSeenAt.IsZero() || r.FirstSeenAt.After(asOf) {
-				r.FirstSeenAt = asOf
+			if r.FirstSeenAt.IsZero() || r.FirstSeenAt.After(v.asOf) {
+				r.FirstSeenAt = v.asOf
 			}
 			if r.Evidence == nil {
 				r.Evidence = []Evidence{}
@@ -85,10 +88,15 @@ func Recommendations(p projection.Context, asOf time.Time) []Recommendation {
 			found = append(found, r)
 		}
 	}
-	slices.SortStableFunc(found, func(a, b Recommendation) int {
-		return cmp.Or(strings.Compare(string(a.Priority), string(b.Priority)), a.FirstSeenAt.Compare(b.FirstSeenAt), strings.Compare(a.ID, b.ID))
-	})
+	slices.SortFunc(found, func(a, b Recommendation) int { return strings.Compare(a.Place(), b.Place()) })
 	return found
+}
+
+// Place is text that sorts as recommendations do: the most pressing first, then in the order of the rules, then the longest
+// known, then by subject.
+func (r Recommendation) Place() string {
+	rule := slices.IndexFunc(advice(), func(a advise) bool { return a.rule == r.Rule })
+	return fmt.Sprintf("%s#%02d#%s#%s", r.Priority, rule, r.FirstSeenAt.UTC().Format("2006-01-02T15:04:05.000000000Z"), r.Subject.ID)
 }
 
 // Merge lays what is stored over what is computed. Whether a condition holds comes from the computation alone: a

@@ -109,7 +109,7 @@ func TestServer_Headers(t *testing.T) {
 	if got := w.Header().Get("X-Request-Id"); len(got) != 36 {
 		t.Errorf("request id %q", got)
 	}
-	if w := h.do("DELETE", "/companies/a/things", own, ""); w.Header().Get("Allow") != "GET, HEAD, POST, PUT" {
+	if w := h.do("DELETE", "/companies/a/things", own, ""); w.Header().Get("Allow") != "GET, HEAD, POST, PUT, OPTIONS" {
 		t.Error(w.Header()["Allow"])
 	}
 	if w := h.do("GET", "/fail/unavailable", "", ""); w.Header().Get("Retry-After") != "2" {

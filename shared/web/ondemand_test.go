@@ -5,6 +5,8 @@ import (
 	"regexp"
 	"sync"
 	"testing"
+
+	"orgops/shared/web"
 )
 
 // TestServer_OnDemand: an operation that is made with its first request answers like any other, whoever comes first and
@@ -25,7 +27,7 @@ func TestServer_OnDemand(t *testing.T) {
 		{"GET", "/fail/notfound", ""},
 		{"GET", "/nowhere", ""},
 	}
-	eager, lazy := newHarness(t), newHarnessOf(t, true)
+	eager, lazy := newHarness(t), newHarnessWith(t, web.Options{OnDemand: true})
 	for _, tt := range tests {
 		want := eager.do(tt.method, tt.path, eager.token(t, "a", "things:read"), tt.body)
 		bearer := lazy.token(t, "a", "things:read")

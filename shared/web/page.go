@@ -79,7 +79,7 @@ func (req *request) link(cursor string) string {
 	u := *req.url
 	q := u.Query()
 	q.Set("cursor", cursor)
-	return fmt.Sprintf(`<%s?%s>; rel="next"`, u.EscapedPath(), q.Encode())
+	return fmt.Sprintf(`<%s%s?%s>; rel="next"`, req.base, u.EscapedPath(), q.Encode())
 }
 
 // binding is what a cursor is good for. Lengths keep ("ab","c") and ("a","bc") apart.

@@ -15,7 +15,8 @@ import (
 	"orgops/shared/fault"
 )
 
-// Problem is the body of every error (RFC 9457). Its type is the URI reference /problems/<kind>, stable for clients.
+// Problem is the body of every error (RFC 9457). Its type is the URI reference /problems/<kind>, stable for clients: a name
+// at which there is nothing to be found, and so the same below every base path.
 type Problem struct { //nolint:errname // the name of the thing in RFC 9457
 	Type     string          `json:"type" format:"uri-reference" example:"/problems/not-found" doc:"What kind of problem this is: the same for every occurrence"`
 	Title    string          `json:"title" example:"Not found" doc:"The kind in words"`

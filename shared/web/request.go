@@ -23,6 +23,7 @@ type request struct {
 	route     string // the pattern, never the path
 	operation string
 	url       *url.URL
+	base      string // of references, before the url's path
 	header    http.Header
 	caller    Caller
 	tenant    store.Company

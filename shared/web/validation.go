@@ -4,8 +4,10 @@ import (
 	"errors"
 	"net/http"
 	"strings"
+	"time"
 
 	"github.com/danielgtaylor/huma/v2"
+	"github.com/danielgtaylor/huma/v2/validation"
 
 	"orgops/shared/fault"
 )
@@ -83,8 +85,12 @@ func publicDetail(d *huma.ErrorDetail) fault.Problem {
 	return fault.Problem{Pointer: at, Detail: msg}
 }
 
-// publicMessage cuts what huma appends from the parser's error, which quotes the value: "…uri: parse "https://u:p@…".
+// publicMessage cuts what huma appends from the parser's error, which quotes the value: "…uri: parse "https://u:p@…". A time
+// in a parameter is described as one in a body is; huma writes Go's layout.
 func publicMessage(msg string) string {
+	if msg == "invalid date/time for format "+time.RFC3339Nano {
+		return validation.MsgExpectedRFC3339DateTime
+	}
 	for _, prefix := range []string{"expected string to be RFC", "expected string to be regex", "expected duration", "invalid value"} {
 		if strings.HasPrefix(msg, prefix) {
 			msg, _, _ = strings.Cut(msg, ":")

@@ -40,6 +40,7 @@ type Options struct {
 	Tenant         func(companyID string) store.Company // binds the store to the guarded company; required as above
 	CursorKey      []byte                               // seals page cursors and fingerprints requests; empty: random, good until the process ends
 	Now            func() time.Time                     // nil: time.Now
+	Origins        Origins                              // whose pages may read answers
 
 	// OnDemand has an operation made with the first request for it, and no document: for a process that answers few of them.
 	OnDemand bool
@@ -73,7 +74,7 @@ func New(opts Options) *Server {
 	s.router.NotFound(func(w http.ResponseWriter, r *http.Request) {
 		s.refuse(w, r, fault.New(fault.NotFound, "there is no such path"))
 	})
-	s.router.MethodNotAllowed(s.methodNotAllowed)
+	s.router.MethodNotAllowed(s.otherMethod)
 	s.api = newAPI(s, func(op *huma.Operation, serve http.HandlerFunc) {
 		s.operations = append(s.operations, op)
 		s.route(op, serve)
@@ -108,12 +109,13 @@ func (s *Server) Router() chi.Router { return s.router }
 // ServeHTTP answers one request: request id, safe default headers, routing, recovery, one log line.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	start := s.opts.Now()
-	req := &request{server: s, id: newRequestID(r.Context()), route: "unmatched", url: r.URL, header: r.Header}
+	req := &request{server: s, id: newRequestID(r.Context()), route: "unmatched", url: r.URL, base: basePath(r.Context()), header: r.Header}
 	rw := &response{ResponseWriter: w, head: r.Method == http.MethodHead}
 	h := w.Header()
 	h.Set("X-Request-Id", req.id)
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Cache-Control", "no-store")
+	s.opts.Origins.Share(h, r.Header.Get("Origin"))
 	r = r.WithContext(context.WithValue(r.Context(), requestKey{}, req))
 	defer func() {
 		if v := recover(); v != nil {
@@ -147,7 +149,8 @@ func (s *Server) recovered(w *response, r *http.Request, req *request, v any) {
 	s.refuse(w, r, errors.New("panic"))
 }
 
-func (s *Server) methodNotAllowed(w http.ResponseWriter, r *http.Request) {
+// otherMethod answers OPTIONS, and refuses what no operation of the path takes.
+func (s *Server) otherMethod(w http.ResponseWriter, r *http.Request) {
 	path := r.URL.RawPath
 	if path == "" {
 		path = r.URL.Path
@@ -158,6 +161,11 @@ func (s *Server) methodNotAllowed(w http.ResponseWriter, r *http.Request) {
 			allowed = append(allowed, method)
 		}
 	}
+	allowed = append(allowed, http.MethodOptions)
 	w.Header().Set("Allow", strings.Join(allowed, ", "))
+	if r.Method == http.MethodOptions {
+		options(w, r, allowed)
+		return
+	}
 	s.refuse(w, r, fault.New(fault.MethodNotAllowed, "this path does not answer that method; Allow lists those it does"))
 }

@@ -10,6 +10,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -35,10 +36,11 @@ type thing struct {
 
 func newHarness(t testing.TB) *harness {
 	t.Helper()
-	return newHarnessOf(t, false)
+	return newHarnessWith(t, web.Options{})
 }
 
-func newHarnessOf(t testing.TB, onDemand bool) *harness {
+// newHarnessWith completes the options.
+func newHarnessWith(t testing.TB, opts web.Options) *harness {
 	t.Helper()
 	key, err := token.NewKey(nil)
 	if err != nil {
@@ -47,12 +49,10 @@ func newHarnessOf(t testing.TB, onDemand bool) *harness {
 	config := token.Config{Issuer: "https://issuer.test", Audience: "orgops"}
 	keys := token.KeySet{Current: key}
 	h := &harness{signer: token.NewSigner(config, keys), log: &bytes.Buffer{}}
-	h.Server = web.New(web.Options{
-		Title: "Test", Version: "1", Verifier: token.NewVerifier(config, keys.Public()),
-		Tenant:   func(company string) store.Company { return store.For(nil, company) },
-		Logger:   slog.New(slog.NewTextHandler(h.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
-		OnDemand: onDemand,
-	})
+	opts.Title, opts.Version, opts.Verifier = "Test", "1", token.NewVerifier(config, keys.Public())
+	opts.Tenant = func(company string) store.Company { return store.For(nil, company) }
+	opts.Logger = slog.New(slog.NewTextHandler(h.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	h.Server = web.New(opts)
 	h.register()
 	return h
 }
@@ -72,7 +72,8 @@ func (h *harness) register() {
 	})
 	web.Register(h.API(), op("list", "GET", "/things"), func(ctx context.Context, in *struct {
 		web.PageQuery
-		Kind string `query:"kind"`
+		Kind  string    `query:"kind"`
+		Since time.Time `query:"since"`
 	}) (*web.PageOutput[thing], error) {
 		after, err := in.After(ctx, in.Kind)
 		if err != nil {
@@ -90,6 +91,13 @@ func (h *harness) register() {
 		web.IfMatch
 	}) (*struct{}, error) {
 		return nil, in.Check(`"7"`)
+	})
+	web.Register(h.API(), op("path", "GET", "/path"), func(ctx context.Context, _ *struct{}) (*struct {
+		Location string `header:"Location"`
+	}, error) {
+		return &struct {
+			Location string `header:"Location"`
+		}{web.CompanyPath(ctx) + "/here"}, nil
 	})
 	web.Register(h.API(), web.Public(huma.Operation{OperationID: "fail", Method: "GET", Path: "/fail/{how}"}), fail)
 }
@@ -214,7 +222,7 @@ func TestServer_Register(t *testing.T) {
 		tt.op.Method, tt.op.OperationID = "GET", "x"
 		for name, register := range map[string]func(){
 			"at once":   func() { huma.Register(newHarness(t).API(), tt.op, nothing) },
-			"on demand": func() { web.Register(newHarnessOf(t, true).API(), tt.op, nothing) },
+			"on demand": func() { web.Register(newHarnessWith(t, web.Options{OnDemand: true}).API(), tt.op, nothing) },
 		} {
 			t.Run(tt.name+" "+name, func(t *testing.T) {
 				t.Parallel()
@@ -247,7 +255,6 @@ func TestServer_Failures(t *testing.T) {
 		{"fault", "GET", "/fail/notfound", "", nil, 404, "not-found", "no thing"},
 		{"unavailable", "GET", "/fail/unavailable", "", nil, 503, "unavailable", ""},
 		{"method", "DELETE", things, "", nil, 405, "method-not-allowed", ""},
-		{"options", "OPTIONS", things, "", nil, 405, "method-not-allowed", ""},
 		{"no body", "POST", things, "", nil, 400, "malformed", "body is required"},
 		{"not JSON", "POST", things, `{"name":`, nil, 400, "malformed", "syntax error at byte 8"},
 		{"trailing", "POST", things, `{"name":"x"} y`, nil, 400, "malformed", "syntax error"},
@@ -265,6 +272,7 @@ func TestServer_Failures(t *testing.T) {
 		{"value not echoed", "POST", things, `{"name":"x","url":"https://user:secret@%zz"}`, nil, 422, "invalid", `"/url"`},
 		{"limit", "GET", things + "?limit=0", "", nil, 422, "invalid", "#/query/limit"},
 		{"not a number", "GET", things + "?limit=secret", "", nil, 422, "invalid", "#/query/limit"},
+		{"not a time", "GET", things + "?since=yesterday", "", nil, 422, "invalid", "expected string to be RFC 3339 date-time"},
 		{"unknown parameter", "GET", things + "?limt=1", "", nil, 422, "invalid", "#/query/limt"},
 		{"no precondition", "PUT", things, "", nil, 428, "precondition-required", ""},
 		{"stale", "PUT", things, "", []string{"If-Match", `"6"`}, 412, "stale", ""},

@@ -28,16 +28,18 @@ type Build func(ctx context.Context) (http.Handler, error)
 
 // Gateway answers events.
 type Gateway struct {
-	build  Build
-	logger *slog.Logger
+	build   Build
+	logger  *slog.Logger
+	origins web.Origins
 
 	mu      sync.Mutex
 	handler http.Handler
 }
 
 // New tries to build the handler. One that cannot be built yet is no error: requests are answered with 503 until it can.
-func New(ctx context.Context, build Build, logger *slog.Logger) *Gateway {
-	g := &Gateway{build: build, logger: logger}
+// What is answered without a handler is for pages of the origins too.
+func New(ctx context.Context, build Build, logger *slog.Logger, origins web.Origins) *Gateway {
+	g := &Gateway{build: build, logger: logger, origins: origins}
 	g.ready(ctx)
 	return g
 }
@@ -50,25 +52,26 @@ func (g *Gateway) Answer(ctx context.Context, e events.APIGatewayProxyRequest) (
 	defer func() {
 		if v := recover(); v != nil { // http.ErrAbortHandler too: nothing of the answer has left, so it can still be another
 			g.logger.ErrorContext(ctx, "panic", "request", e.RequestContext.RequestID, "panic", v, "stack", string(debug.Stack()))
-			resp = problem(e, http.StatusInternalServerError, "internal", "Internal error", "internal error")
+			resp = g.problem(e, http.StatusInternalServerError, "internal", "Internal error", "internal error")
 		}
 	}()
 	if detail := malformed(&e); detail != "" {
-		return problem(e, http.StatusBadRequest, "malformed", "Malformed request", detail), nil
+		return g.problem(e, http.StatusBadRequest, "malformed", "Malformed request", detail), nil
 	}
 	handler := g.ready(ctx)
 	if handler == nil {
-		return unavailable(e), nil
+		return g.unavailable(e), nil
 	}
 	if deadline, ok := ctx.Deadline(); ok {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithDeadline(ctx, deadline.Add(-answerBefore))
 		defer cancel()
 	}
-	resp, err := httpadapter.New(always(handler)).ProxyWithContext(web.WithRequestID(ctx, e.RequestContext.RequestID), e)
+	ctx = web.WithRequestID(web.WithBasePath(ctx, divide(&e)), e.RequestContext.RequestID)
+	resp, err := httpadapter.New(always(handler)).ProxyWithContext(ctx, e)
 	if err != nil { // what is left of the ways in which an event can be no request, such as a method with a space in it
 		g.logger.WarnContext(ctx, "event", "request", e.RequestContext.RequestID, "error", err)
-		return problem(e, http.StatusBadRequest, "malformed", "Malformed request", "the request cannot be read"), nil
+		return g.problem(e, http.StatusBadRequest, "malformed", "Malformed request", "the request cannot be read"), nil
 	}
 	return resp, nil
 }
@@ -135,22 +138,33 @@ func (s *status) Write(b []byte) (int, error) {
 // retryAfter is when to come back to a function that cannot serve yet, in seconds.
 const retryAfter = 5
 
-func unavailable(e events.APIGatewayProxyRequest) events.APIGatewayProxyResponse {
-	resp := problem(e, http.StatusServiceUnavailable, "unavailable", "Unavailable", "the service is not ready; try again")
+func (g *Gateway) unavailable(e events.APIGatewayProxyRequest) events.APIGatewayProxyResponse {
+	resp := g.problem(e, http.StatusServiceUnavailable, "unavailable", "Unavailable", "the service is not ready; try again")
 	resp.MultiValueHeaders["Retry-After"] = []string{strconv.Itoa(retryAfter)}
 	return resp
 }
 
 // problem is an answer from outside the handler, in the form of those from inside.
-func problem(e events.APIGatewayProxyRequest, code int, kind, title, detail string) events.APIGatewayProxyResponse {
+func (g *Gateway) problem(e events.APIGatewayProxyRequest, code int, kind, title, detail string) events.APIGatewayProxyResponse {
 	p := web.Problem{Type: "/problems/" + kind, Title: title, Status: code, Detail: detail}
-	headers := map[string][]string{
+	headers := http.Header{
 		"Content-Type": {p.ContentType("")}, "Cache-Control": {"no-store"}, "X-Content-Type-Options": {"nosniff"},
 	}
+	g.origins.Share(headers, origin(e))
 	if id := e.RequestContext.RequestID; id != "" {
 		p.Instance = "urn:uuid:" + id
 		headers["X-Request-Id"] = []string{id}
 	}
 	body, _ := json.Marshal(p) // strings and numbers
 	return events.APIGatewayProxyResponse{StatusCode: code, MultiValueHeaders: headers, Body: string(body)}
+}
+
+// origin is that of the page that asks.
+func origin(e events.APIGatewayProxyRequest) string {
+	for name, value := range e.Headers {
+		if strings.EqualFold(name, "Origin") {
+			return value
+		}
+	}
+	return ""
 }

@@ -24,7 +24,7 @@ import (
 func answer(ctx context.Context, t *testing.T, h http.HandlerFunc, e events.APIGatewayProxyRequest) events.APIGatewayProxyResponse {
 	t.Helper()
 	build := func(context.Context) (http.Handler, error) { return h, nil }
-	resp, err := gateway.New(ctx, build, slog.New(slog.DiscardHandler)).Answer(ctx, e)
+	resp, err := gateway.New(ctx, build, slog.New(slog.DiscardHandler), web.Origins{"*"}).Answer(ctx, e)
 	if err != nil {
 		t.Fatalf("the function fails: %v", err)
 	}
@@ -127,7 +127,7 @@ func TestAnswer_NotReady(t *testing.T) {
 			return nil, errors.New("there is no secret")
 		}
 		return http.NotFoundHandler(), nil
-	}, slog.New(slog.DiscardHandler))
+	}, slog.New(slog.DiscardHandler), nil)
 	resp, err := g.Answer(t.Context(), event("GET", "/x"))
 	if err != nil || resp.StatusCode != 503 || resp.MultiValueHeaders["Retry-After"] == nil {
 		t.Errorf("%+v, %v", resp, err)
@@ -144,7 +144,7 @@ func TestAnswer_RequestID(t *testing.T) {
 	var log bytes.Buffer
 	server := web.New(web.Options{Title: "test", Logger: slog.New(slog.NewJSONHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))})
 	build := func(context.Context) (http.Handler, error) { return server, nil }
-	g := gateway.New(t.Context(), build, slog.New(slog.DiscardHandler))
+	g := gateway.New(t.Context(), build, slog.New(slog.DiscardHandler), nil)
 	for given, taken := range map[string]bool{
 		"5b0c7a52-2f5e-4c53-9f0e-1d6a3b7c8e90": true, "": false, "{5b0c7a52-2f5e-4c53-9f0e-1d6a3b7c8e90}": false,
 		"5b0c7a522f5e4c539f0e1d6a3b7c8e90": false, "any text of thirty-six characters :)": false,

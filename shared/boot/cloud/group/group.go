@@ -46,7 +46,7 @@ func serve(register func(*Group, *web.Server) error, read reader) {
 		}
 		return handler(ctx, c, register, read)
 	}
-	lambda.Start(start.Metered(c.Metrics, gateway.New(context.Background(), build, c.Logger).Answer))
+	lambda.Start(start.Metered(c.Metrics, gateway.New(context.Background(), build, c.Logger, c.Config.Origins).Answer))
 }
 
 func handler(ctx context.Context, c *cloud.Cloud, register func(*Group, *web.Server) error, read reader) (http.Handler, error) {
@@ -57,7 +57,8 @@ func handler(ctx context.Context, c *cloud.Cloud, register func(*Group, *web.Ser
 	}
 	g.Keys = keys
 	server := web.New(web.Options{
-		Title: "Organizational Operations Service", Logger: c.Logger, Verifier: keys, Tenant: g.Company, CursorKey: keys.Cursor(), Now: c.Now, OnDemand: true,
+		Title: "Organizational Operations Service", Logger: c.Logger, Verifier: keys, Tenant: g.Company, CursorKey: keys.Cursor(), Now: c.Now,
+		Origins: c.Config.Origins, OnDemand: true,
 	})
 	if err := errors.Join(register(g, server), c.Missing()); err != nil {
 		return nil, err

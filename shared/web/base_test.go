@@ -1,0 +1,34 @@
+package web_test
+
+import (
+	"net/http/httptest"
+	"testing"
+
+	"orgops/shared/web"
+)
+
+func TestWithBasePath(t *testing.T) {
+	t.Parallel()
+	h := newHarness(t)
+	own := h.token(t, "a", "things:read")
+	for _, tt := range []struct{ base, link string }{
+		{"", `</companies/a/things?cursor=`},
+		{"/live", `</live/companies/a/things?cursor=`},
+		{"/orders/v1", `</orders/v1/companies/a/things?cursor=`},
+	} {
+		r := httptest.NewRequest("GET", "/companies/a/things", nil)
+		r.Header.Set("Authorization", "Bearer "+own)
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, r.WithContext(web.WithBasePath(r.Context(), tt.base)))
+		if link := w.Header().Get("Link"); len(link) < len(tt.link) || link[:len(tt.link)] != tt.link {
+			t.Errorf("below %q: %q", tt.base, link)
+		}
+		r = httptest.NewRequest("GET", "/companies/a/path", nil)
+		r.Header.Set("Authorization", "Bearer "+own)
+		w = httptest.NewRecorder()
+		h.ServeHTTP(w, r.WithContext(web.WithBasePath(r.Context(), tt.base)))
+		if got := w.Header().Get("Location"); got != tt.base+"/companies/a/here" {
+			t.Errorf("below %q the company is at %q", tt.base, got)
+		}
+	}
+}
