@@ -14,8 +14,17 @@ func New() string { return uuid.Must(uuid.NewV7()).String() }
 
 // At is a UUIDv7 of the time t whose other bits follow from parts alone: the same input, on any machine and any
 // number of times, gives the same id. It names what may be done twice but must be seen once (an event, its delivery).
-func At(t time.Time, parts ...string) string {
+func At(t time.Time, parts ...string) string { return at(t, digest(parts)) }
+
+// Ranked is At for one of several things of the same millisecond, which sort by rank, 0 to 15: the bits behind the time hold
+// it (RFC 9562 §6.2, method 1).
+func Ranked(t time.Time, rank byte, parts ...string) string {
 	u := digest(parts)
+	u[6] = rank
+	return at(t, u)
+}
+
+func at(t time.Time, u uuid.UUID) string {
 	var ms [8]byte
 	binary.BigEndian.PutUint64(ms[:], uint64(t.UnixMilli())<<16)
 	copy(u[:6], ms[:6])

@@ -1,8 +1,10 @@
 package id_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"orgops/shared/id"
 )
@@ -18,5 +20,24 @@ func TestValid(t *testing.T) {
 		if id.Valid(bad) {
 			t.Errorf("%q is accepted", bad)
 		}
+	}
+}
+
+func TestRanked(t *testing.T) {
+	t.Parallel()
+	at := time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC)
+	var ids []string
+	for rank := range byte(16) {
+		one := id.Ranked(at, rank, "company", "a")
+		if again := id.Ranked(at, rank, "company", "a"); again != one {
+			t.Errorf("%s and %s of the same", one, again)
+		}
+		if when, ok := id.Time(one); !ok || !when.Equal(at) || one < id.First(at) || one > id.Last(at) {
+			t.Errorf("%s is of %s", one, when)
+		}
+		ids = append(ids, one)
+	}
+	if !slices.IsSorted(ids) || id.Ranked(at, 15, "b") > id.Ranked(at.Add(time.Millisecond), 0, "b") {
+		t.Errorf("not in order: %v", ids)
 	}
 }

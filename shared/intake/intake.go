@@ -190,7 +190,7 @@ func (p Planner) refusal(d policy.Decision) store.Op {
 // entry's id follows from the decision's, so that a commit repeated after an unknown outcome writes it once.
 func (p Planner) entry(k timeline.Kind, title string, subject timeline.Reference, d policy.Decision) timeline.Entry {
 	return timeline.Entry{
-		ID: id.At(d.At, d.ID, string(k)), At: d.At, Kind: k, Title: title, Actor: d.Principal, Subject: subject,
+		ID: timeline.ID(d.At, k, d.ID), At: d.At, Kind: k, Title: title, Actor: d.Principal, Subject: subject,
 	}
 }
 

@@ -10,7 +10,6 @@ import (
 
 	"orgops/shared/delivery"
 	"orgops/shared/goal"
-	"orgops/shared/id"
 	"orgops/shared/integration"
 	"orgops/shared/memory"
 	"orgops/shared/store"
@@ -117,7 +116,7 @@ func (f *folding) prune() {
 
 // tell adds a timeline entry that a change caused. Its id follows from the change, so a repeat gives the same entry.
 func (f *folding) tell(c store.Change, kind timeline.Kind, e timeline.Entry) {
-	e.ID = id.At(c.At, c.Company, c.Key, strconv.FormatInt(c.New.Version, 10), string(kind))
+	e.ID = timeline.ID(c.At, kind, c.Company, c.Key, strconv.FormatInt(c.New.Version, 10))
 	e.At, e.Kind, e.Title = c.At.UTC(), kind, cut(e.Title, maxText)
 	f.entries = append(f.entries, e)
 }

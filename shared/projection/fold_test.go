@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -202,6 +203,30 @@ func TestFold_Integration(t *testing.T) {
 	h.remove(integration.Entity, "INTEGRATION#webhook")
 	if p, _ = h.fold(t); len(p.Integrations) != 0 {
 		t.Errorf("after the removal: %+v", p.Integrations)
+	}
+}
+
+// TestFold_Order: what one change causes is listed in the order in which it comes about, the last as the newest.
+func TestFold_Order(t *testing.T) {
+	t.Parallel()
+	for n := range 20 { // ids with other bits each
+		h := newHistory()
+		draft := goal.Draft{ExternalID: fmt.Sprint("m", n), Title: "Ship", State: goal.Open, StartedAt: new(h.now.AddDate(-1, 0, 0))}
+		g, _ := goal.Apply(goal.Goal{}, "github", draft, h.now)
+		h.put(goal.Entity, goal.Key(g.ID), g)
+		h.after(time.Hour)
+		draft.DueAt = new(h.now.Add(-time.Minute))
+		g, _ = goal.Apply(g, "github", draft, h.now)
+		h.put(goal.Entity, goal.Key(g.ID), g)
+		_, entries := h.fold(t)
+		var kinds []timeline.Kind
+		slices.SortFunc(entries, func(a, b timeline.Entry) int { return strings.Compare(b.ID, a.ID) })
+		for _, e := range entries {
+			kinds = append(kinds, e.Kind)
+		}
+		if diff := cmp.Diff([]timeline.Kind{timeline.GoalAlignmentChanged, timeline.GoalUpdated, timeline.GoalUpdated}, kinds); diff != "" {
+			t.Fatalf("newest first (-want +got):\n%s", diff)
+		}
 	}
 }
 

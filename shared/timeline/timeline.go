@@ -3,7 +3,10 @@ package timeline
 
 import (
 	"encoding/json"
+	"slices"
 	"time"
+
+	"orgops/shared/id"
 )
 
 // Entity and Prefix are the item's entity and the prefix of its key.
@@ -31,7 +34,7 @@ const (
 	Note                  Kind = "note"
 )
 
-// Kinds lists every kind, for filters.
+// Kinds lists every kind, for filters. What one change causes is told in this order, the last of it as the newest.
 func Kinds() []Kind {
 	return []Kind{
 		IntegrationConfigured, IntegrationCertified, IntegrationSandboxed, IntegrationDisabled, MemorySynced,
@@ -55,6 +58,11 @@ type Entry struct {
 	Subject Reference       `json:"subject" doc:"what it happened to"`
 	EventID string          `json:"eventId,omitempty" doc:"the event that told subscribers of the same change"`
 	Details json.RawMessage `json:"details,omitempty" doc:"an object that depends on the kind"`
+}
+
+// ID names an entry: a UUIDv7 of its time and kind, whose other bits follow from parts.
+func ID(at time.Time, kind Kind, parts ...string) string {
+	return id.Ranked(at, byte(slices.Index(Kinds(), kind)), append(parts, string(kind))...)
 }
 
 // Key is the sort key of an entry. Entries sort by time because their ids are UUIDv7.
