@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net/http"
 	"time"
+	"unicode/utf8"
 
 	"orgops/shared/connector"
 	"orgops/shared/fault"
@@ -64,6 +65,9 @@ func (d Deps) receive(ctx context.Context, in delivery) (answer, error) {
 	}
 	if !i.Enabled {
 		return answer{}, fault.Newf(fault.Conflict, "integration %q is disabled; enable it to receive its webhooks", in.provider)
+	}
+	if !utf8.Valid(in.body) { // JSON's decoder would put U+FFFD in the place of what is none
+		return answer{}, fault.New(fault.Malformed, "the body is not UTF-8")
 	}
 	actions, err := conn.Map(i.Config, in.header, in.body)
 	if err != nil {

@@ -263,7 +263,7 @@ func TestReceive_Invalid(t *testing.T) {
 		pointers   []string
 	}{
 		{"not JSON", `{"type":`, 400, "malformed", nil},
-		{"not UTF-8 is replaced", "{\"type\":\"\xff\"}", 422, "invalid", []string{"/type"}},
+		{"not UTF-8", "{\"type\":\"\xff\"}", 400, "malformed", nil},
 		{"a list", `[]`, 422, "invalid", []string{""}},
 		{"unknown type", `{"type":"memory.delete","data":{}}`, 422, "invalid", []string{"/type"}},
 		{"every problem", `{"type":"goal.update","data":[{"externalId":"a","title":"A","state":"open"},{"externalId":"b","title":"","progress":2,"state":"done"}]}`,
