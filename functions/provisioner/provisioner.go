@@ -68,8 +68,8 @@ func (p *Provisioner) Handle(ctx context.Context, r Request) (Answer, error) {
 }
 
 // wasThere is the warning that a request was repeated.
-const wasThere = "the company was there already, with the password that it was made with; where nobody knows that one, " +
-	"`orgops admin user add --role founder` gives the company another founder"
+const wasThere = "the company was there already, with the password that its founder has; where nobody knows that one, " +
+	"`orgops admin user password` makes another"
 
 func (p *Provisioner) create(ctx context.Context, r Request) (Answer, error) {
 	created, err := company.Provision(ctx, p.Store, p.Hasher,

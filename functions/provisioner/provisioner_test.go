@@ -191,6 +191,7 @@ func TestRefused(t *testing.T) {
 		{`{"name":"Ada's","email":"ada@ada.test","plan":"golden"}`, `no plan "golden"`},
 		{`{"RequestType":"Replace","name":"Ada's","email":"ada@ada.test"}`, "RequestType"},
 		{`{"RequestType":"Create","ResourceProperties":{"Name":"Ada's","Email":"ada@ada.test","Password":["a long enough password"]}}`, "ResourceProperties"},
+		{`{"RequestType":"Create","ResourceProperties":{"Name":"Ada's","Email":"ada@ada.test","Password":"a long enough password"}}`, "orgops admin user password"},
 		{`{"RequestType":"Create","ResourceProperties":{"Name":"Ada's"}}`, "email"},
 	} {
 		_, err := w.invoke(tt.event)
@@ -212,7 +213,7 @@ func TestResource(t *testing.T) {
 			"RequestType": kind, "PhysicalResourceId": id, "LogicalResourceId": "FirstCompany", "ResourceType": "Custom::Company",
 			"RequestId": "5b0c7a52-2f5e-4c53-9f0e-1d6a3b7c8e90", "StackId": "arn:aws:cloudformation:eu-central-1:111122223333:stack/Orgops/x",
 			"ResourceProperties": map[string]string{
-				"ServiceToken": "arn:aws:lambda:eu-central-1:111122223333:function:f", "Name": name, "Email": email, "Password": "a long enough password",
+				"ServiceToken": "arn:aws:lambda:eu-central-1:111122223333:function:f", "Name": name, "Email": email,
 			},
 		})
 		if err != nil {
@@ -223,13 +224,17 @@ func TestResource(t *testing.T) {
 	created := w.must(event("Create", "", "Ada's", "ada@ada.test"))
 	id := created["PhysicalResourceId"].(string)
 	data := created["Data"].(map[string]any)
-	if created["NoEcho"] != true || data["companyId"] != id || data["email"] != "ada@ada.test" || data["password"] != nil || len(created) != 3 || !w.hasKey(id) {
+	if data["companyId"] != id || data["email"] != "ada@ada.test" || data["password"] != nil || len(created) != 2 || !w.hasKey(id) ||
+		!strings.Contains(data["warning"].(string), "orgops admin user password") {
 		t.Errorf("%v", created)
 	}
 	for _, kind := range []string{"Create", "Update"} { // CloudFormation may ask again
 		if again := w.must(event(kind, id, "Ada's", "ada@ada.test")); again["PhysicalResourceId"] != id {
 			t.Errorf("%s again: %v", kind, again)
 		}
+	}
+	if _, err := w.invoke(event("Update", id, "Ada's New Name", "ada@ada.test")); err == nil || !strings.Contains(err.Error(), "keeps the name") {
+		t.Errorf("a new name: %v", err)
 	}
 	if moved := w.must(event("Update", id, "Ada's", "eve@ada.test")); moved["PhysicalResourceId"] == id {
 		t.Error("another address is the same company")

@@ -167,10 +167,30 @@ func checkRotation(text []byte) error {
 	return nil
 }
 
+// checkCompany takes an operator's payload, and what CloudFormation sends of a custom resource.
 func checkCompany(text []byte) error {
-	var company struct{ Name, Email, Password string }
-	if err := decode(text, &company); err != nil {
+	type properties struct{ ServiceToken, Name, Email, Password string }
+	var resource struct {
+		RequestType, ServiceToken, ResponseURL, StackId, RequestId, LogicalResourceId, PhysicalResourceId, ResourceType string //nolint:revive // CloudFormation's names
+		ResourceProperties, OldResourceProperties                                                                       *properties
+	}
+	company := properties{}
+	if !bytes.Contains(text, []byte(`"RequestType"`)) {
+		if err := decode(text, &company); err != nil {
+			return err
+		}
+		return filled(map[string]string{"name": company.Name, "email": company.Email})
+	}
+	if err := decode(text, &resource); err != nil {
 		return err
 	}
-	return filled(map[string]string{"name": company.Name, "email": company.Email})
+	if resource.ResourceProperties == nil || (resource.OldResourceProperties != nil) != (resource.RequestType == "Update") ||
+		(resource.PhysicalResourceId == "") != (resource.RequestType == "Create") || !strings.HasPrefix(resource.ResourceType, "Custom::") {
+		return fmt.Errorf("no %s of %s", resource.RequestType, resource.ResourceType)
+	}
+	company = *resource.ResourceProperties
+	return filled(map[string]string{
+		"ServiceToken": resource.ServiceToken, "ResponseURL": resource.ResponseURL, "StackId": resource.StackId, "RequestId": resource.RequestId,
+		"LogicalResourceId": resource.LogicalResourceId, "its ServiceToken": company.ServiceToken, "Name": company.Name, "Email": company.Email,
+	})
 }

@@ -77,6 +77,8 @@ func TestSamples_Wrong(t *testing.T) {
 		{"not the expiry's hand", "dispatcher/ttl-remove.json", `"dynamodb.amazonaws.com"`, `"ada"`},
 		{"another body than was summed", "retrier/job.json", `\"request\":1`, `\"request\":2`},
 		{"an unknown field of a job", "syncer/job.json", `\"run\"`, `\"job\"`},
+		{"an update of something that has no name", "provisioner/resource-update.json", `"PhysicalResourceId"`, `"PhysicalResource"`},
+		{"an update without what was", "provisioner/resource-update.json", `"OldResourceProperties"`, `"Old"`},
 		{"another body than was signed", "inbound/github-issue-opened.json", `\"opened\"`, `\"closed\"`},
 	}
 	for _, tt := range tests {

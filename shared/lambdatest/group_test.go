@@ -7,7 +7,9 @@ import (
 	"testing"
 
 	"orgops/shared/awstest"
+	"orgops/shared/company"
 	"orgops/shared/lambdatest"
+	"orgops/shared/store"
 )
 
 const (
@@ -143,5 +145,43 @@ func TestProvisioner_Refuses(t *testing.T) {
 	into(t, f.Invoke(t, []byte(`{"name":"Other","email":"eve@example.com"}`)), &answer)
 	if answer.Password == "" {
 		t.Error("nobody is told the password")
+	}
+}
+
+// TestProvisioner_Resource: a company as a custom resource of a CDK app, whose events tell no password and ask for none.
+func TestProvisioner_Resource(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "")
+	f := w.start(t, "provisioner")
+	send := func(payload []byte) (resource struct {
+		PhysicalResourceID string `json:"PhysicalResourceId"`
+		Data               map[string]string
+	}) {
+		t.Helper()
+		into(t, f.Invoke(t, payload), &resource)
+		return resource
+	}
+	created := send(sample(t, "provisioner/resource-create"))
+	id := created.PhysicalResourceID
+	if keys := awstest.UsageKeys(t, moto.Access(t), w.plan); !slices.Contains(keys, "company-"+id) ||
+		created.Data["companyId"] != id || created.Data["email"] != "ada@example.com" || created.Data["password"] != "" {
+		t.Errorf("%+v; usage keys %q", created, keys)
+	}
+	if again := send(sample(t, "provisioner/resource-create")); again.PhysicalResourceID != id {
+		t.Errorf("again: %+v, want company %s", again, id)
+	}
+	moved := send(sample(t, "provisioner/resource-update", sampleCompany, id))
+	if moved.PhysicalResourceID == id || moved.Data["email"] != "eve@example.com" {
+		t.Errorf("another address: %+v", moved)
+	}
+	if gone := send(sample(t, "provisioner/resource-delete", sampleCompany, id)); gone.PhysicalResourceID != id || gone.Data != nil {
+		t.Errorf("deleted: %+v", gone)
+	}
+	if _, _, err := company.Get(t.Context(), store.For(w.main, id)); err != nil {
+		t.Errorf("the company is gone with its resource: %v", err)
+	}
+	if r := f.Invoke(t, sample(t, "provisioner/resource-create", `"Name"`, `"Password": "`+samplePass+`", "Name"`)); !r.Failed ||
+		!strings.Contains(r.Error, "admin user password") || strings.Contains(r.Error+f.Log(), samplePass) {
+		t.Errorf("a password: %+v", r)
 	}
 }
