@@ -24,7 +24,7 @@ type Function struct {
 	results chan Result
 	idle    chan struct{} // closed when the program first asks for an event
 	begun   sync.Once
-	started time.Time
+	asked   time.Time     // when it did
 	init    time.Duration // from the start of the process to its first request for an event
 	ended   chan struct{}
 	out     *output
@@ -61,7 +61,7 @@ func Start(t testing.TB, program string, environment ...string) *Function {
 	cmd := exec.CommandContext(ctx, program)
 	cmd.Env = append([]string{"AWS_LAMBDA_RUNTIME_API=" + strings.TrimPrefix(server.URL, "http://")}, environment...)
 	cmd.Stdout, cmd.Stderr = f.out, f.out
-	f.started = time.Now()
+	started := time.Now()
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -84,6 +84,7 @@ func Start(t testing.TB, program string, environment ...string) *Function {
 	defer timer.Stop()
 	select {
 	case <-f.idle:
+		f.init = f.asked.Sub(started)
 	case <-f.ended:
 		t.Fatalf("%s ended: %s", program, f.out)
 	case <-timer.C:
@@ -180,7 +181,7 @@ func (f *Function) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case path == "invocation/next":
 		f.begun.Do(func() {
-			f.init = time.Since(f.started)
+			f.asked = time.Now()
 			close(f.idle)
 		})
 		select {

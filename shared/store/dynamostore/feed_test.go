@@ -154,6 +154,7 @@ func TestFeed_Split(t *testing.T) {
 	t.Parallel()
 	s, st, _ := openStream(t)
 	st.open("parent", "")
+	st.open("side", "")
 	st.write("parent", "acme", "A1")
 	c := consume(t, s)
 	expect(t, "of the parent", []string{"acme:A1*"}, c.take(t, 1))
@@ -163,7 +164,7 @@ func TestFeed_Split(t *testing.T) {
 	var early atomic.Bool
 	st.mu.Lock()
 	st.onRead = func(shard string) {
-		if shard != "parent" && !finished.Load() {
+		if shard != "parent" && shard != "side" && !finished.Load() {
 			early.Store(true)
 		}
 	}
@@ -179,6 +180,14 @@ func TestFeed_Split(t *testing.T) {
 
 	last := c.next(t)
 	expect(t, "the last of the parent", []string{"acme:A2"}, names(last))
+	turns := 0 // since the children must be known: as they come in pages, the shards are asked for three times
+	for before := st.looked(); turns < 3; {
+		if st.looked() >= before+3 {
+			turns++
+		}
+		st.write("side", "side", fmt.Sprint("S", st.looked(), turns))
+		c.take(t, 1)
+	}
 	finished.Store(true)
 	last.done(nil)
 	got := c.take(t, 3)

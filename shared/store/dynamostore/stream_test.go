@@ -22,6 +22,7 @@ type stream struct {
 	era    int // iterators of an earlier one have expired
 	busy   int // so many reads are refused
 	reads  int
+	looks  int // how often it was asked for its shards
 	onRead func(shard string)
 }
 
@@ -75,6 +76,13 @@ func (s *stream) change(shard string, do func(*testShard)) {
 	do(s.shard(shard))
 }
 
+// looked is how often somebody has asked for the shards.
+func (s *stream) looked() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.looks
+}
+
 func (s *stream) close(shard string) { s.change(shard, func(sh *testShard) { sh.closed = true }) }
 
 // expire makes every iterator that was handed out useless.
@@ -99,6 +107,7 @@ func (s *stream) remove(id string) {
 func (s *stream) DescribeStream(_ context.Context, in *dynamodbstreams.DescribeStreamInput, _ ...func(*dynamodbstreams.Options)) (*dynamodbstreams.DescribeStreamOutput, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.looks++
 	var d types.StreamDescription
 	after := in.ExclusiveStartShardId
 	for _, sh := range s.shards {
