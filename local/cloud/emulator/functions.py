@@ -80,7 +80,7 @@ class ProcessExecutor(runtime_executor.RuntimeExecutor):
 
     @classmethod
     def cleanup_version(cls, function_version):
-        function_version.config.code.destroy()
+        """Keeps the code: where settings alone have changed, the next version's is the same."""
 
 
 class _Only:
