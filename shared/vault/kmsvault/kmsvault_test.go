@@ -14,14 +14,32 @@ import (
 
 	"orgops/shared/awstest"
 	"orgops/shared/fault"
+	"orgops/shared/store/dynamostore"
 	"orgops/shared/vault"
 	"orgops/shared/vault/kmsvault"
 	"orgops/shared/webtest"
 )
 
-var moto = awstest.Moto()
+var dynamo, moto = awstest.DynamoDB(), awstest.Moto()
 
-func TestMain(m *testing.M) { os.Exit(awstest.Run(m, moto)) }
+func TestMain(m *testing.M) { os.Exit(awstest.Run(m, dynamo, moto)) }
+
+// onEach runs a test on every store that keeps wrapped keys: what is safe on one has to be on the other.
+func onEach(t *testing.T, test func(t *testing.T, keys vault.StoreKeys)) {
+	t.Parallel()
+	t.Run("sqlite", func(t *testing.T) {
+		t.Parallel()
+		test(t, newKeys(t))
+	})
+	t.Run("dynamodb", func(t *testing.T) {
+		t.Parallel()
+		table := dynamostore.New(dynamo.Access(t), dynamostore.Options{Table: strings.ReplaceAll(t.Name(), "/", "-")})
+		if err := table.CreateTable(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		test(t, vault.StoreKeys{Store: table})
+	})
+}
 
 func newKeys(t *testing.T) vault.StoreKeys {
 	t.Helper()
@@ -89,9 +107,10 @@ func TestWrapper(t *testing.T) {
 }
 
 // TestVault: what is sealed for one company opens for no other, whatever is put in whose place.
-func TestVault(t *testing.T) {
-	t.Parallel()
-	proxy, keys := moto.Through(t), newKeys(t)
+func TestVault(t *testing.T) { onEach(t, testVault) }
+
+func testVault(t *testing.T, keys vault.StoreKeys) {
+	proxy := moto.Through(t)
 	arn := awstest.WrappingKey(t, proxy.Access())
 	process := func() vault.Vault { return vault.New(kmsvault.New(proxy.Access(), arn), keys, nil) }
 	first := process()
@@ -127,9 +146,10 @@ func TestVault(t *testing.T) {
 }
 
 // TestVault_AtOnce: of processes that make a company's first key at once all use one.
-func TestVault_AtOnce(t *testing.T) {
-	t.Parallel()
-	access, keys := moto.Access(t), newKeys(t)
+func TestVault_AtOnce(t *testing.T) { onEach(t, testVaultAtOnce) }
+
+func testVaultAtOnce(t *testing.T, keys vault.StoreKeys) {
+	access := moto.Access(t)
 	arn := awstest.WrappingKey(t, access)
 	sealed := make([][]byte, 4)
 	var wg sync.WaitGroup
@@ -219,9 +239,10 @@ func TestWrapper_Away(t *testing.T) {
 
 // TestRewrap: after the KMS key was replaced, every company's data key is wrapped by the new one, while processes that
 // know both go on; a company that fails is told of and does not stop the others; a second run does what is left.
-func TestRewrap(t *testing.T) {
-	t.Parallel()
-	proxy, keys := moto.Through(t), newKeys(t)
+func TestRewrap(t *testing.T) { onEach(t, testRewrap) }
+
+func testRewrap(t *testing.T, keys vault.StoreKeys) {
+	proxy := moto.Through(t)
 	access := proxy.Access()
 	old, next := awstest.WrappingKey(t, access), awstest.WrappingKey(t, access)
 	companies := []string{"a", "b", "c", "d"}
@@ -293,9 +314,10 @@ func (r *racing) Replace(ctx context.Context, company string, was, wrapped []byt
 }
 
 // TestRewrap_AtOnce: of two runs at once one replaces a key, and the other sees that.
-func TestRewrap_AtOnce(t *testing.T) {
-	t.Parallel()
-	access, keys := moto.Access(t), newKeys(t)
+func TestRewrap_AtOnce(t *testing.T) { onEach(t, testRewrapAtOnce) }
+
+func testRewrapAtOnce(t *testing.T, keys vault.StoreKeys) {
+	access := moto.Access(t)
 	old, next := awstest.WrappingKey(t, access), awstest.WrappingKey(t, access)
 	sealed := seal(t, vault.New(kmsvault.New(access, old), keys, nil), "a", "l")
 	wrapper := kmsvault.New(access, next, old)
