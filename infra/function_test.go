@@ -119,7 +119,7 @@ func TestFunctions_Reserved(t *testing.T) {
 			got[name] = calls
 		}
 	}
-	if len(got) != 2 || got["Eventsdispatcher"] != 20.0 || got["Apiauth"] != 5.0 {
+	if len(got) != 3 || got["Eventssyncer"] != 1.0 || got["Eventsdispatcher"] != 20.0 || got["Apiauth"] != 5.0 {
 		t.Errorf("reserved: %v", got)
 	}
 }

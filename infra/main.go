@@ -54,7 +54,7 @@ func compose(app awscdk.App) (awscdk.Stack, error) {
 		"ignore_checks": []string{"W3005"}, // the CDK makes a function depend on its role as well as on the role's policy
 	}}})
 	d := data.New(stack, s.wrapping)
-	a := api.New(stack, api.Props{Functions: s.Settings, Groups: groups, Data: d, Firewall: s.firewall})
+	a := api.New(stack, api.Props{Functions: s.Settings, Groups: groups, Data: d, Firewall: s.firewall, Origins: s.origins})
 	e := events.New(stack, events.Props{Functions: s.Settings, Data: d, API: a})
 	if err := s.reserves(slices.Concat(a.Functions(), e.Functions())); err != nil {
 		return nil, err

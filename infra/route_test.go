@@ -108,10 +108,23 @@ func TestRoutes_Guarded(t *testing.T) {
 	}
 }
 
-// TestRefusals: what the gateway answers by itself is a problem document that any page may read.
+// TestRefusals: what the gateway answers by itself is a problem document, for pages of the same origins as the functions'.
 func TestRefusals(t *testing.T) {
 	t.Parallel()
-	s := stacks["pool"]
+	for stack, origin := range map[string]string{"pool": "*", "silo": "https://app.example.com"} {
+		refusals(t, stacks[stack], origin)
+		for _, id := range stacks[stack].of("AWS::Lambda::Function") {
+			told, set := dig(stacks[stack].Resources[id].Properties, "Environment", "Variables", "ORGOPS_CORS_ORIGINS").(string)
+			group := strings.HasPrefix(id, "Api") && !strings.HasPrefix(id, "Apiauthorizer")
+			if set != group || group && told != origin {
+				t.Errorf("%s %s is told of origins %q", stack, id, told)
+			}
+		}
+	}
+}
+
+func refusals(t *testing.T, s *synthesized, origin string) {
+	t.Helper()
 	of := map[string]map[string]any{}
 	for _, id := range s.of("AWS::ApiGateway::GatewayResponse") {
 		p := s.Resources[id].Properties
@@ -123,7 +136,7 @@ func TestRefusals(t *testing.T) {
 		of[kind] = problem
 		headers, _ := p["ResponseParameters"].(map[string]any)
 		for name, want := range map[string]string{
-			"Content-Type": "'application/problem+json'", "Access-Control-Allow-Origin": "'*'", "Cache-Control": "'no-store'",
+			"Content-Type": "'application/problem+json'", "Access-Control-Allow-Origin": "'" + origin + "'", "Cache-Control": "'no-store'",
 		} {
 			if got := headers["gatewayresponse.header."+name]; got != want {
 				t.Errorf("%s: %s is %v", kind, name, got)
@@ -170,6 +183,21 @@ func TestAccessLog(t *testing.T) {
 		if dig(setting, "DataTraceEnabled") != false || dig(setting, "LoggingLevel") != "ERROR" {
 			t.Errorf("methods log %v", setting)
 		}
+	}
+}
+
+// TestThrottles: what is open to anybody has limits of its own, below those of the stage.
+func TestThrottles(t *testing.T) {
+	t.Parallel()
+	s := stacks["pool"]
+	limits := map[string][2]any{}
+	for _, setting := range list(s.Resources[s.of("AWS::ApiGateway::Stage")[0]].Properties["MethodSettings"]) {
+		limits[text(dig(setting, "HttpMethod"))+" "+text(dig(setting, "ResourcePath"))] = [2]any{dig(setting, "ThrottlingRateLimit"), dig(setting, "ThrottlingBurstLimit")}
+	}
+	if diff := cmp.Diff(map[string][2]any{
+		"* /*": {1000.0, 2000.0}, "POST /~1auth~1login": {50.0, 100.0}, "POST /~1inbound~1{id}~1{provider}": {300.0, 600.0},
+	}, limits); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
 

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net/netip"
@@ -14,6 +15,8 @@ import (
 
 	"orgops/infra/data"
 	"orgops/infra/function"
+	"orgops/shared/config"
+	"orgops/shared/web"
 )
 
 // settings are what the context says:
@@ -21,6 +24,7 @@ import (
 //	tenant         name of a silo: the stack is Orgops-<tenant> instead of Orgops
 //	arch           arm64 (default) or x86_64
 //	allowNetworks  networks, comma separated, that deliveries may reach although they are not public
+//	corsOrigins    origins of web pages that may read answers, comma separated; any by default, none
 //	reserved       reserved concurrency, function=calls, comma separated; none by default, since a new account has little
 //	firewall       true: AWS WAF in front of the API
 //	alarmTopic     ARN of the SNS topic that alarms go to
@@ -36,6 +40,7 @@ type settings struct {
 	tenant, topic string
 	firewall      bool
 	wrapping      data.Wrapping
+	origins       web.Origins
 }
 
 const tenantName = `^[A-Za-z0-9][A-Za-z0-9-]{0,63}$`
@@ -74,6 +79,9 @@ func read(node constructs.Node) (settings, error) {
 	var err error
 	if s.AllowNetworks, err = networks(value("allowNetworks")); err != nil {
 		problems = append(problems, err)
+	}
+	if s.origins, err = config.Origins(cmp.Or(value("corsOrigins"), web.AnyOrigin)); err != nil {
+		wrong("context corsOrigins: %w", err)
 	}
 	if s.Reserved, err = reserved(value("reserved")); err != nil {
 		problems = append(problems, err)

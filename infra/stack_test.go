@@ -61,8 +61,8 @@ func TestMain(m *testing.M) {
 		defer jsii.Close()
 		stacks["pool"] = synthesize(folder, nil)
 		stacks["silo"] = synthesize(folder, map[string]string{
-			"tenant": "acme", "arch": "x86_64", "allowNetworks": "10.1.2.3/16, fd00::/8", "reserved": "dispatcher=20,auth=5",
-			"wrappingKey": "3", "formerWrappingKeys": "1," + formerKey, "firewall": "true", "alarmTopic": "arn:aws:sns:eu-central-1:111122223333:alarms",
+			"tenant": "acme", "arch": "x86_64", "allowNetworks": "10.1.2.3/16, fd00::/8", "reserved": "dispatcher=20,auth=5,syncer=1",
+			"wrappingKey": "3", "formerWrappingKeys": "1," + formerKey, "firewall": "true", "corsOrigins": "https://app.example.com", "alarmTopic": "arn:aws:sns:eu-central-1:111122223333:alarms",
 		})
 		return m.Run()
 	}()

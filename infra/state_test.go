@@ -3,6 +3,8 @@ package main
 import (
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 func TestTables(t *testing.T) {
@@ -72,13 +74,16 @@ func TestQueues(t *testing.T) {
 func TestMappings(t *testing.T) {
 	t.Parallel()
 	s := stacks["pool"]
-	streams := 0
+	streams, queues := 0, 0
 	for _, id := range s.of("AWS::Lambda::EventSourceMapping") {
 		p := s.Resources[id].Properties
 		if dig(p, "FunctionResponseTypes", 0) != "ReportBatchItemFailures" {
 			t.Errorf("%s takes no partial answers", id)
 		}
 		if p["StartingPosition"] == nil {
+			if queues++; dig(p, "ScalingConfig", "MaximumConcurrency") != 100.0 {
+				t.Errorf("%s may take %v calls at once", id, p["ScalingConfig"])
+			}
 			continue
 		}
 		streams++
@@ -98,7 +103,16 @@ func TestMappings(t *testing.T) {
 			t.Errorf("%s: %d filters", id, len(filters))
 		}
 	}
-	if streams != 2 {
-		t.Errorf("%d readers of the stream; it takes two", streams)
+	if streams != 2 || queues != 2 {
+		t.Errorf("%d readers of the stream, which takes two, and %d of queues", streams, queues)
+	}
+	var bounds []any
+	for _, id := range stacks["silo"].of("AWS::Lambda::EventSourceMapping") {
+		if bound := dig(stacks["silo"].Resources[id].Properties, "ScalingConfig", "MaximumConcurrency"); bound != nil {
+			bounds = append(bounds, bound)
+		}
+	}
+	if diff := cmp.Diff([]any{100.0, 2.0}, bounds); diff != "" {
+		t.Errorf("the retrier's and the syncer's, for which one is reserved (-want +got):\n%s", diff)
 	}
 }

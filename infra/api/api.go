@@ -1,8 +1,9 @@
 // Package api is the way in: a regional REST API whose resources and methods are the registered operations, one Lambda
 // function a route group, and in front of every company's routes the authorizer.
 //
-// Requests of up to 10 MB come through the gateway; the functions refuse bodies above 1 MiB (413), as they do locally.
-// An answer may be 6 MB and has to be there within 29 seconds.
+// The functions refuse bodies above 1 MiB (413), as they do locally. They are asked about what an invocation can hold, 6 MB;
+// above that Lambda refuses the gateway, and above 10 MB the gateway the client, with a 413 in its own words, which AWS lets
+// nobody replace. An answer may be 6 MB and has to be there within 29 seconds.
 package api
 
 import (
@@ -20,6 +21,7 @@ import (
 	"orgops/infra/data"
 	"orgops/infra/function"
 	"orgops/infra/nag"
+	"orgops/shared/web"
 )
 
 // Props is what the API is made of.
@@ -27,7 +29,8 @@ type Props struct {
 	Functions function.Settings
 	Groups    []Group
 	Data      *data.Data
-	Firewall  bool // AWS WAF in front
+	Firewall  bool        // AWS WAF in front
+	Origins   web.Origins // of pages that may read answers
 }
 
 // API is the way in.
@@ -54,7 +57,7 @@ const gatewayTimeout = 29
 func New(scope constructs.Construct, p Props) *API {
 	unit := constructs.NewConstruct(scope, jsii.String("Api"))
 	a := &API{REST: gateway(unit)}
-	respond(a.REST)
+	respond(a.REST, p.Origins)
 	a.Authorizer = function.New(unit, p.Functions, function.Props{
 		Name: "authorizer", About: "Admits a token to its own company's routes", Memory: 256, Timeout: 5,
 	})
@@ -110,7 +113,7 @@ func gateway(scope constructs.Construct) awsapigateway.RestApi {
 		DeployOptions: &awsapigateway.StageOptions{
 			StageName: jsii.String(stage), TracingEnabled: jsii.Bool(true), MetricsEnabled: jsii.Bool(false),
 			LoggingLevel: awsapigateway.MethodLoggingLevel_ERROR, DataTraceEnabled: jsii.Bool(false),
-			ThrottlingRateLimit: jsii.Number(1000), ThrottlingBurstLimit: jsii.Number(2000),
+			ThrottlingRateLimit: jsii.Number(1000), ThrottlingBurstLimit: jsii.Number(2000), MethodOptions: doors(),
 			AccessLogDestination: awsapigateway.NewLogGroupLogDestination(log),
 			AccessLogFormat:      awsapigateway.AccessLogFormat_Custom(jsii.String(accessLog)),
 		},
@@ -122,6 +125,25 @@ func gateway(scope constructs.Construct) awsapigateway.RestApi {
 		"The role with which API Gateway writes logs is the account's, and AWS names this policy for it",
 		"Policy::arn:<AWS::Partition>:iam::aws:policy/service-role/AmazonAPIGatewayPushToCloudWatchLogs")
 	return rest
+}
+
+// doors are the limits of what anybody may call before anything is known of who calls, apart from the stage's, which a flood
+// there would use up for everybody. A method's settings replace the stage's whole.
+//
+// A login costs a processor some 50 ms for the password's hash. Tokens last an hour, so 50 logins a second are those of
+// 180,000 people at work, and of five functions or so. While a flood takes them all nobody logs in anew; who is logged in
+// works on. A delivery without a good signature costs some 20 ms and two reads; 300 a second are a million an hour.
+func doors() *map[string]*awsapigateway.MethodDeploymentOptions {
+	door := func(rate, burst float64) *awsapigateway.MethodDeploymentOptions {
+		return &awsapigateway.MethodDeploymentOptions{
+			ThrottlingRateLimit: &rate, ThrottlingBurstLimit: &burst,
+			MetricsEnabled: jsii.Bool(false), LoggingLevel: awsapigateway.MethodLoggingLevel_ERROR, DataTraceEnabled: jsii.Bool(false),
+		}
+	}
+	return &map[string]*awsapigateway.MethodDeploymentOptions{
+		"/auth/login/POST":              door(50, 100),
+		"/inbound/{id}/{provider}/POST": door(300, 600),
+	}
 }
 
 // executionLog makes the log group that the gateway would make by itself, under the name that it looks for, and would
@@ -181,13 +203,14 @@ func (a *API) route(r Route, integration awsapigateway.Integration, authorizer a
 	nag.Excuse(method, "AwsSolutions-COG4", publicReason)
 }
 
-// others sends what no method of a path takes to the function as well, which says what the path takes (405, Allow). It is
-// open, because nothing can be done there: the function guards what it has by itself.
+// others sends what no method of a path takes to the function as well, which says what the path takes (405, Allow), and to
+// browsers what their pages may send (OPTIONS; they ask without a token). It is open, because nothing can be done there: the
+// function guards what it has by itself.
 func (a *API) others(path string, integration awsapigateway.Integration) {
 	method := a.REST.Root().ResourceForPath(&path).AddMethod(jsii.String("ANY"), integration, &awsapigateway.MethodOptions{
 		AuthorizationType: awsapigateway.AuthorizationType_NONE,
 	})
-	const reason = "Only what no operation takes comes here, and is answered 405; the function guards its operations by itself"
+	const reason = "Only what no operation takes comes here, and is answered 405, or told what there is (OPTIONS); the function guards its operations by itself"
 	nag.Excuse(method, "AwsSolutions-APIG4", reason)
 	nag.Excuse(method, "AwsSolutions-COG4", reason)
 }

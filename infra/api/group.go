@@ -1,6 +1,9 @@
 package api
 
 import (
+	"cmp"
+	"strings"
+
 	"github.com/aws/constructs-go/constructs/v10"
 
 	"orgops/infra/data"
@@ -34,6 +37,7 @@ func (a *API) group(scope constructs.Construct, p Props, g Group) *function.Func
 	}
 	f := function.New(scope, p.Functions, function.Props{Name: g.Name, About: g.About, Memory: n.memory, Timeout: gatewayTimeout})
 	a.issue(f)
+	f.Set("ORGOPS_CORS_ORIGINS", cmp.Or(strings.Join(p.Origins, ","), "none"))
 	if n.sign {
 		p.Data.Sign(f)
 	} else {

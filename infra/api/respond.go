@@ -2,8 +2,11 @@ package api
 
 import (
 	"encoding/json"
+	"net/http"
 
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsapigateway"
+
+	"orgops/shared/web"
 )
 
 // refusal is what the gateway answers by itself, in the form that the functions use (RFC 9457).
@@ -39,17 +42,31 @@ func refusals() []refusal {
 	}
 }
 
-// respond replaces the gateway's own answers. They may be read by pages of any origin: a token is never sent without
-// being asked for, as a cookie is, and an error that a page cannot read looks like a broken network.
-func respond(rest awsapigateway.RestApi) {
+// shared are the headers that let pages read the gateway's own answers, as they may the functions': an error that a page
+// cannot read looks like a broken network. The gateway cannot choose among several origins. Any page may then read what it
+// says, which holds nothing of a company.
+func shared(origins web.Origins) http.Header {
+	h := http.Header{}
+	if len(origins) == 1 {
+		origins.Share(h, origins[0])
+	} else if len(origins) > 1 {
+		web.Origins{web.AnyOrigin}.Share(h, "")
+	}
+	return h
+}
+
+// respond replaces the gateway's own answers.
+func respond(rest awsapigateway.RestApi, origins web.Origins) {
+	pages := shared(origins)
 	for _, r := range refusals() {
 		headers := map[string]*string{}
 		set := func(name, value string) { headers[name] = &value }
 		set("Content-Type", "'application/problem+json'")
 		set("Cache-Control", "'no-store'")
 		set("X-Content-Type-Options", "'nosniff'")
-		set("Access-Control-Allow-Origin", "'*'")
-		set("Access-Control-Expose-Headers", "'WWW-Authenticate, Retry-After, X-Request-Id'")
+		for name, values := range pages {
+			set(name, "'"+values[0]+"'")
+		}
 		set("X-Request-Id", "context.requestId")
 		for name, value := range r.headers {
 			set(name, "'"+value+"'")

@@ -49,8 +49,19 @@ func (q *Queue) Send(f *function.Function) {
 	f.Allow([]string{"sqs:SendMessage"}, nil, *q.QueueArn())
 }
 
-// WorkedBy makes a function the queue's worker: it takes, puts off, and buries in the dead letters.
+// atOnce is how many calls of its worker a queue makes at once at most. An account has 1,000 for all of its functions unless
+// it asks for more, and a queue that has gathered a day's deliveries would take them all; this leaves the API most of them.
+// Beyond it messages wait in the queue, and count no attempt.
+const atOnce = 100
+
+// WorkedBy makes a function the queue's worker: it takes, puts off, and buries in the dead letters. Where concurrency is
+// reserved for the worker, the queue keeps to it: a call that is refused would be an attempt at its messages. SQS takes no
+// bound under two.
 func (q *Queue) WorkedBy(f *function.Function) {
+	calls := float64(atOnce)
+	if f.Reserved > 0 {
+		calls = min(calls, max(f.Reserved, 2))
+	}
 	q.Send(f)
 	f.Set(q.variable+"_DEAD_LETTERS", *q.Dead.QueueUrl())
 	f.Allow([]string{"sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:ChangeMessageVisibility", "sqs:GetQueueAttributes"}, nil, *q.QueueArn())
@@ -58,6 +69,7 @@ func (q *Queue) WorkedBy(f *function.Function) {
 	mapping := awslambda.NewCfnEventSourceMapping(f.Function, jsii.String("Work"), &awslambda.CfnEventSourceMappingProps{
 		FunctionName: f.FunctionName(), EventSourceArn: q.QueueArn(), BatchSize: jsii.Number(10),
 		FunctionResponseTypes: jsii.Strings("ReportBatchItemFailures"),
+		ScalingConfig:         &awslambda.CfnEventSourceMapping_ScalingConfigProperty{MaximumConcurrency: &calls},
 	})
 	mapping.Node().AddDependency(f.Role())
 }

@@ -35,9 +35,10 @@ type Props struct {
 // Function is a Lambda function.
 type Function struct {
 	awslambda.Function
-	Name    string
-	Timeout float64 // seconds
-	role    awsiam.Role
+	Name     string
+	Timeout  float64 // seconds
+	Reserved float64 // calls at once; 0: what the account has left
+	role     awsiam.Role
 }
 
 // New makes a function. Its construct is named like it.
@@ -59,7 +60,7 @@ func New(scope constructs.Construct, s Settings, p Props) *Function {
 	if reserved, ok := s.Reserved[p.Name]; ok {
 		props.ReservedConcurrentExecutions = &reserved
 	}
-	f := &Function{Function: awslambda.NewFunction(unit, jsii.String("Function"), props), Name: p.Name, Timeout: p.Timeout, role: role}
+	f := &Function{Function: awslambda.NewFunction(unit, jsii.String("Function"), props), Name: p.Name, Timeout: p.Timeout, Reserved: s.Reserved[p.Name], role: role}
 	f.Allow([]string{"logs:CreateLogStream", "logs:PutLogEvents"}, nil, *log.LogGroupArn())
 	nag.Excuse(role, "AwsSolutions-IAM5", "X-Ray's actions PutTraceSegments and PutTelemetryRecords know no resources", "Resource::*")
 	f.Set("ORGOPS_AUDIENCE", "orgops")
