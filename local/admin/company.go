@@ -35,7 +35,7 @@ func createCompany(ctx context.Context, e Env, flags *flag.FlagSet, args []strin
 		if err != nil {
 			return err
 		}
-		return json.NewEncoder(e.Out).Encode(created) //nolint:gosec // G117: to show the password this once is what the command is for
+		return json.NewEncoder(e.Out).Encode(created)
 	})
 }
 
