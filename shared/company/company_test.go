@@ -36,7 +36,16 @@ func TestProvision(t *testing.T) {
 	if diff := cmp.Diff(user.User{ID: p.UserID, Email: "Gus@Gamma.test", Role: user.Founder, CreatedAt: now}, u); diff != "" || err != nil {
 		t.Error(diff, err)
 	}
-	item, err := h.Store.Get(ctx, store.Login("gus@gamma.test"), user.LoginKey)
+	loginIs(t, h, p)
+	if _, err := h.Store.Get(ctx, store.RegistryOf(p.CompanyID), p.CompanyID); err != nil {
+		t.Error("not in the registry:", err)
+	}
+}
+
+// loginIs: the founder's address leads to the user, by the password, which is not stored.
+func loginIs(t *testing.T, h *webtest.Harness, p company.Provisioned) {
+	t.Helper()
+	item, err := h.Store.Get(t.Context(), store.Login("gus@gamma.test"), user.LoginKey)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -47,11 +56,29 @@ func TestProvision(t *testing.T) {
 	if err := json.Unmarshal(item.Body, &login); err != nil {
 		t.Fatal(err)
 	}
-	if ok, err := h.Hasher.Verify(ctx, p.Password, login.PasswordHash); !ok || err != nil || login.CompanyID != p.CompanyID || login.UserID != p.UserID {
+	if ok, err := h.Hasher.Verify(t.Context(), p.Password, login.PasswordHash); !ok || err != nil || login.CompanyID != p.CompanyID || login.UserID != p.UserID {
 		t.Error(ok, err, login)
 	}
-	if _, err := h.Store.Get(ctx, store.RegistryOf(p.CompanyID), p.CompanyID); err != nil {
-		t.Error("not in the registry:", err)
+}
+
+// TestSetPassword: another password takes the place of the one before, and nothing else changes.
+func TestSetPassword(t *testing.T) {
+	t.Parallel()
+	h := webtest.New(t)
+	p, err := company.Provision(t.Context(), h.Store, h.Hasher, company.New{Name: "Gamma", Email: "gus@gamma.test"}, now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	changed, err := company.SetPassword(t.Context(), h.Store, h.Hasher, "Gus@Gamma.test", "")
+	if err != nil || changed.Password == "" || changed.Password == p.Password {
+		t.Fatal(changed, err)
+	}
+	loginIs(t, h, company.Provisioned{CompanyID: p.CompanyID, UserID: p.UserID, Password: changed.Password})
+	if _, err := company.SetPassword(t.Context(), h.Store, h.Hasher, "nobody@gamma.test", ""); fault.KindOf(err) != fault.NotFound {
+		t.Errorf("got %v", err)
+	}
+	if _, err := company.SetPassword(t.Context(), h.Store, h.Hasher, "gus", "short"); len(pointers(err)) != 2 {
+		t.Errorf("got %v", err)
 	}
 }
 
