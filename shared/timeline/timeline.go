@@ -60,9 +60,10 @@ type Entry struct {
 	Details json.RawMessage `json:"details,omitempty" doc:"an object that depends on the kind"`
 }
 
-// ID names an entry: a UUIDv7 of its time and kind, whose other bits follow from parts.
+// ID names an entry: a UUIDv7 of its time and kind, whose other bits follow from parts and are not those of an event that has
+// the same parts.
 func ID(at time.Time, kind Kind, parts ...string) string {
-	return id.Ranked(at, byte(slices.Index(Kinds(), kind)), append(parts, string(kind))...)
+	return id.Ranked(at, byte(slices.Index(Kinds(), kind)), append(parts, string(kind), Entity)...)
 }
 
 // Key is the sort key of an entry. Entries sort by time because their ids are UUIDv7.
