@@ -38,7 +38,7 @@ func Register(api huma.API, s *boot.Services) {
 func Groups() []Group {
 	return []Group{
 		{"auth", "auth", "Logging in, and the keys that verify what a login gives.", func(api huma.API, s *boot.Services) {
-			auth.Register(api, auth.Deps{Store: s.Store, Hasher: s.Hasher, Signer: s.Tokens.Signer(), Keys: s.Tokens.Public, Now: s.Now})
+			auth.Register(api, auth.Deps{Store: s.Store, Hasher: s.Hasher, Keys: auth.AtHand{Signs: s.Tokens.Signer(), Verifies: s.Tokens.Public}, Now: s.Now})
 		}},
 		{"integrations", "integrations", "Connectors and webhooks: configured, certified, watched, recovered.", func(api huma.API, s *boot.Services) {
 			integrations.Register(api, integrations.Deps{

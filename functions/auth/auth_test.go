@@ -37,7 +37,7 @@ func harness(t *testing.T) (*webtest.Harness, *clock) {
 	t.Helper()
 	h := webtest.New(t)
 	c := &clock{at: time.Now().Truncate(time.Minute).Add(15 * time.Second)}
-	auth.Register(h.API(), auth.Deps{Store: h.Store, Hasher: h.Hasher, Signer: h.Signer, Keys: h.Verifier.Keys, Now: c.now})
+	auth.Register(h.API(), auth.Deps{Store: h.Store, Hasher: h.Hasher, Keys: auth.AtHand{Signs: h.Signer, Verifies: h.Verifier.Keys}, Now: c.now})
 	return h, c
 }
 
@@ -48,7 +48,7 @@ func TestLogin_Measured(t *testing.T) {
 	now := time.Now().Truncate(time.Minute)
 	metrics, log := metrictest.New(func() time.Time { return now })
 	auth.Register(h.API(), auth.Deps{
-		Store: h.Store, Hasher: h.Hasher, Signer: h.Signer, Keys: h.Verifier.Keys, Metrics: metrics, Now: func() time.Time { return now },
+		Store: h.Store, Hasher: h.Hasher, Keys: auth.AtHand{Signs: h.Signer, Verifies: h.Verifier.Keys}, Metrics: metrics, Now: func() time.Time { return now },
 	})
 	for n := range 12 {
 		want := 401

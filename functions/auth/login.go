@@ -78,8 +78,12 @@ func (d Deps) open(ctx context.Context, login user.Login) (*loginOutput, error) 
 	if err != nil {
 		return nil, err
 	}
+	signer, err := d.Keys.Signer(ctx)
+	if err != nil {
+		return nil, err
+	}
 	scopes := login.Role.Scopes()
-	text, err := d.Signer.Issue(token.Claims{Subject: login.UserID, Company: c.ID, Plan: c.Plan, Scopes: scopes})
+	text, err := signer.Issue(token.Claims{Subject: login.UserID, Company: c.ID, Plan: c.Plan, Scopes: scopes})
 	if err != nil {
 		return nil, err
 	}

@@ -20,11 +20,29 @@ import (
 type Deps struct {
 	Store   store.Store
 	Hasher  *password.Hasher
-	Signer  *token.Signer
-	Keys    func() token.PublicKeys // those that verify, current and previous
-	Metrics *metric.Recorder        // nil: nothing is measured
-	Now     func() time.Time        // nil: time.Now
+	Keys    Keys
+	Metrics *metric.Recorder // nil: nothing is measured
+	Now     func() time.Time // nil: time.Now
 }
+
+// Keys is the keys of tokens in use. Where they have to be read first, an error is fault.Unavailable, and the next use tries
+// again.
+type Keys interface {
+	Signer(ctx context.Context) (*token.Signer, error)
+	Public(ctx context.Context) (token.PublicKeys, error) // those that verify, current and previous
+}
+
+// AtHand is Keys that have been read.
+type AtHand struct {
+	Signs    *token.Signer
+	Verifies func() token.PublicKeys
+}
+
+// Signer implements Keys.
+func (k AtHand) Signer(context.Context) (*token.Signer, error) { return k.Signs, nil }
+
+// Public implements Keys.
+func (k AtHand) Public(context.Context) (token.PublicKeys, error) { return k.Verifies(), nil }
 
 // Register puts the group's operations on api.
 func Register(api huma.API, deps Deps) {
@@ -60,8 +78,12 @@ type keysOutput struct {
 	Body         keySet
 }
 
-func (d Deps) getKeys(context.Context, *struct{}) (*keysOutput, error) {
-	return &keysOutput{CacheControl: "public, max-age=300", Body: keySet(d.Keys().JWKS())}, nil
+func (d Deps) getKeys(ctx context.Context, _ *struct{}) (*keysOutput, error) {
+	keys, err := d.Keys.Public(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return &keysOutput{CacheControl: "public, max-age=300", Body: keySet(keys.JWKS())}, nil
 }
 
 type livenessOutput struct {

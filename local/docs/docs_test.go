@@ -14,7 +14,7 @@ import (
 func TestRegister(t *testing.T) {
 	t.Parallel()
 	h := webtest.New(t)
-	auth.Register(h.API(), auth.Deps{Store: h.Store, Hasher: h.Hasher, Signer: h.Signer, Keys: h.Verifier.Keys})
+	auth.Register(h.API(), auth.Deps{Store: h.Store, Hasher: h.Hasher, Keys: auth.AtHand{Signs: h.Signer, Verifies: h.Verifier.Keys}})
 	docs.Register(h.Server)
 	var doc struct {
 		OpenAPI string

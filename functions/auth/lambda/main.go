@@ -11,7 +11,7 @@ import (
 func main() {
 	group.ServeSigning(func(g *group.Group, s *web.Server) error {
 		auth.Register(s.API(), auth.Deps{
-			Store: g.Store, Hasher: password.New(), Signer: g.Keys.Signer(), Keys: g.Keys.Public, Now: g.Now, Metrics: g.Metrics,
+			Store: g.Store, Hasher: password.New(), Keys: g.Keys, Now: g.Now, Metrics: g.Metrics,
 		})
 		return nil
 	})

@@ -14,7 +14,6 @@ import (
 	"orgops/shared/lambda/gateway"
 	"orgops/shared/lambda/start"
 	"orgops/shared/store"
-	"orgops/shared/token/tokensecret"
 	"orgops/shared/web"
 )
 
@@ -22,7 +21,7 @@ import (
 type Group struct {
 	*cloud.Cloud
 	Store store.Store
-	Keys  *tokensecret.Keyring
+	Keys  *tokens.Lazy // of the group that signs tokens
 }
 
 // Company binds the store to a company.
@@ -30,41 +29,42 @@ func (g *Group) Company(id string) store.Company { return store.For(g.Store, id)
 
 // Serve answers API Gateway's events with what register puts on the server, for as long as the process lives. Until the
 // secret with the token keys can be read, requests are answered with 503.
-func Serve(register func(*Group, *web.Server) error) { serve(register, tokens.Keys) }
-
-// ServeSigning is Serve for the group that signs tokens.
-func ServeSigning(register func(*Group, *web.Server) error) { serve(register, tokens.SigningKeys) }
-
-// reader reads token keys.
-type reader func(context.Context, *cloud.Cloud) (*tokensecret.Keyring, error)
-
-func serve(register func(*Group, *web.Server) error, read reader) {
-	c, err := cloud.Open()
-	build := func(ctx context.Context) (http.Handler, error) {
+func Serve(register func(*Group, *web.Server) error) {
+	serve(func(ctx context.Context, g *Group) (http.Handler, error) {
+		keys, err := tokens.Keys(ctx, g.Cloud)
 		if err != nil {
 			return nil, err
 		}
-		return handler(ctx, c, register, read)
-	}
-	lambda.Start(start.Metered(c.Metrics, gateway.New(context.Background(), build, c.Logger, c.Config.Origins).Answer))
+		server, err := g.server(register, web.Options{Verifier: keys, Tenant: g.Company, CursorKey: keys.Cursor()})
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			keys.Refresh(r.Context())
+			server.ServeHTTP(w, r)
+		}), err
+	})
 }
 
-func handler(ctx context.Context, c *cloud.Cloud, register func(*Group, *web.Server) error, read reader) (http.Handler, error) {
-	g := &Group{Cloud: c, Store: data.Main(c)}
-	keys, err := read(ctx, c)
-	if err != nil {
-		return nil, err
-	}
-	g.Keys = keys
-	server := web.New(web.Options{
-		Title: "Organizational Operations Service", Logger: c.Logger, Verifier: keys, Tenant: g.Company, CursorKey: keys.Cursor(), Now: c.Now,
-		Origins: c.Config.Origins, OnDemand: true,
+// ServeSigning is Serve for the group that signs tokens. All of its operations are public, so its keys are read when one
+// first uses them, and not at the start.
+func ServeSigning(register func(*Group, *web.Server) error) {
+	serve(func(_ context.Context, g *Group) (http.Handler, error) {
+		g.Keys = tokens.LazilySigning(g.Cloud)
+		return g.server(register, web.Options{})
 	})
-	if err := errors.Join(register(g, server), c.Missing()); err != nil {
-		return nil, err
+}
+
+func serve(build func(context.Context, *Group) (http.Handler, error)) {
+	c, err := cloud.Open()
+	handler := func(ctx context.Context) (http.Handler, error) {
+		if err != nil {
+			return nil, err
+		}
+		return build(ctx, &Group{Cloud: c, Store: data.Main(c)})
 	}
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		keys.Refresh(r.Context())
-		server.ServeHTTP(w, r)
-	}), nil
+	lambda.Start(start.Metered(c.Metrics, gateway.New(context.Background(), handler, c.Logger, c.Config.Origins).Answer))
+}
+
+func (g *Group) server(register func(*Group, *web.Server) error, o web.Options) (*web.Server, error) {
+	o.Title, o.Logger, o.Now, o.Origins, o.OnDemand = "Organizational Operations Service", g.Logger, g.Now, g.Config.Origins, true
+	server := web.New(o)
+	return server, errors.Join(register(g, server), g.Missing())
 }

@@ -3,9 +3,9 @@ package tokens
 
 import (
 	"context"
-	"sync"
 
 	"orgops/shared/boot/cloud"
+	"orgops/shared/fault"
 	"orgops/shared/token"
 	"orgops/shared/token/tokensecret"
 )
@@ -28,30 +28,54 @@ func read(ctx context.Context, c *cloud.Cloud, secrets tokensecret.Secrets) (*to
 	return tokensecret.NewKeyring(ctx, secrets, config, c.Logger, c.Now)
 }
 
+// The settings that name the secrets.
+const (
+	publishedSetting = "ORGOPS_TOKEN_KEYS"
+	signingSetting   = "ORGOPS_SIGNING_KEYS"
+)
+
 // Published is the secret with the keys that verify.
 func Published(c *cloud.Cloud) *tokensecret.Secret {
-	return tokensecret.Open(c.Access, c.Need("ORGOPS_TOKEN_KEYS", c.Settings.TokenKeys))
+	return tokensecret.Open(c.Access, c.Need(publishedSetting, c.Settings.TokenKeys))
 }
 
 // Signing is the secret with the keys that sign.
 func Signing(c *cloud.Cloud) *tokensecret.Secret {
-	return tokensecret.Open(c.Access, c.Need("ORGOPS_SIGNING_KEYS", c.Settings.SigningKeys))
+	return tokensecret.Open(c.Access, c.Need(signingSetting, c.Settings.SigningKeys))
 }
 
-// Lazy is keys that are read when they are first needed: at the start or, as long as that fails, with each use.
+// Lazy is keys that are read when they are first needed or, as long as that fails, with each use. It is safe for concurrent
+// use: of many that need them at the same time one reads.
 type Lazy struct {
-	cloud *cloud.Cloud
-	mu    sync.Mutex
-	keys  *tokensecret.Keyring
+	read    func(ctx context.Context) (*tokensecret.Keyring, error)
+	reading chan struct{} // holds one of whoever reads
+	keys    *tokensecret.Keyring
 }
 
-// Lazily tries to read the keys at once.
+func lazy(read func(context.Context) (*tokensecret.Keyring, error)) *Lazy {
+	return &Lazy{read: read, reading: make(chan struct{}, 1)}
+}
+
+// Lazily is the keys that verify, for a process that needs them with every use: it tries to read them at once.
 func Lazily(c *cloud.Cloud) *Lazy {
-	l := &Lazy{cloud: c}
+	l := lazy(func(ctx context.Context) (*tokensecret.Keyring, error) { return Keys(ctx, c) })
 	if _, err := l.ready(context.Background()); err != nil {
 		c.Logger.Error("token keys", "error", err)
 	}
 	return l
+}
+
+// LazilySigning is the keys that sign as well. It reads nothing yet; that they cannot be read is fault.Unavailable.
+func LazilySigning(c *cloud.Cloud) *Lazy {
+	c.Need(publishedSetting, c.Settings.TokenKeys)
+	c.Need(signingSetting, c.Settings.SigningKeys)
+	return lazy(func(ctx context.Context) (*tokensecret.Keyring, error) {
+		keys, err := SigningKeys(ctx, c)
+		if err != nil {
+			return nil, fault.Wrap(fault.Unavailable, "the service is not ready; try again", err)
+		}
+		return keys, nil
+	})
 }
 
 // Verify is the keyring's.
@@ -60,17 +84,51 @@ func (l *Lazy) Verify(ctx context.Context, text string) (token.Claims, error) {
 	if err != nil {
 		return token.Claims{}, err
 	}
-	keys.Refresh(ctx)
 	return keys.Verify(text)
 }
 
+// Signer is the keyring's.
+func (l *Lazy) Signer(ctx context.Context) (*token.Signer, error) {
+	keys, err := l.ready(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return keys.Signer(), nil
+}
+
+// Public is the keyring's.
+func (l *Lazy) Public(ctx context.Context) (token.PublicKeys, error) {
+	keys, err := l.ready(ctx)
+	if err != nil {
+		return token.PublicKeys{}, err
+	}
+	return keys.Public(), nil
+}
+
+// ready is the keys, read again where it is time to.
 func (l *Lazy) ready(ctx context.Context) (*tokensecret.Keyring, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
+	keys, err := l.first(ctx)
+	if err == nil {
+		keys.Refresh(ctx)
+	}
+	return keys, err
+}
+
+// first waits for whoever reads the keys for the first time, no longer than ctx lets it.
+func (l *Lazy) first(ctx context.Context) (*tokensecret.Keyring, error) {
+	select {
+	case l.reading <- struct{}{}:
+		defer func() { <-l.reading }()
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
 	if l.keys != nil {
 		return l.keys, nil
 	}
-	keys, err := Keys(ctx, l.cloud)
+	keys, err := l.read(ctx)
+	if err != nil {
+		return nil, err
+	}
 	l.keys = keys
-	return keys, err
+	return keys, nil
 }
