@@ -1,12 +1,14 @@
 package main
 
 import (
+	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -31,6 +33,7 @@ var (
 	dynamo = awstest.DynamoDB()
 	sqs    = awstest.SQS()
 	moto   = awstest.Moto()
+	worlds atomic.Int64
 )
 
 func TestMain(m *testing.M) { os.Exit(awstest.Run(m, dynamo, sqs, moto)) }
@@ -38,6 +41,7 @@ func TestMain(m *testing.M) { os.Exit(awstest.Run(m, dynamo, sqs, moto)) }
 // world is the cloud form on parts that count: tables, queues and keys, all asked through proxies.
 type world struct {
 	t        *testing.T
+	number   int64 // in the names of tables and queues
 	tables   *awstest.Proxy
 	queues   *awstest.Proxy
 	others   *awstest.Proxy // of KMS, Secrets Manager and API Gateway
@@ -70,7 +74,7 @@ func newWorld(t *testing.T) *world {
 	must(t, err)
 	keys := token.KeySet{Current: key}
 	w := &world{
-		t: t, tables: dynamo.Through(t), queues: sqs.Through(t), meter: &dynamostore.Meter{}, keys: keys, urls: map[string]string{},
+		t: t, number: worlds.Add(1), tables: dynamo.Through(t), queues: sqs.Through(t), meter: &dynamostore.Meter{}, keys: keys, urls: map[string]string{},
 		others: moto.Through(t), wrapping: awstest.WrappingKey(t, moto.Access(t)),
 		now: time.Now().UTC().Truncate(time.Hour).Add(30 * time.Minute), // so that a step does not cross an hour
 	}
@@ -78,7 +82,7 @@ func newWorld(t *testing.T) *world {
 		must(t, w.table(name).CreateTable(t.Context()))
 	}
 	for _, name := range []string{"retries", "retries-dead", "syncs", "syncs-dead"} {
-		w.urls[name], err = sqsqueue.Create(t.Context(), w.queues.Access(), name)
+		w.urls[name], err = sqsqueue.Create(t.Context(), w.queues.Access(), w.own(name))
 		must(t, err)
 	}
 	w.receiver = httptest.NewServer(http.HandlerFunc(w.receive))
@@ -128,9 +132,12 @@ func (w *world) receive(out http.ResponseWriter, r *http.Request) {
 	}
 }
 
+// own is a name that no other world uses.
+func (w *world) own(name string) string { return fmt.Sprint(name, "-", w.number) }
+
 // table opens a table through the proxy, metered.
 func (w *world) table(name string) *dynamostore.Store {
-	return dynamostore.New(w.tables.Access(), dynamostore.Options{Table: name, Now: w.clock, Meter: w.meter})
+	return dynamostore.New(w.tables.Access(), dynamostore.Options{Table: w.own(name), Now: w.clock, Meter: w.meter})
 }
 
 func (w *world) queue(name string) queue.Queue {

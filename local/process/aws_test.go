@@ -13,6 +13,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -25,7 +26,10 @@ import (
 	"orgops/shared/webhook"
 )
 
-var dynamo, sqs, moto = awstest.DynamoDB(), awstest.SQS(), awstest.Moto()
+var (
+	dynamo, sqs, moto = awstest.DynamoDB(), awstest.SQS(), awstest.Moto()
+	prefixes          atomic.Int64
+)
 
 func TestMain(m *testing.M) { os.Exit(awstest.Run(m, dynamo, sqs, moto)) }
 
@@ -60,9 +64,10 @@ func (e environment) admin(t *testing.T, in string, args ...string) string {
 	return out.String()
 }
 
-// prepared is the environment after `admin aws create`.
+// prepared is the environment after `admin aws create`, of parts that no other test uses.
 func prepared(t *testing.T, prefix string) environment {
 	t.Helper()
+	prefix = fmt.Sprint(prefix, "-", prefixes.Add(1))
 	e := environment{"ORGOPS_BACKEND": "aws"}
 	for _, pair := range awstest.Environment(t, dynamo, sqs, moto) {
 		name, value, _ := strings.Cut(pair, "=")
