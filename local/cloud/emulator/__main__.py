@@ -15,9 +15,10 @@ def main() -> int:
     chosen = options.parse_args()
     settings.apply(chosen.port, chosen.home)
 
-    from emulator import authorizer, dynamodb, functions, resources, responses, streams
+    from emulator import addresses, authorizer, dynamodb, functions, resources, responses, streams
     from localstack.runtime.main import main as serve
 
+    addresses.mend()
     dynamodb.mend(chosen.dynamodb)
     functions.mend(Path(chosen.home, "logs"))
     authorizer.mend()
