@@ -29,7 +29,7 @@ const (
 	MaxGoals        = 50  // open goals that are listed
 	MaxTimeline     = 10  // newest timeline entries
 	maxBuckets      = 96  // of one tally
-	maxEndpoints    = 100 // with a backlog, after which those without an integration go
+	maxEndpoints    = 64  // with a backlog, after which those without an integration go
 	maxEntryDetails = 512 // bytes of a listed timeline entry's details
 	maxText         = 256 // bytes of a title or an error
 )

@@ -1,0 +1,75 @@
+package projection_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"orgops/shared/delivery"
+	"orgops/shared/integration"
+	"orgops/shared/memory"
+	"orgops/shared/projection"
+	"orgops/shared/store"
+	"orgops/shared/timeline"
+)
+
+// TestFold_Size: the context of a company that has as much of everything as it may, and deleted as many endpoints with a
+// backlog, is an item that the store takes, with room to spare.
+func TestFold_Size(t *testing.T) {
+	t.Parallel()
+	p, ports := projection.Empty("acme"), []integration.Port{"event.deliver", "memory.write", "goal.write", "timeline.write", "sync.pull"}
+	now := noon()
+	window := func(steps int, step time.Duration) projection.Window {
+		w := projection.Window{Start: now, Seconds: int64(step / time.Second)}
+		for range steps {
+			w.Delivered, w.Failed = append(w.Delivered, 12345), append(w.Failed, 1234)
+		}
+		return w
+	}
+	tally := func(steps int, step time.Duration) (all projection.Tally) {
+		for n := range steps {
+			all = append(all, projection.Bucket{From: now.Add(time.Duration(-n) * step), Count: 12345})
+		}
+		return all
+	}
+	kept := int(delivery.Kept / (24 * time.Hour))
+	for n := range 4 * integration.MaxPerCompany {
+		name := fmt.Sprintf("webhook-%0*d", 56, n) // 64 characters
+		p.Deliveries.Endpoints[name] = projection.Endpoint{
+			Hourly: window(25, time.Hour), Pending: 1234, Held: tally(kept, 24*time.Hour), Dead: tally(kept, 24*time.Hour),
+		}
+		if n >= integration.MaxPerCompany {
+			continue
+		}
+		p.Integrations[name] = projection.Integration{
+			Kind: "webhook", State: "certified", Enabled: true, Ports: ports, CertifiedPorts: ports, CertifiedAt: now, CertifiedUntil: now,
+			SandboxedAt: now, SecretAt: now, CredentialsAt: now, LastSuccessAt: now, LastFailureAt: now, FailingSince: now,
+		}
+		p.Memory.Providers[name] = projection.ProviderMemory{Count: 123456, LastChangedAt: now, LastSyncedAt: now}
+		p.Syncs[name] = projection.Sync{
+			Run: strings.Repeat("i", 36), Mode: "live", State: "running", RunningSince: now, FinishedAt: now, LastSucceededAt: now,
+			FailuresInRow: 1234, FailingSince: now, Error: strings.Repeat("e", 256),
+		}
+	}
+	p.Deliveries.Recent, p.Deliveries.Hourly, p.Deliveries.Pending = window(73, 5*time.Minute), window(73, time.Hour), tally(96, 5*time.Minute)
+	text := strings.Repeat("t", 256)
+	for range projection.MaxGoals {
+		p.Goals.Listed = append(p.Goals.Listed, projection.Goal{ID: strings.Repeat("i", 36), Title: text, Status: "misaligned", Since: now, DueAt: now, Reason: text})
+	}
+	for range projection.MaxTimeline {
+		p.Timeline = append(p.Timeline, timeline.Entry{ID: strings.Repeat("i", 36), At: now, Title: text, Details: json.RawMessage(`"` + text + text + `"`)})
+	}
+	next, _, err := projection.Fold(p, []store.Change{{
+		Sequence: "1", Company: "acme", Entity: memory.Entity, Key: "MEMORY#1", At: now, New: &store.Image{Version: 1, Body: json.RawMessage(`{"provider":"feed"}`)},
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	raw, err := json.Marshal(next)
+	if err != nil || len(raw) > store.MaxBody*9/10 {
+		t.Errorf("%d bytes, of which the store takes %d: %v", len(raw), store.MaxBody, err)
+	}
+	t.Logf("%d bytes", len(raw))
+}
