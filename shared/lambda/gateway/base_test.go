@@ -86,7 +86,7 @@ func FuzzAnswer_BasePath(f *testing.F) {
 			return
 		}
 		e := events.APIGatewayProxyRequest{HTTPMethod: "GET", Path: base + "/things/" + name, Resource: "/things/{name}"}
-		resp := answer(t.Context(), t, func(w http.ResponseWriter, r *http.Request) {
+		resp := answer(t.Context(), t, func(_ http.ResponseWriter, r *http.Request) {
 			if got := r.URL.Path; got != "/things/"+name {
 				t.Errorf("%q + /things/%q is asked for as %q", base, name, got)
 			}
