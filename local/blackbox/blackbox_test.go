@@ -19,6 +19,7 @@ var journeys = []struct {
 	{"session", session},
 	{"guard", guard},
 	{"protocol", protocol},
+	{"origin", origin},
 	{"webhook", webhook},
 	{"inbound", inbound},
 	{"retry", retry},

@@ -66,11 +66,12 @@ func feed(j *journey) {
 	j.calm("it is certified")
 
 	requested := j.do("sync", post(sync, nil).with("Idempotency-Key", "k-1"))
+	location := requested.header.Get("Location")
 	j.do("the same request again", post(sync, nil).with("Idempotency-Key", "k-1"))
 	j.do("another request under its key", post(sync, object{"mode": "full"}).with("Idempotency-Key", "k-1"))
 	j.do("a key that is none", post(sync, nil).with("Idempotency-Key", " "))
 	run := j.ended("it has succeeded")
-	j.do("where it said it would be", get(requested.header.Get("Location")))
+	j.do("where it said it would be", j.follow(post(sync, nil), location))
 	j.received("its events", r, 3+2, false)
 	j.memories()
 
@@ -122,8 +123,8 @@ func (j *journey) memories() {
 	all := j.do("all memories", get(list))
 	j.do("by provider and kind", get(list+"?provider=feed&kind=entry"))
 	j.do("of another provider", get(list+"?provider=github"))
-	first := j.do("two a page", get(list+"?limit=2"))
-	j.do("the next page", get(list+"?limit=2&cursor="+decode[struct{ NextCursor string }](first.body).NextCursor))
+	two := get(list + "?limit=2")
+	j.do("the next page", j.follow(two, next(j.do("two a page", two))))
 	type memory struct{ ID string }
 	if page := decode[struct{ Items []memory }](all.body); len(page.Items) > 0 {
 		j.do("a memory", get(list+"/"+page.Items[0].ID))

@@ -30,7 +30,7 @@ const password = "correct horse battery staple"
 // newJourney makes the journey's company; its founder is not logged in.
 func newJourney(t *testing.T, name string, tg *target, w *world, expected []step) *journey {
 	t.Helper()
-	j := &journey{t: t, target: tg, world: w, client: newClient(), mask: newMask(), expected: expected}
+	j := &journey{t: t, target: tg, world: w, client: newClient(), mask: newMask(tg.url), expected: expected}
 	t.Cleanup(j.client.CloseIdleConnections)
 	j.mask.call(tg.url, "api")
 	j.mask.call(w.url, "receivers")
@@ -108,6 +108,7 @@ func (j *journey) peek(r request) answer {
 	if err != nil {
 		j.t.Fatalf("%s %s: %v", r.method, r.path, err)
 	}
+	j.readable(r, a)
 	return a
 }
 
@@ -120,7 +121,7 @@ func (j *journey) do(name string, r request) answer {
 }
 
 func (j *journey) stepOf(m *mask, name string, r request, a answer) step {
-	return step{Name: name, Sent: m.sent(j.own(r)), Answered: m.answered(a)}
+	return step{Name: name, Sent: m.sent(j.own(r)), Answered: m.answered(r, a)}
 }
 
 // settle repeats a request until what it asks about has come about, and records the last answer alone. That is when ok

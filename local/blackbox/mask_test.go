@@ -13,13 +13,14 @@ import (
 // mask replaces what differs from run to run by names. The same id gets the same name, so that a record shows which
 // answers speak of the same thing.
 type mask struct {
-	known []known
-	ids   map[string]string
+	base, asked string // the API's address, and the path below it that is answered
+	known       []known
+	ids         map[string]string
 }
 
 type known struct{ text, name string }
 
-func newMask() *mask { return &mask{ids: map[string]string{}} }
+func newMask(base string) *mask { return &mask{base: base, ids: map[string]string{}} }
 
 // call gives a text a name. A text that holds another is replaced first.
 func (m *mask) call(text, name string) {
@@ -44,7 +45,7 @@ var varying = []struct {
 	{regexp.MustCompile(`cursor=[\w-]+`), "cursor=<cursor>"},
 	{regexp.MustCompile(`v1,[A-Za-z0-9+/]{43}=`), "v1,<signature>"},
 	{regexp.MustCompile(`sha256=[0-9a-f]{64}`), "sha256=<signature>"},
-	{regexp.MustCompile(`t=\d+$`), "t=<n>"},
+	{regexp.MustCompile(`\bt=\d+$`), "t=<n>"},
 }
 
 // text masks a text.
@@ -99,8 +100,11 @@ func (m *mask) value(member string, v any) any {
 		if name, ok := masked[member]; ok {
 			return name
 		}
-		if member == digest {
+		switch member {
+		case digest:
 			return m.id(v)
+		case "href", "evidence":
+			return m.reference(v)
 		}
 		return m.text(v)
 	case []any:
@@ -108,8 +112,8 @@ func (m *mask) value(member string, v any) any {
 			return []any{total(v)}
 		}
 		out := make([]any, 0, len(v))
-		for _, item := range inOrder(v) {
-			out = append(out, m.value("", item))
+		for _, item := range v {
+			out = append(out, m.value(member, item))
 		}
 		return out
 	case map[string]any:
@@ -138,45 +142,6 @@ func (m *mask) object(v map[string]any) any {
 func timed(unit any) bool {
 	text, _ := unit.(string)
 	return strings.HasPrefix(text, "days") || strings.HasPrefix(text, "hours") || strings.HasPrefix(text, "minutes")
-}
-
-// inOrder sorts what stands in an order of chance: timeline entries of one commit, recommendations that are known since
-// the same minute, and the brief's sentences about either.
-func inOrder(list []any) []any {
-	rank := func(v any) string {
-		m, _ := v.(map[string]any)
-		switch {
-		case m["rule"] != nil && m["priority"] != nil:
-			return fmt.Sprint(m["priority"], m["rule"], m["subject"])
-		case m["severity"] != nil && m["text"] != nil:
-			return newMask().text(fmt.Sprint(m["text"]))
-		}
-		return ""
-	}
-	sorted := slices.Clone(list)
-	slices.SortStableFunc(sorted, func(a, b any) int { return strings.Compare(rank(a), rank(b)) })
-	for from := 0; from < len(sorted); {
-		to := from + 1
-		for to < len(sorted) && sameMoment(sorted[from], sorted[to]) {
-			to++
-		}
-		slices.SortStableFunc(sorted[from:to], func(a, b any) int { return strings.Compare(kindOf(a), kindOf(b)) })
-		from = to
-	}
-	return sorted
-}
-
-// sameMoment reports whether two values are timeline entries of one commit.
-func sameMoment(a, b any) bool {
-	one, _ := a.(map[string]any)
-	other, _ := b.(map[string]any)
-	return kindOf(a) != "" && one["actor"] != nil && one["at"] == other["at"]
-}
-
-func kindOf(v any) string {
-	m, _ := v.(map[string]any)
-	kind, _ := m["kind"].(string)
-	return kind
 }
 
 // steps reports whether a list is of counts by time: what falls into which step depends on the clock.
@@ -215,4 +180,6 @@ func total(v any) any {
 }
 
 // copy is a mask to try an answer with.
-func (m *mask) copy() *mask { return &mask{known: slices.Clone(m.known), ids: maps.Clone(m.ids)} }
+func (m *mask) copy() *mask {
+	return &mask{base: m.base, known: slices.Clone(m.known), ids: maps.Clone(m.ids)}
+}

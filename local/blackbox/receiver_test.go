@@ -131,7 +131,7 @@ func (j *journey) received(name string, r *receiver, n int, again bool) {
 	if err != nil {
 		j.t.Fatalf("%s: %d of %d deliveries came: %v", name, len(got), n, err)
 	}
-	blank := func(d delivery) string { return d.Type + show(newMask().body(d.body)) }
+	blank := func(d delivery) string { return d.Type + show(newMask("").body(d.body)) }
 	slices.SortStableFunc(got, func(a, b delivery) int { return strings.Compare(blank(a), blank(b)) })
 	record := make([]any, 0, len(got))
 	for _, d := range got {

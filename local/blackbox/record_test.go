@@ -25,8 +25,9 @@ type exchange struct {
 
 // contract is the headers that an answer is known by.
 var contract = []string{
-	"Allow", "Cache-Control", "Content-Type", "Etag", "Link", "Location", "Ratelimit", "Ratelimit-Policy", "Retry-After",
-	"Www-Authenticate", "X-Content-Type-Options", "X-Request-Id",
+	"Access-Control-Allow-Headers", "Access-Control-Allow-Methods", "Access-Control-Max-Age", "Allow", "Cache-Control",
+	"Content-Type", "Etag", "Link", "Location", "Ratelimit", "Ratelimit-Policy", "Retry-After",
+	"Vary", "Www-Authenticate", "X-Content-Type-Options", "X-Request-Id",
 }
 
 func (m *mask) sent(r request) *exchange {
@@ -42,8 +43,8 @@ func (m *mask) sent(r request) *exchange {
 }
 
 // answered masks an answer. The request's own id has a name of its own, so that a problem shows whether it tells it.
-func (m *mask) answered(a answer) *exchange {
-	own := mask{known: slices.Clone(m.known), ids: m.ids}
+func (m *mask) answered(r request, a answer) *exchange {
+	own := mask{base: m.base, asked: r.path, known: slices.Clone(m.known), ids: m.ids}
 	if id := a.header.Get("X-Request-Id"); id != "" {
 		own.call(id, "request")
 	}
@@ -54,6 +55,10 @@ func (m *mask) answered(a answer) *exchange {
 		case len(values) == 0:
 		case name == "Etag":
 			e.Headers[name] = "<etag>"
+		case name == "Location":
+			e.Headers[name] = own.reference(values[0])
+		case name == "Link":
+			e.Headers[name] = own.links(values[0])
 		case name == "Retry-After":
 			e.Headers[name] = "<n>"
 		default:

@@ -1,0 +1,39 @@
+package blackbox_test
+
+import "net/http"
+
+const page = "https://dashboard.example.com"
+
+// origin: a page of any origin may call the API with a token that it has, and read every answer.
+func origin(j *journey) {
+	j.login()
+	ask := func(path, method string) request {
+		return call(http.MethodOptions, path, nil).bare().with("Origin", page).
+			with("Access-Control-Request-Method", method).with("Access-Control-Request-Headers", "authorization,content-type")
+	}
+	webhook := j.at("/integrations/webhook")
+	j.do("may it log in", ask("/auth/login", http.MethodPost))
+	j.do("may it read", ask(j.at("/integrations"), http.MethodGet))
+	j.do("may it configure", ask(webhook, http.MethodPost))
+	j.do("may it delete", ask(webhook, http.MethodDelete))
+	j.do("may it store credentials", ask(webhook+"/credentials", http.MethodPut))
+	j.do("may it read of another company", ask("/companies/01890000-0000-7000-8000-000000000000/integrations", http.MethodGet))
+	j.do("may it do what nobody may", ask(j.at("/executives"), http.MethodGet))
+	j.do("what may anybody do", call(http.MethodOptions, webhook, nil).bare())
+	j.do("it reads", get(j.at("/integrations")).with("Origin", page))
+	j.do("it is refused", get(j.at("/integrations")).bare().with("Origin", page))
+	j.do("it looks where nothing is", get("/nothing").with("Origin", page))
+	j.do("it logs in wrongly", post("/auth/login", object{"email": j.email, "password": "a wrong one"}).bare().with("Origin", page))
+}
+
+// readable finds that a page may read an answer of the service, whoever asked and whatever part of it answered.
+func (j *journey) readable(r request, a answer) {
+	j.t.Helper()
+	if a.header.Get("X-Request-Id") == "" { // a server's before the service
+		return
+	}
+	exposed := a.header.Get("Access-Control-Expose-Headers") != "" || a.header.Get("Access-Control-Allow-Methods") != ""
+	if a.header.Get("Access-Control-Allow-Origin") != "*" || !exposed {
+		j.t.Errorf("%s %s: no page may read the answer: %v", r.method, r.path, a.header)
+	}
+}

@@ -1,0 +1,76 @@
+package blackbox_test
+
+import (
+	"net/url"
+	"regexp"
+	"strings"
+)
+
+// resolve is where a reference in the answer to a request leads, as RFC 3986 §5 has it.
+func resolve(base, path, reference string) (string, error) {
+	asked, err := url.Parse(base + path)
+	if err != nil {
+		return "", err
+	}
+	to, err := asked.Parse(reference)
+	if err != nil {
+		return "", err
+	}
+	return to.String(), nil
+}
+
+// follow asks for what the answer to a request refers to, which must be this API's.
+func (j *journey) follow(asked request, reference string) request {
+	j.t.Helper()
+	to, err := resolve(j.target.url, asked.path, reference)
+	path, own := strings.CutPrefix(to, j.target.url)
+	if err != nil || !own || reference == "" {
+		j.t.Fatalf("%s %s refers to %q, which leads to %q: %v", asked.method, asked.path, reference, to, err)
+	}
+	return get(path)
+}
+
+// reference masks a reference where it leads to.
+func (m *mask) reference(s string) string {
+	to, err := resolve(m.base, m.asked, s)
+	if err != nil {
+		return m.text(s)
+	}
+	return m.text(to)
+}
+
+var linked = regexp.MustCompile(`<[^>]*>`)
+
+// next is the reference of a Link header with one (RFC 8288).
+func next(a answer) string { return strings.Trim(linked.FindString(a.header.Get("Link")), "<>") }
+
+// links masks a Link header.
+func (m *mask) links(header string) string {
+	parts := linked.FindAllStringIndex(header, -1)
+	var b strings.Builder
+	from := 0
+	for _, at := range parts {
+		b.WriteString(m.text(header[from:at[0]]) + "<" + m.reference(header[at[0]+1:at[1]-1]) + ">")
+		from = at[1]
+	}
+	return b.String() + m.text(header[from:])
+}
+
+// hrefs are the references in a JSON text under the name href.
+func hrefs(v any) []string {
+	var found []string
+	switch v := v.(type) {
+	case []any:
+		for _, item := range v {
+			found = append(found, hrefs(item)...)
+		}
+	case map[string]any:
+		for member, value := range v {
+			if text, ok := value.(string); ok && member == "href" {
+				found = append(found, text)
+			}
+			found = append(found, hrefs(value)...)
+		}
+	}
+	return found
+}
