@@ -20,7 +20,7 @@ func main() {
 	err := run()
 	jsii.Close()
 	if err != nil {
-		fmt.Fprintln(os.Stderr, "infra:", err)
+		fmt.Fprintln(os.Stderr, "\ninfra:", err) // behind what the CDK's process says of its own end
 		os.Exit(1)
 	}
 }

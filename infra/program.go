@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/aws/aws-cdk-go/awscdk/v2/awslambda"
@@ -45,28 +47,29 @@ func (s settings) machine() machine {
 // programs refuses functions that could not start: those without a program, or with one for another processor. What is no
 // program of Linux may be in a folder that the context names, for an emulator on another system.
 func (s settings) programs(functions []string) error {
-	var missing, foreign []string
+	found := map[string][]string{} // functions by what their programs are for
 	for _, name := range functions {
-		file := filepath.Join(s.Assets, name, "bootstrap")
-		header, err := machineOf(file)
+		header, err := machineOf(filepath.Join(s.Assets, name, "bootstrap"))
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
-			missing = append(missing, file)
+			found["no program"] = append(found["no program"], name)
 		case err != nil && s.Assets != built:
 		case err != nil:
-			foreign = append(foreign, fmt.Sprintf("%s is no program of Linux", file))
+			found["no program of Linux"] = append(found["no program of Linux"], name)
 		case header != s.machine().header:
-			foreign = append(foreign, fmt.Sprintf("%s is for %s", file, header))
+			other := "a program of " + strings.TrimPrefix(header.String(), "EM_")
+			found[other] = append(found[other], name)
 		}
 	}
-	build := fmt.Sprintf("run make build-lambdas LAMBDA_ARCH=%s, or make deploy, which does that first", s.machine().goarch)
-	switch {
-	case len(missing) > 0:
-		return fmt.Errorf("%s missing: %s", strings.Join(missing, ", "), build)
-	case len(foreign) > 0:
-		return fmt.Errorf("%s, and the functions are to run on %s: %s", strings.Join(foreign, ", "), s.machine().arch, build)
+	if len(found) == 0 {
+		return nil
 	}
-	return nil
+	var wrong []string
+	for _, what := range slices.Sorted(maps.Keys(found)) {
+		wrong = append(wrong, fmt.Sprintf("%s for %s", what, strings.Join(found[what], ", ")))
+	}
+	return fmt.Errorf("%s/<function>/bootstrap, to run on %s: there is %s. Run make build-lambdas LAMBDA_ARCH=%s, or make deploy, which does that first",
+		s.Assets, s.machine().arch, strings.Join(wrong, "; "), s.machine().goarch)
 }
 
 func machineOf(file string) (elf.Machine, error) {

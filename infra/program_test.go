@@ -26,10 +26,10 @@ func TestPrograms(t *testing.T) {
 		{"as it should be", awslambda.Architecture_ARM_64(), []elf.Machine{arm, arm}, nil},
 		{"on the other", awslambda.Architecture_X86_64(), []elf.Machine{x86, x86}, nil},
 		{"one for another processor", awslambda.Architecture_ARM_64(), []elf.Machine{arm, x86},
-			[]string{"build/b/bootstrap is for EM_X86_64", "run on arm64", "make build-lambdas LAMBDA_ARCH=arm64"}},
-		{"all for another", awslambda.Architecture_X86_64(), []elf.Machine{arm, arm}, []string{"build/a", "build/b", "LAMBDA_ARCH=amd64"}},
-		{"one missing", awslambda.Architecture_ARM_64(), []elf.Machine{arm, 0}, []string{"build/b/bootstrap missing", "make build-lambdas"}},
-		{"nothing built", awslambda.Architecture_ARM_64(), []elf.Machine{0, 0}, []string{"build/a", "build/b", "make build-lambdas"}},
+			[]string{"there is a program of X86_64 for b.", "run on arm64", "make build-lambdas LAMBDA_ARCH=arm64"}},
+		{"all for another", awslambda.Architecture_X86_64(), []elf.Machine{arm, arm}, []string{"a program of AARCH64 for a, b.", "run on x86_64", "LAMBDA_ARCH=amd64"}},
+		{"one missing", awslambda.Architecture_ARM_64(), []elf.Machine{arm, 0}, []string{"build/<function>/bootstrap", "no program for b.", "make build-lambdas"}},
+		{"nothing built", awslambda.Architecture_ARM_64(), []elf.Machine{0, 0}, []string{"no program for a, b.", "make build-lambdas"}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
