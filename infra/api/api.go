@@ -1,9 +1,11 @@
 // Package api is the way in: a regional REST API whose resources and methods are the registered operations, one Lambda
 // function a route group, and in front of every company's routes the authorizer.
 //
-// The functions refuse bodies above 1 MiB (413), as they do locally. They are asked about what an invocation can hold, 6 MB;
-// above that Lambda refuses the gateway, and above 10 MB the gateway the client, with a 413 in its own words, which AWS lets
-// nobody replace. An answer may be 6 MB and has to be there within 29 seconds.
+// The functions refuse bodies above 1 MiB (413), as they do locally. They are asked about what an invocation can hold, 6 MB.
+// Above that Lambda refuses the gateway, and AWS does not say which answer that becomes. Above 10 MB the gateway refuses by
+// itself, with a 413 in its own words: of all its answers that is the one that cannot be replaced. An answer may be 6 MB and
+// has to be there within 29 seconds.
+// https://docs.aws.amazon.com/apigateway/latest/developerguide/api-gateway-known-issues.html
 package api
 
 import (
