@@ -77,3 +77,6 @@ func (w *world) checkOperations(t *testing.T) {
 		t.Errorf("only %d operations were found", found)
 	}
 }
+
+// trips are the round trips to DynamoDB.
+func (u units) trips() int { return u.gets + u.queries + u.puts + u.deletes + u.transactions }

@@ -12,6 +12,3 @@ type units struct {
 	keys    int // requests to KMS
 	secrets int // requests to Secrets Manager
 }
-
-// trips are the round trips to DynamoDB.
-func (u units) trips() int { return u.gets + u.queries + u.puts + u.deletes + u.transactions }

@@ -81,8 +81,8 @@ func newWorld(t *testing.T) *world {
 	for _, name := range []string{mainTable, keysTable} {
 		must(t, w.table(name).CreateTable(t.Context()))
 	}
-	for _, name := range []string{"retries", "retries-dead", "syncs", "syncs-dead"} {
-		w.urls[name], err = sqsqueue.Create(t.Context(), w.queues.Access(), w.own(name))
+	for _, name := range []string{"retries", "syncs"} {
+		w.urls[name], w.urls[name+"-dead"], err = sqsqueue.CreatePair(t.Context(), w.queues.Access(), w.own(name))
 		must(t, err)
 	}
 	w.receiver = httptest.NewServer(http.HandlerFunc(w.receive))

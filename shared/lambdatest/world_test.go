@@ -3,10 +3,12 @@ package lambdatest_test
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/aws/aws-lambda-go/events"
@@ -23,6 +25,7 @@ var (
 	dynamo = awstest.DynamoDB()
 	sqs    = awstest.SQS()
 	moto   = awstest.Moto()
+	worlds atomic.Int64
 	built  = &programs{paths: map[string]func() (string, error){}}
 )
 
@@ -62,6 +65,7 @@ func (p *programs) of(t *testing.T, function string) string {
 
 // world is what functions run in: tables, queues, keys, of one test.
 type world struct {
+	name               string          // begins those of the tables and queues
 	signing, published *awstest.Secret // of the token keys
 	plan               string          // the id of the usage plan "free"
 	main               *dynamostore.Store
@@ -72,9 +76,9 @@ type world struct {
 // newWorld makes one whose secrets have this text; "" is none yet.
 func newWorld(t *testing.T, secret string) *world {
 	t.Helper()
-	access, name := awstest.Access(t, dynamo, moto), strings.NewReplacer("/", "-", " ", "-").Replace(t.Name())
+	access, name := awstest.Access(t, dynamo, moto), fmt.Sprint("world-", worlds.Add(1))
 	w := &world{
-		signing: awstest.NewSecret(t, access), published: awstest.NewSecret(t, access), plan: awstest.UsagePlan(t, access, name),
+		name: name, signing: awstest.NewSecret(t, access), published: awstest.NewSecret(t, access), plan: awstest.UsagePlan(t, access, name),
 		main: dynamostore.New(access, dynamostore.Options{Table: name}),
 	}
 	if secret != "" {
@@ -118,17 +122,13 @@ func (w *world) withQueues(t *testing.T) *world {
 	t.Helper()
 	access := sqs.Access(t)
 	open := func(name string) queue.Queue {
-		var urls [2]string
-		for i, suffix := range []string{"", "-dead"} {
-			url, err := sqsqueue.Create(t.Context(), access, t.Name()+"-"+name+suffix)
-			if err != nil {
-				t.Fatal(err)
-			}
-			urls[i] = url
+		url, dead, err := sqsqueue.CreatePair(t.Context(), access, w.name+"-"+name)
+		if err != nil {
+			t.Fatal(err)
 		}
 		variable := "ORGOPS_" + strings.ToUpper(name)
-		w.environment = append(w.environment, variable+"_QUEUE="+urls[0], variable+"_DEAD_LETTERS="+urls[1])
-		return sqsqueue.New(access, sqsqueue.Options{URL: urls[0], Dead: urls[1]})
+		w.environment = append(w.environment, variable+"_QUEUE="+url, variable+"_DEAD_LETTERS="+dead)
+		return sqsqueue.New(access, sqsqueue.Options{URL: url, Dead: dead})
 	}
 	w.environment = append(w.environment, "AWS_ENDPOINT_URL_SQS="+*access.Endpoint("SQS"))
 	w.retries, w.syncs = open("retries"), open("syncs")

@@ -13,12 +13,6 @@ import (
 	"orgops/shared/awsclient"
 )
 
-// Create makes a standard queue with this name, if it is missing, and returns its URL. It is for emulators and tests; the
-// real queues are the deployment's.
-func Create(ctx context.Context, access awsclient.Access, name string) (url string, err error) {
-	return create(ctx, newClient(access), name, nil)
-}
-
 // deadSuffix ends the name of a queue of dead letters.
 const deadSuffix = "-dead"
 
@@ -30,7 +24,8 @@ const receives = 100
 const retention = 14 * 24 * 60 * 60
 
 // CreatePair makes, where they are missing, a standard queue with this name and the queue of its dead letters, whose name
-// ends in -dead, and returns their URLs. What is there stays as it is.
+// ends in -dead, and returns their URLs. What is there stays as it is. It is for emulators and tests; the real queues are
+// the deployment's.
 func CreatePair(ctx context.Context, access awsclient.Access, name string) (url, dead string, err error) {
 	client := newClient(access)
 	keep := map[string]string{string(types.QueueAttributeNameMessageRetentionPeriod): strconv.Itoa(retention)}

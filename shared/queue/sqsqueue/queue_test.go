@@ -28,12 +28,8 @@ func open(t testing.TB, o sqsqueue.Options) *sqsqueue.Queue {
 
 func openAt(t testing.TB, access awsclient.Access, o sqsqueue.Options) *sqsqueue.Queue {
 	t.Helper()
-	n := queues.Add(1)
 	var err error
-	if o.URL, err = sqsqueue.Create(t.Context(), access, fmt.Sprintf("queue-%d", n)); err != nil {
-		t.Fatal(err)
-	}
-	if o.Dead, err = sqsqueue.Create(t.Context(), access, fmt.Sprintf("queue-%d-dead", n)); err != nil {
+	if o.URL, o.Dead, err = sqsqueue.CreatePair(t.Context(), access, fmt.Sprintf("queue-%d", queues.Add(1))); err != nil {
 		t.Fatal(err)
 	}
 	return sqsqueue.New(access, o)
