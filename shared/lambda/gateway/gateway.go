@@ -23,7 +23,8 @@ import (
 	"orgops/shared/web"
 )
 
-// Build makes the handler. It is asked at the start and, as long as it fails, again with every request.
+// Build makes the handler. It is asked at the start, beside the runtime's own, and, as long as it fails, again with every
+// request.
 type Build func(ctx context.Context) (http.Handler, error)
 
 // Gateway answers events.
@@ -36,11 +37,13 @@ type Gateway struct {
 	handler http.Handler
 }
 
-// New tries to build the handler. One that cannot be built yet is no error: requests are answered with 503 until it can.
+// New begins to build the handler, and the first request waits for it. One that cannot be built yet is no error: requests
+// are answered with 503 until it can. Should the process be frozen in the middle of it, that try fails by the time that it
+// takes, and the request makes another.
 // What is answered without a handler is for pages of the origins too.
 func New(ctx context.Context, build Build, logger *slog.Logger, origins web.Origins) *Gateway {
 	g := &Gateway{build: build, logger: logger, origins: origins}
-	g.ready(ctx)
+	go g.ready(ctx)
 	return g
 }
 
