@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -121,9 +122,9 @@ func TestAnswer_Status(t *testing.T) {
 // TestAnswer_NotReady: what the handler is made of is not there yet; then it is.
 func TestAnswer_NotReady(t *testing.T) {
 	t.Parallel()
-	there := false
+	var there atomic.Bool // the build at the start runs beside the requests
 	g := gateway.New(t.Context(), func(context.Context) (http.Handler, error) {
-		if !there {
+		if !there.Load() {
 			return nil, errors.New("there is no secret")
 		}
 		return http.NotFoundHandler(), nil
@@ -132,7 +133,7 @@ func TestAnswer_NotReady(t *testing.T) {
 	if err != nil || resp.StatusCode != 503 || resp.MultiValueHeaders["Retry-After"] == nil {
 		t.Errorf("%+v, %v", resp, err)
 	}
-	there = true
+	there.Store(true)
 	if resp, err = g.Answer(t.Context(), event("GET", "/x")); err != nil || resp.StatusCode != 404 {
 		t.Errorf("%+v, %v", resp, err)
 	}
