@@ -9,7 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"net/http"
 	"strings"
 	"time"
@@ -42,18 +41,6 @@ type record struct {
 	Status      int               `json:"status,omitempty"` // 0: still running
 	Header      map[string]string `json:"header,omitempty"`
 	Body        []byte            `json:"body,omitempty"`
-}
-
-// The mark of an operation whose answers are not kept.
-const unrecordedMark = "orgops-unrecorded"
-
-// Unrecorded marks a POST whose answers must not be stored, because they hold what is shown only once. It refuses the
-// Idempotency-Key header. An answer with a documented field that is called a secret, password or token needs no mark.
-func Unrecorded(op huma.Operation) huma.Operation {
-	metadata := map[string]any{unrecordedMark: true}
-	maps.Copy(metadata, op.Metadata)
-	op.Metadata = metadata
-	return op
 }
 
 // doOnce runs a keyed request, or answers it as it was answered before. Where answers are not kept (keyed is false) a
@@ -217,7 +204,7 @@ func (rec record) replay(w http.ResponseWriter) {
 
 // takesKey reports whether an operation honours Idempotency-Key: a guarded POST whose answer holds no secret.
 func takesKey(op *huma.Operation, schemas huma.Registry) bool {
-	if op.Method != http.MethodPost || len(op.Security) == 0 || op.Metadata[unrecordedMark] == true {
+	if op.Method != http.MethodPost || len(op.Security) == 0 {
 		return false
 	}
 	for _, response := range op.Responses {

@@ -64,14 +64,6 @@ func CallerOf(ctx context.Context) Caller {
 	return Caller{}
 }
 
-// RequestID is the id this request has in logs, in X-Request-Id and in problem documents; "" outside a request.
-func RequestID(ctx context.Context) string {
-	if req := requestOf(ctx); req != nil {
-		return req.id
-	}
-	return ""
-}
-
 type givenIDKey struct{}
 
 // WithRequestID has a request that is served under the context go by the id that a gateway has given it, so that its own

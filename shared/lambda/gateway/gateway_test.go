@@ -82,21 +82,22 @@ func TestAnswer_Status(t *testing.T) {
 		do     http.HandlerFunc
 		status int
 		kind   string
+		tells  string // of the detail
 	}{
-		{"nothing is written", event("GET", "/x"), ok, 200, ""},
-		{"no path", event("GET", ""), ok, 200, ""},
-		{"nothing else", events.APIGatewayProxyRequest{HTTPMethod: "GET", Path: "/x"}, ok, 200, ""},
-		{"a broken escape", event("GET", "/companies/%zz/context"), ok, 400, "/problems/malformed"},
-		{"half an escape", event("GET", "/companies/%2"), ok, 400, "/problems/malformed"},
-		{"a control character", event("GET", "/companies/\x7f"), ok, 400, "/problems/malformed"},
-		{"no method", event("BAD METHOD", "/x"), ok, 400, "/problems/malformed"},
-		{"no base64", events.APIGatewayProxyRequest{HTTPMethod: "POST", Path: "/x", Body: "%", IsBase64Encoded: true}, ok, 400, "/problems/malformed"},
-		{"a panic", event("GET", "/x"), func(http.ResponseWriter, *http.Request) { panic("boom") }, 500, "/problems/internal"},
+		{"nothing is written", event("GET", "/x"), ok, 200, "", ""},
+		{"no path", event("GET", ""), ok, 200, "", ""},
+		{"nothing else", events.APIGatewayProxyRequest{HTTPMethod: "GET", Path: "/x"}, ok, 200, "", ""},
+		{"a broken escape", event("GET", "/companies/%zz/context"), ok, 400, "/problems/malformed", "hexadecimal"},
+		{"half an escape", event("GET", "/companies/%2"), ok, 400, "/problems/malformed", "hexadecimal"},
+		{"a control character", event("GET", "/companies/\x7f"), ok, 400, "/problems/malformed", "hexadecimal"},
+		{"no method", event("BAD METHOD", "/x"), ok, 400, "/problems/malformed", "cannot be read"},
+		{"no base64", events.APIGatewayProxyRequest{HTTPMethod: "POST", Path: "/x", Body: "%", IsBase64Encoded: true}, ok, 400, "/problems/malformed", "body"},
+		{"a panic", event("GET", "/x"), func(http.ResponseWriter, *http.Request) { panic("boom") }, 500, "/problems/internal", ""},
 		{"an abort", event("GET", "/x"), func(w http.ResponseWriter, _ *http.Request) {
 			w.WriteHeader(http.StatusOK)
 			_, _ = io.WriteString(w, "half an ans")
 			panic(http.ErrAbortHandler)
-		}, 500, "/problems/internal"},
+		}, 500, "/problems/internal", ""},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -108,8 +109,8 @@ func TestAnswer_Status(t *testing.T) {
 			if tt.kind == "" {
 				return
 			}
-			var p struct{ Type, Instance string }
-			if err := json.Unmarshal([]byte(resp.Body), &p); err != nil || p.Type != tt.kind {
+			var p struct{ Type, Instance, Detail string }
+			if err := json.Unmarshal([]byte(resp.Body), &p); err != nil || p.Type != tt.kind || !strings.Contains(p.Detail, tt.tells) {
 				t.Errorf("%s: %v", resp.Body, err)
 			}
 			if got := resp.MultiValueHeaders["Content-Type"]; len(got) != 1 || got[0] != "application/problem+json" {
