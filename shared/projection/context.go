@@ -29,8 +29,9 @@ const (
 	MaxGoals        = 50  // open goals that are listed
 	MaxTimeline     = 10  // newest timeline entries
 	maxBuckets      = 96  // of one tally
-	maxEndpoints    = 64  // with a backlog, after which those without an integration go
+	maxProviders    = 60  // of one map by provider, beyond which those without an integration go
 	maxEntryDetails = 512 // bytes of a listed timeline entry's details
+	maxSubject      = 512 // bytes of a listed entry's subject
 	maxText         = 256 // bytes of a title or an error
 )
 
@@ -104,7 +105,7 @@ func overlap(a, b []integration.Port) bool {
 type Memory struct {
 	Total         int64                     `json:"total" doc:"how many memories there are"`
 	LastChangedAt time.Time                 `json:"lastChangedAt,omitzero" doc:"when one last came, changed or went"`
-	Providers     map[string]ProviderMemory `json:"providers" doc:"by provider"`
+	Providers     map[string]ProviderMemory `json:"providers" doc:"by provider; former sums up those without an integration that were forgotten"`
 }
 
 // ProviderMemory counts the memories of one provider.

@@ -40,7 +40,7 @@ func (f *folding) delivery(c store.Change) error {
 		e.Hourly.add(c.At, n, endpointBuckets)
 		f.outcome(endpoint, c.At.UTC(), n.Delivered > 0)
 	}
-	f.Deliveries.Endpoints[endpoint] = e
+	f.keep(endpoint, e)
 	return nil
 }
 

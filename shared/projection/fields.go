@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"strings"
 	"time"
+	"unicode/utf8"
 )
 
 var errNotObject = errors.New("not a JSON object")
@@ -135,16 +137,25 @@ func field(data []byte, want string) (s string, err error) {
 	return s, errors.Join(err, failure)
 }
 
-// cut shortens s to at most n bytes without splitting a character.
+// cut shortens s, without splitting a character, to what is at most n bytes as JSON: what is written with an escape
+// counts as much as the longest of them.
 func cut(s string, n int) string {
-	if len(s) <= n {
+	if len(s)*maxEscape <= n {
 		return s
 	}
-	for n > 0 && s[n]&0xc0 == 0x80 {
-		n--
+	for i, r := range s {
+		size := utf8.RuneLen(r)
+		if r < ' ' || strings.ContainsRune("\"\\<>&\u2028\u2029\ufffd", r) {
+			size = maxEscape
+		}
+		if n -= size; n < 0 {
+			return s[:i]
+		}
 	}
-	return s[:n]
+	return s
 }
+
+const maxEscape = len(`\u0000`)
 
 // at is the time that p points to, in UTC; none is the zero time.
 func at(p *time.Time) time.Time {

@@ -38,13 +38,10 @@ func Fold(p Context, changes []store.Change) (next Context, entries []timeline.E
 				failures = append(failures, fmt.Errorf("fold %s: %w", c.Key, err))
 			} else {
 				f.ContextVersion++
-				f.UpdatedAt = c.At.UTC()
+				f.settle(c.At.UTC())
 			}
 		}
 		f.Applied = c.Sequence
-	}
-	if f.owned {
-		f.prune()
 	}
 	return f.Context, f.entries, errors.Join(failures...)
 }
@@ -95,23 +92,6 @@ func (f *folding) own() {
 		endpoints[name] = e
 	}
 	d.Endpoints = endpoints
-}
-
-// prune forgets what has expired, and endpoints that nothing is known or wanted of any more.
-func (f *folding) prune() {
-	expired := f.UpdatedAt.Add(-delivery.Kept).Truncate(tallyDay)
-	f.Deliveries.Pending.forget(expired)
-	for name, e := range f.Deliveries.Endpoints {
-		e.Held.forget(expired)
-		e.Dead.forget(expired)
-		_, configured := f.Integrations[name]
-		idle := e.Pending <= 0 && len(e.Held) == 0 && len(e.Dead) == 0
-		if !configured && (idle || len(f.Deliveries.Endpoints) > maxEndpoints) {
-			delete(f.Deliveries.Endpoints, name)
-			continue
-		}
-		f.Deliveries.Endpoints[name] = e
-	}
 }
 
 // tell adds a timeline entry that a change caused. Its id follows from the change, so a repeat gives the same entry.

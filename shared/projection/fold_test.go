@@ -349,9 +349,20 @@ func TestFold_Unknown(t *testing.T) {
 // entries are the same, and the context that was folded from is not touched.
 func TestFold_AnyCut(t *testing.T) {
 	t.Parallel()
-	h := busy(400)
+	t.Run("busy", func(t *testing.T) {
+		t.Parallel()
+		anyCut(t, busy(400), 20)
+	})
+	t.Run("former providers", func(t *testing.T) {
+		t.Parallel()
+		anyCut(t, returning(t), 8)
+	})
+}
+
+func anyCut(t *testing.T, h *history, seeds uint64) {
+	t.Helper()
 	want, wantEntries := h.fold(t)
-	for seed := range uint64(20) {
+	for seed := range seeds {
 		r := rand.New(rand.NewPCG(seed, 1))
 		p, entries := projection.Empty("acme"), []timeline.Entry(nil)
 		for from := 0; from < len(h.changes); {

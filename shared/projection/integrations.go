@@ -16,6 +16,7 @@ func (f *folding) integration(c store.Change) error {
 	provider := c.Key[len(integration.Prefix):]
 	if c.New == nil {
 		delete(f.Integrations, provider)
+		f.keep(provider, f.Deliveries.Endpoints[provider])
 		return nil
 	}
 	var was, is integration.Integration

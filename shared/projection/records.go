@@ -26,10 +26,7 @@ func (f *folding) memory(c store.Change) error {
 	if err != nil {
 		return err
 	}
-	p := f.Memory.Providers[provider]
-	p.Count, p.LastChangedAt = p.Count+n, c.At.UTC()
-	f.Memory.Providers[provider] = p
-	f.Memory.Total, f.Memory.LastChangedAt = f.Memory.Total+n, c.At.UTC()
+	f.Memory.count(provider, n, c.At.UTC())
 	return nil
 }
 
@@ -122,7 +119,7 @@ func (f *folding) timeline(c store.Change) error {
 	if err := json.Unmarshal(c.New.Body, &e); err != nil {
 		return err
 	}
-	e.Title = cut(e.Title, maxText)
+	e.Title, e.Subject.ID = cut(e.Title, maxText), cut(e.Subject.ID, maxSubject)
 	if len(e.Details) > maxEntryDetails {
 		e.Details = nil
 	}

@@ -15,14 +15,14 @@ import (
 	"orgops/shared/timeline"
 )
 
-// TestFold_Size: the context of a company that has as much of everything as it may, and deleted as many endpoints with a
+// TestFold_Size: the context of a company that has as much of everything as it may, and deleted as many providers with a
 // backlog, is an item that the store takes, with room to spare.
 func TestFold_Size(t *testing.T) {
 	t.Parallel()
 	p, ports := projection.Empty("acme"), []integration.Port{"event.deliver", "memory.write", "goal.write", "timeline.write", "sync.pull"}
-	now := noon()
+	now := noon().Add(123456789) // what is not counted in steps is written with its fraction
 	window := func(steps int, step time.Duration) projection.Window {
-		w := projection.Window{Start: now, Seconds: int64(step / time.Second)}
+		w := projection.Window{Start: noon(), Seconds: int64(step / time.Second)}
 		for range steps {
 			w.Delivered, w.Failed = append(w.Delivered, 12345), append(w.Failed, 1234)
 		}
@@ -30,15 +30,20 @@ func TestFold_Size(t *testing.T) {
 	}
 	tally := func(steps int, step time.Duration) (all projection.Tally) {
 		for n := range steps {
-			all = append(all, projection.Bucket{From: now.Add(time.Duration(-n) * step), Count: 12345})
+			all = append(all, projection.Bucket{From: noon().Add(time.Duration(-n) * step), Count: 12345})
 		}
 		return all
 	}
-	kept := int(delivery.Kept / (24 * time.Hour))
+	kept := int(delivery.Kept/(24*time.Hour)) + 1 // the day that is about to expire
 	for n := range 4 * integration.MaxPerCompany {
 		name := fmt.Sprintf("webhook-%0*d", 56, n) // 64 characters
 		p.Deliveries.Endpoints[name] = projection.Endpoint{
 			Hourly: window(25, time.Hour), Pending: 1234, Held: tally(kept, 24*time.Hour), Dead: tally(kept, 24*time.Hour),
+		}
+		p.Memory.Providers[name] = projection.ProviderMemory{Count: 123456, LastChangedAt: now, LastSyncedAt: now}
+		p.Syncs[name] = projection.Sync{
+			Run: strings.Repeat("i", 36), Mode: "live", State: "running", RunningSince: now, FinishedAt: now, LastSucceededAt: now,
+			FailuresInRow: 1234, FailingSince: now, Error: strings.Repeat("e", 256),
 		}
 		if n >= integration.MaxPerCompany {
 			continue
@@ -47,11 +52,6 @@ func TestFold_Size(t *testing.T) {
 			Kind: "webhook", State: "certified", Enabled: true, Ports: ports, CertifiedPorts: ports, CertifiedAt: now, CertifiedUntil: now,
 			SandboxedAt: now, SecretAt: now, CredentialsAt: now, LastSuccessAt: now, LastFailureAt: now, FailingSince: now,
 		}
-		p.Memory.Providers[name] = projection.ProviderMemory{Count: 123456, LastChangedAt: now, LastSyncedAt: now}
-		p.Syncs[name] = projection.Sync{
-			Run: strings.Repeat("i", 36), Mode: "live", State: "running", RunningSince: now, FinishedAt: now, LastSucceededAt: now,
-			FailuresInRow: 1234, FailingSince: now, Error: strings.Repeat("e", 256),
-		}
 	}
 	p.Deliveries.Recent, p.Deliveries.Hourly, p.Deliveries.Pending = window(73, 5*time.Minute), window(73, time.Hour), tally(96, 5*time.Minute)
 	text := strings.Repeat("t", 256)
@@ -59,7 +59,10 @@ func TestFold_Size(t *testing.T) {
 		p.Goals.Listed = append(p.Goals.Listed, projection.Goal{ID: strings.Repeat("i", 36), Title: text, Status: "misaligned", Since: now, DueAt: now, Reason: text})
 	}
 	for range projection.MaxTimeline {
-		p.Timeline = append(p.Timeline, timeline.Entry{ID: strings.Repeat("i", 36), At: now, Title: text, Details: json.RawMessage(`"` + text + text + `"`)})
+		p.Timeline = append(p.Timeline, timeline.Entry{
+			ID: strings.Repeat("i", 36), At: now, Kind: timeline.GoalAlignmentChanged, Title: text, Details: json.RawMessage(`"` + text + text + `"`),
+			Actor: timeline.Reference{Type: "integration", ID: text[:64]}, Subject: timeline.Reference{Type: "note", ID: text + text}, EventID: text[:36],
+		})
 	}
 	next, _, err := projection.Fold(p, []store.Change{{
 		Sequence: "1", Company: "acme", Entity: memory.Entity, Key: "MEMORY#1", At: now, New: &store.Image{Version: 1, Body: json.RawMessage(`{"provider":"feed"}`)},
