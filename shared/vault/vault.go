@@ -182,17 +182,27 @@ func (s *Sealer) fetched(company string) {
 	delete(s.opening, company)
 }
 
-// remember also forgets every key whose time is over, so that none stays because nobody asks for it any more.
+// remember keeps a key for its time, and no longer: not even where nobody asks for one any more.
 func (s *Sealer) remember(company string, aead cipher.AEAD) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if len(s.opened) >= maxKeys {
+		clear(s.opened)
+	}
+	s.opened[company] = openedKey{aead: aead, until: s.now().Add(keyTime)}
+	time.AfterFunc(keyTime, s.forget)
+}
+
+// forget drops the keys whose time is over.
+func (s *Sealer) forget() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	now := s.now()
-	for c, k := range s.opened {
-		if !now.Before(k.until) || len(s.opened) >= maxKeys {
-			delete(s.opened, c)
+	for company, k := range s.opened {
+		if !now.Before(k.until) {
+			delete(s.opened, company)
 		}
 	}
-	s.opened[company] = openedKey{aead: aead, until: now.Add(keyTime)}
 }
 
 func newAEAD(key []byte) (cipher.AEAD, error) {
