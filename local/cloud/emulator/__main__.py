@@ -15,9 +15,10 @@ def main() -> int:
     chosen = options.parse_args()
     settings.apply(chosen.port, chosen.home)
 
-    from emulator import addresses, authorizer, dynamodb, functions, resources, responses, streams
+    from emulator import addresses, authorizer, dynamodb, functions, resources, responses, routing, streams
     from localstack.runtime.main import main as serve
 
+    routing.mend()
     addresses.mend()
     dynamodb.mend(chosen.dynamodb)
     functions.mend(Path(chosen.home, "logs"))
