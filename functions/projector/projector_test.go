@@ -215,7 +215,9 @@ func TestProjector_Handle_Failures(t *testing.T) {
 
 // feed hands over prepared batches, then waits for ctx and for what is unfinished.
 type feed struct {
-	batches  []store.Batch
+	first    []store.Batch
+	failed   <-chan struct{} // before what comes then
+	then     []store.Batch
 	finished chan error
 }
 
@@ -224,29 +226,41 @@ func (f *feed) Consume(ctx context.Context, consumer string, handle func(context
 		return fmt.Errorf("consumer %q", consumer)
 	}
 	var open sync.WaitGroup
-	for _, b := range f.batches {
-		open.Add(1)
-		handle(ctx, b, func(err error) { f.finished <- err; open.Done() })
+	handOver := func(batches []store.Batch) {
+		for _, b := range batches {
+			open.Add(1)
+			handle(ctx, b, func(err error) { f.finished <- err; open.Done() })
+		}
+	}
+	handOver(f.first)
+	if f.failed != nil {
+		<-f.failed
+		handOver(f.then)
 	}
 	<-ctx.Done()
 	open.Wait()
 	return nil
 }
 
+// TestProjector_Run: while a's first commit fails, and is tried again ahead of them, changes of a go on arriving.
 func TestProjector_Run(t *testing.T) {
 	t.Parallel()
 	p, s := setup(t)
+	failed := make(chan struct{})
+	var once sync.Once
 	s.fail = func(n int, ops []store.Op) error {
 		if id, _ := ops[0].Partition.CompanyID(); id == "a" && n < 4 {
+			once.Do(func() { close(failed) })
 			return store.ErrUnavailable
 		}
 		return nil
 	}
-	const batches = 40
-	f := &feed{finished: make(chan error, batches+1), batches: []store.Batch{{}}}
+	const batches = 1000
+	f := &feed{finished: make(chan error, batches+1), first: []store.Batch{{}}, failed: failed}
 	for n := range batches {
-		f.batches = append(f.batches, store.Batch{Changes: []store.Change{wanted("a", 2*n+1), remembered("b", 2*n+2)}})
+		f.then = append(f.then, store.Batch{Changes: []store.Change{wanted("a", 2*n+1), remembered("b", 2*n+2)}})
 	}
+	f.first, f.then = append(f.first, f.then[0]), f.then[1:]
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error)
 	go func() { ended <- p.Run(ctx, f) }()
@@ -273,7 +287,7 @@ func TestProjector_Run_Ends(t *testing.T) {
 	p, s := setup(t)
 	ctx, stop := context.WithCancel(t.Context())
 	s.fail = func(int, []store.Op) error { stop(); return store.ErrUnavailable }
-	f := &feed{finished: make(chan error, 1), batches: []store.Batch{{Changes: []store.Change{remembered("a", 1)}}}}
+	f := &feed{finished: make(chan error, 1), first: []store.Batch{{Changes: []store.Change{remembered("a", 1)}}}}
 	if err := p.Run(ctx, f); err != nil {
 		t.Error(err)
 	}

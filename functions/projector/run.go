@@ -69,11 +69,10 @@ func (p *Projector) round(ctx context.Context, g *gathering) (again bool) {
 			defer func() { <-slots }()
 			if err := p.company(ctx, company, pile.changes); err != nil {
 				failed.Store(true)
-				g.putBack(company, pile)
-				if ctx.Err() != nil { // shutting down: the feed hands it over again
-					return
+				if ctx.Err() == nil { // else shutting down: the feed hands it over again
+					p.Logger.WarnContext(ctx, "company context is behind", "company", company, "changes", len(pile.changes), "error", err)
 				}
-				p.Logger.WarnContext(ctx, "company context is behind", "company", company, "changes", len(pile.changes), "error", err)
+				g.putBack(company, pile) // from here on the pile grows as changes arrive
 				return
 			}
 			g.finish(pile)
