@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"strings"
 	"time"
 
 	"orgops/shared/company"
@@ -58,7 +57,7 @@ func (p *Provisioner) Handle(ctx context.Context, r Request) (Answer, error) {
 	}
 	answer, err := p.create(ctx, r)
 	if err != nil {
-		return Answer{}, explain(err)
+		return Answer{}, fault.Explain(err, "")
 	}
 	if err := p.Plans.Enrol(ctx, answer.CompanyID, r.Plan); err != nil {
 		p.Logger.ErrorContext(ctx, "usage key", "company", answer.CompanyID, "error", err)
@@ -85,20 +84,4 @@ func (p *Provisioner) create(ctx context.Context, r Request) (Answer, error) {
 		return Answer{}, err
 	}
 	return Answer{Warning: wasThere, Provisioned: company.Provisioned{CompanyID: found.ID, UserID: was.ID, Email: was.Email}}, nil
-}
-
-// explain lists every problem of a refused request.
-func explain(err error) error {
-	var f *fault.Error
-	if !errors.As(err, &f) {
-		return err
-	}
-	if len(f.Problems) == 0 {
-		return errors.New(f.Detail)
-	}
-	lines := make([]string, 0, len(f.Problems))
-	for _, p := range f.Problems {
-		lines = append(lines, strings.TrimPrefix(p.Pointer, "/")+": "+p.Detail)
-	}
-	return errors.New(strings.Join(lines, "; "))
 }

@@ -67,7 +67,7 @@ func Run(ctx context.Context, e Env, args []string) error {
 	if len(args) >= 2 {
 		for _, c := range commands() {
 			if c.name == args[0]+" "+args[1] {
-				return explain(c.run(ctx, e, e.flags(c), args[2:]))
+				return fault.Explain(c.run(ctx, e, e.flags(c), args[2:]), "--")
 			}
 		}
 	}
@@ -104,22 +104,6 @@ func parse(f *flag.FlagSet, args []string) error {
 	return nil
 }
 
-// explain lists every problem of a refused request.
-func explain(err error) error {
-	var f *fault.Error
-	if !errors.As(err, &f) {
-		return err
-	}
-	if len(f.Problems) == 0 {
-		return errors.New(f.Detail)
-	}
-	lines := make([]string, 0, len(f.Problems))
-	for _, p := range f.Problems {
-		lines = append(lines, fmt.Sprintf("--%s: %s", strings.TrimPrefix(p.Pointer, "/"), p.Detail))
-	}
-	return errors.New(strings.Join(lines, "; "))
-}
-
 // with opens the store for one command.
 func with(ctx context.Context, e Env, do func(store.Store, *password.Hasher) error) error {
 	hasher := password.New()
@@ -137,14 +121,13 @@ func with(ctx context.Context, e Env, do func(store.Store, *password.Hasher) err
 	return errors.Join(do(backend.Store, hasher), backend.Close())
 }
 
-const fromStdin = "read the password from the first line of standard input; without, one is made and printed"
-
-// readPassword is "" where one is to be made.
-func readPassword(stdin bool, in io.Reader) (string, error) {
-	if !stdin {
-		return "", nil
+// parseWithPassword is parse for a command that takes a password: "" where one is to be made.
+func (e Env) parseWithPassword(f *flag.FlagSet, args []string) (string, error) {
+	stdin := f.Bool("password-stdin", false, "read the password from the first line of standard input; without, one is made and printed")
+	if err := parse(f, args); err != nil || !*stdin {
+		return "", err
 	}
-	line, err := bufio.NewReader(io.LimitReader(in, 4096)).ReadString('\n')
+	line, err := bufio.NewReader(io.LimitReader(e.In, 4096)).ReadString('\n')
 	if err != nil && !errors.Is(err, io.EOF) {
 		return "", err
 	}

@@ -21,11 +21,7 @@ func createCompany(ctx context.Context, e Env, flags *flag.FlagSet, args []strin
 	name := flags.String("name", "", "the company's name (required)")
 	email := flags.String("email", "", "the first founder's e-mail address (required)")
 	plan := flags.String("plan", company.DefaultPlan, "the plan, whose limits a gateway enforces: free, pro or enterprise")
-	stdin := flags.Bool("password-stdin", false, fromStdin)
-	if err := parse(flags, args); err != nil {
-		return err
-	}
-	secret, err := readPassword(*stdin, e.In)
+	secret, err := e.parseWithPassword(flags, args)
 	if err != nil {
 		return err
 	}

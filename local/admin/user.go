@@ -16,11 +16,7 @@ func addUser(ctx context.Context, e Env, flags *flag.FlagSet, args []string) err
 	companyID := flags.String("company", "", "the company's id (required)")
 	email := flags.String("email", "", "the user's e-mail address (required)")
 	role := flags.String("role", string(user.Member), "founder, member, operator or integration")
-	stdin := flags.Bool("password-stdin", false, fromStdin)
-	if err := parse(flags, args); err != nil {
-		return err
-	}
-	secret, err := readPassword(*stdin, e.In)
+	secret, err := e.parseWithPassword(flags, args)
 	if err != nil {
 		return err
 	}
@@ -35,11 +31,7 @@ func addUser(ctx context.Context, e Env, flags *flag.FlagSet, args []string) err
 
 func setPassword(ctx context.Context, e Env, flags *flag.FlagSet, args []string) error {
 	email := flags.String("email", "", "the user's e-mail address (required)")
-	stdin := flags.Bool("password-stdin", false, fromStdin)
-	if err := parse(flags, args); err != nil {
-		return err
-	}
-	secret, err := readPassword(*stdin, e.In)
+	secret, err := e.parseWithPassword(flags, args)
 	if err != nil {
 		return err
 	}
@@ -48,6 +40,6 @@ func setPassword(ctx context.Context, e Env, flags *flag.FlagSet, args []string)
 		if err != nil {
 			return err
 		}
-		return json.NewEncoder(e.Out).Encode(changed) //nolint:gosec // G117: as above
+		return json.NewEncoder(e.Out).Encode(changed) //nolint:gosec // G117: to show the password this once is what the command is for
 	})
 }
