@@ -1,5 +1,5 @@
 # Everything that is done with this repository. Tools are installed under .tools at the versions pinned here, in
-# package-lock.json and requirements.txt of local/acceptance, infra and shared/awstest; nothing is installed outside the folder.
+# package-lock.json, requirements.txt and (for Maven) .xml files beside what needs them; nothing is installed outside the folder.
 
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
@@ -21,6 +21,7 @@ CDK_CLI := .tools/cdk/node_modules/.bin/cdk
 TEMPLATES_STAMP := .tools/templates/requirements.txt
 MOTO_STAMP := .tools/moto/requirements.txt
 CLOUD_STAMP := .tools/cloud/requirements.txt
+VENV_STAMPS := $(PYTHON_STAMP) $(TEMPLATES_STAMP) $(MOTO_STAMP) $(CLOUD_STAMP)
 JAVA_STAMPS := .tools/java/dynamodb-local/pom.xml .tools/java/elasticmq/pom.xml
 ACCEPTANCE := local/acceptance
 
@@ -75,7 +76,7 @@ lint: $(GOLANGCI) ## gofmt, golangci-lint, which vets too
 	$(GOLANGCI) run $(PACKAGES)
 
 .PHONY: tools
-tools: $(GOLANGCI) $(NODE_STAMP) $(PYTHON_STAMP) $(CDK_STAMP) $(TEMPLATES_STAMP) $(MOTO_STAMP) $(CLOUD_STAMP) java ## install the pinned linters and test tools into .tools (needs Go, Node 20, Python 3.11, Java 17, Maven)
+tools: $(GOLANGCI) $(NODE_STAMP) $(CDK_STAMP) $(VENV_STAMPS) java ## install the pinned linters and test tools into .tools (needs Go, Node 20, Python 3.11, Java 17, Maven)
 
 .PHONY: java
 java: $(JAVA_STAMPS) ## download what stands in for AWS in tests: DynamoDB Local and ElasticMQ (needs Maven)
@@ -177,44 +178,28 @@ $(GOLANGCI):
 	@echo "building golangci-lint $(GOLANGCI_VERSION); this takes some minutes, once"
 	GOBIN=$(CURDIR)/$(dir $@) $(GO) install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(GOLANGCI_VERSION)
 
-$(NODE_STAMP): $(addprefix $(ACCEPTANCE)/,package.json package-lock.json .npmrc) | needs
-	mkdir -p .tools/node
-	cp $^ .tools/node/
-	cd .tools/node && npm ci --no-progress
-	touch $@
+define NODE_MODULES
+mkdir -p .tools/$(1)
+cp $^ .tools/$(1)/
+cd .tools/$(1) && npm ci --no-progress
+touch $@
+endef
 
-$(PYTHON_STAMP): $(ACCEPTANCE)/requirements.txt | needs
-	rm -rf .tools/python
-	$(PYTHON) -m venv .tools/python
-	.tools/python/bin/pip install --quiet --disable-pip-version-check --no-deps --requirement $<
-	.tools/python/bin/pip check
-	cp $< $@
+$(NODE_STAMP): $(addprefix $(ACCEPTANCE)/,package.json package-lock.json .npmrc) | needs
+	$(call NODE_MODULES,node)
 
 $(CDK_STAMP): infra/package.json infra/package-lock.json $(ACCEPTANCE)/.npmrc | needs
-	mkdir -p .tools/cdk
-	cp $^ .tools/cdk/
-	cd .tools/cdk && npm ci --no-progress
-	touch $@
+	$(call NODE_MODULES,cdk)
 
-$(CLOUD_STAMP): local/cloud/requirements.txt | needs
-	rm -rf .tools/cloud
-	$(PYTHON) -m venv .tools/cloud
-	.tools/cloud/bin/pip install --quiet --disable-pip-version-check --no-deps --requirement $<
-	.tools/cloud/bin/pip check
-	cp $< $@
-
-$(TEMPLATES_STAMP): infra/requirements.txt | needs
-	rm -rf .tools/templates
-	$(PYTHON) -m venv .tools/templates
-	.tools/templates/bin/pip install --quiet --disable-pip-version-check --no-deps --requirement $<
-	.tools/templates/bin/pip check
-	cp $< $@
-
-$(MOTO_STAMP): shared/awstest/requirements.txt | needs
-	rm -rf .tools/moto
-	$(PYTHON) -m venv .tools/moto
-	.tools/moto/bin/pip install --quiet --disable-pip-version-check --no-deps --requirement $<
-	.tools/moto/bin/pip check
+$(PYTHON_STAMP): $(ACCEPTANCE)/requirements.txt
+$(CLOUD_STAMP): local/cloud/requirements.txt
+$(TEMPLATES_STAMP): infra/requirements.txt
+$(MOTO_STAMP): shared/awstest/requirements.txt
+$(VENV_STAMPS): | needs
+	rm -rf $(@D)
+	$(PYTHON) -m venv $(@D)
+	$(@D)/bin/pip install --quiet --disable-pip-version-check --no-deps --requirement $<
+	$(@D)/bin/pip check
 	cp $< $@
 
 $(JAVA_STAMPS): .tools/java/%/pom.xml: shared/awstest/%.xml | needs
