@@ -91,7 +91,7 @@ const (
 	readHeaderTimeout = 5 * time.Second
 	writeTimeout      = 45 * time.Second
 	idleTimeout       = 2 * time.Minute
-	drainTimeout      = 20 * time.Second
+	drainTimeout      = 20 * time.Second // of the requests under way; then of the attempts
 )
 
 // Run serves on l and works until ctx ends. Then it refuses new connections, finishes the requests, the batches and
@@ -123,7 +123,7 @@ func (p *Process) Run(ctx context.Context, l net.Listener) error {
 	select {
 	case werr := <-finished:
 		return errors.Join(err, werr)
-	case <-draining.Done():
+	case <-time.After(drainTimeout): // of their own: a slow request takes none of it
 		p.logger.Warn("attempts were cut off; they are made again at the next start")
 		return err
 	}

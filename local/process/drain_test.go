@@ -1,0 +1,72 @@
+package process_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"orgops/local/process"
+	"orgops/shared/config"
+)
+
+// TestRun_SlowRequest: a request that takes all the time that requests have to end takes none from attempts under way.
+func TestRun_SlowRequest(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var log bytes.Buffer
+		c := config.Config{Data: t.TempDir(), Issuer: "https://orgops.test", Audience: "orgops"}
+		p, err := process.Open(t.Context(), c, slog.New(slog.NewTextHandler(&log, nil)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer p.Close()
+		asked, release := make(chan struct{}), make(chan struct{})
+		p.Handler = http.HandlerFunc(func(http.ResponseWriter, *http.Request) { close(asked); <-release })
+		ours, theirs := net.Pipe()
+		ctx, stop := context.WithCancel(t.Context())
+		ended := make(chan error, 1)
+		go func() { ended <- p.Run(ctx, &oneConn{conn: theirs, closed: make(chan struct{})}) }()
+		go io.WriteString(ours, "GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+		<-asked
+		begun := time.Now()
+		stop()
+		if err := <-ended; !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("the request has not ended, and Run says %v", err)
+		}
+		if took := time.Since(begun); took > 30*time.Second || strings.Contains(log.String(), "cut off") {
+			t.Errorf("after %v:\n%s", took, log.String())
+		}
+		close(release)
+		_, _ = io.Copy(io.Discard, ours) // to the connection's end
+	})
+}
+
+// oneConn is a listener with one connection.
+type oneConn struct {
+	conn   net.Conn
+	closed chan struct{}
+}
+
+// Accept implements net.Listener.
+func (l *oneConn) Accept() (net.Conn, error) {
+	if conn := l.conn; conn != nil {
+		l.conn = nil
+		return conn, nil
+	}
+	<-l.closed
+	return nil, net.ErrClosed
+}
+
+// Close implements net.Listener; the server does it once.
+func (l *oneConn) Close() error { close(l.closed); return nil }
+
+// Addr implements net.Listener.
+func (l *oneConn) Addr() net.Addr { return &net.TCPAddr{} }
