@@ -6,7 +6,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -39,15 +38,16 @@ func Run(ctx context.Context, args []string, out io.Writer) error {
 	}
 	fmt.Fprintf(out, "listening on http://%s; every POST is printed and verified, Ctrl-C ends\n", l.Addr())
 	server := &http.Server{Handler: r, ReadHeaderTimeout: 5 * time.Second}
-	go func() {
-		<-ctx.Done()
-		stopping, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
-		defer cancel()
-		_ = server.Shutdown(stopping) // what is left after five seconds ends with the process
-	}()
-	if err := server.Serve(l); !errors.Is(err, http.ErrServerClosed) {
+	served := make(chan error, 1)
+	go func() { served <- server.Serve(l) }()
+	select {
+	case err := <-served:
 		return err
+	case <-ctx.Done():
 	}
+	stopping, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+	defer cancel()
+	_ = server.Shutdown(stopping) // what is left after five seconds ends with the process
 	return nil
 }
 

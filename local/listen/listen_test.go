@@ -1,0 +1,65 @@
+package listen_test
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"regexp"
+	"strings"
+	"testing"
+
+	"orgops/local/listen"
+)
+
+// pages is a writer whose every write waits until somebody reads it.
+type pages chan string
+
+func (p pages) Write(b []byte) (int, error) {
+	p <- string(b)
+	return len(b), nil
+}
+
+// TestRun_UnderWay: a delivery that arrives while the receiver is told to end is still printed and answered.
+func TestRun_UnderWay(t *testing.T) {
+	t.Parallel()
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	printed, ended := make(pages), make(chan error, 1)
+	go func() { ended <- listen.Run(ctx, []string{"--addr", "127.0.0.1:0"}, printed) }()
+	addr := regexp.MustCompile(`127\.0\.0\.1:\d+`).FindString(<-printed)
+	conn, err := net.Dial("tcp", addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	in := bufio.NewReader(conn)
+	fmt.Fprint(conn, "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\nExpect: 100-continue\r\n\r\n")
+	if line, err := in.ReadString('\n'); err != nil || !strings.Contains(line, "100") { // the body is waited for
+		t.Fatal(line, err)
+	}
+	stop()
+	for { // until nobody is let in any more
+		another, err := net.Dial("tcp", addr)
+		if err != nil {
+			break
+		}
+		another.Close()
+	}
+	fmt.Fprint(conn, "{}")
+	select {
+	case err := <-ended:
+		t.Fatalf("it ended with a delivery under way: %v", err)
+	case text := <-printed:
+		if !strings.Contains(text, "not verified") {
+			t.Errorf("printed %q", text)
+		}
+	}
+	if answer, err := io.ReadAll(in); err != nil || !strings.Contains(string(answer), "HTTP/1.1 204") {
+		t.Errorf("answered %q, %v", answer, err)
+	}
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+}
