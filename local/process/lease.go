@@ -118,10 +118,10 @@ func (l *lease) keep(ctx context.Context) error {
 	}
 }
 
-// renew tries once, to its end: whoever gives the lease back must know its version. What the store cannot do now, the next
-// renewal may.
+// renew tries once, to its end: whoever gives the lease back must know its version. What the store cannot do in a quarter
+// of the lease, the next renewal may.
 func (l *lease) renew(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), l.every)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), l.lasts/4)
 	defer cancel()
 	err := l.write(ctx, l.version)
 	if errors.Is(err, store.ErrConflict) { // or an earlier renewal was made that nobody heard of
