@@ -51,6 +51,17 @@ func (a *arrivals) wait(ctx context.Context, limit time.Duration) error {
 	}
 }
 
+// until waits until no more than left are still to come.
+func (a *arrivals) until(ctx context.Context, left int) error {
+	for a.left.Load() > int64(left) {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		time.Sleep(time.Millisecond)
+	}
+	return nil
+}
+
 // delays is from publishing to arriving, for the events that keep wants.
 func (a *arrivals) delays(keep func(n int) bool) []time.Duration {
 	var d []time.Duration
@@ -153,8 +164,8 @@ func throughput(ctx context.Context, s settings) error {
 	if err := b.publish(a, 0, warm, s.clients, 0, b.spread); err != nil {
 		return err
 	}
-	for a.left.Load() > int64(s.events) {
-		time.Sleep(time.Millisecond)
+	if err := a.until(ctx, s.events); err != nil {
+		return err
 	}
 	cpu, begun := b.cpu(), time.Now()
 	if err := b.publish(a, warm, warm+s.events, s.clients, 0, b.spread); err != nil {
@@ -314,8 +325,8 @@ func restart(ctx context.Context, s settings) error {
 		defer close(done)
 		_ = b.publish(a, 0, events, s.clients, 0, b.spread) // the publishers see their connections break
 	}()
-	for a.left.Load() > events/2 {
-		time.Sleep(time.Millisecond)
+	if err := a.until(ctx, events/2); err != nil {
+		return err
 	}
 	if err := b.process.Process.Signal(syscall.SIGKILL); err != nil {
 		return err
