@@ -132,7 +132,7 @@ func TestLogin_BadInput(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			r := h.Do("POST", "/auth/login", "", tt.body)
+			r := h.In(t).Do("POST", "/auth/login", "", tt.body)
 			r.WantProblem(tt.status, tt.kind)
 			if strings.Contains(string(r.Body), "424242") {
 				t.Errorf("echoes the password: %s", r.Body)

@@ -23,14 +23,14 @@ func GuardAll(t *testing.T, h *Harness) {
 			continue
 		}
 		guarded++
-		t.Run(op.OperationID, func(t *testing.T) { h.guard(t, op) })
+		t.Run(op.OperationID, func(t *testing.T) { h.In(t).guard(op) })
 	}
 	if guarded == 0 {
 		t.Error("no guarded operation is registered")
 	}
 }
 
-func (h *Harness) guard(t *testing.T, op *huma.Operation) {
+func (h *Harness) guard(op *huma.Operation) {
 	own, unknown := fill(op.Path, h.A.ID), fill(op.Path, id.New())
 	h.Do(op.Method, own, "", nil).WantProblem(401, "unauthenticated")
 	h.Do(op.Method, own, "x.y.z", nil).WantProblem(401, "unauthenticated")
@@ -39,14 +39,14 @@ func (h *Harness) guard(t *testing.T, op *huma.Operation) {
 	absent := h.Do(op.Method, unknown, h.B.Token, nil)
 	absent.WantProblem(403, "forbidden")
 	if !bytes.Equal(anonymous(foreign.Body), anonymous(absent.Body)) {
-		t.Errorf("another's company and an unknown one can be told apart:\n%s\n%s", foreign.Body, absent.Body)
+		h.t.Errorf("another's company and an unknown one can be told apart:\n%s\n%s", foreign.Body, absent.Body)
 	}
 	needed := op.Security[0]["bearer"]
 	rest := slices.DeleteFunc(user.Founder.Scopes(), func(s string) bool { return slices.Contains(needed, s) })
 	refused := h.Do(op.Method, own, h.Token(h.A.ID, rest...), nil)
 	refused.WantProblem(403, "insufficient-scope")
 	if got := refused.Header.Get("WWW-Authenticate"); !strings.Contains(got, `scope="`+strings.Join(needed, " ")+`"`) {
-		t.Errorf("WWW-Authenticate: %s", got)
+		h.t.Errorf("WWW-Authenticate: %s", got)
 	}
 }
 

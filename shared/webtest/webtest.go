@@ -73,6 +73,13 @@ func (h *Harness) tenant(name, email string) Tenant {
 	return Tenant{ID: p.CompanyID, UserID: p.UserID, Email: email, Token: h.Token(p.CompanyID, user.Founder.Scopes()...)}
 }
 
+// In is the harness in a subtest, which is then what a failure ends.
+func (h *Harness) In(t testing.TB) *Harness {
+	in := *h
+	in.t = t
+	return &in
+}
+
 // API is what a group registers on.
 func (h *Harness) API() huma.API { return h.Server.API() }
 
