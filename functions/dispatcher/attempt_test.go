@@ -1,6 +1,7 @@
 package dispatcher_test
 
 import (
+	"context"
 	"errors"
 	"net"
 	"net/http"
@@ -173,6 +174,24 @@ func TestReplay(t *testing.T) {
 	}
 	if got := receiver.All(); len(got) != sent+1 || got[sent].ID == got[0].ID {
 		t.Errorf("a replay sent %d deliveries, want the one that is new", len(got)-sent)
+	}
+}
+
+// brokenFeed is a feed that cannot be consumed.
+type brokenFeed struct{ why error }
+
+func (f brokenFeed) Consume(context.Context, string, func(context.Context, store.Batch, func(error))) error {
+	return f.why
+}
+
+// TestFeedFails: a feed that ends by itself ends the dispatcher, which says why.
+func TestFeedFails(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithTimeout(t.Context(), worktest.Patience)
+	defer cancel()
+	away := errors.New("away")
+	if err := setup(t).dispatcher.Run(ctx, brokenFeed{away}); !errors.Is(err, away) || ctx.Err() != nil {
+		t.Errorf("got %v, %v", err, ctx.Err())
 	}
 }
 

@@ -53,16 +53,19 @@ func New(d Deps) *Dispatcher {
 	return &Dispatcher{Deps: d, lanes: newLanes(d.Now), records: newRecorder(d.Store, d.Separate)}
 }
 
-// Run consumes the feed until ctx ends, then finishes the attempts under way.
+// Run consumes the feed until ctx ends, then finishes the attempts under way. A feed that ends by itself ends it too.
 func (d *Dispatcher) Run(ctx context.Context, feed store.Feed) error {
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
 	var recording sync.WaitGroup
-	stop := make(chan struct{})
-	recording.Go(func() { d.records.run(context.WithoutCancel(ctx), stop) })
+	recorded := make(chan struct{})
+	recording.Go(func() { d.records.run(context.WithoutCancel(ctx), recorded) })
 	var relieving sync.WaitGroup
 	relieving.Go(func() { d.relieve(ctx) })
 	err := feed.Consume(ctx, Consumer, d.Handle)
+	stop()
 	relieving.Wait()
-	close(stop) // Consume has waited for every batch, so nothing more is recorded
+	close(recorded) // Consume has waited for every batch, so nothing more is recorded
 	recording.Wait()
 	return err
 }

@@ -36,7 +36,7 @@ func newRecorder(s store.Store, separate bool) *recorder {
 
 func (r *recorder) put(rec record) { r.in <- rec }
 
-// run writes until stop is closed and everything put before is written.
+// run writes until stop is closed, which is when nothing is left to be written.
 func (r *recorder) run(ctx context.Context, stop <-chan struct{}) {
 	var writing sync.WaitGroup
 	defer writing.Wait()
