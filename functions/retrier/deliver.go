@@ -13,8 +13,18 @@ import (
 	"orgops/shared/webhook"
 )
 
-// deliver makes the attempt that a delivery is due for. due is when its next one is; zero when there is none.
+// working names a delivery that a message is worked on for.
+type working struct{ company, key string }
+
+// deliver makes the attempt that a delivery is due for. due is when its next one is; zero when there is none. It reads
+// the record when no other message is worked on for the delivery: one that was read during another's attempt would be
+// attempted once more.
 func (r *Retrier) deliver(ctx context.Context, company store.Company, key string, request int) (due time.Time, err error) {
+	id := working{company.ID(), key}
+	if _, busy := r.working.LoadOrStore(id, true); busy {
+		return r.Now().Add(courier.SpillDelay()), nil
+	}
+	defer r.working.Delete(id)
 	var d delivery.Delivery
 	item, err := company.Get(ctx, key, &d)
 	if errors.Is(err, store.ErrNotFound) {
@@ -45,20 +55,12 @@ func (r *Retrier) deliver(ctx context.Context, company store.Company, key string
 	return r.attempt(ctx, endpoint, key, item.Version, d)
 }
 
-// working names a delivery that an attempt is under way for.
-type working struct{ company, key string }
-
 // attempt takes a slot and attempts; without a slot, or where the endpoint must be left alone, it comes back later.
 func (r *Retrier) attempt(ctx context.Context, e *courier.Endpoint, key string, version int64, d delivery.Delivery) (time.Time, error) {
 	if !r.lanes.TryAcquire(e.Company.ID(), e.Provider) {
 		return r.Now().Add(courier.SpillDelay()), nil
 	}
 	defer r.lanes.Release(e.Company.ID(), e.Provider)
-	id := working{e.Company.ID(), key}
-	if _, busy := r.working.LoadOrStore(id, true); busy {
-		return r.Now().Add(courier.SpillDelay()), nil
-	}
-	defer r.working.Delete(id)
 	if until, wait := e.Wait(r.Now()); wait {
 		return until, nil
 	}

@@ -5,9 +5,12 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	"orgops/functions/retrier"
 	"orgops/shared/delivery"
 	"orgops/shared/integration"
 	"orgops/shared/projection"
@@ -182,6 +185,39 @@ func TestTwoMessages(t *testing.T) {
 	}
 	if due := r.handle(j); !due.IsZero() || r.sent() != 1 {
 		t.Errorf("the second later: due %v, sent %d times", due, r.sent())
+	}
+}
+
+// slow is a store whose first read of a delivery is answered when the test says so.
+type slow struct {
+	store.Store
+	begun        atomic.Bool
+	read, answer chan struct{}
+}
+
+func (s *slow) Get(ctx context.Context, p store.Partition, key string) (store.Item, error) {
+	item, err := s.Store.Get(ctx, p, key)
+	if strings.HasPrefix(key, delivery.Prefix) && s.begun.CompareAndSwap(false, true) {
+		close(s.read)
+		<-s.answer
+	}
+	return item, err
+}
+
+// TestTwoMessages_Overtaken: what one message has read of a delivery does not have it sent again after another's attempt.
+func TestTwoMessages_Overtaken(t *testing.T) {
+	t.Parallel()
+	r := setup(t)
+	s := &slow{Store: r.faulty, read: make(chan struct{}), answer: make(chan struct{})}
+	r.Retrier = retrier.New(retrier.Deps{Store: s, Courier: r.Courier(), Queue: r.Retries, Logger: r.Logger, Now: r.Clock.Now})
+	j := r.deliver(1)
+	ended := make(chan time.Time)
+	go func() { ended <- r.handle(j) }()
+	<-s.read
+	r.handle(j)
+	close(s.answer)
+	if due := <-ended; !due.IsZero() || r.sent() != 1 {
+		t.Errorf("due %v, sent %d times", due, r.sent())
 	}
 }
 

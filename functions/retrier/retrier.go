@@ -20,8 +20,8 @@ import (
 type Retrier struct {
 	Deps
 	lanes *webhook.Lanes
-	// working holds the deliveries that an attempt is under way for. There may be two messages for one, and an endpoint
-	// is not to be sent the same thing twice at once for that.
+	// working holds the deliveries that a message is worked on for. There may be two messages for one, and an endpoint is
+	// not to be sent the same thing twice for that.
 	working sync.Map
 }
 
