@@ -13,6 +13,7 @@ package awstest
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -27,26 +28,27 @@ import (
 	"time"
 
 	"orgops/shared/awsclient"
+	"orgops/shared/freeport"
 )
 
 // Part is a stand-in. It starts when it is first asked for.
 type Part struct {
 	folder   string   // under .tools
 	services []string // whose endpoint it is, as AWS_ENDPOINT_URL_<service> names them
-	command  func(folder string, port int) []string
+	command  func(installed, temporary string, port int) []string
 
 	once     sync.Once
 	endpoint string
 	err      error
-	log      string
+	log      *os.File
 	stop     func()
 }
 
 // DynamoDB is DynamoDB Local, in memory.
 func DynamoDB() *Part {
-	return &Part{folder: "java/dynamodb-local", services: []string{"DYNAMODB"}, command: func(folder string, port int) []string {
+	return &Part{folder: "java/dynamodb-local", services: []string{"DYNAMODB"}, command: func(installed, temporary string, port int) []string {
 		return []string{
-			"java", "-Xmx512m", "-Djava.library.path=" + folder, "-cp", filepath.Join(folder, "*"),
+			"java", "-Xmx512m", "-Djava.library.path=" + installed, "-Djava.io.tmpdir=" + temporary, "-cp", filepath.Join(installed, "*"),
 			"com.amazonaws.services.dynamodbv2.local.main.ServerRunner", "-inMemory", "-disableTelemetry", "-port", strconv.Itoa(port),
 		}
 	}}
@@ -54,11 +56,11 @@ func DynamoDB() *Part {
 
 // SQS is ElasticMQ.
 func SQS() *Part {
-	return &Part{folder: "java/elasticmq", services: []string{"SQS"}, command: func(folder string, port int) []string {
+	return &Part{folder: "java/elasticmq", services: []string{"SQS"}, command: func(installed, _ string, port int) []string {
 		number := strconv.Itoa(port)
 		return []string{
 			"java", "-Xmx256m", "-Drest-sqs.bind-hostname=127.0.0.1", "-Drest-sqs.bind-port=" + number, "-Dnode-address.port=" + number,
-			"-Drest-stats.enabled=false", "-cp", filepath.Join(folder, "*"), "org.elasticmq.server.Main",
+			"-Drest-stats.enabled=false", "-cp", filepath.Join(installed, "*"), "org.elasticmq.server.Main",
 		}
 	}}
 }
@@ -66,8 +68,8 @@ func SQS() *Part {
 // Moto is moto, in memory. Whoever calls it may do everything.
 func Moto() *Part {
 	services := []string{"KMS", "SECRETS_MANAGER", "API_GATEWAY"}
-	return &Part{folder: "moto", services: services, command: func(folder string, port int) []string {
-		return []string{filepath.Join(folder, "bin", "moto_server"), "-H", host, "-p", strconv.Itoa(port)}
+	return &Part{folder: "moto", services: services, command: func(installed, _ string, port int) []string {
+		return []string{filepath.Join(installed, "bin", "moto_server"), "-H", host, "-p", strconv.Itoa(port)}
 	}}
 }
 
@@ -77,6 +79,7 @@ const host = "127.0.0.1"
 func Run(m *testing.M, parts ...*Part) int {
 	code := m.Run()
 	for _, p := range parts {
+		p.once.Do(func() {}) // waits for a start that is under way, which a test that has failed no longer did
 		if p.stop != nil {
 			p.stop()
 		}
@@ -144,65 +147,71 @@ func (p *Part) at(t testing.TB) (string, []string) {
 	return p.endpoint, p.services
 }
 
-// start begins the part and waits until it listens.
-func (p *Part) start() {
-	folder, err := tools(p.folder)
+func (p *Part) start() { p.err = p.begin() }
+
+// begin starts the part and waits until it listens.
+func (p *Part) begin() error {
+	installed, err := tools(p.folder)
 	if err != nil {
-		p.err = err
-		return
+		return err
 	}
-	port, err := freePort()
+	port, err := freeport.Find(context.Background())
 	if err != nil {
-		p.err = err
-		return
+		return err
 	}
-	command := p.command(folder, port)
-	if _, err := exec.LookPath(command[0]); err != nil {
-		p.err = fmt.Errorf("%w: `make needs` says what is missing, `make tools` installs the rest", err)
-		return
+	temporary, err := os.MkdirTemp("", "awstest-")
+	if err != nil {
+		return err
 	}
-	p.err = p.run(command, net.JoinHostPort(host, strconv.Itoa(port)))
+	err = p.run(p.command(installed, temporary, port), temporary, net.JoinHostPort(host, strconv.Itoa(port)))
+	if p.stop == nil { // it did not begin: nobody else removes it
+		err = errors.Join(err, os.RemoveAll(temporary))
+	}
+	return err
 }
 
 // watch runs a command and kills it when its own standard input ends: however the test binary ends, killed or out of
-// time, nothing stays behind. What is in memory need not be shut down in order, which takes ElasticMQ 15 s.
-const watch = `exec 3<&0; "$@" 3<&- & pid=$!; (cat <&3; kill -9 $pid) >/dev/null 2>&1 & wait $pid`
+// time, nothing stays behind, the folder of its log and its temporary files included. What is in memory need not be shut
+// down in order, which takes ElasticMQ 15 s.
+const watch = `exec 3<&0; folder=$1; shift; "$@" 3<&- & pid=$!; (cat <&3; kill -9 $pid) >/dev/null 2>&1 & wait $pid; rm -rf "$folder"`
 
-func (p *Part) run(command []string, address string) error {
-	log, err := os.CreateTemp("", "awstest-*.log")
+func (p *Part) run(command []string, temporary, address string) error {
+	if _, err := exec.LookPath(command[0]); err != nil {
+		return fmt.Errorf("%w: `make needs` says what is missing, `make tools` installs the rest", err)
+	}
+	log, err := os.Create(filepath.Join(temporary, "log"))
 	if err != nil {
 		return err
 	}
-	p.log = log.Name()
-	cmd := exec.Command("/bin/sh", append([]string{"-c", watch, "sh"}, command...)...)
+	cmd := exec.Command("/bin/sh", append([]string{"-c", watch, "sh", temporary}, command...)...)
 	cmd.Stdout, cmd.Stderr = log, log
 	alive, err := cmd.StdinPipe()
-	if err != nil {
-		return err
+	if err == nil {
+		err = cmd.Start()
 	}
-	if err := cmd.Start(); err != nil {
-		return err
+	if err != nil {
+		return errors.Join(err, log.Close())
 	}
 	ended := make(chan struct{})
 	go func() {
 		_ = cmd.Wait() // it is killed
 		close(ended)
 	}()
-	p.endpoint = "http://" + address
-	p.stop = func() { p.end(alive, ended, log) }
+	p.endpoint, p.log = "http://"+address, log
+	p.stop = func() {
+		alive.Close()
+		<-ended
+		log.Close()
+	}
 	return p.ready(address, ended)
 }
 
-func (p *Part) end(alive io.Closer, ended <-chan struct{}, log *os.File) {
-	alive.Close()
-	<-ended
-	log.Close()
-	os.Remove(p.log)
-}
+// readyWithin is how long a part may take to listen: seconds, or many times that beside others on a busy machine.
+const readyWithin = 3 * time.Minute
 
 // ready waits until something listens.
 func (p *Part) ready(address string, ended <-chan struct{}) error {
-	deadline := time.NewTimer(time.Minute)
+	deadline := time.NewTimer(readyWithin)
 	defer deadline.Stop()
 	tick := time.NewTicker(50 * time.Millisecond)
 	defer tick.Stop()
@@ -214,25 +223,21 @@ func (p *Part) ready(address string, ended <-chan struct{}) error {
 		case <-ended:
 			return fmt.Errorf("%s ended: %s", p.folder, p.tail())
 		case <-deadline.C:
-			return fmt.Errorf("%s is not ready after a minute: %s", p.folder, p.tail())
+			return fmt.Errorf("%s is not ready after %s: %s", p.folder, readyWithin, p.tail())
 		case <-tick.C:
 		}
 	}
 }
 
-// tail is the last of what the part printed.
+// tail is the last of what the part printed, whose file may be gone with it.
 func (p *Part) tail() []byte {
-	text, _ := os.ReadFile(p.log)
-	return bytes.TrimSpace(text[max(0, len(text)-2000):])
-}
-
-func freePort() (int, error) {
-	l, err := net.Listen("tcp", host+":0")
+	const size = 2000
+	info, err := p.log.Stat()
 	if err != nil {
-		return 0, err
+		return []byte(err.Error())
 	}
-	defer l.Close()
-	return l.Addr().(*net.TCPAddr).Port, nil
+	text, _ := io.ReadAll(io.NewSectionReader(p.log, max(0, info.Size()-size), size)) // what could be read
+	return bytes.TrimSpace(text)
 }
 
 // tools is a folder of .tools in the module that the test is in.

@@ -1,6 +1,9 @@
 package awstest
 
 import (
+	"errors"
+	"io/fs"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -10,6 +13,46 @@ func TestTools_Missing(t *testing.T) {
 	t.Parallel()
 	if _, err := tools("nothing-of-this-name"); err == nil || !strings.Contains(err.Error(), "make tools") {
 		t.Errorf("got %v, want it to say what to run", err)
+	}
+}
+
+// shell is a part that is a script: $1 is its temporary folder.
+func shell(script string, temporary *string) *Part {
+	return &Part{folder: "moto", command: func(_, folder string, _ int) []string {
+		*temporary = folder
+		return []string{"/bin/sh", "-c", script, "sh", folder}
+	}}
+}
+
+// TestPart_Ended: one that ends instead of listening says why, and leaves nothing behind.
+func TestPart_Ended(t *testing.T) {
+	t.Parallel()
+	var temporary string
+	p := shell("echo because; touch $1/file; exit 3", &temporary)
+	p.start()
+	if p.err == nil || !strings.Contains(p.err.Error(), "because") {
+		t.Errorf("got %v, want what it said", p.err)
+	}
+	p.stop()
+	if _, err := os.Stat(temporary); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("its folder: %v", err)
+	}
+}
+
+// TestPart_Missing: what there is no program for leaves nothing either.
+func TestPart_Missing(t *testing.T) {
+	t.Parallel()
+	var temporary string
+	p := &Part{folder: "moto", command: func(_, folder string, _ int) []string {
+		temporary = folder
+		return []string{"no-program-of-this-name"}
+	}}
+	p.start()
+	if p.err == nil || !strings.Contains(p.err.Error(), "make needs") || p.stop != nil {
+		t.Errorf("got %v", p.err)
+	}
+	if _, err := os.Stat(temporary); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("its folder: %v", err)
 	}
 }
 
