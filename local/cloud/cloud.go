@@ -48,7 +48,11 @@ func Start(ctx context.Context, o Options) (*Stack, error) {
 		return nil, err
 	}
 	s := &Stack{Home: home}
-	if err := s.start(ctx, t, o.Log); err != nil {
+	err = os.Mkdir(s.temporary(), 0o700)
+	if err == nil {
+		err = s.start(ctx, t, o.Log)
+	}
+	if err != nil {
 		return nil, errors.Join(err, s.evidence(), s.Close())
 	}
 	return s, nil
@@ -118,6 +122,9 @@ func (s *Stack) Environment() []string {
 		"AWS_ACCESS_KEY_ID=test", "AWS_SECRET_ACCESS_KEY=test",
 	}
 }
+
+// temporary is the folder for temporary files, which the emulator uses as well.
+func (s *Stack) temporary() string { return filepath.Join(s.Home, "tmp") }
 
 // LogFolder holds a folder for each function that has run, named like it, with a file for each of its sandboxes; the log
 // of the emulator itself is emulator.log in Home.

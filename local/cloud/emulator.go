@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"strconv"
 	"time"
+
+	"orgops/shared/freeport"
 )
 
 // emulatorLog is the emulator's own log, in a stack's home.
@@ -20,10 +22,11 @@ const readyWithin = 2 * time.Minute
 
 // emulate starts the emulator on a free port, with all that it writes in home, and returns its address.
 func (t tools) emulate(ctx context.Context, home string) (*process, string, error) {
-	port, err := freePort(ctx)
+	number, err := freeport.Find(ctx)
 	if err != nil {
 		return nil, "", err
 	}
+	port := strconv.Itoa(number)
 	p, err := begin(ctx, command{
 		dir: filepath.Join(t.root, "local", "cloud"), log: filepath.Join(home, emulatorLog),
 		env:     append(withoutAWS(os.Environ()), "PYTHONDONTWRITEBYTECODE=1", "PYTHONUNBUFFERED=1"),
@@ -35,15 +38,6 @@ func (t tools) emulate(ctx context.Context, home string) (*process, string, erro
 	}
 	endpoint := "http://" + net.JoinHostPort("127.0.0.1", port)
 	return p, endpoint, p.ready(ctx, endpoint+"/_localstack/health")
-}
-
-func freePort(ctx context.Context) (string, error) {
-	l, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", err
-	}
-	defer l.Close()
-	return strconv.Itoa(l.Addr().(*net.TCPAddr).Port), nil
 }
 
 // ready waits until an address answers 200.

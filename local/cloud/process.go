@@ -11,7 +11,7 @@ import (
 
 // command is what a process runs.
 type command struct {
-	dir, log string // log: file for what it prints; "": one that goes with the process
+	dir, log string // log: file for what it prints; "": one that nobody sees
 	env      []string
 	program  string
 	args     []string
@@ -22,8 +22,7 @@ type command struct {
 type process struct {
 	ended <-chan struct{}
 	err   error // once ended is closed
-	log   string
-	keep  bool      // the log
+	log   *os.File
 	alive io.Closer // standard input: closed when the process has ended, or this one
 	stop  context.CancelFunc
 }
@@ -36,7 +35,6 @@ func begin(ctx context.Context, c command) (*process, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer log.Close()
 	ctx, stop := context.WithCancel(ctx)
 	cmd := exec.CommandContext(ctx, "/bin/sh", append([]string{"-c", watch, "sh", c.program}, c.args...)...) //nolint:gosec // every command is written here, or installed by make tools
 	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = c.dir, c.env, log, log
@@ -47,10 +45,10 @@ func begin(ctx context.Context, c command) (*process, error) {
 	}
 	if err != nil {
 		stop()
-		return nil, err
+		return nil, errors.Join(err, log.Close())
 	}
 	ended := make(chan struct{})
-	p := &process{ended: ended, log: log.Name(), keep: c.log != "", alive: alive, stop: stop}
+	p := &process{ended: ended, log: log, alive: alive, stop: stop}
 	go func() {
 		p.err = cmd.Wait()
 		close(ended)
@@ -59,28 +57,32 @@ func begin(ctx context.Context, c command) (*process, error) {
 }
 
 func (c command) open() (*os.File, error) {
-	if c.log == "" {
-		return os.CreateTemp("", "orgops-cloud-*.log")
+	if c.log != "" {
+		return os.Create(c.log)
 	}
-	return os.Create(c.log)
+	log, err := os.CreateTemp("", "orgops-cloud-*.log")
+	if err == nil {
+		err = os.Remove(log.Name()) // it is there for as long as it is open
+	}
+	return log, err
 }
 
 // end kills what still runs, and waits for that.
 func (p *process) end() {
 	p.stop()
 	<-p.ended
-	if !p.keep {
-		os.Remove(p.log)
-	}
+	p.log.Close()
 }
 
 // tail is the last of what the process printed.
 func (p *process) tail() []byte {
-	text, err := os.ReadFile(p.log)
+	const size = 4000
+	info, err := p.log.Stat()
 	if err != nil {
 		return []byte(err.Error())
 	}
-	return bytes.TrimSpace(text[max(0, len(text)-4000):])
+	text, _ := io.ReadAll(io.NewSectionReader(p.log, max(0, info.Size()-size), size)) // what could be read
+	return bytes.TrimSpace(text)
 }
 
 // exited says how a process ended that should not have.

@@ -82,7 +82,7 @@ func (t tools) emulated() []string {
 
 // bootstrap prepares the account for the CDK. It runs where no app is: with one, it would synthesize that first.
 func (t tools) bootstrap(ctx context.Context, s *Stack) error {
-	return t.run(ctx, s.Home, s.Environment(), t.cdklocal, "bootstrap", "aws://"+account+"/"+region)
+	return t.run(ctx, s.Home, s.cdk(), t.cdklocal, "bootstrap", "aws://"+account+"/"+region)
 }
 
 // deploy deploys a stack of the app and writes its outputs to a file.
@@ -90,8 +90,11 @@ func (t tools) deploy(ctx context.Context, s *Stack, outputs string) error {
 	args := append([]string{
 		"deploy", stackName, "--require-approval", "never", "--outputs-file", outputs, "--output", filepath.Join(s.Home, "cdk.out"),
 	}, t.emulated()...)
-	return t.run(ctx, t.root, s.Environment(), t.cdklocal, args...)
+	return t.run(ctx, t.root, s.cdk(), t.cdklocal, args...)
 }
+
+// cdk is the environment of the CDK, which leaves its temporary files behind: they go with the stack.
+func (s *Stack) cdk() []string { return append(s.Environment(), "TMPDIR="+s.temporary()) }
 
 // run runs a program to its end. Its error has the last of what the program said.
 func (t tools) run(ctx context.Context, dir string, env []string, program string, args ...string) error {

@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import tempfile
 
 from localstack import config
 from localstack.services.dynamodb import packages, server
@@ -14,6 +15,7 @@ def mend(jars: str) -> None:
     def command(self):
         return ["/bin/sh", "-c", _WATCHED, "sh",
                 shutil.which("java"), f"-Xmx{config.DYNAMODB_HEAP_SIZE}", f"-Djava.library.path={jars}",
+                f"-Djava.io.tmpdir={tempfile.gettempdir()}",  # where it unpacks a library, and leaves it
                 "-cp", os.path.join(jars, "*"), "com.amazonaws.services.dynamodbv2.local.main.ServerRunner",
                 "-inMemory", "-disableTelemetry", "-port", str(self.port)]
 
