@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"os"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -345,6 +346,30 @@ func TestKeyring_Flood(t *testing.T) {
 	w.at = w.at.Add(token.Lead)
 	if _, err := verifier.Verify(w.issued(w.process(true))); err != nil {
 		t.Errorf("a token of a key that is younger than the last read: %v", err)
+	}
+}
+
+// TestKeyring_AtOnce: of many tokens at once whose key is younger than the last read one causes a read, and all are accepted.
+func TestKeyring_AtOnce(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.rotate(4)
+	verifier := w.process(false)
+	w.rotate(4)
+	w.at = w.at.Add(token.Lead)
+	text := w.issued(w.process(true))
+	before := w.proxy.Calls("GetSecretValue")
+	var wg sync.WaitGroup
+	for range 20 {
+		wg.Go(func() {
+			if _, err := verifier.Verify(text); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	if n := w.proxy.Calls("GetSecretValue") - before; n != 1 {
+		t.Errorf("%d reads, want one", n)
 	}
 }
 

@@ -84,19 +84,21 @@ func (k *Keyring) Public() token.PublicKeys { return k.verifier.Keys() }
 // Cursor is what cursors are sealed with.
 func (k *Keyring) Cursor() []byte { return k.cursor }
 
-// Verify is token.Verifier's, with a second look when a rotation may have been missed.
+// Verify is token.Verifier's, with a second look when a rotation may have been missed: also where somebody else has read
+// the keys meanwhile.
 func (k *Keyring) Verify(text string) (token.Claims, error) {
 	claims, err := k.verifier.Verify(text)
-	if errors.Is(err, token.ErrUnknownKey) && k.again() {
-		return k.verifier.Verify(text)
+	if !errors.Is(err, token.ErrUnknownKey) {
+		return claims, err
 	}
-	return claims, err
+	k.again()
+	return k.verifier.Verify(text)
 }
 
-func (k *Keyring) again() bool {
+func (k *Keyring) again() {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	return k.reread(context.Background(), 0)
+	k.reread(context.Background(), 0)
 }
 
 // Refresh reads the keys again when it is time to. What cannot be read leaves those that are there in use.
@@ -107,20 +109,19 @@ func (k *Keyring) Refresh(ctx context.Context) {
 	}
 }
 
-// reread reads keys that are older than age, and reports whether it did.
-func (k *Keyring) reread(ctx context.Context, age time.Duration) bool {
+// reread reads keys that are older than age. The lock is held.
+func (k *Keyring) reread(ctx context.Context, age time.Duration) {
 	now := k.now()
 	if now.Sub(k.readAt) < age || now.Sub(k.triedAt) < keysPause {
-		return false
+		return
 	}
 	k.triedAt = now
 	published, signing, err := k.secrets.read(ctx)
 	if err != nil {
 		k.logger.WarnContext(ctx, "token keys not read again; those in use stay", "error", err)
-		return false
+		return
 	}
 	k.readAt = now
 	k.verifier.Use(published.Keys)
 	k.signer.Use(signing)
-	return true
 }
