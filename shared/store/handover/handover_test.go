@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"orgops/shared/store"
@@ -63,33 +64,33 @@ func TestWindow_Position(t *testing.T) {
 
 func TestWindow_Failed(t *testing.T) {
 	t.Parallel()
-	d := newDesk(10)
-	other := d.Lane(0)
-	later := &handover.Batch[int]{Changes: make([]store.Change, 1), Last: 1}
-	other.Admit(1, later)
-	d.hand(t, 1, 1)
-	d.Keep(later)
-	d.done[0](errors.New("not now"))
-	d.Drain() // nothing is under way
-	d.expect(t, 0, false, 0)
-	b, wait, room := d.Next()
-	if b != nil || wait <= 0 || wait > handover.Backoff(1) || room != 0 {
-		t.Fatalf("next: %v, %v, %d; want a wait for the first lane's", b, wait, room)
-	}
-	for deadline := time.Now().Add(10 * time.Second); b == nil && time.Now().Before(deadline); {
-		b, _, _ = d.Next()
-	}
-	if b == nil || b == later || !b.Replay {
-		t.Fatalf("next: %+v, want what failed, as a replay", b)
-	}
-	d.Hand(t.Context(), b)
-	d.done[1](nil)
-	if b, _, _ = d.Next(); b != later {
-		t.Fatalf("next: %+v, want what was kept", b)
-	}
-	d.Hand(t.Context(), b)
-	d.done[2](nil)
-	d.expect(t, 1, true, 10)
+	synctest.Test(t, func(t *testing.T) {
+		d := newDesk(10)
+		other := d.Lane(0)
+		later := &handover.Batch[int]{Changes: make([]store.Change, 1), Last: 1}
+		other.Admit(1, later)
+		d.hand(t, 1, 1)
+		d.Keep(later)
+		d.done[0](errors.New("not now"))
+		d.Drain() // nothing is under way
+		d.expect(t, 0, false, 0)
+		b, wait, room := d.Next()
+		if b != nil || wait != handover.Backoff(1) || room != 0 {
+			t.Fatalf("next: %v, %v, %d; want a wait for the first lane's", b, wait, room)
+		}
+		<-time.After(wait)
+		if b, _, _ = d.Next(); b == nil || b == later || !b.Replay {
+			t.Fatalf("next: %+v, want what failed, as a replay", b)
+		}
+		d.Hand(t.Context(), b)
+		d.done[1](nil)
+		if b, _, _ = d.Next(); b != later {
+			t.Fatalf("next: %+v, want what was kept", b)
+		}
+		d.Hand(t.Context(), b)
+		d.done[2](nil)
+		d.expect(t, 1, true, 10)
+	})
 }
 
 func TestWindow_Bytes(t *testing.T) {
