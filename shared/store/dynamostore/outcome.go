@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/http"
 
 	"github.com/aws/smithy-go"
+	smithyhttp "github.com/aws/smithy-go/transport/http"
 
 	"orgops/shared/store"
 )
@@ -54,5 +56,6 @@ func passes(err error) bool {
 		"TransactionConflictException", "TransactionInProgressException", "LimitExceededException", "ReplicatedWriteConflictException":
 		return true
 	}
-	return api.ErrorFault() == smithy.FaultServer || collided(err).Bool()
+	var answer *smithyhttp.ResponseError // whose fault an error is, the client knows of few; the status says it of all
+	return errors.As(err, &answer) && answer.HTTPStatusCode() >= http.StatusInternalServerError || collided(err).Bool()
 }
