@@ -1,12 +1,10 @@
 package sqsqueue_test
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"strings"
 	"testing"
-	"time"
 
 	"orgops/shared/awstest"
 	"orgops/shared/queue"
@@ -45,9 +43,7 @@ func TestQueue_Faults(t *testing.T) {
 			proxy := elastic.Through(t)
 			q := openAt(t, proxy.Access(), sqsqueue.Options{})
 			proxy.Play(tt.steps...)
-			ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
-			defer cancel()
-			err := q.Send(ctx, queue.Message{Body: []byte("a")}, queue.Message{Body: []byte("b")})
+			err := q.Send(t.Context(), queue.Message{Body: []byte("a")}, queue.Message{Body: []byte("b")})
 			if (err == nil) != tt.ok || errors.Is(err, queue.ErrUnavailable) != (tt.want != nil) {
 				t.Fatalf("send: %v, want %v", err, tt.want)
 			}
@@ -94,10 +90,8 @@ func TestQueue_BuryTwice(t *testing.T) {
 	}
 	r := receive(t, q, 1)[0]
 	proxy.Play(refusal("DeleteMessageBatch", 99, false, "InternalError"))
-	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
-	defer cancel()
 	reason := strings.Repeat("ä", 1000) + "\x00"
-	if err := q.Bury(ctx, r, reason); !errors.Is(err, queue.ErrUnavailable) {
+	if err := q.Bury(t.Context(), r, reason); !errors.Is(err, queue.ErrUnavailable) {
 		t.Errorf("bury: %v, want ErrUnavailable", err)
 	}
 	letters, err := q.DeadLetters(t.Context(), 10)

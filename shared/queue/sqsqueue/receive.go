@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
 	"github.com/aws/smithy-go"
+	smithyhttp "github.com/aws/smithy-go/transport/http"
 
 	"orgops/shared/queue"
 )
@@ -109,7 +111,8 @@ func outside(ctx context.Context, err error) error {
 		return fmt.Errorf("%w: %w", cause, err)
 	}
 	var api smithy.APIError
-	if errors.As(err, &api) && !throttles(api.ErrorCode()) && api.ErrorFault() != smithy.FaultServer {
+	var answer *smithyhttp.ResponseError // whose fault an error is, the client knows of few; the status says it of all
+	if errors.As(err, &api) && !throttles(api.ErrorCode()) && errors.As(err, &answer) && answer.HTTPStatusCode() < http.StatusInternalServerError {
 		return fmt.Errorf("queue: %w", err)
 	}
 	return fmt.Errorf("%w: %w", queue.ErrUnavailable, err)
