@@ -42,14 +42,14 @@ func TestStore_GetBesideWriters(t *testing.T) {
 			}
 		})
 	}
+	defer readers.Wait() // also where the test ends early: nobody is to tell of an error after it
+	defer close(done)
 	for v := int64(1); v < 500; v++ {
 		if err := c.Commit(t.Context(), c.Replace("N", "n", v, map[string]int64{"n": v + 1})); err != nil {
 			t.Fatal(err)
 		}
 		answered.Store("version", v+1)
 	}
-	close(done)
-	readers.Wait()
 }
 
 // TestStore_GetAfterAnotherProcess: a second opening of the file stands for a second process.

@@ -79,6 +79,7 @@ func testFeedOrder(t *testing.T, h Harness) {
 			}
 		})
 	}
+	defer wg.Wait() // also where the test ends early: nobody is to tell of an error after it
 	for seen := 0; seen < companies*commits; {
 		b := tap.next(t)
 		for _, c := range b.Changes {
@@ -94,7 +95,6 @@ func testFeedOrder(t *testing.T, h Harness) {
 		}
 		b.done(nil)
 	}
-	wg.Wait()
 }
 
 func testFeedExpired(t *testing.T, h Harness) {
