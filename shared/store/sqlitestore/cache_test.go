@@ -25,7 +25,7 @@ func TestStore_GetBesideWriters(t *testing.T) {
 	answered.Store("version", int64(1))
 	var readers sync.WaitGroup
 	done := make(chan struct{})
-	for range 4 {
+	for range 2 {
 		readers.Go(func() {
 			for {
 				select {
@@ -44,7 +44,7 @@ func TestStore_GetBesideWriters(t *testing.T) {
 	}
 	defer readers.Wait() // also where the test ends early: nobody is to tell of an error after it
 	defer close(done)
-	for v := int64(1); v < 500; v++ {
+	for v := int64(1); v < 200; v++ {
 		if err := c.Commit(t.Context(), c.Replace("N", "n", v, map[string]int64{"n": v + 1})); err != nil {
 			t.Fatal(err)
 		}
