@@ -39,17 +39,17 @@ func TestRetry(t *testing.T) {
 	})
 	began := time.Now()
 	tn.post(secret, "msg-1", ticket(1))
-	eventually(t, 5*time.Second, "a failed delivery is scheduled", func() bool {
+	eventually(t, "a failed delivery is scheduled", func() bool {
 		all := tn.attempts("webhook", "&state=scheduled")
 		return len(all) == 1 && all[0].Attempt == 1 && all[0].Status == 500 && all[0].NextAttemptAt != nil
 	})
-	eventually(t, 15*time.Second, "it is delivered", func() bool { return len(tn.attempts("webhook", "&state=delivered")) == 1 })
+	eventually(t, "it is delivered", func() bool { return len(tn.attempts("webhook", "&state=delivered")) == 1 })
 	got := r.deliveries()
 	if len(got) != 2 || got[0].header.Get("Webhook-Id") != got[1].header.Get("Webhook-Id") || !bytes.Equal(got[0].body, got[1].body) {
 		t.Fatalf("%d deliveries, want the same one twice", len(got))
 	}
-	// 5 s ± 20 %, and what a busy machine adds.
-	if waited := got[1].at.Sub(got[0].at); waited < 4*time.Second || waited > 9*time.Second {
+	// 5 s, less 20 % at most; how much later it is depends on the machine.
+	if waited := got[1].at.Sub(got[0].at); waited < 4*time.Second {
 		t.Errorf("it was sent again after %v", waited)
 	}
 	t.Logf("delivered %v after the event", time.Since(began))
@@ -73,18 +73,18 @@ func TestGoneDisables(t *testing.T) {
 		Enabled  bool
 		Disabled *struct{ Reason string }
 	}
-	eventually(t, 10*time.Second, "410 disables the endpoint", func() bool {
+	eventually(t, "410 disables the endpoint", func() bool {
 		tn.do("GET", tn.at("/integrations/webhook"), nil).want(200).json(&i)
 		return !i.Enabled
 	})
 	if i.Disabled == nil || i.Disabled.Reason == "" {
 		t.Errorf("nothing says why it is disabled: %+v", i)
 	}
-	eventually(t, 5*time.Second, "the delivery has failed", func() bool { return len(tn.attempts("webhook", "&state=failed")) == 1 })
+	eventually(t, "the delivery has failed", func() bool { return len(tn.attempts("webhook", "&state=failed")) == 1 })
 	tn.do("POST", tn.at("/integrations/webhook/enable"), nil).want(200)
 	r.respond(nil)
 	tn.do("POST", tn.at("/integrations/webhook/recover"), map[string]any{"since": time.Now().Add(-time.Hour)}).want(202)
-	eventually(t, 10*time.Second, "what failed is recovered", func() bool { return len(tn.attempts("webhook", "&state=delivered")) == 1 })
+	eventually(t, "what failed is recovered", func() bool { return len(tn.attempts("webhook", "&state=delivered")) == 1 })
 }
 
 func TestSandboxHolds(t *testing.T) {
@@ -100,7 +100,7 @@ func TestSandboxHolds(t *testing.T) {
 	for i := range n {
 		tn.post(source, "msg-"+string(rune('a'+i)), ticket(i))
 	}
-	eventually(t, 10*time.Second, "deliveries are held", func() bool { return len(tn.attempts("webhook-held", "&state=held")) == n })
+	eventually(t, "deliveries are held", func() bool { return len(tn.attempts("webhook-held", "&state=held")) == n })
 	for _, a := range tn.attempts("webhook-held", "") {
 		if a.HeldBecause != "sandbox" {
 			t.Errorf("%+v", a)
@@ -117,7 +117,7 @@ func TestSandboxHolds(t *testing.T) {
 	}
 	tn.certify("webhook-held")
 	// What it offers is counted by the projection, which runs behind what is stored.
-	eventually(t, 5*time.Second, "the certification offers to send what was held", func() bool {
+	eventually(t, "the certification offers to send what was held", func() bool {
 		tn.do("GET", tn.at("/integrations/webhook-held/certification"), nil).want(200).json(&report)
 		return report.Recover != nil && report.Recover.Held == n
 	})
@@ -125,7 +125,7 @@ func TestSandboxHolds(t *testing.T) {
 		t.Error("a certification alone sends nothing")
 	}
 	tn.do(report.Recover.Method, report.Recover.Href, map[string]any{"since": time.Now().Add(-time.Hour)}).want(202)
-	eventually(t, 10*time.Second, "what was held arrives", func() bool { return len(r.deliveries("memory.created")) == n })
+	eventually(t, "what was held arrives", func() bool { return len(r.deliveries("memory.created")) == n })
 }
 
 // A receiver that takes whatever it is sent never leaves the sandbox.

@@ -48,7 +48,7 @@ func (tn *tenant) sync(provider string) run {
 	if location := a.header.Get("Location"); location != tn.at("/memory/syncs/"+r.ID) {
 		tn.t.Errorf("Location: %s", location)
 	}
-	eventually(tn.t, 15*time.Second, "the sync ends", func() bool {
+	eventually(tn.t, "the sync ends", func() bool {
 		tn.do("GET", tn.at("/memory/syncs/"+r.ID), nil).want(200).json(&r)
 		return r.State == "succeeded" || r.State == "failed"
 	})
@@ -105,7 +105,7 @@ func TestEveryEvent(t *testing.T) {
 		{"memory.created", 1 + 3 + 1}, {"memory.updated", 1}, {"memory.synced", 3}, {"integration.sync.completed", 3},
 		{"goal.updated", 2}, {"goal.alignment.changed", 1}, {"timeline.entry.created", 1},
 	} {
-		eventually(t, 10*time.Second, fmt.Sprintf("%d of %s", want.n, want.event), func() bool { return len(r.deliveries(want.event)) >= want.n })
+		eventually(t, fmt.Sprintf("%d of %s", want.n, want.event), func() bool { return len(r.deliveries(want.event)) >= want.n })
 		if got := len(r.deliveries(want.event)); got != want.n && want.event != "timeline.entry.created" {
 			t.Errorf("%s came %d times, want %d", want.event, got, want.n)
 		}
@@ -134,14 +134,14 @@ func TestContextVersion(t *testing.T) {
 	}
 	before := version()
 	tn.post(secret, "m-1", ticket(1))
-	eventually(t, 5*time.Second, "the version grows", func() bool { return version() > before })
+	eventually(t, "the version grows", func() bool { return version() > before })
 	for _, path := range []string{
 		"/mission-control/health", "/mission-control/readiness", "/mission-control/dashboard", "/mission-control/timeline",
 		"/intelligence/brief", "/intelligence/recommendations", "/intelligence/context",
 	} {
 		var body struct{ ContextVersion *int }
 		// The tag holds the minute, and the last events may still be folded in: a few tries meet two that are alike.
-		eventually(t, 10*time.Second, path+" is answered 304", func() bool {
+		eventually(t, path+" is answered 304", func() bool {
 			etag := tn.do("GET", tn.at(path), nil).want(200).json(&body).header.Get("ETag")
 			return etag != "" && tn.do("GET", tn.at(path), nil, "If-None-Match", etag).status == http.StatusNotModified
 		})

@@ -11,7 +11,6 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
-	"time"
 )
 
 // githubExample is one of GitHub's published deliveries.
@@ -179,5 +178,5 @@ func (g *githubCompany) sees(r receipt) {
 
 func (g *githubCompany) told(event, id string) {
 	g.tenant.t.Helper()
-	eventually(g.tenant.t, 10*time.Second, event+" of "+id+" is delivered", func() bool { return len(g.about(event, id)) > 0 })
+	eventually(g.tenant.t, event+" of "+id+" is delivered", func() bool { return len(g.about(event, id)) > 0 })
 }

@@ -29,7 +29,7 @@ func TestDeliveriesVerifyElsewhere(t *testing.T) {
 	s.log.keepOut(first)
 	s.log.keepOut(rotated.SigningSecret)
 	tn.post(first, "msg-1", ticket(1))
-	eventually(t, 10*time.Second, "memory.created arrives", func() bool { return len(r.deliveries("memory.created")) == 1 })
+	eventually(t, "memory.created arrives", func() bool { return len(r.deliveries("memory.created")) == 1 })
 	d := r.deliveries("memory.created")[0]
 
 	if n := len(strings.Fields(d.header.Get("Webhook-Signature"))); n != 2 {

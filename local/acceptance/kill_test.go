@@ -28,6 +28,7 @@ func TestKilledWhileEventsFlow(t *testing.T) {
 
 	flow := &flow{tenant: tn, secret: secret, stop: make(chan struct{})}
 	flow.begin()
+	t.Cleanup(func() { flow.end() }) // of a test that fails before it ends it
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
 	random := rand.New(rand.NewPCG(seed, 0))
@@ -62,7 +63,7 @@ func TestKilledWhileEventsFlow(t *testing.T) {
 		}
 		return missing, last
 	}
-	eventually(t, 30*time.Second, "everything that was accepted is delivered", func() bool {
+	eventually(t, "everything that was accepted is delivered", func() bool {
 		missing, _ := arrived()
 		return missing == 0
 	})
@@ -80,6 +81,7 @@ type flow struct {
 	tenant  *tenant
 	secret  string
 	stop    chan struct{}
+	ending  sync.Once
 	working sync.WaitGroup
 	next    atomic.Int64
 
@@ -94,7 +96,7 @@ func (f *flow) begin() {
 }
 
 func (f *flow) end() []string {
-	close(f.stop)
+	f.ending.Do(func() { close(f.stop) })
 	f.working.Wait()
 	return f.accepted
 }

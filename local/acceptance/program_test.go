@@ -55,10 +55,11 @@ func (p *program) env() []string {
 // start returns when the program answers.
 func (p *program) start() {
 	p.t.Helper()
-	p.cmd = exec.Command(p.path)
-	p.cmd.Env, p.cmd.Stdout, p.cmd.Stderr = p.env(), p.output, p.output
-	must(p.t, p.cmd.Start())
-	eventually(p.t, 20*time.Second, "the program serves", func() bool {
+	cmd := exec.Command(p.path)
+	cmd.Env, cmd.Stdout, cmd.Stderr = p.env(), p.output, p.output
+	must(p.t, cmd.Start())
+	p.cmd = cmd
+	eventually(p.t, "the program serves", func() bool {
 		a, err := p.send("GET", "/healthz", nil, nil)
 		return err == nil && a.status == http.StatusOK
 	})

@@ -119,7 +119,7 @@ func (c client) send(method, path string, body any, header http.Header) (*answer
 		must(c.t, err)
 		content = bytes.NewReader(text)
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	r, err := http.NewRequestWithContext(ctx, method, c.base+path, content)
 	must(c.t, err)
@@ -207,17 +207,20 @@ func (l *logText) check(t *testing.T) {
 	}
 }
 
-// eventually polls until ok, and ends the test when it does not come about in time.
-func eventually(t *testing.T, within time.Duration, what string, ok func() bool) {
+// patience is how long a test waits for what takes a moment, also on a machine that does much else.
+const patience = 30 * time.Second
+
+// eventually polls until ok, and ends the test when it does not come about.
+func eventually(t *testing.T, what string, ok func() bool) {
 	t.Helper()
-	deadline := time.NewTimer(within)
+	deadline := time.NewTimer(patience)
 	defer deadline.Stop()
 	again := time.NewTicker(20 * time.Millisecond)
 	defer again.Stop()
 	for !ok() {
 		select {
 		case <-deadline.C:
-			t.Fatalf("not within %v: %s", within, what)
+			t.Fatalf("not within %v: %s", patience, what)
 		case <-again.C:
 		}
 	}

@@ -22,7 +22,7 @@ func TestPrintedSession(t *testing.T) {
 	must(t, l.Close())
 	p := newProgram(t)
 	p.start()
-	eventually(t, 10*time.Second, "a session is printed", func() bool { return strings.Contains(p.output.String(), "kill $LISTENER") })
+	eventually(t, "a session is printed", func() bool { return strings.Contains(p.output.String(), "kill $LISTENER") })
 	_, session, begins := strings.Cut(p.output.String(), "#")
 	session, _, ends := strings.Cut(session, "kill $LISTENER")
 	if !begins || !ends {
