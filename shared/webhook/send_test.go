@@ -211,13 +211,17 @@ func TestSend_misbehaving(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
+			timeout := 2 * time.Second // an answer comes within it on a busy machine too
+			if tt.err == "no answer in time" {
+				timeout = 300 * time.Millisecond
+			}
 			started := time.Now()
-			o := send(t, tt.url, 300*time.Millisecond)
+			o := send(t, tt.url, timeout)
 			if o.Class != tt.class || !strings.Contains(o.Err, tt.err) {
 				t.Errorf("outcome %+v", o)
 			}
-			if took := time.Since(started); took > 3*time.Second {
-				t.Errorf("took %s, the limit was 300 ms", took)
+			if took := time.Since(started); took > timeout+5*time.Second {
+				t.Errorf("took %s, the limit was %s", took, timeout)
 			}
 		})
 	}
