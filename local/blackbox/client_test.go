@@ -70,16 +70,16 @@ func (a answer) json(into any) answer {
 
 func (a answer) String() string { return fmt.Sprintf("%d: %.2000s", a.status, a.body) }
 
-// A deployed function may have to start first.
-const requestTimeout = 40 * time.Second
+// requestTimeout bounds a request. A deployed function may have to start first.
+const requestTimeout = time.Minute
 
 // newClient asks before it sends a body, so that a refusal of a great one is read and no broken pipe; it follows nothing.
 func newClient() *http.Client {
 	return &http.Client{
 		Timeout: requestTimeout,
 		Transport: &http.Transport{
-			DialContext: (&net.Dialer{Timeout: 5 * time.Second}).DialContext, MaxIdleConnsPerHost: 16,
-			ExpectContinueTimeout: time.Second, DisableCompression: true,
+			DialContext: (&net.Dialer{Timeout: requestTimeout}).DialContext, MaxIdleConnsPerHost: 16,
+			ExpectContinueTimeout: 10 * time.Second, DisableCompression: true,
 		},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}

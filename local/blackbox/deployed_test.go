@@ -33,7 +33,7 @@ func startDeployed(t *testing.T) *target {
 	program := build(t)
 	env := append(append(os.Environ(), stack.Environment()...), "ORGOPS_BACKEND=aws", "ORGOPS_TABLE="+stack.Outputs["TableName"])
 	return &target{
-		url: stack.URL, log: func() string { return functionLogs(stack.LogFolder()) }, patience: time.Minute, every: 200 * time.Millisecond,
+		url: stack.URL, log: func() string { return functionLogs(stack.LogFolder()) }, every: 200 * time.Millisecond,
 		createCompany: func(ctx context.Context, name, email, password string) (string, error) {
 			made, err := stack.CreateCompany(ctx, name, email, password)
 			return made.CompanyID, err
@@ -78,7 +78,7 @@ func runningAt(t *testing.T, url string) *target {
 		return made.CompanyID, err
 	}
 	return &target{
-		url: strings.TrimSuffix(url, "/"), log: func() string { return "its log is where it runs" }, patience: time.Minute, every: 200 * time.Millisecond,
+		url: strings.TrimSuffix(url, "/"), log: func() string { return "its log is where it runs" }, every: 200 * time.Millisecond,
 		createCompany: func(ctx context.Context, name, email, password string) (string, error) {
 			return admin(ctx, "NAME="+name, "EMAIL="+email, "PASSWORD="+password, "COMPANY=")
 		},

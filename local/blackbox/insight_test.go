@@ -60,13 +60,21 @@ func (j *journey) overview(of string) {
 		"/intelligence/brief", "/intelligence/recommendations",
 	} {
 		j.leadsSomewhere(get(j.at(path)), j.do(of+path, get(j.at(path))))
-		// The tag holds the minute, which may end between two requests.
-		var tag string
-		j.await(of+path+" is unchanged", get(j.at(path)), func(a answer) bool {
-			tag = a.header.Get("Etag")
-			return tag != "" && j.peek(get(j.at(path)).with("If-None-Match", tag)).status == http.StatusNotModified
-		})
-		j.mask.call(tag, "etag")
-		j.do(of+path+" is unchanged", get(j.at(path)).with("If-None-Match", tag))
+		j.unchanged(of+path+" is unchanged", path)
 	}
+}
+
+// unchanged asks again with the tag that was given just now. The tag holds the minute, which may end in between: then
+// another is given.
+func (j *journey) unchanged(name, path string) {
+	j.t.Helper()
+	var again request
+	var got answer
+	j.await(name, get(j.at(path)), func(a answer) bool {
+		again = get(j.at(path)).with("If-None-Match", a.header.Get("Etag"))
+		got = j.peek(again)
+		return got.status == http.StatusNotModified
+	})
+	j.mask.call(again.header["If-None-Match"], "etag")
+	j.record(j.stepOf(j.mask, name, again, got))
 }

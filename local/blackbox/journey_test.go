@@ -130,7 +130,7 @@ func (j *journey) settle(name string, r request, ok func(answer) bool) answer {
 	j.t.Helper()
 	var a answer
 	var seen *mask
-	err := poll(j.t.Context(), j.target.patience, j.target.every, func() (bool, error) {
+	err := poll(j.t.Context(), j.target.every, func() (bool, error) {
 		a, seen = j.peek(r), j.mask.copy()
 		return ok(a) && j.isExpected(j.stepOf(seen, name, r, a)), nil
 	})
@@ -146,7 +146,7 @@ func (j *journey) settle(name string, r request, ok func(answer) bool) answer {
 func (j *journey) await(what string, r request, ok func(answer) bool) answer {
 	j.t.Helper()
 	var a answer
-	err := poll(j.t.Context(), j.target.patience, j.target.every, func() (bool, error) {
+	err := poll(j.t.Context(), j.target.every, func() (bool, error) {
 		a = j.peek(r)
 		return ok(a), nil
 	})

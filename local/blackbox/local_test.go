@@ -6,8 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net"
-	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -33,21 +31,22 @@ func build(t *testing.T) string {
 	return program
 }
 
-// startProgram runs the program with settings of its own. It ends with the test.
+// startProgram runs the program with settings of its own, on a port that it chooses. It ends with the test.
 func startProgram(t *testing.T, program string, settings ...string) *target {
 	t.Helper()
-	addr := freeAddress(t)
-	env := append(append(os.Environ(), "ORGOPS_ADDR="+addr, "ORGOPS_LOG=debug"), settings...)
+	env := append(append(os.Environ(), "ORGOPS_ADDR=127.0.0.1:0", "ORGOPS_LOG=debug"), settings...)
 	log := &output{}
 	cmd := exec.CommandContext(context.Background(), program)
 	cmd.Env, cmd.Stderr = env, log
 	must(t, cmd.Start())
-	t.Cleanup(func() { stop(t, cmd) })
+	ended := make(chan error, 1)
+	go func() { ended <- cmd.Wait() }()
+	t.Cleanup(func() { stop(t, cmd.Process, ended) })
 	admin := func(ctx context.Context, password string, args ...string) (string, error) {
 		return adminCommand(ctx, program, env, password, args...)
 	}
-	tg := &target{
-		url: "http://" + addr, log: log.String, patience: 30 * time.Second, every: 25 * time.Millisecond,
+	return &target{
+		url: servesAt(t, log, ended), log: log.String, every: 25 * time.Millisecond,
 		createCompany: func(ctx context.Context, name, email, password string) (string, error) {
 			return admin(ctx, password, "company", "create", "--name", name, "--email", email)
 		},
@@ -56,31 +55,42 @@ func startProgram(t *testing.T, program string, settings ...string) *target {
 			return err
 		},
 	}
-	tg.awaitHealth(t)
-	return tg
 }
 
-func freeAddress(t *testing.T) string {
+// servesAt waits until the program's log says where it serves. Its first request waits for it from then on.
+func servesAt(t *testing.T, log *output, ended chan error) (url string) {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	must(t, err)
-	must(t, l.Close())
-	return l.Addr().String()
+	err := poll(t.Context(), 10*time.Millisecond, func() (bool, error) {
+		select {
+		case err := <-ended:
+			ended <- err // for whoever stops it
+			return false, errors.Join(errors.New("it ended"), err)
+		default:
+		}
+		for line := range strings.Lines(log.String()) {
+			if is := decode[struct{ Msg, URL string }]([]byte(line)); is.Msg == "serving" {
+				url = is.URL
+			}
+		}
+		return url != "", nil
+	})
+	if err != nil {
+		t.Fatalf("the program does not serve: %v\n%s", err, tail(log.String()))
+	}
+	return url
 }
 
 // stop ends the program as an operator does, and finds that it goes.
-func stop(t *testing.T, cmd *exec.Cmd) {
-	_ = cmd.Process.Signal(os.Interrupt) // it may have ended
-	ended := make(chan error, 1)
-	go func() { ended <- cmd.Wait() }()
+func stop(t *testing.T, program *os.Process, ended <-chan error) {
+	_ = program.Signal(os.Interrupt) // it may have ended
 	select {
 	case err := <-ended:
 		if err != nil {
 			t.Errorf("the program ended with %v", err)
 		}
-	case <-time.After(30 * time.Second):
-		t.Error("the program did not end within 30 s of being told to")
-		_ = cmd.Process.Kill()
+	case <-time.After(patience):
+		t.Errorf("the program did not end within %s of being told to", patience)
+		_ = program.Kill()
 		<-ended
 	}
 }
@@ -99,24 +109,12 @@ func adminCommand(ctx context.Context, program string, env []string, password st
 	return made.CompanyID, err
 }
 
-// awaitHealth returns when the service answers.
-func (tg *target) awaitHealth(t *testing.T) {
-	t.Helper()
-	client := newClient()
-	err := poll(t.Context(), tg.patience, tg.every, func() (bool, error) {
-		a, err := send(t.Context(), client, tg.url, get("/healthz"))
-		return err == nil && a.status == http.StatusOK, nil
-	})
-	if err != nil {
-		t.Fatalf("the service does not answer: %v\n%s", err, tail(tg.log()))
-	}
-}
-
-var errLate = errors.New("it has not come about in time")
+// patience is how long something that follows from a request may take: seconds at most, unless the machine is busy.
+const patience = 2 * time.Minute
 
 // poll asks until ok.
-func poll(ctx context.Context, within, every time.Duration, ask func() (ok bool, err error)) error {
-	deadline := time.NewTimer(within)
+func poll(ctx context.Context, every time.Duration, ask func() (ok bool, err error)) error {
+	deadline := time.NewTimer(patience)
 	defer deadline.Stop()
 	again := time.NewTicker(every)
 	defer again.Stop()
@@ -128,7 +126,7 @@ func poll(ctx context.Context, within, every time.Duration, ask func() (ok bool,
 		case <-ctx.Done():
 			return ctx.Err()
 		case <-deadline.C:
-			return errLate
+			return fmt.Errorf("it has not come about within %s", patience)
 		case <-again.C:
 		}
 	}

@@ -124,7 +124,7 @@ func (r *receiver) take(again bool) []delivery {
 func (j *journey) received(name string, r *receiver, n int, again bool) {
 	j.t.Helper()
 	var got []delivery
-	err := poll(j.t.Context(), j.target.patience, j.target.every, func() (bool, error) {
+	err := poll(j.t.Context(), j.target.every, func() (bool, error) {
 		got = append(got, r.take(again)...)
 		return len(got) >= n, nil
 	})

@@ -17,8 +17,7 @@ type target struct {
 	createCompany func(ctx context.Context, name, email, password string) (id string, err error)
 	addMember     func(ctx context.Context, company, email, password string) error
 	log           func() string // what it wrote so far
-	patience      time.Duration // how long something that follows from a request may take
-	every         time.Duration // how often to look for it
+	every         time.Duration // how often to look for what follows from a request
 }
 
 // targets start a form of the service that ends with the test.
