@@ -205,7 +205,7 @@ func (w *world) message(name string, job any) work.Event {
 	must(w.t, err)
 	q := w.queue(name)
 	must(w.t, q.Send(w.t.Context(), queue.Message{Body: body, Group: w.company}))
-	ctx, cancel := context.WithTimeout(w.t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(w.t.Context(), time.Minute)
 	defer cancel()
 	for {
 		received, err := q.Receive(ctx, 1, time.Minute)

@@ -86,10 +86,10 @@ func many(t *testing.T, companies ...string) []byte {
 	return []byte(`{"Records":[` + strings.Join(records, ",") + `]}`)
 }
 
-// taken is the next message of a queue.
+// taken is the next message of a queue, which may be due in some seconds only.
 func taken(t *testing.T, q queue.Queue) string {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	got, err := q.Receive(ctx, 1, time.Minute)
 	if err != nil || len(got) != 1 {

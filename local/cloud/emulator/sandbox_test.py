@@ -36,7 +36,7 @@ class Invoke(unittest.TestCase):
         self.sandbox = Sandbox(RuntimeApi(), "one", program, {"SET": "yes"}, os.path.join(folder.name, "log"))
         self.addCleanup(self.sandbox.stop)
 
-    def invoke(self, do, seconds=30.0):
+    def invoke(self, do, seconds=60.0):
         return self.sandbox.invoke(Invocation(
             request_id=f"id-{do}", payload=b'{"do":"%s"}' % do.encode(), function_arn="arn", trace_id="",
             deadline=time.time() + seconds))
@@ -55,7 +55,7 @@ class Invoke(unittest.TestCase):
         self.assertTrue(self.invoke("fail").failed)
 
     def test_goes_on_after(self):
-        for do, seconds, kind in (("exit", 30, b"Runtime.ExitError"), ("hang", 0.5, b"Sandbox.Timedout")):
+        for do, seconds, kind in (("exit", 60, b"Runtime.ExitError"), ("hang", 0.5, b"Sandbox.Timedout")):
             with self.subTest(do):
                 lost = self.invoke(do, seconds)
                 self.assertTrue(lost.failed)
