@@ -245,7 +245,7 @@ func TestFirstAttempt(t *testing.T) {
 	if states := r.settled("a", 1); states[delivery.Scheduled] != 1 {
 		t.Errorf("%v, want it to be tried again", states)
 	}
-	if took := <-hung; took < 4*time.Second || took > 12*time.Second {
+	if took := <-hung; took < 2*time.Second || took > 12*time.Second {
 		t.Errorf("given up after %v", took)
 	}
 }
