@@ -9,6 +9,7 @@ import (
 	"os"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -20,7 +21,10 @@ import (
 	"orgops/shared/webtest"
 )
 
-var dynamo, moto = awstest.DynamoDB(), awstest.Moto()
+var (
+	dynamo, moto = awstest.DynamoDB(), awstest.Moto()
+	tables       atomic.Int64
+)
 
 func TestMain(m *testing.M) { os.Exit(awstest.Run(m, dynamo, moto)) }
 
@@ -33,7 +37,7 @@ func onEach(t *testing.T, test func(t *testing.T, keys vault.StoreKeys)) {
 	})
 	t.Run("dynamodb", func(t *testing.T) {
 		t.Parallel()
-		table := dynamostore.New(dynamo.Access(t), dynamostore.Options{Table: strings.ReplaceAll(t.Name(), "/", "-")})
+		table := dynamostore.New(dynamo.Access(t), dynamostore.Options{Table: fmt.Sprint("keys-", tables.Add(1))})
 		if err := table.CreateTable(t.Context()); err != nil {
 			t.Fatal(err)
 		}
