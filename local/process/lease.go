@@ -11,6 +11,7 @@ import (
 
 	"orgops/shared/id"
 	"orgops/shared/store"
+	"orgops/shared/wait"
 )
 
 // A table's feed has one reader: two would both hand out every change, and every delivery would come twice. The reader is
@@ -73,10 +74,8 @@ func (l *lease) take(ctx context.Context) error {
 			}
 			continue
 		}
-		select {
-		case <-ctx.Done():
+		if !wait.For(ctx, l.every/2) {
 			return ctx.Err()
-		case <-time.After(l.every / 2):
 		}
 	}
 }

@@ -15,6 +15,8 @@ import (
 
 	"zombiezen.com/go/sqlite"
 	"zombiezen.com/go/sqlite/sqlitex"
+
+	"orgops/shared/wait"
 )
 
 const (
@@ -61,7 +63,7 @@ func Open(ctx context.Context, path string, o Options) (*DB, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open %s: %w", path, err)
 	}
-	if err := prepareFile(conn); err != nil {
+	if err := prepareFile(ctx, conn, o.Busy); err != nil {
 		return nil, fmt.Errorf("open %s: %w", path, errors.Join(err, conn.Close()))
 	}
 	pool, err := openReaders(path, o)
@@ -117,7 +119,7 @@ func connect(path string, busy time.Duration, cacheKiB int) (*sqlite.Conn, error
 }
 
 // prepareFile sets what belongs to the file, not to a connection.
-func prepareFile(conn *sqlite.Conn) error {
+func prepareFile(ctx context.Context, conn *sqlite.Conn, busy time.Duration) error {
 	version, err := number(conn, "PRAGMA user_version")
 	if err != nil {
 		return err
@@ -125,12 +127,29 @@ func prepareFile(conn *sqlite.Conn) error {
 	if version > layout {
 		return fmt.Errorf("the file's layout is %d, written by a newer program; this one knows %d", version, layout)
 	}
-	script := fmt.Sprintf("PRAGMA journal_mode=WAL; PRAGMA wal_autocheckpoint=%d;", walPages)
+	if err := keepLog(ctx, conn, busy); err != nil {
+		return err
+	}
+	script := fmt.Sprintf("PRAGMA wal_autocheckpoint=%d;", walPages)
 	if version < layout {
 		script += fmt.Sprintf("PRAGMA user_version=%d;", layout)
 	}
 	return pragmas(conn, script)
 }
+
+// keepLog has the file keep a write-ahead log. SQLite reads before it changes to one, and whoever has read is never let
+// wait for another who writes, so the waiting is done here: two may open a new file at the same time.
+func keepLog(ctx context.Context, conn *sqlite.Conn, busy time.Duration) error {
+	for end := time.Now().Add(busy); ; {
+		err := pragmas(conn, "PRAGMA journal_mode=WAL;")
+		if sqlite.ErrCode(err).ToPrimary() != sqlite.ResultBusy || time.Now().After(end) || !wait.For(ctx, busyPause) {
+			return err
+		}
+	}
+}
+
+// busyPause is how long to leave alone a file that somebody else writes to.
+const busyPause = 2 * time.Millisecond
 
 // pragmas runs statements outside a transaction, where the ones about the file must be.
 func pragmas(conn *sqlite.Conn, script string) error {

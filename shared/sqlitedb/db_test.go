@@ -358,3 +358,25 @@ func BenchmarkWrite(b *testing.B) {
 		}
 	})
 }
+
+// TestOpen_Busy: whoever opens a new file waits for another who writes to it, for as long as was said.
+func TestOpen_Busy(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "x.db")
+	other, err := sqlite.OpenConn(path, sqlite.OpenReadWrite|sqlite.OpenCreate)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer other.Close()
+	if err := sqlitedb.Exec(other, "BEGIN IMMEDIATE"); err != nil {
+		t.Fatal(err)
+	}
+	const busy = 100 * time.Millisecond
+	begun := time.Now()
+	if db, err := sqlitedb.Open(t.Context(), path, sqlitedb.Options{Busy: busy}); err == nil {
+		db.Close()
+		t.Error("opened while another writes")
+	} else if took := time.Since(begun); took < busy {
+		t.Errorf("given up after %v: %v", took, err)
+	}
+}
