@@ -122,6 +122,7 @@ func TestSeparate(t *testing.T) {
 	r.dispatcher = dispatcher.New(dispatcher.Deps{
 		Store: r.faulty, Courier: r.Courier(), Retries: r.retries, Syncs: r.Syncs, Logger: r.Logger, Now: r.Clock.Now, Separate: true,
 	})
+	r.dispatcher.WaitFor(time.Hour)
 	r.faulty.Before(func(ops []store.Op) error {
 		if len(ops) > 1 {
 			t.Errorf("%d records in one transaction", len(ops))

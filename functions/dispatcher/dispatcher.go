@@ -29,6 +29,7 @@ type Dispatcher struct {
 	Deps
 	lanes   *lanes
 	records *recorder
+	timeout time.Duration // of an attempt
 }
 
 // Deps is what a Dispatcher works with.
@@ -50,7 +51,9 @@ const Consumer = "dispatcher"
 
 // New is a dispatcher at rest.
 func New(d Deps) *Dispatcher {
-	return &Dispatcher{Deps: d, lanes: newLanes(d.Now), records: newRecorder(d.Store, d.Separate)}
+	return &Dispatcher{
+		Deps: d, lanes: newLanes(d.Now), records: newRecorder(d.Store, d.Separate), timeout: webhook.FirstTimeout,
+	}
 }
 
 // Run consumes the feed until ctx ends, then finishes the attempts under way. A feed that ends by itself ends it too.
@@ -202,7 +205,7 @@ func (d *Dispatcher) attempt(j *job) (ok bool) {
 		d.spill(j, due)
 		return false
 	}
-	ok = d.Courier.Attempt(context.Background(), j.endpoint, &j.delivery, webhook.FirstTimeout)
+	ok = d.Courier.Attempt(context.Background(), j.endpoint, &j.delivery, d.timeout)
 	d.record(j)
 	return ok
 }

@@ -14,7 +14,8 @@ import (
 // perEndpoint is how many attempts an endpoint has at a time, as it stands in lanes.go.
 const perEndpoint = 16
 
-// fill subscribes a receiver that hangs and has it sent n events; it returns when all of its slots are taken.
+// fill subscribes a receiver that hangs and has it sent n events; it returns when all of its slots are taken. Whoever calls
+// it is patient.
 func (r *running) fill(company string, n int) (receiver *worktest.Receiver, open func()) {
 	r.T.Helper()
 	receiver = r.Receive()
@@ -42,11 +43,13 @@ func (r *running) handled() {
 // TestHangingEndpoint: others are sent to while one endpoint hangs with a long line behind it.
 func TestHangingEndpoint(t *testing.T) {
 	t.Parallel()
-	r := start(t)
+	r := patient(t)
 	hanging, open := r.fill("a", 200)
 	well := r.Receive()
 	r.Subscribe("b", "webhook", well, "memory.*")
-	r.rememberMany("b", 50) // all at once: the first attempts at the other are given up after five seconds
+	for i := range 50 {
+		r.remember("b", i)
+	}
 	if states := r.settled("b", 50); states[delivery.Delivered] != 50 {
 		t.Errorf("%v", states)
 	}
@@ -62,7 +65,7 @@ func TestHangingEndpoint(t *testing.T) {
 // TestStalled: where nothing moves, new deliveries go to the queue at once, and those that wait follow.
 func TestStalled(t *testing.T) {
 	t.Parallel()
-	r := start(t)
+	r := patient(t)
 	_, open := r.fill("a", perEndpoint+10)
 	r.Clock.Advance(time.Second)
 	r.remember("a", 1000)
@@ -87,7 +90,7 @@ func TestStalled(t *testing.T) {
 // TestLargeOverflow: a line has no room for more than a megabyte.
 func TestLargeOverflow(t *testing.T) {
 	t.Parallel()
-	r := start(t)
+	r := patient(t)
 	r.fill("a", perEndpoint)
 	for i := range 80 { // 16 kB each
 		r.Put("a", "MEMORY#large"+string(rune('A'+i)), "memory", map[string]string{"title": strings.Repeat("x", 16<<10)})
@@ -100,7 +103,7 @@ func TestLargeOverflow(t *testing.T) {
 // TestStop: what waits is put on record for the retrier, and what is under way is finished.
 func TestStop(t *testing.T) {
 	t.Parallel()
-	r := start(t)
+	r := patient(t)
 	hanging, open := r.fill("a", perEndpoint+100)
 	stopped := make(chan struct{})
 	go func() { defer close(stopped); r.stop() }()
@@ -135,7 +138,7 @@ func TestChangedWhileWaiting(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			r := start(t)
+			r := patient(t)
 			hanging, open := r.fill("a", perEndpoint+5)
 			tt.change(r)
 			r.handled()
@@ -155,7 +158,7 @@ func TestChangedWhileWaiting(t *testing.T) {
 // TestGone: 410 stops what waits behind it.
 func TestGone(t *testing.T) {
 	t.Parallel()
-	r := start(t)
+	r := patient(t)
 	receiver, open := r.fill("a", perEndpoint)
 	receiver.Status(410)
 	const behind = 40

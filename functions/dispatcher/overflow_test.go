@@ -10,7 +10,7 @@ import (
 )
 
 // TestLanes_Overflow: a line has an end, and all that found a place in it has its turn. It is tested from inside, because
-// to fill a line over the feed takes longer, on a busy machine, than an endpoint may hang.
+// to fill a line over the feed takes long on a busy machine.
 func TestLanes_Overflow(t *testing.T) {
 	t.Parallel()
 	const places, over = maxPerEndpoint + maxWaiting, 20

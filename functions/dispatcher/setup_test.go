@@ -44,6 +44,15 @@ func start(t *testing.T) *running {
 	return r
 }
 
+// patient is start with endpoints that may hang for as long as a test takes, on a busy machine too.
+func patient(t *testing.T) *running {
+	t.Helper()
+	r := setup(t)
+	r.dispatcher.WaitFor(time.Hour)
+	r.run(r.Store)
+	return r
+}
+
 func (r *running) run(feed store.Feed) {
 	r.stop = r.Go(func(ctx context.Context) {
 		if err := r.dispatcher.Run(ctx, feed); err != nil {
