@@ -76,7 +76,7 @@ lint: $(GOLANGCI) ## gofmt, golangci-lint, which vets too
 	$(GOLANGCI) run $(PACKAGES)
 
 .PHONY: tools
-tools: $(GOLANGCI) $(NODE_STAMP) $(CDK_STAMP) $(VENV_STAMPS) java ## install the pinned linters and test tools into .tools (needs Go, Node 20, Python 3.11, Java 17, Maven)
+tools: needs $(GOLANGCI) $(NODE_STAMP) $(CDK_STAMP) $(VENV_STAMPS) java ## install the pinned linters and test tools into .tools (what it takes: make needs)
 
 .PHONY: java
 java: $(JAVA_STAMPS) ## download what stands in for AWS in tests: DynamoDB Local and ElasticMQ (needs Maven)
@@ -154,24 +154,31 @@ bench-cold: ## start every Lambda function STARTS (25) times beside a bare one: 
 clean: ## remove what was built and the installed tools; ./data stays
 	rm -rf bin build cdk.out .tools
 
-# What has to be on the machine already. The lines say where each comes from.
-.PHONY: needs
+# What has to be on the machine already, for everything or for some of it. The lines say where each comes from.
+.PHONY: needs needs-node needs-python needs-java
 needs: ## check that the machine has what the tests need, and say how to get what is missing
+needs: NEEDED := go gcc node npm python curl java mvn openssl
+needs-node: NEEDED := go node npm
+needs-python: NEEDED := python
+needs-java: NEEDED := java mvn
+needs needs-node needs-python needs-java:
 	@missing=0; \
-	need() { command -v "$$1" > /dev/null 2>&1 || { echo "missing: $$1 ($$2)" >&2; missing=1; }; }; \
-	need $(GO) "Go 1.26: https://go.dev/dl"; \
-	need gcc "a C compiler for the race detector: apt-get install gcc, or xcode-select --install"; \
-	need node "Node 20 or newer: https://nodejs.org/en/download"; \
-	need npm "comes with Node: https://nodejs.org/en/download"; \
-	need $(PYTHON) "Python 3.11 or newer with venv: https://www.python.org/downloads, or apt-get install python3 python3-venv"; \
-	need curl "apt-get install curl, or brew install curl"; \
-	need java "Java 17 or newer: apt-get install openjdk-17-jre-headless, or brew install openjdk"; \
-	need mvn "Maven: apt-get install maven, or brew install maven"; \
-	need openssl "apt-get install openssl, or brew install openssl"; \
-	if command -v node > /dev/null && ! node -e 'process.exit(Number(process.versions.node.split(".")[0]) < 20 ? 1 : 0)'; then \
-		echo "node is $$(node --version): Node 20 or newer is needed (https://nodejs.org/en/download)" >&2; missing=1; fi; \
-	if command -v $(PYTHON) > /dev/null && ! $(PYTHON) -c 'import sys, venv; sys.exit(sys.version_info < (3, 11))'; then \
-		echo "$(PYTHON) is too old or has no venv: Python 3.11 or newer is needed; name another with PYTHON=…" >&2; missing=1; fi; \
+	tell() { echo "$$1" >&2; missing=1; }; \
+	needed() { [[ ' $(NEEDED) ' == *" $$1 "* ]]; }; \
+	need() { ! needed "$$1" || command -v "$$2" > /dev/null 2>&1 || tell "missing: $$2 ($$3)"; }; \
+	need go $(GO) "Go 1.26: https://go.dev/dl"; \
+	need gcc gcc "a C compiler for the race detector: apt-get install gcc, or xcode-select --install"; \
+	need node node "Node 20 or newer: https://nodejs.org/en/download"; \
+	need npm npm "comes with Node: https://nodejs.org/en/download"; \
+	need python $(PYTHON) "Python 3.11 or newer with venv: https://www.python.org/downloads, or apt-get install python3 python3-venv"; \
+	need curl curl "apt-get install curl, or brew install curl"; \
+	need java java "Java 17 or newer: apt-get install openjdk-17-jre-headless, or brew install openjdk"; \
+	need mvn mvn "Maven: apt-get install maven, or brew install maven"; \
+	need openssl openssl "apt-get install openssl, or brew install openssl"; \
+	if needed node && command -v node > /dev/null && ! node -e 'process.exit(Number(process.versions.node.split(".")[0]) < 20 ? 1 : 0)'; then \
+		tell "node is $$(node --version): Node 20 or newer is needed (https://nodejs.org/en/download)"; fi; \
+	if needed python && command -v $(PYTHON) > /dev/null && ! $(PYTHON) -c 'import sys, venv; sys.exit(sys.version_info < (3, 11))'; then \
+		tell "$(PYTHON) is too old or has no venv: Python 3.11 or newer is needed; name another with PYTHON=…"; fi; \
 	exit $$missing
 
 $(GOLANGCI):
@@ -185,24 +192,24 @@ cd .tools/$(1) && npm ci --no-progress
 touch $@
 endef
 
-$(NODE_STAMP): $(addprefix $(ACCEPTANCE)/,package.json package-lock.json .npmrc) | needs
+$(NODE_STAMP): $(addprefix $(ACCEPTANCE)/,package.json package-lock.json .npmrc) | needs-node
 	$(call NODE_MODULES,node)
 
-$(CDK_STAMP): infra/package.json infra/package-lock.json $(ACCEPTANCE)/.npmrc | needs
+$(CDK_STAMP): infra/package.json infra/package-lock.json $(ACCEPTANCE)/.npmrc | needs-node
 	$(call NODE_MODULES,cdk)
 
 $(PYTHON_STAMP): $(ACCEPTANCE)/requirements.txt
 $(CLOUD_STAMP): local/cloud/requirements.txt
 $(TEMPLATES_STAMP): infra/requirements.txt
 $(MOTO_STAMP): shared/awstest/requirements.txt
-$(VENV_STAMPS): | needs
+$(VENV_STAMPS): | needs-python
 	rm -rf $(@D)
 	$(PYTHON) -m venv $(@D)
 	$(@D)/bin/pip install --quiet --disable-pip-version-check --no-deps --requirement $<
 	$(@D)/bin/pip check
 	cp $< $@
 
-$(JAVA_STAMPS): .tools/java/%/pom.xml: shared/awstest/%.xml | needs
+$(JAVA_STAMPS): .tools/java/%/pom.xml: shared/awstest/%.xml | needs-java
 	rm -rf $(dir $@)
 	mkdir -p $(dir $@)
 	mvn --quiet --batch-mode --file $< dependency:copy-dependencies -DincludeScope=runtime -DoutputDirectory=$(CURDIR)/$(dir $@)
