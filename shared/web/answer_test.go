@@ -209,8 +209,13 @@ func TestServer_Document(t *testing.T) {
 	}
 	for path, item := range got.Paths {
 		for method, op := range item {
-			if !op.Open || op.Responses["default"] != nil || op.Responses["500"] == nil {
+			if !op.Open || op.Responses["default"] != nil {
 				t.Errorf("%s %s: %+v", method, path, op)
+			}
+			for _, status := range []string{"400", "429", "500", "503"} {
+				if op.Responses[status] == nil {
+					t.Errorf("%s %s: %s is not documented", method, path, status)
+				}
 			}
 		}
 	}
