@@ -20,20 +20,17 @@ import (
 type Harness struct {
 	// Open returns an empty queue of its own for each test; they run at the same time.
 	Open func(t *testing.T) queue.Queue
-	// Patience is how long a message that is due may take to be handed out; 10 s when 0.
-	Patience time.Duration
-	// Early is how much before it is due a backend may hand out a message, whose clock is coarser than ours; 0 for none.
-	Early time.Duration
 }
 
-// long is a lease that no test outlives.
-const long = 5 * time.Minute
+const (
+	// long is a lease that no test outlives.
+	long = 5 * time.Minute
+	// patience is how long a message that is due may take to be handed out.
+	patience = 30 * time.Second
+)
 
 // Run tests the driver.
 func Run(t *testing.T, h Harness) {
-	if h.Patience == 0 {
-		h.Patience = 10 * time.Second
-	}
 	tests := []struct {
 		name string
 		run  func(t *testing.T, s suite)
@@ -52,15 +49,12 @@ func Run(t *testing.T, h Harness) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			tt.run(t, suite{h.Open(t), h})
+			tt.run(t, suite{h.Open(t)})
 		})
 	}
 }
 
-type suite struct {
-	queue.Queue
-	h Harness
-}
+type suite struct{ queue.Queue }
 
 func text(body string) queue.Message { return queue.Message{Body: []byte(body), Group: "g"} }
 
@@ -74,7 +68,7 @@ func (s suite) send(t *testing.T, messages ...queue.Message) {
 // take waits for n messages and returns them by body.
 func (s suite) take(t *testing.T, n int, lease time.Duration) map[string]queue.Received {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), s.h.Patience)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	got := make(map[string]queue.Received)
 	for len(got) < n {
@@ -138,7 +132,7 @@ func testReceiveWaits(t *testing.T, s suite) {
 	}
 	answers := make(chan answer, 1)
 	go func() {
-		ctx, cancel := context.WithTimeout(context.Background(), s.h.Patience)
+		ctx, cancel := context.WithTimeout(context.Background(), patience)
 		defer cancel()
 		got, err := s.Receive(ctx, 1, long)
 		answers <- answer{got, err}
@@ -155,7 +149,7 @@ func testDelay(t *testing.T, s suite) {
 	s.ack(t, s.take(t, 1, long)["past"])
 	s.only(t, "now")
 	got := s.take(t, 1, long)["later"]
-	if early := time.Until(due); early > s.h.Early+time.Millisecond {
+	if early := time.Until(due); early > time.Millisecond {
 		t.Errorf("it came %v early", early)
 	}
 	if diff := got.Due.Sub(due).Abs(); diff > time.Second {
@@ -169,7 +163,7 @@ func testLease(t *testing.T, s suite) {
 	first := s.take(t, 1, 2*time.Second)["a"]
 	s.only(t, "b")
 	second := s.take(t, 1, long)["a"]
-	if took := time.Since(start); took < 2*time.Second-s.h.Early-time.Millisecond {
+	if took := time.Since(start); took < 2*time.Second-time.Millisecond {
 		t.Errorf("it came again after %v", took)
 	}
 	if second.Receives != 2 || second.Receipt == first.Receipt {
@@ -204,7 +198,7 @@ func testDefer(t *testing.T, s suite) {
 	s.ack(t, got["b"]) // the lease that was given up
 	s.only(t, "c")
 	a := s.take(t, 1, long)["a"]
-	if early := time.Until(due); early > s.h.Early+time.Millisecond || a.Receives != 1 {
+	if early := time.Until(due); early > time.Millisecond || a.Receives != 1 {
 		t.Errorf("it came %v early, handed out %d times", early, a.Receives)
 	}
 	if err := s.Defer(t.Context(), b, time.Time{}); err != nil {
@@ -304,7 +298,7 @@ func testLimits(t *testing.T, s suite) {
 // testConcurrency has many send and receive: every message is handed out once.
 func testConcurrency(t *testing.T, s suite) {
 	const workers, each = 6, 30
-	ctx, cancel := context.WithTimeout(context.Background(), 3*s.h.Patience)
+	ctx, cancel := context.WithTimeout(context.Background(), 3*patience)
 	defer cancel()
 	var mu sync.Mutex
 	seen := make(map[string]int)

@@ -60,7 +60,7 @@ func send(t testing.TB, q queue.Queue, group string, bodies ...string) {
 
 func receive(t testing.TB, q queue.Queue, most int) []queue.Received {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	defer cancel()
 	got, err := q.Receive(ctx, most, time.Hour)
 	if err != nil || len(got) == 0 {
@@ -157,7 +157,7 @@ func TestQueue_OtherProcess(t *testing.T) {
 	defer second.Close()
 	got := make(chan []queue.Received, 1)
 	go func() {
-		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 		defer cancel()
 		r, err := q.Receive(ctx, 1, time.Hour)
 		if err != nil {

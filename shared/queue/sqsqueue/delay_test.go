@@ -40,7 +40,7 @@ func sends(t *testing.T, p *awstest.Proxy) []sent {
 
 func receive(t *testing.T, q *sqsqueue.Queue, n int) []queue.Received {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 15*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	defer cancel()
 	var all []queue.Received
 	for len(all) < n {

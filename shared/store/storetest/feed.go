@@ -19,7 +19,7 @@ var errLater = errors.New("not now")
 
 func testFeedChanges(t *testing.T, h Harness) {
 	f := open(t, h)
-	tap := listen(t, h, f, "alpha")
+	tap := listen(t, f, "alpha")
 	at := f.clock.Now()
 	f.commit(t, f.c.Create("A", "note", note{N: 1}), f.c.Create("B", "memo", note{N: 2}))
 	f.commit(t, f.c.Replace("A", "note", 1, note{N: 3}), f.c.Unchanged("B", 1))
@@ -49,7 +49,7 @@ func testFeedChanges(t *testing.T, h Harness) {
 
 func testFeedQuiet(t *testing.T, h Harness) {
 	f := open(t, h)
-	tap := listen(t, h, f, "alpha")
+	tap := listen(t, f, "alpha")
 	f.commit(t, f.c.Create("A", "note", note{N: 1}).Silent(), f.c.Timer(f.clock.Now(), "remind", "A"))
 	f.commit(t, f.c.Replace("A", "note", 1, note{N: 2}).Silent())
 	gone := f.c.Delete("A", "note", 2)
@@ -65,7 +65,7 @@ func testFeedQuiet(t *testing.T, h Harness) {
 func testFeedOrder(t *testing.T, h Harness) {
 	const companies, commits = 5, 40
 	f := open(t, h)
-	tap := listen(t, h, f, "alpha")
+	tap := listen(t, f, "alpha")
 	next := make(map[string]int)
 	var wg sync.WaitGroup
 	for range companies {
@@ -99,7 +99,7 @@ func testFeedOrder(t *testing.T, h Harness) {
 
 func testFeedExpired(t *testing.T, h Harness) {
 	f := open(t, h)
-	tap := listen(t, h, f, "alpha")
+	tap := listen(t, f, "alpha")
 	until := f.clock.Now().Add(2 * time.Second)
 	f.commit(t, f.c.Create("A", "note", note{N: 1}).Until(until))
 	f.clock.advance(time.Minute)
@@ -130,14 +130,14 @@ func testFeedExpired(t *testing.T, h Harness) {
 func testFeedResume(t *testing.T, h Harness) {
 	f := open(t, h)
 	f.commit(t, f.c.Create("BEFORE", "note", note{N: 1})) // nobody listens yet
-	tap := listen(t, h, f, "alpha")
+	tap := listen(t, f, "alpha")
 	if got := tap.changes(t, 1)[0].Key; got != "BEFORE" {
 		t.Fatalf("first change %s, want the one from before", got)
 	}
 	tap.stop(t)
 
 	f.commit(t, f.c.Create("BETWEEN", "note", note{N: 2}))
-	tap = listen(t, h, f, "alpha")
+	tap = listen(t, f, "alpha")
 	b := tap.next(t)
 	if got := b.Changes[0].Key; got != "BETWEEN" {
 		t.Fatalf("after the first end %s comes, want what was committed since", got)
@@ -145,7 +145,7 @@ func testFeedResume(t *testing.T, h Harness) {
 	b.done(errLater)
 	tap.stop(t)
 
-	tap = listen(t, h, f, "alpha")
+	tap = listen(t, f, "alpha")
 	if got := tap.changes(t, 1)[0].Key; got != "BETWEEN" {
 		t.Fatalf("after the second end %s comes, want what was not finished", got)
 	}
@@ -153,7 +153,7 @@ func testFeedResume(t *testing.T, h Harness) {
 
 func testFeedRedelivery(t *testing.T, h Harness) {
 	f := open(t, h)
-	tap := listen(t, h, f, "alpha")
+	tap := listen(t, f, "alpha")
 	f.commit(t, f.c.Create("A", "note", note{N: 1}))
 	first := tap.next(t)
 	f.commit(t, f.c.Create("B", "note", note{N: 2}))
@@ -200,7 +200,7 @@ func testFeedReplay(t *testing.T, h Harness) {
 	for i := range 3 {
 		f.commit(t, f.c.Create(fmt.Sprintf("OLD#%d", i), "note", note{N: i}))
 	}
-	tap := listen(t, h, f, "alpha")
+	tap := listen(t, f, "alpha")
 	for seen := 0; seen < 3; {
 		b := tap.next(t)
 		if !b.Replay {
@@ -227,7 +227,7 @@ func testFeedBackPressure(t *testing.T, h Harness) {
 	for i := range total {
 		f.commit(t, f.c.Create(fmt.Sprintf("N#%06d", i), "note", note{N: i}))
 	}
-	tap := listen(t, h, f, "alpha")
+	tap := listen(t, f, "alpha")
 	var open []handed
 	unfinished, seen := 0, 0
 	for seen < total {
@@ -247,14 +247,14 @@ func testFeedBackPressure(t *testing.T, h Harness) {
 	}
 	tap.stop(t)
 	f.commit(t, f.c.Create("LAST", "note", note{N: 1}))
-	if got := listen(t, h, f, "alpha").changes(t, 1)[0].Key; got != "LAST" {
+	if got := listen(t, f, "alpha").changes(t, 1)[0].Key; got != "LAST" {
 		t.Errorf("then %s comes, want LAST", got)
 	}
 }
 
 func testFeedTwoConsumers(t *testing.T, h Harness) {
 	f := open(t, h)
-	a, b := listen(t, h, f, "alpha"), listen(t, h, f, "beta")
+	a, b := listen(t, f, "alpha"), listen(t, f, "beta")
 	f.commit(t, f.c.Create("A", "note", note{N: 1}))
 	for _, tap := range []*tap{a, b} {
 		if got := tap.changes(t, 1)[0].Key; got != "A" {
@@ -267,7 +267,7 @@ func testFeedTwoConsumers(t *testing.T, h Harness) {
 	if got := a.changes(t, 2); got[0].Key != "B" || got[1].Key != "C" {
 		t.Errorf("got %s and %s, want B and C", got[0].Key, got[1].Key)
 	}
-	if got := listen(t, h, f, "beta").changes(t, 1)[0].Key; got != "B" {
+	if got := listen(t, f, "beta").changes(t, 1)[0].Key; got != "B" {
 		t.Errorf("the other consumer continues with %s, want B", got)
 	}
 }
@@ -275,7 +275,7 @@ func testFeedTwoConsumers(t *testing.T, h Harness) {
 // testFeedEnd cancels a consumer while a batch is under way: Consume waits for it and counts it.
 func testFeedEnd(t *testing.T, h Harness) {
 	f := open(t, h)
-	tap := listen(t, h, f, "alpha")
+	tap := listen(t, f, "alpha")
 	f.commit(t, f.c.Create("A", "note", note{N: 1}))
 	b := tap.next(t)
 	tap.cancel()
@@ -287,7 +287,7 @@ func testFeedEnd(t *testing.T, h Harness) {
 	b.done(nil)
 	tap.stop(t)
 	f.commit(t, f.c.Create("B", "note", note{N: 2}))
-	if got := listen(t, h, f, "alpha").changes(t, 1)[0].Key; got != "B" {
+	if got := listen(t, f, "alpha").changes(t, 1)[0].Key; got != "B" {
 		t.Errorf("then %s comes, want B: A was finished", got)
 	}
 }

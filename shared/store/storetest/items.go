@@ -158,7 +158,7 @@ func testRefused(t *testing.T, h Harness) {
 func testConcurrency(t *testing.T, h Harness) {
 	const workers, rounds = 8, 25
 	f := open(t, h)
-	tap := listen(t, h, f, "alpha")
+	tap := listen(t, f, "alpha")
 	f.commit(t, f.c.Create("COUNT", "count", note{}))
 	var wg sync.WaitGroup
 	for range workers {

@@ -31,18 +31,16 @@ type Harness struct {
 	// Unfinished is the number of unfinished changes that Open limits a consumer to; small, and at least 16. 0 where it
 	// cannot be set: back-pressure is then not tested.
 	Unfinished int
-	// Patience is how long a change may take from its commit to a consumer; 10 s when 0.
-	Patience time.Duration
 }
+
+// patience is how long a change may take from its commit to a consumer.
+const patience = 30 * time.Second
 
 // Consumers are the names that the suite consumes the feed by.
 func Consumers() []string { return []string{"alpha", "beta"} }
 
 // Run tests the driver.
 func Run(t *testing.T, h Harness) {
-	if h.Patience == 0 {
-		h.Patience = 10 * time.Second
-	}
 	tests := []struct {
 		name string
 		run  func(t *testing.T, h Harness)

@@ -16,19 +16,18 @@ type handed struct {
 
 // tap is a consumer whose batches a test takes one by one.
 type tap struct {
-	company  string
-	patience time.Duration
-	batches  chan handed
-	cancel   context.CancelFunc
-	ended    chan error
-	rest     []store.Change // taken, not asked for yet
+	company string
+	batches chan handed
+	cancel  context.CancelFunc
+	ended   chan error
+	rest    []store.Change // taken, not asked for yet
 }
 
 // listen begins to consume. It is ended with the test, or by stop.
-func listen(t *testing.T, h Harness, f *fixture, consumer string) *tap {
+func listen(t *testing.T, f *fixture, consumer string) *tap {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
-	p := &tap{company: f.c.ID(), patience: h.Patience, batches: make(chan handed), cancel: cancel, ended: make(chan error, 1)}
+	p := &tap{company: f.c.ID(), batches: make(chan handed), cancel: cancel, ended: make(chan error, 1)}
 	go func() {
 		p.ended <- f.Consume(ctx, consumer, func(ctx context.Context, b store.Batch, done func(error)) {
 			select {
@@ -45,7 +44,7 @@ func listen(t *testing.T, h Harness, f *fixture, consumer string) *tap {
 // next waits for a batch.
 func (p *tap) next(t *testing.T) handed {
 	t.Helper()
-	timer := time.NewTimer(p.patience)
+	timer := time.NewTimer(patience)
 	defer timer.Stop()
 	select {
 	case b := <-p.batches:
@@ -84,7 +83,7 @@ func (p *tap) keep(b handed) {
 func (p *tap) stop(t *testing.T) {
 	t.Helper()
 	p.cancel()
-	timer := time.NewTimer(p.patience)
+	timer := time.NewTimer(patience)
 	defer timer.Stop()
 	select {
 	case err := <-p.ended:
