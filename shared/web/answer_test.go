@@ -198,7 +198,9 @@ func TestServer_Document(t *testing.T) {
 		Paths map[string]map[string]struct {
 			Open      bool `json:"x-open-detail"`
 			Security  []map[string][]string
-			Responses map[string]any
+			Responses map[string]struct {
+				Content map[string]any
+			}
 		}
 	}
 	if err := json.Unmarshal(doc, &got); err != nil {
@@ -209,12 +211,17 @@ func TestServer_Document(t *testing.T) {
 	}
 	for path, item := range got.Paths {
 		for method, op := range item {
-			if !op.Open || op.Responses["default"] != nil {
+			if _, catchAll := op.Responses["default"]; !op.Open || catchAll {
 				t.Errorf("%s %s: %+v", method, path, op)
 			}
 			for _, status := range []string{"400", "429", "500", "503"} {
-				if op.Responses[status] == nil {
+				if _, documented := op.Responses[status]; !documented {
 					t.Errorf("%s %s: %s is not documented", method, path, status)
+				}
+			}
+			for status, response := range op.Responses {
+				if status >= "400" && response.Content["application/problem+json"] == nil {
+					t.Errorf("%s %s: %s is no problem", method, path, status)
 				}
 			}
 		}
@@ -224,7 +231,7 @@ func TestServer_Document(t *testing.T) {
 		t.Error(write.Security)
 	}
 	for _, status := range []string{"200", "400", "401", "403", "413", "415", "422", "429", "500", "503"} {
-		if write.Responses[status] == nil {
+		if _, documented := write.Responses[status]; !documented {
 			t.Errorf("%s is not documented", status)
 		}
 	}

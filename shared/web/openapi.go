@@ -61,7 +61,7 @@ func document(op *huma.Operation, schemas huma.Registry) {
 	scoped := scopesOf(op) != nil
 	delete(op.Responses, "default")
 	addPathParams(op)
-	describeBodies(op)
+	describeBodies(op, schemas)
 	if takesKey(op, schemas) {
 		op.Parameters = append(op.Parameters, &huma.Param{
 			Name: idempotencyHeader, In: "header", Schema: &huma.Schema{Type: huma.TypeString, Pattern: keyPattern},
@@ -154,15 +154,19 @@ func (e inOrder) MarshalJSON() ([]byte, error) {
 	return append(object, '}'), nil
 }
 
-// describeBodies puts what DescribeBody was given in the place of huma's for raw bytes, and gives a further success status
-// that an operation names (200 beside 201) the body of the first.
-func describeBodies(op *huma.Operation) {
+// describeBodies puts what DescribeBody was given in the place of huma's for raw bytes, and gives the statuses that an
+// operation names in words alone their bodies: a further success (200 beside 201) that of the first, an error a problem.
+func describeBodies(op *huma.Operation, schemas huma.Registry) {
 	if media, ok := op.Metadata[bodyMark].(*huma.MediaType); ok && op.RequestBody != nil {
 		op.RequestBody.Content["application/json"] = media
 	}
 	first := op.Responses[strconv.Itoa(op.DefaultStatus)]
 	for status, response := range op.Responses {
-		if first != nil && strings.HasPrefix(status, "2") && status != "204" && response.Content == nil {
+		switch {
+		case response.Content != nil || status == "204":
+		case status >= "400":
+			response.Content = problemContent(schemas)
+		case first != nil && status < "300":
 			response.Content, response.Headers = first.Content, first.Headers
 		}
 	}
@@ -198,11 +202,11 @@ func addPathParams(op *huma.Operation) {
 }
 
 func problemResponse(status int, schemas huma.Registry) *huma.Response {
-	schema := schemas.Schema(reflect.TypeFor[Problem](), true, "")
-	return &huma.Response{
-		Description: http.StatusText(status),
-		Content:     map[string]*huma.MediaType{problemType: {Schema: schema}},
-	}
+	return &huma.Response{Description: http.StatusText(status), Content: problemContent(schemas)}
+}
+
+func problemContent(schemas huma.Registry) map[string]*huma.MediaType {
+	return map[string]*huma.MediaType{problemType: {Schema: schemas.Schema(reflect.TypeFor[Problem](), true, "")}}
 }
 
 func hasHeader(op *huma.Operation, name string) bool {

@@ -99,7 +99,9 @@ func (h *harness) register() {
 			Location string `header:"Location"`
 		}{web.CompanyPath(ctx) + "/here"}, nil
 	})
-	web.Register(h.API(), web.Public(huma.Operation{OperationID: "fail", Method: "GET", Path: "/fail/{how}"}), fail)
+	web.Register(h.API(), web.Public(huma.Operation{
+		OperationID: "fail", Method: "GET", Path: "/fail/{how}", Responses: map[string]*huma.Response{"404": {Description: "Told in words alone"}},
+	}), fail)
 }
 
 func nothing(context.Context, *struct{}) (*struct{}, error) { return nil, nil }
