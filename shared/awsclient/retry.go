@@ -10,7 +10,8 @@ import (
 )
 
 const (
-	// maxTries bounds the tries of a call whose context sets no earlier end: the pauses between them come to 3 s.
+	// maxTries bounds the tries of a call whose context sets no earlier end: the pauses between them come to 3 s. While the
+	// service throttles, each try also waits for its turn, with whoever else calls: what bounds that is the context alone.
 	maxTries     = 10
 	firstBackoff = 25 * time.Millisecond
 	lastBackoff  = time.Second
