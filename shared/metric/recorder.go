@@ -98,9 +98,6 @@ func (r *Recorder) Flush(requestID string) {
 	for name, of := range r.attached {
 		properties[name] = of()
 	}
-	if requestID != "" {
-		properties["requestId"] = requestID
-	}
 	if len(r.companies) > 0 {
 		properties["companies"] = r.companies
 		defer func() { r.companies = nil }()
@@ -110,11 +107,14 @@ func (r *Recorder) Flush(requestID string) {
 		if len(values) == 0 {
 			return
 		}
+		if requestID != "" {
+			properties["requestId"] = requestID
+		}
 		line, err := json.Marshal(r.document(values, properties))
 		if err == nil {
 			_, _ = r.out.Write(append(line, '\n'))
 		}
-		properties = map[string]any{"requestId": requestID} // what is attached belongs to the whole, and is written once
+		properties = map[string]any{} // what is attached belongs to the whole, and is written once
 	}
 }
 

@@ -112,6 +112,25 @@ func TestRecorder_Flush_Limits(t *testing.T) {
 	}
 }
 
+// TestRecorder_Flush_NoRequest: what belongs to no request names none, in whatever line.
+func TestRecorder_Flush_NoRequest(t *testing.T) {
+	t.Parallel()
+	r, log := metrictest.New(time.Now)
+	for range 150 {
+		r.Time(metric.DeliveryDelay, time.Second)
+	}
+	r.Flush("")
+	documents := metrictest.Read(t, log.String())
+	if len(documents) != 2 {
+		t.Errorf("%d lines", len(documents))
+	}
+	for i, d := range documents {
+		if len(d.Others) > 0 {
+			t.Errorf("line %d: others %v", i, d.Others)
+		}
+	}
+}
+
 // TestRecorder_Nil: where nobody reads metrics there is no recorder.
 func TestRecorder_Nil(t *testing.T) {
 	t.Parallel()
