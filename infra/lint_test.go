@@ -26,7 +26,7 @@ func TestLint(t *testing.T) {
 				if _, err := os.Stat(program); err != nil {
 					t.Fatalf("%s is not installed: run make tools", tool)
 				}
-				ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+				ctx, cancel := context.WithTimeout(t.Context(), 8*time.Minute) // alone they take seconds
 				defer cancel()
 				cmd := exec.CommandContext(ctx, program, args...)
 				cmd.Env = append(os.Environ(), "SAM_CLI_TELEMETRY=0", "HOME="+t.TempDir(), "AWS_EC2_METADATA_DISABLED=true")

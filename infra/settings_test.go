@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/aws/aws-cdk-go/awscdk/v2"
+	"github.com/aws/jsii-runtime-go"
 	"github.com/google/go-cmp/cmp"
 
 	"orgops/infra/data"
@@ -34,7 +35,7 @@ func TestSettings(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			app := awscdk.NewApp(&awscdk.AppProps{Context: &tt.context})
+			app := awscdk.NewApp(&awscdk.AppProps{Context: &tt.context, Outdir: jsii.String(t.TempDir())})
 			_, err := read(app.Node())
 			if (err != nil) != (tt.want != nil) {
 				t.Fatalf("error: %v", err)
