@@ -14,18 +14,19 @@ import (
 type need struct {
 	memory       float64 // MiB; 0: 256
 	read, write  []string
+	compare      []string
 	seal, unseal bool
 	sign         bool
 }
 
-// needs is by group; a group that is not here reads and, unless all of its operations are GET, writes items and timers
-// of companies.
+// needs is by group; a group that is not here reads and, unless all of its operations are GET, writes items of companies.
 func needs() map[string]need {
 	return map[string]need{
 		// hashing a password takes a processor for itself
 		"auth":         {memory: 1024, sign: true, read: []string{data.Companies, data.Logins}, write: []string{data.Logins}},
-		"integrations": {seal: true},
-		"inbound":      {unseal: true},
+		"integrations": {seal: true, write: []string{data.Companies, data.Timers}},
+		"inbound":      {unseal: true, write: []string{data.Companies, data.Timers}},
+		"memory":       {compare: []string{data.Companies}},
 	}
 }
 
@@ -47,11 +48,14 @@ func (a *API) group(scope constructs.Construct, p Props, g Group) *function.Func
 		n.read = []string{data.Companies}
 	}
 	if n.write == nil && !g.ReadsOnly() {
-		n.write = []string{data.Companies, data.Timers}
+		n.write = []string{data.Companies}
 	}
 	p.Data.Read(f, n.read...)
 	if n.write != nil {
 		p.Data.Write(f, n.write...)
+	}
+	if n.compare != nil {
+		p.Data.Compare(f, n.compare...)
 	}
 	switch {
 	case n.seal:

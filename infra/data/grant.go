@@ -53,11 +53,21 @@ func (d *Data) Read(f *function.Function, partitions ...string) {
 	f.Allow([]string{"dynamodb:GetItem", "dynamodb:Query"}, leading(partitions), *d.Main.TableArn())
 }
 
-// Write lets a function write them. A transaction needs the rights of its single writes.
+// Write lets a function write them; a transaction needs the rights of its single writes. What a company deletes it writes,
+// too: a tombstone.
 func (d *Data) Write(f *function.Function, partitions ...string) {
 	f.Set(tableVariable, *d.Main.TableName())
-	f.Allow([]string{"dynamodb:PutItem", "dynamodb:DeleteItem", "dynamodb:ConditionCheckItem"},
-		leading(partitions), *d.Main.TableArn())
+	f.Allow([]string{"dynamodb:PutItem"}, leading(partitions), *d.Main.TableArn())
+}
+
+// Compare lets a function make a transaction depend on items that it leaves as they are.
+func (d *Data) Compare(f *function.Function, partitions ...string) {
+	f.Allow([]string{"dynamodb:ConditionCheckItem"}, leading(partitions), *d.Main.TableArn())
+}
+
+// Remove lets a function delete items without a trace.
+func (d *Data) Remove(f *function.Function, partitions ...string) {
+	f.Allow([]string{"dynamodb:DeleteItem"}, leading(partitions), *d.Main.TableArn())
 }
 
 // leading is the condition on partition keys. A ForAllValues condition holds for a request without any, hence Null.

@@ -66,9 +66,10 @@ func New(scope constructs.Construct, p Props) *Events {
 	e.every(unit, "rate(1 minute)", e.Ticker)
 
 	p.Data.Read(e.Ticker, data.Companies, data.Timers, data.System)
-	p.Data.Write(e.Ticker, data.Companies, data.Timers, data.System)
+	p.Data.Write(e.Ticker, data.Companies, data.System)
+	p.Data.Remove(e.Ticker, data.Timers)
 	p.Data.RotateBy(e.Rotator)
-	p.Data.Read(e.Provisioner, data.Companies, data.Logins, data.Registry)
+	p.Data.Read(e.Provisioner, data.Companies, data.Logins)
 	p.Data.Write(e.Provisioner, data.Companies, data.Logins, data.Registry)
 	p.API.Enrol(e.Provisioner)
 	return e
@@ -97,6 +98,7 @@ func (e *Events) workers(d *data.Data) {
 
 	d.Read(e.Syncer, data.Companies)
 	d.Write(e.Syncer, data.Companies, data.Timers)
+	d.Compare(e.Syncer, data.Companies)
 	d.Unseal(e.Syncer)
 	e.Syncs.WorkedBy(e.Syncer)
 }

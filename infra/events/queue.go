@@ -64,7 +64,7 @@ func (q *Queue) WorkedBy(f *function.Function) {
 	}
 	q.Send(f)
 	f.Set(q.variable+"_DEAD_LETTERS", *q.Dead.QueueUrl())
-	f.Allow([]string{"sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:ChangeMessageVisibility", "sqs:GetQueueAttributes"}, nil, *q.QueueArn())
+	f.Allow([]string{"sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:GetQueueAttributes"}, nil, *q.QueueArn())
 	f.Allow([]string{"sqs:SendMessage"}, nil, *q.Dead.QueueArn())
 	mapping := awslambda.NewCfnEventSourceMapping(f.Function, jsii.String("Work"), &awslambda.CfnEventSourceMappingProps{
 		FunctionName: f.FunctionName(), EventSourceArn: q.QueueArn(), BatchSize: jsii.Number(10),

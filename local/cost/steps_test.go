@@ -13,7 +13,8 @@ import (
 // With -v it prints the table.
 func TestSteps(t *testing.T) {
 	w := newWorld(t)
-	asked, worked := requests(), workers()
+	asked, worked, used := requests(), workers(), rights{}
+	function := w.functions()
 	for _, s := range steps() {
 		var got units
 		switch {
@@ -29,12 +30,16 @@ func TestSteps(t *testing.T) {
 		if diff := cmp.Diff(s.units, got, cmp.AllowUnexported(units{})); diff != "" {
 			t.Errorf("%s (-table +measured):\n%s", s.name, diff)
 		}
+		for _, r := range w.asked {
+			used.add(function(s.name), needed(t, r)...)
+		}
 	}
 	if stated := len(asked) + len(worked); stated != len(steps()) {
 		t.Errorf("%d steps are measured, %d are in the table", stated, len(steps()))
 	}
 	w.checkRequests(t)
 	w.checkOperations(t)
+	w.checkRights(t, used)
 	t.Logf("\n%s", table())
 }
 

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -60,7 +61,8 @@ type world struct {
 
 	company, token string
 	seeded         seeded
-	used           int // numbers
+	asked          []awstest.Request // in the step that was measured last
+	used           int               // numbers
 }
 
 const (
@@ -176,6 +178,7 @@ func (w *world) measure(do func()) units {
 	w.meter.Take()
 	do()
 	used := w.meter.Take()
+	w.asked = slices.Concat(w.tables.Asked()[tables:], w.queues.Asked()[queues:], w.others.Asked()[others:])
 	u := units{read: used.Read, written: used.Write, queue: len(w.queues.Asked()) - queues}
 	for _, r := range w.others.Asked()[others:] {
 		switch r.Operation {
