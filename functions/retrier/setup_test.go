@@ -65,13 +65,16 @@ func (r *running) record(j delivery.Job) (d delivery.Delivery) {
 	return d
 }
 
-// handle works on a job; due is zero when its message is done with.
+// handle works on a job; due is zero when its message is done with. It may run beside the test, which it does not end.
 func (r *running) handle(job any) (due time.Time) {
 	r.T.Helper()
 	body, err := json.Marshal(job)
-	worktest.Must(r.T, err)
-	due, err = r.Handle(context.Background(), body)
-	worktest.Must(r.T, err)
+	if err == nil {
+		due, err = r.Handle(context.Background(), body)
+	}
+	if err != nil {
+		r.T.Error(err)
+	}
 	return due
 }
 
