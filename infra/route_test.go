@@ -108,6 +108,22 @@ func TestRoutes_Guarded(t *testing.T) {
 	}
 }
 
+// TestDeployment: the stage serves a picture of the API. What the picture shows comes before it; a change of it makes another
+// picture, the authorizer's included.
+func TestDeployment(t *testing.T) {
+	t.Parallel()
+	for stack, s := range stacks {
+		before := s.Resources[s.of("AWS::ApiGateway::Deployment")[0]].DependsOn
+		for _, kind := range []string{"Authorizer", "Method", "GatewayResponse"} {
+			for _, id := range s.of("AWS::ApiGateway::" + kind) {
+				if !slices.Contains(before, id) {
+					t.Errorf("%s: the deployment does not wait for %s", stack, id)
+				}
+			}
+		}
+	}
+}
+
 // TestRefusals: what the gateway answers by itself is a problem document, for pages of the same origins as the functions'.
 func TestRefusals(t *testing.T) {
 	t.Parallel()

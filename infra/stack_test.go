@@ -42,6 +42,7 @@ type resource struct {
 	Type           string
 	Properties     map[string]any
 	DeletionPolicy string
+	DependsOn      []string
 	Metadata       map[string]any
 }
 
