@@ -1,12 +1,15 @@
 package main
 
 import (
+	"net/http"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/google/go-cmp/cmp"
+
+	"orgops/shared/awstest"
 )
 
 // TestSteps: everything costs what the table says. A request more, a larger item, an operation without a line: all fail.
@@ -40,7 +43,18 @@ func TestSteps(t *testing.T) {
 	w.checkRequests(t)
 	w.checkOperations(t)
 	w.checkRights(t, used)
+	w.checkTries(t)
 	t.Logf("\n%s", table())
+}
+
+// checkTries: what is asked for again, after an answer that was none, counts once.
+func (w *world) checkTries(t *testing.T) {
+	server := w.server()
+	w.tables.Play(awstest.Step{Operation: "Query", Status: http.StatusInternalServerError})
+	got := w.measure(func() { w.do(server, ask{method: http.MethodGet, path: "/memory"}, nil) })
+	if diff := cmp.Diff(costOf("list-memories"), got, cmp.AllowUnexported(units{})); diff != "" {
+		t.Errorf("memories that are asked for again (-table +measured):\n%s", diff)
+	}
 }
 
 // checkRequests: whatever was done, the table was asked for items by their keys, and for nothing else.

@@ -1,6 +1,7 @@
 package awstest_test
 
 import (
+	"net/http"
 	"os"
 	"slices"
 	"testing"
@@ -32,9 +33,15 @@ func TestUsageKeys(t *testing.T) {
 	if got := awstest.UsageKeys(t, proxy.Access(), plan); len(got) != 0 {
 		t.Errorf("a new plan has the keys %q", got)
 	}
-	want := []string{"POST /usageplans", "GET /usageplans/" + plan + "/keys"}
+	keys := "GET /usageplans/" + plan + "/keys"
+	proxy.Play(awstest.Step{Operation: keys, Status: http.StatusServiceUnavailable})
+	awstest.UsageKeys(t, proxy.Access(), plan)
+	want := []string{"POST /usageplans", keys, keys, keys + " again"}
 	var got []string
 	for _, r := range proxy.Asked() {
+		if r.Again {
+			r.Operation += " again"
+		}
 		got = append(got, r.Operation)
 	}
 	if !slices.Equal(got, want) || proxy.Calls(want[0]) != 1 {

@@ -30,6 +30,7 @@ type Proxy struct {
 type Request struct {
 	Operation string // such as PutItem; of services without named operations the method and path, such as POST /apikeys
 	Body      string
+	Again     bool // the client's second try, or a later one
 }
 
 // Step is what happens to one request instead of being passed on.
@@ -118,7 +119,9 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if !named {
 		operation = r.Method + " " + r.URL.Path
 	}
-	step, found := p.take(Request{operation, string(body)})
+	attempt := r.Header.Get("Amz-Sdk-Request") // such as "attempt=1; max=10"
+	again := attempt != "" && !strings.HasPrefix(attempt, "attempt=1;")
+	step, found := p.take(Request{operation, string(body), again})
 	switch {
 	case !found:
 		p.part.ServeHTTP(w, r)
