@@ -18,6 +18,7 @@ import (
 	"orgops/shared/config"
 	"orgops/shared/connector"
 	"orgops/shared/integration"
+	"orgops/shared/logtest"
 	"orgops/shared/metric"
 	"orgops/shared/metric/metrictest"
 	"orgops/shared/policy"
@@ -42,7 +43,7 @@ type service struct {
 	engine   *engine
 	services *boot.Services
 	metrics  *metric.Recorder
-	measured *metrictest.Log
+	measured *logtest.Log
 }
 
 func setup(t testing.TB) *service {

@@ -1,16 +1,16 @@
 package acceptance_test
 
 import (
-	"bytes"
 	"encoding/json"
 	"net"
 	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"sync"
 	"testing"
 	"time"
+
+	"orgops/shared/logtest"
 )
 
 // build makes the real program, as a user gets it.
@@ -26,7 +26,7 @@ type program struct {
 	client
 	path, data string
 	cmd        *exec.Cmd
-	output     *safeBuffer
+	output     *logtest.Log
 }
 
 // newProgram has a folder of its own, and an address that was free a moment ago.
@@ -36,7 +36,7 @@ func newProgram(t *testing.T) *program {
 	must(t, err)
 	addr := l.Addr().String()
 	must(t, l.Close())
-	p := &program{client: client{t: t, base: "http://" + addr}, path: build(t), data: filepath.Join(t.TempDir(), "data"), output: &safeBuffer{}}
+	p := &program{client: client{t: t, base: "http://" + addr}, path: build(t), data: filepath.Join(t.TempDir(), "data"), output: &logtest.Log{}}
 	t.Cleanup(func() {
 		if p.cmd != nil {
 			p.kill()
@@ -81,22 +81,4 @@ func (p *program) tenant(name, email string) *tenant {
 		p.path, "admin", "company", "create", "--name", name, "--email", email)
 	must(p.t, json.Unmarshal([]byte(output), &created))
 	return &tenant{client: p.client, ID: created.CompanyID, Email: created.Email, Password: created.Password}
-}
-
-// safeBuffer is a buffer that a process writes while a test reads.
-type safeBuffer struct {
-	mu  sync.Mutex
-	buf bytes.Buffer
-}
-
-func (b *safeBuffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.buf.Write(p)
-}
-
-func (b *safeBuffer) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.buf.String()
 }

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"orgops/local/cloud"
+	"orgops/shared/logtest"
 )
 
 // startDeployed is the stack of the CDK app, deployed into an AWS on this machine, or the one that runs at ORGOPS_URL.
@@ -19,7 +20,7 @@ func startDeployed(t *testing.T) *target {
 	if url := os.Getenv("ORGOPS_URL"); url != "" {
 		return runningAt(t, url)
 	}
-	log := &output{}
+	log := &logtest.Log{}
 	stack, err := cloud.Start(t.Context(), cloud.Options{Log: log})
 	if err != nil {
 		t.Fatalf("deploy: %v\n%s", err, log.String())

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"orgops/shared/logtest"
 )
 
 const root = "../.."
@@ -35,7 +37,7 @@ func build(t *testing.T) string {
 func startProgram(t *testing.T, program string, settings ...string) *target {
 	t.Helper()
 	env := append(append(os.Environ(), "ORGOPS_ADDR=127.0.0.1:0", "ORGOPS_LOG=debug"), settings...)
-	log := &output{}
+	log := &logtest.Log{}
 	cmd := exec.CommandContext(context.Background(), program)
 	cmd.Env, cmd.Stderr = env, log
 	must(t, cmd.Start())
@@ -58,7 +60,7 @@ func startProgram(t *testing.T, program string, settings ...string) *target {
 }
 
 // servesAt waits until the program's log says where it serves. Its first request waits for it from then on.
-func servesAt(t *testing.T, log *output, ended chan error) (url string) {
+func servesAt(t *testing.T, log *logtest.Log, ended chan error) (url string) {
 	t.Helper()
 	err := poll(t.Context(), 10*time.Millisecond, func() (bool, error) {
 		select {

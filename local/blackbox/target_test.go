@@ -5,7 +5,6 @@ import (
 	"errors"
 	"flag"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 )
@@ -47,24 +46,6 @@ func chosenTargets() ([]string, error) {
 		return nil, errors.New("-target must be local, aws or deployed, and local with -update")
 	}
 	return names, nil
-}
-
-// output is what a program writes, for a test that reads meanwhile.
-type output struct {
-	mu   sync.Mutex
-	text strings.Builder
-}
-
-func (o *output) Write(p []byte) (int, error) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.text.Write(p)
-}
-
-func (o *output) String() string {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.text.String()
 }
 
 // tail is the last lines of a log, without those of requests that went well.

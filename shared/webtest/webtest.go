@@ -16,6 +16,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"orgops/shared/company"
+	"orgops/shared/logtest"
 	"orgops/shared/password"
 	"orgops/shared/store"
 	"orgops/shared/store/sqlitestore"
@@ -35,7 +36,7 @@ type Harness struct {
 	Hasher   *password.Hasher
 	Signer   *token.Signer
 	Verifier *token.Verifier
-	Log      *Log
+	Log      *logtest.Log
 	A, B     Tenant // two companies
 }
 
@@ -53,7 +54,7 @@ func New(t testing.TB) *Harness {
 	config := token.Config{Issuer: "https://orgops.test", Audience: "orgops"}
 	keys := token.KeySet{Current: key}
 	h := &Harness{
-		t: t, Store: openStore(t), Hasher: password.New(), Log: &Log{},
+		t: t, Store: openStore(t), Hasher: password.New(), Log: &logtest.Log{},
 		Signer: token.NewSigner(config, keys), Verifier: token.NewVerifier(config, keys.Public()),
 	}
 	h.Server = web.New(web.Options{

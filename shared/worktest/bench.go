@@ -15,6 +15,7 @@ import (
 
 	"orgops/shared/courier"
 	"orgops/shared/integration"
+	"orgops/shared/logtest"
 	"orgops/shared/metric"
 	"orgops/shared/metric/metrictest"
 	"orgops/shared/outbound"
@@ -43,7 +44,7 @@ type Bench struct {
 	Logger  *slog.Logger
 	Metrics *metric.Recorder
 
-	measured *metrictest.Log
+	measured *logtest.Log
 }
 
 // New is a bench whose feed these consumers may consume, and the test.

@@ -6,38 +6,19 @@ import (
 	_ "embed"
 	"encoding/json"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
+	"orgops/shared/logtest"
 	"orgops/shared/metric"
 )
 
-// Log is what a recorder has written. It is safe for concurrent use.
-type Log struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
 // New is a recorder of the stack "Test", and its log.
-func New(now func() time.Time) (*metric.Recorder, *Log) {
-	l := &Log{}
+func New(now func() time.Time) (*metric.Recorder, *logtest.Log) {
+	l := &logtest.Log{}
 	return metric.New(l, "Test", now), l
-}
-
-// Write implements io.Writer.
-func (l *Log) Write(b []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.Write(b)
-}
-
-func (l *Log) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.String()
 }
 
 // Document is one document of a log.

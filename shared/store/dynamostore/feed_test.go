@@ -1,7 +1,6 @@
 package dynamostore_test
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"log/slog"
@@ -15,6 +14,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams/types"
 	"github.com/google/go-cmp/cmp"
 
+	"orgops/shared/logtest"
 	"orgops/shared/store"
 	"orgops/shared/store/dynamostore"
 )
@@ -99,27 +99,9 @@ func expect(t *testing.T, what string, want, got []string) {
 	}
 }
 
-// logs is what a logger wrote.
-type logs struct {
-	mu  sync.Mutex
-	buf bytes.Buffer
-}
-
-func (l *logs) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.buf.Write(p)
-}
-
-func (l *logs) has(text string) bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return strings.Contains(l.buf.String(), text)
-}
-
-func openStream(t *testing.T) (*dynamostore.Store, *stream, *logs) {
+func openStream(t *testing.T) (*dynamostore.Store, *stream, *logtest.Log) {
 	t.Helper()
-	st, l := &stream{}, &logs{}
+	st, l := &stream{}, &logtest.Log{}
 	s := newStore(t, dynamostore.Options{Consumers: []string{"alpha"}, Poll: 5 * time.Millisecond, Logger: slog.New(slog.NewTextHandler(l, nil))})
 	s.ReadFrom(st)
 	return s, st, l
@@ -241,10 +223,10 @@ func TestFeed_Trimmed(t *testing.T) {
 	c = consume(t, s)
 	expect(t, "what is left", []string{"acme:A4*"}, c.take(t, 1))
 	c.stop()
-	if !log.has("changes were lost") || !log.has("shard=one") {
+	if !strings.Contains(log.String(), "changes were lost") || !strings.Contains(log.String(), "shard=one") {
 		t.Error("that changes were lost is not said")
 	}
-	if !log.has("changes may have been lost") || !log.has("shard=two") {
+	if !strings.Contains(log.String(), "changes may have been lost") || !strings.Contains(log.String(), "shard=two") {
 		t.Error("that a shard went away is not said")
 	}
 }
@@ -260,7 +242,7 @@ func TestFeed_Foreign(t *testing.T) {
 	})
 	st.write("one", "acme", "A1")
 	expect(t, "changes", []string{"acme:A1*"}, consume(t, s).take(t, 1))
-	if !log.has("is left out") {
+	if !strings.Contains(log.String(), "is left out") {
 		t.Error("that a record is left out is not said")
 	}
 }
@@ -363,7 +345,7 @@ func TestFeed_Busy(t *testing.T) {
 	st.mu.Unlock()
 	st.write("one", "acme", "A2")
 	expect(t, "after", []string{"acme:A2"}, c.take(t, 1))
-	if !log.has("the change stream cannot be read") {
+	if !strings.Contains(log.String(), "the change stream cannot be read") {
 		t.Error("that the stream cannot be read is not said")
 	}
 }
