@@ -90,7 +90,7 @@ func checkInbound(text []byte) error {
 	if err := decode(text, &r); err != nil {
 		return err
 	}
-	mac := hmac.New(sha256.New, []byte("a signing secret for samples"))
+	mac := hmac.New(sha256.New, []byte(sampleSecret))
 	mac.Write([]byte(r.Body))
 	if want := "sha256=" + hex.EncodeToString(mac.Sum(nil)); r.Headers["X-Hub-Signature-256"] != want {
 		return fmt.Errorf("the signature is %s, want %s", r.Headers["X-Hub-Signature-256"], want)

@@ -60,14 +60,13 @@ func TestGroups(t *testing.T) {
 	for _, name := range []string{"missioncontrol", "intelligence", "integrations", "memory", "inbound"} {
 		groups[name] = w.start(t, name)
 	}
-	webhook := `{"enabled": false, "events": ["memory.*"], "config": {"url": "https://example.com/hook"}}`
 	tests := []struct {
 		name, group string
 		payload     []byte
 		status      int
 		holds       string
 	}{
-		{"a login without a body that is right", "auth", sample(t, "auth/login-bad-body"), 0, `"/problems/`},
+		{"a login without a body that is right", "auth", sample(t, "auth/login-bad-body"), 400, "malformed"},
 		{"a wrong password", "auth", sample(t, "auth/login-ok", samplePass, "another password, wrong"), 401, "unauthenticated"},
 		{"health", "missioncontrol", sample(t, "missioncontrol/health", "${token}", bearer, sampleCompany, company), 200, "contextVersion"},
 		{"another company's", "missioncontrol", sample(t, "missioncontrol/health", "${token}", bearer), 403, "forbidden"},
@@ -75,8 +74,8 @@ func TestGroups(t *testing.T) {
 		{"with a token that is none", "missioncontrol", request(t, "GET", path+"/mission-control/health", "a.b.c", ""), 401, "unauthenticated"},
 		{"the context", "intelligence", request(t, "GET", path+"/intelligence/context", bearer, ""), 200, "contextVersion"},
 		{"integrations", "integrations", sample(t, "integrations/list", "${token}", bearer, sampleCompany, company), 200, `"items"`},
-		{"a connector that there is not", "integrations", request(t, "PUT", path+"/integrations/nothing", bearer, webhook), 0, "/problems/"},
-		{"memories", "memory", request(t, "GET", path+"/memory", bearer, ""), 0, ""},
+		{"a connector that there is not", "integrations", request(t, "POST", path+"/integrations/nothing", bearer, `{}`), 404, "there is no such provider"},
+		{"memories", "memory", request(t, "GET", path+"/memory", bearer, ""), 200, `{"items":[]}`},
 		{"syncs", "memory", request(t, "GET", path+"/memory/syncs", bearer, ""), 200, `"items"`},
 		{"a webhook without a signature", "inbound", request(t, "POST", "/inbound/"+company+"/webhook", "", `{}`), 401, "unauthenticated"},
 		{"a broken escape", "missioncontrol", request(t, "GET", "/companies/%zz/mission-control/health", bearer, ""), 400, "malformed"},
@@ -87,8 +86,7 @@ func TestGroups(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			resp := ask(t, groups[tt.group], tt.payload)
-			if tt.status == 0 && (resp.StatusCode < 200 || resp.StatusCode > 499) || tt.status != 0 && resp.StatusCode != tt.status ||
-				!strings.Contains(resp.Body, tt.holds) {
+			if resp.StatusCode != tt.status || !strings.Contains(resp.Body, tt.holds) {
 				t.Errorf("%d %s, want %d and %s", resp.StatusCode, resp.Body, tt.status, tt.holds)
 			}
 			if len(resp.MultiValueHeaders["X-Request-Id"]) != 1 {
