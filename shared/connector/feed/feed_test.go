@@ -204,6 +204,45 @@ func TestConnector_Fetch_latin1(t *testing.T) {
 	}
 }
 
+// An item of RSS may say in Dublin Core, in iTunes' elements or in Atom's what it does not say in its own.
+func TestConnector_Fetch_otherElements(t *testing.T) {
+	t.Parallel()
+	document := `<rss version="2.0" xmlns:dc="http://purl.org/dc/elements/1.1/" xmlns:atom="http://www.w3.org/2005/Atom"
+xmlns:itunes="http://www.itunes.com/dtds/podcast-1.0.dtd"><channel>
+<item><guid>1</guid><dc:title>By Dublin Core</dc:title><dc:description>Its words</dc:description></item>
+<item><guid>2</guid><title>An episode</title><itunes:summary>What is said</itunes:summary></item>
+<item><guid>3</guid><title>Embedded</title><atom:summary>Short</atom:summary></item>
+<item><guid>4</guid><title>Whole</title><atom:content>Long</atom:content><atom:summary>Short</atom:summary></item>
+<item><guid>5</guid><title>Own</title><description>First</description><dc:title>Second</dc:title><dc:description>Second</dc:description></item>
+</channel></rss>`
+	want := []memory.Draft{
+		{ExternalID: "1", Kind: "entry", Title: "By Dublin Core", Body: "Its words"},
+		{ExternalID: "2", Kind: "entry", Title: "An episode", Body: "What is said"},
+		{ExternalID: "3", Kind: "entry", Title: "Embedded", Body: "Short"},
+		{ExternalID: "4", Kind: "entry", Title: "Whole", Body: "Long"},
+		{ExternalID: "5", Kind: "entry", Title: "Own", Body: "First"},
+	}
+	page, err := fetch(t, serve(document), connector.Fetch{}, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, page.Memories); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// Of an entry's links the one that leads to it counts, wherever it is listed.
+func TestConnector_Fetch_links(t *testing.T) {
+	t.Parallel()
+	document := `<feed xmlns="http://www.w3.org/2005/Atom"><entry><id>1</id><title>One</title>
+<link rel="self" href="https://example.com/1.xml"/><link rel="alternate" href="https://example.com/1"/><link href="https://example.com/2"/>
+</entry></feed>`
+	page, err := fetch(t, serve(document), connector.Fetch{}, 0)
+	if err != nil || len(page.Memories) != 1 || page.Memories[0].URL != "https://example.com/1" {
+		t.Errorf("%+v, %v", page.Memories, err)
+	}
+}
+
 // A title that has to be made is one short line.
 func TestConnector_Fetch_longBody(t *testing.T) {
 	t.Parallel()
