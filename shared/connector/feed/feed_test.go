@@ -231,6 +231,15 @@ xmlns:itunes="http://www.itunes.com/dtds/podcast-1.0.dtd"><channel>
 	}
 }
 
+// An entry that is none costs the document no other.
+func TestConnector_Fetch_null(t *testing.T) {
+	t.Parallel()
+	page, err := fetch(t, serve(`{"version":"https://jsonfeed.org/version/1.1","items":[null,{"id":"1","title":"One"}]}`), connector.Fetch{}, 0)
+	if err != nil || len(page.Memories) != 1 || page.Memories[0].ExternalID != "1" || page.Failed != 1 {
+		t.Errorf("%+v, %v", page, err)
+	}
+}
+
 // Of an entry's links the one that leads to it counts, wherever it is listed.
 func TestConnector_Fetch_links(t *testing.T) {
 	t.Parallel()

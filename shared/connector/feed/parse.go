@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/mmcdole/gofeed"
-
 	"orgops/shared/connector"
 	"orgops/shared/fault"
 	"orgops/shared/memory"
@@ -25,8 +23,8 @@ func page(document []byte, config Config, is state) (connector.FetchedPage, erro
 		limit = defaultItems
 	}
 	p := connector.FetchedPage{Memories: []memory.Draft{}}
-	for _, item := range parsed.Items[:min(limit, len(parsed.Items))] {
-		d, ok := draft(item)
+	for _, e := range parsed[:min(limit, len(parsed))] {
+		d, ok := draft(e)
 		if !ok {
 			p.Failed++
 			continue
@@ -38,33 +36,30 @@ func page(document []byte, config Config, is state) (connector.FetchedPage, erro
 }
 
 // parse reads a document. External entities are never loaded, and those that a document declares never expanded.
-func parse(document []byte) (f *gofeed.Feed, err error) {
+func parse(document []byte) (all []entry, err error) {
 	document = bytes.TrimPrefix(bytes.TrimLeft(document, " \t\r\n"), []byte("\uFEFF"))
 	if err := checkSize(document); err != nil {
 		return nil, err
 	}
 	defer func() { // the parser is not ours, and the document is a stranger's
 		if r := recover(); r != nil {
-			f, err = nil, fmt.Errorf("parser: %v", r)
+			all, err = nil, fmt.Errorf("parser: %v", r)
 		}
 	}()
-	return gofeed.NewParser().Parse(bytes.NewReader(document))
+	return entries(document)
 }
 
 // draft is an entry as a memory; ok is false for one that nothing names.
-func draft(item *gofeed.Item) (d memory.Draft, ok bool) {
-	if item == nil {
-		return memory.Draft{}, false
-	}
+func draft(e entry) (d memory.Draft, ok bool) {
 	d = memory.Draft{
-		ExternalID: strings.TrimSpace(item.GUID), Kind: "entry", Title: line(text(item.Title)), URL: strings.TrimSpace(item.Link),
+		ExternalID: strings.TrimSpace(e.id), Kind: "entry", Title: line(text(e.title)), URL: strings.TrimSpace(e.link),
 	}
 	if d.ExternalID == "" {
 		d.ExternalID = d.URL
 	}
-	d.Body = text(item.Content)
+	d.Body = text(e.content)
 	if d.Body == "" {
-		d.Body = text(item.Description)
+		d.Body = text(e.summary)
 	}
 	if d.Title == "" {
 		d.Title = line(firstOf(d.Body, d.URL, d.ExternalID))
