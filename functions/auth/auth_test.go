@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"orgops/functions/auth"
+	"orgops/shared/clocktest"
 	"orgops/shared/metric/metrictest"
 	"orgops/shared/store"
 	"orgops/shared/token"
@@ -23,24 +24,11 @@ import (
 // later is in a time to come: what is counted then is not removed by a store that goes by the machine's clock.
 func later() time.Time { return time.Now().Truncate(time.Minute).Add(time.Hour) }
 
-// clock is a time that tests move.
-type clock struct {
-	mu sync.Mutex
-	at time.Time
-}
-
-func (c *clock) now() time.Time { c.mu.Lock(); defer c.mu.Unlock(); return c.at }
-func (c *clock) add(d time.Duration) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.at = c.at.Add(d)
-}
-
-func harness(t *testing.T) (*webtest.Harness, *clock) {
+func harness(t *testing.T) (*webtest.Harness, *clocktest.Clock) {
 	t.Helper()
 	h := webtest.New(t)
-	c := &clock{at: later().Add(15 * time.Second)}
-	auth.Register(h.API(), auth.Deps{Store: h.Store, Hasher: h.Hasher, Keys: auth.AtHand{Signs: h.Signer, Verifies: h.Verifier.Keys}, Now: c.now})
+	c := clocktest.At(later().Add(15 * time.Second))
+	auth.Register(h.API(), auth.Deps{Store: h.Store, Hasher: h.Hasher, Keys: auth.AtHand{Signs: h.Signer, Verifies: h.Verifier.Keys}, Now: c.Now})
 	return h, c
 }
 
@@ -164,7 +152,7 @@ func TestLogin_Limit(t *testing.T) {
 				t.Error(diff)
 			}
 			login(h, "bob@beta.test", webtest.Password).Want(200)
-			clock.add(time.Minute)
+			clock.Advance(time.Minute)
 			if email == h.A.Email {
 				login(h, email, webtest.Password).Want(200)
 			}
@@ -178,7 +166,7 @@ func TestLogin_TriesDoNotPileUp(t *testing.T) {
 	h, clock := harness(t)
 	for range 5 {
 		login(h, h.A.Email, "wrong password").WantProblem(401, "unauthenticated")
-		clock.add(time.Minute)
+		clock.Advance(time.Minute)
 	}
 	page, err := h.Store.Query(t.Context(), store.Login(h.A.Email), store.Query{})
 	if err != nil || len(page.Items) > 2 {
@@ -190,13 +178,13 @@ func TestLogin_TriesDoNotPileUp(t *testing.T) {
 func TestLogin_LimitAcrossClocks(t *testing.T) {
 	t.Parallel()
 	h, clock := harness(t)
-	clock.add(time.Minute)
+	clock.Advance(time.Minute)
 	for range 10 {
 		login(h, h.A.Email, "wrong password").WantProblem(401, "unauthenticated")
 	}
-	clock.add(-time.Minute)
+	clock.Advance(-time.Minute)
 	login(h, h.A.Email, webtest.Password).WantProblem(429, "quota-exceeded")
-	clock.add(2 * time.Minute)
+	clock.Advance(2 * time.Minute)
 	login(h, h.A.Email, webtest.Password).Want(200)
 }
 

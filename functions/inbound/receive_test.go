@@ -115,7 +115,7 @@ func TestReceive_Repeats(t *testing.T) {
 	if again := s.sent(answer, 200); !again.Duplicate || len(again.Results) != 0 || len(s.commits.take()) != 0 || !strings.Contains(string(answer.Body), `"results":[]`) {
 		t.Errorf("repeated: %s", answer.Body)
 	}
-	s.clock.advance(time.Minute) // signed anew, as every attempt is
+	s.clock.Advance(time.Minute) // signed anew, as every attempt is
 	if again := s.sent(s.send("webhook", secret, "d1", upsert), 200); !again.Duplicate {
 		t.Errorf("signed anew: %+v", again)
 	}
@@ -148,10 +148,10 @@ func TestReceive_RepeatAfterAWeek(t *testing.T) {
 	}{{7*24*time.Hour - time.Hour, 200}, {7*24*time.Hour + time.Minute, 202}} // the store goes by the machine's clock
 	for _, tt := range tests {
 		s := setup(t)
-		s.clock.advance(-tt.ago)
+		s.clock.Advance(-tt.ago)
 		s.certified()
 		s.send("webhook", secret, "d1", upsert).Want(202)
-		s.clock.advance(tt.ago)
+		s.clock.Advance(tt.ago)
 		s.send("webhook", secret, "d1", upsert).Want(tt.status)
 	}
 }
@@ -202,7 +202,7 @@ func TestReceive_Expired(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
 	s.certified()
-	s.clock.advance(integration.CertifiedFor)
+	s.clock.Advance(integration.CertifiedFor)
 	if got := s.sent(s.send("webhook", secret, "d1", upsert), 202); !got.Sandboxed {
 		t.Errorf("%+v", got)
 	}

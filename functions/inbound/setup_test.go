@@ -15,6 +15,7 @@ import (
 	"orgops/functions/inbound"
 	"orgops/functions/integrations"
 	"orgops/shared/boot"
+	"orgops/shared/clocktest"
 	"orgops/shared/config"
 	"orgops/shared/connector"
 	"orgops/shared/integration"
@@ -38,7 +39,7 @@ const (
 type service struct {
 	*webtest.Harness
 	t        testing.TB
-	clock    *clock
+	clock    *clocktest.Clock
 	commits  *commits
 	engine   *engine
 	services *boot.Services
@@ -48,7 +49,7 @@ type service struct {
 
 func setup(t testing.TB) *service {
 	t.Helper()
-	s := &service{Harness: webtest.New(t), t: t, clock: &clock{now: time.Now().UTC().Truncate(time.Millisecond)}}
+	s := &service{Harness: webtest.New(t), t: t, clock: clocktest.At(time.Now().UTC().Truncate(time.Millisecond))}
 	wrapper, err := vault.OpenFileKey(filepath.Join(t.TempDir(), "vault.key"))
 	must(t, err)
 	key, err := token.NewKey(nil)
@@ -202,24 +203,6 @@ func (e *engine) Decide(ctx context.Context, company string, r policy.Request) (
 		return policy.Decision{}, e.err
 	}
 	return e.Engine.Decide(ctx, company, r)
-}
-
-// clock is the time as the group sees it.
-type clock struct {
-	mu  sync.Mutex
-	now time.Time
-}
-
-func (c *clock) Now() time.Time {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.now
-}
-
-func (c *clock) advance(d time.Duration) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.now = c.now.Add(d)
 }
 
 func must(t testing.TB, err error) {

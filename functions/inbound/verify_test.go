@@ -27,11 +27,11 @@ func TestUnverified(t *testing.T) {
 
 	own := "/inbound/" + s.A.ID + "/webhook"
 	signed := s.signature("webhook", secret, "d1", upsert)
-	s.clock.advance(-5*time.Minute - time.Second)
+	s.clock.Advance(-5*time.Minute - time.Second)
 	stale := s.signature("webhook", secret, "d1", upsert)
-	s.clock.advance(10*time.Minute + 2*time.Second)
+	s.clock.Advance(10*time.Minute + 2*time.Second)
 	early := s.signature("webhook", secret, "d1", upsert)
-	s.clock.advance(-5*time.Minute - time.Second)
+	s.clock.Advance(-5*time.Minute - time.Second)
 	hub := s.signature("github", githubSecret, "d1", upsert)
 
 	tests := []struct {
@@ -127,7 +127,7 @@ func TestRotated(t *testing.T) {
 		s.send("webhook", live, "d"+string(rune('0'+n)), upsert).Want(202)
 	}
 	s.send("github", githubSecret, "g1", `{}`, "X-GitHub-Event", "ping").Want(202)
-	s.clock.advance(integration.RotationGrace)
+	s.clock.Advance(integration.RotationGrace)
 	s.send("webhook", secret, "e1", upsert).WantProblem(401, "unauthenticated")
 	s.send("webhook", second.SigningSecret, "e2", upsert).WantProblem(401, "unauthenticated")
 	s.send("github", githubSecret, "g2", `{}`, "X-GitHub-Event", "ping").WantProblem(401, "unauthenticated")

@@ -26,7 +26,7 @@ func (s *service) certify(provider string) report {
 func TestCertify(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
-	r := receive(t, s.clock.verifying(given))
+	r := receive(t, s.verifying(given))
 	s.configure("webhook", r.URL)
 	s.do("GET", "/webhook/certification", nil).WantProblem(404, "not-found")
 	got := s.certify("webhook")
@@ -86,7 +86,7 @@ func TestCertify_Fails(t *testing.T) {
 		}, []string{"refuses-old-timestamp"}, "compare webhook-timestamp with the clock"},
 		{"refuses everything", func(*service) func(http.Header, []byte) int { return always(403) },
 			[]string{"accepts-signed"}, "answered 403"},
-		{"knows another secret", func(s *service) func(http.Header, []byte) int { return s.clock.verifying(another) },
+		{"knows another secret", func(s *service) func(http.Header, []byte) int { return s.verifying(another) },
 			[]string{"accepts-signed"}, "verifies with this signing secret"},
 		{"errs", func(*service) func(http.Header, []byte) int { return always(500) },
 			[]string{"accepts-signed", "refuses-bad-signature", "refuses-old-timestamp"}, "answered 500, where 4xx was due"},
@@ -217,12 +217,12 @@ func TestCertify_FailedRerun(t *testing.T) {
 		if status != 0 {
 			return status
 		}
-		return s.clock.verifying(given)(header, body)
+		return s.verifying(given)(header, body)
 	})
 	s.configure("webhook", r.URL)
 	s.certify("webhook")
 	passed := s.clock.Now()
-	s.clock.advance(time.Hour)
+	s.clock.Advance(time.Hour)
 	status = 500
 	if again := s.certify("webhook"); again.Passed || again.State != "certified" {
 		t.Errorf("%+v", again)
@@ -245,7 +245,7 @@ func TestCertify_FailedRerun(t *testing.T) {
 func TestCertify_Expires(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
-	r := receive(t, s.clock.verifying(given))
+	r := receive(t, s.verifying(given))
 	s.configure("webhook", r.URL)
 	s.certify("webhook")
 	allowed := func() bool {
@@ -253,11 +253,11 @@ func TestCertify_Expires(t *testing.T) {
 		must(t, err)
 		return i.Allows(integration.EventDeliver, s.clock.Now())
 	}
-	s.clock.advance(90*24*time.Hour - time.Nanosecond)
+	s.clock.Advance(90*24*time.Hour - time.Nanosecond)
 	if i := s.get("webhook"); i.State != "certified" || !allowed() {
 		t.Errorf("the last moment: %+v", i)
 	}
-	s.clock.advance(time.Nanosecond)
+	s.clock.Advance(time.Nanosecond)
 	var last report
 	s.do("GET", "/webhook/certification", nil).Want(200).JSON(&last)
 	if i := s.get("webhook"); i.State != "sandbox" || i.Sandboxed != "expired" || allowed() || last.State != "sandbox" {
@@ -277,7 +277,7 @@ func TestCertify_ChangedMeanwhile(t *testing.T) {
 		once.Do(func() {
 			s.do("POST", "/webhook", map[string]any{"url": "https://example.com/", "events": []string{"memory.*"}})
 		})
-		return s.clock.verifying(given)(header, body)
+		return s.verifying(given)(header, body)
 	})
 	s.configure("webhook", r.URL)
 	s.do("POST", "/webhook/certification", nil).WantProblem(409, "conflict")
@@ -295,7 +295,7 @@ func TestCertify_OffersRecovery(t *testing.T) {
 		if status != 0 {
 			return status
 		}
-		return s.clock.verifying(given)(header, body)
+		return s.verifying(given)(header, body)
 	})
 	s.configure("webhook", r.URL)
 	facts := projection.Empty(s.A.ID)

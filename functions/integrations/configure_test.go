@@ -151,7 +151,7 @@ func TestConfigure_Recertification(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			s := setup(t)
-			r := receive(t, s.clock.verifying(given))
+			r := receive(t, s.verifying(given))
 			body := map[string]any{"url": r.URL, "events": []string{"memory.*"}, "signingSecret": given}
 			s.configured("webhook", body, 201)
 			s.do("POST", "/webhook/certification", nil).Want(200)

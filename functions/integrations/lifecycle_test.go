@@ -68,7 +68,7 @@ func TestGet(t *testing.T) {
 func TestGet_ETagFollowsContextAndTime(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
-	r := receive(t, s.clock.verifying(given))
+	r := receive(t, s.verifying(given))
 	s.configure("webhook", r.URL)
 	s.do("POST", "/webhook/certification", nil).Want(200)
 	seen := map[string]string{}
@@ -91,11 +91,11 @@ func TestGet_ETagFollowsContextAndTime(t *testing.T) {
 	if i := look("after a success"); i.Health.Status != "pass" {
 		t.Errorf("health %+v", i.Health)
 	}
-	s.clock.advance(integration.CertifiedFor - time.Millisecond)
+	s.clock.Advance(integration.CertifiedFor - time.Millisecond)
 	if i := look("just before it expires"); i.State != "certified" {
 		t.Errorf("state %s", i.State)
 	}
-	s.clock.advance(time.Millisecond)
+	s.clock.Advance(time.Millisecond)
 	if i := look("expired"); i.State != "sandbox" || i.Sandboxed != "expired" || i.Certification != nil {
 		t.Errorf("expired: %+v", i)
 	}
@@ -165,7 +165,7 @@ func TestEnableDisable(t *testing.T) {
 func TestDisable_Certified(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
-	r := receive(t, s.clock.verifying(given))
+	r := receive(t, s.verifying(given))
 	s.configure("webhook", r.URL)
 	s.do("POST", "/webhook/certification", nil).Want(200)
 	s.do("POST", "/webhook/disable", nil).Want(200)

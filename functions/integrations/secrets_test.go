@@ -144,18 +144,18 @@ func TestRotate(t *testing.T) {
 		t.Errorf("second: %+v", second)
 	}
 	signers("first", "second")
-	s.clock.advance(time.Hour)
+	s.clock.Advance(time.Hour)
 	third := s.rotate("webhook", map[string]any{"signingSecret": nil})
 	names[third.SigningSecret] = "third"
 	if third.LiveSecrets != 3 || len(names) != 3 {
 		t.Errorf("third: %+v", third)
 	}
 	signers("first", "second", "third")
-	s.clock.advance(23*time.Hour - time.Millisecond)
+	s.clock.Advance(23*time.Hour - time.Millisecond)
 	signers("first", "second", "third")
-	s.clock.advance(time.Millisecond)
+	s.clock.Advance(time.Millisecond)
 	signers("second", "third")
-	s.clock.advance(time.Hour)
+	s.clock.Advance(time.Hour)
 	signers("third")
 	answer := s.do("POST", "/webhook/secret", map[string]any{"signingSecret": another}).Want(200)
 	s.keepsOut(answer.Body, another)

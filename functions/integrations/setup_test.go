@@ -14,6 +14,7 @@ import (
 
 	"orgops/functions/integrations"
 	"orgops/shared/boot"
+	"orgops/shared/clocktest"
 	"orgops/shared/config"
 	"orgops/shared/integration"
 	"orgops/shared/store"
@@ -33,13 +34,13 @@ const (
 type service struct {
 	*webtest.Harness
 	t        testing.TB
-	clock    *clock
+	clock    *clocktest.Clock
 	services *boot.Services
 }
 
 func setup(t testing.TB) *service {
 	t.Helper()
-	s := &service{Harness: webtest.New(t), t: t, clock: &clock{now: time.Now().UTC().Truncate(time.Millisecond)}}
+	s := &service{Harness: webtest.New(t), t: t, clock: clocktest.At(time.Now().UTC().Truncate(time.Millisecond))}
 	wrapper, err := vault.OpenFileKey(filepath.Join(t.TempDir(), "vault.key"))
 	must(t, err)
 	key, err := token.NewKey(nil)
@@ -143,24 +144,6 @@ func (r report) check(id string) (status, reason string) {
 	return "", ""
 }
 
-// clock is the time as the group sees it.
-type clock struct {
-	mu  sync.Mutex
-	now time.Time
-}
-
-func (c *clock) Now() time.Time {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.now
-}
-
-func (c *clock) advance(d time.Duration) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.now = c.now.Add(d)
-}
-
 // receiver is somebody's endpoint.
 type receiver struct {
 	*httptest.Server
@@ -187,9 +170,9 @@ func receive(t testing.TB, answer func(header http.Header, body []byte) int) *re
 }
 
 // verifying answers as an endpoint should that knows these secrets.
-func (c *clock) verifying(secrets ...string) func(http.Header, []byte) int {
+func (s *service) verifying(secrets ...string) func(http.Header, []byte) int {
 	return func(header http.Header, body []byte) int {
-		if _, err := webhook.Verify(secrets, header, body, c.Now()); err != nil {
+		if _, err := webhook.Verify(secrets, header, body, s.clock.Now()); err != nil {
 			return http.StatusUnauthorized
 		}
 		return http.StatusNoContent

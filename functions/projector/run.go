@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"orgops/shared/store"
+	"orgops/shared/wait"
 )
 
 // Consumer is the projector's name at the feed.
@@ -40,7 +41,7 @@ func (p *Projector) Run(ctx context.Context, feed store.Feed) error {
 func (p *Projector) work(ctx context.Context, g *gathering) {
 	defer func() { g.close(ctx.Err()) }()
 	pause := time.Duration(0)
-	for sleep(ctx, pause) && g.wait(ctx) && sleep(ctx, p.linger()) {
+	for wait.For(ctx, pause) && g.wait(ctx) && wait.For(ctx, p.linger()) {
 		if p.round(ctx, g) {
 			pause = min(max(2*pause, firstPause), maxPause)
 		} else {
@@ -80,18 +81,4 @@ func (p *Projector) round(ctx context.Context, g *gathering) (again bool) {
 	}
 	running.Wait()
 	return failed.Load()
-}
-
-func sleep(ctx context.Context, d time.Duration) bool {
-	if d <= 0 {
-		return ctx.Err() == nil
-	}
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
 }

@@ -77,7 +77,7 @@ func (w *world) signed(deliveryID string, body any) ask {
 	must(w.t, err)
 	return ask{
 		method: http.MethodPost, path: "//inbound/" + w.company + "/webhook", body: string(data),
-		header: signer.Headers(deliveryID, data, w.clock()),
+		header: signer.Headers(deliveryID, data, w.clock.Now()),
 	}
 }
 
@@ -135,7 +135,7 @@ func requests() map[string]func(*world) ask {
 		"get-dashboard": get("/mission-control/dashboard"), "list-timeline": get("/mission-control/timeline"),
 		"get-brief": get("/intelligence/brief"), "list-recommendations": get("/intelligence/recommendations"),
 		"get-brief, of a month": func(w *world) ask {
-			return ask{method: http.MethodGet, path: "/intelligence/brief?since=" + w.clock().AddDate(0, -1, 0).Format(time.RFC3339)}
+			return ask{method: http.MethodGet, path: "/intelligence/brief?since=" + w.clock.Now().AddDate(0, -1, 0).Format(time.RFC3339)}
 		},
 		"get-context": get("/intelligence/context"),
 		"get-health, not modified": func(w *world) ask {
@@ -187,10 +187,10 @@ func integrationRequests() map[string]func(*world) ask {
 		"get-integration-delivery":       func(w *world) ask { return get(log + "/" + w.seeded.delivery)(w) },
 		"retry-integration-delivery":     func(w *world) ask { return post(log+"/"+w.seeded.delivery+"/retry", "")(w) },
 		"recover-integration": func(w *world) ask {
-			return post(one+"/recover", `{"since":"`+w.clock().Add(-time.Hour).Format(time.RFC3339)+`"}`)(w)
+			return post(one+"/recover", `{"since":"`+w.clock.Now().Add(-time.Hour).Format(time.RFC3339)+`"}`)(w)
 		},
 		"recover-integration, with an Idempotency-Key": func(w *world) ask {
-			a := post(one+"/recover", `{"since":"`+w.clock().Add(-time.Hour).Format(time.RFC3339)+`"}`)(w)
+			a := post(one+"/recover", `{"since":"`+w.clock.Now().Add(-time.Hour).Format(time.RFC3339)+`"}`)(w)
 			a.header = http.Header{"Idempotency-Key": {"one"}}
 			return a
 		},
@@ -209,7 +209,7 @@ func inboundRequests() map[string]func(*world) ask {
 			return a
 		},
 		"receive-webhook, a goal": func(w *world) ask {
-			due, began := w.clock().AddDate(0, 0, 30), w.clock().AddDate(0, 0, -10)
+			due, began := w.clock.Now().AddDate(0, 0, 30), w.clock.Now().AddDate(0, 0, -10)
 			return w.signed("msg_4", map[string]any{"type": "goal.update", "data": map[string]any{
 				"externalId": "g1", "title": "Launch", "progress": 0.5, "dueAt": due, "startedAt": began, "state": "open",
 			}})

@@ -30,7 +30,7 @@ func (w *world) tokenKeys() *tokenKeys {
 // rotation begins one; what it returns does the rotator's part.
 func (k *tokenKeys) rotation() func() {
 	version := k.signing.BeginRotation(k.t)
-	r := &rotator.Rotator{Signing: k.secrets.Signing, Published: k.secrets.Published, Now: k.clock}
+	r := &rotator.Rotator{Signing: k.secrets.Signing, Published: k.secrets.Published, Now: k.clock.Now}
 	return func() {
 		for _, step := range []string{"createSecret", "setSecret", "testSecret", "finishSecret"} {
 			must(k.t, r.Handle(k.t.Context(), rotator.Event{Step: step, Version: version}))
@@ -47,7 +47,7 @@ func (w *world) starts(signs bool) func() {
 		secrets.Signing = nil
 	}
 	return func() {
-		_, err := tokensecret.NewKeyring(w.t.Context(), secrets, token.Config{Issuer: "cost", Audience: "cost", Now: w.clock}, logger, w.clock)
+		_, err := tokensecret.NewKeyring(w.t.Context(), secrets, token.Config{Issuer: "cost", Audience: "cost", Now: w.clock.Now}, logger, w.clock.Now)
 		must(w.t, err)
 	}
 }

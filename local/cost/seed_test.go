@@ -58,7 +58,7 @@ func (w *world) seed() {
 	for _, provider := range []string{"webhook", "github", "feed"} {
 		w.call(ask{method: http.MethodPost, path: "/integrations/" + provider + "/certification"})
 	}
-	c, now := w.tenant(), w.clock()
+	c, now := w.tenant(), w.clock.Now()
 	var ops []store.Op
 	for n := range memories {
 		m, _ := memory.Apply(memory.Memory{}, "github", draft(n), now)
@@ -101,19 +101,19 @@ func draft(number int) memory.Draft {
 }
 
 func (w *world) goal(n int) goal.Goal {
-	due, began, state := w.clock().AddDate(0, 0, 30), w.clock().AddDate(0, 0, -30), goal.Closed
+	due, began, state := w.clock.Now().AddDate(0, 0, 30), w.clock.Now().AddDate(0, 0, -30), goal.Closed
 	if n < openGoals {
 		state = goal.Open
 	}
 	g, _ := goal.Apply(goal.Goal{}, "github", goal.Draft{
 		ExternalID: "octo/app/milestones/" + strconv.Itoa(n), Title: prose(n, titleSize), Progress: 0.5,
 		URL: "https://github.com/octo/app/milestone/" + strconv.Itoa(n), DueAt: &due, StartedAt: &began, State: state,
-	}, w.clock())
+	}, w.clock.Now())
 	return g
 }
 
 func (w *world) entry(n int) timeline.Entry {
-	at := w.clock().Add(-time.Duration(n) * time.Hour)
+	at := w.clock.Now().Add(-time.Duration(n) * time.Hour)
 	return timeline.Entry{
 		ID: id.At(at, strconv.Itoa(n)), At: at, Kind: timeline.MemorySynced, Title: fmt.Sprintf("feed was synced: %d created, %d updated", n%7, n%5),
 		Actor: timeline.Reference{Type: "integration", ID: "feed"}, Subject: timeline.Reference{Type: "sync", ID: id.New()},
@@ -122,7 +122,7 @@ func (w *world) entry(n int) timeline.Entry {
 }
 
 func (w *world) run(n int) syncrun.Record {
-	at := w.clock().Add(-time.Duration(n) * time.Hour)
+	at := w.clock.Now().Add(-time.Duration(n) * time.Hour)
 	return syncrun.Record{Run: syncrun.Run{
 		ID: id.At(at, "run", strconv.Itoa(n)), Provider: "feed", Mode: syncrun.Live, State: syncrun.Succeeded, RequestedBy: id.New(),
 		RequestedAt: at, StartedAt: &at, FinishedAt: &at, Progress: syncrun.Progress{Pages: 1, Fetched: 50, Created: 3, Updated: 2, Unchanged: 45},
@@ -159,25 +159,25 @@ func (w *world) context() projection.Context {
 	all, err := integration.List(w.t.Context(), w.tenant())
 	must(w.t, err)
 	for _, i := range all {
-		add(w.clock().AddDate(0, 0, -4), integration.Key(i.Provider), integration.Entity, i.Integration)
+		add(w.clock.Now().AddDate(0, 0, -4), integration.Key(i.Provider), integration.Entity, i.Integration)
 	}
-	for at := w.clock().AddDate(0, 0, -3); at.Before(w.clock()); at = at.Add(5 * time.Minute) {
+	for at := w.clock.Now().AddDate(0, 0, -3); at.Before(w.clock.Now()); at = at.Add(5 * time.Minute) {
 		d := w.delivery(at)
 		add(at, delivery.Key(d.EventID, d.Endpoint), delivery.Entity, d)
 	}
 	for n := range goals {
 		g := w.goal(n)
-		add(w.clock(), goal.Key(g.ID), goal.Entity, g)
+		add(w.clock.Now(), goal.Key(g.ID), goal.Entity, g)
 	}
 	for n := range memories {
-		m, _ := memory.Apply(memory.Memory{}, "github", draft(n), w.clock())
-		add(w.clock(), memory.Key(m.ID), memory.Entity, m)
+		m, _ := memory.Apply(memory.Memory{}, "github", draft(n), w.clock.Now())
+		add(w.clock.Now(), memory.Key(m.ID), memory.Entity, m)
 	}
 	r := w.run(0)
-	add(w.clock(), syncrun.Key(r.ID), syncrun.Entity, r)
+	add(w.clock.Now(), syncrun.Key(r.ID), syncrun.Entity, r)
 	for n := range entered {
 		e := w.entry(entered - n)
-		add(w.clock(), timeline.Key(e.ID), timeline.Entity, e)
+		add(w.clock.Now(), timeline.Key(e.ID), timeline.Entity, e)
 	}
 	folded, _, err := projection.Fold(projection.Empty(w.company), changes)
 	must(w.t, err)

@@ -96,7 +96,7 @@ func (w *world) put(key, entity string, body any) store.Item {
 
 // remembered is a new memory of the company.
 func (w *world) remembered() store.Item {
-	m, _ := memory.Apply(memory.Memory{}, "github", draft(memories+w.next()), w.clock())
+	m, _ := memory.Apply(memory.Memory{}, "github", draft(memories+w.next()), w.clock.Now())
 	return w.put(memory.Key(m.ID), memory.Entity, m)
 }
 
@@ -175,17 +175,17 @@ func (w *world) dispatchesUnasked() func() {
 }
 
 func (w *world) dispatchesRecord() func() {
-	d := w.delivery(w.clock())
+	d := w.delivery(w.clock.Now())
 	d.EventID = id.New()
 	return w.dispatch(w.put(delivery.Key(d.EventID, d.Endpoint), delivery.Entity, d))
 }
 
 // scheduled is a delivery that failed at once and is due again in five seconds.
 func (w *world) scheduled() (key string, d delivery.Delivery) {
-	d = w.delivery(w.clock())
+	d = w.delivery(w.clock.Now())
 	d.EventID = id.New()
 	d.Attempts[0].State, d.Attempts[0].Status = delivery.Failed, 500
-	d.Schedule(w.clock().Add(5*time.Second), true)
+	d.Schedule(w.clock.Now().Add(5*time.Second), true)
 	return delivery.Key(d.EventID, d.Endpoint), d
 }
 
@@ -220,7 +220,7 @@ func (w *world) message(name string, job any) work.Event {
 
 func (w *world) settled(worker queue.Worker, e work.Event) func() {
 	return func() {
-		answer, err := work.Each(worker, w.clock)(w.t.Context(), e)
+		answer, err := work.Each(worker, w.clock.Now)(w.t.Context(), e)
 		if err != nil || len(answer.BatchItemFailures) > 0 {
 			w.t.Fatalf("not settled: %v %v", answer, err)
 		}
@@ -238,7 +238,7 @@ func (w *world) retries(broken bool, later time.Duration) func() {
 	w.put(key, delivery.Entity, d)
 	run := w.settled(w.retrier(), w.message("retries", delivery.Job{Company: w.company, Delivery: key[len(delivery.Prefix):], Request: d.Requests}))
 	return func() {
-		w.advance(later)
+		w.clock.Advance(later)
 		w.fail(broken)
 		run()
 		w.fail(false)
@@ -246,15 +246,15 @@ func (w *world) retries(broken bool, later time.Duration) func() {
 }
 
 func (w *world) recovers() func() {
-	w.advance(time.Minute)
-	since := w.clock()
+	w.clock.Advance(time.Minute)
+	since := w.clock.Now()
 	for range 10 {
-		w.advance(time.Millisecond)
-		d := w.delivery(w.clock())
+		w.clock.Advance(time.Millisecond)
+		d := w.delivery(w.clock.Now())
 		d.Hold("disabled")
 		w.put(delivery.Key(d.EventID, d.Endpoint), delivery.Entity, d)
 	}
-	r := recovery.Recovery{ID: id.New(), Provider: "webhook", Since: since, Until: w.clock(), State: recovery.Requested, RequestedAt: w.clock()}
+	r := recovery.Recovery{ID: id.New(), Provider: "webhook", Since: since, Until: w.clock.Now(), State: recovery.Requested, RequestedAt: w.clock.Now()}
 	w.put(recovery.Key(r.ID), recovery.Entity, recovery.Record{Recovery: r})
 	return w.settled(w.retrier(), w.message("retries", delivery.Job{Company: w.company, Recovery: r.ID}))
 }
@@ -279,17 +279,17 @@ func (w *world) sync() func() {
 
 // ticks is a minute after one before it, with so many certifications that have run out.
 func (w *world) ticks(due int) func() {
-	t := &ticker.Ticker{Store: w.table(mainTable), Logger: w.fresh().Logger, Now: w.clock}
+	t := &ticker.Ticker{Store: w.table(mainTable), Logger: w.fresh().Logger, Now: w.clock.Now}
 	must(w.t, t.Tick(w.t.Context()))
-	c, end := w.tenant(), w.clock().Add(30*time.Second)
+	c, end := w.tenant(), w.clock.Now().Add(30*time.Second)
 	for range due {
 		i := integration.Integration{
 			Provider: "webhook-ended", Kind: "webhook", State: integration.Certified, Enabled: true, Config: json.RawMessage(`{"url":"https://example.com/"}`),
-			Certification: &integration.Certification{PassedAt: w.clock(), ExpiresAt: end, Ports: []integration.Port{integration.EventDeliver}},
+			Certification: &integration.Certification{PassedAt: w.clock.Now(), ExpiresAt: end, Ports: []integration.Port{integration.EventDeliver}},
 		}
 		must(w.t, c.Commit(w.t.Context(), c.Create(integration.Key(i.Provider), integration.Entity, i), c.Timer(end, integration.ExpiryTimer, i.Provider+"@1")))
 	}
-	w.advance(time.Minute)
+	w.clock.Advance(time.Minute)
 	return func() { must(w.t, t.Tick(w.t.Context())) }
 }
 

@@ -16,6 +16,7 @@ import (
 	"orgops/functions"
 	"orgops/shared/awstest"
 	"orgops/shared/boot"
+	"orgops/shared/clocktest"
 	"orgops/shared/company"
 	"orgops/shared/config"
 	"orgops/shared/password"
@@ -47,6 +48,7 @@ type world struct {
 	queues   *awstest.Proxy
 	others   *awstest.Proxy // of KMS, Secrets Manager and API Gateway
 	wrapping string         // ARN of the key that wraps data keys
+	clock    *clocktest.Clock
 	meter    *dynamostore.Meter
 	urls     map[string]string // of the queues
 	keys     token.KeySet
@@ -54,7 +56,6 @@ type world struct {
 	feed     *httptest.Server
 
 	mu      sync.Mutex
-	now     time.Time
 	broken  bool // the receiver answers 500
 	tag     string
 	edition string
@@ -78,7 +79,7 @@ func newWorld(t *testing.T) *world {
 	w := &world{
 		t: t, number: worlds.Add(1), tables: dynamo.Through(t), queues: sqs.Through(t), meter: &dynamostore.Meter{}, keys: keys, urls: map[string]string{},
 		others: moto.Through(t), wrapping: awstest.WrappingKey(t, moto.Access(t)),
-		now: time.Now().UTC().Truncate(time.Hour).Add(30 * time.Minute), // so that a step does not cross an hour
+		clock: clocktest.At(time.Now().UTC().Truncate(time.Hour).Add(30 * time.Minute)), // so that a step does not cross an hour
 	}
 	for _, name := range []string{mainTable, keysTable} {
 		must(t, w.table(name).CreateTable(t.Context()))
@@ -91,24 +92,12 @@ func newWorld(t *testing.T) *world {
 	t.Cleanup(w.receiver.Close)
 	w.feed = httptest.NewServer(http.HandlerFunc(w.entries))
 	t.Cleanup(w.feed.Close)
-	made, err := company.Provision(t.Context(), w.table(mainTable), password.New(), company.New{Name: "Acme", Email: email, Password: pass}, w.clock())
+	made, err := company.Provision(t.Context(), w.table(mainTable), password.New(), company.New{Name: "Acme", Email: email, Password: pass}, w.clock.Now())
 	must(t, err)
 	w.company = made.CompanyID
 	w.token = w.login()
 	w.seed()
 	return w
-}
-
-func (w *world) clock() time.Time {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.now
-}
-
-func (w *world) advance(d time.Duration) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.now = w.now.Add(d)
 }
 
 // fail has the receiver answer 500, or no longer.
@@ -122,7 +111,7 @@ func (w *world) fail(broken bool) {
 func (w *world) receive(out http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(r.Body)
 	if err == nil {
-		_, err = webhook.Verify([]string{secret}, r.Header, body, w.clock())
+		_, err = webhook.Verify([]string{secret}, r.Header, body, w.clock.Now())
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -139,11 +128,11 @@ func (w *world) own(name string) string { return fmt.Sprint(name, "-", w.number)
 
 // table opens a table through the proxy, metered.
 func (w *world) table(name string) *dynamostore.Store {
-	return dynamostore.New(w.tables.Access(), dynamostore.Options{Table: w.own(name), Now: w.clock, Meter: w.meter})
+	return dynamostore.New(w.tables.Access(), dynamostore.Options{Table: w.own(name), Now: w.clock.Now, Meter: w.meter})
 }
 
 func (w *world) queue(name string) queue.Queue {
-	return sqsqueue.New(w.queues.Access(), sqsqueue.Options{URL: w.urls[name], Dead: w.urls[name+"-dead"], Now: w.clock})
+	return sqsqueue.New(w.queues.Access(), sqsqueue.Options{URL: w.urls[name], Dead: w.urls[name+"-dead"], Now: w.clock.Now})
 }
 
 // fresh is the services of a process that has just started: it has no company's data key and knows no endpoint.
@@ -152,9 +141,9 @@ func (w *world) fresh() *boot.Services {
 	wrapper := kmsvault.New(w.others.Access(), w.wrapping)
 	s, err := boot.New(config.Config{Issuer: "cost", Audience: "cost"}, boot.Backend{
 		Store: w.table(mainTable), Retries: w.queue("retries"), Syncs: w.queue("syncs"), Keys: w.keys,
-		Vault: vault.New(wrapper, vault.StoreKeys{Store: w.table(keysTable)}, w.clock), Loopback: true,
+		Vault: vault.New(wrapper, vault.StoreKeys{Store: w.table(keysTable)}, w.clock.Now), Loopback: true,
 		CursorKey: []byte("thirty-two bytes of a cursor key"),
-	}, slog.New(slog.DiscardHandler), w.clock)
+	}, slog.New(slog.DiscardHandler), w.clock.Now)
 	must(w.t, err)
 	w.t.Cleanup(s.Client.CloseIdle)
 	return s

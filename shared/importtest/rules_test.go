@@ -18,7 +18,7 @@ type layer struct {
 // layers are looked at in order: the first that a package is in is its own.
 var layers = []layer{
 	{"fault", []string{"shared/fault"}, nil, "every package returns its errors, so it depends on none"},
-	{"contracts", []string{"shared/store", "shared/queue"}, []string{"shared/fault"}, "a contract knows no driver and no domain"},
+	{"contracts", []string{"shared/store", "shared/queue"}, []string{"shared/fault", "shared/wait"}, "a contract knows no driver and no domain"},
 	{"lambdas", []string{"functions/*/lambda"}, []string{"functions/*", "shared/..."}, "a Lambda is one function and the parts it needs"},
 	{"list of groups", []string{"functions"}, []string{"functions/*", "shared/..."}, "the one place that knows every route group"},
 	{"functions", []string{"functions/*"}, []string{"shared/..."}, "a function never imports another: they meet in the store"},

@@ -6,6 +6,8 @@ import (
 	"log/slog"
 	"sync"
 	"time"
+
+	"orgops/shared/wait"
 )
 
 // ErrPoison is what a Handler answers for a message that no try will ever make sense of.
@@ -43,7 +45,7 @@ func (w Worker) Run(ctx context.Context) {
 		received, err := w.Queue.Receive(ctx, w.Take, w.Lease)
 		if err != nil && ctx.Err() == nil {
 			w.Logger.ErrorContext(ctx, "receive messages", "error", err)
-			pause(ctx, time.Second)
+			wait.For(ctx, time.Second)
 		}
 		for _, r := range received {
 			select {
@@ -77,14 +79,5 @@ func (w Worker) Settle(ctx context.Context, r Received) {
 	}
 	if err != nil {
 		w.Logger.ErrorContext(ctx, "settle message", "error", err)
-	}
-}
-
-func pause(ctx context.Context, d time.Duration) {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-ctx.Done():
 	}
 }

@@ -57,7 +57,7 @@ func TestRotation(t *testing.T) {
 	}
 	signs := func(after time.Duration, want token.Key) string {
 		t.Helper()
-		p.clock.at = start.Add(after)
+		p.clock.Set(start.Add(after))
 		text := issue(t, p.signer)
 		if got := kid(t, set, text); got != want.ID() {
 			t.Errorf("after %s the key %s signs, want %s", after, got, want)
@@ -66,7 +66,7 @@ func TestRotation(t *testing.T) {
 	}
 	verifies := func(after time.Duration, text string, want bool) {
 		t.Helper()
-		p.clock.at = start.Add(after)
+		p.clock.Set(start.Add(after))
 		if _, err := p.verifier.Verify(text); (err == nil) != want {
 			t.Errorf("after %s: %v", after, err)
 		}
@@ -164,7 +164,7 @@ func TestRotation_Stored(t *testing.T) {
 	p := newParts(t)
 	p.signer.Use(within)
 	for after, want := range map[time.Duration]byte{0: 2, time.Minute: 3} {
-		p.clock.at = start.Add(after)
+		p.clock.Set(start.Add(after))
 		if got := kid(t, set, issue(t, p.signer)); got != key(t, want).ID() {
 			t.Errorf("after %s: not key %d", after, want)
 		}

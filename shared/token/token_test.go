@@ -9,31 +9,18 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"github.com/golang-jwt/jwt/v5"
 	"github.com/google/go-cmp/cmp"
 
+	"orgops/shared/clocktest"
 	"orgops/shared/fault"
 	"orgops/shared/token"
 )
 
 var start = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
-
-// clock is a time that tests move.
-type clock struct {
-	mu sync.Mutex
-	at time.Time
-}
-
-func (c *clock) now() time.Time { c.mu.Lock(); defer c.mu.Unlock(); return c.at }
-func (c *clock) add(d time.Duration) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.at = c.at.Add(d)
-}
 
 // seeded reads the same byte for ever.
 type seeded byte
@@ -64,7 +51,7 @@ func private(seed byte) ed25519.PrivateKey {
 }
 
 type parts struct {
-	clock    *clock
+	clock    *clocktest.Clock
 	config   token.Config
 	keys     token.KeySet
 	signer   *token.Signer
@@ -73,8 +60,8 @@ type parts struct {
 
 func newParts(t testing.TB) parts {
 	t.Helper()
-	c := &clock{at: start}
-	config := token.Config{Issuer: "https://issuer.test", Audience: "orgops", Now: c.now}
+	c := clocktest.At(start)
+	config := token.Config{Issuer: "https://issuer.test", Audience: "orgops", Now: c.Now}
 	keys := token.KeySet{Current: key(t, 1)}
 	return parts{c, config, keys, token.NewSigner(config, keys), token.NewVerifier(config, keys.Public())}
 }
@@ -114,11 +101,11 @@ func TestVerifier_Verify(t *testing.T) {
 			t.Error(diff)
 		}
 	}
-	p.clock.add(time.Hour + 29*time.Second)
+	p.clock.Advance(time.Hour + 29*time.Second)
 	if _, err := p.verifier.Verify(text); err != nil {
 		t.Error("the leeway is not granted:", err)
 	}
-	p.clock.add(2 * time.Second)
+	p.clock.Advance(2 * time.Second)
 	refused(t, p.verifier, text)
 }
 

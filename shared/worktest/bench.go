@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"orgops/shared/clocktest"
 	"orgops/shared/courier"
 	"orgops/shared/integration"
 	"orgops/shared/logtest"
@@ -35,7 +36,7 @@ const Patience = 20 * time.Second
 // Bench is everything, gone with the test.
 type Bench struct {
 	T       testing.TB
-	Clock   *Clock
+	Clock   *clocktest.Clock
 	Store   *sqlitestore.Store
 	Retries *sqlitequeue.Queue
 	Syncs   *sqlitequeue.Queue
@@ -52,7 +53,7 @@ func New(t testing.TB, consumers ...string) *Bench {
 	t.Helper()
 	ctx, folder := context.Background(), t.TempDir()
 	b := &Bench{
-		T: t, Clock: &Clock{now: time.Now().UTC().Truncate(time.Millisecond)}, Logger: slog.New(slog.DiscardHandler),
+		T: t, Clock: clocktest.At(time.Now().UTC().Truncate(time.Millisecond)), Logger: slog.New(slog.DiscardHandler),
 		Client: outbound.New(outbound.Options{AllowLoopback: true}),
 	}
 	b.Metrics, b.measured = metrictest.New(b.Clock.Now)

@@ -11,6 +11,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
 
 	"orgops/shared/queue"
+	"orgops/shared/wait"
 )
 
 const (
@@ -111,21 +112,9 @@ func passes[E any](ctx context.Context, entries []E, call func(context.Context, 
 		if rest = again; len(rest) == 0 {
 			return nil
 		}
-		if pass == maxPasses || !pause(ctx, passPause<<pass) {
+		if pass == maxPasses || !wait.For(ctx, passPause<<pass) {
 			return fmt.Errorf("%w: %d of %d messages were refused: %s", queue.ErrUnavailable, len(rest), len(entries), aws.ToString(failed[0].Code))
 		}
 	}
 	return nil
-}
-
-// pause waits; false says that ctx ended first.
-func pause(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
 }

@@ -13,6 +13,7 @@ import (
 	smithyhttp "github.com/aws/smithy-go/transport/http"
 
 	"orgops/shared/queue"
+	"orgops/shared/wait"
 )
 
 // shortPause is between receives that cannot wait at SQS, because ctx ends within a second.
@@ -38,8 +39,8 @@ func over(ctx context.Context) bool { return ctx.Err() != nil }
 
 // round receives once: nothing and nil when nothing due came.
 func (q *Queue) round(ctx context.Context, most int, lease time.Duration) ([]queue.Received, error) {
-	wait := waitFor(ctx)
-	messages, err := q.receive(ctx, q.o.URL, most, wait, lease)
+	polled := pollFor(ctx)
+	messages, err := q.receive(ctx, q.o.URL, most, polled, lease)
 	if err != nil {
 		return nil, outside(ctx, err)
 	}
@@ -47,14 +48,14 @@ func (q *Queue) round(ctx context.Context, most int, lease time.Duration) ([]que
 	if err := q.sendOn(ctx, early); err != nil && len(got) == 0 {
 		return nil, err // beside messages that are due it can wait: those that were not sent on come again
 	}
-	if len(got) == 0 && wait == 0 {
-		pause(ctx, shortPause)
+	if len(got) == 0 && polled == 0 {
+		wait.For(ctx, shortPause)
 	}
 	return got, nil
 }
 
-// waitFor is how long a receive may wait at SQS, in whole seconds.
-func waitFor(ctx context.Context) time.Duration {
+// pollFor is how long a receive may wait at SQS, in whole seconds.
+func pollFor(ctx context.Context) time.Duration {
 	deadline, ok := ctx.Deadline()
 	if !ok {
 		return maxWait
@@ -62,9 +63,9 @@ func waitFor(ctx context.Context) time.Duration {
 	return min(max(time.Until(deadline), 0).Truncate(time.Second), maxWait)
 }
 
-func (q *Queue) receive(ctx context.Context, url string, most int, wait, lease time.Duration) ([]types.Message, error) {
+func (q *Queue) receive(ctx context.Context, url string, most int, poll, lease time.Duration) ([]types.Message, error) {
 	out, err := q.client.ReceiveMessage(ctx, &sqs.ReceiveMessageInput{
-		QueueUrl: &url, MaxNumberOfMessages: int32(most), WaitTimeSeconds: int32(wait / time.Second),
+		QueueUrl: &url, MaxNumberOfMessages: int32(most), WaitTimeSeconds: int32(poll / time.Second),
 		VisibilityTimeout: seconds(min(lease, maxLease)), MessageAttributeNames: []string{"All"},
 		MessageSystemAttributeNames: []types.MessageSystemAttributeName{
 			types.MessageSystemAttributeNameApproximateReceiveCount, types.MessageSystemAttributeNameSentTimestamp,

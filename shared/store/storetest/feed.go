@@ -102,7 +102,7 @@ func testFeedExpired(t *testing.T, h Harness) {
 	tap := listen(t, f, "alpha")
 	until := f.clock.Now().Add(2 * time.Second)
 	f.commit(t, f.c.Create("A", "note", note{N: 1}).Until(until))
-	f.clock.advance(time.Minute)
+	f.clock.Advance(time.Minute)
 	f.commit(t, f.c.Create("A", "note", note{N: 2}))
 	changes := tap.changes(t, 2)
 	if got := brief(t, changes[1]); got != "A note 1:1 1:2" {
@@ -113,7 +113,7 @@ func testFeedExpired(t *testing.T, h Harness) {
 	}
 	until = f.clock.Now().Add(2 * time.Second)
 	f.commit(t, f.c.Create("B", "memo", note{N: 3}).Until(until), f.c.Create("C", "note", note{N: 4}).Until(until).Silent())
-	f.clock.advance(time.Minute)
+	f.clock.Advance(time.Minute)
 	h.Sweep(t, f.Driver)
 	f.commit(t, f.c.Create("LAST", "note", note{N: 5}))
 	var got []string

@@ -52,7 +52,7 @@ func testConditions(t *testing.T, h Harness) {
 	f.conflict(t, 0, create(2))
 	f.get(t, "A", 1, 1)
 
-	f.clock.advance(time.Minute)
+	f.clock.Advance(time.Minute)
 	f.commit(t, replace(1, 2))
 	if item := f.get(t, "A", 2, 2); !item.At.Equal(f.clock.Now()) {
 		t.Errorf("at %v after a replacement, want %v", item.At, f.clock.Now())
@@ -235,10 +235,10 @@ func testExpiry(t *testing.T, h Harness) {
 	}
 	f.commit(t, f.c.Replace("A", "note", 1, note{N: 2}).Until(end))
 
-	f.clock.advance(end.Sub(f.clock.Now()) - time.Millisecond)
+	f.clock.Advance(end.Sub(f.clock.Now()) - time.Millisecond)
 	f.get(t, "A", 2, 2)
 	f.conflict(t, 0, f.c.Create("A", "note", note{}))
-	f.clock.advance(time.Millisecond)
+	f.clock.Advance(time.Millisecond)
 	f.absent(t, "A")
 	page, err := f.c.Query(t.Context(), store.Query{})
 	if err != nil || len(page.Items) != 1 || page.Items[0].Key != "B" {
@@ -249,13 +249,13 @@ func testExpiry(t *testing.T, h Harness) {
 	f.conflict(t, 0, f.c.Unchanged("A", 2))
 
 	f.commit(t, f.c.Create("A", "note", note{N: 4})) // over the expired one, whether it was removed or not
-	f.clock.advance(time.Hour)
+	f.clock.Advance(time.Hour)
 	if item := f.get(t, "A", 1, 4); !item.Expires.IsZero() {
 		t.Errorf("expires %v, want never", item.Expires)
 	}
 	if h.Sweep != nil {
 		f.commit(t, f.c.Create("C", "note", note{}).Until(f.clock.Now().Add(time.Second)))
-		f.clock.advance(time.Minute)
+		f.clock.Advance(time.Minute)
 		h.Sweep(t, f.Driver)
 		f.get(t, "A", 1, 4)
 		f.absent(t, "C")

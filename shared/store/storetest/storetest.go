@@ -6,10 +6,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"sync"
 	"testing"
 	"time"
 
+	"orgops/shared/clocktest"
 	"orgops/shared/id"
 	"orgops/shared/store"
 )
@@ -77,33 +77,15 @@ func Run(t *testing.T, h Harness) {
 	}
 }
 
-// clock is a clock that tests move.
-type clock struct {
-	mu sync.Mutex
-	t  time.Time
-}
-
 // newClock stands at a millisecond that is not a whole second.
-func newClock() *clock {
-	return &clock{t: time.Now().UTC().Truncate(time.Second).Add(123 * time.Millisecond)}
-}
-
-func (c *clock) Now() time.Time {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.t
-}
-
-func (c *clock) advance(d time.Duration) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.t = c.t.Add(d)
+func newClock() *clocktest.Clock {
+	return clocktest.At(time.Now().UTC().Truncate(time.Second).Add(123 * time.Millisecond))
 }
 
 // fixture is a driver, its clock and a company of its own.
 type fixture struct {
 	Driver
-	clock *clock
+	clock *clocktest.Clock
 	c     store.Company
 }
 
