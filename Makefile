@@ -39,7 +39,7 @@ run: ## serve the API on http://127.0.0.1:4000, data in ./data; the first start 
 build: build-lambdas ## build the service into bin/orgops, and every Lambda function
 	$(GO) build -trimpath -o bin/orgops ./local
 
-# The same source gives the same bytes, wherever it is built: so a deployment changes only what has changed.
+# The same source gives the same bytes by the same Go version, wherever it is built: so a deployment changes only what has changed.
 LAMBDA_OS ?= linux
 LAMBDA_ARCH ?= arm64
 LAMBDA_DIR ?= build
