@@ -11,24 +11,18 @@ import (
 	"time"
 
 	"orgops/functions/provisioner"
+	"orgops/shared/company"
 )
 
-// Company is a company with its first founder, whose password is the given one or a new one.
-type Company struct {
-	CompanyID, UserID, Email, Password string
-}
-
-// CreateCompany has the provisioner create a company on the plan free. An empty password asks for a new one.
-func (s *Stack) CreateCompany(ctx context.Context, name, email, password string) (Company, error) {
+// CreateCompany has the provisioner create a company on the plan free. An empty password asks for a new one, and the answer
+// has it; one that was given is not repeated.
+func (s *Stack) CreateCompany(ctx context.Context, name, email, password string) (company.Provisioned, error) {
 	var answer provisioner.Answer
 	err := s.invoke(ctx, s.Outputs["ProvisionerName"], provisioner.Request{Name: name, Email: email, Password: password}, &answer)
 	if err == nil && answer.Warning != "" {
 		err = errors.New(answer.Warning)
 	}
-	if answer.Password != "" {
-		password = answer.Password
-	}
-	return Company{CompanyID: answer.CompanyID, UserID: answer.UserID, Email: email, Password: password}, err
+	return answer.Provisioned, err
 }
 
 // invokeWithin bounds an invocation: no function runs longer.

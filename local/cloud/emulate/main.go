@@ -13,6 +13,7 @@ import (
 	"syscall"
 
 	"orgops/local/cloud"
+	"orgops/shared/company"
 )
 
 func main() {
@@ -31,15 +32,15 @@ func run(ctx context.Context, out io.Writer) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, stack.Close()) }()
-	company, err := stack.CreateCompany(ctx, "Demo", "founder@example.com", "")
+	made, err := stack.CreateCompany(ctx, "Demo", "founder@example.com", "")
 	if err != nil {
 		return err
 	}
-	guide(out, stack, company)
+	guide(out, stack, made)
 	return stack.Wait(ctx)
 }
 
-func guide(out io.Writer, s *cloud.Stack, c cloud.Company) {
+func guide(out io.Writer, s *cloud.Stack, c company.Provisioned) {
 	fmt.Fprintf(out, `
 API       %s
 company   %s
@@ -50,7 +51,7 @@ logs      %s
 Log in:
   curl -s %s/auth/login -H 'Content-Type: application/json' -d '{"email":"%s","password":"%s"}'
 
-Look inside with the aws command line (.tools/cloud/bin/aws is one), for instance aws sqs list-queues:
+Look inside with the aws command line (.tools/cloud/bin/aws is version 1 of it), for instance aws sqs list-queues:
   export %s
 
 Ctrl-C ends it and removes everything.
