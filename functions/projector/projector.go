@@ -91,7 +91,7 @@ func (p *Projector) company(ctx context.Context, company string, changes []store
 }
 
 func retryable(ctx context.Context, err error) bool {
-	return errors.Is(err, store.ErrUnavailable) || ctx.Err() != nil
+	return errors.Is(err, store.ErrUnavailable) || errors.Is(err, store.ErrUnknown) || ctx.Err() != nil
 }
 
 // attempt folds and commits once; conflict is true when somebody else wrote the context in between.

@@ -380,3 +380,18 @@ func TestOpen_Busy(t *testing.T) {
 		t.Errorf("given up after %v: %v", took, err)
 	}
 }
+
+// TestWrite_Unknown: where the commit fails, whoever wrote is told that nobody knows what was written.
+func TestWrite_Unknown(t *testing.T) {
+	t.Parallel()
+	db := open(t, filepath.Join(t.TempDir(), "x.db"))
+	interrupted := make(chan struct{})
+	close(interrupted)
+	err := db.Write(t.Context(), sqlitedb.Do(func(conn *sqlite.Conn) error {
+		defer conn.SetInterrupt(interrupted) // the commit is what comes next
+		return sqlitedb.Exec(conn, "INSERT INTO thing (id) VALUES (1)")
+	}))
+	if !errors.Is(err, sqlitedb.ErrUnknown) || errors.Is(err, sqlitedb.ErrUnavailable) {
+		t.Errorf("got %v, want ErrUnknown", err)
+	}
+}

@@ -11,6 +11,8 @@ var (
 	// ErrUnavailable means that the file cannot be used now: another process holds it, the disk is full or fails. Nothing
 	// of the work was written.
 	ErrUnavailable = errors.New("database unavailable")
+	// ErrUnknown means that work was done and the disk failed while it was committed: what was written is not known.
+	ErrUnknown = errors.New("outcome of a commit is not known")
 	// ErrClosed is the ErrUnavailable of a DB after Close.
 	ErrClosed = fmt.Errorf("%w: closed", ErrUnavailable)
 )

@@ -60,10 +60,9 @@ func (w *writer) transact(live []*request) error {
 	}
 	if err := w.exec("COMMIT"); err != nil {
 		w.rollback()
-		// Not an ErrUnavailable: whether it reached the disk is not known.
 		for _, r := range live {
 			if r.wrote {
-				r.err = fmt.Errorf("commit: %w", err)
+				r.err = fmt.Errorf("%w: %w", ErrUnknown, err)
 			}
 		}
 		return nil

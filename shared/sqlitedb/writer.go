@@ -42,7 +42,7 @@ func (Do) Committed() {}
 
 // Write returns once the unit is durable, or answers why it was not written. When ctx ends while the unit waits, it is
 // dropped and ctx's error returned; once its transaction has begun its outcome is awaited. An ErrUnavailable wrote
-// nothing; another error of SQLite's may leave the outcome unknown.
+// nothing; an ErrUnknown wrote everything or nothing.
 func (db *DB) Write(ctx context.Context, u Unit) error { return db.writer.submit(ctx, u, 0) }
 
 // WriteLazily is Write for a unit that may linger: it rides along with the next transaction, or has one of its own

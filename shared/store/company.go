@@ -141,7 +141,7 @@ func (p Partition) Entry(key, entity string, version int64, body any) Op {
 }
 
 // Fault makes a store error fit for a caller: ErrNotFound becomes NotFound with the given detail, ErrConflict becomes
-// Conflict, ErrUnavailable becomes Unavailable. Other errors pass.
+// Conflict, ErrUnavailable and ErrUnknown become Unavailable. Other errors pass.
 func Fault(err error, notFound string) error {
 	switch {
 	case err == nil:
@@ -151,11 +151,17 @@ func Fault(err error, notFound string) error {
 	case errors.Is(err, ErrConflict):
 		return fault.Wrap(fault.Conflict, "someone else changed this at the same time; read it again and repeat", err)
 	case errors.Is(err, ErrUnavailable):
-		e := fault.Wrap(fault.Unavailable, "the store cannot be reached; try again", err)
-		e.RetryAfter = 2 * time.Second
-		return e
+		return unavailable("the store cannot be reached; try again", err)
+	case errors.Is(err, ErrUnknown):
+		return unavailable("whether this was written is not known; read it again before you repeat", err)
 	}
 	return err
+}
+
+func unavailable(detail string, err error) error {
+	e := fault.Wrap(fault.Unavailable, detail, err)
+	e.RetryAfter = 2 * time.Second
+	return e
 }
 
 // encode panics on what cannot be JSON: a programming error, never input.

@@ -29,6 +29,9 @@ var (
 	ErrConflict = errors.New("write condition not met")
 	// ErrUnavailable is what every method answers when the backend cannot be reached or is saturated: try again later.
 	ErrUnavailable = errors.New("store unavailable")
+	// ErrUnknown is what Commit answers when the backend took the commit and what became of it is not known: all of it was
+	// written, or nothing. Its conditions make a repeat safe.
+	ErrUnknown = errors.New("outcome of a write is not known")
 )
 
 // ConflictError is an ErrConflict that names the first write whose condition did not hold.
@@ -111,7 +114,7 @@ type Store interface {
 	// Query returns one page. It sees every commit that was answered before it was called.
 	Query(ctx context.Context, p Partition, q Query) (Page, error)
 	// Commit writes all ops or none. When it returns nil they are durable: they survive the loss of power. An error
-	// that is neither ErrConflict nor ErrUnavailable may leave the outcome unknown; the conditions make a repeat safe.
+	// that is neither ErrConflict nor ErrUnavailable may leave the outcome unknown; ErrUnknown says that it does.
 	// Two ops on one item, no ops, or more than MaxOps are an error.
 	Commit(ctx context.Context, ops ...Op) error
 }

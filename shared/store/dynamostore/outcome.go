@@ -34,15 +34,15 @@ func (c *call) outside(ctx context.Context, err error) error {
 }
 
 // outsideWrite is outside for a call that may have written: when it did not get an answer to each of its tries, whether it
-// did is not known, and the error is none that promises anything.
+// did is not known: ErrUnknown.
 func (c *call) outsideWrite(ctx context.Context, err error) error {
 	if !c.lost {
 		return c.outside(ctx, err)
 	}
 	if cause := ctx.Err(); cause != nil {
-		return fmt.Errorf("store: a write had no answer in time: %w: %w", cause, err)
+		return fmt.Errorf("%w: %w: %w", store.ErrUnknown, cause, err)
 	}
-	return fmt.Errorf("store: a write had no answer: %w", err)
+	return fmt.Errorf("%w: %w", store.ErrUnknown, err)
 }
 
 // passes reports whether a call may succeed later though nothing is changed.

@@ -174,5 +174,8 @@ func outside(err error) error {
 	if errors.Is(err, sqlitedb.ErrUnavailable) {
 		return fmt.Errorf("%w: %w", store.ErrUnavailable, err)
 	}
+	if errors.Is(err, sqlitedb.ErrUnknown) {
+		return fmt.Errorf("%w: %w", store.ErrUnknown, err)
+	}
 	return err
 }
