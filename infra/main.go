@@ -59,12 +59,14 @@ func compose(app awscdk.App) (awscdk.Stack, error) {
 	if err := s.reserves(slices.Concat(a.Functions(), e.Functions())); err != nil {
 		return nil, err
 	}
-	watch.New(stack, watch.Props{API: a, Data: d, Events: e, Topic: s.topic})
+	dashboard := watch.New(stack, watch.Props{API: a, Data: d, Events: e, Topic: s.topic})
 
 	output(stack, "ApiUrl", "Where the API answers", a.URL())
 	output(stack, "ProvisionerName", "The function that creates companies", *e.Provisioner.FunctionName())
 	output(stack, "TableName", "The main table", *d.Main.TableName())
 	output(stack, "AllowNetworks", "Networks that deliveries may reach although they are not public", s.shownNetworks())
+	output(stack, "DashboardUrl", "How the service is, in CloudWatch",
+		"https://"+*stack.Region()+".console.aws.amazon.com/cloudwatch/home?region="+*stack.Region()+"#dashboards/dashboard/"+dashboard)
 	output(stack, "AdminVariables", "What `orgops admin` has to be told to work on this stack: lines for a shell", variables(d, a))
 	output(stack, "CreateCompanyCommand", "Creates a company and prints its first founder's password, once",
 		"aws lambda invoke --region "+*stack.Region()+" --function-name "+*e.Provisioner.FunctionName()+

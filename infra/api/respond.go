@@ -26,6 +26,8 @@ func refusals() []refusal {
 			"send Authorization: Bearer with a good access token from POST /auth/login", map[string]string{"WWW-Authenticate": `Bearer error="invalid_token"`}},
 		{awsapigateway.ResponseType_ACCESS_DENIED(), "403", "forbidden", "Forbidden", "this company does not exist, or is not the one of the token", nil},
 		{awsapigateway.ResponseType_INVALID_API_KEY(), "403", "forbidden", "Forbidden", "the company has no plan", nil},
+		{awsapigateway.ResponseType_WAF_FILTERED(), "403", "forbidden", "Forbidden",
+			"the firewall refuses this request, or so many from one address; what it holds against one passes after five minutes", nil},
 		{awsapigateway.ResponseType_MISSING_AUTHENTICATION_TOKEN(), "404", "not-found", "Not found", "there is no such path", nil},
 		{awsapigateway.ResponseType_RESOURCE_NOT_FOUND(), "404", "not-found", "Not found", "there is no such path", nil},
 		{awsapigateway.ResponseType_REQUEST_TOO_LARGE(), "413", "too-large", "Too large", "the body may have 1 MiB at most", nil},

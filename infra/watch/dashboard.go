@@ -12,7 +12,7 @@ import (
 
 // dashboard reads from top to bottom: what is wrong, then as a request and its consequences go, answers, functions, stream,
 // deliveries, queues, syncs, table.
-func (w *watch) dashboard() {
+func (w *watch) dashboard() (name string) {
 	board := awscloudwatch.NewDashboard(w.scope, jsii.String("Dashboard"), &awscloudwatch.DashboardProps{
 		DefaultInterval: awscdk.Duration_Hours(jsii.Number(12)),
 	})
@@ -58,6 +58,7 @@ func (w *watch) dashboard() {
 		graph("Table: refused and collided", table.shown("ReadThrottleEvents", "Sum"), table.shown("WriteThrottleEvents", "Sum"),
 			table.shown("ConditionalCheckFailedRequests", "Sum"), table.shown("TransactionConflict", "Sum"), w.tableErrors(5)),
 	)
+	return *board.DashboardName()
 }
 
 func graph(title string, metrics ...awscloudwatch.IMetric) awscloudwatch.IWidget {

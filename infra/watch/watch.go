@@ -32,8 +32,8 @@ type watch struct {
 	alarms []awscloudwatch.IAlarm
 }
 
-// New watches.
-func New(scope constructs.Construct, p Props) {
+// New watches. It returns the name of the dashboard.
+func New(scope constructs.Construct, p Props) (dashboard string) {
 	w := &watch{Props: p, scope: constructs.NewConstruct(scope, jsii.String("Watch"))}
 	w.answers()
 	w.changes()
@@ -42,7 +42,7 @@ func New(scope constructs.Construct, p Props) {
 	w.clock()
 	w.functions()
 	w.storage()
-	w.dashboard()
+	return w.dashboard()
 }
 
 func (w *watch) all() []*function.Function {

@@ -7,9 +7,11 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"testing"
 	"time"
 
+	"orgops/shared/freeport"
 	"orgops/shared/logtest"
 )
 
@@ -32,10 +34,9 @@ type program struct {
 // newProgram has a folder of its own, and an address that was free a moment ago.
 func newProgram(t *testing.T) *program {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	port, err := freeport.Find(t.Context())
 	must(t, err)
-	addr := l.Addr().String()
-	must(t, l.Close())
+	addr := net.JoinHostPort("127.0.0.1", strconv.Itoa(port))
 	p := &program{client: client{t: t, base: "http://" + addr}, path: build(t), data: filepath.Join(t.TempDir(), "data"), output: &logtest.Log{}}
 	t.Cleanup(func() {
 		if p.cmd != nil {
