@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -387,11 +388,16 @@ func TestWrite_Unknown(t *testing.T) {
 	db := open(t, filepath.Join(t.TempDir(), "x.db"))
 	interrupted := make(chan struct{})
 	close(interrupted)
+	var told atomic.Bool
+	defer db.AfterForeign(func() { told.Store(true) })()
 	err := db.Write(t.Context(), sqlitedb.Do(func(conn *sqlite.Conn) error {
 		defer conn.SetInterrupt(interrupted) // the commit is what comes next
 		return sqlitedb.Exec(conn, "INSERT INTO thing (id) VALUES (1)")
 	}))
 	if !errors.Is(err, sqlitedb.ErrUnknown) || errors.Is(err, sqlitedb.ErrUnavailable) {
 		t.Errorf("got %v, want ErrUnknown", err)
+	}
+	if !told.Load() {
+		t.Error("who remembers what the file held was not told")
 	}
 }

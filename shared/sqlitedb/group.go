@@ -65,6 +65,7 @@ func (w *writer) transact(live []*request) error {
 				r.err = fmt.Errorf("%w: %w", ErrUnknown, err)
 			}
 		}
+		w.call(&w.foreign)
 		return nil
 	}
 	for _, r := range live {

@@ -56,7 +56,7 @@ func (db *DB) WriteLazily(ctx context.Context, u Unit, linger time.Duration) err
 func (db *DB) AfterCommit(fn func()) (stop func()) { return db.writer.hook(&db.writer.hooks, fn) }
 
 // AfterForeign has fn called by the writer when it finds, at the start of a transaction, that another process has
-// written since the last one. It must not wait.
+// written since the last one, and after an ErrUnknown: what is remembered of the file may be out of date. It must not wait.
 func (db *DB) AfterForeign(fn func()) (stop func()) { return db.writer.hook(&db.writer.foreign, fn) }
 
 func (w *writer) hook(hooks *[]*func(), fn func()) (stop func()) {
@@ -113,7 +113,7 @@ type writer struct {
 	urgent  bool      // queue holds one that does not linger
 	until   time.Time // when the first of the lingering ones must go
 	hooks   []*func() // after a transaction
-	foreign []*func() // after another process's
+	foreign []*func() // after another process's, or one of unknown outcome
 	closed  bool
 }
 
