@@ -22,6 +22,7 @@ import (
 	"orgops/shared/queue/sqsqueue"
 	"orgops/shared/store"
 	"orgops/shared/store/dynamostore"
+	"orgops/shared/store/dynamostream"
 	"orgops/shared/token/tokensecret"
 )
 
@@ -75,7 +76,7 @@ func openParts(c *cloud.Cloud) *awsParts {
 	c.Need("ORGOPS_RETRIES_DEAD_LETTERS", c.Settings.Retries.Dead)
 	c.Need("ORGOPS_SYNCS_DEAD_LETTERS", c.Settings.Syncs.Dead)
 	return &awsParts{
-		Cloud: c, main: data.Main(c, projector.Consumer, dispatcher.Consumer), keys: data.Keys(c),
+		Cloud: c, main: data.MainWithFeed(c, dynamostream.New(c.Access), projector.Consumer, dispatcher.Consumer), keys: data.Keys(c),
 		retries: queues.Retries(c), syncs: queues.Syncs(c),
 	}
 }

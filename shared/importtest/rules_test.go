@@ -49,12 +49,12 @@ var homes = []home{
 	{[]string{"github.com/swaggest/..."}, []string{"local/docs"}, "the documentation pages are for the local run"},
 	{[]string{"github.com/lmittmann/tint", "golang.org/x/term"}, []string{"local"}, "a terminal is in front of the local run only"},
 	{[]string{"github.com/cedar-policy/..."}, []string{"shared/policy"}, "one policy engine"},
-	{[]string{"github.com/aws/aws-sdk-go-v2/service/dynamodb/...", "github.com/aws/aws-sdk-go-v2/service/dynamodbstreams/..."},
-		[]string{"shared/store/dynamostore"}, "a driver's client"},
+	{[]string{"github.com/aws/aws-sdk-go-v2/service/dynamodb/..."}, []string{"shared/store/dynamostore"}, "a driver's client"},
+	{[]string{"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams/..."}, []string{"shared/store/dynamostream"}, "a driver's client"},
 	{[]string{"github.com/aws/aws-sdk-go-v2/service/sqs/..."}, []string{"shared/queue/sqsqueue"}, "a driver's client"},
 	{[]string{"github.com/aws/aws-sdk-go-v2/config/..."}, nil, "loading files and profiles costs each cold start milliseconds: see awsclient"},
 	{[]string{"github.com/aws/aws-sdk-go-v2/aws/...", "github.com/aws/smithy-go/..."},
-		[]string{"shared/awsclient", "shared/store/dynamostore", "shared/queue/sqsqueue", "shared/vault/...", "shared/token/...", "shared/boot/cloud/...", "functions/*/lambda", "shared/awstest", "shared/usagekey/gatewaykeys"},
+		[]string{"shared/awsclient", "shared/store/dynamostore", "shared/store/dynamostream", "shared/queue/sqsqueue", "shared/vault/...", "shared/token/...", "shared/boot/cloud/...", "functions/*/lambda", "shared/awstest", "shared/usagekey/gatewaykeys"},
 		"domain packages know nothing of AWS"},
 	{[]string{"github.com/tink-crypto/...", "github.com/aws/aws-sdk-go-v2/service/kms/..."}, []string{"shared/vault/kmsvault", "shared/awstest"}, "keys are wrapped in one place"},
 	{[]string{"github.com/aws/aws-sdk-go-v2/service/secretsmanager/..."}, []string{"shared/token/tokensecret", "shared/awstest"}, "the one secret is that of the token keys"},
@@ -68,8 +68,10 @@ var homes = []home{
 		[]string{"local/...", "shared/store/sqlitestore", "shared/queue/sqlitequeue", "shared/webtest", "shared/worktest"},
 		"drivers are chosen where the process is put together; webtest and worktest run groups and workers on real ones"},
 
-	{[]string{"orgops/shared/store/dynamostore", "orgops/shared/queue/sqsqueue"}, []string{"local/...", "functions/*/lambda", "shared/boot/cloud/...", "shared/lambda/..."},
+	{[]string{"orgops/shared/store/dynamostore", "orgops/shared/queue/sqsqueue"},
+		[]string{"local/...", "functions/*/lambda", "shared/boot/cloud/...", "shared/lambda/...", "shared/store/dynamostream"},
 		"drivers are chosen where the process is put together"},
+	{[]string{"orgops/shared/store/dynamostream"}, []string{"local/..."}, "a Lambda is handed the stream's records, and links no client of it"},
 
 	{[]string{"net/http", "net/http/..."}, []string{
 		"shared/web", "functions/*", "local/...", "infra/...", // serve, or make routes

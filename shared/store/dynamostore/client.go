@@ -10,7 +10,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams"
 
 	"orgops/shared/awsclient"
 )
@@ -22,14 +21,6 @@ func newClient(access awsclient.Access) *dynamodb.Client {
 	return dynamodb.New(dynamodb.Options{
 		Region: access.Region, Credentials: access.Credentials, BaseEndpoint: access.Endpoint("DYNAMODB"), Retryer: awsclient.NewRetryer(collided),
 		HTTPClient: countingClient{access.HTTPClient.WithTimeout(tryTimeout)},
-	})
-}
-
-// newStreams makes the client of the stream. An emulator serves it at the table's address.
-func newStreams(access awsclient.Access) *dynamodbstreams.Client {
-	return dynamodbstreams.New(dynamodbstreams.Options{
-		Region: access.Region, Credentials: access.Credentials, BaseEndpoint: access.Endpoint("DYNAMODB_STREAMS", "DYNAMODB"),
-		Retryer: awsclient.NewRetryer(collided), HTTPClient: access.HTTPClient.WithTimeout(tryTimeout),
 	})
 }
 

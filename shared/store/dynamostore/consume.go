@@ -30,7 +30,7 @@ const maxBatch = 256
 // The stream keeps 24 hours, no matter who has seen them. A consumer that was away for longer loses what is older; the
 // logger is told.
 func (s *Store) Consume(ctx context.Context, name string, handle func(context.Context, store.Batch, func(error))) error {
-	if !slices.Contains(s.o.Consumers, name) {
+	if s.o.Stream == nil || !slices.Contains(s.o.Consumers, name) {
 		return fmt.Errorf("store: the feed was not opened with consumer %q", name)
 	}
 	if !s.busy.take(name) {

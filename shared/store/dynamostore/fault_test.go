@@ -13,6 +13,7 @@ import (
 	"orgops/shared/id"
 	"orgops/shared/store"
 	"orgops/shared/store/dynamostore"
+	"orgops/shared/store/dynamostream"
 )
 
 const many = 1000
@@ -167,7 +168,7 @@ func TestStore_Unavailable(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := dynamostore.New(nowhere, dynamostore.Options{Table: "none", Consumers: []string{"alpha"}})
+	s := dynamostore.New(nowhere, dynamostore.Options{Table: "none", Stream: dynamostream.New(nowhere), Consumers: []string{"alpha"}})
 	c := store.For(s, id.New())
 	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 	defer cancel()

@@ -17,6 +17,7 @@ import (
 	"orgops/shared/logtest"
 	"orgops/shared/store"
 	"orgops/shared/store/dynamostore"
+	"orgops/shared/store/dynamostream"
 )
 
 const patience = 20 * time.Second
@@ -102,9 +103,8 @@ func expect(t *testing.T, what string, want, got []string) {
 func openStream(t *testing.T) (*dynamostore.Store, *stream, *logtest.Log) {
 	t.Helper()
 	st, l := &stream{}, &logtest.Log{}
-	s := newStore(t, dynamostore.Options{Consumers: []string{"alpha"}, Poll: 5 * time.Millisecond, Logger: slog.New(slog.NewTextHandler(l, nil))})
-	s.ReadFrom(st)
-	return s, st, l
+	o := dynamostore.Options{Consumers: []string{"alpha"}, Stream: dynamostream.Of(st), Poll: 5 * time.Millisecond, Logger: slog.New(slog.NewTextHandler(l, nil))}
+	return newStore(t, o), st, l
 }
 
 // TestFeed_TwoShards: each shard goes on by itself, and has a position of its own.
@@ -356,8 +356,7 @@ func TestFeed_Pace(t *testing.T) {
 	t.Parallel()
 	const poll, reads = 50 * time.Millisecond, 8
 	st := &stream{}
-	s := newStore(t, dynamostore.Options{Consumers: []string{"alpha"}, Poll: poll})
-	s.ReadFrom(st)
+	s := newStore(t, dynamostore.Options{Consumers: []string{"alpha"}, Stream: dynamostream.Of(st), Poll: poll})
 	st.open("one", "")
 	for i := range 3 * reads {
 		st.write("one", "acme", fmt.Sprintf("A%02d", i))

@@ -2,23 +2,13 @@ package dynamostore
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams/types"
 )
-
-// streams is what is asked of the stream's client.
-type streams interface {
-	DescribeStream(context.Context, *dynamodbstreams.DescribeStreamInput, ...func(*dynamodbstreams.Options)) (*dynamodbstreams.DescribeStreamOutput, error)
-	GetShardIterator(context.Context, *dynamodbstreams.GetShardIteratorInput, ...func(*dynamodbstreams.Options)) (*dynamodbstreams.GetShardIteratorOutput, error)
-	GetRecords(context.Context, *dynamodbstreams.GetRecordsInput, ...func(*dynamodbstreams.Options)) (*dynamodbstreams.GetRecordsOutput, error)
-}
 
 // lookEvery is how often shards are looked for while none has ended.
 const lookEvery = 10 * time.Second
@@ -66,8 +56,8 @@ func (c *consumer) look(ctx context.Context) error {
 	c.lookedAt, c.lookSoon = time.Now(), false
 	known := make(map[string]bool)
 	for _, f := range found {
-		known[aws.ToString(f.ShardId)] = true
-		if c.shards[aws.ToString(f.ShardId)] == nil {
+		known[f.ID] = true
+		if c.shards[f.ID] == nil {
 			if err := c.add(ctx, f, nil, true); err != nil {
 				return err
 			}
@@ -78,35 +68,21 @@ func (c *consumer) look(ctx context.Context) error {
 }
 
 // describe lists the shards that the stream still has.
-func (c *consumer) describe(ctx context.Context) ([]types.Shard, error) {
-	var found []types.Shard
-	in := &dynamodbstreams.DescribeStreamInput{StreamArn: &c.arn}
-	for {
-		out, err := c.store.stream.DescribeStream(ctx, in)
-		if err != nil {
-			return nil, fmt.Errorf("shards: %w", err)
-		}
-		if out.StreamDescription == nil {
-			return nil, errors.New("shards: an answer without a stream")
-		}
-		found = append(found, out.StreamDescription.Shards...)
-		if in.ExclusiveStartShardId = out.StreamDescription.LastEvaluatedShardId; in.ExclusiveStartShardId == nil {
-			return found, nil
-		}
+func (c *consumer) describe(ctx context.Context) ([]Shard, error) {
+	found, err := c.store.o.Stream.Shards(ctx, c.arn)
+	if err != nil {
+		return nil, fmt.Errorf("shards: %w", err)
 	}
+	return found, nil
 }
 
 // add takes in a shard. began is true when it was not there when Consume began.
-func (c *consumer) add(ctx context.Context, f types.Shard, positions map[string]position, began bool) error {
-	at := positions[aws.ToString(f.ShardId)]
-	sh := &shard{
-		id: aws.ToString(f.ShardId), parent: aws.ToString(f.ParentShardId), anew: began,
-		saved: at.Sequence, ended: at.Ended, closed: at.Ended,
-	}
-	open := f.SequenceNumberRange == nil || f.SequenceNumberRange.EndingSequenceNumber == nil
-	if open && !began && !at.Ended {
+func (c *consumer) add(ctx context.Context, f Shard, positions map[string]position, began bool) error {
+	at := positions[f.ID]
+	sh := &shard{id: f.ID, parent: f.Parent, anew: began, saved: at.Sequence, ended: at.Ended, closed: at.Ended}
+	if f.Open && !began && !at.Ended {
 		var err error
-		if sh.tip, err = c.iterator(ctx, sh, types.ShardIteratorTypeLatest); err != nil {
+		if sh.tip, err = c.iterator(ctx, sh, Newest); err != nil {
 			return fmt.Errorf("end of shard %s: %w", sh.id, err)
 		}
 	}
@@ -133,9 +109,9 @@ func (c *consumer) forget(known map[string]bool) {
 }
 
 // lost tells of shards that were begun, not finished, and are gone.
-func (c *consumer) lost(ctx context.Context, found []types.Shard, positions map[string]position) {
+func (c *consumer) lost(ctx context.Context, found []Shard, positions map[string]position) {
 	for id, at := range positions {
-		there := slices.ContainsFunc(found, func(f types.Shard) bool { return aws.ToString(f.ShardId) == id })
+		there := slices.ContainsFunc(found, func(f Shard) bool { return f.ID == id })
 		if !there && !at.Ended {
 			c.store.o.Logger.ErrorContext(ctx, "changes may have been lost: the stream no longer has a shard that was not finished, for it keeps a day",
 				"consumer", c.name, "shard", id, "after", at.Sequence)

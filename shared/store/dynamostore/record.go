@@ -7,8 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams/types"
-
 	"orgops/shared/store"
 )
 
@@ -92,41 +90,4 @@ func image(item map[string]string) (*store.Image, error) {
 		}
 	}
 	return &store.Image{Version: version, Body: body}, nil
-}
-
-// recordOf makes a Record of one that the stream's client returned.
-func recordOf(r types.Record) Record {
-	if r.Dynamodb == nil {
-		return Record{}
-	}
-	out := Record{Old: texts(r.Dynamodb.OldImage), New: texts(r.Dynamodb.NewImage)}
-	if r.Dynamodb.SequenceNumber != nil {
-		out.Sequence = *r.Dynamodb.SequenceNumber
-	}
-	if r.Dynamodb.ApproximateCreationDateTime != nil {
-		out.Created = *r.Dynamodb.ApproximateCreationDateTime
-	}
-	return out
-}
-
-func texts(item map[string]types.AttributeValue) map[string]string {
-	if len(item) == 0 {
-		return nil
-	}
-	out := make(map[string]string, len(item))
-	for name, value := range item {
-		switch v := value.(type) {
-		case *types.AttributeValueMemberS:
-			out[name] = v.Value
-		case *types.AttributeValueMemberN:
-			out[name] = v.Value
-		case *types.AttributeValueMemberB:
-			out[name] = string(v.Value)
-		case *types.AttributeValueMemberBOOL:
-			if v.Value {
-				out[name] = "true"
-			}
-		}
-	}
-	return out
 }

@@ -5,10 +5,6 @@ import (
 	"errors"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams/types"
-
 	"orgops/shared/store"
 	"orgops/shared/store/handover"
 )
@@ -50,17 +46,17 @@ func (c *consumer) read(ctx context.Context, sh *shard, n int) (full bool, err e
 			return false, err
 		}
 	}
-	out, err := c.store.stream.GetRecords(ctx, &dynamodbstreams.GetRecordsInput{ShardIterator: &sh.iterator, Limit: aws.Int32(int32(n))})
+	records, next, err := c.store.o.Stream.Read(ctx, sh.iterator, n)
 	if err != nil {
 		return false, c.missed(ctx, sh, err)
 	}
-	sh.iterator = aws.ToString(out.NextShardIterator)
-	if len(out.Records) > 0 && sh.fresh == "" && !sh.anew && sh.tip != "" {
+	sh.iterator = next
+	if len(records) > 0 && sh.fresh == "" && !sh.anew && sh.tip != "" {
 		c.peek(ctx, sh)
 	}
-	batches := c.batches(ctx, sh, out.Records)
-	if len(out.Records) > 0 {
-		sh.lane.Admit(recordOf(out.Records[len(out.Records)-1]).Sequence, batches...)
+	batches := c.batches(ctx, sh, records)
+	if len(records) > 0 {
+		sh.lane.Admit(records[len(records)-1].Sequence, batches...)
 	}
 	for _, b := range batches {
 		if c.window.Failing() || ctx.Err() != nil {
@@ -72,14 +68,13 @@ func (c *consumer) read(ctx context.Context, sh *shard, n int) (full bool, err e
 	if sh.iterator == "" {
 		c.end(sh)
 	}
-	return len(out.Records) >= n, nil
+	return len(records) >= n, nil
 }
 
 // batches makes a page's changes batches: one of replays, one of others. Records that are no part of the feed are in none.
-func (c *consumer) batches(ctx context.Context, sh *shard, records []types.Record) []*batch {
+func (c *consumer) batches(ctx context.Context, sh *shard, records []Record) []*batch {
 	var out []*batch
-	for _, raw := range records {
-		r := recordOf(raw)
+	for _, r := range records {
 		change, ok, err := r.Change()
 		if err != nil {
 			c.store.o.Logger.ErrorContext(ctx, "a record of the change stream is left out", "consumer", c.name, "error", err)
@@ -117,64 +112,53 @@ func (sh *shard) replayed(sequence string) bool {
 
 // peek looks for the first change behind the end that the shard had. What cannot be told is a replay.
 func (c *consumer) peek(ctx context.Context, sh *shard) {
-	out, err := c.store.stream.GetRecords(ctx, &dynamodbstreams.GetRecordsInput{ShardIterator: &sh.tip, Limit: aws.Int32(1)})
+	records, next, err := c.store.o.Stream.Read(ctx, sh.tip, 1)
 	if err != nil {
-		if ranOut(err) {
-			sh.tip, _ = c.iterator(ctx, sh, types.ShardIteratorTypeLatest)
+		if errors.Is(err, ErrExpired) {
+			sh.tip, _ = c.iterator(ctx, sh, Newest)
 		}
 		return
 	}
-	if len(out.Records) > 0 {
-		sh.fresh, sh.tip = recordOf(out.Records[0]).Sequence, ""
+	if len(records) > 0 {
+		sh.fresh, sh.tip = records[0].Sequence, ""
 		return
 	}
-	sh.tip = aws.ToString(out.NextShardIterator)
+	sh.tip = next
 }
 
 // aim gets an iterator behind the cursor, or at the oldest record.
 func (c *consumer) aim(ctx context.Context, sh *shard) (err error) {
-	kind := types.ShardIteratorTypeTrimHorizon
+	from := Oldest
 	if sh.lane.Cursor() != "" {
-		kind = types.ShardIteratorTypeAfterSequenceNumber
+		from = After
 	}
-	if sh.iterator, err = c.iterator(ctx, sh, kind); err != nil {
+	if sh.iterator, err = c.iterator(ctx, sh, from); err != nil {
 		return c.missed(ctx, sh, err)
 	}
 	return nil
 }
 
-func (c *consumer) iterator(ctx context.Context, sh *shard, kind types.ShardIteratorType) (string, error) {
-	in := &dynamodbstreams.GetShardIteratorInput{StreamArn: &c.arn, ShardId: &sh.id, ShardIteratorType: kind}
-	if kind == types.ShardIteratorTypeAfterSequenceNumber {
-		in.SequenceNumber = aws.String(sh.lane.Cursor())
+func (c *consumer) iterator(ctx context.Context, sh *shard, from Start) (string, error) {
+	after := ""
+	if from == After {
+		after = sh.lane.Cursor()
 	}
-	out, err := c.store.stream.GetShardIterator(ctx, in)
-	if err != nil {
-		return "", err
-	}
-	return aws.ToString(out.ShardIterator), nil
-}
-
-func ranOut(err error) bool {
-	var e *types.ExpiredIteratorException
-	return errors.As(err, &e)
+	return c.store.o.Stream.Iterator(ctx, c.arn, sh.id, from, after)
 }
 
 // missed deals with a shard that cannot be read on as it was. An iterator lives for a quarter of an hour: another is
 // asked for. Records older than a day are gone, and shards with them: what is left is gone on with.
 func (c *consumer) missed(ctx context.Context, sh *shard, err error) error {
-	var trimmed *types.TrimmedDataAccessException
-	var gone *types.ResourceNotFoundException
 	log := c.store.o.Logger.With("consumer", c.name, "shard", sh.id, "after", sh.lane.Cursor())
 	sh.iterator = ""
 	switch {
-	case ranOut(err):
+	case errors.Is(err, ErrExpired):
 		return nil
-	case errors.As(err, &trimmed):
+	case errors.Is(err, ErrTrimmed):
 		log.ErrorContext(ctx, "changes were lost: the stream no longer has what follows, for it keeps a day", "error", err)
 		sh.lane.Seek("")
 		return nil
-	case errors.As(err, &gone):
+	case errors.Is(err, ErrGone):
 		log.ErrorContext(ctx, "changes may have been lost: the stream no longer has the shard, for it keeps a day", "error", err)
 		c.end(sh)
 		return nil

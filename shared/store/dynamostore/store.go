@@ -33,6 +33,8 @@ type Options struct {
 	Logger *slog.Logger     // where a feed says that changes were lost; slog.Default() when nil
 	Meter  *Meter           // counts what calls cost; nothing is counted, and nothing asked of DynamoDB for it, when nil
 
+	// Stream is what Consume reads; nil where nobody consumes.
+	Stream Stream
 	// Consumers are the names that may Consume.
 	Consumers []string
 	// Unfinished is how many changes a consumer may have handed out and not finished; 8192 when 0.
@@ -46,7 +48,6 @@ type Options struct {
 // Store is an open store. It holds connections only, which need no closing.
 type Store struct {
 	client *dynamodb.Client
-	stream streams
 	o      Options
 	busy   *names
 	packer *packer
@@ -66,7 +67,7 @@ func New(access awsclient.Access, o Options) *Store {
 	if o.Poll <= 0 {
 		o.Poll = 500 * time.Millisecond
 	}
-	return &Store{client: newClient(access), stream: newStreams(access), o: o, busy: newNames(), packer: &packer{}}
+	return &Store{client: newClient(access), o: o, busy: newNames(), packer: &packer{}}
 }
 
 // now is the time of a commit.

@@ -10,6 +10,7 @@ import (
 	"orgops/shared/awsclient"
 	"orgops/shared/awstest"
 	"orgops/shared/store/dynamostore"
+	"orgops/shared/store/dynamostream"
 	"orgops/shared/store/storetest"
 )
 
@@ -33,6 +34,9 @@ func newStoreAt(t testing.TB, access awsclient.Access, o dynamostore.Options) *d
 	}
 	if o.Poll == 0 {
 		o.Poll = 20 * time.Millisecond
+	}
+	if o.Stream == nil {
+		o.Stream = dynamostream.New(access)
 	}
 	s := dynamostore.New(access, o)
 	if err := s.CreateTable(t.Context()); err != nil {

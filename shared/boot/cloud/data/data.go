@@ -7,10 +7,13 @@ import (
 	"orgops/shared/store/dynamostore"
 )
 
-// Main is the table of everything but data keys. Consumers are the names that may consume its feed.
-func Main(c *cloud.Cloud, consumers ...string) *dynamostore.Store {
+// Main is the table of everything but data keys.
+func Main(c *cloud.Cloud) *dynamostore.Store { return MainWithFeed(c, nil) }
+
+// MainWithFeed is Main for a process that reads the table's stream itself. Consumers are the names that may consume the feed.
+func MainWithFeed(c *cloud.Cloud, stream dynamostore.Stream, consumers ...string) *dynamostore.Store {
 	return dynamostore.New(c.Access, dynamostore.Options{
-		Table: c.Need("ORGOPS_TABLE", c.Settings.Table), Now: c.Now, Logger: c.Logger, Consumers: consumers, Meter: meter(c.Metrics),
+		Table: c.Need("ORGOPS_TABLE", c.Settings.Table), Now: c.Now, Logger: c.Logger, Stream: stream, Consumers: consumers, Meter: meter(c.Metrics),
 	})
 }
 

@@ -1,0 +1,44 @@
+package dynamostream
+
+import (
+	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams/types"
+
+	"orgops/shared/store/dynamostore"
+)
+
+// recordOf makes a record of one that the client returned.
+func recordOf(r types.Record) dynamostore.Record {
+	if r.Dynamodb == nil {
+		return dynamostore.Record{}
+	}
+	out := dynamostore.Record{Old: texts(r.Dynamodb.OldImage), New: texts(r.Dynamodb.NewImage)}
+	if r.Dynamodb.SequenceNumber != nil {
+		out.Sequence = *r.Dynamodb.SequenceNumber
+	}
+	if r.Dynamodb.ApproximateCreationDateTime != nil {
+		out.Created = *r.Dynamodb.ApproximateCreationDateTime
+	}
+	return out
+}
+
+func texts(item map[string]types.AttributeValue) map[string]string {
+	if len(item) == 0 {
+		return nil
+	}
+	out := make(map[string]string, len(item))
+	for name, value := range item {
+		switch v := value.(type) {
+		case *types.AttributeValueMemberS:
+			out[name] = v.Value
+		case *types.AttributeValueMemberN:
+			out[name] = v.Value
+		case *types.AttributeValueMemberB:
+			out[name] = string(v.Value)
+		case *types.AttributeValueMemberBOOL:
+			if v.Value {
+				out[name] = "true"
+			}
+		}
+	}
+	return out
+}
