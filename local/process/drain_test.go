@@ -15,6 +15,7 @@ import (
 
 	"orgops/local/process"
 	"orgops/shared/config"
+	"orgops/shared/webtest"
 )
 
 // TestRun_SlowRequest: a request that takes all the time that requests have to end takes none from attempts under way.
@@ -33,7 +34,7 @@ func TestRun_SlowRequest(t *testing.T) {
 		ours, theirs := net.Pipe()
 		ctx, stop := context.WithCancel(t.Context())
 		ended := make(chan error, 1)
-		go func() { ended <- p.Run(ctx, &oneConn{conn: theirs, closed: make(chan struct{})}) }()
+		go func() { ended <- p.Run(ctx, webtest.Listener(theirs)) }()
 		go io.WriteString(ours, "GET / HTTP/1.1\r\nHost: x\r\n\r\n")
 		<-asked
 		begun := time.Now()
@@ -48,25 +49,3 @@ func TestRun_SlowRequest(t *testing.T) {
 		_, _ = io.Copy(io.Discard, ours) // to the connection's end
 	})
 }
-
-// oneConn is a listener with one connection.
-type oneConn struct {
-	conn   net.Conn
-	closed chan struct{}
-}
-
-// Accept implements net.Listener.
-func (l *oneConn) Accept() (net.Conn, error) {
-	if conn := l.conn; conn != nil {
-		l.conn = nil
-		return conn, nil
-	}
-	<-l.closed
-	return nil, net.ErrClosed
-}
-
-// Close implements net.Listener; the server does it once.
-func (l *oneConn) Close() error { close(l.closed); return nil }
-
-// Addr implements net.Listener.
-func (l *oneConn) Addr() net.Addr { return &net.TCPAddr{} }

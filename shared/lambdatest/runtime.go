@@ -1,7 +1,6 @@
 package lambdatest
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -16,6 +15,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"orgops/shared/logtest"
 )
 
 // Function is a function's program, running under the Lambda Runtime API.
@@ -27,7 +28,7 @@ type Function struct {
 	asked   time.Time     // when it did
 	init    time.Duration // from the start of the process to its first request for an event
 	ended   chan struct{}
-	out     *output
+	out     *logtest.Log
 	process *os.Process
 	end     func()
 }
@@ -55,7 +56,7 @@ const patience = time.Minute
 func Start(t testing.TB, program string, environment ...string) *Function {
 	t.Helper()
 	f := &Function{
-		events: make(chan event), results: make(chan Result, 1), idle: make(chan struct{}), ended: make(chan struct{}), out: &output{},
+		events: make(chan event), results: make(chan Result, 1), idle: make(chan struct{}), ended: make(chan struct{}), out: &logtest.Log{},
 	}
 	ctx, stop := context.WithCancel(context.WithoutCancel(t.Context()))
 	server := httptest.NewServer(f)
@@ -209,22 +210,4 @@ func (f *Function) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	default:
 		http.NotFound(w, r)
 	}
-}
-
-// output is what a program writes.
-type output struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-func (o *output) Write(b []byte) (int, error) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.text.Write(b)
-}
-
-func (o *output) String() string {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.text.String()
 }

@@ -9,6 +9,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"orgops/shared/webtest"
 )
 
 // A caller who is refused and never sends the body that was announced must not keep the connection.
@@ -20,9 +22,8 @@ func TestBody_NeverSentNeverRead(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				ours, theirs := net.Pipe()
-				l := &oneConn{conn: theirs, closed: make(chan struct{})}
 				server := &http.Server{Handler: h, ReadHeaderTimeout: time.Second}
-				go func() { _ = server.Serve(l) }()
+				go func() { _ = server.Serve(webtest.Listener(theirs)) }()
 				defer server.Close()
 				started := time.Now()
 				go fmt.Fprintf(ours, "GET %s HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\n", path)
@@ -38,24 +39,6 @@ func TestBody_NeverSentNeverRead(t *testing.T) {
 		})
 	}
 }
-
-// oneConn is a listener with one connection.
-type oneConn struct {
-	conn   net.Conn
-	closed chan struct{}
-}
-
-func (l *oneConn) Accept() (net.Conn, error) {
-	if conn := l.conn; conn != nil {
-		l.conn = nil
-		return conn, nil
-	}
-	<-l.closed
-	return nil, net.ErrClosed
-}
-
-func (l *oneConn) Close() error   { close(l.closed); return nil }
-func (l *oneConn) Addr() net.Addr { return &net.TCPAddr{} }
 
 func TestQuery_Unreadable(t *testing.T) {
 	t.Parallel()
