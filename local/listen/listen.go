@@ -37,18 +37,7 @@ func Run(ctx context.Context, args []string, out io.Writer) error {
 		return err
 	}
 	fmt.Fprintf(out, "listening on http://%s; every POST is printed and verified, Ctrl-C ends\n", l.Addr())
-	server := &http.Server{Handler: r, ReadHeaderTimeout: 5 * time.Second}
-	served := make(chan error, 1)
-	go func() { served <- server.Serve(l) }()
-	select {
-	case err := <-served:
-		return err
-	case <-ctx.Done():
-	}
-	stopping, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
-	defer cancel()
-	_ = server.Shutdown(stopping) // what is left after five seconds ends with the process
-	return nil
+	return serve(ctx, l, r)
 }
 
 // receiver answers 204 to what verifies, and 401 to what does not.

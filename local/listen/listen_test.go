@@ -6,11 +6,15 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"net/http"
 	"regexp"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"orgops/local/listen"
+	"orgops/shared/webtest"
 )
 
 // pages is a writer whose every write waits until somebody reads it.
@@ -62,4 +66,22 @@ func TestRun_UnderWay(t *testing.T) {
 	if err := <-ended; err != nil {
 		t.Error(err)
 	}
+}
+
+// TestServe_Unused: a connection that a sender has opened in advance delays nobody.
+func TestServe_Unused(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		ours, theirs := net.Pipe()
+		ctx, stop := context.WithCancel(t.Context())
+		ended := make(chan error, 1)
+		go func() { ended <- listen.Serve(ctx, webtest.Listener(theirs), http.NotFoundHandler()) }()
+		synctest.Wait()
+		begun := time.Now()
+		stop()
+		if err := <-ended; err != nil || time.Since(begun) > time.Second {
+			t.Errorf("%v, after %v", err, time.Since(begun))
+		}
+		_, _ = io.Copy(io.Discard, ours) // to the connection's end
+	})
 }

@@ -1,0 +1,4 @@
+package listen
+
+// Serve is what Run does with its listener.
+var Serve = serve

@@ -1,0 +1,58 @@
+package listen
+
+import (
+	"context"
+	"net"
+	"net/http"
+	"sync"
+	"time"
+)
+
+// serve serves until ctx ends; then what is under way is answered, for five seconds at most.
+func serve(ctx context.Context, l net.Listener, h http.Handler) error {
+	unused := &unused{conns: map[net.Conn]bool{}}
+	server := &http.Server{Handler: h, ReadHeaderTimeout: 5 * time.Second, ConnState: unused.note}
+	server.RegisterOnShutdown(unused.close)
+	served := make(chan error, 1)
+	go func() { served <- server.Serve(l) }()
+	select {
+	case err := <-served:
+		return err
+	case <-ctx.Done():
+	}
+	stopping, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+	defer cancel()
+	_ = server.Shutdown(stopping) // what is left after five seconds ends with the process
+	return nil
+}
+
+// unused are the connections on which nothing was asked yet. Senders open some in advance, and a server that shuts down
+// waits five seconds for each.
+type unused struct {
+	mu      sync.Mutex
+	conns   map[net.Conn]bool
+	closing bool
+}
+
+// note is the server's ConnState.
+func (u *unused) note(conn net.Conn, state http.ConnState) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	switch {
+	case state != http.StateNew:
+		delete(u.conns, conn)
+	case u.closing:
+		conn.Close()
+	default:
+		u.conns[conn] = true
+	}
+}
+
+func (u *unused) close() {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.closing = true
+	for conn := range u.conns {
+		conn.Close()
+	}
+}
