@@ -9,6 +9,8 @@ import (
 	"sync/atomic"
 	"syscall"
 	"time"
+
+	"orgops/shared/wait"
 )
 
 // arrivals keeps when each event was published and when it first arrived.
@@ -54,10 +56,9 @@ func (a *arrivals) wait(ctx context.Context, limit time.Duration) error {
 // until waits until no more than left are still to come.
 func (a *arrivals) until(ctx context.Context, left int) error {
 	for a.left.Load() > int64(left) {
-		if err := ctx.Err(); err != nil {
-			return err
+		if !wait.For(ctx, time.Millisecond) {
+			return ctx.Err()
 		}
-		time.Sleep(time.Millisecond)
 	}
 	return nil
 }

@@ -1,12 +1,13 @@
 package cloud
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"io"
 	"os"
 	"os/exec"
+
+	"orgops/shared/filetail"
 )
 
 // command is what a process runs.
@@ -75,15 +76,7 @@ func (p *process) end() {
 }
 
 // tail is the last of what the process printed.
-func (p *process) tail() []byte {
-	const size = 4000
-	info, err := p.log.Stat()
-	if err != nil {
-		return []byte(err.Error())
-	}
-	text, _ := io.ReadAll(io.NewSectionReader(p.log, max(0, info.Size()-size), size)) // what could be read
-	return bytes.TrimSpace(text)
-}
+func (p *process) tail() []byte { return filetail.Of(p.log, 4000) }
 
 // exited says how a process ended that should not have.
 func (p *process) exited() error {

@@ -10,9 +10,9 @@ import (
 
 // serve serves until ctx ends; then what is under way is answered, for five seconds at most.
 func serve(ctx context.Context, l net.Listener, h http.Handler) error {
-	unused := &unused{conns: map[net.Conn]bool{}}
-	server := &http.Server{Handler: h, ReadHeaderTimeout: 5 * time.Second, ConnState: unused.note}
-	server.RegisterOnShutdown(unused.close)
+	waiting := &unused{conns: map[net.Conn]bool{}}
+	server := &http.Server{Handler: h, ReadHeaderTimeout: 5 * time.Second, ConnState: waiting.note}
+	server.RegisterOnShutdown(waiting.close)
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(l) }()
 	select {

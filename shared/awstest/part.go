@@ -12,11 +12,9 @@
 package awstest
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"os"
 	"os/exec"
@@ -28,6 +26,7 @@ import (
 	"time"
 
 	"orgops/shared/awsclient"
+	"orgops/shared/filetail"
 	"orgops/shared/freeport"
 )
 
@@ -230,15 +229,7 @@ func (p *Part) ready(address string, ended <-chan struct{}) error {
 }
 
 // tail is the last of what the part printed, whose file may be gone with it.
-func (p *Part) tail() []byte {
-	const size = 2000
-	info, err := p.log.Stat()
-	if err != nil {
-		return []byte(err.Error())
-	}
-	text, _ := io.ReadAll(io.NewSectionReader(p.log, max(0, info.Size()-size), size)) // what could be read
-	return bytes.TrimSpace(text)
-}
+func (p *Part) tail() []byte { return filetail.Of(p.log, 2000) }
 
 // tools is a folder of .tools in the module that the test is in.
 func tools(name string) (string, error) {

@@ -75,18 +75,18 @@ var homes = []home{
 
 	{[]string{"net/http", "net/http/..."}, []string{
 		"shared/web", "functions/*", "local/...", "infra/...", // serve, or make routes
-		"shared/outbound",                                   // calls, under one set of rules
-		"shared/webhook",                                    // signs, verifies and sends requests: HTTP is its subject
-		"shared/connector",                                  // its ports carry a delivery's headers, which a signature covers
-		"shared/connector/feed",                             // fetches
-		"shared/connector/github",                           // signs and verifies deliveries
-		"shared/connector/webhook",                          // as above
-		"shared/certify",                                    // proves how an endpoint answers
-		"shared/webtest",                                    // is a client
-		"shared/awstest",                                    // stands between a client and its service
-		"shared/worktest",                                   // is a subscriber
-		"shared/awsclient",                                  // makes the HTTP client of the cloud's drivers
-		"shared/store/dynamostore", "shared/queue/sqsqueue", // drivers whose services speak HTTP
+		"shared/outbound",                                  // calls, under one set of rules
+		"shared/webhook",                                   // signs, verifies and sends requests: HTTP is its subject
+		"shared/connector",                                 // its ports carry a delivery's headers, which a signature covers
+		"shared/connector/feed",                            // fetches
+		"shared/connector/github",                          // signs and verifies deliveries
+		"shared/connector/webhook",                         // as above
+		"shared/certify",                                   // proves how an endpoint answers
+		"shared/webtest",                                   // is a client
+		"shared/awstest",                                   // stands between a client and its service
+		"shared/worktest",                                  // is a subscriber
+		"shared/awsclient",                                 // makes the HTTP client of the cloud's drivers
+		"shared/store/dynamostore",                         // a driver whose service speaks HTTP
 		"shared/lambda/gateway", "shared/boot/cloud/group", // serve, as Lambdas
 		"shared/lambdatest", // is the Lambda runtime, which speaks HTTP
 	}, "domain packages know nothing of HTTP"},
@@ -99,6 +99,7 @@ var homes = []home{
 	{[]string{"os"}, []string{
 		"local/...", "infra/...", "shared/config", // the processes
 		"shared/sqlitedb", "shared/keyfile", // files of the embedded backend
+		"shared/filetail",   // reads logs
 		"shared/boot/cloud", // the process in AWS
 		"shared/awstest",    // starts what stands in for AWS
 		"shared/lambdatest", // starts functions

@@ -4,14 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
 	"github.com/aws/smithy-go"
-	smithyhttp "github.com/aws/smithy-go/transport/http"
 
+	"orgops/shared/awsclient"
 	"orgops/shared/queue"
 	"orgops/shared/wait"
 )
@@ -112,8 +111,8 @@ func outside(ctx context.Context, err error) error {
 		return fmt.Errorf("%w: %w", cause, err)
 	}
 	var api smithy.APIError
-	var answer *smithyhttp.ResponseError // whose fault an error is, the client knows of few; the status says it of all
-	if errors.As(err, &api) && !throttles(api.ErrorCode()) && errors.As(err, &answer) && answer.HTTPStatusCode() < http.StatusInternalServerError {
+	server, answered := awsclient.ServerFault(err)
+	if errors.As(err, &api) && !throttles(api.ErrorCode()) && answered && !server {
 		return fmt.Errorf("queue: %w", err)
 	}
 	return fmt.Errorf("%w: %w", queue.ErrUnavailable, err)

@@ -5,11 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"net/http"
 
 	"github.com/aws/smithy-go"
-	smithyhttp "github.com/aws/smithy-go/transport/http"
 
+	"orgops/shared/awsclient"
 	"orgops/shared/store"
 )
 
@@ -56,6 +55,6 @@ func passes(err error) bool {
 		"TransactionConflictException", "TransactionInProgressException", "LimitExceededException", "ReplicatedWriteConflictException":
 		return true
 	}
-	var answer *smithyhttp.ResponseError // whose fault an error is, the client knows of few; the status says it of all
-	return errors.As(err, &answer) && answer.HTTPStatusCode() >= http.StatusInternalServerError || collided(err).Bool()
+	server, _ := awsclient.ServerFault(err)
+	return server || collided(err).Bool()
 }

@@ -1,6 +1,7 @@
 package dynamostream
 
 import (
+	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams/types"
 
 	"orgops/shared/store/dynamostore"
@@ -11,14 +12,10 @@ func recordOf(r types.Record) dynamostore.Record {
 	if r.Dynamodb == nil {
 		return dynamostore.Record{}
 	}
-	out := dynamostore.Record{Old: texts(r.Dynamodb.OldImage), New: texts(r.Dynamodb.NewImage)}
-	if r.Dynamodb.SequenceNumber != nil {
-		out.Sequence = *r.Dynamodb.SequenceNumber
+	return dynamostore.Record{
+		Sequence: aws.ToString(r.Dynamodb.SequenceNumber), Created: aws.ToTime(r.Dynamodb.ApproximateCreationDateTime),
+		Old: texts(r.Dynamodb.OldImage), New: texts(r.Dynamodb.NewImage),
 	}
-	if r.Dynamodb.ApproximateCreationDateTime != nil {
-		out.Created = *r.Dynamodb.ApproximateCreationDateTime
-	}
-	return out
 }
 
 func texts(item map[string]types.AttributeValue) map[string]string {
