@@ -1,5 +1,5 @@
-# Everything that is done with this repository. Tools are installed under .tools at the versions pinned here, in
-# package-lock.json, requirements.txt and (for Maven) .xml files beside what needs them; nothing is installed outside the folder.
+# The repository's tasks. Tools are installed under .tools, at the versions pinned here and in the package-lock.json,
+# requirements.txt and (for Maven) .xml files next to the code that needs them. Nothing is installed elsewhere.
 
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
@@ -13,7 +13,9 @@ FUZZTIME ?= 10s
 PACKAGES ?= ./...
 
 GOLANGCI_VERSION := v2.15.0
+VALE_VERSION := v3.19.0
 GOLANGCI := .tools/golangci-lint-$(GOLANGCI_VERSION)/golangci-lint
+VALE := .tools/vale-$(VALE_VERSION)/vale
 NODE_STAMP := .tools/node/node_modules/.package-lock.json
 PYTHON_STAMP := .tools/python/requirements.txt
 CDK_STAMP := .tools/cdk/node_modules/.package-lock.json
@@ -25,13 +27,13 @@ VENV_STAMPS := $(PYTHON_STAMP) $(TEMPLATES_STAMP) $(MOTO_STAMP) $(CLOUD_STAMP)
 JAVA_STAMPS := .tools/java/dynamodb-local/pom.xml .tools/java/elasticmq/pom.xml
 ACCEPTANCE := local/acceptance
 
-# Every target's own comment is its line of help.
+# help prints the ## comment of each target.
 .PHONY: help
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 .PHONY: run
-run: ## serve the API on http://127.0.0.1:4000, data in ./data; the first start prints a session to paste (needs Go alone)
+run: ## serve the API on http://127.0.0.1:4000, data in ./data; the first start prints a session to paste (needs only Go)
 	$(GO) build -o bin/orgops ./local
 	exec bin/orgops
 
@@ -39,7 +41,7 @@ run: ## serve the API on http://127.0.0.1:4000, data in ./data; the first start 
 build: build-lambdas ## build the service into bin/orgops, and every Lambda function
 	$(GO) build -trimpath -o bin/orgops ./local
 
-# The same source gives the same bytes by the same Go version, wherever it is built: so a deployment changes only what has changed.
+# Builds are reproducible with the same Go version, so a deployment updates only functions whose code has changed.
 LAMBDA_OS ?= linux
 LAMBDA_ARCH ?= arm64
 LAMBDA_DIR ?= build
@@ -53,41 +55,42 @@ build-lambdas: ## build every Lambda function into build/<function>/bootstrap (L
 	done
 
 .PHONY: test
-test: needs lint tools ## everything: format, lint, and every test, acceptance included, under the race detector but for infra
+test: needs lint tools ## check format, lint, and run every test including acceptance, with the race detector except for infra
 	@packages=$$($(GO) list $(PACKAGES)); \
 	infra=$$(grep '^orgops/infra' <<< "$$packages" || true); \
 	others=$$(grep -v '^orgops/infra' <<< "$$packages" || true); \
 	set -x; \
 	if [ -n "$$others" ]; then $(GO) test -race -shuffle=on -vet=off -timeout 20m $$others; fi; \
-	if [ -n "$$infra" ]; then $(GO) test -shuffle=on -vet=off $$infra; fi # lint has vetted; the CDK's runtime races with itself when it ends; infra has no goroutines
+	if [ -n "$$infra" ]; then $(GO) test -shuffle=on -vet=off $$infra; fi # lint has run vet; infra starts no goroutines, and the CDK's own runtime has a data race at its end
 
-# TARGET=deployed deploys the stack into an AWS on this machine. Of one that runs already it asks, in the environment:
-# ORGOPS_URL, the API's address; ORGOPS_ADMIN, a command that gets NAME, EMAIL, PASSWORD and, for a member of a company,
-# COMPANY in its environment and prints {"companyId": …}; and where it must find this machine's receivers, that is
-# ORGOPS_RECEIVER_ADDR to listen on and ORGOPS_RECEIVER_URL to reach it by.
+# TARGET=deployed deploys the stack to an AWS emulator on this machine, or tests a running service that the environment names:
+# ORGOPS_URL is the API's address. ORGOPS_ADMIN is a command that gets NAME, EMAIL, PASSWORD and, for a member of a company,
+# COMPANY in its environment and prints {"companyId": …}. If the service must reach this machine's receivers at a certain
+# address, ORGOPS_RECEIVER_ADDR is the address to listen on and ORGOPS_RECEIVER_URL the URL to reach it.
 .PHONY: blackbox
-blackbox: tools ## the journeys of the README over HTTP; TARGET=local, aws or deployed, without it all three (see the Makefile for one that runs)
+blackbox: tools ## run the README's journeys over HTTP; TARGET=local, aws or deployed (default: all three; see the Makefile for a running service)
 	$(GO) test ./local/blackbox -count=1 -v -timeout 20m -target '$(TARGET)'
 
 .PHONY: lint
-lint: $(GOLANGCI) ## gofmt, golangci-lint, which vets too
+lint: $(GOLANGCI) $(VALE) ## check with gofmt, golangci-lint (which runs vet too) and Vale
 	@files=$$(git ls-files -z --cached --others --exclude-standard -- '*.go' | xargs -0 ls -d 2>/dev/null | xargs gofmt -l); \
 	if [ -n "$$files" ]; then echo "not formatted (run: gofmt -w $$files)" >&2; exit 1; fi
 	$(GOLANGCI) run $(PACKAGES)
+	git ls-files -z --cached --others --exclude-standard -- '*.go' '*.md' | xargs -0 ls -d 2>/dev/null | xargs $(VALE) --output=line
 
 .PHONY: tools
-tools: needs $(GOLANGCI) $(NODE_STAMP) $(CDK_STAMP) $(VENV_STAMPS) java ## install the pinned linters and test tools into .tools (what it takes: make needs)
+tools: needs $(GOLANGCI) $(VALE) $(NODE_STAMP) $(CDK_STAMP) $(VENV_STAMPS) java ## install the pinned linters and test tools into .tools (make needs lists the requirements)
 
 .PHONY: java
-java: $(JAVA_STAMPS) ## download what stands in for AWS in tests: DynamoDB Local and ElasticMQ (needs Maven)
+java: $(JAVA_STAMPS) ## download the AWS emulators of the tests: DynamoDB Local and ElasticMQ (needs Maven)
 
 .PHONY: golden
-golden: ## write the golden files anew
+golden: ## rewrite the golden files
 	$(GO) test ./$(ACCEPTANCE) ./infra -run '^TestGolden' -count=1 -update
 	$(GO) test ./local/blackbox -count=1 -update
 
 .PHONY: synth
-synth: one-architecture $(CDK_STAMP) ## make the CloudFormation template in cdk.out from what is built; CDK="-c tenant=NAME …" sets the context
+synth: one-architecture $(CDK_STAMP) ## make the CloudFormation template in cdk.out from the built functions; CDK="-c tenant=NAME …" sets the context
 	$(CDK_CLI) synth --quiet -c arch=$(CDK_ARCH) $(CDK)
 
 .PHONY: deploy
@@ -97,24 +100,24 @@ deploy: one-architecture region build-lambdas $(CDK_STAMP) ## build the function
 	$(CDK_CLI) deploy --app cdk.out $(CDK)
 
 .PHONY: destroy
-destroy: one-architecture region build-lambdas $(CDK_STAMP) ## remove the stack from AWS, but for its data and keys, which cost on; give CDK as to deploy
+destroy: one-architecture region build-lambdas $(CDK_STAMP) ## remove the stack from AWS, except its data and keys, which still cost; set CDK as for deploy
 	$(CDK_CLI) synth --quiet -c arch=$(CDK_ARCH) $(CDK)
 	$(CDK_CLI) destroy --app cdk.out $(CDK)
 	@echo "$$REMAINS"
 
-export NO_ACCOUNT := The account is not ready. Who signs in: AWS_PROFILE, or AWS_ACCESS_KEY_ID with AWS_SECRET_ACCESS_KEY (and AWS_SESSION_TOKEN). The lines above say what failed.
+export NO_ACCOUNT := The account is not ready; the lines above say what failed. To sign in, set AWS_PROFILE, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY (and AWS_SESSION_TOKEN).
 
 define REMAINS
-Where the stack is gone, this remains, on purpose, and costs on:
-  2 DynamoDB tables    what they store, and their backups, by the gigabyte
+Once the stack is removed, these resources remain on purpose, and still cost:
+  2 DynamoDB tables    items and backups, by the gigabyte
   2 or more KMS keys   1 USD a month each
   2 secrets            0.40 USD a month each
-and for free: a usage key for each company, the role with which API Gateway logs, and the CDK's bootstrap stack.
-The README says how to remove them ("Removing it"). Without its keys the data is lost for good.
+These remain for free: a usage key for each company, the role with which API Gateway logs, and the CDK's bootstrap stack.
+The README says how to remove them ("Removing it"). Without its keys the data cannot be recovered.
 endef
 export REMAINS
 
-# The CDK would take us-east-1 where nobody says which.
+# Without a region the CDK would use us-east-1.
 .PHONY: region
 region:
 	@[ -n "$${AWS_REGION:-$${AWS_DEFAULT_REGION:-}}" ] || aws configure get region > /dev/null 2>&1 || \
@@ -122,15 +125,15 @@ region:
 
 .PHONY: one-architecture
 one-architecture:
-	@case '$(CDK)' in *arch=*) echo "LAMBDA_ARCH=arm64 or LAMBDA_ARCH=amd64 says what to build and to deploy; leave arch out of CDK" >&2; exit 1;; esac
+	@case '$(CDK)' in *arch=*) echo "CDK must not set arch; set LAMBDA_ARCH=arm64 or LAMBDA_ARCH=amd64, which applies to build and deployment" >&2; exit 1;; esac
 
 .PHONY: emulate
-emulate: $(CDK_STAMP) $(CLOUD_STAMP) .tools/java/dynamodb-local/pom.xml ## deploy the template into an AWS on this machine, without Docker; prints how to use it, Ctrl-C ends it
+emulate: $(CDK_STAMP) $(CLOUD_STAMP) .tools/java/dynamodb-local/pom.xml ## deploy the template to an AWS emulator on this machine, without Docker; prints how to use it, Ctrl-C stops it
 	$(GO) build -o bin/emulate ./local/cloud/emulate
 	exec bin/emulate
 
 .PHONY: fuzz
-fuzz: ## fuzz every parser of outside input for FUZZTIME (10s) each
+fuzz: ## fuzz each parser of outside input for FUZZTIME (10s)
 	@grep -rlE --include='*_test.go' '^func Fuzz' functions shared local | xargs -n1 dirname | sort -u | while read -r dir; do \
 		grep -hoE '^func Fuzz[A-Za-z0-9_]+' "$$dir"/*_test.go | cut -d' ' -f2 | while read -r name; do \
 			echo "== ./$$dir $$name"; \
@@ -139,24 +142,24 @@ fuzz: ## fuzz every parser of outside input for FUZZTIME (10s) each
 	done
 
 .PHONY: bench
-bench: ## Go benchmarks, then the load program
+bench: ## run the Go benchmarks, then the load generator
 	$(GO) test -run '^$$' -bench . -benchmem $(PACKAGES)
 	$(GO) run ./local/bench
 
-# Needs Linux and Go alone. LIMIT=2 makes it fail where a function's init takes more than twice the bare one's.
+# Needs only Linux and Go. LIMIT=2 makes it fail if a function's init takes more than twice the bare function's.
 STARTS ?= 25
 LIMIT ?= 0
 .PHONY: bench-cold
-bench-cold: ## start every Lambda function STARTS (25) times beside a bare one: init, first answer, memory, size
-	$(GO) test ./shared/lambdatest -run '^$$' -bench '^BenchmarkColdStart$$' -benchtime $(STARTS)x -timeout 30m -args -limit=$(LIMIT)
+bench-cold: ## start every Lambda function STARTS (25) times and compare it with a bare one: init, first answer, memory, size
+	$(GO) test ./shared/testkit/lambdatest -run '^$$' -bench '^BenchmarkColdStart$$' -benchtime $(STARTS)x -timeout 30m -args -limit=$(LIMIT)
 
 .PHONY: clean
-clean: ## remove what was built and the installed tools; ./data stays
+clean: ## remove build output and installed tools; keeps ./data
 	rm -rf bin build cdk.out .tools
 
-# What has to be on the machine already, for everything or for some of it. The lines say where each comes from.
+# Programs that must be on the machine, for all targets or for some. Each line says where to get one.
 .PHONY: needs needs-node needs-python needs-java
-needs: ## check that the machine has what the tests need, and say how to get what is missing
+needs: ## check that the machine has the programs that the tests need, and say how to get missing ones
 needs: NEEDED := go gcc node npm python curl java mvn openssl
 needs-node: NEEDED := go node npm
 needs-python: NEEDED := python
@@ -185,6 +188,11 @@ $(GOLANGCI):
 	@echo "building golangci-lint $(GOLANGCI_VERSION); this takes some minutes, once"
 	GOBIN=$(CURDIR)/$(dir $@) $(GO) install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(GOLANGCI_VERSION)
 
+# Vale reads Go with a parser in C, so it takes gcc, and some minutes, once.
+$(VALE):
+	@echo "building vale $(VALE_VERSION); this takes some minutes, once"
+	GOBIN=$(CURDIR)/$(dir $@) $(GO) install github.com/errata-ai/vale/v3/cmd/vale@$(VALE_VERSION)
+
 define NODE_MODULES
 mkdir -p .tools/$(1)
 cp $^ .tools/$(1)/
@@ -201,7 +209,7 @@ $(CDK_STAMP): infra/package.json infra/package-lock.json $(ACCEPTANCE)/.npmrc | 
 $(PYTHON_STAMP): $(ACCEPTANCE)/requirements.txt
 $(CLOUD_STAMP): local/cloud/requirements.txt
 $(TEMPLATES_STAMP): infra/requirements.txt
-$(MOTO_STAMP): shared/awstest/requirements.txt
+$(MOTO_STAMP): shared/testkit/awstest/requirements.txt
 $(VENV_STAMPS): | needs-python
 	rm -rf $(@D)
 	$(PYTHON) -m venv $(@D)
@@ -209,7 +217,7 @@ $(VENV_STAMPS): | needs-python
 	$(@D)/bin/pip check
 	cp $< $@
 
-$(JAVA_STAMPS): .tools/java/%/pom.xml: shared/awstest/%.xml | needs-java
+$(JAVA_STAMPS): .tools/java/%/pom.xml: shared/testkit/awstest/%.xml | needs-java
 	rm -rf $(dir $@)
 	mkdir -p $(dir $@)
 	mvn --quiet --batch-mode --file $< dependency:copy-dependencies -DincludeScope=runtime -DoutputDirectory=$(CURDIR)/$(dir $@)

@@ -1,5 +1,5 @@
-// Package functions is the one list of route groups. The local run mounts it, and whatever is made from the registered
-// operations (the OpenAPI document, the gateway's routes) is made from it; no Lambda imports it.
+// Package functions lists the route groups. The local process mounts this list, and the OpenAPI document and the gateway's
+// routes are generated from the operations that it registers. No Lambda imports it.
 package functions
 
 import (
@@ -14,50 +14,36 @@ import (
 	"orgops/functions/intelligence"
 	"orgops/functions/memory"
 	"orgops/functions/missioncontrol"
-	"orgops/shared/boot"
+	"orgops/shared/run/boot"
 )
 
-// Group is a set of operations that one Lambda serves.
+// Group describes the operations that one Lambda serves.
 type Group struct {
-	Name     string
-	Tag      string // of its operations in the OpenAPI document
-	About    string // the tag's description
-	Register func(huma.API, *boot.Services)
+	Name  string
+	Tag   string // tags the group's operations in the OpenAPI document
+	About string // the tag's description
+	Mount func(huma.API, *boot.Services)
 }
 
-// Register mounts every group and describes their tags.
-func Register(api huma.API, s *boot.Services) {
+// Mount mounts every group, and describes their tags and the events that they cause.
+func Mount(api huma.API, s *boot.Services) {
 	for _, g := range Groups() {
-		g.Register(api, s)
+		g.Mount(api, s)
 		api.OpenAPI().Tags = append(api.OpenAPI().Tags, &huma.Tag{Name: g.Tag, Description: g.About})
 	}
+	documentEvents(api.OpenAPI())
 	slices.SortFunc(api.OpenAPI().Tags, func(a, b *huma.Tag) int { return strings.Compare(a.Name, b.Name) })
 }
 
-// Groups lists the route groups. Of two schemas with one name in the document, the group that comes first has it plain.
+// Groups lists the route groups. When two schemas in the document have the same name, the first group's keeps it
+// unprefixed.
 func Groups() []Group {
 	return []Group{
-		{"auth", "auth", "Logging in, and the keys that verify what a login gives.", func(api huma.API, s *boot.Services) {
-			auth.Register(api, auth.Deps{Store: s.Store, Hasher: s.Hasher, Keys: auth.AtHand{Signs: s.Tokens.Signer(), Verifies: s.Tokens.Public}, Now: s.Now})
-		}},
-		{"integrations", "integrations", "Connectors and webhooks: configured, certified, watched, recovered.", func(api huma.API, s *boot.Services) {
-			integrations.Register(api, integrations.Deps{
-				Connectors: s.Connectors, Examiner: s.Examiner, Courier: s.Courier, Vault: s.Vault, Now: s.Now,
-			})
-		}},
-		{"memory", "memory", "What connectors brought in, and the syncs that fetch it.", func(api huma.API, s *boot.Services) {
-			memory.Register(api, memory.Deps{Connectors: s.Connectors, Now: s.Now})
-		}},
-		{"inbound", "inbound", "Where providers post their webhooks.", func(api huma.API, s *boot.Services) {
-			inbound.Register(api, inbound.Deps{
-				Company: s.Company, Connectors: s.Connectors, Vault: s.Vault, Engine: s.Engine, Now: s.Now,
-			})
-		}},
-		{"missioncontrol", "mission-control", "How the platform and the company are doing.", func(api huma.API, s *boot.Services) {
-			missioncontrol.Register(api, missioncontrol.Deps{Now: s.Now})
-		}},
-		{"intelligence", "intelligence", "What a founder should know and do next.", func(api huma.API, s *boot.Services) {
-			intelligence.Register(api, intelligence.Deps{Now: s.Now})
-		}},
+		{"auth", "auth", "Log in, and get the public keys that verify access tokens.", auth.Mount},
+		{"integrations", "integrations", "Configure, certify, monitor and recover connectors and webhooks.", integrations.Mount},
+		{"memory", "memory", "The memories and goals that connectors import, and the syncs that fetch them.", memory.Mount},
+		{"inbound", "inbound", "The endpoints that providers post their webhooks to.", inbound.Mount},
+		{"missioncontrol", "mission-control", "The health, readiness, dashboard and timeline of the company.", missioncontrol.Mount},
+		{"intelligence", "intelligence", "What the founder should know and do next.", intelligence.Mount},
 	}
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/aws/jsii-runtime-go"
 )
 
-// company is a company as a resource of somebody's own stack. The README shows it.
+// company creates a company as a custom resource of another stack, as the README shows.
 func company(stack awscdk.Stack, provisionerName string) awscdk.CustomResource {
 	provisioner := awslambda.Function_FromFunctionName(stack, jsii.String("Provisioner"), &provisionerName)
 	companies := customresources.NewProvider(stack, jsii.String("Companies"), &customresources.ProviderProps{OnEventHandler: provisioner})
@@ -21,7 +21,7 @@ func company(stack awscdk.Stack, provisionerName string) awscdk.CustomResource {
 	})
 }
 
-// TestCompany talks to the CDK's process, so it is not parallel.
+// TestCompany talks to the CDK's process, so it does not run in parallel.
 func TestCompany(t *testing.T) {
 	app := awscdk.NewApp(&awscdk.AppProps{AnalyticsReporting: jsii.Bool(false), Outdir: jsii.String(t.TempDir())})
 	stack := awscdk.NewStack(app, jsii.String("Customers"), nil)

@@ -11,12 +11,12 @@ import (
 	"testing"
 	"time"
 
-	"orgops/shared/event"
-	"orgops/shared/projection"
-	"orgops/shared/store"
+	"orgops/shared/domain/event"
+	"orgops/shared/insight/projection"
+	"orgops/shared/storage/store"
 )
 
-// passed are the entities that a function's filters let through.
+// passed returns the entities that a function's filters pass.
 func (s *synthesized) passed(t *testing.T, function string) []string {
 	t.Helper()
 	for _, id := range s.of("AWS::Lambda::EventSourceMapping") {
@@ -34,11 +34,11 @@ func (s *synthesized) passed(t *testing.T, function string) []string {
 		}
 		return pattern.Dynamodb.NewImage.Entity.S
 	}
-	t.Fatalf("%s follows nothing", function)
+	t.Fatalf("%s does not read the stream", function)
 	return nil
 }
 
-// entities are all that the source names.
+// entities returns all entities that the source names.
 func entities(t *testing.T) []string {
 	t.Helper()
 	named := regexp.MustCompile(`(?m)[Ee]ntity\s*=\s*"([a-z-]+)"`)
@@ -61,7 +61,7 @@ func entities(t *testing.T) []string {
 	return all
 }
 
-// TestFilters: what a filter keeps from a function is nothing to that function.
+// TestFilters checks that a function ignores every change that its filter drops.
 func TestFilters(t *testing.T) {
 	t.Parallel()
 	projected, dispatched := stacks["pool"].passed(t, "projector"), stacks["pool"].passed(t, "dispatcher")
@@ -71,10 +71,10 @@ func TestFilters(t *testing.T) {
 			New: &store.Image{Version: 1, Body: json.RawMessage(`{}`)},
 		}
 		if next, _, err := projection.Fold(projection.Empty("acme"), []store.Change{change}); !slices.Contains(projected, entity) && (err != nil || next.ContextVersion > 0) {
-			t.Errorf("a change of %s is folded, and filtered out: %v", entity, err)
+			t.Errorf("a change of %s is folded but filtered out: %v", entity, err)
 		}
 		if events, err := event.Of(change); !slices.Contains(dispatched, entity) && (err != nil || len(events) > 0) {
-			t.Errorf("a change of %s makes events, and is filtered out: %v", entity, err)
+			t.Errorf("a change of %s creates events but is filtered out: %v", entity, err)
 		}
 	}
 }

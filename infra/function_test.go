@@ -44,7 +44,7 @@ func TestFunctions(t *testing.T) {
 	}
 }
 
-// TestFunctions_Programs: every function of the stack has a program, and every program is a function of it.
+// TestFunctions_Programs checks that every function has a program and that every program is a function's.
 func TestFunctions_Programs(t *testing.T) {
 	t.Parallel()
 	programs, err := filepath.Glob("../functions/*/lambda/main.go")
@@ -62,15 +62,16 @@ func TestFunctions_Programs(t *testing.T) {
 	}
 }
 
-// TestFunctions_Environment: functions are told settings that somebody reads, and where secrets are, never secrets.
+// TestFunctions_Environment checks that functions get only settings that the code reads, and references to secrets instead of
+// secrets.
 func TestFunctions_Environment(t *testing.T) {
 	t.Parallel()
-	settings := source(t, "../shared/config")
+	settings := source(t, "../shared/run/config")
 	for _, id := range stacks["silo"].of("AWS::Lambda::Function") {
 		variables := dig(stacks["silo"].Resources[id].Properties, "Environment", "Variables").(map[string]any)
 		for name, value := range variables {
 			if !strings.Contains(settings, `"`+name+`"`) {
-				t.Errorf("%s: %s is no setting of shared/config", id, name)
+				t.Errorf("%s: %s is not a setting of shared/run/config", id, name)
 			}
 			if literal, ok := value.(string); ok && len(literal) > 64 {
 				t.Errorf("%s: %s holds %q", id, name, literal)
@@ -88,7 +89,7 @@ func TestFunctions_Environment(t *testing.T) {
 	}
 }
 
-// TestAdminVariables: an operator's commands are told of everything that the functions work on.
+// TestAdminVariables checks that the operator's commands get the names of all resources that the functions work on.
 func TestAdminVariables(t *testing.T) {
 	t.Parallel()
 	for name, s := range stacks {
@@ -124,7 +125,7 @@ func TestFunctions_Reserved(t *testing.T) {
 	}
 }
 
-// TestNames: a name that is chosen can be taken already, and forbids replacing what bears it.
+// TestNames refuses chosen names, which may be taken already and prevent a replacement of the resource.
 func TestNames(t *testing.T) {
 	t.Parallel()
 	chosen := []string{"FunctionName", "TableName", "QueueName", "RoleName", "LogGroupName", "AlarmName", "DashboardName", "UsagePlanName"}
@@ -137,7 +138,7 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// source is the text of a package's files.
+// source returns the text of a package's files.
 func source(t *testing.T, folder string) string {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(folder, "*.go"))
@@ -155,7 +156,7 @@ func source(t *testing.T, folder string) string {
 	return all.String()
 }
 
-// dig follows keys and positions into decoded JSON; nil where there is nothing.
+// dig follows keys and positions into decoded JSON; it returns nil for a missing value.
 func dig(v any, path ...any) any {
 	for _, step := range path {
 		switch step := step.(type) {
@@ -178,7 +179,7 @@ func text(v any) string {
 	return s
 }
 
-// list is v's elements, or v alone.
+// list returns v's elements, or v alone.
 func list(v any) []any {
 	if elements, ok := v.([]any); ok {
 		return elements

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// TestLint: two outside readers of templates find nothing wrong.
+// TestLint validates the templates with two external tools.
 func TestLint(t *testing.T) {
 	t.Parallel()
 	for name, s := range stacks {

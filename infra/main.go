@@ -1,5 +1,5 @@
-// Command infra is the CDK app: it reads the context, sees that the programs are there, and composes the stack
-// from its units, nothing else.
+// Command infra implements the CDK app: it reads the context, checks that the functions' programs exist, and composes the
+// stack from its units.
 package main
 
 import (
@@ -20,7 +20,7 @@ func main() {
 	err := run()
 	jsii.Close()
 	if err != nil {
-		fmt.Fprintln(os.Stderr, "\ninfra:", err) // behind what the CDK's process says of its own end
+		fmt.Fprintln(os.Stderr, "\ninfra:", err) // after the output of the CDK's process
 		os.Exit(1)
 	}
 }
@@ -34,7 +34,7 @@ func run() error {
 	return err
 }
 
-// compose makes the stack that the context of app asks for.
+// compose creates the stack that the context of app asks for.
 func compose(app awscdk.App) (awscdk.Stack, error) {
 	s, err := read(app.Node())
 	if err != nil {
@@ -51,7 +51,7 @@ func compose(app awscdk.App) (awscdk.Stack, error) {
 		Description: jsii.String("Organizational Operations Service"), AnalyticsReporting: jsii.Bool(false),
 	})
 	stack.TemplateOptions().SetMetadata(&map[string]any{"cfn-lint": map[string]any{"config": map[string]any{
-		"ignore_checks": []string{"W3005"}, // the CDK makes a function depend on its role as well as on the role's policy
+		"ignore_checks": []string{"W3005"}, // the CDK makes a function depend on its role and on the role's policy
 	}}})
 	d := data.New(stack, s.wrapping)
 	a := api.New(stack, api.Props{Functions: s.Settings, Groups: groups, Data: d, Firewall: s.firewall, Origins: s.origins})
@@ -61,13 +61,13 @@ func compose(app awscdk.App) (awscdk.Stack, error) {
 	}
 	dashboard := watch.New(stack, watch.Props{API: a, Data: d, Events: e, Topic: s.topic})
 
-	output(stack, "ApiUrl", "Where the API answers", a.URL())
+	output(stack, "ApiUrl", "Base URL of the API", a.URL())
 	output(stack, "ProvisionerName", "The function that creates companies", *e.Provisioner.FunctionName())
 	output(stack, "TableName", "The main table", *d.Main.TableName())
-	output(stack, "AllowNetworks", "Networks that deliveries may reach although they are not public", s.shownNetworks())
-	output(stack, "DashboardUrl", "How the service is, in CloudWatch",
+	output(stack, "AllowNetworks", "Private networks that deliveries may reach", s.shownNetworks())
+	output(stack, "DashboardUrl", "The service's dashboard in CloudWatch",
 		"https://"+*stack.Region()+".console.aws.amazon.com/cloudwatch/home?region="+*stack.Region()+"#dashboards/dashboard/"+dashboard)
-	output(stack, "AdminVariables", "What `orgops admin` has to be told to work on this stack: lines for a shell", variables(d, a))
+	output(stack, "AdminVariables", "Shell line that sets the variables of `orgops admin` for this stack", variables(d, a))
 	output(stack, "CreateCompanyCommand", "Creates a company and prints its first founder's password, once",
 		"aws lambda invoke --region "+*stack.Region()+" --function-name "+*e.Provisioner.FunctionName()+
 			` --cli-binary-format raw-in-base64-out --payload '{"name":"Example","email":"you@example.com"}' /dev/stdout`)

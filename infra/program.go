@@ -15,10 +15,10 @@ import (
 	"orgops/infra/api"
 )
 
-// built is where `make build-lambdas` puts the programs.
+// built names the folder where `make build-lambdas` puts the programs.
 const built = "build"
 
-// workers are the functions that are no route groups.
+// workers lists the functions that are not route groups.
 func workers() []string {
 	return []string{"authorizer", "projector", "dispatcher", "retrier", "syncer", "ticker", "rotator", "provisioner"}
 }
@@ -31,7 +31,7 @@ func functionNames(groups []api.Group) []string {
 	return names
 }
 
-// machine is a processor, as the CDK, Go and the header of a program call it.
+// machine names a processor as the CDK, Go and a program's header do.
 type machine struct {
 	arch, goarch string
 	header       elf.Machine
@@ -44,10 +44,10 @@ func (s settings) machine() machine {
 	return machine{"arm64", "arm64", elf.EM_AARCH64}
 }
 
-// programs refuses functions that could not start: those without a program, or with one for another processor. What is no
-// program of Linux may be in a folder that the context names, for an emulator on another system.
+// programs refuses functions that could not start: without a program, or with a program for another processor. In a folder
+// that the context names, programs for other systems than Linux are allowed, for an emulator there.
 func (s settings) programs(functions []string) error {
-	found := map[string][]string{} // functions by what their programs are for
+	found := map[string][]string{} // functions by the kind of their program
 	for _, name := range functions {
 		header, err := machineOf(filepath.Join(s.Assets, name, "bootstrap"))
 		switch {
@@ -55,7 +55,7 @@ func (s settings) programs(functions []string) error {
 			found["no program"] = append(found["no program"], name)
 		case err != nil && s.Assets != built:
 		case err != nil:
-			found["no program of Linux"] = append(found["no program of Linux"], name)
+			found["no Linux program"] = append(found["no Linux program"], name)
 		case header != s.machine().header:
 			other := "a program of " + strings.TrimPrefix(header.String(), "EM_")
 			found[other] = append(found[other], name)
@@ -68,7 +68,7 @@ func (s settings) programs(functions []string) error {
 	for _, what := range slices.Sorted(maps.Keys(found)) {
 		wrong = append(wrong, fmt.Sprintf("%s for %s", what, strings.Join(found[what], ", ")))
 	}
-	return fmt.Errorf("%s/<function>/bootstrap, to run on %s: there is %s. Run make build-lambdas LAMBDA_ARCH=%s, or make deploy, which does that first",
+	return fmt.Errorf("%s/<function>/bootstrap cannot run on %s: %s. Run make build-lambdas LAMBDA_ARCH=%s, or make deploy, which builds first",
 		s.Assets, s.machine().arch, strings.Join(wrong, "; "), s.machine().goarch)
 }
 

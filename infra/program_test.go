@@ -14,20 +14,20 @@ import (
 	"orgops/infra/function"
 )
 
-// TestPrograms talks to the CDK's process, so it is not parallel.
+// TestPrograms talks to the CDK's process, so it does not run in parallel.
 func TestPrograms(t *testing.T) {
 	const x86, arm = elf.EM_X86_64, elf.EM_AARCH64
 	tests := []struct {
 		name     string
 		arch     awslambda.Architecture
-		programs []elf.Machine // of a and b; 0: none
+		programs []elf.Machine // of a and b; 0: missing
 		want     []string      // parts of the error
 	}{
-		{"as it should be", awslambda.Architecture_ARM_64(), []elf.Machine{arm, arm}, nil},
-		{"on the other", awslambda.Architecture_X86_64(), []elf.Machine{x86, x86}, nil},
+		{"both present", awslambda.Architecture_ARM_64(), []elf.Machine{arm, arm}, nil},
+		{"both for x86_64", awslambda.Architecture_X86_64(), []elf.Machine{x86, x86}, nil},
 		{"one for another processor", awslambda.Architecture_ARM_64(), []elf.Machine{arm, x86},
-			[]string{"there is a program of X86_64 for b.", "run on arm64", "make build-lambdas LAMBDA_ARCH=arm64"}},
-		{"all for another", awslambda.Architecture_X86_64(), []elf.Machine{arm, arm}, []string{"a program of AARCH64 for a, b.", "run on x86_64", "LAMBDA_ARCH=amd64"}},
+			[]string{"arm64: a program of X86_64 for b.", "run on arm64", "make build-lambdas LAMBDA_ARCH=arm64"}},
+		{"both for another processor", awslambda.Architecture_X86_64(), []elf.Machine{arm, arm}, []string{"a program of AARCH64 for a, b.", "run on x86_64", "LAMBDA_ARCH=amd64"}},
 		{"one missing", awslambda.Architecture_ARM_64(), []elf.Machine{arm, 0}, []string{"build/<function>/bootstrap", "no program for b.", "make build-lambdas"}},
 		{"nothing built", awslambda.Architecture_ARM_64(), []elf.Machine{0, 0}, []string{"no program for a, b.", "make build-lambdas"}},
 	}
@@ -44,10 +44,10 @@ func TestPrograms(t *testing.T) {
 	}
 }
 
-// TestPrograms_NoLinux: what another system runs is not deployed, but may be emulated.
+// TestPrograms_NoLinux refuses to deploy programs of another system, but lets an emulator run them.
 func TestPrograms_NoLinux(t *testing.T) {
 	t.Chdir(t.TempDir())
-	for folder, want := range map[string][]string{built: {"no program of Linux"}, "elsewhere": nil} {
+	for folder, want := range map[string][]string{built: {"no Linux program"}, "elsewhere": nil} {
 		for _, name := range []string{"a", "b"} {
 			write(t, filepath.Join(folder, name), []byte("\xcf\xfa\xed\xfe and so on"))
 		}
@@ -63,7 +63,7 @@ func refused(t *testing.T, s settings, want []string) {
 	}
 	for _, part := range want {
 		if !strings.Contains(err.Error(), part) {
-			t.Errorf("%q does not say %q", err, part)
+			t.Errorf("%q does not mention %q", err, part)
 		}
 	}
 }
@@ -78,7 +78,7 @@ func write(t *testing.T, folder string, program []byte) {
 	}
 }
 
-// header is that of a program without any code.
+// header returns the ELF header of a program without code.
 func header(t *testing.T, machine elf.Machine) []byte {
 	t.Helper()
 	h := elf.Header64{

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// statement is one of a policy that a role has.
+// statement holds a statement of a role's policy.
 type statement struct {
 	policy    string
 	actions   []string
@@ -35,7 +35,7 @@ func (s *synthesized) statements(t *testing.T) []statement {
 	return all
 }
 
-// TestRights: actions are named, and so are resources, but for the few actions that know none.
+// TestRights checks that policies name their actions and resources, except for the few actions that support no resource.
 func TestRights(t *testing.T) {
 	t.Parallel()
 	everywhere := []string{"xray:PutTraceSegments", "xray:PutTelemetryRecords", "dynamodb:ListStreams"}
@@ -63,7 +63,8 @@ func TestRights(t *testing.T) {
 	}
 }
 
-// TestRights_LeadingKeys: every right on a table's items names the partitions, and does not hold for a request without.
+// TestRights_LeadingKeys checks that every right on a table's items names the partitions, and does not apply to a request
+// without a key.
 func TestRights_LeadingKeys(t *testing.T) {
 	t.Parallel()
 	found := 0
@@ -91,7 +92,7 @@ func TestRights_LeadingKeys(t *testing.T) {
 	}
 }
 
-// TestRights_Keys: data keys are wrapped and unwrapped for a named company only, and nobody scans.
+// TestRights_Keys checks that data keys are wrapped and unwrapped only for a named company, and that no function may scan.
 func TestRights_Keys(t *testing.T) {
 	t.Parallel()
 	for _, st := range slices.Concat(stacks["pool"].statements(t), stacks["silo"].statements(t)) {
@@ -106,8 +107,9 @@ func TestRights_Keys(t *testing.T) {
 	}
 }
 
-// TestRights_Wrapping: who opens credentials knows the wrapping key and every former one, and may decrypt with all of
-// them; nobody encrypts with a former one. Another number is another key, and the first key is the one that always was.
+// TestRights_Wrapping checks that every function that opens credentials knows the wrapping key and all former ones, may
+// decrypt with all of them, and may not encrypt with a former one. Another number creates another key; the first key keeps
+// its logical id.
 func TestRights_Wrapping(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string][]string{"pool": {"DataWrapping"}, "silo": {"DataWrapping", "DataWrapping3", formerKey}} {
@@ -134,7 +136,7 @@ func TestRights_Wrapping(t *testing.T) {
 				continue
 			}
 			if !slices.Equal(told, want) || !slices.Equal(may["kms:Decrypt"], want) {
-				t.Errorf("%s %s: told of %q, may decrypt with %q; want %q", name, id, told, may["kms:Decrypt"], want)
+				t.Errorf("%s %s: knows %q, may decrypt with %q; want %q", name, id, told, may["kms:Decrypt"], want)
 			}
 			current := s.keys(dig(variables, "ORGOPS_WRAPPING_KEY"))
 			if encrypt := may["kms:Encrypt"]; encrypt != nil && !slices.Equal(encrypt, current) {
@@ -147,11 +149,11 @@ func TestRights_Wrapping(t *testing.T) {
 		}
 	}
 	if current := stacks["silo"].keys(stacks["silo"].Outputs["AdminVariables"].Value); !slices.Contains(current, "DataWrapping3") {
-		t.Errorf("an operator is told of %q", current)
+		t.Errorf("the operator's variables name %q", current)
 	}
 }
 
-// keys are the wrapping keys that values name.
+// keys returns the wrapping keys that the values name.
 func (s *synthesized) keys(values ...any) []string {
 	encoded, _ := json.Marshal(values)
 	var found []string
@@ -165,8 +167,8 @@ func (s *synthesized) keys(values ...any) []string {
 	return found
 }
 
-// TestRights_Signing: who does not sign tokens cannot read the keys that do; who only verifies cannot write what is
-// published.
+// TestRights_Signing checks that only the functions that sign tokens can read the signing keys, and that functions that only
+// verify cannot write the published keys.
 func TestRights_Signing(t *testing.T) {
 	t.Parallel()
 	may := map[string][]string{} // functions' policies by secret and right
@@ -197,7 +199,7 @@ func TestRights_Signing(t *testing.T) {
 	}
 }
 
-// TestRights_Reading: a group that cannot change anything cannot write either.
+// TestRights_Reading checks that a group whose operations are all GET cannot write.
 func TestRights_Reading(t *testing.T) {
 	t.Parallel()
 	for _, st := range stacks["pool"].statements(t) {
@@ -212,7 +214,7 @@ func TestCalledBy(t *testing.T) {
 	for _, id := range stacks["pool"].of("AWS::Lambda::Permission") {
 		p := stacks["pool"].Resources[id].Properties
 		if p["SourceArn"] == nil {
-			t.Errorf("%s: anything of %v may call the function", id, p["Principal"])
+			t.Errorf("%s: any resource of %v may call the function", id, p["Principal"])
 		}
 	}
 }

@@ -15,26 +15,26 @@ import (
 
 	"orgops/infra/data"
 	"orgops/infra/function"
-	"orgops/shared/config"
+	"orgops/shared/run/config"
 	"orgops/shared/web"
 )
 
-// settings are what the context says:
+// settings holds the values of the context:
 //
 //	tenant         name of a silo: the stack is Orgops-<tenant> instead of Orgops
 //	arch           arm64 (default) or x86_64
-//	allowNetworks  networks, comma separated, that deliveries may reach although they are not public
-//	corsOrigins    origins of web pages that may read answers, comma separated; any by default, none
-//	reserved       reserved concurrency, function=calls, comma separated; none by default, since a new account has little
+//	allowNetworks  private networks that deliveries may reach, comma separated
+//	corsOrigins    origins of web pages that may read answers, comma separated, or none; default: any
+//	reserved       reserved concurrency, function=calls, comma separated; default: none, since a new account has little
 //	firewall       true: AWS WAF in front of the API
-//	alarmTopic     ARN of the SNS topic that alarms go to
-//	assets         folder with <function>/bootstrap; build
+//	alarmTopic     ARN of the SNS topic for alarms
+//	assets         folder with <function>/bootstrap; default: build
 //
 // and, to replace the key that wraps companies' data keys,
 //
-//	wrappingKey         which key wraps them: 1 (default) is the first, a higher number makes another
-//	formerWrappingKeys  keys that still unwrap, comma separated: numbers as above, or ARNs of keys that are not the stack's;
-//	                    the number before wrappingKey by default, since without it nothing sealed before could be opened; none
+//	wrappingKey         number of the key that wraps them; default: 1, the first; a higher number creates another
+//	formerWrappingKeys  keys that still unwrap, comma separated: numbers as above, or ARNs of keys outside the stack, or none;
+//	                    default: the number before wrappingKey, without which data keys could no longer be unwrapped
 type settings struct {
 	function.Settings
 	tenant, topic string
@@ -45,7 +45,7 @@ type settings struct {
 
 const tenantName = `^[A-Za-z0-9][A-Za-z0-9-]{0,63}$`
 
-// read collects everything that is wrong with the context.
+// read reads the context. Its error lists everything that is wrong.
 func read(node constructs.Node) (settings, error) {
 	value := func(name string) string {
 		if v := node.TryGetContext(&name); v != nil {
@@ -99,7 +99,7 @@ func wrapping(number, former string) (data.Wrapping, error) {
 	if number != "" {
 		n, err := strconv.Atoi(number)
 		if err != nil || n < 1 {
-			return w, fmt.Errorf("context wrappingKey: %q is no number from 1 on", number)
+			return w, fmt.Errorf("context wrappingKey: %q is not a number of at least 1", number)
 		}
 		w.Number = n
 	}
@@ -115,7 +115,7 @@ func wrapping(number, former string) (data.Wrapping, error) {
 		case keyARN.MatchString(text):
 			w.FormerARNs = append(w.FormerARNs, text)
 		case err != nil || n < 1 || n == w.Number || slices.Contains(w.Former, n):
-			return w, fmt.Errorf("context formerWrappingKeys: %q is neither the number of another key than wrappingKey nor the ARN of one", text)
+			return w, fmt.Errorf("context formerWrappingKeys: %q is neither the number of a key other than wrappingKey nor a key's ARN", text)
 		default:
 			w.Former = append(w.Former, n)
 		}
@@ -166,7 +166,7 @@ func (s settings) shownNetworks() string {
 	return s.AllowNetworks
 }
 
-// reserves refuses concurrency that was reserved for a function that is not there, which would be kept from nobody.
+// reserves refuses reserved concurrency for an unknown function.
 func (s settings) reserves(functions []*function.Function) error {
 	var names []string
 	for _, f := range functions {
@@ -174,7 +174,7 @@ func (s settings) reserves(functions []*function.Function) error {
 	}
 	for name := range s.Reserved {
 		if !slices.Contains(names, name) {
-			return fmt.Errorf("context reserved: there is no function %q; there are %s", name, strings.Join(names, ", "))
+			return fmt.Errorf("context reserved: unknown function %q; use one of %s", name, strings.Join(names, ", "))
 		}
 	}
 	return nil

@@ -12,7 +12,7 @@ import (
 	"orgops/infra/function"
 )
 
-// Tests that talk to the CDK's process do not run in parallel: it takes one call at a time.
+// TestSettings talks to the CDK's process, which takes one call at a time, so it does not run in parallel.
 func TestSettings(t *testing.T) {
 	tests := []struct {
 		name    string
@@ -28,10 +28,10 @@ func TestSettings(t *testing.T) {
 			"tenant": "a/b", "arch": "mips", "allowNetworks": "10.0.0.1", "reserved": "auth", "firewall": "maybe",
 			"wrappingKey": "first", "corsOrigins": "https://a.example/path",
 		}, []string{"corsOrigins", "tenant", "arch", "allowNetworks", "reserved", "firewall", "wrappingKey"}},
-		{"a key beside itself", map[string]any{"wrappingKey": "2", "formerWrappingKeys": "2"}, []string{"formerWrappingKeys", `"2"`}},
+		{"a key as its own former key", map[string]any{"wrappingKey": "2", "formerWrappingKeys": "2"}, []string{"formerWrappingKeys", `"2"`}},
 		{"a key twice", map[string]any{"wrappingKey": "3", "formerWrappingKeys": "1,1"}, []string{"formerWrappingKeys"}},
 		{"an alias", map[string]any{"formerWrappingKeys": "arn:aws:kms:eu-central-1:111122223333:alias/a"}, []string{"alias/a"}},
-		{"reserved for nobody", map[string]any{"reserved": "auth=0"}, []string{"auth=0"}},
+		{"reserved without calls", map[string]any{"reserved": "auth=0"}, []string{"auth=0"}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -18,9 +18,9 @@ import (
 	"orgops/infra/api"
 )
 
-var update = flag.Bool("update", false, "write the golden template anew")
+var update = flag.Bool("update", false, "rewrite the golden template")
 
-// allFunctions are the functions of the stack: the folders that make build fills.
+// allFunctions lists the functions of the stack: the folders that make build fills.
 func allFunctions() []string {
 	groups, err := api.Groups()
 	if err != nil {
@@ -29,7 +29,7 @@ func allFunctions() []string {
 	return functionNames(groups)
 }
 
-// synthesized is a stack's template as CloudFormation gets it.
+// synthesized holds a stack's template as CloudFormation receives it.
 type synthesized struct {
 	file      string
 	text      []byte
@@ -46,7 +46,7 @@ type resource struct {
 	Metadata       map[string]any
 }
 
-// stacks are synthesized once: one process of Node serves them all, one at a time.
+// stacks holds the stacks, which are synthesized once because a single Node process serves one call at a time.
 var stacks = map[string]*synthesized{}
 
 const formerKey = "arn:aws:kms:eu-central-1:111122223333:key/0b6b8f0e-7a7f-4a64-9f0e-1d6a3b7c8e90"
@@ -70,8 +70,8 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// synthesize makes the template that the CDK's command line would, under the context of cdk.json and cdk-nag's rules.
-// In the place of binaries stand placeholders: the golden does not depend on what has been built.
+// synthesize makes the template that the CDK's command line would make, with the context of cdk.json and cdk-nag's rules.
+// Placeholders replace the binaries, so that the golden file does not depend on a build.
 func synthesize(folder string, context map[string]string) *synthesized {
 	must := func(err error) {
 		if err != nil {
@@ -113,10 +113,10 @@ func messageText(data any) string {
 	if text, ok := data.(string); ok {
 		return text
 	}
-	return "a message that is no text"
+	return "a message that is not text"
 }
 
-// of are the resources of a type, by logical id in order.
+// of returns the logical ids of a type's resources, in order.
 func (s *synthesized) of(kind string) []string {
 	var ids []string
 	for id, r := range s.Resources {
@@ -142,11 +142,11 @@ func TestGolden(t *testing.T) {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(strings.Split(string(want), "\n"), strings.Split(string(got), "\n")); diff != "" {
-		t.Errorf("the template has changed (-golden +now); if it is meant to, run make golden:\n%s", diff)
+		t.Errorf("the template has changed (-golden +now); if this is intended, run make golden:\n%s", diff)
 	}
 }
 
-// TestNag: every rule of AwsSolutions holds, or its exception is written down with a reason.
+// TestNag checks that every AwsSolutions rule holds or has an exception with a reason.
 func TestNag(t *testing.T) {
 	for name, s := range stacks {
 		for _, finding := range s.findings {

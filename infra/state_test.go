@@ -37,7 +37,7 @@ func TestTables(t *testing.T) {
 	for _, kind := range []string{"AWS::KMS::Key", "AWS::SecretsManager::Secret"} {
 		for _, id := range s.of(kind) {
 			if s.Resources[id].DeletionPolicy != "Retain" {
-				t.Errorf("%s goes with the stack", id)
+				t.Errorf("%s is deleted with the stack", id)
 			}
 		}
 	}
@@ -65,12 +65,13 @@ func TestQueues(t *testing.T) {
 	for _, id := range s.of("AWS::SQS::QueuePolicy") {
 		deny := dig(s.Resources[id].Properties, "PolicyDocument", "Statement", 0)
 		if dig(deny, "Effect") != "Deny" || dig(deny, "Condition", "Bool", "aws:SecureTransport") != "false" {
-			t.Errorf("%s lets plain text in", id)
+			t.Errorf("%s accepts unencrypted requests", id)
 		}
 	}
 }
 
-// TestMappings: nothing is tried for ever, a bad record is isolated, and what is given up is told.
+// TestMappings checks that no batch is retried forever, that a bad record is isolated, and that discarded batches are
+// reported.
 func TestMappings(t *testing.T) {
 	t.Parallel()
 	s := stacks["pool"]
@@ -78,11 +79,11 @@ func TestMappings(t *testing.T) {
 	for _, id := range s.of("AWS::Lambda::EventSourceMapping") {
 		p := s.Resources[id].Properties
 		if dig(p, "FunctionResponseTypes", 0) != "ReportBatchItemFailures" {
-			t.Errorf("%s takes no partial answers", id)
+			t.Errorf("%s does not accept partial batch responses", id)
 		}
 		if p["StartingPosition"] == nil {
 			if queues++; dig(p, "ScalingConfig", "MaximumConcurrency") != 100.0 {
-				t.Errorf("%s may take %v calls at once", id, p["ScalingConfig"])
+				t.Errorf("%s may make %v concurrent calls", id, p["ScalingConfig"])
 			}
 			continue
 		}
@@ -104,7 +105,7 @@ func TestMappings(t *testing.T) {
 		}
 	}
 	if streams != 2 || queues != 2 {
-		t.Errorf("%d readers of the stream, which takes two, and %d of queues", streams, queues)
+		t.Errorf("%d readers of the stream and %d of queues, want two of each", streams, queues)
 	}
 	var bounds []any
 	for _, id := range stacks["silo"].of("AWS::Lambda::EventSourceMapping") {
@@ -113,6 +114,6 @@ func TestMappings(t *testing.T) {
 		}
 	}
 	if diff := cmp.Diff([]any{100.0, 2.0}, bounds); diff != "" {
-		t.Errorf("the retrier's and the syncer's, for which one is reserved (-want +got):\n%s", diff)
+		t.Errorf("limits of the retrier and of the syncer, which has 1 reserved call (-want +got):\n%s", diff)
 	}
 }

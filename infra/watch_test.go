@@ -9,10 +9,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"orgops/shared/metric"
+	"orgops/shared/base/metric"
 )
 
-// alarms are the template's, as "metric of dimensions" → properties. One that is worked out from metrics is under its label.
+// alarms returns the template's alarms, as "metric of dimensions" → properties, or by label for an alarm on an expression.
 func (s *synthesized) alarms(t *testing.T) map[string]map[string]any {
 	t.Helper()
 	alarms := map[string]map[string]any{}
@@ -36,7 +36,8 @@ func (s *synthesized) alarms(t *testing.T) map[string]map[string]any {
 	return alarms
 }
 
-// short is the part of a dimension's value that says whose it is: dispatcher, Retries, RetriesDead, Main, the API's name.
+// short returns the part of a dimension's value that names the resource: dispatcher, Retries, RetriesDead, Main, the API's
+// name.
 func (s *synthesized) short(value string) string {
 	for _, id := range append(s.of("AWS::Lambda::Function"), append(s.of("AWS::SQS::Queue"), s.of("AWS::DynamoDB::Table")...)...) {
 		if strings.Contains(value, `"`+id+`"`) {
@@ -51,8 +52,8 @@ func (s *synthesized) short(value string) string {
 	return strings.Trim(value, `"`)
 }
 
-// TestAlarms: there is one on everything that a person must know, it says what to do, and goes to the topic where one is
-// named. Of a clock alone, silence is the sign that something is wrong.
+// TestAlarms checks that there is an alarm on every fault, that its text says what to do, and that it goes to the topic, if
+// any. Only the clock's alarm fires on missing data.
 func TestAlarms(t *testing.T) {
 	t.Parallel()
 	for name, s := range stacks {
@@ -86,7 +87,7 @@ func TestAlarms(t *testing.T) {
 				silence = "breaching"
 			}
 			if p["TreatMissingData"] != silence {
-				t.Errorf("%s %s: where nothing is told it is %v", name, alarm, p["TreatMissingData"])
+				t.Errorf("%s %s: missing data is treated as %v", name, alarm, p["TreatMissingData"])
 			}
 		}
 		slices.Sort(want)
@@ -97,8 +98,8 @@ func TestAlarms(t *testing.T) {
 	}
 }
 
-// TestDashboard: there is one, with every metric of the code and every alarm on it. The metrics are looked for where the
-// functions are told to put them.
+// TestDashboard checks that there is one dashboard with every alarm and every metric of the code, read from where the
+// functions write them.
 func TestDashboard(t *testing.T) {
 	t.Parallel()
 	for name, s := range stacks {
@@ -121,7 +122,7 @@ func TestDashboard(t *testing.T) {
 		}
 		for _, id := range s.of("AWS::Lambda::Function") {
 			if got := dig(s.Resources[id].Properties, "Environment", "Variables", "ORGOPS_STACK"); got != stack {
-				t.Errorf("%s: %s measures for %v", name, id, got)
+				t.Errorf("%s: %s writes metrics of %v", name, id, got)
 			}
 		}
 	}

@@ -20,14 +20,14 @@ import (
 	"orgops/local/demo"
 	"orgops/local/listen"
 	"orgops/local/process"
-	"orgops/shared/config"
+	"orgops/shared/run/config"
 )
 
 const usage = `orgops runs the Organizational Operations Service in one process.
 
 usage:
-  %-58[1]s serve the API, work on events, show the documentation
-  %-58[5]s receive webhooks and say whether their signatures verify
+  %-58[1]s serve the API, process events, show the documentation
+  %-58[5]s receive webhooks and report whether their signatures verify
 %[4]s
 environment:
 %[2]s
@@ -36,7 +36,7 @@ with ORGOPS_BACKEND=aws also:
 Every command has --help.
 `
 
-// run is the program.
+// run dispatches to a subcommand; without arguments it serves.
 func run(ctx context.Context, args []string) error {
 	c, err := config.Read(os.Getenv)
 	if err != nil {
@@ -54,7 +54,7 @@ func run(ctx context.Context, args []string) error {
 		help(os.Stdout)
 	default:
 		help(os.Stderr)
-		return fmt.Errorf("unknown command %q", args[0])
+		return fmt.Errorf("unknown command %q; see orgops help", args[0])
 	}
 	if errors.Is(err, flag.ErrHelp) {
 		return nil
@@ -96,8 +96,8 @@ func serve(ctx context.Context, c config.Config) error {
 	return errors.Join(p.Run(ctx, l), profiled(), p.Close())
 }
 
-// open opens what the settings name. Only in a folder of its own does the first start make a company: a table may be one
-// that others share.
+// open opens the backend that the settings name. Only a new data folder gets a demo company: a table on AWS may be shared
+// with others.
 func open(ctx context.Context, c config.Config, logger *slog.Logger, base string) (*process.Process, error) {
 	if c.Backend == config.AWS {
 		p, err := process.OpenAWS(ctx, os.Getenv, logger)
@@ -118,7 +118,7 @@ func open(ctx context.Context, c config.Config, logger *slog.Logger, base string
 	return p, nil
 }
 
-// profile writes a CPU profile to a file until stop is called; without a file there is none.
+// profile writes a CPU profile to path until the caller calls stop. With an empty path it does nothing.
 func profile(path string) (stop func() error, err error) {
 	if path == "" {
 		return func() error { return nil }, nil
@@ -136,7 +136,7 @@ func profile(path string) (stop func() error, err error) {
 	}, nil
 }
 
-// newLogger writes for people on a terminal and JSON lines elsewhere.
+// newLogger returns a logger that writes readable text to a terminal and JSON lines elsewhere.
 func newLogger(level slog.Level) *slog.Logger {
 	if term.IsTerminal(int(os.Stderr.Fd())) {
 		return slog.New(tint.NewTextHandler(os.Stderr, &tint.Options{Level: level, TimeFormat: time.TimeOnly}))

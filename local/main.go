@@ -1,5 +1,5 @@
-// Command local runs the whole service in one process: every route group on one router, the change feed pumped to the
-// projector and the dispatcher, the queues worked on, and interactive documentation at /api/docs. Its subcommands are
+// Command local runs the whole service in one process: it mounts every route group on one router, pumps the change feed to
+// the projector and the dispatcher, works the queues, and serves interactive documentation at /api/docs. Its subcommands are
 // the operator's tools.
 package main
 
@@ -12,8 +12,8 @@ import (
 	"syscall"
 )
 
-// memoryTarget is what the Go heap is kept under as long as it can be: a laptop's share. A login needs 19 MiB for a
-// moment; without a target that garbage would stay around.
+// memoryTarget limits the Go heap, softly, so that the service fits on a laptop. A login briefly needs 19 MiB; without a
+// target that garbage would stay resident.
 const memoryTarget = 48 << 20
 
 func main() {

@@ -13,33 +13,33 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"orgops/functions/auth"
-	"orgops/shared/clocktest"
-	"orgops/shared/metric/metrictest"
-	"orgops/shared/store"
-	"orgops/shared/token"
-	"orgops/shared/user"
-	"orgops/shared/webtest"
+	"orgops/shared/domain/user"
+	"orgops/shared/identity/token"
+	"orgops/shared/storage/store"
+	"orgops/shared/testkit/clocktest"
+	"orgops/shared/testkit/metrictest"
+	"orgops/shared/testkit/webtest"
 )
 
-// later is in a time to come: what is counted then is not removed by a store that goes by the machine's clock.
+// later returns a time in the future, because the store removes expired items by the machine's clock.
 func later() time.Time { return time.Now().Truncate(time.Minute).Add(time.Hour) }
 
 func harness(t *testing.T) (*webtest.Harness, *clocktest.Clock) {
 	t.Helper()
 	h := webtest.New(t)
 	c := clocktest.At(later().Add(15 * time.Second))
-	auth.Register(h.API(), auth.Deps{Store: h.Store, Hasher: h.Hasher, Keys: auth.AtHand{Signs: h.Signer, Verifies: h.Verifier.Keys}, Now: c.Now})
+	auth.Register(h.API(), auth.Deps{Store: h.Store, Hasher: h.Hasher, Keys: token.AtHand{Signs: h.Signer, Verifies: h.Verifier.Keys}, Now: c.Now})
 	return h, c
 }
 
-// TestLogin_Measured: logins that are refused for their number are counted, not those with a wrong password.
+// TestLogin_Measured counts the logins refused by the limit, and not those with a wrong password.
 func TestLogin_Measured(t *testing.T) {
 	t.Parallel()
 	h := webtest.New(t)
 	now := later()
 	metrics, log := metrictest.New(func() time.Time { return now })
 	auth.Register(h.API(), auth.Deps{
-		Store: h.Store, Hasher: h.Hasher, Keys: auth.AtHand{Signs: h.Signer, Verifies: h.Verifier.Keys}, Metrics: metrics, Now: func() time.Time { return now },
+		Store: h.Store, Hasher: h.Hasher, Keys: token.AtHand{Signs: h.Signer, Verifies: h.Verifier.Keys}, Metrics: metrics, Now: func() time.Time { return now },
 	})
 	for n := range 12 {
 		want := 401
@@ -95,13 +95,13 @@ func TestLogin_Refused(t *testing.T) {
 	}
 	instance := regexp.MustCompile(`urn:uuid:[0-9a-f-]+`)
 	if a, b := instance.ReplaceAll(wrong.Body, nil), instance.ReplaceAll(unknown.Body, nil); !bytes.Equal(a, b) {
-		t.Errorf("the bodies differ:\n%s\n%s", a, b)
+		t.Errorf("a wrong password and an unknown address get different bodies:\n%s\n%s", a, b)
 	}
 	if diff := cmp.Diff(wrong.Header, unknown.Header); diff != "" || wrong.Header.Get("WWW-Authenticate") != "Bearer" {
 		t.Error(diff, wrong.Header)
 	}
 	if log := h.Log.String(); strings.Contains(log, "wrong password") || strings.Contains(log, "acme.test") {
-		t.Error("the log holds what was sent")
+		t.Error("the log holds the password or the address")
 	}
 }
 
@@ -117,8 +117,8 @@ func TestLogin_BadInput(t *testing.T) {
 		{"empty object", "{}", 422, "invalid"},
 		{"number for a password", `{"email":"a@b.c","password":424242}`, 422, "invalid"},
 		{"unknown field", `{"email":"a@b.c","password":"x","remember":true}`, 422, "invalid"},
-		{"more than a login can be", `{"email":"` + strings.Repeat("a", 16<<10) + `"}`, 413, "too-large"},
-		{"endless password", `{"email":"a@b.c","password":"` + strings.Repeat("424242", 200) + `"}`, 422, "invalid"},
+		{"oversized body", `{"email":"` + strings.Repeat("a", 16<<10) + `"}`, 413, "too-large"},
+		{"oversized password", `{"email":"a@b.c","password":"` + strings.Repeat("424242", 200) + `"}`, 422, "invalid"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -160,7 +160,7 @@ func TestLogin_Limit(t *testing.T) {
 	}
 }
 
-// However long somebody tries, there is one item more to read at a login.
+// TestLogin_TriesDoNotPileUp checks that repeated tries leave a single item to read at a login.
 func TestLogin_TriesDoNotPileUp(t *testing.T) {
 	t.Parallel()
 	h, clock := harness(t)
@@ -174,7 +174,7 @@ func TestLogin_TriesDoNotPileUp(t *testing.T) {
 	}
 }
 
-// A process whose clock is behind must not begin the count anew.
+// TestLogin_LimitAcrossClocks checks that a process with a slow clock does not reset the count.
 func TestLogin_LimitAcrossClocks(t *testing.T) {
 	t.Parallel()
 	h, clock := harness(t)
@@ -188,7 +188,7 @@ func TestLogin_LimitAcrossClocks(t *testing.T) {
 	login(h, h.A.Email, webtest.Password).Want(200)
 }
 
-// Tries at once cannot go round the limit.
+// TestLogin_LimitAtOnce checks that concurrent tries cannot exceed the limit.
 func TestLogin_LimitAtOnce(t *testing.T) {
 	t.Parallel()
 	h, _ := harness(t)

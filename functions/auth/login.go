@@ -6,26 +6,27 @@ import (
 	"fmt"
 	"strings"
 
-	"orgops/shared/company"
-	"orgops/shared/fault"
-	"orgops/shared/password"
-	"orgops/shared/store"
-	"orgops/shared/token"
-	"orgops/shared/user"
+	"orgops/shared/base/fault"
+	"orgops/shared/domain/company"
+	"orgops/shared/domain/user"
+	"orgops/shared/identity/password"
+	"orgops/shared/identity/token"
+	"orgops/shared/storage/store"
 )
 
-// maxLogin is how many bytes the body of a login may have, every character of it escaped: whoever asks has shown nothing
-// yet, so little work is done for them.
+// maxLogin bounds the body of a login in bytes, with room for escaping every character. It is small because the caller is
+// not authenticated yet.
 const maxLogin = 16 << 10
 
-type loginInput struct {
-	Body struct {
-		Email    string `json:"email" maxLength:"320" example:"ada@example.com"`
-		Password string `json:"password" maxLength:"1024" format:"password" example:"correct horse battery staple"`
-	}
+// LoginRequest is the body of a login.
+type LoginRequest struct {
+	Email    string `json:"email" maxLength:"320" example:"ada@example.com"`
+	Password string `json:"password" maxLength:"1024" format:"password" example:"correct horse battery staple"`
 }
 
-// session is a successful answer of RFC 6749 §5.1, and the company the token is for.
+type loginInput struct{ Body LoginRequest }
+
+// session holds a successful answer (RFC 6749 §5.1) and the company of the token.
 type session struct {
 	AccessToken string `json:"access_token" doc:"A JWT (RFC 9068): send it as Authorization: Bearer"`
 	TokenType   string `json:"token_type" enum:"Bearer"`
@@ -39,7 +40,7 @@ type loginOutput struct {
 	Body         session
 }
 
-// login counts the try before it looks at the password, so that tries at once cannot go round the limit.
+// login counts the try before it checks the password, so that concurrent tries cannot exceed the limit.
 func (d Deps) login(ctx context.Context, in *loginInput) (*loginOutput, error) {
 	partition := store.Login(in.Body.Email)
 	found, err := d.countTry(ctx, partition)
@@ -70,7 +71,7 @@ func (d Deps) login(ctx context.Context, in *loginInput) (*loginOutput, error) {
 }
 
 func errCredentials() error {
-	return fault.New(fault.Unauthenticated, "no login has this e-mail address and password")
+	return fault.New(fault.Unauthenticated, "the e-mail address or the password is wrong")
 }
 
 func (d Deps) open(ctx context.Context, login user.Login) (*loginOutput, error) {
@@ -93,7 +94,7 @@ func (d Deps) open(ctx context.Context, login user.Login) (*loginOutput, error) 
 	}}, nil
 }
 
-// rehash brings an old hash up to today's parameters: only now is the password at hand.
+// rehash upgrades an old hash to the current parameters. Only a login has the password that this needs.
 func (d Deps) rehash(ctx context.Context, p store.Partition, item store.Item, login user.Login, pass string) error {
 	if !password.NeedsRehash(login.PasswordHash) {
 		return nil

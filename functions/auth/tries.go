@@ -10,13 +10,13 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"orgops/shared/fault"
-	"orgops/shared/metric"
-	"orgops/shared/store"
-	"orgops/shared/user"
+	"orgops/shared/base/fault"
+	"orgops/shared/base/metric"
+	"orgops/shared/domain/user"
+	"orgops/shared/storage/store"
 )
 
-// The limit of login tries for one e-mail address, whether it is known or not.
+// These bound the login tries for one e-mail address, known or unknown.
 const (
 	maxTries = 10
 	window   = time.Minute
@@ -25,17 +25,17 @@ const (
 	triesKey    = "TRIES"
 )
 
-// tries is how often an e-mail address was tried in one minute. There is one item of it for an address, whatever its age:
-// a store may take days to remove what has expired, and somebody may try for days.
+// tries counts the tries of one e-mail address in one minute. An address has a single item, which each new minute
+// overwrites, because a store may take days to remove expired items.
 type tries struct {
 	Minute time.Time `json:"minute"`
 	Count  int       `json:"count"`
 }
 
-// countTry counts this try and returns the login, nil where there is none. One query reads both: they share the
-// e-mail's partition. Past the limit it is fault.QuotaExceeded, with the headers that say until when.
+// countTry counts this try and returns the login, or nil if the address has none. One query reads both, because they share
+// the e-mail's partition. Past the limit, countTry returns fault.QuotaExceeded with the headers that tell when to retry.
 func (d Deps) countTry(ctx context.Context, p store.Partition) (*store.Item, error) {
-	// Whoever loses a race reads again; every round one try is counted, so the limit ends the rounds too.
+	// A lost race is retried. Every round counts one try of some caller, so the limit bounds the rounds too.
 	for range 2 * maxTries {
 		now := d.Now().UTC()
 		minute := now.Truncate(window)
@@ -43,7 +43,7 @@ func (d Deps) countTry(ctx context.Context, p store.Partition) (*store.Item, err
 		if err != nil {
 			return nil, err
 		}
-		// Of two processes whose clocks stand apart, the one behind counts in the other's minute.
+		// The clocks of two processes may differ: the one behind counts in the other's minute.
 		if ahead := counted.Minute.Sub(minute); ahead < 0 || ahead > window {
 			counted = tries{Minute: minute}
 		}
@@ -60,7 +60,7 @@ func (d Deps) countTry(ctx context.Context, p store.Partition) (*store.Item, err
 	return nil, d.tooMany(window)
 }
 
-// read is one query: the login, and the newest count with its version.
+// read queries the login and the latest count, with the count's version.
 func (d Deps) read(ctx context.Context, p store.Partition) (login *store.Item, t tries, version int64, err error) {
 	page, err := d.Store.Query(ctx, p, store.Query{})
 	if err != nil {
@@ -80,7 +80,7 @@ func (d Deps) read(ctx context.Context, p store.Partition) (login *store.Item, t
 	return login, t, version, nil
 }
 
-// tooMany carries the headers of draft-ietf-httpapi-ratelimit-headers-10 beside Retry-After.
+// tooMany returns the fault with Retry-After and the headers of draft-ietf-httpapi-ratelimit-headers-10.
 func (d Deps) tooMany(wait time.Duration) error {
 	d.Metrics.Count(metric.LoginsLimited, 1)
 	seconds := int64((wait + time.Second - 1) / time.Second)

@@ -1,7 +1,7 @@
-// Package authorizer admits a bearer token to its own company's routes, before a function is asked.
+// Package authorizer admits a bearer token to its own company's routes, before the gateway calls a function.
 //
-// Its answer follows from the token alone, never from the path of the request, because the gateway keeps it and uses it
-// for the token's other requests too: an answer for the path would refuse the next one, or admit it to everything.
+// The answer depends on the token alone, never on the path of the request, because API Gateway caches it for the token's
+// other requests. An answer for one path would refuse the next path, or admit the token to everything.
 package authorizer
 
 import (
@@ -10,20 +10,20 @@ import (
 	"log/slog"
 	"strings"
 
-	"orgops/shared/fault"
-	"orgops/shared/metric"
-	"orgops/shared/token"
-	"orgops/shared/usagekey"
+	"orgops/shared/base/fault"
+	"orgops/shared/base/metric"
+	"orgops/shared/identity/token"
+	"orgops/shared/identity/usagekey"
 )
 
-// Request is API Gateway's event of a TOKEN authorizer.
+// Request holds API Gateway's event for a TOKEN authorizer.
 type Request struct {
 	Type               string `json:"type"` // TOKEN
 	AuthorizationToken string `json:"authorizationToken"`
 	MethodARN          string `json:"methodArn"` // arn:aws:execute-api:REGION:ACCOUNT:API/STAGE/METHOD/PATH
 }
 
-// Answer is what API Gateway takes.
+// Answer holds what API Gateway expects from an authorizer.
 type Answer struct {
 	PrincipalID        string            `json:"principalId"`
 	PolicyDocument     Policy            `json:"policyDocument"`
@@ -31,32 +31,34 @@ type Answer struct {
 	UsageIdentifierKey string            `json:"usageIdentifierKey"`
 }
 
-// Policy is an IAM policy.
+// Policy holds an IAM policy.
 type Policy struct {
 	Version   string      `json:"Version"`
 	Statement []Statement `json:"Statement"`
 }
 
-// Statement is one of its statements.
+// Statement holds one statement of a Policy.
 type Statement struct {
 	Action   []string `json:"Action"`
 	Effect   string   `json:"Effect"`
 	Resource []string `json:"Resource"`
 }
 
-// ErrUnauthorized is the text that makes API Gateway answer 401. It takes no other.
+// ErrUnauthorized makes API Gateway answer 401. API Gateway recognises this exact text only.
 var ErrUnauthorized = errors.New("Unauthorized")
 
-// Authorizer answers requests. All fields are required but Metrics.
+// Authorizer answers requests. All fields are required except Metrics.
 type Authorizer struct {
-	// Verify is the claims of a good token. An error of another kind than fault.Unauthenticated says that nobody can tell.
+	// Verify returns the claims of a valid token. An error of a kind other than fault.Unauthenticated means that the token
+	// could not be checked.
 	Verify func(ctx context.Context, text string) (token.Claims, error)
 	Logger *slog.Logger
-	// Metrics says how often nobody could tell, which Lambda's own count of errors does not: ErrUnauthorized is one too.
+	// Metrics counts the tokens that could not be checked. Lambda's own count of errors does not tell, because it includes
+	// ErrUnauthorized.
 	Metrics *metric.Recorder
 }
 
-// Handle is ErrUnauthorized for a token that is not good, and for none.
+// Handle returns the policy of a valid token, and ErrUnauthorized for an invalid or missing one.
 func (a *Authorizer) Handle(ctx context.Context, r Request) (Answer, error) {
 	word, text, _ := strings.Cut(r.AuthorizationToken, " ")
 	if r.Type != "TOKEN" || !strings.EqualFold(word, "Bearer") {
@@ -64,7 +66,7 @@ func (a *Authorizer) Handle(ctx context.Context, r Request) (Answer, error) {
 	}
 	stage, ok := stageOf(r.MethodARN)
 	if !ok {
-		return Answer{}, errors.New("methodArn is not the ARN of a method")
+		return Answer{}, errors.New("methodArn is not the ARN of a method; invoke the function as a TOKEN authorizer")
 	}
 	claims, err := a.Verify(ctx, strings.TrimLeft(text, " "))
 	if fault.KindOf(err) == fault.Unauthenticated {
@@ -75,7 +77,7 @@ func (a *Authorizer) Handle(ctx context.Context, r Request) (Answer, error) {
 		a.Metrics.Count(metric.AuthorizerFailures, 1)
 		return Answer{}, err
 	}
-	company := stage + "/*/companies/" + claims.Company // an id holds no character that a policy reads as a pattern
+	company := stage + "/*/companies/" + claims.Company // an id contains no character that a policy treats as a wildcard
 	return Answer{
 		PrincipalID: claims.Subject,
 		PolicyDocument: Policy{Version: "2012-10-17", Statement: []Statement{{
@@ -88,7 +90,7 @@ func (a *Authorizer) Handle(ctx context.Context, r Request) (Answer, error) {
 	}, nil
 }
 
-// stageOf is the part of a method's ARN that names the API and its stage.
+// stageOf returns the part of a method's ARN that names the API and its stage.
 func stageOf(arn string) (string, bool) {
 	api, rest, ok := strings.Cut(arn, "/")
 	stage, _, more := strings.Cut(rest, "/")

@@ -8,12 +8,12 @@ import (
 	"time"
 
 	"orgops/functions/authorizer"
-	"orgops/shared/fault"
-	"orgops/shared/metric/metrictest"
-	"orgops/shared/token"
+	"orgops/shared/base/fault"
+	"orgops/shared/identity/token"
+	"orgops/shared/testkit/metrictest"
 )
 
-// TestMeasured: that a token cannot be checked is a failure; that it is not good is none.
+// TestMeasured counts a token that cannot be checked as a failure, but not an invalid token.
 func TestMeasured(t *testing.T) {
 	t.Parallel()
 	away := errors.New("the keys are out of reach")
@@ -26,7 +26,7 @@ func TestMeasured(t *testing.T) {
 			Type: "TOKEN", AuthorizationToken: "Bearer a", MethodARN: "arn:aws:execute-api:eu-central-1:111122223333:q7x2m9k4vd/live/GET/companies/acme/memory",
 		})
 		if (err != nil) != (cause != nil) || errors.Is(err, authorizer.ErrUnauthorized) != (cause != nil && !errors.Is(cause, away)) {
-			t.Errorf("%v is answered with %v", cause, err)
+			t.Errorf("a verification that returns %v is answered with %v", cause, err)
 		}
 	}
 	metrics.Flush("")

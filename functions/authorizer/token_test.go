@@ -15,8 +15,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"orgops/functions/authorizer"
-	"orgops/shared/fault"
-	"orgops/shared/token"
+	"orgops/shared/base/fault"
+	"orgops/shared/identity/token"
 )
 
 const (
@@ -27,7 +27,7 @@ const (
 
 var start = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
-// world is an authorizer and the key that it trusts.
+// world holds an authorizer and the key that it trusts.
 type world struct {
 	*authorizer.Authorizer
 	log     *bytes.Buffer
@@ -62,7 +62,7 @@ func newWorld(t *testing.T) *world {
 	}
 }
 
-// signed is a token with these changes of a good one's header and claims; nil takes a member out.
+// signed returns a valid token with these changes to its header and claims; nil removes a member.
 func (w *world) signed(t *testing.T, header, claims map[string]any) string {
 	t.Helper()
 	part := func(members, changes map[string]any) string {
@@ -89,7 +89,8 @@ func (w *world) ask(text string) (authorizer.Answer, error) {
 	return w.Handle(context.Background(), authorizer.Request{Type: "TOKEN", AuthorizationToken: text, MethodARN: method})
 }
 
-// TestHandle: the answer follows from the token, whatever company the request names, and takes the gateway's form.
+// TestHandle checks that the answer depends on the token, not on the company in the request, and has the form that the
+// gateway expects.
 func TestHandle(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -129,15 +130,15 @@ func TestHandle_Refuses(t *testing.T) {
 	other := *w
 	other.private = ed25519.NewKeyFromSeed(bytes.Repeat([]byte{2}, ed25519.SeedSize))
 	tests := []struct{ name, text string }{
-		{"nothing", ""},
+		{"no header", ""},
 		{"no scheme", good},
 		{"another scheme", "Basic " + good},
 		{"a scheme alone", "Bearer"},
 		{"a scheme and a space", "Bearer "},
-		{"a scheme that begins so", "Bearers " + good},
+		{"a scheme with the prefix Bearer", "Bearers " + good},
 		{"a tab", "Bearer\t" + good},
-		{"a space before", " Bearer " + good},
-		{"a space behind", "Bearer " + good + " "},
+		{"a leading space", " Bearer " + good},
+		{"a trailing space", "Bearer " + good + " "},
 		{"two tokens", "Bearer " + good + " " + good},
 		{"a comma", "Bearer " + good + ", Bearer " + good},
 		{"a line end", "Bearer " + good + "\n"},
@@ -147,12 +148,12 @@ func TestHandle_Refuses(t *testing.T) {
 		{"no kid", "Bearer " + w.signed(t, map[string]any{"kid": nil}, nil)},
 		{"an id token", "Bearer " + w.signed(t, map[string]any{"typ": "JWT"}, nil)},
 		{"expired", "Bearer " + w.signed(t, nil, map[string]any{"exp": start.Add(-time.Minute).Unix()})},
-		{"not yet", "Bearer " + w.signed(t, nil, map[string]any{"nbf": start.Add(time.Minute).Unix()})},
+		{"not yet valid", "Bearer " + w.signed(t, nil, map[string]any{"nbf": start.Add(time.Minute).Unix()})},
 		{"another issuer", "Bearer " + w.signed(t, nil, map[string]any{"iss": "https://evil.test"})},
 		{"another audience", "Bearer " + w.signed(t, nil, map[string]any{"aud": "other"})},
 		{"oversized", "Bearer " + w.signed(t, nil, map[string]any{"scope": strings.Repeat("memory:read ", 1000)})},
-		{"a company that is a pattern", "Bearer " + w.signed(t, nil, map[string]any{"company": "*"})},
-		{"a company with a pattern", "Bearer " + w.signed(t, nil, map[string]any{"company": "c?"})},
+		{"a company that is a wildcard", "Bearer " + w.signed(t, nil, map[string]any{"company": "*"})},
+		{"a company with a wildcard", "Bearer " + w.signed(t, nil, map[string]any{"company": "c?"})},
 		{"a company that is a path", "Bearer " + w.signed(t, nil, map[string]any{"company": "c1/../c2"})},
 		{"a company that is a variable", "Bearer " + w.signed(t, nil, map[string]any{"company": "${aws:username}"})},
 		{"an empty company", "Bearer " + w.signed(t, nil, map[string]any{"company": ""})},
@@ -167,7 +168,7 @@ func TestHandle_Refuses(t *testing.T) {
 	}
 }
 
-// TestHandle_Requests: what is no request of a TOKEN authorizer is admitted to nothing; neither is anybody to a pattern.
+// TestHandle_Requests refuses a request that is not of a TOKEN authorizer, and a method ARN with a wildcard.
 func TestHandle_Requests(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -180,7 +181,7 @@ func TestHandle_Requests(t *testing.T) {
 		{"no ARN", authorizer.Request{Type: "TOKEN", AuthorizationToken: good}},
 		{"no stage", authorizer.Request{Type: "TOKEN", AuthorizationToken: good, MethodARN: "arn:aws:execute-api:eu-central-1:111122223333:api"}},
 		{"an empty stage", authorizer.Request{Type: "TOKEN", AuthorizationToken: good, MethodARN: "arn:aws:execute-api:eu-central-1:111122223333:api//GET"}},
-		{"a pattern", authorizer.Request{Type: "TOKEN", AuthorizationToken: good, MethodARN: "arn:aws:execute-api:eu-central-1:111122223333:*/live/GET/x"}},
+		{"a wildcard", authorizer.Request{Type: "TOKEN", AuthorizationToken: good, MethodARN: "arn:aws:execute-api:eu-central-1:111122223333:*/live/GET/x"}},
 		{"not an ARN", authorizer.Request{Type: "TOKEN", AuthorizationToken: good, MethodARN: "x/live/GET/companies"}},
 	}
 	for _, tt := range tests {
@@ -190,7 +191,7 @@ func TestHandle_Requests(t *testing.T) {
 	}
 }
 
-// TestHandle_Limits: the size of an answer is bounded by that of the largest token; the policy's, by that of an id.
+// TestHandle_Limits checks that the largest token bounds the size of the answer, and the company id that of the policy.
 func TestHandle_Limits(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -198,7 +199,7 @@ func TestHandle_Limits(t *testing.T) {
 	scope := strings.TrimSpace(strings.Repeat("integrations:write ", 120))
 	text := w.signed(t, nil, map[string]any{"company": id, "sub": id, "scope": scope})
 	if len(text) > token.MaxSize || len(text) < token.MaxSize*3/4 {
-		t.Fatalf("a token of %d bytes is not what is asked about", len(text))
+		t.Fatalf("the token has %d bytes, too few for this test", len(text))
 	}
 	got, err := w.ask("Bearer " + text)
 	if err != nil {
@@ -219,7 +220,7 @@ func TestHandle_Limits(t *testing.T) {
 	}
 }
 
-// TestHandle_Unknown: nobody is refused, or admitted, because keys could not be read.
+// TestHandle_Unknown checks that a token is neither refused nor admitted while the keys cannot be read.
 func TestHandle_Unknown(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

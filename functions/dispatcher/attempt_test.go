@@ -8,10 +8,10 @@ import (
 	"time"
 
 	"orgops/functions/dispatcher"
-	"orgops/shared/delivery"
-	"orgops/shared/integration"
-	"orgops/shared/store"
-	"orgops/shared/worktest"
+	"orgops/shared/domain/delivery"
+	"orgops/shared/domain/integration"
+	"orgops/shared/storage/store"
+	"orgops/shared/testkit/worktest"
 )
 
 func TestOutcomes(t *testing.T) {
@@ -22,7 +22,7 @@ func TestOutcomes(t *testing.T) {
 		answer http.HandlerFunc
 		state  delivery.State
 		status int
-		least  time.Duration // until the next attempt
+		least  time.Duration // minimum until the next attempt
 	}{
 		{"200", status(200), delivery.Delivered, 200, 0},
 		{"202", status(202), delivery.Delivered, 202, 0},
@@ -51,11 +51,11 @@ func TestOutcomes(t *testing.T) {
 			r.Get("a", integration.Key("webhook"), &i)
 			gone := tt.state == delivery.Failed
 			if i.Enabled == gone || gone && i.Disabled.Reason != integration.DisabledGone {
-				t.Errorf("the endpoint: enabled %t, %+v", i.Enabled, i.Disabled)
+				t.Errorf("after the attempt the endpoint has enabled %t, %+v", i.Enabled, i.Disabled)
 			}
 		})
 	}
-	t.Run("nobody listens", func(t *testing.T) {
+	t.Run("no listener", func(t *testing.T) {
 		t.Parallel()
 		r := start(t)
 		r.Register(worktest.Endpoint{
@@ -67,34 +67,34 @@ func TestOutcomes(t *testing.T) {
 	})
 }
 
-// check looks at the one delivery of company a, and at the message of one that is scheduled.
+// check verifies the only delivery of company a and, if it is scheduled, its message.
 func (r *running) check(t *testing.T, state delivery.State, status int, least time.Duration) {
 	t.Helper()
 	d := r.deliveries("a")[0]
 	last, made := d.Last()
 	if d.State != state || !made || last.Status != status || d.Made != 1 {
-		t.Errorf("on record is %+v", d)
+		t.Errorf("the record is %+v", d)
 	}
 	if (last.Error == "") != (state == delivery.Delivered) {
-		t.Errorf("the attempt says %q", last.Error)
+		t.Errorf("the attempt's error is %q", last.Error)
 	}
 	if state != delivery.Scheduled {
-		if d.NextAttemptAt != nil || d.Requests != 0 {
-			t.Errorf("settled, and still due: %+v", d)
+		if d.NextAttemptAt != nil || d.Generation != 0 {
+			t.Errorf("settled but still due: %+v", d)
 		}
 		return
 	}
 	wait := d.NextAttemptAt.Sub(r.Clock.Now())
-	if wait < least || wait > least+max(2*time.Second, least/5) || d.Requests != 1 {
-		t.Errorf("due after %v, request %d", wait, d.Requests)
+	if wait < least || wait > least+max(2*time.Second, least/5) || d.Generation != 1 {
+		t.Errorf("due after %v, generation %d", wait, d.Generation)
 	}
 	r.Clock.Set(*d.NextAttemptAt)
-	if got := message[delivery.Job](r, r.Retries); got != (delivery.Job{Company: "a", Delivery: d.EventID + "#webhook", Request: 1}) {
+	if got := message[delivery.Job](r, r.Retries); got != (delivery.Job{Company: "a", Delivery: d.EventID + "#webhook", Generation: 1}) {
 		t.Errorf("message %+v", got)
 	}
 }
 
-// TestNotRecorded: an attempt whose record is lost is made again, as the same delivery.
+// TestNotRecorded repeats an attempt whose record is lost, as the same delivery.
 func TestNotRecorded(t *testing.T) {
 	t.Parallel()
 	r := start(t)
@@ -104,21 +104,21 @@ func TestNotRecorded(t *testing.T) {
 	r.remember("a", 1)
 	first, second := receiver.Next(), receiver.Next()
 	if first.ID != second.ID || string(first.Body) != string(second.Body) {
-		t.Errorf("sent as %s and then as %s", first.ID, second.ID)
+		t.Errorf("sent as %s and then as %s, want the same delivery", first.ID, second.ID)
 	}
 	if states := r.settled("a", 1); states[delivery.Delivered] != 1 {
 		t.Errorf("%v", states)
 	}
 }
 
-// TestSeparate: where that is cheaper, each result is written by itself, however many there are at once.
+// TestSeparate checks that Separate writes each result in its own transaction, however many arrive at once.
 func TestSeparate(t *testing.T) {
 	t.Parallel()
 	r := setup(t)
 	r.dispatcher = dispatcher.New(dispatcher.Deps{
 		Store: r.faulty, Courier: r.Courier(), Retries: r.retries, Syncs: r.Syncs, Logger: r.Logger, Now: r.Clock.Now, Separate: true,
 	})
-	r.dispatcher.WaitFor(time.Hour)
+	r.dispatcher.SetBudget(time.Hour)
 	r.faulty.Before(func(ops []store.Op) error {
 		if len(ops) > 1 {
 			t.Errorf("%d records in one transaction", len(ops))
@@ -139,7 +139,7 @@ func TestSeparate(t *testing.T) {
 	}
 }
 
-// TestReplay: what is on record is not sent again, and neither is what nobody can tell about.
+// TestReplay checks that a replay does not send deliveries that are recorded, or whose record cannot be read.
 func TestReplay(t *testing.T) {
 	t.Parallel()
 	r := setup(t)
@@ -150,7 +150,7 @@ func TestReplay(t *testing.T) {
 	changes := r.Changes(3)
 	f := feedOf(
 		store.Batch{Changes: changes[:2]},
-		store.Batch{Changes: changes[:2]}, // a promise that does not hold: the record's condition does
+		store.Batch{Changes: changes[:2]}, // a redelivery without Replay: only the record's condition detects it
 	)
 	r.run(f)
 	for range 2 {
@@ -161,7 +161,7 @@ func TestReplay(t *testing.T) {
 	r.stop()
 	sent := len(receiver.All())
 	if n := len(r.deliveries("a")); n != 1 {
-		t.Errorf("%d deliveries on record", n)
+		t.Errorf("%d deliveries recorded, want 1", n)
 	}
 	f = feedOf(store.Batch{Changes: changes, Replay: true})
 	again := setupOn(r)
@@ -170,18 +170,18 @@ func TestReplay(t *testing.T) {
 		t.Error(err)
 	}
 	if got := receiver.All(); len(got) != sent+1 || got[sent].ID == got[0].ID {
-		t.Errorf("a replay sent %d deliveries, want the one that is new", len(got)-sent)
+		t.Errorf("a replay sent %d deliveries, want only the new one", len(got)-sent)
 	}
 }
 
-// brokenFeed is a feed that cannot be consumed.
+// brokenFeed fails to be consumed.
 type brokenFeed struct{ why error }
 
 func (f brokenFeed) Consume(context.Context, string, func(context.Context, store.Batch, func(error))) error {
 	return f.why
 }
 
-// TestFeedFails: a feed that ends by itself ends the dispatcher, which says why.
+// TestFeedFails checks that Run returns the error of a feed that ends.
 func TestFeedFails(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(t.Context(), worktest.Patience)
@@ -192,7 +192,7 @@ func TestFeedFails(t *testing.T) {
 	}
 }
 
-// TestQueueFails: a batch whose message was not stored is handed over again, and nothing is sent twice for it.
+// TestQueueFails checks that a batch whose message could not be queued is redelivered, without sending a delivery twice.
 func TestQueueFails(t *testing.T) {
 	t.Parallel()
 	r := start(t)
@@ -204,11 +204,11 @@ func TestQueueFails(t *testing.T) {
 	r.settled("a", 1)
 	r.check(t, delivery.Scheduled, 500, 4*time.Second)
 	if n := len(receiver.All()); n != 1 {
-		t.Errorf("sent %d times", n)
+		t.Errorf("sent %d times, want once", n)
 	}
 }
 
-// TestBrokenEndpoint: secrets that cannot be opened keep their own endpoint waiting, and nobody else.
+// TestBrokenEndpoint checks that secrets that cannot be decrypted delay their own endpoint and no other.
 func TestBrokenEndpoint(t *testing.T) {
 	t.Parallel()
 	r := start(t)
@@ -222,11 +222,11 @@ func TestBrokenEndpoint(t *testing.T) {
 		t.Errorf("%v", states)
 	}
 	if len(broken.All()) != 0 {
-		t.Error("sent without its secrets")
+		t.Error("sent without a signature")
 	}
 }
 
-// TestFirstAttempt: an endpoint that does not answer is given up after five seconds, for others wait.
+// TestFirstAttempt checks that a first attempt times out after five seconds, because other deliveries wait.
 func TestFirstAttempt(t *testing.T) {
 	t.Parallel()
 	r := start(t)
@@ -240,9 +240,9 @@ func TestFirstAttempt(t *testing.T) {
 	r.Subscribe("a", "webhook", receiver, "memory.*")
 	r.remember("a", 1)
 	if states := r.settled("a", 1); states[delivery.Scheduled] != 1 {
-		t.Errorf("%v, want it to be tried again", states)
+		t.Errorf("%v, want a retry", states)
 	}
 	if took := <-hung; took < 2*time.Second || took > 12*time.Second {
-		t.Errorf("given up after %v", took)
+		t.Errorf("timed out after %v", took)
 	}
 }

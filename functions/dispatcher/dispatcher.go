@@ -1,8 +1,9 @@
-// Package dispatcher carries committed changes to those who asked for them: it turns each change into its events, each
-// event into a delivery for every subscribed endpoint, and makes the first attempt. What fails goes into the queue.
+// Package dispatcher delivers committed changes to the subscribed endpoints. It turns each change into its events and each
+// event into a delivery for every endpoint that subscribes to it, and makes the first attempt. Failed deliveries go into
+// the queue.
 //
-// It is also the only writer of the queues: a delivery or a sync run that is due to be worked on is a committed record
-// first, and its queue message follows from the change.
+// The dispatcher is also the only writer of the queues. A delivery or a sync run that is due is committed as a record
+// first, and its queue message follows from that change.
 package dispatcher
 
 import (
@@ -13,68 +14,75 @@ import (
 	"sync/atomic"
 	"time"
 
-	"orgops/shared/courier"
-	"orgops/shared/delivery"
-	"orgops/shared/event"
-	"orgops/shared/fault"
-	"orgops/shared/integration"
-	"orgops/shared/metric"
-	"orgops/shared/queue"
-	"orgops/shared/store"
-	"orgops/shared/webhook"
+	"orgops/shared/base/metric"
+	"orgops/shared/domain/delivery"
+	"orgops/shared/domain/event"
+	"orgops/shared/domain/integration"
+	"orgops/shared/run/boot"
+	"orgops/shared/storage/queue"
+	"orgops/shared/storage/store"
+	"orgops/shared/webhook/courier"
 )
 
-// Dispatcher is the consumer. All exported fields are required; make one with New.
+// Dispatcher consumes the change feed. Make one with New; all exported fields are required except Metrics.
 type Dispatcher struct {
 	Deps
-	lanes   *lanes
-	records *recorder
-	timeout time.Duration // of an attempt
+	lanes  *lanes
+	writer *writer
+	budget time.Duration // of an attempt
 }
 
-// Deps is what a Dispatcher works with.
+// Deps holds what a Dispatcher works with.
 type Deps struct {
 	Store   store.Store
 	Courier *courier.Courier
 	Retries queue.Queue // deliveries that are due later, and recoveries
 	Syncs   queue.Queue // sync runs
 	Logger  *slog.Logger
-	Metrics *metric.Recorder // nil: nothing is measured
+	Metrics *metric.Recorder // nil: no metrics are recorded
 	Now     func() time.Time
-	// Separate writes each delivery's record by itself. A store that syncs a commit to disk takes many in one transaction;
-	// one that charges for writes charges twice for those of a transaction.
+	// Separate writes each delivery's record in its own transaction. It suits a store that charges twice for writes in a
+	// transaction. A store that syncs each commit to disk should batch them.
 	Separate bool
 }
 
-// Consumer is the dispatcher's name at the feed.
+// Consumer names the dispatcher at the feed.
 const Consumer = "dispatcher"
 
-// New is a dispatcher at rest.
+// New makes a dispatcher; Run starts it.
 func New(d Deps) *Dispatcher {
 	return &Dispatcher{
-		Deps: d, lanes: newLanes(d.Now), records: newRecorder(d.Store, d.Separate), timeout: webhook.FirstTimeout,
+		Deps: d, lanes: newLanes(d.Now), writer: newWriter(d.Store, d.Separate), budget: courier.FirstTimeout,
 	}
 }
 
-// Run consumes the feed until ctx ends, then finishes the attempts under way. A feed that ends by itself ends it too.
+// From makes a dispatcher from the service's parts.
+func From(s *boot.Services) *Dispatcher {
+	return New(Deps{
+		Store: s.Store, Courier: s.Courier(), Retries: s.Retries, Syncs: s.Syncs, Logger: s.Logger, Metrics: s.Metrics, Now: s.Now,
+		Separate: s.Separate,
+	})
+}
+
+// Run consumes the feed until ctx ends or the feed fails, then finishes the attempts in flight.
 func (d *Dispatcher) Run(ctx context.Context, feed store.Feed) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	var recording sync.WaitGroup
-	recorded := make(chan struct{})
-	recording.Go(func() { d.records.run(context.WithoutCancel(ctx), recorded) })
+	var writing sync.WaitGroup
+	written := make(chan struct{})
+	writing.Go(func() { d.writer.run(context.WithoutCancel(ctx), written) })
 	var relieving sync.WaitGroup
 	relieving.Go(func() { d.relieve(ctx) })
 	err := feed.Consume(ctx, Consumer, d.Handle)
 	stop()
 	relieving.Wait()
-	close(recorded) // Consume has waited for every batch, so nothing more is recorded
-	recording.Wait()
+	close(written) // Consume has waited for every batch, so nothing more is stored
+	writing.Wait()
 	return err
 }
 
-// relieve leaves to the retrier what has waited too long behind an endpoint that does not move, because a batch is not
-// finished while it waits and the feed hands out only so much; and, when ctx ends, everything that still waits.
+// relieve spills jobs that have waited too long behind a stalled endpoint to the retrier: a waiting job keeps its batch
+// unfinished, and the feed limits the unfinished batches. When ctx ends, relieve spills every waiting job.
 func (d *Dispatcher) relieve(ctx context.Context) {
 	tick := time.NewTicker(relieveEvery)
 	defer tick.Stop()
@@ -91,31 +99,31 @@ func (d *Dispatcher) relieve(ctx context.Context) {
 
 func (d *Dispatcher) spillAll(jobs []*job) {
 	for _, j := range jobs {
-		d.spill(j, d.Now().Add(courier.SpillDelay()))
+		d.spill(j)
 	}
 }
 
-// Handle starts the work that a batch asks for and returns; done is called when all of it is on record.
+// Handle starts the work of a batch and returns. It calls done when all results are recorded.
 func (d *Dispatcher) Handle(ctx context.Context, b store.Batch, done func(error)) {
-	ctx = context.WithoutCancel(ctx) // an attempt under way is finished and recorded while shutting down
+	ctx = context.WithoutCancel(ctx) // an attempt in flight is finished and recorded during shutdown
 	work := &tracker{done: done}
 	work.add()
-	var messages outgoing
+	var asked messages
 	for _, change := range b.Changes {
 		if change.Entity == integration.Entity {
 			d.Courier.Forget(change.Company)
 		}
-		if err := messages.of(change); err != nil {
+		if err := asked.add(change); err != nil {
 			d.skip(ctx, "queue work", change, err)
 		}
 		d.publish(ctx, change, b.Replay, work)
 	}
-	d.send(ctx, messages, work)
+	d.send(ctx, asked, work)
 	work.finish(nil)
 }
 
-// publish submits the deliveries of a change. A change that cannot be understood is logged and passed over: trying it
-// again would give the same error and stop everybody behind it.
+// publish submits the deliveries of a change. It logs and skips a change that it cannot decode: a retry would fail the same
+// way and block the feed.
 func (d *Dispatcher) publish(ctx context.Context, change store.Change, replay bool, work *tracker) {
 	events, err := event.Of(change)
 	if err != nil {
@@ -154,71 +162,47 @@ func names(events []event.Event) []string {
 
 func (d *Dispatcher) skip(ctx context.Context, what string, change store.Change, err error) {
 	d.Metrics.Trouble(metric.ChangesSkipped, change.Company)
-	d.Logger.ErrorContext(ctx, "a change is passed over", "what", what, "company", change.Company, "key", change.Key, "error", err)
+	d.Logger.ErrorContext(ctx, "change skipped", "what", what, "company", change.Company, "key", change.Key, "error", err)
 }
 
-// submit holds the delivery, passes it over when it is on record already, or gives it to its endpoint's lane.
+// submit gives the delivery to its endpoint's lane, or skips it if a replayed delivery is already recorded.
 func (d *Dispatcher) submit(ctx context.Context, j *job, replay bool) {
 	j.work.add()
 	if replay {
 		_, err := j.endpoint.Company.Get(ctx, j.key(), nil)
-		if !errors.Is(err, store.ErrNotFound) { // it is on record, or nobody can tell
+		if !errors.Is(err, store.ErrNotFound) { // it is recorded, or the store does not answer
 			j.work.finish(err)
 			return
 		}
 	}
-	if d.held(j) {
-		return
-	}
-	if !d.lanes.submit(j, d.attempt) {
-		d.spill(j, d.Now().Add(courier.SpillDelay()))
+	if !d.lanes.submit(j, d.deliver) {
+		d.spill(j)
 	}
 }
 
-// held puts a delivery on record that its endpoint may not be sent.
-func (d *Dispatcher) held(j *job) bool {
-	reason, held := j.endpoint.Held(d.Now())
-	if held {
-		j.delivery.Hold(reason)
-		d.record(j)
-	}
-	return held
-}
-
-// attempt makes the first attempt and puts what came of it on record. The endpoint may have changed while the job
-// waited for its turn.
-func (d *Dispatcher) attempt(j *job) (ok bool) {
-	now, err := d.Courier.Renew(context.Background(), j.endpoint)
+// deliver makes the first attempt and stores its result. It reports whether the endpoint's lane makes progress.
+func (d *Dispatcher) deliver(j *job) (moved bool) {
+	r, err := d.Courier.Deliver(context.Background(), j.endpoint, &j.delivery, d.budget)
 	switch {
-	case fault.KindOf(err) == fault.NotFound:
-		j.delivery.Hold("deleted")
-		d.record(j)
-		return false
 	case err != nil:
-		d.spill(j, d.Now().Add(courier.SpillDelay()))
+		d.spill(j)
 		return false
+	case r.State == courier.Deferred:
+		j.delivery.Enqueue(r.Until)
 	}
-	if j.endpoint = now; d.held(j) {
-		return false
-	}
-	if due, wait := j.endpoint.Wait(d.Now()); wait {
-		d.spill(j, due)
-		return false
-	}
-	ok = d.Courier.Attempt(context.Background(), j.endpoint, &j.delivery, d.timeout)
-	d.record(j)
-	return ok
+	d.store(j)
+	return r.State == courier.Held || j.delivery.State == delivery.Delivered
 }
 
-// spill leaves a delivery to the retrier: the feed tells of the record, and the queue message follows from that.
-func (d *Dispatcher) spill(j *job, due time.Time) {
-	j.delivery.Schedule(due, true)
-	d.record(j)
+// spill schedules a delivery for the retrier: it stores the record, and the queue message follows from that change.
+func (d *Dispatcher) spill(j *job) {
+	j.delivery.Enqueue(d.Now().Add(courier.SpillDelay()))
+	d.store(j)
 }
 
-func (d *Dispatcher) record(j *job) {
+func (d *Dispatcher) store(j *job) {
 	op := j.endpoint.Company.Create(j.key(), delivery.Entity, j.delivery).Until(j.delivery.CreatedAt.Add(delivery.Kept))
-	d.records.put(record{op: op, done: func(err error) {
+	d.writer.put(write{op: op, done: func(err error) {
 		if err == nil {
 			d.Courier.Stored(&j.delivery)
 		}
@@ -226,7 +210,7 @@ func (d *Dispatcher) record(j *job) {
 	}})
 }
 
-// tracker calls done once everything that was added is finished, with the first error.
+// tracker calls done, with the first error, when everything that was added is finished.
 type tracker struct {
 	pending atomic.Int64
 	err     atomic.Pointer[error]

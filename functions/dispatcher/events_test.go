@@ -7,19 +7,18 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"orgops/shared/delivery"
-	"orgops/shared/event"
-	"orgops/shared/goal"
-	"orgops/shared/id"
-	"orgops/shared/integration"
-	"orgops/shared/recovery"
-	"orgops/shared/syncrun"
-	"orgops/shared/timeline"
-	"orgops/shared/worktest"
+	"orgops/shared/base/id"
+	"orgops/shared/domain/delivery"
+	"orgops/shared/domain/event"
+	"orgops/shared/domain/goal"
+	"orgops/shared/domain/integration"
+	"orgops/shared/domain/syncrun"
+	"orgops/shared/domain/timeline"
+	"orgops/shared/testkit/worktest"
 )
 
-// TestEvents: every event of the contract follows from its cause, to those who asked for it by name or by category and
-// to nobody else. The receivers verify the signatures of both live secrets.
+// TestEvents checks that each cause yields its event, and that only endpoints that subscribe by name or by category receive
+// it. The receivers verify the signatures of both live secrets.
 func TestEvents(t *testing.T) {
 	t.Parallel()
 	r := start(t)
@@ -39,7 +38,7 @@ func TestEvents(t *testing.T) {
 	r.Put("a", goal.Key(g.ID), goal.Entity, g)
 	g, _ = goal.Review(g, due)
 	r.Put("a", goal.Key(g.ID), goal.Entity, g)
-	run := syncrun.Record{Run: syncrun.Run{ID: id.New(), Provider: "feed", Mode: syncrun.Live, State: syncrun.Running}}
+	run := syncrun.StoredRun{Run: syncrun.Run{ID: id.New(), Provider: "feed", Mode: syncrun.Live, State: syncrun.Running}}
 	r.Put("a", syncrun.Key(run.ID), syncrun.Entity, run)
 	run.State = syncrun.Succeeded
 	r.Put("a", syncrun.Key(run.ID), syncrun.Entity, run)
@@ -64,14 +63,14 @@ func TestEvents(t *testing.T) {
 		t.Errorf("events differ (-want +got):\n%s", diff)
 	}
 	if updates := one.All(); len(updates) != 1 || updates[0].Type != event.MemoryUpdated {
-		t.Errorf("a subscription by name was sent %d events", len(updates))
+		t.Errorf("a subscription by name received %d events", len(updates))
 	}
 	if n := len(none.All()) + len(foreign.All()); n != 0 {
-		t.Errorf("%d events went to those who had not asked or are another company", n)
+		t.Errorf("%d events went to an endpoint without a subscription or of another company", n)
 	}
 	for _, d := range r.deliveries("a") {
-		if last, _ := d.Last(); last.Status != 204 || last.Number != 1 || d.Made != 1 || d.Requests != 0 {
-			t.Errorf("on record is %+v", d)
+		if last, _ := d.Last(); last.Status != 204 || last.Number != 1 || d.Made != 1 || d.Generation != 0 {
+			t.Errorf("the record is %+v", d)
 		}
 	}
 }
@@ -86,10 +85,10 @@ func TestHeld(t *testing.T) {
 		{"sandboxed", "sandbox", worktest.Endpoint{}, func(i *integration.Integration) {
 			*i = i.Sandboxed(integration.SandboxedByChange, i.UpdatedAt)
 		}},
-		{"certification run out", "sandbox", worktest.Endpoint{}, func(i *integration.Integration) { i.Certification.ExpiresAt = i.CreatedAt }},
+		{"certification expired", "sandbox", worktest.Endpoint{}, func(i *integration.Integration) { i.Certification.ExpiresAt = i.CreatedAt }},
 		{"port not proven", "sandbox", worktest.Endpoint{}, func(i *integration.Integration) { i.Certification.Ports = nil }},
 		{"disabled", "disabled", worktest.Endpoint{}, func(i *integration.Integration) { i.Enabled = false }},
-		{"url that is none", "configuration", worktest.Endpoint{URL: "none"}, nil},
+		{"invalid url", "configuration", worktest.Endpoint{URL: "none"}, nil},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -108,21 +107,21 @@ func TestHeld(t *testing.T) {
 			r.remember("a", 1)
 			r.settled("a", 1)
 			d := r.deliveries("a")[0]
-			if d.State != delivery.Held || d.HeldBecause != tt.because || d.Made != 0 || d.NextAttemptAt != nil || d.Requests != 0 {
-				t.Errorf("on record is %+v, want it held because of %s", d, tt.because)
+			if d.State != delivery.Held || d.HeldBecause != tt.because || d.Made != 0 || d.NextAttemptAt != nil || d.Generation != 0 {
+				t.Errorf("the record is %+v, want it held because of %s", d, tt.because)
 			}
 			if len(receiver.All()) != 0 {
-				t.Error("it was sent")
+				t.Error("a held delivery was sent")
 			}
 		})
 	}
 }
 
-// TestQueued: what is to be worked on later is a record first, and its message follows from the change.
+// TestQueued checks that work for later is recorded first, and that its message follows from the change.
 func TestQueued(t *testing.T) {
 	t.Parallel()
 	r := start(t)
-	run := syncrun.Record{Run: syncrun.Run{ID: id.New(), Provider: "feed", State: syncrun.Requested}}
+	run := syncrun.StoredRun{Run: syncrun.Run{ID: id.New(), Provider: "feed", State: syncrun.Requested}}
 	r.Put("a", syncrun.Key(run.ID), syncrun.Entity, run)
 	wantRun := syncrun.Job{Company: "a", Run: run.ID}
 	if got := message[syncrun.Job](r, r.Syncs); got != wantRun {
@@ -138,32 +137,32 @@ func TestQueued(t *testing.T) {
 	run.State = syncrun.Cancelled
 	r.Put("a", syncrun.Key(run.ID), syncrun.Entity, run)
 
-	rec := recovery.Record{Recovery: recovery.Recovery{ID: id.New(), Provider: "webhook", State: recovery.Requested}}
-	r.Put("a", recovery.Key(rec.ID), recovery.Entity, rec)
+	rec := delivery.StoredRecovery{Recovery: delivery.Recovery{ID: id.New(), Provider: "webhook", State: delivery.RecoveryRequested}}
+	r.Put("a", delivery.RecoveryKey(rec.ID), delivery.RecoveryEntity, rec)
 	if got := message[delivery.Job](r, r.Retries); got != (delivery.Job{Company: "a", Recovery: rec.ID}) {
 		t.Errorf("recovery: %+v", got)
 	}
-	rec.State = recovery.Finished
-	r.Put("a", recovery.Key(rec.ID), recovery.Entity, rec)
+	rec.State = delivery.RecoveryFinished
+	r.Put("a", delivery.RecoveryKey(rec.ID), delivery.RecoveryEntity, rec)
 
-	d := delivery.Delivery{EventID: id.New(), Endpoint: "webhook", State: delivery.Held, Payload: json.RawMessage(`{"requests":1}`)}
+	d := delivery.Delivery{EventID: id.New(), Endpoint: "webhook", State: delivery.Held, Payload: json.RawMessage(`{"generation":1}`)}
 	key := delivery.Key(d.EventID, d.Endpoint)
 	r.Put("a", key, delivery.Entity, d)
-	d.Request(r.Clock.Now())
+	d.Restart(r.Clock.Now())
 	r.Put("a", key, delivery.Entity, d)
-	if got := message[delivery.Job](r, r.Retries); got != (delivery.Job{Company: "a", Delivery: d.EventID + "#webhook", Request: 1}) {
+	if got := message[delivery.Job](r, r.Retries); got != (delivery.Job{Company: "a", Delivery: d.EventID + "#webhook", Generation: 1}) {
 		t.Errorf("requested again: %+v", got)
 	}
-	d.Schedule(r.Clock.Now().Add(time.Hour), false) // what the retrier does with the message that it has
+	d.Postpone(r.Clock.Now().Add(time.Hour)) // as the retrier does with the message that it has
 	r.Put("a", key, delivery.Entity, d)
-	d.Request(r.Clock.Now())
+	d.Restart(r.Clock.Now())
 	r.Put("a", key, delivery.Entity, d)
-	if got := message[delivery.Job](r, r.Retries); got.Request != 2 { // nothing came in between
+	if got := message[delivery.Job](r, r.Retries); got.Generation != 2 { // no message in between
 		t.Errorf("requested once more: %+v", got)
 	}
 }
 
-// TestUnreadable: a change that cannot be understood stops nobody.
+// TestUnreadable checks that a change that cannot be decoded does not block the others.
 func TestUnreadable(t *testing.T) {
 	t.Parallel()
 	r := start(t)
@@ -171,9 +170,9 @@ func TestUnreadable(t *testing.T) {
 	r.Subscribe("a", "webhook", receiver, "memory.*")
 	r.Put("a", "MEMORY#odd", "memory", json.RawMessage(`[1]`))
 	r.Put("a", "MEMORY#odd", "memory", json.RawMessage(`[2]`))
-	r.Put("a", "DELIVERY#odd", "delivery", json.RawMessage(`{"requests":"many"}`))
+	r.Put("a", "DELIVERY#odd", "delivery", json.RawMessage(`{"generation":"many"}`))
 	r.remember("a", 1)
-	for range 2 { // the odd one was created in good order
+	for range 2 { // one of them for MEMORY#odd: its creation decodes, its update does not
 		if got := receiver.Next(); got.Type != event.MemoryCreated {
 			t.Errorf("got %s", got.Type)
 		}

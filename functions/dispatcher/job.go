@@ -3,12 +3,12 @@ package dispatcher
 import (
 	"encoding/json"
 
-	"orgops/shared/courier"
-	"orgops/shared/delivery"
-	"orgops/shared/event"
+	"orgops/shared/domain/delivery"
+	"orgops/shared/domain/event"
+	"orgops/shared/webhook/courier"
 )
 
-// job is one event's delivery to one endpoint on its first attempt.
+// job carries the first attempt of one event's delivery to one endpoint.
 type job struct {
 	endpoint *courier.Endpoint
 	delivery delivery.Delivery

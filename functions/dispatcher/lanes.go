@@ -3,64 +3,63 @@ package dispatcher
 import (
 	"sync"
 	"time"
+
+	"orgops/shared/webhook/courier"
 )
 
-// Bounds on what is under way, so that nobody can fill the slots of the others. What does not fit goes to the queue.
+// These bound the waiting jobs. A job that exceeds them goes to the queue.
 const (
-	maxPerEndpoint = 16
-	maxPerCompany  = 32
-	maxTotal       = 1024
 	maxWaiting     = 1024                   // for one endpoint
 	maxWaitingSize = 1 << 20                // bytes of their payloads
-	maxQueued      = 4096                   // waiting altogether: half of what the feed hands out
-	stalledAfter   = 500 * time.Millisecond // all of an endpoint's slots taken and nothing finished for so long
-	givenUpAfter   = 2 * time.Second        // so long, and what waits there is spilled too
+	maxQueued      = 4096                   // in all lanes: half of what the feed hands out
+	stalledAfter   = 500 * time.Millisecond // with all slots of an endpoint taken and no progress for so long, new jobs go to the queue
+	givenUpAfter   = 2 * time.Second        // after so long the waiting jobs follow
 	relieveEvery   = 250 * time.Millisecond
 )
 
-// lanes gives each endpoint a line of its own: up to maxPerEndpoint attempts at a time, the others waiting behind.
+// bounds returns the slot limits, which keep one tenant from taking the slots of the others.
+func bounds() courier.Bounds { return courier.Bounds{PerEndpoint: 16, PerCompany: 32, Total: 1024} }
+
+// lanes gives each endpoint its own line of jobs: some in flight, as long as there are slots, and the others waiting.
 type lanes struct {
-	mu        sync.Mutex
-	now       func() time.Time
-	lanes     map[laneKey]*lane
-	companies map[string]int // attempts under way
-	total     int
-	queued    int  // jobs waiting
-	closed    bool // nothing waits any more
+	now   func() time.Time
+	slots *courier.Slots
+
+	mu     sync.Mutex
+	lanes  map[courier.EndpointKey]*lane
+	queued int  // jobs waiting
+	closed bool // no job waits any more
 }
 
-type laneKey struct{ company, endpoint string }
-
 type lane struct {
-	key     laneKey
-	active  int
+	key     courier.EndpointKey
+	workers int // each holds a slot
 	waiting []*job
 	size    int       // bytes of their payloads
-	moved   time.Time // when an attempt last succeeded, or the lane was opened
+	moved   time.Time // when the endpoint last accepted a delivery, or the lane was opened
 }
 
 func newLanes(now func() time.Time) *lanes {
-	return &lanes{now: now, lanes: map[laneKey]*lane{}, companies: map[string]int{}}
+	return &lanes{now: now, slots: courier.NewSlots(bounds()), lanes: map[courier.EndpointKey]*lane{}}
 }
 
-// submit has attempt run for the job, now or when its lane has a free slot; false means that the lane is full or
-// stalled, and nothing was done. attempt reports whether the endpoint took the delivery.
+// submit runs attempt for the job, at once or when its lane has a free slot. It returns false, without effect, if the lane
+// is full or stalled. attempt reports whether the lane makes progress.
 func (l *lanes) submit(j *job, attempt func(*job) bool) bool {
-	key := laneKey{j.endpoint.Company.ID(), j.endpoint.Provider}
+	key := j.endpoint.Key()
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	free := l.slots.TryAcquire(key)
 	ln := l.lanes[key]
 	if ln == nil {
-		if l.total >= maxTotal || l.companies[key.company] >= maxPerCompany {
+		if !free {
 			return false
 		}
 		ln = &lane{key: key, moved: l.now()}
 		l.lanes[key] = ln
 	}
-	if ln.active < maxPerEndpoint && l.companies[key.company] < maxPerCompany && l.total < maxTotal {
-		ln.active++
-		l.companies[key.company]++
-		l.total++
+	if free {
+		ln.workers++
 		go l.work(ln, j, attempt)
 		return true
 	}
@@ -74,7 +73,7 @@ func (l *lanes) submit(j *job, attempt func(*job) bool) bool {
 	return true
 }
 
-// stalled takes what waits in lanes where nothing has succeeded for too long.
+// stalled removes and returns the waiting jobs of lanes that have made no progress for too long.
 func (l *lanes) stalled() []*job {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -82,7 +81,7 @@ func (l *lanes) stalled() []*job {
 	return l.take(func(ln *lane) bool { return now.Sub(ln.moved) > givenUpAfter })
 }
 
-// close takes everything that waits; from now on nothing does.
+// close removes and returns every waiting job; afterwards no job waits.
 func (l *lanes) close() []*job {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -101,19 +100,19 @@ func (l *lanes) take(which func(*lane) bool) (jobs []*job) {
 	return jobs
 }
 
-// work runs jobs of a lane until none waits.
+// work runs jobs of a lane until no job waits.
 func (l *lanes) work(ln *lane, j *job, attempt func(*job) bool) {
 	for j != nil {
-		ok := attempt(j)
-		j = l.next(ln, ok)
+		moved := attempt(j)
+		j = l.next(ln, moved)
 	}
 }
 
-// next is the lane's next job, nil when the slot is given back.
-func (l *lanes) next(ln *lane, ok bool) *job {
+// next returns the lane's next job. If no job waits, it releases the slot and returns nil.
+func (l *lanes) next(ln *lane, moved bool) *job {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if ok {
+	if moved {
 		ln.moved = l.now()
 	}
 	if len(ln.waiting) > 0 {
@@ -124,12 +123,8 @@ func (l *lanes) next(ln *lane, ok bool) *job {
 		l.queued--
 		return j
 	}
-	ln.active--
-	l.total--
-	if l.companies[ln.key.company]--; l.companies[ln.key.company] == 0 {
-		delete(l.companies, ln.key.company)
-	}
-	if ln.active == 0 {
+	l.slots.Release(ln.key)
+	if ln.workers--; ln.workers == 0 {
 		delete(l.lanes, ln.key)
 	}
 	return nil

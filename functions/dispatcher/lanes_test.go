@@ -6,16 +6,17 @@ import (
 	"testing"
 	"time"
 
-	"orgops/shared/delivery"
-	"orgops/shared/integration"
-	"orgops/shared/worktest"
+	"orgops/shared/domain/delivery"
+	"orgops/shared/domain/integration"
+	"orgops/shared/testkit/errtest"
+	"orgops/shared/testkit/worktest"
 )
 
-// perEndpoint is how many attempts an endpoint has at a time, as it stands in lanes.go.
+// perEndpoint repeats the limit of concurrent attempts per endpoint from lanes.go.
 const perEndpoint = 16
 
-// fill subscribes a receiver that hangs and has it sent n events; it returns when all of its slots are taken. Whoever calls
-// it is patient.
+// fill subscribes a receiver that hangs and sends it n events. It returns when all slots of the receiver are taken. The
+// caller needs a patient dispatcher.
 func (r *running) fill(company string, n int) (receiver *worktest.Receiver, open func()) {
 	r.T.Helper()
 	receiver = r.Receive()
@@ -29,7 +30,7 @@ func (r *running) fill(company string, n int) (receiver *worktest.Receiver, open
 	return receiver, open
 }
 
-// handled returns when everything that was committed before has been taken from the feed.
+// handled returns when the dispatcher has handled everything that was committed before.
 func (r *running) handled() {
 	r.T.Helper()
 	company := fmt.Sprintf("barrier-%d", r.barriers)
@@ -40,7 +41,7 @@ func (r *running) handled() {
 	receiver.Next()
 }
 
-// TestHangingEndpoint: others are sent to while one endpoint hangs with a long line behind it.
+// TestHangingEndpoint delivers to other endpoints while one endpoint hangs with a long line of jobs.
 func TestHangingEndpoint(t *testing.T) {
 	t.Parallel()
 	r := patient(t)
@@ -54,7 +55,7 @@ func TestHangingEndpoint(t *testing.T) {
 		t.Errorf("%v", states)
 	}
 	if n := len(r.deliveries("a")); n != 0 || len(hanging.All()) != perEndpoint {
-		t.Errorf("%d on record and %d under way at the endpoint that hangs", n, len(hanging.All()))
+		t.Errorf("%d recorded and %d in flight at the hanging endpoint", n, len(hanging.All()))
 	}
 	open()
 	if states := r.settled("a", 200); states[delivery.Delivered] != 200 {
@@ -62,7 +63,7 @@ func TestHangingEndpoint(t *testing.T) {
 	}
 }
 
-// TestStalled: where nothing moves, new deliveries go to the queue at once, and those that wait follow.
+// TestStalled checks that new deliveries to a stalled endpoint go to the queue at once, and that the waiting ones follow.
 func TestStalled(t *testing.T) {
 	t.Parallel()
 	r := patient(t)
@@ -74,10 +75,10 @@ func TestStalled(t *testing.T) {
 	}
 	r.Clock.Advance(2 * time.Second)
 	if states := r.settled("a", 11); states[delivery.Scheduled] != 11 {
-		t.Errorf("%v, want those that waited scheduled", states)
+		t.Errorf("%v, want the waiting ones scheduled", states)
 	}
 	for _, d := range r.deliveries("a") {
-		if d.Requests != 1 || d.Made != 0 {
+		if d.Generation != 1 || d.Made != 0 {
 			t.Errorf("spilled as %+v", d)
 		}
 	}
@@ -87,7 +88,7 @@ func TestStalled(t *testing.T) {
 	}
 }
 
-// TestLargeOverflow: a line has no room for more than a megabyte.
+// TestLargeOverflow checks that at most a megabyte waits in a lane.
 func TestLargeOverflow(t *testing.T) {
 	t.Parallel()
 	r := patient(t)
@@ -100,7 +101,7 @@ func TestLargeOverflow(t *testing.T) {
 	}
 }
 
-// TestStop: what waits is put on record for the retrier, and what is under way is finished.
+// TestStop schedules the waiting jobs for the retrier and finishes those in flight.
 func TestStop(t *testing.T) {
 	t.Parallel()
 	r := patient(t)
@@ -108,16 +109,16 @@ func TestStop(t *testing.T) {
 	stopped := make(chan struct{})
 	go func() { defer close(stopped); r.stop() }()
 	if states := r.settled("a", 100); states[delivery.Scheduled] != 100 {
-		t.Errorf("%v, want what waits scheduled", states)
+		t.Errorf("%v, want the waiting jobs scheduled", states)
 	}
 	open()
 	<-stopped
 	if states := r.settled("a", perEndpoint+100); states[delivery.Delivered] != perEndpoint || len(hanging.All()) != perEndpoint {
-		t.Errorf("%v, want what was under way delivered", states)
+		t.Errorf("%v, want the jobs in flight delivered", states)
 	}
 }
 
-// TestChangedWhileWaiting: what waits for its turn goes by what the endpoint has become.
+// TestChangedWhileWaiting checks that a waiting delivery follows the current state of its endpoint.
 func TestChangedWhileWaiting(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
@@ -131,8 +132,8 @@ func TestChangedWhileWaiting(t *testing.T) {
 		{"deleted", func(r *running) {
 			c := r.Company("a")
 			item, err := c.Get(r.T.Context(), integration.Key("webhook"), nil)
-			worktest.Must(r.T, err)
-			worktest.Must(r.T, c.Commit(r.T.Context(), c.Delete(integration.Key("webhook"), integration.Entity, item.Version)))
+			errtest.Must(r.T, err)
+			errtest.Must(r.T, c.Commit(r.T.Context(), c.Delete(integration.Key("webhook"), integration.Entity, item.Version)))
 		}, "deleted"},
 	}
 	for _, tt := range tests {
@@ -155,7 +156,7 @@ func TestChangedWhileWaiting(t *testing.T) {
 	}
 }
 
-// TestGone: 410 stops what waits behind it.
+// TestGone checks that a 410 stops the deliveries that wait behind it.
 func TestGone(t *testing.T) {
 	t.Parallel()
 	r := patient(t)
@@ -172,7 +173,7 @@ func TestGone(t *testing.T) {
 	}
 }
 
-// TestRateLimit: what the rate has no room for is due later, at times of their own.
+// TestRateLimit schedules the deliveries over the rate limit, at different times.
 func TestRateLimit(t *testing.T) {
 	t.Parallel()
 	r := start(t)
@@ -194,12 +195,12 @@ func TestRateLimit(t *testing.T) {
 	}
 	for n := range 10 {
 		if wait := time.Duration(n+1) * 100 * time.Millisecond; !due[wait] {
-			t.Errorf("nothing is due after %v: %v", wait, due)
+			t.Errorf("no delivery is due after %v: %v", wait, due)
 		}
 	}
 }
 
-// TestBreaker: an endpoint that keeps failing is left alone, and so is one that asks for it.
+// TestBreaker stops sending to an endpoint that keeps failing, or that asks for a pause.
 func TestBreaker(t *testing.T) {
 	t.Parallel()
 	r := start(t)

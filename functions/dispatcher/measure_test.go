@@ -6,12 +6,12 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"orgops/shared/delivery"
-	"orgops/shared/integration"
-	"orgops/shared/store"
+	"orgops/shared/domain/delivery"
+	"orgops/shared/domain/integration"
+	"orgops/shared/storage/store"
 )
 
-// TestMeasured: what becomes of deliveries is counted when it is on record.
+// TestMeasured counts the results of deliveries when they are recorded.
 func TestMeasured(t *testing.T) {
 	t.Parallel()
 	r := start(t)
@@ -24,7 +24,7 @@ func TestMeasured(t *testing.T) {
 	r.Subscribe("d", "webhook", well, "memory.*")
 	r.Change("d", "webhook", func(i *integration.Integration) { i.Enabled = false })
 	r.Put("e", "MEMORY#odd", "memory", json.RawMessage(`[1]`))
-	r.Put("e", "MEMORY#odd", "memory", json.RawMessage(`[2]`)) // makes no sense
+	r.Put("e", "MEMORY#odd", "memory", json.RawMessage(`[2]`)) // cannot be decoded
 	for _, company := range []string{"a", "d", "c"} {
 		r.remember(company, 1)
 	}
@@ -47,7 +47,7 @@ func TestMeasured(t *testing.T) {
 	}
 }
 
-// TestMeasured_NotRecorded: what is not on record has not become anything yet.
+// TestMeasured_NotRecorded checks that a result that is not recorded is not counted.
 func TestMeasured_NotRecorded(t *testing.T) {
 	t.Parallel()
 	r := start(t)

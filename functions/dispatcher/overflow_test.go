@@ -4,16 +4,17 @@ import (
 	"testing"
 	"time"
 
-	"orgops/shared/courier"
-	"orgops/shared/integration"
-	"orgops/shared/store"
+	"orgops/shared/domain/integration"
+	"orgops/shared/storage/store"
+	"orgops/shared/webhook/courier"
 )
 
-// TestLanes_Overflow: a line has an end, and all that found a place in it has its turn. It is tested from inside, because
-// to fill a line over the feed takes long on a busy machine.
+// TestLanes_Overflow fills a lane to its limit and checks that every accepted job has its turn. It tests the lanes
+// directly, because filling one through the feed takes long on a busy machine.
 func TestLanes_Overflow(t *testing.T) {
 	t.Parallel()
-	const places, over = maxPerEndpoint + maxWaiting, 20
+	const over = 20
+	places := bounds().PerEndpoint + maxWaiting
 	l := newLanes(func() time.Time { return time.Unix(1_771_840_800, 0) })
 	open, made := make(chan struct{}), make(chan struct{}, places)
 	attempt := func(*job) bool {
@@ -32,6 +33,6 @@ func TestLanes_Overflow(t *testing.T) {
 		<-made
 	}
 	if jobs := l.close(); len(jobs) != 0 {
-		t.Errorf("%d deliveries are left", len(jobs))
+		t.Errorf("%d deliveries remain", len(jobs))
 	}
 }

@@ -8,16 +8,17 @@ import (
 	"time"
 
 	"orgops/functions/dispatcher"
-	"orgops/shared/delivery"
-	"orgops/shared/memory"
-	"orgops/shared/queue"
-	"orgops/shared/store"
-	"orgops/shared/worktest"
+	"orgops/shared/domain/delivery"
+	"orgops/shared/domain/memory"
+	"orgops/shared/storage/queue"
+	"orgops/shared/storage/store"
+	"orgops/shared/testkit/errtest"
+	"orgops/shared/testkit/worktest"
 )
 
-// running is a dispatcher over a bench.
+// running wraps a dispatcher over a test harness.
 type running struct {
-	*worktest.Bench
+	*worktest.Harness
 	dispatcher *dispatcher.Dispatcher
 	faulty     *worktest.Store
 	retries    *worktest.Queue
@@ -25,18 +26,18 @@ type running struct {
 	barriers   int
 }
 
-// setup is a bench with a dispatcher that does not run yet.
+// setup makes a harness with a dispatcher that does not run yet.
 func setup(t *testing.T) *running {
 	t.Helper()
 	b := worktest.New(t, dispatcher.Consumer)
-	r := &running{Bench: b, faulty: &worktest.Store{Store: b.Store}, retries: &worktest.Queue{Queue: b.Retries, Fail: make(chan error, 1)}}
+	r := &running{Harness: b, faulty: &worktest.Store{Store: b.Store}, retries: &worktest.Queue{Queue: b.Retries, Fail: make(chan error, 1)}}
 	r.dispatcher = dispatcher.New(dispatcher.Deps{
 		Store: r.faulty, Courier: b.Courier(), Retries: r.retries, Syncs: b.Syncs, Logger: b.Logger, Metrics: b.Metrics, Now: b.Clock.Now,
 	})
 	return r
 }
 
-// start runs it on the feed.
+// start runs a dispatcher on the feed.
 func start(t *testing.T) *running {
 	t.Helper()
 	r := setup(t)
@@ -44,11 +45,11 @@ func start(t *testing.T) *running {
 	return r
 }
 
-// patient is start with endpoints that may hang for as long as a test takes, on a busy machine too.
+// patient runs a dispatcher whose endpoints may hang for the whole test, even on a busy machine.
 func patient(t *testing.T) *running {
 	t.Helper()
 	r := setup(t)
-	r.dispatcher.WaitFor(time.Hour)
+	r.dispatcher.SetBudget(time.Hour)
 	r.run(r.Store)
 	return r
 }
@@ -61,7 +62,7 @@ func (r *running) run(feed store.Feed) {
 	})
 }
 
-// batches is a feed of prepared batches. What became of each goes to finished.
+// batches feeds prepared batches, and sends the result of each to finished.
 type batches struct {
 	hand     []store.Batch
 	finished chan error
@@ -83,7 +84,7 @@ func (f *batches) Consume(ctx context.Context, _ string, handle func(context.Con
 	return nil
 }
 
-// remember commits the n-th memory of a company, which is a memory.created.
+// remember commits the n-th memory of a company, which causes a memory.created event.
 func (r *running) remember(company string, n int) {
 	r.T.Helper()
 	r.rememberAs(company, n, fmt.Sprintf("Title %d", n))
@@ -101,7 +102,7 @@ func (r *running) memory(n int, title string) memory.Memory {
 	return m
 }
 
-// rememberMany is remember of 0 to n-1, in as few commits as it takes.
+// rememberMany commits memories 0 to n-1 in as few commits as possible.
 func (r *running) rememberMany(company string, n int) {
 	r.T.Helper()
 	c := r.Company(company)
@@ -109,7 +110,7 @@ func (r *running) rememberMany(company string, n int) {
 	for i := range n {
 		m := r.memory(i, "Many")
 		if ops = append(ops, c.Create(memory.Key(m.ID), memory.Entity, m)); len(ops) == store.MaxOps || i == n-1 {
-			worktest.Must(r.T, c.Commit(r.T.Context(), ops...))
+			errtest.Must(r.T, c.Commit(r.T.Context(), ops...))
 			ops = nil
 		}
 	}
@@ -117,13 +118,13 @@ func (r *running) rememberMany(company string, n int) {
 
 func (r *running) deliveries(company string) []delivery.Delivery {
 	r.T.Helper()
-	return worktest.All[delivery.Delivery](r.Bench, company, delivery.Prefix)
+	return worktest.All[delivery.Delivery](r.Harness, company, delivery.Prefix)
 }
 
-// settled waits until a company has n deliveries on record, and counts them by state.
+// settled waits until a company has n recorded deliveries, and counts them by state.
 func (r *running) settled(company string, n int) map[delivery.State]int {
 	r.T.Helper()
-	worktest.Until(r.T, fmt.Sprintf("%d deliveries of %s are on record", n, company), func() bool { return len(r.deliveries(company)) >= n })
+	worktest.Until(r.T, fmt.Sprintf("%d deliveries of %s are recorded", n, company), func() bool { return len(r.deliveries(company)) >= n })
 	states := map[delivery.State]int{}
 	for _, d := range r.deliveries(company) {
 		states[d.State]++
@@ -131,22 +132,22 @@ func (r *running) settled(company string, n int) map[delivery.State]int {
 	return states
 }
 
-// message takes the next message from a queue, moving the clock to where it is due.
+// message takes the next message from a queue, after moving the clock to its due time.
 func message[T any](r *running, q queue.Queue) (job T) {
 	r.T.Helper()
 	ctx, cancel := context.WithTimeout(r.T.Context(), worktest.Patience)
 	defer cancel()
 	got, err := q.Receive(ctx, 1, time.Minute)
-	worktest.Must(r.T, err)
+	errtest.Must(r.T, err)
 	if len(got) != 1 {
 		r.T.Fatal("no message came")
 	}
-	worktest.Must(r.T, json.Unmarshal(got[0].Body, &job))
-	worktest.Must(r.T, q.Ack(ctx, got...))
+	errtest.Must(r.T, json.Unmarshal(got[0].Body, &job))
+	errtest.Must(r.T, q.Ack(ctx, got...))
 	return job
 }
 
-// setupOn is another dispatcher on the same bench, as after a restart.
+// setupOn makes another dispatcher on the same harness, as after a restart.
 func setupOn(r *running) *running {
 	again := *r
 	again.dispatcher = dispatcher.New(dispatcher.Deps{

@@ -10,23 +10,23 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"orgops/shared/connector"
-	"orgops/shared/fault"
-	"orgops/shared/intake"
-	"orgops/shared/integration"
-	"orgops/shared/policy"
-	"orgops/shared/store"
-	"orgops/shared/timeline"
+	"orgops/shared/base/fault"
+	"orgops/shared/domain/integration"
+	"orgops/shared/domain/policy"
+	"orgops/shared/domain/timeline"
+	"orgops/shared/provider/connector"
+	"orgops/shared/provider/intake"
+	"orgops/shared/storage/store"
 )
 
-// receiptKept is how long a repeat of a delivery is recognised.
+// receiptKept sets how long a repeated delivery is recognised.
 const receiptKept = 7 * 24 * time.Hour
 
-// maxTries bounds how often a delivery is planned again because somebody else wrote the same items. Whenever one has to,
-// another has succeeded, so about as many deliveries about one item can arrive at once.
+// maxTries bounds how often a delivery is planned again after a concurrent write to the same items. Each conflict means
+// that another delivery has succeeded, so this many deliveries about one item can arrive at once.
 const maxTries = 50
 
-// delivery is one inbound request.
+// delivery holds one inbound request.
 type delivery struct {
 	company  store.Company
 	provider string
@@ -34,18 +34,18 @@ type delivery struct {
 	body     []byte
 }
 
-// answer is what became of it.
+// answer holds the result of a delivery.
 type answer struct {
 	duplicate bool
 	sandboxed bool
 	planned   []intake.Planned
 }
 
-// errUnverified is the one answer to everything that does not verify: an unknown company, provider or secret must not
-// be told from a bad signature.
+// errUnverified answers every delivery that does not verify. An unknown company, provider or secret must not differ from a
+// bad signature.
 var errUnverified = fault.New(fault.Unauthenticated, "the delivery's signature was not accepted")
 
-// receive verifies, maps, decides and commits. Nothing is parsed before the signature holds.
+// receive verifies, maps, decides and commits a delivery. It parses nothing before the signature is verified.
 func (d Deps) receive(ctx context.Context, in delivery) (answer, error) {
 	now := d.Now().UTC()
 	conn, ok := d.inboundConnector(in.provider)
@@ -66,14 +66,14 @@ func (d Deps) receive(ctx context.Context, in delivery) (answer, error) {
 	if !i.Enabled {
 		return answer{}, fault.Newf(fault.Conflict, "integration %q is disabled; enable it to receive its webhooks", in.provider)
 	}
-	if !utf8.Valid(in.body) { // JSON's decoder would put U+FFFD in the place of what is none
+	if !utf8.Valid(in.body) { // the JSON decoder would replace invalid bytes by U+FFFD
 		return answer{}, fault.New(fault.Malformed, "the body is not UTF-8")
 	}
 	actions, err := conn.Map(i.Config, in.header, in.body)
 	if err != nil {
 		return answer{}, err
 	}
-	if err := check(actions); err != nil {
+	if err := intake.Validate(actions); err != nil {
 		return answer{}, err
 	}
 	return d.apply(ctx, in, i, actions, receiptKey(in.provider, deliveryID, in.body), now)
@@ -104,37 +104,27 @@ func (d Deps) verify(ctx context.Context, conn connector.Inbound, in delivery, n
 	return deliveryID, err
 }
 
-func check(actions []connector.Action) error {
-	if len(actions) > connector.MaxActions {
-		return fault.Newf(fault.Invalid, "a delivery may ask for at most %d actions; this one asks for %d", connector.MaxActions, len(actions))
-	}
-	var problems []fault.Problem
-	for n, a := range actions {
-		problems = append(problems, intake.Check(a, fmt.Sprintf("/actions/%d", n))...)
-	}
-	return fault.Refuse(problems)
-}
-
-// apply plans every action and commits effects, decisions and receipt together; sandboxed, the decisions alone.
+// apply plans every action and commits effects, decisions and receipt together. In the sandbox it commits the decisions
+// only.
 func (d Deps) apply(ctx context.Context, in delivery, i integration.Integration, actions []connector.Action, receipt string, now time.Time) (answer, error) {
 	out := answer{sandboxed: !i.Allows(integration.InboundReceive, now)}
 	planner := intake.Planner{Company: in.company, Integration: i, Engine: d.Engine, Now: now, DryRun: out.sandboxed}
 	for range maxTries {
 		ops := []store.Op{}
 		if !out.sandboxed {
-			ops = append(ops, in.company.Create(receipt, "receipt", struct{}{}).Until(now.Add(receiptKept)).Silent())
+			ops = append(ops, in.company.Create(receipt, "receipt", struct{}{}).Until(now.Add(receiptKept)).Quietly())
 		}
 		var err error
 		if out.planned, err = plan(ctx, planner, actions); err != nil {
 			return answer{}, err
 		}
 		for _, p := range out.planned {
-			ops = append(ops, policy.Record(in.company, p.Decision))
+			ops = append(ops, policy.Create(in.company, p.Decision))
 			if !out.sandboxed {
 				ops = append(ops, p.Ops...)
 			}
 		}
-		if len(ops) == 0 { // sandboxed, and nothing asked for
+		if len(ops) == 0 { // sandboxed, and without actions
 			return out, nil
 		}
 		err = in.company.Commit(ctx, ops...)
@@ -148,12 +138,12 @@ func (d Deps) apply(ctx context.Context, in delivery, i integration.Integration,
 			return answer{duplicate: true}, nil
 		}
 	}
-	e := fault.New(fault.Unavailable, "too many deliveries change the same items at once; send it again")
+	e := fault.New(fault.Unavailable, "too many deliveries change the same items at once; send this one again")
 	e.RetryAfter = time.Second
 	return answer{}, e
 }
 
-// plan plans the actions in order; of two on one item the later counts, because a commit writes an item once.
+// plan plans the actions in order. Of two actions on one item the later counts, because a commit writes an item once.
 func plan(ctx context.Context, planner intake.Planner, actions []connector.Action) ([]intake.Planned, error) {
 	planned := make([]intake.Planned, 0, len(actions))
 	owner := map[timeline.Reference]int{}
@@ -163,7 +153,7 @@ func plan(ctx context.Context, planner intake.Planner, actions []connector.Actio
 			return nil, err
 		}
 		planned = append(planned, p)
-		if a.Note != nil || p.Outcome == intake.Refused { // every note is an entry of its own, and so is a refusal
+		if a.Note != nil || p.Outcome == intake.Refused { // every note and every refusal makes its own timeline entry
 			continue
 		}
 		if earlier, taken := owner[p.Decision.Resource]; taken {
@@ -174,7 +164,7 @@ func plan(ctx context.Context, planner intake.Planner, actions []connector.Actio
 	return planned, nil
 }
 
-// receiptKey binds a provider's delivery id to the body: schemes that sign only the body leave the id forgeable.
+// receiptKey binds a provider's delivery id to the body, because schemes that sign only the body leave the id forgeable.
 func receiptKey(provider, deliveryID string, body []byte) string {
 	h := sha256.New()
 	fmt.Fprintf(h, "%d:%s:", len(deliveryID), deliveryID)

@@ -13,18 +13,19 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"orgops/shared/connector"
-	"orgops/shared/goal"
-	"orgops/shared/id"
-	"orgops/shared/integration"
-	"orgops/shared/memory"
-	"orgops/shared/metric/metrictest"
-	"orgops/shared/policy"
-	"orgops/shared/store"
-	"orgops/shared/timeline"
+	"orgops/shared/base/id"
+	"orgops/shared/domain/goal"
+	"orgops/shared/domain/integration"
+	"orgops/shared/domain/memory"
+	"orgops/shared/domain/policy"
+	"orgops/shared/domain/timeline"
+	"orgops/shared/provider/connector"
+	"orgops/shared/storage/store"
+	"orgops/shared/testkit/errtest"
+	"orgops/shared/testkit/metrictest"
 )
 
-// What is permitted is committed together with its decisions and the receipt.
+// TestReceive commits the permitted actions together with their decisions and the receipt.
 func TestReceive(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
@@ -42,7 +43,7 @@ func TestReceive(t *testing.T) {
 		entities[op.Entity] = op
 	}
 	if !entities["receipt"].Quiet || !entities["decision"].Quiet || entities["memory"].Quiet {
-		t.Error("the feed is told of the memory, and of it alone")
+		t.Error("want the memory in the feed, and nothing else")
 	}
 	if until := s.clock.Now().Add(7 * 24 * time.Hour); !entities["receipt"].Expires.Equal(until) {
 		t.Errorf("the receipt is kept until %v", entities["receipt"].Expires)
@@ -100,11 +101,11 @@ func TestReceive_Kinds(t *testing.T) {
 	}
 	nothing := s.send("github", githubSecret, "g2", `{"zen":"x"}`, "X-GitHub-Event", "ping").Want(202)
 	if !strings.Contains(string(nothing.Body), `"results":[]`) {
-		t.Errorf("of no interest: %s", nothing.Body)
+		t.Errorf("an event that maps to no action: %s", nothing.Body)
 	}
 }
 
-// A repeat is known by the delivery's id and its body together: some schemes leave the id unsigned.
+// TestReceive_Repeats recognises a repeat by the delivery's id and body together, because some schemes do not sign the id.
 func TestReceive_Repeats(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
@@ -115,9 +116,9 @@ func TestReceive_Repeats(t *testing.T) {
 	if again := s.sent(answer, 200); !again.Duplicate || len(again.Results) != 0 || len(s.commits.take()) != 0 || !strings.Contains(string(answer.Body), `"results":[]`) {
 		t.Errorf("repeated: %s", answer.Body)
 	}
-	s.clock.Advance(time.Minute) // signed anew, as every attempt is
+	s.clock.Advance(time.Minute) // every attempt has a new signature
 	if again := s.sent(s.send("webhook", secret, "d1", upsert), 200); !again.Duplicate {
-		t.Errorf("signed anew: %+v", again)
+		t.Errorf("with a new signature: %+v", again)
 	}
 	other := s.sent(s.send("webhook", secret, "d1", strings.ReplaceAll(upsert, "fire", "ice")), 202)
 	if other.Duplicate || other.Results[0].Subject != first.Results[0].Subject {
@@ -126,7 +127,7 @@ func TestReceive_Repeats(t *testing.T) {
 	if next := s.sent(s.send("webhook", secret, "d2", upsert), 202); next.Duplicate {
 		t.Errorf("another id with the same body: %+v", next)
 	}
-	s.send("github", githubSecret, "d1", upsert, "X-GitHub-Event", "ping").Want(202) // ids are a provider's own
+	s.send("github", githubSecret, "d1", upsert, "X-GitHub-Event", "ping").Want(202) // ids are scoped to a provider
 	if got := items[struct{}](s, "RECEIPT#"); len(got) != 4 {
 		t.Errorf("%d receipts", len(got))
 	}
@@ -145,7 +146,7 @@ func TestReceive_RepeatAfterAWeek(t *testing.T) {
 	tests := []struct {
 		ago    time.Duration
 		status int
-	}{{7*24*time.Hour - time.Hour, 200}, {7*24*time.Hour + time.Minute, 202}} // the store goes by the machine's clock
+	}{{7*24*time.Hour - time.Hour, 200}, {7*24*time.Hour + time.Minute, 202}} // the store expires items by the machine's clock
 	for _, tt := range tests {
 		s := setup(t)
 		s.clock.Advance(-tt.ago)
@@ -156,8 +157,8 @@ func TestReceive_RepeatAfterAWeek(t *testing.T) {
 	}
 }
 
-// In the sandbox the verdicts are recorded, and nothing else: no effect, and no receipt, so that the same delivery can
-// be sent again once the integration is certified.
+// TestReceive_Sandboxed records only the verdicts in the sandbox: no effect and no receipt, so that the same delivery can
+// be sent again after certification.
 func TestReceive_Sandboxed(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
@@ -184,7 +185,7 @@ func TestReceive_Sandboxed(t *testing.T) {
 	}
 }
 
-// A certification opens the ports that it proved: one for another port alone leaves this one in the sandbox.
+// TestReceive_OtherPort stays in the sandbox for a port that the certification did not prove.
 func TestReceive_OtherPort(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
@@ -208,7 +209,8 @@ func TestReceive_Expired(t *testing.T) {
 	}
 }
 
-// A denied action is recorded and told on the timeline; the permitted ones beside it are done.
+// TestReceive_Denied records a denied action, adds it to the timeline, and carries out the permitted actions of the same
+// delivery.
 func TestReceive_Denied(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
@@ -234,7 +236,7 @@ func TestReceive_Denied(t *testing.T) {
 	}
 }
 
-// Without a verdict there is no permission.
+// TestReceive_EngineFails permits nothing without a verdict.
 func TestReceive_EngineFails(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
@@ -271,11 +273,11 @@ func TestReceive_Invalid(t *testing.T) {
 		{"too many", `{"type":"memory.upsert","data":[` + strings.Repeat(one, connector.MaxActions) + `{"externalId":"1","title":"t"}]}`, 422, "invalid", []string{"/data"}},
 		{"a time beyond the calendar", `{"type":"goal.update","data":{"externalId":"a","title":"A","state":"open","dueAt":"9999-12-31T23:59:59-23:59","startedAt":"0000-01-01T00:00:00+23:59"}}`,
 			422, "invalid", []string{"/data/dueAt", "/data/startedAt"}},
-		{"a note too big", `{"type":"timeline.note","data":{"title":"t","subject":"` + strings.Repeat("s", 513) + `","details":{"a":"` + strings.Repeat("x", 500<<10) + `"}}}`,
+		{"an oversized note", `{"type":"timeline.note","data":{"title":"t","subject":"` + strings.Repeat("s", 513) + `","details":{"a":"` + strings.Repeat("x", 500<<10) + `"}}}`,
 			422, "invalid", []string{"/data/subject", "/data/details"}},
 		{"a goal's long url", `{"type":"goal.update","data":{"externalId":"a","title":"A","state":"open","url":"` + strings.Repeat("x", 500<<10) + `"}}`,
 			422, "invalid", []string{"/data/url"}},
-		{"too big", `{"type":"` + strings.Repeat("x", 1<<20) + `"}`, 413, "too-large", nil},
+		{"oversized", `{"type":"` + strings.Repeat("x", 1<<20) + `"}`, 413, "too-large", nil},
 	}
 	for n, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -293,20 +295,20 @@ func TestReceive_Invalid(t *testing.T) {
 		t.Errorf("%d commits", len(got))
 	}
 	s.send("webhook", secret, "empty", "").WantProblem(400, "malformed")
-	s.send("webhook", secret, "form", upsert, "Content-Type", "application/x-www-form-urlencoded; charset=utf-8").Want(202) // JSON, whatever it is called
+	s.send("webhook", secret, "form", upsert, "Content-Type", "application/x-www-form-urlencoded; charset=utf-8").Want(202) // parsed as JSON despite its content type
 	s.send("webhook", secret, "text", upsert, "Content-Type", "text/plain").WantProblem(415, "unsupported-media-type")
 	s.send("github", githubSecret, "g1", `{}`).WantProblem(400, "malformed") // without X-GitHub-Event
 }
 
-// The greatest delivery that is accepted fits a commit, however much of it JSON has to escape.
-func TestReceive_Greatest(t *testing.T) {
+// TestReceive_Largest fits the largest accepted delivery into a commit, however much of it JSON escapes.
+func TestReceive_Largest(t *testing.T) {
 	t.Parallel()
 	due := time.Now().Add(24 * time.Hour).Format(time.RFC3339)
 	tests := []struct {
 		name, port, draft string
 	}{
 		{"goals with timers", "goal.update", `{"externalId":"%d","title":"t","state":"open","dueAt":"` + due + `"}`},
-		{"goals due at the end of time", "goal.update", `{"externalId":"%d","title":"t","state":"open","dueAt":"9999-12-31T23:59:59Z","startedAt":"0001-01-01T00:00:00Z"}`},
+		{"goals with the latest due time", "goal.update", `{"externalId":"%d","title":"t","state":"open","dueAt":"9999-12-31T23:59:59Z","startedAt":"0001-01-01T00:00:00Z"}`},
 		{"memories", "memory.upsert", `{"externalId":"%d","title":"t","body":"` + strings.Repeat("<", 30<<10) + `"}`},
 		{"notes", "timeline.note", `{"title":"%d","details":{"a":"` + strings.Repeat("&", 16<<10-8) + `"}}`},
 	}
@@ -330,14 +332,14 @@ func TestReceive_Greatest(t *testing.T) {
 	}
 }
 
-func TestReceive_OneGreatMemory(t *testing.T) {
+func TestReceive_OneLargeMemory(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
 	s.certified()
 	s.send("webhook", secret, "d1", `{"type":"memory.upsert","data":{"externalId":"1","title":"t","body":"`+strings.Repeat("<", 1000<<10)+`"}}`).Want(202)
 }
 
-// Of two actions on one item the later counts, also where it asks for what is there already.
+// TestReceive_OneItemTwice counts the later of two actions on one item, even if the later one repeats the stored state.
 func TestReceive_OneItemTwice(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
@@ -348,7 +350,7 @@ func TestReceive_OneItemTwice(t *testing.T) {
 	title := func() string {
 		var m memory.Memory
 		_, err := s.company().Get(t.Context(), memory.Key(memory.IDOf("webhook", "1")), &m)
-		must(t, err)
+		errtest.Must(t, err)
 		return m.Title
 	}
 	tests := []struct {
@@ -375,7 +377,7 @@ func TestReceive_OneItemTwice(t *testing.T) {
 	}
 }
 
-// Deliveries about one item at the same moment are all done, each on what the one before it left.
+// TestReceive_Concurrent applies concurrent deliveries about one item one after another.
 func TestReceive_Concurrent(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
@@ -395,13 +397,13 @@ func TestReceive_Concurrent(t *testing.T) {
 		}
 	}
 	item, err := s.company().Get(t.Context(), memory.Key(memory.IDOf("webhook", "1")), nil)
-	must(t, err)
+	errtest.Must(t, err)
 	if item.Version != n || len(items[policy.Decision](s, policy.Prefix)) != n || len(items[struct{}](s, "RECEIPT#")) != n {
 		t.Errorf("version %d", item.Version)
 	}
 }
 
-// A repeat at the same moment is done once.
+// TestReceive_ConcurrentRepeats applies concurrent repeats once.
 func TestReceive_ConcurrentRepeats(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
@@ -424,7 +426,7 @@ func TestReceive_ConcurrentRepeats(t *testing.T) {
 	}
 }
 
-// A provider may send an Idempotency-Key of its own; it means nothing here.
+// TestReceive_IdempotencyKey ignores a provider's Idempotency-Key.
 func TestReceive_IdempotencyKey(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
@@ -433,7 +435,7 @@ func TestReceive_IdempotencyKey(t *testing.T) {
 	s.send("webhook", secret, "d2", strings.ReplaceAll(upsert, "fire", "ice"), "Idempotency-Key", "k").Want(202)
 }
 
-// Nothing that anybody can post makes the service fail.
+// FuzzReceive checks that no request makes the service fail.
 func FuzzReceive(f *testing.F) {
 	f.Add("webhook", upsert, "d1", "v1,AAAA", true)
 	f.Add("github", `{"action":"opened","repository":{"full_name":"octo/app"},"issue":{"number":7,"title":"Bug"}}`, "d2", "issues", true)

@@ -1,4 +1,4 @@
-// Package inbound is the route group that providers post to. A provider holds no token: its signature is its proof.
+// Package inbound receives the webhooks of providers. A provider holds no token and authenticates by its signature.
 package inbound
 
 import (
@@ -8,25 +8,31 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"orgops/shared/connector"
-	"orgops/shared/fault"
-	"orgops/shared/id"
-	"orgops/shared/intake"
-	"orgops/shared/integration"
-	"orgops/shared/metric"
-	"orgops/shared/policy"
-	"orgops/shared/store"
+	"orgops/shared/base/fault"
+	"orgops/shared/base/id"
+	"orgops/shared/base/metric"
+	"orgops/shared/domain/integration"
+	"orgops/shared/domain/policy"
+	"orgops/shared/provider/connector"
+	"orgops/shared/provider/intake"
+	"orgops/shared/run/boot"
+	"orgops/shared/storage/store"
 	"orgops/shared/web"
 )
 
-// Deps is what the group works with.
+// Deps holds what the group works with.
 type Deps struct {
 	Company    func(id string) store.Company // binds the store to the company that the path names
 	Connectors connector.Registry
 	Vault      integration.Vault
 	Engine     policy.Engine
-	Metrics    *metric.Recorder // nil: nothing is measured
+	Metrics    *metric.Recorder // nil: no metrics are recorded
 	Now        func() time.Time
+}
+
+// Mount registers the group with the service's parts.
+func Mount(api huma.API, s *boot.Services) {
+	Register(api, Deps{Company: s.Company, Connectors: s.Connectors, Vault: s.Vault, Engine: s.Engine(), Metrics: s.Metrics, Now: s.Now})
 }
 
 // Register mounts the group.
@@ -34,23 +40,47 @@ func Register(api huma.API, d Deps) {
 	op := web.Public(huma.Operation{
 		OperationID: "receive-webhook", Method: http.MethodPost, Path: "/inbound/{id}/{provider}",
 		Summary: "Receive a provider's webhook",
-		Description: "Authenticated by its signature alone: Standard Webhooks for webhook and webhook-{name}, X-Hub-Signature-256 for github. " +
-			"What it asks for gets a verdict each; what is permitted is committed in one transaction before the answer. A repeat within 7 days " +
-			"is answered 200 and does nothing. Sandboxed, nothing but the verdicts is kept.",
+		Description: "Authenticated by the signature alone: Standard Webhooks for webhook and webhook-{name}, X-Hub-Signature-256 for github. " +
+			"Every action gets a verdict, and the permitted actions are committed in one transaction before the answer. A repeat within 7 days " +
+			"is answered with 200 and has no effect. In the sandbox only the verdicts are stored.",
 		DefaultStatus: http.StatusAccepted, Tags: []string{"inbound"},
 		Responses: map[string]*huma.Response{
-			"200": {Description: "Received before: nothing was done"},
+			"200": {Description: "Received before; this repeat had no effect"},
 			"401": {Description: "The signature was not accepted"},
 		},
 	})
-	// What GitHub sends where nobody chose JSON.
-	form := &huma.Schema{
-		Type: huma.TypeObject, Required: []string{"payload"}, Description: "The same, as a form",
-		Properties: map[string]*huma.Schema{"payload": {Type: huma.TypeString, Description: "The payload as JSON text"}},
+	// GitHub sends a form unless the webhook's content type is set to JSON. The document does not offer it to other senders.
+	op = web.Accept(op, "application/x-www-form-urlencoded")
+	op.Parameters = signatureHeaders()
+	web.Register(api, web.DescribeBody(op, web.Body{
+		Schema: &huma.Schema{Ref: web.ComponentRef("InboundDelivery")},
+		Components: map[string]*huma.Schema{"InboundDelivery": {
+			Type: huma.TypeObject, AdditionalProperties: true,
+			Description: "For webhook and webhook-{name}, an action with its data; for another provider, that provider's payload.",
+			Properties: map[string]*huma.Schema{
+				"type": {Type: huma.TypeString, Description: "What to do: memory.upsert, goal.update or timeline.note", Examples: []any{"memory.upsert"}},
+				"data": {Description: "What to do it with: one object, or a list of at most 30"},
+			},
+		}},
+		Examples: []web.Example{{Name: "webhook", Summary: "provider webhook", Value: map[string]any{
+			"type": "memory.upsert", "data": map[string]any{"externalId": "42", "kind": "ticket", "title": "Printer on fire"},
+		}}},
+	}), d.receiveWebhook)
+}
+
+// signatureHeaders documents the headers that sign a delivery: those of Standard Webhooks for webhook, GitHub's for github.
+func signatureHeaders() []*huma.Param {
+	header := func(name, description, example string) *huma.Param {
+		return &huma.Param{Name: name, In: "header", Description: description, Example: example, Schema: &huma.Schema{Type: huma.TypeString}}
 	}
-	op.RequestBody = &huma.RequestBody{Content: map[string]*huma.MediaType{"application/x-www-form-urlencoded": {Schema: form}}}
-	payload := &huma.Schema{Type: huma.TypeObject, AdditionalProperties: true, Description: "The provider's own payload"}
-	web.Register(api, web.DescribeBody(op, payload), d.receiveWebhook)
+	return []*huma.Param{
+		header("webhook-id", "webhook: the delivery's id, the same for a repeat", "msg_2Zx8"),
+		header("webhook-timestamp", "webhook: when the delivery was signed, in Unix seconds; at most 5 minutes from now", "1771840800"),
+		header("webhook-signature", "webhook: v1, and the base64 HMAC-SHA256 of id.timestamp.body", "v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4="),
+		header("X-Hub-Signature-256", "github: sha256= and the hexadecimal HMAC-SHA256 of the body", "sha256=757107ea0eb2509fc211221cce984b8a37570b6d7586c22c46f4379c8b043e17"),
+		header("X-GitHub-Event", "github: the event's name", "issues"),
+		header("X-GitHub-Delivery", "github: the delivery's id", "72d3162e-cc78-11e3-81ab-4c9367dc0958"),
+	}
 }
 
 type input struct {
@@ -59,20 +89,20 @@ type input struct {
 	RawBody  []byte `contentType:"application/json"`
 }
 
-// Result is what became of one action.
+// Result describes the outcome of one action.
 type Result struct {
 	Action     string         `json:"action" example:"memory.upsert"`
 	Verdict    policy.Verdict `json:"verdict" enum:"permitted,denied,needs-approval"`
 	DecisionID string         `json:"decisionId"`
-	Outcome    intake.Outcome `json:"outcome" enum:"created,updated,unchanged,refused" doc:"what it came to, or in the sandbox would have"`
-	Subject    string         `json:"subject" doc:"id of what it was about"`
+	Outcome    intake.Outcome `json:"outcome" enum:"created,updated,unchanged,refused" doc:"the action's outcome; in the sandbox, the outcome it would have had"`
+	Subject    string         `json:"subject" doc:"the id of the item that the action is about"`
 }
 
-// Receipt is the answer to a delivery.
+// Receipt answers a delivery.
 type Receipt struct {
-	Duplicate bool     `json:"duplicate,omitempty" doc:"received before: nothing was done"`
-	Sandboxed bool     `json:"sandboxed,omitempty" doc:"the connector is not certified: nothing but the verdicts was kept"`
-	Results   []Result `json:"results" nullable:"false" doc:"one for each action that the delivery maps to"`
+	Duplicate bool     `json:"duplicate,omitempty" doc:"received before; this repeat had no effect"`
+	Sandboxed bool     `json:"sandboxed,omitempty" doc:"the connector is not certified; only the verdicts were stored"`
+	Results   []Result `json:"results" nullable:"false" doc:"one per action of the delivery"`
 }
 
 type output struct {
@@ -103,7 +133,7 @@ func (d Deps) receiveWebhook(ctx context.Context, in *input) (*output, error) {
 	return out, nil
 }
 
-// measure leaves out what failed on this side: an answer of 5xx, or none.
+// measure counts a delivery's result. It leaves out failures of this service: an answer of 5xx, or none.
 func (d Deps) measure(a answer, err error) {
 	switch kind := fault.KindOf(err); {
 	case err == nil && a.duplicate:

@@ -14,20 +14,21 @@ import (
 
 	"orgops/functions/inbound"
 	"orgops/functions/integrations"
-	"orgops/shared/boot"
-	"orgops/shared/clocktest"
-	"orgops/shared/config"
-	"orgops/shared/connector"
-	"orgops/shared/integration"
-	"orgops/shared/logtest"
-	"orgops/shared/metric"
-	"orgops/shared/metric/metrictest"
-	"orgops/shared/policy"
-	"orgops/shared/store"
-	"orgops/shared/token"
-	"orgops/shared/vault"
-	"orgops/shared/webhook"
-	"orgops/shared/webtest"
+	"orgops/shared/base/metric"
+	"orgops/shared/domain/integration"
+	"orgops/shared/domain/policy"
+	"orgops/shared/provider/catalog"
+	"orgops/shared/provider/connector"
+	"orgops/shared/run/boot"
+	"orgops/shared/storage/store"
+	"orgops/shared/storage/vault"
+	"orgops/shared/testkit/clocktest"
+	"orgops/shared/testkit/errtest"
+	"orgops/shared/testkit/logtest"
+	"orgops/shared/testkit/metrictest"
+	"orgops/shared/testkit/webtest"
+	"orgops/shared/webhook/outbound"
+	"orgops/shared/webhook/standardwebhooks"
 )
 
 const (
@@ -35,7 +36,7 @@ const (
 	githubSecret = "as typed at github"
 )
 
-// service is the group on a real server and store, with the group that configures integrations beside it.
+// service serves the group, and the group integrations next to it, on a real server and store.
 type service struct {
 	*webtest.Harness
 	t        testing.TB
@@ -51,19 +52,15 @@ func setup(t testing.TB) *service {
 	t.Helper()
 	s := &service{Harness: webtest.New(t), t: t, clock: clocktest.At(time.Now().UTC().Truncate(time.Millisecond))}
 	wrapper, err := vault.OpenFileKey(filepath.Join(t.TempDir(), "vault.key"))
-	must(t, err)
-	key, err := token.NewKey(nil)
-	must(t, err)
-	s.services, err = boot.New(config.Config{Issuer: "test", Audience: "test"}, boot.Backend{
-		Store: s.Store, Vault: vault.New(wrapper, vault.StoreKeys{Store: s.Store}, s.clock.Now), Loopback: true,
-		Keys: token.KeySet{Current: key},
-	}, slog.New(slog.NewJSONHandler(s.Log, nil)), s.clock.Now)
-	must(t, err)
-	integrations.Register(s.API(), integrations.Deps{
-		Connectors: s.services.Connectors, Examiner: s.services.Examiner, Courier: s.services.Courier, Vault: s.services.Vault, Now: s.clock.Now,
+	errtest.Must(t, err)
+	client := outbound.New(outbound.Options{AllowLoopback: true})
+	s.services = boot.New(boot.Parts{
+		Store: s.Store, Vault: vault.New(wrapper, vault.StoreKeys{Store: s.Store}, s.clock.Now), Client: client,
+		Connectors: catalog.All(client, s.clock.Now), Logger: slog.New(slog.NewJSONHandler(s.Log, nil)), Now: s.clock.Now,
 	})
+	integrations.Mount(s.API(), s.services)
 	s.metrics, s.measured = metrictest.New(s.clock.Now)
-	s.commits, s.engine = &commits{Store: s.Store}, &engine{Engine: s.services.Engine}
+	s.commits, s.engine = &commits{Store: s.Store}, &engine{Engine: s.services.Engine()}
 	inbound.Register(s.API(), inbound.Deps{
 		Company:    func(companyID string) store.Company { return store.For(s.commits, companyID) },
 		Connectors: s.services.Connectors, Vault: s.services.Vault, Engine: s.engine, Metrics: s.metrics, Now: s.clock.Now,
@@ -76,7 +73,7 @@ func (s *service) certified() {
 	s.t.Helper()
 	receiver := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
-		if _, err := webhook.Verify([]string{secret}, r.Header, body, s.clock.Now()); err != nil {
+		if _, err := standardwebhooks.Verify([]string{secret}, r.Header, body, s.clock.Now()); err != nil {
 			w.WriteHeader(http.StatusUnauthorized)
 		}
 	}))
@@ -101,13 +98,13 @@ func (s *service) integrations(method, rest string, body any) *webtest.Response 
 	return s.Do(method, "/companies/"+s.A.ID+"/integrations"+rest, s.A.Token, body)
 }
 
-// edit changes a stored integration in a way that no configuration does.
+// edit changes a stored integration in a way that the API does not offer.
 func (s *service) edit(provider string, change func(*integration.Integration)) {
 	s.t.Helper()
 	i, version, err := integration.Load(s.t.Context(), s.company(), provider)
-	must(s.t, err)
+	errtest.Must(s.t, err)
 	change(&i)
-	must(s.t, s.company().Commit(s.t.Context(), s.company().Replace(integration.Key(provider), integration.Entity, version, i)))
+	errtest.Must(s.t, s.company().Commit(s.t.Context(), s.company().Replace(integration.Key(provider), integration.Entity, version, i)))
 }
 
 // send posts a delivery to company A, signed now with a secret.
@@ -121,7 +118,7 @@ func (s *service) post(path, body string, headers ...string) *webtest.Response {
 	return s.Do("POST", path, "", body, headers...)
 }
 
-// signature is the headers that sign a body, as pairs.
+// signature returns the headers that sign a body, as pairs.
 func (s *service) signature(provider, signedWith, deliveryID, body string) []string {
 	c, _ := s.services.Connectors.Lookup(provider)
 	var pairs []string
@@ -133,25 +130,25 @@ func (s *service) signature(provider, signedWith, deliveryID, body string) []str
 
 func (s *service) company() store.Company { return store.For(s.Store, s.A.ID) }
 
-// items is what company A has under a prefix, decoded.
+// items returns company A's items under a prefix, decoded.
 func items[T any](s *service, prefix string) []T {
 	s.t.Helper()
 	page, err := s.company().Query(s.t.Context(), store.Query{Prefix: prefix})
-	must(s.t, err)
+	errtest.Must(s.t, err)
 	all := make([]T, len(page.Items))
 	for n, item := range page.Items {
-		must(s.t, json.Unmarshal(item.Body, &all[n]))
+		errtest.Must(s.t, json.Unmarshal(item.Body, &all[n]))
 	}
 	return all
 }
 
-// receipt is the answer as a sender sees it.
+// receipt decodes the answer as a sender does.
 type receipt struct {
 	Duplicate, Sandboxed bool
 	Results              []struct{ Action, Verdict, DecisionID, Outcome, Subject string }
 }
 
-// outcomes are the results' verdicts and outcomes.
+// outcomes lists the results' verdicts and outcomes.
 func (r receipt) outcomes() []string {
 	var all []string
 	for _, one := range r.Results {
@@ -167,7 +164,7 @@ func (s *service) sent(answer *webtest.Response, status int) receipt {
 	return r
 }
 
-// commits counts the commits of a real store.
+// commits wraps a real store and counts its commits.
 type commits struct {
 	store.Store
 	mu  sync.Mutex
@@ -192,7 +189,7 @@ func (c *commits) take() [][]store.Op {
 	return taken
 }
 
-// engine is the real one until it is made to fail.
+// engine wraps the real engine and can be made to fail.
 type engine struct {
 	policy.Engine
 	err error
@@ -203,11 +200,4 @@ func (e *engine) Decide(ctx context.Context, company string, r policy.Request) (
 		return policy.Decision{}, e.err
 	}
 	return e.Engine.Decide(ctx, company, r)
-}
-
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
 }

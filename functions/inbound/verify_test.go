@@ -6,16 +6,17 @@ import (
 	"testing"
 	"time"
 
-	"orgops/shared/id"
-	"orgops/shared/integration"
-	"orgops/shared/webtest"
+	"orgops/shared/base/id"
+	"orgops/shared/domain/integration"
+	"orgops/shared/testkit/webtest"
 )
 
 const upsert = `{"type":"memory.upsert","data":{"externalId":"42","kind":"ticket","title":"Printer on fire"}}`
 
 var instance = regexp.MustCompile(`urn:uuid:[0-9a-f-]{36}`)
 
-// Whatever does not verify gets one answer: nobody learns which companies, providers or secrets there are.
+// TestUnverified gives every unverified delivery the same answer, so that a caller cannot find out which companies,
+// providers or secrets exist.
 func TestUnverified(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
@@ -45,7 +46,7 @@ func TestUnverified(t *testing.T) {
 		{"too early", own, upsert, early},
 		{"a changed id", own, upsert, append(signed[:len(signed):len(signed)], "Webhook-Id", "d2")},
 		{"the scheme of another provider", own, upsert, hub},
-		{"the scheme of another provider, at github", "/inbound/" + s.A.ID + "/github", upsert, signed},
+		{"the scheme of another provider, for github", "/inbound/" + s.A.ID + "/github", upsert, signed},
 		{"sha1 alone", "/inbound/" + s.A.ID + "/github", upsert, []string{"X-Hub-Signature", "sha1=" + strings.Repeat("0", 40), "X-GitHub-Delivery", "d1"}},
 		{"a long signature header", own, upsert, append(signed[:len(signed):len(signed)], "Webhook-Signature", strings.Repeat("v1,AAAA ", 100_000))},
 		{"a long id", own, upsert, append(signed[:len(signed):len(signed)], "Webhook-Id", strings.Repeat("a", 100_000))},
@@ -55,12 +56,12 @@ func TestUnverified(t *testing.T) {
 		{"not configured", "/inbound/" + s.A.ID + "/webhook-b", upsert, signed},
 		{"unknown provider", "/inbound/" + s.A.ID + "/gitlab", upsert, signed},
 		{"no valid provider", "/inbound/" + s.A.ID + "/a%23b", upsert, signed},
-		{"a provider that sends nothing", "/inbound/" + s.A.ID + "/feed", upsert, signed},
+		{"a provider without webhooks", "/inbound/" + s.A.ID + "/feed", upsert, signed},
 		{"no secret", "/inbound/" + s.B.ID + "/github", upsert, hub},
 		{"disabled", "/inbound/" + s.A.ID + "/webhook-off", upsert, nil},
-		{"nothing is parsed before", own, `{"type":`, nil},
-		{"nor at github", "/inbound/" + s.A.ID + "/github", `{"type":`, nil},
-		{"a bearer token is no signature", own, upsert, []string{"Authorization", "Bearer " + s.A.Token}},
+		{"parsed only after verification", own, `{"type":`, nil},
+		{"parsed only after verification, for github", "/inbound/" + s.A.ID + "/github", `{"type":`, nil},
+		{"a bearer token", own, upsert, []string{"Authorization", "Bearer " + s.A.Token}},
 	}
 	want := ""
 	for _, tt := range tests {
@@ -76,13 +77,13 @@ func TestUnverified(t *testing.T) {
 			}
 		})
 	}
-	s.post(own, upsert, signed...).Want(202) // the headers that were built upon are good
+	s.post(own, upsert, signed...).Want(202) // the headers that the cases are made from are valid
 	if got := s.commits.take(); len(got) != 1 {
 		t.Errorf("%d commits", len(got))
 	}
 }
 
-// An empty body is a body like any other: without a signature nobody learns what is wrong with it.
+// TestUnverified_EmptyBody treats an empty body like any other: without a signature the caller learns nothing about it.
 func TestUnverified_EmptyBody(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
@@ -90,14 +91,14 @@ func TestUnverified_EmptyBody(t *testing.T) {
 	known := s.Do("POST", "/inbound/"+s.A.ID+"/webhook", "", nil)
 	unknown := s.Do("POST", "/inbound/"+id.New()+"/webhook", "", nil)
 	if known.Status != unknown.Status || instance.ReplaceAllString(string(known.Body), "") != instance.ReplaceAllString(string(unknown.Body), "") {
-		t.Errorf("a known company is told from an unknown one: %s %s", known.Body, unknown.Body)
+		t.Errorf("a known and an unknown company get different answers: %s %s", known.Body, unknown.Body)
 	}
 	if known.Status != 401 && known.Status != 400 {
 		t.Errorf("%d", known.Status)
 	}
 }
 
-// Whoever holds the secret is told what is wrong.
+// TestDisabled tells a caller with the secret what is wrong.
 func TestDisabled(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
@@ -113,7 +114,7 @@ func TestDisabled(t *testing.T) {
 	s.send("webhook", secret, "d1", upsert).Want(202)
 }
 
-// A secret that was rotated is accepted for a day beside the new one.
+// TestRotated accepts a rotated secret for a day, together with the new one.
 func TestRotated(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
@@ -138,10 +139,10 @@ func TestRotated(t *testing.T) {
 func TestNoGuardedOperation(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
-	webtest.GuardAll(t, s.Harness) // of the group beside it; this one is guarded by signatures alone
+	webtest.GuardAll(t, s.Harness) // the operations of integrations; signatures alone guard this group
 	for _, op := range s.Server.Operations() {
 		if op.OperationID == "receive-webhook" && len(op.Security) != 0 {
-			t.Error("a provider cannot hold a token")
+			t.Error("receive-webhook needs a token, but a provider holds none")
 		}
 	}
 }

@@ -4,22 +4,22 @@ import (
 	"context"
 	"fmt"
 
-	"orgops/shared/certify"
-	"orgops/shared/fault"
-	"orgops/shared/integration"
-	"orgops/shared/projection"
-	"orgops/shared/store"
+	"orgops/shared/base/fault"
+	"orgops/shared/domain/integration"
+	"orgops/shared/insight/projection"
+	"orgops/shared/provider/certify"
+	"orgops/shared/storage/store"
 	"orgops/shared/web"
 )
 
-// Report is a certification run as the API shows it.
-type Report struct {
+// CertificationReport shows a certification run in the API.
+type CertificationReport struct {
 	integration.Report
-	State   integration.State `json:"state" enum:"sandbox,certified" doc:"where the integration stands after it"`
-	Recover *Recoverable      `json:"recover,omitempty" doc:"what was held in the sandbox, and how to have it sent"`
+	State   integration.State `json:"state" enum:"sandbox,certified" doc:"the integration's state after the run"`
+	Recover *Recoverable      `json:"recover,omitempty" doc:"the deliveries held in the sandbox, and the operation that sends them"`
 }
 
-// Recoverable offers to send what was held.
+// Recoverable offers the operation that sends held deliveries.
 type Recoverable struct {
 	Held      int    `json:"held" doc:"deliveries held so far"`
 	Operation string `json:"operation" example:"recover-integration"`
@@ -27,7 +27,7 @@ type Recoverable struct {
 	Href      string `json:"href"`
 }
 
-type reportOutput struct{ Body Report }
+type reportOutput struct{ Body CertificationReport }
 
 func (d Deps) certifyIntegration(ctx context.Context, in *ProviderInput) (*reportOutput, error) {
 	stored, err := d.load(ctx, in.Provider)
@@ -39,7 +39,8 @@ func (d Deps) certifyIntegration(ctx context.Context, in *ProviderInput) (*repor
 	if err != nil {
 		return nil, err
 	}
-	report, err := d.Examiner.Run(ctx, certify.Candidate{Company: c, Integration: stored.Integration, Secrets: secrets})
+	examiner := certify.Examiner{Connectors: d.Connectors, Client: d.Client, Engine: d.Engine, Now: d.Now}
+	report, err := examiner.Run(ctx, certify.Candidate{Company: c, Integration: stored.Integration, Secrets: secrets})
 	if err != nil {
 		return nil, err
 	}
@@ -50,8 +51,8 @@ func (d Deps) certifyIntegration(ctx context.Context, in *ProviderInput) (*repor
 	return d.report(ctx, i, report)
 }
 
-// conclude stores the report and, where it passed, the certification with the timer that ends it. A failed run takes
-// nothing away: what was certified stays so until it expires or its configuration changes.
+// conclude stores the report and, if it passed, the certification and the timer of its expiry. A failed run revokes
+// nothing: a certified integration stays certified until it expires or its configuration changes.
 func (d Deps) conclude(ctx context.Context, stored integration.Stored, report integration.Report) (integration.Integration, error) {
 	c, now := web.Tenant(ctx), d.Now().UTC()
 	reports, version, err := integration.LoadReports(ctx, c, stored.Provider)
@@ -86,13 +87,13 @@ func (d Deps) getCertification(ctx context.Context, in *ProviderInput) (*reportO
 		return nil, err
 	}
 	if version == 0 {
-		return nil, fault.Newf(fault.NotFound, "no certification of %s has been run; POST to this address to run one", in.Provider)
+		return nil, fault.Newf(fault.NotFound, "the certification of %s has not been run; POST to this path to run it", in.Provider)
 	}
 	return d.report(ctx, stored.Integration, reports.Last)
 }
 
 func (d Deps) report(ctx context.Context, i integration.Integration, last integration.Report) (*reportOutput, error) {
-	out := &reportOutput{Body: Report{Report: last, State: integration.Sandbox}}
+	out := &reportOutput{Body: CertificationReport{Report: last, State: integration.Sandbox}}
 	if i.IsCertified(d.Now()) {
 		out.Body.State = integration.Certified
 	}

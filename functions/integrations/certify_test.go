@@ -10,10 +10,11 @@ import (
 	"testing"
 	"time"
 
-	"orgops/shared/integration"
-	"orgops/shared/projection"
-	"orgops/shared/store"
-	"orgops/shared/webhook"
+	"orgops/shared/domain/integration"
+	"orgops/shared/insight/projection"
+	"orgops/shared/storage/store"
+	"orgops/shared/testkit/errtest"
+	"orgops/shared/webhook/standardwebhooks"
 )
 
 func (s *service) certify(provider string) report {
@@ -39,7 +40,7 @@ func TestCertify(t *testing.T) {
 		}
 	}
 	if len(r.got) != 3 {
-		t.Errorf("%d samples, want one right, one badly signed, one old", len(r.got))
+		t.Errorf("%d samples, want one valid, one with a bad signature and one old", len(r.got))
 	}
 	i := s.get("webhook")
 	if i.State != "certified" || !i.Certification.PassedAt.Equal(s.clock.Now()) || !i.Certification.ExpiresAt.Equal(s.clock.Now().Add(90*24*time.Hour)) ||
@@ -48,12 +49,12 @@ func TestCertify(t *testing.T) {
 	}
 	var last report
 	if s.do("GET", "/webhook/certification", nil).Want(200).JSON(&last); last.State != "certified" || len(last.Checks) != len(got.Checks) || last.ConfigDigest != got.ConfigDigest {
-		t.Errorf("the last report: %+v", last)
+		t.Errorf("the last report is %+v", last)
 	}
 	found := 0
 	for shard := range store.DueShards {
 		page, err := s.Store.Query(t.Context(), store.Due(i.Certification.ExpiresAt, shard), store.Query{})
-		must(t, err)
+		errtest.Must(t, err)
 		found += len(page.Items)
 	}
 	if found != 1 {
@@ -61,34 +62,34 @@ func TestCertify(t *testing.T) {
 	}
 }
 
-// What is not certified stays in the sandbox, and the report says what was seen and what to do.
+// TestCertify_Fails keeps a failing connector in the sandbox. The report tells what the checks saw and what to do.
 func TestCertify_Fails(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
 		name    string
-		answer  func(*service) func(http.Header, []byte) int // nil: nobody listens
+		answer  func(*service) func(http.Header, []byte) int // nil: no listener
 		failed  []string
 		reasons string
 	}{
-		{"accepts everything", func(*service) func(http.Header, []byte) int { return always(204) },
+		{"accepts every request", func(*service) func(http.Header, []byte) int { return always(204) },
 			[]string{"refuses-bad-signature", "refuses-old-timestamp"}, "compute the HMAC-SHA256 of id.timestamp.body"},
-		{"does not look at the time", func(s *service) func(http.Header, []byte) int {
+		{"ignores the timestamp", func(s *service) func(http.Header, []byte) int {
 			return func(header http.Header, body []byte) int {
 				at := s.clock.Now()
 				if header.Get("webhook-timestamp") < fmt.Sprint(at.Add(-time.Minute).Unix()) {
 					at = at.Add(-time.Hour)
 				}
-				if _, err := webhook.Verify([]string{given}, header, body, at); err != nil {
+				if _, err := standardwebhooks.Verify([]string{given}, header, body, at); err != nil {
 					return 401
 				}
 				return 200
 			}
 		}, []string{"refuses-old-timestamp"}, "compare webhook-timestamp with the clock"},
-		{"refuses everything", func(*service) func(http.Header, []byte) int { return always(403) },
+		{"refuses every request", func(*service) func(http.Header, []byte) int { return always(403) },
 			[]string{"accepts-signed"}, "answered 403"},
-		{"knows another secret", func(s *service) func(http.Header, []byte) int { return s.verifying(another) },
+		{"has another secret", func(s *service) func(http.Header, []byte) int { return s.verifying(another) },
 			[]string{"accepts-signed"}, "verifies with this signing secret"},
-		{"errs", func(*service) func(http.Header, []byte) int { return always(500) },
+		{"fails", func(*service) func(http.Header, []byte) int { return always(500) },
 			[]string{"accepts-signed", "refuses-bad-signature", "refuses-old-timestamp"}, "answered 500, where 4xx was due"},
 		{"redirects", func(*service) func(http.Header, []byte) int { return always(308) },
 			[]string{"accepts-signed", "refuses-bad-signature", "refuses-old-timestamp"}, "answered 308"},
@@ -123,13 +124,13 @@ func TestCertify_Fails(t *testing.T) {
 			}
 			var last report
 			if s.do("GET", "/webhook/certification", nil).Want(200).JSON(&last); last.Passed || len(last.Checks) != len(got.Checks) {
-				t.Errorf("the last report: %+v", last)
+				t.Errorf("the last report is %+v", last)
 			}
 		})
 	}
 }
 
-// A port without what it needs is not applicable, with the reason, and stays closed.
+// TestCertify_Github reports a port without its prerequisites as not applicable, with the reason, and keeps it closed.
 func TestCertify_Github(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
@@ -153,7 +154,7 @@ func TestCertify_Github(t *testing.T) {
 	}
 	for _, entity := range []string{"MEMORY#", "DECISION#", "TIMELINE#", "RECEIPT#"} {
 		if page, err := s.company().Query(t.Context(), store.Query{Prefix: entity}); err != nil || len(page.Items) != 0 {
-			t.Errorf("a certification leaves %v, %v", page.Items, err)
+			t.Errorf("after a certification the store holds %v, %v", page.Items, err)
 		}
 	}
 }
@@ -190,7 +191,7 @@ func TestCertify_Feed(t *testing.T) {
 	}{
 		{"not found", 404, "", "answers 404"},
 		{"asks to wait", 429, "", "asks to wait until"},
-		{"no feed", 200, "<html></html>", ""},
+		{"not a feed", 200, "<html></html>", ""},
 		{"redirect", 302, "", "redirects are not followed"},
 	}
 	for _, tt := range tests {
@@ -204,11 +205,11 @@ func TestCertify_Feed(t *testing.T) {
 	s.do("PUT", "/feed/credentials", map[string]any{"credentials": map[string]string{"token": "t"}}).Want(204)
 	got := s.certify("feed")
 	if is, reason := got.check("credentials"); got.Passed || is != "fail" || !strings.Contains(reason, "wrong credentials as well") {
-		t.Errorf("credentials that nothing asks for: %+v", got)
+		t.Errorf("with unused credentials: %+v", got)
 	}
 }
 
-// A failed run takes nothing away; the certification keeps the report that it rests on.
+// TestCertify_FailedRerun keeps a certification and its report after a failed run.
 func TestCertify_FailedRerun(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
@@ -233,7 +234,7 @@ func TestCertify_FailedRerun(t *testing.T) {
 	}
 	var last report
 	if s.do("GET", "/webhook/certification", nil).Want(200).JSON(&last); last.Passed {
-		t.Error("the last report is another")
+		t.Error("the last report is not the failed one")
 	}
 	status = 0
 	s.certify("webhook")
@@ -250,12 +251,12 @@ func TestCertify_Expires(t *testing.T) {
 	s.certify("webhook")
 	allowed := func() bool {
 		i, _, err := integration.Load(t.Context(), s.company(), "webhook")
-		must(t, err)
+		errtest.Must(t, err)
 		return i.Allows(integration.EventDeliver, s.clock.Now())
 	}
 	s.clock.Advance(90*24*time.Hour - time.Nanosecond)
 	if i := s.get("webhook"); i.State != "certified" || !allowed() {
-		t.Errorf("the last moment: %+v", i)
+		t.Errorf("at the last moment: %+v", i)
 	}
 	s.clock.Advance(time.Nanosecond)
 	var last report
@@ -264,11 +265,11 @@ func TestCertify_Expires(t *testing.T) {
 		t.Errorf("after 90 days: %+v", i)
 	}
 	if s.certify("webhook").State != "certified" || !allowed() {
-		t.Error("it cannot be certified again")
+		t.Error("an expired integration cannot be certified again")
 	}
 }
 
-// A configuration that changes while it is examined is not certified by what was seen of the one before.
+// TestCertify_ChangedMeanwhile does not certify a configuration that changes during its certification.
 func TestCertify_ChangedMeanwhile(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
@@ -286,7 +287,7 @@ func TestCertify_ChangedMeanwhile(t *testing.T) {
 	}
 }
 
-// What was held in the sandbox is offered to be sent, once it can be.
+// TestCertify_OffersRecovery offers to send the deliveries held in the sandbox, once the integration is certified.
 func TestCertify_OffersRecovery(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
@@ -302,7 +303,7 @@ func TestCertify_OffersRecovery(t *testing.T) {
 	facts.Deliveries.Endpoints["webhook"] = projection.Endpoint{Hourly: projection.Window{Seconds: 3600}, Held: projection.Tally{{From: s.clock.Now().Truncate(24 * time.Hour), Count: 3}}}
 	s.learn(facts)
 	if got := s.certify("webhook"); got.Recover != nil {
-		t.Errorf("sandboxed still: %+v", got.Recover)
+		t.Errorf("still in the sandbox: %+v", got.Recover)
 	}
 	status = 0
 	got := s.certify("webhook")

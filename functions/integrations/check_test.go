@@ -9,15 +9,16 @@ import (
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
-	"orgops/shared/connector"
-	"orgops/shared/connector/feed"
-	"orgops/shared/connector/github"
-	"orgops/shared/connector/webhook"
-	"orgops/shared/outbound"
+	"orgops/shared/provider/connector"
+	"orgops/shared/provider/genericwebhook"
+	"orgops/shared/provider/github"
+	"orgops/shared/provider/webfeed"
+	"orgops/shared/testkit/errtest"
 	"orgops/shared/web"
+	"orgops/shared/webhook/outbound"
 )
 
-// What a configuration is refused for, and where. s3cr3t stands for what no answer may quote.
+// TestConfigure_Checked checks why and where a configuration is refused. s3cr3t stands for values that no answer may quote.
 func TestConfigure_Checked(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
@@ -33,7 +34,7 @@ func TestConfigure_Checked(t *testing.T) {
 		{"unknown event", "webhook", `{` + url + `,"events":["memory.*","goal.updated","s3cr3t"]}`, []string{`/events/2: one of "memory.created, memory.synced`}},
 		{"no events", "webhook", `{` + url + `,"events":[]}`, []string{"/events: >= 1"}},
 		{"an event twice", "webhook", `{` + url + `,"events":["memory.*","memory.*"]}`, []string{"/events: unique"}},
-		{"events that are none", "webhook", `{` + url + `,"events":[{},null]}`, []string{"/events/0: expected string", "/events/1: expected string"}},
+		{"events of other types", "webhook", `{` + url + `,"events":[{},null]}`, []string{"/events/0: expected string", "/events/1: expected string"}},
 		{"types", "webhook", `{"url":1,"events":"memory.*","rateLimit":"5","headers":{"X-A":1}}`,
 			[]string{"/events: expected array", "/headers/X-A: expected string", "/rateLimit: expected integer", "/url: expected string"}},
 		{"null", "webhook", `{` + minimum + `,"rateLimit":null,"signingSecret":null}`, []string{"/rateLimit: expected integer", "/signingSecret: expected string"}},
@@ -52,7 +53,7 @@ func TestConfigure_Checked(t *testing.T) {
 		{"github base url", "github", `{"repository":"octo/app","baseUrl":"http://169.254.169.254/"}`, []string{"/baseUrl: address 169.254.169.254 is not public"}},
 		{"feed", "feed", `{"url":"https://example.com/feed","maxItems":5}`, nil},
 		{"feed url", "feed", `{"url":"file:///etc/passwd"}`, []string{"/url: must be an absolute http"}},
-		{"feed url that is none", "feed", `{"url":"https://s3cr3t:s3cr3t@[::1"}`, []string{"/url: uri"}},
+		{"invalid feed url", "feed", `{"url":"https://s3cr3t:s3cr3t@[::1"}`, []string{"/url: uri"}},
 		{"feed secret", "feed", `{"url":"https://example.com/feed","signingSecret":"s3cr3t"}`, []string{"/signingSecret: known are maxItems, url"}},
 	}
 	for _, tt := range tests {
@@ -81,7 +82,7 @@ func TestConfigure_Checked(t *testing.T) {
 
 func registry() connector.Registry {
 	client := outbound.New(outbound.Options{})
-	return connector.New(webhook.New(client), github.New(client), feed.New(client, time.Now))
+	return connector.New(genericwebhook.New(client), github.New(client), webfeed.New(client, time.Now))
 }
 
 // refused reports whether the group refuses a configuration.
@@ -94,22 +95,22 @@ func refused(t testing.TB, c connector.Connector, config []byte) bool {
 	return err != nil || len(problems) > 0
 }
 
-// Every connector's schema is one that is checked in full, and takes its own examples.
+// TestSchemas checks that every connector's schema is valid and accepts its own examples.
 func TestSchemas(t *testing.T) {
 	t.Parallel()
 	for _, kind := range registry().Kinds() {
 		c, _ := registry().Lookup(kind)
 		var schema struct{ Examples []json.RawMessage }
-		must(t, json.Unmarshal(c.Schema(), &schema))
+		errtest.Must(t, json.Unmarshal(c.Schema(), &schema))
 		for _, example := range schema.Examples {
 			if refused(t, c, example) {
-				t.Errorf("%s: example %s is refused", kind, example)
+				t.Errorf("%s: the schema refuses its example %s", kind, example)
 			}
 		}
 	}
 }
 
-// Whatever does not meet a schema by the standard is refused, and what is taken can be stored and used.
+// FuzzCheck refuses what the schema refuses, and stores and uses every accepted configuration.
 func FuzzCheck(f *testing.F) {
 	for _, config := range []string{
 		`{"url":"https://example.com/","events":["memory.*"],"headers":{"a.b":"c"},"rateLimit":1.0}`, `{"repository":"octo/app","signingSecret":null}`,
@@ -123,11 +124,11 @@ func FuzzCheck(f *testing.F) {
 	for _, kind := range all.Kinds() {
 		c, _ := all.Lookup(kind)
 		document, err := jsonschema.UnmarshalJSON(bytes.NewReader(c.Schema()))
-		must(f, err)
+		errtest.Must(f, err)
 		compiler := jsonschema.NewCompiler()
-		must(f, compiler.AddResource("config.json", document))
+		errtest.Must(f, compiler.AddResource("config.json", document))
 		standard[kind], err = compiler.Compile("config.json")
-		must(f, err)
+		errtest.Must(f, err)
 	}
 	f.Fuzz(func(t *testing.T, kind string, config []byte) {
 		c, ok := all.Lookup(kind)
@@ -135,12 +136,12 @@ func FuzzCheck(f *testing.F) {
 			return
 		}
 		value, err := jsonschema.UnmarshalJSON(bytes.NewReader(config))
-		must(t, err)
+		errtest.Must(t, err)
 		if err := standard[c.Kind()].Validate(value); err != nil {
-			t.Fatalf("%s takes %s: %v", kind, config, err)
+			t.Fatalf("%s accepts %s: %v", kind, config, err)
 		}
 		stored, _, err := connector.Split(c, config)
-		must(t, err)
+		errtest.Must(t, err)
 		if len(c.Ports(stored)) == 0 {
 			t.Errorf("%s: no ports", config)
 		}

@@ -8,19 +8,20 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"orgops/shared/connector"
-	"orgops/shared/fault"
-	"orgops/shared/integration"
-	"orgops/shared/store"
+	"orgops/shared/base/fault"
+	"orgops/shared/domain/integration"
+	"orgops/shared/provider/connector"
+	"orgops/shared/storage/store"
 	"orgops/shared/web"
-	"orgops/shared/webhook"
+	"orgops/shared/webhook/standardwebhooks"
 )
 
-// secretField is the field of a configuration that holds the signing secret.
+// secretField names the configuration's field with the signing secret.
 const secretField = "signingSecret"
 
 type configureInput struct {
@@ -28,33 +29,60 @@ type configureInput struct {
 	RawBody []byte `contentType:"application/json"`
 }
 
-// configureOperation gives the request body the schemas of the connectors, so that the document says what each takes,
-// and an example of each. That of the webhook comes first, as it is the example of the path's provider.
+// configureOperation documents the request body with each connector's schema and example. The webhook's example comes
+// first, because it matches the path's example provider.
 func (d Deps) configureOperation(op huma.Operation) huma.Operation {
-	var schemas []*huma.Schema
-	var examples []web.Example
+	body := web.Body{Components: map[string]*huma.Schema{}}
+	config := &huma.Schema{Description: "The provider's configuration; its schema depends on the provider."}
 	for _, kind := range slices.Backward(d.Connectors.Kinds()) {
 		c, _ := d.Connectors.Lookup(kind)
-		var members map[string]any
-		if err := json.Unmarshal(c.Schema(), &members); err != nil {
-			panic(fmt.Sprintf("integrations: schema of %s: %v", kind, err)) // a connector's schema is part of the program
+		name, schema, example := configSchema(c)
+		if patterns := eventPatterns(schema); patterns != nil {
+			body.Components["EventPattern"] = patterns
 		}
-		delete(members, "$schema")
-		delete(members, "$id")
-		schemas = append(schemas, &huma.Schema{Extensions: members})
-		if given, ok := members["examples"].([]any); ok && len(given) > 0 {
-			examples = append(examples, web.Example{Name: kind, Summary: "provider " + kind, Value: given[0]})
+		body.Components[name] = &huma.Schema{Extensions: schema}
+		config.OneOf = append(config.OneOf, &huma.Schema{Ref: web.ComponentRef(name)})
+		if example != nil {
+			body.Examples = append(body.Examples, web.Example{Name: kind, Summary: "provider " + kind, Value: example})
 		}
 	}
+	body.Components["IntegrationConfig"], body.Schema = config, &huma.Schema{Ref: web.ComponentRef("IntegrationConfig")}
 	op.Responses = map[string]*huma.Response{"200": {Description: "Reconfigured"}}
-	return web.DescribeBody(op, &huma.Schema{
-		OneOf: schemas, Description: "The provider's configuration; its schema depends on the provider.",
-	}, examples...)
+	return web.DescribeBody(op, body)
+}
+
+// configSchema returns a connector's configuration schema with its name in the document, such as WebhookConfig, which begins
+// like the schema's title, and its first example.
+func configSchema(c connector.Connector) (name string, schema map[string]any, example any) {
+	if err := json.Unmarshal(c.Schema(), &schema); err != nil {
+		panic(fmt.Sprintf("integrations: schema of %s: %v", c.Kind(), err)) // the schemas are part of the program
+	}
+	title, _ := schema["title"].(string)
+	first, _, _ := strings.Cut(title, " ")
+	if examples, ok := schema["examples"].([]any); ok && len(examples) > 0 {
+		example = examples[0]
+	}
+	delete(schema, "$schema")
+	delete(schema, "$id")
+	return first + "Config", schema, example
+}
+
+// eventPatterns takes the enumeration of event patterns out of a schema that has one, and leaves a reference to its component.
+func eventPatterns(schema map[string]any) *huma.Schema {
+	properties, _ := schema["properties"].(map[string]any)
+	events, _ := properties["events"].(map[string]any)
+	items, _ := events["items"].(map[string]any)
+	patterns, _ := items["enum"].([]any)
+	if patterns == nil {
+		return nil
+	}
+	events["items"] = map[string]any{"$ref": web.ComponentRef("EventPattern")}
+	return &huma.Schema{Type: huma.TypeString, Enum: patterns, Description: "An event's name, or a category such as memory.*"}
 }
 
 type configuredOutput struct {
 	Status   int
-	Location string `header:"Location" doc:"the integration, when it was created"`
+	Location string `header:"Location" doc:"the integration's path, if it was created"`
 	ETag     string `header:"ETag"`
 	Body     Configured
 }
@@ -86,8 +114,8 @@ func (d Deps) configureIntegration(ctx context.Context, in *configureInput) (*co
 	return change.replace(ctx, old, version)
 }
 
-// check refuses a configuration request with everything that is wrong with it: what its schema says and, where that holds,
-// what the connector says. No problem quotes a value.
+// check refuses a configuration request and lists all problems: those with the connector's schema or, if the schema accepts
+// the request, those that the connector finds. No problem quotes a value.
 func check(c connector.Connector, request json.RawMessage) error {
 	problems, err := web.CheckBody(c.Schema(), request)
 	if err != nil {
@@ -99,14 +127,14 @@ func check(c connector.Connector, request json.RawMessage) error {
 	return fault.Refuse(problems)
 }
 
-// configuration is one request to configure, checked and parted.
+// configuration holds one checked request, split into configuration and secret.
 type configuration struct {
 	Deps
 	company  store.Company
 	conn     connector.Connector
 	provider string
 	config   json.RawMessage
-	secret   string // "": none was given
+	secret   string // "" if the request has none
 	by       string
 	now      time.Time
 }
@@ -142,7 +170,7 @@ func (r configuration) create(ctx context.Context) (*configuredOutput, error) {
 	return out, nil
 }
 
-// replace keeps what the request does not speak of: the secrets, the credentials, whether it is enabled.
+// replace changes the configuration. It keeps the secrets and credentials, and whether the integration is enabled.
 func (r configuration) replace(ctx context.Context, old integration.Integration, version int64) (*configuredOutput, error) {
 	i := old
 	i.Config, i.Permissions, i.ConfiguredBy, i.UpdatedAt = r.config, r.conn.Ports(r.config), r.by, r.now
@@ -167,7 +195,7 @@ func (r configuration) replace(ctx context.Context, old integration.Integration,
 	return r.configured(ctx, i, version+1, created)
 }
 
-// configured shows what was written as version, with the signing secret that was made for it, if one was.
+// configured shows what was written as version, with the signing secret if this request generated it.
 func (r configuration) configured(ctx context.Context, i integration.Integration, version int64, created string) (*configuredOutput, error) {
 	shown, err := r.answer(ctx, integration.Stored{Integration: i, Version: version})
 	if err != nil {
@@ -178,13 +206,13 @@ func (r configuration) configured(ctx context.Context, i integration.Integration
 	}, nil
 }
 
-// sign takes over the signing secret that was given, or makes one where an endpoint needs one and has none; created is
-// the one that was made. A secret that is live already stays as it is.
+// sign stores the given signing secret, or generates one if an endpoint needs one and has none; created returns a generated
+// secret. A secret that is already live stays unchanged.
 func (r configuration) sign(s integration.Secrets, i *integration.Integration) (secrets integration.Secrets, created string, err error) {
 	live := s.Live(r.now)
 	value := r.secret
 	if value == "" && len(live) == 0 && i.Has(integration.EventDeliver) {
-		if value, err = webhook.GenerateSecret(rand.Reader); err != nil {
+		if value, err = standardwebhooks.GenerateSecret(rand.Reader); err != nil {
 			return s, "", err
 		}
 		created = value
@@ -207,7 +235,7 @@ func (r configuration) commit(ctx context.Context, i integration.Integration, ve
 	}
 	err := r.company.Commit(ctx, ops...)
 	if errors.Is(err, store.ErrConflict) {
-		return fault.Wrap(fault.Conflict, "the integration was changed at the same time; read it again and repeat", err)
+		return fault.Wrap(fault.Conflict, "the integration was changed concurrently; read it again and retry", err)
 	}
 	return store.Fault(err, "")
 }

@@ -10,8 +10,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"orgops/shared/integration"
-	"orgops/shared/webtest"
+	"orgops/shared/domain/integration"
+	"orgops/shared/testkit/webtest"
 )
 
 func TestGuard(t *testing.T) {
@@ -34,11 +34,11 @@ func TestConfigure(t *testing.T) {
 		t.Errorf("configured: %+v", i)
 	}
 	if !strings.HasPrefix(i.SigningSecret, "whsec_") {
-		t.Errorf("no signing secret was made: %q", i.SigningSecret)
+		t.Errorf("no signing secret was generated: %q", i.SigningSecret)
 	}
 	again := s.do("POST", "/webhook", body).Want(200)
 	if again.Header.Get("Location") != "" {
-		t.Error("a Location though nothing was created")
+		t.Error("a Location although nothing was created")
 	}
 	s.keepsOut(again.Body, i.SigningSecret)
 	if live := s.secrets("webhook").Live(s.clock.Now()); !slices.Equal(live, []string{i.SigningSecret}) {
@@ -49,7 +49,7 @@ func TestConfigure(t *testing.T) {
 	}
 }
 
-// A signing secret that the caller chose is never shown, not even in the answer to it.
+// TestConfigure_GivenSecret never shows a signing secret that the caller chose.
 func TestConfigure_GivenSecret(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
@@ -72,7 +72,7 @@ func TestConfigure_GithubWithoutSecret(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
 	if i := s.configured("github", map[string]any{"repository": "octo/app"}, 201); i.SigningSecret != "" || i.SecretAt != nil {
-		t.Errorf("a secret was made that GitHub does not know: %+v", i)
+		t.Errorf("a secret was generated that GitHub does not know: %+v", i)
 	}
 	if secrets := s.secrets("github"); len(secrets.Signing) != 0 {
 		t.Errorf("%d secrets", len(secrets.Signing))
@@ -90,12 +90,12 @@ func TestConfigure_Refused(t *testing.T) {
 		problems       []string // pointers
 		detail         string   // part of the body
 	}{
-		{"everything that is wrong, at once", "webhook",
+		{"all problems at once", "webhook",
 			map[string]any{"url": 5, "events": []string{"memory.deleted"}, "rateLimit": 0, "more": true, "headers": map[string]string{"webhook-id": "1", "a b": "2"}},
 			422, "invalid", []string{"/events/0", "/headers/a b", "/more", "/rateLimit", "/url"}, "memory.updated"},
-		{"nothing", "webhook", map[string]any{}, 422, "invalid", []string{"/events", "/url"}, "required"},
+		{"an empty object", "webhook", map[string]any{}, 422, "invalid", []string{"/events", "/url"}, "required"},
 		{"unknown field", "feed", map[string]any{"url": "https://example.com/feed", "URL": "x"}, 422, "invalid", []string{"/URL"}, "known are maxItems, url"},
-		{"an unknown event names the known", "webhook", map[string]any{"url": "https://example.com/", "events": []string{"memory"}},
+		{"an unknown event lists the known ones", "webhook", map[string]any{"url": "https://example.com/", "events": []string{"memory"}},
 			422, "invalid", []string{"/events/0"}, "goal.alignment.changed"},
 		{"private address", "webhook", map[string]any{"url": "https://10.0.0.5/", "events": []string{"memory.*"}}, 422, "invalid", []string{"/url"}, "is not public"},
 		{"metadata address", "feed", map[string]any{"url": "http://169.254.169.254/latest/meta-data"}, 422, "invalid", []string{"/url"}, "169.254.169.254 is not public"},
@@ -125,13 +125,14 @@ func TestConfigure_Refused(t *testing.T) {
 		})
 	}
 	if answer := s.do("GET", "", nil).Want(200); !strings.Contains(string(answer.Body), `"items":[]`) {
-		t.Errorf("something was configured: %s", answer.Body)
+		t.Errorf("a refused request configured an integration: %s", answer.Body)
 	}
 	s.Do("POST", s.at("/webhook"), s.A.Token, "url=x", "Content-Type", "application/x-www-form-urlencoded").WantProblem(415, "unsupported-media-type")
 	s.do("POST", "/webhook", `{"url":"`+strings.Repeat("x", 1<<20)+`"}`).WantProblem(413, "too-large")
 }
 
-// What a certification was about returns the integration to the sandbox when it changes, and nothing else does.
+// TestConfigure_Recertification returns the integration to the sandbox after a change to what its certification covers, and
+// after no other change.
 func TestConfigure_Recertification(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
@@ -180,10 +181,10 @@ func TestConfigure_Limit(t *testing.T) {
 	s.do("POST", "/webhook-7", map[string]any{"url": "https://example.com/", "events": []string{"goal.*"}}).Want(200)
 	s.do("DELETE", "/webhook-7", nil).Want(204)
 	s.do("POST", "/github", body).Want(201)
-	s.Do("POST", "/companies/"+s.B.ID+"/integrations/github", s.B.Token, body).Want(201) // its own count
+	s.Do("POST", "/companies/"+s.B.ID+"/integrations/github", s.B.Token, body).Want(201) // another company has its own count
 }
 
-// Of configurations at the same moment each is done whole, or refused with 409.
+// TestConfigure_Concurrent applies each of several concurrent configurations completely, or refuses it with 409.
 func TestConfigure_Concurrent(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
@@ -216,11 +217,11 @@ func TestConfigure_Concurrent(t *testing.T) {
 		t.Errorf("version %d after %v", got.Version, count)
 	}
 	if live := s.secrets("webhook").Live(s.clock.Now()); !slices.Equal(live, []string{made}) {
-		t.Errorf("%d live secrets, or another than the one that was shown", len(live))
+		t.Errorf("%d live secrets, or the live secret is not the one shown", len(live))
 	}
 }
 
-// The key would have the answer kept, and with it a secret that is shown once.
+// TestConfigure_IdempotencyKey refuses the key where an answer may show a secret, because a keyed answer is stored.
 func TestConfigure_IdempotencyKey(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
@@ -231,9 +232,9 @@ func TestConfigure_IdempotencyKey(t *testing.T) {
 	first := s.do("POST", "/webhook/disable", nil, "Idempotency-Key", "k3").Want(200)
 	s.do("POST", "/webhook/enable", nil, "Idempotency-Key", "k4").Want(200)
 	if again := s.do("POST", "/webhook/disable", nil, "Idempotency-Key", "k3").Want(200); string(again.Body) != string(first.Body) {
-		t.Errorf("a repeat is answered %s", again.Body)
+		t.Errorf("a repeat got the answer %s", again.Body)
 	}
 	if !s.get("webhook").Enabled {
-		t.Error("a repeat was done again")
+		t.Error("the repeat changed the integration")
 	}
 }

@@ -7,22 +7,22 @@ import (
 	"fmt"
 	"time"
 
-	"orgops/shared/certify"
-	"orgops/shared/delivery"
-	"orgops/shared/fault"
-	"orgops/shared/id"
-	"orgops/shared/store"
+	"orgops/shared/base/fault"
+	"orgops/shared/base/id"
+	"orgops/shared/domain/delivery"
+	"orgops/shared/provider/certify"
+	"orgops/shared/storage/store"
 	"orgops/shared/web"
 )
 
-// Attempt is a delivery with its newest attempt, as the API shows it.
-type Attempt struct {
-	DeliveryID      string         `json:"deliveryId" doc:"the event's id: a delivery is one event to this endpoint"`
+// DeliverySummary shows a delivery with its latest attempt.
+type DeliverySummary struct {
+	DeliveryID      string         `json:"deliveryId" doc:"the event's id; a delivery sends one event to this endpoint"`
 	EventID         string         `json:"eventId" doc:"also the webhook-id header"`
 	Event           string         `json:"event" example:"memory.updated"`
-	Attempt         int            `json:"attempt" doc:"number of the newest attempt; 0: none yet"`
+	Attempt         int            `json:"attempt" doc:"number of the latest attempt; 0 before the first"`
 	State           delivery.State `json:"state" enum:"delivered,scheduled,held,failed,dead"`
-	At              time.Time      `json:"at" doc:"when the newest attempt was made, or the event's time where there was none"`
+	At              time.Time      `json:"at" doc:"when the latest attempt was made; before the first, the event's time"`
 	Status          int            `json:"status,omitempty" doc:"HTTP status of the answer"`
 	LatencyMS       int64          `json:"latencyMs,omitempty"`
 	Error           string         `json:"error,omitempty"`
@@ -31,15 +31,15 @@ type Attempt struct {
 	HeldBecause     string         `json:"heldBecause,omitempty" enum:"sandbox,disabled,deleted,configuration"`
 }
 
-// Delivery is one delivery in full.
+// Delivery shows a delivery with its attempts and payload.
 type Delivery struct {
-	Attempt
-	Attempts []delivery.Attempt `json:"attempts" nullable:"false" doc:"oldest first, the newest 25"`
-	Payload  json.RawMessage    `json:"payload" doc:"what is sent"`
+	DeliverySummary
+	Attempts []delivery.Attempt `json:"attempts" nullable:"false" doc:"the latest 25, oldest first"`
+	Payload  json.RawMessage    `json:"payload" doc:"the body that is sent"`
 }
 
-func showAttempt(d delivery.Delivery) Attempt {
-	a := Attempt{
+func showAttempt(d delivery.Delivery) DeliverySummary {
+	a := DeliverySummary{
 		DeliveryID: d.EventID, EventID: d.EventID, Event: d.Event, State: d.State, At: d.CreatedAt,
 		NextAttemptAt: d.NextAttemptAt, HeldBecause: d.HeldBecause,
 	}
@@ -58,13 +58,13 @@ type deliveriesInput struct {
 	Since time.Time `query:"since" doc:"only events from this time on (RFC 3339)"`
 }
 
-// listDeliveries lists them for a deleted integration too: its attempt log stays until it expires.
-func (d Deps) listDeliveries(ctx context.Context, in *deliveriesInput) (*web.PageOutput[Attempt], error) {
+// listDeliveries also works for a deleted integration, whose attempt log stays until it expires.
+func (d Deps) listDeliveries(ctx context.Context, in *deliveriesInput) (*web.PageOutput[DeliverySummary], error) {
 	if _, err := d.Connectors.Find(in.Provider); err != nil {
 		return nil, err
 	}
 	q := store.Query{Prefix: delivery.Prefix, Desc: true}
-	if in.Since.Unix() > 0 { // ids hold no earlier time, and there is none to be found
+	if in.Since.Unix() > 0 { // an id cannot hold an earlier time
 		q.From = delivery.Prefix + id.First(in.Since)
 	}
 	keep := func(d delivery.Delivery) bool {
@@ -74,7 +74,7 @@ func (d Deps) listDeliveries(ctx context.Context, in *deliveriesInput) (*web.Pag
 	if err != nil {
 		return nil, err
 	}
-	out := &web.PageOutput[Attempt]{Link: page.Link, Body: web.Page[Attempt]{Items: []Attempt{}, NextCursor: page.Body.NextCursor}}
+	out := &web.PageOutput[DeliverySummary]{Link: page.Link, Body: web.Page[DeliverySummary]{Items: []DeliverySummary{}, NextCursor: page.Body.NextCursor}}
 	for _, d := range page.Body.Items {
 		out.Body.Items = append(out.Body.Items, showAttempt(d))
 	}
@@ -83,7 +83,7 @@ func (d Deps) listDeliveries(ctx context.Context, in *deliveriesInput) (*web.Pag
 
 type deliveryInput struct {
 	ProviderInput
-	Delivery string `path:"did" maxLength:"64" doc:"The delivery's id: its event's"`
+	Delivery string `path:"deliveryId" maxLength:"64" doc:"The delivery's id, which is its event's id"`
 }
 
 type deliveryOutput struct{ Body Delivery }
@@ -96,7 +96,7 @@ func (d Deps) getDelivery(ctx context.Context, in *deliveryInput) (*deliveryOutp
 	if err != nil {
 		return nil, err
 	}
-	out := &deliveryOutput{Body: Delivery{Attempt: showAttempt(one), Attempts: one.Attempts, Payload: one.Payload}}
+	out := &deliveryOutput{Body: Delivery{DeliverySummary: showAttempt(one), Attempts: one.Attempts, Payload: one.Payload}}
 	if out.Body.Attempts == nil {
 		out.Body.Attempts = []delivery.Attempt{}
 	}
@@ -113,12 +113,12 @@ func loadDelivery(ctx context.Context, in *deliveryInput) (delivery.Delivery, in
 	return d, item.Version, store.Fault(err, missing)
 }
 
-type attemptOutput struct{ Body Attempt }
+type attemptOutput struct{ Body DeliverySummary }
 
-// maxTries bounds how often a retry is asked for again because an attempt was recorded in between.
+// maxTries bounds how often a retry request is repeated because an attempt was recorded concurrently.
 const maxTries = 10
 
-// retryDelivery commits the request; the feed carries it to the queue.
+// retryDelivery commits the request; the queue message follows from the change feed.
 func (d Deps) retryDelivery(ctx context.Context, in *deliveryInput) (*attemptOutput, error) {
 	if err := d.checkEndpoint(ctx, in.Provider); err != nil {
 		return nil, err
@@ -129,7 +129,7 @@ func (d Deps) retryDelivery(ctx context.Context, in *deliveryInput) (*attemptOut
 		if err != nil {
 			return nil, err
 		}
-		one.Request(d.Now())
+		one.Restart(d.Now())
 		op := c.Replace(delivery.Key(one.EventID, one.Endpoint), delivery.Entity, version, one).Until(one.CreatedAt.Add(delivery.Kept))
 		err = c.Commit(ctx, op)
 		if try < maxTries && errors.Is(err, store.ErrConflict) {
@@ -154,7 +154,7 @@ func (d Deps) testIntegration(ctx context.Context, in *ProviderInput) (*attemptO
 		return nil, err
 	}
 	one := delivery.Delivery{EventID: sample.ID, Endpoint: in.Provider, Event: sample.Type, Payload: payload, CreatedAt: sample.Timestamp}
-	one.Record(d.Courier.Sample(ctx, endpoint, one))
+	one.Log(d.Courier.Sample(ctx, endpoint, one))
 	last, _ := one.Last()
 	one.End(last.State)
 	return &attemptOutput{showAttempt(one)}, nil

@@ -12,14 +12,14 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"orgops/shared/delivery"
-	"orgops/shared/id"
-	"orgops/shared/recovery"
-	"orgops/shared/store"
-	"orgops/shared/webhook"
+	"orgops/shared/base/id"
+	"orgops/shared/domain/delivery"
+	"orgops/shared/storage/store"
+	"orgops/shared/testkit/errtest"
+	"orgops/shared/webhook/standardwebhooks"
 )
 
-// attempt is a delivery as a client sees it.
+// attempt decodes a delivery as a client sees it.
 type attempt struct {
 	DeliveryID, EventID, Event string
 	Attempt                    int
@@ -33,11 +33,11 @@ type attempt struct {
 	LatencyMs                  int64
 }
 
-// deliver puts a delivery on record, as the dispatcher does.
+// deliver records a delivery, as the dispatcher does.
 func (s *service) deliver(endpoint string, d delivery.Delivery) delivery.Delivery {
 	s.t.Helper()
 	d.Endpoint = endpoint
-	must(s.t, s.company().Commit(s.t.Context(), s.company().Create(delivery.Key(d.EventID, endpoint), delivery.Entity, d)))
+	errtest.Must(s.t, s.company().Commit(s.t.Context(), s.company().Create(delivery.Key(d.EventID, endpoint), delivery.Entity, d)))
 	return d
 }
 
@@ -48,7 +48,7 @@ func event(at time.Time, name string) delivery.Delivery {
 
 func delivered(at time.Time) delivery.Delivery {
 	d := event(at, "memory.created")
-	d.Record(delivery.Attempt{Number: 1, State: delivery.Delivered, At: at, Status: 204, LatencyMS: 3})
+	d.Log(delivery.Attempt{Number: 1, State: delivery.Delivered, At: at, Status: 204, LatencyMS: 3})
 	d.End(delivery.Delivered)
 	return d
 }
@@ -56,7 +56,7 @@ func delivered(at time.Time) delivery.Delivery {
 func dead(at time.Time) delivery.Delivery {
 	d := event(at, "memory.updated")
 	for n := range 3 {
-		d.Record(delivery.Attempt{Number: n + 1, State: delivery.Failed, At: at, Status: 500, Error: "answered 500", Excerpt: "boom"})
+		d.Log(delivery.Attempt{Number: n + 1, State: delivery.Failed, At: at, Status: 500, Error: "answered 500", Excerpt: "boom"})
 	}
 	d.End(delivery.Dead)
 	return d
@@ -103,7 +103,7 @@ func TestDeliveries(t *testing.T) {
 	s.do("GET", "/gitlab/deliveries/"+a.EventID, nil).WantProblem(404, "not-found")
 }
 
-// listed is the ids of a listing, through all of its pages.
+// listed returns the ids of a listing, from all of its pages.
 func (s *service) listed(rest string) []string {
 	s.t.Helper()
 	var ids []string
@@ -165,7 +165,7 @@ func TestDelivery(t *testing.T) {
 	s.Do("GET", "/companies/"+s.B.ID+"/integrations/webhook/deliveries/"+d.EventID, s.B.Token, nil).WantProblem(404, "not-found")
 }
 
-// A retry is asked for by a commit, whatever the delivery's state; the queue follows from the feed.
+// TestRetry commits a retry in any state of the delivery. The queue message follows from the change feed.
 func TestRetry(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
@@ -179,11 +179,11 @@ func TestRetry(t *testing.T) {
 		}
 		var now delivery.Delivery
 		item, err := s.company().Get(t.Context(), delivery.Key(d.EventID, "webhook"), &now)
-		must(t, err)
-		if now.Requests != d.Requests+1 || now.Made != 0 || len(now.Attempts) != len(d.Attempts) || item.Expires.Before(d.CreatedAt.Add(29*24*time.Hour)) {
+		errtest.Must(t, err)
+		if now.Generation != d.Generation+1 || now.Made != 0 || len(now.Attempts) != len(d.Attempts) || item.Expires.Before(d.CreatedAt.Add(29*24*time.Hour)) {
 			t.Errorf("%s: %+v until %v", d.State, now, item.Expires)
 		}
-		s.do("POST", "/webhook/deliveries/"+d.EventID+"/retry", nil).Want(202) // scheduled already
+		s.do("POST", "/webhook/deliveries/"+d.EventID+"/retry", nil).Want(202) // already scheduled
 	}
 	s.do("POST", "/webhook/deliveries/"+id.New()+"/retry", nil).WantProblem(404, "not-found")
 	s.do("POST", "/webhook-b/deliveries/"+id.New()+"/retry", nil).WantProblem(404, "not-found")
@@ -191,7 +191,7 @@ func TestRetry(t *testing.T) {
 	s.do("POST", "/feed/deliveries/"+id.New()+"/retry", nil).WantProblem(409, "conflict")
 }
 
-// Retries at the same moment, and attempts that are recorded in between, get in nobody's way.
+// TestRetry_Concurrent accepts concurrent retries.
 func TestRetry_Concurrent(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
@@ -231,13 +231,13 @@ func TestRecover(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			var got recovery.Recovery
+			var got delivery.Recovery
 			s.do("POST", "/webhook/recover", tt.body).Want(202).JSON(&got)
-			if !got.Since.Equal(tt.since) || !got.Until.Equal(tt.until) || got.State != recovery.Requested || got.RequestedBy == "" {
+			if !got.Since.Equal(tt.since) || !got.Until.Equal(tt.until) || got.State != delivery.RecoveryRequested || got.RequestedBy == "" {
 				t.Errorf("%+v", got)
 			}
-			var stored recovery.Record
-			if _, err := s.company().Get(t.Context(), recovery.Key(got.ID), &stored); err != nil || stored.Provider != "webhook" {
+			var stored delivery.StoredRecovery
+			if _, err := s.company().Get(t.Context(), delivery.RecoveryKey(got.ID), &stored); err != nil || stored.Provider != "webhook" {
 				t.Errorf("stored: %+v, %v", stored, err)
 			}
 		})
@@ -263,12 +263,12 @@ func TestRecover(t *testing.T) {
 	}
 }
 
-// A test goes out at once, signed, sandboxed or disabled or not, and leaves nothing behind.
+// TestTest sends a signed sample at once, even if the integration is sandboxed or disabled, and records nothing.
 func TestTest(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
 	r := receive(t, func(header http.Header, body []byte) int {
-		if _, err := webhook.Verify([]string{given}, header, body, s.clock.Now()); err != nil || header.Get("X-Team") != "a" || !strings.Contains(string(body), `"type":"orgops.sample"`) {
+		if _, err := standardwebhooks.Verify([]string{given}, header, body, s.clock.Now()); err != nil || header.Get("X-Team") != "a" || !strings.Contains(string(body), `"type":"orgops.sample"`) {
 			t.Errorf("%v: %v %s", err, header, body)
 		}
 		return http.StatusAccepted
@@ -281,7 +281,7 @@ func TestTest(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 	if page, err := s.company().Query(t.Context(), store.Query{Prefix: delivery.Prefix}); err != nil || len(page.Items) != 0 {
-		t.Errorf("on record: %v, %v", page.Items, err)
+		t.Errorf("recorded: %v, %v", page.Items, err)
 	}
 	r.Close()
 	s.do("POST", "/webhook/test", nil).Want(200).JSON(&got)

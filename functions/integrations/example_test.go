@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// What a form offers can be sent as it stands to the provider that it is named after; the webhook's is offered first.
+// TestConfigure_DocumentedExamples sends each documented example to its provider, unchanged. The webhook's comes first.
 func TestConfigure_DocumentedExamples(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
@@ -24,7 +24,7 @@ func TestConfigure_DocumentedExamples(t *testing.T) {
 	}
 	given := body.Content["application/json"].Examples
 	if !bytes.HasPrefix(given, []byte(`{"webhook":`)) {
-		t.Errorf("first is %.20s", given)
+		t.Errorf("the first example is %.20s", given)
 	}
 	var examples map[string]struct{ Value map[string]any }
 	if err := json.Unmarshal(given, &examples); err != nil || len(examples) != 3 {

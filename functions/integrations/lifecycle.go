@@ -5,13 +5,13 @@ import (
 	"errors"
 	"fmt"
 
-	"orgops/shared/integration"
-	"orgops/shared/store"
-	"orgops/shared/syncrun"
+	"orgops/shared/domain/integration"
+	"orgops/shared/domain/syncrun"
+	"orgops/shared/storage/store"
 	"orgops/shared/web"
 )
 
-// deleteIntegration removes the integration, its secrets and what its connector kept between syncs.
+// deleteIntegration removes the integration, its secrets and reports, and what its connector kept between syncs.
 func (d Deps) deleteIntegration(ctx context.Context, in *ProviderInput) (*struct{}, error) {
 	stored, err := d.load(ctx, in.Provider)
 	if err != nil {
@@ -40,7 +40,7 @@ func removal(ctx context.Context, c store.Company, key, entity string) (op store
 	if errors.Is(err, store.ErrNotFound) {
 		return store.Op{}, false, nil
 	}
-	return c.Delete(key, entity, item.Version).Silent(), err == nil, store.Fault(err, "")
+	return c.Delete(key, entity, item.Version).Quietly(), err == nil, store.Fault(err, "")
 }
 
 func (d Deps) enableIntegration(ctx context.Context, in *ProviderInput) (*changedOutput, error) {
@@ -59,7 +59,7 @@ func (d Deps) disableIntegration(ctx context.Context, in *ProviderInput) (*chang
 	})
 }
 
-// change writes an integration after edit, unless edit reports that nothing changed.
+// change edits and writes an integration. It writes nothing if edit returns false.
 func (d Deps) change(ctx context.Context, provider string, edit func(*integration.Integration) bool) (*changedOutput, error) {
 	stored, err := d.load(ctx, provider)
 	if err != nil {

@@ -6,11 +6,12 @@ import (
 	"testing"
 	"time"
 
-	"orgops/shared/integration"
-	"orgops/shared/projection"
-	"orgops/shared/store"
-	"orgops/shared/syncrun"
-	"orgops/shared/timeline"
+	"orgops/shared/domain/integration"
+	"orgops/shared/domain/syncrun"
+	"orgops/shared/domain/timeline"
+	"orgops/shared/insight/projection"
+	"orgops/shared/storage/store"
+	"orgops/shared/testkit/errtest"
 )
 
 func TestList(t *testing.T) {
@@ -29,11 +30,11 @@ func TestList(t *testing.T) {
 		t.Errorf("credentials: %s", answer.Body)
 	}
 	if list.Items[0].Health.Status != "unknown" || !strings.Contains(string(answer.Body), `"successRate24h":null`) {
-		t.Errorf("health of what nothing has happened to: %s", answer.Body)
+		t.Errorf("health of an unused integration: %s", answer.Body)
 	}
 	s.keepsOut(answer.Body, given, "as typed at github", "ghp_s3cr3t")
 	if strings.Contains(string(answer.Body), "signingSecret") {
-		t.Errorf("a field for secrets: %s", answer.Body)
+		t.Errorf("the answer has a field for secrets: %s", answer.Body)
 	}
 	var other struct{ Items []shown }
 	s.Do("GET", "/companies/"+s.B.ID+"/integrations", s.B.Token, nil).Want(200).JSON(&other)
@@ -64,7 +65,8 @@ func TestGet(t *testing.T) {
 	}
 }
 
-// What an answer shows besides the item moves the ETag too: the context, and time.
+// TestGet_ETagFollowsContextAndTime changes the ETag with everything that the answer shows: the item, the context and the
+// time.
 func TestGet_ETagFollowsContextAndTime(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
@@ -76,7 +78,7 @@ func TestGet_ETagFollowsContextAndTime(t *testing.T) {
 		answer := s.do("GET", "/webhook", nil).Want(200)
 		etag := answer.Header.Get("ETag")
 		if before, ok := seen[etag]; ok && before != string(answer.Body) {
-			t.Errorf("%s: the ETag of another answer", when)
+			t.Errorf("%s: two answers have the same ETag", when)
 		}
 		seen[etag] = string(answer.Body)
 		var i shown
@@ -103,7 +105,7 @@ func TestGet_ETagFollowsContextAndTime(t *testing.T) {
 
 func (s *service) learn(facts projection.Context) {
 	s.t.Helper()
-	must(s.t, s.company().Commit(s.t.Context(), projection.Save(s.company(), 0, facts)))
+	errtest.Must(s.t, s.company().Commit(s.t.Context(), projection.Save(s.company(), 0, facts)))
 }
 
 func TestDelete(t *testing.T) {
@@ -113,7 +115,7 @@ func TestDelete(t *testing.T) {
 	s.configure("webhook", "https://example.com/")
 	s.do("PUT", "/webhook/credentials", map[string]any{"credentials": map[string]string{"token": "t"}}).Want(204)
 	s.deliver("webhook", delivered(s.clock.Now()))
-	must(t, s.company().Commit(t.Context(), s.company().Create(syncrun.SlotKey("webhook"), syncrun.SlotEntity, syncrun.Slot{})))
+	errtest.Must(t, s.company().Commit(t.Context(), s.company().Create(syncrun.SlotKey("webhook"), syncrun.SlotEntity, syncrun.Slot{})))
 	if answer := s.do("DELETE", "/webhook", nil).Want(204); len(answer.Body) != 0 {
 		t.Errorf("204 with %s", answer.Body)
 	}
@@ -128,7 +130,7 @@ func TestDelete(t *testing.T) {
 		t.Errorf("the attempt log: %+v", log)
 	}
 	if i := s.configured("webhook", map[string]any{"url": "https://example.com/", "events": []string{"goal.*"}}, 201); i.SigningSecret == "" || i.SigningSecret == given || i.Credentials != nil {
-		t.Errorf("configured anew: %+v", i)
+		t.Errorf("configured again: %+v", i)
 	}
 }
 
@@ -161,7 +163,7 @@ func TestEnableDisable(t *testing.T) {
 	}
 }
 
-// A disabled endpoint keeps its certification: what it proved has not changed.
+// TestDisable_Certified keeps the certification of a disabled endpoint, because what it proved has not changed.
 func TestDisable_Certified(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
@@ -173,16 +175,16 @@ func TestDisable_Certified(t *testing.T) {
 		t.Errorf("%+v", i)
 	}
 	item, _, err := integration.Load(t.Context(), s.company(), "webhook")
-	must(t, err)
+	errtest.Must(t, err)
 	if item.Allows(integration.EventDeliver, s.clock.Now()) {
-		t.Error("a disabled integration is allowed a port")
+		t.Error("a disabled integration may use a port")
 	}
 	if entries, err := s.company().Query(t.Context(), store.Query{Prefix: timeline.Prefix}); err != nil || len(entries.Items) != 0 {
-		t.Errorf("entries are the projector's work: %v, %v", entries.Items, err)
+		t.Errorf("want no timeline entries, which the projector writes: %v, %v", entries.Items, err)
 	}
 }
 
-// Health is what the context knows: failing now, or how it last went, and the share of the day's attempts that arrived.
+// TestHealth derives the health from the context: the last results, and the share of the day's attempts that succeeded.
 func TestHealth(t *testing.T) {
 	t.Parallel()
 	s := setup(t)

@@ -4,27 +4,27 @@ import (
 	"context"
 	"time"
 
-	"orgops/shared/delivery"
-	"orgops/shared/fault"
-	"orgops/shared/id"
-	"orgops/shared/recovery"
-	"orgops/shared/store"
+	"orgops/shared/base/fault"
+	"orgops/shared/base/id"
+	"orgops/shared/domain/delivery"
+	"orgops/shared/storage/store"
 	"orgops/shared/web"
 )
 
-// RecoverRequest is the window to recover.
+// RecoverRequest sets the time window to recover.
 type RecoverRequest struct {
-	Since time.Time  `json:"since" doc:"events from this time on; deliveries are kept for 30 days" example:"2026-01-01T00:00:00Z"`
-	Until *time.Time `json:"until,omitempty" nullable:"true" doc:"events up to this time; left out: now"`
+	Since time.Time  `json:"since" doc:"recover events from this time on; deliveries are kept for 30 days" example:"2026-01-01T00:00:00Z"`
+	Until *time.Time `json:"until,omitempty" doc:"recover events up to this time; default: now"`
 }
 
-// window is the part of the window asked for in which deliveries can be: no older than they are kept, no later than now.
+// window limits the requested window to the time in which deliveries can exist: not older than they are kept, and not in
+// the future.
 func (b RecoverRequest) window(now time.Time) (since, until time.Time, err error) {
 	if b.Since.After(now) {
-		return since, until, fault.Refuse([]fault.Problem{{Pointer: "/since", Detail: "must not be in the future"}})
+		return since, until, fault.Refuse([]fault.FieldError{{Pointer: "/since", Detail: "must not be in the future"}})
 	}
 	if b.Until != nil && b.Until.Before(b.Since) {
-		return since, until, fault.Refuse([]fault.Problem{{Pointer: "/until", Detail: "must not be before since"}})
+		return since, until, fault.Refuse([]fault.FieldError{{Pointer: "/until", Detail: "must not be before since"}})
 	}
 	since, until = b.Since.UTC(), now
 	if oldest := now.Add(-delivery.Kept); since.Before(oldest) {
@@ -44,9 +44,10 @@ type recoverInput struct {
 	Body RecoverRequest
 }
 
-type recoverOutput struct{ Body recovery.Recovery }
+type recoverOutput struct{ Body delivery.Recovery }
 
-// recoverIntegration commits the request; the feed carries it to the queue, and the retrier goes through the window.
+// recoverIntegration commits the request. The queue message follows from the change feed, and the retrier processes the
+// window.
 func (d Deps) recoverIntegration(ctx context.Context, in *recoverInput) (*recoverOutput, error) {
 	if err := d.checkEndpoint(ctx, in.Provider); err != nil {
 		return nil, err
@@ -56,12 +57,12 @@ func (d Deps) recoverIntegration(ctx context.Context, in *recoverInput) (*recove
 	if err != nil {
 		return nil, err
 	}
-	r := recovery.Recovery{
-		ID: id.New(), Provider: in.Provider, Since: since, Until: until, State: recovery.Requested,
+	r := delivery.Recovery{
+		ID: id.New(), Provider: in.Provider, Since: since, Until: until, State: delivery.RecoveryRequested,
 		RequestedBy: web.CallerOf(ctx).UserID, RequestedAt: now,
 	}
 	c := web.Tenant(ctx)
-	op := c.Create(recovery.Key(r.ID), recovery.Entity, recovery.Record{Recovery: r}).Until(now.Add(recovery.Kept))
+	op := c.Create(delivery.RecoveryKey(r.ID), delivery.RecoveryEntity, delivery.StoredRecovery{Recovery: r}).Until(now.Add(delivery.Kept))
 	if err := c.Commit(ctx, op); err != nil {
 		return nil, store.Fault(err, "")
 	}

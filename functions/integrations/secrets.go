@@ -10,46 +10,45 @@ import (
 	"slices"
 	"time"
 
-	"orgops/shared/connector"
-	"orgops/shared/fault"
-	"orgops/shared/integration"
-	"orgops/shared/store"
+	"orgops/shared/base/fault"
+	"orgops/shared/domain/integration"
+	"orgops/shared/storage/store"
 	"orgops/shared/web"
-	"orgops/shared/webhook"
+	"orgops/shared/webhook/standardwebhooks"
 )
 
-// Credentials is the body of a credential write: values by name.
-type Credentials struct {
+// CredentialsRequest holds the body of a credential write: values by name.
+type CredentialsRequest struct {
 	Credentials map[string]string `json:"credentials" minProperties:"1" maxProperties:"20" doc:"values by name, at most 8 kB each; never shown again" example:"{\"token\": \"…\"}"`
 }
 
 type credentialsInput struct {
 	ProviderInput
-	Body Credentials
+	Body CredentialsRequest
 }
 
 const credentialName = `^[A-Za-z][A-Za-z0-9_-]{0,63}$`
 
 const (
 	maxCredential  = 8 << 10
-	maxCredentials = 200 << 10 // all of them as JSON: sealed, they are one item of the store with the signing secrets
+	maxCredentials = 200 << 10 // together as JSON; sealed with the signing secrets, they are one item in the store
 )
 
-func (b Credentials) check() error {
-	var problems []fault.Problem
-	names := regexp.MustCompile(credentialName) // here and not at the start of every process: few requests come by
+func (b CredentialsRequest) check() error {
+	var problems []fault.FieldError
+	names := regexp.MustCompile(credentialName) // compiled here rather than at every start, because few requests need it
 	for _, name := range slices.Sorted(maps.Keys(b.Credentials)) {
-		at := connector.Pointer("credentials", name)
+		at := fault.Pointer("credentials", name)
 		if !names.MatchString(name) {
-			problems = append(problems, fault.Problem{Pointer: at, Detail: "a name starts with a letter and has at most 64 letters, digits, _ or -"})
+			problems = append(problems, fault.FieldError{Pointer: at, Detail: "a name starts with a letter and has at most 64 letters, digits, _ or -"})
 		}
 		if n := len(b.Credentials[name]); n == 0 || n > maxCredential {
-			problems = append(problems, fault.Problem{Pointer: at, Detail: "a value has 1 to 8192 bytes"})
+			problems = append(problems, fault.FieldError{Pointer: at, Detail: "a value has 1 to 8192 bytes"})
 		}
 	}
 	if all, err := json.Marshal(b.Credentials); err != nil || len(all) > maxCredentials {
-		problems = append(problems, fault.Problem{
-			Pointer: "/credentials", Detail: fmt.Sprintf("all of them together have at most %d bytes as JSON, where some characters are escaped", maxCredentials),
+		problems = append(problems, fault.FieldError{
+			Pointer: "/credentials", Detail: fmt.Sprintf("all credentials together have at most %d bytes as JSON, in which some characters are escaped", maxCredentials),
 		})
 	}
 	return fault.Refuse(problems)
@@ -73,9 +72,9 @@ func (d Deps) deleteCredentials(ctx context.Context, in *ProviderInput) (*struct
 	})
 }
 
-// RotateRequest is the optional body of a rotation.
+// RotateRequest holds the optional body of a rotation.
 type RotateRequest struct {
-	SigningSecret string `json:"signingSecret,omitempty" nullable:"true" minLength:"1" maxLength:"256" doc:"the new secret, where the provider chose it; left out, one is made for a webhook" writeOnly:"true"`
+	SigningSecret string `json:"signingSecret,omitempty" minLength:"1" maxLength:"256" doc:"the new secret, if the provider chose it; without it, one is generated for a webhook" writeOnly:"true"`
 }
 
 type rotateInput struct {
@@ -83,12 +82,12 @@ type rotateInput struct {
 	Body *RotateRequest `required:"false"`
 }
 
-// Rotation is the answer to a rotation.
+// Rotation answers a rotation.
 type Rotation struct {
-	SigningSecret string     `json:"signingSecret,omitempty" doc:"the new secret where it was made here: shown this once"`
-	PreviousUntil *time.Time `json:"previousUntil,omitempty" doc:"until then those before sign and are accepted beside it; absent where there was none"`
+	SigningSecret string     `json:"signingSecret,omitempty" doc:"the new secret if it was generated; shown only once"`
+	PreviousUntil *time.Time `json:"previousUntil,omitempty" doc:"when the previous secrets stop signing and being accepted; absent if there were none"`
 	LiveSecrets   int        `json:"liveSecrets" doc:"how many secrets sign now"`
-	SecretAt      time.Time  `json:"secretAt" doc:"when the new one was stored"`
+	SecretAt      time.Time  `json:"secretAt" doc:"when the new secret was stored"`
 }
 
 type rotateOutput struct{ Body Rotation }
@@ -120,13 +119,14 @@ func (d Deps) rotateSecret(ctx context.Context, in *rotateInput) (*rotateOutput,
 	return out, err
 }
 
-// newSecret is the secret that was given, if the connector's schema takes it, or a new one in Standard Webhooks' form.
+// newSecret returns the given secret if the connector's schema accepts it, or else generates one in the Standard Webhooks
+// form.
 func (d Deps) newSecret(i integration.Integration, given string) (string, error) {
 	if !i.Has(integration.EventDeliver) && !i.Has(integration.InboundReceive) {
-		return "", fault.Newf(fault.Conflict, "%s has no signing secret: nothing is sent to it or received from it", i.Provider)
+		return "", fault.Newf(fault.Conflict, "%s has no signing secret, because no webhooks are sent to it or received from it", i.Provider)
 	}
 	if given == "" {
-		return webhook.GenerateSecret(rand.Reader)
+		return standardwebhooks.GenerateSecret(rand.Reader)
 	}
 	request := map[string]json.RawMessage{}
 	if err := json.Unmarshal(i.Config, &request); err != nil {
@@ -147,7 +147,8 @@ func (d Deps) newSecret(i integration.Integration, given string) (string, error)
 	return given, check(c, raw)
 }
 
-// changeSecrets writes an integration and its secrets together: the feed tells of the one, the vault keeps the other.
+// changeSecrets writes an integration and its secrets in one transaction: the change feed carries the former, the vault the
+// latter.
 func (d Deps) changeSecrets(ctx context.Context, provider string, edit func(*integration.Integration, *integration.Secrets) error) error {
 	stored, err := d.load(ctx, provider)
 	if err != nil {

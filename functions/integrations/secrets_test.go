@@ -11,8 +11,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"orgops/shared/integration"
-	"orgops/shared/webhook"
+	"orgops/shared/domain/integration"
+	"orgops/shared/testkit/errtest"
+	"orgops/shared/webhook/standardwebhooks"
 )
 
 func TestCredentials(t *testing.T) {
@@ -29,10 +30,10 @@ func TestCredentials(t *testing.T) {
 		t.Errorf("version %d, %s", i.Version, diff)
 	}
 	if got := s.secrets("github"); !maps.Equal(got.Values, values) || got.Signing[0].Value != "as typed there" {
-		t.Error("the vault holds something else")
+		t.Error("the vault does not hold the written credentials")
 	}
 	item, err := s.company().Get(t.Context(), integration.CredentialKey("github"), nil)
-	must(t, err)
+	errtest.Must(t, err)
 	s.keepsOut(item.Body, "s3cr3t", "as typed")
 	s.do("PUT", "/github/credentials", map[string]any{"credentials": map[string]string{"other": "s3cr3t-3"}}).Want(204)
 	if got := s.secrets("github").Values; !maps.Equal(got, map[string]string{"other": "s3cr3t-3"}) {
@@ -41,7 +42,7 @@ func TestCredentials(t *testing.T) {
 	for range 2 {
 		s.do("DELETE", "/github/credentials", nil).Want(204)
 		if got := s.secrets("github"); len(got.Values) != 0 || len(got.Signing) != 1 {
-			t.Errorf("%d credentials, %d signing secrets are left", len(got.Values), len(got.Signing))
+			t.Errorf("%d credentials and %d signing secrets remain", len(got.Values), len(got.Signing))
 		}
 	}
 	if i := s.get("github"); i.Credentials != nil {
@@ -74,7 +75,7 @@ func TestCredentials_Refused(t *testing.T) {
 		{"bad names and values", map[string]any{"credentials": map[string]string{"": "s3cr3t", "1a": "s3cr3t", "a b": "s3cr3t", "ok": "", "long": strings.Repeat("s3cr3t", 1400)}},
 			422, []string{"/credentials/", "/credentials/1a", "/credentials/a b", "/credentials/long", "/credentials/ok"}},
 		{"too many", map[string]any{"credentials": many}, 422, []string{"/credentials"}},
-		{"more than fits once escaped", map[string]any{"credentials": escaped}, 422, []string{"/credentials"}},
+		{"too large once escaped", map[string]any{"credentials": escaped}, 422, []string{"/credentials"}},
 		{"unknown field", `{"credentials":{"token":"s3cr3t"},"password":"s3cr3t"}`, 422, []string{"/password"}},
 		{"not JSON", `{"credentials":{"token":"s3cr3t"`, 400, nil},
 	}
@@ -99,7 +100,7 @@ func TestCredentials_Refused(t *testing.T) {
 	}
 }
 
-// rotation is the answer to a rotation as a client sees it.
+// rotation decodes the answer to a rotation as a client sees it.
 type rotation struct {
 	SigningSecret string
 	PreviousUntil *time.Time
@@ -114,7 +115,7 @@ func (s *service) rotate(provider string, body any) rotation {
 	return r
 }
 
-// Every live secret signs what is sent; a secret retires 24 hours after the one that followed it.
+// TestRotate checks that every live secret signs, and that a secret expires 24 hours after its successor was stored.
 func TestRotate(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
@@ -123,7 +124,7 @@ func TestRotate(t *testing.T) {
 	r := receive(t, func(header http.Header, body []byte) int {
 		clear(signedBy)
 		for secret, name := range names {
-			if _, err := webhook.Verify([]string{secret}, header, body, s.clock.Now()); err == nil {
+			if _, err := standardwebhooks.Verify([]string{secret}, header, body, s.clock.Now()); err == nil {
 				signedBy[name] = true
 			}
 		}
@@ -197,7 +198,7 @@ func TestRotate_Refused(t *testing.T) {
 	}
 }
 
-// However often it is rotated, ten secrets sign at most, the newest among them.
+// TestRotate_Many keeps at most ten live secrets, with the newest among them.
 func TestRotate_Many(t *testing.T) {
 	t.Parallel()
 	s := setup(t)

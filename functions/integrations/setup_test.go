@@ -13,24 +13,25 @@ import (
 	"time"
 
 	"orgops/functions/integrations"
-	"orgops/shared/boot"
-	"orgops/shared/clocktest"
-	"orgops/shared/config"
-	"orgops/shared/integration"
-	"orgops/shared/store"
-	"orgops/shared/token"
-	"orgops/shared/vault"
-	"orgops/shared/webhook"
-	"orgops/shared/webtest"
+	"orgops/shared/domain/integration"
+	"orgops/shared/provider/catalog"
+	"orgops/shared/run/boot"
+	"orgops/shared/storage/store"
+	"orgops/shared/storage/vault"
+	"orgops/shared/testkit/clocktest"
+	"orgops/shared/testkit/errtest"
+	"orgops/shared/testkit/webtest"
+	"orgops/shared/webhook/outbound"
+	"orgops/shared/webhook/standardwebhooks"
 )
 
-// given is a signing secret that a caller chose; another is a second one.
+// given is a signing secret that the caller chose; another is a second one.
 const (
 	given   = "whsec_AAECAwQFBgcICQoLDA0ODxAREhMUFRYX"
 	another = "whsec_FxYVFBMSERAPDg0MCwoJCAcGBQQDAgEA"
 )
 
-// service is the group on a real server and store.
+// service serves the group on a real server and store.
 type service struct {
 	*webtest.Harness
 	t        testing.TB
@@ -42,31 +43,26 @@ func setup(t testing.TB) *service {
 	t.Helper()
 	s := &service{Harness: webtest.New(t), t: t, clock: clocktest.At(time.Now().UTC().Truncate(time.Millisecond))}
 	wrapper, err := vault.OpenFileKey(filepath.Join(t.TempDir(), "vault.key"))
-	must(t, err)
-	key, err := token.NewKey(nil)
-	must(t, err)
-	s.services, err = boot.New(config.Config{Issuer: "test", Audience: "test"}, boot.Backend{
-		Store: s.Store, Vault: vault.New(wrapper, vault.StoreKeys{Store: s.Store}, s.clock.Now), Loopback: true,
-		Keys: token.KeySet{Current: key},
-	}, slog.New(slog.NewJSONHandler(s.Log, nil)), s.clock.Now)
-	must(t, err)
-	integrations.Register(s.API(), integrations.Deps{
-		Connectors: s.services.Connectors, Examiner: s.services.Examiner, Courier: s.services.Courier, Vault: s.services.Vault,
-		Now: s.clock.Now,
+	errtest.Must(t, err)
+	client := outbound.New(outbound.Options{AllowLoopback: true})
+	s.services = boot.New(boot.Parts{
+		Store: s.Store, Vault: vault.New(wrapper, vault.StoreKeys{Store: s.Store}, s.clock.Now), Client: client,
+		Connectors: catalog.All(client, s.clock.Now), Logger: slog.New(slog.NewJSONHandler(s.Log, nil)), Now: s.clock.Now,
 	})
+	integrations.Mount(s.API(), s.services)
 	return s
 }
 
-// at is a path of the group for company A.
+// at returns a path of the group for company A.
 func (s *service) at(rest string) string { return "/companies/" + s.A.ID + "/integrations" + rest }
 
-// do is a request of company A's founder.
+// do sends a request of company A's founder.
 func (s *service) do(method, rest string, body any, headers ...string) *webtest.Response {
 	s.t.Helper()
 	return s.Do(method, s.at(rest), s.A.Token, body, headers...)
 }
 
-// configure makes a webhook with a known signing secret.
+// configure creates a webhook with a known signing secret.
 func (s *service) configure(provider, url string) shown {
 	s.t.Helper()
 	return s.configured(provider, map[string]any{"url": url, "events": []string{"memory.*"}, "signingSecret": given}, 201)
@@ -88,15 +84,15 @@ func (s *service) get(provider string) shown {
 
 func (s *service) company() store.Company { return store.For(s.Store, s.A.ID) }
 
-// secrets is what the vault holds for a provider.
+// secrets returns what the vault holds for a provider.
 func (s *service) secrets(provider string) integration.Secrets {
 	s.t.Helper()
 	secrets, _, err := integration.LoadSecrets(s.t.Context(), s.company(), s.services.Vault, provider)
-	must(s.t, err)
+	errtest.Must(s.t, err)
 	return secrets
 }
 
-// shown is an integration as a client sees it.
+// shown decodes an integration as a client sees it.
 type shown struct {
 	Provider, Kind, State string
 	Enabled               bool
@@ -118,7 +114,7 @@ type shown struct {
 	Version       int64
 }
 
-// report is a certification report as a client sees it.
+// report decodes a certification report as a client sees it.
 type report struct {
 	Passed       bool
 	ConfigDigest string
@@ -134,7 +130,7 @@ type report struct {
 	}
 }
 
-// status is the status of a check; "" where there is none.
+// check returns the status and reason of a check; the status is "" if the report lacks it.
 func (r report) check(id string) (status, reason string) {
 	for _, c := range r.Checks {
 		if c.ID == id {
@@ -144,14 +140,14 @@ func (r report) check(id string) (status, reason string) {
 	return "", ""
 }
 
-// receiver is somebody's endpoint.
+// receiver implements an endpoint of a tenant.
 type receiver struct {
 	*httptest.Server
 	mu  sync.Mutex
 	got []http.Header
 }
 
-// receive starts an endpoint that keeps the headers of what it is sent, and answers as the handler says.
+// receive starts an endpoint that keeps the headers of its requests and returns the handler's status.
 func receive(t testing.TB, answer func(header http.Header, body []byte) int) *receiver {
 	t.Helper()
 	r := &receiver{}
@@ -169,10 +165,10 @@ func receive(t testing.TB, answer func(header http.Header, body []byte) int) *re
 	return r
 }
 
-// verifying answers as an endpoint should that knows these secrets.
+// verifying answers like an endpoint that verifies signatures with these secrets.
 func (s *service) verifying(secrets ...string) func(http.Header, []byte) int {
 	return func(header http.Header, body []byte) int {
-		if _, err := webhook.Verify(secrets, header, body, s.clock.Now()); err != nil {
+		if _, err := standardwebhooks.Verify(secrets, header, body, s.clock.Now()); err != nil {
 			return http.StatusUnauthorized
 		}
 		return http.StatusNoContent
@@ -183,21 +179,14 @@ func always(status int) func(http.Header, []byte) int {
 	return func(http.Header, []byte) int { return status }
 }
 
-// keepsOut fails where a body or the log holds one of the secrets.
+// keepsOut fails if a body or the log contains one of the secrets.
 func (s *service) keepsOut(body []byte, secrets ...string) {
 	s.t.Helper()
 	for _, secret := range secrets {
 		for _, part := range []string{secret, strings.TrimPrefix(secret, "whsec_")} {
 			if strings.Contains(string(body), part) || strings.Contains(s.Log.String(), part) {
-				s.t.Errorf("a secret is shown: %s", body)
+				s.t.Errorf("the answer or the log contains a secret: %s", body)
 			}
 		}
-	}
-}
-
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
 	}
 }

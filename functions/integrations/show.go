@@ -6,60 +6,61 @@ import (
 	"fmt"
 	"time"
 
-	"orgops/shared/fault"
-	"orgops/shared/integration"
-	"orgops/shared/projection"
+	"orgops/shared/base/fault"
+	"orgops/shared/domain/integration"
+	"orgops/shared/insight/projection"
 	"orgops/shared/web"
 )
 
-// Integration is an integration as the API shows it.
+// Integration shows an integration in the API.
 type Integration struct {
 	Provider      string                       `json:"provider" example:"webhook"`
-	Kind          string                       `json:"kind" doc:"the connector behind it" example:"webhook"`
+	Kind          string                       `json:"kind" doc:"the connector's kind" example:"webhook"`
 	State         integration.State            `json:"state" enum:"sandbox,certified"`
 	Enabled       bool                         `json:"enabled"`
 	Disabled      *integration.Disabled        `json:"disabled,omitempty" doc:"since when and why"`
 	URL           string                       `json:"url,omitempty" example:"https://example.com/hooks"`
 	Events        []string                     `json:"events,omitempty" nullable:"false" example:"[\"memory.updated\"]"`
 	Config        json.RawMessage              `json:"config" doc:"as configured, without secrets"`
-	Permissions   []integration.Port           `json:"permissions" nullable:"false" doc:"the ports it asks for; a certification opens those that it proves"`
-	Credentials   *integration.CredentialNames `json:"credentials" doc:"which credentials the vault holds; null: none"`
-	Certification *Certification               `json:"certification" doc:"null: not certified"`
-	Sandboxed     string                       `json:"sandboxed,omitempty" enum:"configuration,expired,failing" doc:"why it is back in the sandbox"`
+	Permissions   []integration.Port           `json:"permissions" nullable:"false" doc:"the ports that it requests; a certification opens the ports that it proves"`
+	Credentials   *integration.CredentialNames `json:"credentials,omitempty" doc:"the names of the stored credentials; absent if none are stored"`
+	Certification *Certification               `json:"certification,omitempty" doc:"the valid certification; absent if there is none"`
+	Sandboxed     string                       `json:"sandboxed,omitempty" enum:"configuration,expired,failing" doc:"why it returned to the sandbox"`
 	Health        Health                       `json:"health"`
-	SecretAt      *time.Time                   `json:"secretAt,omitempty" doc:"when the newest signing secret was made"`
+	SecretAt      *time.Time                   `json:"secretAt,omitempty" doc:"when the newest signing secret was stored"`
 	Version       int64                        `json:"version"`
 	CreatedAt     time.Time                    `json:"createdAt"`
 	UpdatedAt     time.Time                    `json:"updatedAt"`
 }
 
-// Configured is the answer to a configuration: the one place where a signing secret is shown, and only one made here.
+// Configured answers a configuration. Only this answer and a rotation's show a signing secret, and only a generated one.
 type Configured struct {
 	Integration
-	SigningSecret string `json:"signingSecret,omitempty" doc:"the signing secret where it was made here: shown this once"`
+	SigningSecret string `json:"signingSecret,omitempty" doc:"the signing secret if it was generated; shown only once"`
 }
 
-// Certification is a passed certification, as the API shows it.
+// Certification shows a passed certification in the API.
 type Certification struct {
 	PassedAt  time.Time           `json:"passedAt"`
 	ExpiresAt time.Time           `json:"expiresAt"`
-	Ports     []integration.Port  `json:"ports" nullable:"false" doc:"what was proven"`
+	Ports     []integration.Port  `json:"ports" nullable:"false" doc:"the ports that it proved"`
 	Report    *integration.Report `json:"report,omitempty"`
 }
 
-// Health is how an integration has been doing.
+// Health summarises the recent results of an integration.
 type Health struct {
-	Status         string     `json:"status" enum:"pass,fail,unknown" doc:"fail: failing now; unknown: nothing has happened yet"`
+	Status         string     `json:"status" enum:"pass,fail,unknown" doc:"fail: failing now; unknown: no result yet"`
 	LastSuccessAt  *time.Time `json:"lastSuccessAt,omitempty"`
 	LastFailureAt  *time.Time `json:"lastFailureAt,omitempty"`
-	SuccessRate24h *float64   `json:"successRate24h" nullable:"true" doc:"share of the last 24 hours' delivery attempts that arrived; null: there were none"`
+	SuccessRate24h *float64   `json:"successRate24h" nullable:"true" doc:"share of the delivery attempts of the last 24 hours that succeeded; null: no attempts"`
 }
 
-type listOutput struct {
-	Body struct {
-		Items []Integration `json:"items" nullable:"false"`
-	}
+// IntegrationList is every integration of a company, by name.
+type IntegrationList struct {
+	Items []Integration `json:"items" nullable:"false"`
 }
+
+type listOutput struct{ Body IntegrationList }
 
 func (d Deps) listIntegrations(ctx context.Context, _ *struct{}) (*listOutput, error) {
 	c := web.Tenant(ctx)
@@ -114,7 +115,7 @@ func (d Deps) getIntegration(ctx context.Context, in *getInput) (*web.Tagged[Int
 	return web.WithETag(etag, d.show(stored, facts, reports)), nil
 }
 
-// load is a configured integration; an unknown provider lists the known ones.
+// load reads a configured integration. The error for an unknown provider lists the known ones.
 func (d Deps) load(ctx context.Context, provider string) (integration.Stored, error) {
 	if _, err := d.Connectors.Find(provider); err != nil {
 		return integration.Stored{}, err
@@ -123,11 +124,11 @@ func (d Deps) load(ctx context.Context, provider string) (integration.Stored, er
 	return integration.Stored{Integration: i, Version: version}, err
 }
 
-// checkEndpoint is nil for a configured integration that events are sent to.
+// checkEndpoint returns nil if the integration is configured and receives events.
 func (d Deps) checkEndpoint(ctx context.Context, provider string) error {
 	stored, err := d.load(ctx, provider)
 	if err == nil && !stored.Has(integration.EventDeliver) {
-		err = fault.Newf(fault.Conflict, "no events are sent to %s; only webhook integrations have deliveries", provider)
+		err = fault.Newf(fault.Conflict, "%s receives no events; only webhook integrations have deliveries", provider)
 	}
 	return err
 }
@@ -145,8 +146,8 @@ func (d Deps) answer(ctx context.Context, s integration.Stored) (*changedOutput,
 	return &changedOutput{ETag: d.etag(s, facts), Body: d.show(s, facts, reports)}, nil
 }
 
-// etag names all that an integration's body depends on: the item, the context, and the two things that move with time
-// alone, the state (a certification ends) and the hour (the success rate looks back from it).
+// etag covers everything that an integration's body depends on: the item, the context, and what changes with time alone,
+// which is the state (a certification expires) and the hour (the success rate looks back from it).
 func (d Deps) etag(s integration.Stored, facts projection.Context) string {
 	now := d.Now()
 	state := integration.Sandbox
@@ -162,7 +163,7 @@ func (d Deps) show(s integration.Stored, facts projection.Context, reports integ
 		URL    string   `json:"url"`
 		Events []string `json:"events"`
 	}
-	// A configuration that is not an object was never stored; url and events are there only where a connector has them.
+	// A stored configuration is always an object; not every connector has url and events.
 	_ = json.Unmarshal(s.Config, &conf)
 	out := Integration{
 		Provider: s.Provider, Kind: s.Kind, State: integration.Sandbox, Enabled: s.Enabled, Disabled: s.Disabled,
@@ -176,7 +177,7 @@ func (d Deps) show(s integration.Stored, facts projection.Context, reports integ
 		out.Certification = &Certification{
 			PassedAt: s.Certification.PassedAt, ExpiresAt: s.Certification.ExpiresAt, Ports: s.Certification.Ports, Report: reports.Passed,
 		}
-	case s.State == integration.Certified: // the ticker has not come by yet
+	case s.State == integration.Certified: // expired, but the ticker has not updated it yet
 		out.Sandboxed = integration.SandboxedByExpiry
 	}
 	return out

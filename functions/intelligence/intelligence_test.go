@@ -9,20 +9,20 @@ import (
 	"time"
 
 	"orgops/functions/intelligence"
-	"orgops/shared/id"
-	"orgops/shared/insight"
-	"orgops/shared/integration"
-	"orgops/shared/projection"
-	"orgops/shared/store"
-	"orgops/shared/timeline"
-	"orgops/shared/webtest"
+	"orgops/shared/base/id"
+	"orgops/shared/domain/integration"
+	"orgops/shared/domain/timeline"
+	"orgops/shared/insight/assessment"
+	"orgops/shared/insight/projection"
+	"orgops/shared/storage/store"
+	"orgops/shared/testkit/webtest"
 )
 
 func now() time.Time { return time.Date(2026, 3, 2, 12, 30, 40, 0, time.UTC) }
 
 func setup(t testing.TB) *webtest.Harness {
 	h := webtest.New(t)
-	intelligence.Register(h.API(), intelligence.Deps{Now: now})
+	intelligence.Register(h.API(), intelligence.Deps{Reader: assessment.NewReader(now)})
 	return h
 }
 
@@ -30,7 +30,7 @@ func path(h *webtest.Harness, rest string) string {
 	return "/companies/" + h.A.ID + "/intelligence" + rest
 }
 
-// sandboxed is a context with a number of webhooks that all wait to be certified.
+// sandboxed returns a context with n webhooks that all wait for certification.
 func sandboxed(companyID string, n int) projection.Context {
 	p := projection.Empty(companyID)
 	p.ContextVersion, p.UpdatedAt = 7, now()
@@ -67,7 +67,7 @@ func TestETag(t *testing.T) {
 			t.Errorf("%s: contextVersion %d, want 7", route, body.ContextVersion)
 		}
 		etag := first.Header.Get("ETag")
-		if want := fmt.Sprintf(`"7.%s.%d"`, insight.FormulaVersion, now().Unix()/60); etag != want {
+		if want := fmt.Sprintf(`"7.%s.%d"`, assessment.FormulaVersion, now().Unix()/60); etag != want {
 			t.Errorf("%s: ETag %s, want %s", route, etag, want)
 		}
 		if again := h.Do("GET", path(h, route), h.A.Token, nil, "If-None-Match", etag).Want(http.StatusNotModified); len(again.Body) != 0 {
@@ -116,7 +116,7 @@ func TestRecommendations(t *testing.T) {
 	}
 	slices.Sort(subjects)
 	if len(slices.Compact(subjects)) != 51 {
-		t.Error("a recommendation is on two pages")
+		t.Error("a recommendation is listed on two pages")
 	}
 
 	count := func(query string) int {
@@ -131,8 +131,8 @@ func TestRecommendations(t *testing.T) {
 	}
 	dismissed := id.Of("recommendation", "certify-integration", "integration", "webhook-3")
 	c := store.For(h.Store, h.A.ID)
-	body := insight.Stored{ID: dismissed, State: insight.Dismissed}
-	if err := c.Commit(t.Context(), c.Create(insight.RecommendationPrefix+"certify-integration#webhook-3", "recommendation", body)); err != nil {
+	body := assessment.Stored{ID: dismissed, State: assessment.Dismissed}
+	if err := c.Commit(t.Context(), c.Create(assessment.RecommendationPrefix+"certify-integration#webhook-3", "recommendation", body)); err != nil {
 		t.Fatal(err)
 	}
 	if open, gone := count(""), count("state=dismissed"); open != 50 || gone != 1 {
@@ -156,19 +156,19 @@ func TestBrief(t *testing.T) {
 	}
 	p.Timeline = p.Timeline[:projection.MaxTimeline]
 	learn(t, h, p)
-	changes := func(query string) []insight.Sentence {
-		var b insight.Brief
+	changes := func(query string) []assessment.Sentence {
+		var b assessment.Brief
 		h.Do("GET", path(h, "/brief"+query), h.A.Token, nil).Want(200).JSON(&b)
 		return b.Sections[1].Items
 	}
-	if got := changes(""); len(got) != insight.MaxChanges+1 {
-		t.Errorf("%d changes in a day, want 20 and that there are more", len(got))
+	if got := changes(""); len(got) != assessment.MaxChanges+1 {
+		t.Errorf("%d changes in a day, want 20 and a note that there are more", len(got))
 	}
 	since := "?since=" + now().Add(-5*time.Minute).Format(time.RFC3339)
 	if got := changes(since); len(got) != 5 {
 		t.Errorf("%d changes in five minutes: %+v", len(got), got)
 	}
-	if got := changes("?since=1900-01-01T00:00:00Z"); len(got) != insight.MaxChanges+1 {
+	if got := changes("?since=1900-01-01T00:00:00Z"); len(got) != assessment.MaxChanges+1 {
 		t.Errorf("%d changes since 1900", len(got))
 	}
 	h.Do("GET", path(h, "/brief?since=2027-01-01T00:00:00Z"), h.A.Token, nil).WantProblem(422, "invalid")

@@ -2,12 +2,9 @@ package intelligence
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
-	"net/http"
 
-	"orgops/shared/insight"
-	"orgops/shared/store"
+	"orgops/shared/insight/assessment"
+	"orgops/shared/storage/store"
 	"orgops/shared/web"
 )
 
@@ -18,40 +15,31 @@ type recommendationsInput struct {
 	Priority string `query:"priority" enum:"P1,P2,P3,P4" doc:"Only of this priority"`
 }
 
-type recommendationsOutput struct {
-	Status       int
-	ETag         string `header:"ETag"`
-	CacheControl string `header:"Cache-Control"`
-	Link         string `header:"Link" doc:"rel=\"next\" where there is a next page"`
-	Body         *RecommendationPage
-}
-
-// RecommendationPage is one page of recommendations.
+// RecommendationPage holds one page of recommendations.
 type RecommendationPage struct {
-	ContextVersion int64                    `json:"contextVersion" doc:"the company context that they were computed from" example:"1284"`
-	Items          []insight.Recommendation `json:"items" doc:"the most pressing first, then by rule, then the longest known" nullable:"false"`
-	NextCursor     string                   `json:"nextCursor,omitempty" doc:"where the next page begins; absent on the last"`
+	ContextVersion int64                       `json:"contextVersion" doc:"the company context that the page was computed from" example:"1284"`
+	Items          []assessment.Recommendation `json:"items" doc:"the most urgent first, then by rule, then the oldest" nullable:"false"`
+	NextCursor     string                      `json:"nextCursor,omitempty" doc:"cursor of the next page; absent on the last"`
 }
 
-func (d Deps) listRecommendations(ctx context.Context, in *recommendationsInput) (*recommendationsOutput, error) {
+func (d Deps) listRecommendations(ctx context.Context, in *recommendationsInput) (*web.TaggedPage[RecommendationPage], error) {
 	after, err := in.After(ctx, in.State, in.Priority)
 	if err != nil {
 		return nil, err
 	}
-	k, err := d.load(ctx)
+	facts, etag, err := d.load(ctx)
 	if err != nil {
 		return nil, err
 	}
-	out := &recommendationsOutput{Status: http.StatusNotModified, ETag: k.etag, CacheControl: "private, no-cache"}
-	if in.Matches(k.etag) {
-		return out, nil
+	if in.Matches(etag) {
+		return web.NotModified[RecommendationPage](etag).WithLink(""), nil
 	}
 	stored, err := storedRecommendations(ctx)
 	if err != nil {
 		return nil, err
 	}
-	var matching []insight.Recommendation
-	for _, r := range insight.Merge(insight.Recommendations(k.facts, k.asOf, web.CompanyPath(ctx)), stored) {
+	var matching []assessment.Recommendation
+	for _, r := range assessment.Merge(assessment.Recommendations(facts.Context, facts.AsOf, web.CompanyPath(ctx)), stored) {
 		if in.wants(r) && r.Place() > after {
 			matching = append(matching, r)
 		}
@@ -59,34 +47,33 @@ func (d Deps) listRecommendations(ctx context.Context, in *recommendationsInput)
 	next := ""
 	if size := in.Size(); len(matching) > size {
 		matching = matching[:size]
-		next = matching[size-1].Place() // so that the next page goes on there when some of the list has gone
+		next = matching[size-1].Place() // so that the next page continues there even if listed items have gone
 	}
 	page := web.NewPage(ctx, matching, next, in.State, in.Priority)
-	out.Status, out.Link = http.StatusOK, page.Link
-	out.Body = &RecommendationPage{ContextVersion: k.facts.ContextVersion, Items: page.Body.Items, NextCursor: page.Body.NextCursor}
-	return out, nil
+	body := RecommendationPage{ContextVersion: facts.ContextVersion, Items: page.Body.Items, NextCursor: page.Body.NextCursor}
+	return web.WithETag(etag, body).WithLink(page.Link), nil
 }
 
-func (in *recommendationsInput) wants(r insight.Recommendation) bool {
+func (in *recommendationsInput) wants(r assessment.Recommendation) bool {
 	if in.Priority != "" && string(r.Priority) != in.Priority {
 		return false
 	}
 	if in.State == "open" {
-		return r.State == insight.Active || r.State == insight.Claimed
+		return r.State == assessment.Active || r.State == assessment.Claimed
 	}
 	return string(r.State) == in.State
 }
 
-// storedRecommendations is what was done to recommendations. There are no more than rules and subjects.
-func storedRecommendations(ctx context.Context) ([]insight.Stored, error) {
-	page, err := web.Tenant(ctx).Query(ctx, store.Query{Prefix: insight.RecommendationPrefix})
+// storedRecommendations returns the stored states of recommendations. Their number is bounded by rules and subjects.
+func storedRecommendations(ctx context.Context) ([]assessment.Stored, error) {
+	page, err := web.Tenant(ctx).Query(ctx, store.Query{Prefix: assessment.RecommendationPrefix})
 	if err != nil {
 		return nil, store.Fault(err, "")
 	}
-	stored := make([]insight.Stored, len(page.Items))
+	stored := make([]assessment.Stored, len(page.Items))
 	for i, item := range page.Items {
-		if err := json.Unmarshal(item.Body, &stored[i]); err != nil {
-			return nil, fmt.Errorf("decode %s: %w", item.Key, err)
+		if err := item.Decode(&stored[i]); err != nil {
+			return nil, err
 		}
 		stored[i].Version = item.Version
 	}

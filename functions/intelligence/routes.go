@@ -1,32 +1,37 @@
-// Package intelligence is the route group of what a founder should know and do: the briefing, recommendations, and the
-// company context that both are computed from.
+// Package intelligence serves what a founder should know and do: the briefing, the recommendations, and the company context
+// that both are computed from.
 package intelligence
 
 import (
 	"context"
 	"net/http"
-	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"orgops/shared/insight"
-	"orgops/shared/projection"
-	"orgops/shared/store"
-	"orgops/shared/user"
+	"orgops/shared/domain/user"
+	"orgops/shared/insight/assessment"
+	"orgops/shared/insight/projection"
+	"orgops/shared/run/boot"
+	"orgops/shared/storage/store"
 	"orgops/shared/web"
 )
 
-// Deps is what the group works with.
+// Deps holds what the group works with.
 type Deps struct {
-	Now func() time.Time
+	Reader *assessment.Reader
 }
 
-// Register mounts the group.
+// Mount registers the group with the service's parts.
+func Mount(api huma.API, s *boot.Services) {
+	Register(api, Deps{Reader: assessment.NewReader(s.Now)})
+}
+
+// Register adds the group's operations to api.
 func Register(api huma.API, d Deps) {
 	web.Register(api, operation("/brief", "get-brief", "Get the founder briefing",
-		"Sentences that follow from the company's facts. Each names where the API shows what it rests on."), d.getBrief)
+		"Sentences that follow from the company's facts. Each links to the route with the facts behind it."), d.getBrief)
 	web.Register(api, operation("/recommendations", "list-recommendations", "List recommendations",
-		"Open ones unless a state is asked for; the most pressing first, then by rule, then the longest known."), d.listRecommendations)
+		"Open ones unless the query names a state; the most urgent first, then by rule, then the oldest."), d.listRecommendations)
 	web.Register(api, operation("/context", "get-context", "Get the company context",
 		"The facts that Mission Control and Intelligence are computed from, folded from every committed change."), d.getContext)
 }
@@ -38,29 +43,19 @@ func operation(path, id, summary, description string) huma.Operation {
 	}
 }
 
-// known is the tenant's context with what identifies an answer made from it now.
-type known struct {
-	facts projection.Context
-	asOf  time.Time
-	etag  string
-}
-
-func (d Deps) load(ctx context.Context) (known, error) {
-	facts, _, err := projection.Load(ctx, web.Tenant(ctx))
-	if err != nil {
-		return known{}, store.Fault(err, "")
-	}
-	asOf := insight.AsOf(d.Now())
-	return known{facts, asOf, web.ETag(insight.Tag(facts.ContextVersion, asOf))}, nil
+// load reads the tenant's facts, and the entity tag of the answers computed from them.
+func (d Deps) load(ctx context.Context) (facts assessment.Facts, etag string, err error) {
+	facts, err = d.Reader.Read(ctx, web.Tenant(ctx))
+	return facts, web.ETag(facts.Tag), store.Fault(err, "")
 }
 
 func (d Deps) getContext(ctx context.Context, in *web.IfNoneMatch) (*web.Tagged[projection.Context], error) {
-	k, err := d.load(ctx)
+	facts, etag, err := d.load(ctx)
 	if err != nil {
 		return nil, err
 	}
-	if in.Matches(k.etag) {
-		return web.NotModified[projection.Context](k.etag), nil
+	if in.Matches(etag) {
+		return web.NotModified[projection.Context](etag), nil
 	}
-	return web.WithETag(k.etag, k.facts), nil
+	return web.WithETag(etag, facts.Context), nil
 }

@@ -4,17 +4,17 @@ import (
 	"context"
 	"fmt"
 
-	"orgops/shared/fault"
-	"orgops/shared/goal"
-	"orgops/shared/id"
-	"orgops/shared/memory"
-	"orgops/shared/store"
-	"orgops/shared/syncrun"
+	"orgops/shared/base/fault"
+	"orgops/shared/base/id"
+	"orgops/shared/domain/goal"
+	"orgops/shared/domain/memory"
+	"orgops/shared/domain/syncrun"
+	"orgops/shared/storage/store"
 	"orgops/shared/web"
 )
 
 type memoryInput struct {
-	Memory string `path:"mid" maxLength:"64" doc:"The memory's id"`
+	Memory string `path:"memoryId" maxLength:"64" doc:"The memory's id"`
 }
 
 type memoryBody struct{ Body memory.Memory }
@@ -26,7 +26,7 @@ func getMemory(ctx context.Context, in *memoryInput) (*memoryBody, error) {
 }
 
 type goalInput struct {
-	Goal string `path:"gid" maxLength:"64" doc:"The goal's id"`
+	Goal string `path:"goalId" maxLength:"64" doc:"The goal's id"`
 }
 
 type goalBody struct{ Body goal.Goal }
@@ -37,7 +37,7 @@ func getGoal(ctx context.Context, in *goalInput) (*goalBody, error) {
 	return &out, err
 }
 
-// get reads the item with an id that came from outside.
+// get reads the item with an id from the request. An invalid id counts as absent.
 func get(ctx context.Context, key func(string) string, itemID, noun string, into any) (store.Item, error) {
 	missing := fmt.Sprintf("there is no %s with this id", noun)
 	if !id.Valid(itemID) {
@@ -49,7 +49,7 @@ func get(ctx context.Context, key func(string) string, itemID, noun string, into
 
 type memoriesInput struct {
 	web.PageQuery
-	Provider string `query:"provider" maxLength:"64" doc:"only what this provider brought in" example:"github"`
+	Provider string `query:"provider" maxLength:"64" doc:"only from this provider" example:"github"`
 	Kind     string `query:"kind" maxLength:"64" doc:"only of this kind" example:"issue"`
 }
 
@@ -62,7 +62,7 @@ func listMemories(ctx context.Context, in *memoriesInput) (*web.PageOutput[memor
 
 type goalsInput struct {
 	web.PageQuery
-	Provider string `query:"provider" maxLength:"64" doc:"only what this provider brought in"`
+	Provider string `query:"provider" maxLength:"64" doc:"only from this provider"`
 	State    string `query:"state" enum:"open,closed" doc:"only in this state"`
 	Status   string `query:"status" enum:"aligned,drifting,misaligned" doc:"only with this alignment"`
 }

@@ -8,9 +8,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"orgops/shared/goal"
-	"orgops/shared/id"
-	"orgops/shared/memory"
+	"orgops/shared/base/id"
+	"orgops/shared/domain/goal"
+	"orgops/shared/domain/memory"
 )
 
 func TestMemories(t *testing.T) {
@@ -124,7 +124,7 @@ func TestGoals(t *testing.T) {
 	s.Do("GET", "/companies/"+s.B.ID+"/goals/"+got.ID, s.B.Token, nil).WantProblem(404, "not-found")
 }
 
-// What cannot be decoded is the service's fault, and its cause nobody's business.
+// TestGet_Damaged answers with an internal error, without its cause, when an item cannot be decoded.
 func TestGet_Damaged(t *testing.T) {
 	t.Parallel()
 	s := setup(t)

@@ -1,4 +1,4 @@
-// Package memory is the route group of what a company's connectors brought in: syncs, memories and goals.
+// Package memory serves what a company's connectors import: syncs, memories and goals.
 package memory
 
 import (
@@ -7,35 +7,41 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"orgops/shared/connector"
-	"orgops/shared/user"
+	"orgops/shared/domain/user"
+	"orgops/shared/provider/connector"
+	"orgops/shared/run/boot"
 	"orgops/shared/web"
 )
 
-// Deps is what the group works with.
+// Deps holds what the group works with.
 type Deps struct {
 	Connectors connector.Registry
 	Now        func() time.Time
 }
 
-// Register mounts the group.
+// Mount registers the group with the service's parts.
+func Mount(api huma.API, s *boot.Services) {
+	Register(api, Deps{Connectors: s.Connectors, Now: s.Now})
+}
+
+// Register adds the group's operations to api.
 func Register(api huma.API, deps Deps) {
 	web.Register(api, operation(http.MethodPost, "/memory/sync/{provider}", "sync-memory", "Trigger a sync",
-		"Asks for a run that fetches the provider. Sandboxed, the run fetches and validates and shows a preview; certified, it "+
-			"commits what changed. A provider has one run at a time.", http.StatusAccepted, user.ScopeMemoryWrite), deps.syncMemory)
+		"Requests a run that fetches from the provider. In the sandbox the run fetches, validates and shows a preview; certified, it "+
+			"commits what has changed. A provider has one run at a time.", http.StatusAccepted, user.ScopeMemoryWrite), deps.syncMemory)
 	web.Register(api, operation(http.MethodGet, "/memory/syncs", "list-syncs", "List sync runs",
 		"Newest first.", http.StatusOK, user.ScopeMemoryRead), listSyncs)
-	web.Register(api, operation(http.MethodGet, "/memory/syncs/{run}", "get-sync", "Get a sync run",
+	web.Register(api, operation(http.MethodGet, "/memory/syncs/{runId}", "get-sync", "Get a sync run",
 		"With its progress while it runs.", http.StatusOK, user.ScopeMemoryRead), getSync)
-	web.Register(api, operation(http.MethodPost, "/memory/syncs/{run}/cancel", "cancel-sync", "Cancel a sync run",
-		"Takes effect at the run's next page. What it has committed stays.", http.StatusOK, user.ScopeMemoryWrite), deps.cancelSync)
+	web.Register(api, operation(http.MethodPost, "/memory/syncs/{runId}/cancel", "cancel-sync", "Cancel a sync run",
+		"Takes effect at the run's next page. Committed items stay.", http.StatusOK, user.ScopeMemoryWrite), deps.cancelSync)
 	web.Register(api, operation(http.MethodGet, "/memory", "list-memories", "List memories",
-		"In the order of their ids, which follow from the provider's ids.", http.StatusOK, user.ScopeMemoryRead), listMemories)
-	web.Register(api, operation(http.MethodGet, "/memory/{mid}", "get-memory", "Get a memory",
-		"By the id that a listing, a receipt or an event gave.", http.StatusOK, user.ScopeMemoryRead), getMemory)
+		"In the order of their ids, which derive from the provider's ids.", http.StatusOK, user.ScopeMemoryRead), listMemories)
+	web.Register(api, operation(http.MethodGet, "/memory/{memoryId}", "get-memory", "Get a memory",
+		"By its id from a listing, a receipt or an event.", http.StatusOK, user.ScopeMemoryRead), getMemory)
 	web.Register(api, operation(http.MethodGet, "/goals", "list-goals", "List goals",
-		"In the order of their ids, which follow from the provider's ids.", http.StatusOK, user.ScopeMemoryRead), listGoals)
-	web.Register(api, operation(http.MethodGet, "/goals/{gid}", "get-goal", "Get a goal",
+		"In the order of their ids, which derive from the provider's ids.", http.StatusOK, user.ScopeMemoryRead), listGoals)
+	web.Register(api, operation(http.MethodGet, "/goals/{goalId}", "get-goal", "Get a goal",
 		"With its alignment: progress against the time to its due date.", http.StatusOK, user.ScopeMemoryRead), getGoal)
 }
 

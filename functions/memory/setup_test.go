@@ -6,17 +6,18 @@ import (
 	"time"
 
 	"orgops/functions/memory"
-	"orgops/shared/connector"
-	"orgops/shared/connector/feed"
-	"orgops/shared/connector/github"
-	"orgops/shared/connector/webhook"
-	"orgops/shared/integration"
-	"orgops/shared/outbound"
-	"orgops/shared/store"
-	"orgops/shared/webtest"
+	"orgops/shared/domain/integration"
+	"orgops/shared/provider/connector"
+	"orgops/shared/provider/genericwebhook"
+	"orgops/shared/provider/github"
+	"orgops/shared/provider/webfeed"
+	"orgops/shared/storage/store"
+	"orgops/shared/testkit/errtest"
+	"orgops/shared/testkit/webtest"
+	"orgops/shared/webhook/outbound"
 )
 
-// service is the group on a real server and store.
+// service serves the group on a real server and store.
 type service struct {
 	*webtest.Harness
 	t   testing.TB
@@ -28,13 +29,13 @@ func setup(t testing.TB) *service {
 	s := &service{Harness: webtest.New(t), t: t, now: time.Now().UTC().Truncate(time.Millisecond)}
 	client := outbound.New(outbound.Options{})
 	memory.Register(s.API(), memory.Deps{
-		Connectors: connector.New(webhook.New(client), github.New(client), feed.New(client, time.Now)),
+		Connectors: connector.New(genericwebhook.New(client), github.New(client), webfeed.New(client, time.Now)),
 		Now:        func() time.Time { return s.now },
 	})
 	return s
 }
 
-// do is a request of company A's founder.
+// do sends a request of company A's founder.
 func (s *service) do(method, rest string, body any, headers ...string) *webtest.Response {
 	s.t.Helper()
 	return s.Do(method, s.at(rest), s.A.Token, body, headers...)
@@ -44,14 +45,14 @@ func (s *service) at(rest string) string { return "/companies/" + s.A.ID + rest 
 
 func (s *service) company() store.Company { return store.For(s.Store, s.A.ID) }
 
-// put stores an item of company A over whatever is there.
+// put stores an item of company A and overwrites an existing one.
 func (s *service) put(key, entity string, body any) {
 	s.t.Helper()
 	item, err := s.company().Get(s.t.Context(), key, nil)
 	if err != nil {
 		item.Version = 0
 	}
-	must(s.t, s.company().Commit(s.t.Context(), s.company().Save(key, entity, item.Version, body)))
+	errtest.Must(s.t, s.company().Commit(s.t.Context(), s.company().Save(key, entity, item.Version, body)))
 }
 
 // feed stores a feed integration, in the sandbox or certified.
@@ -70,7 +71,7 @@ func (s *service) feed(state integration.State) integration.Integration {
 	return i
 }
 
-// page is a listing as a client sees it.
+// page decodes a listing as a client sees it.
 type page struct {
 	Items []struct {
 		ID, Provider, Kind, State, Title string
@@ -92,11 +93,4 @@ func (s *service) list(rest string) page {
 	var p page
 	s.do("GET", rest, nil).Want(200).JSON(&p)
 	return p
-}
-
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
 }

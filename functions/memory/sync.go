@@ -4,35 +4,35 @@ import (
 	"context"
 	"errors"
 
-	"orgops/shared/connector"
-	"orgops/shared/fault"
-	"orgops/shared/id"
-	"orgops/shared/integration"
-	"orgops/shared/store"
-	"orgops/shared/syncrun"
+	"orgops/shared/base/fault"
+	"orgops/shared/base/id"
+	"orgops/shared/domain/integration"
+	"orgops/shared/domain/syncrun"
+	"orgops/shared/provider/connector"
+	"orgops/shared/storage/store"
 	"orgops/shared/web"
 )
 
-// SyncRequest is the optional body of a sync.
+// SyncRequest holds the optional body of a sync.
 type SyncRequest struct {
-	Mode   string `json:"mode,omitempty" nullable:"true" enum:"incremental,full" default:"incremental" doc:"full fetches everything again, not only what changed since the last run"`
-	DryRun bool   `json:"dryRun,omitempty" nullable:"true" default:"false" doc:"preview as in the sandbox, though the connector is certified"`
+	Mode   string `json:"mode,omitempty" enum:"incremental,full" doc:"incremental if absent; full fetches everything again, not only what changed since the last run"`
+	DryRun bool   `json:"dryRun,omitempty" doc:"preview as in the sandbox, although the connector is certified"`
 }
 
 type syncInput struct {
-	Provider string       `path:"provider" maxLength:"64" doc:"one that syncs: feed" example:"feed"`
+	Provider string       `path:"provider" maxLength:"64" doc:"a provider that can be synced: feed" example:"feed"`
 	Body     *SyncRequest `required:"false"`
 }
 
 type runOutput struct {
-	Location string `header:"Location" doc:"the run"`
+	Location string `header:"Location" doc:"the run's path"`
 	Body     syncrun.Run
 }
 
-// maxTries bounds how often a write is tried again because something it depends on was changed in between.
+// maxTries bounds how often a write is retried after a concurrent change to what it depends on.
 const maxTries = 10
 
-// settled does what may meet store.ErrConflict until it does not.
+// settled repeats do while it returns store.ErrConflict, at most maxTries times.
 func settled(do func() (syncrun.Run, error)) (run syncrun.Run, err error) {
 	for range maxTries {
 		if run, err = do(); !errors.Is(err, store.ErrConflict) {
@@ -52,8 +52,8 @@ func (d Deps) syncMemory(ctx context.Context, in *syncInput) (*runOutput, error)
 	return &runOutput{Location: web.CompanyPath(ctx) + "/memory/syncs/" + run.ID, Body: run}, err
 }
 
-// request commits a run together with the provider's slot, so that there is one run at a time, and only while the
-// integration is what the run's mode was taken from; else it is store.ErrConflict.
+// request commits a run together with the provider's slot, so that the provider has one run at a time. It returns
+// store.ErrConflict if the integration, which determines the run's mode, has changed since it was read.
 func (d Deps) request(ctx context.Context, c store.Company, provider string, body SyncRequest) (syncrun.Run, error) {
 	i, version, err := d.syncable(ctx, c, provider)
 	if err != nil {
@@ -73,14 +73,13 @@ func (d Deps) request(ctx context.Context, c store.Company, provider string, bod
 	}
 	slot.Run = run.ID
 	return run, store.Fault(c.Commit(ctx,
-		c.Create(syncrun.Key(run.ID), syncrun.Entity, syncrun.Record{Run: run}).Until(now.Add(syncrun.Kept)),
-		c.Save(syncrun.SlotKey(provider), syncrun.SlotEntity, slotVersion, slot).Silent(),
+		c.Create(syncrun.Key(run.ID), syncrun.Entity, syncrun.StoredRun{Run: run}).Until(now.Add(syncrun.Kept)),
+		c.Save(syncrun.SlotKey(provider), syncrun.SlotEntity, slotVersion, slot).Quietly(),
 		c.Unchanged(integration.Key(provider), version),
 	), "")
 }
 
-// freeSlot is the provider's slot, if no run holds it. A run that is gone, because it was never worked on to its end
-// and expired, holds nothing.
+// freeSlot returns the provider's slot if no run holds it. A run that expired before it ended no longer holds the slot.
 func freeSlot(ctx context.Context, c store.Company, provider string) (syncrun.Slot, int64, error) {
 	var slot syncrun.Slot
 	item, err := c.Get(ctx, syncrun.SlotKey(provider), &slot)
@@ -100,14 +99,14 @@ func freeSlot(ctx context.Context, c store.Company, provider string) (syncrun.Sl
 	return slot, 0, store.Fault(err, "")
 }
 
-// syncable is the provider's integration, if it is one that can be synced.
+// syncable returns the provider's integration if it can be synced.
 func (d Deps) syncable(ctx context.Context, c store.Company, provider string) (integration.Integration, int64, error) {
 	conn, err := d.Connectors.Find(provider)
 	if err != nil {
 		return integration.Integration{}, 0, err
 	}
 	if _, ok := conn.(connector.Source); !ok {
-		return integration.Integration{}, 0, fault.Newf(fault.Conflict, "%s tells of its changes by webhook; it cannot be fetched", provider)
+		return integration.Integration{}, 0, fault.Newf(fault.Conflict, "%s sends its changes by webhook and cannot be synced", provider)
 	}
 	i, version, err := integration.Load(ctx, c, provider)
 	if err != nil {
@@ -120,7 +119,7 @@ func (d Deps) syncable(ctx context.Context, c store.Company, provider string) (i
 }
 
 type runInput struct {
-	Run string `path:"run" maxLength:"64" doc:"The run's id"`
+	Run string `path:"runId" maxLength:"64" doc:"The run's id"`
 }
 
 type runBody struct{ Body syncrun.Run }
@@ -130,7 +129,7 @@ func getSync(ctx context.Context, in *runInput) (*runBody, error) {
 	return &runBody{record.Run}, err
 }
 
-// cancelSync asks the worker to stop at the next page; a run that no worker has begun ends here.
+// cancelSync requests that the worker stops at the next page. It ends a run that no worker has started.
 func (d Deps) cancelSync(ctx context.Context, in *runInput) (*runBody, error) {
 	run, err := settled(func() (syncrun.Run, error) { return d.cancel(ctx, web.Tenant(ctx), in.Run) })
 	return &runBody{run}, err
@@ -157,7 +156,7 @@ func (d Deps) cancel(ctx context.Context, c store.Company, runID string) (syncru
 	return record.Run, store.Fault(c.Commit(ctx, append(ops, op)...), "")
 }
 
-// release is the write that frees the provider's slot, where the run holds it: it went with a deleted integration.
+// release returns the write that frees the provider's slot if the run holds it. A deleted integration has no slot.
 func release(ctx context.Context, c store.Company, run syncrun.Run) ([]store.Op, error) {
 	var slot syncrun.Slot
 	item, err := c.Get(ctx, syncrun.SlotKey(run.Provider), &slot)
@@ -165,11 +164,11 @@ func release(ctx context.Context, c store.Company, run syncrun.Run) ([]store.Op,
 		return nil, nil
 	}
 	slot.Run = ""
-	return []store.Op{c.Replace(syncrun.SlotKey(run.Provider), syncrun.SlotEntity, item.Version, slot).Silent()}, store.Fault(err, "")
+	return []store.Op{c.Replace(syncrun.SlotKey(run.Provider), syncrun.SlotEntity, item.Version, slot).Quietly()}, store.Fault(err, "")
 }
 
-func loadRun(ctx context.Context, runID string) (syncrun.Record, int64, error) {
-	var record syncrun.Record
+func loadRun(ctx context.Context, runID string) (syncrun.StoredRun, int64, error) {
+	var record syncrun.StoredRun
 	item, err := get(ctx, syncrun.Key, runID, "sync run", &record)
 	return record, item.Version, err
 }

@@ -11,11 +11,12 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"orgops/shared/id"
-	"orgops/shared/integration"
-	"orgops/shared/store"
-	"orgops/shared/syncrun"
-	"orgops/shared/webtest"
+	"orgops/shared/base/id"
+	"orgops/shared/domain/integration"
+	"orgops/shared/domain/syncrun"
+	"orgops/shared/storage/store"
+	"orgops/shared/testkit/errtest"
+	"orgops/shared/testkit/webtest"
 )
 
 func TestGuard(t *testing.T) {
@@ -78,8 +79,8 @@ func TestSync_Refused(t *testing.T) {
 	if p := s.do("POST", "/memory/sync/gitlab", nil).WantProblem(404, "not-found"); !strings.Contains(p.Detail, "known are feed, github, webhook") {
 		t.Errorf("unknown: %q", p.Detail)
 	}
-	if p := s.do("POST", "/memory/sync/webhook-a", nil).WantProblem(409, "conflict"); !strings.Contains(p.Detail, "cannot be fetched") {
-		t.Errorf("cannot be fetched: %q", p.Detail)
+	if p := s.do("POST", "/memory/sync/webhook-a", nil).WantProblem(409, "conflict"); !strings.Contains(p.Detail, "cannot be synced") {
+		t.Errorf("cannot be synced: %q", p.Detail)
 	}
 	i := s.feed(integration.Certified)
 	for _, body := range []string{`{"mode":"quick"}`, `{"dryRun":"yes"}`, `{"more":1}`, `[]`} {
@@ -103,7 +104,7 @@ func (s *service) sync() syncrun.Run {
 	return run
 }
 
-// A provider has one run at a time; the refusal names it.
+// TestSync_Running refuses a second run of a provider, and names the first.
 func TestSync_Running(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
@@ -114,18 +115,18 @@ func TestSync_Running(t *testing.T) {
 	}
 	s.do("POST", "/memory/syncs/"+run.ID+"/cancel", nil).Want(200)
 	next := s.sync()
-	// A run that expired before anybody worked on it does not block its provider for ever.
+	// A run that expired before a worker started it does not block its provider.
 	s.put(syncrun.SlotKey("feed"), syncrun.SlotEntity, syncrun.Slot{Run: id.New(), State: json.RawMessage(`{"etag":"x"}`), ConfigDigest: "d"})
 	after := s.sync()
 	var slot syncrun.Slot
 	_, err := s.company().Get(t.Context(), syncrun.SlotKey("feed"), &slot)
-	must(t, err)
+	errtest.Must(t, err)
 	if after.ID == next.ID || slot.Run != after.ID || slot.ConfigDigest != "d" || string(slot.State) != `{"etag":"x"}` {
 		t.Errorf("%+v", slot)
 	}
 }
 
-// Of many at the same moment one is accepted, and the others are told which.
+// TestSync_Concurrent accepts one of many concurrent requests, and names it to the others.
 func TestSync_Concurrent(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
@@ -186,14 +187,14 @@ func TestCancel(t *testing.T) {
 	}
 }
 
-// A run that is worked on ends at its next page: the worker is asked, and keeps the slot until then.
+// TestCancel_Running ends a started run at its next page. The worker keeps the slot until then.
 func TestCancel_Running(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
 	s.feed(integration.Certified)
 	run := s.sync()
 	run.State = syncrun.Running
-	s.put(syncrun.Key(run.ID), syncrun.Entity, syncrun.Record{Run: run, Work: syncrun.Work{Checkpoint: json.RawMessage(`2`)}})
+	s.put(syncrun.Key(run.ID), syncrun.Entity, syncrun.StoredRun{Run: run, Work: syncrun.Work{Checkpoint: json.RawMessage(`2`)}})
 	for range 2 {
 		var got syncrun.Run
 		s.do("POST", "/memory/syncs/"+run.ID+"/cancel", nil).Want(200).JSON(&got)
@@ -201,30 +202,30 @@ func TestCancel_Running(t *testing.T) {
 			t.Errorf("%+v", got)
 		}
 	}
-	var stored syncrun.Record
+	var stored syncrun.StoredRun
 	item, err := s.company().Get(t.Context(), syncrun.Key(run.ID), &stored)
-	must(t, err)
+	errtest.Must(t, err)
 	if !stored.Work.CancelRequested || string(stored.Work.Checkpoint) != "2" || item.Expires.Before(s.now.Add(89*24*time.Hour)) {
 		t.Errorf("%+v until %v", stored, item.Expires)
 	}
 	s.do("POST", "/memory/sync/feed", nil).WantProblem(409, "sync-running")
 	if answer := s.do("GET", "/memory/syncs/"+run.ID, nil).Want(200); strings.Contains(string(answer.Body), "work") {
-		t.Errorf("what the worker keeps is shown: %s", answer.Body)
+		t.Errorf("the answer shows the worker's state: %s", answer.Body)
 	}
 }
 
-// A deleted integration takes its slot along; its run can still be cancelled.
+// TestCancel_IntegrationDeleted cancels a run whose slot was deleted with its integration.
 func TestCancel_IntegrationDeleted(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
 	s.feed(integration.Certified)
 	run := s.sync()
 	item, err := s.company().Get(t.Context(), syncrun.SlotKey("feed"), nil)
-	must(t, err)
-	must(t, s.company().Commit(t.Context(), s.company().Delete(syncrun.SlotKey("feed"), syncrun.SlotEntity, item.Version)))
+	errtest.Must(t, err)
+	errtest.Must(t, s.company().Commit(t.Context(), s.company().Delete(syncrun.SlotKey("feed"), syncrun.SlotEntity, item.Version)))
 	s.do("POST", "/memory/syncs/"+run.ID+"/cancel", nil).Want(200)
 	if _, err := s.company().Get(t.Context(), syncrun.SlotKey("feed"), nil); !errors.Is(err, store.ErrNotFound) {
-		t.Errorf("a slot came back: %v", err)
+		t.Errorf("the slot was created again: %v", err)
 	}
 }
 
@@ -250,7 +251,7 @@ func TestListSyncs(t *testing.T) {
 			State: []syncrun.State{syncrun.Succeeded, syncrun.Failed}[n%2], RequestedAt: s.now,
 		}
 		want = append(want, run.ID)
-		s.put(syncrun.Key(run.ID), syncrun.Entity, syncrun.Record{Run: run})
+		s.put(syncrun.Key(run.ID), syncrun.Entity, syncrun.StoredRun{Run: run})
 	}
 	tests := []struct {
 		query string

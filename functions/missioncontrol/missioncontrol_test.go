@@ -10,20 +10,20 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"orgops/functions/missioncontrol"
-	"orgops/shared/id"
-	"orgops/shared/insight"
-	"orgops/shared/integration"
-	"orgops/shared/projection"
-	"orgops/shared/store"
-	"orgops/shared/timeline"
-	"orgops/shared/webtest"
+	"orgops/shared/base/id"
+	"orgops/shared/domain/integration"
+	"orgops/shared/domain/timeline"
+	"orgops/shared/insight/assessment"
+	"orgops/shared/insight/projection"
+	"orgops/shared/storage/store"
+	"orgops/shared/testkit/webtest"
 )
 
 func now() time.Time { return time.Date(2026, 3, 2, 12, 30, 40, 0, time.UTC) }
 
 func setup(t testing.TB) *webtest.Harness {
 	h := webtest.New(t)
-	missioncontrol.Register(h.API(), missioncontrol.Deps{Now: now})
+	missioncontrol.Register(h.API(), missioncontrol.Deps{Reader: assessment.NewReader(now)})
 	return h
 }
 
@@ -63,12 +63,12 @@ func TestGuard(t *testing.T) {
 func TestEmpty(t *testing.T) {
 	t.Parallel()
 	h := setup(t)
-	var health insight.Health
+	var health assessment.HealthScore
 	h.Do("GET", path(h, "/health"), h.A.Token, nil).Want(200).JSON(&health)
-	if health.ContextVersion != 0 || health.Status != insight.Unknown || health.Score != nil || len(health.Checks) == 0 {
+	if health.ContextVersion != 0 || health.Status != assessment.Unknown || health.Score != nil || len(health.Checks) == 0 {
 		t.Errorf("health of a company without facts: %+v", health)
 	}
-	var readiness insight.Readiness
+	var readiness assessment.Readiness
 	h.Do("GET", path(h, "/readiness"), h.A.Token, nil).Want(200).JSON(&readiness)
 	if readiness.Level != 0 || len(readiness.Levels) != 4 {
 		t.Errorf("readiness: %+v", readiness)
@@ -87,7 +87,7 @@ func TestETag(t *testing.T) {
 	learn(t, h, known(h.A.ID, 7))
 	for _, route := range []string{"/health", "/readiness", "/dashboard", "/timeline"} {
 		first := h.Do("GET", path(h, route), h.A.Token, nil).Want(200)
-		want := fmt.Sprintf(`"7.%s.%d"`, insight.FormulaVersion, now().Unix()/60)
+		want := fmt.Sprintf(`"7.%s.%d"`, assessment.FormulaVersion, now().Unix()/60)
 		if got := first.Header.Get("ETag"); got != want {
 			t.Errorf("%s: ETag %s, want %s", route, got, want)
 		}
@@ -151,7 +151,7 @@ func TestTimeline(t *testing.T) {
 		t.Errorf("a window: %v", got)
 	}
 	if got, _ := list("?since=0001-01-01T00:00:00Z&until=1950-01-01T00:00:00Z"); len(got) != 0 {
-		t.Errorf("before all time: %v", got)
+		t.Errorf("before the first id: %v", got)
 	}
 	h.Do("GET", path(h, "/timeline?since="+at(12)+"&until="+at(10)), h.A.Token, nil).WantProblem(422, "invalid")
 	h.Do("GET", path(h, "/timeline?kind=gossip"), h.A.Token, nil).WantProblem(422, "invalid")

@@ -1,5 +1,5 @@
-// Package missioncontrol is the route group of how a company stands: health, readiness, a dashboard and the timeline.
-// What it answers is computed from the company's context, one item; the timeline takes one query more.
+// Package missioncontrol serves the state of a company: health, readiness, a dashboard and the timeline. It computes its
+// answers from the company's context, which is one item; the timeline takes one more query.
 package missioncontrol
 
 import (
@@ -9,37 +9,43 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"orgops/shared/insight"
-	"orgops/shared/projection"
-	"orgops/shared/store"
-	"orgops/shared/user"
+	"orgops/shared/domain/user"
+	"orgops/shared/insight/assessment"
+	"orgops/shared/insight/projection"
+	"orgops/shared/run/boot"
+	"orgops/shared/storage/store"
 	"orgops/shared/web"
 )
 
-// Deps is what the group works with.
+// Deps holds what the group works with.
 type Deps struct {
-	Now func() time.Time
+	Reader *assessment.Reader
 }
 
-// Register mounts the group.
+// Mount registers the group with the service's parts.
+func Mount(api huma.API, s *boot.Services) {
+	Register(api, Deps{Reader: assessment.NewReader(s.Now)})
+}
+
+// Register adds the group's operations to api.
 func Register(api huma.API, d Deps) {
 	web.Register(api, operation("/health", "get-health", "Get the platform health score",
-		"A weighted score over checks of facts, with how much of it is known. Silence counts: a check may fail because nothing happened."),
-		func(ctx context.Context, in *web.IfNoneMatch) (*web.Tagged[insight.Health], error) {
-			return answer(ctx, d, *in, insight.HealthOf)
+		"A weighted score over checks of facts, and the share of it that is known. A check may also fail because nothing has happened."),
+		func(ctx context.Context, in *web.IfNoneMatch) (*web.Tagged[assessment.HealthScore], error) {
+			return answer(ctx, d, *in, assessment.HealthOf)
 		})
 	web.Register(api, operation("/readiness", "get-readiness", "Get the company's readiness",
-		"A ladder of four levels. A level counts when all of its checks pass, and all levels below."),
-		func(ctx context.Context, in *web.IfNoneMatch) (*web.Tagged[insight.Readiness], error) {
-			return answer(ctx, d, *in, insight.ReadinessOf)
+		"A ladder of four levels. A level is reached when all of its checks pass, and those of the levels below."),
+		func(ctx context.Context, in *web.IfNoneMatch) (*web.Tagged[assessment.Readiness], error) {
+			return answer(ctx, d, *in, assessment.ReadinessOf)
 		})
 	web.Register(api, operation("/dashboard", "get-dashboard", "Get the widget dashboard bundle",
-		"Everything at a glance; each widget names the route that it summarises."),
-		func(ctx context.Context, in *web.IfNoneMatch) (*web.Tagged[insight.Dashboard], error) {
-			return answer(ctx, d, *in, insight.DashboardOf)
+		"All widgets in one answer; each names the route that it summarises."),
+		func(ctx context.Context, in *web.IfNoneMatch) (*web.Tagged[assessment.Dashboard], error) {
+			return answer(ctx, d, *in, assessment.DashboardOf)
 		})
 	web.Register(api, operation("/timeline", "list-timeline", "List the organizational timeline",
-		"Newest first. Entries are kept 180 days."), d.listTimeline)
+		"Newest first. Entries are kept for 180 days."), d.listTimeline)
 }
 
 func operation(path, id, summary, description string) huma.Operation {
@@ -49,16 +55,15 @@ func operation(path, id, summary, description string) huma.Operation {
 	}
 }
 
-// answer computes a body from the tenant's context, unless the caller holds it already.
+// answer computes a body from the tenant's facts, unless the caller has the current one already.
 func answer[T any](ctx context.Context, d Deps, in web.IfNoneMatch, compute func(facts projection.Context, asOf time.Time, path string) T) (*web.Tagged[T], error) {
-	facts, _, err := projection.Load(ctx, web.Tenant(ctx))
+	facts, err := d.Reader.Read(ctx, web.Tenant(ctx))
 	if err != nil {
 		return nil, store.Fault(err, "")
 	}
-	asOf := insight.AsOf(d.Now())
-	etag := web.ETag(insight.Tag(facts.ContextVersion, asOf))
+	etag := web.ETag(facts.Tag)
 	if in.Matches(etag) {
 		return web.NotModified[T](etag), nil
 	}
-	return web.WithETag(etag, compute(facts, asOf, web.CompanyPath(ctx))), nil
+	return web.WithETag(etag, compute(facts.Context, facts.AsOf, web.CompanyPath(ctx))), nil
 }

@@ -4,11 +4,11 @@ import (
 	"context"
 	"time"
 
-	"orgops/shared/fault"
-	"orgops/shared/id"
-	"orgops/shared/projection"
-	"orgops/shared/store"
-	"orgops/shared/timeline"
+	"orgops/shared/base/fault"
+	"orgops/shared/base/id"
+	"orgops/shared/domain/timeline"
+	"orgops/shared/insight/projection"
+	"orgops/shared/storage/store"
 	"orgops/shared/web"
 )
 
@@ -20,47 +20,37 @@ type timelineInput struct {
 	Kind  string    `query:"kind" enum:"integration.configured,integration.certified,integration.sandboxed,integration.disabled,memory.synced,goal.updated,goal.alignment.changed,policy.denied,note" doc:"Only entries of this kind"`
 }
 
-type timelineOutput struct {
-	Status       int
-	ETag         string `header:"ETag"`
-	CacheControl string `header:"Cache-Control"`
-	Link         string `header:"Link" doc:"rel=\"next\" where there is a next page"`
-	Body         *TimelinePage
-}
-
-// TimelinePage is one page of the timeline.
+// TimelinePage holds one page of the timeline.
 type TimelinePage struct {
 	ContextVersion int64            `json:"contextVersion" doc:"the company context at the time of the answer" example:"1284"`
 	Items          []timeline.Entry `json:"items" nullable:"false" doc:"newest first"`
-	NextCursor     string           `json:"nextCursor,omitempty" doc:"where the next page begins; absent on the last"`
+	NextCursor     string           `json:"nextCursor,omitempty" doc:"cursor of the next page; absent on the last"`
 }
 
-func (d Deps) listTimeline(ctx context.Context, in *timelineInput) (*timelineOutput, error) {
+func (d Deps) listTimeline(ctx context.Context, in *timelineInput) (*web.TaggedPage[TimelinePage], error) {
 	if !in.Until.IsZero() && in.Until.Before(in.Since) {
-		return nil, fault.Refuse([]fault.Problem{{Pointer: "#/query/until", Detail: "must not be before since"}})
+		return nil, fault.Refuse([]fault.FieldError{{Pointer: "#/query/until", Detail: "must not be before since"}})
 	}
 	tag, err := answer(ctx, d, in.IfNoneMatch, func(p projection.Context, _ time.Time, _ string) int64 { return p.ContextVersion })
 	if err != nil {
 		return nil, err
 	}
-	out := &timelineOutput{Status: tag.Status, ETag: tag.ETag, CacheControl: tag.CacheControl}
 	if tag.Body == nil {
-		return out, nil
+		return web.NotModified[TimelinePage](tag.ETag).WithLink(""), nil
 	}
 	keep := func(e timeline.Entry) bool { return in.Kind == "" || string(e.Kind) == in.Kind }
 	page, err := web.List(ctx, in.PageQuery, in.query(), keep, in.Since.String(), in.Until.String(), in.Kind)
 	if err != nil {
 		return nil, err
 	}
-	out.Link = page.Link
-	out.Body = &TimelinePage{ContextVersion: *tag.Body, Items: page.Body.Items, NextCursor: page.Body.NextCursor}
-	return out, nil
+	body := TimelinePage{ContextVersion: *tag.Body, Items: page.Body.Items, NextCursor: page.Body.NextCursor}
+	return web.WithETag(tag.ETag, body).WithLink(page.Link), nil
 }
 
-// query is the range of keys that the times ask for: an entry's id begins with its time.
+// query returns the range of keys between the requested times: an entry's id begins with its time.
 func (in *timelineInput) query() store.Query {
 	q := store.Query{Prefix: timeline.Prefix, Desc: true}
-	epoch := time.Unix(0, 0) // ids begin here
+	epoch := time.Unix(0, 0) // the earliest time of an id
 	if in.Since.After(epoch) {
 		q.From = timeline.Key(id.First(in.Since))
 	}

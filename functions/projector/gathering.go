@@ -4,10 +4,10 @@ import (
 	"context"
 	"sync"
 
-	"orgops/shared/store"
+	"orgops/shared/storage/store"
 )
 
-// gathering is what has arrived and is not folded yet, by company and in feed order.
+// gathering collects the changes that have arrived and are not folded yet, by company and in feed order.
 type gathering struct {
 	arrived chan struct{} // holds a token while something may be waiting
 
@@ -16,13 +16,13 @@ type gathering struct {
 	closed  error
 }
 
-// pile is the waiting changes of a company, and the batches that they are part of.
+// pile holds the waiting changes of one company and the batches that contain them.
 type pile struct {
 	changes []store.Change
 	batches []*openBatch
 }
 
-// openBatch is a batch with how many of its companies are not finished.
+// openBatch counts the unfinished companies of a batch.
 type openBatch struct {
 	open int
 	done func(error)
@@ -66,7 +66,7 @@ func (g *gathering) wake() {
 	}
 }
 
-// wait returns true when something is waiting, false when ctx has ended.
+// wait returns true when something is waiting, and false when ctx has ended.
 func (g *gathering) wait(ctx context.Context) bool {
 	select {
 	case <-g.arrived:
@@ -76,7 +76,7 @@ func (g *gathering) wait(ctx context.Context) bool {
 	}
 }
 
-// take hands out everything that is waiting.
+// take removes and returns everything that is waiting.
 func (g *gathering) take() map[string]*pile {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -85,7 +85,7 @@ func (g *gathering) take() map[string]*pile {
 	return taken
 }
 
-// putBack puts a pile ahead of what has arrived for its company since it was taken.
+// putBack returns a pile to its company, ahead of the changes that have arrived since it was taken.
 func (g *gathering) putBack(company string, p *pile) {
 	g.mu.Lock()
 	if later := g.waiting[company]; later != nil {
@@ -96,7 +96,7 @@ func (g *gathering) putBack(company string, p *pile) {
 	g.wake()
 }
 
-// finish is called when a pile is folded: a batch is done when its last pile is.
+// finish records that a pile is folded. It calls done for each batch whose last pile this was.
 func (g *gathering) finish(p *pile) {
 	var done []func(error)
 	g.mu.Lock()
@@ -111,7 +111,7 @@ func (g *gathering) finish(p *pile) {
 	}
 }
 
-// close ends every unfinished batch with err, and those that still arrive.
+// close ends every unfinished batch with err, and every batch that still arrives.
 func (g *gathering) close(err error) {
 	g.mu.Lock()
 	g.closed = err

@@ -1,8 +1,8 @@
-// Package projector keeps every company's context and the timeline entries that follow from changes: it consumes the
-// change feed, folds what arrives and commits the result.
+// Package projector maintains every company's context and the timeline entries that follow from changes. It consumes the
+// change feed, folds the changes and commits the result.
 //
-// A context and the entries that the same changes caused are one transaction, conditional on the context's version.
-// Because the context holds the last sequence number folded in, a change that is handed over twice counts once.
+// One transaction commits a context and the entries that the same changes caused, conditional on the context's version. The
+// context records the last sequence number folded in, so a redelivered change counts once.
 package projector
 
 import (
@@ -14,30 +14,36 @@ import (
 	"sync"
 	"time"
 
-	"orgops/shared/metric"
-	"orgops/shared/projection"
-	"orgops/shared/store"
-	"orgops/shared/timeline"
+	"orgops/shared/base/metric"
+	"orgops/shared/domain/timeline"
+	"orgops/shared/insight/projection"
+	"orgops/shared/run/boot"
+	"orgops/shared/storage/store"
 )
 
-// Projector folds changes into contexts. Its methods are safe for concurrent use; one company's changes must come from
-// one caller at a time.
+// Projector folds changes into contexts. Its methods are safe for concurrent use, but the changes of one company must come
+// from one caller at a time.
 type Projector struct {
 	Store   store.Store
 	Logger  *slog.Logger
-	Metrics *metric.Recorder // nil: nothing is measured
+	Metrics *metric.Recorder // nil: no metrics are recorded
 	Linger  time.Duration    // how long Run lets a burst gather before it folds; 0: DefaultLinger
 
 	mu  sync.Mutex
-	hot map[string]cached // contexts of companies that changed lately, so that a batch needs no read
+	hot map[string]cached // contexts of recently changed companies, which need no read
 }
 
-// DefaultLinger is how long Run lets a burst gather.
+// From makes a projector from the service's parts.
+func From(s *boot.Services) *Projector {
+	return &Projector{Store: s.Store, Logger: s.Logger, Metrics: s.Metrics}
+}
+
+// DefaultLinger sets how long Run lets a burst gather.
 const DefaultLinger = 50 * time.Millisecond
 
 const (
-	maxHot     = 1000 // companies whose context is kept at hand
-	maxTries   = 5    // of one commit, each after reading again
+	maxHot     = 1000 // companies whose context is cached
+	maxTries   = 5    // of one commit, each after a new read
 	maxEntries = store.MaxOps - 1
 )
 
@@ -46,9 +52,8 @@ type cached struct {
 	version int64
 }
 
-// Handle folds a batch. Companies do not depend on each other: one that cannot be folded leaves the others alone. The
-// error joins what a repeat of the batch may mend; what it cannot (an item that is not what it should be) is logged and
-// passed over, so that it does not block the feed for ever.
+// Handle folds a batch. A company that fails does not affect the others. The error joins the failures that a retry may
+// resolve. Handle logs and skips the others, such as a corrupt item, so that they do not block the feed.
 func (p *Projector) Handle(ctx context.Context, batch store.Batch) error {
 	var failures []error
 	for company, changes := range byCompany(batch.Changes) {
@@ -67,7 +72,7 @@ func byCompany(changes []store.Change) map[string][]store.Change {
 	return companies
 }
 
-// company folds changes of one company. A nil error means that they are done with.
+// company folds the changes of one company. A nil error means that they are folded or skipped.
 func (p *Projector) company(ctx context.Context, company string, changes []store.Change) error {
 	c := store.For(p.Store, company)
 	var err error
@@ -85,7 +90,7 @@ func (p *Projector) company(ctx context.Context, company string, changes []store
 		return err
 	}
 	p.Metrics.Trouble(metric.ChangesSkipped, company)
-	p.Logger.ErrorContext(ctx, "changes left out of the company context", "company", company, "changes", len(changes),
+	p.Logger.ErrorContext(ctx, "changes skipped in the company context", "company", company, "changes", len(changes),
 		"first", changes[0].Sequence, "last", changes[len(changes)-1].Sequence, "error", err)
 	return nil
 }
@@ -94,14 +99,14 @@ func retryable(ctx context.Context, err error) bool {
 	return errors.Is(err, store.ErrUnavailable) || errors.Is(err, store.ErrUnknown) || ctx.Err() != nil
 }
 
-// attempt folds and commits once; conflict is true when somebody else wrote the context in between.
+// attempt folds and commits once; conflict reports that another process has written the context in between.
 func (p *Projector) attempt(ctx context.Context, c store.Company, changes []store.Change) (conflict bool, err error) {
 	was, err := p.load(ctx, c)
 	if err != nil {
 		return false, err
 	}
 	next, entries, failures := projection.Fold(was.context, changes)
-	if len(entries) > maxEntries && len(changes) > 1 { // more than a commit may hold: one half after the other
+	if len(entries) > maxEntries && len(changes) > 1 { // more than a commit may hold: fold one half after the other
 		half := len(changes) / 2
 		if conflict, err = p.attempt(ctx, c, changes[:half]); err != nil {
 			return conflict, err
@@ -110,7 +115,7 @@ func (p *Projector) attempt(ctx context.Context, c store.Company, changes []stor
 	}
 	if failures != nil {
 		p.Metrics.Trouble(metric.ChangesSkipped, c.ID())
-		p.Logger.WarnContext(ctx, "items left out of the company context", "company", c.ID(), "error", failures)
+		p.Logger.WarnContext(ctx, "items skipped in the company context", "company", c.ID(), "error", failures)
 	}
 	if next.ContextVersion == was.context.ContextVersion {
 		return false, nil
@@ -123,8 +128,8 @@ func (p *Projector) attempt(ctx context.Context, c store.Company, changes []stor
 	return false, nil
 }
 
-// commit stores a context and the entries that came of it. An entry that exists already was written for the same
-// change before (a context that was started over), and is left out.
+// commit stores a context and its new entries. It leaves out an entry that exists, because an earlier fold of the same
+// change wrote it (before the context was rebuilt).
 func commit(ctx context.Context, c store.Company, version int64, next projection.Context, entries []timeline.Entry) error {
 	ops := []store.Op{projection.Save(c, version, next)}
 	for _, e := range entries {
@@ -161,7 +166,7 @@ func (p *Projector) load(ctx context.Context, c store.Company) (cached, error) {
 	return cached{known, version}, err
 }
 
-// keep remembers a context. When there are too many, any other one goes: a wrong guess costs one read.
+// keep caches a context. A full cache evicts an arbitrary other context, at the cost of one read.
 func (p *Projector) keep(company string, c cached) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -13,16 +13,16 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"orgops/functions/projector"
-	"orgops/shared/goal"
-	"orgops/shared/memory"
-	"orgops/shared/metric/metrictest"
-	"orgops/shared/projection"
-	"orgops/shared/store"
-	"orgops/shared/timeline"
-	"orgops/shared/webtest"
+	"orgops/shared/domain/goal"
+	"orgops/shared/domain/memory"
+	"orgops/shared/domain/timeline"
+	"orgops/shared/insight/projection"
+	"orgops/shared/storage/store"
+	"orgops/shared/testkit/metrictest"
+	"orgops/shared/testkit/webtest"
 )
 
-// faulty is a store whose commits can be made to fail.
+// faulty wraps a store and can make its commits fail.
 type faulty struct {
 	store.Store
 	mu      sync.Mutex
@@ -61,12 +61,12 @@ func newProjector(s store.Store) *projector.Projector {
 	return &projector.Projector{Store: s, Logger: slog.New(slog.DiscardHandler), Linger: time.Microsecond}
 }
 
-// remembered is a change that brings one memory.
+// remembered returns a change that creates a memory.
 func remembered(company string, n int) store.Change {
 	return put(company, n, memory.Entity, memory.Key(fmt.Sprint(n)), memory.Memory{Provider: "feed"})
 }
 
-// wanted is a change that brings one goal, and so one timeline entry.
+// wanted returns a change that creates a goal, which causes a timeline entry.
 func wanted(company string, n int) store.Change {
 	g := goal.Goal{ID: fmt.Sprint(n), Provider: "github", Title: "Ship", State: goal.Open, Alignment: goal.Alignment{Status: goal.Aligned}}
 	return put(company, n, goal.Entity, goal.Key(g.ID), g)
@@ -108,7 +108,7 @@ func TestProjector_Handle(t *testing.T) {
 	if err := p.Handle(t.Context(), batch); err != nil {
 		t.Fatal(err)
 	}
-	if err := p.Handle(t.Context(), batch); err != nil { // a repeat
+	if err := p.Handle(t.Context(), batch); err != nil { // a redelivery
 		t.Fatal(err)
 	}
 	if err := newProjector(s).Handle(t.Context(), batch); err != nil { // by another process
@@ -126,7 +126,8 @@ func TestProjector_Handle(t *testing.T) {
 	}
 }
 
-// TestProjector_Handle_Others: somebody else moved the context on; what this one kept in memory is out of date.
+// TestProjector_Handle_Others checks that a projector drops its cached context when another projector has written a newer
+// one.
 func TestProjector_Handle_Others(t *testing.T) {
 	t.Parallel()
 	p, s := setup(t)
@@ -144,7 +145,7 @@ func TestProjector_Handle_Others(t *testing.T) {
 	}
 }
 
-// TestProjector_Handle_Many: more entries than a commit may hold.
+// TestProjector_Handle_Many folds more entries than a commit may hold.
 func TestProjector_Handle_Many(t *testing.T) {
 	t.Parallel()
 	p, s := setup(t)
@@ -160,7 +161,7 @@ func TestProjector_Handle_Many(t *testing.T) {
 	}
 }
 
-// TestProjector_Handle_Again: the context was lost, its entries were not.
+// TestProjector_Handle_Again rebuilds a lost context whose entries still exist.
 func TestProjector_Handle_Again(t *testing.T) {
 	t.Parallel()
 	p, s := setup(t)
@@ -198,27 +199,27 @@ func TestProjector_Handle_Failures(t *testing.T) {
 	}
 	batch := store.Batch{Changes: []store.Change{remembered("away", 1), remembered("unknown", 1), remembered("poisoned", 1), remembered("well", 1)}}
 	if err := p.Handle(t.Context(), batch); !errors.Is(err, store.ErrUnavailable) || !errors.Is(err, store.ErrUnknown) {
-		t.Errorf("err = %v, want what may pass", err)
+		t.Errorf("err = %v, want ErrUnavailable and ErrUnknown", err)
 	}
 	if got := contextOf(t, s, "well"); got.Memory.Total != 1 {
-		t.Error("a company that is well was not projected")
+		t.Error("the failing companies kept a healthy one from being projected")
 	}
 	batch.Changes = batch.Changes[2:]
 	if err := p.Handle(t.Context(), batch); err != nil {
-		t.Errorf("a poisoned company is handed back for ever: %v", err)
+		t.Errorf("a poisoned company is redelivered forever: %v", err)
 	}
 	metrics.Flush("")
 	got := metrictest.Read(t, log.String())
-	want := map[string]float64{"ProjectionDelay": 1, "ChangesSkipped": 2} // the second time, well has nothing new
+	want := map[string]float64{"ProjectionDelay": 1, "ChangesSkipped": 2} // the second batch changes nothing for well
 	if diff := cmp.Diff(want, metrictest.Sums(t, log.String())); diff != "" || !cmp.Equal(got[0].Others["companies"], []any{"poisoned"}) {
-		t.Errorf("measured, of %v (-want +got):\n%s", got[0].Others, diff)
+		t.Errorf("measured %v (-want +got):\n%s", got[0].Others, diff)
 	}
 }
 
-// feed hands over prepared batches, then waits for ctx and for what is unfinished.
+// feed delivers prepared batches, then waits for ctx and for the unfinished batches.
 type feed struct {
 	first    []store.Batch
-	failed   <-chan struct{} // before what comes then
+	failed   <-chan struct{} // closed before the second batches are delivered
 	then     []store.Batch
 	finished chan error
 }
@@ -244,7 +245,7 @@ func (f *feed) Consume(ctx context.Context, consumer string, handle func(context
 	return nil
 }
 
-// TestProjector_Run: while a's first commit fails, and is tried again ahead of them, changes of a go on arriving.
+// TestProjector_Run keeps delivering changes of a while the commits of its first change fail and are retried.
 func TestProjector_Run(t *testing.T) {
 	t.Parallel()
 	p, s := setup(t)
@@ -279,11 +280,11 @@ func TestProjector_Run(t *testing.T) {
 		t.Errorf("%d goals, %d memories; want %d of each", a.Goals.Open, b.Memory.Total, batches)
 	}
 	if s.commits > 2*batches {
-		t.Errorf("%d commits: nothing was put together", s.commits)
+		t.Errorf("%d commits, want the changes of one round in one commit", s.commits)
 	}
 }
 
-// TestProjector_Run_Ends: what could not be folded when the process ends is handed back, not finished.
+// TestProjector_Run_Ends checks that a batch that is not folded when the process ends is redelivered.
 func TestProjector_Run_Ends(t *testing.T) {
 	t.Parallel()
 	p, s := setup(t)
@@ -294,6 +295,6 @@ func TestProjector_Run_Ends(t *testing.T) {
 		t.Error(err)
 	}
 	if err := <-f.finished; err == nil {
-		t.Error("the batch counts as finished")
+		t.Error("the batch was acknowledged")
 	}
 }

@@ -6,25 +6,25 @@ import (
 	"sync/atomic"
 	"time"
 
-	"orgops/shared/store"
-	"orgops/shared/wait"
+	"orgops/shared/base/wait"
+	"orgops/shared/storage/store"
 )
 
-// Consumer is the projector's name at the feed.
+// Consumer names the projector at the feed.
 const Consumer = "projector"
 
 const (
-	maxParallel = 8                      // companies that are folded at the same time
-	firstPause  = 100 * time.Millisecond // before a company whose commit did not work is tried again
+	maxParallel = 8                      // companies that are folded concurrently
+	firstPause  = 100 * time.Millisecond // before a company whose commit failed is retried
 	maxPause    = 5 * time.Second
 )
 
-// Run consumes the feed until ctx ends. While one round of commits is under way, and for a moment before the next,
-// batches gather, so that a burst is one commit a company.
+// Run consumes the feed until ctx ends. Batches gather while a round of commits is in flight and for a moment before the
+// next one, so that a burst costs one commit per company.
 //
-// A company whose commit cannot be made now keeps its place: its changes are tried again ahead of those that came
-// later, and a batch is finished when all of its companies are. That is why failed batches are not simply handed back:
-// a later batch would be folded before them, and they would count as seen.
+// A company whose commit fails keeps its place: its changes are retried ahead of later ones, and a batch is finished when
+// all of its companies are. Returning the failed batch to the feed would lose changes: a later batch would be folded first,
+// and the retried changes would then count as already seen.
 func (p *Projector) Run(ctx context.Context, feed store.Feed) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
@@ -37,7 +37,7 @@ func (p *Projector) Run(ctx context.Context, feed store.Feed) error {
 	return err
 }
 
-// work folds what has gathered, round after round, until ctx ends; then it gives back what is left.
+// work folds the gathered changes, round after round, until ctx ends. Then it returns the remaining batches to the feed.
 func (p *Projector) work(ctx context.Context, g *gathering) {
 	defer func() { g.close(ctx.Err()) }()
 	pause := time.Duration(0)
@@ -57,7 +57,7 @@ func (p *Projector) linger() time.Duration {
 	return p.Linger
 }
 
-// round folds everything that has gathered; again is true when some of it has to be tried once more.
+// round folds everything that has gathered; again reports whether some of it must be retried.
 func (p *Projector) round(ctx context.Context, g *gathering) (again bool) {
 	var (
 		running sync.WaitGroup
@@ -70,8 +70,8 @@ func (p *Projector) round(ctx context.Context, g *gathering) (again bool) {
 			defer func() { <-slots }()
 			if err := p.company(ctx, company, pile.changes); err != nil {
 				failed.Store(true)
-				if ctx.Err() == nil { // else shutting down: the feed hands it over again
-					p.Logger.WarnContext(ctx, "company context is behind", "company", company, "changes", len(pile.changes), "error", err)
+				if ctx.Err() == nil { // else shutting down: the feed redelivers it
+					p.Logger.WarnContext(ctx, "company context not updated; retrying", "company", company, "changes", len(pile.changes), "error", err)
 				}
 				g.putBack(company, pile) // from here on the pile grows as changes arrive
 				return

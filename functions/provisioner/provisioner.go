@@ -1,5 +1,5 @@
-// Package provisioner creates companies for the operator of the cloud form, as `orgops admin company create` does on a
-// laptop.
+// Package provisioner creates companies for the operator of a cloud deployment, as `orgops admin company create` does
+// locally.
 package provisioner
 
 import (
@@ -9,28 +9,29 @@ import (
 	"log/slog"
 	"time"
 
-	"orgops/shared/company"
-	"orgops/shared/fault"
-	"orgops/shared/password"
-	"orgops/shared/store"
-	"orgops/shared/user"
+	"orgops/shared/base/fault"
+	"orgops/shared/domain/company"
+	"orgops/shared/domain/user"
+	"orgops/shared/identity/password"
+	"orgops/shared/storage/store"
 )
 
-// Request is the payload that the function is invoked with.
+// Request holds the payload that the operator invokes the function with.
 type Request struct {
 	Name     string `json:"name"`
-	Email    string `json:"email"` // of the first founder
+	Email    string `json:"email"` // the first founder's
 	Password string `json:"password,omitempty"`
 	Plan     string `json:"plan,omitempty"`
 }
 
-// Answer is the company. Password is set when it was generated: it is stored nowhere, so show it now.
+// Answer describes the company. Password is set only if it was generated. It is not stored, so the operator must note it
+// now.
 type Answer struct {
 	company.Provisioned
-	Warning string `json:"warning,omitempty"` // what is left to do by hand
+	Warning string `json:"warning,omitempty"` // what the operator has left to do
 }
 
-// Plans is where the gateway counts requests.
+// Plans enrols companies in the gateway's usage plans.
 type Plans interface {
 	Check(plan string) error
 	Enrol(ctx context.Context, companyID, plan string) error
@@ -45,9 +46,9 @@ type Provisioner struct {
 	Now    func() time.Time
 }
 
-// Handle creates a company. One that was created stays, though the gateway may not know it yet: the answer then says so,
-// because nothing else will ever show the password. To repeat a request is to finish it: a company of that name whose
-// founder has the address is not made again, and gets what it lacks.
+// Handle creates a company. If the gateway refuses the usage key, Handle still returns the company with a warning, because
+// the generated password is shown only once. A repeated request completes a partial one: if a company with this name exists
+// and its founder has this address, Handle creates only the missing parts.
 func (p *Provisioner) Handle(ctx context.Context, r Request) (Answer, error) {
 	if r.Plan == "" {
 		r.Plan = company.DefaultPlan
@@ -60,15 +61,15 @@ func (p *Provisioner) Handle(ctx context.Context, r Request) (Answer, error) {
 		return Answer{}, fault.Explain(err, "")
 	}
 	if err := p.Plans.Enrol(ctx, answer.CompanyID, r.Plan); err != nil {
-		p.Logger.ErrorContext(ctx, "usage key", "company", answer.CompanyID, "error", err)
-		answer.Warning = fmt.Sprintf("the company is there, but the gateway refuses its requests until it has a usage key in plan %s; repeat the request: %v", r.Plan, err)
+		p.Logger.ErrorContext(ctx, "company not enrolled in its usage plan", "company", answer.CompanyID, "error", err)
+		answer.Warning = fmt.Sprintf("the company exists, but the gateway refuses its requests until it has a usage key in plan %s; repeat the request: %v", r.Plan, err)
 	}
 	return answer, nil
 }
 
-// wasThere is the warning that a request was repeated.
-const wasThere = "the company was there already, with the password that its founder has; where nobody knows that one, " +
-	"`orgops admin user password` makes another"
+// alreadyThere warns that the company exists.
+const alreadyThere = "the company already exists, and its founder's password is unchanged; if it is lost, set a new one with " +
+	"`orgops admin user password`"
 
 func (p *Provisioner) create(ctx context.Context, r Request) (Answer, error) {
 	created, err := company.Provision(ctx, p.Store, p.Hasher,
@@ -83,5 +84,5 @@ func (p *Provisioner) create(ctx context.Context, r Request) (Answer, error) {
 	case found.Name != r.Name || found.Plan != r.Plan || was.Role != user.Founder:
 		return Answer{}, err
 	}
-	return Answer{Warning: wasThere, Provisioned: company.Provisioned{CompanyID: found.ID, UserID: was.ID, Email: was.Email}}, nil
+	return Answer{Warning: alreadyThere, Provisioned: company.Provisioned{CompanyID: found.ID, UserID: was.ID, Email: was.Email}}, nil
 }

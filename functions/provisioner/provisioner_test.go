@@ -11,13 +11,13 @@ import (
 	"time"
 
 	"orgops/functions/provisioner"
-	"orgops/shared/awstest"
-	"orgops/shared/company"
-	"orgops/shared/password"
-	"orgops/shared/store"
-	"orgops/shared/usagekey"
-	"orgops/shared/usagekey/gatewaykeys"
-	"orgops/shared/webtest"
+	"orgops/shared/domain/company"
+	"orgops/shared/identity/password"
+	"orgops/shared/identity/usagekey"
+	"orgops/shared/identity/usagekey/gatewaykeys"
+	"orgops/shared/storage/store"
+	"orgops/shared/testkit/awstest"
+	"orgops/shared/testkit/webtest"
 )
 
 var moto = awstest.Moto()
@@ -41,7 +41,7 @@ func newWorld(t *testing.T) *world {
 	}}
 }
 
-// invoke is the JSON that the function answers to JSON.
+// invoke sends an event as JSON and returns the function's answer, decoded from JSON.
 func (w *world) invoke(event string) (map[string]any, error) {
 	w.t.Helper()
 	var e provisioner.Event
@@ -72,7 +72,7 @@ func (w *world) must(event string) map[string]any {
 	return fields
 }
 
-// companies is how many there are beside those of webtest.
+// companies counts the companies with this name.
 func (w *world) companies(name string) int {
 	w.t.Helper()
 	n := 0
@@ -94,7 +94,7 @@ func (w *world) hasKey(companyID string) bool {
 
 const ada = `{"name":"Ada's","email":"ada@ada.test"}`
 
-// TestRepeated: an operator who has seen no answer asks again. There is one company, with its usage key.
+// TestRepeated repeats a request, as an operator who saw no answer does. There is one company, with its usage key.
 func TestRepeated(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -105,11 +105,11 @@ func TestRepeated(t *testing.T) {
 	}
 	second := w.must(ada)
 	if second["companyId"] != id || second["userId"] != first["userId"] || second["email"] != "ada@ada.test" || second["password"] != nil ||
-		!strings.Contains(second["warning"].(string), "was there already") {
+		!strings.Contains(second["warning"].(string), "already exists") {
 		t.Errorf("%v", second)
 	}
 	if n := w.companies("Ada's"); n != 1 {
-		t.Errorf("%d companies", n)
+		t.Errorf("%d companies, want 1", n)
 	}
 	for _, other := range []string{`{"name":"Other","email":"ada@ada.test"}`, `{"name":"Ada's","email":"ADA@ada.test","plan":"pro"}`} {
 		if _, err := w.invoke(other); err == nil {
@@ -124,13 +124,13 @@ func TestRepeated(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := w.invoke(`{"name":"Ada's","email":"member@ada.test"}`); err == nil {
-		t.Error("a member's address is taken for the founder's")
+		t.Error("a member's address passes for the founder's")
 	}
 }
 
-// TestHalfMade: whatever the gateway refuses or does not answer, the company and its password are told of, and the same
-// request finishes it.
-func TestHalfMade(t *testing.T) {
+// TestPartial checks that the answer shows the company and its password when a gateway call fails or its answer is lost,
+// and that the same request completes the company.
+func TestPartial(t *testing.T) {
 	t.Parallel()
 	refused := func(operation string) awstest.Step {
 		return awstest.Step{Operation: operation, Status: http.StatusBadRequest, Body: `{"__type":"BadRequestException","message":"no"}`}
@@ -144,8 +144,8 @@ func TestHalfMade(t *testing.T) {
 	}{
 		{"no key", refused("POST /apikeys"), true},
 		{"a key without a plan", refused(keys), true},
-		{"a key whose answer is lost", awstest.Step{Operation: "POST /apikeys", Lost: true}, false},
-		{"a plan's answer that is lost", awstest.Step{Operation: keys, Lost: true}, false},
+		{"a key whose answer was lost", awstest.Step{Operation: "POST /apikeys", Lost: true}, false},
+		{"an enrolment whose answer was lost", awstest.Step{Operation: keys, Lost: true}, false},
 	}
 	for i, tt := range tests {
 		request := strings.ReplaceAll(ada, "ada@", string(rune('a'+i))+"@")
@@ -162,7 +162,8 @@ func TestHalfMade(t *testing.T) {
 	}
 }
 
-// TestInAnotherPlan: the gateway says the same of a key that is in the plan already and of one that is in another.
+// TestInAnotherPlan tells a key in this plan from a key in another plan, although the gateway answers both with the same
+// conflict.
 func TestInAnotherPlan(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -180,7 +181,7 @@ func TestInAnotherPlan(t *testing.T) {
 	}
 }
 
-// TestRefused: nothing is made of a request that is refused, least of all a key of the gateway's.
+// TestRefused checks that a refused request creates neither a company nor a key at the gateway.
 func TestRefused(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -204,7 +205,7 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// TestResource: the life of a custom resource, as the CDK's provider framework tells of it.
+// TestResource goes through the events of a custom resource, as the CDK's provider framework sends them.
 func TestResource(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -228,7 +229,7 @@ func TestResource(t *testing.T) {
 		!strings.Contains(data["warning"].(string), "orgops admin user password") {
 		t.Errorf("%v", created)
 	}
-	for _, kind := range []string{"Create", "Update"} { // CloudFormation may ask again
+	for _, kind := range []string{"Create", "Update"} { // CloudFormation may retry
 		if again := w.must(event(kind, id, "Ada's", "ada@ada.test")); again["PhysicalResourceId"] != id {
 			t.Errorf("%s again: %v", kind, again)
 		}
@@ -237,12 +238,12 @@ func TestResource(t *testing.T) {
 		t.Errorf("a new name: %v", err)
 	}
 	if moved := w.must(event("Update", id, "Ada's", "eve@ada.test")); moved["PhysicalResourceId"] == id {
-		t.Error("another address is the same company")
+		t.Error("another address finds the same company")
 	}
 	if gone := w.must(event("Delete", id, "Ada's", "ada@ada.test")); gone["PhysicalResourceId"] != id || gone["Data"] != nil {
 		t.Errorf("%v", gone)
 	}
 	if _, _, err := company.Get(t.Context(), store.For(w.Store, id)); err != nil {
-		t.Errorf("a company is gone with its stack: %v", err)
+		t.Errorf("the company was deleted with its stack: %v", err)
 	}
 }

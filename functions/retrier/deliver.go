@@ -5,21 +5,19 @@ import (
 	"errors"
 	"time"
 
-	"orgops/shared/courier"
-	"orgops/shared/delivery"
-	"orgops/shared/fault"
-	"orgops/shared/projection"
-	"orgops/shared/store"
-	"orgops/shared/webhook"
+	"orgops/shared/domain/delivery"
+	"orgops/shared/insight/projection"
+	"orgops/shared/storage/store"
+	"orgops/shared/webhook/courier"
 )
 
-// working names a delivery that a message is worked on for.
+// working names a delivery in progress.
 type working struct{ company, key string }
 
-// deliver makes the attempt that a delivery is due for. due is when its next one is; zero when there is none. It reads
-// the record when no other message is worked on for the delivery: one that was read during another's attempt would be
+// deliver makes the attempt that is due for a delivery. due tells when the next one is due; zero means never. deliver reads
+// the record only when no other message of the delivery is in progress: a record read during another's attempt would be
 // attempted once more.
-func (r *Retrier) deliver(ctx context.Context, company store.Company, key string, request int) (due time.Time, err error) {
+func (r *Retrier) deliver(ctx context.Context, company store.Company, key string, generation int) (due time.Time, err error) {
 	id := working{company.ID(), key}
 	if _, busy := r.working.LoadOrStore(id, true); busy {
 		return r.Now().Add(courier.SpillDelay()), nil
@@ -33,44 +31,43 @@ func (r *Retrier) deliver(ctx context.Context, company store.Company, key string
 	if err != nil {
 		return time.Time{}, err
 	}
-	if !d.Open() || d.Requests != request { // settled already, or a later request has a message of its own
+	if !d.Open() || d.Generation != generation { // settled, or a later generation has its own message
 		return time.Time{}, nil
 	}
-	now := r.Now()
-	if d.NextAttemptAt.After(now) {
+	if d.NextAttemptAt.After(r.Now()) {
 		return *d.NextAttemptAt, nil
 	}
 	endpoint, err := r.Courier.Endpoint(ctx, company, d.Endpoint)
-	if fault.KindOf(err) == fault.NotFound {
-		d.Hold("deleted")
-		return r.store(ctx, company, key, item.Version, d)
-	}
 	if err != nil {
 		return time.Time{}, err
-	}
-	if because, held := endpoint.Held(now); held {
-		d.Hold(because)
-		return r.store(ctx, company, key, item.Version, d)
 	}
 	return r.attempt(ctx, endpoint, key, item.Version, d)
 }
 
-// attempt takes a slot and attempts; without a slot, or where the endpoint must be left alone, it comes back later.
+// attempt takes a slot and delivers. It returns a later time if no slot is free or the endpoint must not be called yet.
 func (r *Retrier) attempt(ctx context.Context, e *courier.Endpoint, key string, version int64, d delivery.Delivery) (time.Time, error) {
-	if !r.lanes.TryAcquire(e.Company.ID(), e.Provider) {
+	if !r.slots.TryAcquire(e.Key()) {
 		return r.Now().Add(courier.SpillDelay()), nil
 	}
-	defer r.lanes.Release(e.Company.ID(), e.Provider)
-	if until, wait := e.Wait(r.Now()); wait {
-		return until, nil
+	defer r.slots.Release(e.Key())
+	result, err := r.Courier.Deliver(ctx, e, &d, courier.RetryTimeout)
+	if err != nil {
+		return time.Time{}, err
 	}
-	if !r.Courier.Attempt(ctx, e, &d, webhook.RetryTimeout) && d.State != delivery.Failed { // a refusal has disabled it already
+	if result.State == courier.Deferred {
+		if !result.Attempted {
+			return result.Until, nil
+		}
+		d.Postpone(result.Until)
+	}
+	if result.Attempted && d.State != delivery.Delivered && d.State != delivery.Failed { // a 410 has disabled it already
 		r.disableFailing(ctx, e)
 	}
 	return r.store(ctx, e.Company, key, version, d)
 }
 
-// store writes the delivery. When somebody else did in between, the message looks at what it has become.
+// store writes the delivery. After a conflicting write it returns now, so that the message is handled again with the new
+// record.
 func (r *Retrier) store(ctx context.Context, company store.Company, key string, version int64, d delivery.Delivery) (time.Time, error) {
 	err := company.Commit(ctx, company.Replace(key, delivery.Entity, version, d).Until(d.CreatedAt.Add(delivery.Kept)))
 	if errors.Is(err, store.ErrConflict) {
@@ -86,11 +83,11 @@ func (r *Retrier) store(ctx context.Context, company store.Company, key string, 
 	return *d.NextAttemptAt, nil
 }
 
-// disableFailing turns an endpoint off that nothing has reached for too long. Since when, the context knows.
+// disableFailing disables an endpoint that has failed for too long. The company context records since when it fails.
 func (r *Retrier) disableFailing(ctx context.Context, e *courier.Endpoint) {
 	c, _, err := projection.Load(ctx, e.Company)
 	if err != nil {
-		r.Logger.WarnContext(ctx, "read context", "company", e.Company.ID(), "error", err)
+		r.Logger.WarnContext(ctx, "company context not read", "company", e.Company.ID(), "error", err)
 		return
 	}
 	r.Courier.DisableFailing(ctx, e, c.Integrations[e.Provider].FailingSince)

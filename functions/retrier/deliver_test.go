@@ -11,11 +11,11 @@ import (
 	"time"
 
 	"orgops/functions/retrier"
-	"orgops/shared/delivery"
-	"orgops/shared/integration"
-	"orgops/shared/projection"
-	"orgops/shared/store"
-	"orgops/shared/worktest"
+	"orgops/shared/domain/delivery"
+	"orgops/shared/domain/integration"
+	"orgops/shared/insight/projection"
+	"orgops/shared/storage/store"
+	"orgops/shared/testkit/errtest"
 )
 
 func TestDelivered(t *testing.T) {
@@ -28,17 +28,17 @@ func TestDelivered(t *testing.T) {
 	d := r.record(j)
 	last, _ := d.Last()
 	if d.State != delivery.Delivered || d.NextAttemptAt != nil || len(d.Attempts) != 2 || last.Number != 2 || last.Status != 204 {
-		t.Errorf("on record is %+v", d)
+		t.Errorf("the record is %+v", d)
 	}
 	if got := r.receiver.Next(); string(got.Body) != string(d.Payload) {
 		t.Errorf("sent %s", got.Body)
 	}
 	if due := r.handle(j); !due.IsZero() || r.sent() != 1 {
-		t.Errorf("a message that came twice: due %v, sent %d times", due, r.sent())
+		t.Errorf("a redelivered message: due %v, sent %d times", due, r.sent())
 	}
 }
 
-// TestSchedule goes through all attempts of a delivery that never succeeds, with one message.
+// TestSchedule makes all attempts of a delivery that never succeeds, from one message.
 func TestSchedule(t *testing.T) {
 	t.Parallel()
 	r := setup(t)
@@ -53,11 +53,11 @@ func TestSchedule(t *testing.T) {
 		if wait < want*8/10 || wait > want*12/10 {
 			t.Fatalf("attempt %d is due after %v, want %v ±20 %%", n+3, wait, want)
 		}
-		if d := r.record(j); d.State != delivery.Scheduled || !d.NextAttemptAt.Equal(due) || d.Requests != 1 || d.Made != n+2 {
-			t.Fatalf("on record is %+v", d)
+		if d := r.record(j); d.State != delivery.Scheduled || !d.NextAttemptAt.Equal(due) || d.Generation != 1 || d.Made != n+2 {
+			t.Fatalf("the record is %+v", d)
 		}
 		if early := r.handle(j); !early.Equal(due) || r.sent() != n+1 {
-			t.Fatalf("a message that came early is due at %v, sent %d times", early, r.sent())
+			t.Fatalf("an early message is due at %v, sent %d times", early, r.sent())
 		}
 		r.Clock.Set(due)
 	}
@@ -65,7 +65,7 @@ func TestSchedule(t *testing.T) {
 		t.Errorf("due again after the last attempt, at %v", due)
 	}
 	if d := r.record(j); d.State != delivery.Dead || d.NextAttemptAt != nil || len(d.Attempts) != 10 || d.Made != 10 {
-		t.Errorf("after ten attempts it is %+v", d)
+		t.Errorf("after ten attempts the delivery is %+v", d)
 	}
 }
 
@@ -85,7 +85,7 @@ func TestAnswers(t *testing.T) {
 			w.Header().Set("Retry-After", "7200")
 			w.WriteHeader(429)
 		}, delivery.Scheduled, 2 * time.Hour},
-		{"asked to come sooner than the schedule", func(w http.ResponseWriter, _ *http.Request) {
+		{"Retry-After sooner than the schedule", func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Retry-After", "1")
 			w.WriteHeader(503)
 		}, delivery.Scheduled, 4 * time.Minute},
@@ -98,7 +98,7 @@ func TestAnswers(t *testing.T) {
 			j := r.deliver(1)
 			due := r.handle(j)
 			if d := r.record(j); d.State != tt.state || due.IsZero() != (tt.state != delivery.Scheduled) {
-				t.Fatalf("due %v, on record %+v", due, d)
+				t.Fatalf("due %v, record %+v", due, d)
 			}
 			if !due.IsZero() && due.Sub(r.Clock.Now()) < tt.least {
 				t.Errorf("due after %v", due.Sub(r.Clock.Now()))
@@ -122,7 +122,7 @@ func TestHeld(t *testing.T) {
 		{"sandbox", func(r *running) { r.Clock.Advance(integration.CertifiedFor) }},
 		{"deleted", func(r *running) {
 			c := r.Company("a")
-			worktest.Must(r.T, c.Commit(r.T.Context(), c.Delete(integration.Key("webhook"), integration.Entity, 1)))
+			errtest.Must(r.T, c.Commit(r.T.Context(), c.Delete(integration.Key("webhook"), integration.Entity, 1)))
 		}},
 	}
 	for _, tt := range tests {
@@ -135,39 +135,39 @@ func TestHeld(t *testing.T) {
 				t.Errorf("due again at %v", due)
 			}
 			if d := r.record(j); d.State != delivery.Held || d.HeldBecause != tt.because || r.sent() != 0 {
-				t.Errorf("on record is %+v", d)
+				t.Errorf("the record is %+v", d)
 			}
 		})
 	}
 }
 
-// TestRequests: only the message of the newest request counts, and a request sends again whatever was delivered.
-func TestRequests(t *testing.T) {
+// TestGenerations ignores the messages of older generations, and sends a delivered delivery again after a restart.
+func TestGenerations(t *testing.T) {
 	t.Parallel()
 	r := setup(t)
 	first := r.deliver(1)
 	d := r.record(first)
-	d.Request(r.Clock.Now())
+	d.Restart(r.Clock.Now())
 	r.save(d)
 	if due := r.handle(first); !due.IsZero() || r.sent() != 0 {
-		t.Errorf("the message of an earlier request: due %v, sent %d times", due, r.sent())
+		t.Errorf("the message of an earlier generation: due %v, sent %d times", due, r.sent())
 	}
 	r.handle(job(d))
 	if d = r.record(first); d.State != delivery.Delivered || r.sent() != 1 {
-		t.Fatalf("on record is %+v", d)
+		t.Fatalf("the record is %+v", d)
 	}
-	d.Request(r.Clock.Now())
+	d.Restart(r.Clock.Now())
 	r.save(d)
 	r.handle(job(d))
 	if d = r.record(first); d.State != delivery.Delivered || r.sent() != 2 || d.Made != 1 || len(d.Attempts) != 3 {
-		t.Errorf("after a retry of what was delivered: %+v", d)
+		t.Errorf("after a retry of a delivered delivery: %+v", d)
 	}
-	if due := r.handle(delivery.Job{Company: "a", Delivery: "gone#webhook", Request: 1}); !due.IsZero() {
+	if due := r.handle(delivery.Job{Company: "a", Delivery: "gone#webhook", Generation: 1}); !due.IsZero() {
 		t.Errorf("a delivery that has expired is due at %v", due)
 	}
 }
 
-// TestTwoMessages: of two messages for one delivery at the same time, one sends.
+// TestTwoMessages checks that only one of two concurrent messages for a delivery sends it.
 func TestTwoMessages(t *testing.T) {
 	t.Parallel()
 	r := setup(t)
@@ -177,18 +177,18 @@ func TestTwoMessages(t *testing.T) {
 	go func() { ended <- r.handle(j) }()
 	r.receiver.Next()
 	if due := r.handle(j); !due.After(r.Clock.Now()) || due.After(r.Clock.Now().Add(3*time.Second)) {
-		t.Errorf("the second is due at %v", due)
+		t.Errorf("the second message is due at %v", due)
 	}
 	open()
 	if due := <-ended; !due.IsZero() || r.sent() != 1 {
 		t.Errorf("due %v, sent %d times", due, r.sent())
 	}
 	if due := r.handle(j); !due.IsZero() || r.sent() != 1 {
-		t.Errorf("the second later: due %v, sent %d times", due, r.sent())
+		t.Errorf("the second message, later: due %v, sent %d times", due, r.sent())
 	}
 }
 
-// slow is a store whose first read of a delivery is answered when the test says so.
+// slow delays the first read of a delivery until the test releases it.
 type slow struct {
 	store.Store
 	begun        atomic.Bool
@@ -204,7 +204,8 @@ func (s *slow) Get(ctx context.Context, p store.Partition, key string) (store.It
 	return item, err
 }
 
-// TestTwoMessages_Overtaken: what one message has read of a delivery does not have it sent again after another's attempt.
+// TestTwoMessages_Overtaken checks that a message does not send a delivery that another message sent since the record was
+// read.
 func TestTwoMessages_Overtaken(t *testing.T) {
 	t.Parallel()
 	r := setup(t)
@@ -221,7 +222,7 @@ func TestTwoMessages_Overtaken(t *testing.T) {
 	}
 }
 
-// TestRequestedMeanwhile: a request during an attempt is not lost.
+// TestRequestedMeanwhile keeps a retry that is requested during an attempt.
 func TestRequestedMeanwhile(t *testing.T) {
 	t.Parallel()
 	r := setup(t)
@@ -229,30 +230,30 @@ func TestRequestedMeanwhile(t *testing.T) {
 	var requested delivery.Delivery
 	r.receiver.Answer(func(w http.ResponseWriter, _ *http.Request) {
 		requested = r.record(j)
-		requested.Request(r.Clock.Now())
+		requested.Restart(r.Clock.Now())
 		r.save(requested)
 		w.WriteHeader(204)
 	})
 	if due := r.handle(j); !due.Equal(r.Clock.Now()) {
-		t.Errorf("due at %v, want to look again at once", due)
+		t.Errorf("due at %v, want at once", due)
 	}
 	r.receiver.Answer(nil)
 	if due := r.handle(j); !due.IsZero() || r.sent() != 1 {
-		t.Errorf("its own message is void: due %v, sent %d times", due, r.sent())
+		t.Errorf("the superseded message: due %v, sent %d times", due, r.sent())
 	}
 	r.handle(job(requested))
 	if d := r.record(j); d.State != delivery.Delivered || r.sent() != 2 {
-		t.Errorf("on record is %+v", d)
+		t.Errorf("the record is %+v", d)
 	}
 }
 
-// TestNotRecorded: an attempt whose record is lost is made again.
+// TestNotRecorded repeats an attempt whose record is lost.
 func TestNotRecorded(t *testing.T) {
 	t.Parallel()
 	r := setup(t)
 	j := r.deliver(1)
 	body, err := json.Marshal(j)
-	worktest.Must(t, err)
+	errtest.Must(t, err)
 	r.faulty.Once(delivery.Entity, store.ErrUnavailable)
 	if _, err := r.Handle(context.Background(), body); !errors.Is(err, store.ErrUnavailable) {
 		t.Fatalf("err = %v", err)
@@ -260,11 +261,11 @@ func TestNotRecorded(t *testing.T) {
 	r.handle(j)
 	got := r.receiver.All()
 	if d := r.record(j); d.State != delivery.Delivered || len(got) != 2 || got[0].ID != got[1].ID {
-		t.Errorf("sent %d times, on record %+v", len(got), d)
+		t.Errorf("sent %d times, record %+v", len(got), d)
 	}
 }
 
-// TestBreaker: after five failures in a row the endpoint is left alone; one probe tells when it is well again.
+// TestBreaker stops sending after five failures in a row, until a single probe succeeds.
 func TestBreaker(t *testing.T) {
 	t.Parallel()
 	r := setup(t)
@@ -280,13 +281,13 @@ func TestBreaker(t *testing.T) {
 			t.Fatalf("due after %v, %d attempts", wait, r.sent())
 		}
 		if d := r.record(j); d.Made != 1 || d.State != delivery.Scheduled {
-			t.Errorf("not being sent counts as an attempt: %+v", d)
+			t.Errorf("a delivery that was not sent counts as an attempt: %+v", d)
 		}
 	}
 	r.Clock.Advance(40 * time.Second)
 	r.handle(waiting[0]) // the probe
 	if wait := r.handle(waiting[1]).Sub(r.Clock.Now()); wait < time.Minute || r.sent() != 6 {
-		t.Fatalf("after a probe that failed: due after %v, %d attempts", wait, r.sent())
+		t.Fatalf("after a failed probe: due after %v, %d attempts", wait, r.sent())
 	}
 	r.receiver.Answer(nil)
 	r.Clock.Advance(70 * time.Second)
@@ -297,7 +298,7 @@ func TestBreaker(t *testing.T) {
 	}
 }
 
-// TestThrottled: what an endpoint asks for holds back its other deliveries too.
+// TestThrottled applies an endpoint's Retry-After to its other deliveries too.
 func TestThrottled(t *testing.T) {
 	t.Parallel()
 	r := setup(t)
@@ -311,8 +312,8 @@ func TestThrottled(t *testing.T) {
 	}
 }
 
-// TestLanes: a hanging endpoint has only so many attempts, and another's go on.
-func TestLanes(t *testing.T) {
+// TestSlots bounds the attempts of a hanging endpoint, while others continue.
+func TestSlots(t *testing.T) {
 	t.Parallel()
 	r := setup(t)
 	well := r.Receive()

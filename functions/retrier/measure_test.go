@@ -5,10 +5,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"orgops/shared/delivery"
+	"orgops/shared/domain/delivery"
 )
 
-// TestMeasured: what becomes of deliveries is counted, the last attempt's failure as a dead letter.
+// TestMeasured counts the results of deliveries, and a failed last attempt as a dead letter.
 func TestMeasured(t *testing.T) {
 	t.Parallel()
 	r := setup(t)
@@ -25,6 +25,6 @@ func TestMeasured(t *testing.T) {
 		"AttemptLatency": 3, "AttemptsFailed": 2,
 	}
 	if diff := cmp.Diff(want, got); diff != "" || len(companies) != 1 {
-		t.Errorf("measured, of %q (-want +got):\n%s", companies, diff)
+		t.Errorf("metrics of %q (-want +got):\n%s", companies, diff)
 	}
 }

@@ -7,21 +7,20 @@ import (
 	"fmt"
 	"time"
 
-	"orgops/shared/delivery"
-	"orgops/shared/id"
-	"orgops/shared/recovery"
-	"orgops/shared/store"
+	"orgops/shared/base/id"
+	"orgops/shared/domain/delivery"
+	"orgops/shared/storage/store"
 )
 
-// recoverPages is how many pages of deliveries one turn at a recovery goes through.
+// recoverPages bounds the pages of deliveries that one handling of a recovery processes.
 const recoverPages = 20
 
-// recover puts the failed, dead and held deliveries of a window back into the queue, a page a transaction. due is when
-// to go on; zero when the window has been gone through.
+// recover requeues the failed, dead and held deliveries of a window, one page a transaction. due tells when to continue;
+// zero means that the window is complete.
 func (r *Retrier) recover(ctx context.Context, company store.Company, recoveryID string) (due time.Time, err error) {
-	var rec recovery.Record
-	item, err := company.Get(ctx, recovery.Key(recoveryID), &rec)
-	if errors.Is(err, store.ErrNotFound) || err == nil && rec.State == recovery.Finished {
+	var rec delivery.StoredRecovery
+	item, err := company.Get(ctx, delivery.RecoveryKey(recoveryID), &rec)
+	if errors.Is(err, store.ErrNotFound) || err == nil && rec.State == delivery.RecoveryFinished {
 		return time.Time{}, nil
 	}
 	if err != nil {
@@ -33,12 +32,12 @@ func (r *Retrier) recover(ctx context.Context, company store.Company, recoveryID
 		if err != nil {
 			return time.Time{}, err
 		}
-		op := company.Replace(recovery.Key(rec.ID), recovery.Entity, version, rec).Until(rec.RequestedAt.Add(recovery.Kept))
+		op := company.Replace(delivery.RecoveryKey(rec.ID), delivery.RecoveryEntity, version, rec).Until(rec.RequestedAt.Add(delivery.Kept))
 		err = company.Commit(ctx, append(ops, op)...)
-		if errors.Is(err, store.ErrConflict) { // a delivery moved on, or another worker did: look again
+		if errors.Is(err, store.ErrConflict) { // a delivery or another worker was faster: read again
 			return r.Now(), nil
 		}
-		if err != nil || rec.State == recovery.Finished {
+		if err != nil || rec.State == delivery.RecoveryFinished {
 			return time.Time{}, err
 		}
 		version++
@@ -46,11 +45,11 @@ func (r *Retrier) recover(ctx context.Context, company store.Company, recoveryID
 	return r.Now(), nil
 }
 
-// pageBytes is how large the deliveries of one transaction may be together.
+// pageBytes bounds the total size of the deliveries in one transaction.
 const pageBytes = store.MaxCommit / 2
 
-// page is the writes of the next page of a recovery, which it moves along.
-func (r *Retrier) page(ctx context.Context, company store.Company, rec *recovery.Record) ([]store.Op, error) {
+// page advances a recovery by one page and returns the page's writes.
+func (r *Retrier) page(ctx context.Context, company store.Company, rec *delivery.StoredRecovery) ([]store.Op, error) {
 	page, err := company.Query(ctx, store.Query{
 		Prefix: delivery.Prefix, From: delivery.Prefix + id.First(rec.Since), To: delivery.Prefix + id.Last(rec.Until) + "~",
 		After: rec.After, Limit: store.MaxOps - 1,
@@ -76,12 +75,12 @@ func (r *Retrier) page(ctx context.Context, company store.Company, rec *recovery
 			next = page.Items[n-1].Key
 			break
 		}
-		d.Request(now)
+		d.Restart(now)
 		ops = append(ops, company.Replace(item.Key, delivery.Entity, item.Version, d).Until(d.CreatedAt.Add(delivery.Kept)))
 	}
 	rec.Recovered += len(ops)
 	if rec.After = next; rec.After == "" {
-		rec.State, rec.FinishedAt = recovery.Finished, &now
+		rec.State, rec.FinishedAt = delivery.RecoveryFinished, &now
 	}
 	return ops, nil
 }

@@ -1,5 +1,5 @@
-// Package retrier makes every attempt but the first, and works on recoveries. It takes due messages from the queue,
-// but what is true stands in the delivery's record: a message that comes too early, twice or too late does no harm.
+// Package retrier makes every attempt but the first, and processes recoveries. It takes due messages from the queue and
+// decides from the delivery's record, so a message that arrives early, late or twice is harmless.
 package retrier
 
 import (
@@ -9,23 +9,23 @@ import (
 	"sync"
 	"time"
 
-	"orgops/shared/courier"
-	"orgops/shared/delivery"
-	"orgops/shared/queue"
-	"orgops/shared/store"
-	"orgops/shared/webhook"
+	"orgops/shared/domain/delivery"
+	"orgops/shared/run/boot"
+	"orgops/shared/storage/queue"
+	"orgops/shared/storage/store"
+	"orgops/shared/webhook/courier"
 )
 
-// Retrier is the worker. Make one with New.
+// Retrier makes due attempts. Make one with New.
 type Retrier struct {
 	Deps
-	lanes *webhook.Lanes
-	// working holds the deliveries that a message is worked on for. There may be two messages for one, and an endpoint is
-	// not to be sent the same thing twice for that.
+	slots *courier.Slots
+	// working holds the deliveries in progress. A delivery may have two messages, and the endpoint must not receive the
+	// delivery twice because of that.
 	working sync.Map
 }
 
-// Deps is what a Retrier works with.
+// Deps holds what a Retrier works with.
 type Deps struct {
 	Store   store.Store
 	Courier *courier.Courier
@@ -34,32 +34,34 @@ type Deps struct {
 	Now     func() time.Time
 }
 
-// Bounds on the attempts under way, so that hanging endpoints cannot take the slots of the others.
-const (
-	perEndpoint = 4
-	perCompany  = 16
-	total       = 256
-)
+// bounds returns the slot limits, which keep hanging endpoints from taking the slots of the others.
+func bounds() courier.Bounds { return courier.Bounds{PerEndpoint: 4, PerCompany: 16, Total: 256} }
 
-// lease is how long others keep away from a message; an attempt and its record take less.
+// lease bounds how long a message is hidden from other workers. An attempt and its record take less.
 const lease = time.Minute
 
-// New is a retrier at rest.
+// New makes a retrier; Run starts it.
 func New(d Deps) *Retrier {
-	return &Retrier{Deps: d, lanes: webhook.NewLanes(perEndpoint, perCompany, total)}
+	return &Retrier{Deps: d, slots: courier.NewSlots(bounds())}
 }
 
-// Run takes messages until ctx ends, then waits for the attempts under way.
+// From makes a retrier from the service's parts.
+func From(s *boot.Services) *Retrier {
+	return New(Deps{Store: s.Store, Courier: s.Courier(), Queue: s.Retries, Logger: s.Logger, Now: s.Now})
+}
+
+// Run handles messages until ctx ends, then waits for the attempts in flight.
 func (r *Retrier) Run(ctx context.Context) { r.Worker().Run(ctx) }
 
-// Worker is what takes messages from the queue and settles them.
+// Worker returns the worker that takes messages from the queue and settles them.
 func (r *Retrier) Worker() queue.Worker {
-	return queue.Worker{Queue: r.Queue, Handle: r.Handle, Logger: r.Logger, Lease: lease, Slots: total, Take: queue.MaxBatch}
+	return queue.Worker{Queue: r.Queue, Handle: r.Handle, Logger: r.Logger, Lease: lease, Slots: bounds().Total, Take: queue.MaxBatch}
 }
 
-// Handle works on what a message names. due is when the message is to come back; zero means never.
+// Handle processes the delivery or the recovery that a message names. due tells when to redeliver the message; zero means
+// never.
 func (r *Retrier) Handle(ctx context.Context, body []byte) (due time.Time, err error) {
-	ctx = context.WithoutCancel(ctx) // an attempt under way is finished and recorded while shutting down
+	ctx = context.WithoutCancel(ctx) // an attempt in flight is finished and recorded during shutdown
 	var job delivery.Job
 	if err := json.Unmarshal(body, &job); err != nil || job.Company == "" {
 		return time.Time{}, queue.ErrPoison
@@ -67,7 +69,7 @@ func (r *Retrier) Handle(ctx context.Context, body []byte) (due time.Time, err e
 	company := store.For(r.Store, job.Company)
 	switch {
 	case job.Delivery != "":
-		return r.deliver(ctx, company, delivery.Prefix+job.Delivery, job.Request)
+		return r.deliver(ctx, company, delivery.Prefix+job.Delivery, job.Generation)
 	case job.Recovery != "":
 		return r.recover(ctx, company, job.Recovery)
 	}

@@ -10,22 +10,22 @@ import (
 	"time"
 
 	"orgops/functions/retrier"
-	"orgops/shared/delivery"
-	"orgops/shared/id"
-	"orgops/shared/queue"
-	"orgops/shared/recovery"
-	"orgops/shared/store"
-	"orgops/shared/worktest"
+	"orgops/shared/base/id"
+	"orgops/shared/domain/delivery"
+	"orgops/shared/storage/queue"
+	"orgops/shared/storage/store"
+	"orgops/shared/testkit/errtest"
+	"orgops/shared/testkit/worktest"
 )
 
 func (r *running) send(job any) {
 	r.T.Helper()
 	body, err := json.Marshal(job)
-	worktest.Must(r.T, err)
-	worktest.Must(r.T, r.Retries.Send(r.T.Context(), queue.Message{Body: body, Group: "a"}))
+	errtest.Must(r.T, err)
+	errtest.Must(r.T, r.Retries.Send(r.T.Context(), queue.Message{Body: body, Group: "a"}))
 }
 
-// TestRun works on real messages: one is put off, acknowledged in the end, and those that say nothing are buried.
+// TestRun handles real messages: it postpones one and finally acknowledges it, and buries the malformed ones.
 func TestRun(t *testing.T) {
 	t.Parallel()
 	r := setup(t)
@@ -38,24 +38,24 @@ func TestRun(t *testing.T) {
 	for _, poison := range []any{"text", delivery.Job{}, delivery.Job{Company: "a"}} {
 		r.send(poison)
 	}
-	worktest.Until(t, "what says nothing is buried", func() bool {
+	worktest.Until(t, "the malformed messages are buried", func() bool {
 		dead, err := r.Retries.DeadLetters(t.Context(), 10)
-		worktest.Must(t, err)
+		errtest.Must(t, err)
 		return len(dead) == 3
 	})
-	worktest.Until(t, "the attempt is on record", func() bool { return r.record(j).Made == 2 })
+	worktest.Until(t, "the attempt is recorded", func() bool { return r.record(j).Made == 2 })
 	r.receiver.Answer(nil)
 	r.Clock.Set(*r.record(j).NextAttemptAt)
 	r.receiver.Next()
-	worktest.Until(t, "it is delivered", func() bool { return r.record(j).State == delivery.Delivered })
-	r.Clock.Advance(10 * time.Second) // the second message may have been put off a little
+	worktest.Until(t, "the delivery is delivered", func() bool { return r.record(j).State == delivery.Delivered })
+	r.Clock.Advance(10 * time.Second) // the second message may have been postponed a little
 	stop()
 	if r.sent() != 2 {
 		t.Errorf("sent %d times", r.sent())
 	}
 }
 
-// TestRun_Stops with attempts under way, which it finishes.
+// TestRun_Stops finishes the attempts in flight when it stops.
 func TestRun_Stops(t *testing.T) {
 	t.Parallel()
 	r := setup(t)
@@ -69,16 +69,16 @@ func TestRun_Stops(t *testing.T) {
 	open()
 	<-stopped
 	if d := r.record(j); d.State != delivery.Delivered {
-		t.Errorf("on record is %+v", d)
+		t.Errorf("the record is %+v", d)
 	}
-	r.Clock.Advance(time.Hour) // no lease lasts so long
+	r.Clock.Advance(time.Hour) // longer than any lease
 	r.send("marker")
 	if left, err := r.Retries.Receive(t.Context(), queue.MaxBatch, time.Minute); err != nil || len(left) != 1 {
-		t.Errorf("in the queue are %d messages, %v; want the marker alone", len(left), err)
+		t.Errorf("%d messages in the queue, %v; want only the marker", len(left), err)
 	}
 }
 
-// window fills the log with deliveries a minute apart, in every state and of two endpoints.
+// window records deliveries a minute apart, in every state and of two endpoints.
 func (r *running) window(n int, edit ...func(*delivery.Delivery)) (from time.Time) {
 	r.T.Helper()
 	from = r.Clock.Now()
@@ -87,7 +87,7 @@ func (r *running) window(n int, edit ...func(*delivery.Delivery)) (from time.Tim
 	var ops []store.Op
 	for i := range n {
 		at := from.Add(time.Duration(i) * time.Minute)
-		d := delivery.Delivery{EventID: id.At(at, fmt.Sprint(i)), Endpoint: "webhook", Payload: json.RawMessage(`{}`), CreatedAt: at, Requests: i % 2}
+		d := delivery.Delivery{EventID: id.At(at, fmt.Sprint(i)), Endpoint: "webhook", Payload: json.RawMessage(`{}`), CreatedAt: at, Generation: i % 2}
 		if i%5 == 4 {
 			d.Endpoint = "webhook-other"
 		}
@@ -97,21 +97,21 @@ func (r *running) window(n int, edit ...func(*delivery.Delivery)) (from time.Tim
 			e(&d)
 		}
 		if ops = append(ops, c.Create(delivery.Key(d.EventID, d.Endpoint), delivery.Entity, d)); len(ops) == 10 || i == n-1 {
-			worktest.Must(r.T, c.Commit(r.T.Context(), ops...))
+			errtest.Must(r.T, c.Commit(r.T.Context(), ops...))
 			ops = nil
 		}
 	}
 	return from
 }
 
-func (r *running) recover(from, to time.Time) (delivery.Job, func() recovery.Record) {
+func (r *running) recover(from, to time.Time) (delivery.Job, func() delivery.StoredRecovery) {
 	r.T.Helper()
-	rec := recovery.Record{Recovery: recovery.Recovery{
-		ID: id.New(), Provider: "webhook", Since: from, Until: to, State: recovery.Requested, RequestedAt: r.Clock.Now(),
+	rec := delivery.StoredRecovery{Recovery: delivery.Recovery{
+		ID: id.New(), Provider: "webhook", Since: from, Until: to, State: delivery.RecoveryRequested, RequestedAt: r.Clock.Now(),
 	}}
-	r.Put("a", recovery.Key(rec.ID), recovery.Entity, rec)
-	return delivery.Job{Company: "a", Recovery: rec.ID}, func() (now recovery.Record) {
-		r.Get("a", recovery.Key(rec.ID), &now)
+	r.Put("a", delivery.RecoveryKey(rec.ID), delivery.RecoveryEntity, rec)
+	return delivery.Job{Company: "a", Recovery: rec.ID}, func() (now delivery.StoredRecovery) {
+		r.Get("a", delivery.RecoveryKey(rec.ID), &now)
 		return now
 	}
 }
@@ -119,7 +119,7 @@ func (r *running) recover(from, to time.Time) (delivery.Job, func() recovery.Rec
 // requested checks that exactly the recoverable deliveries of one endpoint in a window were requested again.
 func (r *running) requested(t *testing.T, from, to time.Time) (n int) {
 	t.Helper()
-	for i, d := range worktest.All[delivery.Delivery](r.Bench, "a", delivery.Prefix) {
+	for i, d := range worktest.All[delivery.Delivery](r.Harness, "a", delivery.Prefix) {
 		inside := !d.CreatedAt.Before(from) && !d.CreatedAt.After(to)
 		want := inside && d.Endpoint == "webhook" && i%4 != 3
 		if got := d.State == delivery.Scheduled; got != want {
@@ -127,7 +127,7 @@ func (r *running) requested(t *testing.T, from, to time.Time) (n int) {
 		}
 		if want {
 			n++
-			if d.Made != 0 || d.Requests != i%2+1 || d.NextAttemptAt == nil || d.NextAttemptAt.After(r.Clock.Now()) {
+			if d.Made != 0 || d.Generation != i%2+1 || d.NextAttemptAt == nil || d.NextAttemptAt.After(r.Clock.Now()) {
 				t.Errorf("delivery %d was requested as %+v", i, d)
 			}
 		}
@@ -147,7 +147,7 @@ func TestRecover(t *testing.T) {
 		t.Errorf("due again at %v", due)
 	}
 	n := r.requested(t, since, until)
-	if rec := now(); rec.State != recovery.Finished || rec.Recovered != n || n < 150 || rec.FinishedAt == nil || rec.After != "" {
+	if rec := now(); rec.State != delivery.RecoveryFinished || rec.Recovered != n || n < 150 || rec.FinishedAt == nil || rec.After != "" {
 		t.Errorf("%d were requested, and the recovery is %+v", n, rec)
 	}
 	if due := r.handle(j); !due.IsZero() {
@@ -159,7 +159,7 @@ func TestRecover(t *testing.T) {
 	}
 }
 
-// TestRecover_Conflict: a delivery that is changed in between has the page looked at again, and none is requested twice.
+// TestRecover_Conflict reads a page again after a concurrent change to a delivery, and requests no delivery twice.
 func TestRecover_Conflict(t *testing.T) {
 	t.Parallel()
 	r := setup(t)
@@ -175,7 +175,7 @@ func TestRecover_Conflict(t *testing.T) {
 	if due := r.handle(j); !due.Equal(r.Clock.Now()) {
 		t.Errorf("due at %v", due)
 	}
-	if rec := now(); rec.State != recovery.Requested || rec.After == "" || rec.Recovered == 0 {
+	if rec := now(); rec.State != delivery.RecoveryRequested || rec.After == "" || rec.Recovered == 0 {
 		t.Errorf("after one page: %+v", rec)
 	}
 	r.handle(j)
@@ -184,7 +184,7 @@ func TestRecover_Conflict(t *testing.T) {
 	}
 }
 
-// TestRecover_Large: deliveries with long logs are taken in several transactions.
+// TestRecover_Large takes deliveries with long logs in several transactions.
 func TestRecover_Large(t *testing.T) {
 	t.Parallel()
 	r := setup(t)
@@ -205,56 +205,45 @@ func TestRecover_Large(t *testing.T) {
 	}
 }
 
-// TestRecovered: what was recovered is sent.
+// TestRecovered sends the recovered deliveries.
 func TestRecovered(t *testing.T) {
 	t.Parallel()
 	r := setup(t)
 	held := r.deliver(1, func(d *delivery.Delivery) { d.Hold("sandbox") })
 	r.handle(held)
 	if r.sent() != 0 {
-		t.Fatal("what is held was sent")
+		t.Fatal("a held delivery was sent")
 	}
 	j, _ := r.recover(r.Clock.Now().Add(-time.Minute), r.Clock.Now())
 	r.handle(j)
 	d := r.record(held)
 	r.handle(job(d))
 	if r.record(held).State != delivery.Delivered || r.sent() != 1 {
-		t.Errorf("on record is %+v", r.record(held))
+		t.Errorf("the record is %+v", r.record(held))
 	}
 }
 
-// TestPoison: a message that fails again and again is buried in the end.
+// TestPoison buries a message that keeps failing.
 func TestPoison(t *testing.T) {
 	t.Parallel()
 	r := setup(t)
 	r.Put("a", delivery.Key("odd", "webhook"), delivery.Entity, json.RawMessage(`{"state":1}`))
-	r.send(delivery.Job{Company: "a", Delivery: "odd#webhook", Request: 1})
+	r.send(delivery.Job{Company: "a", Delivery: "odd#webhook", Generation: 1})
 	var received atomic.Int64
-	counted := retrier.New(retrier.Deps{
-		Store: r.Store, Courier: r.Courier(), Logger: r.Logger, Now: r.Clock.Now,
-		Queue: counting{r.Retries, func() { received.Add(1); r.Clock.Advance(time.Minute) }},
-	})
-	r.Go(counted.Run)
-	worktest.Until(t, "it is buried", func() bool {
+	w := retrier.New(retrier.Deps{Store: r.Store, Courier: r.Courier(), Queue: r.Retries, Logger: r.Logger, Now: r.Clock.Now}).Worker()
+	handle := w.Handle
+	w.Handle = func(ctx context.Context, body []byte) (time.Time, error) {
+		defer r.Clock.Advance(w.Lease) // the message returns, and not before it was handled
+		received.Add(1)
+		return handle(ctx, body)
+	}
+	r.Go(w.Run)
+	worktest.Until(t, "the message is buried", func() bool {
 		dead, err := r.Retries.DeadLetters(t.Context(), 1)
-		worktest.Must(t, err)
+		errtest.Must(t, err)
 		return len(dead) == 1
 	})
 	if n := received.Load(); n < 20 {
-		t.Errorf("it was handed out %d times, want 20", n)
+		t.Errorf("received %d times, want 20", n)
 	}
-}
-
-// counting is a queue that tells of every message that it hands out.
-type counting struct {
-	queue.Queue
-	tell func()
-}
-
-func (c counting) Receive(ctx context.Context, most int, lease time.Duration) ([]queue.Received, error) {
-	got, err := c.Queue.Receive(ctx, most, lease)
-	for range got {
-		c.tell()
-	}
-	return got, err
 }

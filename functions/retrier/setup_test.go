@@ -8,15 +8,16 @@ import (
 	"time"
 
 	"orgops/functions/retrier"
-	"orgops/shared/delivery"
-	"orgops/shared/event"
-	"orgops/shared/id"
-	"orgops/shared/worktest"
+	"orgops/shared/base/id"
+	"orgops/shared/domain/delivery"
+	"orgops/shared/domain/event"
+	"orgops/shared/testkit/errtest"
+	"orgops/shared/testkit/worktest"
 )
 
-// running is a retrier over a bench, with one certified endpoint of company a.
+// running wraps a retrier over a test harness, with one certified endpoint of company a.
 type running struct {
-	*worktest.Bench
+	*worktest.Harness
 	*retrier.Retrier
 	faulty   *worktest.Store
 	receiver *worktest.Receiver
@@ -25,22 +26,22 @@ type running struct {
 func setup(t *testing.T) *running {
 	t.Helper()
 	b := worktest.New(t)
-	r := &running{Bench: b, faulty: &worktest.Store{Store: b.Store}, receiver: b.Receive()}
+	r := &running{Harness: b, faulty: &worktest.Store{Store: b.Store}, receiver: b.Receive()}
 	r.Retrier = retrier.New(retrier.Deps{Store: r.faulty, Courier: b.Courier(), Queue: b.Retries, Logger: b.Logger, Now: b.Clock.Now})
 	b.Subscribe("a", "webhook", r.receiver, "memory.*")
 	return r
 }
 
-// deliver puts the n-th delivery of company a on record as it is after a first attempt that failed, due now.
+// deliver records the n-th delivery of company a as after a failed first attempt, due now.
 func (r *running) deliver(n int, edit ...func(*delivery.Delivery)) delivery.Job {
 	r.T.Helper()
 	now := r.Clock.Now()
 	d := delivery.Delivery{EventID: id.At(now, fmt.Sprint(n)), Endpoint: "webhook", Event: event.MemoryCreated, CreatedAt: now}
 	payload, err := event.Event{ID: d.EventID, Type: d.Event, Timestamp: now, CompanyID: "a", Data: json.RawMessage(`{"title":"A"}`)}.Payload()
-	worktest.Must(r.T, err)
+	errtest.Must(r.T, err)
 	d.Payload = payload
-	d.Record(delivery.Attempt{Number: 1, State: delivery.Failed, At: now})
-	d.Schedule(now, true)
+	d.Log(delivery.Attempt{Number: 1, State: delivery.Failed, At: now})
+	d.Enqueue(now)
 	for _, e := range edit {
 		e(&d)
 	}
@@ -49,7 +50,7 @@ func (r *running) deliver(n int, edit ...func(*delivery.Delivery)) delivery.Job 
 }
 
 func job(d delivery.Delivery) delivery.Job {
-	return delivery.Job{Company: "a", Delivery: d.EventID + "#" + d.Endpoint, Request: d.Requests}
+	return delivery.Job{Company: "a", Delivery: d.EventID + "#" + d.Endpoint, Generation: d.Generation}
 }
 
 func (r *running) save(d delivery.Delivery) {
@@ -65,7 +66,8 @@ func (r *running) record(j delivery.Job) (d delivery.Delivery) {
 	return d
 }
 
-// handle works on a job; due is zero when its message is done with. It may run beside the test, which it does not end.
+// handle processes a job; due is zero when its message is acknowledged. It does not end the test, so other goroutines may
+// call it.
 func (r *running) handle(job any) (due time.Time) {
 	r.T.Helper()
 	body, err := json.Marshal(job)

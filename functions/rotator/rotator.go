@@ -1,6 +1,6 @@
-// Package rotator makes a new signing key of tokens in the four steps in which Secrets Manager has a secret rotated. Its
-// public half is published before the key can be used, and published some time before it signs, so that every process
-// that verifies knows it by then. The keys before stay for as long as tokens that they signed are good.
+// Package rotator creates a new token signing key in the four steps of a Secrets Manager rotation. It publishes the public
+// half before the key can be used, and some time before the key signs, so that every verifying process knows it by then.
+// Previous keys stay published as long as the tokens that they signed are valid.
 package rotator
 
 import (
@@ -11,43 +11,43 @@ import (
 	"slices"
 	"time"
 
-	"orgops/shared/token"
+	"orgops/shared/identity/token"
 )
 
-// Event is what Secrets Manager sends.
+// Event holds what Secrets Manager sends.
 type Event struct {
 	Step     string `json:"Step"`
 	SecretID string `json:"SecretId"`
 	Version  string `json:"ClientRequestToken"` // of the secret, to be made current
 }
 
-// Signing is the secret that is rotated: the signing keys.
+// Signing stores the secret that is rotated, which holds the signing keys.
 type Signing interface {
-	// Stages is the stages of each version, AWSCURRENT and AWSPENDING among them.
+	// Stages returns the stages of each version, such as AWSCURRENT and AWSPENDING.
 	Stages(ctx context.Context) (map[string][]string, error)
-	// Value is the text of a version, "" for the current one, and whether it has one.
+	// Value returns the text of a version, "" for the current one, and whether the version has a text.
 	Value(ctx context.Context, version string) (text []byte, found bool, err error)
-	// Pend gives the pending version its text, once.
+	// Pend sets the text of the pending version, once.
 	Pend(ctx context.Context, version string, text []byte) error
 	// Promote makes a version the current one.
 	Promote(ctx context.Context, version string) error
 }
 
-// Published is the secret that verifying processes read: the member "keys" is theirs, all others stay as they are.
+// Published stores the secret that verifying processes read. The rotator writes its member "keys" and preserves the others.
 type Published interface {
 	Value(ctx context.Context, version string) (text []byte, found bool, err error)
 	Replace(ctx context.Context, text []byte) error
 }
 
-// Rotator rotates one pair of secrets, whatever an event says that it is about. All fields are required.
+// Rotator rotates its pair of secrets, even if the event names another secret. All fields are required.
 type Rotator struct {
 	Signing   Signing
 	Published Published
 	Now       func() time.Time
 }
 
-// Handle does one step. Each may be repeated, and a rotation that ended between two of them is gone on with, or begun
-// anew with another version.
+// Handle does one step. Every step is idempotent. A rotation that stopped between two steps can continue, or start again
+// with another version.
 func (r *Rotator) Handle(ctx context.Context, e Event) error {
 	stages, err := r.Signing.Stages(ctx)
 	if err != nil {
@@ -75,10 +75,10 @@ func (r *Rotator) Handle(ctx context.Context, e Event) error {
 		}
 		return r.Signing.Promote(ctx, e.Version)
 	}
-	return fmt.Errorf("%q is no step of a rotation", e.Step)
+	return fmt.Errorf("unknown rotation step %q", e.Step)
 }
 
-// Rotate does all steps at once, for an operator. The version's name is a new one, of 32 to 64 characters.
+// Rotate does all steps at once, for an operator. version names the new version with 32 to 64 characters.
 func (r *Rotator) Rotate(ctx context.Context, version string) error {
 	for _, step := range []func(context.Context, string) error{r.create, r.publish, r.test, r.Signing.Promote} {
 		if err := step(ctx, version); err != nil {
@@ -88,7 +88,7 @@ func (r *Rotator) Rotate(ctx context.Context, version string) error {
 	return nil
 }
 
-// create gives the version its keys: a new one, and those of the current version.
+// create sets the version's keys: a new key and the keys of the current version.
 func (r *Rotator) create(ctx context.Context, version string) error {
 	if _, made, err := r.Signing.Value(ctx, version); err != nil || made {
 		return err
@@ -111,7 +111,7 @@ func (r *Rotator) create(ctx context.Context, version string) error {
 	return r.Signing.Pend(ctx, version, text)
 }
 
-// current is the keys that sign now, with the times that were published; none in a secret as it is deployed.
+// current returns the current signing keys with the published start times. A newly deployed secret has no keys.
 func (r *Rotator) current(ctx context.Context) (token.KeySet, error) {
 	text, found, err := r.Signing.Value(ctx, "")
 	if err != nil {
@@ -128,13 +128,13 @@ func (r *Rotator) current(ctx context.Context) (token.KeySet, error) {
 	if err != nil {
 		return token.KeySet{}, err
 	}
-	if within, err := set.Within(keys); err == nil { // or else this rotation mends what is published
+	if within, err := set.Within(keys); err == nil { // else this rotation repairs the published secret
 		set = within
 	}
 	return set, nil
 }
 
-// publish tells those who verify. The time from which the key signs counts from here.
+// publish publishes the version's public keys. The lead time before the new key signs starts here.
 func (r *Rotator) publish(ctx context.Context, version string) error {
 	set, err := r.pending(ctx, version)
 	if err != nil {
@@ -162,7 +162,7 @@ func (r *Rotator) publish(ctx context.Context, version string) error {
 	return r.Published.Replace(ctx, text)
 }
 
-// test finds out whether what the version's key signs will be accepted.
+// test checks that tokens signed with the version's key will be accepted.
 func (r *Rotator) test(ctx context.Context, version string) error {
 	set, err := r.pending(ctx, version)
 	if err != nil {
@@ -170,7 +170,7 @@ func (r *Rotator) test(ctx context.Context, version string) error {
 	}
 	_, keys, err := r.published(ctx)
 	if err == nil && !keys.Has(set.Current) {
-		err = fmt.Errorf("key %s is not published", set.Current.ID())
+		err = fmt.Errorf("key %s is not published; repeat setSecret", set.Current.ID())
 	}
 	return err
 }
@@ -186,7 +186,7 @@ func (r *Rotator) pending(ctx context.Context, version string) (token.KeySet, er
 	return token.DecodeKeySet(text)
 }
 
-// published is all that the published secret holds, and the keys of it: none, as it is deployed.
+// published returns all members of the published secret, and its keys. A newly deployed secret has no keys.
 func (r *Rotator) published(ctx context.Context) (map[string]json.RawMessage, token.PublicKeys, error) {
 	text, found, err := r.Published.Value(ctx, "")
 	if err != nil {
@@ -194,7 +194,7 @@ func (r *Rotator) published(ctx context.Context) (map[string]json.RawMessage, to
 	}
 	members := map[string]json.RawMessage{}
 	if err := json.Unmarshal(text, &members); !found || err != nil {
-		return nil, token.PublicKeys{}, errors.New("the published secret is no JSON object")
+		return nil, token.PublicKeys{}, errors.New("the published secret is not a JSON object")
 	}
 	if members["keys"] == nil {
 		return members, token.PublicKeys{}, nil

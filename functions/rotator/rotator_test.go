@@ -12,9 +12,9 @@ import (
 	"time"
 
 	"orgops/functions/rotator"
-	"orgops/shared/awstest"
-	"orgops/shared/token"
-	"orgops/shared/token/tokensecret"
+	"orgops/shared/identity/token"
+	"orgops/shared/identity/token/tokensecret"
+	"orgops/shared/testkit/awstest"
 )
 
 var moto = awstest.Moto()
@@ -23,7 +23,7 @@ func TestMain(m *testing.M) { os.Exit(awstest.Run(m, moto)) }
 
 var start = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
-// world is the two secrets as they are deployed, and a clock.
+// world holds the two secrets as deployed, and a clock.
 type world struct {
 	t                  *testing.T
 	proxy              *awstest.Proxy
@@ -49,7 +49,7 @@ func (w *world) secrets() tokensecret.Secrets {
 	return tokensecret.Secrets{Signing: tokensecret.Open(access, w.signing.ARN), Published: tokensecret.Open(access, w.published.ARN)}
 }
 
-// process is the keys of one that starts now; one that only verifies is not told of the other secret.
+// process returns the keys of a process that starts now. A process that only verifies has no access to the signing secret.
 func (w *world) process(signs bool) *tokensecret.Keyring {
 	w.t.Helper()
 	s := w.secrets()
@@ -84,7 +84,7 @@ func (w *world) rotate(many int) (version string) {
 	return version
 }
 
-// issued is a token of a process that has just been asked for something else.
+// issued returns a token from a process that has just refreshed its keys.
 func (w *world) issued(keys *tokensecret.Keyring) string {
 	w.t.Helper()
 	keys.Refresh(w.t.Context())
@@ -95,7 +95,7 @@ func (w *world) issued(keys *tokensecret.Keyring) string {
 	return text
 }
 
-// accepted asks a process that takes no second look: what it knows by itself is what counts.
+// accepted verifies tokens with the keys that the process already has, and fails if it reads the keys again.
 func (w *world) accepted(what string, keys *tokensecret.Keyring, texts ...string) {
 	w.t.Helper()
 	keys.Refresh(w.t.Context())
@@ -123,7 +123,7 @@ func (w *world) kids(stage string) []string {
 	return all
 }
 
-// TestRotation: processes that stay warm follow rotations, two of them in quick succession, and no token is refused.
+// TestRotation rotates twice in quick succession while processes stay warm; no token is refused.
 func TestRotation(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -140,7 +140,7 @@ func TestRotation(t *testing.T) {
 		t.Errorf("%d keys are published, want 3", n)
 	}
 	tokens, used := []string{first}, map[string]bool{}
-	for range 40 { // minutes; both processes look for new keys now and then, the verifier before anybody signs by one
+	for range 40 { // minutes; both processes refresh their keys, the verifier before the signer uses a new one
 		w.at = w.at.Add(time.Minute)
 		tokens = append(tokens, w.issued(signer))
 		w.accepted("while rotating", verifier, tokens...)
@@ -160,11 +160,11 @@ func TestRotation(t *testing.T) {
 	}
 }
 
-// TestRotation_EndsEarly: a rotation that ends after any step costs no token, is gone on with, or is begun anew.
+// TestRotation_EndsEarly stops a rotation after any step, and continues it or starts it again. No token is refused.
 func TestRotation_EndsEarly(t *testing.T) {
 	t.Parallel()
 	for done := range 4 {
-		for _, anew := range []bool{false, true} {
+		for _, restarted := range []bool{false, true} {
 			w := newWorld(t)
 			w.rotate(4)
 			signer, verifier := w.process(true), w.process(false)
@@ -175,12 +175,12 @@ func TestRotation_EndsEarly(t *testing.T) {
 				tokens = append(tokens, w.issued(signer), w.issued(w.process(true)))
 				w.accepted("after an early end", verifier, tokens...)
 			}
-			if anew {
+			if restarted {
 				version = w.rotate(0)
 			}
 			for _, name := range steps {
 				if err := w.step(name, version); err != nil {
-					t.Fatalf("after %d steps, anew %t: %s: %v", done, anew, name, err)
+					t.Fatalf("after %d steps, restarted %t: %s: %v", done, restarted, name, err)
 				}
 			}
 			for range 8 {
@@ -189,13 +189,13 @@ func TestRotation_EndsEarly(t *testing.T) {
 				w.accepted("after the rotation", verifier, tokens...)
 			}
 			if n := len(w.kids("AWSCURRENT")); n != 2 {
-				t.Errorf("after %d steps, anew %t: %d keys are published, want 2", done, anew, n)
+				t.Errorf("after %d steps, restarted %t: %d keys are published, want 2", done, restarted, n)
 			}
 		}
 	}
 }
 
-// TestRotation_Faults: an answer that is lost is not an act that is done twice.
+// TestRotation_Faults loses answers and checks that the retried steps do not take effect twice.
 func TestRotation_Faults(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -208,7 +208,7 @@ func TestRotation_Faults(t *testing.T) {
 	version := w.rotate(0)
 	for _, name := range steps {
 		var err error
-		for range 3 { // Secrets Manager calls again
+		for range 3 { // Secrets Manager retries
 			if err = w.step(name, version); err == nil {
 				break
 			}
@@ -230,12 +230,12 @@ func TestRotator_Refuses(t *testing.T) {
 	old := w.rotate(1)
 	version := w.rotate(1)
 	tests := []struct{ name, step, version string }{
-		{"nothing", "", ""},
-		{"a version that there is not", "createSecret", "2f0c9c2e-8b5d-4a0e-9f66-0d7f3f1f4a11"},
-		{"a version that another took the place of", "setSecret", old},
-		{"a step that there is not", "dropSecret", version},
-		{"a test of what is not published", "testSecret", version},
-		{"a key that is not published", "finishSecret", version},
+		{"no step", "", ""},
+		{"an unknown version", "createSecret", "2f0c9c2e-8b5d-4a0e-9f66-0d7f3f1f4a11"},
+		{"a superseded version", "setSecret", old},
+		{"an unknown step", "dropSecret", version},
+		{"a test of an unpublished key", "testSecret", version},
+		{"a promotion of an unpublished key", "finishSecret", version},
 	}
 	for _, tt := range tests {
 		if err := w.step(tt.step, tt.version); err == nil {
@@ -247,12 +247,12 @@ func TestRotator_Refuses(t *testing.T) {
 	}
 	w.published.Set(t, "something private")
 	if err := w.step("setSecret", version); err == nil || strings.Contains(err.Error(), "private") {
-		t.Errorf("a published secret that is broken: %v", err)
+		t.Errorf("a corrupt published secret: %v", err)
 	}
 }
 
-// TestRotation_Mends: what is published follows from the signing keys, should somebody lose it.
-func TestRotation_Mends(t *testing.T) {
+// TestRotation_Repairs publishes the signing keys again after the published secret was overwritten.
+func TestRotation_Repairs(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.rotate(4)
@@ -266,7 +266,7 @@ func TestRotation_Mends(t *testing.T) {
 	}
 }
 
-// TestRotator_Rotate: an operator's rotation is one call.
+// TestRotator_Rotate rotates with one call, as an operator does.
 func TestRotator_Rotate(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -282,7 +282,7 @@ func TestRotator_Rotate(t *testing.T) {
 	}
 }
 
-// TestPublishedHoldsNoPrivateKey, whatever was rotated.
+// TestPublishedHoldsNoPrivateKey rotates twice and looks for private keys in the published secret.
 func TestPublishedHoldsNoPrivateKey(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -299,7 +299,7 @@ func TestPublishedHoldsNoPrivateKey(t *testing.T) {
 	private = append(private, set.Current.D, set.Previous[0].D)
 	for _, text := range private {
 		if text == "" || strings.Contains(w.published.Text(t, "AWSCURRENT"), text) {
-			t.Errorf("a private key is published, or there is none")
+			t.Errorf("a private key is published or missing from the signing secret")
 		}
 	}
 	if _, err := w.process(false).Signer().Issue(token.Claims{Subject: "u", Company: "c"}); err == nil {
@@ -307,8 +307,8 @@ func TestPublishedHoldsNoPrivateKey(t *testing.T) {
 	}
 }
 
-// TestKeyring_Flood: tokens that name unknown keys cause a read now and then, not one each; one that is genuine, signed
-// by a key that is younger than the last read, is accepted after such a read.
+// TestKeyring_Flood checks that tokens with unknown keys cause a read every 20 s, not one each. A valid token whose key is
+// newer than the last read is accepted after such a read.
 func TestKeyring_Flood(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -349,7 +349,7 @@ func TestKeyring_Flood(t *testing.T) {
 	}
 }
 
-// TestKeyring_AtOnce: of many tokens at once whose key is younger than the last read one causes a read, and all are accepted.
+// TestKeyring_AtOnce verifies many tokens of a new key concurrently: one read serves them all.
 func TestKeyring_AtOnce(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -373,7 +373,7 @@ func TestKeyring_AtOnce(t *testing.T) {
 	}
 }
 
-// TestKeyring_Away: keys that are in use stay in use while Secrets Manager cannot be asked.
+// TestKeyring_Away keeps using the known keys while Secrets Manager does not answer.
 func TestKeyring_Away(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -389,11 +389,11 @@ func TestKeyring_Away(t *testing.T) {
 		}
 	}
 	if n := w.proxy.Calls("GetSecretValue") - before; n != 1 {
-		t.Errorf("%d reads while there is no answer, want one", n)
+		t.Errorf("%d reads while Secrets Manager does not answer, want one", n)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, err := tokensecret.NewKeyring(ctx, w.secrets(), token.Config{Now: w.now}, slog.New(slog.DiscardHandler), w.now); err == nil {
-		t.Error("keys that cannot be read are no error at the start")
+		t.Error("unreadable keys are no error at the start")
 	}
 }

@@ -10,14 +10,14 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"orgops/shared/connector"
-	"orgops/shared/goal"
-	"orgops/shared/integration"
-	"orgops/shared/memory"
-	"orgops/shared/policy"
-	"orgops/shared/syncrun"
-	"orgops/shared/timeline"
-	"orgops/shared/worktest"
+	"orgops/shared/domain/goal"
+	"orgops/shared/domain/integration"
+	"orgops/shared/domain/memory"
+	"orgops/shared/domain/policy"
+	"orgops/shared/domain/syncrun"
+	"orgops/shared/domain/timeline"
+	"orgops/shared/provider/connector"
+	"orgops/shared/testkit/worktest"
 )
 
 func TestSandbox(t *testing.T) {
@@ -36,31 +36,31 @@ func TestSandbox(t *testing.T) {
 		t.Errorf("progress differs (-want +got):\n%s", diff)
 	}
 	if n := len(rec.Preview); n != syncrun.MaxPreview || rec.Preview[0].Title != "Title 0" || rec.Preview[15].Target != goal.Entity {
-		t.Errorf("the preview shows %d: %+v", n, rec.Preview)
+		t.Errorf("the preview has %d items: %+v", n, rec.Preview)
 	}
 	if slot := r.slot(); slot.State != nil || slot.ConfigDigest != "" {
-		t.Errorf("the sandbox left the connector's state: %+v", slot)
+		t.Errorf("the sandbox run stored a state: %+v", slot)
 	}
 	changes := r.entities()
 	delete(changes, syncrun.Entity)
 	delete(changes, syncrun.SlotEntity)
 	if diff := cmp.Diff(map[string]int{integration.Entity: 1, "mark": 1}, changes); diff != "" {
-		t.Errorf("something but the run was committed (-want +got):\n%s", diff)
+		t.Errorf("more than the run was committed (-want +got):\n%s", diff)
 	}
-	if n := len(worktest.All[policy.Decision](r.Bench, "a", policy.Prefix)); n != 0 {
+	if n := len(worktest.All[policy.Decision](r.Harness, "a", policy.Prefix)); n != 0 {
 		t.Errorf("%d decisions", n)
 	}
 }
 
-// TestLive: what is new is created, what changed is updated, and what did not change is no write and no event.
+// TestLive creates new items, updates changed ones, and causes no write and no event for unchanged ones.
 func TestLive(t *testing.T) {
 	t.Parallel()
 	r := setup(t)
 	due := r.Clock.Now().Add(24 * time.Hour)
 	r.provider.answer(func(context.Context, int, connector.Fetch) (connector.FetchedPage, error) {
 		return connector.FetchedPage{
-			Memories: drafts(0, 150), Goals: []goal.Draft{{ExternalID: "g", Title: "Ship", State: goal.Open, DueAt: &due}},
-			Failed: 2, State: json.RawMessage(`"first"`),
+			Memories: append(drafts(0, 150), memory.Draft{Title: "nameless"}, memory.Draft{ExternalID: "untitled"}), Goals: []goal.Draft{{ExternalID: "g", Title: "Ship", State: goal.Open, DueAt: &due}},
+			State: json.RawMessage(`"first"`),
 		}, nil
 	})
 	rec := r.sync(syncrun.Live)
@@ -70,7 +70,7 @@ func TestLive(t *testing.T) {
 	if n := len(r.memories()); n != 150 {
 		t.Errorf("%d memories", n)
 	}
-	if n := len(worktest.All[policy.Decision](r.Bench, "a", policy.Prefix)); n != 151 {
+	if n := len(worktest.All[policy.Decision](r.Harness, "a", policy.Prefix)); n != 151 {
 		t.Errorf("%d decisions", n)
 	}
 	if slot := r.slot(); string(slot.State) != `"first"` || slot.ConfigDigest == "" {
@@ -93,7 +93,7 @@ func TestLive(t *testing.T) {
 	}
 }
 
-// TestNotModified: nothing is written but the run, and the state is kept.
+// TestNotModified writes only the run, and keeps the state.
 func TestNotModified(t *testing.T) {
 	t.Parallel()
 	r := setup(t)
@@ -108,21 +108,21 @@ func TestNotModified(t *testing.T) {
 	if slot := r.slot(); string(slot.State) != `"seen"` {
 		t.Errorf("the state is %s", slot.State)
 	}
-	full := r.sync(syncrun.Live, func(rec *syncrun.Record) { rec.Full = true })
+	full := r.sync(syncrun.Live, func(rec *syncrun.StoredRun) { rec.Full = true })
 	if last := r.provider.asked[len(r.provider.asked)-1]; !full.Full || !last.Full || last.State != nil {
-		t.Errorf("a full run was asked with %+v", last)
+		t.Errorf("a full run fetched with %+v", last)
 	}
 	r.Change("a", "paged", func(i *integration.Integration) { i.Config = json.RawMessage(`{"url":"other"}`) })
 	r.sync(syncrun.Live)
 	if last := r.provider.asked[len(r.provider.asked)-1]; last.State != nil {
-		t.Errorf("under another configuration the state is %s", last.State)
+		t.Errorf("after a change of configuration the state is %s", last.State)
 	}
 	if n := r.entities(); n[memory.Entity] != 3 {
 		t.Errorf("the feed has %v", n)
 	}
 }
 
-// TestRepeated: of an item that a page lists twice the first counts, and so it is at every sync.
+// TestRepeated counts the first of two items that a page lists under the same id, at every sync.
 func TestRepeated(t *testing.T) {
 	t.Parallel()
 	r := setup(t)
@@ -141,7 +141,7 @@ func TestRepeated(t *testing.T) {
 	}
 }
 
-// TestRefused: what the policies do not permit is not written; a decision tells of each, one entry of all.
+// TestRefused writes no item that the policies deny. Each denial is a decision, and one timeline entry covers them all.
 func TestRefused(t *testing.T) {
 	t.Parallel()
 	r := setup(t)
@@ -156,16 +156,16 @@ func TestRefused(t *testing.T) {
 		t.Errorf("progress differs (-want +got):\n%s", diff)
 	}
 	verdicts := map[policy.Verdict]int{}
-	for _, d := range worktest.All[policy.Decision](r.Bench, "a", policy.Prefix) {
+	for _, d := range worktest.All[policy.Decision](r.Harness, "a", policy.Prefix) {
 		verdicts[d.Verdict]++
 	}
-	entries := worktest.All[timeline.Entry](r.Bench, "a", timeline.Prefix)
+	entries := worktest.All[timeline.Entry](r.Harness, "a", timeline.Prefix)
 	if verdicts[policy.Denied] != 20 || verdicts[policy.Permitted] != 1 || len(r.memories()) != 0 || len(entries) != 1 || entries[0].Kind != timeline.PolicyDenied {
 		t.Errorf("%v, %d memories, timeline %+v", verdicts, len(r.memories()), entries)
 	}
 }
 
-// TestLarge: items that are large, and larger in JSON, are parted so that each commit fits.
+// TestLarge splits large items, which grow further in JSON, so that each commit fits.
 func TestLarge(t *testing.T) {
 	t.Parallel()
 	r := setup(t)
@@ -181,7 +181,7 @@ func TestLarge(t *testing.T) {
 	}
 }
 
-// TestPages: a run of several pages hands itself back when its slice is over, and goes on where it was.
+// TestPages returns a run of several pages to the queue after each slice, and continues where it stopped.
 func TestPages(t *testing.T) {
 	t.Parallel()
 	r := setup(t)
@@ -195,7 +195,7 @@ func TestPages(t *testing.T) {
 		due := r.handle(j)
 		if due.IsZero() {
 			if slices != 3 {
-				t.Errorf("it took %d slices", slices)
+				t.Errorf("the run took %d slices, want 3", slices)
 			}
 			break
 		}

@@ -5,11 +5,11 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"orgops/shared/fault"
-	"orgops/shared/syncrun"
+	"orgops/shared/base/fault"
+	"orgops/shared/domain/syncrun"
 )
 
-// TestMeasured: runs are counted when they end, items when they are stored.
+// TestMeasured counts runs when they end, and items when they are stored.
 func TestMeasured(t *testing.T) {
 	t.Parallel()
 	r := setup(t)
@@ -23,12 +23,12 @@ func TestMeasured(t *testing.T) {
 	}
 	r.ended(j, syncrun.Failed)
 	r.provider.answer(pages(1, 1))
-	j = r.request(syncrun.Live, func(rec *syncrun.Record) { rec.Work.CancelRequested = true })
+	j = r.request(syncrun.Live, func(rec *syncrun.StoredRun) { rec.Work.CancelRequested = true })
 	r.handle(j)
 	r.ended(j, syncrun.Cancelled)
 	got, companies := r.Measured()
 	want := map[string]float64{"SyncsSucceeded": 2, "SyncsFailed": 1, "SyncItems": 240}
 	if diff := cmp.Diff(want, got); diff != "" || len(companies) != 1 || companies[0] != "a" {
-		t.Errorf("measured, of %q (-want +got):\n%s", companies, diff)
+		t.Errorf("metrics of %q (-want +got):\n%s", companies, diff)
 	}
 }

@@ -5,25 +5,25 @@ import (
 	"encoding/json"
 	"errors"
 
-	"orgops/shared/connector"
-	"orgops/shared/fault"
-	"orgops/shared/goal"
-	"orgops/shared/intake"
-	"orgops/shared/integration"
-	"orgops/shared/memory"
-	"orgops/shared/store"
-	"orgops/shared/syncrun"
+	"orgops/shared/base/fault"
+	"orgops/shared/domain/goal"
+	"orgops/shared/domain/integration"
+	"orgops/shared/domain/memory"
+	"orgops/shared/domain/syncrun"
+	"orgops/shared/provider/connector"
+	"orgops/shared/provider/intake"
+	"orgops/shared/storage/store"
 )
 
-// page is what one fetch brought.
+// page holds the result of one fetch.
 type page struct {
-	actions  []connector.Action // the valid ones, each item once
-	repeated int                // items that the page listed before; the next sync takes them as they are then
-	failed   int                // items that are not valid
+	actions  []connector.Action // the valid ones, one per item
+	repeated int                // items that the page lists again; the next sync reads their current form
+	failed   int                // invalid items
 	fetched  connector.FetchedPage
 }
 
-// page fetches one page and commits it; ended is true when it was the last.
+// page fetches and commits one page; ended reports whether it was the last.
 func (s *slice) page(ctx context.Context) (ended bool, err error) {
 	i, err := s.integration(ctx)
 	if err != nil {
@@ -66,7 +66,7 @@ func (s *slice) fetch(ctx context.Context, i integration.Integration) (connector
 	})
 }
 
-// state is what the last live run of this very configuration left.
+// state returns the state that the last live run left, if it ran with the same configuration.
 func (s *slice) state(ctx context.Context, i integration.Integration) (json.RawMessage, error) {
 	if s.record.Full || s.record.Mode == syncrun.Sandbox {
 		return nil, nil
@@ -82,13 +82,13 @@ func (s *slice) state(ctx context.Context, i integration.Integration) (json.RawM
 	return slot.State, nil
 }
 
-// read is a page's items as actions.
+// read converts a page's items into actions.
 func read(fetched connector.FetchedPage) page {
-	p := page{fetched: fetched, failed: fetched.Failed}
+	p := page{fetched: fetched}
 	seen := map[string]bool{}
 	add := func(a connector.Action, id string) {
 		switch {
-		case len(intake.Check(a, "")) > 0:
+		case len(intake.Problems(a)) > 0:
 			p.failed++
 		case seen[id]:
 			p.repeated++
@@ -106,7 +106,7 @@ func read(fetched connector.FetchedPage) page {
 	return p
 }
 
-// rehearse commits nothing of a page but what the run shows of it.
+// rehearse commits only a preview of the page, in the run's record.
 func (s *slice) rehearse(ctx context.Context, i integration.Stored, p page) error {
 	s.record.Progress.Fetched += len(p.actions)
 	s.preview(p.actions)
@@ -124,7 +124,7 @@ func (s *slice) preview(actions []connector.Action) {
 			break
 		}
 		switch {
-		case a.Memory != nil: // cut as it would be stored
+		case a.Memory != nil: // truncated as it would be stored
 			m, _ := memory.Apply(memory.Memory{}, s.record.Provider, *a.Memory, s.Now())
 			items = append(items, syncrun.Preview{
 				Target: memory.Entity, ExternalID: m.ExternalID, Kind: m.Kind, Title: m.Title, URL: m.URL})
@@ -136,8 +136,8 @@ func (s *slice) preview(actions []connector.Action) {
 	s.record.Preview = items
 }
 
-// turn is what goes with the last write of a page: its counts, and the checkpoint of the next page or the run's end. A
-// live run leaves the connector's state for the next one.
+// turn returns the writes that go with the last part of a page, and updates the record: its counts, and either the
+// checkpoint of the next page or the end of the run. A live run stores the connector's state for the next run.
 func (s *slice) turn(ctx context.Context, i integration.Stored, p page) ([]store.Op, error) {
 	s.progress()
 	s.record.Progress.Pages++
@@ -156,7 +156,7 @@ func (s *slice) turn(ctx context.Context, i integration.Stored, p page) ([]store
 	})
 }
 
-// progress is what every write that gets a run further does.
+// progress resets the tries and renews the lease, with every write that advances a run.
 func (s *slice) progress() {
 	s.record.Work.Tries, s.record.Error, s.record.Work.LeaseUntil = 0, "", s.Now().UTC().Add(lease)
 }

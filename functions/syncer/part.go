@@ -4,25 +4,25 @@ import (
 	"context"
 	"errors"
 
-	"orgops/shared/fault"
-	"orgops/shared/intake"
-	"orgops/shared/integration"
-	"orgops/shared/policy"
-	"orgops/shared/store"
+	"orgops/shared/base/fault"
+	"orgops/shared/domain/integration"
+	"orgops/shared/domain/policy"
+	"orgops/shared/provider/intake"
+	"orgops/shared/storage/store"
 )
 
-// What a transaction may hold of a page, beside the run's record, the slot and the integration's version.
+// These bound what one transaction holds of a page, next to the run's record, the slot and the integration's version.
 const (
 	maxOps   = store.MaxOps - 3
 	maxBytes = store.MaxCommit - 2*store.MaxBody
 )
 
-// maxTries bounds how often a part is planned again because somebody else wrote the same items.
+// maxTries bounds how often a part is planned again after a concurrent write to the same items.
 const maxTries = 8
 
-// part commits as many of a page's actions, from the one at first on, as fit into one transaction, and says how many.
-// When somebody else wrote one of the items in between, it is planned again. It holds only while the integration is
-// what its verdicts were about.
+// part commits as many of a page's actions as fit into one transaction, starting at first, and returns their number. It
+// plans again after a concurrent write to one of the items. The commit requires that the integration has not changed since
+// the verdicts.
 func (s *slice) part(ctx context.Context, i integration.Stored, p page, first int) (n int, err error) {
 	for range maxTries {
 		s.record = s.stored
@@ -46,19 +46,19 @@ func (s *slice) part(ctx context.Context, i integration.Stored, p page, first in
 			return planned.actions, err
 		}
 	}
-	return 0, fault.Wrap(fault.Conflict, "others keep writing the same items", store.ErrConflict)
+	return 0, fault.Wrap(fault.Conflict, "other writers keep changing the same items; request another sync", store.ErrConflict)
 }
 
-// plan is the writes of a part.
+// plan collects the writes of a part.
 type plan struct {
 	ops     []store.Op
-	actions int // how many they carry out
+	actions int // how many actions the writes carry out
 	bytes   int
 	refused bool
 }
 
-// plan takes actions until the transaction is full, and counts what they come to. What an earlier try at this page has
-// counted, and what is unchanged for that reason, is not counted twice.
+// plan adds actions until the transaction is full, and counts their outcomes. It does not count again what an earlier try
+// at this page has counted and therefore finds unchanged.
 func (s *slice) plan(ctx context.Context, i integration.Integration, p page, first int) (plan, error) {
 	planner := intake.Planner{Company: s.company, Integration: i, Engine: s.Engine, Now: s.Now().UTC()}
 	var part plan
@@ -80,15 +80,15 @@ func (s *slice) plan(ctx context.Context, i integration.Integration, p page, fir
 	return part, nil
 }
 
-// add takes a planned action's writes. took is false where there are none, or where they are larger than the store
-// takes; fits is false when they have to wait for the next transaction.
+// add adds the writes of a planned action. took is false if there are no writes, or if the store does not accept their
+// size. fits is false if the writes have to wait for the next transaction.
 func (part *plan) add(c store.Company, planned intake.Planned) (took, fits bool) {
 	if planned.Outcome == intake.Unchanged {
 		return false, true
 	}
-	ops := []store.Op{policy.Record(c, planned.Decision)}
+	ops := []store.Op{policy.Create(c, planned.Decision)}
 	refused := planned.Outcome == intake.Refused
-	if !refused || !part.refused { // one timeline entry tells of all of a part's refusals
+	if !refused || !part.refused { // one timeline entry covers all refusals of a part
 		ops = append(ops, planned.Ops...)
 	}
 	bytes := 0

@@ -11,17 +11,18 @@ import (
 	"time"
 
 	"orgops/functions/syncer"
-	"orgops/shared/connector"
-	"orgops/shared/id"
-	"orgops/shared/integration"
-	"orgops/shared/memory"
-	"orgops/shared/policy"
-	"orgops/shared/store"
-	"orgops/shared/syncrun"
-	"orgops/shared/worktest"
+	"orgops/shared/base/id"
+	"orgops/shared/domain/integration"
+	"orgops/shared/domain/memory"
+	"orgops/shared/domain/policy"
+	"orgops/shared/domain/syncrun"
+	"orgops/shared/provider/connector"
+	"orgops/shared/storage/store"
+	"orgops/shared/testkit/errtest"
+	"orgops/shared/testkit/worktest"
 )
 
-// paged is a provider whose pages a test makes. A checkpoint is the number of the next page.
+// paged implements a provider whose pages a test makes. A checkpoint holds the number of the next page.
 type paged struct {
 	mu    sync.Mutex
 	asked []connector.Fetch
@@ -43,7 +44,7 @@ func (p *paged) Fetch(ctx context.Context, f connector.Fetch) (connector.Fetched
 	return page(ctx, n, f)
 }
 
-// fetches is how often it was asked.
+// fetches counts the calls of Fetch.
 func (p *paged) fetches() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -56,7 +57,7 @@ func (p *paged) answer(page func(ctx context.Context, n int, f connector.Fetch) 
 	p.page = page
 }
 
-// pages answers pages of size memories each, with a state at the end.
+// pages returns an answer of so many pages with size memories each, and with a state at the end.
 func pages(of, size int) func(context.Context, int, connector.Fetch) (connector.FetchedPage, error) {
 	return func(_ context.Context, n int, _ connector.Fetch) (connector.FetchedPage, error) {
 		page := connector.FetchedPage{Memories: drafts(n*size, size)}
@@ -84,9 +85,9 @@ func failing(err error) func(context.Context, int, connector.Fetch) (connector.F
 
 var errDown = errors.New("the provider is down")
 
-// running is a syncer over a bench, with a connector "paged" of company a that is certified.
+// running wraps a syncer over a test harness, with a certified connector "paged" of company a.
 type running struct {
-	*worktest.Bench
+	*worktest.Harness
 	*syncer.Syncer
 	faulty   *worktest.Store
 	provider *paged
@@ -95,7 +96,7 @@ type running struct {
 func setup(t *testing.T) *running {
 	t.Helper()
 	b := worktest.New(t)
-	r := &running{Bench: b, faulty: &worktest.Store{Store: b.Store}, provider: &paged{page: pages(1, 3)}}
+	r := &running{Harness: b, faulty: &worktest.Store{Store: b.Store}, provider: &paged{page: pages(1, 3)}}
 	r.Syncer = &syncer.Syncer{
 		Store: r.faulty, Jobs: b.Syncs, Connectors: connector.New(r.provider), Vault: b.Vault,
 		Engine: policy.Rules{Now: b.Clock.Now}, Logger: b.Logger, Metrics: b.Metrics, Now: b.Clock.Now, Slice: time.Minute,
@@ -109,10 +110,10 @@ func setup(t *testing.T) *running {
 	return r
 }
 
-// request commits a run as the API does.
-func (r *running) request(mode syncrun.Mode, edit ...func(*syncrun.Record)) syncrun.Job {
+// request commits a run, as the API does.
+func (r *running) request(mode syncrun.Mode, edit ...func(*syncrun.StoredRun)) syncrun.Job {
 	r.T.Helper()
-	rec := syncrun.Record{Run: syncrun.Run{
+	rec := syncrun.StoredRun{Run: syncrun.Run{
 		ID: id.New(), Provider: "paged", Mode: mode, State: syncrun.Requested, RequestedAt: r.Clock.Now(),
 	}}
 	for _, e := range edit {
@@ -134,7 +135,7 @@ func (r *running) slot() (slot syncrun.Slot) {
 	return slot
 }
 
-func (r *running) record(j syncrun.Job) (rec syncrun.Record) {
+func (r *running) record(j syncrun.Job) (rec syncrun.StoredRun) {
 	r.T.Helper()
 	if !r.Get("a", syncrun.Key(j.Run), &rec) {
 		r.T.Fatal("the run is gone")
@@ -142,7 +143,8 @@ func (r *running) record(j syncrun.Job) (rec syncrun.Record) {
 	return rec
 }
 
-// handle is one slice; due is zero when the run has ended. It may run beside the test, which it does not end.
+// handle works for one slice; due is zero when the run has ended. It does not end the test, so other goroutines may call
+// it.
 func (r *running) handle(j syncrun.Job) (due time.Time) {
 	r.T.Helper()
 	body, err := json.Marshal(j)
@@ -155,8 +157,8 @@ func (r *running) handle(j syncrun.Job) (due time.Time) {
 	return due
 }
 
-// ended checks that a run has ended in a state with the slot free, and returns it.
-func (r *running) ended(j syncrun.Job, state syncrun.State) syncrun.Record {
+// ended checks that a run has ended in a state and freed its slot, and returns the run.
+func (r *running) ended(j syncrun.Job, state syncrun.State) syncrun.StoredRun {
 	r.T.Helper()
 	rec := r.record(j)
 	if rec.State != state || rec.FinishedAt == nil || !rec.Work.LeaseUntil.IsZero() || rec.Work.Checkpoint != nil {
@@ -167,12 +169,12 @@ func (r *running) ended(j syncrun.Job, state syncrun.State) syncrun.Record {
 	}
 	p := rec.Progress
 	if sum := p.Created + p.Updated + p.Unchanged + p.Failed; rec.Mode == syncrun.Live && sum != p.Fetched {
-		r.T.Errorf("%d were fetched, and %d accounted for: %+v", p.Fetched, sum, p)
+		r.T.Errorf("%d items were fetched, but the outcomes add up to %d: %+v", p.Fetched, sum, p)
 	}
 	return rec
 }
 
-func (r *running) sync(mode syncrun.Mode, edit ...func(*syncrun.Record)) syncrun.Record {
+func (r *running) sync(mode syncrun.Mode, edit ...func(*syncrun.StoredRun)) syncrun.StoredRun {
 	r.T.Helper()
 	j := r.request(mode, edit...)
 	if due := r.handle(j); !due.IsZero() {
@@ -183,17 +185,17 @@ func (r *running) sync(mode syncrun.Mode, edit ...func(*syncrun.Record)) syncrun
 
 func (r *running) memories() []memory.Memory {
 	r.T.Helper()
-	return worktest.All[memory.Memory](r.Bench, "a", memory.Prefix)
+	return worktest.All[memory.Memory](r.Harness, "a", memory.Prefix)
 }
 
-// entities counts the changes of the feed since the bench began, by entity. It may be called once.
+// entities counts the changes of the feed since the harness began, by entity. A test may call it once.
 func (r *running) entities() map[string]int {
 	r.T.Helper()
 	r.Put("a", "MARK", "mark", struct{}{})
 	n := map[string]int{}
 	ctx, cancel := context.WithTimeout(context.Background(), worktest.Patience)
 	defer cancel()
-	worktest.Must(r.T, r.Store().Consume(ctx, worktest.Consumer, func(_ context.Context, b store.Batch, done func(error)) {
+	errtest.Must(r.T, r.Store().Consume(ctx, worktest.Consumer, func(_ context.Context, b store.Batch, done func(error)) {
 		for _, c := range b.Changes {
 			if n[c.Entity]++; c.Entity == "mark" {
 				cancel()
@@ -204,4 +206,4 @@ func (r *running) entities() map[string]int {
 	return n
 }
 
-func (r *running) Store() store.Feed { return r.Bench.Store }
+func (r *running) Store() store.Feed { return r.Harness.Store }

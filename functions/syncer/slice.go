@@ -6,39 +6,39 @@ import (
 	"fmt"
 	"time"
 
-	"orgops/shared/connector"
-	"orgops/shared/fault"
-	"orgops/shared/integration"
-	"orgops/shared/metric"
-	"orgops/shared/store"
-	"orgops/shared/syncrun"
+	"orgops/shared/base/fault"
+	"orgops/shared/base/metric"
+	"orgops/shared/domain/integration"
+	"orgops/shared/domain/syncrun"
+	"orgops/shared/provider/connector"
+	"orgops/shared/storage/store"
 )
 
-// slice is one worker's turn at a run.
+// slice holds one worker's turn at a run.
 type slice struct {
 	*Syncer
 	company store.Company
 	until   time.Time
 
-	record  syncrun.Record // as it is about to be written
-	stored  syncrun.Record // as the store has it: what a write that came to nothing goes back to
+	record  syncrun.StoredRun // as the next write stores it
+	stored  syncrun.StoredRun // as the store has it; a failed write goes back to this
 	version int64
 }
 
 var (
-	// errTaken means that somebody else wrote the run in between: a cancel, or another worker.
-	errTaken = errors.New("the run was changed by someone else")
-	// errMoved means that the integration changed while a page of it was fetched.
-	errMoved = errors.New("the integration was changed by someone else")
+	// errTaken reports that the run was written concurrently, by a cancellation or another worker.
+	errTaken = errors.New("the run was changed concurrently")
+	// errMoved reports that the integration changed while a page was fetched.
+	errMoved = errors.New("the integration was changed concurrently")
 )
 
-// backoff is the wait after the first, second … failure in a row without progress; one more failure ends the run.
+// backoff lists the waits after consecutive failures without progress. One more failure ends the run.
 func backoff() []time.Duration {
 	return []time.Duration{10 * time.Second, 30 * time.Second, 90 * time.Second, 270 * time.Second}
 }
 
 func (s *slice) load(ctx context.Context, runID string) error {
-	var r syncrun.Record
+	var r syncrun.StoredRun
 	item, err := s.company.Get(ctx, syncrun.Key(runID), &r)
 	if err == nil {
 		s.record, s.stored, s.version = r, r, item.Version
@@ -46,8 +46,8 @@ func (s *slice) load(ctx context.Context, runID string) error {
 	return err
 }
 
-// waitUntil is when the run may be worked on: after another worker's lease and the provider's throttle. To cancel it,
-// nobody waits for the provider.
+// waitUntil returns the time when another worker's lease and the provider's throttle have ended. A cancellation does not
+// wait for the throttle.
 func (s *slice) waitUntil() time.Time {
 	wait := s.record.Work.LeaseUntil
 	if t := s.record.ThrottledUntil; t != nil && t.After(wait) && !s.record.Work.CancelRequested {
@@ -74,7 +74,7 @@ func (s *slice) run(ctx context.Context) (due time.Time, err error) {
 		switch {
 		case errors.Is(err, errTaken):
 			return s.again(ctx, err)
-		case errors.Is(err, errMoved): // the page is fetched again, if it still may be
+		case errors.Is(err, errMoved): // fetch the page again, if the run may continue
 			s.record = s.stored
 		case err != nil:
 			return s.failed(ctx, err)
@@ -87,7 +87,8 @@ func (s *slice) run(ctx context.Context) (due time.Time, err error) {
 	}
 }
 
-// again comes back at once to a run that somebody else wrote: a cancel takes effect there, a lease makes it wait.
+// again handles errTaken: it ends a run that was cancelled, and otherwise retries in a second. Another worker's lease then
+// applies.
 func (s *slice) again(ctx context.Context, err error) (time.Time, error) {
 	if !errors.Is(err, errTaken) {
 		return time.Time{}, err
@@ -105,7 +106,7 @@ func (s *slice) again(ctx context.Context, err error) (time.Time, error) {
 	return s.Now().Add(time.Second), nil
 }
 
-// handBack gives up the lease so that any worker can go on at due.
+// handBack releases the lease, so that any worker can continue the run at due.
 func (s *slice) handBack(ctx context.Context, due time.Time) (time.Time, error) {
 	s.record.Work.LeaseUntil = time.Time{}
 	if err := s.commit(context.WithoutCancel(ctx), nil); err != nil {
@@ -114,14 +115,13 @@ func (s *slice) handBack(ctx context.Context, due time.Time) (time.Time, error) 
 	return due, nil
 }
 
-// soonest is the least that a throttle waits, whatever the provider says.
+// soonest sets the shortest wait for a throttle, even if the provider asks for less.
 const soonest = time.Second
 
-// failed decides what a page's error means: wait, try again, or give up. Nothing that was counted for the page and not
-// written stays.
+// failed decides from a page's error whether the run waits, retries or fails. It discards counts that were not written.
 func (s *slice) failed(ctx context.Context, cause error) (time.Time, error) {
 	s.record = s.stored
-	if ctx.Err() != nil { // shutting down is not the provider's failure
+	if ctx.Err() != nil { // a shutdown is not the provider's failure
 		return s.handBack(ctx, s.Now())
 	}
 	var throttled *connector.ThrottledError
@@ -137,7 +137,7 @@ func (s *slice) failed(ctx context.Context, cause error) (time.Time, error) {
 		return s.end(ctx, syncrun.Failed, public(cause))
 	}
 	waits := backoff()
-	s.Logger.WarnContext(ctx, "sync page", "company", s.company.ID(), "run", s.record.ID, "provider", s.record.Provider, "error", cause)
+	s.Logger.WarnContext(ctx, "sync page failed", "company", s.company.ID(), "run", s.record.ID, "provider", s.record.Provider, "error", cause)
 	if s.record.Work.Tries >= len(waits) {
 		return s.end(ctx, syncrun.Failed, public(cause))
 	}
@@ -147,12 +147,12 @@ func (s *slice) failed(ctx context.Context, cause error) (time.Time, error) {
 	return s.handBack(ctx, s.Now().Add(wait))
 }
 
-// errFinal marks a failure that another try cannot mend.
+// errFinal marks a failure that a retry cannot fix.
 var errFinal = errors.New("final")
 
 func final(err error) error { return fmt.Errorf("%w: %w", errFinal, err) }
 
-// public is what a run may show of an error: a fault's own detail, and nothing of what is not a fault.
+// public returns the text of an error that a run may show: a fault's detail, and no detail of other errors.
 func public(err error) string {
 	var f *fault.Error
 	if errors.As(err, &f) {
@@ -161,7 +161,7 @@ func public(err error) string {
 	return "the provider could not be fetched"
 }
 
-// end writes the run's last state and frees the provider's slot, keeping what the connector wants for its next run.
+// end writes the run's final state and frees the provider's slot, which keeps the connector's state for the next run.
 func (s *slice) end(ctx context.Context, state syncrun.State, reason string) (time.Time, error) {
 	ctx = context.WithoutCancel(ctx)
 	for range maxTries {
@@ -183,8 +183,8 @@ func (s *slice) conclude(state syncrun.State, reason string) {
 	s.record.State, s.record.Error, s.record.FinishedAt, s.record.Work = state, reason, &now, syncrun.Work{}
 }
 
-// freeSlot is the write that makes room for the provider's next run; keep may leave it something. A slot that is not
-// this run's any more, because the integration was deleted, is left alone.
+// freeSlot returns the write that frees the slot for the provider's next run; keep may edit the slot. A slot that no longer
+// belongs to this run, because the integration was deleted, stays unchanged.
 func (s *slice) freeSlot(ctx context.Context, keep func(*syncrun.Slot)) ([]store.Op, error) {
 	key := syncrun.SlotKey(s.record.Provider)
 	var slot syncrun.Slot
@@ -199,11 +199,11 @@ func (s *slice) freeSlot(ctx context.Context, keep func(*syncrun.Slot)) ([]store
 	if keep != nil {
 		keep(&slot)
 	}
-	return []store.Op{s.company.Replace(key, syncrun.SlotEntity, item.Version, slot).Silent()}, nil
+	return []store.Op{s.company.Replace(key, syncrun.SlotEntity, item.Version, slot).Quietly()}, nil
 }
 
-// commit writes the record together with ops. A conflict on the record is errTaken, one on the integration errMoved,
-// any other store.ErrConflict.
+// commit writes the record together with ops. A conflict on the record returns errTaken, on the integration errMoved, and
+// on any other item store.ErrConflict.
 func (s *slice) commit(ctx context.Context, ops []store.Op) error {
 	key := syncrun.Key(s.record.ID)
 	op := s.company.Replace(key, syncrun.Entity, s.version, s.record).Until(s.record.RequestedAt.Add(syncrun.Kept))
@@ -223,7 +223,7 @@ func (s *slice) commit(ctx context.Context, ops []store.Op) error {
 	return err
 }
 
-// measure is what a write of the record says.
+// measure counts what a write of the record has added.
 func (s *slice) measure() {
 	s.Metrics.Count(metric.SyncItems, s.record.Progress.Fetched-s.stored.Progress.Fetched)
 	switch s.record.State {
@@ -234,7 +234,7 @@ func (s *slice) measure() {
 	}
 }
 
-// integration is the run's connector as it stands now; one that may not run any more ends the run.
+// integration returns the run's integration as it is now. If the integration may no longer sync, the error ends the run.
 func (s *slice) integration(ctx context.Context) (integration.Stored, error) {
 	i, version, err := integration.Load(ctx, s.company, s.record.Provider)
 	stored := integration.Stored{Integration: i, Version: version}

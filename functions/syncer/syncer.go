@@ -1,8 +1,8 @@
-// Package syncer works on sync runs: it takes a run from the queue, fetches page after page from the provider, commits
-// each page with the run's progress, and hands the run back to the queue when its slice of time is used up.
+// Package syncer processes sync runs. It takes a run from the queue, fetches pages from the provider, commits each page
+// with the run's progress, and returns the run to the queue when its slice of time is used up.
 //
-// What a run has reached stands in its record, never in a message or in memory: a run that loses its worker goes on
-// at its checkpoint.
+// A run's progress is stored in its record, never in a message or in memory. So when a worker is lost, the next one
+// continues at the run's checkpoint.
 package syncer
 
 import (
@@ -12,16 +12,17 @@ import (
 	"log/slog"
 	"time"
 
-	"orgops/shared/connector"
-	"orgops/shared/integration"
-	"orgops/shared/metric"
-	"orgops/shared/policy"
-	"orgops/shared/queue"
-	"orgops/shared/store"
-	"orgops/shared/syncrun"
+	"orgops/shared/base/metric"
+	"orgops/shared/domain/integration"
+	"orgops/shared/domain/policy"
+	"orgops/shared/domain/syncrun"
+	"orgops/shared/provider/connector"
+	"orgops/shared/run/boot"
+	"orgops/shared/storage/queue"
+	"orgops/shared/storage/store"
 )
 
-// Syncer is a worker. All fields are required but Metrics.
+// Syncer processes sync runs. All fields are required except Metrics.
 type Syncer struct {
 	Store      store.Store
 	Jobs       queue.Queue
@@ -29,31 +30,39 @@ type Syncer struct {
 	Vault      integration.Vault
 	Engine     policy.Engine
 	Logger     *slog.Logger
-	Metrics    *metric.Recorder // nil: nothing is measured
+	Metrics    *metric.Recorder // nil: no metrics are recorded
 	Now        func() time.Time
-	Slice      time.Duration // how long one slice of a run takes, 2 minutes at most; a page under way is finished
+	Slice      time.Duration // bounds one slice of a run, at most 2 minutes; a page in flight is finished
 }
 
-// lease is how long a worker that stopped answering keeps others from its run: every write of a page renews it.
-// queueLease is the same for its message, which nothing renews: a slice and its last page must fit.
+// From makes a syncer from the service's parts.
+func From(s *boot.Services) *Syncer {
+	return &Syncer{
+		Store: s.Store, Jobs: s.Syncs, Connectors: s.Connectors, Vault: s.Vault, Engine: s.Engine(), Logger: s.Logger, Metrics: s.Metrics,
+		Now: s.Now, Slice: time.Minute,
+	}
+}
+
+// lease bounds how long a lost worker keeps others from its run; each write of a page renews it. queueLease bounds the same
+// for the run's message. Nothing renews it, so a slice and its last page must fit.
 const (
 	lease       = 90 * time.Second
 	queueLease  = 3 * time.Minute
 	fetchBudget = 45 * time.Second
 )
 
-// workers is how many runs one process works on at a time.
+// workers bounds the runs that one process works on concurrently.
 const workers = 4
 
-// Run takes jobs until ctx ends, then waits for the pages under way.
+// Run handles jobs until ctx ends, then waits for the pages in flight.
 func (s *Syncer) Run(ctx context.Context) { s.Worker().Run(ctx) }
 
-// Worker is what takes jobs from the queue and settles them.
+// Worker returns the worker that takes jobs from the queue and settles them.
 func (s *Syncer) Worker() queue.Worker {
 	return queue.Worker{Queue: s.Jobs, Handle: s.Handle, Logger: s.Logger, Lease: queueLease, Slots: workers, Take: 1}
 }
 
-// Handle works on the run that a job names for one slice. due is when to go on; zero means that the run has ended.
+// Handle works for one slice on the run that a job names. due tells when to continue; zero means that the run has ended.
 func (s *Syncer) Handle(ctx context.Context, body []byte) (due time.Time, err error) {
 	var job syncrun.Job
 	if err := json.Unmarshal(body, &job); err != nil || job.Company == "" || job.Run == "" {

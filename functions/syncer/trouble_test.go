@@ -9,21 +9,21 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"orgops/shared/connector"
-	"orgops/shared/fault"
-	"orgops/shared/integration"
-	"orgops/shared/memory"
-	"orgops/shared/queue"
-	"orgops/shared/store"
-	"orgops/shared/syncrun"
-	"orgops/shared/worktest"
+	"orgops/shared/base/fault"
+	"orgops/shared/domain/integration"
+	"orgops/shared/domain/memory"
+	"orgops/shared/domain/syncrun"
+	"orgops/shared/provider/connector"
+	"orgops/shared/storage/queue"
+	"orgops/shared/storage/store"
+	"orgops/shared/testkit/errtest"
+	"orgops/shared/testkit/worktest"
 )
 
-// TestCrash: a worker that dies in the middle of a page leaves what it committed, and the next one ends with the same
-// items and counts as if nothing had happened.
+// TestCrash kills a worker in the middle of a page. The next worker ends with the same items and counts as without a crash.
 func TestCrash(t *testing.T) {
 	t.Parallel()
-	for dies := range 8 { // at the commit with this number: the claim, then parts of three pages
+	for dies := range 8 { // at this commit: the claim, then parts of three pages
 		r := setup(t)
 		r.provider.answer(pages(3, 60))
 		j := r.request(syncrun.Live)
@@ -37,15 +37,15 @@ func TestCrash(t *testing.T) {
 			return nil
 		})
 		body, err := json.Marshal(j)
-		worktest.Must(t, err)
+		errtest.Must(t, err)
 		if _, err := r.Handle(ctx, body); dies < 7 && err == nil {
-			t.Fatalf("it did not die at %d", dies)
+			t.Fatalf("the worker did not crash at commit %d", dies)
 		}
 		r.faulty.Before(nil)
 		if rec := r.record(j); !rec.State.Ended() {
 			if wait := rec.Work.LeaseUntil.Sub(r.Clock.Now()); wait > 0 {
 				if due := r.handle(j); !due.Equal(rec.Work.LeaseUntil) {
-					t.Errorf("another worker may come at %v, while the lease ends at %v", due, rec.Work.LeaseUntil)
+					t.Errorf("another worker may continue at %v, but the lease ends at %v", due, rec.Work.LeaseUntil)
 				}
 				r.Clock.Advance(wait)
 			}
@@ -55,15 +55,15 @@ func TestCrash(t *testing.T) {
 		}
 		want := syncrun.Progress{Pages: 3, Fetched: 180, Created: 180}
 		if diff := cmp.Diff(want, r.ended(j, syncrun.Succeeded).Progress); diff != "" {
-			t.Errorf("after dying at %d progress differs (-want +got):\n%s", dies, diff)
+			t.Errorf("after a crash at commit %d progress differs (-want +got):\n%s", dies, diff)
 		}
 		if n := r.entities()[memory.Entity]; n != 180 {
-			t.Errorf("after dying at %d the feed has %d memories", dies, n)
+			t.Errorf("after a crash at commit %d the feed has %d memories", dies, n)
 		}
 	}
 }
 
-// TestFailures: the provider fails without any progress. The waits grow; the fifth failure is the last.
+// TestFailures lets the provider fail without progress. The waits grow, and the fifth failure ends the run.
 func TestFailures(t *testing.T) {
 	t.Parallel()
 	r := setup(t)
@@ -87,7 +87,7 @@ func TestFailures(t *testing.T) {
 	}
 }
 
-// TestProgressResetsTries: tries count only what failed without a page in between, and private causes stay private.
+// TestProgressResetsTries counts only consecutive failures without a page in between, and does not show internal errors.
 func TestProgressResetsTries(t *testing.T) {
 	t.Parallel()
 	r := setup(t)
@@ -102,7 +102,7 @@ func TestProgressResetsTries(t *testing.T) {
 	j := r.request(syncrun.Live)
 	for due := r.handle(j); !due.IsZero(); due = r.handle(j) {
 		if rec := r.record(j); rec.Error != "the provider could not be fetched" {
-			t.Fatalf("the run says %q", rec.Error)
+			t.Fatalf("the run's error is %q", rec.Error)
 		}
 		r.Clock.Set(due)
 	}
@@ -111,7 +111,7 @@ func TestProgressResetsTries(t *testing.T) {
 	}
 }
 
-// TestStoreFails: a page that cannot be written is no progress either.
+// TestStoreFails retries a page that cannot be written.
 func TestStoreFails(t *testing.T) {
 	t.Parallel()
 	r := setup(t)
@@ -130,7 +130,7 @@ func TestStoreFails(t *testing.T) {
 	}
 }
 
-// TestConflict: items that others write in between are planned again.
+// TestConflict plans items again after concurrent writes.
 func TestConflict(t *testing.T) {
 	t.Parallel()
 	r := setup(t)
@@ -160,7 +160,7 @@ func TestThrottled(t *testing.T) {
 		t.Errorf("%+v", rec)
 	}
 	if due := r.handle(j); !due.Equal(until) || r.provider.fetches() != 1 {
-		t.Errorf("a message that came early: due at %v, %d fetches", due, r.provider.fetches())
+		t.Errorf("an early message: due at %v, %d fetches", due, r.provider.fetches())
 	}
 	r.Clock.Set(until)
 	r.provider.answer(failing(&connector.ThrottledError{}))
@@ -177,7 +177,7 @@ func TestThrottled(t *testing.T) {
 	}
 }
 
-// cancel is what the API does to a run that has begun.
+// cancel requests the cancellation of a run that has started, as the API does.
 func (r *running) cancel(j syncrun.Job) {
 	r.T.Helper()
 	rec := r.record(j)
@@ -187,7 +187,7 @@ func (r *running) cancel(j syncrun.Job) {
 
 func TestCancel(t *testing.T) {
 	t.Parallel()
-	t.Run("while it works", func(t *testing.T) {
+	t.Run("while the run is in progress", func(t *testing.T) {
 		t.Parallel()
 		r := setup(t)
 		j := r.request(syncrun.Live)
@@ -204,7 +204,7 @@ func TestCancel(t *testing.T) {
 			t.Errorf("%+v after %d fetches", rec.Progress, r.provider.fetches())
 		}
 	})
-	t.Run("while it waits", func(t *testing.T) {
+	t.Run("while the run waits", func(t *testing.T) {
 		t.Parallel()
 		r := setup(t)
 		r.provider.answer(failing(&connector.ThrottledError{Until: r.Clock.Now().Add(time.Hour)}))
@@ -218,7 +218,7 @@ func TestCancel(t *testing.T) {
 	})
 }
 
-// TestStopped: what happens to the integration while a run of it works ends the run, and nothing more is written.
+// TestStopped changes the integration during a run. The run ends and writes nothing more.
 func TestStopped(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
@@ -231,10 +231,10 @@ func TestStopped(t *testing.T) {
 			var ops []store.Op
 			for _, key := range []string{integration.Key("paged"), syncrun.SlotKey("paged")} {
 				item, err := c.Get(r.T.Context(), key, nil)
-				worktest.Must(r.T, err)
+				errtest.Must(r.T, err)
 				ops = append(ops, c.Delete(key, item.Entity, item.Version))
 			}
-			worktest.Must(r.T, c.Commit(r.T.Context(), ops...))
+			errtest.Must(r.T, c.Commit(r.T.Context(), ops...))
 		}, `integration "paged" is not configured`},
 		{"disabled", func(r *running) { r.Change("a", "paged", func(i *integration.Integration) { i.Enabled = false }) }, "the integration was disabled"},
 		{"sandboxed", func(r *running) {
@@ -247,7 +247,7 @@ func TestStopped(t *testing.T) {
 			r := setup(t)
 			r.provider.answer(func(ctx context.Context, n int, f connector.Fetch) (connector.FetchedPage, error) {
 				if n == 1 {
-					tt.event(r) // in the middle of a page: it must not be committed
+					tt.event(r) // in the middle of a page, which must not be committed
 				}
 				return pages(3, 4)(ctx, n, f)
 			})
@@ -263,7 +263,7 @@ func TestStopped(t *testing.T) {
 	}
 }
 
-// TestChangedMeanwhile: a change that leaves the connector certified has the page fetched again.
+// TestChangedMeanwhile fetches a page again after a change that keeps the connector certified.
 func TestChangedMeanwhile(t *testing.T) {
 	t.Parallel()
 	r := setup(t)
@@ -279,7 +279,8 @@ func TestChangedMeanwhile(t *testing.T) {
 	}
 }
 
-// TestLease: nobody works on a run that another worker has, until its lease ends; then the first one's work is void.
+// TestLease keeps other workers from a run until its worker's lease ends. After that, the first worker's writes have no
+// effect.
 func TestLease(t *testing.T) {
 	t.Parallel()
 	r := setup(t)
@@ -295,7 +296,7 @@ func TestLease(t *testing.T) {
 	<-entered
 	due := r.handle(j)
 	if wait := due.Sub(r.Clock.Now()); wait <= 45*time.Second || r.provider.fetches() != 1 {
-		t.Errorf("a second worker may come after %v, %d fetches", wait, r.provider.fetches())
+		t.Errorf("a second worker may continue after %v, %d fetches", wait, r.provider.fetches())
 	}
 	r.Clock.Set(due)
 	r.provider.answer(pages(1, 3))
@@ -311,7 +312,7 @@ func TestLease(t *testing.T) {
 	}
 }
 
-// TestRun works on real messages, and returns promptly with the run handed back.
+// TestRun handles real messages, and returns promptly after releasing its run.
 func TestRun(t *testing.T) {
 	t.Parallel()
 	r := setup(t)
@@ -326,22 +327,22 @@ func TestRun(t *testing.T) {
 	})
 	j := r.request(syncrun.Live)
 	send := func(body []byte) {
-		worktest.Must(t, r.Syncs.Send(t.Context(), queue.Message{Body: body, Group: "a"}))
+		errtest.Must(t, r.Syncs.Send(t.Context(), queue.Message{Body: body, Group: "a"}))
 	}
 	body, err := json.Marshal(j)
-	worktest.Must(t, err)
+	errtest.Must(t, err)
 	send(body)
 	send([]byte(`{"company":"a"}`))
 	stop := r.Go(r.Run)
 	<-entered
-	worktest.Until(t, "what says nothing is buried", func() bool {
+	worktest.Until(t, "the malformed message is buried", func() bool {
 		dead, err := r.Syncs.DeadLetters(t.Context(), 1)
-		worktest.Must(t, err)
+		errtest.Must(t, err)
 		return len(dead) == 1
 	})
 	stop()
 	if rec := r.record(j); rec.State != syncrun.Running || !rec.Work.LeaseUntil.IsZero() || rec.Progress.Pages != 2 || rec.Work.Tries != 0 {
-		t.Errorf("after stopping it is %+v", rec)
+		t.Errorf("after stopping the run is %+v", rec)
 	}
 	r.provider.answer(pages(4, 3))
 	stop = r.Go(r.Run)
@@ -352,17 +353,17 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// TestPoison: a run that cannot be read is buried in the end.
+// TestPoison buries the message of a run that cannot be decoded.
 func TestPoison(t *testing.T) {
 	t.Parallel()
 	r := setup(t)
 	r.Put("a", syncrun.Key("odd"), syncrun.Entity, json.RawMessage(`{"state":1}`))
-	worktest.Must(t, r.Syncs.Send(t.Context(), queue.Message{Body: []byte(`{"company":"a","run":"odd"}`)}))
+	errtest.Must(t, r.Syncs.Send(t.Context(), queue.Message{Body: []byte(`{"company":"a","run":"odd"}`)}))
 	r.Go(r.Run)
-	worktest.Until(t, "it is buried", func() bool {
+	worktest.Until(t, "the message is buried", func() bool {
 		r.Clock.Advance(time.Minute)
 		dead, err := r.Syncs.DeadLetters(t.Context(), 1)
-		worktest.Must(t, err)
+		errtest.Must(t, err)
 		return len(dead) == 1
 	})
 	if due := r.handle(syncrun.Job{Company: "a", Run: "unknown"}); !due.IsZero() {

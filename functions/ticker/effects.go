@@ -5,14 +5,14 @@ import (
 	"errors"
 	"strings"
 
-	"orgops/shared/fault"
-	"orgops/shared/goal"
-	"orgops/shared/intake"
-	"orgops/shared/integration"
-	"orgops/shared/store"
+	"orgops/shared/base/fault"
+	"orgops/shared/domain/goal"
+	"orgops/shared/domain/integration"
+	"orgops/shared/provider/intake"
+	"orgops/shared/storage/store"
 )
 
-// ops is the effect of a timer as things stand now.
+// ops returns the operations of a timer, from the current state of its subject.
 func (t *Ticker) ops(ctx context.Context, c store.Company, timer store.Timer) ([]store.Op, error) {
 	switch timer.Kind {
 	case intake.ReviewTimer:
@@ -21,10 +21,10 @@ func (t *Ticker) ops(ctx context.Context, c store.Company, timer store.Timer) ([
 	case integration.ExpiryTimer:
 		return t.expire(ctx, c, timer.Subject)
 	}
-	return nil, nil // a kind of an older release: nothing is left to do for it
+	return nil, nil // a kind of an older release: there is nothing to do
 }
 
-// reviewGoal writes a goal whose alignment time has changed, and looks again when time would change it next.
+// reviewGoal writes a goal whose alignment has changed with time, and sets a timer for the next such change.
 func (t *Ticker) reviewGoal(ctx context.Context, c store.Company, goalID string) ([]store.Op, error) {
 	var old goal.Goal
 	item, err := c.Get(ctx, goal.Key(goalID), &old)
@@ -43,7 +43,7 @@ func (t *Ticker) reviewGoal(ctx context.Context, c store.Company, goalID string)
 	return append(ops, intake.Review(c, g, item.Version+1, now)...), nil
 }
 
-// expire puts a connector whose certification has run out back into the sandbox.
+// expire returns a connector to the sandbox when its certification has expired.
 func (t *Ticker) expire(ctx context.Context, c store.Company, subject string) ([]store.Op, error) {
 	provider, _, _ := strings.Cut(subject, "@")
 	i, version, err := integration.Load(ctx, c, provider)

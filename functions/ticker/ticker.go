@@ -1,5 +1,5 @@
-// Package ticker makes what is due happen: it reads the timers of the hours since its stored mark and commits each
-// one's effect together with the timer's removal, so that a timer fires exactly once however often it is read.
+// Package ticker fires timers: it reads the timers of the hours since its stored mark, and commits the effect of each due
+// timer together with the timer's removal. So a timer takes effect exactly once, however often it is read.
 package ticker
 
 import (
@@ -10,27 +10,33 @@ import (
 	"log/slog"
 	"time"
 
-	"orgops/shared/metric"
-	"orgops/shared/store"
+	"orgops/shared/base/metric"
+	"orgops/shared/run/boot"
+	"orgops/shared/storage/store"
 )
 
-// Ticker is the worker. All fields are required but Metrics.
+// Ticker fires due timers. All fields are required except Metrics.
 type Ticker struct {
 	Store   store.Store
 	Logger  *slog.Logger
-	Metrics *metric.Recorder // nil: nothing is measured
+	Metrics *metric.Recorder // nil: no metrics are recorded
 	Now     func() time.Time
 }
 
-// mark is how far the timers have been read.
+// From makes a ticker from the service's parts.
+func From(s *boot.Services) *Ticker {
+	return &Ticker{Store: s.Store, Logger: s.Logger, Metrics: s.Metrics, Now: s.Now}
+}
+
+// mark records the time up to which the timers have been read.
 type mark struct {
 	Until time.Time `json:"until"`
 }
 
 const markKey = "TICKER"
 
-// reach is how far back a first run looks, and how long a timer that cannot be fired is tried; late is how long an hour
-// is read again after it is over, for timers that were committed in the past.
+// reach bounds how far back a first run looks, and how long a failing timer is retried. late bounds how long an hour is
+// still read after it is over, for timers that were committed with a time in the past.
 const (
 	reach = 26 * time.Hour
 	late  = time.Hour
@@ -42,7 +48,7 @@ func (t *Ticker) Run(ctx context.Context, interval time.Duration) {
 	defer clock.Stop()
 	for {
 		if err := t.Tick(ctx); err != nil && ctx.Err() == nil {
-			t.Logger.ErrorContext(ctx, "tick", "error", err)
+			t.Logger.ErrorContext(ctx, "timers not read", "error", err)
 		}
 		select {
 		case <-clock.C:
@@ -60,7 +66,7 @@ func (t *Ticker) Tick(ctx context.Context) error {
 		return err
 	}
 	from := m.Until
-	if from.After(now) { // a clock was wrong
+	if from.After(now) { // the clock was wrong
 		from = now
 	}
 	until := now
@@ -75,10 +81,10 @@ func (t *Ticker) Tick(ctx context.Context) error {
 			}
 		}
 	}
-	if oldest := now.Add(-reach); until.Before(oldest) { // what fails for longer is not waited for
+	if oldest := now.Add(-reach); until.Before(oldest) { // stop retrying a timer that has failed for longer
 		until = oldest
 	}
-	if d := until.Sub(m.Until); d >= 0 && d < time.Minute { // the mark saves reading old hours; it need not be exact
+	if d := until.Sub(m.Until); d >= 0 && d < time.Minute { // the mark only saves reading old hours; it need not be exact
 		return nil
 	}
 	err = t.Store.Commit(ctx, store.System().Entry(markKey, "mark", version, mark{Until: until}))
@@ -88,7 +94,7 @@ func (t *Ticker) Tick(ctx context.Context) error {
 	return err
 }
 
-// mark is how far the timers have been read; version 0 is a first run.
+// mark returns the time up to which the timers have been read; version 0 means a first run.
 func (t *Ticker) mark(ctx context.Context, now time.Time) (m mark, version int64, err error) {
 	item, err := t.Store.Get(ctx, store.System(), markKey)
 	if errors.Is(err, store.ErrNotFound) {
@@ -103,8 +109,8 @@ func (t *Ticker) mark(ctx context.Context, now time.Time) (m mark, version int64
 	return m, item.Version, nil
 }
 
-// fire fires the due timers of one partition. One that cannot be fired stays, and does not stop the others; left says
-// that there are some.
+// fire fires the due timers of one partition. A timer that fails stays and does not stop the others; left reports whether
+// any stayed.
 func (t *Ticker) fire(ctx context.Context, p store.Partition, now time.Time) (left bool, err error) {
 	q := store.Query{To: now.Format("2006-01-02T15:04:05.000Z") + "~"}
 	for {
@@ -118,9 +124,9 @@ func (t *Ticker) fire(ctx context.Context, p store.Partition, now time.Time) (le
 				return left, ctx.Err()
 			}
 			left = left || err != nil
-			if err != nil && !errors.Is(err, store.ErrConflict) { // who was in between may have changed what there is to do
+			if err != nil && !errors.Is(err, store.ErrConflict) { // on a conflict, the next tick decides from the new state
 				t.Metrics.Count(metric.TimersFailed, 1)
-				t.Logger.ErrorContext(ctx, "timer", "key", item.Key, "error", err)
+				t.Logger.ErrorContext(ctx, "timer failed", "key", item.Key, "error", err)
 			}
 		}
 		if page.Next == "" {
@@ -130,7 +136,7 @@ func (t *Ticker) fire(ctx context.Context, p store.Partition, now time.Time) (le
 	}
 }
 
-// effect commits what a timer is for, with its removal. An effect that is no longer called for is the removal alone.
+// effect commits the operations of a timer together with its removal. A timer without operations is only removed.
 func (t *Ticker) effect(ctx context.Context, p store.Partition, item store.Item) error {
 	var timer store.Timer
 	if err := json.Unmarshal(item.Body, &timer); err != nil {

@@ -11,17 +11,18 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"orgops/functions/ticker"
-	"orgops/shared/event"
-	"orgops/shared/goal"
-	"orgops/shared/intake"
-	"orgops/shared/integration"
-	"orgops/shared/store"
-	"orgops/shared/worktest"
+	"orgops/shared/domain/event"
+	"orgops/shared/domain/goal"
+	"orgops/shared/domain/integration"
+	"orgops/shared/provider/intake"
+	"orgops/shared/storage/store"
+	"orgops/shared/testkit/errtest"
+	"orgops/shared/testkit/worktest"
 )
 
-// running is a ticker over a bench.
+// running wraps a ticker over a test harness.
 type running struct {
-	*worktest.Bench
+	*worktest.Harness
 	faulty *worktest.Store
 	ticker *ticker.Ticker
 }
@@ -30,7 +31,7 @@ func setup(t *testing.T) *running {
 	t.Helper()
 	b := worktest.New(t)
 	b.Clock.Set(time.Date(2026, 3, 1, 12, 30, 0, 0, time.UTC))
-	r := &running{Bench: b, faulty: &worktest.Store{Store: b.Store}}
+	r := &running{Harness: b, faulty: &worktest.Store{Store: b.Store}}
 	r.ticker = r.another()
 	return r
 }
@@ -41,10 +42,10 @@ func (r *running) another() *ticker.Ticker {
 
 func (r *running) tick() {
 	r.T.Helper()
-	worktest.Must(r.T, r.ticker.Tick(r.T.Context()))
+	errtest.Must(r.T, r.ticker.Tick(r.T.Context()))
 }
 
-// certify stores an integration whose certification ends at a time, with its timer.
+// certify stores an integration whose certification expires at a time, with its timer.
 func (r *running) certify(company, provider string, until time.Time) {
 	r.T.Helper()
 	i := integration.Integration{
@@ -52,7 +53,7 @@ func (r *running) certify(company, provider string, until time.Time) {
 		Certification: &integration.Certification{ExpiresAt: until},
 	}
 	c := r.Company(company)
-	worktest.Must(r.T, c.Commit(r.T.Context(),
+	errtest.Must(r.T, c.Commit(r.T.Context(),
 		c.Create(integration.Key(provider), integration.Entity, i),
 		c.Timer(until, integration.ExpiryTimer, provider+"@1")))
 }
@@ -64,13 +65,13 @@ func (r *running) state(company, provider string) integration.State {
 	return i.State
 }
 
-// timers is how many timers are left in the hours around a time.
+// timers counts the timers that remain in the hours around a time.
 func (r *running) timers(around time.Time) (n int) {
 	r.T.Helper()
 	for hour := around.Add(-48 * time.Hour); hour.Before(around.Add(48 * time.Hour)); hour = hour.Add(time.Hour) {
 		for shard := range store.DueShards {
 			page, err := r.Store.Query(r.T.Context(), store.Due(hour, shard), store.Query{})
-			worktest.Must(r.T, err)
+			errtest.Must(r.T, err)
 			n += len(page.Items)
 		}
 	}
@@ -85,26 +86,26 @@ func TestExpiry(t *testing.T) {
 	r.Clock.Set(until.Add(-time.Millisecond))
 	r.tick()
 	if s := r.state("a", "feed"); s != integration.Certified {
-		t.Fatalf("%s before its time", s)
+		t.Fatalf("the integration is %s before its certification expires", s)
 	}
 	r.Clock.Set(until)
 	r.tick()
 	var i integration.Integration
 	r.Get("a", integration.Key("feed"), &i)
 	if i.State != integration.Sandbox || i.SandboxedCause != integration.SandboxedByExpiry || i.Certification != nil || !i.Enabled {
-		t.Errorf("after its time it is %+v", i)
+		t.Errorf("after its certification expired the integration is %+v", i)
 	}
 	if n := r.timers(until); n != 0 {
-		t.Errorf("%d timers are left", n)
+		t.Errorf("%d timers remain, want 0", n)
 	}
 	r.tick()
 	if changes := r.Changes(2); len(changes) != 2 {
-		t.Errorf("%d changes, want the creation and one end", len(changes))
+		t.Errorf("%d changes, want the creation and one expiry", len(changes))
 	}
 }
 
-// TestExpiry_NotCalledFor: the timer of a certification that was renewed, or of an integration that is gone, does nothing.
-func TestExpiry_NotCalledFor(t *testing.T) {
+// TestExpiry_Superseded removes the timer of a renewed certification, or of a deleted integration, without effect.
+func TestExpiry_Superseded(t *testing.T) {
 	t.Parallel()
 	r := setup(t)
 	until := r.Clock.Now().Add(time.Minute)
@@ -113,11 +114,11 @@ func TestExpiry_NotCalledFor(t *testing.T) {
 	r.certify("a", "sandboxed", until)
 	r.Change("a", "sandboxed", func(i *integration.Integration) { *i = i.Sandboxed(integration.SandboxedByChange, until) })
 	c := r.Company("a")
-	worktest.Must(t, c.Commit(t.Context(), c.Timer(until, integration.ExpiryTimer, "deleted@1"), c.Timer(until, "of-an-older-release", "x")))
+	errtest.Must(t, c.Commit(t.Context(), c.Timer(until, integration.ExpiryTimer, "deleted@1"), c.Timer(until, "of-an-older-release", "x")))
 	r.Clock.Set(until)
 	r.tick()
 	if r.state("a", "renewed") != integration.Certified || r.timers(until) != 0 {
-		t.Errorf("%s, %d timers are left", r.state("a", "renewed"), r.timers(until))
+		t.Errorf("%s, %d timers remain", r.state("a", "renewed"), r.timers(until))
 	}
 	var i integration.Integration
 	if r.Get("a", integration.Key("sandboxed"), &i); i.SandboxedCause != integration.SandboxedByChange {
@@ -125,7 +126,7 @@ func TestExpiry_NotCalledFor(t *testing.T) {
 	}
 }
 
-// TestGoalReview lets a goal without progress fall behind, from timer to timer.
+// TestGoalReview makes a goal without progress drift, timer by timer.
 func TestGoalReview(t *testing.T) {
 	t.Parallel()
 	r := setup(t)
@@ -134,7 +135,7 @@ func TestGoalReview(t *testing.T) {
 	g, _ := goal.Apply(goal.Goal{}, "github", goal.Draft{ExternalID: "1", Title: "Ship", State: goal.Open, Progress: 0.5, DueAt: &due}, now)
 	c := r.Company("a")
 	ops := []store.Op{c.Create(goal.Key(g.ID), goal.Entity, g)}
-	worktest.Must(t, c.Commit(t.Context(), append(ops, intake.Review(c, g, 1, now)...)...))
+	errtest.Must(t, c.Commit(t.Context(), append(ops, intake.Review(c, g, 1, now)...)...))
 	seen := []goal.Status{g.Alignment.Status}
 	for range 120 {
 		r.Clock.Advance(time.Hour)
@@ -145,15 +146,15 @@ func TestGoalReview(t *testing.T) {
 		}
 	}
 	if diff := cmp.Diff([]goal.Status{goal.Aligned, goal.Drifting, goal.Misaligned}, seen); diff != "" {
-		t.Errorf("its statuses differ (-want +got):\n%s", diff)
+		t.Errorf("statuses differ (-want +got):\n%s", diff)
 	}
 	if n := r.timers(due); n != 0 {
-		t.Errorf("%d timers are left", n)
+		t.Errorf("%d timers remain, want 0", n)
 	}
 	var names []string
 	for _, change := range r.Changes(3) {
 		events, err := event.Of(change)
-		worktest.Must(t, err)
+		errtest.Must(t, err)
 		for _, e := range events {
 			names = append(names, e.Type)
 		}
@@ -164,7 +165,7 @@ func TestGoalReview(t *testing.T) {
 	}
 }
 
-// TestGoalReview_Gone: a goal that is gone, and one that was written since, have nothing to review.
+// TestGoalReview_Gone checks that a deleted goal, or a goal written since, is not reviewed.
 func TestGoalReview_Gone(t *testing.T) {
 	t.Parallel()
 	r := setup(t)
@@ -172,15 +173,15 @@ func TestGoalReview_Gone(t *testing.T) {
 	now := r.Clock.Now()
 	g, _ := goal.Apply(goal.Goal{}, "github", goal.Draft{ExternalID: "1", Title: "Ship", State: goal.Closed}, now)
 	r.Put("a", goal.Key(g.ID), goal.Entity, g)
-	worktest.Must(t, c.Commit(t.Context(), c.Timer(now, intake.ReviewTimer, "gone@1"), c.Timer(now, intake.ReviewTimer, g.ID+"@1")))
+	errtest.Must(t, c.Commit(t.Context(), c.Timer(now, intake.ReviewTimer, "gone@1"), c.Timer(now, intake.ReviewTimer, g.ID+"@1")))
 	r.tick()
 	if item, err := c.Get(t.Context(), goal.Key(g.ID), nil); err != nil || item.Version != 1 || r.timers(now) != 0 {
 		t.Errorf("version %d, %v, %d timers", item.Version, err, r.timers(now))
 	}
 }
 
-// TestBehind: a ticker that was away for hours fires what was due meanwhile, in every shard; one that starts for the
-// first time looks back a day.
+// TestBehind fires, in every shard, the timers that became due while the ticker was stopped for hours. A ticker that starts
+// for the first time looks back a day.
 func TestBehind(t *testing.T) {
 	t.Parallel()
 	for _, first := range []bool{true, false} {
@@ -203,7 +204,7 @@ func TestBehind(t *testing.T) {
 	}
 }
 
-// TestLate: a timer that is committed for a time that has passed is found for an hour.
+// TestLate fires a timer that is committed with a time up to an hour in the past.
 func TestLate(t *testing.T) {
 	t.Parallel()
 	r := setup(t)
@@ -218,11 +219,11 @@ func TestLate(t *testing.T) {
 	}
 }
 
-// TestNotFired: what could not be fired is fired by a later tick, and does not stop the others; also after hours away,
-// when its hour would not be read again otherwise.
+// TestNotFired retries a failed timer at a later tick, without stopping the others, even if the ticker would not otherwise
+// read that timer's hour again.
 func TestNotFired(t *testing.T) {
 	t.Parallel()
-	for _, cause := range []error{errors.New("no such luck"), &store.ConflictError{Key: "INTEGRATION#feed"}} {
+	for _, cause := range []error{errors.New("commit failed"), &store.ConflictError{Key: "INTEGRATION#feed"}} {
 		r := setup(t)
 		r.tick()
 		from := r.Clock.Now()
@@ -243,7 +244,7 @@ func TestNotFired(t *testing.T) {
 			t.Fatalf("%v: a is %s, b is %s", cause, a, b)
 		}
 		want := 3.0
-		if errors.Is(cause, store.ErrConflict) { // who was in between has the timer fire anew
+		if errors.Is(cause, store.ErrConflict) { // the timer fires again from the new state
 			want = 0
 		}
 		if sums, _ := r.Measured(); sums["TimersFailed"] != want {
@@ -257,7 +258,8 @@ func TestNotFired(t *testing.T) {
 	}
 }
 
-// TestMark: it moves, it is not written at every tick, and it waits neither for ever nor for a clock that was wrong.
+// TestMark checks that the mark advances, that not every tick writes it, and that neither a failing timer nor a wrong clock
+// holds it.
 func TestMark(t *testing.T) {
 	t.Parallel()
 	r := setup(t)
@@ -273,7 +275,7 @@ func TestMark(t *testing.T) {
 		r.Clock.Advance(10 * time.Second)
 	}
 	if marks != 2 {
-		t.Errorf("the mark moved %d times in two minutes", marks)
+		t.Errorf("the mark was written %d times in two minutes, want 2", marks)
 	}
 	r.Clock.Advance(48 * time.Hour)
 	r.tick()
@@ -281,11 +283,11 @@ func TestMark(t *testing.T) {
 	r.certify("a", "feed", r.Clock.Now())
 	r.tick()
 	if s := r.state("a", "feed"); s != integration.Sandbox {
-		t.Errorf("after a clock was put back it is %s", s)
+		t.Errorf("after the clock was set back the integration is %s", s)
 	}
 }
 
-// TestTwoTickers fire each timer once between them.
+// TestTwoTickers checks that two concurrent tickers fire each timer once.
 func TestTwoTickers(t *testing.T) {
 	t.Parallel()
 	r := setup(t)
@@ -309,7 +311,7 @@ func TestTwoTickers(t *testing.T) {
 	}
 }
 
-// TestRun ticks at once and ends with its context.
+// TestRun checks that Run ticks at once and returns when its context ends.
 func TestRun(t *testing.T) {
 	t.Parallel()
 	r := setup(t)

@@ -7,11 +7,11 @@ import (
 	"github.com/aws/jsii-runtime-go"
 )
 
-// perAddress is how many requests one address may make in five minutes.
+// perAddress limits the requests of one address in five minutes.
 const perAddress = 10_000
 
-// protect puts a web ACL in front: AWS's rules against known bad input and bad addresses, and a bound on what one
-// address may ask. AWS's common rules are not among them: they refuse bodies above 8 kB, and JSON that quotes HTML.
+// protect adds a web ACL: AWS's rules against known bad input and addresses with a bad reputation, and a rate limit per
+// address. It omits AWS's common rules, which refuse bodies above 8 kB and JSON that quotes HTML.
 func protect(scope constructs.Construct, rest awsapigateway.RestApi) {
 	visible := func(name string) *awswafv2.CfnWebACL_VisibilityConfigProperty {
 		return &awswafv2.CfnWebACL_VisibilityConfigProperty{

@@ -10,7 +10,7 @@ import (
 	"orgops/infra/function"
 )
 
-// need is what a route group uses beyond its company's items and the keys of tokens.
+// need lists what a route group uses beyond its company's items and the token keys.
 type need struct {
 	memory       float64 // MiB; 0: 256
 	read, write  []string
@@ -19,10 +19,11 @@ type need struct {
 	sign         bool
 }
 
-// needs is by group; a group that is not here reads and, unless all of its operations are GET, writes items of companies.
+// needs returns each group's needs. A group that is not listed reads items of companies, and writes them unless all of its
+// operations are GET.
 func needs() map[string]need {
 	return map[string]need{
-		// hashing a password takes a processor for itself
+		// hashing a password needs a full processor
 		"auth":         {memory: 1024, sign: true, read: []string{data.Companies, data.Logins}, write: []string{data.Logins}},
 		"integrations": {seal: true, write: []string{data.Companies, data.Timers}},
 		"inbound":      {unseal: true, write: []string{data.Companies, data.Timers}},
@@ -30,7 +31,7 @@ func needs() map[string]need {
 	}
 }
 
-// group makes a route group's function.
+// group creates a route group's function.
 func (a *API) group(scope constructs.Construct, p Props, g Group) *function.Function {
 	n := needs()[g.Name]
 	if n.memory == 0 {

@@ -12,7 +12,7 @@ import (
 	"orgops/infra/function"
 )
 
-// tier is a plan's limits for one company: requests a second, requests at once, requests a day.
+// tier holds a plan's limits for one company: requests a second, burst, and requests a day.
 type tier struct{ rate, burst, day float64 }
 
 func tiers() map[string]tier {
@@ -23,8 +23,8 @@ func tiers() map[string]tier {
 	}
 }
 
-// plan makes a usage plan a tier. A company has a key in the plan of its tier; the authorizer names it, and nobody ever
-// sends it.
+// plan creates a usage plan for each tier. A company has a usage key in its tier's plan. The authorizer returns the key to
+// the gateway; clients never send it.
 func (a *API) plan(scope constructs.Construct) {
 	a.Plans = map[string]awsapigateway.UsagePlan{}
 	for _, name := range slices.Sorted(maps.Keys(tiers())) {
@@ -39,10 +39,10 @@ func (a *API) plan(scope constructs.Construct) {
 	}
 }
 
-// PlansVariable is that of PlanIDs.
+// PlansVariable names the environment variable that holds PlanIDs.
 const PlansVariable = "ORGOPS_USAGE_PLANS"
 
-// PlanIDs is the plans' ids as name=id,….
+// PlanIDs returns the plans' ids as name=id,….
 func (a *API) PlanIDs() string {
 	var ids []string
 	for _, name := range slices.Sorted(maps.Keys(a.Plans)) {
@@ -51,7 +51,7 @@ func (a *API) PlanIDs() string {
 	return strings.Join(ids, ",")
 }
 
-// Enrol lets a function give companies their keys, in these plans only.
+// Enrol lets a function create companies' usage keys in these plans only.
 func (a *API) Enrol(f *function.Function) {
 	arn := "arn:" + *a.REST.Stack().Partition() + ":apigateway:" + *a.REST.Stack().Region() + "::"
 	resources := []string{arn + "/apikeys"}
@@ -59,5 +59,5 @@ func (a *API) Enrol(f *function.Function) {
 		resources = append(resources, arn+"/usageplans/"+*a.Plans[name].UsagePlanId()+"/keys")
 	}
 	f.Set(PlansVariable, a.PlanIDs())
-	f.Allow([]string{"apigateway:GET", "apigateway:POST"}, nil, resources...) // GET for what a request that is repeated meets
+	f.Allow([]string{"apigateway:GET", "apigateway:POST"}, nil, resources...) // a repeated request reads the existing key
 }

@@ -9,10 +9,10 @@ import (
 	"orgops/shared/web"
 )
 
-// refusal is what the gateway answers by itself, in the form that the functions use (RFC 9457).
+// refusal describes an answer of the gateway itself, in the functions' format (RFC 9457).
 type refusal struct {
 	of      awsapigateway.ResponseType
-	status  string // "": the gateway's own
+	status  string // "": chosen by the gateway
 	kind    string
 	title   string
 	detail  string
@@ -27,26 +27,26 @@ func refusals() []refusal {
 		{awsapigateway.ResponseType_ACCESS_DENIED(), "403", "forbidden", "Forbidden", "this company does not exist, or is not the one of the token", nil},
 		{awsapigateway.ResponseType_INVALID_API_KEY(), "403", "forbidden", "Forbidden", "the company has no plan", nil},
 		{awsapigateway.ResponseType_WAF_FILTERED(), "403", "forbidden", "Forbidden",
-			"the firewall refuses this request, or so many from one address; what it holds against one passes after five minutes", nil},
+			"the firewall refused this request, or too many requests came from your address; try again in five minutes", nil},
 		{awsapigateway.ResponseType_MISSING_AUTHENTICATION_TOKEN(), "404", "not-found", "Not found", "there is no such path", nil},
 		{awsapigateway.ResponseType_RESOURCE_NOT_FOUND(), "404", "not-found", "Not found", "there is no such path", nil},
-		{awsapigateway.ResponseType_REQUEST_TOO_LARGE(), "413", "too-large", "Too large", "the body may have 1 MiB at most", nil},
+		{awsapigateway.ResponseType_REQUEST_TOO_LARGE(), "413", "too-large", "Too large", "the body is larger than 1 MiB", nil},
 		{awsapigateway.ResponseType_UNSUPPORTED_MEDIA_TYPE(), "415", "unsupported-media-type", "Unsupported media type",
 			"the body must be application/json", nil},
-		{awsapigateway.ResponseType_THROTTLED(), "429", "quota-exceeded", "Quota exceeded", "too many requests a second; try again", retry("1")},
+		{awsapigateway.ResponseType_THROTTLED(), "429", "quota-exceeded", "Quota exceeded", "too many requests per second; try again later", retry("1")},
 		{awsapigateway.ResponseType_QUOTA_EXCEEDED(), "429", "quota-exceeded", "Quota exceeded",
-			"the plan's requests for this period are used up", retry("3600")},
+			"the plan's daily quota of requests is used up; try again later or change the plan", retry("3600")},
 		{awsapigateway.ResponseType_INTEGRATION_FAILURE(), "503", "unavailable", "Unavailable", "the function did not answer; try again", retry("2")},
 		{awsapigateway.ResponseType_INTEGRATION_TIMEOUT(), "503", "unavailable", "Unavailable",
-			"the answer took too long and may still take effect; look before you repeat", retry("2")},
-		{awsapigateway.ResponseType_DEFAULT_4XX(), "", "malformed", "Malformed request", "the gateway could not take the request", nil},
+			"the function did not answer in time; the request may or may not have been applied, so re-read before retrying", retry("2")},
+		{awsapigateway.ResponseType_DEFAULT_4XX(), "", "malformed", "Malformed request", "the gateway refused the request as malformed", nil},
 		{awsapigateway.ResponseType_DEFAULT_5XX(), "", "internal", "Internal error", "internal error", nil},
 	}
 }
 
-// shared are the headers that let pages read the gateway's own answers, as they may the functions': an error that a page
-// cannot read looks like a broken network. The gateway cannot choose among several origins. Any page may then read what it
-// says, which holds nothing of a company.
+// shared returns the headers that let web pages read the gateway's own answers, as they may read the functions': to a page,
+// an unreadable error looks like a network failure. The gateway cannot choose among several origins, so with several any page
+// may read them; they hold no company's data.
 func shared(origins web.Origins) http.Header {
 	h := http.Header{}
 	if len(origins) == 1 {
@@ -57,7 +57,7 @@ func shared(origins web.Origins) http.Header {
 	return h
 }
 
-// respond replaces the gateway's own answers.
+// respond replaces the gateway's default answers.
 func respond(rest awsapigateway.RestApi, origins web.Origins) {
 	pages := shared(origins)
 	for _, r := range refusals() {
@@ -83,7 +83,7 @@ func respond(rest awsapigateway.RestApi, origins web.Origins) {
 	}
 }
 
-// template is the body. Where the gateway chooses the status, the body leaves it out: it is in the answer's first line.
+// template returns the body. It omits the status if the gateway chooses it.
 func template(r refusal) *string {
 	problem := struct {
 		Type     string          `json:"type"`
@@ -93,7 +93,7 @@ func template(r refusal) *string {
 		Instance string          `json:"instance"`
 	}{"/problems/" + r.kind, r.title, json.RawMessage(r.status), r.detail, "urn:uuid:$context.requestId"}
 	text, err := json.Marshal(problem)
-	if err != nil { // five strings
+	if err != nil { // cannot happen: all fields are text
 		panic(err)
 	}
 	body := string(text)

@@ -9,20 +9,22 @@ import (
 	"time"
 
 	"orgops/functions"
-	"orgops/shared/boot"
-	"orgops/shared/config"
+	"orgops/shared/provider/catalog"
+	"orgops/shared/run/boot"
+	"orgops/shared/run/server"
+	"orgops/shared/webhook/outbound"
 )
 
-// Group is a route group with the routes that it registers.
+// Group holds a route group with the routes that it registers.
 type Group struct {
 	Name, About string
 	Routes      []Route
 }
 
-// Route is one registered operation.
+// Route describes one registered operation.
 type Route struct {
 	Operation, Method, Path string
-	Guarded                 bool // needs a token of the company that the path names
+	Guarded                 bool // needs a token of the company in the path
 }
 
 // ReadsOnly reports whether no operation of the group can change anything.
@@ -30,7 +32,7 @@ func (g Group) ReadsOnly() bool {
 	return !slices.ContainsFunc(g.Routes, func(r Route) bool { return r.Method != http.MethodGet })
 }
 
-// paths are the group's, each once.
+// paths returns the group's paths, each once.
 func (g Group) paths() []string {
 	var paths []string
 	for _, r := range g.Routes {
@@ -41,25 +43,19 @@ func (g Group) paths() []string {
 	return paths
 }
 
-// Groups registers every route group, as the local run does, and says what came of it: so routes cannot drift from
-// what is deployed.
+// Groups registers every route group as the local run does and returns the registered routes, so that the deployed routes
+// cannot differ.
 func Groups() ([]Group, error) {
-	settings, err := config.Read(func(string) string { return "" })
-	if err != nil {
-		return nil, err
-	}
-	services, err := boot.New(settings, boot.Backend{}, slog.New(slog.DiscardHandler), time.Now)
-	if err != nil {
-		return nil, err
-	}
+	client := outbound.New(outbound.Options{})
+	services := boot.New(boot.Parts{Connectors: catalog.All(client, time.Now), Client: client, Logger: slog.New(slog.DiscardHandler), Now: time.Now})
 	var groups []Group
 	for _, g := range functions.Groups() {
-		server := services.Web("")
-		g.Register(server.API(), services)
+		s := server.New(services, server.Options{})
+		g.Mount(s.API(), services)
 		group := Group{Name: g.Name, About: g.About}
-		for _, op := range server.Operations() {
+		for _, op := range s.Operations() {
 			if strings.ContainsAny(op.Path, "*+") {
-				return nil, fmt.Errorf("%s: the gateway has no path %s", op.OperationID, op.Path)
+				return nil, fmt.Errorf("%s: the gateway does not support path %s", op.OperationID, op.Path)
 			}
 			group.Routes = append(group.Routes, Route{
 				Operation: op.OperationID, Method: op.Method, Path: op.Path, Guarded: len(op.Security) > 0,

@@ -1,5 +1,5 @@
-// Package data is what must not be lost: the two tables, the keys that encrypt them and wrap the companies' data keys,
-// and the secrets that tokens are signed and verified with. Everything here outlives the stack that made it, under generated names.
+// Package data builds the stateful resources: the two tables, the keys that encrypt them and wrap the companies' data keys,
+// and the secrets that hold the token keys. They outlive the stack and have generated names.
 package data
 
 import (
@@ -17,32 +17,32 @@ import (
 	"orgops/infra/nag"
 )
 
-// Data is the stateful part of a stack.
+// Data holds the stateful resources of a stack.
 type Data struct {
 	Main   awsdynamodb.Table // items under pk and sk, with a stream of their changes
 	keys   awsdynamodb.Table // each company's wrapped data key
-	wrap   string            // ARN of the key that wraps those
-	former []string          // ARNs of keys that did
+	wrap   string            // ARN of the key that wraps data keys
+	former []string          // ARNs of former wrapping keys
 
-	signing awssecretsmanager.Secret // the keys that sign tokens
-	tokens  awssecretsmanager.Secret // those that verify them
+	signing awssecretsmanager.Secret // keys that sign tokens
+	tokens  awssecretsmanager.Secret // keys that verify tokens
 }
 
-// Days that a table can be brought back to. A data key that was destroyed must not come back: that is what makes an
-// erasure final.
+// Days to which a table can be restored. The keys table has only one day: an erasure destroys a data key, and a restore must
+// not bring it back.
 const (
 	mainRecovery = 35
 	keysRecovery = 1
 )
 
-// Wrapping is which keys wrap the companies' data keys. Keys are numbered from 1 on; each number is a key of its own.
+// Wrapping selects the keys that wrap the companies' data keys. Keys are numbered from 1; each number has its own KMS key.
 type Wrapping struct {
-	Number     int      // of the key that wraps
-	Former     []int    // of those that still unwrap
-	FormerARNs []string // of keys made elsewhere that still unwrap
+	Number     int      // the key that wraps
+	Former     []int    // keys that still unwrap
+	FormerARNs []string // keys outside the stack that still unwrap
 }
 
-// New makes the stateful part.
+// New builds the stateful resources.
 func New(scope constructs.Construct, w Wrapping) *Data {
 	unit := constructs.NewConstruct(scope, jsii.String("Data"))
 	rest := encryption(unit)
@@ -58,9 +58,9 @@ func New(scope constructs.Construct, w Wrapping) *Data {
 	return d
 }
 
-// wrapping makes the wrapping key of a number and returns its ARN.
+// wrapping creates the wrapping key of a number and returns its ARN.
 func wrapping(scope constructs.Construct, number int) string {
-	name := "Wrapping" // the first key's, in stacks that have never replaced it
+	name := "Wrapping" // the first key's name is kept, so that existing stacks do not replace it
 	if number > 1 {
 		name += strconv.Itoa(number)
 	}
@@ -70,8 +70,8 @@ func wrapping(scope constructs.Construct, number int) string {
 	}).KeyArn()
 }
 
-// encryption is the key of the tables at rest. Whoever in this account may use a table may use the key, but only
-// through DynamoDB: so roles need no rights on it, and nobody can decrypt anything else with it.
+// encryption creates the key that encrypts the tables at rest. A principal of this account that may use a table may use the
+// key, but only through DynamoDB. So roles need no rights on the key and cannot decrypt anything else with it.
 func encryption(scope constructs.Construct) awskms.Key {
 	key := awskms.NewKey(scope, jsii.String("AtRest"), &awskms.KeyProps{
 		Description:       jsii.String("Encrypts the tables at rest"),
@@ -82,7 +82,7 @@ func encryption(scope constructs.Construct) awskms.Key {
 		Principals: &[]awsiam.IPrincipal{awsiam.NewAnyPrincipal()},
 		Actions: jsii.Strings("kms:Encrypt", "kms:Decrypt", "kms:ReEncryptFrom", "kms:ReEncryptTo", "kms:GenerateDataKey",
 			"kms:GenerateDataKeyWithoutPlaintext", "kms:DescribeKey", "kms:CreateGrant"),
-		Resources: jsii.Strings("*"), // in a key's own policy: this key
+		Resources: jsii.Strings("*"), // this key only, in a key policy
 		Conditions: &map[string]any{"StringEquals": map[string]any{
 			"kms:CallerAccount": stack.Account(),
 			"kms:ViaService":    "dynamodb." + *stack.Region() + ".amazonaws.com",
@@ -106,17 +106,17 @@ func table(scope constructs.Construct, name string, key awskms.Key, recovery flo
 	})
 }
 
-// signing is the secret of the keys that sign tokens: an empty object, which the rotator fills.
+// signing creates the secret of the keys that sign tokens. It starts as an empty object, which the rotator fills.
 func signing(scope constructs.Construct) awssecretsmanager.Secret {
 	return awssecretsmanager.NewSecret(scope, jsii.String("Signing"), &awssecretsmanager.SecretProps{
 		Description:       jsii.String("Keys that sign access tokens"),
-		SecretStringValue: awscdk.SecretValue_UnsafePlainText(jsii.String("{}")), // nothing secret yet
+		SecretStringValue: awscdk.SecretValue_UnsafePlainText(jsii.String("{}")), // no secret yet
 		RemovalPolicy:     awscdk.RemovalPolicy_RETAIN,
 	})
 }
 
-// verifying is the secret {"cursor": <random text>, …}: the rotator adds the public halves of the signing keys, and
-// cursors are sealed with a key made from the text.
+// verifying creates the secret {"cursor": <random text>, …}. The rotator adds the public halves of the signing keys; the key
+// that seals cursors is derived from the text.
 func verifying(scope constructs.Construct) awssecretsmanager.Secret {
 	secret := awssecretsmanager.NewSecret(scope, jsii.String("Tokens"), &awssecretsmanager.SecretProps{
 		Description: jsii.String("Keys that verify access tokens, and the cursor key"),
@@ -126,6 +126,6 @@ func verifying(scope constructs.Construct) awssecretsmanager.Secret {
 		},
 		RemovalPolicy: awscdk.RemovalPolicy_RETAIN,
 	})
-	nag.Excuse(secret, "AwsSolutions-SMG4", "The rotation of the signing keys writes this secret too")
+	nag.Suppress(secret, "AwsSolutions-SMG4", "The rotation of the signing keys also writes this secret")
 	return secret
 }

@@ -12,7 +12,7 @@ import (
 	"orgops/infra/function"
 )
 
-// The kinds of partitions, as patterns of the leading keys that a function may reach.
+// The kinds of partitions, as patterns of the leading keys that a function may access.
 const (
 	Companies = "C#*"
 	Logins    = "L#*"
@@ -30,7 +30,7 @@ const (
 	signingVariable  = "ORGOPS_SIGNING_KEYS"
 )
 
-// Variables name everything, as the operator's own commands need it.
+// Variables returns the environment variables that the operator's commands need.
 func (d *Data) Variables() [][2]string {
 	all := [][2]string{
 		{tableVariable, *d.Main.TableName()}, {keysVariable, *d.keys.TableName()}, {wrappingVariable, d.wrap},
@@ -39,7 +39,7 @@ func (d *Data) Variables() [][2]string {
 	return append(all, d.formerKeys()...)
 }
 
-// formerKeys is the variable that names former wrapping keys, where there are any.
+// formerKeys returns the variable that names the former wrapping keys, if the stack has any.
 func (d *Data) formerKeys() [][2]string {
 	if len(d.former) == 0 {
 		return nil
@@ -53,24 +53,25 @@ func (d *Data) Read(f *function.Function, partitions ...string) {
 	f.Allow([]string{"dynamodb:GetItem", "dynamodb:Query"}, leading(partitions), *d.Main.TableArn())
 }
 
-// Write lets a function write them; a transaction needs the rights of its single writes. What a company deletes it writes,
-// too: a tombstone.
+// Write lets a function write items of these partitions. A transaction needs the rights of its single writes. A company's
+// deletion is also a write, of a tombstone.
 func (d *Data) Write(f *function.Function, partitions ...string) {
 	f.Set(tableVariable, *d.Main.TableName())
 	f.Allow([]string{"dynamodb:PutItem"}, leading(partitions), *d.Main.TableArn())
 }
 
-// Compare lets a function make a transaction depend on items that it leaves as they are.
+// Compare lets a function's transaction check items that it does not change.
 func (d *Data) Compare(f *function.Function, partitions ...string) {
 	f.Allow([]string{"dynamodb:ConditionCheckItem"}, leading(partitions), *d.Main.TableArn())
 }
 
-// Remove lets a function delete items without a trace.
+// Remove lets a function delete items without leaving a tombstone.
 func (d *Data) Remove(f *function.Function, partitions ...string) {
 	f.Allow([]string{"dynamodb:DeleteItem"}, leading(partitions), *d.Main.TableArn())
 }
 
-// leading is the condition on partition keys. A ForAllValues condition holds for a request without any, hence Null.
+// leading returns the condition on partition keys. ForAllValues also holds for a request without any key, so Null excludes
+// that.
 func leading(partitions []string) map[string]any {
 	return map[string]any{
 		"ForAllValues:StringLike": map[string]any{"dynamodb:LeadingKeys": partitions},
@@ -78,7 +79,7 @@ func leading(partitions []string) map[string]any {
 	}
 }
 
-// Unseal lets a function open credentials: read wrapped keys and unwrap them, only ever for a named company.
+// Unseal lets a function open credentials: read wrapped keys and unwrap them, each only for a named company.
 func (d *Data) Unseal(f *function.Function) {
 	f.Set(keysVariable, *d.keys.TableName())
 	f.Set(wrappingVariable, d.wrap)
@@ -89,21 +90,21 @@ func (d *Data) Unseal(f *function.Function) {
 	f.Allow([]string{"kms:Decrypt"}, forCompany(), append([]string{d.wrap}, d.former...)...)
 }
 
-// Seal lets a function seal them too, for which it may have to make the company's key. It cannot replace one that is
-// there: the write's own condition sees to that.
+// Seal also lets a function seal credentials, for which it may create the company's data key. The write's own condition keeps
+// it from replacing an existing key.
 func (d *Data) Seal(f *function.Function) {
 	d.Unseal(f)
 	f.Allow([]string{"dynamodb:PutItem"}, leading([]string{Companies}), *d.keys.TableArn())
 	f.Allow([]string{"kms:Encrypt"}, forCompany(), d.wrap)
 }
 
-// forCompany refuses requests whose encryption context does not name a company. ForAnyValue fails without any.
+// forCompany refuses requests whose encryption context does not name a company. ForAnyValue fails without any context.
 func forCompany() map[string]any {
 	return map[string]any{"ForAnyValue:StringEquals": map[string]any{"kms:EncryptionContextKeys": "company"}}
 }
 
-// Follow lets a function read the stream of changes. ListStreams names the account's streams and nothing in them; it
-// takes no narrower resource.
+// Follow lets a function read the stream of changes. ListStreams, which shows only the names of the account's streams,
+// supports no narrower resource.
 func (d *Data) Follow(f *function.Function) {
 	f.Allow([]string{"dynamodb:DescribeStream", "dynamodb:GetRecords", "dynamodb:GetShardIterator"}, nil, *d.Main.TableStreamArn())
 	f.Allow([]string{"dynamodb:ListStreams"}, nil, "*")
@@ -115,18 +116,18 @@ func (d *Data) Tokens(f *function.Function) {
 	f.Allow([]string{"secretsmanager:GetSecretValue"}, nil, *d.tokens.SecretArn())
 }
 
-// Sign lets a function read those that sign as well.
+// Sign lets a function read the signing keys as well.
 func (d *Data) Sign(f *function.Function) {
 	d.Tokens(f)
 	f.Set(signingVariable, *d.signing.SecretArn())
 	f.Allow([]string{"secretsmanager:GetSecretValue"}, nil, *d.signing.SecretArn())
 }
 
-// rotateEvery is how often the signing key changes.
+// rotateEvery sets how often the signing key changes.
 const rotateEvery = "rate(30 days)"
 
-// RotateBy has a function make a new signing key now and then every 30 days, in Secrets Manager's four steps, and publish
-// it before it signs.
+// RotateBy makes a function create a new signing key every 30 days, in Secrets Manager's four steps. The key is published
+// before it signs.
 func (d *Data) RotateBy(f *function.Function) {
 	d.Tokens(f)
 	f.Allow([]string{"secretsmanager:PutSecretValue"}, nil, *d.tokens.SecretArn())
@@ -143,5 +144,5 @@ func (d *Data) RotateBy(f *function.Function) {
 		SecretId: d.signing.SecretArn(), RotationLambdaArn: f.FunctionArn(), RotateImmediatelyOnUpdate: jsii.Bool(true),
 		RotationRules: &awssecretsmanager.CfnRotationSchedule_RotationRulesProperty{ScheduleExpression: jsii.String(rotateEvery)},
 	})
-	schedule.Node().AddDependency(f.Node().FindChild(jsii.String("Rotation")), f.Role()) // the first rotation is at once
+	schedule.Node().AddDependency(f.Node().FindChild(jsii.String("Rotation")), f.Role()) // the first rotation starts at once
 }

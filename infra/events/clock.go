@@ -10,8 +10,8 @@ import (
 	"orgops/infra/function"
 )
 
-// every calls a function again and again. A call that does not work is made up for by the next, which looks at
-// everything since the last that did; so there is one retry and no dead letter.
+// every calls a function on a schedule. Each call processes everything since the last success, so one retry suffices and
+// there is no dead-letter queue.
 func (e *Events) every(scope constructs.Construct, schedule string, f *function.Function) {
 	rule := awsevents.NewCfnRule(scope, jsii.String("Clock"), &awsevents.CfnRuleProps{
 		Description: jsii.String("Calls " + f.Name), ScheduleExpression: &schedule, State: jsii.String("ENABLED"),

@@ -1,5 +1,5 @@
-// Package events is what happens behind an answer: the stream of committed changes and its two readers, the queues of
-// deliveries and syncs and what works on them, the clock, and the two functions that operators and Secrets Manager call.
+// Package events builds the asynchronous part: the stream of committed changes with its two readers, the queues of deliveries
+// and syncs with their workers, the clock, and the functions that operators and Secrets Manager call.
 package events
 
 import (
@@ -13,36 +13,36 @@ import (
 	"orgops/infra/nag"
 )
 
-// Props is what the workers are made of.
+// Props holds what the workers are built from.
 type Props struct {
 	Functions function.Settings
 	Data      *data.Data
 	API       *api.API
 }
 
-// Events is the workers and their queues.
+// Events holds the workers and their queues.
 type Events struct {
 	Projector, Dispatcher, Retrier, Syncer, Ticker, Rotator, Provisioner *function.Function
 
 	Retries, Syncs *Queue
-	Failed         awssqs.Queue // batches of the stream that were given up
+	Failed         awssqs.Queue // discarded batches of the stream
 }
 
-// Functions are all of them.
+// Functions returns all workers.
 func (e *Events) Functions() []*function.Function {
 	return []*function.Function{e.Projector, e.Dispatcher, e.Retrier, e.Syncer, e.Ticker, e.Rotator, e.Provisioner}
 }
 
-// Times that functions may take, in seconds. A queue hides a message for six times that of its worker, as AWS advises.
+// Timeouts of the functions, in seconds. A queue hides a message for six times its worker's timeout, as AWS recommends.
 const (
 	projectorTimeout  = 60
 	dispatcherTimeout = 120 // a first attempt has 5 s; a batch has many
 	retrierTimeout    = 120 // an attempt has 15 s
-	syncerTimeout     = 300 // a slice ends before that and queues the next
-	tickerTimeout     = 50  // before the next minute's
+	syncerTimeout     = 300 // a slice ends earlier and queues the next
+	tickerTimeout     = 50  // ends before the next minute's call
 )
 
-// New makes the workers.
+// New builds the workers.
 func New(scope constructs.Construct, p Props) *Events {
 	unit := constructs.NewConstruct(scope, jsii.String("Events"))
 	e := &Events{
@@ -50,16 +50,16 @@ func New(scope constructs.Construct, p Props) *Events {
 		Syncs:   newQueue(unit, "Syncs", "ORGOPS_SYNCS", syncerTimeout),
 		Failed:  letters(unit, "Failed"),
 	}
-	nag.Excuse(e.Failed, "AwsSolutions-SQS3", "It takes what the stream's readers give up; an alarm says that something is in it")
+	nag.Suppress(e.Failed, "AwsSolutions-SQS3", "It receives the batches that the stream's readers discard; an alarm reports each")
 	worker := func(name, about string, memory, timeout float64) *function.Function {
 		return function.New(unit, p.Functions, function.Props{Name: name, About: about, Memory: memory, Timeout: timeout})
 	}
 	e.Projector = worker("projector", "Folds changes into each company's context and timeline", 256, projectorTimeout)
-	e.Dispatcher = worker("dispatcher", "Makes events of changes, and first attempts to deliver them", 512, dispatcherTimeout)
-	e.Retrier = worker("retrier", "Delivers what failed before, and recovers", 256, retrierTimeout)
+	e.Dispatcher = worker("dispatcher", "Turns changes into events and makes the first delivery attempts", 512, dispatcherTimeout)
+	e.Retrier = worker("retrier", "Retries failed deliveries and runs recoveries", 256, retrierTimeout)
 	e.Syncer = worker("syncer", "Fetches from providers, a slice at a time", 512, syncerTimeout)
 	e.Ticker = worker("ticker", "Fires the timers that are due", 256, tickerTimeout)
-	e.Rotator = worker("rotator", "Makes new signing keys", 256, 60)
+	e.Rotator = worker("rotator", "Rotates the signing keys", 256, 60)
 	e.Provisioner = worker("provisioner", "Creates a company and its first founder", 1024, 30)
 	e.followers(p.Data)
 	e.workers(p.Data)
@@ -75,7 +75,7 @@ func New(scope constructs.Construct, p Props) *Events {
 	return e
 }
 
-// followers are the stream's two readers.
+// followers connects the stream's two readers.
 func (e *Events) followers(d *data.Data) {
 	d.Read(e.Projector, data.Companies)
 	d.Write(e.Projector, data.Companies)
@@ -89,7 +89,7 @@ func (e *Events) followers(d *data.Data) {
 	e.follow(d, e.Dispatcher, dispatched(), following{batch: 100, parallel: 10, attempts: 10, age: 6 * 3600})
 }
 
-// workers are those of the queues. What is too early goes back into its queue, so a worker sends to it as well.
+// workers connects the queues' workers. A worker also sends to its queue, because it returns messages that are not due.
 func (e *Events) workers(d *data.Data) {
 	d.Read(e.Retrier, data.Companies)
 	d.Write(e.Retrier, data.Companies)

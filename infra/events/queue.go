@@ -10,15 +10,15 @@ import (
 	"orgops/infra/function"
 )
 
-// Queue is a queue of work with its dead letters.
+// Queue holds a work queue with its dead-letter queue.
 type Queue struct {
 	awssqs.Queue
 	Dead     awssqs.Queue
-	variable string // ORGOPS_RETRIES: prefix of the names of the variables that say where it is
+	variable string // ORGOPS_RETRIES: prefix of the environment variables with its URLs
 }
 
-// receives is how often SQS hands a message out before it buries it. Workers count for themselves and bury long before:
-// this is for a message that no worker survives.
+// receives sets how often SQS hands a message out before it moves it to the dead letters. Workers count attempts and give up
+// much earlier; this limit is for a message that crashes every worker.
 const receives = 100
 
 func newQueue(scope constructs.Construct, name, variable string, timeout float64) *Queue {
@@ -34,7 +34,7 @@ func newQueue(scope constructs.Construct, name, variable string, timeout float64
 	}
 }
 
-// letters is a queue that only a person empties.
+// letters creates a queue that only an operator empties.
 func letters(scope constructs.Construct, name string) awssqs.Queue {
 	return awssqs.NewQueue(scope, &name, &awssqs.QueueProps{
 		Encryption: awssqs.QueueEncryption_SQS_MANAGED, EnforceSSL: jsii.Bool(true),
@@ -42,21 +42,21 @@ func letters(scope constructs.Construct, name string) awssqs.Queue {
 	})
 }
 
-// Send lets a function put work into the queue.
+// Send lets a function send work to the queue.
 func (q *Queue) Send(f *function.Function) {
 	f.Set(q.variable+"_QUEUE", *q.QueueUrl())
 	f.Set("ORGOPS_FAIR_QUEUES", "true")
 	f.Allow([]string{"sqs:SendMessage"}, nil, *q.QueueArn())
 }
 
-// atOnce is how many calls of its worker a queue makes at once at most. An account has 1,000 for all of its functions unless
-// it asks for more, and a queue that has gathered a day's deliveries would take them all; this leaves the API most of them.
-// Beyond it messages wait in the queue, and count no attempt.
+// atOnce limits how many calls of its worker a queue makes concurrently. By default an account has 1,000 for all of its
+// functions, and a queue with a day's backlog would use them all; this leaves most to the API. Above the limit messages wait
+// in the queue, which counts no attempt.
 const atOnce = 100
 
-// WorkedBy makes a function the queue's worker: it takes, puts off, and buries in the dead letters. Where concurrency is
-// reserved for the worker, the queue keeps to it: a call that is refused would be an attempt at its messages. SQS takes no
-// bound under two.
+// WorkedBy makes a function the queue's worker: it may receive, delay and dead-letter messages. If the worker has reserved
+// concurrency, the queue's limit follows it, because a refused call would count as an attempt at its messages. SQS requires a
+// limit of at least two.
 func (q *Queue) WorkedBy(f *function.Function) {
 	calls := float64(atOnce)
 	if f.Reserved > 0 {

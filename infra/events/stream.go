@@ -8,41 +8,40 @@ import (
 
 	"orgops/infra/data"
 	"orgops/infra/function"
-	"orgops/shared/company"
-	"orgops/shared/delivery"
-	"orgops/shared/goal"
-	"orgops/shared/integration"
-	"orgops/shared/memory"
-	"orgops/shared/recovery"
-	"orgops/shared/syncrun"
-	"orgops/shared/timeline"
+	"orgops/shared/domain/company"
+	"orgops/shared/domain/delivery"
+	"orgops/shared/domain/goal"
+	"orgops/shared/domain/integration"
+	"orgops/shared/domain/memory"
+	"orgops/shared/domain/syncrun"
+	"orgops/shared/domain/timeline"
 )
 
-// projected are the entities whose changes are folded into a company's context.
+// projected lists the entities whose changes the projector folds into a company's context.
 func projected() []string {
 	return []string{
 		company.Entity, delivery.Entity, goal.Entity, integration.Entity, memory.Entity, syncrun.Entity, timeline.Entity,
 	}
 }
 
-// dispatched are the entities whose changes become events or work, and integrations, whose change makes the dispatcher
-// forget what it knows of them.
+// dispatched lists the entities whose changes become events or work. It includes integrations, whose changes clear the
+// dispatcher's cache of them.
 func dispatched() []string {
 	return []string{
-		delivery.Entity, goal.Entity, integration.Entity, memory.Entity, recovery.Entity, syncrun.Entity, timeline.Entity,
+		delivery.Entity, goal.Entity, integration.Entity, memory.Entity, delivery.RecoveryEntity, syncrun.Entity, timeline.Entity,
 	}
 }
 
-// following is how a function reads the stream.
+// following sets how a function reads the stream.
 type following struct {
-	batch    float64 // records at most
-	parallel float64 // batches of a shard at the same time; a partition key's stay in order
-	attempts float64 // at a batch, halved each time until the bad record stands alone
-	age      float64 // seconds after which a record is given up; else a bad one holds up its shard for a day
+	batch    float64 // maximum number of records
+	parallel float64 // concurrent batches of a shard; changes of one partition key stay in order
+	attempts float64 // attempts at a batch, which is halved until a bad record is isolated
+	age      float64 // seconds after which a record is discarded; otherwise a bad one blocks its shard for a day
 	window   float64 // seconds to gather a batch
 }
 
-// follow makes a function a reader of the stream. Of what it gives up, the failed queue is told where it was.
+// follow makes a function a reader of the stream. The failed queue receives the position of each discarded batch.
 func (e *Events) follow(d *data.Data, f *function.Function, entities []string, how following) {
 	d.Follow(f)
 	f.Allow([]string{"sqs:SendMessage"}, nil, *e.Failed.QueueArn())
@@ -59,16 +58,16 @@ func (e *Events) follow(d *data.Data, f *function.Function, entities []string, h
 	mapping.Node().AddDependency(f.Role())
 }
 
-// filters let through committed changes of companies' items of these entities: what an item has become, or what it was
-// when it was removed. Out stay quiet writes, but for those over an item that had run out and was not quiet, which are its
-// removal, and the end of a tombstone. A filter costs nothing; an invocation that finds nothing to do does.
+// filters pass committed changes of companies' items of these entities: the new image, or the old one of a removed item. They
+// drop quiet writes and the removal of tombstones. They pass a quiet write over an item that has expired and was not quiet,
+// because it removes that item. A filter is free; an invocation without work is not.
 func filters(entities []string) []any {
 	type fields = map[string]any
 	absent := fields{"BOOL": []any{fields{"exists": false}}}
 	filter := func(image fields, events ...string) any {
 		image["Keys"] = fields{"pk": fields{"S": []any{fields{"prefix": "C#"}}}}
 		pattern, err := json.Marshal(fields{"eventName": events, "dynamodb": image})
-		if err != nil { // strings in maps
+		if err != nil { // cannot happen: strings in maps
 			panic(err)
 		}
 		return &awslambda.CfnEventSourceMapping_FilterProperty{Pattern: jsii.String(string(pattern))}

@@ -1,6 +1,6 @@
-// Package function is one Lambda function with what belongs to every one of them: a role that may do nothing but write
-// the function's own log and traces, a log group that forgets, tracing, and settings. What else a function may do is
-// granted by the owner of the resource, who thereby also tells it the resource's name.
+// Package function builds a Lambda function with what every function has: a role that may only write the function's own logs
+// and traces, a log group with a retention, tracing, and settings. The owner of a resource grants any other right and sets
+// the variable with the resource's name.
 package function
 
 import (
@@ -16,32 +16,32 @@ import (
 	"orgops/infra/nag"
 )
 
-// Settings are the same for every function of a stack.
+// Settings apply to every function of a stack.
 type Settings struct {
 	Assets        string // folder with <function>/bootstrap
 	Architecture  awslambda.Architecture
-	Reserved      map[string]float64 // function → reserved concurrency; none: what the account has left
+	Reserved      map[string]float64 // reserved concurrency by function; without an entry, the account's unreserved rest
 	AllowNetworks string             // ORGOPS_ALLOW_NETWORKS
 }
 
-// Props describe one function.
+// Props describes one function.
 type Props struct {
-	Name    string // of its folder under functions and of its asset
+	Name    string // of its folder under functions, and of its asset
 	About   string
-	Memory  float64 // MiB; a function's share of a processor grows with it
+	Memory  float64 // MiB; the share of a processor grows with it
 	Timeout float64 // seconds
 }
 
-// Function is a Lambda function.
+// Function holds a Lambda function with its role.
 type Function struct {
 	awslambda.Function
 	Name     string
 	Timeout  float64 // seconds
-	Reserved float64 // calls at once; 0: what the account has left
+	Reserved float64 // concurrent calls; 0: the account's unreserved rest
 	role     awsiam.Role
 }
 
-// New makes a function. Its construct is named like it.
+// New creates a function in a construct of the same name.
 func New(scope constructs.Construct, s Settings, p Props) *Function {
 	unit := constructs.NewConstruct(scope, &p.Name)
 	log := awslogs.NewLogGroup(unit, jsii.String("Log"), &awslogs.LogGroupProps{
@@ -62,7 +62,7 @@ func New(scope constructs.Construct, s Settings, p Props) *Function {
 	}
 	f := &Function{Function: awslambda.NewFunction(unit, jsii.String("Function"), props), Name: p.Name, Timeout: p.Timeout, Reserved: s.Reserved[p.Name], role: role}
 	f.Allow([]string{"logs:CreateLogStream", "logs:PutLogEvents"}, nil, *log.LogGroupArn())
-	nag.Excuse(role, "AwsSolutions-IAM5", "X-Ray's actions PutTraceSegments and PutTelemetryRecords know no resources", "Resource::*")
+	nag.Suppress(role, "AwsSolutions-IAM5", "X-Ray's actions PutTraceSegments and PutTelemetryRecords support no resources", "Resource::*")
 	f.Set("ORGOPS_AUDIENCE", "orgops")
 	f.Set("ORGOPS_STACK", *awscdk.Stack_Of(unit).StackName())
 	if s.AllowNetworks != "" {
@@ -71,17 +71,17 @@ func New(scope constructs.Construct, s Settings, p Props) *Function {
 	return f
 }
 
-// Set gives the function a variable of the environment.
+// Set sets an environment variable of the function.
 func (f *Function) Set(name, value string) { f.AddEnvironment(&name, &value, nil) }
 
-// Allow lets the function do exactly these actions on exactly these resources, under these conditions.
+// Allow allows the function exactly these actions on exactly these resources, under these conditions.
 func (f *Function) Allow(actions []string, conditions map[string]any, resources ...string) {
 	f.role.AddToPrincipalPolicy(awsiam.NewPolicyStatement(&awsiam.PolicyStatementProps{
 		Actions: jsii.Strings(actions...), Resources: jsii.Strings(resources...), Conditions: condition(conditions),
 	}))
 }
 
-// Role is what the function acts as.
+// Role returns the function's execution role.
 func (f *Function) Role() awsiam.Role { return f.role }
 
 func condition(conditions map[string]any) *map[string]any {

@@ -1,5 +1,5 @@
-// Package nag states where the infrastructure departs from a rule of cdk-nag, and why. The reason ends up in the
-// template, beside the resource that it is about.
+// Package nag suppresses cdk-nag rules where the infrastructure departs from them. The template holds each reason, next to
+// its resource.
 package nag
 
 import (
@@ -8,9 +8,9 @@ import (
 	"github.com/cdklabs/cdk-nag-go/cdknag/v2"
 )
 
-// Excuse excepts a construct and what is under it from a rule, such as AwsSolutions-APIG4. For a rule that can find
-// several things wrong with one resource, findings names those that are excused; without any, all are.
-func Excuse(scope constructs.IConstruct, rule, reason string, findings ...string) {
+// Suppress exempts a construct and its children from a rule, such as AwsSolutions-APIG4. For a rule with several findings on
+// one resource, findings names those to suppress; without any, all are suppressed.
+func Suppress(scope constructs.IConstruct, rule, reason string, findings ...string) {
 	suppression := &cdknag.NagPackSuppression{Id: &rule, Reason: &reason}
 	if len(findings) > 0 {
 		appliesTo := make([]any, len(findings))

@@ -5,15 +5,15 @@ import (
 	"github.com/aws/jsii-runtime-go"
 )
 
-// limit is what is too much, or too little: in so many periods of the last so many.
+// limit sets when an alarm fires: the metric is above or below a value in periods of the last of periods.
 type limit struct {
 	above       float64
-	below       float64 // in the place of above, when it is more than 0
+	below       float64 // replaces above if it is more than 0
 	periods, of float64
-	silence     awscloudwatch.TreatMissingData // what it means that nothing is told; "": that nothing happened, and so nothing wrong
+	silence     awscloudwatch.TreatMissingData // meaning of missing data; "": not breaching
 }
 
-// alarm watches a metric. What about says ends up in the message: what is wrong, and what to do.
+// alarm creates an alarm on a metric. The text about appears in its message: what is wrong, and what to do.
 func (w *watch) alarm(id, about string, metric awscloudwatch.IMetric, l limit) {
 	props := &awscloudwatch.AlarmProps{
 		AlarmDescription: &about, Metric: metric, Threshold: &l.above,

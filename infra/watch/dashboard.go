@@ -7,11 +7,11 @@ import (
 	"github.com/aws/aws-cdk-go/awscdk/v2/awscloudwatch"
 	"github.com/aws/jsii-runtime-go"
 
-	"orgops/shared/metric"
+	"orgops/shared/base/metric"
 )
 
-// dashboard reads from top to bottom: what is wrong, then as a request and its consequences go, answers, functions, stream,
-// deliveries, queues, syncs, table.
+// dashboard creates the dashboard. From top to bottom it shows the alarms, then follows a request and its consequences:
+// answers, functions, stream, deliveries, queues, syncs, table.
 func (w *watch) dashboard() (name string) {
 	board := awscloudwatch.NewDashboard(w.scope, jsii.String("Dashboard"), &awscloudwatch.DashboardProps{
 		DefaultInterval: awscdk.Duration_Hours(jsii.Number(12)),
@@ -33,29 +33,29 @@ func (w *watch) dashboard() (name string) {
 	board.AddWidgets(
 		graph("Providers' webhooks, logins and tokens", w.counted(metric.InboundAccepted, metric.InboundRepeated, metric.InboundRefused,
 			metric.LoginsLimited, metric.AuthorizerFailures)...),
-		graph("Stream: how late, ms", slices.Concat(each(w.followers(), "IteratorAge", "Maximum"), w.timed(metric.ProjectionDelay, "p50", "p99"))...),
+		graph("Stream: lag, ms", slices.Concat(each(w.followers(), "IteratorAge", "Maximum"), w.timed(metric.ProjectionDelay, "p50", "p99"))...),
 	)
 	board.AddWidgets(
-		graph("Deliveries: what became of them", w.counted(metric.DeliveriesSucceeded, metric.DeliveriesScheduled, metric.DeliveriesHeld,
+		graph("Deliveries: outcomes", w.counted(metric.DeliveriesSucceeded, metric.DeliveriesScheduled, metric.DeliveriesHeld,
 			metric.DeliveriesFailed, metric.DeliveriesDead)...),
 		graph("Deliveries: delay and answers, ms", slices.Concat(w.timed(metric.DeliveryDelay, "p50", "p90"), w.timed(metric.AttemptLatency, "p50", "p99"))...),
 	)
 	retries, syncs := queue(w.Events.Retries.Queue), queue(w.Events.Syncs.Queue)
 	board.AddWidgets(
-		graph("Attempts: failed, and endpoints left alone", append(w.counted(metric.BreakersOpened), w.failing(5))...),
+		graph("Attempts: failures and opened breakers", append(w.counted(metric.BreakersOpened), w.failing(5))...),
 		graph("Queues: oldest message, s", retries.read("ApproximateAgeOfOldestMessage", "Maximum", 5, "retries"),
 			syncs.read("ApproximateAgeOfOldestMessage", "Maximum", 5, "syncs")),
 	)
 	board.AddWidgets(
 		graph("Syncs", w.counted(metric.SyncsSucceeded, metric.SyncsFailed, metric.SyncItems)...),
-		graph("For a person: dead letters, changes passed over, timers that fail", append(w.counted(metric.ChangesSkipped, metric.TimersFailed),
+		graph("For the operator: dead letters, skipped changes, failed timers", append(w.counted(metric.ChangesSkipped, metric.TimersFailed),
 			queue(w.Events.Retries.Dead).read(lettersIn, "Maximum", 5, "retries"),
 			queue(w.Events.Syncs.Dead).read(lettersIn, "Maximum", 5, "syncs"),
-			queue(w.Events.Failed).read(lettersIn, "Maximum", 5, "changes given up"))...),
+			queue(w.Events.Failed).read(lettersIn, "Maximum", 5, "discarded changes"))...),
 	)
 	board.AddWidgets(
-		graph("Table: units a period", table.shown("ConsumedReadCapacityUnits", "Sum"), table.shown("ConsumedWriteCapacityUnits", "Sum")),
-		graph("Table: refused and collided", table.shown("ReadThrottleEvents", "Sum"), table.shown("WriteThrottleEvents", "Sum"),
+		graph("Table: units per period", table.shown("ConsumedReadCapacityUnits", "Sum"), table.shown("ConsumedWriteCapacityUnits", "Sum")),
+		graph("Table: throttles, conflicts and errors", table.shown("ReadThrottleEvents", "Sum"), table.shown("WriteThrottleEvents", "Sum"),
 			table.shown("ConditionalCheckFailedRequests", "Sum"), table.shown("TransactionConflict", "Sum"), w.tableErrors(5)),
 	)
 	return *board.DashboardName()

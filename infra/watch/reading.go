@@ -6,16 +6,16 @@ import (
 	"github.com/aws/aws-cdk-go/awscdk/v2/awssqs"
 
 	"orgops/infra/function"
-	"orgops/shared/metric"
+	"orgops/shared/base/metric"
 )
 
-// source is whose metrics are read.
+// source identifies the resource whose metrics are read.
 type source struct {
 	namespace  string
 	dimensions map[string]string
 }
 
-// of are the metrics of a function.
+// of returns the source of a function's metrics.
 func of(f *function.Function) source {
 	return source{"AWS/Lambda", map[string]string{"FunctionName": *f.FunctionName()}}
 }
@@ -30,17 +30,17 @@ func (w *watch) gateway() source {
 	}}
 }
 
-// table is the main one.
+// table returns the source of the main table's metrics.
 func (w *watch) table() source {
 	return source{"AWS/DynamoDB", map[string]string{"TableName": *w.Data.Main.TableName()}}
 }
 
-// code is what the functions measure themselves.
+// code returns the source of the metrics that the functions write.
 func (w *watch) code() source {
 	return source{metric.Namespace, map[string]string{metric.Dimension: *awscdk.Stack_Of(w.scope).StackName()}}
 }
 
-// read is a statistic of a metric over so many minutes.
+// read returns a statistic of a metric over periods of so many minutes.
 func (s source) read(name, statistic string, minutes float64, label string) awscloudwatch.IMetric {
 	dimensions := map[string]*string{}
 	for name, value := range s.dimensions {
@@ -55,7 +55,7 @@ func (s source) read(name, statistic string, minutes float64, label string) awsc
 	return awscloudwatch.NewMetric(props)
 }
 
-// shown is a metric for the dashboard, under its name.
+// shown returns a metric for the dashboard, labelled with its name.
 func (s source) shown(name, statistic string) awscloudwatch.IMetric {
 	label := name
 	if statistic != "Sum" {
@@ -64,7 +64,7 @@ func (s source) shown(name, statistic string) awscloudwatch.IMetric {
 	return s.read(name, statistic, 5, label)
 }
 
-// counted are metrics of the code, summed up for the dashboard.
+// counted returns the sums of the code's metrics for the dashboard.
 func (w *watch) counted(metrics ...metric.Metric) []awscloudwatch.IMetric {
 	all := make([]awscloudwatch.IMetric, len(metrics))
 	for i, m := range metrics {
@@ -73,7 +73,7 @@ func (w *watch) counted(metrics ...metric.Metric) []awscloudwatch.IMetric {
 	return all
 }
 
-// timed are percentiles of a metric of the code.
+// timed returns percentiles of a metric of the code.
 func (w *watch) timed(m metric.Metric, percentiles ...string) []awscloudwatch.IMetric {
 	all := make([]awscloudwatch.IMetric, len(percentiles))
 	for i, p := range percentiles {
@@ -82,7 +82,7 @@ func (w *watch) timed(m metric.Metric, percentiles ...string) []awscloudwatch.IM
 	return all
 }
 
-// each is one metric of several functions, under their names.
+// each returns one metric of several functions, labelled with their names.
 func each(functions []*function.Function, name, statistic string) []awscloudwatch.IMetric {
 	metrics := make([]awscloudwatch.IMetric, len(functions))
 	for i, f := range functions {
@@ -91,14 +91,14 @@ func each(functions []*function.Function, name, statistic string) []awscloudwatc
 	return metrics
 }
 
-// math is worked out from metrics, for each period of so many minutes.
+// math returns an expression over metrics, for each period of so many minutes.
 func math(expression string, minutes float64, label string, metrics map[string]awscloudwatch.IMetric) awscloudwatch.IMetric {
 	return awscloudwatch.NewMathExpression(&awscloudwatch.MathExpressionProps{
 		Expression: &expression, UsingMetrics: &metrics, Period: awscdk.Duration_Minutes(&minutes), Label: &label,
 	})
 }
 
-// failing is how many of a hundred attempts at deliveries failed; none where there were too few to tell.
+// failing returns the percentage of delivery attempts that failed, or 0 for fewer than 20 attempts.
 func (w *watch) failing(minutes float64) awscloudwatch.IMetric {
 	return math("IF(attempts >= 20, 100 * FILL(failed, 0) / attempts, 0)", minutes, "attempts failed, %", map[string]awscloudwatch.IMetric{
 		"attempts": w.code().read(metric.AttemptLatency.String(), "SampleCount", minutes, ""),

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// attempt is a delivery as the API lists it.
+// attempt holds an attempt at a delivery as the API lists it.
 type attempt struct {
 	DeliveryID, Event, State, HeldBecause string
 	Attempt, Status                       int
@@ -48,15 +48,15 @@ func TestRetry(t *testing.T) {
 	if len(got) != 2 || got[0].header.Get("Webhook-Id") != got[1].header.Get("Webhook-Id") || !bytes.Equal(got[0].body, got[1].body) {
 		t.Fatalf("%d deliveries, want the same one twice", len(got))
 	}
-	// 5 s, less 20 % at most; how much later it is depends on the machine.
+	// 5 s, minus 20 % at most. The machine's load may add to it.
 	if waited := got[1].at.Sub(got[0].at); waited < 4*time.Second {
-		t.Errorf("it was sent again after %v", waited)
+		t.Errorf("retried after %v, want at least 4 s", waited)
 	}
 	t.Logf("delivered %v after the event", time.Since(began))
 	var one struct{ Attempts []struct{ State string } }
 	tn.do("GET", tn.at("/integrations/webhook/deliveries/"+got[0].ID), nil).want(200).json(&one)
 	if len(one.Attempts) != 2 || one.Attempts[0].State != "failed" || one.Attempts[1].State != "delivered" {
-		t.Errorf("the attempt log says %+v", one)
+		t.Errorf("got the attempt log %+v", one)
 	}
 }
 
@@ -78,13 +78,13 @@ func TestGoneDisables(t *testing.T) {
 		return !i.Enabled
 	})
 	if i.Disabled == nil || i.Disabled.Reason == "" {
-		t.Errorf("nothing says why it is disabled: %+v", i)
+		t.Errorf("no reason for the disabling: %+v", i)
 	}
 	eventually(t, "the delivery has failed", func() bool { return len(tn.attempts("webhook", "&state=failed")) == 1 })
 	tn.do("POST", tn.at("/integrations/webhook/enable"), nil).want(200)
 	r.respond(nil)
 	tn.do("POST", tn.at("/integrations/webhook/recover"), map[string]any{"since": time.Now().Add(-time.Hour)}).want(202)
-	eventually(t, "what failed is recovered", func() bool { return len(tn.attempts("webhook", "&state=delivered")) == 1 })
+	eventually(t, "the failed delivery is recovered", func() bool { return len(tn.attempts("webhook", "&state=delivered")) == 1 })
 }
 
 func TestSandboxHolds(t *testing.T) {
@@ -107,7 +107,7 @@ func TestSandboxHolds(t *testing.T) {
 		}
 	}
 	if got := r.deliveries(); len(got) != 0 {
-		t.Fatalf("an endpoint in the sandbox was sent %d events", len(got))
+		t.Fatalf("%d events were sent to an endpoint in the sandbox", len(got))
 	}
 	var report struct {
 		Recover *struct {
@@ -116,19 +116,19 @@ func TestSandboxHolds(t *testing.T) {
 		}
 	}
 	tn.certify("webhook-held")
-	// What it offers is counted by the projection, which runs behind what is stored.
-	eventually(t, "the certification offers to send what was held", func() bool {
+	// The projection counts the held deliveries, and lags behind the store.
+	eventually(t, "the certification offers to send the held deliveries", func() bool {
 		tn.do("GET", tn.at("/integrations/webhook-held/certification"), nil).want(200).json(&report)
 		return report.Recover != nil && report.Recover.Held == n
 	})
 	if len(r.deliveries()) != 0 {
-		t.Error("a certification alone sends nothing")
+		t.Error("a certification alone sent held deliveries")
 	}
 	tn.do(report.Recover.Method, report.Recover.Href, map[string]any{"since": time.Now().Add(-time.Hour)}).want(202)
-	eventually(t, "what was held arrives", func() bool { return len(r.deliveries("memory.created")) == n })
+	eventually(t, "the held deliveries arrive", func() bool { return len(r.deliveries("memory.created")) == n })
 }
 
-// A receiver that takes whatever it is sent never leaves the sandbox.
+// TestCarelessReceiverIsNotCertified keeps a receiver that accepts every delivery in the sandbox.
 func TestCarelessReceiverIsNotCertified(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -148,7 +148,7 @@ func TestCarelessReceiverIsNotCertified(t *testing.T) {
 		if c.Status == "fail" {
 			failed++
 			if !strings.Contains(c.Reason, "webhook-") {
-				t.Errorf("%s does not say how to verify: %s", c.ID, c.Reason)
+				t.Errorf("%s does not name the headers to verify: %s", c.ID, c.Reason)
 			}
 		}
 	}
@@ -157,7 +157,7 @@ func TestCarelessReceiverIsNotCertified(t *testing.T) {
 	}
 }
 
-// A secret is shown once, and no later answer holds it.
+// TestSecretsAreWriteOnly checks that a secret is shown once and that no later answer holds it.
 func TestSecretsAreWriteOnly(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -165,9 +165,9 @@ func TestSecretsAreWriteOnly(t *testing.T) {
 	var created struct{ SigningSecret string }
 	tn.do("POST", tn.at("/integrations/webhook"), map[string]any{"url": "http://127.0.0.1:9/", "events": []string{"memory.*"}}).want(201).json(&created)
 	if !strings.HasPrefix(created.SigningSecret, "whsec_") {
-		t.Fatalf("no secret was made: %+v", created)
+		t.Fatalf("no secret was generated: %+v", created)
 	}
-	const credential = "a-credential-nobody-may-read"
+	const credential = "a-write-only-credential"
 	s.log.keepOut(created.SigningSecret)
 	s.log.keepOut(credential)
 	tn.do("PUT", tn.at("/integrations/webhook/credentials"), map[string]any{"credentials": map[string]string{"token": credential}}).want(204)

@@ -8,9 +8,11 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"orgops/shared/testkit/errtest"
 )
 
-// feedServer serves an Atom feed that can change, and says when it has not.
+// feedServer serves an Atom feed that can change, and answers 304 if it has not.
 type feedServer struct {
 	entries atomic.Int64
 	fetched atomic.Int64
@@ -33,14 +35,14 @@ func (f *feedServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	fmt.Fprint(w, `</feed>`)
 }
 
-// run is a sync run as the API shows it.
+// run holds a sync run as the API shows it.
 type run struct {
 	ID, Mode, State, Error string
 	Progress               struct{ Fetched, Created, Updated, Unchanged int }
 	Preview                []struct{ Title string }
 }
 
-// sync runs a sync to its end.
+// sync runs a sync and waits for its end.
 func (tn *tenant) sync(provider string) run {
 	tn.t.Helper()
 	var r run
@@ -58,7 +60,7 @@ func (tn *tenant) sync(provider string) run {
 	return r
 }
 
-// Every event name of the contract has a cause that a company meets: webhooks that come in, goals that move, syncs.
+// TestEveryEvent causes every event of the contract as a company does: with inbound webhooks, goals that move, and syncs.
 func TestEveryEvent(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -84,18 +86,18 @@ func TestEveryEvent(t *testing.T) {
 		t.Errorf("a sync in the sandbox: %+v", preview)
 	}
 	if n := len(r.deliveries("memory.synced")); n != 0 || len(r.deliveries("memory.created")) > 1 {
-		t.Error("a sync in the sandbox made events")
+		t.Error("a sync in the sandbox created events")
 	}
 	tn.certify("feed")
 	if first := tn.sync("feed"); first.Mode != "live" || first.Progress.Created != 3 {
 		t.Errorf("the first live sync: %+v", first)
 	}
 	if again := tn.sync("feed"); again.Progress.Created != 0 || again.Progress.Updated != 0 {
-		t.Errorf("nothing has changed, and still: %+v", again)
+		t.Errorf("a sync of an unchanged feed: %+v", again)
 	}
 	feed.entries.Store(4)
 	if more := tn.sync("feed"); more.Progress.Created != 1 || more.Progress.Unchanged != 3 {
-		t.Errorf("one entry more: %+v", more)
+		t.Errorf("a sync after one new entry: %+v", more)
 	}
 
 	for _, want := range []struct {
@@ -107,20 +109,21 @@ func TestEveryEvent(t *testing.T) {
 	} {
 		eventually(t, fmt.Sprintf("%d of %s", want.n, want.event), func() bool { return len(r.deliveries(want.event)) >= want.n })
 		if got := len(r.deliveries(want.event)); got != want.n && want.event != "timeline.entry.created" {
-			t.Errorf("%s came %d times, want %d", want.event, got, want.n)
+			t.Errorf("%s arrived %d times, want %d", want.event, got, want.n)
 		}
+		asDocumented(t, r.deliveries(want.event))
 	}
 	var updated struct {
 		Title    string
 		Previous map[string]any
 	}
-	must(t, json.Unmarshal(r.deliveries("memory.updated")[0].Data, &updated))
+	errtest.Must(t, json.Unmarshal(r.deliveries("memory.updated")[0].Data, &updated))
 	if updated.Title != "Ticket one" || updated.Previous["title"] != "Ticket 1" || updated.Previous["kind"] != nil {
 		t.Errorf("memory.updated carries %+v", updated)
 	}
 }
 
-// What is read again unchanged is answered 304, and the version grows with what happens.
+// TestContextVersion reads unchanged resources again, which is answered 304, and sees the version grow with each change.
 func TestContextVersion(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -140,7 +143,7 @@ func TestContextVersion(t *testing.T) {
 		"/intelligence/brief", "/intelligence/recommendations", "/intelligence/context",
 	} {
 		var body struct{ ContextVersion *int }
-		// The tag holds the minute, and the last events may still be folded in: a few tries meet two that are alike.
+		// The tag holds the minute, and the projector may still fold the last events: some tries may see two different tags.
 		eventually(t, path+" is answered 304", func() bool {
 			etag := tn.do("GET", tn.at(path), nil).want(200).json(&body).header.Get("ETag")
 			return etag != "" && tn.do("GET", tn.at(path), nil, "If-None-Match", etag).status == http.StatusNotModified

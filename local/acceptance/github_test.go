@@ -11,9 +11,11 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"orgops/shared/testkit/errtest"
 )
 
-// githubExample is one of GitHub's published deliveries.
+// githubExample holds one of GitHub's published deliveries.
 type githubExample struct {
 	event   string
 	payload json.RawMessage
@@ -28,20 +30,20 @@ type githubExample struct {
 func githubExamples(t *testing.T) []githubExample {
 	t.Helper()
 	content, err := os.ReadFile(filepath.Join(nodeModules(t), "@octokit/webhooks-examples/api.github.com/index.json"))
-	must(t, err)
+	errtest.Must(t, err)
 	var index []struct {
 		Name     string
 		Examples []json.RawMessage
 	}
-	must(t, json.Unmarshal(content, &index))
+	errtest.Must(t, json.Unmarshal(content, &index))
 	var all []githubExample
 	for _, of := range index {
 		for _, payload := range of.Examples {
 			e := githubExample{event: of.Name}
-			var compact bytes.Buffer // GitHub sends no line breaks
-			must(t, json.Compact(&compact, payload))
+			var compact bytes.Buffer // GitHub sends compact JSON
+			errtest.Must(t, json.Compact(&compact, payload))
 			e.payload = compact.Bytes()
-			_ = json.Unmarshal(payload, &e.facts) // a payload without them is about no repository
+			_ = json.Unmarshal(payload, &e.facts) // a payload without these members concerns no repository
 			all = append(all, e)
 		}
 	}
@@ -51,7 +53,7 @@ func githubExamples(t *testing.T) []githubExample {
 	return all
 }
 
-// maps reports whether an example must lead to an action. Releases are noted once: when they are published.
+// maps reports whether an example must lead to an action. A release leads to one only when it is published.
 func (e githubExample) maps() bool {
 	switch e.event {
 	case "issues", "discussion", "milestone":
@@ -62,7 +64,7 @@ func (e githubExample) maps() bool {
 	return false
 }
 
-// githubCompany is a company whose github integration is one repository's, and whose receiver hears of everything.
+// githubCompany holds a company with a github integration for one repository and a receiver of all events.
 type githubCompany struct {
 	*tenant
 	*receiver
@@ -92,12 +94,12 @@ func (g *githubCompany) deliver(n int, e githubExample) *answer {
 		"X-Github-Event":      {e.event},
 		"X-Hub-Signature-256": {"sha256=" + hex.EncodeToString(mac.Sum(nil))},
 	})
-	must(g.tenant.t, err)
+	errtest.Must(g.tenant.t, err)
 	return a
 }
 
-// Every example that GitHub publishes, unchanged and signed as GitHub signs, goes to a company that has the example's
-// repository configured: one company for each repository, since an integration is about one.
+// TestGitHubExamples posts every example that GitHub publishes, unchanged and signed as GitHub signs. An integration covers
+// one repository, so each repository of the examples has its own company.
 func TestGitHubExamples(t *testing.T) {
 	t.Parallel()
 	examples := githubExamples(t)
@@ -108,7 +110,7 @@ func TestGitHubExamples(t *testing.T) {
 	for n, e := range examples {
 		repository := e.facts.Repository.FullName
 		if repository == "" {
-			repository = "Codertocat/Hello-World" // about an organization or an app: any company may receive it
+			repository = "Codertocat/Hello-World" // concerns an organization or an app, so any company may receive it
 		}
 		g := companies[repository]
 		if g == nil {
@@ -130,7 +132,7 @@ func TestGitHubExamples(t *testing.T) {
 		if n%25 == 0 {
 			var again receipt
 			if g.deliver(n, e).want(200).json(&again); !again.Duplicate {
-				t.Errorf("%s %s: a repeat was not told as one", e.event, e.facts.Action)
+				t.Errorf("%s %s: a repeat was not answered as a duplicate", e.event, e.facts.Action)
 			}
 		}
 	}
@@ -142,7 +144,7 @@ func TestGitHubExamples(t *testing.T) {
 	t.Logf("%d examples, %d of them mapped, %d repositories", len(examples), mapped, len(companies))
 }
 
-// sees checks that what a delivery did can be read, and that subscribers were told.
+// sees checks that the results of a delivery can be read and that subscribers received events of them.
 func (g *githubCompany) sees(r receipt) {
 	t := g.tenant.t
 	t.Helper()
@@ -154,29 +156,29 @@ func (g *githubCompany) sees(r receipt) {
 		case "memory.upsert":
 			g.do("GET", g.at("/memory/"+result.Subject), nil).want(200)
 			if result.Outcome != "unchanged" {
-				g.told("memory."+result.Outcome, result.Subject)
+				g.receives("memory."+result.Outcome, result.Subject)
 			}
 		case "goal.update":
 			g.do("GET", g.at("/goals/"+result.Subject), nil).want(200)
 			if result.Outcome != "unchanged" {
-				g.told("goal.updated", result.Subject)
+				g.receives("goal.updated", result.Subject)
 			}
 		case "timeline.note":
 			var page struct{ Items []struct{ ID string } }
 			g.do("GET", g.at("/mission-control/timeline?kind=note&limit=100"), nil).want(200).json(&page)
 			if len(page.Items) == 0 {
-				t.Errorf("a release is not in the timeline")
+				t.Errorf("the release is not in the timeline")
 			}
 			for _, item := range page.Items {
-				g.told("timeline.entry.created", item.ID)
+				g.receives("timeline.entry.created", item.ID)
 			}
 		default:
-			t.Errorf("an unknown action: %+v", result)
+			t.Errorf("unknown action: %+v", result)
 		}
 	}
 }
 
-func (g *githubCompany) told(event, id string) {
+func (g *githubCompany) receives(event, id string) {
 	g.tenant.t.Helper()
 	eventually(g.tenant.t, event+" of "+id+" is delivered", func() bool { return len(g.about(event, id)) > 0 })
 }

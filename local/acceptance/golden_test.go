@@ -9,37 +9,39 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"orgops/shared/testkit/errtest"
 )
 
-var update = flag.Bool("update", false, "write the golden files anew")
+var update = flag.Bool("update", false, "rewrite the golden files")
 
-// goldenDocument is the OpenAPI document under version control: what it shows is reviewed as any change is.
+// goldenDocument names the OpenAPI document under version control, so that its changes are reviewed.
 var goldenDocument = filepath.Join("testdata", "openapi.golden.json")
 
 func TestGoldenOpenAPI(t *testing.T) {
 	t.Parallel()
 	s := start(t)
 	var document bytes.Buffer
-	must(t, json.Indent(&document, s.do("GET", "/openapi.json", nil).want(200).body, "", "  "))
+	errtest.Must(t, json.Indent(&document, s.do("GET", "/openapi.json", nil).want(200).body, "", "  "))
 	document.WriteByte('\n')
 	if *update {
-		must(t, os.WriteFile(goldenDocument, document.Bytes(), 0o644))
+		errtest.Must(t, os.WriteFile(goldenDocument, document.Bytes(), 0o644))
 		return
 	}
 	golden, err := os.ReadFile(goldenDocument)
-	must(t, err)
+	errtest.Must(t, err)
 	if diff := cmp.Diff(string(golden), document.String()); diff != "" {
-		t.Errorf("the OpenAPI document has changed (-golden +now); if it is meant to, run make golden:\n%s", diff)
+		t.Errorf("the OpenAPI document has changed (-golden +now); if this is intended, run make golden:\n%s", diff)
 	}
 }
 
-// The document is the same whenever it is made: nothing in it follows the order of a map.
+// TestOpenAPIIsDeterministic compares the document of two starts: it must not depend on the order of a map.
 func TestOpenAPIIsDeterministic(t *testing.T) {
 	t.Parallel()
 	a, b := start(t), start(t)
 	for _, path := range []string{"/openapi.json", "/openapi.yaml"} {
 		if !bytes.Equal(a.do("GET", path, nil).want(200).body, b.do("GET", path, nil).want(200).body) {
-			t.Errorf("%s differs from start to start", path)
+			t.Errorf("%s differs between two starts", path)
 		}
 	}
 }

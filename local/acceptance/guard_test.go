@@ -9,17 +9,18 @@ import (
 	"strings"
 	"testing"
 
-	"orgops/shared/id"
-	"orgops/shared/user"
+	"orgops/shared/base/id"
+	"orgops/shared/domain/user"
+	"orgops/shared/testkit/errtest"
 )
 
-// operation is a row of the OpenAPI document.
+// operation holds a row of the OpenAPI document.
 type operation struct {
 	method, path, id string
 	security         []map[string][]string
 }
 
-// operations are those of the served document: what it does not list is no operation.
+// operations returns the operations of the served document.
 func (s *service) operations() []operation {
 	s.t.Helper()
 	var doc struct {
@@ -37,7 +38,7 @@ func (s *service) operations() []operation {
 				OperationID string
 				Security    []map[string][]string
 			}
-			must(s.t, json.Unmarshal(raw, &op))
+			errtest.Must(s.t, json.Unmarshal(raw, &op))
 			all = append(all, operation{strings.ToUpper(method), path, op.OperationID, op.Security})
 		}
 	}
@@ -47,7 +48,7 @@ func (s *service) operations() []operation {
 
 var parameter = regexp.MustCompile(`\{[^}]+\}`)
 
-// in is the operation's path for a company, every other parameter filled with something.
+// in returns the operation's path for a company, with every other parameter filled in.
 func (o operation) in(company string) string {
 	return parameter.ReplaceAllString(strings.Replace(o.path, "{id}", company, 1), "webhook")
 }
@@ -56,8 +57,8 @@ var requestID = regexp.MustCompile(`urn:uuid:[0-9a-f-]{36}`)
 
 func anonymous(body []byte) string { return requestID.ReplaceAllString(string(body), "") }
 
-// Every operation of the document but the public ones refuses another company's token, in the same bytes as for a
-// company that does not exist, and every forged token.
+// TestGuard calls every operation except the public ones. Each must refuse every forged token, and refuse another company's
+// token with the same bytes as for a company that does not exist.
 func TestGuard(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -69,7 +70,7 @@ func TestGuard(t *testing.T) {
 	for _, op := range s.operations() {
 		if len(op.security) == 0 {
 			if !slices.Contains(public, op.id) {
-				t.Errorf("%s %s (%s) needs no token, and is not on the list of those", op.method, op.path, op.id)
+				t.Errorf("%s %s (%s) needs no token but is not in the list of public operations", op.method, op.path, op.id)
 			}
 			continue
 		}
@@ -80,13 +81,13 @@ func TestGuard(t *testing.T) {
 			foreign := c.do(op.method, op.in(b.ID), nil).want(403)
 			unknown := c.do(op.method, op.in(id.New()), nil).want(403)
 			if anonymous(foreign.body) != anonymous(unknown.body) {
-				t.Errorf("another's company can be told from none:\n%s\n%s", foreign.body, unknown.body)
+				t.Errorf("the answers for another company and for an unknown one differ:\n%s\n%s", foreign.body, unknown.body)
 			}
 			for name, text := range forged {
 				c.bearer = text
 				refused := c.do(op.method, op.in(a.ID), nil)
 				if refused.status != 401 || !strings.HasPrefix(refused.header.Get("WWW-Authenticate"), "Bearer") {
-					t.Errorf("a token that is %s was answered %d (%s): %s", name, refused.status, refused.header.Get("WWW-Authenticate"), refused.body)
+					t.Errorf("token %q was answered %d (%s): %s", name, refused.status, refused.header.Get("WWW-Authenticate"), refused.body)
 				}
 			}
 			c.bearer = ""
@@ -102,7 +103,7 @@ func TestGuard(t *testing.T) {
 	}
 }
 
-// No way of writing a path reaches another company.
+// TestGuard_Paths tries to reach another company with unusual spellings of a path.
 func TestGuard_Paths(t *testing.T) {
 	t.Parallel()
 	s := start(t)

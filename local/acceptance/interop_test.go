@@ -7,10 +7,12 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"orgops/shared/testkit/errtest"
 )
 
-// A delivery is taken by the official libraries of two languages, with the old secret and with the new one while a
-// rotation is under way.
+// TestDeliveriesVerifyElsewhere verifies a delivery with the official libraries of two languages, with the old and with the
+// new secret during a rotation.
 func TestDeliveriesVerifyElsewhere(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -45,7 +47,7 @@ func TestDeliveriesVerifyElsewhere(t *testing.T) {
 			headers[h] = d.header.Get(h)
 		}
 		env, err := json.Marshal(map[string]any{"secret": secret, "headers": headers, "body": string(d.body)})
-		must(t, err)
+		errtest.Must(t, err)
 		t.Run("JavaScript, "+name, func(t *testing.T) {
 			if got := strings.TrimSpace(node(t, "verify.mjs", "DELIVERY="+string(env))); got != want {
 				t.Errorf("got %q, want %q", got, want)
@@ -68,7 +70,7 @@ func TestTokensVerifyElsewhere(t *testing.T) {
 	tn := s.tenant("Jose")
 	output := node(t, "token.mjs", "TOKEN="+tn.Token, "JWKS="+s.base+"/.well-known/jwks.json", "ISSUER="+s.issuer, "AUDIENCE="+audience)
 	var claims struct{ Company, Alg, Kid, Scope string }
-	must(t, json.Unmarshal([]byte(output), &claims))
+	errtest.Must(t, json.Unmarshal([]byte(output), &claims))
 	if claims.Company != tn.ID || claims.Alg != "EdDSA" || claims.Kid == "" || !strings.Contains(claims.Scope, "memory:write") {
 		t.Errorf("%+v", claims)
 	}

@@ -9,6 +9,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"orgops/shared/testkit/errtest"
 )
 
 const (
@@ -16,7 +18,7 @@ const (
 	publishers = 4
 )
 
-// Whatever was answered 2xx is delivered, however often the program is killed while events flow.
+// TestKilledWhileEventsFlow kills the program repeatedly while events flow: every delivery that was answered 2xx arrives.
 func TestKilledWhileEventsFlow(t *testing.T) {
 	p := newProgram(t)
 	tn := p.tenant("Killed", "founder@example.com")
@@ -28,7 +30,7 @@ func TestKilledWhileEventsFlow(t *testing.T) {
 
 	flow := &flow{tenant: tn, secret: secret, stop: make(chan struct{})}
 	flow.begin()
-	t.Cleanup(func() { flow.end() }) // of a test that fails before it ends it
+	t.Cleanup(func() { flow.end() }) // if the test fails before its own call
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
 	random := rand.New(rand.NewPCG(seed, 0))
@@ -41,14 +43,14 @@ func TestKilledWhileEventsFlow(t *testing.T) {
 	}
 	accepted := flow.end()
 	if len(accepted) < 2*kills {
-		t.Fatalf("only %d deliveries were accepted: nothing was tried", len(accepted))
+		t.Fatalf("only %d deliveries were accepted, too few to test anything", len(accepted))
 	}
 
 	arrived := func() (missing int, last time.Time) {
 		first := map[string]time.Time{}
 		for _, d := range r.deliveries("memory.created") {
 			var data struct{ ID string }
-			must(t, json.Unmarshal(d.Data, &data))
+			errtest.Must(t, json.Unmarshal(d.Data, &data))
 			if _, ok := first[data.ID]; !ok {
 				first[data.ID] = d.at
 			}
@@ -63,7 +65,7 @@ func TestKilledWhileEventsFlow(t *testing.T) {
 		}
 		return missing, last
 	}
-	eventually(t, "everything that was accepted is delivered", func() bool {
+	eventually(t, "every accepted delivery arrives", func() bool {
 		missing, _ := arrived()
 		return missing == 0
 	})
@@ -72,11 +74,11 @@ func TestKilledWhileEventsFlow(t *testing.T) {
 	for _, d := range r.deliveries() {
 		ids[d.header.Get("Webhook-Id")]++
 	}
-	t.Logf("%d kills, %d deliveries accepted, %d events arrived in %d requests (%d duplicates); the last was there %v after the last restart",
+	t.Logf("%d kills, %d deliveries accepted, %d events arrived in %d requests (%d duplicates); the last one arrived %v after the last restart",
 		kills, len(accepted), len(ids), len(r.deliveries()), len(r.deliveries())-len(ids), last.Sub(restarted).Round(time.Millisecond))
 }
 
-// flow posts signed deliveries until it is told to stop, through kills and restarts.
+// flow posts signed deliveries until end is called, through kills and restarts.
 type flow struct {
 	tenant  *tenant
 	secret  string
@@ -86,7 +88,7 @@ type flow struct {
 	next    atomic.Int64
 
 	mu       sync.Mutex
-	accepted []string // ids of the memories of deliveries that were answered 2xx
+	accepted []string // ids of the memories of accepted deliveries
 }
 
 func (f *flow) begin() {
@@ -115,7 +117,7 @@ func (f *flow) publish() {
 	}
 }
 
-// post reports whether there was an answer. Without one, nobody knows whether the delivery was committed.
+// post reports whether the service answered. Without an answer the delivery may or may not have been committed.
 func (f *flow) post(n int) bool {
 	body := ticket(n)
 	a, err := f.tenant.send("POST", "/inbound/"+f.tenant.ID+"/webhook", body, sign(f.tenant.t, f.secret, fmt.Sprintf("msg-%d", n), body))

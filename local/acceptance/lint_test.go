@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"orgops/shared/testkit/errtest"
 )
 
 func spectral(t *testing.T, document string) []string {
@@ -22,25 +24,25 @@ func TestDocument_Spectral(t *testing.T) {
 	command(t, 2*time.Minute, nil, args[0], args[1:]...)
 }
 
-// Without its marks the document does not pass: the rule about them is no empty one.
+// TestDocument_SpectralMissesMarks removes the document's marks, which must make the rule about them fail.
 func TestDocument_SpectralMissesMarks(t *testing.T) {
 	t.Parallel()
 	golden, err := os.ReadFile(goldenDocument)
-	must(t, err)
+	errtest.Must(t, err)
 	unmarked := filepath.Join(t.TempDir(), "openapi.json")
-	must(t, os.WriteFile(unmarked, bytes.ReplaceAll(golden, []byte(`"x-open-detail"`), []byte(`"x-other"`)), 0o600))
+	errtest.Must(t, os.WriteFile(unmarked, bytes.ReplaceAll(golden, []byte(`"x-open-detail"`), []byte(`"x-other"`)), 0o600))
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()
 	args := spectral(t, unmarked)
 	output, err := exec.CommandContext(ctx, args[0], args[1:]...).CombinedOutput()
 	for _, operation := range []string{"/healthz.get", "integrations/{provider}.delete", "integrations/{provider}/test.post"} {
 		if err == nil || !strings.Contains(string(output), operation) {
-			t.Errorf("%s without its mark passes: %v\n%s", operation, err, output)
+			t.Errorf("%s passes without its mark: %v\n%s", operation, err, output)
 		}
 	}
 	for line := range strings.Lines(string(output)) {
 		if strings.HasSuffix(strings.TrimSpace(line), "integrations/{provider}.post") || strings.HasSuffix(strings.TrimSpace(line), "/auth/login.post") {
-			t.Errorf("the contract shows it: %s", line)
+			t.Errorf("the contract shows this operation, but the rule fails: %s", line)
 		}
 	}
 }

@@ -11,11 +11,12 @@ import (
 	"testing"
 	"time"
 
-	"orgops/shared/freeport"
-	"orgops/shared/logtest"
+	"orgops/shared/base/freeport"
+	"orgops/shared/testkit/errtest"
+	"orgops/shared/testkit/logtest"
 )
 
-// build makes the real program, as a user gets it.
+// build builds the real program.
 func build(t *testing.T) string {
 	t.Helper()
 	program := filepath.Join(t.TempDir(), "orgops")
@@ -23,7 +24,7 @@ func build(t *testing.T) string {
 	return program
 }
 
-// program is the real program on a data folder, started and killed as often as a test likes.
+// program runs the real program on a data folder; a test may start and kill it many times.
 type program struct {
 	client
 	path, data string
@@ -31,11 +32,11 @@ type program struct {
 	output     *logtest.Log
 }
 
-// newProgram has a folder of its own, and an address that was free a moment ago.
+// newProgram builds the program and gives it a new folder and a free address.
 func newProgram(t *testing.T) *program {
 	t.Helper()
 	port, err := freeport.Find(t.Context())
-	must(t, err)
+	errtest.Must(t, err)
 	addr := net.JoinHostPort("127.0.0.1", strconv.Itoa(port))
 	p := &program{client: client{t: t, base: "http://" + addr}, path: build(t), data: filepath.Join(t.TempDir(), "data"), output: &logtest.Log{}}
 	t.Cleanup(func() {
@@ -53,12 +54,12 @@ func (p *program) env() []string {
 	return append(os.Environ(), "ORGOPS_DATA="+p.data, "ORGOPS_ADDR="+p.base[len("http://"):])
 }
 
-// start returns when the program answers.
+// start starts the program and waits until it answers.
 func (p *program) start() {
 	p.t.Helper()
 	cmd := exec.Command(p.path)
 	cmd.Env, cmd.Stdout, cmd.Stderr = p.env(), p.output, p.output
-	must(p.t, cmd.Start())
+	errtest.Must(p.t, cmd.Start())
 	p.cmd = cmd
 	eventually(p.t, "the program serves", func() bool {
 		a, err := p.send("GET", "/healthz", nil, nil)
@@ -66,20 +67,20 @@ func (p *program) start() {
 	})
 }
 
-// kill ends the program as a power cut would, as far as a process can: SIGKILL, no warning.
+// kill kills the program with SIGKILL, which is as close to a power cut as a process can come.
 func (p *program) kill() {
 	p.t.Helper()
-	must(p.t, p.cmd.Process.Kill())
-	_ = p.cmd.Wait() // killed: that is its error
+	errtest.Must(p.t, p.cmd.Process.Kill())
+	_ = p.cmd.Wait() // returns the error of the kill
 	p.cmd = nil
 }
 
-// tenant makes a company with the admin command; its founder is not logged in.
+// tenant creates a company with the admin command, without logging its founder in.
 func (p *program) tenant(name, email string) *tenant {
 	p.t.Helper()
 	var created struct{ CompanyID, Email, Password string }
 	output := command(p.t, time.Minute, func(cmd *exec.Cmd) { cmd.Env = p.env() },
 		p.path, "admin", "company", "create", "--name", name, "--email", email)
-	must(p.t, json.Unmarshal([]byte(output), &created))
+	errtest.Must(p.t, json.Unmarshal([]byte(output), &created))
 	return &tenant{client: p.client, ID: created.CompanyID, Email: created.Email, Password: created.Password}
 }

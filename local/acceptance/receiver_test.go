@@ -10,10 +10,10 @@ import (
 	"testing"
 	"time"
 
-	"orgops/shared/webhook"
+	"orgops/shared/webhook/standardwebhooks"
 )
 
-// received is a delivery as it arrived.
+// received holds a delivery as it arrived.
 type received struct {
 	header http.Header
 	body   []byte
@@ -23,14 +23,14 @@ type received struct {
 	Data   json.RawMessage `json:"data"`
 }
 
-// receiver is a subscriber on this machine that verifies what it is sent and keeps it.
+// receiver subscribes on this machine, and verifies and keeps its deliveries.
 type receiver struct {
 	t   *testing.T
 	url string
 
 	mu      sync.Mutex
 	secrets []string
-	answer  func(received) int // status for a verified delivery that is no sample; nil: 204
+	answer  func(received) int // returns the status for a verified delivery except samples; nil: 204
 	got     []received
 	refused int
 }
@@ -48,18 +48,18 @@ func receive(t *testing.T, secret string) *receiver {
 func (r *receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	body, err := io.ReadAll(req.Body)
 	if err != nil {
-		return // the sender was killed while it sent
+		return // the sender was killed during the request
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if _, err := webhook.Verify(r.secrets, req.Header, body, time.Now()); err != nil {
+	if _, err := standardwebhooks.Verify(r.secrets, req.Header, body, time.Now()); err != nil {
 		r.refused++
 		w.WriteHeader(http.StatusUnauthorized)
 		return
 	}
 	d := received{header: req.Header.Clone(), body: body, at: time.Now()}
 	if err := json.Unmarshal(body, &d); err != nil {
-		r.t.Errorf("a delivery is no JSON: %v: %s", err, body)
+		r.t.Errorf("a delivery is not JSON: %v: %s", err, body)
 	}
 	status := http.StatusNoContent
 	if r.answer != nil && d.Type != "orgops.sample" {
@@ -69,14 +69,14 @@ func (r *receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	w.WriteHeader(status)
 }
 
-// respond sets what is answered from now on.
+// respond sets the status of the answers from now on.
 func (r *receiver) respond(answer func(received) int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.answer = answer
 }
 
-// deliveries are those of the given types, all but samples where none is given.
+// deliveries returns the deliveries of the given types; without a type, all except samples.
 func (r *receiver) deliveries(types ...string) []received {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -89,7 +89,7 @@ func (r *receiver) deliveries(types ...string) []received {
 	return out
 }
 
-// about are the deliveries of a type whose data has an id.
+// about returns the deliveries of a type whose data has the given id.
 func (r *receiver) about(kind, id string) []received {
 	return slices.DeleteFunc(r.deliveries(kind), func(d received) bool {
 		var data struct{ ID string }

@@ -6,9 +6,11 @@ import (
 	"path/filepath"
 	"testing"
 	"time"
+
+	"orgops/shared/testkit/errtest"
 )
 
-// Requests made from the document, right ones and wrong ones, are answered as the document says.
+// TestDocument_Schemathesis sends valid and invalid requests generated from the document, and checks the answers against it.
 func TestDocument_Schemathesis(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -25,9 +27,9 @@ func TestDocument_Schemathesis(t *testing.T) {
 		"DELIVERY=" + r.deliveries()[0].ID, "RUN=" + tn.sync("feed").ID,
 	}
 	config, err := filepath.Abs("testdata/schemathesis.toml")
-	must(t, err)
+	errtest.Must(t, err)
 	output := command(t, 4*time.Minute, func(cmd *exec.Cmd) {
-		cmd.Dir = t.TempDir() // where it keeps what it remembers
+		cmd.Dir = t.TempDir() // it stores its state in the working folder
 		cmd.Env = append(append(os.Environ(), "NO_COLOR=1", "PYTHONHASHSEED=0"), things...)
 	}, filepath.Join(filepath.Dir(python(t)), "schemathesis"), "--config-file", config, "run", s.base+"/openapi.json")
 	t.Log(output)

@@ -14,30 +14,33 @@ import (
 	"time"
 
 	"orgops/local/process"
-	"orgops/shared/company"
-	"orgops/shared/config"
+	"orgops/shared/domain/company"
+	passwords "orgops/shared/identity/password"
+	"orgops/shared/run/config"
+	"orgops/shared/testkit/errtest"
 )
 
-// service is the whole service in this process, on a data folder and an address of its own.
+// service runs the whole service in this process, with its own data folder and address.
 type service struct {
 	client
 	process *process.Process
 	issuer  string
+	folder  string
 	log     *logText
 }
 
 const audience = "orgops"
 
-// start serves until the test ends. What it was told to keep secret must then not be in its log.
+// start serves until the test ends. Then it checks that the log holds none of the secrets that the test named.
 func start(t *testing.T) *service {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	must(t, err)
-	s := &service{client: client{t: t, base: "http://" + l.Addr().String()}, issuer: "https://orgops.test", log: &logText{}}
+	errtest.Must(t, err)
+	s := &service{client: client{t: t, base: "http://" + l.Addr().String()}, issuer: "https://orgops.test", folder: t.TempDir(), log: &logText{}}
 	logger := slog.New(slog.NewJSONHandler(s.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
-	c := config.Config{Data: t.TempDir(), Issuer: s.issuer, Audience: audience}
+	c := config.Config{Data: s.folder, Issuer: s.issuer, Audience: audience}
 	s.process, err = process.Open(context.Background(), c, logger)
-	must(t, err)
+	errtest.Must(t, err)
 	ctx, stop := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() { ended <- s.process.Run(ctx, l) }()
@@ -55,7 +58,7 @@ func start(t *testing.T) *service {
 	return s
 }
 
-// tenant is a company and its founder, logged in.
+// tenant holds a company with its founder logged in.
 type tenant struct {
 	client
 	ID, Email, Password, Token string
@@ -63,13 +66,13 @@ type tenant struct {
 
 const password = "correct horse battery staple"
 
-// tenant makes a company and logs its founder in.
+// tenant creates a company and logs its founder in.
 func (s *service) tenant(name string) *tenant {
 	s.t.Helper()
 	email := strings.ToLower(name) + "@example.com"
-	p, err := company.Provision(context.Background(), s.process.Services.Store, s.process.Services.Hasher,
+	p, err := company.Provision(context.Background(), s.process.Services.Store, passwords.New(),
 		company.New{Name: name, Email: email, Password: password}, time.Now())
-	must(s.t, err)
+	errtest.Must(s.t, err)
 	s.log.keepOut(password)
 	tn := &tenant{client: s.client, ID: p.CompanyID, Email: email, Password: password}
 	tn.login()
@@ -77,7 +80,7 @@ func (s *service) tenant(name string) *tenant {
 	return tn
 }
 
-// login takes a token from the route that everybody takes theirs from.
+// login gets a token from the public login route.
 func (tn *tenant) login() {
 	tn.t.Helper()
 	var answer struct {
@@ -88,7 +91,7 @@ func (tn *tenant) login() {
 	tn.bearer = answer.AccessToken
 }
 
-// at is a path of the company.
+// at returns a path of the company.
 func (tn *tenant) at(path string) string { return "/companies/" + tn.ID + path }
 
 // client sends requests to one server.
@@ -98,7 +101,7 @@ type client struct {
 	bearer string
 }
 
-// answer is a response with its body.
+// answer holds a response with its body.
 type answer struct {
 	t       *testing.T
 	request string
@@ -107,7 +110,7 @@ type answer struct {
 	body    []byte
 }
 
-// send makes a request. The error is that of a server that is not there.
+// send sends a request. It returns an error only if no complete answer came.
 func (c client) send(method, path string, body any, header http.Header) (*answer, error) {
 	var content io.Reader
 	switch b := body.(type) {
@@ -116,13 +119,13 @@ func (c client) send(method, path string, body any, header http.Header) (*answer
 		content = bytes.NewReader(b)
 	default:
 		text, err := json.Marshal(b)
-		must(c.t, err)
+		errtest.Must(c.t, err)
 		content = bytes.NewReader(text)
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	r, err := http.NewRequestWithContext(ctx, method, c.base+path, content)
-	must(c.t, err)
+	errtest.Must(c.t, err)
 	if content != nil {
 		r.Header.Set("Content-Type", "application/json")
 	}
@@ -141,7 +144,7 @@ func (c client) send(method, path string, body any, header http.Header) (*answer
 	return &answer{c.t, method + " " + path, res.StatusCode, res.Header, content2}, err
 }
 
-// do is send for a server that must be there; headers are pairs.
+// do sends a request to a server that must answer; headers are pairs of name and value.
 func (c client) do(method, path string, body any, headers ...string) *answer {
 	c.t.Helper()
 	header := http.Header{}
@@ -149,11 +152,11 @@ func (c client) do(method, path string, body any, headers ...string) *answer {
 		header.Set(headers[i], headers[i+1])
 	}
 	a, err := c.send(method, path, body, header)
-	must(c.t, err)
+	errtest.Must(c.t, err)
 	return a
 }
 
-// want ends the test where the status is another.
+// want ends the test if the status differs.
 func (a *answer) want(status int) *answer {
 	a.t.Helper()
 	if a.status != status {
@@ -171,7 +174,7 @@ func (a *answer) json(into any) *answer {
 	return a
 }
 
-// logText is what the service logged, and what must never be in it.
+// logText collects the service's log, and the secrets that it must not hold.
 type logText struct {
 	mu      sync.Mutex
 	text    bytes.Buffer
@@ -207,10 +210,10 @@ func (l *logText) check(t *testing.T) {
 	}
 }
 
-// patience is how long a test waits for what takes a moment, also on a machine that does much else.
+// patience bounds the wait for a short operation, also on a busy machine.
 const patience = 30 * time.Second
 
-// eventually polls until ok, and ends the test when it does not come about.
+// eventually polls ok until it returns true, and ends the test after patience.
 func eventually(t *testing.T, what string, ok func() bool) {
 	t.Helper()
 	deadline := time.NewTimer(patience)
@@ -220,15 +223,8 @@ func eventually(t *testing.T, what string, ok func() bool) {
 	for !ok() {
 		select {
 		case <-deadline.C:
-			t.Fatalf("not within %v: %s", patience, what)
+			t.Fatalf("not met within %v: %s", patience, what)
 		case <-again.C:
 		}
-	}
-}
-
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
 	}
 }

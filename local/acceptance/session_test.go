@@ -8,18 +8,20 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"orgops/shared/testkit/errtest"
 )
 
-// listenerAddr is the receiver's address in the printed session.
+// listenerAddr names the receiver's address in the printed session.
 const listenerAddr = "127.0.0.1:4001"
 
-// The session that the first start prints works as it is printed.
+// TestPrintedSession runs the session that the first start prints, as printed.
 func TestPrintedSession(t *testing.T) {
 	l, err := net.Listen("tcp", listenerAddr)
 	if err != nil {
-		t.Fatalf("the printed session needs %s for its receiver, and something else has it: %v", listenerAddr, err)
+		t.Fatalf("the printed session needs %s for its receiver, but the address is in use: %v", listenerAddr, err)
 	}
-	must(t, l.Close())
+	errtest.Must(t, l.Close())
 	p := newProgram(t)
 	p.start()
 	eventually(t, "a session is printed", func() bool { return strings.Contains(p.output.String(), "kill $LISTENER") })

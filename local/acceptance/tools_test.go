@@ -9,17 +9,19 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"orgops/shared/testkit/errtest"
 )
 
 const root = "../.."
 
-// nodeModules is where make tools has put the packages from npm.
+// nodeModules returns the folder where make tools installs the npm packages.
 func nodeModules(t *testing.T) string {
 	t.Helper()
 	return installed(t, ".tools/node/node_modules")
 }
 
-// python runs in the environment that make tools has made.
+// python returns the interpreter of the environment that make tools creates.
 func python(t *testing.T) string {
 	t.Helper()
 	return installed(t, ".tools/python/bin/python")
@@ -28,14 +30,14 @@ func python(t *testing.T) string {
 func installed(t *testing.T, path string) string {
 	t.Helper()
 	full, err := filepath.Abs(filepath.Join(root, path))
-	must(t, err)
+	errtest.Must(t, err)
 	if _, err := os.Stat(full); err != nil {
 		t.Fatalf("%s is missing: run make tools", path)
 	}
 	return full
 }
 
-// command runs a program to its end and returns what it wrote; a failure ends the test and shows it.
+// command runs a program to its end and returns its output. A failure ends the test and shows the output.
 func command(t *testing.T, within time.Duration, prepare func(*exec.Cmd), name string, args ...string) string {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), within)
@@ -53,12 +55,12 @@ func command(t *testing.T, within time.Duration, prepare func(*exec.Cmd), name s
 	return output.String()
 }
 
-// node runs a script of testdata with the packages from npm at hand: a script that comes from standard input takes
-// its imports from the folder it runs in.
+// node runs a script of testdata with the npm packages. Node resolves the imports of a script from standard input in its
+// working folder.
 func node(t *testing.T, script string, env ...string) string {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join("testdata", script))
-	must(t, err)
+	errtest.Must(t, err)
 	modules := nodeModules(t)
 	return command(t, time.Minute, func(cmd *exec.Cmd) {
 		cmd.Dir, cmd.Stdin = filepath.Dir(modules), strings.NewReader(string(text))

@@ -10,22 +10,24 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"orgops/shared/testkit/errtest"
 )
 
-// newSecret is a signing secret in Standard Webhooks' form.
+// newSecret generates a signing secret in the format of Standard Webhooks.
 func newSecret(t *testing.T) string {
 	t.Helper()
 	b := make([]byte, 32)
 	_, err := rand.Read(b)
-	must(t, err)
+	errtest.Must(t, err)
 	return "whsec_" + base64.StdEncoding.EncodeToString(b)
 }
 
-// sign makes the headers of Standard Webhooks 1.0, written out here so that the tests do not rest on the code they test.
+// sign returns the headers of Standard Webhooks 1.0. It does not use the service's code, which it tests.
 func sign(t *testing.T, secret, id string, body []byte) http.Header {
 	t.Helper()
 	key, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(secret, "whsec_"))
-	must(t, err)
+	errtest.Must(t, err)
 	at := time.Now().Unix()
 	mac := hmac.New(sha256.New, key)
 	fmt.Fprintf(mac, "%s.%d.%s", id, at, body)
@@ -35,19 +37,19 @@ func sign(t *testing.T, secret, id string, body []byte) http.Header {
 	}
 }
 
-// ticket is an inbound delivery that asks for one memory.
+// ticket returns the body of an inbound delivery that asks for one memory.
 func ticket(n int) []byte {
 	return fmt.Appendf(nil, `{"type":"memory.upsert","data":{"externalId":"ticket-%d","kind":"ticket","title":"Ticket %d"}}`, n, n)
 }
 
-// subscribe registers a webhook endpoint, and certifies it.
+// subscribe registers a webhook endpoint and certifies it.
 func (tn *tenant) subscribe(provider, url, secret string, events ...string) {
 	tn.t.Helper()
 	tn.register(provider, url, secret, events...)
 	tn.certify(provider)
 }
 
-// register leaves the endpoint in the sandbox.
+// register registers an endpoint and leaves it in the sandbox.
 func (tn *tenant) register(provider, url, secret string, events ...string) {
 	tn.t.Helper()
 	tn.do("POST", tn.at("/integrations/"+provider), map[string]any{"url": url, "events": events, "signingSecret": secret}).want(201)
@@ -64,7 +66,7 @@ func (tn *tenant) certify(provider string) *answer {
 	return a
 }
 
-// receipt is the answer to an inbound delivery.
+// receipt holds the answer to an inbound delivery.
 type receipt struct {
 	Duplicate, Sandboxed bool
 	Results              []struct{ Action, Verdict, Outcome, Subject, DecisionID string }
@@ -75,7 +77,7 @@ func (tn *tenant) post(secret, id string, body []byte) receipt {
 	tn.t.Helper()
 	var r receipt
 	a, err := tn.send("POST", "/inbound/"+tn.ID+"/webhook", body, sign(tn.t, secret, id, body))
-	must(tn.t, err)
+	errtest.Must(tn.t, err)
 	a.want(202).json(&r)
 	return r
 }

@@ -1,4 +1,5 @@
-// Package admin is the operator's commands. They work beside a running service.
+// Package admin implements the operator's commands. They can run while the service runs, except for keys rewrap in a data
+// folder.
 package admin
 
 import (
@@ -13,19 +14,19 @@ import (
 	"time"
 
 	"orgops/local/process"
-	"orgops/shared/config"
-	"orgops/shared/fault"
-	"orgops/shared/password"
-	"orgops/shared/store"
+	"orgops/shared/base/fault"
+	"orgops/shared/identity/password"
+	"orgops/shared/run/config"
+	"orgops/shared/storage/store"
 )
 
-// Env is what a command runs in.
+// Env holds the settings and streams that a command works with.
 type Env struct {
 	Config config.Config
-	Getenv func(string) string // for the settings of the cloud
+	Getenv func(string) string // to read the cloud settings
 	In     io.Reader
 	Out    io.Writer
-	Err    io.Writer // what is no result: help, how far a long command is, what to look at; nil: nobody is told
+	Err    io.Writer // for help, progress and warnings; nil discards them
 }
 
 func (e Env) tell(format string, args ...any) {
@@ -34,7 +35,7 @@ func (e Env) tell(format string, args ...any) {
 	}
 }
 
-// command is one of the operator's commands.
+// command describes one of the operator's commands.
 type command struct {
 	name, args, about string
 	run               func(context.Context, Env, *flag.FlagSet, []string) error
@@ -45,14 +46,14 @@ func commands() []command {
 		{"company create", "--name N --email E", "create a company with its first founder", createCompany},
 		{"company list", "", "list companies", listCompanies},
 		{"user add", "--company C --email E --role R", "add a founder, member, operator or integration", addUser},
-		{"user password", "--email E", "give a user another password", setPassword},
-		{"keys rotate", "", "make a new token key; the one before still verifies", rotateKeys},
-		{"keys rewrap", "", "wrap companies' data keys anew: by a new key file, or on AWS by ORGOPS_WRAPPING_KEY", rewrapKeys},
-		{"aws create", "[--prefix P]", "make tables, queues and keys in an emulator of AWS, for ORGOPS_BACKEND=aws", createAWS},
+		{"user password", "--email E", "set a new password for a user", setPassword},
+		{"keys rotate", "", "create a new token key; the previous one still verifies", rotateKeys},
+		{"keys rewrap", "", "rewrap companies' data keys: with a new key file, or on AWS with ORGOPS_WRAPPING_KEY", rewrapKeys},
+		{"aws create", "[--prefix P]", "create tables, queues and keys in an AWS emulator, for ORGOPS_BACKEND=aws", createAWS},
 	}
 }
 
-// Usage is a line for each command, of a program of this name.
+// Usage returns one line of help for each command of the named program.
 func Usage(program string) string {
 	var b strings.Builder
 	for _, c := range commands() {
@@ -61,8 +62,8 @@ func Usage(program string) string {
 	return b.String()
 }
 
-// Run runs one command and prints its result: JSON lines, where nothing else is said. Without a command, and for one that
-// asks for help, the error is flag.ErrHelp or says what there is.
+// Run runs one command and prints its result, as JSON lines unless the command prints text. It returns flag.ErrHelp when help
+// was asked for or args is empty, and an error that names an unknown command.
 func Run(ctx context.Context, e Env, args []string) error {
 	if len(args) >= 2 {
 		for _, c := range commands() {
@@ -75,10 +76,10 @@ func Run(ctx context.Context, e Env, args []string) error {
 	if len(args) == 0 || args[len(args)-1] == "-h" || args[len(args)-1] == "--help" || args[0] == "help" {
 		return flag.ErrHelp
 	}
-	return fmt.Errorf("unknown command: admin %s", strings.Join(args, " "))
+	return fmt.Errorf("unknown command: admin %s; see orgops admin --help", strings.Join(args, " "))
 }
 
-// flags are the command's, without any yet.
+// flags returns an empty flag set that prints the command's help.
 func (e Env) flags(c command) *flag.FlagSet {
 	f := flag.NewFlagSet("admin "+c.name, flag.ContinueOnError)
 	f.SetOutput(io.Discard)
@@ -93,18 +94,18 @@ func (e Env) flags(c command) *flag.FlagSet {
 	return f
 }
 
-// parse refuses what is left behind the flags, too: of `list --name A` nothing would be known otherwise.
+// parse also refuses arguments after the flags: otherwise `list --name A` would silently ignore them.
 func parse(f *flag.FlagSet, args []string) error {
 	if err := f.Parse(args); err != nil {
 		return err
 	}
 	if f.NArg() > 0 {
-		return fmt.Errorf("%s takes no %q; see --help", f.Name(), f.Arg(0))
+		return fmt.Errorf("%s takes no argument %q; see --help", f.Name(), f.Arg(0))
 	}
 	return nil
 }
 
-// with opens the store for one command.
+// with opens the store, calls do with it and closes it.
 func with(ctx context.Context, e Env, do func(store.Store, *password.Hasher) error) error {
 	hasher := password.New()
 	if e.Config.Backend == config.AWS {
@@ -121,9 +122,9 @@ func with(ctx context.Context, e Env, do func(store.Store, *password.Hasher) err
 	return errors.Join(do(backend.Store, hasher), backend.Close())
 }
 
-// parseWithPassword is parse for a command that takes a password: "" where one is to be made.
+// parseWithPassword parses the flags of a command that takes a password. It returns "" if the command must generate one.
 func (e Env) parseWithPassword(f *flag.FlagSet, args []string) (string, error) {
-	stdin := f.Bool("password-stdin", false, "read the password from the first line of standard input; without, one is made and printed")
+	stdin := f.Bool("password-stdin", false, "read the password from the first line of standard input; without this flag one is generated and printed")
 	if err := parse(f, args); err != nil || !*stdin {
 		return "", err
 	}
@@ -132,7 +133,7 @@ func (e Env) parseWithPassword(f *flag.FlagSet, args []string) (string, error) {
 		return "", err
 	}
 	if line = strings.TrimRight(line, "\r\n"); line == "" {
-		return "", errors.New("--password-stdin: standard input holds no password")
+		return "", errors.New("--password-stdin: standard input holds no password; write it on the first line")
 	}
 	return line, nil
 }

@@ -9,11 +9,11 @@ import (
 	"testing"
 
 	"orgops/local/admin"
-	"orgops/shared/company"
-	"orgops/shared/config"
+	"orgops/shared/domain/company"
+	"orgops/shared/run/config"
 )
 
-// laptop runs commands on an embedded store.
+// laptop returns a function that runs commands on an embedded store.
 func laptop(t *testing.T) func(in string, args ...string) (out, told string, err error) {
 	t.Helper()
 	folder := t.TempDir()
@@ -52,7 +52,7 @@ func TestRun_Help(t *testing.T) {
 	}
 }
 
-// TestUser_Password: an operator gives a user another password, which is shown once or read.
+// TestUser_Password sets a new password, which the command either reads or generates and shows once.
 func TestUser_Password(t *testing.T) {
 	t.Parallel()
 	run := laptop(t)

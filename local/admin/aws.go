@@ -12,36 +12,36 @@ import (
 	"strings"
 	"time"
 
-	"orgops/shared/awsclient"
-	"orgops/shared/queue/sqsqueue"
-	"orgops/shared/store/dynamostore"
-	"orgops/shared/token/tokensecret"
-	"orgops/shared/vault/kmsvault"
+	"orgops/shared/base/awsclient"
+	"orgops/shared/identity/token/tokensecret"
+	"orgops/shared/storage/queue/sqsqueue"
+	"orgops/shared/storage/store/dynamostore"
+	"orgops/shared/storage/vault/kmsvault"
 )
 
-// createTimeout bounds all of it: a real table needs some 10 s.
+// createTimeout bounds the whole command: a real table takes about 10 s.
 const createTimeout = 2 * time.Minute
 
 var prefixes = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,39}$`)
 
-// createAWS makes what ORGOPS_BACKEND=aws needs, as the deployment's template has it but for what protects real data
-// (backups, a customer's key, protection from deletion), and prints the settings that name it. What is there is kept.
+// createAWS creates what ORGOPS_BACKEND=aws needs and prints the settings that name it. It follows the deployment's template,
+// without what protects real data (backups, a customer's key, deletion protection). It keeps resources that exist.
 func createAWS(ctx context.Context, e Env, flags *flag.FlagSet, args []string) error {
-	prefix := flags.String("prefix", "dev", "begins the names of all that is made")
-	really := flags.Bool("real", false, "make them in a real AWS account, where the CDK app is the way: these tables have no backups")
+	prefix := flags.String("prefix", "dev", "prefix of every resource's name")
+	really := flags.Bool("real", false, "create them in a real AWS account; prefer the CDK app there, because these tables have no backups")
 	if err := parse(flags, args); err != nil {
 		return err
 	}
 	if !prefixes.MatchString(*prefix) {
-		return errors.New("--prefix: up to 40 lower-case letters, digits and hyphens")
+		return errors.New("--prefix: use up to 40 lower-case letters, digits and hyphens, starting with a letter or digit")
 	}
 	access, err := awsclient.Read(e.Getenv)
 	if err != nil {
 		return err
 	}
 	if real := atAWS(access); len(real) > 0 && !*really {
-		return fmt.Errorf("calls of %s would go to AWS itself, where `cdk deploy` makes what is needed: set AWS_ENDPOINT_URL, or "+
-			"AWS_ENDPOINT_URL_<SERVICE>, to an emulator, or say --real", strings.Join(real, ", "))
+		return fmt.Errorf("calls of %s would go to AWS itself, where `cdk deploy` creates what is needed; set AWS_ENDPOINT_URL, or "+
+			"AWS_ENDPOINT_URL_<SERVICE>, to an emulator, or pass --real", strings.Join(real, ", "))
 	}
 	ctx, cancel := context.WithTimeout(ctx, createTimeout)
 	defer cancel()
@@ -52,14 +52,14 @@ func createAWS(ctx context.Context, e Env, flags *flag.FlagSet, args []string) e
 	return made.print(e.Out, networks(e, access))
 }
 
-// services are those that the process calls, as their endpoints' variables name them.
+// services lists the services that the process calls, as their endpoint variables name them.
 func services() []string { return []string{"DYNAMODB", "SQS", "KMS", "SECRETS_MANAGER"} }
 
 func atAWS(access awsclient.Access) []string {
 	return slices.DeleteFunc(services(), func(name string) bool { return !access.AtAWS(name) })
 }
 
-// parts is settings and their values, in the order they were made.
+// parts holds settings and their values, in the order of creation.
 type parts [][2]string
 
 func (p *parts) add(name, value string) { *p = append(*p, [2]string{name, value}) }
@@ -96,7 +96,7 @@ func makeParts(ctx context.Context, access awsclient.Access, name string) (parts
 	return made, nil
 }
 
-// networks are those that deliveries may reach although they are not public: this machine's own, where all that the
+// networks returns the private networks that deliveries may reach. It adds this machine's own if every service that the
 // process calls is an emulator on it.
 func networks(e Env, access awsclient.Access) []netip.Prefix {
 	all := slices.Clone(e.Config.AllowNetworks)
@@ -113,7 +113,7 @@ func networks(e Env, access awsclient.Access) []netip.Prefix {
 	return all
 }
 
-// print writes lines for a shell.
+// print writes the settings as shell commands.
 func (p parts) print(out io.Writer, allowed []netip.Prefix) error {
 	var b strings.Builder
 	for _, part := range p {
@@ -126,11 +126,11 @@ func (p parts) print(out io.Writer, allowed []netip.Prefix) error {
 		}
 		fmt.Fprintf(&b, "export ORGOPS_ALLOW_NETWORKS=%s\n", quote(strings.Join(texts, ",")))
 	}
-	b.WriteString("# Paste these where the AWS_ variables of this shell are set too. Nothing makes a company by itself here:\n" +
-		"# next is `admin company create`, with --help.\n")
+	b.WriteString("# Paste these where the AWS_ variables of this shell are set too. No company exists yet:\n" +
+		"# create one with `admin company create` (see --help).\n")
 	_, err := io.WriteString(out, b.String())
 	return err
 }
 
-// quote makes a word of a shell's.
+// quote quotes s as one shell word.
 func quote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }

@@ -13,36 +13,37 @@ import (
 	"testing"
 
 	"orgops/local/admin"
-	"orgops/shared/awstest"
-	"orgops/shared/boot/cloud"
-	"orgops/shared/boot/cloud/sealing"
-	"orgops/shared/company"
-	"orgops/shared/config"
-	"orgops/shared/id"
-	"orgops/shared/store"
-	"orgops/shared/store/dynamostore"
-	"orgops/shared/vault"
+	"orgops/shared/base/id"
+	"orgops/shared/domain/company"
+	"orgops/shared/run/cloud"
+	"orgops/shared/run/cloud/kms"
+	"orgops/shared/run/config"
+	"orgops/shared/storage/store"
+	"orgops/shared/storage/store/dynamostore"
+	"orgops/shared/storage/vault"
+	"orgops/shared/testkit/awstest"
 )
 
 var dynamo, moto = awstest.DynamoDB(), awstest.Moto()
 
 func TestMain(m *testing.M) { os.Exit(awstest.Run(m, dynamo, moto)) }
 
-// environment is what an operator has exported.
+// environment holds the variables that an operator has exported.
 type environment map[string]string
 
-// deployed is that of a stack: two tables, and whatever else is named.
+// deployed creates a stack's two tables and returns its environment, with more variables added.
 func deployed(t *testing.T, more ...string) (environment, *dynamostore.Store) {
 	t.Helper()
 	access, e := awstest.Access(t, dynamo, moto), environment{"ORGOPS_BACKEND": "aws", "ORGOPS_TABLE": t.Name(), "ORGOPS_KEYS_TABLE": t.Name() + "-keys"}
-	main := dynamostore.New(access, dynamostore.Options{Table: t.Name()})
-	if err := errors.Join(main.CreateTable(t.Context()), dynamostore.New(access, dynamostore.Options{Table: t.Name() + "-keys"}).CreateTable(t.Context())); err != nil {
-		t.Fatal(err)
+	for _, table := range []string{t.Name(), t.Name() + "-keys"} {
+		if err := dynamostore.Create(t.Context(), access, table, dynamostore.Shape{Stream: true}); err != nil {
+			t.Fatal(err)
+		}
 	}
-	return e.with(append(awstest.Environment(t, dynamo, moto), more...)...), main
+	return e.with(append(awstest.Environment(t, dynamo, moto), more...)...), dynamostore.New(access, dynamostore.Options{Table: t.Name()})
 }
 
-// with is a copy with more variables, each as NAME=value.
+// with returns a copy with more variables, each as NAME=value.
 func (e environment) with(variables ...string) environment {
 	all := environment{}
 	for name, value := range e {
@@ -57,7 +58,7 @@ func (e environment) with(variables ...string) environment {
 
 func (e environment) get(name string) string { return e[name] }
 
-// run is what a command prints, on both ways.
+// run runs a command and returns what it prints to standard output and to standard error.
 func (e environment) run(t *testing.T, args ...string) (out, told string, err error) {
 	t.Helper()
 	c, err := config.Read(e.get)
@@ -69,17 +70,17 @@ func (e environment) run(t *testing.T, args ...string) (out, told string, err er
 	return result.String(), more.String(), err
 }
 
-// vault is the one of a process that starts with these variables.
+// vault opens the vault of a process that starts with these variables.
 func (e environment) vault(t *testing.T) vault.Vault {
 	t.Helper()
 	c, err := cloud.Read(e.get)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return sealing.Vault(c)
+	return kms.Vault(c)
 }
 
-// tenants registers companies, of which the first ones have sealed something.
+// tenants registers companies; the first ones of them seal a text each.
 func (e environment) tenants(t *testing.T, main *dynamostore.Store, companies, sealing int) map[string][]byte {
 	t.Helper()
 	v, sealed := e.vault(t), map[string][]byte{}
@@ -99,7 +100,7 @@ func (e environment) tenants(t *testing.T, main *dynamostore.Store, companies, s
 	return sealed
 }
 
-// opens is nil where each company's text opens.
+// opens returns nil if every company's sealed text opens.
 func opens(ctx context.Context, v vault.Vault, sealed map[string][]byte) error {
 	for c, text := range sealed {
 		if got, err := v.Open(ctx, c, "github/token", text); err != nil || string(got) != "secret of "+c {
@@ -109,8 +110,8 @@ func opens(ctx context.Context, v vault.Vault, sealed map[string][]byte) error {
 	return nil
 }
 
-// TestRewrap_KMS replaces the KMS key while the service runs: with both keys it opens everything at any moment, and in the
-// end without the former one.
+// TestRewrap_KMS replaces the KMS key while the service runs. With both keys the service opens every text at any moment;
+// afterwards it needs only the new key.
 func TestRewrap_KMS(t *testing.T) {
 	t.Parallel()
 	const companies, sealing = 120, 15
@@ -139,7 +140,7 @@ func TestRewrap_KMS(t *testing.T) {
 			default:
 			}
 			if err := opens(ctx, both.vault(t), sealed); err != nil { // as a process that has just started
-				t.Error("meanwhile:", err)
+				t.Error("during the rewrap:", err)
 				return
 			}
 		}
@@ -148,7 +149,7 @@ func TestRewrap_KMS(t *testing.T) {
 	close(ended)
 	serving.Wait()
 	want := fmt.Sprintf(`{"rewrapped":%d,"current":0,"without":%d,"failed":0}`, sealing, companies-sealing) + "\n"
-	if err != nil || out != want || !strings.Contains(told, "100 companies so far\n") || rounds < 1 {
+	if err != nil || out != want || !strings.Contains(told, "100 companies processed\n") || rounds < 1 {
 		t.Errorf("got %s%s%v after %d rounds, want %s", out, told, err, rounds, want)
 	}
 	if out, _, err = both.run(t, "keys", "rewrap"); err != nil || !strings.Contains(out, fmt.Sprintf(`"rewrapped":0,"current":%d`, sealing)) {
@@ -158,12 +159,12 @@ func TestRewrap_KMS(t *testing.T) {
 		t.Error("without the former key:", err)
 	}
 	if err := opens(ctx, before.vault(t), sealed); !errors.Is(err, vault.ErrSealed) {
-		t.Error("something is wrapped by the former key:", err)
+		t.Error("a data key is still wrapped by the former key:", err)
 	}
 }
 
-// TestCompany_Gateway: on a stack's settings a company gets its usage key, and a repeated command what it lacks; without
-// those settings the operator is told.
+// TestCompany_Gateway creates companies on a stack's settings, where each gets its usage key; a repeated command adds a
+// missing one. Without those settings the command warns the operator.
 func TestCompany_Gateway(t *testing.T) {
 	t.Parallel()
 	access := moto.Access(t)

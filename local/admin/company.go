@@ -9,18 +9,18 @@ import (
 	"time"
 
 	"orgops/functions/provisioner"
-	"orgops/shared/boot/cloud"
-	"orgops/shared/company"
-	"orgops/shared/config"
-	"orgops/shared/password"
-	"orgops/shared/store"
-	"orgops/shared/usagekey/gatewaykeys"
+	"orgops/shared/domain/company"
+	"orgops/shared/identity/password"
+	"orgops/shared/identity/usagekey/gatewaykeys"
+	"orgops/shared/run/cloud"
+	"orgops/shared/run/config"
+	"orgops/shared/storage/store"
 )
 
 func createCompany(ctx context.Context, e Env, flags *flag.FlagSet, args []string) error {
 	name := flags.String("name", "", "the company's name (required)")
 	email := flags.String("email", "", "the first founder's e-mail address (required)")
-	plan := flags.String("plan", company.DefaultPlan, "the plan, whose limits a gateway enforces: free, pro or enterprise")
+	plan := flags.String("plan", company.DefaultPlan, "the plan whose limits the gateway enforces: free, pro or enterprise")
 	secret, err := e.parseWithPassword(flags, args)
 	if err != nil {
 		return err
@@ -35,12 +35,12 @@ func createCompany(ctx context.Context, e Env, flags *flag.FlagSet, args []strin
 	})
 }
 
-// noPlans is what somebody should know who works on a stack's table without the stack's other settings.
-const noPlans = "ORGOPS_USAGE_PLANS is not set, so the company gets no usage key. Behind a gateway that asks for one it is refused " +
-	"(403): set what the stack's output AdminVariables says, and repeat the command"
+// noPlans warns an operator who works on a stack's table without the stack's other settings.
+const noPlans = "ORGOPS_USAGE_PLANS is not set, so the company gets no usage key. A gateway that requires one refuses the company " +
+	"(403). Set the variables of the stack's output AdminVariables, then repeat the command"
 
-// provision makes a company. Where a gateway counts requests it does what the stack's function does: a company without a
-// usage key is one that the gateway refuses.
+// provision creates a company. Where a gateway counts requests it does what the stack's provisioner does, because the gateway
+// refuses a company that has no usage key.
 func (e Env) provision(ctx context.Context, st store.Store, hasher *password.Hasher, r provisioner.Request) (provisioner.Answer, error) {
 	if e.Config.Backend == config.AWS {
 		c, err := cloud.Read(e.Getenv)

@@ -11,16 +11,16 @@ import (
 	"time"
 
 	"orgops/local/process"
-	"orgops/shared/boot/cloud"
-	"orgops/shared/boot/cloud/data"
-	"orgops/shared/boot/cloud/sealing"
-	"orgops/shared/company"
-	"orgops/shared/config"
-	"orgops/shared/store"
-	"orgops/shared/vault"
+	"orgops/shared/domain/company"
+	"orgops/shared/run/cloud"
+	"orgops/shared/run/cloud/dynamodb"
+	"orgops/shared/run/cloud/kms"
+	"orgops/shared/run/config"
+	"orgops/shared/storage/store"
+	"orgops/shared/storage/vault"
 )
 
-// rewrapKeys prints a line for each company that failed, and what became of all in the last.
+// rewrapKeys prints a line for each company that failed, and the totals in the last line.
 func rewrapKeys(ctx context.Context, e Env, flags *flag.FlagSet, args []string) error {
 	if err := parse(flags, args); err != nil {
 		return err
@@ -31,23 +31,23 @@ func rewrapKeys(ctx context.Context, e Env, flags *flag.FlagSet, args []string) 
 	return rewrapByFile(ctx, e)
 }
 
-// rewrapByKMS goes from the keys of ORGOPS_FORMER_WRAPPING_KEYS to that of ORGOPS_WRAPPING_KEY.
+// rewrapByKMS rewraps from the keys of ORGOPS_FORMER_WRAPPING_KEYS to that of ORGOPS_WRAPPING_KEY.
 func rewrapByKMS(ctx context.Context, e Env) error {
 	c, err := cloud.Read(e.Getenv)
 	if err != nil {
 		return err
 	}
-	main, keys, wrapper := data.Main(c), vault.StoreKeys{Store: data.Keys(c)}, sealing.Wrapper(c)
+	main, keys, wrapper := dynamodb.Main(c), vault.StoreKeys{Store: dynamodb.Keys(c)}, kms.Wrapper(c)
 	if err := c.Missing(); err != nil {
 		return err
 	}
 	if len(c.Settings.FormerKeys) == 0 {
-		e.tell("ORGOPS_FORMER_WRAPPING_KEYS is not set: what another key than ORGOPS_WRAPPING_KEY wrapped cannot be unwrapped")
+		e.tell("ORGOPS_FORMER_WRAPPING_KEYS is not set: data keys that another key than ORGOPS_WRAPPING_KEY wrapped cannot be unwrapped")
 	}
 	return e.rewrap(ctx, main, keys, wrapper)
 }
 
-// rewrapByFile makes a new key. No service may run meanwhile: it would go on with the key that it has read.
+// rewrapByFile creates a new key. No service may run meanwhile: it would keep using the key that it read at its start.
 func rewrapByFile(ctx context.Context, e Env) (err error) {
 	backend, err := process.OpenEmbedded(ctx, e.Config.Data, true, time.Now)
 	if err != nil {
@@ -68,13 +68,13 @@ func rewrapByFile(ctx context.Context, e Env) (err error) {
 	return vault.DropFormerFileKeys(path)
 }
 
-// errNotRewrapped ends the command; why stands in its output.
-var errNotRewrapped = errors.New("not every data key was wrapped anew, so the former key is still needed: see above, and repeat the command")
+// errNotRewrapped ends the command with an error; the lines before it give the reasons.
+var errNotRewrapped = errors.New("some data keys were not rewrapped, so the former key is still needed; see the errors above and repeat the command")
 
 func (e Env) rewrap(ctx context.Context, st store.Store, keys vault.StoreKeys, w vault.Rewrapper) error {
 	out := json.NewEncoder(e.Out)
 	sum, err := vault.Rewrap(ctx, e.counted(ids(ctx, st)), keys, w, func(company string, err error) {
-		_ = out.Encode(map[string]string{"company": company, "error": err.Error()}) // the count tells of it too
+		_ = out.Encode(map[string]string{"company": company, "error": err.Error()}) // a lost line is no loss: the totals count it too
 	})
 	if err != nil {
 		return fmt.Errorf("%w: %w", errNotRewrapped, err)
@@ -88,10 +88,10 @@ func (e Env) rewrap(ctx context.Context, st store.Store, keys vault.StoreKeys, w
 	return nil
 }
 
-// progressEvery is some seconds of work.
+// progressEvery counts companies; that many take some seconds.
 const progressEvery = 100
 
-// counted tells how far a long run is.
+// counted reports progress as the caller iterates over companies.
 func (e Env) counted(companies iter.Seq2[string, error]) iter.Seq2[string, error] {
 	return func(yield func(string, error) bool) {
 		n := 0
@@ -100,7 +100,7 @@ func (e Env) counted(companies iter.Seq2[string, error]) iter.Seq2[string, error
 				return
 			}
 			if n++; n%progressEvery == 0 {
-				e.tell("%d companies so far", n)
+				e.tell("%d companies processed", n)
 			}
 		}
 	}

@@ -12,12 +12,11 @@ import (
 
 	"orgops/local/admin"
 	"orgops/local/process"
-	"orgops/shared/config"
-	"orgops/shared/vault"
+	"orgops/shared/run/config"
+	"orgops/shared/storage/vault"
 )
 
-// TestRewrap: a new vault key takes the old one's place, unless a company's data key cannot be unwrapped; then both stay
-// until a run has done all.
+// TestRewrap replaces the vault key. While a company's data key cannot be unwrapped, the file keeps both keys.
 func TestRewrap(t *testing.T) {
 	t.Parallel()
 	folder, ids := t.TempDir(), []string{}
@@ -68,7 +67,7 @@ func TestRewrap(t *testing.T) {
 	}
 	old := key()
 	if out, err := run("keys", "rewrap"); err == nil || key() != old {
-		t.Errorf("beside a service: %s, %v", out, err)
+		t.Errorf("while a service runs: %s, %v", out, err)
 	}
 
 	keys := vault.StoreKeys{Store: e.Store}
@@ -85,7 +84,7 @@ func TestRewrap(t *testing.T) {
 		t.Errorf("with a damaged key: %s, %v", out, err)
 	}
 	if lines := strings.Split(strings.TrimSpace(key()), "\n"); len(lines) != 2 || lines[1]+"\n" != old {
-		t.Errorf("the file has %d keys, want the new one and the one before", len(lines))
+		t.Errorf("the file has %d keys, want the new one and the previous one", len(lines))
 	}
 	e = open(false)
 	keys = vault.StoreKeys{Store: e.Store}

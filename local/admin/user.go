@@ -6,10 +6,10 @@ import (
 	"flag"
 	"time"
 
-	"orgops/shared/company"
-	"orgops/shared/password"
-	"orgops/shared/store"
-	"orgops/shared/user"
+	"orgops/shared/domain/company"
+	"orgops/shared/domain/user"
+	"orgops/shared/identity/password"
+	"orgops/shared/storage/store"
 )
 
 func addUser(ctx context.Context, e Env, flags *flag.FlagSet, args []string) error {
@@ -25,7 +25,7 @@ func addUser(ctx context.Context, e Env, flags *flag.FlagSet, args []string) err
 		if err != nil {
 			return err
 		}
-		return json.NewEncoder(e.Out).Encode(company.Provisioned{CompanyID: *companyID, UserID: added.ID, Email: added.Email, Password: made}) //nolint:gosec // G117: to show the password this once is what the command is for
+		return json.NewEncoder(e.Out).Encode(company.Provisioned{CompanyID: *companyID, UserID: added.ID, Email: added.Email, Password: made}) //nolint:gosec // G117: the command exists to show the password this once
 	})
 }
 
@@ -40,6 +40,6 @@ func setPassword(ctx context.Context, e Env, flags *flag.FlagSet, args []string)
 		if err != nil {
 			return err
 		}
-		return json.NewEncoder(e.Out).Encode(changed) //nolint:gosec // G117: to show the password this once is what the command is for
+		return json.NewEncoder(e.Out).Encode(changed) //nolint:gosec // G117: the command exists to show the password this once
 	})
 }

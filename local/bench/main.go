@@ -1,5 +1,5 @@
-// Command bench measures the service as its users meet it: the real binary on a folder of its own, real HTTP in and
-// out. It prints what it saw and judges nothing; targets stand in ARCHITECTURE.md.
+// Command bench measures the service as its users see it: the real binary on a new data folder, over real HTTP. It prints its
+// measurements without judging them; ARCHITECTURE.md states the targets.
 package main
 
 import (
@@ -21,7 +21,7 @@ func main() {
 	}
 }
 
-// settings is what the flags say.
+// settings holds the flags.
 type settings struct {
 	binary   string
 	tenants  int
@@ -35,12 +35,12 @@ type settings struct {
 func run(ctx context.Context, args []string) error {
 	var s settings
 	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
-	flags.StringVar(&s.binary, "binary", "", "the service's binary; left out, it is built")
+	flags.StringVar(&s.binary, "binary", "", "the service's binary (default: build it)")
 	flags.IntVar(&s.tenants, "tenants", 20, "companies to spread the load over")
-	flags.IntVar(&s.events, "events", 20_000, "events of the throughput run")
-	flags.IntVar(&s.clients, "publishers", 32, "publishers of the throughput run")
-	flags.DurationVar(&s.duration, "duration", 10*time.Second, "how long each paced run takes")
-	flags.StringVar(&s.only, "only", "", "one of reads, latency, throughput, hanging, restart")
+	flags.IntVar(&s.events, "events", 20_000, "number of events in the throughput run")
+	flags.IntVar(&s.clients, "publishers", 32, "number of publishers in the throughput run")
+	flags.DurationVar(&s.duration, "duration", 10*time.Second, "duration of each paced run")
+	flags.StringVar(&s.only, "only", "", "run only this one: reads, latency, throughput, hanging or restart")
 	flags.StringVar(&s.profile, "profile", "", "write a CPU profile of the service during the run to this file (needs --only)")
 	if err := flags.Parse(args); err != nil {
 		return err

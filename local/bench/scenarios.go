@@ -10,10 +10,10 @@ import (
 	"syscall"
 	"time"
 
-	"orgops/shared/wait"
+	"orgops/shared/base/wait"
 )
 
-// arrivals keeps when each event was published and when it first arrived.
+// arrivals records when each event was published and when it first arrived.
 type arrivals struct {
 	published []time.Time
 	accepted  []time.Duration // from publishing to the answer
@@ -53,7 +53,7 @@ func (a *arrivals) wait(ctx context.Context, limit time.Duration) error {
 	}
 }
 
-// until waits until no more than left are still to come.
+// until waits until at most left events have not arrived.
 func (a *arrivals) until(ctx context.Context, left int) error {
 	for a.left.Load() > int64(left) {
 		if !wait.For(ctx, time.Millisecond) {
@@ -63,7 +63,7 @@ func (a *arrivals) until(ctx context.Context, left int) error {
 	return nil
 }
 
-// delays is from publishing to arriving, for the events that keep wants.
+// delays returns the time from publishing to arrival of the events that keep selects.
 func (a *arrivals) delays(keep func(n int) bool) []time.Duration {
 	var d []time.Duration
 	for n := range a.arrived {
@@ -74,7 +74,7 @@ func (a *arrivals) delays(keep func(n int) bool) []time.Duration {
 	return d
 }
 
-// percentile of durations, in ms.
+// percentile returns a percentile of durations, in ms.
 func percentile(d []time.Duration, p float64) float64 {
 	if len(d) == 0 {
 		return 0
@@ -83,7 +83,7 @@ func percentile(d []time.Duration, p float64) float64 {
 	return float64(d[min(len(d)-1, int(float64(len(d))*p))].Microseconds()) / 1000
 }
 
-// bed is a service with tenants and a receiver.
+// bed holds a service with tenants and a receiver.
 type bed struct {
 	*service
 	*receiver
@@ -112,7 +112,7 @@ func prepare(ctx context.Context, s settings, arrived func(string, int, time.Tim
 	return b, nil
 }
 
-// publish has clients post events first to last-1, event n to tenantOf(n); pace 0 is as fast as they can.
+// publish posts events first to last-1 from clients connections, event n to tenantOf(n). Pace 0 posts as fast as possible.
 func (b *bed) publish(a *arrivals, first, last, clients int, pace time.Duration, tenantOf func(n int) int) error {
 	next := atomic.Int64{}
 	next.Store(int64(first))
@@ -153,7 +153,7 @@ func (b *bed) publisher(a *arrivals, next *atomic.Int64, first, last int, pace t
 
 func (b *bed) spread(n int) int { return n % len(b.tenants) }
 
-// throughput: as many events as the publishers can bring, until the last has arrived.
+// throughput publishes as fast as the publishers can, and measures until the last event has arrived.
 func throughput(ctx context.Context, s settings) error {
 	const warm = 2000
 	a := newArrivals(warm + s.events)
@@ -187,7 +187,7 @@ func throughput(ctx context.Context, s settings) error {
 	return nil
 }
 
-// latency: from publishing to arriving at a steady pace.
+// latency measures the time from publishing to arrival at a steady pace.
 func latency(ctx context.Context, s settings) error {
 	for _, rate := range []int{50, 300} {
 		warm := rate
@@ -213,7 +213,7 @@ func latency(ctx context.Context, s settings) error {
 	return nil
 }
 
-// hanging: two of the tenants hang, with 1,000 events to them first; what do the others notice?
+// hanging makes two of the tenants' receivers hang, sends them 1,000 events first, and measures the other tenants.
 func hanging(ctx context.Context, s settings) error {
 	const hung, first, healthy, rate = 2, 1000, 3000, 300
 	for _, calm := range []bool{true, false} {
@@ -253,7 +253,7 @@ func hanging(ctx context.Context, s settings) error {
 	return nil
 }
 
-// reads: authenticated GETs from 16 clients.
+// reads measures authenticated GETs from 16 clients.
 func reads(ctx context.Context, s settings) error {
 	const clients = 16
 	a := newArrivals(200)
@@ -312,7 +312,7 @@ func get(addr string, t tenant, path string, stop time.Time) ([]time.Duration, e
 	return d, nil
 }
 
-// restart: kill -9 with events under way; what is missing, what comes twice, and how long until all is there?
+// restart kills the service with events in flight, and measures missing events, repeats, and the time until all have arrived.
 func restart(ctx context.Context, s settings) error {
 	const events = 4000
 	a := newArrivals(events)
@@ -324,7 +324,7 @@ func restart(ctx context.Context, s settings) error {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		_ = b.publish(a, 0, events, s.clients, 0, b.spread) // the publishers see their connections break
+		_ = b.publish(a, 0, events, s.clients, 0, b.spread) // the publishers lose their connections
 	}()
 	if err := a.until(ctx, events/2); err != nil {
 		return err

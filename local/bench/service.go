@@ -18,7 +18,7 @@ import (
 	"time"
 )
 
-// service is the binary under test on a folder of its own.
+// service runs the binary under test on a new data folder.
 type service struct {
 	settings settings
 	folder   string
@@ -28,7 +28,7 @@ type service struct {
 	process  *exec.Cmd
 }
 
-// start builds the binary where none is given and starts it on a fresh folder.
+// start builds the binary if none is given and starts it on a new folder.
 func start(ctx context.Context, s settings) (*service, error) {
 	folder, err := os.MkdirTemp("", "orgops-bench-")
 	if err != nil {
@@ -75,22 +75,22 @@ func (s *service) launch(ctx context.Context) error {
 		}
 		time.Sleep(2 * time.Millisecond)
 	}
-	return errors.New("the service does not answer")
+	return errors.New("the service did not answer within 10 s")
 }
 
-// stop ends the process in order and removes the folder.
+// stop stops the process with SIGTERM and removes the folder.
 func (s *service) stop() {
 	_ = s.process.Process.Signal(syscall.SIGTERM)
 	_ = s.process.Wait()
 	_ = os.RemoveAll(s.folder)
 }
 
-// tenant is a company with a certified webhook endpoint.
+// tenant holds a company with a certified webhook endpoint.
 type tenant struct {
 	company, token, path string
 }
 
-// createTenants creates companies whose webhooks go to a path each under url, and certifies them.
+// createTenants creates companies, each with its own webhook path under url, and certifies their endpoints.
 func (s *service) createTenants(ctx context.Context, n int, url string) ([]tenant, error) {
 	all := make([]tenant, n)
 	for i := range all {
@@ -173,7 +173,7 @@ func (s *service) call(ctx context.Context, method, path, token string, body, in
 	return json.Unmarshal(b, into)
 }
 
-// cpu is the CPU time that the process has used, in seconds; Linux only, elsewhere 0.
+// cpu returns the CPU time that the process has used, in seconds; 0 except on Linux.
 func (s *service) cpu() float64 {
 	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", s.process.Process.Pid))
 	if err != nil {
@@ -185,7 +185,7 @@ func (s *service) cpu() float64 {
 	return (user + system) / 100 // USER_HZ
 }
 
-// memory is the most memory that was resident so far, in MiB; Linux only.
+// memory returns the process's peak resident memory in MiB; 0 except on Linux.
 func (s *service) memory() float64 {
 	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", s.process.Process.Pid))
 	if err != nil {

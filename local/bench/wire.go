@@ -12,13 +12,13 @@ import (
 	"strconv"
 	"time"
 
-	"orgops/shared/webhook"
+	"orgops/shared/webhook/standardwebhooks"
 )
 
-// The load generator and the receiver share two cores with what they measure, so they speak HTTP/1.1 by hand: a
-// request is bytes made beforehand, an answer is a status and a length.
+// The load generator and the receiver share two cores with the service, so they implement HTTP/1.1 by hand: a request is a
+// prepared byte slice, an answer a status and a length.
 
-// conn is one kept-alive client connection.
+// conn holds one kept-alive client connection.
 type conn struct {
 	net.Conn
 	in  *bufio.Reader
@@ -58,7 +58,7 @@ func (c *conn) do(request []byte) (status int, err error) {
 	return status, err
 }
 
-// chunked stands for a length that is not known beforehand.
+// chunked marks a body without a length.
 const chunked = -1
 
 func (c *conn) skipChunks() error {
@@ -77,7 +77,7 @@ func (c *conn) skipChunks() error {
 	}
 }
 
-// headers reads to the empty line and answers the content length.
+// headers reads to the empty line and returns the content length.
 func headers(in *bufio.Reader) (length int, err error) {
 	for {
 		line, err := in.ReadSlice('\n')
@@ -102,7 +102,7 @@ func headers(in *bufio.Reader) (length int, err error) {
 type publisher struct {
 	*conn
 	t      tenant
-	signer *webhook.Signer
+	signer *standardwebhooks.Signer
 	body   []byte
 }
 
@@ -111,12 +111,12 @@ func newPublisher(addr string, t tenant) (*publisher, error) {
 	if err != nil {
 		return nil, err
 	}
-	signer, err := webhook.NewSigner([]string{secret})
+	signer, err := standardwebhooks.NewSigner([]string{secret})
 	return &publisher{conn: c, t: t, signer: signer}, err
 }
 
-// filler brings the body to 300 bytes.
-const filler = "a ticket of three hundred bytes, which is about what the webhooks of the field carry, and long enough to be cut by nobody on its way"
+// filler pads the body to 300 bytes.
+const filler = "a ticket of three hundred bytes, which is about what the webhooks of the field carry, and long enough to be cut by no hop on its way"
 
 // publish posts event n and waits for the answer.
 func (p *publisher) publish(n int) error {
@@ -133,8 +133,8 @@ func (p *publisher) publish(n int) error {
 	return err
 }
 
-// receiver takes deliveries on one address. It verifies samples, so that it certifies, and tells arrived of every
-// event with the path it came to; hang decides which events are not answered for ten seconds.
+// receiver receives deliveries on one address. It verifies samples, so that it certifies, and calls arrived for every event
+// with the path. hang selects the events that it answers only after ten seconds.
 type receiver struct {
 	net.Listener
 	arrived func(path string, n int, at time.Time)
@@ -161,7 +161,7 @@ func receive(ctx context.Context, arrived func(string, int, time.Time), hang fun
 
 func (r *receiver) url() string { return "http://" + r.Addr().String() }
 
-//nolint:gochecknoglobals // constants, if byte slices could be
+//nolint:gochecknoglobals // byte slices cannot be constants
 var (
 	taken   = []byte("HTTP/1.1 204 No Content\r\n\r\n")
 	refused = []byte("HTTP/1.1 401 Unauthorized\r\nContent-Length: 0\r\n\r\n")
@@ -195,7 +195,7 @@ func (r *receiver) serve(c net.Conn) {
 				time.Sleep(10 * time.Second)
 			}
 			r.arrived(path, n, time.Now())
-		} else if _, err := webhook.Verify([]string{secret}, header, body, time.Now()); err != nil {
+		} else if _, err := standardwebhooks.Verify([]string{secret}, header, body, time.Now()); err != nil {
 			answer = refused
 		}
 		if _, err := c.Write(answer); err != nil {
@@ -204,7 +204,7 @@ func (r *receiver) serve(c net.Conn) {
 	}
 }
 
-// secret signs everything here, both ways.
+// secret signs inbound and outbound deliveries.
 const secret = "whsec_YmVuY2ggYmVuY2ggYmVuY2ggYmVuY2ggYmVuY2ggYmVuY2g="
 
 func (r *receiver) head(in *bufio.Reader) (length int, h http.Header, err error) {
@@ -227,7 +227,7 @@ func (r *receiver) head(in *bufio.Reader) (length int, h http.Header, err error)
 	}
 }
 
-// number is n of the externalId "n-<n>" in an event.
+// number returns n of the externalId "n-<n>" in an event.
 func number(body []byte) (int, bool) {
 	_, rest, ok := bytes.Cut(body, []byte(`"externalId":"n-`))
 	if !ok {

@@ -7,14 +7,15 @@ import (
 	"strings"
 	"testing"
 
-	"orgops/shared/awstest"
+	"orgops/shared/testkit/awstest"
 )
 
 var dynamo, sqs, moto = awstest.DynamoDB(), awstest.SQS(), awstest.Moto()
 
 func TestMain(m *testing.M) { os.Exit(awstest.Run(m, dynamo, sqs, moto)) }
 
-// startAWS is the program on DynamoDB with its streams, SQS, KMS and Secrets Manager, made ready as its help says.
+// startAWS starts the program on stand-ins for DynamoDB with its streams, SQS, KMS and Secrets Manager. `admin aws create` makes
+// the tables, queues and keys, and prints the settings that name them.
 func startAWS(t *testing.T) *target {
 	program := build(t)
 	env := awstest.Environment(t, dynamo, sqs, moto)

@@ -1,17 +1,12 @@
 package blackbox_test
 
 import (
-	"encoding/json"
-	"os"
-	"path/filepath"
+	"orgops/shared/testkit/errtest"
 	"slices"
-	"sync"
 	"testing"
 )
 
-var goldenRecord = filepath.Join("testdata", "journey.golden.json")
-
-// journeys are walked at once, each with a company of its own.
+// journeys run in parallel, each with a company of its own. The name of a journey is that of its golden file.
 var journeys = []struct {
 	name string
 	walk func(*journey)
@@ -30,14 +25,11 @@ var journeys = []struct {
 	{"insight", insight},
 }
 
-// Every target answers every journey as the golden record says.
+// TestJourneys compares the answers of every target with the golden files. With -update it writes the golden file of each
+// journey that runs to its end.
 func TestJourneys(t *testing.T) {
 	names, err := chosenTargets()
-	must(t, err)
-	golden := map[string][]step{}
-	if !*update {
-		golden = readGolden(t)
-	}
+	errtest.Must(t, err)
 	for _, tg := range targets {
 		if !slices.Contains(names, tg.name) {
 			continue
@@ -45,40 +37,27 @@ func TestJourneys(t *testing.T) {
 		t.Run(tg.name, func(t *testing.T) {
 			w := newWorld(t)
 			running := tg.start(t)
-			recorded := walkAll(t, tg.name, running, w, golden)
-			if t.Failed() {
-				t.Logf("the end of the log of %s:\n%s", tg.name, tail(running.log()))
-			} else if *update {
-				must(t, os.WriteFile(goldenRecord, []byte(show(recorded)), 0o644))
+			t.Cleanup(func() {
+				if t.Failed() {
+					t.Logf("the end of the log of %s:\n%s", tg.name, tail(running.log()))
+				}
+			})
+			for _, tt := range journeys {
+				t.Run(tt.name, func(t *testing.T) {
+					t.Parallel()
+					var golden []step
+					if !*update {
+						golden = readGolden(t, tt.name)
+						applyDifferences(tg.name, golden)
+					}
+					j := newJourney(t, tt.name, running, w, golden)
+					tt.walk(j)
+					j.end()
+					if *update && !t.Failed() {
+						writeGolden(t, tt.name, j.steps)
+					}
+				})
 			}
 		})
 	}
-}
-
-func readGolden(t *testing.T) map[string][]step {
-	t.Helper()
-	content, err := os.ReadFile(goldenRecord)
-	must(t, err)
-	golden := map[string][]step{}
-	must(t, json.Unmarshal(content, &golden))
-	return golden
-}
-
-func walkAll(t *testing.T, name string, tg *target, w *world, golden map[string][]step) map[string][]step {
-	var mu sync.Mutex
-	recorded := map[string][]step{}
-	t.Run("journeys", func(t *testing.T) {
-		for _, way := range journeys {
-			t.Run(way.name, func(t *testing.T) {
-				t.Parallel()
-				j := newJourney(t, way.name, tg, w, expected(name, golden[way.name]))
-				way.walk(j)
-				j.end()
-				mu.Lock()
-				defer mu.Unlock()
-				recorded[way.name] = j.steps
-			})
-		}
-	})
-	return recorded
 }

@@ -14,12 +14,12 @@ import (
 	"time"
 )
 
-// request is what a journey sends. The path is what is written on the wire, unchanged.
+// request is an HTTP request of a journey. The client writes the path on the wire unchanged.
 type request struct {
 	method, path string
-	body         any // nil, bytes as they are, or what is sent as JSON
+	body         any // nil for none; []byte is sent as it is, everything else as JSON
 	header       map[string]string
-	as           string // the bearer token's name in the record; "" for none
+	as           string // the name of the bearer token in the golden file; "" for none
 	token        string
 }
 
@@ -34,7 +34,7 @@ func call(method, path string, body any) request {
 	return request{method: method, path: path, body: body}
 }
 
-// with adds a header.
+// with returns the request with a header more. An empty value removes a header that the client would send.
 func (r request) with(name, value string) request {
 	r.header = maps.Clone(r.header)
 	if r.header == nil {
@@ -44,7 +44,7 @@ func (r request) with(name, value string) request {
 	return r
 }
 
-// content is the body's bytes; nil for none.
+// content returns the bytes of the body, nil for none.
 func (r request) content() ([]byte, error) {
 	switch body := r.body.(type) {
 	case nil:
@@ -62,18 +62,19 @@ type answer struct {
 	body   []byte
 }
 
-// json decodes the body; what does not decode leaves into as it is.
+// json decodes the body into a value. A body that does not decode leaves the value as it is.
 func (a answer) json(into any) answer {
-	_ = json.Unmarshal(a.body, into) // the record shows what it was instead
+	_ = json.Unmarshal(a.body, into) // the step shows what it was instead
 	return a
 }
 
 func (a answer) String() string { return fmt.Sprintf("%d: %.2000s", a.status, a.body) }
 
-// requestTimeout bounds a request. A deployed function may have to start first.
+// requestTimeout bounds a request. A deployed function may first have to start.
 const requestTimeout = time.Minute
 
-// newClient asks before it sends a body, so that a refusal of a great one is read and no broken pipe; it follows nothing.
+// newClient returns a client that follows no redirects. It waits for 100 Continue before it sends a large body, so that it
+// reads a refusal instead of getting a broken pipe.
 func newClient() *http.Client {
 	return &http.Client{
 		Timeout: requestTimeout,
@@ -85,10 +86,10 @@ func newClient() *http.Client {
 	}
 }
 
-// askBefore is how long a body has to be for the client to ask whether it is welcome (RFC 9110 §10.1.1).
+// askBefore is the length from which the client asks before it sends a body (RFC 9110 §10.1.1).
 const askBefore = 64 << 10
 
-// send makes a request at a base url.
+// send sends a request to the API at the url base.
 func send(ctx context.Context, client *http.Client, base string, r request) (answer, error) {
 	content, err := r.content()
 	if err != nil {

@@ -12,10 +12,11 @@ import (
 	"time"
 
 	"orgops/local/cloud"
-	"orgops/shared/logtest"
+	"orgops/shared/testkit/logtest"
 )
 
-// startDeployed is the stack of the CDK app, deployed into an AWS on this machine, or the one that runs at ORGOPS_URL.
+// startDeployed deploys the stack of the CDK app into an emulated AWS on this machine. If ORGOPS_URL is set, it uses the
+// deployment there instead.
 func startDeployed(t *testing.T) *target {
 	if url := os.Getenv("ORGOPS_URL"); url != "" {
 		return runningAt(t, url)
@@ -46,10 +47,10 @@ func startDeployed(t *testing.T) *target {
 	}
 }
 
-// functionLogs is what every function wrote, each under its name.
+// functionLogs returns the end of the log of every function, each under its name.
 func functionLogs(folder string) string {
 	var all strings.Builder
-	files, _ := filepath.Glob(filepath.Join(folder, "*", "*.log")) // the pattern is good
+	files, _ := filepath.Glob(filepath.Join(folder, "*", "*.log")) // the pattern is valid
 	for _, file := range files {
 		text, err := os.ReadFile(file)
 		if err != nil {
@@ -60,7 +61,7 @@ func functionLogs(folder string) string {
 	return all.String()
 }
 
-// runningAt is a deployment that the suite did not start. Its operator's command creates companies and members.
+// runningAt returns a deployment that the suite did not start. The command in ORGOPS_ADMIN creates companies and members.
 func runningAt(t *testing.T, url string) *target {
 	command := os.Getenv("ORGOPS_ADMIN")
 	if command == "" {

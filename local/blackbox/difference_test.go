@@ -1,19 +1,18 @@
 package blackbox_test
 
 import (
-	"maps"
 	"net/http"
 	"slices"
 	"strings"
 	"testing"
 )
 
-// difference is where a target cannot answer as the others do. The table is the whole of it: what it does not say must
-// be equal, and what it says must be so.
+// difference declares where a target cannot answer as the others do. Every other answer must equal the golden one, and an
+// answer that a row applies to must be the declared one.
 type difference struct {
 	target string
 	where  func(step) bool
-	change func(*exchange) // what the golden answer is there
+	change func(*message) // turns the golden answer into the target's
 	why    string
 }
 
@@ -21,19 +20,19 @@ var differences = []difference{
 	{
 		target: "deployed",
 		where:  func(s step) bool { return unauthenticated(s) && s.Answered.Headers["Www-Authenticate"] == "Bearer" },
-		change: func(e *exchange) { e.Headers["Www-Authenticate"] = `Bearer error="invalid_token"` },
+		change: func(e *message) { e.Headers["Www-Authenticate"] = `Bearer error="invalid_token"` },
 		why:    "API Gateway has one answer for a request without a token and one with a bad token",
 	},
 	{
 		target: "deployed",
 		where:  func(s step) bool { return s.Answered.Status == http.StatusNoContent },
-		change: func(e *exchange) { e.Headers["Content-Type"] = "application/json" },
-		why:    "API Gateway gives an answer without a content type this one, though it has no content",
+		change: func(e *message) { e.Headers["Content-Type"] = "application/json" },
+		why:    "API Gateway gives this content type to an answer that has none, even without content",
 	},
 	{
 		target: "deployed",
 		where:  func(s step) bool { return s.Name == "a broken encoding" },
-		change: func(e *exchange) {
+		change: func(e *message) {
 			e.Headers = map[string]string{
 				"Cache-Control": "no-store", "Content-Type": "application/problem+json", "X-Content-Type-Options": "nosniff", "X-Request-Id": "<request>",
 			}
@@ -42,58 +41,46 @@ var differences = []difference{
 				"detail": "the path holds a % that is not followed by two hexadecimal digits, or a character that a path cannot hold",
 			}
 		},
-		why: "Go's HTTP server refuses such a path by itself, in plain text, before the program sees it; a function is asked",
+		why: "Go's HTTP server refuses such a path in plain text before the program sees it; the gateway passes it to a function",
 	},
 	{
 		target: "deployed",
 		where:  func(s step) bool { return s.Name == "a semicolon" || s.Name == "a broken query" },
-		change: func(e *exchange) {
+		change: func(e *message) {
 			e.Status, e.Body, e.Headers["Content-Type"] = http.StatusOK, object{"items": []any{}}, "application/json"
 		},
-		why: "API Gateway reads the query and hands over its parameters: what it makes of a text that is none, the function cannot see",
+		why: "API Gateway parses the query and passes on its parameters; the function cannot see that the text was malformed",
 	},
 }
 
-// unauthenticated reports whether the company guard turned a request away for its token.
+// unauthenticated reports whether the company guard refused a request for its token.
 func unauthenticated(s step) bool {
 	return s.Answered.Status == http.StatusUnauthorized && strings.Contains(s.Sent.Line, " /companies/")
 }
 
-// expected is what a target must answer: the golden record, and what is different there.
-func expected(target string, golden []step) []step {
-	steps := slices.Clone(golden)
+// appliesTo reports whether s is a step that the target answers differently.
+func (d difference) appliesTo(s step) bool { return s.Answered != nil && d.where(s) }
+
+// applyDifferences turns golden steps into those that a target must answer.
+func applyDifferences(target string, golden []step) {
 	for _, d := range differences {
-		for i, s := range steps {
-			if d.target == target && s.Answered != nil && d.where(s) {
-				steps[i].Answered = s.Answered.copy()
-				d.change(steps[i].Answered)
+		for _, s := range golden {
+			if d.target == target && d.appliesTo(s) {
+				d.change(s.Answered)
 			}
 		}
 	}
-	return steps
 }
 
-// copy is an exchange that can be changed.
-func (e *exchange) copy() *exchange {
-	out := *e
-	out.Headers = maps.Clone(e.Headers)
-	return &out
-}
-
-// A row that is about no answer has gone stale.
+// TestDifferences fails for a row that applies to no golden step.
 func TestDifferences(t *testing.T) {
-	golden := readGolden(t)
+	var golden []step
+	for _, tt := range journeys {
+		golden = append(golden, readGolden(t, tt.name)...)
+	}
 	for _, d := range differences {
-		about := 0
-		for _, steps := range golden {
-			for _, s := range steps {
-				if s.Answered != nil && d.where(s) {
-					about++
-				}
-			}
-		}
-		if about == 0 {
-			t.Errorf("no answer of %s: %s", d.target, d.why)
+		if !slices.ContainsFunc(golden, d.appliesTo) {
+			t.Errorf("this difference of the target %s applies to no golden step; delete it: %s", d.target, d.why)
 		}
 	}
 }

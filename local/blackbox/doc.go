@@ -1,5 +1,5 @@
-// Package blackbox walks through the service from outside, over HTTP alone, and compares what three forms of it answer:
-// the local process on its own files, the same process on AWS's parts, and the deployed functions behind their gateway.
-// Every answer is recorded; ids, times and secrets are replaced by names that keep their relations; and the record must be
-// that of testdata/journey.golden.json, whichever form answered.
+// Package blackbox compares the answers of the service over HTTP with golden files, which are the same for every target: the
+// local process on SQLite, the same process on AWS's parts, and the deployed functions behind their gateway. Each journey
+// has one file, testdata/<journey>.golden.json. Ids, times and secrets are replaced by names, and the same id always gets
+// the same name. The README.md says how to run a journey, read a failure and add a journey.
 package blackbox

@@ -7,12 +7,12 @@ import (
 	"sync"
 )
 
-// newsServer is an RSS feed that can change, and says when it has not.
+// newsServer serves an RSS feed that can change. It answers 304 when the feed has not changed.
 type newsServer struct {
 	mu      sync.Mutex
 	entries int
 	status  int           // 0: 200
-	gate    chan struct{} // not nil: an answer waits until it is closed
+	gate    chan struct{} // if not nil, an answer waits until it is closed
 }
 
 func (s *newsServer) set(entries, status int, gate chan struct{}) {
@@ -50,7 +50,8 @@ func (s *newsServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	fmt.Fprint(w, `</channel></rss>`)
 }
 
-// feed: a source is fetched, in the sandbox for a look, then in earnest; what it holds is remembered once.
+// feed syncs a source. In the sandbox a sync stores nothing; once the source is certified, each entry becomes a memory once. It
+// also covers dry runs, overlapping runs, cancelling, and a source that fails.
 func feed(j *journey) {
 	j.login()
 	r := j.endpoint("webhook", "hook", "memory.*", "integration.*")
@@ -117,7 +118,7 @@ func (j *journey) ended(name string) string {
 	return decode[struct{ Items []run }](a.body).Items[0].ID
 }
 
-// memories lists what was remembered, by pages and by filters.
+// memories lists the memories, by page and by filter.
 func (j *journey) memories() {
 	list := j.at("/memory")
 	all := j.do("all memories", get(list))

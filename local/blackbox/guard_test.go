@@ -1,12 +1,16 @@
 package blackbox_test
 
-import "strings"
+import (
+	"strings"
 
-// guard: nobody reaches a company without a token of it that has the scope.
+	"orgops/shared/testkit/errtest"
+)
+
+// guard checks that a company answers only a token of its own that has the scope.
 func guard(j *journey) {
 	j.login()
 	other, _ := j.found("Neighbour")
-	j.mask.call(other, "other company")
+	j.mask.alias(other, "other company")
 	const unknown = "01890000-0000-7000-8000-000000000000"
 	parts := strings.Split(j.token, ".")
 	forged := parts[0] + "." + parts[1] + "." + strings.Repeat("A", len(parts[2]))
@@ -30,7 +34,7 @@ func guard(j *journey) {
 	j.do("a delete without a token", callDelete(j.at("/integrations/webhook")).bare())
 
 	member := j.address("member")
-	must(j.t, j.target.addMember(j.t.Context(), j.company, member, password))
+	errtest.Must(j.t, j.target.addMember(j.t.Context(), j.company, member, password))
 	token := j.loginAs(member)
 	j.do("a member reads", list.bearing("member", token))
 	j.do("a member writes", post(j.at("/integrations/webhook"), object{}).bearing("member", token))

@@ -2,7 +2,7 @@ package blackbox_test
 
 import "time"
 
-// hold: what an endpoint may not be sent is held, and sent when it is asked for.
+// hold checks that deliveries to an endpoint in the sandbox, or disabled, are held, and that a recovery sends them.
 func hold(j *journey) {
 	j.login()
 	source := j.endpoint("webhook", "source", "integration.*")

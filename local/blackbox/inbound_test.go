@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// inbound: what a provider sends is taken when it is signed, once, and becomes what it asks for; and every event of the
-// catalogue that follows reaches the subscriber, signed.
+// inbound sends deliveries of a provider. A signed one is accepted once, and makes a memory, a goal or a note; every event
+// that follows reaches the subscriber, signed.
 func inbound(j *journey) {
 	j.login()
 	r := j.endpoint("webhook", "hook", "memory.*", "goal.*", "integration.*", "timeline.*")
@@ -48,7 +48,7 @@ func inbound(j *journey) {
 	j.do("a sandboxed integration", closed)
 }
 
-// misdirected: nobody learns from a refusal what there is.
+// misdirected sends deliveries to companies and providers that do not exist. The refusals do not tell which exist.
 func (j *journey) misdirected(secret string, body []byte) {
 	for _, to := range []struct{ name, path string }{
 		{"to a provider that is not configured", j.company + "/webhook-none"},

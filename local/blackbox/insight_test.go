@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// insight: how a company stands, before it has done anything and after.
+// insight reads what is computed about a company, when it is new and when it has data.
 func insight(j *journey) {
 	j.login()
 	j.calm("a new company")
@@ -39,8 +39,8 @@ func insight(j *journey) {
 	j.do("a brief of a year", get(j.at("/intelligence/brief?since=2026-01-01T00:00:00Z")))
 }
 
-// leadsSomewhere asks for everything that an answer refers to. Some of it takes another method, and some is still to be
-// made; what must not be is that the API has no such path.
+// leadsSomewhere requests every href of an answer. Some take another method, and some name what does not exist yet; but the API
+// must know the path.
 func (j *journey) leadsSomewhere(asked request, a answer) {
 	j.t.Helper()
 	references := hrefs(decode[any](a.body))
@@ -52,7 +52,7 @@ func (j *journey) leadsSomewhere(asked request, a answer) {
 	}
 }
 
-// overview asks for everything that is computed from the context; what is asked for again is answered 304.
+// overview requests everything that is computed from the context, and again with the tag, which is answered 304.
 func (j *journey) overview(of string) {
 	j.t.Helper()
 	for _, path := range []string{
@@ -64,8 +64,8 @@ func (j *journey) overview(of string) {
 	}
 }
 
-// unchanged asks again with the tag that was given just now. The tag holds the minute, which may end in between: then
-// another is given.
+// unchanged requests a path with the tag of the answer just before. The tag holds the minute; if the minute ends between the
+// two requests, it tries again.
 func (j *journey) unchanged(name, path string) {
 	j.t.Helper()
 	var again request
@@ -75,6 +75,6 @@ func (j *journey) unchanged(name, path string) {
 		got = j.peek(again)
 		return got.status == http.StatusNotModified
 	})
-	j.mask.call(again.header["If-None-Match"], "etag")
-	j.record(j.stepOf(j.mask, name, again, got))
+	j.mask.alias(again.header["If-None-Match"], "etag")
+	j.check(j.stepOf(name, again, got))
 }

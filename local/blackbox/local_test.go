@@ -13,17 +13,18 @@ import (
 	"testing"
 	"time"
 
-	"orgops/shared/logtest"
+	"orgops/shared/testkit/errtest"
+	"orgops/shared/testkit/logtest"
 )
 
 const root = "../.."
 
-// startLocal is the program as a newcomer runs it, on an empty folder.
+// startLocal starts the program as a new user does, on an empty folder.
 func startLocal(t *testing.T) *target {
 	return startProgram(t, build(t), "ORGOPS_DATA="+filepath.Join(t.TempDir(), "data"))
 }
 
-// build makes the program, as a user gets it.
+// build builds the program and returns its path.
 func build(t *testing.T) string {
 	t.Helper()
 	program := filepath.Join(t.TempDir(), "orgops")
@@ -33,14 +34,14 @@ func build(t *testing.T) string {
 	return program
 }
 
-// startProgram runs the program with settings of its own, on a port that it chooses. It ends with the test.
+// startProgram starts the program with settings, on a port that the program chooses. It ends with the test.
 func startProgram(t *testing.T, program string, settings ...string) *target {
 	t.Helper()
 	env := append(append(os.Environ(), "ORGOPS_ADDR=127.0.0.1:0", "ORGOPS_LOG=debug"), settings...)
 	log := &logtest.Log{}
 	cmd := exec.CommandContext(context.Background(), program)
 	cmd.Env, cmd.Stderr = env, log
-	must(t, cmd.Start())
+	errtest.Must(t, cmd.Start())
 	ended := make(chan error, 1)
 	go func() { ended <- cmd.Wait() }()
 	t.Cleanup(func() { stop(t, cmd.Process, ended) })
@@ -59,14 +60,14 @@ func startProgram(t *testing.T, program string, settings ...string) *target {
 	}
 }
 
-// servesAt waits until the program's log says where it serves. Its first request waits for it from then on.
+// servesAt waits until the program logs the url that it serves at, and returns it.
 func servesAt(t *testing.T, log *logtest.Log, ended chan error) (url string) {
 	t.Helper()
 	err := poll(t.Context(), 10*time.Millisecond, func() (bool, error) {
 		select {
 		case err := <-ended:
-			ended <- err // for whoever stops it
-			return false, errors.Join(errors.New("it ended"), err)
+			ended <- err // for stop
+			return false, errors.Join(errors.New("the process ended"), err)
 		default:
 		}
 		for line := range strings.Lines(log.String()) {
@@ -77,12 +78,12 @@ func servesAt(t *testing.T, log *logtest.Log, ended chan error) (url string) {
 		return url != "", nil
 	})
 	if err != nil {
-		t.Fatalf("the program does not serve: %v\n%s", err, tail(log.String()))
+		t.Fatalf("start the program: %v\n%s", err, tail(log.String()))
 	}
 	return url
 }
 
-// stop ends the program as an operator does, and finds that it goes.
+// stop interrupts the program as an operator does, and fails the test unless it ends well.
 func stop(t *testing.T, program *os.Process, ended <-chan error) {
 	_ = program.Signal(os.Interrupt) // it may have ended
 	select {
@@ -91,13 +92,13 @@ func stop(t *testing.T, program *os.Process, ended <-chan error) {
 			t.Errorf("the program ended with %v", err)
 		}
 	case <-time.After(patience):
-		t.Errorf("the program did not end within %s of being told to", patience)
+		t.Errorf("the program did not end within %s of the interrupt", patience)
 		_ = program.Kill()
 		<-ended
 	}
 }
 
-// adminCommand runs a command of the operator, and returns the company that it tells of.
+// adminCommand runs a command of the operator, and returns the id of the company that it prints.
 func adminCommand(ctx context.Context, program string, env []string, password string, args ...string) (string, error) {
 	cmd := exec.CommandContext(ctx, program, append([]string{"admin"}, append(args, "--password-stdin")...)...)
 	var problems bytes.Buffer
@@ -111,10 +112,10 @@ func adminCommand(ctx context.Context, program string, env []string, password st
 	return made.CompanyID, err
 }
 
-// patience is how long something that follows from a request may take: seconds at most, unless the machine is busy.
+// patience bounds how long the effects of a request may take: seconds, unless the machine is busy.
 const patience = 2 * time.Minute
 
-// poll asks until ok.
+// poll asks at intervals until ok or an error. It gives up after patience.
 func poll(ctx context.Context, every time.Duration, ask func() (ok bool, err error)) error {
 	deadline := time.NewTimer(patience)
 	defer deadline.Stop()
@@ -128,15 +129,8 @@ func poll(ctx context.Context, every time.Duration, ask func() (ok bool, err err
 		case <-ctx.Done():
 			return ctx.Err()
 		case <-deadline.C:
-			return fmt.Errorf("it has not come about within %s", patience)
+			return fmt.Errorf("not within %s", patience)
 		case <-again.C:
 		}
-	}
-}
-
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
 	}
 }

@@ -10,10 +10,10 @@ import (
 	"strings"
 )
 
-// mask replaces what differs from run to run by names. The same id gets the same name, so that a record shows which
-// answers speak of the same thing.
+// mask replaces values that differ from run to run by names. The same id always gets the same name, so that a golden file
+// shows which answers are about the same thing.
 type mask struct {
-	base, asked string // the API's address, and the path below it that is answered
+	base, asked string // the url of the API, and the path of the request that is answered
 	known       []known
 	ids         map[string]string
 }
@@ -22,15 +22,15 @@ type known struct{ text, name string }
 
 func newMask(base string) *mask { return &mask{base: base, ids: map[string]string{}} }
 
-// call gives a text a name. A text that holds another is replaced first.
-func (m *mask) call(text, name string) {
+// alias gives a text a name. Longer texts are replaced first, because they may hold shorter ones.
+func (m *mask) alias(text, name string) {
 	m.known = append(m.known, known{text, "<" + name + ">"})
 	slices.SortStableFunc(m.known, func(a, b known) int { return len(b.text) - len(a.text) })
 }
 
 var uuids = regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}`)
 
-// varying is what means the same in every run, however it is written this time.
+// varying lists the patterns of texts that differ from run to run.
 var varying = []struct {
 	pattern *regexp.Regexp
 	name    string
@@ -59,7 +59,7 @@ func (m *mask) text(s string) string {
 	return uuids.ReplaceAllStringFunc(s, m.id)
 }
 
-// id is the name of an id: the next number for one that is new.
+// id returns the name of an id. A new id gets the next number.
 func (m *mask) id(id string) string {
 	if m.ids[id] == "" {
 		m.ids[id] = fmt.Sprintf("<id %d>", len(m.ids)+1)
@@ -67,7 +67,7 @@ func (m *mask) id(id string) string {
 	return m.ids[id]
 }
 
-// body masks a JSON text; what is none is masked as text, and a very long one is told by its length.
+// body masks a JSON text. Any other text is masked as a text, and a very long one is replaced by its length.
 func (m *mask) body(content []byte) any {
 	switch {
 	case len(content) == 0:
@@ -84,16 +84,16 @@ func (m *mask) body(content []byte) any {
 	return m.value("", v)
 }
 
-// Members that are masked by their name: those whose texts follow no pattern, and those that how fast things went
-// decides about. A latency of less than a millisecond is left out of an answer, so every latency is.
+// latency is left out, because the service leaves out one of less than a millisecond.
 const latency = "latencyMs"
 
-// digest is of a configuration, with the url in it.
+// digest depends on the url in the configuration. It is named as an id is.
 const digest = "configDigest"
 
+// masked names the members whose values follow no pattern, or depend on how fast the service was.
 var masked = map[string]string{"nextCursor": "<cursor>", "applied": "<sequence>", "kid": "<key>", "x": "<key>"}
 
-// value masks a decoded value; member is the name that it has in its object.
+// value masks a decoded value. The member is its name in its object.
 func (m *mask) value(member string, v any) any {
 	switch v := v.(type) {
 	case string:
@@ -108,7 +108,7 @@ func (m *mask) value(member string, v any) any {
 		}
 		return m.text(v)
 	case []any:
-		if steps(v) {
+		if series(v) {
 			return []any{total(v)}
 		}
 		out := make([]any, 0, len(v))
@@ -138,14 +138,14 @@ func (m *mask) object(v map[string]any) any {
 	return out
 }
 
-// timed reports whether a quantity grows while one watches.
+// timed reports whether a quantity of the unit grows with time.
 func timed(unit any) bool {
 	text, _ := unit.(string)
 	return strings.HasPrefix(text, "days") || strings.HasPrefix(text, "hours") || strings.HasPrefix(text, "minutes")
 }
 
-// steps reports whether a list is of counts by time: what falls into which step depends on the clock.
-func steps(v []any) bool {
+// series reports whether a list holds counts by time. The clock decides which interval counts what, so only the total is kept.
+func series(v []any) bool {
 	if len(v) == 0 {
 		return false
 	}
@@ -153,7 +153,7 @@ func steps(v []any) bool {
 	return first["from"] != nil && first["count"] != nil || first["at"] != nil && first["delivered"] != nil && first["failed"] != nil
 }
 
-// total adds up the numbers of a list: numbers, or objects' numbers by their names.
+// total adds up a list of numbers, or a list of objects by member.
 func total(v any) any {
 	list, _ := v.([]any)
 	var sum int64
@@ -179,7 +179,7 @@ func total(v any) any {
 	return sum
 }
 
-// copy is a mask to try an answer with.
+// copy returns a mask that can name ids without a change to m.
 func (m *mask) copy() *mask {
 	return &mask{base: m.base, known: slices.Clone(m.known), ids: maps.Clone(m.ids)}
 }

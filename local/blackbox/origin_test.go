@@ -4,7 +4,8 @@ import "net/http"
 
 const page = "https://dashboard.example.com"
 
-// origin: a page of any origin may call the API with a token that it has, and read every answer.
+// origin makes the requests of a web page, preflights included. A page of any origin may call the API with a token, and read
+// every answer.
 func origin(j *journey) {
 	j.login()
 	ask := func(path, method string) request {
@@ -26,14 +27,14 @@ func origin(j *journey) {
 	j.do("it logs in wrongly", post("/auth/login", object{"email": j.email, "password": "a wrong one"}).bare().with("Origin", page))
 }
 
-// readable finds that a page may read an answer of the service, whoever asked and whatever part of it answered.
+// readable fails the test unless a page of any origin may read the answer.
 func (j *journey) readable(r request, a answer) {
 	j.t.Helper()
-	if a.header.Get("X-Request-Id") == "" { // a server's before the service
+	if a.header.Get("X-Request-Id") == "" { // an answer of the HTTP server or the gateway, not of the service
 		return
 	}
 	exposed := a.header.Get("Access-Control-Expose-Headers") != "" || a.header.Get("Access-Control-Allow-Methods") != ""
 	if a.header.Get("Access-Control-Allow-Origin") != "*" || !exposed {
-		j.t.Errorf("%s %s: no page may read the answer: %v", r.method, r.path, a.header)
+		j.t.Errorf("%s %s: a page may not read the answer: %v", r.method, r.path, a.header)
 	}
 }

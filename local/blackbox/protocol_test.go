@@ -9,7 +9,8 @@ import (
 
 const mebibyte = 1 << 20
 
-// protocol: what is not there, not allowed or not well formed is refused in the same words everywhere.
+// protocol sends unknown paths, methods that are not allowed, and malformed queries and bodies. All targets refuse them in the
+// same words.
 func protocol(j *journey) {
 	j.login()
 	j.paths()

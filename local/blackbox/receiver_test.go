@@ -15,18 +15,18 @@ import (
 	"time"
 )
 
-// Standard Webhooks 1.0 is written out here, so that the suite does not rest on the code that it looks at.
+// The suite implements Standard Webhooks 1.0 itself, so that it does not test the code of the service with that code.
 
-// newSecret is a signing secret.
+// newSecret returns a new signing secret.
 func newSecret() string {
 	key := make([]byte, 32)
 	rand.Read(key)
 	return "whsec_" + base64.StdEncoding.EncodeToString(key)
 }
 
-// sign is the signature of a message.
+// sign returns the signature of a message.
 func sign(secret, id, timestamp string, body []byte) string {
-	key, _ := base64.StdEncoding.DecodeString(strings.TrimPrefix(secret, "whsec_")) // what is no secret verifies nothing
+	key, _ := base64.StdEncoding.DecodeString(strings.TrimPrefix(secret, "whsec_")) // a text that is no secret signs what no receiver accepts
 	mac := hmac.New(sha256.New, key)
 	fmt.Fprintf(mac, "%s.%s.%s", id, timestamp, body)
 	return "v1," + base64.StdEncoding.EncodeToString(mac.Sum(nil))
@@ -34,7 +34,7 @@ func sign(secret, id, timestamp string, body []byte) string {
 
 const tolerance = 5 * time.Minute
 
-// verify reports whether a message is signed with a secret, now.
+// verify reports whether a message is signed with a secret, at about this time.
 func verify(secret string, h http.Header, body []byte) bool {
 	timestamp := h.Get("Webhook-Timestamp")
 	seconds, err := strconv.ParseInt(timestamp, 10, 64)
@@ -47,7 +47,7 @@ func verify(secret string, h http.Header, body []byte) bool {
 	})
 }
 
-// sample is the type of what a certification and a test send.
+// sample is the type of the event that a certification or a test sends.
 const sample = "orgops.sample"
 
 // delivery is a verified message as it arrived.
@@ -57,18 +57,18 @@ type delivery struct {
 	Type   string
 }
 
-// receiver is a subscriber that takes what is signed with its secret and refuses everything else.
+// receiver is a subscriber. It accepts what is signed with its secret, and refuses everything else.
 type receiver struct {
 	url, secret string
 
 	mu     sync.Mutex
-	status func(try int) int // of the answer to the deliveries, samples aside; nil: 204
+	status func(try int) int // of the answer to a delivery that is not a sample; nil answers 204
 	tries  int
 	got    []delivery
-	seen   map[string]bool // ids of what was taken
+	seen   map[string]bool // ids that take has returned
 }
 
-// receive starts a receiver.
+// receive mounts a receiver.
 func (j *journey) receive(name, secret string) *receiver {
 	r := &receiver{secret: secret, seen: map[string]bool{}}
 	r.url = j.serve(name, r)
@@ -97,15 +97,15 @@ func (r *receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	w.WriteHeader(http.StatusNoContent)
 }
 
-// answer sets the status of what is answered from now on, by the number of the delivery.
+// answer sets the status of the answers from now on, by the number of the delivery.
 func (r *receiver) answer(status func(try int) int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.status = status
 }
 
-// take is what has arrived since it was asked last. A message that came before is left out, since at least once is all
-// that is promised, unless every arrival counts.
+// take returns the deliveries since the last call. It leaves out those whose id it has returned before, because the service
+// delivers at least once. With again it keeps them.
 func (r *receiver) take(again bool) []delivery {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -120,7 +120,7 @@ func (r *receiver) take(again bool) []delivery {
 	return taken
 }
 
-// received waits for n messages, and records them by type and content: their order is no promise.
+// received waits for n deliveries and checks them, sorted by type and content, because the service promises no order.
 func (j *journey) received(name string, r *receiver, n int, again bool) {
 	j.t.Helper()
 	var got []delivery
@@ -133,13 +133,13 @@ func (j *journey) received(name string, r *receiver, n int, again bool) {
 	}
 	blank := func(d delivery) string { return d.Type + show(newMask("").body(d.body)) }
 	slices.SortStableFunc(got, func(a, b delivery) int { return strings.Compare(blank(a), blank(b)) })
-	record := make([]any, 0, len(got))
+	s := step{Name: name}
 	for _, d := range got {
-		headers := object{}
+		headers := map[string]string{}
 		for _, name := range []string{"Content-Type", "User-Agent", "Webhook-Id", "Webhook-Signature"} {
 			headers[name] = j.mask.text(d.header.Get(name))
 		}
-		record = append(record, object{"headers": headers, "body": j.mask.body(d.body)})
+		s.Received = append(s.Received, &message{Headers: headers, Body: j.mask.body(d.body)})
 	}
-	j.record(step{Name: name, Received: record})
+	j.check(s)
 }

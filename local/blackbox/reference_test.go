@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// resolve is where a reference in the answer to a request leads, as RFC 3986 §5 has it.
+// resolve returns the url that a reference in the answer to base+path leads to (RFC 3986 §5).
 func resolve(base, path, reference string) (string, error) {
 	asked, err := url.Parse(base + path)
 	if err != nil {
@@ -19,7 +19,7 @@ func resolve(base, path, reference string) (string, error) {
 	return to.String(), nil
 }
 
-// follow asks for what the answer to a request refers to, which must be this API's.
+// follow returns a request for a reference in the answer to asked. The reference must lead to this API.
 func (j *journey) follow(asked request, reference string) request {
 	j.t.Helper()
 	to, err := resolve(j.target.url, asked.path, reference)
@@ -30,7 +30,7 @@ func (j *journey) follow(asked request, reference string) request {
 	return get(path)
 }
 
-// reference masks a reference where it leads to.
+// reference masks the url that a reference leads to.
 func (m *mask) reference(s string) string {
 	to, err := resolve(m.base, m.asked, s)
 	if err != nil {
@@ -41,7 +41,7 @@ func (m *mask) reference(s string) string {
 
 var linked = regexp.MustCompile(`<[^>]*>`)
 
-// next is the reference of a Link header with one (RFC 8288).
+// next returns the first reference of the Link header (RFC 8288).
 func next(a answer) string { return strings.Trim(linked.FindString(a.header.Get("Link")), "<>") }
 
 // links masks a Link header.
@@ -56,7 +56,7 @@ func (m *mask) links(header string) string {
 	return b.String() + m.text(header[from:])
 }
 
-// hrefs are the references in a JSON text under the name href.
+// hrefs returns the members with the name href, at any depth.
 func hrefs(v any) []string {
 	var found []string
 	switch v := v.(type) {

@@ -5,7 +5,8 @@ import (
 	"time"
 )
 
-// retry: what fails comes again after about five seconds, under the same id; and again at once when it is asked for.
+// retry checks that a delivery that fails is retried after about five seconds under the same id, and at once on request. An
+// endpoint whose receiver answers 410 is disabled.
 func retry(j *journey) {
 	j.login()
 	r := j.endpoint("webhook", "hook", "memory.created")
@@ -54,7 +55,7 @@ func retry(j *journey) {
 	j.do("the health", get(j.at("/mission-control/health")))
 }
 
-// one and none are about a list.
+// one and none report whether an answer lists one item, or none.
 func one(a answer) bool  { return items(a) == 1 }
 func none(a answer) bool { return a.status == http.StatusOK && items(a) == 0 }
 

@@ -1,6 +1,6 @@
 package blackbox_test
 
-// rotate: after a rotation both secrets sign, so that no receiver misses anything, and both are accepted.
+// rotate checks that after a rotation both secrets sign and are accepted, so that no receiver misses a delivery.
 func rotate(j *journey) {
 	j.login()
 	old := j.endpoint("webhook", "hook", "memory.created")

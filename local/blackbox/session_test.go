@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// session: a founder logs in, and what is wrong with a login is told apart no further than it may be.
+// session logs in, with right and wrong credentials. A refusal does not tell whether the address or the password is wrong.
 func session(j *journey) {
 	login := func(email, password string) request {
 		return post("/auth/login", object{"email": email, "password": password})
@@ -14,7 +14,7 @@ func session(j *journey) {
 	j.do("the address in capitals", login(strings.ToUpper(j.email), password))
 	j.do("a wrong password", login(j.email, "not the password"))
 	stranger := j.address("stranger")
-	j.mask.call(stranger, "stranger")
+	j.mask.alias(stranger, "stranger")
 	j.do("an unknown address", login(stranger, password))
 	j.do("no password", post("/auth/login", object{"email": j.email}))
 	j.do("an unknown field", post("/auth/login", object{"email": j.email, "password": password, "otp": "1"}))
@@ -30,7 +30,7 @@ func session(j *journey) {
 	j.do("alive, without a body", call(http.MethodHead, "/healthz", nil))
 
 	tried := j.address("tried")
-	j.mask.call(tried, "tried")
+	j.mask.alias(tried, "tried")
 	j.settle("too many tries", login(tried, "guess"), func(a answer) bool { return a.status == http.StatusTooManyRequests })
 	j.do("another address is not held up", login(j.email, password))
 }

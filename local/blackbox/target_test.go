@@ -9,17 +9,17 @@ import (
 	"time"
 )
 
-// target is a form of the service, running.
+// target is a running form of the service.
 type target struct {
-	url string // of the API, without a slash at its end
-	// createCompany makes a company with its founder, and addMember a user of it who may only read.
+	url string // of the API, without a trailing slash
+	// createCompany creates a company with its founder; addMember adds a user who may only read.
 	createCompany func(ctx context.Context, name, email, password string) (id string, err error)
 	addMember     func(ctx context.Context, company, email, password string) error
-	log           func() string // what it wrote so far
-	every         time.Duration // how often to look for what follows from a request
+	log           func() string // returns the log so far
+	every         time.Duration // the interval at which poll asks
 }
 
-// targets start a form of the service that ends with the test.
+// targets lists the forms of the service. Each form ends with the test.
 var targets = []struct {
 	name  string
 	start func(t *testing.T) *target
@@ -30,11 +30,11 @@ var targets = []struct {
 }
 
 var (
-	chosen = flag.String("target", "", "local, aws or deployed; left out, all of them one after the other")
-	update = flag.Bool("update", false, "write the golden record anew, from the target local")
+	chosen = flag.String("target", "", "local, aws or deployed; without it, all of them in turn")
+	update = flag.Bool("update", false, "rewrite the golden files, from the target local")
 )
 
-// chosenTargets is what -target asks for.
+// chosenTargets returns the names that -target selects; with -update, local.
 func chosenTargets() ([]string, error) {
 	var names []string
 	for _, t := range targets {
@@ -48,7 +48,7 @@ func chosenTargets() ([]string, error) {
 	return names, nil
 }
 
-// tail is the last lines of a log, without those of requests that went well.
+// tail returns the last lines of a log, without those of requests that succeeded.
 func tail(log string) string {
 	const lines = 40
 	var kept []string

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// endpoint registers a receiver under a provider's name, and certifies it. What is recorded is that both are known: what
-// is told of them comes later, and would be held or sent as it comes before or after.
+// endpoint registers a receiver under a provider's name, and certifies it. It waits until the context shows each,
+// because the service may hold or send an event that is still under way when the endpoint is certified.
 func (j *journey) endpoint(provider, name string, events ...string) *receiver {
 	j.t.Helper()
 	r := j.receive(name, newSecret())
@@ -33,19 +33,19 @@ func (j *journey) certify(provider string) {
 	}
 }
 
-// inbound is a signed delivery to the provider webhook.
+// inbound returns a signed delivery to the provider webhook.
 func (j *journey) inbound(secret, id string, body []byte) request {
 	return j.inboundAt(secret, id, body, time.Now())
 }
 
 func (j *journey) inboundAt(secret, id string, body []byte, at time.Time) request {
 	timestamp := fmt.Sprint(at.Unix())
-	j.mask.call(timestamp, "now")
+	j.mask.alias(timestamp, "now")
 	return post("/inbound/"+j.company+"/webhook", body).bare().
 		with("webhook-id", id).with("webhook-timestamp", timestamp).with("webhook-signature", sign(secret, id, timestamp, body))
 }
 
-// deliver sends a signed delivery that must be taken, unrecorded.
+// deliver sends a signed delivery that the service must accept. It is not a step.
 func (j *journey) deliver(secret, id string, body []byte) {
 	j.t.Helper()
 	if a := j.peek(j.inbound(secret, id, body)); a.status != http.StatusAccepted {
@@ -53,12 +53,12 @@ func (j *journey) deliver(secret, id string, body []byte) {
 	}
 }
 
-// ticket asks for a memory.
+// ticket returns the body of a delivery that makes a memory.
 func ticket(n int, title string) []byte {
 	return fmt.Appendf(nil, `{"type":"memory.upsert","data":{"externalId":"ticket-%d","kind":"ticket","title":%q}}`, n, title)
 }
 
-// webhook: an endpoint is configured, certified and tried, changed, disabled, and deleted.
+// webhook configures, certifies, tests, changes, disables and deletes an endpoint.
 func webhook(j *journey) {
 	j.login()
 	r := j.receive("hook", newSecret())
@@ -72,7 +72,7 @@ func webhook(j *journey) {
 	j.do("the report", get(at+"/certification"))
 	j.calm("it is certified")
 	seen := j.do("see it", get(at))
-	j.mask.call(seen.header.Get("Etag"), "etag")
+	j.mask.alias(seen.header.Get("Etag"), "etag")
 	j.do("it has not changed", get(at).with("If-None-Match", seen.header.Get("Etag")))
 	j.do("the list", get(j.at("/integrations")))
 	j.do("configure the same again", post(at, body))

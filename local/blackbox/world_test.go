@@ -5,14 +5,15 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"orgops/shared/testkit/errtest"
 	"os"
 	"sync"
 	"testing"
 	"time"
 )
 
-// world is the servers on the other side of the service: receivers of webhooks, and feeds. They share one address,
-// because a deployment elsewhere needs a way to it.
+// world serves what the service calls: receivers of webhooks, and feeds. They share one address, so that a deployment elsewhere
+// needs one route to this machine.
 type world struct {
 	url string
 
@@ -20,8 +21,8 @@ type world struct {
 	handlers map[string]http.Handler
 }
 
-// newWorld listens on a free port of this machine, or where ORGOPS_RECEIVER_ADDR says; ORGOPS_RECEIVER_URL is then how the
-// service reaches it.
+// newWorld listens on a free port of this machine, or at ORGOPS_RECEIVER_ADDR; the service then reaches it at
+// ORGOPS_RECEIVER_URL.
 func newWorld(t *testing.T) *world {
 	t.Helper()
 	addr := os.Getenv("ORGOPS_RECEIVER_ADDR")
@@ -29,7 +30,7 @@ func newWorld(t *testing.T) *world {
 		addr = "127.0.0.1:0"
 	}
 	l, err := net.Listen("tcp", addr)
-	must(t, err)
+	errtest.Must(t, err)
 	w := &world{url: "http://" + l.Addr().String(), handlers: map[string]http.Handler{}}
 	if url := os.Getenv("ORGOPS_RECEIVER_URL"); url != "" {
 		w.url = url
@@ -38,7 +39,7 @@ func newWorld(t *testing.T) *world {
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(l) }()
 	t.Cleanup(func() {
-		must(t, server.Shutdown(context.Background()))
+		errtest.Must(t, server.Shutdown(context.Background()))
 		<-served
 	})
 	return w
@@ -56,13 +57,13 @@ func (w *world) ServeHTTP(out http.ResponseWriter, r *http.Request) {
 	h.ServeHTTP(out, r)
 }
 
-// serve gives a handler a place, and returns its url. In the record it has a name.
+// serve mounts a handler and returns its url, which the golden file shows by name.
 func (j *journey) serve(name string, h http.Handler) string {
 	w := j.world
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	path := fmt.Sprintf("/%d/%s", len(w.handlers), name)
 	w.handlers[path] = h
-	j.mask.call(w.url+path, name)
+	j.mask.alias(w.url+path, name)
 	return w.url + path
 }

@@ -1,11 +1,11 @@
-// Package cloud deploys the CDK app into an AWS on this machine, without Docker and without an account: the same template,
-// the same programs. What stands in for AWS is the emulator in the folder beside it, LocalStack with its gaps mended.
+// Package cloud deploys the CDK app to an AWS emulator on this machine, without Docker and without an account: the same
+// template, the same programs. The emulator, in the folder emulator, is LocalStack with its gaps fixed.
 //
-// It is for correctness, never for speed: a request takes about 100 ms. What the emulator does not do: ask IAM whether a
-// role may, count a plan's requests, write access logs, traces and alarms, end a request after 29 seconds, work on several
-// batches of a shard at once, rotate the signing key again by itself.
+// Use it to test correctness, not speed: a request takes about 100 ms. The emulator does not check IAM rights, count a plan's
+// requests, write access logs, traces or alarms, end a request after 29 seconds, process several batches of a shard
+// concurrently, or rotate the signing key on schedule.
 //
-// It needs what `make tools` installs under .tools, and a system of the Unix kind.
+// It needs what `make tools` installs under .tools, and a Unix system.
 package cloud
 
 import (
@@ -18,23 +18,23 @@ import (
 	"time"
 )
 
-// Options say how a stack is started. The zero value is fine.
+// Options configures a stack's start. The zero value works.
 type Options struct {
-	Log io.Writer // is told what takes long, and how long it took; nil: nobody
+	Log io.Writer // receives each long step and its duration; nil discards them
 }
 
-// Stack is a deployed stack, in an AWS of its own.
+// Stack holds a deployed stack in an emulator of its own.
 type Stack struct {
 	URL      string // of the API: URL+"/auth/login" is a route
 	Endpoint string // of every AWS service
-	Home     string // folder of all that the emulator writes; it goes with the stack
+	Home     string // folder with all of the emulator's files; Close removes it
 	Outputs  map[string]string
 
 	emulator *process
 }
 
-// Start starts an emulator and deploys the stack into it. Cancelling ctx ends a start under way, and the stack. The caller
-// closes it; should it die first, everything that was started ends by itself.
+// Start starts an emulator and deploys the stack to it. The end of ctx stops both, even during the start. The caller closes
+// the stack. If the calling process dies first, everything that it started ends too.
 func Start(ctx context.Context, o Options) (*Stack, error) {
 	if o.Log == nil {
 		o.Log = io.Discard
@@ -68,7 +68,7 @@ func (s *Stack) start(ctx context.Context, t tools, log io.Writer) error {
 	return step(log, "deploying the stack", func() error { return s.deploy(ctx, t) })
 }
 
-// prepare makes an AWS that can be deployed into.
+// prepare starts the emulator and bootstraps its account.
 func (s *Stack) prepare(ctx context.Context, t tools, log io.Writer) error {
 	err := step(log, "starting the emulator", func() (err error) {
 		s.emulator, s.Endpoint, err = t.emulate(ctx, s.Home)
@@ -80,7 +80,7 @@ func (s *Stack) prepare(ctx context.Context, t tools, log io.Writer) error {
 	return step(log, "bootstrapping the account", func() error { return t.bootstrap(ctx, s) })
 }
 
-// step says what is done, and how long it took.
+// step runs a step and logs its duration.
 func step(log io.Writer, what string, do func() error) error {
 	begun := time.Now()
 	err := do()
@@ -91,7 +91,7 @@ func step(log io.Writer, what string, do func() error) error {
 	return nil
 }
 
-// Wait waits until ctx is done, and returns nil, or until the emulator has ended by itself.
+// Wait returns nil when ctx ends, or an error when the emulator ends first.
 func (s *Stack) Wait(ctx context.Context) error {
 	select {
 	case <-s.emulator.ended:
@@ -101,7 +101,7 @@ func (s *Stack) Wait(ctx context.Context) error {
 	}
 }
 
-// Close ends everything and removes the stack's home.
+// Close ends all processes and removes the stack's home.
 func (s *Stack) Close() error {
 	if s.emulator != nil {
 		s.emulator.end()
@@ -109,13 +109,13 @@ func (s *Stack) Close() error {
 	return os.RemoveAll(s.Home)
 }
 
-// Where every resource is, as far as the emulator is concerned.
+// The emulator keeps every resource in this account and region.
 const (
 	account = "000000000000"
 	region  = "us-east-1"
 )
 
-// Environment is what a client of AWS, or awsclient.Read, reads to reach the emulator, as NAME=value.
+// Environment returns the variables, as NAME=value, with which an AWS client or awsclient.Read reaches the emulator.
 func (s *Stack) Environment() []string {
 	return []string{
 		"AWS_ENDPOINT_URL=" + s.Endpoint, "AWS_ENDPOINT_URL_S3=" + s.Endpoint, "AWS_REGION=" + region, "AWS_DEFAULT_REGION=" + region,
@@ -123,9 +123,9 @@ func (s *Stack) Environment() []string {
 	}
 }
 
-// temporary is the folder for temporary files, which the emulator uses as well.
+// temporary returns the folder for temporary files, which the emulator also uses.
 func (s *Stack) temporary() string { return filepath.Join(s.Home, "tmp") }
 
-// LogFolder holds a folder for each function that has run, named like it, with a file for each of its sandboxes; the log
-// of the emulator itself is emulator.log in Home.
+// LogFolder returns the folder of the functions' logs. Each function that has run has a folder there, named like the
+// function, with a file for each sandbox. The emulator's own log is emulator.log in Home.
 func (s *Stack) LogFolder() string { return filepath.Join(s.Home, "logs") }

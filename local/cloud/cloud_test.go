@@ -12,9 +12,9 @@ import (
 	"time"
 )
 
-// The stack itself is proven by the black-box tests, which start it once.
+// The black-box tests cover the stack itself; they start it once.
 
-// TestEmulator runs the emulator's own tests: what it decides, fills in, runs and gives up.
+// TestEmulator runs the emulator's own tests.
 func TestEmulator(t *testing.T) {
 	t.Parallel()
 	found, err := findTools()
@@ -30,12 +30,12 @@ func TestEmulator(t *testing.T) {
 	if err != nil {
 		t.Fatalf("%v\n%s", err, output)
 	}
-	if !bytes.Contains(output, []byte("Ran 1")) { // and so many more
-		t.Errorf("hardly a test ran:\n%s", output)
+	if !bytes.Contains(output, []byte("Ran 1")) { // at least 10 tests
+		t.Errorf("fewer than 10 tests ran:\n%s", output)
 	}
 }
 
-// TestProcess_End: what a process has started goes with it.
+// TestProcess_End ends a process: its children end too.
 func TestProcess_End(t *testing.T) {
 	t.Parallel()
 	log := filepath.Join(t.TempDir(), "log")
@@ -48,13 +48,13 @@ func TestProcess_End(t *testing.T) {
 		return pid, err == nil
 	})
 	if !runs(grandchild) {
-		t.Fatalf("%d does not run", grandchild)
+		t.Fatalf("process %d does not run", grandchild)
 	}
 	p.end()
 	eventually(t, func() (int, bool) { return 0, !runs(grandchild) })
 }
 
-// TestProcess_Orphan: nor does anything stay when whoever started it is gone without a word, which closes its pipes.
+// TestProcess_Orphan closes the process's pipes, as the death of its parent does: everything that it started ends.
 func TestProcess_Orphan(t *testing.T) {
 	t.Parallel()
 	p, err := begin(t.Context(), command{program: "/bin/sh", args: []string{"-c", "sleep 600 & echo $!; wait"}})
@@ -72,7 +72,7 @@ func TestProcess_Orphan(t *testing.T) {
 }
 
 func runs(pid int) bool {
-	// a process that nobody has waited for yet is a zombie, and does not run
+	// A zombie, whose parent has not waited for it yet, does not run.
 	state, err := exec.Command("ps", "-o", "stat=", "-p", strconv.Itoa(pid)).Output()
 	return err == nil && !strings.HasPrefix(strings.TrimSpace(string(state)), "Z")
 }
@@ -88,7 +88,7 @@ func eventually[T any](t *testing.T, what func() (T, bool)) T {
 		}
 		select {
 		case <-deadline:
-			t.Fatal("not within a minute")
+			t.Fatal("condition not met within a minute")
 		case <-tick.C:
 		}
 	}
@@ -98,7 +98,7 @@ func TestRun_Failure(t *testing.T) {
 	t.Parallel()
 	err := tools{}.run(t.Context(), t.TempDir(), nil, "/bin/sh", "-c", "echo because; exit 4")
 	if err == nil || !strings.Contains(err.Error(), "exit status 4") || !strings.Contains(err.Error(), "because") {
-		t.Errorf("got %v, want its status and what it said", err)
+		t.Errorf("got %v, want the exit status and the output", err)
 	}
 }
 
@@ -109,7 +109,7 @@ func TestLocal(t *testing.T) {
 		t.Errorf("got %s, %v; want %s", got, err, want)
 	}
 	if _, err := local("http://127.0.0.1:4566", "https://example.com/live"); err == nil {
-		t.Error("an address of something else was taken")
+		t.Error("an address outside API Gateway was accepted")
 	}
 }
 
@@ -129,6 +129,6 @@ func TestEvidence(t *testing.T) {
 	}
 	err := s.evidence()
 	if err == nil || !strings.Contains(err.Error(), "rotator") || !strings.Contains(err.Error(), "no key") || strings.Contains(err.Error(), "began") {
-		t.Errorf("got %v, want whose error it was, and nothing else", err)
+		t.Errorf("got %v, want only the error line and its function", err)
 	}
 }

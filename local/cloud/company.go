@@ -11,11 +11,11 @@ import (
 	"time"
 
 	"orgops/functions/provisioner"
-	"orgops/shared/company"
+	"orgops/shared/domain/company"
 )
 
-// CreateCompany has the provisioner create a company on the plan free. An empty password asks for a new one, and the answer
-// has it; one that was given is not repeated.
+// CreateCompany asks the provisioner to create a company on the plan free. With an empty password it returns a generated one;
+// a given password is not returned.
 func (s *Stack) CreateCompany(ctx context.Context, name, email, password string) (company.Provisioned, error) {
 	var answer provisioner.Answer
 	err := s.invoke(ctx, s.Outputs["ProvisionerName"], provisioner.Request{Name: name, Email: email, Password: password}, &answer)
@@ -25,7 +25,7 @@ func (s *Stack) CreateCompany(ctx context.Context, name, email, password string)
 	return answer.Provisioned, err
 }
 
-// invokeWithin bounds an invocation: no function runs longer.
+// invokeWithin bounds an invocation; no function runs longer.
 const invokeWithin = 5 * time.Minute
 
 // invoke invokes a function with in as its payload and reads its answer into out.
@@ -36,7 +36,7 @@ func (s *Stack) invoke(ctx context.Context, function string, in, out any) error 
 	if err != nil {
 		return err
 	}
-	// The emulator asks nobody for a signature, so Lambda's client is not needed for this one call.
+	// The emulator checks no signatures, so this one call does not need Lambda's client.
 	address := s.Endpoint + "/2015-03-31/functions/" + function + "/invocations"
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, address, bytes.NewReader(payload))
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// stackName is what infra calls the pool.
+// stackName names the pool's stack, as infra does.
 const stackName = "Orgops"
 
 // deploy deploys the stack and reads its outputs.
@@ -32,7 +32,7 @@ func (s *Stack) deploy(ctx context.Context, t tools) error {
 	return err
 }
 
-// local is where the emulator serves an address https://ID.execute-api.HOST/STAGE, whose name nobody resolves.
+// local returns the emulator's address for an API at https://ID.execute-api.HOST/STAGE, whose name does not resolve.
 func local(endpoint, public string) (string, error) {
 	u, err := url.Parse(public)
 	if err != nil {
@@ -40,7 +40,7 @@ func local(endpoint, public string) (string, error) {
 	}
 	id, _, ok := strings.Cut(u.Hostname(), ".execute-api.")
 	if !ok {
-		return "", fmt.Errorf("output ApiUrl %q is no address of an API", public)
+		return "", fmt.Errorf("output ApiUrl %q is not an API's address", public)
 	}
 	return endpoint + "/_aws/execute-api/" + id + u.Path, nil
 }

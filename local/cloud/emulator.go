@@ -11,16 +11,16 @@ import (
 	"strconv"
 	"time"
 
-	"orgops/shared/freeport"
+	"orgops/shared/base/freeport"
 )
 
-// emulatorLog is the emulator's own log, in a stack's home.
+// emulatorLog names the emulator's own log in a stack's home.
 const emulatorLog = "emulator.log"
 
-// readyWithin is how long an emulator may take to answer.
+// readyWithin bounds the wait for the emulator's first answer.
 const readyWithin = 2 * time.Minute
 
-// emulate starts the emulator on a free port, with all that it writes in home, and returns its address.
+// emulate starts the emulator on a free port, with all its files in home, and returns its address.
 func (t tools) emulate(ctx context.Context, home string) (*process, string, error) {
 	number, err := freeport.Find(ctx)
 	if err != nil {

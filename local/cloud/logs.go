@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// evidence is what was logged of errors, for a stack that is about to go: the last lines of each log that name one.
+// evidence returns the logged errors of a stack that is about to be removed: the last lines of each log that hold one.
 func (s *Stack) evidence() error {
 	files, err := filepath.Glob(filepath.Join(s.LogFolder(), "*", "*.log"))
 	if err != nil {
@@ -18,7 +18,7 @@ func (s *Stack) evidence() error {
 	for _, file := range append(files, filepath.Join(s.Home, emulatorLog)) {
 		text, err := os.ReadFile(file)
 		if err != nil {
-			continue // the emulator may not have begun it
+			continue // the emulator may not have created it yet
 		}
 		var lines []string
 		for line := range strings.Lines(string(text)) {
@@ -27,7 +27,7 @@ func (s *Stack) evidence() error {
 			}
 		}
 		if len(lines) > 0 {
-			relative, _ := filepath.Rel(s.Home, file) // it is below
+			relative, _ := filepath.Rel(s.Home, file) // cannot fail: file is below Home
 			fmt.Fprintf(&all, "%s:\n%s", relative, strings.Join(lines[max(0, len(lines)-5):], ""))
 		}
 	}

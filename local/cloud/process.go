@@ -7,24 +7,24 @@ import (
 	"os"
 	"os/exec"
 
-	"orgops/shared/filetail"
+	"orgops/shared/base/filetail"
 )
 
-// command is what a process runs.
+// command describes what a process runs.
 type command struct {
-	dir, log string // log: file for what it prints; "": one that nobody sees
+	dir, log string // log: file for its output; "" for an unnamed temporary file
 	env      []string
 	program  string
 	args     []string
 }
 
-// process is a program with all that it starts. It is killed when ctx is cancelled, when it is ended, and when this
-// process is gone, however that came about.
+// process runs a program with all its children. They are killed when ctx ends, when end is called, and when this process ends
+// for any reason.
 type process struct {
 	ended <-chan struct{}
-	err   error // once ended is closed
+	err   error // set when ended closes
 	log   *os.File
-	alive io.Closer // standard input: closed when the process has ended, or this one
+	alive io.Closer // standard input; closes when this process ends
 	stop  context.CancelFunc
 }
 
@@ -63,22 +63,22 @@ func (c command) open() (*os.File, error) {
 	}
 	log, err := os.CreateTemp("", "orgops-cloud-*.log")
 	if err == nil {
-		err = os.Remove(log.Name()) // it is there for as long as it is open
+		err = os.Remove(log.Name()) // the open file remains readable
 	}
 	return log, err
 }
 
-// end kills what still runs, and waits for that.
+// end kills the processes that still run and waits for them.
 func (p *process) end() {
 	p.stop()
 	<-p.ended
 	p.log.Close()
 }
 
-// tail is the last of what the process printed.
+// tail returns the last 4,000 bytes of the process's output.
 func (p *process) tail() []byte { return filetail.Of(p.log, 4000) }
 
-// exited says how a process ended that should not have.
+// exited returns the error of a process that ended unexpectedly.
 func (p *process) exited() error {
-	return errors.Join(errors.New("it ended by itself: "+string(p.tail())), p.err)
+	return errors.Join(errors.New("the process ended unexpectedly: "+string(p.tail())), p.err)
 }

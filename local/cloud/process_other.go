@@ -4,5 +4,5 @@ package cloud
 
 import "os/exec"
 
-// lead does nothing: without a shell there is no stack to be started.
+// lead does nothing: without a Unix shell no stack can start.
 func lead(*exec.Cmd) {}

@@ -11,13 +11,13 @@ import (
 	"strings"
 )
 
-// tools is where the parts are. What is not in the module's .tools is a program of the machine.
+// tools holds the paths of the programs under the module's .tools. All others come from the machine.
 type tools struct {
 	root                       string // of the module
 	python, cdklocal, dynamodb string
 }
 
-// findTools names everything that is missing at once.
+// findTools finds the tools. Its error names everything that is missing.
 func findTools() (tools, error) {
 	root, err := moduleRoot()
 	if err != nil {
@@ -36,13 +36,13 @@ func findTools() (tools, error) {
 	}
 	for _, program := range []string{"make", "go", "node", "java"} {
 		if _, err := exec.LookPath(program); err != nil {
-			problems = append(problems, fmt.Errorf("%s is missing: run make needs, which says where it comes from", program))
+			problems = append(problems, fmt.Errorf("%s is missing: run make needs, which says how to install it", program))
 		}
 	}
 	return t, errors.Join(problems...)
 }
 
-// moduleRoot is the folder of go.mod, at or above the working folder.
+// moduleRoot returns the folder of go.mod, at or above the working folder.
 func moduleRoot() (string, error) {
 	dir, err := os.Getwd()
 	if err != nil {
@@ -54,13 +54,14 @@ func moduleRoot() (string, error) {
 		}
 		parent := filepath.Dir(dir)
 		if parent == dir {
-			return "", errors.New("no go.mod here or above: the stack is built from its source")
+			return "", errors.New("no go.mod in this folder or above; run it inside the module, because the stack is built from source")
 		}
 		dir = parent
 	}
 }
 
-// functions is the folder of the programs for this machine, kept from one start to the next. A cloud's are elsewhere.
+// functions returns the folder of the functions' programs for this machine. It persists between starts, and is not the folder
+// of the programs for AWS.
 func (t tools) functions() string {
 	return filepath.Join(t.root, "bin", "functions-"+runtime.GOOS+"-"+runtime.GOARCH)
 }
@@ -70,8 +71,8 @@ func (t tools) build(ctx context.Context) error {
 		"LAMBDA_OS="+runtime.GOOS, "LAMBDA_ARCH="+runtime.GOARCH, "LAMBDA_DIR="+t.functions())
 }
 
-// emulated are the context values of a stack on this machine: its programs, and its own addresses as the outside that
-// deliveries go to.
+// emulated returns the context values of a stack on this machine: its programs, and loopback as a network that deliveries may
+// reach.
 func (t tools) emulated() []string {
 	arch := map[string]string{"amd64": "x86_64"}[runtime.GOARCH]
 	if arch == "" {
@@ -80,12 +81,13 @@ func (t tools) emulated() []string {
 	return []string{"--context", "arch=" + arch, "--context", "assets=" + t.functions(), "--context", "allowNetworks=127.0.0.0/8,::1/128"}
 }
 
-// bootstrap prepares the account for the CDK. It runs where no app is: with one, it would synthesize that first.
+// bootstrap prepares the account for the CDK. It runs outside the app's folder, because the CDK would synthesize the app
+// first.
 func (t tools) bootstrap(ctx context.Context, s *Stack) error {
 	return t.run(ctx, s.Home, s.cdk(), t.cdklocal, "bootstrap", "aws://"+account+"/"+region)
 }
 
-// deploy deploys a stack of the app and writes its outputs to a file.
+// deploy deploys the stack and writes its outputs to a file.
 func (t tools) deploy(ctx context.Context, s *Stack, outputs string) error {
 	args := append([]string{
 		"deploy", stackName, "--require-approval", "never", "--outputs-file", outputs, "--output", filepath.Join(s.Home, "cdk.out"),
@@ -93,10 +95,10 @@ func (t tools) deploy(ctx context.Context, s *Stack, outputs string) error {
 	return t.run(ctx, t.root, s.cdk(), t.cdklocal, args...)
 }
 
-// cdk is the environment of the CDK, which leaves its temporary files behind: they go with the stack.
+// cdk returns the environment of the CDK. It leaves temporary files behind, so they go to a folder that Close removes.
 func (s *Stack) cdk() []string { return append(s.Environment(), "TMPDIR="+s.temporary()) }
 
-// run runs a program to its end. Its error has the last of what the program said.
+// run runs a program to its end. Its error includes the end of the output.
 func (t tools) run(ctx context.Context, dir string, env []string, program string, args ...string) error {
 	p, err := begin(ctx, command{dir: dir, env: append(withoutAWS(os.Environ()), env...), program: program, args: args})
 	if err != nil {
@@ -114,7 +116,7 @@ func (t tools) run(ctx context.Context, dir string, env []string, program string
 	return nil
 }
 
-// withoutAWS is an environment without the account of whoever runs this.
+// withoutAWS returns env without the variables of an AWS account or the CDK.
 func withoutAWS(env []string) []string {
 	var kept []string
 	for _, variable := range env {

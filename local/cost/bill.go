@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// line is a line of a bill: so much of something at its price.
+// line holds a line of a bill: a quantity at its price.
 type line struct {
 	service  string
 	what     string
@@ -15,7 +15,7 @@ type line struct {
 
 func (l line) dollars() float64 { return l.price.of(l.quantity) }
 
-// volume is what a month comes to.
+// volume sums up a month's usage.
 type volume struct {
 	read, written   float64 // capacity units
 	queue, keys     float64 // requests
@@ -27,19 +27,19 @@ type volume struct {
 	traces          float64
 }
 
-// costOf is what a step of the table costs.
+// costOf returns the units of a step in the table.
 func costOf(name string) units {
 	all := steps()
 	i := slices.IndexFunc(all, func(s step) bool { return s.name == name })
 	if i < 0 {
-		panic("cost: the table has no step " + name) // the lists are part of the program
+		panic("cost: the table has no step " + name) // a mistake in this program's lists
 	}
 	return all[i].units
 }
 
 const kB, gB = 1e3, 1e9
 
-// add counts an activity so many times.
+// add adds an activity, times over.
 func (v *volume) add(a activity, times float64, memory map[string]float64) {
 	u := costOf(a.step)
 	v.read += times * u.read
@@ -57,14 +57,14 @@ func (v *volume) add(a activity, times float64, memory map[string]float64) {
 	v.logs += times * (platformLog + ownLog) * kB / gB
 }
 
-// traced is how many of a month's invocations of one source are recorded, if they come evenly.
+// traced returns how many of n invocations a month of one source X-Ray records, if they come evenly.
 func traced(n float64) float64 {
 	first := min(n, tracedASecond*60*minutesAMonth)
 	return first + tracedOfOthers*(n-first)
 }
 
-// followTraces counts traces: a request's begins at the gateway and holds the functions behind it, all others are their
-// function's own.
+// followTraces counts traces. A request's trace begins at the gateway and includes the functions behind it; every other
+// invocation starts its own.
 func (v *volume) followTraces() {
 	v.traces = traced(v.requests)
 	for _, function := range []string{"projector", "dispatcher", "retrier", "syncer", "ticker"} {
@@ -81,7 +81,7 @@ func month(activities []activity, times float64, s stack) volume {
 	return v
 }
 
-// fixed is what a stack costs without any company.
+// fixed returns what a stack costs without any company.
 func fixed(s stack, p prices) []line {
 	lines := []line{
 		{service: "CloudWatch", what: "alarms, by the metrics that they look at", quantity: float64(s.alarms), price: p.alarm},
@@ -96,7 +96,7 @@ func fixed(s stack, p prices) []line {
 	return append(lines, of(month(always(), 1, s), "the ticker's ", p)...)
 }
 
-// variable is what so many companies add.
+// variable returns what the companies add.
 func variable(companies int, s stack, p prices) []line {
 	n := float64(companies)
 	lines := of(month(day(), n*daysAMonth, s), "", p)
@@ -107,7 +107,7 @@ func variable(companies int, s stack, p prices) []line {
 	)
 }
 
-// of is what a volume comes to, without lines that are empty.
+// of returns the lines of a volume, without empty ones.
 func of(v volume, whose string, p prices) []line {
 	invocations := 0.0
 	for _, n := range v.invocations {
@@ -133,7 +133,7 @@ func of(v volume, whose string, p prices) []line {
 	return lines
 }
 
-// sum is what lines come to.
+// sum adds up the lines.
 func sum(lines []line) (dollars float64) {
 	for _, l := range lines {
 		dollars += l.dollars()

@@ -7,20 +7,22 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"orgops/shared/testkit/errtest"
 )
 
 func deployed(t *testing.T) stack {
 	t.Helper()
 	text, err := golden()
-	must(t, err)
+	errtest.Must(t, err)
 	s, err := readStack(text)
-	must(t, err)
+	errtest.Must(t, err)
 	return s
 }
 
 func near(a, b float64) bool { return math.Abs(a-b) < 1e-9*max(1, math.Abs(a), math.Abs(b)) }
 
-// find is a line of a bill.
+// find returns a line of a bill.
 func find(t *testing.T, lines []line, service, what string) line {
 	t.Helper()
 	for _, l := range lines {
@@ -32,7 +34,7 @@ func find(t *testing.T, lines []line, service, what string) line {
 	return line{}
 }
 
-// TestDay: what a company does is steps that are measured, by functions that are deployed.
+// TestDay checks that a company's day consists of measured steps by deployed functions.
 func TestDay(t *testing.T) {
 	s := deployed(t)
 	for _, a := range append(day(), always()...) {
@@ -40,9 +42,9 @@ func TestDay(t *testing.T) {
 			t.Errorf("%s: the template has no function %q", a.step, a.function)
 		}
 		if worker, _, is := strings.Cut(a.step, ":"); is && worker != a.function || a.request == is {
-			t.Errorf("%s is said to be done by %s, through the gateway: %t", a.step, a.function, a.request)
+			t.Errorf("%s: function is %s and request is %t, which does not fit the step", a.step, a.function, a.request)
 		}
-		costOf(a.step) // panics where there is none
+		costOf(a.step) // panics for an unknown step
 	}
 }
 
@@ -54,7 +56,7 @@ func TestBill(t *testing.T) {
 	if want := float64(requests) * 365 / 12 * 1000; !near(l.quantity, want) || !near(l.dollars(), want*3.5e-6) {
 		t.Errorf("%g requests cost %g, want %g", l.quantity, l.dollars(), want)
 	}
-	// a hundred times the companies cost a hundred times as much, but for traces, of which a share is recorded
+	// A hundred times the companies cost a hundred times as much, except for traces, which are sampled.
 	few, many := variable(10, s, p), variable(1000, s, p)
 	for i := range few {
 		factor := many[i].dollars() / few[i].dollars()
@@ -77,19 +79,19 @@ func TestBill(t *testing.T) {
 	}
 }
 
-// TestVolume works one activity out by hand.
+// TestVolume computes one activity by hand.
 func TestVolume(t *testing.T) {
-	v := month([]activity{{step: "retrier: an attempt, not taken", times: 2, function: "retrier", ms: 97, messages: 1, sent: 7}}, 1000, stack{
+	v := month([]activity{{step: "retrier: an attempt, failed", times: 2, function: "retrier", ms: 97, messages: 1, sent: 7}}, 1000, stack{
 		memory: map[string]float64{"retrier": 512},
 	})
 	want := map[string][2]float64{
 		"read":             {v.read, 2000 * 5},
 		"written":          {v.written, 2000 * 2},
-		"queue":            {v.queue, 2000 * (2 + 2)}, // its own two requests, and the poller's
+		"queue":            {v.queue, 2000 * (2 + 2)}, // its own two requests, and the poller's two
 		"keys":             {v.keys, 2000},
 		"requests":         {v.requests, 0},
 		"GB-seconds":       {v.gigabyteSeconds, 2000 * 0.1 * 0.5},
-		"GB to the world":  {v.sent, 2000 * 7e-6},
+		"GB sent":          {v.sent, 2000 * 7e-6},
 		"GB of logs":       {v.logs, 2000 * 1.2e-6},
 		"traces":           {v.traces, 2000},
 		"traces of many":   {traced(10e6), 2_628_000 + 0.05*(10e6-2_628_000)},
@@ -102,10 +104,10 @@ func TestVolume(t *testing.T) {
 	}
 }
 
-// TestStack: what is paid for is counted in the template that is deployed, however it comes to look.
+// TestStack counts the paid resources in the deployed template a second time, in another way.
 func TestStack(t *testing.T) {
 	text, err := golden()
-	must(t, err)
+	errtest.Must(t, err)
 	s := deployed(t)
 	count := func(kind string) int { return strings.Count(string(text), `"Type": "`+kind+`"`) }
 	for what, n := range map[string][2]int{
@@ -122,11 +124,11 @@ func TestStack(t *testing.T) {
 	}
 	own := regexp.MustCompile(`"Namespace": "Orgops",\s`)
 	if !own.Match(text) {
-		t.Error("nothing looks at the code's metrics")
+		t.Error("no alarm or dashboard reads the code's metrics")
 	}
 	for _, paid := range []string{`"MetricsEnabled": true`, "dynamodb:Scan", "dynamodb:PartiQL", "AWS::EC2::NatGateway"} {
 		if strings.Contains(string(text), paid) {
-			t.Errorf("the template has %s, which the bill knows nothing of", paid)
+			t.Errorf("the template has %s, which the bill does not include", paid)
 		}
 	}
 }
@@ -142,14 +144,14 @@ func TestReadStack(t *testing.T) {
 		t.Errorf("%+v, %v", s, err)
 	}
 	if _, err := readStack([]byte("{")); err == nil {
-		t.Error("half a template is none")
+		t.Error("an incomplete template was accepted")
 	}
 }
 
-// TestPrint: what is printed adds up.
+// TestPrint checks that the printed lines add up.
 func TestPrint(t *testing.T) {
 	var out strings.Builder
-	must(t, run(&out))
+	errtest.Must(t, run(&out))
 	s, p := deployed(t), listPrices()
 	for _, n := range sizes() {
 		total := money(sum(fixed(s, p)) + sum(variable(n, s, p)))

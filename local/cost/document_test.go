@@ -1,45 +1,45 @@
 package main
 
 import (
+	"flag"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"orgops/shared/testkit/errtest"
 )
 
-// TestDocuments: the figures in the README and in ARCHITECTURE are the ones that are printed here.
+var update = flag.Bool("update", false, "write the tables into the READMEs")
+
+// TestDocuments compares the tables in the READMEs with what this program prints.
 func TestDocuments(t *testing.T) {
 	t.Parallel()
 	s, p := deployed(t), listPrices()
-	readme := document(t, "README.md")
-	for _, text := range []string{summary(s, p), arithmetic(fixed(s, p))} {
-		if !strings.Contains(readme, text) {
-			t.Errorf("the README lacks, or has otherwise:\n%s", text)
+	tests := []struct{ file, name, want string }{
+		{"README.md", "operations", table()},
+		{"../../infra/README.md", "bill", summary(s, p)},
+		{"../../infra/README.md", "fixed", arithmetic(fixed(s, p))},
+	}
+	for _, tt := range tests { // in turn: two tables stand in one file
+		file := filepath.FromSlash(tt.file)
+		text, err := os.ReadFile(file)
+		errtest.Must(t, err)
+		begin, end := "<!-- "+tt.name+": written by go test ./local/cost -run TestDocuments -update -->\n", "<!-- end of "+tt.name+" -->\n"
+		before, rest, begins := strings.Cut(string(text), begin)
+		got, after, ends := strings.Cut(rest, end)
+		if !begins || !ends {
+			t.Fatalf("%s lacks the line %q or %q", tt.file, begin, end)
+		}
+		want := "\n" + strings.TrimSuffix(tt.want, "\n") + "\n\n"
+		if *update {
+			errtest.Must(t, os.WriteFile(file, []byte(before+begin+want+end+after), 0o600))
+			continue
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s, table %s (run with -update): -want +got\n%s", tt.file, tt.name, diff)
 		}
 	}
-	rows := strings.SplitAfter(table(), "\n")
-	_, after, found := strings.Cut(document(t, "ARCHITECTURE.md"), rows[0]+rows[1])
-	if !found {
-		t.Fatalf("ARCHITECTURE has no table with the head\n%s", rows[0])
-	}
-	told := 0
-	for row := range strings.Lines(after) {
-		if !strings.HasPrefix(row, "|") {
-			break
-		}
-		told++
-		if !strings.Contains(table(), row) {
-			t.Errorf("ARCHITECTURE has a row that is not as it was measured: %s", row)
-		}
-	}
-	if told < 10 {
-		t.Errorf("ARCHITECTURE has %d rows", told)
-	}
-}
-
-func document(t *testing.T, name string) string {
-	t.Helper()
-	text, err := os.ReadFile(filepath.Join("..", "..", name))
-	must(t, err)
-	return string(text)
 }

@@ -1,6 +1,6 @@
-// Command cost prints what the service costs in AWS: what each operation and each step of the workers asks of it, held by
-// this package's tests, and what that comes to a month. Functions' durations, the sizes of logs and what a company does in a
-// day are assumed, in profile.go; all else is measured or counted.
+// Command cost prints what the service costs in AWS: what each operation and each step of the workers requests, which this
+// package's tests verify, and the cost of a month. profile.go assumes the functions' durations, the sizes of logs and what a
+// company does in a day; everything else is measured or counted.
 package main
 
 import (
@@ -26,8 +26,8 @@ func run(out io.Writer) error {
 		return err
 	}
 	p := listPrices()
-	_, err = fmt.Fprintf(out, "# What operations and steps ask for\n\n%s\n# A month, by companies\n\n%s\n"+
-		"A web ACL, for who asks for it, adds %s, %s and %s dollars.\n\n# The fixed part\n\n%s\n# Prices, before taxes and free tiers\n\n%s",
+	_, err = fmt.Fprintf(out, "# What operations and steps request\n\n%s\n# A month, by companies\n\n%s\n"+
+		"The optional web ACL adds %s, %s and %s dollars.\n\n# The fixed part\n\n%s\n# Prices, before taxes and free tiers\n\n%s",
 		table(), summary(s, p), money(firewall(sizes()[0], s, p)), money(firewall(sizes()[1], s, p)), money(firewall(sizes()[2], s, p)),
 		arithmetic(fixed(s, p)), p.sources())
 	return err

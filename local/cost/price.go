@@ -1,22 +1,22 @@
 package main
 
-// price is what AWS asks in us-east-1 for so many of a unit, in dollars, before taxes and free tiers. They are public list
-// prices as of 2026, in the first tier of each; look them up before you rely on them.
+// price holds what AWS charges in us-east-1 for a quantity of a unit, in dollars, before taxes and free tiers. The prices are
+// the public list prices of 2026, each in its first tier; check them before you rely on them.
 type price struct {
 	dollars float64
 	per     float64
-	unit    string // that many, in words
+	unit    string // the quantity per, in words
 	source  string // page under https://aws.amazon.com
 }
 
 func (p price) of(quantity float64) float64 { return quantity / p.per * p.dollars }
 
 const (
-	million  = 1e6
-	tenGrand = 1e4
+	million     = 1e6
+	tenThousand = 1e4
 )
 
-// prices is what is paid for.
+// prices holds the price of everything that the bill counts.
 type prices struct {
 	gateway                               price // a request to a REST API
 	lambda, compute                       price // an invocation; a GB-second on arm64
@@ -27,7 +27,7 @@ type prices struct {
 	logged, logKept                       price // a GB of logs taken in, and stored
 	metric, alarm, dashboard, trace       price // a month each; a trace recorded
 	transfer                              price // a GB to the internet
-	firewall, firewallRule, firewallCheck price // WAF, which is off unless asked for
+	firewall, firewallRule, firewallCheck price // WAF, which is off by default
 }
 
 func listPrices() prices {
@@ -41,9 +41,9 @@ func listPrices() prices {
 		recovery:      price{0.20, 1, "a GB of history", "dynamodb/pricing/on-demand"},
 		queue:         price{0.50, million, "a million requests", "sqs/pricing"}, // 0.40, and 0.10 for fair queues
 		key:           price{1, 1, "a key", "kms/pricing"},
-		keyRequest:    price{0.03, tenGrand, "10,000 requests", "kms/pricing"},
+		keyRequest:    price{0.03, tenThousand, "10,000 requests", "kms/pricing"},
 		secret:        price{0.40, 1, "a secret", "secrets-manager/pricing"},
-		secretRequest: price{0.05, tenGrand, "10,000 requests", "secrets-manager/pricing"},
+		secretRequest: price{0.05, tenThousand, "10,000 requests", "secrets-manager/pricing"},
 		logged:        price{0.50, 1, "a GB of logs", "cloudwatch/pricing"},
 		logKept:       price{0.03, 1, "a GB of logs kept", "cloudwatch/pricing"},
 		metric:        price{0.30, 1, "a metric", "cloudwatch/pricing"},
@@ -57,7 +57,7 @@ func listPrices() prices {
 	}
 }
 
-// list is all of them.
+// list returns all prices.
 func (p prices) list() []price {
 	return []price{
 		p.gateway, p.lambda, p.compute, p.read, p.written, p.storage, p.recovery, p.queue, p.key, p.keyRequest, p.secret, p.secretRequest,

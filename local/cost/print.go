@@ -7,10 +7,10 @@ import (
 	"strings"
 )
 
-// sizes are the numbers of companies that the bill is worked out for.
+// sizes returns the numbers of companies that the bill is computed for.
 func sizes() []int { return []int{10, 1_000, 10_000} }
 
-// table is the steps as Markdown.
+// table prints the steps as a Markdown table.
 func table() string {
 	var b strings.Builder
 	b.WriteString("| operation or step | gets | queries | puts | transactions | read units | write units | SQS | KMS | secrets |\n")
@@ -31,7 +31,7 @@ func plain(n float64) string {
 	return fmt.Sprintf("%g", n)
 }
 
-// summary is the bill for the README: the fixed part in one row, and what each company adds.
+// summary prints the bill for the README: the fixed part in one row, then what each company adds.
 func summary(s stack, p prices) string {
 	var b strings.Builder
 	b.WriteString("| dollars a month | a company's | at |")
@@ -64,7 +64,7 @@ func summary(s stack, p prices) string {
 	return b.String() + "\n"
 }
 
-// arithmetic is lines as a sum.
+// arithmetic prints the lines of a bill with their sum.
 func arithmetic(lines []line) string {
 	var b strings.Builder
 	for _, l := range lines {
@@ -73,13 +73,13 @@ func arithmetic(lines []line) string {
 	return "| dollars a month | quantity | at | |\n|---|---|---|---|\n" + b.String() + fmt.Sprintf("| **all** | | | **%s** |\n", money(sum(lines)))
 }
 
-// firewall is what a web ACL with three rules adds, for who asks for it.
+// firewall returns what the optional web ACL with three rules adds.
 func firewall(companies int, s stack, p prices) float64 {
 	requests := month(day(), float64(companies)*daysAMonth, s).requests
 	return p.firewall.of(1) + p.firewallRule.of(3) + p.firewallCheck.of(requests)
 }
 
-// sources are where the prices come from.
+// sources prints the prices with their sources.
 func (p prices) sources() string {
 	var b strings.Builder
 	for _, one := range p.list() {
@@ -104,7 +104,7 @@ func money(dollars float64) string {
 	return grouped(math.Round(dollars))
 }
 
-// grouped is a number with at most three digits that matter behind the point, and its thousands set apart.
+// grouped formats a number with comma-separated thousands. Below 100 it keeps three significant digits.
 func grouped(n float64) string {
 	text := fmt.Sprintf("%.0f", n)
 	if n < 100 && n != math.Trunc(n) {

@@ -1,14 +1,14 @@
 package main
 
-// activity is something that a company does, or has done for it, so often a day.
+// activity describes something that a company does, or that the service does for it, and how often a day.
 type activity struct {
-	step     string  // of the table
-	times    float64 // a day
-	function string  // that is invoked for it
-	ms       float64 // that are billed of it: assumed, not measured
-	request  bool    // it comes through the gateway
-	messages float64 // that Lambda takes from a queue for it, and deletes
-	sent     float64 // kB that go to the internet
+	step     string  // name in the table of steps
+	times    float64 // per day
+	function string  // invoked for it
+	ms       float64 // billed duration; assumed, not measured
+	request  bool    // goes through the gateway
+	messages float64 // that Lambda receives from a queue for it and deletes
+	sent     float64 // kB to the internet
 }
 
 const (
@@ -17,21 +17,21 @@ const (
 	minutesAMonth = 60 * hoursAMonth
 )
 
-// The company of the model: its day in figures.
+// The model company's day in numbers.
 const (
-	memoriesIn  = 100 // webhooks received, each of which brings a memory that one endpoint is sent
-	retried     = 2   // of those whose first attempt fails
-	syncsAsked  = 24  // an hour's run of a feed, one of which finds a page of 50 that has changed
+	memoriesIn  = 100 // webhooks received; each creates a memory, which one endpoint receives
+	retried     = 2   // webhooks whose first delivery attempt fails
+	syncsAsked  = 24  // one run of a feed an hour; pagesFound of the runs find a page of 50 changes
 	pagesFound  = 1
 	itemsAPage  = 50
-	authorized  = 25 // tokens that the gateway does not remember from the last five minutes
+	authorized  = 25 // tokens that the gateway has not cached in the last five minutes
 	coldStarts  = 0.01
-	coldStartMS = 300 // of which Lambda bills
+	coldStartMS = 300 // billed by Lambda
 )
 
-// day is what a company does in a day: 328 requests, 150 events delivered, 24 syncs. Every request, change and message is
-// an invocation of its own but for the changes of a sync's page, which come ten at a time; where they come closer
-// together, it costs less. An answer is sent with 0.5 kB of headers, a delivery over a connection of its own, which takes 5.
+// day returns what a company does in a day: 328 requests, 150 events delivered, 24 syncs. Every request, change and message
+// is its own invocation, except for the changes of a sync's page, which come in batches of ten; if changes come closer
+// together, the cost is lower. An answer includes 0.5 kB of headers. A delivery opens a connection, which takes 5 kB.
 func day() []activity {
 	return []activity{
 		{step: "login", times: 2, function: "auth", ms: 120, request: true, sent: 1},
@@ -47,38 +47,38 @@ func day() []activity {
 		{step: "receive-webhook", times: memoriesIn, function: "inbound", ms: 40, request: true, sent: 1},
 		{step: "projector: a change", times: memoriesIn, function: "projector", ms: 20},
 		{step: "dispatcher: an event, delivered to an endpoint", times: memoriesIn - retried, function: "dispatcher", ms: 250, sent: 7},
-		{step: "dispatcher: an event, not taken by the endpoint", times: retried, function: "dispatcher", ms: 1000, sent: 7},
+		{step: "dispatcher: an event, failed at the endpoint", times: retried, function: "dispatcher", ms: 1000, sent: 7},
 		{step: "projector: a change", times: memoriesIn, function: "projector", ms: 20}, // the deliveries
-		{step: "dispatcher: a delivery that is on record", times: memoriesIn - retried, function: "dispatcher", ms: 3},
-		{step: "dispatcher: a delivery that is to be tried again", times: retried, function: "dispatcher", ms: 10},
+		{step: "dispatcher: a recorded delivery", times: memoriesIn - retried, function: "dispatcher", ms: 3},
+		{step: "dispatcher: a delivery to retry", times: retried, function: "dispatcher", ms: 10},
 		{step: "retrier: an attempt, delivered", times: retried, function: "retrier", ms: 250, messages: 1, sent: 7},
 		{step: "projector: a change", times: retried, function: "projector", ms: 20},
-		{step: "dispatcher: a delivery that is on record", times: retried, function: "dispatcher", ms: 3},
+		{step: "dispatcher: a recorded delivery", times: retried, function: "dispatcher", ms: 3},
 
 		{step: "sync-memory", times: syncsAsked, function: "memory", ms: 25, request: true, sent: 1},
-		{step: "dispatcher: a sync that was requested", times: syncsAsked, function: "dispatcher", ms: 10},
+		{step: "dispatcher: a requested sync", times: syncsAsked, function: "dispatcher", ms: 10},
 		{step: "syncer: a run that finds nothing new", times: syncsAsked - pagesFound, function: "syncer", ms: 500, messages: 1, sent: 6},
-		{step: "syncer: a page of 50 that has changed", times: pagesFound, function: "syncer", ms: 2000, messages: 1, sent: 6},
+		{step: "syncer: a changed page of 50", times: pagesFound, function: "syncer", ms: 2000, messages: 1, sent: 6},
 		{step: "projector: a change", times: 2 * syncsAsked, function: "projector", ms: 20}, // requested, running
-		{step: "projector: a change that the timeline tells of", times: syncsAsked, function: "projector", ms: 25},
+		{step: "projector: a change with a timeline entry", times: syncsAsked, function: "projector", ms: 25},
 		{step: "projector: a change", times: syncsAsked, function: "projector", ms: 20}, // the timeline's entry
-		{step: "dispatcher: an event that nobody asked for", times: 3 * syncsAsked, function: "dispatcher", ms: 10},
+		{step: "dispatcher: an event without subscribers", times: 3 * syncsAsked, function: "dispatcher", ms: 10},
 		{step: "projector: 10 changes of a company", times: 2 * pagesFound * itemsAPage / 10, function: "projector", ms: 30},
 		{step: "dispatcher: 10 events of a company, delivered", times: pagesFound * itemsAPage / 10, function: "dispatcher", ms: 500, sent: 70},
-		{step: "dispatcher: a delivery that is on record", times: pagesFound * itemsAPage / 10, function: "dispatcher", ms: 3},
+		{step: "dispatcher: a recorded delivery", times: pagesFound * itemsAPage / 10, function: "dispatcher", ms: 3},
 	}
 }
 
-// always is what happens whether there are companies or not, a month.
+// always returns what happens in a month without any company.
 func always() []activity {
 	return []activity{{step: "ticker: a minute without anything due", times: minutesAMonth, function: "ticker", ms: 60}}
 }
 
-// kBs that a company of the model has in the table after a month, by what is kept for how many days of it.
+// stored returns the kB that a company has in the table after a month, from how long each kind of item is kept.
 func stored() (kilobytes float64) {
 	month, events := daysAMonth, float64(memoriesIn+pagesFound*itemsAPage)
 	for _, kept := range []struct{ aDay, size, days float64 }{
-		{events, 1.2, month},     // memories, for good; with the 0.1 kB that DynamoDB adds to each item
+		{events, 1.2, month},     // memories, kept for good; with the 0.1 kB that DynamoDB adds to each item
 		{events, 0.7, month},     // decisions, 180 days
 		{events, 2.0, 30},        // deliveries
 		{memoriesIn, 0.4, 7},     // receipts
@@ -90,21 +90,21 @@ func stored() (kilobytes float64) {
 	return kilobytes
 }
 
-// What logs and other things take that come with every invocation.
+// What every invocation and request adds to logs.
 const (
-	platformLog = 0.7  // kB that Lambda writes of an invocation
-	ownLog      = 0.5  // kB of metrics that a function writes of one, if it measures anything
-	accessLog   = 0.45 // kB that the gateway writes of a request
-	logDays     = 30   // that they are kept
-	packedLogs  = 0.15 // of their size that kept logs take
+	platformLog = 0.7  // kB that Lambda writes per invocation
+	ownLog      = 0.5  // kB of metrics that a function writes per invocation, if it measures anything
+	accessLog   = 0.45 // kB that the gateway writes per request
+	logDays     = 30   // retention
+	packedLogs  = 0.15 // size of kept logs relative to their text
 )
 
-// Requests that come with time and not with work. An idle queue is polled by five connections for 20 s each; a process
-// reads the token keys every five minutes; DynamoDB asks for the tables' key every five minutes for each role.
+// Requests that depend on time, not on work. Five connections poll an idle queue for 20 s each; a process reads the token
+// keys every five minutes; DynamoDB requests the tables' key every five minutes for each role.
 const (
 	pollsAMonth    = 5 * 3 * minutesAMonth
 	fiveMinutes    = minutesAMonth / 5
-	keyReaders     = 7.0 // functions with the token keys, a warm process each
-	tracedASecond  = 1.0 // of each source of traces, and of what is beyond this share
+	keyReaders     = 7.0 // functions with the token keys, one warm process each
+	tracedASecond  = 1.0 // per source of traces; of the others, X-Ray records the share tracedOfOthers
 	tracedOfOthers = 0.05
 )

@@ -9,17 +9,18 @@ import (
 	"net/http/httptest"
 	"time"
 
-	"orgops/shared/webhook"
+	"orgops/shared/testkit/errtest"
+	"orgops/shared/webhook/standardwebhooks"
 )
 
-// ask is one request of the company's founder. A path that begins with // is not under the company's.
+// ask describes a request of the company's founder. Its path is relative to the company's, unless it begins with //.
 type ask struct {
 	method, path, body string
 	header             http.Header
 	status             int // 0: any success
 }
 
-// do sends a request to a server and decodes the answer into into, if that is not nil.
+// do sends a request to a server and decodes the answer into into, unless that is nil.
 func (w *world) do(server http.Handler, a ask, into any) {
 	w.t.Helper()
 	path := "/companies/" + w.company + a.path
@@ -35,16 +36,16 @@ func (w *world) do(server http.Handler, a ask, into any) {
 	out := httptest.NewRecorder()
 	server.ServeHTTP(out, r)
 	answer, err := io.ReadAll(out.Result().Body)
-	must(w.t, err)
+	errtest.Must(w.t, err)
 	if a.status == 0 && out.Code >= 300 || a.status != 0 && out.Code != a.status {
 		w.t.Fatalf("%s %s: %d %s", a.method, path, out.Code, answer)
 	}
 	if into != nil {
-		must(w.t, json.Unmarshal(answer, into))
+		errtest.Must(w.t, json.Unmarshal(answer, into))
 	}
 }
 
-// call is do on a server of its own: what prepares a step.
+// call sends a request to a new server, to prepare a step.
 func (w *world) call(a ask) { w.do(w.server(), a, nil) }
 
 func (w *world) configure(provider, body string) {
@@ -63,7 +64,7 @@ func (w *world) login() string {
 	return session.Token
 }
 
-// arrival is a signed delivery of a memory to the company.
+// arrival returns a signed delivery of a memory to the company.
 func (w *world) arrival(deliveryID, externalID, title string) ask {
 	return w.signed(deliveryID, map[string]any{"type": "memory.upsert", "data": map[string]string{
 		"externalId": externalID, "kind": "ticket", "title": title, "body": prose(0, bodySize), "url": "https://example.com/" + externalID,
@@ -72,9 +73,9 @@ func (w *world) arrival(deliveryID, externalID, title string) ask {
 
 func (w *world) signed(deliveryID string, body any) ask {
 	data, err := json.Marshal(body)
-	must(w.t, err)
-	signer, err := webhook.NewSigner([]string{secret})
-	must(w.t, err)
+	errtest.Must(w.t, err)
+	signer, err := standardwebhooks.NewSigner([]string{secret})
+	errtest.Must(w.t, err)
 	return ask{
 		method: http.MethodPost, path: "//inbound/" + w.company + "/webhook", body: string(data),
 		header: signer.Headers(deliveryID, data, w.clock.Now()),
@@ -91,7 +92,7 @@ func post(path, body string) func(*world) ask {
 
 const second = "/integrations/webhook-second"
 
-// after is a request that something comes before, which is not measured.
+// after returns a request that runs before first; before is not measured.
 func after(before func(*world), then func(*world) ask) func(*world) ask {
 	return func(w *world) ask {
 		before(w)
@@ -108,7 +109,7 @@ func (w *world) disableSecond() {
 	w.call(ask{method: http.MethodPost, path: second + "/disable"})
 }
 
-// free ends the feed's run, if there is one that nobody has worked on.
+// free cancels the feed's run, if one is pending.
 func (w *world) free() {
 	var page struct{ Items []struct{ ID, State string } }
 	w.do(w.server(), ask{method: http.MethodGet, path: "/memory/syncs?state=requested"}, &page)
@@ -117,14 +118,14 @@ func (w *world) free() {
 	}
 }
 
-// begin asks for a run of the feed.
+// begin requests a run of the feed.
 func (w *world) begin() (run string) {
 	var asked struct{ ID string }
 	w.do(w.server(), ask{method: http.MethodPost, path: "/memory/sync/feed"}, &asked)
 	return asked.ID
 }
 
-// requests is how each step that is an operation is asked for.
+// requests returns the request of each step that is an operation.
 func requests() map[string]func(*world) ask {
 	all := map[string]func(*world) ask{
 		"login":        func(*world) ask { return signIn() },

@@ -11,11 +11,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"orgops/functions"
-	"orgops/shared/awstest"
+	"orgops/shared/run/server"
+	"orgops/shared/testkit/awstest"
+	"orgops/shared/testkit/errtest"
 )
 
-// rights are those of several functions, each as "dynamodb:PutItem Main C#*": an action on a resource of the template, of a
-// table on the items in one kind of partition. Reading is one, be it by a key or by a range.
+// rights maps functions to their rights, each as "dynamodb:PutItem Main C#*": an action on a resource of the template and,
+// for a table, a kind of partition. Get and query count as one right.
 type rights map[string]map[string]bool
 
 func (r rights) add(function string, of ...string) {
@@ -27,50 +29,50 @@ func (r rights) add(function string, of ...string) {
 	}
 }
 
-// unmeasured is what functions do in no step, and what Lambda does as them.
+// unmeasured lists rights that no step uses, or that Lambda uses in a function's role.
 var unmeasured = []struct {
 	why, function string
 	of            []string
 }{
-	{"a connector may open credentials, and its page bring goals", "syncer", []string{"dynamodb:GetItem Keys C#*", "kms:Decrypt Wrapping", "dynamodb:PutItem Main DUE#*"}},
-	{"a run goes on in another slice", "syncer", []string{"sqs:SendMessage Syncs"}},
-	{"a message that nobody understands", "syncer", []string{"sqs:SendMessage SyncsDead"}},
-	{"a message that nobody understands", "retrier", []string{"sqs:SendMessage RetriesDead"}},
+	{"a connector may open credentials, and its page may hold goals", "syncer", []string{"dynamodb:GetItem Keys C#*", "kms:Decrypt Wrapping", "dynamodb:PutItem Main DUE#*"}},
+	{"a run continues in another slice", "syncer", []string{"sqs:SendMessage Syncs"}},
+	{"a malformed message", "syncer", []string{"sqs:SendMessage SyncsDead"}},
+	{"a malformed message", "retrier", []string{"sqs:SendMessage RetriesDead"}},
 	{"a company's first credentials", "integrations", []string{"dynamodb:PutItem Keys C#*", "kms:Encrypt Wrapping"}},
-	{"an address that has a login already", "provisioner", []string{"dynamodb:GetItem Main L#*", "dynamodb:GetItem Main C#*"}},
-	{"changes that are given up", "projector", []string{"sqs:SendMessage Failed"}},
-	{"changes that are given up", "dispatcher", []string{"sqs:SendMessage Failed"}},
+	{"an address that already has a login", "provisioner", []string{"dynamodb:GetItem Main L#*", "dynamodb:GetItem Main C#*"}},
+	{"discarded changes", "projector", []string{"sqs:SendMessage Failed"}},
+	{"discarded changes", "dispatcher", []string{"sqs:SendMessage Failed"}},
 	{"the poller", "retrier", []string{"sqs:ReceiveMessage Retries", "sqs:GetQueueAttributes Retries"}},
 	{"the poller", "syncer", []string{"sqs:ReceiveMessage Syncs", "sqs:GetQueueAttributes Syncs", "sqs:DeleteMessage Syncs"}},
 }
 
-// checkRights: what a function asks for is what its role may, neither more nor less. No emulator asks whether a role may.
+// checkRights checks that each role grants exactly the rights that its function uses; no emulator checks rights.
 func (w *world) checkRights(t *testing.T, used rights) {
 	for _, u := range unmeasured {
 		used.add(u.function, u.of...)
 	}
 	granted := grantedRights(t)
 	if len(granted) < 10 || len(granted["retrier"]) < 5 {
-		t.Errorf("the check sees too little: %v", granted)
+		t.Errorf("the check saw too few rights: %v", granted)
 	}
 	for function := range granted {
 		if diff := cmp.Diff(slices.Sorted(maps.Keys(granted[function])), slices.Sorted(maps.Keys(used[function]))); diff != "" {
-			t.Errorf("%s (-its role may +it does):\n%s", function, diff)
+			t.Errorf("%s (-granted +used):\n%s", function, diff)
 		}
 	}
 }
 
-// statement is one of a role's policy in the template.
+// statement holds a statement of a role's policy in the template.
 type statement struct {
 	Action, Resource any
 	Condition        map[string]map[string]any
 }
 
-// grantedRights are the rights to items, messages and the wrapping key that the template's policies grant.
+// grantedRights returns the rights to items, messages and the wrapping key that the template's policies grant.
 func grantedRights(t *testing.T) rights {
 	t.Helper()
 	text, err := golden()
-	must(t, err)
+	errtest.Must(t, err)
 	var deployed struct {
 		Resources map[string]struct {
 			Type       string
@@ -79,7 +81,7 @@ func grantedRights(t *testing.T) rights {
 			}
 		}
 	}
-	must(t, json.Unmarshal(text, &deployed))
+	errtest.Must(t, json.Unmarshal(text, &deployed))
 	all := rights{}
 	for id, r := range deployed.Resources {
 		if r.Type == "AWS::IAM::Policy" {
@@ -119,7 +121,7 @@ func list(v any) []any {
 	return []any{v}
 }
 
-// resourceName is Main, Retries, Wrapping; "" is a resource that is named in another way.
+// resourceName returns a name such as Main, Retries or Wrapping, or "" for a resource that is not named by reference.
 func resourceName(resource any) string {
 	reference, _ := resource.(map[string]any)
 	attribute, _ := reference["Fn::GetAtt"].([]any)
@@ -127,17 +129,18 @@ func resourceName(resource any) string {
 		return ""
 	}
 	id, _ := attribute[0].(string)
-	const hash = len("A53FC637") // the CDK's
+	const hash = len("A53FC637") // length of the CDK's hash
 	return strings.TrimPrefix(strings.TrimPrefix(id[:len(id)-hash], "Data"), "Events")
 }
 
-// functions says which function takes a step: a route group that has the operation, or the worker that the step names.
+// functions returns a function that maps a step to its function: the route group with the operation, or the worker in its
+// name.
 func (w *world) functions() func(step string) string {
-	groups, s := map[string]string{}, w.fresh()
+	groups, services := map[string]string{}, w.fresh()
 	for _, g := range functions.Groups() {
-		server := s.Web("")
-		g.Register(server.API(), s)
-		for _, op := range server.Operations() {
+		s := server.New(services, server.Options{})
+		g.Mount(s.API(), services)
+		for _, op := range s.Operations() {
 			groups[op.OperationID] = g.Name
 		}
 	}
@@ -151,7 +154,7 @@ func (w *world) functions() func(step string) string {
 	}
 }
 
-// item is what a part of a request to DynamoDB is about.
+// item identifies the item that a part of a request to DynamoDB names.
 type item struct {
 	TableName string
 	Key, Item struct{ PK struct{ S string } }
@@ -169,7 +172,7 @@ func (i *item) right(operation string) []string {
 	return []string{"dynamodb:" + operation + " " + title(table) + " " + kind}
 }
 
-// needed are the rights to items, messages and the wrapping key that a request needs.
+// needed returns the rights to items, messages and the wrapping key that a request needs.
 func needed(t *testing.T, r awstest.Request) (all []string) {
 	t.Helper()
 	var body struct {
@@ -178,10 +181,10 @@ func needed(t *testing.T, r awstest.Request) (all []string) {
 		TransactItems []struct{ Put, Delete, ConditionCheck *item }
 		QueueURL      string `json:"QueueUrl"`
 	}
-	if strings.Contains(r.Operation, "Secret") || strings.HasPrefix(r.Operation, "POST /") { // infra has tests of these
+	if strings.Contains(r.Operation, "Secret") || strings.HasPrefix(r.Operation, "POST /") { // tests in infra cover these
 		return nil
 	}
-	must(t, json.Unmarshal([]byte(r.Body), &body))
+	errtest.Must(t, json.Unmarshal([]byte(r.Body), &body))
 	switch operation := strings.TrimSuffix(r.Operation, "Batch"); operation {
 	case "TransactWriteItems":
 		for _, part := range body.TransactItems {

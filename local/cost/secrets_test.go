@@ -2,12 +2,13 @@ package main
 
 import (
 	"orgops/functions/rotator"
-	"orgops/shared/awstest"
-	"orgops/shared/token"
-	"orgops/shared/token/tokensecret"
+	"orgops/shared/identity/token"
+	"orgops/shared/identity/token/tokensecret"
+	"orgops/shared/testkit/awstest"
+	"orgops/shared/testkit/errtest"
 )
 
-// tokenKeys is the two secrets of the token keys after their first rotation.
+// tokenKeys holds the two secrets of the token keys after their first rotation.
 type tokenKeys struct {
 	*world
 	signing *awstest.Secret
@@ -27,20 +28,20 @@ func (w *world) tokenKeys() *tokenKeys {
 	return k
 }
 
-// rotation begins one; what it returns does the rotator's part.
+// rotation begins a rotation and returns a function that does the rotator's part.
 func (k *tokenKeys) rotation() func() {
 	version := k.signing.BeginRotation(k.t)
 	r := &rotator.Rotator{Signing: k.secrets.Signing, Published: k.secrets.Published, Now: k.clock.Now}
 	return func() {
 		for _, step := range []string{"createSecret", "setSecret", "testSecret", "finishSecret"} {
-			must(k.t, r.Handle(k.t.Context(), rotator.Event{Step: step, Version: version}))
+			errtest.Must(k.t, r.Handle(k.t.Context(), rotator.Event{Step: step, Version: version}))
 		}
 	}
 }
 
 func (w *world) rotates() func() { return w.tokenKeys().rotation() }
 
-// starts is the start of a process with the token keys.
+// starts returns the start of a process with the token keys.
 func (w *world) starts(signs bool) func() {
 	secrets, logger := w.tokenKeys().secrets, w.fresh().Logger
 	if !signs {
@@ -48,6 +49,6 @@ func (w *world) starts(signs bool) func() {
 	}
 	return func() {
 		_, err := tokensecret.NewKeyring(w.t.Context(), secrets, token.Config{Issuer: "cost", Audience: "cost", Now: w.clock.Now}, logger, w.clock.Now)
-		must(w.t, err)
+		errtest.Must(w.t, err)
 	}
 }

@@ -9,18 +9,19 @@ import (
 	"strings"
 	"time"
 
-	"orgops/shared/delivery"
-	"orgops/shared/goal"
-	"orgops/shared/id"
-	"orgops/shared/integration"
-	"orgops/shared/memory"
-	"orgops/shared/projection"
-	"orgops/shared/store"
-	"orgops/shared/syncrun"
-	"orgops/shared/timeline"
+	"orgops/shared/base/id"
+	"orgops/shared/domain/delivery"
+	"orgops/shared/domain/goal"
+	"orgops/shared/domain/integration"
+	"orgops/shared/domain/memory"
+	"orgops/shared/domain/syncrun"
+	"orgops/shared/domain/timeline"
+	"orgops/shared/insight/projection"
+	"orgops/shared/storage/store"
+	"orgops/shared/testkit/errtest"
 )
 
-// What the company has: enough for every page to be full.
+// The company's data: enough to fill every page.
 const (
 	memories   = 60
 	goals      = 60
@@ -30,7 +31,7 @@ const (
 	openGoals  = 20
 )
 
-// prose is text of about this many bytes that is not another number's: what repeats itself would be packed too well.
+// prose returns a text of about size bytes, different for each number, because repetitive text would compress too well.
 func prose(number, size int) string {
 	words := strings.Fields("launch the second version of our billing in every country before customers ask again why exports miss " +
 		"a page when printers burn and nobody on call has seen which alarm was first to ring about delivery queues growing")
@@ -50,7 +51,7 @@ const (
 
 type seeded struct{ memory, goal, delivery, run string }
 
-// seed gives the company three certified connectors, three days of deliveries, and what the constants say.
+// seed gives the company three certified connectors, three days of deliveries, and the items that the constants count.
 func (w *world) seed() {
 	w.configure("webhook", `{"url":"`+w.receiver.URL+`","events":["memory.*"],"signingSecret":"`+secret+`"}`)
 	w.configure("github", `{"repository":"octo/app","signingSecret":"a secret of github"}`)
@@ -87,7 +88,7 @@ func (w *world) seed() {
 	ops = append(ops, projection.Save(c, 0, w.context()))
 	for len(ops) > 0 {
 		n := min(len(ops), store.MaxOps)
-		must(w.t, c.Commit(w.t.Context(), ops[:n]...))
+		errtest.Must(w.t, c.Commit(w.t.Context(), ops[:n]...))
 		ops = ops[n:]
 	}
 }
@@ -121,43 +122,43 @@ func (w *world) entry(n int) timeline.Entry {
 	}
 }
 
-func (w *world) run(n int) syncrun.Record {
+func (w *world) run(n int) syncrun.StoredRun {
 	at := w.clock.Now().Add(-time.Duration(n) * time.Hour)
-	return syncrun.Record{Run: syncrun.Run{
+	return syncrun.StoredRun{Run: syncrun.Run{
 		ID: id.At(at, "run", strconv.Itoa(n)), Provider: "feed", Mode: syncrun.Live, State: syncrun.Succeeded, RequestedBy: id.New(),
 		RequestedAt: at, StartedAt: &at, FinishedAt: &at, Progress: syncrun.Progress{Pages: 1, Fetched: 50, Created: 3, Updated: 2, Unchanged: 45},
 	}}
 }
 
-// delivery is one that arrived at once: an item of 1.7 KB with the memory in its payload.
+// delivery returns a delivery that succeeded at once: an item of 1.7 KB with the memory in its payload.
 func (w *world) delivery(at time.Time) delivery.Delivery {
 	m, _ := memory.Apply(memory.Memory{}, "github", draft(1), at)
 	data, err := json.Marshal(m)
-	must(w.t, err)
+	errtest.Must(w.t, err)
 	event := id.At(at, "event")
 	d := delivery.Delivery{
 		EventID: event, Endpoint: "webhook", Event: "memory.created", CreatedAt: at,
 		Payload: json.RawMessage(fmt.Sprintf(`{"id":%q,"type":"memory.created","timestamp":%q,"companyId":%q,"data":%s}`,
 			event, at.Format(time.RFC3339), w.company, data)),
 	}
-	d.Record(delivery.Attempt{Number: 1, State: delivery.Delivered, At: at, Status: http.StatusOK, LatencyMS: 120, Excerpt: "ok"})
+	d.Log(delivery.Attempt{Number: 1, State: delivery.Delivered, At: at, Status: http.StatusOK, LatencyMS: 120, Excerpt: "ok"})
 	d.End(delivery.Delivered)
 	return d
 }
 
-// context is what folding all of it gives: three days with a delivery every five minutes.
+// context returns the fold of all changes: three days with a delivery every five minutes.
 func (w *world) context() projection.Context {
 	var changes []store.Change
 	add := func(at time.Time, key, entity string, body any) {
 		encoded, err := json.Marshal(body)
-		must(w.t, err)
+		errtest.Must(w.t, err)
 		changes = append(changes, store.Change{
 			Sequence: store.Sequence(fmt.Sprintf("%06d", len(changes)+1)), Company: w.company, Key: key, Entity: entity, At: at,
 			New: &store.Image{Version: 1, Body: encoded},
 		})
 	}
 	all, err := integration.List(w.t.Context(), w.tenant())
-	must(w.t, err)
+	errtest.Must(w.t, err)
 	for _, i := range all {
 		add(w.clock.Now().AddDate(0, 0, -4), integration.Key(i.Provider), integration.Entity, i.Integration)
 	}
@@ -180,12 +181,11 @@ func (w *world) context() projection.Context {
 		add(w.clock.Now(), timeline.Key(e.ID), timeline.Entity, e)
 	}
 	folded, _, err := projection.Fold(projection.Empty(w.company), changes)
-	must(w.t, err)
+	errtest.Must(w.t, err)
 	return folded
 }
 
-// entries is the feed: 50 entries of 600 bytes, nothing new for who has its tag, the same entries under another tag, or
-// others.
+// entries serves the feed: 304 for the current tag, otherwise 50 entries of 600 bytes in the current edition.
 func (w *world) entries(out http.ResponseWriter, r *http.Request) {
 	w.mu.Lock()
 	tag, edition := w.tag, w.edition
@@ -210,7 +210,7 @@ func (w *world) entries(out http.ResponseWriter, r *http.Request) {
 	_ = json.NewEncoder(out).Encode(map[string]any{"version": "https://jsonfeed.org/version/1.1", "title": "News", "items": items})
 }
 
-// publish gives the feed another tag and, with another edition, other titles.
+// publish gives the feed a tag and an edition, which is part of the titles.
 func (w *world) publish(tag, edition string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -8,14 +8,14 @@ import (
 	"path/filepath"
 	"strings"
 
-	"orgops/shared/metric"
+	"orgops/shared/base/metric"
 )
 
-// stack is what a deployed template has that is paid for whether it is used or not, and the memory of its functions.
+// stack counts what a deployed template pays for whether it is used or not, and holds the memory of its functions.
 type stack struct {
 	keys, secrets, alarms, dashboards int
-	metrics                           int                // custom ones
-	queues                            int                // that Lambda polls
+	metrics                           int                // custom metrics
+	queues                            int                // polled by Lambda
 	memory                            map[string]float64 // MiB by function
 }
 
@@ -23,7 +23,7 @@ type template struct {
 	Resources map[string]struct {
 		Type       string
 		Properties struct {
-			Metrics        []struct{ MetricStat *struct{} } // of an alarm over several
+			Metrics        []struct{ MetricStat *struct{} } // of an alarm on several metrics
 			MemorySize     float64
 			Code           struct{ S3Key any }
 			EventSourceArn map[string]any
@@ -31,7 +31,7 @@ type template struct {
 	}
 }
 
-// readStack counts in a CloudFormation template.
+// readStack counts the resources of a CloudFormation template.
 func readStack(text []byte) (stack, error) {
 	var t template
 	if err := json.Unmarshal(text, &t); err != nil {
@@ -59,7 +59,7 @@ func readStack(text []byte) (stack, error) {
 	return s, nil
 }
 
-// measured is how many metrics an alarm looks at, by which it is paid.
+// measured counts the metrics that an alarm reads, by which AWS charges it.
 func measured(metrics []struct{ MetricStat *struct{} }) (n int) {
 	for _, m := range metrics {
 		if m.MetricStat != nil {
@@ -69,7 +69,7 @@ func measured(metrics []struct{ MetricStat *struct{} }) (n int) {
 	return n
 }
 
-// functionName is the function's in its logical id, which its unit and its folder make: Apiauth… or Eventsticker….
+// functionName extracts the function's name from its logical id, which starts with its unit: Apiauth… or Eventsticker….
 func functionName(id string) string {
 	name, _, _ := strings.Cut(id, "Function")
 	return strings.TrimPrefix(strings.TrimPrefix(name, "Api"), "Events")
@@ -80,7 +80,7 @@ func fromStream(source map[string]any) bool {
 	return len(attribute) == 2 && attribute[1] == "StreamArn"
 }
 
-// golden is the template of the stack, in the module that the working folder is in.
+// golden reads the stack's template from the module that contains the working folder.
 func golden() ([]byte, error) {
 	folder, err := os.Getwd()
 	if err != nil {
@@ -92,7 +92,7 @@ func golden() ([]byte, error) {
 		}
 		parent := filepath.Dir(folder)
 		if parent == folder {
-			return nil, errors.New("run it in the folder of the repository: there is no go.mod above this one")
+			return nil, errors.New("no go.mod in this folder or above; run it inside the repository")
 		}
 		folder = parent
 	}

@@ -1,16 +1,16 @@
 package main
 
-// step is something that happens, and what it asks of AWS.
+// step names something that happens, with what it requests from AWS.
 type step struct {
 	name string
 	units
 }
 
-// steps is what everything costs, as TestSteps measures it: the operations by their ids, then what the workers do. Each is
-// the first thing that its process does for the company, so that it opens the company's data key: within five minutes of
-// another, it costs a get and a request to KMS less.
+// steps lists what everything costs, as TestSteps measures it: the operations by their ids, then the workers' steps. Each
+// step is its process's first work for the company, so it includes opening the company's data key. Within five minutes of
+// another step it costs one get and one KMS request less.
 //
-// A memory has 1.1 kB, a delivery 1.9, the company's context 11, of which 2.8 are stored; lists are full pages of 50.
+// A memory has 1.1 kB, a delivery 1.9 kB, the company's context 11 kB (2.8 kB stored); lists are full pages of 50.
 func steps() []step {
 	return []step{
 		{"login", units{gets: 1, queries: 1, puts: 1, read: 2, written: 1}},
@@ -66,23 +66,23 @@ func steps() []step {
 		{"authorizer: a token", units{}},
 		{"projector: a change", units{gets: 1, puts: 1, read: 1, written: 3}},
 		{"projector: 10 changes of a company", units{gets: 1, puts: 1, read: 1, written: 3}},
-		{"projector: a change that the timeline tells of", units{gets: 1, transactions: 1, read: 1, written: 8}},
+		{"projector: a change with a timeline entry", units{gets: 1, transactions: 1, read: 1, written: 8}},
 		{"dispatcher: an event, delivered to an endpoint", units{gets: 3, queries: 1, puts: 1, read: 4, written: 2, keys: 1}},
-		{"dispatcher: an event, not taken by the endpoint", units{gets: 3, queries: 1, puts: 1, read: 4, written: 2, keys: 1}},
+		{"dispatcher: an event, failed at the endpoint", units{gets: 3, queries: 1, puts: 1, read: 4, written: 2, keys: 1}},
 		{"dispatcher: 10 events of a company, delivered", units{gets: 21, queries: 10, puts: 10, read: 31, written: 20, keys: 1}},
-		{"dispatcher: an event that nobody asked for", units{queries: 1, read: 1}},
-		{"dispatcher: a delivery that is on record", units{}},
-		{"dispatcher: a delivery that is to be tried again", units{queue: 1}},
-		{"dispatcher: a sync that was requested", units{queue: 1}},
+		{"dispatcher: an event without subscribers", units{queries: 1, read: 1}},
+		{"dispatcher: a recorded delivery", units{}},
+		{"dispatcher: a delivery to retry", units{queue: 1}},
+		{"dispatcher: a requested sync", units{queue: 1}},
 		{"retrier: an attempt, delivered", units{gets: 4, puts: 1, read: 4, written: 2, keys: 1}},
-		{"retrier: an attempt, not taken", units{gets: 5, puts: 1, read: 5, written: 2, queue: 2, keys: 1}},
-		{"retrier: a message that came early", units{gets: 1, read: 1, queue: 2}},
+		{"retrier: an attempt, failed", units{gets: 5, puts: 1, read: 5, written: 2, queue: 2, keys: 1}},
+		{"retrier: an early message", units{gets: 1, read: 1, queue: 2}},
 		{"retrier: a recovery of 10 deliveries", units{gets: 1, queries: 1, transactions: 1, read: 5, written: 42}},
 		{"syncer: a run that finds nothing new", units{gets: 5, puts: 1, transactions: 1, read: 5, written: 7}},
-		{"syncer: a page of 50 that is unchanged", units{gets: 55, puts: 1, transactions: 1, read: 55, written: 7}},
-		{"syncer: a page of 50 that has changed", units{gets: 56, puts: 1, transactions: 2, read: 56, written: 211}},
+		{"syncer: an unchanged page of 50", units{gets: 55, puts: 1, transactions: 1, read: 55, written: 7}},
+		{"syncer: a changed page of 50", units{gets: 56, puts: 1, transactions: 2, read: 56, written: 211}},
 		{"ticker: a minute without anything due", units{gets: 1, queries: 8, puts: 1, read: 9, written: 1}},
-		{"ticker: a minute with a timer due", units{gets: 2, queries: 8, puts: 1, transactions: 1, read: 10, written: 5}},
+		{"ticker: a minute with a due timer", units{gets: 2, queries: 8, puts: 1, transactions: 1, read: 10, written: 5}},
 		{"provisioner: a company", units{transactions: 1, written: 8}},
 		{"rotator: a rotation", units{secrets: 17}},
 	}

@@ -9,11 +9,11 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/google/go-cmp/cmp"
 
-	"orgops/shared/awstest"
+	"orgops/shared/testkit/awstest"
 )
 
-// TestSteps: everything costs what the table says. A request more, a larger item, an operation without a line: all fail.
-// With -v it prints the table.
+// TestSteps checks that everything costs what the table says. An extra request, a larger item or an operation without a row
+// fails it. With -v it prints the table.
 func TestSteps(t *testing.T) {
 	w := newWorld(t)
 	asked, worked, used := requests(), workers(), rights{}
@@ -27,7 +27,7 @@ func TestSteps(t *testing.T) {
 		case worked[s.name] != nil:
 			got = w.measure(worked[s.name](w))
 		default:
-			t.Errorf("%s: nobody knows how to measure it", s.name)
+			t.Errorf("%s: no function measures it", s.name)
 			continue
 		}
 		if diff := cmp.Diff(s.units, got, cmp.AllowUnexported(units{})); diff != "" {
@@ -47,32 +47,32 @@ func TestSteps(t *testing.T) {
 	t.Logf("\n%s", table())
 }
 
-// checkTries: what is asked for again, after an answer that was none, counts once.
+// checkTries checks that a retry after a lost answer counts once.
 func (w *world) checkTries(t *testing.T) {
 	server := w.server()
 	w.tables.Play(awstest.Step{Operation: "Query", Status: http.StatusInternalServerError})
 	got := w.measure(func() { w.do(server, ask{method: http.MethodGet, path: "/memory"}, nil) })
 	if diff := cmp.Diff(costOf("list-memories"), got, cmp.AllowUnexported(units{})); diff != "" {
-		t.Errorf("memories that are asked for again (-table +measured):\n%s", diff)
+		t.Errorf("memories requested again (-table +measured):\n%s", diff)
 	}
 }
 
-// checkRequests: whatever was done, the table was asked for items by their keys, and for nothing else.
+// checkRequests checks that all requests to DynamoDB were gets, queries and writes by key.
 func (w *world) checkRequests(t *testing.T) {
 	known := []string{"GetItem", "Query", "PutItem", "DeleteItem", "TransactWriteItems", "CreateTable", "DescribeTable"}
 	seen := map[string]int{}
 	for _, r := range w.tables.Asked() {
 		if seen[r.Operation]++; !slices.Contains(known, r.Operation) {
-			t.Errorf("DynamoDB was asked to %s: %s", r.Operation, r.Body)
+			t.Errorf("unexpected request to DynamoDB, %s: %s", r.Operation, r.Body)
 		}
 	}
 	if seen["Query"] == 0 || seen["TransactWriteItems"] == 0 {
-		t.Errorf("the check sees too little: %v", seen)
+		t.Errorf("the check saw too few requests: %v", seen)
 	}
 }
 
-// checkOperations: every registered operation is in the table, and what a founder looks at all day is one get and a query
-// at most.
+// checkOperations checks that every registered operation is in the table, and that the views that a founder opens often take
+// at most one get and one query.
 func (w *world) checkOperations(t *testing.T) {
 	found := 0
 	for path, item := range w.server().API().OpenAPI().Paths {
@@ -97,5 +97,5 @@ func (w *world) checkOperations(t *testing.T) {
 	}
 }
 
-// trips are the round trips to DynamoDB.
+// trips counts the round trips to DynamoDB.
 func (u units) trips() int { return u.gets + u.queries + u.puts + u.deletes + u.transactions }

@@ -1,14 +1,14 @@
 package main
 
-// units is what something asks of the services that AWS charges by the request.
+// units counts requests to the services that AWS charges by the request.
 type units struct {
 	gets, queries, puts, deletes, transactions int // round trips to DynamoDB, by its operations
 
-	// read and written are capacity units: a read of 4 KB begun, every read strongly consistent; a write of 1 KB begun,
-	// in a transaction two.
+	// read and written count capacity units: a strongly consistent read takes one per started 4 KB, a write one per started 1
+	// KB, and twice that in a transaction.
 	read, written float64
 
-	queue   int // requests to SQS; what Lambda's pollers ask is not among them
+	queue   int // requests to SQS, without those of Lambda's pollers
 	keys    int // requests to KMS
 	secrets int // requests to Secrets Manager
 }

@@ -14,21 +14,24 @@ import (
 	"time"
 
 	"orgops/functions"
-	"orgops/shared/awstest"
-	"orgops/shared/boot"
-	"orgops/shared/clocktest"
-	"orgops/shared/company"
-	"orgops/shared/config"
-	"orgops/shared/password"
-	"orgops/shared/queue"
-	"orgops/shared/queue/sqsqueue"
-	"orgops/shared/store"
-	"orgops/shared/store/dynamostore"
-	"orgops/shared/token"
-	"orgops/shared/vault"
-	"orgops/shared/vault/kmsvault"
+	"orgops/shared/domain/company"
+	"orgops/shared/identity/password"
+	"orgops/shared/identity/token"
+	"orgops/shared/provider/catalog"
+	"orgops/shared/run/boot"
+	"orgops/shared/run/server"
+	"orgops/shared/storage/queue"
+	"orgops/shared/storage/queue/sqsqueue"
+	"orgops/shared/storage/store"
+	"orgops/shared/storage/store/dynamostore"
+	"orgops/shared/storage/vault"
+	"orgops/shared/storage/vault/kmsvault"
+	"orgops/shared/testkit/awstest"
+	"orgops/shared/testkit/clocktest"
+	"orgops/shared/testkit/errtest"
 	"orgops/shared/web"
-	"orgops/shared/webhook"
+	"orgops/shared/webhook/outbound"
+	"orgops/shared/webhook/standardwebhooks"
 )
 
 var (
@@ -40,13 +43,13 @@ var (
 
 func TestMain(m *testing.M) { os.Exit(awstest.Run(m, dynamo, sqs, moto)) }
 
-// world is the cloud form on parts that count: tables, queues and keys, all asked through proxies.
+// world runs the functions against tables, queues and keys, each through a proxy that counts requests.
 type world struct {
 	t        *testing.T
 	number   int64 // in the names of tables and queues
 	tables   *awstest.Proxy
 	queues   *awstest.Proxy
-	others   *awstest.Proxy // of KMS, Secrets Manager and API Gateway
+	others   *awstest.Proxy // for KMS, Secrets Manager and API Gateway
 	wrapping string         // ARN of the key that wraps data keys
 	clock    *clocktest.Clock
 	meter    *dynamostore.Meter
@@ -62,7 +65,7 @@ type world struct {
 
 	company, token string
 	seeded         seeded
-	asked          []awstest.Request // in the step that was measured last, without second tries
+	asked          []awstest.Request // in the last measured step, without retries
 	used           int               // numbers
 }
 
@@ -74,44 +77,44 @@ const (
 
 func newWorld(t *testing.T) *world {
 	key, err := token.NewKey(nil)
-	must(t, err)
+	errtest.Must(t, err)
 	keys := token.KeySet{Current: key}
 	w := &world{
 		t: t, number: worlds.Add(1), tables: dynamo.Through(t), queues: sqs.Through(t), meter: &dynamostore.Meter{}, keys: keys, urls: map[string]string{},
 		others: moto.Through(t), wrapping: awstest.WrappingKey(t, moto.Access(t)),
-		clock: clocktest.At(time.Now().UTC().Truncate(time.Hour).Add(30 * time.Minute)), // so that a step does not cross an hour
+		clock: clocktest.At(time.Now().UTC().Truncate(time.Hour).Add(30 * time.Minute)), // half past, so that no step crosses an hour
 	}
 	for _, name := range []string{mainTable, keysTable} {
-		must(t, w.table(name).CreateTable(t.Context()))
+		errtest.Must(t, dynamostore.Create(t.Context(), w.tables.Access(), w.own(name), dynamostore.Shape{Stream: true}))
 	}
 	for _, name := range []string{"retries", "syncs"} {
 		w.urls[name], w.urls[name+"-dead"], err = sqsqueue.CreatePair(t.Context(), w.queues.Access(), w.own(name))
-		must(t, err)
+		errtest.Must(t, err)
 	}
 	w.receiver = httptest.NewServer(http.HandlerFunc(w.receive))
 	t.Cleanup(w.receiver.Close)
 	w.feed = httptest.NewServer(http.HandlerFunc(w.entries))
 	t.Cleanup(w.feed.Close)
 	made, err := company.Provision(t.Context(), w.table(mainTable), password.New(), company.New{Name: "Acme", Email: email, Password: pass}, w.clock.Now())
-	must(t, err)
+	errtest.Must(t, err)
 	w.company = made.CompanyID
 	w.token = w.login()
 	w.seed()
 	return w
 }
 
-// fail has the receiver answer 500, or no longer.
+// fail sets whether the receiver answers 500.
 func (w *world) fail(broken bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.broken = broken
 }
 
-// receive is a subscriber, which refuses what is not signed.
+// receive serves the subscriber, which refuses unsigned deliveries.
 func (w *world) receive(out http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(r.Body)
 	if err == nil {
-		_, err = webhook.Verify([]string{secret}, r.Header, body, w.clock.Now())
+		_, err = standardwebhooks.Verify([]string{secret}, r.Header, body, w.clock.Now())
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -123,10 +126,10 @@ func (w *world) receive(out http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// own is a name that no other world uses.
+// own returns a name that no other world uses.
 func (w *world) own(name string) string { return fmt.Sprint(name, "-", w.number) }
 
-// table opens a table through the proxy, metered.
+// table opens a table through the proxy, with its capacity metered.
 func (w *world) table(name string) *dynamostore.Store {
 	return dynamostore.New(w.tables.Access(), dynamostore.Options{Table: w.own(name), Now: w.clock.Now, Meter: w.meter})
 }
@@ -135,33 +138,41 @@ func (w *world) queue(name string) queue.Queue {
 	return sqsqueue.New(w.queues.Access(), sqsqueue.Options{URL: w.urls[name], Dead: w.urls[name+"-dead"], Now: w.clock.Now})
 }
 
-// fresh is the services of a process that has just started: it has no company's data key and knows no endpoint.
+// fresh returns the services of a process that has just started: it holds no data key and no endpoint's state.
 func (w *world) fresh() *boot.Services {
 	w.t.Helper()
 	wrapper := kmsvault.New(w.others.Access(), w.wrapping)
-	s, err := boot.New(config.Config{Issuer: "cost", Audience: "cost"}, boot.Backend{
-		Store: w.table(mainTable), Retries: w.queue("retries"), Syncs: w.queue("syncs"), Keys: w.keys,
-		Vault: vault.New(wrapper, vault.StoreKeys{Store: w.table(keysTable)}, w.clock.Now), Loopback: true,
-		CursorKey: []byte("thirty-two bytes of a cursor key"),
-	}, slog.New(slog.DiscardHandler), w.clock.Now)
-	must(w.t, err)
+	client := outbound.New(outbound.Options{AllowLoopback: true})
+	signs := token.NewSigner(w.tokens(), w.keys)
+	s := boot.New(boot.Parts{
+		Store: w.table(mainTable), Retries: w.queue("retries"), Syncs: w.queue("syncs"),
+		Keys:  token.AtHand{Signs: signs, Verifies: w.keys.Public},
+		Vault: vault.New(wrapper, vault.StoreKeys{Store: w.table(keysTable)}, w.clock.Now), Client: client,
+		Connectors: catalog.All(client, w.clock.Now), Logger: slog.New(slog.DiscardHandler), Now: w.clock.Now,
+		Separate: true,
+	})
 	w.t.Cleanup(s.Client.CloseIdle)
 	return s
 }
 
-// server is every route group in such a process.
-func (w *world) server() *web.Server {
-	s := w.fresh()
-	server := s.Web("test")
-	functions.Register(server.API(), s)
-	return server
+func (w *world) tokens() token.Config {
+	return token.Config{Issuer: "cost", Audience: "cost", Now: w.clock.Now}
 }
 
-// tenant is the company's items.
+// server mounts every route group in such a process.
+func (w *world) server() *web.Server {
+	services := w.fresh()
+	s := server.New(services, server.Options{
+		Version: "test", Verifier: token.NewVerifier(w.tokens(), w.keys.Public()), CursorKey: []byte("thirty-two bytes of a cursor key"),
+	})
+	functions.Mount(s.API(), services)
+	return s
+}
+
+// tenant returns the store of the company's items.
 func (w *world) tenant() store.Company { return store.For(w.table(mainTable), w.company) }
 
-// measure is what do asks of AWS. That something is asked for again, because an answer was slow to come, belongs to the
-// machine.
+// measure returns what do requests from AWS. It does not count retries after a slow answer, which depend on the machine.
 func (w *world) measure(do func()) units {
 	w.t.Helper()
 	tables, queues, others := len(w.tables.Asked()), len(w.queues.Asked()), len(w.others.Asked())
@@ -197,11 +208,4 @@ func (w *world) measure(do func()) units {
 		w.t.Errorf("the meter counted %d round trips, the proxy %d", used.Trips, tried)
 	}
 	return u
-}
-
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
 }

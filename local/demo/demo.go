@@ -1,4 +1,4 @@
-// Package demo greets a newcomer: the first start makes a company and prints a session to paste.
+// Package demo greets a new user: the first start creates a company and prints a session to paste.
 package demo
 
 import (
@@ -11,16 +11,17 @@ import (
 	"text/template"
 	"time"
 
-	"orgops/shared/boot"
-	"orgops/shared/company"
-	"orgops/shared/store"
+	"orgops/shared/domain/company"
+	"orgops/shared/identity/password"
+	"orgops/shared/run/boot"
+	"orgops/shared/storage/store"
 )
 
 //go:embed session.sh.tmpl
 var sessionText string
 
-// Command is how this program was started, for printing commands that work when pasted. Under go run that is the
-// binary which go run has made: it is there as long as the service runs, and unlike go run it ends when it is told to.
+// Command returns the path of this program, so that printed commands work when pasted. Under go run that is the binary which
+// go run built: it exists as long as the service runs and, unlike go run itself, handles signals.
 func Command() string {
 	if path, err := os.Executable(); err == nil && strings.Contains(path, "go-build") {
 		return path
@@ -28,14 +29,14 @@ func Command() string {
 	return os.Args[0]
 }
 
-// Welcome creates the demo company in a store that has none yet, and prints its credentials with a session that
-// shows the service. On any later start it prints nothing.
+// Welcome creates the demo company in a store that has no company, and prints its credentials with a session that shows the
+// service. If the store has a company it prints nothing.
 func Welcome(ctx context.Context, out io.Writer, s *boot.Services, base string) error {
 	empty, err := noCompany(ctx, s.Store)
 	if err != nil || !empty {
 		return err
 	}
-	created, err := company.Provision(ctx, s.Store, s.Hasher, company.New{Name: "Demo", Email: "founder@example.com"}, time.Now())
+	created, err := company.Provision(ctx, s.Store, password.New(), company.New{Name: "Demo", Email: "founder@example.com"}, time.Now())
 	if err != nil {
 		return fmt.Errorf("create the demo company: %w", err)
 	}

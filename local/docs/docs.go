@@ -1,5 +1,5 @@
-// Package docs serves the OpenAPI document and interactive documentation. Everything a browser needs is embedded: it
-// asks no other host for anything. It is for the local run; no Lambda links it.
+// Package docs serves the OpenAPI document and interactive documentation. It embeds everything that the browser loads, so
+// that the pages call no other host. Only the local run uses it; no Lambda links it.
 package docs
 
 import (
@@ -12,15 +12,15 @@ import (
 	"orgops/shared/web"
 )
 
-// Path is where the interactive documentation is.
+// Path locates the interactive documentation.
 const Path = "/api/docs"
 
-// policy lets the page load and call this server only. Its scripts and styles are partly inline.
+// policy restricts the page to this server. Its scripts and styles are partly inline.
 const policy = "default-src 'none'; connect-src 'self'; img-src 'self' data:; script-src 'self' 'unsafe-inline'; " +
 	"style-src 'self' 'unsafe-inline'; font-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
-// Register serves /openapi.json, /openapi.yaml and the pages under Path. Every group must be registered before. It
-// panics where the operations cannot be documented, which is a mistake in the program.
+// Register serves /openapi.json, /openapi.yaml and the pages under Path. The caller registers every group before. It panics
+// if the operations cannot be documented, which is a programming error.
 func Register(s *web.Server) {
 	doc := s.Document()
 	asJSON, err := doc.MarshalJSON()

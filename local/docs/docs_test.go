@@ -8,13 +8,14 @@ import (
 
 	"orgops/functions/auth"
 	"orgops/local/docs"
-	"orgops/shared/webtest"
+	"orgops/shared/identity/token"
+	"orgops/shared/testkit/webtest"
 )
 
 func TestRegister(t *testing.T) {
 	t.Parallel()
 	h := webtest.New(t)
-	auth.Register(h.API(), auth.Deps{Store: h.Store, Hasher: h.Hasher, Keys: auth.AtHand{Signs: h.Signer, Verifies: h.Verifier.Keys}})
+	auth.Register(h.API(), auth.Deps{Store: h.Store, Hasher: h.Hasher, Keys: token.AtHand{Signs: h.Signer, Verifies: h.Verifier.Keys}})
 	docs.Register(h.Server)
 	var doc struct {
 		OpenAPI string
@@ -33,7 +34,7 @@ func TestRegister(t *testing.T) {
 			t.Errorf("%.300s", page)
 		}
 		if found := regexp.MustCompile(`(?i)(src|href)="(https?:)?//[^"]*"`).FindString(page); found != "" {
-			t.Errorf("the page asks another host: %s", found)
+			t.Errorf("the page loads from another host: %s", found)
 		}
 		if csp := r.Header.Get("Content-Security-Policy"); !strings.Contains(csp, "default-src 'none'") || strings.Contains(csp, "http") {
 			t.Error(csp)

@@ -1,4 +1,4 @@
 package listen
 
-// Serve is what Run does with its listener.
+// Serve exposes the part of Run that has a listener.
 var Serve = serve

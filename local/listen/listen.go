@@ -1,5 +1,5 @@
-// Package listen is a receiver of webhooks for trying things out: it prints what arrives and whether its signature
-// verifies, and answers as a good receiver does.
+// Package listen implements a webhook receiver for trying the service out. It prints each delivery and whether its signature
+// verifies, and refuses a delivery whose signature does not.
 package listen
 
 import (
@@ -14,10 +14,10 @@ import (
 	"sync"
 	"time"
 
-	"orgops/shared/webhook"
+	"orgops/shared/webhook/standardwebhooks"
 )
 
-// Run listens until ctx ends.
+// Run receives webhooks until ctx ends.
 func Run(ctx context.Context, args []string, out io.Writer) error {
 	flags := flag.NewFlagSet("listen", flag.ContinueOnError)
 	addr := flags.String("addr", "127.0.0.1:4001", "host:port to listen on")
@@ -27,7 +27,7 @@ func Run(ctx context.Context, args []string, out io.Writer) error {
 	}
 	r := &receiver{out: out, now: time.Now}
 	if *secret != "" {
-		if err := webhook.CheckSecret(*secret); err != nil {
+		if err := standardwebhooks.CheckSecret(*secret); err != nil {
 			return fmt.Errorf("--secret: %w", err)
 		}
 		r.secrets = []string{*secret}
@@ -36,16 +36,16 @@ func Run(ctx context.Context, args []string, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(out, "listening on http://%s; every POST is printed and verified, Ctrl-C ends\n", l.Addr())
+	fmt.Fprintf(out, "listening on http://%s; every POST is printed and verified, Ctrl-C stops it\n", l.Addr())
 	return serve(ctx, l, r)
 }
 
-// receiver answers 204 to what verifies, and 401 to what does not.
+// receiver answers 204 to a delivery that verifies, and 401 to any other.
 type receiver struct {
 	secrets []string
 	now     func() time.Time
 
-	mu  sync.Mutex // one delivery is printed at a time
+	mu  sync.Mutex // serializes printing
 	out io.Writer
 }
 
@@ -59,7 +59,7 @@ func (r *receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	}
 	body, err := io.ReadAll(http.MaxBytesReader(w, req.Body, maxBody))
 	if err != nil {
-		http.Error(w, "body too large or cut off", http.StatusBadRequest)
+		http.Error(w, "the body is larger than 1 MiB or incomplete", http.StatusBadRequest)
 		return
 	}
 	status, verdict := r.verify(req.Header, body)
@@ -71,7 +71,7 @@ func (r *receiver) verify(h http.Header, body []byte) (status int, verdict strin
 	if len(r.secrets) == 0 {
 		return http.StatusNoContent, "not verified: start with --secret to verify"
 	}
-	if _, err := webhook.Verify(r.secrets, h, body, r.now()); err != nil {
+	if _, err := standardwebhooks.Verify(r.secrets, h, body, r.now()); err != nil {
 		return http.StatusUnauthorized, "REFUSED: " + err.Error()
 	}
 	return http.StatusNoContent, "signature verified"
@@ -80,15 +80,15 @@ func (r *receiver) verify(h http.Header, body []byte) (status int, verdict strin
 func (r *receiver) print(h http.Header, body []byte, status int, verdict string) {
 	var text bytes.Buffer
 	fmt.Fprintf(&text, "\n%s  %s -> %d\n", r.now().Format(time.TimeOnly), verdict, status)
-	for _, name := range []string{webhook.HeaderID, webhook.HeaderTimestamp, webhook.HeaderSignature} {
+	for _, name := range []string{standardwebhooks.HeaderID, standardwebhooks.HeaderTimestamp, standardwebhooks.HeaderSignature} {
 		fmt.Fprintf(&text, "  %s: %s\n", name, h.Get(name))
 	}
 	text.WriteString("  ")
 	if err := json.Indent(&text, body, "  ", "  "); err != nil {
-		fmt.Fprintf(&text, "(%d bytes that are not JSON)", len(body))
+		fmt.Fprintf(&text, "(%d bytes, not JSON)", len(body))
 	}
 	text.WriteByte('\n')
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	_, _ = text.WriteTo(r.out) // a closed terminal is no reason to refuse deliveries
+	_, _ = text.WriteTo(r.out) // a closed terminal must not make deliveries fail
 }

@@ -14,10 +14,10 @@ import (
 	"time"
 
 	"orgops/local/listen"
-	"orgops/shared/webtest"
+	"orgops/shared/testkit/webtest"
 )
 
-// pages is a writer whose every write waits until somebody reads it.
+// pages blocks each write until the test reads it.
 type pages chan string
 
 func (p pages) Write(b []byte) (int, error) {
@@ -25,7 +25,7 @@ func (p pages) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// TestRun_UnderWay: a delivery that arrives while the receiver is told to end is still printed and answered.
+// TestRun_UnderWay stops the receiver with a delivery in flight, which is still printed and answered.
 func TestRun_UnderWay(t *testing.T) {
 	t.Parallel()
 	ctx, stop := context.WithCancel(t.Context())
@@ -40,11 +40,11 @@ func TestRun_UnderWay(t *testing.T) {
 	defer conn.Close()
 	in := bufio.NewReader(conn)
 	fmt.Fprint(conn, "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\nExpect: 100-continue\r\n\r\n")
-	if line, err := in.ReadString('\n'); err != nil || !strings.Contains(line, "100") { // the body is waited for
+	if line, err := in.ReadString('\n'); err != nil || !strings.Contains(line, "100") { // the server now waits for the body
 		t.Fatal(line, err)
 	}
 	stop()
-	for { // until nobody is let in any more
+	for { // until new connections are refused
 		another, err := net.Dial("tcp", addr)
 		if err != nil {
 			break
@@ -54,7 +54,7 @@ func TestRun_UnderWay(t *testing.T) {
 	fmt.Fprint(conn, "{}")
 	select {
 	case err := <-ended:
-		t.Fatalf("it ended with a delivery under way: %v", err)
+		t.Fatalf("it ended with a delivery in flight: %v", err)
 	case text := <-printed:
 		if !strings.Contains(text, "not verified") {
 			t.Errorf("printed %q", text)
@@ -68,7 +68,7 @@ func TestRun_UnderWay(t *testing.T) {
 	}
 }
 
-// TestServe_Unused: a connection that a sender has opened in advance delays nobody.
+// TestServe_Unused stops the receiver while a sender holds an unused connection, which must not delay it.
 func TestServe_Unused(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -82,6 +82,6 @@ func TestServe_Unused(t *testing.T) {
 		if err := <-ended; err != nil || time.Since(begun) > time.Second {
 			t.Errorf("%v, after %v", err, time.Since(begun))
 		}
-		_, _ = io.Copy(io.Discard, ours) // to the connection's end
+		_, _ = io.Copy(io.Discard, ours) // until the connection closes
 	})
 }

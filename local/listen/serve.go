@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// serve serves until ctx ends; then what is under way is answered, for five seconds at most.
+// serve serves until ctx ends; then it finishes the requests in flight, for at most five seconds.
 func serve(ctx context.Context, l net.Listener, h http.Handler) error {
 	waiting := &unused{conns: map[net.Conn]bool{}}
 	server := &http.Server{Handler: h, ReadHeaderTimeout: 5 * time.Second, ConnState: waiting.note}
@@ -22,19 +22,19 @@ func serve(ctx context.Context, l net.Listener, h http.Handler) error {
 	}
 	stopping, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 	defer cancel()
-	_ = server.Shutdown(stopping) // what is left after five seconds ends with the process
+	_ = server.Shutdown(stopping) // after five seconds, the rest ends with the process
 	return nil
 }
 
-// unused are the connections on which nothing was asked yet. Senders open some in advance, and a server that shuts down
-// waits five seconds for each.
+// unused tracks the connections that have carried no request yet. Senders open some in advance, and Shutdown would wait five
+// seconds for each.
 type unused struct {
 	mu      sync.Mutex
 	conns   map[net.Conn]bool
 	closing bool
 }
 
-// note is the server's ConnState.
+// note implements http.Server.ConnState.
 func (u *unused) note(conn net.Conn, state http.ConnState) {
 	u.mu.Lock()
 	defer u.mu.Unlock()

@@ -18,12 +18,12 @@ import (
 	"time"
 
 	"orgops/local/admin"
+	"orgops/local/preflight"
 	"orgops/local/process"
-	"orgops/shared/awstest"
-	"orgops/shared/boot/cloud/reach"
-	"orgops/shared/company"
-	"orgops/shared/config"
-	"orgops/shared/webhook"
+	"orgops/shared/domain/company"
+	"orgops/shared/run/config"
+	"orgops/shared/testkit/awstest"
+	"orgops/shared/webhook/standardwebhooks"
 )
 
 var (
@@ -39,12 +39,12 @@ const (
 	patience = 20 * time.Second
 )
 
-// environment is variables of a process.
+// environment holds a process's variables.
 type environment map[string]string
 
 func (e environment) get(name string) string { return e[name] }
 
-// with is a copy with one variable set anew.
+// with returns a copy with one variable set.
 func (e environment) with(name, value string) environment {
 	e = maps.Clone(e)
 	e[name] = value
@@ -64,7 +64,7 @@ func (e environment) admin(t *testing.T, in string, args ...string) string {
 	return out.String()
 }
 
-// prepared is the environment after `admin aws create`, of parts that no other test uses.
+// prepared runs `admin aws create` for resources that no other test uses, and returns their environment.
 func prepared(t *testing.T, prefix string) environment {
 	t.Helper()
 	prefix = fmt.Sprint(prefix, "-", prefixes.Add(1))
@@ -75,7 +75,7 @@ func prepared(t *testing.T, prefix string) environment {
 	}
 	made := e.admin(t, "", "aws", "create", "--prefix", prefix)
 	if again := e.admin(t, "", "aws", "create", "--prefix", prefix); again != made {
-		t.Errorf("what is there is not kept:\n%s\n%s", made, again)
+		t.Errorf("a repeated create changed the resources:\n%s\n%s", made, again)
 	}
 	for line := range strings.Lines(made) {
 		if assignment, ok := strings.CutPrefix(strings.TrimSpace(line), "export "); ok {
@@ -86,7 +86,7 @@ func prepared(t *testing.T, prefix string) environment {
 	return e
 }
 
-// service is a process at work.
+// service runs a process.
 type service struct {
 	*process.Process
 	base string
@@ -130,7 +130,7 @@ func serve(t *testing.T, e environment) *service {
 	return s
 }
 
-// client speaks for a company.
+// client calls the API for a company.
 type client struct {
 	handler        http.Handler
 	company, token string
@@ -152,7 +152,7 @@ func (c *client) call(t *testing.T, want int, method, path, body string, header 
 	return w.Body.Bytes()
 }
 
-// found makes a company and logs its founder in.
+// found creates a company and logs its founder in.
 func found(t *testing.T, e environment, h http.Handler, email string) *client {
 	t.Helper()
 	var made company.Provisioned
@@ -171,25 +171,25 @@ func found(t *testing.T, e environment, h http.Handler, email string) *client {
 	return c
 }
 
-// inbound posts a signed delivery that makes a memory.
+// inbound posts a signed delivery that creates a memory.
 func (c *client) inbound(t *testing.T, name string) {
 	t.Helper()
 	body := `{"type":"memory.upsert","data":{"externalId":"` + name + `","kind":"ticket","title":"Printer on fire"}}`
-	signer, err := webhook.NewSigner([]string{secret})
+	signer, err := standardwebhooks.NewSigner([]string{secret})
 	if err != nil {
 		t.Fatal(err)
 	}
 	c.call(t, 202, "POST", "/inbound/{id}/webhook", body, signer.Headers("msg_"+name, []byte(body), time.Now()))
 }
 
-// receive is a receiver of webhooks that verifies them. What it took is sent to the channel: whose memory it tells of.
+// receive starts a receiver that verifies webhooks. It sends the external id of each created memory to the channel.
 func receive(t *testing.T) (url string, told <-chan string) {
 	t.Helper()
 	got := make(chan string, 100)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
 		if err == nil {
-			_, err = webhook.Verify([]string{secret}, r.Header, body, time.Now())
+			_, err = standardwebhooks.Verify([]string{secret}, r.Header, body, time.Now())
 		}
 		if err != nil {
 			w.WriteHeader(http.StatusUnauthorized)
@@ -212,15 +212,15 @@ func await(t *testing.T, told <-chan string, want string) {
 	select {
 	case got := <-told:
 		if got != want {
-			t.Fatalf("told of %q, want %q", got, want)
+			t.Fatalf("received %q, want %q", got, want)
 		}
 	case <-time.After(patience):
-		t.Fatalf("never told of %q", want)
+		t.Fatalf("%q was not received", want)
 	}
 }
 
-// TestOpenAWS: the service on tables, a stream, queues, a KMS key and a secret, from an empty account to a delivery; and
-// again after a pause, in which something was committed.
+// TestOpenAWS runs the service on tables, a stream, queues, a KMS key and a secret, from an empty account to a delivery.
+// After a pause it delivers what was committed meanwhile.
 func TestOpenAWS(t *testing.T) {
 	t.Parallel()
 	e := prepared(t, "journey")
@@ -235,10 +235,10 @@ func TestOpenAWS(t *testing.T) {
 	t.Logf("from the request to the delivery: %v", time.Since(begun))
 	s.stop()
 
-	// Nobody consumes the feed of a process that does not run.
+	// A process that does not run consumes no feed.
 	quiet := openAWS(t, e)
 	c.handler = quiet.Handler
-	c.inbound(t, "second") // the token and the sealed secret are good in another process
+	c.inbound(t, "second") // the token and the sealed secret work in another process
 	if err := quiet.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -246,7 +246,7 @@ func TestOpenAWS(t *testing.T) {
 	c.handler = s.Handler
 	await(t, told, "second")
 	c.inbound(t, "third")
-	await(t, told, "third") // and none of them again
+	await(t, told, "third") // and no event is delivered again
 }
 
 func TestOpenAWS_SecondProcess(t *testing.T) {
@@ -257,12 +257,12 @@ func TestOpenAWS_SecondProcess(t *testing.T) {
 	if err == nil {
 		p.Close()
 	}
-	if err == nil || !strings.Contains(err.Error(), "served by process") {
+	if err == nil || !strings.Contains(err.Error(), "been served by process") {
 		t.Errorf("a second process on the table: %v, want it to be refused", err)
 	}
 }
 
-// TestOpenAWS_Rotated: who signs with the keys that were rotated last is believed, and so is who signed before.
+// TestOpenAWS_Rotated accepts tokens signed with the rotated key and with the previous one.
 func TestOpenAWS_Rotated(t *testing.T) {
 	t.Parallel()
 	e := prepared(t, "rotated")
@@ -271,7 +271,7 @@ func TestOpenAWS_Rotated(t *testing.T) {
 	if err := p.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if out := e.admin(t, "", "keys", "rotate"); !strings.Contains(out, "stay good for their hour") {
+	if out := e.admin(t, "", "keys", "rotate"); !strings.Contains(out, "stay valid until they expire") {
 		t.Errorf("rotate: %s", out)
 	}
 	p = openAWS(t, e)
@@ -282,7 +282,7 @@ func TestOpenAWS_Rotated(t *testing.T) {
 	c.call(t, 200, "POST", "/auth/login", `{"email":"grace@example.com","password":"`+pass+`"}`, nil)
 }
 
-// TestOpenAWS_Networks: this machine is not called unless the operator says so, for the table may be one that others share.
+// TestOpenAWS_Networks refuses endpoints on this machine unless the operator allows its network: the table may be shared.
 func TestOpenAWS_Networks(t *testing.T) {
 	t.Parallel()
 	e := prepared(t, "networks")
@@ -301,11 +301,11 @@ func TestOpenAWS_Networks(t *testing.T) {
 	}
 }
 
-// TestOpenAWS_Refused: what is missing or cannot be reached is said in a line, in time, and without secrets.
+// TestOpenAWS_Refused checks that a missing or unreachable service is reported in one line, in time, and without secrets.
 func TestOpenAWS_Refused(t *testing.T) {
 	t.Parallel()
 	e := prepared(t, "refused").with("AWS_SECRET_ACCESS_KEY", "top-secret")
-	silent, err := net.Listen("tcp", "127.0.0.1:0") // takes connections and says nothing
+	silent, err := net.Listen("tcp", "127.0.0.1:0") // accepts connections and never answers
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -321,7 +321,7 @@ func TestOpenAWS_Refused(t *testing.T) {
 			"AWS_REGION", "AWS_ACCESS_KEY_ID", "ORGOPS_TABLE", "ORGOPS_KEYS_TABLE", "ORGOPS_WRAPPING_KEY", "ORGOPS_TOKEN_KEYS", "ORGOPS_SIGNING_KEYS",
 			"ORGOPS_RETRIES_QUEUE", "ORGOPS_RETRIES_DEAD_LETTERS", "ORGOPS_SYNCS_QUEUE", "ORGOPS_SYNCS_DEAD_LETTERS",
 		}},
-		{"nobody listens", e.with("AWS_ENDPOINT_URL_SQS", "http://user:top-secret@127.0.0.1:1"), []string{"SQS at http://127.0.0.1:1", "refused"}},
+		{"connection refused", e.with("AWS_ENDPOINT_URL_SQS", "http://user:top-secret@127.0.0.1:1"), []string{"SQS at http://127.0.0.1:1", "refused"}},
 		{"no answer", e.with("AWS_ENDPOINT_URL_KMS", "http://"+silent.Addr().String()), []string{"KMS at http://" + silent.Addr().String(), "no answer"}},
 		{"not AWS", e.with("AWS_ENDPOINT_URL_SECRETS_MANAGER", stranger.URL), []string{"SECRETS_MANAGER at " + stranger.URL, "not the service's"}},
 		{"no table", e.with("ORGOPS_TABLE", "none"), []string{"DYNAMODB at http://127.0.0.1", "table none", "ResourceNotFoundException"}},
@@ -340,13 +340,13 @@ func TestOpenAWS_Refused(t *testing.T) {
 			}
 			for _, want := range tt.want {
 				if !strings.Contains(err.Error(), want) {
-					t.Errorf("%q does not say %q", err, want)
+					t.Errorf("%q does not mention %q", err, want)
 				}
 			}
 			if strings.Contains(err.Error(), "top-secret") || tt.name != "nothing is set" && strings.Contains(err.Error(), "\n") {
 				t.Errorf("%q", err)
 			}
-			if took := time.Since(begun); took > reach.Timeout+5*time.Second {
+			if took := time.Since(begun); took > preflight.Timeout+5*time.Second {
 				t.Errorf("it took %v", took)
 			}
 		})

@@ -11,18 +11,26 @@ import (
 
 	"orgops/functions/dispatcher"
 	"orgops/functions/projector"
-	"orgops/shared/boot"
-	"orgops/shared/keyfile"
-	"orgops/shared/queue/sqlitequeue"
-	"orgops/shared/sqlitedb"
-	"orgops/shared/store/sqlitestore"
-	"orgops/shared/token"
-	"orgops/shared/vault"
+	"orgops/shared/base/keyfile"
+	"orgops/shared/domain/integration"
+	"orgops/shared/identity/token"
+	"orgops/shared/storage/queue"
+	"orgops/shared/storage/queue/sqlitequeue"
+	"orgops/shared/storage/sqlitedb"
+	"orgops/shared/storage/store"
+	"orgops/shared/storage/store/sqlitestore"
+	"orgops/shared/storage/vault"
 )
 
-// Embedded is the backend in a folder: one SQLite file and the keys beside it.
+// Embedded keeps the service's data in a folder: one SQLite file, and the key files.
 type Embedded struct {
-	boot.Backend
+	Store     store.Store
+	Retries   queue.Queue
+	Syncs     queue.Queue
+	Vault     integration.Vault
+	Keys      token.KeySet
+	CursorKey []byte
+
 	db      *sqlitedb.DB
 	store   *sqlitestore.Store
 	retries *sqlitequeue.Queue
@@ -39,8 +47,8 @@ const (
 	lockFile   = "serving.lock"
 )
 
-// OpenEmbedded opens the backend in a folder and makes what is missing. serving is true for the one process that
-// consumes the feed and works on the queues; any other only reads and writes.
+// OpenEmbedded opens the backend in a folder and creates what is missing. The one process that consumes the feed and works
+// the queues sets serving; every other process only reads and writes.
 func OpenEmbedded(ctx context.Context, folder string, serving bool, now func() time.Time) (e *Embedded, err error) {
 	e = &Embedded{}
 	defer func() {
@@ -72,7 +80,7 @@ func OpenEmbedded(ctx context.Context, folder string, serving bool, now func() t
 	return e, e.openKeys(folder, now)
 }
 
-// openQueues hands out at once what a process that was killed had under lease.
+// openQueues opens the queues. If serving, it makes messages that a killed process had leased available at once.
 func (e *Embedded) openQueues(ctx context.Context, serving bool, now func() time.Time) (err error) {
 	if e.retries, err = sqlitequeue.Open(ctx, e.db, "retries", sqlitequeue.Options{Now: now}); err != nil {
 		return err
@@ -88,7 +96,7 @@ func (e *Embedded) openQueues(ctx context.Context, serving bool, now func() time
 			return err
 		}
 	}
-	e.Store, e.Retries, e.Syncs, e.Loopback, e.FeedTold = e.store, e.retries, e.syncs, true, serving
+	e.Store, e.Retries, e.Syncs = e.store, e.retries, e.syncs
 	return nil
 }
 
@@ -105,7 +113,7 @@ func (e *Embedded) openKeys(folder string, now func() time.Time) (err error) {
 	return err
 }
 
-// loadOrCreateSecret reads a file of 32 random bytes, or makes one.
+// loadOrCreateSecret reads a file of 32 random bytes, or creates one.
 func loadOrCreateSecret(path string) ([]byte, error) {
 	secret, err := keyfile.LoadOrCreate(path, func() ([]byte, error) {
 		made := make([]byte, 32)
@@ -113,12 +121,12 @@ func loadOrCreateSecret(path string) ([]byte, error) {
 		return made, err
 	})
 	if err == nil && len(secret) != 32 {
-		err = fmt.Errorf("%s does not hold 32 bytes; remove it to have a new one made", path)
+		err = fmt.Errorf("%s does not hold 32 bytes; remove it and a new one is created", path)
 	}
 	return secret, err
 }
 
-// Close commits what waits and closes everything that was opened.
+// Close commits pending writes and closes everything that was opened.
 func (e *Embedded) Close() error {
 	var errs []error
 	if e.store != nil {

@@ -11,7 +11,7 @@ import (
 	"orgops/local/process"
 )
 
-// An operator's command may run while the service starts for the first time: all of them use the same keys.
+// TestOpenEmbedded_AtOnce runs operator's commands while the service starts for the first time: all use the same keys.
 func TestOpenEmbedded_AtOnce(t *testing.T) {
 	t.Parallel()
 	folder := filepath.Join(t.TempDir(), "data")
@@ -38,7 +38,8 @@ func TestOpenEmbedded_AtOnce(t *testing.T) {
 	}
 }
 
-// Whoever reads along could make cursors, and try out what was in a request.
+// TestOpenEmbedded_Modes refuses key files that other users can read: a reader could forge cursors and guess the contents of
+// requests.
 func TestOpenEmbedded_Modes(t *testing.T) {
 	t.Parallel()
 	folder := filepath.Join(t.TempDir(), "data")
@@ -70,7 +71,7 @@ func TestOpenEmbedded_Modes(t *testing.T) {
 			t.Fatal(err)
 		}
 		if err := open(); err == nil {
-			t.Errorf("%s is read although others may read it", name)
+			t.Errorf("%s was accepted although other users can read it", name)
 		}
 		if err := os.Chmod(path, 0o600); err != nil {
 			t.Fatal(err)

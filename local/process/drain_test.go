@@ -14,11 +14,11 @@ import (
 	"time"
 
 	"orgops/local/process"
-	"orgops/shared/config"
-	"orgops/shared/webtest"
+	"orgops/shared/run/config"
+	"orgops/shared/testkit/webtest"
 )
 
-// TestRun_SlowRequest: a request that takes all the time that requests have to end takes none from attempts under way.
+// TestRun_SlowRequest blocks a request for its whole drain time: attempts in flight still get their own drain time.
 func TestRun_SlowRequest(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -40,12 +40,12 @@ func TestRun_SlowRequest(t *testing.T) {
 		begun := time.Now()
 		stop()
 		if err := <-ended; !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("the request has not ended, and Run says %v", err)
+			t.Errorf("the request has not ended, and Run returned %v", err)
 		}
 		if took := time.Since(begun); took > 30*time.Second || strings.Contains(log.String(), "cut off") {
 			t.Errorf("after %v:\n%s", took, log.String())
 		}
 		close(release)
-		_, _ = io.Copy(io.Discard, ours) // to the connection's end
+		_, _ = io.Copy(io.Discard, ours) // until the connection closes
 	})
 }

@@ -9,14 +9,14 @@ import (
 	"os"
 	"time"
 
-	"orgops/shared/id"
-	"orgops/shared/store"
-	"orgops/shared/wait"
+	"orgops/shared/base/id"
+	"orgops/shared/base/wait"
+	"orgops/shared/storage/store"
 )
 
-// A table's feed has one reader: two would both hand out every change, and every delivery would come twice. The reader is
-// who renews the lease, an item of the table. Nobody's clock is compared with another's: whoever wants a lease that is
-// there watches it for as long as it lasts, and takes it over only if it was not renewed in that time.
+// One process consumes a table's feed: two would each hand out every change, and every delivery would be sent twice. The
+// process holds a lease, an item of the table that it renews. Processes do not compare clocks: a process that finds another's
+// lease watches it for leaseLasts and takes it over only if it was not renewed in that time.
 const (
 	leaseKey    = "SERVING"
 	leaseEntity = "lease"
@@ -24,7 +24,7 @@ const (
 	leaseLasts  = 8 * time.Second
 )
 
-// lease is the right to consume a table's feed and to work on its queues.
+// lease grants the right to consume a table's feed and to work its queues.
 type lease struct {
 	store   store.Store
 	logger  *slog.Logger
@@ -51,12 +51,13 @@ func newLease(st store.Store, logger *slog.Logger, now time.Time) *lease {
 	}
 }
 
-// take waits for a lease that is no longer renewed. One that is renewed is refused, within the time between renewals.
+// take acquires the lease. It waits for a lease that is no longer renewed to expire. It refuses a lease that is still renewed,
+// within the time between renewals.
 func (l *lease) take(ctx context.Context) error {
-	var seen int64 // the version of another's lease when it was first looked at
+	var seen int64 // version of the other process's lease when first read
 	var since time.Time
 	for {
-		other, version, err := l.look(ctx)
+		other, version, err := l.read(ctx)
 		switch {
 		case err != nil:
 			return err
@@ -64,9 +65,9 @@ func (l *lease) take(ctx context.Context) error {
 			seen = 0
 		case seen == 0:
 			seen, since = version, time.Now()
-			l.logger.WarnContext(ctx, "the table is served, or was by a process that did not end in order; waiting to see", "by", other.Holder, "since", other.Since)
+			l.logger.WarnContext(ctx, "table lease held by another process; waiting for it to expire", "holder", other.Holder, "since", other.Since, "expires_in", l.lasts)
 		case version != seen:
-			return fmt.Errorf("the table is served by %s since %s: stop it first", other.Holder, other.Since.Format(time.RFC3339))
+			return fmt.Errorf("the table has been served by %s since %s; stop that process first", other.Holder, other.Since.Format(time.RFC3339))
 		}
 		if version == 0 || time.Since(since) >= l.lasts {
 			if err := l.write(ctx, version); !errors.Is(err, store.ErrConflict) {
@@ -80,8 +81,8 @@ func (l *lease) take(ctx context.Context) error {
 	}
 }
 
-// look is the lease as it is; version 0 is none.
-func (l *lease) look(ctx context.Context) (body leaseBody, version int64, err error) {
+// read returns the current lease; version 0 means no lease.
+func (l *lease) read(ctx context.Context) (body leaseBody, version int64, err error) {
 	item, err := l.store.Get(ctx, store.System(), leaseKey)
 	if errors.Is(err, store.ErrNotFound) {
 		return body, 0, nil
@@ -92,7 +93,7 @@ func (l *lease) look(ctx context.Context) (body leaseBody, version int64, err er
 	return body, item.Version, json.Unmarshal(item.Body, &body)
 }
 
-// write makes the lease this process's, or renews it, where it is at a version.
+// write acquires or renews the lease if it is at the given version.
 func (l *lease) write(ctx context.Context, version int64) error {
 	err := l.store.Commit(ctx, store.System().Entry(leaseKey, leaseEntity, version, l.body))
 	if err == nil {
@@ -101,7 +102,7 @@ func (l *lease) write(ctx context.Context, version int64) error {
 	return err
 }
 
-// keep renews the lease until ctx ends. Its error is that another process has taken it over.
+// keep renews the lease until ctx ends. It returns an error if another process has taken the lease over.
 func (l *lease) keep(ctx context.Context) error {
 	ticks := time.NewTicker(l.every)
 	defer ticks.Stop()
@@ -117,37 +118,37 @@ func (l *lease) keep(ctx context.Context) error {
 	}
 }
 
-// renew tries once, to its end: whoever gives the lease back must know its version. What the store cannot do in a quarter
-// of the lease, the next renewal may.
+// renew tries once and ignores ctx's end, because release must know the version. If the store does not answer within a
+// quarter of the lease, the next renewal tries again.
 func (l *lease) renew(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), l.lasts/4)
 	defer cancel()
 	err := l.write(ctx, l.version)
-	if errors.Is(err, store.ErrConflict) { // or an earlier renewal was made that nobody heard of
+	if errors.Is(err, store.ErrConflict) { // or an earlier renewal succeeded and its answer was lost
 		var now leaseBody
 		var version int64
-		if now, version, err = l.look(ctx); err == nil {
+		if now, version, err = l.read(ctx); err == nil {
 			if version > 0 && now.ID != l.body.ID {
-				return fmt.Errorf("the table is served by %s now: this process had not renewed its lease in time", now.Holder)
+				return fmt.Errorf("the table is now served by %s; this process did not renew its lease in time", now.Holder)
 			}
 			l.version = version
 		}
 	}
 	if err != nil {
-		l.logger.WarnContext(ctx, "the lease of the table is not renewed", "error", err)
+		l.logger.WarnContext(ctx, "table lease not renewed; retrying", "error", err)
 	}
 	return nil
 }
 
-// give ends the lease if it is still this process's, so that the next one need not wait.
-func (l *lease) give(ctx context.Context) error {
+// release ends the lease if this process still holds it, so that the next process need not wait.
+func (l *lease) release(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, l.lasts)
 	defer cancel()
 	op := store.Op{
 		Partition: store.System(), Key: leaseKey, Entity: leaseEntity, Action: store.Delete, Condition: store.IfVersion, Version: l.version, Quiet: true,
 	}
 	if err := l.store.Commit(ctx, op); err != nil && !errors.Is(err, store.ErrConflict) {
-		return fmt.Errorf("the lease of the table is not given back: %w", err)
+		return fmt.Errorf("release the table lease: %w", err)
 	}
 	return nil
 }

@@ -7,12 +7,12 @@ import (
 	"testing"
 	"time"
 
-	"orgops/shared/store"
+	"orgops/shared/storage/store"
 )
 
 const patience = 20 * time.Second
 
-// quickLease is one that is soon renewed. A test waits for its end where nobody renews it, and there alone.
+// quickLease returns a lease with a short renewal interval. A test waits for its expiry only if it does not renew it.
 func quickLease(st store.Store, lasts time.Duration) *lease {
 	l := newLease(st, slog.New(slog.DiscardHandler), time.Now())
 	l.every, l.lasts = 50*time.Millisecond, lasts
@@ -51,18 +51,18 @@ func TestLease_Renewed(t *testing.T) {
 	kept := make(chan error, 1)
 	go func() { kept <- first.keep(ctx) }()
 	if err := take(t, second); err == nil || !strings.Contains(err.Error(), first.body.Holder) {
-		t.Errorf("a lease that is renewed is taken: %v", err)
+		t.Errorf("a renewed lease was taken over: %v", err)
 	}
 	stop()
 	if err := <-kept; err != nil {
 		t.Errorf("keep: %v", err)
 	}
-	if err := first.give(t.Context()); err != nil {
+	if err := first.release(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	begun := time.Now()
 	if err := take(t, second); err != nil || time.Since(begun) >= second.lasts {
-		t.Errorf("after it was given back: %v, in %v", err, time.Since(begun))
+		t.Errorf("after its release: %v, in %v", err, time.Since(begun))
 	}
 }
 
@@ -75,22 +75,22 @@ func TestLease_Abandoned(t *testing.T) {
 	}
 	begun := time.Now()
 	if err := take(t, second); err != nil || time.Since(begun) < second.lasts {
-		t.Fatalf("a lease that is not renewed: %v, in %v", err, time.Since(begun))
+		t.Fatalf("taking over an unrenewed lease: %v, in %v", err, time.Since(begun))
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	if err := first.keep(ctx); err == nil {
-		t.Error("who lost the lease is not told")
+		t.Error("keep returned no error after the lease was lost")
 	}
-	if err := first.give(t.Context()); err != nil {
+	if err := first.release(t.Context()); err != nil {
 		t.Error(err)
 	}
-	if body, version, err := second.look(t.Context()); err != nil || version == 0 || body.ID != second.body.ID {
-		t.Errorf("who lost the lease gave away another's: %v, version %d, %v", body, version, err)
+	if body, version, err := second.read(t.Context()); err != nil || version == 0 || body.ID != second.body.ID {
+		t.Errorf("a process that had lost the lease released another's: %v, version %d, %v", body, version, err)
 	}
 }
 
-// TestLease_Removed: an operator may remove a lease; its holder makes it again.
+// TestLease_Removed removes the lease, as an operator may: its holder creates it again.
 func TestLease_Removed(t *testing.T) {
 	t.Parallel()
 	st := table(t)
@@ -98,7 +98,7 @@ func TestLease_Removed(t *testing.T) {
 	if err := take(t, l); err != nil {
 		t.Fatal(err)
 	}
-	if err := l.give(t.Context()); err != nil {
+	if err := l.release(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	for range 2 { // the first finds it gone
@@ -106,7 +106,7 @@ func TestLease_Removed(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if body, version, err := l.look(t.Context()); err != nil || version == 0 || body.ID != l.body.ID {
+	if body, version, err := l.read(t.Context()); err != nil || version == 0 || body.ID != l.body.ID {
 		t.Errorf("got %v, version %d, %v", body, version, err)
 	}
 }

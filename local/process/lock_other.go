@@ -4,5 +4,5 @@ package process
 
 import "os"
 
-// lock opens the file without taking it: this system has no lock that ends with the process.
+// lock opens the file without locking it: this system has no lock that ends with the process.
 func lock(path string) (*os.File, error) { return os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600) }

@@ -9,7 +9,7 @@ import (
 	"syscall"
 )
 
-// lock takes the folder for this process until it ends, however it ends.
+// lock locks the folder for this process. The system releases the lock however the process ends.
 func lock(path string) (*os.File, error) {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
@@ -17,7 +17,7 @@ func lock(path string) (*os.File, error) {
 	}
 	err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 	if errors.Is(err, syscall.EWOULDBLOCK) {
-		err = fmt.Errorf("another process serves this folder (%s); stop it, or set ORGOPS_DATA to another", path)
+		err = fmt.Errorf("another process serves this folder (%s); stop it, or set ORGOPS_DATA to another folder", path)
 	}
 	if err != nil {
 		return nil, errors.Join(err, f.Close())

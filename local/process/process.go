@@ -1,5 +1,5 @@
-// Package process is the service in one process: it opens a backend, mounts every route group on one router, pumps the
-// change feed, works on the queues, and drains all of it when it is told to stop.
+// Package process runs the service in one process: it opens a backend, mounts every route group on one router, pumps the
+// change feed, works the queues, and drains all of them when it is told to stop.
 package process
 
 import (
@@ -19,56 +19,70 @@ import (
 	"orgops/functions/syncer"
 	"orgops/functions/ticker"
 	"orgops/local/docs"
-	"orgops/shared/boot"
-	"orgops/shared/config"
-	"orgops/shared/store"
+	"orgops/shared/identity/token"
+	"orgops/shared/provider/catalog"
+	"orgops/shared/run/boot"
+	"orgops/shared/run/config"
+	"orgops/shared/run/server"
+	"orgops/shared/storage/store"
+	"orgops/shared/web"
+	"orgops/shared/webhook/outbound"
 )
 
-// Version is the API's version: that of the release.
+// Version is the API's version, which is the release's.
 const Version = "0.1.0"
 
-// Process is a service that is ready to run.
+// Process holds a service that is ready to run.
 type Process struct {
 	Services *boot.Services
 	Handler  http.Handler
 
 	backend backend
 	logger  *slog.Logger
-	now     func() time.Time
 }
 
-// backend is an open backend.
+// backend holds an open backend's parts and how the process uses them.
 type backend struct {
-	boot.Backend
-	feed     store.Feed
-	budget   time.Duration               // of a request; 0: none
-	separate bool                        // the store charges twice for what is written in a transaction
-	keep     func(context.Context) error // what the backend needs to have done until ctx ends; nil: nothing
-	close    func() error
+	parts     boot.Parts
+	verifier  web.Verifier
+	cursorKey []byte
+	loopback  bool // outgoing requests may reach this machine
+	feed      store.Feed
+	budget    time.Duration               // of a request; 0 means no limit
+	keep      func(context.Context) error // background work of the backend until ctx ends; nil for nothing
+	close     func() error
 }
 
-// Open opens the embedded backend and puts the service together. Close it when it is not run, or after.
+// Open opens the embedded backend and assembles the service. The caller closes it after Run, or if it never runs.
 func Open(ctx context.Context, c config.Config, logger *slog.Logger) (*Process, error) {
 	e, err := OpenEmbedded(ctx, c.Data, true, time.Now)
 	if err != nil {
 		return nil, err
 	}
-	return assemble(c, backend{Backend: e.Backend, feed: e.store, close: e.Close}, logger)
+	tokens := token.Config{Issuer: c.Issuer, Audience: c.Audience, Now: time.Now}
+	verifier := token.NewVerifier(tokens, e.Keys.Public())
+	return assemble(c, backend{
+		parts: boot.Parts{
+			Store: e.Store, Retries: e.Retries, Syncs: e.Syncs, Vault: e.Vault,
+			Keys: token.AtHand{Signs: token.NewSigner(tokens, e.Keys), Verifies: verifier.Keys},
+		},
+		verifier: verifier, cursorKey: e.CursorKey, loopback: true, feed: e.store, close: e.Close,
+	}, logger), nil
 }
 
-// assemble takes the backend over.
-func assemble(c config.Config, b backend, logger *slog.Logger) (*Process, error) {
-	services, err := boot.New(c, b.Backend, logger, time.Now)
-	if err != nil {
-		return nil, errors.Join(err, b.close())
-	}
-	server := services.Web(Version)
-	functions.Register(server.API(), services)
-	docs.Register(server)
-	return &Process{Services: services, Handler: within(b.budget, server), backend: b, logger: logger, now: time.Now}, nil
+// assemble builds the process on b; the process then owns b.
+func assemble(c config.Config, b backend, logger *slog.Logger) *Process {
+	p := b.parts
+	p.Client = outbound.New(outbound.Options{AllowLoopback: b.loopback, AllowNetworks: c.AllowNetworks})
+	p.Logger, p.Now, p.HearsChanges, p.Connectors = logger, time.Now, true, catalog.All(p.Client, time.Now)
+	services := boot.New(p)
+	s := server.New(services, server.Options{Version: Version, Verifier: b.verifier, CursorKey: b.cursorKey, Origins: c.Origins})
+	functions.Mount(s.API(), services)
+	docs.Register(s)
+	return &Process{Services: services, Handler: within(b.budget, s), backend: b, logger: logger}
 }
 
-// within has requests given up after a budget, by the context.
+// within cancels a request's context after a budget.
 func within(budget time.Duration, h http.Handler) http.Handler {
 	if budget == 0 {
 		return h
@@ -86,72 +100,62 @@ func (p *Process) Close() error {
 	return p.backend.close()
 }
 
-// Limits on connections. A request is short; what takes long (a certification) has its own budget of 20 s.
+// Limits on connections. Requests are short; the longest, a certification, has its own budget of 20 s.
 const (
 	readHeaderTimeout = 5 * time.Second
 	writeTimeout      = 45 * time.Second
 	idleTimeout       = 2 * time.Minute
-	drainTimeout      = 20 * time.Second // of the requests under way; then of the attempts
+	drainTimeout      = 20 * time.Second // first for the requests in flight, then again for the attempts
 )
 
-// Run serves on l and works until ctx ends. Then it refuses new connections, finishes the requests, the batches and
-// the attempts under way, and returns. It closes l.
+// Run serves on l and works until ctx ends. Then it refuses new connections, finishes the requests, batches and attempts in
+// flight, and returns. It closes l.
 func (p *Process) Run(ctx context.Context, l net.Listener) error {
 	working, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
 	finished := p.work(working)
 
-	server := &http.Server{
+	srv := &http.Server{
 		Handler: p.Handler, ReadHeaderTimeout: readHeaderTimeout, WriteTimeout: writeTimeout, IdleTimeout: idleTimeout,
 		ErrorLog: slog.NewLogLogger(p.logger.Handler(), slog.LevelDebug),
 	}
 	served := make(chan error, 1)
-	go func() { served <- server.Serve(l) }()
+	go func() { served <- srv.Serve(l) }()
 	select {
 	case err := <-served:
 		stop()
 		return errors.Join(err, <-finished)
-	case err := <-finished: // a worker that ends on its own has failed
-		return errors.Join(fmt.Errorf("a worker ended: %w", err), server.Close())
+	case err := <-finished: // a worker that ends before ctx has failed
+		return errors.Join(fmt.Errorf("a worker ended: %w", err), srv.Close())
 	case <-ctx.Done():
 	}
 	p.logger.Info("draining")
 	draining, cancel := context.WithTimeout(context.WithoutCancel(ctx), drainTimeout)
 	defer cancel()
-	err := server.Shutdown(draining)
-	stop() // requests first: what they commit is still dispatched
+	err := srv.Shutdown(draining)
+	stop() // after the requests, so that what they commit is still dispatched
 	select {
 	case werr := <-finished:
 		return errors.Join(err, werr)
-	case <-time.After(drainTimeout): // of their own: a slow request takes none of it
-		p.logger.Warn("attempts were cut off; they are made again at the next start")
+	case <-time.After(drainTimeout): // the attempts get their own time, which a slow request cannot use up
+		p.logger.Warn("attempts cut off; they are retried after the next start")
 		return err
 	}
 }
 
-// tickEvery is how often the timers are looked at.
+// tickEvery sets how often the process checks the timers.
 const tickEvery = 10 * time.Second
 
-// work starts every worker. The channel gets one value when all have ended: why, if it was not ctx.
+// work starts every worker. When all have ended, the channel gets one value: the error that ended them, or nil if ctx did.
 func (p *Process) work(ctx context.Context) <-chan error {
-	s := p.Services
-	project := &projector.Projector{Store: s.Store, Logger: p.logger}
-	dispatch := dispatcher.New(dispatcher.Deps{
-		Store: s.Store, Courier: s.Courier, Retries: s.Retries, Syncs: s.Syncs, Logger: p.logger, Now: p.now,
-		Separate: p.backend.separate,
-	})
-	retry := retrier.New(retrier.Deps{Store: s.Store, Courier: s.Courier, Queue: s.Retries, Logger: p.logger, Now: p.now})
-	pull := &syncer.Syncer{
-		Store: s.Store, Jobs: s.Syncs, Connectors: s.Connectors, Vault: s.Vault, Engine: s.Engine, Logger: p.logger,
-		Now: p.now, Slice: time.Minute,
-	}
-	tick := &ticker.Ticker{Store: s.Store, Logger: p.logger, Now: p.now}
+	project, dispatch := projector.From(p.Services), dispatcher.From(p.Services)
+	retry, pull, tick := retrier.From(p.Services), syncer.From(p.Services), ticker.From(p.Services)
 
 	ctx, stop := context.WithCancelCause(ctx)
 	var workers sync.WaitGroup
 	consume := func(run func(context.Context, store.Feed) error) {
 		if err := run(ctx, p.backend.feed); err != nil {
-			stop(err) // without one of its consumers the service must not go on as if all were well
+			stop(err) // the service must not go on without one of its consumers
 		}
 	}
 	if keep := p.backend.keep; keep != nil {

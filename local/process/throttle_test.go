@@ -9,11 +9,11 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
-	"orgops/shared/awstest"
+	"orgops/shared/testkit/awstest"
 )
 
-// TestOpenAWS_Throttled: a request that the store cannot serve in time is answered with 503 and when to come back, in time,
-// and nothing of it is written; the same request is good when the store is.
+// TestOpenAWS_Throttled throttles the store: a request is answered in time with 503 and Retry-After and writes nothing. The
+// same request succeeds once the store answers again.
 func TestOpenAWS_Throttled(t *testing.T) {
 	t.Parallel()
 	const most = 2 * time.Second
@@ -57,11 +57,11 @@ func TestOpenAWS_Throttled(t *testing.T) {
 	c.call(t, 201, "POST", requests[0].path, body, nil)
 }
 
-// items is how many the main table has.
+// items counts the main table's items.
 func items(t *testing.T, e environment) int32 {
 	t.Helper()
 	access := dynamo.Access(t)
-	client := dynamodb.New(dynamodb.Options{Region: access.Region, Credentials: access.Credentials, BaseEndpoint: access.Endpoint("DYNAMODB")})
+	client := dynamodb.New(dynamodb.Options{Region: access.Region, Credentials: access.Credentials, BaseEndpoint: access.BaseEndpoint("DYNAMODB")})
 	table := e["ORGOPS_TABLE"]
 	out, err := client.Scan(t.Context(), &dynamodb.ScanInput{TableName: &table})
 	if err != nil {

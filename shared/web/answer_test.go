@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"net/http/httptest"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -79,8 +80,8 @@ func TestETag(t *testing.T) {
 		{"any", "*", 304},
 		{"other", `"6"`, 200},
 		{"unquoted", "7", 200},
-		{"no end", `"7`, 200},
-		{"part", `"77"`, 200},
+		{"unterminated", `"7`, 200},
+		{"only a prefix matches", `"77"`, 200},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -140,7 +141,7 @@ func TestServer_Log(t *testing.T) {
 	}
 	for _, secret := range []string{"secret", own} {
 		if strings.Contains(h.log.String(), secret) {
-			t.Errorf("the log holds %s:\n%s", secret, h.log)
+			t.Errorf("the log contains %s:\n%s", secret, h.log)
 		}
 	}
 	if !strings.Contains(h.log.String(), "level=DEBUG") || !strings.Contains(h.log.String(), "route=/companies/{id}/thing/{tid} status=200") || !strings.Contains(h.log.String(), "company=a") {
@@ -149,16 +150,16 @@ func TestServer_Log(t *testing.T) {
 	h.log.Reset()
 	h.do("GET", "/fail/plain", "", "")
 	if !strings.Contains(h.log.String(), "level=ERROR") || !strings.Contains(h.log.String(), "secret connection string") {
-		t.Error("the cause is missing:", h.log)
+		t.Error("the log lacks the cause:", h.log)
 	}
 	h.log.Reset()
 	w := h.do("GET", "/fail/panic", "", "")
 	if !strings.Contains(h.log.String(), "secret in a panic") || !strings.Contains(h.log.String(), w.Header().Get("X-Request-Id")) || !strings.Contains(h.log.String(), "web_test.go") {
-		t.Error("the panic is not explained:", h.log)
+		t.Error("the log lacks the panic:", h.log)
 	}
 }
 
-// A real connection lives on after a panic, an error, and a body that was not read.
+// A real connection stays usable after a panic, an error, and an unread body.
 func TestServer_Connection(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t)
@@ -189,18 +190,25 @@ func TestServer_Document(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	type response struct {
+		Ref     string `json:"$ref"`
+		Content map[string]struct{ Example map[string]any }
+		Headers map[string]any
+	}
 	var got struct {
 		OpenAPI    string
 		Components struct {
 			SecuritySchemes map[string]struct{ Type, Scheme, BearerFormat string }
-			Schemas         map[string]struct{ Properties map[string]map[string]any }
+			Schemas         map[string]struct {
+				Properties           map[string]map[string]any
+				AdditionalProperties any
+			}
+			Responses map[string]response
 		}
 		Paths map[string]map[string]struct {
 			Open      bool `json:"x-open-detail"`
 			Security  []map[string][]string
-			Responses map[string]struct {
-				Content map[string]any
-			}
+			Responses map[string]response
 		}
 	}
 	if err := json.Unmarshal(doc, &got); err != nil {
@@ -211,17 +219,30 @@ func TestServer_Document(t *testing.T) {
 	}
 	for path, item := range got.Paths {
 		for method, op := range item {
-			if _, catchAll := op.Responses["default"]; !op.Open || catchAll {
-				t.Errorf("%s %s: %+v", method, path, op)
+			if !op.Open {
+				t.Errorf("%s %s is not marked", method, path)
 			}
-			for _, status := range []string{"400", "429", "500", "503"} {
+			for _, status := range []string{"400", "429", "500", "503", "default"} {
 				if _, documented := op.Responses[status]; !documented {
 					t.Errorf("%s %s: %s is not documented", method, path, status)
 				}
 			}
 			for status, response := range op.Responses {
-				if status >= "400" && response.Content["application/problem+json"] == nil {
+				if response.Ref != "" {
+					response = got.Components.Responses[strings.TrimPrefix(response.Ref, "#/components/responses/")]
+				}
+				if response.Headers["X-Request-Id"] == nil {
+					t.Errorf("%s %s: %s has no request id", method, path, status)
+				}
+				if status < "400" {
+					continue
+				}
+				problem, is := response.Content["application/problem+json"]
+				if !is {
 					t.Errorf("%s %s: %s is no problem", method, path, status)
+				}
+				if code, _ := problem.Example["status"].(float64); problem.Example != nil && status != "default" && strconv.Itoa(int(code)) != status {
+					t.Errorf("%s %s: the example of %s has the status %v", method, path, status, code)
 				}
 			}
 		}
@@ -234,6 +255,9 @@ func TestServer_Document(t *testing.T) {
 		if _, documented := write.Responses[status]; !documented {
 			t.Errorf("%s is not documented", status)
 		}
+	}
+	if more := got.Components.Schemas["Problem"].AdditionalProperties; more != true {
+		t.Errorf("an answer's object takes more members: %v, want true", more)
 	}
 	for name, schema := range got.Components.Schemas {
 		for field, property := range schema.Properties {

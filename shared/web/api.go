@@ -13,14 +13,14 @@ import (
 	"github.com/danielgtaylor/huma/v2/adapters/humachi"
 )
 
-// api is huma's API with our rules around it.
+// api wraps huma's API with the service's rules.
 type api struct {
 	huma.API
 	config huma.Config
 	server *Server
 }
 
-// newAPI is an API whose operations are handed to mount, guarded.
+// newAPI makes an API that puts the guard around each operation and passes it to mount.
 func newAPI(s *Server, mount func(*huma.Operation, http.HandlerFunc)) *api {
 	config := huma.Config{
 		OpenAPI:                      newDocument(s.opts),
@@ -32,21 +32,21 @@ func newAPI(s *Server, mount func(*huma.Operation, http.HandlerFunc)) *api {
 	return &api{API: huma.NewAPI(config, a), config: config, server: s}
 }
 
-// Config makes huma find the settings behind the wrapper.
+// Config gives huma the settings behind the wrapper.
 func (a *api) Config() huma.Config { return a.config }
 
-// Negotiate offers JSON, whatever is asked for: there is nothing else.
+// Negotiate always returns JSON, the only format of the service.
 func (a *api) Negotiate(string) (string, error) { return "application/json", nil }
 
-// Marshal writes JSON under whatever JSON type the body has.
+// Marshal writes JSON for any content type.
 func (a *api) Marshal(w io.Writer, _ string, v any) error {
 	return huma.DefaultJSONFormat.Marshal(w, v)
 }
 
-// Unmarshal reads JSON only; takeBody has checked the content type.
+// Unmarshal reads only JSON; takeBody has already checked the content type.
 func (a *api) Unmarshal(_ string, data []byte, v any) error { return decode(data, v) }
 
-// decode reads JSON. Its errors are public: they quote nothing.
+// decode reads JSON. Its errors are public, because they quote nothing from the body.
 func decode(data []byte, v any) error {
 	if !utf8.Valid(data) {
 		return errors.New("the body is not UTF-8")
@@ -62,7 +62,7 @@ func decode(data []byte, v any) error {
 	return errors.New("the body holds a value that does not fit its field")
 }
 
-// DocumentOperation completes an operation's documentation; huma calls it before the route exists.
+// DocumentOperation completes an operation's documentation. huma calls it before the route exists.
 func (a *api) DocumentOperation(op *huma.Operation) {
 	document(op, a.OpenAPI().Components.Schemas)
 	if !op.Hidden {
@@ -70,7 +70,7 @@ func (a *api) DocumentOperation(op *huma.Operation) {
 	}
 }
 
-// adapter puts operations on the router, each behind its guard. Every way to register one ends here.
+// adapter puts operations on the router, each behind its guard. Every registration goes through it.
 type adapter struct {
 	server  *Server
 	schemas huma.Registry
@@ -84,7 +84,7 @@ func (a *adapter) Handle(op *huma.Operation, handler func(huma.Context)) {
 	if limit <= 0 {
 		limit = MaxBody
 	}
-	op.MaxBodyBytes, op.BodyReadTimeout = -1, 0 // takeBody does both
+	op.MaxBodyBytes, op.BodyReadTimeout = -1, 0 // takeBody enforces both
 	run := func(w http.ResponseWriter, r *http.Request) { handler(humachi.NewContext(op, r, w)) }
 	keyed := takesKey(op, a.schemas)
 	serve := func(w http.ResponseWriter, r *http.Request) {
@@ -119,14 +119,14 @@ func (a *adapter) Handle(op *huma.Operation, handler func(huma.Context)) {
 
 func (a *adapter) ServeHTTP(w http.ResponseWriter, r *http.Request) { a.server.ServeHTTP(w, r) }
 
-// headerOf is the response's headers.
+// headerOf returns the response's headers.
 func headerOf(ctx huma.Context) http.Header {
 	_, w := humachi.Unwrap(ctx)
 	return w.Header()
 }
 
-// RequestHeaders is all headers of the request a handler answers, for those that cannot name theirs beforehand, such
-// as a receiver of signed deliveries. Outside a request it is nil.
+// RequestHeaders returns all headers of the current request, or nil outside a request. It serves handlers that cannot name
+// their headers in advance, such as the receiver of signed deliveries.
 func RequestHeaders(ctx context.Context) http.Header {
 	if req := requestOf(ctx); req != nil {
 		return req.header

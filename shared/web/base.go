@@ -4,8 +4,8 @@ import "context"
 
 type basePathKey struct{}
 
-// WithBasePath has references in answers to a request that is served under the context begin with a base path, such as
-// /live: what stands in the address that was asked for before the path that is routed. It has no slash at its end.
+// WithBasePath sets the base path, such as /live, of the references in answers to a request under ctx. The base path is the
+// part of the request's address in front of the routed path, without a trailing slash.
 func WithBasePath(ctx context.Context, base string) context.Context {
 	if base == "" {
 		return ctx
@@ -18,5 +18,5 @@ func basePath(ctx context.Context) string {
 	return base
 }
 
-// CompanyPath is the path of the guarded company as whoever asks has to write it. References in answers begin with it.
+// CompanyPath returns the path of the guarded company, with the base path. References in answers begin with it.
 func CompanyPath(ctx context.Context) string { return basePath(ctx) + "/companies/" + Tenant(ctx).ID() }

@@ -21,14 +21,14 @@ func TestWithBasePath(t *testing.T) {
 		w := httptest.NewRecorder()
 		h.ServeHTTP(w, r.WithContext(web.WithBasePath(r.Context(), tt.base)))
 		if link := w.Header().Get("Link"); len(link) < len(tt.link) || link[:len(tt.link)] != tt.link {
-			t.Errorf("below %q: %q", tt.base, link)
+			t.Errorf("base path %q: link %q", tt.base, link)
 		}
 		r = httptest.NewRequest("GET", "/companies/a/path", nil)
 		r.Header.Set("Authorization", "Bearer "+own)
 		w = httptest.NewRecorder()
 		h.ServeHTTP(w, r.WithContext(web.WithBasePath(r.Context(), tt.base)))
 		if got := w.Header().Get("Location"); got != tt.base+"/companies/a/here" {
-			t.Errorf("below %q the company is at %q", tt.base, got)
+			t.Errorf("base path %q: company path %q", tt.base, got)
 		}
 	}
 }

@@ -3,6 +3,7 @@ package web
 import (
 	"fmt"
 	"io"
+	"maps"
 	"mime"
 	"net/http"
 	"strings"
@@ -10,23 +11,24 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"orgops/shared/fault"
+	"orgops/shared/base/fault"
 )
 
 const (
-	// MaxBody is how many bytes a request body may have where an operation does not set its own MaxBodyBytes.
+	// MaxBody limits a request body, in bytes, unless an operation sets its own MaxBodyBytes.
 	MaxBody = 1 << 20
 
-	bodyTimeout = 10 * time.Second // a body that has not arrived by then is given up
+	bodyTimeout = 10 * time.Second // for the whole body to arrive
 )
 
-// boundBody gives a body until bodyTimeout to arrive even where nobody reads it: net/http reads on behind a refusal, to
-// use the connection again, and would wait for as long as the caller likes. Not every writer has a deadline.
+// boundBody sets a deadline for the arrival of a body, even if no handler reads it. After a refusal, net/http reads the
+// rest of the body to reuse the connection, and without a deadline it would wait as long as the caller likes. Some writers
+// support no deadline.
 func boundBody(w http.ResponseWriter) {
 	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(bodyTimeout))
 }
 
-// takeBody checks what can be known of a body before it is read, and bounds the reading of it.
+// takeBody checks a body's length and content type before it is read, and limits the reading of it.
 func takeBody(op *huma.Operation, limit int64, w http.ResponseWriter, r *http.Request) error {
 	if r.ContentLength == 0 || r.Body == nil {
 		return nil
@@ -34,7 +36,7 @@ func takeBody(op *huma.Operation, limit int64, w http.ResponseWriter, r *http.Re
 	if r.ContentLength > limit {
 		return tooLarge(limit)
 	}
-	if !takes(op, r.Header.Get("Content-Type")) {
+	if !accepts(op, r.Header.Get("Content-Type")) {
 		return fault.New(fault.UnsupportedMediaType, "send the body as Content-Type: application/json")
 	}
 	r.Body = &body{ReadCloser: r.Body, limit: limit, left: limit, w: w}
@@ -45,16 +47,27 @@ func tooLarge(limit int64) error {
 	return fault.New(fault.TooLarge, fmt.Sprintf("the body is larger than %d bytes", limit))
 }
 
-// takes reports whether an operation reads a media type: JSON, or another one that it names.
-func takes(op *huma.Operation, contentType string) bool {
+// accepts reports whether an operation accepts a media type: JSON, or another type that it declares.
+func accepts(op *huma.Operation, contentType string) bool {
 	if op.RequestBody == nil || op.RequestBody.Content["application/json"] == nil || isJSON(contentType) {
 		return true
 	}
 	media, _, err := mime.ParseMediaType(contentType)
-	return err == nil && op.RequestBody.Content[media] != nil
+	return err == nil && media == op.Metadata[acceptMark]
 }
 
-// isJSON accepts application/json, any application/…+json (RFC 6839), and no type at all.
+// acceptMark holds what Accept was given.
+const acceptMark = "orgops-accept"
+
+// Accept lets an operation take a media type other than JSON too, which the document does not show.
+func Accept(op huma.Operation, media string) huma.Operation {
+	metadata := map[string]any{acceptMark: media}
+	maps.Copy(metadata, op.Metadata)
+	op.Metadata = metadata
+	return op
+}
+
+// isJSON accepts application/json, any application/…+json (RFC 6839), and a missing type.
 func isJSON(contentType string) bool {
 	if contentType == "" {
 		return true
@@ -64,8 +77,8 @@ func isJSON(contentType string) bool {
 		strings.HasPrefix(media, "application/") && strings.HasSuffix(media, "+json"))
 }
 
-// body reads at most limit bytes within bodyTimeout. The deadline is lifted as soon as the body is read: net/http
-// keeps reading the connection behind a handler, and would take a late timeout for a caller who has gone.
+// body reads at most limit bytes within bodyTimeout. It lifts the deadline as soon as the body is read, because net/http
+// keeps reading the connection behind a handler and would mistake a later timeout for a client that has disconnected.
 type body struct {
 	io.ReadCloser
 	limit, left int64

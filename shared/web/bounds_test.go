@@ -10,10 +10,10 @@ import (
 	"testing/synctest"
 	"time"
 
-	"orgops/shared/webtest"
+	"orgops/shared/testkit/webtest"
 )
 
-// A caller who is refused and never sends the body that was announced must not keep the connection.
+// A refused caller that never sends the announced body must not keep the connection.
 func TestBody_NeverSentNeverRead(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t)

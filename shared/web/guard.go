@@ -5,20 +5,20 @@ import (
 	"net/url"
 	"strings"
 
-	"orgops/shared/fault"
-	"orgops/shared/id"
+	"orgops/shared/base/fault"
+	"orgops/shared/base/id"
 )
 
-// admit is the company guard. It looks at the path and the Authorization header only, so that nothing of a request is
-// parsed for a caller who has no right to it. The order is fixed: 401, then 403 for the company, then 403 for a scope.
+// admit guards a company's operations. It reads only the path and the Authorization header, so that the service parses
+// nothing else for a caller without rights. The order is fixed: 401, then 403 for the company, then 403 for a scope.
 //
-// A company that is another's, unknown or no valid id at all gets the same answer: nobody learns which ids exist.
+// A foreign company, an unknown one and an invalid id get the same answer, so that no caller learns which ids exist.
 func (s *Server) admit(w http.ResponseWriter, r *http.Request, req *request, scopes []string) error {
-	// A gateway in front has one detail for both.
+	// The same text for a missing and an invalid token, because an API gateway in front has one text for both.
 	const detail = "send Authorization: Bearer with a good access token from POST /auth/login"
 	text, sent := bearer(r.Header)
 	if !sent {
-		w.Header().Set("WWW-Authenticate", "Bearer") // RFC 6750 §3.1: no error code where nothing was tried
+		w.Header().Set("WWW-Authenticate", "Bearer") // RFC 6750 §3.1: no error code without a token
 		return fault.New(fault.Unauthenticated, detail)
 	}
 	claims, err := s.opts.Verifier.Verify(text)
@@ -45,8 +45,8 @@ func (s *Server) admit(w http.ResponseWriter, r *http.Request, req *request, sco
 	return nil
 }
 
-// bearer is the token of the Authorization header (RFC 6750 §2.1). The other two ways to send one, in the body and in
-// the query, are not read. sent is false when there is no such header or it is of another scheme.
+// bearer returns the token of the Authorization header (RFC 6750 §2.1). It does not read a token in the body or the query,
+// the other two places of the RFC. sent is false if the header is missing or has another scheme.
 func bearer(h http.Header) (text string, sent bool) {
 	values := h["Authorization"]
 	if len(values) == 0 {
@@ -57,13 +57,13 @@ func bearer(h http.Header) (text string, sent bool) {
 		return "", false
 	}
 	if len(values) > 1 {
-		return "", true // two tokens: neither counts
+		return "", true // with two tokens, neither is valid
 	}
 	return strings.TrimLeft(rest, " "), true
 }
 
-// pathParam is a path parameter, decoded once. chi routes on the raw path where decoding would lose something, and
-// then its parameters are raw too.
+// pathParam returns a path parameter, decoded once. If decoding would lose something, chi routes on the raw path and its
+// parameters are raw too.
 func pathParam(r *http.Request, name string) string {
 	v := r.PathValue(name)
 	if r.URL.RawPath == "" {

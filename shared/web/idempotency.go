@@ -15,26 +15,26 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"orgops/shared/fault"
-	"orgops/shared/store"
+	"orgops/shared/base/fault"
+	"orgops/shared/storage/store"
 )
 
-// The Idempotency-Key header (draft-ietf-httpapi-idempotency-key-header): a POST that is repeated with the same key is
-// done once, and answered with the first answer. A request without the header is done every time.
+// The Idempotency-Key header (draft-ietf-httpapi-idempotency-key-header): a POST that is repeated with the same key runs
+// once, and a repeat gets the first answer. A request without the header runs every time.
 const (
 	idempotencyHeader = "Idempotency-Key"
 	idempotencyEntity = "idempotency"
 	idempotencyPrefix = "IDEMPOTENCY#"
 
 	idempotencyTTL = 24 * time.Hour
-	// A request that has not answered for so long has died with its process: a repeat may do it again.
+	// After this time without an answer, the first request's process has died, and a repeat may run it again.
 	idempotencyLease = time.Minute
-	// A greater answer is not kept; a repeat is done again.
+	// Bytes of an answer. A longer one is not kept, so a repeat runs again.
 	maxKept = 256 << 10
 )
 
-// record is what is kept of a request with a key: first that it runs, then its answer. The fingerprint is keyed, so
-// that nobody who reads the store can try out what was in the request.
+// record holds the state of a request with a key: first that it runs, then its answer. The fingerprint is keyed, so that a
+// reader of the store cannot guess the request's content.
 type record struct {
 	Fingerprint string            `json:"fingerprint"`
 	StartedAt   time.Time         `json:"startedAt"`
@@ -43,15 +43,15 @@ type record struct {
 	Body        []byte            `json:"body,omitempty"`
 }
 
-// doOnce runs a keyed request, or answers it as it was answered before. Where answers are not kept (keyed is false) a
-// POST with the header is refused, so that nobody relies on it; other methods can be repeated anyway and ignore it.
+// doOnce runs a request with a key, or replays its first answer. If the operation's answers are not kept (keyed is false),
+// it refuses a POST with the header, so that no client relies on it. Other methods are idempotent and ignore the header.
 func (s *Server) doOnce(w http.ResponseWriter, r *http.Request, req *request, keyed bool, run http.HandlerFunc) error {
 	if r.Method != http.MethodPost {
 		run(w, r)
 		return nil
 	}
 	if !keyed {
-		return fault.New(fault.Malformed, "this answer holds what is shown only once, so it is not kept: send no Idempotency-Key")
+		return fault.New(fault.Malformed, "the answer holds a secret that is shown only once, so it cannot be replayed; leave out Idempotency-Key")
 	}
 	key, err := idempotencyKey(r.Header.Values(idempotencyHeader))
 	if err != nil {
@@ -59,21 +59,21 @@ func (s *Server) doOnce(w http.ResponseWriter, r *http.Request, req *request, ke
 	}
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
-		return ofHandler("cannot read request body", []error{err})
+		return handlerError("cannot read request body", []error{err})
 	}
 	r.Body = io.NopCloser(bytes.NewReader(body))
 	rec := record{Fingerprint: s.fingerprint(r, req, body), StartedAt: s.opts.Now().UTC()}
-	version, before, err := s.claim(r.Context(), req.tenant, key, rec)
+	version, first, err := s.claim(r.Context(), req.tenant, key, rec)
 	if err != nil {
 		return err
 	}
-	if before != nil {
-		before.replay(w)
+	if first != nil {
+		first.replay(w)
 		return nil
 	}
 	kept := &keptResponse{header: w.Header()}
 	finished := false
-	defer func() { // also when the handler panics
+	defer func() { // even if the handler panics
 		if !finished {
 			s.settle(r.Context(), req, req.tenant.Delete(key, idempotencyEntity, version))
 		}
@@ -87,8 +87,8 @@ func (s *Server) doOnce(w http.ResponseWriter, r *http.Request, req *request, ke
 	return nil
 }
 
-// claim writes that the request runs. before is the kept answer of an earlier one.
-func (s *Server) claim(ctx context.Context, c store.Company, key string, rec record) (version int64, before *record, err error) {
+// claim records that the request runs. If an earlier request with the key has an answer, claim returns that as first.
+func (s *Server) claim(ctx context.Context, c store.Company, key string, rec record) (version int64, first *record, err error) {
 	var old record
 	item, err := c.Get(ctx, key, &old)
 	switch {
@@ -96,50 +96,51 @@ func (s *Server) claim(ctx context.Context, c store.Company, key string, rec rec
 	case err != nil:
 		return 0, nil, store.Fault(err, "")
 	case old.Fingerprint != rec.Fingerprint:
-		return 0, nil, fault.Refuse([]fault.Problem{{
-			Pointer: "#/header/" + idempotencyHeader, Detail: "was used for another request; take a new key for each",
+		return 0, nil, fault.Refuse([]fault.FieldError{{
+			Pointer: "#/header/" + idempotencyHeader, Detail: "was used for another request; use a new key for each request",
 		}})
 	case old.Status != 0:
 		return 0, &old, nil
 	case rec.StartedAt.Sub(old.StartedAt) < idempotencyLease:
-		return 0, nil, underWay()
+		return 0, nil, inProgress()
 	}
-	op := c.Save(key, idempotencyEntity, item.Version, rec).Silent().Until(rec.StartedAt.Add(idempotencyTTL))
+	op := c.Save(key, idempotencyEntity, item.Version, rec).Quietly().Until(rec.StartedAt.Add(idempotencyTTL))
 	err = c.Commit(ctx, op)
 	if errors.Is(err, store.ErrConflict) {
-		return 0, nil, underWay()
+		return 0, nil, inProgress()
 	}
 	return item.Version + 1, nil, store.Fault(err, "")
 }
 
-func underWay() error {
-	e := fault.New(fault.Conflict, "a request with this Idempotency-Key is under way; repeat it in a moment")
+func inProgress() error {
+	e := fault.New(fault.Conflict, "a request with this Idempotency-Key is in progress; retry in a moment")
 	e.RetryAfter = time.Second
 	return e
 }
 
-// settleTimeout begins when the handler is done, however long that took.
+// settleTimeout limits the write of the outcome. It begins when the handler is done, however long that took.
 const settleTimeout = 5 * time.Second
 
-// settle writes how a keyed request ended, even when the caller has gone. The answer is the caller's due whether that
-// succeeds or not.
+// settle stores how a request with a key ended, even if the client has disconnected. The client gets the answer even if
+// the write fails.
 func (s *Server) settle(ctx context.Context, req *request, op store.Op) {
 	ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), settleTimeout)
 	defer stop()
-	if err := req.tenant.Commit(ctx, op.Silent()); err != nil {
-		s.opts.Logger.WarnContext(ctx, "settle a keyed request", "request", req.id, "error", err)
+	if err := req.tenant.Commit(ctx, op.Quietly()); err != nil {
+		s.opts.Logger.WarnContext(ctx, "outcome of request with Idempotency-Key not stored", "request", req.id, "error", err)
 	}
 }
 
 func (s *Server) fingerprint(r *http.Request, req *request, body []byte) string {
-	mac := hmac.New(sha256.New, s.printKey)
+	mac := hmac.New(sha256.New, s.fingerprintKey)
 	for _, part := range []string{r.Method, r.URL.RequestURI(), req.caller.UserID, string(body)} {
 		fmt.Fprintf(mac, "%d:%s", len(part), part)
 	}
 	return hex.EncodeToString(mac.Sum(nil))
 }
 
-// idempotencyKey is the item's key of the one header: a quoted string as the draft says, or the bare text.
+// idempotencyKey returns the store key for the header's value: a quoted string, as in the draft, or the bare text. It
+// refuses more than one header.
 func idempotencyKey(values []string) (string, error) {
 	text := ""
 	if len(values) == 1 {
@@ -153,7 +154,7 @@ func idempotencyKey(values []string) (string, error) {
 	return idempotencyPrefix + hex.EncodeToString(sum[:]), nil
 }
 
-// keptResponse holds an answer back until it is stored.
+// keptResponse buffers an answer until it is stored.
 type keptResponse struct {
 	header http.Header
 	status int
@@ -173,7 +174,8 @@ func (k *keptResponse) Write(b []byte) (int, error) {
 	return k.body.Write(b)
 }
 
-// worthKeeping is a success: what was refused has done nothing, and may be tried again with the same key.
+// worthKeeping reports whether to store the answer: a success of at most maxKept bytes. A refused request has changed
+// nothing, so the client may retry it with the same key.
 func (k *keptResponse) worthKeeping() bool {
 	k.WriteHeader(http.StatusOK)
 	return k.status < 300 && k.body.Len() <= maxKept
@@ -202,7 +204,7 @@ func (rec record) replay(w http.ResponseWriter) {
 	w.Write(rec.Body)
 }
 
-// takesKey reports whether an operation honours Idempotency-Key: a guarded POST whose answer holds no secret.
+// takesKey reports whether an operation supports Idempotency-Key: a guarded POST whose answer holds no secret.
 func takesKey(op *huma.Operation, schemas huma.Registry) bool {
 	if op.Method != http.MethodPost || len(op.Security) == 0 {
 		return false

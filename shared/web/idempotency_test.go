@@ -11,10 +11,10 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"orgops/shared/fault"
-	"orgops/shared/user"
+	"orgops/shared/base/fault"
+	"orgops/shared/domain/user"
+	"orgops/shared/testkit/webtest"
 	"orgops/shared/web"
-	"orgops/shared/webtest"
 )
 
 type counted struct {
@@ -25,7 +25,7 @@ type counted struct {
 	}
 }
 
-// keyed is a harness with an operation that counts how often it is done, and fails the ways its body says.
+// keyed makes a harness with an operation that counts its runs and fails as its body says.
 func keyed(t *testing.T) (*webtest.Harness, *atomic.Int64, chan struct{}) {
 	t.Helper()
 	h, done, hold := webtest.New(t), &atomic.Int64{}, make(chan struct{})
@@ -76,9 +76,9 @@ func TestIdempotencyKey(t *testing.T) {
 	post(h.A.Token, `{}`, "k2").Want(201)
 	h.Do("POST", "/companies/"+h.B.ID+"/count", h.B.Token, `{}`, "Idempotency-Key", "k1").Want(201)
 	if done.Load() != 3 {
-		t.Error("keys are not apart by text and company:", done.Load())
+		t.Error("keys with another text or company were not distinct; runs:", done.Load())
 	}
-	for range 2 { // what was refused, or failed, is tried again
+	for range 2 { // a refused or failed request runs again
 		post(h.A.Token, `{"how":"refuse"}`, "k3").WantProblem(404, "not-found")
 		post(h.A.Token, `{"how":"panic"}`, "k4").WantProblem(500, "internal")
 		post(h.A.Token, `{"how":5}`, "k5").WantProblem(422, "invalid")
@@ -94,7 +94,7 @@ func TestIdempotencyKey(t *testing.T) {
 	h.Do("POST", "/companies/"+h.A.ID+"/rotate", h.A.Token, nil).Want(200)
 }
 
-// A handler may take longer than writing its answer down may.
+// A handler may take longer than settleTimeout.
 func TestIdempotencyKey_SlowHandler(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -110,7 +110,7 @@ func TestIdempotencyKey_SlowHandler(t *testing.T) {
 	})
 }
 
-// Repeats that come while the first is under way are told so, and it is done once.
+// Repeats during the first request get 409, and the operation runs once.
 func TestIdempotencyKey_AtOnce(t *testing.T) {
 	t.Parallel()
 	h, done, hold := keyed(t)
@@ -122,7 +122,7 @@ func TestIdempotencyKey_AtOnce(t *testing.T) {
 		go func() { statuses <- post().Status }()
 	}
 	counts := map[int]int{}
-	for range 7 { // everyone but the first
+	for range 7 { // all but the first
 		counts[<-statuses]++
 	}
 	close(hold)

@@ -8,9 +8,9 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 )
 
-// Register mounts an operation: huma.Register, or, on a server that makes its operations on demand, that with the first
-// request that is for it. What can only be a mistake in the program panics here in either case. What takes time to say of
-// an operation is said by describe, when it is made.
+// Register mounts an operation with huma.Register. If the server makes operations on demand, it does so when the first
+// request for the operation arrives. Register panics on a programming error in either case. describe adds documentation
+// that takes time to make; it runs when the operation is made.
 func Register[I, O any](on huma.API, op huma.Operation, handler func(context.Context, *I) (*O, error), describe ...func(huma.Operation) huma.Operation) {
 	register := func(on huma.API) {
 		described := op
@@ -20,15 +20,15 @@ func Register[I, O any](on huma.API, op huma.Operation, handler func(context.Con
 		huma.Register(on, described, handler)
 	}
 	if a, ok := on.(*api); ok && a.server.opts.OnDemand {
-		a.server.later(op, register)
+		a.server.registerOnDemand(op, register)
 		return
 	}
 	register(on)
 }
 
-// later mounts an operation that is made when it is first asked for. Each has a registry of schemas of its own, so that
-// making one is nothing that another can notice.
-func (s *Server) later(op huma.Operation, register func(huma.API)) {
+// registerOnDemand mounts an operation that is made with its first request. Each has its own schema registry, so that
+// making one operation does not affect another.
+func (s *Server) registerOnDemand(op huma.Operation, register func(huma.API)) {
 	scopesOf(&op)
 	made := sync.OnceValue(func() http.HandlerFunc {
 		var serve http.HandlerFunc

@@ -9,8 +9,8 @@ import (
 	"orgops/shared/web"
 )
 
-// TestServer_OnDemand: an operation that is made with its first request answers like any other, whoever comes first and
-// however many come at once.
+// TestServer_OnDemand checks that an operation made with its first request answers like any other, also for concurrent
+// first requests.
 func TestServer_OnDemand(t *testing.T) {
 	t.Parallel()
 	tests := []struct{ method, path, body string }{
@@ -45,7 +45,7 @@ func TestServer_OnDemand(t *testing.T) {
 	}
 }
 
-// masked is a body without what differs from answer to answer.
+// masked returns a body without the parts that differ from answer to answer.
 func masked(r *httptest.ResponseRecorder) string {
 	return regexp.MustCompile(`urn:uuid:[0-9a-f-]+|"nextCursor":"[^"]+"`).ReplaceAllString(r.Body.String(), "…")
 }

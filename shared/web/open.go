@@ -6,17 +6,18 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 )
 
-// openDetail marks what this implementation chose: the published contract leaves it open, and it may change with a
-// reason. What has no mark is the contract.
+// openDetail marks what the published contract leaves open and this implementation chose. It may change with a reason.
+// Everything without the mark is part of the contract.
 const openDetail = "x-open-detail"
 
-// shownOperation is an operation that the published contract shows, with the fields of its bodies that it shows.
+// shownOperation names an operation in the published contract, and the fields of its bodies that the contract shows.
 type shownOperation struct {
 	method, path      string
 	request, response []string
 }
 
-// shown is the one list of them. GET /api/docs, the last of the contract's routes, is a page and no operation.
+// shown lists all operations in the published contract. Its last route, GET /api/docs, is missing here because it is a web
+// page, not an operation.
 func shown() []shownOperation {
 	get := func(path string, response ...string) shownOperation {
 		return shownOperation{"GET", companyPath + path, nil, response}
@@ -31,27 +32,35 @@ func shown() []shownOperation {
 	}
 }
 
-// shownAnywhere is shown in whatever body it stands.
+// shownAnywhere names a field that the contract shows in every body.
 const shownAnywhere = "contextVersion"
 
-// marker marks a document. fields holds what is shown of an object schema.
+// marker marks a document. fields holds the shown fields of each object schema.
 type marker struct {
 	doc    *huma.OpenAPI
 	fields map[*huma.Schema][]string
 	done   map[*huma.Schema]bool
 }
 
-// markOpen puts the mark on every operation, parameter and schema field that is not shown.
-func markOpen(doc *huma.OpenAPI) {
-	m := marker{doc: doc, fields: map[*huma.Schema][]string{}, done: map[*huma.Schema]bool{}}
-	var operations []*huma.Operation
+// operationsOf lists the operations of a document.
+func operationsOf(doc *huma.OpenAPI) []*huma.Operation {
+	var all []*huma.Operation
 	for _, item := range doc.Paths {
 		for _, op := range []*huma.Operation{item.Get, item.Post, item.Put, item.Patch, item.Delete} {
 			if op != nil {
-				operations = append(operations, op)
-				m.show(op)
+				all = append(all, op)
 			}
 		}
+	}
+	return all
+}
+
+// markOpen puts the mark on every operation, parameter and schema field that is not shown.
+func markOpen(doc *huma.OpenAPI) {
+	m := marker{doc: doc, fields: map[*huma.Schema][]string{}, done: map[*huma.Schema]bool{}}
+	operations := operationsOf(doc)
+	for _, op := range operations {
+		m.show(op)
 	}
 	for _, op := range operations {
 		m.markParams(op)
@@ -87,7 +96,7 @@ func (m marker) showFields(content map[string]*huma.MediaType, names []string) {
 	}
 }
 
-// showIn follows references and alternatives to the object that a body is, and into the items of a list.
+// showIn notes shown fields of a body's schema. It follows references and alternatives, and goes into the items of a list.
 func (m marker) showIn(s *huma.Schema, names []string) {
 	if s == nil {
 		return
@@ -156,7 +165,7 @@ func (m marker) mark(s *huma.Schema) {
 	}
 }
 
-// markRaw is mark for a JSON Schema that a connector wrote itself.
+// markRaw marks the fields of a JSON Schema that comes from a connector.
 func (m marker) markRaw(s *huma.Schema, properties any) {
 	fields, _ := properties.(map[string]any)
 	for name, field := range fields {

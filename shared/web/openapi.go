@@ -12,7 +12,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 )
 
-// newDocument is the OpenAPI 3.1 document without operations.
+// newDocument makes an OpenAPI 3.1 document without operations.
 func newDocument(opts Options) *huma.OpenAPI {
 	url := opts.ServerURL
 	if url == "" {
@@ -22,8 +22,11 @@ func newDocument(opts Options) *huma.OpenAPI {
 		OpenAPI: "3.1.0",
 		Info: &huma.Info{
 			Title: opts.Title, Version: opts.Version,
-			Description: "A company's control surface: how healthy its platform is, how ready it is, what happened, and what should be done next. " +
-				"What carries " + openDetail + " is this implementation's choice and may change.",
+			Description: "A company's control surface: how healthy its platform is, how ready it is, what happened, and what to do next. " +
+				"Operations, parameters and fields marked " + openDetail + " are this implementation's choice and may change.\n\n" +
+				"To begin: 1. log in (POST /auth/login) and copy access_token; 2. authorize with it; 3. use company_id of the same answer as " +
+				"the company's id in every path.\n\n" +
+				"Later versions may add fields to answers and values to enumerations: ignore those that you do not know.",
 			License: &huma.License{Name: "Apache-2.0", URL: "https://www.apache.org/licenses/LICENSE-2.0"},
 		},
 		Servers: []*huma.Server{{URL: url}},
@@ -36,7 +39,8 @@ func newDocument(opts Options) *huma.OpenAPI {
 	}
 }
 
-// schemaNames names a schema after its type, and after its package too where two types share a name.
+// schemaNames returns a function that names a schema after its type, with the package's name in front if another type has
+// the same name.
 func schemaNames() func(reflect.Type, string) string {
 	taken := map[string]reflect.Type{}
 	return func(t reflect.Type, hint string) string {
@@ -56,7 +60,8 @@ func schemaNames() func(reflect.Type, string) string {
 	}
 }
 
-// document completes an operation: the tag of its group and every status that the parts around a handler may answer.
+// document completes an operation's documentation: path parameters, bodies, the Idempotency-Key header, and every status
+// that the code around a handler may answer.
 func document(op *huma.Operation, schemas huma.Registry) {
 	scoped := scopesOf(op) != nil
 	delete(op.Responses, "default")
@@ -65,15 +70,15 @@ func document(op *huma.Operation, schemas huma.Registry) {
 	if takesKey(op, schemas) {
 		op.Parameters = append(op.Parameters, &huma.Param{
 			Name: idempotencyHeader, In: "header", Schema: &huma.Schema{Type: huma.TypeString, Pattern: keyPattern},
-			Description: "Repeats with the same key within 24 h are done once and answered alike",
+			Description: "A repeat with the same key within 24 h does not run again and gets the first answer",
 		})
 	}
 	if !scoped {
 		extensions := map[string]any{"security": []any{}}
 		maps.Copy(extensions, op.Extensions)
-		op.Extensions = extensions // said aloud: without it a reader cannot tell public from forgotten
+		op.Extensions = extensions // an explicit empty list, so that a reader can tell public from forgotten
 	}
-	statuses := []int{400, 429, 500, 503} // a gateway in front throttles every route, the public ones too
+	statuses := []int{400, 429, 500, 503} // an API gateway in front throttles every route, including the public ones
 	if scoped {
 		statuses = append(statuses, 401, 403)
 	}
@@ -96,7 +101,7 @@ func document(op *huma.Operation, schemas huma.Registry) {
 		statuses = append(statuses, 412, 428)
 	}
 	if hasHeader(op, "If-None-Match") {
-		op.Responses["304"] = &huma.Response{Description: "Not Modified: the caller holds the current answer"}
+		op.Responses["304"] = &huma.Response{Description: "Not Modified: the caller holds the current version"}
 	}
 	for _, status := range statuses {
 		if key := strconv.Itoa(status); op.Responses[key] == nil {
@@ -105,33 +110,38 @@ func document(op *huma.Operation, schemas huma.Registry) {
 	}
 }
 
-// keyPattern is an Idempotency-Key, with or without the quotes of a structured field.
+// keyPattern matches an Idempotency-Key, with or without the quotes of a structured field.
 const keyPattern = `^"?[!#-~][!-~]{0,254}"?$`
 
-// bodyMark holds what DescribeBody was given.
+// bodyMark is the metadata key for the body that DescribeBody documents.
 const bodyMark = "orgops-body"
 
-// Example is a named example of a request body: a form offers it as it stands.
+// Example holds a named example of a request body. The documentation's form offers it unchanged.
 type Example struct {
 	Name    string
 	Summary string
 	Value   any
 }
 
-// DescribeBody documents the JSON body of an operation that reads it raw and checks it itself. Of the examples the
-// first is the one that a form shows unasked. What other media types it takes is in the operation's RequestBody.
-func DescribeBody(op huma.Operation, schema *huma.Schema, examples ...Example) huma.Operation {
-	media := &huma.MediaType{Schema: schema}
-	if len(examples) > 0 {
-		media.Extensions = map[string]any{"examples": inOrder(examples)}
-	}
-	metadata := map[string]any{bodyMark: media}
+// Body describes the JSON body of an operation that reads it raw and checks it itself. Of the examples, a form shows the first.
+type Body struct {
+	Schema     *huma.Schema
+	Components map[string]*huma.Schema // schemas that Schema refers to, by name
+	Examples   []Example
+}
+
+// ComponentRef refers to a schema of the document by its name.
+func ComponentRef(name string) string { return "#/components/schemas/" + name }
+
+// DescribeBody documents the JSON body of an operation that reads it raw and checks it itself.
+func DescribeBody(op huma.Operation, body Body) huma.Operation {
+	metadata := map[string]any{bodyMark: body}
 	maps.Copy(metadata, op.Metadata)
 	op.Metadata, op.SkipValidateBody = metadata, true
 	return op
 }
 
-// inOrder is examples as OpenAPI writes them, in their order, which huma's own map would lose.
+// inOrder marshals examples as OpenAPI writes them and keeps their order, which huma's own map would lose.
 type inOrder []Example
 
 // MarshalJSON implements json.Marshaler.
@@ -154,10 +164,15 @@ func (e inOrder) MarshalJSON() ([]byte, error) {
 	return append(object, '}'), nil
 }
 
-// describeBodies puts what DescribeBody was given in the place of huma's for raw bytes, and gives the statuses that an
-// operation names in words alone their bodies: a further success (200 beside 201) that of the first, an error a problem.
+// describeBodies replaces huma's schema for raw bytes by the body of DescribeBody. It also adds bodies to the statuses that
+// an operation only describes: an error gets a problem, a second success (200 as well as 201) the body of the first.
 func describeBodies(op *huma.Operation, schemas huma.Registry) {
-	if media, ok := op.Metadata[bodyMark].(*huma.MediaType); ok && op.RequestBody != nil {
+	if body, ok := op.Metadata[bodyMark].(Body); ok && op.RequestBody != nil {
+		media := &huma.MediaType{Schema: body.Schema}
+		if len(body.Examples) > 0 {
+			media.Extensions = map[string]any{"examples": inOrder(body.Examples)}
+		}
+		maps.Copy(schemas.Map(), body.Components)
 		op.RequestBody.Content["application/json"] = media
 	}
 	first := op.Responses[strconv.Itoa(op.DefaultStatus)]
@@ -172,9 +187,9 @@ func describeBodies(op *huma.Operation, schemas huma.Registry) {
 	}
 }
 
-// addPathParams documents the parameters of the path that the handler does not read itself, such as the guarded id, and
-// puts those of the path first, in its order. Their examples are the parameter's own: a form fills those in, and not a
-// schema's.
+// addPathParams documents the path parameters that the handler does not read itself, such as the guarded id, and puts all
+// path parameters first, in the path's order. It moves an example from the schema to the parameter, because the
+// documentation's form fills in only the parameter's own.
 func addPathParams(op *huma.Operation) {
 	var inPath []*huma.Param
 	for _, part := range strings.Split(op.Path, "/") {

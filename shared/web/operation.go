@@ -8,18 +8,18 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 )
 
-// The mark of an operation that anybody may call.
+// publicMark is the metadata key of an operation that needs no token.
 const publicMark = "orgops-public"
 
-// scheme is the name of the security scheme in the OpenAPI document.
+// scheme names the security scheme in the OpenAPI document.
 const scheme = "bearer"
 
-// Needs is the Security of a company-scoped operation: a bearer token of the company with every one of scopes.
+// Needs returns the Security of a company-scoped operation: a bearer token of the company with all of scopes.
 func Needs(scopes ...string) []map[string][]string {
 	return []map[string][]string{{scheme: scopes}}
 }
 
-// Public marks an operation that needs no token. It must not lie under /companies/{id}.
+// Public marks an operation that needs no token. Its path must not be under /companies/{id}.
 func Public(op huma.Operation) huma.Operation {
 	metadata := map[string]any{publicMark: true}
 	maps.Copy(metadata, op.Metadata)
@@ -29,15 +29,15 @@ func Public(op huma.Operation) huma.Operation {
 
 const companyPath = "/companies/{id}"
 
-// scopesOf is what an operation demands: nil for a public one. It panics where an operation is neither guarded nor
-// public, which is a mistake in the program.
+// scopesOf returns the scopes that an operation requires, or nil for a public one. It panics if the operation is neither
+// guarded nor public, which is a programming error.
 func scopesOf(op *huma.Operation) []string {
 	scoped := op.Path == companyPath || strings.HasPrefix(op.Path, companyPath+"/")
 	public := op.Metadata[publicMark] == true
 	name := fmt.Sprintf("web: %s %s (%s)", op.Method, op.Path, op.OperationID)
 	switch {
 	case public && (strings.HasPrefix(op.Path, "/companies") || len(op.Security) > 0):
-		panic(name + " is public and guarded at once")
+		panic(name + " is both public and guarded")
 	case public:
 		return nil
 	case !scoped:

@@ -6,24 +6,24 @@ import (
 	"strings"
 )
 
-// Origins are those of the web pages that may read answers, as browsers write them: https://dashboard.example.com; "*" is
-// all of them, and no origin none. A page has to have a token to learn anything: browsers send none by themselves, as they
-// send cookies. What the headers mean is in https://fetch.spec.whatwg.org/#http-cors-protocol.
+// Origins lists the origins of the web pages that may read answers, as browsers write them: https://dashboard.example.com.
+// "*" allows every origin, an empty list none. A page still needs a token, which browsers do not send on their own as they
+// send cookies. See https://fetch.spec.whatwg.org/#http-cors-protocol for the headers.
 type Origins []string
 
-// AnyOrigin stands for all of them.
+// AnyOrigin stands for every origin.
 const AnyOrigin = "*"
 
-// ExposedHeaders are those of an answer that a page may read beyond the few that it always may.
+// ExposedHeaders lists the response headers that a page may read in addition to those that it always may.
 const ExposedHeaders = "Allow, ETag, Link, Location, RateLimit, RateLimit-Policy, Retry-After, WWW-Authenticate, X-Request-Id"
 
-// What a page may send, and for how many seconds a browser need not ask again: Chromium asks after two hours anyway.
+// Headers that a page may send, and how many seconds a browser may cache a preflight; Chromium caps it at two hours.
 const (
 	sentHeaders     = "Authorization, Content-Type, Idempotency-Key, If-Match, If-None-Match"
 	preflightMaxAge = "7200"
 )
 
-// Share lets the page that asks read the answer with these headers, if it is of one of the origins.
+// Share sets the headers that let a page of origin read the answer, if the origin is allowed.
 func (o Origins) Share(h http.Header, origin string) {
 	switch {
 	case len(o) == 0:
@@ -39,7 +39,7 @@ func (o Origins) Share(h http.Header, origin string) {
 	h.Set("Access-Control-Expose-Headers", ExposedHeaders)
 }
 
-// options answers what a path takes, and a browser that asks before it lets a page send what no form could.
+// options answers an OPTIONS request, and a browser's preflight with the methods and headers that a page may send.
 func options(w http.ResponseWriter, r *http.Request, allowed []string) {
 	h := w.Header()
 	if h.Get("Access-Control-Allow-Origin") != "" && r.Header.Get("Access-Control-Request-Method") != "" {

@@ -14,7 +14,7 @@ import (
 
 const page = "https://dashboard.example.com"
 
-// shared are the headers of an answer that are for browsers.
+// shared returns the CORS headers of an answer.
 func shared(h http.Header) map[string]string {
 	found := map[string]string{}
 	for _, name := range slices.Collect(maps.Keys(h)) {
@@ -36,19 +36,19 @@ func TestOrigins(t *testing.T) {
 	}{
 		{"none", nil, page, map[string]string{}},
 		{"any", web.Origins{"*"}, page, map[string]string{"Allow-Origin": "*", "Expose-Headers": exposed}},
-		{"any, of no page", web.Origins{"*"}, "", map[string]string{"Allow-Origin": "*", "Expose-Headers": exposed}},
+		{"any, without an origin", web.Origins{"*"}, "", map[string]string{"Allow-Origin": "*", "Expose-Headers": exposed}},
 		{"one of two", web.Origins{"https://a.example", page}, page, map[string]string{"Allow-Origin": page, "Expose-Headers": exposed, "Vary": "Origin"}},
 		{"another", web.Origins{page}, "https://evil.example", map[string]string{"Vary": "Origin"}},
-		{"one that begins alike", web.Origins{page}, page + ".evil.example", map[string]string{"Vary": "Origin"}},
-		{"of another scheme", web.Origins{page}, "http://dashboard.example.com", map[string]string{"Vary": "Origin"}},
-		{"a file's", web.Origins{page}, "null", map[string]string{"Vary": "Origin"}},
-		{"of no page", web.Origins{page}, "", map[string]string{"Vary": "Origin"}},
+		{"allowed origin as a prefix", web.Origins{page}, page + ".evil.example", map[string]string{"Vary": "Origin"}},
+		{"another scheme", web.Origins{page}, "http://dashboard.example.com", map[string]string{"Vary": "Origin"}},
+		{"null", web.Origins{page}, "null", map[string]string{"Vary": "Origin"}},
+		{"without an origin", web.Origins{page}, "", map[string]string{"Vary": "Origin"}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			h := newHarnessWith(t, web.Options{Origins: tt.origins})
-			for _, path := range []string{"/companies/a/things", "/nothing", "/fail/panic"} { // refused, every one
+			for _, path := range []string{"/companies/a/things", "/nothing", "/fail/panic"} { // every request is refused
 				if diff := cmp.Diff(tt.want, shared(h.do("GET", path, "", "", "Origin", tt.origin).Header())); diff != "" {
 					t.Errorf("%s (-want +got):\n%s", path, diff)
 				}

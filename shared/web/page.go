@@ -11,19 +11,19 @@ import (
 	"encoding/binary"
 	"fmt"
 
-	"orgops/shared/fault"
+	"orgops/shared/base/fault"
 )
 
-// MaxPage is how many items a page holds at most; a greater limit is taken for it.
+// MaxPage limits the items of a page. A higher limit in a request means MaxPage.
 const MaxPage = 100
 
-// PageQuery is embedded in the input of a listing.
+// PageQuery reads the paging parameters. Embed it in the input of a listing.
 type PageQuery struct {
-	Limit  int    `query:"limit" minimum:"1" default:"50" doc:"Items at most; more than 100 is taken for 100"`
-	Cursor string `query:"cursor" maxLength:"2048" doc:"nextCursor of the page before; only good with the same filters"`
+	Limit  int    `query:"limit" minimum:"1" default:"50" doc:"Maximum number of items; more than 100 means 100"`
+	Cursor string `query:"cursor" maxLength:"2048" doc:"nextCursor of the previous page; valid only with the same filters"`
 }
 
-// Size is the limit, no more than MaxPage.
+// Size returns the requested limit, at most MaxPage; 50 without one.
 func (q PageQuery) Size() int {
 	if q.Limit < 1 {
 		return 50
@@ -31,8 +31,9 @@ func (q PageQuery) Size() int {
 	return min(q.Limit, MaxPage)
 }
 
-// After is the position that NewPage was given, "" without a cursor. filters must be what NewPage was given. A cursor
-// that was changed, or made for another company, operation or filter, is fault.Invalid.
+// After returns the position in the cursor, as the caller gave it to NewPage, or "" without a cursor. filters must be the
+// same as for NewPage. It returns fault.Invalid for a cursor that was changed, or made for another company, operation or
+// filter.
 func (q PageQuery) After(ctx context.Context, filters ...string) (string, error) {
 	if q.Cursor == "" {
 		return "", nil
@@ -40,27 +41,27 @@ func (q PageQuery) After(ctx context.Context, filters ...string) (string, error)
 	req := requestOf(ctx)
 	after, ok := req.server.cursors.open(q.Cursor, req.binding(filters))
 	if !ok {
-		return "", fault.Refuse([]fault.Problem{{
-			Pointer: "#/query/cursor", Detail: "is no cursor of this listing with these filters; leave it out to start again",
+		return "", fault.Refuse([]fault.FieldError{{
+			Pointer: "#/query/cursor", Detail: "is not a cursor of this listing with these filters; leave it out to start again",
 		}})
 	}
 	return after, nil
 }
 
-// Page is one page of a listing.
+// Page holds one page of a listing.
 type Page[T any] struct {
 	Items      []T    `json:"items" nullable:"false" doc:"The items of this page"`
-	NextCursor string `json:"nextCursor,omitempty" doc:"Where the next page begins; absent on the last"`
+	NextCursor string `json:"nextCursor,omitempty" doc:"Cursor of the next page; absent on the last page"`
 }
 
-// PageOutput is the answer of a listing, with the Link header of RFC 8288.
+// PageOutput holds the answer of a listing, with the Link header of RFC 8288.
 type PageOutput[T any] struct {
-	Link string `header:"Link" doc:"rel=\"next\" where there is a next page"`
+	Link string `header:"Link" doc:"rel=\"next\" if there is a next page"`
 	Body Page[T]
 }
 
-// NewPage answers items; after is the position behind them (a store's Page.Next), "" on the last page, and is sealed
-// into the cursor together with the company, the operation and the filters.
+// NewPage makes a page of items. after is the position behind them (a store's Page.Next), or "" on the last page. NewPage
+// seals it into the cursor, bound to the company, the operation and the filters.
 func NewPage[T any](ctx context.Context, items []T, after string, filters ...string) *PageOutput[T] {
 	out := &PageOutput[T]{Body: Page[T]{Items: items}}
 	if items == nil {
@@ -74,7 +75,7 @@ func NewPage[T any](ctx context.Context, items []T, after string, filters ...str
 	return out
 }
 
-// link names the next page: this request with another cursor.
+// link returns the Link header of the next page: this request's URL with another cursor.
 func (req *request) link(cursor string) string {
 	u := *req.url
 	q := u.Query()
@@ -82,7 +83,8 @@ func (req *request) link(cursor string) string {
 	return fmt.Sprintf(`<%s%s?%s>; rel="next"`, req.base, u.EscapedPath(), q.Encode())
 }
 
-// binding is what a cursor is good for. Lengths keep ("ab","c") and ("a","bc") apart.
+// binding encodes the company, operation and filters that a cursor is valid for. The lengths distinguish ("ab","c") from
+// ("a","bc").
 func (req *request) binding(filters []string) []byte {
 	var b []byte
 	for _, part := range append([]string{req.caller.Company, req.operation}, filters...) {
@@ -92,9 +94,9 @@ func (req *request) binding(filters []string) []byte {
 	return b
 }
 
-// cursors seals positions with AES-256-GCM. A position names a key of the caller's own partition and gives no right:
-// sealing keeps keys out of sight and cursors from being made up. The nonce follows from what is sealed (the way of
-// RFC 8452), so that the same page has the same cursor.
+// cursors seals positions with AES-256-GCM, which hides keys and prevents forged cursors. A position names a key in the
+// caller's own partition and grants no rights. The nonce is derived from the sealed content, as in RFC 8452, so that the
+// same page has the same cursor.
 type cursors struct {
 	aead     cipher.AEAD
 	nonceKey []byte
@@ -112,7 +114,7 @@ func newCursors(secret []byte) *cursors {
 	return &cursors{aead: aead, nonceKey: derive(secret, "orgops cursor nonce")}
 }
 
-// derive makes one key for one purpose of the configured secret.
+// derive derives the key for one purpose from the configured secret.
 func derive(secret []byte, purpose string) []byte {
 	key, err := hkdf.Key(sha256.New, secret, nil, purpose, 32)
 	if err != nil {

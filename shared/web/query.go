@@ -6,11 +6,11 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"orgops/shared/fault"
+	"orgops/shared/base/fault"
 )
 
-// checkQuery refuses a query that cannot be read, and a parameter that is there without a value unless any text is a
-// value: both are taken for absent otherwise, and ?since=% or ?since= from a script would list everything.
+// checkQuery refuses a query that cannot be parsed, and an empty parameter unless any text is a valid value for it. huma
+// treats both as absent, so a script's ?since=% or ?since= would list everything.
 func checkQuery(op *huma.Operation, r *http.Request) error {
 	if r.URL.RawQuery == "" {
 		return nil
@@ -19,13 +19,13 @@ func checkQuery(op *huma.Operation, r *http.Request) error {
 	if err != nil {
 		return fault.New(fault.Malformed, "the query holds a semicolon, or a % that is not followed by two hexadecimal digits")
 	}
-	var problems []fault.Problem
+	var problems []fault.FieldError
 	for _, p := range op.Parameters {
 		if p.In != "query" || p.Schema.Type == huma.TypeString && p.Schema.Format == "" && len(p.Schema.Enum) == 0 {
 			continue
 		}
 		if values, there := query[p.Name]; there && values[0] == "" {
-			problems = append(problems, fault.Problem{Pointer: "#/query/" + p.Name, Detail: "has no value; give one or leave the parameter out"})
+			problems = append(problems, fault.FieldError{Pointer: "#/query/" + p.Name, Detail: "has no value; give one or leave the parameter out"})
 		}
 	}
 	return fault.Refuse(problems)

@@ -10,13 +10,13 @@ import (
 
 	"github.com/google/uuid"
 
-	"orgops/shared/id"
-	"orgops/shared/store"
+	"orgops/shared/base/id"
+	"orgops/shared/storage/store"
 )
 
 type requestKey struct{}
 
-// request is what is known of one request: made in ServeHTTP, completed by the guard before any handler runs.
+// request holds the state of one request. ServeHTTP makes it, and the guard completes it before any handler runs.
 type request struct {
 	server    *Server
 	id        string
@@ -30,7 +30,7 @@ type request struct {
 	cause     error // of a 5xx
 }
 
-// Caller is who the guard let in.
+// Caller holds the identity that the guard has verified.
 type Caller struct {
 	UserID  string
 	Company string
@@ -47,8 +47,8 @@ func requestOf(ctx context.Context) *request {
 	return req
 }
 
-// Tenant is the store bound to the guarded company. Outside a company-scoped operation it is the zero Company, which
-// fails every call.
+// Tenant returns the store bound to the guarded company. Outside a company-scoped operation it returns the zero Company,
+// which fails every call.
 func Tenant(ctx context.Context) store.Company {
 	if req := requestOf(ctx); req != nil {
 		return req.tenant
@@ -56,7 +56,7 @@ func Tenant(ctx context.Context) store.Company {
 	return store.Company{}
 }
 
-// CallerOf is who the guard let in. Outside a company-scoped operation it is nobody.
+// CallerOf returns the caller that the guard has verified, or the zero Caller outside a company-scoped operation.
 func CallerOf(ctx context.Context) Caller {
 	if req := requestOf(ctx); req != nil {
 		return req.caller
@@ -66,8 +66,8 @@ func CallerOf(ctx context.Context) Caller {
 
 type givenIDKey struct{}
 
-// WithRequestID has a request that is served under the context go by the id that a gateway has given it, so that its own
-// log and ours tell of one thing. One that is no UUID, which whoever asks may have brought, is not taken.
+// WithRequestID sets the id of a request under ctx to the id from a gateway, so that both logs use the same id. It ignores
+// an id that is not a UUID, because that may come from the client.
 func WithRequestID(ctx context.Context, given string) context.Context {
 	if len(given) != len(uuid.UUID{}.String()) || uuid.Validate(given) != nil {
 		return ctx
@@ -75,7 +75,7 @@ func WithRequestID(ctx context.Context, given string) context.Context {
 	return context.WithValue(ctx, givenIDKey{}, given)
 }
 
-// newRequestID is the given id, or a new one.
+// newRequestID returns the gateway's id, or a new one.
 func newRequestID(ctx context.Context) string {
 	if given, ok := ctx.Value(givenIDKey{}).(string); ok {
 		return given
@@ -83,7 +83,7 @@ func newRequestID(ctx context.Context) string {
 	return id.New()
 }
 
-// log writes the request's one line: no body, no header, no query, and the route's pattern in place of the path.
+// log writes the request's one log line, with the route's pattern instead of the path and without body, headers and query.
 func (req *request) log(r *http.Request, status int, took time.Duration) {
 	ctx, logger, level := r.Context(), req.server.opts.Logger, slog.LevelDebug
 	switch {
@@ -108,7 +108,7 @@ func (req *request) log(r *http.Request, status int, took time.Duration) {
 	logger.LogAttrs(ctx, level, "request", attrs...)
 }
 
-// response remembers the status, and keeps the body of an answer to HEAD.
+// response records the status, and drops the body of an answer to HEAD.
 type response struct {
 	http.ResponseWriter
 	head   bool

@@ -10,15 +10,15 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"orgops/shared/fault"
+	"orgops/shared/base/fault"
 )
 
-// CheckBody lists everything in a JSON body that does not meet a JSON Schema (draft 2020-12), with pointers into it and
-// sorted by them. No problem quotes a value. A body that is not JSON is fault.Malformed.
+// CheckBody lists everything in a JSON body that does not meet a JSON Schema (draft 2020-12), sorted by pointer. No problem
+// quotes a value. CheckBody returns fault.Malformed for a body that is not JSON.
 //
-// It is for operations that read their body raw, because its schema is known with the request only. Of the standard's
-// keywords it knows those that huma checks, and propertyNames; a schema with any other, or without a type, is an error.
-func CheckBody(schema, body json.RawMessage) ([]fault.Problem, error) {
+// It serves operations that read their body raw because the schema depends on the request. It supports the keywords that
+// huma checks, and propertyNames. A schema with another keyword or without a type is an error.
+func CheckBody(schema, body json.RawMessage) ([]fault.FieldError, error) {
 	replaceErrors()
 	s, err := parseSchema(schema, "")
 	if err != nil {
@@ -36,7 +36,7 @@ func CheckBody(schema, body json.RawMessage) ([]fault.Problem, error) {
 
 const propertyNames = "propertyNames"
 
-// parseSchema reads a schema, which is of the implied type where it names none.
+// parseSchema reads a schema. A schema without a type has the implied one.
 func parseSchema(document json.RawMessage, implied string) (*huma.Schema, error) {
 	var members map[string]json.RawMessage
 	s := &huma.Schema{Type: implied}
@@ -45,11 +45,11 @@ func parseSchema(document json.RawMessage, implied string) (*huma.Schema, error)
 	}
 	for keyword := range members {
 		if !slices.Contains(keywords(), keyword) && !strings.HasPrefix(keyword, "x-") {
-			return nil, fmt.Errorf("nothing checks the keyword %s", keyword)
+			return nil, fmt.Errorf("unsupported schema keyword %s; remove it", keyword)
 		}
 	}
 	if s.Type == "" || s.Type == huma.TypeArray && s.Items == nil {
-		return nil, errors.New("a schema needs a type, and one of a list items")
+		return nil, errors.New("schema without a type, or array schema without items; add it")
 	}
 	if err := parseBelow(s, members); err != nil {
 		return nil, err
@@ -58,7 +58,7 @@ func parseSchema(document json.RawMessage, implied string) (*huma.Schema, error)
 	return s, nil
 }
 
-// keywords are those that are checked, and then those that say nothing of what is valid.
+// keywords lists the keywords that are checked, and in the last line those that do not affect validity.
 func keywords() []string {
 	return []string{
 		"type", "enum", "minimum", "maximum", "minLength", "maxLength", "pattern", "format", "items", "minItems", "maxItems", "uniqueItems",
@@ -67,7 +67,7 @@ func keywords() []string {
 	}
 }
 
-// parseBelow reads the schemas inside a schema; huma's type has no place for propertyNames.
+// parseBelow reads the schemas inside a schema. propertyNames goes into the extensions, because huma's type lacks it.
 func parseBelow(s *huma.Schema, members map[string]json.RawMessage) error {
 	var err error
 	below := func(document json.RawMessage, implied string) *huma.Schema {
@@ -94,18 +94,19 @@ func parseBelow(s *huma.Schema, members map[string]json.RawMessage) error {
 	return err
 }
 
-// checking is one check of a value.
+// checking holds the state of one CheckBody call.
 type checking struct {
 	path   *huma.PathBuffer
 	result *huma.ValidateResult
 }
 
-// misfit stands for a value of a type that its schema does not take. Each is equal to itself alone.
+// misfit replaces a value whose type its schema does not allow. It is not empty, so that no two have the same address and
+// uniqueItems finds no duplicates among them.
 type misfit struct{ _ byte }
 
-// fit gives a value the form in which huma can check all of it, and reports itself what huma does not check or know.
-// huma parts the names in a location by dots and brackets, so they are quoted; it takes null for a member that may be
-// absent, which here it may be but not null; and it cannot look for equals among lists or objects.
+// fit rewrites a value so that huma can check all of it, and reports what huma does not check. It quotes names, because
+// huma separates the names in a location by dots and brackets. It replaces null, which huma accepts for an optional member
+// and CheckBody does not. It replaces lists and objects of the wrong type, which huma cannot compare for uniqueItems.
 func (c checking) fit(s *huma.Schema, value any) any {
 	switch v := value.(type) {
 	case nil:
@@ -158,9 +159,9 @@ func meets(s *huma.Schema, value any) bool {
 	return len(result.Errors) == 0
 }
 
-// problems is what was found, in the words of any other body's problems.
-func (c checking) problems() []fault.Problem {
-	var problems []fault.Problem
+// problems returns the findings, in the same wording as for any other body.
+func (c checking) problems() []fault.FieldError {
+	var problems []fault.FieldError
 	for _, err := range c.result.Errors {
 		var d *huma.ErrorDetail
 		if errors.As(err, &d) {
@@ -169,11 +170,11 @@ func (c checking) problems() []fault.Problem {
 			problems = append(problems, p)
 		}
 	}
-	slices.SortStableFunc(problems, func(a, b fault.Problem) int { return strings.Compare(a.Pointer, b.Pointer) })
+	slices.SortStableFunc(problems, func(a, b fault.FieldError) int { return strings.Compare(a.Pointer, b.Pointer) })
 	return slices.Compact(problems)
 }
 
-// quote writes a member's name without the characters that part names in huma's locations, and the empty one as a mark.
+// quote escapes the characters that separate names in huma's locations. An empty name becomes "%".
 func quote(name string) string {
 	if name == "" {
 		return "%"

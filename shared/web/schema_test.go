@@ -7,7 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"orgops/shared/fault"
+	"orgops/shared/base/fault"
 	"orgops/shared/web"
 )
 
@@ -32,25 +32,25 @@ func TestCheckBody(t *testing.T) {
 		want       []string // pointer: part of the detail
 	}{
 		{"all", `{"items":["tea","milk"],"sizes":[{"w":1,"h":null},{}],"count":9.0,"key":"käk","link":"/a","labels":{"a.b":"x"}}`, nil},
-		{"no object", `["s3cr3t"]`, []string{": expected object"}},
+		{"not an object", `["s3cr3t"]`, []string{": expected object"}},
 		{"null", `null`, []string{": expected object"}},
 		{"missing", `{}`, []string{"/items: is required"}},
-		{"null for what may be absent", `{"items":["tea"],"count":null,"labels":null,"link":null}`,
+		{"null for optional members", `{"items":["tea"],"count":null,"labels":null,"link":null}`,
 			[]string{"/count: expected integer", "/labels: expected object", "/link: expected string"}},
-		{"null for what must be there", `{"items":null}`, []string{"/items: expected array"}},
+		{"null for a required member", `{"items":null}`, []string{"/items: expected array"}},
 		{"null among items", `{"items":[null,"tea"]}`, []string{"/items/0: expected string"}},
 		{"another case", `{"items":["tea"],"Count":0,"ITEMS":1}`, []string{"/Count: is not a known field; known are count, items, key, labels, link, sizes", "/ITEMS: known are"}},
-		{"names that look like places", `{"items":["tea"],"items[0]":1,"labels.a":1,"":1,"a/b~c":1}`,
+		{"names that look like locations", `{"items":["tea"],"items[0]":1,"labels.a":1,"":1,"a/b~c":1}`,
 			[]string{"/: known are", "/a~1b~0c: known are", "/items[0]: known are", "/labels.a: known are"}},
 		{"dots in names", `{"items":["tea"],"labels":{"a.b.c":"long","[.%":"long","d":"ok"}}`, []string{"/labels: at most 2", "/labels/[.%: length <= 3", "/labels/a.b.c: length <= 3"}},
 		{"names", `{"items":["tea"],"labels":{"A B":"x","":"x"}}`, []string{"/labels/: this name", "/labels/A B: this name"}},
 		{"a name and its value", `{"items":["tea"],"labels":{"A":5}}`, []string{"/labels/A: this name", "/labels/A: expected string"}},
-		{"few members", `{"items":["tea"],"labels":{}}`, []string{"/labels: at least 1"}},
-		{"twice", `{"items":["tea","tea","tea"]}`, []string{"/items: unique"}},
-		{"none", `{"items":[]}`, []string{"/items: length >= 1"}},
-		{"many, of which one is unknown", `{"items":["tea","milk","s3cr3t",""]}`, []string{"/items: length <= 3", `/items/2: one of "tea, milk"`, "/items/3: one of"}},
+		{"too few members", `{"items":["tea"],"labels":{}}`, []string{"/labels: at least 1"}},
+		{"duplicates", `{"items":["tea","tea","tea"]}`, []string{"/items: unique"}},
+		{"no items", `{"items":[]}`, []string{"/items: length >= 1"}},
+		{"too many, with unknown values", `{"items":["tea","milk","s3cr3t",""]}`, []string{"/items: length <= 3", `/items/2: one of "tea, milk"`, "/items/3: one of"}},
 		{"lists and objects among strings", `{"items":[{},{"a":[]},[]]}`, []string{"/items/0: expected string", "/items/1: expected string", "/items/2: expected string"}},
-		{"deep down", `{"items":["tea"],"sizes":[{"w":1},{"w":0.4},5]}`, []string{"/sizes/1/w: >= 0.5", "/sizes/2: expected object"}},
+		{"nested", `{"items":["tea"],"sizes":[{"w":1},{"w":0.4},5]}`, []string{"/sizes/1/w: >= 0.5", "/sizes/2: expected object"}},
 		{"numbers", `{"items":["tea"],"count":9.5}`, []string{"/count: expected integer", "/count: <= 9"}},
 		{"a text for a number", `{"items":["tea"],"count":"5"}`, []string{"/count: expected integer"}},
 		{"a secret", `{"items":["tea"],"key":"s3cr3t"}`, []string{"/key: length <= 3", "/key: match pattern ^k"}},
@@ -82,7 +82,7 @@ func TestCheckBody_Malformed(t *testing.T) {
 	}
 }
 
-// A schema that is not checked in full is no schema.
+// A schema that CheckBody cannot check in full is an error.
 func TestCheckBody_Schema(t *testing.T) {
 	t.Parallel()
 	for _, schema := range []string{

@@ -9,28 +9,28 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/validation"
 
-	"orgops/shared/fault"
+	"orgops/shared/base/fault"
 )
 
-// faultOf reads what huma reports: its own refusals by their status, and with 500 the error a handler returned.
+// faultOf converts what huma reports: its own refusals by their status, and with 500 the error that a handler returned.
 func faultOf(status int, msg string, errs []error) error {
 	switch status {
 	case http.StatusInternalServerError:
-		return ofHandler(msg, errs)
+		return handlerError(msg, errs)
 	case http.StatusBadRequest, http.StatusRequestTimeout:
 		return fault.New(fault.Malformed, firstOf(msg, errs))
 	case http.StatusUnprocessableEntity:
-		return ofValidation(errs)
+		return validationError(errs)
 	}
-	for kind := fault.Malformed; kind <= fault.Unavailable; kind++ {
-		if s, _ := statusOf(kind); s == status {
-			return fault.New(kind, msg)
+	for _, k := range problemKinds() {
+		if k.status == status {
+			return fault.New(k.kind, msg)
 		}
 	}
 	return errors.New(msg)
 }
 
-func ofHandler(msg string, errs []error) error {
+func handlerError(msg string, errs []error) error {
 	if len(errs) == 0 {
 		return errors.New(msg)
 	}
@@ -40,7 +40,7 @@ func ofHandler(msg string, errs []error) error {
 	return errs[0]
 }
 
-// firstOf is the detail of a body that could not be parsed; decode made the text, so it is public.
+// firstOf returns the detail for a body that could not be parsed. The text comes from decode, so it is public.
 func firstOf(msg string, errs []error) string {
 	for _, err := range errs {
 		var d *huma.ErrorDetail
@@ -51,8 +51,8 @@ func firstOf(msg string, errs []error) string {
 	return msg
 }
 
-func ofValidation(errs []error) error {
-	problems := make([]fault.Problem, 0, len(errs))
+func validationError(errs []error) error {
+	problems := make([]fault.FieldError, 0, len(errs))
 	for _, err := range errs {
 		var d *huma.ErrorDetail
 		var f *fault.Error
@@ -62,19 +62,19 @@ func ofValidation(errs []error) error {
 		case errors.As(err, &d):
 			problems = append(problems, publicDetail(d))
 		default:
-			problems = append(problems, fault.Problem{Detail: "does not meet its schema"})
+			problems = append(problems, fault.FieldError{Detail: "does not meet its schema"})
 		}
 	}
 	return fault.Refuse(problems)
 }
 
-// publicDetail is a huma detail without the offending value. A missing or unknown property is pointed at itself, not
-// at its parent.
-func publicDetail(d *huma.ErrorDetail) fault.Problem {
+// publicDetail converts a huma detail and leaves out the offending value. It points at a missing or unknown property
+// itself, not at its parent.
+func publicDetail(d *huma.ErrorDetail) fault.FieldError {
 	at, msg := pointer(d.Location), publicMessage(d.Message)
 	if rest, ok := strings.CutPrefix(msg, "expected required property "); ok {
 		name := strings.TrimSuffix(rest, " to be present")
-		return fault.Problem{Pointer: at + "/" + escape(name), Detail: "is required"}
+		return fault.FieldError{Pointer: at + fault.Pointer(name), Detail: "is required"}
 	}
 	if msg == "unexpected property" {
 		msg = "is not a known field"
@@ -82,11 +82,11 @@ func publicDetail(d *huma.ErrorDetail) fault.Problem {
 	if msg == "unknown query parameter" {
 		msg = "is not a known parameter"
 	}
-	return fault.Problem{Pointer: at, Detail: msg}
+	return fault.FieldError{Pointer: at, Detail: msg}
 }
 
-// publicMessage cuts what huma appends from the parser's error, which quotes the value: "…uri: parse "https://u:p@…". A time
-// in a parameter is described as one in a body is; huma writes Go's layout.
+// publicMessage cuts off the parser's error that huma appends, because it quotes the value: "…uri: parse "https://u:p@…".
+// It describes a time in a parameter as huma does a time in a body, where huma would write Go's layout.
 func publicMessage(msg string) string {
 	if msg == "invalid date/time for format "+time.RFC3339Nano {
 		return validation.MsgExpectedRFC3339DateTime
@@ -100,25 +100,17 @@ func publicMessage(msg string) string {
 	return msg
 }
 
-// pointer turns huma's path ("body.items[3].url", "query.limit") into a JSON Pointer into the body ("/items/3/url"),
-// or into the fragment that names another part of the request ("#/query/limit").
+// pointer turns huma's path ("body.items[3].url", "query.limit") into a JSON Pointer into the body ("/items/3/url"), or
+// into a fragment for another part of the request ("#/query/limit").
 func pointer(location string) string {
 	part, rest, _ := strings.Cut(location, ".")
 	name, index, indexed := strings.Cut(part, "[")
 	if indexed {
 		rest = "[" + index + "." + rest
 	}
-	var b strings.Builder
+	fragment := ""
 	if name != "body" && name != "" {
-		b.WriteString("#/" + name)
+		fragment = "#/" + name
 	}
-	for _, segment := range strings.FieldsFunc(rest, func(r rune) bool { return r == '.' || r == '[' || r == ']' }) {
-		b.WriteString("/" + escape(segment))
-	}
-	return b.String()
-}
-
-// escape is the escaping of RFC 6901 §3.
-func escape(segment string) string {
-	return strings.ReplaceAll(strings.ReplaceAll(segment, "~", "~0"), "/", "~1")
+	return fragment + fault.Pointer(strings.FieldsFunc(rest, func(r rune) bool { return r == '.' || r == '[' || r == ']' })...)
 }

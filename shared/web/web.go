@@ -1,9 +1,9 @@
-// Package web assembles the HTTP side of every route group: one chi router, one huma API on it, and around each
-// operation the company guard, the body rules, and the mapping of faults to problem documents (RFC 9457).
+// Package web serves the HTTP side of every route group: one chi router with one huma API. It puts the company guard, the
+// body rules and the mapping of faults to problem documents (RFC 9457) around each operation.
 //
 // A group registers its operations on Server.API. An operation is either company-scoped (its path begins with
-// /companies/{id} and its Security is Needs(scope…)) or marked by Public; anything else panics when it is registered,
-// so a route cannot forget its guard. Handlers read the caller with Tenant and CallerOf and return *fault.Error.
+// /companies/{id} and its Security is Needs(scope…)) or marked by Public. Registering any other operation panics, so that
+// no route lacks its guard. Handlers read the caller with Tenant and CallerOf and return *fault.Error.
 package web
 
 import (
@@ -21,43 +21,43 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/go-chi/chi/v5"
 
-	"orgops/shared/fault"
-	"orgops/shared/store"
-	"orgops/shared/token"
+	"orgops/shared/base/fault"
+	"orgops/shared/identity/token"
+	"orgops/shared/storage/store"
 )
 
-// Verifier checks a bearer token; its errors are fault.Unauthenticated. *token.Verifier is one.
+// Verifier checks a bearer token. It returns fault.Unauthenticated for an invalid one. *token.Verifier implements it.
 type Verifier interface {
 	Verify(text string) (token.Claims, error)
 }
 
-// Options is what a Server needs.
+// Options holds what a Server works with.
 type Options struct {
 	Title, Version string                               // of the OpenAPI document
 	ServerURL      string                               // of the OpenAPI document; "" is "/"
 	Logger         *slog.Logger                         // nil: slog.Default()
-	Verifier       Verifier                             // required where a company-scoped operation is registered
+	Verifier       Verifier                             // required for company-scoped operations
 	Tenant         func(companyID string) store.Company // binds the store to the guarded company; required as above
-	CursorKey      []byte                               // seals page cursors and fingerprints requests; empty: random, good until the process ends
+	CursorKey      []byte                               // seals page cursors and fingerprints requests; empty: random, until the process ends
 	Now            func() time.Time                     // nil: time.Now
-	Origins        Origins                              // whose pages may read answers
+	Origins        Origins                              // origins of the pages that may read answers
 
-	// OnDemand has an operation made with the first request for it, and no document: for a process that answers few of them.
+	// OnDemand makes each operation with its first request, and no document. It suits a process that uses few operations.
 	OnDemand bool
 }
 
 // Server is an http.Handler over every registered operation.
 type Server struct {
-	opts       Options
-	router     *chi.Mux
-	api        *api
-	cursors    *cursors
-	printKey   []byte // of fingerprints of requests with an Idempotency-Key
-	operations []*huma.Operation
-	marked     sync.Once
+	opts           Options
+	router         *chi.Mux
+	api            *api
+	cursors        *cursors
+	fingerprintKey []byte // of requests with an Idempotency-Key
+	operations     []*huma.Operation
+	marked         sync.Once
 }
 
-// New is a server without operations. It panics on a CursorKey that cannot be used.
+// New makes a server without operations. It panics on an unusable CursorKey.
 func New(opts Options) *Server {
 	replaceErrors()
 	if opts.Logger == nil {
@@ -70,7 +70,7 @@ func New(opts Options) *Server {
 		opts.CursorKey = make([]byte, 32)
 		rand.Read(opts.CursorKey)
 	}
-	s := &Server{opts: opts, router: chi.NewMux(), cursors: newCursors(opts.CursorKey), printKey: derive(opts.CursorKey, "orgops idempotency")}
+	s := &Server{opts: opts, router: chi.NewMux(), cursors: newCursors(opts.CursorKey), fingerprintKey: derive(opts.CursorKey, "orgops idempotency")}
 	s.router.NotFound(func(w http.ResponseWriter, r *http.Request) {
 		s.refuse(w, r, fault.New(fault.NotFound, "there is no such path"))
 	})
@@ -82,16 +82,19 @@ func New(opts Options) *Server {
 	return s
 }
 
-// API is what route groups register on.
+// API returns the API that route groups register on.
 func (s *Server) API() huma.API { return s.api }
 
-// Operations is every operation registered so far, those left out of the document included.
+// Operations lists every operation registered so far, including those left out of the document.
 func (s *Server) Operations() []*huma.Operation { return s.operations }
 
-// Document is the OpenAPI 3.1 document of what is registered. Ask for it when everything is: it is completed the first
-// time.
+// Document returns the OpenAPI 3.1 document of the registered operations. Call it after the last registration, because the
+// first call completes it.
 func (s *Server) Document() *huma.OpenAPI {
-	s.marked.Do(func() { markOpen(s.api.OpenAPI()) })
+	s.marked.Do(func() {
+		markOpen(s.api.OpenAPI())
+		publish(s.api.OpenAPI())
+	})
 	return s.api.OpenAPI()
 }
 
@@ -103,10 +106,10 @@ func (s *Server) route(op *huma.Operation, serve http.HandlerFunc) {
 	}
 }
 
-// Router takes handlers that are no operation, such as documentation pages. Nothing guards them.
+// Router returns the router for handlers that are not operations, such as documentation pages. Nothing guards them.
 func (s *Server) Router() chi.Router { return s.router }
 
-// ServeHTTP answers one request: request id, safe default headers, routing, recovery, one log line.
+// ServeHTTP answers one request: it sets the request id and safe default headers, routes, recovers, and logs one line.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	start := s.opts.Now()
 	req := &request{server: s, id: newRequestID(r.Context()), route: "unmatched", url: r.URL, base: basePath(r.Context()), header: r.Header}
@@ -136,20 +139,20 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.router.ServeHTTP(rw, r)
 }
 
-// recovered turns a panic into a 500. Once the answer has begun it can only be cut off, so that nobody takes a part of
-// it for the whole.
+// recovered turns a panic into a 500. If the answer has already begun, it aborts the connection, so that the client does
+// not mistake a part for the whole.
 func (s *Server) recovered(w *response, r *http.Request, req *request, v any) {
 	if err, ok := v.(error); ok && errors.Is(err, http.ErrAbortHandler) {
 		panic(v)
 	}
-	s.opts.Logger.ErrorContext(r.Context(), "panic", "request", req.id, "route", req.route, "panic", v, "stack", string(debug.Stack()))
+	s.opts.Logger.ErrorContext(r.Context(), "handler panicked", "request", req.id, "route", req.route, "panic", v, "stack", string(debug.Stack()))
 	if w.status != 0 {
 		panic(http.ErrAbortHandler)
 	}
 	s.refuse(w, r, errors.New("panic"))
 }
 
-// otherMethod answers OPTIONS, and refuses what no operation of the path takes.
+// otherMethod answers OPTIONS, and refuses methods that the path does not support.
 func (s *Server) otherMethod(w http.ResponseWriter, r *http.Request) {
 	path := r.URL.RawPath
 	if path == "" {
@@ -167,5 +170,5 @@ func (s *Server) otherMethod(w http.ResponseWriter, r *http.Request) {
 		options(w, r, allowed)
 		return
 	}
-	s.refuse(w, r, fault.New(fault.MethodNotAllowed, "this path does not answer that method; Allow lists those it does"))
+	s.refuse(w, r, fault.New(fault.MethodNotAllowed, "this path does not support the method; Allow lists those that it supports"))
 }

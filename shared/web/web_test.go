@@ -14,13 +14,13 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"orgops/shared/fault"
-	"orgops/shared/store"
-	"orgops/shared/token"
+	"orgops/shared/base/fault"
+	"orgops/shared/identity/token"
+	"orgops/shared/storage/store"
 	"orgops/shared/web"
 )
 
-// harness is a server with a few operations of each sort, and what is needed to call it.
+// harness serves a few operations of each kind, with a signer for tokens and a log.
 type harness struct {
 	*web.Server
 	signer *token.Signer
@@ -39,7 +39,7 @@ func newHarness(t testing.TB) *harness {
 	return newHarnessWith(t, web.Options{})
 }
 
-// newHarnessWith completes the options.
+// newHarnessWith makes a harness with opts, completed for tests.
 func newHarnessWith(t testing.TB, opts web.Options) *harness {
 	t.Helper()
 	key, err := token.NewKey(nil)
@@ -195,7 +195,7 @@ func TestServer_Guard(t *testing.T) {
 			}
 			if tt.kind == "" {
 				if !strings.Contains(w.Body.String(), "a u1 1") {
-					t.Errorf("tenant and caller are missing: %s", w.Body)
+					t.Errorf("the answer lacks the tenant or the caller: %s", w.Body)
 				}
 				return
 			}

@@ -1,22 +1,22 @@
-// Command lambda is the route group inbound as a Lambda function.
+// Command lambda serves the route group inbound as a Lambda function.
 package main
 
 import (
+	"time"
+
 	"orgops/functions/inbound"
-	"orgops/shared/boot/cloud/group"
-	"orgops/shared/boot/cloud/outward"
-	"orgops/shared/boot/cloud/receivers"
-	"orgops/shared/boot/cloud/sealing"
-	"orgops/shared/policy"
-	"orgops/shared/web"
+	"orgops/shared/provider/connector"
+	"orgops/shared/provider/genericwebhook"
+	"orgops/shared/provider/github"
+	"orgops/shared/run/cloud"
+	"orgops/shared/run/cloud/kms"
+	"orgops/shared/run/lambda/group"
+	"orgops/shared/webhook/outbound"
 )
 
-func main() {
-	group.Serve(func(g *group.Group, s *web.Server) error {
-		inbound.Register(s.API(), inbound.Deps{
-			Company: g.Company, Connectors: receivers.All(outward.Client(g.Cloud)), Vault: sealing.Vault(g.Cloud),
-			Engine: policy.Rules{Now: g.Now}, Metrics: g.Metrics, Now: g.Now,
-		})
-		return nil
-	})
+func main() { group.Serve(inbound.Mount, kms.Add, cloud.Connectors(receivers)) }
+
+// receivers lists the connectors that receive webhooks. The others, and the clients that they fetch with, are not linked.
+func receivers(client *outbound.Client, _ func() time.Time) connector.Registry {
+	return connector.New(genericwebhook.New(client), github.New(client))
 }

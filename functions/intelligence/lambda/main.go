@@ -1,15 +1,9 @@
-// Command lambda is the route group intelligence as a Lambda function.
+// Command lambda serves the route group intelligence as a Lambda function.
 package main
 
 import (
 	"orgops/functions/intelligence"
-	"orgops/shared/boot/cloud/group"
-	"orgops/shared/web"
+	"orgops/shared/run/lambda/group"
 )
 
-func main() {
-	group.Serve(func(g *group.Group, s *web.Server) error {
-		intelligence.Register(s.API(), intelligence.Deps{Now: g.Now})
-		return nil
-	})
-}
+func main() { group.Serve(intelligence.Mount) }

@@ -1,17 +1,11 @@
-// Command lambda is the route group memory as a Lambda function.
+// Command lambda serves the route group memory as a Lambda function.
 package main
 
 import (
 	"orgops/functions/memory"
-	"orgops/shared/boot/cloud/connectors"
-	"orgops/shared/boot/cloud/group"
-	"orgops/shared/boot/cloud/outward"
-	"orgops/shared/web"
+	"orgops/shared/provider/catalog"
+	"orgops/shared/run/cloud"
+	"orgops/shared/run/lambda/group"
 )
 
-func main() {
-	group.Serve(func(g *group.Group, s *web.Server) error {
-		memory.Register(s.API(), memory.Deps{Connectors: connectors.All(g.Cloud, outward.Client(g.Cloud)), Now: g.Now})
-		return nil
-	})
-}
+func main() { group.Serve(memory.Mount, cloud.Connectors(catalog.All)) }

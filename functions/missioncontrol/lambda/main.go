@@ -1,15 +1,9 @@
-// Command lambda is the route group missioncontrol as a Lambda function.
+// Command lambda serves the route group missioncontrol as a Lambda function.
 package main
 
 import (
 	"orgops/functions/missioncontrol"
-	"orgops/shared/boot/cloud/group"
-	"orgops/shared/web"
+	"orgops/shared/run/lambda/group"
 )
 
-func main() {
-	group.Serve(func(g *group.Group, s *web.Server) error {
-		missioncontrol.Register(s.API(), missioncontrol.Deps{Now: g.Now})
-		return nil
-	})
-}
+func main() { group.Serve(missioncontrol.Mount) }

@@ -1,22 +1,19 @@
-// Command lambda is the retrier as a Lambda function on its queue.
+// Command lambda runs the retrier as a Lambda function on its queue.
 package main
 
 import (
 	"orgops/functions/retrier"
-	"orgops/shared/boot/cloud"
-	"orgops/shared/boot/cloud/data"
-	"orgops/shared/boot/cloud/outward"
-	"orgops/shared/boot/cloud/queues"
-	"orgops/shared/boot/cloud/sealing"
-	"orgops/shared/lambda/start"
-	"orgops/shared/lambda/work"
+	"orgops/shared/run/cloud"
+	"orgops/shared/run/cloud/dynamodb"
+	"orgops/shared/run/cloud/kms"
+	"orgops/shared/run/cloud/sqs"
+	"orgops/shared/run/lambda/start"
+	"orgops/shared/run/lambda/work"
 )
 
 func main() {
 	start.Run(func(c *cloud.Cloud) (start.Handler[work.Event, work.Answer], error) {
-		st := data.Main(c)
-		courier := outward.Courier(c, st, sealing.Vault(c), outward.Client(c))
-		r := retrier.New(retrier.Deps{Store: st, Courier: courier, Queue: queues.Retries(c), Logger: c.Logger, Now: c.Now})
+		r := retrier.From(c.Services(cloud.Egress, dynamodb.Add, kms.Add, sqs.AddRetries))
 		return work.Each(r.Worker(), c.Now), nil
 	})
 }

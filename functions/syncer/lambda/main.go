@@ -1,25 +1,20 @@
-// Command lambda is the syncer as a Lambda function on its queue.
+// Command lambda runs the syncer as a Lambda function on its queue.
 package main
 
 import (
-	"time"
-
 	"orgops/functions/syncer"
-	"orgops/shared/boot/cloud"
-	"orgops/shared/boot/cloud/connectors"
-	"orgops/shared/boot/cloud/data"
-	"orgops/shared/boot/cloud/outward"
-	"orgops/shared/boot/cloud/queues"
-	"orgops/shared/boot/cloud/sealing"
-	"orgops/shared/lambda/start"
-	"orgops/shared/lambda/work"
-	"orgops/shared/policy"
+	"orgops/shared/provider/catalog"
+	"orgops/shared/run/cloud"
+	"orgops/shared/run/cloud/dynamodb"
+	"orgops/shared/run/cloud/kms"
+	"orgops/shared/run/cloud/sqs"
+	"orgops/shared/run/lambda/start"
+	"orgops/shared/run/lambda/work"
 )
 
 func main() {
 	start.Run(func(c *cloud.Cloud) (start.Handler[work.Event, work.Answer], error) {
-		s := &syncer.Syncer{Store: data.Main(c), Jobs: queues.Syncs(c), Connectors: connectors.All(c, outward.Client(c)),
-			Vault: sealing.Vault(c), Engine: policy.Rules{Now: c.Now}, Logger: c.Logger, Metrics: c.Metrics, Now: c.Now, Slice: time.Minute}
+		s := syncer.From(c.Services(dynamodb.Add, kms.Add, sqs.AddSyncs, cloud.Connectors(catalog.All)))
 		return work.Each(s.Worker(), c.Now), nil
 	})
 }

@@ -1,18 +1,18 @@
-// Command lambda is the ticker as a Lambda function that a schedule calls.
+// Command lambda runs the ticker as a Lambda function on a schedule.
 package main
 
 import (
 	"context"
 
 	"orgops/functions/ticker"
-	"orgops/shared/boot/cloud"
-	"orgops/shared/boot/cloud/data"
-	"orgops/shared/lambda/start"
+	"orgops/shared/run/cloud"
+	"orgops/shared/run/cloud/dynamodb"
+	"orgops/shared/run/lambda/start"
 )
 
 func main() {
 	start.Run(func(c *cloud.Cloud) (start.Handler[struct{}, struct{}], error) {
-		t := &ticker.Ticker{Store: data.Main(c), Logger: c.Logger, Metrics: c.Metrics, Now: c.Now}
+		t := ticker.From(c.Services(dynamodb.Add))
 		return func(ctx context.Context, _ struct{}) (struct{}, error) { return struct{}{}, t.Tick(ctx) }, nil
 	})
 }

@@ -1,5 +1,5 @@
-// Command emulate deploys the service into an AWS on this machine, creates a company, says how to use both, and keeps them
-// until it is ended.
+// Command emulate deploys the service to an AWS emulator on this machine, creates a company, prints how to use both, and runs
+// until it is stopped.
 package main
 
 import (
@@ -13,7 +13,7 @@ import (
 	"syscall"
 
 	"orgops/local/cloud"
-	"orgops/shared/company"
+	"orgops/shared/domain/company"
 )
 
 func main() {
@@ -51,9 +51,9 @@ logs      %s
 Log in:
   curl -s %s/auth/login -H 'Content-Type: application/json' -d '{"email":"%s","password":"%s"}'
 
-Look inside with the aws command line (.tools/cloud/bin/aws is version 1 of it), for instance aws sqs list-queues:
+Inspect it with the AWS CLI (version 1 is at .tools/cloud/bin/aws), for example aws sqs list-queues:
   export %s
 
-Ctrl-C ends it and removes everything.
+Ctrl-C stops it and removes everything.
 `, s.URL, c.CompanyID, c.Email, c.Password, s.LogFolder(), s.URL, c.Email, c.Password, strings.Join(s.Environment(), " "))
 }

@@ -1,8 +1,8 @@
-"""A small AWS on this machine, without Docker: LocalStack's community edition, with what it leaves out or does otherwise
-than AWS, in as far as the stack of infra/ meets it. Each module mends one matter and says in its first lines what differs;
-what is not mended is listed in cloud.go.
+"""A small AWS on this machine, without Docker: LocalStack's community edition, with fixes where it omits what the stack of
+infra/ uses, or differs from AWS in it. Each module fixes one gap and says in its first lines what differs; cloud.go lists the
+gaps that remain.
 
     python -m emulator --port 4566 --home FOLDER --dynamodb FOLDER
 
-serves until it is killed, and its functions with it if their process group is. FOLDER/logs gets the functions' logs.
+serves until it is killed. Kill its process group to end the functions too. The functions' logs go to FOLDER/logs.
 """

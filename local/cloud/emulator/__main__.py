@@ -1,4 +1,4 @@
-"""Starts the emulator: settings, then LocalStack with what is mended."""
+"""Starts the emulator: applies the settings, patches LocalStack, and serves."""
 
 import argparse
 import sys
@@ -9,8 +9,8 @@ from emulator import settings
 
 def main() -> int:
     options = argparse.ArgumentParser(prog="emulator")
-    options.add_argument("--port", type=int, required=True, help="of 127.0.0.1")
-    options.add_argument("--home", required=True, help="folder for everything that is written")
+    options.add_argument("--port", type=int, required=True, help="port on 127.0.0.1")
+    options.add_argument("--home", required=True, help="folder for all files")
     options.add_argument("--dynamodb", required=True, help="folder of DynamoDB Local's jars")
     chosen = options.parse_args()
     settings.apply(chosen.port, chosen.home)
@@ -18,14 +18,14 @@ def main() -> int:
     from emulator import addresses, authorizer, dynamodb, functions, resources, responses, routing, streams
     from localstack.runtime.main import main as serve
 
-    routing.mend()
-    addresses.mend()
-    dynamodb.mend(chosen.dynamodb)
-    functions.mend(Path(chosen.home, "logs"))
-    authorizer.mend()
-    responses.mend()
-    resources.mend()
-    streams.mend()
+    routing.patch()
+    addresses.patch()
+    dynamodb.patch(chosen.dynamodb)
+    functions.patch(Path(chosen.home, "logs"))
+    authorizer.patch()
+    responses.patch()
+    resources.patch()
+    streams.patch()
     return serve()
 
 

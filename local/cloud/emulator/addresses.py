@@ -1,5 +1,5 @@
-"""What an integration is told of the address that was asked. LocalStack serves every API below a path of its own, and
-leaves that out of the path that the client is said to have written: what an answer refers to would then lead elsewhere.
+"""The request path that an integration receives. LocalStack serves every API below a path of its own and drops that prefix
+from the path that it passes on, so that references in an answer would lead to another address.
 """
 
 from urllib.parse import urlsplit
@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 from localstack.services.apigateway.next_gen.execute_api.handlers.parse import InvocationRequestParser
 
 
-def mend() -> None:
+def patch() -> None:
     describe = InvocationRequestParser.create_context_variables
 
     def described(context):
@@ -19,6 +19,6 @@ def mend() -> None:
 
 
 def _written(request) -> str:
-    """The path as the client wrote it; of a target that is a whole address, as a proxy's client writes it, its path."""
+    """Returns the path as the client sent it. A proxy's client sends a whole address, of which it returns the path."""
     target = request.environ.get("RAW_URI") or ""
     return target.partition("?")[0] if target.startswith("/") else urlsplit(target).path

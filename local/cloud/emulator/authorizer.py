@@ -1,4 +1,4 @@
-"""TOKEN authorizers, which LocalStack's community edition passes by as though every request were authorized.
+"""TOKEN authorizers, which LocalStack's community edition skips: it authorizes every request.
 https://docs.aws.amazon.com/apigateway/latest/developerguide/apigateway-use-lambda-authorizer.html
 """
 
@@ -25,8 +25,8 @@ _DEFAULT_TTL = 300  # seconds
 _FUNCTION = re.compile(r"/functions/(arn:[^/]+)/invocations$")
 
 
-def mend() -> None:
-    """Puts the authorizers before the check of API keys, which they may name."""
+def patch() -> None:
+    """Runs the authorizers before the check of API keys, because an authorizer may supply the key."""
     initialize = gateway.RestApiGateway.__init__
     authorize = Authorizers()
 
@@ -38,7 +38,7 @@ def mend() -> None:
 
 
 class Authorizers:
-    """The handler of the gateway's chain."""
+    """Handles authorization in the gateway's chain."""
 
     def __init__(self):
         self._answers: dict[tuple, tuple[float, dict]] = {}
@@ -57,7 +57,7 @@ class Authorizers:
             verdict = policy.decide(answer["policyDocument"], arn)
             context.context_variables["authorizer"] = _variables(answer)
         except (KeyError, policy.Malformed) as error:
-            LOG.error("the authorizer's answer is of no use: %r", error)
+            LOG.error("the authorizer's answer is invalid: %r", error)
             raise AuthorizerConfigurationError() from error
         if verdict == policy.DENIED:
             raise AccessDeniedError("User is not authorized to access this resource with an explicit deny")
@@ -67,7 +67,7 @@ class Authorizers:
             context.context_variables["identity"]["apiKey"] = key
 
     def _answer(self, context, authorizer, token, arn) -> dict:
-        """The function's answer, which is kept for the token and not for the request: hence it may not depend on it."""
+        """Returns the function's answer. It is cached by token, so it must not depend on the request."""
         key = (context.api_id, context.stage, context.deployment_id, authorizer["id"], token)
         with self._lock:
             until, answer = self._answers.get(key, (0, None))
@@ -80,7 +80,7 @@ class Authorizers:
 
 
 def _token(authorizer, headers) -> str:
-    """The token, if it looks like one: the function is not asked about others."""
+    """Returns the token if it matches the expected pattern; others are refused without a call of the function."""
     name = authorizer.get("identitySource", "method.request.header.Authorization").removeprefix("method.request.header.")
     token = headers.get(name)
     pattern = authorizer.get("identityValidationExpression")
@@ -107,10 +107,10 @@ def _ask(context, authorizer, token, arn) -> dict:
 
 
 def _variables(answer) -> dict:
-    """Context as integrations get it: every value as text; objects and lists are not allowed."""
+    """Returns the context as integrations receive it: every value as text. Objects and lists are refused."""
     variables = {}
     for name, value in (answer.get("context") or {}).items():
         if isinstance(value, (dict, list)):
-            raise policy.Malformed(f"context {name} is no scalar")
+            raise policy.Malformed(f"context {name} is not a scalar")
         variables[name] = str(value).lower() if isinstance(value, bool) else str(value)
     return variables | {"principalId": answer["principalId"]}

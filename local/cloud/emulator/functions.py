@@ -1,8 +1,8 @@
-"""Lambda functions as plain processes: LocalStack runs each in a container.
+"""Lambda functions as plain processes, where LocalStack runs each in a container.
 
-LocalStack keeps everything else of Lambda: the functions and their code, permissions to invoke, reserved concurrency,
-asynchronous invocations. Only programs of the runtimes provided.* can run, those of this machine's architecture. Memory
-is not bounded, and IAM is not asked: what a role allows is held by tests of the template.
+LocalStack still provides the rest of Lambda: the functions and their code, permissions to invoke, reserved concurrency,
+asynchronous invocations. Only programs of the runtimes provided.* for this machine's architecture can run. Memory is not
+limited and IAM is not checked; tests of the template check what a role allows.
 """
 
 import os
@@ -16,8 +16,8 @@ from emulator.runtime_api import Invocation, RuntimeApi
 from emulator.sandbox import Sandbox
 
 
-def mend(logs: Path) -> None:
-    """Functions write to a file for each sandbox, logs/FUNCTION/TIME-ID.log, beside CloudWatch Logs."""
+def patch(logs: Path) -> None:
+    """Each sandbox also logs to a file, logs/FUNCTION/TIME-ID.log, in addition to CloudWatch Logs."""
     api = RuntimeApi()
 
     class Executor(ProcessExecutor):
@@ -39,7 +39,7 @@ class ProcessExecutor(runtime_executor.RuntimeExecutor):
     def start(self, env_vars):
         config, name = self.function_version.config, self.function_version.id.function_name
         program = os.path.join(config.code.get_unzipped_code_location(), "bootstrap")
-        os.chmod(program, 0o755)  # a zip made elsewhere may have lost it
+        os.chmod(program, 0o755)  # a zip may not keep the mode
         folder = self.logs / name
         folder.mkdir(parents=True, exist_ok=True)
         environment = {key: str(value) for key, value in env_vars.items()} | {
@@ -72,7 +72,7 @@ class ProcessExecutor(runtime_executor.RuntimeExecutor):
         return "127.0.0.1"
 
     def get_runtime_endpoint(self):
-        return ""  # for the program that LocalStack puts into its containers
+        return ""  # used only by the program in LocalStack's containers
 
     @classmethod
     def prepare_version(cls, function_version):
@@ -80,11 +80,11 @@ class ProcessExecutor(runtime_executor.RuntimeExecutor):
 
     @classmethod
     def cleanup_version(cls, function_version):
-        """Keeps the code: where settings alone have changed, the next version's is the same."""
+        """Keeps the code, because the next version uses the same code if only settings changed."""
 
 
 class _Only:
-    """A manager of plugins that knows one executor, whatever LocalStack is configured to look for."""
+    """Manages plugins with a single executor, which it returns for every name."""
 
     def __init__(self, executor):
         self._plugin = _Plugin(executor)
@@ -109,6 +109,6 @@ def _logging(function_version) -> dict:
 
 
 def _log_group(environment) -> str:
-    """The function's own log group. LocalStack writes to the one that Lambda would make by itself."""
+    """Returns the function's configured log group. LocalStack writes to Lambda's default group instead."""
     version = environment.function_version
     return _logging(version).get("LogGroup") or f"/aws/lambda/{version.id.function_name}"

@@ -1,4 +1,4 @@
-"""What a policy that an authorizer returns says of one request."""
+"""Decides whether a policy that an authorizer returned allows a request."""
 
 import re
 
@@ -12,9 +12,9 @@ class Malformed(Exception):
 
 
 def decide(document: dict, arn: str) -> str:
-    """ALLOWED, DENIED by a statement, or SILENT, which denies too. An explicit denial is stronger.
+    """Returns ALLOWED, DENIED by a statement, or SILENT, which denies too. An explicit denial overrides an allowance.
 
-    Raises Malformed for what is no such policy, and for conditions, which nothing here evaluates.
+    Raises Malformed for a malformed policy, and for conditions, which the emulator does not evaluate.
     """
     try:
         effects = {_effect(s) for s in _list(document["Statement"]) if _applies(s, arn)}
@@ -37,7 +37,7 @@ def _applies(statement: dict, arn: str) -> bool:
 
 
 def _matches(pattern: str, text: str) -> bool:
-    """As IAM does: * is any text, slashes included, ? is any character, all else is itself."""
+    """Matches as IAM does: * matches any text with slashes, ? any character, and the rest matches literally."""
     return re.fullmatch("".join(_WILD.get(c) or re.escape(c) for c in pattern), text, re.DOTALL) is not None
 
 

@@ -18,11 +18,11 @@ class Decide(unittest.TestCase):
     def test_matching(self):
         for resource, verdict in {
             HEALTH: policy.ALLOWED,
-            STAGE + "/*/companies/acme/*": policy.ALLOWED,  # a star takes in slashes
+            STAGE + "/*/companies/acme/*": policy.ALLOWED,  # a star matches slashes
             STAGE + "/G?T/companies/acme/mission-control/*": policy.ALLOWED,
-            STAGE + "/*/companies/acme": policy.SILENT,  # the whole of it has to match
+            STAGE + "/*/companies/acme": policy.SILENT,  # the pattern must match the whole resource
             STAGE + "/*/companies/other/*": policy.SILENT,
-            STAGE + "/*/companies/acm[e]/*": policy.SILENT,  # brackets are themselves
+            STAGE + "/*/companies/acm[e]/*": policy.SILENT,  # brackets match literally
             STAGE + "/*/COMPANIES/acme/*": policy.SILENT,
         }.items():
             with self.subTest(resource):

@@ -1,4 +1,4 @@
-"""Resources of CloudFormation that LocalStack's community edition does not make, or makes otherwise than AWS."""
+"""CloudFormation resources that LocalStack's community edition does not create, or creates differently from AWS."""
 
 from localstack.services.apigateway.resource_providers.aws_apigateway_restapi import ApiGatewayRestApiProvider
 from localstack.services.cloudformation.engine import template_deployer
@@ -10,10 +10,10 @@ from localstack.services.cloudformation.resource_provider import (
 )
 from localstack.services.lambda_.resource_providers.aws_lambda_function import LambdaFunctionProvider
 
-_POLL = 0.2  # seconds between looks at a resource that takes its time; LocalStack's 5 make a minute of fifteen functions
+_POLL = 0.2  # seconds between polls of a pending resource; with LocalStack's 5, fifteen functions take a minute
 
 
-def mend() -> None:
+def patch() -> None:
     providers = {provider.TYPE: provider for provider in (RestApi, Function, Authorizer, RotationSchedule)}
     load, loop = ResourceProviderExecutor.try_load_resource_provider, ResourceProviderExecutor.deploy_loop
 
@@ -25,13 +25,13 @@ def mend() -> None:
 
     ResourceProviderExecutor.try_load_resource_provider = staticmethod(chosen)
     ResourceProviderExecutor.deploy_loop = brisk
-    # Each reference is resolved behind a guard that reads the source of every caller: three quarters of a deployment.
+    # LocalStack wraps the resolution of references in a guard that reads every caller's source: 3/4 of a deployment's time.
     for name in ("resolve_refs_recursively", "_resolve_refs_recursively"):
         setattr(template_deployer, name, getattr(template_deployer, name).__wrapped__)
 
 
 class RestApi(ApiGatewayRestApiProvider):
-    """LocalStack looks for where API keys come from under the name that the property has in API Gateway's own interface."""
+    """Copies ApiKeySourceType to ApiKeySource, the name under which LocalStack reads the source of API keys."""
 
     def create(self, request):
         source = request.desired_state.get("ApiKeySourceType")
@@ -41,7 +41,7 @@ class RestApi(ApiGatewayRestApiProvider):
 
 
 class Function(LambdaFunctionProvider):
-    """LocalStack's makes no reservation of concurrency, which its Lambda would keep to."""
+    """Reserves concurrency: LocalStack's Lambda enforces reservations, but its CloudFormation does not create them."""
 
     def create(self, request):
         event = super().create(request)
@@ -57,7 +57,7 @@ def _done(model) -> ProgressEvent:
 
 
 class Authorizer(ResourceProvider):
-    """Not there in the community edition."""
+    """Creates authorizers, which the community edition lacks."""
 
     TYPE = "AWS::ApiGateway::Authorizer"
     SCHEMA = {
@@ -88,21 +88,20 @@ class Authorizer(ResourceProvider):
         return _done(model)
 
 
-_ROTATIONS = 3  # tries
+_ROTATIONS = 3  # attempts
 
 
 def _rotated(secrets, model) -> bool:
-    """Whether the rotation function went through its steps. What it left pending is gone on with."""
+    """Rotates the secret and reports whether all steps succeeded. A pending rotation is continued."""
     try:
         version = secrets.rotate_secret(SecretId=model["SecretId"], RotationLambdaARN=model["RotationLambdaARN"])["VersionId"]
-    except secrets.exceptions.InvalidRequestException:  # what was pending failed again
+    except secrets.exceptions.InvalidRequestException:  # the pending rotation failed again
         return False
     return "AWSCURRENT" in secrets.describe_secret(SecretId=model["SecretId"])["VersionIdsToStages"].get(version, [])
 
 
 class RotationSchedule(ResourceProvider):
-    """LocalStack's does nothing. This one rotates the secret at once, and again when that fails, as AWS does; the schedule
-    itself is not kept."""
+    """Rotates the secret at once and retries as AWS does. It does not follow the schedule. LocalStack's does nothing."""
 
     TYPE = "AWS::SecretsManager::RotationSchedule"
     SCHEMA = {
@@ -120,7 +119,7 @@ class RotationSchedule(ResourceProvider):
         if str(model.get("RotateImmediatelyOnUpdate", True)).lower() == "true":
             if not any(_rotated(secrets, model) for _ in range(_ROTATIONS)):
                 return ProgressEvent(status=OperationStatus.FAILED, resource_model=model,
-                                     message="the rotation did not make its version the current one: read the function's log")
+                                     message="the rotation did not promote its version to AWSCURRENT; read the function's log")
         return _done(model | {"Id": model["SecretId"]})
 
     def delete(self, request):

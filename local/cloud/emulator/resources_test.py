@@ -11,7 +11,7 @@ class Refused(Exception):
 
 
 class Secrets:
-    """A secret whose rotation function fails so many times."""
+    """A secret whose rotation function fails the given number of times."""
 
     exceptions = types.SimpleNamespace(InvalidRequestException=Refused)
 

@@ -1,4 +1,4 @@
-"""Gateway responses as they are configured: LocalStack takes their status alone, and leaves out templates and headers."""
+"""Gateway responses with their templates and headers: LocalStack applies only their status."""
 
 from rolo import Response
 
@@ -8,7 +8,7 @@ from localstack.services.apigateway.next_gen.execute_api.handlers.gateway_except
 from emulator import template
 
 
-def mend() -> None:
+def patch() -> None:
     GatewayExceptionHandler.create_exception_response = _response
 
 
@@ -17,7 +17,7 @@ def _response(_, exception, context):
     variables = context.context_variables | {
         "error": {"message": exception.message or "", "responseType": str(exception.type)},
     }
-    # The gateway chooses among the templates by the Accept header; nobody has more than the one of JSON.
+    # The gateway chooses a template by the Accept header; the stack has only one, for JSON.
     text = template.body(configured["responseTemplates"]["application/json"], variables)
     headers = {"Content-Type": "application/json", "x-amzn-ErrorType": exception.code}
     headers |= template.headers(configured.get("responseParameters") or {}, variables)

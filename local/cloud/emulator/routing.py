@@ -1,6 +1,6 @@
-"""How the routes of a service are compiled: one at a time. LocalStack makes a service's router with the first request for it,
-and werkzeug compiles each rule through Python's syntax trees, which CPython 3.11 cannot do in two threads at once: it
-ends in "AST constructor recursion depth mismatch", and the request in a 500.
+"""Compiles a service's routes one at a time. LocalStack builds a service's router with the first request to it, and werkzeug
+compiles each rule through Python's syntax trees. CPython 3.11 cannot do that in two threads at once: it raises "AST
+constructor recursion depth mismatch", and the request ends in a 500.
 """
 
 import threading
@@ -8,7 +8,7 @@ import threading
 from werkzeug.routing import Rule
 
 
-def mend() -> None:
+def patch() -> None:
     compiled, turn = Rule.compile, threading.Lock()
 
     def compile_alone(rule: Rule) -> None:

@@ -18,7 +18,7 @@ class RoutingTest(unittest.TestCase):
 
         Rule.compile = watched
         self.addCleanup(setattr, Rule, "compile", original)
-        routing.mend()
+        routing.patch()
 
         def build():
             for n in range(30):

@@ -1,7 +1,7 @@
-"""The Runtime API through which a function's program takes its invocations and posts its answers.
+"""The Runtime API, from which a function's program takes invocations and to which it posts answers.
 
-One server serves every sandbox: each is told an address with a path of its own, 127.0.0.1:PORT/SANDBOX, which the
-program puts before the API's paths.
+One server serves every sandbox. Each sandbox gets an address with its own path, 127.0.0.1:PORT/SANDBOX, which the
+program prefixes to the API's paths.
 https://docs.aws.amazon.com/lambda/latest/dg/runtimes-api.html
 """
 
@@ -30,12 +30,12 @@ class Invocation:
 
 
 class Mailbox:
-    """Invocations on their way to one program, of which it works on one at a time."""
+    """Queues invocations for one program, which processes one at a time."""
 
     def __init__(self):
         self._waiting: queue.Queue[Invocation | None] = queue.Queue()
         self._current: Invocation | None = None
-        self.asked: float = 0  # when the program asked for the first time, which ends its initialization
+        self.asked: float = 0  # time of the program's first poll, which ends its initialization
 
     def put(self, invocation: Invocation) -> None:
         self._waiting.put(invocation)
@@ -51,7 +51,7 @@ class Mailbox:
     def settle(self, request_id: str, answer: bytes, failed: bool) -> bool:
         current = self._current
         if current is None or current.request_id != request_id:
-            return False  # the answer came after its time had run out
+            return False  # the answer came after the deadline
         current.settle(answer, failed)
         return True
 
@@ -64,7 +64,7 @@ class RuntimeApi:
         threading.Thread(target=self._server.serve_forever, name="runtime-api", daemon=True).start()
 
     def open(self, sandbox: str) -> tuple[str, Mailbox]:
-        """The address and the mailbox of a new sandbox's program."""
+        """Returns the address and the mailbox of a new sandbox's program."""
         mailbox = self._mailboxes[sandbox] = Mailbox()
         return f"127.0.0.1:{self._server.server_port}/{sandbox}", mailbox
 
@@ -79,7 +79,7 @@ class _Server(ThreadingHTTPServer):
     mailboxes: dict[str, Mailbox]
 
     def handle_error(self, request, client_address):
-        """A program that is gone is noticed by whoever waits for it."""
+        """Ignores lost connections: the sandbox notices that its program ended."""
         if not isinstance(sys.exception(), ConnectionError):
             super().handle_error(request, client_address)
 
@@ -138,4 +138,4 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def log_message(self, *_):
-        pass  # one line a request would drown the emulator's log
+        pass  # a line per request would flood the emulator's log

@@ -1,4 +1,5 @@
-"""A sandbox: one process of a function's program, one invocation at a time, started anew when it ends or runs out of time."""
+"""Sandboxes. Each runs one process of a function's program, one invocation at a time, and restarts it after an exit or a
+timeout."""
 
 import json
 import os
@@ -27,7 +28,7 @@ class Sandbox:
         self._start()
 
     def _start(self) -> None:
-        """A program begins with a mailbox of its own: what waits for the one before is still connected to the old."""
+        """Starts the program with a new mailbox, because the previous program's poll may still hold the old one."""
         self._api.close(self._name)
         address, self._mailbox = self._api.open(self._name)
         self._started = time.time()
@@ -53,7 +54,7 @@ class Sandbox:
         return Result(invocation.answer, invocation.failed, self._since(before))
 
     def _wait(self, invocation: Invocation) -> str:
-        """Waits for the answer, the end of the program or the end of its time, and says which it was."""
+        """Waits for the answer, the program's exit or the deadline, and returns the status."""
         about = f"RequestId: {invocation.request_id} Error: "
         while not invocation.answered.wait(0.05):
             code = self._process.poll()
@@ -68,7 +69,7 @@ class Sandbox:
         return "error" if invocation.failed else "success"
 
     def _note(self, kind: str, **record) -> None:
-        """What Lambda itself writes between the lines of a function that logs JSON."""
+        """Writes a platform record as Lambda does in a log of JSON lines."""
         now = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
         with open(self._log, "a", encoding="utf-8") as log:
             log.write(json.dumps({"time": now, "type": kind, "record": record}) + "\n")

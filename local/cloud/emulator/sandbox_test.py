@@ -7,7 +7,7 @@ import unittest
 from emulator.runtime_api import Invocation, RuntimeApi
 from emulator.sandbox import Sandbox
 
-# A program of the Runtime API that does as its event says.
+# A Runtime API program that does what its event says.
 PROGRAM = f"""#!{sys.executable}
 import json, os, sys, time, urllib.request
 base = "http://" + os.environ["AWS_LAMBDA_RUNTIME_API"] + "/2018-06-01/runtime/invocation/"
@@ -45,7 +45,7 @@ class Invoke(unittest.TestCase):
         first, second = self.invoke("answer"), self.invoke("answer")
         self.assertFalse(first.failed)
         self.assertIn(b'"set": "yes"', first.payload)
-        self.assertEqual(first.payload, second.payload)  # of one process
+        self.assertEqual(first.payload, second.payload)  # from the same process
         self.assertIn("got answer", first.logs)
         self.assertIn("initDurationMs", first.logs)
         self.assertNotIn("initDurationMs", second.logs)
@@ -54,7 +54,7 @@ class Invoke(unittest.TestCase):
     def test_error(self):
         self.assertTrue(self.invoke("fail").failed)
 
-    def test_goes_on_after(self):
+    def test_restarts_after(self):
         for do, seconds, kind in (("exit", 60, b"Runtime.ExitError"), ("hang", 0.5, b"Sandbox.Timedout")):
             with self.subTest(do):
                 lost = self.invoke(do, seconds)

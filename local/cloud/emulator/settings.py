@@ -1,4 +1,4 @@
-"""What LocalStack reads from the environment, which it does when it is imported: so this comes before."""
+"""LocalStack's settings. It reads them from the environment when it is imported, so apply comes first."""
 
 import os
 import tempfile
@@ -8,20 +8,20 @@ def apply(port: int, home: str) -> None:
     """Sets LocalStack's settings for an instance on a loopback port with all its files under home."""
     os.environ.update(
         GATEWAY_LISTEN=f"127.0.0.1:{port}",
-        # The host part of the addresses that it makes up, those of queues for one: reached without a name server.
+        # The host of the addresses that it generates, such as queue URLs; it needs no name server.
         LOCALSTACK_HOST=f"127.0.0.1:{port}",
         FILESYSTEM_ROOT=os.path.join(home, "root"),
-        # Nothing is asked or told of the outside: no certificates, no statistics, no name server of its own.
+        # No traffic to the outside: no certificates, no statistics, no name server.
         SKIP_SSL_CERT_DOWNLOAD="1",
         DISABLE_EVENTS="1",
         DNS_ADDRESS="0",
         DNS_RESOLVE_IP="127.0.0.1",
         EAGER_SERVICE_LOADING="0",
-        # The streams of DynamoDB Local itself. The other provider imitates them on a Kinesis that it would download.
+        # Use DynamoDB Local's own streams. The other provider emulates them on a Kinesis that it downloads.
         PROVIDER_OVERRIDE_DYNAMODB="v2",
         PROVIDER_OVERRIDE_DYNAMODBSTREAMS="v2",
         DYNAMODB_IN_MEMORY="1",
-        # By default an empty queue is looked at every ten seconds, and a stream every second.
+        # The defaults poll an empty queue every ten seconds and a stream every second.
         LAMBDA_EVENT_SOURCE_MAPPING_POLL_INTERVAL_SEC="0.2",
         LAMBDA_EVENT_SOURCE_MAPPING_MAX_BACKOFF_ON_EMPTY_POLL_SEC="1",
         LAMBDA_EVENT_SOURCE_MAPPING_MAX_BACKOFF_ON_ERROR_SEC="2",

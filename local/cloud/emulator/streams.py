@@ -1,7 +1,7 @@
-"""Event source mappings of DynamoDB streams, in what LocalStack leaves out: halving batches, the age of records, going on
-where a shard was left.
+"""Event source mappings of DynamoDB streams, with what LocalStack omits: bisecting batches, the age of records, and
+resuming a shard.
 
-Batches of a shard are worked on one after the other: a parallelization factor is accepted and does nothing.
+Batches of a shard are processed one after the other: a parallelization factor is accepted and has no effect.
 https://docs.aws.amazon.com/lambda/latest/dg/services-ddb-batchfailurereporting.html
 """
 
@@ -17,10 +17,10 @@ from localstack.services.lambda_.event_source_mapping.pollers.poller import get_
 
 LOG = logging.getLogger(__name__)
 
-_LONGEST_PAUSE = 5  # seconds between tries
+_LONGEST_PAUSE = 5  # seconds between attempts
 
 
-def mend() -> None:
+def patch() -> None:
     esm_worker_factory.DynamoDBPoller = Poller
     build = esm_worker_factory.EsmWorkerFactory.get_esm_worker
 
@@ -47,7 +47,7 @@ class Poller(DynamoDBPoller):
         self._last: dict[str, str] = {}  # sequence number by shard
 
     def initialize_shards(self):
-        """LocalStack begins every shard anew whenever one has ended."""
+        """Resumes each shard after its last record. LocalStack restarts every shard when one has ended."""
         shards = super().initialize_shards()
         for shard in shards.keys() & self._last.keys():
             shards[shard] = self.source_client.get_shard_iterator(
@@ -56,7 +56,7 @@ class Poller(DynamoDBPoller):
         return shards
 
     def get_approximate_arrival_time(self, record):
-        """LocalStack takes every record for one of this moment."""
+        """Returns the record's creation time. LocalStack uses the current time."""
         return record["dynamodb"].get("ApproximateCreationDateTime", time.time())
 
     def forward_events_to_target(self, shard_id, records):
@@ -71,7 +71,7 @@ class Poller(DynamoDBPoller):
                 self._is_shutdown.wait(min(0.1 * 2 ** left[0].tries, _LONGEST_PAUSE))
 
     def _work(self, shard_id, batch: Batch) -> list[Batch]:
-        """What is left of a batch to be worked on, in order."""
+        """Processes a batch and returns the batches that remain, in order."""
         limit = self.stream_parameters.get("MaximumRecordAgeInSeconds", -1)
         if limit > 0:
             batch.events, old = self.bisect_events_by_record_age(limit, batch.events)
@@ -91,10 +91,10 @@ class Poller(DynamoDBPoller):
         return left
 
     def _from_first_failure(self, batch: Batch, error: PartialBatchFailureError) -> list[Batch]:
-        """What comes before the first record that was reported is done."""
+        """Returns the batch from its first reported record; the records before it have succeeded."""
         numbers = {self.get_sequence_number(event) for event in batch.events}
         failures = get_batch_item_failures(error.partial_failure_payload, numbers)
-        if not failures:  # it named records that it was not given
+        if not failures:  # the function reported records outside the batch
             return self._again(batch)
         _, left = self.bisect_events(min(failures, key=int), batch.events)
         if len(left) < len(batch.events):
@@ -102,7 +102,7 @@ class Poller(DynamoDBPoller):
         return [Batch(left, batch.tries + 1)]
 
     def _again(self, batch: Batch) -> list[Batch]:
-        """Two halves, which does not count as a try; one record, or a batch that is not to be halved, as it is."""
+        """Returns two halves, which does not count as an attempt, or, for one record or without bisection, the whole batch."""
         middle = len(batch.events) // 2
         if self.halves and middle:
             return [Batch(batch.events[:middle], batch.tries), Batch(batch.events[middle:], batch.tries)]
@@ -111,6 +111,6 @@ class Poller(DynamoDBPoller):
     def _give_up(self, shard_id, events, condition, tries, error) -> None:
         if not events:
             return
-        LOG.warning("%s: %d records of %s were given up: %s", condition, len(events), self.source_arn, error)
+        LOG.warning("%s: discarded %d records of %s: %s", condition, len(events), self.source_arn, error)
         self.send_events_to_dlq(shard_id, events, context=self.processor.generate_event_failure_context(
             abort_condition=condition, error=error, attempts_count=tries, partner_resource_arn=None))

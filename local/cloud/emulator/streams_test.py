@@ -17,14 +17,14 @@ def record(number, age=0, event="INSERT", **images):
 
 
 class _At(float):
-    """A time, as the client of DynamoDB's streams gives it."""
+    """Imitates the time type of the client of DynamoDB's streams."""
 
     def timestamp(self):
         return float(self)
 
 
 class Poller(streams.Poller):
-    """On a function that fails as it is told, and a destination that remembers."""
+    """Polls for a function that fails as the test says, and records what goes to the destination."""
 
     def __init__(self, fail, filters=(), **parameters):
         super().__init__(
@@ -92,7 +92,7 @@ class Work(unittest.TestCase):
 
 
 class Filters(unittest.TestCase):
-    """The filters of the template let through what they are for: the emulator reads patterns as AWS does, where used."""
+    """Applies the template's filters to changes. The emulator reads the patterns in use as AWS does."""
 
     def passed(self, **change):
         with open(GOLDEN, encoding="utf-8") as file:

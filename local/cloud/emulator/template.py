@@ -1,4 +1,4 @@
-"""The templates and parameters of gateway responses."""
+"""Templates and parameters of gateway responses."""
 
 import json
 import re
@@ -7,12 +7,12 @@ _VARIABLE = re.compile(r"\$context\.([A-Za-z]+(?:\.[A-Za-z]+)*)")
 
 
 def body(template: str, context: dict) -> str:
-    """The template with each $context.… filled in; what is unknown is empty."""
+    """Returns the template with each $context.… filled in; unknown variables are empty."""
     return _VARIABLE.sub(lambda match: look_up(match.group(1), context), template)
 
 
 def headers(parameters: dict[str, str], context: dict) -> dict[str, str]:
-    """The headers of gatewayresponse.header.NAME parameters: 'literal' text, or a variable of the context."""
+    """Returns the headers of gatewayresponse.header.NAME parameters: 'literal' text, or a context variable."""
     found = {}
     for parameter, value in parameters.items():
         name = parameter.removeprefix("gatewayresponse.header.")
@@ -24,7 +24,7 @@ def headers(parameters: dict[str, str], context: dict) -> dict[str, str]:
 
 
 def look_up(path: str, context: dict) -> str:
-    """The variable at a path such as error.message; error.messageString is that one with its quotes."""
+    """Returns the variable at a path such as error.message; error.messageString is the same in quotes."""
     if path == "error.messageString":
         return json.dumps(look_up("error.message", context))
     value = context

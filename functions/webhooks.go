@@ -1,0 +1,105 @@
+package functions
+
+import (
+	"maps"
+	"reflect"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"orgops/shared/domain/event"
+	"orgops/shared/domain/goal"
+	"orgops/shared/domain/memory"
+	"orgops/shared/domain/syncrun"
+	"orgops/shared/domain/timeline"
+	"orgops/shared/web"
+)
+
+// subject is what some events are about.
+type subject struct {
+	name   string // of the schemas: <name>Event and <name>EventData
+	shown  reflect.Type
+	events []string
+}
+
+func subjects() []subject {
+	return []subject{
+		{"Memory", reflect.TypeFor[memory.Memory](), []string{event.MemoryCreated, event.MemoryUpdated}},
+		{"Goal", reflect.TypeFor[goal.Goal](), []string{event.GoalUpdated, event.GoalAlignmentChanged}},
+		{"Sync", reflect.TypeFor[syncrun.Run](), []string{event.MemorySynced, event.IntegrationSyncCompleted}},
+		{"Timeline", reflect.TypeFor[timeline.Entry](), []string{event.TimelineEntryCreated}},
+	}
+}
+
+// documentEvents adds the events that subscribers receive to the document, as OpenAPI 3.1's webhooks.
+func documentEvents(doc *huma.OpenAPI) {
+	schemas := doc.Components.Schemas
+	doc.Webhooks = map[string]*huma.PathItem{}
+	for _, s := range subjects() {
+		shown := schemas.SchemaFromRef(schemas.Schema(s.shown, true, "").Ref)
+		schemas.Map()[s.name+"EventData"] = eventData(shown)
+		schemas.Map()[s.name+"Event"] = envelope(s)
+		for _, name := range s.events {
+			doc.Webhooks[name] = &huma.PathItem{Post: delivery(name, s.name+"Event")}
+		}
+	}
+}
+
+// eventData has the fields of what the event is about. None is required, because a large one may be left out.
+func eventData(shown *huma.Schema) *huma.Schema {
+	properties := maps.Clone(shown.Properties)
+	delete(properties, "$schema")
+	properties["previous"] = &huma.Schema{
+		Type: huma.TypeObject, AdditionalProperties: true,
+		Description: "Of an update: what the changed fields held before; null for a field that was absent",
+	}
+	properties["omitted"] = &huma.Schema{
+		Type: huma.TypeArray, Items: &huma.Schema{Type: huma.TypeString},
+		Description: "The fields that were left out to keep the event below 20 kB; the API has them",
+	}
+	return &huma.Schema{Type: huma.TypeObject, Properties: properties, AdditionalProperties: true, Description: shown.Description}
+}
+
+func envelope(s subject) *huma.Schema {
+	types := make([]any, len(s.events))
+	for i, name := range s.events {
+		types[i] = name
+	}
+	return &huma.Schema{
+		Type: huma.TypeObject, AdditionalProperties: true, Required: []string{"id", "type", "timestamp", "companyId", "data"},
+		Properties: map[string]*huma.Schema{
+			"id":        {Type: huma.TypeString, Format: "uuid", Description: "The event's id, which is the webhook-id too: a repeat has the same"},
+			"type":      {Type: huma.TypeString, Enum: types, Description: "The event's name"},
+			"timestamp": {Type: huma.TypeString, Format: "date-time", Description: "When the change was committed"},
+			"companyId": {Type: huma.TypeString, Format: "uuid", Description: "The company that it happened in"},
+			"data":      {Ref: web.ComponentRef(s.name + "EventData")},
+		},
+	}
+}
+
+// delivery documents the request that a subscriber receives, as Standard Webhooks signs it.
+func delivery(name, schema string) *huma.Operation {
+	header := func(name, description, example string) *huma.Param {
+		return &huma.Param{
+			Name: name, In: "header", Required: true, Description: description, Example: example, Schema: &huma.Schema{Type: huma.TypeString},
+		}
+	}
+	return &huma.Operation{
+		OperationID: "on-" + name, Summary: name, Tags: []string{"integrations"},
+		Description: "Sent to every webhook integration that subscribes to it, at least once. Verify the signature before you read the body.",
+		Parameters: []*huma.Param{
+			header("webhook-id", "The event's id, the same in every attempt", "0198c5f2-7c1e-7d33-9a1b-2f6f0c0a9b11"),
+			header("webhook-timestamp", "When the attempt was signed, in Unix seconds", "1771840800"),
+			header("webhook-signature", "For each live secret v1, and the base64 HMAC-SHA256 of id.timestamp.body, separated by spaces",
+				"v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4="),
+		},
+		RequestBody: &huma.RequestBody{Required: true, Content: map[string]*huma.MediaType{
+			"application/json": {Schema: &huma.Schema{Ref: web.ComponentRef(schema)}},
+		}},
+		Responses: map[string]*huma.Response{
+			"204":     {Description: "Received. Any 2xx within 5 seconds (15 on retries) will do"},
+			"410":     {Description: "No more deliveries: the endpoint is disabled"},
+			"default": {Description: "Not received: the delivery is retried for three days"},
+		},
+		Security: []map[string][]string{},
+	}
+}

@@ -1,0 +1,108 @@
+// Package fault defines the service's error: a kind that a transport maps to its status, a public detail, and a private
+// cause.
+//
+// The zero Kind and every error that is not a *fault.Error are Internal, so that an error is masked unless marked as public.
+package fault
+
+import (
+	"errors"
+	"fmt"
+	"time"
+)
+
+// Kind classifies an error by the API's error table. Its text is the last segment of the problem type.
+type Kind uint8
+
+// Kinds and the HTTP status of each.
+const (
+	Internal             Kind = iota // 500: masked
+	Malformed                        // 400: not JSON, a broken escape in the path, a bad header
+	Unauthenticated                  // 401: no token, or an invalid one
+	Forbidden                        // 403: an unknown company, or one of another tenant
+	InsufficientScope                // 403: RFC 6750
+	DeniedByPolicy                   // 403: the policy engine's verdict
+	NotFound                         // 404
+	MethodNotAllowed                 // 405
+	Conflict                         // 409
+	SyncRunning                      // 409: a sync of this provider is running
+	Stale                            // 412: If-Match does not match
+	TooLarge                         // 413
+	UnsupportedMediaType             // 415
+	Invalid                          // 422: every problem at once
+	PreconditionRequired             // 428: If-Match is missing
+	QuotaExceeded                    // 429
+	Unavailable                      // 503: retry after RetryAfter
+)
+
+//nolint:gochecknoglobals // Go has no constant arrays
+var names = [...]string{
+	"internal", "malformed", "unauthenticated", "forbidden", "insufficient-scope", "denied-by-policy", "not-found",
+	"method-not-allowed", "conflict", "sync-running", "stale", "too-large", "unsupported-media-type", "invalid",
+	"precondition-required", "quota-exceeded", "unavailable",
+}
+
+// String returns the kind's problem type segment, such as "not-found".
+func (k Kind) String() string {
+	if int(k) < len(names) {
+		return names[k]
+	}
+	return names[Internal]
+}
+
+// FieldError describes one mistake in a request.
+type FieldError struct {
+	Pointer string `json:"pointer"` // JSON Pointer (RFC 6901) into the body, or "#/query/limit" and the like
+	Detail  string `json:"detail"`  // the mistake and its correction; never the value of a credential
+}
+
+// Error carries a failure through the service. Kind, Detail and Problems are public; the cause is only for logs.
+type Error struct {
+	Kind       Kind
+	Detail     string
+	Problems   []FieldError
+	RetryAfter time.Duration // for QuotaExceeded and Unavailable; 0: not stated
+	cause      error
+}
+
+// Error returns a text for logs. It contains the private cause.
+func (e *Error) Error() string {
+	if e.cause != nil {
+		return fmt.Sprintf("%s: %s: %v", e.Kind, e.Detail, e.cause)
+	}
+	if len(e.Problems) > 0 {
+		return fmt.Sprintf("%s: %s: %v", e.Kind, e.Detail, e.Problems)
+	}
+	return fmt.Sprintf("%s: %s", e.Kind, e.Detail)
+}
+
+func (e *Error) Unwrap() error { return e.cause }
+
+// New returns an error with a public detail.
+func New(kind Kind, detail string) *Error { return &Error{Kind: kind, Detail: detail} }
+
+// Newf formats the detail like fmt.Sprintf; every argument becomes public.
+func Newf(kind Kind, format string, args ...any) *Error {
+	return &Error{Kind: kind, Detail: fmt.Sprintf(format, args...)}
+}
+
+// Wrap returns an error with a public detail and a private cause.
+func Wrap(kind Kind, detail string, cause error) *Error {
+	return &Error{Kind: kind, Detail: detail, cause: cause}
+}
+
+// Refuse returns an Invalid error with all problems, or nil if the list is empty.
+func Refuse(problems []FieldError) error {
+	if len(problems) == 0 {
+		return nil
+	}
+	return &Error{Kind: Invalid, Detail: "the request does not meet its schema; see errors", Problems: problems}
+}
+
+// KindOf returns the kind of the first *Error in err's chain, or Internal.
+func KindOf(err error) Kind {
+	var e *Error
+	if errors.As(err, &e) {
+		return e.Kind
+	}
+	return Internal
+}

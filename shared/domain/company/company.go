@@ -1,0 +1,122 @@
+// Package company stores the tenants: it provisions a company with its first founder, and manages its users.
+package company
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"orgops/shared/base/fault"
+	"orgops/shared/base/id"
+	"orgops/shared/domain/user"
+	"orgops/shared/identity/password"
+	"orgops/shared/storage/store"
+)
+
+// Entity and Key name the entity and the key of a company's only item.
+const (
+	Entity = "company"
+	Key    = "COMPANY"
+)
+
+// RegistryEntity names the entity of a company's entry in the registry.
+const RegistryEntity = "registry"
+
+// DefaultPlan names the plan of a company that is provisioned without one.
+const DefaultPlan = "free"
+
+// Company describes a company, as stored. The transactions that change the number of founders count it in Founders, so that
+// two concurrent requests cannot remove the last founder, and so that the change feed shows it.
+type Company struct {
+	ID        string    `json:"id"`
+	Name      string    `json:"name"`
+	Plan      string    `json:"plan"`
+	Founders  int       `json:"founders"`
+	CreatedAt time.Time `json:"createdAt"`
+}
+
+// Entry lists a company in the registry.
+type Entry struct {
+	ID        string    `json:"id"`
+	Name      string    `json:"name"`
+	CreatedAt time.Time `json:"createdAt"`
+}
+
+// Get returns the company that c is bound to, and the version of its item.
+func Get(ctx context.Context, c store.Company) (Company, int64, error) {
+	var out Company
+	item, err := c.Get(ctx, Key, &out)
+	if err != nil {
+		return Company{}, 0, store.Fault(err, "there is no such company")
+	}
+	return out, item.Version, nil
+}
+
+// New holds the data of a company to provision.
+type New struct {
+	Name     string
+	Plan     string // "": DefaultPlan
+	Email    string // the first founder's
+	UserName string // the first founder's, may be empty
+	Password string // "": one is generated
+}
+
+// Provisioned reports a new company. Password is set only when it was generated. It is not stored, so show it now.
+type Provisioned struct {
+	CompanyID string `json:"companyId"`
+	UserID    string `json:"userId"`
+	Email     string `json:"email"`
+	Password  string `json:"password,omitempty"`
+}
+
+// Provision makes a company, its first founder, the founder's login and the company's entry in the registry, all in one
+// transaction. It returns fault.Conflict when the e-mail address already has a login.
+func Provision(ctx context.Context, st store.Store, hasher *password.Hasher, in New, now time.Time) (Provisioned, error) {
+	generated := ""
+	if in.Password == "" {
+		generated = password.Generate()
+		in.Password = generated
+	}
+	if in.Plan == "" {
+		in.Plan = DefaultPlan
+	}
+	problems := user.CheckName(in.Name, "/name", true)
+	problems = append(problems, checkPlan(in.Plan)...)
+	if err := fault.Refuse(append(problems, checkUser(in.Email, in.UserName, "/userName", user.Founder, in.Password)...)); err != nil {
+		return Provisioned{}, err
+	}
+	hash, err := hasher.Hash(ctx, in.Password)
+	if err != nil {
+		return Provisioned{}, err
+	}
+	c := Company{ID: id.New(), Name: in.Name, Plan: in.Plan, Founders: 1, CreatedAt: stamp(now)}
+	founder := user.User{ID: id.New(), Email: in.Email, Name: in.UserName, Role: user.Founder, CreatedAt: c.CreatedAt}
+	tenant := store.For(st, c.ID)
+	ops := append(addUser(tenant, founder, hash),
+		tenant.Create(Key, Entity, c),
+		store.RegistryOf(c.ID).Entry(c.ID, RegistryEntity, 0, Entry{ID: c.ID, Name: c.Name, CreatedAt: c.CreatedAt}))
+	if err := commit(ctx, st, ops); err != nil {
+		return Provisioned{}, err
+	}
+	return Provisioned{CompanyID: c.ID, UserID: founder.ID, Email: founder.Email, Password: generated}, nil
+}
+
+func checkPlan(plan string) []fault.FieldError {
+	if !id.Valid(plan) {
+		return []fault.FieldError{{Pointer: "/plan", Detail: "needs 1 to 64 of a–z, A–Z, 0–9, - and _"}}
+	}
+	return nil
+}
+
+// stamp returns t as it is stored: in UTC, to the millisecond.
+func stamp(t time.Time) time.Time { return t.UTC().Truncate(time.Millisecond) }
+
+// commit commits ops. It explains the only conflict that the caller can resolve: an e-mail address that is in use.
+func commit(ctx context.Context, st store.Store, ops []store.Op) error {
+	err := st.Commit(ctx, ops...)
+	var conflict *store.ConflictError
+	if errors.As(err, &conflict) && conflict.Key == user.LoginKey {
+		return fault.Wrap(fault.Conflict, "this e-mail address has a login already", err)
+	}
+	return store.Fault(err, "there is no such company")
+}

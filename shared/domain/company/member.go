@@ -1,0 +1,239 @@
+package company
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"orgops/shared/base/fault"
+	"orgops/shared/base/id"
+	"orgops/shared/domain/user"
+	"orgops/shared/identity/password"
+	"orgops/shared/storage/store"
+)
+
+const noUser = "there is no such user"
+
+// NewUser holds the data of a user to add.
+type NewUser struct {
+	Email    string
+	Name     string
+	Role     user.Role
+	Password string // "": one is generated
+}
+
+// AddUser adds a user with a login, and returns the password when it was generated. It returns fault.Conflict when the e-mail
+// address already has a login, in this company or another.
+func AddUser(ctx context.Context, st store.Store, hasher *password.Hasher, companyID string, in NewUser, now time.Time) (user.User, string, error) {
+	generated := ""
+	if in.Password == "" {
+		generated = password.Generate()
+		in.Password = generated
+	}
+	if err := fault.Refuse(checkUser(in.Email, in.Name, "/name", in.Role, in.Password)); err != nil {
+		return user.User{}, "", err
+	}
+	hash, err := hasher.Hash(ctx, in.Password)
+	if err != nil {
+		return user.User{}, "", err
+	}
+	tenant := store.For(st, companyID)
+	u := user.User{ID: id.New(), Email: in.Email, Name: in.Name, Role: in.Role, CreatedAt: stamp(now)}
+	ops := addUser(tenant, u, hash)
+	if u.Role == user.Founder {
+		count, err := countFounders(ctx, tenant, 1)
+		if err != nil {
+			return user.User{}, "", err
+		}
+		ops = append(ops, count)
+	}
+	if err := commit(ctx, st, ops); err != nil {
+		return user.User{}, "", err
+	}
+	return u, generated, nil
+}
+
+// SetPassword replaces the password of the user who logs in with email. An empty pass generates one, which is returned.
+// Tokens already issued stay valid until they expire, at most an hour later.
+func SetPassword(ctx context.Context, st store.Store, hasher *password.Hasher, email, pass string) (Provisioned, error) {
+	generated := ""
+	if pass == "" {
+		generated = password.Generate()
+		pass = generated
+	}
+	if err := fault.Refuse(append(user.CheckEmail(email, "/email"), password.Check(pass, "/password")...)); err != nil {
+		return Provisioned{}, err
+	}
+	login, err := loginOf(ctx, st, user.User{Email: email})
+	if err != nil {
+		return Provisioned{}, err
+	}
+	if login.PasswordHash, err = hasher.Hash(ctx, pass); err != nil {
+		return Provisioned{}, err
+	}
+	err = st.Commit(ctx, store.Login(email).Entry(user.LoginKey, user.LoginEntity, login.version, login.Login))
+	return Provisioned{CompanyID: login.CompanyID, UserID: login.UserID, Email: email, Password: generated}, store.Fault(err, noUser)
+}
+
+// GetUser returns one user and the version of its item.
+func GetUser(ctx context.Context, c store.Company, userID string) (user.User, int64, error) {
+	if !id.Valid(userID) {
+		return user.User{}, 0, fault.New(fault.NotFound, noUser)
+	}
+	var u user.User
+	item, err := c.Get(ctx, user.Key(userID), &u)
+	if err != nil {
+		return user.User{}, 0, store.Fault(err, noUser)
+	}
+	return u, item.Version, nil
+}
+
+// ListUsers returns a page of users after the key after, oldest first, and the key of the next page, "" on the last one.
+func ListUsers(ctx context.Context, c store.Company, after string, limit int) ([]user.User, string, error) {
+	page, err := c.Query(ctx, store.Query{Prefix: user.Prefix, After: after, Limit: limit})
+	if err != nil {
+		return nil, "", store.Fault(err, noUser)
+	}
+	users := make([]user.User, len(page.Items))
+	for i, item := range page.Items {
+		if err := item.Decode(&users[i]); err != nil {
+			return nil, "", err
+		}
+	}
+	return users, page.Next, nil
+}
+
+// SetRole changes a user's role, and with it the scopes of the user's next token. It returns fault.Conflict for the last
+// founder.
+func SetRole(ctx context.Context, st store.Store, companyID, userID string, role user.Role) (user.User, error) {
+	if err := fault.Refuse(checkRole(role)); err != nil {
+		return user.User{}, err
+	}
+	tenant := store.For(st, companyID)
+	u, version, err := GetUser(ctx, tenant, userID)
+	if err != nil || u.Role == role {
+		return u, err
+	}
+	login, err := loginOf(ctx, st, u)
+	if err != nil {
+		return user.User{}, err
+	}
+	was := u.Role
+	u.Role, login.Role = role, role
+	ops := []store.Op{
+		tenant.Replace(user.Key(u.ID), user.Entity, version, u).Quietly(),
+		store.Login(u.Email).Entry(user.LoginKey, user.LoginEntity, login.version, login.Login),
+	}
+	if ops, err = withFounders(ctx, tenant, ops, was, role); err != nil {
+		return user.User{}, err
+	}
+	return u, store.Fault(st.Commit(ctx, ops...), noUser)
+}
+
+// RemoveUser removes a user and the login. Tokens already issued stay valid until they expire, at most an hour later. It
+// returns fault.Conflict for the last founder.
+func RemoveUser(ctx context.Context, st store.Store, companyID, userID string) error {
+	tenant := store.For(st, companyID)
+	u, version, err := GetUser(ctx, tenant, userID)
+	if err != nil {
+		return err
+	}
+	login, err := loginOf(ctx, st, u)
+	if err != nil {
+		return err
+	}
+	ops := []store.Op{
+		tenant.Delete(user.Key(u.ID), user.Entity, version).Quietly(),
+		{
+			Partition: store.Login(u.Email), Key: user.LoginKey, Entity: user.LoginEntity, Quiet: true,
+			Action: store.Delete, Condition: store.IfVersion, Version: login.version,
+		},
+	}
+	if ops, err = withFounders(ctx, tenant, ops, u.Role, ""); err != nil {
+		return err
+	}
+	return store.Fault(st.Commit(ctx, ops...), noUser)
+}
+
+type storedLogin struct {
+	user.Login
+	version int64
+}
+
+func loginOf(ctx context.Context, st store.Store, u user.User) (storedLogin, error) {
+	item, err := st.Get(ctx, store.Login(u.Email), user.LoginKey)
+	if err != nil {
+		return storedLogin{}, store.Fault(err, noUser)
+	}
+	login := storedLogin{version: item.Version}
+	if err := json.Unmarshal(item.Body, &login.Login); err != nil {
+		return storedLogin{}, fmt.Errorf("decode a login: %w", err)
+	}
+	return login, nil
+}
+
+// ByEmail returns the user who logs in with email, and the user's company.
+func ByEmail(ctx context.Context, st store.Store, email string) (Company, user.User, error) {
+	login, err := loginOf(ctx, st, user.User{Email: email})
+	if err != nil {
+		return Company{}, user.User{}, err
+	}
+	c := store.For(st, login.CompanyID)
+	u, _, err := GetUser(ctx, c, login.UserID)
+	if err != nil {
+		return Company{}, user.User{}, err
+	}
+	found, _, err := Get(ctx, c)
+	return found, u, err
+}
+
+// addUser returns the writes of a user and the login. Both stay out of the change feed because nothing is derived from them.
+func addUser(c store.Company, u user.User, hash string) []store.Op {
+	login := user.Login{CompanyID: c.ID(), UserID: u.ID, PasswordHash: hash, Role: u.Role}
+	return []store.Op{
+		store.Login(u.Email).Entry(user.LoginKey, user.LoginEntity, 0, login),
+		c.Create(user.Key(u.ID), user.Entity, u).Quietly(),
+	}
+}
+
+func withFounders(ctx context.Context, c store.Company, ops []store.Op, was, is user.Role) ([]store.Op, error) {
+	change := 0
+	if was == user.Founder {
+		change--
+	}
+	if is == user.Founder {
+		change++
+	}
+	if change == 0 {
+		return ops, nil
+	}
+	count, err := countFounders(ctx, c, change)
+	return append(ops, count), err
+}
+
+func countFounders(ctx context.Context, c store.Company, change int) (store.Op, error) {
+	company, version, err := Get(ctx, c)
+	if err != nil {
+		return store.Op{}, err
+	}
+	company.Founders += change
+	if company.Founders < 1 {
+		return store.Op{}, fault.New(fault.Conflict, "a company keeps at least one founder; make another user one first")
+	}
+	return c.Replace(Key, Entity, version, company), nil
+}
+
+func checkUser(email, name, namePointer string, role user.Role, pass string) []fault.FieldError {
+	problems := user.CheckEmail(email, "/email")
+	problems = append(problems, user.CheckName(name, namePointer, false)...)
+	problems = append(problems, checkRole(role)...)
+	return append(problems, password.Check(pass, "/password")...)
+}
+
+func checkRole(role user.Role) []fault.FieldError {
+	if !role.Valid() {
+		return []fault.FieldError{{Pointer: "/role", Detail: "must be founder, member, operator or integration"}}
+	}
+	return nil
+}

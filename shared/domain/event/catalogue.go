@@ -1,0 +1,139 @@
+package event
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+
+	"orgops/shared/base/id"
+	"orgops/shared/domain/goal"
+	"orgops/shared/domain/memory"
+	"orgops/shared/domain/syncrun"
+	"orgops/shared/domain/timeline"
+	"orgops/shared/storage/store"
+)
+
+// Of returns the events that a change causes, in sending order. Most changes cause no event.
+func Of(c store.Change) ([]Event, error) {
+	if c.New == nil { // no event announces a removal
+		return nil, nil
+	}
+	var events []Event
+	var err error
+	switch c.Entity {
+	case memory.Entity:
+		events, err = ofMemory(c)
+	case goal.Entity:
+		events, err = ofGoal(c)
+	case syncrun.Entity:
+		events, err = ofSync(c)
+	case timeline.Entity:
+		if c.Old == nil {
+			events = []Event{of(c, TimelineEntryCreated, c.New.Body)}
+		}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("events of %s: %w", c.Key, err)
+	}
+	return events, nil
+}
+
+func ofMemory(c store.Change) ([]Event, error) {
+	if c.Old == nil {
+		return []Event{of(c, MemoryCreated, c.New.Body)}, nil
+	}
+	data, err := withPrevious(c.Old.Body, c.New.Body)
+	return []Event{of(c, MemoryUpdated, data)}, err
+}
+
+func ofGoal(c store.Change) ([]Event, error) {
+	if c.Old == nil {
+		return []Event{of(c, GoalUpdated, c.New.Body)}, nil
+	}
+	data, err := withPrevious(c.Old.Body, c.New.Body)
+	if err != nil {
+		return nil, err
+	}
+	events := []Event{of(c, GoalUpdated, data)}
+	changed, err := realigned(c.Old.Body, c.New.Body)
+	if changed {
+		events = append(events, of(c, GoalAlignmentChanged, data))
+	}
+	return events, err
+}
+
+func realigned(before, after json.RawMessage) (bool, error) {
+	var was, is goal.Goal
+	if err := json.Unmarshal(before, &was); err != nil {
+		return false, err
+	}
+	err := json.Unmarshal(after, &is)
+	return was.Alignment.Status != is.Alignment.Status, err
+}
+
+// ofSync returns the events of a live run that has just ended. A sandbox run commits nothing, so it causes no event.
+func ofSync(c store.Change) ([]Event, error) {
+	var was, is syncrun.StoredRun
+	if c.Old != nil {
+		if err := json.Unmarshal(c.Old.Body, &was); err != nil {
+			return nil, err
+		}
+	}
+	if err := json.Unmarshal(c.New.Body, &is); err != nil {
+		return nil, err
+	}
+	if is.Mode != syncrun.Live || was.State == is.State || !is.State.Ended() {
+		return nil, nil
+	}
+	data, err := json.Marshal(is.Run)
+	if err != nil {
+		return nil, err
+	}
+	events := []Event{of(c, IntegrationSyncCompleted, data)}
+	if is.State == syncrun.Succeeded {
+		events = append([]Event{of(c, MemorySynced, data)}, events...)
+	}
+	return events, nil
+}
+
+// of makes the event of type name that a change causes.
+func of(c store.Change, name string, data json.RawMessage) Event {
+	return Event{
+		ID:   ID(c, name),
+		Type: name, Timestamp: c.At.UTC(), CompanyID: c.Company, Data: data,
+	}
+}
+
+// ID returns the id of the event of type name that a change causes. It follows from company, key, version and type.
+func ID(c store.Change, name string) string {
+	return id.At(c.At, c.Company, c.Key, fmt.Sprint(c.New.Version), name)
+}
+
+// withPrevious returns after with a field "previous" that holds the old values of the changed fields, null for a new field.
+func withPrevious(before, after json.RawMessage) (json.RawMessage, error) {
+	var was, is map[string]json.RawMessage
+	if err := json.Unmarshal(before, &was); err != nil {
+		return nil, err
+	}
+	if err := json.Unmarshal(after, &is); err != nil {
+		return nil, err
+	}
+	previous := map[string]json.RawMessage{}
+	for name, value := range is {
+		if old, ok := was[name]; !ok {
+			previous[name] = json.RawMessage("null")
+		} else if !bytes.Equal(old, value) {
+			previous[name] = old
+		}
+	}
+	for name, old := range was {
+		if _, ok := is[name]; !ok {
+			previous[name] = old
+		}
+	}
+	var err error
+	if is["previous"], err = json.Marshal(previous); err != nil {
+		return nil, err
+	}
+	return json.Marshal(is)
+}

@@ -1,0 +1,103 @@
+// Package event maps committed changes to events and makes the payloads that subscribers receive.
+//
+// Events are not stored. They follow from a change alone, id included. A change that is processed twice gives the same
+// event twice, so subscribers can drop the duplicate by its id.
+package event
+
+import (
+	"encoding/json"
+	"strings"
+	"time"
+)
+
+// The seven events of the contract.
+const (
+	MemoryCreated            = "memory.created"
+	MemorySynced             = "memory.synced"
+	MemoryUpdated            = "memory.updated"
+	GoalUpdated              = "goal.updated"
+	GoalAlignmentChanged     = "goal.alignment.changed"
+	IntegrationSyncCompleted = "integration.sync.completed"
+	TimelineEntryCreated     = "timeline.entry.created"
+)
+
+// Sample names the type of the event that a test or a certification sends. No change causes it.
+const Sample = "orgops.sample"
+
+// Names lists the events to which an endpoint can subscribe.
+func Names() []string {
+	return []string{
+		MemoryCreated, MemorySynced, MemoryUpdated, GoalUpdated, GoalAlignmentChanged, IntegrationSyncCompleted,
+		TimelineEntryCreated,
+	}
+}
+
+// Patterns lists the patterns of a subscription: every event by name, and every category.
+func Patterns() []string {
+	return append(Names(), "memory.*", "goal.*", "integration.*", "timeline.*")
+}
+
+// Matches reports whether a subscription's patterns include an event.
+func Matches(patterns []string, name string) bool {
+	for _, p := range patterns {
+		if p == name {
+			return true
+		}
+		if category, ok := strings.CutSuffix(p, "*"); ok && strings.HasPrefix(name, category) {
+			return true
+		}
+	}
+	return false
+}
+
+// MaxPayload limits the payload of an event, in bytes, as Standard Webhooks recommends.
+const MaxPayload = 20_000
+
+// Event carries one event to a subscriber.
+type Event struct {
+	ID        string          `json:"id"`
+	Type      string          `json:"type"`
+	Timestamp time.Time       `json:"timestamp"`
+	CompanyID string          `json:"companyId"`
+	Data      json.RawMessage `json:"data"`
+}
+
+// Payload returns the event as it is sent. Above MaxPayload it leaves out the largest fields of the data and lists them in
+// data.omitted; the API has them.
+func (e Event) Payload() (json.RawMessage, error) {
+	payload, err := json.Marshal(e)
+	if err != nil || len(payload) <= MaxPayload {
+		return payload, err
+	}
+	if e.Data, err = slim(e.Data, len(payload)-MaxPayload); err != nil {
+		return nil, err
+	}
+	return json.Marshal(e)
+}
+
+// slim removes the largest fields of an object until it is at least excess bytes shorter, and lists them in "omitted".
+func slim(data json.RawMessage, excess int) (json.RawMessage, error) {
+	var fields map[string]json.RawMessage
+	if err := json.Unmarshal(data, &fields); err != nil {
+		return nil, err
+	}
+	omitted := []string{}
+	const room = 256 // for the names of the omitted fields
+	for excess += room; excess > 0 && len(fields) > 0; {
+		largest := ""
+		for name, value := range fields {
+			if largest == "" || len(value) > len(fields[largest]) || len(value) == len(fields[largest]) && name < largest {
+				largest = name
+			}
+		}
+		excess -= len(fields[largest])
+		delete(fields, largest)
+		omitted = append(omitted, largest)
+	}
+	names, err := json.Marshal(omitted)
+	if err != nil {
+		return nil, err
+	}
+	fields["omitted"] = names
+	return json.Marshal(fields)
+}

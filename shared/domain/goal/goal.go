@@ -1,0 +1,140 @@
+// Package goal describes what a company wants to reach and how far it is, and judges whether its pace is enough.
+package goal
+
+import (
+	"time"
+
+	"orgops/shared/base/fault"
+	"orgops/shared/base/id"
+)
+
+// Entity and Prefix name the entity of a goal's item and the prefix of its key.
+const (
+	Entity = "goal"
+	Prefix = "GOAL#"
+)
+
+// State says whether a goal is open or closed.
+type State string
+
+// The states.
+const (
+	Open   State = "open"
+	Closed State = "closed"
+)
+
+// Goal describes one goal, as stored and as the API shows it.
+type Goal struct {
+	ID         string     `json:"id" doc:"UUIDv8 that follows from provider and externalId"`
+	Provider   string     `json:"provider" example:"github"`
+	ExternalID string     `json:"externalId" example:"octo/app/milestones/3"`
+	Title      string     `json:"title"`
+	Target     string     `json:"target,omitempty" doc:"what reaching it means, in words"`
+	URL        string     `json:"url,omitempty"`
+	Progress   float64    `json:"progress" minimum:"0" maximum:"1" doc:"share done"`
+	DueAt      *time.Time `json:"dueAt,omitempty"`
+	State      State      `json:"state" enum:"open,closed"`
+	Alignment  Alignment  `json:"alignment"`
+	CreatedAt  time.Time  `json:"createdAt" doc:"also the start of the pace that alignment expects"`
+	UpdatedAt  time.Time  `json:"updatedAt"`
+}
+
+// Draft carries a goal as a connector found it, before the comparison with the stored goal.
+type Draft struct {
+	ExternalID string     `json:"externalId"`
+	Title      string     `json:"title"`
+	Target     string     `json:"target,omitempty"`
+	URL        string     `json:"url,omitempty"`
+	Progress   float64    `json:"progress"`
+	DueAt      *time.Time `json:"dueAt,omitempty"`
+	StartedAt  *time.Time `json:"startedAt,omitempty"` // when the provider says it began; nil: when it was first seen
+	State      State      `json:"state"`
+}
+
+// Check lists the problems of a draft. Their JSON pointers start with at.
+func (d Draft) Check(at string) []fault.FieldError {
+	var problems []fault.FieldError
+	refuse := func(field, detail string) {
+		problems = append(problems, fault.FieldError{Pointer: at + "/" + field, Detail: detail})
+	}
+	if d.ExternalID == "" || len(d.ExternalID) > 512 {
+		refuse("externalId", "needs 1 to 512 bytes")
+	}
+	if d.Title == "" || len(d.Title) > 1024 {
+		refuse("title", "needs 1 to 1024 bytes")
+	}
+	if len(d.Target) > 4096 {
+		refuse("target", "at most 4096 bytes")
+	}
+	if len(d.URL) > 2048 {
+		refuse("url", "at most 2048 bytes")
+	}
+	if !inCalendar(d.DueAt) {
+		refuse("dueAt", "must lie in the years 1 to 9999")
+	}
+	if !inCalendar(d.StartedAt) {
+		refuse("startedAt", "must lie in the years 1 to 9999")
+	}
+	if !(d.Progress >= 0 && d.Progress <= 1) { // refuses NaN too
+		refuse("progress", "must be a number from 0 to 1")
+	}
+	if d.State != Open && d.State != Closed {
+		refuse("state", "must be open or closed")
+	}
+	return problems
+}
+
+// IDOf returns the id of the goal that the provider calls externalID.
+func IDOf(provider, externalID string) string { return id.Of("goal", provider, externalID) }
+
+// Key returns the sort key of a goal.
+func Key(goalID string) string { return Prefix + goalID }
+
+// Apply returns the goal that a draft makes of old; the zero Goal stands for a goal that is new. When no field differs,
+// it returns old, and changed is false.
+func Apply(old Goal, provider string, d Draft, now time.Time) (g Goal, changed bool) {
+	g = Goal{
+		ID: IDOf(provider, d.ExternalID), Provider: provider, ExternalID: d.ExternalID, Title: d.Title, Target: d.Target,
+		URL: d.URL, Progress: d.Progress, DueAt: utc(d.DueAt), State: d.State, CreatedAt: now, UpdatedAt: now,
+	}
+	switch {
+	case old.ID != "":
+		g.CreatedAt = old.CreatedAt
+	case d.StartedAt != nil && d.StartedAt.Before(now):
+		g.CreatedAt = d.StartedAt.UTC()
+	}
+	if old.ID != "" && same(old, g) {
+		return old, false
+	}
+	g.Alignment = Align(g, now)
+	return g, true
+}
+
+// Review returns the goal with its alignment as of now; changed is false when the status stays the same.
+func Review(old Goal, now time.Time) (g Goal, changed bool) {
+	g = old
+	g.Alignment = Align(old, now)
+	if g.Alignment.Status == old.Alignment.Status {
+		return old, false
+	}
+	g.UpdatedAt = now
+	return g, true
+}
+
+func same(a, b Goal) bool {
+	due := a.DueAt == b.DueAt || a.DueAt != nil && b.DueAt != nil && a.DueAt.Equal(*b.DueAt)
+	return due && a.Title == b.Title && a.Target == b.Target && a.URL == b.URL && a.Progress == b.Progress && a.State == b.State
+}
+
+// inCalendar reports whether RFC 3339 can express t in UTC. An offset can push a time past either end of the range.
+func inCalendar(t *time.Time) bool {
+	return t == nil || t.UTC().Year() >= 1 && t.UTC().Year() <= 9999
+}
+
+func utc(t *time.Time) *time.Time {
+	if t == nil {
+		return nil
+	}
+	u := t.UTC()
+	return &u
+}

@@ -1,0 +1,79 @@
+package integration_test
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"orgops/shared/domain/integration"
+)
+
+var now = time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
+
+func TestIntegration_Allows(t *testing.T) {
+	t.Parallel()
+	certified := integration.Integration{
+		State: integration.Certified, Enabled: true, Permissions: []integration.Port{integration.EventDeliver, integration.InboundReceive},
+		Certification: &integration.Certification{ExpiresAt: now.Add(time.Hour), Ports: []integration.Port{integration.EventDeliver, integration.SyncPull}},
+	}
+	changed := func(change func(*integration.Integration)) integration.Integration {
+		i := certified
+		change(&i)
+		return i
+	}
+	tests := []struct {
+		name string
+		i    integration.Integration
+		port integration.Port
+		at   time.Time
+		want bool
+	}{
+		{"proven and permitted", certified, integration.EventDeliver, now, true},
+		{"just before it expires", certified, integration.EventDeliver, now.Add(time.Hour - 1), true},
+		{"expired", certified, integration.EventDeliver, now.Add(time.Hour), false},
+		{"permitted, not proven", certified, integration.InboundReceive, now, false},
+		{"proven, not permitted", certified, integration.SyncPull, now, false},
+		{"neither", certified, integration.GoalUpdate, now, false},
+		{"disabled", changed(func(i *integration.Integration) { i.Enabled = false }), integration.EventDeliver, now, false},
+		{"sandboxed", certified.Sandboxed(integration.SandboxedByChange, now), integration.EventDeliver, now, false},
+		{"state without a certification", changed(func(i *integration.Integration) { i.Certification = nil }), integration.EventDeliver, now, false},
+		{"certification without the state", changed(func(i *integration.Integration) { i.State = integration.Sandbox }), integration.EventDeliver, now, false},
+		{"nothing", integration.Integration{}, integration.EventDeliver, now, false},
+	}
+	for _, tt := range tests {
+		if got := tt.i.Allows(tt.port, tt.at); got != tt.want {
+			t.Errorf("%s: %v", tt.name, got)
+		}
+	}
+	if s := certified.Sandboxed(integration.SandboxedByExpiry, now); s.SandboxedCause != "expired" || s.UpdatedAt != now || !s.Enabled || certified.Certification == nil {
+		t.Errorf("%+v", s)
+	}
+}
+
+func TestReport_Conclude(t *testing.T) {
+	t.Parallel()
+	const deliver, receive = integration.EventDeliver, integration.InboundReceive
+	check := func(p integration.Port, r integration.Result, required bool) integration.Check {
+		return integration.Check{Port: p, Status: r, Required: required}
+	}
+	tests := []struct {
+		name   string
+		checks []integration.Check
+		passed bool
+		ports  []integration.Port
+	}{
+		{"no checks", nil, false, nil},
+		{"all pass", []integration.Check{check(deliver, integration.Pass, true), check(deliver, integration.Pass, true), check(receive, integration.Pass, true)}, true, []integration.Port{deliver, receive}},
+		{"one port fails", []integration.Check{check(deliver, integration.Pass, true), check(deliver, integration.Fail, true), check(receive, integration.Pass, true)}, false, []integration.Port{receive}},
+		{"a required check that does not apply closes its port", []integration.Check{check(deliver, integration.NotApplicable, true), check(receive, integration.Pass, true)}, true, []integration.Port{receive}},
+		{"an optional check that does not apply closes no port", []integration.Check{check(deliver, integration.Pass, true), check(deliver, integration.NotApplicable, false)}, true, []integration.Port{deliver}},
+		{"no check applies", []integration.Check{check(receive, integration.NotApplicable, true)}, false, nil},
+		{"no check applies, none required", []integration.Check{check(receive, integration.NotApplicable, false)}, false, nil},
+	}
+	for _, tt := range tests {
+		r := integration.Report{Checks: tt.checks}
+		if r.Conclude(); r.Passed != tt.passed || !slices.Equal(r.Ports, tt.ports) || r.Ports == nil {
+			t.Errorf("%s: passed %v, ports %v", tt.name, r.Passed, r.Ports)
+		}
+	}
+}

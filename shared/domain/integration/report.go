@@ -1,0 +1,113 @@
+package integration
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"orgops/shared/storage/store"
+)
+
+// Result says the outcome of a certification check.
+type Result string
+
+// The results.
+const (
+	Pass          Result = "pass"
+	Fail          Result = "fail"
+	NotApplicable Result = "not-applicable"
+)
+
+// Check reports one check of a certification run, with the reason for its result.
+type Check struct {
+	ID       string `json:"id" example:"refuses-bad-signature"`
+	Title    string `json:"title"`
+	Port     Port   `json:"port" doc:"the port that this check opens"`
+	Status   Result `json:"status" enum:"pass,fail,not-applicable"`
+	Reason   string `json:"reason" doc:"what the check saw and, if it failed, what to do"`
+	Required bool   `json:"required"`
+}
+
+// Report describes a certification run.
+type Report struct {
+	Suite        string    `json:"suite" doc:"version of the checks" example:"1"`
+	ConfigDigest string    `json:"configDigest" doc:"SHA-256 of the configuration that was tested, base64url"`
+	At           time.Time `json:"at"`
+	Passed       bool      `json:"passed"`
+	Ports        []Port    `json:"ports" doc:"the ports that passed all of their checks"`
+	Checks       []Check   `json:"checks"`
+}
+
+// Conclude fills Passed and Ports. A port is proven when at least one of its checks passed, none failed, and every required
+// one applied. The run passes when no check failed and at least one port is proven.
+func (r *Report) Conclude() {
+	closed, seen := map[Port]bool{}, map[Port]bool{}
+	failed := false
+	for _, c := range r.Checks {
+		failed = failed || c.Status == Fail
+		if c.Status == Pass {
+			seen[c.Port] = true
+		}
+		if c.Status == Fail || c.Status == NotApplicable && c.Required {
+			closed[c.Port] = true
+		}
+	}
+	r.Ports = []Port{}
+	for _, c := range r.Checks {
+		if seen[c.Port] && !closed[c.Port] && !has(r.Ports, c.Port) {
+			r.Ports = append(r.Ports, c.Port)
+		}
+	}
+	r.Passed = !failed && len(r.Ports) > 0
+}
+
+// Reports keeps two certification runs of an integration: the last one, and the one behind its certification. They have
+// their own item because every delivery reads the integration and none reads them.
+type Reports struct {
+	Last   Report  `json:"last"`
+	Passed *Report `json:"passed,omitempty"`
+}
+
+// ReportsEntity names the entity of the item that holds an integration's reports.
+const ReportsEntity = "certification"
+
+const reportsPrefix = "CERTIFICATION#"
+
+// ReportsKey returns the sort key of an integration's reports.
+func ReportsKey(provider string) string { return reportsPrefix + provider }
+
+// LoadReports reads an integration's reports. It returns version 0 and no error when no certification has been run.
+func LoadReports(ctx context.Context, c store.Company, provider string) (r Reports, version int64, err error) {
+	item, err := c.Get(ctx, ReportsKey(provider), &r)
+	if errors.Is(err, store.ErrNotFound) {
+		return Reports{}, 0, nil
+	}
+	return r, item.Version, store.Fault(err, "")
+}
+
+// SaveReports returns the write that stores reports over version. It stays out of the change feed: consumers see the
+// integration change.
+func SaveReports(c store.Company, provider string, version int64, r Reports) store.Op {
+	return c.Save(ReportsKey(provider), ReportsEntity, version, r).Quietly()
+}
+
+// ListReports reads the reports of all integrations of a company and returns them by provider.
+func ListReports(ctx context.Context, c store.Company) (map[string]Reports, error) {
+	all := map[string]Reports{}
+	for q := (store.Query{Prefix: reportsPrefix}); ; {
+		page, err := c.Query(ctx, q)
+		if err != nil {
+			return nil, store.Fault(err, "")
+		}
+		for _, item := range page.Items {
+			var r Reports
+			if err := item.Decode(&r); err != nil {
+				return nil, err
+			}
+			all[item.Key[len(reportsPrefix):]] = r
+		}
+		if q.After = page.Next; q.After == "" {
+			return all, nil
+		}
+	}
+}

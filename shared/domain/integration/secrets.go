@@ -1,0 +1,113 @@
+package integration
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"orgops/shared/storage/store"
+)
+
+// Vault seals what must not be readable in the store. The seal binds the company and the label: Open under another company
+// or label returns an error.
+type Vault interface {
+	Seal(ctx context.Context, company, label string, plaintext []byte) ([]byte, error)
+	Open(ctx context.Context, company, label string, sealed []byte) ([]byte, error)
+}
+
+// SigningSecret holds one secret that signs until it retires.
+type SigningSecret struct {
+	Value     string     `json:"value"`
+	CreatedAt time.Time  `json:"createdAt"`
+	RetiresAt *time.Time `json:"retiresAt,omitempty"`
+}
+
+// RotationGrace limits how long a rotated secret keeps signing along with the new one.
+const RotationGrace = 24 * time.Hour
+
+// MaxSecrets limits how many signing secrets are live at the same time.
+const MaxSecrets = 10
+
+// Secrets holds all that an integration keeps in the vault: its signing secrets, newest first, and its credentials by name.
+type Secrets struct {
+	Signing []SigningSecret   `json:"signing,omitempty"`
+	Values  map[string]string `json:"values,omitempty"`
+}
+
+// Live returns the values of the signing secrets that have not retired, newest first.
+func (s Secrets) Live(now time.Time) []string {
+	var live []string
+	for _, secret := range s.Signing {
+		if secret.RetiresAt == nil || now.Before(*secret.RetiresAt) {
+			live = append(live, secret.Value)
+		}
+	}
+	return live
+}
+
+// Rotate returns the secrets with value in front. The earlier ones retire after RotationGrace, or sooner if they were already
+// due to. A value that is among them moves to the front and is not kept twice.
+func (s Secrets) Rotate(value string, now time.Time) Secrets {
+	signing := []SigningSecret{{Value: value, CreatedAt: now}}
+	retires := now.Add(RotationGrace)
+	for _, old := range s.Signing {
+		if old.Value == value || old.RetiresAt != nil && !now.Before(*old.RetiresAt) || len(signing) == MaxSecrets {
+			continue
+		}
+		if old.RetiresAt == nil || retires.Before(*old.RetiresAt) {
+			old.RetiresAt = &retires
+		}
+		signing = append(signing, old)
+	}
+	s.Signing = signing
+	return s
+}
+
+// CredentialEntity names the entity of the item that holds an integration's sealed secrets.
+const CredentialEntity = "credential"
+
+// CredentialKey returns the sort key of an integration's sealed secrets.
+func CredentialKey(provider string) string { return "CREDENTIAL#" + provider }
+
+type sealedItem struct {
+	Sealed []byte `json:"sealed"`
+}
+
+func label(provider string) string { return provider + "/secrets" }
+
+// LoadSecrets reads and opens an integration's secrets. For an integration without secrets it returns version 0 and no error.
+func LoadSecrets(ctx context.Context, c store.Company, v Vault, provider string) (Secrets, int64, error) {
+	var sealed sealedItem
+	item, err := c.Get(ctx, CredentialKey(provider), &sealed)
+	if errors.Is(err, store.ErrNotFound) {
+		return Secrets{}, 0, nil
+	}
+	if err != nil {
+		return Secrets{}, 0, store.Fault(err, "")
+	}
+	plain, err := v.Open(ctx, c.ID(), label(provider), sealed.Sealed)
+	if err != nil {
+		return Secrets{}, 0, fmt.Errorf("open secrets of %s: %w", provider, err)
+	}
+	var s Secrets
+	if err := json.Unmarshal(plain, &s); err != nil {
+		return Secrets{}, 0, fmt.Errorf("decode secrets of %s: invalid JSON", provider) // the cause might quote the secrets
+	}
+	return s, item.Version, nil
+}
+
+// SaveSecrets returns the write that stores secrets over version (0: none yet). It stays out of the change feed: consumers
+// see the integration change in the same commit.
+func SaveSecrets(ctx context.Context, c store.Company, v Vault, provider string, version int64, s Secrets) (store.Op, error) {
+	plain, err := json.Marshal(s)
+	if err != nil {
+		return store.Op{}, err
+	}
+	sealed, err := v.Seal(ctx, c.ID(), label(provider), plain)
+	if err != nil {
+		return store.Op{}, fmt.Errorf("seal secrets of %s: %w", provider, err)
+	}
+	return c.Save(CredentialKey(provider), CredentialEntity, version, sealedItem{sealed}).Quietly(), nil
+}

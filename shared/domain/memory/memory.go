@@ -1,0 +1,121 @@
+// Package memory describes what a company's connectors fetched: one item for each thing that a provider holds.
+package memory
+
+import (
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"time"
+	"unicode/utf8"
+
+	"orgops/shared/base/fault"
+	"orgops/shared/base/id"
+	"orgops/shared/base/text"
+)
+
+// Entity and Prefix name the entity of a memory's item and the prefix of its key.
+const (
+	Entity = "memory"
+	Prefix = "MEMORY#"
+)
+
+// Memory holds one thing of a provider, as stored and as the API shows it.
+type Memory struct {
+	ID          string    `json:"id" doc:"UUIDv8 that follows from provider and externalId"`
+	Provider    string    `json:"provider" example:"github"`
+	ExternalID  string    `json:"externalId" doc:"what the provider calls it" example:"octo/app/issues/7"`
+	Kind        string    `json:"kind" doc:"what it is at the provider" example:"issue"`
+	Title       string    `json:"title"`
+	Body        string    `json:"body,omitempty" doc:"at most 64 kB; longer text is cut at a character"`
+	URL         string    `json:"url,omitempty"`
+	ContentHash string    `json:"contentHash" doc:"SHA-256 over kind, title, body and url, base64url"`
+	CreatedAt   time.Time `json:"createdAt"`
+	UpdatedAt   time.Time `json:"updatedAt"`
+}
+
+// Limits of a memory's fields, in bytes.
+const (
+	maxExternalID = 512
+	maxKind       = 64
+	maxTitle      = 1024
+	maxBody       = 64 << 10
+	maxURL        = 2048
+	// A body with many characters that JSON escapes is cut earlier, so that the memories of a delivery or of a part of a
+	// page always fit one commit.
+	maxEncodedBody = 90 << 10
+)
+
+// Draft carries a memory as a connector found it, before the comparison with the stored memory.
+type Draft struct {
+	ExternalID string `json:"externalId"`
+	Kind       string `json:"kind"`
+	Title      string `json:"title"`
+	Body       string `json:"body,omitempty"`
+	URL        string `json:"url,omitempty"`
+}
+
+// Check lists the problems of a draft. Their JSON pointers start with at. Long text is no problem: Apply cuts it.
+func (d Draft) Check(at string) []fault.FieldError {
+	var problems []fault.FieldError
+	if d.ExternalID == "" || len(d.ExternalID) > maxExternalID {
+		problems = append(problems, fault.FieldError{Pointer: at + "/externalId", Detail: "needs 1 to 512 bytes"})
+	}
+	if d.Title == "" {
+		problems = append(problems, fault.FieldError{Pointer: at + "/title", Detail: "must not be empty"})
+	}
+	return problems
+}
+
+// IDOf returns the id of the memory that the provider calls externalID.
+func IDOf(provider, externalID string) string { return id.Of("memory", provider, externalID) }
+
+// Key returns the sort key of a memory.
+func Key(memoryID string) string { return Prefix + memoryID }
+
+// Apply returns the memory that a draft makes of old; the zero Memory stands for a memory that is new. When the content is
+// the same, it returns old, and changed is false: the caller writes nothing.
+func Apply(old Memory, provider string, d Draft, now time.Time) (m Memory, changed bool) {
+	d.Kind, d.Title, d.Body = text.Truncate(d.Kind, maxKind), text.Truncate(d.Title, maxTitle), cutEncoded(text.Truncate(d.Body, maxBody), maxEncodedBody)
+	if len(d.URL) > maxURL {
+		d.URL = ""
+	}
+	hash := contentHash(d)
+	if old.ContentHash == hash {
+		return old, false
+	}
+	m = Memory{
+		ID: IDOf(provider, d.ExternalID), Provider: provider, ExternalID: d.ExternalID, Kind: d.Kind, Title: d.Title,
+		Body: d.Body, URL: d.URL, ContentHash: hash, CreatedAt: now, UpdatedAt: now,
+	}
+	if old.ID != "" {
+		m.CreatedAt = old.CreatedAt
+	}
+	return m, true
+}
+
+func contentHash(d Draft) string {
+	b, _ := json.Marshal([]string{d.Kind, d.Title, d.Body, d.URL}) // strings always encode
+	sum := sha256.Sum256(b)
+	return base64.RawURLEncoding.EncodeToString(sum[:])
+}
+
+// cutEncoded shortens s to at most n bytes of JSON as encoding/json writes it, quotes excluded.
+func cutEncoded(s string, n int) string {
+	if len(s) <= n/6 {
+		return s
+	}
+	for i, r := range s {
+		switch {
+		case r == '"', r == '\\', r == '\n', r == '\r', r == '\t':
+			n -= 2
+		case r < ' ', r == '<', r == '>', r == '&', r == '\u2028', r == '\u2029', r == utf8.RuneError:
+			n -= 6
+		default:
+			n -= utf8.RuneLen(r)
+		}
+		if n < 0 {
+			return s[:i]
+		}
+	}
+	return s
+}

@@ -1,0 +1,48 @@
+package syncrun
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"orgops/shared/storage/queue"
+	"orgops/shared/storage/store"
+)
+
+// Job asks the syncer to work on a run.
+type Job struct {
+	Company string `json:"company"`
+	Run     string `json:"run"`
+}
+
+// Due returns the queue message that a committed change requires; ok is false when it requires none. A run requires one when
+// it is requested, and another when its cancellation is requested, because the first may be due much later.
+func Due(c store.Change) (m queue.Message, ok bool, err error) {
+	if c.Entity != Entity || c.New == nil {
+		return queue.Message{}, false, nil
+	}
+	if c.Old != nil {
+		was, err := cancelRequested(c.Old)
+		if err != nil || was {
+			return queue.Message{}, false, err
+		}
+		is, err := cancelRequested(c.New)
+		if err != nil || !is {
+			return queue.Message{}, false, err
+		}
+	}
+	body, err := json.Marshal(Job{Company: c.Company, Run: strings.TrimPrefix(c.Key, Prefix)})
+	return queue.Message{Body: body, Group: c.Company}, err == nil, err
+}
+
+func cancelRequested(image *store.Image) (bool, error) {
+	var run struct {
+		Work struct {
+			CancelRequested bool `json:"cancelRequested"`
+		} `json:"work"`
+	}
+	if err := json.Unmarshal(image.Body, &run); err != nil {
+		return false, fmt.Errorf("decode sync run: %w", err)
+	}
+	return run.Work.CancelRequested, nil
+}

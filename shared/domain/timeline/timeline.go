@@ -1,0 +1,70 @@
+// Package timeline describes the company's history as entries for people to read: newest first, kept for 180 days.
+package timeline
+
+import (
+	"encoding/json"
+	"slices"
+	"time"
+
+	"orgops/shared/base/id"
+)
+
+// Entity and Prefix name the entity of an entry's item and the prefix of its key.
+const (
+	Entity = "timeline"
+	Prefix = "TIMELINE#"
+)
+
+// Kept limits how long an entry is kept.
+const Kept = 180 * 24 * time.Hour
+
+// Kind says what happened.
+type Kind string
+
+// The kinds that this service writes.
+const (
+	IntegrationConfigured Kind = "integration.configured"
+	IntegrationCertified  Kind = "integration.certified"
+	IntegrationSandboxed  Kind = "integration.sandboxed"
+	IntegrationDisabled   Kind = "integration.disabled"
+	MemorySynced          Kind = "memory.synced"
+	GoalUpdated           Kind = "goal.updated"
+	GoalAlignmentChanged  Kind = "goal.alignment.changed"
+	PolicyDenied          Kind = "policy.denied"
+	Note                  Kind = "note"
+)
+
+// Kinds lists every kind, for filters. Entries that one change causes sort in this order, the last kind as the newest.
+func Kinds() []Kind {
+	return []Kind{
+		IntegrationConfigured, IntegrationCertified, IntegrationSandboxed, IntegrationDisabled, MemorySynced,
+		GoalUpdated, GoalAlignmentChanged, PolicyDenied, Note,
+	}
+}
+
+// Reference names a resource or a person by type and id.
+type Reference struct {
+	Type string `json:"type" example:"integration"`
+	ID   string `json:"id" example:"github"`
+}
+
+// Entry records one thing that happened, as stored and as the API shows it.
+type Entry struct {
+	ID      string          `json:"id" doc:"UUIDv7"`
+	At      time.Time       `json:"at"`
+	Kind    Kind            `json:"kind" example:"goal.updated"`
+	Title   string          `json:"title"`
+	Actor   Reference       `json:"actor" doc:"who or what did it"`
+	Subject Reference       `json:"subject" doc:"what it happened to"`
+	EventID string          `json:"eventId,omitempty" doc:"the event that told subscribers of the same change"`
+	Details json.RawMessage `json:"details,omitempty" doc:"an object that depends on the kind"`
+}
+
+// ID returns the id of an entry: a UUIDv7 of its time and kind. The other bits follow from parts, and differ from those of an
+// event with the same parts.
+func ID(at time.Time, kind Kind, parts ...string) string {
+	return id.Ranked(at, byte(slices.Index(Kinds(), kind)), append(parts, string(kind), Entity)...)
+}
+
+// Key returns the sort key of an entry. Entries sort by time because their ids are UUIDv7.
+func Key(entryID string) string { return Prefix + entryID }

@@ -1,0 +1,170 @@
+// Package password checks, hashes and verifies passwords: argon2id with OWASP's parameters, in the PHC string format,
+// and the length policy of NIST SP 800-63B.
+package password
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/subtle"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"golang.org/x/crypto/argon2"
+	"golang.org/x/text/unicode/norm"
+
+	"orgops/shared/base/fault"
+)
+
+// The parameters of new hashes: OWASP's for argon2id.
+const (
+	memory      = 19 << 10 // KiB
+	passes      = 2
+	parallelism = 1
+	saltLen     = 16
+	keyLen      = 32
+)
+
+// The length of a password, in code points. NIST asks for at least 8 and for no rules on which characters to use.
+const (
+	MinLength = 8
+	MaxLength = 128
+)
+
+// maxWaiting limits how many hashes may be requested at once, the running one included: some two seconds of work.
+const maxWaiting = 64
+
+// Hasher hashes and verifies passwords, one at a time: a hash needs 19 MiB, and the whole process must stay under 80. Calls
+// beyond maxWaiting return fault.Unavailable at once. Make it with New; it is safe for concurrent use.
+type Hasher struct {
+	queue chan struct{}
+	slot  chan struct{}
+	dummy string
+}
+
+// New makes a Hasher.
+func New() *Hasher {
+	dummy := phc{memory: memory, passes: passes, parallelism: parallelism, salt: make([]byte, saltLen), key: make([]byte, keyLen)}
+	rand.Read(dummy.salt)
+	rand.Read(dummy.key) // no known password has this hash
+	return &Hasher{queue: make(chan struct{}, maxWaiting), slot: make(chan struct{}, 1), dummy: dummy.String()}
+}
+
+// Hash returns the PHC string of a password with a fresh salt. It waits for its turn until ctx ends.
+func (h *Hasher) Hash(ctx context.Context, password string) (string, error) {
+	salt := make([]byte, saltLen)
+	rand.Read(salt)
+	p := phc{memory: memory, passes: passes, parallelism: parallelism, salt: salt}
+	key, err := h.derive(ctx, password, p, keyLen)
+	if err != nil {
+		return "", err
+	}
+	p.key = key
+	return p.String(), nil
+}
+
+// Verify reports whether hash was made of password, in a time that does not depend on where they differ. It returns an error
+// when hash cannot be read, when too many calls wait, or when ctx ends.
+func (h *Hasher) Verify(ctx context.Context, password, hash string) (bool, error) {
+	p, err := parse(hash)
+	if err != nil {
+		return false, err
+	}
+	key, err := h.derive(ctx, password, p, uint32(len(p.key)))
+	if err != nil {
+		return false, err
+	}
+	return subtle.ConstantTimeCompare(key, p.key) == 1, nil
+}
+
+// Dummy takes as long as Verify. Call it for a login that does not exist, so that the response time does not reveal that.
+func (h *Hasher) Dummy(ctx context.Context, password string) error {
+	_, err := h.Verify(ctx, password, h.dummy)
+	return err
+}
+
+func (h *Hasher) derive(ctx context.Context, password string, p phc, size uint32) ([]byte, error) {
+	select {
+	case h.queue <- struct{}{}:
+		defer func() { <-h.queue }()
+	default:
+		return nil, &fault.Error{Kind: fault.Unavailable, Detail: "too many logins at once; try again", RetryAfter: time.Second}
+	}
+	select {
+	case h.slot <- struct{}{}:
+		defer func() { <-h.slot }()
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	text := norm.NFC.String(password) // the same password however the keyboard composes accents
+	return argon2.IDKey([]byte(text), p.salt, p.passes, p.memory, p.parallelism, size), nil
+}
+
+// NeedsRehash reports whether hash was made with other parameters than new hashes have, or cannot be read.
+func NeedsRehash(hash string) bool {
+	p, err := parse(hash)
+	return err != nil || p.memory != memory || p.passes != passes || p.parallelism != parallelism || len(p.salt) != saltLen || len(p.key) != keyLen
+}
+
+// Check refuses a password that is too short, too long or not UTF-8. The problem points at pointer and never quotes the
+// password.
+func Check(password, pointer string) []fault.FieldError {
+	n := utf8.RuneCountInString(norm.NFC.String(password))
+	if !utf8.ValidString(password) || n < MinLength || n > MaxLength {
+		return []fault.FieldError{{Pointer: pointer, Detail: fmt.Sprintf("needs %d to %d characters, of any kind", MinLength, MaxLength)}}
+	}
+	return nil
+}
+
+// Generate returns a random password of 120 bits, in groups that a person can read and type: no letter looks like a digit.
+func Generate() string {
+	text := strings.ToLower(rand.Text()[:24]) // base32: a–z and 2–7
+	return strings.Join([]string{text[:6], text[6:12], text[12:18], text[18:]}, "-")
+}
+
+// phc holds a hash with its parameters: $argon2id$v=19$m=19456,t=2,p=1$salt$key.
+type phc struct {
+	memory, passes uint32
+	parallelism    uint8
+	salt, key      []byte
+}
+
+func (p phc) String() string {
+	b64 := base64.RawStdEncoding
+	return fmt.Sprintf("$argon2id$v=%d$m=%d,t=%d,p=%d$%s$%s",
+		argon2.Version, p.memory, p.passes, p.parallelism, b64.EncodeToString(p.salt), b64.EncodeToString(p.key))
+}
+
+var errHash = errors.New("password: not an argon2id hash with affordable parameters")
+
+// parse reads a PHC string. The bounds keep a damaged record from asking for any amount of memory or time.
+func parse(hash string) (phc, error) {
+	parts := strings.Split(hash, "$")
+	if len(parts) != 6 || parts[0] != "" || parts[1] != "argon2id" || parts[2] != fmt.Sprintf("v=%d", argon2.Version) {
+		return phc{}, errHash
+	}
+	var p phc
+	if _, err := fmt.Sscanf(parts[3], "m=%d,t=%d,p=%d", &p.memory, &p.passes, &p.parallelism); err != nil {
+		return phc{}, errHash
+	}
+	salt, err := base64.RawStdEncoding.Strict().DecodeString(parts[4])
+	if err != nil {
+		return phc{}, errHash
+	}
+	key, err := base64.RawStdEncoding.Strict().DecodeString(parts[5])
+	if err != nil {
+		return phc{}, errHash
+	}
+	p.salt, p.key = salt, key
+	affordable := p.memory >= 8 && p.memory <= 2*memory && p.passes >= 1 && p.passes <= 10 && p.parallelism >= 1 && p.parallelism <= 4
+	if !affordable || len(salt) < 8 || len(salt) > 64 || len(key) < 16 || len(key) > 64 {
+		return phc{}, errHash
+	}
+	return p, nil
+}

@@ -1,0 +1,205 @@
+// Package token issues and verifies access tokens: JWTs in the profile of RFC 9068 (typ "at+jwt"), signed with Ed25519
+// (RFC 8037), valid for an hour.
+//
+// The algorithm is Ed25519 and not ES256. Its signatures need no randomness, so a bad random source cannot leak the key,
+// and keys and signatures have only one encoding.
+package token
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/golang-jwt/jwt/v5"
+
+	"orgops/shared/base/fault"
+	"orgops/shared/base/id"
+)
+
+const (
+	// Lifetime limits how long a token is valid.
+	Lifetime = time.Hour
+	// MaxSize limits the tokens that Verify reads, in bytes. It refuses longer ones.
+	MaxSize = 4 << 10
+
+	leeway    = 30 * time.Second // how far the clocks of issuer and verifier may differ
+	algorithm = "EdDSA"
+	mediaType = "at+jwt"
+)
+
+// Config holds what issuer and verifier must agree on.
+type Config struct {
+	Issuer   string           // iss
+	Audience string           // aud
+	Now      func() time.Time // nil: time.Now
+}
+
+func (c Config) now() time.Time {
+	if c.Now == nil {
+		return time.Now()
+	}
+	return c.Now()
+}
+
+// Claims holds the claims of a token.
+type Claims struct {
+	ID       string    // jti
+	Subject  string    // sub: the user's id
+	Company  string    // the company's id
+	Plan     string    // the company's plan
+	Scopes   []string  // scope, space separated
+	IssuedAt time.Time // iat
+	Expires  time.Time // exp
+}
+
+// wire maps the claims to their JSON.
+type wire struct {
+	jwt.RegisteredClaims
+	Scope   string `json:"scope"`
+	Company string `json:"company"`
+	Plan    string `json:"plan"`
+}
+
+// Signer issues tokens. It is safe for concurrent use.
+type Signer struct {
+	config Config
+	keys   atomic.Pointer[KeySet]
+}
+
+// NewSigner makes a Signer that signs with the newest key of the set whose start has passed.
+func NewSigner(config Config, keys KeySet) *Signer {
+	s := &Signer{config: config}
+	s.Use(keys)
+	return s
+}
+
+// Use replaces the set of keys from now on.
+func (s *Signer) Use(keys KeySet) { s.keys.Store(&keys) }
+
+// Issue signs c for Lifetime from now. It sets ID, IssuedAt and Expires itself and ignores their values in c.
+func (s *Signer) Issue(c Claims) (string, error) {
+	now := s.config.now()
+	key := s.keys.Load().signing(now)
+	if key.private == nil {
+		return "", errors.New("token: no signing key")
+	}
+	if c.Subject == "" || !id.Valid(c.Company) {
+		return "", errors.New("token: claims need a subject and a valid company id")
+	}
+	t := jwt.NewWithClaims(jwt.SigningMethodEdDSA, wire{
+		RegisteredClaims: jwt.RegisteredClaims{
+			Issuer: s.config.Issuer, Audience: jwt.ClaimStrings{s.config.Audience}, Subject: c.Subject, ID: id.New(),
+			IssuedAt: jwt.NewNumericDate(now), ExpiresAt: jwt.NewNumericDate(now.Add(Lifetime)),
+		},
+		Scope: strings.Join(c.Scopes, " "), Company: c.Company, Plan: c.Plan,
+	})
+	t.Header["typ"] = mediaType
+	t.Header["kid"] = key.id
+	return t.SignedString(key.private)
+}
+
+// Verifier checks tokens. It is safe for concurrent use.
+type Verifier struct {
+	config Config
+	parser *jwt.Parser
+	state  atomic.Pointer[verifying]
+}
+
+// verifying holds a set of keys with the tokens verified by them. Both are replaced together, so that no token outlives its
+// key.
+type verifying struct {
+	keys  PublicKeys
+	cache *cache
+}
+
+// NewVerifier makes a Verifier that accepts tokens signed by a key of the set.
+func NewVerifier(config Config, keys PublicKeys) *Verifier {
+	v := &Verifier{config: config, parser: jwt.NewParser(
+		jwt.WithValidMethods([]string{algorithm}),
+		jwt.WithIssuer(config.Issuer), jwt.WithAudience(config.Audience),
+		jwt.WithExpirationRequired(), jwt.WithIssuedAt(), jwt.WithLeeway(leeway),
+		jwt.WithTimeFunc(config.now), jwt.WithStrictDecoding(),
+	)}
+	v.state.Store(&verifying{keys: keys, cache: newCache()})
+	return v
+}
+
+// Use replaces the set of keys from now on. Tokens of a key that is no longer in the set are refused at once.
+func (v *Verifier) Use(keys PublicKeys) {
+	old := v.state.Load()
+	next := &verifying{keys: keys, cache: old.cache}
+	if !keys.covers(old.keys) {
+		next.cache = newCache()
+	}
+	v.state.Store(next)
+}
+
+// Keys returns the keys that verify at present.
+func (v *Verifier) Keys() PublicKeys { return v.state.Load().keys.At(v.config.now()) }
+
+// ErrUnknownKey says that a token names no key of the set, perhaps because a newer key signed it. Verify wraps it.
+var ErrUnknownKey = errors.New("kid names no key of the set")
+
+// Verify returns the claims of an unexpired token that a key of the set signed for this audience. It refuses any other token
+// with fault.Unauthenticated. The detail names the reason only where that helps the holder of a genuine token.
+func (v *Verifier) Verify(text string) (Claims, error) {
+	if len(text) > MaxSize {
+		return Claims{}, refused("the token is too long", nil)
+	}
+	if strings.ContainsFunc(text, notBase64URL) { // decoders skip line ends, so one token would have many texts
+		return Claims{}, refused(notAccepted, errors.New("a character outside base64url and dots"))
+	}
+	state, now := v.state.Load(), v.config.now()
+	key := cacheKey(text)
+	if claims, ok := state.cache.get(key, now); ok {
+		return claims, nil
+	}
+	var w wire
+	_, err := v.parser.ParseWithClaims(text, &w, func(t *jwt.Token) (any, error) { return keyFor(state.keys, now, t) })
+	if errors.Is(err, jwt.ErrTokenExpired) && !errors.Is(err, jwt.ErrTokenSignatureInvalid) {
+		return Claims{}, refused("the token has expired; log in again", err)
+	}
+	if err != nil {
+		return Claims{}, refused(notAccepted, err)
+	}
+	if w.Subject == "" || w.ID == "" || w.IssuedAt == nil || !id.Valid(w.Company) {
+		return Claims{}, refused(notAccepted, errors.New("a required claim is missing"))
+	}
+	claims := Claims{
+		ID: w.ID, Subject: w.Subject, Company: w.Company, Plan: w.Plan, Scopes: strings.Fields(w.Scope),
+		IssuedAt: w.IssuedAt.Time, Expires: w.ExpiresAt.Time,
+	}
+	state.cache.put(key, claims, now)
+	return claims, nil
+}
+
+func notBase64URL(r rune) bool {
+	letter := 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z'
+	return !letter && (r < '0' || r > '9') && r != '-' && r != '_' && r != '.'
+}
+
+const notAccepted = "the token is not accepted"
+
+func refused(detail string, cause error) error {
+	return fault.Wrap(fault.Unauthenticated, detail, cause)
+}
+
+// keyFor picks the key by kid alone. It ignores every other header that could point at a key (jku, jwk, x5u, x5c), and
+// refuses a token with critical extensions (RFC 7515 §4.1.11).
+func keyFor(keys PublicKeys, now time.Time, t *jwt.Token) (any, error) {
+	typ, _ := t.Header["typ"].(string)
+	if typ = strings.ToLower(typ); typ != mediaType && typ != "application/"+mediaType {
+		return nil, fmt.Errorf("typ is not %s", mediaType)
+	}
+	if _, ok := t.Header["crit"]; ok {
+		return nil, errors.New("a critical header is not understood")
+	}
+	kid, _ := t.Header["kid"].(string)
+	key, ok := keys.lookup(kid, now)
+	if !ok {
+		return nil, ErrUnknownKey
+	}
+	return key, nil
+}

@@ -1,0 +1,94 @@
+// Package gatewaykeys gives companies their usage keys at API Gateway.
+package gatewaykeys
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/apigateway"
+	"github.com/aws/aws-sdk-go-v2/service/apigateway/types"
+
+	"orgops/shared/base/awsclient"
+	"orgops/shared/identity/usagekey"
+)
+
+// tryTimeout bounds one try of a call.
+const tryTimeout = 10 * time.Second
+
+// Plans enrols companies in the usage plans of the gateway.
+type Plans struct {
+	client *apigateway.Client
+	ids    map[string]string
+}
+
+// Open makes a Plans from the ids of the usage plans by name. It sends no request.
+func Open(access awsclient.Access, ids map[string]string) *Plans {
+	return &Plans{ids: ids, client: apigateway.New(apigateway.Options{
+		Region: access.Region, Credentials: access.Credentials, BaseEndpoint: access.BaseEndpoint("API_GATEWAY"),
+		Retryer: awsclient.NewRetryer(nil), HTTPClient: access.HTTPClient.WithTimeout(tryTimeout),
+	})}
+}
+
+// Check returns an error for a plan without a usage plan at the gateway.
+func (p *Plans) Check(plan string) error {
+	if p.ids[plan] == "" {
+		return fmt.Errorf("the gateway has no plan %q; it has %s", plan, strings.Join(slices.Sorted(maps.Keys(p.ids)), ", "))
+	}
+	return nil
+}
+
+// Enrol makes a company's key and puts it into the company's plan. It is idempotent: steps already done are skipped.
+func (p *Plans) Enrol(ctx context.Context, company, plan string) error {
+	if err := p.Check(plan); err != nil {
+		return err
+	}
+	name := "company " + company
+	id, err := p.key(ctx, name, usagekey.Of(company))
+	if err != nil {
+		return fmt.Errorf("create the usage key: %w", err)
+	}
+	kind, planID := "API_KEY", p.ids[plan]
+	_, err = p.client.CreateUsagePlanKey(ctx, &apigateway.CreateUsagePlanKeyInput{KeyId: &id, KeyType: &kind, UsagePlanId: &planID})
+	var there *types.ConflictException // in this plan, or in another one
+	if errors.As(err, &there) && p.holds(ctx, planID, name, id) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("put the usage key %s into the plan: %w", id, err)
+	}
+	return nil
+}
+
+// holds reports whether a plan has the key with this name and id. It reports false when the lookup returns an error.
+func (p *Plans) holds(ctx context.Context, planID, name, id string) bool {
+	found, err := p.client.GetUsagePlanKeys(ctx, &apigateway.GetUsagePlanKeysInput{UsagePlanId: &planID, NameQuery: &name})
+	return err == nil && slices.ContainsFunc(found.Items, func(k types.UsagePlanKey) bool { return aws.ToString(k.Id) == id })
+}
+
+// key returns the id of the key with this value, and creates the key if it does not exist.
+func (p *Plans) key(ctx context.Context, name, value string) (string, error) {
+	made, err := p.client.CreateApiKey(ctx, &apigateway.CreateApiKeyInput{Name: &name, Value: &value, Enabled: true})
+	if err == nil {
+		return aws.ToString(made.Id), nil
+	}
+	var there *types.ConflictException
+	if !errors.As(err, &there) {
+		return "", err
+	}
+	found, lookup := p.client.GetApiKeys(ctx, &apigateway.GetApiKeysInput{NameQuery: &name, IncludeValues: aws.Bool(true)})
+	if lookup != nil {
+		return "", errors.Join(err, lookup)
+	}
+	for _, k := range found.Items {
+		if aws.ToString(k.Value) == value {
+			return aws.ToString(k.Id), nil
+		}
+	}
+	return "", err
+}

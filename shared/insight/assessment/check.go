@@ -1,0 +1,200 @@
+// Package assessment computes health, readiness, a dashboard, a brief and recommendations from a company's context. Every
+// result is a pure function of the context and of asOf, the request's time cut to the minute: equal inputs give the same
+// bytes. A check can still turn red without any change, because asOf moves on.
+package assessment
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"orgops/shared/domain/integration"
+	"orgops/shared/insight/projection"
+)
+
+// FormulaVersion names the version of this package's rules, weights and thresholds. Raise it whenever one of them changes.
+const FormulaVersion = "1"
+
+// AsOf returns the time that an assessment is about: now, cut to the minute.
+func AsOf(now time.Time) time.Time { return now.UTC().Truncate(time.Minute) }
+
+// Tag identifies an assessment: equal tags mean equal bytes.
+func Tag(contextVersion int64, asOf time.Time) string {
+	return fmt.Sprintf("%d.%s.%d", contextVersion, FormulaVersion, asOf.Unix()/60)
+}
+
+// Status says the outcome of a check.
+type Status string
+
+// The outcomes. Unknown never counts as passed: it lowers coverage and the lower bound.
+const (
+	Pass          Status = "pass"
+	Warn          Status = "warn"
+	Fail          Status = "fail"
+	Unknown       Status = "unknown"
+	NotApplicable Status = "not-applicable"
+)
+
+// Check reports the result of one check, of health or of readiness.
+type Check struct {
+	ID         string     `json:"id" doc:"stable name of the check" example:"webhook-deliveries"`
+	Title      string     `json:"title" doc:"the check in words" example:"Webhook deliveries"`
+	Status     Status     `json:"status" doc:"what was found" enum:"pass,warn,fail,unknown,not-applicable"`
+	Score      *float64   `json:"score" nullable:"true" minimum:"0" maximum:"100" doc:"pass 100, warn 50, fail 0; null when unknown or not applicable"`
+	Weight     float64    `json:"weight" doc:"how much it counts in the health score; 0 in readiness, which is not an average" example:"10"`
+	PointsLost float64    `json:"pointsLost" doc:"what it takes from the health score" example:"12.5"`
+	Reason     string     `json:"reason" doc:"what was found, and what the rule is" example:"no delivery waits"`
+	Evidence   []Evidence `json:"evidence" nullable:"false" doc:"the facts behind it"`
+	Remedy     *Remedy    `json:"remedy,omitempty" doc:"the operation that fixes it"`
+}
+
+// Evidence states one fact.
+type Evidence struct {
+	Name  string    `json:"name" doc:"what the fact is" example:"oldest waiting delivery"`
+	Value float64   `json:"value" doc:"the fact" example:"12"`
+	Unit  string    `json:"unit,omitempty" doc:"what the value counts" example:"minutes"`
+	At    time.Time `json:"at,omitzero" doc:"the time that the fact is about"`
+	Href  string    `json:"href,omitempty" doc:"where the API shows it"`
+}
+
+// Remedy names an operation of this API.
+type Remedy struct {
+	Operation string `json:"operation" doc:"its operation id" example:"certify-integration"`
+	Method    string `json:"method" doc:"HTTP method" example:"POST"`
+	Href      string `json:"href" doc:"path of the call" example:"/companies/0198c5f2-0000-7000-8000-000000000000/integrations/webhook/certification"`
+}
+
+// verdict holds the findings of a rule.
+type verdict struct {
+	status   Status
+	reason   string
+	evidence []Evidence
+	remedy   *Remedy
+}
+
+// rule defines a check. A rule with a nil applies always applies.
+type rule struct {
+	id, title string
+	severity  Severity
+	applies   func(view) bool
+	judge     func(view) verdict
+}
+
+func (r rule) check(v view) Check {
+	c := Check{ID: r.id, Title: r.title, Weight: r.severity.weight(), Evidence: []Evidence{}}
+	if r.applies != nil && !r.applies(v) {
+		c.Status, c.Reason = NotApplicable, "no configured integration needs this check"
+		return c
+	}
+	found := r.judge(v)
+	c.Status, c.Reason, c.Remedy = found.status, found.reason, found.remedy
+	if found.evidence != nil {
+		c.Evidence = found.evidence
+	}
+	if s, known := found.status.score(); known {
+		c.Score = &s
+	}
+	return c
+}
+
+func (s Status) score() (score float64, known bool) {
+	switch s {
+	case Pass:
+		return 100, true
+	case Warn:
+		return 50, true
+	case Fail:
+		return 0, true
+	}
+	return 0, false
+}
+
+// view adds to a context the time of the assessment and values that several rules need.
+type view struct {
+	projection.Context
+	asOf      time.Time
+	path      string   // the company's path, with which references begin
+	providers []string // configured, sorted, so that the results are in order too
+}
+
+func look(p projection.Context, asOf time.Time, path string) view {
+	v := view{Context: p, asOf: asOf, path: path, providers: make([]string, 0, len(p.Integrations))}
+	for provider := range p.Integrations {
+		v.providers = append(v.providers, provider)
+	}
+	slices.Sort(v.providers)
+	return v
+}
+
+// any reports whether a configured integration meets a condition.
+func (v view) any(is func(projection.Integration) bool) bool {
+	return slices.ContainsFunc(v.providers, func(p string) bool { return is(v.Integrations[p]) })
+}
+
+func (v view) hasWebhook() bool { return v.any(isEndpoint) }
+
+func isEndpoint(i projection.Integration) bool { return i.Has(integration.EventDeliver) }
+
+func isSource(i projection.Integration) bool {
+	return i.Has(integration.InboundReceive, integration.SyncPull)
+}
+
+// age returns the time from t to asOf. It is never negative, although a change in the current minute comes after asOf.
+func (v view) age(t time.Time) time.Duration { return max(v.asOf.Sub(t), 0) }
+
+func (v view) href(path string) string { return v.path + path }
+
+func (v view) integrationHref(provider string) string { return v.href("/integrations/" + provider) }
+
+// remedy returns an operation on an integration.
+func (v view) remedy(operation, provider string) *Remedy {
+	r := Remedy{Operation: operation, Method: "POST"}
+	switch operation {
+	case "sync-memory":
+		r.Href = v.href("/memory/sync/" + provider)
+	case "configure-integration":
+		r.Href = v.integrationHref(provider)
+	case "certify-integration":
+		r.Href = v.integrationHref(provider) + "/certification"
+	case "enable-integration":
+		r.Href = v.integrationHref(provider) + "/enable"
+	case "rotate-integration-secret":
+		r.Href = v.integrationHref(provider) + "/secret"
+	case "recover-integration":
+		r.Href = v.integrationHref(provider) + "/recover"
+	case "put-integration-credentials":
+		r.Method, r.Href = "PUT", v.integrationHref(provider)+"/credentials"
+	case "list-integration-deliveries":
+		r.Method, r.Href = "GET", v.integrationHref(provider)+"/deliveries"
+	default:
+		r.Operation, r.Method, r.Href = "get-integration", "GET", v.integrationHref(provider)
+	}
+	return &r
+}
+
+const day = 24 * time.Hour
+
+func days(d time.Duration) float64 { return math.Floor(float64(d) / float64(day)) }
+
+// span formats a duration for people, in a single unit.
+func span(d time.Duration) string {
+	switch {
+	case d >= 2*day:
+		return fmt.Sprintf("%d days", d/day)
+	case d >= 2*time.Hour:
+		return fmt.Sprintf("%d hours", d/time.Hour)
+	case d == time.Minute:
+		return "1 minute"
+	}
+	return fmt.Sprintf("%d minutes", d/time.Minute)
+}
+
+func plural(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, many)
+}
+
+func round(x float64) float64 { return math.Round(10*x) / 10 }

@@ -1,0 +1,103 @@
+package assessment
+
+import (
+	"time"
+
+	"orgops/shared/domain/integration"
+	"orgops/shared/domain/timeline"
+	"orgops/shared/insight/projection"
+)
+
+// Dashboard summarises the company's facts in widgets.
+type Dashboard struct {
+	ContextVersion int64     `json:"contextVersion" doc:"the company context that it was computed from" example:"1284"`
+	AsOf           time.Time `json:"asOf" doc:"the minute that it is about"`
+	FormulaVersion string    `json:"formulaVersion" doc:"version of the rules, weights and thresholds" example:"1"`
+	Widgets        []Widget  `json:"widgets" doc:"the tiles, in the order to show them" nullable:"false"`
+}
+
+// Widget describes one tile of the dashboard.
+type Widget struct {
+	ID    string `json:"id" doc:"stable name of the widget" enum:"health,readiness,goals,memory,deliveries,integrations,recommendations,timeline"`
+	Kind  string `json:"kind" doc:"how to draw it" enum:"score,count,series,list"`
+	Title string `json:"title" doc:"heading" example:"Platform health"`
+	Data  any    `json:"data" doc:"an object that depends on the widget: health and readiness as their routes return them, the others their counts and first items"`
+	Href  string `json:"href" doc:"the route that it summarises"`
+}
+
+// DeliverySeries counts the attempts of 24 hours.
+type DeliverySeries struct {
+	Points  []DeliveryPoint `json:"points" nullable:"false" doc:"one an hour, oldest first; the last is the current hour"`
+	Pending int             `json:"pending" doc:"deliveries that wait for an attempt"`
+	Held    int             `json:"held" doc:"deliveries held back"`
+	Dead    int             `json:"dead" doc:"dead letters"`
+}
+
+// DeliveryPoint counts the attempts of an hour.
+type DeliveryPoint struct {
+	At        time.Time `json:"at" doc:"start of the hour"`
+	Delivered int64     `json:"delivered" doc:"attempts that were answered 2xx"`
+	Failed    int64     `json:"failed" doc:"all other attempts"`
+}
+
+// ConnectorSummary describes an integration in the dashboard.
+type ConnectorSummary struct {
+	Provider string            `json:"provider" doc:"its name"`
+	Kind     string            `json:"kind" doc:"the connector"`
+	State    integration.State `json:"state" doc:"whether it is in the sandbox or certified" enum:"sandbox,certified"`
+	Enabled  bool              `json:"enabled" doc:"false: nothing goes in or out"`
+}
+
+// Listing holds a list in the dashboard: its first items and how many there are.
+type Listing[T any] struct {
+	Items []T `json:"items" doc:"the first ten"`
+	Total int `json:"total" doc:"how many there are"`
+}
+
+const maxTile = 10
+
+// DashboardOf computes the dashboard. References begin with path, the company's path.
+func DashboardOf(p projection.Context, asOf time.Time, path string) Dashboard {
+	v := look(p, asOf, path)
+	health := health(v)
+	goals := p.Goals
+	goals.Listed = goals.Listed[:min(len(goals.Listed), maxTile)]
+	advice := v.recommendations()
+	return Dashboard{
+		ContextVersion: p.ContextVersion, AsOf: asOf, FormulaVersion: FormulaVersion,
+		Widgets: []Widget{
+			{"health", "score", "Platform health", health, v.href("/mission-control/health")},
+			{"readiness", "score", "Company readiness", readiness(v, health), v.href("/mission-control/readiness")},
+			{"goals", "list", "Goals", goals, v.href("/goals")},
+			{"memory", "count", "Memory", p.Memory, v.href("/memory")},
+			{"deliveries", "series", "Webhook deliveries", v.series(), v.href("/integrations")},
+			{"integrations", "list", "Integrations", v.connectors(), v.href("/integrations")},
+			{"recommendations", "list", "Recommended next", Listing[Recommendation]{advice[:min(len(advice), maxTile)], len(advice)}, v.href("/intelligence/recommendations")},
+			{"timeline", "list", "Timeline", Listing[timeline.Entry]{p.Timeline, len(p.Timeline)}, v.href("/mission-control/timeline")},
+		},
+	}
+}
+
+func (v view) series() DeliverySeries {
+	s := DeliverySeries{Points: make([]DeliveryPoint, 24), Pending: v.Deliveries.Pending.Total()}
+	hour := v.asOf.Truncate(time.Hour)
+	for i := range s.Points {
+		at := hour.Add(time.Duration(i-23) * time.Hour)
+		n := v.Deliveries.Hourly.At(at)
+		s.Points[i] = DeliveryPoint{At: at, Delivered: n.Delivered, Failed: n.Failed}
+	}
+	for _, p := range v.providers {
+		e := v.Deliveries.Endpoints[p]
+		s.Held, s.Dead = s.Held+e.Held.Total(), s.Dead+e.Dead.Total()
+	}
+	return s
+}
+
+func (v view) connectors() Listing[ConnectorSummary] {
+	l := Listing[ConnectorSummary]{Items: make([]ConnectorSummary, 0, len(v.providers)), Total: len(v.providers)}
+	for _, p := range v.providers {
+		i := v.Integrations[p]
+		l.Items = append(l.Items, ConnectorSummary{Provider: p, Kind: i.Kind, State: i.State, Enabled: i.Enabled})
+	}
+	return l
+}

@@ -1,0 +1,122 @@
+package assessment
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"orgops/shared/base/id"
+	"orgops/shared/domain/timeline"
+	"orgops/shared/insight/projection"
+)
+
+// RecommendationPrefix starts the keys of the stored states of recommendations.
+const RecommendationPrefix = "RECOMMENDATION#"
+
+// Priority says how urgent a recommendation is.
+type Priority string
+
+// The priorities, the most urgent first.
+const (
+	P1 Priority = "P1"
+	P2 Priority = "P2"
+	P3 Priority = "P3"
+	P4 Priority = "P4"
+)
+
+// RecommendationState says what became of a recommendation. Active and claimed ones are open.
+type RecommendationState string
+
+// The states.
+const (
+	Active    RecommendationState = "active"
+	Claimed   RecommendationState = "claimed"
+	Succeeded RecommendationState = "succeeded"
+	Failed    RecommendationState = "failed"
+	Dismissed RecommendationState = "dismissed"
+)
+
+// Recommendation advises a step, with its reason and the operation to call. There is at most one for each rule and subject.
+type Recommendation struct {
+	ID          string              `json:"id" doc:"UUIDv8 that follows from rule and subject"`
+	Rule        string              `json:"rule" doc:"the rule that raised it" example:"certify-integration"`
+	Title       string              `json:"title" doc:"what to do" example:"Certify webhook"`
+	Rationale   string              `json:"rationale" doc:"what was found, and what acting on it changes"`
+	Priority    Priority            `json:"priority" doc:"how soon; P1 first" enum:"P1,P2,P3,P4"`
+	State       RecommendationState `json:"state" doc:"what became of it; active and claimed are open" enum:"active,claimed,succeeded,failed,dismissed"`
+	Subject     timeline.Reference  `json:"subject" doc:"what it is about"`
+	Evidence    []Evidence          `json:"evidence" doc:"the facts behind it" nullable:"false"`
+	Operation   *Operation          `json:"operation,omitempty" doc:"the call that does it, where there is one"`
+	FirstSeenAt time.Time           `json:"firstSeenAt" doc:"since when its condition holds"`
+	LastSeenAt  time.Time           `json:"lastSeenAt" doc:"the last minute in which it held"`
+	Reopened    int                 `json:"reopened" doc:"how often it came back after it had succeeded"`
+	Version     int64               `json:"version" doc:"0 until its state is first stored"`
+}
+
+// Operation describes a remedy with the body to send.
+type Operation struct {
+	Remedy
+	Body map[string]string `json:"body,omitempty" doc:"what to send"`
+}
+
+// Stored keeps the state of a recommendation that a user changed, or whose condition ended.
+type Stored struct {
+	ID       string              `json:"id"`
+	State    RecommendationState `json:"state"`
+	Reopened int                 `json:"reopened"`
+	Version  int64               `json:"-"` // the item's
+}
+
+// Recommendations computes the recommendations, ordered by Place. References begin with path, the company's path.
+func Recommendations(p projection.Context, asOf time.Time, path string) []Recommendation {
+	return look(p, asOf, path).recommendations()
+}
+
+func (v view) recommendations() []Recommendation {
+	found := []Recommendation{}
+	for _, advise := range advice() {
+		for _, r := range advise.find(v) {
+			r.Rule, r.State, r.LastSeenAt = advise.rule, Active, v.asOf
+			r.ID = id.Of("recommendation", advise.rule, r.Subject.Type, r.Subject.ID)
+			if r.FirstSeenAt.IsZero() || r.FirstSeenAt.After(v.asOf) {
+				r.FirstSeenAt = v.asOf
+			}
+			if r.Evidence == nil {
+				r.Evidence = []Evidence{}
+			}
+			found = append(found, r)
+		}
+	}
+	slices.SortFunc(found, func(a, b Recommendation) int { return strings.Compare(a.Place(), b.Place()) })
+	return found
+}
+
+// Place returns a text that sorts as recommendations do: by priority, the most urgent first, then in the order of the rules,
+// then by age, the oldest first, then by subject.
+func (r Recommendation) Place() string {
+	rule := slices.IndexFunc(advice(), func(a advise) bool { return a.rule == r.Rule })
+	return fmt.Sprintf("%s#%02d#%s#%s", r.Priority, rule, r.FirstSeenAt.UTC().Format("2006-01-02T15:04:05.000000000Z"), r.Subject.ID)
+}
+
+// Merge applies the stored states to the computed recommendations. Only the computation decides whether a condition holds: a
+// recommendation that succeeded before and is computed again becomes active, and its count of reopenings grows.
+func Merge(computed []Recommendation, stored []Stored) []Recommendation {
+	known := make(map[string]Stored, len(stored))
+	for _, s := range stored {
+		known[s.ID] = s
+	}
+	merged := slices.Clone(computed)
+	for i, r := range merged {
+		s, ok := known[r.ID]
+		if !ok {
+			continue
+		}
+		r.State, r.Reopened, r.Version = s.State, s.Reopened, s.Version
+		if s.State == Succeeded {
+			r.State, r.Reopened = Active, s.Reopened+1
+		}
+		merged[i] = r
+	}
+	return merged
+}

@@ -1,0 +1,209 @@
+// Package projection folds the change feed into one item per company, the context. Mission Control and Intelligence
+// compute their responses from it.
+//
+// Fold is pure and takes the time from the changes, so the same changes always give the same context. It applies a change
+// exactly once: the context keeps the sequence number of the last change.
+package projection
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"orgops/shared/domain/goal"
+	"orgops/shared/domain/integration"
+	"orgops/shared/domain/syncrun"
+	"orgops/shared/domain/timeline"
+	"orgops/shared/storage/store"
+)
+
+// Entity and Key name the entity and the sort key of the context's item.
+const (
+	Entity = "context"
+	Key    = "CONTEXT"
+)
+
+// Bounds keep the item small for any company.
+const (
+	MaxGoals        = 50  // listed open goals
+	MaxTimeline     = 10  // newest timeline entries
+	maxBuckets      = 96  // of one tally
+	maxProviders    = 60  // of one map by provider; beyond, providers without an integration are dropped
+	maxEntryDetails = 512 // bytes of a listed timeline entry's details
+	maxSubject      = 512 // bytes of a listed entry's subject
+	maxText         = 256 // bytes of a title or an error
+)
+
+// Context holds the facts about a company that the change feed gave.
+type Context struct {
+	CompanyID      string                 `json:"companyId" doc:"the company"`
+	ContextVersion int64                  `json:"contextVersion" doc:"changes folded in so far; it only grows" example:"1284"`
+	Applied        store.Sequence         `json:"applied" doc:"position in the change feed of the last change folded in" example:"00000000000000001284"`
+	UpdatedAt      time.Time              `json:"updatedAt,omitzero" doc:"commit time of the last change folded in"`
+	Company        Company                `json:"company" doc:"the company's own data"`
+	Integrations   map[string]Integration `json:"integrations" doc:"configured connectors by provider"`
+	Memory         Memory                 `json:"memory" doc:"how many memories there are, and how fresh they are"`
+	Goals          Goals                  `json:"goals" doc:"goals by state and alignment"`
+	Syncs          map[string]Sync        `json:"syncs" doc:"newest sync run by provider"`
+	Deliveries     Deliveries             `json:"deliveries" doc:"webhook delivery attempts, and deliveries that wait"`
+	Timeline       []timeline.Entry       `json:"timeline" doc:"the newest ten entries, newest first"`
+}
+
+// Company holds what the context shows of the company itself.
+type Company struct {
+	Name      string    `json:"name,omitempty" doc:"its name" example:"Acme"`
+	Plan      string    `json:"plan,omitempty" doc:"its plan" example:"free"`
+	CreatedAt time.Time `json:"createdAt,omitzero" doc:"when it was created"`
+	Founders  int       `json:"founders" doc:"how many users have the role founder"`
+}
+
+// Integration holds what the context shows of a connector.
+type Integration struct {
+	Kind           string             `json:"kind" doc:"the connector" example:"webhook"`
+	State          integration.State  `json:"state" doc:"whether it is in the sandbox or certified" enum:"sandbox,certified"`
+	Enabled        bool               `json:"enabled" doc:"false: nothing goes in or out"`
+	DisabledReason string             `json:"disabledReason,omitempty" doc:"why it is disabled" enum:"manual,gone,failing"`
+	DisabledAt     time.Time          `json:"disabledAt,omitzero" doc:"when it was disabled"`
+	Ports          []integration.Port `json:"ports" doc:"what it may do once certified"`
+	CertifiedPorts []integration.Port `json:"certifiedPorts,omitempty" doc:"what its certification has proven"`
+	CertifiedAt    time.Time          `json:"certifiedAt,omitzero" doc:"when its certification passed"`
+	CertifiedUntil time.Time          `json:"certifiedUntil,omitzero" doc:"when its certification ends"`
+	SandboxedAt    time.Time          `json:"sandboxedAt,omitzero" doc:"when it entered the sandbox"`
+	SecretAt       time.Time          `json:"secretAt,omitzero" doc:"when its newest signing secret was made"`
+	CredentialsAt  time.Time          `json:"credentialsAt,omitzero" doc:"when its credentials were last stored"`
+	LastSuccessAt  time.Time          `json:"lastSuccessAt,omitzero" doc:"last delivery or sync that worked"`
+	LastFailureAt  time.Time          `json:"lastFailureAt,omitzero" doc:"last delivery attempt or sync that failed"`
+	FailingSince   time.Time          `json:"failingSince,omitzero" doc:"first failure since the last success"`
+}
+
+// Has reports whether the integration may use one of the ports once certified.
+func (i Integration) Has(ports ...integration.Port) bool { return overlap(i.Ports, ports) }
+
+// Allows reports whether, as of now, the integration is enabled and certified for one of the ports.
+func (i Integration) Allows(now time.Time, ports ...integration.Port) bool {
+	return i.Enabled && i.IsCertified(now) && overlap(i.CertifiedPorts, ports)
+}
+
+// IsCertified reports whether the integration is out of the sandbox as of now.
+func (i Integration) IsCertified(now time.Time) bool {
+	return i.State == integration.Certified && now.Before(i.CertifiedUntil)
+}
+
+func overlap(a, b []integration.Port) bool {
+	for _, p := range a {
+		for _, q := range b {
+			if p == q {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// Memory counts memories.
+type Memory struct {
+	Total         int64                     `json:"total" doc:"how many memories there are"`
+	LastChangedAt time.Time                 `json:"lastChangedAt,omitzero" doc:"when a memory was last added, changed or removed"`
+	Providers     map[string]ProviderMemory `json:"providers" doc:"by provider; former adds up dropped providers without an integration"`
+}
+
+// ProviderMemory counts the memories of one provider.
+type ProviderMemory struct {
+	Count         int64     `json:"count" doc:"how many memories there are"`
+	LastChangedAt time.Time `json:"lastChangedAt,omitzero" doc:"when a memory was last added, changed or removed"`
+	LastSyncedAt  time.Time `json:"lastSyncedAt,omitzero" doc:"when the last live sync succeeded"`
+}
+
+// Goals counts goals. The alignment counts include open goals only.
+type Goals struct {
+	Open       int    `json:"open" doc:"open goals"`
+	Closed     int    `json:"closed" doc:"closed goals"`
+	Aligned    int    `json:"aligned" doc:"open goals whose pace is enough"`
+	Drifting   int    `json:"drifting" doc:"open goals that fall behind"`
+	Misaligned int    `json:"misaligned" doc:"open goals that are far behind or overdue"`
+	Listed     []Goal `json:"listed" doc:"up to 50 open goals: those not aligned first, then the soonest due"`
+}
+
+// Goal describes one listed goal.
+type Goal struct {
+	ID       string      `json:"id" doc:"UUIDv8"`
+	Title    string      `json:"title" doc:"its title"`
+	Status   goal.Status `json:"status" doc:"whether its pace is enough" enum:"aligned,drifting,misaligned"`
+	Since    time.Time   `json:"since" doc:"since when it has this status"`
+	Progress float64     `json:"progress" doc:"share done" minimum:"0" maximum:"1"`
+	DueAt    time.Time   `json:"dueAt,omitzero" doc:"when it is due"`
+	Reason   string      `json:"reason,omitempty" doc:"why it has this status"`
+}
+
+// Sync describes the newest run of a provider. Failures count live runs only, because a sandbox run commits nothing.
+type Sync struct {
+	Run             string        `json:"run" doc:"the newest run's id"`
+	Mode            syncrun.Mode  `json:"mode" doc:"whether it commits what it fetches" enum:"sandbox,live"`
+	State           syncrun.State `json:"state" doc:"how far it is" enum:"requested,running,succeeded,failed,cancelled"`
+	RunningSince    time.Time     `json:"runningSince,omitzero" doc:"set while a run is under way"`
+	FinishedAt      time.Time     `json:"finishedAt,omitzero" doc:"when the newest ended run ended"`
+	LastSucceededAt time.Time     `json:"lastSucceededAt,omitzero" doc:"last live run that succeeded"`
+	FailuresInRow   int           `json:"failuresInRow" doc:"live runs that failed since the last that succeeded"`
+	FailingSince    time.Time     `json:"failingSince,omitzero" doc:"first of those failures"`
+	Error           string        `json:"error,omitempty" doc:"why the last one failed"`
+}
+
+// Deliveries counts webhook delivery attempts and the deliveries that wait.
+type Deliveries struct {
+	Recent    Window              `json:"recent" doc:"attempts in steps of 5 minutes, 6 hours back"`
+	Hourly    Window              `json:"hourly" doc:"attempts in steps of an hour, 3 days back"`
+	Pending   Tally               `json:"pending" doc:"deliveries that wait for an attempt, by their event's time in steps of 5 minutes"`
+	Endpoints map[string]Endpoint `json:"endpoints" doc:"by endpoint, that is by provider"`
+}
+
+// Endpoint counts the delivery attempts to one endpoint and the deliveries that wait.
+type Endpoint struct {
+	Hourly  Window `json:"hourly" doc:"attempts in steps of an hour, 24 hours back"`
+	Pending int    `json:"pending" doc:"deliveries that wait for an attempt"`
+	Held    Tally  `json:"held" doc:"deliveries held back, by the day of their event"`
+	Dead    Tally  `json:"dead" doc:"dead letters, by the day of their event"`
+}
+
+// Empty returns the context of a company before its first change.
+func Empty(companyID string) Context {
+	return Context{
+		CompanyID:    companyID,
+		Integrations: map[string]Integration{},
+		Memory:       Memory{Providers: map[string]ProviderMemory{}},
+		Goals:        Goals{Listed: []Goal{}},
+		Syncs:        map[string]Sync{},
+		Deliveries: Deliveries{
+			Recent: newWindow(recentStep), Hourly: newWindow(time.Hour), Pending: Tally{}, Endpoints: map[string]Endpoint{},
+		},
+		Timeline: []timeline.Entry{},
+	}
+}
+
+// Load reads a company's context and the item's version. For a company without a context it returns Empty and version 0.
+func Load(ctx context.Context, c store.Company) (Context, int64, error) {
+	item, err := c.Get(ctx, Key, nil)
+	if errors.Is(err, store.ErrNotFound) {
+		return Empty(c.ID()), 0, nil
+	}
+	if err != nil {
+		return Context{}, 0, err
+	}
+	p, err := Decode(item)
+	return p, item.Version, err
+}
+
+// Decode decodes a stored context.
+func Decode(item store.Item) (Context, error) {
+	var p Context
+	if err := p.UnmarshalJSON(item.Body); err != nil {
+		return Context{}, fmt.Errorf("decode %s: %w", Key, err)
+	}
+	return p, nil
+}
+
+// Save returns the write that stores a context over version (0: none yet). It stays out of the change feed because nothing
+// is derived from it.
+func Save(c store.Company, version int64, p Context) store.Op {
+	return c.Save(Key, Entity, version, p).Quietly()
+}

@@ -1,0 +1,36 @@
+package projection
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+)
+
+var errNullMap = errors.New("null instead of a map")
+
+// UnmarshalJSON decodes a Context that encoding/json wrote. A missing field is as in Empty. A null map or an inconsistent
+// window is an error, because Fold would panic on it.
+func (p *Context) UnmarshalJSON(data []byte) error {
+	type plain Context // has no UnmarshalJSON
+	*p = Empty("")
+	if err := json.Unmarshal(data, (*plain)(p)); err != nil {
+		return err
+	}
+	if p.Integrations == nil || p.Memory.Providers == nil || p.Syncs == nil || p.Deliveries.Endpoints == nil {
+		return errNullMap
+	}
+	for name, e := range p.Deliveries.Endpoints {
+		if err := e.Hourly.check(); err != nil {
+			return fmt.Errorf("endpoint %q: %w", name, err)
+		}
+	}
+	return errors.Join(p.Deliveries.Recent.check(), p.Deliveries.Hourly.check())
+}
+
+// check returns an error where add would panic.
+func (w Window) check() error {
+	if len(w.Delivered) != len(w.Failed) || w.Seconds <= 0 {
+		return fmt.Errorf("inconsistent window: %d delivered and %d failed steps of %d s", len(w.Delivered), len(w.Failed), w.Seconds)
+	}
+	return nil
+}

@@ -1,0 +1,115 @@
+package projection
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"time"
+
+	"orgops/shared/domain/delivery"
+	"orgops/shared/domain/goal"
+	"orgops/shared/domain/integration"
+	"orgops/shared/domain/memory"
+	"orgops/shared/domain/syncrun"
+	"orgops/shared/domain/timeline"
+	"orgops/shared/storage/store"
+)
+
+// companyEntity names the entity of the company's own item. Importing its package would also link password hashing.
+const companyEntity = "company"
+
+// Fold applies changes of one company, in feed order, and returns the new context with the timeline entries that the
+// changes caused. It skips changes up to p.Applied. It never changes p.
+//
+// Fold also skips an item that it cannot decode: err then joins the decoding errors, and the context and the entries are
+// valid nevertheless. When ContextVersion stays the same, nothing was folded and the caller need not store anything.
+func Fold(p Context, changes []store.Change) (next Context, entries []timeline.Entry, err error) {
+	f := folding{Context: p}
+	var failures []error
+	for _, c := range changes {
+		if c.Sequence.Compare(f.Applied) <= 0 {
+			continue
+		}
+		if apply := f.rule(c.Entity); apply != nil {
+			f.own()
+			if err := apply(c); err != nil {
+				failures = append(failures, fmt.Errorf("fold %s: %w", c.Key, err))
+			} else {
+				f.ContextVersion++
+				f.settle(c.At.UTC())
+			}
+		}
+		f.Applied = c.Sequence
+	}
+	return f.Context, f.entries, errors.Join(failures...)
+}
+
+type folding struct {
+	Context
+	owned   bool // Context shares no maps or slices with Fold's argument
+	entries []timeline.Entry
+}
+
+// rule returns the function that folds changes of an entity, nil for an entity that the context does not show.
+func (f *folding) rule(entity string) func(store.Change) error {
+	switch entity {
+	case delivery.Entity:
+		return f.delivery
+	case memory.Entity:
+		return f.memory
+	case goal.Entity:
+		return f.goal
+	case syncrun.Entity:
+		return f.sync
+	case integration.Entity:
+		return f.integration
+	case timeline.Entity:
+		return f.timeline
+	case companyEntity:
+		return f.company
+	}
+	return nil
+}
+
+// own copies everything that folding changes in place, on its first call.
+func (f *folding) own() {
+	if f.owned {
+		return
+	}
+	f.owned = true
+	f.Integrations = maps.Clone(f.Integrations)
+	f.Memory.Providers = maps.Clone(f.Memory.Providers)
+	f.Syncs = maps.Clone(f.Syncs)
+	f.Goals.Listed = slices.Clone(f.Goals.Listed)
+	f.Timeline = slices.Clone(f.Timeline)
+	d := &f.Deliveries
+	d.Recent, d.Hourly, d.Pending = d.Recent.clone(), d.Hourly.clone(), slices.Clone(d.Pending)
+	endpoints := make(map[string]Endpoint, len(d.Endpoints))
+	for name, e := range d.Endpoints {
+		e.Hourly, e.Held, e.Dead = e.Hourly.clone(), slices.Clone(e.Held), slices.Clone(e.Dead)
+		endpoints[name] = e
+	}
+	d.Endpoints = endpoints
+}
+
+// addEntry adds a timeline entry that a change caused. Its id follows from the change, so folding again gives the same entry.
+func (f *folding) addEntry(c store.Change, kind timeline.Kind, e timeline.Entry) {
+	e.ID = timeline.ID(c.At, kind, c.Company, c.Key, strconv.FormatInt(c.New.Version, 10))
+	e.At, e.Kind, e.Title = c.At.UTC(), kind, cut(e.Title, maxText)
+	f.entries = append(f.entries, e)
+}
+
+// details encodes an entry's details. Maps of plain values always encode.
+func details(m map[string]any) json.RawMessage {
+	b, _ := json.Marshal(m)
+	return b
+}
+
+// system returns the actor of changes that the service made by itself.
+func system() timeline.Reference { return timeline.Reference{Type: "system", ID: "orgops"} }
+
+// tallyDay sets the step in which held and dead deliveries are counted.
+const tallyDay = 24 * time.Hour

@@ -1,0 +1,448 @@
+package projection_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"orgops/shared/base/id"
+	"orgops/shared/domain/delivery"
+	"orgops/shared/domain/event"
+	"orgops/shared/domain/goal"
+	"orgops/shared/domain/integration"
+	"orgops/shared/domain/memory"
+	"orgops/shared/domain/syncrun"
+	"orgops/shared/domain/timeline"
+	"orgops/shared/insight/projection"
+	"orgops/shared/storage/store"
+)
+
+func noon() time.Time { return time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC) }
+
+// history makes changes like a store: items with versions, in order, with old and new images.
+type history struct {
+	now     time.Time
+	items   map[string]*store.Image
+	changes []store.Change
+}
+
+func newHistory() *history { return &history{now: noon(), items: map[string]*store.Image{}} }
+
+func (h *history) after(d time.Duration) *history { h.now = h.now.Add(d); return h }
+
+func (h *history) put(entity, key string, body any) store.Change {
+	raw, err := json.Marshal(body)
+	if err != nil {
+		panic(err)
+	}
+	is := &store.Image{Version: 1, Body: raw}
+	if was := h.items[key]; was != nil {
+		is.Version = was.Version + 1
+	}
+	return h.change(entity, key, is)
+}
+
+func (h *history) remove(entity, key string) store.Change { return h.change(entity, key, nil) }
+
+func (h *history) change(entity, key string, is *store.Image) store.Change {
+	c := store.Change{
+		Sequence: store.Sequence(fmt.Sprint(len(h.changes) + 1)), Company: "acme", Key: key, Entity: entity, At: h.now,
+		Old: h.items[key], New: is,
+	}
+	h.items[key] = is
+	h.changes = append(h.changes, c)
+	return c
+}
+
+func (h *history) deliver(d delivery.Delivery) store.Change {
+	return h.put(delivery.Entity, delivery.Key(d.EventID, d.Endpoint), d)
+}
+
+func (h *history) fold(t *testing.T) (projection.Context, []timeline.Entry) {
+	t.Helper()
+	p, entries, err := projection.Fold(projection.Empty("acme"), h.changes)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p, entries
+}
+
+func newDelivery(at time.Time, n int, endpoint string) delivery.Delivery {
+	return delivery.Delivery{
+		EventID: id.At(at, fmt.Sprint(n)), Endpoint: endpoint, Event: event.MemoryCreated, State: delivery.Scheduled,
+		Payload: json.RawMessage(`{"state":"a trap","text":"\"made\": 7 }{"}`), Generation: 1, CreatedAt: at,
+	}
+}
+
+func webhook(now time.Time) integration.Integration {
+	return integration.Integration{
+		Provider: "webhook", Kind: "webhook", State: integration.Sandbox, Enabled: true, Config: json.RawMessage(`{"url":"https://a"}`),
+		Permissions: []integration.Port{integration.EventDeliver}, SecretAt: &now, ConfiguredBy: "u1", CreatedAt: now, UpdatedAt: now,
+	}
+}
+
+func TestFold_Deliveries(t *testing.T) {
+	t.Parallel()
+	h := newHistory()
+	h.put(integration.Entity, "INTEGRATION#webhook", webhook(h.now))
+	d := newDelivery(h.now, 1, "webhook")
+	h.deliver(d)
+	p, _ := h.fold(t)
+	if from, ok := p.Deliveries.Pending.Oldest(); !ok || !from.Equal(noon()) {
+		t.Errorf("pending since %v, %v; want noon", from, ok)
+	}
+
+	h.after(time.Minute)
+	d.Log(delivery.Attempt{State: delivery.Failed, At: h.now})
+	h.deliver(d)
+	p, _ = h.fold(t)
+	if got := p.Deliveries.Recent.Since(noon()); got != (projection.Counts{Failed: 1}) {
+		t.Errorf("attempts = %+v, want one failed", got)
+	}
+	if got := p.Integrations["webhook"].FailingSince; !got.Equal(h.now) {
+		t.Errorf("failing since %v, want %v", got, h.now)
+	}
+
+	h.after(time.Hour)
+	d.Log(delivery.Attempt{State: delivery.Failed, At: h.now})
+	d.End(delivery.Dead)
+	h.deliver(d)
+	p, _ = h.fold(t)
+	e := p.Deliveries.Endpoints["webhook"]
+	if e.Pending != 0 || len(p.Deliveries.Pending) != 0 || e.Dead.Total() != 1 {
+		t.Errorf("after the last attempt: %+v", e)
+	}
+
+	d.Restart(h.now)
+	h.deliver(d)
+	h.after(time.Second)
+	d.Log(delivery.Attempt{State: delivery.Delivered, At: h.now})
+	d.End(delivery.Delivered)
+	h.deliver(d)
+	p, _ = h.fold(t)
+	e = p.Deliveries.Endpoints["webhook"]
+	if e.Pending != 0 || e.Dead.Total() != 0 || !p.Integrations["webhook"].FailingSince.IsZero() {
+		t.Errorf("after the replay: %+v, %+v", e, p.Integrations["webhook"])
+	}
+	if got := p.Deliveries.Hourly.Since(noon()); got != (projection.Counts{Delivered: 1, Failed: 2}) {
+		t.Errorf("attempts = %+v, want 1 delivered, 2 failed", got)
+	}
+	if got := p.Deliveries.Recent.Since(h.now.Add(-30 * time.Minute)); got != (projection.Counts{Delivered: 1, Failed: 1}) {
+		t.Errorf("attempts of the last half hour = %+v, want one of each", got)
+	}
+}
+
+func TestFold_Held(t *testing.T) {
+	t.Parallel()
+	h := newHistory()
+	h.put(integration.Entity, "INTEGRATION#webhook", webhook(h.now))
+	held := newDelivery(h.now, 1, "webhook")
+	held.End(delivery.Held)
+	h.deliver(held)
+	other := newDelivery(h.now, 2, "webhook")
+	other.End(delivery.Held)
+	key := delivery.Key(other.EventID, "webhook")
+	h.deliver(other)
+	p, _ := h.fold(t)
+	if got := p.Deliveries.Endpoints["webhook"].Held.Total(); got != 2 {
+		t.Fatalf("held = %d, want 2", got)
+	}
+	h.remove(delivery.Entity, key)
+	held.Restart(h.now)
+	h.deliver(held)
+	p, _ = h.fold(t)
+	if e := p.Deliveries.Endpoints["webhook"]; e.Held.Total() != 0 || e.Pending != 1 {
+		t.Errorf("after removal and recovery: %+v", e)
+	}
+
+	// A delivery that expires without a change is dropped too.
+	h.after(32*24*time.Hour).put(memory.Entity, "MEMORY#1", memory.Memory{ID: "1", Provider: "feed"})
+	p, _ = h.fold(t)
+	if len(p.Deliveries.Pending) != 0 {
+		t.Errorf("pending after a month: %+v", p.Deliveries.Pending)
+	}
+}
+
+func TestFold_Integration(t *testing.T) {
+	t.Parallel()
+	h := newHistory()
+	i := webhook(h.now)
+	h.put(integration.Entity, "INTEGRATION#webhook", i)
+	h.after(time.Minute)
+	i.State = integration.Certified
+	i.Certification = &integration.Certification{PassedAt: h.now, ExpiresAt: h.now.Add(integration.CertifiedFor), Ports: i.Permissions}
+	h.put(integration.Entity, "INTEGRATION#webhook", i)
+	p, _ := h.fold(t)
+	if got := p.Integrations["webhook"]; !got.Allows(h.now, integration.EventDeliver) || got.Allows(h.now, integration.SyncPull) {
+		t.Errorf("certified: %+v", got)
+	}
+	i.Config = json.RawMessage(`{"url":"https://b"}`)
+	i = i.Sandboxed("configuration", h.now)
+	i.Enabled, i.Disabled = false, &integration.Disabled{Reason: integration.DisabledGone, At: h.now}
+	h.put(integration.Entity, "INTEGRATION#webhook", i)
+	p, entries := h.fold(t)
+	want := []string{
+		"integration.configured webhook was configured",
+		"integration.certified webhook was certified until 2026-05-31",
+		"integration.configured webhook was reconfigured",
+		"integration.sandboxed webhook returned to the sandbox: its configuration changed",
+		"integration.disabled webhook was disabled: its endpoint answered 410 Gone",
+	}
+	if diff := cmp.Diff(want, titles(entries)); diff != "" {
+		t.Errorf("entries (-want +got):\n%s", diff)
+	}
+	if got := p.Integrations["webhook"]; got.DisabledReason != "gone" || !got.SandboxedAt.Equal(h.now) || !got.CertifiedUntil.IsZero() {
+		t.Errorf("disabled: %+v", got)
+	}
+	h.remove(integration.Entity, "INTEGRATION#webhook")
+	if p, _ = h.fold(t); len(p.Integrations) != 0 {
+		t.Errorf("after the removal: %+v", p.Integrations)
+	}
+}
+
+// TestFold_Order checks that the entries of one change are listed in the order of timeline.Kinds, the last as the newest.
+func TestFold_Order(t *testing.T) {
+	t.Parallel()
+	for n := range 20 { // each goal gives its entries other id bits
+		h := newHistory()
+		draft := goal.Draft{ExternalID: fmt.Sprint("m", n), Title: "Ship", State: goal.Open, StartedAt: new(h.now.AddDate(-1, 0, 0))}
+		g, _ := goal.Apply(goal.Goal{}, "github", draft, h.now)
+		h.put(goal.Entity, goal.Key(g.ID), g)
+		h.after(time.Hour)
+		draft.DueAt = new(h.now.Add(-time.Minute))
+		g, _ = goal.Apply(g, "github", draft, h.now)
+		h.put(goal.Entity, goal.Key(g.ID), g)
+		_, entries := h.fold(t)
+		var kinds []timeline.Kind
+		slices.SortFunc(entries, func(a, b timeline.Entry) int { return strings.Compare(b.ID, a.ID) })
+		for _, e := range entries {
+			kinds = append(kinds, e.Kind)
+		}
+		if diff := cmp.Diff([]timeline.Kind{timeline.GoalAlignmentChanged, timeline.GoalUpdated, timeline.GoalUpdated}, kinds); diff != "" {
+			t.Fatalf("newest first (-want +got):\n%s", diff)
+		}
+	}
+}
+
+func TestFold_Goals(t *testing.T) {
+	t.Parallel()
+	h := newHistory()
+	due := noon().Add(10 * 24 * time.Hour)
+	g, _ := goal.Apply(goal.Goal{}, "github", goal.Draft{ExternalID: "m1", Title: "Ship", DueAt: &due, State: goal.Open}, h.now)
+	created := h.put(goal.Entity, goal.Key(g.ID), g)
+	h.after(9 * 24 * time.Hour)
+	g, _ = goal.Review(g, h.now)
+	reviewed := h.put(goal.Entity, goal.Key(g.ID), g)
+	p, entries := h.fold(t)
+	if diff := cmp.Diff([]string{
+		`goal.updated "Ship" became a goal, 0 % done`, `goal.alignment.changed "Ship" is misaligned now`,
+	}, titles(entries)); diff != "" {
+		t.Errorf("entries (-want +got):\n%s", diff)
+	}
+	if entries[0].EventID != event.ID(created, event.GoalUpdated) || entries[1].EventID != event.ID(reviewed, event.GoalAlignmentChanged) {
+		t.Errorf("event ids: %q, %q", entries[0].EventID, entries[1].EventID)
+	}
+	if got := p.Goals; got.Open != 1 || got.Misaligned != 1 || got.Aligned != 0 || len(got.Listed) != 1 || !got.Listed[0].Since.Equal(h.now) {
+		t.Errorf("goals: %+v", got)
+	}
+	g, _ = goal.Apply(g, "github", goal.Draft{ExternalID: "m1", Title: "Ship", DueAt: &due, State: goal.Closed, Progress: 1}, h.now)
+	h.put(goal.Entity, goal.Key(g.ID), g)
+	p, entries = h.fold(t)
+	if got := p.Goals; got.Open != 0 || got.Closed != 1 || got.Misaligned != 0 || len(got.Listed) != 0 {
+		t.Errorf("goals after closing: %+v", got)
+	}
+	if got := titles(entries)[2:]; len(got) != 2 {
+		t.Errorf("entries of the closing: %v, want two", got)
+	}
+}
+
+func TestFold_Syncs(t *testing.T) {
+	t.Parallel()
+	h := newHistory()
+	run := func(n int, mode syncrun.Mode, end syncrun.State) {
+		at := h.now
+		r := syncrun.StoredRun{Run: syncrun.Run{ID: id.At(at, fmt.Sprint(n)), Provider: "feed", Mode: mode, State: syncrun.Requested, RequestedBy: "u1"}}
+		h.put(syncrun.Entity, syncrun.Key(r.ID), r)
+		r.State, r.StartedAt = syncrun.Running, &at
+		h.put(syncrun.Entity, syncrun.Key(r.ID), r)
+		if end != "" {
+			r.State, r.Error = end, "the feed answered 500"
+			h.after(time.Minute).put(syncrun.Entity, syncrun.Key(r.ID), r)
+		}
+	}
+	run(1, syncrun.Sandbox, syncrun.Failed)
+	run(2, syncrun.Live, syncrun.Failed)
+	run(3, syncrun.Live, syncrun.Failed)
+	p, entries := h.fold(t)
+	if s := p.Syncs["feed"]; s.FailuresInRow != 2 || s.Error == "" || s.State != syncrun.Failed || !s.RunningSince.IsZero() {
+		t.Errorf("after failures: %+v", s)
+	}
+	if len(entries) != 2 {
+		t.Errorf("entries: %v", titles(entries))
+	}
+	run(4, syncrun.Live, syncrun.Succeeded)
+	run(5, syncrun.Live, "")
+	p, _ = h.fold(t)
+	if s := p.Syncs["feed"]; s.FailuresInRow != 0 || s.LastSucceededAt.IsZero() || s.RunningSince.IsZero() || s.State != syncrun.Running {
+		t.Errorf("after success: %+v", s)
+	}
+	if p.Memory.Providers["feed"].LastSyncedAt.IsZero() {
+		t.Error("LastSyncedAt is zero after a successful live sync")
+	}
+}
+
+func TestFold_Timeline(t *testing.T) {
+	t.Parallel()
+	h := newHistory()
+	var newest string
+	for n := range 15 {
+		h.after(time.Minute)
+		newest = id.At(h.now, fmt.Sprint(n))
+		h.put(timeline.Entity, timeline.Key(newest), timeline.Entry{
+			ID: newest, At: h.now, Kind: timeline.Note, Title: strings.Repeat("ü", 400), Details: json.RawMessage(`"` + strings.Repeat("x", 600) + `"`),
+		})
+	}
+	p, entries := h.fold(t)
+	if len(entries) != 0 || len(p.Timeline) != projection.MaxTimeline || p.Timeline[0].ID != newest {
+		t.Errorf("%d entries returned, %d listed, first %+v", len(entries), len(p.Timeline), p.Timeline[0])
+	}
+	if len(p.Timeline[0].Title) > 256 || p.Timeline[0].Details != nil {
+		t.Error("a listed entry exceeds the bounds")
+	}
+	h.remove(timeline.Entity, timeline.Key(newest))
+	if p, _ = h.fold(t); p.Timeline[0].ID == newest {
+		t.Error("a removed entry is still listed")
+	}
+}
+
+func TestFold_Broken(t *testing.T) {
+	t.Parallel()
+	h := newHistory()
+	h.put(memory.Entity, "MEMORY#1", memory.Memory{Provider: "feed"})
+	h.put(memory.Entity, "MEMORY#2", "not an object")
+	h.put(memory.Entity, "MEMORY#3", memory.Memory{Provider: "feed"})
+	p, _, err := projection.Fold(projection.Empty("acme"), h.changes)
+	if err == nil || !strings.Contains(err.Error(), "MEMORY#2") {
+		t.Errorf("err = %v, want one that names MEMORY#2", err)
+	}
+	if p.Memory.Total != 2 || p.ContextVersion != 2 || p.Applied != "3" {
+		t.Errorf("total %d, version %d, applied %s", p.Memory.Total, p.ContextVersion, p.Applied)
+	}
+}
+
+func TestFold_Unknown(t *testing.T) {
+	t.Parallel()
+	h := newHistory()
+	h.put("approval", "APPROVAL#1", map[string]string{})
+	if p, _ := h.fold(t); p.ContextVersion != 0 {
+		t.Errorf("contextVersion = %d after a change of an unknown entity, want 0", p.ContextVersion)
+	}
+}
+
+// TestFold_AnyCut splits a history into random batches, repeats changes and stores the context in between. The context and
+// the entries must stay the same, and Fold must not change its argument.
+func TestFold_AnyCut(t *testing.T) {
+	t.Parallel()
+	t.Run("busy", func(t *testing.T) {
+		t.Parallel()
+		anyCut(t, busy(400), 20)
+	})
+	t.Run("former providers", func(t *testing.T) {
+		t.Parallel()
+		anyCut(t, returning(t), 8)
+	})
+}
+
+func anyCut(t *testing.T, h *history, seeds uint64) {
+	t.Helper()
+	want, wantEntries := h.fold(t)
+	for seed := range seeds {
+		r := rand.New(rand.NewPCG(seed, 1))
+		p, entries := projection.Empty("acme"), []timeline.Entry(nil)
+		for from := 0; from < len(h.changes); {
+			to := min(from+1+r.IntN(60), len(h.changes))
+			again := max(from-r.IntN(20), 0)
+			before := encode(t, p)
+			next, more, err := projection.Fold(p, h.changes[again:to])
+			if err != nil {
+				t.Fatal(err)
+			}
+			if encode(t, p) != before {
+				t.Fatal("Fold changed its argument")
+			}
+			entries, from = append(entries, more...), to
+			p = projection.Context{}
+			if err := json.Unmarshal([]byte(encode(t, next)), &p); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if diff := cmp.Diff(encode(t, want), encode(t, p)); diff != "" {
+			t.Fatalf("seed %d: context (-want +got):\n%s", seed, diff)
+		}
+		if diff := cmp.Diff(wantEntries, entries); diff != "" {
+			t.Fatalf("seed %d: entries (-want +got):\n%s", seed, diff)
+		}
+	}
+}
+
+// busy makes a history of changes of every entity.
+func busy(n int) *history {
+	h, r := newHistory(), rand.New(rand.NewPCG(7, 7))
+	providers := []string{"webhook", "webhook-a", "github", "feed"}
+	var open []delivery.Delivery
+	for k := range n {
+		h.after(time.Duration(r.IntN(600)) * time.Second)
+		provider := providers[r.IntN(4)]
+		switch r.IntN(8) {
+		case 0:
+			i := webhook(h.now)
+			i.Provider = provider
+			h.put(integration.Entity, integration.Key(provider), i)
+		case 1:
+			due := h.now.Add(48 * time.Hour)
+			g, _ := goal.Apply(goal.Goal{}, provider, goal.Draft{ExternalID: fmt.Sprint(k % 5), Title: "T", Progress: r.Float64(), DueAt: &due, State: goal.Open}, h.now)
+			h.put(goal.Entity, goal.Key(g.ID), g)
+		case 2:
+			h.put(timeline.Entity, timeline.Key(id.At(h.now, "t")), timeline.Entry{ID: id.At(h.now, "t"), At: h.now, Kind: timeline.Note, Title: "note"})
+		case 3:
+			h.put(syncrun.Entity, "SYNC#x", syncrun.StoredRun{Run: syncrun.Run{ID: id.At(h.now, "s"), Provider: provider, Mode: syncrun.Live, State: syncrun.Failed}})
+		case 4, 5:
+			d := newDelivery(h.now, k, provider)
+			open = append(open, d)
+			h.deliver(d)
+		default:
+			if len(open) == 0 {
+				continue
+			}
+			i := r.IntN(len(open))
+			d := &open[i]
+			d.Log(delivery.Attempt{State: delivery.Failed, At: h.now})
+			d.End([]delivery.State{delivery.Delivered, delivery.Dead, delivery.Held, delivery.Scheduled}[r.IntN(4)])
+			h.deliver(*d)
+		}
+	}
+	return h
+}
+
+func titles(entries []timeline.Entry) []string {
+	var all []string
+	for _, e := range entries {
+		all = append(all, string(e.Kind)+" "+e.Title)
+	}
+	return all
+}
+
+func encode(t testing.TB, v any) string {
+	t.Helper()
+	b, err := json.MarshalIndent(v, "", " ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}

@@ -1,0 +1,137 @@
+package projection
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"orgops/shared/domain/event"
+	"orgops/shared/domain/goal"
+	"orgops/shared/domain/timeline"
+	"orgops/shared/storage/store"
+)
+
+func (f *folding) goal(c store.Change) error {
+	was, err := decode[goal.Goal](c.Old)
+	if err != nil {
+		return err
+	}
+	is, err := decode[goal.Goal](c.New)
+	if err != nil {
+		return err
+	}
+	if c.Old != nil {
+		f.countGoal(was, -1)
+	}
+	if c.New == nil {
+		f.list(was, Goal{}, false)
+		return nil
+	}
+	f.countGoal(is, +1)
+	f.list(is, summary(is, c.At.UTC()), is.State == goal.Open)
+	f.addGoalEntries(c, was, is)
+	return nil
+}
+
+func (f *folding) countGoal(g goal.Goal, n int) {
+	if g.State == goal.Closed {
+		f.Goals.Closed += n
+		return
+	}
+	f.Goals.Open += n
+	switch g.Alignment.Status {
+	case goal.Aligned:
+		f.Goals.Aligned += n
+	case goal.Drifting:
+		f.Goals.Drifting += n
+	case goal.Misaligned:
+		f.Goals.Misaligned += n
+	}
+}
+
+func summary(g goal.Goal, now time.Time) Goal {
+	s := Goal{ID: g.ID, Title: cut(g.Title, maxText), Status: g.Alignment.Status, Since: now, Progress: g.Progress, DueAt: at(g.DueAt)}
+	if len(g.Alignment.Reasons) > 0 {
+		s.Reason = cut(g.Alignment.Reasons[0], maxText)
+	}
+	return s
+}
+
+// list puts a goal into the list, replacing its earlier entry, or takes it out. A goal that drops off the end comes back with
+// its next change: the list is a bounded view, while the counts are exact.
+func (f *folding) list(g goal.Goal, s Goal, open bool) {
+	listed := f.Goals.Listed
+	if i := slices.IndexFunc(listed, func(l Goal) bool { return l.ID == g.ID }); i >= 0 {
+		if listed[i].Status == s.Status {
+			s.Since = listed[i].Since
+		}
+		listed = slices.Delete(listed, i, i+1)
+	}
+	if open {
+		i, _ := slices.BinarySearchFunc(listed, s, urgency)
+		listed = slices.Insert(listed, i, s)
+	}
+	f.Goals.Listed = listed[:min(len(listed), MaxGoals)]
+}
+
+// urgency orders goals: misaligned, drifting, aligned; then the soonest due, those without a date last; then by id.
+func urgency(a, b Goal) int {
+	rank := func(s goal.Status) int {
+		return slices.Index([]goal.Status{goal.Misaligned, goal.Drifting, goal.Aligned}, s)
+	}
+	if d := cmp.Compare(rank(a.Status), rank(b.Status)); d != 0 {
+		return d
+	}
+	if a.DueAt.IsZero() != b.DueAt.IsZero() {
+		if a.DueAt.IsZero() {
+			return 1
+		}
+		return -1
+	}
+	if d := a.DueAt.Compare(b.DueAt); d != 0 {
+		return d
+	}
+	return strings.Compare(a.ID, b.ID)
+}
+
+// addGoalEntries adds an entry for a connector's changes to a goal, and an entry for a new alignment. A review that finds another
+// alignment changes nothing else, so it adds only the latter.
+func (f *folding) addGoalEntries(c store.Change, was, is goal.Goal) {
+	actor := timeline.Reference{Type: "integration", ID: is.Provider}
+	subject := timeline.Reference{Type: "goal", ID: is.ID}
+	if c.Old == nil || !sameGoal(was, is) {
+		f.addEntry(c, timeline.GoalUpdated, timeline.Entry{
+			Title: goalTitle(c.Old == nil, was, is), Actor: actor, Subject: subject, EventID: event.ID(c, event.GoalUpdated),
+			Details: details(map[string]any{"progress": is.Progress, "previousProgress": was.Progress, "state": is.State}),
+		})
+	}
+	if c.Old != nil && was.Alignment.Status != is.Alignment.Status {
+		f.addEntry(c, timeline.GoalAlignmentChanged, timeline.Entry{
+			Title: fmt.Sprintf("%q is %s now", cut(is.Title, maxText/2), is.Alignment.Status), Actor: system(), Subject: subject,
+			EventID: event.ID(c, event.GoalAlignmentChanged),
+			Details: details(map[string]any{"from": was.Alignment.Status, "to": is.Alignment.Status, "score": is.Alignment.Score}),
+		})
+	}
+}
+
+func goalTitle(created bool, was, is goal.Goal) string {
+	title := cut(is.Title, maxText/2)
+	switch {
+	case created:
+		return fmt.Sprintf("%q became a goal, %.0f %% done", title, 100*is.Progress)
+	case was.State != is.State && is.State == goal.Closed:
+		return fmt.Sprintf("%q was closed at %.0f %%", title, 100*is.Progress)
+	case was.State != is.State:
+		return fmt.Sprintf("%q was opened again", title)
+	case was.Progress != is.Progress:
+		return fmt.Sprintf("%q went from %.0f %% to %.0f %%", title, 100*was.Progress, 100*is.Progress)
+	}
+	return fmt.Sprintf("%q was changed", title)
+}
+
+func sameGoal(a, b goal.Goal) bool {
+	return a.Title == b.Title && a.Target == b.Target && a.URL == b.URL && a.Progress == b.Progress && a.State == b.State &&
+		at(a.DueAt).Equal(at(b.DueAt))
+}

@@ -1,0 +1,118 @@
+package projection
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"orgops/shared/domain/integration"
+	"orgops/shared/domain/timeline"
+	"orgops/shared/storage/store"
+)
+
+func (f *folding) integration(c store.Change) error {
+	provider := c.Key[len(integration.Prefix):]
+	if c.New == nil {
+		delete(f.Integrations, provider)
+		f.keep(provider, f.Deliveries.Endpoints[provider])
+		return nil
+	}
+	was, err := decode[integration.Integration](c.Old)
+	if err != nil {
+		return err
+	}
+	is, err := decode[integration.Integration](c.New)
+	if err != nil {
+		return err
+	}
+	f.Integrations[provider] = shown(f.Integrations[provider], is, c.At.UTC())
+	f.addIntegrationEntries(c, was, is)
+	return nil
+}
+
+// shown returns i as the stored integration is now. It keeps the results of deliveries and syncs in i.
+func shown(i Integration, is integration.Integration, now time.Time) Integration {
+	if is.State == integration.Sandbox && (i.State != integration.Sandbox || i.SandboxedAt.IsZero()) {
+		i.SandboxedAt = now
+	}
+	if is.State != integration.Sandbox {
+		i.SandboxedAt = time.Time{}
+	}
+	i.Kind, i.State, i.Enabled, i.Ports = is.Kind, is.State, is.Enabled, is.Permissions
+	i.DisabledReason, i.DisabledAt = "", time.Time{}
+	i.CertifiedAt, i.CertifiedUntil, i.CertifiedPorts = time.Time{}, time.Time{}, nil
+	if is.Disabled != nil && !is.Enabled {
+		i.DisabledReason, i.DisabledAt = is.Disabled.Reason, is.Disabled.At.UTC()
+	}
+	if is.Certification != nil {
+		i.CertifiedAt, i.CertifiedUntil = is.Certification.PassedAt.UTC(), is.Certification.ExpiresAt.UTC()
+		i.CertifiedPorts = is.Certification.Ports
+	}
+	i.SecretAt, i.CredentialsAt = at(is.SecretAt), time.Time{}
+	if is.Credentials != nil {
+		i.CredentialsAt = is.Credentials.UpdatedAt.UTC()
+	}
+	if i.Ports == nil {
+		i.Ports = []integration.Port{}
+	}
+	return i
+}
+
+// addIntegrationEntries adds timeline entries for the differences between two states of an integration.
+func (f *folding) addIntegrationEntries(c store.Change, was, is integration.Integration) {
+	provider := strings.TrimPrefix(c.Key, integration.Prefix)
+	add := func(kind timeline.Kind, actor timeline.Reference, title string, more map[string]any) {
+		f.addEntry(c, kind, timeline.Entry{
+			Title: title, Actor: actor, Subject: timeline.Reference{Type: "integration", ID: provider}, Details: details(more),
+		})
+	}
+	if c.Old == nil || string(was.Config) != string(is.Config) || !slices.Equal(was.Permissions, is.Permissions) {
+		actor, verb := system(), "reconfigured"
+		if is.ConfiguredBy != "" {
+			actor = timeline.Reference{Type: "user", ID: is.ConfiguredBy}
+		}
+		if c.Old == nil {
+			verb = "configured"
+		}
+		add(timeline.IntegrationConfigured, actor, provider+" was "+verb, map[string]any{"kind": is.Kind, "permissions": is.Permissions})
+	}
+	if is.Certification != nil && (was.Certification == nil || !was.Certification.PassedAt.Equal(is.Certification.PassedAt)) {
+		add(timeline.IntegrationCertified, system(),
+			fmt.Sprintf("%s was certified until %s", provider, is.Certification.ExpiresAt.UTC().Format(time.DateOnly)),
+			map[string]any{"ports": is.Certification.Ports, "expiresAt": is.Certification.ExpiresAt.UTC()})
+	}
+	if was.State == integration.Certified && is.State == integration.Sandbox {
+		add(timeline.IntegrationSandboxed, system(), provider+" returned to the sandbox: "+whySandboxed(is.SandboxedCause),
+			map[string]any{"cause": is.SandboxedCause})
+	}
+	if c.Old != nil && was.Enabled && !is.Enabled {
+		reason := integration.DisabledManually
+		if is.Disabled != nil {
+			reason = is.Disabled.Reason
+		}
+		add(timeline.IntegrationDisabled, system(), provider+" was disabled: "+whyDisabled(reason), map[string]any{"reason": reason})
+	}
+}
+
+func whySandboxed(cause string) string {
+	switch cause {
+	case "configuration":
+		return "its configuration changed"
+	case "expired":
+		return "its certification expired"
+	case "failing":
+		return "it kept failing"
+	}
+	return "it is no longer certified"
+}
+
+func whyDisabled(reason string) string {
+	switch reason {
+	case integration.DisabledGone:
+		return "its endpoint answered 410 Gone"
+	case integration.DisabledFailing:
+		return "no delivery reached it for five days"
+	}
+	return "a user asked for it"
+}

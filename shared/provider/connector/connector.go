@@ -1,0 +1,128 @@
+// Package connector defines what the service needs from each kind of provider: its configuration schema, its ports, how
+// its webhooks are verified and mapped, and how it is fetched. Each provider has its own package.
+package connector
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"net/http"
+	"time"
+
+	"orgops/shared/base/fault"
+	"orgops/shared/domain/goal"
+	"orgops/shared/domain/integration"
+	"orgops/shared/domain/memory"
+)
+
+// Connector describes one kind of provider. The interfaces below are its optional abilities.
+type Connector interface {
+	// Kind returns the connector's name: "webhook", "github", "feed".
+	Kind() string
+	// Schema returns the JSON Schema (draft 2020-12) of a configuration request, including the signing secret if the
+	// connector takes one.
+	Schema() json.RawMessage
+	// Ports returns the ports that a checked configuration asks for: the integration's permissions.
+	Ports(config json.RawMessage) []integration.Port
+}
+
+// Checker checks a configuration against rules that JSON Schema cannot express. The caller passes only configurations that
+// meet the schema.
+type Checker interface {
+	CheckConfig(config json.RawMessage) []fault.FieldError
+}
+
+// Inbound receives changes by webhook.
+type Inbound interface {
+	Connector
+	// Verify checks a delivery's signature against the live secrets (newest first), and its time if the scheme signs one.
+	// It parses nothing. It returns the provider's id of the delivery, or fault.Unauthenticated.
+	Verify(secrets []string, header http.Header, body []byte, now time.Time) (deliveryID string, err error)
+	// Sign makes the headers of a delivery that Verify accepts, for certification and samples.
+	Sign(secret, deliveryID string, body []byte, now time.Time) http.Header
+	// Map decodes a verified delivery into actions, each with its place in the body. It returns no actions for a delivery
+	// of no interest, such as one about another repository than config names. Intake validates the drafts. A body that
+	// cannot be decoded returns fault.Malformed or fault.Invalid.
+	Map(config json.RawMessage, header http.Header, body []byte) ([]Action, error)
+	// SampleDelivery returns the unsigned headers and the body of a delivery that maps to at least one action under config.
+	SampleDelivery(config json.RawMessage) (http.Header, []byte)
+}
+
+// Source fetches items from a provider.
+type Source interface {
+	Connector
+	// Fetch gets one page. Checkpoint is nil for the first page of a run; State comes from the last successful run.
+	Fetch(ctx context.Context, f Fetch) (FetchedPage, error)
+}
+
+// Fetch holds the input for one page.
+type Fetch struct {
+	Config      json.RawMessage
+	Credentials map[string]string
+	Checkpoint  json.RawMessage // from the previous page of this run
+	State       json.RawMessage // from the last successful run: validators, cursors
+	Full        bool            // ignore validators and cursors
+}
+
+// FetchedPage holds the items of one page and where to continue.
+type FetchedPage struct {
+	Memories   []memory.Draft
+	Goals      []goal.Draft
+	Checkpoint json.RawMessage // for the next page; nil on the last page
+	State      json.RawMessage // set on the last page, for the next run
+}
+
+// ThrottledError reports that the provider asks the caller to wait.
+type ThrottledError struct{ Until time.Time }
+
+func (e *ThrottledError) Error() string {
+	return "throttled by the provider until " + e.Until.Format(time.RFC3339)
+}
+
+// Action holds one action that a provider asks for. Exactly one of the drafts is set, as Port says.
+type Action struct {
+	Port       integration.Port
+	Memory     *memory.Draft     // memory.upsert
+	Goal       *goal.Draft       // goal.update
+	Note       *NoteDraft        // timeline.note
+	At         string            // JSON Pointer of the draft in the delivery's body; "" for an item of a sync
+	Unreadable *fault.FieldError // why the draft could not be decoded, if so; intake refuses such an action
+}
+
+// MaxActions limits the actions of one delivery, because their effects and decisions share one commit.
+const MaxActions = 30
+
+// NoteDraft holds a timeline note before intake accepts it.
+type NoteDraft struct {
+	Title   string          `json:"title"`
+	Subject string          `json:"subject"` // the provider's id of the note's subject
+	Details json.RawMessage `json:"details,omitempty"`
+}
+
+// Limits of a note's fields, in bytes.
+const (
+	maxNoteTitle   = 1024
+	maxNoteSubject = 512
+	maxNoteDetails = 16 << 10
+)
+
+// Check lists what is wrong with a draft. The pointers start with at.
+func (n NoteDraft) Check(at string) []fault.FieldError {
+	var problems []fault.FieldError
+	refuse := func(field, detail string) {
+		problems = append(problems, fault.FieldError{Pointer: at + "/" + field, Detail: detail})
+	}
+	if n.Title == "" || len(n.Title) > maxNoteTitle {
+		refuse("title", "needs 1 to 1024 bytes")
+	}
+	if len(n.Subject) > maxNoteSubject {
+		refuse("subject", "at most 512 bytes")
+	}
+	if len(n.Details) > 0 && !bytes.HasPrefix(n.Details, []byte("{")) {
+		refuse("details", "must be an object")
+	}
+	if len(n.Details) > maxNoteDetails {
+		refuse("details", "at most 16384 bytes")
+	}
+	return problems
+}

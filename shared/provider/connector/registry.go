@@ -1,0 +1,78 @@
+package connector
+
+import (
+	"slices"
+	"strings"
+
+	"orgops/shared/base/fault"
+)
+
+// Registry finds connectors by provider. The zero Registry is empty.
+type Registry struct {
+	connectors map[string]Connector
+}
+
+// New makes a registry. If two connectors have the same kind, the later one wins.
+func New(connectors ...Connector) Registry {
+	r := Registry{connectors: make(map[string]Connector, len(connectors))}
+	for _, c := range connectors {
+		r.connectors[c.Kind()] = c
+	}
+	return r
+}
+
+// named is the one kind that a company may have several of, as webhook-<name>.
+const named = "webhook"
+
+// KindOf returns the kind of connector for a provider name: "webhook" for "webhook-billing", and any other name unchanged.
+func KindOf(provider string) string {
+	if name, ok := strings.CutPrefix(provider, named+"-"); ok && isInstanceName(name) {
+		return named
+	}
+	return provider
+}
+
+// isInstanceName reports whether name matches ^[a-z0-9-]{1,32}$.
+func isInstanceName(name string) bool {
+	for _, c := range []byte(name) {
+		switch {
+		case 'a' <= c && c <= 'z', '0' <= c && c <= '9', c == '-':
+		default:
+			return false
+		}
+	}
+	return 1 <= len(name) && len(name) <= 32
+}
+
+// Lookup returns the connector of a provider.
+func (r Registry) Lookup(provider string) (c Connector, ok bool) {
+	c, ok = r.connectors[KindOf(provider)]
+	return c, ok
+}
+
+// Find returns the connector of a provider, or a fault.NotFound that lists the known providers.
+func (r Registry) Find(provider string) (Connector, error) {
+	if c, ok := r.Lookup(provider); ok {
+		return c, nil
+	}
+	return nil, fault.Newf(fault.NotFound, "there is no such provider; known are %s", strings.Join(r.Known(), ", "))
+}
+
+// Known lists the possible provider names, sorted, with "webhook-<name>" as a pattern.
+func (r Registry) Known() []string {
+	known := r.Kinds()
+	if _, ok := r.connectors[named]; ok {
+		known = append(known, named+"-<name>")
+	}
+	return known
+}
+
+// Kinds lists the kinds of connector, sorted.
+func (r Registry) Kinds() []string {
+	kinds := make([]string, 0, len(r.connectors)+1)
+	for kind := range r.connectors {
+		kinds = append(kinds, kind)
+	}
+	slices.Sort(kinds)
+	return kinds
+}

@@ -1,0 +1,83 @@
+package connector_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	"orgops/shared/base/fault"
+	"orgops/shared/provider/connector"
+	"orgops/shared/provider/genericwebhook"
+	"orgops/shared/provider/github"
+	"orgops/shared/provider/webfeed"
+	"orgops/shared/webhook/outbound"
+)
+
+func registry() connector.Registry {
+	client := outbound.New(outbound.Options{})
+	return connector.New(genericwebhook.New(client), github.New(client), webfeed.New(client, time.Now))
+}
+
+func TestRegistry_Find(t *testing.T) {
+	t.Parallel()
+	r := registry()
+	for provider, kind := range map[string]string{
+		"webhook": "webhook", "webhook-billing": "webhook", "webhook-a-1": "webhook", "github": "github", "feed": "feed",
+	} {
+		c, err := r.Find(provider)
+		if err != nil || c.Kind() != kind {
+			t.Errorf("%s: %v, %v", provider, c, err)
+		}
+	}
+	for _, provider := range []string{"", "Webhook", "webhook-", "webhook-A", "webhook-a.b", "webhook-" + strings.Repeat("a", 33), "github-x", "http"} {
+		if _, ok := r.Lookup(provider); ok {
+			t.Errorf("%q was found", provider)
+		}
+		_, err := r.Find(provider)
+		if fault.KindOf(err) != fault.NotFound || !strings.Contains(err.Error(), "feed, github, webhook, webhook-<name>") {
+			t.Errorf("%q: %v", provider, err)
+		}
+	}
+	if _, ok := (connector.Registry{}).Lookup("webhook"); ok {
+		t.Error("the zero registry finds a webhook")
+	}
+}
+
+func TestCanonical(t *testing.T) {
+	t.Parallel()
+	tests := []struct{ in, want string }{
+		{` { "b" : 1 , "a" : [ true , null ] } `, `{"a":[true,null],"b":1}`},
+		{`{"a":1.0,"b":1e3,"c":1e-7,"d":1e21,"e":-0.5}`, `{"a":1,"b":1000,"c":1e-7,"d":1e+21,"e":-0.5}`},
+		{`"<&>\u00e9\u2028\u2029\\u2028\u0007\n\/"`, `"<&>é` + "\u2028\u2029" + `\\u2028\u0007\n/"`},
+	}
+	for _, tt := range tests {
+		got, err := connector.Canonical(json.RawMessage(tt.in))
+		if err != nil || string(got) != tt.want {
+			t.Errorf("%s: %s, %v; want %s", tt.in, got, err, tt.want)
+		}
+	}
+	if _, err := connector.Canonical(json.RawMessage(`{`)); err == nil {
+		t.Error("truncated JSON was accepted")
+	}
+	a, b := connector.Digest(json.RawMessage(`{"a":1,"b":2}`)), connector.Digest(json.RawMessage(`{"b":2, "a":1.0}`))
+	if a != b || len(a) != 43 || a == connector.Digest(json.RawMessage(`{"a":1,"b":3}`)) {
+		t.Errorf("digests %s and %s", a, b)
+	}
+}
+
+func FuzzCanonical(f *testing.F) {
+	for _, seed := range []string{`{"a":[1,2.5e10,"\u2028"]}`, `"\\\u2029"`, `null`, `[[[]]]`} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		once, err := connector.Canonical(raw)
+		if err != nil {
+			return
+		}
+		twice, err := connector.Canonical(once)
+		if err != nil || string(once) != string(twice) {
+			t.Errorf("%q: %q, then %q, %v", raw, once, twice, err)
+		}
+	})
+}

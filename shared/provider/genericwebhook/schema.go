@@ -1,0 +1,54 @@
+package genericwebhook
+
+// schemaFormat holds the configuration's schema. %s stands for the event patterns, quoted and separated by commas.
+const schemaFormat = `{
+  "$schema": "https://json-schema.org/draft/2020-12/schema",
+  "title": "Webhook endpoint",
+  "description": "An endpoint that receives events, signed according to Standard Webhooks 1.0, and may request actions with the same signature.",
+  "type": "object",
+  "additionalProperties": false,
+  "required": ["url", "events"],
+  "properties": {
+    "url": {
+      "title": "URL",
+      "description": "Where events are posted: https, a public address.",
+      "type": "string", "format": "uri", "minLength": 1, "maxLength": 2048
+    },
+    "events": {
+      "title": "Events",
+      "description": "Events to send, by name or by category, such as memory.*",
+      "type": "array", "minItems": 1, "maxItems": 20, "uniqueItems": true,
+      "items": {"type": "string", "enum": [%s]},
+      "x-certified": false
+    },
+    "description": {
+      "title": "Description",
+      "description": "A note on the endpoint's purpose.",
+      "type": "string", "maxLength": 500,
+      "x-certified": false
+    },
+    "signingSecret": {
+      "title": "Signing secret",
+      "description": "whsec_ and the base64 of 24 to 64 bytes. If it is missing, the service generates one. It is shown once.",
+      "type": "string", "minLength": 38, "maxLength": 94, "pattern": "^whsec_[A-Za-z0-9+/]+={0,2}$",
+      "writeOnly": true
+    },
+    "headers": {
+      "title": "Headers",
+      "description": "Sent with every delivery. They are readable in the configuration, so do not put a secret in them.",
+      "type": "object", "maxProperties": 20,
+      "propertyNames": {"pattern": "^[A-Za-z0-9!#$%%&'*+.^_|~-]{1,64}$"},
+      "additionalProperties": {"type": "string", "maxLength": 1024, "pattern": "^[ -~]*$"}
+    },
+    "rateLimit": {
+      "title": "Rate limit",
+      "description": "Maximum number of attempts a second.",
+      "type": "integer", "minimum": 1, "maximum": 1000,
+      "x-certified": false
+    }
+  },
+  "examples": [
+    {"url": "https://example.com/hooks/orgops", "events": ["memory.*", "goal.updated"]},
+    {"url": "https://billing.example.com/in", "events": ["integration.sync.completed"], "description": "Billing", "headers": {"X-Team": "billing"}, "rateLimit": 50}
+  ]
+}`

@@ -1,0 +1,89 @@
+// Package github connects one GitHub repository. It maps webhooks about issues and discussions to memories, about
+// milestones to goals and about releases to timeline notes.
+package github
+
+import (
+	"encoding/json"
+	"strings"
+
+	"orgops/shared/base/fault"
+	"orgops/shared/domain/integration"
+	"orgops/shared/webhook/outbound"
+)
+
+// Kind names the connector.
+const Kind = "github"
+
+// Config holds a stored configuration.
+type Config struct {
+	Repository string `json:"repository"` // "owner/name"; external ids begin with it in this spelling
+	BaseURL    string `json:"baseUrl,omitempty"`
+}
+
+// Connector implements connector.Inbound.
+type Connector struct {
+	client *outbound.Client
+}
+
+// New makes the connector. The client's rules decide which base URLs it accepts.
+func New(client *outbound.Client) *Connector { return &Connector{client: client} }
+
+// Kind implements connector.Connector.
+func (*Connector) Kind() string { return Kind }
+
+// Schema implements connector.Connector.
+func (*Connector) Schema() json.RawMessage { return json.RawMessage(schema) }
+
+// Ports implements connector.Connector.
+func (*Connector) Ports(json.RawMessage) []integration.Port {
+	return []integration.Port{
+		integration.InboundReceive, integration.MemoryUpsert, integration.GoalUpdate, integration.TimelineNote,
+	}
+}
+
+// CheckConfig implements connector.Checker.
+func (c *Connector) CheckConfig(raw json.RawMessage) []fault.FieldError {
+	var config Config
+	if err := json.Unmarshal(raw, &config); err != nil {
+		return []fault.FieldError{{Pointer: "", Detail: "must be one JSON object"}}
+	}
+	var problems []fault.FieldError
+	if _, name, _ := strings.Cut(config.Repository, "/"); name == "." || name == ".." {
+		problems = append(problems, fault.FieldError{Pointer: "/repository", Detail: "is not the name of a repository"})
+	}
+	if config.BaseURL != "" {
+		problems = append(problems, c.client.CheckURL("/baseUrl", config.BaseURL)...)
+	}
+	return problems
+}
+
+const schema = `{
+  "$schema": "https://json-schema.org/draft/2020-12/schema",
+  "title": "GitHub repository",
+  "description": "Webhooks of one repository. Issues and discussions become memories, milestones become goals, published releases become timeline notes.",
+  "type": "object",
+  "additionalProperties": false,
+  "required": ["repository"],
+  "properties": {
+    "repository": {
+      "title": "Repository",
+      "description": "Owner and name. Deliveries about any other repository are ignored.",
+      "type": "string", "pattern": "^[A-Za-z0-9][A-Za-z0-9_-]{0,99}/[A-Za-z0-9._-]{1,100}$"
+    },
+    "signingSecret": {
+      "title": "Webhook secret",
+      "description": "The same secret as in the webhook's settings at GitHub. Without it, no delivery is accepted.",
+      "type": "string", "minLength": 8, "maxLength": 256, "pattern": "^[ -~]+$",
+      "writeOnly": true
+    },
+    "baseUrl": {
+      "title": "Base URL",
+      "description": "The address of the REST API, https://api.github.com if absent. Only GitHub Enterprise Server needs it.",
+      "type": "string", "format": "uri", "minLength": 1, "maxLength": 2048
+    }
+  },
+  "examples": [
+    {"repository": "octo/app"},
+    {"repository": "octo/app", "baseUrl": "https://github.example.com/api/v3"}
+  ]
+}`

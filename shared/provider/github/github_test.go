@@ -1,0 +1,235 @@
+package github_test
+
+import (
+	"crypto/hmac"
+	"crypto/sha1"
+	"encoding/hex"
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"orgops/shared/base/fault"
+	"orgops/shared/domain/goal"
+	"orgops/shared/domain/integration"
+	"orgops/shared/domain/memory"
+	"orgops/shared/provider/connector"
+	"orgops/shared/provider/github"
+	"orgops/shared/webhook/outbound"
+)
+
+var (
+	now                   = time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
+	_   connector.Inbound = (*github.Connector)(nil)
+	_   connector.Checker = (*github.Connector)(nil)
+)
+
+const config = `{"repository":"octo/app"}`
+
+func conn() *github.Connector { return github.New(outbound.New(outbound.Options{})) }
+
+func header(pairs ...string) http.Header {
+	h := http.Header{}
+	for i := 0; i < len(pairs); i += 2 {
+		h.Set(pairs[i], pairs[i+1])
+	}
+	return h
+}
+
+func TestConnector_Verify(t *testing.T) {
+	t.Parallel()
+	const (
+		secret = "It's a Secret to Everybody"
+		body   = "Hello, World!"
+		// The test vector in GitHub's documentation on validating webhook deliveries.
+		signature = "sha256=757107ea0eb2509fc211221cce984b8a37570b6d7586c22c46f4379c8b043e17"
+	)
+	mac := hmac.New(sha1.New, []byte(secret))
+	mac.Write([]byte(body))
+	old := "sha1=" + hex.EncodeToString(mac.Sum(nil))
+	tests := []struct {
+		name    string
+		secrets []string
+		header  http.Header
+		body    string
+		want    string // part of the error; empty: accepted
+	}{
+		{"right", []string{secret}, header("X-Hub-Signature-256", signature, "X-GitHub-Delivery", "d-1"), body, ""},
+		{"an older secret", []string{"another one", secret}, header("X-Hub-Signature-256", signature, "X-GitHub-Delivery", "d-1"), body, ""},
+		{"capital digits", []string{secret}, header("X-Hub-Signature-256", "sha256="+strings.ToUpper(signature[7:]), "X-GitHub-Delivery", "d-1"), body, ""},
+		{"other body", []string{secret}, header("X-Hub-Signature-256", signature, "X-GitHub-Delivery", "d-1"), body + "!", "does not match"},
+		{"other secret", []string{"another one"}, header("X-Hub-Signature-256", signature, "X-GitHub-Delivery", "d-1"), body, "does not match"},
+		{"no secret", nil, header("X-Hub-Signature-256", signature, "X-GitHub-Delivery", "d-1"), body, "does not match"},
+		{"empty secret", []string{""}, conn().Sign("", "d-1", []byte(body), now), body, "does not match"},
+		{"no signature", []string{secret}, header("X-GitHub-Delivery", "d-1"), body, "missing"},
+		{"SHA-1 only", []string{secret}, header("X-Hub-Signature", old, "X-GitHub-Delivery", "d-1"), body, "SHA-1, is not accepted"},
+		{"SHA-1 in the wrong header", []string{secret}, header("X-Hub-Signature-256", old, "X-GitHub-Delivery", "d-1"), body, "64 hexadecimal digits"},
+		{"short", []string{secret}, header("X-Hub-Signature-256", signature[:40], "X-GitHub-Delivery", "d-1"), body, "64 hexadecimal digits"},
+		{"no delivery id", []string{secret}, header("X-Hub-Signature-256", signature), body, "X-GitHub-Delivery"},
+	}
+	for _, tt := range tests {
+		id, err := conn().Verify(tt.secrets, tt.header, []byte(tt.body), now)
+		if tt.want == "" {
+			if err != nil || id != "d-1" {
+				t.Errorf("%s: %q, %v", tt.name, id, err)
+			}
+			continue
+		}
+		if fault.KindOf(err) != fault.Unauthenticated || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%s: %v, want fault.Unauthenticated with %q", tt.name, err, tt.want)
+		}
+	}
+}
+
+func TestConnector_Sample(t *testing.T) {
+	t.Parallel()
+	c := conn()
+	for _, config := range []string{config, `{"repository":"Some/Other"}`} {
+		h, body := c.SampleDelivery(json.RawMessage(config))
+		for name, values := range c.Sign("12345678", "sample", body, now) {
+			h[name] = values
+		}
+		if id, err := c.Verify([]string{"12345678"}, h, body, now); err != nil || id != "sample" {
+			t.Errorf("verified as %q, %v", id, err)
+		}
+		if actions, err := c.Map(json.RawMessage(config), h, body); err != nil || len(actions) != 1 {
+			t.Errorf("mapped to %+v, %v", actions, err)
+		}
+	}
+}
+
+const (
+	inRepository = `"repository":{"full_name":"Octo/App"},`
+	aMilestone   = `{"number":3,"title":"v1","description":"Ship it","html_url":"https://github.com/octo/app/milestone/3","state":"open","open_issues":1,"closed_issues":3,"created_at":"2026-01-01T00:00:00Z","due_on":"2026-06-30T07:00:00Z"}`
+	anIssue      = `{"number":7,"title":"Broken","body":null,"html_url":"https://github.com/octo/app/issues/7","milestone":null}`
+	aRelease     = `{"tag_name":"v1.0","name":null,"html_url":"https://github.com/octo/app/releases/tag/v1.0","prerelease":false,"published_at":"2026-05-01T00:00:00Z","author":{"login":"octocat"}}`
+)
+
+func milestoneAction(at string) connector.Action {
+	due, started := time.Date(2026, 6, 30, 7, 0, 0, 0, time.UTC), time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	return connector.Action{Port: integration.GoalUpdate, At: at, Goal: &goal.Draft{
+		ExternalID: "octo/app/milestones/3", Title: "v1", Target: "Ship it", URL: "https://github.com/octo/app/milestone/3",
+		Progress: 0.75, DueAt: &due, StartedAt: &started, State: goal.Open,
+	}}
+}
+
+func issueAction() connector.Action {
+	return connector.Action{Port: integration.MemoryUpsert, At: "/issue", Memory: &memory.Draft{
+		ExternalID: "octo/app/issues/7", Kind: "issue", Title: "Broken", URL: "https://github.com/octo/app/issues/7",
+	}}
+}
+
+func TestConnector_Map(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name, event, body string
+		want              []connector.Action
+	}{
+		{"issue", "issues", `{"action":"opened",` + inRepository + `"issue":` + anIssue + `}`, []connector.Action{issueAction()}},
+		{"issue of a milestone", "issues", `{"action":"closed",` + inRepository + `"issue":` + strings.Replace(anIssue, `"milestone":null`, `"milestone":`+aMilestone, 1) + `}`,
+			[]connector.Action{issueAction(), milestoneAction("/issue/milestone")}},
+		{"issue deleted", "issues", `{"action":"deleted",` + inRepository + `"issue":` + anIssue + `}`, nil},
+		{"issue transferred", "issues", `{"action":"transferred",` + inRepository + `"issue":` + anIssue + `}`, nil},
+		{"issue of another repository", "issues", `{"action":"opened","repository":{"full_name":"octo/other"},"issue":` + anIssue + `}`, nil},
+		{"issue without a repository", "issues", `{"action":"opened","issue":` + anIssue + `}`, nil},
+		{"comment", "issue_comment", `{"action":"created",` + inRepository + `"issue":` + anIssue + `}`, nil},
+		{"discussion", "discussion", `{"action":"created",` + inRepository + `"discussion":{"number":9,"title":"How?","body":"Like this.","html_url":"https://github.com/octo/app/discussions/9"}}`,
+			[]connector.Action{{Port: integration.MemoryUpsert, At: "/discussion", Memory: &memory.Draft{
+				ExternalID: "octo/app/discussions/9", Kind: "discussion", Title: "How?", Body: "Like this.", URL: "https://github.com/octo/app/discussions/9",
+			}}}},
+		{"milestone", "milestone", `{"action":"created",` + inRepository + `"milestone":` + aMilestone + `}`, []connector.Action{milestoneAction("/milestone")}},
+		{"milestone deleted", "milestone", `{"action":"deleted",` + inRepository + `"milestone":` + aMilestone + `}`, nil},
+		{"milestone without issues", "milestone", `{"action":"closed",` + inRepository + `"milestone":{"number":4,"title":"","description":null,"state":"closed","due_on":null}}`,
+			[]connector.Action{{Port: integration.GoalUpdate, At: "/milestone", Goal: &goal.Draft{ExternalID: "octo/app/milestones/4", Title: "Milestone 4", State: goal.Closed}}}},
+		{"release", "release", `{"action":"published",` + inRepository + `"release":` + aRelease + `}`,
+			[]connector.Action{{Port: integration.TimelineNote, At: "/release", Note: &connector.NoteDraft{
+				Title: "octo/app released v1.0", Subject: "octo/app/releases/v1.0",
+				Details: json.RawMessage(`{"tag":"v1.0","url":"https://github.com/octo/app/releases/tag/v1.0","prerelease":false,"author":"octocat","publishedAt":"2026-05-01T00:00:00Z"}`),
+			}}}},
+		{"release drafted", "release", `{"action":"created",` + inRepository + `"release":` + aRelease + `}`, nil},
+		{"ping", "ping", `{"zen":"Design for failure.","hook_id":1}`, nil},
+		{"unknown event", "hovercraft", `{"action":"full","eels":true}`, nil},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			h := header("X-GitHub-Event", tt.event, "Content-Type", "application/json")
+			got, err := conn().Map(json.RawMessage(config), h, []byte(tt.body))
+			if diff := cmp.Diff(tt.want, got); diff != "" || err != nil {
+				t.Errorf("%v\n%s", err, diff)
+			}
+			form := header("X-GitHub-Event", tt.event, "Content-Type", "application/x-www-form-urlencoded")
+			got, err = conn().Map(json.RawMessage(config), form, []byte(url.Values{"payload": {tt.body}}.Encode()))
+			if diff := cmp.Diff(tt.want, got); diff != "" || err != nil {
+				t.Errorf("as a form: %v\n%s", err, diff)
+			}
+		})
+	}
+}
+
+func TestConnector_Map_refuses(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name   string
+		header http.Header
+		body   string
+		kind   fault.Kind
+	}{
+		{"no event", header(), `{}`, fault.Malformed},
+		{"not JSON", header("X-GitHub-Event", "issues"), `{`, fault.Malformed},
+		{"a ping that is not JSON", header("X-GitHub-Event", "ping"), `hello`, fault.Malformed},
+		{"another shape", header("X-GitHub-Event", "issues"), `{"issue":"7"}`, fault.Malformed},
+		{"a form without payload", header("X-GitHub-Event", "issues", "Content-Type", "application/x-www-form-urlencoded"), `a=b`, fault.Malformed},
+		{"no issue", header("X-GitHub-Event", "issues"), `{"action":"opened",` + inRepository + `"issue":null}`, fault.Invalid},
+		{"no discussion", header("X-GitHub-Event", "discussion"), `{` + inRepository + `"action":"created"}`, fault.Invalid},
+		{"no milestone", header("X-GitHub-Event", "milestone"), `{` + inRepository + `"action":"created"}`, fault.Invalid},
+		{"no release", header("X-GitHub-Event", "release"), `{` + inRepository + `"action":"published"}`, fault.Invalid},
+	}
+	for _, tt := range tests {
+		if actions, err := conn().Map(json.RawMessage(config), tt.header, []byte(tt.body)); fault.KindOf(err) != tt.kind {
+			t.Errorf("%s: %+v, %v; want %s", tt.name, actions, err, tt.kind)
+		}
+	}
+}
+
+func FuzzConnector_Map(f *testing.F) {
+	f.Add("issues", "application/json", []byte(`{"action":"opened",`+inRepository+`"issue":`+anIssue+`}`))
+	f.Add("milestone", "application/json", []byte(`{"action":"created",`+inRepository+`"milestone":`+aMilestone+`}`))
+	f.Add("release", "application/json", []byte(`{"action":"published",`+inRepository+`"release":`+aRelease+`}`))
+	f.Add("issues", "application/x-www-form-urlencoded", []byte(`payload=%7B%7D`))
+	f.Add("milestone", "", []byte(`{`+inRepository+`"milestone":{"number":1,"closed_issues":9223372036854775807,"open_issues":9223372036854775807}}`))
+	c := conn()
+	f.Fuzz(func(t *testing.T, event, media string, body []byte) {
+		actions, err := c.Map(json.RawMessage(config), http.Header{"X-Github-Event": {event}, "Content-Type": {media}}, body)
+		if err != nil {
+			if k := fault.KindOf(err); k != fault.Malformed && k != fault.Invalid {
+				t.Errorf("%v", err)
+			}
+			return
+		}
+		for _, a := range actions {
+			if a.Memory != nil && len(a.Memory.Check("")) > 0 || a.Goal != nil && len(a.Goal.Check("")) > 0 {
+				t.Errorf("invalid draft: %+v", a)
+			}
+		}
+	})
+}
+
+func FuzzConnector_Verify(f *testing.F) {
+	f.Add("sha256=00", "d", []byte("{}"))
+	f.Add("sha256="+strings.Repeat("0", 64), "d", []byte(""))
+	c := conn()
+	f.Fuzz(func(t *testing.T, signature, delivery string, body []byte) {
+		h := http.Header{"X-Hub-Signature-256": {signature}, "X-Github-Delivery": {delivery}}
+		if id, err := c.Verify([]string{"12345678"}, h, body, now); err == nil {
+			want := c.Sign("12345678", id, body, now).Get("X-Hub-Signature-256")
+			if !strings.EqualFold(want, signature) {
+				t.Errorf("accepted %q", signature)
+			}
+		}
+	})
+}

@@ -1,0 +1,82 @@
+package github
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"net/http"
+	"strings"
+	"time"
+
+	"orgops/shared/base/fault"
+)
+
+// The headers of a delivery.
+const (
+	headerSignature = "X-Hub-Signature-256"
+	headerDelivery  = "X-GitHub-Delivery"
+	headerEvent     = "X-GitHub-Event"
+)
+
+const scheme = "sha256="
+
+// Verify implements connector.Inbound. It accepts the HMAC-SHA256 of the body under any live secret, and refuses a delivery
+// that has only the older SHA-1 signature. GitHub signs neither the time nor the delivery id, so only the id and the body
+// together identify a replay.
+func (*Connector) Verify(secrets []string, header http.Header, body []byte, _ time.Time) (deliveryID string, err error) {
+	given := header.Get(headerSignature)
+	if given == "" {
+		return "", fault.New(fault.Unauthenticated, "the X-Hub-Signature-256 header is missing; X-Hub-Signature, with SHA-1, is not accepted")
+	}
+	encoded, ok := strings.CutPrefix(given, scheme)
+	signature, err := hex.DecodeString(encoded)
+	if !ok || err != nil || len(signature) != sha256.Size {
+		return "", fault.New(fault.Unauthenticated, "the X-Hub-Signature-256 header needs sha256= and 64 hexadecimal digits")
+	}
+	if !matches(secrets, signature, body) {
+		return "", fault.New(fault.Unauthenticated, "the signature does not match")
+	}
+	deliveryID = header.Get(headerDelivery)
+	if !validDelivery(deliveryID) {
+		return "", fault.New(fault.Unauthenticated, "the X-GitHub-Delivery header needs 1 to 128 visible ASCII characters")
+	}
+	return deliveryID, nil
+}
+
+// matches tries every secret, so that the time it takes does not show which one matched.
+func matches(secrets []string, signature, body []byte) bool {
+	found := false
+	for _, secret := range secrets {
+		if secret == "" {
+			continue
+		}
+		found = hmac.Equal(signature, sum(secret, body)) || found
+	}
+	return found
+}
+
+func sum(secret string, body []byte) []byte {
+	mac := hmac.New(sha256.New, []byte(secret))
+	mac.Write(body)
+	return mac.Sum(nil)
+}
+
+func validDelivery(id string) bool {
+	if id == "" || len(id) > 128 {
+		return false
+	}
+	for i := 0; i < len(id); i++ {
+		if id[i] <= ' ' || id[i] > '~' {
+			return false
+		}
+	}
+	return true
+}
+
+// Sign implements connector.Inbound. It leaves out the event header, which SampleDelivery sets.
+func (*Connector) Sign(secret, deliveryID string, body []byte, _ time.Time) http.Header {
+	return http.Header{
+		http.CanonicalHeaderKey(headerSignature): {scheme + hex.EncodeToString(sum(secret, body))},
+		http.CanonicalHeaderKey(headerDelivery):  {deliveryID},
+	}
+}

@@ -1,0 +1,207 @@
+// Package intake turns the actions of a connector into writes. Each action gets a verdict; a permitted action becomes the
+// ops that carry it out. Webhooks and syncs both use it.
+package intake
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"time"
+
+	"orgops/shared/base/id"
+	"orgops/shared/domain/goal"
+	"orgops/shared/domain/integration"
+	"orgops/shared/domain/memory"
+	"orgops/shared/domain/policy"
+	"orgops/shared/domain/timeline"
+	"orgops/shared/provider/connector"
+	"orgops/shared/storage/store"
+)
+
+// Outcome says what an action changes.
+type Outcome string
+
+// The outcomes.
+const (
+	Created   Outcome = "created"
+	Updated   Outcome = "updated"
+	Unchanged Outcome = "unchanged" // no write, no event
+	Refused   Outcome = "refused"   // the verdict is not permitted
+)
+
+// Planned holds an action, its verdict and the ops that carry it out.
+type Planned struct {
+	Action   connector.Action
+	Decision policy.Decision
+	Outcome  Outcome
+	Ops      []store.Op // the effect only; the caller records the decision
+}
+
+// Planner plans the actions of one integration.
+type Planner struct {
+	Company     store.Company
+	Integration integration.Integration
+	Engine      policy.Engine
+	Now         time.Time
+	DryRun      bool // the caller will not commit the plan; the decisions say so
+}
+
+// MaxOpsPerAction limits the ops of a planned action, including its decision's record.
+const MaxOpsPerAction = 3
+
+// The actions of one delivery share a commit with its receipt. This constant does not compile if they do not fit.
+const _ = uint(store.MaxOps - 1 - connector.MaxActions*MaxOpsPerAction)
+
+// Plan decides on an action and plans its writes against the stored state. The ops carry the versions that Plan read: after
+// ErrConflict, plan again.
+func (p Planner) Plan(ctx context.Context, a connector.Action) (Planned, error) {
+	d, err := p.decide(ctx, a)
+	if err != nil {
+		return Planned{}, err
+	}
+	planned := Planned{Action: a, Decision: d, Outcome: Refused}
+	if d.Verdict != policy.Permitted {
+		planned.Ops = []store.Op{p.refusal(d)}
+		return planned, nil
+	}
+	switch {
+	case a.Memory != nil:
+		planned.Outcome, planned.Ops, err = p.memory(ctx, *a.Memory)
+	case a.Goal != nil:
+		planned.Outcome, planned.Ops, err = p.goal(ctx, *a.Goal)
+	case a.Note != nil:
+		planned.Outcome, planned.Ops = Created, []store.Op{p.note(*a.Note, d)}
+	default:
+		err = fmt.Errorf("action %s carries no draft", a.Port)
+	}
+	return planned, err
+}
+
+// decide asks the engine for a verdict. An error of the engine counts as denied, unless ctx has ended.
+func (p Planner) decide(ctx context.Context, a connector.Action) (policy.Decision, error) {
+	permissions := make([]string, len(p.Integration.Permissions))
+	for i, port := range p.Integration.Permissions {
+		permissions[i] = string(port)
+	}
+	r := policy.Request{
+		Principal: timeline.Reference{Type: "integration", ID: p.Integration.Provider},
+		Action:    string(a.Port),
+		Resource:  p.resource(a),
+		Context: policy.Context{
+			Permissions: permissions, Enabled: p.Integration.Enabled, Certified: p.Integration.IsCertified(p.Now),
+		},
+	}
+	d, err := p.Engine.Decide(ctx, p.Company.ID(), r)
+	if err != nil {
+		if ctx.Err() != nil {
+			return policy.Decision{}, ctx.Err()
+		}
+		d = policy.Decision{
+			ID: id.New(), Verdict: policy.Denied, Principal: r.Principal, Action: r.Action, Resource: r.Resource,
+			Policies: []string{}, Reasons: []string{"the policies could not be evaluated"}, At: p.Now,
+		}
+	}
+	d.DryRun = p.DryRun
+	return d, nil
+}
+
+func (p Planner) resource(a connector.Action) timeline.Reference {
+	switch {
+	case a.Memory != nil:
+		return timeline.Reference{Type: memory.Entity, ID: memory.IDOf(p.Integration.Provider, a.Memory.ExternalID)}
+	case a.Goal != nil:
+		return timeline.Reference{Type: goal.Entity, ID: goal.IDOf(p.Integration.Provider, a.Goal.ExternalID)}
+	}
+	return timeline.Reference{Type: timeline.Entity, ID: "new"}
+}
+
+func (p Planner) memory(ctx context.Context, d memory.Draft) (Outcome, []store.Op, error) {
+	d.URL = link(d.URL)
+	key := memory.Key(memory.IDOf(p.Integration.Provider, d.ExternalID))
+	var old memory.Memory
+	version, err := p.load(ctx, key, &old)
+	if err != nil {
+		return "", nil, err
+	}
+	m, changed := memory.Apply(old, p.Integration.Provider, d, p.Now)
+	if !changed {
+		return Unchanged, nil, nil
+	}
+	return outcome(version), []store.Op{p.Company.Save(key, memory.Entity, version, m)}, nil
+}
+
+func (p Planner) goal(ctx context.Context, d goal.Draft) (Outcome, []store.Op, error) {
+	d.URL = link(d.URL)
+	key := goal.Key(goal.IDOf(p.Integration.Provider, d.ExternalID))
+	var old goal.Goal
+	version, err := p.load(ctx, key, &old)
+	if err != nil {
+		return "", nil, err
+	}
+	g, changed := goal.Apply(old, p.Integration.Provider, d, p.Now)
+	if !changed {
+		return Unchanged, nil, nil
+	}
+	ops := []store.Op{p.Company.Save(key, goal.Entity, version, g)}
+	return outcome(version), append(ops, Review(p.Company, g, version+1, p.Now)...), nil
+}
+
+// ReviewTimer names the kind of timer that reviews a goal when time alone would change its alignment.
+const ReviewTimer = "goal-review"
+
+// Review returns the ops that set the review timer, if any, of a goal that is being written as version. The version is part
+// of the timer's name, so that two writes never share a timer.
+func Review(c store.Company, g goal.Goal, version int64, now time.Time) []store.Op {
+	at, ok := goal.NextReview(g, now)
+	if !ok {
+		return nil
+	}
+	return []store.Op{c.Timer(at, ReviewTimer, fmt.Sprintf("%s@%d", g.ID, version))}
+}
+
+func (p Planner) note(n connector.NoteDraft, d policy.Decision) store.Op {
+	e := p.entry(timeline.Note, n.Title, timeline.Reference{Type: "note", ID: n.Subject}, d)
+	e.Details = n.Details
+	return p.Company.Create(timeline.Key(e.ID), timeline.Entity, e).Until(e.At.Add(timeline.Kept))
+}
+
+// refusal returns the op that notes a refused action on the timeline.
+func (p Planner) refusal(d policy.Decision) store.Op {
+	title := fmt.Sprintf("%s was not allowed to %s", d.Principal.ID, d.Action)
+	e := p.entry(timeline.PolicyDenied, title, timeline.Reference{Type: policy.Entity, ID: d.ID}, d)
+	return p.Company.Create(timeline.Key(e.ID), timeline.Entity, e).Until(e.At.Add(timeline.Kept))
+}
+
+// entry derives the entry's id from the decision's, so that a commit repeated after an unknown outcome writes it once.
+func (p Planner) entry(k timeline.Kind, title string, subject timeline.Reference, d policy.Decision) timeline.Entry {
+	return timeline.Entry{
+		ID: timeline.ID(d.At, k, d.ID), At: d.At, Kind: k, Title: title, Actor: d.Principal, Subject: subject,
+	}
+}
+
+// load reads an item that may be absent. If it is absent, into stays unchanged and the version is 0.
+func (p Planner) load(ctx context.Context, key string, into any) (int64, error) {
+	item, err := p.Company.Get(ctx, key, into)
+	if errors.Is(err, store.ErrNotFound) {
+		return 0, nil
+	}
+	return item.Version, store.Fault(err, "")
+}
+
+func outcome(version int64) Outcome {
+	if version == 0 {
+		return Created
+	}
+	return Updated
+}
+
+// link returns raw if it is an http or https URL with a host, and otherwise "". A client shows it as a link, and another
+// scheme, such as javascript, could run code there.
+func link(raw string) string {
+	u, err := url.Parse(raw)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
+		return ""
+	}
+	return raw
+}

@@ -1,0 +1,259 @@
+package intake_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"orgops/shared/base/fault"
+	"orgops/shared/domain/goal"
+	"orgops/shared/domain/integration"
+	"orgops/shared/domain/memory"
+	"orgops/shared/domain/policy"
+	"orgops/shared/domain/timeline"
+	"orgops/shared/provider/connector"
+	"orgops/shared/provider/intake"
+	"orgops/shared/storage/store"
+	"orgops/shared/testkit/errtest"
+	"orgops/shared/testkit/webtest"
+)
+
+var now = time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
+
+// verdict implements an engine that always gives the same verdict. Its zero value returns an error.
+type verdict policy.Verdict
+
+func (v verdict) Decide(_ context.Context, _ string, r policy.Request) (policy.Decision, error) {
+	if v == "" {
+		return policy.Decision{}, errors.New("s3cr3t cause")
+	}
+	return policy.Decision{ID: "d1", Verdict: policy.Verdict(v), Principal: r.Principal, Action: r.Action, Resource: r.Resource, At: now}, nil
+}
+
+func planner(t *testing.T, e policy.Engine) intake.Planner {
+	t.Helper()
+	return intake.Planner{
+		Company: store.For(webtest.OpenStore(t), "a"), Engine: e, Now: now,
+		Integration: integration.Integration{Provider: "github", Enabled: true, Permissions: []integration.Port{integration.MemoryUpsert}},
+	}
+}
+
+func upsert(title string) connector.Action {
+	return connector.Action{Port: integration.MemoryUpsert, Memory: &memory.Draft{ExternalID: "7", Title: title}}
+}
+
+func due(progress float64) connector.Action {
+	at := now.Add(100 * time.Hour)
+	return connector.Action{Port: integration.GoalUpdate, Goal: &goal.Draft{ExternalID: "g", Title: "Ship", State: goal.Open, Progress: progress, DueAt: &at}}
+}
+
+// Plan turns each action into the writes for the stored state, at most MaxOpsPerAction of them.
+func TestPlanner_Plan(t *testing.T) {
+	t.Parallel()
+	p := planner(t, verdict(policy.Permitted))
+	note := connector.Action{Port: integration.TimelineNote, Note: &connector.NoteDraft{Title: "Moved", Subject: "office", Details: json.RawMessage(`{}`)}}
+	tests := []struct {
+		name     string
+		action   connector.Action
+		outcome  intake.Outcome
+		entities []string
+	}{
+		{"a memory", upsert("a"), intake.Created, []string{"memory"}},
+		{"the same memory", upsert("a"), intake.Unchanged, nil},
+		{"another title", upsert("b"), intake.Updated, []string{"memory"}},
+		{"a goal with a due date", due(0.1), intake.Created, []string{"goal", "timer"}},
+		{"the same goal", due(0.1), intake.Unchanged, nil},
+		{"more progress", due(0.2), intake.Updated, []string{"goal", "timer"}},
+		{"done", due(1), intake.Updated, []string{"goal"}},
+		{"a note", note, intake.Created, []string{"timeline"}},
+	}
+	for _, tt := range tests {
+		got, err := p.Plan(t.Context(), tt.action)
+		if err != nil || got.Outcome != tt.outcome || len(got.Ops) != len(tt.entities) || len(got.Ops)+1 > intake.MaxOpsPerAction {
+			t.Fatalf("%s: %s, %+v, %v", tt.name, got.Outcome, got.Ops, err)
+		}
+		for n, op := range got.Ops {
+			if op.Entity != tt.entities[n] {
+				t.Errorf("%s: op %d is a %s", tt.name, n, op.Entity)
+			}
+		}
+		if got.Decision.Principal != (timeline.Reference{Type: "integration", ID: "github"}) || got.Decision.Action != string(tt.action.Port) {
+			t.Errorf("%s: %+v", tt.name, got.Decision)
+		}
+		if len(got.Ops) > 0 {
+			errtest.Must(t, p.Company.Commit(t.Context(), got.Ops...))
+		}
+	}
+	if _, err := p.Plan(t.Context(), connector.Action{Port: integration.MemoryUpsert}); err == nil {
+		t.Error("an action without a draft was planned")
+	}
+}
+
+// A plan conflicts if another write has changed the state that it was made against.
+func TestPlanner_PlanConflicts(t *testing.T) {
+	t.Parallel()
+	p := planner(t, verdict(policy.Permitted))
+	one, err := p.Plan(t.Context(), upsert("a"))
+	errtest.Must(t, err)
+	two, err := p.Plan(t.Context(), upsert("b"))
+	errtest.Must(t, err)
+	errtest.Must(t, p.Company.Commit(t.Context(), one.Ops...))
+	if err := p.Company.Commit(t.Context(), two.Ops...); !errors.Is(err, store.ErrConflict) {
+		t.Errorf("%v", err)
+	}
+}
+
+// A verdict other than permitted writes only a timeline entry.
+func TestPlanner_PlanRefused(t *testing.T) {
+	t.Parallel()
+	for _, v := range []verdict{verdict(policy.Denied), verdict(policy.NeedsApproval), ""} {
+		got, err := planner(t, v).Plan(t.Context(), upsert("a"))
+		if err != nil || got.Outcome != intake.Refused || len(got.Ops) != 1 || got.Ops[0].Entity != timeline.Entity {
+			t.Fatalf("%q: %+v, %v", v, got, err)
+		}
+		var e timeline.Entry
+		errtest.Must(t, json.Unmarshal(got.Ops[0].Body, &e))
+		if e.Kind != timeline.PolicyDenied || e.Subject.ID != got.Decision.ID || e.At != now || !got.Ops[0].Expires.Equal(now.Add(timeline.Kept)) {
+			t.Errorf("%q: %+v", v, e)
+		}
+		if v == "" && (got.Decision.Verdict != policy.Denied || got.Decision.ID == "" || strings.Contains(strings.Join(got.Decision.Reasons, ""), "s3cr3t")) {
+			t.Errorf("without a verdict: %+v", got.Decision)
+		}
+	}
+}
+
+// Plan returns the context's error instead of recording a denial when the context is cancelled.
+func TestPlanner_PlanCancelled(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := planner(t, verdict("")).Plan(ctx, upsert("a")); !errors.Is(err, context.Canceled) {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestPlanner_DryRun(t *testing.T) {
+	t.Parallel()
+	p := planner(t, verdict(policy.Permitted))
+	for _, dry := range []bool{false, true} {
+		p.DryRun = dry
+		if got, err := p.Plan(t.Context(), upsert("a")); err != nil || got.Decision.DryRun != dry {
+			t.Errorf("%v: %+v, %v", dry, got.Decision, err)
+		}
+	}
+}
+
+// Planning the same decision again gives its entry the same id, so that it is written once.
+func TestPlanner_EntryID(t *testing.T) {
+	t.Parallel()
+	p := planner(t, verdict(policy.Denied))
+	a, err := p.Plan(t.Context(), upsert("a"))
+	errtest.Must(t, err)
+	b, err := p.Plan(t.Context(), upsert("a"))
+	errtest.Must(t, err)
+	if a.Ops[0].Key != b.Ops[0].Key {
+		t.Errorf("%s and %s", a.Ops[0].Key, b.Ops[0].Key)
+	}
+}
+
+func TestProblems(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name   string
+		action connector.Action
+		want   []string
+	}{
+		{"a memory", upsert("a"), nil},
+		{"no title", upsert(""), []string{"/x/title"}},
+		{"a goal", due(0.5), nil},
+		{"too much progress", due(2), []string{"/x/progress"}},
+		{"a note", connector.Action{Note: &connector.NoteDraft{Title: "t"}}, nil},
+		{"every problem", connector.Action{Note: &connector.NoteDraft{Title: strings.Repeat("t", 1025), Subject: strings.Repeat("s", 513), Details: json.RawMessage(`[]`)}},
+			[]string{"/x/title", "/x/subject", "/x/details"}},
+		{"unreadable", connector.Action{Memory: &memory.Draft{}, Unreadable: &fault.FieldError{Pointer: "/x/title", Detail: "must be a string"}}, []string{"/x/title"}},
+		{"details too long", connector.Action{Note: &connector.NoteDraft{Title: "t", Details: json.RawMessage(`{"a":"` + strings.Repeat("x", 16<<10) + `"}`)}}, []string{"/x/details"}},
+	}
+	for _, tt := range tests {
+		tt.action.At = "/x"
+		problems := intake.Problems(tt.action)
+		if len(problems) != len(tt.want) {
+			t.Errorf("%s: %+v", tt.name, problems)
+			continue
+		}
+		for n, p := range problems {
+			if p.Pointer != tt.want[n] {
+				t.Errorf("%s: %+v", tt.name, p)
+			}
+		}
+	}
+}
+
+// TestValidate checks that every problem is reported with its place in the delivery, and that the actions are limited.
+func TestValidate(t *testing.T) {
+	t.Parallel()
+	at := func(pointer string, a connector.Action) connector.Action {
+		a.At = pointer
+		return a
+	}
+	err := intake.Validate([]connector.Action{at("/issue", upsert("")), at("/milestone", due(0.5)), at("/issue/milestone", due(2))})
+	var f *fault.Error
+	if !errors.As(err, &f) {
+		t.Fatalf("err = %v, want a fault", err)
+	}
+	var got []string
+	for _, p := range f.Problems {
+		got = append(got, p.Pointer)
+	}
+	if diff := cmp.Diff([]string{"/issue/title", "/issue/milestone/progress"}, got); diff != "" {
+		t.Errorf("pointers: -want +got\n%s", diff)
+	}
+	if err := intake.Validate(slices.Repeat([]connector.Action{upsert("a")}, connector.MaxActions)); err != nil {
+		t.Errorf("the maximum number of actions: %v", err)
+	}
+	if err := intake.Validate(slices.Repeat([]connector.Action{upsert("a")}, connector.MaxActions+1)); fault.KindOf(err) != fault.Invalid {
+		t.Errorf("one action too many: err = %v, want invalid", err)
+	}
+}
+
+func TestReview(t *testing.T) {
+	t.Parallel()
+	at := now.Add(100 * time.Hour)
+	open := goal.Goal{ID: "g", State: goal.Open, CreatedAt: now, DueAt: &at, Progress: 0.4}
+	one, two := intake.Review(store.For(nil, "a"), open, 1, now), intake.Review(store.For(nil, "a"), open, 2, now)
+	if len(one) != 1 || len(two) != 1 || one[0].Key == two[0].Key || !one[0].Quiet {
+		t.Errorf("%+v, %+v", one, two)
+	}
+	open.State = goal.Closed
+	if ops := intake.Review(store.For(nil, "a"), open, 3, now); len(ops) != 0 {
+		t.Errorf("a closed goal gets a review timer: %+v", ops)
+	}
+}
+
+// Only http and https URLs are kept as links.
+func TestPlanner_PlanLinks(t *testing.T) {
+	t.Parallel()
+	p := planner(t, verdict(policy.Permitted))
+	for raw, want := range map[string]string{
+		"https://example.com/7": "https://example.com/7", "http://example.com": "http://example.com",
+		"javascript:alert(1)": "", "data:text/html,x": "", "//example.com": "", "https:": "", "%zz": "", "": "",
+	} {
+		for _, a := range []connector.Action{
+			{Port: integration.MemoryUpsert, Memory: &memory.Draft{ExternalID: raw, Title: "a", URL: raw}},
+			{Port: integration.GoalUpdate, Goal: &goal.Draft{ExternalID: raw, Title: "a", State: goal.Open, URL: raw}},
+		} {
+			planned, err := p.Plan(t.Context(), a)
+			errtest.Must(t, err)
+			var body struct{ URL string }
+			errtest.Must(t, json.Unmarshal(planned.Ops[0].Body, &body))
+			if body.URL != want {
+				t.Errorf("%s: %q became %q, want %q", a.Port, raw, body.URL, want)
+			}
+		}
+	}
+}

@@ -1,0 +1,76 @@
+// Package webfeed connects a web feed in RSS, Atom or JSON Feed. Each entry becomes a memory.
+package webfeed
+
+import (
+	"encoding/json"
+	"time"
+
+	"orgops/shared/base/fault"
+	"orgops/shared/domain/integration"
+	"orgops/shared/webhook/outbound"
+)
+
+// Kind names the connector.
+const Kind = "feed"
+
+// Config holds a stored configuration.
+type Config struct {
+	URL      string `json:"url"`
+	MaxItems int    `json:"maxItems,omitempty"` // 0: defaultItems
+}
+
+const defaultItems = 500
+
+// Connector implements connector.Source.
+type Connector struct {
+	client *outbound.Client
+	now    func() time.Time
+}
+
+// New makes the connector. It fetches through client, and counts a server's Retry-After from now.
+func New(client *outbound.Client, now func() time.Time) *Connector {
+	return &Connector{client: client, now: now}
+}
+
+// Kind implements connector.Connector.
+func (*Connector) Kind() string { return Kind }
+
+// Schema implements connector.Connector.
+func (*Connector) Schema() json.RawMessage { return json.RawMessage(schema) }
+
+// Ports implements connector.Connector.
+func (*Connector) Ports(json.RawMessage) []integration.Port {
+	return []integration.Port{integration.SyncPull, integration.MemoryUpsert}
+}
+
+// CheckConfig implements connector.Checker.
+func (c *Connector) CheckConfig(raw json.RawMessage) []fault.FieldError {
+	var config Config
+	if err := json.Unmarshal(raw, &config); err != nil {
+		return []fault.FieldError{{Pointer: "", Detail: "must be one JSON object"}}
+	}
+	return c.client.CheckURL("/url", config.URL)
+}
+
+const schema = `{
+  "$schema": "https://json-schema.org/draft/2020-12/schema",
+  "title": "Feed",
+  "description": "A feed in RSS, Atom or JSON Feed. Each entry becomes a memory. The memory stays when the feed drops the entry.",
+  "type": "object",
+  "additionalProperties": false,
+  "required": ["url"],
+  "properties": {
+    "url": {
+      "title": "URL",
+      "description": "The feed's address: https, public, without a redirect. A feed may have at most 8 MiB.",
+      "type": "string", "format": "uri", "minLength": 1, "maxLength": 2048
+    },
+    "maxItems": {
+      "title": "Entries",
+      "description": "How many entries are read, from the beginning of the feed; 500 if absent.",
+      "type": "integer", "minimum": 1, "maximum": 1000,
+      "x-certified": false
+    }
+  },
+  "examples": [{"url": "https://example.com/news/atom.xml"}, {"url": "https://example.com/feed.json", "maxItems": 50}]
+}`

@@ -1,0 +1,287 @@
+package webfeed_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"orgops/shared/base/fault"
+	"orgops/shared/domain/memory"
+	"orgops/shared/provider/connector"
+	"orgops/shared/provider/intake"
+	"orgops/shared/provider/webfeed"
+	"orgops/shared/webhook/outbound"
+)
+
+var (
+	now                   = time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
+	_   connector.Source  = (*webfeed.Connector)(nil)
+	_   connector.Checker = (*webfeed.Connector)(nil)
+)
+
+func fetch(t *testing.T, h http.HandlerFunc, f connector.Fetch, maxItems int) (connector.FetchedPage, error) {
+	t.Helper()
+	server := httptest.NewServer(h)
+	t.Cleanup(server.Close)
+	f.Config = fmt.Appendf(nil, `{"url":"%s/feed","maxItems":%d}`, server.URL, maxItems)
+	c := webfeed.New(outbound.New(outbound.Options{AllowLoopback: true}), func() time.Time { return now })
+	return c.Fetch(t.Context(), f)
+}
+
+func serve(document string) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(document)) }
+}
+
+const (
+	rss = `<?xml version="1.0" encoding="UTF-8"?>
+<rss version="2.0" xmlns:content="http://purl.org/rss/1.0/modules/content/"><channel><title>News</title><link>https://example.com/</link>
+<item><guid>tag:1</guid><title>First &amp;amp; best</title><link>https://example.com/1</link><description>&lt;p&gt;Hello &lt;b&gt;world&lt;/b&gt;&lt;/p&gt;&lt;script&gt;alert(1)&lt;/script&gt;</description></item>
+<item><link>https://example.com/2</link><description>Only a description</description><content:encoded><![CDATA[<p>One</p><p>Two</p>]]></content:encoded></item>
+<item><title>No id</title></item>
+</channel></rss>`
+	atom = `<?xml version="1.0" encoding="utf-8"?>
+<feed xmlns="http://www.w3.org/2005/Atom"><title>News</title><id>urn:x</id><updated>2026-05-01T00:00:00Z</updated>
+<entry><id>tag:1</id><title>First &amp; best</title><link href="https://example.com/1"/><content type="html">&lt;p&gt;Hello &lt;b&gt;world&lt;/b&gt;&lt;/p&gt;</content></entry>
+<entry><id>https://example.com/2</id><title type="html">&lt;i&gt;Second&lt;/i&gt;</title><link href="https://example.com/2"/><summary>Short</summary></entry>
+<entry><title>No id</title></entry>
+</feed>`
+	jsonFeed = `{"version":"https://jsonfeed.org/version/1.1","title":"News","items":[
+{"id":"tag:1","title":"First & best","url":"https://example.com/1","content_html":"<p>Hello <b>world</b></p>"},
+{"id":"https://example.com/2","url":"https://example.com/2","content_text":"Second\nand more"},
+{"title":"No id"}]}`
+)
+
+func TestConnector_Fetch_formats(t *testing.T) {
+	t.Parallel()
+	first := memory.Draft{ExternalID: "tag:1", Kind: "entry", Title: "First & best", Body: "Hello world", URL: "https://example.com/1"}
+	second := memory.Draft{ExternalID: "https://example.com/2", Kind: "entry", URL: "https://example.com/2"}
+	with := func(d memory.Draft, title, body string) memory.Draft {
+		d.Title, d.Body = title, body
+		return d
+	}
+	tests := []struct {
+		name, document string
+		want           []memory.Draft
+	}{
+		{"RSS", rss, []memory.Draft{first, with(second, "One", "One\nTwo")}},
+		{"Atom", atom, []memory.Draft{first, with(second, "Second", "Short")}},
+		{"JSON Feed", jsonFeed, []memory.Draft{first, with(second, "Second", "Second\nand more")}},
+		{"byte order mark", "\uFEFF\n" + jsonFeed, []memory.Draft{first, with(second, "Second", "Second\nand more")}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			page, err := fetch(t, serve(tt.document), connector.Fetch{}, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			valid, invalid := validate(page.Memories)
+			if diff := cmp.Diff(tt.want, valid); diff != "" {
+				t.Error(diff)
+			}
+			if invalid != 1 {
+				t.Errorf("intake refuses %d entries, want 1", invalid)
+			}
+			if page.Checkpoint != nil {
+				t.Errorf("checkpoint = %s, want nil", page.Checkpoint)
+			}
+		})
+	}
+	page, err := fetch(t, serve(rss), connector.Fetch{}, 1)
+	if err != nil || len(page.Memories) != 1 {
+		t.Errorf("maxItems 1: %d entries, %v", len(page.Memories), err)
+	}
+}
+
+func TestConnector_Fetch_validators(t *testing.T) {
+	t.Parallel()
+	const tag, date = `"v1"`, "Fri, 01 May 2026 10:00:00 GMT"
+	h := func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("ETag", tag)
+		w.Header().Set("Last-Modified", date)
+		if r.Header.Get("If-None-Match") == tag && r.Header.Get("If-Modified-Since") == date {
+			w.WriteHeader(http.StatusNotModified)
+			return
+		}
+		_, _ = w.Write([]byte(rss))
+	}
+	first, err := fetch(t, h, connector.Fetch{}, 0)
+	if err != nil || len(first.Memories) != 3 {
+		t.Fatalf("%d entries, %v", len(first.Memories), err)
+	}
+	again, err := fetch(t, h, connector.Fetch{State: first.State}, 0)
+	if err != nil || len(again.Memories) != 0 || string(again.State) != string(first.State) {
+		t.Errorf("unchanged: %d entries, state %s, %v", len(again.Memories), again.State, err)
+	}
+	full, err := fetch(t, h, connector.Fetch{State: first.State, Full: true}, 0)
+	if err != nil || len(full.Memories) != 3 {
+		t.Errorf("full: %d entries, %v", len(full.Memories), err)
+	}
+}
+
+func TestConnector_Fetch_throttled(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		status     int
+		retryAfter string
+		want       time.Duration
+	}{
+		{429, "120", 2 * time.Minute},
+		{429, "", 5 * time.Minute},
+		{503, "Fri, 01 May 2026 13:00:00 GMT", time.Hour},
+		{503, "9999999", 24 * time.Hour},
+	}
+	for _, tt := range tests {
+		_, err := fetch(t, func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Retry-After", tt.retryAfter)
+			w.WriteHeader(tt.status)
+		}, connector.Fetch{}, 0)
+		var throttled *connector.ThrottledError
+		if !errors.As(err, &throttled) || !throttled.Until.Equal(now.Add(tt.want)) {
+			t.Errorf("%d %q: %v, want until %s", tt.status, tt.retryAfter, err, now.Add(tt.want))
+		}
+	}
+}
+
+func TestConnector_Fetch_refuses(t *testing.T) {
+	t.Parallel()
+	laughs := `<?xml version="1.0"?><!DOCTYPE rss [<!ENTITY a "lol"><!ENTITY b "&a;&a;&a;&a;"><!ENTITY c SYSTEM "file:///etc/passwd">]>`
+	tests := []struct {
+		name   string
+		handle http.HandlerFunc
+		want   string
+	}{
+		{"not found", http.NotFound, "answers 404"},
+		{"redirect", http.RedirectHandler("/elsewhere", http.StatusMovedPermanently).ServeHTTP, "redirects are not followed"},
+		{"web page", serve("<!doctype html><html><body>Hello</body></html>"), "not a feed"},
+		{"empty", serve(""), "not a feed"},
+		{"other JSON", serve(`{"items":1}`), "not a feed"},
+		{"truncated", serve(rss[:400]), "not a feed"},
+		{"too large", serve("<rss>" + strings.Repeat(" ", 8<<20)), "larger than 8 MiB"},
+		{"deep", serve(`<rss version="2.0"><channel><item>` + strings.Repeat("<a>", 500_000)), "nested too deep; the limit is 100"},
+		{"deep in UTF-16", serve(`<?xml version="1.0" encoding="utf-16be"?>` + strings.Repeat("\x00<\x00a\x00>", 500_000)), "nested too deep"},
+		{"deep JSON", serve(`{"items":[{"x":` + strings.Repeat("[", 1_000_000)), "not a feed"},
+		{"many elements", serve(`<rss version="2.0"><channel>` + strings.Repeat("<a/>", 200_000) + `</channel></rss>`), "too many elements"},
+		{"many entries", serve(`<rss version="2.0"><channel>` + strings.Repeat("<Item/>", 20_000) + `</channel></rss>`), "too many entries"},
+		{"long tag", serve(`<rss version="2.0"><channel ` + strings.Repeat(`a="" `, 100_000) + `></channel></rss>`), "a tag of too many bytes"},
+		{"unclosed tag", serve(`<rss version="2.0"><channel ` + strings.Repeat(`a="" `, 100_000)), "a tag of too many bytes"},
+		{"many objects", serve(`{"version":"https://jsonfeed.org/version/1","items":[` + strings.Repeat("{},", 200_000) + `{}]}`), "too many objects"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			_, err := fetch(t, tt.handle, connector.Fetch{}, 0)
+			if fault.KindOf(err) != fault.Unavailable || !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("%v, want fault.Unavailable with %q", err, tt.want)
+			}
+		})
+	}
+	page, err := fetch(t, serve(laughs+`<rss version="2.0"><channel><item><guid>1</guid><title>&b;&c;</title></item></channel></rss>`), connector.Fetch{}, 0)
+	if err == nil && (len(page.Memories) != 1 || strings.Contains(page.Memories[0].Title, "lol") || strings.Contains(page.Memories[0].Title, "root:")) {
+		t.Errorf("entities of the document were expanded: %+v", page.Memories)
+	}
+}
+
+func TestConnector_Fetch_refusedAddress(t *testing.T) {
+	t.Parallel()
+	c := webfeed.New(outbound.New(outbound.Options{}), func() time.Time { return now })
+	_, err := c.Fetch(t.Context(), connector.Fetch{Config: json.RawMessage(`{"url":"https://127.0.0.1/feed"}`)})
+	var f *fault.Error
+	if !errors.As(err, &f) || f.Detail != "the feed cannot be read: the host's address is not public" {
+		t.Errorf("%v", err)
+	}
+}
+
+// An RSS document is decoded from the character set that it declares.
+func TestConnector_Fetch_latin1(t *testing.T) {
+	t.Parallel()
+	document := "<?xml version=\"1.0\" encoding=\"ISO-8859-1\"?><rss version=\"2.0\"><channel><item><guid>1</guid><title>Gr\xfc\xdfe</title></item></channel></rss>"
+	page, err := fetch(t, serve(document), connector.Fetch{}, 0)
+	if err != nil || len(page.Memories) != 1 || page.Memories[0].Title != "Grüße" {
+		t.Errorf("%+v, %v", page.Memories, err)
+	}
+}
+
+// An RSS item's Dublin Core, iTunes and Atom elements fill in what its own elements leave out.
+func TestConnector_Fetch_otherElements(t *testing.T) {
+	t.Parallel()
+	document := `<rss version="2.0" xmlns:dc="http://purl.org/dc/elements/1.1/" xmlns:atom="http://www.w3.org/2005/Atom"
+xmlns:itunes="http://www.itunes.com/dtds/podcast-1.0.dtd"><channel>
+<item><guid>1</guid><dc:title>By Dublin Core</dc:title><dc:description>Its words</dc:description></item>
+<item><guid>2</guid><title>An episode</title><itunes:summary>What is said</itunes:summary></item>
+<item><guid>3</guid><title>Embedded</title><atom:summary>Short</atom:summary></item>
+<item><guid>4</guid><title>Whole</title><atom:content>Long</atom:content><atom:summary>Short</atom:summary></item>
+<item><guid>5</guid><title>Own</title><description>First</description><dc:title>Second</dc:title><dc:description>Second</dc:description></item>
+</channel></rss>`
+	want := []memory.Draft{
+		{ExternalID: "1", Kind: "entry", Title: "By Dublin Core", Body: "Its words"},
+		{ExternalID: "2", Kind: "entry", Title: "An episode", Body: "What is said"},
+		{ExternalID: "3", Kind: "entry", Title: "Embedded", Body: "Short"},
+		{ExternalID: "4", Kind: "entry", Title: "Whole", Body: "Long"},
+		{ExternalID: "5", Kind: "entry", Title: "Own", Body: "First"},
+	}
+	page, err := fetch(t, serve(document), connector.Fetch{}, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, page.Memories); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// A null entry does not affect the other entries.
+func TestConnector_Fetch_null(t *testing.T) {
+	t.Parallel()
+	page, err := fetch(t, serve(`{"version":"https://jsonfeed.org/version/1.1","items":[null,{"id":"1","title":"One"}]}`), connector.Fetch{}, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	valid, invalid := validate(page.Memories)
+	if diff := cmp.Diff([]memory.Draft{{ExternalID: "1", Kind: "entry", Title: "One"}}, valid); diff != "" {
+		t.Error(diff)
+	}
+	if invalid != 1 {
+		t.Errorf("intake refuses %d entries, want 1", invalid)
+	}
+}
+
+// An entry's alternate link becomes its URL, in any position.
+func TestConnector_Fetch_links(t *testing.T) {
+	t.Parallel()
+	document := `<feed xmlns="http://www.w3.org/2005/Atom"><entry><id>1</id><title>One</title>
+<link rel="self" href="https://example.com/1.xml"/><link rel="alternate" href="https://example.com/1"/><link href="https://example.com/2"/>
+</entry></feed>`
+	page, err := fetch(t, serve(document), connector.Fetch{}, 0)
+	if err != nil || len(page.Memories) != 1 || page.Memories[0].URL != "https://example.com/1" {
+		t.Errorf("%+v, %v", page.Memories, err)
+	}
+}
+
+// An entry without a title takes the first line of its body, cut to 200 characters.
+func TestConnector_Fetch_longBody(t *testing.T) {
+	t.Parallel()
+	document := fmt.Sprintf(`{"version":"https://jsonfeed.org/version/1","items":[{"id":"1","content_text":%q}]}`, strings.Repeat("é", 300)+"\nmore")
+	page, err := fetch(t, serve(document), connector.Fetch{}, 0)
+	if err != nil || len(page.Memories) != 1 || page.Memories[0].Title != strings.Repeat("é", 200)+"…" {
+		t.Errorf("%+v, %v", page.Memories, err)
+	}
+}
+
+// validate returns the drafts that intake accepts, and the number that it refuses.
+func validate(drafts []memory.Draft) (valid []memory.Draft, invalid int) {
+	for _, d := range drafts {
+		if len(intake.Problems(connector.Action{Memory: &d})) > 0 {
+			invalid++
+			continue
+		}
+		valid = append(valid, d)
+	}
+	return valid, invalid
+}

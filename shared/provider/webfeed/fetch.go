@@ -1,0 +1,118 @@
+package webfeed
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+	"time"
+
+	"orgops/shared/base/fault"
+	"orgops/shared/provider/connector"
+	"orgops/shared/webhook/outbound"
+)
+
+// Limits of one fetch.
+const (
+	timeout     = 30 * time.Second
+	maxDocument = 8 << 20
+	maxWait     = 24 * time.Hour
+	defaultWait = 5 * time.Minute // when a server throttles without a Retry-After
+	maxTag      = 1024            // bytes of an ETag; a longer one is not kept
+)
+
+// state holds the validators of the document that was fetched last. It is kept between runs.
+type state struct {
+	ETag         string `json:"etag,omitempty"`
+	LastModified string `json:"lastModified,omitempty"`
+}
+
+// Fetch implements connector.Source. A feed is one page. Memories of entries that the feed no longer lists stay, because
+// feeds drop old entries. A document that has not changed since the last run gives a page without drafts.
+//
+// A 429 or 503, with or without Retry-After, returns a *connector.ThrottledError. Any other refusal or failed request
+// returns a *fault.Error whose detail says what went wrong.
+func (c *Connector) Fetch(ctx context.Context, f connector.Fetch) (connector.FetchedPage, error) {
+	var config Config
+	if err := json.Unmarshal(f.Config, &config); err != nil {
+		return connector.FetchedPage{}, fmt.Errorf("configuration of feed: %w", err)
+	}
+	var last state
+	if !f.Full && len(f.State) > 0 {
+		_ = json.Unmarshal(f.State, &last) // without validators the whole document is fetched again
+	}
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	resp, err := c.get(ctx, config.URL, last)
+	if err != nil {
+		return connector.FetchedPage{}, err
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode == http.StatusNotModified {
+		return connector.FetchedPage{State: f.State}, nil
+	}
+	if err := c.checkStatus(resp); err != nil {
+		return connector.FetchedPage{}, err
+	}
+	document, err := outbound.ReadBody(resp, maxDocument)
+	if errors.Is(err, outbound.ErrTooLarge) {
+		return connector.FetchedPage{}, fault.Newf(fault.Unavailable, "the feed is larger than %d MiB", maxDocument>>20)
+	}
+	if err != nil {
+		return connector.FetchedPage{}, unreachable(err)
+	}
+	return page(document, config, validators(resp.Header))
+}
+
+func (c *Connector) get(ctx context.Context, url string, last state) (*http.Response, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		return nil, fault.New(fault.Invalid, "the feed's url is not a url")
+	}
+	req.Header.Set("User-Agent", "orgops-feed")
+	req.Header.Set("Accept", "application/feed+json, application/atom+xml, application/rss+xml, application/xml;q=0.9, */*;q=0.5")
+	if last.ETag != "" {
+		req.Header.Set("If-None-Match", last.ETag)
+	}
+	if last.LastModified != "" {
+		req.Header.Set("If-Modified-Since", last.LastModified)
+	}
+	resp, err := c.client.Do(req)
+	if err != nil {
+		return nil, unreachable(err)
+	}
+	return resp, nil
+}
+
+func unreachable(err error) error {
+	return fault.Wrap(fault.Unavailable, "the feed cannot be read: "+outbound.Explain(err), err)
+}
+
+// checkStatus returns nil for 200, and otherwise an error that says why the answer holds no feed.
+func (c *Connector) checkStatus(resp *http.Response) error {
+	switch s := resp.StatusCode; {
+	case s == http.StatusOK:
+		return nil
+	case s == http.StatusTooManyRequests, s == http.StatusServiceUnavailable:
+		return &connector.ThrottledError{Until: c.now().Add(outbound.RetryAfter(resp.Header, c.now(), defaultWait, maxWait))}
+	case s >= 300 && s < 400:
+		return fault.Newf(fault.Unavailable, "the feed answers %d; redirects are not followed, so configure the url that it redirects to", s)
+	default:
+		return fault.New(fault.Unavailable, "the feed answers "+strconv.Itoa(s)+" "+http.StatusText(s))
+	}
+}
+
+// validators returns the ETag and Last-Modified for the next conditional request. It drops what cannot go back into a
+// request header.
+func validators(header http.Header) state {
+	s := state{ETag: header.Get("ETag"), LastModified: header.Get("Last-Modified")}
+	if len(s.ETag) > maxTag {
+		s.ETag = ""
+	}
+	if _, err := http.ParseTime(s.LastModified); err != nil {
+		s.LastModified = ""
+	}
+	return s
+}

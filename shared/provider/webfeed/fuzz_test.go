@@ -1,0 +1,34 @@
+package webfeed
+
+import (
+	"strings"
+	"testing"
+	"unicode/utf8"
+)
+
+func FuzzPage(f *testing.F) {
+	for _, seed := range []string{
+		`<rss version="2.0"><channel><item><guid>1</guid><title>A &amp; B</title><description>&lt;p&gt;x</description></item></channel></rss>`,
+		`<feed xmlns="http://www.w3.org/2005/Atom"><entry><id>1</id><title type="xhtml"><div>t</div></title></entry></feed>`,
+		`<rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#"><item><title>t</title><link>l</link></item></rdf:RDF>`,
+		`{"version":"https://jsonfeed.org/version/1","items":[null,{"id":"1","title":"t"}]}`,
+		`<?xml version="1.0" encoding="utf-7"?><rss/>`, "\xef\xbb\xbf{}", "", "<",
+	} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, document []byte) {
+		p, err := page(document, Config{MaxItems: 10}, state{})
+		if err != nil {
+			return
+		}
+		if len(p.Memories) > 10 {
+			t.Errorf("%d entries", len(p.Memories))
+		}
+		for _, d := range p.Memories {
+			named := d.ExternalID != "" // intake refuses a draft without an id; any other draft must be valid
+			if named && len(d.Check("")) > 0 || !utf8.ValidString(d.Title) || !utf8.ValidString(d.Body) || strings.Contains(d.Title, "\n") {
+				t.Errorf("%+v", d)
+			}
+		}
+	})
+}

@@ -1,0 +1,71 @@
+// Package boot assembles the service: it turns the parts that a process has opened into what route groups and workers need.
+// It imports no backend, driver, feed parser or HTTP server, so a Lambda links only what its main adds.
+package boot
+
+import (
+	"log/slog"
+	"sync"
+	"time"
+
+	"orgops/shared/base/metric"
+	"orgops/shared/domain/integration"
+	"orgops/shared/domain/policy"
+	"orgops/shared/identity/token"
+	"orgops/shared/provider/connector"
+	"orgops/shared/storage/queue"
+	"orgops/shared/storage/store"
+	"orgops/shared/webhook/courier"
+	"orgops/shared/webhook/outbound"
+)
+
+// Parts holds what a process has opened. A process leaves out the parts that its functions do not use.
+type Parts struct {
+	Store      store.Store
+	Retries    queue.Queue // deliveries that are due later, and recoveries
+	Syncs      queue.Queue // sync runs
+	Vault      integration.Vault
+	Keys       token.Keys         // signs access tokens
+	Connectors connector.Registry // kinds of provider
+	Client     *outbound.Client   // calls addresses that tenants chose
+	Logger     *slog.Logger
+	Metrics    *metric.Recorder // nil: no metrics are recorded
+	Now        func() time.Time
+
+	// Separate reports that the store charges twice for writes in a transaction.
+	Separate bool
+	// HearsChanges reports that the process consumes the feed, and so learns of every change to an endpoint.
+	HearsChanges bool
+}
+
+// Services holds what route groups and workers are built from. It is safe for concurrent use.
+type Services struct {
+	Parts
+
+	once    sync.Once
+	courier *courier.Courier
+}
+
+// New makes Services from parts. Its methods build their results on demand, so a function links only what it uses.
+func New(p Parts) *Services { return &Services{Parts: p} }
+
+// Company binds the store to a company.
+func (s *Services) Company(id string) store.Company { return store.For(s.Store, id) }
+
+// Engine returns the policy engine.
+func (s *Services) Engine() policy.Engine { return policy.Rules{Now: s.Now} }
+
+// endpointsFresh bounds how long a process that hears changes caches endpoints. A retired signing secret stops signing
+// within this time.
+const endpointsFresh = time.Minute
+
+// Courier returns the process's only courier, which it builds on the first call.
+func (s *Services) Courier() *courier.Courier {
+	s.once.Do(func() {
+		d := courier.Deps{Store: s.Store, Vault: s.Vault, Client: s.Client, Logger: s.Logger, Now: s.Now, Metrics: s.Metrics}
+		if s.HearsChanges {
+			d.Fresh = endpointsFresh
+		}
+		s.courier = courier.New(d)
+	})
+	return s.courier
+}

@@ -1,0 +1,139 @@
+// Package secretsmanager opens the keys that sign and verify tokens.
+package secretsmanager
+
+import (
+	"context"
+
+	"orgops/shared/base/fault"
+	"orgops/shared/identity/token"
+	"orgops/shared/identity/token/tokensecret"
+	"orgops/shared/run/boot"
+	"orgops/shared/run/cloud"
+)
+
+// AddSigning adds the keys that sign to a function's parts. They are read on first use.
+func AddSigning(c *cloud.Cloud, p *boot.Parts) { p.Keys = LazilySigning(c) }
+
+// Keys reads the keys that verify. An error may be temporary, unless a setting is missing.
+func Keys(ctx context.Context, c *cloud.Cloud) (*tokensecret.Keyring, error) {
+	return read(ctx, c, tokensecret.Secrets{Published: Published(c)})
+}
+
+// SigningKeys reads the keys that verify and those that sign.
+func SigningKeys(ctx context.Context, c *cloud.Cloud) (*tokensecret.Keyring, error) {
+	return read(ctx, c, tokensecret.Secrets{Published: Published(c), Signing: Signing(c)})
+}
+
+func read(ctx context.Context, c *cloud.Cloud, secrets tokensecret.Secrets) (*tokensecret.Keyring, error) {
+	if err := c.Missing(); err != nil {
+		return nil, err
+	}
+	config := token.Config{Issuer: c.Config.Issuer, Audience: c.Config.Audience, Now: c.Now}
+	return tokensecret.NewKeyring(ctx, secrets, config, c.Logger, c.Now)
+}
+
+// These name the settings with the secrets.
+const (
+	publishedSetting = "ORGOPS_TOKEN_KEYS"
+	signingSetting   = "ORGOPS_SIGNING_KEYS"
+)
+
+// Published opens the secret with the keys that verify.
+func Published(c *cloud.Cloud) *tokensecret.Secret {
+	return tokensecret.Open(c.Access, c.Need(publishedSetting, c.Settings.TokenKeys))
+}
+
+// Signing opens the secret with the keys that sign.
+func Signing(c *cloud.Cloud) *tokensecret.Secret {
+	return tokensecret.Open(c.Access, c.Need(signingSetting, c.Settings.SigningKeys))
+}
+
+// Lazy reads keys on first use, and with each use until it succeeds. It is safe for concurrent use: concurrent first uses
+// cause one read.
+type Lazy struct {
+	read    func(ctx context.Context) (*tokensecret.Keyring, error)
+	reading chan struct{} // holds a token while a caller reads
+	keys    *tokensecret.Keyring
+}
+
+func lazy(read func(context.Context) (*tokensecret.Keyring, error)) *Lazy {
+	return &Lazy{read: read, reading: make(chan struct{}, 1)}
+}
+
+// Lazily returns the keys that verify, for a process that needs them with every use. It tries to read them at once.
+func Lazily(c *cloud.Cloud) *Lazy {
+	l := lazy(func(ctx context.Context) (*tokensecret.Keyring, error) { return Keys(ctx, c) })
+	if _, err := l.ready(context.Background()); err != nil {
+		c.Logger.Error("token keys not read", "error", err)
+	}
+	return l
+}
+
+// LazilySigning returns the keys that verify and sign. It reads nothing yet; unreadable keys cause fault.Unavailable on
+// use.
+func LazilySigning(c *cloud.Cloud) *Lazy {
+	c.Need(publishedSetting, c.Settings.TokenKeys)
+	c.Need(signingSetting, c.Settings.SigningKeys)
+	return lazy(func(ctx context.Context) (*tokensecret.Keyring, error) {
+		keys, err := SigningKeys(ctx, c)
+		if err != nil {
+			return nil, fault.Wrap(fault.Unavailable, "the service is not ready; try again", err)
+		}
+		return keys, nil
+	})
+}
+
+// Verify returns the claims of a valid token.
+func (l *Lazy) Verify(ctx context.Context, text string) (token.Claims, error) {
+	keys, err := l.ready(ctx)
+	if err != nil {
+		return token.Claims{}, err
+	}
+	return keys.Verify(text)
+}
+
+// Signer returns the signer with the current key.
+func (l *Lazy) Signer(ctx context.Context) (*token.Signer, error) {
+	keys, err := l.ready(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return keys.Signer(), nil
+}
+
+// Public returns the published keys.
+func (l *Lazy) Public(ctx context.Context) (token.PublicKeys, error) {
+	keys, err := l.ready(ctx)
+	if err != nil {
+		return token.PublicKeys{}, err
+	}
+	return keys.Public(), nil
+}
+
+// ready returns the keys, and refreshes them when it is time to.
+func (l *Lazy) ready(ctx context.Context) (*tokensecret.Keyring, error) {
+	keys, err := l.first(ctx)
+	if err == nil {
+		keys.Refresh(ctx)
+	}
+	return keys, err
+}
+
+// first returns the keys and reads them if no caller has yet. It waits for a concurrent first read, at most until ctx ends.
+func (l *Lazy) first(ctx context.Context) (*tokensecret.Keyring, error) {
+	select {
+	case l.reading <- struct{}{}:
+		defer func() { <-l.reading }()
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	if l.keys != nil {
+		return l.keys, nil
+	}
+	keys, err := l.read(ctx)
+	if err != nil {
+		return nil, err
+	}
+	l.keys = keys
+	return keys, nil
+}

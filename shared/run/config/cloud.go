@@ -1,0 +1,73 @@
+package config
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+)
+
+// Cloud holds the settings of a process that uses AWS, in addition to those of Config. The deployment sets for each
+// function the settings that it needs, and leaves the others empty. The local process needs those of CloudSettings.
+type Cloud struct {
+	Table       string            // ORGOPS_TABLE: name of the main table
+	KeysTable   string            // ORGOPS_KEYS_TABLE: name of the table of wrapped data keys
+	WrappingKey string            // ORGOPS_WRAPPING_KEY: ARN of the KMS key that wraps data keys
+	FormerKeys  []string          // ORGOPS_FORMER_WRAPPING_KEYS: ARNs of previous wrapping keys, until all data keys are rewrapped
+	TokenKeys   string            // ORGOPS_TOKEN_KEYS: ARN of the secret with the keys that verify tokens
+	SigningKeys string            // ORGOPS_SIGNING_KEYS: ARN of the secret with the keys that sign tokens
+	Retries     QueueURLs         // ORGOPS_RETRIES_QUEUE, ORGOPS_RETRIES_DEAD_LETTERS
+	Syncs       QueueURLs         // ORGOPS_SYNCS_QUEUE, ORGOPS_SYNCS_DEAD_LETTERS
+	FairQueues  bool              // ORGOPS_FAIR_QUEUES: true sends the company as the message group
+	Stack       string            // ORGOPS_STACK: name of the deployment in its metrics; default Orgops
+	UsagePlans  map[string]string // ORGOPS_USAGE_PLANS: ids of the gateway's usage plans by plan, as free=a1b2c3,pro=d4e5f6
+}
+
+// QueueURLs holds the URLs of a queue and of its dead-letter queue.
+type QueueURLs struct{ Queue, Dead string }
+
+// CloudSettings lists the variables that the local process reads on AWS, in addition to those of Settings, for help texts.
+func CloudSettings() []Setting {
+	return []Setting{
+		{"ORGOPS_TABLE", "", "name of the main table, which has a stream"},
+		{"ORGOPS_KEYS_TABLE", "", "name of the table of wrapped data keys"},
+		{"ORGOPS_WRAPPING_KEY", "", "ARN of the KMS key that wraps data keys"},
+		{"ORGOPS_FORMER_WRAPPING_KEYS", "", "ARNs of previous wrapping keys, until admin keys rewrap has finished"},
+		{"ORGOPS_TOKEN_KEYS", "", "ARN of the secret with the keys that verify tokens"},
+		{"ORGOPS_SIGNING_KEYS", "", "ARN of the secret with the keys that sign tokens"},
+		{"ORGOPS_RETRIES_QUEUE", "", "URL of the queue of deliveries that are due later"},
+		{"ORGOPS_RETRIES_DEAD_LETTERS", "", "URL of its dead-letter queue"},
+		{"ORGOPS_SYNCS_QUEUE", "", "URL of the queue of sync runs"},
+		{"ORGOPS_SYNCS_DEAD_LETTERS", "", "URL of its dead-letter queue"},
+		{"ORGOPS_FAIR_QUEUES", "", "true on AWS's own SQS: one company's backlog then does not delay the others"},
+		{"AWS_REGION", "", "region, such as eu-central-1"},
+		{"AWS_ACCESS_KEY_ID", "", "credentials, with AWS_SECRET_ACCESS_KEY and, if they are temporary, AWS_SESSION_TOKEN"},
+		{"AWS_ENDPOINT_URL", "", "URL of an emulator of all services; for one service: AWS_ENDPOINT_URL_DYNAMODB, _SQS, _KMS, _SECRETS_MANAGER"},
+	}
+}
+
+// ReadCloud reads the settings of Cloud through getenv (os.Getenv).
+func ReadCloud(getenv func(string) string) (Cloud, error) {
+	value := func(name string) string { return strings.TrimSpace(getenv(name)) }
+	c := Cloud{
+		Table: value("ORGOPS_TABLE"), KeysTable: value("ORGOPS_KEYS_TABLE"), WrappingKey: value("ORGOPS_WRAPPING_KEY"),
+		TokenKeys: value("ORGOPS_TOKEN_KEYS"), SigningKeys: value("ORGOPS_SIGNING_KEYS"), FairQueues: value("ORGOPS_FAIR_QUEUES") == "true",
+		Retries:    QueueURLs{value("ORGOPS_RETRIES_QUEUE"), value("ORGOPS_RETRIES_DEAD_LETTERS")},
+		Syncs:      QueueURLs{value("ORGOPS_SYNCS_QUEUE"), value("ORGOPS_SYNCS_DEAD_LETTERS")},
+		Stack:      cmp.Or(value("ORGOPS_STACK"), "Orgops"),
+		UsagePlans: map[string]string{},
+		FormerKeys: list(value("ORGOPS_FORMER_WRAPPING_KEYS")),
+	}
+	for _, text := range list(value("ORGOPS_USAGE_PLANS")) {
+		plan, id, _ := strings.Cut(text, "=")
+		if plan == "" || id == "" {
+			return c, fmt.Errorf("ORGOPS_USAGE_PLANS: %q is not plan=id", text)
+		}
+		c.UsagePlans[plan] = id
+	}
+	return c, nil
+}
+
+// list splits a text at commas and spaces.
+func list(text string) []string {
+	return strings.FieldsFunc(text, func(r rune) bool { return r == ',' || r == ' ' })
+}

@@ -1,0 +1,107 @@
+// Package config reads the environment. No other package does, so it lists every setting that exists.
+package config
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/netip"
+	"net/url"
+	"strings"
+)
+
+// These name the backends of the local process.
+const (
+	Embedded = "embedded" // SQLite and key files in a folder
+	AWS      = "aws"      // DynamoDB, SQS, KMS and Secrets Manager, or emulators of them
+)
+
+// Config holds the settings of a process.
+type Config struct {
+	Backend       string         // ORGOPS_BACKEND: Embedded or AWS; default Embedded
+	Addr          string         // ORGOPS_ADDR: host:port to listen on; default 127.0.0.1:4000
+	Data          string         // ORGOPS_DATA: folder of the embedded backend; default ./data
+	Issuer        string         // ORGOPS_ISSUER: iss of access tokens; default http://127.0.0.1:4000
+	Audience      string         // ORGOPS_AUDIENCE: aud of access tokens; default orgops
+	LogLevel      slog.Level     // ORGOPS_LOG: debug, info, warn or error; default info
+	CPUProfile    string         // ORGOPS_CPUPROFILE: file for a CPU profile while serving; default none
+	Origins       []string       // ORGOPS_CORS_ORIGINS: origins of web pages that may read responses; "*": any
+	AllowNetworks []netip.Prefix // ORGOPS_ALLOW_NETWORKS: networks that deliveries may reach although they are not public, such as 10.1.0.0/16,fd00::/8
+}
+
+// Setting documents one variable of the environment.
+type Setting struct{ Name, Default, Meaning string }
+
+// Settings lists the variables that Read reads, for help texts.
+func Settings() []Setting {
+	return []Setting{
+		{"ORGOPS_BACKEND", Embedded, "storage of all data: embedded (SQLite in a folder) or aws"},
+		{"ORGOPS_ADDR", "127.0.0.1:4000", "host:port to listen on"},
+		{"ORGOPS_DATA", "./data", "folder of the store and the keys; embedded only"},
+		{"ORGOPS_ISSUER", "http://127.0.0.1:4000", "iss of access tokens"},
+		{"ORGOPS_AUDIENCE", "orgops", "aud of access tokens"},
+		{"ORGOPS_LOG", "info", "debug, info, warn or error"},
+		{"ORGOPS_CORS_ORIGINS", "*", "origins of web pages that may read responses, such as https://dashboard.example.com, comma separated; *: any; none: no page"},
+		{"ORGOPS_ALLOW_NETWORKS", "", "networks, comma separated, that deliveries may reach although they are not public"},
+		{"ORGOPS_CPUPROFILE", "", "file for a CPU profile while serving"},
+	}
+}
+
+// Origins parses a list of web page origins: a single "*" for any, "none" for no page. An origin has no path, as browsers
+// send it (RFC 6454 §6.2).
+func Origins(text string) ([]string, error) {
+	origins := list(text)
+	if len(origins) == 1 && origins[0] == "*" {
+		return origins, nil
+	}
+	if len(origins) == 1 && origins[0] == "none" {
+		return nil, nil
+	}
+	for _, origin := range origins {
+		u, err := url.Parse(origin)
+		if err != nil || u.Host == "" || u.Scheme+"://"+strings.ToLower(u.Host) != origin {
+			return nil, fmt.Errorf("%q is not an origin such as https://dashboard.example.com", origin)
+		}
+	}
+	return origins, nil
+}
+
+// Read reads the settings through getenv (os.Getenv). The error names every invalid variable and the values that it
+// accepts.
+func Read(getenv func(string) string) (Config, error) {
+	value := func(name string) string {
+		if v := strings.TrimSpace(getenv(name)); v != "" {
+			return v
+		}
+		for _, s := range Settings() {
+			if s.Name == name {
+				return s.Default
+			}
+		}
+		return ""
+	}
+	c := Config{
+		Backend: value("ORGOPS_BACKEND"), Addr: value("ORGOPS_ADDR"), Data: value("ORGOPS_DATA"), Issuer: value("ORGOPS_ISSUER"), Audience: value("ORGOPS_AUDIENCE"),
+		CPUProfile: value("ORGOPS_CPUPROFILE"),
+	}
+	var problems []error
+	if c.Backend != Embedded && c.Backend != AWS {
+		problems = append(problems, errors.New("ORGOPS_BACKEND must be embedded or aws"))
+	}
+	if err := c.LogLevel.UnmarshalText([]byte(value("ORGOPS_LOG"))); err != nil {
+		problems = append(problems, fmt.Errorf("ORGOPS_LOG must be debug, info, warn or error"))
+	}
+	var err error
+	if c.Origins, err = Origins(value("ORGOPS_CORS_ORIGINS")); err != nil {
+		problems = append(problems, fmt.Errorf("ORGOPS_CORS_ORIGINS: %w", err))
+	}
+	for _, text := range strings.FieldsFunc(value("ORGOPS_ALLOW_NETWORKS"), func(r rune) bool { return r == ',' || r == ' ' }) {
+		prefix, err := netip.ParsePrefix(text)
+		if err != nil {
+			problems = append(problems, fmt.Errorf("ORGOPS_ALLOW_NETWORKS: %q is not a network such as 10.1.0.0/16", text))
+			continue
+		}
+		c.AllowNetworks = append(c.AllowNetworks, prefix.Masked())
+	}
+	return c, errors.Join(problems...)
+}

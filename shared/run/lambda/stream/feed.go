@@ -1,0 +1,102 @@
+package stream
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"runtime/debug"
+	"sync"
+
+	"orgops/shared/storage/store"
+)
+
+// handle receives a consumer's batches.
+type handle = func(ctx context.Context, b store.Batch, done func(error))
+
+// feed implements store.Feed with the changes that Lambda delivers.
+type feed struct{ consumer chan handle }
+
+// Consume implements store.Feed, for one consumer.
+func (f feed) Consume(ctx context.Context, _ string, h handle) error {
+	f.consumer <- h
+	<-ctx.Done()
+	return nil
+}
+
+// Run serves a consumer that also works between batches, as long as the process lives. It delivers each change as its own
+// batch, several concurrently, so that each change has its own outcome and a read for one change does not delay the others.
+// So it suits a consumer that needs no order.
+func Run(consume func(context.Context, store.Feed) error, logger *slog.Logger) func(context.Context, Event) (Answer, error) {
+	f := feed{consumer: make(chan handle)}
+	go func() {
+		if err := consume(context.Background(), f); err != nil {
+			logger.Error("stream consumer ended", "error", err)
+		}
+	}()
+	h := <-f.consumer
+	return func(ctx context.Context, e Event) (Answer, error) { return deliver(ctx, e, h, logger), nil }
+}
+
+const atOnce = 16 // changes delivered concurrently
+
+// deliver delivers the changes and waits for their outcomes. A change without an outcome when ctx ends counts as failed. It
+// may still finish when the next event wakes the process; the redelivery then finds it done.
+func deliver(ctx context.Context, e Event, h handle, logger *slog.Logger) Answer {
+	all := entries(ctx, e, logger)
+	outcomes := make(chan outcome, len(all)) // buffered for all, so that a late outcome does not block
+	open := map[int]bool{}
+	for _, n := range all {
+		open[n.index] = true
+	}
+	go func() {
+		slots := make(chan struct{}, atOnce)
+		for _, n := range all {
+			select {
+			case slots <- struct{}{}:
+			case <-ctx.Done():
+				return
+			}
+			go func() {
+				defer func() { <-slots }()
+				hand(ctx, h, n, outcomes)
+			}()
+		}
+	}()
+	failed := first{index: -1}
+	for len(open) > 0 {
+		select {
+		case o := <-outcomes:
+			delete(open, o.index)
+			if o.err != nil {
+				logger.WarnContext(ctx, "change failed; it will be redelivered", "error", o.err)
+				failed.at(o.index)
+			}
+		case <-ctx.Done():
+			logger.WarnContext(ctx, "changes not finished in time; they will be redelivered", "changes", len(open), "error", ctx.Err())
+			for index := range open {
+				failed.at(index)
+			}
+			return from(e, failed.index)
+		}
+	}
+	return from(e, failed.index)
+}
+
+// outcome holds the result of the change in a record.
+type outcome struct {
+	index int
+	err   error
+}
+
+// hand delivers one change. It recovers a panic as the change's outcome, because it runs in its own goroutine, outside of
+// the invocation's Guard.
+func hand(ctx context.Context, h handle, n entry, outcomes chan<- outcome) {
+	var once sync.Once
+	done := func(err error) { once.Do(func() { outcomes <- outcome{n.index, err} }) }
+	defer func() {
+		if v := recover(); v != nil {
+			done(fmt.Errorf("panic: %v: %s", v, debug.Stack()))
+		}
+	}()
+	h(ctx, store.Batch{Changes: []store.Change{n.change}, Replay: true}, done)
+}

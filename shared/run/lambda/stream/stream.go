@@ -1,0 +1,146 @@
+// Package stream passes the records of the table's stream, as Lambda delivers them, to the projector and the dispatcher.
+//
+// Lambda delivers a shard's records in order. After a failure it redelivers from the first reported record on. So the
+// answer names one record, the first unfinished one. Later records that were finished are redelivered too, and their
+// consumer must recognise them.
+package stream
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"runtime/debug"
+	"sync"
+
+	"github.com/aws/aws-lambda-go/events"
+
+	"orgops/shared/storage/store"
+	"orgops/shared/storage/store/dynamostore"
+)
+
+// Event holds the records that Lambda delivers.
+type Event = events.DynamoDBEvent
+
+// Answer names the record from which Lambda redelivers.
+type Answer = events.DynamoDBEventResponse
+
+// entry holds a change of the feed and the index of its record.
+type entry struct {
+	change store.Change
+	index  int // of the record in the event
+}
+
+// entries returns the changes in an event. It logs and skips a record that cannot be decoded, because a redelivery would
+// fail the same way.
+func entries(ctx context.Context, e Event, logger *slog.Logger) []entry {
+	var all []entry
+	for i, r := range e.Records {
+		change, ok, err := record(r).Change()
+		switch {
+		case err != nil:
+			logger.ErrorContext(ctx, "stream record skipped", "error", err)
+		case ok:
+			all = append(all, entry{change, i})
+		}
+	}
+	return all
+}
+
+func record(r events.DynamoDBEventRecord) dynamostore.Record {
+	return dynamostore.Record{
+		Sequence: r.Change.SequenceNumber, Created: r.Change.ApproximateCreationDateTime.Time,
+		Old: texts(r.Change.OldImage), New: texts(r.Change.NewImage),
+	}
+}
+
+// texts converts an image's attributes into the form of dynamostore.Record.
+func texts(image map[string]events.DynamoDBAttributeValue) map[string]string {
+	if len(image) == 0 {
+		return nil
+	}
+	out := make(map[string]string, len(image))
+	for name, v := range image {
+		switch v.DataType() {
+		case events.DataTypeString:
+			out[name] = v.String()
+		case events.DataTypeNumber:
+			out[name] = v.Number()
+		case events.DataTypeBinary:
+			out[name] = string(v.Binary())
+		case events.DataTypeBoolean:
+			if v.Boolean() {
+				out[name] = "true"
+			}
+		default: // the service's items have no other types
+		}
+	}
+	return out
+}
+
+// from answers that the records from index on must be redelivered; a negative index means none.
+func from(e Event, index int) Answer {
+	answer := Answer{BatchItemFailures: []events.DynamoDBBatchItemFailure{}}
+	if index >= 0 {
+		answer.BatchItemFailures = append(answer.BatchItemFailures,
+			events.DynamoDBBatchItemFailure{ItemIdentifier: e.Records[index].Change.SequenceNumber})
+	}
+	return answer
+}
+
+const parallel = 8 // companies handled concurrently
+
+// ByCompany delivers each company's changes as one batch, several companies concurrently. A company that fails does not
+// delay the others.
+func ByCompany(handle func(context.Context, store.Batch) error, logger *slog.Logger) func(context.Context, Event) (Answer, error) {
+	return func(ctx context.Context, e Event) (Answer, error) {
+		batches, firsts := map[string]*store.Batch{}, map[string]int{}
+		for _, n := range entries(ctx, e, logger) {
+			b := batches[n.change.Company]
+			if b == nil {
+				b = &store.Batch{Replay: true}
+				batches[n.change.Company], firsts[n.change.Company] = b, n.index
+			}
+			b.Changes = append(b.Changes, n.change)
+		}
+		failed := first{index: -1}
+		slots := make(chan struct{}, parallel)
+		var working sync.WaitGroup
+		for company, b := range batches {
+			slots <- struct{}{}
+			working.Go(func() {
+				defer func() { <-slots }()
+				if err := handled(ctx, handle, *b); err != nil {
+					logger.WarnContext(ctx, "changes failed; they will be redelivered", "company", company, "changes", len(b.Changes), "error", err)
+					failed.at(firsts[company])
+				}
+			})
+		}
+		working.Wait()
+		return from(e, failed.index), nil
+	}
+}
+
+// handled calls handle and returns a panic as an error, because it runs in its own goroutine, outside of the invocation's
+// Guard.
+func handled(ctx context.Context, handle func(context.Context, store.Batch) error, b store.Batch) (err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = fmt.Errorf("panic: %v: %s", v, debug.Stack())
+		}
+	}()
+	return handle(ctx, b)
+}
+
+// first keeps the lowest failed index, -1 without a failure.
+type first struct {
+	mu    sync.Mutex
+	index int
+}
+
+func (f *first) at(index int) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.index < 0 || index < f.index {
+		f.index = index
+	}
+}

@@ -1,0 +1,167 @@
+package stream_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-lambda-go/events"
+
+	"orgops/shared/run/lambda/stream"
+	"orgops/shared/storage/store"
+)
+
+// event returns an event with one record for each company; its sequence number is its position.
+func event(companies ...string) stream.Event {
+	var e stream.Event
+	for i, company := range companies {
+		e.Records = append(e.Records, events.DynamoDBEventRecord{Change: events.DynamoDBStreamRecord{
+			SequenceNumber:              strconv.Itoa(i),
+			ApproximateCreationDateTime: events.SecondsEpochTime{Time: time.Unix(1_771_840_800, 0)},
+			NewImage: map[string]events.DynamoDBAttributeValue{
+				"pk": events.NewStringAttribute("C#" + company), "sk": events.NewStringAttribute("MEMORY#" + strconv.Itoa(i)),
+				"entity": events.NewStringAttribute("memory"), "version": events.NewNumberAttribute("1"), "at": events.NewNumberAttribute("1771840800001"),
+				"body": events.NewStringAttribute("{}"),
+			},
+		}})
+	}
+	return e
+}
+
+// first returns the record from which an answer requests redelivery, or "".
+func first(t *testing.T, a stream.Answer, err error) string {
+	t.Helper()
+	if err != nil || len(a.BatchItemFailures) > 1 {
+		t.Fatalf("%+v, %v", a, err)
+	}
+	if len(a.BatchItemFailures) == 0 {
+		return ""
+	}
+	return a.BatchItemFailures[0].ItemIdentifier
+}
+
+// consumer returns a consumer that handles changes with do.
+func consumer(do func(c store.Change, done func(error))) func(context.Context, store.Feed) error {
+	return func(ctx context.Context, f store.Feed) error {
+		return f.Consume(ctx, "test", func(_ context.Context, b store.Batch, done func(error)) { do(b.Changes[0], done) })
+	}
+}
+
+func quiet() *slog.Logger { return slog.New(slog.DiscardHandler) }
+
+func TestRun(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name string
+		do   func(c store.Change, done func(error))
+		want string
+	}{
+		{"all succeed", func(_ store.Change, done func(error)) { done(nil) }, ""},
+		{"asynchronously", func(_ store.Change, done func(error)) { go done(nil) }, ""},
+		{"some fail", func(c store.Change, done func(error)) {
+			if c.Key == "MEMORY#7" || c.Key == "MEMORY#5" {
+				done(errors.New("no"))
+				return
+			}
+			done(nil)
+		}, "5"},
+		{"one panics", func(c store.Change, done func(error)) {
+			if c.Key == "MEMORY#3" {
+				panic("boom")
+			}
+			done(nil)
+		}, "3"},
+		{"a panic after done", func(_ store.Change, done func(error)) {
+			done(nil)
+			panic("boom")
+		}, ""},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			answer, err := stream.Run(consumer(tt.do), quiet())(t.Context(), event("a", "a", "a", "a", "b", "b", "b", "b", "b"))
+			if got := first(t, answer, err); got != tt.want {
+				t.Errorf("redelivery from %q, want %q", got, tt.want)
+			}
+		})
+	}
+}
+
+// TestRun_AtOnce checks that a change that waits does not delay the others, up to a bound.
+func TestRun_AtOnce(t *testing.T) {
+	t.Parallel()
+	var mu sync.Mutex
+	under, most := 0, 0
+	enough := make(chan struct{})
+	do := func(_ store.Change, done func(error)) {
+		mu.Lock()
+		under++
+		if most = max(most, under); under == 16 {
+			close(enough)
+		}
+		mu.Unlock()
+		<-enough
+		mu.Lock()
+		under--
+		mu.Unlock()
+		done(nil)
+	}
+	companies := make([]string, 16)
+	for i := range companies {
+		companies[i] = fmt.Sprint(i % 3)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	answer, err := stream.Run(consumer(do), quiet())(ctx, event(companies...))
+	if got := first(t, answer, err); got != "" || most != 16 {
+		t.Errorf("redelivery from %q; %d at once", got, most)
+	}
+}
+
+// TestRun_End requests redelivery of the changes without an outcome at the deadline, from the first of their records.
+func TestRun_End(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(t.Context())
+	do := func(c store.Change, done func(error)) {
+		if c.Key == "MEMORY#2" {
+			cancel()
+			return
+		}
+		done(nil)
+	}
+	answer, err := stream.Run(consumer(do), quiet())(ctx, event("a", "a", "a"))
+	if got := first(t, answer, err); got == "" {
+		t.Error("no redelivery requested")
+	}
+}
+
+func TestByCompany(t *testing.T) {
+	t.Parallel()
+	var mu sync.Mutex
+	seen := map[string]int{}
+	handle := func(_ context.Context, b store.Batch) error {
+		mu.Lock()
+		defer mu.Unlock()
+		company := b.Changes[0].Company
+		seen[company] += len(b.Changes)
+		switch company {
+		case "b":
+			return errors.New("not now")
+		case "c":
+			panic("boom")
+		}
+		return nil
+	}
+	answer, err := stream.ByCompany(handle, quiet())(t.Context(), event("a", "c", "b", "a", "b", "c"))
+	if got := first(t, answer, err); got != "1" {
+		t.Errorf("redelivery from %q", got)
+	}
+	if seen["a"] != 2 || seen["b"] != 2 || seen["c"] != 2 {
+		t.Errorf("%v", seen)
+	}
+}

@@ -1,0 +1,28 @@
+// Package server makes the HTTP server that the route groups are mounted on. The local process, the Lambdas and the
+// derivation of the gateway's routes use the same one.
+package server
+
+import (
+	"orgops/shared/run/boot"
+	"orgops/shared/web"
+)
+
+// Title names the API in its OpenAPI document.
+const Title = "Organizational Operations Service"
+
+// Options holds what differs between processes.
+type Options struct {
+	Version   string       // of the API
+	Verifier  web.Verifier // of bearer tokens; nil if no operation needs one
+	CursorKey []byte       // seals page cursors; the same in every process of a deployment
+	Origins   web.Origins  // of web pages that may read responses
+	OnDemand  bool         // builds operations with the first request for them
+}
+
+// New makes a server without operations.
+func New(s *boot.Services, o Options) *web.Server {
+	return web.New(web.Options{
+		Title: Title, Version: o.Version, Logger: s.Logger, Verifier: o.Verifier, Tenant: s.Company, CursorKey: o.CursorKey,
+		Now: s.Now, Origins: o.Origins, OnDemand: o.OnDemand,
+	})
+}

@@ -1,0 +1,37 @@
+package sqlitequeue
+
+// steps returns the migrations of the queue's tables. Times are Unix milliseconds.
+//
+// A ready message may be handed out; any other waits until visible, when it becomes due or its lease expires. The index by
+// group holds only ready messages, so that the round robin never scans waiting ones. lease is 0 before the first delivery
+// and after a Defer. It is kept when it expires, so that the holder can still acknowledge until the message is redelivered.
+func steps() []string {
+	return []string{`
+CREATE TABLE message (
+	id       INTEGER PRIMARY KEY,
+	queue    TEXT NOT NULL,
+	grp      TEXT NOT NULL,
+	ready    INTEGER NOT NULL,
+	visible  INTEGER NOT NULL,
+	lease    INTEGER NOT NULL,
+	receives INTEGER NOT NULL,
+	due      INTEGER NOT NULL,
+	body     BLOB NOT NULL
+);
+
+CREATE INDEX message_ready ON message (queue, grp, visible) WHERE ready = 1;
+CREATE INDEX message_waiting ON message (queue, visible, lease) WHERE ready = 0;
+
+CREATE TABLE dead (
+	id     INTEGER PRIMARY KEY,
+	queue  TEXT NOT NULL,
+	grp    TEXT NOT NULL,
+	due    INTEGER NOT NULL,
+	at     INTEGER NOT NULL,
+	reason TEXT NOT NULL,
+	body   BLOB NOT NULL
+);
+
+CREATE INDEX dead_oldest ON dead (queue, at);
+`}
+}

@@ -1,0 +1,126 @@
+// Package sqsqueue implements the delayed queue, queue.Queue, over two standard SQS queues: one for messages and one for
+// dead letters.
+//
+// SQS delays a message by at most 15 minutes. A message due later carries its due time, and every receiver that gets it
+// early sends it on with a further delay. Deferring a message sends a copy, so that its lease, receive count and age start
+// over. Operations send first and delete second: a failure in between duplicates the message but never loses it.
+//
+// A body that SQS accepts as text becomes the message's body, any other a binary attribute.
+package sqsqueue
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/sqs"
+
+	"orgops/shared/base/awsclient"
+	"orgops/shared/storage/queue"
+)
+
+const (
+	maxDelay    = 15 * time.Minute
+	maxWait     = 20 * time.Second // of one receive
+	maxLease    = 12 * time.Hour
+	callTimeout = 10 * time.Second         // of one try of any other call
+	tryTimeout  = maxWait + 10*time.Second // of any try
+)
+
+// Options configures a queue.
+type Options struct {
+	URL  string // of the queue
+	Dead string // of its dead-letter queue
+
+	Now func() time.Time // clock of due times; default time.Now
+	// FairQueues sends a message's group as SQS's message group, so that SQS keeps one group's backlog from delaying the
+	// others. Emulators that support message groups only in FIFO queues refuse it.
+	FairQueues bool
+}
+
+// Queue sends to and receives from a pair of queues. It needs no closing: it holds only connections.
+type Queue struct {
+	client *sqs.Client
+	o      Options
+}
+
+// New returns a queue without making any request.
+func New(access awsclient.Access, o Options) *Queue {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	return &Queue{client: newClient(access), o: o}
+}
+
+func newClient(access awsclient.Access) *sqs.Client {
+	return sqs.New(sqs.Options{
+		Region: access.Region, Credentials: access.Credentials, BaseEndpoint: access.BaseEndpoint("SQS"),
+		Retryer: awsclient.NewRetryer(nil), HTTPClient: access.HTTPClient.WithTimeout(tryTimeout),
+	})
+}
+
+// Ready returns an error when the queue or its dead-letter queue cannot be used. It returns errors of SQS unwrapped.
+func (q *Queue) Ready(ctx context.Context) error {
+	for _, url := range []string{q.o.URL, q.o.Dead} {
+		if _, err := q.client.GetQueueAttributes(ctx, &sqs.GetQueueAttributesInput{QueueUrl: &url}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Send implements queue.Queue. It sends in batches; after an error some messages may have been sent.
+func (q *Queue) Send(ctx context.Context, messages ...queue.Message) error {
+	for i := range messages {
+		if n := len(messages[i].Body); n == 0 || n > queue.MaxBody {
+			return fmt.Errorf("queue: message of %d bytes; send 1 to %d", n, queue.MaxBody)
+		}
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	envelopes := make([]envelope, len(messages))
+	for i := range messages {
+		envelopes[i] = envelope{message: messages[i], group: q.group(messages[i].Group), delay: q.delay(messages[i].Due)}
+	}
+	return q.sendAll(ctx, q.o.URL, envelopes)
+}
+
+// delay returns the seconds for which SQS delays a message due at the given time.
+func (q *Queue) delay(due time.Time) int32 {
+	if due.IsZero() {
+		return 0
+	}
+	return seconds(min(due.Sub(q.o.Now()), maxDelay))
+}
+
+// group returns the message group to send with.
+func (q *Queue) group(group string) *string {
+	if !q.o.FairQueues || group == "" {
+		return nil
+	}
+	return &group
+}
+
+// seconds rounds up, so that no message arrives early.
+func seconds(d time.Duration) int32 {
+	return int32((max(d, 0) + time.Second - 1) / time.Second)
+}
+
+// Ack implements queue.Queue.
+func (q *Queue) Ack(ctx context.Context, received ...queue.Received) error {
+	receipts := make([]string, len(received))
+	for i := range received {
+		receipts[i] = received[i].Receipt
+	}
+	return q.deleteAll(ctx, q.o.URL, receipts)
+}
+
+// Defer implements queue.Queue. It honours a receipt whose lease has expired: the message then exists twice.
+func (q *Queue) Defer(ctx context.Context, r queue.Received, due time.Time) error {
+	r.Due = due
+	if err := q.Send(ctx, r.Message); err != nil {
+		return err
+	}
+	return q.deleteAll(ctx, q.o.URL, []string{r.Receipt})
+}

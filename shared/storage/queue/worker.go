@@ -1,0 +1,83 @@
+package queue
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"time"
+
+	"orgops/shared/base/wait"
+)
+
+// ErrPoison marks a message that no retry can process. A Handler returns it.
+var ErrPoison = errors.New("not a message of this queue")
+
+// Handler processes the body of a message. due is the time of the next delivery; zero acknowledges the message. A message
+// whose handler returns an error is redelivered when its lease expires.
+type Handler func(ctx context.Context, body []byte) (due time.Time, err error)
+
+// Worker receives messages from a queue and calls Handle for each.
+type Worker struct {
+	Queue  Queue
+	Handle Handler
+	Logger *slog.Logger
+	Lease  time.Duration // hides a message from other workers; longer than handling takes
+	Slots  int           // messages in flight at most
+	Take   int           // messages per receive, at most MaxBatch
+}
+
+// poisonAfter limits the deliveries of a message; if the last one fails too, the message is buried.
+const poisonAfter = 20
+
+// Run consumes messages until ctx ends, then waits for those in flight.
+func (w Worker) Run(ctx context.Context) {
+	var working sync.WaitGroup
+	defer working.Wait()
+	slots := make(chan struct{}, w.Slots)
+	for ctx.Err() == nil {
+		select {
+		case slots <- struct{}{}: // receive only when a slot is free to handle a message
+		case <-ctx.Done():
+			return
+		}
+		<-slots
+		received, err := w.Queue.Receive(ctx, w.Take, w.Lease)
+		if err != nil && ctx.Err() == nil {
+			w.Logger.ErrorContext(ctx, "messages not received", "error", err)
+			wait.For(ctx, time.Second)
+		}
+		for _, r := range received {
+			select {
+			case slots <- struct{}{}:
+			case <-ctx.Done():
+				return // messages not started are redelivered when their lease expires
+			}
+			working.Go(func() {
+				defer func() { <-slots }()
+				w.Settle(ctx, r)
+			})
+		}
+	}
+}
+
+// Settle handles one message, then acknowledges, defers or buries it, or leaves it to its lease.
+func (w Worker) Settle(ctx context.Context, r Received) {
+	due, err := w.Handle(ctx, r.Body)
+	ctx = context.WithoutCancel(ctx) // finished work is acknowledged even during shutdown
+	switch {
+	case errors.Is(err, ErrPoison) || err != nil && r.Receives >= poisonAfter:
+		w.Logger.ErrorContext(ctx, "message buried", "error", err)
+		err = w.Queue.Bury(ctx, r, err.Error())
+	case err != nil:
+		w.Logger.ErrorContext(ctx, "message not handled", "receives", r.Receives, "error", err)
+		return
+	case !due.IsZero():
+		err = w.Queue.Defer(ctx, r, due)
+	default:
+		err = w.Queue.Ack(ctx, r)
+	}
+	if err != nil {
+		w.Logger.ErrorContext(ctx, "message not settled", "error", err)
+	}
+}

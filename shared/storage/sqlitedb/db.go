@@ -1,0 +1,177 @@
+// Package sqlitedb opens a SQLite file for fast and durable use: a write-ahead log, a sync before every commit returns, one
+// writer that groups waiting units into one transaction, and a few read connections with snapshots.
+//
+// A process opens a file once. A second process may open the same file; the two take turns at writing and wait for each
+// other for a limited time.
+package sqlitedb
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"zombiezen.com/go/sqlite"
+	"zombiezen.com/go/sqlite/sqlitex"
+
+	"orgops/shared/base/wait"
+)
+
+const (
+	// layout is the file's user_version. Open refuses a file with a greater one, which a newer program wrote.
+	layout = 1
+	// walPages is the length of the log (32 MiB) at which a commit moves it into the database. Hot pages are written to the
+	// log many times but moved once, so a long log costs less in all than a short one.
+	walPages = 4096
+
+	// Cache sizes in KiB. A page of 8 KiB takes about 13 KiB of memory, because SQLite's allocator rounds up.
+	writerCache = 6 << 10
+	readerCache = 1 << 10 // each
+)
+
+// Options adjusts a DB. The zero value suits the service.
+type Options struct {
+	Readers int           // read connections; default 4
+	Busy    time.Duration // longest wait while another process writes; default 5 s
+}
+
+// DB reads and writes an open file. Its methods are safe for concurrent use.
+type DB struct {
+	writer  *writer
+	readers *readers
+}
+
+// Open opens the file at path. It creates a missing file (0600) and directory (0700).
+func Open(ctx context.Context, path string, o Options) (*DB, error) {
+	if o.Readers <= 0 {
+		o.Readers = 4
+	}
+	if o.Busy <= 0 {
+		o.Busy = 5 * time.Second
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	if err := private(path); err != nil {
+		return nil, err
+	}
+	bulkPageCache()
+	conn, err := connect(path, o.Busy, writerCache)
+	if err != nil {
+		return nil, fmt.Errorf("open %s: %w", path, err)
+	}
+	if err := prepareFile(ctx, conn, o.Busy); err != nil {
+		return nil, fmt.Errorf("open %s: %w", path, errors.Join(err, conn.Close()))
+	}
+	pool, err := openReaders(path, o)
+	if err != nil {
+		return nil, fmt.Errorf("open %s: %w", path, errors.Join(err, conn.Close()))
+	}
+	db := &DB{writer: newWriter(conn), readers: pool}
+	go db.writer.run()
+	return db, nil
+}
+
+// Close commits the waiting units, moves the log into the database and closes the file. Later calls return ErrClosed.
+func (db *DB) Close() error {
+	werr := db.writer.close()
+	if err := db.readers.close(); err != nil {
+		return err
+	}
+	return werr
+}
+
+// private restricts the file to its owner. SQLite gives its -wal and -shm files the same mode.
+func private(path string) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return fmt.Errorf("data directory: %w", err)
+	}
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return fmt.Errorf("data file: %w", err)
+	}
+	defer f.Close()
+	if err := f.Chmod(0o600); err != nil {
+		return fmt.Errorf("data file: %w", err)
+	}
+	return nil
+}
+
+// connect opens one connection. It does not use a URI, so that every character of the path stands for itself.
+func connect(path string, busy time.Duration, cacheKiB int) (*sqlite.Conn, error) {
+	conn, err := sqlite.OpenConn(path, sqlite.OpenReadWrite)
+	if err != nil {
+		return nil, err
+	}
+	conn.SetBusyTimeout(busy)
+	script := fmt.Sprintf("PRAGMA page_size=8192; PRAGMA cache_size=-%d; PRAGMA temp_store=MEMORY; PRAGMA synchronous=FULL;", cacheKiB)
+	if err := pragmas(conn, script); err != nil {
+		return nil, errors.Join(err, conn.Close())
+	}
+	return conn, nil
+}
+
+// prepareFile applies the settings that belong to the file, not to a connection.
+func prepareFile(ctx context.Context, conn *sqlite.Conn, busy time.Duration) error {
+	version, err := number(conn, "PRAGMA user_version")
+	if err != nil {
+		return err
+	}
+	if version > layout {
+		return fmt.Errorf("the file's layout is %d, written by a newer program; this one supports %d: update it", version, layout)
+	}
+	if err := keepLog(ctx, conn, busy); err != nil {
+		return err
+	}
+	script := fmt.Sprintf("PRAGMA wal_autocheckpoint=%d;", walPages)
+	if version < layout {
+		script += fmt.Sprintf("PRAGMA user_version=%d;", layout)
+	}
+	return pragmas(conn, script)
+}
+
+// keepLog switches the file to a write-ahead log. SQLite reads before it switches, and its busy timeout does not apply to a
+// connection that has read. keepLog therefore waits itself, in case two processes open a new file at the same time.
+func keepLog(ctx context.Context, conn *sqlite.Conn, busy time.Duration) error {
+	for end := time.Now().Add(busy); ; {
+		err := pragmas(conn, "PRAGMA journal_mode=WAL;")
+		if sqlite.ErrCode(err).ToPrimary() != sqlite.ResultBusy || time.Now().After(end) || !wait.For(ctx, busyPause) {
+			return err
+		}
+	}
+}
+
+// busyPause separates tries on a file that another process is writing to.
+const busyPause = 2 * time.Millisecond
+
+// pragmas runs statements outside a transaction, as those about the file require.
+func pragmas(conn *sqlite.Conn, script string) error {
+	for script != "" {
+		stmt, rest, err := conn.PrepareTransient(script)
+		if err != nil {
+			return err
+		}
+		for more := true; more && err == nil; {
+			more, err = stmt.Step()
+		}
+		if ferr := stmt.Finalize(); err == nil {
+			err = ferr
+		}
+		if err != nil {
+			return err
+		}
+		script = script[len(script)-rest:]
+	}
+	return nil
+}
+
+func number(conn *sqlite.Conn, query string) (int64, error) {
+	var n int64
+	err := sqlitex.ExecuteTransient(conn, query, &sqlitex.ExecOptions{ResultFunc: func(stmt *sqlite.Stmt) error {
+		n = stmt.ColumnInt64(0)
+		return nil
+	}})
+	return n, err
+}

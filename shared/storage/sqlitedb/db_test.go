@@ -1,0 +1,403 @@
+package sqlitedb_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"zombiezen.com/go/sqlite"
+
+	"orgops/shared/storage/sqlitedb"
+)
+
+var errRefused = errors.New("refused")
+
+// insert adds one row as a unit. A test can make its Check or its Apply fail.
+type insert struct {
+	id, note  int64
+	refuse    bool
+	broken    bool
+	committed func()
+}
+
+func (u *insert) Check(*sqlite.Conn) error {
+	if u.refuse {
+		return errRefused
+	}
+	return nil
+}
+
+func (u *insert) Apply(conn *sqlite.Conn) error {
+	stmt, err := conn.Prepare("INSERT INTO thing (id, note) VALUES (?, ?)")
+	if err != nil {
+		return err
+	}
+	stmt.BindInt64(1, u.id)
+	stmt.BindInt64(2, u.note)
+	if err := sqlitedb.Step(stmt); err != nil {
+		return err
+	}
+	if u.broken {
+		return sqlitedb.Exec(conn, "INSERT INTO thing (id) VALUES (NULL)")
+	}
+	return nil
+}
+
+func (u *insert) Committed() {
+	if u.committed != nil {
+		u.committed()
+	}
+}
+
+var steps = []string{"CREATE TABLE thing (id INT PRIMARY KEY NOT NULL, note INT);"}
+
+func open(t testing.TB, path string) *sqlitedb.DB {
+	t.Helper()
+	db, err := sqlitedb.Open(t.Context(), path, sqlitedb.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { db.Close() })
+	if err := db.Migrate(t.Context(), "thing", steps); err != nil {
+		t.Fatal(err)
+	}
+	return db
+}
+
+func count(t testing.TB, db *sqlitedb.DB) (n int) {
+	t.Helper()
+	err := db.Read(t.Context(), func(conn *sqlite.Conn) error {
+		stmt, err := conn.Prepare("SELECT count(*) FROM thing")
+		if err != nil {
+			return err
+		}
+		if _, err := stmt.Step(); err != nil {
+			return err
+		}
+		n = stmt.ColumnInt(0)
+		return stmt.Reset()
+	})
+	if err != nil {
+		t.Error(err)
+	}
+	return n
+}
+
+func TestDB_Write(t *testing.T) {
+	t.Parallel()
+
+	t.Run("one unit's error does not affect the others of its group", func(t *testing.T) {
+		t.Parallel()
+		db := open(t, filepath.Join(t.TempDir(), "data", "x.db"))
+		// The first unit blocks the writer until the others wait, so that they form one group.
+		entered, release := make(chan struct{}), make(chan struct{})
+		first := make(chan error, 1)
+		go func() {
+			first <- db.Write(context.Background(), sqlitedb.Do(func(*sqlite.Conn) error {
+				close(entered)
+				<-release
+				return nil
+			}))
+		}()
+		<-entered
+		var units []*insert
+		for i := range int64(40) {
+			units = append(units, &insert{id: i, refuse: i%5 == 0, broken: i%7 == 0})
+		}
+		var wg sync.WaitGroup
+		answers := make([]error, len(units))
+		for i, u := range units {
+			wg.Go(func() { answers[i] = db.Write(context.Background(), u) })
+		}
+		close(release)
+		wg.Wait()
+		if err := <-first; err != nil {
+			t.Fatal(err)
+		}
+		want := 0
+		for i, u := range units {
+			switch {
+			case u.refuse:
+				if !errors.Is(answers[i], errRefused) {
+					t.Errorf("unit %d: %v, want the error of its check", i, answers[i])
+				}
+			case u.broken:
+				if sqlite.ErrCode(answers[i]) != sqlite.ResultConstraintNotNull {
+					t.Errorf("unit %d: %v, want its own constraint error", i, answers[i])
+				}
+			default:
+				want++
+				if answers[i] != nil {
+					t.Errorf("unit %d: %v", i, answers[i])
+				}
+			}
+		}
+		if got := count(t, db); got != want {
+			t.Errorf("%d rows, want %d", got, want)
+		}
+	})
+
+	t.Run("committed runs in order and before write returns", func(t *testing.T) {
+		t.Parallel()
+		db := open(t, filepath.Join(t.TempDir(), "x.db"))
+		var order []int64 // owned by the writer
+		hooks := 0
+		stop := db.AfterCommit(func() { hooks++ })
+		for i := range int64(5) {
+			if err := db.Write(t.Context(), &insert{id: i, committed: func() { order = append(order, i) }}); err != nil {
+				t.Fatal(err)
+			}
+			if len(order) != int(i)+1 || hooks != int(i)+1 {
+				t.Fatalf("after %d writes: order %v, %d hooks", i+1, order, hooks)
+			}
+		}
+		stop()
+		if err := db.Write(t.Context(), &insert{id: 9}); err != nil || hooks != 5 {
+			t.Fatalf("after stop: %d hooks, %v", hooks, err)
+		}
+	})
+
+	t.Run("a cancelled waiting unit is dropped", func(t *testing.T) {
+		t.Parallel()
+		db := open(t, filepath.Join(t.TempDir(), "x.db"))
+		entered, release := make(chan struct{}), make(chan struct{})
+		first := make(chan error, 1)
+		go func() {
+			first <- db.Write(context.Background(), sqlitedb.Do(func(*sqlite.Conn) error {
+				close(entered)
+				<-release
+				return nil
+			}))
+		}()
+		<-entered
+		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Millisecond)
+		defer cancel()
+		if err := db.Write(ctx, &insert{id: 1}); !errors.Is(err, context.DeadlineExceeded) {
+			t.Fatalf("%v, want the context's deadline error", err)
+		}
+		close(release)
+		if err := <-first; err != nil {
+			t.Fatal(err)
+		}
+		if got := count(t, db); got != 0 {
+			t.Errorf("%d rows, want none", got)
+		}
+	})
+}
+
+func TestDB_WriteLazily(t *testing.T) {
+	t.Parallel()
+	db := open(t, filepath.Join(t.TempDir(), "x.db"))
+	t.Run("a lone unit commits after its linger time", func(t *testing.T) {
+		start := time.Now()
+		if err := db.WriteLazily(t.Context(), &insert{id: 1}, 20*time.Millisecond); err != nil {
+			t.Fatal(err)
+		}
+		if took := time.Since(start); took < 20*time.Millisecond {
+			t.Errorf("took %v, want at least the linger time", took)
+		}
+	})
+	t.Run("a lingering unit joins the next transaction", func(t *testing.T) {
+		lazy := make(chan error, 1)
+		go func() { lazy <- db.WriteLazily(context.Background(), &insert{id: 2}, time.Hour) }()
+		for i := int64(10); ; i++ {
+			if err := db.Write(t.Context(), &insert{id: i}); err != nil {
+				t.Fatal(err)
+			}
+			select {
+			case err := <-lazy:
+				if err != nil {
+					t.Fatal(err)
+				}
+				return
+			default:
+			}
+		}
+	})
+}
+
+func TestOpen(t *testing.T) {
+	t.Parallel()
+
+	t.Run("only the owner can read the file", func(t *testing.T) {
+		t.Parallel()
+		path := filepath.Join(t.TempDir(), "data", "x.db")
+		open(t, path)
+		for name, want := range map[string]os.FileMode{filepath.Dir(path): 0o700, path: 0o600, path + "-wal": 0o600, path + "-shm": 0o600} {
+			info, err := os.Stat(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := info.Mode().Perm(); got != want {
+				t.Errorf("%s has mode %o, want %o", filepath.Base(name), got, want)
+			}
+		}
+	})
+
+	t.Run("two handles on one file take turns", func(t *testing.T) {
+		t.Parallel()
+		path := filepath.Join(t.TempDir(), "x.db")
+		a, b := open(t, path), open(t, path)
+		var wg sync.WaitGroup
+		for i := range int64(100) {
+			db := a
+			if i%2 == 0 {
+				db = b
+			}
+			wg.Go(func() {
+				if err := db.Write(context.Background(), &insert{id: i}); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		wg.Wait()
+		if got := count(t, a); got != 100 {
+			t.Errorf("%d rows, want 100", got)
+		}
+	})
+
+	t.Run("a newer program's file is refused", func(t *testing.T) {
+		t.Parallel()
+		path := filepath.Join(t.TempDir(), "x.db")
+		db := open(t, path)
+		if err := db.Migrate(t.Context(), "thing", nil); err == nil {
+			t.Error("tables of a newer version accepted")
+		}
+		if err := db.Write(t.Context(), sqlitedb.Do(func(conn *sqlite.Conn) error {
+			return sqlitedb.Exec(conn, "PRAGMA user_version=99")
+		})); err != nil {
+			t.Fatal(err)
+		}
+		if err := db.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if db, err := sqlitedb.Open(t.Context(), path, sqlitedb.Options{}); err == nil {
+			db.Close()
+			t.Error("file of a newer layout accepted")
+		}
+	})
+}
+
+func TestDB_Close(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "x.db")
+	db := open(t, path)
+	answers := make(chan error, 50)
+	for i := range int64(50) {
+		go func() { answers <- db.WriteLazily(context.Background(), &insert{id: i}, time.Hour) }()
+	}
+	written := 0
+	if err := db.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for range cap(answers) {
+		switch err := <-answers; {
+		case err == nil:
+			written++
+		case !errors.Is(err, sqlitedb.ErrUnavailable):
+			t.Errorf("%v, want ErrUnavailable", err)
+		}
+	}
+	if err := db.Read(t.Context(), func(*sqlite.Conn) error { return nil }); !errors.Is(err, sqlitedb.ErrClosed) {
+		t.Errorf("read after close: %v", err)
+	}
+	if got := count(t, open(t, path)); got != written {
+		t.Errorf("%d rows after reopening, want %d acknowledged ones", got, written)
+	}
+}
+
+// TestDB_Log writes more than the log may hold during constant reads.
+func TestDB_Log(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "x.db")
+	db := open(t, path)
+	var readers sync.WaitGroup
+	defer readers.Wait()
+	written := make(chan struct{})
+	defer close(written)
+	for range 3 {
+		readers.Go(func() {
+			for {
+				select {
+				case <-written:
+					return
+				default:
+					count(t, db)
+				}
+			}
+		})
+	}
+	big := sqlitedb.Do(func(conn *sqlite.Conn) error {
+		return sqlitedb.Exec(conn, "INSERT INTO thing (id, note) VALUES (abs(random()), zeroblob(800000))")
+	})
+	for range 100 { // 80 MB in all
+		if err := db.Write(t.Context(), big); err != nil {
+			t.Fatal(err)
+		}
+	}
+	info, err := os.Stat(path + "-wal")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if info.Size() > 48<<20 {
+		t.Errorf("the log has %d MiB after its checkpoints", info.Size()>>20)
+	}
+}
+
+func BenchmarkWrite(b *testing.B) {
+	b.Run("alone", func(b *testing.B) {
+		db := open(b, filepath.Join(b.TempDir(), "x.db"))
+		for i := int64(0); b.Loop(); i++ {
+			if err := db.Write(b.Context(), &insert{id: i}); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+}
+
+// TestOpen_Busy checks that Open waits up to Options.Busy for another process that writes to a new file.
+func TestOpen_Busy(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "x.db")
+	other, err := sqlite.OpenConn(path, sqlite.OpenReadWrite|sqlite.OpenCreate)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer other.Close()
+	if err := sqlitedb.Exec(other, "BEGIN IMMEDIATE"); err != nil {
+		t.Fatal(err)
+	}
+	const busy = 100 * time.Millisecond
+	begun := time.Now()
+	if db, err := sqlitedb.Open(t.Context(), path, sqlitedb.Options{Busy: busy}); err == nil {
+		db.Close()
+		t.Error("opened during another process's write")
+	} else if took := time.Since(begun); took < busy {
+		t.Errorf("gave up after %v: %v", took, err)
+	}
+}
+
+// TestWrite_Unknown checks that a failed COMMIT is ErrUnknown and calls the foreign hooks.
+func TestWrite_Unknown(t *testing.T) {
+	t.Parallel()
+	db := open(t, filepath.Join(t.TempDir(), "x.db"))
+	interrupted := make(chan struct{})
+	close(interrupted)
+	var told atomic.Bool
+	defer db.AfterForeign(func() { told.Store(true) })()
+	err := db.Write(t.Context(), sqlitedb.Do(func(conn *sqlite.Conn) error {
+		defer conn.SetInterrupt(interrupted) // interrupts the COMMIT, which comes next
+		return sqlitedb.Exec(conn, "INSERT INTO thing (id) VALUES (1)")
+	}))
+	if !errors.Is(err, sqlitedb.ErrUnknown) || errors.Is(err, sqlitedb.ErrUnavailable) {
+		t.Errorf("got %v, want ErrUnknown", err)
+	}
+	if !told.Load() {
+		t.Error("foreign hook not called")
+	}
+}

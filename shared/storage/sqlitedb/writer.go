@@ -1,0 +1,260 @@
+package sqlitedb
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"zombiezen.com/go/sqlite"
+)
+
+// quiet sets the pause in writes after which the writer moves the log into the database, so that a commit rarely has to.
+const quiet = 200 * time.Millisecond
+
+// Unit carries work that is written entirely or not at all. It shares its transaction, and so its sync, with the units that
+// wait at the same time; each sees the writes of those before it. Only the writer calls its methods, one at a time. They
+// must be short and must not wait.
+type Unit interface {
+	// Check reads whether the unit may be written. Write returns its error; the other units are not affected.
+	Check(conn *sqlite.Conn) error
+	// Apply writes. An error rolls back the transaction. The writer then runs its units again from Check, once together and
+	// then each in a separate transaction.
+	Apply(conn *sqlite.Conn) error
+	// Committed runs once the unit is durable, before Write returns, in commit order.
+	Committed()
+}
+
+// Do adapts a function to a Unit without conditions.
+type Do func(conn *sqlite.Conn) error
+
+// Check implements Unit.
+func (Do) Check(*sqlite.Conn) error { return nil }
+
+// Apply implements Unit.
+func (do Do) Apply(conn *sqlite.Conn) error { return do(conn) }
+
+// Committed implements Unit.
+func (Do) Committed() {}
+
+// Write returns once the unit is durable, or the error for which it was not written. When ctx ends while the unit waits, Write
+// drops the unit and returns ctx's error; once its transaction has begun, Write waits for the outcome. After ErrUnavailable
+// nothing was written; after ErrUnknown everything or nothing was.
+func (db *DB) Write(ctx context.Context, u Unit) error { return db.writer.submit(ctx, u, 0) }
+
+// WriteLazily does the same as Write for a unit that may linger: it joins the next transaction, or gets its own after the
+// linger time.
+func (db *DB) WriteLazily(ctx context.Context, u Unit, linger time.Duration) error {
+	return db.writer.submit(ctx, u, linger)
+}
+
+// AfterCommit makes the writer call fn after each transaction, between the last Committed and the return of Write, until stop
+// is called. fn must not wait.
+func (db *DB) AfterCommit(fn func()) (stop func()) { return db.writer.hook(&db.writer.hooks, fn) }
+
+// AfterForeign makes the writer call fn when it finds, at the start of a transaction, that another process has written since
+// the last one, and after an ErrUnknown: memory of the file's content may be stale. fn must not wait.
+func (db *DB) AfterForeign(fn func()) (stop func()) { return db.writer.hook(&db.writer.foreign, fn) }
+
+func (w *writer) hook(hooks *[]*func(), fn func()) (stop func()) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	*hooks = append(slices.Clone(*hooks), &fn)
+	return func() {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		*hooks = slices.DeleteFunc(slices.Clone(*hooks), func(h *func()) bool { return h == &fn })
+	}
+}
+
+func (w *writer) call(hooks *[]*func()) {
+	w.mu.Lock()
+	list := *hooks
+	w.mu.Unlock()
+	for _, hook := range list {
+		(*hook)()
+	}
+}
+
+// States of a request.
+const (
+	waiting int32 = iota
+	taken
+	withdrawn
+)
+
+// request carries a unit to write or a function to read with.
+type request struct {
+	unit  Unit
+	read  func(*sqlite.Conn) error
+	state atomic.Int32
+	done  chan struct{}
+	err   error // set before done
+	wrote bool  // in the current transaction
+}
+
+type writer struct {
+	conn     *sqlite.Conn
+	requests sync.Pool
+	wake     chan struct{} // holds one
+	stopped  chan struct{}
+	closeErr error // set before stopped
+	version  int64 // PRAGMA data_version as of the last transaction; changes when another connection has written
+
+	committed atomic.Int64 // end of the last transaction, Unix ns
+	spare     []*request   // reused for reads; owned by the writer
+
+	mu      sync.Mutex
+	reads   []*request
+	queue   []*request
+	urgent  bool      // queue holds a request that does not linger
+	until   time.Time // end of the shortest linger
+	hooks   []*func() // called after a transaction
+	foreign []*func() // called after a transaction of another process or of unknown outcome
+	closed  bool
+}
+
+func newWriter(conn *sqlite.Conn) *writer {
+	return &writer{conn: conn, wake: make(chan struct{}, 1), stopped: make(chan struct{})}
+}
+
+// request returns a waiting request, new or reused.
+func (w *writer) request() *request {
+	r, again := w.requests.Get().(*request)
+	if !again {
+		r = &request{done: make(chan struct{}, 1)}
+	}
+	r.err = nil
+	r.state.Store(waiting)
+	return r
+}
+
+func (w *writer) submit(ctx context.Context, u Unit, linger time.Duration) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	r := w.request()
+	r.unit = u
+	if err := w.enqueue(r, linger); err != nil {
+		return err
+	}
+	return w.await(ctx, r)
+}
+
+// await waits for a request's result. If ctx ends before the writer has started it, await withdraws it.
+func (w *writer) await(ctx context.Context, r *request) error {
+	select {
+	case <-r.done:
+	case <-ctx.Done():
+		if r.state.CompareAndSwap(waiting, withdrawn) {
+			return ctx.Err() // the writer still holds r, so it is not reused
+		}
+		<-r.done
+	}
+	err := r.err
+	r.unit, r.read = nil, nil
+	w.requests.Put(r)
+	return err
+}
+
+func (w *writer) enqueue(r *request, linger time.Duration) error {
+	w.mu.Lock()
+	if w.closed {
+		w.mu.Unlock()
+		return ErrClosed
+	}
+	signal := false
+	if linger <= 0 {
+		signal = !w.urgent // an earlier urgent request has already woken the writer
+		w.urgent = true
+	} else if until := time.Now().Add(linger); len(w.queue) == 0 || !w.urgent && until.Before(w.until) {
+		w.until, signal = until, true
+	}
+	w.queue = append(w.queue, r)
+	w.mu.Unlock()
+	if signal {
+		w.signal()
+	}
+	return nil
+}
+
+func (w *writer) signal() {
+	select {
+	case w.wake <- struct{}{}:
+	default:
+	}
+}
+
+// close commits the waiting units and ends the writer.
+func (w *writer) close() error {
+	w.mu.Lock()
+	w.closed = true
+	w.mu.Unlock()
+	w.signal()
+	<-w.stopped
+	return w.closeErr
+}
+
+func (w *writer) run() {
+	defer close(w.stopped)
+	timer := time.NewTimer(quiet)
+	var group []*request
+	dirty := true // an earlier process may have left a log
+	for {
+		var linger time.Duration
+		var open bool
+		w.serveReads()
+		group, linger, open = w.take(group[:0])
+		if len(group) > 0 {
+			w.commit(group)
+			w.committed.Store(time.Now().UnixNano())
+			clear(group)
+			dirty = true
+			continue
+		}
+		if !open {
+			w.serveReads() // reads that came in just before the close
+			w.checkpoint()
+			w.closeErr = w.conn.Close()
+			return
+		}
+		var expired <-chan time.Time
+		if wait := cmp.Or(linger, quiet); linger > 0 || dirty {
+			timer.Reset(wait)
+			expired = timer.C
+		}
+		select {
+		case <-w.wake:
+		case <-expired:
+			if linger == 0 {
+				w.checkpoint()
+				dirty = false
+			}
+		}
+	}
+}
+
+// take moves the queue into group once it must be written. Otherwise wait is the remaining linger, 0 for an empty queue.
+func (w *writer) take(group []*request) (_ []*request, wait time.Duration, open bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if len(w.queue) == 0 {
+		return group, 0, !w.closed
+	}
+	if !w.urgent && !w.closed {
+		if wait = time.Until(w.until); wait > 0 {
+			return group, wait, true
+		}
+	}
+	group = append(group, w.queue...)
+	clear(w.queue)
+	w.queue, w.urgent = w.queue[:0], false
+	return group, 0, true
+}
+
+// checkpoint moves the log into the database as far as readers permit; the rest moves the next time.
+func (w *writer) checkpoint() {
+	_ = pragmas(w.conn, "PRAGMA wal_checkpoint(PASSIVE);")
+}

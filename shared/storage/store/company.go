@@ -1,0 +1,177 @@
+package store
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"orgops/shared/base/fault"
+)
+
+// Company restricts a store to one company: every key it reads or writes lies in that company's partition. The methods of
+// the zero value fail.
+type Company struct {
+	id    string
+	store Store
+}
+
+// For binds a store to a company. Handlers do not call it: the guard binds the company of the token, and consumers bind
+// that of the change.
+func For(s Store, companyID string) Company { return Company{id: companyID, store: s} }
+
+// ID returns the company's id.
+func (c Company) ID() string { return c.id }
+
+var errUnbound = errors.New("store: no company bound")
+
+// Get returns an item and decodes its body into into, unless that is nil. It returns ErrNotFound for an absent item.
+func (c Company) Get(ctx context.Context, key string, into any) (Item, error) {
+	if c.store == nil {
+		return Item{}, errUnbound
+	}
+	item, err := c.store.Get(ctx, companyPartition(c.id), key)
+	if err != nil {
+		return Item{}, err
+	}
+	if into == nil {
+		return item, nil
+	}
+	if err := item.Decode(into); err != nil {
+		return Item{}, err
+	}
+	return item, nil
+}
+
+// Query returns one page of the company's items.
+func (c Company) Query(ctx context.Context, q Query) (Page, error) {
+	if c.store == nil {
+		return Page{}, errUnbound
+	}
+	return c.store.Query(ctx, companyPartition(c.id), q)
+}
+
+// Create returns an op that writes an item, which must not exist yet.
+func (c Company) Create(key, entity string, body any) Op {
+	return Op{Partition: companyPartition(c.id), Key: key, Entity: entity, Condition: IfAbsent, Body: encode(body)}
+}
+
+// Replace returns an op that writes an item, which must exist at version.
+func (c Company) Replace(key, entity string, version int64, body any) Op {
+	return Op{Partition: companyPartition(c.id), Key: key, Entity: entity, Condition: IfVersion, Version: version, Body: encode(body)}
+}
+
+// Save returns the op for an item that Get found at version: Create for version 0, otherwise Replace.
+func (c Company) Save(key, entity string, version int64, body any) Op {
+	if version == 0 {
+		return c.Create(key, entity, body)
+	}
+	return c.Replace(key, entity, version, body)
+}
+
+// Delete returns an op that removes an item, which must exist at version.
+func (c Company) Delete(key, entity string, version int64) Op {
+	return Op{Partition: companyPartition(c.id), Key: key, Entity: entity, Action: Delete, Condition: IfVersion, Version: version}
+}
+
+// Unchanged returns an op that fails the commit unless the item is still at version.
+func (c Company) Unchanged(key string, version int64) Op {
+	return Op{Partition: companyPartition(c.id), Key: key, Action: Check, Condition: IfVersion, Version: version}
+}
+
+const timerEntity = "timer"
+
+// Timer records that kind and subject are due at a time. The ticker then passes them on.
+type Timer struct {
+	At      time.Time `json:"at"`
+	Company string    `json:"company"`
+	Kind    string    `json:"kind"`    // such as "certification-expiry"
+	Subject string    `json:"subject"` // what the timer is about, such as a provider
+}
+
+// Timer returns an op that sets a timer, which must not exist yet, in the transaction that causes it.
+func (c Company) Timer(at time.Time, kind, subject string) Op {
+	at = at.UTC()
+	key := strings.Join([]string{at.Format("2006-01-02T15:04:05.000Z"), c.id, kind, subject}, "#")
+	shard := int(sha256.Sum256([]byte(c.id))[0]) % DueShards
+	return Op{
+		Partition: Due(at, shard), Key: key, Entity: timerEntity, Condition: IfAbsent, Quiet: true,
+		Expires: at.Add(35 * 24 * time.Hour), Body: encode(Timer{At: at, Company: c.id, Kind: kind, Subject: subject}),
+	}
+}
+
+// Fired returns an op that removes a timer read from partition p. Committing it with the timer's effect fires it exactly once.
+func (c Company) Fired(p Partition, timer Item) Op {
+	return Op{
+		Partition: p, Key: timer.Key, Entity: timerEntity, Action: Delete, Condition: IfVersion, Version: timer.Version, Quiet: true,
+	}
+}
+
+// Commit writes all ops or none. Each op must belong to the company or be one of its timers.
+func (c Company) Commit(ctx context.Context, ops ...Op) error {
+	if c.store == nil {
+		return errUnbound
+	}
+	own := companyPartition(c.id)
+	for _, op := range ops {
+		timer := op.Entity == timerEntity && strings.Contains(op.Key, "#"+c.id+"#")
+		if op.Partition != own && !timer {
+			return fmt.Errorf("store: op on %s in a commit of company %s", op.Partition, c.id)
+		}
+	}
+	return c.store.Commit(ctx, ops...)
+}
+
+// Until sets the time at which the item expires.
+func (op Op) Until(t time.Time) Op { op.Expires = t; return op }
+
+// Quietly keeps the write out of the change feed.
+func (op Op) Quietly() Op { op.Quiet = true; return op }
+
+// Entry returns a quiet op on a partition outside any company. It creates the item for version 0 and otherwise replaces it.
+func (p Partition) Entry(key, entity string, version int64, body any) Op {
+	op := Op{Partition: p, Key: key, Entity: entity, Body: encode(body), Quiet: true}
+	if version > 0 {
+		op.Condition, op.Version = IfVersion, version
+	}
+	return op
+}
+
+// Fault converts a store error for API clients: ErrNotFound becomes NotFound with the given detail, ErrConflict Conflict,
+// ErrUnavailable and ErrUnknown Unavailable. It returns other errors unchanged.
+func Fault(err error, notFound string) error {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, ErrNotFound):
+		return fault.Wrap(fault.NotFound, notFound, err)
+	case errors.Is(err, ErrConflict):
+		return fault.Wrap(fault.Conflict, "this was changed at the same time; re-read it and retry", err)
+	case errors.Is(err, ErrUnavailable):
+		return unavailable("the store is unavailable; retry later", err)
+	case errors.Is(err, ErrUnknown):
+		return unavailable("the write may or may not have been applied; re-read before retrying", err)
+	}
+	return err
+}
+
+func unavailable(detail string, err error) error {
+	e := fault.Wrap(fault.Unavailable, detail, err)
+	e.RetryAfter = 2 * time.Second
+	return e
+}
+
+// encode panics if body cannot become JSON: a programming error, never input.
+func encode(body any) json.RawMessage {
+	if raw, ok := body.(json.RawMessage); ok {
+		return raw
+	}
+	b, err := json.Marshal(body)
+	if err != nil {
+		panic(fmt.Sprintf("store: body is not JSON: %v", err))
+	}
+	return b
+}

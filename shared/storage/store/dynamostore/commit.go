@@ -1,0 +1,156 @@
+package dynamostore
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"orgops/shared/storage/store"
+)
+
+// Commit implements store.Store in one round trip: a conditional write for one op, a transaction for several.
+//
+// A try that got no answer is repeated. The repetition must not mistake its own earlier success for another caller's write.
+// The tries of a transaction therefore share a token. It is random, not a digest of the ops, because the same ops committed
+// again later, after a deletion for example, are another commit. A single write stores a random name in the item instead.
+func (s *Store) Commit(ctx context.Context, ops ...store.Op) error {
+	if err := store.CheckOps(ops); err != nil {
+		return err
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	ctx, call := begin(ctx)
+	var cost []Usage
+	var err error
+	switch {
+	case len(ops) > 1 || ops[0].Action == store.Check:
+		cost, err = s.transact(ctx, call, ops)
+	case leavesTombstone(&ops[0]) || ops[0].Action == store.Put:
+		cost, err = s.put(ctx, call, &ops[0])
+	default:
+		cost, err = s.remove(ctx, call, &ops[0])
+	}
+	s.o.Meter.add(call.trips, cost)
+	return err
+}
+
+// leavesTombstone reports whether an op deletes a company's item by writing a tombstone.
+func leavesTombstone(op *store.Op) bool {
+	_, company := op.Partition.CompanyID()
+	return company && op.Action == store.Delete
+}
+
+// condition holds a condition expression and its parameters.
+type condition struct {
+	expression *string
+	names      map[string]string
+	values     attributes
+}
+
+func conditionOf(op *store.Op, now time.Time) condition {
+	c := condition{names: map[string]string{"#e": attrExpires}, values: attributes{":now": number(now.Unix())}}
+	if op.Condition == store.IfAbsent {
+		c.names["#k"] = attrPartition
+		c.expression = aws.String("attribute_not_exists(#k) OR #e <= :now")
+		return c
+	}
+	c.names["#v"], c.values[":v"] = attrVersion, number(op.Version)
+	c.expression = aws.String("#v = :v AND (attribute_not_exists(#e) OR #e > :now)")
+	return c
+}
+
+// put writes one item.
+func (s *Store) put(ctx context.Context, call *call, op *store.Op) ([]Usage, error) {
+	now := s.now()
+	item, c := s.itemOf(op, now), conditionOf(op, now)
+	name := make([]byte, 8)
+	_, _ = rand.Read(name) // never returns an error
+	item[attrWrite] = &types.AttributeValueMemberB{Value: name}
+	out, err := s.client.PutItem(ctx, &dynamodb.PutItemInput{
+		TableName: &s.o.Table, Item: item, ReturnConsumedCapacity: s.capacity(),
+		ConditionExpression: c.expression, ExpressionAttributeNames: c.names, ExpressionAttributeValues: c.values,
+		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
+	})
+	var failed *types.ConditionalCheckFailedException
+	switch {
+	case err == nil:
+		return writing(out.ConsumedCapacity), nil
+	case errors.As(err, &failed):
+		if stored, ok := failed.Item[attrWrite].(*types.AttributeValueMemberB); ok && bytes.Equal(stored.Value, name) {
+			return nil, nil // an earlier try of this write succeeded
+		}
+		return nil, &store.ConflictError{Index: 0, Key: op.Key}
+	}
+	return nil, call.contractWriteError(ctx, err)
+}
+
+// remove deletes one item of a shared partition.
+func (s *Store) remove(ctx context.Context, call *call, op *store.Op) ([]Usage, error) {
+	c := conditionOf(op, s.now())
+	out, err := s.client.DeleteItem(ctx, &dynamodb.DeleteItemInput{
+		TableName: &s.o.Table, Key: itemKey(op.Partition.String(), op.Key), ReturnConsumedCapacity: s.capacity(),
+		ConditionExpression: c.expression, ExpressionAttributeNames: c.names, ExpressionAttributeValues: c.values,
+	})
+	var failed *types.ConditionalCheckFailedException
+	switch {
+	case err == nil:
+		return writing(out.ConsumedCapacity), nil
+	case errors.As(err, &failed) && !call.lost:
+		return nil, &store.ConflictError{Index: 0, Key: op.Key}
+	}
+	return nil, call.contractWriteError(ctx, err)
+}
+
+// transact writes all ops or none.
+func (s *Store) transact(ctx context.Context, call *call, ops []store.Op) ([]Usage, error) {
+	now := s.now()
+	items := make([]types.TransactWriteItem, len(ops))
+	for i := range ops {
+		items[i] = s.transactItem(&ops[i], now)
+	}
+	_, err := s.client.TransactWriteItems(ctx, &dynamodb.TransactWriteItemsInput{
+		TransactItems: items, ClientRequestToken: aws.String(rand.Text()),
+	})
+	var cancelled *types.TransactionCanceledException
+	switch {
+	case err == nil:
+		return transacting(items), nil
+	case errors.As(err, &cancelled):
+		for i, reason := range cancelled.CancellationReasons {
+			if aws.ToString(reason.Code) == "ConditionalCheckFailed" && i < len(ops) {
+				return nil, &store.ConflictError{Index: i, Key: ops[i].Key}
+			}
+		}
+		// A cancelled transaction wrote nothing in any of its tries, because the token ties them together.
+		return nil, call.contractError(ctx, fmt.Errorf("store: transaction cancelled: %w", err))
+	}
+	return nil, call.contractWriteError(ctx, err)
+}
+
+func (s *Store) transactItem(op *store.Op, now time.Time) types.TransactWriteItem {
+	c := conditionOf(op, now)
+	switch {
+	case op.Action == store.Check:
+		return types.TransactWriteItem{ConditionCheck: &types.ConditionCheck{
+			TableName: &s.o.Table, Key: itemKey(op.Partition.String(), op.Key),
+			ConditionExpression: c.expression, ExpressionAttributeNames: c.names, ExpressionAttributeValues: c.values,
+		}}
+	case op.Action == store.Delete && !leavesTombstone(op):
+		return types.TransactWriteItem{Delete: &types.Delete{
+			TableName: &s.o.Table, Key: itemKey(op.Partition.String(), op.Key),
+			ConditionExpression: c.expression, ExpressionAttributeNames: c.names, ExpressionAttributeValues: c.values,
+		}}
+	}
+	return types.TransactWriteItem{Put: &types.Put{
+		TableName: &s.o.Table, Item: s.itemOf(op, now),
+		ConditionExpression: c.expression, ExpressionAttributeNames: c.names, ExpressionAttributeValues: c.values,
+	}}
+}

@@ -1,0 +1,192 @@
+package dynamostore_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"orgops/shared/base/awsclient"
+	"orgops/shared/base/id"
+	"orgops/shared/storage/store"
+	"orgops/shared/storage/store/dynamostore"
+	"orgops/shared/storage/store/dynamostream"
+	"orgops/shared/testkit/awstest"
+)
+
+const many = 1000
+
+// answer returns a step that answers with an error in DynamoDB's format.
+func answer(operation string, times, status int, kind, more string) awstest.Step {
+	return awstest.Step{
+		Operation: operation, Times: times, Status: status,
+		Body: fmt.Sprintf(`{"__type":"com.amazonaws.dynamodb.v20120810#%s","Message":"refused by the test"%s}`, kind, more),
+	}
+}
+
+func throttled(operation string, times int) awstest.Step {
+	return answer(operation, times, 400, "ProvisionedThroughputExceededException", "")
+}
+
+const collision = `,"CancellationReasons":[{"Code":"None"},{"Code":"TransactionConflict","Message":"refused by the test"}]`
+
+// TestStore_Faults checks that transient faults are retried, that nothing is written twice, and that a write which cannot
+// succeed in time is ErrUnavailable and not applied.
+func TestStore_Faults(t *testing.T) {
+	t.Parallel()
+	create := func(c store.Company) []store.Op { return []store.Op{c.Create("A", "note", struct{}{})} }
+	both := func(c store.Company) []store.Op {
+		return []store.Op{c.Create("A", "note", struct{}{}), c.Create("B", "note", struct{}{})}
+	}
+	tests := []struct {
+		name  string
+		steps []awstest.Step
+		ops   func(store.Company) []store.Op
+		trips int   // 0: not checked
+		want  error // of Commit
+	}{
+		{"throttled", []awstest.Step{throttled("PutItem", 1)}, create, 2, nil},
+		{"always throttled", []awstest.Step{throttled("PutItem", many)}, create, 0, store.ErrUnavailable},
+		{"response lost", []awstest.Step{{Operation: "PutItem", Lost: true}}, create, 2, nil},
+		{"server fault", []awstest.Step{answer("PutItem", 1, 500, "InternalServerError", "")}, create, 2, nil},
+		{"item in use by a transaction", []awstest.Step{answer("PutItem", 2, 400, "TransactionConflictException", "")}, create, 3, nil},
+		{"transaction conflict", []awstest.Step{answer("TransactWriteItems", 2, 400, "TransactionCanceledException", collision)}, both, 3, nil},
+		{"permanent transaction conflict", []awstest.Step{answer("TransactWriteItems", many, 400, "TransactionCanceledException", collision)}, both, 0, store.ErrUnavailable},
+		{"transaction always throttled", []awstest.Step{throttled("TransactWriteItems", many)}, both, 0, store.ErrUnavailable},
+		{"transaction response lost", []awstest.Step{{Operation: "TransactWriteItems", Lost: true}}, both, 2, nil},
+		{"transaction responses lost", []awstest.Step{{Operation: "TransactWriteItems", Lost: true, Times: 3}}, both, 4, nil},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			proxy, meter := dynamo.Through(t), &dynamostore.Meter{}
+			s := newStoreAt(t, proxy.Access(), dynamostore.Options{Meter: meter})
+			c := store.For(s, id.New())
+			proxy.Play(tt.steps...)
+			// After a throttle, adaptive mode limits a slow client to one request in two seconds. Waiting for a permanent fault
+			// would take ten times that.
+			patience := patience
+			if tt.want != nil {
+				patience = 4 * time.Second
+			}
+			ctx, cancel := context.WithTimeout(t.Context(), patience)
+			defer cancel()
+			err := c.Commit(ctx, tt.ops(c)...)
+			if end, _ := ctx.Deadline(); time.Since(end) > 5*time.Second {
+				t.Errorf("returned %v after the deadline", time.Since(end))
+			}
+			// The outcome of a try that is in flight at the deadline is unknown.
+			late := tt.want != nil && errors.Is(err, context.DeadlineExceeded)
+			if !errors.Is(err, tt.want) && !late || errors.Is(err, store.ErrConflict) {
+				t.Fatalf("commit: %v, want %v", err, tt.want)
+			}
+			if trips := meter.Take().Trips; tt.trips > 0 && trips != tt.trips {
+				t.Errorf("%d trips, want %d", trips, tt.trips)
+			}
+			page, err := c.Query(t.Context(), store.Query{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			made := len(tt.ops(c))
+			if tt.want != nil {
+				made = 0
+			}
+			if len(page.Items) != made {
+				t.Errorf("%d items, want %d", len(page.Items), made)
+			}
+			for _, item := range page.Items {
+				if item.Version != 1 {
+					t.Errorf("%s is at version %d: written twice", item.Key, item.Version)
+				}
+			}
+		})
+	}
+}
+
+// TestStore_Away checks that a 503 is ErrUnavailable even if the client does not know its error code.
+func TestStore_Away(t *testing.T) {
+	t.Parallel()
+	proxy := dynamo.Through(t)
+	c := store.For(newStoreAt(t, proxy.Access(), dynamostore.Options{}), id.New())
+	proxy.Play(answer("GetItem", many, 503, "ServiceUnavailable", ""))
+	if _, err := c.Get(t.Context(), "A", nil); !errors.Is(err, store.ErrUnavailable) {
+		t.Errorf("got %v, want ErrUnavailable", err)
+	}
+}
+
+// TestStore_Unknown checks that without a response Commit reports neither success nor failure.
+func TestStore_Unknown(t *testing.T) {
+	t.Parallel()
+	proxy := dynamo.Through(t)
+	s := newStoreAt(t, proxy.Access(), dynamostore.Options{})
+	c := store.For(s, id.New())
+	entry := store.System().Entry("MARK", "mark", 0, struct{}{})
+	if err := s.Commit(t.Context(), entry); err != nil {
+		t.Fatal(err)
+	}
+	gone := store.Op{Partition: entry.Partition, Key: entry.Key, Action: store.Delete, Condition: store.IfVersion, Version: 1}
+	tests := []struct {
+		name  string
+		steps []awstest.Step
+		op    store.Op
+	}{
+		{"put without a response", []awstest.Step{{Operation: "PutItem", Lost: true}, answer("PutItem", many, 500, "InternalServerError", "")}, c.Create("A", "note", struct{}{})},
+		{"delete with a lost response", []awstest.Step{{Operation: "DeleteItem", Lost: true}}, gone},
+	}
+	for _, tt := range tests {
+		proxy.Play(tt.steps...)
+		err := s.Commit(t.Context(), tt.op)
+		if !errors.Is(err, store.ErrUnknown) || errors.Is(err, store.ErrConflict) || errors.Is(err, store.ErrUnavailable) {
+			t.Errorf("%s: %v, want only ErrUnknown", tt.name, err)
+		}
+	}
+}
+
+func TestStore_Conflict_AfterLostAnswer(t *testing.T) {
+	t.Parallel()
+	proxy := dynamo.Through(t)
+	s := newStoreAt(t, proxy.Access(), dynamostore.Options{})
+	c := store.For(s, id.New())
+	if err := c.Commit(t.Context(), c.Create("A", "note", struct{}{})); err != nil {
+		t.Fatal(err)
+	}
+	proxy.Play(awstest.Step{Operation: "PutItem", Lost: true})
+	if err := c.Commit(t.Context(), c.Create("A", "note", struct{}{})); !errors.Is(err, store.ErrConflict) {
+		t.Errorf("create an existing item: %v, want ErrConflict although the first response was lost", err)
+	}
+}
+
+func TestStore_Unavailable(t *testing.T) {
+	t.Parallel()
+	nowhere, err := awsclient.Read(func(name string) string {
+		return map[string]string{
+			"AWS_REGION": "eu-central-1", "AWS_ACCESS_KEY_ID": "id", "AWS_SECRET_ACCESS_KEY": "top-secret", "AWS_ENDPOINT_URL": "http://127.0.0.1:1",
+		}[name]
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := dynamostore.New(nowhere, dynamostore.Options{Table: "none", Stream: dynamostream.New(nowhere), Consumers: []string{"alpha"}})
+	c := store.For(s, id.New())
+	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+	defer cancel()
+	calls := map[string]func() error{
+		"get":    func() error { _, err := c.Get(ctx, "A", nil); return err },
+		"query":  func() error { _, err := c.Query(ctx, store.Query{}); return err },
+		"commit": func() error { return c.Commit(ctx, c.Create("A", "note", struct{}{})) },
+		"several": func() error {
+			return c.Commit(ctx, c.Create("A", "note", struct{}{}), c.Create("B", "note", struct{}{}))
+		},
+	}
+	for name, call := range calls {
+		err := call()
+		if !errors.Is(err, store.ErrUnavailable) && !errors.Is(err, context.DeadlineExceeded) || errors.Is(err, store.ErrConflict) {
+			t.Errorf("%s: %v, want ErrUnavailable", name, err)
+		}
+		if err != nil && strings.Contains(err.Error(), "top-secret") {
+			t.Errorf("%s: the error shows a secret", name)
+		}
+	}
+}

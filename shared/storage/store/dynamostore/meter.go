@@ -1,0 +1,98 @@
+package dynamostore
+
+import (
+	"math"
+	"sync"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+)
+
+// Usage sums the cost of calls: round trips, retries included, and capacity units. DynamoDB charges for a write whose
+// condition fails but does not report it, so such a write counts only as a trip.
+type Usage struct {
+	Trips       int
+	Read, Write float64 // capacity units
+}
+
+// Meter sums the cost of a store's reads and commits. It leaves out the feed's calls, because reads of a stream are not
+// charged to the table. It is safe for concurrent use.
+type Meter struct {
+	mu    sync.Mutex
+	total Usage
+}
+
+// Take returns the usage since the last Take.
+func (m *Meter) Take() Usage {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	total := m.total
+	m.total = Usage{}
+	return total
+}
+
+// add counts a call; cost is nil for a failed one. A nil meter counts nothing.
+func (m *Meter) add(trips int, cost []Usage) {
+	if m == nil {
+		return
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.total.Trips += trips
+	for _, u := range cost {
+		m.total.Read += u.Read
+		m.total.Write += u.Write
+	}
+}
+
+// reading returns the cost of a consistent read. It is at least one unit, even for an empty query, for which DynamoDB Local
+// reports zero.
+func reading(c *types.ConsumedCapacity) []Usage {
+	if c == nil {
+		return nil
+	}
+	return []Usage{{Read: max(1, aws.ToFloat64(c.CapacityUnits))}}
+}
+
+// writing returns the cost of a write of one item.
+func writing(c *types.ConsumedCapacity) []Usage {
+	if c == nil {
+		return nil
+	}
+	return []Usage{{Write: aws.ToFloat64(c.CapacityUnits)}}
+}
+
+// transacting computes the cost of a transaction by DynamoDB's published rule: two units per started KB of each item
+// written, and per item checked or removed. DynamoDB Local reports wrong numbers: it adds up the sizes of all items and does
+// not double them. A write that replaces an item larger than its own, and larger than a KB, costs more than computed here.
+func transacting(items []types.TransactWriteItem) []Usage {
+	var cost Usage
+	for _, item := range items {
+		size := 0
+		if item.Put != nil {
+			size = sizeOf(item.Put.Item)
+		}
+		cost.Write += 2 * max(1, math.Ceil(float64(size)/1024))
+	}
+	return []Usage{cost}
+}
+
+// sizeOf returns an item's size as DynamoDB counts it: the bytes of names, strings and binaries, half a byte per digit, and
+// one byte per boolean.
+func sizeOf(item attributes) int {
+	size := 0
+	for name, value := range item {
+		size += len(name)
+		switch v := value.(type) {
+		case *types.AttributeValueMemberS:
+			size += len(v.Value)
+		case *types.AttributeValueMemberN:
+			size += (len(v.Value)+1)/2 + 1
+		case *types.AttributeValueMemberB:
+			size += len(v.Value)
+		case *types.AttributeValueMemberBOOL:
+			size++
+		}
+	}
+	return size
+}

@@ -1,0 +1,102 @@
+package dynamostore
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+
+	"orgops/shared/storage/store"
+	"orgops/shared/storage/store/inflight"
+)
+
+const (
+	// saveEvery limits how often moved positions are stored. Changes finished but not stored when the process dies are
+	// redelivered.
+	saveEvery   = 250 * time.Millisecond
+	saveTimeout = 5 * time.Second
+	// keepPosition expires a position that does not move. By then every record after it has left the stream.
+	keepPosition   = 7 * 24 * time.Hour
+	positionEntity = "feed-position"
+)
+
+// position records a consumer's progress in a shard: the body of an item whose key is the shard's id.
+type position struct {
+	Sequence string `json:"sequence"`        // finished up to here
+	Ended    bool   `json:"ended,omitempty"` // the whole shard is finished
+}
+
+// positions reads the consumer's positions, by shard.
+func (c *consumer) positions(ctx context.Context) (map[string]position, error) {
+	out := make(map[string]position)
+	s := *c.store
+	s.o.Meter = nil // the feed's calls are not counted
+	for q := (store.Query{}); ; {
+		page, err := s.Query(ctx, store.Positions(c.name), q)
+		if err != nil {
+			return nil, err
+		}
+		for _, item := range page.Items {
+			var p position
+			if err := json.Unmarshal(item.Body, &p); err != nil {
+				return nil, fmt.Errorf("shard %s: %w", item.Key, err)
+			}
+			out[item.Key] = p
+		}
+		if q.After = page.Next; q.After == "" {
+			return out, nil
+		}
+	}
+}
+
+// save stores the positions that have moved. After a failure it retries with the next move, since a stale position only
+// causes a replay. Records outside the feed move no position by themselves: the writes of positions are such records.
+func (c *consumer) save(ctx context.Context, _ bool) {
+	for _, m := range c.toSave() {
+		ctx, cancel := context.WithTimeout(ctx, saveTimeout)
+		err := c.store.savePosition(ctx, c.name, m.shard.id, m.position)
+		cancel()
+		if err != nil {
+			c.store.o.Logger.WarnContext(ctx, "position in the change stream not stored; retrying", "consumer", c.name, "error", err)
+			inflight.Signal(c.window.Moved)
+			return
+		}
+		c.mu.Lock()
+		m.shard.saved, m.shard.closed = m.position.Sequence, m.position.Ended
+		c.mu.Unlock()
+	}
+}
+
+type move struct {
+	shard    *shard
+	position position
+}
+
+func (c *consumer) toSave() []move {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var out []move
+	for _, sh := range c.order {
+		at, idle := sh.track.Position()
+		if ended := sh.ended && idle; at != sh.saved || ended != sh.closed {
+			out = append(out, move{sh, position{Sequence: at, Ended: ended}})
+		}
+	}
+	return out
+}
+
+// savePosition writes unconditionally, because one process owns a consumer's positions.
+func (s *Store) savePosition(ctx context.Context, consumer, shard string, p position) error {
+	body, err := json.Marshal(p)
+	if err != nil {
+		return err
+	}
+	now := s.now()
+	op := store.Op{
+		Partition: store.Positions(consumer), Key: shard, Entity: positionEntity, Body: body, Quiet: true, Expires: now.Add(keepPosition),
+	}
+	_, err = s.client.PutItem(ctx, &dynamodb.PutItemInput{TableName: &s.o.Table, Item: s.itemOf(&op, now)})
+	return err
+}

@@ -1,0 +1,146 @@
+package inflight_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"orgops/shared/storage/store"
+	"orgops/shared/storage/store/inflight"
+)
+
+// desk consumes batches that a test then finishes.
+type desk struct {
+	*inflight.Window[int]
+	track *inflight.Track[int]
+	done  []func(error)
+}
+
+func newDesk(most int) *desk {
+	d := &desk{}
+	d.Window = inflight.New[int](most, func(_ context.Context, _ store.Batch, done func(error)) { d.done = append(d.done, done) })
+	d.track = d.Track(0)
+	return d
+}
+
+// hand admits a batch of one change, with the given size and end position, and hands it over.
+func (d *desk) hand(t *testing.T, last, bytes int) {
+	t.Helper()
+	b := &inflight.Batch[int]{Changes: make([]store.Change, 1), Last: last, Bytes: bytes}
+	d.track.Admit(last, b)
+	d.Hand(t.Context(), b)
+}
+
+func (d *desk) expect(t *testing.T, position int, idle bool, room int) {
+	t.Helper()
+	if at, is := d.track.Position(); at != position || is != idle || d.Room() != room {
+		t.Errorf("position %d, idle %t, room %d; want %d, %t, %d", at, is, d.Room(), position, idle, room)
+	}
+}
+
+func TestWindow_Position(t *testing.T) {
+	t.Parallel()
+	d := newDesk(3)
+	for last := 1; last <= 3; last++ {
+		d.hand(t, last, 1)
+	}
+	d.expect(t, 0, false, 0)
+	d.done[1](nil)
+	d.expect(t, 0, false, 1) // the first is still in flight
+	d.done[0](nil)
+	d.done[0](errors.New("a second done is ignored"))
+	d.expect(t, 2, false, 2)
+	d.track.Admit(9) // read changes that are not for the feed
+	d.done[2](nil)
+	d.expect(t, 9, true, 3)
+	select {
+	case <-d.Moved:
+	default:
+		t.Error("no signal of the moved position")
+	}
+}
+
+func TestWindow_Failed(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		d := newDesk(10)
+		other := d.Track(0)
+		later := &inflight.Batch[int]{Changes: make([]store.Change, 1), Last: 1}
+		other.Admit(1, later)
+		d.hand(t, 1, 1)
+		d.Keep(later)
+		d.done[0](errors.New("not now"))
+		d.Drain() // nothing is in flight
+		d.expect(t, 0, false, 0)
+		b, wait, room := d.Next()
+		if b != nil || wait != inflight.Backoff(1) || room != 0 {
+			t.Fatalf("next: %v, %v, %d; want a wait for the first track's retry", b, wait, room)
+		}
+		<-time.After(wait)
+		if b, _, _ = d.Next(); b == nil || b == later || !b.Replay {
+			t.Fatalf("next: %+v, want the failed batch as a replay", b)
+		}
+		d.Hand(t.Context(), b)
+		d.done[1](nil)
+		if b, _, _ = d.Next(); b != later {
+			t.Fatalf("next: %+v, want the kept batch", b)
+		}
+		d.Hand(t.Context(), b)
+		d.done[2](nil)
+		d.expect(t, 1, true, 10)
+	})
+}
+
+func TestWindow_Bytes(t *testing.T) {
+	t.Parallel()
+	d := newDesk(10)
+	d.hand(t, 1, 16<<20)
+	d.expect(t, 0, false, 0)
+	d.done[0](nil)
+	d.expect(t, 1, true, 10)
+}
+
+// TestWindow_Run checks that positions are saved when they move, with a pause between, and once more at the end.
+func TestWindow_Run(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		type saved struct {
+			position int
+			after    time.Duration
+			last     bool
+		}
+		d := newDesk(10)
+		begun := time.Now()
+		ctx, stop := context.WithCancel(t.Context())
+		var got []saved
+		work := func(ctx context.Context) {
+			d.hand(t, 1, 1)
+			d.hand(t, 2, 1)
+			d.hand(t, 3, 1)
+			d.done[0](nil)
+			synctest.Wait()
+			d.done[1](nil)
+			<-ctx.Done()
+			time.AfterFunc(time.Hour, func() { d.done[2](nil) })
+		}
+		time.AfterFunc(time.Minute, stop)
+		d.Run(ctx, time.Second, work, func(ctx context.Context, last bool) {
+			if ctx.Err() != nil {
+				t.Error("save under an ended context")
+			}
+			at, _ := d.track.Position()
+			got = append(got, saved{at, time.Since(begun), last})
+		})
+		end := time.Minute + time.Hour
+		if len(got) == 4 { // the last move and the end coincide, so either may be seen first
+			got = append(got[:2], got[3])
+		}
+		want := []saved{{1, 0, false}, {2, time.Second, false}, {3, end, true}}
+		if !slices.Equal(got, want) {
+			t.Errorf("saved %v, want %v", got, want)
+		}
+	})
+}

@@ -1,0 +1,76 @@
+package inflight
+
+import "slices"
+
+// Track follows a part of the feed with its own position: the whole feed, or a shard.
+type Track[P any] struct {
+	window   *Window[P]
+	batches  []*Batch[P] // not passed by the position, in the track's order
+	cursor   P           // read up to here
+	position P           // finished up to here
+}
+
+// Track adds a track that starts after a position. Failed batches are retried in the order in which their tracks were added.
+func (w *Window[P]) Track(position P) *Track[P] {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	l := &Track[P]{window: w, cursor: position, position: position}
+	w.tracks = append(w.tracks, l)
+	return l
+}
+
+// Remove drops a track without batches in flight.
+func (w *Window[P]) Remove(l *Track[P]) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.tracks = slices.DeleteFunc(w.tracks, func(other *Track[P]) bool { return other == l })
+}
+
+// Admit counts batches as in flight and records the position up to which they were read. It does both atomically: while
+// nothing is in flight, the cursor is the position.
+func (l *Track[P]) Admit(cursor P, batches ...*Batch[P]) {
+	w := l.window
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	l.cursor = cursor
+	for _, b := range batches {
+		b.track = l
+		l.batches = append(l.batches, b)
+		w.open += len(b.Changes)
+		w.bytes += b.Bytes
+	}
+}
+
+// Cursor returns the position up to which the track was read.
+func (l *Track[P]) Cursor() P {
+	l.window.mu.Lock()
+	defer l.window.mu.Unlock()
+	return l.cursor
+}
+
+// Seek makes the track continue reading at another position.
+func (l *Track[P]) Seek(cursor P) {
+	l.window.mu.Lock()
+	defer l.window.mu.Unlock()
+	l.cursor = cursor
+}
+
+// Position returns the position up to which everything is finished; idle is true when nothing is in flight.
+func (l *Track[P]) Position() (position P, idle bool) {
+	l.window.mu.Lock()
+	defer l.window.mu.Unlock()
+	return l.position, len(l.batches) == 0
+}
+
+// advance moves the position past finished batches. The caller holds the window's lock.
+func (l *Track[P]) advance() (moved bool) {
+	for len(l.batches) > 0 && l.batches[0].Changes == nil {
+		l.position, moved = l.batches[0].Last, true
+		l.batches[0] = nil
+		l.batches = l.batches[1:]
+	}
+	if moved && len(l.batches) == 0 {
+		l.position = l.cursor // the changes read since were not for the feed
+	}
+	return moved
+}

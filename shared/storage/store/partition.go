@@ -1,0 +1,63 @@
+package store
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// Partition holds a partition key. Only this package makes partitions, so each is of a kind below.
+type Partition struct{ key string }
+
+// String returns the key as drivers store it.
+func (p Partition) String() string { return p.key }
+
+// CompanyID returns the company that a partition belongs to; ok is false for shared partitions.
+func (p Partition) CompanyID() (id string, ok bool) { return strings.CutPrefix(p.key, "C#") }
+
+func companyPartition(id string) Partition { return Partition{"C#" + id} }
+
+// Login returns the partition of an e-mail address: its login and the count of recent attempts. It hashes the address, so
+// that no key holds personal data.
+func Login(email string) Partition {
+	sum := sha256.Sum256([]byte(strings.ToLower(strings.TrimSpace(email))))
+	return Partition{"L#" + hex.EncodeToString(sum[:])}
+}
+
+// RegistryShards spreads the registry of companies over this many partitions.
+const RegistryShards = 16
+
+// Registry returns one shard of the registry of companies. It serves administration and daily jobs, never a request.
+func Registry(shard int) Partition { return Partition{fmt.Sprintf("REGISTRY#%02d", shard)} }
+
+// RegistryOf returns the shard of a company.
+func RegistryOf(companyID string) Partition {
+	return Registry(int(sha256.Sum256([]byte(companyID))[0]) % RegistryShards)
+}
+
+// System returns the partition of the process's own bookkeeping, such as the time up to which timers have been read.
+func System() Partition { return Partition{"SYSTEM"} }
+
+// Positions returns the partition in which a driver may store a consumer's feed position.
+func Positions(consumer string) Partition { return Partition{"FEED#" + consumer} }
+
+// DueShards spreads the timers of an hour over this many partitions.
+const DueShards = 4
+
+// Due returns one shard of the timers of an hour.
+func Due(hour time.Time, shard int) Partition {
+	return Partition{fmt.Sprintf("DUE#%s#%d", hour.UTC().Format("2006010215"), shard)}
+}
+
+// Restore returns the partition with this text, for drivers that read it from their backend; ok is false if the text is of
+// no known kind.
+func Restore(text string) (Partition, bool) {
+	for _, prefix := range []string{"C#", "L#", "REGISTRY#", "DUE#", "FEED#", "SYSTEM"} {
+		if strings.HasPrefix(text, prefix) {
+			return Partition{text}, true
+		}
+	}
+	return Partition{}, false
+}

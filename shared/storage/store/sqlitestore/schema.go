@@ -1,0 +1,38 @@
+package sqlitestore
+
+// steps returns the migrations of the store's tables.
+//
+// Times are Unix milliseconds, expires is Unix seconds, 0 for never. A version column of a change is NULL if the change has
+// no such image. The bodies come last, so that reading other columns does not touch a body's overflow pages.
+func steps() []string {
+	return []string{`
+CREATE TABLE item (
+	pk      TEXT NOT NULL,
+	sk      TEXT NOT NULL,
+	entity  TEXT NOT NULL,
+	version INTEGER NOT NULL,
+	at      INTEGER NOT NULL,
+	expires INTEGER NOT NULL,
+	quiet   INTEGER NOT NULL,
+	body    BLOB NOT NULL,
+	PRIMARY KEY (pk, sk)
+) WITHOUT ROWID;
+
+CREATE TABLE change (
+	seq         INTEGER PRIMARY KEY,
+	company     TEXT NOT NULL,
+	sk          TEXT NOT NULL,
+	entity      TEXT NOT NULL,
+	at          INTEGER NOT NULL,
+	old_version INTEGER,
+	new_version INTEGER,
+	old_body    BLOB,
+	new_body    BLOB
+);
+
+CREATE TABLE position (
+	consumer TEXT PRIMARY KEY,
+	seq      INTEGER NOT NULL
+) WITHOUT ROWID;
+`}
+}

@@ -1,0 +1,202 @@
+package sqlitestore
+
+import (
+	"context"
+	"time"
+
+	"zombiezen.com/go/sqlite"
+
+	"orgops/shared/storage/sqlitedb"
+	"orgops/shared/storage/store"
+	"orgops/shared/storage/store/expiry"
+)
+
+// Limits of upkeep. Its small transactions linger to share one with a commit, so that no commit waits for them.
+const (
+	upkeepBatch  = 100
+	upkeepLinger = 20 * time.Millisecond
+	sweepPage    = 1000   // items per read
+	sweepTurn    = 20_000 // items per background turn: at one turn in 30 s, 57 million a day
+)
+
+// maintain runs upkeep in the background. The next turn retries what failed.
+func (s *Store) maintain(ctx context.Context) {
+	tick := time.NewTicker(s.o.Upkeep)
+	defer tick.Stop()
+	var from rowKey
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		from, _ = s.sweep(ctx, from, sweepTurn)
+		_, _ = s.Trim(ctx)
+	}
+}
+
+// rowKey identifies a row of the item table, at which a sweep continues. The zero rowKey is the start of the table.
+type rowKey struct{ pk, sk string }
+
+// sweep examines up to most items after from and removes the expired ones. next is the row to continue after, zero at the
+// end of the table. The feed shows the removal of a company's non-quiet item as a change with Old set and New nil.
+//
+// The table has no index on expiry: it would cost every write more than examining every item now and then costs in all.
+// Readers do not see an expired item from its expiry second on; the sweep only frees its space.
+func (s *Store) sweep(ctx context.Context, from rowKey, most int) (next rowKey, err error) {
+	for range most / sweepPage {
+		var keys []rowKey
+		if keys, next, err = s.expired(ctx, from); err != nil {
+			return from, err
+		}
+		for ; len(keys) > 0; keys = keys[min(len(keys), upkeepBatch):] {
+			u := &sweep{store: s, keys: keys[:min(len(keys), upkeepBatch)]}
+			if err := s.db.WriteLazily(ctx, u, upkeepLinger); err != nil {
+				return from, contractError(err)
+			}
+		}
+		if from = next; next == (rowKey{}) {
+			break
+		}
+	}
+	return next, nil
+}
+
+// expired examines a page of items after from. It returns the expired ones and the row at which the page ended.
+func (s *Store) expired(ctx context.Context, from rowKey) (keys []rowKey, next rowKey, err error) {
+	now := s.o.Now()
+	seen := 0
+	err = contractError(s.db.Read(ctx, func(conn *sqlite.Conn) error {
+		stmt, err := conn.Prepare(`SELECT pk, sk, expires FROM item WHERE (pk, sk) > (?, ?) ORDER BY pk, sk LIMIT ?`)
+		if err != nil {
+			return err
+		}
+		stmt.BindText(1, from.pk)
+		stmt.BindText(2, from.sk)
+		stmt.BindInt64(3, sweepPage)
+		for {
+			more, err := stmt.Step()
+			if err != nil || !more {
+				return err
+			}
+			seen++
+			next = rowKey{stmt.ColumnText(0), stmt.ColumnText(1)}
+			if !expiry.Live(expiry.Time(stmt.ColumnInt64(2)), now) {
+				keys = append(keys, next)
+			}
+		}
+	}))
+	if seen < sweepPage {
+		next = rowKey{}
+	}
+	return keys, next, err
+}
+
+// sweep removes items that were found expired, unless they have been replaced since.
+type sweep struct {
+	store   *Store
+	keys    []rowKey
+	changes []logged
+}
+
+// Check implements sqlitedb.Unit.
+func (u *sweep) Check(*sqlite.Conn) error {
+	u.changes = nil
+	return nil
+}
+
+// Apply implements sqlitedb.Unit.
+func (u *sweep) Apply(conn *sqlite.Conn) error {
+	now := u.store.o.Now().UTC().Truncate(time.Millisecond)
+	for _, key := range u.keys {
+		partition, _ := store.Restore(key.pk)
+		f, err := look(conn, &store.Op{Partition: partition, Key: key.sk}, now)
+		if err != nil {
+			return err
+		}
+		if !f.row || f.live {
+			continue
+		}
+		if err := remove(conn, key.pk, key.sk); err != nil {
+			return err
+		}
+		company, feeds := partition.CompanyID()
+		if !feeds || f.quiet {
+			continue
+		}
+		l, err := record(conn, store.Change{Company: company, Key: key.sk, Entity: f.entity, At: now, Old: f.image()})
+		if err != nil {
+			return err
+		}
+		u.changes = append(u.changes, l)
+	}
+	return nil
+}
+
+// Committed implements sqlitedb.Unit.
+func (u *sweep) Committed() { u.store.feed.add(u.changes) }
+
+// Trim removes changes that are older than the retention and behind every consumer, and returns their number. It always
+// keeps the newest change, because the next sequence follows from it.
+func (s *Store) Trim(ctx context.Context) (removed int, err error) {
+	if len(s.o.Consumers) == 0 {
+		return 0, nil
+	}
+	end, err := s.latest(ctx)
+	if err != nil {
+		return 0, err
+	}
+	end--
+	for _, name := range s.o.Consumers {
+		position, err := s.position(ctx, name)
+		if err != nil {
+			return 0, err
+		}
+		end = min(end, position)
+	}
+	for {
+		n, last, err := s.oldest(ctx, end)
+		if err != nil || n == 0 {
+			return removed, err
+		}
+		if err := s.db.WriteLazily(ctx, trim(last), upkeepLinger); err != nil {
+			return removed, contractError(err)
+		}
+		removed += n
+	}
+}
+
+// oldest counts the first changes up to end that are older than the retention, and returns the last of them.
+func (s *Store) oldest(ctx context.Context, end int64) (n int, last int64, err error) {
+	before := s.o.Now().Add(-s.o.Retention).UnixMilli()
+	err = s.db.Read(ctx, func(conn *sqlite.Conn) error {
+		stmt, err := conn.Prepare(`SELECT seq, at FROM change WHERE seq <= ? ORDER BY seq LIMIT ?`)
+		if err != nil {
+			return err
+		}
+		stmt.BindInt64(1, end)
+		stmt.BindInt64(2, upkeepBatch)
+		for {
+			more, err := stmt.Step()
+			if err != nil || !more {
+				return err
+			}
+			if stmt.ColumnInt64(1) > before {
+				return stmt.Reset()
+			}
+			n, last = n+1, stmt.ColumnInt64(0)
+		}
+	})
+	return n, last, contractError(err)
+}
+
+func trim(last int64) sqlitedb.Do {
+	return func(conn *sqlite.Conn) error {
+		stmt, err := conn.Prepare(`DELETE FROM change WHERE seq <= ?`)
+		if err != nil {
+			return err
+		}
+		stmt.BindInt64(1, last)
+		return sqlitedb.Step(stmt)
+	}
+}

@@ -1,0 +1,185 @@
+// Package store defines the item store: items under a partition and a sort key, conditional writes, transactions, range
+// queries, expiry, and a feed of every committed change.
+//
+// A driver implements Store and Feed and passes storetest. Domain code never sees a driver: it gets a Company, a view of
+// one tenant that cannot express a key of another.
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// Limits of every driver. They are DynamoDB's, so that code that works locally works in the cloud.
+const (
+	MaxOps    = 100        // writes in one commit
+	MaxBody   = 380 << 10  // bytes of an item's body
+	MaxCommit = 3840 << 10 // bytes of all bodies in one commit
+	MaxKey    = 1024       // bytes of a sort key
+	MaxPage   = 1000       // items in one page
+)
+
+var (
+	// ErrNotFound reports that an item is absent or expired. Get returns it.
+	ErrNotFound = errors.New("item not found")
+	// ErrConflict reports that a condition did not hold. Commit returns it and has then written nothing.
+	ErrConflict = errors.New("write condition not met")
+	// ErrUnavailable reports that the backend is unreachable or saturated. Every method may return it; the caller retries later.
+	ErrUnavailable = errors.New("store unavailable")
+	// ErrUnknown reports that the backend received a commit but its outcome is unknown: all of it was written, or nothing.
+	// Commit returns it. The conditions of a commit make a retry safe.
+	ErrUnknown = errors.New("the write may or may not have been applied; re-read before retrying")
+)
+
+// ConflictError names the first write whose condition did not hold. It matches ErrConflict.
+type ConflictError struct {
+	Index int    // position among the ops of the commit
+	Key   string // sort key
+}
+
+func (e *ConflictError) Error() string {
+	return fmt.Sprintf("%v: %s (op %d)", ErrConflict, e.Key, e.Index)
+}
+
+// Is matches ErrConflict.
+func (e *ConflictError) Is(target error) bool { return target == ErrConflict }
+
+// Item holds a body and its metadata under a sort key.
+type Item struct {
+	Key     string          // sort key
+	Entity  string          // kind of item, such as "memory" or "goal"; the feed filters by it
+	Version int64           // 1 when created, incremented by every write
+	At      time.Time       // when this version was committed, UTC, to the millisecond
+	Expires time.Time       // absent from this second on; zero: never expires
+	Body    json.RawMessage // a JSON object
+}
+
+// Decode unmarshals the item's body into the value that into points to.
+func (i Item) Decode(into any) error {
+	if err := json.Unmarshal(i.Body, into); err != nil {
+		return fmt.Errorf("decode %s: %w", i.Key, err)
+	}
+	return nil
+}
+
+// Condition guards a write: the stored item must meet it. An expired item counts as absent.
+type Condition uint8
+
+// Every write has one of these conditions, so no write is blind.
+const (
+	IfAbsent  Condition = iota // the item does not exist
+	IfVersion                  // the item exists with exactly Op.Version
+)
+
+// Action selects what a write does.
+type Action uint8
+
+// Actions of a write.
+const (
+	Put    Action = iota // store Body
+	Delete               // remove the item
+	Check                // write nothing; the condition alone guards the commit
+)
+
+// Op describes one write of a commit. A Company's methods make ops. For the few partitions outside any company,
+// Partition.Entry does.
+type Op struct {
+	Partition Partition
+	Key       string
+	Action    Action
+	Condition Condition
+	Version   int64 // with IfVersion
+	Entity    string
+	Expires   time.Time
+	Body      json.RawMessage
+	Quiet     bool // keep the write out of the change feed
+}
+
+// Query selects the items of a partition whose keys start with Prefix, in key order.
+type Query struct {
+	Prefix string
+	From   string // first key included; "": from the start of the prefix
+	To     string // last key included; "": to the end of the prefix
+	After  string // resume after this key, in the query's direction; "": from the start
+	Desc   bool   // descending key order
+	Limit  int    // maximum number of items; 0 or more than MaxPage means MaxPage
+}
+
+// Page holds one result of a Query. Next is the After of the following page, "" on the last one. A page with a Next may
+// hold fewer items than Limit, even none.
+type Page struct {
+	Items []Item
+	Next  string
+}
+
+// Store reads and writes items. Its methods are safe for concurrent use and stop when ctx ends.
+type Store interface {
+	// Get returns one item, or ErrNotFound. It sees every commit that returned before the call.
+	Get(ctx context.Context, p Partition, key string) (Item, error)
+	// Query returns one page. It sees every commit that returned before the call.
+	Query(ctx context.Context, p Partition, q Query) (Page, error)
+	// Commit writes all ops or none. When it returns nil they are durable, even through a power loss. An error other than
+	// ErrConflict and ErrUnavailable may leave the outcome unknown; ErrUnknown says that it does. Commit refuses zero ops,
+	// more than MaxOps, and two ops on one item.
+	Commit(ctx context.Context, ops ...Op) error
+}
+
+// Sequence orders changes in the feed: decimal digits, comparable within one company.
+type Sequence string
+
+// Compare returns -1, 0 or +1 for two sequences of one company. The empty sequence sorts first.
+func (s Sequence) Compare(t Sequence) int {
+	if len(s) != len(t) {
+		if len(s) < len(t) {
+			return -1
+		}
+		return 1
+	}
+	switch {
+	case s < t:
+		return -1
+	case s > t:
+		return 1
+	}
+	return 0
+}
+
+// Change describes one committed write of a company's item: Old is nil when it was created, New when it was deleted.
+type Change struct {
+	Sequence Sequence
+	Company  string
+	Key      string
+	Entity   string
+	At       time.Time // commit time
+	Old, New *Image
+}
+
+// Image holds the version and body of an item before or after a change.
+type Image struct {
+	Version int64
+	Body    json.RawMessage
+}
+
+// Batch carries consecutive changes in feed order.
+type Batch struct {
+	Changes []Change
+	// Replay is true when this consumer may have received some of the changes before, after a crash or on a redelivery.
+	// False guarantees that it has received none of them.
+	Replay bool
+}
+
+// Feed delivers the committed changes of company partitions, except quiet writes.
+type Feed interface {
+	// Consume passes the changes after the consumer's stored position to handle until ctx ends. It then waits for the
+	// batches in flight and returns nil. handle is called for one batch at a time, and a company's changes come in commit
+	// order. handle may return before its work ends; it calls done exactly once, when the batch is finished. done with an
+	// error makes Consume redeliver the batch later. The position moves past a batch once that batch and all before it are
+	// finished. The driver limits the changes in flight, and calls handle for further batches up to that limit.
+	//
+	// One process at a time consumes under a given name. The feed keeps a change for at least a day, and until every
+	// consumer that it was opened with is past it.
+	Consume(ctx context.Context, consumer string, handle func(ctx context.Context, b Batch, done func(error))) error
+}

@@ -1,0 +1,293 @@
+package storetest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"orgops/shared/base/id"
+	"orgops/shared/storage/store"
+)
+
+var errLater = errors.New("not now")
+
+func testFeedChanges(t *testing.T, h Harness) {
+	f := open(t, h)
+	tap := listen(t, f, "alpha")
+	at := f.clock.Now()
+	f.commit(t, f.c.Create("A", "note", note{N: 1}), f.c.Create("B", "memo", note{N: 2}))
+	f.commit(t, f.c.Replace("A", "note", 1, note{N: 3}), f.c.Unchanged("B", 1))
+	f.conflict(t, 0, f.c.Create("A", "note", note{N: 9}))
+	f.commit(t, store.RegistryOf(f.c.ID()).Entry(f.c.ID(), "entry", 0, note{}), f.c.Delete("A", "note", 2))
+	var got []string
+	changes := tap.changes(t, 4)
+	for _, c := range changes {
+		got = append(got, brief(t, c))
+	}
+	slices.Sort(got[:2]) // changes of one commit have no order
+	want := []string{"A note - 1:1", "B memo - 1:2", "A note 1:1 2:3", "A note 2:3 -"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("changes (-want +got):\n%s", diff)
+	}
+	last := store.Sequence("")
+	for _, c := range changes {
+		if c.Sequence.Compare(last) <= 0 {
+			t.Errorf("sequence %s after %s", c.Sequence, last)
+		}
+		last = c.Sequence
+		if c.Company != f.c.ID() || !c.At.Equal(at) {
+			t.Errorf("company %s at %v, want %s at %v", c.Company, c.At, f.c.ID(), at)
+		}
+	}
+}
+
+func testFeedQuiet(t *testing.T, h Harness) {
+	f := open(t, h)
+	tap := listen(t, f, "alpha")
+	f.commit(t, f.c.Create("A", "note", note{N: 1}).Quietly(), f.c.Timer(f.clock.Now(), "remind", "A"))
+	f.commit(t, f.c.Replace("A", "note", 1, note{N: 2}).Quietly())
+	gone := f.c.Delete("A", "note", 2)
+	gone.Quiet = true
+	f.commit(t, gone)
+	f.commit(t, f.c.Create("LAST", "note", note{N: 3}))
+	if got := brief(t, tap.changes(t, 1)[0]); got != "LAST note - 1:3" {
+		t.Errorf("first change %s, want the first non-quiet one", got)
+	}
+}
+
+// testFeedOrder commits for several companies in parallel and expects each company's changes in commit order.
+func testFeedOrder(t *testing.T, h Harness) {
+	const companies, commits = 5, 40
+	f := open(t, h)
+	tap := listen(t, f, "alpha")
+	next := make(map[string]int)
+	var wg sync.WaitGroup
+	for range companies {
+		c := store.For(f.Driver, id.New())
+		next[c.ID()] = 0
+		wg.Go(func() {
+			for i := range commits {
+				if err := c.Commit(context.Background(), c.Create(fmt.Sprintf("N#%d", i), "note", note{N: i})); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	defer wg.Wait() // even when the test ends early: t.Error must not run after the test
+	for seen := 0; seen < companies*commits; {
+		b := tap.next(t)
+		for _, c := range b.Changes {
+			want, ours := next[c.Company]
+			if !ours {
+				continue
+			}
+			if n := decode(t, c.New); n != want {
+				t.Fatalf("change %d of a company received, want change %d", n, want)
+			}
+			next[c.Company]++
+			seen++
+		}
+		b.done(nil)
+	}
+}
+
+func testFeedExpired(t *testing.T, h Harness) {
+	f := open(t, h)
+	tap := listen(t, f, "alpha")
+	until := f.clock.Now().Add(2 * time.Second)
+	f.commit(t, f.c.Create("A", "note", note{N: 1}).Until(until))
+	f.clock.Advance(time.Minute)
+	f.commit(t, f.c.Create("A", "note", note{N: 2}))
+	changes := tap.changes(t, 2)
+	if got := brief(t, changes[1]); got != "A note 1:1 1:2" {
+		t.Errorf("creation over the expired item: %s, want its image as the old one", got)
+	}
+	if h.Sweep == nil {
+		return
+	}
+	until = f.clock.Now().Add(2 * time.Second)
+	f.commit(t, f.c.Create("B", "memo", note{N: 3}).Until(until), f.c.Create("C", "note", note{N: 4}).Until(until).Quietly())
+	f.clock.Advance(time.Minute)
+	h.Sweep(t, f.Driver)
+	f.commit(t, f.c.Create("LAST", "note", note{N: 5}))
+	var got []string
+	for _, c := range tap.changes(t, 3) {
+		got = append(got, brief(t, c))
+	}
+	want := []string{"B memo - 1:3", "B memo 1:3 -", "LAST note - 1:5"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("changes (-want +got):\n%s", diff)
+	}
+}
+
+// testFeedResume restarts a consumer and expects unfinished changes, but not finished ones.
+func testFeedResume(t *testing.T, h Harness) {
+	f := open(t, h)
+	f.commit(t, f.c.Create("BEFORE", "note", note{N: 1})) // before any consumer runs
+	tap := listen(t, f, "alpha")
+	if got := tap.changes(t, 1)[0].Key; got != "BEFORE" {
+		t.Fatalf("first change %s, want BEFORE", got)
+	}
+	tap.stop(t)
+
+	f.commit(t, f.c.Create("BETWEEN", "note", note{N: 2}))
+	tap = listen(t, f, "alpha")
+	b := tap.next(t)
+	if got := b.Changes[0].Key; got != "BETWEEN" {
+		t.Fatalf("after the first restart: %s, want BETWEEN", got)
+	}
+	b.done(errLater)
+	tap.stop(t)
+
+	tap = listen(t, f, "alpha")
+	if got := tap.changes(t, 1)[0].Key; got != "BETWEEN" {
+		t.Fatalf("after the second restart: %s, want the unfinished BETWEEN", got)
+	}
+}
+
+func testFeedRedelivery(t *testing.T, h Harness) {
+	f := open(t, h)
+	tap := listen(t, f, "alpha")
+	f.commit(t, f.c.Create("A", "note", note{N: 1}))
+	first := tap.next(t)
+	f.commit(t, f.c.Create("B", "note", note{N: 2}))
+	first.done(errLater)
+	first.done(nil) // only the first call counts
+
+	// B may have been in flight when A failed; otherwise A is redelivered first.
+	second := tap.next(t)
+	if second.Changes[0].Key == "B" {
+		second.done(nil)
+		second = tap.next(t)
+	}
+	if diff := cmp.Diff(first.Changes, second.Changes); diff != "" {
+		t.Fatalf("redelivered batch (-first +second):\n%s", diff)
+	}
+	if !second.Replay {
+		t.Error("redelivered batch is not marked as a replay")
+	}
+	second.done(errLater)
+	third := tap.next(t)
+	if third.Changes[0].Key == "B" {
+		third.done(nil)
+		third = tap.next(t)
+	}
+	if third.Changes[0].Key != "A" || !third.Replay {
+		t.Fatalf("then %s, replay %v; want A redelivered", third.Changes[0].Key, third.Replay)
+	}
+	third.done(nil)
+	f.commit(t, f.c.Create("C", "note", note{N: 3}))
+	for {
+		b := tap.next(t)
+		b.done(nil)
+		if b.Changes[0].Key == "A" {
+			t.Fatal("A redelivered though finished")
+		}
+		if b.Changes[len(b.Changes)-1].Key == "C" {
+			return
+		}
+	}
+}
+
+func testFeedReplay(t *testing.T, h Harness) {
+	f := open(t, h)
+	for i := range 3 {
+		f.commit(t, f.c.Create(fmt.Sprintf("OLD#%d", i), "note", note{N: i}))
+	}
+	tap := listen(t, f, "alpha")
+	for seen := 0; seen < 3; {
+		b := tap.next(t)
+		if !b.Replay {
+			t.Error("changes from before the consumer's start are not marked as a replay")
+		}
+		seen += len(b.Changes)
+		b.done(nil)
+	}
+	f.commit(t, f.c.Create("NEW", "note", note{N: 9}))
+	b := tap.next(t)
+	defer b.done(nil)
+	if len(b.Changes) != 1 || b.Changes[0].Key != "NEW" || b.Replay {
+		t.Errorf("got %d changes, %s, replay %v; want NEW for the first time", len(b.Changes), b.Changes[0].Key, b.Replay)
+	}
+}
+
+// testFeedBackPressure finishes no batch and expects the driver to stop at its limit, then finishes all and expects the rest.
+func testFeedBackPressure(t *testing.T, h Harness) {
+	if h.Unfinished == 0 {
+		t.Skip("the driver's limit is unknown")
+	}
+	f := open(t, h)
+	total := 3 * h.Unfinished
+	for i := range total {
+		f.commit(t, f.c.Create(fmt.Sprintf("N#%06d", i), "note", note{N: i}))
+	}
+	tap := listen(t, f, "alpha")
+	var open []handed
+	unfinished, seen := 0, 0
+	for seen < total {
+		b := tap.next(t)
+		open = append(open, b)
+		unfinished += len(b.Changes)
+		seen += len(b.Changes)
+		if unfinished > h.Unfinished {
+			t.Fatalf("%d changes in flight, want at most %d", unfinished, h.Unfinished)
+		}
+		if unfinished == h.Unfinished || seen == total {
+			for _, b := range slices.Backward(open) { // out of order
+				b.done(nil)
+			}
+			open, unfinished = nil, 0
+		}
+	}
+	tap.stop(t)
+	f.commit(t, f.c.Create("LAST", "note", note{N: 1}))
+	if got := listen(t, f, "alpha").changes(t, 1)[0].Key; got != "LAST" {
+		t.Errorf("then %s, want LAST", got)
+	}
+}
+
+func testFeedTwoConsumers(t *testing.T, h Harness) {
+	f := open(t, h)
+	a, b := listen(t, f, "alpha"), listen(t, f, "beta")
+	f.commit(t, f.c.Create("A", "note", note{N: 1}))
+	for _, tap := range []*tap{a, b} {
+		if got := tap.changes(t, 1)[0].Key; got != "A" {
+			t.Errorf("got %s, want A", got)
+		}
+	}
+	b.stop(t)
+	f.commit(t, f.c.Create("B", "note", note{N: 2}))
+	f.commit(t, f.c.Create("C", "note", note{N: 3}))
+	if got := a.changes(t, 2); got[0].Key != "B" || got[1].Key != "C" {
+		t.Errorf("got %s and %s, want B and C", got[0].Key, got[1].Key)
+	}
+	if got := listen(t, f, "beta").changes(t, 1)[0].Key; got != "B" {
+		t.Errorf("second consumer resumes with %s, want B", got)
+	}
+}
+
+// testFeedEnd cancels a consumer with a batch in flight: Consume waits for it and records that it finished.
+func testFeedEnd(t *testing.T, h Harness) {
+	f := open(t, h)
+	tap := listen(t, f, "alpha")
+	f.commit(t, f.c.Create("A", "note", note{N: 1}))
+	b := tap.next(t)
+	tap.cancel()
+	select {
+	case <-tap.ended:
+		t.Fatal("consume returned with a batch in flight")
+	default:
+	}
+	b.done(nil)
+	tap.stop(t)
+	f.commit(t, f.c.Create("B", "note", note{N: 2}))
+	if got := listen(t, f, "alpha").changes(t, 1)[0].Key; got != "B" {
+		t.Errorf("then %s, want B: A was finished", got)
+	}
+}

@@ -1,0 +1,77 @@
+package vault
+
+import (
+	"context"
+	"errors"
+	"iter"
+)
+
+// Rewrapper wraps data keys again after the wrapping key was replaced.
+type Rewrapper interface {
+	// Rewrap returns the same data key for the same company, wrapped by the current wrapping key; changed is false if it
+	// already was. It returns ErrSealed for a key that cannot be unwrapped.
+	Rewrap(ctx context.Context, company string, wrapped []byte) (again []byte, changed bool, err error)
+}
+
+// ReplaceableKeys combines the methods of a KeyStore with Replace. Only Rewrap needs it.
+type ReplaceableKeys interface {
+	Get(ctx context.Context, company string) ([]byte, error)
+	// Replace stores wrapped in place of was. It returns ErrKeyExists if the stored key is another one.
+	Replace(ctx context.Context, company string, was, wrapped []byte) error
+}
+
+// Rewrapped counts companies by the outcome of Rewrap.
+type Rewrapped struct {
+	Rewrapped int `json:"rewrapped"` // now wrapped by the current key
+	Current   int `json:"current"`   // already wrapped by the current key
+	Without   int `json:"without"`   // without a data key: nothing was ever sealed for them
+	Failed    int `json:"failed"`
+}
+
+// Rewrap wraps the data key of every company by the current wrapping key. The data keys do not change, so everything that
+// they seal stays valid. The service may run meanwhile, provided that it can also unwrap by the former key. Rewrap reports a
+// company that fails to failed and continues with the others. It can be interrupted and repeated, because it recognizes
+// finished companies. It returns the context's error; companies not processed by then are in no count.
+func Rewrap(ctx context.Context, companies iter.Seq2[string, error], keys ReplaceableKeys, w Rewrapper, failed func(company string, err error)) (Rewrapped, error) {
+	var sum Rewrapped
+	for company, err := range companies {
+		if ctx.Err() != nil {
+			break
+		}
+		var changed bool
+		if err == nil {
+			changed, err = rewrap(ctx, company, keys, w)
+		}
+		switch {
+		case errors.Is(err, ErrNoKey):
+			sum.Without++
+		case ctx.Err() != nil:
+		case err != nil:
+			sum.Failed++
+			failed(company, err)
+		case changed:
+			sum.Rewrapped++
+		default:
+			sum.Current++
+		}
+	}
+	return sum, ctx.Err()
+}
+
+// rewrap retries when a concurrent run has replaced the key.
+func rewrap(ctx context.Context, company string, keys ReplaceableKeys, w Rewrapper) (changed bool, err error) {
+	for range 3 {
+		was, err := keys.Get(ctx, company)
+		if err != nil {
+			return false, err
+		}
+		again, changed, err := w.Rewrap(ctx, company, was)
+		if err != nil || !changed {
+			return false, err
+		}
+		if err = keys.Replace(ctx, company, was, again); !errors.Is(err, ErrKeyExists) {
+			return err == nil, err
+		}
+	}
+	return false, ErrKeyExists
+}

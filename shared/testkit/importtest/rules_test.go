@@ -1,0 +1,125 @@
+package importtest_test
+
+import (
+	"path"
+	"slices"
+	"strings"
+)
+
+// layer describes packages that may import less of this module than their group may. A pattern is a path in this module; a
+// last segment /... includes everything under it, and * matches one segment.
+type layer struct {
+	name string
+	in   []string
+	may  []string // nil: nothing of this module
+	why  string
+}
+
+// layers lists the layers in order. The first that contains a package applies to it.
+var layers = []layer{
+	{"fault", []string{"shared/base/fault"}, nil, "every package returns its errors, so it must not depend on any"},
+	{"contracts", []string{"shared/storage/store", "shared/storage/queue"}, []string{"shared/base/fault", "shared/base/wait"}, "a contract knows no driver and no domain"},
+	{"lambdas", []string{"functions/*/lambda"}, []string{"functions/*", "shared/..."}, "a Lambda is one function and the parts it needs"},
+	{"list of groups", []string{"functions"}, []string{"functions/*", "shared/..."}, "the one place that knows every route group"},
+	{"functions", []string{"functions/*"}, []string{
+		"shared/base/...", "shared/storage/...", "shared/identity/...", "shared/domain/...", "shared/web/...", "shared/insight/...",
+		"shared/webhook/...", "shared/provider/...", "shared/run/boot",
+	}, "functions share data through the store and never import each other; they know only the parts that run them"},
+}
+
+// home lists the only packages that may import a heavy or risky dependency.
+type home struct {
+	imports []string // import paths; a last segment /... as above
+	in      []string
+	why     string
+}
+
+var homes = []home{
+	{[]string{"github.com/golang-jwt/..."}, []string{"shared/identity/token"}, "one place decides which tokens are valid"},
+	{[]string{"zombiezen.com/go/sqlite/...", "modernc.org/..."},
+		[]string{"shared/storage/sqlitedb", "shared/storage/store/sqlitestore", "shared/storage/queue/sqlitequeue"}, "no Lambda links SQLite"},
+	{[]string{"github.com/danielgtaylor/huma/..."},
+		[]string{"shared/web", "functions", "functions/*", "shared/run/lambda/group", "shared/testkit/webtest"}, "the web layer and the route groups; webtest walks their operations"},
+	{[]string{"github.com/go-chi/chi/..."}, []string{"shared/web"}, "one router"},
+	{[]string{"code.dny.dev/ssrf"}, []string{"shared/webhook/outbound"}, "one dialer decides which addresses may be called"},
+	{[]string{"golang.org/x/crypto/..."}, []string{"shared/identity/password"}, "password hashing"},
+	{[]string{"github.com/santhosh-tekuri/jsonschema/..."}, []string{"shared/testkit/metrictest"},
+		"its start takes milliseconds, so only tests use it, to check documents against their schema"},
+	{[]string{"github.com/mmcdole/gofeed/...", "golang.org/x/net/html/..."}, []string{"shared/provider/webfeed"}, "feeds are parsed by their connector"},
+	{[]string{"github.com/swaggest/..."}, []string{"local/docs"}, "the documentation pages are for the local run"},
+	{[]string{"github.com/lmittmann/tint", "golang.org/x/term"}, []string{"local"}, "only the local run has a terminal"},
+	{[]string{"github.com/cedar-policy/..."}, []string{"shared/domain/policy"}, "one policy engine"},
+	{[]string{"github.com/aws/aws-sdk-go-v2/service/dynamodb/..."}, []string{"shared/storage/store/dynamostore"}, "a driver's client"},
+	{[]string{"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams/..."}, []string{"shared/storage/store/dynamostream"}, "a driver's client"},
+	{[]string{"github.com/aws/aws-sdk-go-v2/service/sqs/..."}, []string{"shared/storage/queue/sqsqueue"}, "a driver's client"},
+	{[]string{"github.com/aws/aws-sdk-go-v2/config/..."}, nil, "loading files and profiles costs each cold start milliseconds: see awsclient"},
+	{[]string{"github.com/aws/aws-sdk-go-v2/aws/...", "github.com/aws/smithy-go/..."},
+		[]string{"shared/base/awsclient", "shared/storage/store/dynamostore", "shared/storage/store/dynamostream", "shared/storage/queue/sqsqueue", "shared/storage/vault/...", "shared/identity/token/...", "shared/run/cloud/...", "functions/*/lambda", "shared/testkit/awstest", "shared/identity/usagekey/gatewaykeys", "local/preflight"},
+		"domain packages know nothing of AWS"},
+	{[]string{"github.com/tink-crypto/...", "github.com/aws/aws-sdk-go-v2/service/kms/..."}, []string{"shared/storage/vault/kmsvault", "shared/testkit/awstest"}, "keys are wrapped in one place"},
+	{[]string{"github.com/aws/aws-sdk-go-v2/service/secretsmanager/..."}, []string{"shared/identity/token/tokensecret", "shared/testkit/awstest"}, "the token keys are the only secret"},
+	{[]string{"github.com/aws/aws-sdk-go-v2/service/apigateway/..."}, []string{"shared/identity/usagekey/gatewaykeys", "shared/testkit/awstest"}, "companies' usage keys are made in one place"},
+	{[]string{"github.com/aws/aws-cdk-go/...", "github.com/aws/constructs-go/...", "github.com/aws/jsii-runtime-go/...", "github.com/cdklabs/..."},
+		[]string{"infra/..."}, "infrastructure is not part of the service"},
+	{[]string{"github.com/aws/aws-lambda-go/...", "github.com/awslabs/..."},
+		[]string{"functions/*/lambda", "shared/run/lambda/...", "shared/run/lambda/group", "shared/testkit/lambdatest/..."}, "a group does not know that it runs in a Lambda"},
+
+	{[]string{"orgops/shared/storage/sqlitedb", "orgops/shared/storage/store/sqlitestore", "orgops/shared/storage/queue/sqlitequeue"},
+		[]string{"local/...", "shared/storage/store/sqlitestore", "shared/storage/queue/sqlitequeue", "shared/testkit/webtest", "shared/testkit/worktest"},
+		"drivers are chosen where the process is composed; webtest and worktest run groups and workers on real ones"},
+
+	{[]string{"orgops/shared/storage/store/dynamostore", "orgops/shared/storage/queue/sqsqueue"},
+		[]string{"local/...", "functions/*/lambda", "shared/run/cloud/...", "shared/run/lambda/...", "shared/storage/store/dynamostream"},
+		"drivers are chosen where the process is composed"},
+	{[]string{"orgops/shared/storage/store/dynamostream"}, []string{"local/..."}, "a Lambda receives the stream's records and links no stream client"},
+
+	{[]string{"net/http", "net/http/..."}, []string{
+		"shared/web", "functions/*", "local/...", "infra/...", // serve, or make routes
+		"shared/webhook/outbound",                                   // sends requests under the egress rules
+		"shared/webhook/standardwebhooks", "shared/webhook/courier", // signs, verifies and sends requests: HTTP is its subject
+		"shared/provider/connector",                            // its ports carry a delivery's headers, which a signature covers
+		"shared/provider/webfeed",                              // fetches
+		"shared/provider/github",                               // signs and verifies deliveries
+		"shared/provider/genericwebhook",                       // as above
+		"shared/provider/certify",                              // proves how an endpoint answers
+		"shared/testkit/webtest",                               // is a client
+		"shared/testkit/awstest",                               // proxies a service's client
+		"shared/testkit/worktest",                              // receives webhooks
+		"shared/base/awsclient",                                // makes the HTTP client of the cloud's drivers
+		"shared/storage/store/dynamostore",                     // a driver whose service speaks HTTP
+		"shared/run/lambda/gateway", "shared/run/lambda/group", // serve, as Lambdas
+		"shared/testkit/lambdatest", // is the Lambda runtime, which speaks HTTP
+	}, "domain packages know nothing of HTTP"},
+	{[]string{"math/rand", "math/rand/v2"}, []string{
+		"shared/webhook/courier",           // jitter of retries
+		"shared/storage/queue/sqlitequeue", // jitter of polling
+		"shared/base/awsclient",            // jitter of retries
+		"local/bench",                      // load
+	}, "values that must not be guessable come from crypto/rand"},
+	{[]string{"os"}, []string{
+		"local/...", "infra/...", "shared/run/config", // the processes
+		"shared/storage/sqlitedb", "shared/base/keyfile", // files of the embedded backend
+		"shared/base/filetail",      // reads logs
+		"shared/run/cloud",          // the process in AWS
+		"shared/testkit/awstest",    // starts emulators of AWS
+		"shared/testkit/lambdatest", // starts functions
+	}, "files and the environment belong to the process and its drivers"},
+	{[]string{"log"}, nil, "logging is log/slog"},
+	{[]string{"unsafe", "C"}, nil, "nothing here needs it"},
+}
+
+// testOnly lists packages that only tests may import, in addition to those whose names end in test.
+var testOnly = []string{"testing/...", "net/http/httptest", "github.com/google/go-cmp/..."}
+
+// matches reports whether a pattern includes a package.
+func matches(pattern, pkg string) bool {
+	if parent, ok := strings.CutSuffix(pattern, "/..."); ok {
+		return pkg == parent || strings.HasPrefix(pkg, parent+"/")
+	}
+	ok, err := path.Match(pattern, pkg)
+	return ok && err == nil
+}
+
+func among(patterns []string, pkg string) bool {
+	return slices.ContainsFunc(patterns, func(pattern string) bool { return matches(pattern, pkg) })
+}

@@ -1,0 +1,40 @@
+package importtest_test
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"path/filepath"
+	"slices"
+	"testing"
+)
+
+// TestNoScan checks that only tests scan a table. It reads the files that import DynamoDB's client, since no others could.
+func TestNoScan(t *testing.T) {
+	t.Parallel()
+	const client = "github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	scans := []string{
+		"Scan", "ScanInput", "NewScanPaginator",
+		"ExecuteStatement", "ExecuteStatementInput", "BatchExecuteStatement", "ExecuteTransaction", // PartiQL scans if the key is missing
+	}
+	looked := 0
+	for _, s := range sources(t) {
+		if s.test || !slices.Contains(s.imports, client) {
+			continue
+		}
+		looked++
+		parsed, err := parser.ParseFile(token.NewFileSet(), filepath.Join(root, s.file), nil, parser.SkipObjectResolution)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ast.Inspect(parsed, func(n ast.Node) bool {
+			if selected, ok := n.(*ast.SelectorExpr); ok && slices.Contains(scans, selected.Sel.Name) {
+				t.Errorf("%s uses %s; read items by their keys", s.file, selected.Sel.Name)
+			}
+			return true
+		})
+	}
+	if looked < 3 {
+		t.Errorf("%d files use DynamoDB's client, want at least 3", looked)
+	}
+}

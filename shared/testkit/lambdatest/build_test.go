@@ -1,0 +1,99 @@
+package lambdatest_test
+
+import (
+	"crypto/sha256"
+	"os"
+	"path/filepath"
+	"runtime"
+	"testing"
+
+	"orgops/shared/testkit/lambdatest"
+)
+
+// maxSize limits a program, in bytes, because a larger one takes longer to load at each cold start.
+const maxSize = 12_000_000
+
+// functions returns the names of all functions with a program.
+func functions(t testing.TB) []string {
+	t.Helper()
+	folders, err := filepath.Glob("../../../functions/*/lambda")
+	if err != nil || len(folders) < 14 {
+		t.Fatalf("%d functions found, want at least 14: %v", len(folders), err)
+	}
+	names := make([]string, 0, len(folders))
+	for _, f := range folders {
+		names = append(names, filepath.Base(filepath.Dir(f)))
+	}
+	return names
+}
+
+// TestBuild checks that every program is small enough for either architecture, and that builds in different folders are
+// identical.
+func TestBuild(t *testing.T) {
+	t.Parallel()
+	source, err := filepath.Abs("../../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	elsewhere := filepath.Join(t.TempDir(), "a-folder-of-another-name")
+	if err := os.Symlink(source, elsewhere); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range functions(t) {
+		t.Run(name, func(t *testing.T) {
+			one, other := deployed(t, source, name, "arm64"), deployed(t, elsewhere, name, "arm64", freshCache(t, name)...)
+			if one.sum != other.sum {
+				t.Errorf("two builds differ: %x, %x", one.sum, other.sum)
+			}
+			for arch, size := range map[string]int{"arm64": one.size, "amd64": forAMD64(t, source, name).size} {
+				if size > maxSize {
+					t.Errorf("%d bytes for %s, want at most %d", size, arch, maxSize)
+				}
+			}
+		})
+	}
+}
+
+// freshCache makes the second build of one program compile every package. The other programs' builds take most packages
+// from Go's cache, which ignores the folder. One program is enough, because the programs share most packages and compiling
+// these takes 40 seconds of CPU time.
+func freshCache(t *testing.T, name string) []string {
+	t.Helper()
+	if name != "authorizer" {
+		return nil
+	}
+	return []string{"GOCACHE=" + t.TempDir()}
+}
+
+type program struct {
+	size int
+	sum  [sha256.Size]byte
+}
+
+func deployed(t *testing.T, from, name, arch string, environment ...string) program {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "bootstrap")
+	environment = append(environment, "GOOS=linux", "GOARCH="+arch, "PWD="+from)
+	if err := lambdatest.Compile(t.Context(), from, "./functions/"+name+"/lambda", path, environment...); err != nil {
+		t.Fatal(err)
+	}
+	return read(t, path)
+}
+
+// forAMD64 returns a function's program for amd64. If the tests run on Linux on amd64, it is the program that they start.
+func forAMD64(t *testing.T, source, name string) program {
+	t.Helper()
+	if runtime.GOOS == "linux" && runtime.GOARCH == "amd64" {
+		return read(t, built.of(t, name))
+	}
+	return deployed(t, source, name, "amd64")
+}
+
+func read(t *testing.T, path string) program {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return program{len(text), sha256.Sum256(text)}
+}

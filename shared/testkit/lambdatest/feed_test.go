@@ -1,0 +1,194 @@
+package lambdatest_test
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-lambda-go/events"
+
+	"orgops/shared/insight/projection"
+	"orgops/shared/storage/queue"
+	"orgops/shared/storage/store"
+	"orgops/shared/testkit/lambdatest"
+)
+
+// failures returns the ids of the records that a function reports as failed.
+func failures(t *testing.T, f *lambdatest.Function, payload []byte) []string {
+	t.Helper()
+	var answer struct {
+		BatchItemFailures *[]struct{ ItemIdentifier string }
+	}
+	into(t, f.Invoke(t, payload), &answer)
+	if answer.BatchItemFailures == nil {
+		t.Fatal("the answer has no batchItemFailures; Lambda would treat the whole batch as failed")
+	}
+	var ids []string
+	for _, failure := range *answer.BatchItemFailures {
+		ids = append(ids, failure.ItemIdentifier)
+	}
+	return ids
+}
+
+func TestProjector(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "")
+	f := w.start(t, "projector")
+	payload := sample(t, "projector/memory-insert")
+	for _, process := range []*lambdatest.Function{f, f, w.start(t, "projector")} { // a redelivery counts once
+		if ids := failures(t, process, payload); ids != nil {
+			t.Fatalf("failures %q", ids)
+		}
+		known, _, err := projection.Load(t.Context(), store.For(w.main, sampleCompany))
+		if err != nil || known.Memory.Total != 1 || known.ContextVersion != 1 {
+			t.Fatalf("%+v, %v", known, err)
+		}
+	}
+	for _, name := range []string{"projector/delivery-modify", "projector/ttl-remove"} {
+		if ids := failures(t, f, sample(t, name)); ids != nil {
+			t.Errorf("%s: failures %q", name, ids)
+		}
+	}
+}
+
+// TestProjector_Failures checks that a company whose changes cannot be stored now is redelivered from its first record, and
+// that a record of no company does not block the others.
+func TestProjector_Failures(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "")
+	payload := many(t, "strange", sampleCompany, sampleCompany)
+	if ids := failures(t, w.start(t, "projector"), payload); ids != nil {
+		t.Errorf("failures %q", ids)
+	}
+	away := w.start(t, "projector", "AWS_ENDPOINT_URL_DYNAMODB=http://127.0.0.1:1")
+	if ids := failures(t, away, payload); len(ids) != 1 || ids[0] != "40000000000019982340000000002" {
+		t.Errorf("failures %q", ids)
+	}
+}
+
+// many returns an event with the sample's record for each company. "strange" gives a record that belongs to no company.
+func many(t *testing.T, companies ...string) []byte {
+	t.Helper()
+	var records []string
+	for i, company := range companies {
+		var e struct{ Records []json.RawMessage }
+		if err := json.Unmarshal(sample(t, "projector/memory-insert"), &e); err != nil {
+			t.Fatal(err)
+		}
+		text := strings.ReplaceAll(string(e.Records[0]), "40000000000019982340000000001", "4000000000001998234000000000"+string(rune('1'+i)))
+		if company == "strange" {
+			text = strings.ReplaceAll(text, "C#"+sampleCompany, "X#1")
+		}
+		records = append(records, text)
+	}
+	return []byte(`{"Records":[` + strings.Join(records, ",") + `]}`)
+}
+
+// taken receives the next message of a queue, which may be due only in some seconds.
+func taken(t *testing.T, q queue.Queue) string {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	got, err := q.Receive(ctx, 1, time.Minute)
+	if err != nil || len(got) != 1 {
+		t.Fatalf("%d messages, %v", len(got), err)
+	}
+	return string(got[0].Body)
+}
+
+func TestDispatcher(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "").withQueues(t)
+	f := w.start(t, "dispatcher")
+	for _, name := range []string{"dispatcher/memory-insert", "dispatcher/ttl-remove", "dispatcher/delivery-modify"} {
+		if ids := failures(t, f, sample(t, name)); ids != nil {
+			t.Errorf("%s: failures %q", name, ids)
+		}
+	}
+	run := strings.NewReplacer("MEMORY#", "SYNC#", `"memory"`, `"sync"`).Replace(string(many(t, sampleCompany)))
+	if ids := failures(t, f, []byte(run)); ids != nil {
+		t.Errorf("a requested sync: failures %q", ids)
+	}
+	if got := taken(t, w.syncs); !strings.Contains(got, `"run":"0197c1d2-4a00-8b11-8c22-d333e444f555"`) {
+		t.Errorf("queued %s, want the requested run", got)
+	}
+	away := w.start(t, "dispatcher", "AWS_ENDPOINT_URL_DYNAMODB=http://127.0.0.1:1")
+	if ids := failures(t, away, many(t, "strange", sampleCompany, sampleCompany)); len(ids) != 1 || ids[0] != "40000000000019982340000000002" {
+		t.Errorf("without a store: failures %q", ids)
+	}
+}
+
+// TestWorkers checks that a finished message is acknowledged, that a failed one is redelivered, and that an undecodable one
+// becomes a dead letter.
+func TestWorkers(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "").withQueues(t)
+	for function, q := range map[string]queue.Queue{"retrier": w.retries, "syncer": w.syncs} {
+		t.Run(function, func(t *testing.T) {
+			job := sample(t, function+"/job")
+			f := w.start(t, function)
+			if ids := failures(t, f, job); ids != nil { // the job's company does not exist
+				t.Errorf("failures %q", ids)
+			}
+			away := w.start(t, function, "AWS_ENDPOINT_URL_DYNAMODB=http://127.0.0.1:1")
+			if ids := failures(t, away, job); len(ids) != 1 || ids[0] != "3f1b6a0e-7d5c-4b8a-9e21-6c4d2f7a8b90" {
+				t.Errorf("without a store: failures %q", ids)
+			}
+			if ids := failures(t, f, message(t, job, "nonsense", "")); ids != nil {
+				t.Errorf("nonsense: failures %q", ids)
+			}
+			letters, err := q.DeadLetters(t.Context(), 10)
+			if err != nil || len(letters) != 1 || string(letters[0].Body) != "nonsense" {
+				t.Errorf("dead letters %v, %v", letters, err)
+			}
+			if ids := failures(t, f, message(t, job, "early", "1")); ids != nil {
+				t.Errorf("early: failures %q", ids)
+			}
+			if got := taken(t, q); got != "early" {
+				t.Errorf("postponed message %s, want early", got)
+			}
+		})
+	}
+}
+
+// message returns an event with this body, due in so many seconds; "" for no due time.
+func message(t *testing.T, job []byte, body, seconds string) []byte {
+	t.Helper()
+	var e events.SQSEvent
+	if err := json.Unmarshal(job, &e); err != nil {
+		t.Fatal(err)
+	}
+	e.Records[0].Body = body
+	if seconds != "" {
+		d, err := time.ParseDuration(seconds + "s")
+		if err != nil {
+			t.Fatal(err)
+		}
+		due := jsonNumber(time.Now().Add(d).UnixMilli())
+		e.Records[0].MessageAttributes = map[string]events.SQSMessageAttribute{"due": {DataType: "Number", StringValue: &due}}
+	}
+	text, err := json.Marshal(e)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
+
+func jsonNumber(n int64) string {
+	text, _ := json.Marshal(n)
+	return string(text)
+}
+
+func TestTicker(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "")
+	if r := w.start(t, "ticker").Invoke(t, sample(t, "ticker/minute")); r.Failed {
+		t.Errorf("%+v", r)
+	}
+	away := w.start(t, "ticker", "AWS_ENDPOINT_URL_DYNAMODB=http://127.0.0.1:1")
+	if r := away.Invoke(t, sample(t, "ticker/minute")); !r.Failed {
+		t.Errorf("without a store: %s", r.Body)
+	}
+}

@@ -1,0 +1,271 @@
+package lambdatest_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"orgops/shared/domain/delivery"
+	"orgops/shared/domain/memory"
+	"orgops/shared/domain/syncrun"
+	"orgops/shared/storage/queue"
+	"orgops/shared/storage/store"
+	"orgops/shared/testkit/lambdatest"
+	"orgops/shared/webhook/standardwebhooks"
+)
+
+const signingSecret = "whsec_AAECAwQFBgcICQoLDA0ODxAREhMUFRYX"
+
+// subscriber accepts signed deliveries and records their ids.
+type subscriber struct {
+	mu     sync.Mutex
+	broken bool
+	taken  []string // ids of accepted deliveries
+}
+
+func (s *subscriber) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	body, err := io.ReadAll(r.Body)
+	var id string
+	if err == nil {
+		id, err = standardwebhooks.Verify([]string{signingSecret}, r.Header, body, time.Now())
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case err != nil:
+		w.WriteHeader(http.StatusUnauthorized)
+	case s.broken:
+		w.WriteHeader(http.StatusServiceUnavailable)
+	default:
+		s.taken = append(s.taken, id)
+	}
+}
+
+// fail makes the subscriber answer 503, or ends that.
+func (s *subscriber) fail(broken bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.broken = broken
+}
+
+// received returns how often the subscriber accepted an event.
+func (s *subscriber) received(id string) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(slices.DeleteFunc(slices.Clone(s.taken), func(other string) bool { return other != id }))
+}
+
+// tenant holds a company in a world whose functions may call this machine.
+type tenant struct {
+	*world
+	t       *testing.T
+	company string
+	bearer  string
+	path    string
+}
+
+func newTenant(t *testing.T) *tenant {
+	t.Helper()
+	w := newWorld(t, secretText(t)).withQueues(t)
+	w.environment = append(w.environment, "ORGOPS_ALLOW_NETWORKS=127.0.0.0/8")
+	company := provisioned(t, w)
+	return &tenant{world: w, t: t, company: company, bearer: loggedIn(t, w.start(t, "auth")), path: "/companies/" + company}
+}
+
+// call sends a request to a group and decodes the answer into answer, unless that is nil.
+func (n *tenant) call(f *lambdatest.Function, method, path, body string, status int, answer any) {
+	n.t.Helper()
+	resp := ask(n.t, f, request(n.t, method, n.path+path, n.bearer, body))
+	if resp.StatusCode != status {
+		n.t.Fatalf("%s %s: %d %s, want %d", method, path, resp.StatusCode, resp.Body, status)
+	}
+	if answer != nil {
+		if err := json.Unmarshal([]byte(resp.Body), answer); err != nil {
+			n.t.Fatalf("%s: %v", resp.Body, err)
+		}
+	}
+}
+
+// certified configures a connector and takes it out of the sandbox.
+func (n *tenant) certified(provider, config string) {
+	n.t.Helper()
+	f := n.start(n.t, "integrations")
+	n.call(f, "POST", "/integrations/"+provider, config, 201, nil)
+	var report struct{ Passed bool }
+	n.call(f, "POST", "/integrations/"+provider+"/certification", "", 200, &report)
+	if !report.Passed {
+		n.t.Fatalf("the certification of %s did not pass", provider)
+	}
+}
+
+// written returns the stream's event for a new item.
+func (n *tenant) written(key, entity string, body json.RawMessage) []byte {
+	n.t.Helper()
+	var event struct {
+		Records []map[string]any
+	}
+	if err := json.Unmarshal(sample(n.t, "dispatcher/memory-insert", sampleCompany, n.company), &event); err != nil {
+		n.t.Fatal(err)
+	}
+	text := func(s string) map[string]any { return map[string]any{"S": s} }
+	change := event.Records[0]["dynamodb"].(map[string]any)
+	change["Keys"].(map[string]any)["sk"] = text(key)
+	image := change["NewImage"].(map[string]any)
+	image["sk"], image["entity"], image["body"] = text(key), text(entity), text(string(body))
+	image["at"] = map[string]any{"N": strconv.FormatInt(time.Now().UnixMilli(), 10)}
+	payload, err := json.Marshal(event)
+	if err != nil {
+		n.t.Fatal(err)
+	}
+	return payload
+}
+
+// deliveries returns the company's stored deliveries by key.
+func (n *tenant) deliveries() map[string]delivery.Delivery {
+	n.t.Helper()
+	page, err := store.For(n.main, n.company).Query(n.t.Context(), store.Query{Prefix: delivery.Prefix})
+	if err != nil {
+		n.t.Fatal(err)
+	}
+	all := map[string]delivery.Delivery{}
+	for _, item := range page.Items {
+		var d delivery.Delivery
+		if err := json.Unmarshal(item.Body, &d); err != nil {
+			n.t.Fatal(err)
+		}
+		all[item.Key] = d
+	}
+	return all
+}
+
+// one returns the only stored delivery.
+func (n *tenant) one() (key string, d delivery.Delivery) {
+	n.t.Helper()
+	all := n.deliveries()
+	if len(all) != 1 {
+		n.t.Fatalf("%d stored deliveries, want 1", len(all))
+	}
+	for key, d = range all {
+	}
+	return key, d
+}
+
+// settled receives the next message of a queue and has the worker handle it, as Lambda does.
+func (n *tenant) settled(f *lambdatest.Function, function string, q queue.Queue) {
+	n.t.Helper()
+	payload := message(n.t, sample(n.t, function+"/job"), taken(n.t, q), "")
+	if ids := failures(n.t, f, payload); ids != nil {
+		n.t.Fatalf("%s: failures %q", function, ids)
+	}
+}
+
+// TestJourney_Delivery follows a signed inbound webhook. It becomes a memory, and the memory's stream record becomes one
+// signed delivery. After the endpoint refuses that, the queue redelivers it.
+func TestJourney_Delivery(t *testing.T) {
+	t.Parallel()
+	n := newTenant(t)
+	endpoint := &subscriber{}
+	server := httptest.NewServer(endpoint)
+	t.Cleanup(server.Close)
+	n.certified("webhook", `{"url":"`+server.URL+`","events":["memory.*"],"signingSecret":"`+signingSecret+`"}`)
+
+	inbound := n.start(t, "inbound")
+	body := `{"type":"memory.upsert","data":{"externalId":"42","kind":"ticket","title":"Printer on fire"}}`
+	if resp := ask(t, inbound, n.signed("msg_1", body, body)); resp.StatusCode != 202 || !strings.Contains(resp.Body, `"outcome":"created"`) {
+		t.Fatalf("%d %s", resp.StatusCode, resp.Body)
+	}
+	if resp := ask(t, inbound, n.signed("msg_1", body, body)); resp.StatusCode != 200 || !strings.Contains(resp.Body, `"duplicate":true`) {
+		t.Errorf("again: %d %s", resp.StatusCode, resp.Body)
+	}
+	memories, err := store.For(n.main, n.company).Query(t.Context(), store.Query{Prefix: memory.Prefix})
+	if err != nil || len(memories.Items) != 1 {
+		t.Fatalf("%+v, %v", memories, err)
+	}
+	created := n.written(memories.Items[0].Key, memory.Entity, memories.Items[0].Body)
+
+	endpoint.fail(true)
+	dispatcher := n.start(t, "dispatcher")
+	if ids := failures(t, dispatcher, created); ids != nil {
+		t.Fatalf("failures %q", ids)
+	}
+	key, d := n.one()
+	if d.State != delivery.Scheduled || d.Made != 1 || endpoint.received(d.EventID) != 0 {
+		t.Fatalf("%+v", d)
+	}
+	text, err := json.Marshal(d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if ids := failures(t, dispatcher, n.written(key, delivery.Entity, text)); ids != nil {
+		t.Fatalf("failures %q", ids)
+	}
+
+	endpoint.fail(false)
+	n.due(key)
+	n.settled(n.start(t, "retrier"), "retrier", n.retries)
+	if _, d = n.one(); d.State != delivery.Delivered || d.Made != 2 || endpoint.received(d.EventID) != 1 {
+		t.Errorf("%+v", d)
+	}
+	for _, again := range []*lambdatest.Function{dispatcher, n.start(t, "dispatcher")} {
+		if ids := failures(t, again, created); ids != nil || endpoint.received(d.EventID) != 1 {
+			t.Errorf("redelivered: failures %q, received %d times", ids, endpoint.received(d.EventID))
+		}
+	}
+}
+
+// due makes a delivery's next attempt due now.
+func (n *tenant) due(key string) {
+	n.t.Helper()
+	c := store.For(n.main, n.company)
+	var d delivery.Delivery
+	item, err := c.Get(n.t.Context(), key, &d)
+	if err != nil {
+		n.t.Fatal(err)
+	}
+	now := time.Now()
+	d.NextAttemptAt = &now
+	if err := c.Commit(n.t.Context(), c.Replace(key, delivery.Entity, item.Version, d)); err != nil {
+		n.t.Fatal(err)
+	}
+}
+
+// TestJourney_Sync follows a requested sync. The dispatcher queues the run, and the syncer stores the source's items.
+func TestJourney_Sync(t *testing.T) {
+	t.Parallel()
+	n := newTenant(t)
+	source := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/rss+xml")
+		fmt.Fprint(w, `<rss version="2.0"><channel><title>News</title>
+			<item><guid>1</guid><title>One</title><link>https://example.com/1</link></item>
+			<item><guid>2</guid><title>Two</title><link>https://example.com/2</link></item></channel></rss>`)
+	}))
+	t.Cleanup(source.Close)
+	n.certified("feed", `{"url":"`+source.URL+`"}`)
+	group := n.start(t, "memory")
+	var run struct{ ID, State string }
+	n.call(group, "POST", "/memory/sync/feed", "", 202, &run)
+	item, err := store.For(n.main, n.company).Get(t.Context(), syncrun.Key(run.ID), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if ids := failures(t, n.start(t, "dispatcher"), n.written(item.Key, syncrun.Entity, item.Body)); ids != nil {
+		t.Fatalf("failures %q", ids)
+	}
+	n.settled(n.start(t, "syncer"), "syncer", n.syncs)
+	n.call(group, "GET", "/memory/syncs/"+run.ID, "", 200, &run)
+	var list struct {
+		Items []struct{ Title string }
+	}
+	n.call(group, "GET", "/memory", "", 200, &list)
+	if run.State != "succeeded" || len(list.Items) != 2 {
+		t.Errorf("%+v, %+v", run, list)
+	}
+}

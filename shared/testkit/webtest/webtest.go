@@ -1,0 +1,171 @@
+// Package webtest tests route groups from the client's side, with a real server, a real store, two companies and their
+// tokens.
+package webtest
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"orgops/shared/domain/company"
+	"orgops/shared/domain/user"
+	"orgops/shared/identity/password"
+	"orgops/shared/identity/token"
+	"orgops/shared/storage/store"
+	"orgops/shared/storage/store/sqlitestore"
+	"orgops/shared/testkit/errtest"
+	"orgops/shared/testkit/logtest"
+	"orgops/shared/web"
+)
+
+// Password is both founders' password.
+const Password = "correct horse battery staple"
+
+// Harness holds a server without operations. Register a group on API, with Deps made from the fields, then call Do.
+type Harness struct {
+	t        testing.TB
+	Server   *web.Server
+	Store    *sqlitestore.Store
+	Hasher   *password.Hasher
+	Signer   *token.Signer
+	Verifier *token.Verifier
+	Log      *logtest.Log
+	A, B     Tenant // two companies
+}
+
+// Tenant describes a company with its founder.
+type Tenant struct {
+	ID, UserID, Email string
+	Token             string // the founder's, with every scope
+}
+
+// New makes a harness with its own store, which is closed at the end of the test.
+func New(t testing.TB) *Harness {
+	t.Helper()
+	key, err := token.NewKey(nil)
+	errtest.Must(t, err)
+	config := token.Config{Issuer: "https://orgops.test", Audience: "orgops"}
+	keys := token.KeySet{Current: key}
+	h := &Harness{
+		t: t, Store: OpenStore(t), Hasher: password.New(), Log: &logtest.Log{},
+		Signer: token.NewSigner(config, keys), Verifier: token.NewVerifier(config, keys.Public()),
+	}
+	h.Server = web.New(web.Options{
+		Title: "test", Version: "test", Verifier: h.Verifier,
+		Tenant: func(companyID string) store.Company { return store.For(h.Store, companyID) },
+		Logger: slog.New(slog.NewJSONHandler(h.Log, &slog.HandlerOptions{Level: slog.LevelDebug})),
+	})
+	h.A, h.B = h.tenant("Acme", "ada@acme.test"), h.tenant("Beta", "bob@beta.test")
+	return h
+}
+
+func (h *Harness) tenant(name, email string) Tenant {
+	h.t.Helper()
+	p, err := company.Provision(context.Background(), h.Store, h.Hasher,
+		company.New{Name: name, Email: email, Password: Password}, time.Now())
+	errtest.Must(h.t, err)
+	return Tenant{ID: p.CompanyID, UserID: p.UserID, Email: email, Token: h.Token(p.CompanyID, user.Founder.Scopes()...)}
+}
+
+// In returns the harness for a subtest, so that a failure ends the subtest.
+func (h *Harness) In(t testing.TB) *Harness {
+	in := *h
+	in.t = t
+	return &in
+}
+
+// API returns the API that a group registers on.
+func (h *Harness) API() huma.API { return h.Server.API() }
+
+// Token issues a company's token with exactly these scopes. The user is "u-test" unless the company is A or B.
+func (h *Harness) Token(companyID string, scopes ...string) string {
+	h.t.Helper()
+	text, err := h.Signer.Issue(token.Claims{Subject: h.userOf(companyID), Company: companyID, Plan: company.DefaultPlan, Scopes: scopes})
+	errtest.Must(h.t, err)
+	return text
+}
+
+func (h *Harness) userOf(companyID string) string {
+	for _, tenant := range []Tenant{h.A, h.B} {
+		if tenant.ID == companyID {
+			return tenant.UserID
+		}
+	}
+	return "u-test"
+}
+
+// Do sends one request. It sends no body for nil, a string unchanged, and any other value as JSON. headers are pairs of
+// name and value.
+func (h *Harness) Do(method, path, bearer string, body any, headers ...string) *Response {
+	h.t.Helper()
+	var reader io.Reader
+	switch b := body.(type) {
+	case nil:
+	case string:
+		reader = strings.NewReader(b)
+	default:
+		text, err := json.Marshal(b)
+		errtest.Must(h.t, err)
+		reader = bytes.NewReader(text)
+	}
+	r := httptest.NewRequest(method, path, reader)
+	if reader != nil {
+		r.Header.Set("Content-Type", "application/json")
+	}
+	if bearer != "" {
+		r.Header.Set("Authorization", "Bearer "+bearer)
+	}
+	for i := 0; i+1 < len(headers); i += 2 {
+		r.Header.Set(headers[i], headers[i+1])
+	}
+	w := httptest.NewRecorder()
+	h.Server.ServeHTTP(w, r)
+	return &Response{t: h.t, Status: w.Code, Header: w.Header(), Body: w.Body.Bytes(), request: method + " " + path}
+}
+
+// Response holds an answer.
+type Response struct {
+	t       testing.TB
+	Status  int
+	Header  http.Header
+	Body    []byte
+	request string
+}
+
+// Want ends the test unless the answer has this status.
+func (r *Response) Want(status int) *Response {
+	r.t.Helper()
+	if r.Status != status {
+		r.t.Fatalf("%s: got %d, want %d: %s", r.request, r.Status, status, r.Body)
+	}
+	return r
+}
+
+// JSON decodes the body into v, and ends the test if it is not JSON.
+func (r *Response) JSON(v any) *Response {
+	r.t.Helper()
+	if err := json.Unmarshal(r.Body, v); err != nil {
+		r.t.Fatalf("%s: %v: %s", r.request, err, r.Body)
+	}
+	return r
+}
+
+// WantProblem ends the test unless the answer is a problem document of this status and kind.
+func (r *Response) WantProblem(status int, kind string) web.Problem {
+	r.t.Helper()
+	var p web.Problem
+	r.Want(status).JSON(&p)
+	if p.Type != "/problems/"+kind || r.Header.Get("Content-Type") != "application/problem+json" {
+		r.t.Fatalf("%s: got %s of type %s, want %s", r.request, r.Header.Get("Content-Type"), p.Type, kind)
+	}
+	return p
+}

@@ -1,0 +1,301 @@
+package courier_test
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"orgops/shared/webhook/courier"
+	"orgops/shared/webhook/outbound"
+	"orgops/shared/webhook/standardwebhooks"
+)
+
+// The message of the tests of Send.
+const (
+	secret      = "whsec_AAECAwQFBgcICQoLDA0ODxAREhMUFRYX"
+	messageID   = "0190163d-8694-739b-aea5-966c26f8ad91"
+	messageBody = `{"type":"memory.created","data":{"title":"Grüße"}}`
+)
+
+func localClient() *outbound.Client { return outbound.New(outbound.Options{AllowLoopback: true}) }
+
+func endpoint(tb testing.TB, url string) *courier.Target {
+	tb.Helper()
+	e, err := courier.NewTarget(url, []string{secret}, map[string]string{"X-Team": "billing", "content-type": "text/plain"})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return e
+}
+
+func send(t *testing.T, url string, timeout time.Duration) courier.Outcome {
+	t.Helper()
+	m := courier.Message{ID: messageID, Body: []byte(messageBody), Timeout: timeout}
+	return courier.Send(t.Context(), localClient(), endpoint(t, url), m, time.Now)
+}
+
+func receiver(t *testing.T, h http.HandlerFunc) string {
+	t.Helper()
+	s := httptest.NewServer(h)
+	t.Cleanup(s.Close)
+	return s.URL
+}
+
+func TestSend_request(t *testing.T) {
+	t.Parallel()
+	got := make(chan *http.Request, 1)
+	url := receiver(t, func(_ http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		r.Body = io.NopCloser(bytes.NewReader(body))
+		got <- r
+	})
+	o := send(t, url+"/hooks?key=1", 5*time.Second)
+	if o.Class != courier.Delivered || o.Status != 200 || o.Err != "" || o.Latency <= 0 {
+		t.Errorf("outcome %+v", o)
+	}
+	r := <-got
+	body, _ := io.ReadAll(r.Body)
+	if id, err := standardwebhooks.Verify([]string{secret}, r.Header, body, time.Now()); err != nil || id != messageID {
+		t.Errorf("verified as %q, %v", id, err)
+	}
+	if string(body) != messageBody || r.Method != http.MethodPost || r.URL.String() != "/hooks?key=1" || r.ContentLength != int64(len(messageBody)) {
+		t.Errorf("%s %s, %d bytes: %s", r.Method, r.URL, r.ContentLength, body)
+	}
+	for name, want := range map[string]string{
+		"Content-Type": "application/json", "X-Team": "billing", "User-Agent": "orgops-webhooks", "Idempotency-Key": "", "Accept-Encoding": "",
+	} {
+		if got := r.Header.Get(name); got != want {
+			t.Errorf("%s: %q, want %q", name, got, want)
+		}
+	}
+}
+
+func TestSend_classes(t *testing.T) {
+	t.Parallel()
+	inTenMinutes := time.Now().Add(10 * time.Minute).UTC().Format(http.TimeFormat)
+	tests := []struct {
+		name    string
+		status  int
+		header  map[string]string
+		class   courier.Class
+		err     string // part of it
+		healthy bool
+		atLeast time.Duration // of RetryAfter; a date loses up to a second
+		atMost  time.Duration
+	}{
+		{"200", 200, nil, courier.Delivered, "", true, 0, 0},
+		{"204", 204, nil, courier.Delivered, "", true, 0, 0},
+		{"299", 299, map[string]string{"Retry-After": "9"}, courier.Delivered, "", true, 0, 0},
+		{"301", 301, map[string]string{"Location": "http://169.254.169.254/"}, courier.Failed, "redirects are not followed", true, 0, 0},
+		{"307", 307, map[string]string{"Location": "/elsewhere"}, courier.Failed, "redirects are not followed", true, 0, 0},
+		{"400", 400, nil, courier.Failed, "answered 400 Bad Request", true, 0, 0},
+		{"404", 404, nil, courier.Failed, "answered 404 Not Found", true, 0, 0},
+		{"410", 410, nil, courier.Gone, "410", true, 0, 0},
+		{"429 seconds", 429, map[string]string{"Retry-After": "120"}, courier.Throttled, "answered 429", false, 2 * time.Minute, 2 * time.Minute},
+		{"429 date", 429, map[string]string{"Retry-After": inTenMinutes}, courier.Throttled, "answered 429", false, 8 * time.Minute, 10 * time.Minute},
+		{"429 a week", 429, map[string]string{"Retry-After": "604800"}, courier.Throttled, "answered 429", false, 24 * time.Hour, 24 * time.Hour},
+		{"429 nonsense", 429, map[string]string{"Retry-After": "later"}, courier.Throttled, "answered 429", false, 0, 0},
+		{"500", 500, nil, courier.Failed, "answered 500", false, 0, 0},
+		{"502", 502, nil, courier.Throttled, "answered 502", false, 0, 0},
+		{"503 seconds", 503, map[string]string{"Retry-After": "30"}, courier.Failed, "answered 503", false, 30 * time.Second, 30 * time.Second},
+		{"504", 504, nil, courier.Throttled, "answered 504", false, 0, 0},
+		{"599", 599, nil, courier.Failed, "answered 599", false, 0, 0},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			var requests atomic.Int32
+			url := receiver(t, func(w http.ResponseWriter, _ *http.Request) {
+				requests.Add(1)
+				for name, value := range tt.header {
+					w.Header().Set(name, value)
+				}
+				w.WriteHeader(tt.status)
+			})
+			o := send(t, url, 5*time.Second)
+			if o.Class != tt.class || o.Status != tt.status || !strings.Contains(o.Err, tt.err) || (o.Err == "") != (tt.err == "") {
+				t.Errorf("outcome %+v", o)
+			}
+			if o.Healthy() != tt.healthy || o.RetryAfter < tt.atLeast || o.RetryAfter > tt.atMost {
+				t.Errorf("healthy %t, retry after %s", o.Healthy(), o.RetryAfter)
+			}
+			if n := requests.Load(); n != 1 {
+				t.Errorf("%d requests", n)
+			}
+		})
+	}
+}
+
+func TestSend_excerpt(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name string
+		body []byte
+		ok   func(string) bool
+	}{
+		{"short", []byte("thanks"), func(s string) bool { return s == "thanks" }},
+		{"empty", nil, func(s string) bool { return s == "" }},
+		{"huge", bytes.Repeat([]byte("a"), 10<<20), func(s string) bool { return s == strings.Repeat("a", 1024) }},
+		{"cut within a character", []byte("a" + strings.Repeat("é", 2000)), func(s string) bool { return len(s) <= 1024 && strings.HasPrefix(s, "aéé") }},
+		{"not UTF-8", []byte("\xff\xfe binary \x80"), func(s string) bool { return strings.Contains(s, " binary ") }},
+		{"all bad", bytes.Repeat([]byte("\xc3A"), 800), func(s string) bool { return len(s) > 900 }},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			url := receiver(t, func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(tt.body) })
+			o := send(t, url, 5*time.Second)
+			if o.Class != courier.Delivered || !utf8.ValidString(o.Excerpt) || len(o.Excerpt) > 1024 || !tt.ok(o.Excerpt) {
+				t.Errorf("%s, %d bytes: %.40q", o.Class, len(o.Excerpt), o.Excerpt)
+			}
+		})
+	}
+}
+
+// raw starts a TCP server that reads the beginning of the request and then passes the connection to misbehave.
+func raw(t *testing.T, misbehave func(net.Conn)) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { l.Close() })
+	go func() {
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			go func() {
+				defer conn.Close()
+				_, _ = conn.Read(make([]byte, 4096))
+				misbehave(conn)
+			}()
+		}
+	}()
+	return "http://" + l.Addr().String()
+}
+
+func TestSend_misbehaving(t *testing.T) {
+	t.Parallel()
+	hang := make(chan struct{})
+	t.Cleanup(func() { close(hang) })
+	write := func(c net.Conn, s string) { _, _ = io.WriteString(c, s) }
+	tests := []struct {
+		name  string
+		url   string
+		class courier.Class
+		err   string
+	}{
+		{"hangs", raw(t, func(net.Conn) { <-hang }), courier.Failed, "no answer in time"},
+		{"header never ends", raw(t, func(c net.Conn) { write(c, "HTTP/1.1 200 OK\r\nX-A: 1\r\n"); <-hang }), courier.Failed, "no answer in time"},
+		{"drips its header", raw(t, func(c net.Conn) {
+			write(c, "HTTP/1.1 200 OK\r\n")
+			for _, err := io.WriteString(c, "X"); err == nil; _, err = io.WriteString(c, "X") {
+				select {
+				case <-hang:
+					return
+				case <-time.After(20 * time.Millisecond):
+				}
+			}
+		}), courier.Failed, "no answer in time"},
+		{"body never arrives", raw(t, func(c net.Conn) { write(c, "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n"); <-hang }), courier.Delivered, ""},
+		{"truncated body", raw(t, func(c net.Conn) { write(c, "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nab") }), courier.Delivered, ""},
+		{"body after an error never arrives", raw(t, func(c net.Conn) { write(c, "HTTP/1.1 500 No\r\nContent-Length: 5\r\n\r\n"); <-hang }), courier.Failed, "answered 500"},
+		{"resets", raw(t, func(c net.Conn) { _ = c.(*net.TCPConn).SetLinger(0) }), courier.Failed, "connection reset"},
+		{"closes", raw(t, func(net.Conn) {}), courier.Failed, "closed before"},
+		{"is not HTTP", raw(t, func(c net.Conn) { write(c, "220 mail.example ESMTP\r\n") }), courier.Failed, "malformed"},
+		{"refuses connections", "http://127.0.0.1:1", courier.Failed, "connection refused"},
+		{"speaks no TLS", strings.Replace(raw(t, func(c net.Conn) { write(c, "HTTP/1.1 400 Bad Request\r\n\r\n") }), "http:", "https:", 1), courier.Failed, "TLS handshake"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			timeout := 2 * time.Second // long enough for an answer on a busy machine
+			if tt.err == "no answer in time" {
+				timeout = 300 * time.Millisecond
+			}
+			started := time.Now()
+			o := send(t, tt.url, timeout)
+			if o.Class != tt.class || !strings.Contains(o.Err, tt.err) {
+				t.Errorf("outcome %+v", o)
+			}
+			if took := time.Since(started); took > timeout+5*time.Second {
+				t.Errorf("took %s, the limit was %s", took, timeout)
+			}
+		})
+	}
+}
+
+func TestSend_refusedAddress(t *testing.T) {
+	t.Parallel()
+	m := courier.Message{ID: messageID, Body: []byte("{}"), Timeout: time.Second}
+	o := courier.Send(t.Context(), outbound.New(outbound.Options{}), endpoint(t, "https://127.0.0.1/"), m, time.Now)
+	if o.Class != courier.Failed || o.Err != "the host's address is not public" || o.Healthy() {
+		t.Errorf("outcome %+v", o)
+	}
+}
+
+func TestSend_aborted(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(t.Context())
+	url := receiver(t, func(_ http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body) // the server detects a disconnect only after this
+		cancel()
+		<-r.Context().Done()
+	})
+	o := courier.Send(ctx, localClient(), endpoint(t, url), courier.Message{ID: "1", Body: []byte("{}"), Timeout: 10 * time.Second}, time.Now)
+	if o.Class != courier.Aborted {
+		t.Errorf("outcome %+v", o)
+	}
+}
+
+// A receiver may close a kept-alive connection at any time. The next delivery must succeed.
+func TestSend_reusesConnectionsAndSurvivesStaleOnes(t *testing.T) {
+	t.Parallel()
+	var opened atomic.Int32
+	s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("ok")) }))
+	s.Config.ConnState = func(_ net.Conn, state http.ConnState) {
+		if state == http.StateNew {
+			opened.Add(1)
+		}
+	}
+	s.Start()
+	t.Cleanup(s.Close)
+	c, e := localClient(), endpoint(t, s.URL)
+	for i := range 20 {
+		if i == 10 {
+			s.CloseClientConnections()
+		}
+		o := courier.Send(t.Context(), c, e, courier.Message{ID: "1", Body: []byte("{}"), Timeout: 5 * time.Second}, time.Now)
+		if o.Class != courier.Delivered {
+			t.Fatalf("delivery %d: %+v", i, o)
+		}
+	}
+	if n := opened.Load(); n != 2 {
+		t.Errorf("%d connections were opened, want 2", n)
+	}
+}
+
+func BenchmarkSend(b *testing.B) {
+	s := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { _, _ = io.Copy(io.Discard, r.Body) }))
+	b.Cleanup(s.Close)
+	c, e := localClient(), endpoint(b, s.URL)
+	m := courier.Message{ID: messageID, Body: bytes.Repeat([]byte("x"), 300), Timeout: 5 * time.Second}
+	b.ReportAllocs()
+	b.RunParallel(func(pb *testing.PB) {
+		for pb.Next() {
+			if o := courier.Send(b.Context(), c, e, m, time.Now); o.Class != courier.Delivered {
+				b.Errorf("%+v", o)
+			}
+		}
+	})
+}

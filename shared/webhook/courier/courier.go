@@ -1,0 +1,61 @@
+// Package courier delivers webhooks. It loads a company's endpoints with their live secrets, sends a delivery to one of
+// them and logs the attempt in the delivery. It limits the attempts to each endpoint by a breaker, a rate and slots. These
+// limits are kept in memory and may be lost without harm.
+package courier
+
+import (
+	"log/slog"
+	"math/rand/v2"
+	"time"
+
+	"orgops/shared/base/metric"
+	"orgops/shared/domain/delivery"
+	"orgops/shared/domain/integration"
+	"orgops/shared/storage/store"
+	"orgops/shared/webhook/outbound"
+)
+
+// Courier delivers webhooks to the endpoints of all companies. Make one with New. It is safe for concurrent use.
+type Courier struct {
+	Deps
+	cache  *cache
+	health *healths
+}
+
+// Deps holds what a Courier works with.
+type Deps struct {
+	Store  store.Store
+	Vault  integration.Vault
+	Client *outbound.Client
+	Logger *slog.Logger
+	Now    func() time.Time
+	// Fresh limits how long endpoints are cached without a Forget; 0 disables the cache. A process that consumes the feed
+	// sees every change, a Lambda does not.
+	Fresh   time.Duration
+	Metrics *metric.Recorder // nil: no metrics
+}
+
+// New makes a courier with an empty cache.
+func New(d Deps) *Courier {
+	return &Courier{Deps: d, cache: newCache(d.Fresh), health: newHealths()}
+}
+
+// Stored records the metrics of a delivery's state. Call it for each delivery that was stored.
+func (c *Courier) Stored(d *delivery.Delivery) {
+	switch d.State {
+	case delivery.Delivered:
+		c.Metrics.Count(metric.DeliveriesSucceeded, 1)
+		c.Metrics.Since(metric.DeliveryDelay, d.CreatedAt)
+	case delivery.Scheduled:
+		c.Metrics.Count(metric.DeliveriesScheduled, 1)
+	case delivery.Held:
+		c.Metrics.Count(metric.DeliveriesHeld, 1)
+	case delivery.Failed:
+		c.Metrics.Count(metric.DeliveriesFailed, 1)
+	case delivery.Dead:
+		c.Metrics.Count(metric.DeliveriesDead, 1)
+	}
+}
+
+// SpillDelay returns how long a delivery without a free slot waits: a random time of one to three seconds.
+func SpillDelay() time.Duration { return time.Second + rand.N(2*time.Second) }

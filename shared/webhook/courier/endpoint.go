@@ -1,0 +1,181 @@
+package courier
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"orgops/shared/base/fault"
+	"orgops/shared/domain/event"
+	"orgops/shared/domain/integration"
+	"orgops/shared/storage/store"
+)
+
+// Endpoint holds a webhook integration with everything prepared for sending.
+type Endpoint struct {
+	Company store.Company
+	integration.Integration
+
+	version int64
+	events  []string
+	target  *Target // nil: unusable configuration or secrets
+	sealed  bool    // the secrets could not be decrypted this time
+	health  *health
+	deleted bool        // the integration no longer exists
+	stale   atomic.Bool // the integration may have changed since it was prepared
+}
+
+func deleted(company store.Company, provider string) *Endpoint {
+	return &Endpoint{Company: company, Integration: integration.Integration{Provider: provider}, deleted: true}
+}
+
+// sealedWait sets the wait for an endpoint whose secrets could not be decrypted; the key service may recover.
+const sealedWait = time.Minute
+
+// config holds the part of a webhook's configuration that sending needs.
+type config struct {
+	URL       string            `json:"url"`
+	Events    []string          `json:"events"`
+	Headers   map[string]string `json:"headers"`
+	RateLimit int               `json:"rateLimit"`
+}
+
+// Key returns the endpoint's key for Slots.
+func (e *Endpoint) Key() EndpointKey {
+	return EndpointKey{Company: e.Company.ID(), Provider: e.Provider}
+}
+
+// Subscribes reports whether the endpoint subscribes to an event and has the permission to receive events.
+func (e *Endpoint) Subscribes(name string) bool {
+	return e.Has(integration.EventDeliver) && event.Matches(e.events, name)
+}
+
+// held reports whether deliveries to the endpoint must be held, and why. They wait until the endpoint is certified, enabled
+// or configured, and the tenant recovers them.
+func (e *Endpoint) held(now time.Time) (because string, held bool) {
+	switch {
+	case e.deleted:
+		return "deleted", true
+	case e.target == nil && !e.sealed:
+		return "configuration", true
+	case !e.Enabled:
+		return "disabled", true
+	case !e.Allows(integration.EventDeliver, now):
+		return "sandbox", true
+	}
+	return "", false
+}
+
+// wait reports whether deliveries to the endpoint must wait, and until when: its breaker is open, its rate limit is
+// reached, or its secrets cannot be decrypted. The delays are staggered. When wait is false, it has consumed a rate-limit
+// token and possibly the breaker's probe, so an attempt must follow.
+func (e *Endpoint) wait(now time.Time) (until time.Time, wait bool) {
+	if e.sealed {
+		return now.Add(sealedWait + SpillDelay()), true
+	}
+	return e.health.wait(now)
+}
+
+// Endpoint loads one endpoint from the store. Deliver holds deliveries to a deleted endpoint.
+func (c *Courier) Endpoint(ctx context.Context, company store.Company, provider string) (*Endpoint, error) {
+	i, version, err := integration.Load(ctx, company, provider)
+	if fault.KindOf(err) == fault.NotFound {
+		return deleted(company, provider), nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return c.prepare(ctx, company, integration.Stored{Integration: i, Version: version})
+}
+
+// prepare makes an endpoint ready for sending. It returns an error only if an early retry may help. For a lasting problem
+// it returns an endpoint whose deliveries wait or are held, because an error would block the company's other endpoints and
+// the companies behind them in the feed.
+func (c *Courier) prepare(ctx context.Context, company store.Company, stored integration.Stored) (*Endpoint, error) {
+	e := &Endpoint{Company: company, Integration: stored.Integration, version: stored.Version}
+	unusable := func(err error) {
+		c.Logger.ErrorContext(ctx, "endpoint not usable", "company", company.ID(), "provider", stored.Provider, "error", err)
+	}
+	var conf config
+	if err := json.Unmarshal(stored.Config, &conf); err != nil {
+		unusable(err)
+	}
+	e.events, e.health = conf.Events, c.health.of(company.ID(), stored.Provider, conf.RateLimit)
+	secrets, _, err := integration.LoadSecrets(ctx, company, c.Vault, stored.Provider)
+	switch {
+	case ctx.Err() != nil || errors.Is(err, store.ErrUnavailable):
+		return nil, fmt.Errorf("prepare %s: %w", stored.Provider, cmp.Or(err, ctx.Err()))
+	case err != nil:
+		unusable(err)
+		e.sealed = true
+		return e, nil
+	}
+	if e.target, err = NewTarget(conf.URL, secrets.Live(c.Now()), conf.Headers); err != nil {
+		unusable(err)
+		e.target = nil
+	}
+	return e, nil
+}
+
+// Endpoints returns every endpoint of a company that may receive events, from the cache if it is fresh. With names, it may
+// leave out endpoints that subscribe to none of these events. Without a cache it does, because decrypting their secrets is
+// the most expensive part of an event without subscribers.
+func (c *Courier) Endpoints(ctx context.Context, companyID string, names ...string) ([]*Endpoint, error) {
+	now := c.Now()
+	if known, ok := c.cache.get(companyID, now); ok {
+		return known, nil
+	}
+	generation := c.cache.generation()
+	company := store.For(c.Store, companyID)
+	all, err := integration.List(ctx, company)
+	if err != nil {
+		return nil, err
+	}
+	endpoints := []*Endpoint{}
+	for _, stored := range all {
+		if !stored.Has(integration.EventDeliver) || c.Fresh == 0 && !subscribes(stored.Integration, names) {
+			continue
+		}
+		e, err := c.prepare(ctx, company, stored)
+		if err != nil {
+			return nil, err
+		}
+		endpoints = append(endpoints, e)
+	}
+	c.cache.put(companyID, endpoints, now, generation)
+	return endpoints, nil
+}
+
+// subscribes reports whether an endpoint may subscribe to one of these events. It is true without names.
+func subscribes(i integration.Integration, names []string) bool {
+	var conf config
+	if err := json.Unmarshal(i.Config, &conf); err != nil || len(names) == 0 {
+		return true
+	}
+	return slices.ContainsFunc(names, func(name string) bool { return event.Matches(conf.Events, name) })
+}
+
+// renew returns the endpoint's current version: the same endpoint, unless it may have changed since it was prepared.
+func (c *Courier) renew(ctx context.Context, e *Endpoint) (*Endpoint, error) {
+	if !e.stale.Load() {
+		return e, nil
+	}
+	all, err := c.Endpoints(ctx, e.Company.ID())
+	if err != nil {
+		return nil, err
+	}
+	for _, one := range all {
+		if one.Provider == e.Provider {
+			return one, nil
+		}
+	}
+	return deleted(e.Company, e.Provider), nil
+}
+
+// Forget drops a company's endpoints from the cache. Call it when one of them has changed.
+func (c *Courier) Forget(companyID string) { c.cache.drop(companyID) }

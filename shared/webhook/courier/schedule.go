@@ -1,0 +1,33 @@
+package courier
+
+import "time"
+
+// maxWait is the schedule's longest wait.
+const maxWait = 24 * time.Hour
+
+// jitter is the share of a wait by which it may vary in either direction, so that simultaneous failures are not retried at
+// the same time.
+const jitter = 0.2
+
+// waits lists the wait before each attempt. The first attempt is immediate. After the last one, a delivery is dead.
+func waits() [10]time.Duration {
+	return [...]time.Duration{
+		0, 5 * time.Second, 5 * time.Minute, 30 * time.Minute, 2 * time.Hour, 5 * time.Hour, 10 * time.Hour, 14 * time.Hour,
+		20 * time.Hour, maxWait,
+	}
+}
+
+// Attempts is the number of attempts in the schedule.
+const Attempts = 10
+
+// next returns when to retry after attempt number made, counted from 1, ended with o: after the schedule's wait ±20 %, or
+// the endpoint's Retry-After if that is longer. ok is false when no retry follows: delivered, gone, or the last attempt of
+// the schedule. random is from [0, 1).
+func next(made int, o Outcome, now time.Time, random float64) (at time.Time, ok bool) {
+	if o.Class == Delivered || o.Class == Gone || made >= Attempts {
+		return time.Time{}, false
+	}
+	wait := waits()[max(made, 0)]
+	wait += time.Duration(float64(wait) * jitter * (2*random - 1))
+	return now.Add(max(wait, o.RetryAfter)), true
+}

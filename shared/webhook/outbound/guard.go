@@ -1,0 +1,62 @@
+package outbound
+
+import (
+	"errors"
+	"fmt"
+	"net/netip"
+	"syscall"
+
+	"code.dny.dev/ssrf"
+)
+
+// AddressError reports an address that the egress rules refuse. A name may resolve to another address later, so a retry may
+// succeed, as after any failure to connect.
+type AddressError struct{ Addr netip.Addr }
+
+func (e *AddressError) Error() string { return fmt.Sprintf("address %s is not public", e.Addr) }
+
+func newGuard(opts Options) *ssrf.Guardian {
+	var v4, v6 []netip.Prefix
+	if opts.AllowLoopback {
+		v4 = append(v4, netip.PrefixFrom(netip.AddrFrom4([4]byte{127}), 8))
+		v6 = append(v6, netip.PrefixFrom(netip.IPv6Loopback(), 128))
+	}
+	for _, p := range opts.AllowNetworks {
+		if p.Addr().Is4() {
+			v4 = append(v4, p)
+		} else {
+			v6 = append(v6, p)
+		}
+	}
+	return ssrf.New(ssrf.WithAnyPort(), ssrf.WithAllowedV4Prefixes(v4...), ssrf.WithAllowedV6Prefixes(v6...))
+}
+
+// control checks the resolved address before the dialer opens each connection.
+func (c *Client) control(network, address string, conn syscall.RawConn) error {
+	err := c.guard.Safe(network, address, conn)
+	if !errors.Is(err, ssrf.ErrProhibitedIP) {
+		return err
+	}
+	ap, parseErr := netip.ParseAddrPort(address)
+	if parseErr != nil {
+		return err
+	}
+	return &AddressError{Addr: ap.Addr()}
+}
+
+// allows reports whether the rules permit a connection to a literal address.
+func (c *Client) allows(a netip.Addr) bool { return c.guard.SafeAddr(a.Unmap()) == nil }
+
+// isLocal reports whether the options allow a literal address that need not be public.
+func (o Options) isLocal(a netip.Addr) bool {
+	a = a.Unmap()
+	if o.AllowLoopback && a.IsLoopback() {
+		return true
+	}
+	for _, p := range o.AllowNetworks {
+		if p.Contains(a) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,20 @@
+package outbound
+
+import (
+	"net/http"
+	"strconv"
+	"time"
+)
+
+// RetryAfter returns the wait in a Retry-After header (RFC 9110 §10.2.3), in seconds or as a date, at most longest. It
+// returns otherwise for a missing or invalid header, and 0 for a past date.
+func RetryAfter(header http.Header, now time.Time, otherwise, longest time.Duration) time.Duration {
+	value := header.Get("Retry-After")
+	if seconds, err := strconv.ParseUint(value, 10, 64); err == nil {
+		return time.Duration(min(seconds, uint64(longest/time.Second))) * time.Second
+	}
+	if at, err := http.ParseTime(value); err == nil {
+		return max(0, min(at.Sub(now), longest))
+	}
+	return otherwise
+}

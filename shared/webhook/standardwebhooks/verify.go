@@ -1,0 +1,111 @@
+package standardwebhooks
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"orgops/shared/base/fault"
+)
+
+// Tolerance limits how far a delivery's timestamp may be from now, in either direction.
+const Tolerance = 5 * time.Minute
+
+// Limits of what Verify reads. No genuine sender comes near them; they bound the work for a malicious request.
+const (
+	maxID         = 256
+	maxSignatures = 20
+)
+
+// Verify checks a delivery's headers and body against the live secrets and returns its webhook-id. It accepts a delivery if
+// any v1 signature matches any secret, and ignores signatures of other versions. Otherwise it returns
+// fault.Unauthenticated, which says what is missing or wrong but never the expected value.
+func Verify(secrets []string, header http.Header, body []byte, now time.Time) (id string, err error) {
+	if len(secrets) == 0 {
+		return "", fault.New(fault.Unauthenticated, "no signing secret is configured")
+	}
+	signatures := header.Get(HeaderSignature)
+	if signatures == "" {
+		return "", fault.New(fault.Unauthenticated, "the webhook-signature header is missing")
+	}
+	id = header.Get(HeaderID)
+	if !validID(id) {
+		return "", fault.New(fault.Unauthenticated, "the webhook-id header needs 1 to 256 visible ASCII characters other than the full stop")
+	}
+	timestamp := header.Get(HeaderTimestamp)
+	if err := checkTimestamp(timestamp, now); err != nil {
+		return "", err
+	}
+	content := make([]byte, 0, len(id)+len(timestamp)+2)
+	content = append(append(append(append(content, id...), '.'), timestamp...), '.')
+	if !matches(secrets, signatures, content, body) {
+		return "", fault.New(fault.Unauthenticated, "no v1 signature matches")
+	}
+	return id, nil
+}
+
+// matches compares every signature with that of every secret. Each comparison takes constant time.
+func matches(secrets []string, signatures string, content, body []byte) bool {
+	given := decodeSignatures(signatures)
+	found := false
+	var sum [sha256.Size]byte
+	for _, secret := range secrets[:min(len(secrets), maxSecrets)] {
+		key, err := parseSecret(secret)
+		if err != nil {
+			continue
+		}
+		mac := hmac.New(sha256.New, key)
+		mac.Write(content)
+		mac.Write(body)
+		want := mac.Sum(sum[:0])
+		for _, g := range given {
+			found = hmac.Equal(g, want) || found
+		}
+	}
+	return found
+}
+
+func decodeSignatures(header string) [][]byte {
+	var decoded [][]byte
+	for s := range strings.FieldsSeq(header) {
+		encoded, ok := strings.CutPrefix(s, scheme)
+		if !ok {
+			continue
+		}
+		if b, err := base64.StdEncoding.Strict().DecodeString(encoded); err == nil && len(b) == sha256.Size {
+			decoded = append(decoded, b)
+		}
+		if len(decoded) == maxSignatures {
+			break
+		}
+	}
+	return decoded
+}
+
+// validID refuses a full stop, because it separates the signed parts: with one, two deliveries could share a signature.
+func validID(id string) bool {
+	if id == "" || len(id) > maxID {
+		return false
+	}
+	for i := 0; i < len(id); i++ {
+		if id[i] <= ' ' || id[i] > '~' || id[i] == '.' {
+			return false
+		}
+	}
+	return true
+}
+
+func checkTimestamp(timestamp string, now time.Time) error {
+	seconds, err := strconv.ParseUint(timestamp, 10, 40) // until the year 36812; digits only
+	if err != nil {
+		return fault.New(fault.Unauthenticated, "the webhook-timestamp header needs Unix seconds")
+	}
+	if off := now.Sub(time.Unix(int64(seconds), 0)); off > Tolerance || off < -Tolerance {
+		return fault.New(fault.Unauthenticated, "the webhook-timestamp is more than 5 minutes from now")
+	}
+	return nil
+}
