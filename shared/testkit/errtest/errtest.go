@@ -1,4 +1,4 @@
-// Package errtest ends tests on unexpected errors.
+// Package errtest ends tests on unexpected errors and reads expected ones.
 package errtest
 
 import "testing"
@@ -9,4 +9,12 @@ func Must(t testing.TB, err error) {
 	if err != nil {
 		t.Fatal(err)
 	}
+}
+
+// Message returns the text of err, and "" for nil. It lets a test compare an error's text in one condition.
+func Message(err error) string {
+	if err == nil {
+		return ""
+	}
+	return err.Error()
 }

@@ -349,8 +349,13 @@ func testCancelled(t *testing.T, s suite) {
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
 	for range 3 { // during and after the deadline
-		if got, err := s.Receive(ctx, 1, long); got != nil || err != nil {
-			t.Errorf("got %v, %v; want nothing and nil", got, err)
+		// A driver may lease a message to a receive whose caller has gone. With this lease, the message is due again soon.
+		got, err := s.Receive(ctx, 1, time.Second)
+		if err != nil {
+			t.Errorf("receive under a cancelled context: %v, want no error", err)
+		}
+		if len(got) != 0 {
+			t.Errorf("received %v under a cancelled context, want nothing", got)
 		}
 	}
 	s.only(t, "a")
