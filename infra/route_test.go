@@ -83,7 +83,7 @@ func TestRoutes(t *testing.T) {
 func TestRoutes_Guarded(t *testing.T) {
 	t.Parallel()
 	open := []string{
-		"GET /.well-known/jwks.json", "GET /healthz", "HEAD /.well-known/jwks.json", "HEAD /healthz", "POST /auth/login", "POST /inbound/{id}/{provider}",
+		"GET /.well-known/jwks.json", "GET /healthz", "HEAD /.well-known/jwks.json", "HEAD /healthz", "POST /auth/login", "POST /inbound/{companyId}/{provider}",
 	}
 	for stack, s := range stacks {
 		var public []string
@@ -99,7 +99,7 @@ func TestRoutes_Guarded(t *testing.T) {
 			if m["AuthorizationType"] != "CUSTOM" || authorizer.Properties["Type"] != "TOKEN" || m["ApiKeyRequired"] != true {
 				t.Errorf("%s %s: %v by %v", stack, name, m["AuthorizationType"], m["AuthorizerId"])
 			}
-			if !strings.Contains(name, " /companies/{id}/") {
+			if !strings.Contains(name, " /companies/{companyId}/") {
 				t.Errorf("%s %s: guarded, but not a company's route", stack, name)
 			}
 		}
@@ -205,7 +205,7 @@ func TestThrottles(t *testing.T) {
 		limits[text(dig(setting, "HttpMethod"))+" "+text(dig(setting, "ResourcePath"))] = [2]any{dig(setting, "ThrottlingRateLimit"), dig(setting, "ThrottlingBurstLimit")}
 	}
 	if diff := cmp.Diff(map[string][2]any{
-		"* /*": {1000.0, 2000.0}, "POST /~1auth~1login": {50.0, 100.0}, "POST /~1inbound~1{id}~1{provider}": {300.0, 600.0},
+		"* /*": {1000.0, 2000.0}, "POST /~1auth~1login": {50.0, 100.0}, "POST /~1inbound~1{companyId}~1{provider}": {300.0, 600.0},
 	}, limits); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}

@@ -38,7 +38,7 @@ func Mount(api huma.API, s *boot.Services) {
 // Register mounts the group.
 func Register(api huma.API, d Deps) {
 	op := web.Public(huma.Operation{
-		OperationID: "receive-webhook", Method: http.MethodPost, Path: "/inbound/{id}/{provider}",
+		OperationID: "receive-webhook", Method: http.MethodPost, Path: "/inbound/{companyId}/{provider}",
 		Summary: "Receive a provider's webhook",
 		Description: "Authenticated by the signature alone: Standard Webhooks for webhook and webhook-{name}, X-Hub-Signature-256 for github. " +
 			"Every action gets a verdict, and the permitted actions are committed in one transaction before the answer. A repeat within 7 days " +
@@ -84,7 +84,7 @@ func signatureHeaders() []*huma.Param {
 }
 
 type input struct {
-	Company  string `path:"id" maxLength:"64" doc:"the company"`
+	Company  string `path:"companyId" maxLength:"64" doc:"the company"`
 	Provider string `path:"provider" maxLength:"64" doc:"webhook, webhook-{name} or github" example:"github"`
 	RawBody  []byte `contentType:"application/json"`
 }

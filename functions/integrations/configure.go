@@ -25,7 +25,7 @@ import (
 const secretField = "signingSecret"
 
 type configureInput struct {
-	ProviderInput
+	ChangeInput
 	RawBody []byte `contentType:"application/json"`
 }
 
@@ -102,6 +102,9 @@ func (d Deps) configureIntegration(ctx context.Context, in *configureInput) (*co
 	c := web.Tenant(ctx)
 	old, version, err := integration.Load(ctx, c, in.Provider)
 	if err != nil && fault.KindOf(err) != fault.NotFound {
+		return nil, err
+	}
+	if err := in.Check(revision(integration.Stored{Integration: old, Version: version})); err != nil {
 		return nil, err
 	}
 	change := configuration{

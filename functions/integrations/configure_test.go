@@ -221,14 +221,22 @@ func TestConfigure_Concurrent(t *testing.T) {
 	}
 }
 
-// TestConfigure_IdempotencyKey refuses the key where an answer may show a secret, because a keyed answer is stored.
+// TestConfigure_IdempotencyKey shows a generated secret again to a repeat, and changes nothing.
 func TestConfigure_IdempotencyKey(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
 	body := map[string]any{"url": "https://example.com/", "events": []string{"memory.*"}}
-	s.do("POST", "/webhook", body, "Idempotency-Key", "k1").WantProblem(400, "malformed")
-	s.do("POST", "/webhook", body).Want(201)
-	s.do("POST", "/webhook/secret", nil, "Idempotency-Key", "k2").WantProblem(400, "malformed")
+	twice := func(path string, body any, status int) {
+		first := s.do("POST", path, body, "Idempotency-Key", path).Want(status)
+		if again := s.do("POST", path, body, "Idempotency-Key", path).Want(status); string(again.Body) != string(first.Body) {
+			t.Errorf("POST %s: a repeat got %s, want %s", path, again.Body, first.Body)
+		}
+	}
+	twice("/webhook", body, 201)
+	twice("/webhook/secret", nil, 200)
+	if got := len(s.secrets("webhook").Live(s.clock.Now())); got != 2 {
+		t.Errorf("%d live secrets after one configuration and one rotation, want 2", got)
+	}
 	first := s.do("POST", "/webhook/disable", nil, "Idempotency-Key", "k3").Want(200)
 	s.do("POST", "/webhook/enable", nil, "Idempotency-Key", "k4").Want(200)
 	if again := s.do("POST", "/webhook/disable", nil, "Idempotency-Key", "k3").Want(200); string(again.Body) != string(first.Body) {

@@ -10,7 +10,7 @@ import (
 func TestConfigure_DocumentedExamples(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
-	raw, err := json.Marshal(s.API().OpenAPI().Paths["/companies/{id}/integrations/{provider}"].Post.RequestBody)
+	raw, err := json.Marshal(s.API().OpenAPI().Paths["/companies/{companyId}/integrations/{provider}"].Post.RequestBody)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,9 +12,12 @@ import (
 )
 
 // deleteIntegration removes the integration, its secrets and reports, and what its connector kept between syncs.
-func (d Deps) deleteIntegration(ctx context.Context, in *ProviderInput) (*struct{}, error) {
+func (d Deps) deleteIntegration(ctx context.Context, in *ChangeInput) (*struct{}, error) {
 	stored, err := d.load(ctx, in.Provider)
 	if err != nil {
+		return nil, err
+	}
+	if err := in.Check(revision(stored)); err != nil {
 		return nil, err
 	}
 	c := web.Tenant(ctx)

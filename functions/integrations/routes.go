@@ -79,7 +79,7 @@ func Register(api huma.API, d Deps) {
 
 func operation(method, path, id, summary, description string, status int, scope string) huma.Operation {
 	return huma.Operation{
-		OperationID: id, Method: method, Path: "/companies/{id}" + path, Summary: summary, Description: description,
+		OperationID: id, Method: method, Path: "/companies/{companyId}" + path, Summary: summary, Description: description,
 		DefaultStatus: status, Tags: []string{"integrations"}, Security: web.Needs(scope),
 	}
 }
@@ -87,4 +87,11 @@ func operation(method, path, id, summary, description string, status int, scope 
 // ProviderInput holds the path parameter of the operations that need only the provider's name.
 type ProviderInput struct {
 	Provider string `path:"provider" maxLength:"64" doc:"webhook, webhook-{name}, github or feed" example:"webhook"`
+}
+
+// ChangeInput holds the parameters of a change that the caller may bind to what it has read. It is exported because huma
+// does not look into an embedded type that is not.
+type ChangeInput struct {
+	ProviderInput
+	web.IfMatch
 }

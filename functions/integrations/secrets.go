@@ -23,7 +23,7 @@ type CredentialsRequest struct {
 }
 
 type credentialsInput struct {
-	ProviderInput
+	ChangeInput
 	Body CredentialsRequest
 }
 
@@ -58,15 +58,15 @@ func (d Deps) putCredentials(ctx context.Context, in *credentialsInput) (*struct
 	if err := in.Body.check(); err != nil {
 		return nil, err
 	}
-	return nil, d.changeSecrets(ctx, in.Provider, func(i *integration.Integration, s *integration.Secrets) error {
+	return nil, d.changeSecrets(ctx, in.ChangeInput, func(i *integration.Integration, s *integration.Secrets) error {
 		s.Values = in.Body.Credentials
 		i.Credentials = &integration.CredentialNames{Names: slices.Sorted(maps.Keys(s.Values)), UpdatedAt: d.Now().UTC()}
 		return nil
 	})
 }
 
-func (d Deps) deleteCredentials(ctx context.Context, in *ProviderInput) (*struct{}, error) {
-	return nil, d.changeSecrets(ctx, in.Provider, func(i *integration.Integration, s *integration.Secrets) error {
+func (d Deps) deleteCredentials(ctx context.Context, in *ChangeInput) (*struct{}, error) {
+	return nil, d.changeSecrets(ctx, *in, func(i *integration.Integration, s *integration.Secrets) error {
 		s.Values, i.Credentials = nil, nil
 		return nil
 	})
@@ -78,7 +78,7 @@ type RotateRequest struct {
 }
 
 type rotateInput struct {
-	ProviderInput
+	ChangeInput
 	Body *RotateRequest `required:"false"`
 }
 
@@ -98,7 +98,7 @@ func (d Deps) rotateSecret(ctx context.Context, in *rotateInput) (*rotateOutput,
 		given = in.Body.SigningSecret
 	}
 	out := &rotateOutput{}
-	err := d.changeSecrets(ctx, in.Provider, func(i *integration.Integration, s *integration.Secrets) error {
+	err := d.changeSecrets(ctx, in.ChangeInput, func(i *integration.Integration, s *integration.Secrets) error {
 		value, err := d.newSecret(*i, given)
 		if err != nil {
 			return err
@@ -149,13 +149,16 @@ func (d Deps) newSecret(i integration.Integration, given string) (string, error)
 
 // changeSecrets writes an integration and its secrets in one transaction: the change feed carries the former, the vault the
 // latter.
-func (d Deps) changeSecrets(ctx context.Context, provider string, edit func(*integration.Integration, *integration.Secrets) error) error {
-	stored, err := d.load(ctx, provider)
+func (d Deps) changeSecrets(ctx context.Context, in ChangeInput, edit func(*integration.Integration, *integration.Secrets) error) error {
+	stored, err := d.load(ctx, in.Provider)
 	if err != nil {
 		return err
 	}
+	if err := in.Check(revision(stored)); err != nil {
+		return err
+	}
 	c := web.Tenant(ctx)
-	secrets, version, err := integration.LoadSecrets(ctx, c, d.Vault, provider)
+	secrets, version, err := integration.LoadSecrets(ctx, c, d.Vault, in.Provider)
 	if err != nil {
 		return err
 	}
@@ -164,9 +167,9 @@ func (d Deps) changeSecrets(ctx context.Context, provider string, edit func(*int
 		return err
 	}
 	i.UpdatedAt = d.Now().UTC()
-	op, err := integration.SaveSecrets(ctx, c, d.Vault, provider, version, secrets)
+	op, err := integration.SaveSecrets(ctx, c, d.Vault, in.Provider, version, secrets)
 	if err != nil {
-		return fmt.Errorf("secrets of %s: %w", provider, err)
+		return fmt.Errorf("secrets of %s: %w", in.Provider, err)
 	}
-	return store.Fault(c.Commit(ctx, c.Replace(integration.Key(provider), integration.Entity, stored.Version, i), op), "")
+	return store.Fault(c.Commit(ctx, c.Replace(integration.Key(in.Provider), integration.Entity, stored.Version, i), op), "")
 }

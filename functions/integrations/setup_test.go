@@ -6,7 +6,6 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
-	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -17,7 +16,6 @@ import (
 	"orgops/shared/provider/catalog"
 	"orgops/shared/run/boot"
 	"orgops/shared/storage/store"
-	"orgops/shared/storage/vault"
 	"orgops/shared/testkit/clocktest"
 	"orgops/shared/testkit/errtest"
 	"orgops/shared/testkit/webtest"
@@ -42,11 +40,9 @@ type service struct {
 func setup(t testing.TB) *service {
 	t.Helper()
 	s := &service{Harness: webtest.New(t), t: t, clock: clocktest.At(time.Now().UTC().Truncate(time.Millisecond))}
-	wrapper, err := vault.OpenFileKey(filepath.Join(t.TempDir(), "vault.key"))
-	errtest.Must(t, err)
 	client := outbound.New(outbound.Options{AllowLoopback: true})
 	s.services = boot.New(boot.Parts{
-		Store: s.Store, Vault: vault.New(wrapper, vault.StoreKeys{Store: s.Store}, s.clock.Now), Client: client,
+		Store: s.Store, Vault: s.Vault, Client: client,
 		Connectors: catalog.All(client, s.clock.Now), Logger: slog.New(slog.NewJSONHandler(s.Log, nil)), Now: s.clock.Now,
 	})
 	integrations.Mount(s.API(), s.services)

@@ -146,6 +146,15 @@ func (d Deps) answer(ctx context.Context, s integration.Stored) (*changedOutput,
 	return &changedOutput{ETag: d.etag(s, facts), Body: d.show(s, facts, reports)}, nil
 }
 
+// revision identifies one version of one integration. The time of creation keeps it from matching an integration that was
+// deleted and configured anew.
+func revision(s integration.Stored) string {
+	if s.Version == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%d-%x", s.Version, s.CreatedAt.UnixMilli())
+}
+
 // etag covers everything that an integration's body depends on: the item, the context, and what changes with time alone,
 // which is the state (a certification expires) and the hour (the success rate looks back from it).
 func (d Deps) etag(s integration.Stored, facts projection.Context) string {
@@ -154,7 +163,7 @@ func (d Deps) etag(s integration.Stored, facts projection.Context) string {
 	if s.IsCertified(now) {
 		state = integration.Certified
 	}
-	return web.ETag(fmt.Sprintf("%d.%d.%d.%s", s.Version, facts.ContextVersion, now.Unix()/3600, state))
+	return web.ETag(fmt.Sprintf("%s.%d.%d.%s", revision(s), facts.ContextVersion, now.Unix()/3600, state))
 }
 
 func (d Deps) show(s integration.Stored, facts projection.Context, reports integration.Reports) Integration {

@@ -38,7 +38,7 @@ func Register(api huma.API, d Deps) {
 
 func operation(path, id, summary, description string) huma.Operation {
 	return huma.Operation{
-		OperationID: id, Method: http.MethodGet, Path: "/companies/{id}/intelligence" + path, Summary: summary,
+		OperationID: id, Method: http.MethodGet, Path: "/companies/{companyId}/intelligence" + path, Summary: summary,
 		Description: description, Tags: []string{"intelligence"}, Security: web.Needs(user.ScopeIntelligenceRead),
 	}
 }

@@ -47,7 +47,7 @@ func Register(api huma.API, deps Deps) {
 
 func operation(method, path, id, summary, description string, status int, scope string) huma.Operation {
 	return huma.Operation{
-		OperationID: id, Method: method, Path: "/companies/{id}" + path, Summary: summary, Description: description,
+		OperationID: id, Method: method, Path: "/companies/{companyId}" + path, Summary: summary, Description: description,
 		DefaultStatus: status, Tags: []string{"memory"}, Security: web.Needs(scope),
 	}
 }

@@ -50,7 +50,7 @@ func Register(api huma.API, d Deps) {
 
 func operation(path, id, summary, description string) huma.Operation {
 	return huma.Operation{
-		OperationID: id, Method: http.MethodGet, Path: "/companies/{id}/mission-control" + path, Summary: summary,
+		OperationID: id, Method: http.MethodGet, Path: "/companies/{companyId}/mission-control" + path, Summary: summary,
 		Description: description, Tags: []string{"mission-control"}, Security: web.Needs(user.ScopeMissionControlRead),
 	}
 }

@@ -50,7 +50,7 @@ var parameter = regexp.MustCompile(`\{[^}]+\}`)
 
 // in returns the operation's path for a company, with every other parameter filled in.
 func (o operation) in(company string) string {
-	return parameter.ReplaceAllString(strings.Replace(o.path, "{id}", company, 1), "webhook")
+	return parameter.ReplaceAllString(strings.Replace(o.path, "{companyId}", company, 1), "webhook")
 }
 
 var requestID = regexp.MustCompile(`urn:uuid:[0-9a-f-]{36}`)

@@ -138,7 +138,7 @@ type client struct {
 
 func (c *client) call(t *testing.T, want int, method, path, body string, header http.Header) []byte {
 	t.Helper()
-	r := httptest.NewRequest(method, strings.ReplaceAll(path, "{id}", c.company), strings.NewReader(body))
+	r := httptest.NewRequest(method, strings.ReplaceAll(path, "{companyId}", c.company), strings.NewReader(body))
 	r.Header.Set("Content-Type", "application/json")
 	if c.token != "" {
 		r.Header.Set("Authorization", "Bearer "+c.token)
@@ -179,7 +179,7 @@ func (c *client) inbound(t *testing.T, name string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c.call(t, 202, "POST", "/inbound/{id}/webhook", body, signer.Headers("msg_"+name, []byte(body), time.Now()))
+	c.call(t, 202, "POST", "/inbound/{companyId}/webhook", body, signer.Headers("msg_"+name, []byte(body), time.Now()))
 }
 
 // receive starts a receiver that verifies webhooks. It sends the external id of each created memory to the channel.
@@ -227,8 +227,8 @@ func TestOpenAWS(t *testing.T) {
 	url, told := receive(t)
 	s := serve(t, e)
 	c := found(t, e, s.Handler, "ada@example.com")
-	c.call(t, 201, "POST", "/companies/{id}/integrations/webhook", `{"url":"`+url+`","events":["memory.*"],"signingSecret":"`+secret+`"}`, nil)
-	c.call(t, 200, "POST", "/companies/{id}/integrations/webhook/certification", "", nil)
+	c.call(t, 201, "POST", "/companies/{companyId}/integrations/webhook", `{"url":"`+url+`","events":["memory.*"],"signingSecret":"`+secret+`"}`, nil)
+	c.call(t, 200, "POST", "/companies/{companyId}/integrations/webhook/certification", "", nil)
 	begun := time.Now()
 	c.inbound(t, "first")
 	await(t, told, "first")
@@ -277,7 +277,7 @@ func TestOpenAWS_Rotated(t *testing.T) {
 	p = openAWS(t, e)
 	defer p.Close()
 	c.handler = p.Handler
-	c.call(t, 200, "GET", "/companies/{id}/integrations", "", nil)
+	c.call(t, 200, "GET", "/companies/{companyId}/integrations", "", nil)
 	c.token = ""
 	c.call(t, 200, "POST", "/auth/login", `{"email":"grace@example.com","password":"`+pass+`"}`, nil)
 }
@@ -293,7 +293,7 @@ func TestOpenAWS_Networks(t *testing.T) {
 		p := openAWS(t, e.with("ORGOPS_ALLOW_NETWORKS", tt.networks))
 		for _, host := range []string{"127.0.0.1", "localhost"} {
 			c := found(t, e, p.Handler, fmt.Sprintf("%s-%d@example.com", host, i))
-			c.call(t, tt.status, "POST", "/companies/{id}/integrations/webhook", `{"url":"http://`+host+`:1/","events":["memory.*"],"signingSecret":"`+secret+`"}`, nil)
+			c.call(t, tt.status, "POST", "/companies/{companyId}/integrations/webhook", `{"url":"http://`+host+`:1/","events":["memory.*"],"signingSecret":"`+secret+`"}`, nil)
 		}
 		if err := p.Close(); err != nil {
 			t.Fatal(err)

@@ -29,9 +29,9 @@ func TestOpenAWS_Throttled(t *testing.T) {
 	body := `{"url":"https://example.com/","events":["memory.*"],"signingSecret":"` + secret + `"}`
 	before := items(t, e)
 	requests := []struct{ operation, method, path, body string }{
-		{"TransactWriteItems", "POST", "/companies/{id}/integrations/webhook", body},
-		{"GetItem", "GET", "/companies/{id}/mission-control/health", ""},
-		{"Query", "GET", "/companies/{id}/memory", ""},
+		{"TransactWriteItems", "POST", "/companies/{companyId}/integrations/webhook", body},
+		{"GetItem", "GET", "/companies/{companyId}/mission-control/health", ""},
+		{"Query", "GET", "/companies/{companyId}/memory", ""},
 	}
 	for _, tt := range requests {
 		proxy.Play(awstest.Step{
@@ -39,7 +39,7 @@ func TestOpenAWS_Throttled(t *testing.T) {
 			Body: `{"__type":"com.amazonaws.dynamodb.v20120810#ProvisionedThroughputExceededException","Message":"it is so"}`,
 		})
 		ctx, cancel := context.WithTimeout(t.Context(), most)
-		r := httptest.NewRequestWithContext(ctx, tt.method, strings.ReplaceAll(tt.path, "{id}", c.company), strings.NewReader(tt.body))
+		r := httptest.NewRequestWithContext(ctx, tt.method, strings.ReplaceAll(tt.path, "{companyId}", c.company), strings.NewReader(tt.body))
 		r.Header.Set("Content-Type", "application/json")
 		r.Header.Set("Authorization", "Bearer "+c.token)
 		w, begun := httptest.NewRecorder(), time.Now()

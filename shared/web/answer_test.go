@@ -144,7 +144,7 @@ func TestServer_Log(t *testing.T) {
 			t.Errorf("the log contains %s:\n%s", secret, h.log)
 		}
 	}
-	if !strings.Contains(h.log.String(), "level=DEBUG") || !strings.Contains(h.log.String(), "route=/companies/{id}/thing/{tid} status=200") || !strings.Contains(h.log.String(), "company=a") {
+	if !strings.Contains(h.log.String(), "level=DEBUG") || !strings.Contains(h.log.String(), "route=/companies/{companyId}/thing/{tid} status=200") || !strings.Contains(h.log.String(), "company=a") {
 		t.Error(h.log)
 	}
 	h.log.Reset()
@@ -247,7 +247,7 @@ func TestServer_Document(t *testing.T) {
 			}
 		}
 	}
-	write := got.Paths["/companies/{id}/things"]["post"]
+	write := got.Paths["/companies/{companyId}/things"]["post"]
 	if write.Security[0]["bearer"][0] != "things:read" {
 		t.Error(write.Security)
 	}

@@ -86,7 +86,7 @@ func (a *adapter) Handle(op *huma.Operation, handler func(huma.Context)) {
 	}
 	op.MaxBodyBytes, op.BodyReadTimeout = -1, 0 // takeBody enforces both
 	run := func(w http.ResponseWriter, r *http.Request) { handler(humachi.NewContext(op, r, w)) }
-	keyed := takesKey(op, a.schemas)
+	secret := takesKey(op) && answersSecret(op, a.schemas)
 	serve := func(w http.ResponseWriter, r *http.Request) {
 		req := requestOf(r.Context())
 		req.route, req.operation = op.Path, op.OperationID
@@ -110,7 +110,7 @@ func (a *adapter) Handle(op *huma.Operation, handler func(huma.Context)) {
 			run(w, r)
 			return
 		}
-		if err := s.doOnce(w, r, req, keyed, run); err != nil {
+		if err := s.doOnce(w, r, req, secret, run); err != nil {
 			s.refuse(w, r, err)
 		}
 	}

@@ -12,9 +12,10 @@ type IfNoneMatch struct {
 	IfNoneMatch string `header:"If-None-Match" doc:"ETags that the caller holds; 304 if one is current"`
 }
 
-// IfMatch reads the If-Match header. Embed it in the input of a write that needs the version it is based on.
+// IfMatch reads the If-Match header (RFC 9110 §13.1.1). Embed it in the input of a write that a caller may bind to what it
+// has read.
 type IfMatch struct {
-	IfMatch string `header:"If-Match" doc:"The ETag that the change is based on; 428 if it is missing, 412 if it is no longer current"`
+	IfMatch string `header:"If-Match" maxLength:"2048" doc:"The ETag that the change is based on; 412 if the resource has changed since. Without it, the change is made to whatever is there" example:"\"7-19c5f27c1e7.41.492178.certified\""`
 }
 
 // Tagged holds an answer with an ETag. A client may cache it but must revalidate it each time.
@@ -27,8 +28,12 @@ type Tagged[T any] struct {
 
 const revalidate = "private, no-cache"
 
-// Matches reports whether the caller already holds etag. If so, answer NotModified and do not make the body.
-func (in IfNoneMatch) Matches(etag string) bool { return listed(in.IfNoneMatch, etag, true) }
+// Matches reports whether the caller already holds etag. If so, answer NotModified and do not make the body. The comparison
+// is weak (RFC 9110 §8.8.3.2).
+func (in IfNoneMatch) Matches(etag string) bool {
+	held := strings.Trim(strings.TrimPrefix(etag, "W/"), `"`)
+	return listed(in.IfNoneMatch, func(tag string, _ bool) bool { return tag == held })
+}
 
 // NotModified makes a 304 with etag.
 func NotModified[T any](etag string) *Tagged[T] {
@@ -58,42 +63,44 @@ func (t *Tagged[T]) WithLink(link string) *TaggedPage[T] {
 // ETag makes an entity tag (RFC 9110 §8.8.3) of text that holds no quote.
 func ETag(text string) string { return `"` + text + `"` }
 
-// Check returns nil if the caller's change is based on etag. Without If-Match it returns PreconditionRequired, and with
-// another tag Stale.
-func (in IfMatch) Check(etag string) error {
+// Check returns nil if the caller's change may be made to a resource of the version: there is no If-Match, it is "*", or it
+// lists an ETag of the version. Otherwise Check returns Stale. The version of a resource that does not exist is "", which
+// meets no If-Match.
+//
+// An ETag is of a version if it is the version, or begins with it and a dot. What follows the dot changes without anyone
+// editing the resource, such as its health, so that it must not refuse an edit.
+func (in IfMatch) Check(version string) error {
 	if strings.TrimSpace(in.IfMatch) == "" {
-		return fault.New(fault.PreconditionRequired, "send If-Match with the ETag of what you read")
+		return nil
 	}
-	if !listed(in.IfMatch, etag, false) {
-		return fault.New(fault.Stale, "this changed since you read it; read it again and retry with its new ETag")
+	current := func(tag string, weak bool) bool {
+		named, _, _ := strings.Cut(tag, ".")
+		return !weak && named == version
 	}
-	return nil
+	if version != "" && listed(in.IfMatch, current) {
+		return nil
+	}
+	return fault.New(fault.Stale, "this changed since you read it; read it again and retry with its new ETag")
 }
 
-// listed reports whether a list of entity tags, or "*", contains etag. Weak comparison ignores W/; strong comparison never
-// matches a weak tag (RFC 9110 §8.8.3.2).
-func listed(header, etag string, weak bool) bool {
+// listed reports whether a list of entity tags is "*", or has a tag that matches. matches gets the text between the quotes,
+// and whether the tag is weak (RFC 9110 §8.8.3).
+func listed(header string, matches func(tag string, weak bool) bool) bool {
 	if strings.TrimSpace(header) == "*" {
 		return true
 	}
-	if weak {
-		etag = strings.TrimPrefix(etag, "W/")
-	}
 	for len(header) > 0 {
 		header = strings.TrimLeft(header, " \t,")
-		w := strings.HasPrefix(header, "W/")
-		header = strings.TrimPrefix(header, "W/")
-		if !strings.HasPrefix(header, `"`) {
+		rest, weak := strings.CutPrefix(header, "W/")
+		rest, quoted := strings.CutPrefix(rest, `"`)
+		tag, rest, closed := strings.Cut(rest, `"`)
+		if !quoted || !closed {
 			return false
 		}
-		end := strings.IndexByte(header[1:], '"')
-		if end < 0 {
-			return false
-		}
-		if header[:end+2] == etag && (weak || !w) {
+		if matches(tag, weak) {
 			return true
 		}
-		header = header[end+2:]
+		header = rest
 	}
 	return false
 }

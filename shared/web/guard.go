@@ -29,7 +29,7 @@ func (s *Server) admit(w http.ResponseWriter, r *http.Request, req *request, sco
 	if err != nil {
 		return err
 	}
-	company := pathParam(r, "id")
+	company := pathParam(r, "companyId")
 	if !id.Valid(company) || company != claims.Company {
 		return fault.New(fault.Forbidden, "this company does not exist, or is not the one of the token")
 	}

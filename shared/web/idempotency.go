@@ -34,7 +34,7 @@ const (
 )
 
 // record holds the state of a request with a key: first that it runs, then its answer. The fingerprint is keyed, so that a
-// reader of the store cannot guess the request's content.
+// reader of the store cannot guess the request's content. The body is sealed if the operation's answers hold a secret.
 type record struct {
 	Fingerprint string            `json:"fingerprint"`
 	StartedAt   time.Time         `json:"startedAt"`
@@ -43,15 +43,12 @@ type record struct {
 	Body        []byte            `json:"body,omitempty"`
 }
 
-// doOnce runs a request with a key, or replays its first answer. If the operation's answers are not kept (keyed is false),
-// it refuses a POST with the header, so that no client relies on it. Other methods are idempotent and ignore the header.
-func (s *Server) doOnce(w http.ResponseWriter, r *http.Request, req *request, keyed bool, run http.HandlerFunc) error {
+// doOnce runs a request with a key, or replays its first answer. secret tells that the operation's answers hold a secret.
+// Methods other than POST are idempotent and ignore the header.
+func (s *Server) doOnce(w http.ResponseWriter, r *http.Request, req *request, secret bool, run http.HandlerFunc) error {
 	if r.Method != http.MethodPost {
 		run(w, r)
 		return nil
-	}
-	if !keyed {
-		return fault.New(fault.Malformed, "the answer holds a secret that is shown only once, so it cannot be replayed; leave out Idempotency-Key")
 	}
 	key, err := idempotencyKey(r.Header.Values(idempotencyHeader))
 	if err != nil {
@@ -68,22 +65,61 @@ func (s *Server) doOnce(w http.ResponseWriter, r *http.Request, req *request, ke
 		return err
 	}
 	if first != nil {
-		first.replay(w)
-		return nil
+		return s.replay(r.Context(), w, req, key, *first, secret)
 	}
 	kept := &keptResponse{header: w.Header()}
 	finished := false
 	defer func() { // even if the handler panics
 		if !finished {
-			s.settle(r.Context(), req, req.tenant.Delete(key, idempotencyEntity, version))
+			s.settle(r.Context(), req, func(context.Context) (store.Op, error) {
+				return req.tenant.Delete(key, idempotencyEntity, version), nil
+			})
 		}
 	}()
 	run(kept, r)
 	if finished = kept.worthKeeping(); finished {
 		rec.Status, rec.Header, rec.Body = kept.status, kept.selected(), kept.body.Bytes()
-		s.settle(r.Context(), req, req.tenant.Replace(key, idempotencyEntity, version, rec).Until(rec.StartedAt.Add(idempotencyTTL)))
+		s.settle(r.Context(), req, func(ctx context.Context) (store.Op, error) {
+			if err := s.seal(ctx, req, key, &rec, secret); err != nil {
+				return store.Op{}, err
+			}
+			return req.tenant.Replace(key, idempotencyEntity, version, rec).Until(rec.StartedAt.Add(idempotencyTTL)), nil
+		})
 	}
 	kept.send(w)
+	return nil
+}
+
+var errNoVault = errors.New("web: the operation's answers hold a secret, and Options.Vault is missing")
+
+// seal replaces a secret body by its sealed form.
+func (s *Server) seal(ctx context.Context, req *request, key string, rec *record, secret bool) (err error) {
+	if !secret {
+		return nil
+	}
+	if s.opts.Vault == nil {
+		return errNoVault
+	}
+	rec.Body, err = s.opts.Vault.Seal(ctx, req.tenant.ID(), key, rec.Body)
+	return err
+}
+
+// replay writes the first answer again.
+func (s *Server) replay(ctx context.Context, w http.ResponseWriter, req *request, key string, rec record, secret bool) error {
+	if secret {
+		if s.opts.Vault == nil {
+			return errNoVault
+		}
+		var err error
+		if rec.Body, err = s.opts.Vault.Open(ctx, req.tenant.ID(), key, rec.Body); err != nil {
+			return fmt.Errorf("open the kept answer: %w", err)
+		}
+	}
+	for name, v := range rec.Header {
+		w.Header().Set(name, v)
+	}
+	w.WriteHeader(rec.Status)
+	w.Write(rec.Body)
 	return nil
 }
 
@@ -121,12 +157,16 @@ func inProgress() error {
 // settleTimeout limits the write of the outcome. It begins when the handler is done, however long that took.
 const settleTimeout = 5 * time.Second
 
-// settle stores how a request with a key ended, even if the client has disconnected. The client gets the answer even if
-// the write fails.
-func (s *Server) settle(ctx context.Context, req *request, op store.Op) {
+// settle stores how a request with a key ended, even if the client has disconnected. outcome makes the write. The client
+// gets the answer even if the outcome cannot be stored.
+func (s *Server) settle(ctx context.Context, req *request, outcome func(context.Context) (store.Op, error)) {
 	ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), settleTimeout)
 	defer stop()
-	if err := req.tenant.Commit(ctx, op.Quietly()); err != nil {
+	op, err := outcome(ctx)
+	if err == nil {
+		err = req.tenant.Commit(ctx, op.Quietly())
+	}
+	if err != nil {
 		s.opts.Logger.WarnContext(ctx, "outcome of request with Idempotency-Key not stored", "request", req.id, "error", err)
 	}
 }
@@ -196,27 +236,19 @@ func (k *keptResponse) send(w http.ResponseWriter) {
 	w.Write(k.body.Bytes())
 }
 
-func (rec record) replay(w http.ResponseWriter) {
-	for name, v := range rec.Header {
-		w.Header().Set(name, v)
-	}
-	w.WriteHeader(rec.Status)
-	w.Write(rec.Body)
-}
+// takesKey reports whether an operation supports Idempotency-Key: every guarded POST does.
+func takesKey(op *huma.Operation) bool { return op.Method == http.MethodPost && len(op.Security) > 0 }
 
-// takesKey reports whether an operation supports Idempotency-Key: a guarded POST whose answer holds no secret.
-func takesKey(op *huma.Operation, schemas huma.Registry) bool {
-	if op.Method != http.MethodPost || len(op.Security) == 0 {
-		return false
-	}
+// answersSecret reports whether an operation's answers hold a secret, which must not be stored in the clear.
+func answersSecret(op *huma.Operation, schemas huma.Registry) bool {
 	for _, response := range op.Responses {
 		for _, media := range response.Content {
 			if holdsSecret(media.Schema, schemas, map[*huma.Schema]bool{}) {
-				return false
+				return true
 			}
 		}
 	}
-	return true
+	return false
 }
 
 func holdsSecret(s *huma.Schema, schemas huma.Registry, seen map[*huma.Schema]bool) bool {

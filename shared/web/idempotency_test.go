@@ -3,6 +3,7 @@ package web_test
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -13,6 +14,8 @@ import (
 
 	"orgops/shared/base/fault"
 	"orgops/shared/domain/user"
+	"orgops/shared/storage/store"
+	"orgops/shared/testkit/errtest"
 	"orgops/shared/testkit/webtest"
 	"orgops/shared/web"
 )
@@ -30,7 +33,7 @@ func keyed(t *testing.T) (*webtest.Harness, *atomic.Int64, chan struct{}) {
 	t.Helper()
 	h, done, hold := webtest.New(t), &atomic.Int64{}, make(chan struct{})
 	op := func(id, path string) huma.Operation {
-		return huma.Operation{OperationID: id, Method: "POST", Path: "/companies/{id}" + path, Security: web.Needs(user.ScopeMemoryWrite)}
+		return huma.Operation{OperationID: id, Method: "POST", Path: "/companies/{companyId}" + path, Security: web.Needs(user.ScopeMemoryWrite)}
 	}
 	huma.Register(h.API(), op("count", "/count"), func(_ context.Context, in *struct {
 		Body struct {
@@ -54,7 +57,11 @@ func keyed(t *testing.T) (*webtest.Harness, *atomic.Int64, chan struct{}) {
 			SigningSecret string `json:"signingSecret"`
 		}
 	}
-	huma.Register(h.API(), op("rotate", "/rotate"), func(context.Context, *struct{}) (*secret, error) { return &secret{}, nil })
+	huma.Register(h.API(), op("rotate", "/rotate"), func(context.Context, *struct{}) (*secret, error) {
+		out := &secret{}
+		out.Body.SigningSecret = fmt.Sprintf("whsec_%d", done.Add(1))
+		return out, nil
+	})
 	return h, done, hold
 }
 
@@ -90,8 +97,38 @@ func TestIdempotencyKey(t *testing.T) {
 		post(h.A.Token, `{}`, key).WantProblem(400, "malformed")
 	}
 	post("", `{}`, "k1").WantProblem(401, "unauthenticated")
-	h.Do("POST", "/companies/"+h.A.ID+"/rotate", h.A.Token, nil, "Idempotency-Key", "k1").WantProblem(400, "malformed")
-	h.Do("POST", "/companies/"+h.A.ID+"/rotate", h.A.Token, nil).Want(200)
+}
+
+// TestIdempotencyKey_Secret replays an answer with a secret, and finds no secret in the store.
+func TestIdempotencyKey_Secret(t *testing.T) {
+	t.Parallel()
+	h, done, _ := keyed(t)
+	post := func() string {
+		return string(h.Do("POST", "/companies/"+h.A.ID+"/rotate", h.A.Token, nil, "Idempotency-Key", "k").Want(200).Body)
+	}
+	first, again := post(), post()
+	if want := `"signingSecret":"whsec_1"`; !strings.Contains(first, want) {
+		t.Errorf("first answer %s, want one with %s", first, want)
+	}
+	if again != first {
+		t.Errorf("second answer %s, want the first, %s", again, first)
+	}
+	if got := done.Load(); got != 1 {
+		t.Errorf("the operation ran %d times, want once", got)
+	}
+	page, err := store.For(h.Store, h.A.ID).Query(t.Context(), store.Query{Prefix: "IDEMPOTENCY#"})
+	errtest.Must(t, err)
+	if got := len(page.Items); got != 1 {
+		t.Fatalf("%d requests are stored, want 1", got)
+	}
+	var stored struct{ Body []byte }
+	errtest.Must(t, page.Items[0].Decode(&stored))
+	if len(stored.Body) == 0 {
+		t.Error("the answer is not stored")
+	}
+	if bytes.Contains(stored.Body, []byte("whsec_")) {
+		t.Errorf("the store holds the secret in the clear: %s", stored.Body)
+	}
 }
 
 // A handler may take longer than settleTimeout.

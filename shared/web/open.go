@@ -116,7 +116,7 @@ func (m marker) showIn(s *huma.Schema, names []string) {
 
 func (m marker) markParams(op *huma.Operation) {
 	for _, p := range op.Parameters {
-		if p.In == "path" && (p.Name == "id" || p.Name == "provider") {
+		if p.In == "path" && (p.Name == "companyId" || p.Name == "provider") {
 			continue
 		}
 		if p.Extensions == nil {

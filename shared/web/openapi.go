@@ -67,7 +67,7 @@ func document(op *huma.Operation, schemas huma.Registry) {
 	delete(op.Responses, "default")
 	addPathParams(op)
 	describeBodies(op, schemas)
-	if takesKey(op, schemas) {
+	if takesKey(op) {
 		op.Parameters = append(op.Parameters, &huma.Param{
 			Name: idempotencyHeader, In: "header", Schema: &huma.Schema{Type: huma.TypeString, Pattern: keyPattern},
 			Description: "A repeat with the same key within 24 h does not run again and gets the first answer",
@@ -82,7 +82,7 @@ func document(op *huma.Operation, schemas huma.Registry) {
 	if scoped {
 		statuses = append(statuses, 401, 403)
 	}
-	if strings.Count(op.Path, "{") > strings.Count(op.Path, "{id}") {
+	if strings.Count(op.Path, "{") > strings.Count(op.Path, "{companyId}") {
 		statuses = append(statuses, 404)
 	}
 	if scoped && op.Method != http.MethodGet {
@@ -98,7 +98,7 @@ func document(op *huma.Operation, schemas huma.Registry) {
 		statuses = append(statuses, 415)
 	}
 	if hasHeader(op, "If-Match") {
-		statuses = append(statuses, 412, 428)
+		statuses = append(statuses, 412)
 	}
 	if hasHeader(op, "If-None-Match") {
 		op.Responses["304"] = &huma.Response{Description: "Not Modified: the caller holds the current version"}

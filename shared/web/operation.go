@@ -19,7 +19,7 @@ func Needs(scopes ...string) []map[string][]string {
 	return []map[string][]string{{scheme: scopes}}
 }
 
-// Public marks an operation that needs no token. Its path must not be under /companies/{id}.
+// Public marks an operation that needs no token. Its path must not be under /companies/{companyId}.
 func Public(op huma.Operation) huma.Operation {
 	metadata := map[string]any{publicMark: true}
 	maps.Copy(metadata, op.Metadata)
@@ -27,7 +27,7 @@ func Public(op huma.Operation) huma.Operation {
 	return op
 }
 
-const companyPath = "/companies/{id}"
+const companyPath = "/companies/{companyId}"
 
 // scopesOf returns the scopes that an operation requires, or nil for a public one. It panics if the operation is neither
 // guarded nor public, which is a programming error.

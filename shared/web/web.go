@@ -2,7 +2,7 @@
 // body rules and the mapping of faults to problem documents (RFC 9457) around each operation.
 //
 // A group registers its operations on Server.API. An operation is either company-scoped (its path begins with
-// /companies/{id} and its Security is Needs(scope…)) or marked by Public. Registering any other operation panics, so that
+// /companies/{companyId} and its Security is Needs(scope…)) or marked by Public. Registering any other operation panics, so that
 // no route lacks its guard. Handlers read the caller with Tenant and CallerOf and return *fault.Error.
 package web
 
@@ -24,6 +24,7 @@ import (
 	"orgops/shared/base/fault"
 	"orgops/shared/identity/token"
 	"orgops/shared/storage/store"
+	"orgops/shared/storage/vault"
 )
 
 // Verifier checks a bearer token. It returns fault.Unauthenticated for an invalid one. *token.Verifier implements it.
@@ -41,6 +42,7 @@ type Options struct {
 	CursorKey      []byte                               // seals page cursors and fingerprints requests; empty: random, until the process ends
 	Now            func() time.Time                     // nil: time.Now
 	Origins        Origins                              // origins of the pages that may read answers
+	Vault          vault.Vault                          // required for an Idempotency-Key where an answer holds a secret
 
 	// OnDemand makes each operation with its first request, and no document. It suits a process that uses few operations.
 	OnDemand bool

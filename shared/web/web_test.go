@@ -59,7 +59,7 @@ func newHarnessWith(t testing.TB, opts web.Options) *harness {
 
 func (h *harness) register() {
 	op := func(id, method, path string) huma.Operation {
-		return huma.Operation{OperationID: id, Method: method, Path: "/companies/{id}" + path, Security: web.Needs("things:read")}
+		return huma.Operation{OperationID: id, Method: method, Path: "/companies/{companyId}" + path, Security: web.Needs("things:read")}
 	}
 	web.Register(h.API(), op("read", "GET", "/thing/{tid}"), func(ctx context.Context, in *struct {
 		TID string `path:"tid"`
@@ -90,7 +90,7 @@ func (h *harness) register() {
 	web.Register(h.API(), op("change", "PUT", "/things"), func(_ context.Context, in *struct {
 		web.IfMatch
 	}) (*struct{}, error) {
-		return nil, in.Check(`"7"`)
+		return nil, in.Check("7")
 	})
 	web.Register(h.API(), op("path", "GET", "/path"), func(ctx context.Context, _ *struct{}) (*struct {
 		Location string `header:"Location"`
@@ -212,11 +212,11 @@ func TestServer_Register(t *testing.T) {
 		name string
 		op   huma.Operation
 	}{
-		{"no scope", huma.Operation{Path: "/companies/{id}/x"}},
-		{"no scope named", huma.Operation{Path: "/companies/{id}/x", Security: web.Needs()}},
+		{"no scope", huma.Operation{Path: "/companies/{companyId}/x"}},
+		{"no scope named", huma.Operation{Path: "/companies/{companyId}/x", Security: web.Needs()}},
 		{"not marked public", huma.Operation{Path: "/x"}},
 		{"guarded outside a company", huma.Operation{Path: "/x", Security: web.Needs("a:b")}},
-		{"public inside a company", web.Public(huma.Operation{Path: "/companies/{id}/x"})},
+		{"public inside a company", web.Public(huma.Operation{Path: "/companies/{companyId}/x"})},
 		{"another parameter", huma.Operation{Path: "/companies/{company}/x", Security: web.Needs("a:b")}},
 		{"hidden", huma.Operation{Path: "/x", Hidden: true}},
 	}
@@ -276,12 +276,16 @@ func TestServer_Failures(t *testing.T) {
 		{"not a number", "GET", things + "?limit=secret", "", nil, 422, "invalid", "#/query/limit"},
 		{"not a time", "GET", things + "?since=yesterday", "", nil, 422, "invalid", "expected string to be RFC 3339 date-time"},
 		{"unknown parameter", "GET", things + "?limt=1", "", nil, 422, "invalid", "#/query/limt"},
-		{"no precondition", "PUT", things, "", nil, 428, "precondition-required", ""},
 		{"stale", "PUT", things, "", []string{"If-Match", `"6"`}, 412, "stale", ""},
+		{"a longer version", "PUT", things, "", []string{"If-Match", `"77.41"`}, 412, "stale", ""},
+		{"not a tag", "PUT", things, "", []string{"If-Match", `7`}, 412, "stale", ""},
 		{"weak is not strong", "PUT", things, "", []string{"If-Match", `W/"7"`}, 412, "stale", ""},
 		{"exactly the limit", "POST", things, exact, nil, 200, "", ""},
 		{"json suffix", "POST", things, `{"name":"x"}`, []string{"Content-Type", "application/thing+json; charset=utf-8"}, 200, "", ""},
+		{"no precondition", "PUT", things, "", nil, 204, "", ""},
 		{"precondition", "PUT", things, "", []string{"If-Match", `"1", "7"`}, 204, "", ""},
+		{"precondition on the version alone", "PUT", things, "", []string{"If-Match", `"7.41"`}, 204, "", ""},
+		{"precondition on existence", "PUT", things, "", []string{"If-Match", "*"}, 204, "", ""},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -23,6 +23,6 @@ type Options struct {
 func New(s *boot.Services, o Options) *web.Server {
 	return web.New(web.Options{
 		Title: Title, Version: o.Version, Logger: s.Logger, Verifier: o.Verifier, Tenant: s.Company, CursorKey: o.CursorKey,
-		Now: s.Now, Origins: o.Origins, OnDemand: o.OnDemand,
+		Now: s.Now, Origins: o.Origins, Vault: s.Vault, OnDemand: o.OnDemand,
 	})
 }

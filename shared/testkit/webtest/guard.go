@@ -57,7 +57,7 @@ var (
 
 // fill replaces a path's parameters by ids.
 func fill(path, companyID string) string {
-	path = strings.Replace(path, "{id}", companyID, 1)
+	path = strings.Replace(path, "{companyId}", companyID, 1)
 	return param.ReplaceAllString(path, "some-id")
 }
 

@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -22,6 +23,7 @@ import (
 	"orgops/shared/identity/token"
 	"orgops/shared/storage/store"
 	"orgops/shared/storage/store/sqlitestore"
+	"orgops/shared/storage/vault"
 	"orgops/shared/testkit/errtest"
 	"orgops/shared/testkit/logtest"
 	"orgops/shared/web"
@@ -38,6 +40,7 @@ type Harness struct {
 	Hasher   *password.Hasher
 	Signer   *token.Signer
 	Verifier *token.Verifier
+	Vault    vault.Vault
 	Log      *logtest.Log
 	A, B     Tenant // two companies
 }
@@ -59,8 +62,11 @@ func New(t testing.TB) *Harness {
 		t: t, Store: OpenStore(t), Hasher: password.New(), Log: &logtest.Log{},
 		Signer: token.NewSigner(config, keys), Verifier: token.NewVerifier(config, keys.Public()),
 	}
+	wrapper, err := vault.OpenFileKey(filepath.Join(t.TempDir(), "vault.key"))
+	errtest.Must(t, err)
+	h.Vault = vault.New(wrapper, vault.StoreKeys{Store: h.Store}, nil)
 	h.Server = web.New(web.Options{
-		Title: "test", Version: "test", Verifier: h.Verifier,
+		Title: "test", Version: "test", Verifier: h.Verifier, Vault: h.Vault,
 		Tenant: func(companyID string) store.Company { return store.For(h.Store, companyID) },
 		Logger: slog.New(slog.NewJSONHandler(h.Log, &slog.HandlerOptions{Level: slog.LevelDebug})),
 	})

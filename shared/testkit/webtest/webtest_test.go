@@ -16,7 +16,7 @@ func TestGuardAll(t *testing.T) {
 	t.Parallel()
 	h := webtest.New(t)
 	huma.Register(h.API(), huma.Operation{
-		OperationID: "get-company", Method: "GET", Path: "/companies/{id}/own/{thing}", Security: web.Needs(user.ScopeOperationsRead),
+		OperationID: "get-company", Method: "GET", Path: "/companies/{companyId}/own/{thing}", Security: web.Needs(user.ScopeOperationsRead),
 	}, func(ctx context.Context, _ *struct{}) (*struct{ Body company.Company }, error) {
 		c, _, err := company.Get(ctx, web.Tenant(ctx))
 		return &struct{ Body company.Company }{c}, err
