@@ -3,9 +3,6 @@
 package functions
 
 import (
-	"slices"
-	"strings"
-
 	"github.com/danielgtaylor/huma/v2"
 
 	"orgops/functions/auth"
@@ -25,14 +22,19 @@ type Group struct {
 	Mount func(huma.API, *boot.Services)
 }
 
-// Mount mounts every group, and describes their tags and the events that they cause.
+// Mount mounts every group, and describes their tags and the events that they cause. The document shows the tags in the
+// groups' order, with the login first.
 func Mount(api huma.API, s *boot.Services) {
 	for _, g := range Groups() {
 		g.Mount(api, s)
 		api.OpenAPI().Tags = append(api.OpenAPI().Tags, &huma.Tag{Name: g.Tag, Description: g.About})
 	}
-	documentEvents(api.OpenAPI())
-	slices.SortFunc(api.OpenAPI().Tags, func(a, b *huma.Tag) int { return strings.Compare(a.Name, b.Name) })
+	api.OpenAPI().Tags = append(api.OpenAPI().Tags, &huma.Tag{
+		Name: auth.TagService, Description: "Whether the service answers, its public keys, and what its problem types mean.",
+	})
+	for _, complete := range []func(*huma.OpenAPI){documentEvents, nameEnumerations, describeSchemas, showExamples} {
+		complete(api.OpenAPI())
+	}
 }
 
 // Groups lists the route groups. When two schemas in the document have the same name, the first group's keeps it

@@ -56,7 +56,7 @@ func eventData(shown *huma.Schema) *huma.Schema {
 		Type: huma.TypeArray, Items: &huma.Schema{Type: huma.TypeString},
 		Description: "The fields that were left out to keep the event below 20 kB; the API has them",
 	}
-	return &huma.Schema{Type: huma.TypeObject, Properties: properties, AdditionalProperties: true, Description: shown.Description}
+	return &huma.Schema{Type: huma.TypeObject, Properties: properties, AdditionalProperties: true}
 }
 
 func envelope(s subject) *huma.Schema {
@@ -71,7 +71,7 @@ func envelope(s subject) *huma.Schema {
 			"type":      {Type: huma.TypeString, Enum: types, Description: "The event's name"},
 			"timestamp": {Type: huma.TypeString, Format: "date-time", Description: "When the change was committed"},
 			"companyId": {Type: huma.TypeString, Format: "uuid", Description: "The company that it happened in"},
-			"data":      {Ref: web.ComponentRef(s.name + "EventData")},
+			"data":      {Ref: web.ComponentRef(s.name + "EventData"), Description: "What the event is about"},
 		},
 	}
 }

@@ -83,7 +83,8 @@ func TestRoutes(t *testing.T) {
 func TestRoutes_Guarded(t *testing.T) {
 	t.Parallel()
 	open := []string{
-		"GET /.well-known/jwks.json", "GET /healthz", "HEAD /.well-known/jwks.json", "HEAD /healthz", "POST /auth/login", "POST /inbound/{companyId}/{provider}",
+		"GET /.well-known/jwks.json", "GET /healthz", "GET /problems/{kind}", "HEAD /.well-known/jwks.json", "HEAD /healthz",
+		"HEAD /problems/{kind}", "POST /auth/login", "POST /inbound/{companyId}/{provider}",
 	}
 	for stack, s := range stacks {
 		var public []string

@@ -20,8 +20,8 @@ const maxLogin = 16 << 10
 
 // LoginRequest is the body of a login.
 type LoginRequest struct {
-	Email    string `json:"email" maxLength:"320" example:"ada@example.com"`
-	Password string `json:"password" maxLength:"1024" format:"password" example:"correct horse battery staple"`
+	Email    string `json:"email" doc:"the user's e-mail address" maxLength:"320" example:"ada@example.com"`
+	Password string `json:"password" doc:"the user's password" maxLength:"1024" format:"password" example:"correct horse battery staple"`
 }
 
 type loginInput struct{ Body LoginRequest }
@@ -29,10 +29,10 @@ type loginInput struct{ Body LoginRequest }
 // session holds a successful answer (RFC 6749 §5.1) and the company of the token.
 type session struct {
 	AccessToken string `json:"access_token" doc:"A JWT (RFC 9068): send it as Authorization: Bearer"`
-	TokenType   string `json:"token_type" enum:"Bearer"`
-	ExpiresIn   int    `json:"expires_in" doc:"Seconds" example:"3600"`
+	TokenType   string `json:"token_type" doc:"how to send the token (RFC 6750)" enum:"Bearer"`
+	ExpiresIn   int    `json:"expires_in" doc:"Seconds" example:"3600" format:"int32"`
 	Scope       string `json:"scope" doc:"Space separated"`
-	CompanyID   string `json:"company_id"`
+	CompanyID   string `json:"company_id" doc:"the company's id, for every path under /companies" format:"uuid"`
 }
 
 type loginOutput struct {

@@ -1,5 +1,5 @@
-// Package auth serves the login with e-mail and password, the public keys that verify access tokens, and the liveness
-// check.
+// Package auth serves the login with e-mail and password, the public keys that verify access tokens, the liveness check and
+// the explanations of problem types: every operation that needs no token, except the webhook receiver.
 package auth
 
 import (
@@ -31,6 +31,9 @@ func Mount(api huma.API, s *boot.Services) {
 	Register(api, Deps{Store: s.Store, Hasher: password.New(), Keys: s.Keys, Metrics: s.Metrics, Now: s.Now})
 }
 
+// TagService is the tag of the operations about the service itself.
+const TagService = "service"
+
 // Register adds the group's operations to api.
 func Register(api huma.API, deps Deps) {
 	if deps.Now == nil {
@@ -43,15 +46,16 @@ func Register(api huma.API, deps Deps) {
 		Errors:      []int{http.StatusUnauthorized, http.StatusTooManyRequests}, MaxBodyBytes: maxLogin,
 	}), deps.login)
 	web.Register(api, web.Public(huma.Operation{
-		OperationID: "get-keys", Method: http.MethodGet, Path: "/.well-known/jwks.json", Tags: []string{"auth"},
+		OperationID: "get-keys", Method: http.MethodGet, Path: "/.well-known/jwks.json", Tags: []string{TagService},
 		Summary:     "Get the public keys that verify access tokens",
 		Description: "A JSON Web Key Set (RFC 7517): the current key first, then the one before it, whose tokens are still accepted.",
 	}), deps.getKeys)
 	web.Register(api, web.Public(huma.Operation{
-		OperationID: "get-liveness", Method: http.MethodGet, Path: "/healthz", Tags: []string{"auth"},
+		OperationID: "get-liveness", Method: http.MethodGet, Path: "/healthz", Tags: []string{TagService},
 		Summary:     "Check that the process answers",
 		Description: "For load balancers. It checks nothing else: the process counts as healthy even when the store is unavailable.",
 	}), getLiveness)
+	web.RegisterProblemTypes(api, TagService)
 }
 
 // keySet encodes the key document in its own media type (RFC 7517 §8.5).
@@ -75,7 +79,7 @@ func (d Deps) getKeys(ctx context.Context, _ *struct{}) (*keysOutput, error) {
 
 // Liveness says that the process answers.
 type Liveness struct {
-	Status string `json:"status" enum:"pass"`
+	Status string `json:"status" doc:"pass: the process answers" enum:"pass"`
 }
 
 type livenessOutput struct{ Body Liveness }

@@ -91,9 +91,9 @@ type input struct {
 
 // Result describes the outcome of one action.
 type Result struct {
-	Action     string         `json:"action" example:"memory.upsert"`
-	Verdict    policy.Verdict `json:"verdict" enum:"permitted,denied,needs-approval"`
-	DecisionID string         `json:"decisionId"`
+	Action     string         `json:"action" doc:"what the delivery asks for" example:"memory.upsert"`
+	Verdict    policy.Verdict `json:"verdict" doc:"what the policy engine decided" enum:"permitted,denied,needs-approval"`
+	DecisionID string         `json:"decisionId" doc:"the id of that decision" format:"uuid"`
 	Outcome    intake.Outcome `json:"outcome" enum:"created,updated,unchanged,refused" doc:"the action's outcome; in the sandbox, the outcome it would have had"`
 	Subject    string         `json:"subject" doc:"the id of the item that the action is about"`
 }

@@ -21,10 +21,10 @@ type CertificationReport struct {
 
 // Recoverable offers the operation that sends held deliveries.
 type Recoverable struct {
-	Held      int    `json:"held" doc:"deliveries held so far"`
-	Operation string `json:"operation" example:"recover-integration"`
-	Method    string `json:"method" example:"POST"`
-	Href      string `json:"href"`
+	Held      int    `json:"held" doc:"deliveries held so far" format:"int32"`
+	Operation string `json:"operation" doc:"its operation id" example:"recover-integration"`
+	Method    string `json:"method" doc:"HTTP method" example:"POST"`
+	Href      string `json:"href" doc:"path of the call" format:"uri-reference" example:"/companies/0198c5f2-0000-7000-8000-000000000000/integrations/webhook/recover"`
 }
 
 type reportOutput struct{ Body CertificationReport }

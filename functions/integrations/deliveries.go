@@ -17,18 +17,18 @@ import (
 
 // DeliverySummary shows a delivery with its latest attempt.
 type DeliverySummary struct {
-	DeliveryID      string         `json:"deliveryId" doc:"the event's id; a delivery sends one event to this endpoint"`
-	EventID         string         `json:"eventId" doc:"also the webhook-id header"`
-	Event           string         `json:"event" example:"memory.updated"`
-	Attempt         int            `json:"attempt" doc:"number of the latest attempt; 0 before the first"`
-	State           delivery.State `json:"state" enum:"delivered,scheduled,held,failed,dead"`
+	DeliveryID      string         `json:"deliveryId" doc:"the event's id; a delivery sends one event to this endpoint" format:"uuid"`
+	EventID         string         `json:"eventId" doc:"also the webhook-id header" format:"uuid"`
+	Event           string         `json:"event" doc:"the event's name" example:"memory.updated"`
+	Attempt         int            `json:"attempt" doc:"number of the latest attempt; 0 before the first" format:"int32"`
+	State           delivery.State `json:"state" doc:"where it stands" enum:"delivered,scheduled,held,failed,dead"`
 	At              time.Time      `json:"at" doc:"when the latest attempt was made; before the first, the event's time"`
-	Status          int            `json:"status,omitempty" doc:"HTTP status of the answer"`
-	LatencyMS       int64          `json:"latencyMs,omitempty"`
-	Error           string         `json:"error,omitempty"`
+	Status          int            `json:"status,omitempty" doc:"HTTP status of the answer" format:"int32"`
+	LatencyMS       int64          `json:"latencyMs,omitempty" doc:"milliseconds until the answer of the latest attempt"`
+	Error           string         `json:"error,omitempty" doc:"why there was no answer, or why it does not count"`
 	ResponseExcerpt string         `json:"responseExcerpt,omitempty" doc:"at most 1 kB"`
-	NextAttemptAt   *time.Time     `json:"nextAttemptAt,omitempty"`
-	HeldBecause     string         `json:"heldBecause,omitempty" enum:"sandbox,disabled,deleted,configuration"`
+	NextAttemptAt   *time.Time     `json:"nextAttemptAt,omitempty" doc:"when the next attempt is due"`
+	HeldBecause     string         `json:"heldBecause,omitempty" doc:"why it is held" enum:"sandbox,disabled,deleted,configuration"`
 }
 
 // Delivery shows a delivery with its attempts and payload.

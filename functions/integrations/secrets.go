@@ -86,7 +86,7 @@ type rotateInput struct {
 type Rotation struct {
 	SigningSecret string     `json:"signingSecret,omitempty" doc:"the new secret if it was generated; shown only once"`
 	PreviousUntil *time.Time `json:"previousUntil,omitempty" doc:"when the previous secrets stop signing and being accepted; absent if there were none"`
-	LiveSecrets   int        `json:"liveSecrets" doc:"how many secrets sign now"`
+	LiveSecrets   int        `json:"liveSecrets" doc:"how many secrets sign now" format:"int32"`
 	SecretAt      time.Time  `json:"secretAt" doc:"when the new secret was stored"`
 }
 

@@ -14,23 +14,23 @@ import (
 
 // Integration shows an integration in the API.
 type Integration struct {
-	Provider      string                       `json:"provider" example:"webhook"`
+	Provider      string                       `json:"provider" doc:"its name in paths: webhook, webhook-{name}, github or feed" example:"webhook"`
 	Kind          string                       `json:"kind" doc:"the connector's kind" example:"webhook"`
-	State         integration.State            `json:"state" enum:"sandbox,certified"`
-	Enabled       bool                         `json:"enabled"`
+	State         integration.State            `json:"state" doc:"certified: events flow; sandbox: they are checked and held" enum:"sandbox,certified"`
+	Enabled       bool                         `json:"enabled" doc:"false: nothing goes in or out"`
 	Disabled      *integration.Disabled        `json:"disabled,omitempty" doc:"since when and why"`
-	URL           string                       `json:"url,omitempty" example:"https://example.com/hooks"`
-	Events        []string                     `json:"events,omitempty" nullable:"false" example:"[\"memory.updated\"]"`
+	URL           string                       `json:"url,omitempty" doc:"the endpoint, or the feed" example:"https://example.com/hooks" format:"uri"`
+	Events        []string                     `json:"events,omitempty" doc:"the events that the endpoint subscribes to" nullable:"false" example:"[\"memory.updated\"]"`
 	Config        json.RawMessage              `json:"config" doc:"as configured, without secrets"`
 	Permissions   []integration.Port           `json:"permissions" nullable:"false" doc:"the ports that it requests; a certification opens the ports that it proves"`
 	Credentials   *integration.CredentialNames `json:"credentials,omitempty" doc:"the names of the stored credentials; absent if none are stored"`
 	Certification *Certification               `json:"certification,omitempty" doc:"the valid certification; absent if there is none"`
 	Sandboxed     string                       `json:"sandboxed,omitempty" enum:"configuration,expired,failing" doc:"why it returned to the sandbox"`
-	Health        Health                       `json:"health"`
+	Health        Health                       `json:"health" doc:"its recent results"`
 	SecretAt      *time.Time                   `json:"secretAt,omitempty" doc:"when the newest signing secret was stored"`
-	Version       int64                        `json:"version"`
-	CreatedAt     time.Time                    `json:"createdAt"`
-	UpdatedAt     time.Time                    `json:"updatedAt"`
+	Version       int64                        `json:"version" doc:"increments with each change" example:"7"`
+	CreatedAt     time.Time                    `json:"createdAt" doc:"when it was configured first"`
+	UpdatedAt     time.Time                    `json:"updatedAt" doc:"when it last changed"`
 }
 
 // Configured answers a configuration. Only this answer and a rotation's show a signing secret, and only a generated one.
@@ -41,23 +41,23 @@ type Configured struct {
 
 // Certification shows a passed certification in the API.
 type Certification struct {
-	PassedAt  time.Time           `json:"passedAt"`
-	ExpiresAt time.Time           `json:"expiresAt"`
+	PassedAt  time.Time           `json:"passedAt" doc:"when it passed"`
+	ExpiresAt time.Time           `json:"expiresAt" doc:"when it ends, 90 days later"`
 	Ports     []integration.Port  `json:"ports" nullable:"false" doc:"the ports that it proved"`
-	Report    *integration.Report `json:"report,omitempty"`
+	Report    *integration.Report `json:"report,omitempty" doc:"what its run found"`
 }
 
 // Health summarises the recent results of an integration.
 type Health struct {
 	Status         string     `json:"status" enum:"pass,fail,unknown" doc:"fail: failing now; unknown: no result yet"`
-	LastSuccessAt  *time.Time `json:"lastSuccessAt,omitempty"`
-	LastFailureAt  *time.Time `json:"lastFailureAt,omitempty"`
+	LastSuccessAt  *time.Time `json:"lastSuccessAt,omitempty" doc:"last delivery or sync that worked"`
+	LastFailureAt  *time.Time `json:"lastFailureAt,omitempty" doc:"last delivery attempt or sync that failed"`
 	SuccessRate24h *float64   `json:"successRate24h" nullable:"true" doc:"share of the delivery attempts of the last 24 hours that succeeded; null: no attempts"`
 }
 
 // IntegrationList is every integration of a company, by name.
 type IntegrationList struct {
-	Items []Integration `json:"items" nullable:"false"`
+	Items []Integration `json:"items" doc:"every integration, by provider" nullable:"false"`
 }
 
 type listOutput struct{ Body IntegrationList }

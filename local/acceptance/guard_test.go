@@ -63,7 +63,7 @@ func TestGuard(t *testing.T) {
 	t.Parallel()
 	s := start(t)
 	a, b := s.tenant("Guard-A"), s.tenant("Guard-B")
-	public := []string{"login", "receive-webhook", "get-liveness", "get-keys"}
+	public := []string{"login", "receive-webhook", "get-liveness", "get-keys", "get-problem-type"}
 	own := newForger(s, a)
 	forged := own.forgeries()
 	guarded := 0

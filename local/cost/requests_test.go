@@ -128,9 +128,10 @@ func (w *world) begin() (run string) {
 // requests returns the request of each step that is an operation.
 func requests() map[string]func(*world) ask {
 	all := map[string]func(*world) ask{
-		"login":        func(*world) ask { return signIn() },
-		"get-keys":     get("//.well-known/jwks.json"),
-		"get-liveness": get("//healthz"),
+		"login":            func(*world) ask { return signIn() },
+		"get-keys":         get("//.well-known/jwks.json"),
+		"get-liveness":     get("//healthz"),
+		"get-problem-type": get("//problems/not-found"),
 
 		"get-health": get("/mission-control/health"), "get-readiness": get("/mission-control/readiness"),
 		"get-dashboard": get("/mission-control/dashboard"), "list-timeline": get("/mission-control/timeline"),

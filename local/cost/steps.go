@@ -16,6 +16,7 @@ func steps() []step {
 		{"login", units{gets: 1, queries: 1, puts: 1, read: 2, written: 1}},
 		{"get-keys", units{}},
 		{"get-liveness", units{}},
+		{"get-problem-type", units{}},
 
 		{"get-health", units{gets: 1, read: 1}},
 		{"get-health, not modified", units{gets: 1, read: 1}},

@@ -19,7 +19,7 @@ const Path = "/api/docs"
 const policy = "default-src 'none'; connect-src 'self'; img-src 'self' data:; script-src 'self' 'unsafe-inline'; " +
 	"style-src 'self' 'unsafe-inline'; font-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
-// Register serves /openapi.json, /openapi.yaml and the pages under Path. The caller registers every group before. It panics
+// Register serves /openapi.json, /openapi.yaml and the pages under Path, and redirects / to them. The caller registers every group before. It panics
 // if the operations cannot be documented, which is a programming error.
 func Register(s *web.Server) {
 	doc := s.Document()
@@ -36,6 +36,9 @@ func Register(s *web.Server) {
 	pages := pages(doc.Info.Title)
 	s.Router().Get(Path, pages)
 	s.Router().Get(Path+"/*", pages)
+	home := http.RedirectHandler(Path, http.StatusFound).ServeHTTP
+	s.Router().Get("/", home)
+	s.Router().Head("/", home)
 }
 
 func static(contentType string, content []byte) http.HandlerFunc {

@@ -47,3 +47,15 @@ func TestRegister(t *testing.T) {
 	}
 	h.Do("GET", docs.Path+"/nothing.js", "", nil).Want(404)
 }
+
+func TestRegister_home(t *testing.T) {
+	t.Parallel()
+	h := webtest.New(t)
+	docs.Register(h.Server)
+	for _, method := range []string{"GET", "HEAD"} {
+		if got := h.Do(method, "/", "", nil).Want(302).Header.Get("Location"); got != docs.Path {
+			t.Errorf("%s / redirects to %q, want %q", method, got, docs.Path)
+		}
+	}
+	h.Do("POST", "/", "", nil).WantProblem(405, "method-not-allowed")
+}

@@ -53,8 +53,11 @@ func problemKinds() [17]problemKind {
 	}
 }
 
+// problemsPath begins the type of every problem.
+const problemsPath = "/problems/"
+
 // typeURI returns the type of such a problem (RFC 9457).
-func (k problemKind) typeURI() string { return "/problems/" + k.kind.String() }
+func (k problemKind) typeURI() string { return problemsPath + k.kind.String() }
 
 // problemKindOf returns a kind's row; a kind without one is Internal.
 func problemKindOf(kind fault.Kind) problemKind {

@@ -202,13 +202,18 @@ func addPathParams(op *huma.Operation) {
 		if at < 0 {
 			inPath = append(inPath, &huma.Param{
 				Name: name, In: "path", Required: true, Description: "The company's id",
-				Schema: &huma.Schema{Type: huma.TypeString, Pattern: "^[A-Za-z0-9_-]{1,64}$"},
+				Schema: &huma.Schema{Type: huma.TypeString, Format: "uuid"},
 			})
 			continue
 		}
 		p := op.Parameters[at]
 		if len(p.Schema.Examples) > 0 {
 			p.Example = p.Schema.Examples[0]
+		}
+		if strings.HasSuffix(name, "Id") {
+			// A copy, because requests are checked against the original: an id that is no UUID is unknown, not invalid.
+			schema := *p.Schema
+			schema.Format, p.Schema = "uuid", &schema
 		}
 		inPath = append(inPath, p)
 	}

@@ -15,12 +15,12 @@ import (
 	"orgops/shared/base/fault"
 )
 
-// Problem holds the body of every error (RFC 9457). Its type is the URI reference /problems/<kind>, which is stable for
-// clients. The reference is only a name: no page exists there, so it is the same under every base path.
+// Problem holds the body of every error (RFC 9457). Its type is the URI reference /problems/<kind>, which is the path of
+// get-problem-type. It leaves out the base path, so that clients can compare it with one text in every deployment.
 type Problem struct { //nolint:errname // the name of the thing in RFC 9457
-	Type     string             `json:"type" format:"uri-reference" example:"/problems/not-found" doc:"The kind of problem, the same for every occurrence"`
+	Type     string             `json:"type" format:"uri-reference" example:"/problems/not-found" doc:"The kind of problem, the same for every occurrence. GET this path for an explanation"`
 	Title    string             `json:"title" example:"Not found" doc:"A short text for the kind"`
-	Status   int                `json:"status" example:"404" doc:"The HTTP status code"`
+	Status   int                `json:"status" example:"404" doc:"The HTTP status code" format:"int32"`
 	Detail   string             `json:"detail,omitempty" doc:"What is wrong and what to do about it"`
 	Instance string             `json:"instance,omitempty" format:"uri" doc:"This occurrence: the request id as a URN"`
 	Errors   []fault.FieldError `json:"errors,omitempty" nullable:"false" doc:"Everything that is wrong with the request"`

@@ -101,6 +101,9 @@ func shareErrors(op *huma.Operation, shared, used map[string]*huma.Response) {
 			op.Responses[key], used[name] = &huma.Response{Ref: "#/components/responses/" + name}, shared[name]
 			continue
 		}
+		if media := response.Content[problemType]; media != nil && shared[errorName(status)] != nil {
+			response.Content = shared[errorName(status)].Content
+		}
 		if response.Headers == nil {
 			response.Headers = map[string]*huma.Header{}
 		}

@@ -51,8 +51,8 @@ func (k Kind) String() string {
 
 // FieldError describes one mistake in a request.
 type FieldError struct {
-	Pointer string `json:"pointer"` // JSON Pointer (RFC 6901) into the body, or "#/query/limit" and the like
-	Detail  string `json:"detail"`  // the mistake and its correction; never the value of a credential
+	Pointer string `json:"pointer" doc:"JSON Pointer (RFC 6901) into the body, or a fragment for another part of the request, such as #/query/limit" example:"/url"` // JSON Pointer (RFC 6901) into the body, or "#/query/limit" and the like
+	Detail  string `json:"detail" doc:"what is wrong with it, and what would be right" example:"must be https"`                                                      // the mistake and its correction; never the value of a credential
 }
 
 // Error carries a failure through the service. Kind, Detail and Problems are public; the cause is only for logs.

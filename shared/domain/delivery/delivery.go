@@ -31,11 +31,11 @@ const (
 
 // Attempt records one try to deliver.
 type Attempt struct {
-	Number    int       `json:"attempt" doc:"1 is the first"`
-	State     State     `json:"state" enum:"delivered,failed"`
-	At        time.Time `json:"at"`
-	Status    int       `json:"status,omitempty" doc:"HTTP status, when there was an answer"`
-	LatencyMS int64     `json:"latencyMs,omitempty"`
+	Number    int       `json:"attempt" doc:"1 is the first" format:"int32"`
+	State     State     `json:"state" doc:"whether the endpoint answered 2xx" enum:"delivered,failed"`
+	At        time.Time `json:"at" doc:"when it was made"`
+	Status    int       `json:"status,omitempty" doc:"HTTP status, when there was an answer" format:"int32"`
+	LatencyMS int64     `json:"latencyMs,omitempty" doc:"milliseconds until the answer"`
 	Error     string    `json:"error,omitempty" doc:"why there was no answer, or why it does not count"`
 	Excerpt   string    `json:"responseExcerpt,omitempty" doc:"at most 1 kB of the answer's body"`
 }

@@ -19,15 +19,15 @@ const (
 
 // Recovery requests that the undelivered events of a time window are sent again, as stored and as the API shows it.
 type Recovery struct {
-	ID          string        `json:"id" doc:"UUIDv7"`
-	Provider    string        `json:"provider" example:"webhook"`
+	ID          string        `json:"id" doc:"UUIDv7" format:"uuid"`
+	Provider    string        `json:"provider" doc:"the webhook integration whose deliveries it sends" example:"webhook"`
 	Since       time.Time     `json:"since" doc:"events from this time on"`
 	Until       time.Time     `json:"until" doc:"events up to this time"`
-	State       RecoveryState `json:"state" enum:"requested,finished"`
-	Recovered   int           `json:"recovered" doc:"deliveries put into the queue so far"`
-	RequestedBy string        `json:"requestedBy,omitempty"`
-	RequestedAt time.Time     `json:"requestedAt"`
-	FinishedAt  *time.Time    `json:"finishedAt,omitempty"`
+	State       RecoveryState `json:"state" doc:"finished when every delivery of the window is in the queue" enum:"requested,finished"`
+	Recovered   int           `json:"recovered" doc:"deliveries put into the queue so far" format:"int32"`
+	RequestedBy string        `json:"requestedBy,omitempty" doc:"the user who asked for it" format:"uuid"`
+	RequestedAt time.Time     `json:"requestedAt" doc:"when it was asked for"`
+	FinishedAt  *time.Time    `json:"finishedAt,omitempty" doc:"when it ended"`
 }
 
 // StoredRecovery adds to a recovery the key of the last delivery that it has handled.

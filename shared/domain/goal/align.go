@@ -19,8 +19,8 @@ const (
 // Alignment says how well progress keeps up with time.
 type Alignment struct {
 	Score   float64  `json:"score" minimum:"0" maximum:"1" doc:"progress over the share of time used, 1 at most"`
-	Status  Status   `json:"status" enum:"aligned,drifting,misaligned"`
-	Reasons []string `json:"reasons"`
+	Status  Status   `json:"status" doc:"whether the pace is enough: aligned from a score of 0.8, drifting from 0.5; an overdue goal is misaligned" enum:"aligned,drifting,misaligned"`
+	Reasons []string `json:"reasons" doc:"why it has this status, in sentences" nullable:"false" example:"[\"25 % done after 20 % of the time\"]"`
 }
 
 // The lowest scores of the upper two statuses. Below driftingFrom a goal is misaligned.

@@ -25,18 +25,18 @@ const (
 
 // Goal describes one goal, as stored and as the API shows it.
 type Goal struct {
-	ID         string     `json:"id" doc:"UUIDv8 that follows from provider and externalId"`
-	Provider   string     `json:"provider" example:"github"`
-	ExternalID string     `json:"externalId" example:"octo/app/milestones/3"`
-	Title      string     `json:"title"`
+	ID         string     `json:"id" doc:"UUIDv8 that follows from provider and externalId" format:"uuid"`
+	Provider   string     `json:"provider" doc:"the integration that imported it" example:"github"`
+	ExternalID string     `json:"externalId" doc:"what the provider calls it" example:"octo/app/milestones/3"`
+	Title      string     `json:"title" doc:"its title" example:"Ship the beta"`
 	Target     string     `json:"target,omitempty" doc:"what reaching it means, in words"`
-	URL        string     `json:"url,omitempty"`
+	URL        string     `json:"url,omitempty" doc:"where a person reads it at the provider" format:"uri"`
 	Progress   float64    `json:"progress" minimum:"0" maximum:"1" doc:"share done"`
-	DueAt      *time.Time `json:"dueAt,omitempty"`
-	State      State      `json:"state" enum:"open,closed"`
-	Alignment  Alignment  `json:"alignment"`
+	DueAt      *time.Time `json:"dueAt,omitempty" doc:"when it is due"`
+	State      State      `json:"state" doc:"open until the provider closes it" enum:"open,closed"`
+	Alignment  Alignment  `json:"alignment" doc:"whether it will be reached in time"`
 	CreatedAt  time.Time  `json:"createdAt" doc:"also the start of the pace that alignment expects"`
-	UpdatedAt  time.Time  `json:"updatedAt"`
+	UpdatedAt  time.Time  `json:"updatedAt" doc:"when it last changed"`
 }
 
 // Draft carries a goal as a connector found it, before the comparison with the stored goal.

@@ -66,14 +66,14 @@ type Integration struct {
 
 // Disabled says when and why an integration was disabled.
 type Disabled struct {
-	Reason string    `json:"reason" enum:"manual,gone,failing"`
-	At     time.Time `json:"at"`
+	Reason string    `json:"reason" doc:"who disabled it: a user (manual), the endpoint by a 410 (gone), or the service after five days without a success (failing)" enum:"manual,gone,failing"`
+	At     time.Time `json:"at" doc:"since when"`
 }
 
 // CredentialNames lists the credentials in the vault by name. The API never shows their values.
 type CredentialNames struct {
-	Names     []string  `json:"names"`
-	UpdatedAt time.Time `json:"updatedAt"`
+	Names     []string  `json:"names" doc:"their names; no operation returns the values" nullable:"false" example:"[\"token\"]"`
+	UpdatedAt time.Time `json:"updatedAt" doc:"when they were stored"`
 }
 
 // Certification records a passed certification run.

@@ -20,22 +20,22 @@ const (
 
 // Check reports one check of a certification run, with the reason for its result.
 type Check struct {
-	ID       string `json:"id" example:"refuses-bad-signature"`
-	Title    string `json:"title"`
+	ID       string `json:"id" doc:"stable name of the check" example:"refuses-bad-signature"`
+	Title    string `json:"title" doc:"the check in words" example:"Refuses a request with a bad signature"`
 	Port     Port   `json:"port" doc:"the port that this check opens"`
-	Status   Result `json:"status" enum:"pass,fail,not-applicable"`
+	Status   Result `json:"status" doc:"what was found" enum:"pass,fail,not-applicable"`
 	Reason   string `json:"reason" doc:"what the check saw and, if it failed, what to do"`
-	Required bool   `json:"required"`
+	Required bool   `json:"required" doc:"whether the certification needs it"`
 }
 
 // Report describes a certification run.
 type Report struct {
 	Suite        string    `json:"suite" doc:"version of the checks" example:"1"`
 	ConfigDigest string    `json:"configDigest" doc:"SHA-256 of the configuration that was tested, base64url"`
-	At           time.Time `json:"at"`
-	Passed       bool      `json:"passed"`
+	At           time.Time `json:"at" doc:"when it ran"`
+	Passed       bool      `json:"passed" doc:"whether every required check passed"`
 	Ports        []Port    `json:"ports" doc:"the ports that passed all of their checks"`
-	Checks       []Check   `json:"checks"`
+	Checks       []Check   `json:"checks" doc:"what it looked at" nullable:"false"`
 }
 
 // Conclude fills Passed and Ports. A port is proven when at least one of its checks passed, none failed, and every required

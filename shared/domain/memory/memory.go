@@ -21,16 +21,16 @@ const (
 
 // Memory holds one thing of a provider, as stored and as the API shows it.
 type Memory struct {
-	ID          string    `json:"id" doc:"UUIDv8 that follows from provider and externalId"`
-	Provider    string    `json:"provider" example:"github"`
+	ID          string    `json:"id" doc:"UUIDv8 that follows from provider and externalId" format:"uuid"`
+	Provider    string    `json:"provider" doc:"the integration that imported it" example:"github"`
 	ExternalID  string    `json:"externalId" doc:"what the provider calls it" example:"octo/app/issues/7"`
 	Kind        string    `json:"kind" doc:"what it is at the provider" example:"issue"`
-	Title       string    `json:"title"`
+	Title       string    `json:"title" doc:"its title" example:"Login fails on Safari"`
 	Body        string    `json:"body,omitempty" doc:"at most 64 kB; longer text is cut at a character"`
-	URL         string    `json:"url,omitempty"`
+	URL         string    `json:"url,omitempty" doc:"where a person reads it at the provider" format:"uri"`
 	ContentHash string    `json:"contentHash" doc:"SHA-256 over kind, title, body and url, base64url"`
-	CreatedAt   time.Time `json:"createdAt"`
-	UpdatedAt   time.Time `json:"updatedAt"`
+	CreatedAt   time.Time `json:"createdAt" doc:"when it was imported"`
+	UpdatedAt   time.Time `json:"updatedAt" doc:"when it last changed"`
 }
 
 // Limits of a memory's fields, in bytes.

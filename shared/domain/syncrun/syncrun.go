@@ -43,22 +43,22 @@ func (s State) Ended() bool { return s == Succeeded || s == Failed || s == Cance
 
 // Progress counts what a run has done so far.
 type Progress struct {
-	Pages     int `json:"pages"`
-	Fetched   int `json:"fetched"`
-	Created   int `json:"created"`
-	Updated   int `json:"updated"`
-	Unchanged int `json:"unchanged"`
-	Deleted   int `json:"deleted"`
-	Failed    int `json:"failed" doc:"items that did not validate and were left out"`
+	Pages     int `json:"pages" doc:"pages fetched" format:"int32"`
+	Fetched   int `json:"fetched" doc:"items fetched" format:"int32"`
+	Created   int `json:"created" doc:"items that are new" format:"int32"`
+	Updated   int `json:"updated" doc:"items that have changed" format:"int32"`
+	Unchanged int `json:"unchanged" doc:"items that are as they were" format:"int32"`
+	Deleted   int `json:"deleted" doc:"items that the provider no longer has" format:"int32"`
+	Failed    int `json:"failed" doc:"items that did not validate and were left out" format:"int32"`
 }
 
 // Preview shows one item that a sandbox run would have written.
 type Preview struct {
-	Target     string `json:"target" enum:"memory,goal"`
-	ExternalID string `json:"externalId"`
-	Kind       string `json:"kind,omitempty"`
-	Title      string `json:"title"`
-	URL        string `json:"url,omitempty"`
+	Target     string `json:"target" doc:"what the item would become" enum:"memory,goal"`
+	ExternalID string `json:"externalId" doc:"what the provider calls it"`
+	Kind       string `json:"kind,omitempty" doc:"what it is at the provider"`
+	Title      string `json:"title" doc:"its title"`
+	URL        string `json:"url,omitempty" doc:"where a person reads it at the provider" format:"uri"`
 }
 
 // MaxPreview limits how many items a preview shows.
@@ -66,19 +66,19 @@ const MaxPreview = 20
 
 // Run describes one sync run, as stored and as the API shows it.
 type Run struct {
-	ID             string     `json:"id" doc:"UUIDv7"`
-	Provider       string     `json:"provider" example:"feed"`
+	ID             string     `json:"id" doc:"UUIDv7" format:"uuid"`
+	Provider       string     `json:"provider" doc:"the integration that it syncs" example:"feed"`
 	Mode           Mode       `json:"mode" enum:"sandbox,live" doc:"live once the connector is certified"`
 	Full           bool       `json:"full" doc:"every item again, not only what changed since the last run"`
-	State          State      `json:"state" enum:"requested,running,succeeded,failed,cancelled"`
-	Progress       Progress   `json:"progress"`
+	State          State      `json:"state" doc:"how far it is" enum:"requested,running,succeeded,failed,cancelled"`
+	Progress       Progress   `json:"progress" doc:"what it has fetched so far"`
 	ThrottledUntil *time.Time `json:"throttledUntil,omitempty" doc:"the provider asked to wait until then"`
 	Preview        []Preview  `json:"preview,omitempty" doc:"sandbox only: the first 20 items"`
 	Error          string     `json:"error,omitempty" doc:"why it failed"`
-	RequestedBy    string     `json:"requestedBy,omitempty" doc:"the user who asked for it"`
-	RequestedAt    time.Time  `json:"requestedAt"`
-	StartedAt      *time.Time `json:"startedAt,omitempty"`
-	FinishedAt     *time.Time `json:"finishedAt,omitempty"`
+	RequestedBy    string     `json:"requestedBy,omitempty" doc:"the user who asked for it" format:"uuid"`
+	RequestedAt    time.Time  `json:"requestedAt" doc:"when it was asked for"`
+	StartedAt      *time.Time `json:"startedAt,omitempty" doc:"when a worker began it"`
+	FinishedAt     *time.Time `json:"finishedAt,omitempty" doc:"when it ended"`
 }
 
 // Work holds the syncer's state of a run. The API does not show it.

@@ -44,19 +44,19 @@ func Kinds() []Kind {
 
 // Reference names a resource or a person by type and id.
 type Reference struct {
-	Type string `json:"type" example:"integration"`
-	ID   string `json:"id" example:"github"`
+	Type string `json:"type" doc:"what it is: user, integration, memory, goal, sync, company, note or system" example:"integration"`
+	ID   string `json:"id" doc:"its id; of an integration, the provider" example:"github"`
 }
 
 // Entry records one thing that happened, as stored and as the API shows it.
 type Entry struct {
-	ID      string          `json:"id" doc:"UUIDv7"`
-	At      time.Time       `json:"at"`
-	Kind    Kind            `json:"kind" example:"goal.updated"`
-	Title   string          `json:"title"`
+	ID      string          `json:"id" doc:"UUIDv7" format:"uuid"`
+	At      time.Time       `json:"at" doc:"when it happened"`
+	Kind    Kind            `json:"kind" enum:"integration.configured,integration.certified,integration.sandboxed,integration.disabled,memory.synced,goal.updated,goal.alignment.changed,policy.denied,note" doc:"what happened" example:"goal.updated"`
+	Title   string          `json:"title" doc:"what happened, in words" example:"Goal Ship the beta is drifting"`
 	Actor   Reference       `json:"actor" doc:"who or what did it"`
 	Subject Reference       `json:"subject" doc:"what it happened to"`
-	EventID string          `json:"eventId,omitempty" doc:"the event that told subscribers of the same change"`
+	EventID string          `json:"eventId,omitempty" doc:"the event that told subscribers of the same change" format:"uuid"`
 	Details json.RawMessage `json:"details,omitempty" doc:"an object that depends on the kind"`
 }
 

@@ -209,17 +209,17 @@ func (p PublicKeys) covers(q PublicKeys) bool {
 
 // JWK describes the public half of a key (RFC 7517, with the members of RFC 8037).
 type JWK struct {
-	Kty string `json:"kty" enum:"OKP"`
-	Crv string `json:"crv" enum:"Ed25519"`
+	Kty string `json:"kty" doc:"key type (RFC 8037)" enum:"OKP"`
+	Crv string `json:"crv" doc:"curve (RFC 8037)" enum:"Ed25519"`
 	X   string `json:"x" doc:"The public key, base64url"`
 	Kid string `json:"kid" doc:"RFC 7638 thumbprint"`
-	Use string `json:"use" enum:"sig"`
-	Alg string `json:"alg" enum:"EdDSA"`
+	Use string `json:"use" doc:"what the key is for" enum:"sig"`
+	Alg string `json:"alg" doc:"signature algorithm (RFC 8037)" enum:"EdDSA"`
 }
 
 // JWKSet holds the document of RFC 7517 §5.
 type JWKSet struct {
-	Keys []JWK `json:"keys" nullable:"false"`
+	Keys []JWK `json:"keys" doc:"the current key first, then the one before it" nullable:"false"`
 }
 
 func publicJWK(id string, key ed25519.PublicKey) JWK {

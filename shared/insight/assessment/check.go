@@ -55,14 +55,14 @@ type Evidence struct {
 	Value float64   `json:"value" doc:"the fact" example:"12"`
 	Unit  string    `json:"unit,omitempty" doc:"what the value counts" example:"minutes"`
 	At    time.Time `json:"at,omitzero" doc:"the time that the fact is about"`
-	Href  string    `json:"href,omitempty" doc:"where the API shows it"`
+	Href  string    `json:"href,omitempty" doc:"where the API shows it" format:"uri-reference"`
 }
 
 // Remedy names an operation of this API.
 type Remedy struct {
 	Operation string `json:"operation" doc:"its operation id" example:"certify-integration"`
 	Method    string `json:"method" doc:"HTTP method" example:"POST"`
-	Href      string `json:"href" doc:"path of the call" example:"/companies/0198c5f2-0000-7000-8000-000000000000/integrations/webhook/certification"`
+	Href      string `json:"href" doc:"path of the call" example:"/companies/0198c5f2-0000-7000-8000-000000000000/integrations/webhook/certification" format:"uri-reference"`
 }
 
 // verdict holds the findings of a rule.

@@ -22,15 +22,15 @@ type Widget struct {
 	Kind  string `json:"kind" doc:"how to draw it" enum:"score,count,series,list"`
 	Title string `json:"title" doc:"heading" example:"Platform health"`
 	Data  any    `json:"data" doc:"an object that depends on the widget: health and readiness as their routes return them, the others their counts and first items"`
-	Href  string `json:"href" doc:"the route that it summarises"`
+	Href  string `json:"href" doc:"the route that it summarises" format:"uri-reference"`
 }
 
 // DeliverySeries counts the attempts of 24 hours.
 type DeliverySeries struct {
 	Points  []DeliveryPoint `json:"points" nullable:"false" doc:"one an hour, oldest first; the last is the current hour"`
-	Pending int             `json:"pending" doc:"deliveries that wait for an attempt"`
-	Held    int             `json:"held" doc:"deliveries held back"`
-	Dead    int             `json:"dead" doc:"dead letters"`
+	Pending int             `json:"pending" doc:"deliveries that wait for an attempt" format:"int32"`
+	Held    int             `json:"held" doc:"deliveries held back" format:"int32"`
+	Dead    int             `json:"dead" doc:"dead letters" format:"int32"`
 }
 
 // DeliveryPoint counts the attempts of an hour.
@@ -51,7 +51,7 @@ type ConnectorSummary struct {
 // Listing holds a list in the dashboard: its first items and how many there are.
 type Listing[T any] struct {
 	Items []T `json:"items" doc:"the first ten"`
-	Total int `json:"total" doc:"how many there are"`
+	Total int `json:"total" doc:"how many there are" format:"int32"`
 }
 
 const maxTile = 10

@@ -13,14 +13,14 @@ type Readiness struct {
 	ContextVersion int64     `json:"contextVersion" doc:"the company context that it was computed from" example:"1284"`
 	AsOf           time.Time `json:"asOf" doc:"the minute that it is about"`
 	FormulaVersion string    `json:"formulaVersion" doc:"version of the rules and thresholds" example:"1"`
-	Level          int       `json:"level" minimum:"0" maximum:"4" doc:"the highest level that passed together with all below it; 0 if none"`
+	Level          int       `json:"level" minimum:"0" maximum:"4" doc:"the highest level that passed together with all below it; 0 if none" format:"int32"`
 	Levels         []Level   `json:"levels" doc:"all four, from the lowest" nullable:"false"`
 	Blocking       []string  `json:"blocking" nullable:"false" doc:"ids of the checks that keep the company from the next level"`
 }
 
 // Level reports one level with its checks.
 type Level struct {
-	Level  int     `json:"level" doc:"its number" minimum:"1" maximum:"4"`
+	Level  int     `json:"level" doc:"its number" minimum:"1" maximum:"4" format:"int32"`
 	Title  string  `json:"title" doc:"what it means" example:"Connected"`
 	Passed bool    `json:"passed" doc:"all of its checks pass or do not apply; counts only above passed levels"`
 	Checks []Check `json:"checks" doc:"what it requires" nullable:"false"`

@@ -50,7 +50,7 @@ type Recommendation struct {
 	Operation   *Operation          `json:"operation,omitempty" doc:"the call that does it, where there is one"`
 	FirstSeenAt time.Time           `json:"firstSeenAt" doc:"since when its condition holds"`
 	LastSeenAt  time.Time           `json:"lastSeenAt" doc:"the last minute in which it held"`
-	Reopened    int                 `json:"reopened" doc:"how often it came back after it had succeeded"`
+	Reopened    int                 `json:"reopened" doc:"how often it came back after it had succeeded" format:"int32"`
 	Version     int64               `json:"version" doc:"0 until its state is first stored"`
 }
 

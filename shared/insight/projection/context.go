@@ -37,7 +37,7 @@ const (
 
 // Context holds the facts about a company that the change feed gave.
 type Context struct {
-	CompanyID      string                 `json:"companyId" doc:"the company"`
+	CompanyID      string                 `json:"companyId" doc:"the company" format:"uuid"`
 	ContextVersion int64                  `json:"contextVersion" doc:"changes folded in so far; it only grows" example:"1284"`
 	Applied        store.Sequence         `json:"applied" doc:"position in the change feed of the last change folded in" example:"00000000000000001284"`
 	UpdatedAt      time.Time              `json:"updatedAt,omitzero" doc:"commit time of the last change folded in"`
@@ -55,7 +55,7 @@ type Company struct {
 	Name      string    `json:"name,omitempty" doc:"its name" example:"Acme"`
 	Plan      string    `json:"plan,omitempty" doc:"its plan" example:"free"`
 	CreatedAt time.Time `json:"createdAt,omitzero" doc:"when it was created"`
-	Founders  int       `json:"founders" doc:"how many users have the role founder"`
+	Founders  int       `json:"founders" doc:"how many users have the role founder" format:"int32"`
 }
 
 // Integration holds what the context shows of a connector.
@@ -117,17 +117,17 @@ type ProviderMemory struct {
 
 // Goals counts goals. The alignment counts include open goals only.
 type Goals struct {
-	Open       int    `json:"open" doc:"open goals"`
-	Closed     int    `json:"closed" doc:"closed goals"`
-	Aligned    int    `json:"aligned" doc:"open goals whose pace is enough"`
-	Drifting   int    `json:"drifting" doc:"open goals that fall behind"`
-	Misaligned int    `json:"misaligned" doc:"open goals that are far behind or overdue"`
+	Open       int    `json:"open" doc:"open goals" format:"int32"`
+	Closed     int    `json:"closed" doc:"closed goals" format:"int32"`
+	Aligned    int    `json:"aligned" doc:"open goals whose pace is enough" format:"int32"`
+	Drifting   int    `json:"drifting" doc:"open goals that fall behind" format:"int32"`
+	Misaligned int    `json:"misaligned" doc:"open goals that are far behind or overdue" format:"int32"`
 	Listed     []Goal `json:"listed" doc:"up to 50 open goals: those not aligned first, then the soonest due"`
 }
 
 // Goal describes one listed goal.
 type Goal struct {
-	ID       string      `json:"id" doc:"UUIDv8"`
+	ID       string      `json:"id" doc:"UUIDv8" format:"uuid"`
 	Title    string      `json:"title" doc:"its title"`
 	Status   goal.Status `json:"status" doc:"whether its pace is enough" enum:"aligned,drifting,misaligned"`
 	Since    time.Time   `json:"since" doc:"since when it has this status"`
@@ -138,13 +138,13 @@ type Goal struct {
 
 // Sync describes the newest run of a provider. Failures count live runs only, because a sandbox run commits nothing.
 type Sync struct {
-	Run             string        `json:"run" doc:"the newest run's id"`
+	Run             string        `json:"run" doc:"the newest run's id" format:"uuid"`
 	Mode            syncrun.Mode  `json:"mode" doc:"whether it commits what it fetches" enum:"sandbox,live"`
 	State           syncrun.State `json:"state" doc:"how far it is" enum:"requested,running,succeeded,failed,cancelled"`
 	RunningSince    time.Time     `json:"runningSince,omitzero" doc:"set while a run is under way"`
 	FinishedAt      time.Time     `json:"finishedAt,omitzero" doc:"when the newest ended run ended"`
 	LastSucceededAt time.Time     `json:"lastSucceededAt,omitzero" doc:"last live run that succeeded"`
-	FailuresInRow   int           `json:"failuresInRow" doc:"live runs that failed since the last that succeeded"`
+	FailuresInRow   int           `json:"failuresInRow" doc:"live runs that failed since the last that succeeded" format:"int32"`
 	FailingSince    time.Time     `json:"failingSince,omitzero" doc:"first of those failures"`
 	Error           string        `json:"error,omitempty" doc:"why the last one failed"`
 }
@@ -160,7 +160,7 @@ type Deliveries struct {
 // Endpoint counts the delivery attempts to one endpoint and the deliveries that wait.
 type Endpoint struct {
 	Hourly  Window `json:"hourly" doc:"attempts in steps of an hour, 24 hours back"`
-	Pending int    `json:"pending" doc:"deliveries that wait for an attempt"`
+	Pending int    `json:"pending" doc:"deliveries that wait for an attempt" format:"int32"`
 	Held    Tally  `json:"held" doc:"deliveries held back, by the day of their event"`
 	Dead    Tally  `json:"dead" doc:"dead letters, by the day of their event"`
 }

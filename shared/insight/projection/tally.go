@@ -11,7 +11,7 @@ type Tally []Bucket
 // Bucket counts the things in a step that begins at From.
 type Bucket struct {
 	From  time.Time `json:"from" doc:"start of the step"`
-	Count int       `json:"count" doc:"how many"`
+	Count int       `json:"count" doc:"how many" format:"int32"`
 }
 
 // Total returns the sum of all buckets.
