@@ -21,7 +21,8 @@ func protocol(j *journey) {
 
 func (j *journey) paths() {
 	j.do("an unknown path", get("/nothing"))
-	j.do("the root", get("/"))
+	j.do("what the problem means", get("/problems/not-found").bare())
+	j.do("an unknown problem", get("/problems/none").bare())
 	j.do("an unknown path of the company", get(j.at("/executives")))
 	j.do("an unknown path of the company, without a token", get(j.at("/executives")).bare())
 	j.do("a slash at the end", get(j.at("/integrations/")))

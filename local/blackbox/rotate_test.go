@@ -22,5 +22,8 @@ func rotate(j *journey) {
 	j.received("three signatures", old, 1, false)
 	j.calm("all have arrived")
 	j.do("no secret is shown", get(at))
-	j.do("a rotation is not kept", post(at+"/secret", nil).with("Idempotency-Key", "k-1"))
+	j.do("a rotation with a key", post(at+"/secret", nil).with("Idempotency-Key", "k-1"))
+	j.do("its repeat shows the same secret", post(at+"/secret", nil).with("Idempotency-Key", "k-1"))
+	j.do("a deletion of what is no longer there", callDelete(at).with("If-Match", `"1-0.7.1.sandbox"`))
+	j.do("a deletion of whatever is there", callDelete(at).with("If-Match", "*"))
 }
