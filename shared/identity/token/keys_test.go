@@ -58,7 +58,7 @@ func TestKey_PrintsNoSecret(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	bytes := strings.Trim(fmt.Sprint([]byte(private(2))[:8]), "[]")
+	bytes := strings.Trim(fmt.Sprintf("%d", []byte(private(2))[:8]), "[]")
 	for _, text := range []string{fmt.Sprintf("%v %+v %#v %s", set, set, set, set), string(asJSON)} {
 		for _, secret := range []string{bytes, `"d"`, "0x2, 0x2"} {
 			if strings.Contains(text, secret) {

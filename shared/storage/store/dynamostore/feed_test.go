@@ -250,7 +250,7 @@ func TestFeed_Foreign(t *testing.T) {
 	logged(t, log, "invalid record of the change stream skipped")
 }
 
-func TestConsume_Refused(t *testing.T) {
+func TestStore_ConsumeRefused(t *testing.T) {
 	t.Parallel()
 	s, st, _ := openStream(t)
 	st.open("one", "")
