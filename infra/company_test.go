@@ -37,13 +37,17 @@ func TestCompany(t *testing.T) {
 		t.Fatal(err)
 	}
 	ids := s.of("Custom::Company")
-	if len(ids) != 1 || s.Resources[ids[0]].DeletionPolicy != "Delete" {
-		t.Fatalf("companies: %q", ids)
+	if len(ids) != 1 {
+		t.Fatalf("companies %q, want one", ids)
 	}
-	p := s.Resources[ids[0]].Properties
-	token := text(dig(p, "ServiceToken", "Fn::GetAtt", 0))
-	if p["Name"] != "Acme" || p["Email"] != "ada@example.com" || p["Plan"] != "pro" || s.Resources[token].Type != "AWS::Lambda::Function" {
-		t.Errorf("%v", p)
+	r := s.Resources[ids[0]]
+	if r.DeletionPolicy != "Delete" {
+		t.Errorf("deletion policy %q, want Delete", r.DeletionPolicy)
+	}
+	has(t, "company", r.Properties, map[string]any{"Name": "Acme", "Email": "ada@example.com", "Plan": "pro"})
+	token := text(dig(r.Properties, "ServiceToken", "Fn::GetAtt", 0))
+	if got := s.Resources[token].Type; got != "AWS::Lambda::Function" {
+		t.Errorf("the service token is that of a %q, want a function's", got)
 	}
 	calls := 0
 	for _, id := range s.of("AWS::IAM::Policy") {
@@ -53,6 +57,6 @@ func TestCompany(t *testing.T) {
 		}
 	}
 	if calls != 1 {
-		t.Errorf("%d roles may call the provisioner", calls)
+		t.Errorf("%d roles may call the provisioner, want 1", calls)
 	}
 }

@@ -5,10 +5,13 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"orgops/shared/testkit/errtest"
 )
 
 func TestFunctions(t *testing.T) {
@@ -22,22 +25,19 @@ func TestFunctions(t *testing.T) {
 		roles := map[string]bool{}
 		for _, id := range ids {
 			f := s.Resources[id].Properties
-			if got := dig(f, "TracingConfig", "Mode"); got != "Active" {
-				t.Errorf("%s %s: tracing is %v", name, id, got)
-			}
+			has(t, name+" "+id, f, map[string]any{
+				"TracingConfig.Mode": "Active", "Architectures.0": architectures[name], "Runtime": "provided.al2023", "Handler": "bootstrap",
+			})
 			log := s.Resources[text(dig(f, "LoggingConfig", "LogGroup", "Ref"))]
-			if days, ok := log.Properties["RetentionInDays"].(float64); !ok || days > 31 {
-				t.Errorf("%s %s: the log is kept %v days", name, id, log.Properties["RetentionInDays"])
-			}
-			if got := dig(f, "Architectures", 0); got != architectures[name] {
-				t.Errorf("%s %s: architecture %v", name, id, got)
-			}
-			if dig(f, "Runtime") != "provided.al2023" || dig(f, "Handler") != "bootstrap" {
-				t.Errorf("%s %s: runs %v on %v", name, id, dig(f, "Handler"), dig(f, "Runtime"))
+			if days, _ := log.Properties["RetentionInDays"].(float64); days < 1 || days > 31 {
+				t.Errorf("%s %s: the log is kept %v days, want 1 to 31", name, id, log.Properties["RetentionInDays"])
 			}
 			role := text(dig(f, "Role", "Fn::GetAtt", 0))
-			if roles[role] || role == "" {
-				t.Errorf("%s %s: role %q is not its own", name, id, role)
+			if role == "" {
+				t.Errorf("%s %s has no role, want one", name, id)
+			}
+			if roles[role] {
+				t.Errorf("%s %s has another function's role %q, want its own", name, id, role)
 			}
 			roles[role] = true
 		}
@@ -66,6 +66,7 @@ func TestFunctions_Programs(t *testing.T) {
 // secrets.
 func TestFunctions_Environment(t *testing.T) {
 	t.Parallel()
+	const networks = "10.1.0.0/16,fd00::/8"
 	settings := source(t, "../shared/run/config")
 	for _, id := range stacks["silo"].of("AWS::Lambda::Function") {
 		variables := dig(stacks["silo"].Resources[id].Properties, "Environment", "Variables").(map[string]any)
@@ -74,18 +75,18 @@ func TestFunctions_Environment(t *testing.T) {
 				t.Errorf("%s: %s is not a setting of shared/run/config", id, name)
 			}
 			if literal, ok := value.(string); ok && len(literal) > 64 {
-				t.Errorf("%s: %s holds %q", id, name, literal)
+				t.Errorf("%s: %s holds %q, want a reference", id, name, literal)
 			}
 		}
-		if got := variables["ORGOPS_ALLOW_NETWORKS"]; got != "10.1.0.0/16,fd00::/8" {
-			t.Errorf("%s: networks %v", id, got)
+		if got := variables["ORGOPS_ALLOW_NETWORKS"]; got != networks {
+			t.Errorf("%s: networks %v, want %s", id, got, networks)
 		}
 		if _, pooled := stacks["pool"].Resources[id]; !pooled {
-			t.Errorf("%s: a silo's function has another id than the pool's", id)
+			t.Errorf("%s is a function of the silo only, want the same ids in the pool", id)
 		}
 	}
-	if got := stacks["silo"].Outputs["AllowNetworks"].Value; got != "10.1.0.0/16,fd00::/8" {
-		t.Errorf("output AllowNetworks is %v", got)
+	if got := stacks["silo"].Outputs["AllowNetworks"].Value; got != networks {
+		t.Errorf("output AllowNetworks is %v, want %s", got, networks)
 	}
 }
 
@@ -105,8 +106,8 @@ func TestAdminVariables(t *testing.T) {
 				t.Errorf("%s: %s is not in %s", name, variable, encoded)
 			}
 		}
-		if former := strings.Contains(string(encoded), "ORGOPS_FORMER_WRAPPING_KEYS="); former != (name == "silo") {
-			t.Errorf("%s: former keys: %t", name, former)
+		if former, want := strings.Contains(string(encoded), "ORGOPS_FORMER_WRAPPING_KEYS="), name == "silo"; former != want {
+			t.Errorf("%s: former keys are named = %t, want %t", name, former, want)
 		}
 	}
 }
@@ -120,8 +121,8 @@ func TestFunctions_Reserved(t *testing.T) {
 			got[name] = calls
 		}
 	}
-	if len(got) != 3 || got["Eventssyncer"] != 1.0 || got["Eventsdispatcher"] != 20.0 || got["Apiauth"] != 5.0 {
-		t.Errorf("reserved: %v", got)
+	if diff := cmp.Diff(map[string]any{"Eventssyncer": 1.0, "Eventsdispatcher": 20.0, "Apiauth": 5.0}, got); diff != "" {
+		t.Errorf("reserved calls (-want +got):\n%s", diff)
 	}
 }
 
@@ -132,7 +133,7 @@ func TestNames(t *testing.T) {
 	for id, r := range stacks["pool"].Resources {
 		for _, property := range chosen {
 			if _, ok := r.Properties[property].(string); ok && !slices.Contains([]string{"AWS::Lambda::EventSourceMapping"}, r.Type) {
-				t.Errorf("%s (%s) has a %s", id, r.Type, property)
+				t.Errorf("%s (%s) has a %s, want none", id, r.Type, property)
 			}
 		}
 	}
@@ -142,8 +143,9 @@ func TestNames(t *testing.T) {
 func source(t *testing.T, folder string) string {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(folder, "*.go"))
-	if err != nil || len(files) == 0 {
-		t.Fatalf("%s: %v", folder, err)
+	errtest.Must(t, err)
+	if len(files) == 0 {
+		t.Fatalf("no Go files in %s", folder)
 	}
 	var all strings.Builder
 	for _, file := range files {
@@ -172,6 +174,39 @@ func dig(v any, path ...any) any {
 		}
 	}
 	return v
+}
+
+// has expects values at paths such as "TracingConfig.Mode", in which a number is a position.
+func has(t *testing.T, name string, properties any, want map[string]any) {
+	t.Helper()
+	got := map[string]any{}
+	for path := range want {
+		var steps []any
+		for step := range strings.SplitSeq(path, ".") {
+			if position, err := strconv.Atoi(step); err == nil {
+				steps = append(steps, position)
+			} else {
+				steps = append(steps, step)
+			}
+		}
+		got[path] = dig(properties, steps...)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", name, diff)
+	}
+}
+
+// mentions expects an error with all the parts, or none if there are no parts.
+func mentions(t *testing.T, err error, parts []string) {
+	t.Helper()
+	if len(parts) == 0 {
+		errtest.Must(t, err)
+	}
+	for _, want := range parts {
+		if got := errtest.Message(err); !strings.Contains(got, want) {
+			t.Errorf("error %q, want one with %q", got, want)
+		}
+	}
 }
 
 func text(v any) string {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
 	"regexp"
 	"slices"
 	"strings"
@@ -30,7 +31,7 @@ func (s *synthesized) statements(t *testing.T) []statement {
 		}
 	}
 	if len(all) < 50 {
-		t.Fatalf("only %d statements were found", len(all))
+		t.Fatalf("%d statements were found, want at least 50", len(all))
 	}
 	return all
 }
@@ -43,21 +44,21 @@ func TestRights(t *testing.T) {
 		for _, st := range s.statements(t) {
 			for _, action := range st.actions {
 				if strings.Contains(action, "*") {
-					t.Errorf("%s %s: action %s", name, st.policy, action)
+					t.Errorf("%s %s: action %s, want one without *", name, st.policy, action)
 				}
 				if slices.Contains(st.resources, any("*")) && !slices.Contains(everywhere, action) {
-					t.Errorf("%s %s: %s on every resource", name, st.policy, action)
+					t.Errorf("%s %s: %s on every resource, want named ones", name, st.policy, action)
 				}
 			}
 			for _, resource := range st.resources {
 				if encoded, _ := json.Marshal(resource); strings.Contains(string(encoded), "*") && resource != "*" {
-					t.Errorf("%s %s: resource %s", name, st.policy, encoded)
+					t.Errorf("%s %s: resource %s, want one without *", name, st.policy, encoded)
 				}
 			}
 		}
 		for _, id := range s.of("AWS::IAM::Role") {
 			if managed := s.Resources[id].Properties["ManagedPolicyArns"]; managed != nil && !strings.Contains(id, "GatewayCloudWatchRole") {
-				t.Errorf("%s %s has managed policies: %v", name, id, managed)
+				t.Errorf("%s %s has managed policies %v, want none", name, id, managed)
 			}
 		}
 	}
@@ -74,21 +75,19 @@ func TestRights_LeadingKeys(t *testing.T) {
 			continue
 		}
 		found++
-		keys := list(dig(st.condition, "ForAllValues:StringLike", "dynamodb:LeadingKeys"))
-		if dig(st.condition, "Null", "dynamodb:LeadingKeys") != "false" || len(keys) == 0 {
-			t.Errorf("%s: %q under %v", st.policy, st.actions, st.condition)
-		}
-		for _, key := range keys {
-			if !slices.Contains([]string{"C#*", "L#*", "REGISTRY#*", "DUE#*", "SYSTEM"}, text(key)) {
-				t.Errorf("%s: partitions %v", st.policy, keys)
+		has(t, fmt.Sprintf("%s: condition of %q", st.policy, st.actions), st.condition, map[string]any{"Null.dynamodb:LeadingKeys": "false"})
+		partitions := []string{"C#*", "L#*", "REGISTRY#*", "DUE#*", "SYSTEM"}
+		for _, key := range list(dig(st.condition, "ForAllValues:StringLike", "dynamodb:LeadingKeys")) {
+			if !slices.Contains(partitions, text(key)) {
+				t.Errorf("%s: partitions %v, want one of %q", st.policy, key, partitions)
 			}
 			if text(key) == "L#*" && !strings.HasPrefix(st.policy, "Apiauth") && !strings.HasPrefix(st.policy, "Eventsprovisioner") {
-				t.Errorf("%s reaches logins", st.policy)
+				t.Errorf("%s reaches logins, want only auth and the provisioner to", st.policy)
 			}
 		}
 	}
 	if found < 15 {
-		t.Errorf("%d statements on tables", found)
+		t.Errorf("%d statements on tables, want at least 15", found)
 	}
 }
 
@@ -97,11 +96,11 @@ func TestRights_Keys(t *testing.T) {
 	t.Parallel()
 	for _, st := range slices.Concat(stacks["pool"].statements(t), stacks["silo"].statements(t)) {
 		for _, action := range st.actions {
-			if strings.HasPrefix(action, "kms:") && dig(st.condition, "ForAnyValue:StringEquals", "kms:EncryptionContextKeys") != "company" {
-				t.Errorf("%s: %s under %v", st.policy, action, st.condition)
+			if strings.HasPrefix(action, "kms:") {
+				has(t, st.policy+": condition of "+action, st.condition, map[string]any{"ForAnyValue:StringEquals.kms:EncryptionContextKeys": "company"})
 			}
 			if slices.Contains([]string{"dynamodb:Scan", "dynamodb:DeleteTable", "kms:ScheduleKeyDeletion"}, action) {
-				t.Errorf("%s: %s", st.policy, action)
+				t.Errorf("%s: %s, want no function with that right", st.policy, action)
 			}
 		}
 	}
@@ -135,21 +134,23 @@ func TestRights_Wrapping(t *testing.T) {
 			if len(told) == 0 && len(may) == 0 {
 				continue
 			}
-			if !slices.Equal(told, want) || !slices.Equal(may["kms:Decrypt"], want) {
-				t.Errorf("%s %s: knows %q, may decrypt with %q; want %q", name, id, told, may["kms:Decrypt"], want)
+			for what, got := range map[string][]string{"knows": told, "may decrypt with": may["kms:Decrypt"]} {
+				if !slices.Equal(got, want) {
+					t.Errorf("%s %s %s %q, want %q", name, id, what, got, want)
+				}
 			}
 			current := s.keys(dig(variables, "ORGOPS_WRAPPING_KEY"))
 			if encrypt := may["kms:Encrypt"]; encrypt != nil && !slices.Equal(encrypt, current) {
-				t.Errorf("%s %s encrypts with %q", name, id, encrypt)
+				t.Errorf("%s %s encrypts with %q, want %q", name, id, encrypt, current)
 			}
 			opening++
 		}
 		if opening < 5 {
-			t.Errorf("%s: %d functions open credentials", name, opening)
+			t.Errorf("%s: %d functions open credentials, want at least 5", name, opening)
 		}
 	}
 	if current := stacks["silo"].keys(stacks["silo"].Outputs["AdminVariables"].Value); !slices.Contains(current, "DataWrapping3") {
-		t.Errorf("the operator's variables name %q", current)
+		t.Errorf("the operator's variables name %q, want DataWrapping3 among them", current)
 	}
 }
 
@@ -195,7 +196,7 @@ func TestRights_Signing(t *testing.T) {
 		}
 	}
 	if n := len(may["DataTokens secretsmanager:GetSecretValue"]); n < 7 {
-		t.Errorf("%d functions verify tokens", n)
+		t.Errorf("%d functions verify tokens, want at least 7", n)
 	}
 }
 
@@ -204,17 +205,18 @@ func TestRights_Reading(t *testing.T) {
 	t.Parallel()
 	for _, st := range stacks["pool"].statements(t) {
 		if strings.HasPrefix(st.policy, "Apimissioncontrol") && slices.Contains(st.actions, "dynamodb:PutItem") {
-			t.Error("missioncontrol writes")
+			t.Errorf("missioncontrol has the rights %q, want none to write", st.actions)
 		}
 	}
 }
 
-func TestCalledBy(t *testing.T) {
+// TestPermissions checks that every permission to call a function names the resource that may call it.
+func TestPermissions(t *testing.T) {
 	t.Parallel()
 	for _, id := range stacks["pool"].of("AWS::Lambda::Permission") {
 		p := stacks["pool"].Resources[id].Properties
 		if p["SourceArn"] == nil {
-			t.Errorf("%s: any resource of %v may call the function", id, p["Principal"])
+			t.Errorf("%s: any resource of %v may call the function, want one", id, p["Principal"])
 		}
 	}
 }

@@ -3,7 +3,6 @@ package main
 import (
 	"encoding/json"
 	"fmt"
-	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -61,9 +60,10 @@ func TestRoutes(t *testing.T) {
 				if m["OperationName"] != operation {
 					t.Errorf("%s is operation %v, want %s", name, m["OperationName"], operation)
 				}
+				has(t, name, m, map[string]any{"Integration.Type": "AWS_PROXY"})
 				target, _ := json.Marshal(dig(m, "Integration", "Uri"))
-				if !strings.Contains(string(target), `"Api`+g.Name+`Function`) || dig(m, "Integration", "Type") != "AWS_PROXY" {
-					t.Errorf("%s goes to %s", name, target)
+				if want := `"Api` + g.Name + `Function`; !strings.Contains(string(target), want) {
+					t.Errorf("%s goes to %s, want %s", name, target, want)
 				}
 			}
 		}
@@ -74,7 +74,7 @@ func TestRoutes(t *testing.T) {
 		}
 	}
 	if len(want) < 30 {
-		t.Errorf("%d operations", len(want))
+		t.Errorf("%d operations, want at least 30", len(want))
 	}
 }
 
@@ -96,12 +96,11 @@ func TestRoutes_Guarded(t *testing.T) {
 				public = append(public, name)
 				continue
 			}
+			has(t, stack+" "+name, m, map[string]any{"AuthorizationType": "CUSTOM", "ApiKeyRequired": true})
 			authorizer := s.Resources[text(dig(m, "AuthorizerId", "Ref"))]
-			if m["AuthorizationType"] != "CUSTOM" || authorizer.Properties["Type"] != "TOKEN" || m["ApiKeyRequired"] != true {
-				t.Errorf("%s %s: %v by %v", stack, name, m["AuthorizationType"], m["AuthorizerId"])
-			}
+			has(t, "authorizer of "+stack+" "+name, authorizer.Properties, map[string]any{"Type": "TOKEN"})
 			if !strings.Contains(name, " /companies/{companyId}/") {
-				t.Errorf("%s %s: guarded, but not a company's route", stack, name)
+				t.Errorf("%s %s is guarded, want only a company's routes guarded", stack, name)
 			}
 		}
 		slices.Sort(public)
@@ -119,7 +118,7 @@ func TestDeployment(t *testing.T) {
 		for _, kind := range []string{"Authorizer", "Method", "GatewayResponse"} {
 			for _, id := range s.of("AWS::ApiGateway::" + kind) {
 				if !slices.Contains(before, id) {
-					t.Errorf("%s: the deployment does not wait for %s", stack, id)
+					t.Errorf("%s: the deployment waits for %q, want %s among them", stack, before, id)
 				}
 			}
 		}
@@ -132,11 +131,11 @@ func TestRefusals(t *testing.T) {
 	for stack, origin := range map[string]string{"pool": "*", "silo": "https://app.example.com"} {
 		refusals(t, stacks[stack], origin)
 		for _, id := range stacks[stack].of("AWS::Lambda::Function") {
-			told, set := dig(stacks[stack].Resources[id].Properties, "Environment", "Variables", "ORGOPS_CORS_ORIGINS").(string)
-			group := strings.HasPrefix(id, "Api") && !strings.HasPrefix(id, "Apiauthorizer")
-			if set != group || group && told != origin {
-				t.Errorf("%s %s has origins %q", stack, id, told)
+			var want any // a group's functions are told the origins, and no other
+			if strings.HasPrefix(id, "Api") && !strings.HasPrefix(id, "Apiauthorizer") {
+				want = origin
 			}
+			has(t, stack+" "+id, stacks[stack].Resources[id].Properties, map[string]any{"Environment.Variables.ORGOPS_CORS_ORIGINS": want})
 		}
 	}
 }
@@ -157,11 +156,11 @@ func refusals(t *testing.T, s *synthesized, origin string) {
 			"Content-Type": "'application/problem+json'", "Access-Control-Allow-Origin": "'" + origin + "'", "Cache-Control": "'no-store'",
 		} {
 			if got := headers["gatewayresponse.header."+name]; got != want {
-				t.Errorf("%s: %s is %v", kind, name, got)
+				t.Errorf("%s: %s is %v, want %s", kind, name, got, want)
 			}
 		}
 		if status, named := problem["status"]; named && p["StatusCode"] != fmt.Sprint(status) {
-			t.Errorf("%s: status %v in the body, %v on the answer", kind, status, p["StatusCode"])
+			t.Errorf("%s: status %v in the body, want %v as on the answer", kind, status, p["StatusCode"])
 		}
 	}
 	for kind, want := range map[string]string{
@@ -186,14 +185,12 @@ func TestAccessLog(t *testing.T) {
 	for name, value := range line {
 		for _, secret := range []string{"header", "query", "$context.path", "requestOverride", "apiKey", "userAgent"} {
 			if strings.Contains(value, secret) {
-				t.Errorf("%s logs %s", name, value)
+				t.Errorf("%s logs %s, want nothing of %s", name, value, secret)
 			}
 		}
 	}
 	for _, setting := range list(stage["MethodSettings"]) {
-		if dig(setting, "DataTraceEnabled") != false || dig(setting, "LoggingLevel") != "ERROR" {
-			t.Errorf("methods log %v", setting)
-		}
+		has(t, "log of the methods", setting, map[string]any{"DataTraceEnabled": false, "LoggingLevel": "ERROR"})
 	}
 }
 
@@ -208,7 +205,7 @@ func TestThrottles(t *testing.T) {
 	if diff := cmp.Diff(map[string][2]any{
 		"* /*": {1000.0, 2000.0}, "POST /~1auth~1login": {50.0, 100.0}, "POST /~1inbound~1{companyId}~1{provider}": {300.0, 600.0},
 	}, limits); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
+		t.Errorf("limits (-want +got):\n%s", diff)
 	}
 }
 
@@ -216,13 +213,19 @@ func TestPlans(t *testing.T) {
 	t.Parallel()
 	s := stacks["pool"]
 	if got := len(s.of("AWS::ApiGateway::UsagePlan")); got != 3 {
-		t.Errorf("%d usage plans", got)
+		t.Errorf("%d usage plans, want 3", got)
 	}
 	rest := s.Resources[s.of("AWS::ApiGateway::RestApi")[0]].Properties
-	if rest["ApiKeySourceType"] != "AUTHORIZER" || dig(rest, "EndpointConfiguration", "Types", 0) != "REGIONAL" {
-		t.Errorf("the API is %v", slices.Sorted(maps.Keys(rest)))
+	has(t, "API", rest, map[string]any{"ApiKeySourceType": "AUTHORIZER", "EndpointConfiguration.Types.0": "REGIONAL"})
+}
+
+// TestFirewall checks that only a stack whose context asks for it has a firewall.
+func TestFirewall(t *testing.T) {
+	t.Parallel()
+	if got := stacks["pool"].of("AWS::WAFv2::WebACL"); len(got) != 0 {
+		t.Errorf("the pool has firewalls %q, want none", got)
 	}
-	if len(s.of("AWS::WAFv2::WebACL")) != 0 || len(stacks["silo"].of("AWS::WAFv2::WebACLAssociation")) != 1 {
-		t.Error("the firewall must exist only where the context asks for it")
+	if got := stacks["silo"].of("AWS::WAFv2::WebACLAssociation"); len(got) != 1 {
+		t.Errorf("the silo's API has firewalls %q, want one", got)
 	}
 }

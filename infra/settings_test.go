@@ -1,7 +1,6 @@
 package main
 
 import (
-	"strings"
 	"testing"
 
 	"github.com/aws/aws-cdk-go/awscdk/v2"
@@ -10,6 +9,7 @@ import (
 
 	"orgops/infra/data"
 	"orgops/infra/function"
+	"orgops/shared/testkit/errtest"
 )
 
 // TestSettings talks to the CDK's process, which takes one call at a time, so it does not run in parallel.
@@ -37,14 +37,7 @@ func TestSettings(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			app := awscdk.NewApp(&awscdk.AppProps{Context: &tt.context, Outdir: jsii.String(t.TempDir())})
 			_, err := read(app.Node())
-			if (err != nil) != (tt.want != nil) {
-				t.Fatalf("error: %v", err)
-			}
-			for _, part := range tt.want {
-				if !strings.Contains(err.Error(), part) {
-					t.Errorf("%q does not name %s", err, part)
-				}
-			}
+			mentions(t, err, tt.want)
 		})
 	}
 }
@@ -62,29 +55,25 @@ func TestWrapping(t *testing.T) {
 		{"3", "1, " + formerKey, data.Wrapping{Number: 3, Former: []int{1}, FormerARNs: []string{formerKey}}},
 	} {
 		got, err := wrapping(tt.number, tt.former)
-		if diff := cmp.Diff(tt.want, got); diff != "" || err != nil {
-			t.Errorf("%q, %q: %v (-want +got):\n%s", tt.number, tt.former, err, diff)
+		errtest.Must(t, err)
+		if diff := cmp.Diff(tt.want, got); diff != "" {
+			t.Errorf("%q, %q (-want +got):\n%s", tt.number, tt.former, diff)
 		}
 	}
 }
 
 func TestSettings_Stack(t *testing.T) {
 	t.Parallel()
-	if got := (settings{}).stack(); got != "Orgops" {
-		t.Error(got)
-	}
-	if got := (settings{tenant: "acme"}).stack(); got != "Orgops-acme" {
-		t.Error(got)
+	for tenant, want := range map[string]string{"": "Orgops", "acme": "Orgops-acme"} {
+		if got := (settings{tenant: tenant}).stack(); got != want {
+			t.Errorf("stack of tenant %q is %q, want %q", tenant, got, want)
+		}
 	}
 }
 
 func TestSettings_Reserves(t *testing.T) {
 	t.Parallel()
 	s := settings{Settings: function.Settings{Reserved: map[string]float64{"auth": 1}}}
-	if err := s.reserves([]*function.Function{{Name: "auth"}}); err != nil {
-		t.Error(err)
-	}
-	if err := s.reserves([]*function.Function{{Name: "memory"}}); err == nil || !strings.Contains(err.Error(), `"auth"`) {
-		t.Errorf("error: %v", err)
-	}
+	mentions(t, s.reserves([]*function.Function{{Name: "auth"}}), nil)
+	mentions(t, s.reserves([]*function.Function{{Name: "memory"}}), []string{`"auth"`})
 }

@@ -49,7 +49,10 @@ type resource struct {
 // stacks holds the stacks, which are synthesized once because a single Node process serves one call at a time.
 var stacks = map[string]*synthesized{}
 
-const formerKey = "arn:aws:kms:eu-central-1:111122223333:key/0b6b8f0e-7a7f-4a64-9f0e-1d6a3b7c8e90"
+const (
+	formerKey  = "arn:aws:kms:eu-central-1:111122223333:key/0b6b8f0e-7a7f-4a64-9f0e-1d6a3b7c8e90"
+	alarmTopic = "arn:aws:sns:eu-central-1:111122223333:alarms"
+)
 
 func TestMain(m *testing.M) {
 	flag.Parse()
@@ -63,7 +66,7 @@ func TestMain(m *testing.M) {
 		stacks["pool"] = synthesize(folder, nil)
 		stacks["silo"] = synthesize(folder, map[string]string{
 			"tenant": "acme", "arch": "x86_64", "allowNetworks": "10.1.2.3/16, fd00::/8", "reserved": "dispatcher=20,auth=5,syncer=1",
-			"wrappingKey": "3", "formerWrappingKeys": "1," + formerKey, "firewall": "true", "corsOrigins": "https://app.example.com", "alarmTopic": "arn:aws:sns:eu-central-1:111122223333:alarms",
+			"wrappingKey": "3", "formerWrappingKeys": "1," + formerKey, "firewall": "true", "corsOrigins": "https://app.example.com", "alarmTopic": alarmTopic,
 		})
 		return m.Run()
 	}()

@@ -18,55 +18,47 @@ func TestTables(t *testing.T) {
 				id = candidate
 			}
 		}
-		r := s.Resources[id]
-		p := r.Properties
-		for what, ok := range map[string]bool{
-			"recovery":           dig(p, "PointInTimeRecoverySpecification", "RecoveryPeriodInDays") == days,
-			"pay per request":    p["BillingMode"] == "PAY_PER_REQUEST",
-			"deletion protected": p["DeletionProtectionEnabled"] == true,
-			"retained":           r.DeletionPolicy == "Retain",
-			"own key":            dig(p, "SSESpecification", "KMSMasterKeyId") != nil,
-			"expiry":             dig(p, "TimeToLiveSpecification", "AttributeName") == "expires",
-			"stream":             (dig(p, "StreamSpecification", "StreamViewType") == "NEW_AND_OLD_IMAGES") == (name == "Main"),
-		} {
-			if !ok {
-				t.Errorf("table %s: %s", name, what)
-			}
+		p := s.Resources[id].Properties
+		has(t, "table "+name, p, map[string]any{
+			"PointInTimeRecoverySpecification.RecoveryPeriodInDays": days,
+			"BillingMode":                           "PAY_PER_REQUEST",
+			"DeletionProtectionEnabled":             true,
+			"TimeToLiveSpecification.AttributeName": "expires",
+			"StreamSpecification.StreamViewType":    map[string]any{"Main": "NEW_AND_OLD_IMAGES"}[name],
+		})
+		if dig(p, "SSESpecification", "KMSMasterKeyId") == nil {
+			t.Errorf("table %s has no key of its own, want one", name)
 		}
 	}
-	for _, kind := range []string{"AWS::KMS::Key", "AWS::SecretsManager::Secret"} {
+	for _, kind := range []string{"AWS::DynamoDB::Table", "AWS::KMS::Key", "AWS::SecretsManager::Secret"} {
 		for _, id := range s.of(kind) {
-			if s.Resources[id].DeletionPolicy != "Retain" {
-				t.Errorf("%s is deleted with the stack", id)
+			if got := s.Resources[id].DeletionPolicy; got != "Retain" {
+				t.Errorf("%s: deletion policy %q, want Retain", id, got)
 			}
 		}
 	}
 	if got := len(s.of("AWS::SecretsManager::RotationSchedule")); got != 1 {
-		t.Errorf("%d rotation schedules", got)
+		t.Errorf("%d rotation schedules, want 1", got)
 	}
 }
 
 func TestQueues(t *testing.T) {
 	t.Parallel()
 	s := stacks["pool"]
-	buried := 0
+	got := map[string]int{"queues": len(s.of("AWS::SQS::Queue")), "policies": len(s.of("AWS::SQS::QueuePolicy"))}
 	for _, id := range s.of("AWS::SQS::Queue") {
 		p := s.Resources[id].Properties
-		if p["SqsManagedSseEnabled"] != true {
-			t.Errorf("%s is not encrypted", id)
-		}
+		has(t, id, p, map[string]any{"SqsManagedSseEnabled": true})
 		if dig(p, "RedrivePolicy", "deadLetterTargetArn") != nil {
-			buried++
+			got["queues with dead letters"]++
 		}
 	}
-	if queues, policies := len(s.of("AWS::SQS::Queue")), len(s.of("AWS::SQS::QueuePolicy")); queues != 5 || policies != queues || buried != 2 {
-		t.Errorf("%d queues, %d with a policy, %d with dead letters", queues, policies, buried)
+	if diff := cmp.Diff(map[string]int{"queues": 5, "policies": 5, "queues with dead letters": 2}, got); diff != "" {
+		t.Errorf("numbers of resources (-want +got):\n%s", diff)
 	}
-	for _, id := range s.of("AWS::SQS::QueuePolicy") {
+	for _, id := range s.of("AWS::SQS::QueuePolicy") { // refuses unencrypted requests
 		deny := dig(s.Resources[id].Properties, "PolicyDocument", "Statement", 0)
-		if dig(deny, "Effect") != "Deny" || dig(deny, "Condition", "Bool", "aws:SecureTransport") != "false" {
-			t.Errorf("%s accepts unencrypted requests", id)
-		}
+		has(t, id, deny, map[string]any{"Effect": "Deny", "Condition.Bool.aws:SecureTransport": "false"})
 	}
 }
 
@@ -75,37 +67,39 @@ func TestQueues(t *testing.T) {
 func TestMappings(t *testing.T) {
 	t.Parallel()
 	s := stacks["pool"]
-	streams, queues := 0, 0
+	readers := map[string]int{}
 	for _, id := range s.of("AWS::Lambda::EventSourceMapping") {
 		p := s.Resources[id].Properties
-		if dig(p, "FunctionResponseTypes", 0) != "ReportBatchItemFailures" {
-			t.Errorf("%s does not accept partial batch responses", id)
-		}
+		has(t, id, p, map[string]any{"FunctionResponseTypes.0": "ReportBatchItemFailures"})
 		if p["StartingPosition"] == nil {
-			if queues++; dig(p, "ScalingConfig", "MaximumConcurrency") != 100.0 {
-				t.Errorf("%s may make %v concurrent calls", id, p["ScalingConfig"])
-			}
+			readers["a queue"]++
+			has(t, id, p, map[string]any{"ScalingConfig.MaximumConcurrency": 100.0})
 			continue
 		}
-		streams++
-		attempts, _ := p["MaximumRetryAttempts"].(float64)
-		age, _ := p["MaximumRecordAgeInSeconds"].(float64)
-		if attempts < 1 || attempts > 100 || age < 3600 || age > 86400 || p["BisectBatchOnFunctionError"] != true ||
-			dig(p, "DestinationConfig", "OnFailure", "Destination") == nil {
-			t.Errorf("%s: %v", id, p)
+		readers["the stream"]++
+		if attempts, _ := p["MaximumRetryAttempts"].(float64); attempts < 1 || attempts > 100 {
+			t.Errorf("%s: %v attempts, want 1 to 100", id, p["MaximumRetryAttempts"])
+		}
+		if age, _ := p["MaximumRecordAgeInSeconds"].(float64); age < 3600 || age > 86400 {
+			t.Errorf("%s: records of up to %v s, want 3600 to 86400", id, p["MaximumRecordAgeInSeconds"])
+		}
+		has(t, id, p, map[string]any{"BisectBatchOnFunctionError": true})
+		if dig(p, "DestinationConfig", "OnFailure", "Destination") == nil {
+			t.Errorf("%s has no destination for failed batches, want one", id)
 		}
 		filters, _ := dig(p, "FilterCriteria", "Filters").([]any)
 		for _, filter := range filters {
-			if pattern := text(dig(filter, "Pattern")); !strings.Contains(pattern, `"quiet":{"BOOL":[{"exists":false}]}`) {
-				t.Errorf("%s: filter %s", id, pattern)
+			want := `"quiet":{"BOOL":[{"exists":false}]}`
+			if pattern := text(dig(filter, "Pattern")); !strings.Contains(pattern, want) {
+				t.Errorf("%s: filter %s, want one with %s", id, pattern, want)
 			}
 		}
 		if len(filters) != 3 {
-			t.Errorf("%s: %d filters", id, len(filters))
+			t.Errorf("%s: %d filters, want 3", id, len(filters))
 		}
 	}
-	if streams != 2 || queues != 2 {
-		t.Errorf("%d readers of the stream and %d of queues, want two of each", streams, queues)
+	if diff := cmp.Diff(map[string]int{"the stream": 2, "a queue": 2}, readers); diff != "" {
+		t.Errorf("numbers of readers (-want +got):\n%s", diff)
 	}
 	var bounds []any
 	for _, id := range stacks["silo"].of("AWS::Lambda::EventSourceMapping") {

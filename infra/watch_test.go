@@ -29,7 +29,7 @@ func (s *synthesized) alarms(t *testing.T) map[string]map[string]any {
 			}
 		}
 		if alarms[name] != nil {
-			t.Errorf("two alarms on %q", name)
+			t.Errorf("two alarms on %q, want one", name)
 		}
 		alarms[name] = p
 	}
@@ -76,19 +76,15 @@ func TestAlarms(t *testing.T) {
 		var got []string
 		for alarm, p := range s.alarms(t) {
 			got = append(got, alarm)
-			if len(text(p["AlarmDescription"])) < 60 {
-				t.Errorf("%s %s: %v", name, alarm, p["AlarmDescription"])
-			}
-			if topic := dig(p, "AlarmActions", 0); (topic != nil) != (name == "silo") || fmt.Sprint(topic) != fmt.Sprint(dig(p, "OKActions", 0)) {
-				t.Errorf("%s %s goes to %v", name, alarm, topic)
+			if description := text(p["AlarmDescription"]); len(description) < 60 {
+				t.Errorf("%s %s: description %q, want at least 60 bytes", name, alarm, description)
 			}
 			silence := "notBreaching"
 			if alarm == "Invocations ticker" {
 				silence = "breaching"
 			}
-			if p["TreatMissingData"] != silence {
-				t.Errorf("%s %s: missing data is treated as %v", name, alarm, p["TreatMissingData"])
-			}
+			topic := map[string]any{"silo": alarmTopic}[name]
+			has(t, name+" "+alarm, p, map[string]any{"AlarmActions.0": topic, "OKActions.0": topic, "TreatMissingData": silence})
 		}
 		slices.Sort(want)
 		slices.Sort(got)
@@ -105,7 +101,7 @@ func TestDashboard(t *testing.T) {
 	for name, s := range stacks {
 		boards := s.of("AWS::CloudWatch::Dashboard")
 		if len(boards) != 1 {
-			t.Fatalf("%s: %d dashboards", name, len(boards))
+			t.Fatalf("%s: dashboards %q, want one", name, boards)
 		}
 		encoded, _ := json.Marshal(s.Resources[boards[0]].Properties)
 		body := string(encoded)
@@ -122,7 +118,7 @@ func TestDashboard(t *testing.T) {
 		}
 		for _, id := range s.of("AWS::Lambda::Function") {
 			if got := dig(s.Resources[id].Properties, "Environment", "Variables", "ORGOPS_STACK"); got != stack {
-				t.Errorf("%s: %s writes metrics of %v", name, id, got)
+				t.Errorf("%s: %s writes metrics of %v, want %s", name, id, got, stack)
 			}
 		}
 	}

@@ -4,7 +4,11 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/google/go-cmp/cmp"
+
 	"orgops/shared/base/awsclient"
+	"orgops/shared/testkit/errtest"
 )
 
 func env(pairs ...string) func(string) string {
@@ -25,9 +29,14 @@ func TestRead(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if a.Region != "eu-central-1" {
+		t.Errorf("region %q, want eu-central-1", a.Region)
+	}
 	keys, err := a.Credentials.Retrieve(t.Context())
-	if err != nil || a.Region != "eu-central-1" || keys.AccessKeyID != "id" || keys.SecretAccessKey != "secret" || keys.SessionToken != "session" {
-		t.Errorf("got %+v of %s, %v", keys, a.Region, err)
+	errtest.Must(t, err)
+	want := aws.Credentials{AccessKeyID: "id", SecretAccessKey: "secret", SessionToken: "session", Source: keys.Source}
+	if diff := cmp.Diff(want, keys); diff != "" {
+		t.Errorf("credentials differ (-want +got):\n%s", diff)
 	}
 	tests := []struct {
 		names []string
@@ -38,28 +47,27 @@ func TestRead(t *testing.T) {
 		{[]string{"DYNAMODB_STREAMS", "SQS"}, "http://sqs:1"},
 	}
 	for _, tt := range tests {
-		if got := a.BaseEndpoint(tt.names...); got == nil || *got != tt.want {
-			t.Errorf("%q: got %v, want %s", tt.names, got, tt.want)
+		if diff := cmp.Diff(&tt.want, a.BaseEndpoint(tt.names...)); diff != "" {
+			t.Errorf("endpoint of %q differs (-want +got):\n%s", tt.names, diff)
 		}
 	}
 	a, err = awsclient.Read(env("AWS_REGION", "eu-central-1", "AWS_ACCESS_KEY_ID", "id", "AWS_SECRET_ACCESS_KEY", "secret"))
-	if err != nil || a.BaseEndpoint("SQS") != nil {
-		t.Errorf("without an endpoint: %v, %v; want AWS's own", a.BaseEndpoint("SQS"), err)
+	errtest.Must(t, err)
+	if got := a.BaseEndpoint("SQS"); got != nil {
+		t.Errorf("without an endpoint: %s, want none: AWS's own", *got)
 	}
 }
 
 func TestRead_Problems(t *testing.T) {
 	t.Parallel()
 	_, err := awsclient.Read(env("AWS_SECRET_ACCESS_KEY", "top-secret", "AWS_ENDPOINT_URL_DYNAMODB", "localhost:8000"))
-	if err == nil {
-		t.Fatal("no error")
-	}
-	for _, name := range []string{"AWS_REGION", "AWS_ACCESS_KEY_ID", "AWS_ENDPOINT_URL_DYNAMODB"} {
-		if !strings.Contains(err.Error(), name) {
-			t.Errorf("%q does not name %s", err, name)
+	got := errtest.Message(err)
+	for _, want := range []string{"AWS_REGION", "AWS_ACCESS_KEY_ID", "AWS_ENDPOINT_URL_DYNAMODB"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("error %q, want one with %q", got, want)
 		}
 	}
-	if strings.Contains(err.Error(), "top-secret") {
-		t.Error("the error shows a secret")
+	if strings.Contains(got, "top-secret") {
+		t.Errorf("error %q, want it without the secret", got)
 	}
 }

@@ -31,8 +31,11 @@ func TestAccess_Where(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if a.AtAWS("SQS") != tt.aws || a.OnLoopback("SQS") != tt.loopback {
-			t.Errorf("%q: at AWS %t, on loopback %t", tt.endpoint, a.AtAWS("SQS"), a.OnLoopback("SQS"))
+		if got := a.AtAWS("SQS"); got != tt.aws {
+			t.Errorf("%q: AtAWS = %t, want %t", tt.endpoint, got, tt.aws)
+		}
+		if got := a.OnLoopback("SQS"); got != tt.loopback {
+			t.Errorf("%q: OnLoopback = %t, want %t", tt.endpoint, got, tt.loopback)
 		}
 	}
 }

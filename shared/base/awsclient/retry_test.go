@@ -41,6 +41,17 @@ func (c *client) call(t *testing.T, most time.Duration) (took time.Duration, err
 	return time.Since(begun), err
 }
 
+// expired expects a call to have ended at its deadline.
+func expired(t *testing.T, call string, deadline, took time.Duration, err error) {
+	t.Helper()
+	if !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("%s: error %v, want %v", call, err, context.DeadlineExceeded)
+	}
+	if took != deadline {
+		t.Errorf("%s: took %v, want %v", call, took, deadline)
+	}
+}
+
 // TestNewRetryer_Throttled checks that a throttle delays all further tries of the same client, up to their deadlines, and
 // none of another client.
 func TestNewRetryer_Throttled(t *testing.T) {
@@ -55,15 +66,18 @@ func TestNewRetryer_Throttled(t *testing.T) {
 		c, other := newClient(service), newClient(service)
 		sent := func(step string, c *client) {
 			t.Helper()
-			if took, err := c.call(t, time.Second); took != 0 || err != nil {
-				t.Errorf("%s: %v, %v; want no delay", step, took, err)
+			took, err := c.call(t, time.Second)
+			if err != nil {
+				t.Errorf("%s: %v", step, err)
+			}
+			if took != 0 {
+				t.Errorf("%s: took %v, want no delay", step, took)
 			}
 		}
 		held := func(step string, most time.Duration) {
 			t.Helper()
-			if took, err := c.call(t, most); took != most || !errors.Is(err, context.DeadlineExceeded) {
-				t.Errorf("%s: %v, %v; want a delay until its deadline", step, took, err)
-			}
+			took, err := c.call(t, most)
+			expired(t, step, most, took, err)
 		}
 		for range 100 {
 			sent("before", c)
@@ -89,12 +103,18 @@ func TestNewRetryer_Unreachable(t *testing.T) {
 		c := newClient(func() error { return refused })
 		for range 20 {
 			c.tries = 0
-			if took, err := c.call(t, time.Hour); !errors.Is(err, refused) || c.tries != 10 || took < 2*time.Second || took > 5*time.Second {
-				t.Fatalf("%d tries in %v: %v", c.tries, took, err)
+			took, err := c.call(t, time.Hour)
+			if !errors.Is(err, refused) {
+				t.Fatalf("error %v, want %v", err, refused)
+			}
+			if c.tries != 10 {
+				t.Fatalf("%d tries, want 10", c.tries)
+			}
+			if took < 2*time.Second || took > 5*time.Second {
+				t.Fatalf("took %v, want 2 to 5 seconds", took)
 			}
 		}
-		if took, err := c.call(t, time.Second); took != time.Second || !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("with a deadline of one second: %v, %v", took, err)
-		}
+		took, err := c.call(t, time.Second)
+		expired(t, "with a deadline of one second", time.Second, took, err)
 	})
 }

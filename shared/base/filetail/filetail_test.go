@@ -16,7 +16,7 @@ func TestOf(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got := filetail.Of(f, 10); len(got) != 0 {
-		t.Errorf("empty file: %q", got)
+		t.Errorf("empty file: %q, want nothing", got)
 	}
 	if _, err := f.WriteString(strings.Repeat("line\n", 100) + "the end\n"); err != nil {
 		t.Fatal(err)
@@ -24,13 +24,13 @@ func TestOf(t *testing.T) {
 	if err := os.Remove(f.Name()); err != nil {
 		t.Fatal(err)
 	}
-	if got := filetail.Of(f, 10); string(got) != "e\nthe end" {
-		t.Errorf("last 10 bytes: %q", got)
+	if got, want := string(filetail.Of(f, 10)), "e\nthe end"; got != want {
+		t.Errorf("last 10 bytes: %q, want %q", got, want)
 	}
 	if err := f.Close(); err != nil {
 		t.Fatal(err)
 	}
 	if got := filetail.Of(f, 10); !strings.Contains(string(got), "closed") {
-		t.Errorf("closed file: %q", got)
+		t.Errorf("closed file: %q, want a text with \"closed\"", got)
 	}
 }

@@ -17,8 +17,11 @@ func TestFind(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if port >= 32_768 || taken[port] {
-			t.Errorf("port %d, in use: %t", port, taken[port])
+		if port >= 32_768 {
+			t.Errorf("port %d, want one below 32768", port)
+		}
+		if taken[port] {
+			t.Errorf("port %d again, want one that is not in use", port)
 		}
 		l, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
 		if err != nil {

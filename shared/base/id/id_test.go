@@ -13,12 +13,12 @@ func TestValid(t *testing.T) {
 	t.Parallel()
 	for _, good := range []string{"a", "Z", "0-_9", strings.Repeat("x", 64), id.New()} {
 		if !id.Valid(good) {
-			t.Errorf("%q refused", good)
+			t.Errorf("%q refused, want it accepted", good)
 		}
 	}
 	for _, bad := range []string{"", strings.Repeat("x", 65), "a b", "a#b", "a/b", "é", "a\n", "a\x00", ".", "@", "[", "`", "{", ":"} {
 		if id.Valid(bad) {
-			t.Errorf("%q accepted", bad)
+			t.Errorf("%q accepted, want it refused", bad)
 		}
 	}
 }
@@ -30,14 +30,22 @@ func TestRanked(t *testing.T) {
 	for rank := range byte(16) {
 		one := id.Ranked(at, rank, "company", "a")
 		if again := id.Ranked(at, rank, "company", "a"); again != one {
-			t.Errorf("%s and %s for the same input", one, again)
+			t.Errorf("%s and %s for the same input, want the same id", one, again)
 		}
-		if when, ok := id.Time(one); !ok || !when.Equal(at) || one < id.First(at) || one > id.Last(at) {
-			t.Errorf("%s has the time %s", one, when)
+		when, ok := id.Time(one)
+		if !ok {
+			t.Errorf("%s has no time, want %s", one, at)
+		}
+		if !when.Equal(at) {
+			t.Errorf("%s has the time %s, want %s", one, when, at)
+		}
+		if first, last := id.First(at), id.Last(at); one < first || one > last {
+			t.Errorf("%s, want it from %s to %s", one, first, last)
 		}
 		ids = append(ids, one)
 	}
-	if !slices.IsSorted(ids) || id.Ranked(at, 15, "b") > id.Ranked(at.Add(time.Millisecond), 0, "b") {
-		t.Errorf("not in order: %v", ids)
+	ids = append(ids, id.Ranked(at.Add(time.Millisecond), 0, "company", "a"))
+	if !slices.IsSorted(ids) {
+		t.Errorf("ids %q, want them in the order of time and rank", ids)
 	}
 }

@@ -6,10 +6,12 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"testing"
 
 	"orgops/shared/base/keyfile"
+	"orgops/shared/testkit/errtest"
 )
 
 func TestLoadOrCreate_AtOnce(t *testing.T) {
@@ -27,17 +29,21 @@ func TestLoadOrCreate_AtOnce(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	for _, content := range got {
-		if content == "" || content != got[0] {
-			t.Fatalf("different keys: %q", got)
-		}
+	if all := slices.Compact(got); len(all) != 1 {
+		t.Fatalf("keys %q, want one", all)
+	}
+	if got[0] == "" {
+		t.Error("the key is empty")
 	}
 	entries, err := os.ReadDir(filepath.Dir(path))
-	if err != nil || len(entries) != 1 {
-		t.Errorf("left behind: %v, %v", entries, err)
+	errtest.Must(t, err)
+	if len(entries) != 1 {
+		t.Errorf("files %v, want only the key file", entries)
 	}
-	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
-		t.Errorf("mode %v, %v", info.Mode(), err)
+	info, err := os.Stat(path)
+	errtest.Must(t, err)
+	if got := info.Mode().Perm(); got != 0o600 {
+		t.Errorf("mode %o, want 600", got)
 	}
 }
 
@@ -45,14 +51,16 @@ func TestLoad(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "one.key")
 	if _, err := keyfile.Load(path); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("missing file: %v", err)
+		t.Errorf("missing file: %v, want %v", err, fs.ErrNotExist)
 	}
 	for _, content := range []string{"first", "second"} {
 		if err := keyfile.Replace(path, []byte(content)); err != nil {
 			t.Fatal(err)
 		}
-		if got, err := keyfile.Load(path); err != nil || string(got) != content {
-			t.Errorf("got %q, %v, want %q", got, err, content)
+		got, err := keyfile.Load(path)
+		errtest.Must(t, err)
+		if string(got) != content {
+			t.Errorf("loaded %q, want %q", got, content)
 		}
 	}
 	for _, mode := range []os.FileMode{0o640, 0o604} {
@@ -60,7 +68,7 @@ func TestLoad(t *testing.T) {
 			t.Fatal(err)
 		}
 		if _, err := keyfile.LoadOrCreate(path, func() ([]byte, error) { t.Error("create called for an existing file"); return nil, nil }); err == nil {
-			t.Errorf("file of mode %o accepted", mode)
+			t.Errorf("file of mode %o accepted, want it refused", mode)
 		}
 	}
 }
@@ -70,9 +78,9 @@ func TestLoadOrCreate_Fails(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "one.key")
 	want := errors.New("no randomness")
 	if _, err := keyfile.LoadOrCreate(path, func() ([]byte, error) { return nil, want }); !errors.Is(err, want) {
-		t.Errorf("got %v", err)
+		t.Errorf("error %v, want %v", err, want)
 	}
 	if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("file created: %v", err)
+		t.Errorf("stat of the file: %v, want %v", err, fs.ErrNotExist)
 	}
 }

@@ -46,14 +46,16 @@ func FuzzTruncate(f *testing.F) {
 		n := int(most % 64)
 		got := text.Truncate(s, n)
 		switch {
-		case !strings.HasPrefix(s, got) || len(got) > n:
-			t.Fatalf("Truncate(%q, %d) = %q", s, n, got)
+		case !strings.HasPrefix(s, got):
+			t.Fatalf("Truncate(%q, %d) = %q, want a prefix", s, n, got)
+		case len(got) > n:
+			t.Fatalf("Truncate(%q, %d) = %q, want at most %[2]d bytes", s, n, got)
 		case !utf8.ValidString(s):
 			return
 		case !utf8.ValidString(got):
-			t.Fatalf("Truncate(%q, %d) = %q splits a character", s, n, got)
+			t.Fatalf("Truncate(%q, %d) = %q, want no character split", s, n, got)
 		case n < len(s) && n-len(got) >= utf8.UTFMax:
-			t.Fatalf("Truncate(%q, %d) = %q is shorter than necessary", s, n, got)
+			t.Fatalf("Truncate(%q, %d) = %q, want more of it", s, n, got)
 		}
 	})
 }

@@ -15,14 +15,25 @@ func TestFor(t *testing.T) {
 		ctx, stop := context.WithTimeout(t.Context(), time.Minute)
 		defer stop()
 		begun := time.Now()
-		if !wait.For(ctx, 0) || !wait.For(ctx, 20*time.Second) || time.Since(begun) != 20*time.Second {
-			t.Errorf("waited %v", time.Since(begun))
+		tests := []struct {
+			name  string
+			d     time.Duration
+			whole bool          // what For returns
+			at    time.Duration // when it returns, since the start
+		}{
+			{"nothing", 0, true, 0},
+			{"20 seconds", 20 * time.Second, true, 20 * time.Second},
+			{"longer than the context", time.Hour, false, time.Minute},
+			{"nothing after the context's end", 0, false, time.Minute},
+			{"an hour after the context's end", time.Hour, false, time.Minute},
 		}
-		if wait.For(ctx, time.Hour) || time.Since(begun) != time.Minute {
-			t.Errorf("waited %v for a context that ends after a minute", time.Since(begun))
-		}
-		if wait.For(ctx, 0) || wait.For(ctx, time.Hour) || time.Since(begun) != time.Minute {
-			t.Error("waited after the context had ended")
+		for _, tt := range tests {
+			if whole := wait.For(ctx, tt.d); whole != tt.whole {
+				t.Errorf("%s: For = %t, want %t", tt.name, whole, tt.whole)
+			}
+			if at := time.Since(begun); at != tt.at {
+				t.Errorf("%s: returned after %v, want %v", tt.name, at, tt.at)
+			}
 		}
 	})
 }

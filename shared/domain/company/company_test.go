@@ -14,6 +14,7 @@ import (
 	"orgops/shared/domain/company"
 	"orgops/shared/domain/user"
 	"orgops/shared/storage/store"
+	"orgops/shared/testkit/errtest"
 	"orgops/shared/testkit/webtest"
 )
 
@@ -23,18 +24,24 @@ func TestProvision(t *testing.T) {
 	t.Parallel()
 	h, ctx := webtest.New(t), context.Background()
 	p, err := company.Provision(ctx, h.Store, h.Hasher, company.New{Name: "Gamma", Email: "Gus@Gamma.test"}, now)
-	if err != nil || p.Password == "" {
-		t.Fatal(p, err)
+	errtest.Must(t, err)
+	if p.Password == "" {
+		t.Fatal("no password, want a generated one")
 	}
 	tenant := store.For(h.Store, p.CompanyID)
 	got, version, err := company.Get(ctx, tenant)
+	errtest.Must(t, err)
 	want := company.Company{ID: p.CompanyID, Name: "Gamma", Plan: "free", Founders: 1, CreatedAt: now}
-	if diff := cmp.Diff(want, got); diff != "" || version != 1 || err != nil {
-		t.Error(diff, version, err)
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("company differs (-want +got):\n%s", diff)
+	}
+	if version != 1 {
+		t.Errorf("company at version %d, want 1", version)
 	}
 	u, _, err := company.GetUser(ctx, tenant, p.UserID)
-	if diff := cmp.Diff(user.User{ID: p.UserID, Email: "Gus@Gamma.test", Role: user.Founder, CreatedAt: now}, u); diff != "" || err != nil {
-		t.Error(diff, err)
+	errtest.Must(t, err)
+	if diff := cmp.Diff(user.User{ID: p.UserID, Email: "Gus@Gamma.test", Role: user.Founder, CreatedAt: now}, u); diff != "" {
+		t.Errorf("user differs (-want +got):\n%s", diff)
 	}
 	loginIs(t, h, p)
 	if _, err := h.Store.Get(ctx, store.RegistryOf(p.CompanyID), p.CompanyID); err != nil {
@@ -46,18 +53,22 @@ func TestProvision(t *testing.T) {
 func loginIs(t *testing.T, h *webtest.Harness, p company.Provisioned) {
 	t.Helper()
 	item, err := h.Store.Get(t.Context(), store.Login("gus@gamma.test"), user.LoginKey)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if strings.Contains(string(item.Body), p.Password) || strings.Contains(string(item.Body), "amma.test") {
-		t.Error("the login holds the password or the address")
+	errtest.Must(t, err)
+	for _, plain := range []string{p.Password, "amma.test"} {
+		if strings.Contains(string(item.Body), plain) {
+			t.Errorf("login %s, want it without %q", item.Body, plain)
+		}
 	}
 	var login user.Login
-	if err := json.Unmarshal(item.Body, &login); err != nil {
-		t.Fatal(err)
+	errtest.Must(t, json.Unmarshal(item.Body, &login))
+	want := user.Login{CompanyID: p.CompanyID, UserID: p.UserID, PasswordHash: login.PasswordHash, Role: user.Founder}
+	if diff := cmp.Diff(want, login); diff != "" {
+		t.Errorf("login differs (-want +got):\n%s", diff)
 	}
-	if ok, err := h.Hasher.Verify(t.Context(), p.Password, login.PasswordHash); !ok || err != nil || login.CompanyID != p.CompanyID || login.UserID != p.UserID {
-		t.Error(ok, err, login)
+	ok, err := h.Hasher.Verify(t.Context(), p.Password, login.PasswordHash)
+	errtest.Must(t, err)
+	if !ok {
+		t.Errorf("the password %q is refused, want it accepted", p.Password)
 	}
 }
 
@@ -70,15 +81,19 @@ func TestSetPassword(t *testing.T) {
 		t.Fatal(err)
 	}
 	changed, err := company.SetPassword(t.Context(), h.Store, h.Hasher, "Gus@Gamma.test", "")
-	if err != nil || changed.Password == "" || changed.Password == p.Password {
-		t.Fatal(changed, err)
+	errtest.Must(t, err)
+	if changed.Password == "" {
+		t.Fatal("no password, want a generated one")
+	}
+	if changed.Password == p.Password {
+		t.Fatalf("password %q as before, want another", changed.Password)
 	}
 	loginIs(t, h, company.Provisioned{CompanyID: p.CompanyID, UserID: p.UserID, Password: changed.Password})
-	if _, err := company.SetPassword(t.Context(), h.Store, h.Hasher, "nobody@gamma.test", ""); fault.KindOf(err) != fault.NotFound {
-		t.Errorf("got %v", err)
-	}
-	if _, err := company.SetPassword(t.Context(), h.Store, h.Hasher, "gus", "short"); len(pointers(err)) != 2 {
-		t.Errorf("got %v", err)
+	_, err = company.SetPassword(t.Context(), h.Store, h.Hasher, "nobody@gamma.test", "")
+	wantKind(t, fault.NotFound, err)
+	_, err = company.SetPassword(t.Context(), h.Store, h.Hasher, "gus", "short")
+	if diff := cmp.Diff([]string{"/email", "/password"}, pointers(err)); diff != "" {
+		t.Errorf("problems differ (-want +got):\n%s", diff)
 	}
 }
 
@@ -104,62 +119,69 @@ func TestProvision_Refused(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			_, err := company.Provision(ctx, h.Store, h.Hasher, tt.in, now)
-			if fault.KindOf(err) != tt.kind {
-				t.Fatal(err)
-			}
+			wantKind(t, tt.kind, err)
 			if diff := cmp.Diff(tt.pointers, pointers(err)); diff != "" {
-				t.Error(diff)
+				t.Errorf("problems differ (-want +got):\n%s", diff)
 			}
-			if strings.Contains(err.Error(), "short") {
-				t.Error("the error holds the password")
+			if got := errtest.Message(err); strings.Contains(got, "short") {
+				t.Errorf("error %q, want it without the password", got)
 			}
 		})
 	}
 }
 
-func TestMembers(t *testing.T) {
+// TestUsers adds a user to a company that has one founder, makes the user a founder, and removes the other founder.
+func TestUsers(t *testing.T) {
 	t.Parallel()
 	h, ctx := webtest.New(t), context.Background()
 	tenant := store.For(h.Store, h.A.ID)
-	wantKind := func(kind fault.Kind, err error) {
-		t.Helper()
-		if err == nil || fault.KindOf(err) != kind {
-			t.Errorf("got %v, want %s", err, kind)
-		}
-	}
 	u, generated, err := company.AddUser(ctx, h.Store, h.Hasher, h.A.ID, company.NewUser{Email: "mia@acme.test", Role: user.Member}, now)
-	if err != nil || generated == "" {
-		t.Fatal(err)
+	errtest.Must(t, err)
+	if generated == "" {
+		t.Error("no password, want a generated one")
 	}
 	_, _, err = company.AddUser(ctx, h.Store, h.Hasher, h.B.ID, company.NewUser{Email: "mia@acme.test", Role: user.Member}, now)
-	wantKind(fault.Conflict, err)
+	wantKind(t, fault.Conflict, err)
 	_, _, err = company.AddUser(ctx, h.Store, h.Hasher, h.A.ID, company.NewUser{Email: "x@acme.test", Role: "god"}, now)
-	wantKind(fault.Invalid, err)
+	wantKind(t, fault.Invalid, err)
 
-	wantKind(fault.Conflict, company.RemoveUser(ctx, h.Store, h.A.ID, h.A.UserID))
+	wantKind(t, fault.Conflict, company.RemoveUser(ctx, h.Store, h.A.ID, h.A.UserID))
 	_, err = company.SetRole(ctx, h.Store, h.A.ID, h.A.UserID, user.Member)
-	wantKind(fault.Conflict, err)
-	if u, err = company.SetRole(ctx, h.Store, h.A.ID, u.ID, user.Founder); err != nil || u.Role != user.Founder {
-		t.Fatal(u, err)
+	wantKind(t, fault.Conflict, err)
+	u, err = company.SetRole(ctx, h.Store, h.A.ID, u.ID, user.Founder)
+	errtest.Must(t, err)
+	if u.Role != user.Founder {
+		t.Errorf("role %q, want %q", u.Role, user.Founder)
 	}
-	if c, _, err := company.Get(ctx, tenant); err != nil || c.Founders != 2 {
-		t.Error(c, err)
+	c, _, err := company.Get(ctx, tenant)
+	errtest.Must(t, err)
+	if c.Founders != 2 {
+		t.Errorf("%d founders, want 2", c.Founders)
 	}
-	if err := company.RemoveUser(ctx, h.Store, h.A.ID, h.A.UserID); err != nil {
-		t.Fatal(err)
-	}
-	wantKind(fault.Conflict, company.RemoveUser(ctx, h.Store, h.A.ID, u.ID))
+	errtest.Must(t, company.RemoveUser(ctx, h.Store, h.A.ID, h.A.UserID))
+	wantKind(t, fault.Conflict, company.RemoveUser(ctx, h.Store, h.A.ID, u.ID))
 	if _, err := h.Store.Get(ctx, store.Login(h.A.Email), user.LoginKey); err == nil {
 		t.Error("a removed user can still log in")
 	}
 	users, next, err := company.ListUsers(ctx, tenant, "", 10)
-	if diff := cmp.Diff([]user.User{u}, users); diff != "" || next != "" || err != nil {
-		t.Error(diff, next, err)
+	errtest.Must(t, err)
+	if diff := cmp.Diff([]user.User{u}, users); diff != "" {
+		t.Errorf("users differ (-want +got):\n%s", diff)
+	}
+	if next != "" {
+		t.Errorf("next page after %q, want none", next)
 	}
 	_, _, err = company.GetUser(ctx, store.For(h.Store, h.B.ID), u.ID)
-	wantKind(fault.NotFound, err)
+	wantKind(t, fault.NotFound, err)
 	_, _, err = company.GetUser(ctx, tenant, "../COMPANY")
-	wantKind(fault.NotFound, err)
+	wantKind(t, fault.NotFound, err)
+}
+
+func wantKind(t *testing.T, want fault.Kind, err error) {
+	t.Helper()
+	if got := fault.KindOf(err); got != want {
+		t.Errorf("error %v of kind %s, want %s", err, got, want)
+	}
 }
 
 func pointers(err error) []string {

@@ -4,6 +4,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"orgops/shared/base/id"
 	"orgops/shared/domain/delivery"
 )
@@ -22,7 +24,7 @@ func TestKey(t *testing.T) {
 		}
 	}
 	if got := delivery.EndpointOf("DELIVERY#x"); got != "" {
-		t.Errorf("EndpointOf a key without an endpoint = %q", got)
+		t.Errorf("EndpointOf a key without an endpoint = %q, want none", got)
 	}
 }
 
@@ -32,38 +34,54 @@ func TestDelivery_Log(t *testing.T) {
 	if _, ok := d.Last(); ok {
 		t.Error("Last of an empty log reports ok")
 	}
-	for n := range delivery.MaxAttempts + 5 {
-		d.Log(delivery.Attempt{Number: n + 1})
+	const made = delivery.MaxAttempts + 5
+	var all []delivery.Attempt
+	for n := range made {
+		all = append(all, delivery.Attempt{Number: n + 1})
+		d.Log(all[n])
+	}
+	if diff := cmp.Diff(delivery.Delivery{Made: made, Attempts: all[5:]}, d); diff != "" {
+		t.Errorf("delivery differs (-want +got):\n%s", diff)
 	}
 	last, ok := d.Last()
-	if !ok || len(d.Attempts) != delivery.MaxAttempts || d.Attempts[0].Number != 6 || last.Number != delivery.MaxAttempts+5 || d.Made != delivery.MaxAttempts+5 {
-		t.Errorf("%d attempts, %d made, from %d to %d", len(d.Attempts), d.Made, d.Attempts[0].Number, last.Number)
+	if !ok {
+		t.Error("Last of a log with attempts does not report ok")
+	}
+	if diff := cmp.Diff(all[made-1], last); diff != "" {
+		t.Errorf("last attempt differs (-want +got):\n%s", diff)
 	}
 }
 
 func TestDelivery_States(t *testing.T) {
 	t.Parallel()
 	d := delivery.Delivery{}
-	d.Hold("sandbox")
-	if d.State != delivery.Held || d.HeldBecause != "sandbox" || d.Open() || !d.Recoverable() || d.Generation != 0 {
-		t.Errorf("held: %+v", d)
-	}
-	d.Log(delivery.Attempt{Number: 1})
-	d.Restart(now.In(time.FixedZone("", 3600)))
-	if !d.Open() || d.Recoverable() || d.HeldBecause != "" || d.Generation != 1 || d.Made != 0 || len(d.Attempts) != 1 || *d.NextAttemptAt != now {
-		t.Errorf("restarted: %+v", d)
-	}
-	d.Postpone(now.Add(time.Hour))
-	if d.Generation != 1 || !d.NextAttemptAt.Equal(now.Add(time.Hour)) {
-		t.Errorf("postponed: %+v", d)
-	}
-	d.Enqueue(now)
-	if d.Generation != 2 {
-		t.Errorf("enqueued: %+v", d)
-	}
-	for state, recoverable := range map[delivery.State]bool{delivery.Delivered: false, delivery.Failed: true, delivery.Dead: true} {
-		if d.End(state); d.State != state || d.NextAttemptAt != nil || d.Open() || d.Recoverable() != recoverable {
-			t.Errorf("%s: %+v", state, d)
+	expect := func(step string, want delivery.Delivery, open, recoverable bool) {
+		t.Helper()
+		if diff := cmp.Diff(want, d); diff != "" {
+			t.Errorf("%s: delivery differs (-want +got):\n%s", step, diff)
 		}
+		if got := d.Open(); got != open {
+			t.Errorf("%s: Open = %t, want %t", step, got, open)
+		}
+		if got := d.Recoverable(); got != recoverable {
+			t.Errorf("%s: Recoverable = %t, want %t", step, got, recoverable)
+		}
+	}
+	d.Hold("sandbox")
+	expect("held", delivery.Delivery{State: delivery.Held, HeldBecause: "sandbox"}, false, true)
+	log, later := []delivery.Attempt{{Number: 1}}, now.Add(time.Hour)
+	d.Log(log[0])
+	d.Restart(now.In(time.FixedZone("", 3600)))
+	expect("restarted", delivery.Delivery{State: delivery.Scheduled, Attempts: log, Generation: 1, NextAttemptAt: &now}, true, false)
+	if got := d.NextAttemptAt.Location(); got != time.UTC {
+		t.Errorf("restarted: next attempt at a time of %v, want UTC", got)
+	}
+	d.Postpone(later)
+	expect("postponed", delivery.Delivery{State: delivery.Scheduled, Attempts: log, Generation: 1, NextAttemptAt: &later}, true, false)
+	d.Enqueue(now)
+	expect("enqueued", delivery.Delivery{State: delivery.Scheduled, Attempts: log, Generation: 2, NextAttemptAt: &now}, true, false)
+	for state, recoverable := range map[delivery.State]bool{delivery.Delivered: false, delivery.Failed: true, delivery.Dead: true} {
+		d.End(state)
+		expect(string(state), delivery.Delivery{State: state, Attempts: log, Generation: 2}, false, recoverable)
 	}
 }

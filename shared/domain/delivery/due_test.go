@@ -88,7 +88,11 @@ func TestDue(t *testing.T) {
 func TestDue_Unreadable(t *testing.T) {
 	t.Parallel()
 	odd := &store.Image{Body: json.RawMessage(`{"generation":"x"}`)}
-	if _, ok, err := delivery.Due(store.Change{Entity: delivery.Entity, New: odd}); ok || err == nil {
-		t.Errorf("ok %t, err %v; want an error", ok, err)
+	_, ok, err := delivery.Due(store.Change{Entity: delivery.Entity, New: odd})
+	if err == nil {
+		t.Error("Due of an unreadable delivery: no error, want one")
+	}
+	if ok {
+		t.Error("Due of an unreadable delivery reports ok")
 	}
 }

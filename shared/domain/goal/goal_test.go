@@ -6,6 +6,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
 	"orgops/shared/domain/goal"
 )
 
@@ -42,8 +45,12 @@ func TestAlign(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			got := goal.Align(tt.goal, tt.now)
-			if got.Status != tt.status || math.Abs(got.Score-tt.score) > 0.001 || len(got.Reasons) == 0 {
-				t.Errorf("Align = %+v, want %s with score %v and a reason", got, tt.status, tt.score)
+			want := goal.Alignment{Status: tt.status, Score: tt.score, Reasons: got.Reasons}
+			if diff := cmp.Diff(want, got, cmpopts.EquateApprox(0, 0.001)); diff != "" {
+				t.Errorf("alignment differs (-want +got):\n%s", diff)
+			}
+			if len(got.Reasons) == 0 {
+				t.Error("no reason, want at least one")
 			}
 		})
 	}
@@ -64,7 +71,7 @@ func TestNextReview(t *testing.T) {
 			// A review falls a second after the bound, so the status on the hour may differ for that long.
 			soon := more && review.Sub(now) <= 2*time.Second
 			if is := goal.Align(g, now).Status; is != seen && !soon {
-				t.Fatalf("progress %v at %v: status %s, the last review saw %s", progress, now, is, seen)
+				t.Fatalf("progress %v at %v: status %s, want %s as at the last review", progress, now, is, seen)
 			}
 		}
 		if seen != goal.Misaligned {
@@ -76,39 +83,51 @@ func TestNextReview(t *testing.T) {
 func TestApply(t *testing.T) {
 	t.Parallel()
 	d := goal.Draft{ExternalID: "m/1", Title: "Ship", Progress: 0.5, DueAt: due(10), StartedAt: due(0), State: goal.Open}
+	expect := func(step string, want, got goal.Goal, wantChanged, changed bool) {
+		t.Helper()
+		if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(goal.Alignment{}, "Score", "Reasons")); diff != "" {
+			t.Errorf("%s: goal differs (-want +got):\n%s", step, diff)
+		}
+		if changed != wantChanged {
+			t.Errorf("%s: changed = %t, want %t", step, changed, wantChanged)
+		}
+	}
 	first, changed := goal.Apply(goal.Goal{}, "github", d, day(5))
-	if !changed || first.CreatedAt != start || first.Alignment.Status != goal.Aligned {
-		t.Fatalf("first = %+v, %v", first, changed)
+	want := goal.Goal{
+		ID: goal.IDOf("github", "m/1"), Provider: "github", ExternalID: "m/1", Title: "Ship", Progress: 0.5, DueAt: due(10), State: goal.Open,
+		Alignment: goal.Alignment{Status: goal.Aligned}, CreatedAt: start, UpdatedAt: day(5),
 	}
-	if again, changed := goal.Apply(first, "github", d, day(9)); changed || again.UpdatedAt != first.UpdatedAt {
-		t.Errorf("the same draft later changed the goal: %+v", again)
-	}
-	d.Progress = 0.6
+	expect("new", want, first, true, changed)
+	again, changed := goal.Apply(first, "github", d, day(9))
+	expect("the same draft later", want, again, false, changed)
+	d.Progress, want.Progress, want.Alignment.Status, want.UpdatedAt = 0.6, 0.6, goal.Drifting, day(9)
 	second, changed := goal.Apply(first, "github", d, day(9))
-	if !changed || second.CreatedAt != start || second.ID != first.ID || second.Alignment.Status != goal.Drifting {
-		t.Errorf("second = %+v, %v", second, changed)
-	}
+	expect("progress", want, second, true, changed)
 }
 
 func TestDraft_Check(t *testing.T) {
 	t.Parallel()
-	bad := goal.Draft{Progress: math.NaN(), State: "paused"}
-	got := map[string]bool{}
-	for _, p := range bad.Check("/data") {
-		got[p.Pointer] = true
-	}
-	for _, want := range []string{"/data/externalId", "/data/title", "/data/progress", "/data/state"} {
-		if !got[want] {
-			t.Errorf("no problem at %s; got %v", want, got)
-		}
-	}
 	early := time.Date(0, 1, 1, 0, 0, 0, 0, time.FixedZone("", 3600))
 	late := time.Date(9999, 12, 31, 23, 0, 0, 0, time.FixedZone("", -7200))
-	if p := (goal.Draft{ExternalID: "1", Title: "x", State: goal.Open, DueAt: &late, StartedAt: &early, URL: strings.Repeat("u", 2049)}).Check(""); len(p) != 3 {
-		t.Errorf("problems = %v, want two times out of range and one url too long", p)
+	tests := []struct {
+		name  string
+		draft goal.Draft
+		want  []string
+	}{
+		{"empty fields, no number and an unknown state", goal.Draft{Progress: math.NaN(), State: "paused"},
+			[]string{"/data/externalId", "/data/title", "/data/progress", "/data/state"}},
+		{"times out of range and a long url",
+			goal.Draft{ExternalID: "1", Title: "x", State: goal.Open, DueAt: &late, StartedAt: &early, URL: strings.Repeat("u", 2049)},
+			[]string{"/data/url", "/data/dueAt", "/data/startedAt"}},
+		{"good", goal.Draft{ExternalID: "1", Title: "x", State: goal.Closed, Progress: 1}, nil},
 	}
-	good := goal.Draft{ExternalID: "1", Title: "x", State: goal.Closed, Progress: 1}
-	if p := good.Check(""); len(p) > 0 {
-		t.Errorf("a good draft has problems: %v", p)
+	for _, tt := range tests {
+		var got []string
+		for _, p := range tt.draft.Check("/data") {
+			got = append(got, p.Pointer)
+		}
+		if diff := cmp.Diff(tt.want, got); diff != "" {
+			t.Errorf("%s: problems differ (-want +got):\n%s", tt.name, diff)
+		}
 	}
 }

@@ -1,9 +1,10 @@
 package integration_test
 
 import (
-	"slices"
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
 
 	"orgops/shared/domain/integration"
 )
@@ -42,11 +43,22 @@ func TestIntegration_Allows(t *testing.T) {
 	}
 	for _, tt := range tests {
 		if got := tt.i.Allows(tt.port, tt.at); got != tt.want {
-			t.Errorf("%s: %v", tt.name, got)
+			t.Errorf("%s: Allows = %t, want %t", tt.name, got, tt.want)
 		}
 	}
-	if s := certified.Sandboxed(integration.SandboxedByExpiry, now); s.SandboxedCause != "expired" || s.UpdatedAt != now || !s.Enabled || certified.Certification == nil {
-		t.Errorf("%+v", s)
+}
+
+func TestIntegration_Sandboxed(t *testing.T) {
+	t.Parallel()
+	certified := integration.Integration{Provider: "github", State: integration.Certified, Enabled: true, Certification: &integration.Certification{}}
+	want := integration.Integration{
+		Provider: "github", State: integration.Sandbox, Enabled: true, SandboxedCause: "expired", UpdatedAt: now,
+	}
+	if diff := cmp.Diff(want, certified.Sandboxed(integration.SandboxedByExpiry, now)); diff != "" {
+		t.Errorf("sandboxed integration differs (-want +got):\n%s", diff)
+	}
+	if certified.Certification == nil {
+		t.Error("Sandboxed has changed the integration that it was called on")
 	}
 }
 
@@ -56,24 +68,26 @@ func TestReport_Conclude(t *testing.T) {
 	check := func(p integration.Port, r integration.Result, required bool) integration.Check {
 		return integration.Check{Port: p, Status: r, Required: required}
 	}
+	none := []integration.Port{} // not nil: the API shows a list
 	tests := []struct {
 		name   string
 		checks []integration.Check
 		passed bool
 		ports  []integration.Port
 	}{
-		{"no checks", nil, false, nil},
+		{"no checks", nil, false, none},
 		{"all pass", []integration.Check{check(deliver, integration.Pass, true), check(deliver, integration.Pass, true), check(receive, integration.Pass, true)}, true, []integration.Port{deliver, receive}},
 		{"one port fails", []integration.Check{check(deliver, integration.Pass, true), check(deliver, integration.Fail, true), check(receive, integration.Pass, true)}, false, []integration.Port{receive}},
 		{"a required check that does not apply closes its port", []integration.Check{check(deliver, integration.NotApplicable, true), check(receive, integration.Pass, true)}, true, []integration.Port{receive}},
 		{"an optional check that does not apply closes no port", []integration.Check{check(deliver, integration.Pass, true), check(deliver, integration.NotApplicable, false)}, true, []integration.Port{deliver}},
-		{"no check applies", []integration.Check{check(receive, integration.NotApplicable, true)}, false, nil},
-		{"no check applies, none required", []integration.Check{check(receive, integration.NotApplicable, false)}, false, nil},
+		{"no check applies", []integration.Check{check(receive, integration.NotApplicable, true)}, false, none},
+		{"no check applies, none required", []integration.Check{check(receive, integration.NotApplicable, false)}, false, none},
 	}
 	for _, tt := range tests {
-		r := integration.Report{Checks: tt.checks}
-		if r.Conclude(); r.Passed != tt.passed || !slices.Equal(r.Ports, tt.ports) || r.Ports == nil {
-			t.Errorf("%s: passed %v, ports %v", tt.name, r.Passed, r.Ports)
+		got := integration.Report{Checks: tt.checks}
+		got.Conclude()
+		if diff := cmp.Diff(integration.Report{Checks: tt.checks, Passed: tt.passed, Ports: tt.ports}, got); diff != "" {
+			t.Errorf("%s: report differs (-want +got):\n%s", tt.name, diff)
 		}
 	}
 }

@@ -2,6 +2,7 @@ package integration_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -24,8 +25,9 @@ import (
 func TestSecrets_Rotate(t *testing.T) {
 	t.Parallel()
 	s := integration.Secrets{Values: map[string]string{"token": "t"}}.Rotate("a", now)
-	if live := s.Live(now.Add(1000 * time.Hour)); !slices.Equal(live, []string{"a"}) || s.Values["token"] != "t" {
-		t.Errorf("live = %v, want the first secret, which never retires", live)
+	first := integration.Secrets{Signing: []integration.SigningSecret{{Value: "a", CreatedAt: now}}, Values: map[string]string{"token": "t"}}
+	if diff := cmp.Diff(first, s); diff != "" {
+		t.Errorf("first secret, which never retires (-want +got):\n%s", diff)
 	}
 	s = s.Rotate("b", now)
 	s = s.Rotate("c", now.Add(time.Hour))
@@ -38,23 +40,27 @@ func TestSecrets_Rotate(t *testing.T) {
 		{24 * time.Hour, []string{"c", "b"}}, // a third secret does not extend the first one's grace
 		{25*time.Hour - 1, []string{"c", "b"}},
 		{25 * time.Hour, []string{"c"}},
+		{1000 * time.Hour, []string{"c"}}, // the newest never retires
 	}
 	for _, tt := range tests {
 		if live := s.Live(now.Add(tt.after)); !slices.Equal(live, tt.want) {
 			t.Errorf("after %v: %v, want %v", tt.after, live, tt.want)
 		}
 	}
-	if again := s.Rotate("b", now.Add(2*time.Hour)); !slices.Equal(again.Live(now.Add(2*time.Hour)), []string{"b", "c", "a"}) {
-		t.Errorf("live after rotating to an earlier secret: %v", again.Live(now.Add(2*time.Hour)))
+	soon := now.Add(2 * time.Hour)
+	if live, want := s.Rotate("b", soon).Live(soon), []string{"b", "c", "a"}; !slices.Equal(live, want) {
+		t.Errorf("live after rotating to an earlier secret: %v, want %v", live, want)
 	}
 	if later := s.Rotate("d", now.Add(100*time.Hour)); len(later.Signing) != 2 {
 		t.Errorf("%d secrets kept, want the two live ones", len(later.Signing))
 	}
+	var want []string // newest first
 	for n := range 30 {
 		s = s.Rotate(fmt.Sprint(n), now)
+		want = append([]string{fmt.Sprint(n)}, want...)
 	}
-	if live := s.Live(now); len(live) != integration.MaxSecrets || live[0] != "29" {
-		t.Errorf("%v", live)
+	if live := s.Live(now); !slices.Equal(live, want[:integration.MaxSecrets]) {
+		t.Errorf("live after 30 rotations: %v, want %v", live, want[:integration.MaxSecrets])
 	}
 }
 
@@ -63,19 +69,28 @@ func TestSecrets_Store(t *testing.T) {
 	s, v := open(t)
 	a, b := store.For(s, "a"), store.For(s, "b")
 	want := integration.Secrets{Values: map[string]string{"token": "s3cr3t"}}.Rotate("whsec_s3cr3t", now)
-	if got, version, err := integration.LoadSecrets(t.Context(), a, v, "github"); err != nil || version != 0 || len(got.Live(now)) != 0 {
-		t.Fatalf("none yet: version %d, %v", version, err)
+	holds := func(want integration.Secrets, version int64) {
+		t.Helper()
+		got, at, err := integration.LoadSecrets(t.Context(), a, v, "github")
+		errtest.Must(t, err)
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("secrets differ (-want +got):\n%s", diff)
+		}
+		if at != version {
+			t.Errorf("secrets at version %d, want %d", at, version)
+		}
 	}
+	holds(integration.Secrets{}, 0)
 	op, err := integration.SaveSecrets(t.Context(), a, v, "github", 0, want)
 	errtest.Must(t, err)
-	if !op.Quiet || strings.Contains(string(op.Body), "s3cr3t") {
-		t.Errorf("the feed or the store shows %s", op.Body)
+	if !op.Quiet {
+		t.Error("the feed shows the write, want it quiet")
+	}
+	if got := string(op.Body); strings.Contains(got, "s3cr3t") {
+		t.Errorf("body %s, want it without the secrets", got)
 	}
 	errtest.Must(t, a.Commit(t.Context(), op))
-	got, version, err := integration.LoadSecrets(t.Context(), a, v, "github")
-	if diff := cmp.Diff(want, got); diff != "" || version != 1 || err != nil {
-		t.Errorf("version %d, %v\n%s", version, err, diff)
-	}
+	holds(want, 1)
 	if err := a.Commit(t.Context(), op); !errors.Is(err, store.ErrConflict) {
 		t.Errorf("a write over an unread version: %v, want a conflict", err)
 	}
@@ -83,8 +98,15 @@ func TestSecrets_Store(t *testing.T) {
 	errtest.Must(t, b.Commit(t.Context(), b.Create(integration.CredentialKey("github"), integration.CredentialEntity, op.Body)))
 	errtest.Must(t, a.Commit(t.Context(), a.Create(integration.CredentialKey("feed"), integration.CredentialEntity, op.Body)))
 	for c, provider := range map[store.Company]string{a: "feed", b: "github"} {
-		if got, _, err := integration.LoadSecrets(t.Context(), c, v, provider); err == nil || len(got.Signing) != 0 || strings.Contains(err.Error(), "s3cr3t") {
-			t.Errorf("%s of %s: %v", provider, c.ID(), err)
+		got, _, err := integration.LoadSecrets(t.Context(), c, v, provider)
+		if err == nil {
+			t.Errorf("%s of %s: opened, want an error", provider, c.ID())
+		}
+		if got := errtest.Message(err); strings.Contains(got, "s3cr3t") {
+			t.Errorf("%s of %s: error %q, want it without the secrets", provider, c.ID(), got)
+		}
+		if len(got.Signing) != 0 {
+			t.Errorf("%s of %s: secrets %v, want none", provider, c.ID(), got.Signing)
 		}
 	}
 }
@@ -92,19 +114,28 @@ func TestSecrets_Store(t *testing.T) {
 func TestLoad(t *testing.T) {
 	t.Parallel()
 	s, _ := open(t)
-	c := store.For(s, "a")
-	if _, _, err := integration.Load(t.Context(), c, "github"); fault.KindOf(err) != fault.NotFound {
-		t.Errorf("%v", err)
+	_, _, err := integration.Load(t.Context(), store.For(s, "a"), "github")
+	if got := fault.KindOf(err); got != fault.NotFound {
+		t.Errorf("error %v of kind %s, want %s", err, got, fault.NotFound)
 	}
+}
+
+func TestList(t *testing.T) {
+	t.Parallel()
+	s, _ := open(t)
+	c := store.For(s, "a")
 	var ops []store.Op
+	var want []integration.Stored
 	for n := range 60 { // more than MaxPerCompany, and an item of another entity whose key begins alike
-		name := fmt.Sprintf("webhook-%02d", n)
-		ops = append(ops, c.Create(integration.Key(name), integration.Entity, integration.Integration{Provider: name}))
+		i := integration.Integration{Provider: fmt.Sprintf("webhook-%02d", n), Config: json.RawMessage(`{}`)}
+		ops = append(ops, c.Create(integration.Key(i.Provider), integration.Entity, i))
+		want = append(want, integration.Stored{Integration: i, Version: 1})
 	}
 	errtest.Must(t, c.Commit(t.Context(), append(ops, c.Create("INTEGRATIONX", "other", struct{}{}))...))
-	all, err := integration.List(t.Context(), c)
-	if err != nil || len(all) != 60 || all[7].Provider != "webhook-07" || all[7].Version != 1 {
-		t.Errorf("%d, %v", len(all), err)
+	got, err := integration.List(t.Context(), c)
+	errtest.Must(t, err)
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("integrations differ (-want +got):\n%s", diff)
 	}
 }
 

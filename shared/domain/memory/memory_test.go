@@ -7,27 +7,39 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
 	"orgops/shared/domain/memory"
+	"orgops/shared/testkit/errtest"
 )
 
 func TestApply(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	d := memory.Draft{ExternalID: "7", Kind: "issue", Title: "Printer on fire", Body: "It burns."}
+	expect := func(step string, want, got memory.Memory, wantChanged, changed bool) {
+		t.Helper()
+		if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(memory.Memory{}, "ContentHash")); diff != "" {
+			t.Errorf("%s: memory differs (-want +got):\n%s", step, diff)
+		}
+		if changed != wantChanged {
+			t.Errorf("%s: changed = %t, want %t", step, changed, wantChanged)
+		}
+	}
 	first, changed := memory.Apply(memory.Memory{}, "github", d, now)
-	if !changed || first.ID != memory.IDOf("github", "7") || first.CreatedAt != now {
-		t.Fatalf("first = %+v, %v", first, changed)
+	want := memory.Memory{
+		ID: memory.IDOf("github", "7"), Provider: "github", ExternalID: "7", Kind: "issue", Title: "Printer on fire", Body: "It burns.",
+		CreatedAt: now, UpdatedAt: now,
 	}
-	if _, changed := memory.Apply(first, "github", d, now.Add(time.Hour)); changed {
-		t.Error("Apply reports the same content as changed")
-	}
-	d.Title = "Printer out"
+	expect("new", want, first, true, changed)
+	again, changed := memory.Apply(first, "github", d, now.Add(time.Hour))
+	expect("the same content", want, again, false, changed)
+	d.Title, want.Title, want.UpdatedAt = "Printer out", "Printer out", now.Add(time.Hour)
 	second, changed := memory.Apply(first, "github", d, now.Add(time.Hour))
-	if !changed || second.ID != first.ID || second.CreatedAt != now || second.UpdatedAt != now.Add(time.Hour) {
-		t.Errorf("second = %+v, %v", second, changed)
-	}
-	if memory.IDOf("github", "7") == memory.IDOf("feed", "7") {
-		t.Error("two providers share an id")
+	expect("another title", want, second, true, changed)
+	if id := memory.IDOf("github", "7"); id == memory.IDOf("feed", "7") {
+		t.Errorf("id %s of two providers, want one of its own for each", id)
 	}
 }
 
@@ -35,11 +47,19 @@ func TestApply_LongText(t *testing.T) {
 	t.Parallel()
 	d := memory.Draft{ExternalID: "7", Kind: "issue", Title: strings.Repeat("é", 1000), Body: strings.Repeat("語", 40_000), URL: strings.Repeat("u", 5000)}
 	m, changed := memory.Apply(memory.Memory{}, "github", d, time.Now())
-	if !changed || len(m.Title) > 1024 || len(m.Body) > 64<<10 || m.URL != "" {
-		t.Fatalf("title %d, body %d, url %d bytes", len(m.Title), len(m.Body), len(m.URL))
+	if !changed {
+		t.Fatal("Apply reports a new memory as unchanged")
 	}
-	if !utf8.ValidString(m.Title) || !utf8.ValidString(m.Body) {
-		t.Error("Apply cut text within a character")
+	for _, field := range []struct {
+		name, text string
+		most       int
+	}{{"title", m.Title, 1024}, {"body", m.Body, 64 << 10}, {"url", m.URL, 0}} {
+		if n := len(field.text); n > field.most {
+			t.Errorf("%s of %d bytes, want at most %d", field.name, n, field.most)
+		}
+		if !utf8.ValidString(field.text) {
+			t.Errorf("%s cut within a character, want it cut between two", field.name)
+		}
 	}
 	if _, changed := memory.Apply(m, "github", d, time.Now()); changed {
 		t.Error("Apply reports the same long content as changed")
@@ -53,11 +73,13 @@ func TestApply_EscapedText(t *testing.T) {
 		body := strings.Repeat(text, (64<<10)/len(text))
 		m, _ := memory.Apply(memory.Memory{}, "github", memory.Draft{ExternalID: "7", Title: "t", Body: body}, time.Now())
 		encoded, err := json.Marshal(m)
-		if err != nil || len(encoded) > 91<<10 {
-			t.Errorf("%q: %d bytes, %v", text, len(encoded), err)
+		errtest.Must(t, err)
+		if n := len(encoded); n > 91<<10 {
+			t.Errorf("%q: %d bytes, want at most %d", text, n, 91<<10)
 		}
-		if whole := len(body) < 44<<10 || text == "é" || text == "x"; whole != (m.Body == body) {
-			t.Errorf("%q: body has %d bytes after Apply, %d before", text, len(m.Body), len(body))
+		want := len(body) < 44<<10 || text == "é" || text == "x"
+		if whole := m.Body == body; whole != want {
+			t.Errorf("%q: whole body of %d bytes kept = %t, want %t", text, len(body), whole, want)
 		}
 	}
 }
@@ -68,6 +90,6 @@ func TestDraft_Check(t *testing.T) {
 		t.Errorf("an empty draft has problems %v, want two", p)
 	}
 	if p := (memory.Draft{ExternalID: "7", Title: "x"}).Check(""); len(p) != 0 {
-		t.Errorf("a good draft has problems %v", p)
+		t.Errorf("a good draft has problems %v, want none", p)
 	}
 }

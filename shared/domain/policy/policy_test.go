@@ -11,6 +11,7 @@ import (
 	"orgops/shared/domain/policy"
 	"orgops/shared/domain/timeline"
 	"orgops/shared/storage/store"
+	"orgops/shared/testkit/errtest"
 )
 
 var now = time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
@@ -40,27 +41,38 @@ func TestRules(t *testing.T) {
 			Resource: timeline.Reference{Type: "memory", ID: "m"}, Context: tt.context,
 		}
 		got, err := policy.Rules{Now: func() time.Time { return now }}.Decide(t.Context(), "company", r)
+		errtest.Must(t, err)
 		want := policy.Decision{
 			Verdict: tt.verdict, Principal: r.Principal, Action: r.Action, Resource: r.Resource, Policies: []string{tt.rule}, At: now,
 		}
-		if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(policy.Decision{}, "ID", "Reasons")); diff != "" || err != nil {
-			t.Errorf("%s: %v\n%s", tt.name, err, diff)
+		if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(policy.Decision{}, "ID", "Reasons")); diff != "" {
+			t.Errorf("%s: decision differs (-want +got):\n%s", tt.name, diff)
 		}
-		if len(got.ID) != 36 || len(got.Reasons) != 1 || got.Reasons[0] == "" {
-			t.Errorf("%s: %+v", tt.name, got)
+		if n := len(got.ID); n != 36 {
+			t.Errorf("%s: id of %d bytes, want 36", tt.name, n)
+		}
+		if n := len(got.Reasons); n != 1 {
+			t.Fatalf("%s: reasons %q, want one", tt.name, got.Reasons)
+		}
+		if got.Reasons[0] == "" {
+			t.Errorf("%s: the reason is empty", tt.name)
 		}
 	}
 }
 
-func TestRecord(t *testing.T) {
+func TestCreate(t *testing.T) {
 	t.Parallel()
 	d := policy.Decision{ID: "d", Verdict: policy.Denied, At: now}
 	op := policy.Create(store.For(nil, "c"), d)
-	if op.Key != "DECISION#d" || !op.Quiet || op.Condition != store.IfAbsent || !op.Expires.Equal(now.Add(180*24*time.Hour)) {
-		t.Errorf("%+v", op)
+	want := store.Op{
+		Key: "DECISION#d", Action: store.Put, Condition: store.IfAbsent, Entity: policy.Entity, Expires: now.Add(180 * 24 * time.Hour), Quiet: true,
+	}
+	if diff := cmp.Diff(want, op, cmpopts.IgnoreFields(store.Op{}, "Partition", "Body")); diff != "" {
+		t.Errorf("op differs (-want +got):\n%s", diff)
 	}
 	var stored policy.Decision
-	if err := json.Unmarshal(op.Body, &stored); err != nil || stored.ID != "d" {
-		t.Errorf("%s, %v", op.Body, err)
+	errtest.Must(t, json.Unmarshal(op.Body, &stored))
+	if diff := cmp.Diff(d, stored); diff != "" {
+		t.Errorf("stored decision differs (-want +got):\n%s", diff)
 	}
 }

@@ -5,7 +5,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"orgops/shared/domain/syncrun"
+	"orgops/shared/testkit/errtest"
 )
 
 func TestState_Ended(t *testing.T) {
@@ -13,25 +16,26 @@ func TestState_Ended(t *testing.T) {
 	for state, want := range map[syncrun.State]bool{
 		syncrun.Requested: false, syncrun.Running: false, syncrun.Succeeded: true, syncrun.Failed: true, syncrun.Cancelled: true, "": false,
 	} {
-		if state.Ended() != want {
-			t.Errorf("Ended of %q = %v", state, !want)
+		if got := state.Ended(); got != want {
+			t.Errorf("Ended of %q = %t, want %t", state, got, want)
 		}
 	}
 }
 
-// TestRecord checks that the stored work neither hides the run's fields nor shows in the API.
-func TestRecord(t *testing.T) {
+// TestStoredRun checks that the stored work neither hides the run's fields nor shows in the API.
+func TestStoredRun(t *testing.T) {
 	t.Parallel()
-	stored, err := json.Marshal(syncrun.StoredRun{Run: syncrun.Run{ID: "r", State: syncrun.Running}, Work: syncrun.Work{Tries: 2}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	run := syncrun.Run{ID: "r", State: syncrun.Running}
+	stored, err := json.Marshal(syncrun.StoredRun{Run: run, Work: syncrun.Work{Tries: 2}})
+	errtest.Must(t, err)
 	var shown syncrun.Run
-	if err := json.Unmarshal(stored, &shown); err != nil || shown.ID != "r" || shown.State != syncrun.Running {
-		t.Errorf("%s: %+v, %v", stored, shown, err)
+	errtest.Must(t, json.Unmarshal(stored, &shown))
+	if diff := cmp.Diff(run, shown); diff != "" {
+		t.Errorf("run read from %s differs (-want +got):\n%s", stored, diff)
 	}
 	again, err := json.Marshal(shown)
-	if err != nil || strings.Contains(string(again), "work") {
-		t.Errorf("%s, %v", again, err)
+	errtest.Must(t, err)
+	if strings.Contains(string(again), "work") {
+		t.Errorf("the API shows %s, want it without the work", again)
 	}
 }

@@ -7,18 +7,21 @@ import (
 	"testing"
 
 	"orgops/shared/identity/password"
+	"orgops/shared/testkit/errtest"
 )
 
 func TestHasher_Verify(t *testing.T) {
 	t.Parallel()
 	h, ctx := password.New(), context.Background()
 	hash, err := h.Hash(ctx, "café au lait")
-	if err != nil || !strings.HasPrefix(hash, "$argon2id$v=19$m=19456,t=2,p=1$") {
-		t.Fatal(hash, err)
+	errtest.Must(t, err)
+	if want := "$argon2id$v=19$m=19456,t=2,p=1$"; !strings.HasPrefix(hash, want) {
+		t.Fatalf("hash %q, want one that begins with %q", hash, want)
 	}
 	again, err := h.Hash(ctx, "café au lait")
-	if err != nil || again == hash {
-		t.Error("two hashes have the same salt:", err)
+	errtest.Must(t, err)
+	if again == hash {
+		t.Errorf("hash %q again, want one with another salt", again)
 	}
 	tests := []struct {
 		name, password string
@@ -33,8 +36,10 @@ func TestHasher_Verify(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			if ok, err := h.Verify(ctx, tt.password, hash); err != nil || ok != tt.want {
-				t.Error(ok, err)
+			got, err := h.Verify(ctx, tt.password, hash)
+			errtest.Must(t, err)
+			if got != tt.want {
+				t.Errorf("Verify(%q) = %t, want %t", tt.password, got, tt.want)
 			}
 		})
 	}
@@ -47,8 +52,10 @@ func TestHasher_VerifyWeakHash(t *testing.T) {
 	t.Parallel()
 	h := password.New()
 	const weak = "$argon2id$v=19$m=8,t=1,p=1$c29tZXNhbHQ$AAAAAAAAAAAAAAAAAAAAAA"
-	if ok, err := h.Verify(context.Background(), "password", weak); ok || err != nil {
-		t.Error(ok, err)
+	ok, err := h.Verify(context.Background(), "password", weak)
+	errtest.Must(t, err)
+	if ok {
+		t.Error("a wrong password is accepted")
 	}
 	if !password.NeedsRehash(weak) {
 		t.Error("NeedsRehash is false for a weak hash")
@@ -67,8 +74,12 @@ func TestHasher_BadHash(t *testing.T) {
 		"$argon2id$v=19$m=19456,t=2,p=1$!$AAAAAAAAAAAAAAAAAAAAAA",
 		"$argon2id$v=19$m=19456,t=2,p=1$c29tZXNhbHQ$AA",
 	} {
-		if ok, err := h.Verify(context.Background(), "password", hash); ok || err == nil {
-			t.Errorf("%s: %t %v", hash, ok, err)
+		ok, err := h.Verify(context.Background(), "password", hash)
+		if err == nil {
+			t.Errorf("%q: no error, want one", hash)
+		}
+		if ok {
+			t.Errorf("%q: the password is accepted, want it refused", hash)
 		}
 	}
 }
@@ -79,7 +90,7 @@ func TestHasher_ContextEnds(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	if _, err := h.Hash(ctx, "x"); !errors.Is(err, context.Canceled) {
-		t.Fatal(err)
+		t.Fatalf("error %v, want %v", err, context.Canceled)
 	}
 }
 
@@ -102,8 +113,8 @@ func TestCheck(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			problems := password.Check(tt.password, "/password")
-			if (len(problems) == 0) != tt.ok {
-				t.Errorf("%+v", problems)
+			if ok := len(problems) == 0; ok != tt.ok {
+				t.Errorf("accepted = %t, want %t; problems %+v", ok, tt.ok, problems)
 			}
 		})
 	}
@@ -112,7 +123,13 @@ func TestCheck(t *testing.T) {
 func TestGenerate(t *testing.T) {
 	t.Parallel()
 	a, b := password.Generate(), password.Generate()
-	if a == b || len(a) != 27 || len(password.Check(a, "")) > 0 {
-		t.Error(a, b)
+	if a == b {
+		t.Errorf("%q twice, want two passwords", a)
+	}
+	if n := len(a); n != 27 {
+		t.Errorf("%q has %d bytes, want 27", a, n)
+	}
+	if problems := password.Check(a, ""); len(problems) > 0 {
+		t.Errorf("%q has problems %+v, want none", a, problems)
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"orgops/shared/identity/token"
+	"orgops/shared/testkit/errtest"
 )
 
 // The expected thumbprint comes from RFC 8037 appendix A.3, for the key of appendix A.1.
@@ -20,11 +21,9 @@ func TestParseJWKS_Thumbprint(t *testing.T) {
 	const kid = "kPrK_qmxVWaYVA9wwBF6Iuo3vVzz7TxHCTwXBygrS4k"
 	const doc = `{"keys":[{"kty":"OKP","crv":"Ed25519","x":"11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo","kid":"` + kid + `"}]}`
 	keys, err := token.ParseJWKS([]byte(doc))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if set := keys.JWKS(); len(set.Keys) != 1 || set.Keys[0].Kid != kid {
-		t.Error(set)
+	errtest.Must(t, err)
+	if diff := cmp.Diff([]string{kid}, ids(keys)); diff != "" {
+		t.Errorf("kids (-want +got):\n%s", diff)
 	}
 }
 
@@ -40,14 +39,14 @@ func TestParseJWKS(t *testing.T) {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(set.Public().JWKS(), keys.JWKS()); diff != "" {
-		t.Error(diff)
+		t.Errorf("key set (-want +got):\n%s", diff)
 	}
 	for _, bad := range []string{
 		"", "[]", `{"keys":[]}`, `{"keys":[{}]}`, strings.Replace(string(doc), "OKP", "EC", 1),
 		strings.Replace(string(doc), set.Current.ID(), "other", 1), strings.Replace(string(doc), `"x":"`, `"x":"AA`, 1),
 	} {
 		if _, err := token.ParseJWKS([]byte(bad)); err == nil {
-			t.Errorf("accepted %s", bad)
+			t.Errorf("%q accepted, want it refused", bad)
 		}
 	}
 }
@@ -59,10 +58,12 @@ func TestKey_PrintsNoSecret(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	secret := fmt.Sprintf("%v", []byte(private(2))[:8])
+	bytes := strings.Trim(fmt.Sprintf("%d", []byte(private(2))[:8]), "[]")
 	for _, text := range []string{fmt.Sprintf("%v %+v %#v %s", set, set, set, set), string(asJSON)} {
-		if strings.Contains(text, strings.Trim(secret, "[]")) || strings.Contains(text, `"d"`) || strings.Contains(text, "0x2, 0x2") {
-			t.Error(text)
+		for _, secret := range []string{bytes, `"d"`, "0x2, 0x2"} {
+			if strings.Contains(text, secret) {
+				t.Errorf("%s shows %s, want it without", text, secret)
+			}
 		}
 	}
 }
@@ -82,26 +83,37 @@ func TestLoadOrCreateKeys(t *testing.T) {
 		})
 	}
 	wg.Wait()
+	first := sets[0].Current.ID()
+	if first == "" {
+		t.Error("the key has no id")
+	}
 	for _, set := range sets {
-		if set.Current.ID() != sets[0].Current.ID() || set.Current.ID() == "" {
-			t.Error("two processes have different keys")
+		if got := set.Current.ID(); got != first {
+			t.Errorf("a process has the key %s, want %s as another one", got, first)
 		}
 	}
 	info, err := os.Stat(path)
-	if err != nil || info.Mode().Perm() != 0o600 {
-		t.Error(info, err)
+	errtest.Must(t, err)
+	if got := info.Mode().Perm(); got != 0o600 {
+		t.Errorf("mode %o, want 600", got)
 	}
 	entries, err := os.ReadDir(filepath.Dir(path))
-	if err != nil || len(entries) != 1 {
-		t.Error("more files than the key file:", entries, err)
+	errtest.Must(t, err)
+	if len(entries) != 1 {
+		t.Errorf("files %v, want only the key file", entries)
 	}
 	rotated, err := token.Rotate(path, start)
-	if err != nil || rotated.Previous[0].ID() != sets[0].Current.ID() || rotated.Current.ID() == sets[0].Current.ID() {
-		t.Error(rotated, err)
+	errtest.Must(t, err)
+	second := rotated.Current.ID()
+	if second == first {
+		t.Errorf("key %s after the rotation, want another", second)
 	}
 	loaded, err := token.LoadOrCreateKeys(path)
-	if err != nil || loaded.Current.ID() != rotated.Current.ID() || loaded.Previous[0].ID() != rotated.Previous[0].ID() {
-		t.Error(loaded, err)
+	errtest.Must(t, err)
+	for name, set := range map[string]token.KeySet{"rotated": rotated, "loaded": loaded} {
+		if diff := cmp.Diff([]string{second, first}, ids(set.Public())); diff != "" {
+			t.Errorf("%s keys (-want +got):\n%s", name, diff)
+		}
 	}
 }
 
@@ -133,8 +145,12 @@ func TestLoadOrCreateKeys_Refuses(t *testing.T) {
 			if err := os.Chmod(path, tt.mode); err != nil {
 				t.Fatal(err)
 			}
-			if _, err := token.LoadOrCreateKeys(path); err == nil || strings.Contains(err.Error(), "secret") {
-				t.Error(err)
+			_, err := token.LoadOrCreateKeys(path)
+			if err == nil {
+				t.Error("the file is accepted, want it refused")
+			}
+			if got := errtest.Message(err); strings.Contains(got, "secret") {
+				t.Errorf("error %q, want it without the file's content", got)
 			}
 		})
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"orgops/shared/identity/token"
+	"orgops/shared/testkit/errtest"
 )
 
 // rotated returns the set after a rotation at start to a key that signs at once.
@@ -67,8 +68,9 @@ func TestRotation(t *testing.T) {
 	verifies := func(after time.Duration, text string, want bool) {
 		t.Helper()
 		p.clock.Set(start.Add(after))
-		if _, err := p.verifier.Verify(text); (err == nil) != want {
-			t.Errorf("after %s: %v", after, err)
+		_, err := p.verifier.Verify(text)
+		if got := err == nil; got != want {
+			t.Errorf("after %s: verified = %t, want %t: %v", after, got, want, err)
 		}
 	}
 	use(set.Rotated(two, start, 10*time.Minute))
@@ -90,7 +92,7 @@ func TestRotation(t *testing.T) {
 			names = append(names, k.ID())
 		}
 		if diff := cmp.Diff(names, ids(set.Public().At(start.Add(after)))); diff != "" {
-			t.Errorf("after %s: %s", after, diff)
+			t.Errorf("keys after %s (-want +got):\n%s", after, diff)
 		}
 	}
 	keys(130*time.Minute-time.Second, three, two, one)
@@ -107,27 +109,25 @@ func TestRotation_First(t *testing.T) {
 	t.Parallel()
 	p := newParts(t)
 	set, err := token.KeySet{}.Rotated(key(t, 2), start, time.Hour)
-	if err != nil || len(set.Previous) != 0 {
-		t.Fatal(set, err)
+	errtest.Must(t, err)
+	want := key(t, 2).ID()
+	if diff := cmp.Diff([]string{want}, ids(set.Public())); diff != "" {
+		t.Fatalf("keys (-want +got):\n%s", diff)
 	}
 	p.signer.Use(set)
-	if got := kid(t, set, issue(t, p.signer)); got != key(t, 2).ID() {
-		t.Error("the first key does not sign at once")
+	if got := kid(t, set, issue(t, p.signer)); got != want {
+		t.Errorf("the key %s signs at once, want the first key %s", got, want)
 	}
 }
 
 func TestRotation_Bounded(t *testing.T) {
 	t.Parallel()
 	set := token.KeySet{Current: key(t, 0)}
-	for i := byte(1); ; i++ {
-		next, err := set.Rotated(key(t, i), start, 0)
-		if err != nil {
-			if i != 16 || cmp.Equal(ids(next.Public()), ids(set.Public())) {
-				t.Errorf("refused at rotation %d: %v", i, err)
-			}
-			break
-		}
-		set = next
+	for i := range byte(15) {
+		set = rotated(t, set, i+1)
+	}
+	if _, err := set.Rotated(key(t, 16), start, 0); err == nil {
+		t.Error("the sixteenth rotation in a row is accepted, want it refused")
 	}
 	if _, err := set.Rotated(key(t, 99), start.Add(3*time.Hour), 0); err != nil {
 		t.Errorf("refused after the tokens have expired: %v", err)
@@ -158,15 +158,16 @@ func TestRotation_Stored(t *testing.T) {
 		t.Fatal(err)
 	}
 	within, err := token.KeySet{Current: key(t, 9), Previous: append([]token.Key{key(t, 3)}, key(t, 2))}.Within(published)
-	if err != nil || within.Current.ID() != key(t, 3).ID() || len(within.Previous) != 1 {
-		t.Fatal(within, err)
+	errtest.Must(t, err)
+	if diff := cmp.Diff([]string{key(t, 3).ID(), key(t, 2).ID()}, ids(within.Public())); diff != "" {
+		t.Fatalf("keys within the published ones (-want +got):\n%s", diff)
 	}
 	p := newParts(t)
 	p.signer.Use(within)
 	for after, want := range map[time.Duration]byte{0: 2, time.Minute: 3} {
 		p.clock.Set(start.Add(after))
-		if got := kid(t, set, issue(t, p.signer)); got != key(t, want).ID() {
-			t.Errorf("after %s another key than %d signs", after, want)
+		if got, want := kid(t, set, issue(t, p.signer)), key(t, want).ID(); got != want {
+			t.Errorf("after %s the key %s signs, want %s", after, got, want)
 		}
 	}
 	if got := ids(published.At(start.Add(2 * time.Hour))); len(got) != 2 {
@@ -175,7 +176,14 @@ func TestRotation_Stored(t *testing.T) {
 	if _, err := (token.KeySet{Current: key(t, 9)}).Within(published); err == nil {
 		t.Error("Within accepts a set without published keys")
 	}
-	if !published.Has(key(t, 3)) || published.Has(key(t, 9)) || published.Has(token.Key{}) {
-		t.Error("Has is true for an unpublished key or false for a published one")
+	tests := []struct {
+		name string
+		key  token.Key
+		want bool
+	}{{"a published key", key(t, 3), true}, {"another key", key(t, 9), false}, {"no key", token.Key{}, false}}
+	for _, tt := range tests {
+		if got := published.Has(tt.key); got != tt.want {
+			t.Errorf("Has of %s = %t, want %t", tt.name, got, tt.want)
+		}
 	}
 }

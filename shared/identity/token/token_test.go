@@ -14,10 +14,12 @@ import (
 
 	"github.com/golang-jwt/jwt/v5"
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"orgops/shared/base/fault"
 	"orgops/shared/identity/token"
 	"orgops/shared/testkit/clocktest"
+	"orgops/shared/testkit/errtest"
 )
 
 var start = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
@@ -80,8 +82,11 @@ func issue(t testing.TB, s *token.Signer) string {
 func refused(t *testing.T, v *token.Verifier, text string) {
 	t.Helper()
 	claims, err := v.Verify(text)
-	if fault.KindOf(err) != fault.Unauthenticated || claims.Company != "" {
-		t.Errorf("got %+v, %v", claims, err)
+	if got := fault.KindOf(err); got != fault.Unauthenticated {
+		t.Errorf("error %v of kind %s, want %s", err, got, fault.Unauthenticated)
+	}
+	if claims.Company != "" {
+		t.Errorf("claims of the company %q, want none", claims.Company)
 	}
 }
 
@@ -93,12 +98,12 @@ func TestVerifier_Verify(t *testing.T) {
 	want.IssuedAt, want.Expires = start, start.Add(time.Hour)
 	for range 2 { // verified, then cached
 		got, err := p.verifier.Verify(text)
-		if err != nil || got.ID == "" {
-			t.Fatal(got, err)
+		errtest.Must(t, err)
+		if got.ID == "" {
+			t.Error("the token has no id")
 		}
-		got.ID, got.IssuedAt, got.Expires = "", got.IssuedAt.UTC(), got.Expires.UTC()
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Error(diff)
+		if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(token.Claims{}, "ID")); diff != "" {
+			t.Errorf("claims (-want +got):\n%s", diff)
 		}
 	}
 	p.clock.Advance(time.Hour + 29*time.Second)
@@ -122,7 +127,7 @@ func TestSigner_Header(t *testing.T) {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(map[string]string{"alg": "EdDSA", "typ": "at+jwt", "kid": p.keys.Current.ID()}, got); diff != "" {
-		t.Error(diff)
+		t.Errorf("header (-want +got):\n%s", diff)
 	}
 }
 
@@ -131,11 +136,11 @@ func TestSigner_Refuses(t *testing.T) {
 	p := newParts(t)
 	for _, c := range []token.Claims{{}, {Subject: "u"}, {Company: "c"}, {Subject: "u", Company: "a/b"}} {
 		if text, err := p.signer.Issue(c); err == nil {
-			t.Errorf("%+v: %s", c, text)
+			t.Errorf("%+v: signed %s, want an error", c, text)
 		}
 	}
 	if text, err := token.NewSigner(p.config, token.KeySet{}).Issue(genuine); err == nil {
-		t.Error("Issue signed without a key:", text)
+		t.Errorf("no key: signed %s, want an error", text)
 	}
 }
 
@@ -253,8 +258,9 @@ func TestVerifier_Use(t *testing.T) {
 	old := issue(t, p.signer)
 	check := func(text string, want bool) {
 		t.Helper()
-		if _, err := p.verifier.Verify(text); (err == nil) != want {
-			t.Error(err)
+		_, err := p.verifier.Verify(text)
+		if got := err == nil; got != want {
+			t.Errorf("verified = %t, want %t: %v", got, want, err)
 		}
 	}
 	check(old, true)
@@ -287,8 +293,10 @@ func TestVerifier_CacheIsBounded(t *testing.T) {
 		}
 	}
 	for i, text := range texts {
-		if c, err := p.verifier.Verify(text); err != nil || c.Subject != fmt.Sprint(i) {
-			t.Fatal(i, c, err)
+		c, err := p.verifier.Verify(text)
+		errtest.Must(t, err)
+		if want := fmt.Sprint(i); c.Subject != want {
+			t.Fatalf("subject %q, want %q", c.Subject, want)
 		}
 	}
 }
@@ -306,10 +314,10 @@ func FuzzVerify(f *testing.F) {
 	f.Fuzz(func(t *testing.T, s string) {
 		c, err := p.verifier.Verify(s)
 		if err == nil && s != text {
-			t.Fatalf("accepted %q as %+v", s, c)
+			t.Fatalf("accepted %q as %+v, want only %q accepted", s, c, text)
 		}
-		if err != nil && fault.KindOf(err) != fault.Unauthenticated {
-			t.Fatal(err)
+		if got := fault.KindOf(err); err != nil && got != fault.Unauthenticated {
+			t.Fatalf("error %v of kind %s, want %s", err, got, fault.Unauthenticated)
 		}
 	})
 }

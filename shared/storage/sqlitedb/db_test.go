@@ -10,9 +10,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"zombiezen.com/go/sqlite"
 
 	"orgops/shared/storage/sqlitedb"
+	"orgops/shared/testkit/errtest"
 )
 
 var errRefused = errors.New("refused")
@@ -145,20 +147,25 @@ func TestDB_Write(t *testing.T) {
 	t.Run("committed runs in order and before write returns", func(t *testing.T) {
 		t.Parallel()
 		db := open(t, filepath.Join(t.TempDir(), "x.db"))
-		var order []int64 // owned by the writer
+		var order, want []int64 // the writer owns order
 		hooks := 0
 		stop := db.AfterCommit(func() { hooks++ })
 		for i := range int64(5) {
 			if err := db.Write(t.Context(), &insert{id: i, committed: func() { order = append(order, i) }}); err != nil {
 				t.Fatal(err)
 			}
-			if len(order) != int(i)+1 || hooks != int(i)+1 {
-				t.Fatalf("after %d writes: order %v, %d hooks", i+1, order, hooks)
+			want = append(want, i)
+			if diff := cmp.Diff(want, order); diff != "" {
+				t.Fatalf("committed units after %d writes (-want +got):\n%s", i+1, diff)
+			}
+			if hooks != len(want) {
+				t.Fatalf("%d calls of the hook, want %d", hooks, len(want))
 			}
 		}
 		stop()
-		if err := db.Write(t.Context(), &insert{id: 9}); err != nil || hooks != 5 {
-			t.Fatalf("after stop: %d hooks, %v", hooks, err)
+		errtest.Must(t, db.Write(t.Context(), &insert{id: 9}))
+		if hooks != 5 {
+			t.Fatalf("%d calls of the hook after stop, want the 5 before", hooks)
 		}
 	})
 
@@ -304,7 +311,7 @@ func TestDB_Close(t *testing.T) {
 		}
 	}
 	if err := db.Read(t.Context(), func(*sqlite.Conn) error { return nil }); !errors.Is(err, sqlitedb.ErrClosed) {
-		t.Errorf("read after close: %v", err)
+		t.Errorf("read after close: %v, want ErrClosed", err)
 	}
 	if got := count(t, open(t, path)); got != written {
 		t.Errorf("%d rows after reopening, want %d acknowledged ones", got, written)
@@ -345,7 +352,7 @@ func TestDB_Log(t *testing.T) {
 		t.Fatal(err)
 	}
 	if info.Size() > 48<<20 {
-		t.Errorf("the log has %d MiB after its checkpoints", info.Size()>>20)
+		t.Errorf("the log has %d MiB after its checkpoints, want at most 48", info.Size()>>20)
 	}
 }
 
@@ -378,12 +385,12 @@ func TestOpen_Busy(t *testing.T) {
 		db.Close()
 		t.Error("opened during another process's write")
 	} else if took := time.Since(begun); took < busy {
-		t.Errorf("gave up after %v: %v", took, err)
+		t.Errorf("gave up after %v, want at least %v: %v", took, busy, err)
 	}
 }
 
-// TestWrite_Unknown checks that a failed COMMIT is ErrUnknown and calls the foreign hooks.
-func TestWrite_Unknown(t *testing.T) {
+// TestDB_Write_Unknown checks that a failed COMMIT is ErrUnknown and calls the foreign hooks.
+func TestDB_Write_Unknown(t *testing.T) {
 	t.Parallel()
 	db := open(t, filepath.Join(t.TempDir(), "x.db"))
 	interrupted := make(chan struct{})
@@ -394,8 +401,11 @@ func TestWrite_Unknown(t *testing.T) {
 		defer conn.SetInterrupt(interrupted) // interrupts the COMMIT, which comes next
 		return sqlitedb.Exec(conn, "INSERT INTO thing (id) VALUES (1)")
 	}))
-	if !errors.Is(err, sqlitedb.ErrUnknown) || errors.Is(err, sqlitedb.ErrUnavailable) {
-		t.Errorf("got %v, want ErrUnknown", err)
+	if !errors.Is(err, sqlitedb.ErrUnknown) {
+		t.Errorf("write: %v, want ErrUnknown", err)
+	}
+	if errors.Is(err, sqlitedb.ErrUnavailable) {
+		t.Errorf("write: %v, want it not to be ErrUnavailable", err)
 	}
 	if !told.Load() {
 		t.Error("foreign hook not called")

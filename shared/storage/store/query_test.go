@@ -20,8 +20,11 @@ func TestQuery_PrefixEnd(t *testing.T) {
 	}
 	for _, tt := range tests {
 		got := store.Query{Prefix: tt.prefix}.PrefixEnd()
-		if got != tt.want || got != "" && got <= tt.prefix+"\U0010ffff" {
+		if got != tt.want {
 			t.Errorf("end of %q: %q, want %q", tt.prefix, got, tt.want)
+		}
+		if last := tt.prefix + "\U0010ffff"; got != "" && got <= last {
+			t.Errorf("end of %q: %q, want it after %q", tt.prefix, got, last)
 		}
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"orgops/shared/storage/vault"
+	"orgops/shared/testkit/errtest"
 	"orgops/shared/testkit/webtest"
 )
 
@@ -37,6 +38,21 @@ func fileKey(t *testing.T) *vault.FileKey {
 	return k
 }
 
+// stays expects v not to open a sealed text, and to give no other reason than ErrSealed.
+func stays(t *testing.T, v vault.Vault, company, label string, sealed []byte) {
+	t.Helper()
+	got, err := v.Open(t.Context(), company, label, sealed)
+	if !errors.Is(err, vault.ErrSealed) {
+		t.Errorf("open: error %v, want ErrSealed", err)
+	}
+	if got, want := errtest.Message(err), vault.ErrSealed.Error(); got != want {
+		t.Errorf("open: error %q, want %q", got, want)
+	}
+	if got != nil {
+		t.Errorf("opened %q, want nothing", got)
+	}
+}
+
 func TestSealer(t *testing.T) {
 	t.Parallel()
 	ctx, keys := context.Background(), vault.StoreKeys{Store: webtest.New(t).Store}
@@ -44,19 +60,23 @@ func TestSealer(t *testing.T) {
 	v := vault.New(wrapper, keys, nil)
 	secret := []byte("ghp_secret")
 	sealed, err := v.Seal(ctx, "a", "github/token", secret)
-	if err != nil || bytes.Contains(sealed, secret) {
-		t.Fatal(err)
+	errtest.Must(t, err)
+	if bytes.Contains(sealed, secret) {
+		t.Fatalf("sealed text %q, want it without the secret", sealed)
 	}
 	again, err := v.Seal(ctx, "a", "github/token", secret)
-	if err != nil || bytes.Equal(sealed, again) {
-		t.Error("sealing twice gives the same text", err)
+	errtest.Must(t, err)
+	if bytes.Equal(sealed, again) {
+		t.Errorf("sealing twice gives the same text %q, want another", again)
 	}
 	if _, err := v.Seal(ctx, "b", "github/token", secret); err != nil {
 		t.Fatal(err)
 	}
 	for _, v := range []vault.Vault{v, vault.New(wrapper, keys, nil)} { // the second stands for a restart
-		if got, err := v.Open(ctx, "a", "github/token", sealed); err != nil || !bytes.Equal(got, secret) {
-			t.Error(got, err)
+		got, err := v.Open(ctx, "a", "github/token", sealed)
+		errtest.Must(t, err)
+		if !bytes.Equal(got, secret) {
+			t.Errorf("opened %q, want %q", got, secret)
 		}
 	}
 	tests := []struct {
@@ -84,9 +104,7 @@ func TestSealer(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			if got, err := v.Open(ctx, tt.company, tt.label, tt.sealed); !errors.Is(err, vault.ErrSealed) || err.Error() != vault.ErrSealed.Error() || got != nil {
-				t.Error(got, err)
-			}
+			stays(t, v, tt.company, tt.label, tt.sealed)
 		})
 	}
 }
@@ -108,14 +126,10 @@ func TestSealer_WrappedKeyIsBound(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := keys.Create(ctx, "b", wrapped); !errors.Is(err, vault.ErrKeyExists) {
-		t.Error("key replaced:", err)
+		t.Errorf("create a second key: %v, want ErrKeyExists", err)
 	}
-	if got, err := vault.New(wrapper, keys, nil).Open(ctx, "b", "l", sealed); !errors.Is(err, vault.ErrSealed) {
-		t.Error(got, err)
-	}
-	if got, err := vault.New(fileKey(t), keys, nil).Open(ctx, "a", "l", sealed); !errors.Is(err, vault.ErrSealed) {
-		t.Error(got, err)
-	}
+	stays(t, vault.New(wrapper, keys, nil), "b", "l", sealed)
+	stays(t, vault.New(fileKey(t), keys, nil), "a", "l", sealed)
 }
 
 func TestSealer_RemembersKeys(t *testing.T) {
@@ -126,8 +140,10 @@ func TestSealer_RemembersKeys(t *testing.T) {
 	v := vault.New(wrapper, keys, func() time.Time { return at })
 	use := func(want int64) {
 		t.Helper()
-		if _, err := v.Seal(ctx, "a", "l", nil); err != nil || wrapper.unwraps.Load() != want {
-			t.Error(err, wrapper.unwraps.Load())
+		_, err := v.Seal(ctx, "a", "l", nil)
+		errtest.Must(t, err)
+		if got := wrapper.unwraps.Load(); got != want {
+			t.Errorf("%d unwraps, want %d", got, want)
 		}
 	}
 	use(1)
@@ -174,7 +190,7 @@ func TestSealer_Together(t *testing.T) {
 	gone, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, err := v.Open(gone, "a", "x", sealed); !errors.Is(err, context.Canceled) {
-		t.Errorf("cancelled caller got %v", err)
+		t.Errorf("cancelled caller: %v, want the context's error", err)
 	}
 	away := errors.New("away")
 	service.answer <- away
@@ -188,8 +204,11 @@ func TestSealer_Together(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if n := service.unwraps.Load(); n != 1 || failed != 1 {
-		t.Errorf("%d unwraps, %d failures; want one of each", n, failed)
+	if n := service.unwraps.Load(); n != 1 {
+		t.Errorf("%d unwraps, want 1", n)
+	}
+	if failed != 1 {
+		t.Errorf("%d callers failed, want 1", failed)
 	}
 }
 
@@ -238,8 +257,11 @@ func TestOpenFileKey(t *testing.T) {
 				t.Fatal(err)
 			}
 			_, err := vault.OpenFileKey(path)
-			if (err == nil) != tt.ok || err != nil && strings.Contains(err.Error(), "secret") {
-				t.Error(err)
+			if ok := err == nil; ok != tt.ok {
+				t.Errorf("opened %t, want %t: %v", ok, tt.ok, err)
+			}
+			if got := errtest.Message(err); strings.Contains(got, "secret") {
+				t.Errorf("error %q, want it without the file's content", got)
 			}
 		})
 	}
@@ -247,8 +269,10 @@ func TestOpenFileKey(t *testing.T) {
 	if _, err := vault.OpenFileKey(path); err != nil {
 		t.Fatal(err)
 	}
-	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
-		t.Error(info, err)
+	info, err := os.Stat(path)
+	errtest.Must(t, err)
+	if got := info.Mode().Perm(); got != 0o600 {
+		t.Errorf("new key has mode %o, want 600", got)
 	}
 }
 
@@ -262,7 +286,7 @@ func FuzzOpen(f *testing.F) {
 	f.Add([]byte{1})
 	f.Fuzz(func(t *testing.T, b []byte) {
 		if got, err := v.Open(context.Background(), "a", "other", b); err == nil {
-			t.Fatal("opened", got)
+			t.Fatalf("opened %q, want an error", got)
 		}
 	})
 }

@@ -8,9 +8,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
 	"orgops/shared/storage/queue"
 	"orgops/shared/storage/queue/sqsqueue"
 	"orgops/shared/testkit/awstest"
+	"orgops/shared/testkit/errtest"
 )
 
 // sent decodes a SendMessageBatch request.
@@ -38,6 +42,18 @@ func sends(t *testing.T, p *awstest.Proxy) []sent {
 	return out
 }
 
+// delays returns the delay of every message that was sent.
+func delays(t *testing.T, p *awstest.Proxy) []int {
+	t.Helper()
+	var out []int
+	for _, s := range sends(t, p) {
+		for _, e := range s.Entries {
+			out = append(out, e.DelaySeconds)
+		}
+	}
+	return out
+}
+
 func receive(t *testing.T, q *sqsqueue.Queue, n int) []queue.Received {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
@@ -45,8 +61,9 @@ func receive(t *testing.T, q *sqsqueue.Queue, n int) []queue.Received {
 	var all []queue.Received
 	for len(all) < n {
 		got, err := q.Receive(ctx, n-len(all), time.Minute)
-		if err != nil || len(got) == 0 {
-			t.Fatalf("received %d of %d: %v", len(all), n, err)
+		errtest.Must(t, err)
+		if len(got) == 0 {
+			t.Fatalf("received %d messages, want %d", len(all), n)
 		}
 		all = append(all, got...)
 	}
@@ -64,8 +81,8 @@ func TestQueue_Hops(t *testing.T) {
 	if err := openAt(t, proxy.Access(), clock).Send(t.Context(), queue.Message{Body: []byte("tomorrow"), Group: "acme", Due: due}); err != nil {
 		t.Fatal(err)
 	}
-	if got := sends(t, proxy); len(got) != 1 || got[0].Entries[0].DelaySeconds != 900 {
-		t.Fatalf("sent %+v, want one message delayed by 900 s", got)
+	if diff := cmp.Diff([]int{900}, delays(t, proxy)); diff != "" {
+		t.Fatalf("delays of the first send (-want +got):\n%s", diff)
 	}
 
 	// The next is sent by a clock at which it is due, and so arrives two seconds before it is due.
@@ -78,14 +95,18 @@ func TestQueue_Hops(t *testing.T) {
 	now = func() time.Time { return due.Add(time.Since(arrival()) - 2*time.Second) }
 	got := receive(t, q, 1)[0]
 	if left := due.Sub(now()); left > 0 {
-		t.Errorf("received %v early", left)
+		t.Errorf("received %v early, want when due", left)
 	}
-	if string(got.Body) != "soon" || got.Group != "acme" || got.Receives != 1 || !got.Due.Equal(due) {
-		t.Errorf("got %+v", got)
+	want := queue.Received{Message: queue.Message{Body: []byte("soon"), Group: "acme", Due: due}, Receives: 1}
+	if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(queue.Received{}, "Receipt")); diff != "" {
+		t.Errorf("received message (-want +got):\n%s", diff)
 	}
-	all := sends(t, proxy)
-	if last := all[len(all)-1].Entries; len(all) < 3 || last[0].DelaySeconds < 1 || last[0].DelaySeconds > 2 {
-		t.Errorf("sent %+v, want it sent on with the remaining delay", all)
+	all := delays(t, proxy)
+	if n := len(all); n < 3 {
+		t.Fatalf("%d messages sent, want at least 3: the second is sent on", n)
+	}
+	if last := all[len(all)-1]; last < 1 || last > 2 {
+		t.Errorf("sent on with a delay of %d s, want the remaining 1 or 2 s", last)
 	}
 }
 
@@ -99,9 +120,13 @@ func TestQueue_FairQueues(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		want := map[bool]string{true: "acme"}[fair]
-		if got := sends(t, proxy)[0].Entries; got[0].Group != want || got[1].Group != "" {
-			t.Errorf("fair %v: sent %+v, want group %q, and no group for a message without one", fair, got, want)
+		var groups []string
+		for _, e := range sends(t, proxy)[0].Entries {
+			groups = append(groups, e.Group)
+		}
+		want := []string{map[bool]string{true: "acme"}[fair], ""}
+		if diff := cmp.Diff(want, groups); diff != "" {
+			t.Errorf("groups with fair %t (-want +got):\n%s", fair, diff)
 		}
 	}
 }
@@ -127,7 +152,7 @@ func TestQueue_Batches(t *testing.T) {
 	for _, s := range sends(t, proxy) {
 		total += len(s.Entries)
 		if len(s.Entries) > 10 {
-			t.Errorf("%d messages in a request", len(s.Entries))
+			t.Errorf("%d messages in a request, want at most 10", len(s.Entries))
 		}
 	}
 	if total != len(messages) {

@@ -6,9 +6,13 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
 	"orgops/shared/storage/queue"
 	"orgops/shared/storage/queue/sqsqueue"
 	"orgops/shared/testkit/awstest"
+	"orgops/shared/testkit/errtest"
 )
 
 // refusal answers that SQS refused one entry of a batch.
@@ -21,6 +25,17 @@ func busy(operation string, times int) awstest.Step {
 	return awstest.Step{Operation: operation, Times: times, Status: 503, Body: `{"__type":"com.amazonaws.sqs#ServiceUnavailable","message":"busy"}`}
 }
 
+// outcome tells what became of a message by the error of Send.
+func outcome(err error) string {
+	switch {
+	case err == nil:
+		return "sent"
+	case errors.Is(err, queue.ErrUnavailable):
+		return "unavailable"
+	}
+	return "refused"
+}
+
 // TestQueue_Faults checks that temporarily refused entries, and only those, are retried.
 func TestQueue_Faults(t *testing.T) {
 	t.Parallel()
@@ -28,14 +43,13 @@ func TestQueue_Faults(t *testing.T) {
 		name  string
 		steps []awstest.Step
 		asks  int // 0: not checked
-		ok    bool
-		want  error
+		want  string
 	}{
-		{"one of two refused twice", []awstest.Step{refusal("SendMessageBatch", 2, false, "InternalError")}, 3, true, nil},
-		{"one refused every time", []awstest.Step{refusal("SendMessageBatch", 99, false, "InternalError")}, 0, false, queue.ErrUnavailable},
-		{"one invalid", []awstest.Step{refusal("SendMessageBatch", 1, true, "InvalidMessageContents")}, 1, false, nil},
-		{"service busy once", []awstest.Step{busy("SendMessageBatch", 1)}, 2, true, nil},
-		{"service busy", []awstest.Step{busy("SendMessageBatch", 99)}, 0, false, queue.ErrUnavailable},
+		{"one of two refused twice", []awstest.Step{refusal("SendMessageBatch", 2, false, "InternalError")}, 3, "sent"},
+		{"one refused every time", []awstest.Step{refusal("SendMessageBatch", 99, false, "InternalError")}, 0, "unavailable"},
+		{"one invalid", []awstest.Step{refusal("SendMessageBatch", 1, true, "InvalidMessageContents")}, 1, "refused"},
+		{"service busy once", []awstest.Step{busy("SendMessageBatch", 1)}, 2, "sent"},
+		{"service busy", []awstest.Step{busy("SendMessageBatch", 99)}, 0, "unavailable"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -44,8 +58,8 @@ func TestQueue_Faults(t *testing.T) {
 			q := openAt(t, proxy.Access(), sqsqueue.Options{})
 			proxy.Play(tt.steps...)
 			err := q.Send(t.Context(), queue.Message{Body: []byte("a")}, queue.Message{Body: []byte("b")})
-			if (err == nil) != tt.ok || errors.Is(err, queue.ErrUnavailable) != (tt.want != nil) {
-				t.Fatalf("send: %v, want %v", err, tt.want)
+			if got := outcome(err); got != tt.want {
+				t.Fatalf("message %s, want %s: %v", got, tt.want, err)
 			}
 			asked := sends(t, proxy)
 			if tt.asks > 0 && len(asked) != tt.asks {
@@ -65,18 +79,18 @@ func TestQueue_AckFaults(t *testing.T) {
 	q := openAt(t, proxy.Access(), sqsqueue.Options{})
 	r := queue.Received{Receipt: "never given"}
 	if err := q.Ack(t.Context(), r); err != nil {
-		t.Errorf("unknown receipt: %v", err)
+		t.Errorf("unknown receipt: %v, want no error", err)
 	}
 	proxy.Play(refusal("DeleteMessageBatch", 1, true, "ReceiptHandleIsInvalid"))
 	if err := q.Ack(t.Context(), r); err != nil {
-		t.Errorf("expired receipt: %v", err)
+		t.Errorf("expired receipt: %v, want no error", err)
 	}
 	proxy.Play(refusal("DeleteMessageBatch", 1, false, "InternalError"))
 	if err := q.Send(t.Context(), queue.Message{Body: []byte("a")}); err != nil {
 		t.Fatal(err)
 	}
 	if err := q.Ack(t.Context(), receive(t, q, 1)...); err != nil {
-		t.Errorf("after one fault: %v", err)
+		t.Errorf("after one fault: %v, want no error", err)
 	}
 }
 
@@ -95,10 +109,9 @@ func TestQueue_BuryTwice(t *testing.T) {
 		t.Errorf("bury: %v, want ErrUnavailable", err)
 	}
 	letters, err := q.DeadLetters(t.Context(), 10)
-	if err != nil || len(letters) != 1 || string(letters[0].Body) != "a" || letters[0].Group != "acme" {
-		t.Fatalf("letters %+v, %v; want exactly the buried message", letters, err)
-	}
-	if got := letters[0].Reason; got != strings.Repeat("ä", 512) {
-		t.Errorf("the reason has %d bytes", len(got))
+	errtest.Must(t, err)
+	want := []queue.DeadLetter{{Message: queue.Message{Body: []byte("a"), Group: "acme"}, Reason: strings.Repeat("ä", 512)}}
+	if diff := cmp.Diff(want, letters, cmpopts.IgnoreFields(queue.DeadLetter{}, "Message.Due", "BuriedAt")); diff != "" {
+		t.Errorf("dead letters (-want +got):\n%s", diff)
 	}
 }

@@ -11,10 +11,12 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"orgops/shared/base/id"
 	"orgops/shared/storage/store"
 	"orgops/shared/storage/store/dynamostore"
+	"orgops/shared/testkit/errtest"
 )
 
 func gzipped(t *testing.T, text string) string {
@@ -45,28 +47,28 @@ func TestStore_Packed(t *testing.T) {
 		}
 		return meter.Take().Write
 	}
-	if shown, quiet := commit(c.Create("SHOWN", "note", large)), commit(c.Create("QUIET", "note", large).Quietly()); shown != 11 || quiet != 1 {
-		t.Errorf("shown: %g units, want 11; quiet: %g, want 1", shown, quiet)
+	type units struct{ shown, quiet, transaction float64 }
+	got := units{
+		shown:       commit(c.Create("SHOWN", "note", large)),
+		quiet:       commit(c.Create("QUIET", "note", large).Quietly()),
+		transaction: commit(c.Replace("QUIET", "note", 1, large).Quietly(), c.Create("OTHER", "note", large).Quietly()),
 	}
-	if got := commit(c.Replace("QUIET", "note", 1, large).Quietly(), c.Create("OTHER", "note", large).Quietly()); got != 4 {
-		t.Errorf("in a transaction: %g units, want 4", got)
+	if want := (units{11, 1, 4}); got != want {
+		t.Errorf("write units %+v, want %+v", got, want)
 	}
 	item, err := c.Get(t.Context(), "QUIET", nil)
-	if err != nil || !bytes.Equal(item.Body, large) || item.Version != 2 {
-		t.Errorf("got %s, %v", item.Body, err)
-	}
+	errtest.Must(t, err)
 	page, err := c.Query(t.Context(), store.Query{})
-	if err != nil || len(page.Items) != 3 {
-		t.Fatalf("%d items, %v", len(page.Items), err)
+	errtest.Must(t, err)
+	want := []store.Item{
+		{Key: "QUIET", Version: 2, Body: large},
+		{Key: "OTHER", Version: 1, Body: large}, {Key: "QUIET", Version: 2, Body: large}, {Key: "SHOWN", Version: 1, Body: large},
 	}
-	for _, item := range page.Items {
-		if !bytes.Equal(item.Body, large) {
-			t.Errorf("%s: %s", item.Key, item.Body)
-		}
+	if diff := cmp.Diff(want, append([]store.Item{item}, page.Items...), cmpopts.IgnoreFields(store.Item{}, "Entity", "At")); diff != "" {
+		t.Errorf("the item and all items (-want +got):\n%s", diff)
 	}
 	commit(c.Replace("QUIET", "note", 2, json.RawMessage(`{}`))) // the feed shows the old image
-	want := []*store.Image{nil, {Version: 2, Body: large}}
-	if diff := cmp.Diff(want, before(t, s, 2)); diff != "" {
+	if diff := cmp.Diff([]*store.Image{nil, {Version: 2, Body: large}}, before(t, s, 2)); diff != "" {
 		t.Errorf("the feed (-want +got):\n%s", diff)
 	}
 }
@@ -97,14 +99,18 @@ func TestRecord_Packed(t *testing.T) {
 		return map[string]string{"pk": "C#acme", "sk": "NOTE#1", "entity": "note", "version": "1", "at": "1700000000123", "packed": packed}
 	}
 	got, ok, err := dynamostore.Record{New: item(gzipped(t, `{"n":1}`))}.Change()
-	if err != nil || !ok || string(got.New.Body) != `{"n":1}` {
-		t.Errorf("%+v, %t, %v", got, ok, err)
+	errtest.Must(t, err)
+	if !ok {
+		t.Fatal("packed item is not in the feed")
+	}
+	if diff := cmp.Diff(&store.Image{Version: 1, Body: json.RawMessage(`{"n":1}`)}, got.New); diff != "" {
+		t.Errorf("image (-want +got):\n%s", diff)
 	}
 	for name, packed := range map[string]string{
 		"not packed": `{"n":1}`, "cut off": gzipped(t, `{"n":1}`)[:12], "too large": gzipped(t, strings.Repeat(" ", store.MaxBody+1)),
 	} {
 		if got, _, err := (dynamostore.Record{New: item(packed)}).Change(); err == nil {
-			t.Errorf("%s: %s", name, got.New.Body)
+			t.Errorf("%s: read as %s, want an error", name, got.New.Body)
 		}
 	}
 }

@@ -23,8 +23,11 @@ func TestSeconds(t *testing.T) {
 	}
 	for _, tt := range tests {
 		seconds := expiry.Seconds(tt.expires)
-		if back := expiry.Time(seconds); seconds != tt.seconds || back != tt.back {
-			t.Errorf("%s: %d, %v; want %d, %v", tt.name, seconds, back, tt.seconds, tt.back)
+		if seconds != tt.seconds {
+			t.Errorf("%s: Seconds(%v) = %d, want %d", tt.name, tt.expires, seconds, tt.seconds)
+		}
+		if back := expiry.Time(seconds); back != tt.back {
+			t.Errorf("%s: Time(%d) = %v, want %v", tt.name, seconds, back, tt.back)
 		}
 	}
 }

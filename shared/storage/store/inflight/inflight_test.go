@@ -8,6 +8,9 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
 	"orgops/shared/storage/store"
 	"orgops/shared/storage/store/inflight"
 )
@@ -36,8 +39,15 @@ func (d *desk) hand(t *testing.T, last, bytes int) {
 
 func (d *desk) expect(t *testing.T, position int, idle bool, room int) {
 	t.Helper()
-	if at, is := d.track.Position(); at != position || is != idle || d.Room() != room {
-		t.Errorf("position %d, idle %t, room %d; want %d, %t, %d", at, is, d.Room(), position, idle, room)
+	type state struct {
+		position int
+		idle     bool
+		room     int
+	}
+	got := state{room: d.Room()}
+	got.position, got.idle = d.track.Position()
+	if want := (state{position, idle, room}); got != want {
+		t.Errorf("%+v, want %+v", got, want)
 	}
 }
 
@@ -76,12 +86,20 @@ func TestWindow_Failed(t *testing.T) {
 		d.Drain() // nothing is in flight
 		d.expect(t, 0, false, 0)
 		b, wait, room := d.Next()
-		if b != nil || wait != inflight.Backoff(1) || room != 0 {
-			t.Fatalf("next: %v, %v, %d; want a wait for the first track's retry", b, wait, room)
+		if b != nil {
+			t.Fatalf("next: %+v, want no batch before the first track's retry", b)
+		}
+		if want := inflight.Backoff(1); wait != want {
+			t.Fatalf("next: a wait of %v, want %v", wait, want)
+		}
+		if room != 0 {
+			t.Fatalf("next: room for %d, want none", room)
 		}
 		<-time.After(wait)
-		if b, _, _ = d.Next(); b == nil || b == later || !b.Replay {
-			t.Fatalf("next: %+v, want the failed batch as a replay", b)
+		b, _, _ = d.Next()
+		want := &inflight.Batch[int]{Changes: make([]store.Change, 1), Last: 1, Bytes: 1, Replay: true}
+		if diff := cmp.Diff(want, b, cmpopts.IgnoreUnexported(inflight.Batch[int]{})); diff != "" {
+			t.Fatalf("next: not the failed batch as a replay (-want +got):\n%s", diff)
 		}
 		d.Hand(t.Context(), b)
 		d.done[1](nil)
@@ -140,7 +158,7 @@ func TestWindow_Run(t *testing.T) {
 		}
 		want := []saved{{1, 0, false}, {2, time.Second, false}, {3, end, true}}
 		if !slices.Equal(got, want) {
-			t.Errorf("saved %v, want %v", got, want)
+			t.Errorf("saved %+v, want %+v", got, want)
 		}
 	})
 }

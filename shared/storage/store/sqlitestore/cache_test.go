@@ -12,6 +12,7 @@ import (
 	"orgops/shared/storage/sqlitedb"
 	"orgops/shared/storage/store"
 	"orgops/shared/storage/store/sqlitestore"
+	"orgops/shared/testkit/errtest"
 )
 
 // TestStore_GetDuringWrites checks that, despite the cache, Get sees every commit that returned before the call.
@@ -35,8 +36,12 @@ func TestStore_GetDuringWrites(t *testing.T) {
 				}
 				least, _ := answered.Load("version")
 				item, err := c.Get(t.Context(), "N", nil)
-				if err != nil || item.Version < least.(int64) {
-					t.Errorf("version %d, %v; want at least %d", item.Version, err, least)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				if item.Version < least.(int64) {
+					t.Errorf("version %d, want at least %d", item.Version, least)
 					return
 				}
 			}
@@ -77,7 +82,7 @@ func TestStore_GetAfterAnotherProcess(t *testing.T) {
 			return
 		}
 		if time.Now().After(deadline) {
-			t.Fatalf("still version %d", item.Version)
+			t.Fatalf("still version %d and n %d, want 2 of both", item.Version, body.N)
 		}
 	}
 }
@@ -96,11 +101,18 @@ func TestStore_GetMany(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	get := func(key string) string {
+		t.Helper()
+		var body struct{ N string }
+		_, err := c.Get(t.Context(), key, &body)
+		errtest.Must(t, err)
+		return body.N
+	}
 	for range 2 {
 		for i := range 60 {
-			var body struct{ N string }
-			if item, err := c.Get(t.Context(), fmt.Sprint("K", i), &body); err != nil || body.N != item.Key {
-				t.Fatalf("K%d: %q, %v", i, body.N, err)
+			key := fmt.Sprint("K", i)
+			if n := get(key); n != key {
+				t.Fatalf("%s: n %q, want %[1]q", key, n)
 			}
 		}
 	}
@@ -108,11 +120,10 @@ func TestStore_GetMany(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := c.Get(t.Context(), "K1", nil); !errors.Is(err, store.ErrNotFound) {
-		t.Errorf("after a deletion: %v", err)
+		t.Errorf("after a deletion: %v, want ErrNotFound", err)
 	}
-	var body struct{ N string }
-	if _, err := c.Get(t.Context(), "K2", &body); err != nil || body.N != "new" {
-		t.Errorf("after a replacement: %q, %v", body.N, err)
+	if n := get("K2"); n != "new" {
+		t.Errorf("after a replacement: n %q, want new", n)
 	}
 }
 

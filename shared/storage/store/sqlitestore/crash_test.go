@@ -64,8 +64,11 @@ func TestStore_Crash(t *testing.T) {
 			cancel()
 		}
 	})
-	if err != nil || missing != 0 {
-		t.Errorf("%d acknowledged changes not delivered: %v", missing, err)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if missing != 0 {
+		t.Errorf("%d acknowledged changes not delivered, want none", missing)
 	}
 }
 
@@ -100,8 +103,11 @@ func runAndKill(t *testing.T, path string, lines int, acknowledged, handed map[s
 			}
 		}
 	}
-	if err := cmd.Wait(); err == nil || n < lines {
-		t.Fatalf("child ended on its own after %d lines: %v", n, err)
+	if err := cmd.Wait(); err == nil {
+		t.Fatalf("child ended on its own, want it killed after %d lines", lines)
+	}
+	if n < lines {
+		t.Fatalf("child ended after %d lines, want %d", n, lines)
 	}
 }
 

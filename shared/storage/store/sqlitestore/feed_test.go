@@ -5,38 +5,44 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"slices"
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
 
 	"orgops/shared/base/id"
 	"orgops/shared/storage/sqlitedb"
 	"orgops/shared/storage/store"
 	"orgops/shared/storage/store/sqlitestore"
+	"orgops/shared/testkit/errtest"
 )
 
-// consume runs a consumer until it has received the change of key last.
-func consume(t *testing.T, s *sqlitestore.Store, name, last string) (seen []store.Change, replays int) {
+// consume runs a consumer until it has received the change of key last. It returns the changes as "sequence key", with a *
+// for a replay.
+func consume(t *testing.T, s *sqlitestore.Store, name, last string) []string {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
+	var got []string
+	found := false
 	err := s.Consume(ctx, name, func(_ context.Context, b store.Batch, done func(error)) {
-		seen = append(seen, b.Changes...)
-		if b.Replay {
-			replays += len(b.Changes)
+		mark := map[bool]string{true: "*"}[b.Replay]
+		for _, c := range b.Changes {
+			got = append(got, fmt.Sprintf("%s %s%s", c.Sequence, c.Key, mark))
+			found = c.Key == last
 		}
 		done(nil)
-		if b.Changes[len(b.Changes)-1].Key == last {
+		if found {
 			cancel()
 		}
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(seen) == 0 || seen[len(seen)-1].Key != last {
-		t.Fatalf("%s not received", last)
+	if !found {
+		t.Fatalf("received %q, want %s as the last", got, last)
 	}
-	return seen, replays
+	return got
 }
 
 func commit(t *testing.T, s store.Store, ops ...store.Op) {
@@ -95,8 +101,8 @@ func TestStore_Behind(t *testing.T) {
 	case <-time.After(20 * time.Second):
 		t.Fatal("the consumer does not catch up")
 	}
-	if !slices.Equal(seen, want) {
-		t.Errorf("%d changes received, want %d, each once and in order", len(seen), len(want))
+	if diff := cmp.Diff(want, seen); diff != "" {
+		t.Errorf("changes (-want +got):\n%s", diff)
 	}
 }
 
@@ -118,19 +124,21 @@ func TestStore_Reopen(t *testing.T) {
 	s, c, end := reopen()
 	commit(t, s, c.Create("A", "note", body))
 	commit(t, s, c.Create("B", "note", body))
-	if seen, replays := consume(t, s, "alpha", "B"); len(seen) != 2 || replays != 2 {
-		t.Errorf("%d changes, %d of them replays; want 2 and 2", len(seen), replays)
+	if diff := cmp.Diff([]string{"1 A*", "2 B*"}, consume(t, s, "alpha", "B")); diff != "" {
+		t.Errorf("changes (-want +got):\n%s", diff)
 	}
 	commit(t, s, c.Create("C", "note", body))
 	end()
 
 	s, c, end = reopen()
 	defer end()
-	if item, err := c.Get(t.Context(), "C", nil); err != nil || item.Version != 1 {
-		t.Errorf("after reopening: %+v, %v", item, err)
+	item, err := c.Get(t.Context(), "C", nil)
+	errtest.Must(t, err)
+	if item.Version != 1 {
+		t.Errorf("C at version %d after reopening, want 1", item.Version)
 	}
-	if seen, replays := consume(t, s, "alpha", "C"); len(seen) != 1 || replays != 1 {
-		t.Errorf("after reopening %d changes, %d of them replays; want C as a replay", len(seen), replays)
+	if diff := cmp.Diff([]string{"3 C*"}, consume(t, s, "alpha", "C")); diff != "" {
+		t.Errorf("changes after reopening (-want +got):\n%s", diff)
 	}
 }
 
@@ -167,8 +175,8 @@ func TestStore_OtherProcess(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := []string{"A", "B", "C", "D"}; !slices.Equal(seen, want) {
-		t.Errorf("got %v, want %v", seen, want)
+	if diff := cmp.Diff([]string{"A", "B", "C", "D"}, seen); diff != "" {
+		t.Errorf("changes (-want +got):\n%s", diff)
 	}
 }
 
@@ -182,28 +190,28 @@ func TestStore_Trim(t *testing.T) {
 	for i := range 250 {
 		commit(t, s, c.Create(fmt.Sprintf("N#%03d", i), "note", body))
 	}
-	trim := func(name string, want int) {
+	trim := func(s *sqlitestore.Store, name string, want int) {
 		t.Helper()
-		if n, err := s.Trim(t.Context()); err != nil || n != want {
-			t.Errorf("%s: removed %d, %v; want %d", name, n, err, want)
+		n, err := s.Trim(t.Context())
+		errtest.Must(t, err)
+		if n != want {
+			t.Errorf("%s: removed %d, want %d", name, n, want)
 		}
 	}
 	consume(t, s, "alpha", "N#249")
 	now = now.Add(48 * time.Hour)
-	trim("one consumer has not started", 0)
+	trim(s, "one consumer has not started", 0)
 	consume(t, s, "beta", "N#249")
 	now = now.Add(-25 * time.Hour)
-	trim("all consumers past, changes 23 h old", 0)
+	trim(s, "all consumers past, changes 23 h old", 0)
 	now = now.Add(2 * time.Hour)
-	if n, err := openStore(t, db, sqlitestore.Options{Now: o.Now, Upkeep: -1}).Trim(t.Context()); err != nil || n != 0 {
-		t.Errorf("a store without consumers removed %d, %v", n, err)
-	}
-	trim("all consumers past, changes 25 h old", 249)
-	trim("the newest change stays", 0)
+	trim(openStore(t, db, sqlitestore.Options{Now: o.Now, Upkeep: -1}), "a store without consumers", 0)
+	trim(s, "all consumers past, changes 25 h old", 249)
+	trim(s, "the newest change stays", 0)
 
 	commit(t, s, c.Create("NEXT", "note", body))
-	if seen, _ := consume(t, s, "alpha", "NEXT"); len(seen) != 1 || seen[0].Sequence != "251" {
-		t.Errorf("then %d changes, the first with sequence %s; want one with 251", len(seen), seen[0].Sequence)
+	if diff := cmp.Diff([]string{"251 NEXT*"}, consume(t, s, "alpha", "NEXT")); diff != "" {
+		t.Errorf("changes after the trim (-want +got):\n%s", diff)
 	}
 }
 
@@ -233,8 +241,11 @@ func TestStore_Upkeep(t *testing.T) {
 			cancel()
 		}
 	})
-	if err != nil || !gone {
-		t.Errorf("removal of the expired item not received: %v", err)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !gone {
+		t.Error("removal of the expired item not received")
 	}
 }
 

@@ -30,7 +30,7 @@ func (f *fixture) pages(t *testing.T, q store.Query) []store.Item {
 			t.Fatalf("query %+v: %v", q, err)
 		}
 		if q.Limit > 0 && len(page.Items) > q.Limit {
-			t.Fatalf("query %+v: %d items", q, len(page.Items))
+			t.Fatalf("query %+v: %d items, want at most %d", q, len(page.Items), q.Limit)
 		}
 		all = append(all, page.Items...)
 		if page.Next == "" {
@@ -92,8 +92,8 @@ func testQuery(t *testing.T, h Harness) {
 		}
 	}
 	item := f.pages(t, store.Query{From: "B#1", To: "B#1"})[0]
-	if got := f.get(t, "B#1", 1, 12); !cmp.Equal(got, item) {
-		t.Errorf("query returns %+v, get %+v", item, got)
+	if diff := cmp.Diff(f.get(t, "B#1", 1, 12), item); diff != "" {
+		t.Errorf("item of a query (-get +query):\n%s", diff)
 	}
 }
 
@@ -141,16 +141,17 @@ func testQueryPages(t *testing.T, h Harness) {
 func testQueryLarge(t *testing.T, h Harness) {
 	f := open(t, h)
 	body := json.RawMessage(`{"text":"` + strings.Repeat("x", 300<<10) + `"}`)
+	brief := func(key string, body []byte) string { return fmt.Sprintf("%s with %d bytes", key, len(body)) }
+	var want, got []string
 	for i := range 12 {
-		f.commit(t, f.c.Create(fmt.Sprintf("N#%02d", i), "note", body))
+		key := fmt.Sprintf("N#%02d", i)
+		f.commit(t, f.c.Create(key, "note", body))
+		want = append(want, brief(key, body))
 	}
-	items := f.pages(t, store.Query{Prefix: "N#"})
-	if len(items) != 12 {
-		t.Fatalf("%d items, want 12", len(items))
+	for _, item := range f.pages(t, store.Query{Prefix: "N#"}) {
+		got = append(got, brief(item.Key, item.Body))
 	}
-	for i, item := range items {
-		if item.Key != fmt.Sprintf("N#%02d", i) || len(item.Body) != len(body) {
-			t.Errorf("item %d: %s with %d bytes", i, item.Key, len(item.Body))
-		}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("items (-want +got):\n%s", diff)
 	}
 }

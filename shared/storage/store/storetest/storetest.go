@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"orgops/shared/base/id"
 	"orgops/shared/storage/store"
 	"orgops/shared/testkit/clocktest"
@@ -112,13 +114,17 @@ func (f *fixture) commit(t *testing.T, ops ...store.Op) {
 // get expects key to hold n at version.
 func (f *fixture) get(t *testing.T, key string, version int64, n int) store.Item {
 	t.Helper()
-	var got note
-	item, err := f.c.Get(t.Context(), key, &got)
+	type state struct {
+		Version int64
+		N       int
+	}
+	var body note
+	item, err := f.c.Get(t.Context(), key, &body)
 	if err != nil {
 		t.Fatalf("get %s: %v", key, err)
 	}
-	if item.Version != version || got.N != n {
-		t.Fatalf("get %s: version %d, n %d; want version %d, n %d", key, item.Version, got.N, version, n)
+	if got, want := (state{item.Version, body.N}), (state{version, n}); got != want {
+		t.Fatalf("get %s: %+v, want %+v", key, got, want)
 	}
 	return item
 }
@@ -134,12 +140,12 @@ func (f *fixture) absent(t *testing.T, key string) {
 func (f *fixture) conflict(t *testing.T, index int, ops ...store.Op) {
 	t.Helper()
 	err := f.Commit(t.Context(), ops...)
-	var conflict *store.ConflictError
-	if !errors.Is(err, store.ErrConflict) || !errors.As(err, &conflict) {
-		t.Fatalf("commit: %v, want a ConflictError", err)
+	if !errors.Is(err, store.ErrConflict) {
+		t.Fatalf("commit: %v, want ErrConflict", err)
 	}
-	if conflict.Index != index || conflict.Key != ops[index].Key {
-		t.Fatalf("conflict of op %d, %q; want op %d, %q", conflict.Index, conflict.Key, index, ops[index].Key)
+	got, _ := errors.AsType[*store.ConflictError](err)
+	if diff := cmp.Diff(&store.ConflictError{Index: index, Key: ops[index].Key}, got); diff != "" {
+		t.Fatalf("conflict (-want +got):\n%s", diff)
 	}
 }
 
@@ -166,4 +172,13 @@ func brief(t *testing.T, c store.Change) string {
 		return fmt.Sprintf("%d:%d", image.Version, decode(t, image))
 	}
 	return fmt.Sprintf("%s %s %s %s", c.Key, c.Entity, side(c.Old), side(c.New))
+}
+
+func briefs(t *testing.T, changes []store.Change) []string {
+	t.Helper()
+	var out []string
+	for _, c := range changes {
+		out = append(out, brief(t, c))
+	}
+	return out
 }

@@ -14,6 +14,19 @@ type handed struct {
 	done func(error)
 }
 
+// keys returns the keys of the batch's changes, each with a * if the batch is a replay.
+func (b handed) keys() []string {
+	var out []string
+	for _, c := range b.Changes {
+		key := c.Key
+		if b.Replay {
+			key += "*"
+		}
+		out = append(out, key)
+	}
+	return out
+}
+
 // tap consumes the feed; a test takes its batches one by one.
 type tap struct {
 	company string

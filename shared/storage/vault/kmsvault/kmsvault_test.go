@@ -13,11 +13,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"orgops/shared/base/fault"
 	"orgops/shared/storage/store/dynamostore"
 	"orgops/shared/storage/vault"
 	"orgops/shared/storage/vault/kmsvault"
 	"orgops/shared/testkit/awstest"
+	"orgops/shared/testkit/errtest"
 	"orgops/shared/testkit/webtest"
 )
 
@@ -61,15 +64,38 @@ func seal(t *testing.T, v vault.Vault, company, label string) []byte {
 
 func opens(t *testing.T, v vault.Vault, company, label string, sealed []byte) {
 	t.Helper()
-	if got, err := v.Open(t.Context(), company, label, sealed); err != nil || string(got) != "secret of "+company {
-		t.Errorf("%s: got %q, %v", company, got, err)
+	got, err := v.Open(t.Context(), company, label, sealed)
+	if err != nil {
+		t.Errorf("open for %s: %v", company, err)
+		return
+	}
+	if want := "secret of " + company; string(got) != want {
+		t.Errorf("opened %q, want %q", got, want)
 	}
 }
 
 func stays(t *testing.T, v vault.Vault, company, label string, sealed []byte) {
 	t.Helper()
-	if got, err := v.Open(t.Context(), company, label, sealed); !errors.Is(err, vault.ErrSealed) || got != nil {
-		t.Errorf("%s: got %q, %v", company, got, err)
+	got, err := v.Open(t.Context(), company, label, sealed)
+	refused(t, "open for "+company, got, err)
+}
+
+// refused expects an operation to return ErrSealed and nothing else.
+func refused(t *testing.T, operation string, got []byte, err error) {
+	t.Helper()
+	if !errors.Is(err, vault.ErrSealed) {
+		t.Errorf("%s: error %v, want ErrSealed", operation, err)
+	}
+	if got != nil {
+		t.Errorf("%s: got %q, want nothing", operation, got)
+	}
+}
+
+// unavailable expects the fault Unavailable.
+func unavailable(t *testing.T, err error) {
+	t.Helper()
+	if got := fault.KindOf(err); got != fault.Unavailable {
+		t.Fatalf("error %v of kind %v, want %v", err, got, fault.Unavailable)
 	}
 }
 
@@ -81,8 +107,10 @@ func TestWrapper(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, err := w.Unwrap(t.Context(), "a", wrapped); err != nil || string(got) != "a data key" {
-		t.Errorf("got %q, %v", got, err)
+	got, err := w.Unwrap(t.Context(), "a", wrapped)
+	errtest.Must(t, err)
+	if want := "a data key"; string(got) != want {
+		t.Errorf("unwrapped %q, want %q", got, want)
 	}
 	stranger := kmsvault.New(access, awstest.WrappingKey(t, access))
 	foreign, err := stranger.Wrap(t.Context(), "a", []byte("a data key"))
@@ -101,11 +129,12 @@ func TestWrapper(t *testing.T) {
 		{"by a foreign key that KMS could use", "a", foreign},
 	}
 	for _, tt := range tests {
-		if got, err := w.Unwrap(t.Context(), tt.company, tt.wrapped); !errors.Is(err, vault.ErrSealed) || got != nil {
-			t.Errorf("%s: unwrapped %q, %v", tt.name, got, err)
-		}
-		if got, changed, err := w.Rewrap(t.Context(), tt.company, tt.wrapped); !errors.Is(err, vault.ErrSealed) || got != nil || changed {
-			t.Errorf("%s: rewrapped %t, %v", tt.name, changed, err)
+		got, err := w.Unwrap(t.Context(), tt.company, tt.wrapped)
+		refused(t, tt.name+": unwrap", got, err)
+		got, changed, err := w.Rewrap(t.Context(), tt.company, tt.wrapped)
+		refused(t, tt.name+": rewrap", got, err)
+		if changed {
+			t.Errorf("%s: rewrap changed the key, want it unchanged", tt.name)
 		}
 	}
 }
@@ -144,7 +173,7 @@ func testVault(t *testing.T, keys vault.StoreKeys) {
 			stays(t, process(), company, "github/token", sealed)
 		}
 		if _, err := process().Seal(t.Context(), company, "github/token", []byte("x")); !errors.Is(err, vault.ErrSealed) {
-			t.Errorf("%s seals with another company's key: %v", company, err)
+			t.Errorf("%s seals with another company's key: %v, want ErrSealed", company, err)
 		}
 	}
 }
@@ -181,9 +210,8 @@ func TestVault_Forgets(t *testing.T) {
 	at = at.Add(5*time.Minute - time.Second)
 	opens(t, v, "a", "l", sealed)
 	at = at.Add(time.Second)
-	if _, err := v.Open(t.Context(), "a", "l", sealed); fault.KindOf(err) != fault.Unavailable {
-		t.Errorf("got %v", err)
-	}
+	_, err := v.Open(t.Context(), "a", "l", sealed)
+	unavailable(t, err)
 	opens(t, v, "a", "l", sealed) // in use again once KMS permits it
 }
 
@@ -224,12 +252,16 @@ func TestVault_Faults(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), patience)
 			defer cancel()
 			_, err := vault.New(kmsvault.New(proxy.Access(), arn), keys, nil).Open(ctx, "a", "l", sealed)
-			if n := proxy.Calls("Decrypt") - before; (err == nil) != tt.ok || tt.calls != 0 && n != tt.calls {
-				t.Errorf("%d calls, %v; want %d calls, success %t", n, err, tt.calls, tt.ok)
+			if n := proxy.Calls("Decrypt") - before; tt.calls != 0 && n != tt.calls {
+				t.Errorf("%d calls, want %d", n, tt.calls)
 			}
-			var f *fault.Error
-			if !tt.ok && (!errors.As(err, &f) || f.Kind != fault.Unavailable || strings.Contains(f.Detail, "arn:")) {
-				t.Errorf("got %+v", err)
+			if tt.ok {
+				errtest.Must(t, err)
+				return
+			}
+			unavailable(t, err)
+			if f, _ := errors.AsType[*fault.Error](err); strings.Contains(f.Detail, "arn:") {
+				t.Errorf("detail %q, want no key in it", f.Detail)
 			}
 		})
 	}
@@ -240,9 +272,8 @@ func TestWrapper_Away(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	w := kmsvault.New(moto.Access(t), "arn")
-	if _, err := w.Wrap(ctx, "a", []byte("k")); fault.KindOf(err) != fault.Unavailable {
-		t.Errorf("got %v", err)
-	}
+	_, err := w.Wrap(ctx, "a", []byte("k"))
+	unavailable(t, err)
 }
 
 // TestRewrap checks that after a change of the KMS key, Rewrap wraps every company's data key by the new one, while processes
@@ -275,8 +306,12 @@ func testRewrap(t *testing.T, keys vault.StoreKeys) {
 		got, err := vault.Rewrap(t.Context(), walk, keys, wrapper, func(company string, _ error) {
 			failed = append(failed, company)
 		})
-		if err != nil || got != want || strings.Join(failed, " ") != strings.Join(fail, " ") {
-			t.Errorf("got %+v, failed %q, %v; want %+v, failed %q", got, failed, err, want, fail)
+		errtest.Must(t, err)
+		if got != want {
+			t.Errorf("rewrapped %+v, want %+v", got, want)
+		}
+		if diff := cmp.Diff(fail, failed); diff != "" {
+			t.Errorf("failed companies (-want +got):\n%s", diff)
 		}
 	}
 	proxy.Play(refusal("ReEncrypt", 1, http.StatusBadRequest, "AccessDeniedException"))
@@ -288,7 +323,7 @@ func testRewrap(t *testing.T, keys vault.StoreKeys) {
 	run(vault.Rewrapped{Rewrapped: 1, Current: 4, Without: 1})
 	run(vault.Rewrapped{Current: 5, Without: 1})
 	if n := proxy.Calls("Decrypt"); n != decrypted {
-		t.Errorf("data keys left KMS %d times", n-decrypted)
+		t.Errorf("data keys left KMS %d times, want never", n-decrypted)
 	}
 	after := vault.New(kmsvault.New(access, next), keys, nil)
 	for c, s := range sealed {
@@ -298,8 +333,12 @@ func testRewrap(t *testing.T, keys vault.StoreKeys) {
 
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if got, err := vault.Rewrap(ctx, walk, keys, wrapper, nil); !errors.Is(err, context.Canceled) || got != (vault.Rewrapped{}) {
-		t.Errorf("cancelled: %+v, %v", got, err)
+	got, err := vault.Rewrap(ctx, walk, keys, wrapper, nil)
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("cancelled: %v, want the context's error", err)
+	}
+	if want := (vault.Rewrapped{}); got != want {
+		t.Errorf("cancelled: %+v, want %+v", got, want)
 	}
 }
 
@@ -331,8 +370,9 @@ func testRewrapAtOnce(t *testing.T, keys vault.StoreKeys) {
 	wrapper := kmsvault.New(access, next, old)
 	one := func(yield func(string, error) bool) { yield("a", nil) }
 	got, err := vault.Rewrap(t.Context(), one, &racing{keys, t, wrapper, 1}, wrapper, func(_ string, err error) { t.Error(err) })
-	if err != nil || got != (vault.Rewrapped{Current: 1}) {
-		t.Errorf("%+v, %v", got, err)
+	errtest.Must(t, err)
+	if want := (vault.Rewrapped{Current: 1}); got != want {
+		t.Errorf("rewrapped %+v, want %+v", got, want)
 	}
 	opens(t, vault.New(kmsvault.New(access, next), keys, nil), "a", "l", sealed)
 }
