@@ -1,12 +1,13 @@
 package acceptance_test
 
 import (
-	"bytes"
 	"encoding/json"
 	"net/http"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 // attempt holds an attempt at a delivery as the API lists it.
@@ -23,7 +24,7 @@ func (tn *tenant) attempts(provider, query string) []attempt {
 	return page.Items
 }
 
-func TestRetry(t *testing.T) {
+func TestDelivery_Retry(t *testing.T) {
 	t.Parallel()
 	s := start(t)
 	tn := s.tenant("Retry")
@@ -45,22 +46,28 @@ func TestRetry(t *testing.T) {
 	})
 	eventually(t, "it is delivered", func() bool { return len(tn.attempts("webhook", "&state=delivered")) == 1 })
 	got := r.deliveries()
-	if len(got) != 2 || got[0].header.Get("Webhook-Id") != got[1].header.Get("Webhook-Id") || !bytes.Equal(got[0].body, got[1].body) {
-		t.Fatalf("%d deliveries, want the same one twice", len(got))
+	if len(got) != 2 {
+		t.Fatalf("%d deliveries, want 2", len(got))
+	}
+	type sent struct{ id, body string }
+	first, again := sent{got[0].header.Get("Webhook-Id"), string(got[0].body)}, sent{got[1].header.Get("Webhook-Id"), string(got[1].body)}
+	if again != first {
+		t.Fatalf("the second delivery = %+v, want the first again, %+v", again, first)
 	}
 	// 5 s, minus 20 % at most. The machine's load may add to it.
 	if waited := got[1].at.Sub(got[0].at); waited < 4*time.Second {
 		t.Errorf("retried after %v, want at least 4 s", waited)
 	}
 	t.Logf("delivered %v after the event", time.Since(began))
-	var one struct{ Attempts []struct{ State string } }
+	type log struct{ Attempts []struct{ State string } }
+	var one log
 	tn.do("GET", tn.at("/integrations/webhook/deliveries/"+got[0].ID), nil).want(200).json(&one)
-	if len(one.Attempts) != 2 || one.Attempts[0].State != "failed" || one.Attempts[1].State != "delivered" {
-		t.Errorf("got the attempt log %+v", one)
+	if diff := cmp.Diff(log{[]struct{ State string }{{"failed"}, {"delivered"}}}, one); diff != "" {
+		t.Errorf("log of attempts (-want +got):\n%s", diff)
 	}
 }
 
-func TestGoneDisables(t *testing.T) {
+func TestDelivery_Gone(t *testing.T) {
 	t.Parallel()
 	s := start(t)
 	tn := s.tenant("Gone")
@@ -71,13 +78,13 @@ func TestGoneDisables(t *testing.T) {
 	tn.post(secret, "msg-1", ticket(1))
 	var i struct {
 		Enabled  bool
-		Disabled *struct{ Reason string }
+		Disabled struct{ Reason string }
 	}
 	eventually(t, "410 disables the endpoint", func() bool {
 		tn.do("GET", tn.at("/integrations/webhook"), nil).want(200).json(&i)
 		return !i.Enabled
 	})
-	if i.Disabled == nil || i.Disabled.Reason == "" {
+	if i.Disabled.Reason == "" {
 		t.Errorf("no reason for the disabling: %+v", i)
 	}
 	eventually(t, "the delivery has failed", func() bool { return len(tn.attempts("webhook", "&state=failed")) == 1 })
@@ -87,7 +94,7 @@ func TestGoneDisables(t *testing.T) {
 	eventually(t, "the failed delivery is recovered", func() bool { return len(tn.attempts("webhook", "&state=delivered")) == 1 })
 }
 
-func TestSandboxHolds(t *testing.T) {
+func TestDelivery_Held(t *testing.T) {
 	t.Parallel()
 	s := start(t)
 	tn := s.tenant("Sandbox")
@@ -103,11 +110,11 @@ func TestSandboxHolds(t *testing.T) {
 	eventually(t, "deliveries are held", func() bool { return len(tn.attempts("webhook-held", "&state=held")) == n })
 	for _, a := range tn.attempts("webhook-held", "") {
 		if a.HeldBecause != "sandbox" {
-			t.Errorf("%+v", a)
+			t.Errorf("held because of %q, want sandbox: %+v", a.HeldBecause, a)
 		}
 	}
 	if got := r.deliveries(); len(got) != 0 {
-		t.Fatalf("%d events were sent to an endpoint in the sandbox", len(got))
+		t.Fatalf("%d events were sent to an endpoint in the sandbox, want 0", len(got))
 	}
 	var report struct {
 		Recover *struct {
@@ -121,15 +128,15 @@ func TestSandboxHolds(t *testing.T) {
 		tn.do("GET", tn.at("/integrations/webhook-held/certification"), nil).want(200).json(&report)
 		return report.Recover != nil && report.Recover.Held == n
 	})
-	if len(r.deliveries()) != 0 {
-		t.Error("a certification alone sent held deliveries")
+	if got := r.deliveries(); len(got) != 0 {
+		t.Errorf("a certification alone sent %d held deliveries, want 0", len(got))
 	}
 	tn.do(report.Recover.Method, report.Recover.Href, map[string]any{"since": time.Now().Add(-time.Hour)}).want(202)
 	eventually(t, "the held deliveries arrive", func() bool { return len(r.deliveries("memory.created")) == n })
 }
 
-// TestCarelessReceiverIsNotCertified keeps a receiver that accepts every delivery in the sandbox.
-func TestCarelessReceiverIsNotCertified(t *testing.T) {
+// TestCertification_CarelessReceiver keeps a receiver that accepts every delivery in the sandbox.
+func TestCertification_CarelessReceiver(t *testing.T) {
 	t.Parallel()
 	s := start(t)
 	tn := s.tenant("Careless")
@@ -141,14 +148,14 @@ func TestCarelessReceiverIsNotCertified(t *testing.T) {
 	}
 	tn.do("POST", tn.at("/integrations/webhook/certification"), nil).want(200).json(&report)
 	if report.State != "sandbox" {
-		t.Errorf("%+v", report)
+		t.Errorf("state = %s, want sandbox: %+v", report.State, report)
 	}
 	failed := 0
 	for _, c := range report.Checks {
 		if c.Status == "fail" {
 			failed++
 			if !strings.Contains(c.Reason, "webhook-") {
-				t.Errorf("%s does not name the headers to verify: %s", c.ID, c.Reason)
+				t.Errorf("reason of %s = %q, want one that names the headers to verify", c.ID, c.Reason)
 			}
 		}
 	}
@@ -157,8 +164,8 @@ func TestCarelessReceiverIsNotCertified(t *testing.T) {
 	}
 }
 
-// TestSecretsAreWriteOnly checks that a secret is shown once and that no later answer holds it.
-func TestSecretsAreWriteOnly(t *testing.T) {
+// TestSecrets_WriteOnly checks that a secret is shown once and that no later answer holds it.
+func TestSecrets_WriteOnly(t *testing.T) {
 	t.Parallel()
 	s := start(t)
 	tn := s.tenant("Secretive")
@@ -179,7 +186,7 @@ func TestSecretsAreWriteOnly(t *testing.T) {
 			}
 		}
 		if !json.Valid(a.body) {
-			t.Errorf("GET %s: %s", path, a.body)
+			t.Errorf("GET %s: the answer is not JSON: %s", path, a.body)
 		}
 	}
 }

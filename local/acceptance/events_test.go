@@ -47,8 +47,8 @@ func (tn *tenant) sync(provider string) run {
 	tn.t.Helper()
 	var r run
 	a := tn.do("POST", tn.at("/memory/sync/"+provider), nil).want(202).json(&r)
-	if location := a.header.Get("Location"); location != tn.at("/memory/syncs/"+r.ID) {
-		tn.t.Errorf("Location: %s", location)
+	if got, want := a.header.Get("Location"), tn.at("/memory/syncs/"+r.ID); got != want {
+		tn.t.Errorf("Location = %s, want %s", got, want)
 	}
 	eventually(tn.t, "the sync ends", func() bool {
 		tn.do("GET", tn.at("/memory/syncs/"+r.ID), nil).want(200).json(&r)
@@ -82,23 +82,30 @@ func TestEveryEvent(t *testing.T) {
 	feed := &feedServer{}
 	feed.entries.Store(3)
 	tn.do("POST", tn.at("/integrations/feed"), map[string]any{"url": serve(t, feed.ServeHTTP)}).want(201)
-	if preview := tn.sync("feed"); preview.Mode != "sandbox" || len(preview.Preview) != 3 {
-		t.Errorf("a sync in the sandbox: %+v", preview)
+	type facts struct {
+		mode                         string
+		previewed                    int
+		created, updated, unaffected int
 	}
-	if n := len(r.deliveries("memory.synced")); n != 0 || len(r.deliveries("memory.created")) > 1 {
-		t.Error("a sync in the sandbox created events")
+	synced := func(want facts) {
+		t.Helper()
+		r := tn.sync("feed")
+		if got := (facts{r.Mode, len(r.Preview), r.Progress.Created, r.Progress.Updated, r.Progress.Unchanged}); got != want {
+			t.Errorf("sync = %+v, want %+v", got, want)
+		}
+	}
+	synced(facts{mode: "sandbox", previewed: 3})
+	if n := len(r.deliveries("memory.synced")); n != 0 {
+		t.Errorf("a sync in the sandbox caused %d events memory.synced, want 0", n)
+	}
+	if n := len(r.deliveries("memory.created")); n > 1 {
+		t.Errorf("%d events memory.created after a sync in the sandbox, want 1 at most, the ticket's", n)
 	}
 	tn.certify("feed")
-	if first := tn.sync("feed"); first.Mode != "live" || first.Progress.Created != 3 {
-		t.Errorf("the first live sync: %+v", first)
-	}
-	if again := tn.sync("feed"); again.Progress.Created != 0 || again.Progress.Updated != 0 {
-		t.Errorf("a sync of an unchanged feed: %+v", again)
-	}
+	synced(facts{mode: "live", created: 3})
+	synced(facts{mode: "live"})
 	feed.entries.Store(4)
-	if more := tn.sync("feed"); more.Progress.Created != 1 || more.Progress.Unchanged != 3 {
-		t.Errorf("a sync after one new entry: %+v", more)
-	}
+	synced(facts{mode: "live", created: 1, unaffected: 3})
 
 	for _, want := range []struct {
 		event string
@@ -118,8 +125,9 @@ func TestEveryEvent(t *testing.T) {
 		Previous map[string]any
 	}
 	errtest.Must(t, json.Unmarshal(r.deliveries("memory.updated")[0].Data, &updated))
-	if updated.Title != "Ticket one" || updated.Previous["title"] != "Ticket 1" || updated.Previous["kind"] != nil {
-		t.Errorf("memory.updated carries %+v", updated)
+	got := [...]any{updated.Title, updated.Previous["title"], updated.Previous["kind"]}
+	if want := [...]any{"Ticket one", "Ticket 1", nil}; got != want {
+		t.Errorf("title, previous title and previous kind in memory.updated = %v, want %v", got, want)
 	}
 }
 

@@ -48,7 +48,7 @@ func githubExamples(t *testing.T) []githubExample {
 		}
 	}
 	if len(all) < 300 {
-		t.Fatalf("only %d examples", len(all))
+		t.Fatalf("%d examples, want at least 300", len(all))
 	}
 	return all
 }
@@ -119,11 +119,14 @@ func TestGitHubExamples(t *testing.T) {
 		}
 		var r receipt
 		a := g.deliver(n, e).want(202).json(&r)
-		if r.Results == nil || r.Sandboxed {
-			t.Errorf("%s %s: no result: %s", e.event, e.facts.Action, a.body)
+		if r.Results == nil {
+			t.Errorf("%s %s: the answer has no results: %s", e.event, e.facts.Action, a.body)
+		}
+		if r.Sandboxed {
+			t.Errorf("%s %s: the delivery went to the sandbox: %s", e.event, e.facts.Action, a.body)
 		}
 		if (len(r.Results) > 0) != e.maps() {
-			t.Errorf("%s %s: %d actions: %s", e.event, e.facts.Action, len(r.Results), a.body)
+			t.Errorf("%s %s: %d actions, want one or more: %t: %s", e.event, e.facts.Action, len(r.Results), e.maps(), a.body)
 		}
 		if e.maps() {
 			mapped++
@@ -149,8 +152,11 @@ func (g *githubCompany) sees(r receipt) {
 	t := g.tenant.t
 	t.Helper()
 	for _, result := range r.Results {
-		if result.Verdict != "permitted" || result.DecisionID == "" {
-			t.Errorf("%+v", result)
+		if result.Verdict != "permitted" {
+			t.Errorf("verdict = %s, want permitted: %+v", result.Verdict, result)
+		}
+		if result.DecisionID == "" {
+			t.Errorf("the result has no decision: %+v", result)
 		}
 		switch result.Action {
 		case "memory.upsert":

@@ -35,8 +35,8 @@ func TestGoldenOpenAPI(t *testing.T) {
 	}
 }
 
-// TestOpenAPIIsDeterministic compares the document of two starts: it must not depend on the order of a map.
-func TestOpenAPIIsDeterministic(t *testing.T) {
+// TestDocument_Deterministic compares the document of two starts: it must not depend on the order of a map.
+func TestDocument_Deterministic(t *testing.T) {
 	t.Parallel()
 	a, b := start(t), start(t)
 	for _, path := range []string{"/openapi.json", "/openapi.yaml"} {

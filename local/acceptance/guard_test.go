@@ -86,8 +86,11 @@ func TestGuard(t *testing.T) {
 			for name, text := range forged {
 				c.bearer = text
 				refused := c.do(op.method, op.in(a.ID), nil)
-				if refused.status != 401 || !strings.HasPrefix(refused.header.Get("WWW-Authenticate"), "Bearer") {
-					t.Errorf("token %q was answered %d (%s): %s", name, refused.status, refused.header.Get("WWW-Authenticate"), refused.body)
+				if refused.status != 401 {
+					t.Errorf("token %q: status = %d, want 401: %s", name, refused.status, refused.body)
+				}
+				if got := refused.header.Get("WWW-Authenticate"); !strings.HasPrefix(got, "Bearer") {
+					t.Errorf("token %q: WWW-Authenticate = %q, want it to begin with Bearer", name, got)
 				}
 			}
 			c.bearer = ""
@@ -99,7 +102,7 @@ func TestGuard(t *testing.T) {
 		})
 	}
 	if guarded < 25 {
-		t.Errorf("only %d operations are guarded", guarded)
+		t.Errorf("%d operations are guarded, want at least 25", guarded)
 	}
 }
 
@@ -123,19 +126,22 @@ func TestGuard_Paths(t *testing.T) {
 		"/companies/%7Bid%7D/integrations",
 	} {
 		got := a.do("GET", path, nil, "X-Original-URL", "/companies/"+a.ID+"/integrations", "X-HTTP-Method-Override", "GET")
-		if got.status < 400 || got.status >= 500 || bytes.Contains(got.body, []byte(`"items"`)) {
-			t.Errorf("GET %s was answered %d: %s", path, got.status, got.body)
+		if got.status < 400 || got.status >= 500 {
+			t.Errorf("GET %s: status = %d, want 400 to 499: %s", path, got.status, got.body)
+		}
+		if bytes.Contains(got.body, []byte(`"items"`)) {
+			t.Errorf("GET %s shows items: %s", path, got.body)
 		}
 	}
 }
 
-func TestUnknownPathsAndMethods(t *testing.T) {
+func TestService_UnknownPaths(t *testing.T) {
 	t.Parallel()
 	s := start(t)
 	a := s.tenant("Unknown")
 	a.do("GET", "/nothing", nil).want(404)
 	a.do("GET", a.at("/executives"), nil).want(404)
 	if allow := a.do("PATCH", a.at("/integrations"), nil).want(405).header.Get("Allow"); !strings.Contains(allow, http.MethodGet) {
-		t.Errorf("Allow: %s", allow)
+		t.Errorf("Allow = %q, want GET in it", allow)
 	}
 }

@@ -11,9 +11,9 @@ import (
 	"orgops/shared/testkit/errtest"
 )
 
-// TestDeliveriesVerifyElsewhere verifies a delivery with the official libraries of two languages, with the old and with the
+// TestDelivery_VerifiedElsewhere verifies a delivery with the official libraries of two languages, with the old and with the
 // new secret during a rotation.
-func TestDeliveriesVerifyElsewhere(t *testing.T) {
+func TestDelivery_VerifiedElsewhere(t *testing.T) {
 	t.Parallel()
 	s := start(t)
 	tn := s.tenant("Interop")
@@ -25,8 +25,11 @@ func TestDeliveriesVerifyElsewhere(t *testing.T) {
 		LiveSecrets   int
 	}
 	tn.do("POST", tn.at("/integrations/webhook/secret"), nil).want(200).json(&rotated)
-	if rotated.LiveSecrets != 2 || !strings.HasPrefix(rotated.SigningSecret, "whsec_") {
-		t.Fatalf("%+v", rotated)
+	if rotated.LiveSecrets != 2 {
+		t.Fatalf("%d live secrets, want 2", rotated.LiveSecrets)
+	}
+	if !strings.HasPrefix(rotated.SigningSecret, "whsec_") {
+		t.Fatalf("secret = %q, want it to begin with whsec_", rotated.SigningSecret)
 	}
 	s.log.keepOut(first)
 	s.log.keepOut(rotated.SigningSecret)
@@ -37,8 +40,10 @@ func TestDeliveriesVerifyElsewhere(t *testing.T) {
 	if n := len(strings.Fields(d.header.Get("Webhook-Signature"))); n != 2 {
 		t.Errorf("%d signatures during a rotation, want 2: %s", n, d.header.Get("Webhook-Signature"))
 	}
-	if d.header.Get("Webhook-Id") != d.ID || d.header.Get("Content-Type") != "application/json" {
-		t.Errorf("headers %v of event %s", d.header, d.ID)
+	for name, want := range map[string]string{"Webhook-Id": d.ID, "Content-Type": "application/json"} {
+		if got := d.header.Get(name); got != want {
+			t.Errorf("%s = %q, want %q", name, got, want)
+		}
 	}
 	want := "verified memory.created " + d.ID
 	for name, secret := range map[string]string{"old secret": first, "new secret": rotated.SigningSecret} {
@@ -50,7 +55,7 @@ func TestDeliveriesVerifyElsewhere(t *testing.T) {
 		errtest.Must(t, err)
 		t.Run("JavaScript, "+name, func(t *testing.T) {
 			if got := strings.TrimSpace(node(t, "verify.mjs", "DELIVERY="+string(env))); got != want {
-				t.Errorf("got %q, want %q", got, want)
+				t.Errorf("output = %q, want %q", got, want)
 			}
 		})
 		t.Run("Python, "+name, func(t *testing.T) {
@@ -58,20 +63,26 @@ func TestDeliveriesVerifyElsewhere(t *testing.T) {
 				cmd.Env = append(os.Environ(), "DELIVERY="+string(env))
 			}, python(t), "testdata/verify.py")
 			if got = strings.TrimSpace(got); got != want {
-				t.Errorf("got %q, want %q", got, want)
+				t.Errorf("output = %q, want %q", got, want)
 			}
 		})
 	}
 }
 
-func TestTokensVerifyElsewhere(t *testing.T) {
+func TestToken_VerifiedElsewhere(t *testing.T) {
 	t.Parallel()
 	s := start(t)
 	tn := s.tenant("Jose")
 	output := node(t, "token.mjs", "TOKEN="+tn.Token, "JWKS="+s.base+"/.well-known/jwks.json", "ISSUER="+s.issuer, "AUDIENCE="+audience)
 	var claims struct{ Company, Alg, Kid, Scope string }
 	errtest.Must(t, json.Unmarshal([]byte(output), &claims))
-	if claims.Company != tn.ID || claims.Alg != "EdDSA" || claims.Kid == "" || !strings.Contains(claims.Scope, "memory:write") {
-		t.Errorf("%+v", claims)
+	if got, want := [...]string{claims.Company, claims.Alg}, [...]string{tn.ID, "EdDSA"}; got != want {
+		t.Errorf("company and algorithm = %q, want %q", got, want)
+	}
+	if claims.Kid == "" {
+		t.Error("the token names no key")
+	}
+	if want := "memory:write"; !strings.Contains(claims.Scope, want) {
+		t.Errorf("scope = %q, want one with %s", claims.Scope, want)
 	}
 }

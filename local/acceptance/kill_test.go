@@ -18,8 +18,8 @@ const (
 	publishers = 4
 )
 
-// TestKilledWhileEventsFlow kills the program repeatedly while events flow: every delivery that was answered 2xx arrives.
-func TestKilledWhileEventsFlow(t *testing.T) {
+// TestProgram_Killed kills the program repeatedly while events flow: every delivery that was answered 2xx arrives.
+func TestProgram_Killed(t *testing.T) {
 	p := newProgram(t)
 	tn := p.tenant("Killed", "founder@example.com")
 	secret := newSecret(t)
@@ -43,7 +43,7 @@ func TestKilledWhileEventsFlow(t *testing.T) {
 	}
 	accepted := flow.end()
 	if len(accepted) < 2*kills {
-		t.Fatalf("only %d deliveries were accepted, too few to test anything", len(accepted))
+		t.Fatalf("%d deliveries were accepted, want at least %d", len(accepted), 2*kills)
 	}
 
 	arrived := func() (missing int, last time.Time) {
@@ -124,13 +124,31 @@ func (f *flow) post(n int) bool {
 	if err != nil {
 		return false
 	}
-	var r receipt
-	if err := json.Unmarshal(a.body, &r); err != nil || a.status != http.StatusAccepted || len(r.Results) != 1 || r.Results[0].Outcome != "created" {
-		f.tenant.t.Errorf("delivery %d was answered %d: %s", n, a.status, a.body)
+	memory, err := created(a)
+	if err != nil {
+		f.tenant.t.Errorf("delivery %d: %v: %s", n, err, a.body)
 		return true
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.accepted = append(f.accepted, r.Results[0].Subject)
+	f.accepted = append(f.accepted, memory)
 	return true
+}
+
+// created returns the id of the memory that an accepted delivery created.
+func created(a *answer) (memory string, err error) {
+	var r receipt
+	if err := json.Unmarshal(a.body, &r); err != nil {
+		return "", err
+	}
+	if a.status != http.StatusAccepted {
+		return "", fmt.Errorf("status = %d, want 202", a.status)
+	}
+	if len(r.Results) != 1 {
+		return "", fmt.Errorf("%d results, want 1", len(r.Results))
+	}
+	if outcome := r.Results[0].Outcome; outcome != "created" {
+		return "", fmt.Errorf("outcome = %s, want created", outcome)
+	}
+	return r.Results[0].Subject, nil
 }

@@ -11,6 +11,7 @@ import (
 	"orgops/local/admin"
 	"orgops/shared/domain/company"
 	"orgops/shared/run/config"
+	"orgops/shared/testkit/errtest"
 )
 
 // laptop returns a function that runs commands on an embedded store.
@@ -31,23 +32,41 @@ func TestRun_Help(t *testing.T) {
 	run := laptop(t)
 	lines := strings.Split(strings.TrimSpace(admin.Usage("orgops")), "\n")
 	if len(lines) != 7 {
-		t.Errorf("%d commands", len(lines))
+		t.Errorf("%d commands, want 7", len(lines))
+	}
+	help := func(args ...string) string {
+		t.Helper()
+		_, told, err := run("", args...)
+		if !errors.Is(err, flag.ErrHelp) {
+			t.Errorf("%q: err = %v, want %v", args, err, flag.ErrHelp)
+		}
+		return told
 	}
 	for _, args := range [][]string{{}, {"-h"}, {"help"}, {"keys", "--help"}} {
-		if _, told, err := run("", args...); !errors.Is(err, flag.ErrHelp) || !strings.Contains(told, strings.TrimSpace(lines[6])) {
-			t.Errorf("%q: %s, %v", args, told, err)
+		if told, want := help(args...), strings.TrimSpace(lines[6]); !strings.Contains(told, want) {
+			t.Errorf("%q: printed %s, want a text with %q", args, told, want)
 		}
 	}
 	for _, line := range lines {
 		words := strings.Fields(line)
-		_, told, err := run("", words[2], words[3], "-h")
-		if !errors.Is(err, flag.ErrHelp) || !strings.HasPrefix(told, strings.Join(words[:4], " ")) || len(words) > 4 && strings.HasPrefix(words[4], "-") && !strings.Contains(told, "  "+words[4][1:]) {
-			t.Errorf("%q: %s, %v", words[:4], told, err)
+		told := help(words[2], words[3], "-h")
+		if want := strings.Join(words[:4], " "); !strings.HasPrefix(told, want) {
+			t.Errorf("printed %s, want it to begin with %q", told, want)
+		}
+		if len(words) > 4 && strings.HasPrefix(words[4], "-") && !strings.Contains(told, "  "+words[4][1:]) {
+			t.Errorf("%q: printed %s, want the flag %s in it", words[:4], told, words[4])
 		}
 	}
 	for _, args := range [][]string{{"keys"}, {"keys", "forget"}, {"company", "list", "all"}, {"keys", "rotate", "--now"}, {"user", "add", "--company"}} {
-		if out, _, err := run("", args...); err == nil || errors.Is(err, flag.ErrHelp) || out != "" {
-			t.Errorf("%q: %s, %v", args, out, err)
+		out, _, err := run("", args...)
+		if err == nil {
+			t.Errorf("%q: no error", args)
+		}
+		if errors.Is(err, flag.ErrHelp) {
+			t.Errorf("%q: err = %v, want another error", args, err)
+		}
+		if out != "" {
+			t.Errorf("%q: output = %s, want none", args, out)
 		}
 	}
 }
@@ -73,17 +92,25 @@ func TestUser_Password(t *testing.T) {
 			t.Fatalf("%q: %s, %v", step.args, out, err)
 		}
 	}
-	if changed.UserID != made.UserID || changed.CompanyID != made.CompanyID || changed.Password == made.Password || changed.Password == "" {
-		t.Errorf("%+v became %+v", made, changed)
+	if got, want := [...]string{changed.UserID, changed.CompanyID}, [...]string{made.UserID, made.CompanyID}; got != want {
+		t.Errorf("user and company = %q, want %q", got, want)
 	}
-	if out, _, err := run("a long enough one\n", "user", "password", "--email", "ada@example.com", "--password-stdin"); err != nil || strings.Contains(out, "password") {
-		t.Errorf("%s, %v", out, err)
+	for _, old := range []string{made.Password, ""} {
+		if changed.Password == old {
+			t.Errorf("password = %q, want a new one", old)
+		}
+	}
+	out, _, err := run("a long enough one\n", "user", "password", "--email", "ada@example.com", "--password-stdin")
+	errtest.Must(t, err)
+	if strings.Contains(out, "password") {
+		t.Errorf("output = %s, want one without a password", out)
 	}
 	for _, wrong := range []struct{ in, email, holds string }{
 		{"short", "ada@example.com", "--password"}, {"a long enough one", "eve@example.com", "no such user"}, {"a long enough one", "eve", "--email"},
 	} {
-		if _, _, err := run(wrong.in, "user", "password", "--email", wrong.email, "--password-stdin"); err == nil || !strings.Contains(err.Error(), wrong.holds) {
-			t.Errorf("%+v: %v", wrong, err)
+		_, _, err := run(wrong.in, "user", "password", "--email", wrong.email, "--password-stdin")
+		if got := errtest.Message(err); !strings.Contains(got, wrong.holds) {
+			t.Errorf("%+v: error %q, want one with %q", wrong, got, wrong.holds)
 		}
 	}
 }

@@ -22,6 +22,7 @@ import (
 	"orgops/shared/storage/store/dynamostore"
 	"orgops/shared/storage/vault"
 	"orgops/shared/testkit/awstest"
+	"orgops/shared/testkit/errtest"
 )
 
 var dynamo, moto = awstest.DynamoDB(), awstest.Moto()
@@ -124,9 +125,17 @@ func TestRewrap_KMS(t *testing.T) {
 	sealed := before.tenants(t, main, companies, sealing)
 
 	out, told, err := after.run(t, "keys", "rewrap")
-	if err == nil || !strings.Contains(told, "ORGOPS_FORMER_WRAPPING_KEYS is not set") || strings.Count(out, `"error"`) != sealing ||
-		!strings.Contains(out, fmt.Sprintf(`{"rewrapped":0,"current":0,"without":%d,"failed":%d}`, companies-sealing, sealing)) {
-		t.Errorf("without the former key: %s%s%v", out, told, err)
+	if err == nil {
+		t.Error("without the former key: no error")
+	}
+	if want := "ORGOPS_FORMER_WRAPPING_KEYS is not set"; !strings.Contains(told, want) {
+		t.Errorf("without the former key: printed %q, want a text with %q", told, want)
+	}
+	if got := strings.Count(out, `"error"`); got != sealing {
+		t.Errorf("without the former key: %d errors, want %d: %s", got, sealing, out)
+	}
+	if want := fmt.Sprintf(`{"rewrapped":0,"current":0,"without":%d,"failed":%d}`, companies-sealing, sealing); !strings.Contains(out, want) {
+		t.Errorf("without the former key: output = %s, want one with %s", out, want)
 	}
 
 	ended, ctx := make(chan struct{}), t.Context()
@@ -149,17 +158,26 @@ func TestRewrap_KMS(t *testing.T) {
 	close(ended)
 	serving.Wait()
 	want := fmt.Sprintf(`{"rewrapped":%d,"current":0,"without":%d,"failed":0}`, sealing, companies-sealing) + "\n"
-	if err != nil || out != want || !strings.Contains(told, "100 companies processed\n") || rounds < 1 {
-		t.Errorf("got %s%s%v after %d rounds, want %s", out, told, err, rounds, want)
+	errtest.Must(t, err)
+	if out != want {
+		t.Errorf("output = %s, want %s", out, want)
 	}
-	if out, _, err = both.run(t, "keys", "rewrap"); err != nil || !strings.Contains(out, fmt.Sprintf(`"rewrapped":0,"current":%d`, sealing)) {
-		t.Errorf("again: %s, %v", out, err)
+	if want := "100 companies processed\n"; !strings.Contains(told, want) {
+		t.Errorf("printed %q, want a text with %q", told, want)
+	}
+	if rounds < 1 {
+		t.Errorf("%d rounds of reading, want at least 1", rounds)
+	}
+	out, _, err = both.run(t, "keys", "rewrap")
+	errtest.Must(t, err)
+	if want := fmt.Sprintf(`"rewrapped":0,"current":%d`, sealing); !strings.Contains(out, want) {
+		t.Errorf("again: output = %s, want one with %s", out, want)
 	}
 	if err := opens(ctx, after.vault(t), sealed); err != nil {
 		t.Error("without the former key:", err)
 	}
 	if err := opens(ctx, before.vault(t), sealed); !errors.Is(err, vault.ErrSealed) {
-		t.Error("a data key is still wrapped by the former key:", err)
+		t.Errorf("with the former key only: err = %v, want %v", err, vault.ErrSealed)
 	}
 }
 
@@ -171,7 +189,8 @@ func TestCompany_Gateway(t *testing.T) {
 	free, pro := awstest.UsagePlan(t, access, "free"), awstest.UsagePlan(t, access, "pro")
 	base, _ := deployed(t)
 	stack := base.with("ORGOPS_USAGE_PLANS=free=" + free + ",pro=" + pro)
-	create := func(e environment, email string, more ...string) (answer struct{ CompanyID, Password, Warning string }, told string) {
+	type created struct{ CompanyID, Password, Warning string }
+	create := func(e environment, email string, more ...string) (answer created, told string) {
 		t.Helper()
 		out, told, err := e.run(t, append([]string{"company", "create", "--name", "Acme", "--email", email}, more...)...)
 		if err == nil {
@@ -182,23 +201,38 @@ func TestCompany_Gateway(t *testing.T) {
 		}
 		return answer, told
 	}
-	has := func(plan, company string) bool {
-		return slices.Contains(awstest.UsageKeys(t, access, plan), "company-"+company)
+	wantKey := func(plan, company string, want bool) {
+		t.Helper()
+		if keys := awstest.UsageKeys(t, access, plan); slices.Contains(keys, "company-"+company) != want {
+			t.Errorf("the plan has keys %q, want one of company %s: %t", keys, company, want)
+		}
 	}
-	if a, told := create(stack, "a@example.com"); !has(free, a.CompanyID) || a.Password == "" || a.Warning != "" || told != "" {
-		t.Errorf("%+v, %s", a, told)
+	a, told := create(stack, "a@example.com")
+	wantKey(free, a.CompanyID, true)
+	if a.Password == "" {
+		t.Error("the answer has no password")
 	}
-	if b, _ := create(stack, "b@example.com", "--plan", "pro"); !has(pro, b.CompanyID) || has(free, b.CompanyID) {
-		t.Errorf("%+v", b)
+	if a.Warning != "" {
+		t.Errorf("warning = %q, want none", a.Warning)
 	}
+	if told != "" {
+		t.Errorf("printed %q, want nothing", told)
+	}
+	b, _ := create(stack, "b@example.com", "--plan", "pro")
+	wantKey(pro, b.CompanyID, true)
+	wantKey(free, b.CompanyID, false)
 	without, told := create(base, "c@example.com")
-	if has(free, without.CompanyID) || !strings.Contains(told, "AdminVariables") {
-		t.Errorf("%+v, %s", without, told)
+	wantKey(free, without.CompanyID, false)
+	if want := "AdminVariables"; !strings.Contains(told, want) {
+		t.Errorf("printed %q, want a text with %s", told, want)
 	}
-	if again, _ := create(stack, "c@example.com"); again.CompanyID != without.CompanyID || !has(free, again.CompanyID) {
-		t.Errorf("again: %+v", again)
+	again, _ := create(stack, "c@example.com")
+	if again.CompanyID != without.CompanyID {
+		t.Errorf("again: company = %s, want %s", again.CompanyID, without.CompanyID)
 	}
-	if out, _, err := stack.run(t, "company", "create", "--name", "D", "--email", "d@example.com", "--plan", "golden"); err == nil || !strings.Contains(err.Error(), "golden") {
-		t.Errorf("%s, %v", out, err)
+	wantKey(free, again.CompanyID, true)
+	_, _, err := stack.run(t, "company", "create", "--name", "D", "--email", "d@example.com", "--plan", "golden")
+	if got, want := errtest.Message(err), "golden"; !strings.Contains(got, want) {
+		t.Errorf("error %q, want one with %q", got, want)
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"orgops/local/process"
 	"orgops/shared/run/config"
 	"orgops/shared/storage/vault"
+	"orgops/shared/testkit/errtest"
 )
 
 // TestRewrap replaces the vault key. While a company's data key cannot be unwrapped, the file keeps both keys.
@@ -66,8 +67,19 @@ func TestRewrap(t *testing.T) {
 		return string(text)
 	}
 	old := key()
-	if out, err := run("keys", "rewrap"); err == nil || key() != old {
-		t.Errorf("while a service runs: %s, %v", out, err)
+	if out, err := run("keys", "rewrap"); err == nil {
+		t.Errorf("while a service runs: output = %s, want an error", out)
+	}
+	if key() != old {
+		t.Error("while a service runs: the file has changed")
+	}
+	wantText := func(e *process.Embedded, company string) {
+		t.Helper()
+		got, err := e.Vault.Open(t.Context(), company, "l", sealed[company])
+		errtest.Must(t, err)
+		if string(got) != "secret" {
+			t.Errorf("text of %s = %q, want secret", company, got)
+		}
 	}
 
 	keys := vault.StoreKeys{Store: e.Store}
@@ -80,40 +92,51 @@ func TestRewrap(t *testing.T) {
 	}
 	closed(e)
 	out, err := run("keys", "rewrap")
-	if err == nil || !strings.Contains(out, `"company":"`+ids[0]) || !strings.Contains(out, `{"rewrapped":1,"current":0,"without":1,"failed":1}`) {
-		t.Errorf("with a damaged key: %s, %v", out, err)
+	if err == nil {
+		t.Error("with a damaged key: no error")
 	}
-	if lines := strings.Split(strings.TrimSpace(key()), "\n"); len(lines) != 2 || lines[1]+"\n" != old {
-		t.Errorf("the file has %d keys, want the new one and the previous one", len(lines))
+	for _, want := range []string{`"company":"` + ids[0], `{"rewrapped":1,"current":0,"without":1,"failed":1}`} {
+		if !strings.Contains(out, want) {
+			t.Errorf("with a damaged key: output = %s, want one with %s", out, want)
+		}
+	}
+	if got := strings.Count(key(), "\n"); got != 2 {
+		t.Errorf("the file has %d keys, want 2", got)
+	}
+	if !strings.HasSuffix(key(), "\n"+old) {
+		t.Error("the file does not end with the previous key")
 	}
 	e = open(false)
 	keys = vault.StoreKeys{Store: e.Store}
 	if err := keys.Replace(t.Context(), ids[0], []byte("damaged"), good); err != nil {
 		t.Fatal(err)
 	}
-	for id, s := range sealed {
-		if got, err := e.Vault.Open(t.Context(), id, "l", s); err != nil || string(got) != "secret" {
-			t.Errorf("between two runs: %q, %v", got, err)
-		}
+	for id := range sealed { // between two runs
+		wantText(e, id)
 	}
 	closed(e)
-	if out, err = run("keys", "rewrap"); err != nil || out != `{"rewrapped":1,"current":1,"without":1,"failed":0}`+"\n" {
-		t.Errorf("a second run: %s, %v", out, err)
+	out, err = run("keys", "rewrap")
+	errtest.Must(t, err)
+	if want := `{"rewrapped":1,"current":1,"without":1,"failed":0}` + "\n"; out != want {
+		t.Errorf("a second run: output = %s, want %s", out, want)
 	}
-	if strings.Contains(key(), strings.TrimSpace(old)) || strings.Count(key(), "\n") != 1 {
+	if strings.Contains(key(), strings.TrimSpace(old)) {
 		t.Error("the former key is still there")
 	}
-	if b, err := base64.StdEncoding.DecodeString(strings.TrimSpace(key())); err != nil || len(b) != 32 {
-		t.Error(len(b), err)
+	if got := strings.Count(key(), "\n"); got != 1 {
+		t.Errorf("the file has %d keys, want 1", got)
+	}
+	b, err := base64.StdEncoding.DecodeString(strings.TrimSpace(key()))
+	errtest.Must(t, err)
+	if len(b) != 32 {
+		t.Errorf("the key has %d bytes, want 32", len(b))
 	}
 	e = open(false)
 	defer closed(e)
 	for id, s := range sealed {
-		if got, err := e.Vault.Open(t.Context(), id, "l", s); err != nil || string(got) != "secret" {
-			t.Errorf("afterwards: %q, %v", got, err)
-		}
+		wantText(e, id)
 		if _, err := e.Vault.Open(t.Context(), ids[2], "l", s); !errors.Is(err, vault.ErrSealed) {
-			t.Error(err)
+			t.Errorf("as another company: err = %v, want %v", err, vault.ErrSealed)
 		}
 	}
 }

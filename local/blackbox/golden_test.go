@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
 	"orgops/shared/testkit/errtest"
 )
 
@@ -65,9 +66,9 @@ func (j *journey) check(s step) {
 	case j.matches(s):
 		j.steps = append(j.steps, s)
 	case due == len(j.golden):
-		j.t.Fatalf("%s ends after step %d; got %q:\n%s", file, due, s.Name, show(s))
+		j.t.Fatalf("%s: step %d is %q, want the end:\n%s", file, due+1, s.Name, show(s))
 	case s.Name != j.golden[due].Name:
-		j.t.Fatalf("%s: step %d is %q; got %q:\n%s", file, due+1, j.golden[due].Name, s.Name, show(s))
+		j.t.Fatalf("%s: step %d is %q, want %q:\n%s", file, due+1, s.Name, j.golden[due].Name, show(s))
 	default:
 		j.t.Fatalf("%s: step %d, %q, differs (-want +got):\n%s", file, due+1, s.Name, cmp.Diff(show(j.golden[due]), show(s)))
 	}
@@ -82,7 +83,7 @@ func (j *journey) end() {
 		}
 	}
 	if due := len(j.steps); due < len(j.golden) {
-		j.t.Errorf("%s: step %d is %q; the journey ended before it", goldenFile(j.name), due+1, j.golden[due].Name)
+		j.t.Errorf("%s: the journey ended before step %d, want %q", goldenFile(j.name), due+1, j.golden[due].Name)
 	}
 }
 

@@ -46,8 +46,12 @@ func (j *journey) leadsSomewhere(asked request, a answer) {
 	references := hrefs(decode[any](a.body))
 	slices.Sort(references)
 	for _, href := range slices.Compact(references) {
-		if got := j.peek(j.follow(asked, href)); got.status >= http.StatusInternalServerError || bytes.Contains(got.body, []byte("no such path")) {
-			j.t.Errorf("%s: %s", href, got)
+		got := j.peek(j.follow(asked, href))
+		if got.status >= http.StatusInternalServerError {
+			j.t.Errorf("%s: %s, want a status below 500", href, got)
+		}
+		if bytes.Contains(got.body, []byte("no such path")) {
+			j.t.Errorf("%s: %s, want a path of the API", href, got)
 		}
 	}
 }

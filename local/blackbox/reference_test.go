@@ -4,6 +4,8 @@ import (
 	"net/url"
 	"regexp"
 	"strings"
+
+	"orgops/shared/testkit/errtest"
 )
 
 // resolve returns the url that a reference in the answer to base+path leads to (RFC 3986 §5).
@@ -22,10 +24,14 @@ func resolve(base, path, reference string) (string, error) {
 // follow returns a request for a reference in the answer to asked. The reference must lead to this API.
 func (j *journey) follow(asked request, reference string) request {
 	j.t.Helper()
+	if reference == "" {
+		j.t.Fatalf("%s %s refers to nothing", asked.method, asked.path)
+	}
 	to, err := resolve(j.target.url, asked.path, reference)
+	errtest.Must(j.t, err)
 	path, own := strings.CutPrefix(to, j.target.url)
-	if err != nil || !own || reference == "" {
-		j.t.Fatalf("%s %s refers to %q, which leads to %q: %v", asked.method, asked.path, reference, to, err)
+	if !own {
+		j.t.Fatalf("%s %s refers to %q, which leads to %q, want an address below %q", asked.method, asked.path, reference, to, j.target.url)
 	}
 	return get(path)
 }

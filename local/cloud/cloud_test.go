@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"orgops/shared/testkit/errtest"
 )
 
 // The black-box tests cover the stack itself; they start it once.
@@ -97,23 +99,31 @@ func eventually[T any](t *testing.T, what func() (T, bool)) T {
 func TestRun_Failure(t *testing.T) {
 	t.Parallel()
 	err := tools{}.run(t.Context(), t.TempDir(), nil, "/bin/sh", "-c", "echo because; exit 4")
-	if err == nil || !strings.Contains(err.Error(), "exit status 4") || !strings.Contains(err.Error(), "because") {
-		t.Errorf("got %v, want the exit status and the output", err)
+	wantError(t, err, "exit status 4", "because")
+}
+
+func wantError(t *testing.T, err error, holds ...string) {
+	t.Helper()
+	for _, want := range holds {
+		if got := errtest.Message(err); !strings.Contains(got, want) {
+			t.Errorf("error %q, want one with %q", got, want)
+		}
 	}
 }
 
 func TestLocal(t *testing.T) {
 	t.Parallel()
 	got, err := local("http://127.0.0.1:4566", "https://abc.execute-api.127.0.0.1:4566/live")
-	if want := "http://127.0.0.1:4566/_aws/execute-api/abc/live"; got != want || err != nil {
-		t.Errorf("got %s, %v; want %s", got, err, want)
+	errtest.Must(t, err)
+	if want := "http://127.0.0.1:4566/_aws/execute-api/abc/live"; got != want {
+		t.Errorf("address = %s, want %s", got, want)
 	}
 	if _, err := local("http://127.0.0.1:4566", "https://example.com/live"); err == nil {
 		t.Error("an address outside API Gateway was accepted")
 	}
 }
 
-func TestEvidence(t *testing.T) {
+func TestStack_Evidence(t *testing.T) {
 	t.Parallel()
 	s := &Stack{Home: t.TempDir()}
 	if err := s.evidence(); err != nil {
@@ -128,7 +138,8 @@ func TestEvidence(t *testing.T) {
 		t.Fatal(err)
 	}
 	err := s.evidence()
-	if err == nil || !strings.Contains(err.Error(), "rotator") || !strings.Contains(err.Error(), "no key") || strings.Contains(err.Error(), "began") {
-		t.Errorf("got %v, want only the error line and its function", err)
+	wantError(t, err, "rotator", "no key")
+	if got := errtest.Message(err); strings.Contains(got, "began") {
+		t.Errorf("error %q, want one without lines of other levels", got)
 	}
 }

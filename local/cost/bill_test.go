@@ -4,10 +4,12 @@ import (
 	"math"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
+	"orgops/shared/base/metric"
 	"orgops/shared/testkit/errtest"
 )
 
@@ -41,8 +43,12 @@ func TestDay(t *testing.T) {
 		if s.memory[a.function] == 0 {
 			t.Errorf("%s: the template has no function %q", a.step, a.function)
 		}
-		if worker, _, is := strings.Cut(a.step, ":"); is && worker != a.function || a.request == is {
-			t.Errorf("%s: function is %s and request is %t, which does not fit the step", a.step, a.function, a.request)
+		worker, _, is := strings.Cut(a.step, ":")
+		if is && worker != a.function {
+			t.Errorf("%s: function = %s, want %s", a.step, a.function, worker)
+		}
+		if a.request == is {
+			t.Errorf("%s: request = %t, want %t", a.step, a.request, !is)
 		}
 		costOf(a.step) // panics for an unknown step
 	}
@@ -53,34 +59,53 @@ func TestBill(t *testing.T) {
 	// by hand: requests a day × days × price
 	requests := 2 + 60 + 40 + 30 + 30 + 20 + 12 + 10 + memoriesIn + syncsAsked
 	l := find(t, variable(1000, s, p), "API Gateway", "requests")
-	if want := float64(requests) * 365 / 12 * 1000; !near(l.quantity, want) || !near(l.dollars(), want*3.5e-6) {
-		t.Errorf("%g requests cost %g, want %g", l.quantity, l.dollars(), want)
+	want := float64(requests) * 365 / 12 * 1000
+	if !near(l.quantity, want) {
+		t.Errorf("%g requests, want %g", l.quantity, want)
+	}
+	if !near(l.dollars(), want*3.5e-6) {
+		t.Errorf("the requests cost %g, want %g", l.dollars(), want*3.5e-6)
 	}
 	// A hundred times the companies cost a hundred times as much, except for traces, which are sampled.
 	few, many := variable(10, s, p), variable(1000, s, p)
 	for i := range few {
-		factor := many[i].dollars() / few[i].dollars()
-		if traces := few[i].service == "X-Ray"; !traces && !near(factor, 100) || traces && factor > 99 {
-			t.Errorf("%s: %s grows by %g", few[i].service, few[i].what, factor)
+		factor, traces := many[i].dollars()/few[i].dollars(), few[i].service == "X-Ray"
+		if !traces && !near(factor, 100) {
+			t.Errorf("%s: %s grows by %g, want 100", few[i].service, few[i].what, factor)
+		}
+		if traces && factor > 99 {
+			t.Errorf("%s: %s grows by %g, want 99 at most", few[i].service, few[i].what, factor)
 		}
 	}
 	for _, l := range append(fixed(s, p), many...) {
-		if l.quantity <= 0 || l.dollars() <= 0 || !slices.Contains(p.list(), l.price) {
-			t.Errorf("%+v", l)
+		for name, n := range map[string]float64{"quantity": l.quantity, "cost": l.dollars()} {
+			if n <= 0 {
+				t.Errorf("%s = %g, want more than 0: %+v", name, n, l)
+			}
+		}
+		if !slices.Contains(p.list(), l.price) {
+			t.Errorf("the price is not in the list: %+v", l)
 		}
 	}
 	for _, one := range p.list() {
-		if one.dollars <= 0 || one.per <= 0 || one.unit == "" || one.source == "" {
-			t.Errorf("%+v", one)
+		for name, n := range map[string]float64{"dollars": one.dollars, "per": one.per} {
+			if n <= 0 {
+				t.Errorf("%s = %g, want more than 0: %+v", name, n, one)
+			}
+		}
+		for name, text := range map[string]string{"unit": one.unit, "source": one.source} {
+			if text == "" {
+				t.Errorf("a price has no %s: %+v", name, one)
+			}
 		}
 	}
-	if got := firewall(1000, s, p); !near(got, 8+l.quantity*0.6e-6) {
-		t.Errorf("the firewall costs %g", got)
+	if got, want := firewall(1000, s, p), 8+l.quantity*0.6e-6; !near(got, want) {
+		t.Errorf("the firewall costs %g, want %g", got, want)
 	}
 }
 
-// TestVolume computes one activity by hand.
-func TestVolume(t *testing.T) {
+// TestMonth computes one activity by hand.
+func TestMonth(t *testing.T) {
 	v := month([]activity{{step: "retrier: an attempt, failed", times: 2, function: "retrier", ms: 97, messages: 1, sent: 7}}, 1000, stack{
 		memory: map[string]float64{"retrier": 512},
 	})
@@ -99,7 +124,7 @@ func TestVolume(t *testing.T) {
 	}
 	for what, n := range want {
 		if !near(n[0], n[1]) {
-			t.Errorf("%s: %g, want %g", what, n[0], n[1])
+			t.Errorf("%s = %g, want %g", what, n[0], n[1])
 		}
 	}
 }
@@ -115,12 +140,19 @@ func TestStack(t *testing.T) {
 		"dashboards": {s.dashboards, count("AWS::CloudWatch::Dashboard")}, "functions": {len(s.memory), count("AWS::Lambda::Function")},
 		"queues": {s.queues, strings.Count(string(text), `"BatchSize": 10,`)},
 	} {
-		if n[0] == 0 || n[0] != n[1] {
+		if n[1] == 0 {
+			t.Errorf("no %s in the template, want some", what)
+		}
+		if n[0] != n[1] {
 			t.Errorf("%d %s, want %d", n[0], what, n[1])
 		}
 	}
-	if s.alarms < count("AWS::CloudWatch::Alarm") || s.alarms > 2*count("AWS::CloudWatch::Alarm") || s.metrics < 10 {
-		t.Errorf("%d metrics in %d alarms, %d of the code's", s.alarms, count("AWS::CloudWatch::Alarm"), s.metrics)
+	alarms := count("AWS::CloudWatch::Alarm")
+	if s.alarms < alarms || s.alarms > 2*alarms {
+		t.Errorf("%d metrics in alarms, want %d to %d", s.alarms, alarms, 2*alarms)
+	}
+	if s.metrics < 10 {
+		t.Errorf("%d of the code's metrics, want at least 10", s.metrics)
 	}
 	own := regexp.MustCompile(`"Namespace": "Orgops",\s`)
 	if !own.Match(text) {
@@ -140,16 +172,18 @@ func TestReadStack(t *testing.T) {
 		"EventstickerFunction1A": {"Type": "AWS::Lambda::Function", "Properties": {"MemorySize": 256}},
 		"C": {"Type": "AWS::Lambda::EventSourceMapping", "Properties": {"EventSourceArn": {"Fn::GetAtt": ["Main", "StreamArn"]}}},
 		"D": {"Type": "AWS::Lambda::EventSourceMapping", "Properties": {"EventSourceArn": {"Fn::GetAtt": ["Jobs", "Arn"]}}}}}`))
-	if err != nil || s.alarms != 3 || s.queues != 1 || s.memory["ticker"] != 256 {
-		t.Errorf("%+v, %v", s, err)
+	errtest.Must(t, err)
+	want := stack{alarms: 3, queues: 1, metrics: len(metric.All()), memory: map[string]float64{"ticker": 256}}
+	if diff := cmp.Diff(want, s, cmp.AllowUnexported(s)); diff != "" {
+		t.Errorf("stack (-want +got):\n%s", diff)
 	}
 	if _, err := readStack([]byte("{")); err == nil {
 		t.Error("an incomplete template was accepted")
 	}
 }
 
-// TestPrint checks that the printed lines add up.
-func TestPrint(t *testing.T) {
+// TestRun checks that the printed lines add up.
+func TestRun(t *testing.T) {
 	var out strings.Builder
 	errtest.Must(t, run(&out))
 	s, p := deployed(t), listPrices()
@@ -161,15 +195,15 @@ func TestPrint(t *testing.T) {
 	}
 	for number, want := range map[float64]string{0.004: "0.004", 12: "12", 12.345: "12.3", 1234.5: "1,234", 1234567: "1,234,567"} {
 		if got := grouped(number); got != want {
-			t.Errorf("%g is printed as %s", number, got)
+			t.Errorf("%g is printed as %s, want %s", number, got, want)
 		}
 	}
 	for dollars, want := range map[float64]string{0.346: "0.35", 9.994: "9.99", 12.5: "13", 1785.7: "1,786"} {
 		if got := money(dollars); got != want {
-			t.Errorf("$%g is printed as %s", dollars, got)
+			t.Errorf("$%g is printed as %s, want %s", dollars, got, want)
 		}
 	}
-	if got := listPrices().compute.String(); got != "$"+strconv.FormatFloat(0.0000133334, 'f', -1, 64)+" for a GB-second" {
-		t.Errorf("got %s", got)
+	if got, want := listPrices().compute.String(), "$0.0000133334 for a GB-second"; got != want {
+		t.Errorf("price = %q, want %q", got, want)
 	}
 }

@@ -29,9 +29,12 @@ func TestDocuments(t *testing.T) {
 		errtest.Must(t, err)
 		begin, end := "<!-- "+tt.name+": written by go test ./local/cost -run TestDocuments -update -->\n", "<!-- end of "+tt.name+" -->\n"
 		before, rest, begins := strings.Cut(string(text), begin)
+		if !begins {
+			t.Fatalf("%s lacks the line %q", tt.file, begin)
+		}
 		got, after, ends := strings.Cut(rest, end)
-		if !begins || !ends {
-			t.Fatalf("%s lacks the line %q or %q", tt.file, begin, end)
+		if !ends {
+			t.Fatalf("%s lacks the line %q after %q", tt.file, end, begin)
 		}
 		want := "\n" + strings.TrimSuffix(tt.want, "\n") + "\n\n"
 		if *update {
@@ -39,7 +42,7 @@ func TestDocuments(t *testing.T) {
 			continue
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("%s, table %s (run with -update): -want +got\n%s", tt.file, tt.name, diff)
+			t.Errorf("%s, table %s; run with -update (-want +got):\n%s", tt.file, tt.name, diff)
 		}
 	}
 }

@@ -37,8 +37,11 @@ func (w *world) do(server http.Handler, a ask, into any) {
 	server.ServeHTTP(out, r)
 	answer, err := io.ReadAll(out.Result().Body)
 	errtest.Must(w.t, err)
-	if a.status == 0 && out.Code >= 300 || a.status != 0 && out.Code != a.status {
-		w.t.Fatalf("%s %s: %d %s", a.method, path, out.Code, answer)
+	if a.status == 0 && out.Code >= 300 {
+		w.t.Fatalf("%s %s: status = %d, want one below 300: %s", a.method, path, out.Code, answer)
+	}
+	if a.status != 0 && out.Code != a.status {
+		w.t.Fatalf("%s %s: status = %d, want %d: %s", a.method, path, out.Code, a.status, answer)
 	}
 	if into != nil {
 		errtest.Must(w.t, json.Unmarshal(answer, into))

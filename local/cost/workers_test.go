@@ -128,8 +128,9 @@ func (w *world) event(items ...store.Item) stream.Event {
 func (w *world) handled(reader func(context.Context, stream.Event) (stream.Answer, error), e stream.Event) func() {
 	return func() {
 		answer, err := reader(w.t.Context(), e)
-		if err != nil || len(answer.BatchItemFailures) > 0 {
-			w.t.Fatalf("not handled: %v %v", answer, err)
+		errtest.Must(w.t, err)
+		if failed := answer.BatchItemFailures; len(failed) > 0 {
+			w.t.Fatalf("failed records = %v, want none", failed)
 		}
 	}
 }
@@ -207,8 +208,9 @@ func (w *world) message(name string, job any) work.Event {
 	defer cancel()
 	for {
 		received, err := q.Receive(ctx, 1, time.Minute)
-		if err != nil || len(received) != 1 {
-			w.t.Fatalf("no message of %s: %v", name, err)
+		errtest.Must(w.t, err)
+		if len(received) != 1 {
+			w.t.Fatalf("%d messages of %s, want 1", len(received), name)
 		}
 		if string(received[0].Body) == string(body) {
 			return work.Event{Records: []events.SQSMessage{{MessageId: "one", Body: string(body), ReceiptHandle: received[0].Receipt}}}
@@ -219,8 +221,9 @@ func (w *world) message(name string, job any) work.Event {
 func (w *world) settled(worker queue.Worker, e work.Event) func() {
 	return func() {
 		answer, err := work.Each(worker, w.clock.Now)(w.t.Context(), e)
-		if err != nil || len(answer.BatchItemFailures) > 0 {
-			w.t.Fatalf("not settled: %v %v", answer, err)
+		errtest.Must(w.t, err)
+		if failed := answer.BatchItemFailures; len(failed) > 0 {
+			w.t.Fatalf("failed messages = %v, want none", failed)
 		}
 	}
 }

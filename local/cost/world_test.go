@@ -205,7 +205,7 @@ func (w *world) measure(do func()) units {
 		}
 	}
 	if tried != used.Trips {
-		w.t.Errorf("the meter counted %d round trips, the proxy %d", used.Trips, tried)
+		w.t.Errorf("the meter counted %d round trips, want the proxy's %d", used.Trips, tried)
 	}
 	return u
 }

@@ -1,7 +1,6 @@
 package docs_test
 
 import (
-	"encoding/json"
 	"regexp"
 	"strings"
 	"testing"
@@ -21,23 +20,30 @@ func TestRegister(t *testing.T) {
 		OpenAPI string
 		Paths   map[string]any
 	}
-	if err := json.Unmarshal(h.Do("GET", "/openapi.json", "", nil).Want(200).Body, &doc); err != nil || doc.Paths["/auth/login"] == nil {
-		t.Error(doc, err)
+	h.Do("GET", "/openapi.json", "", nil).Want(200).JSON(&doc)
+	if doc.Paths["/auth/login"] == nil {
+		t.Errorf("paths = %v, want /auth/login among them", doc.Paths)
 	}
 	if body := h.Do("GET", "/openapi.yaml", "", nil).Want(200).Body; !strings.HasPrefix(string(body), "components:") && !strings.Contains(string(body), "openapi: 3.1.0") {
-		t.Errorf("%.100s", body)
+		t.Errorf("openapi.yaml = %.100s, want a document of OpenAPI 3.1.0", body)
 	}
 	for _, path := range []string{docs.Path, docs.Path + "/"} {
 		r := h.Do("GET", path, "", nil).Want(200)
 		page := string(r.Body)
-		if !strings.Contains(page, "/openapi.json") || !strings.Contains(page, "persistAuthorization: true") {
-			t.Errorf("%.300s", page)
+		for _, want := range []string{"/openapi.json", "persistAuthorization: true"} {
+			if !strings.Contains(page, want) {
+				t.Errorf("the page lacks %q: %.300s", want, page)
+			}
 		}
 		if found := regexp.MustCompile(`(?i)(src|href)="(https?:)?//[^"]*"`).FindString(page); found != "" {
 			t.Errorf("the page loads from another host: %s", found)
 		}
-		if csp := r.Header.Get("Content-Security-Policy"); !strings.Contains(csp, "default-src 'none'") || strings.Contains(csp, "http") {
-			t.Error(csp)
+		csp := r.Header.Get("Content-Security-Policy")
+		if want := "default-src 'none'"; !strings.Contains(csp, want) {
+			t.Errorf("policy = %q, want one with %q", csp, want)
+		}
+		if strings.Contains(csp, "http") {
+			t.Errorf("policy = %q, want one without other hosts", csp)
 		}
 		for _, asset := range regexp.MustCompile(`(?:src|href)="(/[^"]+)"`).FindAllStringSubmatch(page, -1) {
 			if len(h.Do("GET", asset[1], "", nil).Want(200).Body) == 0 {

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"orgops/local/listen"
+	"orgops/shared/testkit/errtest"
 	"orgops/shared/testkit/webtest"
 )
 
@@ -40,8 +41,10 @@ func TestRun_UnderWay(t *testing.T) {
 	defer conn.Close()
 	in := bufio.NewReader(conn)
 	fmt.Fprint(conn, "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\nExpect: 100-continue\r\n\r\n")
-	if line, err := in.ReadString('\n'); err != nil || !strings.Contains(line, "100") { // the server now waits for the body
-		t.Fatal(line, err)
+	line, err := in.ReadString('\n')
+	errtest.Must(t, err)
+	if !strings.Contains(line, "100") { // the server now waits for the body
+		t.Fatalf("answered %q, want 100 Continue", line)
 	}
 	stop()
 	for { // until new connections are refused
@@ -57,11 +60,13 @@ func TestRun_UnderWay(t *testing.T) {
 		t.Fatalf("it ended with a delivery in flight: %v", err)
 	case text := <-printed:
 		if !strings.Contains(text, "not verified") {
-			t.Errorf("printed %q", text)
+			t.Errorf("printed %q, want a text with %q", text, "not verified")
 		}
 	}
-	if answer, err := io.ReadAll(in); err != nil || !strings.Contains(string(answer), "HTTP/1.1 204") {
-		t.Errorf("answered %q, %v", answer, err)
+	answer, err := io.ReadAll(in)
+	errtest.Must(t, err)
+	if want := "HTTP/1.1 204"; !strings.Contains(string(answer), want) {
+		t.Errorf("answered %q, want %q in it", answer, want)
 	}
 	if err := <-ended; err != nil {
 		t.Error(err)
@@ -79,8 +84,9 @@ func TestServe_Unused(t *testing.T) {
 		synctest.Wait()
 		begun := time.Now()
 		stop()
-		if err := <-ended; err != nil || time.Since(begun) > time.Second {
-			t.Errorf("%v, after %v", err, time.Since(begun))
+		errtest.Must(t, <-ended)
+		if took := time.Since(begun); took > time.Second {
+			t.Errorf("ended after %v, want %v at most", took, time.Second)
 		}
 		_, _ = io.Copy(io.Discard, ours) // until the connection closes
 	})

@@ -17,12 +17,15 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"orgops/local/admin"
 	"orgops/local/preflight"
 	"orgops/local/process"
 	"orgops/shared/domain/company"
 	"orgops/shared/run/config"
 	"orgops/shared/testkit/awstest"
+	"orgops/shared/testkit/errtest"
 	"orgops/shared/webhook/standardwebhooks"
 )
 
@@ -75,7 +78,7 @@ func prepared(t *testing.T, prefix string) environment {
 	}
 	made := e.admin(t, "", "aws", "create", "--prefix", prefix)
 	if again := e.admin(t, "", "aws", "create", "--prefix", prefix); again != made {
-		t.Errorf("a repeated create changed the resources:\n%s\n%s", made, again)
+		t.Errorf("a repeated create changed the resources (-first +second):\n%s", cmp.Diff(made, again))
 	}
 	for line := range strings.Lines(made) {
 		if assignment, ok := strings.CutPrefix(strings.TrimSpace(line), "export "); ok {
@@ -147,7 +150,7 @@ func (c *client) call(t *testing.T, want int, method, path, body string, header 
 	w := httptest.NewRecorder()
 	c.handler.ServeHTTP(w, r)
 	if w.Code != want {
-		t.Fatalf("%s %s: %d, want %d: %s", method, path, w.Code, want, w.Body)
+		t.Fatalf("%s %s: status = %d, want %d: %s", method, path, w.Code, want, w.Body)
 	}
 	return w.Body.Bytes()
 }
@@ -257,8 +260,8 @@ func TestOpenAWS_SecondProcess(t *testing.T) {
 	if err == nil {
 		p.Close()
 	}
-	if err == nil || !strings.Contains(err.Error(), "been served by process") {
-		t.Errorf("a second process on the table: %v, want it to be refused", err)
+	if got, want := errtest.Message(err), "been served by process"; !strings.Contains(got, want) {
+		t.Errorf("a second process on the table: error %q, want one with %q", got, want)
 	}
 }
 
@@ -271,8 +274,8 @@ func TestOpenAWS_Rotated(t *testing.T) {
 	if err := p.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if out := e.admin(t, "", "keys", "rotate"); !strings.Contains(out, "stay valid until they expire") {
-		t.Errorf("rotate: %s", out)
+	if out, want := e.admin(t, "", "keys", "rotate"), "stay valid until they expire"; !strings.Contains(out, want) {
+		t.Errorf("rotate printed %q, want a text with %q", out, want)
 	}
 	p = openAWS(t, e)
 	defer p.Close()
@@ -340,14 +343,17 @@ func TestOpenAWS_Refused(t *testing.T) {
 			}
 			for _, want := range tt.want {
 				if !strings.Contains(err.Error(), want) {
-					t.Errorf("%q does not mention %q", err, want)
+					t.Errorf("error %q, want one with %q", err, want)
 				}
 			}
-			if strings.Contains(err.Error(), "top-secret") || tt.name != "nothing is set" && strings.Contains(err.Error(), "\n") {
-				t.Errorf("%q", err)
+			if strings.Contains(err.Error(), "top-secret") {
+				t.Errorf("error %q, want one without a secret", err)
 			}
-			if took := time.Since(begun); took > preflight.Timeout+5*time.Second {
-				t.Errorf("it took %v", took)
+			if tt.name != "nothing is set" && strings.Contains(err.Error(), "\n") {
+				t.Errorf("error %q, want one line", err)
+			}
+			if took, most := time.Since(begun), preflight.Timeout+5*time.Second; took > most {
+				t.Errorf("refused after %v, want %v at most", took, most)
 			}
 		})
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"orgops/local/process"
+	"orgops/shared/testkit/errtest"
 )
 
 // TestOpenEmbedded_AtOnce runs operator's commands while the service starts for the first time: all use the same keys.
@@ -32,7 +33,10 @@ func TestOpenEmbedded_AtOnce(t *testing.T) {
 	}
 	wg.Wait()
 	for _, key := range keys {
-		if len(key) != 32 || !bytes.Equal(key, keys[0]) {
+		if len(key) != 32 {
+			t.Fatalf("a key has %d bytes, want 32", len(key))
+		}
+		if !bytes.Equal(key, keys[0]) {
 			t.Fatal("the processes have different keys")
 		}
 	}
@@ -53,17 +57,21 @@ func TestOpenEmbedded_Modes(t *testing.T) {
 	if err := open(); err != nil {
 		t.Fatal(err)
 	}
+	wantMode := func(path string, want os.FileMode) {
+		t.Helper()
+		info, err := os.Stat(path)
+		errtest.Must(t, err)
+		if got := info.Mode().Perm(); got != want {
+			t.Errorf("mode of %s = %v, want %v", path, got, want)
+		}
+	}
+	wantMode(folder, 0o700)
 	entries, err := os.ReadDir(folder)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, entry := range entries {
-		if info, err := entry.Info(); err != nil || info.Mode().Perm() != 0o600 {
-			t.Errorf("%s: %v, %v", entry.Name(), info.Mode(), err)
-		}
-	}
-	if info, err := os.Stat(folder); err != nil || info.Mode().Perm() != 0o700 {
-		t.Error(info.Mode(), err)
+		wantMode(filepath.Join(folder, entry.Name()), 0o600)
 	}
 	for _, name := range []string{"cursor.key", "vault.key", "token-keys.json"} {
 		path := filepath.Join(folder, name)

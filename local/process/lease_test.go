@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"orgops/shared/storage/store"
+	"orgops/shared/testkit/errtest"
 )
 
 const patience = 20 * time.Second
@@ -50,8 +51,8 @@ func TestLease_Renewed(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	kept := make(chan error, 1)
 	go func() { kept <- first.keep(ctx) }()
-	if err := take(t, second); err == nil || !strings.Contains(err.Error(), first.body.Holder) {
-		t.Errorf("a renewed lease was taken over: %v", err)
+	if got := errtest.Message(take(t, second)); !strings.Contains(got, first.body.Holder) {
+		t.Errorf("taking over a renewed lease: error %q, want one with the holder %q", got, first.body.Holder)
 	}
 	stop()
 	if err := <-kept; err != nil {
@@ -61,8 +62,22 @@ func TestLease_Renewed(t *testing.T) {
 		t.Fatal(err)
 	}
 	begun := time.Now()
-	if err := take(t, second); err != nil || time.Since(begun) >= second.lasts {
-		t.Errorf("after its release: %v, in %v", err, time.Since(begun))
+	errtest.Must(t, take(t, second))
+	if took := time.Since(begun); took >= second.lasts {
+		t.Errorf("a released lease was taken in %v, want less than %v", took, second.lasts)
+	}
+}
+
+// wantHeld checks that a process holds the lease.
+func wantHeld(t *testing.T, l *lease) {
+	t.Helper()
+	body, version, err := l.read(t.Context())
+	errtest.Must(t, err)
+	if version == 0 {
+		t.Error("the lease does not exist")
+	}
+	if body.ID != l.body.ID {
+		t.Errorf("holder of the lease = %s, want %s", body.ID, l.body.ID)
 	}
 }
 
@@ -74,8 +89,9 @@ func TestLease_Abandoned(t *testing.T) {
 		t.Fatal(err)
 	}
 	begun := time.Now()
-	if err := take(t, second); err != nil || time.Since(begun) < second.lasts {
-		t.Fatalf("taking over an unrenewed lease: %v, in %v", err, time.Since(begun))
+	errtest.Must(t, take(t, second))
+	if took := time.Since(begun); took < second.lasts {
+		t.Fatalf("an unrenewed lease was taken over in %v, want %v or more", took, second.lasts)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
@@ -85,9 +101,7 @@ func TestLease_Abandoned(t *testing.T) {
 	if err := first.release(t.Context()); err != nil {
 		t.Error(err)
 	}
-	if body, version, err := second.read(t.Context()); err != nil || version == 0 || body.ID != second.body.ID {
-		t.Errorf("a process that had lost the lease released another's: %v, version %d, %v", body, version, err)
-	}
+	wantHeld(t, second) // a process that has lost the lease does not release another's
 }
 
 // TestLease_Removed removes the lease, as an operator may: its holder creates it again.
@@ -106,7 +120,5 @@ func TestLease_Removed(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if body, version, err := l.read(t.Context()); err != nil || version == 0 || body.ID != l.body.ID {
-		t.Errorf("got %v, version %d, %v", body, version, err)
-	}
+	wantHeld(t, l)
 }

@@ -4,10 +4,12 @@ import (
 	"encoding/json"
 	"net/http"
 	"net/http/httptest"
+	"regexp"
 	"strconv"
 	"strings"
 	"testing"
 
+	"orgops/shared/testkit/errtest"
 	"orgops/shared/web"
 )
 
@@ -20,27 +22,33 @@ func TestPage(t *testing.T) {
 		t.Helper()
 		w := h.do("GET", path, bearer, "")
 		if w.Code != status {
-			t.Fatalf("%s: %d %s", path, w.Code, w.Body)
+			t.Fatalf("%s: status = %d, want %d: %s", path, w.Code, status, w.Body)
 		}
 		page = web.Page[thing]{}
-		if err := json.Unmarshal(w.Body.Bytes(), &page); err != nil {
-			t.Fatal(err)
-		}
+		errtest.Must(t, json.Unmarshal(w.Body.Bytes(), &page))
 		return w
 	}
 	first := read("/companies/a/things?kind=x&limit=500", a, 200)
-	if len(page.Items) != 100 || page.NextCursor == "" {
-		t.Errorf("%d items, cursor %q", len(page.Items), page.NextCursor)
+	if got := len(page.Items); got != 100 {
+		t.Errorf("first page has %d items, want 100", got)
 	}
 	cursor := page.NextCursor
-	next, ok := strings.CutPrefix(first.Header().Get("Link"), "<")
-	next, rel, _ := strings.Cut(next, ">")
-	if !ok || rel != `; rel="next"` || !strings.Contains(next, "limit=500") {
-		t.Error(first.Header())
+	if cursor == "" {
+		t.Error("first page has no cursor")
 	}
-	last := read(next, a, 200)
-	if page.NextCursor != "" || last.Header().Get("Link") != "" || !strings.Contains(last.Body.String(), `"items":[]`) {
-		t.Error(last.Body)
+	link := regexp.MustCompile(`^<([^>]*limit=500[^>]*)>; rel="next"$`).FindStringSubmatch(first.Header().Get("Link"))
+	if link == nil {
+		t.Fatalf("Link = %q, want one to the next page with limit=500", first.Header().Get("Link"))
+	}
+	last := read(link[1], a, 200)
+	if page.NextCursor != "" {
+		t.Errorf("cursor of the last page = %q, want none", page.NextCursor)
+	}
+	if got := last.Header().Get("Link"); got != "" {
+		t.Errorf("Link of the last page = %q, want none", got)
+	}
+	if got, want := last.Body.String(), `"items":[]`; !strings.Contains(got, want) {
+		t.Errorf("last page = %s, want one with %s", got, want)
 	}
 	flipped := "A" + cursor[1:]
 	if flipped == cursor {
@@ -54,14 +62,17 @@ func TestPage(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := h.do("GET", tt.path, tt.bearer, "")
-			if w.Code != 422 || !strings.Contains(w.Body.String(), `"#/query/cursor"`) {
-				t.Error(w.Code, w.Body)
+			if w.Code != 422 {
+				t.Errorf("status = %d, want 422", w.Code)
+			}
+			if got, want := w.Body.String(), `"#/query/cursor"`; !strings.Contains(got, want) {
+				t.Errorf("body = %s, want one with %s", got, want)
 			}
 		})
 	}
 	read("/companies/a/things", a, 200)
-	if len(page.Items) != 50 {
-		t.Error(len(page.Items))
+	if got := len(page.Items); got != 50 {
+		t.Errorf("page without a limit has %d items, want 50", got)
 	}
 }
 
@@ -87,11 +98,12 @@ func TestETag(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			w := h.do("GET", "/companies/a/thing/1", own, "", "If-None-Match", tt.header)
-			if w.Code != tt.status || w.Header().Get("ETag") != `"7"` || w.Header().Get("Cache-Control") != "private, no-cache" {
-				t.Error(w.Code, w.Header())
+			got := [...]any{w.Code, w.Header().Get("ETag"), w.Header().Get("Cache-Control")}
+			if want := [...]any{tt.status, `"7"`, "private, no-cache"}; got != want {
+				t.Errorf("status, ETag and Cache-Control = %v, want %v", got, want)
 			}
 			if tt.status == http.StatusNotModified && w.Body.Len() > 0 {
-				t.Error("a 304 has a body", w.Body)
+				t.Errorf("body of a 304 = %s, want none", w.Body)
 			}
 		})
 	}
@@ -104,27 +116,42 @@ func TestServer_Headers(t *testing.T) {
 	w := h.do("GET", "/companies/a/things", own, "", "X-Request-Id", "from-outside")
 	for name, want := range map[string]string{"X-Content-Type-Options": "nosniff", "Cache-Control": "no-store", "Content-Type": "application/json"} {
 		if got := w.Header().Get(name); got != want {
-			t.Errorf("%s: %q, want %q", name, got, want)
+			t.Errorf("%s = %q, want %q", name, got, want)
 		}
 	}
 	if got := w.Header().Get("X-Request-Id"); len(got) != 36 {
-		t.Errorf("request id %q", got)
+		t.Errorf("X-Request-Id = %q, want a UUID", got)
 	}
-	if w := h.do("DELETE", "/companies/a/things", own, ""); w.Header().Get("Allow") != "GET, HEAD, POST, PUT, OPTIONS" {
-		t.Error(w.Header()["Allow"])
+	w = h.do("DELETE", "/companies/a/things", own, "")
+	if got, want := w.Header().Get("Allow"), "GET, HEAD, POST, PUT, OPTIONS"; got != want {
+		t.Errorf("Allow = %q, want %q", got, want)
 	}
-	if w := h.do("GET", "/fail/unavailable", "", ""); w.Header().Get("Retry-After") != "2" {
-		t.Error(w.Header())
+	if got := h.do("GET", "/fail/unavailable", "", "").Header().Get("Retry-After"); got != "2" {
+		t.Errorf("Retry-After = %q, want 2", got)
 	}
-	if w := h.do("HEAD", "/companies/a/things", own, ""); w.Code != 200 || w.Body.Len() > 0 {
-		t.Error(w.Code, w.Body)
+	w = h.do("HEAD", "/companies/a/things", own, "")
+	if w.Code != 200 {
+		t.Errorf("status of HEAD = %d, want 200", w.Code)
+	}
+	if w.Body.Len() > 0 {
+		t.Errorf("body of HEAD = %s, want none", w.Body)
 	}
 	r := httptest.NewRequest("GET", "/x", nil)
 	r.URL.Path, r.URL.RawPath = "/companies/%zz/things", "/companies/%zz/things"
 	bad := httptest.NewRecorder()
 	h.ServeHTTP(bad, r)
 	if bad.Code != 400 {
-		t.Error(bad.Code)
+		t.Errorf("status for a broken escape = %d, want 400", bad.Code)
+	}
+}
+
+// checkLog checks that the harness's log has each of the texts.
+func (h *harness) checkLog(t *testing.T, texts ...string) {
+	t.Helper()
+	for _, text := range texts {
+		if !strings.Contains(h.log.String(), text) {
+			t.Errorf("the log lacks %s:\n%s", text, h.log)
+		}
 	}
 }
 
@@ -137,26 +164,20 @@ func TestServer_Log(t *testing.T) {
 	h.do("GET", "/companies/a/thing/path-secret", own, "")
 	h.do("GET", "/path-secret", own, "")
 	if lines := strings.Count(h.log.String(), "\n"); lines != 4 {
-		t.Errorf("%d lines:\n%s", lines, h.log)
+		t.Errorf("%d lines, want 4:\n%s", lines, h.log)
 	}
 	for _, secret := range []string{"secret", own} {
 		if strings.Contains(h.log.String(), secret) {
 			t.Errorf("the log contains %s:\n%s", secret, h.log)
 		}
 	}
-	if !strings.Contains(h.log.String(), "level=DEBUG") || !strings.Contains(h.log.String(), "route=/companies/{companyId}/thing/{tid} status=200") || !strings.Contains(h.log.String(), "company=a") {
-		t.Error(h.log)
-	}
+	h.checkLog(t, "level=DEBUG", "route=/companies/{companyId}/thing/{tid} status=200", "company=a")
 	h.log.Reset()
 	h.do("GET", "/fail/plain", "", "")
-	if !strings.Contains(h.log.String(), "level=ERROR") || !strings.Contains(h.log.String(), "secret connection string") {
-		t.Error("the log lacks the cause:", h.log)
-	}
+	h.checkLog(t, "level=ERROR", "secret connection string")
 	h.log.Reset()
 	w := h.do("GET", "/fail/panic", "", "")
-	if !strings.Contains(h.log.String(), "secret in a panic") || !strings.Contains(h.log.String(), w.Header().Get("X-Request-Id")) || !strings.Contains(h.log.String(), "web_test.go") {
-		t.Error("the log lacks the panic:", h.log)
-	}
+	h.checkLog(t, "secret in a panic", w.Header().Get("X-Request-Id"), "web_test.go")
 }
 
 // A real connection stays usable after a panic, an error, and an unread body.
@@ -190,6 +211,7 @@ func TestServer_Document(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	type securityScheme struct{ Type, Scheme, BearerFormat string }
 	type response struct {
 		Ref     string `json:"$ref"`
 		Content map[string]struct{ Example map[string]any }
@@ -198,7 +220,7 @@ func TestServer_Document(t *testing.T) {
 	var got struct {
 		OpenAPI    string
 		Components struct {
-			SecuritySchemes map[string]struct{ Type, Scheme, BearerFormat string }
+			SecuritySchemes map[string]securityScheme
 			Schemas         map[string]struct {
 				Properties           map[string]map[string]any
 				AdditionalProperties any
@@ -214,8 +236,11 @@ func TestServer_Document(t *testing.T) {
 	if err := json.Unmarshal(doc, &got); err != nil {
 		t.Fatal(err)
 	}
-	if s := got.Components.SecuritySchemes["bearer"]; got.OpenAPI != "3.1.0" || s.Type != "http" || s.Scheme != "bearer" || s.BearerFormat != "JWT" {
-		t.Error(got.OpenAPI, s)
+	if got.OpenAPI != "3.1.0" {
+		t.Errorf("version of OpenAPI = %s, want 3.1.0", got.OpenAPI)
+	}
+	if scheme, want := got.Components.SecuritySchemes["bearer"], (securityScheme{"http", "bearer", "JWT"}); scheme != want {
+		t.Errorf("security scheme = %+v, want %+v", scheme, want)
 	}
 	for path, item := range got.Paths {
 		for method, op := range item {
@@ -248,8 +273,8 @@ func TestServer_Document(t *testing.T) {
 		}
 	}
 	write := got.Paths["/companies/{companyId}/things"]["post"]
-	if write.Security[0]["bearer"][0] != "things:read" {
-		t.Error(write.Security)
+	if got := write.Security[0]["bearer"][0]; got != "things:read" {
+		t.Errorf("scope = %s, want things:read", got)
 	}
 	for _, status := range []string{"200", "400", "401", "403", "413", "415", "422", "429", "500", "503"} {
 		if _, documented := write.Responses[status]; !documented {

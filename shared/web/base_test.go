@@ -2,6 +2,7 @@ package web_test
 
 import (
 	"net/http/httptest"
+	"strings"
 	"testing"
 
 	"orgops/shared/web"
@@ -20,15 +21,15 @@ func TestWithBasePath(t *testing.T) {
 		r.Header.Set("Authorization", "Bearer "+own)
 		w := httptest.NewRecorder()
 		h.ServeHTTP(w, r.WithContext(web.WithBasePath(r.Context(), tt.base)))
-		if link := w.Header().Get("Link"); len(link) < len(tt.link) || link[:len(tt.link)] != tt.link {
-			t.Errorf("base path %q: link %q", tt.base, link)
+		if link := w.Header().Get("Link"); !strings.HasPrefix(link, tt.link) {
+			t.Errorf("base path %q: Link = %q, want it to begin with %q", tt.base, link, tt.link)
 		}
 		r = httptest.NewRequest("GET", "/companies/a/path", nil)
 		r.Header.Set("Authorization", "Bearer "+own)
 		w = httptest.NewRecorder()
 		h.ServeHTTP(w, r.WithContext(web.WithBasePath(r.Context(), tt.base)))
-		if got := w.Header().Get("Location"); got != tt.base+"/companies/a/here" {
-			t.Errorf("base path %q: company path %q", tt.base, got)
+		if got, want := w.Header().Get("Location"), tt.base+"/companies/a/here"; got != want {
+			t.Errorf("base path %q: Location = %q, want %q", tt.base, got, want)
 		}
 	}
 }

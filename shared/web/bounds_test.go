@@ -14,7 +14,7 @@ import (
 )
 
 // A refused caller that never sends the announced body must not keep the connection.
-func TestBody_NeverSentNeverRead(t *testing.T) {
+func TestServer_UnsentBody(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t)
 	for _, path := range []string{"/companies/x/things", "/fail/not-found", "/nowhere"} {
@@ -33,25 +33,25 @@ func TestBody_NeverSentNeverRead(t *testing.T) {
 				}
 				resp.Body.Close()
 				if took := time.Since(started); took > 15*time.Second {
-					t.Errorf("answered after %s", took)
+					t.Errorf("answered after %s, want 15 s at most", took)
 				}
 			})
 		})
 	}
 }
 
-func TestQuery_Unreadable(t *testing.T) {
+func TestServer_UnreadableQuery(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t)
 	own := h.token(t, "a", "things:read")
 	for _, query := range []string{"kind=%", "kind=%zz", "kind=a;limit=1"} {
 		if w := h.do("GET", "/companies/a/things?"+query, own, ""); w.Code != 400 {
-			t.Errorf("%s: %d %s", query, w.Code, w.Body)
+			t.Errorf("%s: status = %d, want 400: %s", query, w.Code, w.Body)
 		}
 	}
 }
 
-func TestProblem_ListsSoMany(t *testing.T) {
+func TestProblem_ManyErrors(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t)
 	var body strings.Builder
@@ -61,7 +61,13 @@ func TestProblem_ListsSoMany(t *testing.T) {
 	}
 	body.WriteString("}")
 	p := problem(t, h.do("POST", "/companies/a/things", h.token(t, "a", "things:read"), body.String()))
-	if p.Status != 422 || len(p.Errors) != 101 || p.Errors[100].Detail != "and 4900 more" {
-		t.Errorf("%d, %d problems", p.Status, len(p.Errors))
+	if p.Status != 422 {
+		t.Errorf("status = %d, want 422", p.Status)
+	}
+	if got := len(p.Errors); got != 101 {
+		t.Fatalf("%d errors, want 101", got)
+	}
+	if got, want := p.Errors[100].Detail, "and 4900 more"; got != want {
+		t.Errorf("last detail = %q, want %q", got, want)
 	}
 }

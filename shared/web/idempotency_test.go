@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
+	"github.com/google/go-cmp/cmp"
 
 	"orgops/shared/base/fault"
 	"orgops/shared/domain/user"
@@ -65,7 +66,7 @@ func keyed(t *testing.T) (*webtest.Harness, *atomic.Int64, chan struct{}) {
 	return h, done, hold
 }
 
-func TestIdempotencyKey(t *testing.T) {
+func TestServer_IdempotencyKey(t *testing.T) {
 	t.Parallel()
 	h, done, _ := keyed(t)
 	path := "/companies/" + h.A.ID + "/count"
@@ -74,33 +75,36 @@ func TestIdempotencyKey(t *testing.T) {
 	}
 	first := post(h.A.Token, `{}`, `"k1"`).Want(201)
 	again := post(h.A.Token, `{}`, "k1").Want(201)
-	if !bytes.Equal(first.Body, again.Body) || again.Header.Get("Location") != "/x" || again.Header.Get("Content-Type") != "application/json" || done.Load() != 1 {
-		t.Errorf("%s, then %s %v; done %d times", first.Body, again.Body, again.Header, done.Load())
+	if diff := cmp.Diff(string(first.Body), string(again.Body)); diff != "" {
+		t.Errorf("the second answer differs (-first +second):\n%s", diff)
 	}
-	if p := post(h.A.Token, `{"how":"x"}`, "k1").WantProblem(422, "invalid"); p.Errors[0].Pointer != "#/header/Idempotency-Key" {
-		t.Error(p)
+	for name, want := range map[string]string{"Location": "/x", "Content-Type": "application/json"} {
+		if got := again.Header.Get(name); got != want {
+			t.Errorf("%s of the second answer = %q, want %q", name, got, want)
+		}
+	}
+	wantRuns(t, done, 1)
+	p := post(h.A.Token, `{"how":"x"}`, "k1").WantProblem(422, "invalid")
+	if got, want := p.Errors[0].Pointer, "#/header/Idempotency-Key"; got != want {
+		t.Errorf("pointer = %q, want %q", got, want)
 	}
 	post(h.A.Token, `{}`, "k2").Want(201)
 	h.Do("POST", "/companies/"+h.B.ID+"/count", h.B.Token, `{}`, "Idempotency-Key", "k1").Want(201)
-	if done.Load() != 3 {
-		t.Error("keys with another text or company were not distinct; runs:", done.Load())
-	}
-	for range 2 { // a refused or failed request runs again
+	wantRuns(t, done, 3) // a key with another text or of another company is another key
+	for range 2 {        // a refused or failed request runs again
 		post(h.A.Token, `{"how":"refuse"}`, "k3").WantProblem(404, "not-found")
 		post(h.A.Token, `{"how":"panic"}`, "k4").WantProblem(500, "internal")
 		post(h.A.Token, `{"how":5}`, "k5").WantProblem(422, "invalid")
 	}
-	if done.Load() != 7 {
-		t.Error(done.Load())
-	}
+	wantRuns(t, done, 7)
 	for _, key := range []string{" ", `""`, "a b", "é", strings.Repeat("k", 256)} {
 		post(h.A.Token, `{}`, key).WantProblem(400, "malformed")
 	}
 	post("", `{}`, "k1").WantProblem(401, "unauthenticated")
 }
 
-// TestIdempotencyKey_Secret replays an answer with a secret, and finds no secret in the store.
-func TestIdempotencyKey_Secret(t *testing.T) {
+// TestServer_IdempotencyKey_Secret replays an answer with a secret, and finds no secret in the store.
+func TestServer_IdempotencyKey_Secret(t *testing.T) {
 	t.Parallel()
 	h, done, _ := keyed(t)
 	post := func() string {
@@ -113,9 +117,7 @@ func TestIdempotencyKey_Secret(t *testing.T) {
 	if again != first {
 		t.Errorf("second answer %s, want the first, %s", again, first)
 	}
-	if got := done.Load(); got != 1 {
-		t.Errorf("the operation ran %d times, want once", got)
-	}
+	wantRuns(t, done, 1)
 	page, err := store.For(h.Store, h.A.ID).Query(t.Context(), store.Query{Prefix: "IDEMPOTENCY#"})
 	errtest.Must(t, err)
 	if got := len(page.Items); got != 1 {
@@ -131,8 +133,16 @@ func TestIdempotencyKey_Secret(t *testing.T) {
 	}
 }
 
+// wantRuns checks how often the operation has run.
+func wantRuns(t *testing.T, done *atomic.Int64, want int64) {
+	t.Helper()
+	if got := done.Load(); got != want {
+		t.Errorf("the operation ran %d times, want %d", got, want)
+	}
+}
+
 // A handler may take longer than settleTimeout.
-func TestIdempotencyKey_SlowHandler(t *testing.T) {
+func TestServer_IdempotencyKey_SlowHandler(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		h, done, hold := keyed(t)
@@ -141,14 +151,15 @@ func TestIdempotencyKey_SlowHandler(t *testing.T) {
 		}
 		time.AfterFunc(15*time.Second, func() { close(hold) })
 		first, again := post().Want(201), post().Want(201)
-		if !bytes.Equal(first.Body, again.Body) || done.Load() != 1 {
-			t.Errorf("done %d times", done.Load())
+		if diff := cmp.Diff(string(first.Body), string(again.Body)); diff != "" {
+			t.Errorf("the second answer differs (-first +second):\n%s", diff)
 		}
+		wantRuns(t, done, 1)
 	})
 }
 
 // Repeats during the first request get 409, and the operation runs once.
-func TestIdempotencyKey_AtOnce(t *testing.T) {
+func TestServer_IdempotencyKey_AtOnce(t *testing.T) {
 	t.Parallel()
 	h, done, hold := keyed(t)
 	post := func() *webtest.Response {
@@ -164,8 +175,9 @@ func TestIdempotencyKey_AtOnce(t *testing.T) {
 	}
 	close(hold)
 	counts[<-statuses]++
-	if counts[201] != 1 || counts[409] != 7 || done.Load() != 1 {
-		t.Error(counts, done.Load())
+	if diff := cmp.Diff(map[int]int{201: 1, 409: 7}, counts); diff != "" {
+		t.Errorf("answers by status (-want +got):\n%s", diff)
 	}
+	wantRuns(t, done, 1)
 	post().Want(201)
 }

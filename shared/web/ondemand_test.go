@@ -1,10 +1,13 @@
 package web_test
 
 import (
+	"fmt"
 	"net/http/httptest"
 	"regexp"
 	"sync"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 
 	"orgops/shared/web"
 )
@@ -38,14 +41,15 @@ func TestServer_OnDemand(t *testing.T) {
 		}
 		asking.Wait()
 		for _, got := range answers {
-			if got.Code != want.Code || masked(got) != masked(want) || got.Header().Get("Allow") != want.Header().Get("Allow") {
-				t.Errorf("%s %s: %d %s, want %d %s", tt.method, tt.path, got.Code, got.Body, want.Code, want.Body)
+			if diff := cmp.Diff(masked(want), masked(got)); diff != "" {
+				t.Errorf("%s %s: answer (-want +got):\n%s", tt.method, tt.path, diff)
 			}
 		}
 	}
 }
 
-// masked returns a body without the parts that differ from answer to answer.
+// masked returns an answer's status, Allow and body without the parts that differ from answer to answer.
 func masked(r *httptest.ResponseRecorder) string {
-	return regexp.MustCompile(`urn:uuid:[0-9a-f-]+|"nextCursor":"[^"]+"`).ReplaceAllString(r.Body.String(), "…")
+	body := regexp.MustCompile(`urn:uuid:[0-9a-f-]+|"nextCursor":"[^"]+"`).ReplaceAllString(r.Body.String(), "…")
+	return fmt.Sprintf("%d\nAllow: %s\n%s", r.Code, r.Header().Get("Allow"), body)
 }

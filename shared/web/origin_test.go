@@ -97,11 +97,17 @@ func TestServer_Options(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			w := newHarnessWith(t, web.Options{Origins: tt.origins}).do("OPTIONS", tt.path, "", "", tt.headers...)
-			if w.Code != tt.status || w.Header().Get("Allow") != tt.allow || tt.status == 204 && w.Body.Len() > 0 {
-				t.Errorf("%d, Allow %q: %s", w.Code, w.Header().Get("Allow"), w.Body)
+			if w.Code != tt.status {
+				t.Errorf("status = %d, want %d: %s", w.Code, tt.status, w.Body)
+			}
+			if got := w.Header().Get("Allow"); got != tt.allow {
+				t.Errorf("Allow = %q, want %q", got, tt.allow)
+			}
+			if tt.status == 204 && w.Body.Len() > 0 {
+				t.Errorf("body of a 204 = %s, want none", w.Body)
 			}
 			if diff := cmp.Diff(tt.want, shared(w.Header())); diff != "" {
-				t.Errorf("(-want +got):\n%s", diff)
+				t.Errorf("headers (-want +got):\n%s", diff)
 			}
 		})
 	}

@@ -154,14 +154,17 @@ func (h *harness) do(method, path, bearer, body string, headers ...string) *http
 func problem(t *testing.T, w *httptest.ResponseRecorder) web.Problem {
 	t.Helper()
 	if got := w.Header().Get("Content-Type"); got != "application/problem+json" {
-		t.Errorf("content type %q, body %s", got, w.Body)
+		t.Errorf("content type = %q, want application/problem+json: %s", got, w.Body)
 	}
 	var p web.Problem
 	if err := json.Unmarshal(w.Body.Bytes(), &p); err != nil {
 		t.Fatalf("%v: %s", err, w.Body)
 	}
-	if p.Status != w.Code || p.Instance != "urn:uuid:"+w.Header().Get("X-Request-Id") {
-		t.Errorf("status %d, problem %+v", w.Code, p)
+	if p.Status != w.Code {
+		t.Errorf("problem's status = %d, want the answer's, %d", p.Status, w.Code)
+	}
+	if want := "urn:uuid:" + w.Header().Get("X-Request-Id"); p.Instance != want {
+		t.Errorf("problem's instance = %q, want %q", p.Instance, want)
 	}
 	return p
 }
@@ -190,8 +193,11 @@ func TestServer_Guard(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			w := h.do("GET", tt.path, tt.bearer, "")
-			if w.Code != tt.status || w.Header().Get("WWW-Authenticate") != tt.challenge {
-				t.Fatalf("got %d %q %s", w.Code, w.Header().Get("WWW-Authenticate"), w.Body)
+			if w.Code != tt.status {
+				t.Fatalf("status = %d, want %d: %s", w.Code, tt.status, w.Body)
+			}
+			if got := w.Header().Get("WWW-Authenticate"); got != tt.challenge {
+				t.Fatalf("WWW-Authenticate = %q, want %q", got, tt.challenge)
 			}
 			if tt.kind == "" {
 				if !strings.Contains(w.Body.String(), "a u1 1") {
@@ -200,7 +206,7 @@ func TestServer_Guard(t *testing.T) {
 				return
 			}
 			if p := problem(t, w); p.Type != "/problems/"+tt.kind {
-				t.Errorf("got %+v", p)
+				t.Errorf("type = %q, want /problems/%s", p.Type, tt.kind)
 			}
 		})
 	}
@@ -230,7 +236,7 @@ func TestServer_Register(t *testing.T) {
 				t.Parallel()
 				defer func() {
 					if recover() == nil {
-						t.Error("registered")
+						t.Error("the operation was registered, want a panic")
 					}
 				}()
 				register()
@@ -291,17 +297,20 @@ func TestServer_Failures(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			w := h.do(tt.method, tt.path, own, tt.body, tt.headers...)
-			if w.Code != tt.status || !strings.Contains(w.Body.String(), tt.contains) {
-				t.Fatalf("got %d %s", w.Code, w.Body)
+			if w.Code != tt.status {
+				t.Fatalf("status = %d, want %d: %s", w.Code, tt.status, w.Body)
+			}
+			if !strings.Contains(w.Body.String(), tt.contains) {
+				t.Fatalf("body = %s, want one with %s", w.Body, tt.contains)
 			}
 			if strings.Contains(w.Body.String(), "secret") {
-				t.Errorf("leaks: %s", w.Body)
+				t.Errorf("body = %s, want one without a secret", w.Body)
 			}
 			if tt.kind == "" {
 				return
 			}
 			if p := problem(t, w); p.Type != "/problems/"+tt.kind {
-				t.Errorf("got %+v", p)
+				t.Errorf("type = %q, want /problems/%s", p.Type, tt.kind)
 			}
 		})
 	}

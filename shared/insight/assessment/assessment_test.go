@@ -3,9 +3,12 @@ package assessment_test
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
 
 	"orgops/shared/base/id"
 	"orgops/shared/domain/delivery"
@@ -209,11 +212,17 @@ func TestHealth_Checks(t *testing.T) {
 			if c.Remedy != nil {
 				remedy = c.Remedy.Operation
 			}
-			if c.Status != tt.want || remedy != tt.remedy {
-				t.Errorf("got %s, remedy %q (%s); want %s, remedy %q", c.Status, remedy, c.Reason, tt.want, tt.remedy)
+			if c.Status != tt.want {
+				t.Errorf("status = %s (%s), want %s", c.Status, c.Reason, tt.want)
 			}
-			if known := c.Status != assessment.Unknown && c.Status != assessment.NotApplicable; (c.Score != nil) != known || c.Reason == "" {
-				t.Errorf("score %v with status %s, reason %q", c.Score, c.Status, c.Reason)
+			if remedy != tt.remedy {
+				t.Errorf("remedy = %q, want %q", remedy, tt.remedy)
+			}
+			if known := tt.want != assessment.Unknown && tt.want != assessment.NotApplicable; (c.Score != nil) != known {
+				t.Errorf("check has a score: %t, want %t for status %s", c.Score != nil, known, tt.want)
+			}
+			if c.Reason == "" {
+				t.Error("check has no reason")
 			}
 		})
 	}
@@ -242,8 +251,9 @@ func TestHealth_Score(t *testing.T) {
 			if h.Score != nil {
 				score = fmt.Sprint(*h.Score)
 			}
-			if score != tt.score || h.Status != tt.status || h.LowerBound != tt.lowerBound {
-				t.Errorf("score %s, status %s, lower bound %g (coverage %g); want %s, %s, %g", score, h.Status, h.LowerBound, h.Coverage, tt.score, tt.status, tt.lowerBound)
+			got, want := [...]any{score, h.Status, h.LowerBound}, [...]any{tt.score, tt.status, tt.lowerBound}
+			if got != want {
+				t.Errorf("score, status and lower bound = %v, want %v (coverage %g)", got, want, h.Coverage)
 			}
 		})
 	}
@@ -281,8 +291,11 @@ func TestReadiness(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			r := assessment.ReadinessOf(tt.company.Context, noon(), path)
-			if r.Level != tt.level || strings.Join(r.Blocking, " ") != tt.blocking {
-				t.Errorf("level %d, blocking %v; want %d, %s", r.Level, r.Blocking, tt.level, tt.blocking)
+			if r.Level != tt.level {
+				t.Errorf("level = %d, want %d", r.Level, tt.level)
+			}
+			if got := strings.Join(r.Blocking, " "); got != tt.blocking {
+				t.Errorf("blocking = %q, want %q", got, tt.blocking)
 			}
 		})
 	}
@@ -293,7 +306,7 @@ func TestReadiness(t *testing.T) {
 		}
 	}
 	if !upper.Levels[3].Passed {
-		t.Errorf("level 4: %+v", upper.Levels[3])
+		t.Errorf("level 4 has not passed: %+v", upper.Levels[3])
 	}
 }
 
@@ -354,15 +367,25 @@ func TestRecommendations(t *testing.T) {
 					operation = r.Operation.Operation
 				}
 				got = append(got, fmt.Sprint(r.Rule, " ", r.Subject.ID, " ", r.Priority, " ", operation, " ", noon().Sub(r.FirstSeenAt)))
-				if ids[r.ID] = true; !r.LastSeenAt.Equal(noon()) || r.State != assessment.Active || len(r.Evidence) == 0 || r.Rationale == "" {
-					t.Errorf("incomplete: %+v", r)
+				ids[r.ID] = true
+				if r.State != assessment.Active {
+					t.Errorf("%s: state = %s, want active", r.Rule, r.State)
+				}
+				if !r.LastSeenAt.Equal(noon()) {
+					t.Errorf("%s: last seen at %v, want %v", r.Rule, r.LastSeenAt, noon())
+				}
+				if len(r.Evidence) == 0 {
+					t.Errorf("%s has no evidence", r.Rule)
+				}
+				if r.Rationale == "" {
+					t.Errorf("%s has no rationale", r.Rule)
 				}
 			}
-			if strings.Join(got, ", ") != tt.want {
-				t.Errorf("got %q, want %q", got, tt.want)
+			if got := strings.Join(got, ", "); got != tt.want {
+				t.Errorf("recommendations = %q, want %q", got, tt.want)
 			}
 			if len(ids) != len(got) {
-				t.Error("two recommendations have the same id")
+				t.Errorf("%d recommendations have %d different ids", len(got), len(ids))
 			}
 		})
 	}
@@ -371,17 +394,18 @@ func TestRecommendations(t *testing.T) {
 func TestMerge(t *testing.T) {
 	t.Parallel()
 	computed := assessment.Recommendations(newCompany().Context, noon(), path)
+	before := slices.Clone(computed)
 	merged := assessment.Merge(computed, []assessment.Stored{
 		{ID: computed[0].ID, State: assessment.Dismissed, Version: 4}, {ID: computed[1].ID, State: assessment.Succeeded, Reopened: 1, Version: 2}, {ID: "ended"},
 	})
-	if len(merged) != 2 || merged[0].State != assessment.Dismissed || merged[0].Version != 4 {
-		t.Errorf("dismissed: %+v", merged)
+	want := slices.Clone(computed)
+	want[0].State, want[0].Version = assessment.Dismissed, 4
+	want[1].State, want[1].Reopened, want[1].Version = assessment.Active, 2, 2
+	if diff := cmp.Diff(want, merged); diff != "" {
+		t.Errorf("merged recommendations differ (-want +got):\n%s", diff)
 	}
-	if merged[1].State != assessment.Active || merged[1].Reopened != 2 || merged[1].Version != 2 {
-		t.Errorf("reopened: %+v", merged[1])
-	}
-	if computed[0].State != assessment.Active {
-		t.Error("Merge changed its argument")
+	if diff := cmp.Diff(before, computed); diff != "" {
+		t.Errorf("Merge changed its argument (-before +after):\n%s", diff)
 	}
 }
 
@@ -399,13 +423,16 @@ func TestBrief(t *testing.T) {
 	for _, s := range b.Sections {
 		sections = append(sections, fmt.Sprint(s.ID, " ", len(s.Items)))
 		for _, item := range s.Items {
-			if len(item.Evidence) == 0 || !strings.HasPrefix(item.Evidence[0], path+"/") || item.Severity == "" {
-				t.Errorf("incomplete sentence: %+v", item)
+			if evidence := strings.Join(item.Evidence, " "); !strings.HasPrefix(evidence, path+"/") {
+				t.Errorf("evidence = %q, want a reference below %s: %+v", evidence, path, item)
+			}
+			if item.Severity == "" {
+				t.Errorf("sentence has no severity: %+v", item)
 			}
 		}
 	}
-	if got := strings.Join(sections, ", "); got != "attention 1, changes 21, goals 0, integrations 2, recommendations 1" {
-		t.Errorf("sections: %s", got)
+	if got, want := strings.Join(sections, ", "), "attention 1, changes 21, goals 0, integrations 2, recommendations 1"; got != want {
+		t.Errorf("sections = %q, want %q", got, want)
 	}
 	if want := "Health is 49 of 100. Since 1 March 12:00 UTC, more than 20 things changed; one thing needs attention."; b.Headline != want {
 		t.Errorf("headline %q, want %q", b.Headline, want)
@@ -419,12 +446,15 @@ func TestNeedsHistory(t *testing.T) {
 	t.Parallel()
 	p := newCompany().Context
 	if assessment.NeedsHistory(p, noon().Add(-day)) {
-		t.Error("NeedsHistory is true for an empty timeline")
+		t.Error("NeedsHistory = true for an empty timeline, want false")
 	}
 	for n := range projection.MaxTimeline {
 		p.Timeline = append(p.Timeline, timeline.Entry{At: noon().Add(time.Duration(-n) * time.Hour)})
 	}
-	if !assessment.NeedsHistory(p, noon().Add(-day)) || assessment.NeedsHistory(p, noon().Add(-2*time.Hour)) {
-		t.Error("NeedsHistory must be true before and false after the oldest listed entry, nine hours ago")
+	if !assessment.NeedsHistory(p, noon().Add(-day)) {
+		t.Error("NeedsHistory = false a day ago, want true before the oldest listed entry, nine hours ago")
+	}
+	if assessment.NeedsHistory(p, noon().Add(-2*time.Hour)) {
+		t.Error("NeedsHistory = true two hours ago, want false after the oldest listed entry, nine hours ago")
 	}
 }

@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"orgops/shared/base/id"
 	"orgops/shared/domain/delivery"
 	"orgops/shared/domain/goal"
@@ -58,8 +60,9 @@ func arbitrary(seed uint64) *company {
 
 const seeds = 400
 
-// TestSameBytes checks that the same context and asOf give the same bytes, also after the context was stored and read.
-func TestSameBytes(t *testing.T) {
+// TestAssessment_SameBytes checks that the same context and asOf give the same bytes, also after the context was stored and
+// read.
+func TestAssessment_SameBytes(t *testing.T) {
 	t.Parallel()
 	all := func(p projection.Context) string {
 		asOf := noon()
@@ -82,8 +85,12 @@ func TestSameBytes(t *testing.T) {
 		if err := json.Unmarshal(raw, &again); err != nil {
 			t.Fatal(err)
 		}
-		if first := all(p); first != all(p) || first != all(again) {
-			t.Fatalf("seed %d: the same context gave different results", seed)
+		first := all(p)
+		if diff := cmp.Diff(first, all(p)); diff != "" {
+			t.Fatalf("seed %d: the same context gave another result (-first +second):\n%s", seed, diff)
+		}
+		if diff := cmp.Diff(first, all(again)); diff != "" {
+			t.Fatalf("seed %d: the stored context gave another result (-before +after):\n%s", seed, diff)
 		}
 	}
 }
@@ -102,11 +109,11 @@ func TestHealth_Failure(t *testing.T) {
 			is := after.Checks[i]
 			same = same && (was.Score == nil) == (is.Score == nil)
 			if was.Score != nil && is.Score != nil && *is.Score > *was.Score {
-				t.Errorf("seed %d: %s went from %g to %g", seed, was.ID, *was.Score, *is.Score)
+				t.Errorf("seed %d: %s went from %g to %g, want no more", seed, was.ID, *was.Score, *is.Score)
 			}
 		}
 		if same && before.Score != nil && after.Score != nil && *after.Score > *before.Score {
-			t.Errorf("seed %d: the score went from %g to %g", seed, *before.Score, *after.Score)
+			t.Errorf("seed %d: the score went from %g to %g, want no more", seed, *before.Score, *after.Score)
 		}
 	}
 }
@@ -135,11 +142,11 @@ func TestHealth_Evidence(t *testing.T) {
 			lost++
 		}
 		if after.Coverage < before.Coverage && after.LowerBound > before.LowerBound {
-			t.Errorf("seed %d: coverage %g → %g, lower bound %g → %g", seed, before.Coverage, after.Coverage, before.LowerBound, after.LowerBound)
+			t.Errorf("seed %d: coverage %g → %g, lower bound %g → %g, want no more", seed, before.Coverage, after.Coverage, before.LowerBound, after.LowerBound)
 		}
 	}
 	if lost < seeds/4 {
-		t.Errorf("only %d of %d companies lost coverage", lost, seeds)
+		t.Errorf("%d of %d companies lost coverage, want %d or more", lost, seeds, seeds/4)
 	}
 }
 
@@ -156,7 +163,7 @@ func TestHealth_PointsLost(t *testing.T) {
 			lost += c.PointsLost
 		}
 		if diff := 100 - lost - *h.Score; diff > 0.5 || diff < -0.5 {
-			t.Errorf("seed %d: score %g, points lost %g", seed, *h.Score, lost)
+			t.Errorf("seed %d: score = %g, want %g after a loss of %g points", seed, *h.Score, 100-lost, lost)
 		}
 	}
 }

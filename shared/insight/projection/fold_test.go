@@ -21,6 +21,7 @@ import (
 	"orgops/shared/domain/timeline"
 	"orgops/shared/insight/projection"
 	"orgops/shared/storage/store"
+	"orgops/shared/testkit/errtest"
 )
 
 func noon() time.Time { return time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC) }
@@ -94,8 +95,8 @@ func TestFold_Deliveries(t *testing.T) {
 	d := newDelivery(h.now, 1, "webhook")
 	h.deliver(d)
 	p, _ := h.fold(t)
-	if from, ok := p.Deliveries.Pending.Oldest(); !ok || !from.Equal(noon()) {
-		t.Errorf("pending since %v, %v; want noon", from, ok)
+	if from, _ := p.Deliveries.Pending.Oldest(); !from.Equal(noon()) {
+		t.Errorf("pending since %v, want %v", from, noon())
 	}
 
 	h.after(time.Minute)
@@ -114,9 +115,11 @@ func TestFold_Deliveries(t *testing.T) {
 	d.End(delivery.Dead)
 	h.deliver(d)
 	p, _ = h.fold(t)
-	e := p.Deliveries.Endpoints["webhook"]
-	if e.Pending != 0 || len(p.Deliveries.Pending) != 0 || e.Dead.Total() != 1 {
-		t.Errorf("after the last attempt: %+v", e)
+	if got, want := waiting(p), (counts{Dead: 1}); got != want {
+		t.Errorf("after the last attempt = %+v, want %+v", got, want)
+	}
+	if got := p.Deliveries.Pending; len(got) != 0 {
+		t.Errorf("pending after the last attempt = %+v, want none", got)
 	}
 
 	d.Restart(h.now)
@@ -126,9 +129,11 @@ func TestFold_Deliveries(t *testing.T) {
 	d.End(delivery.Delivered)
 	h.deliver(d)
 	p, _ = h.fold(t)
-	e = p.Deliveries.Endpoints["webhook"]
-	if e.Pending != 0 || e.Dead.Total() != 0 || !p.Integrations["webhook"].FailingSince.IsZero() {
-		t.Errorf("after the replay: %+v, %+v", e, p.Integrations["webhook"])
+	if got := waiting(p); got != (counts{}) {
+		t.Errorf("after the replay = %+v, want none", got)
+	}
+	if got := p.Integrations["webhook"].FailingSince; !got.IsZero() {
+		t.Errorf("failing since %v after the replay, want never", got)
 	}
 	if got := p.Deliveries.Hourly.Since(noon()); got != (projection.Counts{Delivered: 1, Failed: 2}) {
 		t.Errorf("attempts = %+v, want 1 delivered, 2 failed", got)
@@ -136,6 +141,14 @@ func TestFold_Deliveries(t *testing.T) {
 	if got := p.Deliveries.Recent.Since(h.now.Add(-30 * time.Minute)); got != (projection.Counts{Delivered: 1, Failed: 1}) {
 		t.Errorf("attempts of the last half hour = %+v, want one of each", got)
 	}
+}
+
+// counts holds the numbers of an endpoint's deliveries that have not arrived.
+type counts struct{ Pending, Held, Dead int }
+
+func waiting(p projection.Context) counts {
+	e := p.Deliveries.Endpoints["webhook"]
+	return counts{e.Pending, e.Held.Total(), e.Dead.Total()}
 }
 
 func TestFold_Held(t *testing.T) {
@@ -150,22 +163,22 @@ func TestFold_Held(t *testing.T) {
 	key := delivery.Key(other.EventID, "webhook")
 	h.deliver(other)
 	p, _ := h.fold(t)
-	if got := p.Deliveries.Endpoints["webhook"].Held.Total(); got != 2 {
-		t.Fatalf("held = %d, want 2", got)
+	if got, want := waiting(p), (counts{Held: 2}); got != want {
+		t.Fatalf("before the recovery = %+v, want %+v", got, want)
 	}
 	h.remove(delivery.Entity, key)
 	held.Restart(h.now)
 	h.deliver(held)
 	p, _ = h.fold(t)
-	if e := p.Deliveries.Endpoints["webhook"]; e.Held.Total() != 0 || e.Pending != 1 {
-		t.Errorf("after removal and recovery: %+v", e)
+	if got, want := waiting(p), (counts{Pending: 1}); got != want {
+		t.Errorf("after removal and recovery = %+v, want %+v", got, want)
 	}
 
 	// A delivery that expires without a change is dropped too.
 	h.after(32*24*time.Hour).put(memory.Entity, "MEMORY#1", memory.Memory{ID: "1", Provider: "feed"})
 	p, _ = h.fold(t)
 	if len(p.Deliveries.Pending) != 0 {
-		t.Errorf("pending after a month: %+v", p.Deliveries.Pending)
+		t.Errorf("pending after a month = %+v, want none", p.Deliveries.Pending)
 	}
 }
 
@@ -179,8 +192,10 @@ func TestFold_Integration(t *testing.T) {
 	i.Certification = &integration.Certification{PassedAt: h.now, ExpiresAt: h.now.Add(integration.CertifiedFor), Ports: i.Permissions}
 	h.put(integration.Entity, "INTEGRATION#webhook", i)
 	p, _ := h.fold(t)
-	if got := p.Integrations["webhook"]; !got.Allows(h.now, integration.EventDeliver) || got.Allows(h.now, integration.SyncPull) {
-		t.Errorf("certified: %+v", got)
+	for port, want := range map[integration.Port]bool{integration.EventDeliver: true, integration.SyncPull: false} {
+		if got := p.Integrations["webhook"].Allows(h.now, port); got != want {
+			t.Errorf("certified: Allows(%s) = %t, want %t", port, got, want)
+		}
 	}
 	i.Config = json.RawMessage(`{"url":"https://b"}`)
 	i = i.Sandboxed("configuration", h.now)
@@ -197,12 +212,16 @@ func TestFold_Integration(t *testing.T) {
 	if diff := cmp.Diff(want, titles(entries)); diff != "" {
 		t.Errorf("entries (-want +got):\n%s", diff)
 	}
-	if got := p.Integrations["webhook"]; got.DisabledReason != "gone" || !got.SandboxedAt.Equal(h.now) || !got.CertifiedUntil.IsZero() {
-		t.Errorf("disabled: %+v", got)
+	wantDisabled := projection.Integration{
+		Kind: "webhook", State: integration.Sandbox, DisabledReason: "gone", DisabledAt: h.now, SandboxedAt: h.now, SecretAt: noon(),
+		Ports: i.Permissions,
+	}
+	if diff := cmp.Diff(wantDisabled, p.Integrations["webhook"]); diff != "" {
+		t.Errorf("disabled integration differs (-want +got):\n%s", diff)
 	}
 	h.remove(integration.Entity, "INTEGRATION#webhook")
 	if p, _ = h.fold(t); len(p.Integrations) != 0 {
-		t.Errorf("after the removal: %+v", p.Integrations)
+		t.Errorf("integrations after the removal = %+v, want none", p.Integrations)
 	}
 }
 
@@ -245,27 +264,31 @@ func TestFold_Goals(t *testing.T) {
 	}, titles(entries)); diff != "" {
 		t.Errorf("entries (-want +got):\n%s", diff)
 	}
-	if entries[0].EventID != event.ID(created, event.GoalUpdated) || entries[1].EventID != event.ID(reviewed, event.GoalAlignmentChanged) {
-		t.Errorf("event ids: %q, %q", entries[0].EventID, entries[1].EventID)
+	wantIDs := []string{event.ID(created, event.GoalUpdated), event.ID(reviewed, event.GoalAlignmentChanged)}
+	if diff := cmp.Diff(wantIDs, []string{entries[0].EventID, entries[1].EventID}); diff != "" {
+		t.Errorf("event ids (-want +got):\n%s", diff)
 	}
-	if got := p.Goals; got.Open != 1 || got.Misaligned != 1 || got.Aligned != 0 || len(got.Listed) != 1 || !got.Listed[0].Since.Equal(h.now) {
-		t.Errorf("goals: %+v", got)
+	wantGoals := projection.Goals{Open: 1, Misaligned: 1, Listed: []projection.Goal{
+		{ID: g.ID, Title: "Ship", Status: goal.Misaligned, Since: h.now, DueAt: due, Reason: g.Alignment.Reasons[0]},
+	}}
+	if diff := cmp.Diff(wantGoals, p.Goals); diff != "" {
+		t.Errorf("goals (-want +got):\n%s", diff)
 	}
 	g, _ = goal.Apply(g, "github", goal.Draft{ExternalID: "m1", Title: "Ship", DueAt: &due, State: goal.Closed, Progress: 1}, h.now)
 	h.put(goal.Entity, goal.Key(g.ID), g)
 	p, entries = h.fold(t)
-	if got := p.Goals; got.Open != 0 || got.Closed != 1 || got.Misaligned != 0 || len(got.Listed) != 0 {
-		t.Errorf("goals after closing: %+v", got)
+	if diff := cmp.Diff(projection.Goals{Closed: 1, Listed: []projection.Goal{}}, p.Goals); diff != "" {
+		t.Errorf("goals after closing (-want +got):\n%s", diff)
 	}
 	if got := titles(entries)[2:]; len(got) != 2 {
-		t.Errorf("entries of the closing: %v, want two", got)
+		t.Errorf("entries of the closing = %v, want two", got)
 	}
 }
 
 func TestFold_Syncs(t *testing.T) {
 	t.Parallel()
 	h := newHistory()
-	run := func(n int, mode syncrun.Mode, end syncrun.State) {
+	run := func(n int, mode syncrun.Mode, end syncrun.State) string {
 		at := h.now
 		r := syncrun.StoredRun{Run: syncrun.Run{ID: id.At(at, fmt.Sprint(n)), Provider: "feed", Mode: mode, State: syncrun.Requested, RequestedBy: "u1"}}
 		h.put(syncrun.Entity, syncrun.Key(r.ID), r)
@@ -275,25 +298,34 @@ func TestFold_Syncs(t *testing.T) {
 			r.State, r.Error = end, "the feed answered 500"
 			h.after(time.Minute).put(syncrun.Entity, syncrun.Key(r.ID), r)
 		}
+		return r.ID
 	}
 	run(1, syncrun.Sandbox, syncrun.Failed)
 	run(2, syncrun.Live, syncrun.Failed)
-	run(3, syncrun.Live, syncrun.Failed)
+	firstFailure := h.now
+	last := run(3, syncrun.Live, syncrun.Failed)
 	p, entries := h.fold(t)
-	if s := p.Syncs["feed"]; s.FailuresInRow != 2 || s.Error == "" || s.State != syncrun.Failed || !s.RunningSince.IsZero() {
-		t.Errorf("after failures: %+v", s)
+	want := projection.Sync{
+		Run: last, Mode: syncrun.Live, State: syncrun.Failed, FinishedAt: h.now, FailuresInRow: 2, FailingSince: firstFailure,
+		Error: "the feed answered 500",
 	}
-	if len(entries) != 2 {
-		t.Errorf("entries: %v", titles(entries))
+	if diff := cmp.Diff(want, p.Syncs["feed"]); diff != "" {
+		t.Errorf("after failures (-want +got):\n%s", diff)
+	}
+	if got := titles(entries); len(got) != 2 {
+		t.Errorf("entries = %v, want two", got)
 	}
 	run(4, syncrun.Live, syncrun.Succeeded)
-	run(5, syncrun.Live, "")
+	last = run(5, syncrun.Live, "")
 	p, _ = h.fold(t)
-	if s := p.Syncs["feed"]; s.FailuresInRow != 0 || s.LastSucceededAt.IsZero() || s.RunningSince.IsZero() || s.State != syncrun.Running {
-		t.Errorf("after success: %+v", s)
+	want = projection.Sync{
+		Run: last, Mode: syncrun.Live, State: syncrun.Running, RunningSince: h.now, FinishedAt: h.now, LastSucceededAt: h.now,
 	}
-	if p.Memory.Providers["feed"].LastSyncedAt.IsZero() {
-		t.Error("LastSyncedAt is zero after a successful live sync")
+	if diff := cmp.Diff(want, p.Syncs["feed"]); diff != "" {
+		t.Errorf("after success (-want +got):\n%s", diff)
+	}
+	if got := p.Memory.Providers["feed"].LastSyncedAt; !got.Equal(h.now) {
+		t.Errorf("last synced at %v, want %v", got, h.now)
 	}
 }
 
@@ -309,15 +341,25 @@ func TestFold_Timeline(t *testing.T) {
 		})
 	}
 	p, entries := h.fold(t)
-	if len(entries) != 0 || len(p.Timeline) != projection.MaxTimeline || p.Timeline[0].ID != newest {
-		t.Errorf("%d entries returned, %d listed, first %+v", len(entries), len(p.Timeline), p.Timeline[0])
+	if len(entries) != 0 {
+		t.Errorf("entries returned = %v, want none", titles(entries))
 	}
-	if len(p.Timeline[0].Title) > 256 || p.Timeline[0].Details != nil {
-		t.Error("a listed entry exceeds the bounds")
+	if got := len(p.Timeline); got != projection.MaxTimeline {
+		t.Fatalf("entries listed = %d, want %d", got, projection.MaxTimeline)
+	}
+	first := p.Timeline[0]
+	if first.ID != newest {
+		t.Errorf("first entry = %+v, want %s", first, newest)
+	}
+	if got := len(first.Title); got > 256 {
+		t.Errorf("title has %d bytes, want 256 at most", got)
+	}
+	if first.Details != nil {
+		t.Errorf("details = %s, want none because they are too long", first.Details)
 	}
 	h.remove(timeline.Entity, timeline.Key(newest))
 	if p, _ = h.fold(t); p.Timeline[0].ID == newest {
-		t.Error("a removed entry is still listed")
+		t.Errorf("entry %s is still listed after its removal", newest)
 	}
 }
 
@@ -328,11 +370,15 @@ func TestFold_Broken(t *testing.T) {
 	h.put(memory.Entity, "MEMORY#2", "not an object")
 	h.put(memory.Entity, "MEMORY#3", memory.Memory{Provider: "feed"})
 	p, _, err := projection.Fold(projection.Empty("acme"), h.changes)
-	if err == nil || !strings.Contains(err.Error(), "MEMORY#2") {
-		t.Errorf("err = %v, want one that names MEMORY#2", err)
+	if got, want := errtest.Message(err), "MEMORY#2"; !strings.Contains(got, want) {
+		t.Errorf("error = %q, want one with %q", got, want)
 	}
-	if p.Memory.Total != 2 || p.ContextVersion != 2 || p.Applied != "3" {
-		t.Errorf("total %d, version %d, applied %s", p.Memory.Total, p.ContextVersion, p.Applied)
+	type position struct {
+		Total, Version int64
+		Applied        store.Sequence
+	}
+	if got, want := (position{p.Memory.Total, p.ContextVersion, p.Applied}), (position{2, 2, "3"}); got != want {
+		t.Errorf("context = %+v, want %+v", got, want)
 	}
 }
 
@@ -373,8 +419,8 @@ func anyCut(t *testing.T, h *history, seeds uint64) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if encode(t, p) != before {
-				t.Fatal("Fold changed its argument")
+			if diff := cmp.Diff(before, encode(t, p)); diff != "" {
+				t.Fatalf("Fold changed its argument (-before +after):\n%s", diff)
 			}
 			entries, from = append(entries, more...), to
 			p = projection.Context{}

@@ -14,6 +14,7 @@ import (
 	"orgops/shared/domain/memory"
 	"orgops/shared/domain/syncrun"
 	"orgops/shared/insight/projection"
+	"orgops/shared/testkit/errtest"
 )
 
 const maxProviders = 60
@@ -62,16 +63,22 @@ func returning(t *testing.T) *history {
 	return h
 }
 
-// sum adds up the memories of all entries. It reports an error for a negative count.
-func sum(t *testing.T, m projection.Memory) (n int64) {
+// checkMemories compares the total with the wanted one and with the sum of all entries, none of which may be negative.
+func checkMemories(t *testing.T, m projection.Memory, want int64) {
 	t.Helper()
+	if m.Total != want {
+		t.Errorf("total = %d memories, want %d", m.Total, want)
+	}
+	var sum int64
 	for name, p := range m.Providers {
 		if p.Count < 0 {
-			t.Errorf("%s counts %d memories", name, p.Count)
+			t.Errorf("%s counts %d memories, want 0 or more", name, p.Count)
 		}
-		n += p.Count
+		sum += p.Count
 	}
-	return n
+	if sum != m.Total {
+		t.Errorf("sum of all entries = %d memories, want the total %d", sum, m.Total)
+	}
 }
 
 func TestFold_Former(t *testing.T) {
@@ -79,22 +86,37 @@ func TestFold_Former(t *testing.T) {
 	const providers = 150
 	h := changing(t, providers)
 	p, _ := h.fold(t)
-	if m, s, e := len(p.Memory.Providers), len(p.Syncs), len(p.Deliveries.Endpoints); m != maxProviders || s != maxProviders || e != maxProviders {
-		t.Errorf("%d memory entries, %d syncs, %d endpoints, want %d of each", m, s, e, maxProviders)
+	sizes, wantSizes := [...]int{len(p.Memory.Providers), len(p.Syncs), len(p.Deliveries.Endpoints)}, [...]int{maxProviders, maxProviders, maxProviders}
+	if sizes != wantSizes {
+		t.Errorf("memory entries, syncs and endpoints = %v, want %v", sizes, wantSizes)
+	}
+	type kept struct {
+		memories int64
+		synced   bool
+		dead     int
 	}
 	for _, name := range []string{"webhook-0", fmt.Sprint("webhook-", providers-1), fmt.Sprint("webhook-", providers-maxProviders+2)} {
-		if p.Memory.Providers[name].Count != 2 || p.Syncs[name].Run == "" || p.Deliveries.Endpoints[name].Dead.Total() != 1 {
-			t.Errorf("%s: %+v, %+v, %+v", name, p.Memory.Providers[name], p.Syncs[name], p.Deliveries.Endpoints[name])
+		got := kept{p.Memory.Providers[name].Count, p.Syncs[name].Run != "", p.Deliveries.Endpoints[name].Dead.Total()}
+		if want := (kept{2, true, 1}); got != want {
+			t.Errorf("%s = %+v, want %+v", name, got, want)
 		}
 	}
-	if _, known := p.Memory.Providers["webhook-1"]; known {
-		t.Error("the oldest former provider is still listed")
+	checkUnknown(t, p, "webhook-1")
+	former := p.Memory.Providers["former"]
+	if got, want := former.Count, int64(2*(providers-maxProviders+1)); got != want {
+		t.Errorf("former counts %d memories, want %d", got, want)
 	}
-	if former := p.Memory.Providers["former"]; former.Count != 2*(providers-maxProviders+1) || former.LastSyncedAt.IsZero() {
-		t.Errorf("former: %+v", former)
+	if former.LastSyncedAt.IsZero() {
+		t.Error("former has no LastSyncedAt, want the last of all dropped providers")
 	}
-	if p.Memory.Total != 2*providers || sum(t, p.Memory) != p.Memory.Total {
-		t.Errorf("total %d, sum %d", p.Memory.Total, sum(t, p.Memory))
+	checkMemories(t, p.Memory, 2*providers)
+}
+
+// checkUnknown reports an error if the memories of a dropped provider have an entry.
+func checkUnknown(t *testing.T, p projection.Context, provider string) {
+	t.Helper()
+	if m, known := p.Memory.Providers[provider]; known {
+		t.Errorf("%s = %+v, want no entry for a dropped provider", provider, m)
 	}
 }
 
@@ -106,22 +128,24 @@ func TestFold_Former_Returns(t *testing.T) {
 	before, _ := h.fold(t)
 	h.remove(memory.Entity, memory.Key("webhook-1a"))
 	p, _ := h.fold(t)
-	if _, known := p.Memory.Providers["webhook-1"]; known || p.Memory.Total != before.Memory.Total-1 || sum(t, p.Memory) != p.Memory.Total {
-		t.Errorf("after a removal: known %v, total %d, sum %d", known, p.Memory.Total, sum(t, p.Memory))
-	}
+	checkUnknown(t, p, "webhook-1")
+	checkMemories(t, p.Memory, before.Memory.Total-1)
 	i := webhook(h.now)
 	i.Provider = "webhook-1"
 	h.put(integration.Entity, integration.Key(i.Provider), i)
 	remember(h, i.Provider, "c")
-	if p, _ = h.fold(t); p.Memory.Providers["webhook-1"].Count != 1 || sum(t, p.Memory) != p.Memory.Total {
-		t.Errorf("after its return: %+v, total %d, sum %d", p.Memory.Providers["webhook-1"], p.Memory.Total, sum(t, p.Memory))
+	p, _ = h.fold(t)
+	if got := p.Memory.Providers["webhook-1"].Count; got != 1 {
+		t.Errorf("memories after its return = %d, want 1", got)
 	}
+	checkMemories(t, p.Memory, before.Memory.Total)
 	h.remove(memory.Entity, memory.Key("webhook-1b"))
 	h.remove(memory.Entity, memory.Key("webhook-1c"))
 	p, _ = h.fold(t)
-	if p.Memory.Providers["webhook-1"].Count != 0 || p.Memory.Total != before.Memory.Total-2 || sum(t, p.Memory) != p.Memory.Total {
-		t.Errorf("after all removals: %+v, total %d, sum %d", p.Memory.Providers["webhook-1"], p.Memory.Total, sum(t, p.Memory))
+	if got := p.Memory.Providers["webhook-1"].Count; got != 0 {
+		t.Errorf("memories after all removals = %d, want 0", got)
 	}
+	checkMemories(t, p.Memory, before.Memory.Total-2)
 }
 
 // TestFold_Escapes checks that the bounds of texts hold for the stored JSON, where a character may take six bytes.
@@ -133,8 +157,12 @@ func TestFold_Escapes(t *testing.T) {
 		p, _ := h.fold(t)
 		title := p.Goals.Listed[0].Title
 		raw, err := json.Marshal(title)
-		if err != nil || title == "" || len(raw) > 256+len(`""`) {
-			t.Errorf("%q: %d bytes as JSON: %v", char, len(raw), err)
+		errtest.Must(t, err)
+		if title == "" {
+			t.Errorf("%q: the title is empty, want its first characters", char)
+		}
+		if most := 256 + len(`""`); len(raw) > most {
+			t.Errorf("%q: %d bytes as JSON, want %d at most", char, len(raw), most)
 		}
 	}
 }

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"orgops/shared/domain/delivery"
 	"orgops/shared/domain/goal"
 	"orgops/shared/domain/memory"
@@ -33,8 +35,16 @@ func TestFold_Image_Malformed(t *testing.T) {
 			p, entries, err := projection.Fold(projection.Empty("acme"), []store.Change{{
 				Sequence: "1", Company: "acme", Entity: tt.entity, Key: tt.key, At: noon(), New: &store.Image{Version: 1, Body: json.RawMessage(body)},
 			}})
-			if err == nil || p.ContextVersion != 0 || len(entries) != 0 || p.Applied != "1" {
-				t.Errorf("%s %q: version %d, %d entries, %v", tt.entity, body, p.ContextVersion, len(entries), err)
+			if err == nil {
+				t.Errorf("%s %q: no error", tt.entity, body)
+			}
+			want := projection.Empty("acme")
+			want.Applied = "1"
+			if diff := cmp.Diff(want, p); diff != "" {
+				t.Errorf("%s %q: context (-want +got):\n%s", tt.entity, body, diff)
+			}
+			if len(entries) != 0 {
+				t.Errorf("%s %q: entries = %v, want none", tt.entity, body, titles(entries))
 			}
 		}
 	}

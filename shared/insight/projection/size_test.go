@@ -13,6 +13,7 @@ import (
 	"orgops/shared/domain/timeline"
 	"orgops/shared/insight/projection"
 	"orgops/shared/storage/store"
+	"orgops/shared/testkit/errtest"
 )
 
 // TestFold_Size checks that the store accepts the largest context, with room to spare: the company has the maximum of
@@ -20,8 +21,9 @@ import (
 func TestFold_Size(t *testing.T) {
 	t.Parallel()
 	raw, err := json.Marshal(large(t))
-	if err != nil || len(raw) > store.MaxBody*9/10 {
-		t.Errorf("context has %d bytes, limit of the store %d: %v", len(raw), store.MaxBody, err)
+	errtest.Must(t, err)
+	if most := store.MaxBody * 9 / 10; len(raw) > most {
+		t.Errorf("context has %d bytes, want %d at most, 9/10 of the store's limit", len(raw), most)
 	}
 	t.Logf("%d bytes", len(raw))
 }

@@ -12,6 +12,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
 	"orgops/shared/base/fault"
 	"orgops/shared/domain/goal"
 	"orgops/shared/domain/integration"
@@ -64,8 +67,19 @@ func check(t *testing.T, r integration.Report, id string) integration.Check {
 	return r.Checks[n]
 }
 
+func checkResult(t *testing.T, r integration.Report, id string, status integration.Result, reason string) {
+	t.Helper()
+	c := check(t, r, id)
+	if c.Status != status {
+		t.Errorf("%s: status = %s, want %s", id, c.Status, status)
+	}
+	if !strings.Contains(c.Reason, reason) {
+		t.Errorf("%s: reason = %q, want one with %q", id, c.Reason, reason)
+	}
+}
+
 // The check fails if wrong credentials fetch the same page.
-func TestRun_Credentials(t *testing.T) {
+func TestExaminer_Run_Credentials(t *testing.T) {
 	t.Parallel()
 	items := connector.FetchedPage{Memories: []memory.Draft{{ExternalID: "1", Title: "one"}}}
 	guarded := func(refusal error) source {
@@ -97,17 +111,16 @@ func TestRun_Credentials(t *testing.T) {
 				secrets.Values = map[string]string{"token": tt.token}
 			}
 			r, err := examiner(tt.source).Run(t.Context(), candidate(t, "source", `{}`, secrets, integration.SyncPull, integration.MemoryUpsert))
-			if err != nil || r.Passed != tt.passed {
-				t.Fatalf("%+v, %v", r, err)
+			errtest.Must(t, err)
+			if r.Passed != tt.passed {
+				t.Fatalf("passed = %t, want %t: %+v", r.Passed, tt.passed, r)
 			}
-			if c := check(t, r, "credentials"); c.Status != tt.status || !strings.Contains(c.Reason, tt.reason) {
-				t.Errorf("%+v", c)
-			}
+			checkResult(t, r, "credentials", tt.status, tt.reason)
 		})
 	}
 }
 
-func TestRun_Source(t *testing.T) {
+func TestExaminer_Run_Source(t *testing.T) {
 	t.Parallel()
 	fetch := func(p connector.FetchedPage, err error) source {
 		return func(f connector.Fetch) (connector.FetchedPage, error) {
@@ -136,21 +149,20 @@ func TestRun_Source(t *testing.T) {
 			t.Parallel()
 			r, err := examiner(tt.source).Run(t.Context(), candidate(t, "source", `{}`, integration.Secrets{}, integration.SyncPull, integration.MemoryUpsert))
 			errtest.Must(t, err)
-			if c := check(t, r, tt.check); c.Status != tt.status || !strings.Contains(c.Reason, tt.reason) || r.Passed != (tt.status == integration.Pass) {
-				t.Errorf("%+v", r)
+			checkResult(t, r, tt.check, tt.status, tt.reason)
+			if want := tt.status == integration.Pass; r.Passed != want {
+				t.Errorf("passed = %t, want %t: %+v", r.Passed, want, r)
 			}
 		})
 	}
 	r, err := examiner(fetch(connector.FetchedPage{Memories: []memory.Draft{{ExternalID: "1", Title: "t"}}}, nil)).
 		Run(t.Context(), candidate(t, "source", `{}`, integration.Secrets{}, integration.SyncPull))
 	errtest.Must(t, err)
-	if c := check(t, r, "ports-used"); c.Status != integration.Fail || !strings.Contains(c.Reason, "the page holds memories") {
-		t.Errorf("%+v", c)
-	}
+	checkResult(t, r, "ports-used", integration.Fail, "the page holds memories")
 }
 
 // An unusable configuration or missing secret fails the check before any request is sent.
-func TestRun_EndpointUnusable(t *testing.T) {
+func TestExaminer_Run_EndpointUnusable(t *testing.T) {
 	t.Parallel()
 	var requests atomic.Int64
 	receiver := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { requests.Add(1) }))
@@ -168,19 +180,22 @@ func TestRun_EndpointUnusable(t *testing.T) {
 		{"no secret", `{"url":"` + receiver.URL + `"}`, integration.Secrets{}, "accepts-signed", "no signing secret"},
 	}
 	for _, tt := range tests {
-		r, err := examiner().Run(t.Context(), candidate(t, "webhook", tt.config, tt.secrets, integration.EventDeliver))
-		errtest.Must(t, err)
-		if c := check(t, r, tt.check); c.Status != integration.Fail || !strings.Contains(c.Reason, tt.reason) || r.Passed {
-			t.Errorf("%s: %+v", tt.name, r)
-		}
+		t.Run(tt.name, func(t *testing.T) {
+			r, err := examiner().Run(t.Context(), candidate(t, "webhook", tt.config, tt.secrets, integration.EventDeliver))
+			errtest.Must(t, err)
+			checkResult(t, r, tt.check, integration.Fail, tt.reason)
+			if r.Passed {
+				t.Errorf("passed = true, want false: %+v", r)
+			}
+		})
 	}
 	if n := requests.Load(); n != 0 {
-		t.Errorf("%d requests, want 0", n)
+		t.Errorf("requests = %d, want 0", n)
 	}
 }
 
 // The check passes with any verdict: denied proves as much as permitted.
-func TestRun_Inbound(t *testing.T) {
+func TestExaminer_Run_Inbound(t *testing.T) {
 	t.Parallel()
 	secrets := integration.Secrets{}.Rotate(secret, time.Now())
 	for _, permitted := range []bool{true, false} {
@@ -190,28 +205,35 @@ func TestRun_Inbound(t *testing.T) {
 			ports, verdict = append(ports, integration.MemoryUpsert), "memory.upsert permitted"
 		}
 		r, err := examiner().Run(t.Context(), candidate(t, "webhook", `{}`, secrets, ports...))
-		if err != nil || !r.Passed || !slices.Equal(r.Ports, []integration.Port{integration.InboundReceive}) || r.Suite != certify.Suite || r.ConfigDigest == "" {
-			t.Fatalf("%+v, %v", r, err)
+		errtest.Must(t, err)
+		want := integration.Report{Suite: certify.Suite, Passed: true, Ports: []integration.Port{integration.InboundReceive}}
+		if diff := cmp.Diff(want, r, cmpopts.IgnoreFields(r, "ConfigDigest", "At", "Checks")); diff != "" {
+			t.Fatalf("report differs (-want +got):\n%s", diff)
+		}
+		if r.ConfigDigest == "" {
+			t.Error("the report has no ConfigDigest")
 		}
 		if c := check(t, r, "maps-signed"); !strings.Contains(c.Reason, verdict) {
-			t.Errorf("%+v", c)
+			t.Errorf("reason = %q, want one with %q", c.Reason, verdict)
 		}
 	}
 }
 
-func TestRun_Errors(t *testing.T) {
+func TestExaminer_Run_Errors(t *testing.T) {
 	t.Parallel()
 	if _, err := examiner().Run(t.Context(), candidate(t, "gitlab", `{}`, integration.Secrets{})); fault.KindOf(err) != fault.NotFound {
-		t.Errorf("unknown: %v", err)
+		t.Errorf("unknown provider: err = %v, want not found", err)
 	}
 	r, err := examiner().Run(t.Context(), candidate(t, "webhook", `{}`, integration.Secrets{}))
-	if err != nil || r.Passed || r.Checks == nil || r.Ports == nil {
-		t.Errorf("no ports: %+v, %v", r, err)
+	errtest.Must(t, err)
+	want := integration.Report{Suite: certify.Suite, Ports: []integration.Port{}, Checks: []integration.Check{}}
+	if diff := cmp.Diff(want, r, cmpopts.IgnoreFields(r, "ConfigDigest", "At")); diff != "" {
+		t.Errorf("report without ports differs (-want +got):\n%s", diff)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	c := candidate(t, "webhook", `{"url":"http://127.0.0.1:1/"}`, integration.Secrets{}.Rotate(secret, time.Now()), integration.EventDeliver)
 	if _, err := examiner().Run(ctx, c); !errors.Is(err, context.Canceled) {
-		t.Errorf("cancelled: %v", err)
+		t.Errorf("cancelled: err = %v, want %v", err, context.Canceled)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"orgops/shared/provider/connector"
+	"orgops/shared/testkit/errtest"
 )
 
 const secret = "whsec_AAECAwQFBgcICQoLDA0ODxAREhMUFRYX"
@@ -21,7 +22,7 @@ func lookup(t testing.TB, provider string) connector.Connector {
 }
 
 // Every field of a schema has a title and a description, and every example asks for at least one port.
-func TestSchemas(t *testing.T) {
+func TestConnector_Schema(t *testing.T) {
 	t.Parallel()
 	for _, kind := range registry().Kinds() {
 		c := lookup(t, kind)
@@ -33,13 +34,17 @@ func TestSchemas(t *testing.T) {
 		if err := json.Unmarshal(c.Schema(), &schema); err != nil {
 			t.Fatalf("%s: %v", kind, err)
 		}
-		if schema.Title == "" || schema.Description == "" || len(schema.Examples) == 0 {
-			t.Errorf("%s: schema without a title, a description or examples", kind)
-		}
+		texts := map[string]string{"title": schema.Title, "description": schema.Description}
 		for name, p := range schema.Properties {
-			if p.Title == "" || p.Description == "" {
-				t.Errorf("%s: field %s without a title or a description", kind, name)
+			texts["title of "+name], texts["description of "+name] = p.Title, p.Description
+		}
+		for name, text := range texts {
+			if text == "" {
+				t.Errorf("%s: the schema has no %s", kind, name)
 			}
+		}
+		if len(schema.Examples) == 0 {
+			t.Errorf("%s: the schema has no examples", kind)
 		}
 		for _, example := range schema.Examples {
 			if len(c.Ports(example)) == 0 {
@@ -56,10 +61,10 @@ func TestSplit(t *testing.T) {
 		t.Fatal(err)
 	}
 	if want := `{"events":["memory.*"],"url":"https://example.com/?a&b"}`; string(config) != want {
-		t.Errorf("config %s, want %s", config, want)
+		t.Errorf("config = %s, want %s", config, want)
 	}
 	if diff := cmp.Diff(map[string]string{"signingSecret": secret}, secrets); diff != "" {
-		t.Error(diff)
+		t.Errorf("secrets differ (-want +got):\n%s", diff)
 	}
 }
 
@@ -78,8 +83,9 @@ func TestChanged(t *testing.T) {
 	}
 	for _, tt := range tests {
 		got, err := connector.Changed(lookup(t, "webhook"), json.RawMessage(before), json.RawMessage(tt.after))
-		if diff := cmp.Diff(tt.want, got); diff != "" || err != nil {
-			t.Errorf("%s: %s %v", tt.name, diff, err)
+		errtest.Must(t, err)
+		if diff := cmp.Diff(tt.want, got); diff != "" {
+			t.Errorf("%s: changed fields differ (-want +got):\n%s", tt.name, diff)
 		}
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"orgops/shared/provider/genericwebhook"
 	"orgops/shared/provider/github"
 	"orgops/shared/provider/webfeed"
+	"orgops/shared/testkit/errtest"
 	"orgops/shared/webhook/outbound"
 )
 
@@ -26,17 +27,21 @@ func TestRegistry_Find(t *testing.T) {
 		"webhook": "webhook", "webhook-billing": "webhook", "webhook-a-1": "webhook", "github": "github", "feed": "feed",
 	} {
 		c, err := r.Find(provider)
-		if err != nil || c.Kind() != kind {
-			t.Errorf("%s: %v, %v", provider, c, err)
+		errtest.Must(t, err)
+		if got := c.Kind(); got != kind {
+			t.Errorf("%s: kind = %s, want %s", provider, got, kind)
 		}
 	}
 	for _, provider := range []string{"", "Webhook", "webhook-", "webhook-A", "webhook-a.b", "webhook-" + strings.Repeat("a", 33), "github-x", "http"} {
 		if _, ok := r.Lookup(provider); ok {
-			t.Errorf("%q was found", provider)
+			t.Errorf("%q was found, want no provider", provider)
 		}
 		_, err := r.Find(provider)
-		if fault.KindOf(err) != fault.NotFound || !strings.Contains(err.Error(), "feed, github, webhook, webhook-<name>") {
-			t.Errorf("%q: %v", provider, err)
+		if got := fault.KindOf(err); got != fault.NotFound {
+			t.Errorf("%q: kind = %s, want %s", provider, got, fault.NotFound)
+		}
+		if got, want := errtest.Message(err), "feed, github, webhook, webhook-<name>"; !strings.Contains(got, want) {
+			t.Errorf("%q: error %q, want one with %q", provider, got, want)
 		}
 	}
 	if _, ok := (connector.Registry{}).Lookup("webhook"); ok {
@@ -53,16 +58,27 @@ func TestCanonical(t *testing.T) {
 	}
 	for _, tt := range tests {
 		got, err := connector.Canonical(json.RawMessage(tt.in))
-		if err != nil || string(got) != tt.want {
-			t.Errorf("%s: %s, %v; want %s", tt.in, got, err, tt.want)
+		errtest.Must(t, err)
+		if string(got) != tt.want {
+			t.Errorf("Canonical(%s) = %s, want %s", tt.in, got, tt.want)
 		}
 	}
 	if _, err := connector.Canonical(json.RawMessage(`{`)); err == nil {
 		t.Error("truncated JSON was accepted")
 	}
+}
+
+func TestDigest(t *testing.T) {
+	t.Parallel()
 	a, b := connector.Digest(json.RawMessage(`{"a":1,"b":2}`)), connector.Digest(json.RawMessage(`{"b":2, "a":1.0}`))
-	if a != b || len(a) != 43 || a == connector.Digest(json.RawMessage(`{"a":1,"b":3}`)) {
-		t.Errorf("digests %s and %s", a, b)
+	if a != b {
+		t.Errorf("digests of equal configurations = %s and %s, want the same", a, b)
+	}
+	if len(a) != 43 {
+		t.Errorf("digest %s has %d characters, want 43", a, len(a))
+	}
+	if a == connector.Digest(json.RawMessage(`{"a":1,"b":3}`)) {
+		t.Errorf("digest of another configuration = %s too, want another one", a)
 	}
 }
 
@@ -76,8 +92,9 @@ func FuzzCanonical(f *testing.F) {
 			return
 		}
 		twice, err := connector.Canonical(once)
-		if err != nil || string(once) != string(twice) {
-			t.Errorf("%q: %q, then %q, %v", raw, once, twice, err)
+		errtest.Must(t, err)
+		if string(once) != string(twice) {
+			t.Errorf("%q: second form = %q, want the first, %q", raw, twice, once)
 		}
 	})
 }

@@ -18,6 +18,7 @@ import (
 	"orgops/shared/provider/connector"
 	"orgops/shared/provider/genericwebhook"
 	"orgops/shared/provider/intake"
+	"orgops/shared/testkit/errtest"
 	"orgops/shared/webhook/outbound"
 )
 
@@ -39,18 +40,24 @@ func TestConnector_Sample(t *testing.T) {
 	for name, values := range header {
 		signed[name] = values
 	}
-	if id, err := c.Verify([]string{secret}, signed, body, now); err != nil || id != "sample" {
-		t.Errorf("verified as %q, %v", id, err)
+	id, err := c.Verify([]string{secret}, signed, body, now)
+	errtest.Must(t, err)
+	if id != "sample" {
+		t.Errorf("id = %q, want sample", id)
 	}
 	if _, err := c.Verify([]string{secret}, header, body, now); fault.KindOf(err) != fault.Unauthenticated {
-		t.Errorf("unsigned: %v", err)
+		t.Errorf("unsigned: err = %v, want unauthenticated", err)
 	}
 	if _, err := c.Verify([]string{secret}, signed, append(body, ' '), now); fault.KindOf(err) != fault.Unauthenticated {
-		t.Errorf("changed: %v", err)
+		t.Errorf("changed: err = %v, want unauthenticated", err)
 	}
 	actions, err := c.Map(nil, signed, body)
-	if err != nil || len(actions) != 1 || actions[0].Memory == nil {
-		t.Errorf("mapped to %+v, %v", actions, err)
+	errtest.Must(t, err)
+	if len(actions) != 1 {
+		t.Fatalf("actions = %+v, want one", actions)
+	}
+	if actions[0].Memory == nil {
+		t.Errorf("action = %+v, want a memory", actions[0])
 	}
 	if len(c.Sign("not a secret", "1", nil, now)) != 0 {
 		t.Error("signed with an invalid secret")
@@ -76,8 +83,9 @@ func TestConnector_Map(t *testing.T) {
 	}
 	for _, tt := range tests {
 		got, err := conn().Map(nil, nil, []byte(tt.body))
-		if diff := cmp.Diff(tt.want, got); diff != "" || err != nil {
-			t.Errorf("%s: %v\n%s", tt.name, err, diff)
+		errtest.Must(t, err)
+		if diff := cmp.Diff(tt.want, got); diff != "" {
+			t.Errorf("%s: actions differ (-want +got):\n%s", tt.name, diff)
 		}
 	}
 }
@@ -133,7 +141,7 @@ func TestConnector_Map_refuses(t *testing.T) {
 				pointers = append(pointers, p.Pointer)
 			}
 			if diff := cmp.Diff(tt.pointers, pointers); diff != "" {
-				t.Error(diff)
+				t.Errorf("pointers differ (-want +got):\n%s", diff)
 			}
 		})
 	}
@@ -149,12 +157,12 @@ func FuzzConnector_Map(f *testing.F) {
 		actions, err := mapAndValidate(c, body)
 		if err != nil {
 			if k := fault.KindOf(err); k != fault.Malformed && k != fault.Invalid {
-				t.Errorf("%v", err)
+				t.Errorf("err = %v, want malformed or invalid", err)
 			}
 			return
 		}
-		if len(actions) == 0 || len(actions) > connector.MaxActions {
-			t.Errorf("%d actions", len(actions))
+		if n := len(actions); n < 1 || n > connector.MaxActions {
+			t.Errorf("%d actions, want 1 to %d", n, connector.MaxActions)
 		}
 		for _, a := range actions {
 			if a.Memory == nil && a.Goal == nil && a.Note == nil {

@@ -19,6 +19,7 @@ import (
 	"orgops/shared/domain/memory"
 	"orgops/shared/provider/connector"
 	"orgops/shared/provider/github"
+	"orgops/shared/testkit/errtest"
 	"orgops/shared/webhook/outbound"
 )
 
@@ -74,13 +75,17 @@ func TestConnector_Verify(t *testing.T) {
 	for _, tt := range tests {
 		id, err := conn().Verify(tt.secrets, tt.header, []byte(tt.body), now)
 		if tt.want == "" {
-			if err != nil || id != "d-1" {
-				t.Errorf("%s: %q, %v", tt.name, id, err)
+			errtest.Must(t, err)
+			if id != "d-1" {
+				t.Errorf("%s: id = %q, want d-1", tt.name, id)
 			}
 			continue
 		}
-		if fault.KindOf(err) != fault.Unauthenticated || !strings.Contains(err.Error(), tt.want) {
-			t.Errorf("%s: %v, want fault.Unauthenticated with %q", tt.name, err, tt.want)
+		if got := fault.KindOf(err); got != fault.Unauthenticated {
+			t.Errorf("%s: kind = %s, want %s", tt.name, got, fault.Unauthenticated)
+		}
+		if got := errtest.Message(err); !strings.Contains(got, tt.want) {
+			t.Errorf("%s: error %q, want one with %q", tt.name, got, tt.want)
 		}
 	}
 }
@@ -93,11 +98,15 @@ func TestConnector_Sample(t *testing.T) {
 		for name, values := range c.Sign("12345678", "sample", body, now) {
 			h[name] = values
 		}
-		if id, err := c.Verify([]string{"12345678"}, h, body, now); err != nil || id != "sample" {
-			t.Errorf("verified as %q, %v", id, err)
+		id, err := c.Verify([]string{"12345678"}, h, body, now)
+		errtest.Must(t, err)
+		if id != "sample" {
+			t.Errorf("id = %q, want sample", id)
 		}
-		if actions, err := c.Map(json.RawMessage(config), h, body); err != nil || len(actions) != 1 {
-			t.Errorf("mapped to %+v, %v", actions, err)
+		actions, err := c.Map(json.RawMessage(config), h, body)
+		errtest.Must(t, err)
+		if len(actions) != 1 {
+			t.Errorf("actions = %+v, want one", actions)
 		}
 	}
 }
@@ -159,13 +168,15 @@ func TestConnector_Map(t *testing.T) {
 			t.Parallel()
 			h := header("X-GitHub-Event", tt.event, "Content-Type", "application/json")
 			got, err := conn().Map(json.RawMessage(config), h, []byte(tt.body))
-			if diff := cmp.Diff(tt.want, got); diff != "" || err != nil {
-				t.Errorf("%v\n%s", err, diff)
+			errtest.Must(t, err)
+			if diff := cmp.Diff(tt.want, got); diff != "" {
+				t.Errorf("actions differ (-want +got):\n%s", diff)
 			}
 			form := header("X-GitHub-Event", tt.event, "Content-Type", "application/x-www-form-urlencoded")
 			got, err = conn().Map(json.RawMessage(config), form, []byte(url.Values{"payload": {tt.body}}.Encode()))
-			if diff := cmp.Diff(tt.want, got); diff != "" || err != nil {
-				t.Errorf("as a form: %v\n%s", err, diff)
+			errtest.Must(t, err)
+			if diff := cmp.Diff(tt.want, got); diff != "" {
+				t.Errorf("as a form: actions differ (-want +got):\n%s", diff)
 			}
 		})
 	}
@@ -207,13 +218,16 @@ func FuzzConnector_Map(f *testing.F) {
 		actions, err := c.Map(json.RawMessage(config), http.Header{"X-Github-Event": {event}, "Content-Type": {media}}, body)
 		if err != nil {
 			if k := fault.KindOf(err); k != fault.Malformed && k != fault.Invalid {
-				t.Errorf("%v", err)
+				t.Errorf("err = %v, want malformed or invalid", err)
 			}
 			return
 		}
 		for _, a := range actions {
-			if a.Memory != nil && len(a.Memory.Check("")) > 0 || a.Goal != nil && len(a.Goal.Check("")) > 0 {
-				t.Errorf("invalid draft: %+v", a)
+			if a.Memory != nil && len(a.Memory.Check("")) > 0 {
+				t.Errorf("invalid memory: %+v", a.Memory)
+			}
+			if a.Goal != nil && len(a.Goal.Check("")) > 0 {
+				t.Errorf("invalid goal: %+v", a.Goal)
 			}
 		}
 	})
@@ -228,7 +242,7 @@ func FuzzConnector_Verify(f *testing.F) {
 		if id, err := c.Verify([]string{"12345678"}, h, body, now); err == nil {
 			want := c.Sign("12345678", id, body, now).Get("X-Hub-Signature-256")
 			if !strings.EqualFold(want, signature) {
-				t.Errorf("accepted %q", signature)
+				t.Errorf("accepted signature %q, want only %q", signature, want)
 			}
 		}
 	})

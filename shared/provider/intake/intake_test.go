@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"orgops/shared/base/fault"
 	"orgops/shared/domain/goal"
@@ -75,28 +76,41 @@ func TestPlanner_Plan(t *testing.T) {
 	}
 	for _, tt := range tests {
 		got, err := p.Plan(t.Context(), tt.action)
-		if err != nil || got.Outcome != tt.outcome || len(got.Ops) != len(tt.entities) || len(got.Ops)+1 > intake.MaxOpsPerAction {
-			t.Fatalf("%s: %s, %+v, %v", tt.name, got.Outcome, got.Ops, err)
+		errtest.Must(t, err)
+		if got.Outcome != tt.outcome {
+			t.Fatalf("%s: outcome = %s, want %s", tt.name, got.Outcome, tt.outcome)
 		}
-		for n, op := range got.Ops {
-			if op.Entity != tt.entities[n] {
-				t.Errorf("%s: op %d is a %s", tt.name, n, op.Entity)
-			}
+		if diff := cmp.Diff(tt.entities, entities(got.Ops)); diff != "" {
+			t.Fatalf("%s: entities of the ops differ (-want +got):\n%s", tt.name, diff)
 		}
-		if got.Decision.Principal != (timeline.Reference{Type: "integration", ID: "github"}) || got.Decision.Action != string(tt.action.Port) {
-			t.Errorf("%s: %+v", tt.name, got.Decision)
+		if n := len(got.Ops) + 1; n > intake.MaxOpsPerAction {
+			t.Errorf("%s: %d ops with the decision's, want %d at most", tt.name, n, intake.MaxOpsPerAction)
+		}
+		want := policy.Decision{
+			Verdict: policy.Permitted, Principal: timeline.Reference{Type: "integration", ID: "github"}, Action: string(tt.action.Port),
+		}
+		if diff := cmp.Diff(want, got.Decision, cmpopts.IgnoreFields(want, "ID", "Resource", "At")); diff != "" {
+			t.Errorf("%s: decision differs (-want +got):\n%s", tt.name, diff)
 		}
 		if len(got.Ops) > 0 {
 			errtest.Must(t, p.Company.Commit(t.Context(), got.Ops...))
 		}
 	}
 	if _, err := p.Plan(t.Context(), connector.Action{Port: integration.MemoryUpsert}); err == nil {
-		t.Error("an action without a draft was planned")
+		t.Error("an action without a draft was planned, want an error")
 	}
 }
 
+func entities(ops []store.Op) []string {
+	var all []string
+	for _, op := range ops {
+		all = append(all, op.Entity)
+	}
+	return all
+}
+
 // A plan conflicts if another write has changed the state that it was made against.
-func TestPlanner_PlanConflicts(t *testing.T) {
+func TestPlanner_Plan_Conflict(t *testing.T) {
 	t.Parallel()
 	p := planner(t, verdict(policy.Permitted))
 	one, err := p.Plan(t.Context(), upsert("a"))
@@ -105,52 +119,73 @@ func TestPlanner_PlanConflicts(t *testing.T) {
 	errtest.Must(t, err)
 	errtest.Must(t, p.Company.Commit(t.Context(), one.Ops...))
 	if err := p.Company.Commit(t.Context(), two.Ops...); !errors.Is(err, store.ErrConflict) {
-		t.Errorf("%v", err)
+		t.Errorf("err = %v, want %v", err, store.ErrConflict)
 	}
 }
 
 // A verdict other than permitted writes only a timeline entry.
-func TestPlanner_PlanRefused(t *testing.T) {
+func TestPlanner_Plan_Refused(t *testing.T) {
 	t.Parallel()
-	for _, v := range []verdict{verdict(policy.Denied), verdict(policy.NeedsApproval), ""} {
-		got, err := planner(t, v).Plan(t.Context(), upsert("a"))
-		if err != nil || got.Outcome != intake.Refused || len(got.Ops) != 1 || got.Ops[0].Entity != timeline.Entity {
-			t.Fatalf("%q: %+v, %v", v, got, err)
-		}
-		var e timeline.Entry
-		errtest.Must(t, json.Unmarshal(got.Ops[0].Body, &e))
-		if e.Kind != timeline.PolicyDenied || e.Subject.ID != got.Decision.ID || e.At != now || !got.Ops[0].Expires.Equal(now.Add(timeline.Kept)) {
-			t.Errorf("%q: %+v", v, e)
-		}
-		if v == "" && (got.Decision.Verdict != policy.Denied || got.Decision.ID == "" || strings.Contains(strings.Join(got.Decision.Reasons, ""), "s3cr3t")) {
-			t.Errorf("without a verdict: %+v", got.Decision)
-		}
+	for v, want := range map[verdict]policy.Verdict{
+		verdict(policy.Denied): policy.Denied, verdict(policy.NeedsApproval): policy.NeedsApproval, "": policy.Denied,
+	} {
+		t.Run(string(v), func(t *testing.T) {
+			t.Parallel()
+			got, err := planner(t, v).Plan(t.Context(), upsert("a"))
+			errtest.Must(t, err)
+			if got.Outcome != intake.Refused {
+				t.Fatalf("outcome = %s, want %s", got.Outcome, intake.Refused)
+			}
+			if diff := cmp.Diff([]string{timeline.Entity}, entities(got.Ops)); diff != "" {
+				t.Fatalf("entities of the ops differ (-want +got):\n%s", diff)
+			}
+			var e timeline.Entry
+			errtest.Must(t, json.Unmarshal(got.Ops[0].Body, &e))
+			wantEntry := timeline.Entry{At: now, Kind: timeline.PolicyDenied, Subject: timeline.Reference{Type: policy.Entity, ID: got.Decision.ID}}
+			if diff := cmp.Diff(wantEntry, e, cmpopts.IgnoreFields(e, "ID", "Title", "Actor")); diff != "" {
+				t.Errorf("entry differs (-want +got):\n%s", diff)
+			}
+			if kept := now.Add(timeline.Kept); !got.Ops[0].Expires.Equal(kept) {
+				t.Errorf("entry expires at %v, want %v", got.Ops[0].Expires, kept)
+			}
+			if got.Decision.Verdict != want {
+				t.Errorf("verdict = %s, want %s", got.Decision.Verdict, want)
+			}
+			if got.Decision.ID == "" {
+				t.Error("the decision has no id")
+			}
+			if reasons := strings.Join(got.Decision.Reasons, ""); strings.Contains(reasons, "s3cr3t") {
+				t.Errorf("reasons = %q, want none that show the engine's error", reasons)
+			}
+		})
 	}
 }
 
 // Plan returns the context's error instead of recording a denial when the context is cancelled.
-func TestPlanner_PlanCancelled(t *testing.T) {
+func TestPlanner_Plan_Cancelled(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, err := planner(t, verdict("")).Plan(ctx, upsert("a")); !errors.Is(err, context.Canceled) {
-		t.Errorf("%v", err)
+		t.Errorf("err = %v, want %v", err, context.Canceled)
 	}
 }
 
-func TestPlanner_DryRun(t *testing.T) {
+func TestPlanner_Plan_DryRun(t *testing.T) {
 	t.Parallel()
 	p := planner(t, verdict(policy.Permitted))
 	for _, dry := range []bool{false, true} {
 		p.DryRun = dry
-		if got, err := p.Plan(t.Context(), upsert("a")); err != nil || got.Decision.DryRun != dry {
-			t.Errorf("%v: %+v, %v", dry, got.Decision, err)
+		got, err := p.Plan(t.Context(), upsert("a"))
+		errtest.Must(t, err)
+		if got.Decision.DryRun != dry {
+			t.Errorf("decision's DryRun = %t, want %t", got.Decision.DryRun, dry)
 		}
 	}
 }
 
 // Planning the same decision again gives its entry the same id, so that it is written once.
-func TestPlanner_EntryID(t *testing.T) {
+func TestPlanner_Plan_EntryID(t *testing.T) {
 	t.Parallel()
 	p := planner(t, verdict(policy.Denied))
 	a, err := p.Plan(t.Context(), upsert("a"))
@@ -158,7 +193,7 @@ func TestPlanner_EntryID(t *testing.T) {
 	b, err := p.Plan(t.Context(), upsert("a"))
 	errtest.Must(t, err)
 	if a.Ops[0].Key != b.Ops[0].Key {
-		t.Errorf("%s and %s", a.Ops[0].Key, b.Ops[0].Key)
+		t.Errorf("second key = %s, want the first, %s", b.Ops[0].Key, a.Ops[0].Key)
 	}
 }
 
@@ -181,17 +216,18 @@ func TestProblems(t *testing.T) {
 	}
 	for _, tt := range tests {
 		tt.action.At = "/x"
-		problems := intake.Problems(tt.action)
-		if len(problems) != len(tt.want) {
-			t.Errorf("%s: %+v", tt.name, problems)
-			continue
-		}
-		for n, p := range problems {
-			if p.Pointer != tt.want[n] {
-				t.Errorf("%s: %+v", tt.name, p)
-			}
+		if diff := cmp.Diff(tt.want, pointers(intake.Problems(tt.action))); diff != "" {
+			t.Errorf("%s: pointers differ (-want +got):\n%s", tt.name, diff)
 		}
 	}
+}
+
+func pointers(problems []fault.FieldError) []string {
+	var all []string
+	for _, p := range problems {
+		all = append(all, p.Pointer)
+	}
+	return all
 }
 
 // TestValidate checks that every problem is reported with its place in the delivery, and that the actions are limited.
@@ -206,12 +242,8 @@ func TestValidate(t *testing.T) {
 	if !errors.As(err, &f) {
 		t.Fatalf("err = %v, want a fault", err)
 	}
-	var got []string
-	for _, p := range f.Problems {
-		got = append(got, p.Pointer)
-	}
-	if diff := cmp.Diff([]string{"/issue/title", "/issue/milestone/progress"}, got); diff != "" {
-		t.Errorf("pointers: -want +got\n%s", diff)
+	if diff := cmp.Diff([]string{"/issue/title", "/issue/milestone/progress"}, pointers(f.Problems)); diff != "" {
+		t.Errorf("pointers differ (-want +got):\n%s", diff)
 	}
 	if err := intake.Validate(slices.Repeat([]connector.Action{upsert("a")}, connector.MaxActions)); err != nil {
 		t.Errorf("the maximum number of actions: %v", err)
@@ -225,9 +257,19 @@ func TestReview(t *testing.T) {
 	t.Parallel()
 	at := now.Add(100 * time.Hour)
 	open := goal.Goal{ID: "g", State: goal.Open, CreatedAt: now, DueAt: &at, Progress: 0.4}
-	one, two := intake.Review(store.For(nil, "a"), open, 1, now), intake.Review(store.For(nil, "a"), open, 2, now)
-	if len(one) != 1 || len(two) != 1 || one[0].Key == two[0].Key || !one[0].Quiet {
-		t.Errorf("%+v, %+v", one, two)
+	var keys []string
+	for version := range int64(2) {
+		ops := intake.Review(store.For(nil, "a"), open, version+1, now)
+		if len(ops) != 1 {
+			t.Fatalf("version %d: ops = %+v, want one", version+1, ops)
+		}
+		if !ops[0].Quiet {
+			t.Errorf("version %d: op %+v is not quiet", version+1, ops[0])
+		}
+		keys = append(keys, ops[0].Key)
+	}
+	if keys[0] == keys[1] {
+		t.Errorf("both versions have the key %s, want two keys", keys[0])
 	}
 	open.State = goal.Closed
 	if ops := intake.Review(store.For(nil, "a"), open, 3, now); len(ops) != 0 {
@@ -236,7 +278,7 @@ func TestReview(t *testing.T) {
 }
 
 // Only http and https URLs are kept as links.
-func TestPlanner_PlanLinks(t *testing.T) {
+func TestPlanner_Plan_Links(t *testing.T) {
 	t.Parallel()
 	p := planner(t, verdict(policy.Permitted))
 	for raw, want := range map[string]string{

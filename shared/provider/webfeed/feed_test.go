@@ -17,6 +17,7 @@ import (
 	"orgops/shared/provider/connector"
 	"orgops/shared/provider/intake"
 	"orgops/shared/provider/webfeed"
+	"orgops/shared/testkit/errtest"
 	"orgops/shared/webhook/outbound"
 )
 
@@ -79,12 +80,10 @@ func TestConnector_Fetch_formats(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			page, err := fetch(t, serve(tt.document), connector.Fetch{}, 0)
-			if err != nil {
-				t.Fatal(err)
-			}
+			errtest.Must(t, err)
 			valid, invalid := validate(page.Memories)
 			if diff := cmp.Diff(tt.want, valid); diff != "" {
-				t.Error(diff)
+				t.Errorf("drafts differ (-want +got):\n%s", diff)
 			}
 			if invalid != 1 {
 				t.Errorf("intake refuses %d entries, want 1", invalid)
@@ -95,8 +94,9 @@ func TestConnector_Fetch_formats(t *testing.T) {
 		})
 	}
 	page, err := fetch(t, serve(rss), connector.Fetch{}, 1)
-	if err != nil || len(page.Memories) != 1 {
-		t.Errorf("maxItems 1: %d entries, %v", len(page.Memories), err)
+	errtest.Must(t, err)
+	if got := len(page.Memories); got != 1 {
+		t.Errorf("maxItems 1: %d entries, want 1", got)
 	}
 }
 
@@ -112,18 +112,20 @@ func TestConnector_Fetch_validators(t *testing.T) {
 		}
 		_, _ = w.Write([]byte(rss))
 	}
-	first, err := fetch(t, h, connector.Fetch{}, 0)
-	if err != nil || len(first.Memories) != 3 {
-		t.Fatalf("%d entries, %v", len(first.Memories), err)
+	read := func(f connector.Fetch, want int) json.RawMessage {
+		t.Helper()
+		page, err := fetch(t, h, f, 0)
+		errtest.Must(t, err)
+		if got := len(page.Memories); got != want {
+			t.Fatalf("%d entries, want %d", got, want)
+		}
+		return page.State
 	}
-	again, err := fetch(t, h, connector.Fetch{State: first.State}, 0)
-	if err != nil || len(again.Memories) != 0 || string(again.State) != string(first.State) {
-		t.Errorf("unchanged: %d entries, state %s, %v", len(again.Memories), again.State, err)
+	state := read(connector.Fetch{}, 3)
+	if again := read(connector.Fetch{State: state}, 0); string(again) != string(state) {
+		t.Errorf("state of an unchanged feed = %s, want %s", again, state)
 	}
-	full, err := fetch(t, h, connector.Fetch{State: first.State, Full: true}, 0)
-	if err != nil || len(full.Memories) != 3 {
-		t.Errorf("full: %d entries, %v", len(full.Memories), err)
-	}
+	read(connector.Fetch{State: state, Full: true}, 3)
 }
 
 func TestConnector_Fetch_throttled(t *testing.T) {
@@ -144,8 +146,11 @@ func TestConnector_Fetch_throttled(t *testing.T) {
 			w.WriteHeader(tt.status)
 		}, connector.Fetch{}, 0)
 		var throttled *connector.ThrottledError
-		if !errors.As(err, &throttled) || !throttled.Until.Equal(now.Add(tt.want)) {
-			t.Errorf("%d %q: %v, want until %s", tt.status, tt.retryAfter, err, now.Add(tt.want))
+		if !errors.As(err, &throttled) {
+			t.Fatalf("%d %q: err = %v, want a *connector.ThrottledError", tt.status, tt.retryAfter, err)
+		}
+		if want := now.Add(tt.want); !throttled.Until.Equal(want) {
+			t.Errorf("%d %q: throttled until %v, want %v", tt.status, tt.retryAfter, throttled.Until, want)
 		}
 	}
 }
@@ -178,14 +183,25 @@ func TestConnector_Fetch_refuses(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			_, err := fetch(t, tt.handle, connector.Fetch{}, 0)
-			if fault.KindOf(err) != fault.Unavailable || !strings.Contains(err.Error(), tt.want) {
-				t.Errorf("%v, want fault.Unavailable with %q", err, tt.want)
+			if got := fault.KindOf(err); got != fault.Unavailable {
+				t.Errorf("kind = %s, want %s", got, fault.Unavailable)
+			}
+			if got := errtest.Message(err); !strings.Contains(got, tt.want) {
+				t.Errorf("error %q, want one with %q", got, tt.want)
 			}
 		})
 	}
 	page, err := fetch(t, serve(laughs+`<rss version="2.0"><channel><item><guid>1</guid><title>&b;&c;</title></item></channel></rss>`), connector.Fetch{}, 0)
-	if err == nil && (len(page.Memories) != 1 || strings.Contains(page.Memories[0].Title, "lol") || strings.Contains(page.Memories[0].Title, "root:")) {
-		t.Errorf("entities of the document were expanded: %+v", page.Memories)
+	if err != nil {
+		return // refusing the document is right too
+	}
+	if len(page.Memories) != 1 {
+		t.Fatalf("drafts = %+v, want one", page.Memories)
+	}
+	for _, expanded := range []string{"lol", "root:"} {
+		if title := page.Memories[0].Title; strings.Contains(title, expanded) {
+			t.Errorf("title = %q, want entities that are not expanded to %q", title, expanded)
+		}
 	}
 }
 
@@ -194,8 +210,11 @@ func TestConnector_Fetch_refusedAddress(t *testing.T) {
 	c := webfeed.New(outbound.New(outbound.Options{}), func() time.Time { return now })
 	_, err := c.Fetch(t.Context(), connector.Fetch{Config: json.RawMessage(`{"url":"https://127.0.0.1/feed"}`)})
 	var f *fault.Error
-	if !errors.As(err, &f) || f.Detail != "the feed cannot be read: the host's address is not public" {
-		t.Errorf("%v", err)
+	if !errors.As(err, &f) {
+		t.Fatalf("err = %v, want a *fault.Error", err)
+	}
+	if want := "the feed cannot be read: the host's address is not public"; f.Detail != want {
+		t.Errorf("detail = %q, want %q", f.Detail, want)
 	}
 }
 
@@ -203,10 +222,20 @@ func TestConnector_Fetch_refusedAddress(t *testing.T) {
 func TestConnector_Fetch_latin1(t *testing.T) {
 	t.Parallel()
 	document := "<?xml version=\"1.0\" encoding=\"ISO-8859-1\"?><rss version=\"2.0\"><channel><item><guid>1</guid><title>Gr\xfc\xdfe</title></item></channel></rss>"
-	page, err := fetch(t, serve(document), connector.Fetch{}, 0)
-	if err != nil || len(page.Memories) != 1 || page.Memories[0].Title != "Grüße" {
-		t.Errorf("%+v, %v", page.Memories, err)
+	if got, want := only(t, document).Title, "Grüße"; got != want {
+		t.Errorf("title = %q, want %q", got, want)
 	}
+}
+
+// only fetches a document and returns its only draft.
+func only(t *testing.T, document string) memory.Draft {
+	t.Helper()
+	page, err := fetch(t, serve(document), connector.Fetch{}, 0)
+	errtest.Must(t, err)
+	if len(page.Memories) != 1 {
+		t.Fatalf("drafts = %+v, want one", page.Memories)
+	}
+	return page.Memories[0]
 }
 
 // An RSS item's Dublin Core, iTunes and Atom elements fill in what its own elements leave out.
@@ -228,11 +257,9 @@ xmlns:itunes="http://www.itunes.com/dtds/podcast-1.0.dtd"><channel>
 		{ExternalID: "5", Kind: "entry", Title: "Own", Body: "First"},
 	}
 	page, err := fetch(t, serve(document), connector.Fetch{}, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	errtest.Must(t, err)
 	if diff := cmp.Diff(want, page.Memories); diff != "" {
-		t.Error(diff)
+		t.Errorf("drafts differ (-want +got):\n%s", diff)
 	}
 }
 
@@ -240,12 +267,10 @@ xmlns:itunes="http://www.itunes.com/dtds/podcast-1.0.dtd"><channel>
 func TestConnector_Fetch_null(t *testing.T) {
 	t.Parallel()
 	page, err := fetch(t, serve(`{"version":"https://jsonfeed.org/version/1.1","items":[null,{"id":"1","title":"One"}]}`), connector.Fetch{}, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	errtest.Must(t, err)
 	valid, invalid := validate(page.Memories)
 	if diff := cmp.Diff([]memory.Draft{{ExternalID: "1", Kind: "entry", Title: "One"}}, valid); diff != "" {
-		t.Error(diff)
+		t.Errorf("drafts differ (-want +got):\n%s", diff)
 	}
 	if invalid != 1 {
 		t.Errorf("intake refuses %d entries, want 1", invalid)
@@ -258,9 +283,8 @@ func TestConnector_Fetch_links(t *testing.T) {
 	document := `<feed xmlns="http://www.w3.org/2005/Atom"><entry><id>1</id><title>One</title>
 <link rel="self" href="https://example.com/1.xml"/><link rel="alternate" href="https://example.com/1"/><link href="https://example.com/2"/>
 </entry></feed>`
-	page, err := fetch(t, serve(document), connector.Fetch{}, 0)
-	if err != nil || len(page.Memories) != 1 || page.Memories[0].URL != "https://example.com/1" {
-		t.Errorf("%+v, %v", page.Memories, err)
+	if got, want := only(t, document).URL, "https://example.com/1"; got != want {
+		t.Errorf("URL = %q, want %q", got, want)
 	}
 }
 
@@ -268,9 +292,8 @@ func TestConnector_Fetch_links(t *testing.T) {
 func TestConnector_Fetch_longBody(t *testing.T) {
 	t.Parallel()
 	document := fmt.Sprintf(`{"version":"https://jsonfeed.org/version/1","items":[{"id":"1","content_text":%q}]}`, strings.Repeat("é", 300)+"\nmore")
-	page, err := fetch(t, serve(document), connector.Fetch{}, 0)
-	if err != nil || len(page.Memories) != 1 || page.Memories[0].Title != strings.Repeat("é", 200)+"…" {
-		t.Errorf("%+v, %v", page.Memories, err)
+	if got, want := only(t, document).Title, strings.Repeat("é", 200)+"…"; got != want {
+		t.Errorf("title = %q, want %q", got, want)
 	}
 }
 

@@ -21,13 +21,19 @@ func FuzzPage(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if len(p.Memories) > 10 {
-			t.Errorf("%d entries", len(p.Memories))
+		if n := len(p.Memories); n > 10 {
+			t.Errorf("%d entries, want 10 at most", n)
 		}
 		for _, d := range p.Memories {
 			named := d.ExternalID != "" // intake refuses a draft without an id; any other draft must be valid
-			if named && len(d.Check("")) > 0 || !utf8.ValidString(d.Title) || !utf8.ValidString(d.Body) || strings.Contains(d.Title, "\n") {
-				t.Errorf("%+v", d)
+			if named && len(d.Check("")) > 0 {
+				t.Errorf("invalid draft: %+v", d)
+			}
+			if text := d.Title + d.Body; !utf8.ValidString(text) {
+				t.Errorf("title and body are not UTF-8: %q", text)
+			}
+			if strings.Contains(d.Title, "\n") {
+				t.Errorf("title has more than one line: %q", d.Title)
 			}
 		}
 	})

@@ -3,8 +3,9 @@ package awstest_test
 import (
 	"net/http"
 	"os"
-	"slices"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 
 	"orgops/shared/testkit/awstest"
 )
@@ -18,11 +19,11 @@ func TestSecret(t *testing.T) {
 	secret := awstest.NewSecret(t, moto.Access(t))
 	secret.Set(t, "one")
 	if a, b := secret.BeginRotation(t), secret.BeginRotation(t); a == b {
-		t.Errorf("two rotations with the same version %s", a)
+		t.Errorf("two rotations have the version %s, want two versions", a)
 	}
 	secret.Set(t, "two")
 	if got := secret.Text(t, "AWSCURRENT"); got != "two" {
-		t.Errorf("got %q, want two", got)
+		t.Errorf("text = %q, want two", got)
 	}
 }
 
@@ -44,7 +45,10 @@ func TestUsageKeys(t *testing.T) {
 		}
 		got = append(got, r.Operation)
 	}
-	if !slices.Equal(got, want) || proxy.Calls(want[0]) != 1 {
-		t.Errorf("requests %q, want %q", got, want)
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("requests (-want +got):\n%s", diff)
+	}
+	if got := proxy.Calls(want[0]); got != 1 {
+		t.Errorf("%d calls of %s, want 1", got, want[0])
 	}
 }

@@ -7,12 +7,22 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"orgops/shared/testkit/errtest"
 )
 
 func TestTools_Missing(t *testing.T) {
 	t.Parallel()
-	if _, err := tools("nothing-of-this-name"); err == nil || !strings.Contains(err.Error(), "make tools") {
-		t.Errorf("err = %v, want one that names `make tools`", err)
+	_, err := tools("nothing-of-this-name")
+	wantError(t, err, "make tools")
+}
+
+func wantError(t *testing.T, err error, want string) {
+	t.Helper()
+	if got := errtest.Message(err); !strings.Contains(got, want) {
+		t.Errorf("error %q, want one with %q", got, want)
 	}
 }
 
@@ -30,9 +40,7 @@ func TestPart_Ended(t *testing.T) {
 	var temporary string
 	p := shell("echo because; touch $1/file; exit 3", &temporary)
 	p.start()
-	if p.err == nil || !strings.Contains(p.err.Error(), "because") {
-		t.Errorf("err = %v, want the script's output in it", p.err)
-	}
+	wantError(t, p.err, "because")
 	p.stop()
 	if _, err := os.Stat(temporary); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("the temporary folder: err = %v, want it removed", err)
@@ -48,8 +56,9 @@ func TestPart_Missing(t *testing.T) {
 		return []string{"no-program-of-this-name"}
 	}}
 	p.start()
-	if p.err == nil || !strings.Contains(p.err.Error(), "make needs") || p.stop != nil {
-		t.Errorf("got %v", p.err)
+	wantError(t, p.err, "make needs")
+	if p.stop != nil {
+		t.Error("stop is set, want nil for a part that has not started")
 	}
 	if _, err := os.Stat(temporary); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("the temporary folder: err = %v, want it removed", err)
@@ -74,8 +83,8 @@ func TestEnvironment(t *testing.T) {
 		}
 	}
 	access := Access(t, parts...)
-	if got := access.BaseEndpoint("KMS"); got == nil || *got != "http://proxy" {
-		t.Errorf("KMS is at %v, want http://proxy, the later place", got)
+	if diff := cmp.Diff(new("http://proxy"), access.BaseEndpoint("KMS")); diff != "" {
+		t.Errorf("endpoint of KMS, which must be the later place (-want +got):\n%s", diff)
 	}
 	if got := access.BaseEndpoint("SQS"); got != nil {
 		t.Errorf("SQS is at %s, want no endpoint", *got)

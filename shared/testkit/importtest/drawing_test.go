@@ -43,9 +43,12 @@ func TestDrawing(t *testing.T) {
 		t.Fatal(err)
 	}
 	before, rest, begins := strings.Cut(string(content), drawingBegin)
+	if !begins {
+		t.Fatalf("ARCHITECTURE.md lacks the line %q", drawingBegin)
+	}
 	drawn, after, ends := strings.Cut(rest, drawingEnd)
-	if !begins || !ends {
-		t.Fatalf("ARCHITECTURE.md lacks the line %q or %q", drawingBegin, drawingEnd)
+	if !ends {
+		t.Fatalf("ARCHITECTURE.md lacks the line %q after %q", drawingEnd, drawingBegin)
 	}
 	if *update {
 		if err := os.WriteFile(file, []byte(before+drawingBegin+drawing()+drawingEnd+after), 0o600); err != nil {

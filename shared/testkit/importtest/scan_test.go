@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// TestNoScan checks that only tests scan a table. It reads the files that import DynamoDB's client, since no others could.
-func TestNoScan(t *testing.T) {
+// TestTables_NoScan checks that only tests scan a table. It reads the files that import DynamoDB's client, since no others could.
+func TestTables_NoScan(t *testing.T) {
 	t.Parallel()
 	const client = "github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	scans := []string{

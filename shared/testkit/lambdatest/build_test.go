@@ -7,6 +7,7 @@ import (
 	"runtime"
 	"testing"
 
+	"orgops/shared/testkit/errtest"
 	"orgops/shared/testkit/lambdatest"
 )
 
@@ -17,8 +18,9 @@ const maxSize = 12_000_000
 func functions(t testing.TB) []string {
 	t.Helper()
 	folders, err := filepath.Glob("../../../functions/*/lambda")
-	if err != nil || len(folders) < 14 {
-		t.Fatalf("%d functions found, want at least 14: %v", len(folders), err)
+	errtest.Must(t, err)
+	if len(folders) < 14 {
+		t.Fatalf("%d functions found, want at least 14", len(folders))
 	}
 	names := make([]string, 0, len(folders))
 	for _, f := range folders {
@@ -43,7 +45,7 @@ func TestBuild(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			one, other := deployed(t, source, name, "arm64"), deployed(t, elsewhere, name, "arm64", freshCache(t, name)...)
 			if one.sum != other.sum {
-				t.Errorf("two builds differ: %x, %x", one.sum, other.sum)
+				t.Errorf("digest of the second build = %x, want the first's, %x", other.sum, one.sum)
 			}
 			for arch, size := range map[string]int{"arm64": one.size, "amd64": forAMD64(t, source, name).size} {
 				if size > maxSize {

@@ -17,31 +17,19 @@ func TestGroups_Edges(t *testing.T) {
 	auth, health := w.start(t, "auth"), w.start(t, "missioncontrol")
 	bearer := loggedIn(t, auth)
 	own := func(name string) []byte { return sample(t, name, "${token}", bearer, sampleCompany, company) }
-	if resp := ask(t, w.start(t, "intelligence"), own("intelligence/context")); resp.StatusCode != 200 {
-		t.Errorf("context: %d %s", resp.StatusCode, resp.Body)
+	wantAnswer(t, w.start(t, "intelligence"), own("intelligence/context"), 200, "")
+	wantAnswer(t, w.start(t, "memory"), own("memory/list"), 200, `"items":[]`)
+	wantAnswer(t, health, request(t, "GET", "/companies/"+company+"/executives", bearer, ""), 404, "") // an unknown route
+	withoutHeaders := []byte(`{"httpMethod":"GET","path":"/companies/` + company + `/mission-control/health"}`)
+	wantAnswer(t, health, withoutHeaders, 401, "")
+	fiveMegabytes := `{"email":"` + strings.Repeat("x", 5<<20) + `"}`
+	wantAnswer(t, auth, request(t, "POST", "/auth/login", "", fiveMegabytes), 413, "")
+	head := wantAnswer(t, health, request(t, "HEAD", "/companies/"+company+"/mission-control/health", bearer, ""), 200, "")
+	if head.Body != "" {
+		t.Errorf("body of HEAD = %q, want none", head.Body)
 	}
-	if resp := ask(t, w.start(t, "memory"), own("memory/list")); resp.StatusCode != 200 || !strings.Contains(resp.Body, `"items":[]`) {
-		t.Errorf("memories: %d %s", resp.StatusCode, resp.Body)
-	}
-	if resp := ask(t, health, request(t, "GET", "/companies/"+company+"/executives", bearer, "")); resp.StatusCode != 404 {
-		t.Errorf("executives, an unknown route: %d %s", resp.StatusCode, resp.Body)
-	}
-	if resp := ask(t, health, []byte(`{"httpMethod":"GET","path":"/companies/`+company+`/mission-control/health"}`)); resp.StatusCode != 401 {
-		t.Errorf("without any header: %d %s", resp.StatusCode, resp.Body)
-	}
-	if resp := ask(t, auth, request(t, "POST", "/auth/login", "", `{"email":"`+strings.Repeat("x", 5<<20)+`"}`)); resp.StatusCode != 413 {
-		t.Errorf("five megabytes: %d %s", resp.StatusCode, resp.Body)
-	}
-	head := ask(t, health, request(t, "HEAD", "/companies/"+company+"/mission-control/health", bearer, ""))
-	if head.StatusCode != 200 || head.Body != "" {
-		t.Errorf("HEAD: %d %q", head.StatusCode, head.Body)
-	}
-	if r := health.Invoke(t, []byte(`"not a gateway event"`)); !r.Failed {
-		t.Errorf("not a gateway event: %s", r.Body)
-	}
-	if resp := ask(t, health, own("missioncontrol/health")); resp.StatusCode != 200 {
-		t.Errorf("after the invalid event: %d %s", resp.StatusCode, resp.Body)
-	}
+	wantError(t, health, []byte(`"not a gateway event"`), "")
+	wantAnswer(t, health, own("missioncontrol/health"), 200, "") // also after the invalid event
 }
 
 // TestAuthorizer_Cacheable checks that the gateway may cache an answer: it is the same for every request with the token, and
@@ -59,18 +47,21 @@ func TestAuthorizer_Cacheable(t *testing.T) {
 		payload := sample(t, "authorizer/good-token", "${token}", bearer, "GET/companies/"+sampleCompany+"/mission-control/health", path)
 		into(t, f.Invoke(t, payload), &answers[i])
 	}
-	if diff := cmp.Diff(answers[0], answers[1]) + cmp.Diff(answers[0], answers[2]); diff != "" {
-		t.Error(diff)
+	for _, answer := range answers[1:] {
+		if diff := cmp.Diff(answers[0], answer); diff != "" {
+			t.Errorf("the answer differs from the first (-first +other):\n%s", diff)
+		}
 	}
 	for _, resource := range answers[2].PolicyDocument.Statement[0].Resource {
-		if !strings.Contains(resource, "/companies/"+company) {
-			t.Errorf("the policy allows %s", resource)
+		if want := "/companies/" + company; !strings.Contains(resource, want) {
+			t.Errorf("the policy allows %s, want only resources with %s", resource, want)
 		}
 	}
 }
 
-// TestMissingSettings checks that a function without a required setting fails every event with an error that names it.
-func TestMissingSettings(t *testing.T) {
+// TestFunctions_MissingSettings checks that a function without a required setting fails every event with an error that names
+// it.
+func TestFunctions_MissingSettings(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, secretText(t)).withQueues(t)
 	for function, missing := range map[string]string{
@@ -79,15 +70,13 @@ func TestMissingSettings(t *testing.T) {
 	} {
 		f := w.start(t, function, missing+"=")
 		for range 2 {
-			if r := f.Invoke(t, []byte(`{}`)); !r.Failed || !strings.Contains(r.Error, "not set: "+missing) {
-				t.Errorf("%s without %s: %+v", function, missing, r)
-			}
+			wantError(t, f, []byte(`{}`), "not set: "+missing)
 		}
 	}
 }
 
-// TestStopped checks that an idle function ends at once on SIGTERM.
-func TestStopped(t *testing.T) {
+// TestFunctions_Stopped checks that an idle function ends at once on SIGTERM.
+func TestFunctions_Stopped(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, secretText(t)).withQueues(t)
 	for _, function := range []string{"missioncontrol", "dispatcher", "syncer"} {

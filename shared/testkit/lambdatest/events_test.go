@@ -8,6 +8,7 @@ import (
 
 	"orgops/shared/domain/delivery"
 	"orgops/shared/domain/syncrun"
+	"orgops/shared/testkit/errtest"
 )
 
 const folder = "../../../events"
@@ -29,8 +30,9 @@ func checks() map[string]check {
 func TestSamples(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob(filepath.Join(folder, "*", "*"))
-	if err != nil || len(files) < 15 {
-		t.Fatalf("%d samples found, want at least 15: %v", len(files), err)
+	errtest.Must(t, err)
+	if len(files) < 15 {
+		t.Fatalf("%d samples found, want at least 15", len(files))
 	}
 	seen := map[string]bool{}
 	for _, file := range files {
@@ -43,8 +45,11 @@ func TestSamples(t *testing.T) {
 				t.Fatal(err)
 			}
 			of, ok := checks()[function]
-			if !ok || filepath.Ext(file) != ".json" {
-				t.Fatalf("events/%s/%s has no check", function, filepath.Base(file))
+			if !ok {
+				t.Fatalf("samples of %s have no check", function)
+			}
+			if got := filepath.Ext(file); got != ".json" {
+				t.Fatalf("extension = %q, want .json", got)
 			}
 			if err := of(text); err != nil {
 				t.Error(err)

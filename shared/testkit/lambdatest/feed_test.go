@@ -8,10 +8,12 @@ import (
 	"time"
 
 	"github.com/aws/aws-lambda-go/events"
+	"github.com/google/go-cmp/cmp"
 
 	"orgops/shared/insight/projection"
 	"orgops/shared/storage/queue"
 	"orgops/shared/storage/store"
+	"orgops/shared/testkit/errtest"
 	"orgops/shared/testkit/lambdatest"
 )
 
@@ -32,26 +34,34 @@ func failures(t *testing.T, f *lambdatest.Function, payload []byte) []string {
 	return ids
 }
 
+// wantFailures checks which records a function reports as failed.
+func wantFailures(t *testing.T, f *lambdatest.Function, payload []byte, ids ...string) {
+	t.Helper()
+	if diff := cmp.Diff(ids, failures(t, f, payload)); diff != "" {
+		t.Errorf("failed records (-want +got):\n%s", diff)
+	}
+}
+
 func TestProjector(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "")
 	f := w.start(t, "projector")
 	payload := sample(t, "projector/memory-insert")
 	for _, process := range []*lambdatest.Function{f, f, w.start(t, "projector")} { // a redelivery counts once
-		if ids := failures(t, process, payload); ids != nil {
-			t.Fatalf("failures %q", ids)
-		}
+		wantFailures(t, process, payload)
 		known, _, err := projection.Load(t.Context(), store.For(w.main, sampleCompany))
-		if err != nil || known.Memory.Total != 1 || known.ContextVersion != 1 {
-			t.Fatalf("%+v, %v", known, err)
+		errtest.Must(t, err)
+		if got, want := [...]int64{known.Memory.Total, known.ContextVersion}, [...]int64{1, 1}; got != want {
+			t.Fatalf("memories and version = %v, want %v", got, want)
 		}
 	}
 	for _, name := range []string{"projector/delivery-modify", "projector/ttl-remove"} {
-		if ids := failures(t, f, sample(t, name)); ids != nil {
-			t.Errorf("%s: failures %q", name, ids)
-		}
+		wantFailures(t, f, sample(t, name))
 	}
 }
+
+// secondRecord is the id of the second record of an event that many returns.
+const secondRecord = "40000000000019982340000000002"
 
 // TestProjector_Failures checks that a company whose changes cannot be stored now is redelivered from its first record, and
 // that a record of no company does not block the others.
@@ -59,13 +69,9 @@ func TestProjector_Failures(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "")
 	payload := many(t, "strange", sampleCompany, sampleCompany)
-	if ids := failures(t, w.start(t, "projector"), payload); ids != nil {
-		t.Errorf("failures %q", ids)
-	}
+	wantFailures(t, w.start(t, "projector"), payload)
 	away := w.start(t, "projector", "AWS_ENDPOINT_URL_DYNAMODB=http://127.0.0.1:1")
-	if ids := failures(t, away, payload); len(ids) != 1 || ids[0] != "40000000000019982340000000002" {
-		t.Errorf("failures %q", ids)
-	}
+	wantFailures(t, away, payload, secondRecord)
 }
 
 // many returns an event with the sample's record for each company. "strange" gives a record that belongs to no company.
@@ -92,8 +98,9 @@ func taken(t *testing.T, q queue.Queue) string {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	got, err := q.Receive(ctx, 1, time.Minute)
-	if err != nil || len(got) != 1 {
-		t.Fatalf("%d messages, %v", len(got), err)
+	errtest.Must(t, err)
+	if len(got) != 1 {
+		t.Fatalf("%d messages, want 1", len(got))
 	}
 	return string(got[0].Body)
 }
@@ -103,21 +110,15 @@ func TestDispatcher(t *testing.T) {
 	w := newWorld(t, "").withQueues(t)
 	f := w.start(t, "dispatcher")
 	for _, name := range []string{"dispatcher/memory-insert", "dispatcher/ttl-remove", "dispatcher/delivery-modify"} {
-		if ids := failures(t, f, sample(t, name)); ids != nil {
-			t.Errorf("%s: failures %q", name, ids)
-		}
+		wantFailures(t, f, sample(t, name))
 	}
 	run := strings.NewReplacer("MEMORY#", "SYNC#", `"memory"`, `"sync"`).Replace(string(many(t, sampleCompany)))
-	if ids := failures(t, f, []byte(run)); ids != nil {
-		t.Errorf("a requested sync: failures %q", ids)
-	}
-	if got := taken(t, w.syncs); !strings.Contains(got, `"run":"0197c1d2-4a00-8b11-8c22-d333e444f555"`) {
-		t.Errorf("queued %s, want the requested run", got)
+	wantFailures(t, f, []byte(run))
+	if got, want := taken(t, w.syncs), `"run":"0197c1d2-4a00-8b11-8c22-d333e444f555"`; !strings.Contains(got, want) {
+		t.Errorf("queued message = %s, want one with %s", got, want)
 	}
 	away := w.start(t, "dispatcher", "AWS_ENDPOINT_URL_DYNAMODB=http://127.0.0.1:1")
-	if ids := failures(t, away, many(t, "strange", sampleCompany, sampleCompany)); len(ids) != 1 || ids[0] != "40000000000019982340000000002" {
-		t.Errorf("without a store: failures %q", ids)
-	}
+	wantFailures(t, away, many(t, "strange", sampleCompany, sampleCompany), secondRecord)
 }
 
 // TestWorkers checks that a finished message is acknowledged, that a failed one is redelivered, and that an undecodable one
@@ -129,25 +130,22 @@ func TestWorkers(t *testing.T) {
 		t.Run(function, func(t *testing.T) {
 			job := sample(t, function+"/job")
 			f := w.start(t, function)
-			if ids := failures(t, f, job); ids != nil { // the job's company does not exist
-				t.Errorf("failures %q", ids)
-			}
+			wantFailures(t, f, job) // the job's company does not exist
 			away := w.start(t, function, "AWS_ENDPOINT_URL_DYNAMODB=http://127.0.0.1:1")
-			if ids := failures(t, away, job); len(ids) != 1 || ids[0] != "3f1b6a0e-7d5c-4b8a-9e21-6c4d2f7a8b90" {
-				t.Errorf("without a store: failures %q", ids)
-			}
-			if ids := failures(t, f, message(t, job, "nonsense", "")); ids != nil {
-				t.Errorf("nonsense: failures %q", ids)
-			}
+			wantFailures(t, away, job, "3f1b6a0e-7d5c-4b8a-9e21-6c4d2f7a8b90")
+			wantFailures(t, f, message(t, job, "nonsense", ""))
 			letters, err := q.DeadLetters(t.Context(), 10)
-			if err != nil || len(letters) != 1 || string(letters[0].Body) != "nonsense" {
-				t.Errorf("dead letters %v, %v", letters, err)
+			errtest.Must(t, err)
+			var bodies []string
+			for _, l := range letters {
+				bodies = append(bodies, string(l.Body))
 			}
-			if ids := failures(t, f, message(t, job, "early", "1")); ids != nil {
-				t.Errorf("early: failures %q", ids)
+			if diff := cmp.Diff([]string{"nonsense"}, bodies); diff != "" {
+				t.Errorf("dead letters (-want +got):\n%s", diff)
 			}
+			wantFailures(t, f, message(t, job, "early", "1"))
 			if got := taken(t, q); got != "early" {
-				t.Errorf("postponed message %s, want early", got)
+				t.Errorf("postponed message = %s, want early", got)
 			}
 		})
 	}
@@ -185,10 +183,8 @@ func TestTicker(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "")
 	if r := w.start(t, "ticker").Invoke(t, sample(t, "ticker/minute")); r.Failed {
-		t.Errorf("%+v", r)
+		t.Errorf("error %q, want none", r.Error)
 	}
 	away := w.start(t, "ticker", "AWS_ENDPOINT_URL_DYNAMODB=http://127.0.0.1:1")
-	if r := away.Invoke(t, sample(t, "ticker/minute")); !r.Failed {
-		t.Errorf("without a store: %s", r.Body)
-	}
+	wantError(t, away, sample(t, "ticker/minute"), "")
 }

@@ -6,9 +6,13 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
 	"orgops/shared/domain/company"
 	"orgops/shared/storage/store"
 	"orgops/shared/testkit/awstest"
+	"orgops/shared/testkit/errtest"
 	"orgops/shared/testkit/lambdatest"
 )
 
@@ -20,11 +24,17 @@ const (
 // provisioned makes a company with the founder of the samples.
 func provisioned(t *testing.T, w *world) (company string) {
 	t.Helper()
-	var answer struct{ CompanyID, UserID, Email, Password, Warning string }
+	type provision struct{ CompanyID, UserID, Email, Password, Warning string }
+	var answer provision
 	into(t, w.start(t, "provisioner").Invoke(t,
 		sample(t, "provisioner/company", `"ada@example.com"`, `"ada@example.com", "password": "`+samplePass+`"`)), &answer)
-	if answer.CompanyID == "" || answer.UserID == "" || answer.Email != "ada@example.com" || answer.Password != "" || answer.Warning != "" {
-		t.Fatalf("%+v", answer)
+	if diff := cmp.Diff(provision{Email: "ada@example.com"}, answer, cmpopts.IgnoreFields(answer, "CompanyID", "UserID")); diff != "" {
+		t.Fatalf("answer (-want +got):\n%s", diff)
+	}
+	for name, id := range map[string]string{"company": answer.CompanyID, "user": answer.UserID} {
+		if id == "" {
+			t.Fatalf("the answer has no id of the %s", name)
+		}
 	}
 	if keys := awstest.UsageKeys(t, moto.Access(t), w.plan); !slices.Contains(keys, "company-"+answer.CompanyID) {
 		t.Errorf("the usage plan has keys %q, want company-%s", keys, answer.CompanyID)
@@ -39,11 +49,15 @@ func loggedIn(t *testing.T, auth *lambdatest.Function) string {
 	var body struct {
 		Token string `json:"access_token"`
 	}
-	if err := json.Unmarshal([]byte(resp.Body), &body); err != nil || resp.StatusCode != 200 || body.Token == "" {
-		t.Fatalf("login: %d %s", resp.StatusCode, resp.Body)
+	errtest.Must(t, json.Unmarshal([]byte(resp.Body), &body))
+	if resp.StatusCode != 200 {
+		t.Fatalf("login: status = %d, want 200: %s", resp.StatusCode, resp.Body)
 	}
-	if got := resp.MultiValueHeaders["Cache-Control"]; !slices.Equal(got, []string{"no-store"}) {
-		t.Errorf("login: Cache-Control %q", got)
+	if body.Token == "" {
+		t.Fatal("login: the answer has no token")
+	}
+	if diff := cmp.Diff([]string{"no-store"}, resp.MultiValueHeaders["Cache-Control"]); diff != "" {
+		t.Errorf("login: Cache-Control (-want +got):\n%s", diff)
 	}
 	return body.Token
 }
@@ -86,18 +100,17 @@ func TestGroups(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			resp := ask(t, groups[tt.group], tt.payload)
-			if resp.StatusCode != tt.status || !strings.Contains(resp.Body, tt.holds) {
-				t.Errorf("%d %s, want %d and %s", resp.StatusCode, resp.Body, tt.status, tt.holds)
-			}
-			if len(resp.MultiValueHeaders["X-Request-Id"]) != 1 {
-				t.Errorf("headers %v", resp.MultiValueHeaders)
+			resp := wantAnswer(t, groups[tt.group], tt.payload, tt.status, tt.holds)
+			if got := resp.MultiValueHeaders["X-Request-Id"]; len(got) != 1 {
+				t.Errorf("request ids = %q, want one", got)
 			}
 		})
 	}
 	for name, f := range groups {
-		if strings.Contains(f.Log(), bearer) || strings.Contains(f.Log(), samplePass) {
-			t.Errorf("the log of %s contains a secret", name)
+		for kind, secret := range map[string]string{"token": bearer, "password": samplePass} {
+			if strings.Contains(f.Log(), secret) {
+				t.Errorf("the log of %s contains a %s", name, kind)
+			}
 		}
 	}
 }
@@ -108,20 +121,14 @@ func TestGroups_NotReady(t *testing.T) {
 	w := newWorld(t, "")
 	f := w.start(t, "missioncontrol")
 	payload := request(t, "GET", "/companies/c/mission-control/health", "", "")
-	unavailable := func(f *lambdatest.Function, when string) {
-		t.Helper()
-		if resp := ask(t, f, payload); resp.StatusCode != 503 || !strings.Contains(resp.Body, "/problems/unavailable") {
-			t.Errorf("%s: %d %s", when, resp.StatusCode, resp.Body)
-		}
-	}
-	unavailable(f, "without a secret")
+	const unavailable = "/problems/unavailable"
+	wantAnswer(t, f, payload, 503, unavailable) // without a secret
 	w.setKeys(t, `{"cursor": "a text of some length"}`)
-	unavailable(f, "without keys in the secret")
-	unavailable(w.start(t, "missioncontrol", "ORGOPS_TABLE="), "without a table's name")
+	wantAnswer(t, f, payload, 503, unavailable) // without keys in the secret
+	withoutTable := w.start(t, "missioncontrol", "ORGOPS_TABLE=")
+	wantAnswer(t, withoutTable, payload, 503, unavailable)
 	w.setKeys(t, secretText(t))
-	if resp := ask(t, f, payload); resp.StatusCode != 401 {
-		t.Errorf("with keys: %d %s", resp.StatusCode, resp.Body)
-	}
+	wantAnswer(t, f, payload, 401, "") // with keys
 }
 
 func TestProvisioner_Refuses(t *testing.T) {
@@ -136,9 +143,7 @@ func TestProvisioner_Refuses(t *testing.T) {
 		{`[]`, ""},
 	}
 	for _, tt := range tests {
-		if r := f.Invoke(t, []byte(tt.payload)); !r.Failed || !strings.Contains(r.Error, tt.holds) {
-			t.Errorf("%s: %+v", tt.payload, r)
-		}
+		wantError(t, f, []byte(tt.payload), tt.holds)
 	}
 	var answer struct{ Password string }
 	into(t, f.Invoke(t, []byte(`{"name":"Other","email":"eve@example.com"}`)), &answer)
@@ -152,35 +157,50 @@ func TestProvisioner_Resource(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "")
 	f := w.start(t, "provisioner")
-	send := func(payload []byte) (resource struct {
+	type resource struct {
 		PhysicalResourceID string `json:"PhysicalResourceId"`
 		Data               map[string]string
-	}) {
+	}
+	send := func(payload []byte) (r resource) {
 		t.Helper()
-		into(t, f.Invoke(t, payload), &resource)
-		return resource
+		into(t, f.Invoke(t, payload), &r)
+		return r
 	}
 	created := send(sample(t, "provisioner/resource-create"))
 	id := created.PhysicalResourceID
-	if keys := awstest.UsageKeys(t, moto.Access(t), w.plan); !slices.Contains(keys, "company-"+id) ||
-		created.Data["companyId"] != id || created.Data["email"] != "ada@example.com" || created.Data["password"] != "" {
-		t.Errorf("%+v; usage keys %q", created, keys)
+	if keys := awstest.UsageKeys(t, moto.Access(t), w.plan); !slices.Contains(keys, "company-"+id) {
+		t.Errorf("usage keys = %q, want company-%s", keys, id)
+	}
+	for name, want := range map[string]string{"companyId": id, "email": "ada@example.com", "password": ""} {
+		if got := created.Data[name]; got != want {
+			t.Errorf("created: %s = %q, want %q", name, got, want)
+		}
 	}
 	if again := send(sample(t, "provisioner/resource-create")); again.PhysicalResourceID != id {
 		t.Errorf("again: %+v, want company %s", again, id)
 	}
 	moved := send(sample(t, "provisioner/resource-update", sampleCompany, id))
-	if moved.PhysicalResourceID == id || moved.Data["email"] != "eve@example.com" {
-		t.Errorf("another address: %+v", moved)
+	if moved.PhysicalResourceID == id {
+		t.Errorf("another address: company = %s, want another one", id)
 	}
-	if gone := send(sample(t, "provisioner/resource-delete", sampleCompany, id)); gone.PhysicalResourceID != id || gone.Data != nil {
-		t.Errorf("deleted: %+v", gone)
+	if got, want := moved.Data["email"], "eve@example.com"; got != want {
+		t.Errorf("another address: email = %q, want %q", got, want)
+	}
+	gone := send(sample(t, "provisioner/resource-delete", sampleCompany, id))
+	if diff := cmp.Diff(resource{PhysicalResourceID: id}, gone); diff != "" {
+		t.Errorf("deleted (-want +got):\n%s", diff)
 	}
 	if _, _, err := company.Get(t.Context(), store.For(w.main, id)); err != nil {
 		t.Errorf("the company was deleted with its resource: %v", err)
 	}
-	if r := f.Invoke(t, sample(t, "provisioner/resource-create", `"Name"`, `"Password": "`+samplePass+`", "Name"`)); !r.Failed ||
-		!strings.Contains(r.Error, "admin user password") || strings.Contains(r.Error+f.Log(), samplePass) {
-		t.Errorf("a password: %+v", r)
+	r := f.Invoke(t, sample(t, "provisioner/resource-create", `"Name"`, `"Password": "`+samplePass+`", "Name"`))
+	if !r.Failed {
+		t.Errorf("with a password: answer = %s, want an error", r.Body)
+	}
+	if want := "admin user password"; !strings.Contains(r.Error, want) {
+		t.Errorf("with a password: error %q, want one with %q", r.Error, want)
+	}
+	if strings.Contains(r.Error+f.Log(), samplePass) {
+		t.Error("the error or the log contains the password")
 	}
 }

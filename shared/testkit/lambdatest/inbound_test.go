@@ -3,7 +3,6 @@ package lambdatest_test
 import (
 	"encoding/json"
 	"fmt"
-	"strings"
 	"testing"
 	"time"
 
@@ -11,6 +10,7 @@ import (
 
 	"orgops/shared/domain/memory"
 	"orgops/shared/storage/store"
+	"orgops/shared/testkit/errtest"
 	"orgops/shared/webhook/standardwebhooks"
 )
 
@@ -62,10 +62,7 @@ func TestInbound_Signature(t *testing.T) {
 	}
 	for i, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			resp := ask(t, inbound, n.signed(fmt.Sprint("msg_", i), tt.body, tt.signs))
-			if resp.StatusCode != tt.status || !strings.Contains(resp.Body, tt.holds) {
-				t.Errorf("%d %s, want %d and %s", resp.StatusCode, resp.Body, tt.status, tt.holds)
-			}
+			wantAnswer(t, inbound, n.signed(fmt.Sprint("msg_", i), tt.body, tt.signs), tt.status, tt.holds)
 		})
 	}
 }
@@ -77,25 +74,27 @@ func TestInbound_GitHub(t *testing.T) {
 	n := newTenant(t)
 	n.certified("github", `{"repository":"example/ledger","signingSecret":"`+sampleSecret+`"}`)
 	inbound, payload := n.start(t, "inbound"), sample(t, "inbound/github-issue-opened", sampleCompany, n.company)
-	if resp := ask(t, inbound, payload); resp.StatusCode != 202 || !strings.Contains(resp.Body, `"outcome":"created"`) {
-		t.Fatalf("%d %s", resp.StatusCode, resp.Body)
-	}
-	if resp := ask(t, inbound, payload); resp.StatusCode != 200 || !strings.Contains(resp.Body, `"duplicate":true`) {
-		t.Errorf("again: %d %s", resp.StatusCode, resp.Body)
-	}
-	page, err := store.For(n.main, n.company).Query(t.Context(), store.Query{Prefix: memory.Prefix})
-	if err != nil || len(page.Items) != 1 {
-		t.Fatalf("%+v, %v", page, err)
-	}
+	wantAnswer(t, inbound, payload, 202, `"outcome":"created"`)
+	wantAnswer(t, inbound, payload, 200, `"duplicate":true`)
 	var m memory.Memory
-	if err := json.Unmarshal(page.Items[0].Body, &m); err != nil || m.ExternalID != "example/ledger/issues/42" ||
-		m.Kind != "issue" || m.Title != "Exports miss the last page" {
-		t.Errorf("%+v, %v", m, err)
+	errtest.Must(t, json.Unmarshal(n.memory().Body, &m))
+	got, want := [...]string{m.ExternalID, m.Kind, m.Title}, [...]string{"example/ledger/issues/42", "issue", "Exports miss the last page"}
+	if got != want {
+		t.Errorf("memory = %q, want %q", got, want)
 	}
 	other := newTenant(t)
 	other.certified("github", `{"repository":"example/ledger","signingSecret":"another secret than that"}`)
-	refused := ask(t, other.start(t, "inbound"), sample(t, "inbound/github-issue-opened", sampleCompany, other.company))
-	if refused.StatusCode != 401 || !strings.Contains(refused.Body, "unauthenticated") {
-		t.Errorf("with another secret: %d %s", refused.StatusCode, refused.Body)
+	signedByAnother := sample(t, "inbound/github-issue-opened", sampleCompany, other.company)
+	wantAnswer(t, other.start(t, "inbound"), signedByAnother, 401, "unauthenticated")
+}
+
+// memory returns the item of the company's only memory.
+func (n *tenant) memory() store.Item {
+	n.t.Helper()
+	page, err := store.For(n.main, n.company).Query(n.t.Context(), store.Query{Prefix: memory.Prefix})
+	errtest.Must(n.t, err)
+	if len(page.Items) != 1 {
+		n.t.Fatalf("%d memories, want 1", len(page.Items))
 	}
+	return page.Items[0]
 }

@@ -8,7 +8,6 @@ import (
 	"net/http/httptest"
 	"slices"
 	"strconv"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -18,6 +17,7 @@ import (
 	"orgops/shared/domain/syncrun"
 	"orgops/shared/storage/queue"
 	"orgops/shared/storage/store"
+	"orgops/shared/testkit/errtest"
 	"orgops/shared/testkit/lambdatest"
 	"orgops/shared/webhook/standardwebhooks"
 )
@@ -85,7 +85,7 @@ func (n *tenant) call(f *lambdatest.Function, method, path, body string, status 
 	n.t.Helper()
 	resp := ask(n.t, f, request(n.t, method, n.path+path, n.bearer, body))
 	if resp.StatusCode != status {
-		n.t.Fatalf("%s %s: %d %s, want %d", method, path, resp.StatusCode, resp.Body, status)
+		n.t.Fatalf("%s %s: status = %d, want %d: %s", method, path, resp.StatusCode, status, resp.Body)
 	}
 	if answer != nil {
 		if err := json.Unmarshal([]byte(resp.Body), answer); err != nil {
@@ -161,10 +161,13 @@ func (n *tenant) one() (key string, d delivery.Delivery) {
 // settled receives the next message of a queue and has the worker handle it, as Lambda does.
 func (n *tenant) settled(f *lambdatest.Function, function string, q queue.Queue) {
 	n.t.Helper()
-	payload := message(n.t, sample(n.t, function+"/job"), taken(n.t, q), "")
-	if ids := failures(n.t, f, payload); ids != nil {
-		n.t.Fatalf("%s: failures %q", function, ids)
-	}
+	wantFailures(n.t, f, message(n.t, sample(n.t, function+"/job"), taken(n.t, q), ""))
+}
+
+// progress describes how far a delivery is.
+type progress struct {
+	State          delivery.State
+	Made, Received int // attempts made, and accepted by the subscriber
 }
 
 // TestJourney_Delivery follows a signed inbound webhook. It becomes a memory, and the memory's stream record becomes one
@@ -179,45 +182,34 @@ func TestJourney_Delivery(t *testing.T) {
 
 	inbound := n.start(t, "inbound")
 	body := `{"type":"memory.upsert","data":{"externalId":"42","kind":"ticket","title":"Printer on fire"}}`
-	if resp := ask(t, inbound, n.signed("msg_1", body, body)); resp.StatusCode != 202 || !strings.Contains(resp.Body, `"outcome":"created"`) {
-		t.Fatalf("%d %s", resp.StatusCode, resp.Body)
+	wantAnswer(t, inbound, n.signed("msg_1", body, body), 202, `"outcome":"created"`)
+	wantAnswer(t, inbound, n.signed("msg_1", body, body), 200, `"duplicate":true`)
+	item := n.memory()
+	created := n.written(item.Key, memory.Entity, item.Body)
+	wantDelivery := func(want progress) (key string, d delivery.Delivery) {
+		t.Helper()
+		key, d = n.one()
+		if got := (progress{d.State, d.Made, endpoint.received(d.EventID)}); got != want {
+			t.Fatalf("delivery = %+v, want %+v", got, want)
+		}
+		return key, d
 	}
-	if resp := ask(t, inbound, n.signed("msg_1", body, body)); resp.StatusCode != 200 || !strings.Contains(resp.Body, `"duplicate":true`) {
-		t.Errorf("again: %d %s", resp.StatusCode, resp.Body)
-	}
-	memories, err := store.For(n.main, n.company).Query(t.Context(), store.Query{Prefix: memory.Prefix})
-	if err != nil || len(memories.Items) != 1 {
-		t.Fatalf("%+v, %v", memories, err)
-	}
-	created := n.written(memories.Items[0].Key, memory.Entity, memories.Items[0].Body)
 
 	endpoint.fail(true)
 	dispatcher := n.start(t, "dispatcher")
-	if ids := failures(t, dispatcher, created); ids != nil {
-		t.Fatalf("failures %q", ids)
-	}
-	key, d := n.one()
-	if d.State != delivery.Scheduled || d.Made != 1 || endpoint.received(d.EventID) != 0 {
-		t.Fatalf("%+v", d)
-	}
+	wantFailures(t, dispatcher, created)
+	key, d := wantDelivery(progress{delivery.Scheduled, 1, 0})
 	text, err := json.Marshal(d)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if ids := failures(t, dispatcher, n.written(key, delivery.Entity, text)); ids != nil {
-		t.Fatalf("failures %q", ids)
-	}
+	errtest.Must(t, err)
+	wantFailures(t, dispatcher, n.written(key, delivery.Entity, text))
 
 	endpoint.fail(false)
 	n.due(key)
 	n.settled(n.start(t, "retrier"), "retrier", n.retries)
-	if _, d = n.one(); d.State != delivery.Delivered || d.Made != 2 || endpoint.received(d.EventID) != 1 {
-		t.Errorf("%+v", d)
-	}
+	wantDelivery(progress{delivery.Delivered, 2, 1})
 	for _, again := range []*lambdatest.Function{dispatcher, n.start(t, "dispatcher")} {
-		if ids := failures(t, again, created); ids != nil || endpoint.received(d.EventID) != 1 {
-			t.Errorf("redelivered: failures %q, received %d times", ids, endpoint.received(d.EventID))
-		}
+		wantFailures(t, again, created)
+		wantDelivery(progress{delivery.Delivered, 2, 1})
 	}
 }
 
@@ -256,16 +248,17 @@ func TestJourney_Sync(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if ids := failures(t, n.start(t, "dispatcher"), n.written(item.Key, syncrun.Entity, item.Body)); ids != nil {
-		t.Fatalf("failures %q", ids)
-	}
+	wantFailures(t, n.start(t, "dispatcher"), n.written(item.Key, syncrun.Entity, item.Body))
 	n.settled(n.start(t, "syncer"), "syncer", n.syncs)
 	n.call(group, "GET", "/memory/syncs/"+run.ID, "", 200, &run)
 	var list struct {
 		Items []struct{ Title string }
 	}
 	n.call(group, "GET", "/memory", "", 200, &list)
-	if run.State != "succeeded" || len(list.Items) != 2 {
-		t.Errorf("%+v, %+v", run, list)
+	if run.State != "succeeded" {
+		t.Errorf("state of the run = %s, want succeeded", run.State)
+	}
+	if len(list.Items) != 2 {
+		t.Errorf("memories = %+v, want two", list.Items)
 	}
 }

@@ -11,14 +11,18 @@ import (
 	"orgops/shared/testkit/worktest"
 )
 
-// documents waits for metric documents in a function's log, because the output may arrive after the answer.
-func documents(t *testing.T, f *lambdatest.Function) (all []metrictest.Document) {
+// document waits for the only metric document in a function's log, because the output may arrive after the answer.
+func document(t *testing.T, f *lambdatest.Function) metrictest.Document {
 	t.Helper()
+	var all []metrictest.Document
 	worktest.Until(t, "the function's log has a metric document", func() bool {
 		all = metrictest.Read(t, f.Log())
 		return len(all) > 0
 	})
-	return all
+	if len(all) != 1 {
+		t.Fatalf("%d documents, want 1: %+v", len(all), all)
+	}
+	return all[0]
 }
 
 // TestMetrics checks that an invocation writes its metrics as a line of the function's log, with the stack's name and the
@@ -32,27 +36,37 @@ func TestMetrics(t *testing.T) {
 	for range 2 { // the second invocation changes and measures nothing
 		failures(t, worker, payload)
 	}
-	got := documents(t, worker)
-	if len(got) != 1 || got[0].Stack != "Orgops-acme" || len(got[0].Values["ProjectionDelay"]) != 1 || got[0].Others["requestId"] == nil ||
-		got[0].Timestamp.Before(before.Truncate(time.Millisecond)) {
-		t.Errorf("the projector's: %+v", got)
+	got := document(t, worker)
+	if got.Stack != "Orgops-acme" {
+		t.Errorf("stack = %s, want Orgops-acme", got.Stack)
+	}
+	if delays := got.Values["ProjectionDelay"]; len(delays) != 1 {
+		t.Errorf("delays = %v, want one", delays)
+	}
+	if got.Others["requestId"] == nil {
+		t.Errorf("the document has no request id: %+v", got)
+	}
+	if earliest := before.Truncate(time.Millisecond); got.Timestamp.Before(earliest) {
+		t.Errorf("time = %v, want %v or later", got.Timestamp, earliest)
 	}
 	want := map[string]any{"trips": 2.0, "readUnits": 1.0, "writeUnits": 1.0} // the context, which did not exist
-	if diff := cmp.Diff(want, got[0].Others["store"]); diff != "" {
+	if diff := cmp.Diff(want, got.Others["store"]); diff != "" {
 		t.Errorf("store costs (-want +got):\n%s", diff)
 	}
 
 	away := w.start(t, "authorizer", "AWS_ENDPOINT_URL_SECRETS_MANAGER=http://127.0.0.1:1") // an invocation that fails
-	if r := away.Invoke(t, sample(t, "authorizer/bad-token")); !r.Failed {
-		t.Errorf("%s", r.Body)
-	}
-	if got := documents(t, away); len(got) != 1 || got[0].Values["AuthorizerFailures"][0] != 1 {
-		t.Errorf("the authorizer's: %+v", got)
+	wantError(t, away, sample(t, "authorizer/bad-token"), "")
+	if got := document(t, away).Values["AuthorizerFailures"][0]; got != 1 {
+		t.Errorf("AuthorizerFailures = %g, want 1", got)
 	}
 
 	group := w.start(t, "inbound")
 	ask(t, group, request(t, "POST", "/inbound/"+sampleCompany+"/webhook", "", `{}`))
-	if got := documents(t, group); len(got) != 1 || got[0].Stack != "Orgops" || got[0].Values["InboundRefused"][0] != 1 {
-		t.Errorf("inbound's: %+v", got)
+	got = document(t, group)
+	if got.Stack != "Orgops" {
+		t.Errorf("stack = %s, want Orgops", got.Stack)
+	}
+	if refused := got.Values["InboundRefused"][0]; refused != 1 {
+		t.Errorf("InboundRefused = %g, want 1", refused)
 	}
 }

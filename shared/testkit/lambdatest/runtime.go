@@ -120,8 +120,11 @@ func (f *Function) Init() time.Duration { return f.init }
 func (f *Function) CPU(t testing.TB) time.Duration {
 	t.Helper()
 	threads, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/schedstat", f.process.Pid))
-	if err != nil || len(threads) == 0 {
-		t.Fatalf("no threads: %v", err)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(threads) == 0 {
+		t.Fatalf("process %d has no threads", f.process.Pid)
 	}
 	var sum time.Duration
 	for _, thread := range threads {

@@ -8,6 +8,7 @@ import (
 	"github.com/aws/aws-lambda-go/events"
 	"github.com/google/go-cmp/cmp"
 
+	"orgops/shared/testkit/errtest"
 	"orgops/shared/testkit/lambdatest"
 )
 
@@ -25,12 +26,21 @@ func TestAuthorizer(t *testing.T) {
 	arn := "arn:aws:execute-api:eu-central-1:111122223333:q7x2m9k4vd/live/*/companies/" + company
 	want := []events.IAMPolicyStatement{{Action: []string{"execute-api:Invoke"}, Effect: "Allow", Resource: []string{arn, arn + "/*"}}}
 	if diff := cmp.Diff(want, answer.PolicyDocument.Statement); diff != "" {
-		t.Error(diff)
+		t.Errorf("statements (-want +got):\n%s", diff)
 	}
-	c := answer.Context
-	if answer.PrincipalID == "" || c["subject"] != answer.PrincipalID || c["company"] != company || c["plan"] != "free" ||
-		!strings.Contains(c["scope"].(string), "integrations:write") || answer.UsageIdentifierKey != "company-"+company {
-		t.Errorf("%s", r.Body)
+	if answer.PrincipalID == "" {
+		t.Error("the answer has no principal")
+	}
+	scope, _ := answer.Context["scope"].(string)
+	if want := "integrations:write"; !strings.Contains(scope, want) {
+		t.Errorf("scope = %q, want one with %s", scope, want)
+	}
+	wantContext := map[string]any{"subject": answer.PrincipalID, "company": company, "plan": "free", "scope": scope}
+	if diff := cmp.Diff(wantContext, answer.Context); diff != "" {
+		t.Errorf("context (-want +got):\n%s", diff)
+	}
+	if got, want := answer.UsageIdentifierKey, "company-"+company; got != want {
+		t.Errorf("usage key = %q, want %q", got, want)
 	}
 	tests := []struct {
 		name    string
@@ -42,13 +52,18 @@ func TestAuthorizer(t *testing.T) {
 		{"no token", sample(t, "authorizer/good-token", "Bearer ${token}", "")},
 		{"not of a TOKEN authorizer", sample(t, "authorizer/good-token", "TOKEN", "REQUEST", "${token}", bearer)},
 	}
+	unauthorized := lambdatest.Result{Failed: true, Error: "Unauthorized"} // the only error text for which the gateway answers 401
 	for _, tt := range tests {
-		if r := f.Invoke(t, tt.payload); !r.Failed || r.Error != "Unauthorized" { // the only error text for which the gateway answers 401
-			t.Errorf("%s: %+v", tt.name, r)
+		if diff := cmp.Diff(unauthorized, f.Invoke(t, tt.payload)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", tt.name, diff)
 		}
 	}
-	if r := f.Invoke(t, sample(t, "authorizer/good-token", "${token}", bearer, "arn:aws:", "*:")); !r.Failed || r.Error == "Unauthorized" {
-		t.Errorf("an invalid ARN: %+v", r)
+	invalid := f.Invoke(t, sample(t, "authorizer/good-token", "${token}", bearer, "arn:aws:", "*:"))
+	if !invalid.Failed {
+		t.Errorf("an invalid ARN: answer = %s, want an error", invalid.Body)
+	}
+	if invalid.Error == unauthorized.Error {
+		t.Errorf("an invalid ARN: error %q, want another one", invalid.Error)
 	}
 	if strings.Contains(f.Log(), bearer) {
 		t.Error("the log contains a token")
@@ -82,10 +97,7 @@ func TestRotator(t *testing.T) {
 	old := loggedIn(t, auth)
 	accepted := func(function *lambdatest.Function, bearer string) {
 		t.Helper()
-		resp := ask(t, function, request(t, "GET", "/companies/"+company+"/mission-control/health", bearer, ""))
-		if resp.StatusCode != 200 {
-			t.Errorf("%d %s", resp.StatusCode, resp.Body)
-		}
+		wantAnswer(t, function, request(t, "GET", "/companies/"+company+"/mission-control/health", bearer, ""), 200, "")
 	}
 	accepted(warm, old)
 	rotate(t, w, f)
@@ -96,21 +108,18 @@ func TestRotator(t *testing.T) {
 	}
 	var keys struct{ Keys []struct{ Kid string } }
 	resp := ask(t, w.start(t, "auth"), request(t, "GET", "/.well-known/jwks.json", "", ""))
-	if err := json.Unmarshal([]byte(resp.Body), &keys); err != nil || len(keys.Keys) != 3 {
-		t.Errorf("%d %s", resp.StatusCode, resp.Body)
+	errtest.Must(t, json.Unmarshal([]byte(resp.Body), &keys))
+	if got := len(keys.Keys); got != 3 {
+		t.Errorf("%d public keys, want 3: %s", got, resp.Body)
 	}
 	withoutKeys := w.start(t, "auth", "ORGOPS_SIGNING_KEYS="+w.published.ARN) // its permissions allow no other secret
-	if resp := ask(t, withoutKeys, sample(t, "auth/login-ok")); resp.StatusCode != 503 {
-		t.Errorf("without the signing keys: %d %s", resp.StatusCode, resp.Body)
-	}
+	wantAnswer(t, withoutKeys, sample(t, "auth/login-ok"), 503, "")
 	for _, payload := range [][]byte{
 		sample(t, "rotator/finish-secret"), // an unknown version
 		sample(t, "rotator/create-secret", "createSecret", "dropSecret"),
 		[]byte(`{}`),
 	} {
-		if r := f.Invoke(t, payload); !r.Failed {
-			t.Errorf("%s: %s", payload, r.Body)
-		}
+		wantError(t, f, payload, "")
 	}
 	if strings.Contains(f.Log(), `"d"`) {
 		t.Error("the log contains a private key")

@@ -202,6 +202,31 @@ func ask(t *testing.T, f *lambdatest.Function, payload []byte) events.APIGateway
 	return resp
 }
 
+// wantAnswer checks that a route group answers a payload with this status and with this text in the body.
+func wantAnswer(t *testing.T, f *lambdatest.Function, payload []byte, status int, holds string) events.APIGatewayProxyResponse {
+	t.Helper()
+	resp := ask(t, f, payload)
+	if resp.StatusCode != status {
+		t.Errorf("status = %d, want %d: %s", resp.StatusCode, status, resp.Body)
+	}
+	if !strings.Contains(resp.Body, holds) {
+		t.Errorf("body = %s, want one with %s", resp.Body, holds)
+	}
+	return resp
+}
+
+// wantError checks that a function fails a payload with an error that contains this text.
+func wantError(t *testing.T, f *lambdatest.Function, payload []byte, holds string) {
+	t.Helper()
+	r := f.Invoke(t, payload)
+	if !r.Failed {
+		t.Errorf("%s was answered with %s, want an error", payload, r.Body)
+	}
+	if !strings.Contains(r.Error, holds) {
+		t.Errorf("error %q, want one with %q", r.Error, holds)
+	}
+}
+
 // into decodes a function's answer, and ends the test if the function failed.
 func into(t *testing.T, r lambdatest.Result, answer any) {
 	t.Helper()

@@ -45,8 +45,8 @@ func (h *Harness) guard(op *huma.Operation) {
 	rest := slices.DeleteFunc(user.Founder.Scopes(), func(s string) bool { return slices.Contains(needed, s) })
 	refused := h.Do(op.Method, own, h.Token(h.A.ID, rest...), nil)
 	refused.WantProblem(403, "insufficient-scope")
-	if got := refused.Header.Get("WWW-Authenticate"); !strings.Contains(got, `scope="`+strings.Join(needed, " ")+`"`) {
-		h.t.Errorf("WWW-Authenticate: %s", got)
+	if got, want := refused.Header.Get("WWW-Authenticate"), `scope="`+strings.Join(needed, " ")+`"`; !strings.Contains(got, want) {
+		h.t.Errorf("WWW-Authenticate = %q, want one with %q", got, want)
 	}
 }
 

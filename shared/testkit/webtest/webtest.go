@@ -151,7 +151,7 @@ type Response struct {
 func (r *Response) Want(status int) *Response {
 	r.t.Helper()
 	if r.Status != status {
-		r.t.Fatalf("%s: got %d, want %d: %s", r.request, r.Status, status, r.Body)
+		r.t.Fatalf("%s: status = %d, want %d: %s", r.request, r.Status, status, r.Body)
 	}
 	return r
 }
@@ -170,8 +170,11 @@ func (r *Response) WantProblem(status int, kind string) web.Problem {
 	r.t.Helper()
 	var p web.Problem
 	r.Want(status).JSON(&p)
-	if p.Type != "/problems/"+kind || r.Header.Get("Content-Type") != "application/problem+json" {
-		r.t.Fatalf("%s: got %s of type %s, want %s", r.request, r.Header.Get("Content-Type"), p.Type, kind)
+	if want := "/problems/" + kind; p.Type != want {
+		r.t.Fatalf("%s: type = %q, want %q", r.request, p.Type, want)
+	}
+	if got, want := r.Header.Get("Content-Type"), "application/problem+json"; got != want {
+		r.t.Fatalf("%s: Content-Type = %q, want %q", r.request, got, want)
 	}
 	return p
 }

@@ -26,7 +26,7 @@ func TestGuardAll(t *testing.T) {
 		var got company.Company
 		h.Do("GET", "/companies/"+tenant.ID+"/own/x", tenant.Token, nil).Want(200).JSON(&got)
 		if got.ID != tenant.ID {
-			t.Errorf("got %s, want %s", got.ID, tenant.ID)
+			t.Errorf("company = %s, want %s", got.ID, tenant.ID)
 		}
 	}
 }

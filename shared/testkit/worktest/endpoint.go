@@ -92,8 +92,11 @@ func (r *Receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 		}
 	}
 	got := Received{Header: req.Header.Clone(), Body: body}
-	if err := json.Unmarshal(body, &got); err != nil || got.ID != req.Header.Get(standardwebhooks.HeaderID) {
-		r.h.T.Errorf("delivery %q with webhook-id %q, want its own id", body, req.Header.Get(standardwebhooks.HeaderID))
+	if err := json.Unmarshal(body, &got); err != nil {
+		r.h.T.Errorf("decode the delivery %q: %v", body, err)
+	}
+	if want := req.Header.Get(standardwebhooks.HeaderID); got.ID != want {
+		r.h.T.Errorf("id of the delivery %q = %q, want the header's, %q", body, got.ID, want)
 	}
 	r.mu.Lock()
 	r.got = append(r.got, got)

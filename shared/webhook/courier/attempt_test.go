@@ -13,6 +13,10 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"orgops/shared/testkit/errtest"
 	"orgops/shared/webhook/courier"
 	"orgops/shared/webhook/outbound"
 	"orgops/shared/webhook/standardwebhooks"
@@ -58,22 +62,32 @@ func TestSend_request(t *testing.T) {
 		got <- r
 	})
 	o := send(t, url+"/hooks?key=1", 5*time.Second)
-	if o.Class != courier.Delivered || o.Status != 200 || o.Err != "" || o.Latency <= 0 {
-		t.Errorf("outcome %+v", o)
+	if diff := cmp.Diff(courier.Outcome{Class: courier.Delivered, Status: 200}, o, cmpopts.IgnoreFields(o, "Latency")); diff != "" {
+		t.Errorf("outcome (-want +got):\n%s", diff)
+	}
+	if o.Latency <= 0 {
+		t.Errorf("latency = %s, want more than 0", o.Latency)
 	}
 	r := <-got
 	body, _ := io.ReadAll(r.Body)
-	if id, err := standardwebhooks.Verify([]string{secret}, r.Header, body, time.Now()); err != nil || id != messageID {
-		t.Errorf("verified as %q, %v", id, err)
+	id, err := standardwebhooks.Verify([]string{secret}, r.Header, body, time.Now())
+	errtest.Must(t, err)
+	if id != messageID {
+		t.Errorf("verified as %q, want %q", id, messageID)
 	}
-	if string(body) != messageBody || r.Method != http.MethodPost || r.URL.String() != "/hooks?key=1" || r.ContentLength != int64(len(messageBody)) {
-		t.Errorf("%s %s, %d bytes: %s", r.Method, r.URL, r.ContentLength, body)
+	type request struct {
+		method, url, body string
+		length            int64
+	}
+	want := request{http.MethodPost, "/hooks?key=1", messageBody, int64(len(messageBody))}
+	if got := (request{r.Method, r.URL.String(), string(body), r.ContentLength}); got != want {
+		t.Errorf("request = %+v, want %+v", got, want)
 	}
 	for name, want := range map[string]string{
 		"Content-Type": "application/json", "X-Team": "billing", "User-Agent": "orgops-webhooks", "Idempotency-Key": "", "Accept-Encoding": "",
 	} {
 		if got := r.Header.Get(name); got != want {
-			t.Errorf("%s: %q, want %q", name, got, want)
+			t.Errorf("%s = %q, want %q", name, got, want)
 		}
 	}
 }
@@ -121,16 +135,28 @@ func TestSend_classes(t *testing.T) {
 				w.WriteHeader(tt.status)
 			})
 			o := send(t, url, 5*time.Second)
-			if o.Class != tt.class || o.Status != tt.status || !strings.Contains(o.Err, tt.err) || (o.Err == "") != (tt.err == "") {
-				t.Errorf("outcome %+v", o)
+			if got, want := [...]any{o.Class, o.Status, o.Healthy()}, [...]any{tt.class, tt.status, tt.healthy}; got != want {
+				t.Errorf("class, status and health = %v, want %v", got, want)
 			}
-			if o.Healthy() != tt.healthy || o.RetryAfter < tt.atLeast || o.RetryAfter > tt.atMost {
-				t.Errorf("healthy %t, retry after %s", o.Healthy(), o.RetryAfter)
+			checkErr(t, o, tt.err)
+			if o.RetryAfter < tt.atLeast || o.RetryAfter > tt.atMost {
+				t.Errorf("retry after %s, want %s to %s", o.RetryAfter, tt.atLeast, tt.atMost)
 			}
 			if n := requests.Load(); n != 1 {
-				t.Errorf("%d requests", n)
+				t.Errorf("%d requests, want 1", n)
 			}
 		})
+	}
+}
+
+// checkErr checks that an outcome's error contains a text, or that there is none for the text "".
+func checkErr(t *testing.T, o courier.Outcome, want string) {
+	t.Helper()
+	if !strings.Contains(o.Err, want) {
+		t.Errorf("error = %q, want one with %q", o.Err, want)
+	}
+	if want == "" && o.Err != "" {
+		t.Errorf("error = %q, want none", o.Err)
 	}
 }
 
@@ -153,8 +179,17 @@ func TestSend_excerpt(t *testing.T) {
 			t.Parallel()
 			url := receiver(t, func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(tt.body) })
 			o := send(t, url, 5*time.Second)
-			if o.Class != courier.Delivered || !utf8.ValidString(o.Excerpt) || len(o.Excerpt) > 1024 || !tt.ok(o.Excerpt) {
-				t.Errorf("%s, %d bytes: %.40q", o.Class, len(o.Excerpt), o.Excerpt)
+			if o.Class != courier.Delivered {
+				t.Errorf("class = %s, want %s", o.Class, courier.Delivered)
+			}
+			if !utf8.ValidString(o.Excerpt) {
+				t.Errorf("excerpt is not UTF-8: %.40q", o.Excerpt)
+			}
+			if n := len(o.Excerpt); n > 1024 {
+				t.Errorf("excerpt has %d bytes, want 1024 at most", n)
+			}
+			if !tt.ok(o.Excerpt) {
+				t.Errorf("excerpt = %.40q with %d bytes, want it as in %q", o.Excerpt, len(o.Excerpt), tt.name)
 			}
 		})
 	}
@@ -225,9 +260,10 @@ func TestSend_misbehaving(t *testing.T) {
 			}
 			started := time.Now()
 			o := send(t, tt.url, timeout)
-			if o.Class != tt.class || !strings.Contains(o.Err, tt.err) {
-				t.Errorf("outcome %+v", o)
+			if o.Class != tt.class {
+				t.Errorf("class = %s, want %s", o.Class, tt.class)
 			}
+			checkErr(t, o, tt.err)
 			if took := time.Since(started); took > timeout+5*time.Second {
 				t.Errorf("took %s, the limit was %s", took, timeout)
 			}
@@ -239,8 +275,12 @@ func TestSend_refusedAddress(t *testing.T) {
 	t.Parallel()
 	m := courier.Message{ID: messageID, Body: []byte("{}"), Timeout: time.Second}
 	o := courier.Send(t.Context(), outbound.New(outbound.Options{}), endpoint(t, "https://127.0.0.1/"), m, time.Now)
-	if o.Class != courier.Failed || o.Err != "the host's address is not public" || o.Healthy() {
-		t.Errorf("outcome %+v", o)
+	want := courier.Outcome{Class: courier.Failed, Err: "the host's address is not public"}
+	if diff := cmp.Diff(want, o, cmpopts.IgnoreFields(o, "Latency")); diff != "" {
+		t.Errorf("outcome (-want +got):\n%s", diff)
+	}
+	if o.Healthy() {
+		t.Errorf("outcome %+v is healthy, want it not to be", o)
 	}
 }
 
@@ -254,7 +294,7 @@ func TestSend_aborted(t *testing.T) {
 	})
 	o := courier.Send(ctx, localClient(), endpoint(t, url), courier.Message{ID: "1", Body: []byte("{}"), Timeout: 10 * time.Second}, time.Now)
 	if o.Class != courier.Aborted {
-		t.Errorf("outcome %+v", o)
+		t.Errorf("class = %s, want %s", o.Class, courier.Aborted)
 	}
 }
 
@@ -277,7 +317,7 @@ func TestSend_reusesConnectionsAndSurvivesStaleOnes(t *testing.T) {
 		}
 		o := courier.Send(t.Context(), c, e, courier.Message{ID: "1", Body: []byte("{}"), Timeout: 5 * time.Second}, time.Now)
 		if o.Class != courier.Delivered {
-			t.Fatalf("delivery %d: %+v", i, o)
+			t.Fatalf("delivery %d = %+v, want class %s", i, o, courier.Delivered)
 		}
 	}
 	if n := opened.Load(); n != 2 {
@@ -294,7 +334,7 @@ func BenchmarkSend(b *testing.B) {
 	b.RunParallel(func(pb *testing.PB) {
 		for pb.Next() {
 			if o := courier.Send(b.Context(), c, e, m, time.Now); o.Class != courier.Delivered {
-				b.Errorf("%+v", o)
+				b.Errorf("outcome = %+v, want class %s", o, courier.Delivered)
 			}
 		}
 	})

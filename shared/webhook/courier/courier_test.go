@@ -71,39 +71,41 @@ func (r *running) delivery() delivery.Delivery {
 	}
 }
 
-// TestEndpoints checks that endpoints are loaded only if the cache holds no fresh ones.
-func TestEndpoints(t *testing.T) {
+// TestCourier_Endpoints checks that endpoints are loaded only if the cache holds no fresh ones.
+func TestCourier_Endpoints(t *testing.T) {
 	t.Parallel()
 	r := setup(t, time.Minute)
 	r.Put("a", integration.Key("feed"), integration.Entity, integration.Integration{Provider: "feed", Permissions: []integration.Port{integration.SyncPull}})
 	r.endpoints(1)
 	r.endpoints(1)
-	if r.counted.queries != 1 {
-		t.Errorf("%d loads, want 1", r.counted.queries)
-	}
+	r.wantLoads(1)
 	r.Forget("b")
 	r.endpoints(1)
 	r.Forget("a")
 	r.endpoints(1)
-	if r.counted.queries != 2 {
-		t.Errorf("%d loads after Forget, want 2", r.counted.queries)
-	}
+	r.wantLoads(2)
 	r.Clock.Advance(time.Minute + time.Second)
 	r.endpoints(1)
-	if r.counted.queries != 3 {
-		t.Errorf("%d loads after a minute, want 3", r.counted.queries)
-	}
+	r.wantLoads(3)
 	uncached := setup(t, 0)
 	uncached.endpoints(1)
-	if again := uncached.endpoints(1); uncached.counted.queries != 2 {
-		t.Errorf("%d loads without a cache, want 2", uncached.counted.queries)
-	} else if same, err := uncached.Renew(t.Context(), again[0]); err != nil || same != again[0] {
-		t.Errorf("renewed to %p, %v", same, err)
+	again := uncached.endpoints(1)
+	uncached.wantLoads(2)
+	if renewed := uncached.renew(again[0]); renewed != again[0] {
+		t.Errorf("without a cache: renewed to %p, want the same endpoint, %p", renewed, again[0])
 	}
 }
 
-// TestEndpoints_Asked checks that a courier without a cache skips endpoints that subscribe to none of the events.
-func TestEndpoints_Asked(t *testing.T) {
+// wantLoads checks how often the endpoints were loaded.
+func (r *running) wantLoads(want int) {
+	r.T.Helper()
+	if got := r.counted.queries; got != want {
+		r.T.Errorf("%d loads, want %d", got, want)
+	}
+}
+
+// TestCourier_Endpoints_Asked checks that a courier without a cache skips endpoints that subscribe to none of the events.
+func TestCourier_Endpoints_Asked(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		fresh time.Duration
@@ -118,14 +120,15 @@ func TestEndpoints_Asked(t *testing.T) {
 	} {
 		r := setup(t, tt.fresh)
 		all, err := r.Endpoints(t.Context(), "a", tt.names...)
-		if err != nil || len(all) != tt.want {
-			t.Errorf("fresh for %v, %q: %d endpoints, %v; want %d", tt.fresh, tt.names, len(all), err, tt.want)
+		errtest.Must(t, err)
+		if len(all) != tt.want {
+			t.Errorf("fresh for %v, %q: %d endpoints, want %d", tt.fresh, tt.names, len(all), tt.want)
 		}
 	}
 }
 
-// TestEndpoints_Overtaken checks that a load that began before a change and ended after it is not cached.
-func TestEndpoints_Overtaken(t *testing.T) {
+// TestCourier_Endpoints_Overtaken checks that a load that began before a change and ended after it is not cached.
+func TestCourier_Endpoints_Overtaken(t *testing.T) {
 	t.Parallel()
 	r := setup(t, time.Minute)
 	r.counted.after = func() {
@@ -138,9 +141,19 @@ func TestEndpoints_Overtaken(t *testing.T) {
 		t.Fatal("the endpoint was loaded after the change, want before")
 	}
 	for _, now := range []*courier.Endpoint{r.endpoints(1)[0], r.renew(old)} {
-		if because, held := now.IsHeld(r.Clock.Now()); !held || because != "disabled" {
-			t.Errorf("held %t because of %s", held, because)
-		}
+		r.wantHeld(now, "disabled")
+	}
+}
+
+// wantHeld checks that an endpoint is held for a reason.
+func (r *running) wantHeld(e *courier.Endpoint, want string) {
+	r.T.Helper()
+	because, held := e.IsHeld(r.Clock.Now())
+	if !held {
+		r.T.Errorf("the endpoint is not held, want it held because of %q", want)
+	}
+	if because != want {
+		r.T.Errorf("held because of %q, want %q", because, want)
 	}
 }
 
@@ -151,23 +164,22 @@ func (r *running) renew(e *courier.Endpoint) *courier.Endpoint {
 	return now
 }
 
-func TestRenew(t *testing.T) {
+func TestCourier_Renew(t *testing.T) {
 	t.Parallel()
 	r := setup(t, time.Minute)
 	e := r.endpoints(1)[0]
-	if r.renew(e) != e || r.counted.queries != 1 {
-		t.Error("renewed without a change")
+	if r.renew(e) != e {
+		t.Error("without a change: renewed to another endpoint, want the same")
 	}
+	r.wantLoads(1)
 	r.Clock.Advance(2 * time.Minute)
 	if now := r.endpoints(1)[0]; r.renew(e) != now { // its secrets may have expired
-		t.Error("not renewed after a reload")
+		t.Error("after a reload: renewed to the old endpoint, want the new one")
 	}
 	c := r.Company("a")
 	errtest.Must(t, c.Commit(t.Context(), c.Delete(integration.Key("webhook"), integration.Entity, 1)))
 	r.Forget("a")
-	if because, held := r.renew(e).IsHeld(r.Clock.Now()); !held || because != "deleted" {
-		t.Errorf("held %t because of %q, want deleted", held, because)
-	}
+	r.wantHeld(r.renew(e), "deleted")
 }
 
 // deliver calls Deliver with the timeout of a first attempt.
@@ -178,7 +190,7 @@ func (r *running) deliver(ctx context.Context, e *courier.Endpoint, d *delivery.
 	return result
 }
 
-func TestDeliver(t *testing.T) {
+func TestCourier_Deliver(t *testing.T) {
 	t.Parallel()
 	sandboxed := func(r *running) {
 		r.Change("a", "webhook", func(i *integration.Integration) { *i = i.Sandboxed(integration.SandboxedByChange, r.Clock.Now()) })
@@ -214,31 +226,28 @@ func TestDeliver(t *testing.T) {
 			e, err := r.Endpoint(t.Context(), r.Company("a"), "webhook")
 			errtest.Must(t, err)
 			got := r.deliver(t.Context(), e, &d)
-			if deferred := got.State == courier.Deferred; deferred != got.Until.After(r.Clock.Now()) {
-				t.Errorf("%v until %v, now is %v", got.State, got.Until, r.Clock.Now())
+			if later, want := got.Until.After(r.Clock.Now()), tt.want.State == courier.Deferred; later != want {
+				t.Errorf("until %v, want a time after now, %v: %t", got.Until, r.Clock.Now(), want)
 			}
 			got.Until = time.Time{}
 			if diff := cmp.Diff(tt.want, got); diff != "" {
-				t.Errorf("result: -want +got\n%s", diff)
+				t.Errorf("result (-want +got):\n%s", diff)
 			}
-			if d.State != tt.state {
-				t.Errorf("the delivery is %q, want %q", d.State, tt.state)
+			type facts struct {
+				State              delivery.State
+				HeldBecause        string
+				Attempts, Requests int
 			}
-			if d.HeldBecause != tt.want.Because {
-				t.Errorf("held because of %q, want %q", d.HeldBecause, tt.want.Because)
-			}
-			if len(d.Attempts) != tt.sent {
-				t.Errorf("%d attempts in the log, want %d", len(d.Attempts), tt.sent)
-			}
-			if n := len(r.receiver.All()); n != tt.sent {
-				t.Errorf("%d requests, want %d", n, tt.sent)
+			want := facts{tt.state, tt.want.Because, tt.sent, tt.sent}
+			if got := (facts{d.State, d.HeldBecause, len(d.Attempts), len(r.receiver.All())}); got != want {
+				t.Errorf("delivery = %+v, want %+v", got, want)
 			}
 		})
 	}
 }
 
-// TestDeliver_Aborted checks that an attempt that the sender aborts is not logged, and that the delivery is due at once.
-func TestDeliver_Aborted(t *testing.T) {
+// TestCourier_Deliver_Aborted checks that an attempt that the sender aborts is not logged, and that the delivery is due at once.
+func TestCourier_Deliver_Aborted(t *testing.T) {
 	t.Parallel()
 	r := setup(t, time.Minute)
 	r.receiver.Gate()
@@ -250,15 +259,15 @@ func TestDeliver_Aborted(t *testing.T) {
 	d := r.delivery()
 	got := r.deliver(ctx, r.endpoints(1)[0], &d)
 	if diff := cmp.Diff(courier.Result{State: courier.Deferred, Until: r.Clock.Now()}, got); diff != "" {
-		t.Errorf("result: -want +got\n%s", diff)
+		t.Errorf("result (-want +got):\n%s", diff)
 	}
 	if diff := cmp.Diff(r.delivery(), d); diff != "" {
-		t.Errorf("the delivery has changed: -want +got\n%s", diff)
+		t.Errorf("the delivery has changed (-want +got):\n%s", diff)
 	}
 }
 
-// TestDeliver_Rotation checks that the old and the new secret both sign until the old one retires.
-func TestDeliver_Rotation(t *testing.T) {
+// TestCourier_Deliver_Rotation checks that the old and the new secret both sign until the old one retires.
+func TestCourier_Deliver_Rotation(t *testing.T) {
 	t.Parallel()
 	r := setup(t, time.Minute)
 	c := r.Company("a")
@@ -273,7 +282,7 @@ func TestDeliver_Rotation(t *testing.T) {
 	d := r.delivery()
 	r.deliver(t.Context(), r.endpoints(1)[0], &d)
 	if d.State != delivery.Delivered { // the receiver verifies both
-		t.Errorf("%+v", d)
+		t.Errorf("state = %s, want %s: %+v", d.State, delivery.Delivered, d)
 	}
 	r.Clock.Set(retires.Add(time.Minute))
 	r.receiver.Secrets = r.receiver.Secrets[:1]
@@ -286,33 +295,42 @@ func TestDeliver_Rotation(t *testing.T) {
 	}
 }
 
-func TestSample(t *testing.T) {
+func TestCourier_Sample(t *testing.T) {
 	t.Parallel()
 	r := setup(t, time.Minute)
 	c := r.Company("a")
 	r.Change("a", "webhook", func(i *integration.Integration) { *i = i.Sandboxed(integration.SandboxedByChange, r.Clock.Now()) })
 	e, err := r.Endpoint(t.Context(), c, "webhook")
 	errtest.Must(t, err)
-	if a := r.Sample(t.Context(), e, r.delivery()); a.State != delivery.Delivered || a.Status != 204 || len(r.receiver.All()) != 1 {
-		t.Errorf("to the sandbox: %+v", a)
+	type facts struct {
+		State  delivery.State
+		Status int
+		Failed bool // the attempt has an error
+	}
+	sample := func(e *courier.Endpoint, want facts) {
+		t.Helper()
+		a := r.Sample(t.Context(), e, r.delivery())
+		if got := (facts{a.State, a.Status, a.Error != ""}); got != want {
+			t.Errorf("attempt = %+v, want %+v: %s", got, want, a.Error)
+		}
+	}
+	sample(e, facts{delivery.Delivered, 204, false})
+	if n := len(r.receiver.All()); n != 1 {
+		t.Errorf("%d requests to the sandbox, want 1", n)
 	}
 	r.receiver.Status(500)
-	if a := r.Sample(t.Context(), e, r.delivery()); a.State != delivery.Failed || a.Status != 500 || a.Error == "" {
-		t.Errorf("refused: %+v", a)
-	}
+	sample(e, facts{delivery.Failed, 500, true})
 	r.Register(worktest.Endpoint{Company: "a", Provider: "webhook-odd", URL: "none"})
 	odd, err := r.Endpoint(t.Context(), c, "webhook-odd")
 	errtest.Must(t, err)
-	if a := r.Sample(t.Context(), odd, r.delivery()); a.State != delivery.Failed || a.Error == "" {
-		t.Errorf("without a usable url: %+v", a)
-	}
+	sample(odd, facts{delivery.Failed, 0, true})
 	if n := len(worktest.All[delivery.Delivery](r.Harness, "a", delivery.Prefix)); n != 0 {
 		t.Errorf("%d samples in the log, want 0", n)
 	}
 }
 
-// TestDisableFailing checks that an endpoint that was changed meanwhile is not disabled.
-func TestDisableFailing(t *testing.T) {
+// TestCourier_DisableFailing checks that an endpoint that was changed meanwhile is not disabled.
+func TestCourier_DisableFailing(t *testing.T) {
 	t.Parallel()
 	r := setup(t, time.Minute)
 	e := r.endpoints(1)[0]
@@ -322,16 +340,16 @@ func TestDisableFailing(t *testing.T) {
 	r.DisableFailing(t.Context(), e, since)
 	var i integration.Integration
 	if r.Get("a", integration.Key("webhook"), &i); !i.Enabled {
-		t.Error("disabled although its configuration has changed")
+		t.Error("the endpoint is disabled although its configuration has changed")
 	}
 	r.DisableFailing(t.Context(), r.renew(e), since)
 	if r.Get("a", integration.Key("webhook"), &i); i.Enabled {
-		t.Error("not disabled")
+		t.Error("the endpoint is enabled, want it disabled")
 	}
 }
 
-// TestWait checks that deliveries over the rate limit get distinct times, at most half a minute ahead.
-func TestWait(t *testing.T) {
+// TestEndpoint_WaitUntil checks that deliveries over the rate limit get distinct times, at most half a minute ahead.
+func TestEndpoint_WaitUntil(t *testing.T) {
 	t.Parallel()
 	r := setup(t, time.Minute)
 	r.Register(worktest.Endpoint{
@@ -340,12 +358,15 @@ func TestWait(t *testing.T) {
 	e := r.endpoints(2)[1]
 	now := r.Clock.Now()
 	if until, wait := e.WaitUntil(now); wait {
-		t.Fatalf("the first waits until %v", until)
+		t.Fatalf("the first waits until %v, want no wait", until)
 	}
 	for n := range 100 {
 		until, wait := e.WaitUntil(now)
-		if want := time.Duration(n%29+1) * time.Second; !wait || until.Sub(now) != want {
-			t.Fatalf("delivery %d waits %v, want %v", n, until.Sub(now), want)
+		if !wait {
+			t.Fatalf("delivery %d does not wait", n)
+		}
+		if got, want := until.Sub(now), time.Duration(n%29+1)*time.Second; got != want {
+			t.Fatalf("delivery %d waits %v, want %v", n, got, want)
 		}
 	}
 	if _, wait := e.WaitUntil(now.Add(time.Second)); wait {

@@ -18,8 +18,11 @@ func TestNext(t *testing.T) {
 	for i, wait := range waits {
 		for random, want := range map[float64]time.Duration{0: wait * 8 / 10, 0.5: wait, 0.999999: wait * 12 / 10} {
 			at, ok := courier.Next(i+1, courier.Outcome{}, start, random)
-			if off := at.Sub(start.Add(want)).Abs(); !ok || off > want/100_000+time.Millisecond {
-				t.Errorf("after attempt %d with %g: %s, %t; want %s", i+1, random, at.Sub(start), ok, want)
+			if !ok {
+				t.Errorf("after attempt %d with %g: no retry, want one in %s", i+1, random, want)
+			}
+			if off := at.Sub(start.Add(want)).Abs(); off > want/100_000+time.Millisecond {
+				t.Errorf("after attempt %d with %g: retry in %s, want %s", i+1, random, at.Sub(start), want)
 			}
 		}
 	}
@@ -34,10 +37,10 @@ func TestNext(t *testing.T) {
 	}
 	asked := courier.Outcome{Class: courier.Throttled, RetryAfter: time.Hour}
 	if at, _ := courier.Next(1, asked, start, 0.5); !at.Equal(start.Add(time.Hour)) {
-		t.Errorf("asked for an hour: %s", at.Sub(start))
+		t.Errorf("asked for an hour: retry in %s, want %s", at.Sub(start), time.Hour)
 	}
 	if at, _ := courier.Next(5, asked, start, 0.5); !at.Equal(start.Add(5 * time.Hour)) {
-		t.Errorf("asked for an hour where the schedule waits five: %s", at.Sub(start))
+		t.Errorf("asked for an hour where the schedule waits five: retry in %s, want %s", at.Sub(start), 5*time.Hour)
 	}
 }
 
@@ -48,11 +51,14 @@ func TestBreaker(t *testing.T) {
 	expect := func(step string, want bool, retryIn time.Duration, state courier.BreakerState) {
 		t.Helper()
 		if got := b.State(now); got != state {
-			t.Errorf("%s: state %s, want %s", step, got, state)
+			t.Errorf("%s: state = %s, want %s", step, got, state)
 		}
 		ok, at := b.Allow(now)
-		if ok != want || !ok && !at.Equal(now.Add(retryIn)) {
-			t.Errorf("%s: allowed %t, retry in %s; want %t, %s", step, ok, at.Sub(now), want, retryIn)
+		if ok != want {
+			t.Errorf("%s: allowed = %t, want %t", step, ok, want)
+		}
+		if !ok && !at.Equal(now.Add(retryIn)) {
+			t.Errorf("%s: retry in %s, want %s", step, at.Sub(now), retryIn)
 		}
 	}
 	fail := func(n int) {
@@ -91,15 +97,19 @@ func TestBreaker_Hold(t *testing.T) {
 	var b courier.Breaker
 	b.Hold(start.Add(time.Minute), start)
 	b.Hold(start.Add(time.Second), start) // a shorter hold does not shorten a longer one
-	if ok, at := b.Allow(start); ok || !at.Equal(start.Add(time.Minute)) {
-		t.Errorf("held for a minute: %t, %s", ok, at)
+	ok, at := b.Allow(start)
+	if ok {
+		t.Error("allowed at once, want it held for a minute")
+	}
+	if want := start.Add(time.Minute); !at.Equal(want) {
+		t.Errorf("held until %s, want %s", at, want)
 	}
 	if ok, _ := b.Allow(start.Add(time.Minute)); !ok {
 		t.Error("still held after the minute")
 	}
 	b.Hold(start.Add(24*time.Hour), start)
 	if _, at := b.Allow(start); !at.Equal(start.Add(5 * time.Minute)) {
-		t.Errorf("asked for a day: held until %s", at)
+		t.Errorf("asked for a day: held until %s, want %s", at, start.Add(5*time.Minute))
 	}
 }
 
@@ -140,7 +150,7 @@ func TestSlots(t *testing.T) {
 	take := func(company, provider string, want bool) {
 		t.Helper()
 		if got := slots.TryAcquire(courier.EndpointKey{Company: company, Provider: provider}); got != want {
-			t.Errorf("%s/%s: %t, want %t", company, provider, got, want)
+			t.Errorf("%s/%s: acquired = %t, want %t", company, provider, got, want)
 		}
 	}
 	give := func(company, provider string) {

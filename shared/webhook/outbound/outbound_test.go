@@ -45,10 +45,10 @@ func TestClient_Do_addresses(t *testing.T) {
 		}
 		var refused *outbound.AddressError
 		if !errors.As(err, &refused) {
-			t.Errorf("%s: %v, want an AddressError", host, err)
+			t.Errorf("%s: err = %v, want an AddressError", host, err)
 		}
 		if got := outbound.Explain(err); !strings.HasSuffix(got, "is not public") {
-			t.Errorf("%s: explained as %q", host, got)
+			t.Errorf("%s: explained as %q, want it to end with %q", host, got, "is not public")
 		}
 	}
 	if len(reached) > 0 {
@@ -114,7 +114,7 @@ func TestClient_Do_tls(t *testing.T) {
 		}
 		resp.Body.Close()
 		if got := resp.Header.Get("Proto"); got != "HTTP/2.0" {
-			t.Errorf("protocol %s", got)
+			t.Errorf("protocol = %s, want HTTP/2.0", got)
 		}
 	})
 	t.Run("older is refused", func(t *testing.T) {
@@ -134,8 +134,8 @@ func TestClient_Do_tls(t *testing.T) {
 			resp.Body.Close()
 			t.Fatal("an unknown certificate was accepted")
 		}
-		if got := outbound.Explain(err); !strings.HasPrefix(got, "the certificate is not accepted") {
-			t.Errorf("explained as %q", got)
+		if got, want := outbound.Explain(err), "the certificate is not accepted"; !strings.HasPrefix(got, want) {
+			t.Errorf("explained as %q, want it to begin with %q", got, want)
 		}
 	})
 }
@@ -167,7 +167,7 @@ func TestExplain(t *testing.T) {
 	}
 	for _, tt := range tests {
 		if got := outbound.Explain(tt.err); got != tt.want {
-			t.Errorf("%v: %q, want %q", tt.err, got, tt.want)
+			t.Errorf("Explain(%v) = %q, want %q", tt.err, got, tt.want)
 		}
 	}
 }
@@ -184,8 +184,11 @@ func TestReadBody(t *testing.T) {
 		}
 		body, err := outbound.ReadBody(resp, limit)
 		resp.Body.Close()
-		if !errors.Is(err, want) || int64(len(body)) != min(limit, 5) {
-			t.Errorf("limit %d: %q, %v", limit, body, err)
+		if !errors.Is(err, want) {
+			t.Errorf("limit %d: err = %v, want %v", limit, err, want)
+		}
+		if got, want := string(body), "12345"[:min(limit, 5)]; got != want {
+			t.Errorf("limit %d: body = %q, want %q", limit, got, want)
 		}
 	}
 }

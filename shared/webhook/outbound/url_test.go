@@ -82,8 +82,15 @@ func TestClient_CheckURL(t *testing.T) {
 			}
 			continue
 		}
-		if len(problems) == 0 || problems[0].Pointer != "/url" || !strings.Contains(problems[0].Detail, tt.want) {
-			t.Errorf("%q: %v, want a problem with %q", tt.url, problems, tt.want)
+		if len(problems) == 0 {
+			t.Errorf("%q: no problem, want one with %q", tt.url, tt.want)
+			continue
+		}
+		if got := problems[0].Pointer; got != "/url" {
+			t.Errorf("%q: pointer = %q, want /url", tt.url, got)
+		}
+		if got := problems[0].Detail; !strings.Contains(got, tt.want) {
+			t.Errorf("%q: detail = %q, want one with %q", tt.url, got, tt.want)
 		}
 		for _, p := range problems {
 			if strings.Contains(p.Detail, "secret") {
@@ -100,8 +107,11 @@ func FuzzClient_CheckURL(f *testing.F) {
 	c := outbound.New(outbound.Options{})
 	f.Fuzz(func(t *testing.T, raw string) {
 		for _, p := range c.CheckURL("/url", raw) {
-			if p.Pointer != "/url" || p.Detail == "" {
-				t.Errorf("%q: %+v", raw, p)
+			if p.Pointer != "/url" {
+				t.Errorf("%q: pointer = %q, want /url", raw, p.Pointer)
+			}
+			if p.Detail == "" {
+				t.Errorf("%q: a problem has no detail: %+v", raw, p)
 			}
 		}
 	})

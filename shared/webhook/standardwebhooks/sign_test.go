@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"orgops/shared/base/fault"
+	"orgops/shared/testkit/errtest"
 	"orgops/shared/webhook/standardwebhooks"
 )
 
@@ -46,7 +47,7 @@ func TestSigner_Sign(t *testing.T) {
 		wg.Go(func() {
 			for range 50 {
 				if got := s.Sign(vectorID, vectorTime, []byte(vectorBody)); got != want {
-					t.Errorf("got %s, want %s", got, want)
+					t.Errorf("signatures = %s, want %s", got, want)
 				}
 			}
 		})
@@ -70,7 +71,7 @@ func TestNewSigner_refuses(t *testing.T) {
 	}
 }
 
-func TestSecrets(t *testing.T) {
+func TestCheckSecret(t *testing.T) {
 	t.Parallel()
 	of := func(n int) string { return "whsec_" + base64.StdEncoding.EncodeToString(bytes.Repeat([]byte{7}, n)) }
 	tests := []struct {
@@ -90,15 +91,21 @@ func TestSecrets(t *testing.T) {
 	for _, tt := range tests {
 		err := standardwebhooks.CheckSecret(tt.secret)
 		if (err == nil) != tt.ok {
-			t.Errorf("%s: %v", tt.name, err)
+			t.Errorf("%s: err = %v, want the secret accepted: %t", tt.name, err, tt.ok)
 		}
 		if err != nil && tt.secret != "" && strings.Contains(err.Error(), tt.secret[6:]) {
 			t.Errorf("%s: the error contains the secret", tt.name)
 		}
 	}
+}
+
+func TestGenerateSecret(t *testing.T) {
+	t.Parallel()
 	got, err := standardwebhooks.GenerateSecret(bytes.NewReader(bytes.Repeat([]byte{1}, 32)))
-	if err != nil || standardwebhooks.CheckSecret(got) != nil || got != of(0)+strings.Repeat("AQEB", 10)+"AQE=" {
-		t.Errorf("generated %q, %v", got, err)
+	errtest.Must(t, err)
+	errtest.Must(t, standardwebhooks.CheckSecret(got))
+	if want := "whsec_" + strings.Repeat("AQEB", 10) + "AQE="; got != want {
+		t.Errorf("secret = %q, want %q", got, want)
 	}
 	if _, err := standardwebhooks.GenerateSecret(strings.NewReader("short")); err == nil {
 		t.Error("a secret was made from too few random bytes")
@@ -150,13 +157,17 @@ func TestVerify(t *testing.T) {
 			t.Parallel()
 			id, err := standardwebhooks.Verify(tt.secrets, tt.header, []byte(tt.body), tt.now)
 			if tt.want == "" {
-				if err != nil || id != vectorID {
-					t.Errorf("%q, %v", id, err)
+				errtest.Must(t, err)
+				if id != vectorID {
+					t.Errorf("id = %q, want %q", id, vectorID)
 				}
 				return
 			}
-			if fault.KindOf(err) != fault.Unauthenticated || !strings.Contains(err.Error(), tt.want) || id != "" && err == nil {
-				t.Errorf("%v, want fault.Unauthenticated with %q", err, tt.want)
+			if got := fault.KindOf(err); got != fault.Unauthenticated {
+				t.Errorf("kind = %s, want %s", got, fault.Unauthenticated)
+			}
+			if got := errtest.Message(err); !strings.Contains(got, tt.want) {
+				t.Errorf("error %q, want one with %q", got, tt.want)
 			}
 		})
 	}
@@ -172,13 +183,16 @@ func FuzzVerify(f *testing.F) {
 		got, err := standardwebhooks.Verify([]string{short}, header, body, at)
 		if err != nil {
 			if fault.KindOf(err) != fault.Unauthenticated {
-				t.Errorf("%v", err)
+				t.Errorf("err = %v, want unauthenticated", err)
 			}
 			return
 		}
+		if got != id {
+			t.Errorf("id = %q, want %q", got, id)
+		}
 		// An accepted delivery carries a signature that the secret makes.
-		if got != id || !strings.Contains(signature, signer(t, short).Sign(id, at.Unix(), body)) && timestamp == "1700000000" {
-			t.Errorf("accepted %q %q %q", id, timestamp, signature)
+		if want := signer(t, short).Sign(id, at.Unix(), body); timestamp == "1700000000" && !strings.Contains(signature, want) {
+			t.Errorf("accepted signature %q of %q, want only one with %q", signature, id, want)
 		}
 	})
 }
@@ -190,10 +204,10 @@ func FuzzCheckSecret(f *testing.F) {
 	f.Fuzz(func(t *testing.T, secret string) {
 		err := standardwebhooks.CheckSecret(secret)
 		if _, signs := standardwebhooks.NewSigner([]string{secret}); (err == nil) != (signs == nil) {
-			t.Errorf("%q: checked %v, signs %v", secret, err, signs)
+			t.Errorf("%q: CheckSecret says %v, NewSigner says %v, want both to agree", secret, err, signs)
 		}
 		if err == nil && !strings.HasPrefix(secret, "whsec_") {
-			t.Errorf("%q is accepted", secret)
+			t.Errorf("%q is accepted, want it refused because it has no prefix", secret)
 		}
 	})
 }

@@ -74,7 +74,7 @@ func TestLazilySigning(t *testing.T) {
 	t.Parallel()
 	s, keys := world(t)
 	if n := s.reads.Load(); n != 0 {
-		t.Errorf("%d reads before the first use", n)
+		t.Errorf("%d reads before the first use, want 0", n)
 	}
 	close(s.hold)
 	var uses sync.WaitGroup
@@ -83,8 +83,13 @@ func TestLazilySigning(t *testing.T) {
 			if _, err := keys.Signer(t.Context()); err != nil {
 				t.Error(err)
 			}
-			if public, err := keys.Public(t.Context()); err != nil || len(public.JWKS().Keys) != 1 {
-				t.Error(public, err)
+			public, err := keys.Public(t.Context())
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			if got := len(public.JWKS().Keys); got != 1 {
+				t.Errorf("%d public keys, want 1", got)
 			}
 		})
 	}
@@ -108,7 +113,7 @@ func TestLazilySigning_Away(t *testing.T) {
 	close(s.hold)
 	s.away.Store(true)
 	if _, err := keys.Signer(t.Context()); fault.KindOf(err) != fault.Unavailable {
-		t.Errorf("while the secrets cannot be read: %v", err)
+		t.Errorf("while the secrets cannot be read: err = %v, want unavailable", err)
 	}
 	s.away.Store(false)
 	if _, err := keys.Signer(t.Context()); err != nil {
@@ -133,7 +138,7 @@ func TestLazilySigning_Cancelled(t *testing.T) {
 	}()
 	cancel()
 	if err := <-waiting; !errors.Is(err, context.Canceled) {
-		t.Errorf("the cancelled caller: %v", err)
+		t.Errorf("the cancelled caller: err = %v, want %v", err, context.Canceled)
 	}
 	close(s.hold)
 	if err := <-read; err != nil {

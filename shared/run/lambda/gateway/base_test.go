@@ -14,10 +14,10 @@ import (
 	"orgops/shared/web"
 )
 
-// TestAnswer_BasePath checks that an operation, and the links in its answer, work at the API's own address and below every
+// TestGateway_Answer_BasePath checks that an operation, and the links in its answer, work at the API's own address and below every
 // base path of a custom domain. The paths of each case follow
 // https://docs.aws.amazon.com/apigateway/latest/developerguide/rest-api-mappings.html
-func TestAnswer_BasePath(t *testing.T) {
+func TestGateway_Answer_BasePath(t *testing.T) {
 	t.Parallel()
 	const resource = "/listing/{kind}/items"
 	server := web.New(web.Options{Title: "test"})
@@ -45,19 +45,16 @@ func TestAnswer_BasePath(t *testing.T) {
 			t.Parallel()
 			e := event("GET", tt.path)
 			e.Resource, e.RequestContext.Path = resource, tt.written
-			resp, err := g.Answer(t.Context(), e)
-			if err != nil || resp.StatusCode != 200 {
-				t.Fatalf("%+v, %v", resp, err)
-			}
-			if link := resp.MultiValueHeaders["Link"][0]; !strings.HasPrefix(link, "<"+tt.link+"?cursor=") {
-				t.Errorf("%s", link)
+			resp := ask(t, g, e, http.StatusOK)
+			if link, want := resp.MultiValueHeaders["Link"][0], "<"+tt.link+"?cursor="; !strings.HasPrefix(link, want) {
+				t.Errorf("link = %s, want it to begin with %s", link, want)
 			}
 		})
 	}
 }
 
-// TestAnswer_Origins checks that a page can also read an answer that was made without a handler.
-func TestAnswer_Origins(t *testing.T) {
+// TestGateway_Answer_Origins checks that a page can also read an answer that was made without a handler.
+func TestGateway_Answer_Origins(t *testing.T) {
 	t.Parallel()
 	broken := event("GET", "/%zz")
 	broken.Headers = map[string]string{"origin": "https://a.example"}
@@ -66,12 +63,9 @@ func TestAnswer_Origins(t *testing.T) {
 		want    string
 	}{{web.Origins{"*"}, "*"}, {web.Origins{"https://b.example", "https://a.example"}, "https://a.example"}, {web.Origins{"https://b.example"}, ""}, {nil, ""}} {
 		g := gateway.New(t.Context(), func(context.Context) (http.Handler, error) { return http.NotFoundHandler(), nil }, slog.New(slog.DiscardHandler), tt.origins)
-		resp, err := g.Answer(t.Context(), broken)
-		if err != nil || resp.StatusCode != 400 {
-			t.Fatalf("%+v, %v", resp, err)
-		}
+		resp := ask(t, g, broken, http.StatusBadRequest)
 		if got := http.Header(resp.MultiValueHeaders).Get("Access-Control-Allow-Origin"); got != tt.want {
-			t.Errorf("%v: %q", tt.origins, got)
+			t.Errorf("%v: allowed origin = %q, want %q", tt.origins, got, tt.want)
 		}
 	}
 }
@@ -88,11 +82,11 @@ func FuzzAnswer_BasePath(f *testing.F) {
 		e := events.APIGatewayProxyRequest{HTTPMethod: "GET", Path: base + "/things/" + name, Resource: "/things/{name}"}
 		resp := answer(t.Context(), t, func(_ http.ResponseWriter, r *http.Request) {
 			if got := r.URL.Path; got != "/things/"+name {
-				t.Errorf("%q + /things/%q reached the handler as %q", base, name, got)
+				t.Errorf("%q + /things/%q reached the handler as %q, want %q", base, name, got, "/things/"+name)
 			}
 		}, e)
 		if resp.StatusCode != 200 && resp.StatusCode != 400 {
-			t.Errorf("%d", resp.StatusCode)
+			t.Errorf("status = %d, want 200 or 400", resp.StatusCode)
 		}
 	})
 }

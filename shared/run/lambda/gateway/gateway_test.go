@@ -16,8 +16,10 @@ import (
 
 	"github.com/aws/aws-lambda-go/events"
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"orgops/shared/run/lambda/gateway"
+	"orgops/shared/testkit/errtest"
 	"orgops/shared/web"
 )
 
@@ -26,8 +28,17 @@ func answer(ctx context.Context, t *testing.T, h http.HandlerFunc, e events.APIG
 	t.Helper()
 	build := func(context.Context) (http.Handler, error) { return h, nil }
 	resp, err := gateway.New(ctx, build, slog.New(slog.DiscardHandler), web.Origins{"*"}).Answer(ctx, e)
-	if err != nil {
-		t.Fatalf("the function failed: %v", err)
+	errtest.Must(t, err)
+	return resp
+}
+
+// ask passes an event to a gateway and returns the answer, which must have the status.
+func ask(t *testing.T, g *gateway.Gateway, e events.APIGatewayProxyRequest, status int) events.APIGatewayProxyResponse {
+	t.Helper()
+	resp, err := g.Answer(t.Context(), e)
+	errtest.Must(t, err)
+	if resp.StatusCode != status {
+		t.Fatalf("status = %d, want %d: %s", resp.StatusCode, status, resp.Body)
 	}
 	return resp
 }
@@ -39,7 +50,7 @@ func event(method, path string) events.APIGatewayProxyRequest {
 	}
 }
 
-func TestAnswer_Request(t *testing.T) {
+func TestGateway_Answer_Request(t *testing.T) {
 	t.Parallel()
 	e := event("POST", "/a%2Fb/c%20d")
 	e.MultiValueHeaders = map[string][]string{"webhook-signature": {"v1,a v1,b", "v1,c"}, "Content-Type": {"text/plain"}}
@@ -50,17 +61,24 @@ func TestAnswer_Request(t *testing.T) {
 	e.RequestContext.Stage, e.RequestContext.Path = "live", "/live/a%2Fb/c%20d" // the stage is not part of the operation's path
 	resp := answer(t.Context(), t, func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
-		if err != nil || string(body) != "\xff\x00body" || r.ContentLength != 6 {
-			t.Errorf("body %q of %d: %v", body, r.ContentLength, err)
+		if err != nil {
+			t.Errorf("read the body: %v", err)
 		}
-		if r.URL.RawPath != "/a%2Fb/c%20d" || r.URL.Path != "/a/b/c d" || r.Host != "api.example.com" {
-			t.Errorf("%s: path %q, raw %q", r.Host, r.URL.Path, r.URL.RawPath)
+		type request struct {
+			Body                string
+			Length              int64
+			Host, Path, RawPath string
+			Tags, Signatures    []string
 		}
-		if diff := cmp.Diff([]string{"x y", "z&w"}, r.URL.Query()["tag"]); diff != "" {
-			t.Error(diff)
+		want := request{
+			Body: "\xff\x00body", Length: 6, Host: "api.example.com", Path: "/a/b/c d", RawPath: "/a%2Fb/c%20d",
+			Tags: []string{"x y", "z&w"}, Signatures: []string{"v1,a v1,b", "v1,c"},
 		}
-		if diff := cmp.Diff([]string{"v1,a v1,b", "v1,c"}, r.Header.Values("Webhook-Signature")); diff != "" {
-			t.Error(diff)
+		got := request{
+			string(body), r.ContentLength, r.Host, r.URL.Path, r.URL.RawPath, r.URL.Query()["tag"], r.Header.Values("Webhook-Signature"),
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("request differs (-want +got):\n%s", diff)
 		}
 		w.Header().Add("Link", "<a>; rel=next")
 		w.Header().Add("Link", "<b>; rel=prev")
@@ -68,12 +86,15 @@ func TestAnswer_Request(t *testing.T) {
 		w.WriteHeader(http.StatusTeapot) // the first status counts
 		_, _ = io.WriteString(w, `{}`)
 	}, e)
-	if resp.StatusCode != 201 || resp.Body != "{}" || resp.IsBase64Encoded || len(resp.MultiValueHeaders["Link"]) != 2 {
-		t.Errorf("%+v", resp)
+	want := events.APIGatewayProxyResponse{
+		StatusCode: 201, Body: "{}", MultiValueHeaders: map[string][]string{"Link": {"<a>; rel=next", "<b>; rel=prev"}},
+	}
+	if diff := cmp.Diff(want, resp, cmpopts.IgnoreMapEntries(func(name string, _ []string) bool { return name != "Link" })); diff != "" {
+		t.Errorf("answer differs (-want +got):\n%s", diff)
 	}
 }
 
-func TestAnswer_Status(t *testing.T) {
+func TestGateway_Answer_Status(t *testing.T) {
 	t.Parallel()
 	ok := func(http.ResponseWriter, *http.Request) {}
 	tests := []struct {
@@ -104,24 +125,28 @@ func TestAnswer_Status(t *testing.T) {
 			t.Parallel()
 			resp := answer(t.Context(), t, tt.do, tt.event)
 			if resp.StatusCode != tt.status {
-				t.Fatalf("%d %s, want %d", resp.StatusCode, resp.Body, tt.status)
+				t.Fatalf("status = %d, want %d: %s", resp.StatusCode, tt.status, resp.Body)
 			}
 			if tt.kind == "" {
 				return
 			}
 			var p struct{ Type, Instance, Detail string }
-			if err := json.Unmarshal([]byte(resp.Body), &p); err != nil || p.Type != tt.kind || !strings.Contains(p.Detail, tt.tells) {
-				t.Errorf("%s: %v", resp.Body, err)
+			errtest.Must(t, json.Unmarshal([]byte(resp.Body), &p))
+			if p.Type != tt.kind {
+				t.Errorf("type = %q, want %q", p.Type, tt.kind)
 			}
-			if got := resp.MultiValueHeaders["Content-Type"]; len(got) != 1 || got[0] != "application/problem+json" {
-				t.Errorf("content type %q", got)
+			if !strings.Contains(p.Detail, tt.tells) {
+				t.Errorf("detail = %q, want one with %q", p.Detail, tt.tells)
+			}
+			if diff := cmp.Diff([]string{"application/problem+json"}, resp.MultiValueHeaders["Content-Type"]); diff != "" {
+				t.Errorf("content type (-want +got):\n%s", diff)
 			}
 		})
 	}
 }
 
-// TestAnswer_NotReady answers 503 until the handler can be built.
-func TestAnswer_NotReady(t *testing.T) {
+// TestGateway_Answer_NotReady answers 503 until the handler can be built.
+func TestGateway_Answer_NotReady(t *testing.T) {
 	t.Parallel()
 	var there atomic.Bool // the build at the start runs concurrently with the requests
 	g := gateway.New(t.Context(), func(context.Context) (http.Handler, error) {
@@ -130,18 +155,16 @@ func TestAnswer_NotReady(t *testing.T) {
 		}
 		return http.NotFoundHandler(), nil
 	}, slog.New(slog.DiscardHandler), nil)
-	resp, err := g.Answer(t.Context(), event("GET", "/x"))
-	if err != nil || resp.StatusCode != 503 || resp.MultiValueHeaders["Retry-After"] == nil {
-		t.Errorf("%+v, %v", resp, err)
+	resp := ask(t, g, event("GET", "/x"), http.StatusServiceUnavailable)
+	if resp.MultiValueHeaders["Retry-After"] == nil {
+		t.Errorf("headers = %v, want a Retry-After", resp.MultiValueHeaders)
 	}
 	there.Store(true)
-	if resp, err = g.Answer(t.Context(), event("GET", "/x")); err != nil || resp.StatusCode != 404 {
-		t.Errorf("%+v, %v", resp, err)
-	}
+	ask(t, g, event("GET", "/x"), http.StatusNotFound)
 }
 
-// TestAnswer_RequestID uses the gateway's id in the answer and the log, but no id that a client made up.
-func TestAnswer_RequestID(t *testing.T) {
+// TestGateway_Answer_RequestID uses the gateway's id in the answer and the log, but no id that a client made up.
+func TestGateway_Answer_RequestID(t *testing.T) {
 	t.Parallel()
 	var log bytes.Buffer
 	server := web.New(web.Options{Title: "test", Logger: slog.New(slog.NewJSONHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))})
@@ -153,26 +176,33 @@ func TestAnswer_RequestID(t *testing.T) {
 	} {
 		e := event("GET", "/nowhere")
 		e.RequestContext.RequestID = given
-		resp, err := g.Answer(t.Context(), e)
-		if err != nil || resp.StatusCode != 404 {
-			t.Fatalf("%+v, %v", resp, err)
-		}
+		resp := ask(t, g, e, http.StatusNotFound)
 		id := resp.MultiValueHeaders["X-Request-Id"][0]
-		if (id == given) != taken || !strings.Contains(resp.Body, "urn:uuid:"+id) || !strings.Contains(log.String(), `"request":"`+id+`"`) {
-			t.Errorf("%q: %q, %s", given, id, resp.Body)
+		if (id == given) != taken {
+			t.Errorf("gateway's id %q: the answer's id is %q, want the same: %t", given, id, taken)
+		}
+		if want := "urn:uuid:" + id; !strings.Contains(resp.Body, want) {
+			t.Errorf("gateway's id %q: body = %s, want one with %s", given, resp.Body, want)
+		}
+		if want := `"request":"` + id + `"`; !strings.Contains(log.String(), want) {
+			t.Errorf("gateway's id %q: log = %s, want one with %s", given, log.String(), want)
 		}
 	}
 }
 
-// TestAnswer_Deadline checks that a handler's context ends before the function's timeout.
-func TestAnswer_Deadline(t *testing.T) {
+// TestGateway_Answer_Deadline checks that a handler's context ends before the function's timeout.
+func TestGateway_Answer_Deadline(t *testing.T) {
 	t.Parallel()
 	end := time.Now().Add(time.Hour)
 	ctx, cancel := context.WithDeadline(t.Context(), end)
 	defer cancel()
 	answer(ctx, t, func(_ http.ResponseWriter, r *http.Request) {
-		if d, ok := r.Context().Deadline(); !ok || !d.Before(end) {
-			t.Errorf("deadline %v, %t", d, ok)
+		d, ok := r.Context().Deadline()
+		if !ok {
+			t.Error("the handler's context has no deadline")
+		}
+		if !d.Before(end) {
+			t.Errorf("deadline = %v, want one before %v", d, end)
 		}
 	}, event("GET", "/x"))
 }
@@ -188,7 +218,7 @@ func FuzzAnswer(f *testing.F) {
 		e.Body, e.IsBase64Encoded = body, encoded
 		resp := answer(t.Context(), t, func(http.ResponseWriter, *http.Request) {}, e)
 		if resp.StatusCode != 200 && resp.StatusCode != 400 {
-			t.Errorf("%d", resp.StatusCode)
+			t.Errorf("status = %d, want 200 or 400", resp.StatusCode)
 		}
 	})
 }

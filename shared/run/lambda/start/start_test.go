@@ -14,6 +14,7 @@ import (
 
 	"orgops/shared/base/metric"
 	"orgops/shared/run/lambda/start"
+	"orgops/shared/testkit/errtest"
 	"orgops/shared/testkit/metrictest"
 )
 
@@ -22,10 +23,12 @@ func TestGuard(t *testing.T) {
 	t.Parallel()
 	h := start.Guard(slog.New(slog.DiscardHandler), func(_ context.Context, n int) (int, error) { return 10 / n, nil })
 	if got, err := h(t.Context(), 0); err == nil {
-		t.Errorf("got %d without an error", got)
+		t.Errorf("the invocation that panics gave %d, want an error", got)
 	}
-	if got, err := h(t.Context(), 5); err != nil || got != 2 {
-		t.Errorf("got %d, %v", got, err)
+	got, err := h(t.Context(), 5)
+	errtest.Must(t, err)
+	if got != 2 {
+		t.Errorf("the next invocation gave %d, want 2", got)
 	}
 }
 
@@ -45,17 +48,17 @@ func TestMetered(t *testing.T) {
 		ctx := lambdacontext.NewContext(t.Context(), &lambdacontext.LambdaContext{AwsRequestID: strconv.Itoa(n)})
 		_, err := h(ctx, n)
 		if (err == nil) != (n == 2) {
-			t.Errorf("%d: %v", n, err)
+			t.Errorf("%d: err = %v, want one except for 2", n, err)
 		}
 	}
 	for _, d := range metrictest.Read(t, log.String()) {
 		ids = append(ids, d.Others["requestId"])
-		if d.Values["SyncItems"][0] != 3 {
-			t.Errorf("%+v", d)
+		if got := d.Values["SyncItems"][0]; got != 3 {
+			t.Errorf("SyncItems = %g, want 3: %+v", got, d)
 		}
 	}
 	if diff := cmp.Diff([]any{"0", "1", "2"}, ids); diff != "" {
-		t.Errorf("lines (-want +got):\n%s", diff)
+		t.Errorf("ids of the documents (-want +got):\n%s", diff)
 	}
 }
 
@@ -72,13 +75,15 @@ func TestWithMargin(t *testing.T) {
 		})
 		for given, want := range map[time.Duration]time.Duration{5 * time.Minute: 295 * time.Second, 5 * time.Second: 4500 * time.Millisecond} {
 			ctx, cancel := context.WithTimeout(t.Context(), given)
-			if left, err := h(ctx, 0); err != nil || left != want {
-				t.Errorf("of a timeout of %v the handler has %v, %v", given, left, err)
-			}
+			left, err := h(ctx, 0)
 			cancel()
+			errtest.Must(t, err)
+			if left != want {
+				t.Errorf("of a timeout of %v the handler has %v, want %v", given, left, want)
+			}
 		}
 		if _, err := h(t.Context(), 0); err == nil {
-			t.Error("a context without a deadline got one")
+			t.Error("a context without a deadline was given one")
 		}
 	})
 }

@@ -11,9 +11,11 @@ import (
 	"time"
 
 	"github.com/aws/aws-lambda-go/events"
+	"github.com/google/go-cmp/cmp"
 
 	"orgops/shared/run/lambda/stream"
 	"orgops/shared/storage/store"
+	"orgops/shared/testkit/errtest"
 )
 
 // event returns an event with one record for each company; its sequence number is its position.
@@ -36,13 +38,15 @@ func event(companies ...string) stream.Event {
 // first returns the record from which an answer requests redelivery, or "".
 func first(t *testing.T, a stream.Answer, err error) string {
 	t.Helper()
-	if err != nil || len(a.BatchItemFailures) > 1 {
-		t.Fatalf("%+v, %v", a, err)
-	}
-	if len(a.BatchItemFailures) == 0 {
+	errtest.Must(t, err)
+	switch len(a.BatchItemFailures) {
+	case 0:
 		return ""
+	case 1:
+		return a.BatchItemFailures[0].ItemIdentifier
 	}
-	return a.BatchItemFailures[0].ItemIdentifier
+	t.Fatalf("redelivery from %+v, want one record at most", a.BatchItemFailures)
+	return ""
 }
 
 // consumer returns a consumer that handles changes with do.
@@ -118,8 +122,11 @@ func TestRun_AtOnce(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
 	answer, err := stream.Run(consumer(do), quiet())(ctx, event(companies...))
-	if got := first(t, answer, err); got != "" || most != 16 {
-		t.Errorf("redelivery from %q; %d at once", got, most)
+	if got := first(t, answer, err); got != "" {
+		t.Errorf("redelivery from %q, want none", got)
+	}
+	if most != 16 {
+		t.Errorf("%d changes at once, want 16", most)
 	}
 }
 
@@ -159,9 +166,9 @@ func TestByCompany(t *testing.T) {
 	}
 	answer, err := stream.ByCompany(handle, quiet())(t.Context(), event("a", "c", "b", "a", "b", "c"))
 	if got := first(t, answer, err); got != "1" {
-		t.Errorf("redelivery from %q", got)
+		t.Errorf("redelivery from %q, want 1", got)
 	}
-	if seen["a"] != 2 || seen["b"] != 2 || seen["c"] != 2 {
-		t.Errorf("%v", seen)
+	if diff := cmp.Diff(map[string]int{"a": 2, "b": 2, "c": 2}, seen); diff != "" {
+		t.Errorf("changes by company (-want +got):\n%s", diff)
 	}
 }

@@ -13,6 +13,7 @@ import (
 
 	"orgops/shared/run/lambda/work"
 	"orgops/shared/storage/queue"
+	"orgops/shared/testkit/errtest"
 )
 
 // fake implements a queue that accepts every request, unless told to refuse.
@@ -55,8 +56,12 @@ func TestEach_OwnCount(t *testing.T) {
 		m.Attributes["ApproximateReceiveCount"] = receives
 		answer, err := work.Each(queue.Worker{Queue: q, Handle: handle, Logger: slog.New(slog.DiscardHandler)}, time.Now)(
 			t.Context(), work.Event{Records: []events.SQSMessage{m}})
-		if err != nil || (len(answer.BatchItemFailures) == 0) != buried || (q.asked["a"] == "not now") != buried {
-			t.Errorf("received %s times: %+v, %v, asked %q", receives, answer, err, q.asked)
+		errtest.Must(t, err)
+		if redelivered := len(answer.BatchItemFailures) > 0; redelivered == buried {
+			t.Errorf("received %s times: redelivered = %t, want %t", receives, redelivered, !buried)
+		}
+		if got := q.asked["a"] == "not now"; got != buried {
+			t.Errorf("received %s times: buried = %t, want %t: asked %q", receives, got, buried, q.asked)
 		}
 	}
 }
@@ -93,7 +98,7 @@ func TestEach(t *testing.T) {
 		case "failed":
 			return time.Time{}, errors.New("not now")
 		case "early", "early, and the queue is unavailable":
-			t.Errorf("%s: handled", body)
+			t.Errorf("%q was handled, want it deferred", body)
 		}
 		return now.Add(time.Minute), nil
 	}
@@ -115,7 +120,7 @@ func TestEach(t *testing.T) {
 				want = append(want, events.SQSBatchItemFailure{ItemIdentifier: tt.body})
 			}
 			if diff := cmp.Diff(want, answer.BatchItemFailures); diff != "" {
-				t.Error(diff)
+				t.Errorf("failures differ (-want +got):\n%s", diff)
 			}
 			if q.asked[tt.body] != tt.asked {
 				t.Errorf("the queue received the request %q, want %q", q.asked[tt.body], tt.asked)
