@@ -107,7 +107,7 @@ func TestAuthorizer_Handle(t *testing.T) {
 	for _, spelling := range []string{"Bearer " + good, "bearer " + good, "BEARER " + good, "Bearer   " + good} { // RFC 9110 §11.1
 		got, err := w.ask(spelling)
 		if err != nil {
-			t.Errorf("%q: %v", spelling[:8], err)
+			t.Errorf("error after %q: %v, want none", spelling[:8], err)
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("answer to %q differs (-want +got):\n%s", spelling[:8], diff)

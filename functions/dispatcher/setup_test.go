@@ -178,7 +178,7 @@ func message[T any](r *running, q queue.Queue) (job T) {
 	got, err := q.Receive(ctx, 1, time.Minute)
 	errtest.Must(r.T, err)
 	if len(got) != 1 {
-		r.T.Fatal("no message came")
+		r.T.Fatalf("%d messages came, want 1", len(got))
 	}
 	errtest.Must(r.T, json.Unmarshal(got[0].Body, &job))
 	errtest.Must(r.T, q.Ack(ctx, got...))

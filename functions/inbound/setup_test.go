@@ -87,7 +87,7 @@ func (s *service) certified() {
 	for _, provider := range []string{"webhook", "github"} {
 		var report struct{ Passed bool }
 		if s.integrations("POST", "/"+provider+"/certification", nil).Want(200).JSON(&report); !report.Passed {
-			s.t.Fatalf("%s was not certified", provider)
+			s.t.Fatalf("%s was not certified, want it certified", provider)
 		}
 	}
 }

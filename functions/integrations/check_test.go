@@ -107,7 +107,7 @@ func TestSchemas(t *testing.T) {
 		errtest.Must(t, json.Unmarshal(c.Schema(), &schema))
 		for _, example := range schema.Examples {
 			if refused(t, c, example) {
-				t.Errorf("%s: the schema refuses its example %s", kind, example)
+				t.Errorf("%s: the schema refuses its example %s, want it accepted", kind, example)
 			}
 		}
 	}
@@ -141,12 +141,12 @@ func FuzzCheck(f *testing.F) {
 		value, err := jsonschema.UnmarshalJSON(bytes.NewReader(config))
 		errtest.Must(t, err)
 		if err := standard[c.Kind()].Validate(value); err != nil {
-			t.Fatalf("%s accepts %s: %v", kind, config, err)
+			t.Fatalf("%s accepts %s, want it refused: %v", kind, config, err)
 		}
 		stored, _, err := connector.Split(c, config)
 		errtest.Must(t, err)
 		if len(c.Ports(stored)) == 0 {
-			t.Errorf("%s: no ports", config)
+			t.Errorf("%s: no ports, want at least one", config)
 		}
 	})
 }

@@ -141,7 +141,7 @@ func TestConfigure_Refused(t *testing.T) {
 		})
 	}
 	if answer := s.do("GET", "", nil).Want(200); !strings.Contains(string(answer.Body), `"items":[]`) {
-		t.Errorf("a refused request configured an integration: %s", answer.Body)
+		t.Errorf("integrations after refused requests %s, want none", answer.Body)
 	}
 	s.Do("POST", s.at("/webhook"), s.A.Token, "url=x", "Content-Type", "application/x-www-form-urlencoded").WantProblem(415, "unsupported-media-type")
 	s.do("POST", "/webhook", `{"url":"`+strings.Repeat("x", 1<<20)+`"}`).WantProblem(413, "too-large")
@@ -253,6 +253,6 @@ func TestConfigure_IdempotencyKey(t *testing.T) {
 		t.Errorf("answer to the repeat %s, want %s", again.Body, first.Body)
 	}
 	if !s.get("webhook").Enabled {
-		t.Error("the repeat changed the integration")
+		t.Error("the repeat disabled the integration, want it still enabled")
 	}
 }

@@ -293,7 +293,7 @@ func TestTest(t *testing.T) {
 	s := setup(t)
 	r := receive(t, func(header http.Header, body []byte) int {
 		if _, err := standardwebhooks.Verify([]string{given}, header, body, s.clock.Now()); err != nil {
-			t.Errorf("signature in %v: %v", header, err)
+			t.Errorf("signature in %v is invalid, want a valid one: %v", header, err)
 		}
 		if got := header.Get("X-Team"); got != "a" {
 			t.Errorf(`X-Team %q, want "a"`, got)

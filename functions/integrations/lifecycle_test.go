@@ -40,7 +40,7 @@ func TestList(t *testing.T) {
 	}
 	s.keepsOut(answer.Body, given, "as typed at github", "ghp_s3cr3t")
 	if strings.Contains(string(answer.Body), "signingSecret") {
-		t.Errorf("the answer has a field for secrets: %s", answer.Body)
+		t.Errorf("answer %s, want one without a field for secrets", answer.Body)
 	}
 	var other struct{ Items []shown }
 	s.Do("GET", "/companies/"+s.B.ID+"/integrations", s.B.Token, nil).Want(200).JSON(&other)
@@ -87,7 +87,7 @@ func TestGet_ETagFollowsContextAndTime(t *testing.T) {
 		answer := s.do("GET", "/webhook", nil).Want(200)
 		etag := answer.Header.Get("ETag")
 		if before, ok := seen[etag]; ok && before != string(answer.Body) {
-			t.Errorf("%s: two answers have the same ETag", when)
+			t.Errorf("%s: the ETag %s is that of another answer, want a new one", when, etag)
 		}
 		seen[etag] = string(answer.Body)
 		var i shown
@@ -186,7 +186,7 @@ func TestDisable_Certified(t *testing.T) {
 	item, _, err := integration.Load(t.Context(), s.company(), "webhook")
 	errtest.Must(t, err)
 	if item.Allows(integration.EventDeliver, s.clock.Now()) {
-		t.Error("a disabled integration may use a port")
+		t.Error("a disabled integration may use a port, want none")
 	}
 	s.wantNone(timeline.Prefix) // the projector writes the entries
 }

@@ -288,6 +288,6 @@ func TestProvisioner_Resource(t *testing.T) {
 		t.Errorf("answer to Delete differs (-want +got):\n%s", diff)
 	}
 	if _, _, err := company.Get(t.Context(), store.For(w.Store, id)); err != nil {
-		t.Errorf("the company was deleted with its stack: %v", err)
+		t.Errorf("the company is gone with its stack, want it kept: %v", err)
 	}
 }

@@ -141,7 +141,7 @@ func (r *running) requested(t *testing.T, from, to time.Time) (n int) {
 	return n
 }
 
-func TestRecover(t *testing.T) {
+func TestRetrier_Recover(t *testing.T) {
 	t.Parallel()
 	r := setup(t)
 	const all = 350
@@ -164,8 +164,8 @@ func TestRecover(t *testing.T) {
 	r.wantDone("the message of an unknown recovery", r.handle(delivery.Job{Company: "a", Recovery: "unknown"}), 0)
 }
 
-// TestRecover_Conflict reads a page again after a concurrent change to a delivery, and requests no delivery twice.
-func TestRecover_Conflict(t *testing.T) {
+// TestRetrier_Recover_Conflict reads a page again after a concurrent change to a delivery, and requests no delivery twice.
+func TestRetrier_Recover_Conflict(t *testing.T) {
 	t.Parallel()
 	r := setup(t)
 	from := r.window(250)
@@ -196,8 +196,8 @@ func TestRecover_Conflict(t *testing.T) {
 	}
 }
 
-// TestRecover_Large takes deliveries with long logs in several transactions.
-func TestRecover_Large(t *testing.T) {
+// TestRetrier_Recover_Large takes deliveries with long logs in several transactions.
+func TestRetrier_Recover_Large(t *testing.T) {
 	t.Parallel()
 	r := setup(t)
 	from := r.window(60, func(d *delivery.Delivery) {
@@ -218,8 +218,8 @@ func TestRecover_Large(t *testing.T) {
 	}
 }
 
-// TestRecover_Sent sends the recovered deliveries.
-func TestRecover_Sent(t *testing.T) {
+// TestRetrier_Recover_Sent sends the recovered deliveries.
+func TestRetrier_Recover_Sent(t *testing.T) {
 	t.Parallel()
 	r := setup(t)
 	held := r.deliver(1, func(d *delivery.Delivery) { d.Hold("sandbox") })

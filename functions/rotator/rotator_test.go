@@ -102,11 +102,11 @@ func (w *world) accepted(what string, keys *tokensecret.Keyring, texts ...string
 	before := w.proxy.Calls("GetSecretValue")
 	for i, text := range texts {
 		if _, err := keys.Verify(text); err != nil {
-			w.t.Errorf("%s, token %d: %v", what, i, err)
+			w.t.Errorf("%s: token %d is refused: %v, want it accepted", what, i, err)
 		}
 	}
 	if n := w.proxy.Calls("GetSecretValue") - before; n != 0 {
-		w.t.Errorf("%s: the keys were read again %d times", what, n)
+		w.t.Errorf("%s: the keys were read again %d times, want never", what, n)
 	}
 }
 
@@ -354,7 +354,7 @@ func TestKeyring_Flood(t *testing.T) {
 	w.rotate(4)
 	w.at = w.at.Add(token.Lead)
 	if _, err := verifier.Verify(w.issued(w.process(true))); err != nil {
-		t.Errorf("a token of a key that is younger than the last read: %v", err)
+		t.Errorf("a token of a key that is younger than the last read is refused: %v, want it accepted", err)
 	}
 }
 

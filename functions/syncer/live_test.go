@@ -107,7 +107,7 @@ func TestSyncer_NotModified(t *testing.T) {
 	}
 	full := r.sync(syncrun.Live, func(rec *syncrun.StoredRun) { rec.Full = true })
 	if !full.Full {
-		t.Error("the record of a full run says that it is not full")
+		t.Error("the record of a full run says that it is not full, want that it is")
 	}
 	const other = `{"url":"other"}`
 	r.Change("a", "paged", func(i *integration.Integration) { i.Config = json.RawMessage(other) })

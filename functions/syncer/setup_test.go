@@ -127,7 +127,7 @@ func (r *running) request(mode syncrun.Mode, edit ...func(*syncrun.StoredRun)) s
 	}
 	slot := r.slot()
 	if slot.Run != "" {
-		r.T.Fatalf("the slot is taken by %s", slot.Run)
+		r.T.Fatalf("the slot is taken by %s, want it free", slot.Run)
 	}
 	slot.Run = rec.ID
 	r.Put("a", syncrun.SlotKey("paged"), syncrun.SlotEntity, slot)
@@ -177,11 +177,11 @@ func (r *running) ended(j syncrun.Job, state syncrun.State) syncrun.StoredRun {
 		r.T.Fatalf("work of an ended run differs (-want +got):\n%s", diff)
 	}
 	if slot := r.slot(); slot.Run != "" {
-		r.T.Fatalf("the slot is still taken by %s", slot.Run)
+		r.T.Fatalf("the slot is still taken by %s, want it free", slot.Run)
 	}
 	p := rec.Progress
 	if sum := p.Created + p.Updated + p.Unchanged + p.Failed; rec.Mode == syncrun.Live && sum != p.Fetched {
-		r.T.Errorf("%d items were fetched, but the outcomes add up to %d: %+v", p.Fetched, sum, p)
+		r.T.Errorf("the outcomes add up to %d, want the %d fetched items: %+v", sum, p.Fetched, p)
 	}
 	return rec
 }

@@ -46,7 +46,7 @@ func TestSyncer_Crash(t *testing.T) {
 		if rec := r.record(j); !rec.State.Ended() {
 			if wait := rec.Work.LeaseUntil.Sub(r.Clock.Now()); wait > 0 {
 				if due := r.handle(j); !due.Equal(rec.Work.LeaseUntil) {
-					t.Errorf("another worker may continue at %v, but the lease ends at %v", due, rec.Work.LeaseUntil)
+					t.Errorf("another worker may continue at %v, want %v, when the lease ends", due, rec.Work.LeaseUntil)
 				}
 				r.Clock.Advance(wait)
 			}
