@@ -2,7 +2,6 @@ package auth_test
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
 	"regexp"
 	"strings"
@@ -49,8 +48,8 @@ func TestLogin_Measured(t *testing.T) {
 		login(h, "nobody@acme.test", "wrong password").Want(want)
 	}
 	metrics.Flush("")
-	if got := metrictest.Sums(t, log.String()); len(got) != 1 || got["LoginsLimited"] != 2 {
-		t.Errorf("measured %v", got)
+	if diff := cmp.Diff(map[string]float64{"LoginsLimited": 2}, metrictest.Sums(t, log.String())); diff != "" {
+		t.Errorf("metrics differ (-want +got):\n%s", diff)
 	}
 }
 
@@ -69,8 +68,14 @@ func TestLogin(t *testing.T) {
 		CompanyID   string `json:"company_id"`
 	}
 	r := login(h, "  "+strings.ToUpper(h.A.Email), webtest.Password).Want(200).JSON(&got)
-	if r.Header.Get("Cache-Control") != "no-store" || got.TokenType != "Bearer" || got.ExpiresIn != 3600 || got.CompanyID != h.A.ID {
-		t.Errorf("%v %+v", r.Header, got)
+	if cache := r.Header.Get("Cache-Control"); cache != "no-store" {
+		t.Errorf("Cache-Control %q, want no-store", cache)
+	}
+	answer := got
+	answer.TokenType, answer.ExpiresIn, answer.CompanyID = "Bearer", 3600, h.A.ID
+	answer.Scope = strings.Join(user.Founder.Scopes(), " ")
+	if diff := cmp.Diff(answer, got); diff != "" {
+		t.Errorf("answer differs (-want +got):\n%s", diff)
 	}
 	claims, err := h.Verifier.Verify(got.AccessToken)
 	if err != nil {
@@ -78,8 +83,8 @@ func TestLogin(t *testing.T) {
 	}
 	want := token.Claims{Subject: h.A.UserID, Company: h.A.ID, Plan: "free", Scopes: user.Founder.Scopes()}
 	claims.ID, claims.IssuedAt, claims.Expires = "", time.Time{}, time.Time{}
-	if diff := cmp.Diff(want, claims); diff != "" || got.Scope != strings.Join(want.Scopes, " ") {
-		t.Error(diff, got.Scope)
+	if diff := cmp.Diff(want, claims); diff != "" {
+		t.Errorf("claims differ (-want +got):\n%s", diff)
 	}
 }
 
@@ -95,13 +100,18 @@ func TestLogin_Refused(t *testing.T) {
 	}
 	instance := regexp.MustCompile(`urn:uuid:[0-9a-f-]+`)
 	if a, b := instance.ReplaceAll(wrong.Body, nil), instance.ReplaceAll(unknown.Body, nil); !bytes.Equal(a, b) {
-		t.Errorf("a wrong password and an unknown address get different bodies:\n%s\n%s", a, b)
+		t.Errorf("body for an unknown address:\n%s\nwant that for a wrong password:\n%s", b, a)
 	}
-	if diff := cmp.Diff(wrong.Header, unknown.Header); diff != "" || wrong.Header.Get("WWW-Authenticate") != "Bearer" {
-		t.Error(diff, wrong.Header)
+	if diff := cmp.Diff(wrong.Header, unknown.Header); diff != "" {
+		t.Errorf("header for an unknown address differs from that for a wrong password (-want +got):\n%s", diff)
 	}
-	if log := h.Log.String(); strings.Contains(log, "wrong password") || strings.Contains(log, "acme.test") {
-		t.Error("the log holds the password or the address")
+	if got := wrong.Header.Get("WWW-Authenticate"); got != "Bearer" {
+		t.Errorf("WWW-Authenticate %q, want Bearer", got)
+	}
+	for _, secret := range []string{"wrong password", "acme.test"} {
+		if log := h.Log.String(); strings.Contains(log, secret) {
+			t.Errorf("the log has %q, want it without:\n%s", secret, log)
+		}
 	}
 }
 
@@ -126,7 +136,7 @@ func TestLogin_BadInput(t *testing.T) {
 			r := h.In(t).Do("POST", "/auth/login", "", tt.body)
 			r.WantProblem(tt.status, tt.kind)
 			if strings.Contains(string(r.Body), "424242") {
-				t.Errorf("echoes the password: %s", r.Body)
+				t.Errorf("answer %s, want one without the password", r.Body)
 			}
 		})
 	}
@@ -149,7 +159,7 @@ func TestLogin_Limit(t *testing.T) {
 			}
 			want := map[string]string{"Retry-After": "45", "RateLimit": `"login";r=0;t=45`, "RateLimit-Policy": `"login";q=10;w=60`}
 			if diff := cmp.Diff(want, got); diff != "" {
-				t.Error(diff)
+				t.Errorf("header differs (-want +got):\n%s", diff)
 			}
 			login(h, "bob@beta.test", webtest.Password).Want(200)
 			clock.Advance(time.Minute)
@@ -169,8 +179,11 @@ func TestLogin_TriesDoNotPileUp(t *testing.T) {
 		clock.Advance(time.Minute)
 	}
 	page, err := h.Store.Query(t.Context(), store.Login(h.A.Email), store.Query{})
-	if err != nil || len(page.Items) > 2 {
-		t.Errorf("%d items, %v", len(page.Items), err)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(page.Items) > 2 {
+		t.Errorf("%d items, want at most 2", len(page.Items))
 	}
 }
 
@@ -203,7 +216,7 @@ func TestLogin_LimitAtOnce(t *testing.T) {
 		counts[s]++
 	}
 	if diff := cmp.Diff(map[int]int{401: 10, 429: 20}, counts); diff != "" {
-		t.Error(diff)
+		t.Errorf("statuses differ (-want +got):\n%s", diff)
 	}
 }
 
@@ -216,13 +229,15 @@ func TestKeys(t *testing.T) {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(h.Verifier.Keys().JWKS(), keys.JWKS()); diff != "" {
-		t.Error(diff)
+		t.Errorf("keys differ (-want +got):\n%s", diff)
 	}
-	if r.Header.Get("Content-Type") != "application/jwk-set+json" || r.Header.Get("Cache-Control") != "public, max-age=300" {
-		t.Error(r.Header)
+	for name, want := range map[string]string{"Content-Type": "application/jwk-set+json", "Cache-Control": "public, max-age=300"} {
+		if got := r.Header.Get(name); got != want {
+			t.Errorf("%s %q, want %q", name, got, want)
+		}
 	}
 	if strings.Contains(string(r.Body), `"d"`) {
-		t.Error("a private key is published")
+		t.Errorf("published %s, want no private key", r.Body)
 	}
 }
 
@@ -230,10 +245,11 @@ func TestLiveness(t *testing.T) {
 	t.Parallel()
 	h, _ := harness(t)
 	var got map[string]string
-	if err := json.Unmarshal(h.Do("GET", "/healthz", "", nil).Want(200).Body, &got); err != nil || got["status"] != "pass" {
-		t.Error(got, err)
+	h.Do("GET", "/healthz", "", nil).Want(200).JSON(&got)
+	if got["status"] != "pass" {
+		t.Errorf(`status %q, want "pass"`, got["status"])
 	}
 	if r := h.Do("HEAD", "/healthz", "", nil).Want(200); len(r.Body) > 0 {
-		t.Error("HEAD has a body")
+		t.Errorf("HEAD answers the body %q, want none", r.Body)
 	}
 }

@@ -17,6 +17,7 @@ import (
 	"orgops/functions/authorizer"
 	"orgops/shared/base/fault"
 	"orgops/shared/identity/token"
+	"orgops/shared/testkit/errtest"
 )
 
 const (
@@ -89,9 +90,9 @@ func (w *world) ask(text string) (authorizer.Answer, error) {
 	return w.Handle(context.Background(), authorizer.Request{Type: "TOKEN", AuthorizationToken: text, MethodARN: method})
 }
 
-// TestHandle checks that the answer depends on the token, not on the company in the request, and has the form that the
-// gateway expects.
-func TestHandle(t *testing.T) {
+// TestAuthorizer_Handle checks that the answer depends on the token, not on the company in the request, and has the form
+// that the gateway expects.
+func TestAuthorizer_Handle(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	want := authorizer.Answer{
@@ -105,8 +106,11 @@ func TestHandle(t *testing.T) {
 	good := w.signed(t, nil, nil)
 	for _, spelling := range []string{"Bearer " + good, "bearer " + good, "BEARER " + good, "Bearer   " + good} { // RFC 9110 §11.1
 		got, err := w.ask(spelling)
-		if diff := cmp.Diff(want, got); diff != "" || err != nil {
-			t.Errorf("%s: %v %s", spelling[:8], err, diff)
+		if err != nil {
+			t.Errorf("error after %q: %v, want none", spelling[:8], err)
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("answer to %q differs (-want +got):\n%s", spelling[:8], diff)
 		}
 	}
 	text, err := json.Marshal(want)
@@ -116,12 +120,12 @@ func TestHandle(t *testing.T) {
 	for _, member := range []string{`"principalId":`, `"policyDocument":`, `"Version":`, `"Statement":`, `"Action":`, `"Effect":`, `"Resource":`,
 		`"context":`, `"usageIdentifierKey":`} {
 		if !bytes.Contains(text, []byte(member)) {
-			t.Errorf("%s lacks %s", text, member)
+			t.Errorf("answer %s, want one with %s", text, member)
 		}
 	}
 }
 
-func TestHandle_Refuses(t *testing.T) {
+func TestAuthorizer_Handle_Refuses(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	good := w.signed(t, nil, nil)
@@ -159,17 +163,26 @@ func TestHandle_Refuses(t *testing.T) {
 		{"an empty company", "Bearer " + w.signed(t, nil, map[string]any{"company": ""})},
 	}
 	for _, tt := range tests {
-		if got, err := w.ask(tt.text); !errors.Is(err, authorizer.ErrUnauthorized) || err.Error() != "Unauthorized" || got.PrincipalID != "" || got.PolicyDocument.Statement != nil {
-			t.Errorf("%s: %+v, %v", tt.name, got, err)
+		got, err := w.ask(tt.text)
+		if !errors.Is(err, authorizer.ErrUnauthorized) {
+			t.Errorf("%s: error %v, want %v", tt.name, err, authorizer.ErrUnauthorized)
+		}
+		if text := errtest.Message(err); text != "Unauthorized" {
+			t.Errorf("%s: error %q, want the text that the gateway knows", tt.name, text)
+		}
+		if diff := cmp.Diff(authorizer.Answer{}, got); diff != "" {
+			t.Errorf("%s: answer differs (-want +got):\n%s", tt.name, diff)
 		}
 	}
-	if strings.Contains(w.log.String(), segments[2]) || strings.Contains(w.log.String(), good) {
-		t.Error("the log holds a token")
+	for _, part := range []string{segments[2], good} {
+		if strings.Contains(w.log.String(), part) {
+			t.Errorf("the log has %s of a token, want nothing of it", part)
+		}
 	}
 }
 
-// TestHandle_Requests refuses a request that is not of a TOKEN authorizer, and a method ARN with a wildcard.
-func TestHandle_Requests(t *testing.T) {
+// TestAuthorizer_Handle_Requests refuses a request that is not of a TOKEN authorizer, and a method ARN with a wildcard.
+func TestAuthorizer_Handle_Requests(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	good := "Bearer " + w.signed(t, nil, nil)
@@ -185,48 +198,64 @@ func TestHandle_Requests(t *testing.T) {
 		{"not an ARN", authorizer.Request{Type: "TOKEN", AuthorizationToken: good, MethodARN: "x/live/GET/companies"}},
 	}
 	for _, tt := range tests {
-		if got, err := w.Handle(t.Context(), tt.request); err == nil || got.PolicyDocument.Statement != nil {
-			t.Errorf("%s: %+v, %v", tt.name, got, err)
+		got, err := w.Handle(t.Context(), tt.request)
+		if err == nil {
+			t.Errorf("%s: no error, want one", tt.name)
+		}
+		if diff := cmp.Diff(authorizer.Answer{}, got); diff != "" {
+			t.Errorf("%s: answer differs (-want +got):\n%s", tt.name, diff)
 		}
 	}
 }
 
-// TestHandle_Limits checks that the largest token bounds the size of the answer, and the company id that of the policy.
-func TestHandle_Limits(t *testing.T) {
+// TestAuthorizer_Handle_Limits checks that the largest token bounds the size of the answer, and the company id that of the
+// policy.
+func TestAuthorizer_Handle_Limits(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	id := strings.Repeat("c", 64)
 	scope := strings.TrimSpace(strings.Repeat("integrations:write ", 120))
 	text := w.signed(t, nil, map[string]any{"company": id, "sub": id, "scope": scope})
-	if len(text) > token.MaxSize || len(text) < token.MaxSize*3/4 {
-		t.Fatalf("the token has %d bytes, too few for this test", len(text))
+	if n := len(text); n > token.MaxSize || n < token.MaxSize*3/4 {
+		t.Fatalf("the token has %d bytes, want %d to %d for this test", n, token.MaxSize*3/4, token.MaxSize)
 	}
 	got, err := w.ask("Bearer " + text)
-	if err != nil {
-		t.Fatal(err)
-	}
-	all, err := json.Marshal(got)
-	if err != nil || len(all) > 8<<10 {
-		t.Errorf("%d bytes, %v", len(all), err)
-	}
-	policy, err := json.Marshal(got.PolicyDocument)
-	if err != nil || len(policy) > 1<<10 {
-		t.Errorf("a policy of %d bytes, %v", len(policy), err)
+	errtest.Must(t, err)
+	for _, part := range []struct {
+		name  string
+		value any
+		most  int
+	}{{"answer", got, 8 << 10}, {"policy", got.PolicyDocument, 1 << 10}} {
+		text, err := json.Marshal(part.value)
+		errtest.Must(t, err)
+		if len(text) > part.most {
+			t.Errorf("the %s has %d bytes, want at most %d", part.name, len(text), part.most)
+		}
 	}
 	for name, value := range got.Context {
-		if strings.ContainsAny(value, "\r\n\x00") || value == "" {
-			t.Errorf("%s is %q", name, value)
+		if value == "" {
+			t.Errorf("%s is empty, want a value", name)
+		}
+		if strings.ContainsAny(value, "\r\n\x00") {
+			t.Errorf("%s is %q, want no control characters", name, value)
 		}
 	}
 }
 
-// TestHandle_Unknown checks that a token is neither refused nor admitted while the keys cannot be read.
-func TestHandle_Unknown(t *testing.T) {
+// TestAuthorizer_Handle_Unknown checks that a token is neither refused nor admitted while the keys cannot be read.
+func TestAuthorizer_Handle_Unknown(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	away := fault.Wrap(fault.Unavailable, "away", errors.New("no keys"))
 	w.Verify = func(context.Context, string) (token.Claims, error) { return token.Claims{}, away }
-	if got, err := w.ask("Bearer " + w.signed(t, nil, nil)); !errors.Is(err, away) || errors.Is(err, authorizer.ErrUnauthorized) || got.PolicyDocument.Statement != nil {
-		t.Errorf("%+v, %v", got, err)
+	got, err := w.ask("Bearer " + w.signed(t, nil, nil))
+	if !errors.Is(err, away) {
+		t.Errorf("error %v, want %v", err, away)
+	}
+	if errors.Is(err, authorizer.ErrUnauthorized) {
+		t.Errorf("error %v is %v, want another one", err, authorizer.ErrUnauthorized)
+	}
+	if diff := cmp.Diff(authorizer.Answer{}, got); diff != "" {
+		t.Errorf("answer differs (-want +got):\n%s", diff)
 	}
 }

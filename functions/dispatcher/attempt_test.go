@@ -7,6 +7,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
 	"orgops/functions/dispatcher"
 	"orgops/shared/domain/delivery"
 	"orgops/shared/domain/integration"
@@ -14,7 +17,7 @@ import (
 	"orgops/shared/testkit/worktest"
 )
 
-func TestOutcomes(t *testing.T) {
+func TestDispatcher_Outcomes(t *testing.T) {
 	t.Parallel()
 	status := func(n int) http.HandlerFunc { return func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(n) } }
 	tests := []struct {
@@ -26,7 +29,9 @@ func TestOutcomes(t *testing.T) {
 	}{
 		{"200", status(200), delivery.Delivered, 200, 0},
 		{"202", status(202), delivery.Delivered, 202, 0},
-		{"a redirect", func(w http.ResponseWriter, req *http.Request) { http.Redirect(w, req, "/elsewhere", http.StatusFound) }, delivery.Scheduled, 302, 4 * time.Second},
+		{"a redirect", func(w http.ResponseWriter, req *http.Request) {
+			http.Redirect(w, req, "/elsewhere", http.StatusFound)
+		}, delivery.Scheduled, 302, 4 * time.Second},
 		{"404", status(404), delivery.Scheduled, 404, 4 * time.Second},
 		{"410", status(410), delivery.Failed, 410, 0},
 		{"429 with Retry-After", func(w http.ResponseWriter, _ *http.Request) {
@@ -49,9 +54,15 @@ func TestOutcomes(t *testing.T) {
 			r.check(t, tt.state, tt.status, tt.least)
 			var i integration.Integration
 			r.Get("a", integration.Key("webhook"), &i)
-			gone := tt.state == delivery.Failed
-			if i.Enabled == gone || gone && i.Disabled.Reason != integration.DisabledGone {
-				t.Errorf("after the attempt the endpoint has enabled %t, %+v", i.Enabled, i.Disabled)
+			var want *integration.Disabled
+			if tt.state == delivery.Failed {
+				want = &integration.Disabled{Reason: integration.DisabledGone}
+			}
+			if diff := cmp.Diff(want, i.Disabled, cmpopts.IgnoreFields(integration.Disabled{}, "At")); diff != "" {
+				t.Errorf("why the endpoint is disabled differs (-want +got):\n%s", diff)
+			}
+			if enabled := want == nil; i.Enabled != enabled {
+				t.Errorf("enabled = %t, want %t", i.Enabled, enabled)
 			}
 		})
 	}
@@ -71,31 +82,35 @@ func TestOutcomes(t *testing.T) {
 func (r *running) check(t *testing.T, state delivery.State, status int, least time.Duration) {
 	t.Helper()
 	d := r.deliveries("a")[0]
-	last, made := d.Last()
-	if d.State != state || !made || last.Status != status || d.Made != 1 {
-		t.Errorf("the record is %+v", d)
+	attempt := delivery.Attempt{Number: 1, State: delivery.Failed, Status: status}
+	if state == delivery.Delivered {
+		attempt.State = delivery.Delivered
 	}
-	if (last.Error == "") != (state == delivery.Delivered) {
-		t.Errorf("the attempt's error is %q", last.Error)
+	want := delivery.Delivery{State: state, Made: 1, Attempts: []delivery.Attempt{attempt}}
+	if state == delivery.Scheduled {
+		want.Generation, want.NextAttemptAt = 1, d.NextAttemptAt
 	}
-	if state != delivery.Scheduled {
-		if d.NextAttemptAt != nil || d.Generation != 0 {
-			t.Errorf("settled but still due: %+v", d)
-		}
+	r.wantRecord(d, want)
+	last, _ := d.Last()
+	if got, want := last.Error != "", state != delivery.Delivered; got != want {
+		t.Errorf("the attempt has an error: %t (%q), want %t", got, last.Error, want)
+	}
+	if d.State != delivery.Scheduled {
 		return
 	}
-	wait := d.NextAttemptAt.Sub(r.Clock.Now())
-	if wait < least || wait > least+max(2*time.Second, least/5) || d.Generation != 1 {
-		t.Errorf("due after %v, generation %d", wait, d.Generation)
+	most := least + max(2*time.Second, least/5)
+	if wait := d.NextAttemptAt.Sub(r.Clock.Now()); wait < least || wait > most {
+		t.Errorf("due after %v, want %v to %v", wait, least, most)
 	}
 	r.Clock.Set(*d.NextAttemptAt)
-	if got := message[delivery.Job](r, r.Retries); got != (delivery.Job{Company: "a", Delivery: d.EventID + "#webhook", Generation: 1}) {
-		t.Errorf("message %+v", got)
+	job := delivery.Job{Company: "a", Delivery: d.EventID + "#webhook", Generation: 1}
+	if got := message[delivery.Job](r, r.Retries); got != job {
+		t.Errorf("message %+v, want %+v", got, job)
 	}
 }
 
-// TestNotRecorded repeats an attempt whose record is lost, as the same delivery.
-func TestNotRecorded(t *testing.T) {
+// TestDispatcher_NotRecorded repeats an attempt whose record is lost, as the same delivery.
+func TestDispatcher_NotRecorded(t *testing.T) {
 	t.Parallel()
 	r := start(t)
 	receiver := r.Receive()
@@ -103,16 +118,14 @@ func TestNotRecorded(t *testing.T) {
 	r.faulty.Once(delivery.Entity, store.ErrUnavailable)
 	r.remember("a", 1)
 	first, second := receiver.Next(), receiver.Next()
-	if first.ID != second.ID || string(first.Body) != string(second.Body) {
-		t.Errorf("sent as %s and then as %s, want the same delivery", first.ID, second.ID)
+	if diff := cmp.Diff([]string{first.ID, string(first.Body)}, []string{second.ID, string(second.Body)}); diff != "" {
+		t.Errorf("the second delivery differs from the first (-want +got):\n%s", diff)
 	}
-	if states := r.settled("a", 1); states[delivery.Delivered] != 1 {
-		t.Errorf("%v", states)
-	}
+	r.wantSettled("a", states{delivery.Delivered: 1})
 }
 
-// TestSeparate checks that Separate writes each result in its own transaction, however many arrive at once.
-func TestSeparate(t *testing.T) {
+// TestDispatcher_Separate checks that Separate writes each result in its own transaction, however many arrive at once.
+func TestDispatcher_Separate(t *testing.T) {
 	t.Parallel()
 	r := setup(t)
 	r.dispatcher = dispatcher.New(dispatcher.Deps{
@@ -121,7 +134,7 @@ func TestSeparate(t *testing.T) {
 	r.dispatcher.SetBudget(time.Hour)
 	r.faulty.Before(func(ops []store.Op) error {
 		if len(ops) > 1 {
-			t.Errorf("%d records in one transaction", len(ops))
+			t.Errorf("%d records in one transaction, want 1", len(ops))
 		}
 		return nil
 	})
@@ -134,13 +147,11 @@ func TestSeparate(t *testing.T) {
 		receiver.Next()
 	}
 	answer() // all at once
-	if states := r.settled("a", 12); states[delivery.Delivered] != 12 {
-		t.Errorf("%v", states)
-	}
+	r.wantSettled("a", states{delivery.Delivered: 12})
 }
 
-// TestReplay checks that a replay does not send deliveries that are recorded, or whose record cannot be read.
-func TestReplay(t *testing.T) {
+// TestDispatcher_Replay checks that a replay does not send deliveries that are recorded, or whose record cannot be read.
+func TestDispatcher_Replay(t *testing.T) {
 	t.Parallel()
 	r := setup(t)
 	receiver := r.Receive()
@@ -169,8 +180,12 @@ func TestReplay(t *testing.T) {
 	if err := <-f.finished; err != nil {
 		t.Error(err)
 	}
-	if got := receiver.All(); len(got) != sent+1 || got[sent].ID == got[0].ID {
-		t.Errorf("a replay sent %d deliveries, want only the new one", len(got)-sent)
+	got := receiver.All()
+	if len(got) != sent+1 {
+		t.Fatalf("a replay sent %d deliveries, want only the new one", len(got)-sent)
+	}
+	if got[sent].ID == got[0].ID {
+		t.Errorf("a replay sent %s again, want the new delivery", got[0].ID)
 	}
 }
 
@@ -181,19 +196,23 @@ func (f brokenFeed) Consume(context.Context, string, func(context.Context, store
 	return f.why
 }
 
-// TestFeedFails checks that Run returns the error of a feed that ends.
-func TestFeedFails(t *testing.T) {
+// TestDispatcher_FeedFails checks that Run returns the error of a feed that ends.
+func TestDispatcher_FeedFails(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(t.Context(), worktest.Patience)
 	defer cancel()
 	away := errors.New("away")
-	if err := setup(t).dispatcher.Run(ctx, brokenFeed{away}); !errors.Is(err, away) || ctx.Err() != nil {
-		t.Errorf("got %v, %v", err, ctx.Err())
+	if err := setup(t).dispatcher.Run(ctx, brokenFeed{away}); !errors.Is(err, away) {
+		t.Errorf("error %v, want %v", err, away)
+	}
+	if ctx.Err() != nil {
+		t.Errorf("Run returned after more than %v, want at once", worktest.Patience)
 	}
 }
 
-// TestQueueFails checks that a batch whose message could not be queued is redelivered, without sending a delivery twice.
-func TestQueueFails(t *testing.T) {
+// TestDispatcher_QueueFails checks that a batch whose message could not be queued is redelivered, without sending a
+// delivery twice.
+func TestDispatcher_QueueFails(t *testing.T) {
 	t.Parallel()
 	r := start(t)
 	receiver := r.Receive()
@@ -203,13 +222,11 @@ func TestQueueFails(t *testing.T) {
 	r.remember("a", 1)
 	r.settled("a", 1)
 	r.check(t, delivery.Scheduled, 500, 4*time.Second)
-	if n := len(receiver.All()); n != 1 {
-		t.Errorf("sent %d times, want once", n)
-	}
+	r.wantReceived(receiver, 1)
 }
 
-// TestBrokenEndpoint checks that secrets that cannot be decrypted delay their own endpoint and no other.
-func TestBrokenEndpoint(t *testing.T) {
+// TestDispatcher_BrokenEndpoint checks that secrets that cannot be decrypted delay their own endpoint and no other.
+func TestDispatcher_BrokenEndpoint(t *testing.T) {
 	t.Parallel()
 	r := start(t)
 	broken, well := r.Receive(), r.Receive()
@@ -218,16 +235,12 @@ func TestBrokenEndpoint(t *testing.T) {
 	r.Subscribe("a", "webhook-well", well, "memory.*")
 	r.remember("a", 1)
 	well.Next()
-	if states := r.settled("a", 2); states[delivery.Scheduled] != 1 || states[delivery.Delivered] != 1 {
-		t.Errorf("%v", states)
-	}
-	if len(broken.All()) != 0 {
-		t.Error("sent without a signature")
-	}
+	r.wantSettled("a", states{delivery.Scheduled: 1, delivery.Delivered: 1})
+	r.wantReceived(broken, 0) // it would lack a signature
 }
 
-// TestFirstAttempt checks that a first attempt times out after five seconds, because other deliveries wait.
-func TestFirstAttempt(t *testing.T) {
+// TestDispatcher_FirstAttempt checks that a first attempt times out after five seconds, because other deliveries wait.
+func TestDispatcher_FirstAttempt(t *testing.T) {
 	t.Parallel()
 	r := start(t)
 	receiver := r.Receive()
@@ -239,10 +252,8 @@ func TestFirstAttempt(t *testing.T) {
 	})
 	r.Subscribe("a", "webhook", receiver, "memory.*")
 	r.remember("a", 1)
-	if states := r.settled("a", 1); states[delivery.Scheduled] != 1 {
-		t.Errorf("%v, want a retry", states)
-	}
+	r.wantSettled("a", states{delivery.Scheduled: 1})
 	if took := <-hung; took < 2*time.Second || took > 12*time.Second {
-		t.Errorf("timed out after %v", took)
+		t.Errorf("timed out after %v, want 5 s", took)
 	}
 }

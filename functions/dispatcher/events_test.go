@@ -14,12 +14,22 @@ import (
 	"orgops/shared/domain/integration"
 	"orgops/shared/domain/syncrun"
 	"orgops/shared/domain/timeline"
+	"orgops/shared/storage/queue"
 	"orgops/shared/testkit/worktest"
 )
 
-// TestEvents checks that each cause yields its event, and that only endpoints that subscribe by name or by category receive
-// it. The receivers verify the signatures of both live secrets.
-func TestEvents(t *testing.T) {
+// types counts deliveries by the type of their event.
+func types(all []worktest.Received) map[string]int {
+	n := map[string]int{}
+	for _, d := range all {
+		n[d.Type]++
+	}
+	return n
+}
+
+// TestDispatcher_Events checks that each cause yields its event, and that only endpoints that subscribe by name or by
+// category receive it. The receivers verify the signatures of both live secrets.
+func TestDispatcher_Events(t *testing.T) {
 	t.Parallel()
 	r := start(t)
 	all, one, none, foreign := r.Receive(), r.Receive(), r.Receive(), r.Receive()
@@ -49,33 +59,29 @@ func TestEvents(t *testing.T) {
 		event.MemoryCreated: 1, event.MemoryUpdated: 1, event.GoalUpdated: 2, event.GoalAlignmentChanged: 1,
 		event.MemorySynced: 1, event.IntegrationSyncCompleted: 1, event.TimelineEntryCreated: 1,
 	}
-	if states := r.settled("a", 9); states[delivery.Delivered] != 9 {
-		t.Errorf("%v, want 9 delivered", states)
-	}
-	got := map[string]int{}
-	for _, d := range all.All() {
-		got[d.Type]++
-		if d.CompanyID != "a" || d.Header.Get("Content-Type") != "application/json" {
-			t.Errorf("%s of %q as %s", d.Type, d.CompanyID, d.Header.Get("Content-Type"))
-		}
-	}
-	if diff := cmp.Diff(want, got); diff != "" {
+	r.wantSettled("a", states{delivery.Delivered: 9})
+	if diff := cmp.Diff(want, types(all.All())); diff != "" {
 		t.Errorf("events differ (-want +got):\n%s", diff)
 	}
-	if updates := one.All(); len(updates) != 1 || updates[0].Type != event.MemoryUpdated {
-		t.Errorf("a subscription by name received %d events", len(updates))
-	}
-	if n := len(none.All()) + len(foreign.All()); n != 0 {
-		t.Errorf("%d events went to an endpoint without a subscription or of another company", n)
-	}
-	for _, d := range r.deliveries("a") {
-		if last, _ := d.Last(); last.Status != 204 || last.Number != 1 || d.Made != 1 || d.Generation != 0 {
-			t.Errorf("the record is %+v", d)
+	for _, d := range all.All() {
+		got, want := [2]string{d.CompanyID, d.Header.Get("Content-Type")}, [2]string{"a", "application/json"}
+		if got != want {
+			t.Errorf("%s has the company and content type %q, want %q", d.Type, got, want)
 		}
+	}
+	if diff := cmp.Diff(map[string]int{event.MemoryUpdated: 1}, types(one.All())); diff != "" {
+		t.Errorf("events of a subscription by name differ (-want +got):\n%s", diff)
+	}
+	r.wantReceived(none, 0)
+	r.wantReceived(foreign, 0)
+	for _, d := range r.deliveries("a") {
+		r.wantRecord(d, delivery.Delivery{
+			State: delivery.Delivered, Made: 1, Attempts: []delivery.Attempt{{Number: 1, State: delivery.Delivered, Status: 204}},
+		})
 	}
 }
 
-func TestHeld(t *testing.T) {
+func TestDispatcher_Held(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
 		name, because string
@@ -106,42 +112,38 @@ func TestHeld(t *testing.T) {
 			}
 			r.remember("a", 1)
 			r.settled("a", 1)
-			d := r.deliveries("a")[0]
-			if d.State != delivery.Held || d.HeldBecause != tt.because || d.Made != 0 || d.NextAttemptAt != nil || d.Generation != 0 {
-				t.Errorf("the record is %+v, want it held because of %s", d, tt.because)
-			}
-			if len(receiver.All()) != 0 {
-				t.Error("a held delivery was sent")
-			}
+			r.wantRecord(r.deliveries("a")[0], delivery.Delivery{State: delivery.Held, HeldBecause: tt.because})
+			r.wantReceived(receiver, 0)
 		})
 	}
 }
 
-// TestQueued checks that work for later is recorded first, and that its message follows from the change.
-func TestQueued(t *testing.T) {
+// wantMessage takes the next message from a queue and compares it.
+func wantMessage[T comparable](r *running, q queue.Queue, cause string, want T) {
+	r.T.Helper()
+	if got := message[T](r, q); got != want {
+		r.T.Errorf("%s: message %+v, want %+v", cause, got, want)
+	}
+}
+
+// TestDispatcher_Queued checks that work for later is recorded first, and that its message follows from the change.
+func TestDispatcher_Queued(t *testing.T) {
 	t.Parallel()
 	r := start(t)
 	run := syncrun.StoredRun{Run: syncrun.Run{ID: id.New(), Provider: "feed", State: syncrun.Requested}}
 	r.Put("a", syncrun.Key(run.ID), syncrun.Entity, run)
-	wantRun := syncrun.Job{Company: "a", Run: run.ID}
-	if got := message[syncrun.Job](r, r.Syncs); got != wantRun {
-		t.Errorf("requested: %+v", got)
-	}
+	wantMessage(r, r.Syncs, "a requested run", syncrun.Job{Company: "a", Run: run.ID})
 	run.State = syncrun.Running
 	r.Put("a", syncrun.Key(run.ID), syncrun.Entity, run)
 	run.Work.CancelRequested = true
 	r.Put("a", syncrun.Key(run.ID), syncrun.Entity, run)
-	if got := message[syncrun.Job](r, r.Syncs); got != wantRun {
-		t.Errorf("to be cancelled: %+v", got)
-	}
+	wantMessage(r, r.Syncs, "a run to be cancelled", syncrun.Job{Company: "a", Run: run.ID})
 	run.State = syncrun.Cancelled
 	r.Put("a", syncrun.Key(run.ID), syncrun.Entity, run)
 
 	rec := delivery.StoredRecovery{Recovery: delivery.Recovery{ID: id.New(), Provider: "webhook", State: delivery.RecoveryRequested}}
 	r.Put("a", delivery.RecoveryKey(rec.ID), delivery.RecoveryEntity, rec)
-	if got := message[delivery.Job](r, r.Retries); got != (delivery.Job{Company: "a", Recovery: rec.ID}) {
-		t.Errorf("recovery: %+v", got)
-	}
+	wantMessage(r, r.Retries, "a recovery", delivery.Job{Company: "a", Recovery: rec.ID})
 	rec.State = delivery.RecoveryFinished
 	r.Put("a", delivery.RecoveryKey(rec.ID), delivery.RecoveryEntity, rec)
 
@@ -150,20 +152,17 @@ func TestQueued(t *testing.T) {
 	r.Put("a", key, delivery.Entity, d)
 	d.Restart(r.Clock.Now())
 	r.Put("a", key, delivery.Entity, d)
-	if got := message[delivery.Job](r, r.Retries); got != (delivery.Job{Company: "a", Delivery: d.EventID + "#webhook", Generation: 1}) {
-		t.Errorf("requested again: %+v", got)
-	}
+	wantMessage(r, r.Retries, "a restart", delivery.Job{Company: "a", Delivery: d.EventID + "#webhook", Generation: 1})
 	d.Postpone(r.Clock.Now().Add(time.Hour)) // as the retrier does with the message that it has
 	r.Put("a", key, delivery.Entity, d)
 	d.Restart(r.Clock.Now())
 	r.Put("a", key, delivery.Entity, d)
-	if got := message[delivery.Job](r, r.Retries); got.Generation != 2 { // no message in between
-		t.Errorf("requested once more: %+v", got)
-	}
+	// There was no message in between.
+	wantMessage(r, r.Retries, "a second restart", delivery.Job{Company: "a", Delivery: d.EventID + "#webhook", Generation: 2})
 }
 
-// TestUnreadable checks that a change that cannot be decoded does not block the others.
-func TestUnreadable(t *testing.T) {
+// TestDispatcher_Unreadable checks that a change that cannot be decoded does not block the others.
+func TestDispatcher_Unreadable(t *testing.T) {
 	t.Parallel()
 	r := start(t)
 	receiver := r.Receive()
@@ -174,7 +173,7 @@ func TestUnreadable(t *testing.T) {
 	r.remember("a", 1)
 	for range 2 { // one of them for MEMORY#odd: its creation decodes, its update does not
 		if got := receiver.Next(); got.Type != event.MemoryCreated {
-			t.Errorf("got %s", got.Type)
+			t.Errorf("event %s, want %s", got.Type, event.MemoryCreated)
 		}
 	}
 }

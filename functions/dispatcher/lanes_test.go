@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"orgops/shared/domain/delivery"
 	"orgops/shared/domain/integration"
 	"orgops/shared/testkit/errtest"
@@ -41,8 +43,8 @@ func (r *running) handled() {
 	receiver.Next()
 }
 
-// TestHangingEndpoint delivers to other endpoints while one endpoint hangs with a long line of jobs.
-func TestHangingEndpoint(t *testing.T) {
+// TestDispatcher_HangingEndpoint delivers to other endpoints while one endpoint hangs with a long line of jobs.
+func TestDispatcher_HangingEndpoint(t *testing.T) {
 	t.Parallel()
 	r := patient(t)
 	hanging, open := r.fill("a", 200)
@@ -51,75 +53,60 @@ func TestHangingEndpoint(t *testing.T) {
 	for i := range 50 {
 		r.remember("b", i)
 	}
-	if states := r.settled("b", 50); states[delivery.Delivered] != 50 {
-		t.Errorf("%v", states)
-	}
-	if n := len(r.deliveries("a")); n != 0 || len(hanging.All()) != perEndpoint {
-		t.Errorf("%d recorded and %d in flight at the hanging endpoint", n, len(hanging.All()))
-	}
+	r.wantSettled("b", states{delivery.Delivered: 50})
+	r.wantSettled("a", states{})
+	r.wantReceived(hanging, perEndpoint)
 	open()
-	if states := r.settled("a", 200); states[delivery.Delivered] != 200 {
-		t.Errorf("%v", states)
-	}
+	r.wantSettled("a", states{delivery.Delivered: 200})
 }
 
-// TestStalled checks that new deliveries to a stalled endpoint go to the queue at once, and that the waiting ones follow.
-func TestStalled(t *testing.T) {
+// TestDispatcher_Stalled checks that new deliveries to a stalled endpoint go to the queue at once, and that the waiting
+// ones follow.
+func TestDispatcher_Stalled(t *testing.T) {
 	t.Parallel()
 	r := patient(t)
 	_, open := r.fill("a", perEndpoint+10)
 	r.Clock.Advance(time.Second)
 	r.remember("a", 1000)
-	if states := r.settled("a", 1); states[delivery.Scheduled] != 1 {
-		t.Errorf("%v, want the new one scheduled", states)
-	}
+	r.wantSettled("a", states{delivery.Scheduled: 1}) // the new one
 	r.Clock.Advance(2 * time.Second)
-	if states := r.settled("a", 11); states[delivery.Scheduled] != 11 {
-		t.Errorf("%v, want the waiting ones scheduled", states)
-	}
+	r.wantSettled("a", states{delivery.Scheduled: 11}) // and the waiting ones
 	for _, d := range r.deliveries("a") {
-		if d.Generation != 1 || d.Made != 0 {
-			t.Errorf("spilled as %+v", d)
-		}
+		r.wantRecord(d, delivery.Delivery{State: delivery.Scheduled, NextAttemptAt: d.NextAttemptAt, Generation: 1})
 	}
 	open()
-	if states := r.settled("a", perEndpoint+11); states[delivery.Delivered] != perEndpoint {
-		t.Errorf("%v", states)
-	}
+	r.wantSettled("a", states{delivery.Scheduled: 11, delivery.Delivered: perEndpoint})
 }
 
-// TestLargeOverflow checks that at most a megabyte waits in a lane.
-func TestLargeOverflow(t *testing.T) {
+// TestDispatcher_LargeOverflow checks that at most a megabyte waits in a lane.
+func TestDispatcher_LargeOverflow(t *testing.T) {
 	t.Parallel()
 	r := patient(t)
 	r.fill("a", perEndpoint)
 	for i := range 80 { // 16 kB each
 		r.Put("a", "MEMORY#large"+string(rune('A'+i)), "memory", map[string]string{"title": strings.Repeat("x", 16<<10)})
 	}
-	if states := r.settled("a", 80-1<<20/(16<<10)); states[delivery.Scheduled] < 10 {
-		t.Errorf("%v", states)
+	if got := r.settled("a", 80-1<<20/(16<<10)); got[delivery.Scheduled] < 10 {
+		t.Errorf("%v, want at least 10 scheduled", got)
 	}
 }
 
-// TestStop schedules the waiting jobs for the retrier and finishes those in flight.
-func TestStop(t *testing.T) {
+// TestDispatcher_Stop schedules the waiting jobs for the retrier and finishes those in flight.
+func TestDispatcher_Stop(t *testing.T) {
 	t.Parallel()
 	r := patient(t)
 	hanging, open := r.fill("a", perEndpoint+100)
 	stopped := make(chan struct{})
 	go func() { defer close(stopped); r.stop() }()
-	if states := r.settled("a", 100); states[delivery.Scheduled] != 100 {
-		t.Errorf("%v, want the waiting jobs scheduled", states)
-	}
+	r.wantSettled("a", states{delivery.Scheduled: 100}) // the waiting jobs
 	open()
 	<-stopped
-	if states := r.settled("a", perEndpoint+100); states[delivery.Delivered] != perEndpoint || len(hanging.All()) != perEndpoint {
-		t.Errorf("%v, want the jobs in flight delivered", states)
-	}
+	r.wantSettled("a", states{delivery.Scheduled: 100, delivery.Delivered: perEndpoint}) // and those in flight
+	r.wantReceived(hanging, perEndpoint)
 }
 
-// TestChangedWhileWaiting checks that a waiting delivery follows the current state of its endpoint.
-func TestChangedWhileWaiting(t *testing.T) {
+// TestDispatcher_ChangedWhileWaiting checks that a waiting delivery follows the current state of its endpoint.
+func TestDispatcher_ChangedWhileWaiting(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
 		name    string
@@ -144,20 +131,19 @@ func TestChangedWhileWaiting(t *testing.T) {
 			tt.change(r)
 			r.handled()
 			open()
-			if states := r.settled("a", perEndpoint+5); states[delivery.Held] != 5 || len(hanging.All()) != perEndpoint {
-				t.Errorf("%v after %d attempts", states, len(hanging.All()))
-			}
+			r.wantSettled("a", states{delivery.Delivered: perEndpoint, delivery.Held: 5})
+			r.wantReceived(hanging, perEndpoint)
 			for _, d := range r.deliveries("a") {
 				if d.State == delivery.Held && d.HeldBecause != tt.because {
-					t.Errorf("held because of %s", d.HeldBecause)
+					t.Errorf("held because of %q, want %q", d.HeldBecause, tt.because)
 				}
 			}
 		})
 	}
 }
 
-// TestGone checks that a 410 stops the deliveries that wait behind it.
-func TestGone(t *testing.T) {
+// TestDispatcher_Gone checks that a 410 stops the deliveries that wait behind it.
+func TestDispatcher_Gone(t *testing.T) {
 	t.Parallel()
 	r := patient(t)
 	receiver, open := r.fill("a", perEndpoint)
@@ -167,14 +153,17 @@ func TestGone(t *testing.T) {
 		r.remember("a", 100+i)
 	}
 	open()
-	states := r.settled("a", perEndpoint+behind)
-	if sent := len(receiver.All()); states[delivery.Failed]+states[delivery.Held] != behind || sent > 2*perEndpoint {
-		t.Errorf("%v after %d attempts", states, sent)
+	got := r.settled("a", perEndpoint+behind)
+	if n := got[delivery.Failed] + got[delivery.Held]; n != behind {
+		t.Errorf("%v, want %d failed or held", got, behind)
+	}
+	if sent := len(receiver.All()); sent > 2*perEndpoint {
+		t.Errorf("%d attempts, want at most %d", sent, 2*perEndpoint)
 	}
 }
 
-// TestRateLimit schedules the deliveries over the rate limit, at different times.
-func TestRateLimit(t *testing.T) {
+// TestDispatcher_RateLimit schedules the deliveries over the rate limit, at different times.
+func TestDispatcher_RateLimit(t *testing.T) {
 	t.Parallel()
 	r := start(t)
 	receiver := r.Receive()
@@ -184,24 +173,24 @@ func TestRateLimit(t *testing.T) {
 	for i := range 11 {
 		r.remember("a", i)
 	}
-	if states := r.settled("a", 11); states[delivery.Delivered] != 1 || states[delivery.Scheduled] != 10 || len(receiver.All()) != 1 {
-		t.Errorf("%v after %d attempts", states, len(receiver.All()))
-	}
-	due := map[time.Duration]bool{}
+	r.wantSettled("a", states{delivery.Delivered: 1, delivery.Scheduled: 10})
+	r.wantReceived(receiver, 1)
+	got, want := map[time.Duration]bool{}, map[time.Duration]bool{}
 	for _, d := range r.deliveries("a") {
 		if d.State == delivery.Scheduled {
-			due[d.NextAttemptAt.Sub(r.Clock.Now())] = true
+			got[d.NextAttemptAt.Sub(r.Clock.Now())] = true
 		}
 	}
 	for n := range 10 {
-		if wait := time.Duration(n+1) * 100 * time.Millisecond; !due[wait] {
-			t.Errorf("no delivery is due after %v: %v", wait, due)
-		}
+		want[time.Duration(n+1)*100*time.Millisecond] = true
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("the waits of the deliveries differ (-want +got):\n%s", diff)
 	}
 }
 
-// TestBreaker stops sending to an endpoint that keeps failing, or that asks for a pause.
-func TestBreaker(t *testing.T) {
+// TestDispatcher_Breaker stops sending to an endpoint that keeps failing, or that asks for a pause.
+func TestDispatcher_Breaker(t *testing.T) {
 	t.Parallel()
 	r := start(t)
 	receiver := r.Receive()
@@ -211,15 +200,11 @@ func TestBreaker(t *testing.T) {
 		r.remember("a", i)
 		r.settled("a", i+1)
 	}
-	if n := len(receiver.All()); n != 5 {
-		t.Errorf("%d attempts, want 5 before the breaker opens", n)
-	}
+	r.wantReceived(receiver, 5) // then the breaker opened
 	receiver.Answer(nil)
 	r.Clock.Advance(time.Minute)
 	for i := range 3 {
 		r.remember("a", 100+i)
-		if states := r.settled("a", 8+i+1); states[delivery.Delivered] != i+1 {
-			t.Errorf("%v: the breaker did not close", states)
-		}
+		r.wantSettled("a", states{delivery.Scheduled: 8, delivery.Delivered: i + 1}) // the breaker has closed
 	}
 }

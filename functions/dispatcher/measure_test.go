@@ -11,8 +11,8 @@ import (
 	"orgops/shared/storage/store"
 )
 
-// TestMeasured counts the results of deliveries when they are recorded.
-func TestMeasured(t *testing.T) {
+// TestDispatcher_Measured counts the results of deliveries when they are recorded.
+func TestDispatcher_Measured(t *testing.T) {
 	t.Parallel()
 	r := start(t)
 	well, broken, gone := r.Receive(), r.Receive(), r.Receive()
@@ -40,15 +40,15 @@ func TestMeasured(t *testing.T) {
 		"AttemptLatency": 7, "AttemptsFailed": 6, "BreakersOpened": 1, "ChangesSkipped": 1,
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("measured (-want +got):\n%s", diff)
+		t.Errorf("metrics differ (-want +got):\n%s", diff)
 	}
 	if diff := cmp.Diff([]string{"b", "c", "e"}, companies); diff != "" {
-		t.Errorf("companies (-want +got):\n%s", diff)
+		t.Errorf("companies of the failures differ (-want +got):\n%s", diff)
 	}
 }
 
-// TestMeasured_NotRecorded checks that a result that is not recorded is not counted.
-func TestMeasured_NotRecorded(t *testing.T) {
+// TestDispatcher_Measured_NotRecorded checks that a result that is not recorded is not counted.
+func TestDispatcher_Measured_NotRecorded(t *testing.T) {
 	t.Parallel()
 	r := start(t)
 	receiver := r.Receive()
@@ -60,7 +60,8 @@ func TestMeasured_NotRecorded(t *testing.T) {
 	r.settled("a", 1)
 	r.stop()
 	got, _ := r.Measured()
-	if got["DeliveriesSucceeded"] != 1 || got["AttemptLatency"] != 2 {
-		t.Errorf("measured %v", got)
+	want := map[string]float64{"DeliveriesSucceeded": 1, "DeliveryDelay": 1, "AttemptLatency": 2}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("metrics differ (-want +got):\n%s", diff)
 	}
 }

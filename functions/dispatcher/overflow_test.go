@@ -25,7 +25,7 @@ func TestLanes_Overflow(t *testing.T) {
 	endpoint := &courier.Endpoint{Company: store.For(nil, "a"), Integration: integration.Integration{Provider: "webhook"}}
 	for n := range places + over {
 		if taken := l.submit(&job{endpoint: endpoint}, attempt); taken != (n < places) {
-			t.Fatalf("delivery %d: taken %t", n, taken)
+			t.Fatalf("delivery %d of %d is taken: %t, want %t", n+1, places, taken, n < places)
 		}
 	}
 	close(open)
@@ -33,6 +33,6 @@ func TestLanes_Overflow(t *testing.T) {
 		<-made
 	}
 	if jobs := l.close(); len(jobs) != 0 {
-		t.Errorf("%d deliveries remain", len(jobs))
+		t.Errorf("%d deliveries remain, want none", len(jobs))
 	}
 }

@@ -7,6 +7,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
 	"orgops/functions/dispatcher"
 	"orgops/shared/domain/delivery"
 	"orgops/shared/domain/memory"
@@ -122,14 +125,49 @@ func (r *running) deliveries(company string) []delivery.Delivery {
 }
 
 // settled waits until a company has n recorded deliveries, and counts them by state.
-func (r *running) settled(company string, n int) map[delivery.State]int {
+func (r *running) settled(company string, n int) states {
 	r.T.Helper()
 	worktest.Until(r.T, fmt.Sprintf("%d deliveries of %s are recorded", n, company), func() bool { return len(r.deliveries(company)) >= n })
-	states := map[delivery.State]int{}
+	got := states{}
 	for _, d := range r.deliveries(company) {
-		states[d.State]++
+		got[d.State]++
 	}
-	return states
+	return got
+}
+
+// states counts deliveries by state.
+type states map[delivery.State]int
+
+// wantSettled waits until a company has as many recorded deliveries as want counts, and compares their states.
+func (r *running) wantSettled(company string, want states) {
+	r.T.Helper()
+	n := 0
+	for _, count := range want {
+		n += count
+	}
+	if diff := cmp.Diff(want, r.settled(company, n)); diff != "" {
+		r.T.Errorf("states of the deliveries of %s differ (-want +got):\n%s", company, diff)
+	}
+}
+
+// wantRecord compares a delivery's record: all except its identity, and of its attempts the numbers, states and statuses.
+func (r *running) wantRecord(got, want delivery.Delivery) {
+	r.T.Helper()
+	others := cmp.Options{
+		cmpopts.IgnoreFields(delivery.Delivery{}, "EventID", "Endpoint", "Event", "Payload", "CreatedAt"),
+		cmpopts.IgnoreFields(delivery.Attempt{}, "At", "LatencyMS", "Error", "Excerpt"),
+	}
+	if diff := cmp.Diff(want, got, others); diff != "" {
+		r.T.Errorf("record differs (-want +got):\n%s", diff)
+	}
+}
+
+// wantReceived checks how many deliveries a receiver has received.
+func (r *running) wantReceived(receiver *worktest.Receiver, want int) {
+	r.T.Helper()
+	if got := len(receiver.All()); got != want {
+		r.T.Errorf("the endpoint has received %d deliveries, want %d", got, want)
+	}
 }
 
 // message takes the next message from a queue, after moving the clock to its due time.
@@ -140,7 +178,7 @@ func message[T any](r *running, q queue.Queue) (job T) {
 	got, err := q.Receive(ctx, 1, time.Minute)
 	errtest.Must(r.T, err)
 	if len(got) != 1 {
-		r.T.Fatal("no message came")
+		r.T.Fatalf("%d messages came, want 1", len(got))
 	}
 	errtest.Must(r.T, json.Unmarshal(got[0].Body, &job))
 	errtest.Must(r.T, q.Ack(ctx, got...))

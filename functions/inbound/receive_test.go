@@ -6,12 +6,14 @@ import (
 	"fmt"
 	"net/http/httptest"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"orgops/shared/base/id"
 	"orgops/shared/domain/goal"
@@ -20,7 +22,6 @@ import (
 	"orgops/shared/domain/policy"
 	"orgops/shared/domain/timeline"
 	"orgops/shared/provider/connector"
-	"orgops/shared/storage/store"
 	"orgops/shared/testkit/errtest"
 	"orgops/shared/testkit/metrictest"
 )
@@ -31,43 +32,42 @@ func TestReceive(t *testing.T) {
 	s := setup(t)
 	s.certified()
 	got := s.sent(s.send("webhook", secret, "d1", upsert), 202)
-	if diff := cmp.Diff([]string{"memory.upsert permitted created"}, got.outcomes()); diff != "" || got.Duplicate || got.Sandboxed {
-		t.Errorf("%+v\n%s", got, diff)
-	}
+	s.wantReceipt(got, "memory.upsert permitted created")
 	all := s.commits.take()
-	if len(all) != 1 || len(all[0]) != 3 {
-		t.Fatalf("%d commits: %v", len(all), all)
+	if len(all) != 1 {
+		t.Fatalf("%d commits, want 1: %v", len(all), all)
 	}
-	entities := map[string]store.Op{}
+	var written []string
 	for _, op := range all[0] {
-		entities[op.Entity] = op
+		written = append(written, fmt.Sprintf("%s, in the feed: %t", op.Entity, !op.Quiet))
+		if until := s.clock.Now().Add(7 * 24 * time.Hour); op.Entity == "receipt" && !op.Expires.Equal(until) {
+			t.Errorf("the receipt is kept until %v, want %v", op.Expires, until)
+		}
 	}
-	if !entities["receipt"].Quiet || !entities["decision"].Quiet || entities["memory"].Quiet {
-		t.Error("want the memory in the feed, and nothing else")
+	slices.Sort(written)
+	if diff := cmp.Diff([]string{"decision, in the feed: false", "memory, in the feed: true", "receipt, in the feed: false"}, written); diff != "" {
+		t.Errorf("writes differ (-want +got):\n%s", diff)
 	}
-	if until := s.clock.Now().Add(7 * 24 * time.Hour); !entities["receipt"].Expires.Equal(until) {
-		t.Errorf("the receipt is kept until %v", entities["receipt"].Expires)
-	}
-	memories, decisions := items[memory.Memory](s, memory.Prefix), items[policy.Decision](s, policy.Prefix)
-	if len(memories) != 1 || memories[0].Title != "Printer on fire" || memories[0].ID != got.Results[0].Subject {
-		t.Errorf("memories %+v", memories)
+	memories := []memory.Memory{{
+		ID: got.Results[0].Subject, Provider: "webhook", ExternalID: "42", Kind: "ticket", Title: "Printer on fire",
+		CreatedAt: s.clock.Now(), UpdatedAt: s.clock.Now(),
+	}}
+	other := cmpopts.IgnoreFields(memory.Memory{}, "ContentHash")
+	if diff := cmp.Diff(memories, items[memory.Memory](s, memory.Prefix), other); diff != "" {
+		t.Errorf("memories differ (-want +got):\n%s", diff)
 	}
 	want := policy.Decision{
 		ID: got.Results[0].DecisionID, Verdict: policy.Permitted, Principal: timeline.Reference{Type: "integration", ID: "webhook"},
 		Action: "memory.upsert", Resource: timeline.Reference{Type: "memory", ID: memories[0].ID}, At: s.clock.Now(),
 		Policies: []string{"permit-connector-actions"}, Reasons: []string{"memory.upsert is within the permissions of webhook"},
 	}
-	if diff := cmp.Diff([]policy.Decision{want}, decisions); diff != "" {
-		t.Error(diff)
+	if diff := cmp.Diff([]policy.Decision{want}, items[policy.Decision](s, policy.Prefix)); diff != "" {
+		t.Errorf("decisions differ (-want +got):\n%s", diff)
 	}
 	again := s.sent(s.send("webhook", secret, "d2", strings.ReplaceAll(upsert, "fire", "ice")), 202)
-	if diff := cmp.Diff([]string{"memory.upsert permitted updated"}, again.outcomes()); diff != "" {
-		t.Error(diff)
-	}
+	s.wantReceipt(again, "memory.upsert permitted updated")
 	same := s.sent(s.send("webhook", secret, "d3", strings.ReplaceAll(upsert, "fire", "ice")), 202)
-	if diff := cmp.Diff([]string{"memory.upsert permitted unchanged"}, same.outcomes()); diff != "" {
-		t.Error(diff)
-	}
+	s.wantReceipt(same, "memory.upsert permitted unchanged")
 }
 
 func TestReceive_Kinds(t *testing.T) {
@@ -75,33 +75,32 @@ func TestReceive_Kinds(t *testing.T) {
 	s := setup(t)
 	s.certified()
 	note := s.sent(s.send("webhook", secret, "d1", `{"type":"timeline.note","data":{"title":"Moved","subject":"office","details":{"to":"Bern"}}}`), 202)
-	if diff := cmp.Diff([]string{"timeline.note permitted created"}, note.outcomes()); diff != "" {
-		t.Error(diff)
-	}
-	entries := items[timeline.Entry](s, timeline.Prefix)
-	if len(entries) != 1 || entries[0].Kind != timeline.Note || entries[0].Title != "Moved" || entries[0].Subject.ID != "office" || string(entries[0].Details) != `{"to":"Bern"}` {
-		t.Errorf("entries %+v", entries)
-	}
+	s.wantReceipt(note, "timeline.note permitted created")
+	s.wantEntries(timeline.Entry{
+		Kind: timeline.Note, Title: "Moved", Subject: timeline.Reference{Type: "note", ID: "office"}, Details: json.RawMessage(`{"to":"Bern"}`),
+	})
 	due := s.clock.Now().Add(100 * 24 * time.Hour)
 	body := fmt.Sprintf(`{"type":"goal.update","data":{"externalId":"q3","title":"Ship","progress":0.4,"state":"open","dueAt":%q}}`, due.Format(time.RFC3339))
 	s.sent(s.send("webhook", secret, "d2", body), 202)
 	goals := items[goal.Goal](s, goal.Prefix)
-	if len(goals) != 1 || goals[0].Progress != 0.4 || goals[0].Alignment.Status != goal.Aligned {
-		t.Errorf("goals %+v", goals)
+	if len(goals) != 1 {
+		t.Fatalf("%d goals, want 1: %+v", len(goals), goals)
+	}
+	if got := goals[0].Progress; got != 0.4 {
+		t.Errorf("progress %v, want 0.4", got)
+	}
+	if got := goals[0].Alignment.Status; got != goal.Aligned {
+		t.Errorf("alignment %q, want %q", got, goal.Aligned)
 	}
 	issue := `{"action":"opened","repository":{"full_name":"octo/app"},"issue":{"number":7,"title":"Bug","milestone":{"number":1,"title":"v1","state":"open","open_issues":1,"closed_issues":1}}}`
 	github := s.sent(s.send("github", githubSecret, "g1", issue, "X-GitHub-Event", "issues"), 202)
-	if diff := cmp.Diff([]string{"memory.upsert permitted created", "goal.update permitted created"}, github.outcomes()); diff != "" {
-		t.Error(diff)
-	}
+	s.wantReceipt(github, "memory.upsert permitted created", "goal.update permitted created")
 	issue = "payload=" + url.QueryEscape(strings.ReplaceAll(issue, "Bug", "Big"))
 	form := s.sent(s.send("github", githubSecret, "g3", issue, "X-GitHub-Event", "issues", "Content-Type", "application/x-www-form-urlencoded"), 202)
-	if diff := cmp.Diff([]string{"memory.upsert permitted updated", "goal.update permitted unchanged"}, form.outcomes()); diff != "" {
-		t.Error(diff)
-	}
+	s.wantReceipt(form, "memory.upsert permitted updated", "goal.update permitted unchanged")
 	nothing := s.send("github", githubSecret, "g2", `{"zen":"x"}`, "X-GitHub-Event", "ping").Want(202)
 	if !strings.Contains(string(nothing.Body), `"results":[]`) {
-		t.Errorf("an event that maps to no action: %s", nothing.Body)
+		t.Errorf("answer to an event that maps to no action %s, want one with an empty list", nothing.Body)
 	}
 }
 
@@ -113,31 +112,28 @@ func TestReceive_Repeats(t *testing.T) {
 	first := s.sent(s.send("webhook", secret, "d1", upsert), 202)
 	s.commits.take()
 	answer := s.send("webhook", secret, "d1", upsert)
-	if again := s.sent(answer, 200); !again.Duplicate || len(again.Results) != 0 || len(s.commits.take()) != 0 || !strings.Contains(string(answer.Body), `"results":[]`) {
-		t.Errorf("repeated: %s", answer.Body)
+	s.wantReceipt(s.sent(answer, 200), "duplicate")
+	s.wantCommits(0)
+	if !strings.Contains(string(answer.Body), `"results":[]`) {
+		t.Errorf("answer to the repeat %s, want one with an empty list", answer.Body)
 	}
 	s.clock.Advance(time.Minute) // every attempt has a new signature
-	if again := s.sent(s.send("webhook", secret, "d1", upsert), 200); !again.Duplicate {
-		t.Errorf("with a new signature: %+v", again)
-	}
+	s.wantReceipt(s.sent(s.send("webhook", secret, "d1", upsert), 200), "duplicate")
 	other := s.sent(s.send("webhook", secret, "d1", strings.ReplaceAll(upsert, "fire", "ice")), 202)
-	if other.Duplicate || other.Results[0].Subject != first.Results[0].Subject {
-		t.Errorf("the same id with another body: %+v", other)
+	s.wantReceipt(other, "memory.upsert permitted updated")
+	if got, want := other.Results[0].Subject, first.Results[0].Subject; got != want {
+		t.Errorf("subject of another body %q, want %q", got, want)
 	}
-	if next := s.sent(s.send("webhook", secret, "d2", upsert), 202); next.Duplicate {
-		t.Errorf("another id with the same body: %+v", next)
-	}
+	s.wantReceipt(s.sent(s.send("webhook", secret, "d2", upsert), 202), "memory.upsert permitted updated")
 	s.send("github", githubSecret, "d1", upsert, "X-GitHub-Event", "ping").Want(202) // ids are scoped to a provider
-	if got := items[struct{}](s, "RECEIPT#"); len(got) != 4 {
-		t.Errorf("%d receipts", len(got))
-	}
+	s.wantItems("RECEIPT#", 4)
 	s.send("webhook", "whsec_"+strings.Repeat("A", 32), "d3", upsert).Want(401)
 	s.send("github", githubSecret, "d9", "nonsense", "X-GitHub-Event", "issues").Want(400)
 	s.post("/inbound/!/webhook", upsert).Want(401)
 	s.metrics.Flush("")
 	want := map[string]float64{"InboundAccepted": 4, "InboundRepeated": 2, "InboundRefused": 3}
 	if diff := cmp.Diff(want, metrictest.Sums(t, s.measured.String())); diff != "" {
-		t.Errorf("measured (-want +got):\n%s", diff)
+		t.Errorf("metrics differ (-want +got):\n%s", diff)
 	}
 }
 
@@ -165,24 +161,15 @@ func TestReceive_Sandboxed(t *testing.T) {
 	s.certified()
 	s.edit("webhook", func(i *integration.Integration) { i.State, i.Certification = integration.Sandbox, nil })
 	for range 2 {
-		got := s.sent(s.send("webhook", secret, "d1", upsert), 202)
-		if diff := cmp.Diff([]string{"memory.upsert permitted created"}, got.outcomes()); diff != "" || !got.Sandboxed || got.Duplicate {
-			t.Errorf("%+v\n%s", got, diff)
-		}
+		s.wantReceipt(s.sent(s.send("webhook", secret, "d1", upsert), 202), "sandboxed", "memory.upsert permitted created")
 	}
 	for _, prefix := range []string{memory.Prefix, "RECEIPT#", timeline.Prefix} {
-		if got := items[json.RawMessage](s, prefix); len(got) != 0 {
-			t.Errorf("%s: %s", prefix, got)
-		}
+		s.wantItems(prefix, 0)
 	}
-	decisions := items[policy.Decision](s, policy.Prefix)
-	if len(decisions) != 2 || !decisions[0].DryRun || decisions[0].Verdict != policy.Permitted {
-		t.Errorf("decisions %+v", decisions)
-	}
+	s.wantVerdicts(true, policy.Permitted, policy.Permitted)
 	s.integrations("POST", "/webhook/certification", nil).Want(200)
-	if got := s.sent(s.send("webhook", secret, "d1", upsert), 202); got.Sandboxed || len(items[memory.Memory](s, memory.Prefix)) != 1 {
-		t.Errorf("certified: %+v", got)
-	}
+	s.wantReceipt(s.sent(s.send("webhook", secret, "d1", upsert), 202), "memory.upsert permitted created")
+	s.wantItems(memory.Prefix, 1)
 }
 
 // TestReceive_OtherPort stays in the sandbox for a port that the certification did not prove.
@@ -191,12 +178,9 @@ func TestReceive_OtherPort(t *testing.T) {
 	s := setup(t)
 	s.certified()
 	s.edit("webhook", func(i *integration.Integration) { i.Certification.Ports = []integration.Port{integration.EventDeliver} })
-	if got := s.sent(s.send("webhook", secret, "d1", upsert), 202); !got.Sandboxed || len(items[memory.Memory](s, memory.Prefix)) != 0 {
-		t.Errorf("%+v", got)
-	}
-	if d := items[policy.Decision](s, policy.Prefix); len(d) != 1 || !d[0].DryRun {
-		t.Errorf("decisions %+v", d)
-	}
+	s.wantReceipt(s.sent(s.send("webhook", secret, "d1", upsert), 202), "sandboxed", "memory.upsert permitted created")
+	s.wantItems(memory.Prefix, 0)
+	s.wantVerdicts(true, policy.Permitted)
 }
 
 func TestReceive_Expired(t *testing.T) {
@@ -204,9 +188,7 @@ func TestReceive_Expired(t *testing.T) {
 	s := setup(t)
 	s.certified()
 	s.clock.Advance(integration.CertifiedFor)
-	if got := s.sent(s.send("webhook", secret, "d1", upsert), 202); !got.Sandboxed {
-		t.Errorf("%+v", got)
-	}
+	s.wantReceipt(s.sent(s.send("webhook", secret, "d1", upsert), 202), "sandboxed", "memory.upsert permitted created")
 }
 
 // TestReceive_Denied records a denied action, adds it to the timeline, and carries out the permitted actions of the same
@@ -220,20 +202,14 @@ func TestReceive_Denied(t *testing.T) {
 	})
 	issue := `{"action":"opened","repository":{"full_name":"octo/app"},"issue":{"number":7,"title":"Bug","milestone":{"number":1,"title":"v1","state":"open"}}}`
 	got := s.sent(s.send("github", githubSecret, "g1", issue, "X-GitHub-Event", "issues"), 202)
-	if diff := cmp.Diff([]string{"memory.upsert denied refused", "goal.update permitted created"}, got.outcomes()); diff != "" {
-		t.Error(diff)
-	}
-	if len(items[memory.Memory](s, memory.Prefix)) != 0 || len(items[goal.Goal](s, goal.Prefix)) != 1 {
-		t.Error("the verdicts were not respected")
-	}
-	entries := items[timeline.Entry](s, timeline.Prefix)
-	if len(entries) != 1 || entries[0].Kind != timeline.PolicyDenied || entries[0].Subject != (timeline.Reference{Type: "decision", ID: got.Results[0].DecisionID}) ||
-		entries[0].Title != "github was not allowed to memory.upsert" {
-		t.Errorf("entries %+v", entries)
-	}
-	if len(items[policy.Decision](s, policy.Prefix)) != 2 {
-		t.Error("a decision is missing")
-	}
+	s.wantReceipt(got, "memory.upsert denied refused", "goal.update permitted created")
+	s.wantItems(memory.Prefix, 0)
+	s.wantItems(goal.Prefix, 1)
+	s.wantEntries(timeline.Entry{
+		Kind: timeline.PolicyDenied, Title: "github was not allowed to memory.upsert",
+		Subject: timeline.Reference{Type: "decision", ID: got.Results[0].DecisionID},
+	})
+	s.wantItems(policy.Prefix, 2)
 }
 
 // TestReceive_EngineFails permits nothing without a verdict.
@@ -243,13 +219,14 @@ func TestReceive_EngineFails(t *testing.T) {
 	s.certified()
 	s.engine.err = errors.New("s3cr3t cause")
 	answer := s.send("webhook", secret, "d1", upsert)
-	got := s.sent(answer, 202)
-	if diff := cmp.Diff([]string{"memory.upsert denied refused"}, got.outcomes()); diff != "" || strings.Contains(string(answer.Body), "s3cr3t") {
-		t.Errorf("%s\n%s", answer.Body, diff)
+	s.wantReceipt(s.sent(answer, 202), "memory.upsert denied refused")
+	if strings.Contains(string(answer.Body), "s3cr3t") {
+		t.Errorf("answer %s, want one without the engine's error", answer.Body)
 	}
-	d := items[policy.Decision](s, policy.Prefix)
-	if len(d) != 1 || d[0].Verdict != policy.Denied || len(d[0].Reasons) != 1 || strings.Contains(d[0].Reasons[0], "s3cr3t") || d[0].Policies == nil {
-		t.Errorf("decisions %+v", d)
+	want := []policy.Decision{{Verdict: policy.Denied, Policies: []string{}, Reasons: []string{"the policies could not be evaluated"}}}
+	other := cmpopts.IgnoreFields(policy.Decision{}, "ID", "Principal", "Action", "Resource", "At")
+	if diff := cmp.Diff(want, items[policy.Decision](s, policy.Prefix), other); diff != "" {
+		t.Errorf("decisions differ (-want +got):\n%s", diff)
 	}
 }
 
@@ -287,13 +264,11 @@ func TestReceive_Invalid(t *testing.T) {
 				pointers = append(pointers, problem.Pointer)
 			}
 			if diff := cmp.Diff(tt.pointers, pointers); diff != "" {
-				t.Errorf("%+v\n%s", p, diff)
+				t.Errorf("pointers differ (-want +got):\n%s", diff)
 			}
 		})
 	}
-	if got := s.commits.take(); len(got) != 0 {
-		t.Errorf("%d commits", len(got))
-	}
+	s.wantCommits(0)
 	s.send("webhook", secret, "empty", "").WantProblem(400, "malformed")
 	s.send("webhook", secret, "form", upsert, "Content-Type", "application/x-www-form-urlencoded; charset=utf-8").Want(202) // parsed as JSON despite its content type
 	s.send("webhook", secret, "text", upsert, "Content-Type", "text/plain").WantProblem(415, "unsupported-media-type")
@@ -322,12 +297,8 @@ func TestReceive_Largest(t *testing.T) {
 				drafts[n] = fmt.Sprintf(tt.draft, n)
 			}
 			got := s.sent(s.send("webhook", secret, "d1", `{"type":"`+tt.port+`","data":[`+strings.Join(drafts, ",")+`]}`), 202)
-			if len(got.Results) != connector.MaxActions || got.Results[29].Outcome != "created" {
-				t.Errorf("%+v", got)
-			}
-			if all := s.commits.take(); len(all) != 1 {
-				t.Errorf("%d commits", len(all))
-			}
+			s.wantReceipt(got, slices.Repeat([]string{tt.port + " permitted created"}, connector.MaxActions)...)
+			s.wantCommits(1)
 		})
 	}
 }
@@ -367,14 +338,16 @@ func TestReceive_OneItemTwice(t *testing.T) {
 		for _, r := range got.Results {
 			outcomes = append(outcomes, r.Outcome)
 		}
-		if diff := cmp.Diff(tt.want, outcomes); diff != "" || title() != tt.second {
-			t.Errorf("%s then %s: the title is %s\n%s", tt.first, tt.second, title(), diff)
+		if diff := cmp.Diff(tt.want, outcomes); diff != "" {
+			t.Errorf("outcomes of %s then %s differ (-want +got):\n%s", tt.first, tt.second, diff)
+		}
+		if got := title(); got != tt.second {
+			t.Errorf("title after %s then %s = %q, want %q", tt.first, tt.second, got, tt.second)
 		}
 	}
 	notes := `{"type":"timeline.note","data":[{"title":"one"},{"title":"one"}]}`
-	if got := s.sent(s.send("webhook", secret, "n1", notes), 202); got.Results[0].Outcome != "created" || len(items[timeline.Entry](s, timeline.Prefix)) != 2 {
-		t.Errorf("two notes: %+v", got)
-	}
+	s.wantReceipt(s.sent(s.send("webhook", secret, "n1", notes), 202), "timeline.note permitted created", "timeline.note permitted created")
+	s.wantItems(timeline.Prefix, 2)
 }
 
 // TestReceive_Concurrent applies concurrent deliveries about one item one after another.
@@ -393,14 +366,16 @@ func TestReceive_Concurrent(t *testing.T) {
 	close(statuses)
 	for status := range statuses {
 		if status != 202 {
-			t.Errorf("answered %d", status)
+			t.Errorf("status = %d, want 202", status)
 		}
 	}
 	item, err := s.company().Get(t.Context(), memory.Key(memory.IDOf("webhook", "1")), nil)
 	errtest.Must(t, err)
-	if item.Version != n || len(items[policy.Decision](s, policy.Prefix)) != n || len(items[struct{}](s, "RECEIPT#")) != n {
-		t.Errorf("version %d", item.Version)
+	if item.Version != n {
+		t.Errorf("version %d, want %d", item.Version, n)
 	}
+	s.wantItems(policy.Prefix, n)
+	s.wantItems("RECEIPT#", n)
 }
 
 // TestReceive_ConcurrentRepeats applies concurrent repeats once.
@@ -421,9 +396,10 @@ func TestReceive_ConcurrentRepeats(t *testing.T) {
 	for status := range statuses {
 		count[status]++
 	}
-	if count[202] != 1 || count[200] != cap(statuses)-1 || len(items[timeline.Entry](s, timeline.Prefix)) != 1 {
-		t.Errorf("%v", count)
+	if diff := cmp.Diff(map[int]int{202: 1, 200: cap(statuses) - 1}, count); diff != "" {
+		t.Errorf("statuses differ (-want +got):\n%s", diff)
 	}
+	s.wantItems(timeline.Prefix, 1)
 }
 
 // TestReceive_IdempotencyKey ignores a provider's Idempotency-Key.
@@ -464,7 +440,7 @@ func FuzzReceive(f *testing.F) {
 			r.Header.Set(headers[i], headers[i+1])
 		}
 		if s.Server.ServeHTTP(w, r); w.Code >= 500 {
-			t.Errorf("answered %d: %s\n%s", w.Code, w.Body, s.Log)
+			t.Errorf("status = %d, want less than 500: %s\n%s", w.Code, w.Body, s.Log)
 		}
 	})
 }

@@ -11,11 +11,15 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
 	"orgops/functions/inbound"
 	"orgops/functions/integrations"
 	"orgops/shared/base/metric"
 	"orgops/shared/domain/integration"
 	"orgops/shared/domain/policy"
+	"orgops/shared/domain/timeline"
 	"orgops/shared/provider/catalog"
 	"orgops/shared/provider/connector"
 	"orgops/shared/run/boot"
@@ -79,7 +83,7 @@ func (s *service) certified() {
 	for _, provider := range []string{"webhook", "github"} {
 		var report struct{ Passed bool }
 		if s.integrations("POST", "/"+provider+"/certification", nil).Want(200).JSON(&report); !report.Passed {
-			s.t.Fatalf("%s was not certified", provider)
+			s.t.Fatalf("%s was not certified, want it certified", provider)
 		}
 	}
 }
@@ -144,13 +148,62 @@ type receipt struct {
 	Results              []struct{ Action, Verdict, DecisionID, Outcome, Subject string }
 }
 
-// outcomes lists the results' verdicts and outcomes.
-func (r receipt) outcomes() []string {
-	var all []string
-	for _, one := range r.Results {
-		all = append(all, one.Action+" "+one.Verdict+" "+one.Outcome)
+// wantReceipt compares what an answer says: "duplicate", "sandboxed", and the action, verdict and outcome of each result.
+func (s *service) wantReceipt(r receipt, want ...string) {
+	s.t.Helper()
+	var got []string
+	if r.Duplicate {
+		got = append(got, "duplicate")
 	}
-	return all
+	if r.Sandboxed {
+		got = append(got, "sandboxed")
+	}
+	for _, one := range r.Results {
+		got = append(got, one.Action+" "+one.Verdict+" "+one.Outcome)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		s.t.Errorf("receipt differs (-want +got):\n%s", diff)
+	}
+}
+
+// wantItems checks how many items company A has under a prefix.
+func (s *service) wantItems(prefix string, want int) {
+	s.t.Helper()
+	if got := items[json.RawMessage](s, prefix); len(got) != want {
+		s.t.Errorf("%d items under %s, want %d: %s", len(got), prefix, want, got)
+	}
+}
+
+// wantEntries compares the company's timeline, except for ids, times and actors.
+func (s *service) wantEntries(want ...timeline.Entry) {
+	s.t.Helper()
+	other := cmpopts.IgnoreFields(timeline.Entry{}, "ID", "At", "Actor")
+	if diff := cmp.Diff(want, items[timeline.Entry](s, timeline.Prefix), other); diff != "" {
+		s.t.Errorf("timeline differs (-want +got):\n%s", diff)
+	}
+}
+
+// wantVerdicts compares the verdicts of the company's decisions. dryRun tells whether they took no effect.
+func (s *service) wantVerdicts(dryRun bool, want ...policy.Verdict) {
+	s.t.Helper()
+	var got []policy.Verdict
+	for _, d := range items[policy.Decision](s, policy.Prefix) {
+		got = append(got, d.Verdict)
+		if d.DryRun != dryRun {
+			s.t.Errorf("decision %s was a dry run: %t, want %t", d.ID, d.DryRun, dryRun)
+		}
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		s.t.Errorf("verdicts differ (-want +got):\n%s", diff)
+	}
+}
+
+// wantCommits checks how many commits the group has made since the last call.
+func (s *service) wantCommits(want int) {
+	s.t.Helper()
+	if got := s.commits.take(); len(got) != want {
+		s.t.Errorf("%d commits, want %d", len(got), want)
+	}
 }
 
 func (s *service) sent(answer *webtest.Response, status int) receipt {

@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"orgops/shared/base/id"
 	"orgops/shared/domain/integration"
 	"orgops/shared/testkit/webtest"
@@ -15,9 +17,9 @@ const upsert = `{"type":"memory.upsert","data":{"externalId":"42","kind":"ticket
 
 var instance = regexp.MustCompile(`urn:uuid:[0-9a-f-]{36}`)
 
-// TestUnverified gives every unverified delivery the same answer, so that a caller cannot find out which companies,
+// TestReceive_Unverified gives every unverified delivery the same answer, so that a caller cannot find out which companies,
 // providers or secrets exist.
-func TestUnverified(t *testing.T) {
+func TestReceive_Unverified(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
 	s.certified()
@@ -73,49 +75,53 @@ func TestUnverified(t *testing.T) {
 				want = body
 			}
 			if body != want {
-				t.Errorf("%s, want %s", body, want)
+				t.Errorf("answer %s, want %s", body, want)
 			}
 		})
 	}
 	s.post(own, upsert, signed...).Want(202) // the headers that the cases are made from are valid
-	if got := s.commits.take(); len(got) != 1 {
-		t.Errorf("%d commits", len(got))
-	}
+	s.wantCommits(1)
 }
 
-// TestUnverified_EmptyBody treats an empty body like any other: without a signature the caller learns nothing about it.
-func TestUnverified_EmptyBody(t *testing.T) {
+// TestReceive_Unverified_EmptyBody treats an empty body like any other: without a signature the caller learns nothing about
+// it.
+func TestReceive_Unverified_EmptyBody(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
 	s.certified()
-	known := s.Do("POST", "/inbound/"+s.A.ID+"/webhook", "", nil)
-	unknown := s.Do("POST", "/inbound/"+id.New()+"/webhook", "", nil)
-	if known.Status != unknown.Status || instance.ReplaceAllString(string(known.Body), "") != instance.ReplaceAllString(string(unknown.Body), "") {
-		t.Errorf("a known and an unknown company get different answers: %s %s", known.Body, unknown.Body)
+	type answer struct {
+		Status int
+		Body   string
+	}
+	answerOf := func(companyID string) answer {
+		r := s.Do("POST", "/inbound/"+companyID+"/webhook", "", nil)
+		return answer{r.Status, instance.ReplaceAllString(string(r.Body), "")}
+	}
+	known := answerOf(s.A.ID)
+	if diff := cmp.Diff(known, answerOf(id.New())); diff != "" {
+		t.Errorf("the answer of an unknown company differs from that of a known one (-want +got):\n%s", diff)
 	}
 	if known.Status != 401 && known.Status != 400 {
-		t.Errorf("%d", known.Status)
+		t.Errorf("status = %d, want 401 or 400", known.Status)
 	}
 }
 
-// TestDisabled tells a caller with the secret what is wrong.
-func TestDisabled(t *testing.T) {
+// TestReceive_Disabled tells a caller with the secret what is wrong.
+func TestReceive_Disabled(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
 	s.certified()
 	s.integrations("POST", "/webhook/disable", nil).Want(200)
 	if p := s.send("webhook", secret, "d1", upsert).WantProblem(409, "conflict"); !strings.Contains(p.Detail, "enable it") {
-		t.Errorf("%q", p.Detail)
+		t.Errorf(`detail %q, want one with "enable it"`, p.Detail)
 	}
-	if got := s.commits.take(); len(got) != 0 {
-		t.Errorf("%d commits", len(got))
-	}
+	s.wantCommits(0)
 	s.integrations("POST", "/webhook/enable", nil).Want(200)
 	s.send("webhook", secret, "d1", upsert).Want(202)
 }
 
-// TestRotated accepts a rotated secret for a day, together with the new one.
-func TestRotated(t *testing.T) {
+// TestReceive_Rotated accepts a rotated secret for a day, together with the new one.
+func TestReceive_Rotated(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
 	s.certified()
@@ -136,13 +142,13 @@ func TestRotated(t *testing.T) {
 	s.send("github", "typed again", "g3", `{}`, "X-GitHub-Event", "ping").Want(202)
 }
 
-func TestNoGuardedOperation(t *testing.T) {
+func TestReceive_NoToken(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
 	webtest.GuardAll(t, s.Harness) // the operations of integrations; signatures alone guard this group
 	for _, op := range s.Server.Operations() {
 		if op.OperationID == "receive-webhook" && len(op.Security) != 0 {
-			t.Error("receive-webhook needs a token, but a provider holds none")
+			t.Errorf("receive-webhook needs %v, want nothing, because a provider holds no token", op.Security)
 		}
 	}
 }

@@ -4,11 +4,12 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
 
 	"orgops/shared/domain/integration"
 	"orgops/shared/insight/projection"
@@ -31,25 +32,25 @@ func TestCertify(t *testing.T) {
 	s.configure("webhook", r.URL)
 	s.do("GET", "/webhook/certification", nil).WantProblem(404, "not-found")
 	got := s.certify("webhook")
-	if !got.Passed || got.State != "certified" || !slices.Equal(got.Ports, []string{"event.deliver", "inbound.receive"}) || got.Recover != nil {
-		t.Fatalf("%+v", got)
-	}
+	s.wantReport(got, report{Passed: true, State: "certified", Ports: []string{"event.deliver", "inbound.receive"}})
 	for _, c := range got.Checks {
-		if c.Status != "pass" || c.Reason == "" {
-			t.Errorf("%+v", c)
-		}
+		s.wantCheck(got, c.ID, "pass", "")
 	}
 	if len(r.got) != 3 {
 		t.Errorf("%d samples, want one valid, one with a bad signature and one old", len(r.got))
 	}
 	i := s.get("webhook")
-	if i.State != "certified" || !i.Certification.PassedAt.Equal(s.clock.Now()) || !i.Certification.ExpiresAt.Equal(s.clock.Now().Add(90*24*time.Hour)) ||
-		i.Certification.Report == nil || !i.Certification.Report.Passed || i.Sandboxed != "" {
-		t.Errorf("%+v", i)
+	s.wantStanding(i, standing{State: "certified", Certified: true, Enabled: true})
+	want := &certification{PassedAt: s.clock.Now(), ExpiresAt: s.clock.Now().Add(90 * 24 * time.Hour), Ports: got.Ports, Report: &report{
+		Passed: true, Ports: got.Ports, ConfigDigest: got.ConfigDigest, Checks: got.Checks,
+	}}
+	if diff := cmp.Diff(want, i.Certification); diff != "" {
+		t.Errorf("certification differs (-want +got):\n%s", diff)
 	}
 	var last report
-	if s.do("GET", "/webhook/certification", nil).Want(200).JSON(&last); last.State != "certified" || len(last.Checks) != len(got.Checks) || last.ConfigDigest != got.ConfigDigest {
-		t.Errorf("the last report is %+v", last)
+	s.do("GET", "/webhook/certification", nil).Want(200).JSON(&last)
+	if diff := cmp.Diff(got, last); diff != "" {
+		t.Errorf("last report differs (-want +got):\n%s", diff)
 	}
 	found := 0
 	for shard := range store.DueShards {
@@ -58,7 +59,7 @@ func TestCertify(t *testing.T) {
 		found += len(page.Items)
 	}
 	if found != 1 {
-		t.Errorf("%d timers at the certification's end", found)
+		t.Errorf("%d timers at the certification's end, want 1", found)
 	}
 }
 
@@ -113,18 +114,18 @@ func TestCertify_Fails(t *testing.T) {
 					reasons += c.Reason + "\n"
 				}
 			}
-			if got.Passed || got.State != "sandbox" || !slices.Equal(failed, tt.failed) || !strings.Contains(reasons, tt.reasons) {
-				t.Errorf("%s, failed %v:\n%s", got.State, failed, reasons)
+			s.wantReport(got, report{State: "sandbox", Ports: []string{"inbound.receive"}})
+			if diff := cmp.Diff(tt.failed, failed); diff != "" {
+				t.Errorf("failed checks differ (-want +got):\n%s", diff)
 			}
-			if slices.Contains(got.Ports, "event.deliver") {
-				t.Errorf("ports %v", got.Ports)
+			if !strings.Contains(reasons, tt.reasons) {
+				t.Errorf("reasons:\n%swant one with %q", reasons, tt.reasons)
 			}
-			if i := s.get("webhook"); i.State != "sandbox" || i.Certification != nil {
-				t.Errorf("%+v", i)
-			}
+			s.wantStanding(s.get("webhook"), standing{State: "sandbox", Enabled: true})
 			var last report
-			if s.do("GET", "/webhook/certification", nil).Want(200).JSON(&last); last.Passed || len(last.Checks) != len(got.Checks) {
-				t.Errorf("the last report is %+v", last)
+			s.do("GET", "/webhook/certification", nil).Want(200).JSON(&last)
+			if diff := cmp.Diff(got, last); diff != "" {
+				t.Errorf("last report differs (-want +got):\n%s", diff)
 			}
 		})
 	}
@@ -136,26 +137,16 @@ func TestCertify_Github(t *testing.T) {
 	s := setup(t)
 	s.configured("github", map[string]any{"repository": "octo/app"}, 201)
 	without := s.certify("github")
-	if status, reason := without.check("signing-secret"); without.Passed || without.State != "sandbox" || status != "not-applicable" || !strings.Contains(reason, "configure signingSecret") {
-		t.Errorf("without a secret: %+v", without)
-	}
-	if len(without.Ports) != 0 {
-		t.Errorf("ports %v", without.Ports)
-	}
+	s.wantReport(without, report{State: "sandbox"})
+	s.wantCheck(without, "signing-secret", "not-applicable", "configure signingSecret")
 	s.rotate("github", map[string]any{"signingSecret": "as typed at github"})
 	with := s.certify("github")
-	if !with.Passed || !slices.Equal(with.Ports, []string{"inbound.receive"}) {
-		t.Errorf("with a secret: %+v", with)
-	}
+	s.wantReport(with, report{Passed: true, State: "certified", Ports: []string{"inbound.receive"}})
 	for _, id := range []string{"maps-signed", "refuses-unsigned", "refuses-tampered", "refuses-stranger"} {
-		if status, _ := with.check(id); status != "pass" {
-			t.Errorf("%s: %q", id, status)
-		}
+		s.wantCheck(with, id, "pass", "")
 	}
-	for _, entity := range []string{"MEMORY#", "DECISION#", "TIMELINE#", "RECEIPT#"} {
-		if page, err := s.company().Query(t.Context(), store.Query{Prefix: entity}); err != nil || len(page.Items) != 0 {
-			t.Errorf("after a certification the store holds %v, %v", page.Items, err)
-		}
+	for _, prefix := range []string{"MEMORY#", "DECISION#", "TIMELINE#", "RECEIPT#"} {
+		s.wantNone(prefix)
 	}
 }
 
@@ -174,15 +165,9 @@ func TestCertify_Feed(t *testing.T) {
 	t.Cleanup(feed.Close)
 	s.configured("feed", map[string]any{"url": feed.URL}, 201)
 	good := s.certify("feed")
-	if !good.Passed || !slices.Equal(good.Ports, []string{"sync.pull"}) {
-		t.Fatalf("%+v", good)
-	}
-	if status, reason := good.check("credentials"); status != "not-applicable" || reason == "" {
-		t.Errorf("credentials: %s, %q", status, reason)
-	}
-	if status, reason := good.check("sandbox-page"); status != "pass" || reason != "1 items" {
-		t.Errorf("the page: %s, %q", status, reason)
-	}
+	s.wantReport(good, report{Passed: true, State: "certified", Ports: []string{"sync.pull"}})
+	s.wantCheck(good, "credentials", "not-applicable", "")
+	s.wantCheck(good, "sandbox-page", "pass", "1 items")
 	tests := []struct {
 		name   string
 		status int
@@ -197,16 +182,18 @@ func TestCertify_Feed(t *testing.T) {
 	for _, tt := range tests {
 		status, body = tt.status, tt.body
 		got := s.certify("feed")
-		if is, reason := got.check("sandbox-page"); got.Passed || is != "fail" || !strings.Contains(reason, tt.reason) || reason == "" {
-			t.Errorf("%s: %+v", tt.name, got)
+		if got.Passed {
+			t.Errorf("%s: the certification passed, want it failed: %+v", tt.name, got)
 		}
+		s.wantCheck(got, "sandbox-page", "fail", tt.reason)
 	}
 	status, body = 200, atom
 	s.do("PUT", "/feed/credentials", map[string]any{"credentials": map[string]string{"token": "t"}}).Want(204)
 	got := s.certify("feed")
-	if is, reason := got.check("credentials"); got.Passed || is != "fail" || !strings.Contains(reason, "wrong credentials as well") {
-		t.Errorf("with unused credentials: %+v", got)
+	if got.Passed {
+		t.Errorf("with unused credentials the certification passed, want it failed: %+v", got)
 	}
+	s.wantCheck(got, "credentials", "fail", "wrong credentials as well")
 }
 
 // TestCertify_FailedRerun keeps a certification and its report after a failed run.
@@ -225,21 +212,21 @@ func TestCertify_FailedRerun(t *testing.T) {
 	passed := s.clock.Now()
 	s.clock.Advance(time.Hour)
 	status = 500
-	if again := s.certify("webhook"); again.Passed || again.State != "certified" {
-		t.Errorf("%+v", again)
-	}
+	s.wantReport(s.certify("webhook"), report{State: "certified", Ports: []string{"inbound.receive"}})
 	i := s.get("webhook")
-	if i.State != "certified" || !i.Certification.PassedAt.Equal(passed) || !i.Certification.Report.Passed {
-		t.Errorf("%+v", i.Certification)
+	s.wantStanding(i, standing{State: "certified", Certified: true, Enabled: true})
+	if got := i.Certification.PassedAt; !got.Equal(passed) {
+		t.Errorf("passed at %v, want still %v", got, passed)
 	}
+	s.wantReport(*i.Certification.Report, report{Passed: true, Ports: []string{"event.deliver", "inbound.receive"}})
 	var last report
 	if s.do("GET", "/webhook/certification", nil).Want(200).JSON(&last); last.Passed {
-		t.Error("the last report is not the failed one")
+		t.Error("the last report passed, want the failed one")
 	}
 	status = 0
 	s.certify("webhook")
-	if i := s.get("webhook"); !i.Certification.PassedAt.Equal(s.clock.Now()) {
-		t.Errorf("certified again: %+v", i.Certification)
+	if got := s.get("webhook").Certification.PassedAt; !got.Equal(s.clock.Now()) {
+		t.Errorf("certified again at %v, want %v", got, s.clock.Now())
 	}
 }
 
@@ -249,24 +236,30 @@ func TestCertify_Expires(t *testing.T) {
 	r := receive(t, s.verifying(given))
 	s.configure("webhook", r.URL)
 	s.certify("webhook")
-	allowed := func() bool {
+	certified := standing{State: "certified", Certified: true, Enabled: true}
+	expired := standing{State: "sandbox", Sandboxed: "expired", Enabled: true}
+	now := func(want standing) {
+		t.Helper()
+		s.wantStanding(s.get("webhook"), want)
 		i, _, err := integration.Load(t.Context(), s.company(), "webhook")
 		errtest.Must(t, err)
-		return i.Allows(integration.EventDeliver, s.clock.Now())
+		if got := i.Allows(integration.EventDeliver, s.clock.Now()); got != want.Certified {
+			t.Errorf("the integration may deliver events: %t, want %t", got, want.Certified)
+		}
 	}
 	s.clock.Advance(90*24*time.Hour - time.Nanosecond)
-	if i := s.get("webhook"); i.State != "certified" || !allowed() {
-		t.Errorf("at the last moment: %+v", i)
-	}
+	now(certified)
 	s.clock.Advance(time.Nanosecond)
+	now(expired)
 	var last report
 	s.do("GET", "/webhook/certification", nil).Want(200).JSON(&last)
-	if i := s.get("webhook"); i.State != "sandbox" || i.Sandboxed != "expired" || allowed() || last.State != "sandbox" {
-		t.Errorf("after 90 days: %+v", i)
+	if last.State != "sandbox" {
+		t.Errorf(`state in the last report = %q, want "sandbox"`, last.State)
 	}
-	if s.certify("webhook").State != "certified" || !allowed() {
-		t.Error("an expired integration cannot be certified again")
+	if got := s.certify("webhook").State; got != "certified" {
+		t.Errorf(`state after another certification = %q, want "certified"`, got)
 	}
+	now(certified)
 }
 
 // TestCertify_ChangedMeanwhile does not certify a configuration that changes during its certification.
@@ -282,8 +275,10 @@ func TestCertify_ChangedMeanwhile(t *testing.T) {
 	})
 	s.configure("webhook", r.URL)
 	s.do("POST", "/webhook/certification", nil).WantProblem(409, "conflict")
-	if i := s.get("webhook"); i.State != "sandbox" || i.URL != "https://example.com/" {
-		t.Errorf("%+v", i)
+	i := s.get("webhook")
+	s.wantStanding(i, standing{State: "sandbox", Enabled: true})
+	if want := "https://example.com/"; i.URL != want {
+		t.Errorf("url %q, want %q", i.URL, want)
 	}
 }
 
@@ -303,12 +298,12 @@ func TestCertify_OffersRecovery(t *testing.T) {
 	facts.Deliveries.Endpoints["webhook"] = projection.Endpoint{Hourly: projection.Window{Seconds: 3600}, Held: projection.Tally{{From: s.clock.Now().Truncate(24 * time.Hour), Count: 3}}}
 	s.learn(facts)
 	if got := s.certify("webhook"); got.Recover != nil {
-		t.Errorf("still in the sandbox: %+v", got.Recover)
+		t.Errorf("still in the sandbox the report offers %+v, want nothing", got.Recover)
 	}
 	status = 0
 	got := s.certify("webhook")
-	if got.Recover == nil || got.Recover.Held != 3 || got.Recover.Method != "POST" || got.Recover.Href != s.at("/webhook/recover") {
-		t.Fatalf("%+v", got)
+	if diff := cmp.Diff(&recovery{Held: 3, Method: "POST", Href: s.at("/webhook/recover")}, got.Recover); diff != "" {
+		t.Fatalf("offer differs (-want +got):\n%s", diff)
 	}
 	s.Do(got.Recover.Method, got.Recover.Href, s.A.Token, map[string]any{"since": s.clock.Now().Add(-time.Hour)}).Want(202)
 }

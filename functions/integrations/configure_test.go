@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"orgops/shared/domain/integration"
 	"orgops/shared/testkit/webtest"
@@ -26,26 +27,34 @@ func TestConfigure(t *testing.T) {
 	first := s.do("POST", "/webhook", body).Want(201)
 	var i shown
 	first.JSON(&i)
-	if location := first.Header.Get("Location"); location != s.at("/webhook") {
-		t.Errorf("Location %q", location)
+	if got := first.Header.Get("Location"); got != s.at("/webhook") {
+		t.Errorf("Location %q, want %q", got, s.at("/webhook"))
 	}
-	if i.Provider != "webhook" || i.Kind != "webhook" || i.State != "sandbox" || !i.Enabled || i.Version != 1 ||
-		i.URL != "https://example.com/hooks" || !slices.Equal(i.Events, []string{"memory.updated"}) || i.Certification != nil {
-		t.Errorf("configured: %+v", i)
+	want := shown{
+		Provider: "webhook", Kind: "webhook", State: "sandbox", Enabled: true, Version: 1,
+		URL: "https://example.com/hooks", Events: []string{"memory.updated"},
+	}
+	other := cmpopts.IgnoreFields(shown{}, "Config", "Permissions", "Health", "SigningSecret", "SecretAt")
+	if diff := cmp.Diff(want, i, other); diff != "" {
+		t.Errorf("integration differs (-want +got):\n%s", diff)
 	}
 	if !strings.HasPrefix(i.SigningSecret, "whsec_") {
-		t.Errorf("no signing secret was generated: %q", i.SigningSecret)
+		t.Errorf("signing secret %q, want a generated one", i.SigningSecret)
 	}
 	again := s.do("POST", "/webhook", body).Want(200)
-	if again.Header.Get("Location") != "" {
-		t.Error("a Location although nothing was created")
+	if got := again.Header.Get("Location"); got != "" {
+		t.Errorf("Location %q although nothing was created, want none", got)
 	}
 	s.keepsOut(again.Body, i.SigningSecret)
 	if live := s.secrets("webhook").Live(s.clock.Now()); !slices.Equal(live, []string{i.SigningSecret}) {
-		t.Errorf("%d live secrets after a second POST", len(live))
+		t.Errorf("%d live secrets after a second POST, want only the generated one", len(live))
 	}
-	if etag := again.Header.Get("ETag"); etag == first.Header.Get("ETag") || etag != s.do("GET", "/webhook", nil).Want(200).Header.Get("ETag") {
-		t.Errorf("ETag %s", etag)
+	etag := again.Header.Get("ETag")
+	if etag == first.Header.Get("ETag") {
+		t.Errorf("ETag %s after a second POST, want another one", etag)
+	}
+	if got := s.do("GET", "/webhook", nil).Want(200).Header.Get("ETag"); got != etag {
+		t.Errorf("ETag %s, want %s as in the answer to POST", got, etag)
 	}
 }
 
@@ -57,12 +66,12 @@ func TestConfigure_GivenSecret(t *testing.T) {
 	s.keepsOut(s.do("POST", "/webhook", body).Want(201).Body, given)
 	s.keepsOut(s.do("POST", "/webhook", body).Want(200).Body, given)
 	if live := s.secrets("webhook").Live(s.clock.Now()); !slices.Equal(live, []string{given}) {
-		t.Errorf("the same secret again: %d live secrets", len(live))
+		t.Errorf("the same secret again: %d live secrets, want only that one", len(live))
 	}
 	body["signingSecret"] = another
 	s.keepsOut(s.do("POST", "/webhook", body).Want(200).Body, given, another)
 	if live := s.secrets("webhook").Live(s.clock.Now()); !slices.Equal(live, []string{another, given}) {
-		t.Errorf("another secret: %d live secrets", len(live))
+		t.Errorf("another secret: %d live secrets, want the new one and the first", len(live))
 	}
 	body["signingSecret"] = "whsec_too-short"
 	s.keepsOut(s.do("POST", "/webhook", body).Want(422).Body, "too-short")
@@ -71,11 +80,15 @@ func TestConfigure_GivenSecret(t *testing.T) {
 func TestConfigure_GithubWithoutSecret(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
-	if i := s.configured("github", map[string]any{"repository": "octo/app"}, 201); i.SigningSecret != "" || i.SecretAt != nil {
-		t.Errorf("a secret was generated that GitHub does not know: %+v", i)
+	i := s.configured("github", map[string]any{"repository": "octo/app"}, 201)
+	if i.SigningSecret != "" {
+		t.Errorf("generated %q, want no secret, because GitHub would not know it", i.SigningSecret)
+	}
+	if i.SecretAt != nil {
+		t.Errorf("secretAt %v, want none", i.SecretAt)
 	}
 	if secrets := s.secrets("github"); len(secrets.Signing) != 0 {
-		t.Errorf("%d secrets", len(secrets.Signing))
+		t.Errorf("%d secrets, want none", len(secrets.Signing))
 	}
 }
 
@@ -119,13 +132,16 @@ func TestConfigure_Refused(t *testing.T) {
 			for _, problem := range p.Errors {
 				pointers = append(pointers, problem.Pointer)
 			}
-			if diff := cmp.Diff(tt.problems, pointers); diff != "" || !strings.Contains(string(answer.Body), tt.detail) {
-				t.Errorf("%s\n%s", answer.Body, diff)
+			if diff := cmp.Diff(tt.problems, pointers); diff != "" {
+				t.Errorf("pointers differ (-want +got):\n%s", diff)
+			}
+			if !strings.Contains(string(answer.Body), tt.detail) {
+				t.Errorf("answer %s, want one with %q", answer.Body, tt.detail)
 			}
 		})
 	}
 	if answer := s.do("GET", "", nil).Want(200); !strings.Contains(string(answer.Body), `"items":[]`) {
-		t.Errorf("a refused request configured an integration: %s", answer.Body)
+		t.Errorf("integrations after refused requests %s, want none", answer.Body)
 	}
 	s.Do("POST", s.at("/webhook"), s.A.Token, "url=x", "Content-Type", "application/x-www-form-urlencoded").WantProblem(415, "unsupported-media-type")
 	s.do("POST", "/webhook", `{"url":"`+strings.Repeat("x", 1<<20)+`"}`).WantProblem(413, "too-large")
@@ -158,12 +174,11 @@ func TestConfigure_Recertification(t *testing.T) {
 			s.do("POST", "/webhook/certification", nil).Want(200)
 			body[tt.field] = tt.value
 			i := s.configured("webhook", body, 200)
-			if i.State != tt.state || (i.Certification != nil) != (tt.state == "certified") {
-				t.Errorf("%s, %+v", i.State, i.Certification)
+			want := standing{State: "certified", Certified: true, Enabled: true}
+			if tt.state == "sandbox" {
+				want = standing{State: "sandbox", Sandboxed: "configuration", Enabled: true}
 			}
-			if want := map[string]string{"sandbox": "configuration"}[tt.state]; i.Sandboxed != want {
-				t.Errorf("sandboxed because of %q, want %q", i.Sandboxed, want)
-			}
+			s.wantStanding(i, want)
 		})
 	}
 }
@@ -176,7 +191,7 @@ func TestConfigure_Limit(t *testing.T) {
 	}
 	body := map[string]any{"repository": "octo/app"}
 	if p := s.do("POST", "/github", body).WantProblem(409, "conflict"); !strings.Contains(p.Detail, "at most 50") {
-		t.Errorf("detail %q", p.Detail)
+		t.Errorf(`detail %q, want one with "at most 50"`, p.Detail)
 	}
 	s.do("POST", "/webhook-7", map[string]any{"url": "https://example.com/", "events": []string{"goal.*"}}).Want(200)
 	s.do("DELETE", "/webhook-7", nil).Want(204)
@@ -210,14 +225,17 @@ func TestConfigure_Concurrent(t *testing.T) {
 			a.WantProblem(409, "conflict")
 		}
 	}
-	if count[201] != 1 || count[201]+count[200]+count[409] != n {
-		t.Errorf("answers %v", count)
+	if count[201] != 1 {
+		t.Errorf("answers %v, want one 201", count)
 	}
-	if got := s.get("webhook"); got.Version != int64(1+count[200]) {
-		t.Errorf("version %d after %v", got.Version, count)
+	if got := count[201] + count[200] + count[409]; got != n {
+		t.Errorf("answers %v, want only 200, 201 and 409", count)
+	}
+	if got, want := s.get("webhook").Version, int64(1+count[200]); got != want {
+		t.Errorf("version %d, want %d", got, want)
 	}
 	if live := s.secrets("webhook").Live(s.clock.Now()); !slices.Equal(live, []string{made}) {
-		t.Errorf("%d live secrets, or the live secret is not the one shown", len(live))
+		t.Errorf("%d live secrets, want only the one shown", len(live))
 	}
 }
 
@@ -240,9 +258,9 @@ func TestConfigure_IdempotencyKey(t *testing.T) {
 	first := s.do("POST", "/webhook/disable", nil, "Idempotency-Key", "k3").Want(200)
 	s.do("POST", "/webhook/enable", nil, "Idempotency-Key", "k4").Want(200)
 	if again := s.do("POST", "/webhook/disable", nil, "Idempotency-Key", "k3").Want(200); string(again.Body) != string(first.Body) {
-		t.Errorf("a repeat got the answer %s", again.Body)
+		t.Errorf("answer to the repeat %s, want %s", again.Body, first.Body)
 	}
 	if !s.get("webhook").Enabled {
-		t.Error("the repeat changed the integration")
+		t.Error("the repeat disabled the integration, want it still enabled")
 	}
 }

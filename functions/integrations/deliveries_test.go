@@ -11,10 +11,10 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"orgops/shared/base/id"
 	"orgops/shared/domain/delivery"
-	"orgops/shared/storage/store"
 	"orgops/shared/testkit/errtest"
 	"orgops/shared/webhook/standardwebhooks"
 )
@@ -92,7 +92,7 @@ func TestDeliveries(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			if diff := cmp.Diff(tt.want, s.listed("/webhook/deliveries?"+tt.query)); diff != "" {
-				t.Error(diff)
+				t.Errorf("deliveries differ (-want +got):\n%s", diff)
 			}
 		})
 	}
@@ -136,7 +136,7 @@ func TestDeliveries_Pages(t *testing.T) {
 		s.deliver("webhook-b", delivered(at))
 	}
 	if diff := cmp.Diff(want, s.listed("/webhook/deliveries?limit=4")); diff != "" {
-		t.Error(diff)
+		t.Errorf("deliveries differ (-want +got):\n%s", diff)
 	}
 	var page struct{ NextCursor string }
 	s.do("GET", "/webhook/deliveries?limit=4", nil).Want(200).JSON(&page)
@@ -150,14 +150,21 @@ func TestDelivery(t *testing.T) {
 	s := setup(t)
 	s.configure("webhook", "https://example.com/")
 	d, h := s.deliver("webhook", dead(s.clock.Now())), s.deliver("webhook", held(s.clock.Now()))
-	var got attempt
-	s.do("GET", "/webhook/deliveries/"+d.EventID, nil).Want(200).JSON(&got)
-	if got.State != "dead" || got.Attempt != 3 || got.Status != 500 || len(got.Attempts) != 3 || string(got.Payload) != string(d.Payload) || got.ResponseExcerpt != "boom" {
-		t.Errorf("dead: %+v", got)
-	}
-	answer := s.do("GET", "/webhook/deliveries/"+h.EventID, nil).Want(200)
-	if answer.JSON(&got); got.State != "held" || got.HeldBecause != "sandbox" || !strings.Contains(string(answer.Body), `"attempts":[]`) {
-		t.Errorf("held: %s", answer.Body)
+	for _, want := range []attempt{
+		{
+			DeliveryID: d.EventID, EventID: d.EventID, Event: "memory.updated", Attempt: 3, State: "dead", Status: 500,
+			Error: "answered 500", ResponseExcerpt: "boom", Payload: d.Payload, Attempts: []struct{ Attempt int }{{1}, {2}, {3}},
+		},
+		{
+			DeliveryID: h.EventID, EventID: h.EventID, Event: "goal.updated", State: "held", HeldBecause: "sandbox",
+			Payload: h.Payload, Attempts: []struct{ Attempt int }{}, // shown as a list
+		},
+	} {
+		var got attempt
+		s.do("GET", "/webhook/deliveries/"+want.DeliveryID, nil).Want(200).JSON(&got)
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s delivery differs (-want +got):\n%s", want.State, diff)
+		}
 	}
 	for _, rest := range []string{"/webhook/deliveries/" + id.New(), "/webhook-b/deliveries/" + d.EventID, "/webhook/deliveries/a%23b", "/webhook/deliveries/%2e%2e"} {
 		s.do("GET", rest, nil).WantProblem(404, "not-found")
@@ -174,14 +181,22 @@ func TestRetry(t *testing.T) {
 		d = s.deliver("webhook", d)
 		var got attempt
 		s.do("POST", "/webhook/deliveries/"+d.EventID+"/retry", nil).Want(202).JSON(&got)
-		if got.State != "scheduled" || got.NextAttemptAt == nil || !got.NextAttemptAt.Equal(s.clock.Now()) || got.HeldBecause != "" {
-			t.Errorf("%s: %+v", d.State, got)
+		shown := attempt{State: "scheduled", NextAttemptAt: new(s.clock.Now())}
+		other := cmpopts.IgnoreFields(attempt{},
+			"DeliveryID", "EventID", "Event", "Attempt", "Status", "Error", "ResponseExcerpt", "Payload", "Attempts", "LatencyMs")
+		if diff := cmp.Diff(shown, got, other); diff != "" {
+			t.Errorf("answer to the retry of a %s delivery differs (-want +got):\n%s", d.State, diff)
 		}
+		want := d
+		want.Restart(s.clock.Now())
 		var now delivery.Delivery
 		item, err := s.company().Get(t.Context(), delivery.Key(d.EventID, "webhook"), &now)
 		errtest.Must(t, err)
-		if now.Generation != d.Generation+1 || now.Made != 0 || len(now.Attempts) != len(d.Attempts) || item.Expires.Before(d.CreatedAt.Add(29*24*time.Hour)) {
-			t.Errorf("%s: %+v until %v", d.State, now, item.Expires)
+		if diff := cmp.Diff(want, now); diff != "" {
+			t.Errorf("record of a %s delivery differs (-want +got):\n%s", d.State, diff)
+		}
+		if least := d.CreatedAt.Add(29 * 24 * time.Hour); item.Expires.Before(least) {
+			t.Errorf("the record of a %s delivery expires at %v, want %v or later", d.State, item.Expires, least)
 		}
 		s.do("POST", "/webhook/deliveries/"+d.EventID+"/retry", nil).Want(202) // already scheduled
 	}
@@ -206,7 +221,7 @@ func TestRetry_Concurrent(t *testing.T) {
 	close(statuses)
 	for status := range statuses {
 		if status != http.StatusAccepted {
-			t.Errorf("answered %d", status)
+			t.Errorf("status = %d, want %d", status, http.StatusAccepted)
 		}
 	}
 }
@@ -233,12 +248,21 @@ func TestRecover(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			var got delivery.Recovery
 			s.do("POST", "/webhook/recover", tt.body).Want(202).JSON(&got)
-			if !got.Since.Equal(tt.since) || !got.Until.Equal(tt.until) || got.State != delivery.RecoveryRequested || got.RequestedBy == "" {
-				t.Errorf("%+v", got)
+			want := delivery.Recovery{
+				ID: got.ID, Provider: "webhook", Since: tt.since, Until: tt.until, State: delivery.RecoveryRequested,
+				RequestedBy: got.RequestedBy, RequestedAt: now,
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("recovery differs (-want +got):\n%s", diff)
+			}
+			if got.RequestedBy == "" {
+				t.Error("the recovery names no user, want the one who requested it")
 			}
 			var stored delivery.StoredRecovery
-			if _, err := s.company().Get(t.Context(), delivery.RecoveryKey(got.ID), &stored); err != nil || stored.Provider != "webhook" {
-				t.Errorf("stored: %+v, %v", stored, err)
+			_, err := s.company().Get(t.Context(), delivery.RecoveryKey(got.ID), &stored)
+			errtest.Must(t, err)
+			if diff := cmp.Diff(delivery.StoredRecovery{Recovery: want}, stored); diff != "" {
+				t.Errorf("stored recovery differs (-want +got):\n%s", diff)
 			}
 		})
 	}
@@ -251,7 +275,7 @@ func TestRecover(t *testing.T) {
 	}
 	for _, tt := range refused {
 		if p := s.do("POST", "/webhook/recover", tt.body).WantProblem(422, "invalid"); p.Errors[0].Pointer != tt.pointer {
-			t.Errorf("%s: %+v", tt.body, p.Errors)
+			t.Errorf("%s: problems %+v, want one at %s", tt.body, p.Errors, tt.pointer)
 		}
 	}
 	s.do("POST", "/webhook-b/recover", tests[0].body).WantProblem(404, "not-found")
@@ -259,7 +283,7 @@ func TestRecover(t *testing.T) {
 	s.do("POST", "/github/recover", tests[0].body).WantProblem(409, "conflict")
 	first := s.do("POST", "/webhook/recover", tests[0].body, "Idempotency-Key", "once").Want(202)
 	if again := s.do("POST", "/webhook/recover", tests[0].body, "Idempotency-Key", "once").Want(202); string(again.Body) != string(first.Body) {
-		t.Errorf("repeated: %s, then %s", first.Body, again.Body)
+		t.Errorf("answer to the repeat %s, want %s", again.Body, first.Body)
 	}
 }
 
@@ -268,25 +292,37 @@ func TestTest(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
 	r := receive(t, func(header http.Header, body []byte) int {
-		if _, err := standardwebhooks.Verify([]string{given}, header, body, s.clock.Now()); err != nil || header.Get("X-Team") != "a" || !strings.Contains(string(body), `"type":"orgops.sample"`) {
-			t.Errorf("%v: %v %s", err, header, body)
+		if _, err := standardwebhooks.Verify([]string{given}, header, body, s.clock.Now()); err != nil {
+			t.Errorf("signature in %v is invalid, want a valid one: %v", header, err)
+		}
+		if got := header.Get("X-Team"); got != "a" {
+			t.Errorf(`X-Team %q, want "a"`, got)
+		}
+		if want := `"type":"orgops.sample"`; !strings.Contains(string(body), want) {
+			t.Errorf("body %s, want one with %s", body, want)
 		}
 		return http.StatusAccepted
 	})
 	s.configured("webhook", map[string]any{"url": r.URL, "events": []string{"memory.*"}, "signingSecret": given, "headers": map[string]string{"X-Team": "a"}}, 201)
 	s.do("POST", "/webhook/disable", nil).Want(200)
-	var got attempt
+	var got, failed attempt
 	s.do("POST", "/webhook/test", nil).Want(200).JSON(&got)
-	if got.State != "delivered" || got.Status != 202 || got.Attempt != 1 || got.Event != "orgops.sample" || len(r.got) != 1 {
-		t.Errorf("%+v", got)
+	want := attempt{Event: "orgops.sample", Attempt: 1, State: "delivered", Status: 202}
+	other := cmpopts.IgnoreFields(attempt{}, "DeliveryID", "EventID", "Payload", "Attempts", "LatencyMs")
+	if diff := cmp.Diff(want, got, other); diff != "" {
+		t.Errorf("attempt differs (-want +got):\n%s", diff)
 	}
-	if page, err := s.company().Query(t.Context(), store.Query{Prefix: delivery.Prefix}); err != nil || len(page.Items) != 0 {
-		t.Errorf("recorded: %v, %v", page.Items, err)
+	if len(r.got) != 1 {
+		t.Errorf("%d samples were sent, want 1", len(r.got))
 	}
+	s.wantNone(delivery.Prefix)
 	r.Close()
-	s.do("POST", "/webhook/test", nil).Want(200).JSON(&got)
-	if got.State != "failed" || got.Error == "" {
-		t.Errorf("with the receiver down: %+v", got)
+	s.do("POST", "/webhook/test", nil).Want(200).JSON(&failed)
+	if failed.State != "failed" {
+		t.Errorf(`state with the receiver down = %q, want "failed"`, failed.State)
+	}
+	if failed.Error == "" {
+		t.Error("the attempt with the receiver down has no error, want the cause")
 	}
 	s.configured("feed", map[string]any{"url": "https://example.com/feed"}, 201)
 	s.do("POST", "/feed/test", nil).WantProblem(409, "conflict")

@@ -24,11 +24,14 @@ func TestConfigure_DocumentedExamples(t *testing.T) {
 	}
 	given := body.Content["application/json"].Examples
 	if !bytes.HasPrefix(given, []byte(`{"webhook":`)) {
-		t.Errorf("the first example is %.20s", given)
+		t.Errorf("the examples begin with %.20s, want the webhook's first", given)
 	}
 	var examples map[string]struct{ Value map[string]any }
-	if err := json.Unmarshal(given, &examples); err != nil || len(examples) != 3 {
-		t.Fatal(examples, err)
+	if err := json.Unmarshal(given, &examples); err != nil {
+		t.Fatal(err)
+	}
+	if len(examples) != 3 {
+		t.Fatalf("%d examples, want 3: %v", len(examples), examples)
 	}
 	for provider, example := range examples {
 		s.do("POST", "/"+provider, example.Value).Want(201)

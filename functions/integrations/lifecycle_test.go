@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"orgops/shared/domain/integration"
 	"orgops/shared/domain/syncrun"
 	"orgops/shared/domain/timeline"
@@ -23,45 +25,52 @@ func TestList(t *testing.T) {
 	answer := s.do("GET", "", nil).Want(200)
 	var list struct{ Items []shown }
 	answer.JSON(&list)
-	if len(list.Items) != 2 || list.Items[0].Provider != "github" || list.Items[1].Provider != "webhook" {
-		t.Fatalf("listed: %s", answer.Body)
+	var got []string
+	for _, i := range list.Items {
+		got = append(got, i.Provider+": "+i.Health.Status)
+		if i.Credentials != nil {
+			got = append(got, i.Credentials.Names...)
+		}
 	}
-	if names := list.Items[0].Credentials.Names; len(names) != 1 || names[0] != "token" || list.Items[1].Credentials != nil {
-		t.Errorf("credentials: %s", answer.Body)
+	if diff := cmp.Diff([]string{"github: unknown", "token", "webhook: unknown"}, got); diff != "" {
+		t.Errorf("providers, their health and credentials differ (-want +got):\n%s", diff)
 	}
-	if list.Items[0].Health.Status != "unknown" || !strings.Contains(string(answer.Body), `"successRate24h":null`) {
-		t.Errorf("health of an unused integration: %s", answer.Body)
+	if want := `"successRate24h":null`; !strings.Contains(string(answer.Body), want) {
+		t.Errorf("answer %s, want one with %s", answer.Body, want)
 	}
 	s.keepsOut(answer.Body, given, "as typed at github", "ghp_s3cr3t")
 	if strings.Contains(string(answer.Body), "signingSecret") {
-		t.Errorf("the answer has a field for secrets: %s", answer.Body)
+		t.Errorf("answer %s, want one without a field for secrets", answer.Body)
 	}
 	var other struct{ Items []shown }
 	s.Do("GET", "/companies/"+s.B.ID+"/integrations", s.B.Token, nil).Want(200).JSON(&other)
 	if len(other.Items) != 0 {
-		t.Errorf("another company lists %+v", other.Items)
+		t.Errorf("another company lists %+v, want nothing", other.Items)
 	}
 }
 
 func TestGet(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
-	if p := s.do("GET", "/webhook", nil).WantProblem(404, "not-found"); !strings.Contains(p.Detail, `"webhook" is not configured`) {
-		t.Errorf("not configured: %q", p.Detail)
-	}
-	if p := s.do("GET", "/gitlab", nil).WantProblem(404, "not-found"); !strings.Contains(p.Detail, "known are feed, github") {
-		t.Errorf("unknown: %q", p.Detail)
+	for provider, want := range map[string]string{"webhook": `"webhook" is not configured`, "gitlab": "known are feed, github"} {
+		if p := s.do("GET", "/"+provider, nil).WantProblem(404, "not-found"); !strings.Contains(p.Detail, want) {
+			t.Errorf("%s: detail %q, want one with %q", provider, p.Detail, want)
+		}
 	}
 	s.configure("webhook", "https://example.com/")
 	answer := s.do("GET", "/webhook", nil).Want(200)
 	s.keepsOut(answer.Body, given)
 	etag := answer.Header.Get("ETag")
-	if again := s.do("GET", "/webhook", nil, "If-None-Match", etag).Want(304); len(again.Body) != 0 || again.Header.Get("ETag") != etag {
-		t.Errorf("304 with %q, ETag %s", again.Body, again.Header.Get("ETag"))
+	again := s.do("GET", "/webhook", nil, "If-None-Match", etag).Want(304)
+	if len(again.Body) != 0 {
+		t.Errorf("304 with the body %q, want none", again.Body)
+	}
+	if got := again.Header.Get("ETag"); got != etag {
+		t.Errorf("304 with the ETag %s, want %s", got, etag)
 	}
 	s.do("POST", "/webhook/disable", nil).Want(200)
 	if changed := s.do("GET", "/webhook", nil, "If-None-Match", etag).Want(200); changed.Header.Get("ETag") == etag {
-		t.Error("another version has the same ETag")
+		t.Errorf("another version has the ETag %s too, want another one", etag)
 	}
 }
 
@@ -78,7 +87,7 @@ func TestGet_ETagFollowsContextAndTime(t *testing.T) {
 		answer := s.do("GET", "/webhook", nil).Want(200)
 		etag := answer.Header.Get("ETag")
 		if before, ok := seen[etag]; ok && before != string(answer.Body) {
-			t.Errorf("%s: two answers have the same ETag", when)
+			t.Errorf("%s: the ETag %s is that of another answer, want a new one", when, etag)
 		}
 		seen[etag] = string(answer.Body)
 		var i shown
@@ -91,16 +100,12 @@ func TestGet_ETagFollowsContextAndTime(t *testing.T) {
 	facts.Integrations["webhook"] = projection.Integration{LastSuccessAt: s.clock.Now(), LastFailureAt: s.clock.Now().Add(-time.Hour)}
 	s.learn(facts)
 	if i := look("after a success"); i.Health.Status != "pass" {
-		t.Errorf("health %+v", i.Health)
+		t.Errorf(`health %q, want "pass"`, i.Health.Status)
 	}
 	s.clock.Advance(integration.CertifiedFor - time.Millisecond)
-	if i := look("just before it expires"); i.State != "certified" {
-		t.Errorf("state %s", i.State)
-	}
+	s.wantStanding(look("just before it expires"), standing{State: "certified", Certified: true, Enabled: true})
 	s.clock.Advance(time.Millisecond)
-	if i := look("expired"); i.State != "sandbox" || i.Sandboxed != "expired" || i.Certification != nil {
-		t.Errorf("expired: %+v", i)
-	}
+	s.wantStanding(look("expired"), standing{State: "sandbox", Sandboxed: "expired", Enabled: true})
 }
 
 func (s *service) learn(facts projection.Context) {
@@ -117,20 +122,27 @@ func TestDelete(t *testing.T) {
 	s.deliver("webhook", delivered(s.clock.Now()))
 	errtest.Must(t, s.company().Commit(t.Context(), s.company().Create(syncrun.SlotKey("webhook"), syncrun.SlotEntity, syncrun.Slot{})))
 	if answer := s.do("DELETE", "/webhook", nil).Want(204); len(answer.Body) != 0 {
-		t.Errorf("204 with %s", answer.Body)
+		t.Errorf("204 with the body %s, want none", answer.Body)
 	}
 	for _, key := range []string{integration.Key("webhook"), integration.CredentialKey("webhook"), syncrun.SlotKey("webhook")} {
 		if _, err := s.company().Get(t.Context(), key, nil); !errors.Is(err, store.ErrNotFound) {
-			t.Errorf("%s is still there: %v", key, err)
+			t.Errorf("read of %s: error %v, want %v", key, err, store.ErrNotFound)
 		}
 	}
 	s.do("GET", "/webhook", nil).WantProblem(404, "not-found")
 	var log struct{ Items []attempt }
 	if s.do("GET", "/webhook/deliveries", nil).Want(200).JSON(&log); len(log.Items) != 1 {
-		t.Errorf("the attempt log: %+v", log)
+		t.Errorf("the attempt log is %+v, want one delivery", log)
 	}
-	if i := s.configured("webhook", map[string]any{"url": "https://example.com/", "events": []string{"goal.*"}}, 201); i.SigningSecret == "" || i.SigningSecret == given || i.Credentials != nil {
-		t.Errorf("configured again: %+v", i)
+	i := s.configured("webhook", map[string]any{"url": "https://example.com/", "events": []string{"goal.*"}}, 201)
+	if i.SigningSecret == "" {
+		t.Error("configured again without a signing secret, want a generated one")
+	}
+	if i.SigningSecret == given {
+		t.Errorf("configured again with the former signing secret %q, want another one", given)
+	}
+	if i.Credentials != nil {
+		t.Errorf("configured again with the credentials %+v, want none", i.Credentials)
 	}
 }
 
@@ -141,23 +153,22 @@ func TestEnableDisable(t *testing.T) {
 		s.do("POST", "/webhook/"+what, nil).WantProblem(404, "not-found")
 	}
 	s.configure("webhook", "https://example.com/")
+	enabled, disabled := standing{State: "sandbox", Enabled: true}, standing{State: "sandbox", Disabled: "manual"}
 	tests := []struct {
 		what    string
-		enabled bool
+		want    standing
 		version int64
-	}{{"enable", true, 1}, {"disable", false, 2}, {"disable", false, 2}, {"enable", true, 3}}
+	}{{"enable", enabled, 1}, {"disable", disabled, 2}, {"disable", disabled, 2}, {"enable", enabled, 3}}
 	for _, tt := range tests {
 		answer := s.do("POST", "/webhook/"+tt.what, nil).Want(200)
 		var i shown
 		answer.JSON(&i)
-		if i.Enabled != tt.enabled || i.Version != tt.version || (i.Disabled != nil) == tt.enabled {
-			t.Errorf("%s: %s", tt.what, answer.Body)
+		s.wantStanding(i, tt.want)
+		if i.Version != tt.version {
+			t.Errorf("%s: version %d, want %d", tt.what, i.Version, tt.version)
 		}
-		if i.Disabled != nil && i.Disabled.Reason != "manual" {
-			t.Errorf("disabled because of %q", i.Disabled.Reason)
-		}
-		if etag := s.do("GET", "/webhook", nil).Want(200).Header.Get("ETag"); answer.Header.Get("ETag") != etag {
-			t.Errorf("%s: ETag %s, then %s", tt.what, answer.Header.Get("ETag"), etag)
+		if got, want := answer.Header.Get("ETag"), s.do("GET", "/webhook", nil).Want(200).Header.Get("ETag"); got != want {
+			t.Errorf("%s: ETag %s, want %s as in the answer to GET", tt.what, got, want)
 		}
 		s.keepsOut(answer.Body, given)
 	}
@@ -171,17 +182,13 @@ func TestDisable_Certified(t *testing.T) {
 	s.configure("webhook", r.URL)
 	s.do("POST", "/webhook/certification", nil).Want(200)
 	s.do("POST", "/webhook/disable", nil).Want(200)
-	if i := s.get("webhook"); i.State != "certified" || i.Enabled {
-		t.Errorf("%+v", i)
-	}
+	s.wantStanding(s.get("webhook"), standing{State: "certified", Certified: true, Disabled: "manual"})
 	item, _, err := integration.Load(t.Context(), s.company(), "webhook")
 	errtest.Must(t, err)
 	if item.Allows(integration.EventDeliver, s.clock.Now()) {
-		t.Error("a disabled integration may use a port")
+		t.Error("a disabled integration may use a port, want none")
 	}
-	if entries, err := s.company().Query(t.Context(), store.Query{Prefix: timeline.Prefix}); err != nil || len(entries.Items) != 0 {
-		t.Errorf("want no timeline entries, which the projector writes: %v, %v", entries.Items, err)
-	}
+	s.wantNone(timeline.Prefix) // the projector writes the entries
 }
 
 // TestHealth derives the health from the context: the last results, and the share of the day's attempts that succeeded.
@@ -201,24 +208,23 @@ func TestHealth(t *testing.T) {
 		Start: now.Add(-48 * time.Hour).Truncate(time.Hour), Seconds: 3600, Delivered: append(make([]int64, 48), 3), Failed: append(append([]int64{9}, make([]int64, 47)...), 1),
 	}}
 	s.learn(facts)
-	var list struct {
-		Items []struct {
-			Provider string
-			Health   struct {
-				Status                       string
-				LastSuccessAt, LastFailureAt *time.Time
-				SuccessRate24h               *float64
-			}
-		}
+	type health struct {
+		Status                       string
+		LastSuccessAt, LastFailureAt *time.Time
+		SuccessRate24h               *float64
 	}
-	s.do("GET", "", nil).Want(200).JSON(&list)
-	for n, want := range []string{"pass", "fail", "unknown"} {
-		h := list.Items[n].Health
-		if h.Status != want || (h.LastSuccessAt == nil) != (want == "unknown") || (h.SuccessRate24h == nil) != (n > 0) {
-			t.Errorf("%s: %+v", list.Items[n].Provider, h)
-		}
+	type item struct {
+		Provider string
+		Health   health
 	}
-	if rate := list.Items[0].Health.SuccessRate24h; rate == nil || *rate != 0.75 {
-		t.Errorf("rate %v", rate)
+	var got struct{ Items []item }
+	s.do("GET", "", nil).Want(200).JSON(&got)
+	want := []item{
+		{"webhook", health{Status: "pass", LastSuccessAt: &now, LastFailureAt: new(now.Add(-time.Hour)), SuccessRate24h: new(0.75)}},
+		{"webhook-b", health{Status: "fail", LastSuccessAt: new(now.Add(-time.Hour)), LastFailureAt: &now}},
+		{"webhook-c", health{Status: "unknown"}},
+	}
+	if diff := cmp.Diff(want, got.Items); diff != "" {
+		t.Errorf("health differs (-want +got):\n%s", diff)
 	}
 }

@@ -23,30 +23,39 @@ func TestCredentials(t *testing.T) {
 	s.do("PUT", "/github/credentials", map[string]any{"credentials": values}).WantProblem(404, "not-found")
 	s.configured("github", map[string]any{"repository": "octo/app", "signingSecret": "as typed there"}, 201)
 	if answer := s.do("PUT", "/github/credentials", map[string]any{"credentials": values}).Want(204); len(answer.Body) != 0 {
-		t.Errorf("204 with %s", answer.Body)
+		t.Errorf("204 with the body %s, want none", answer.Body)
 	}
 	i := s.get("github")
-	if diff := cmp.Diff([]string{"token", "user-Name_2"}, i.Credentials.Names); diff != "" || i.Version != 2 {
-		t.Errorf("version %d, %s", i.Version, diff)
+	if diff := cmp.Diff([]string{"token", "user-Name_2"}, i.Credentials.Names); diff != "" {
+		t.Errorf("names differ (-want +got):\n%s", diff)
 	}
-	if got := s.secrets("github"); !maps.Equal(got.Values, values) || got.Signing[0].Value != "as typed there" {
-		t.Error("the vault does not hold the written credentials")
+	if i.Version != 2 {
+		t.Errorf("version %d, want 2", i.Version)
+	}
+	stored := s.secrets("github")
+	if diff := cmp.Diff(values, stored.Values); diff != "" {
+		t.Errorf("credentials in the vault differ (-want +got):\n%s", diff)
+	}
+	if got := stored.Signing[0].Value; got != "as typed there" {
+		t.Errorf(`signing secret in the vault %q, want "as typed there"`, got)
 	}
 	item, err := s.company().Get(t.Context(), integration.CredentialKey("github"), nil)
 	errtest.Must(t, err)
 	s.keepsOut(item.Body, "s3cr3t", "as typed")
-	s.do("PUT", "/github/credentials", map[string]any{"credentials": map[string]string{"other": "s3cr3t-3"}}).Want(204)
-	if got := s.secrets("github").Values; !maps.Equal(got, map[string]string{"other": "s3cr3t-3"}) {
-		t.Error("a second write does not replace the first")
+	second := map[string]string{"other": "s3cr3t-3"}
+	s.do("PUT", "/github/credentials", map[string]any{"credentials": second}).Want(204)
+	if diff := cmp.Diff(second, s.secrets("github").Values); diff != "" {
+		t.Errorf("credentials after a second write differ (-want +got):\n%s", diff)
 	}
 	for range 2 {
 		s.do("DELETE", "/github/credentials", nil).Want(204)
-		if got := s.secrets("github"); len(got.Values) != 0 || len(got.Signing) != 1 {
-			t.Errorf("%d credentials and %d signing secrets remain", len(got.Values), len(got.Signing))
+		left := s.secrets("github")
+		if got, want := [2]int{len(left.Values), len(left.Signing)}, [2]int{0, 1}; got != want {
+			t.Errorf("%v credentials and signing secrets remain, want %v", got, want)
 		}
 	}
 	if i := s.get("github"); i.Credentials != nil {
-		t.Errorf("credentials %+v", i.Credentials)
+		t.Errorf("credentials %+v, want none", i.Credentials)
 	}
 	s.do("GET", "/github/credentials", nil).WantProblem(405, "method-not-allowed")
 }
@@ -91,12 +100,12 @@ func TestCredentials_Refused(t *testing.T) {
 			}
 			slices.Sort(pointers)
 			if diff := cmp.Diff(tt.problems, slices.Compact(pointers)); diff != "" {
-				t.Errorf("%s\n%s", answer.Body, diff)
+				t.Errorf("pointers differ (-want +got):\n%s", diff)
 			}
 		})
 	}
 	if i := s.get("github"); i.Version != 1 {
-		t.Errorf("version %d", i.Version)
+		t.Errorf("version %d, want 1", i.Version)
 	}
 }
 
@@ -141,15 +150,21 @@ func TestRotate(t *testing.T) {
 	signers("first")
 	second := s.rotate("webhook", nil)
 	names[second.SigningSecret] = "second"
-	if until := s.clock.Now().Add(24 * time.Hour); second.LiveSecrets != 2 || !second.PreviousUntil.Equal(until) || !second.SecretAt.Equal(s.clock.Now()) {
-		t.Errorf("second: %+v", second)
+	want := rotation{
+		SigningSecret: second.SigningSecret, PreviousUntil: new(s.clock.Now().Add(24 * time.Hour)), LiveSecrets: 2, SecretAt: s.clock.Now(),
+	}
+	if diff := cmp.Diff(want, second); diff != "" {
+		t.Errorf("second rotation differs (-want +got):\n%s", diff)
 	}
 	signers("first", "second")
 	s.clock.Advance(time.Hour)
 	third := s.rotate("webhook", map[string]any{"signingSecret": nil})
 	names[third.SigningSecret] = "third"
-	if third.LiveSecrets != 3 || len(names) != 3 {
-		t.Errorf("third: %+v", third)
+	if third.LiveSecrets != 3 {
+		t.Errorf("%d live secrets after the third rotation, want 3", third.LiveSecrets)
+	}
+	if len(names) != 3 {
+		t.Errorf("%d different secrets, want 3", len(names))
 	}
 	signers("first", "second", "third")
 	s.clock.Advance(23*time.Hour - time.Millisecond)
@@ -162,11 +177,11 @@ func TestRotate(t *testing.T) {
 	s.keepsOut(answer.Body, another)
 	names[another] = "given"
 	signers("given", "third")
-	if i := s.get("webhook"); i.SecretAt == nil || !i.SecretAt.Equal(s.clock.Now()) {
-		t.Errorf("secretAt %v, now %v", i.SecretAt, s.clock.Now())
+	if diff := cmp.Diff(new(s.clock.Now()), s.get("webhook").SecretAt); diff != "" {
+		t.Errorf("secretAt differs (-want +got):\n%s", diff)
 	}
 	if again := s.rotate("webhook", map[string]any{"signingSecret": another}); again.LiveSecrets != 2 {
-		t.Errorf("the current secret again: %+v", again)
+		t.Errorf("%d live secrets after the current secret again, want 2", again.LiveSecrets)
 	}
 	signers("given", "third")
 }
@@ -175,8 +190,9 @@ func TestRotate_First(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
 	s.configured("github", map[string]any{"repository": "octo/app"}, 201)
-	if first := s.rotate("github", map[string]any{"signingSecret": "as typed at github"}); first.PreviousUntil != nil || first.LiveSecrets != 1 || first.SigningSecret != "" {
-		t.Errorf("%+v", first)
+	got := s.rotate("github", map[string]any{"signingSecret": "as typed at github"})
+	if diff := cmp.Diff(rotation{LiveSecrets: 1, SecretAt: s.clock.Now()}, got); diff != "" {
+		t.Errorf("rotation differs (-want +got):\n%s", diff)
 	}
 }
 
@@ -189,12 +205,18 @@ func TestRotate_Refused(t *testing.T) {
 	s.do("POST", "/feed/secret", nil).WantProblem(409, "conflict")
 	for _, body := range []string{`{"signingSecret":"s3cr3t-that-is-no-secret"}`, `{"signingSecret":"whsec_s3cr3t"}`, `{"signingSecret":""}`, `{"signingSecret":5}`} {
 		p := s.do("POST", "/webhook/secret", body).WantProblem(422, "invalid")
-		if len(p.Errors) == 0 || p.Errors[0].Pointer != "/signingSecret" || strings.Contains(p.Errors[0].Detail, "s3cr3t") {
-			t.Errorf("%s: %+v", body, p.Errors)
+		if len(p.Errors) == 0 {
+			t.Fatalf("%s: no problems, want one", body)
+		}
+		if got := p.Errors[0].Pointer; got != "/signingSecret" {
+			t.Errorf("%s: pointer %q, want /signingSecret", body, got)
+		}
+		if got := p.Errors[0].Detail; strings.Contains(got, "s3cr3t") {
+			t.Errorf("%s: detail %q, want one without the secret", body, got)
 		}
 	}
 	if i := s.get("webhook"); i.Version != 1 {
-		t.Errorf("version %d", i.Version)
+		t.Errorf("version %d, want 1", i.Version)
 	}
 }
 
@@ -208,7 +230,10 @@ func TestRotate_Many(t *testing.T) {
 		last = s.rotate("webhook", nil)
 	}
 	live := s.secrets("webhook").Live(s.clock.Now())
-	if last.LiveSecrets != 10 || len(live) != 10 || live[0] != last.SigningSecret {
-		t.Errorf("%d live secrets", len(live))
+	if got, want := [2]int{last.LiveSecrets, len(live)}, [2]int{10, 10}; got != want {
+		t.Fatalf("live secrets in the answer and in the vault = %v, want %v", got, want)
+	}
+	if live[0] != last.SigningSecret {
+		t.Errorf("newest live secret %q, want %q", live[0], last.SigningSecret)
 	}
 }

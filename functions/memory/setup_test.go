@@ -5,8 +5,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"orgops/functions/memory"
 	"orgops/shared/domain/integration"
+	"orgops/shared/domain/syncrun"
 	"orgops/shared/provider/connector"
 	"orgops/shared/provider/genericwebhook"
 	"orgops/shared/provider/github"
@@ -69,6 +72,17 @@ func (s *service) feed(state integration.State) integration.Integration {
 	}
 	s.put(integration.Key("feed"), integration.Entity, i)
 	return i
+}
+
+// wantSlot compares the slot of the feed's runs.
+func (s *service) wantSlot(want syncrun.Slot) {
+	s.t.Helper()
+	var got syncrun.Slot
+	_, err := s.company().Get(s.t.Context(), syncrun.SlotKey("feed"), &got)
+	errtest.Must(s.t, err)
+	if diff := cmp.Diff(want, got); diff != "" {
+		s.t.Errorf("slot differs (-want +got):\n%s", diff)
+	}
 }
 
 // page decodes a listing as a client sees it.

@@ -51,8 +51,14 @@ func TestSync(t *testing.T) {
 			answer := s.do("POST", "/memory/sync/feed", tt.body).Want(202)
 			var run syncrun.Run
 			answer.JSON(&run)
-			if run.Mode != tt.mode || run.Full != tt.full || run.State != syncrun.Requested || run.Provider != "feed" || !run.RequestedAt.Equal(s.now) || run.RequestedBy == "" {
-				t.Errorf("%+v", run)
+			want := syncrun.Run{
+				ID: run.ID, Provider: "feed", Mode: tt.mode, Full: tt.full, State: syncrun.Requested, RequestedBy: run.RequestedBy, RequestedAt: s.now,
+			}
+			if diff := cmp.Diff(want, run); diff != "" {
+				t.Errorf("run differs (-want +got):\n%s", diff)
+			}
+			if run.RequestedBy == "" {
+				t.Error("the run names no user, want the one who requested it")
 			}
 			if got, want := answer.Header.Get("Location"), s.at("/memory/syncs/"+run.ID); got != want {
 				t.Errorf("Location %s, want %s", got, want)
@@ -60,12 +66,9 @@ func TestSync(t *testing.T) {
 			var stored syncrun.Run
 			s.Do("GET", answer.Header.Get("Location"), s.A.Token, nil).Want(200).JSON(&stored)
 			if diff := cmp.Diff(run, stored); diff != "" {
-				t.Error(diff)
+				t.Errorf("run at its Location differs (-want +got):\n%s", diff)
 			}
-			var slot syncrun.Slot
-			if _, err := s.company().Get(t.Context(), syncrun.SlotKey("feed"), &slot); err != nil || slot.Run != run.ID {
-				t.Errorf("slot %+v, %v", slot, err)
-			}
+			s.wantSlot(syncrun.Slot{Run: run.ID})
 		})
 	}
 }
@@ -73,15 +76,15 @@ func TestSync(t *testing.T) {
 func TestSync_Refused(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
-	if p := s.do("POST", "/memory/sync/feed", nil).WantProblem(404, "not-found"); !strings.Contains(p.Detail, `"feed" is not configured`) {
-		t.Errorf("not configured: %q", p.Detail)
+	refused := func(provider string, status int, kind, detail string) {
+		t.Helper()
+		if p := s.do("POST", "/memory/sync/"+provider, nil).WantProblem(status, kind); !strings.Contains(p.Detail, detail) {
+			t.Errorf("%s: detail %q, want one with %q", provider, p.Detail, detail)
+		}
 	}
-	if p := s.do("POST", "/memory/sync/gitlab", nil).WantProblem(404, "not-found"); !strings.Contains(p.Detail, "known are feed, github, webhook") {
-		t.Errorf("unknown: %q", p.Detail)
-	}
-	if p := s.do("POST", "/memory/sync/webhook-a", nil).WantProblem(409, "conflict"); !strings.Contains(p.Detail, "cannot be synced") {
-		t.Errorf("cannot be synced: %q", p.Detail)
-	}
+	refused("feed", 404, "not-found", `"feed" is not configured`)
+	refused("gitlab", 404, "not-found", "known are feed, github, webhook")
+	refused("webhook-a", 409, "conflict", "cannot be synced")
 	i := s.feed(integration.Certified)
 	for _, body := range []string{`{"mode":"quick"}`, `{"dryRun":"yes"}`, `{"more":1}`, `[]`} {
 		s.do("POST", "/memory/sync/feed", body).WantProblem(422, "invalid")
@@ -89,11 +92,9 @@ func TestSync_Refused(t *testing.T) {
 	s.do("POST", "/memory/sync/feed", `{"mode"`).WantProblem(400, "malformed")
 	i.Enabled = false
 	s.put(integration.Key("feed"), integration.Entity, i)
-	if p := s.do("POST", "/memory/sync/feed", nil).WantProblem(409, "conflict"); !strings.Contains(p.Detail, "enable it") {
-		t.Errorf("disabled: %q", p.Detail)
-	}
+	refused("feed", 409, "conflict", "enable it")
 	if got := s.list("/memory/syncs"); len(got.Items) != 0 {
-		t.Errorf("%+v", got)
+		t.Errorf("runs %+v, want none", got.Items)
 	}
 }
 
@@ -111,19 +112,18 @@ func TestSync_Running(t *testing.T) {
 	s.feed(integration.Sandbox)
 	run := s.sync()
 	if p := s.do("POST", "/memory/sync/feed", nil).WantProblem(409, "sync-running"); !strings.Contains(p.Detail, run.ID) {
-		t.Errorf("%q", p.Detail)
+		t.Errorf("detail %q, want one with %s", p.Detail, run.ID)
 	}
 	s.do("POST", "/memory/syncs/"+run.ID+"/cancel", nil).Want(200)
 	next := s.sync()
 	// A run that expired before a worker started it does not block its provider.
-	s.put(syncrun.SlotKey("feed"), syncrun.SlotEntity, syncrun.Slot{Run: id.New(), State: json.RawMessage(`{"etag":"x"}`), ConfigDigest: "d"})
-	after := s.sync()
-	var slot syncrun.Slot
-	_, err := s.company().Get(t.Context(), syncrun.SlotKey("feed"), &slot)
-	errtest.Must(t, err)
-	if after.ID == next.ID || slot.Run != after.ID || slot.ConfigDigest != "d" || string(slot.State) != `{"etag":"x"}` {
-		t.Errorf("%+v", slot)
+	slot := syncrun.Slot{Run: id.New(), State: json.RawMessage(`{"etag":"x"}`), ConfigDigest: "d"}
+	s.put(syncrun.SlotKey("feed"), syncrun.SlotEntity, slot)
+	slot.Run = s.sync().ID
+	if slot.Run == next.ID {
+		t.Errorf("the run is %s again, want a new one", next.ID)
 	}
+	s.wantSlot(slot)
 }
 
 // TestSync_Concurrent accepts one of many concurrent requests, and names it to the others.
@@ -139,7 +139,7 @@ func TestSync_Concurrent(t *testing.T) {
 	running.Wait()
 	runs := s.list("/memory/syncs").ids()
 	if len(runs) != 1 {
-		t.Fatalf("%d runs", len(runs))
+		t.Fatalf("%d runs, want 1", len(runs))
 	}
 	accepted := 0
 	for _, a := range answers {
@@ -148,11 +148,11 @@ func TestSync_Concurrent(t *testing.T) {
 			continue
 		}
 		if p := a.WantProblem(409, "sync-running"); !strings.Contains(p.Detail, runs[0]) {
-			t.Errorf("%q", p.Detail)
+			t.Errorf("detail %q, want one with %s", p.Detail, runs[0])
 		}
 	}
 	if accepted != 1 {
-		t.Errorf("%d accepted", accepted)
+		t.Errorf("%d accepted, want 1", accepted)
 	}
 }
 
@@ -162,8 +162,11 @@ func TestSync_IdempotencyKey(t *testing.T) {
 	s.feed(integration.Certified)
 	first := s.do("POST", "/memory/sync/feed", nil, "Idempotency-Key", "k").Want(202)
 	again := s.do("POST", "/memory/sync/feed", nil, "Idempotency-Key", "k").Want(202)
-	if string(again.Body) != string(first.Body) || again.Header.Get("Location") != first.Header.Get("Location") {
-		t.Errorf("%s, then %s", first.Body, again.Body)
+	if got, want := string(again.Body), string(first.Body); got != want {
+		t.Errorf("answer to the repeat %s, want %s", got, want)
+	}
+	if got, want := again.Header.Get("Location"), first.Header.Get("Location"); got != want {
+		t.Errorf("Location of the repeat %q, want %q", got, want)
 	}
 	s.do("POST", "/memory/sync/feed", `{"mode":"full"}`, "Idempotency-Key", "k").WantProblem(422, "invalid")
 }
@@ -175,16 +178,15 @@ func TestCancel(t *testing.T) {
 	run := s.sync()
 	var got syncrun.Run
 	s.do("POST", "/memory/syncs/"+run.ID+"/cancel", nil).Want(200).JSON(&got)
-	if got.State != syncrun.Cancelled || got.FinishedAt == nil || !got.FinishedAt.Equal(s.now) {
-		t.Errorf("%+v", got)
+	want := run
+	want.State, want.FinishedAt = syncrun.Cancelled, &s.now
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("run differs (-want +got):\n%s", diff)
 	}
 	if p := s.do("POST", "/memory/syncs/"+run.ID+"/cancel", nil).WantProblem(409, "conflict"); !strings.Contains(p.Detail, "cancelled") {
-		t.Errorf("%q", p.Detail)
+		t.Errorf(`detail %q, want one with "cancelled"`, p.Detail)
 	}
-	var slot syncrun.Slot
-	if _, err := s.company().Get(t.Context(), syncrun.SlotKey("feed"), &slot); err != nil || slot.Run != "" {
-		t.Errorf("slot %+v, %v", slot, err)
-	}
+	s.wantSlot(syncrun.Slot{})
 }
 
 // TestCancel_Running ends a started run at its next page. The worker keeps the slot until then.
@@ -199,18 +201,22 @@ func TestCancel_Running(t *testing.T) {
 		var got syncrun.Run
 		s.do("POST", "/memory/syncs/"+run.ID+"/cancel", nil).Want(200).JSON(&got)
 		if got.State != syncrun.Running {
-			t.Errorf("%+v", got)
+			t.Errorf("state = %q, want %q", got.State, syncrun.Running)
 		}
 	}
 	var stored syncrun.StoredRun
 	item, err := s.company().Get(t.Context(), syncrun.Key(run.ID), &stored)
 	errtest.Must(t, err)
-	if !stored.Work.CancelRequested || string(stored.Work.Checkpoint) != "2" || item.Expires.Before(s.now.Add(89*24*time.Hour)) {
-		t.Errorf("%+v until %v", stored, item.Expires)
+	want := syncrun.StoredRun{Run: run, Work: syncrun.Work{CancelRequested: true, Checkpoint: json.RawMessage(`2`)}}
+	if diff := cmp.Diff(want, stored); diff != "" {
+		t.Errorf("stored run differs (-want +got):\n%s", diff)
+	}
+	if least := s.now.Add(89 * 24 * time.Hour); item.Expires.Before(least) {
+		t.Errorf("the run expires at %v, want %v or later", item.Expires, least)
 	}
 	s.do("POST", "/memory/sync/feed", nil).WantProblem(409, "sync-running")
 	if answer := s.do("GET", "/memory/syncs/"+run.ID, nil).Want(200); strings.Contains(string(answer.Body), "work") {
-		t.Errorf("the answer shows the worker's state: %s", answer.Body)
+		t.Errorf("answer %s, want one without the worker's state", answer.Body)
 	}
 }
 
@@ -225,7 +231,7 @@ func TestCancel_IntegrationDeleted(t *testing.T) {
 	errtest.Must(t, s.company().Commit(t.Context(), s.company().Delete(syncrun.SlotKey("feed"), syncrun.SlotEntity, item.Version)))
 	s.do("POST", "/memory/syncs/"+run.ID+"/cancel", nil).Want(200)
 	if _, err := s.company().Get(t.Context(), syncrun.SlotKey("feed"), nil); !errors.Is(err, store.ErrNotFound) {
-		t.Errorf("the slot was created again: %v", err)
+		t.Errorf("read of the slot: error %v, want %v", err, store.ErrNotFound)
 	}
 }
 
@@ -234,8 +240,9 @@ func TestCancel_Unknown(t *testing.T) {
 	s := setup(t)
 	for _, run := range []string{id.New(), "a%23b", "%2e%2e"} {
 		for method, rest := range map[string]string{"GET": "", "POST": "/cancel"} {
-			if p := s.do(method, "/memory/syncs/"+run+rest, nil).WantProblem(404, "not-found"); p.Detail != "there is no sync run with this id" {
-				t.Errorf("%s: %q", run, p.Detail)
+			p := s.do(method, "/memory/syncs/"+run+rest, nil).WantProblem(404, "not-found")
+			if want := "there is no sync run with this id"; p.Detail != want {
+				t.Errorf("%s: detail %q, want %q", run, p.Detail, want)
 			}
 		}
 	}
@@ -265,12 +272,12 @@ func TestListSyncs(t *testing.T) {
 	}
 	for _, tt := range tests {
 		if diff := cmp.Diff(tt.want, s.list("/memory/syncs"+tt.query).ids()); diff != "" {
-			t.Errorf("%q: %s", tt.query, diff)
+			t.Errorf("runs for %q differ (-want +got):\n%s", tt.query, diff)
 		}
 	}
 	first := s.list("/memory/syncs?limit=2")
 	if diff := cmp.Diff(want[2:4], s.list("/memory/syncs?limit=2&cursor="+first.NextCursor).ids()); diff != "" {
-		t.Error(diff)
+		t.Errorf("second page differs (-want +got):\n%s", diff)
 	}
 	s.do("GET", "/memory/syncs?limit=2&provider=feed&cursor="+first.NextCursor, nil).WantProblem(422, "invalid")
 	s.do("GET", "/memory/syncs?state=lost", nil).WantProblem(422, "invalid")

@@ -3,12 +3,15 @@ package provisioner_test
 import (
 	"encoding/json"
 	"log/slog"
+	"maps"
 	"net/http"
 	"os"
 	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
 
 	"orgops/functions/provisioner"
 	"orgops/shared/domain/company"
@@ -17,6 +20,7 @@ import (
 	"orgops/shared/identity/usagekey/gatewaykeys"
 	"orgops/shared/storage/store"
 	"orgops/shared/testkit/awstest"
+	"orgops/shared/testkit/errtest"
 	"orgops/shared/testkit/webtest"
 )
 
@@ -87,50 +91,65 @@ func (w *world) companies(name string) int {
 	return n
 }
 
-func (w *world) hasKey(companyID string) bool {
+// wantKey checks whether a company has a usage key in the plan.
+func (w *world) wantKey(companyID string, want bool) {
 	w.t.Helper()
-	return slices.Contains(awstest.UsageKeys(w.t, moto.Access(w.t), w.free), usagekey.Of(companyID))
+	got := slices.Contains(awstest.UsageKeys(w.t, moto.Access(w.t), w.free), usagekey.Of(companyID))
+	if got != want {
+		w.t.Errorf("the company has a usage key: %t, want %t", got, want)
+	}
+}
+
+// wantMembers compares the names of an answer's members.
+func (w *world) wantMembers(answer map[string]any, want ...string) {
+	w.t.Helper()
+	if diff := cmp.Diff(want, slices.Sorted(maps.Keys(answer))); diff != "" {
+		w.t.Errorf("members of the answer %v differ (-want +got):\n%s", answer, diff)
+	}
 }
 
 const ada = `{"name":"Ada's","email":"ada@ada.test"}`
 
-// TestRepeated repeats a request, as an operator who saw no answer does. There is one company, with its usage key.
-func TestRepeated(t *testing.T) {
+// TestProvisioner_Repeated repeats a request, as an operator who saw no answer does. There is one company, with its usage
+// key.
+func TestProvisioner_Repeated(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	first := w.must(ada)
 	id := first["companyId"].(string)
-	if first["password"] == nil || first["warning"] != nil || !w.hasKey(id) {
-		t.Errorf("%v", first)
-	}
+	w.wantMembers(first, "companyId", "email", "password", "userId")
+	w.wantKey(id, true)
 	second := w.must(ada)
-	if second["companyId"] != id || second["userId"] != first["userId"] || second["email"] != "ada@ada.test" || second["password"] != nil ||
-		!strings.Contains(second["warning"].(string), "already exists") {
-		t.Errorf("%v", second)
+	want := map[string]any{"companyId": id, "userId": first["userId"], "email": "ada@ada.test", "warning": second["warning"]}
+	if diff := cmp.Diff(want, second); diff != "" {
+		t.Errorf("second answer differs (-want +got):\n%s", diff)
+	}
+	if got := second["warning"].(string); !strings.Contains(got, "already exists") {
+		t.Errorf(`warning %q, want one with "already exists"`, got)
 	}
 	if n := w.companies("Ada's"); n != 1 {
 		t.Errorf("%d companies, want 1", n)
 	}
 	for _, other := range []string{`{"name":"Other","email":"ada@ada.test"}`, `{"name":"Ada's","email":"ADA@ada.test","plan":"pro"}`} {
 		if _, err := w.invoke(other); err == nil {
-			t.Errorf("%s: no error", other)
+			t.Errorf("%s: no error, want one", other)
 		}
 	}
 	c, u, err := company.ByEmail(t.Context(), w.Store, "ada@ada.test")
-	if err != nil || c.ID != id || u.ID != first["userId"] {
-		t.Error(c, u, err)
+	errtest.Must(t, err)
+	if got, want := [2]any{c.ID, u.ID}, [2]any{id, first["userId"]}; got != want {
+		t.Errorf("stored company and user = %v, want %v", got, want)
 	}
-	if _, _, err := company.AddUser(t.Context(), w.Store, w.Hasher, id, company.NewUser{Email: "member@ada.test", Role: "member"}, time.Now()); err != nil {
-		t.Fatal(err)
-	}
+	_, _, err = company.AddUser(t.Context(), w.Store, w.Hasher, id, company.NewUser{Email: "member@ada.test", Role: "member"}, time.Now())
+	errtest.Must(t, err)
 	if _, err := w.invoke(`{"name":"Ada's","email":"member@ada.test"}`); err == nil {
-		t.Error("a member's address passes for the founder's")
+		t.Error("a member's address passes for the founder's, want an error")
 	}
 }
 
-// TestPartial checks that the answer shows the company and its password when a gateway call fails or its answer is lost,
-// and that the same request completes the company.
-func TestPartial(t *testing.T) {
+// TestProvisioner_Partial checks that the answer shows the company and its password when a gateway call fails or its answer
+// is lost, and that the same request completes the company.
+func TestProvisioner_Partial(t *testing.T) {
 	t.Parallel()
 	refused := func(operation string) awstest.Step {
 		return awstest.Step{Operation: operation, Status: http.StatusBadRequest, Body: `{"__type":"BadRequestException","message":"no"}`}
@@ -148,23 +167,34 @@ func TestPartial(t *testing.T) {
 		{"an enrolment whose answer was lost", awstest.Step{Operation: keys, Lost: true}, false},
 	}
 	for i, tt := range tests {
-		request := strings.ReplaceAll(ada, "ada@", string(rune('a'+i))+"@")
-		w.proxy.Play(tt.step)
-		first := w.must(request)
-		id := first["companyId"].(string)
-		if (first["warning"] != nil) != tt.warn || first["password"] == nil || w.hasKey(id) == tt.warn {
-			t.Errorf("%s: %v", tt.name, first)
-		}
-		again := w.must(request)
-		if again["companyId"] != id || !w.hasKey(id) || strings.Contains(again["warning"].(string), "refuses") {
-			t.Errorf("%s, again: %v", tt.name, again)
-		}
+		t.Run(tt.name, func(t *testing.T) {
+			w := *w
+			w.t = t
+			request := strings.ReplaceAll(ada, "ada@", string(rune('a'+i))+"@")
+			w.proxy.Play(tt.step)
+			first := w.must(request)
+			id := first["companyId"].(string)
+			members := []string{"companyId", "email", "password", "userId"}
+			if tt.warn {
+				members = append(members, "warning")
+			}
+			w.wantMembers(first, members...)
+			w.wantKey(id, !tt.warn)
+			again := w.must(request)
+			if got := again["companyId"]; got != id {
+				t.Errorf("company after the repeat = %v, want %v", got, id)
+			}
+			w.wantKey(id, true)
+			if got := again["warning"].(string); strings.Contains(got, "refuses") {
+				t.Errorf("warning after the repeat %q, want one without the plan", got)
+			}
+		})
 	}
 }
 
-// TestInAnotherPlan tells a key in this plan from a key in another plan, although the gateway answers both with the same
-// conflict.
-func TestInAnotherPlan(t *testing.T) {
+// TestProvisioner_InAnotherPlan tells a key in this plan from a key in another plan, although the gateway answers both with
+// the same conflict.
+func TestProvisioner_InAnotherPlan(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	conflict := awstest.Step{
@@ -172,17 +202,17 @@ func TestInAnotherPlan(t *testing.T) {
 	}
 	w.must(ada)
 	w.proxy.Play(conflict)
-	if again := w.must(ada); strings.Contains(again["warning"].(string), "refuses") {
-		t.Errorf("in this plan: %v", again)
+	if got := w.must(ada)["warning"].(string); strings.Contains(got, "refuses") {
+		t.Errorf("warning for a key in this plan %q, want one without the plan", got)
 	}
 	w.proxy.Play(conflict)
 	if other := w.must(strings.ReplaceAll(ada, "ada@", "eve@")); other["warning"] == nil {
-		t.Errorf("in another plan: %v", other)
+		t.Errorf("answer for a key in another plan %v, want one with a warning", other)
 	}
 }
 
-// TestRefused checks that a refused request creates neither a company nor a key at the gateway.
-func TestRefused(t *testing.T) {
+// TestProvisioner_Refused checks that a refused request creates neither a company nor a key at the gateway.
+func TestProvisioner_Refused(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	for _, tt := range []struct{ event, holds string }{
@@ -196,17 +226,23 @@ func TestRefused(t *testing.T) {
 		{`{"RequestType":"Create","ResourceProperties":{"Name":"Ada's"}}`, "email"},
 	} {
 		_, err := w.invoke(tt.event)
-		if err == nil || !strings.Contains(err.Error(), tt.holds) || strings.Contains(err.Error(), "a long enough") || strings.Contains(err.Error(), "short\"") {
-			t.Errorf("%s: %v", tt.event, err)
+		got := errtest.Message(err)
+		if !strings.Contains(got, tt.holds) {
+			t.Errorf("%s: error %q, want one with %q", tt.event, got, tt.holds)
+		}
+		for _, password := range []string{"a long enough", `short"`} {
+			if strings.Contains(got, password) {
+				t.Errorf("%s: error %q, want one without the password", tt.event, got)
+			}
 		}
 	}
-	if n := w.companies("Ada's"); n != 0 || w.proxy.Calls("POST /apikeys") != 0 {
-		t.Errorf("%d companies, %d keys were made", n, w.proxy.Calls("POST /apikeys"))
+	if got, want := [2]int{w.companies("Ada's"), w.proxy.Calls("POST /apikeys")}, [2]int{}; got != want {
+		t.Errorf("%v companies and keys were made, want %v", got, want)
 	}
 }
 
-// TestResource goes through the events of a custom resource, as the CDK's provider framework sends them.
-func TestResource(t *testing.T) {
+// TestProvisioner_Resource goes through the events of a custom resource, as the CDK's provider framework sends them.
+func TestProvisioner_Resource(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	event := func(kind, id, name, email string) string {
@@ -225,25 +261,33 @@ func TestResource(t *testing.T) {
 	created := w.must(event("Create", "", "Ada's", "ada@ada.test"))
 	id := created["PhysicalResourceId"].(string)
 	data := created["Data"].(map[string]any)
-	if data["companyId"] != id || data["email"] != "ada@ada.test" || data["password"] != nil || len(created) != 2 || !w.hasKey(id) ||
-		!strings.Contains(data["warning"].(string), "orgops admin user password") {
-		t.Errorf("%v", created)
+	want := map[string]any{"PhysicalResourceId": id, "Data": map[string]any{
+		"companyId": id, "userId": data["userId"], "email": "ada@ada.test", "warning": data["warning"],
+	}}
+	if diff := cmp.Diff(want, created); diff != "" {
+		t.Errorf("answer differs (-want +got):\n%s", diff)
 	}
+	if got, want := data["warning"].(string), "orgops admin user password"; !strings.Contains(got, want) {
+		t.Errorf("warning %q, want one with %q", got, want)
+	}
+	w.wantKey(id, true)
 	for _, kind := range []string{"Create", "Update"} { // CloudFormation may retry
 		if again := w.must(event(kind, id, "Ada's", "ada@ada.test")); again["PhysicalResourceId"] != id {
-			t.Errorf("%s again: %v", kind, again)
+			t.Errorf("%s again: resource %v, want %v", kind, again["PhysicalResourceId"], id)
 		}
 	}
-	if _, err := w.invoke(event("Update", id, "Ada's New Name", "ada@ada.test")); err == nil || !strings.Contains(err.Error(), "keeps the name") {
-		t.Errorf("a new name: %v", err)
+	_, err := w.invoke(event("Update", id, "Ada's New Name", "ada@ada.test"))
+	if got, want := errtest.Message(err), "keeps the name"; !strings.Contains(got, want) {
+		t.Errorf("error for a new name %q, want one with %q", got, want)
 	}
 	if moved := w.must(event("Update", id, "Ada's", "eve@ada.test")); moved["PhysicalResourceId"] == id {
-		t.Error("another address finds the same company")
+		t.Errorf("another address finds the company %s too, want another one", id)
 	}
-	if gone := w.must(event("Delete", id, "Ada's", "ada@ada.test")); gone["PhysicalResourceId"] != id || gone["Data"] != nil {
-		t.Errorf("%v", gone)
+	gone := w.must(event("Delete", id, "Ada's", "ada@ada.test"))
+	if diff := cmp.Diff(map[string]any{"PhysicalResourceId": id}, gone); diff != "" {
+		t.Errorf("answer to Delete differs (-want +got):\n%s", diff)
 	}
 	if _, _, err := company.Get(t.Context(), store.For(w.Store, id)); err != nil {
-		t.Errorf("the company was deleted with its stack: %v", err)
+		t.Errorf("the company is gone with its stack, want it kept: %v", err)
 	}
 }

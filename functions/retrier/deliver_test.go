@@ -10,6 +10,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
 	"orgops/functions/retrier"
 	"orgops/shared/domain/delivery"
 	"orgops/shared/domain/integration"
@@ -18,28 +21,25 @@ import (
 	"orgops/shared/testkit/errtest"
 )
 
-func TestDelivered(t *testing.T) {
+func TestRetrier_Delivered(t *testing.T) {
 	t.Parallel()
 	r := setup(t)
 	j := r.deliver(1)
-	if due := r.handle(j); !due.IsZero() {
-		t.Errorf("due again at %v", due)
-	}
+	r.wantDone("the message", r.handle(j), 1)
+	r.wantRecord(j, delivery.Delivery{State: delivery.Delivered, Made: 2, Generation: 1})
 	d := r.record(j)
-	last, _ := d.Last()
-	if d.State != delivery.Delivered || d.NextAttemptAt != nil || len(d.Attempts) != 2 || last.Number != 2 || last.Status != 204 {
-		t.Errorf("the record is %+v", d)
+	want := []delivery.Attempt{{Number: 1, State: delivery.Failed}, {Number: 2, State: delivery.Delivered, Status: 204}}
+	if diff := cmp.Diff(want, d.Attempts, cmpopts.IgnoreFields(delivery.Attempt{}, "At", "LatencyMS")); diff != "" {
+		t.Errorf("attempts differ (-want +got):\n%s", diff)
 	}
 	if got := r.receiver.Next(); string(got.Body) != string(d.Payload) {
-		t.Errorf("sent %s", got.Body)
+		t.Errorf("sent %s, want %s", got.Body, d.Payload)
 	}
-	if due := r.handle(j); !due.IsZero() || r.sent() != 1 {
-		t.Errorf("a redelivered message: due %v, sent %d times", due, r.sent())
-	}
+	r.wantDone("the message, received again,", r.handle(j), 1)
 }
 
-// TestSchedule makes all attempts of a delivery that never succeeds, from one message.
-func TestSchedule(t *testing.T) {
+// TestRetrier_Schedule makes all attempts of a delivery that never succeeds, from one message.
+func TestRetrier_Schedule(t *testing.T) {
 	t.Parallel()
 	r := setup(t)
 	r.receiver.Status(500)
@@ -49,46 +49,44 @@ func TestSchedule(t *testing.T) {
 	}
 	for n, want := range waits {
 		due := r.handle(j)
-		wait := due.Sub(r.Clock.Now())
-		if wait < want*8/10 || wait > want*12/10 {
-			t.Fatalf("attempt %d is due after %v, want %v ±20 %%", n+3, wait, want)
+		r.wantWait(due, want*8/10, want*12/10)
+		r.wantRecord(j, delivery.Delivery{State: delivery.Scheduled, NextAttemptAt: &due, Generation: 1, Made: n + 2})
+		if early := r.handle(j); !early.Equal(due) {
+			t.Errorf("attempt %d: an early message is due at %v, want %v", n+3, early, due)
 		}
-		if d := r.record(j); d.State != delivery.Scheduled || !d.NextAttemptAt.Equal(due) || d.Generation != 1 || d.Made != n+2 {
-			t.Fatalf("the record is %+v", d)
-		}
-		if early := r.handle(j); !early.Equal(due) || r.sent() != n+1 {
-			t.Fatalf("an early message is due at %v, sent %d times", early, r.sent())
-		}
+		r.wantSent(n + 1)
 		r.Clock.Set(due)
 	}
-	if due := r.handle(j); !due.IsZero() {
-		t.Errorf("due again after the last attempt, at %v", due)
-	}
-	if d := r.record(j); d.State != delivery.Dead || d.NextAttemptAt != nil || len(d.Attempts) != 10 || d.Made != 10 {
-		t.Errorf("after ten attempts the delivery is %+v", d)
+	r.wantDone("the message, after the last attempt,", r.handle(j), 9)
+	r.wantRecord(j, delivery.Delivery{State: delivery.Dead, Generation: 1, Made: 10})
+	if got := len(r.record(j).Attempts); got != 10 {
+		t.Errorf("the log has %d attempts, want 10", got)
 	}
 }
 
-func TestAnswers(t *testing.T) {
+func TestRetrier_Answers(t *testing.T) {
 	t.Parallel()
+	enabled := endpoint{State: integration.Certified, Enabled: true}
+	gone := endpoint{State: integration.Certified, Disabled: integration.DisabledGone}
 	tests := []struct {
-		name   string
-		answer http.HandlerFunc
-		state  delivery.State
-		least  time.Duration
+		name     string
+		answer   http.HandlerFunc
+		state    delivery.State
+		least    time.Duration // 0: no further attempt
+		endpoint endpoint
 	}{
 		{"redirect", func(w http.ResponseWriter, req *http.Request) {
 			http.Redirect(w, req, "/", http.StatusMovedPermanently)
-		}, delivery.Scheduled, 4 * time.Minute},
-		{"gone", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(410) }, delivery.Failed, 0},
+		}, delivery.Scheduled, 4 * time.Minute, enabled},
+		{"gone", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(410) }, delivery.Failed, 0, gone},
 		{"throttled", func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Retry-After", "7200")
 			w.WriteHeader(429)
-		}, delivery.Scheduled, 2 * time.Hour},
+		}, delivery.Scheduled, 2 * time.Hour, enabled},
 		{"Retry-After sooner than the schedule", func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Retry-After", "1")
 			w.WriteHeader(503)
-		}, delivery.Scheduled, 4 * time.Minute},
+		}, delivery.Scheduled, 4 * time.Minute, enabled},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -97,22 +95,20 @@ func TestAnswers(t *testing.T) {
 			r.receiver.Answer(tt.answer)
 			j := r.deliver(1)
 			due := r.handle(j)
-			if d := r.record(j); d.State != tt.state || due.IsZero() != (tt.state != delivery.Scheduled) {
-				t.Fatalf("due %v, record %+v", due, d)
+			if got := r.record(j).State; got != tt.state {
+				t.Errorf("state = %q, want %q", got, tt.state)
 			}
-			if !due.IsZero() && due.Sub(r.Clock.Now()) < tt.least {
-				t.Errorf("due after %v", due.Sub(r.Clock.Now()))
+			if tt.least == 0 {
+				r.wantDone("the message", due, 1)
+			} else {
+				r.wantWait(due, tt.least, 24*time.Hour)
 			}
-			var i integration.Integration
-			r.Get("a", integration.Key("webhook"), &i)
-			if gone := tt.state == delivery.Failed; gone == i.Enabled || gone && (i.Disabled.Reason != integration.DisabledGone || i.State != integration.Certified) {
-				t.Errorf("the endpoint is %+v", i)
-			}
+			r.wantEndpoint(tt.endpoint)
 		})
 	}
 }
 
-func TestHeld(t *testing.T) {
+func TestRetrier_Held(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
 		because string
@@ -131,44 +127,37 @@ func TestHeld(t *testing.T) {
 			r := setup(t)
 			tt.change(r)
 			j := r.deliver(1)
-			if due := r.handle(j); !due.IsZero() {
-				t.Errorf("due again at %v", due)
-			}
-			if d := r.record(j); d.State != delivery.Held || d.HeldBecause != tt.because || r.sent() != 0 {
-				t.Errorf("the record is %+v", d)
-			}
+			r.wantDone("the message", r.handle(j), 0)
+			r.wantRecord(j, delivery.Delivery{State: delivery.Held, HeldBecause: tt.because, Made: 1, Generation: 1})
 		})
 	}
 }
 
-// TestGenerations ignores the messages of older generations, and sends a delivered delivery again after a restart.
-func TestGenerations(t *testing.T) {
+// TestRetrier_Generations ignores the messages of older generations, and sends a delivered delivery again after a restart.
+func TestRetrier_Generations(t *testing.T) {
 	t.Parallel()
 	r := setup(t)
 	first := r.deliver(1)
 	d := r.record(first)
 	d.Restart(r.Clock.Now())
 	r.save(d)
-	if due := r.handle(first); !due.IsZero() || r.sent() != 0 {
-		t.Errorf("the message of an earlier generation: due %v, sent %d times", due, r.sent())
-	}
-	r.handle(job(d))
-	if d = r.record(first); d.State != delivery.Delivered || r.sent() != 1 {
-		t.Fatalf("the record is %+v", d)
-	}
+	r.wantDone("the message of an earlier generation", r.handle(first), 0)
+	r.wantDone("the message of this generation", r.handle(job(d)), 1)
+	r.wantRecord(first, delivery.Delivery{State: delivery.Delivered, Made: 1, Generation: 2})
+	d = r.record(first)
 	d.Restart(r.Clock.Now())
 	r.save(d)
-	r.handle(job(d))
-	if d = r.record(first); d.State != delivery.Delivered || r.sent() != 2 || d.Made != 1 || len(d.Attempts) != 3 {
-		t.Errorf("after a retry of a delivered delivery: %+v", d)
+	r.wantDone("the message of a retry", r.handle(job(d)), 2)
+	r.wantRecord(first, delivery.Delivery{State: delivery.Delivered, Made: 1, Generation: 3})
+	if got := len(r.record(first).Attempts); got != 3 {
+		t.Errorf("the log has %d attempts, want 3", got)
 	}
-	if due := r.handle(delivery.Job{Company: "a", Delivery: "gone#webhook", Generation: 1}); !due.IsZero() {
-		t.Errorf("a delivery that has expired is due at %v", due)
-	}
+	gone := delivery.Job{Company: "a", Delivery: "gone#webhook", Generation: 1}
+	r.wantDone("the message of a delivery that has expired", r.handle(gone), 2)
 }
 
-// TestTwoMessages checks that only one of two concurrent messages for a delivery sends it.
-func TestTwoMessages(t *testing.T) {
+// TestRetrier_TwoMessages checks that only one of two concurrent messages for a delivery sends it.
+func TestRetrier_TwoMessages(t *testing.T) {
 	t.Parallel()
 	r := setup(t)
 	open := r.receiver.Gate()
@@ -176,16 +165,10 @@ func TestTwoMessages(t *testing.T) {
 	ended := make(chan time.Time)
 	go func() { ended <- r.handle(j) }()
 	r.receiver.Next()
-	if due := r.handle(j); !due.After(r.Clock.Now()) || due.After(r.Clock.Now().Add(3*time.Second)) {
-		t.Errorf("the second message is due at %v", due)
-	}
+	r.wantWait(r.handle(j), time.Second, 3*time.Second)
 	open()
-	if due := <-ended; !due.IsZero() || r.sent() != 1 {
-		t.Errorf("due %v, sent %d times", due, r.sent())
-	}
-	if due := r.handle(j); !due.IsZero() || r.sent() != 1 {
-		t.Errorf("the second message, later: due %v, sent %d times", due, r.sent())
-	}
+	r.wantDone("the first message", <-ended, 1)
+	r.wantDone("the second message", r.handle(j), 1)
 }
 
 // slow delays the first read of a delivery until the test releases it.
@@ -204,9 +187,9 @@ func (s *slow) Get(ctx context.Context, p store.Partition, key string) (store.It
 	return item, err
 }
 
-// TestTwoMessages_Overtaken checks that a message does not send a delivery that another message sent since the record was
-// read.
-func TestTwoMessages_Overtaken(t *testing.T) {
+// TestRetrier_TwoMessages_Overtaken checks that a message does not send a delivery that another message sent since the
+// record was read.
+func TestRetrier_TwoMessages_Overtaken(t *testing.T) {
 	t.Parallel()
 	r := setup(t)
 	s := &slow{Store: r.faulty, read: make(chan struct{}), answer: make(chan struct{})}
@@ -217,13 +200,11 @@ func TestTwoMessages_Overtaken(t *testing.T) {
 	<-s.read
 	r.handle(j)
 	close(s.answer)
-	if due := <-ended; !due.IsZero() || r.sent() != 1 {
-		t.Errorf("due %v, sent %d times", due, r.sent())
-	}
+	r.wantDone("the overtaken message", <-ended, 1)
 }
 
-// TestRequestedMeanwhile keeps a retry that is requested during an attempt.
-func TestRequestedMeanwhile(t *testing.T) {
+// TestRetrier_RequestedMeanwhile keeps a retry that is requested during an attempt.
+func TestRetrier_RequestedMeanwhile(t *testing.T) {
 	t.Parallel()
 	r := setup(t)
 	j := r.deliver(1)
@@ -235,20 +216,16 @@ func TestRequestedMeanwhile(t *testing.T) {
 		w.WriteHeader(204)
 	})
 	if due := r.handle(j); !due.Equal(r.Clock.Now()) {
-		t.Errorf("due at %v, want at once", due)
+		t.Errorf("due at %v, want at once, at %v", due, r.Clock.Now())
 	}
 	r.receiver.Answer(nil)
-	if due := r.handle(j); !due.IsZero() || r.sent() != 1 {
-		t.Errorf("the superseded message: due %v, sent %d times", due, r.sent())
-	}
-	r.handle(job(requested))
-	if d := r.record(j); d.State != delivery.Delivered || r.sent() != 2 {
-		t.Errorf("the record is %+v", d)
-	}
+	r.wantDone("the superseded message", r.handle(j), 1)
+	r.wantDone("the requested message", r.handle(job(requested)), 2)
+	r.wantRecord(j, delivery.Delivery{State: delivery.Delivered, Made: 1, Generation: 2})
 }
 
-// TestNotRecorded repeats an attempt whose record is lost.
-func TestNotRecorded(t *testing.T) {
+// TestRetrier_NotRecorded repeats an attempt whose record is lost.
+func TestRetrier_NotRecorded(t *testing.T) {
 	t.Parallel()
 	r := setup(t)
 	j := r.deliver(1)
@@ -256,17 +233,17 @@ func TestNotRecorded(t *testing.T) {
 	errtest.Must(t, err)
 	r.faulty.Once(delivery.Entity, store.ErrUnavailable)
 	if _, err := r.Handle(context.Background(), body); !errors.Is(err, store.ErrUnavailable) {
-		t.Fatalf("err = %v", err)
+		t.Fatalf("error %v, want %v", err, store.ErrUnavailable)
 	}
-	r.handle(j)
-	got := r.receiver.All()
-	if d := r.record(j); d.State != delivery.Delivered || len(got) != 2 || got[0].ID != got[1].ID {
-		t.Errorf("sent %d times, record %+v", len(got), d)
+	r.wantDone("the message, received again,", r.handle(j), 2)
+	r.wantRecord(j, delivery.Delivery{State: delivery.Delivered, Made: 2, Generation: 1})
+	if first, second := r.receiver.Next().ID, r.receiver.Next().ID; second != first {
+		t.Errorf("sent again with id %q, want %q", second, first)
 	}
 }
 
-// TestBreaker stops sending after five failures in a row, until a single probe succeeds.
-func TestBreaker(t *testing.T) {
+// TestRetrier_Breaker stops sending after five failures in a row, until a single probe succeeds.
+func TestRetrier_Breaker(t *testing.T) {
 	t.Parallel()
 	r := setup(t)
 	r.receiver.Status(500)
@@ -274,32 +251,26 @@ func TestBreaker(t *testing.T) {
 		r.handle(r.deliver(n))
 	}
 	waiting := []delivery.Job{r.deliver(10), r.deliver(11)}
-	var due time.Time
 	for _, j := range waiting {
-		due = r.handle(j)
-		if wait := due.Sub(r.Clock.Now()); wait < 30*time.Second || r.sent() != 5 {
-			t.Fatalf("due after %v, %d attempts", wait, r.sent())
-		}
-		if d := r.record(j); d.Made != 1 || d.State != delivery.Scheduled {
-			t.Errorf("a delivery that was not sent counts as an attempt: %+v", d)
-		}
+		before := r.record(j)
+		r.wantWait(r.handle(j), 30*time.Second, time.Hour)
+		r.wantSent(5)
+		r.wantRecord(j, before)
 	}
 	r.Clock.Advance(40 * time.Second)
 	r.handle(waiting[0]) // the probe
-	if wait := r.handle(waiting[1]).Sub(r.Clock.Now()); wait < time.Minute || r.sent() != 6 {
-		t.Fatalf("after a failed probe: due after %v, %d attempts", wait, r.sent())
-	}
+	r.wantWait(r.handle(waiting[1]), time.Minute, time.Hour)
+	r.wantSent(6)
 	r.receiver.Answer(nil)
 	r.Clock.Advance(70 * time.Second)
-	for _, j := range []delivery.Job{waiting[1], r.deliver(12)} {
-		if r.handle(j); r.record(j).State != delivery.Delivered {
-			t.Errorf("the breaker did not close: %+v", r.record(j))
-		}
+	for n, j := range []delivery.Job{waiting[1], r.deliver(12)} {
+		r.wantDone("a message after the breaker has closed", r.handle(j), 7+n)
+		r.wantRecord(j, delivery.Delivery{State: delivery.Delivered, Made: 2, Generation: 1})
 	}
 }
 
-// TestThrottled applies an endpoint's Retry-After to its other deliveries too.
-func TestThrottled(t *testing.T) {
+// TestRetrier_Throttled applies an endpoint's Retry-After to its other deliveries too.
+func TestRetrier_Throttled(t *testing.T) {
 	t.Parallel()
 	r := setup(t)
 	r.receiver.Answer(func(w http.ResponseWriter, _ *http.Request) {
@@ -307,13 +278,12 @@ func TestThrottled(t *testing.T) {
 		w.WriteHeader(429)
 	})
 	r.handle(r.deliver(1))
-	if wait := r.handle(r.deliver(2)).Sub(r.Clock.Now()); wait < 2*time.Minute || r.sent() != 1 {
-		t.Errorf("due after %v, %d attempts", wait, r.sent())
-	}
+	r.wantWait(r.handle(r.deliver(2)), 2*time.Minute, time.Hour)
+	r.wantSent(1)
 }
 
-// TestSlots bounds the attempts of a hanging endpoint, while others continue.
-func TestSlots(t *testing.T) {
+// TestRetrier_Slots bounds the attempts of a hanging endpoint, while others continue.
+func TestRetrier_Slots(t *testing.T) {
 	t.Parallel()
 	r := setup(t)
 	well := r.Receive()
@@ -326,29 +296,28 @@ func TestSlots(t *testing.T) {
 		go func() { ended <- r.handle(j) }()
 		r.receiver.Next()
 	}
-	if wait := r.handle(r.deliver(9)).Sub(r.Clock.Now()); wait < time.Second || wait > 3*time.Second || r.sent() != slots {
-		t.Errorf("due after %v, %d attempts", wait, r.sent())
-	}
+	r.wantWait(r.handle(r.deliver(9)), time.Second, 3*time.Second)
+	r.wantSent(slots)
 	r.handle(r.deliver(10, func(d *delivery.Delivery) { d.Endpoint = "webhook-well" }))
 	well.Next()
 	open()
 	for range slots {
-		if due := <-ended; !due.IsZero() {
-			t.Errorf("due at %v", due)
-		}
+		r.wantDone("a message of the hanging endpoint", <-ended, slots)
 	}
 }
 
-func TestFailingForDays(t *testing.T) {
+func TestRetrier_FailingForDays(t *testing.T) {
 	t.Parallel()
+	enabled := endpoint{State: integration.Certified, Enabled: true}
+	disabled := endpoint{State: integration.Sandbox, Disabled: integration.DisabledFailing, Cause: integration.SandboxedByFailing}
 	tests := []struct {
-		name     string
-		since    time.Duration
-		disabled bool
+		name  string
+		since time.Duration
+		want  endpoint
 	}{
-		{"five days", 5 * 24 * time.Hour, true},
-		{"less", 5*24*time.Hour - time.Minute, false},
-		{"never", 0, false},
+		{"five days", 5 * 24 * time.Hour, disabled},
+		{"less", 5*24*time.Hour - time.Minute, enabled},
+		{"never", 0, enabled},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -363,14 +332,7 @@ func TestFailingForDays(t *testing.T) {
 			c.Integrations["webhook"] = since
 			r.Put("a", projection.Key, projection.Entity, c)
 			r.handle(r.deliver(1))
-			var i integration.Integration
-			r.Get("a", integration.Key("webhook"), &i)
-			if i.Enabled == tt.disabled {
-				t.Fatalf("enabled %t after failing for %v", i.Enabled, tt.since)
-			}
-			if tt.disabled && (i.Disabled.Reason != integration.DisabledFailing || i.State != integration.Sandbox || i.SandboxedCause != integration.SandboxedByFailing) {
-				t.Errorf("disabled as %+v", i)
-			}
+			r.wantEndpoint(tt.want)
 		})
 	}
 }

@@ -7,10 +7,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
 	"orgops/functions/retrier"
 	"orgops/shared/base/id"
 	"orgops/shared/domain/delivery"
 	"orgops/shared/domain/event"
+	"orgops/shared/domain/integration"
 	"orgops/shared/testkit/errtest"
 	"orgops/shared/testkit/worktest"
 )
@@ -66,6 +70,37 @@ func (r *running) record(j delivery.Job) (d delivery.Delivery) {
 	return d
 }
 
+// wantRecord compares the state of a delivery's record: all except the log and what no attempt changes.
+func (r *running) wantRecord(j delivery.Job, want delivery.Delivery) {
+	r.T.Helper()
+	other := cmpopts.IgnoreFields(delivery.Delivery{}, "EventID", "Endpoint", "Event", "Payload", "Attempts", "CreatedAt")
+	if diff := cmp.Diff(want, r.record(j), other); diff != "" {
+		r.T.Errorf("record differs (-want +got):\n%s", diff)
+	}
+}
+
+// endpoint holds the members of an integration that its deliveries may change.
+type endpoint struct {
+	State    integration.State
+	Enabled  bool
+	Disabled string // the reason
+	Cause    string // why it is in the sandbox
+}
+
+// wantEndpoint compares the endpoint "webhook".
+func (r *running) wantEndpoint(want endpoint) {
+	r.T.Helper()
+	var i integration.Integration
+	r.Get("a", integration.Key("webhook"), &i)
+	got := endpoint{State: i.State, Enabled: i.Enabled, Cause: i.SandboxedCause}
+	if i.Disabled != nil {
+		got.Disabled = i.Disabled.Reason
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		r.T.Errorf("endpoint differs (-want +got):\n%s", diff)
+	}
+}
+
 // handle processes a job; due is zero when its message is acknowledged. It does not end the test, so other goroutines may
 // call it.
 func (r *running) handle(job any) (due time.Time) {
@@ -80,4 +115,27 @@ func (r *running) handle(job any) (due time.Time) {
 	return due
 }
 
-func (r *running) sent() int { return len(r.receiver.All()) }
+// wantDone checks that a message is acknowledged, and how many deliveries the endpoint has received by then.
+func (r *running) wantDone(message string, due time.Time, sent int) {
+	r.T.Helper()
+	if !due.IsZero() {
+		r.T.Errorf("%s is due again at %v, want never", message, due)
+	}
+	r.wantSent(sent)
+}
+
+// wantSent checks how many deliveries the endpoint has received.
+func (r *running) wantSent(want int) {
+	r.T.Helper()
+	if got := len(r.receiver.All()); got != want {
+		r.T.Errorf("the endpoint has received %d deliveries, want %d", got, want)
+	}
+}
+
+// wantWait checks that a message is due again after a wait of at least least and at most most.
+func (r *running) wantWait(due time.Time, least, most time.Duration) {
+	r.T.Helper()
+	if wait := due.Sub(r.Clock.Now()); wait < least || wait > most {
+		r.T.Errorf("due again after %v, want %v to %v", wait, least, most)
+	}
+}

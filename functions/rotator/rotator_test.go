@@ -102,11 +102,11 @@ func (w *world) accepted(what string, keys *tokensecret.Keyring, texts ...string
 	before := w.proxy.Calls("GetSecretValue")
 	for i, text := range texts {
 		if _, err := keys.Verify(text); err != nil {
-			w.t.Errorf("%s, token %d: %v", what, i, err)
+			w.t.Errorf("%s: token %d is refused: %v, want it accepted", what, i, err)
 		}
 	}
 	if n := w.proxy.Calls("GetSecretValue") - before; n != 0 {
-		w.t.Errorf("%s: the keys were read again %d times", what, n)
+		w.t.Errorf("%s: the keys were read again %d times, want never", what, n)
 	}
 }
 
@@ -239,15 +239,19 @@ func TestRotator_Refuses(t *testing.T) {
 	}
 	for _, tt := range tests {
 		if err := w.step(tt.step, tt.version); err == nil {
-			t.Errorf("%s: no error", tt.name)
+			t.Errorf("%s: no error, want one", tt.name)
 		}
 	}
 	if got := w.signing.Text(t, "AWSCURRENT"); got != "{}" {
-		t.Error("a refused step changed the current version")
+		t.Errorf("the current version is %q after refused steps, want {}", got)
 	}
 	w.published.Set(t, "something private")
-	if err := w.step("setSecret", version); err == nil || strings.Contains(err.Error(), "private") {
-		t.Errorf("a corrupt published secret: %v", err)
+	err := w.step("setSecret", version)
+	if err == nil {
+		t.Fatal("no error for a corrupt published secret, want one")
+	}
+	if got := err.Error(); strings.Contains(got, "private") {
+		t.Errorf("error for a corrupt published secret %q, want one without its text", got)
 	}
 }
 
@@ -261,8 +265,8 @@ func TestRotation_Repairs(t *testing.T) {
 	w.rotate(4)
 	keys := w.process(true)
 	w.accepted("a token from before", keys, text, w.issued(keys))
-	if got := string(keys.Cursor()); got != "another text of some length" {
-		t.Errorf("the cursor's text is %q", got)
+	if got, want := string(keys.Cursor()), "another text of some length"; got != want {
+		t.Errorf("the cursor's text is %q, want %q", got, want)
 	}
 }
 
@@ -278,32 +282,37 @@ func TestRotator_Rotate(t *testing.T) {
 	w.at = w.at.Add(token.Lead)
 	w.accepted("after two rotations", w.process(false), w.issued(w.process(true)))
 	if n := len(w.kids("AWSCURRENT")); n != 2 {
-		t.Errorf("%d keys are published", n)
+		t.Errorf("%d keys are published, want 2", n)
 	}
 }
 
-// TestPublishedHoldsNoPrivateKey rotates twice and looks for private keys in the published secret.
-func TestPublishedHoldsNoPrivateKey(t *testing.T) {
+// TestRotator_PublishesNoPrivateKey rotates twice and looks for private keys in the published secret.
+func TestRotator_PublishesNoPrivateKey(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.rotate(4)
 	w.rotate(4)
-	private := []string{`"d"`}
 	var set struct {
 		Current  struct{ D string }
 		Previous []struct{ D string }
 	}
-	if err := json.Unmarshal([]byte(w.signing.Text(t, "AWSCURRENT")), &set); err != nil || len(set.Previous) != 1 {
-		t.Fatal(err, len(set.Previous))
+	if err := json.Unmarshal([]byte(w.signing.Text(t, "AWSCURRENT")), &set); err != nil {
+		t.Fatal(err)
 	}
-	private = append(private, set.Current.D, set.Previous[0].D)
-	for _, text := range private {
-		if text == "" || strings.Contains(w.published.Text(t, "AWSCURRENT"), text) {
-			t.Errorf("a private key is published or missing from the signing secret")
+	if n := len(set.Previous); n != 1 {
+		t.Fatalf("the signing secret has %d previous keys, want 1", n)
+	}
+	published := w.published.Text(t, "AWSCURRENT")
+	for i, private := range []string{`"d"`, set.Current.D, set.Previous[0].D} {
+		if private == "" {
+			t.Fatalf("private text %d is missing from the signing secret, want it there", i)
+		}
+		if strings.Contains(published, private) {
+			t.Errorf("published %s, want it without the private %s", published, private)
 		}
 	}
 	if _, err := w.process(false).Signer().Issue(token.Claims{Subject: "u", Company: "c"}); err == nil {
-		t.Error("a process that only verifies has signed")
+		t.Error("a process that only verifies has signed, want an error")
 	}
 }
 
@@ -327,7 +336,7 @@ func TestKeyring_Flood(t *testing.T) {
 	for range 600 { // ten a second
 		w.at = w.at.Add(100 * time.Millisecond)
 		if _, err := verifier.Verify(forged); err == nil {
-			t.Fatal("a forged token is accepted")
+			t.Fatal("a forged token is accepted, want an error")
 		}
 	}
 	if n := w.proxy.Calls("GetSecretValue") - before; n != 3 {
@@ -337,15 +346,15 @@ func TestKeyring_Flood(t *testing.T) {
 	w.at = w.at.Add(2 * time.Hour)
 	before = w.proxy.Calls("GetSecretValue")
 	if _, err := verifier.Verify(expired); err == nil {
-		t.Error("an expired token is accepted")
+		t.Error("an expired token is accepted, want an error")
 	}
 	if n := w.proxy.Calls("GetSecretValue") - before; n != 0 {
-		t.Error("an expired token of a known key causes a read")
+		t.Errorf("an expired token of a known key causes %d reads, want none", n)
 	}
 	w.rotate(4)
 	w.at = w.at.Add(token.Lead)
 	if _, err := verifier.Verify(w.issued(w.process(true))); err != nil {
-		t.Errorf("a token of a key that is younger than the last read: %v", err)
+		t.Errorf("a token of a key that is younger than the last read is refused: %v, want it accepted", err)
 	}
 }
 
@@ -394,6 +403,6 @@ func TestKeyring_Away(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, err := tokensecret.NewKeyring(ctx, w.secrets(), token.Config{Now: w.now}, slog.New(slog.DiscardHandler), w.now); err == nil {
-		t.Error("unreadable keys are no error at the start")
+		t.Error("no error for unreadable keys at the start, want one")
 	}
 }

@@ -3,7 +3,8 @@ package syncer_test
 import (
 	"context"
 	"encoding/json"
-	"fmt"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -20,7 +21,7 @@ import (
 	"orgops/shared/testkit/worktest"
 )
 
-func TestSandbox(t *testing.T) {
+func TestSyncer_Sandbox(t *testing.T) {
 	t.Parallel()
 	r := setup(t)
 	r.provider.answer(func(ctx context.Context, n int, f connector.Fetch) (connector.FetchedPage, error) {
@@ -32,14 +33,17 @@ func TestSandbox(t *testing.T) {
 		return p, err
 	})
 	rec := r.sync(syncrun.Sandbox)
-	if diff := cmp.Diff(syncrun.Progress{Pages: 3, Fetched: 47, Failed: 1}, rec.Progress); diff != "" {
-		t.Errorf("progress differs (-want +got):\n%s", diff)
+	r.wantProgress(rec, syncrun.Progress{Pages: 3, Fetched: 47, Failed: 1})
+	var want []syncrun.Preview
+	for _, d := range drafts(0, syncrun.MaxPreview-1) {
+		want = append(want, syncrun.Preview{Target: memory.Entity, ExternalID: d.ExternalID, Kind: d.Kind, Title: d.Title})
 	}
-	if n := len(rec.Preview); n != syncrun.MaxPreview || rec.Preview[0].Title != "Title 0" || rec.Preview[15].Target != goal.Entity {
-		t.Errorf("the preview has %d items: %+v", n, rec.Preview)
+	want = slices.Insert(want, 15, syncrun.Preview{Target: goal.Entity, ExternalID: "g", Title: "Ship"})
+	if diff := cmp.Diff(want, rec.Preview); diff != "" {
+		t.Errorf("preview differs (-want +got):\n%s", diff)
 	}
-	if slot := r.slot(); slot.State != nil || slot.ConfigDigest != "" {
-		t.Errorf("the sandbox run stored a state: %+v", slot)
+	if diff := cmp.Diff(syncrun.Slot{}, r.slot()); diff != "" {
+		t.Errorf("the sandbox run stored a state (-want +got):\n%s", diff)
 	}
 	changes := r.entities()
 	delete(changes, syncrun.Entity)
@@ -48,82 +52,82 @@ func TestSandbox(t *testing.T) {
 		t.Errorf("more than the run was committed (-want +got):\n%s", diff)
 	}
 	if n := len(worktest.All[policy.Decision](r.Harness, "a", policy.Prefix)); n != 0 {
-		t.Errorf("%d decisions", n)
+		t.Errorf("%d decisions, want none", n)
 	}
 }
 
-// TestLive creates new items, updates changed ones, and causes no write and no event for unchanged ones.
-func TestLive(t *testing.T) {
+// TestSyncer_Live creates new items, updates changed ones, and causes no write and no event for unchanged ones.
+func TestSyncer_Live(t *testing.T) {
 	t.Parallel()
 	r := setup(t)
 	due := r.Clock.Now().Add(24 * time.Hour)
 	r.provider.answer(func(context.Context, int, connector.Fetch) (connector.FetchedPage, error) {
 		return connector.FetchedPage{
-			Memories: append(drafts(0, 150), memory.Draft{Title: "nameless"}, memory.Draft{ExternalID: "untitled"}), Goals: []goal.Draft{{ExternalID: "g", Title: "Ship", State: goal.Open, DueAt: &due}},
-			State: json.RawMessage(`"first"`),
+			Memories: append(drafts(0, 150), memory.Draft{Title: "nameless"}, memory.Draft{ExternalID: "untitled"}),
+			Goals:    []goal.Draft{{ExternalID: "g", Title: "Ship", State: goal.Open, DueAt: &due}},
+			State:    json.RawMessage(`"first"`),
 		}, nil
 	})
-	rec := r.sync(syncrun.Live)
-	if diff := cmp.Diff(syncrun.Progress{Pages: 1, Fetched: 153, Created: 151, Failed: 2}, rec.Progress); diff != "" {
-		t.Errorf("progress differs (-want +got):\n%s", diff)
-	}
-	if n := len(r.memories()); n != 150 {
-		t.Errorf("%d memories", n)
-	}
+	r.wantProgress(r.sync(syncrun.Live), syncrun.Progress{Pages: 1, Fetched: 153, Created: 151, Failed: 2})
+	r.wantMemories(150)
 	if n := len(worktest.All[policy.Decision](r.Harness, "a", policy.Prefix)); n != 151 {
-		t.Errorf("%d decisions", n)
+		t.Errorf("%d decisions, want 151", n)
 	}
-	if slot := r.slot(); string(slot.State) != `"first"` || slot.ConfigDigest == "" {
-		t.Errorf("the slot is %+v", slot)
+	slot := syncrun.Slot{State: json.RawMessage(`"first"`), ConfigDigest: connector.Digest(json.RawMessage(config))}
+	if diff := cmp.Diff(slot, r.slot()); diff != "" {
+		t.Errorf("slot differs (-want +got):\n%s", diff)
 	}
 	r.provider.answer(func(context.Context, int, connector.Fetch) (connector.FetchedPage, error) {
 		all := drafts(0, 152)
 		all[7].Title = "Another title"
 		return connector.FetchedPage{Memories: all}, nil
 	})
-	rec = r.sync(syncrun.Live)
-	if diff := cmp.Diff(syncrun.Progress{Pages: 1, Fetched: 152, Created: 2, Updated: 1, Unchanged: 149}, rec.Progress); diff != "" {
-		t.Errorf("progress differs (-want +got):\n%s", diff)
+	r.wantProgress(r.sync(syncrun.Live), syncrun.Progress{Pages: 1, Fetched: 152, Created: 2, Updated: 1, Unchanged: 149})
+	asked := []connector.Fetch{{Config: json.RawMessage(config)}, {Config: json.RawMessage(config), State: slot.State}}
+	if diff := cmp.Diff(asked, r.provider.asked); diff != "" {
+		t.Errorf("fetches differ (-want +got):\n%s", diff)
 	}
-	if asked := r.provider.asked; string(asked[1].State) != `"first"` || asked[0].State != nil {
-		t.Errorf("the connector was given the states %s and %s", asked[0].State, asked[1].State)
-	}
-	if n := r.entities(); n[memory.Entity] != 153 || n[goal.Entity] != 1 {
-		t.Errorf("the feed has %v", n)
+	n := r.entities()
+	if got, want := [2]int{n[memory.Entity], n[goal.Entity]}, [2]int{153, 1}; got != want {
+		t.Errorf("the feed has %v changes of memories and goals, want %v", got, want)
 	}
 }
 
-// TestNotModified writes only the run, and keeps the state.
-func TestNotModified(t *testing.T) {
+// TestSyncer_NotModified writes only the run, and keeps the state.
+func TestSyncer_NotModified(t *testing.T) {
 	t.Parallel()
 	r := setup(t)
 	r.sync(syncrun.Live)
 	r.provider.answer(func(_ context.Context, _ int, f connector.Fetch) (connector.FetchedPage, error) {
 		return connector.FetchedPage{State: f.State}, nil
 	})
-	rec := r.sync(syncrun.Live)
-	if diff := cmp.Diff(syncrun.Progress{Pages: 1}, rec.Progress); diff != "" {
-		t.Errorf("progress differs (-want +got):\n%s", diff)
-	}
-	if slot := r.slot(); string(slot.State) != `"seen"` {
-		t.Errorf("the state is %s", slot.State)
+	r.wantProgress(r.sync(syncrun.Live), syncrun.Progress{Pages: 1})
+	if got := string(r.slot().State); got != `"seen"` {
+		t.Errorf(`the state is %s, want "seen"`, got)
 	}
 	full := r.sync(syncrun.Live, func(rec *syncrun.StoredRun) { rec.Full = true })
-	if last := r.provider.asked[len(r.provider.asked)-1]; !full.Full || !last.Full || last.State != nil {
-		t.Errorf("a full run fetched with %+v", last)
+	if !full.Full {
+		t.Error("the record of a full run says that it is not full, want that it is")
 	}
-	r.Change("a", "paged", func(i *integration.Integration) { i.Config = json.RawMessage(`{"url":"other"}`) })
+	const other = `{"url":"other"}`
+	r.Change("a", "paged", func(i *integration.Integration) { i.Config = json.RawMessage(other) })
 	r.sync(syncrun.Live)
-	if last := r.provider.asked[len(r.provider.asked)-1]; last.State != nil {
-		t.Errorf("after a change of configuration the state is %s", last.State)
+	want := []connector.Fetch{
+		{Config: json.RawMessage(config)},
+		{Config: json.RawMessage(config), State: json.RawMessage(`"seen"`)},
+		{Config: json.RawMessage(config), Full: true},
+		{Config: json.RawMessage(other)}, // the state is of another configuration
+	}
+	if diff := cmp.Diff(want, r.provider.asked); diff != "" {
+		t.Errorf("fetches differ (-want +got):\n%s", diff)
 	}
 	if n := r.entities(); n[memory.Entity] != 3 {
-		t.Errorf("the feed has %v", n)
+		t.Errorf("the feed has %v, want 3 memories", n)
 	}
 }
 
-// TestRepeated counts the first of two items that a page lists under the same id, at every sync.
-func TestRepeated(t *testing.T) {
+// TestSyncer_Repeated counts the first of two items that a page lists under the same id, at every sync.
+func TestSyncer_Repeated(t *testing.T) {
 	t.Parallel()
 	r := setup(t)
 	r.provider.answer(func(context.Context, int, connector.Fetch) (connector.FetchedPage, error) {
@@ -131,18 +135,16 @@ func TestRepeated(t *testing.T) {
 		all[120].Title = "The other"
 		return connector.FetchedPage{Memories: all}, nil
 	})
-	rec := r.sync(syncrun.Live)
-	if diff := cmp.Diff(syncrun.Progress{Pages: 1, Fetched: 121, Created: 120, Unchanged: 1}, rec.Progress); diff != "" {
-		t.Errorf("progress differs (-want +got):\n%s", diff)
-	}
-	rec = r.sync(syncrun.Live)
-	if rec.Progress.Unchanged != 121 || r.entities()[memory.Entity] != 120 {
-		t.Errorf("again: %+v", rec.Progress)
+	r.wantProgress(r.sync(syncrun.Live), syncrun.Progress{Pages: 1, Fetched: 121, Created: 120, Unchanged: 1})
+	r.wantProgress(r.sync(syncrun.Live), syncrun.Progress{Pages: 1, Fetched: 121, Unchanged: 121})
+	if n := r.entities(); n[memory.Entity] != 120 {
+		t.Errorf("the feed has %v, want 120 memories", n)
 	}
 }
 
-// TestRefused writes no item that the policies deny. Each denial is a decision, and one timeline entry covers them all.
-func TestRefused(t *testing.T) {
+// TestSyncer_Refused writes no item that the policies deny. Each denial is a decision, and one timeline entry covers them
+// all.
+func TestSyncer_Refused(t *testing.T) {
 	t.Parallel()
 	r := setup(t)
 	r.Change("a", "paged", func(i *integration.Integration) {
@@ -151,22 +153,26 @@ func TestRefused(t *testing.T) {
 	r.provider.answer(func(context.Context, int, connector.Fetch) (connector.FetchedPage, error) {
 		return connector.FetchedPage{Memories: drafts(0, 20), Goals: []goal.Draft{{ExternalID: "g", Title: "Ship", State: goal.Open}}}, nil
 	})
-	rec := r.sync(syncrun.Live)
-	if diff := cmp.Diff(syncrun.Progress{Pages: 1, Fetched: 21, Created: 1, Failed: 20}, rec.Progress); diff != "" {
-		t.Errorf("progress differs (-want +got):\n%s", diff)
-	}
+	r.wantProgress(r.sync(syncrun.Live), syncrun.Progress{Pages: 1, Fetched: 21, Created: 1, Failed: 20})
+	r.wantMemories(0)
 	verdicts := map[policy.Verdict]int{}
 	for _, d := range worktest.All[policy.Decision](r.Harness, "a", policy.Prefix) {
 		verdicts[d.Verdict]++
 	}
-	entries := worktest.All[timeline.Entry](r.Harness, "a", timeline.Prefix)
-	if verdicts[policy.Denied] != 20 || verdicts[policy.Permitted] != 1 || len(r.memories()) != 0 || len(entries) != 1 || entries[0].Kind != timeline.PolicyDenied {
-		t.Errorf("%v, %d memories, timeline %+v", verdicts, len(r.memories()), entries)
+	if diff := cmp.Diff(map[policy.Verdict]int{policy.Denied: 20, policy.Permitted: 1}, verdicts); diff != "" {
+		t.Errorf("verdicts differ (-want +got):\n%s", diff)
+	}
+	var entries []timeline.Kind
+	for _, e := range worktest.All[timeline.Entry](r.Harness, "a", timeline.Prefix) {
+		entries = append(entries, e.Kind)
+	}
+	if diff := cmp.Diff([]timeline.Kind{timeline.PolicyDenied}, entries); diff != "" {
+		t.Errorf("timeline differs (-want +got):\n%s", diff)
 	}
 }
 
-// TestLarge splits large items, which grow further in JSON, so that each commit fits.
-func TestLarge(t *testing.T) {
+// TestSyncer_Large splits large items, which grow further in JSON, so that each commit fits.
+func TestSyncer_Large(t *testing.T) {
 	t.Parallel()
 	r := setup(t)
 	r.provider.answer(func(context.Context, int, connector.Fetch) (connector.FetchedPage, error) {
@@ -176,13 +182,11 @@ func TestLarge(t *testing.T) {
 		}
 		return connector.FetchedPage{Memories: all}, nil
 	})
-	if rec := r.sync(syncrun.Live); rec.Progress.Created != 90 {
-		t.Errorf("progress %+v", rec.Progress)
-	}
+	r.wantProgress(r.sync(syncrun.Live), syncrun.Progress{Pages: 1, Fetched: 90, Created: 90})
 }
 
-// TestPages returns a run of several pages to the queue after each slice, and continues where it stopped.
-func TestPages(t *testing.T) {
+// TestSyncer_Pages returns a run of several pages to the queue after each slice, and continues where it stopped.
+func TestSyncer_Pages(t *testing.T) {
 	t.Parallel()
 	r := setup(t)
 	r.Slice = 25 * time.Second
@@ -199,15 +203,15 @@ func TestPages(t *testing.T) {
 			}
 			break
 		}
-		rec := r.record(j)
-		if due.After(r.Clock.Now()) || !rec.Work.LeaseUntil.IsZero() || rec.State != syncrun.Running {
-			t.Fatalf("between slices: due %v, %+v", due, rec)
+		if due.After(r.Clock.Now()) {
+			t.Fatalf("after slice %d the run is due at %v, want at once, at %v", slices, due, r.Clock.Now())
 		}
-		if want := 3 * slices; rec.Progress.Pages != want || rec.Progress.Created != want*5 || string(rec.Work.Checkpoint) != fmt.Sprint(want) {
-			t.Errorf("after slice %d: %+v", slices, rec)
-		}
+		done := 3 * slices
+		r.wantRun(j, syncrun.StoredRun{
+			Run:  syncrun.Run{State: syncrun.Running, Progress: syncrun.Progress{Pages: done, Fetched: done * 5, Created: done * 5}},
+			Work: syncrun.Work{Checkpoint: json.RawMessage(strconv.Itoa(done))},
+		})
 	}
-	if rec := r.ended(j, syncrun.Succeeded); rec.Progress.Pages != 7 || rec.Progress.Created != 35 || r.provider.fetches() != 7 {
-		t.Errorf("%+v after %d fetches", rec.Progress, r.provider.fetches())
-	}
+	r.wantProgress(r.ended(j, syncrun.Succeeded), syncrun.Progress{Pages: 7, Fetched: 35, Created: 35})
+	r.wantFetches(7)
 }

@@ -10,6 +10,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
 	"orgops/functions/syncer"
 	"orgops/shared/base/id"
 	"orgops/shared/domain/integration"
@@ -85,6 +88,9 @@ func failing(err error) func(context.Context, int, connector.Fetch) (connector.F
 
 var errDown = errors.New("the provider is down")
 
+// config holds the configuration of the connector "paged".
+const config = `{"url":"u"}`
+
 // running wraps a syncer over a test harness, with a certified connector "paged" of company a.
 type running struct {
 	*worktest.Harness
@@ -104,7 +110,7 @@ func setup(t *testing.T) *running {
 	now := b.Clock.Now()
 	ports := r.provider.Ports(nil)
 	b.Put("a", integration.Key("paged"), integration.Entity, integration.Integration{
-		Provider: "paged", Kind: "paged", State: integration.Certified, Enabled: true, Config: json.RawMessage(`{"url":"u"}`), Permissions: ports,
+		Provider: "paged", Kind: "paged", State: integration.Certified, Enabled: true, Config: json.RawMessage(config), Permissions: ports,
 		Certification: &integration.Certification{PassedAt: now, ExpiresAt: now.Add(integration.CertifiedFor), Ports: ports},
 	})
 	return r
@@ -121,7 +127,7 @@ func (r *running) request(mode syncrun.Mode, edit ...func(*syncrun.StoredRun)) s
 	}
 	slot := r.slot()
 	if slot.Run != "" {
-		r.T.Fatalf("the slot is taken by %s", slot.Run)
+		r.T.Fatalf("the slot is taken by %s, want it free", slot.Run)
 	}
 	slot.Run = rec.ID
 	r.Put("a", syncrun.SlotKey("paged"), syncrun.SlotEntity, slot)
@@ -161,31 +167,78 @@ func (r *running) handle(j syncrun.Job) (due time.Time) {
 func (r *running) ended(j syncrun.Job, state syncrun.State) syncrun.StoredRun {
 	r.T.Helper()
 	rec := r.record(j)
-	if rec.State != state || rec.FinishedAt == nil || !rec.Work.LeaseUntil.IsZero() || rec.Work.Checkpoint != nil {
-		r.T.Fatalf("the run is %+v, want it %s", rec, state)
+	if rec.State != state {
+		r.T.Fatalf("the run is %s, want it %s: %+v", rec.State, state, rec)
+	}
+	if rec.FinishedAt == nil {
+		r.T.Fatalf("the run has no time of its end, want one: %+v", rec)
+	}
+	if diff := cmp.Diff(syncrun.Work{}, rec.Work); diff != "" {
+		r.T.Fatalf("work of an ended run differs (-want +got):\n%s", diff)
 	}
 	if slot := r.slot(); slot.Run != "" {
-		r.T.Fatalf("the slot is still taken by %s", slot.Run)
+		r.T.Fatalf("the slot is still taken by %s, want it free", slot.Run)
 	}
 	p := rec.Progress
 	if sum := p.Created + p.Updated + p.Unchanged + p.Failed; rec.Mode == syncrun.Live && sum != p.Fetched {
-		r.T.Errorf("%d items were fetched, but the outcomes add up to %d: %+v", p.Fetched, sum, p)
+		r.T.Errorf("the outcomes add up to %d, want the %d fetched items: %+v", sum, p.Fetched, p)
 	}
 	return rec
 }
 
 func (r *running) sync(mode syncrun.Mode, edit ...func(*syncrun.StoredRun)) syncrun.StoredRun {
 	r.T.Helper()
-	j := r.request(mode, edit...)
-	if due := r.handle(j); !due.IsZero() {
-		r.T.Fatalf("due again at %v: %+v", due, r.record(j))
-	}
-	return r.ended(j, syncrun.Succeeded)
+	return r.finish(r.request(mode, edit...), syncrun.Succeeded)
 }
 
-func (r *running) memories() []memory.Memory {
+// wantRun compares a run that has not ended: all except its identity and when it began.
+func (r *running) wantRun(j syncrun.Job, want syncrun.StoredRun) {
 	r.T.Helper()
-	return worktest.All[memory.Memory](r.Harness, "a", memory.Prefix)
+	other := cmpopts.IgnoreFields(syncrun.Run{}, "ID", "Provider", "Mode", "RequestedAt", "StartedAt")
+	if diff := cmp.Diff(want, r.record(j), other); diff != "" {
+		r.T.Errorf("run differs (-want +got):\n%s", diff)
+	}
+}
+
+func (r *running) wantProgress(rec syncrun.StoredRun, want syncrun.Progress) {
+	r.T.Helper()
+	if diff := cmp.Diff(want, rec.Progress); diff != "" {
+		r.T.Errorf("progress differs (-want +got):\n%s", diff)
+	}
+}
+
+// wantFetches checks how often the syncer has called the connector.
+func (r *running) wantFetches(want int) {
+	r.T.Helper()
+	if got := r.provider.fetches(); got != want {
+		r.T.Errorf("%d fetches, want %d", got, want)
+	}
+}
+
+// wantMemories checks how many memories the company has.
+func (r *running) wantMemories(want int) {
+	r.T.Helper()
+	if got := len(worktest.All[memory.Memory](r.Harness, "a", memory.Prefix)); got != want {
+		r.T.Errorf("%d memories, want %d", got, want)
+	}
+}
+
+// finish works for one slice, after which a run must have ended in a state.
+func (r *running) finish(j syncrun.Job, state syncrun.State) syncrun.StoredRun {
+	r.T.Helper()
+	if due := r.handle(j); !due.IsZero() {
+		r.T.Errorf("the run is due again at %v, want never", due)
+	}
+	return r.ended(j, state)
+}
+
+// finishLate works for slice after slice, each at the time when it is due, until the run has ended in a state.
+func (r *running) finishLate(j syncrun.Job, state syncrun.State) syncrun.StoredRun {
+	r.T.Helper()
+	for due := r.handle(j); !due.IsZero(); due = r.handle(j) {
+		r.Clock.Set(due)
+	}
+	return r.ended(j, state)
 }
 
 // entities counts the changes of the feed since the harness began, by entity. A test may call it once.

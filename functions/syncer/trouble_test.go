@@ -20,8 +20,9 @@ import (
 	"orgops/shared/testkit/worktest"
 )
 
-// TestCrash kills a worker in the middle of a page. The next worker ends with the same items and counts as without a crash.
-func TestCrash(t *testing.T) {
+// TestSyncer_Crash kills a worker in the middle of a page. The next worker ends with the same items and counts as without a
+// crash.
+func TestSyncer_Crash(t *testing.T) {
 	t.Parallel()
 	for dies := range 8 { // at this commit: the claim, then parts of three pages
 		r := setup(t)
@@ -39,56 +40,52 @@ func TestCrash(t *testing.T) {
 		body, err := json.Marshal(j)
 		errtest.Must(t, err)
 		if _, err := r.Handle(ctx, body); dies < 7 && err == nil {
-			t.Fatalf("the worker did not crash at commit %d", dies)
+			t.Fatalf("the worker did not crash at commit %d, want an error", dies)
 		}
 		r.faulty.Before(nil)
 		if rec := r.record(j); !rec.State.Ended() {
 			if wait := rec.Work.LeaseUntil.Sub(r.Clock.Now()); wait > 0 {
 				if due := r.handle(j); !due.Equal(rec.Work.LeaseUntil) {
-					t.Errorf("another worker may continue at %v, but the lease ends at %v", due, rec.Work.LeaseUntil)
+					t.Errorf("another worker may continue at %v, want %v, when the lease ends", due, rec.Work.LeaseUntil)
 				}
 				r.Clock.Advance(wait)
 			}
-			if due := r.handle(j); !due.IsZero() {
-				t.Errorf("due at %v", due)
-			}
+			r.finish(j, syncrun.Succeeded)
 		}
 		want := syncrun.Progress{Pages: 3, Fetched: 180, Created: 180}
 		if diff := cmp.Diff(want, r.ended(j, syncrun.Succeeded).Progress); diff != "" {
 			t.Errorf("after a crash at commit %d progress differs (-want +got):\n%s", dies, diff)
 		}
 		if n := r.entities()[memory.Entity]; n != 180 {
-			t.Errorf("after a crash at commit %d the feed has %d memories", dies, n)
+			t.Errorf("after a crash at commit %d the feed has %d memories, want 180", dies, n)
 		}
 	}
 }
 
-// TestFailures lets the provider fail without progress. The waits grow, and the fifth failure ends the run.
-func TestFailures(t *testing.T) {
+// TestSyncer_Failures lets the provider fail without progress. The waits grow, and the fifth failure ends the run.
+func TestSyncer_Failures(t *testing.T) {
 	t.Parallel()
 	r := setup(t)
-	r.provider.answer(failing(fault.Wrap(fault.Unavailable, "the provider answers 500", errDown)))
+	const reason = "the provider answers 500"
+	r.provider.answer(failing(fault.Wrap(fault.Unavailable, reason, errDown)))
 	j := r.request(syncrun.Live)
 	for n, want := range []time.Duration{10 * time.Second, 30 * time.Second, 90 * time.Second, 270 * time.Second} {
 		due := r.handle(j)
 		if wait := due.Sub(r.Clock.Now()); wait != want {
 			t.Fatalf("failure %d: due after %v, want %v", n+1, wait, want)
 		}
-		if rec := r.record(j); rec.State != syncrun.Running || rec.Error != "the provider answers 500" || rec.Progress != (syncrun.Progress{}) {
-			t.Fatalf("failure %d: %+v", n+1, rec)
-		}
+		r.wantRun(j, syncrun.StoredRun{Run: syncrun.Run{State: syncrun.Running, Error: reason}, Work: syncrun.Work{Tries: n + 1}})
 		r.Clock.Set(due)
 	}
-	if due := r.handle(j); !due.IsZero() {
-		t.Errorf("due at %v after the fifth failure", due)
+	if rec := r.finish(j, syncrun.Failed); rec.Error != reason {
+		t.Errorf("error %q, want %q", rec.Error, reason)
 	}
-	if rec := r.ended(j, syncrun.Failed); rec.Error != "the provider answers 500" || r.provider.fetches() != 5 {
-		t.Errorf("%q after %d fetches", rec.Error, r.provider.fetches())
-	}
+	r.wantFetches(5)
 }
 
-// TestProgressResetsTries counts only consecutive failures without a page in between, and does not show internal errors.
-func TestProgressResetsTries(t *testing.T) {
+// TestSyncer_ProgressResetsTries counts only consecutive failures without a page in between, and does not show internal
+// errors.
+func TestSyncer_ProgressResetsTries(t *testing.T) {
 	t.Parallel()
 	r := setup(t)
 	const all = 4
@@ -101,18 +98,20 @@ func TestProgressResetsTries(t *testing.T) {
 	})
 	j := r.request(syncrun.Live)
 	for due := r.handle(j); !due.IsZero(); due = r.handle(j) {
-		if rec := r.record(j); rec.Error != "the provider could not be fetched" {
-			t.Fatalf("the run's error is %q", rec.Error)
+		if got, want := r.record(j).Error, "the provider could not be fetched"; got != want {
+			t.Fatalf("error %q, want %q", got, want)
 		}
 		r.Clock.Set(due)
 	}
-	if rec := r.ended(j, syncrun.Succeeded); rec.Progress.Created != 2*all || rec.Error != "" {
-		t.Errorf("%+v", rec)
+	rec := r.ended(j, syncrun.Succeeded)
+	r.wantProgress(rec, syncrun.Progress{Pages: all, Fetched: 2 * all, Created: 2 * all})
+	if rec.Error != "" {
+		t.Errorf("error %q, want none", rec.Error)
 	}
 }
 
-// TestStoreFails retries a page that cannot be written.
-func TestStoreFails(t *testing.T) {
+// TestSyncer_StoreFails retries a page that cannot be written.
+func TestSyncer_StoreFails(t *testing.T) {
 	t.Parallel()
 	r := setup(t)
 	r.faulty.Before(func(ops []store.Op) error {
@@ -121,17 +120,12 @@ func TestStoreFails(t *testing.T) {
 		}
 		return nil
 	})
-	j := r.request(syncrun.Live)
-	for due := r.handle(j); !due.IsZero(); due = r.handle(j) {
-		r.Clock.Set(due)
-	}
-	if rec := r.ended(j, syncrun.Failed); rec.Progress != (syncrun.Progress{}) || r.provider.fetches() != 5 {
-		t.Errorf("%+v after %d fetches", rec.Progress, r.provider.fetches())
-	}
+	r.wantProgress(r.finishLate(r.request(syncrun.Live), syncrun.Failed), syncrun.Progress{})
+	r.wantFetches(5)
 }
 
-// TestConflict plans items again after concurrent writes.
-func TestConflict(t *testing.T) {
+// TestSyncer_Conflict plans items again after concurrent writes.
+func TestSyncer_Conflict(t *testing.T) {
 	t.Parallel()
 	r := setup(t)
 	conflicts := 3
@@ -142,38 +136,34 @@ func TestConflict(t *testing.T) {
 		}
 		return nil
 	})
-	if rec := r.sync(syncrun.Live); rec.Progress.Created != 3 || rec.Progress.Fetched != 3 || r.provider.fetches() != 1 {
-		t.Errorf("%+v after %d fetches", rec.Progress, r.provider.fetches())
-	}
+	r.wantProgress(r.sync(syncrun.Live), syncrun.Progress{Pages: 1, Fetched: 3, Created: 3})
+	r.wantFetches(1)
 }
 
-func TestThrottled(t *testing.T) {
+func TestSyncer_Throttled(t *testing.T) {
 	t.Parallel()
 	r := setup(t)
 	until := r.Clock.Now().Add(time.Hour)
 	r.provider.answer(failing(&connector.ThrottledError{Until: until}))
 	j := r.request(syncrun.Live)
-	if due := r.handle(j); !due.Equal(until) {
-		t.Fatalf("due at %v", due)
-	}
-	if rec := r.record(j); rec.ThrottledUntil == nil || !rec.ThrottledUntil.Equal(until) || rec.State != syncrun.Running || rec.Work.Tries != 0 {
-		t.Errorf("%+v", rec)
-	}
-	if due := r.handle(j); !due.Equal(until) || r.provider.fetches() != 1 {
-		t.Errorf("an early message: due at %v, %d fetches", due, r.provider.fetches())
+	for _, message := range []string{"the first message", "an early message"} {
+		if due := r.handle(j); !due.Equal(until) {
+			t.Errorf("%s is due again at %v, want %v", message, due, until)
+		}
+		r.wantRun(j, syncrun.StoredRun{Run: syncrun.Run{State: syncrun.Running, ThrottledUntil: &until}})
+		r.wantFetches(1)
 	}
 	r.Clock.Set(until)
 	r.provider.answer(failing(&connector.ThrottledError{}))
 	if due := r.handle(j); !due.After(r.Clock.Now()) {
-		t.Errorf("a throttle without a time is due at %v", due)
+		t.Errorf("a throttle without a time is due at %v, want after %v", due, r.Clock.Now())
 	}
 	r.Clock.Advance(time.Minute)
 	r.provider.answer(pages(1, 3))
-	if due := r.handle(j); !due.IsZero() {
-		t.Errorf("due at %v", due)
-	}
-	if rec := r.ended(j, syncrun.Succeeded); rec.ThrottledUntil != nil || rec.Progress.Created != 3 {
-		t.Errorf("%+v", rec)
+	rec := r.finish(j, syncrun.Succeeded)
+	r.wantProgress(rec, syncrun.Progress{Pages: 1, Fetched: 3, Created: 3})
+	if rec.ThrottledUntil != nil {
+		t.Errorf("the ended run is throttled until %v, want nil", rec.ThrottledUntil)
 	}
 }
 
@@ -185,7 +175,7 @@ func (r *running) cancel(j syncrun.Job) {
 	r.Put("a", syncrun.Key(j.Run), syncrun.Entity, rec)
 }
 
-func TestCancel(t *testing.T) {
+func TestSyncer_Cancel(t *testing.T) {
 	t.Parallel()
 	t.Run("while the run is in progress", func(t *testing.T) {
 		t.Parallel()
@@ -197,12 +187,9 @@ func TestCancel(t *testing.T) {
 			}
 			return pages(5, 3)(ctx, n, f)
 		})
-		if due := r.handle(j); !due.IsZero() {
-			t.Errorf("due at %v", due)
-		}
-		if rec := r.ended(j, syncrun.Cancelled); rec.Progress.Created != 3 || len(r.memories()) != 3 || r.provider.fetches() != 2 {
-			t.Errorf("%+v after %d fetches", rec.Progress, r.provider.fetches())
-		}
+		r.wantProgress(r.finish(j, syncrun.Cancelled), syncrun.Progress{Pages: 1, Fetched: 3, Created: 3})
+		r.wantMemories(3)
+		r.wantFetches(2)
 	})
 	t.Run("while the run waits", func(t *testing.T) {
 		t.Parallel()
@@ -211,15 +198,12 @@ func TestCancel(t *testing.T) {
 		j := r.request(syncrun.Live)
 		r.handle(j)
 		r.cancel(j)
-		if due := r.handle(j); !due.IsZero() {
-			t.Errorf("due at %v", due)
-		}
-		r.ended(j, syncrun.Cancelled)
+		r.finish(j, syncrun.Cancelled)
 	})
 }
 
-// TestStopped changes the integration during a run. The run ends and writes nothing more.
-func TestStopped(t *testing.T) {
+// TestSyncer_Stopped changes the integration during a run. The run ends and writes nothing more.
+func TestSyncer_Stopped(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
 		name  string
@@ -251,37 +235,37 @@ func TestStopped(t *testing.T) {
 				}
 				return pages(3, 4)(ctx, n, f)
 			})
-			j := r.request(syncrun.Live)
-			if due := r.handle(j); !due.IsZero() {
-				t.Errorf("due at %v", due)
+			rec := r.finish(r.request(syncrun.Live), syncrun.Failed)
+			r.wantProgress(rec, syncrun.Progress{Pages: 1, Fetched: 4, Created: 4})
+			if rec.Error != tt.says {
+				t.Errorf("error %q, want %q", rec.Error, tt.says)
 			}
-			rec := r.ended(j, syncrun.Failed)
-			if rec.Error != tt.says || rec.Progress.Created != 4 || len(r.memories()) != 4 {
-				t.Errorf("%q with %d memories: %+v", rec.Error, len(r.memories()), rec.Progress)
-			}
+			r.wantMemories(4)
 		})
 	}
 }
 
-// TestChangedMeanwhile fetches a page again after a change that keeps the connector certified.
-func TestChangedMeanwhile(t *testing.T) {
+// TestSyncer_ChangedMeanwhile fetches a page again after a change that keeps the connector certified.
+func TestSyncer_ChangedMeanwhile(t *testing.T) {
 	t.Parallel()
 	r := setup(t)
+	const changed = `{"url":"u","maxItems":9}`
 	r.provider.answer(func(ctx context.Context, n int, f connector.Fetch) (connector.FetchedPage, error) {
 		if r.provider.fetches() == 1 {
-			r.Change("a", "paged", func(i *integration.Integration) { i.Config = json.RawMessage(`{"url":"u","maxItems":9}`) })
+			r.Change("a", "paged", func(i *integration.Integration) { i.Config = json.RawMessage(changed) })
 		}
 		return pages(1, 3)(ctx, n, f)
 	})
-	rec := r.sync(syncrun.Live)
-	if asked := r.provider.asked; len(asked) != 2 || string(asked[1].Config) != `{"url":"u","maxItems":9}` || rec.Progress.Created != 3 {
-		t.Errorf("%+v after %d fetches", rec.Progress, len(asked))
+	r.wantProgress(r.sync(syncrun.Live), syncrun.Progress{Pages: 1, Fetched: 3, Created: 3})
+	want := []connector.Fetch{{Config: json.RawMessage(config)}, {Config: json.RawMessage(changed)}}
+	if diff := cmp.Diff(want, r.provider.asked); diff != "" {
+		t.Errorf("fetches differ (-want +got):\n%s", diff)
 	}
 }
 
-// TestLease keeps other workers from a run until its worker's lease ends. After that, the first worker's writes have no
-// effect.
-func TestLease(t *testing.T) {
+// TestSyncer_Lease keeps other workers from a run until its worker's lease ends. After that, the first worker's writes have
+// no effect.
+func TestSyncer_Lease(t *testing.T) {
 	t.Parallel()
 	r := setup(t)
 	j := r.request(syncrun.Live)
@@ -295,25 +279,25 @@ func TestLease(t *testing.T) {
 	go func() { first <- r.handle(j) }()
 	<-entered
 	due := r.handle(j)
-	if wait := due.Sub(r.Clock.Now()); wait <= 45*time.Second || r.provider.fetches() != 1 {
-		t.Errorf("a second worker may continue after %v, %d fetches", wait, r.provider.fetches())
+	if wait := due.Sub(r.Clock.Now()); wait <= 45*time.Second {
+		t.Errorf("a second worker may continue after %v, want more than 45 s", wait)
 	}
+	r.wantFetches(1)
 	r.Clock.Set(due)
 	r.provider.answer(pages(1, 3))
-	if due := r.handle(j); !due.IsZero() {
-		t.Errorf("due at %v", due)
-	}
+	r.finish(j, syncrun.Succeeded)
 	close(leave)
 	if due := <-first; !due.IsZero() {
-		t.Errorf("the first worker is due at %v", due)
+		t.Errorf("the first worker is due again at %v, want never", due)
 	}
-	if rec := r.ended(j, syncrun.Succeeded); rec.Progress.Created != 3 || r.entities()[memory.Entity] != 3 {
-		t.Errorf("%+v", rec.Progress)
+	r.wantProgress(r.ended(j, syncrun.Succeeded), syncrun.Progress{Pages: 1, Fetched: 3, Created: 3})
+	if n := r.entities(); n[memory.Entity] != 3 {
+		t.Errorf("the feed has %v, want 3 memories", n)
 	}
 }
 
-// TestRun handles real messages, and returns promptly after releasing its run.
-func TestRun(t *testing.T) {
+// TestSyncer_Run handles real messages, and returns promptly after releasing its run.
+func TestSyncer_Run(t *testing.T) {
 	t.Parallel()
 	r := setup(t)
 	entered := make(chan struct{})
@@ -341,20 +325,19 @@ func TestRun(t *testing.T) {
 		return len(dead) == 1
 	})
 	stop()
-	if rec := r.record(j); rec.State != syncrun.Running || !rec.Work.LeaseUntil.IsZero() || rec.Progress.Pages != 2 || rec.Work.Tries != 0 {
-		t.Errorf("after stopping the run is %+v", rec)
-	}
+	r.wantRun(j, syncrun.StoredRun{
+		Run:  syncrun.Run{State: syncrun.Running, Progress: syncrun.Progress{Pages: 2, Fetched: 6, Created: 6}},
+		Work: syncrun.Work{Checkpoint: json.RawMessage(`2`)},
+	})
 	r.provider.answer(pages(4, 3))
 	stop = r.Go(r.Run)
 	worktest.Until(t, "the run has ended", func() bool { return r.record(j).State.Ended() })
 	stop()
-	if rec := r.ended(j, syncrun.Succeeded); rec.Progress.Created != 12 || rec.Progress.Pages != 4 {
-		t.Errorf("%+v", rec.Progress)
-	}
+	r.wantProgress(r.ended(j, syncrun.Succeeded), syncrun.Progress{Pages: 4, Fetched: 12, Created: 12})
 }
 
-// TestPoison buries the message of a run that cannot be decoded.
-func TestPoison(t *testing.T) {
+// TestSyncer_Poison buries the message of a run that cannot be decoded.
+func TestSyncer_Poison(t *testing.T) {
 	t.Parallel()
 	r := setup(t)
 	r.Put("a", syncrun.Key("odd"), syncrun.Entity, json.RawMessage(`{"state":1}`))
@@ -367,6 +350,6 @@ func TestPoison(t *testing.T) {
 		return len(dead) == 1
 	})
 	if due := r.handle(syncrun.Job{Company: "a", Run: "unknown"}); !due.IsZero() {
-		t.Errorf("an unknown run is due at %v", due)
+		t.Errorf("an unknown run is due at %v, want never", due)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"orgops/functions/ticker"
 	"orgops/shared/domain/event"
@@ -58,6 +59,14 @@ func (r *running) certify(company, provider string, until time.Time) {
 		c.Timer(until, integration.ExpiryTimer, provider+"@1")))
 }
 
+// wantState compares the state of an integration.
+func (r *running) wantState(company, provider string, want integration.State) {
+	r.T.Helper()
+	if got := r.state(company, provider); got != want {
+		r.T.Errorf("%s of %s is %q, want %q", provider, company, got, want)
+	}
+}
+
 func (r *running) state(company, provider string) integration.State {
 	r.T.Helper()
 	var i integration.Integration
@@ -65,9 +74,10 @@ func (r *running) state(company, provider string) integration.State {
 	return i.State
 }
 
-// timers counts the timers that remain in the hours around a time.
-func (r *running) timers(around time.Time) (n int) {
+// wantNoTimers checks that no timers remain in the hours around a time.
+func (r *running) wantNoTimers(around time.Time) {
 	r.T.Helper()
+	n := 0
 	for hour := around.Add(-48 * time.Hour); hour.Before(around.Add(48 * time.Hour)); hour = hour.Add(time.Hour) {
 		for shard := range store.DueShards {
 			page, err := r.Store.Query(r.T.Context(), store.Due(hour, shard), store.Query{})
@@ -75,37 +85,39 @@ func (r *running) timers(around time.Time) (n int) {
 			n += len(page.Items)
 		}
 	}
-	return n
+	if n != 0 {
+		r.T.Errorf("%d timers remain, want 0", n)
+	}
 }
 
-func TestExpiry(t *testing.T) {
+func TestTicker_Expiry(t *testing.T) {
 	t.Parallel()
 	r := setup(t)
 	until := r.Clock.Now().Add(10 * time.Minute)
 	r.certify("a", "feed", until)
 	r.Clock.Set(until.Add(-time.Millisecond))
 	r.tick()
-	if s := r.state("a", "feed"); s != integration.Certified {
-		t.Fatalf("the integration is %s before its certification expires", s)
-	}
+	r.wantState("a", "feed", integration.Certified)
 	r.Clock.Set(until)
 	r.tick()
-	var i integration.Integration
-	r.Get("a", integration.Key("feed"), &i)
-	if i.State != integration.Sandbox || i.SandboxedCause != integration.SandboxedByExpiry || i.Certification != nil || !i.Enabled {
-		t.Errorf("after its certification expired the integration is %+v", i)
+	var got integration.Integration
+	r.Get("a", integration.Key("feed"), &got)
+	want := integration.Integration{
+		Provider: "feed", Kind: "feed", State: integration.Sandbox, SandboxedCause: integration.SandboxedByExpiry, Enabled: true,
 	}
-	if n := r.timers(until); n != 0 {
-		t.Errorf("%d timers remain, want 0", n)
+	other := cmpopts.IgnoreFields(integration.Integration{}, "Config", "UpdatedAt")
+	if diff := cmp.Diff(want, got, other); diff != "" {
+		t.Errorf("integration differs (-want +got):\n%s", diff)
 	}
+	r.wantNoTimers(until)
 	r.tick()
 	if changes := r.Changes(2); len(changes) != 2 {
 		t.Errorf("%d changes, want the creation and one expiry", len(changes))
 	}
 }
 
-// TestExpiry_Superseded removes the timer of a renewed certification, or of a deleted integration, without effect.
-func TestExpiry_Superseded(t *testing.T) {
+// TestTicker_Expiry_Superseded removes the timer of a renewed certification, or of a deleted integration, without effect.
+func TestTicker_Expiry_Superseded(t *testing.T) {
 	t.Parallel()
 	r := setup(t)
 	until := r.Clock.Now().Add(time.Minute)
@@ -117,17 +129,16 @@ func TestExpiry_Superseded(t *testing.T) {
 	errtest.Must(t, c.Commit(t.Context(), c.Timer(until, integration.ExpiryTimer, "deleted@1"), c.Timer(until, "of-an-older-release", "x")))
 	r.Clock.Set(until)
 	r.tick()
-	if r.state("a", "renewed") != integration.Certified || r.timers(until) != 0 {
-		t.Errorf("%s, %d timers remain", r.state("a", "renewed"), r.timers(until))
-	}
+	r.wantState("a", "renewed", integration.Certified)
+	r.wantNoTimers(until)
 	var i integration.Integration
 	if r.Get("a", integration.Key("sandboxed"), &i); i.SandboxedCause != integration.SandboxedByChange {
-		t.Errorf("%+v", i)
+		t.Errorf("sandboxed because of %q, want %q", i.SandboxedCause, integration.SandboxedByChange)
 	}
 }
 
-// TestGoalReview makes a goal without progress drift, timer by timer.
-func TestGoalReview(t *testing.T) {
+// TestTicker_GoalReview makes a goal without progress drift, timer by timer.
+func TestTicker_GoalReview(t *testing.T) {
 	t.Parallel()
 	r := setup(t)
 	now := r.Clock.Now()
@@ -148,9 +159,7 @@ func TestGoalReview(t *testing.T) {
 	if diff := cmp.Diff([]goal.Status{goal.Aligned, goal.Drifting, goal.Misaligned}, seen); diff != "" {
 		t.Errorf("statuses differ (-want +got):\n%s", diff)
 	}
-	if n := r.timers(due); n != 0 {
-		t.Errorf("%d timers remain, want 0", n)
-	}
+	r.wantNoTimers(due)
 	var names []string
 	for _, change := range r.Changes(3) {
 		events, err := event.Of(change)
@@ -165,8 +174,8 @@ func TestGoalReview(t *testing.T) {
 	}
 }
 
-// TestGoalReview_Gone checks that a deleted goal, or a goal written since, is not reviewed.
-func TestGoalReview_Gone(t *testing.T) {
+// TestTicker_GoalReview_Gone checks that a deleted goal, or a goal written since, is not reviewed.
+func TestTicker_GoalReview_Gone(t *testing.T) {
 	t.Parallel()
 	r := setup(t)
 	c := r.Company("a")
@@ -175,37 +184,41 @@ func TestGoalReview_Gone(t *testing.T) {
 	r.Put("a", goal.Key(g.ID), goal.Entity, g)
 	errtest.Must(t, c.Commit(t.Context(), c.Timer(now, intake.ReviewTimer, "gone@1"), c.Timer(now, intake.ReviewTimer, g.ID+"@1")))
 	r.tick()
-	if item, err := c.Get(t.Context(), goal.Key(g.ID), nil); err != nil || item.Version != 1 || r.timers(now) != 0 {
-		t.Errorf("version %d, %v, %d timers", item.Version, err, r.timers(now))
+	item, err := c.Get(t.Context(), goal.Key(g.ID), nil)
+	errtest.Must(t, err)
+	if item.Version != 1 {
+		t.Errorf("version %d, want 1", item.Version)
 	}
+	r.wantNoTimers(now)
 }
 
-// TestBehind fires, in every shard, the timers that became due while the ticker was stopped for hours. A ticker that starts
-// for the first time looks back a day.
-func TestBehind(t *testing.T) {
+// TestTicker_Behind fires, in every shard, the timers that became due while the ticker was stopped for hours. A ticker that
+// starts for the first time looks back a day.
+func TestTicker_Behind(t *testing.T) {
 	t.Parallel()
-	for _, first := range []bool{true, false} {
-		r := setup(t)
-		from := r.Clock.Now()
-		if !first {
-			r.tick()
-		}
-		const companies = 20
-		for n := range companies {
-			r.certify(fmt.Sprintf("company-%d", n), "feed", from.Add(time.Duration(n)*time.Hour))
-		}
-		r.Clock.Advance((companies - 1) * time.Hour)
-		r.tick()
-		for n := range companies {
-			if s := r.state(fmt.Sprintf("company-%d", n), "feed"); s != integration.Sandbox {
-				t.Errorf("first %t: after %d hours it is %s", first, companies-1-n, s)
+	for name, first := range map[string]bool{"started for the first time": true, "started again": false} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := setup(t)
+			from := r.Clock.Now()
+			if !first {
+				r.tick()
 			}
-		}
+			const companies = 20
+			for n := range companies {
+				r.certify(fmt.Sprintf("company-%d", n), "feed", from.Add(time.Duration(n)*time.Hour))
+			}
+			r.Clock.Advance((companies - 1) * time.Hour)
+			r.tick()
+			for n := range companies {
+				r.wantState(fmt.Sprintf("company-%d", n), "feed", integration.Sandbox)
+			}
+		})
 	}
 }
 
-// TestLate fires a timer that is committed with a time up to an hour in the past.
-func TestLate(t *testing.T) {
+// TestTicker_Late fires a timer that is committed with a time up to an hour in the past.
+func TestTicker_Late(t *testing.T) {
 	t.Parallel()
 	r := setup(t)
 	for range 3 {
@@ -214,53 +227,55 @@ func TestLate(t *testing.T) {
 	}
 	r.certify("a", "feed", r.Clock.Now().Add(-59*time.Minute))
 	r.tick()
-	if s := r.state("a", "feed"); s != integration.Sandbox {
-		t.Error(s)
-	}
+	r.wantState("a", "feed", integration.Sandbox)
 }
 
-// TestNotFired retries a failed timer at a later tick, without stopping the others, even if the ticker would not otherwise
-// read that timer's hour again.
-func TestNotFired(t *testing.T) {
+// TestTicker_NotFired retries a failed timer at a later tick, without stopping the others, even if the ticker would not
+// otherwise read that timer's hour again.
+func TestTicker_NotFired(t *testing.T) {
 	t.Parallel()
-	for _, cause := range []error{errors.New("commit failed"), &store.ConflictError{Key: "INTEGRATION#feed"}} {
-		r := setup(t)
-		r.tick()
-		from := r.Clock.Now()
-		r.certify("a", "feed", from)
-		r.certify("b", "feed", from)
-		r.Clock.Advance(10 * time.Hour)
-		r.faulty.Before(func(ops []store.Op) error {
-			if id, _ := ops[0].Partition.CompanyID(); id == "a" {
-				return cause
-			}
-			return nil
-		})
-		for range 3 {
+	tests := []struct {
+		name   string
+		cause  error
+		failed float64
+	}{
+		{"a failed commit", errors.New("commit failed"), 3},
+		{"a conflict", &store.ConflictError{Key: "INTEGRATION#feed"}, 0}, // the timer fires again from the new state
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			r := setup(t)
 			r.tick()
-			r.Clock.Advance(time.Hour)
-		}
-		if a, b := r.state("a", "feed"), r.state("b", "feed"); a != integration.Certified || b != integration.Sandbox {
-			t.Fatalf("%v: a is %s, b is %s", cause, a, b)
-		}
-		want := 3.0
-		if errors.Is(cause, store.ErrConflict) { // the timer fires again from the new state
-			want = 0
-		}
-		if sums, _ := r.Measured(); sums["TimersFailed"] != want {
-			t.Errorf("%v: measured %v", cause, sums)
-		}
-		r.faulty.Before(nil)
-		r.tick()
-		if s := r.state("a", "feed"); s != integration.Sandbox {
-			t.Errorf("%v: still %s", cause, s)
-		}
+			from := r.Clock.Now()
+			r.certify("a", "feed", from)
+			r.certify("b", "feed", from)
+			r.Clock.Advance(10 * time.Hour)
+			r.faulty.Before(func(ops []store.Op) error {
+				if id, _ := ops[0].Partition.CompanyID(); id == "a" {
+					return tt.cause
+				}
+				return nil
+			})
+			for range 3 {
+				r.tick()
+				r.Clock.Advance(time.Hour)
+			}
+			r.wantState("a", "feed", integration.Certified)
+			r.wantState("b", "feed", integration.Sandbox)
+			if sums, _ := r.Measured(); sums["TimersFailed"] != tt.failed {
+				t.Errorf("metrics %v, want %v failed timers", sums, tt.failed)
+			}
+			r.faulty.Before(nil)
+			r.tick()
+			r.wantState("a", "feed", integration.Sandbox)
+		})
 	}
 }
 
-// TestMark checks that the mark advances, that not every tick writes it, and that neither a failing timer nor a wrong clock
-// holds it.
-func TestMark(t *testing.T) {
+// TestTicker_Mark checks that the mark advances, that not every tick writes it, and that neither a failing timer nor a wrong
+// clock holds it.
+func TestTicker_Mark(t *testing.T) {
 	t.Parallel()
 	r := setup(t)
 	marks := 0
@@ -282,13 +297,11 @@ func TestMark(t *testing.T) {
 	r.Clock.Advance(-47 * time.Hour)
 	r.certify("a", "feed", r.Clock.Now())
 	r.tick()
-	if s := r.state("a", "feed"); s != integration.Sandbox {
-		t.Errorf("after the clock was set back the integration is %s", s)
-	}
+	r.wantState("a", "feed", integration.Sandbox) // although the clock was set back
 }
 
-// TestTwoTickers checks that two concurrent tickers fire each timer once.
-func TestTwoTickers(t *testing.T) {
+// TestTicker_Concurrent checks that two concurrent tickers fire each timer once.
+func TestTicker_Concurrent(t *testing.T) {
 	t.Parallel()
 	r := setup(t)
 	const companies = 50
@@ -311,8 +324,8 @@ func TestTwoTickers(t *testing.T) {
 	}
 }
 
-// TestRun checks that Run ticks at once and returns when its context ends.
-func TestRun(t *testing.T) {
+// TestTicker_Run checks that Run ticks at once and returns when its context ends.
+func TestTicker_Run(t *testing.T) {
 	t.Parallel()
 	r := setup(t)
 	r.certify("a", "feed", r.Clock.Now())
