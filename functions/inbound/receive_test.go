@@ -258,7 +258,7 @@ func TestReceive_Invalid(t *testing.T) {
 	}
 	for n, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			p := s.send("webhook", secret, fmt.Sprint("d", n), tt.body).WantProblem(tt.status, tt.kind)
+			p := s.in(t).send("webhook", secret, fmt.Sprint("d", n), tt.body).WantProblem(tt.status, tt.kind)
 			var pointers []string
 			for _, problem := range p.Errors {
 				pointers = append(pointers, problem.Pointer)

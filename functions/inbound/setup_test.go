@@ -68,6 +68,13 @@ func setup(t testing.TB) *service {
 	return s
 }
 
+// in returns the service for a subtest, so that a failure ends the subtest.
+func (s *service) in(t testing.TB) *service {
+	in := *s
+	in.t, in.Harness = t, s.Harness.In(t)
+	return &in
+}
+
 // certified configures and certifies a webhook and a GitHub repository.
 func (s *service) certified() {
 	s.t.Helper()

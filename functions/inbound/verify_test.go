@@ -68,7 +68,7 @@ func TestReceive_Unverified(t *testing.T) {
 	want := ""
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			answer := s.post(tt.path, tt.body, tt.headers...)
+			answer := s.in(t).post(tt.path, tt.body, tt.headers...)
 			answer.WantProblem(401, "unauthenticated")
 			body := instance.ReplaceAllString(string(answer.Body), "")
 			if want == "" {

@@ -58,7 +58,7 @@ func TestConfigure_Checked(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			answer := s.do("POST", "/"+tt.provider, tt.config)
+			answer := s.in(t).do("POST", "/"+tt.provider, tt.config)
 			s.keepsOut(answer.Body, "s3cr3t")
 			if len(tt.want) == 0 {
 				if answer.Status != 200 && answer.Status != 201 {

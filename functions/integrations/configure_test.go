@@ -126,7 +126,7 @@ func TestConfigure_Refused(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			answer := s.do("POST", "/"+tt.provider, tt.body)
+			answer := s.in(t).do("POST", "/"+tt.provider, tt.body)
 			p := answer.WantProblem(tt.status, tt.kind)
 			var pointers []string
 			for _, problem := range p.Errors {

@@ -52,6 +52,13 @@ func setup(t testing.TB) *service {
 	return s
 }
 
+// in returns the service for a subtest, so that a failure ends the subtest.
+func (s *service) in(t testing.TB) *service {
+	in := *s
+	in.t, in.Harness = t, s.Harness.In(t)
+	return &in
+}
+
 // at returns a path of the group for company A.
 func (s *service) at(rest string) string { return "/companies/" + s.A.ID + "/integrations" + rest }
 

@@ -147,7 +147,7 @@ func (d Deps) answer(ctx context.Context, s integration.Stored) (*changedOutput,
 }
 
 // revision identifies one version of one integration. The time of creation keeps it from matching an integration that was
-// deleted and configured anew.
+// deleted and configured again.
 func revision(s integration.Stored) string {
 	if s.Version == 0 {
 		return ""

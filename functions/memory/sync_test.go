@@ -52,13 +52,10 @@ func TestSync(t *testing.T) {
 			var run syncrun.Run
 			answer.JSON(&run)
 			want := syncrun.Run{
-				ID: run.ID, Provider: "feed", Mode: tt.mode, Full: tt.full, State: syncrun.Requested, RequestedBy: run.RequestedBy, RequestedAt: s.now,
+				ID: run.ID, Provider: "feed", Mode: tt.mode, Full: tt.full, State: syncrun.Requested, RequestedBy: s.A.UserID, RequestedAt: s.now,
 			}
 			if diff := cmp.Diff(want, run); diff != "" {
 				t.Errorf("run differs (-want +got):\n%s", diff)
-			}
-			if run.RequestedBy == "" {
-				t.Error("the run names no user, want the one who requested it")
 			}
 			if got, want := answer.Header.Get("Location"), s.at("/memory/syncs/"+run.ID); got != want {
 				t.Errorf("Location %s, want %s", got, want)

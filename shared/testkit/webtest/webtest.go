@@ -79,7 +79,7 @@ func (h *Harness) tenant(name, email string) Tenant {
 	p, err := company.Provision(context.Background(), h.Store, h.Hasher,
 		company.New{Name: name, Email: email, Password: Password}, time.Now())
 	errtest.Must(h.t, err)
-	return Tenant{ID: p.CompanyID, UserID: p.UserID, Email: email, Token: h.Token(p.CompanyID, user.Founder.Scopes()...)}
+	return Tenant{ID: p.CompanyID, UserID: p.UserID, Email: email, Token: h.issue(p.CompanyID, p.UserID, user.Founder.Scopes())}
 }
 
 // In returns the harness for a subtest, so that a failure ends the subtest.
@@ -95,7 +95,12 @@ func (h *Harness) API() huma.API { return h.Server.API() }
 // Token issues a company's token with exactly these scopes. The user is "u-test" unless the company is A or B.
 func (h *Harness) Token(companyID string, scopes ...string) string {
 	h.t.Helper()
-	text, err := h.Signer.Issue(token.Claims{Subject: h.userOf(companyID), Company: companyID, Plan: company.DefaultPlan, Scopes: scopes})
+	return h.issue(companyID, h.userOf(companyID), scopes)
+}
+
+func (h *Harness) issue(companyID, userID string, scopes []string) string {
+	h.t.Helper()
+	text, err := h.Signer.Issue(token.Claims{Subject: userID, Company: companyID, Plan: company.DefaultPlan, Scopes: scopes})
 	errtest.Must(h.t, err)
 	return text
 }
