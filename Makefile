@@ -19,6 +19,7 @@ VALE := .tools/vale-$(VALE_VERSION)/vale
 NODE_STAMP := .tools/node/node_modules/.package-lock.json
 PYTHON_STAMP := .tools/python/requirements.txt
 CDK_STAMP := .tools/cdk/node_modules/.package-lock.json
+CLIENTS_NODE_STAMP := .tools/clients-node/node_modules/.package-lock.json
 CDK_CLI := .tools/cdk/node_modules/.bin/cdk
 TEMPLATES_STAMP := .tools/templates/requirements.txt
 MOTO_STAMP := .tools/moto/requirements.txt
@@ -26,6 +27,7 @@ CLOUD_STAMP := .tools/cloud/requirements.txt
 VENV_STAMPS := $(PYTHON_STAMP) $(TEMPLATES_STAMP) $(MOTO_STAMP) $(CLOUD_STAMP)
 JAVA_STAMPS := .tools/java/dynamodb-local/pom.xml .tools/java/elasticmq/pom.xml
 ACCEPTANCE := local/acceptance
+CLIENTS := local/clients
 
 # help prints the ## comment of each target.
 .PHONY: help
@@ -79,7 +81,7 @@ lint: $(GOLANGCI) $(VALE) ## check with gofmt, golangci-lint (which runs vet too
 	git ls-files -z --cached --others --exclude-standard -- '*.go' '*.md' | xargs -0 ls -d 2>/dev/null | xargs $(VALE) --output=line
 
 .PHONY: tools
-tools: needs $(GOLANGCI) $(VALE) $(NODE_STAMP) $(CDK_STAMP) $(VENV_STAMPS) java ## install the pinned linters and test tools into .tools (make needs lists the requirements)
+tools: needs $(GOLANGCI) $(VALE) $(NODE_STAMP) $(CDK_STAMP) $(CLIENTS_NODE_STAMP) $(VENV_STAMPS) java ## install the pinned linters and test tools into .tools (make needs lists the requirements)
 
 .PHONY: java
 java: $(JAVA_STAMPS) ## download the AWS emulators of the tests: DynamoDB Local and ElasticMQ (needs Maven)
@@ -205,6 +207,9 @@ $(NODE_STAMP): $(addprefix $(ACCEPTANCE)/,package.json package-lock.json .npmrc)
 
 $(CDK_STAMP): infra/package.json infra/package-lock.json $(ACCEPTANCE)/.npmrc | needs-node
 	$(call NODE_MODULES,cdk)
+
+$(CLIENTS_NODE_STAMP): $(addprefix $(CLIENTS)/typescript/,package.json package-lock.json) $(ACCEPTANCE)/.npmrc | needs-node
+	$(call NODE_MODULES,clients-node)
 
 $(PYTHON_STAMP): $(ACCEPTANCE)/requirements.txt
 $(CLOUD_STAMP): local/cloud/requirements.txt
