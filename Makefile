@@ -24,7 +24,8 @@ CDK_CLI := .tools/cdk/node_modules/.bin/cdk
 TEMPLATES_STAMP := .tools/templates/requirements.txt
 MOTO_STAMP := .tools/moto/requirements.txt
 CLOUD_STAMP := .tools/cloud/requirements.txt
-VENV_STAMPS := $(PYTHON_STAMP) $(TEMPLATES_STAMP) $(MOTO_STAMP) $(CLOUD_STAMP)
+CLIENTS_PYTHON_STAMP := .tools/clients-python/requirements.txt
+VENV_STAMPS := $(PYTHON_STAMP) $(TEMPLATES_STAMP) $(MOTO_STAMP) $(CLOUD_STAMP) $(CLIENTS_PYTHON_STAMP)
 JAVA_STAMPS := .tools/java/dynamodb-local/pom.xml .tools/java/elasticmq/pom.xml
 ACCEPTANCE := local/acceptance
 CLIENTS := local/clients
@@ -215,6 +216,7 @@ $(PYTHON_STAMP): $(ACCEPTANCE)/requirements.txt
 $(CLOUD_STAMP): local/cloud/requirements.txt
 $(TEMPLATES_STAMP): infra/requirements.txt
 $(MOTO_STAMP): shared/testkit/awstest/requirements.txt
+$(CLIENTS_PYTHON_STAMP): $(CLIENTS)/python/requirements.txt
 $(VENV_STAMPS): | needs-python
 	rm -rf $(@D)
 	$(PYTHON) -m venv $(@D)

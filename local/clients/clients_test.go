@@ -36,6 +36,7 @@ func TestClients(t *testing.T) {
 	document := fetch(t, s.URL+"/openapi.json")
 	for _, g := range []generated{
 		{"TypeScript", typescript},
+		{"Python", python},
 	} {
 		founder := s.Found(g.language)
 		t.Run(g.language, func(t *testing.T) {
