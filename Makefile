@@ -26,6 +26,7 @@ MOTO_STAMP := .tools/moto/requirements.txt
 CLOUD_STAMP := .tools/cloud/requirements.txt
 CLIENTS_PYTHON_STAMP := .tools/clients-python/requirements.txt
 VENV_STAMPS := $(PYTHON_STAMP) $(TEMPLATES_STAMP) $(MOTO_STAMP) $(CLOUD_STAMP) $(CLIENTS_PYTHON_STAMP)
+CLIENTS_GO := .tools/clients-go/oapi-codegen
 JAVA_STAMPS := .tools/java/dynamodb-local/pom.xml .tools/java/elasticmq/pom.xml
 ACCEPTANCE := local/acceptance
 CLIENTS := local/clients
@@ -82,7 +83,7 @@ lint: $(GOLANGCI) $(VALE) ## check with gofmt, golangci-lint (which runs vet too
 	git ls-files -z --cached --others --exclude-standard -- '*.go' '*.md' | xargs -0 ls -d 2>/dev/null | xargs $(VALE) --output=line
 
 .PHONY: tools
-tools: needs $(GOLANGCI) $(VALE) $(NODE_STAMP) $(CDK_STAMP) $(CLIENTS_NODE_STAMP) $(VENV_STAMPS) java ## install the pinned linters and test tools into .tools (make needs lists the requirements)
+tools: needs $(GOLANGCI) $(VALE) $(NODE_STAMP) $(CDK_STAMP) $(CLIENTS_NODE_STAMP) $(VENV_STAMPS) $(CLIENTS_GO) java ## install the pinned linters and test tools into .tools (make needs lists the requirements)
 
 .PHONY: java
 java: $(JAVA_STAMPS) ## download the AWS emulators of the tests: DynamoDB Local and ElasticMQ (needs Maven)
@@ -211,6 +212,10 @@ $(CDK_STAMP): infra/package.json infra/package-lock.json $(ACCEPTANCE)/.npmrc | 
 
 $(CLIENTS_NODE_STAMP): $(addprefix $(CLIENTS)/typescript/,package.json package-lock.json) $(ACCEPTANCE)/.npmrc | needs-node
 	$(call NODE_MODULES,clients-node)
+
+# With the modules that a generated client imports.
+$(CLIENTS_GO): $(addprefix $(CLIENTS)/golang/,go.mod go.sum)
+	cd $(<D) && $(GO) mod download && $(GO) build -o $(CURDIR)/$@ github.com/oapi-codegen/oapi-codegen/v2/cmd/oapi-codegen
 
 $(PYTHON_STAMP): $(ACCEPTANCE)/requirements.txt
 $(CLOUD_STAMP): local/cloud/requirements.txt

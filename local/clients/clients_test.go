@@ -37,6 +37,7 @@ func TestClients(t *testing.T) {
 	for _, g := range []generated{
 		{"TypeScript", typescript},
 		{"Python", python},
+		{"Go", golang},
 	} {
 		founder := s.Found(g.language)
 		t.Run(g.language, func(t *testing.T) {
