@@ -28,6 +28,7 @@ CLIENTS_PYTHON_STAMP := .tools/clients-python/requirements.txt
 VENV_STAMPS := $(PYTHON_STAMP) $(TEMPLATES_STAMP) $(MOTO_STAMP) $(CLOUD_STAMP) $(CLIENTS_PYTHON_STAMP)
 CLIENTS_GO := .tools/clients-go/oapi-codegen
 JAVA_STAMPS := .tools/java/dynamodb-local/pom.xml .tools/java/elasticmq/pom.xml
+CLIENTS_JAVA_STAMPS := .tools/clients-java/generator/pom.xml .tools/clients-java/runtime/pom.xml
 ACCEPTANCE := local/acceptance
 CLIENTS := local/clients
 
@@ -83,7 +84,7 @@ lint: $(GOLANGCI) $(VALE) ## check with gofmt, golangci-lint (which runs vet too
 	git ls-files -z --cached --others --exclude-standard -- '*.go' '*.md' | xargs -0 ls -d 2>/dev/null | xargs $(VALE) --output=line
 
 .PHONY: tools
-tools: needs $(GOLANGCI) $(VALE) $(NODE_STAMP) $(CDK_STAMP) $(CLIENTS_NODE_STAMP) $(VENV_STAMPS) $(CLIENTS_GO) java ## install the pinned linters and test tools into .tools (make needs lists the requirements)
+tools: needs $(GOLANGCI) $(VALE) $(NODE_STAMP) $(CDK_STAMP) $(CLIENTS_NODE_STAMP) $(VENV_STAMPS) $(CLIENTS_GO) $(CLIENTS_JAVA_STAMPS) java ## install the pinned linters and test tools into .tools (make needs lists the requirements)
 
 .PHONY: java
 java: $(JAVA_STAMPS) ## download the AWS emulators of the tests: DynamoDB Local and ElasticMQ (needs Maven)
@@ -229,7 +230,9 @@ $(VENV_STAMPS): | needs-python
 	$(@D)/bin/pip check
 	cp $< $@
 
-$(JAVA_STAMPS): .tools/java/%/pom.xml: shared/testkit/awstest/%.xml | needs-java
+$(JAVA_STAMPS): .tools/java/%/pom.xml: shared/testkit/awstest/%.xml
+$(CLIENTS_JAVA_STAMPS): .tools/clients-java/%/pom.xml: $(CLIENTS)/java/%.xml
+$(JAVA_STAMPS) $(CLIENTS_JAVA_STAMPS): | needs-java
 	rm -rf $(dir $@)
 	mkdir -p $(dir $@)
 	mvn --quiet --batch-mode --file $< dependency:copy-dependencies -DincludeScope=runtime -DoutputDirectory=$(CURDIR)/$(dir $@)

@@ -38,6 +38,7 @@ func TestClients(t *testing.T) {
 		{"TypeScript", typescript},
 		{"Python", python},
 		{"Go", golang},
+		{"Java", java},
 	} {
 		founder := s.Found(g.language)
 		t.Run(g.language, func(t *testing.T) {

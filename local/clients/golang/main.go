@@ -40,7 +40,7 @@ func run(ctx context.Context) error {
 	fmt.Printf("logged in to %v\n", company)
 
 	webhook := orgops.WebhookConfig{
-		Url: "https://example.com/hooks", Events: []orgops.EventPattern{orgops.EventPatternMemory, orgops.EventPatternGoalUpdated},
+		Url: "https://example.com/hooks", Events: []orgops.EventPattern{orgops.EventPatternMemoryCreated, orgops.EventPatternGoalUpdated},
 	}
 	var config orgops.IntegrationConfig
 	if err := config.FromWebhookConfig(webhook); err != nil {

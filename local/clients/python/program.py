@@ -26,7 +26,7 @@ company = session.company_id
 print(f"logged in to {company}")
 
 with AuthenticatedClient(url, token=session.access_token) as api:
-    webhook = WebhookEndpoint(url="https://example.com/hooks", events=[EventPattern.MEMORY, EventPattern.GOAL_UPDATED])
+    webhook = WebhookEndpoint(url="https://example.com/hooks", events=[EventPattern.MEMORY_CREATED, EventPattern.GOAL_UPDATED])
     configured = must(Configured, configure_integration.sync(company, "webhook", client=api, body=webhook))
     print(f"configured {configured.provider}: {configured.state}")
 

@@ -23,7 +23,7 @@ api.use({ onRequest: ({ request }) => request.headers.set("Authorization", `Bear
 console.log(`logged in to ${session.company_id}`);
 const company = { id: session.company_id };
 
-const webhook: components["schemas"]["WebhookConfig"] = { url: "https://example.com/hooks", events: ["memory.*", "goal.updated"] };
+const webhook: components["schemas"]["WebhookConfig"] = { url: "https://example.com/hooks", events: ["memory.created", "goal.updated"] };
 const configured = must(await api.POST("/companies/{id}/integrations/{provider}", {
   params: { path: { ...company, provider: "webhook" } },
   body: webhook,
