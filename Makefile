@@ -165,7 +165,7 @@ clean: ## remove build output and installed tools; keeps ./data
 # Programs that must be on the machine, for all targets or for some. Each line says where to get one.
 .PHONY: needs needs-node needs-python needs-java
 needs: ## check that the machine has the programs that the tests need, and say how to get missing ones
-needs: NEEDED := go gcc node npm python curl java mvn openssl
+needs: NEEDED := go gcc node npm python curl java javac mvn openssl
 needs-node: NEEDED := go node npm
 needs-python: NEEDED := python
 needs-java: NEEDED := java mvn
@@ -180,7 +180,8 @@ needs needs-node needs-python needs-java:
 	need npm npm "comes with Node: https://nodejs.org/en/download"; \
 	need python $(PYTHON) "Python 3.11 or newer with venv: https://www.python.org/downloads, or apt-get install python3 python3-venv"; \
 	need curl curl "apt-get install curl, or brew install curl"; \
-	need java java "Java 17 or newer: apt-get install openjdk-17-jre-headless, or brew install openjdk"; \
+	need java java "Java 17 or newer: apt-get install openjdk-17-jdk-headless, or brew install openjdk"; \
+	need javac javac "a JDK, not a JRE alone: apt-get install openjdk-17-jdk-headless, or brew install openjdk"; \
 	need mvn mvn "Maven: apt-get install maven, or brew install maven"; \
 	need openssl openssl "apt-get install openssl, or brew install openssl"; \
 	if needed node && command -v node > /dev/null && ! node -e 'process.exit(Number(process.versions.node.split(".")[0]) < 20 ? 1 : 0)'; then \
@@ -214,7 +215,7 @@ $(CDK_STAMP): infra/package.json infra/package-lock.json $(ACCEPTANCE)/.npmrc | 
 $(CLIENTS_NODE_STAMP): $(addprefix $(CLIENTS)/typescript/,package.json package-lock.json) $(ACCEPTANCE)/.npmrc | needs-node
 	$(call NODE_MODULES,clients-node)
 
-# With the modules that a generated client imports.
+# Also downloads the modules that a generated client imports.
 $(CLIENTS_GO): $(addprefix $(CLIENTS)/golang/,go.mod go.sum)
 	cd $(<D) && $(GO) mod download && $(GO) build -o $(CURDIR)/$@ github.com/oapi-codegen/oapi-codegen/v2/cmd/oapi-codegen
 

@@ -30,8 +30,8 @@ func subjects() []subject {
 	}
 }
 
-// webhooksTag tags the events. It is no group's tag: generators make one class of a tag, and some make it twice, once of the
-// operations and once of the webhooks. Then the second overwrites the first.
+// webhooksTag tags the events. No operation has this tag: openapi-generator makes a class of each tag, first of the operations and
+// then of the webhooks, and the second class would overwrite the first.
 const webhooksTag = "webhooks"
 
 // documentEvents adds the events that subscribers receive to the document, as OpenAPI 3.1's webhooks.

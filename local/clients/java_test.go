@@ -16,11 +16,11 @@ func java(t *testing.T, folder string) []string {
 	generator := filepath.Join(servicetest.Installed(t, ".tools/clients-java/generator"), "*")
 	runtime := filepath.Join(servicetest.Installed(t, ".tools/clients-java/runtime"), "*")
 	copyTo(t, folder, "java/Program.java", "java/openapi-generator.yaml")
-	// Both tools live for some seconds, in which optimizing their own code does not pay.
+	// Each tool runs for a few seconds, too short for the optimizing compiler to pay off.
 	const brief = "-XX:TieredStopAtLevel=1"
 	run(t, folder, nil, "java", brief, "-cp", generator, "org.openapitools.codegen.OpenAPIGenerator",
 		"generate", "--config", "openapi-generator.yaml")
-	// The generated code gets these warnings of all; a newer Java has more, so -Werror does not go with -Xlint:all.
+	// The generated code has warnings of the other kinds, serial and deprecation, and newer versions of Java add kinds.
 	run(t, folder, nil, append([]string{
 		"javac", "-J" + brief, "-proc:none", "-Xlint:unchecked,rawtypes,cast,removal,overrides,overloads,static,fallthrough,finally,try,varargs", "-Werror",
 		"-cp", runtime, "-d", "built", "Program.java",

@@ -46,7 +46,7 @@ func run(ctx context.Context) error {
 	if err := config.FromWebhookConfig(webhook); err != nil {
 		return err
 	}
-	configured, err := api.ConfigureIntegrationWithResponse(ctx, company, "webhook", config, authorize)
+	configured, err := api.ConfigureIntegrationWithResponse(ctx, company, "webhook", nil, config, authorize)
 	if err != nil {
 		return err
 	}
@@ -88,7 +88,7 @@ func run(ctx context.Context) error {
 	if err := config.FromWebhookConfig(webhook); err != nil {
 		return err
 	}
-	refused, err := api.ConfigureIntegrationWithResponse(ctx, company, "webhook", config, authorize)
+	refused, err := api.ConfigureIntegrationWithResponse(ctx, company, "webhook", nil, config, authorize)
 	if err != nil {
 		return err
 	}

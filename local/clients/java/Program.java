@@ -4,7 +4,9 @@ import orgops.client.ApiException;
 import orgops.client.JSON;
 import orgops.client.api.AuthApi;
 import orgops.client.api.IntegrationsApi;
+import orgops.client.api.IntegrationsApi.APIConfigureIntegrationRequest;
 import orgops.client.api.MissionControlApi;
+import orgops.client.api.MissionControlApi.APIGetHealthRequest;
 import orgops.client.model.EventPattern;
 import orgops.client.model.FieldError;
 import orgops.client.model.IntegrationConfig;
@@ -29,7 +31,8 @@ final class Program {
         .url(URI.create("https://example.com/hooks"))
         .addEventsItem(EventPattern.MEMORY_CREATED)
         .addEventsItem(EventPattern.GOAL_UPDATED);
-    var configured = integrations.configureIntegration(company, "webhook", new IntegrationConfig(webhook));
+    var configure = APIConfigureIntegrationRequest.newBuilder().companyId(company).provider("webhook");
+    var configured = integrations.configureIntegration(configure.integrationConfig(new IntegrationConfig(webhook)).build());
     System.out.printf("configured %s: %s%n", configured.getProvider(), configured.getState());
 
     for (var i : integrations.listIntegrations(company).getItems()) {
@@ -37,12 +40,12 @@ final class Program {
       System.out.printf("listed %s: %s, %s%n", i.getProvider(), i.getState(), rate == null ? "no attempts" : "%.2f".formatted(rate));
     }
 
-    var health = new MissionControlApi(client).getHealth(company, null);
+    var health = new MissionControlApi(client).getHealth(APIGetHealthRequest.newBuilder().companyId(company).build());
     var score = health.getScore() == null ? "no score" : "%.0f".formatted(health.getScore());
     System.out.printf("health %s: %s, %d checks%n", health.getStatus(), score, health.getChecks().size());
 
     try {
-      integrations.configureIntegration(company, "webhook", new IntegrationConfig(webhook.rateLimit(5000)));
+      integrations.configureIntegration(configure.integrationConfig(new IntegrationConfig(webhook.rateLimit(5000))).build());
       throw new IllegalStateException("not refused");
     } catch (ApiException e) {
       var problem = JSON.getDefault().getMapper().readValue(e.getResponseBody(), Problem.class);

@@ -21,24 +21,24 @@ const session = must(await api.POST("/auth/login", {
 }));
 api.use({ onRequest: ({ request }) => request.headers.set("Authorization", `Bearer ${session.access_token}`) });
 console.log(`logged in to ${session.company_id}`);
-const company = { id: session.company_id };
+const company = { companyId: session.company_id };
 
 const webhook: components["schemas"]["WebhookConfig"] = { url: "https://example.com/hooks", events: ["memory.created", "goal.updated"] };
-const configured = must(await api.POST("/companies/{id}/integrations/{provider}", {
+const configured = must(await api.POST("/companies/{companyId}/integrations/{provider}", {
   params: { path: { ...company, provider: "webhook" } },
   body: webhook,
 }));
 console.log(`configured ${configured.provider}: ${configured.state}`);
 
-const integrations = must(await api.GET("/companies/{id}/integrations", { params: { path: company } }));
+const integrations = must(await api.GET("/companies/{companyId}/integrations", { params: { path: company } }));
 for (const { provider, state, health } of integrations.items) {
   console.log(`listed ${provider}: ${state}, ${health.successRate24h === null ? "no attempts" : health.successRate24h.toFixed(2)}`);
 }
 
-const health = must(await api.GET("/companies/{id}/mission-control/health", { params: { path: company } }));
+const health = must(await api.GET("/companies/{companyId}/mission-control/health", { params: { path: company } }));
 console.log(`health ${health.status}: ${health.score === null ? "no score" : health.score.toFixed(0)}, ${health.checks.length} checks`);
 
-const refused = await api.POST("/companies/{id}/integrations/{provider}", {
+const refused = await api.POST("/companies/{companyId}/integrations/{provider}", {
   params: { path: { ...company, provider: "webhook" } },
   body: { ...webhook, rateLimit: 5000 },
 });
