@@ -58,13 +58,13 @@ func TestClients(t *testing.T) {
 func check(t *testing.T, printed string) {
 	t.Helper()
 	lines := strings.Split(strings.TrimSpace(printed), "\n")
-	for i, want := range wanted {
-		if i >= len(lines) || !want.MatchString(lines[i]) {
-			t.Fatalf("line %d does not match %s:\n%s", i+1, want, printed)
-		}
+	if len(lines) != len(wanted) {
+		t.Fatalf("got %d lines, want %d:\n%s", len(lines), len(wanted), printed)
 	}
-	if len(lines) > len(wanted) {
-		t.Errorf("%d lines, want %d:\n%s", len(lines), len(wanted), printed)
+	for i, want := range wanted {
+		if !want.MatchString(lines[i]) {
+			t.Errorf("got line %d %q, want %s", i+1, lines[i], want)
+		}
 	}
 }
 
@@ -87,7 +87,7 @@ func fetch(t *testing.T, url string) []byte {
 	document, err := io.ReadAll(res.Body)
 	errtest.Must(t, err)
 	if res.StatusCode != http.StatusOK {
-		t.Fatalf("%s was answered %d: %s", url, res.StatusCode, document)
+		t.Fatalf("GET %s: got %d, want 200: %s", url, res.StatusCode, document)
 	}
 	return document
 }
