@@ -19,13 +19,18 @@ VALE := .tools/vale-$(VALE_VERSION)/vale
 NODE_STAMP := .tools/node/node_modules/.package-lock.json
 PYTHON_STAMP := .tools/python/requirements.txt
 CDK_STAMP := .tools/cdk/node_modules/.package-lock.json
+CLIENTS_NODE_STAMP := .tools/clients-node/node_modules/.package-lock.json
 CDK_CLI := .tools/cdk/node_modules/.bin/cdk
 TEMPLATES_STAMP := .tools/templates/requirements.txt
 MOTO_STAMP := .tools/moto/requirements.txt
 CLOUD_STAMP := .tools/cloud/requirements.txt
-VENV_STAMPS := $(PYTHON_STAMP) $(TEMPLATES_STAMP) $(MOTO_STAMP) $(CLOUD_STAMP)
+CLIENTS_PYTHON_STAMP := .tools/clients-python/requirements.txt
+VENV_STAMPS := $(PYTHON_STAMP) $(TEMPLATES_STAMP) $(MOTO_STAMP) $(CLOUD_STAMP) $(CLIENTS_PYTHON_STAMP)
+CLIENTS_GO := .tools/clients-go/oapi-codegen
 JAVA_STAMPS := .tools/java/dynamodb-local/pom.xml .tools/java/elasticmq/pom.xml
+CLIENTS_JAVA_STAMPS := .tools/clients-java/generator/pom.xml .tools/clients-java/runtime/pom.xml
 ACCEPTANCE := local/acceptance
+CLIENTS := local/clients
 
 # help prints the ## comment of each target.
 .PHONY: help
@@ -79,7 +84,7 @@ lint: $(GOLANGCI) $(VALE) ## check with gofmt, golangci-lint (which runs vet too
 	git ls-files -z --cached --others --exclude-standard -- '*.go' '*.md' | xargs -0 ls -d 2>/dev/null | xargs $(VALE) --output=line
 
 .PHONY: tools
-tools: needs $(GOLANGCI) $(VALE) $(NODE_STAMP) $(CDK_STAMP) $(VENV_STAMPS) java ## install the pinned linters and test tools into .tools (make needs lists the requirements)
+tools: needs $(GOLANGCI) $(VALE) $(NODE_STAMP) $(CDK_STAMP) $(CLIENTS_NODE_STAMP) $(VENV_STAMPS) $(CLIENTS_GO) $(CLIENTS_JAVA_STAMPS) java ## install the pinned linters and test tools into .tools (make needs lists the requirements)
 
 .PHONY: java
 java: $(JAVA_STAMPS) ## download the AWS emulators of the tests: DynamoDB Local and ElasticMQ (needs Maven)
@@ -160,7 +165,7 @@ clean: ## remove build output and installed tools; keeps ./data
 # Programs that must be on the machine, for all targets or for some. Each line says where to get one.
 .PHONY: needs needs-node needs-python needs-java
 needs: ## check that the machine has the programs that the tests need, and say how to get missing ones
-needs: NEEDED := go gcc node npm python curl java mvn openssl
+needs: NEEDED := go gcc node npm python curl java javac mvn openssl
 needs-node: NEEDED := go node npm
 needs-python: NEEDED := python
 needs-java: NEEDED := java mvn
@@ -175,7 +180,8 @@ needs needs-node needs-python needs-java:
 	need npm npm "comes with Node: https://nodejs.org/en/download"; \
 	need python $(PYTHON) "Python 3.11 or newer with venv: https://www.python.org/downloads, or apt-get install python3 python3-venv"; \
 	need curl curl "apt-get install curl, or brew install curl"; \
-	need java java "Java 17 or newer: apt-get install openjdk-17-jre-headless, or brew install openjdk"; \
+	need java java "Java 17 or newer: apt-get install openjdk-17-jdk-headless, or brew install openjdk"; \
+	need javac javac "a JDK, not a JRE alone: apt-get install openjdk-17-jdk-headless, or brew install openjdk"; \
 	need mvn mvn "Maven: apt-get install maven, or brew install maven"; \
 	need openssl openssl "apt-get install openssl, or brew install openssl"; \
 	if needed node && command -v node > /dev/null && ! node -e 'process.exit(Number(process.versions.node.split(".")[0]) < 20 ? 1 : 0)'; then \
@@ -206,10 +212,18 @@ $(NODE_STAMP): $(addprefix $(ACCEPTANCE)/,package.json package-lock.json .npmrc)
 $(CDK_STAMP): infra/package.json infra/package-lock.json $(ACCEPTANCE)/.npmrc | needs-node
 	$(call NODE_MODULES,cdk)
 
+$(CLIENTS_NODE_STAMP): $(addprefix $(CLIENTS)/typescript/,package.json package-lock.json) $(ACCEPTANCE)/.npmrc | needs-node
+	$(call NODE_MODULES,clients-node)
+
+# Also downloads the modules that a generated client imports.
+$(CLIENTS_GO): $(addprefix $(CLIENTS)/golang/,go.mod go.sum)
+	cd $(<D) && $(GO) mod download && $(GO) build -o $(CURDIR)/$@ github.com/oapi-codegen/oapi-codegen/v2/cmd/oapi-codegen
+
 $(PYTHON_STAMP): $(ACCEPTANCE)/requirements.txt
 $(CLOUD_STAMP): local/cloud/requirements.txt
 $(TEMPLATES_STAMP): infra/requirements.txt
 $(MOTO_STAMP): shared/testkit/awstest/requirements.txt
+$(CLIENTS_PYTHON_STAMP): $(CLIENTS)/python/requirements.txt
 $(VENV_STAMPS): | needs-python
 	rm -rf $(@D)
 	$(PYTHON) -m venv $(@D)
@@ -217,7 +231,9 @@ $(VENV_STAMPS): | needs-python
 	$(@D)/bin/pip check
 	cp $< $@
 
-$(JAVA_STAMPS): .tools/java/%/pom.xml: shared/testkit/awstest/%.xml | needs-java
+$(JAVA_STAMPS): .tools/java/%/pom.xml: shared/testkit/awstest/%.xml
+$(CLIENTS_JAVA_STAMPS): .tools/clients-java/%/pom.xml: $(CLIENTS)/java/%.xml
+$(JAVA_STAMPS) $(CLIENTS_JAVA_STAMPS): | needs-java
 	rm -rf $(dir $@)
 	mkdir -p $(dir $@)
 	mvn --quiet --batch-mode --file $< dependency:copy-dependencies -DincludeScope=runtime -DoutputDirectory=$(CURDIR)/$(dir $@)

@@ -30,8 +30,13 @@ func subjects() []subject {
 	}
 }
 
+// webhooksTag tags the events. No operation has this tag: openapi-generator makes a class of each tag, first of the operations and
+// then of the webhooks, and the second class would overwrite the first.
+const webhooksTag = "webhooks"
+
 // documentEvents adds the events that subscribers receive to the document, as OpenAPI 3.1's webhooks.
 func documentEvents(doc *huma.OpenAPI) {
+	doc.Tags = append(doc.Tags, &huma.Tag{Name: webhooksTag, Description: "The events that webhook endpoints receive."})
 	schemas := doc.Components.Schemas
 	doc.Webhooks = map[string]*huma.PathItem{}
 	for _, s := range subjects() {
@@ -84,7 +89,7 @@ func delivery(name, schema string) *huma.Operation {
 		}
 	}
 	return &huma.Operation{
-		OperationID: "on-" + name, Summary: name, Tags: []string{"integrations"},
+		OperationID: "on-" + name, Summary: name, Tags: []string{webhooksTag},
 		Description: "Sent to every webhook integration that subscribes to it, at least once. Verify the signature before you read the body.",
 		Parameters: []*huma.Param{
 			header("webhook-id", "The event's id, the same in every attempt", "0198c5f2-7c1e-7d33-9a1b-2f6f0c0a9b11"),

@@ -175,8 +175,8 @@ func TestSecrets_WriteOnly(t *testing.T) {
 		t.Fatalf("no secret was generated: %+v", created)
 	}
 	const credential = "a-write-only-credential"
-	s.log.keepOut(created.SigningSecret)
-	s.log.keepOut(credential)
+	s.Log.KeepOut(created.SigningSecret)
+	s.Log.KeepOut(credential)
 	tn.do("PUT", tn.at("/integrations/webhook/credentials"), map[string]any{"credentials": map[string]string{"token": credential}}).want(204)
 	for _, path := range []string{"/integrations", "/integrations/webhook", "/intelligence/context", "/mission-control/timeline", "/mission-control/dashboard"} {
 		a := tn.do("GET", tn.at(path), nil).want(200)

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"orgops/local/process"
+	"orgops/local/servicetest"
 	"orgops/shared/identity/token"
 	"orgops/shared/testkit/errtest"
 	"path/filepath"
@@ -30,7 +31,7 @@ type forger struct {
 
 func newForger(s *service, tn *tenant) *forger {
 	s.t.Helper()
-	keys, err := token.LoadOrCreateKeys(filepath.Join(s.folder, process.TokenFile))
+	keys, err := token.LoadOrCreateKeys(filepath.Join(s.Folder, process.TokenFile))
 	errtest.Must(s.t, err)
 	encoded, err := keys.Encode()
 	errtest.Must(s.t, err)
@@ -40,7 +41,7 @@ func newForger(s *service, tn *tenant) *forger {
 	errtest.Must(s.t, err)
 	f := &forger{
 		t: s.t, public: keys.Public().JWKS().Keys[0], private: ed25519.NewKeyFromSeed(seed),
-		good: tn.Token, claims: map[string]any{}, issuer: s.issuer,
+		good: tn.Token, claims: map[string]any{}, issuer: servicetest.Issuer,
 	}
 	raw, err := base64.RawURLEncoding.DecodeString(strings.Split(tn.Token, ".")[1])
 	errtest.Must(s.t, err)

@@ -74,7 +74,7 @@ type githubCompany struct {
 func (s *service) githubCompany(n int, repository string) *githubCompany {
 	s.t.Helper()
 	g := &githubCompany{tenant: s.tenant(fmt.Sprintf("GitHub-%d", n)), secret: fmt.Sprintf("secret of repository %d", n)}
-	s.log.keepOut(g.secret)
+	s.Log.KeepOut(g.secret)
 	hook := newSecret(s.t)
 	g.receiver = receive(s.t, hook)
 	g.subscribe("webhook", g.url, hook, "memory.*", "goal.*", "timeline.*")

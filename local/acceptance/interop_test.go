@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"orgops/local/servicetest"
 	"orgops/shared/testkit/errtest"
 )
 
@@ -31,8 +32,8 @@ func TestDelivery_VerifiedElsewhere(t *testing.T) {
 	if !strings.HasPrefix(rotated.SigningSecret, "whsec_") {
 		t.Fatalf("secret = %q, want it to begin with whsec_", rotated.SigningSecret)
 	}
-	s.log.keepOut(first)
-	s.log.keepOut(rotated.SigningSecret)
+	s.Log.KeepOut(first)
+	s.Log.KeepOut(rotated.SigningSecret)
 	tn.post(first, "msg-1", ticket(1))
 	eventually(t, "memory.created arrives", func() bool { return len(r.deliveries("memory.created")) == 1 })
 	d := r.deliveries("memory.created")[0]
@@ -59,7 +60,7 @@ func TestDelivery_VerifiedElsewhere(t *testing.T) {
 			}
 		})
 		t.Run("Python, "+name, func(t *testing.T) {
-			got := command(t, time.Minute, func(cmd *exec.Cmd) {
+			got := servicetest.Command(t, time.Minute, func(cmd *exec.Cmd) {
 				cmd.Env = append(os.Environ(), "DELIVERY="+string(env))
 			}, python(t), "testdata/verify.py")
 			if got = strings.TrimSpace(got); got != want {
@@ -73,7 +74,7 @@ func TestToken_VerifiedElsewhere(t *testing.T) {
 	t.Parallel()
 	s := start(t)
 	tn := s.tenant("Jose")
-	output := node(t, "token.mjs", "TOKEN="+tn.Token, "JWKS="+s.base+"/.well-known/jwks.json", "ISSUER="+s.issuer, "AUDIENCE="+audience)
+	output := node(t, "token.mjs", "TOKEN="+tn.Token, "JWKS="+s.base+"/.well-known/jwks.json", "ISSUER="+servicetest.Issuer, "AUDIENCE="+servicetest.Audience)
 	var claims struct{ Company, Alg, Kid, Scope string }
 	errtest.Must(t, json.Unmarshal([]byte(output), &claims))
 	if got, want := [...]string{claims.Company, claims.Alg}, [...]string{tn.ID, "EdDSA"}; got != want {

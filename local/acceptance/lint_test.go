@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"orgops/local/servicetest"
 	"orgops/shared/testkit/errtest"
 )
 
@@ -21,7 +22,7 @@ func spectral(t *testing.T, document string) []string {
 func TestDocument_Spectral(t *testing.T) {
 	t.Parallel()
 	args := spectral(t, goldenDocument)
-	command(t, 2*time.Minute, nil, args[0], args[1:]...)
+	servicetest.Command(t, 2*time.Minute, nil, args[0], args[1:]...)
 }
 
 // TestDocument_SpectralMissesMarks removes the document's marks, which must make the rule about them fail.
@@ -54,7 +55,7 @@ func TestDocument_SpectralMissesMarks(t *testing.T) {
 
 func TestDocument_Redocly(t *testing.T) {
 	t.Parallel()
-	command(t, 2*time.Minute, func(cmd *exec.Cmd) {
+	servicetest.Command(t, 2*time.Minute, func(cmd *exec.Cmd) {
 		cmd.Env = append(os.Environ(), "REDOCLY_TELEMETRY=off", "REDOCLY_SUPPRESS_UPDATE_NOTICE=true")
 	}, filepath.Join(nodeModules(t), ".bin/redocly"), "lint", "--config=testdata/redocly.yaml", goldenDocument)
 }

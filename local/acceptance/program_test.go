@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"orgops/local/servicetest"
 	"orgops/shared/base/freeport"
 	"orgops/shared/testkit/errtest"
 	"orgops/shared/testkit/logtest"
@@ -20,7 +21,7 @@ import (
 func build(t *testing.T) string {
 	t.Helper()
 	program := filepath.Join(t.TempDir(), "orgops")
-	command(t, 5*time.Minute, nil, "go", "build", "-o", program, root+"/local")
+	servicetest.Command(t, 5*time.Minute, nil, "go", "build", "-o", program, servicetest.Root+"/local")
 	return program
 }
 
@@ -79,7 +80,7 @@ func (p *program) kill() {
 func (p *program) tenant(name, email string) *tenant {
 	p.t.Helper()
 	var created struct{ CompanyID, Email, Password string }
-	output := command(p.t, time.Minute, func(cmd *exec.Cmd) { cmd.Env = p.env() },
+	output := servicetest.Command(p.t, time.Minute, func(cmd *exec.Cmd) { cmd.Env = p.env() },
 		p.path, "admin", "company", "create", "--name", name, "--email", email)
 	errtest.Must(p.t, json.Unmarshal([]byte(output), &created))
 	return &tenant{client: p.client, ID: created.CompanyID, Email: created.Email, Password: created.Password}

@@ -5,57 +5,25 @@ import (
 	"context"
 	"encoding/json"
 	"io"
-	"log/slog"
-	"net"
 	"net/http"
-	"strings"
-	"sync"
 	"testing"
 	"time"
 
-	"orgops/local/process"
-	"orgops/shared/domain/company"
-	passwords "orgops/shared/identity/password"
-	"orgops/shared/run/config"
+	"orgops/local/servicetest"
 	"orgops/shared/testkit/errtest"
 )
 
-// service runs the whole service in this process, with its own data folder and address.
+// service is the whole service with a client.
 type service struct {
 	client
-	process *process.Process
-	issuer  string
-	folder  string
-	log     *logText
+	*servicetest.Service
 }
 
-const audience = "orgops"
-
-// start serves until the test ends. Then it checks that the log holds none of the secrets that the test named.
+// start serves until the test ends.
 func start(t *testing.T) *service {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	errtest.Must(t, err)
-	s := &service{client: client{t: t, base: "http://" + l.Addr().String()}, issuer: "https://orgops.test", folder: t.TempDir(), log: &logText{}}
-	logger := slog.New(slog.NewJSONHandler(s.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
-	c := config.Config{Data: s.folder, Issuer: s.issuer, Audience: audience}
-	s.process, err = process.Open(context.Background(), c, logger)
-	errtest.Must(t, err)
-	ctx, stop := context.WithCancel(context.Background())
-	ended := make(chan error, 1)
-	go func() { ended <- s.process.Run(ctx, l) }()
-	t.Cleanup(func() {
-		http.DefaultClient.CloseIdleConnections()
-		stop()
-		if err := <-ended; err != nil {
-			t.Errorf("the service ended with %v", err)
-		}
-		if err := s.process.Close(); err != nil {
-			t.Errorf("the service closed with %v", err)
-		}
-		s.log.check(t)
-	})
-	return s
+	s := servicetest.Start(t)
+	return &service{client{t: t, base: s.URL}, s}
 }
 
 // tenant holds a company with its founder logged in.
@@ -64,19 +32,13 @@ type tenant struct {
 	ID, Email, Password, Token string
 }
 
-const password = "correct horse battery staple"
-
 // tenant creates a company and logs its founder in.
 func (s *service) tenant(name string) *tenant {
 	s.t.Helper()
-	email := strings.ToLower(name) + "@example.com"
-	p, err := company.Provision(context.Background(), s.process.Services.Store, passwords.New(),
-		company.New{Name: name, Email: email, Password: password}, time.Now())
-	errtest.Must(s.t, err)
-	s.log.keepOut(password)
-	tn := &tenant{client: s.client, ID: p.CompanyID, Email: email, Password: password}
+	f := s.Found(name)
+	tn := &tenant{client: s.client, ID: f.CompanyID, Email: f.Email, Password: f.Password}
 	tn.login()
-	s.log.keepOut(tn.Token)
+	s.Log.KeepOut(tn.Token)
 	return tn
 }
 
@@ -172,42 +134,6 @@ func (a *answer) json(into any) *answer {
 		a.t.Fatalf("%s: %v: %s", a.request, err, a.body)
 	}
 	return a
-}
-
-// logText collects the service's log, and the secrets that it must not hold.
-type logText struct {
-	mu      sync.Mutex
-	text    bytes.Buffer
-	secrets []string
-}
-
-func (l *logText) Write(b []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.Write(b)
-}
-
-func (l *logText) keepOut(secret string) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.secrets = append(l.secrets, secret)
-}
-
-func (l *logText) check(t *testing.T) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	for _, secret := range l.secrets {
-		if strings.Contains(l.text.String(), secret) {
-			t.Errorf("the log holds the secret %.12s…", secret)
-		}
-	}
-	if t.Failed() {
-		for line := range strings.Lines(l.text.String()) {
-			if !strings.Contains(line, `"level":"DEBUG"`) && !strings.Contains(line, `"msg":"request"`) {
-				t.Log(strings.TrimSpace(line))
-			}
-		}
-	}
 }
 
 // patience bounds the wait for a short operation, also on a busy machine.

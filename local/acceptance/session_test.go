@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"orgops/local/servicetest"
 	"orgops/shared/testkit/errtest"
 )
 
@@ -34,7 +35,7 @@ func TestProgram_Session(t *testing.T) {
 	if secret == nil {
 		t.Fatalf("no password is printed:\n%s", session)
 	}
-	output := command(t, time.Minute, func(cmd *exec.Cmd) {
+	output := servicetest.Command(t, time.Minute, func(cmd *exec.Cmd) {
 		cmd.Dir = t.TempDir()
 		cmd.Env = append(os.Environ(), "ORGOPS_DATA=", "ORGOPS_ADDR=")
 		cmd.Stdin = strings.NewReader(session)

@@ -39,12 +39,12 @@ func shown() []group {
 }
 
 // groupOf returns the group of a package, from its folder. A conformance suite belongs to testkit, although it is in the
-// folder of its contract.
+// folder of its contract. A suite of local belongs to local, because it runs the process.
 func groupOf(pkg string) string {
-	if isSuite(pkg) {
+	parts := strings.Split(pkg, "/")
+	if isSuite(pkg) && parts[0] != "local" {
 		return "testkit"
 	}
-	parts := strings.Split(pkg, "/")
 	if parts[0] == "shared" && len(parts) > 1 {
 		return parts[1]
 	}

@@ -105,6 +105,9 @@ func TestGroups(t *testing.T) {
 			continue // tests may combine any groups
 		}
 		may := mayImport(from)
+		if isSuite(s.pkg) {
+			may = append(may, "testkit")
+		}
 		for _, imported := range s.imports {
 			pkg, own := strings.CutPrefix(imported, module+"/")
 			if own && !slices.Contains(may, groupOf(pkg)) {
