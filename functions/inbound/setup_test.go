@@ -71,7 +71,7 @@ func setup(t testing.TB) *service {
 // in returns the service for a subtest, so that a failure ends the subtest.
 func (s *service) in(t testing.TB) *service {
 	in := *s
-	in.t, in.Harness = t, s.Harness.In(t)
+	in.t, in.Harness = t, s.In(t)
 	return &in
 }
 

@@ -142,7 +142,7 @@ func publicLimits() *map[string]*awsapigateway.MethodDeploymentOptions {
 		}
 	}
 	return &map[string]*awsapigateway.MethodDeploymentOptions{
-		"/auth/login/POST":              limit(50, 100),
+		"/auth/login/POST":                     limit(50, 100),
 		"/inbound/{companyId}/{provider}/POST": limit(300, 600),
 	}
 }

@@ -149,7 +149,7 @@ func TestSend_classes(t *testing.T) {
 	}
 }
 
-// checkErr checks that an outcome's error contains a text, or that there is none for the text "".
+// checkErr checks that an outcome's error contains a text, or that there is missing for the text "".
 func checkErr(t *testing.T, o courier.Outcome, want string) {
 	t.Helper()
 	if !strings.Contains(o.Err, want) {
