@@ -149,7 +149,7 @@ func TestSend_classes(t *testing.T) {
 	}
 }
 
-// checkErr checks that an outcome's error contains a text, or that there is missing for the text "".
+// checkErr checks that an outcome's error contains a text. For the text "" it checks that there is no error.
 func checkErr(t *testing.T, o courier.Outcome, want string) {
 	t.Helper()
 	if !strings.Contains(o.Err, want) {
