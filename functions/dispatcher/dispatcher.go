@@ -201,7 +201,7 @@ func (d *Dispatcher) spill(j *job) {
 }
 
 func (d *Dispatcher) store(j *job) {
-	op := j.endpoint.Company.Create(j.key(), delivery.Entity, j.delivery).Until(j.delivery.CreatedAt.Add(delivery.Kept))
+	op := j.endpoint.Company.Create(j.key(), delivery.Entity, j.delivery).Until(j.delivery.Expires())
 	d.writer.put(write{op: op, done: func(err error) {
 		if err == nil {
 			d.Courier.Stored(&j.delivery)

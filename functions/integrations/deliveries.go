@@ -130,7 +130,7 @@ func (d Deps) retryDelivery(ctx context.Context, in *deliveryInput) (*attemptOut
 			return nil, err
 		}
 		one.Restart(d.Now())
-		op := c.Replace(delivery.Key(one.EventID, one.Endpoint), delivery.Entity, version, one).Until(one.CreatedAt.Add(delivery.Kept))
+		op := c.Replace(delivery.Key(one.EventID, one.Endpoint), delivery.Entity, version, one).Until(one.Expires())
 		err = c.Commit(ctx, op)
 		if try < maxTries && errors.Is(err, store.ErrConflict) {
 			continue

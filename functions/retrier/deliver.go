@@ -69,7 +69,7 @@ func (r *Retrier) attempt(ctx context.Context, e *courier.Endpoint, key string, 
 // store writes the delivery. After a conflicting write it returns now, so that the message is handled again with the new
 // record.
 func (r *Retrier) store(ctx context.Context, company store.Company, key string, version int64, d delivery.Delivery) (time.Time, error) {
-	err := company.Commit(ctx, company.Replace(key, delivery.Entity, version, d).Until(d.CreatedAt.Add(delivery.Kept)))
+	err := company.Commit(ctx, company.Replace(key, delivery.Entity, version, d).Until(d.Expires()))
 	if errors.Is(err, store.ErrConflict) {
 		return r.Now(), nil
 	}

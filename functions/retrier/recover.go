@@ -76,7 +76,7 @@ func (r *Retrier) page(ctx context.Context, company store.Company, rec *delivery
 			break
 		}
 		d.Restart(now)
-		ops = append(ops, company.Replace(item.Key, delivery.Entity, item.Version, d).Until(d.CreatedAt.Add(delivery.Kept)))
+		ops = append(ops, company.Replace(item.Key, delivery.Entity, item.Version, d).Until(d.Expires()))
 	}
 	rec.Recovered += len(ops)
 	if rec.After = next; rec.After == "" {

@@ -14,8 +14,12 @@ const (
 	Prefix = "DELIVERY#"
 )
 
-// Kept limits how long a delivery is kept, counted from its event.
-const Kept = 30 * 24 * time.Hour
+// Kept limits how long a delivery is kept, counted from its event. One whose latest or next attempt is recent is kept for
+// keptAfterAttempt longer, so that a recovery on the last day can make all of its attempts.
+const (
+	Kept             = 30 * 24 * time.Hour
+	keptAfterAttempt = 7 * 24 * time.Hour
+)
 
 // State says what became of a delivery or of one attempt.
 type State string
@@ -65,6 +69,18 @@ func Key(eventID, endpoint string) string { return Prefix + eventID + "#" + endp
 func EndpointOf(key string) string {
 	_, endpoint, _ := strings.Cut(strings.TrimPrefix(key, Prefix), "#")
 	return endpoint
+}
+
+// Expires returns when the store may drop the delivery. It moves with each attempt: see Kept.
+func (d Delivery) Expires() time.Time {
+	expires := d.CreatedAt.Add(Kept)
+	latest, _ := d.Last()
+	for _, attempt := range []*time.Time{&latest.At, d.NextAttemptAt} {
+		if attempt != nil && attempt.Add(keptAfterAttempt).After(expires) {
+			expires = attempt.Add(keptAfterAttempt)
+		}
+	}
+	return expires
 }
 
 // Open reports whether the delivery still waits for an attempt.
