@@ -239,6 +239,32 @@ func TestDispatcher_BrokenEndpoint(t *testing.T) {
 	r.wantReceived(broken, 0) // it would lack a signature
 }
 
+// TestDispatcher_DamagedEndpoint checks that an integration that cannot be decoded holds its own deliveries and no other's.
+func TestDispatcher_DamagedEndpoint(t *testing.T) {
+	t.Parallel()
+	for name, damaged := range map[string]any{
+		"a member":      map[string]any{"enabled": "yes", "permissions": []string{"event.deliver"}, "config": map[string]any{"events": []string{"memory.*"}}},
+		"every member":  map[string]any{"enabled": 1, "permissions": 2, "config": 3},
+		"other content": map[string]any{"provider": []int{}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := start(t)
+			well := r.Receive()
+			r.Subscribe("a", "webhook-well", well, "memory.*")
+			r.Put("a", integration.Key("webhook"), integration.Entity, damaged)
+			r.remember("a", 1)
+			well.Next()
+			r.wantSettled("a", states{delivery.Held: 1, delivery.Delivered: 1})
+			for _, d := range r.deliveries("a") {
+				if want := map[string]string{"webhook": "configuration"}[d.Endpoint]; d.HeldBecause != want {
+					t.Errorf("%s is held because of %q, want %q", d.Endpoint, d.HeldBecause, want)
+				}
+			}
+		})
+	}
+}
+
 // TestDispatcher_FirstAttempt checks that a first attempt times out after five seconds, because other deliveries wait.
 func TestDispatcher_FirstAttempt(t *testing.T) {
 	t.Parallel()

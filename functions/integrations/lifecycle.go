@@ -13,7 +13,7 @@ import (
 
 // deleteIntegration removes the integration, its secrets and reports, and what its connector kept between syncs.
 func (d Deps) deleteIntegration(ctx context.Context, in *ChangeInput) (*struct{}, error) {
-	stored, err := d.load(ctx, in.Provider)
+	stored, err := d.find(ctx, in.Provider)
 	if err != nil {
 		return nil, err
 	}

@@ -96,7 +96,7 @@ type getInput struct {
 
 func (d Deps) getIntegration(ctx context.Context, in *getInput) (*web.Tagged[Integration], error) {
 	c := web.Tenant(ctx)
-	stored, err := d.load(ctx, in.Provider)
+	stored, err := d.find(ctx, in.Provider)
 	if err != nil {
 		return nil, err
 	}
@@ -115,8 +115,17 @@ func (d Deps) getIntegration(ctx context.Context, in *getInput) (*web.Tagged[Int
 	return web.WithETag(etag, d.show(stored, facts, reports)), nil
 }
 
-// load reads a configured integration. The error for an unknown provider lists the known ones.
+// load reads a configured integration that can be used.
 func (d Deps) load(ctx context.Context, provider string) (integration.Stored, error) {
+	stored, err := d.find(ctx, provider)
+	if err != nil {
+		return stored, err
+	}
+	return stored, stored.Usable()
+}
+
+// find reads a configured integration, even a damaged one. The error for an unknown provider lists the known ones.
+func (d Deps) find(ctx context.Context, provider string) (integration.Stored, error) {
 	if _, err := d.Connectors.Find(provider); err != nil {
 		return integration.Stored{}, err
 	}

@@ -1,6 +1,7 @@
 package memory
 
 import (
+	"cmp"
 	"context"
 	"errors"
 
@@ -109,7 +110,7 @@ func (d Deps) syncable(ctx context.Context, c store.Company, provider string) (i
 		return integration.Integration{}, 0, fault.Newf(fault.Conflict, "%s sends its changes by webhook and cannot be synced", provider)
 	}
 	i, version, err := integration.Load(ctx, c, provider)
-	if err != nil {
+	if err := cmp.Or(err, i.Usable()); err != nil {
 		return integration.Integration{}, 0, err
 	}
 	if !i.Enabled {

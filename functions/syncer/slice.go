@@ -243,6 +243,8 @@ func (s *slice) integration(ctx context.Context) (integration.Stored, error) {
 		return stored, final(err)
 	case err != nil:
 		return stored, err
+	case i.Damaged != nil:
+		return stored, final(i.Usable())
 	case !i.Enabled:
 		return stored, final(fault.New(fault.Conflict, "the integration was disabled"))
 	case s.record.Mode == syncrun.Live && !i.Allows(integration.SyncPull, s.Now()):

@@ -62,6 +62,7 @@ type Integration struct {
 	CreatedAt      time.Time        `json:"createdAt"`
 	UpdatedAt      time.Time        `json:"updatedAt"`
 	SandboxedCause string           `json:"sandboxedCause,omitempty"` // why it is back in the sandbox
+	Damaged        error            `json:"-"`                        // why the stored form cannot be read: see Usable
 }
 
 // Disabled says when and why an integration was disabled.
@@ -126,12 +127,11 @@ func Key(provider string) string { return Prefix + provider }
 
 // Load reads one integration and its version. It returns fault.NotFound for a provider that is not configured.
 func Load(ctx context.Context, c store.Company, provider string) (Integration, int64, error) {
-	var i Integration
-	item, err := c.Get(ctx, Key(provider), &i)
+	item, err := c.Get(ctx, Key(provider), nil)
 	if err != nil {
 		return Integration{}, 0, store.Fault(err, fmt.Sprintf("integration %q is not configured", provider))
 	}
-	return i, item.Version, nil
+	return decode(item), item.Version, nil
 }
 
 // Stored carries an integration with its version.
@@ -154,11 +154,7 @@ func List(ctx context.Context, c store.Company) ([]Stored, error) {
 			return nil, store.Fault(err, "")
 		}
 		for _, item := range page.Items {
-			s := Stored{Version: item.Version}
-			if err := item.Decode(&s.Integration); err != nil {
-				return nil, err
-			}
-			all = append(all, s)
+			all = append(all, Stored{Integration: decode(item), Version: item.Version})
 		}
 		if page.Next == "" {
 			return all, nil

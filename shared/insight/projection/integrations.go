@@ -19,8 +19,8 @@ func (f *folding) integration(c store.Change) error {
 		return nil
 	}
 	was, err := decode[integration.Integration](c.Old)
-	if err != nil {
-		return err
+	if err != nil { // it was damaged; this change repairs it
+		was = integration.Integration{}
 	}
 	is, err := decode[integration.Integration](c.New)
 	if err != nil {

@@ -102,10 +102,16 @@ func (c *Courier) prepare(ctx context.Context, company store.Company, stored int
 		c.Logger.ErrorContext(ctx, "endpoint not usable", "company", company.ID(), "provider", stored.Provider, "error", err)
 	}
 	var conf config
-	if err := json.Unmarshal(stored.Config, &conf); err != nil {
+	if err := cmp.Or(stored.Damaged, json.Unmarshal(stored.Config, &conf)); err != nil {
 		unusable(err)
+		if conf.Events == nil {
+			conf.Events = event.Patterns() // held, so that a recovery can send them
+		}
 	}
 	e.events, e.health = conf.Events, c.health.of(company.ID(), stored.Provider, conf.RateLimit)
+	if stored.Damaged != nil {
+		return e, nil
+	}
 	secrets, _, err := integration.LoadSecrets(ctx, company, c.Vault, stored.Provider)
 	switch {
 	case ctx.Err() != nil || errors.Is(err, store.ErrUnavailable):
