@@ -56,7 +56,7 @@ func checkRequest(text []byte) error {
 	switch {
 	case path != r.Path || c.Path != "/"+c.Stage+r.Path || c.ResourcePath != r.Resource || c.HTTPMethod != r.HTTPMethod:
 		return fmt.Errorf("the path is %s, %s and %s", path, r.Path, c.Path)
-	case strings.HasPrefix(r.Path, "/companies/") && c.Authorizer["company"] != r.PathParameters["id"]:
+	case strings.HasPrefix(r.Path, "/companies/") && c.Authorizer["company"] != r.PathParameters["companyId"]:
 		return fmt.Errorf("the authorizer admitted %v", c.Authorizer["company"])
 	case !strings.HasPrefix(r.Path, "/companies/") && c.Authorizer != nil:
 		return fmt.Errorf("a public route has an authorizer's context")
