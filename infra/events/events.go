@@ -66,7 +66,7 @@ func New(scope constructs.Construct, p Props) *Events {
 	e.every(unit, "rate(1 minute)", e.Ticker)
 
 	p.Data.Read(e.Ticker, data.Companies, data.Timers, data.System)
-	p.Data.Write(e.Ticker, data.Companies, data.System)
+	p.Data.Write(e.Ticker, data.Companies, data.System, data.Timers)
 	p.Data.Remove(e.Ticker, data.Timers)
 	p.Data.RotateBy(e.Rotator)
 	p.Data.Read(e.Provisioner, data.Companies, data.Logins)

@@ -84,6 +84,7 @@ func steps() []step {
 		{"syncer: a changed page of 50", units{gets: 56, puts: 1, transactions: 2, read: 56, written: 211}},
 		{"ticker: a minute without anything due", units{gets: 1, queries: 8, puts: 1, read: 9, written: 1}},
 		{"ticker: a minute with a due timer", units{gets: 2, queries: 8, puts: 1, transactions: 1, read: 10, written: 5}},
+		{"ticker: a minute with a goal to review", units{gets: 2, queries: 8, puts: 1, transactions: 1, read: 10, written: 7}},
 		{"provisioner: a company", units{transactions: 1, written: 8}},
 		{"rotator: a rotation", units{secrets: 17}},
 	}

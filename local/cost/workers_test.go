@@ -18,6 +18,7 @@ import (
 	"orgops/functions/ticker"
 	"orgops/shared/base/id"
 	"orgops/shared/domain/delivery"
+	"orgops/shared/domain/goal"
 	"orgops/shared/domain/integration"
 	"orgops/shared/domain/memory"
 	"orgops/shared/domain/syncrun"
@@ -25,6 +26,7 @@ import (
 	"orgops/shared/identity/password"
 	"orgops/shared/identity/token"
 	"orgops/shared/identity/usagekey/gatewaykeys"
+	"orgops/shared/provider/intake"
 	"orgops/shared/run/lambda/stream"
 	"orgops/shared/run/lambda/work"
 	"orgops/shared/storage/queue"
@@ -60,8 +62,9 @@ func workers() map[string]func(*world) func() {
 		"syncer: an unchanged page of 50":      func(w *world) func() { return w.syncs("two", "") },
 		"syncer: a changed page of 50":         func(w *world) func() { return w.syncs("three", " next") },
 
-		"ticker: a minute without anything due": func(w *world) func() { return w.ticks(0) },
-		"ticker: a minute with a due timer":     func(w *world) func() { return w.ticks(1) },
+		"ticker: a minute without anything due":  func(w *world) func() { return w.ticks(0) },
+		"ticker: a minute with a due timer":      func(w *world) func() { return w.ticks(1) },
+		"ticker: a minute with a goal to review": (*world).reviews,
 
 		"provisioner: a company": (*world).provisions,
 		"rotator: a rotation":    (*world).rotates,
@@ -286,6 +289,21 @@ func (w *world) ticks(due int) func() {
 		}
 		errtest.Must(w.t, c.Commit(w.t.Context(), c.Create(integration.Key(i.Provider), integration.Entity, i), c.Timer(end, integration.ExpiryTimer, i.Provider+"@1")))
 	}
+	w.clock.Advance(time.Minute)
+	return func() { errtest.Must(w.t, t.Tick(w.t.Context())) }
+}
+
+// reviews prepares a goal that begins to drift within a minute, and returns the tick after that. The tick sets the timer of
+// the goal's next review.
+func (w *world) reviews() func() {
+	t := ticker.From(w.fresh())
+	errtest.Must(w.t, t.Tick(w.t.Context()))
+	c, now := w.tenant(), w.clock.Now()
+	due := now.AddDate(0, 0, 30)
+	g := goal.Goal{ID: id.Of("reviewed"), Provider: "github", Title: "Ship", State: goal.Open, Progress: 0.4, CreatedAt: now.AddDate(0, 0, -30), DueAt: &due}
+	g.Alignment = goal.Align(g, now)
+	ops := append(intake.Review(c, g, 1, now), c.Create(goal.Key(g.ID), goal.Entity, g))
+	errtest.Must(w.t, c.Commit(w.t.Context(), ops...))
 	w.clock.Advance(time.Minute)
 	return func() { errtest.Must(w.t, t.Tick(w.t.Context())) }
 }
