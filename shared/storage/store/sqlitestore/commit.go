@@ -58,8 +58,8 @@ func (c *commit) reset() {
 const lookItem = `SELECT version, expires, quiet, entity, body FROM item WHERE pk = ? AND sk = ?`
 
 // Check implements sqlitedb.Unit. It reads the stored rows and tests the conditions. It does not look for an item that is to
-// be created, because almost always there is none. If there is one, the insert fails, and the transaction runs again with
-// careful set.
+// be created, because almost always there is no such item. If there is one, the insert fails, and the transaction runs again
+// with careful set.
 func (c *commit) Check(conn *sqlite.Conn) error {
 	c.now = c.store.o.Now().UTC().Truncate(time.Millisecond)
 	c.found, c.changes = c.found[:0], c.changes[:0]

@@ -102,8 +102,8 @@ func (c *consumer) run(ctx context.Context) {
 	}
 }
 
-// next returns the batch to hand over now. If there is none, wait is the time until the next call; 0 means no limit. A
-// signal wakes the consumer earlier.
+// next returns the batch to hand over now. Without a batch, wait is the time until the next call; 0 means no limit. A signal
+// wakes the consumer earlier.
 func (c *consumer) next(ctx context.Context) (b *inflight.Batch[int64], wait time.Duration, err error) {
 	b, wait, room := c.window.Next()
 	if b != nil || room == 0 {
