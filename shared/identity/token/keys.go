@@ -75,7 +75,7 @@ const (
 
 // KeySet holds the keys that sign and the keys that verify.
 type KeySet struct {
-	Current  Key   // the newest key; until it starts to sign, the key before it signs
+	Current  Key   // the newest key; before its start, the previous key signs
 	Previous []Key // keys whose tokens may still be valid, newest first
 }
 

@@ -55,9 +55,9 @@ func (db *DB) WriteLazily(ctx context.Context, u Unit, linger time.Duration) err
 // is called. fn must not wait.
 func (db *DB) AfterCommit(fn func()) (stop func()) { return db.writer.hook(&db.writer.hooks, fn) }
 
-// AfterForeign makes the writer call fn when a copy of the file's content in memory may be stale. The writer looks at the
-// start of each transaction whether another process has written since the last one. It also calls fn after an ErrUnknown. fn
-// must not wait.
+// AfterForeign makes the writer call fn when a copy of the file's content in memory may be stale. At the start of each
+// transaction the writer checks whether another process has written since the last one. It also calls fn after an
+// ErrUnknown. fn must not wait.
 func (db *DB) AfterForeign(fn func()) (stop func()) { return db.writer.hook(&db.writer.foreign, fn) }
 
 func (w *writer) hook(hooks *[]*func(), fn func()) (stop func()) {

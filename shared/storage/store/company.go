@@ -85,7 +85,7 @@ func (c Company) Unchanged(key string, version int64) Op {
 
 const timerEntity = "timer"
 
-// Timer asks the ticker to pass kind and subject on at a time.
+// Timer asks the ticker to pass on kind and subject at the time At.
 type Timer struct {
 	At      time.Time `json:"at"`
 	Company string    `json:"company"`

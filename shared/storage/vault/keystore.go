@@ -42,7 +42,7 @@ func (k StoreKeys) Create(ctx context.Context, company string, wrapped []byte) e
 	return err
 }
 
-// Replace writes the KEY item unless another writer has changed it since Replace read it.
+// Replace puts wrapped in place of was in the KEY item. It returns ErrKeyExists if the item holds another key than was.
 func (k StoreKeys) Replace(ctx context.Context, company string, was, wrapped []byte) error {
 	c := store.For(k.Store, company)
 	var body wrappedKey

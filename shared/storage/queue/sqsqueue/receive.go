@@ -46,7 +46,7 @@ func (q *Queue) round(ctx context.Context, most int, lease time.Duration) ([]que
 	}
 	got, early := q.open(messages)
 	if err := q.sendOn(ctx, early); err != nil && len(got) == 0 {
-		return nil, err // ignored after due messages: SQS redelivers the early messages when their lease expires
+		return nil, err // with due messages the error is ignored: SQS redelivers the early messages later
 	}
 	if len(got) == 0 && polled == 0 {
 		wait.For(ctx, shortPause)

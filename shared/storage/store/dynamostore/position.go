@@ -14,7 +14,7 @@ import (
 
 const (
 	// saveEvery limits how often positions that moved are stored. After a crash, Consume redelivers the changes that were
-	// finished since the last time.
+	// finished after the last save.
 	saveEvery   = 250 * time.Millisecond
 	saveTimeout = 5 * time.Second
 	// keepPosition expires a position that does not move. By then every record after it has left the stream.

@@ -11,7 +11,7 @@ import (
 )
 
 // saveEvery limits how often a position that moved is stored. After a crash, Consume redelivers the changes that were
-// finished since the last time.
+// finished after the last save.
 const saveEvery = 50 * time.Millisecond
 
 // Consume implements store.Feed.

@@ -19,7 +19,7 @@ const (
 )
 
 // logged pairs a change with its sequence as a number. SQLite numbers a new row one above the greatest number, and Trim
-// never removes the last row. The sequence therefore grows by one with each change, also if several processes write.
+// never removes the last row. The sequence therefore grows by one with each change, even if several processes write.
 type logged struct {
 	seq    int64
 	size   int
