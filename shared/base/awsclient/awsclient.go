@@ -1,6 +1,7 @@
-// Package awsclient provides the base of every AWS client in this program: region, credentials, endpoints and an HTTP client.
-// It reads only the environment variables that AWS documents. It skips files, profiles and instance metadata, which would
-// cost milliseconds of each Lambda cold start. A user signed in by a profile exports its credentials:
+// Package awsclient provides the base of every AWS client in this program: region, credentials, endpoints and an HTTP
+// client. It reads only environment variables that AWS documents. It reads no files, profiles or instance metadata, because
+// they cost milliseconds of each Lambda cold start. A user who signs in by a profile first exports the credentials of the
+// profile, as "aws configure export-credentials" does.
 package awsclient
 
 import (
@@ -75,7 +76,7 @@ func (a Access) BaseEndpoint(names ...string) *string {
 
 const endpointVariable = "AWS_ENDPOINT_URL"
 
-// checkEndpoints refuses invalid addresses, which would make every call fail with an obscure error.
+// checkEndpoints refuses invalid addresses. With such an address every call would fail with an obscure error.
 func checkEndpoints(value func(string) string) error {
 	var problems []error
 	for _, suffix := range []string{"", "_DYNAMODB", "_DYNAMODB_STREAMS", "_SQS", "_KMS", "_SECRETS_MANAGER", "_API_GATEWAY"} {

@@ -7,8 +7,8 @@ import (
 	smithyhttp "github.com/aws/smithy-go/transport/http"
 )
 
-// ServerFault reports by the status of the response whether an error is the service's fault; the SDK's clients know few such
-// errors by code. answered is false without a response.
+// ServerFault reports whether the service is at fault: the response has a status of 500 or more. It looks at the status,
+// because the SDK's clients know few server errors by code. answered is false if there was no response.
 func ServerFault(err error) (server, answered bool) {
 	var answer *smithyhttp.ResponseError
 	if !errors.As(err, &answer) {

@@ -10,16 +10,17 @@ import (
 )
 
 const (
-	// maxTries limits the tries of a call whose context ends later; the pauses between them total 3 s. While the service
-	// throttles, each try also waits for its turn among all callers of the client, which only the context limits.
+	// maxTries limits the tries of a call; the context may end the call earlier. The pauses between the tries total about
+	// 3 s. While the service throttles, each try also waits for its turn among all callers of the client. Only the context
+	// limits that wait.
 	maxTries     = 10
 	firstBackoff = 25 * time.Millisecond
 	lastBackoff  = time.Second
 )
 
 // NewRetryer returns a retryer for throttled and lost calls. Its adaptive mode slows all callers of a client down together
-// while the service throttles. Its pauses are short and random. decide may overrule the defaults for errors that it knows;
-// nil overrules none.
+// while the service throttles. Its pauses are short and random. decide may overrule the defaults for some errors. A nil
+// decide overrules no default.
 func NewRetryer(decide func(error) aws.Ternary) aws.Retryer {
 	return retry.NewAdaptiveMode(func(o *retry.AdaptiveModeOptions) {
 		o.StandardOptions = append(o.StandardOptions, func(o *retry.StandardOptions) {
@@ -33,7 +34,8 @@ func NewRetryer(decide func(error) aws.Ternary) aws.Retryer {
 	})
 }
 
-// backoff returns a random pause after this many tries, between half and all of a time that doubles.
+// backoff returns a random pause after the given number of tries. The longest pause doubles with each try, up to
+// lastBackoff. The shortest pause is half of the longest.
 func backoff(tries int) time.Duration {
 	d := min(firstBackoff<<min(max(tries-1, 0), 10), lastBackoff)
 	return d/2 + rand.N(d/2)

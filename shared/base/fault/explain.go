@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Explain rewrites an error for a user of the command line: the detail alone or, if fields are wrong, every problem on one
-// line, each field's name after prefix. It returns any other error unchanged.
+// Explain rewrites an *Error for a user of the command line. The new text is the detail. If fields are wrong, the text lists
+// every problem on one line instead, with prefix before the name of each field. Explain returns any other error unchanged.
 func Explain(err error, prefix string) error {
 	var f *Error
 	if !errors.As(err, &f) {

@@ -1,7 +1,8 @@
 // Package fault defines the service's error: a kind that a transport maps to its status, a public detail, and a private
 // cause.
 //
-// The zero Kind and every error that is not a *fault.Error are Internal, so that an error is masked unless marked as public.
+// The zero Kind is Internal, and every error that is not a *fault.Error counts as Internal. Transports mask Internal errors,
+// so a client sees only errors that are marked as public.
 package fault
 
 import (
@@ -52,7 +53,7 @@ func (k Kind) String() string {
 // FieldError describes one mistake in a request.
 type FieldError struct {
 	Pointer string `json:"pointer" doc:"JSON Pointer (RFC 6901) into the body, or a fragment for another part of the request, such as #/query/limit" example:"/url"` // JSON Pointer (RFC 6901) into the body, or "#/query/limit" and the like
-	Detail  string `json:"detail" doc:"what is wrong with it, and what would be right" example:"must be https"`                                                      // the mistake and its correction; never the value of a credential
+	Detail  string `json:"detail" doc:"the mistake in this part of the request, and its correction" example:"must be https"`                                         // the mistake and its correction; never the value of a credential
 }
 
 // Error carries a failure through the service. Kind, Detail and Problems are public; the cause is only for logs.

@@ -2,7 +2,8 @@ package fault
 
 import "strings"
 
-// Pointer returns the JSON Pointer (RFC 6901) that descends through these member names and indexes, "" without any.
+// Pointer returns the JSON Pointer (RFC 6901) that descends through these member names and indexes. Without tokens it
+// returns "".
 func Pointer(tokens ...string) string {
 	var b strings.Builder
 	for _, t := range tokens {

@@ -7,8 +7,8 @@ import (
 	"os"
 )
 
-// Of returns at most the given number of bytes from the end of an open file, without surrounding white space. The file may
-// have been removed. If its size cannot be read, Of returns the error text.
+// Of returns at most the given number of bytes from the end of an open file, without surrounding white space. Of also works
+// on a file that was removed after it was opened. If the file's size cannot be read, Of returns the error text.
 func Of(f *os.File, most int64) []byte {
 	info, err := f.Stat()
 	if err != nil {

@@ -10,8 +10,8 @@ import (
 	"strconv"
 )
 
-// Tried ports are below the ephemeral ranges (Linux from 32768, macOS from 49152). The system could give a port of those to
-// any connection before the program listens.
+// Find tries only ports below the ephemeral ranges (Linux from 32768, macOS from 49152). The system could give an ephemeral
+// port to any connection before the program listens on it.
 const (
 	first = 20_000
 	last  = 32_000

@@ -12,12 +12,12 @@ import (
 // New returns a new UUIDv7. Ids sort by their time of creation, to the millisecond.
 func New() string { return uuid.Must(uuid.NewV7()).String() }
 
-// At returns a UUIDv7 of the time t whose other bits depend only on parts, so that the same input gives the same id on any
-// machine. It identifies things that may be made twice but must be seen once, such as an event or its delivery.
+// At returns a UUIDv7 of the time t. Its other bits depend only on parts, so the same input gives the same id on any
+// machine. Use At for a thing that may be made twice but must count once, such as an event or its delivery.
 func At(t time.Time, parts ...string) string { return at(t, digest(parts)) }
 
-// Ranked does the same as At for several things of one millisecond, which sort by rank, 0 to 15. The bits after the time hold
-// the rank (RFC 9562 §6.2, method 1).
+// Ranked does the same as At, for several things of one millisecond. Their ids sort by rank, 0 to 15. The bits after the
+// time hold the rank (RFC 9562 §6.2, method 1).
 func Ranked(t time.Time, rank byte, parts ...string) string {
 	u := digest(parts)
 	u[6] = rank
@@ -33,7 +33,7 @@ func at(t time.Time, u uuid.UUID) string {
 	return u.String()
 }
 
-// Of returns a UUIDv8 that depends only on parts: an id for something that another system already names.
+// Of returns a UUIDv8 that depends only on parts. Use Of for a thing that already has a name in another system.
 func Of(parts ...string) string {
 	u := digest(parts)
 	u[6] = u[6]&0x0f | 0x80
@@ -41,7 +41,8 @@ func Of(parts ...string) string {
 	return u.String()
 }
 
-// First returns the least UUIDv7 of t's millisecond. With Last it bounds every id of that millisecond, both included.
+// First returns the least UUIDv7 of t's millisecond. Every id of that millisecond lies between First and Last, or equals one
+// of them.
 func First(t time.Time) string { return bound(t, 0x00) }
 
 // Last returns the greatest UUIDv7 of t's millisecond.
@@ -57,7 +58,7 @@ func Time(s string) (t time.Time, ok bool) {
 }
 
 // Valid reports whether an id from outside may become part of a key: ^[A-Za-z0-9_-]{1,64}$. It uses no regular expression,
-// whose compilation would take a quarter of a millisecond of every cold start.
+// because to compile one would add a quarter of a millisecond to every cold start.
 func Valid(s string) bool {
 	for _, c := range []byte(s) {
 		switch {

@@ -22,8 +22,8 @@ func Load(path string) ([]byte, error) {
 	return os.ReadFile(path)
 }
 
-// LoadOrCreate does the same as Load, but creates a missing file with the result of create. Of several processes that start at
-// once, all get what the first one created.
+// LoadOrCreate does the same as Load, but creates a missing file with the result of create. If several processes start at
+// once, all of them get the content that the first one created.
 func LoadOrCreate(path string, create func() ([]byte, error)) ([]byte, error) {
 	content, err := Load(path)
 	if !errors.Is(err, fs.ErrNotExist) {

@@ -20,8 +20,8 @@ type Recorder struct {
 	attached  map[string]func() any
 }
 
-// New returns a Recorder that writes lines to out, which in a Lambda function is standard output: its log keeps JSON lines as
-// they are. stack is the value of the dimension.
+// New returns a Recorder that writes JSON lines to out. In a Lambda function out is standard output, because the function's
+// log keeps JSON lines unchanged. stack is the value of the dimension.
 func New(out io.Writer, stack string, now func() time.Time) *Recorder {
 	return &Recorder{out: out, stack: stack, now: now, attached: map[string]func() any{}}
 }
@@ -39,7 +39,7 @@ func (r *Recorder) Count(m Metric, n int) {
 	r.values[m][0] += float64(n)
 }
 
-// Trouble counts one failure and names its company in the line.
+// Trouble counts one failure. The first line of the next Flush names the company.
 func (r *Recorder) Trouble(m Metric, company string) {
 	if r == nil {
 		return
@@ -69,8 +69,8 @@ func (r *Recorder) Since(m Metric, at time.Time) {
 	}
 }
 
-// Attach adds a member with this name to the first line of each Flush. Flush calls of for its value once, even when there is
-// no line to write.
+// Attach adds a member with this name to the first line of each Flush. Each Flush calls the function of once to get the
+// value, even when Flush writes no line.
 func (r *Recorder) Attach(name string, of func() any) {
 	if r == nil {
 		return
@@ -86,8 +86,9 @@ const (
 	maxCompanies = 20
 )
 
-// Flush writes the measurements since the last Flush, with the id of their request: one line, or more if a metric has over a
-// hundred values, or none without measurements. It ignores write errors, because it could report them only to the same log.
+// Flush writes the measurements since the last Flush, with the id of their request. It writes one line, more lines if a
+// metric has over a hundred values, and no line without measurements. It ignores write errors, because it could report them
+// only to the same log.
 func (r *Recorder) Flush(requestID string) {
 	if r == nil {
 		return

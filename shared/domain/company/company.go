@@ -25,8 +25,8 @@ const RegistryEntity = "registry"
 // DefaultPlan names the plan of a company that is provisioned without one.
 const DefaultPlan = "free"
 
-// Company describes a company, as stored. The transactions that change the number of founders count it in Founders, so that
-// two concurrent requests cannot remove the last founder, and so that the change feed shows it.
+// Company describes a company, as stored. Each transaction that adds or removes a founder updates Founders. Two concurrent
+// requests therefore cannot remove the last founder, and the change feed shows the number.
 type Company struct {
 	ID        string    `json:"id"`
 	Name      string    `json:"name"`
@@ -56,12 +56,13 @@ func Get(ctx context.Context, c store.Company) (Company, int64, error) {
 type New struct {
 	Name     string
 	Plan     string // "": DefaultPlan
-	Email    string // the first founder's
-	UserName string // the first founder's, may be empty
+	Email    string // of the first founder
+	UserName string // of the first founder; may be empty
 	Password string // "": one is generated
 }
 
-// Provisioned reports a new company. Password is set only when it was generated. It is not stored, so show it now.
+// Provisioned reports a new company. Password is set only if Provision or SetPassword generated it. The service stores only
+// its hash, so the caller must show it now.
 type Provisioned struct {
 	CompanyID string `json:"companyId"`
 	UserID    string `json:"userId"`

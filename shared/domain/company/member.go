@@ -23,8 +23,8 @@ type NewUser struct {
 	Password string // "": one is generated
 }
 
-// AddUser adds a user with a login, and returns the password when it was generated. It returns fault.Conflict when the e-mail
-// address already has a login, in this company or another.
+// AddUser adds a user with a login. It also returns the password if it generated one. It returns fault.Conflict when the
+// e-mail address already has a login, in this company or another.
 func AddUser(ctx context.Context, st store.Store, hasher *password.Hasher, companyID string, in NewUser, now time.Time) (user.User, string, error) {
 	generated := ""
 	if in.Password == "" {
@@ -54,8 +54,8 @@ func AddUser(ctx context.Context, st store.Store, hasher *password.Hasher, compa
 	return u, generated, nil
 }
 
-// SetPassword replaces the password of the user who logs in with email. An empty pass generates one, which is returned.
-// Tokens already issued stay valid until they expire, at most an hour later.
+// SetPassword replaces the password of the user who logs in with email. If pass is empty, SetPassword generates a password
+// and returns it. Tokens already issued stay valid until they expire, at most an hour later.
 func SetPassword(ctx context.Context, st store.Store, hasher *password.Hasher, email, pass string) (Provisioned, error) {
 	generated := ""
 	if pass == "" {
@@ -89,7 +89,8 @@ func GetUser(ctx context.Context, c store.Company, userID string) (user.User, in
 	return u, item.Version, nil
 }
 
-// ListUsers returns a page of users after the key after, oldest first, and the key of the next page, "" on the last one.
+// ListUsers returns a page of users, oldest first, that begins after the key after. It also returns the value of after for
+// the next page, "" on the last page.
 func ListUsers(ctx context.Context, c store.Company, after string, limit int) ([]user.User, string, error) {
 	page, err := c.Query(ctx, store.Query{Prefix: user.Prefix, After: after, Limit: limit})
 	if err != nil {
@@ -131,8 +132,8 @@ func SetRole(ctx context.Context, st store.Store, companyID, userID string, role
 	return u, store.Fault(st.Commit(ctx, ops...), noUser)
 }
 
-// RemoveUser removes a user and the login. Tokens already issued stay valid until they expire, at most an hour later. It
-// returns fault.Conflict for the last founder.
+// RemoveUser removes a user and the login. It returns fault.Conflict for the last founder. Tokens already issued stay valid
+// until they expire, at most an hour later.
 func RemoveUser(ctx context.Context, st store.Store, companyID, userID string) error {
 	tenant := store.For(st, companyID)
 	u, version, err := GetUser(ctx, tenant, userID)
@@ -219,7 +220,7 @@ func countFounders(ctx context.Context, c store.Company, change int) (store.Op, 
 	}
 	company.Founders += change
 	if company.Founders < 1 {
-		return store.Op{}, fault.New(fault.Conflict, "a company keeps at least one founder; make another user one first")
+		return store.Op{}, fault.New(fault.Conflict, "a company keeps at least one founder; make another user a founder first")
 	}
 	return c.Replace(Key, Entity, version, company), nil
 }

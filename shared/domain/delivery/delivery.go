@@ -1,5 +1,5 @@
-// Package delivery keeps the log of attempts: one item for each event and endpoint, with its outcome. Retries work from
-// this item, so no state of a delivery lives only in a queue.
+// Package delivery describes the log of deliveries: one item for each event and endpoint, with the attempts and their
+// outcome. A retry reads this item, so a queue never holds the only copy of a delivery's state.
 package delivery
 
 import (
@@ -21,30 +21,30 @@ const (
 	keptAfterAttempt = 7 * 24 * time.Hour
 )
 
-// State says what became of a delivery or of one attempt.
+// State says how far a delivery is, or how one attempt ended.
 type State string
 
-// The states. An attempt is delivered or failed; a delivery may be any.
+// The states. An attempt is Delivered or Failed. A delivery may have any state.
 const (
 	Delivered State = "delivered" // the endpoint answered 2xx
 	Scheduled State = "scheduled" // an attempt is due at NextAttemptAt
 	Held      State = "held"      // its endpoint is sandboxed or disabled; a recovery sends it
 	Failed    State = "failed"    // the endpoint refused it for good (410)
-	Dead      State = "dead"      // every attempt of the schedule failed: a dead letter
+	Dead      State = "dead"      // every attempt of the schedule failed; the delivery is a dead letter
 )
 
 // Attempt records one try to deliver.
 type Attempt struct {
-	Number    int       `json:"attempt" doc:"1 is the first" format:"int32"`
-	State     State     `json:"state" doc:"whether the endpoint answered 2xx" enum:"delivered,failed"`
-	At        time.Time `json:"at" doc:"when it was made"`
-	Status    int       `json:"status,omitempty" doc:"HTTP status, when there was an answer" format:"int32"`
+	Number    int       `json:"attempt" doc:"number of the attempt; 1 is the first" format:"int32"`
+	State     State     `json:"state" doc:"delivered if the endpoint answered 2xx, otherwise failed" enum:"delivered,failed"`
+	At        time.Time `json:"at" doc:"when the attempt was made"`
+	Status    int       `json:"status,omitempty" doc:"HTTP status, if the endpoint answered" format:"int32"`
 	LatencyMS int64     `json:"latencyMs,omitempty" doc:"milliseconds until the answer"`
-	Error     string    `json:"error,omitempty" doc:"why there was no answer, or why it does not count"`
+	Error     string    `json:"error,omitempty" doc:"why the endpoint did not answer, or why its answer is not a success"`
 	Excerpt   string    `json:"responseExcerpt,omitempty" doc:"at most 1 kB of the answer's body"`
 }
 
-// MaxAttempts limits how many attempts the log of one delivery keeps, newest last.
+// MaxAttempts limits how many attempts a delivery keeps, newest last.
 const MaxAttempts = 25
 
 // Delivery tracks one event on its way to one endpoint, as stored.
@@ -53,10 +53,10 @@ type Delivery struct {
 	Endpoint      string          `json:"endpoint"` // the provider name of the webhook integration
 	Event         string          `json:"event"`    // the event's name
 	State         State           `json:"state"`
-	Payload       json.RawMessage `json:"payload"` // what is sent, byte for byte
+	Payload       json.RawMessage `json:"payload"` // the body of the request, byte for byte
 	Attempts      []Attempt       `json:"attempts,omitempty"`
-	Made          int             `json:"made"`                 // attempts since it was created or restarted
-	Generation    int             `json:"generation,omitempty"` // how often it was enqueued: see Due
+	Made          int             `json:"made"`                 // attempts since the delivery was created or restarted
+	Generation    int             `json:"generation,omitempty"` // number of calls of Enqueue: see Due
 	NextAttemptAt *time.Time      `json:"nextAttemptAt,omitempty"`
 	HeldBecause   string          `json:"heldBecause,omitempty"`
 	CreatedAt     time.Time       `json:"createdAt"` // the event's time
@@ -106,7 +106,7 @@ func (d Delivery) Last() (a Attempt, ok bool) {
 	return d.Attempts[len(d.Attempts)-1], true
 }
 
-// Enqueue makes the delivery due at t and asks for a new queue message: see Due. Earlier messages become void.
+// Enqueue makes the delivery due at t and asks for a new queue message: see Due. Earlier queue messages have no effect.
 func (d *Delivery) Enqueue(t time.Time) {
 	d.Generation++
 	d.Postpone(t)

@@ -14,12 +14,13 @@ import (
 type Job struct {
 	Company    string `json:"company"`
 	Delivery   string `json:"delivery,omitempty"`   // its key without Prefix
-	Generation int    `json:"generation,omitempty"` // the delivery's; a message of an earlier one is void
+	Generation int    `json:"generation,omitempty"` // of the delivery; a message of an earlier generation has no effect
 	Recovery   string `json:"recovery,omitempty"`
 }
 
-// Due returns the queue message that a committed change requires; ok is false when it requires none. A delivery requires
-// one when its generation grows, a recovery when it is created. The message is due at the delivery's next attempt.
+// Due returns the queue message that a committed change requires; ok is false when it requires none. A delivery requires a
+// message when its generation grows; the message is due at the next attempt. A recovery requires a message when it is
+// created; the message is due at once.
 func Due(c store.Change) (m queue.Message, ok bool, err error) {
 	switch {
 	case c.New == nil:

@@ -17,17 +17,18 @@ const (
 	RecoveryFinished  RecoveryState = "finished"
 )
 
-// Recovery requests that the undelivered events of a time window are sent again, as stored and as the API shows it.
+// Recovery asks the service to send the undelivered events of a time window again. It has the same form in the store and in
+// the API.
 type Recovery struct {
 	ID          string        `json:"id" doc:"UUIDv7" format:"uuid"`
-	Provider    string        `json:"provider" doc:"the webhook integration whose deliveries it sends" example:"webhook"`
-	Since       time.Time     `json:"since" doc:"events from this time on"`
-	Until       time.Time     `json:"until" doc:"events up to this time"`
+	Provider    string        `json:"provider" doc:"the webhook integration whose deliveries the recovery sends" example:"webhook"`
+	Since       time.Time     `json:"since" doc:"start of the window: events from this time on"`
+	Until       time.Time     `json:"until" doc:"end of the window: events up to this time"`
 	State       RecoveryState `json:"state" doc:"finished when every delivery of the window is in the queue" enum:"requested,finished"`
-	Recovered   int           `json:"recovered" doc:"deliveries put into the queue so far" format:"int32"`
-	RequestedBy string        `json:"requestedBy,omitempty" doc:"the user who asked for it" format:"uuid"`
-	RequestedAt time.Time     `json:"requestedAt" doc:"when it was asked for"`
-	FinishedAt  *time.Time    `json:"finishedAt,omitempty" doc:"when it ended"`
+	Recovered   int           `json:"recovered" doc:"number of deliveries that the recovery has put into the queue so far" format:"int32"`
+	RequestedBy string        `json:"requestedBy,omitempty" doc:"the user who requested the recovery" format:"uuid"`
+	RequestedAt time.Time     `json:"requestedAt" doc:"when the recovery was requested"`
+	FinishedAt  *time.Time    `json:"finishedAt,omitempty" doc:"when the recovery finished"`
 }
 
 // StoredRecovery adds to a recovery the key of the last delivery that it has handled.

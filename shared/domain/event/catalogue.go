@@ -104,7 +104,8 @@ func of(c store.Change, name string, data json.RawMessage) Event {
 	}
 }
 
-// ID returns the id of the event of type name that a change causes. It follows from company, key, version and type.
+// ID returns the id of the event of type name that a change causes. The id follows from the change's time, company, key and
+// version, and from the type.
 func ID(c store.Change, name string) string {
 	return id.At(c.At, c.Company, c.Key, fmt.Sprint(c.New.Version), name)
 }

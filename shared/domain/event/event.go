@@ -1,7 +1,7 @@
 // Package event maps committed changes to events and makes the payloads that subscribers receive.
 //
-// Events are not stored. They follow from a change alone, id included. A change that is processed twice gives the same
-// event twice, so subscribers can drop the duplicate by its id.
+// The service does not store events. An event follows from a change alone, including its id. A change that is processed
+// twice gives the same event twice, so subscribers can drop the second one by its id.
 package event
 
 import (
@@ -62,8 +62,8 @@ type Event struct {
 	Data      json.RawMessage `json:"data"`
 }
 
-// Payload returns the event as it is sent. Above MaxPayload it leaves out the largest fields of the data and lists them in
-// data.omitted; the API has them.
+// Payload returns the event as it is sent. If the event is larger than MaxPayload, Payload leaves out the largest fields of
+// the data and lists their names in data.omitted. Subscribers can get these fields from the API.
 func (e Event) Payload() (json.RawMessage, error) {
 	payload, err := json.Marshal(e)
 	if err != nil || len(payload) <= MaxPayload {

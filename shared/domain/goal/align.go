@@ -18,9 +18,9 @@ const (
 
 // Alignment says how well progress keeps up with time.
 type Alignment struct {
-	Score   float64  `json:"score" minimum:"0" maximum:"1" doc:"progress over the share of time used, 1 at most"`
-	Status  Status   `json:"status" doc:"whether the pace is enough: aligned from a score of 0.8, drifting from 0.5; an overdue goal is misaligned" enum:"aligned,drifting,misaligned"`
-	Reasons []string `json:"reasons" doc:"why it has this status, in sentences" nullable:"false" example:"[\"25 % done after 20 % of the time\"]"`
+	Score   float64  `json:"score" minimum:"0" maximum:"1" doc:"progress divided by the share of the time that has passed, at most 1"`
+	Status  Status   `json:"status" doc:"whether the pace is enough: aligned from a score of 0.8, drifting from 0.5, otherwise misaligned; an overdue goal is misaligned" enum:"aligned,drifting,misaligned"`
+	Reasons []string `json:"reasons" doc:"why the goal has this status, in words" nullable:"false" example:"[\"25 % done after 20 % of the time\"]"`
 }
 
 // The lowest scores of the upper two statuses. Below driftingFrom a goal is misaligned.
@@ -51,14 +51,15 @@ func Align(g Goal, now time.Time) Alignment {
 		fmt.Sprintf("%.0f %% done after %.0f %% of the time to %s", 100*g.Progress, 100*share, g.DueAt.Format(time.DateOnly))}}
 }
 
-// NextReview returns when the passing of time alone may next change the alignment status; ok is false when it cannot.
+// NextReview returns the next time at which the alignment status may change although the goal stays the same. ok is false if
+// there is no such time.
 func NextReview(g Goal, now time.Time) (at time.Time, ok bool) {
 	if g.State == Closed || g.DueAt == nil || g.Progress >= 1 || !now.Before(*g.DueAt) {
 		return time.Time{}, false
 	}
 	span := g.DueAt.Sub(g.CreatedAt)
 	for _, bound := range []float64{alignedFrom, driftingFrom} {
-		// The score falls below bound once share > progress/bound. The second more absorbs rounding.
+		// The score falls below bound once share > progress/bound. One second is added to allow for rounding.
 		at = g.CreatedAt.Add(time.Duration(g.Progress/bound*float64(span)) + time.Second)
 		if at.After(now) && at.Before(*g.DueAt) && statusOf(g.Progress/timeShare(g, at)) != statusOf(shareScore(g, now)) {
 			return at, true

@@ -1,4 +1,4 @@
-// Package goal describes what a company wants to reach and how far it is, and judges whether its pace is enough.
+// Package goal describes the goals of a company and their progress, and judges whether the pace is enough.
 package goal
 
 import (
@@ -26,17 +26,17 @@ const (
 // Goal describes one goal, as stored and as the API shows it.
 type Goal struct {
 	ID         string     `json:"id" doc:"UUIDv8 that follows from provider and externalId" format:"uuid"`
-	Provider   string     `json:"provider" doc:"the integration that imported it" example:"github"`
-	ExternalID string     `json:"externalId" doc:"what the provider calls it" example:"octo/app/milestones/3"`
-	Title      string     `json:"title" doc:"its title" example:"Ship the beta"`
-	Target     string     `json:"target,omitempty" doc:"what reaching it means, in words"`
-	URL        string     `json:"url,omitempty" doc:"where a person reads it at the provider" format:"uri"`
-	Progress   float64    `json:"progress" minimum:"0" maximum:"1" doc:"share done"`
-	DueAt      *time.Time `json:"dueAt,omitempty" doc:"when it is due"`
+	Provider   string     `json:"provider" doc:"the integration that imported the goal" example:"github"`
+	ExternalID string     `json:"externalId" doc:"id of the goal at the provider" example:"octo/app/milestones/3"`
+	Title      string     `json:"title" doc:"title of the goal" example:"Ship the beta"`
+	Target     string     `json:"target,omitempty" doc:"the result that reaches the goal, in words"`
+	URL        string     `json:"url,omitempty" doc:"web page of the goal at the provider" format:"uri"`
+	Progress   float64    `json:"progress" minimum:"0" maximum:"1" doc:"share of the goal that is done"`
+	DueAt      *time.Time `json:"dueAt,omitempty" doc:"when the goal is due"`
 	State      State      `json:"state" doc:"open until the provider closes it" enum:"open,closed"`
-	Alignment  Alignment  `json:"alignment" doc:"whether it will be reached in time"`
-	CreatedAt  time.Time  `json:"createdAt" doc:"also the start of the pace that alignment expects"`
-	UpdatedAt  time.Time  `json:"updatedAt" doc:"when it last changed"`
+	Alignment  Alignment  `json:"alignment" doc:"whether the company will reach the goal in time"`
+	CreatedAt  time.Time  `json:"createdAt" doc:"when the goal was started or first imported; the alignment counts time from here"`
+	UpdatedAt  time.Time  `json:"updatedAt" doc:"when the goal last changed"`
 }
 
 // Draft carries a goal as a connector found it, before the comparison with the stored goal.
@@ -47,7 +47,7 @@ type Draft struct {
 	URL        string     `json:"url,omitempty"`
 	Progress   float64    `json:"progress"`
 	DueAt      *time.Time `json:"dueAt,omitempty"`
-	StartedAt  *time.Time `json:"startedAt,omitempty"` // when the provider says it began; nil: when it was first seen
+	StartedAt  *time.Time `json:"startedAt,omitempty"` // when the goal began, according to the provider; nil: when it was first imported
 	State      State      `json:"state"`
 }
 
@@ -90,8 +90,8 @@ func IDOf(provider, externalID string) string { return id.Of("goal", provider, e
 // Key returns the sort key of a goal.
 func Key(goalID string) string { return Prefix + goalID }
 
-// Apply returns the goal that a draft makes of old; the zero Goal stands for a goal that is new. When no field differs,
-// it returns old, and changed is false.
+// Apply returns the goal old as changed by a draft. Pass the zero Goal as old for a new goal. If no field differs, Apply
+// returns old, and changed is false.
 func Apply(old Goal, provider string, d Draft, now time.Time) (g Goal, changed bool) {
 	g = Goal{
 		ID: IDOf(provider, d.ExternalID), Provider: provider, ExternalID: d.ExternalID, Title: d.Title, Target: d.Target,
@@ -110,7 +110,8 @@ func Apply(old Goal, provider string, d Draft, now time.Time) (g Goal, changed b
 	return g, true
 }
 
-// Review returns the goal with its alignment as of now; changed is false when the status stays the same.
+// Review returns the goal with its alignment as of now. If the status stays the same, Review returns old, and changed is
+// false.
 func Review(old Goal, now time.Time) (g Goal, changed bool) {
 	g = old
 	g.Alignment = Align(old, now)

@@ -22,14 +22,14 @@ type State string
 
 // The states.
 const (
-	Sandbox   State = "sandbox"   // what it sends is held, what it receives takes no effect
+	Sandbox   State = "sandbox"   // events to it are held, and actions from it have no effect
 	Certified State = "certified" // until Certification.ExpiresAt
 )
 
 // Port names something that a connector may do. An integration's permissions list its ports.
 type Port string
 
-// The ports: three ways in or out, and the actions that may come in through them.
+// The first three ports are ways in or out. The others are actions that may come in.
 const (
 	EventDeliver   Port = "event.deliver"   // receive events
 	InboundReceive Port = "inbound.receive" // take the provider's notices of changes
@@ -61,20 +61,20 @@ type Integration struct {
 	ConfiguredBy   string           `json:"configuredBy,omitempty"`
 	CreatedAt      time.Time        `json:"createdAt"`
 	UpdatedAt      time.Time        `json:"updatedAt"`
-	SandboxedCause string           `json:"sandboxedCause,omitempty"` // why it is back in the sandbox
+	SandboxedCause string           `json:"sandboxedCause,omitempty"` // why the integration is back in the sandbox
 	Damaged        error            `json:"-"`                        // why the stored form cannot be read: see Usable
 }
 
 // Disabled says when and why an integration was disabled.
 type Disabled struct {
-	Reason string    `json:"reason" doc:"who disabled it: a user (manual), the endpoint by a 410 (gone), or the service after five days without a success (failing)" enum:"manual,gone,failing"`
-	At     time.Time `json:"at" doc:"since when"`
+	Reason string    `json:"reason" doc:"who disabled the integration: a user (manual), the endpoint by a 410 (gone), or the service after five days without a success (failing)" enum:"manual,gone,failing"`
+	At     time.Time `json:"at" doc:"when the integration was disabled"`
 }
 
 // CredentialNames lists the credentials in the vault by name. The API never shows their values.
 type CredentialNames struct {
-	Names     []string  `json:"names" doc:"their names; no operation returns the values" nullable:"false" example:"[\"token\"]"`
-	UpdatedAt time.Time `json:"updatedAt" doc:"when they were stored"`
+	Names     []string  `json:"names" doc:"names of the credentials; no operation returns the values" nullable:"false" example:"[\"token\"]"`
+	UpdatedAt time.Time `json:"updatedAt" doc:"when the credentials were stored"`
 }
 
 // Certification records a passed certification run.
@@ -85,8 +85,8 @@ type Certification struct {
 	Ports        []Port    `json:"ports"` // the proven ports; the others stay closed
 }
 
-// CertifiedFor limits how long a certification holds. ExpiryTimer names the kind of the timer that ends it; the timer's
-// subject is "<provider>@<version of the certified integration>".
+// CertifiedFor limits how long a certification holds. ExpiryTimer names the kind of the timer that ends the certification.
+// The timer's subject is "<provider>@<version of the certified integration>".
 const (
 	CertifiedFor = 90 * 24 * time.Hour
 	ExpiryTimer  = "certification-expiry"
@@ -140,7 +140,7 @@ type Stored struct {
 	Version int64
 }
 
-// MaxPerCompany limits how many integrations a company may configure. The count precedes the write and is not part of its
+// MaxPerCompany limits how many integrations a company may configure. The service counts before the write and outside of its
 // transaction, so concurrent requests may exceed the limit.
 const MaxPerCompany = 50
 

@@ -23,23 +23,23 @@ type Check struct {
 	ID       string `json:"id" doc:"stable name of the check" example:"refuses-bad-signature"`
 	Title    string `json:"title" doc:"the check in words" example:"Refuses a request with a bad signature"`
 	Port     Port   `json:"port" doc:"the port that this check opens"`
-	Status   Result `json:"status" doc:"what was found" enum:"pass,fail,not-applicable"`
-	Reason   string `json:"reason" doc:"what the check saw and, if it failed, what to do"`
-	Required bool   `json:"required" doc:"whether the certification needs it"`
+	Status   Result `json:"status" doc:"result of the check" enum:"pass,fail,not-applicable"`
+	Reason   string `json:"reason" doc:"what the check saw and, if the check failed, how to correct the integration"`
+	Required bool   `json:"required" doc:"true if the port opens only when this check passes; otherwise not-applicable is enough"`
 }
 
 // Report describes a certification run.
 type Report struct {
 	Suite        string    `json:"suite" doc:"version of the checks" example:"1"`
 	ConfigDigest string    `json:"configDigest" doc:"SHA-256 of the configuration that was tested, base64url"`
-	At           time.Time `json:"at" doc:"when it ran"`
-	Passed       bool      `json:"passed" doc:"whether every required check passed"`
-	Ports        []Port    `json:"ports" doc:"the ports that passed all of their checks"`
-	Checks       []Check   `json:"checks" doc:"what it looked at" nullable:"false"`
+	At           time.Time `json:"at" doc:"when the certification ran"`
+	Passed       bool      `json:"passed" doc:"whether no check failed and at least one port is proven"`
+	Ports        []Port    `json:"ports" doc:"the proven ports: each has a passed check, no failed check, and no required check that did not apply"`
+	Checks       []Check   `json:"checks" doc:"the checks and their results" nullable:"false"`
 }
 
 // Conclude fills Passed and Ports. A port is proven when at least one of its checks passed, none failed, and every required
-// one applied. The run passes when no check failed and at least one port is proven.
+// check applied. The run passes when no check failed and at least one port is proven.
 func (r *Report) Conclude() {
 	closed, seen := map[Port]bool{}, map[Port]bool{}
 	failed := false
@@ -61,8 +61,8 @@ func (r *Report) Conclude() {
 	r.Passed = !failed && len(r.Ports) > 0
 }
 
-// Reports keeps two certification runs of an integration: the last one, and the one behind its certification. They have
-// their own item because every delivery reads the integration and none reads them.
+// Reports keeps two certification runs of an integration: the last run, and the run that led to its certification. Reports
+// have their own item, because every delivery reads the integration and no delivery reads the reports.
 type Reports struct {
 	Last   Report  `json:"last"`
 	Passed *Report `json:"passed,omitempty"`
@@ -85,8 +85,8 @@ func LoadReports(ctx context.Context, c store.Company, provider string) (r Repor
 	return r, item.Version, store.Fault(err, "")
 }
 
-// SaveReports returns the write that stores reports over version. It stays out of the change feed: consumers see the
-// integration change.
+// SaveReports returns the write that replaces the reports at version (0: none yet). The write stays out of the change feed,
+// because consumers see the change of the integration.
 func SaveReports(c store.Company, provider string, version int64, r Reports) store.Op {
 	return c.Save(ReportsKey(provider), ReportsEntity, version, r).Quietly()
 }

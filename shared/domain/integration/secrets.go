@@ -10,8 +10,8 @@ import (
 	"orgops/shared/storage/store"
 )
 
-// Vault seals what must not be readable in the store. The seal binds the company and the label: Open under another company
-// or label returns an error.
+// Vault seals data that must not be readable in the store. A seal is bound to a company and a label: Open returns an error
+// for any other company or label.
 type Vault interface {
 	Seal(ctx context.Context, company, label string, plaintext []byte) ([]byte, error)
 	Open(ctx context.Context, company, label string, sealed []byte) ([]byte, error)
@@ -47,8 +47,8 @@ func (s Secrets) Live(now time.Time) []string {
 	return live
 }
 
-// Rotate returns the secrets with value in front. The earlier ones retire after RotationGrace, or sooner if they were already
-// due to. A value that is among them moves to the front and is not kept twice.
+// Rotate returns the secrets with value in front. The earlier secrets retire after RotationGrace, or at their own time if
+// that is sooner. If value is one of the earlier secrets, it moves to the front and is kept once.
 func (s Secrets) Rotate(value string, now time.Time) Secrets {
 	signing := []SigningSecret{{Value: value, CreatedAt: now}}
 	retires := now.Add(RotationGrace)
@@ -98,8 +98,8 @@ func LoadSecrets(ctx context.Context, c store.Company, v Vault, provider string)
 	return s, item.Version, nil
 }
 
-// SaveSecrets returns the write that stores secrets over version (0: none yet). It stays out of the change feed: consumers
-// see the integration change in the same commit.
+// SaveSecrets returns the write that replaces the secrets at version (0: none yet). The write stays out of the change feed,
+// because consumers see the change of the integration in the same commit.
 func SaveSecrets(ctx context.Context, c store.Company, v Vault, provider string, version int64, s Secrets) (store.Op, error) {
 	plain, err := json.Marshal(s)
 	if err != nil {

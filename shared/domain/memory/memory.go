@@ -1,4 +1,5 @@
-// Package memory describes what a company's connectors fetched: one item for each thing that a provider holds.
+// Package memory describes the things that a company's connectors fetched from a provider, such as issues. Each thing is one
+// item.
 package memory
 
 import (
@@ -19,18 +20,18 @@ const (
 	Prefix = "MEMORY#"
 )
 
-// Memory holds one thing of a provider, as stored and as the API shows it.
+// Memory holds one thing from a provider, as stored and as the API shows it.
 type Memory struct {
 	ID          string    `json:"id" doc:"UUIDv8 that follows from provider and externalId" format:"uuid"`
-	Provider    string    `json:"provider" doc:"the integration that imported it" example:"github"`
-	ExternalID  string    `json:"externalId" doc:"what the provider calls it" example:"octo/app/issues/7"`
-	Kind        string    `json:"kind" doc:"what it is at the provider" example:"issue"`
-	Title       string    `json:"title" doc:"its title" example:"Login fails on Safari"`
+	Provider    string    `json:"provider" doc:"the integration that imported the memory" example:"github"`
+	ExternalID  string    `json:"externalId" doc:"id of the thing at the provider" example:"octo/app/issues/7"`
+	Kind        string    `json:"kind" doc:"kind of the thing at the provider" example:"issue"`
+	Title       string    `json:"title" doc:"title of the thing" example:"Login fails on Safari"`
 	Body        string    `json:"body,omitempty" doc:"at most 64 kB; longer text is cut at a character"`
-	URL         string    `json:"url,omitempty" doc:"where a person reads it at the provider" format:"uri"`
+	URL         string    `json:"url,omitempty" doc:"web page of the thing at the provider" format:"uri"`
 	ContentHash string    `json:"contentHash" doc:"SHA-256 over kind, title, body and url, base64url"`
-	CreatedAt   time.Time `json:"createdAt" doc:"when it was imported"`
-	UpdatedAt   time.Time `json:"updatedAt" doc:"when it last changed"`
+	CreatedAt   time.Time `json:"createdAt" doc:"when the memory was first imported"`
+	UpdatedAt   time.Time `json:"updatedAt" doc:"when the memory last changed"`
 }
 
 // Limits of a memory's fields, in bytes.
@@ -40,8 +41,8 @@ const (
 	maxTitle      = 1024
 	maxBody       = 64 << 10
 	maxURL        = 2048
-	// A body with many characters that JSON escapes is cut earlier, so that the memories of a delivery or of a part of a
-	// page always fit one commit.
+	// maxEncodedBody limits the body as JSON. A body with many escaped characters is cut earlier than maxBody. All memories
+	// of one delivery, or of one part of a page, therefore fit one commit.
 	maxEncodedBody = 90 << 10
 )
 
@@ -72,8 +73,8 @@ func IDOf(provider, externalID string) string { return id.Of("memory", provider,
 // Key returns the sort key of a memory.
 func Key(memoryID string) string { return Prefix + memoryID }
 
-// Apply returns the memory that a draft makes of old; the zero Memory stands for a memory that is new. When the content is
-// the same, it returns old, and changed is false: the caller writes nothing.
+// Apply returns the memory old as changed by a draft. Pass the zero Memory as old for a new memory. If the content is the
+// same, Apply returns old, changed is false, and the caller writes nothing.
 func Apply(old Memory, provider string, d Draft, now time.Time) (m Memory, changed bool) {
 	d.Kind, d.Title, d.Body = text.Truncate(d.Kind, maxKind), text.Truncate(d.Title, maxTitle), cutEncoded(text.Truncate(d.Body, maxBody), maxEncodedBody)
 	if len(d.URL) > maxURL {

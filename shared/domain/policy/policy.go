@@ -1,5 +1,5 @@
 // Package policy decides whether an automated action may happen, and records every verdict with the rules that decided.
-// Callers must respect the verdict: the service has no other gate for these actions.
+// Callers must respect the verdict, because the service has no other check for these actions.
 package policy
 
 import (
@@ -29,7 +29,7 @@ type Request struct {
 	Context   Context
 }
 
-// Context holds the facts that rules may use beyond the names.
+// Context holds the facts that rules may use in addition to the names.
 type Context struct {
 	Permissions []string // the ports that the principal's configuration lists
 	Certified   bool     // the principal is out of the sandbox
@@ -46,7 +46,7 @@ type Decision struct {
 	Resource  timeline.Reference `json:"resource"`
 	Policies  []string           `json:"policies" doc:"the rules that decided"`
 	Reasons   []string           `json:"reasons"`
-	DryRun    bool               `json:"dryRun,omitempty" doc:"nothing was done regardless of the verdict: in the sandbox, or in a preview"`
+	DryRun    bool               `json:"dryRun,omitempty" doc:"true in the sandbox and in a preview: the service did not perform the action, even if permitted"`
 	At        time.Time          `json:"at"`
 }
 
@@ -64,7 +64,8 @@ const (
 // Kept limits how long a decision is kept.
 const Kept = 180 * 24 * time.Hour
 
-// Create returns the write that stores a decision. It stays out of the change feed because nothing is derived from it.
+// Create returns the write that stores a decision. The write stays out of the change feed, because nothing is derived from
+// decisions.
 func Create(c store.Company, d Decision) store.Op {
 	return c.Create(Prefix+d.ID, Entity, d).Until(d.At.Add(Kept)).Quietly()
 }

@@ -15,8 +15,9 @@ type Job struct {
 	Run     string `json:"run"`
 }
 
-// Due returns the queue message that a committed change requires; ok is false when it requires none. A run requires one when
-// it is requested, and another when its cancellation is requested, because the first may be due much later.
+// Due returns the queue message that a committed change requires; ok is false when it requires none. A run requires a
+// message when it is requested. It requires a second message when its cancellation is requested, because the first may be
+// due much later.
 func Due(c store.Change) (m queue.Message, ok bool, err error) {
 	if c.Entity != Entity || c.New == nil {
 		return queue.Message{}, false, nil

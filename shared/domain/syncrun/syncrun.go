@@ -7,7 +7,7 @@ import (
 )
 
 // Entity and Prefix name the entity of a run's item and the prefix of its key. SlotEntity names the entity of a provider's
-// slot, which keeps the provider to one run at a time.
+// slot, which limits the provider to one run at a time.
 const (
 	Entity     = "sync"
 	Prefix     = "SYNC#"
@@ -47,18 +47,18 @@ type Progress struct {
 	Fetched   int `json:"fetched" doc:"items fetched" format:"int32"`
 	Created   int `json:"created" doc:"items that are new" format:"int32"`
 	Updated   int `json:"updated" doc:"items that have changed" format:"int32"`
-	Unchanged int `json:"unchanged" doc:"items that are as they were" format:"int32"`
+	Unchanged int `json:"unchanged" doc:"items that have not changed" format:"int32"`
 	Deleted   int `json:"deleted" doc:"items that the provider no longer has" format:"int32"`
-	Failed    int `json:"failed" doc:"items that did not validate and were left out" format:"int32"`
+	Failed    int `json:"failed" doc:"items that are invalid and were left out" format:"int32"`
 }
 
 // Preview shows one item that a sandbox run would have written.
 type Preview struct {
-	Target     string `json:"target" doc:"what the item would become" enum:"memory,goal"`
-	ExternalID string `json:"externalId" doc:"what the provider calls it"`
-	Kind       string `json:"kind,omitempty" doc:"what it is at the provider"`
-	Title      string `json:"title" doc:"its title"`
-	URL        string `json:"url,omitempty" doc:"where a person reads it at the provider" format:"uri"`
+	Target     string `json:"target" doc:"whether the item would become a memory or a goal" enum:"memory,goal"`
+	ExternalID string `json:"externalId" doc:"id of the item at the provider"`
+	Kind       string `json:"kind,omitempty" doc:"kind of the item at the provider"`
+	Title      string `json:"title" doc:"title of the item"`
+	URL        string `json:"url,omitempty" doc:"web page of the item at the provider" format:"uri"`
 }
 
 // MaxPreview limits how many items a preview shows.
@@ -67,18 +67,18 @@ const MaxPreview = 20
 // Run describes one sync run, as stored and as the API shows it.
 type Run struct {
 	ID             string     `json:"id" doc:"UUIDv7" format:"uuid"`
-	Provider       string     `json:"provider" doc:"the integration that it syncs" example:"feed"`
-	Mode           Mode       `json:"mode" enum:"sandbox,live" doc:"live once the connector is certified"`
-	Full           bool       `json:"full" doc:"every item again, not only what changed since the last run"`
-	State          State      `json:"state" doc:"how far it is" enum:"requested,running,succeeded,failed,cancelled"`
-	Progress       Progress   `json:"progress" doc:"what it has fetched so far"`
-	ThrottledUntil *time.Time `json:"throttledUntil,omitempty" doc:"the provider asked to wait until then"`
-	Preview        []Preview  `json:"preview,omitempty" doc:"sandbox only: the first 20 items"`
-	Error          string     `json:"error,omitempty" doc:"why it failed"`
-	RequestedBy    string     `json:"requestedBy,omitempty" doc:"the user who asked for it" format:"uuid"`
-	RequestedAt    time.Time  `json:"requestedAt" doc:"when it was asked for"`
-	StartedAt      *time.Time `json:"startedAt,omitempty" doc:"when a worker began it"`
-	FinishedAt     *time.Time `json:"finishedAt,omitempty" doc:"when it ended"`
+	Provider       string     `json:"provider" doc:"the integration whose items the run fetches" example:"feed"`
+	Mode           Mode       `json:"mode" enum:"sandbox,live" doc:"live once the integration is certified"`
+	Full           bool       `json:"full" doc:"whether the run fetches every item, or only the items that changed since the last run"`
+	State          State      `json:"state" doc:"how far the run is" enum:"requested,running,succeeded,failed,cancelled"`
+	Progress       Progress   `json:"progress" doc:"what the run has done so far"`
+	ThrottledUntil *time.Time `json:"throttledUntil,omitempty" doc:"the provider asked the service to wait until this time"`
+	Preview        []Preview  `json:"preview,omitempty" doc:"in the sandbox only: the first 20 items that a live run would write"`
+	Error          string     `json:"error,omitempty" doc:"why the run failed"`
+	RequestedBy    string     `json:"requestedBy,omitempty" doc:"the user who requested the run" format:"uuid"`
+	RequestedAt    time.Time  `json:"requestedAt" doc:"when the run was requested"`
+	StartedAt      *time.Time `json:"startedAt,omitempty" doc:"when a worker started the run"`
+	FinishedAt     *time.Time `json:"finishedAt,omitempty" doc:"when the run ended"`
 }
 
 // Work holds the syncer's state of a run. The API does not show it.
@@ -87,7 +87,7 @@ type Work struct {
 	Checkpoint      json.RawMessage `json:"checkpoint,omitempty"` // where the connector continues
 	Done            int             `json:"done,omitempty"`       // items of the current page that are written and counted
 	Tries           int             `json:"tries,omitempty"`      // consecutive failures without progress
-	LeaseUntil      time.Time       `json:"leaseUntil,omitzero"`  // no other worker takes the run before
+	LeaseUntil      time.Time       `json:"leaseUntil,omitzero"`  // before this time no other worker takes the run
 }
 
 // StoredRun stores a run with its work.
@@ -96,7 +96,8 @@ type StoredRun struct {
 	Work Work `json:"work"`
 }
 
-// Slot names the unended run of a provider, "" if none. A provider has one slot, so it has one run at a time.
+// Slot names the run of a provider that has not ended, "" if every run has. A provider has one slot, so it has at most one
+// such run.
 type Slot struct {
 	Run string `json:"run"`
 	// State holds what the connector keeps between runs: validators (ETag, Last-Modified) and cursors.

@@ -44,8 +44,8 @@ func Kinds() []Kind {
 
 // Reference names a resource or a person by type and id.
 type Reference struct {
-	Type string `json:"type" doc:"what it is: user, integration, memory, goal, sync, company, note or system" example:"integration"`
-	ID   string `json:"id" doc:"its id; of an integration, the provider" example:"github"`
+	Type string `json:"type" doc:"type of the resource or actor: user, integration, memory, goal, sync, company, note or system" example:"integration"`
+	ID   string `json:"id" doc:"id of the resource or actor; for an integration, the provider name" example:"github"`
 }
 
 // Entry records one thing that happened, as stored and as the API shows it.
@@ -54,14 +54,14 @@ type Entry struct {
 	At      time.Time       `json:"at" doc:"when it happened"`
 	Kind    Kind            `json:"kind" enum:"integration.configured,integration.certified,integration.sandboxed,integration.disabled,memory.synced,goal.updated,goal.alignment.changed,policy.denied,note" doc:"what happened" example:"goal.updated"`
 	Title   string          `json:"title" doc:"what happened, in words" example:"Goal Ship the beta is drifting"`
-	Actor   Reference       `json:"actor" doc:"who or what did it"`
-	Subject Reference       `json:"subject" doc:"what it happened to"`
-	EventID string          `json:"eventId,omitempty" doc:"the event that told subscribers of the same change" format:"uuid"`
-	Details json.RawMessage `json:"details,omitempty" doc:"an object that depends on the kind"`
+	Actor   Reference       `json:"actor" doc:"the user, the integration or the part of the system that acted"`
+	Subject Reference       `json:"subject" doc:"the resource that the entry is about"`
+	EventID string          `json:"eventId,omitempty" doc:"the event that told subscribers about the same change" format:"uuid"`
+	Details json.RawMessage `json:"details,omitempty" doc:"further facts; the members of the object depend on the kind"`
 }
 
-// ID returns the id of an entry: a UUIDv7 of its time and kind. The other bits follow from parts, and differ from those of an
-// event with the same parts.
+// ID returns the id of an entry: a UUIDv7 of its time and kind. The other bits follow from parts. They differ from the bits
+// of an event's id with the same parts.
 func ID(at time.Time, kind Kind, parts ...string) string {
 	return id.Ranked(at, byte(slices.Index(Kinds(), kind)), append(parts, string(kind), Entity)...)
 }

@@ -38,7 +38,7 @@ type User struct {
 	CreatedAt time.Time `json:"createdAt"`
 }
 
-// Login leads from an e-mail address to a user. The store keeps only a hash of the address, as the login's partition.
+// Login leads from an e-mail address to a user. The store keeps only a hash of the address, as the partition of the login.
 type Login struct {
 	CompanyID    string `json:"companyId"`
 	UserID       string `json:"userId"`

@@ -34,11 +34,11 @@ const (
 	MaxLength = 128
 )
 
-// maxWaiting limits how many hashes may be requested at once, the running one included: some two seconds of work.
+// maxWaiting limits the calls that wait or run: about two seconds of work.
 const maxWaiting = 64
 
-// Hasher hashes and verifies passwords, one at a time: a hash needs 19 MiB, and the whole process must stay under 80. Calls
-// beyond maxWaiting return fault.Unavailable at once. Make it with New; it is safe for concurrent use.
+// Hasher hashes and verifies passwords, one at a time, because a hash needs 19 MiB of memory and the whole process must stay
+// under 80 MiB. Calls beyond maxWaiting return fault.Unavailable at once. Make it with New; it is safe for concurrent use.
 type Hasher struct {
 	queue chan struct{}
 	slot  chan struct{}
@@ -66,7 +66,7 @@ func (h *Hasher) Hash(ctx context.Context, password string) (string, error) {
 	return p.String(), nil
 }
 
-// Verify reports whether hash was made of password, in a time that does not depend on where they differ. It returns an error
+// Verify reports whether hash was made from password. Its time does not depend on where the two differ. It returns an error
 // when hash cannot be read, when too many calls wait, or when ctx ends.
 func (h *Hasher) Verify(ctx context.Context, password, hash string) (bool, error) {
 	p, err := parse(hash)
@@ -80,7 +80,8 @@ func (h *Hasher) Verify(ctx context.Context, password, hash string) (bool, error
 	return subtle.ConstantTimeCompare(key, p.key) == 1, nil
 }
 
-// Dummy takes as long as Verify. Call it for a login that does not exist, so that the response time does not reveal that.
+// Dummy takes as long as Verify. Call it for a login that does not exist, so that the response time does not reveal the
+// missing login.
 func (h *Hasher) Dummy(ctx context.Context, password string) error {
 	_, err := h.Verify(ctx, password, h.dummy)
 	return err
@@ -102,7 +103,7 @@ func (h *Hasher) derive(ctx context.Context, password string, p phc, size uint32
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	text := norm.NFC.String(password) // the same password however the keyboard composes accents
+	text := norm.NFC.String(password) // keyboards differ in how they compose accents
 	return argon2.IDKey([]byte(text), p.salt, p.passes, p.memory, p.parallelism, size), nil
 }
 
@@ -143,7 +144,7 @@ func (p phc) String() string {
 
 var errHash = errors.New("password: not an argon2id hash with affordable parameters")
 
-// parse reads a PHC string. The bounds keep a damaged record from asking for any amount of memory or time.
+// parse reads a PHC string. The bounds limit the memory and time that a damaged record can cost.
 func parse(hash string) (phc, error) {
 	parts := strings.Split(hash, "$")
 	if len(parts) != 6 || parts[0] != "" || parts[1] != "argon2id" || parts[2] != fmt.Sprintf("v=%d", argon2.Version) {

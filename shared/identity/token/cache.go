@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// cacheSize bounds the memory of verified tokens: about 400 bytes each.
+// cacheSize limits the number of verified tokens in memory. A token takes about 400 bytes.
 const cacheSize = 8192
 
 // cache remembers verified tokens by their hash, so that a token is not verified again with every request.
@@ -26,8 +26,8 @@ func (c *cache) get(key [sha256.Size]byte, now time.Time) (Claims, bool) {
 	return claims, ok && now.Before(claims.Expires.Add(leeway))
 }
 
-// put makes room by dropping expired tokens and, if that is not enough, half of the rest. Dropped tokens are verified again
-// on their next use.
+// put adds a token. If the cache is full, put drops the expired tokens and then others until half of the cache is free. A
+// dropped token is verified again on its next use.
 func (c *cache) put(key [sha256.Size]byte, claims Claims, now time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -2,8 +2,8 @@ package token
 
 import "context"
 
-// Keys gives the token keys in use. An implementation that reads them first returns fault.Unavailable when it cannot, and
-// tries again on the next call.
+// Keys returns the token keys in use. An implementation that must first read the keys returns fault.Unavailable if the read
+// fails. It then reads again on the next call.
 type Keys interface {
 	Signer(ctx context.Context) (*Signer, error)
 	Public(ctx context.Context) (PublicKeys, error) // the keys that verify, current and previous

@@ -24,8 +24,8 @@ type keyFile struct {
 	Previous []jwk `json:"previous,omitempty"`
 }
 
-// Encode writes the set with its private keys as JSON, only for a key file or a secrets manager. It is not MarshalJSON, so
-// that no log or response can contain a key by accident.
+// Encode writes the set with its private keys as JSON, only for a key file or a secrets manager. It is not called
+// MarshalJSON, so that no log or response can contain a key by accident.
 func (s KeySet) Encode() ([]byte, error) {
 	file := keyFile{Current: privateJWK(s.Current)}
 	for _, k := range s.Previous {
@@ -34,7 +34,7 @@ func (s KeySet) Encode() ([]byte, error) {
 	return json.MarshalIndent(file, "", "  ")
 }
 
-// DecodeKeySet reads what Encode wrote. Its errors never contain key material.
+// DecodeKeySet reads the output of Encode. Its errors never contain key material.
 func DecodeKeySet(b []byte) (KeySet, error) {
 	var file keyFile
 	if err := json.Unmarshal(b, &file); err != nil {
@@ -94,8 +94,8 @@ func LoadOrCreateKeys(path string) (KeySet, error) {
 	return decodeFile(path, b)
 }
 
-// Rotate makes a new current key in the key file at path, as KeySet.Rotated does. The key signs at once, because every
-// process that reads the file also verifies with it.
+// Rotate makes a new current key in the key file at path, as KeySet.Rotated does. The new key signs at once, because every
+// process that reads the file also verifies with the new key.
 func Rotate(path string, now time.Time) (KeySet, error) {
 	b, err := keyfile.Load(path)
 	if err != nil {

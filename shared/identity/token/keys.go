@@ -63,19 +63,19 @@ func thumbprint(public ed25519.PublicKey) string {
 }
 
 const (
-	// Lead separates a key's publication from its first signature, where other processes verify. They look for new keys
-	// twice in that time.
+	// Lead sets the time from a key's publication to its first signature, if other processes verify tokens. These processes
+	// look for new keys twice in that time.
 	Lead = 10 * time.Minute
-	// retain says how long a key verifies after the next one starts to sign. It exceeds the lifetime of tokens, because a
-	// signing process may learn late of the next key.
+	// retain sets how long a key still verifies after the next key starts to sign. It exceeds the lifetime of tokens,
+	// because a signing process may learn late of the next key.
 	retain = 2 * Lifetime
-	// maxKeys bounds a set. Only repeated rotations within retain reach it.
+	// maxKeys limits the keys of a set. Only many rotations within retain reach the limit.
 	maxKeys = 16
 )
 
 // KeySet holds the keys that sign and the keys that verify.
 type KeySet struct {
-	Current  Key   // the newest; until it starts to sign, the one before it signs
+	Current  Key   // the newest key; before its start, the previous key signs
 	Previous []Key // keys whose tokens may still be valid, newest first
 }
 
@@ -87,9 +87,9 @@ func (s KeySet) all() []Key {
 	return append([]Key{s.Current}, s.Previous...)
 }
 
-// Rotated returns the set after a rotation to next. Next signs after lead, or at once if there is no other key. The replaced
-// key verifies for as long as its tokens are valid; keys that have ended are dropped. Rotated returns an error for a set
-// that is full.
+// Rotated returns the set with next as its current key. next signs after lead, or at once if the set has no other key. The
+// replaced key still verifies while its tokens are valid. Rotated drops keys that have ended. It returns an error for a full
+// set.
 func (s KeySet) Rotated(next Key, now time.Time, lead time.Duration) (KeySet, error) {
 	set := KeySet{Current: next}
 	for _, k := range s.all() {
@@ -116,8 +116,8 @@ func (s KeySet) Starting(from time.Time) KeySet {
 	return s
 }
 
-// Within returns the published part of the set, with the published times, because no verifier accepts the other keys. It
-// returns an error when no key of the set is published.
+// Within returns the keys of the set that are published, with their published times. It leaves out other keys, because no
+// verifier accepts their tokens. It returns an error when no key of the set is published.
 func (s KeySet) Within(published PublicKeys) (KeySet, error) {
 	var known []Key
 	for _, k := range s.all() {
@@ -191,7 +191,8 @@ func (p PublicKeys) At(now time.Time) PublicKeys {
 	return keys
 }
 
-// lookup only compares kid with the keys of the set and uses it for nothing else, because it is the sender's text.
+// lookup returns the key with this kid, unless the key has ended. It only compares kid with the keys of the set, because the
+// sender of the token wrote kid.
 func (p PublicKeys) lookup(kid string, now time.Time) (ed25519.PublicKey, bool) {
 	key, ok := p.byID[kid]
 	return key.key, ok && !key.ended(now)
@@ -211,15 +212,15 @@ func (p PublicKeys) covers(q PublicKeys) bool {
 type JWK struct {
 	Kty string `json:"kty" doc:"key type (RFC 8037)" enum:"OKP"`
 	Crv string `json:"crv" doc:"curve (RFC 8037)" enum:"Ed25519"`
-	X   string `json:"x" doc:"The public key, base64url"`
+	X   string `json:"x" doc:"public key, base64url"`
 	Kid string `json:"kid" doc:"RFC 7638 thumbprint"`
-	Use string `json:"use" doc:"what the key is for" enum:"sig"`
+	Use string `json:"use" doc:"use of the key: signatures" enum:"sig"`
 	Alg string `json:"alg" doc:"signature algorithm (RFC 8037)" enum:"EdDSA"`
 }
 
 // JWKSet holds the document of RFC 7517 §5.
 type JWKSet struct {
-	Keys []JWK `json:"keys" doc:"the current key first, then the one before it" nullable:"false"`
+	Keys []JWK `json:"keys" doc:"the keys that verify tokens, newest first" nullable:"false"`
 }
 
 func publicJWK(id string, key ed25519.PublicKey) JWK {
@@ -272,7 +273,7 @@ type timedSet struct {
 	Keys []timedJWK `json:"keys"`
 }
 
-// Encode writes the set as a JWK Set whose keys have their times too, for processes that verify and cannot sign.
+// Encode writes the set as a JWK Set with the times of each key. It serves processes that verify and cannot sign.
 func (p PublicKeys) Encode() ([]byte, error) {
 	var set timedSet
 	for _, id := range p.order {
@@ -284,7 +285,7 @@ func (p PublicKeys) Encode() ([]byte, error) {
 
 var errNotOurKey = errors.New("not an Ed25519 key (RFC 8037) named by its thumbprint")
 
-// ParseJWKS reads what Encode wrote, or any JWK Set of such keys.
+// ParseJWKS reads the output of Encode, or another JWK Set of Ed25519 keys that are named by their thumbprints.
 func ParseJWKS(document []byte) (PublicKeys, error) {
 	var doc timedSet
 	if err := json.Unmarshal(document, &doc); err != nil {

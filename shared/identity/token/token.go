@@ -1,8 +1,8 @@
 // Package token issues and verifies access tokens: JWTs in the profile of RFC 9068 (typ "at+jwt"), signed with Ed25519
 // (RFC 8037), valid for an hour.
 //
-// The algorithm is Ed25519 and not ES256. Its signatures need no randomness, so a bad random source cannot leak the key,
-// and keys and signatures have only one encoding.
+// The package uses Ed25519 and not ES256. A signature by Ed25519 needs no randomness, so a bad random source cannot leak the
+// key. Keys and signatures have only one encoding.
 package token
 
 import (
@@ -21,7 +21,7 @@ import (
 const (
 	// Lifetime limits how long a token is valid.
 	Lifetime = time.Hour
-	// MaxSize limits the tokens that Verify reads, in bytes. It refuses longer ones.
+	// MaxSize limits the size of a token, in bytes. Verify refuses a longer token.
 	MaxSize = 4 << 10
 
 	leeway    = 30 * time.Second // how far the clocks of issuer and verifier may differ
@@ -29,7 +29,7 @@ const (
 	mediaType = "at+jwt"
 )
 
-// Config holds what issuer and verifier must agree on.
+// Config holds the settings on which issuer and verifier must agree.
 type Config struct {
 	Issuer   string           // iss
 	Audience string           // aud
@@ -107,8 +107,8 @@ type Verifier struct {
 	state  atomic.Pointer[verifying]
 }
 
-// verifying holds a set of keys with the tokens verified by them. Both are replaced together, so that no token outlives its
-// key.
+// verifying holds a set of keys and the cache of the tokens that they verified. Use replaces both at once, so that no cached
+// token outlives its key.
 type verifying struct {
 	keys  PublicKeys
 	cache *cache

@@ -6,7 +6,7 @@ package usagekey
 func Of(company string) string {
 	const least = 20
 	key := "company-" + company
-	for len(key) < least { // ids made here have 36 characters
+	for len(key) < least { // never for a company id of this service, which has 36 characters
 		key += "-"
 	}
 	return key

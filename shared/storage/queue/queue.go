@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Limits of every driver, which are those of SQS.
+// Limits of every driver. Both lie within the limits of SQS.
 const (
 	MaxBody  = 200 << 10 // bytes of a message body
 	MaxBatch = 10        // messages a Receive returns at most
@@ -28,19 +28,19 @@ type Message struct {
 type Received struct {
 	Message
 	Receipt  string // identifies this lease
-	Receives int    // deliveries since it was sent or last deferred, this one included
+	Receives int    // deliveries since the message was sent or last deferred, including this one
 }
 
 // Queue delivers messages at least once, when due, in no order. Its methods are safe for concurrent use.
 type Queue interface {
-	// Send stores messages durably before it returns. After an error some may have been stored. It refuses an empty body
-	// and one larger than MaxBody.
+	// Send stores messages durably before it returns. After an error, some messages may have been stored. Send refuses an
+	// empty body and a body larger than MaxBody.
 	Send(ctx context.Context, messages ...Message) error
 	// Receive waits for at least one due message and leases up to max (at most MaxBatch) for the given time. A message that is
 	// not acknowledged, deferred or buried within its lease is redelivered. When ctx ends first, Receive returns nothing and nil.
 	Receive(ctx context.Context, max int, lease time.Duration) ([]Received, error)
-	// Ack removes messages for good. A receipt whose lease has expired is ignored once its message was redelivered; until
-	// then a driver may honour it. The same holds for Defer and Bury.
+	// Ack removes messages for good. After the lease has expired, a driver may still accept the receipt until the message is
+	// redelivered. After a redelivery, every driver ignores the earlier receipt. The same holds for Defer and Bury.
 	Ack(ctx context.Context, received ...Received) error
 	// Defer makes a message due at the given time and resets its receive count.
 	Defer(ctx context.Context, r Received, due time.Time) error

@@ -13,8 +13,8 @@ import (
 // ErrPoison marks a message that no retry can process. A Handler returns it.
 var ErrPoison = errors.New("not a message of this queue")
 
-// Handler processes the body of a message. due is the time of the next delivery; zero acknowledges the message. A message
-// whose handler returns an error is redelivered when its lease expires.
+// Handler processes the body of a message. It returns the time of the next delivery, or zero to acknowledge the message. If
+// it returns an error, the queue redelivers the message when the lease expires.
 type Handler func(ctx context.Context, body []byte) (due time.Time, err error)
 
 // Worker receives messages from a queue and calls Handle for each.
@@ -27,7 +27,7 @@ type Worker struct {
 	Take   int           // messages per receive, at most MaxBatch
 }
 
-// poisonAfter limits the deliveries of a message; if the last one fails too, the message is buried.
+// poisonAfter limits the deliveries of a message. If the last delivery fails too, the worker buries the message.
 const poisonAfter = 20
 
 // Run consumes messages until ctx ends, then waits for those in flight.
@@ -61,7 +61,8 @@ func (w Worker) Run(ctx context.Context) {
 	}
 }
 
-// Settle handles one message, then acknowledges, defers or buries it, or leaves it to its lease.
+// Settle handles one message, then acknowledges, defers or buries it. After an error that a retry may solve, Settle leaves
+// the message leased: the queue redelivers it when the lease expires.
 func (w Worker) Settle(ctx context.Context, r Received) {
 	due, err := w.Handle(ctx, r.Body)
 	ctx = context.WithoutCancel(ctx) // finished work is acknowledged even during shutdown

@@ -1,8 +1,8 @@
-// Package sqlitedb opens a SQLite file for fast and durable use: a write-ahead log, a sync before every commit returns, one
-// writer that groups waiting units into one transaction, and a few read connections with snapshots.
+// Package sqlitedb opens a SQLite file for fast and durable use. The file has a write-ahead log, and a commit returns only
+// after a sync. One writer groups the waiting units into one transaction. A few other connections read snapshots.
 //
-// A process opens a file once. A second process may open the same file; the two take turns at writing and wait for each
-// other for a limited time.
+// A process opens a file once. A second process may open the same file. The two processes write in turns, and each waits for
+// the other for at most Options.Busy.
 package sqlitedb
 
 import (
@@ -22,8 +22,9 @@ import (
 const (
 	// layout is the file's user_version. Open refuses a file with a greater one, which a newer program wrote.
 	layout = 1
-	// walPages is the length of the log (32 MiB) at which a commit moves it into the database. Hot pages are written to the
-	// log many times but moved once, so a long log costs less in all than a short one.
+	// walPages sets the length of the log, in pages (32 MiB), at which a commit moves the log into the database. A page that
+	// changes often is written to the log many times but moved once. A long log therefore costs less in all than a short
+	// one.
 	walPages = 4096
 
 	// Cache sizes in KiB. A page of 8 KiB takes about 13 KiB of memory, because SQLite's allocator rounds up.
@@ -99,7 +100,7 @@ func private(path string) error {
 	return nil
 }
 
-// connect opens one connection. It does not use a URI, so that every character of the path stands for itself.
+// connect opens one connection. It passes the path and not a URI, so no character of the path has a special meaning.
 func connect(path string, busy time.Duration, cacheKiB int) (*sqlite.Conn, error) {
 	conn, err := sqlite.OpenConn(path, sqlite.OpenReadWrite)
 	if err != nil {
@@ -120,7 +121,7 @@ func prepareFile(ctx context.Context, conn *sqlite.Conn, busy time.Duration) err
 		return err
 	}
 	if version > layout {
-		return fmt.Errorf("the file's layout is %d, written by a newer program; this one supports %d: update it", version, layout)
+		return fmt.Errorf("the file's layout is %d, written by a newer program; this program supports %d: update this program", version, layout)
 	}
 	if err := keepLog(ctx, conn, busy); err != nil {
 		return err
@@ -146,7 +147,7 @@ func keepLog(ctx context.Context, conn *sqlite.Conn, busy time.Duration) error {
 // busyPause separates tries on a file that another process is writing to.
 const busyPause = 2 * time.Millisecond
 
-// pragmas runs statements outside a transaction, as those about the file require.
+// pragmas runs statements outside a transaction. SQLite requires this for statements about the file.
 func pragmas(conn *sqlite.Conn, script string) error {
 	for script != "" {
 		stmt, rest, err := conn.PrepareTransient(script)

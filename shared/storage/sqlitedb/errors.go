@@ -8,8 +8,8 @@ import (
 )
 
 var (
-	// ErrUnavailable reports that the file cannot be used now: another process holds it, the disk is full, or it fails. None
-	// of the work was written.
+	// ErrUnavailable reports that the file cannot be used now: another process holds it, the disk is full, or the disk
+	// fails. None of the work was written.
 	ErrUnavailable = errors.New("database unavailable")
 	// ErrUnknown reports that the disk failed during a commit. All of the work was written, or nothing.
 	ErrUnknown = errors.New("the commit may or may not have been applied; re-read before retrying")

@@ -26,8 +26,8 @@ func (w *writer) commit(group []*request) {
 		err = w.transact(live)
 	}
 	if err != nil && len(live) > 1 {
-		// One of them spoiled the transaction, and which one is unknown. Run alone, each gets its own result and the second try
-		// that a unit may count on.
+		// One of the requests spoiled the transaction, but it is unknown which. Each request now runs alone and gets its own
+		// result. It gets two tries, because a unit may count on a second try.
 		for i := range live {
 			if one := live[i : i+1]; w.transact(one) != nil {
 				_ = w.transact(one)
@@ -40,8 +40,8 @@ func (w *writer) commit(group []*request) {
 	}
 }
 
-// transact runs requests in one transaction and sets the err of each. It returns an error when it rolled back because of one
-// of them. A failed BEGIN or COMMIT is no request's fault, so every request gets that error and transact returns nil.
+// transact runs requests in one transaction and sets the err of each. It returns an error if one of the requests made it
+// roll back. If BEGIN or COMMIT fails, no request is at fault: the requests get the error, and transact returns nil.
 func (w *writer) transact(live []*request) error {
 	if err := w.exec("BEGIN IMMEDIATE"); err != nil {
 		answer(live, classify(fmt.Errorf("begin: %w", err)))

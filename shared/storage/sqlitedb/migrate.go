@@ -9,8 +9,8 @@ import (
 )
 
 // Migrate brings the tables of one component up to date. Step n of steps, counted from 1, leads from version n-1 to n. A
-// released step must never change. The missing steps run in one transaction: of two processes that start at once, one runs
-// them and the other finds them done.
+// released step must never change. The missing steps run in one transaction: if two processes start at once, one runs the
+// steps and the other finds them done.
 func (db *DB) Migrate(ctx context.Context, component string, steps []string) error {
 	return db.Write(ctx, Do(func(conn *sqlite.Conn) error {
 		const table = `CREATE TABLE IF NOT EXISTS migration (component TEXT PRIMARY KEY, version INTEGER NOT NULL) WITHOUT ROWID`
@@ -22,7 +22,7 @@ func (db *DB) Migrate(ctx context.Context, component string, steps []string) err
 			return err
 		}
 		if done > len(steps) {
-			return fmt.Errorf("the tables of %s are at version %d, written by a newer program; this one supports %d: update it", component, done, len(steps))
+			return fmt.Errorf("the tables of %s are at version %d, written by a newer program; this program supports %d: update this program", component, done, len(steps))
 		}
 		for i, step := range steps[done:] {
 			if err := sqlitex.ExecScript(conn, step); err != nil {

@@ -13,8 +13,9 @@ const bulkKiB = 2 << 10
 var bulkOnce sync.Once //nolint:gochecknoglobals // guards a process-wide setting
 
 // bulkPageCache makes connections allocate their page caches in one piece. In WAL mode a reader drops its cached pages after
-// every write. Allocated page by page, each time would cost an munmap and an mmap of 64 KiB for three pages, half of it
-// unused, which was a third of the cost of a read. The setting works only before the first connection is opened.
+// every write. A reader that allocates page by page then calls munmap and mmap for 64 KiB per three pages, and half of that
+// memory stays unused. These calls took a third of the time of a read. The setting works only before the first connection
+// is opened.
 // https://www.sqlite.org/malloc.html#_page_cache_memory
 func bulkPageCache() {
 	bulkOnce.Do(func() {

@@ -31,8 +31,8 @@ func openReaders(path string, o Options) (*readers, error) {
 }
 
 // Read calls fn with a connection that sees every commit that has returned. Each statement of fn sees its own snapshot. fn
-// must reset every statement that it did not step to the end, or later readers would see an old snapshot. It must be short,
-// without network calls or waiting. Read returns transient errors of SQLite as ErrUnavailable.
+// must reset every statement that it did not step to the end, or later readers would see an old snapshot. fn must be short:
+// it must not wait or call the network. Read returns transient errors of SQLite as ErrUnavailable.
 func (db *DB) Read(ctx context.Context, fn func(conn *sqlite.Conn) error) error {
 	if err := ctx.Err(); err != nil {
 		return err

@@ -10,9 +10,9 @@ import (
 // warm limits the time after a commit during which the read connections count as cold.
 const warm = 50 * time.Millisecond
 
-// ReadWarm does the same as Read, for a few rows. In WAL mode a read connection drops its cached pages after every write, so
-// that under write load each read fetches its pages again; the writer's connection keeps them. ReadWarm therefore reads on
-// the writer's connection, between two transactions, shortly after a commit, and otherwise calls Read.
+// ReadWarm does the same as Read, for a few rows. In WAL mode a read connection drops its cached pages after every write,
+// and must fetch them again. The writer's connection keeps its pages. Shortly after a commit, ReadWarm therefore reads on
+// the writer's connection, between two transactions. At other times it calls Read.
 func (db *DB) ReadWarm(ctx context.Context, fn func(conn *sqlite.Conn) error) error {
 	w := db.writer
 	if time.Since(time.Unix(0, w.committed.Load())) > warm {

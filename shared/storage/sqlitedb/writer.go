@@ -11,17 +11,18 @@ import (
 	"zombiezen.com/go/sqlite"
 )
 
-// quiet sets the pause in writes after which the writer moves the log into the database, so that a commit rarely has to.
+// quiet sets the time without writes after which the writer moves the log into the database. A commit then rarely has to
+// move the log.
 const quiet = 200 * time.Millisecond
 
-// Unit carries work that is written entirely or not at all. It shares its transaction, and so its sync, with the units that
-// wait at the same time; each sees the writes of those before it. Only the writer calls its methods, one at a time. They
-// must be short and must not wait.
+// Unit carries work that is written entirely or not at all. Units that wait at the same time share one transaction and one
+// sync. Each unit sees the writes of the units before it. Only the writer calls the methods of a unit, one at a time. The
+// methods must be short and must not wait.
 type Unit interface {
-	// Check reads whether the unit may be written. Write returns its error; the other units are not affected.
+	// Check reads whether the unit may be written. Write returns the error of Check; the other units are not affected.
 	Check(conn *sqlite.Conn) error
-	// Apply writes. An error rolls back the transaction. The writer then runs its units again from Check, once together and
-	// then each in a separate transaction.
+	// Apply writes. An error rolls back the transaction. The writer then runs the units of the transaction again from Check:
+	// first together and, if that fails, each in a separate transaction.
 	Apply(conn *sqlite.Conn) error
 	// Committed runs once the unit is durable, before Write returns, in commit order.
 	Committed()
@@ -39,13 +40,13 @@ func (do Do) Apply(conn *sqlite.Conn) error { return do(conn) }
 // Committed implements Unit.
 func (Do) Committed() {}
 
-// Write returns once the unit is durable, or the error for which it was not written. When ctx ends while the unit waits, Write
-// drops the unit and returns ctx's error; once its transaction has begun, Write waits for the outcome. After ErrUnavailable
-// nothing was written; after ErrUnknown everything or nothing was.
+// Write returns nil once the unit is durable, or the error that kept the unit from being written. If ctx ends while the unit
+// waits, Write drops the unit and returns ctx's error. Once the unit's transaction has begun, Write waits for the outcome.
+// After ErrUnavailable nothing was written. After ErrUnknown everything or nothing was written.
 func (db *DB) Write(ctx context.Context, u Unit) error { return db.writer.submit(ctx, u, 0) }
 
-// WriteLazily does the same as Write for a unit that may linger: it joins the next transaction, or gets its own after the
-// linger time.
+// WriteLazily does the same as Write for a unit that may wait. The unit joins the next transaction. If none starts within
+// the time linger, the unit gets its own transaction.
 func (db *DB) WriteLazily(ctx context.Context, u Unit, linger time.Duration) error {
 	return db.writer.submit(ctx, u, linger)
 }
@@ -54,8 +55,9 @@ func (db *DB) WriteLazily(ctx context.Context, u Unit, linger time.Duration) err
 // is called. fn must not wait.
 func (db *DB) AfterCommit(fn func()) (stop func()) { return db.writer.hook(&db.writer.hooks, fn) }
 
-// AfterForeign makes the writer call fn when it finds, at the start of a transaction, that another process has written since
-// the last one, and after an ErrUnknown: memory of the file's content may be stale. fn must not wait.
+// AfterForeign makes the writer call fn when a copy of the file's content in memory may be stale. At the start of each
+// transaction the writer checks whether another process has written since the last one. It also calls fn after an
+// ErrUnknown. fn must not wait.
 func (db *DB) AfterForeign(fn func()) (stop func()) { return db.writer.hook(&db.writer.foreign, fn) }
 
 func (w *writer) hook(hooks *[]*func(), fn func()) (stop func()) {
@@ -143,7 +145,7 @@ func (w *writer) submit(ctx context.Context, u Unit, linger time.Duration) error
 	return w.await(ctx, r)
 }
 
-// await waits for a request's result. If ctx ends before the writer has started it, await withdraws it.
+// await waits for a request's result. If ctx ends before the writer has started the request, await withdraws the request.
 func (w *writer) await(ctx context.Context, r *request) error {
 	select {
 	case <-r.done:
@@ -236,7 +238,8 @@ func (w *writer) run() {
 	}
 }
 
-// take moves the queue into group once it must be written. Otherwise wait is the remaining linger, 0 for an empty queue.
+// take moves the queue into group once the queue must be written. Otherwise wait is the time until then, 0 for an empty
+// queue.
 func (w *writer) take(group []*request) (_ []*request, wait time.Duration, open bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

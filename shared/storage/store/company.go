@@ -19,8 +19,8 @@ type Company struct {
 	store Store
 }
 
-// For binds a store to a company. Handlers do not call it: the guard binds the company of the token, and consumers bind
-// that of the change.
+// For binds a store to a company. The guard of the web routes binds the company of the token. A feed consumer binds the
+// company of the change. Handlers do not call For.
 func For(s Store, companyID string) Company { return Company{id: companyID, store: s} }
 
 // ID returns the company's id.
@@ -28,7 +28,8 @@ func (c Company) ID() string { return c.id }
 
 var errUnbound = errors.New("store: no company bound")
 
-// Get returns an item and decodes its body into into, unless that is nil. It returns ErrNotFound for an absent item.
+// Get returns an item. Unless into is nil, Get also decodes the item's body into the value that into points to. It returns
+// ErrNotFound for an absent item.
 func (c Company) Get(ctx context.Context, key string, into any) (Item, error) {
 	if c.store == nil {
 		return Item{}, errUnbound
@@ -54,17 +55,17 @@ func (c Company) Query(ctx context.Context, q Query) (Page, error) {
 	return c.store.Query(ctx, companyPartition(c.id), q)
 }
 
-// Create returns an op that writes an item, which must not exist yet.
+// Create returns an op that writes a new item. The commit fails if the item exists.
 func (c Company) Create(key, entity string, body any) Op {
 	return Op{Partition: companyPartition(c.id), Key: key, Entity: entity, Condition: IfAbsent, Body: encode(body)}
 }
 
-// Replace returns an op that writes an item, which must exist at version.
+// Replace returns an op that overwrites an item. The commit fails unless the item exists at version.
 func (c Company) Replace(key, entity string, version int64, body any) Op {
 	return Op{Partition: companyPartition(c.id), Key: key, Entity: entity, Condition: IfVersion, Version: version, Body: encode(body)}
 }
 
-// Save returns the op for an item that Get found at version: Create for version 0, otherwise Replace.
+// Save returns Create for version 0, otherwise Replace. Pass the version that Get returned, or 0 if Get found no item.
 func (c Company) Save(key, entity string, version int64, body any) Op {
 	if version == 0 {
 		return c.Create(key, entity, body)
@@ -72,7 +73,7 @@ func (c Company) Save(key, entity string, version int64, body any) Op {
 	return c.Replace(key, entity, version, body)
 }
 
-// Delete returns an op that removes an item, which must exist at version.
+// Delete returns an op that removes an item. The commit fails unless the item exists at version.
 func (c Company) Delete(key, entity string, version int64) Op {
 	return Op{Partition: companyPartition(c.id), Key: key, Entity: entity, Action: Delete, Condition: IfVersion, Version: version}
 }
@@ -84,15 +85,16 @@ func (c Company) Unchanged(key string, version int64) Op {
 
 const timerEntity = "timer"
 
-// Timer records that kind and subject are due at a time. The ticker then passes them on.
+// Timer asks the ticker to pass on kind and subject at the time At.
 type Timer struct {
 	At      time.Time `json:"at"`
 	Company string    `json:"company"`
 	Kind    string    `json:"kind"`    // such as "certification-expiry"
-	Subject string    `json:"subject"` // what the timer is about, such as a provider
+	Subject string    `json:"subject"` // such as the name of a provider
 }
 
-// Timer returns an op that sets a timer, which must not exist yet, in the transaction that causes it.
+// Timer returns an op that sets a timer, for the same commit as the change that needs the timer. The commit fails if the
+// timer exists.
 func (c Company) Timer(at time.Time, kind, subject string) Op {
 	at = at.UTC()
 	key := strings.Join([]string{at.Format("2006-01-02T15:04:05.000Z"), c.id, kind, subject}, "#")
@@ -103,7 +105,8 @@ func (c Company) Timer(at time.Time, kind, subject string) Op {
 	}
 }
 
-// Fired returns an op that removes a timer read from partition p. Committing it with the timer's effect fires it exactly once.
+// Fired returns an op that removes a timer that was read from partition p. Commit the op with the timer's effect: then the
+// effect happens exactly once.
 func (c Company) Fired(p Partition, timer Item) Op {
 	return Op{
 		Partition: p, Key: timer.Key, Entity: timerEntity, Action: Delete, Condition: IfVersion, Version: timer.Version, Quiet: true,
@@ -164,7 +167,7 @@ func unavailable(detail string, err error) error {
 	return e
 }
 
-// encode panics if body cannot become JSON: a programming error, never input.
+// encode panics if body cannot become JSON. Only a programming error causes that, never a client's input.
 func encode(body any) json.RawMessage {
 	if raw, ok := body.(json.RawMessage); ok {
 		return raw

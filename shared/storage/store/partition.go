@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Partition holds a partition key. Only this package makes partitions, so each is of a kind below.
+// Partition holds a partition key. Only this package makes partitions, so every partition is of one of the kinds below.
 type Partition struct{ key string }
 
 // String returns the key as drivers store it.
@@ -19,8 +19,8 @@ func (p Partition) CompanyID() (id string, ok bool) { return strings.CutPrefix(p
 
 func companyPartition(id string) Partition { return Partition{"C#" + id} }
 
-// Login returns the partition of an e-mail address: its login and the count of recent attempts. It hashes the address, so
-// that no key holds personal data.
+// Login returns the partition of an e-mail address. It holds the login and the count of recent attempts. The key is a hash
+// of the address, so no key holds personal data.
 func Login(email string) Partition {
 	sum := sha256.Sum256([]byte(strings.ToLower(strings.TrimSpace(email))))
 	return Partition{"L#" + hex.EncodeToString(sum[:])}
@@ -51,8 +51,8 @@ func Due(hour time.Time, shard int) Partition {
 	return Partition{fmt.Sprintf("DUE#%s#%d", hour.UTC().Format("2006010215"), shard)}
 }
 
-// Restore returns the partition with this text, for drivers that read it from their backend; ok is false if the text is of
-// no known kind.
+// Restore returns the partition with this text. Drivers call it with a key from their backend. It returns false if the text
+// is of no known kind.
 func Restore(text string) (Partition, bool) {
 	for _, prefix := range []string{"C#", "L#", "REGISTRY#", "DUE#", "FEED#", "SYSTEM"} {
 		if strings.HasPrefix(text, prefix) {

@@ -1,8 +1,8 @@
 // Package store defines the item store: items under a partition and a sort key, conditional writes, transactions, range
 // queries, expiry, and a feed of every committed change.
 //
-// A driver implements Store and Feed and passes storetest. Domain code never sees a driver: it gets a Company, a view of
-// one tenant that cannot express a key of another.
+// A driver implements Store and Feed and passes storetest. Domain code never sees a driver: it gets a Company, which reaches
+// the keys of one tenant only.
 package store
 
 import (
@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// Limits of every driver. They are DynamoDB's, so that code that works locally works in the cloud.
+// Limits of every driver. They lie within DynamoDB's limits, so code that works on a laptop works in the cloud.
 const (
 	MaxOps    = 100        // writes in one commit
 	MaxBody   = 380 << 10  // bytes of an item's body
@@ -25,7 +25,7 @@ const (
 var (
 	// ErrNotFound reports that an item is absent or expired. Get returns it.
 	ErrNotFound = errors.New("item not found")
-	// ErrConflict reports that a condition did not hold. Commit returns it and has then written nothing.
+	// ErrConflict reports that a condition did not hold. Commit returns it and has written nothing.
 	ErrConflict = errors.New("write condition not met")
 	// ErrUnavailable reports that the backend is unreachable or saturated. Every method may return it; the caller retries later.
 	ErrUnavailable = errors.New("store unavailable")
@@ -68,7 +68,7 @@ func (i Item) Decode(into any) error {
 // Condition guards a write: the stored item must meet it. An expired item counts as absent.
 type Condition uint8
 
-// Every write has one of these conditions, so no write is blind.
+// Every write has one of these conditions, so no write replaces a version that its caller has not read.
 const (
 	IfAbsent  Condition = iota // the item does not exist
 	IfVersion                  // the item exists with exactly Op.Version
@@ -84,8 +84,8 @@ const (
 	Check                // write nothing; the condition alone guards the commit
 )
 
-// Op describes one write of a commit. A Company's methods make ops. For the few partitions outside any company,
-// Partition.Entry does.
+// Op describes one write of a commit. The methods of Company make ops. Partition.Entry makes the ops for the few partitions
+// outside any company.
 type Op struct {
 	Partition Partition
 	Key       string
@@ -121,9 +121,9 @@ type Store interface {
 	Get(ctx context.Context, p Partition, key string) (Item, error)
 	// Query returns one page. It sees every commit that returned before the call.
 	Query(ctx context.Context, p Partition, q Query) (Page, error)
-	// Commit writes all ops or none. When it returns nil they are durable, even through a power loss. An error other than
-	// ErrConflict and ErrUnavailable may leave the outcome unknown; ErrUnknown says that it does. Commit refuses zero ops,
-	// more than MaxOps, and two ops on one item.
+	// Commit writes all ops or none. After nil, the ops are durable, even through a power loss. After ErrConflict or
+	// ErrUnavailable, nothing was written. After ErrUnknown, the outcome is unknown; after any other error, it may be
+	// unknown. Commit refuses zero ops, more than MaxOps, and two ops on one item.
 	Commit(ctx context.Context, ops ...Op) error
 }
 
@@ -147,7 +147,8 @@ func (s Sequence) Compare(t Sequence) int {
 	return 0
 }
 
-// Change describes one committed write of a company's item: Old is nil when it was created, New when it was deleted.
+// Change describes one committed write of a company's item: Old is nil if the write created the item, New is nil if the
+// write deleted it.
 type Change struct {
 	Sequence Sequence
 	Company  string
@@ -166,8 +167,8 @@ type Image struct {
 // Batch carries consecutive changes in feed order.
 type Batch struct {
 	Changes []Change
-	// Replay is true when this consumer may have received some of the changes before, after a crash or on a redelivery.
-	// False guarantees that it has received none of them.
+	// Replay is true if this consumer may have received some of the changes before: after a crash, or because the batch is
+	// redelivered. If Replay is false, the consumer has received none of them before.
 	Replay bool
 }
 
@@ -175,11 +176,12 @@ type Batch struct {
 type Feed interface {
 	// Consume passes the changes after the consumer's stored position to handle until ctx ends. It then waits for the
 	// batches in flight and returns nil. handle is called for one batch at a time, and a company's changes come in commit
-	// order. handle may return before its work ends; it calls done exactly once, when the batch is finished. done with an
-	// error makes Consume redeliver the batch later. The position moves past a batch once that batch and all before it are
-	// finished. The driver limits the changes in flight, and calls handle for further batches up to that limit.
+	// order. handle may return before its work ends. It calls done exactly once, when the batch is finished. If it calls
+	// done with an error, Consume redelivers the batch later. The position moves past a batch once that batch and all
+	// earlier batches are finished. The driver limits the changes in flight, and calls handle for further batches up to that
+	// limit.
 	//
-	// One process at a time consumes under a given name. The feed keeps a change for at least a day, and until every
-	// consumer that it was opened with is past it.
+	// Only one process at a time may consume under a name. The feed keeps a change for at least a day. Some drivers keep it
+	// until every consumer that the feed was opened with has finished it.
 	Consume(ctx context.Context, consumer string, handle func(ctx context.Context, b Batch, done func(error))) error
 }

@@ -8,14 +8,14 @@ import (
 	"orgops/shared/storage/store"
 )
 
-// Entity and Key of the item with a company's wrapped data key.
+// Entity and Key name the item that holds a company's wrapped data key.
 const (
 	Entity = "key"
 	Key    = "KEY"
 )
 
-// StoreKeys implements KeyStore in an item store. In the cloud that store is a separate table with a short recovery window,
-// because a destroyed key must not come back.
+// StoreKeys implements KeyStore in an item store. In the cloud, Store is a separate table with a short recovery window: a
+// restore must not bring a destroyed key back.
 type StoreKeys struct{ Store store.Store }
 
 type wrappedKey struct {
@@ -42,7 +42,7 @@ func (k StoreKeys) Create(ctx context.Context, company string, wrapped []byte) e
 	return err
 }
 
-// Replace writes the KEY item at the version that it read.
+// Replace puts wrapped in place of was in the KEY item. It returns ErrKeyExists if the item holds another key than was.
 func (k StoreKeys) Replace(ctx context.Context, company string, was, wrapped []byte) error {
 	c := store.For(k.Store, company)
 	var body wrappedKey

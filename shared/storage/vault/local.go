@@ -37,8 +37,8 @@ func OpenFileKey(path string) (*FileKey, error) {
 	return k, nil
 }
 
-// AddFileKey prepends a new key to the file at path. It leaves a file with several keys unchanged, because an earlier
-// replacement is unfinished.
+// AddFileKey prepends a new key to the file at path. It leaves a file with several keys unchanged: such a file comes from a
+// replacement that is unfinished.
 func AddFileKey(path string) error {
 	text, err := keyfile.Load(path)
 	if err != nil || strings.Count(strings.TrimSpace(string(text)), "\n") > 0 {
@@ -51,7 +51,8 @@ func AddFileKey(path string) error {
 	return keyfile.Replace(path, append(key, text...))
 }
 
-// DropFormerFileKeys removes all but the first key from the file at path. No data key may be wrapped by another any more.
+// DropFormerFileKeys removes all but the first key from the file at path. Call it only when the first key wraps every data
+// key.
 func DropFormerFileKeys(path string) error {
 	text, err := keyfile.Load(path)
 	if err != nil {
@@ -70,7 +71,7 @@ func newFileKey() ([]byte, error) {
 	return []byte(base64.StdEncoding.EncodeToString(key) + "\n"), nil
 }
 
-const wrapLabel = "data key" // separates wrapped keys from sealed labels
+const wrapLabel = "data key" // keeps wrapped keys and sealed texts apart
 
 // Wrap encrypts a data key and binds it to the company.
 func (k *FileKey) Wrap(_ context.Context, company string, key []byte) ([]byte, error) {
@@ -83,7 +84,7 @@ func (k *FileKey) Unwrap(_ context.Context, company string, wrapped []byte) ([]b
 	return key, err
 }
 
-// unwrap also returns the index of the key that unwrapped.
+// unwrap returns the data key and the index of the file key that unwrapped it.
 func (k *FileKey) unwrap(company string, wrapped []byte) (key []byte, by int, err error) {
 	for i, aead := range k.aeads {
 		if key, err = open(aead, wrapped, wrapLabel, company); err == nil {
@@ -93,7 +94,7 @@ func (k *FileKey) unwrap(company string, wrapped []byte) (key []byte, by int, er
 	return nil, 0, err
 }
 
-// Rewrap implements Rewrapper; data keys wrapped by the first key stay as they are.
+// Rewrap implements Rewrapper. It leaves a data key as it is if the first key wrapped it.
 func (k *FileKey) Rewrap(ctx context.Context, company string, wrapped []byte) (again []byte, changed bool, err error) {
 	key, by, err := k.unwrap(company, wrapped)
 	if err != nil || by == 0 {

@@ -8,15 +8,15 @@ import (
 
 // Rewrapper wraps data keys again after the wrapping key was replaced.
 type Rewrapper interface {
-	// Rewrap returns the same data key for the same company, wrapped by the current wrapping key; changed is false if it
-	// already was. It returns ErrSealed for a key that cannot be unwrapped.
+	// Rewrap returns the same data key for the same company, wrapped by the current wrapping key. changed is false if the
+	// current key had wrapped it already. Rewrap returns ErrSealed for a key that cannot be unwrapped.
 	Rewrap(ctx context.Context, company string, wrapped []byte) (again []byte, changed bool, err error)
 }
 
-// ReplaceableKeys combines the methods of a KeyStore with Replace. Only Rewrap needs it.
+// ReplaceableKeys reads and replaces wrapped data keys. Only Rewrap needs it.
 type ReplaceableKeys interface {
 	Get(ctx context.Context, company string) ([]byte, error)
-	// Replace stores wrapped in place of was. It returns ErrKeyExists if the stored key is another one.
+	// Replace stores the key wrapped in place of the key was. It returns ErrKeyExists if the stored key is not was.
 	Replace(ctx context.Context, company string, was, wrapped []byte) error
 }
 
@@ -28,10 +28,10 @@ type Rewrapped struct {
 	Failed    int `json:"failed"`
 }
 
-// Rewrap wraps the data key of every company by the current wrapping key. The data keys do not change, so everything that
-// they seal stays valid. The service may run meanwhile, provided that it can also unwrap by the former key. Rewrap reports a
-// company that fails to failed and continues with the others. It can be interrupted and repeated, because it recognizes
-// finished companies. It returns the context's error; companies not processed by then are in no count.
+// Rewrap wraps the data key of every company by the current wrapping key. The data keys do not change, so every sealed text
+// stays valid. The service may run at the same time if it can also unwrap by the former key. If a company fails, Rewrap
+// calls failed and continues with the next company. A caller may cancel Rewrap and call it again: Rewrap recognizes finished
+// companies. When ctx ends, Rewrap returns the error of ctx, and no count includes the companies that remain.
 func Rewrap(ctx context.Context, companies iter.Seq2[string, error], keys ReplaceableKeys, w Rewrapper, failed func(company string, err error)) (Rewrapped, error) {
 	var sum Rewrapped
 	for company, err := range companies {

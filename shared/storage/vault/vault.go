@@ -24,7 +24,7 @@ type Vault interface {
 
 var (
 	// ErrSealed reports a sealed text that cannot be opened: damaged, of another company, or under another label. It does
-	// not say which.
+	// not say which of the three.
 	ErrSealed = errors.New("vault: cannot be opened for this company and label")
 	// ErrNoKey reports a company without a key. A KeyStore returns it.
 	ErrNoKey = errors.New("vault: the company has no key")
@@ -48,7 +48,7 @@ type Wrapper interface {
 }
 
 const (
-	keyTime = 5 * time.Minute // an unwrapped key stays in memory
+	keyTime = 5 * time.Minute // how long an unwrapped key stays in memory
 	maxKeys = 1024            // unwrapped keys in memory
 
 	formatVersion = 1
@@ -100,8 +100,8 @@ func (s *Sealer) Open(ctx context.Context, company, label string, sealed []byte)
 	return open(aead, sealed, company, label)
 }
 
-// key returns a company's key, from memory if possible. Of concurrent callers one asks the key service, which charges per
-// request, and the others wait. If that caller fails, the next one tries.
+// key returns a company's key, from memory if possible. One of several concurrent callers asks the key service and the
+// others wait, because the service charges per request. If that caller fails, the next caller tries.
 func (s *Sealer) key(ctx context.Context, company string, create bool) (cipher.AEAD, error) {
 	for {
 		aead, other := s.remembered(company)
@@ -142,7 +142,8 @@ func (s *Sealer) fetch(ctx context.Context, company string, create bool) (cipher
 	return aead, nil
 }
 
-// create returns the wrapped key that the store ends up with: of concurrent callers, the first one's.
+// create creates a key and returns the wrapped key in the store. If several callers create a key at once, all get the key
+// that was stored first.
 func (s *Sealer) create(ctx context.Context, company string) ([]byte, error) {
 	key := make([]byte, keySize)
 	rand.Read(key)
@@ -157,8 +158,8 @@ func (s *Sealer) create(ctx context.Context, company string) ([]byte, error) {
 	return s.keys.Get(ctx, company)
 }
 
-// remembered returns a company's key; or other, which closes when another caller has tried to open it; or neither, in which
-// case this caller must fetch it.
+// remembered returns a company's key if it is in memory. If another caller is opening the key, remembered returns other,
+// which closes when that caller is done. If it returns neither, this caller must call fetch.
 func (s *Sealer) remembered(company string) (aead cipher.AEAD, other <-chan struct{}) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -14,7 +14,7 @@ const (
 	// maxAge limits how long a warm process uses the keys that it has read: half the time between a key's publication and
 	// its first signature.
 	maxAge = token.Lead / 2
-	// minInterval separates two reads. It keeps a flood of tokens that name an unknown key from causing a read each.
+	// minInterval separates two reads. Without it, each of many tokens that name an unknown key would cause a read.
 	minInterval = 20 * time.Second
 	// readTimeout bounds a read while a request waits.
 	readTimeout = 4 * time.Second
@@ -54,8 +54,8 @@ func NewKeyring(ctx context.Context, s Secrets, config token.Config, logger *slo
 	}, nil
 }
 
-// read reads both secrets at once and leaves out signing keys that are not published. A rotation between the two reads
-// therefore never leads to a token that other processes refuse.
+// read reads both secrets at once and leaves out signing keys that are not published. If a rotation happens between the two
+// reads, the process therefore signs no token that other processes refuse.
 func (s Secrets) read(ctx context.Context) (Published, token.KeySet, error) {
 	ctx, cancel := context.WithTimeout(ctx, readTimeout)
 	defer cancel()
@@ -80,11 +80,11 @@ func (k *Keyring) Signer() *token.Signer { return k.signer }
 // Public returns the keys that verify.
 func (k *Keyring) Public() token.PublicKeys { return k.verifier.Keys() }
 
-// Cursor returns the text that cursors are sealed with.
+// Cursor returns the text that seals page cursors.
 func (k *Keyring) Cursor() []byte { return k.cursor }
 
-// Verify checks a token like token.Verifier. When the token names an unknown key, Verify reads the keys again, unless the
-// last read is recent, and checks once more: a concurrent request may have read the new keys meanwhile.
+// Verify checks a token like token.Verifier. If the token names an unknown key, Verify reads the keys again, unless the last
+// read is recent. It then checks the token once more in any case, because a concurrent request may have read the new keys.
 func (k *Keyring) Verify(text string) (token.Claims, error) {
 	claims, err := k.verifier.Verify(text)
 	if !errors.Is(err, token.ErrUnknownKey) {
@@ -100,7 +100,7 @@ func (k *Keyring) again() {
 	k.reread(context.Background(), 0)
 }
 
-// Refresh reads the keys again when they are stale. If it cannot, the current keys stay in use.
+// Refresh reads the keys again when they are stale. If the read fails, the current keys stay in use.
 func (k *Keyring) Refresh(ctx context.Context) {
 	if k.mu.TryLock() { // otherwise another request is reading them
 		k.reread(ctx, maxAge)

@@ -1,6 +1,6 @@
 // Package tokensecret keeps the keys of tokens in two secrets of AWS Secrets Manager, so that processes that only verify
-// cannot sign. The secret of the signing keys holds an encoded token.KeySet. The published secret holds a JSON object: "keys",
-// the member of a JWK Set with the keys' times, and "cursor", the text that cursors are sealed with.
+// cannot sign. The secret of the signing keys holds an encoded token.KeySet. The published secret holds a JSON object with
+// two members. "keys" is the member of a JWK Set, with the times of each key. "cursor" is the text that seals page cursors.
 package tokensecret
 
 import (
@@ -58,7 +58,7 @@ func (s *Secret) Published(ctx context.Context) (Published, error) {
 		Cursor string `json:"cursor"`
 	}
 	if err := json.Unmarshal(text, &rest); err != nil || rest.Cursor == "" {
-		return Published{}, errors.New("the secret of the published token keys has no cursor; restore the one that the deployment made")
+		return Published{}, errors.New("the secret of the published token keys has no cursor; restore the cursor that the deployment made")
 	}
 	keys, err := token.ParseJWKS(text)
 	if err != nil {
@@ -93,7 +93,7 @@ func (s *Secret) get(ctx context.Context, in *secretsmanager.GetSecretValueInput
 	return []byte(aws.ToString(out.SecretString)), nil
 }
 
-// Value returns the text of a version, "" meaning the current one; found is false when the version has no text.
+// Value returns the text of a version; "" selects the current version. found is false when the version has no text.
 func (s *Secret) Value(ctx context.Context, version string) (text []byte, found bool, err error) {
 	if version == "" {
 		text, err = s.text(ctx)

@@ -43,7 +43,7 @@ func (p *Plans) Check(plan string) error {
 	return nil
 }
 
-// Enrol makes a company's key and puts it into the company's plan. It is idempotent: steps already done are skipped.
+// Enrol makes a company's key and puts it into the company's plan. It is idempotent: it skips steps that are done.
 func (p *Plans) Enrol(ctx context.Context, company, plan string) error {
 	if err := p.Check(plan); err != nil {
 		return err
@@ -55,7 +55,7 @@ func (p *Plans) Enrol(ctx context.Context, company, plan string) error {
 	}
 	kind, planID := "API_KEY", p.ids[plan]
 	_, err = p.client.CreateUsagePlanKey(ctx, &apigateway.CreateUsagePlanKeyInput{KeyId: &id, KeyType: &kind, UsagePlanId: &planID})
-	var there *types.ConflictException // in this plan, or in another one
+	var there *types.ConflictException // the key is in this plan or in another plan
 	if errors.As(err, &there) && p.holds(ctx, planID, name, id) {
 		return nil
 	}

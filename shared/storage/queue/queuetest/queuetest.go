@@ -213,7 +213,7 @@ func testAck(t *testing.T, s suite) {
 	s.send(t, text("a"), text("b"), text("c"))
 	got := s.take(t, 3, long)
 	s.ack(t, got["a"], got["b"], got["c"])
-	s.ack(t, got["a"]) // repeating it is no error
+	s.ack(t, got["a"]) // a second Ack of a message is no error
 	s.ack(t)
 	s.only(t, "last")
 }
@@ -347,7 +347,7 @@ func testConcurrency(t *testing.T, s suite) {
 		wg.Go(func() {
 			for i := range each {
 				m := queue.Message{Body: fmt.Appendf(nil, "%d/%d", w, i), Group: fmt.Sprint(w)}
-				// The last messages may arrive, and so end ctx, before their Send returns.
+				// A worker may receive the last messages, and end ctx, before their Send returns.
 				if err := s.Send(context.WithoutCancel(ctx), m); err != nil {
 					t.Error(err)
 				}

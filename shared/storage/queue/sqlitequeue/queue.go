@@ -1,8 +1,8 @@
 // Package sqlitequeue implements the delayed queue, queue.Queue, in a SQLite file.
 //
-// Receive takes due messages round robin: one from each group, starting after the group that the previous call ended with,
-// then a second from each. A group with thousands of due messages so delays the others by one message each. Within a group
-// the earliest due message comes first.
+// Receive takes due messages round robin: one from each group, then a second from each group. It starts after the group of
+// the last message that the previous call returned. A group with thousands of due messages therefore delays every other
+// group by only one message. Within a group, the earliest due message comes first.
 package sqlitequeue
 
 import (
@@ -35,8 +35,8 @@ type Queue struct {
 	name string
 	o    Options
 	turn chan struct{} // held by the one Receive that looks for messages
-	wake chan struct{} // signals that a message may have become due; holds one
-	next string        // the group to continue with; guarded by turn
+	wake chan struct{} // signals that a message may have become due; holds one signal
+	next string        // the next Receive starts at this group; guarded by turn
 }
 
 // Open returns the queue with this name, creating the file's tables if they are missing. A process opens a queue once,
@@ -54,7 +54,7 @@ func Open(ctx context.Context, db *sqlitedb.DB, name string, o Options) (*Queue,
 	return &Queue{db: db, name: name, o: o, turn: make(chan struct{}, 1), wake: make(chan struct{}, 1)}, nil
 }
 
-// unit runs work on the queue's tables, after which messages may be due.
+// unit runs work on the queue's tables. Afterwards it wakes a waiting Receive, because messages may be due.
 type unit struct {
 	q  *Queue
 	do func(conn *sqlite.Conn) error
@@ -172,8 +172,9 @@ func (q *Queue) Defer(ctx context.Context, r queue.Received, due time.Time) erro
 	}}))
 }
 
-// Reclaim ends every lease and returns their number. The one receiving process calls it before its first Receive: the
-// leases belong to a process that died, and its messages are then redelivered without waiting for them to expire.
+// Reclaim ends every lease and returns the number of leases. Only one process receives from a queue, and it calls Reclaim
+// before its first Receive. At that time, every lease belongs to a process that died. Without Reclaim, the messages would
+// wait until these leases expire.
 func (q *Queue) Reclaim(ctx context.Context) (ended int, err error) {
 	err = q.db.Write(ctx, unit{q, func(conn *sqlite.Conn) error {
 		stmt, err := conn.Prepare(`UPDATE message SET ready = 1, visible = due, lease = 0 WHERE queue = ? AND ready = 0 AND lease <> 0`)

@@ -61,7 +61,7 @@ const soonest = `SELECT
 	EXISTS (SELECT 1 FROM message WHERE queue = ?1 AND ready = 1),
 	(SELECT min(visible) FROM message WHERE queue = ?1 AND ready = 0)`
 
-// wait returns the time until a message can be handed out, 0 for now. It only reads, so that polling costs no commit.
+// wait returns the time until a message can be leased; 0 means now. It only reads, so that polling costs no commit.
 func (q *Queue) wait(ctx context.Context) (d time.Duration, err error) {
 	err = q.db.Read(ctx, func(conn *sqlite.Conn) error {
 		stmt, err := conn.Prepare(soonest)
@@ -99,7 +99,7 @@ func (q *Queue) lease(ctx context.Context, most int, lease time.Duration) ([]que
 			if err != nil {
 				return err
 			}
-			if id == 0 { // past the last group: once more from the first
+			if id == 0 { // past the last group: start once more at the first group
 				if wrapped {
 					return nil
 				}
@@ -120,7 +120,7 @@ func (q *Queue) lease(ctx context.Context, most int, lease time.Duration) ([]que
 	return got, nil
 }
 
-// promote marks messages ready that have become due or whose lease has expired.
+// promote marks a message as ready if it has become due or its lease has expired.
 func (q *Queue) promote(conn *sqlite.Conn, now time.Time) error {
 	stmt, err := conn.Prepare(`UPDATE message SET ready = 1 WHERE id IN
 		(SELECT id FROM message WHERE queue = ? AND ready = 0 AND visible <= ? ORDER BY visible LIMIT ?)`)
@@ -150,7 +150,7 @@ func (q *Queue) pick(conn *sqlite.Conn, group string) (id int64, m queue.Receive
 	return id, m, stmt.Reset()
 }
 
-// scanMessage reads a message: its group, and its due time and body from the columns due and due+1.
+// scanMessage reads a message: the group from the column group, the due time from the column due, the body from due+1.
 func scanMessage(stmt *sqlite.Stmt, group, due int) queue.Message {
 	body := make([]byte, stmt.ColumnLen(due+1))
 	stmt.ColumnBytes(due+1, body)

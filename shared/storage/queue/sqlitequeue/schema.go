@@ -2,9 +2,10 @@ package sqlitequeue
 
 // steps returns the migrations of the queue's tables. Times are Unix milliseconds.
 //
-// A ready message may be handed out; any other waits until visible, when it becomes due or its lease expires. The index by
-// group holds only ready messages, so that the round robin never scans waiting ones. lease is 0 before the first delivery
-// and after a Defer. It is kept when it expires, so that the holder can still acknowledge until the message is redelivered.
+// A message with ready = 1 may be leased. Any other message waits until the time in visible: then it becomes due, or its
+// lease expires. The index message_ready holds only ready messages, so the round robin never scans waiting messages. lease
+// is 0 before the first delivery and after a Defer. A lease that has expired stays in the column, so its holder can still
+// acknowledge the message until a redelivery.
 func steps() []string {
 	return []string{`
 CREATE TABLE message (

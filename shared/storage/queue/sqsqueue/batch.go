@@ -38,7 +38,7 @@ func (q *Queue) sendAll(ctx context.Context, url string, envelopes []envelope) e
 	return q.sendBatch(ctx, url, entries)
 }
 
-// sendBatch sends entries and retries those that SQS refuses temporarily.
+// sendBatch sends entries. It sends an entry again if SQS refuses it temporarily.
 func (q *Queue) sendBatch(ctx context.Context, url string, entries []types.SendMessageBatchRequestEntry) error {
 	return retryRefused(ctx, entries, func(ctx context.Context, rest []types.SendMessageBatchRequestEntry) ([]types.BatchResultErrorEntry, error) {
 		out, err := q.client.SendMessageBatch(ctx, &sqs.SendMessageBatchInput{QueueUrl: &url, Entries: rest})
@@ -86,7 +86,8 @@ func withoutStale(failed []types.BatchResultErrorEntry) []types.BatchResultError
 	return out
 }
 
-// retryRefused makes a batch call and retries, up to maxPasses in all, the entries that SQS refused through a fault of its own.
+// retryRefused makes a batch call. It repeats the call for the entries that SQS refused through a fault of SQS, up to
+// maxPasses calls in all.
 func retryRefused[E any](ctx context.Context, entries []E, call func(context.Context, []E) ([]types.BatchResultErrorEntry, error), id func(E) string) error {
 	rest := entries
 	for pass := 1; len(rest) > 0; pass++ {

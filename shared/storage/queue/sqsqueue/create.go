@@ -19,7 +19,7 @@ const deadSuffix = "-dead"
 // maxReceives makes SQS bury a message that crashes every worker. Workers count deliveries too and bury far earlier.
 const maxReceives = 100
 
-// retention holds SQS's maximum in seconds: 14 days.
+// retention makes SQS keep a message for 14 days, its maximum, in seconds.
 const retention = 14 * 24 * 60 * 60
 
 // CreatePair creates a standard queue with this name and its dead-letter queue, whose name ends in -dead, and returns their

@@ -17,10 +17,10 @@ import (
 const (
 	deadLease = time.Minute // while dead letters are listed or moved
 	deadWait  = time.Second // long polling asks all of SQS's servers, short polling only some
-	maxListed = 1000        // dead letters received to find the oldest
+	maxListed = 1000        // DeadLetters receives at most this many to find the oldest
 )
 
-// Bury implements queue.Queue. It honours a receipt whose lease has expired, and keeps the first KiB of the reason.
+// Bury implements queue.Queue. It accepts a receipt whose lease has expired. It keeps the first KiB of the reason.
 func (q *Queue) Bury(ctx context.Context, r queue.Received, reason string) error {
 	letter := envelope{message: r.Message, group: q.group(r.Group), reason: reasonText(reason)}
 	if err := q.sendAll(ctx, q.o.Dead, []envelope{letter}); err != nil {
@@ -29,8 +29,9 @@ func (q *Queue) Bury(ctx context.Context, r queue.Received, reason string) error
 	return q.deleteAll(ctx, q.o.URL, []string{r.Receipt})
 }
 
-// DeadLetters implements queue.Queue. SQS has no order and cannot list without receiving: up to a thousand letters are
-// leased, the oldest selected, and all released. Letters that another caller is listing are missing from the result.
+// DeadLetters implements queue.Queue. SQS keeps no order, and it lists a message only to a receiver. DeadLetters therefore
+// leases up to a thousand letters, selects the oldest and releases all. The result lacks letters that another caller is
+// listing at the same time.
 func (q *Queue) DeadLetters(ctx context.Context, most int) ([]queue.DeadLetter, error) {
 	var taken []types.Message
 	var err error
@@ -54,7 +55,7 @@ func (q *Queue) DeadLetters(ctx context.Context, most int) ([]queue.DeadLetter, 
 	return letters, nil
 }
 
-// giveBack ends the leases on dead letters. Where that fails, the lease expires later.
+// giveBack ends the leases on dead letters. If SQS refuses, the lease expires later.
 func (q *Queue) giveBack(ctx context.Context, taken []types.Message) {
 	ctx = context.WithoutCancel(ctx)
 	for page := range slices.Chunk(taken, maxEntries) {
@@ -70,7 +71,8 @@ func (q *Queue) giveBack(ctx context.Context, taken []types.Message) {
 	}
 }
 
-// Redrive implements queue.Queue. Letters buried after it started stay. After an error the letters already moved stay moved.
+// Redrive implements queue.Queue. It leaves letters that were buried after it started. After an error, the letters that it
+// has moved stay moved.
 func (q *Queue) Redrive(ctx context.Context) (n int, err error) {
 	start := q.o.Now()
 	var later []types.Message

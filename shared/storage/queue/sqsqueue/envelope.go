@@ -23,7 +23,7 @@ const (
 
 const (
 	maxReason   = 1 << 10
-	placeholder = "-" // SQS requires a text body even if the body is an attribute
+	placeholder = "-" // SQS requires a text body, even if attrBody holds the message's body
 )
 
 // envelope wraps a message to be sent to SQS.
@@ -85,10 +85,10 @@ type Envelope struct {
 	Receipt  string
 	Receives int
 	Texts    map[string]string // attributes that are strings or numbers
-	Binaries map[string][]byte // attributes that are neither
+	Binaries map[string][]byte // binary attributes
 }
 
-// Received returns the message in the envelope. If it is due later, the caller defers it until then.
+// Received returns the message in the envelope. If the message is due later, the caller defers it until that time.
 func (e Envelope) Received() queue.Received {
 	r := queue.Received{Message: queue.Message{Body: []byte(e.Body), Group: e.Texts[attrGroup]}, Receipt: e.Receipt, Receives: e.Receives}
 	if body, ok := e.Binaries[attrBody]; ok {

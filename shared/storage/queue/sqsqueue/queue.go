@@ -1,11 +1,12 @@
 // Package sqsqueue implements the delayed queue, queue.Queue, over two standard SQS queues: one for messages and one for
 // dead letters.
 //
-// SQS delays a message by at most 15 minutes. A message due later carries its due time, and every receiver that gets it
-// early sends it on with a further delay. Deferring a message sends a copy, so that its lease, receive count and age start
-// over. Operations send first and delete second: a failure in between duplicates the message but never loses it.
+// SQS delays a message by at most 15 minutes. A message that is due later carries its due time. A receiver that gets the
+// message early sends it again with a further delay. Defer sends a copy and deletes the original, so that lease, receive
+// count and age start over. Every operation sends first and deletes second: a failure in between duplicates a message but
+// never loses it.
 //
-// A body that SQS accepts as text becomes the message's body, any other a binary attribute.
+// A body that SQS accepts as text becomes the body of the SQS message. Any other body becomes a binary attribute.
 package sqsqueue
 
 import (
@@ -33,12 +34,12 @@ type Options struct {
 	Dead string // of its dead-letter queue
 
 	Now func() time.Time // clock of due times; default time.Now
-	// FairQueues sends a message's group as SQS's message group, so that SQS keeps one group's backlog from delaying the
-	// others. Emulators that support message groups only in FIFO queues refuse it.
+	// FairQueues sends a message's group as SQS's message group. SQS then keeps the backlog of one group from delaying the
+	// other groups. Emulators that support message groups only in FIFO queues refuse such a message.
 	FairQueues bool
 }
 
-// Queue sends to and receives from a pair of queues. It needs no closing: it holds only connections.
+// Queue sends to and receives from a pair of queues. It holds only connections, so it has no Close.
 type Queue struct {
 	client *sqs.Client
 	o      Options
@@ -116,7 +117,7 @@ func (q *Queue) Ack(ctx context.Context, received ...queue.Received) error {
 	return q.deleteAll(ctx, q.o.URL, receipts)
 }
 
-// Defer implements queue.Queue. It honours a receipt whose lease has expired: the message then exists twice.
+// Defer implements queue.Queue. It accepts a receipt whose lease has expired: the message may then exist twice.
 func (q *Queue) Defer(ctx context.Context, r queue.Received, due time.Time) error {
 	r.Due = due
 	if err := q.Send(ctx, r.Message); err != nil {

@@ -15,12 +15,13 @@ import (
 	"orgops/shared/storage/queue"
 )
 
-// shortPause separates receives that cannot wait at SQS because ctx ends within a second.
+// shortPause separates two receives when ctx ends within a second. Such a receive cannot wait at SQS, which counts whole
+// seconds.
 const shortPause = 100 * time.Millisecond
 
-// Receive implements queue.Queue. It polls SQS for up to 20 s at a time, but never beyond the deadline of ctx: a message
-// that SQS returns after the caller has gone stays leased and unprocessed. That still happens when ctx is cancelled without
-// a deadline; such a message is redelivered when its lease expires.
+// Receive implements queue.Queue. It polls SQS for up to 20 s at a time, but never beyond the deadline of ctx. Later, SQS
+// would lease a message to a caller that has gone. A ctx that is cancelled without a deadline can still cause such a lease.
+// SQS redelivers the message when the lease expires.
 func (q *Queue) Receive(ctx context.Context, most int, lease time.Duration) ([]queue.Received, error) {
 	if most < 1 || lease <= 0 {
 		return nil, fmt.Errorf("queue: receive of %d messages for %v; ask for at least one and a positive lease", most, lease)
@@ -36,7 +37,7 @@ func (q *Queue) Receive(ctx context.Context, most int, lease time.Duration) ([]q
 
 func ended(ctx context.Context) bool { return ctx.Err() != nil }
 
-// round receives once. It returns nothing and nil when no message was due.
+// round receives once. It returns no message and no error if no message was due.
 func (q *Queue) round(ctx context.Context, most int, lease time.Duration) ([]queue.Received, error) {
 	polled := pollFor(ctx)
 	messages, err := q.receive(ctx, q.o.URL, most, polled, lease)
@@ -45,7 +46,7 @@ func (q *Queue) round(ctx context.Context, most int, lease time.Duration) ([]que
 	}
 	got, early := q.open(messages)
 	if err := q.sendOn(ctx, early); err != nil && len(got) == 0 {
-		return nil, err // with due messages in hand the error can wait: messages not sent on are redelivered
+		return nil, err // with due messages the error is ignored: SQS redelivers the early messages later
 	}
 	if len(got) == 0 && polled == 0 {
 		wait.For(ctx, shortPause)
@@ -90,7 +91,7 @@ func (q *Queue) open(messages []types.Message) (got, early []queue.Received) {
 	return got, early
 }
 
-// sendOn delays messages again, until they are due or for as long as SQS can.
+// sendOn delays early messages again: until they are due, or for the longest delay of SQS.
 func (q *Queue) sendOn(ctx context.Context, early []queue.Received) error {
 	if len(early) == 0 {
 		return nil

@@ -24,8 +24,8 @@ func newClient(access awsclient.Access) *dynamodb.Client {
 	})
 }
 
-// retryTransaction decides whether to retry a cancelled transaction. It does so if another transaction on an item, or a
-// throttle, was the only reason.
+// retryTransaction decides whether to retry a cancelled transaction. It retries if other transactions on the items, or
+// throttling, are the only reasons.
 func retryTransaction(err error) aws.Ternary {
 	var one *types.TransactionConflictException
 	var under *types.TransactionInProgressException
@@ -52,7 +52,7 @@ func retryTransaction(err error) aws.Ternary {
 // call records the tries of one call.
 type call struct {
 	trips int
-	// lost is true after a try whose outcome is unknown: it may have written.
+	// lost is true after a try whose outcome is unknown: that try may have written.
 	lost bool
 }
 
@@ -64,7 +64,7 @@ func begin(ctx context.Context) (context.Context, *call) {
 	return context.WithValue(ctx, callKey{}, c), c
 }
 
-// countingClient counts the tries of a call, which run one after another.
+// countingClient counts the tries of a call. The tries run one after another, so the count needs no lock.
 type countingClient struct{ http dynamodb.HTTPClient }
 
 // Do implements dynamodb.HTTPClient.

@@ -17,9 +17,10 @@ import (
 
 // Commit implements store.Store in one round trip: a conditional write for one op, a transaction for several.
 //
-// A try that got no answer is repeated. The repetition must not mistake its own earlier success for another caller's write.
-// The tries of a transaction therefore share a token. It is random, not a digest of the ops, because the same ops committed
-// again later, after a deletion for example, are another commit. A single write stores a random name in the item instead.
+// Commit repeats a try that got no answer. The repeated try must not mistake the success of an earlier try for another
+// caller's write. All tries of a transaction therefore share a random token. A digest of the ops cannot be the token: a
+// caller may commit the same ops again later, for example after a deletion. All tries of a single write store the same
+// random name in the item.
 func (s *Store) Commit(ctx context.Context, ops ...store.Op) error {
 	if err := store.CheckOps(ops); err != nil {
 		return err
@@ -129,7 +130,7 @@ func (s *Store) transact(ctx context.Context, call *call, ops []store.Op) ([]Usa
 				return nil, &store.ConflictError{Index: i, Key: ops[i].Key}
 			}
 		}
-		// A cancelled transaction wrote nothing in any of its tries, because the token ties them together.
+		// A cancelled transaction wrote nothing in any of its tries, because all tries share the token.
 		return nil, call.contractError(ctx, fmt.Errorf("store: transaction cancelled: %w", err))
 	}
 	return nil, call.contractWriteError(ctx, err)

@@ -17,18 +17,17 @@ const maxBatch = 256
 // Consume implements store.Feed by reading the table's stream, for a process that runs outside Lambda. (A Lambda function
 // receives the stream's records as events and converts them with Record.)
 //
-// The stream is a tree of shards: a shard that grows too large or old ends, and child shards continue it. Consume starts a
-// shard when its parent has been read to the end and all of it is finished, so a company's changes keep their order.
-// DynamoDB keeps the items of a partition key in one shard while they fit a partition (10 GB, 1,000 writes a second), and
-// the changes of one item always.
+// The stream is a tree of shards. A shard that grows too large or too old ends, and child shards continue it. Consume starts
+// a shard only when every change of the parent shard is finished. The changes of one item therefore always keep their order.
+// The changes of a company keep their order while its items fit one partition of DynamoDB (10 GB, 1,000 writes a second).
 //
-// A batch that ends in done(err) is redelivered after 100 ms, later after up to 5 s. Until then this consumer receives
-// nothing, so that no change overtakes an earlier, failed one.
+// If handle calls done with an error, Consume redelivers the batch after 100 ms; the delay doubles up to 5 s. Until then
+// this consumer receives no other batch, so no change overtakes an earlier, failed one.
 //
-// A change is a Replay unless it was written after the end that its shard had when Consume started.
+// A change is new only if it lies after the end that its shard had when Consume started. Every other change is a Replay.
 //
-// The stream keeps records for 24 hours, read or not. A consumer that stops for longer loses older changes; Consume logs
-// that.
+// The stream keeps records for 24 hours, read or not. A consumer that stops for longer loses older changes, and Consume logs
+// the loss.
 func (s *Store) Consume(ctx context.Context, name string, handle func(context.Context, store.Batch, func(error))) error {
 	if s.o.Stream == nil || !slices.Contains(s.o.Consumers, name) {
 		return fmt.Errorf("store: the feed was not opened with consumer %q; list it in Options.Consumers", name)
@@ -129,7 +128,7 @@ func (c *consumer) turn(ctx context.Context) (wait time.Duration, err error) {
 	case wait > 0:
 		return wait, nil
 	case room == 0:
-		return time.Hour, nil // the end of a batch wakes it
+		return time.Hour, nil // the end of a batch wakes the consumer
 	}
 	if err := c.look(ctx); err != nil {
 		return 0, err
@@ -157,7 +156,7 @@ func (c *consumer) turn(ctx context.Context) (wait time.Duration, err error) {
 	return wait, nil
 }
 
-// ready returns the shards to read: not yet at their end, with a finished parent.
+// ready returns the shards to read. Such a shard has not ended, and it has no unfinished parent.
 func (c *consumer) ready() []*shard {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -23,12 +23,13 @@ const (
 	attrExpires   = "expires" // absent: never
 	attrBody      = "body"
 	attrPacked    = "packed" // the body in gzip, instead of attrBody
-	attrQuiet     = "quiet"  // the write is kept out of the feed; absent: it is a change
+	attrQuiet     = "quiet"  // keeps the write out of the feed; absent: the feed shows it
 	attrGone      = "gone"   // a tombstone; absent: an item
 	attrWrite     = "write"  // names the write, to tell a repeated try from another caller's write
 )
 
-// tombstoneAge backdates a tombstone's expiry: by more than clocks differ, and less than the five years that TTL accepts.
+// tombstoneAge backdates a tombstone's expiry. It is longer than clocks differ, and shorter than the five years after which
+// TTL ignores an item.
 const tombstoneAge = time.Hour
 
 type attributes = map[string]types.AttributeValue
@@ -67,7 +68,7 @@ func (s *Store) itemOf(op *store.Op, at time.Time) attributes {
 	if expires := expiry.Seconds(op.Expires); expires != 0 {
 		item[attrExpires] = number(expires)
 	}
-	// DynamoDB strings must be UTF-8. For invalid bytes, JSON readers would see the replacement character anyway.
+	// DynamoDB strings must be UTF-8. A JSON reader replaces invalid bytes by U+FFFD, so itemOf does the same.
 	s.packer.pack(item, op, strings.ToValidUTF8(string(op.Body), "\ufffd"))
 	return item
 }
@@ -107,7 +108,7 @@ func itemName(a attributes) string {
 	return partition.Value + " " + key.Value
 }
 
-// integer parses a number; an absent one is 0.
+// integer parses a number. It returns 0 for an absent attribute.
 func integer(a types.AttributeValue) (int64, error) {
 	switch n := a.(type) {
 	case nil:

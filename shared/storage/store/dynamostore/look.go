@@ -10,10 +10,10 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 )
 
-// lookEvery separates listings of the shards while none has ended.
+// lookEvery separates two listings of the shards while no shard has ended.
 const lookEvery = 10 * time.Second
 
-// begin finds the stream, its shards, and the position to resume from in each.
+// begin finds the stream and its shards, and the position in each shard at which to resume.
 func (c *consumer) begin(ctx context.Context) error {
 	ctx, call := begin(ctx)
 	out, err := c.store.client.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: &c.store.o.Table})
@@ -113,7 +113,7 @@ func (c *consumer) warnLost(ctx context.Context, found []Shard, positions map[st
 	for id, at := range positions {
 		there := slices.ContainsFunc(found, func(f Shard) bool { return f.ID == id })
 		if !there && !at.Ended {
-			c.store.o.Logger.ErrorContext(ctx, "changes may have been lost: an unfinished shard left the stream, which keeps 24 hours",
+			c.store.o.Logger.ErrorContext(ctx, "changes may have been lost: an unfinished shard left the stream, which keeps records for 24 hours",
 				"consumer", c.name, "shard", id, "after", at.Sequence)
 		}
 	}

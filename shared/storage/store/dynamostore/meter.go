@@ -8,8 +8,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
-// Usage sums the cost of calls: round trips, retries included, and capacity units. DynamoDB charges for a write whose
-// condition fails but does not report it, so such a write counts only as a trip.
+// Usage sums the cost of calls: round trips, including retries, and capacity units. DynamoDB charges for a write whose
+// condition fails, but it does not report the charge. Such a write counts only as a trip.
 type Usage struct {
 	Trips       int
 	Read, Write float64 // capacity units
@@ -31,7 +31,7 @@ func (m *Meter) Take() Usage {
 	return total
 }
 
-// add counts a call; cost is nil for a failed one. A nil meter counts nothing.
+// add counts a call; cost is nil for a failed call. A nil meter counts nothing.
 func (m *Meter) add(trips int, cost []Usage) {
 	if m == nil {
 		return
@@ -45,8 +45,8 @@ func (m *Meter) add(trips int, cost []Usage) {
 	}
 }
 
-// reading returns the cost of a consistent read. It is at least one unit, even for an empty query, for which DynamoDB Local
-// reports zero.
+// reading returns the cost of a consistent read. A read costs at least one unit. DynamoDB Local reports zero for an empty
+// query, so reading corrects it.
 func reading(c *types.ConsumedCapacity) []Usage {
 	if c == nil {
 		return nil
@@ -62,9 +62,9 @@ func writing(c *types.ConsumedCapacity) []Usage {
 	return []Usage{{Write: aws.ToFloat64(c.CapacityUnits)}}
 }
 
-// transacting computes the cost of a transaction by DynamoDB's published rule: two units per started KB of each item
-// written, and per item checked or removed. DynamoDB Local reports wrong numbers: it adds up the sizes of all items and does
-// not double them. A write that replaces an item larger than its own, and larger than a KB, costs more than computed here.
+// transacting computes the cost of a transaction by DynamoDB's published rule: two units for each started KB of a written
+// item, and two units for an item that is checked or removed. DynamoDB Local reports wrong numbers: it adds up the sizes of
+// all items and does not double them. The result is too low for a write that replaces a larger item of more than a KB.
 func transacting(items []types.TransactWriteItem) []Usage {
 	var cost Usage
 	for _, item := range items {

@@ -32,8 +32,8 @@ func (c *call) contractError(ctx context.Context, err error) error {
 	return err
 }
 
-// contractWriteError does the same for a call that may have written: if the outcome of any try is unknown, it returns
-// ErrUnknown.
+// contractWriteError does the same as contractError for a call that may have written. It returns ErrUnknown if the outcome
+// of any try is unknown.
 func (c *call) contractWriteError(ctx context.Context, err error) error {
 	if !c.lost {
 		return c.contractError(ctx, err)

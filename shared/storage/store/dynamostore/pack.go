@@ -21,7 +21,7 @@ const packedFrom = 2 << 10
 // Bodies in the feed stay text for the stream's readers. Gzip takes 50 µs for 10 kB.
 type packer struct{ writers sync.Pool } // of *gzip.Writer: each has a megabyte of tables
 
-// pack puts the body of a write into its item, in the smaller of its two forms.
+// pack puts the body of a write into its item: packed if it may be packed and gets smaller, otherwise as text.
 func (p *packer) pack(item attributes, op *store.Op, body string) {
 	if op.Quiet && len(body) >= packedFrom {
 		if packed := p.gzip(body); len(packed) < len(body) {

@@ -13,8 +13,8 @@ import (
 )
 
 const (
-	// saveEvery limits how often moved positions are stored. Changes finished but not stored when the process dies are
-	// redelivered.
+	// saveEvery limits how often positions that moved are stored. After a crash, Consume redelivers the changes that were
+	// finished after the last save.
 	saveEvery   = 250 * time.Millisecond
 	saveTimeout = 5 * time.Second
 	// keepPosition expires a position that does not move. By then every record after it has left the stream.
@@ -32,7 +32,7 @@ type position struct {
 func (c *consumer) positions(ctx context.Context) (map[string]position, error) {
 	out := make(map[string]position)
 	s := *c.store
-	s.o.Meter = nil // the feed's calls are not counted
+	s.o.Meter = nil // Meter leaves out the feed's calls
 	for q := (store.Query{}); ; {
 		page, err := s.Query(ctx, store.Positions(c.name), q)
 		if err != nil {
@@ -51,8 +51,9 @@ func (c *consumer) positions(ctx context.Context) (map[string]position, error) {
 	}
 }
 
-// save stores the positions that have moved. After a failure it retries with the next move, since a stale position only
-// causes a replay. Records outside the feed move no position by themselves: the writes of positions are such records.
+// save stores the positions that have moved. After a failure it tries again with the next move, because a stale position
+// only causes a replay. A record outside the feed moves no position on its own. Every write of a position is such a record,
+// and would otherwise cause the next write.
 func (c *consumer) save(ctx context.Context, _ bool) {
 	for _, m := range c.toSave() {
 		ctx, cancel := context.WithTimeout(ctx, saveTimeout)

@@ -12,14 +12,14 @@ import (
 	"orgops/shared/storage/store"
 )
 
-// maxRounds limits the requests of one Query, when so many items have expired that the first request does not fill a page.
+// maxRounds limits the requests of one Query. Query makes a further request only if expired items left the page short.
 const maxRounds = 4
 
 // laterRounds sets the least number of items that requests after the first ask for.
 const laterRounds = 100
 
-// Query implements store.Store in one round trip, and up to maxRounds when expired items fill the page. It requests one item
-// more than it returns, to learn whether more follow.
+// Query implements store.Store in one round trip, or in up to maxRounds if expired items leave the page short. It requests
+// one item more than it returns, to learn whether more items follow.
 func (s *Store) Query(ctx context.Context, p store.Partition, q store.Query) (store.Page, error) {
 	if err := ctx.Err(); err != nil {
 		return store.Page{}, err
@@ -38,7 +38,7 @@ func (s *Store) Query(ctx context.Context, p store.Partition, q store.Query) (st
 	var cost []Usage
 	for round := range maxRounds {
 		wanted := limit + 1 - len(page.Items)
-		if round > 0 { // where items have expired, more probably have
+		if round > 0 { // expired items are often neighbours, so ask for more
 			wanted = max(wanted, laterRounds)
 		}
 		in.Limit = aws.Int32(int32(wanted))
@@ -58,7 +58,7 @@ func (s *Store) Query(ctx context.Context, p store.Partition, q store.Query) (st
 		if page.Next, err = keyOf(out.LastEvaluatedKey); err != nil {
 			return store.Page{}, err
 		}
-		// A page that DynamoDB's size limit cut short is returned as it is, unless it is empty.
+		// Query returns a page that DynamoDB's size limit cut short, unless the page is empty.
 		if len(page.Items) > limit || int(out.ScannedCount) < wanted && len(page.Items) > 0 {
 			break
 		}
@@ -109,13 +109,13 @@ func (s *Store) queryInput(p store.Partition, q store.Query, r span) *dynamodb.Q
 // span holds a query's range of keys in DynamoDB's terms.
 type span struct {
 	prefix string
-	begins bool   // the range is every key with the prefix, which is low
+	begins bool   // the range is every key with the prefix; low is the prefix
 	low    string // included; "": the start
-	high   string // included; "": the end. It may be the least key after the prefix, whose item is then dropped
+	high   string // included; "": the end. If high is the least key after the prefix, appendItems drops its item
 	after  string // within the range; "": from its start
 }
 
-// spanOf returns the span of a query; ok is false when the span must be empty.
+// spanOf returns the span of a query; ok is false if no key can match.
 func spanOf(q store.Query) (r span, ok bool) {
 	r = span{prefix: q.Prefix, low: max(q.Prefix, q.From)}
 	beyond := q.PrefixEnd()

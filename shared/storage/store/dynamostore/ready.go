@@ -9,8 +9,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
-// Ready returns an error when the table cannot be used: it is missing, or it has no stream of both images although the store
-// has consumers. It returns DynamoDB's errors unwrapped.
+// Ready returns an error when the table cannot be used: it is missing or not active, or the store has consumers but the
+// table has no stream of new and old images. It returns DynamoDB's errors unwrapped.
 func (s *Store) Ready(ctx context.Context) error {
 	out, err := s.client.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: &s.o.Table})
 	if err != nil {

@@ -11,17 +11,20 @@ import (
 	"orgops/shared/storage/store/expiry"
 )
 
-// Record holds a record of the table's stream as each reader gets it: this package's Consume, or a Lambda function.
+// Record holds a record of the table's stream. Consume and the Lambda functions both convert the records that they read to
+// this type.
 type Record struct {
 	Sequence string
 	Created  time.Time // when the write happened, to the second
-	// Old and New are the images of the item: strings and numbers as they are, a binary's bytes, true as "true". Old is nil
-	// if the item did not exist before, New if it does not exist after.
+	// Old and New hold the attributes of the item before and after the write: strings and numbers as they are, binaries as
+	// their bytes, true as "true". Old is nil if the item did not exist before the write, New is nil if it does not exist
+	// after it.
 	Old, New map[string]string
 }
 
-// Change converts the record to a change. ok is false for records outside the feed: shared partitions, quiet writes, and
-// the removal of a tombstone. A removal by TTL or by hand, without a commit, is a change at the time it happened.
+// Change converts the record to a change. ok is false for records outside the feed: shared partitions, quiet writes, and the
+// removal of a tombstone. A removal without a commit, by TTL or by hand, is a change too. Its time is the time of the
+// removal.
 func (r Record) Change() (c store.Change, ok bool, err error) {
 	shown := r.New
 	if shown == nil {
@@ -55,8 +58,8 @@ func (r Record) Change() (c store.Change, ok bool, err error) {
 	return c, r.feeds(&c), nil
 }
 
-// feeds reports whether a change belongs in the feed. A quiet write over an expired, non-quiet item shows as that item's
-// removal.
+// feeds reports whether a change belongs in the feed. A quiet write over an expired, non-quiet item becomes the removal of
+// the expired item.
 func (r Record) feeds(c *store.Change) bool {
 	switch {
 	case r.New == nil:

@@ -16,13 +16,13 @@ type shard struct {
 	id, parent string
 
 	iterator string // where the next read starts; "": request one
-	// tip is a second iterator. It starts at the end that the shard had when Consume started, and is read until a record
-	// arrives: the first change that no earlier Consume can have seen. "" when no such record is awaited.
+	// tip is a second iterator. It starts at the end that the shard had when Consume started. peek reads it until the first
+	// record after that end arrives: no earlier Consume has seen that record. tip is "" when peek need not look.
 	tip   string
 	fresh string // sequence number of the first change that is not a replay; "": unknown
 	isNew bool   // the shard appeared after Consume started, so it has no replays
-	// due is the time of the next read after a page that was not full. It applies to a busy shard too: a shard allows five
-	// reads a second, for all consumers together.
+	// due is the time of the next read after a page that was not full. A busy shard waits too, because a shard allows only
+	// five reads a second for all consumers together.
 	due time.Time
 
 	track *inflight.Track[string]
@@ -30,7 +30,7 @@ type shard struct {
 	// Guarded by the consumer's lock.
 	ended  bool   // read to its end
 	saved  string // the stored position
-	closed bool   // the stored end
+	closed bool   // the stored position says that the shard has ended
 }
 
 // finished reports whether the shard was read to its end and all of it is finished. The caller holds the consumer's lock.
@@ -39,7 +39,7 @@ func (sh *shard) finished() bool {
 	return sh.ended && idle
 }
 
-// read hands over a page of a shard. full is true when the page had n records, so that more may follow.
+// read hands over a page of a shard. full is true if the page had n records: more records may follow.
 func (c *consumer) read(ctx context.Context, sh *shard, n int) (full bool, err error) {
 	if sh.iterator == "" {
 		if err := c.aim(ctx, sh); err != nil || sh.iterator == "" {
@@ -110,7 +110,7 @@ func (sh *shard) replayed(sequence string) bool {
 	return sh.fresh == "" || store.Sequence(sequence).Compare(store.Sequence(sh.fresh)) < 0
 }
 
-// peek looks for the first change after the shard's initial end. Until it is found, all changes count as replays.
+// peek looks for the first change after the shard's initial end. Until peek finds it, all changes count as replays.
 func (c *consumer) peek(ctx context.Context, sh *shard) {
 	records, next, err := c.store.o.Stream.Read(ctx, sh.tip, 1)
 	if err != nil {
@@ -126,7 +126,7 @@ func (c *consumer) peek(ctx context.Context, sh *shard) {
 	sh.tip = next
 }
 
-// aim requests an iterator after the cursor, or at the oldest record.
+// aim requests an iterator after the cursor, or at the oldest record if there is no cursor.
 func (c *consumer) aim(ctx context.Context, sh *shard) (err error) {
 	from := Oldest
 	if sh.track.Cursor() != "" {
@@ -146,8 +146,9 @@ func (c *consumer) iterator(ctx context.Context, sh *shard, from Start) (string,
 	return c.store.o.Stream.Iterator(ctx, c.arn, sh.id, from, after)
 }
 
-// readError recovers from an error of the stream where it can. An iterator expires after 15 minutes: it requests another.
-// Records older than a day have left the stream, and so may their shards: it continues with the rest.
+// readError recovers from three errors of the stream and returns any other error. After ErrExpired (an iterator expires
+// after 15 minutes), the next read requests another iterator. After ErrTrimmed, the next read starts at the oldest record
+// that the stream still holds. After ErrGone, the consumer continues with the other shards.
 func (c *consumer) readError(ctx context.Context, sh *shard, err error) error {
 	log := c.store.o.Logger.With("consumer", c.name, "shard", sh.id, "after", sh.track.Cursor())
 	sh.iterator = ""
@@ -155,11 +156,11 @@ func (c *consumer) readError(ctx context.Context, sh *shard, err error) error {
 	case errors.Is(err, ErrExpired):
 		return nil
 	case errors.Is(err, ErrTrimmed):
-		log.ErrorContext(ctx, "changes were lost: records after the position left the stream, which keeps 24 hours", "error", err)
+		log.ErrorContext(ctx, "changes were lost: records after the position left the stream, which keeps records for 24 hours", "error", err)
 		sh.track.Seek("")
 		return nil
 	case errors.Is(err, ErrGone):
-		log.ErrorContext(ctx, "changes may have been lost: the shard left the stream, which keeps 24 hours", "error", err)
+		log.ErrorContext(ctx, "changes may have been lost: the shard left the stream, which keeps records for 24 hours", "error", err)
 		c.end(sh)
 		return nil
 	}

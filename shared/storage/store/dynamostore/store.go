@@ -2,14 +2,15 @@
 // over the table's stream.
 //
 // An item has the attributes pk and sk (strings, the key), entity, version, at (milliseconds since 1970), body and, where
-// they apply, expires (seconds; the table's TTL attribute), quiet, gone and write. The body is a string: the console, an
-// export and a stream's filter can show strings, and on the wire a string's escapes cost less than a binary's base64. Both
-// occupy the same space in the table. A large body that the feed does not show is stored in gzip, in the attribute packed.
+// they apply, expires (seconds; the table's TTL attribute), quiet, gone and write. The body is a string and not a binary:
+// the console, an export and a stream's filter can show strings. On the wire, the escapes of a string cost less than the
+// base64 of a binary. In the table, both take the same space. A large body that the feed does not show is stored in gzip, in
+// the attribute packed.
 //
-// Deleting a company's item writes a tombstone over it: gone, without a body, expired an hour ago. Readers treat it as
-// absent, and TTL removes it. For a plain removal the stream shows neither its time to the millisecond nor whether it was
-// quiet; for a tombstone it shows both. Both cost the same. Items of shared partitions, which have no feed, are plainly
-// removed.
+// A delete of a company's item writes a tombstone over the item: an item with the attribute gone, without a body, that
+// expired an hour ago. Readers treat the tombstone as absent, and TTL removes it. A tombstone tells the stream two facts
+// that a plain removal does not: the time of the delete to the millisecond, and whether the delete was quiet. Both cost the
+// same. Shared partitions have no feed, so a delete there is a plain removal.
 package dynamostore
 
 import (
@@ -39,13 +40,13 @@ type Options struct {
 	Consumers []string
 	// Unfinished limits a consumer's changes in flight; default 8192.
 	Unfinished int
-	// Poll is the pause between reads of a shard after a page that was not full, and so the longest delay of a change;
-	// default 500 ms. A shard allows five reads a second for all consumers together. Two consumers at 500 ms make four reads
-	// a second, which is 14,400 GetRecords calls per hour and shard.
+	// Poll is the pause between two reads of a shard after a page that was not full. It is also the longest delay of a
+	// change. The default is 500 ms. A shard allows five reads a second for all consumers together. Two consumers at 500 ms
+	// make four reads a second, which is 14,400 GetRecords calls per hour and shard.
 	Poll time.Duration
 }
 
-// Store reads and writes one table. It needs no closing: it holds only connections.
+// Store reads and writes one table. It holds only connections, so it has no Close.
 type Store struct {
 	client *dynamodb.Client
 	o      Options

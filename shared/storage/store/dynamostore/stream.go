@@ -5,15 +5,15 @@ import (
 	"errors"
 )
 
-// Stream reads the table's stream of changes for Consume; package dynamostream implements it. It is separate from the store
-// because Lambda functions receive records as events, and need not load the stream client at a cold start.
+// Stream reads the table's stream of changes for Consume; package dynamostream implements it. It is separate from the store,
+// because Lambda functions receive records as events. They need not load the stream client at a cold start.
 type Stream interface {
 	// Shards lists the shards that the stream still holds.
 	Shards(ctx context.Context, arn string) ([]Shard, error)
 	// Iterator returns an opaque token at which to start reading a shard; it expires after 15 minutes. after is a sequence
 	// number, used only with After.
 	Iterator(ctx context.Context, arn, shard string, from Start, after string) (string, error)
-	// Read returns up to n records and the iterator of those that follow, "" at the end of the shard.
+	// Read returns up to n records. next is the iterator of the records that follow, "" at the end of the shard.
 	Read(ctx context.Context, iterator string, n int) (records []Record, next string, err error)
 }
 
@@ -33,7 +33,7 @@ const (
 	After               // after a sequence number
 )
 
-// Errors that a Stream returns wrapped around those of the service.
+// Errors that a Stream returns. Each wraps an error of the service.
 var (
 	ErrExpired = errors.New("the iterator has expired")
 	ErrTrimmed = errors.New("the stream no longer holds the records that follow")

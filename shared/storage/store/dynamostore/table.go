@@ -15,7 +15,7 @@ import (
 
 // Shape selects the features of a table.
 type Shape struct {
-	Stream bool // stream the changes, with old and new images, which a feed needs
+	Stream bool // stream the changes with old and new images; a feed needs this
 	TTL    bool // remove expired items; readers never see them in any case
 }
 

@@ -3,7 +3,7 @@ package expiry
 
 import "time"
 
-// Seconds returns the Unix seconds of an expiry, 0 for never. It maps times before 1970 to 1, which is as long expired.
+// Seconds returns the Unix seconds of an expiry, 0 for never. It maps times before 1970 to 1, because 0 means never.
 func Seconds(expires time.Time) int64 {
 	if expires.IsZero() {
 		return 0

@@ -14,7 +14,7 @@ const (
 	// firstBackoff delays the first retry of an unfinished batch; the delay doubles up to lastBackoff.
 	firstBackoff = 100 * time.Millisecond
 	lastBackoff  = 5 * time.Second
-	// maxBytes limits the bodies of the changes in flight, however few they are.
+	// maxBytes limits the total size of the bodies of the changes in flight.
 	maxBytes = 16 << 20
 )
 
@@ -23,8 +23,8 @@ func Backoff(tries int) time.Duration {
 	return min(firstBackoff<<min(tries-1, 10), lastBackoff)
 }
 
-// Window holds a consumer's batches that the position has not passed, in one or several tracks. P is a driver's position
-// type. One goroutine hands batches over; any goroutine may finish them.
+// Window holds a consumer's batches in one or more tracks, until the position has passed them. P is the driver's type of a
+// position. One goroutine hands batches over; any goroutine may finish them.
 type Window[P any] struct {
 	// Wake signals that there may be something to hand over: a batch ended, or the driver called Signal. Moved signals that a
 	// position moved. Each buffers one value.
@@ -57,16 +57,17 @@ func Signal(ch chan struct{}) {
 type Batch[P any] struct {
 	Changes []store.Change // nil when finished
 	Replay  bool
-	Last    P   // the position after it
+	Last    P   // the position after the batch
 	Bytes   int // size of the changes' bodies
 
 	track *Track[P]
 	tries int
-	again time.Time // earliest retry; zero unless it failed or was kept
+	again time.Time // earliest retry; zero unless the batch failed or was kept
 }
 
-// Next returns what to do now: hand over a failed batch, wait for the earliest retry, or read up to room more changes. While
-// a batch waits for its retry, nothing else is handed over. With no room, the end of a batch signals Wake.
+// Next returns the driver's next step: hand over the failed batch b, wait for the earliest retry, or read up to room more
+// changes. While a batch waits for its retry, the driver hands over no other batch. If there is no room, Wake signals when a
+// batch ends.
 func (w *Window[P]) Next() (b *Batch[P], wait time.Duration, room int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -143,7 +144,7 @@ func (w *Window[P]) finish(b *Batch[P], err error) {
 	Signal(w.Wake)
 }
 
-// Keep queues an admitted batch that was not handed over yet behind the batches that failed before it.
+// Keep queues an admitted batch behind the batches that failed before it. The driver has not handed the batch over yet.
 func (w *Window[P]) Keep(b *Batch[P]) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

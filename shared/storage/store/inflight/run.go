@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// Run calls work, which hands batches over until ctx ends, and then waits for the batches in flight. Meanwhile it calls save
-// when a position has moved, at most once per interval every. After all batches have ended it calls save once more, with
-// last true. save gets a context that outlives ctx.
+// Run calls work, which hands batches over until ctx ends. Run then waits for the batches in flight. Until then it calls
+// save whenever a position has moved, at most once in the interval every. After the last batch has ended, Run calls save
+// once more, with last true. save gets a context that outlives ctx.
 func (w *Window[P]) Run(ctx context.Context, every time.Duration, work func(context.Context), save func(ctx context.Context, last bool)) {
 	stop := make(chan struct{})
 	var saver sync.WaitGroup

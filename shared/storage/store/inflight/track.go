@@ -2,7 +2,7 @@ package inflight
 
 import "slices"
 
-// Track follows a part of the feed with its own position: the whole feed, or a shard.
+// Track follows the whole feed or one shard of it, with its own position.
 type Track[P any] struct {
 	window   *Window[P]
 	batches  []*Batch[P] // not passed by the position, in the track's order
@@ -26,8 +26,8 @@ func (w *Window[P]) Remove(l *Track[P]) {
 	w.tracks = slices.DeleteFunc(w.tracks, func(other *Track[P]) bool { return other == l })
 }
 
-// Admit counts batches as in flight and records the position up to which they were read. It does both atomically: while
-// nothing is in flight, the cursor is the position.
+// Admit counts batches as in flight and records the position up to which they were read. It does both under one lock.
+// Otherwise advance could move the position to the cursor, past a batch that is not counted yet.
 func (l *Track[P]) Admit(cursor P, batches ...*Batch[P]) {
 	w := l.window
 	w.mu.Lock()
@@ -55,7 +55,7 @@ func (l *Track[P]) Seek(cursor P) {
 	l.cursor = cursor
 }
 
-// Position returns the position up to which everything is finished; idle is true when nothing is in flight.
+// Position returns the position up to which every change is finished. idle is true when no batch is in flight.
 func (l *Track[P]) Position() (position P, idle bool) {
 	l.window.mu.Lock()
 	defer l.window.mu.Unlock()
@@ -70,7 +70,7 @@ func (l *Track[P]) advance() (moved bool) {
 		l.batches = l.batches[1:]
 	}
 	if moved && len(l.batches) == 0 {
-		l.position = l.cursor // the changes read since were not for the feed
+		l.position = l.cursor // the records read after the last batch are not in the feed
 	}
 	return moved
 }

@@ -8,14 +8,14 @@ import (
 	"orgops/shared/storage/store"
 )
 
-// Limits of the cache: cacheBytes for all entries, each counted as its body and entryOverhead.
+// cacheBytes limits the size of all entries. Each entry counts as its body plus entryOverhead.
 const (
 	cacheBytes    = 4 << 20
 	entryOverhead = 400
 )
 
-// cache holds recently read items. A SQLite reader drops its cached pages after every write, so that under load each Get
-// reads cold pages; yet a few items (an integration, its secrets, a context) make up most reads.
+// cache holds recently read items. A SQLite reader drops its cached pages after every write, so under load each Get would
+// read cold pages. A few items (an integration, its secrets, a context) make up most reads.
 //
 // Before Commit returns, the writer updates the cached items. A commit of another process empties the cache within
 // Options.Notice.
@@ -36,8 +36,8 @@ type entry struct {
 
 func newCache() *cache { return &cache{entries: map[cacheKey]*entry{}, recent: list.New()} }
 
-// get returns a cached item. On a miss, load is an entry for the caller to fill after reading the item; it is nil while
-// another caller loads it.
+// get returns a cached item. On a miss, the caller reads the item and passes load to fill. load is nil while another caller
+// loads the item.
 func (c *cache) get(key cacheKey) (item store.Item, ok bool, load *entry) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -54,8 +54,8 @@ func (c *cache) get(key cacheKey) (item store.Item, ok bool, load *entry) {
 	return e.item, true, nil
 }
 
-// fill ends a load; found is false if the item does not exist. An item that was committed during the load may have been
-// read stale, so it is not kept.
+// fill ends a load. found is false if the item does not exist. fill drops an item that was written during the load, because
+// the caller may have read the old version.
 func (c *cache) fill(load *entry, item store.Item, found bool) {
 	if load == nil {
 		return

@@ -22,7 +22,7 @@ func (s *Store) Commit(ctx context.Context, ops ...store.Op) error {
 	}
 	c.ops, c.careful = ops, false
 	err := s.db.Write(ctx, c)
-	if ctx.Err() == nil { // otherwise the writer may still hold it
+	if ctx.Err() == nil { // otherwise the writer may still hold c
 		c.reset()
 		s.commits.Put(c)
 	}
@@ -41,8 +41,8 @@ type commit struct {
 
 // found describes the row of an op before its write.
 type found struct {
-	row     bool // it exists
-	live    bool // it has not expired
+	row     bool // the row exists
+	live    bool // the item has not expired
 	quiet   bool
 	version int64
 	entity  string
@@ -57,8 +57,9 @@ func (c *commit) reset() {
 
 const lookItem = `SELECT version, expires, quiet, entity, body FROM item WHERE pk = ? AND sk = ?`
 
-// Check implements sqlitedb.Unit: it reads the stored rows and tests the conditions. It assumes that an item to create is
-// absent, since almost all are. If that is wrong the insert fails, and the transaction runs again with careful set.
+// Check implements sqlitedb.Unit. It reads the stored rows and tests the conditions. It does not look for an item that is to
+// be created, because almost always there is no such item. If there is one, the insert fails, and the transaction runs again
+// with careful set.
 func (c *commit) Check(conn *sqlite.Conn) error {
 	c.now = c.store.o.Now().UTC().Truncate(time.Millisecond)
 	c.found, c.changes = c.found[:0], c.changes[:0]
@@ -113,7 +114,7 @@ func (f *found) image() *store.Image {
 
 // Apply implements sqlitedb.Unit.
 func (c *commit) Apply(conn *sqlite.Conn) error {
-	c.careful = true // for a second run, if there is one
+	c.careful = true // for a second run of the transaction
 	for i := range c.ops {
 		op, f := &c.ops[i], &c.found[i]
 		switch op.Action {
@@ -179,8 +180,8 @@ func remove(conn *sqlite.Conn, pk, sk string) error {
 	return sqlitedb.Step(stmt)
 }
 
-// log records a change for the op, if the feed shows it. A quiet write over an expired, non-quiet item shows as that item's
-// removal.
+// log records a change for the op, if the feed shows it. A quiet write over an expired, non-quiet item becomes the removal
+// of the expired item.
 func (c *commit) log(conn *sqlite.Conn, op *store.Op, f *found) error {
 	company, feeds := op.Partition.CompanyID()
 	expired := f.row && !f.live && !f.quiet

@@ -10,18 +10,18 @@ import (
 	"orgops/shared/storage/store/inflight"
 )
 
-// saveEvery limits how often a moved position is stored. Changes finished but not stored when the process dies are
-// redelivered.
+// saveEvery limits how often a position that moved is stored. After a crash, Consume redelivers the changes that were
+// finished after the last save.
 const saveEvery = 50 * time.Millisecond
 
 // Consume implements store.Feed.
 //
-// A batch that ends in done(err) is redelivered after 100 ms, later after up to 5 s. Until then this consumer receives
-// nothing, so that no change overtakes an earlier, failed one. Batches already in flight continue. A handle that calls done
-// before it returns therefore sees changes in strict order. A handle that finishes later must keep each company's order
-// itself.
+// If handle calls done with an error, Consume redelivers the batch after 100 ms; the delay doubles up to 5 s. Until then
+// this consumer receives no other batch, so no change overtakes an earlier, failed one. Batches already in flight continue.
+// If handle always calls done before it returns, it receives all changes in order. If it calls done later, it must keep each
+// company's order itself.
 //
-// Changes that were in the log when Consume started are a Replay, and so is a redelivered batch; later changes are not.
+// A batch is a Replay if its changes were in the log when Consume started, or if it is redelivered. Other batches are new.
 func (s *Store) Consume(ctx context.Context, name string, handle func(context.Context, store.Batch, func(error))) error {
 	if !slices.Contains(s.o.Consumers, name) {
 		return fmt.Errorf("store: the feed was not opened with consumer %q; list it in Options.Consumers", name)
@@ -56,7 +56,8 @@ type consumer struct {
 
 func (c *consumer) signal() { inflight.Signal(c.window.Wake) }
 
-// begin finds the position and the horizon. It reads the horizon from the log, because memory may lag behind other processes.
+// begin finds the position and the horizon. It reads the horizon from the log, because memory may lack the changes of other
+// processes.
 func (c *consumer) begin(ctx context.Context) error {
 	position, err := c.store.position(ctx, c.name)
 	if err != nil {
@@ -101,12 +102,12 @@ func (c *consumer) run(ctx context.Context) {
 	}
 }
 
-// next returns the batch to hand over now. Without one, wait is the time until the next look unless a signal wakes the
-// consumer earlier; 0 means until a signal.
+// next returns the batch to hand over now. Without a batch, wait is the time until the next call; 0 means no limit. A signal
+// wakes the consumer earlier.
 func (c *consumer) next(ctx context.Context) (b *inflight.Batch[int64], wait time.Duration, err error) {
 	b, wait, room := c.window.Next()
 	if b != nil || room == 0 {
-		return b, wait, nil // with neither a batch nor a wait, the end of a batch wakes it
+		return b, wait, nil // with neither a batch nor a wait, the end of a batch wakes the consumer
 	}
 	changes, err := c.read(ctx, min(room, maxBatch))
 	if err != nil || len(changes) == 0 {
@@ -128,7 +129,8 @@ func (c *consumer) admit(changes []logged) *inflight.Batch[int64] {
 	return b
 }
 
-// read returns up to n changes after the cursor, from memory if possible, and never across the horizon.
+// read returns up to n changes after the cursor, from memory if possible. The changes lie either all before the horizon or
+// all after it.
 func (c *consumer) read(ctx context.Context, n int) ([]logged, error) {
 	last := int64(0)
 	if c.cursor < c.horizon {

@@ -35,7 +35,8 @@ func newFeed(latest int64) *feed {
 	return &feed{latest: latest, active: make(map[string]*consumer)}
 }
 
-// prepareFeed stores a position for every consumer, so that the log keeps its changes from now on.
+// prepareFeed stores a position for every consumer. From now on the log keeps the changes that the consumer has not
+// finished.
 func (s *Store) prepareFeed(ctx context.Context) (latest int64, err error) {
 	for _, name := range s.o.Consumers {
 		if err := s.db.Write(ctx, setPosition(insertPosition, name, 0)); err != nil {
@@ -96,7 +97,8 @@ func (f *feed) trim() {
 	f.forget(drop)
 }
 
-// forget drops the oldest n changes. Batches hold copies, so the memory can be reused; changes are rarely moved in it.
+// forget drops the oldest n changes. Batches hold copies, so forget reuses the memory. It moves the remaining changes only
+// when half of the memory is free.
 func (f *feed) forget(n int) {
 	for i := f.head; i < f.head+n; i++ {
 		f.size -= f.log[i].size
@@ -110,7 +112,7 @@ func (f *feed) forget(n int) {
 	}
 }
 
-// notice records the greatest sequence in the log, in case another process has committed, and wakes the consumers.
+// notice records the greatest sequence in the log. If another process has committed, notice wakes the consumers.
 func (f *feed) notice(latest int64) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -123,7 +125,7 @@ func (f *feed) notice(latest int64) {
 	}
 }
 
-// after returns a copy of up to n recent changes after a sequence. missing reports that only the log has the next ones.
+// after returns a copy of up to n recent changes after a sequence. missing is true if only the log has the next changes.
 func (f *feed) after(seq int64, n int) (changes []logged, missing bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

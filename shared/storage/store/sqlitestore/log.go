@@ -12,14 +12,14 @@ import (
 	"orgops/shared/storage/store"
 )
 
-// Limits of a batch: maxBatch changes, and maxBatchBytes of bodies, which the last change may exceed.
+// maxBatch limits the changes of a batch. maxBatchBytes limits the size of their bodies; only the last change may exceed it.
 const (
 	maxBatch      = 256
 	maxBatchBytes = 2 << 20
 )
 
-// logged pairs a change with its sequence as a number. SQLite numbers a new row one above the greatest, and the last row is
-// never removed. Sequences therefore grow by one per change, across all processes.
+// logged pairs a change with its sequence as a number. SQLite numbers a new row one above the greatest number, and Trim
+// never removes the last row. The sequence therefore grows by one with each change, even if several processes write.
 type logged struct {
 	seq    int64
 	size   int
@@ -63,7 +63,7 @@ func record(conn *sqlite.Conn, c store.Change) (logged, error) {
 
 const readChanges = `SELECT seq, company, sk, entity, at, old_version, new_version, old_body, new_body FROM change WHERE seq > ? AND seq <= ? ORDER BY seq`
 
-// readLog returns up to n changes after a sequence, up to and including last (0: to the end).
+// readLog returns up to n changes after a sequence, up to and including the sequence last (0: to the end).
 func (s *Store) readLog(ctx context.Context, after, last int64, n int) ([]logged, error) {
 	if last == 0 {
 		last = math.MaxInt64
@@ -108,7 +108,7 @@ func (s *Store) latest(ctx context.Context) (int64, error) {
 	return s.integer(ctx, `SELECT max(seq) FROM change`, "")
 }
 
-// integer queries one number; no row, or NULL, gives 0.
+// integer queries one number. It returns 0 for no row and for NULL.
 func (s *Store) integer(ctx context.Context, query, arg string) (n int64, err error) {
 	err = s.db.Read(ctx, func(conn *sqlite.Conn) error {
 		stmt, err := conn.Prepare(query)

@@ -9,7 +9,8 @@ import (
 	"orgops/shared/storage/sqlitedb"
 )
 
-// save stores the position if it has moved. While the consumer runs, the write lingers to share a transaction with a commit.
+// save stores the position if it has moved. While the consumer runs, the write waits a short time, to share a transaction
+// with a commit.
 func (c *consumer) save(ctx context.Context, last bool) {
 	linger := saveEvery / 2
 	if last {

@@ -9,7 +9,7 @@ import (
 	"orgops/shared/storage/store"
 )
 
-// pageBytes limits the bodies of a page, which then ends early, as DynamoDB's pages do.
+// pageBytes limits the total size of a page's bodies. A page ends early at this size, as DynamoDB's pages do.
 const pageBytes = 1 << 20
 
 const (
@@ -54,7 +54,7 @@ func (s *Store) Query(ctx context.Context, p store.Partition, q store.Query) (st
 	return page, nil
 }
 
-// readPage steps once more than it returns items, to learn whether more follow.
+// readPage reads one row more than it returns, to learn whether more items follow.
 func readPage(stmt *sqlite.Stmt, limit int) (store.Page, error) {
 	var page store.Page
 	size := 0

@@ -1,8 +1,8 @@
 // Package sqlitestore implements the item store, store.Store and store.Feed, in a SQLite file.
 //
-// A commit is one unit of the file's group commit. In one transaction it writes its items and, for each non-quiet write to a
-// company's partition, a row of the change log. The log feeds the consumers: they get a change from memory as soon as it is
-// durable, or from the log if they are behind.
+// A commit is one sqlitedb.Unit. In one transaction it writes its items. In the same transaction it adds a row to the change
+// log for each non-quiet write to a company's partition. A consumer gets a change from memory as soon as the change is
+// durable. A consumer that is behind reads the log.
 package sqlitestore
 
 import (
@@ -23,8 +23,8 @@ import (
 type Options struct {
 	Now func() time.Time // clock of commit times and expiry; default time.Now
 
-	// Consumers lists the names that may Consume. The log keeps changes that any of them has not finished. A store without
-	// consumers, such as that of a command that only writes, trims nothing from the log.
+	// Consumers lists the names that may Consume. The log keeps a change until every one of them has finished it. A store
+	// without consumers trims nothing from the log: a command that only writes opens such a store.
 	Consumers []string
 	// Unfinished limits a consumer's changes in flight; default 8192.
 	Unfinished int
@@ -51,7 +51,7 @@ type Store struct {
 	unhookForeign func()
 }
 
-// Open returns a store over the file's tables, creating them if they are missing. Close the store before the file.
+// Open returns a store over the file's tables, and creates missing tables. Close the store before db.
 func Open(ctx context.Context, db *sqlitedb.DB, o Options) (*Store, error) {
 	if o.Now == nil {
 		o.Now = time.Now
@@ -88,7 +88,7 @@ func orDefault(d *time.Duration, value time.Duration) {
 	}
 }
 
-// Close ends the background work. End the consumers first, by their context.
+// Close ends the background work. First end the consumers by their contexts.
 func (s *Store) Close() error {
 	s.stop()
 	s.work.Wait()
@@ -137,7 +137,8 @@ func (s *Store) read(ctx context.Context, p store.Partition, key string) (item s
 	return item, found, err
 }
 
-// scanItem reads an item from the columns entity, version, at, expires and body, of which entity is number first.
+// scanItem reads an item from five neighbouring columns: entity, version, at, expires and body. first is the column of
+// entity.
 func scanItem(stmt *sqlite.Stmt, key string, first int) store.Item {
 	return store.Item{
 		Key: key, Entity: stmt.ColumnText(first), Version: stmt.ColumnInt64(first + 1),

@@ -11,7 +11,8 @@ import (
 	"orgops/shared/storage/store/expiry"
 )
 
-// Limits of upkeep. Its small transactions linger to share one with a commit, so that no commit waits for them.
+// Limits of upkeep. Its small units wait up to upkeepLinger to share the transaction of a commit, so no commit waits for
+// upkeep.
 const (
 	upkeepBatch  = 100
 	upkeepLinger = 20 * time.Millisecond
@@ -19,7 +20,7 @@ const (
 	sweepTurn    = 20_000 // items per background turn: at one turn in 30 s, 57 million a day
 )
 
-// maintain runs upkeep in the background. The next turn retries what failed.
+// maintain runs upkeep in the background. If a turn fails, the next turn tries again.
 func (s *Store) maintain(ctx context.Context) {
 	tick := time.NewTicker(s.o.Upkeep)
 	defer tick.Stop()
@@ -38,11 +39,12 @@ func (s *Store) maintain(ctx context.Context) {
 // rowKey identifies a row of the item table, at which a sweep continues. The zero rowKey is the start of the table.
 type rowKey struct{ pk, sk string }
 
-// sweep examines up to most items after from and removes the expired ones. next is the row to continue after, zero at the
-// end of the table. The feed shows the removal of a company's non-quiet item as a change with Old set and New nil.
+// sweep examines up to most items after the row from, and removes the expired ones. The next sweep continues after the row
+// next, which is zero at the end of the table. The feed shows the removal of a company's non-quiet item as a change with Old
+// set and New nil.
 //
-// The table has no index on expiry: it would cost every write more than examining every item now and then costs in all.
-// Readers do not see an expired item from its expiry second on; the sweep only frees its space.
+// The table has no index on expiry. An index would make every write cost more, and more in all than a sweep of every item
+// now and then. Readers do not see an expired item from its expiry second on; the sweep only frees its space.
 func (s *Store) sweep(ctx context.Context, from rowKey, most int) (next rowKey, err error) {
 	for range most / sweepPage {
 		var keys []rowKey
@@ -166,7 +168,8 @@ func (s *Store) Trim(ctx context.Context) (removed int, err error) {
 	}
 }
 
-// oldest counts the first changes up to end that are older than the retention, and returns the last of them.
+// oldest finds the first changes up to end that are older than the retention, at most upkeepBatch. It returns their number
+// and the sequence of the last one.
 func (s *Store) oldest(ctx context.Context, end int64) (n int, last int64, err error) {
 	before := s.o.Now().Add(-s.o.Retention).UnixMilli()
 	err = s.db.Read(ctx, func(conn *sqlite.Conn) error {

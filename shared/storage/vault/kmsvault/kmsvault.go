@@ -34,7 +34,8 @@ var (
 	_ vault.Rewrapper = (*Wrapper)(nil)
 )
 
-// New returns a Wrapper that wraps by the key with this ARN and unwraps by it and the former ones. It makes no request.
+// New returns a Wrapper that wraps by the key with this ARN. The Wrapper unwraps by that key and by the former keys. New
+// makes no request.
 func New(access awsclient.Access, keyARN string, former ...string) *Wrapper {
 	return &Wrapper{key: keyARN, former: former, client: kms.New(kms.Options{
 		Region: access.Region, Credentials: access.Credentials, BaseEndpoint: access.BaseEndpoint("KMS"),
@@ -66,7 +67,7 @@ func (w *Wrapper) Unwrap(ctx context.Context, company string, wrapped []byte) ([
 	return out.Plaintext, nil
 }
 
-// Rewrap makes KMS decrypt and encrypt the data key, which does not leave KMS.
+// Rewrap makes KMS decrypt the data key and encrypt it by the current key. The data key does not leave KMS.
 func (w *Wrapper) Rewrap(ctx context.Context, company string, wrapped []byte) (again []byte, changed bool, err error) {
 	out, err := w.client.ReEncrypt(ctx, &kms.ReEncryptInput{
 		CiphertextBlob: wrapped, SourceEncryptionContext: binding(company),
@@ -81,8 +82,8 @@ func (w *Wrapper) Rewrap(ctx context.Context, company string, wrapped []byte) (a
 	return out.CiphertextBlob, *out.SourceKeyId != w.key, nil
 }
 
-// checkKey refuses a data key wrapped by a foreign key, whose owner would know the data key. KMS alone does not refuse it,
-// because it finds the wrapping key by the ciphertext.
+// checkKey refuses a data key that a foreign key wrapped: the owner of the foreign key would know the data key. KMS alone
+// accepts such a data key, because KMS finds the wrapping key by the ciphertext.
 func (w *Wrapper) checkKey(keyARN *string) error {
 	if arn := aws.ToString(keyARN); arn != w.key && !slices.Contains(w.former, arn) {
 		return fmt.Errorf("%w: wrapped by %s", vault.ErrSealed, arn)
@@ -90,7 +91,7 @@ func (w *Wrapper) checkKey(keyARN *string) error {
 	return nil
 }
 
-// unwrapError tells a ciphertext that cannot be unwrapped from an unavailable service.
+// unwrapError returns vault.ErrSealed for a ciphertext that cannot be unwrapped. Any other error goes to unavailable.
 func unwrapError(err error) error {
 	var invalid *types.InvalidCiphertextException
 	var incorrect *types.IncorrectKeyException
@@ -100,8 +101,8 @@ func unwrapError(err error) error {
 	return unavailable(err)
 }
 
-// unavailable converts transient errors, and those of a missing or forbidden key, to a fault that says to retry. To an API
-// client all mean that credentials are unavailable now. The cause goes only to the log.
+// unavailable converts transient errors, and errors of a missing or forbidden key, to a fault that tells the client to
+// retry. To an API client all of them mean that credentials are unavailable now. The cause goes only to the log.
 func unavailable(err error) error {
 	var api smithy.APIError
 	if errors.As(err, &api) && api.ErrorCode() == "ValidationException" {
