@@ -16,6 +16,7 @@ import (
 	"orgops/shared/domain/delivery"
 	"orgops/shared/storage/queue"
 	"orgops/shared/storage/store"
+	"orgops/shared/testkit/clocktest"
 	"orgops/shared/testkit/errtest"
 	"orgops/shared/testkit/worktest"
 )
@@ -230,6 +231,17 @@ func TestRetrier_Recover_Sent(t *testing.T) {
 	r.wantRecord(held, delivery.Delivery{State: delivery.Delivered, Made: 1, Generation: 2})
 }
 
+// patient waits out the backoff of each released message.
+type patient struct {
+	queue.Queue
+	clock *clocktest.Clock
+}
+
+func (p patient) Release(ctx context.Context, r queue.Received, after time.Duration) error {
+	defer p.clock.Advance(after)
+	return p.Queue.Release(ctx, r, after)
+}
+
 // TestRetrier_Poison buries a message that keeps failing.
 func TestRetrier_Poison(t *testing.T) {
 	t.Parallel()
@@ -240,10 +252,10 @@ func TestRetrier_Poison(t *testing.T) {
 	w := retrier.New(retrier.Deps{Store: r.Store, Courier: r.Courier(), Queue: r.Retries, Logger: r.Logger, Now: r.Clock.Now}).Worker()
 	handle := w.Handle
 	w.Handle = func(ctx context.Context, body []byte) (time.Time, error) {
-		defer r.Clock.Advance(w.Lease) // the message returns, and not before it was handled
 		received.Add(1)
 		return handle(ctx, body)
 	}
+	w.Queue = patient{r.Retries, r.Clock}
 	r.Go(w.Run)
 	worktest.Until(t, "the message is buried", func() bool {
 		dead, err := r.Retries.DeadLetters(t.Context(), 1)

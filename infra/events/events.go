@@ -33,7 +33,7 @@ func (e *Events) Functions() []*function.Function {
 	return []*function.Function{e.Projector, e.Dispatcher, e.Retrier, e.Syncer, e.Ticker, e.Rotator, e.Provisioner}
 }
 
-// Timeouts of the functions, in seconds. A queue hides a message for six times its worker's timeout, as AWS recommends.
+// Timeouts of the functions, in seconds. A queue hides a message for a little longer than its worker may run.
 const (
 	projectorTimeout  = 60
 	dispatcherTimeout = 120 // a first attempt has 5 s; a batch has many

@@ -21,13 +21,18 @@ type Queue struct {
 // much earlier; this limit is for a message that crashes every worker.
 const receives = 100
 
+// margin is how many seconds longer than its worker may run a message is hidden. A worker that fails shows its message again
+// sooner; the margin is for a worker that dies. AWS recommends six times the timeout for workers that are throttled, but
+// MaximumConcurrency keeps these from being called at all.
+const margin = 10
+
 func newQueue(scope constructs.Construct, name, variable string, timeout float64) *Queue {
 	dead := letters(scope, name+"Dead")
 	return &Queue{
 		Dead: dead, variable: variable,
 		Queue: awssqs.NewQueue(scope, &name, &awssqs.QueueProps{
 			Encryption: awssqs.QueueEncryption_SQS_MANAGED, EnforceSSL: jsii.Bool(true),
-			VisibilityTimeout: awscdk.Duration_Seconds(jsii.Number(6 * timeout)),
+			VisibilityTimeout: awscdk.Duration_Seconds(jsii.Number(timeout + margin)),
 			RetentionPeriod:   awscdk.Duration_Days(jsii.Number(14)),
 			DeadLetterQueue:   &awssqs.DeadLetterQueue{Queue: dead, MaxReceiveCount: jsii.Number(receives)},
 		}),
@@ -64,7 +69,7 @@ func (q *Queue) WorkedBy(f *function.Function) {
 	}
 	q.Send(f)
 	f.Set(q.variable+"_DEAD_LETTERS", *q.Dead.QueueUrl())
-	f.Allow([]string{"sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:GetQueueAttributes"}, nil, *q.QueueArn())
+	f.Allow([]string{"sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:ChangeMessageVisibility", "sqs:GetQueueAttributes"}, nil, *q.QueueArn())
 	f.Allow([]string{"sqs:SendMessage"}, nil, *q.Dead.QueueArn())
 	mapping := awslambda.NewCfnEventSourceMapping(f.Function, jsii.String("Work"), &awslambda.CfnEventSourceMappingProps{
 		FunctionName: f.FunctionName(), EventSourceArn: q.QueueArn(), BatchSize: jsii.Number(10),

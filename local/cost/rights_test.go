@@ -36,6 +36,8 @@ var unmeasured = []struct {
 }{
 	{"a connector may open credentials, and its page may hold goals", "syncer", []string{"dynamodb:GetItem Keys C#*", "kms:Decrypt Wrapping", "dynamodb:PutItem Main DUE#*"}},
 	{"a run continues in another slice", "syncer", []string{"sqs:SendMessage Syncs"}},
+	{"a failed message", "syncer", []string{"sqs:ChangeMessageVisibility Syncs"}},
+	{"a failed message", "retrier", []string{"sqs:ChangeMessageVisibility Retries"}},
 	{"a malformed message", "syncer", []string{"sqs:SendMessage SyncsDead"}},
 	{"a malformed message", "retrier", []string{"sqs:SendMessage RetriesDead"}},
 	{"a company's first credentials", "integrations", []string{"dynamodb:PutItem Keys C#*", "kms:Encrypt Wrapping"}},

@@ -40,10 +40,12 @@ type Queue interface {
 	// not acknowledged, deferred or buried within its lease is redelivered. When ctx ends first, Receive returns nothing and nil.
 	Receive(ctx context.Context, max int, lease time.Duration) ([]Received, error)
 	// Ack removes messages for good. After the lease has expired, a driver may still accept the receipt until the message is
-	// redelivered. After a redelivery, every driver ignores the earlier receipt. The same holds for Defer and Bury.
+	// redelivered. After a redelivery, every driver ignores the earlier receipt. The same holds for Defer, Release and Bury.
 	Ack(ctx context.Context, received ...Received) error
 	// Defer makes a message due at the given time and resets its receive count.
 	Defer(ctx context.Context, r Received, due time.Time) error
+	// Release ends the lease of a message after the given time, to the second. The message keeps its receive count.
+	Release(ctx context.Context, r Received, after time.Duration) error
 	// Bury moves a message that cannot be processed to the dead letters, with the reason.
 	Bury(ctx context.Context, r Received, reason string) error
 	// DeadLetters lists up to max buried messages, oldest first.

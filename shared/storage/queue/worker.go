@@ -14,7 +14,7 @@ import (
 var ErrPoison = errors.New("not a message of this queue")
 
 // Handler processes the body of a message. It returns the time of the next delivery, or zero to acknowledge the message. If
-// it returns an error, the queue redelivers the message when the lease expires.
+// it returns an error, the queue redelivers the message soon: see Backoff.
 type Handler func(ctx context.Context, body []byte) (due time.Time, err error)
 
 // Worker receives messages from a queue and calls Handle for each.
@@ -25,6 +25,18 @@ type Worker struct {
 	Lease  time.Duration // hides a message from other workers; longer than handling takes
 	Slots  int           // messages in flight at most
 	Take   int           // messages per receive, at most MaxBatch
+}
+
+// Bounds of the wait before a message that was not handled is delivered again.
+const (
+	leastBackoff = time.Second
+	mostBackoff  = 30 * time.Minute
+)
+
+// Backoff returns how long a message waits after its n-th delivery failed: one second, then twice as long each time, up to
+// half an hour. A short fault delays a message by seconds, and all of its deliveries take five hours.
+func Backoff(n int) time.Duration {
+	return min(leastBackoff<<min(max(n-1, 0), 20), mostBackoff)
 }
 
 // poisonAfter limits the deliveries of a message. If the last delivery fails too, the worker buries the message.
@@ -61,8 +73,8 @@ func (w Worker) Run(ctx context.Context) {
 	}
 }
 
-// Settle handles one message, then acknowledges, defers or buries it. After an error that a retry may solve, Settle leaves
-// the message leased: the queue redelivers it when the lease expires.
+// Settle handles one message, then acknowledges, defers or buries it. After an error that a retry may solve, Settle shortens
+// the lease to the message's Backoff.
 func (w Worker) Settle(ctx context.Context, r Received) {
 	due, err := w.Handle(ctx, r.Body)
 	ctx = context.WithoutCancel(ctx) // finished work is acknowledged even during shutdown
@@ -72,7 +84,7 @@ func (w Worker) Settle(ctx context.Context, r Received) {
 		err = w.Queue.Bury(ctx, r, err.Error())
 	case err != nil:
 		w.Logger.ErrorContext(ctx, "message not handled", "receives", r.Receives, "error", err)
-		return
+		err = w.Queue.Release(ctx, r, Backoff(r.Receives))
 	case !due.IsZero():
 		err = w.Queue.Defer(ctx, r, due)
 	default:

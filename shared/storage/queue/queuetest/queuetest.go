@@ -42,6 +42,7 @@ func Run(t *testing.T, h Harness) {
 		{"Lease", testLease},
 		{"Ack", testAck},
 		{"Defer", testDefer},
+		{"Release", testRelease},
 		{"Bury", testBury},
 		{"Limits", testLimits},
 		{"Concurrency", testConcurrency},
@@ -207,6 +208,28 @@ func testLease(t *testing.T, s suite) {
 	}
 	s.ack(t, second)
 	s.only(t, "c")
+}
+
+func testRelease(t *testing.T, s suite) {
+	s.send(t, text("a"))
+	first := s.take(t, 1, long)["a"]
+	start := time.Now()
+	if err := s.Release(t.Context(), first, 2*time.Second); err != nil {
+		t.Fatal(err)
+	}
+	s.only(t, "b")
+	second := s.take(t, 1, long)["a"]
+	if took := time.Since(start); took < 2*time.Second-time.Millisecond {
+		t.Errorf("redelivered after %v, want at least 2s", took)
+	}
+	if second.Receives != 2 {
+		t.Errorf("%d receives after a release, want 2", second.Receives)
+	}
+	if err := s.Release(t.Context(), first, 0); err != nil {
+		t.Errorf("release with the receipt of an earlier lease: %v, want no error", err)
+	}
+	s.only(t, "c")
+	s.ack(t, second)
 }
 
 func testAck(t *testing.T, s suite) {

@@ -172,6 +172,25 @@ func (q *Queue) Defer(ctx context.Context, r queue.Received, due time.Time) erro
 	}}))
 }
 
+// Release implements queue.Queue.
+func (q *Queue) Release(ctx context.Context, r queue.Received, after time.Duration) error {
+	id, lease, ok := parseReceipt(r.Receipt)
+	if !ok {
+		return nil
+	}
+	return contractError(q.db.Write(ctx, unit{q, func(conn *sqlite.Conn) error {
+		stmt, err := conn.Prepare(`UPDATE message SET visible = ? WHERE id = ? AND lease = ? AND queue = ? AND ready = 0`)
+		if err != nil {
+			return err
+		}
+		stmt.BindInt64(1, q.o.Now().Add(after).UnixMilli())
+		stmt.BindInt64(2, id)
+		stmt.BindInt64(3, lease)
+		stmt.BindText(4, q.name)
+		return sqlitedb.Step(stmt)
+	}}))
+}
+
 // Reclaim ends every lease and returns the number of leases. Only one process receives from a queue, and it calls Reclaim
 // before its first Receive. At that time, every lease belongs to a process that died. Without Reclaim, the messages would
 // wait until these leases expire.

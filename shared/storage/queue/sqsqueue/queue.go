@@ -14,7 +14,9 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
+	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
 
 	"orgops/shared/base/awsclient"
 	"orgops/shared/storage/queue"
@@ -115,6 +117,20 @@ func (q *Queue) Ack(ctx context.Context, received ...queue.Received) error {
 		receipts[i] = received[i].Receipt
 	}
 	return q.deleteAll(ctx, q.o.URL, receipts)
+}
+
+// Release implements queue.Queue.
+func (q *Queue) Release(ctx context.Context, r queue.Received, after time.Duration) error {
+	entries := []types.ChangeMessageVisibilityBatchRequestEntry{{
+		Id: aws.String("0"), ReceiptHandle: &r.Receipt, VisibilityTimeout: seconds(min(after, maxLease)),
+	}}
+	return retryRefused(ctx, entries, func(ctx context.Context, rest []types.ChangeMessageVisibilityBatchRequestEntry) ([]types.BatchResultErrorEntry, error) {
+		out, err := q.client.ChangeMessageVisibilityBatch(ctx, &sqs.ChangeMessageVisibilityBatchInput{QueueUrl: &q.o.URL, Entries: rest})
+		if err != nil {
+			return nil, err
+		}
+		return withoutStale(out.Failed), nil
+	}, func(e types.ChangeMessageVisibilityBatchRequestEntry) string { return *e.Id })
 }
 
 // Defer implements queue.Queue. It accepts a receipt whose lease has expired: the message may then exist twice.
