@@ -68,12 +68,12 @@ test: needs lint tools ## check format, lint, and run every test including accep
 	if [ -n "$$others" ]; then $(GO) test -race -shuffle=on -vet=off -timeout 20m $$others; fi; \
 	if [ -n "$$infra" ]; then $(GO) test -shuffle=on -vet=off $$infra; fi # lint has run vet; infra starts no goroutines, and the CDK's own runtime has a data race at its end
 
-# TARGET=deployed deploys the stack to an AWS emulator on this machine, or tests a running service that the environment names:
-# ORGOPS_URL is the API's address. ORGOPS_ADMIN is a command that gets NAME, EMAIL, PASSWORD and, for a member of a company,
-# COMPANY in its environment and prints {"companyId": …}. If the service must reach this machine's receivers at a certain
-# address, ORGOPS_RECEIVER_ADDR is the address to listen on and ORGOPS_RECEIVER_URL the URL to reach it.
+# TARGET=deployed deploys the stack to an AWS emulator on this machine. It tests a running service instead if ORGOPS_URL is
+# set. ORGOPS_URL is the API's address. ORGOPS_ADMIN is a command that prints {"companyId": …}. In its environment it gets
+# NAME, EMAIL, PASSWORD and, for a member of a company, COMPANY. If the service must reach this machine's receivers at a
+# certain address, ORGOPS_RECEIVER_ADDR is the address to listen on and ORGOPS_RECEIVER_URL the URL to reach it.
 .PHONY: blackbox
-blackbox: tools ## run the README's journeys over HTTP; TARGET=local, aws or deployed (default: all three; see the Makefile for a running service)
+blackbox: tools ## compare every answer over HTTP with the golden files; TARGET=local, aws or deployed (default: all three; see the Makefile for a running service)
 	$(GO) test ./local/blackbox -count=1 -v -timeout 20m -target '$(TARGET)'
 
 .PHONY: lint
@@ -118,7 +118,7 @@ Once the stack is removed, these resources remain on purpose, and still cost:
   2 or more KMS keys   1 USD a month each
   2 secrets            0.40 USD a month each
 These remain for free: a usage key for each company, the role with which API Gateway logs, and the CDK's bootstrap stack.
-The README says how to remove them ("Removing it"). Without its keys the data cannot be recovered.
+infra/README.md says how to remove them ("Removing it"). Without its keys the data cannot be recovered.
 endef
 export REMAINS
 
@@ -151,7 +151,7 @@ bench: ## run the Go benchmarks, then the load generator
 	$(GO) test -run '^$$' -bench . -benchmem $(PACKAGES)
 	$(GO) run ./local/bench
 
-# Needs only Linux and Go. LIMIT=2 makes it fail if a function's init takes more than twice the bare function's.
+# bench-cold needs only Linux and Go. LIMIT=2 makes it fail if a function's init takes more than twice the bare function's.
 STARTS ?= 25
 LIMIT ?= 0
 .PHONY: bench-cold
@@ -162,7 +162,7 @@ bench-cold: ## start every Lambda function STARTS (25) times and compare it with
 clean: ## remove build output and installed tools; keeps ./data
 	rm -rf bin build cdk.out .tools
 
-# Programs that must be on the machine, for all targets or for some. Each line says where to get one.
+# needs checks that the machine has every program that the tests need. needs-node, needs-python and needs-java check some.
 .PHONY: needs needs-node needs-python needs-java
 needs: ## check that the machine has the programs that the tests need, and say how to get missing ones
 needs: NEEDED := go gcc node npm python curl java javac mvn openssl
@@ -194,7 +194,7 @@ $(GOLANGCI):
 	@echo "building golangci-lint $(GOLANGCI_VERSION); this takes some minutes, once"
 	GOBIN=$(CURDIR)/$(dir $@) $(GO) install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(GOLANGCI_VERSION)
 
-# Vale reads Go with a parser in C, so it takes gcc, and some minutes, once.
+# Vale parses Go with a C library, so its build needs gcc and takes some minutes, once.
 $(VALE):
 	@echo "building vale $(VALE_VERSION); this takes some minutes, once"
 	GOBIN=$(CURDIR)/$(dir $@) $(GO) install github.com/errata-ai/vale/v3/cmd/vale@$(VALE_VERSION)

@@ -1,5 +1,5 @@
-// Package functions lists the route groups. The local process mounts this list, and the OpenAPI document and the gateway's
-// routes are generated from the operations that it registers. No Lambda imports it.
+// Package functions lists the route groups. The local process mounts all groups of this list. The OpenAPI document and the
+// gateway's routes are made from the operations that the groups register. No Lambda imports this package.
 package functions
 
 import (
@@ -22,7 +22,7 @@ type Group struct {
 	Mount func(huma.API, *boot.Services)
 }
 
-// Mount mounts every group, and describes their tags and the events that they cause. The document shows the tags in the
+// Mount mounts every group, and completes the document with the groups' tags and events. The document shows the tags in the
 // groups' order, with the login first.
 func Mount(api huma.API, s *boot.Services) {
 	for _, g := range Groups() {
@@ -37,8 +37,8 @@ func Mount(api huma.API, s *boot.Services) {
 	}
 }
 
-// Groups lists the route groups. When two schemas in the document have the same name, the first group's keeps it
-// unprefixed.
+// Groups lists the route groups. If two schemas in the document have the same name, the schema of the earlier group keeps
+// the name without a prefix.
 func Groups() []Group {
 	return []Group{
 		{"auth", "auth", "Log in, and get the public keys that verify access tokens.", auth.Mount},

@@ -19,15 +19,15 @@ type enumeration struct {
 func enumerations() []enumeration {
 	return []enumeration{
 		{"AlignmentStatus", "aligned,drifting,misaligned", "Whether an open goal will be reached in time"},
-		{"DeliveryState", "delivered,scheduled,held,failed,dead", "Where a delivery stands: dead after its last attempt, held until it is recovered"},
-		{"DisableReason", "manual,gone,failing", "Who disabled an integration: a user, the endpoint by a 410, or the service because it failed for days"},
+		{"DeliveryState", "delivered,scheduled,held,failed,dead", "The state of a delivery: dead if its last attempt failed, held until it is recovered"},
+		{"DisableReason", "manual,gone,failing", "Who disabled an integration: a user (manual), the endpoint with a 410 (gone), or the service after days of failures (failing)"},
 		{"GoalState", "open,closed", "Whether a goal is still worked on"},
-		{"HoldReason", "sandbox,disabled,deleted,configuration", "Why a delivery is held: what its integration was when the event happened"},
-		{"IntegrationState", "sandbox,certified", "Whether an integration has proven what it may do"},
+		{"HoldReason", "sandbox,disabled,deleted,configuration", "Why a delivery is held: the state of its integration when the event happened"},
+		{"IntegrationState", "sandbox,certified", "Whether an integration is certified"},
 		{"Priority", "P1,P2,P3,P4", "How urgent a recommendation is; P1 is the most urgent"},
 		{"SandboxReason", "configuration,expired,failing", "Why an integration returned to the sandbox"},
 		{"SyncMode", "sandbox,live", "Whether a sync stores what it fetches"},
-		{"SyncState", "requested,running,succeeded,failed,cancelled", "How far a sync is"},
+		{"SyncState", "requested,running,succeeded,failed,cancelled", "The state of a sync"},
 		{
 			"TimelineKind", "integration.configured,integration.certified,integration.sandboxed,integration.disabled,memory.synced," +
 				"goal.updated,goal.alignment.changed,policy.denied,note", "What an entry of the timeline is about",
@@ -35,7 +35,7 @@ func enumerations() []enumeration {
 	}
 }
 
-// describeSchemas writes what each schema is into the document.
+// describeSchemas writes the description of each schema into the document.
 func describeSchemas(doc *huma.OpenAPI) {
 	for name, about := range descriptions() {
 		if s := doc.Components.Schemas.Map()[name]; s != nil {
@@ -44,7 +44,7 @@ func describeSchemas(doc *huma.OpenAPI) {
 	}
 }
 
-// nameEnumerations puts each enumeration into the document once, and refers to it where it was.
+// nameEnumerations adds each enumeration to the document as a component, and replaces each use by a reference.
 func nameEnumerations(doc *huma.OpenAPI) {
 	named := map[string]string{}
 	schemas := doc.Components.Schemas.Map()

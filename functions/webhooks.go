@@ -14,7 +14,7 @@ import (
 	"orgops/shared/web"
 )
 
-// subject is what some events are about.
+// subject names the kind of item that some events are about.
 type subject struct {
 	name   string // of the schemas: <name>Event and <name>EventData
 	shown  reflect.Type
@@ -49,13 +49,14 @@ func documentEvents(doc *huma.OpenAPI) {
 	}
 }
 
-// eventData has the fields of what the event is about. None is required, because a large one may be left out.
+// eventData returns the schema of an event's data: the fields of the item that the event is about. No field is required,
+// because a large field may be left out.
 func eventData(shown *huma.Schema) *huma.Schema {
 	properties := maps.Clone(shown.Properties)
 	delete(properties, "$schema")
 	properties["previous"] = &huma.Schema{
 		Type: huma.TypeObject, AdditionalProperties: true,
-		Description: "Of an update: what the changed fields held before; null for a field that was absent",
+		Description: "For an update, the former values of the changed fields; null for a field that was absent",
 	}
 	properties["omitted"] = &huma.Schema{
 		Type: huma.TypeArray, Items: &huma.Schema{Type: huma.TypeString},
@@ -72,10 +73,10 @@ func envelope(s subject) *huma.Schema {
 	return &huma.Schema{
 		Type: huma.TypeObject, AdditionalProperties: true, Required: []string{"id", "type", "timestamp", "companyId", "data"},
 		Properties: map[string]*huma.Schema{
-			"id":        {Type: huma.TypeString, Format: "uuid", Description: "The event's id, which is the webhook-id too: a repeat has the same"},
+			"id":        {Type: huma.TypeString, Format: "uuid", Description: "The event's id, which is also the webhook-id; a repeat has the same id"},
 			"type":      {Type: huma.TypeString, Enum: types, Description: "The event's name"},
 			"timestamp": {Type: huma.TypeString, Format: "date-time", Description: "When the change was committed"},
-			"companyId": {Type: huma.TypeString, Format: "uuid", Description: "The company that it happened in"},
+			"companyId": {Type: huma.TypeString, Format: "uuid", Description: "The company of the event"},
 			"data":      {Ref: web.ComponentRef(s.name + "EventData"), Description: "What the event is about"},
 		},
 	}
@@ -94,15 +95,15 @@ func delivery(name, schema string) *huma.Operation {
 		Parameters: []*huma.Param{
 			header("webhook-id", "The event's id, the same in every attempt", "0198c5f2-7c1e-7d33-9a1b-2f6f0c0a9b11"),
 			header("webhook-timestamp", "When the attempt was signed, in Unix seconds", "1771840800"),
-			header("webhook-signature", "For each live secret v1, and the base64 HMAC-SHA256 of id.timestamp.body, separated by spaces",
+			header("webhook-signature", "One signature for each valid secret, separated by spaces: v1, a comma, and the base64 HMAC-SHA256 of id.timestamp.body",
 				"v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4="),
 		},
 		RequestBody: &huma.RequestBody{Required: true, Content: map[string]*huma.MediaType{
 			"application/json": {Schema: &huma.Schema{Ref: web.ComponentRef(schema)}},
 		}},
 		Responses: map[string]*huma.Response{
-			"204":     {Description: "Received. Any 2xx within 5 seconds (15 on retries) will do"},
-			"410":     {Description: "No more deliveries: the endpoint is disabled"},
+			"204":     {Description: "Received. Any 2xx within 5 seconds (15 on retries) counts"},
+			"410":     {Description: "The endpoint wants no more deliveries, so the service disables it"},
 			"default": {Description: "Not received: the delivery is retried for three days"},
 		},
 		Security: []map[string][]string{},

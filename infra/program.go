@@ -44,8 +44,9 @@ func (s settings) machine() machine {
 	return machine{"arm64", "arm64", elf.EM_AARCH64}
 }
 
-// programs refuses functions that could not start: without a program, or with a program for another processor. In a folder
-// that the context names, programs for other systems than Linux are allowed, for an emulator there.
+// programs returns an error if a function could not start, because its program is missing or made for another processor. A
+// folder that the context names may hold programs for another system than Linux, because an emulator on this machine runs
+// them.
 func (s settings) programs(functions []string) error {
 	found := map[string][]string{} // functions by the kind of their program
 	for _, name := range functions {

@@ -18,7 +18,7 @@ import (
 // not authenticated yet.
 const maxLogin = 16 << 10
 
-// LoginRequest is the body of a login.
+// LoginRequest holds the body of a login.
 type LoginRequest struct {
 	Email    string `json:"email" doc:"the user's e-mail address" maxLength:"320" example:"ada@example.com"`
 	Password string `json:"password" doc:"the user's password" maxLength:"1024" format:"password" example:"correct horse battery staple"`
@@ -30,8 +30,8 @@ type loginInput struct{ Body LoginRequest }
 type session struct {
 	AccessToken string `json:"access_token" doc:"A JWT (RFC 9068): send it as Authorization: Bearer"`
 	TokenType   string `json:"token_type" doc:"how to send the token (RFC 6750)" enum:"Bearer"`
-	ExpiresIn   int    `json:"expires_in" doc:"Seconds" example:"3600" format:"int32"`
-	Scope       string `json:"scope" doc:"Space separated"`
+	ExpiresIn   int    `json:"expires_in" doc:"seconds until the token expires" example:"3600" format:"int32"`
+	Scope       string `json:"scope" doc:"the token's scopes, separated by spaces"`
 	CompanyID   string `json:"company_id" doc:"the company's id, for every path under /companies" format:"uuid"`
 }
 
@@ -94,7 +94,7 @@ func (d Deps) open(ctx context.Context, login user.Login) (*loginOutput, error) 
 	}}, nil
 }
 
-// rehash upgrades an old hash to the current parameters. Only a login has the password that this needs.
+// rehash replaces an old hash by one with the current parameters. It needs the password, which only a login provides.
 func (d Deps) rehash(ctx context.Context, p store.Partition, item store.Item, login user.Login, pass string) error {
 	if !password.NeedsRehash(login.PasswordHash) {
 		return nil
@@ -105,5 +105,5 @@ func (d Deps) rehash(ctx context.Context, p store.Partition, item store.Item, lo
 	}
 	login.PasswordHash = hash
 	err = d.Store.Commit(ctx, p.Entry(user.LoginKey, user.LoginEntity, item.Version, login))
-	return ignoreConflict(err) // another login did it, or the password was changed
+	return ignoreConflict(err) // another login replaced the hash, or the password was changed
 }

@@ -48,7 +48,7 @@ func Register(api huma.API, deps Deps) {
 	web.Register(api, web.Public(huma.Operation{
 		OperationID: "get-keys", Method: http.MethodGet, Path: "/.well-known/jwks.json", Tags: []string{TagService},
 		Summary:     "Get the public keys that verify access tokens",
-		Description: "A JSON Web Key Set (RFC 7517): the current key first, then the one before it, whose tokens are still accepted.",
+		Description: "A JSON Web Key Set (RFC 7517): the current key first, then the previous key, whose tokens are still accepted.",
 	}), deps.getKeys)
 	web.Register(api, web.Public(huma.Operation{
 		OperationID: "get-liveness", Method: http.MethodGet, Path: "/healthz", Tags: []string{TagService},

@@ -32,10 +32,12 @@ type tries struct {
 	Count  int       `json:"count"`
 }
 
-// countTry counts this try and returns the login, or nil if the address has none. One query reads both, because they share
-// the e-mail's partition. Past the limit, countTry returns fault.QuotaExceeded with the headers that tell when to retry.
+// countTry counts this try and returns the login, or nil if the address has no login. One query reads the count and the
+// login, because both are in the address's partition. Above the limit, countTry returns fault.QuotaExceeded with the headers
+// that tell when to retry.
 func (d Deps) countTry(ctx context.Context, p store.Partition) (*store.Item, error) {
-	// A lost race is retried. Every round counts one try of some caller, so the limit bounds the rounds too.
+	// A round that another caller's write interrupts is repeated. Each such write counts a try, so the limit also bounds the
+	// rounds.
 	for range 2 * maxTries {
 		now := d.Now().UTC()
 		minute := now.Truncate(window)
@@ -43,7 +45,7 @@ func (d Deps) countTry(ctx context.Context, p store.Partition) (*store.Item, err
 		if err != nil {
 			return nil, err
 		}
-		// The clocks of two processes may differ: the one behind counts in the other's minute.
+		// The clocks of two processes may differ. The process whose clock is behind counts in the other's minute.
 		if ahead := counted.Minute.Sub(minute); ahead < 0 || ahead > window {
 			counted = tries{Minute: minute}
 		}

@@ -1,7 +1,7 @@
 // Package authorizer admits a bearer token to its own company's routes, before the gateway calls a function.
 //
 // The answer depends on the token alone, never on the path of the request, because API Gateway caches it for the token's
-// other requests. An answer for one path would refuse the next path, or admit the token to everything.
+// other requests. A cached answer for one path only would refuse the token's next path.
 package authorizer
 
 import (
@@ -53,7 +53,7 @@ type Authorizer struct {
 	// could not be checked.
 	Verify func(ctx context.Context, text string) (token.Claims, error)
 	Logger *slog.Logger
-	// Metrics counts the tokens that could not be checked. Lambda's own count of errors does not tell, because it includes
+	// Metrics counts the tokens that could not be checked. Lambda's own count of errors does not show them, because it includes
 	// ErrUnauthorized.
 	Metrics *metric.Recorder
 }

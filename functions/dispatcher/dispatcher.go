@@ -1,9 +1,9 @@
-// Package dispatcher delivers committed changes to the subscribed endpoints. It turns each change into its events and each
-// event into a delivery for every endpoint that subscribes to it, and makes the first attempt. Failed deliveries go into
-// the queue.
+// Package dispatcher delivers committed changes to the subscribed endpoints. It turns each change into events, and each
+// event into one delivery for every subscribed endpoint. It makes the first attempt of each delivery. Failed deliveries go
+// into the queue.
 //
-// The dispatcher is also the only writer of the queues. A delivery or a sync run that is due is committed as a record
-// first, and its queue message follows from that change.
+// The dispatcher is also the only writer of the queues. A delivery that is due later, or a requested sync run, is first
+// committed as a record. The dispatcher sends the queue message when it receives that change.
 package dispatcher
 
 import (
@@ -81,8 +81,8 @@ func (d *Dispatcher) Run(ctx context.Context, feed store.Feed) error {
 	return err
 }
 
-// relieve spills jobs that have waited too long behind a stalled endpoint to the retrier: a waiting job keeps its batch
-// unfinished, and the feed limits the unfinished batches. When ctx ends, relieve spills every waiting job.
+// relieve hands jobs that have waited too long for a stalled endpoint to the retrier. A waiting job keeps its batch
+// unfinished, and the feed limits the number of unfinished batches. When ctx ends, relieve hands over every waiting job.
 func (d *Dispatcher) relieve(ctx context.Context) {
 	tick := time.NewTicker(relieveEvery)
 	defer tick.Stop()
@@ -210,7 +210,7 @@ func (d *Dispatcher) store(j *job) {
 	}})
 }
 
-// tracker calls done, with the first error, when everything that was added is finished.
+// tracker calls done when all added work is finished, with the first error.
 type tracker struct {
 	pending atomic.Int64
 	err     atomic.Pointer[error]

@@ -12,15 +12,15 @@ const (
 	maxWaiting     = 1024                   // for one endpoint
 	maxWaitingSize = 1 << 20                // bytes of their payloads
 	maxQueued      = 4096                   // in all lanes: half of what the feed hands out
-	stalledAfter   = 500 * time.Millisecond // with all slots of an endpoint taken and no progress for so long, new jobs go to the queue
-	givenUpAfter   = 2 * time.Second        // after so long the waiting jobs follow
+	stalledAfter   = 500 * time.Millisecond // if all slots of an endpoint are taken and it makes no progress for so long, new jobs go to the queue
+	givenUpAfter   = 2 * time.Second        // if it makes no progress for so long, waiting jobs go to the queue too
 	relieveEvery   = 250 * time.Millisecond
 )
 
 // bounds returns the slot limits, which keep one tenant from taking the slots of the others.
 func bounds() courier.Bounds { return courier.Bounds{PerEndpoint: 16, PerCompany: 32, Total: 1024} }
 
-// lanes gives each endpoint its own line of jobs: some in flight, as long as there are slots, and the others waiting.
+// lanes gives each endpoint its own line of jobs. A job that has a slot is in flight; the other jobs wait.
 type lanes struct {
 	now   func() time.Time
 	slots *courier.Slots
@@ -28,7 +28,7 @@ type lanes struct {
 	mu     sync.Mutex
 	lanes  map[courier.EndpointKey]*lane
 	queued int  // jobs waiting
-	closed bool // no job waits any more
+	closed bool // jobs must not wait any more
 }
 
 type lane struct {
@@ -81,7 +81,7 @@ func (l *lanes) stalled() []*job {
 	return l.take(func(ln *lane) bool { return now.Sub(ln.moved) > givenUpAfter })
 }
 
-// close removes and returns every waiting job; afterwards no job waits.
+// close removes and returns every waiting job. After that, submit accepts only jobs that need not wait.
 func (l *lanes) close() []*job {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -33,8 +33,8 @@ func (m *messages) add(c store.Change) error {
 // sendTimeout bounds one call to a queue.
 const sendTimeout = 10 * time.Second
 
-// send queues the messages without delaying the next batches; the batch is finished when the messages are stored. The
-// receiver detects a duplicate message.
+// send sends the messages in the background, so that the next batches need not wait. The batch is finished when the queues
+// have stored the messages. The receiver detects a duplicate message.
 func (d *Dispatcher) send(ctx context.Context, m messages, work *tracker) {
 	to := func(q queue.Queue, messages []queue.Message) {
 		if len(messages) == 0 {

@@ -9,8 +9,8 @@ import (
 	"orgops/shared/storage/store"
 )
 
-// writer stores deliveries: either many in one transaction, because their order does not matter and only the feed's
-// position waits for them, or each in its own transaction, several at a time.
+// writer stores deliveries. If separate is false, it stores many in one transaction: their order does not matter, and only
+// the feed's position waits for them. If separate is true, it stores each in its own transaction, several at a time.
 type writer struct {
 	store    store.Store
 	separate bool
@@ -23,7 +23,7 @@ type write struct {
 	done func(error)
 }
 
-// These shape the transactions: one takes the writes that arrive within the linger, up to the store's limit.
+// These shape the transactions. A transaction takes the writes that arrive within the linger, up to the store's limit.
 const (
 	linger  = 4 * time.Millisecond
 	backlog = 1024
@@ -36,7 +36,7 @@ func newWriter(s store.Store, separate bool) *writer {
 
 func (w *writer) put(one write) { w.in <- one }
 
-// run writes until stop is closed. The caller closes it when no writes are left.
+// run writes until stop is closed. The caller closes stop when no writes are left.
 func (w *writer) run(ctx context.Context, stop <-chan struct{}) {
 	var writing sync.WaitGroup
 	defer writing.Wait()
@@ -74,7 +74,7 @@ func (w *writer) gather(first write) []write {
 	return writes
 }
 
-// commit stores deliveries. It leaves out a delivery that exists, because an earlier handling of the same change stored it.
+// commit stores deliveries. If a delivery exists already, because the same change was handled before, commit skips it.
 func (w *writer) commit(ctx context.Context, writes []write) {
 	seen := map[string]bool{}
 	for len(writes) > 0 {

@@ -41,8 +41,8 @@ type answer struct {
 	planned   []intake.Planned
 }
 
-// errUnverified answers every delivery that does not verify. An unknown company, provider or secret must not differ from a
-// bad signature.
+// errUnverified answers every delivery whose signature is not verified. The answer must not show whether the company, the
+// provider or the secret is unknown, or the signature is bad.
 var errUnverified = fault.New(fault.Unauthenticated, "the delivery's signature was not accepted")
 
 // receive verifies, maps, decides and commits a delivery. It parses nothing before the signature is verified.
@@ -143,7 +143,8 @@ func (d Deps) apply(ctx context.Context, in delivery, i integration.Integration,
 	return answer{}, e
 }
 
-// plan plans the actions in order. Of two actions on one item the later counts, because a commit writes an item once.
+// plan plans the actions in order. If two actions change the same item, only the later one takes effect, because a commit
+// writes an item once.
 func plan(ctx context.Context, planner intake.Planner, actions []connector.Action) ([]intake.Planned, error) {
 	planned := make([]intake.Planned, 0, len(actions))
 	owner := map[timeline.Reference]int{}
@@ -164,7 +165,8 @@ func plan(ctx context.Context, planner intake.Planner, actions []connector.Actio
 	return planned, nil
 }
 
-// receiptKey binds a provider's delivery id to the body, because schemes that sign only the body leave the id forgeable.
+// receiptKey includes the body next to the provider's delivery id. Some signatures cover only the body, so a caller could
+// forge the id.
 func receiptKey(provider, deliveryID string, body []byte) string {
 	h := sha256.New()
 	fmt.Fprintf(h, "%d:%s:", len(deliveryID), deliveryID)

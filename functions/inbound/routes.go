@@ -49,7 +49,8 @@ func Register(api huma.API, d Deps) {
 			"401": {Description: "The signature was not accepted"},
 		},
 	})
-	// GitHub sends a form unless the webhook's content type is set to JSON. The document does not offer it to other senders.
+	// GitHub sends a form unless the webhook's content type is set to JSON. The document does not offer the form to other
+	// senders.
 	op = web.Accept(op, "application/x-www-form-urlencoded")
 	op.Parameters = signatureHeaders()
 	web.Register(api, web.DescribeBody(op, web.Body{
@@ -58,8 +59,8 @@ func Register(api huma.API, d Deps) {
 			Type: huma.TypeObject, AdditionalProperties: true,
 			Description: "For webhook and webhook-{name}, an action with its data; for another provider, that provider's payload.",
 			Properties: map[string]*huma.Schema{
-				"type": {Type: huma.TypeString, Description: "What to do: memory.upsert, goal.update or timeline.note", Examples: []any{"memory.upsert"}},
-				"data": {Description: "What to do it with: one object, or a list of at most 30"},
+				"type": {Type: huma.TypeString, Description: "The action: memory.upsert, goal.update or timeline.note", Examples: []any{"memory.upsert"}},
+				"data": {Description: "The action's data: one object, or a list of at most 30"},
 			},
 		}},
 		Examples: []web.Example{{Name: "webhook", Summary: "provider webhook", Value: map[string]any{
@@ -75,8 +76,8 @@ func signatureHeaders() []*huma.Param {
 	}
 	return []*huma.Param{
 		header("webhook-id", "webhook: the delivery's id, the same for a repeat", "msg_2Zx8"),
-		header("webhook-timestamp", "webhook: when the delivery was signed, in Unix seconds; at most 5 minutes from now", "1771840800"),
-		header("webhook-signature", "webhook: v1, and the base64 HMAC-SHA256 of id.timestamp.body", "v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4="),
+		header("webhook-timestamp", "webhook: when the delivery was signed, in Unix seconds; at most 5 minutes before or after the current time", "1771840800"),
+		header("webhook-signature", "webhook: v1, a comma, and the base64 HMAC-SHA256 of id.timestamp.body", "v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4="),
 		header("X-Hub-Signature-256", "github: sha256= and the hexadecimal HMAC-SHA256 of the body", "sha256=757107ea0eb2509fc211221cce984b8a37570b6d7586c22c46f4379c8b043e17"),
 		header("X-GitHub-Event", "github: the event's name", "issues"),
 		header("X-GitHub-Delivery", "github: the delivery's id", "72d3162e-cc78-11e3-81ab-4c9367dc0958"),
@@ -93,7 +94,7 @@ type input struct {
 type Result struct {
 	Action     string         `json:"action" doc:"what the delivery asks for" example:"memory.upsert"`
 	Verdict    policy.Verdict `json:"verdict" doc:"what the policy engine decided" enum:"permitted,denied,needs-approval"`
-	DecisionID string         `json:"decisionId" doc:"the id of that decision" format:"uuid"`
+	DecisionID string         `json:"decisionId" doc:"the id of the policy engine's decision" format:"uuid"`
 	Outcome    intake.Outcome `json:"outcome" enum:"created,updated,unchanged,refused" doc:"the action's outcome; in the sandbox, the outcome it would have had"`
 	Subject    string         `json:"subject" doc:"the id of the item that the action is about"`
 }
@@ -133,7 +134,7 @@ func (d Deps) receiveWebhook(ctx context.Context, in *input) (*output, error) {
 	return out, nil
 }
 
-// measure counts a delivery's result. It leaves out failures of this service: an answer of 5xx, or none.
+// measure counts a delivery's result. It does not count failures of this service, which give an answer of 5xx or no answer.
 func (d Deps) measure(a answer, err error) {
 	switch kind := fault.KindOf(err); {
 	case err == nil && a.duplicate:

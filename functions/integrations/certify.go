@@ -22,9 +22,9 @@ type CertificationReport struct {
 // Recoverable offers the operation that sends held deliveries.
 type Recoverable struct {
 	Held      int    `json:"held" doc:"deliveries held so far" format:"int32"`
-	Operation string `json:"operation" doc:"its operation id" example:"recover-integration"`
+	Operation string `json:"operation" doc:"the id of the operation that sends them" example:"recover-integration"`
 	Method    string `json:"method" doc:"HTTP method" example:"POST"`
-	Href      string `json:"href" doc:"path of the call" format:"uri-reference" example:"/companies/0198c5f2-0000-7000-8000-000000000000/integrations/webhook/recover"`
+	Href      string `json:"href" doc:"path of the operation" format:"uri-reference" example:"/companies/0198c5f2-0000-7000-8000-000000000000/integrations/webhook/recover"`
 }
 
 type reportOutput struct{ Body CertificationReport }
@@ -51,8 +51,9 @@ func (d Deps) certifyIntegration(ctx context.Context, in *ProviderInput) (*repor
 	return d.report(ctx, i, report)
 }
 
-// conclude stores the report and, if it passed, the certification and the timer of its expiry. A failed run revokes
-// nothing: a certified integration stays certified until it expires or its configuration changes.
+// conclude stores the report of a run. If the run passed, conclude also stores the certification and a timer for its expiry.
+// A failed run revokes nothing: the integration stays certified until the certification expires or the configuration
+// changes.
 func (d Deps) conclude(ctx context.Context, stored integration.Stored, report integration.Report) (integration.Integration, error) {
 	c, now := web.Tenant(ctx), d.Now().UTC()
 	reports, version, err := integration.LoadReports(ctx, c, stored.Provider)

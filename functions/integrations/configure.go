@@ -51,8 +51,8 @@ func (d Deps) configureOperation(op huma.Operation) huma.Operation {
 	return web.DescribeBody(op, body)
 }
 
-// configSchema returns a connector's configuration schema with its name in the document, such as WebhookConfig, which begins
-// like the schema's title, and its first example.
+// configSchema returns a connector's configuration schema, the schema's name in the document, and its first example. The
+// name begins with the first word of the schema's title, such as WebhookConfig.
 func configSchema(c connector.Connector) (name string, schema map[string]any, example any) {
 	if err := json.Unmarshal(c.Schema(), &schema); err != nil {
 		panic(fmt.Sprintf("integrations: schema of %s: %v", c.Kind(), err)) // the schemas are part of the program
@@ -67,7 +67,8 @@ func configSchema(c connector.Connector) (name string, schema map[string]any, ex
 	return first + "Config", schema, example
 }
 
-// eventPatterns takes the enumeration of event patterns out of a schema that has one, and leaves a reference to its component.
+// eventPatterns removes the enumeration of event patterns from a schema, leaves a reference to a component, and returns the
+// component. It returns nil if the schema has no such enumeration.
 func eventPatterns(schema map[string]any) *huma.Schema {
 	properties, _ := schema["properties"].(map[string]any)
 	events, _ := properties["events"].(map[string]any)
@@ -117,8 +118,8 @@ func (d Deps) configureIntegration(ctx context.Context, in *configureInput) (*co
 	return change.replace(ctx, old, version)
 }
 
-// check refuses a configuration request and lists all problems: those with the connector's schema or, if the schema accepts
-// the request, those that the connector finds. No problem quotes a value.
+// check returns an error that lists all problems of a configuration request. It checks the connector's schema and, if the
+// schema accepts the request, the connector's own rules. No problem quotes a value.
 func check(c connector.Connector, request json.RawMessage) error {
 	problems, err := web.CheckBody(c.Schema(), request)
 	if err != nil {
@@ -201,7 +202,8 @@ func (r configuration) replace(ctx context.Context, old integration.Integration,
 	return r.configured(ctx, i, version+1, created)
 }
 
-// configured shows what was written as version, with the signing secret if this request generated it.
+// configured returns the answer for the integration that was written as version. It includes the signing secret if this
+// request generated it.
 func (r configuration) configured(ctx context.Context, i integration.Integration, version int64, created string) (*configuredOutput, error) {
 	shown, err := r.answer(ctx, integration.Stored{Integration: i, Version: version})
 	if err != nil {
@@ -212,8 +214,8 @@ func (r configuration) configured(ctx context.Context, i integration.Integration
 	}, nil
 }
 
-// sign stores the given signing secret, or generates one if an endpoint needs one and has none; created returns a generated
-// secret. A secret that is already live stays unchanged.
+// sign adds the request's signing secret to s. If the request has none, and the endpoint needs one and has none, sign
+// generates a secret and returns it as created. It changes nothing if the request's secret is the current one.
 func (r configuration) sign(s integration.Secrets, i *integration.Integration) (secrets integration.Secrets, created string, err error) {
 	live := s.Live(r.now)
 	value := r.secret

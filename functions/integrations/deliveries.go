@@ -18,15 +18,15 @@ import (
 // DeliverySummary shows a delivery with its latest attempt.
 type DeliverySummary struct {
 	DeliveryID      string         `json:"deliveryId" doc:"the event's id; a delivery sends one event to this endpoint" format:"uuid"`
-	EventID         string         `json:"eventId" doc:"also the webhook-id header" format:"uuid"`
+	EventID         string         `json:"eventId" doc:"the event's id, which is also the webhook-id header" format:"uuid"`
 	Event           string         `json:"event" doc:"the event's name" example:"memory.updated"`
 	Attempt         int            `json:"attempt" doc:"number of the latest attempt; 0 before the first" format:"int32"`
-	State           delivery.State `json:"state" doc:"where it stands" enum:"delivered,scheduled,held,failed,dead"`
+	State           delivery.State `json:"state" doc:"the delivery's state" enum:"delivered,scheduled,held,failed,dead"`
 	At              time.Time      `json:"at" doc:"when the latest attempt was made; before the first, the event's time"`
 	Status          int            `json:"status,omitempty" doc:"HTTP status of the answer" format:"int32"`
 	LatencyMS       int64          `json:"latencyMs,omitempty" doc:"milliseconds until the answer of the latest attempt"`
-	Error           string         `json:"error,omitempty" doc:"why there was no answer, or why it does not count"`
-	ResponseExcerpt string         `json:"responseExcerpt,omitempty" doc:"at most 1 kB"`
+	Error           string         `json:"error,omitempty" doc:"why there was no answer, or why the answer counts as a failure"`
+	ResponseExcerpt string         `json:"responseExcerpt,omitempty" doc:"the beginning of the answer's body, at most 1 kB"`
 	NextAttemptAt   *time.Time     `json:"nextAttemptAt,omitempty" doc:"when the next attempt is due"`
 	HeldBecause     string         `json:"heldBecause,omitempty" doc:"why it is held" enum:"sandbox,disabled,deleted,configuration"`
 }
@@ -58,7 +58,8 @@ type deliveriesInput struct {
 	Since time.Time `query:"since" doc:"only events from this time on (RFC 3339)"`
 }
 
-// listDeliveries also works for a deleted integration, whose attempt log stays until it expires.
+// listDeliveries lists an integration's deliveries. It also works for a deleted integration, because the deliveries stay
+// until they expire.
 func (d Deps) listDeliveries(ctx context.Context, in *deliveriesInput) (*web.PageOutput[DeliverySummary], error) {
 	if _, err := d.Connectors.Find(in.Provider); err != nil {
 		return nil, err
@@ -118,7 +119,7 @@ type attemptOutput struct{ Body DeliverySummary }
 // maxTries bounds how often a retry request is repeated because an attempt was recorded concurrently.
 const maxTries = 10
 
-// retryDelivery commits the request; the queue message follows from the change feed.
+// retryDelivery commits the request. The dispatcher sends the queue message when it receives the change.
 func (d Deps) retryDelivery(ctx context.Context, in *deliveryInput) (*attemptOutput, error) {
 	if err := d.checkEndpoint(ctx, in.Provider); err != nil {
 		return nil, err

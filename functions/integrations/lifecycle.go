@@ -11,7 +11,7 @@ import (
 	"orgops/shared/web"
 )
 
-// deleteIntegration removes the integration, its secrets and reports, and what its connector kept between syncs.
+// deleteIntegration removes the integration, its secrets and reports, and its connector's state between syncs.
 func (d Deps) deleteIntegration(ctx context.Context, in *ChangeInput) (*struct{}, error) {
 	stored, err := d.find(ctx, in.Provider)
 	if err != nil {

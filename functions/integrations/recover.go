@@ -17,8 +17,8 @@ type RecoverRequest struct {
 	Until *time.Time `json:"until,omitempty" doc:"recover events up to this time; default: now"`
 }
 
-// window limits the requested window to the time in which deliveries can exist: not older than they are kept, and not in
-// the future.
+// window returns the requested window. It moves the start to the age at which deliveries expire, and the end to now, if the
+// request exceeds them.
 func (b RecoverRequest) window(now time.Time) (since, until time.Time, err error) {
 	if b.Since.After(now) {
 		return since, until, fault.Refuse([]fault.FieldError{{Pointer: "/since", Detail: "must not be in the future"}})
@@ -46,8 +46,8 @@ type recoverInput struct {
 
 type recoverOutput struct{ Body delivery.Recovery }
 
-// recoverIntegration commits the request. The queue message follows from the change feed, and the retrier processes the
-// window.
+// recoverIntegration commits the request. The dispatcher sends the queue message when it receives the change, and the
+// retrier processes the window.
 func (d Deps) recoverIntegration(ctx context.Context, in *recoverInput) (*recoverOutput, error) {
 	if err := d.checkEndpoint(ctx, in.Provider); err != nil {
 		return nil, err

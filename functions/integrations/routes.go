@@ -49,21 +49,21 @@ func Register(api huma.API, d Deps) {
 	web.Register(api, operation(http.MethodDelete, one, "delete-integration", "Delete an integration",
 		"Destroys its credentials and signing secrets. The attempt log stays until it expires.", 204, write), d.deleteIntegration)
 	web.Register(api, operation(http.MethodPost, one+"/enable", "enable-integration", "Enable an integration",
-		"Deliveries held while it was disabled can be recovered.", 200, write), d.enableIntegration)
+		"Deliveries that were held while the integration was disabled can be recovered.", 200, write), d.enableIntegration)
 	web.Register(api, operation(http.MethodPost, one+"/disable", "disable-integration", "Disable an integration",
-		"Deliveries to it are held, and its webhooks are refused.", 200, write), d.disableIntegration)
+		"The integration's deliveries are held, and its webhooks are refused.", 200, write), d.disableIntegration)
 
 	web.Register(api, operation(http.MethodPut, one+"/credentials", "put-integration-credentials", "Store credentials",
 		"Replaces all credentials. They are stored in the vault, and no operation returns them.", 204, write), d.putCredentials)
 	web.Register(api, operation(http.MethodDelete, one+"/credentials", "delete-integration-credentials", "Destroy credentials",
-		"Requests that need them fail from now on.", 204, write), d.deleteCredentials)
+		"Requests that need credentials fail from now on.", 204, write), d.deleteCredentials)
 	web.Register(api, operation(http.MethodPost, one+"/secret", "rotate-integration-secret", "Rotate the signing secret",
-		"The new secret is shown once. The previous secret keeps signing and being accepted for 24 hours.", 200, write), d.rotateSecret)
+		"A generated secret is shown once. For 24 hours the previous secret also signs and is also accepted.", 200, write), d.rotateSecret)
 
 	web.Register(api, operation(http.MethodPost, one+"/certification", "certify-integration", "Run the certification",
 		"Checks that valid requests are accepted and invalid ones refused. If all checks pass, the integration is certified for 90 days.", 200, write), d.certifyIntegration)
 	web.Register(api, operation(http.MethodGet, one+"/certification", "get-integration-certification", "Get the last certification report",
-		"404 if none has been run.", 200, read), d.getCertification)
+		"Answers 404 if no certification has been run.", 200, read), d.getCertification)
 
 	web.Register(api, operation(http.MethodPost, one+"/test", "test-integration", "Send a signed sample event",
 		"Sends it at once, even in the sandbox, without retries and without an entry in the attempt log.", 200, write), d.testIntegration)
@@ -72,7 +72,7 @@ func Register(api huma.API, d Deps) {
 	web.Register(api, operation(http.MethodGet, one+"/deliveries/{deliveryId}", "get-integration-delivery", "Get a delivery with its attempts",
 		"Includes the payload, byte for byte as it is sent.", 200, read), d.getDelivery)
 	web.Register(api, operation(http.MethodPost, one+"/deliveries/{deliveryId}/retry", "retry-integration-delivery", "Retry a delivery now",
-		"In any state.", 202, write), d.retryDelivery)
+		"Works in every state of the delivery.", 202, write), d.retryDelivery)
 	web.Register(api, operation(http.MethodPost, one+"/recover", "recover-integration", "Recover deliveries of a window of time",
 		"Sends every failed, dead or held delivery of the window again.", 202, write), d.recoverIntegration)
 }
@@ -89,8 +89,8 @@ type ProviderInput struct {
 	Provider string `path:"provider" maxLength:"64" doc:"webhook, webhook-{name}, github or feed" example:"webhook"`
 }
 
-// ChangeInput holds the parameters of a change that the caller may bind to what it has read. It is exported because huma
-// does not look into an embedded type that is not.
+// ChangeInput holds the parameters of a change, which a caller may bind to a version with If-Match. It is exported because
+// huma ignores embedded types that are not exported.
 type ChangeInput struct {
 	ProviderInput
 	web.IfMatch

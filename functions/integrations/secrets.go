@@ -74,7 +74,7 @@ func (d Deps) deleteCredentials(ctx context.Context, in *ChangeInput) (*struct{}
 
 // RotateRequest holds the optional body of a rotation.
 type RotateRequest struct {
-	SigningSecret string `json:"signingSecret,omitempty" minLength:"1" maxLength:"256" doc:"the new secret, if the provider chose it; without it, one is generated for a webhook" writeOnly:"true"`
+	SigningSecret string `json:"signingSecret,omitempty" minLength:"1" maxLength:"256" doc:"the new secret, if the provider chose it; if it is absent, the service generates a secret" writeOnly:"true"`
 }
 
 type rotateInput struct {
@@ -119,8 +119,8 @@ func (d Deps) rotateSecret(ctx context.Context, in *rotateInput) (*rotateOutput,
 	return out, err
 }
 
-// newSecret returns the given secret if the connector's schema accepts it, or else generates one in the Standard Webhooks
-// form.
+// newSecret returns the given secret, or an error if the connector's schema refuses it. If no secret is given, it generates
+// one in the form of Standard Webhooks.
 func (d Deps) newSecret(i integration.Integration, given string) (string, error) {
 	if !i.Has(integration.EventDeliver) && !i.Has(integration.InboundReceive) {
 		return "", fault.Newf(fault.Conflict, "%s has no signing secret, because no webhooks are sent to it or received from it", i.Provider)
@@ -147,8 +147,8 @@ func (d Deps) newSecret(i integration.Integration, given string) (string, error)
 	return given, check(c, raw)
 }
 
-// changeSecrets writes an integration and its secrets in one transaction: the change feed carries the former, the vault the
-// latter.
+// changeSecrets writes an integration and its secrets in one transaction. The change feed carries the integration; the vault
+// seals the secrets.
 func (d Deps) changeSecrets(ctx context.Context, in ChangeInput, edit func(*integration.Integration, *integration.Secrets) error) error {
 	stored, err := d.load(ctx, in.Provider)
 	if err != nil {

@@ -16,13 +16,13 @@ import (
 type Integration struct {
 	Provider      string                       `json:"provider" doc:"its name in paths: webhook, webhook-{name}, github or feed" example:"webhook"`
 	Kind          string                       `json:"kind" doc:"the connector's kind" example:"webhook"`
-	State         integration.State            `json:"state" doc:"certified: events flow; sandbox: they are checked and held" enum:"sandbox,certified"`
+	State         integration.State            `json:"state" doc:"certified: events flow; sandbox: events are checked and held" enum:"sandbox,certified"`
 	Enabled       bool                         `json:"enabled" doc:"false: nothing goes in or out"`
 	Disabled      *integration.Disabled        `json:"disabled,omitempty" doc:"since when and why"`
 	URL           string                       `json:"url,omitempty" doc:"the endpoint, or the feed" example:"https://example.com/hooks" format:"uri"`
 	Events        []string                     `json:"events,omitempty" doc:"the events that the endpoint subscribes to" nullable:"false" example:"[\"memory.updated\"]"`
 	Config        json.RawMessage              `json:"config" doc:"as configured, without secrets"`
-	Permissions   []integration.Port           `json:"permissions" nullable:"false" doc:"the ports that it requests; a certification opens the ports that it proves"`
+	Permissions   []integration.Port           `json:"permissions" nullable:"false" doc:"the ports that the integration requests; a certification opens the ports that its run proved"`
 	Credentials   *integration.CredentialNames `json:"credentials,omitempty" doc:"the names of the stored credentials; absent if none are stored"`
 	Certification *Certification               `json:"certification,omitempty" doc:"the valid certification; absent if there is none"`
 	Sandboxed     string                       `json:"sandboxed,omitempty" enum:"configuration,expired,failing" doc:"why it returned to the sandbox"`
@@ -43,8 +43,8 @@ type Configured struct {
 type Certification struct {
 	PassedAt  time.Time           `json:"passedAt" doc:"when it passed"`
 	ExpiresAt time.Time           `json:"expiresAt" doc:"when it ends, 90 days later"`
-	Ports     []integration.Port  `json:"ports" nullable:"false" doc:"the ports that it proved"`
-	Report    *integration.Report `json:"report,omitempty" doc:"what its run found"`
+	Ports     []integration.Port  `json:"ports" nullable:"false" doc:"the ports that the run proved"`
+	Report    *integration.Report `json:"report,omitempty" doc:"the findings of its run"`
 }
 
 // Health summarises the recent results of an integration.
@@ -55,7 +55,7 @@ type Health struct {
 	SuccessRate24h *float64   `json:"successRate24h" nullable:"true" doc:"share of the delivery attempts of the last 24 hours that succeeded; null: no attempts"`
 }
 
-// IntegrationList is every integration of a company, by name.
+// IntegrationList lists every integration of a company, by name.
 type IntegrationList struct {
 	Items []Integration `json:"items" doc:"every integration, by provider" nullable:"false"`
 }
@@ -155,8 +155,8 @@ func (d Deps) answer(ctx context.Context, s integration.Stored) (*changedOutput,
 	return &changedOutput{ETag: d.etag(s, facts), Body: d.show(s, facts, reports)}, nil
 }
 
-// revision identifies one version of one integration. The time of creation keeps it from matching an integration that was
-// deleted and configured again.
+// revision identifies one version of one integration. It includes the time of creation, because an integration that was
+// deleted and configured again counts its versions from 1 again.
 func revision(s integration.Stored) string {
 	if s.Version == 0 {
 		return ""
@@ -164,8 +164,8 @@ func revision(s integration.Stored) string {
 	return fmt.Sprintf("%d-%x", s.Version, s.CreatedAt.UnixMilli())
 }
 
-// etag covers everything that an integration's body depends on: the item, the context, and what changes with time alone,
-// which is the state (a certification expires) and the hour (the success rate looks back from it).
+// etag covers everything that an integration's body depends on: the item, the context, the state and the hour. The state
+// changes with time, because a certification expires. The hour counts, because the success rate covers the last 24 hours.
 func (d Deps) etag(s integration.Stored, facts projection.Context) string {
 	now := d.Now()
 	state := integration.Sandbox

@@ -47,7 +47,7 @@ func (d Deps) listRecommendations(ctx context.Context, in *recommendationsInput)
 	next := ""
 	if size := in.Size(); len(matching) > size {
 		matching = matching[:size]
-		next = matching[size-1].Place() // so that the next page continues there even if listed items have gone
+		next = matching[size-1].Place() // the next page continues after this place, even if listed items are gone by then
 	}
 	page := web.NewPage(ctx, matching, next, in.State, in.Priority)
 	body := RecommendationPage{ContextVersion: facts.ContextVersion, Items: page.Body.Items, NextCursor: page.Body.NextCursor}

@@ -29,9 +29,9 @@ func Mount(api huma.API, s *boot.Services) {
 // Register adds the group's operations to api.
 func Register(api huma.API, d Deps) {
 	web.Register(api, operation("/brief", "get-brief", "Get the founder briefing",
-		"Sentences that follow from the company's facts. Each links to the route with the facts behind it."), d.getBrief)
+		"Sentences that follow from the company's facts. Each sentence links to the route that shows its facts."), d.getBrief)
 	web.Register(api, operation("/recommendations", "list-recommendations", "List recommendations",
-		"Open ones unless the query names a state; the most urgent first, then by rule, then the oldest."), d.listRecommendations)
+		"Lists open recommendations unless the query names a state: the most urgent first, then by rule, then the oldest."), d.listRecommendations)
 	web.Register(api, operation("/context", "get-context", "Get the company context",
 		"The facts that Mission Control and Intelligence are computed from, folded from every committed change."), d.getContext)
 }

@@ -37,7 +37,7 @@ func getGoal(ctx context.Context, in *goalInput) (*goalBody, error) {
 	return &out, err
 }
 
-// get reads the item with an id from the request. An invalid id counts as absent.
+// get reads the item that an id from the request names. An invalid id gets the same error as an unknown id.
 func get(ctx context.Context, key func(string) string, itemID, noun string, into any) (store.Item, error) {
 	missing := fmt.Sprintf("there is no %s with this id", noun)
 	if !id.Valid(itemID) {

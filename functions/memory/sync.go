@@ -17,7 +17,7 @@ import (
 // SyncRequest holds the optional body of a sync.
 type SyncRequest struct {
 	Mode   string `json:"mode,omitempty" enum:"incremental,full" doc:"incremental if absent; full fetches everything again, not only what changed since the last run"`
-	DryRun bool   `json:"dryRun,omitempty" doc:"preview as in the sandbox, although the connector is certified"`
+	DryRun bool   `json:"dryRun,omitempty" doc:"only preview, as in the sandbox, even if the connector is certified"`
 }
 
 type syncInput struct {
@@ -30,7 +30,7 @@ type runOutput struct {
 	Body     syncrun.Run
 }
 
-// maxTries bounds how often a write is retried after a concurrent change to what it depends on.
+// maxTries bounds how often a write is retried after a concurrent change to an item that it depends on.
 const maxTries = 10
 
 // settled repeats do while it returns store.ErrConflict, at most maxTries times.

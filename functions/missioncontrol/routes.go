@@ -30,12 +30,12 @@ func Mount(api huma.API, s *boot.Services) {
 // Register adds the group's operations to api.
 func Register(api huma.API, d Deps) {
 	web.Register(api, operation("/health", "get-health", "Get the platform health score",
-		"A weighted score over checks of facts, and the share of it that is known. A check may also fail because nothing has happened."),
+		"The score is the weighted mean of the known checks; the coverage is the share of the weight that is known. A check may also fail because nothing has happened."),
 		func(ctx context.Context, in *web.IfNoneMatch) (*web.Tagged[assessment.HealthScore], error) {
 			return answer(ctx, d, *in, assessment.HealthOf)
 		})
 	web.Register(api, operation("/readiness", "get-readiness", "Get the company's readiness",
-		"A ladder of four levels. A level is reached when all of its checks pass, and those of the levels below."),
+		"A ladder of four levels. The company reaches a level when all checks of this level and of the levels below pass."),
 		func(ctx context.Context, in *web.IfNoneMatch) (*web.Tagged[assessment.Readiness], error) {
 			return answer(ctx, d, *in, assessment.ReadinessOf)
 		})
@@ -55,7 +55,7 @@ func operation(path, id, summary, description string) huma.Operation {
 	}
 }
 
-// answer computes a body from the tenant's facts, unless the caller has the current one already.
+// answer computes a body from the tenant's facts, unless If-None-Match says that the caller has the current body.
 func answer[T any](ctx context.Context, d Deps, in web.IfNoneMatch, compute func(facts projection.Context, asOf time.Time, path string) T) (*web.Tagged[T], error) {
 	facts, err := d.Reader.Read(ctx, web.Tenant(ctx))
 	if err != nil {

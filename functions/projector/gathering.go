@@ -96,7 +96,7 @@ func (g *gathering) putBack(company string, p *pile) {
 	g.wake()
 }
 
-// finish records that a pile is folded. It calls done for each batch whose last pile this was.
+// finish records that a pile is folded. It calls done for each batch that has no other unfinished pile.
 func (g *gathering) finish(p *pile) {
 	var done []func(error)
 	g.mu.Lock()
@@ -111,7 +111,7 @@ func (g *gathering) finish(p *pile) {
 	}
 }
 
-// close ends every unfinished batch with err, and every batch that still arrives.
+// close ends every unfinished batch with err. Every batch that arrives later also ends with err.
 func (g *gathering) close(err error) {
 	g.mu.Lock()
 	g.closed = err

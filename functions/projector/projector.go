@@ -2,7 +2,7 @@
 // change feed, folds the changes and commits the result.
 //
 // One transaction commits a context and the entries that the same changes caused, conditional on the context's version. The
-// context records the last sequence number folded in, so a redelivered change counts once.
+// context records the sequence number of the last folded change, so a redelivered change counts once.
 package projector
 
 import (
@@ -53,7 +53,7 @@ type cached struct {
 }
 
 // Handle folds a batch. A company that fails does not affect the others. The error joins the failures that a retry may
-// resolve. Handle logs and skips the others, such as a corrupt item, so that they do not block the feed.
+// resolve. Handle logs and skips all other failures, such as a corrupt item, so that they do not block the feed.
 func (p *Projector) Handle(ctx context.Context, batch store.Batch) error {
 	var failures []error
 	for company, changes := range byCompany(batch.Changes) {
@@ -128,8 +128,8 @@ func (p *Projector) attempt(ctx context.Context, c store.Company, changes []stor
 	return false, nil
 }
 
-// commit stores a context and its new entries. It leaves out an entry that exists, because an earlier fold of the same
-// change wrote it (before the context was rebuilt).
+// commit stores a context and its new entries. It skips an entry that exists already: an earlier fold of the same change
+// wrote the entry, before the context was rebuilt.
 func commit(ctx context.Context, c store.Company, version int64, next projection.Context, entries []timeline.Entry) error {
 	ops := []store.Op{projection.Save(c, version, next)}
 	for _, e := range entries {

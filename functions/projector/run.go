@@ -22,9 +22,9 @@ const (
 // Run consumes the feed until ctx ends. Batches gather while a round of commits is in flight and for a moment before the
 // next one, so that a burst costs one commit per company.
 //
-// A company whose commit fails keeps its place: its changes are retried ahead of later ones, and a batch is finished when
-// all of its companies are. Returning the failed batch to the feed would lose changes: a later batch would be folded first,
-// and the retried changes would then count as already seen.
+// If a company's commit fails, Run retries the company's changes before later changes. A batch is finished when the changes
+// of all its companies are folded. Run does not return a failed batch to the feed, because that would lose changes: a later
+// batch would be folded first, and the context would then skip the retried changes as already seen.
 func (p *Projector) Run(ctx context.Context, feed store.Feed) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()

@@ -24,8 +24,8 @@ type Request struct {
 	Plan     string `json:"plan,omitempty"`
 }
 
-// Answer describes the company. Password is set only if it was generated. It is not stored, so the operator must note it
-// now.
+// Answer describes the company. Password holds a generated password only. The service does not store it, so the operator
+// must note it now.
 type Answer struct {
 	company.Provisioned
 	Warning string `json:"warning,omitempty"` // what the operator has left to do
@@ -47,8 +47,8 @@ type Provisioner struct {
 }
 
 // Handle creates a company. If the gateway refuses the usage key, Handle still returns the company with a warning, because
-// the generated password is shown only once. A repeated request completes a partial one: if a company with this name exists
-// and its founder has this address, Handle creates only the missing parts.
+// the generated password is shown only once. A repeated request completes a partial one: if a company with this name exists,
+// and its founder has this address, Handle creates only the missing usage key.
 func (p *Provisioner) Handle(ctx context.Context, r Request) (Answer, error) {
 	if r.Plan == "" {
 		r.Plan = company.DefaultPlan
@@ -68,7 +68,7 @@ func (p *Provisioner) Handle(ctx context.Context, r Request) (Answer, error) {
 }
 
 // alreadyThere warns that the company exists.
-const alreadyThere = "the company already exists, and its founder's password is unchanged; if it is lost, set a new one with " +
+const alreadyThere = "the company already exists, and its founder's password is unchanged; if the password is lost, set a new one with " +
 	"`orgops admin user password`"
 
 func (p *Provisioner) create(ctx context.Context, r Request) (Answer, error) {

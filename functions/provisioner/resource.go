@@ -41,7 +41,7 @@ func (p *Provisioner) Invoke(ctx context.Context, e Event) (any, error) {
 	return nil, fmt.Errorf("unknown RequestType %q; want Create, Update or Delete", e.RequestType)
 }
 
-// noPassword warns about a new company that is a resource.
+// noPassword warns that the founder of a company from a custom resource cannot log in yet.
 const noPassword = "the founder has no known password yet; set one with `orgops admin user password`"
 
 func (p *Provisioner) resource(ctx context.Context, e Event) (any, error) {

@@ -14,9 +14,9 @@ import (
 // working names a delivery in progress.
 type working struct{ company, key string }
 
-// deliver makes the attempt that is due for a delivery. due tells when the next one is due; zero means never. deliver reads
-// the record only when no other message of the delivery is in progress: a record read during another's attempt would be
-// attempted once more.
+// deliver makes the due attempt of a delivery. due tells when the next attempt is due; zero means never. If another message
+// of the delivery is in progress, deliver does not read the record, but returns a later time. Otherwise it might read the
+// record before the other attempt is stored, and attempt the delivery a second time.
 func (r *Retrier) deliver(ctx context.Context, company store.Company, key string, generation int) (due time.Time, err error) {
 	id := working{company.ID(), key}
 	if _, busy := r.working.LoadOrStore(id, true); busy {
@@ -60,7 +60,7 @@ func (r *Retrier) attempt(ctx context.Context, e *courier.Endpoint, key string, 
 		}
 		d.Postpone(result.Until)
 	}
-	if result.Attempted && d.State != delivery.Delivered && d.State != delivery.Failed { // a 410 has disabled it already
+	if result.Attempted && d.State != delivery.Delivered && d.State != delivery.Failed { // after a 410 the endpoint is already disabled
 		r.disableFailing(ctx, e)
 	}
 	return r.store(ctx, e.Company, key, version, d)

@@ -12,7 +12,7 @@ import (
 	"orgops/shared/storage/store"
 )
 
-// recoverPages bounds the pages of deliveries that one handling of a recovery processes.
+// recoverPages bounds how many pages of deliveries one call of recover processes.
 const recoverPages = 20
 
 // recover requeues the failed, dead and held deliveries of a window, one page a transaction. due tells when to continue;

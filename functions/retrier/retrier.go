@@ -20,8 +20,7 @@ import (
 type Retrier struct {
 	Deps
 	slots *courier.Slots
-	// working holds the deliveries in progress. A delivery may have two messages, and the endpoint must not receive the
-	// delivery twice because of that.
+	// working holds the deliveries in progress. A delivery may have two messages, but its endpoint must receive it only once.
 	working sync.Map
 }
 
@@ -37,7 +36,7 @@ type Deps struct {
 // bounds returns the slot limits, which keep hanging endpoints from taking the slots of the others.
 func bounds() courier.Bounds { return courier.Bounds{PerEndpoint: 4, PerCompany: 16, Total: 256} }
 
-// lease bounds how long a message is hidden from other workers. An attempt and its record take less.
+// lease bounds how long a message is hidden from other workers. An attempt and the write of its record take less time.
 const lease = time.Minute
 
 // New makes a retrier; Run starts it.

@@ -1,6 +1,6 @@
 // Package rotator creates a new token signing key in the four steps of a Secrets Manager rotation. It publishes the public
-// half before the key can be used, and some time before the key signs, so that every verifying process knows it by then.
-// Previous keys stay published as long as the tokens that they signed are valid.
+// half some time before the key signs, so that every verifying process knows the key by then. Previous keys stay published
+// as long as the tokens that they signed are valid.
 package rotator
 
 import (
@@ -21,7 +21,7 @@ type Event struct {
 	Version  string `json:"ClientRequestToken"` // of the secret, to be made current
 }
 
-// Signing stores the secret that is rotated, which holds the signing keys.
+// Signing accesses the rotated secret, which holds the signing keys.
 type Signing interface {
 	// Stages returns the stages of each version, such as AWSCURRENT and AWSPENDING.
 	Stages(ctx context.Context) (map[string][]string, error)
@@ -33,7 +33,8 @@ type Signing interface {
 	Promote(ctx context.Context, version string) error
 }
 
-// Published stores the secret that verifying processes read. The rotator writes its member "keys" and preserves the others.
+// Published accesses the secret that verifying processes read. The rotator writes its member "keys" and preserves the
+// others.
 type Published interface {
 	Value(ctx context.Context, version string) (text []byte, found bool, err error)
 	Replace(ctx context.Context, text []byte) error

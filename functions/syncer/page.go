@@ -136,8 +136,9 @@ func (s *slice) preview(actions []connector.Action) {
 	s.record.Preview = items
 }
 
-// turn returns the writes that go with the last part of a page, and updates the record: its counts, and either the
-// checkpoint of the next page or the end of the run. A live run stores the connector's state for the next run.
+// turn ends a page. It updates the record's counts, and sets either the checkpoint of the next page or the end of the run.
+// It returns the writes that belong in the transaction of the page's last part. At the end of a live run they store the
+// connector's state for the next run.
 func (s *slice) turn(ctx context.Context, i integration.Stored, p page) ([]store.Op, error) {
 	s.progress()
 	s.record.Progress.Pages++
@@ -156,7 +157,7 @@ func (s *slice) turn(ctx context.Context, i integration.Stored, p page) ([]store
 	})
 }
 
-// progress resets the tries and renews the lease, with every write that advances a run.
+// progress resets the tries and renews the lease in the record. Every write that advances a run includes it.
 func (s *slice) progress() {
 	s.record.Work.Tries, s.record.Error, s.record.Work.LeaseUntil = 0, "", s.Now().UTC().Add(lease)
 }

@@ -11,7 +11,8 @@ import (
 	"orgops/shared/storage/store"
 )
 
-// These bound what one transaction holds of a page, next to the run's record, the slot and the integration's version.
+// These bound the part of a page in one transaction. They leave room for the run's record, the slot and the check of the
+// integration's version.
 const (
 	maxOps   = store.MaxOps - 3
 	maxBytes = store.MaxCommit - 2*store.MaxBody
@@ -21,8 +22,8 @@ const (
 const maxTries = 8
 
 // part commits as many of a page's actions as fit into one transaction, starting at first, and returns their number. It
-// plans again after a concurrent write to one of the items. The commit requires that the integration has not changed since
-// the verdicts.
+// plans again after a concurrent write to one of the items. The commit fails if the integration has changed since the policy
+// engine's verdicts.
 func (s *slice) part(ctx context.Context, i integration.Stored, p page, first int) (n int, err error) {
 	for range maxTries {
 		s.record = s.stored
@@ -57,8 +58,8 @@ type plan struct {
 	refused bool
 }
 
-// plan adds actions until the transaction is full, and counts their outcomes. It does not count again what an earlier try
-// at this page has counted and therefore finds unchanged.
+// plan adds actions until the transaction is full, and counts their outcomes. An earlier try at this page may already have
+// written and counted some actions. plan finds these unchanged and does not count them again.
 func (s *slice) plan(ctx context.Context, i integration.Integration, p page, first int) (plan, error) {
 	planner := intake.Planner{Company: s.company, Integration: i, Engine: s.Engine, Now: s.Now().UTC()}
 	var part plan

@@ -21,7 +21,7 @@ type slice struct {
 	until   time.Time
 
 	record  syncrun.StoredRun // as the next write stores it
-	stored  syncrun.StoredRun // as the store has it; a failed write goes back to this
+	stored  syncrun.StoredRun // as the store has it; after a failed write, record is reset to it
 	version int64
 }
 
@@ -46,8 +46,8 @@ func (s *slice) load(ctx context.Context, runID string) error {
 	return err
 }
 
-// waitUntil returns the time when another worker's lease and the provider's throttle have ended. A cancellation does not
-// wait for the throttle.
+// waitUntil returns the time at which another worker's lease and the provider's throttle end. A cancellation does not wait
+// for the throttle.
 func (s *slice) waitUntil() time.Time {
 	wait := s.record.Work.LeaseUntil
 	if t := s.record.ThrottledUntil; t != nil && t.After(wait) && !s.record.Work.CancelRequested {
@@ -87,8 +87,8 @@ func (s *slice) run(ctx context.Context) (due time.Time, err error) {
 	}
 }
 
-// again handles errTaken: it ends a run that was cancelled, and otherwise retries in a second. Another worker's lease then
-// applies.
+// again handles errTaken. It ends a cancelled run. Otherwise it asks for another slice in a second, which waits if another
+// worker holds a lease.
 func (s *slice) again(ctx context.Context, err error) (time.Time, error) {
 	if !errors.Is(err, errTaken) {
 		return time.Time{}, err
@@ -152,7 +152,7 @@ var errFinal = errors.New("final")
 
 func final(err error) error { return fmt.Errorf("%w: %w", errFinal, err) }
 
-// public returns the text of an error that a run may show: a fault's detail, and no detail of other errors.
+// public returns the text of an error that a run may show: the detail of a fault, or a general text for any other error.
 func public(err error) string {
 	var f *fault.Error
 	if errors.As(err, &f) {
@@ -223,7 +223,7 @@ func (s *slice) commit(ctx context.Context, ops []store.Op) error {
 	return err
 }
 
-// measure counts what a write of the record has added.
+// measure counts the items that a write of the record added, and the end of a run.
 func (s *slice) measure() {
 	s.Metrics.Count(metric.SyncItems, s.record.Progress.Fetched-s.stored.Progress.Fetched)
 	switch s.record.State {

@@ -43,8 +43,8 @@ func From(s *boot.Services) *Syncer {
 	}
 }
 
-// lease bounds how long a lost worker keeps others from its run; each write of a page renews it. queueLease bounds the same
-// for the run's message. Nothing renews it, so a slice and its last page must fit.
+// lease bounds how long a lost worker keeps others from its run; each write of a page renews it. queueLease bounds how long
+// a lost worker hides the run's message. Nothing renews queueLease, so a slice and its last page must fit into it.
 const (
 	lease       = 90 * time.Second
 	queueLease  = 3 * time.Minute

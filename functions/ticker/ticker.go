@@ -1,5 +1,5 @@
-// Package ticker fires timers: it reads the timers of the hours since its stored mark, and commits the effect of each due
-// timer together with the timer's removal. So a timer takes effect exactly once, however often it is read.
+// Package ticker fires timers. It reads the timers of the hours since its stored mark, and commits the effect of each due
+// timer together with the timer's removal. So a timer takes effect exactly once, even if the ticker reads it several times.
 package ticker
 
 import (
@@ -35,8 +35,8 @@ type mark struct {
 
 const markKey = "TICKER"
 
-// reach bounds how far back a first run looks, and how long a failing timer is retried. late bounds how long an hour is
-// still read after it is over, for timers that were committed with a time in the past.
+// reach bounds how far back a first run looks, and how long a failing timer is retried. late sets how long the ticker still
+// reads an hour that is over, because a timer may be committed with a time in the past.
 const (
 	reach = 26 * time.Hour
 	late  = time.Hour

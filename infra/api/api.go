@@ -109,8 +109,8 @@ func gateway(scope constructs.Construct) awsapigateway.RestApi {
 		EndpointTypes:    &[]awsapigateway.EndpointType{awsapigateway.EndpointType_REGIONAL},
 		ApiKeySourceType: awsapigateway.ApiKeySourceType_AUTHORIZER,
 		CloudWatchRole:   jsii.Bool(true),
-		// Execution logs hold errors only; with the data trace they would hold tokens and bodies. The stage's metrics are
-		// free and sufficient; each method's would be five paid ones.
+		// Execution logs hold errors only; with the data trace they would hold tokens and bodies. The stage's metrics are free and
+		// sufficient; metrics by method would cost five paid metrics for each method.
 		DeployOptions: &awsapigateway.StageOptions{
 			StageName: jsii.String(stage), TracingEnabled: jsii.Bool(true), MetricsEnabled: jsii.Bool(false),
 			LoggingLevel: awsapigateway.MethodLoggingLevel_ERROR, DataTraceEnabled: jsii.Bool(false),
@@ -120,7 +120,7 @@ func gateway(scope constructs.Construct) awsapigateway.RestApi {
 		},
 	})
 	executionLog(scope, rest)
-	rest.Node().TryRemoveChild(jsii.String("Endpoint")) // its output; the stack has its own
+	rest.Node().TryRemoveChild(jsii.String("Endpoint")) // removes the construct's output; the stack has its own output
 	nag.Suppress(rest, "AwsSolutions-APIG2", "The functions validate every request against the document's schemas and report each problem")
 	nag.Suppress(rest.Node().FindChild(jsii.String("CloudWatchRole")), "AwsSolutions-IAM4",
 		"API Gateway writes logs with one role per account, for which AWS prescribes this policy",
@@ -129,7 +129,7 @@ func gateway(scope constructs.Construct) awsapigateway.RestApi {
 }
 
 // publicLimits returns the throttles of unauthenticated methods. Separate limits keep an anonymous flood from using up the
-// stage's. A method's settings replace all of the stage's.
+// stage's limit. The settings of a method replace all settings of the stage.
 //
 // A login takes about 50 ms of a processor for the password's hash. Tokens last an hour, so 50 logins a second serve 180,000
 // active users and need about five functions. During a flood of logins no new login succeeds, but users who are logged in can
@@ -204,14 +204,14 @@ func (a *API) route(r Route, integration awsapigateway.Integration, authorizer a
 	nag.Suppress(method, "AwsSolutions-COG4", publicReason)
 }
 
-// catchAll sends all other methods of a path to the function as well. The function answers them with 405 and Allow, and
-// answers OPTIONS, which carries no token, for browsers. The method needs no authorizer: the function guards its operations
-// itself.
+// catchAll sends all other methods of a path to the function as well. The function answers OPTIONS, which browsers send
+// without a token, with the allowed methods, and other requests with 405 and Allow. The method needs no authorizer: the
+// function guards its operations itself.
 func (a *API) catchAll(path string, integration awsapigateway.Integration) {
 	method := a.REST.Root().ResourceForPath(&path).AddMethod(jsii.String("ANY"), integration, &awsapigateway.MethodOptions{
 		AuthorizationType: awsapigateway.AuthorizationType_NONE,
 	})
-	const reason = "Only requests for no operation come here, which the function answers with 405 or, for OPTIONS, the allowed methods; it guards its operations itself"
+	const reason = "Only requests that match no operation come here: the function answers them with 405 or, for OPTIONS, with the allowed methods, and guards its operations itself"
 	nag.Suppress(method, "AwsSolutions-APIG4", reason)
 	nag.Suppress(method, "AwsSolutions-COG4", reason)
 }

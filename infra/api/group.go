@@ -10,11 +10,11 @@ import (
 	"orgops/infra/function"
 )
 
-// need lists what a route group uses beyond its company's items and the token keys.
+// need lists what a route group needs beyond its company's items and the token keys.
 type need struct {
 	memory       float64 // MiB; 0: 256
 	read, write  []string
-	compare      []string
+	compare      []string // partitions whose items a transaction checks but does not change
 	seal, unseal bool
 	sign         bool
 }

@@ -44,9 +44,9 @@ func refusals() []refusal {
 	}
 }
 
-// shared returns the headers that let web pages read the gateway's own answers, as they may read the functions': to a page,
-// an unreadable error looks like a network failure. The gateway cannot choose among several origins, so with several any page
-// may read them; they hold no company's data.
+// shared returns the headers that let web pages read the gateway's own answers. Without these headers, an error of the
+// gateway looks like a network failure to a page. The gateway cannot choose among several origins. If there are several,
+// every page may read these answers, which hold no company's data.
 func shared(origins web.Origins) http.Header {
 	h := http.Header{}
 	if len(origins) == 1 {

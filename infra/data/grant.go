@@ -53,8 +53,8 @@ func (d *Data) Read(f *function.Function, partitions ...string) {
 	f.Allow([]string{"dynamodb:GetItem", "dynamodb:Query"}, leading(partitions), *d.Main.TableArn())
 }
 
-// Write lets a function write items of these partitions. A transaction needs the rights of its single writes. A company's
-// deletion is also a write, of a tombstone.
+// Write lets a function write items of these partitions. A transaction needs the rights of its single writes. Deleting an
+// item of a company is also a write, because it leaves a tombstone.
 func (d *Data) Write(f *function.Function, partitions ...string) {
 	f.Set(tableVariable, *d.Main.TableName())
 	f.Allow([]string{"dynamodb:PutItem"}, leading(partitions), *d.Main.TableArn())
@@ -70,8 +70,8 @@ func (d *Data) Remove(f *function.Function, partitions ...string) {
 	f.Allow([]string{"dynamodb:DeleteItem"}, leading(partitions), *d.Main.TableArn())
 }
 
-// leading returns the condition on partition keys. ForAllValues also holds for a request without any key, so Null excludes
-// that.
+// leading returns the condition on partition keys. ForAllValues also accepts a request without any key; Null refuses such a
+// request.
 func leading(partitions []string) map[string]any {
 	return map[string]any{
 		"ForAllValues:StringLike": map[string]any{"dynamodb:LeadingKeys": partitions},
@@ -90,8 +90,8 @@ func (d *Data) Unseal(f *function.Function) {
 	f.Allow([]string{"kms:Decrypt"}, forCompany(), append([]string{d.wrap}, d.former...)...)
 }
 
-// Seal also lets a function seal credentials, for which it may create the company's data key. The write's own condition keeps
-// it from replacing an existing key.
+// Seal also lets a function seal credentials. For that, the function may create the company's data key. A condition in the
+// write itself keeps the function from replacing an existing key.
 func (d *Data) Seal(f *function.Function) {
 	d.Unseal(f)
 	f.Allow([]string{"dynamodb:PutItem"}, leading([]string{Companies}), *d.keys.TableArn())

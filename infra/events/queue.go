@@ -14,7 +14,7 @@ import (
 type Queue struct {
 	awssqs.Queue
 	Dead     awssqs.Queue
-	variable string // ORGOPS_RETRIES: prefix of the environment variables with its URLs
+	variable string // prefix of the environment variables with the queues' URLs, such as ORGOPS_RETRIES
 }
 
 // receives sets how often SQS hands a message out before it moves it to the dead letters. Workers count attempts and give up
@@ -54,9 +54,9 @@ func (q *Queue) Send(f *function.Function) {
 	f.Allow([]string{"sqs:SendMessage"}, nil, *q.QueueArn())
 }
 
-// atOnce limits how many calls of its worker a queue makes concurrently. By default an account has 1,000 for all of its
-// functions, and a queue with a day's backlog would use them all; this leaves most to the API. Above the limit messages wait
-// in the queue, which counts no attempt.
+// atOnce limits how many calls of its worker a queue makes concurrently. By default an account has 1,000 concurrent calls
+// for all of its functions. A queue with a day's backlog would use them all; the limit leaves most of them to the API.
+// Messages above the limit wait in the queue, and waiting counts as no attempt.
 const atOnce = 100
 
 // WorkedBy makes a function the queue's worker: it may receive, delay and dead-letter messages. If the worker has reserved

@@ -24,8 +24,8 @@ func projected() []string {
 	}
 }
 
-// dispatched lists the entities whose changes become events or work. It includes integrations, whose changes clear the
-// dispatcher's cache of them.
+// dispatched lists the entities whose changes become events or work. It includes integrations, because their changes clear
+// the dispatcher's cache of integrations.
 func dispatched() []string {
 	return []string{
 		delivery.Entity, goal.Entity, integration.Entity, memory.Entity, delivery.RecoveryEntity, syncrun.Entity, timeline.Entity,
@@ -58,9 +58,9 @@ func (e *Events) follow(d *data.Data, f *function.Function, entities []string, h
 	mapping.Node().AddDependency(f.Role())
 }
 
-// filters pass committed changes of companies' items of these entities: the new image, or the old one of a removed item. They
-// drop quiet writes and the removal of tombstones. They pass a quiet write over an item that has expired and was not quiet,
-// because it removes that item. A filter is free; an invocation without work is not.
+// filters returns filters that pass committed changes of companies' items of these entities: the new image, or the old image
+// of a removed item. The filters drop quiet writes and the removal of tombstones. But they pass a quiet write over an
+// expired item that was not quiet, because the write removes that item. A filter is free; an invocation without work is not.
 func filters(entities []string) []any {
 	type fields = map[string]any
 	absent := fields{"BOOL": []any{fields{"exists": false}}}

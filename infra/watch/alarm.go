@@ -5,7 +5,7 @@ import (
 	"github.com/aws/jsii-runtime-go"
 )
 
-// limit sets when an alarm fires: the metric is above or below a value in periods of the last of periods.
+// limit sets when an alarm fires: in at least `periods` of the last `of` periods, the metric is above or below the limit.
 type limit struct {
 	above       float64
 	below       float64 // replaces above if it is more than 0

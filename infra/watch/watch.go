@@ -111,8 +111,8 @@ func (w *watch) clock() {
 }
 
 // functions alarms on calls that fail as a whole. A message that a worker leaves for a retry is no error; the age of streams
-// and queues shows it. The authorizer is excluded, because Lambda counts its refusals as errors, and the provisioner, because
-// its caller sees the error.
+// and queues shows it. Two functions have no alarm on errors: the authorizer, because Lambda counts its refusals as errors,
+// and the provisioner, because its caller sees the error.
 func (w *watch) functions() {
 	for _, f := range w.all() {
 		w.alarm("Throttled-"+f.Name, "Calls of the function are throttled: raise its reserved concurrency, or the account's limit",

@@ -94,7 +94,7 @@ func (e Env) flags(c command) *flag.FlagSet {
 	return f
 }
 
-// parse also refuses arguments after the flags: otherwise `list --name A` would silently ignore them.
+// parse parses the flags. It refuses arguments after the flags, which the command would otherwise silently ignore.
 func parse(f *flag.FlagSet, args []string) error {
 	if err := f.Parse(args); err != nil {
 		return err
@@ -124,7 +124,7 @@ func with(ctx context.Context, e Env, do func(store.Store, *password.Hasher) err
 
 // parseWithPassword parses the flags of a command that takes a password. It returns "" if the command must generate one.
 func (e Env) parseWithPassword(f *flag.FlagSet, args []string) (string, error) {
-	stdin := f.Bool("password-stdin", false, "read the password from the first line of standard input; without this flag one is generated and printed")
+	stdin := f.Bool("password-stdin", false, "read the password from the first line of standard input; without this flag a password is generated and printed")
 	if err := parse(f, args); err != nil || !*stdin {
 		return "", err
 	}

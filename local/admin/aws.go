@@ -24,11 +24,12 @@ const createTimeout = 2 * time.Minute
 
 var prefixes = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,39}$`)
 
-// createAWS creates what ORGOPS_BACKEND=aws needs and prints the settings that name it. It follows the deployment's template,
-// without what protects real data (backups, a customer's key, deletion protection). It keeps resources that exist.
+// createAWS creates the resources that ORGOPS_BACKEND=aws needs, and prints the settings that name them. The resources are
+// like those of the deployment's template, but lack its protection of real data: backups, a customer's key and deletion
+// protection. createAWS keeps resources that exist.
 func createAWS(ctx context.Context, e Env, flags *flag.FlagSet, args []string) error {
 	prefix := flags.String("prefix", "dev", "prefix of every resource's name")
-	really := flags.Bool("real", false, "create them in a real AWS account; prefer the CDK app there, because these tables have no backups")
+	really := flags.Bool("real", false, "create the resources in a real AWS account; prefer the CDK app there, because these tables have no backups")
 	if err := parse(flags, args); err != nil {
 		return err
 	}
@@ -40,7 +41,7 @@ func createAWS(ctx context.Context, e Env, flags *flag.FlagSet, args []string) e
 		return err
 	}
 	if real := atAWS(access); len(real) > 0 && !*really {
-		return fmt.Errorf("calls of %s would go to AWS itself, where `cdk deploy` creates what is needed; set AWS_ENDPOINT_URL, or "+
+		return fmt.Errorf("calls of %s would go to AWS itself, where `make deploy` creates the resources; set AWS_ENDPOINT_URL, or "+
 			"AWS_ENDPOINT_URL_<SERVICE>, to an emulator, or pass --real", strings.Join(real, ", "))
 	}
 	ctx, cancel := context.WithTimeout(ctx, createTimeout)
@@ -96,8 +97,8 @@ func makeParts(ctx context.Context, access awsclient.Access, name string) (parts
 	return made, nil
 }
 
-// networks returns the private networks that deliveries may reach. It adds this machine's own if every service that the
-// process calls is an emulator on it.
+// networks returns the private networks that deliveries may reach. It adds this machine's own networks if every service that
+// the process calls is an emulator on this machine.
 func networks(e Env, access awsclient.Access) []netip.Prefix {
 	all := slices.Clone(e.Config.AllowNetworks)
 	for _, name := range services() {
@@ -126,7 +127,7 @@ func (p parts) print(out io.Writer, allowed []netip.Prefix) error {
 		}
 		fmt.Fprintf(&b, "export ORGOPS_ALLOW_NETWORKS=%s\n", quote(strings.Join(texts, ",")))
 	}
-	b.WriteString("# Paste these where the AWS_ variables of this shell are set too. No company exists yet:\n" +
+	b.WriteString("# Paste these lines into a shell that has the same AWS_ variables as this one. No company exists yet:\n" +
 		"# create one with `admin company create` (see --help).\n")
 	_, err := io.WriteString(out, b.String())
 	return err

@@ -39,8 +39,8 @@ func createCompany(ctx context.Context, e Env, flags *flag.FlagSet, args []strin
 const noPlans = "ORGOPS_USAGE_PLANS is not set, so the company gets no usage key. A gateway that requires one refuses the company " +
 	"(403). Set the variables of the stack's output AdminVariables, then repeat the command"
 
-// provision creates a company. Where a gateway counts requests it does what the stack's provisioner does, because the gateway
-// refuses a company that has no usage key.
+// provision creates a company. If the settings name the usage plans of a gateway, it works as the stack's provisioner does:
+// it also creates a usage key, without which the gateway refuses the company.
 func (e Env) provision(ctx context.Context, st store.Store, hasher *password.Hasher, r provisioner.Request) (provisioner.Answer, error) {
 	if e.Config.Backend == config.AWS {
 		c, err := cloud.Read(e.Getenv)

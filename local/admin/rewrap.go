@@ -42,12 +42,13 @@ func rewrapByKMS(ctx context.Context, e Env) error {
 		return err
 	}
 	if len(c.Settings.FormerKeys) == 0 {
-		e.tell("ORGOPS_FORMER_WRAPPING_KEYS is not set: data keys that another key than ORGOPS_WRAPPING_KEY wrapped cannot be unwrapped")
+		e.tell("ORGOPS_FORMER_WRAPPING_KEYS is not set: only data keys that ORGOPS_WRAPPING_KEY wrapped can be unwrapped")
 	}
 	return e.rewrap(ctx, main, keys, wrapper)
 }
 
-// rewrapByFile creates a new key. No service may run meanwhile: it would keep using the key that it read at its start.
+// rewrapByFile creates a new key. No service may run meanwhile, because a running service keeps the key that it read at its
+// start.
 func rewrapByFile(ctx context.Context, e Env) (err error) {
 	backend, err := process.OpenEmbedded(ctx, e.Config.Data, true, time.Now)
 	if err != nil {
@@ -74,7 +75,7 @@ var errNotRewrapped = errors.New("some data keys were not rewrapped, so the form
 func (e Env) rewrap(ctx context.Context, st store.Store, keys vault.StoreKeys, w vault.Rewrapper) error {
 	out := json.NewEncoder(e.Out)
 	sum, err := vault.Rewrap(ctx, e.counted(ids(ctx, st)), keys, w, func(company string, err error) {
-		_ = out.Encode(map[string]string{"company": company, "error": err.Error()}) // a lost line is no loss: the totals count it too
+		_ = out.Encode(map[string]string{"company": company, "error": err.Error()}) // an error does not matter: the totals count the company too
 	})
 	if err != nil {
 		return fmt.Errorf("%w: %w", errNotRewrapped, err)
@@ -88,7 +89,7 @@ func (e Env) rewrap(ctx context.Context, st store.Store, keys vault.StoreKeys, w
 	return nil
 }
 
-// progressEvery counts companies; that many take some seconds.
+// progressEvery sets after how many companies the command prints its progress. Rewrapping that many takes some seconds.
 const progressEvery = 100
 
 // counted reports progress as the caller iterates over companies.

@@ -1,5 +1,5 @@
-// Command bench measures the service as its users see it: the real binary on a new data folder, over real HTTP. It prints its
-// measurements without judging them; ARCHITECTURE.md states the targets.
+// Command bench measures the service as its users see it: the real binary on a new data folder, over real HTTP. It only
+// prints its measurements; README.md has the targets.
 package main
 
 import (
@@ -40,7 +40,7 @@ func run(ctx context.Context, args []string) error {
 	flags.IntVar(&s.events, "events", 20_000, "number of events in the throughput run")
 	flags.IntVar(&s.clients, "publishers", 32, "number of publishers in the throughput run")
 	flags.DurationVar(&s.duration, "duration", 10*time.Second, "duration of each paced run")
-	flags.StringVar(&s.only, "only", "", "run only this one: reads, latency, throughput, hanging or restart")
+	flags.StringVar(&s.only, "only", "", "run only this scenario: reads, latency, throughput, hanging or restart")
 	flags.StringVar(&s.profile, "profile", "", "write a CPU profile of the service during the run to this file (needs --only)")
 	if err := flags.Parse(args); err != nil {
 		return err

@@ -133,8 +133,8 @@ func (p *publisher) publish(n int) error {
 	return err
 }
 
-// receiver receives deliveries on one address. It verifies samples, so that it certifies, and calls arrived for every event
-// with the path. hang selects the events that it answers only after ten seconds.
+// receiver receives deliveries on one address. It verifies the requests of a certification, so that the certification
+// passes. For every event it calls arrived with the path. It waits ten seconds before it answers an event that hang selects.
 type receiver struct {
 	net.Listener
 	arrived func(path string, n int, at time.Time)

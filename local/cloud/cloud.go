@@ -1,5 +1,5 @@
-// Package cloud deploys the CDK app to an AWS emulator on this machine, without Docker and without an account: the same
-// template, the same programs. The emulator, in the folder emulator, is LocalStack with its gaps fixed.
+// Package cloud deploys the CDK app to an AWS emulator on this machine, without Docker and without an account. It uses the
+// same template and the same programs. The emulator, in the folder emulator, is LocalStack with fixes for its gaps.
 //
 // Use it to test correctness, not speed: a request takes about 100 ms. The emulator does not check IAM rights, count a plan's
 // requests, write access logs, traces or alarms, end a request after 29 seconds, process several batches of a shard
@@ -33,8 +33,8 @@ type Stack struct {
 	emulator *process
 }
 
-// Start starts an emulator and deploys the stack to it. The end of ctx stops both, even during the start. The caller closes
-// the stack. If the calling process dies first, everything that it started ends too.
+// Start starts an emulator and deploys the stack to it. The end of ctx stops the emulator and the deployment, even during
+// the start. The caller closes the stack. If the calling process dies first, everything that it started ends too.
 func Start(ctx context.Context, o Options) (*Stack, error) {
 	if o.Log == nil {
 		o.Log = io.Discard

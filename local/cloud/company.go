@@ -14,8 +14,8 @@ import (
 	"orgops/shared/domain/company"
 )
 
-// CreateCompany asks the provisioner to create a company on the plan free. With an empty password it returns a generated one;
-// a given password is not returned.
+// CreateCompany asks the provisioner to create a company on the plan free. If password is empty, it generates a password and
+// returns it. It does not return a given password.
 func (s *Stack) CreateCompany(ctx context.Context, name, email, password string) (company.Provisioned, error) {
 	var answer provisioner.Answer
 	err := s.invoke(ctx, s.Outputs["ProvisionerName"], provisioner.Request{Name: name, Email: email, Password: password}, &answer)

@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// stackName names the pool's stack, as infra does.
+// stackName names the stack that infra creates without a tenant.
 const stackName = "Orgops"
 
 // deploy deploys the stack and reads its outputs.
@@ -32,7 +32,8 @@ func (s *Stack) deploy(ctx context.Context, t tools) error {
 	return err
 }
 
-// local returns the emulator's address for an API at https://ID.execute-api.HOST/STAGE, whose name does not resolve.
+// local returns the emulator's address for an API. The API's public name, https://ID.execute-api.HOST/STAGE, does not
+// resolve.
 func local(endpoint, public string) (string, error) {
 	u, err := url.Parse(public)
 	if err != nil {

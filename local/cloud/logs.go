@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// evidence returns the logged errors of a stack that is about to be removed: the last lines of each log that hold one.
+// evidence returns the logged errors of a stack that is about to be removed: the last five lines with an error of each log.
 func (s *Stack) evidence() error {
 	files, err := filepath.Glob(filepath.Join(s.LogFolder(), "*", "*.log"))
 	if err != nil {

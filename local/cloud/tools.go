@@ -60,8 +60,8 @@ func moduleRoot() (string, error) {
 	}
 }
 
-// functions returns the folder of the functions' programs for this machine. It persists between starts, and is not the folder
-// of the programs for AWS.
+// functions returns the folder of the functions' programs for this machine. The folder persists between starts. The programs
+// for AWS have another folder.
 func (t tools) functions() string {
 	return filepath.Join(t.root, "bin", "functions-"+runtime.GOOS+"-"+runtime.GOARCH)
 }
@@ -95,7 +95,7 @@ func (t tools) deploy(ctx context.Context, s *Stack, outputs string) error {
 	return t.run(ctx, t.root, s.cdk(), t.cdklocal, args...)
 }
 
-// cdk returns the environment of the CDK. It leaves temporary files behind, so they go to a folder that Close removes.
+// cdk returns the environment of the CDK. The CDK leaves temporary files behind, so they go to a folder that Close removes.
 func (s *Stack) cdk() []string { return append(s.Environment(), "TMPDIR="+s.temporary()) }
 
 // run runs a program to its end. Its error includes the end of the output.

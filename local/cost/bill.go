@@ -39,7 +39,7 @@ func costOf(name string) units {
 
 const kB, gB = 1e3, 1e9
 
-// add adds an activity, times over.
+// add adds the usage of an activity, multiplied by times.
 func (v *volume) add(a activity, times float64, memory map[string]float64) {
 	u := costOf(a.step)
 	v.read += times * u.read
@@ -57,7 +57,7 @@ func (v *volume) add(a activity, times float64, memory map[string]float64) {
 	v.logs += times * (platformLog + ownLog) * kB / gB
 }
 
-// traced returns how many of n invocations a month of one source X-Ray records, if they come evenly.
+// traced returns how many traces a month X-Ray records for one source with n invocations, if they are evenly spread.
 func traced(n float64) float64 {
 	first := min(n, tracedASecond*60*minutesAMonth)
 	return first + tracedOfOthers*(n-first)

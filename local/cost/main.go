@@ -1,6 +1,6 @@
-// Command cost prints what the service costs in AWS: what each operation and each step of the workers requests, which this
-// package's tests verify, and the cost of a month. profile.go assumes the functions' durations, the sizes of logs and what a
-// company does in a day; everything else is measured or counted.
+// Command cost prints what the service costs in AWS. It prints the requests of each operation and of each step of the
+// workers, which this package's tests verify. It also prints the cost of a month. profile.go assumes the functions'
+// durations, the sizes of logs and what a company does in a day; everything else is measured or counted.
 package main
 
 import (

@@ -7,7 +7,7 @@ type activity struct {
 	function string  // invoked for it
 	ms       float64 // billed duration; assumed, not measured
 	request  bool    // goes through the gateway
-	messages float64 // that Lambda receives from a queue for it and deletes
+	messages float64 // messages that Lambda receives from a queue and deletes for the activity
 	sent     float64 // kB to the internet
 }
 
@@ -30,8 +30,8 @@ const (
 )
 
 // day returns what a company does in a day: 328 requests, 150 events delivered, 24 syncs. Every request, change and message
-// is its own invocation, except for the changes of a sync's page, which come in batches of ten; if changes come closer
-// together, the cost is lower. An answer includes 0.5 kB of headers. A delivery opens a connection, which takes 5 kB.
+// is its own invocation. Only the changes of a sync's page come in batches of ten. If other changes come in batches too, the
+// cost is lower. An answer includes 0.5 kB of headers. A delivery opens a connection, which takes 5 kB.
 func day() []activity {
 	return []activity{
 		{step: "login", times: 2, function: "auth", ms: 120, request: true, sent: 1},
@@ -90,7 +90,7 @@ func stored() (kilobytes float64) {
 	return kilobytes
 }
 
-// What every invocation and request adds to logs.
+// Every invocation and request adds these sizes to the logs.
 const (
 	platformLog = 0.7  // kB that Lambda writes per invocation
 	ownLog      = 0.5  // kB of metrics that a function writes per invocation, if it measures anything

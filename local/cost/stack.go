@@ -11,7 +11,7 @@ import (
 	"orgops/shared/base/metric"
 )
 
-// stack counts what a deployed template pays for whether it is used or not, and holds the memory of its functions.
+// stack counts the resources of a template that cost money even when idle, and holds the memory of its functions.
 type stack struct {
 	keys, secrets, alarms, dashboards int
 	metrics                           int                // custom metrics
@@ -59,7 +59,7 @@ func readStack(text []byte) (stack, error) {
 	return s, nil
 }
 
-// measured counts the metrics that an alarm reads, by which AWS charges it.
+// measured counts the metrics that an alarm reads. AWS charges an alarm by their number.
 func measured(metrics []struct{ MetricStat *struct{} }) (n int) {
 	for _, m := range metrics {
 		if m.MetricStat != nil {

@@ -6,9 +6,9 @@ type step struct {
 	units
 }
 
-// steps lists what everything costs, as TestSteps measures it: the operations by their ids, then the workers' steps. Each
-// step is its process's first work for the company, so it includes opening the company's data key. Within five minutes of
-// another step it costs one get and one KMS request less.
+// steps lists the cost of everything that happens, as TestSteps measures it: the operations by their ids, then the workers'
+// steps. Each step is its process's first work for the company, so it includes opening the company's data key. A step within
+// five minutes of another step costs one get and one KMS request less.
 //
 // A memory has 1.1 kB, a delivery 1.9 kB, the company's context 11 kB (2.8 kB stored); lists are full pages of 50.
 func steps() []step {

@@ -20,8 +20,8 @@ import (
 //go:embed session.sh.tmpl
 var sessionText string
 
-// Command returns the path of this program, so that printed commands work when pasted. Under go run that is the binary which
-// go run built: it exists as long as the service runs and, unlike go run itself, handles signals.
+// Command returns the path of this program, so that printed commands work when pasted. Under go run it returns the path of
+// the binary that go run built. This binary exists as long as the service runs and, unlike go run itself, handles signals.
 func Command() string {
 	if path, err := os.Executable(); err == nil && strings.Contains(path, "go-build") {
 		return path

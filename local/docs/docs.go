@@ -19,8 +19,8 @@ const Path = "/api/docs"
 const policy = "default-src 'none'; connect-src 'self'; img-src 'self' data:; script-src 'self' 'unsafe-inline'; " +
 	"style-src 'self' 'unsafe-inline'; font-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
-// Register serves /openapi.json, /openapi.yaml and the pages under Path, and redirects / to them. The caller registers every group before. It panics
-// if the operations cannot be documented, which is a programming error.
+// Register serves /openapi.json, /openapi.yaml and the pages under Path, and redirects / to the pages. The caller registers
+// every group first. Register panics if it cannot document the operations, which is a programming error.
 func Register(s *web.Server) {
 	doc := s.Document()
 	asJSON, err := doc.MarshalJSON()

@@ -1,5 +1,5 @@
 // Package preflight checks before a process starts whether the AWS resources that it needs exist and answer. A Lambda skips
-// it: its first call shows the same, and the checks would lengthen every cold start.
+// these checks: its first call shows the same problem, and the checks would lengthen every cold start.
 package preflight
 
 import (
@@ -28,7 +28,8 @@ type Check struct {
 }
 
 // All runs the checks concurrently, within Timeout. Its error is one line that names the service, the endpoint, the resource
-// and the reason of each failure. From an answer of AWS it takes only the code: the message may quote a request.
+// and the reason of each failure. For an answer of AWS the reason is only the error code, because the message may quote a
+// request.
 func All(ctx context.Context, access awsclient.Access, checks ...Check) error {
 	ctx, cancel := context.WithTimeout(ctx, Timeout)
 	defer cancel()

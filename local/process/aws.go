@@ -27,7 +27,7 @@ import (
 	"orgops/shared/storage/store/dynamostream"
 )
 
-// requestBudget bounds a request, with the retries of throttled calls: API Gateway waits as long for a function.
+// requestBudget bounds a request, including the retries of throttled calls. API Gateway waits as long for a function.
 const requestBudget = 29 * time.Second
 
 // refreshEvery sets how often the process checks whether the token keys are due to be read again.
@@ -39,8 +39,8 @@ const refreshEvery = time.Minute
 // The error names every missing setting, or, within preflight.Timeout, every service that cannot be used. A second process on
 // the same table is refused: see lease.
 //
-// Deliveries reach this machine only if the operator's networks allow it: several machines may share the store, and this one
-// must not be called for what another's companies configured.
+// Deliveries reach this machine only if the operator's networks allow it. Several machines may share the store, and an
+// endpoint that a company configured on another machine must not lead to this machine.
 func OpenAWS(ctx context.Context, getenv func(string) string, logger *slog.Logger) (*Process, error) {
 	c, err := cloud.Read(getenv)
 	c.Logger = logger
@@ -67,7 +67,7 @@ type awsParts struct {
 	lease          *lease
 }
 
-// openParts makes no calls.
+// openParts opens the parts without a call to AWS.
 func openParts(c *cloud.Cloud) *awsParts {
 	c.Need("ORGOPS_WRAPPING_KEY", c.Settings.WrappingKey)
 	c.Need("ORGOPS_TOKEN_KEYS", c.Settings.TokenKeys)
@@ -82,7 +82,7 @@ func openParts(c *cloud.Cloud) *awsParts {
 
 // preflight asks every service for what the process needs from it, and reads the token keys.
 func (a *awsParts) preflight(ctx context.Context) error {
-	wrap := func(ctx context.Context) error { // the right that the process has anyway
+	wrap := func(ctx context.Context) error { // uses a right that the process needs anyway
 		_, err := kms.Wrapper(a.Cloud).Wrap(ctx, "none", make([]byte, 32))
 		return err
 	}
@@ -112,8 +112,8 @@ func (a *awsParts) backend() backend {
 	}
 }
 
-// allowsLoopback reports whether the operator's networks cover this machine's own: then the name localhost is allowed as
-// well.
+// allowsLoopback reports whether the operator's networks include this machine's own network. If so, the name localhost is
+// allowed as well.
 func allowsLoopback(networks []netip.Prefix) bool {
 	return slices.ContainsFunc(networks, func(p netip.Prefix) bool { return p.Bits() <= 8 && p.Contains(netip.AddrFrom4([4]byte{127})) })
 }

@@ -47,8 +47,8 @@ const (
 	lockFile   = "serving.lock"
 )
 
-// OpenEmbedded opens the backend in a folder and creates what is missing. The one process that consumes the feed and works
-// the queues sets serving; every other process only reads and writes.
+// OpenEmbedded opens the backend in a folder and creates what is missing. Only the process that consumes the feed and works
+// the queues sets serving. Other processes only read and write items.
 func OpenEmbedded(ctx context.Context, folder string, serving bool, now func() time.Time) (e *Embedded, err error) {
 	e = &Embedded{}
 	defer func() {
@@ -80,7 +80,7 @@ func OpenEmbedded(ctx context.Context, folder string, serving bool, now func() t
 	return e, e.openKeys(folder, now)
 }
 
-// openQueues opens the queues. If serving, it makes messages that a killed process had leased available at once.
+// openQueues opens the queues. If serving, it releases at once the messages that a killed process had leased.
 func (e *Embedded) openQueues(ctx context.Context, serving bool, now func() time.Time) (err error) {
 	if e.retries, err = sqlitequeue.Open(ctx, e.db, "retries", sqlitequeue.Options{Now: now}); err != nil {
 		return err

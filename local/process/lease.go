@@ -14,9 +14,10 @@ import (
 	"orgops/shared/storage/store"
 )
 
-// One process consumes a table's feed: two would each hand out every change, and every delivery would be sent twice. The
-// process holds a lease, an item of the table that it renews. Processes do not compare clocks: a process that finds another's
-// lease watches it for leaseLasts and takes it over only if it was not renewed in that time.
+// Only one process consumes a table's feed. Two processes would each hand out every change, and every delivery would be sent
+// twice. The process holds a lease, which is an item of the table, and renews it. Processes do not compare clocks. A process
+// that finds the lease of another process watches it for leaseLasts. It takes the lease over only if the other process has
+// not renewed it in that time.
 const (
 	leaseKey    = "SERVING"
 	leaseEntity = "lease"
@@ -51,8 +52,8 @@ func newLease(st store.Store, logger *slog.Logger, now time.Time) *lease {
 	}
 }
 
-// take acquires the lease. It waits for a lease that is no longer renewed to expire. It refuses a lease that is still renewed,
-// within the time between renewals.
+// take acquires the lease. If another process holds the lease and has stopped renewing it, take waits until the lease
+// expires. If the other process still renews the lease, take returns an error at the next renewal.
 func (l *lease) take(ctx context.Context) error {
 	var seen int64 // version of the other process's lease when first read
 	var since time.Time
@@ -118,13 +119,13 @@ func (l *lease) keep(ctx context.Context) error {
 	}
 }
 
-// renew tries once and ignores ctx's end, because release must know the version. If the store does not answer within a
-// quarter of the lease, the next renewal tries again.
+// renew tries once. It ignores the end of ctx, because release must know the version that renew wrote. If the store does not
+// answer within a quarter of the lease, the next renewal tries again.
 func (l *lease) renew(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), l.lasts/4)
 	defer cancel()
 	err := l.write(ctx, l.version)
-	if errors.Is(err, store.ErrConflict) { // or an earlier renewal succeeded and its answer was lost
+	if errors.Is(err, store.ErrConflict) { // another process took the lease, or the answer to an earlier renewal was lost
 		var now leaseBody
 		var version int64
 		if now, version, err = l.read(ctx); err == nil {

@@ -16,7 +16,8 @@ import (
 
 func main() { group.Serve(inbound.Mount, kms.Add, cloud.Connectors(receivers)) }
 
-// receivers lists the connectors that receive webhooks. The others, and the clients that they fetch with, are not linked.
+// receivers returns the connectors that receive webhooks. The program does not link the other connectors and their
+// libraries.
 func receivers(client *outbound.Client, _ func() time.Time) connector.Registry {
 	return connector.New(genericwebhook.New(client), github.New(client))
 }

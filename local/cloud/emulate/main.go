@@ -51,9 +51,9 @@ logs      %s
 Log in:
   curl -s %s/auth/login -H 'Content-Type: application/json' -d '{"email":"%s","password":"%s"}'
 
-Inspect it with the AWS CLI (version 1 is at .tools/cloud/bin/aws), for example aws sqs list-queues:
+Inspect the stack with the AWS CLI (version 1 is at .tools/cloud/bin/aws), for example aws sqs list-queues:
   export %s
 
-Ctrl-C stops it and removes everything.
+Ctrl-C stops the stack and removes everything.
 `, s.URL, c.CompanyID, c.Email, c.Password, s.LogFolder(), s.URL, c.Email, c.Password, strings.Join(s.Environment(), " "))
 }

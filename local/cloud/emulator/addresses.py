@@ -1,5 +1,5 @@
-"""The request path that an integration receives. LocalStack serves every API below a path of its own and drops that prefix
-from the path that it passes on, so that references in an answer would lead to another address.
+"""Passes the whole request path to an integration. LocalStack serves every API below a prefix and drops the prefix from the
+path that it passes on. References in an answer would then lead to another address.
 """
 
 from urllib.parse import urlsplit
@@ -19,6 +19,6 @@ def patch() -> None:
 
 
 def _written(request) -> str:
-    """Returns the path as the client sent it. A proxy's client sends a whole address, of which it returns the path."""
+    """Returns the path as the client sent it. If the client sent a whole URL, as to a proxy, returns the path of the URL."""
     target = request.environ.get("RAW_URI") or ""
     return target.partition("?")[0] if target.startswith("/") else urlsplit(target).path

@@ -17,7 +17,7 @@ from emulator.sandbox import Sandbox
 
 
 def patch(logs: Path) -> None:
-    """Each sandbox also logs to a file, logs/FUNCTION/TIME-ID.log, in addition to CloudWatch Logs."""
+    """Makes each sandbox log to a file, logs/FUNCTION/TIME-ID.log, in addition to CloudWatch Logs."""
     api = RuntimeApi()
 
     class Executor(ProcessExecutor):
@@ -80,7 +80,7 @@ class ProcessExecutor(runtime_executor.RuntimeExecutor):
 
     @classmethod
     def cleanup_version(cls, function_version):
-        """Keeps the code, because the next version uses the same code if only settings changed."""
+        """Does nothing, so that the code stays: the next version uses the same code if only settings changed."""
 
 
 class _Only:

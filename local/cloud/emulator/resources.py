@@ -101,7 +101,7 @@ def _rotated(secrets, model) -> bool:
 
 
 class RotationSchedule(ResourceProvider):
-    """Rotates the secret at once and retries as AWS does. It does not follow the schedule. LocalStack's does nothing."""
+    """Rotates the secret at once and retries as AWS does. It does not follow the schedule. LocalStack's own provider does nothing."""
 
     TYPE = "AWS::SecretsManager::RotationSchedule"
     SCHEMA = {

@@ -1,4 +1,4 @@
-"""LocalStack's settings. It reads them from the environment when it is imported, so apply comes first."""
+"""LocalStack's settings. LocalStack reads them from the environment when it is imported, so call apply before the import."""
 
 import os
 import tempfile
@@ -8,7 +8,7 @@ def apply(port: int, home: str) -> None:
     """Sets LocalStack's settings for an instance on a loopback port with all its files under home."""
     os.environ.update(
         GATEWAY_LISTEN=f"127.0.0.1:{port}",
-        # The host of the addresses that it generates, such as queue URLs; it needs no name server.
+        # The host in the addresses that LocalStack generates, such as queue URLs. It needs no name server.
         LOCALSTACK_HOST=f"127.0.0.1:{port}",
         FILESYSTEM_ROOT=os.path.join(home, "root"),
         # No traffic to the outside: no certificates, no statistics, no name server.

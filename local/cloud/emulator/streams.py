@@ -102,7 +102,7 @@ class Poller(DynamoDBPoller):
         return [Batch(left, batch.tries + 1)]
 
     def _again(self, batch: Batch) -> list[Batch]:
-        """Returns two halves, which does not count as an attempt, or, for one record or without bisection, the whole batch."""
+        """Returns two halves of the batch; halving counts as no attempt. Returns one record, or a batch without bisection, whole."""
         middle = len(batch.events) // 2
         if self.halves and middle:
             return [Batch(batch.events[:middle], batch.tries), Batch(batch.events[middle:], batch.tries)]
