@@ -102,11 +102,12 @@ func (c *Courier) prepare(ctx context.Context, company store.Company, stored int
 		c.Logger.ErrorContext(ctx, "endpoint not usable", "company", company.ID(), "provider", stored.Provider, "error", err)
 	}
 	var conf config
-	if err := cmp.Or(stored.Damaged, json.Unmarshal(stored.Config, &conf)); err != nil {
-		unusable(err)
-		if conf.Events == nil {
-			conf.Events = event.Patterns() // held, so that a recovery can send them
-		}
+	cause := cmp.Or(stored.Damaged, json.Unmarshal(stored.Config, &conf))
+	if cause != nil {
+		unusable(cause)
+	}
+	if cause != nil && conf.Events == nil {
+		conf.Events = event.Patterns() // held, so that a recovery can send them
 	}
 	e.events, e.health = conf.Events, c.health.of(company.ID(), stored.Provider, conf.RateLimit)
 	if stored.Damaged != nil {
