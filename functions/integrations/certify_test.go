@@ -90,7 +90,7 @@ func TestCertify_Fails(t *testing.T) {
 		{"has another secret", func(s *service) func(http.Header, []byte) int { return s.verifying(another) },
 			[]string{"accepts-signed"}, "verifies with this signing secret"},
 		{"fails", func(*service) func(http.Header, []byte) int { return always(500) },
-			[]string{"accepts-signed", "refuses-bad-signature", "refuses-old-timestamp"}, "answered 500, where 4xx was due"},
+			[]string{"accepts-signed", "refuses-bad-signature", "refuses-old-timestamp"}, "answered 500, but 4xx was expected"},
 		{"redirects", func(*service) func(http.Header, []byte) int { return always(308) },
 			[]string{"accepts-signed", "refuses-bad-signature", "refuses-old-timestamp"}, "answered 308"},
 		{"is down", nil, []string{"accepts-signed", "refuses-bad-signature", "refuses-old-timestamp"}, "no answer: "},
@@ -204,7 +204,7 @@ func TestCertify_Feed(t *testing.T) {
 	status, body = 200, atom
 	s.do("PUT", "/feed/credentials", map[string]any{"credentials": map[string]string{"token": "t"}}).Want(204)
 	got := s.certify("feed")
-	if is, reason := got.check("credentials"); got.Passed || is != "fail" || !strings.Contains(reason, "wrong credentials as well") {
+	if is, reason := got.check("credentials"); got.Passed || is != "fail" || !strings.Contains(reason, "wrong credentials also worked") {
 		t.Errorf("with unused credentials: %+v", got)
 	}
 }
