@@ -177,7 +177,7 @@ func (r configuration) create(ctx context.Context) (*configuredOutput, error) {
 // replace changes the configuration. It keeps the secrets and credentials, and whether the integration is enabled.
 func (r configuration) replace(ctx context.Context, old integration.Integration, version int64) (*configuredOutput, error) {
 	i := old
-	if old.Damaged != nil { // what could not be read starts again
+	if old.IsDamaged() { // what could not be read starts again
 		i.Damaged, i.Enabled, i.CreatedAt = nil, true, r.now
 	}
 	i.Config, i.Permissions, i.ConfiguredBy, i.UpdatedAt = r.config, r.conn.Ports(r.config), r.by, r.now

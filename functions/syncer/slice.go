@@ -243,7 +243,7 @@ func (s *slice) integration(ctx context.Context) (integration.Stored, error) {
 		return stored, final(err)
 	case err != nil:
 		return stored, err
-	case i.Damaged != nil:
+	case i.IsDamaged():
 		return stored, final(i.Usable())
 	case !i.Enabled:
 		return stored, final(fault.New(fault.Conflict, "the integration was disabled"))

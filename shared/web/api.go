@@ -20,7 +20,7 @@ type api struct {
 	server *Server
 }
 
-// newAPI makes an API that puts the guard around each operation and passes it to mount.
+// newAPI makes an API. For each operation, the API puts the guard around the handler and passes both to mount.
 func newAPI(s *Server, mount func(*huma.Operation, http.HandlerFunc)) *api {
 	config := huma.Config{
 		OpenAPI:                      newDocument(s.opts),
@@ -46,7 +46,7 @@ func (a *api) Marshal(w io.Writer, _ string, v any) error {
 // Unmarshal reads only JSON; takeBody has already checked the content type.
 func (a *api) Unmarshal(_ string, data []byte, v any) error { return decode(data, v) }
 
-// decode reads JSON. Its errors are public, because they quote nothing from the body.
+// decode reads JSON. Clients may see its errors, because the errors quote nothing from the body.
 func decode(data []byte, v any) error {
 	if !utf8.Valid(data) {
 		return errors.New("the body is not UTF-8")
@@ -77,7 +77,8 @@ type adapter struct {
 	mount   func(*huma.Operation, http.HandlerFunc)
 }
 
-// Handle panics on an operation that is neither company-scoped with a scope nor public.
+// Handle puts the guard around an operation and mounts it. It panics on an operation that is neither public nor
+// company-scoped with a scope.
 func (a *adapter) Handle(op *huma.Operation, handler func(huma.Context)) {
 	scopes, s := scopesOf(op), a.server
 	limit := op.MaxBodyBytes
@@ -125,8 +126,8 @@ func headerOf(ctx huma.Context) http.Header {
 	return w.Header()
 }
 
-// RequestHeaders returns all headers of the current request, or nil outside a request. It serves handlers that cannot name
-// their headers in advance, such as the receiver of signed deliveries.
+// RequestHeaders returns all headers of the current request, or nil outside a request. Handlers use it if they cannot
+// declare their headers, such as the receiver of signed deliveries.
 func RequestHeaders(ctx context.Context) http.Header {
 	if req := requestOf(ctx); req != nil {
 		return req.header

@@ -4,8 +4,8 @@ import "context"
 
 type basePathKey struct{}
 
-// WithBasePath sets the base path, such as /live, of the references in answers to a request under ctx. The base path is the
-// part of the request's address in front of the routed path, without a trailing slash.
+// WithBasePath sets the base path, such as /live, of a request under ctx. References in the answer begin with it. The base
+// path is the part of the request's address in front of the routed path, without a trailing slash.
 func WithBasePath(ctx context.Context, base string) context.Context {
 	if base == "" {
 		return ctx

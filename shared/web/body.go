@@ -22,13 +22,13 @@ const (
 )
 
 // boundBody sets a deadline for the arrival of a body, even if no handler reads it. After a refusal, net/http reads the
-// rest of the body to reuse the connection, and without a deadline it would wait as long as the caller likes. Some writers
-// support no deadline.
+// rest of the body to reuse the connection, and without a deadline it would wait as long as the caller likes. It ignores
+// the error of a writer that supports no deadline.
 func boundBody(w http.ResponseWriter) {
 	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(bodyTimeout))
 }
 
-// takeBody checks a body's length and content type before it is read, and limits the reading of it.
+// takeBody checks the length and content type of a body, and limits how much of it a handler reads and for how long.
 func takeBody(op *huma.Operation, limit int64, w http.ResponseWriter, r *http.Request) error {
 	if r.ContentLength == 0 || r.Body == nil {
 		return nil
@@ -56,10 +56,10 @@ func accepts(op *huma.Operation, contentType string) bool {
 	return err == nil && media == op.Metadata[acceptMark]
 }
 
-// acceptMark holds what Accept was given.
+// acceptMark is the metadata key for the media type that Accept adds.
 const acceptMark = "orgops-accept"
 
-// Accept lets an operation take a media type other than JSON too, which the document does not show.
+// Accept lets an operation take one more media type in addition to JSON. The OpenAPI document does not show that type.
 func Accept(op huma.Operation, media string) huma.Operation {
 	metadata := map[string]any{acceptMark: media}
 	maps.Copy(metadata, op.Metadata)

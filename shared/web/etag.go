@@ -12,10 +12,10 @@ type IfNoneMatch struct {
 	IfNoneMatch string `header:"If-None-Match" doc:"ETags that the caller holds; 304 if one is current"`
 }
 
-// IfMatch reads the If-Match header (RFC 9110 §13.1.1). Embed it in the input of a write that a caller may bind to what it
-// has read.
+// IfMatch reads the If-Match header (RFC 9110 §13.1.1). Embed it in the input of a write that a caller may limit to the
+// version that it has read.
 type IfMatch struct {
-	IfMatch string `header:"If-Match" maxLength:"2048" doc:"The ETag that the change is based on; 412 if the resource has changed since. Without it, the change is made to whatever is there" example:"\"7-19c5f27c1e7.41.492178.certified\""`
+	IfMatch string `header:"If-Match" maxLength:"2048" doc:"The ETag of the version that the change is based on; 412 if the resource has changed since. Without it, the change applies to the current version" example:"\"7-19c5f27c1e7.41.492178.certified\""`
 }
 
 // Tagged holds an answer with an ETag. A client may cache it but must revalidate it each time.
@@ -63,12 +63,13 @@ func (t *Tagged[T]) WithLink(link string) *TaggedPage[T] {
 // ETag makes an entity tag (RFC 9110 §8.8.3) of text that holds no quote.
 func ETag(text string) string { return `"` + text + `"` }
 
-// Check returns nil if the caller's change may be made to a resource of the version: there is no If-Match, it is "*", or it
-// lists an ETag of the version. Otherwise Check returns Stale. The version of a resource that does not exist is "", which
-// meets no If-Match.
+// Check returns nil if the caller may change a resource of the version: the request has no If-Match, or If-Match is "*" or
+// lists an ETag of the version. Otherwise Check returns fault.Stale. A resource that does not exist has the version "",
+// which every If-Match refuses.
 //
-// An ETag is of a version if it is the version, or begins with it and a dot. What follows the dot changes without anyone
-// editing the resource, such as its health, so that it must not refuse an edit.
+// An ETag belongs to a version if it equals the version, or begins with the version and a dot. The part after the dot
+// stands for values that change without an edit, such as the resource's health. Check ignores it, so that such a change
+// does not refuse an edit.
 func (in IfMatch) Check(version string) error {
 	if strings.TrimSpace(in.IfMatch) == "" {
 		return nil
@@ -80,7 +81,7 @@ func (in IfMatch) Check(version string) error {
 	if version != "" && listed(in.IfMatch, current) {
 		return nil
 	}
-	return fault.New(fault.Stale, "this changed since you read it; read it again and retry with its new ETag")
+	return fault.New(fault.Stale, "the resource changed since you read it; read it again and retry with its new ETag")
 }
 
 // listed reports whether a list of entity tags is "*", or has a tag that matches. matches gets the text between the quotes,

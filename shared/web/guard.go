@@ -62,8 +62,8 @@ func bearer(h http.Header) (text string, sent bool) {
 	return strings.TrimLeft(rest, " "), true
 }
 
-// pathParam returns a path parameter, decoded once. If decoding would lose something, chi routes on the raw path and its
-// parameters are raw too.
+// pathParam returns a path parameter, decoded once. If the path has an escape that decoding would lose, chi routes on the
+// raw path, and its parameters are not decoded.
 func pathParam(r *http.Request, name string) string {
 	v := r.PathValue(name)
 	if r.URL.RawPath == "" {

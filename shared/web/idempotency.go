@@ -33,8 +33,9 @@ const (
 	maxKept = 256 << 10
 )
 
-// record holds the state of a request with a key: first that it runs, then its answer. The fingerprint is keyed, so that a
-// reader of the store cannot guess the request's content. The body is sealed if the operation's answers hold a secret.
+// record holds the state of a request with a key: first the fact that it runs, then its answer. The fingerprint is keyed,
+// so that a reader of the store cannot guess the request's content. The body is sealed if the operation's answers hold a
+// secret.
 type record struct {
 	Fingerprint string            `json:"fingerprint"`
 	StartedAt   time.Time         `json:"startedAt"`
@@ -43,7 +44,7 @@ type record struct {
 	Body        []byte            `json:"body,omitempty"`
 }
 
-// doOnce runs a request with a key, or replays its first answer. secret tells that the operation's answers hold a secret.
+// doOnce runs a request with a key, or replays its first answer. secret says whether the operation's answers hold a secret.
 // Methods other than POST are idempotent and ignore the header.
 func (s *Server) doOnce(w http.ResponseWriter, r *http.Request, req *request, secret bool, run http.HandlerFunc) error {
 	if r.Method != http.MethodPost {
@@ -123,7 +124,8 @@ func (s *Server) replay(ctx context.Context, w http.ResponseWriter, req *request
 	return nil
 }
 
-// claim records that the request runs. If an earlier request with the key has an answer, claim returns that as first.
+// claim records that the request runs. If an earlier request with the key has an answer, claim returns the record of that
+// request as first.
 func (s *Server) claim(ctx context.Context, c store.Company, key string, rec record) (version int64, first *record, err error) {
 	var old record
 	item, err := c.Get(ctx, key, &old)
@@ -154,7 +156,7 @@ func inProgress() error {
 	return e
 }
 
-// settleTimeout limits the write of the outcome. It begins when the handler is done, however long that took.
+// settleTimeout limits the write of the outcome. The time begins when the handler is done.
 const settleTimeout = 5 * time.Second
 
 // settle stores how a request with a key ended, even if the client has disconnected. outcome makes the write. The client

@@ -2,7 +2,7 @@ package web
 
 import "orgops/shared/base/fault"
 
-// problemKind says what one kind of problem is, and what the document shows of it.
+// problemKind explains one kind of problem for the document and for get-problem-type.
 type problemKind struct {
 	kind    fault.Kind
 	status  int
@@ -12,13 +12,13 @@ type problemKind struct {
 	example string // a detail of such a problem
 }
 
-// problemKinds returns the one table of kinds. Of several with one status, the document shows the first. The table is an array, so
-// that reading it for an answer allocates nothing.
+// problemKinds returns the table of all kinds. If several kinds have the same status, the document shows the first. The
+// table is an array, so that reading it for an answer allocates nothing.
 func problemKinds() [17]problemKind {
 	return [...]problemKind{
 		{kind: fault.Malformed, status: 400, title: "Malformed request", meaning: "The request cannot be read: its body is not JSON, its path holds a broken escape, or a header has the wrong form.",
 			remedy: "Correct the form of the request that detail names.", example: "the body is not JSON"},
-		{kind: fault.Unauthenticated, status: 401, title: "Not authenticated", meaning: "The request carries no access token, or one that is expired or not valid here; a webhook's signature was not accepted.",
+		{kind: fault.Unauthenticated, status: 401, title: "Not authenticated", meaning: "The access token is missing, expired or not valid here, or the signature of a webhook was not accepted.",
 			remedy: "Log in again and send the new token as Authorization: Bearer.", example: "the access token has expired"},
 		{kind: fault.Forbidden, status: 403, title: "Forbidden", meaning: "The company does not exist, or is not the token's company.",
 			remedy: "Use the company id that the login answered.", example: "unknown company, or not the company of this token"},
@@ -26,14 +26,14 @@ func problemKinds() [17]problemKind {
 			remedy: "Ask a founder of the company for a role that has the scope.", example: "this needs the scope integrations:write"},
 		{kind: fault.DeniedByPolicy, status: 403, title: "Denied by policy", meaning: "The policy engine denied the action.",
 			remedy: "Read the decision's reasons; change the permissions or the policy.", example: "the policy engine denied the action"},
-		{kind: fault.NotFound, status: 404, title: "Not found", meaning: "There is no such resource, or not in this company.",
+		{kind: fault.NotFound, status: 404, title: "Not found", meaning: "There is no such resource, or it belongs to another company.",
 			remedy: "Check the path and the ids.", example: "webhook is not configured"},
 		{kind: fault.MethodNotAllowed, status: 405, title: "Method not allowed", meaning: "The path exists and takes other methods.",
 			remedy: "Use a method that the Allow header names.", example: "use GET"},
-		{kind: fault.Conflict, status: 409, title: "Conflict", meaning: "The state of the resource does not allow this now, or another request changed it at the same time.",
+		{kind: fault.Conflict, status: 409, title: "Conflict", meaning: "The state of the resource does not allow the operation now, or another request changed the resource at the same time.",
 			remedy: "Read the resource again and repeat.", example: "someone else changed this at the same time; read it again and repeat"},
 		{kind: fault.SyncRunning, status: 409, title: "Sync running", meaning: "A sync of this provider is in progress.",
-			remedy: "Wait for it, or cancel it.", example: "a sync of feed is running"},
+			remedy: "Wait for the sync to end, or cancel it.", example: "a sync of feed is running"},
 		{kind: fault.Stale, status: 412, title: "Changed since it was read", meaning: "The resource no longer has the entity tag of If-Match.",
 			remedy: "Read the resource again, and repeat with its new ETag.", example: "the resource has changed; read it again"},
 		{kind: fault.TooLarge, status: 413, title: "Too large", meaning: "The body is larger than the operation takes.",
@@ -41,12 +41,12 @@ func problemKinds() [17]problemKind {
 		{kind: fault.UnsupportedMediaType, status: 415, title: "Unsupported media type", meaning: "The body is not of a media type that the operation takes.",
 			remedy: "Send Content-Type: application/json.", example: "the body must be application/json"},
 		{kind: fault.Invalid, status: 422, title: "Invalid request", meaning: "The request does not meet its schema. errors lists every problem, each with a JSON Pointer.",
-			remedy: "Correct what errors names.", example: "the request does not meet its schema; see errors"},
+			remedy: "Correct the fields that errors names.", example: "the request does not meet its schema; see errors"},
 		{kind: fault.PreconditionRequired, status: 428, title: "Precondition required", meaning: "The operation needs an If-Match header.",
 			remedy: "Read the resource, and send its ETag as If-Match.", example: "send the ETag of the resource as If-Match"},
 		{kind: fault.QuotaExceeded, status: 429, title: "Quota exceeded", meaning: "The caller has made too many requests.",
 			remedy: "Wait for the seconds that Retry-After gives.", example: "too many tries; wait before the next"},
-		{kind: fault.Internal, status: 500, title: "Internal error", meaning: "The service failed. The cause is in its log, under the request id.",
+		{kind: fault.Internal, status: 500, title: "Internal error", meaning: "The service failed. Its log holds the cause, under the request id.",
 			remedy: "Repeat; if it fails again, report the instance to the operator.", example: "internal error"},
 		{kind: fault.Unavailable, status: 503, title: "Unavailable", meaning: "A part that the service needs does not answer, or is saturated. Nothing was half-written.",
 			remedy: "Repeat after the seconds that Retry-After gives.", example: "the store cannot be reached; try again"},
@@ -56,10 +56,10 @@ func problemKinds() [17]problemKind {
 // problemsPath begins the type of every problem.
 const problemsPath = "/problems/"
 
-// typeURI returns the type of such a problem (RFC 9457).
+// typeURI returns the type member of problems of this kind (RFC 9457).
 func (k problemKind) typeURI() string { return problemsPath + k.kind.String() }
 
-// problemKindOf returns a kind's row; a kind without one is Internal.
+// problemKindOf returns the row of a kind, or the row of Internal for a kind without a row.
 func problemKindOf(kind fault.Kind) problemKind {
 	for _, k := range problemKinds() {
 		if k.kind == kind {

@@ -10,8 +10,8 @@ import (
 // and still have a next page.
 const maxScanned = 10
 
-// List returns a page of the tenant's items that match a query and pass keep. filters are the values that keep depends on;
-// they bind the cursor.
+// List returns a page of the tenant's items that match a query and pass keep. filters holds the values that keep depends
+// on. The cursor is valid only with the same filters.
 func List[T any](ctx context.Context, page PageQuery, q store.Query, keep func(T) bool, filters ...string) (*PageOutput[T], error) {
 	var err error
 	if q.After, err = page.After(ctx, filters...); err != nil {

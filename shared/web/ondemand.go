@@ -8,9 +8,9 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 )
 
-// Register mounts an operation with huma.Register. If the server makes operations on demand, it does so when the first
-// request for the operation arrives. Register panics on a programming error in either case. describe adds documentation
-// that takes time to make; it runs when the operation is made.
+// Register mounts an operation with huma.Register. A server with OnDemand makes the operation when its first request
+// arrives. In both cases Register panics if the operation is neither guarded nor public. describe adds documentation that
+// takes time to make. It runs when the operation is made.
 func Register[I, O any](on huma.API, op huma.Operation, handler func(context.Context, *I) (*O, error), describe ...func(huma.Operation) huma.Operation) {
 	register := func(on huma.API) {
 		described := op
@@ -26,8 +26,8 @@ func Register[I, O any](on huma.API, op huma.Operation, handler func(context.Con
 	register(on)
 }
 
-// registerOnDemand mounts an operation that is made with its first request. Each has its own schema registry, so that
-// making one operation does not affect another.
+// registerOnDemand mounts an operation that is made with its first request. Each such operation has its own schema
+// registry, so that making one does not affect another.
 func (s *Server) registerOnDemand(op huma.Operation, register func(huma.API)) {
 	scopesOf(&op)
 	made := sync.OnceValue(func() http.HandlerFunc {

@@ -6,8 +6,8 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 )
 
-// openDetail marks what the published contract leaves open and this implementation chose. It may change with a reason.
-// Everything without the mark is part of the contract.
+// openDetail marks a detail that the published contract leaves open and this implementation has chosen. A marked detail may
+// change with a reason. A detail without the mark is part of the contract.
 const openDetail = "x-open-detail"
 
 // shownOperation names an operation in the published contract, and the fields of its bodies that the contract shows.
@@ -16,8 +16,8 @@ type shownOperation struct {
 	request, response []string
 }
 
-// shown lists all operations in the published contract. Its last route, GET /api/docs, is missing here because it is a web
-// page, not an operation.
+// shown lists all operations in the published contract. The contract's last route, GET /api/docs, is missing here because
+// it is a web page.
 func shown() []shownOperation {
 	get := func(path string, response ...string) shownOperation {
 		return shownOperation{"GET", companyPath + path, nil, response}
@@ -71,7 +71,7 @@ func markOpen(doc *huma.OpenAPI) {
 	}
 }
 
-// show notes an operation's shown fields, or marks the operation.
+// show records the shown fields of an operation in the contract, and marks an operation outside the contract.
 func (m marker) show(op *huma.Operation) {
 	for _, s := range shown() {
 		if s.method == op.Method && s.path == op.Path {
@@ -96,7 +96,8 @@ func (m marker) showFields(content map[string]*huma.MediaType, names []string) {
 	}
 }
 
-// showIn notes shown fields of a body's schema. It follows references and alternatives, and goes into the items of a list.
+// showIn records the shown fields of a body's schema. It follows references and alternatives, and goes into the items of a
+// list.
 func (m marker) showIn(s *huma.Schema, names []string) {
 	if s == nil {
 		return

@@ -76,7 +76,7 @@ func document(op *huma.Operation, schemas huma.Registry) {
 	if !scoped {
 		extensions := map[string]any{"security": []any{}}
 		maps.Copy(extensions, op.Extensions)
-		op.Extensions = extensions // an explicit empty list, so that a reader can tell public from forgotten
+		op.Extensions = extensions // an empty list shows a reader that the operation is public on purpose
 	}
 	statuses := []int{400, 429, 500, 503} // an API gateway in front throttles every route, including the public ones
 	if scoped {
@@ -123,7 +123,8 @@ type Example struct {
 	Value   any
 }
 
-// Body describes the JSON body of an operation that reads it raw and checks it itself. Of the examples, a form shows the first.
+// Body describes a JSON body that the operation reads raw and checks itself. The documentation's form shows the first
+// example.
 type Body struct {
 	Schema     *huma.Schema
 	Components map[string]*huma.Schema // schemas that Schema refers to, by name
@@ -133,7 +134,7 @@ type Body struct {
 // ComponentRef refers to a schema of the document by its name.
 func ComponentRef(name string) string { return "#/components/schemas/" + name }
 
-// DescribeBody documents the JSON body of an operation that reads it raw and checks it itself.
+// DescribeBody documents a JSON body that the operation reads raw and checks itself.
 func DescribeBody(op huma.Operation, body Body) huma.Operation {
 	metadata := map[string]any{bodyMark: body}
 	maps.Copy(metadata, op.Metadata)
@@ -164,8 +165,9 @@ func (e inOrder) MarshalJSON() ([]byte, error) {
 	return append(object, '}'), nil
 }
 
-// describeBodies replaces huma's schema for raw bytes by the body of DescribeBody. It also adds bodies to the statuses that
-// an operation only describes: an error gets a problem, a second success (200 as well as 201) the body of the first.
+// describeBodies replaces huma's schema for raw bytes by the body of DescribeBody. It also adds a body to each status that
+// the operation describes without one. An error gets a problem. A second success, such as 200 next to 201, gets the body of
+// the first.
 func describeBodies(op *huma.Operation, schemas huma.Registry) {
 	if body, ok := op.Metadata[bodyMark].(Body); ok && op.RequestBody != nil {
 		media := &huma.MediaType{Schema: body.Schema}
@@ -187,9 +189,9 @@ func describeBodies(op *huma.Operation, schemas huma.Registry) {
 	}
 }
 
-// addPathParams documents the path parameters that the handler does not read itself, such as the guarded id, and puts all
-// path parameters first, in the path's order. It moves an example from the schema to the parameter, because the
-// documentation's form fills in only the parameter's own.
+// addPathParams documents the path parameters that the handler does not read, such as the company's id. It puts all path
+// parameters first, in the path's order. It copies an example from the schema to the parameter, because the documentation's
+// form fills in only an example of the parameter.
 func addPathParams(op *huma.Operation) {
 	var inPath []*huma.Param
 	for _, part := range strings.Split(op.Path, "/") {
@@ -211,7 +213,8 @@ func addPathParams(op *huma.Operation) {
 			p.Example = p.Schema.Examples[0]
 		}
 		if strings.HasSuffix(name, "Id") {
-			// A copy, because requests are checked against the original: an id that is no UUID is unknown, not invalid.
+			// The document gets a copy with the format. Requests are checked without it: an id that is not a UUID gets 404,
+			// not 422.
 			schema := *p.Schema
 			schema.Format, p.Schema = "uuid", &schema
 		}

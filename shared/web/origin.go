@@ -7,17 +7,18 @@ import (
 )
 
 // Origins lists the origins of the web pages that may read answers, as browsers write them: https://dashboard.example.com.
-// "*" allows every origin, an empty list none. A page still needs a token, which browsers do not send on their own as they
-// send cookies. See https://fetch.spec.whatwg.org/#http-cors-protocol for the headers.
+// "*" allows every origin, an empty list none. A page still needs a token: browsers send cookies by themselves, but not
+// tokens. See https://fetch.spec.whatwg.org/#http-cors-protocol for the headers.
 type Origins []string
 
 // AnyOrigin stands for every origin.
 const AnyOrigin = "*"
 
-// ExposedHeaders lists the response headers that a page may read in addition to those that it always may.
+// ExposedHeaders lists the response headers that a page may read in addition to the CORS-safelisted ones.
 const ExposedHeaders = "Allow, ETag, Link, Location, RateLimit, RateLimit-Policy, Retry-After, WWW-Authenticate, X-Request-Id"
 
-// Headers that a page may send, and how many seconds a browser may cache a preflight; Chromium caps it at two hours.
+// Headers that a page may send, and the seconds for which a browser may cache a preflight answer (in Chromium at most two
+// hours).
 const (
 	sentHeaders     = "Authorization, Content-Type, Idempotency-Key, If-Match, If-None-Match"
 	preflightMaxAge = "7200"
@@ -39,7 +40,7 @@ func (o Origins) Share(h http.Header, origin string) {
 	h.Set("Access-Control-Expose-Headers", ExposedHeaders)
 }
 
-// options answers an OPTIONS request, and a browser's preflight with the methods and headers that a page may send.
+// options answers an OPTIONS request. A browser's preflight gets the methods and headers that a page may send.
 func options(w http.ResponseWriter, r *http.Request, allowed []string) {
 	h := w.Header()
 	if h.Get("Access-Control-Allow-Origin") != "" && r.Header.Get("Access-Control-Request-Method") != "" {

@@ -23,7 +23,7 @@ type PageQuery struct {
 	Cursor string `query:"cursor" maxLength:"2048" doc:"nextCursor of the previous page; valid only with the same filters"`
 }
 
-// Size returns the requested limit, at most MaxPage; 50 without one.
+// Size returns the requested limit, at most MaxPage, or 50 without a limit.
 func (q PageQuery) Size() int {
 	if q.Limit < 1 {
 		return 50
@@ -31,9 +31,8 @@ func (q PageQuery) Size() int {
 	return min(q.Limit, MaxPage)
 }
 
-// After returns the position in the cursor, as the caller gave it to NewPage, or "" without a cursor. filters must be the
-// same as for NewPage. It returns fault.Invalid for a cursor that was changed, or made for another company, operation or
-// filter.
+// After returns the position that NewPage sealed in the cursor, or "" without a cursor. filters must be the same as for
+// NewPage. It returns fault.Invalid for a cursor that was changed, or made for another company, operation or filter.
 func (q PageQuery) After(ctx context.Context, filters ...string) (string, error) {
 	if q.Cursor == "" {
 		return "", nil
@@ -60,8 +59,8 @@ type PageOutput[T any] struct {
 	Body Page[T]
 }
 
-// NewPage makes a page of items. after is the position behind them (a store's Page.Next), or "" on the last page. NewPage
-// seals it into the cursor, bound to the company, the operation and the filters.
+// NewPage makes a page of items. after is the position behind the items (a store's Page.Next), or "" on the last page.
+// NewPage seals it into the cursor, bound to the company, the operation and the filters.
 func NewPage[T any](ctx context.Context, items []T, after string, filters ...string) *PageOutput[T] {
 	out := &PageOutput[T]{Body: Page[T]{Items: items}}
 	if items == nil {

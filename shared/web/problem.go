@@ -16,13 +16,13 @@ import (
 )
 
 // Problem holds the body of every error (RFC 9457). Its type is the URI reference /problems/<kind>, which is the path of
-// get-problem-type. It leaves out the base path, so that clients can compare it with one text in every deployment.
+// get-problem-type. The type has no base path, so a client compares it with the same text in every deployment.
 type Problem struct { //nolint:errname // the name of the thing in RFC 9457
 	Type     string             `json:"type" format:"uri-reference" example:"/problems/not-found" doc:"The kind of problem, the same for every occurrence. GET this path for an explanation"`
 	Title    string             `json:"title" example:"Not found" doc:"A short text for the kind"`
 	Status   int                `json:"status" example:"404" doc:"The HTTP status code" format:"int32"`
 	Detail   string             `json:"detail,omitempty" doc:"What is wrong and what to do about it"`
-	Instance string             `json:"instance,omitempty" format:"uri" doc:"This occurrence: the request id as a URN"`
+	Instance string             `json:"instance,omitempty" format:"uri" doc:"The id of this occurrence: the request id as a URN"`
 	Errors   []fault.FieldError `json:"errors,omitempty" nullable:"false" doc:"Everything that is wrong with the request"`
 }
 
@@ -38,7 +38,7 @@ const problemType = "application/problem+json"
 
 var _ huma.StatusError = (*Problem)(nil)
 
-// retryAfter sets the Retry-After of a fault.Unavailable without its own.
+// retryAfter sets the Retry-After of a fault.Unavailable that has none.
 const retryAfter = 2 * time.Second
 
 // problemOf makes the public problem of an error and sets the headers that belong to it. It masks an error that is not a
@@ -90,11 +90,11 @@ func (s *Server) refuse(w http.ResponseWriter, r *http.Request, err error) {
 	p := problemOf(requestOf(r.Context()), err, w.Header())
 	w.Header().Set("Content-Type", problemType)
 	w.WriteHeader(p.Status)
-	_ = json.NewEncoder(w).Encode(p) // it errs only if the client has disconnected
+	_ = json.NewEncoder(w).Encode(p) // fails only if the client has disconnected
 }
 
-// replaceErrors replaces huma's problem documents, which echo values and internal errors, with ours. huma keeps these
-// functions in package variables, so it is done once for the process.
+// replaceErrors makes huma answer with Problem. huma's own documents repeat values and internal errors. huma keeps its
+// functions in package variables, so replaceErrors sets them once for the process.
 //
 //nolint:gochecknoglobals // it guards globals of another package
 var replaceErrors = sync.OnceFunc(func() {

@@ -15,7 +15,7 @@ type ProblemType struct {
 	Type    string `json:"type" format:"uri-reference" doc:"The type member of such problems" example:"/problems/not-found"`
 	Title   string `json:"title" doc:"The title member of such problems" example:"Not found"`
 	Status  int    `json:"status" format:"int32" doc:"The HTTP status code" example:"404"`
-	Meaning string `json:"meaning" doc:"What has happened" example:"There is no such resource, or not in this company."`
+	Meaning string `json:"meaning" doc:"What has happened" example:"There is no such resource, or it belongs to another company."`
 	Remedy  string `json:"remedy" doc:"What the caller can do" example:"Check the path and the ids."`
 	Detail  string `json:"detail" doc:"The detail member of such a problem, for example" example:"webhook is not configured"`
 }

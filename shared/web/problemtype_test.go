@@ -18,7 +18,7 @@ func TestRegisterProblemTypes(t *testing.T) {
 	var got web.ProblemType
 	h.Do("GET", p.Type, "", nil).Want(200).JSON(&got)
 	want := web.ProblemType{
-		Type: p.Type, Title: p.Title, Status: p.Status, Meaning: "There is no such resource, or not in this company.",
+		Type: p.Type, Title: p.Title, Status: p.Status, Meaning: "There is no such resource, or it belongs to another company.",
 		Remedy: "Check the path and the ids.", Detail: "webhook is not configured",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

@@ -10,8 +10,8 @@ import (
 	"orgops/shared/base/fault"
 )
 
-// publish completes a document for its readers and for client generators. Nothing that is validated changes: the schemas of
-// request bodies stay as they are.
+// publish completes a document for its readers and for client generators. It does not change the schemas of request bodies,
+// because requests are checked against them.
 func publish(doc *huma.OpenAPI) {
 	shared := sharedErrors()
 	doc.Components.Headers, doc.Components.Responses = sharedHeaders(), map[string]*huma.Response{anyError: shared[anyError]}
@@ -37,7 +37,7 @@ func sharedHeaders() map[string]*huma.Header {
 	return map[string]*huma.Header{
 		headerRequestID:    text("The request's id, for the operator's log; the instance of a problem holds it too", "0198c5f2-7c1e-7d33-9a1b-2f6f0c0a9b11"),
 		headerRetryAfter:   {Description: "Seconds to wait before the next try (RFC 9110)", Schema: &huma.Schema{Type: huma.TypeInteger, Format: "int32"}, Example: 2},
-		headerRateLimit:    text("What is left of the limit (IETF draft RateLimit header fields)", `"login";r=0;t=42`),
+		headerRateLimit:    text("The requests that remain within the limit (IETF draft RateLimit header fields)", `"login";r=0;t=42`),
 		headerRatePolicy:   text("The limit (IETF draft RateLimit header fields)", `"login";q=10;w=60`),
 		headerAuthenticate: text("How to authenticate (RFC 6750)", `Bearer error="invalid_token"`),
 	}
@@ -45,7 +45,7 @@ func sharedHeaders() map[string]*huma.Header {
 
 func headerRef(name string) *huma.Header { return &huma.Header{Ref: "#/components/headers/" + name} }
 
-// headersOf lists the headers that a status comes with.
+// headersOf lists the headers of every answer with a status.
 func headersOf(status int) map[string]*huma.Header {
 	headers := map[string]*huma.Header{"X-Request-Id": headerRef(headerRequestID)}
 	switch status {
@@ -59,10 +59,11 @@ func headersOf(status int) map[string]*huma.Header {
 	return headers
 }
 
-// anyError is the name of the response that an operation gives for an error that it does not list.
+// anyError names the shared response for every error that an operation does not list.
 const anyError = "Error"
 
-// sharedErrors makes one response for each status of an error, with an example of its commonest problem.
+// sharedErrors makes one response for each status of an error, with an example of the first problem kind that has the
+// status.
 func sharedErrors() map[string]*huma.Response {
 	shared := map[string]*huma.Response{}
 	for _, k := range problemKinds() {
@@ -89,8 +90,8 @@ func errorResponse(k problemKind) *huma.Response {
 	}
 }
 
-// shareErrors refers an operation's errors to the shared responses, but for those that it describes itself, and gives every
-// answer its headers. used gets the shared responses that it refers to.
+// shareErrors replaces an operation's error responses by references to shared responses, and adds these to used. It keeps a
+// response that the operation describes itself. It gives every answer its headers.
 func shareErrors(op *huma.Operation, shared, used map[string]*huma.Response) {
 	for key, response := range op.Responses {
 		status, err := strconv.Atoi(key)
@@ -114,8 +115,8 @@ func shareErrors(op *huma.Operation, shared, used map[string]*huma.Response) {
 	op.Responses["default"] = &huma.Response{Ref: "#/components/responses/" + anyError}
 }
 
-// openAnswers lets the objects of answers have more members than the document lists, because later versions add some. Objects that a
-// request holds stay closed.
+// openAnswers lets the objects of answers have more members than the document lists, because later versions add some.
+// Objects of requests stay closed.
 func openAnswers(doc *huma.OpenAPI) {
 	asked := map[*huma.Schema]bool{}
 	for _, op := range operationsOf(doc) {
@@ -133,7 +134,7 @@ func openAnswers(doc *huma.OpenAPI) {
 	}
 }
 
-// reach notes a schema and all that it refers to.
+// reach adds to seen a schema and every schema below it.
 func reach(doc *huma.OpenAPI, s *huma.Schema, seen map[*huma.Schema]bool) {
 	if s == nil || seen[s] {
 		return

@@ -9,8 +9,8 @@ import (
 	"orgops/shared/base/fault"
 )
 
-// checkQuery refuses a query that cannot be parsed, and an empty parameter unless any text is a valid value for it. huma
-// treats both as absent, so a script's ?since=% or ?since= would list everything.
+// checkQuery refuses a query that cannot be parsed. It also refuses an empty parameter, unless the parameter takes any
+// text. huma treats both as absent, so a script that sends ?since=% or ?since= would get the whole list.
 func checkQuery(op *huma.Operation, r *http.Request) error {
 	if r.URL.RawQuery == "" {
 		return nil

@@ -23,7 +23,7 @@ type request struct {
 	route     string // the pattern, never the path
 	operation string
 	url       *url.URL
-	base      string // of references, before the url's path
+	base      string // base path of references; see WithBasePath
 	header    http.Header
 	caller    Caller
 	tenant    store.Company
@@ -67,7 +67,7 @@ func CallerOf(ctx context.Context) Caller {
 type givenIDKey struct{}
 
 // WithRequestID sets the id of a request under ctx to the id from a gateway, so that both logs use the same id. It ignores
-// an id that is not a UUID, because that may come from the client.
+// an id that is not a UUID, because such an id may come from the client.
 func WithRequestID(ctx context.Context, given string) context.Context {
 	if len(given) != len(uuid.UUID{}.String()) || uuid.Validate(given) != nil {
 		return ctx

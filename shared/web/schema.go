@@ -36,7 +36,7 @@ func CheckBody(schema, body json.RawMessage) ([]fault.FieldError, error) {
 
 const propertyNames = "propertyNames"
 
-// parseSchema reads a schema. A schema without a type has the implied one.
+// parseSchema reads a schema. A schema without a type gets the type implied.
 func parseSchema(document json.RawMessage, implied string) (*huma.Schema, error) {
 	var members map[string]json.RawMessage
 	s := &huma.Schema{Type: implied}
@@ -49,7 +49,7 @@ func parseSchema(document json.RawMessage, implied string) (*huma.Schema, error)
 		}
 	}
 	if s.Type == "" || s.Type == huma.TypeArray && s.Items == nil {
-		return nil, errors.New("schema without a type, or array schema without items; add it")
+		return nil, errors.New("schema without a type, or array schema without items; add the missing keyword")
 	}
 	if err := parseBelow(s, members); err != nil {
 		return nil, err
@@ -58,7 +58,7 @@ func parseSchema(document json.RawMessage, implied string) (*huma.Schema, error)
 	return s, nil
 }
 
-// keywords lists the keywords that are checked, and in the last line those that do not affect validity.
+// keywords lists the supported keywords. CheckBody ignores those in the last line, which do not affect validity.
 func keywords() []string {
 	return []string{
 		"type", "enum", "minimum", "maximum", "minLength", "maxLength", "pattern", "format", "items", "minItems", "maxItems", "uniqueItems",
@@ -100,13 +100,13 @@ type checking struct {
 	result *huma.ValidateResult
 }
 
-// misfit replaces a value whose type its schema does not allow. It is not empty, so that no two have the same address and
-// uniqueItems finds no duplicates among them.
+// misfit replaces a value whose type its schema does not allow. It has a field, so that two misfits have different
+// addresses and uniqueItems finds no duplicates among them.
 type misfit struct{ _ byte }
 
 // fit rewrites a value so that huma can check all of it, and reports what huma does not check. It quotes names, because
 // huma separates the names in a location by dots and brackets. It replaces null, which huma accepts for an optional member
-// and CheckBody does not. It replaces lists and objects of the wrong type, which huma cannot compare for uniqueItems.
+// and CheckBody refuses. It replaces lists and objects of the wrong type, which huma cannot compare for uniqueItems.
 func (c checking) fit(s *huma.Schema, value any) any {
 	switch v := value.(type) {
 	case nil:

@@ -12,7 +12,8 @@ import (
 	"orgops/shared/base/fault"
 )
 
-// faultOf converts what huma reports: its own refusals by their status, and with 500 the error that a handler returned.
+// faultOf converts an error that huma reports. Status 500 comes with the error that a handler returned. Any other status is
+// a refusal by huma itself, which faultOf converts by its status.
 func faultOf(status int, msg string, errs []error) error {
 	switch status {
 	case http.StatusInternalServerError:
@@ -85,8 +86,9 @@ func publicDetail(d *huma.ErrorDetail) fault.FieldError {
 	return fault.FieldError{Pointer: at, Detail: msg}
 }
 
-// publicMessage cuts off the parser's error that huma appends, because it quotes the value: "…uri: parse "https://u:p@…".
-// It describes a time in a parameter as huma does a time in a body, where huma would write Go's layout.
+// publicMessage cuts off the parser's error that huma appends, because that error quotes the value: "…uri: parse
+// "https://u:p@…". For a time in a parameter huma writes Go's layout; publicMessage returns huma's text for a time in a
+// body instead.
 func publicMessage(msg string) string {
 	if msg == "invalid date/time for format "+time.RFC3339Nano {
 		return validation.MsgExpectedRFC3339DateTime

@@ -32,23 +32,24 @@ type Verifier interface {
 	Verify(text string) (token.Claims, error)
 }
 
-// Options holds what a Server works with.
+// Options holds the settings and the parts of a Server.
 type Options struct {
 	Title, Version string                               // of the OpenAPI document
 	ServerURL      string                               // of the OpenAPI document; "" is "/"
 	Logger         *slog.Logger                         // nil: slog.Default()
 	Verifier       Verifier                             // required for company-scoped operations
-	Tenant         func(companyID string) store.Company // binds the store to the guarded company; required as above
-	CursorKey      []byte                               // seals page cursors and fingerprints requests; empty: random, until the process ends
+	Tenant         func(companyID string) store.Company // binds the store to the guarded company; required for company-scoped operations
+	CursorKey      []byte                               // seals page cursors and fingerprints requests; empty: a random key for this process
 	Now            func() time.Time                     // nil: time.Now
 	Origins        Origins                              // origins of the pages that may read answers
-	Vault          vault.Vault                          // required for an Idempotency-Key where an answer holds a secret
+	Vault          vault.Vault                          // seals kept answers that hold a secret; required for operations with such answers
 
-	// OnDemand makes each operation with its first request, and no document. It suits a process that uses few operations.
+	// OnDemand makes each operation when its first request arrives, and makes no document. It suits a process that uses few
+	// operations.
 	OnDemand bool
 }
 
-// Server is an http.Handler over every registered operation.
+// Server serves every registered operation. It implements http.Handler.
 type Server struct {
 	opts           Options
 	router         *chi.Mux
@@ -142,7 +143,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // recovered turns a panic into a 500. If the answer has already begun, it aborts the connection, so that the client does
-// not mistake a part for the whole.
+// not take a part of the answer for the whole.
 func (s *Server) recovered(w *response, r *http.Request, req *request, v any) {
 	if err, ok := v.(error); ok && errors.Is(err, http.ErrAbortHandler) {
 		panic(v)

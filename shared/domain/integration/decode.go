@@ -37,9 +37,12 @@ func salvage(item store.Item, cause error) Integration {
 	return i
 }
 
+// IsDamaged reports whether the stored form cannot be read. Damaged says why.
+func (i Integration) IsDamaged() bool { return i.Damaged != nil }
+
 // Usable returns an error for an integration whose stored form cannot be read.
 func (i Integration) Usable() error {
-	if i.Damaged == nil {
+	if !i.IsDamaged() {
 		return nil
 	}
 	return fault.Wrap(fault.Conflict, "the stored form of integration "+i.Provider+" cannot be read; configure it again, or delete it", i.Damaged)

@@ -10,7 +10,8 @@ import (
 	"orgops/shared/insight/projection"
 )
 
-// How long an endpoint fails before it becomes a recommendation, then an urgent one. The service disables it after five days.
+// An endpoint that fails for failingAdvice causes a recommendation, which becomes urgent after failingUrgent. After five
+// days the service disables the endpoint.
 const (
 	failingAdvice = time.Hour
 	failingUrgent = 3 * day
@@ -39,7 +40,7 @@ func advice() []advise {
 	}
 }
 
-// each applies a rule to every integration; the rule's ok says whether its condition holds.
+// each applies a rule to every integration. The rule returns ok if its condition holds.
 func each(ask func(view, string, projection.Integration) (r Recommendation, ok bool)) func(view) []Recommendation {
 	return func(v view) []Recommendation {
 		var found []Recommendation
@@ -95,7 +96,7 @@ func certify(v view, p string, i projection.Integration) (Recommendation, bool) 
 	}
 	r := Recommendation{
 		Title: "Certify " + p, Priority: P2, FirstSeenAt: i.SandboxedAt, Operation: v.operation("certify-integration", p),
-		Rationale: p + " is in the sandbox: what it sends is held and what it receives takes no effect until it is certified.",
+		Rationale: p + " is in the sandbox. Until it is certified, deliveries to it are held, and its requests and syncs change nothing.",
 		Evidence:  []Evidence{{Name: "in the sandbox", Value: days(v.age(i.SandboxedAt)), Unit: "days", At: i.SandboxedAt, Href: v.integrationHref(p)}},
 	}
 	if held := v.Deliveries.Endpoints[p].Held.Total(); held > 0 {
@@ -141,7 +142,7 @@ func mend(v view, p string, i projection.Integration) (Recommendation, bool) {
 	r := Recommendation{
 		Title: "Look at why " + p + " fails", Priority: P2, FirstSeenAt: i.FailingSince,
 		Operation: v.operation("list-integration-deliveries", p),
-		Rationale: fmt.Sprintf("No delivery has reached %s for %s. After five days it is disabled.", p, span(failing)),
+		Rationale: fmt.Sprintf("No delivery has reached %s for %s. After five days the service disables it.", p, span(failing)),
 		Evidence: []Evidence{
 			{Name: "failing", Value: float64(failing / time.Hour), Unit: "hours", At: i.FailingSince, Href: v.integrationHref(p) + "/deliveries"},
 			{Name: "waiting deliveries", Value: float64(v.Deliveries.Endpoints[p].Pending), Unit: "deliveries", Href: v.integrationHref(p) + "/deliveries?state=scheduled"},
@@ -191,7 +192,7 @@ func rotate(v view, p string, i projection.Integration) (Recommendation, bool) {
 	r := Recommendation{
 		Title: "Rotate the signing secret of " + p, Priority: P3, FirstSeenAt: i.SecretAt.Add(secretWarn),
 		Operation: v.operation("rotate-integration-secret", p),
-		Rationale: fmt.Sprintf("It is %s old. A new secret is shown once; the old one also signs for 24 more hours.", span(age)),
+		Rationale: fmt.Sprintf("The secret is %s old. A new secret is shown once; the old one also signs for 24 more hours.", span(age)),
 		Evidence:  []Evidence{{Name: "age of the secret", Value: days(age), Unit: "days", At: i.SecretAt, Href: v.integrationHref(p)}},
 	}
 	if age >= secretFail {
@@ -235,7 +236,7 @@ func reviewGoals(v view) []Recommendation {
 		}
 		r := Recommendation{
 			Title: fmt.Sprintf("Review %q", g.Title), Priority: P3, FirstSeenAt: g.Since, Subject: timeline.Reference{Type: "goal", ID: g.ID},
-			Rationale: fmt.Sprintf("It is %s: %s.", g.Status, g.Reason),
+			Rationale: fmt.Sprintf("The goal is %s: %s.", g.Status, g.Reason),
 			Evidence:  []Evidence{{Name: "progress", Value: round(100 * g.Progress), Unit: "%", At: g.Since, Href: v.href("/goals/" + g.ID)}},
 		}
 		if g.Status == goal.Misaligned {

@@ -10,18 +10,18 @@ import (
 	"orgops/shared/insight/projection"
 )
 
-// Brief holds the founder's briefing: sentences that follow from facts, with references to the facts in the API.
+// Brief holds the founder's briefing. Each sentence follows from facts and names the paths that show them.
 type Brief struct {
-	ContextVersion int64     `json:"contextVersion" doc:"the company context that it was written from" example:"1284"`
-	Period         Period    `json:"period" doc:"what it is about"`
+	ContextVersion int64     `json:"contextVersion" doc:"version of the company context behind the brief" example:"1284"`
+	Period         Period    `json:"period" doc:"the time that the brief covers"`
 	Headline       string    `json:"headline" doc:"the brief in one line" example:"Health is 92 of 100. Nothing needs attention; 3 things changed."`
-	Sections       []Section `json:"sections" nullable:"false" doc:"always the same five, in this order"`
+	Sections       []Section `json:"sections" nullable:"false" doc:"the same five sections, always in this order"`
 }
 
 // Period bounds the time that a brief covers.
 type Period struct {
-	Since time.Time `json:"since" doc:"where it begins"`
-	Until time.Time `json:"until" doc:"the request's minute, or the last change where that is later"`
+	Since time.Time `json:"since" doc:"start of the period"`
+	Until time.Time `json:"until" doc:"end of the period: the request's minute, or the time of the last change if that is later"`
 }
 
 // Section groups the sentences of one part of a brief.
@@ -34,9 +34,9 @@ type Section struct {
 // Sentence makes one statement of a brief.
 type Sentence struct {
 	Text     string              `json:"text" doc:"the statement" example:"Dead letters: 3 deliveries used up all attempts."`
-	Severity Severity            `json:"severity" doc:"how much it matters; info needs no action" enum:"critical,high,medium,low,info"`
-	Subject  *timeline.Reference `json:"subject,omitempty" doc:"what it is about, if that is a single thing"`
-	Evidence []string            `json:"evidence" nullable:"false" minItems:"1" doc:"where the API shows the facts behind it"`
+	Severity Severity            `json:"severity" doc:"how much the statement matters; info needs no action" enum:"critical,high,medium,low,info"`
+	Subject  *timeline.Reference `json:"subject,omitempty" doc:"the one entity that the statement is about; absent if there are several"`
+	Evidence []string            `json:"evidence" nullable:"false" minItems:"1" doc:"paths in the API that show the facts behind the statement"`
 }
 
 // Info marks statements that need no action.
@@ -50,15 +50,16 @@ const (
 	briefDateAndTime = "2 January 15:04"
 )
 
-// NeedsHistory reports whether the context's list may lack entries since a time, so that the caller has to read the timeline
-// itself.
+// NeedsHistory reports whether the caller must read the stored timeline to get every entry since a time. The context lists
+// the newest entries only.
 func NeedsHistory(p projection.Context, since time.Time) bool {
 	n := len(p.Timeline)
 	return n >= projection.MaxTimeline && !p.Timeline[n-1].At.Before(since)
 }
 
-// BriefOf writes the brief of a period. Entries holds the timeline since then, newest first. The brief shows MaxChanges of
-// them; one more entry is enough to say that there are more. References begin with path, the company's path.
+// BriefOf writes the brief of the period that begins at since. The caller passes the period's timeline entries, newest
+// first. The brief shows the first MaxChanges and says whether there are more, so MaxChanges+1 entries are enough.
+// References begin with path, the company's path.
 func BriefOf(p projection.Context, asOf, since time.Time, entries []timeline.Entry, path string) Brief {
 	v := look(p, asOf, path)
 	health := health(v)

@@ -1,6 +1,6 @@
 // Package assessment computes health, readiness, a dashboard, a brief and recommendations from a company's context. Every
-// result is a pure function of the context and of asOf, the request's time cut to the minute: equal inputs give the same
-// bytes. A check can still turn red without any change, because asOf moves on.
+// result is a pure function of the context and of asOf, so equal inputs give the same bytes. The time asOf is the request's
+// time, cut to the minute. A check may begin to fail while the context stays the same, because asOf moves on.
 package assessment
 
 import (
@@ -40,27 +40,27 @@ const (
 type Check struct {
 	ID         string     `json:"id" doc:"stable name of the check" example:"webhook-deliveries"`
 	Title      string     `json:"title" doc:"the check in words" example:"Webhook deliveries"`
-	Status     Status     `json:"status" doc:"what was found" enum:"pass,warn,fail,unknown,not-applicable"`
+	Status     Status     `json:"status" doc:"outcome of the check" enum:"pass,warn,fail,unknown,not-applicable"`
 	Score      *float64   `json:"score" nullable:"true" minimum:"0" maximum:"100" doc:"pass 100, warn 50, fail 0; null when unknown or not applicable"`
-	Weight     float64    `json:"weight" doc:"how much it counts in the health score; 0 in readiness, which is not an average" example:"10"`
-	PointsLost float64    `json:"pointsLost" doc:"what it takes from the health score" example:"12.5"`
-	Reason     string     `json:"reason" doc:"what was found, and what the rule is" example:"no delivery waits"`
-	Evidence   []Evidence `json:"evidence" nullable:"false" doc:"the facts behind it"`
-	Remedy     *Remedy    `json:"remedy,omitempty" doc:"the operation that fixes it"`
+	Weight     float64    `json:"weight" doc:"how much the check counts in the health score; 0 in readiness, which has no weights" example:"10"`
+	PointsLost float64    `json:"pointsLost" doc:"points that the check takes from the health score" example:"12.5"`
+	Reason     string     `json:"reason" doc:"the finding, and the rule that it was compared with" example:"no delivery waits"`
+	Evidence   []Evidence `json:"evidence" nullable:"false" doc:"the facts behind the outcome"`
+	Remedy     *Remedy    `json:"remedy,omitempty" doc:"the operation that fixes the problem"`
 }
 
 // Evidence states one fact.
 type Evidence struct {
-	Name  string    `json:"name" doc:"what the fact is" example:"oldest waiting delivery"`
-	Value float64   `json:"value" doc:"the fact" example:"12"`
+	Name  string    `json:"name" doc:"name of the fact" example:"oldest waiting delivery"`
+	Value float64   `json:"value" doc:"value of the fact" example:"12"`
 	Unit  string    `json:"unit,omitempty" doc:"what the value counts" example:"minutes"`
 	At    time.Time `json:"at,omitzero" doc:"the time that the fact is about"`
-	Href  string    `json:"href,omitempty" doc:"where the API shows it" format:"uri-reference"`
+	Href  string    `json:"href,omitempty" doc:"path in the API that shows the fact" format:"uri-reference"`
 }
 
 // Remedy names an operation of this API.
 type Remedy struct {
-	Operation string `json:"operation" doc:"its operation id" example:"certify-integration"`
+	Operation string `json:"operation" doc:"id of the operation" example:"certify-integration"`
 	Method    string `json:"method" doc:"HTTP method" example:"POST"`
 	Href      string `json:"href" doc:"path of the call" example:"/companies/0198c5f2-0000-7000-8000-000000000000/integrations/webhook/certification" format:"uri-reference"`
 }
@@ -110,12 +110,12 @@ func (s Status) score() (score float64, known bool) {
 	return 0, false
 }
 
-// view adds to a context the time of the assessment and values that several rules need.
+// view holds a context, the time of the assessment, and values that several rules need.
 type view struct {
 	projection.Context
 	asOf      time.Time
-	path      string   // the company's path, with which references begin
-	providers []string // configured, sorted, so that the results are in order too
+	path      string   // the company's path; references begin with it
+	providers []string // configured providers, sorted; the rules report them in this order
 }
 
 func look(p projection.Context, asOf time.Time, path string) view {
@@ -140,7 +140,7 @@ func isSource(i projection.Integration) bool {
 	return i.Has(integration.InboundReceive, integration.SyncPull)
 }
 
-// age returns the time from t to asOf. It is never negative, although a change in the current minute comes after asOf.
+// age returns the time from t to asOf. It returns 0 for a time after asOf, such as that of a change in the current minute.
 func (v view) age(t time.Time) time.Duration { return max(v.asOf.Sub(t), 0) }
 
 func (v view) href(path string) string { return v.path + path }

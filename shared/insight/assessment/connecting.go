@@ -14,7 +14,7 @@ const (
 	secretFail        = 180 * day
 	credentialWarn    = 180 * day
 	credentialFail    = 365 * day
-	certificationWarn = 14 * day // before its end
+	certificationWarn = 14 * day // before the certification ends
 	syncWarn          = day
 	syncFail          = 7 * day
 	syncFailuresFail  = 3 // in a row
@@ -151,7 +151,7 @@ func syncFailures(v view) verdict {
 		}
 		if worst > 0 {
 			found.remedy = v.remedy("sync-memory", p)
-			found.reason = fmt.Sprintf("the last %s of %s failed; any is a warning, %d in a row a failure", plural(worst, "sync", "syncs"), p, syncFailuresFail)
+			found.reason = fmt.Sprintf("the last %s of %s failed; one is a warning, %d in a row are a failure", plural(worst, "sync", "syncs"), p, syncFailuresFail)
 		}
 	}
 	return found

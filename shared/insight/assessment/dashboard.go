@@ -10,8 +10,8 @@ import (
 
 // Dashboard summarises the company's facts in widgets.
 type Dashboard struct {
-	ContextVersion int64     `json:"contextVersion" doc:"the company context that it was computed from" example:"1284"`
-	AsOf           time.Time `json:"asOf" doc:"the minute that it is about"`
+	ContextVersion int64     `json:"contextVersion" doc:"version of the company context behind the result" example:"1284"`
+	AsOf           time.Time `json:"asOf" doc:"the minute for which the result holds"`
 	FormulaVersion string    `json:"formulaVersion" doc:"version of the rules, weights and thresholds" example:"1"`
 	Widgets        []Widget  `json:"widgets" doc:"the tiles, in the order to show them" nullable:"false"`
 }
@@ -21,15 +21,15 @@ type Widget struct {
 	ID    string `json:"id" doc:"stable name of the widget" enum:"health,readiness,goals,memory,deliveries,integrations,recommendations,timeline"`
 	Kind  string `json:"kind" doc:"how to draw it" enum:"score,count,series,list"`
 	Title string `json:"title" doc:"heading" example:"Platform health"`
-	Data  any    `json:"data" doc:"an object that depends on the widget: health and readiness as their routes return them, the others their counts and first items"`
-	Href  string `json:"href" doc:"the route that it summarises" format:"uri-reference"`
+	Data  any    `json:"data" doc:"an object whose members depend on the widget: health and readiness are as their routes return them, other widgets have counts and first items"`
+	Href  string `json:"href" doc:"path of the data that the widget summarises" format:"uri-reference"`
 }
 
 // DeliverySeries counts the attempts of 24 hours.
 type DeliverySeries struct {
-	Points  []DeliveryPoint `json:"points" nullable:"false" doc:"one an hour, oldest first; the last is the current hour"`
+	Points  []DeliveryPoint `json:"points" nullable:"false" doc:"24 points, one for each hour, oldest first; the last is the current hour"`
 	Pending int             `json:"pending" doc:"deliveries that wait for an attempt" format:"int32"`
-	Held    int             `json:"held" doc:"deliveries held back" format:"int32"`
+	Held    int             `json:"held" doc:"deliveries held because their endpoint was not allowed to receive events" format:"int32"`
 	Dead    int             `json:"dead" doc:"dead letters" format:"int32"`
 }
 
@@ -42,16 +42,16 @@ type DeliveryPoint struct {
 
 // ConnectorSummary describes an integration in the dashboard.
 type ConnectorSummary struct {
-	Provider string            `json:"provider" doc:"its name"`
-	Kind     string            `json:"kind" doc:"the connector"`
+	Provider string            `json:"provider" doc:"name of the provider"`
+	Kind     string            `json:"kind" doc:"kind of connector"`
 	State    integration.State `json:"state" doc:"whether it is in the sandbox or certified" enum:"sandbox,certified"`
 	Enabled  bool              `json:"enabled" doc:"false: nothing goes in or out"`
 }
 
-// Listing holds a list in the dashboard: its first items and how many there are.
+// Listing holds the first items of a list in the dashboard, and the length of the whole list.
 type Listing[T any] struct {
-	Items []T `json:"items" doc:"the first ten"`
-	Total int `json:"total" doc:"how many there are" format:"int32"`
+	Items []T `json:"items" doc:"the first ten items"`
+	Total int `json:"total" doc:"number of items in the whole list" format:"int32"`
 }
 
 const maxTile = 10

@@ -20,7 +20,8 @@ const (
 	bucketOfPending = 5 * time.Minute
 )
 
-// burning pairs two windows. It fires when the long window shows a large loss and the short window shows that it continues.
+// burning pairs a long and a short window. It fires when the burn rate of both reaches the threshold: the long window shows
+// that many attempts failed, the short window shows that attempts still fail.
 type burning struct {
 	short, long window
 	threshold   float64
@@ -40,8 +41,8 @@ func burnings() [3]burning {
 	}
 }
 
-// attempts returns the counts of a window that ends now. Windows have steps of 5 minutes, or of an hour beyond 6 hours, so
-// a window may be a step longer than its name.
+// attempts returns the counts of the window of length d that ends at asOf. Up to 6 hours it counts in steps of 5 minutes,
+// beyond in steps of an hour, so the counts may begin up to one step earlier.
 func (v view) attempts(d time.Duration) projection.Counts {
 	if d <= 6*time.Hour {
 		return v.Deliveries.Recent.Since(v.asOf.Add(-d))
@@ -60,7 +61,7 @@ func deliveries(v view) verdict {
 		found.evidence = append(found.evidence,
 			Evidence{Name: "attempts in " + b.long.name, Value: float64(long.Total()), Unit: "attempts", Href: href},
 			Evidence{Name: "burn rate over " + b.long.name, Value: round(burnRate(long)), Unit: "× the allowed failures", Href: href})
-		if b.status == Fail { // the short window of the last pair is the long one of the pair before
+		if b.status == Fail { // the last pair's short window is the previous pair's long window, which is listed already
 			found.evidence = append(found.evidence,
 				Evidence{Name: "burn rate over " + b.short.name, Value: round(burnRate(short)), Unit: "× the allowed failures", Href: href})
 		}
@@ -165,7 +166,7 @@ func deadLetters(v view) verdict {
 	if total >= deadFail {
 		found.status = Fail
 	}
-	found.reason = fmt.Sprintf("%s used up all attempts; any is a warning, %d are a failure", plural(total, "delivery", "deliveries"), deadFail)
+	found.reason = fmt.Sprintf("%s used up all attempts; one is a warning, %d are a failure", plural(total, "delivery", "deliveries"), deadFail)
 	found.remedy = v.remedy("recover-integration", v.most(func(e projection.Endpoint) int { return e.Dead.Total() }))
 	return found
 }

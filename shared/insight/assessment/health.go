@@ -33,21 +33,21 @@ func (s Severity) weight() float64 {
 }
 
 const (
-	criticalCap   = 49  // a failed critical check caps the score here
-	leastCoverage = 0.5 // below, the score is unknown
+	criticalCap   = 49  // highest score while a critical check fails
+	leastCoverage = 0.5 // lowest coverage that gives a score
 	passFrom      = 80
 	warnFrom      = 50
 )
 
 // HealthScore reports the platform health score and its checks.
 type HealthScore struct {
-	ContextVersion int64     `json:"contextVersion" doc:"the company context that it was computed from" example:"1284"`
-	AsOf           time.Time `json:"asOf" doc:"the minute that it is about"`
+	ContextVersion int64     `json:"contextVersion" doc:"version of the company context behind the result" example:"1284"`
+	AsOf           time.Time `json:"asOf" doc:"the minute for which the result holds"`
 	FormulaVersion string    `json:"formulaVersion" doc:"version of the rules, weights and thresholds" example:"1"`
-	Status         Status    `json:"status" enum:"pass,warn,fail,unknown" doc:"pass from 80 with no failed check, fail below 50, warn between; unknown without a score"`
-	Score          *float64  `json:"score" nullable:"true" minimum:"0" maximum:"100" doc:"weighted mean of the known checks, 49 at most when a critical one fails; null when coverage is below 0.5" example:"92.5"`
-	LowerBound     float64   `json:"lowerBound" minimum:"0" maximum:"100" doc:"the score if everything unknown were failing" example:"80"`
-	Coverage       float64   `json:"coverage" minimum:"0" maximum:"1" doc:"share of the applicable weight that is known" example:"0.9"`
+	Status         Status    `json:"status" enum:"pass,warn,fail,unknown" doc:"pass: 80 or more and no failed check; fail: below 50; warn: any other score; unknown: no score"`
+	Score          *float64  `json:"score" nullable:"true" minimum:"0" maximum:"100" doc:"weighted mean of the known checks; at most 49 when a critical check fails; null when coverage is below 0.5" example:"92.5"`
+	LowerBound     float64   `json:"lowerBound" minimum:"0" maximum:"100" doc:"the score if every unknown check failed" example:"80"`
+	Coverage       float64   `json:"coverage" minimum:"0" maximum:"1" doc:"weight of the known checks, as a share of the weight of all checks that apply" example:"0.9"`
 	Checks         []Check   `json:"checks" doc:"every check, applicable or not" nullable:"false"`
 }
 
@@ -66,7 +66,7 @@ func health(v view) HealthScore {
 	return h
 }
 
-// sum fills the score, its bound, coverage and status, and the points lost from the checks.
+// sum computes the score, lower bound, coverage, status and lost points from the checks.
 func (h *HealthScore) sum() {
 	var applicable, known, points float64
 	failed, failedCritical, doubtfulCritical := false, false, false
@@ -88,7 +88,8 @@ func (h *HealthScore) sum() {
 	h.Status, h.Score = Unknown, nil
 	if applicable > 0 {
 		h.Coverage = known / applicable
-		// Unknown checks count as failing here, the cap included, so that losing evidence never raises the lower bound.
+		// The lower bound counts an unknown check as failed, and applies the cap for it, so that lost evidence never raises
+		// the bound.
 		h.LowerBound = capped(points/applicable, failedCritical || doubtfulCritical)
 	}
 	for i, c := range h.Checks {

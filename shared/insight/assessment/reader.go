@@ -10,7 +10,7 @@ import (
 	"orgops/shared/storage/store"
 )
 
-// Facts holds the input of an assessment. Responses share its maps and lists: do not change them.
+// Facts holds the input of an assessment. Several responses share its maps and lists, so do not change them.
 type Facts struct {
 	projection.Context
 	AsOf time.Time // see AsOf
@@ -24,7 +24,7 @@ type Reader struct {
 
 	mu    sync.Mutex
 	cache map[string]decoded // by company
-	bytes int                // of the items that the cached contexts were decoded from
+	bytes int                // total size of the stored items behind the cached contexts
 }
 
 type decoded struct {
@@ -33,8 +33,9 @@ type decoded struct {
 	context projection.Context
 }
 
-// maxDecoded bounds the cache of a Reader, in bytes of the stored items; in memory they take about three times as much. Beyond
-// it the Reader drops the whole cache, because decoding again costs less than tracking the order of use.
+// maxDecoded limits the cache of a Reader, in bytes of stored items. A decoded context takes about three times as much
+// memory. A Reader above the limit drops its whole cache, because decoding again costs less than tracking which context was
+// used last.
 const maxDecoded = 2 << 20
 
 // NewReader makes a Reader with an empty cache.

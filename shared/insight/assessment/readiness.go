@@ -8,22 +8,22 @@ import (
 	"orgops/shared/insight/projection"
 )
 
-// Readiness reports how far a company's set-up has come, as the highest of four levels and never as an average.
+// Readiness reports the highest of four levels that a company's set-up has reached. It is never an average.
 type Readiness struct {
-	ContextVersion int64     `json:"contextVersion" doc:"the company context that it was computed from" example:"1284"`
-	AsOf           time.Time `json:"asOf" doc:"the minute that it is about"`
+	ContextVersion int64     `json:"contextVersion" doc:"version of the company context behind the result" example:"1284"`
+	AsOf           time.Time `json:"asOf" doc:"the minute for which the result holds"`
 	FormulaVersion string    `json:"formulaVersion" doc:"version of the rules and thresholds" example:"1"`
-	Level          int       `json:"level" minimum:"0" maximum:"4" doc:"the highest level that passed together with all below it; 0 if none" format:"int32"`
-	Levels         []Level   `json:"levels" doc:"all four, from the lowest" nullable:"false"`
+	Level          int       `json:"level" minimum:"0" maximum:"4" doc:"the highest level that passed and whose lower levels all passed; 0 if none" format:"int32"`
+	Levels         []Level   `json:"levels" doc:"all four levels, lowest first" nullable:"false"`
 	Blocking       []string  `json:"blocking" nullable:"false" doc:"ids of the checks that keep the company from the next level"`
 }
 
 // Level reports one level with its checks.
 type Level struct {
-	Level  int     `json:"level" doc:"its number" minimum:"1" maximum:"4" format:"int32"`
-	Title  string  `json:"title" doc:"what it means" example:"Connected"`
-	Passed bool    `json:"passed" doc:"all of its checks pass or do not apply; counts only above passed levels"`
-	Checks []Check `json:"checks" doc:"what it requires" nullable:"false"`
+	Level  int     `json:"level" doc:"number of the level" minimum:"1" maximum:"4" format:"int32"`
+	Title  string  `json:"title" doc:"name of the level" example:"Connected"`
+	Passed bool    `json:"passed" doc:"whether every check of the level passes or does not apply; the level counts only if all lower levels passed"`
+	Checks []Check `json:"checks" doc:"the checks of the level" nullable:"false"`
 }
 
 // Thresholds of the upper levels.

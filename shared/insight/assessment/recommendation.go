@@ -25,7 +25,7 @@ const (
 	P4 Priority = "P4"
 )
 
-// RecommendationState says what became of a recommendation. Active and claimed ones are open.
+// RecommendationState says whether a recommendation is open (active or claimed) or how it ended.
 type RecommendationState string
 
 // The states.
@@ -39,33 +39,33 @@ const (
 
 // Recommendation advises a step, with its reason and the operation to call. There is at most one for each rule and subject.
 type Recommendation struct {
-	ID          string              `json:"id" doc:"UUIDv8 that follows from rule and subject"`
+	ID          string              `json:"id" doc:"UUIDv8; the same rule and subject always give the same id"`
 	Rule        string              `json:"rule" doc:"the rule that raised it" example:"certify-integration"`
 	Title       string              `json:"title" doc:"what to do" example:"Certify webhook"`
-	Rationale   string              `json:"rationale" doc:"what was found, and what acting on it changes"`
+	Rationale   string              `json:"rationale" doc:"the finding, and what the advised step changes"`
 	Priority    Priority            `json:"priority" doc:"how soon; P1 first" enum:"P1,P2,P3,P4"`
-	State       RecommendationState `json:"state" doc:"what became of it; active and claimed are open" enum:"active,claimed,succeeded,failed,dismissed"`
-	Subject     timeline.Reference  `json:"subject" doc:"what it is about"`
-	Evidence    []Evidence          `json:"evidence" doc:"the facts behind it" nullable:"false"`
-	Operation   *Operation          `json:"operation,omitempty" doc:"the call that does it, where there is one"`
-	FirstSeenAt time.Time           `json:"firstSeenAt" doc:"since when its condition holds"`
-	LastSeenAt  time.Time           `json:"lastSeenAt" doc:"the last minute in which it held"`
-	Reopened    int                 `json:"reopened" doc:"how often it came back after it had succeeded" format:"int32"`
-	Version     int64               `json:"version" doc:"0 until its state is first stored"`
+	State       RecommendationState `json:"state" doc:"active and claimed recommendations are open; the other states say how one ended" enum:"active,claimed,succeeded,failed,dismissed"`
+	Subject     timeline.Reference  `json:"subject" doc:"the entity that the recommendation is about"`
+	Evidence    []Evidence          `json:"evidence" doc:"the facts behind the recommendation" nullable:"false"`
+	Operation   *Operation          `json:"operation,omitempty" doc:"the call that carries out the step, if the API has one"`
+	FirstSeenAt time.Time           `json:"firstSeenAt" doc:"when its condition began to hold"`
+	LastSeenAt  time.Time           `json:"lastSeenAt" doc:"the last minute in which its condition held"`
+	Reopened    int                 `json:"reopened" doc:"how often the recommendation came back after it succeeded" format:"int32"`
+	Version     int64               `json:"version" doc:"version of the stored state; 0 if none is stored"`
 }
 
 // Operation describes a remedy with the body to send.
 type Operation struct {
 	Remedy
-	Body map[string]string `json:"body,omitempty" doc:"what to send"`
+	Body map[string]string `json:"body,omitempty" doc:"JSON body to send"`
 }
 
-// Stored keeps the state of a recommendation that a user changed, or whose condition ended.
+// Stored keeps the state of a recommendation after a user changed it or its condition ended.
 type Stored struct {
 	ID       string              `json:"id"`
 	State    RecommendationState `json:"state"`
 	Reopened int                 `json:"reopened"`
-	Version  int64               `json:"-"` // the item's
+	Version  int64               `json:"-"` // of the stored item
 }
 
 // Recommendations computes the recommendations, ordered by Place. References begin with path, the company's path.
@@ -92,15 +92,15 @@ func (v view) recommendations() []Recommendation {
 	return found
 }
 
-// Place returns a text that sorts as recommendations do: by priority, the most urgent first, then in the order of the rules,
-// then by age, the oldest first, then by subject.
+// Place returns the sort key of a recommendation. It sorts by priority (the most urgent first), by the order of the rules,
+// by age (the oldest first) and by subject.
 func (r Recommendation) Place() string {
 	rule := slices.IndexFunc(advice(), func(a advise) bool { return a.rule == r.Rule })
 	return fmt.Sprintf("%s#%02d#%s#%s", r.Priority, rule, r.FirstSeenAt.UTC().Format("2006-01-02T15:04:05.000000000Z"), r.Subject.ID)
 }
 
-// Merge applies the stored states to the computed recommendations. Only the computation decides whether a condition holds: a
-// recommendation that succeeded before and is computed again becomes active, and its count of reopenings grows.
+// Merge applies the stored states to the computed recommendations. A recommendation that is stored as succeeded and
+// computed again has a condition that holds again: Merge makes it active and increments Reopened.
 func Merge(computed []Recommendation, stored []Stored) []Recommendation {
 	known := make(map[string]Stored, len(stored))
 	for _, s := range stored {

@@ -29,18 +29,18 @@ const (
 	MaxGoals        = 50  // listed open goals
 	MaxTimeline     = 10  // newest timeline entries
 	maxBuckets      = 96  // of one tally
-	maxProviders    = 60  // of one map by provider; beyond, providers without an integration are dropped
+	maxProviders    = 60  // of one map by provider; Fold drops further providers if they have no integration
 	maxEntryDetails = 512 // bytes of a listed timeline entry's details
 	maxSubject      = 512 // bytes of a listed entry's subject
 	maxText         = 256 // bytes of a title or an error
 )
 
-// Context holds the facts about a company that the change feed gave.
+// Context holds the facts about a company. Fold takes them from the change feed.
 type Context struct {
 	CompanyID      string                 `json:"companyId" doc:"the company" format:"uuid"`
-	ContextVersion int64                  `json:"contextVersion" doc:"changes folded in so far; it only grows" example:"1284"`
-	Applied        store.Sequence         `json:"applied" doc:"position in the change feed of the last change folded in" example:"00000000000000001284"`
-	UpdatedAt      time.Time              `json:"updatedAt,omitzero" doc:"commit time of the last change folded in"`
+	ContextVersion int64                  `json:"contextVersion" doc:"number of changes that the context includes; it only grows" example:"1284"`
+	Applied        store.Sequence         `json:"applied" doc:"position of the last applied change in the change feed" example:"00000000000000001284"`
+	UpdatedAt      time.Time              `json:"updatedAt,omitzero" doc:"commit time of the last change that the context includes"`
 	Company        Company                `json:"company" doc:"the company's own data"`
 	Integrations   map[string]Integration `json:"integrations" doc:"configured connectors by provider"`
 	Memory         Memory                 `json:"memory" doc:"how many memories there are, and how fresh they are"`
@@ -50,7 +50,7 @@ type Context struct {
 	Timeline       []timeline.Entry       `json:"timeline" doc:"the newest ten entries, newest first"`
 }
 
-// Company holds what the context shows of the company itself.
+// Company holds the facts from the company's own item.
 type Company struct {
 	Name      string    `json:"name,omitempty" doc:"its name" example:"Acme"`
 	Plan      string    `json:"plan,omitempty" doc:"its plan" example:"free"`
@@ -58,23 +58,23 @@ type Company struct {
 	Founders  int       `json:"founders" doc:"how many users have the role founder" format:"int32"`
 }
 
-// Integration holds what the context shows of a connector.
+// Integration holds the facts about one configured connector.
 type Integration struct {
-	Kind           string             `json:"kind" doc:"the connector" example:"webhook"`
+	Kind           string             `json:"kind" doc:"kind of connector" example:"webhook"`
 	State          integration.State  `json:"state" doc:"whether it is in the sandbox or certified" enum:"sandbox,certified"`
 	Enabled        bool               `json:"enabled" doc:"false: nothing goes in or out"`
 	DisabledReason string             `json:"disabledReason,omitempty" doc:"why it is disabled" enum:"manual,gone,failing"`
 	DisabledAt     time.Time          `json:"disabledAt,omitzero" doc:"when it was disabled"`
-	Ports          []integration.Port `json:"ports" doc:"what it may do once certified"`
-	CertifiedPorts []integration.Port `json:"certifiedPorts,omitempty" doc:"what its certification has proven"`
+	Ports          []integration.Port `json:"ports" doc:"ports that it may use once certified"`
+	CertifiedPorts []integration.Port `json:"certifiedPorts,omitempty" doc:"ports that its certification has proven"`
 	CertifiedAt    time.Time          `json:"certifiedAt,omitzero" doc:"when its certification passed"`
 	CertifiedUntil time.Time          `json:"certifiedUntil,omitzero" doc:"when its certification ends"`
 	SandboxedAt    time.Time          `json:"sandboxedAt,omitzero" doc:"when it entered the sandbox"`
 	SecretAt       time.Time          `json:"secretAt,omitzero" doc:"when its newest signing secret was made"`
 	CredentialsAt  time.Time          `json:"credentialsAt,omitzero" doc:"when its credentials were last stored"`
-	LastSuccessAt  time.Time          `json:"lastSuccessAt,omitzero" doc:"last delivery or sync that worked"`
-	LastFailureAt  time.Time          `json:"lastFailureAt,omitzero" doc:"last delivery attempt or sync that failed"`
-	FailingSince   time.Time          `json:"failingSince,omitzero" doc:"first failure since the last success"`
+	LastSuccessAt  time.Time          `json:"lastSuccessAt,omitzero" doc:"time of the last delivery or sync that succeeded"`
+	LastFailureAt  time.Time          `json:"lastFailureAt,omitzero" doc:"time of the last delivery attempt or sync that failed"`
+	FailingSince   time.Time          `json:"failingSince,omitzero" doc:"time of the first failure since the last success"`
 }
 
 // Has reports whether the integration may use one of the ports once certified.
@@ -105,7 +105,7 @@ func overlap(a, b []integration.Port) bool {
 type Memory struct {
 	Total         int64                     `json:"total" doc:"how many memories there are"`
 	LastChangedAt time.Time                 `json:"lastChangedAt,omitzero" doc:"when a memory was last added, changed or removed"`
-	Providers     map[string]ProviderMemory `json:"providers" doc:"by provider; former adds up dropped providers without an integration"`
+	Providers     map[string]ProviderMemory `json:"providers" doc:"memories by provider; the entry former adds up the providers that were dropped because they have no integration"`
 }
 
 // ProviderMemory counts the memories of one provider.
@@ -130,7 +130,7 @@ type Goal struct {
 	ID       string      `json:"id" doc:"UUIDv8" format:"uuid"`
 	Title    string      `json:"title" doc:"its title"`
 	Status   goal.Status `json:"status" doc:"whether its pace is enough" enum:"aligned,drifting,misaligned"`
-	Since    time.Time   `json:"since" doc:"since when it has this status"`
+	Since    time.Time   `json:"since" doc:"when it got this status"`
 	Progress float64     `json:"progress" doc:"share done" minimum:"0" maximum:"1"`
 	DueAt    time.Time   `json:"dueAt,omitzero" doc:"when it is due"`
 	Reason   string      `json:"reason,omitempty" doc:"why it has this status"`
@@ -139,14 +139,14 @@ type Goal struct {
 // Sync describes the newest run of a provider. Failures count live runs only, because a sandbox run commits nothing.
 type Sync struct {
 	Run             string        `json:"run" doc:"the newest run's id" format:"uuid"`
-	Mode            syncrun.Mode  `json:"mode" doc:"whether it commits what it fetches" enum:"sandbox,live"`
-	State           syncrun.State `json:"state" doc:"how far it is" enum:"requested,running,succeeded,failed,cancelled"`
-	RunningSince    time.Time     `json:"runningSince,omitzero" doc:"set while a run is under way"`
+	Mode            syncrun.Mode  `json:"mode" doc:"live: the run stores the fetched items; sandbox: it stores nothing" enum:"sandbox,live"`
+	State           syncrun.State `json:"state" doc:"state of the run" enum:"requested,running,succeeded,failed,cancelled"`
+	RunningSince    time.Time     `json:"runningSince,omitzero" doc:"start of the newest run, while it is running"`
 	FinishedAt      time.Time     `json:"finishedAt,omitzero" doc:"when the newest ended run ended"`
-	LastSucceededAt time.Time     `json:"lastSucceededAt,omitzero" doc:"last live run that succeeded"`
-	FailuresInRow   int           `json:"failuresInRow" doc:"live runs that failed since the last that succeeded" format:"int32"`
-	FailingSince    time.Time     `json:"failingSince,omitzero" doc:"first of those failures"`
-	Error           string        `json:"error,omitempty" doc:"why the last one failed"`
+	LastSucceededAt time.Time     `json:"lastSucceededAt,omitzero" doc:"when the last successful live run ended"`
+	FailuresInRow   int           `json:"failuresInRow" doc:"number of failed live runs since the last successful one" format:"int32"`
+	FailingSince    time.Time     `json:"failingSince,omitzero" doc:"time of the first of those failures"`
+	Error           string        `json:"error,omitempty" doc:"why the last failed run failed"`
 }
 
 // Deliveries counts webhook delivery attempts and the deliveries that wait.
@@ -154,14 +154,14 @@ type Deliveries struct {
 	Recent    Window              `json:"recent" doc:"attempts in steps of 5 minutes, 6 hours back"`
 	Hourly    Window              `json:"hourly" doc:"attempts in steps of an hour, 3 days back"`
 	Pending   Tally               `json:"pending" doc:"deliveries that wait for an attempt, by their event's time in steps of 5 minutes"`
-	Endpoints map[string]Endpoint `json:"endpoints" doc:"by endpoint, that is by provider"`
+	Endpoints map[string]Endpoint `json:"endpoints" doc:"deliveries by endpoint; an endpoint has the name of its provider"`
 }
 
 // Endpoint counts the delivery attempts to one endpoint and the deliveries that wait.
 type Endpoint struct {
 	Hourly  Window `json:"hourly" doc:"attempts in steps of an hour, 24 hours back"`
 	Pending int    `json:"pending" doc:"deliveries that wait for an attempt" format:"int32"`
-	Held    Tally  `json:"held" doc:"deliveries held back, by the day of their event"`
+	Held    Tally  `json:"held" doc:"deliveries held because their endpoint was not allowed to receive events, by the day of their event"`
 	Dead    Tally  `json:"dead" doc:"dead letters, by the day of their event"`
 }
 
@@ -202,8 +202,8 @@ func Decode(item store.Item) (Context, error) {
 	return p, nil
 }
 
-// Save returns the write that stores a context over version (0: none yet). It stays out of the change feed because nothing
-// is derived from it.
+// Save returns the write that replaces the context of the given version; version 0 stores the first one. The write stays
+// out of the change feed, because nothing is derived from a context.
 func Save(c store.Company, version int64, p Context) store.Op {
 	return c.Save(Key, Entity, version, p).Quietly()
 }

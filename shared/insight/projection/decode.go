@@ -8,8 +8,8 @@ import (
 
 var errNullMap = errors.New("null instead of a map")
 
-// UnmarshalJSON decodes a Context that encoding/json wrote. A missing field is as in Empty. A null map or an inconsistent
-// window is an error, because Fold would panic on it.
+// UnmarshalJSON decodes a Context that encoding/json wrote. A missing field has its value in Empty. A null map or an
+// inconsistent window is an error, because Fold would panic on it.
 func (p *Context) UnmarshalJSON(data []byte) error {
 	type plain Context // has no UnmarshalJSON
 	*p = Empty("")
@@ -27,7 +27,7 @@ func (p *Context) UnmarshalJSON(data []byte) error {
 	return errors.Join(p.Deliveries.Recent.check(), p.Deliveries.Hourly.check())
 }
 
-// check returns an error where add would panic.
+// check returns an error for a window on which add would panic.
 func (w Window) check() error {
 	if len(w.Delivered) != len(w.Failed) || w.Seconds <= 0 {
 		return fmt.Errorf("inconsistent window: %d delivered and %d failed steps of %d s", len(w.Delivered), len(w.Failed), w.Seconds)

@@ -58,7 +58,7 @@ func (f *folding) move(e *Endpoint, s delivery.State, when time.Time, n int) {
 	}
 }
 
-// outcome records at an integration that a delivery or a sync succeeded or failed.
+// outcome records in an integration whether a delivery or a sync succeeded.
 func (f *folding) outcome(provider string, when time.Time, worked bool) {
 	i, ok := f.Integrations[provider]
 	if !ok {
@@ -75,8 +75,9 @@ func (f *folding) outcome(provider string, when time.Time, worked bool) {
 	f.Integrations[provider] = i
 }
 
-// attempts returns the attempts that a change made. All but the last have failed, since a success ends a delivery; the
-// delivery's state is the outcome of the last. A restart, which begins a new generation, counts attempts from 0.
+// attempts counts the attempts between two states of a delivery. A success ends a delivery, so every attempt but the last
+// has failed. The delivery's state is the outcome of the last attempt. A restart begins a new generation, which counts its
+// attempts from 0.
 func attempts(was, is deliveryState) Counts {
 	n := is.Made - was.Made
 	if n < 0 && is.Generation > was.Generation {
@@ -91,7 +92,8 @@ func attempts(was, is deliveryState) Counts {
 	return Counts{Failed: int64(n)}
 }
 
-// eventTime returns the time in the event's id, which is part of the key, or the delivery's creation if the id has no time.
+// eventTime returns the time in the event's id, which is part of the key. If the id has no time, it returns the time at
+// which the delivery was created.
 func eventTime(c store.Change) time.Time {
 	eventID, _, _ := strings.Cut(strings.TrimPrefix(c.Key, delivery.Prefix), "#")
 	if t, ok := id.Time(eventID); ok {

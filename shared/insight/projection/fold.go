@@ -18,14 +18,15 @@ import (
 	"orgops/shared/storage/store"
 )
 
-// companyEntity names the entity of the company's own item. Importing its package would also link password hashing.
+// companyEntity names the entity of the company's own item. This package does not import company, because that would link
+// password hashing too.
 const companyEntity = "company"
 
 // Fold applies changes of one company, in feed order, and returns the new context with the timeline entries that the
 // changes caused. It skips changes up to p.Applied. It never changes p.
 //
-// Fold also skips an item that it cannot decode: err then joins the decoding errors, and the context and the entries are
-// valid nevertheless. When ContextVersion stays the same, nothing was folded and the caller need not store anything.
+// Fold also skips an item that it cannot decode. It then returns a valid context, valid entries and the joined decoding
+// errors. If ContextVersion stays the same, Fold applied no change and the caller need not store the context.
 func Fold(p Context, changes []store.Change) (next Context, entries []timeline.Entry, err error) {
 	f := folding{Context: p}
 	var failures []error
@@ -74,7 +75,7 @@ func (f *folding) rule(entity string) func(store.Change) error {
 	return nil
 }
 
-// own copies everything that folding changes in place, on its first call.
+// own copies, on its first call, every map and slice that folding changes in place.
 func (f *folding) own() {
 	if f.owned {
 		return

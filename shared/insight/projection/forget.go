@@ -10,8 +10,8 @@ import (
 // former names the entry that adds up the providers dropped from Memory.Providers. No provider has this name.
 const former = "former"
 
-// settle records a change's time and drops what has expired, and former providers beyond the bound. It runs after every
-// change and not after every batch, so that the context does not depend on how changes are split into batches.
+// settle records a change's time. It drops expired counts, and beyond maxProviders the providers without an integration. It
+// runs after every change, so the context does not depend on how changes are split into batches.
 func (f *folding) settle(now time.Time) {
 	if day := now.Truncate(tallyDay); !day.Equal(f.UpdatedAt.Truncate(tallyDay)) {
 		f.expire(day.Add(-delivery.Kept))
@@ -77,7 +77,7 @@ func (m *Memory) merge(p ProviderMemory) {
 }
 
 // count adds a memory of a provider (n = 1) or subtracts one (-1). A dropped provider that comes back counts from 0 again.
-// Memories removed beyond that were counted before, so count subtracts them from the entry former.
+// If its count is 0, the entry former counts a removed memory, so count subtracts it there.
 func (m *Memory) count(provider string, n int64, now time.Time) {
 	p, known := m.Providers[provider]
 	p.LastChangedAt = now
@@ -95,7 +95,7 @@ func (m *Memory) count(provider string, n int64, now time.Time) {
 
 func (m ProviderMemory) changedAt() time.Time { return later(m.LastChangedAt, m.LastSyncedAt) }
 
-// changedAt returns when the newest run was requested, from the run's id.
+// changedAt returns the time at which the newest run was requested. The run's id holds it.
 func (s Sync) changedAt() time.Time {
 	t, _ := id.Time(s.Run)
 	return t

@@ -59,8 +59,8 @@ func summary(g goal.Goal, now time.Time) Goal {
 	return s
 }
 
-// list puts a goal into the list, replacing its earlier entry, or takes it out. A goal that drops off the end comes back with
-// its next change: the list is a bounded view, while the counts are exact.
+// list replaces the entry of an open goal, or removes the entry of any other goal. The list keeps the MaxGoals most urgent
+// entries. A goal that drops off the end may come back with its next change. The counts include every goal.
 func (f *folding) list(g goal.Goal, s Goal, open bool) {
 	listed := f.Goals.Listed
 	if i := slices.IndexFunc(listed, func(l Goal) bool { return l.ID == g.ID }); i >= 0 {
@@ -96,8 +96,8 @@ func urgency(a, b Goal) int {
 	return strings.Compare(a.ID, b.ID)
 }
 
-// addGoalEntries adds an entry for a connector's changes to a goal, and an entry for a new alignment. A review that finds another
-// alignment changes nothing else, so it adds only the latter.
+// addGoalEntries adds an entry for a connector's changes to a goal, and an entry for a new alignment. A review changes only
+// the alignment, so it adds only the second entry.
 func (f *folding) addGoalEntries(c store.Change, was, is goal.Goal) {
 	actor := timeline.Reference{Type: "integration", ID: is.Provider}
 	subject := timeline.Reference{Type: "goal", ID: is.ID}

@@ -31,7 +31,7 @@ func (f *folding) integration(c store.Change) error {
 	return nil
 }
 
-// shown returns i as the stored integration is now. It keeps the results of deliveries and syncs in i.
+// shown returns i with the facts of the stored integration. It keeps the results of deliveries and syncs in i.
 func shown(i Integration, is integration.Integration, now time.Time) Integration {
 	if is.State == integration.Sandbox && (i.State != integration.Sandbox || i.SandboxedAt.IsZero()) {
 		i.SandboxedAt = now

@@ -5,13 +5,13 @@ import (
 	"time"
 )
 
-// Tally counts things by a time of each, oldest first. It has no empty buckets.
+// Tally counts things in buckets by time, oldest first. It has no empty buckets.
 type Tally []Bucket
 
 // Bucket counts the things in a step that begins at From.
 type Bucket struct {
 	From  time.Time `json:"from" doc:"start of the step"`
-	Count int       `json:"count" doc:"how many" format:"int32"`
+	Count int       `json:"count" doc:"number of things in the step" format:"int32"`
 }
 
 // Total returns the sum of all buckets.
@@ -31,8 +31,8 @@ func (t Tally) Oldest() (from time.Time, ok bool) {
 	return t[0].From, true
 }
 
-// add changes the count at a time by n. Beyond maxBuckets it merges the two oldest, so the oldest bucket may also count times
-// after its step. Subtracting therefore uses the newest bucket that does not begin after the time.
+// add changes the count at a time by n. Above maxBuckets it merges the two oldest buckets, so the oldest bucket may count
+// times after its step. For this reason add subtracts from the newest bucket that begins at or before the time.
 func (t *Tally) add(at time.Time, step time.Duration, n int) {
 	from := at.UTC().Truncate(step)
 	i, found := slices.BinarySearchFunc(*t, from, func(b Bucket, f time.Time) int { return b.From.Compare(f) })

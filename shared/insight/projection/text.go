@@ -6,7 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// cut shortens s to at most n bytes of JSON without splitting a character. Every escape counts as much as the longest one.
+// cut shortens s to at most n bytes of JSON without splitting a character. It counts maxEscape bytes for every escaped
+// character.
 func cut(s string, n int) string {
 	if len(s)*maxEscape <= n {
 		return s
@@ -25,7 +26,7 @@ func cut(s string, n int) string {
 
 const maxEscape = len(`\u0000`)
 
-// at returns the time that p points to, in UTC, and the zero time for nil.
+// at returns the time that p points to, in UTC, or the zero time for nil.
 func at(p *time.Time) time.Time {
 	if p == nil {
 		return time.Time{}

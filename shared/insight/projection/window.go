@@ -5,7 +5,8 @@ import (
 	"time"
 )
 
-// The steps and spans in which attempts are counted. A span has one bucket more, because the newest is not full.
+// The steps and spans in which attempts are counted. Each number of buckets includes one extra, because the newest bucket
+// is not full yet.
 const (
 	recentStep      = 5 * time.Minute
 	recentBuckets   = 6*12 + 1

@@ -1,8 +1,8 @@
 // Package certify runs the checks that take a connector out of the sandbox. Each check proves that a valid request is
 // accepted or that an invalid one is refused.
 //
-// A connector is certified for its ports. A port that lacks something, such as a signing secret, is not applicable and
-// stays closed; the report says why. At least one port must pass and none may fail.
+// A connector is certified for its ports. If a port lacks something that it needs, such as a signing secret, its check is
+// not applicable and the port stays closed. The report says why. At least one port must pass and none may fail.
 package certify
 
 import (

@@ -24,10 +24,10 @@ func (e Examiner) endpoint(ctx context.Context, c Candidate) []integration.Check
 		Headers map[string]string `json:"headers"`
 	}
 	if err := json.Unmarshal(c.Integration.Config, &conf); err != nil {
-		return []integration.Check{deliver("url-allowed", "The url may be sent to", integration.Fail, "the configuration cannot be read; configure it again")}
+		return []integration.Check{deliver("url-allowed", "The url is allowed", integration.Fail, "the configuration cannot be read; configure it again")}
 	}
 	if problems := e.Client.CheckURL("/url", conf.URL); len(problems) > 0 {
-		return []integration.Check{deliver("url-allowed", "The url may be sent to", integration.Fail, problems[0].Detail)}
+		return []integration.Check{deliver("url-allowed", "The url is allowed", integration.Fail, problems[0].Detail)}
 	}
 	right, err := courier.NewTarget(conf.URL, c.Secrets.Live(e.Now()), conf.Headers)
 	if err != nil {
@@ -53,7 +53,7 @@ func (e Examiner) endpoint(ctx context.Context, c Candidate) []integration.Check
 				"compare webhook-timestamp with the clock and answer 401 when they are more than five minutes apart")}
 		},
 	})
-	url := deliver("url-allowed", "The url may be sent to", integration.Pass, "it meets the rules for outgoing requests")
+	url := deliver("url-allowed", "The url is allowed", integration.Pass, "the url meets the rules for outgoing requests")
 	return append([]integration.Check{url}, checks...)
 }
 
@@ -72,7 +72,7 @@ func (e Examiner) refuses(ctx context.Context, c Candidate, to *courier.Target, 
 	if o.Status >= 400 && o.Status < 500 {
 		return deliver(name, title, integration.Pass, fmt.Sprintf("answered %d", o.Status))
 	}
-	return deliver(name, title, integration.Fail, describe(o)+", where 4xx was due; "+remedy)
+	return deliver(name, title, integration.Fail, describe(o)+", but 4xx was expected; "+remedy)
 }
 
 func describe(o courier.Outcome) string {

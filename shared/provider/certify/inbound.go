@@ -35,7 +35,7 @@ func (e Examiner) inbound(ctx context.Context, conn connector.Inbound, c Candida
 	}
 }
 
-// otherSecret is a well-formed secret for every scheme that no integration uses.
+// otherSecret holds a secret that is valid in every signing scheme. No integration uses it.
 const otherSecret = "whsec_c3RyYW5nZXJzdHJhbmdlcnN0cmFuZ2Vyc3RyYW5nZXI="
 
 func (e Examiner) maps(ctx context.Context, conn connector.Inbound, c Candidate, live []string, header http.Header, body []byte) integration.Check {
@@ -64,7 +64,7 @@ func refusedInbound(conn connector.Inbound, live []string, header http.Header, b
 	if fault.KindOf(err) == fault.Unauthenticated {
 		return receive(name, title, integration.Pass, "refused")
 	}
-	return receive(name, title, integration.Fail, "it was accepted; rotate the signing secret")
+	return receive(name, title, integration.Fail, "the delivery was accepted; rotate the signing secret")
 }
 
 func merge(a, b http.Header) http.Header {

@@ -28,7 +28,8 @@ func (e Examiner) source(ctx context.Context, source connector.Source, c Candida
 	return checks
 }
 
-// credentials proves that a fetch with wrong credentials fails where one with the stored credentials succeeded.
+// credentials proves that a fetch with wrong credentials fails. The fetch with the stored credentials has already
+// succeeded.
 func credentials(ctx context.Context, source connector.Source, c Candidate) integration.Check {
 	const name, title = "credentials", "Credentials work, and wrong ones fail"
 	if len(c.Secrets.Values) == 0 {
@@ -45,7 +46,7 @@ func credentials(ctx context.Context, source connector.Source, c Candidate) inte
 	var throttled *connector.ThrottledError
 	switch {
 	case err == nil:
-		return pull(name, title, integration.Fail, "it was fetched with wrong credentials as well; delete the stored ones, they are not needed")
+		return pull(name, title, integration.Fail, "a fetch with wrong credentials also worked; delete the stored credentials, which the provider does not need")
 	case errors.As(err, &throttled), ctx.Err() != nil:
 		return pull(name, title, integration.Fail, "the provider did not answer to wrong credentials; certify again later")
 	}
@@ -87,7 +88,7 @@ func invalid(a connector.Action) int {
 
 // permitted checks that the integration has the permissions that the page's items need.
 func permitted(page connector.FetchedPage, i integration.Integration) integration.Check {
-	const name, title = "ports-used", "What is fetched stays within the permissions"
+	const name, title = "ports-used", "The fetched items are within the permissions"
 	if len(page.Memories) > 0 && !i.Has(integration.MemoryUpsert) {
 		return pull(name, title, integration.Fail, "the page holds memories, but the integration lacks the permission for them")
 	}

@@ -14,8 +14,8 @@ type field struct {
 	Certified *bool `json:"x-certified"`
 }
 
-// Split separates a configuration request that meets the connector's schema. It returns the configuration to store, in
-// canonical form, and the secrets by field name: the values of the fields that the schema marks writeOnly.
+// Split splits a configuration request into the configuration to store, in canonical form, and the secrets by field name.
+// The secrets are the values of the fields that the schema marks writeOnly. The request must meet the connector's schema.
 func Split(c Connector, request json.RawMessage) (config json.RawMessage, secrets map[string]string, err error) {
 	schema, err := fields(c)
 	if err != nil {
@@ -85,7 +85,7 @@ func fields(c Connector) (map[string]field, error) {
 func members(object json.RawMessage) (map[string]json.RawMessage, error) {
 	given := map[string]json.RawMessage{}
 	if err := json.Unmarshal(object, &given); err != nil {
-		return nil, fault.New(fault.Malformed, "a configuration is a JSON object")
+		return nil, fault.New(fault.Malformed, "the configuration must be a JSON object")
 	}
 	return given, nil
 }

@@ -15,14 +15,14 @@ import (
 	"orgops/shared/domain/memory"
 )
 
-// Connector describes one kind of provider. The interfaces below are its optional abilities.
+// Connector describes one kind of provider. A connector may also implement the interfaces below.
 type Connector interface {
 	// Kind returns the connector's name: "webhook", "github", "feed".
 	Kind() string
 	// Schema returns the JSON Schema (draft 2020-12) of a configuration request, including the signing secret if the
 	// connector takes one.
 	Schema() json.RawMessage
-	// Ports returns the ports that a checked configuration asks for: the integration's permissions.
+	// Ports returns the ports that a valid configuration asks for. They become the integration's permissions.
 	Ports(config json.RawMessage) []integration.Port
 }
 
@@ -41,8 +41,8 @@ type Inbound interface {
 	// Sign makes the headers of a delivery that Verify accepts, for certification and samples.
 	Sign(secret, deliveryID string, body []byte, now time.Time) http.Header
 	// Map decodes a verified delivery into actions, each with its place in the body. It returns no actions for a delivery
-	// of no interest, such as one about another repository than config names. Intake validates the drafts. A body that
-	// cannot be decoded returns fault.Malformed or fault.Invalid.
+	// that the service ignores, such as one about a repository that config does not name. Intake validates the drafts. A
+	// body that cannot be decoded returns fault.Malformed or fault.Invalid.
 	Map(config json.RawMessage, header http.Header, body []byte) ([]Action, error)
 	// SampleDelivery returns the unsigned headers and the body of a delivery that maps to at least one action under config.
 	SampleDelivery(config json.RawMessage) (http.Header, []byte)
@@ -79,14 +79,14 @@ func (e *ThrottledError) Error() string {
 	return "throttled by the provider until " + e.Until.Format(time.RFC3339)
 }
 
-// Action holds one action that a provider asks for. Exactly one of the drafts is set, as Port says.
+// Action holds one action that a provider asks for. Exactly one draft is set; Port says which.
 type Action struct {
 	Port       integration.Port
 	Memory     *memory.Draft     // memory.upsert
 	Goal       *goal.Draft       // goal.update
 	Note       *NoteDraft        // timeline.note
 	At         string            // JSON Pointer of the draft in the delivery's body; "" for an item of a sync
-	Unreadable *fault.FieldError // why the draft could not be decoded, if so; intake refuses such an action
+	Unreadable *fault.FieldError // why the draft cannot be decoded, or nil; intake refuses an undecoded draft
 }
 
 // MaxActions limits the actions of one delivery, because their effects and decisions share one commit.

@@ -24,7 +24,8 @@ func Canonical(value json.RawMessage) (json.RawMessage, error) {
 	return unescapeSeparators(b), nil
 }
 
-// unescapeSeparators undoes the two escapes that encoding/json always writes and RFC 8785 does not.
+// unescapeSeparators replaces the escapes of U+2028 and U+2029 by the characters. Package encoding/json always escapes
+// them, RFC 8785 never does.
 func unescapeSeparators(b []byte) []byte {
 	if !bytes.Contains(b, []byte(`\u202`)) {
 		return b

@@ -21,7 +21,7 @@ func New(connectors ...Connector) Registry {
 	return r
 }
 
-// named is the one kind that a company may have several of, as webhook-<name>.
+// named holds the only kind of which a company may have several integrations. Their provider names are webhook-<name>.
 const named = "webhook"
 
 // KindOf returns the kind of connector for a provider name: "webhook" for "webhook-billing", and any other name unchanged.

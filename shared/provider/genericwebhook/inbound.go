@@ -16,7 +16,7 @@ import (
 )
 
 // delivery holds the body of an inbound request. Type names a port; data holds one draft or a list of at most
-// connector.MaxActions. Other members are ignored, so that a sender may add those that Standard Webhooks recommends.
+// connector.MaxActions. Map ignores other members, so a sender may add the members that Standard Webhooks recommends.
 type delivery struct {
 	Type string          `json:"type"`
 	Data json.RawMessage `json:"data"`
@@ -84,7 +84,7 @@ func split(data json.RawMessage) (items []json.RawMessage, at func(int) string, 
 	case bytes.HasPrefix(data, []byte("{")):
 		return []json.RawMessage{data}, func(int) string { return "/data" }, nil
 	case !bytes.HasPrefix(data, []byte("[")):
-		return nil, nil, fault.Refuse([]fault.FieldError{{Pointer: "/data", Detail: "must be an object, or a list of them"}})
+		return nil, nil, fault.Refuse([]fault.FieldError{{Pointer: "/data", Detail: "must be an object or a list of objects"}})
 	}
 	if err := json.Unmarshal(data, &items); err != nil {
 		return nil, nil, fault.New(fault.Malformed, "data is not JSON")

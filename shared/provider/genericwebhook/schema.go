@@ -4,14 +4,14 @@ package genericwebhook
 const schemaFormat = `{
   "$schema": "https://json-schema.org/draft/2020-12/schema",
   "title": "Webhook endpoint",
-  "description": "An endpoint that receives events, signed according to Standard Webhooks 1.0, and may request actions with the same signature.",
+  "description": "An endpoint that receives events, signed according to Standard Webhooks 1.0. It may also request actions, signed in the same way.",
   "type": "object",
   "additionalProperties": false,
   "required": ["url", "events"],
   "properties": {
     "url": {
       "title": "URL",
-      "description": "Where events are posted: https, a public address.",
+      "description": "The address to which events are posted. It must be https and public.",
       "type": "string", "format": "uri", "minLength": 1, "maxLength": 2048
     },
     "events": {
@@ -29,13 +29,13 @@ const schemaFormat = `{
     },
     "signingSecret": {
       "title": "Signing secret",
-      "description": "whsec_ and the base64 of 24 to 64 bytes. If it is missing, the service generates one. It is shown once.",
+      "description": "whsec_ and the base64 of 24 to 64 bytes. If the field is missing, the service generates a secret and shows it once.",
       "type": "string", "minLength": 38, "maxLength": 94, "pattern": "^whsec_[A-Za-z0-9+/]+={0,2}$",
       "writeOnly": true
     },
     "headers": {
       "title": "Headers",
-      "description": "Sent with every delivery. They are readable in the configuration, so do not put a secret in them.",
+      "description": "Headers of every delivery. The configuration shows them, so do not put a secret in them.",
       "type": "object", "maxProperties": 20,
       "propertyNames": {"pattern": "^[A-Za-z0-9!#$%%&'*+.^_|~-]{1,64}$"},
       "additionalProperties": {"type": "string", "maxLength": 1024, "pattern": "^[ -~]*$"}

@@ -99,7 +99,7 @@ func checkHeaders(headers map[string]string) []fault.FieldError {
 func headerProblem(canonical string) string {
 	switch canonical {
 	case "Host", "Content-Length", "Content-Type", "Content-Encoding", "User-Agent", "Accept-Encoding", "Expect", "Idempotency-Key":
-		return "is set by the sender"
+		return "is set by the service"
 	case "Connection", "Keep-Alive", "Te", "Trailer", "Transfer-Encoding", "Upgrade":
 		return "belongs to one hop, not to the request (RFC 9110 §7.6.1)"
 	case "Authorization", "Cookie":

@@ -16,7 +16,7 @@ const Kind = "github"
 
 // Config holds a stored configuration.
 type Config struct {
-	Repository string `json:"repository"` // "owner/name"; external ids begin with it in this spelling
+	Repository string `json:"repository"` // "owner/name"; external ids begin with this spelling of it
 	BaseURL    string `json:"baseUrl,omitempty"`
 }
 

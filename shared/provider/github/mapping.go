@@ -17,15 +17,15 @@ import (
 	"orgops/shared/provider/connector"
 )
 
-// Maximum lengths of a goal's and a note's texts, in bytes. GitHub allows longer texts, which are cut.
+// Maximum lengths of a goal's and a note's texts, in bytes. GitHub allows longer texts; Map cuts them.
 const (
 	maxTitle  = 1024
 	maxTarget = 4096
 )
 
-// Map implements connector.Inbound. Any event about an issue, a discussion or a milestone upserts it; an issue's event
-// also updates its milestone. A release is noted once, when it is published. Map returns no actions for deletions,
-// transfers, other events and other repositories than the configured one.
+// Map implements connector.Inbound. An event about an issue or a discussion upserts its memory. An event about a milestone,
+// or about an issue in a milestone, updates the milestone's goal. A release becomes one note, when it is published. Map
+// returns no actions for deletions, transfers, other events and repositories that are not configured.
 func (*Connector) Map(config json.RawMessage, header http.Header, body []byte) ([]connector.Action, error) {
 	var c Config
 	if err := json.Unmarshal(config, &c); err != nil {
@@ -60,7 +60,7 @@ func notJSON() error {
 	return fault.New(fault.Malformed, "the body is not a delivery of this event as GitHub sends it")
 }
 
-// document returns the JSON in a body. GitHub sends it as is, or in a form as the field "payload".
+// document returns the JSON in a body. GitHub sends the JSON itself, or a form with the JSON in the field "payload".
 func document(header http.Header, body []byte) ([]byte, error) {
 	media, _, _ := mime.ParseMediaType(header.Get("Content-Type"))
 	if media != "application/x-www-form-urlencoded" {

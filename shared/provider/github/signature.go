@@ -43,7 +43,7 @@ func (*Connector) Verify(secrets []string, header http.Header, body []byte, _ ti
 	return deliveryID, nil
 }
 
-// matches tries every secret, so that the time it takes does not show which one matched.
+// matches tries every secret, so its duration does not show which secret matched.
 func matches(secrets []string, signature, body []byte) bool {
 	found := false
 	for _, secret := range secrets {

@@ -44,17 +44,17 @@ type Planner struct {
 	Integration integration.Integration
 	Engine      policy.Engine
 	Now         time.Time
-	DryRun      bool // the caller will not commit the plan; the decisions say so
+	DryRun      bool // the caller does not commit the plan; every decision gets DryRun too
 }
 
 // MaxOpsPerAction limits the ops of a planned action, including its decision's record.
 const MaxOpsPerAction = 3
 
-// The actions of one delivery share a commit with its receipt. This constant does not compile if they do not fit.
+// One commit holds all actions of a delivery and its receipt. This constant compiles only if they fit.
 const _ = uint(store.MaxOps - 1 - connector.MaxActions*MaxOpsPerAction)
 
-// Plan decides on an action and plans its writes against the stored state. The ops carry the versions that Plan read: after
-// ErrConflict, plan again.
+// Plan decides on an action and plans its writes against the stored state. The ops carry the versions that Plan read. If
+// their commit returns ErrConflict, plan again.
 func (p Planner) Plan(ctx context.Context, a connector.Action) (Planned, error) {
 	d, err := p.decide(ctx, a)
 	if err != nil {
@@ -150,8 +150,8 @@ func (p Planner) goal(ctx context.Context, d goal.Draft) (Outcome, []store.Op, e
 // ReviewTimer names the kind of timer that reviews a goal when time alone would change its alignment.
 const ReviewTimer = "goal-review"
 
-// Review returns the ops that set the review timer, if any, of a goal that is being written as version. The version is part
-// of the timer's name, so that two writes never share a timer.
+// Review returns the ops that set a goal's review timer, or none if time alone never changes its alignment. The caller
+// writes the goal as version. The version is part of the timer's name, so two writes never share a timer.
 func Review(c store.Company, g goal.Goal, version int64, now time.Time) []store.Op {
 	at, ok := goal.NextReview(g, now)
 	if !ok {
@@ -173,7 +173,8 @@ func (p Planner) refusal(d policy.Decision) store.Op {
 	return p.Company.Create(timeline.Key(e.ID), timeline.Entity, e).Until(e.At.Add(timeline.Kept))
 }
 
-// entry derives the entry's id from the decision's, so that a commit repeated after an unknown outcome writes it once.
+// entry makes the timeline entry of a decision. The entry's id follows from the decision's id, so a commit that is repeated
+// after an unknown outcome writes the entry once.
 func (p Planner) entry(k timeline.Kind, title string, subject timeline.Reference, d policy.Decision) timeline.Entry {
 	return timeline.Entry{
 		ID: timeline.ID(d.At, k, d.ID), At: d.At, Kind: k, Title: title, Actor: d.Principal, Subject: subject,
@@ -196,8 +197,8 @@ func outcome(version int64) Outcome {
 	return Updated
 }
 
-// link returns raw if it is an http or https URL with a host, and otherwise "". A client shows it as a link, and another
-// scheme, such as javascript, could run code there.
+// link returns raw if it is an http or https URL with a host, and otherwise "". A client shows the URL as a link. A URL of
+// another scheme, such as javascript, could run code in the client.
 func link(raw string) string {
 	u, err := url.Parse(raw)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {

@@ -10,7 +10,7 @@ import (
 	"github.com/mmcdole/gofeed/rss"
 )
 
-// entry holds the fields that become a memory. The parser's universal feed is not used because it links more code and
+// entry holds the fields that become a memory. This package avoids gofeed's universal feed, which links more code and
 // searches every item's HTML for pictures.
 type entry struct{ id, title, link, content, summary string }
 
@@ -51,7 +51,7 @@ func convert[T any](items []T, from func(T) entry) []entry {
 	return all
 }
 
-// fromRSS converts an RSS item. It reads Dublin Core, iTunes and Atom elements for what the item's own elements leave out.
+// fromRSS converts an RSS item. If the item's own elements lack a field, it reads Dublin Core, iTunes and Atom elements.
 func fromRSS(i *rss.Item) entry {
 	e := entry{title: i.Title, link: i.Link, content: firstOf(i.Content, atomElement(i.Extensions, "content")), summary: i.Description}
 	if i.GUID != nil {
@@ -92,7 +92,7 @@ func fromAtom(a *atom.Entry) entry {
 }
 
 func fromJSON(i *jsonfeed.Item) entry {
-	if i == nil { // null in the list: an entry without an id, which intake refuses
+	if i == nil { // the list holds null; intake refuses an entry without an id
 		return entry{}
 	}
 	return entry{id: i.ID, title: i.Title, link: i.URL, content: firstOf(i.ContentHTML, i.ContentText), summary: i.Summary}

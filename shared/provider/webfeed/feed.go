@@ -62,12 +62,12 @@ const schema = `{
   "properties": {
     "url": {
       "title": "URL",
-      "description": "The feed's address: https, public, without a redirect. A feed may have at most 8 MiB.",
+      "description": "The feed's address. It must be https and public, and must not redirect. A feed may have at most 8 MiB.",
       "type": "string", "format": "uri", "minLength": 1, "maxLength": 2048
     },
     "maxItems": {
       "title": "Entries",
-      "description": "How many entries are read, from the beginning of the feed; 500 if absent.",
+      "description": "Maximum number of entries to read, from the beginning of the feed; 500 if absent.",
       "type": "integer", "minimum": 1, "maximum": 1000,
       "x-certified": false
     }

@@ -23,7 +23,7 @@ const (
 	maxTag      = 1024            // bytes of an ETag; a longer one is not kept
 )
 
-// state holds the validators of the document that was fetched last. It is kept between runs.
+// state holds the validators of the last fetched document. The service keeps it between runs.
 type state struct {
 	ETag         string `json:"etag,omitempty"`
 	LastModified string `json:"lastModified,omitempty"`
@@ -104,8 +104,8 @@ func (c *Connector) checkStatus(resp *http.Response) error {
 	}
 }
 
-// validators returns the ETag and Last-Modified for the next conditional request. It drops what cannot go back into a
-// request header.
+// validators returns the ETag and Last-Modified for the next conditional request. It drops an ETag above maxTag bytes and a
+// Last-Modified that is not an HTTP date.
 func validators(header http.Header) state {
 	s := state{ETag: header.Get("ETag"), LastModified: header.Get("Last-Modified")}
 	if len(s.ETag) > maxTag {

@@ -11,7 +11,7 @@ import (
 
 // Limits of a document's content. The parser allocates one or two kilobytes for an entry of five bytes and recurses into
 // nested elements. Without limits, 8 MiB could take two gigabytes of memory or overflow the stack. A podcast's feed with
-// thousands of episodes stays below them.
+// thousands of episodes stays below the limits.
 const (
 	maxElements = 100_000
 	maxEntries  = 10_000

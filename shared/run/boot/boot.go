@@ -1,5 +1,5 @@
-// Package boot assembles the service: it turns the parts that a process has opened into what route groups and workers need.
-// It imports no backend, driver, feed parser or HTTP server, so a Lambda links only what its main adds.
+// Package boot assembles the service from the parts that a process has opened. Route groups and workers use the result.
+// Package boot imports no backend, driver, feed parser or HTTP server, so a Lambda links only the parts that its main adds.
 package boot
 
 import (
@@ -37,7 +37,8 @@ type Parts struct {
 	HearsChanges bool
 }
 
-// Services holds what route groups and workers are built from. It is safe for concurrent use.
+// Services holds the parts, and builds from them the objects that route groups and workers use. It is safe for concurrent
+// use.
 type Services struct {
 	Parts
 
@@ -54,7 +55,7 @@ func (s *Services) Company(id string) store.Company { return store.For(s.Store, 
 // Engine returns the policy engine.
 func (s *Services) Engine() policy.Engine { return policy.Rules{Now: s.Now} }
 
-// endpointsFresh bounds how long a process that hears changes caches endpoints. A retired signing secret stops signing
+// endpointsFresh limits how long a process with HearsChanges caches an endpoint. A retired signing secret stops signing
 // within this time.
 const endpointsFresh = time.Minute
 

@@ -66,10 +66,10 @@ func (c *Cloud) Missing() error {
 	return errors.New("not set: " + strings.Join(slices.Sorted(maps.Keys(c.missing)), ", "))
 }
 
-// An Adder adds parts to those of a process; see Egress, Connectors and the packages below.
+// Adder adds parts to the parts of a process. Egress is an Adder, Connectors returns one, and the packages below have more.
 type Adder func(*Cloud, *boot.Parts)
 
-// Services assembles what a function works with. It does not cache endpoints between invocations, because a function does
+// Services assembles the services of a function. They do not cache endpoints between invocations, because a function does
 // not see every change.
 func (c *Cloud) Services(add ...Adder) *boot.Services {
 	p := boot.Parts{Logger: c.Logger, Metrics: c.Metrics, Now: c.Now}
@@ -79,8 +79,8 @@ func (c *Cloud) Services(add ...Adder) *boot.Services {
 	return boot.New(p)
 }
 
-// Egress adds the client for calls to addresses that tenants chose. It reaches public addresses and those that the operator
-// allows.
+// Egress adds the client for calls to addresses that tenants chose. The client reaches public addresses and the networks of
+// ORGOPS_ALLOW_NETWORKS.
 func Egress(c *Cloud, p *boot.Parts) {
 	p.Client = outbound.New(outbound.Options{AllowNetworks: c.Config.AllowNetworks})
 }

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Cloud holds the settings of a process that uses AWS, in addition to those of Config. The deployment sets for each
-// function the settings that it needs, and leaves the others empty. The local process needs those of CloudSettings.
+// Cloud holds the settings of a process that uses AWS, in addition to those of Config. The deployment sets only the
+// settings that a function needs. The local process needs the settings in CloudSettings.
 type Cloud struct {
 	Table       string            // ORGOPS_TABLE: name of the main table
 	KeysTable   string            // ORGOPS_KEYS_TABLE: name of the table of wrapped data keys
@@ -35,10 +35,10 @@ func CloudSettings() []Setting {
 		{"ORGOPS_TOKEN_KEYS", "", "ARN of the secret with the keys that verify tokens"},
 		{"ORGOPS_SIGNING_KEYS", "", "ARN of the secret with the keys that sign tokens"},
 		{"ORGOPS_RETRIES_QUEUE", "", "URL of the queue of deliveries that are due later"},
-		{"ORGOPS_RETRIES_DEAD_LETTERS", "", "URL of its dead-letter queue"},
+		{"ORGOPS_RETRIES_DEAD_LETTERS", "", "URL of the dead-letter queue of ORGOPS_RETRIES_QUEUE"},
 		{"ORGOPS_SYNCS_QUEUE", "", "URL of the queue of sync runs"},
-		{"ORGOPS_SYNCS_DEAD_LETTERS", "", "URL of its dead-letter queue"},
-		{"ORGOPS_FAIR_QUEUES", "", "true on AWS's own SQS: one company's backlog then does not delay the others"},
+		{"ORGOPS_SYNCS_DEAD_LETTERS", "", "URL of the dead-letter queue of ORGOPS_SYNCS_QUEUE"},
+		{"ORGOPS_FAIR_QUEUES", "", "true on AWS's own SQS, so that one company's backlog does not delay the others"},
 		{"AWS_REGION", "", "region, such as eu-central-1"},
 		{"AWS_ACCESS_KEY_ID", "", "credentials, with AWS_SECRET_ACCESS_KEY and, if they are temporary, AWS_SESSION_TOKEN"},
 		{"AWS_ENDPOINT_URL", "", "URL of an emulator of all services; for one service: AWS_ENDPOINT_URL_DYNAMODB, _SQS, _KMS, _SECRETS_MANAGER"},

@@ -1,4 +1,4 @@
-// Package config reads the environment. No other package does, so it lists every setting that exists.
+// Package config reads the environment. No other package reads settings, so this package lists all of them.
 package config
 
 import (
@@ -26,7 +26,7 @@ type Config struct {
 	LogLevel      slog.Level     // ORGOPS_LOG: debug, info, warn or error; default info
 	CPUProfile    string         // ORGOPS_CPUPROFILE: file for a CPU profile while serving; default none
 	Origins       []string       // ORGOPS_CORS_ORIGINS: origins of web pages that may read responses; "*": any
-	AllowNetworks []netip.Prefix // ORGOPS_ALLOW_NETWORKS: networks that deliveries may reach although they are not public, such as 10.1.0.0/16,fd00::/8
+	AllowNetworks []netip.Prefix // ORGOPS_ALLOW_NETWORKS: private networks that deliveries may reach, such as 10.1.0.0/16,fd00::/8
 }
 
 // Setting documents one variable of the environment.
@@ -42,13 +42,13 @@ func Settings() []Setting {
 		{"ORGOPS_AUDIENCE", "orgops", "aud of access tokens"},
 		{"ORGOPS_LOG", "info", "debug, info, warn or error"},
 		{"ORGOPS_CORS_ORIGINS", "*", "origins of web pages that may read responses, such as https://dashboard.example.com, comma separated; *: any; none: no page"},
-		{"ORGOPS_ALLOW_NETWORKS", "", "networks, comma separated, that deliveries may reach although they are not public"},
+		{"ORGOPS_ALLOW_NETWORKS", "", "private networks that deliveries may reach, such as 10.1.0.0/16, comma separated"},
 		{"ORGOPS_CPUPROFILE", "", "file for a CPU profile while serving"},
 	}
 }
 
-// Origins parses a list of web page origins: a single "*" for any, "none" for no page. An origin has no path, as browsers
-// send it (RFC 6454 §6.2).
+// Origins parses a list of web page origins. "*" alone stands for any origin, "none" alone for no page. An origin has no
+// path, because browsers send none (RFC 6454 §6.2).
 func Origins(text string) ([]string, error) {
 	origins := list(text)
 	if len(origins) == 1 && origins[0] == "*" {

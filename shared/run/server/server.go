@@ -1,5 +1,5 @@
-// Package server makes the HTTP server that the route groups are mounted on. The local process, the Lambdas and the
-// derivation of the gateway's routes use the same one.
+// Package server makes the HTTP server on which a program mounts route groups. The local process, the Lambdas and infra,
+// which derives the gateway's routes, use the same server.
 package server
 
 import (
@@ -10,7 +10,7 @@ import (
 // Title names the API in its OpenAPI document.
 const Title = "Organizational Operations Service"
 
-// Options holds what differs between processes.
+// Options holds the settings that differ between processes.
 type Options struct {
 	Version   string       // of the API
 	Verifier  web.Verifier // of bearer tokens; nil if no operation needs one

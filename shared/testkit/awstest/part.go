@@ -2,8 +2,8 @@
 // moto for KMS, Secrets Manager and API Gateway's usage plans. `make tools` installs them under .tools, at the versions
 // pinned in this folder.
 //
-// A test binary has at most one of each. It declares the parts, runs its tests with them, and gets access where a test
-// needs it:
+// A test binary has at most one server of each kind. It declares the servers as parts and runs its tests with them. A test
+// gets access to the parts that it needs:
 //
 //	var dynamo, moto = awstest.DynamoDB(), awstest.Moto()
 //
@@ -117,8 +117,8 @@ func Environment(t testing.TB, places ...Place) []string {
 
 const region = "eu-central-1"
 
-// Access returns the access for clients of these places. If a part cannot start, it fails the test with a message on what
-// to install.
+// Access returns the access for clients of these places. If a part cannot start, Access fails the test and says what to
+// install.
 func Access(t testing.TB, places ...Place) awsclient.Access {
 	t.Helper()
 	values := map[string]string{}
@@ -171,8 +171,9 @@ func (p *Part) begin() error {
 	return err
 }
 
-// watch runs a command, and kills it and removes its folder when standard input closes. So nothing stays behind even if the
-// test binary is killed or times out. An orderly shutdown would take ElasticMQ 15 s, and data in memory needs none.
+// watch runs a command, and kills it and removes its folder when standard input closes. So no process and no folder
+// remains, even if the test binary is killed or times out. ElasticMQ would take 15 s to shut down, and data in memory needs
+// no shutdown.
 const watch = `exec 3<&0; folder=$1; shift; "$@" 3<&- & pid=$!; (cat <&3; kill -9 $pid) >/dev/null 2>&1 & wait $pid; rm -rf "$folder"`
 
 func (p *Part) run(command []string, temporary, address string) error {
@@ -194,7 +195,7 @@ func (p *Part) run(command []string, temporary, address string) error {
 	}
 	ended := make(chan struct{})
 	go func() {
-		_ = cmd.Wait() // it is killed
+		_ = cmd.Wait() // its error says nothing, because stop kills the process
 		close(ended)
 	}()
 	p.endpoint, p.log = "http://"+address, log

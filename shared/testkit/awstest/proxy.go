@@ -35,11 +35,11 @@ type Request struct {
 
 // Step says what the proxy does with one request instead of forwarding it.
 type Step struct {
-	Operation string // the operation that it applies to
+	Operation string // the operation that the step applies to
 	Times     int    // how many requests; 0 means one
 	// Lost forwards the request and then drops the connection instead of answering.
 	Lost bool
-	// Status and Body are the answer, which the part does not see. Lost ignores them.
+	// Status and Body are the proxy's answer; the part does not get the request. Lost ignores them.
 	Status int
 	Body   string
 }

@@ -94,8 +94,9 @@ func (s *Secret) Text(t testing.TB, stage string) string {
 	return *out.SecretString
 }
 
-// BeginRotation puts the secret into the state in which Secrets Manager first calls a rotation function: with a pending
-// version without a value. It returns that version, the ClientRequestToken of the function's events.
+// BeginRotation puts the secret into the state in which Secrets Manager first calls a rotation function: the secret has a
+// pending version without a value. It returns the id of the pending version, which is the ClientRequestToken of the
+// function's events.
 func (s *Secret) BeginRotation(t testing.TB) (version string) {
 	t.Helper()
 	s.endRotation(t)

@@ -1,3 +1,3 @@
-// Package importtest checks which package may import which, by tests over the module's source. The rules are tables in
-// groups_test.go and rules_test.go; an exception is a row there, with its reason.
+// Package importtest holds tests that read the module's source and check which package imports which. The rules are tables
+// in groups_test.go and rules_test.go. An exception is a row in these tables, with its reason.
 package importtest

@@ -48,8 +48,8 @@ type Result struct {
 // Deadline is the time limit of an invocation, as the Runtime API gives it to the function.
 const Deadline = time.Minute
 
-// patience limits how long a program takes to request its first event, or to end. It needs milliseconds, but longer on a
-// busy machine.
+// patience limits how long a program takes to request its first event, or to end. A program needs milliseconds, or longer
+// on a busy machine.
 const patience = time.Minute
 
 // Start runs a program with only these variables, each NAME=value, until the test ends.
@@ -69,7 +69,7 @@ func Start(t testing.TB, program string, environment ...string) *Function {
 	}
 	f.process = cmd.Process
 	go func() {
-		_ = cmd.Wait() // it is killed
+		_ = cmd.Wait() // its error says nothing, because stop kills the process
 		close(f.ended)
 	}()
 	f.end = sync.OnceFunc(func() {
@@ -195,7 +195,7 @@ func (f *Function) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			h.Set("Lambda-Runtime-Deadline-Ms", strconv.FormatInt(time.Now().Add(Deadline).UnixMilli(), 10))
 			h.Set("Lambda-Runtime-Invoked-Function-Arn", "arn:aws:lambda:eu-central-1:111122223333:function:test")
 			h.Set("Content-Type", "application/json")
-			_, _ = w.Write(e.payload) // it errs only if the program has ended, which closes ended
+			_, _ = w.Write(e.payload) // fails only if the program has ended, and then ended is closed
 		case <-r.Context().Done():
 		}
 	case strings.HasSuffix(path, "/response"):

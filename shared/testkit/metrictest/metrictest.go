@@ -1,4 +1,5 @@
-// Package metrictest reads what a metric.Recorder writes, and checks it against the specification of the format.
+// Package metrictest reads the documents that a metric.Recorder writes, and checks them against the specification of their
+// format.
 package metrictest
 
 import (

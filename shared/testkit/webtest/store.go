@@ -13,7 +13,7 @@ import (
 // Consumer names the only consumer of the harness's change feed.
 const Consumer = "test"
 
-// OpenStore opens a real store in the test's own directory. It closes with the test.
+// OpenStore opens a real store in the test's own directory, and closes it at the end of the test.
 func OpenStore(t testing.TB) *sqlitestore.Store {
 	t.Helper()
 	db, err := sqlitedb.Open(context.Background(), filepath.Join(t.TempDir(), "orgops.db"), sqlitedb.Options{})

@@ -48,7 +48,7 @@ type Harness struct {
 // Tenant describes a company with its founder.
 type Tenant struct {
 	ID, UserID, Email string
-	Token             string // the founder's, with every scope
+	Token             string // the founder's access token, with every scope
 }
 
 // New makes a harness with its own store, which is closed at the end of the test.

@@ -15,7 +15,7 @@ type Store struct {
 	before func(ops []store.Op) error
 }
 
-// Before calls f before every later commit, which fails with f's error. A nil f ends that.
+// Before calls f before every later commit, which fails with f's error. A nil f stops the calls.
 func (s *Store) Before(f func(ops []store.Op) error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

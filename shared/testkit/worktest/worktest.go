@@ -64,7 +64,7 @@ func New(t testing.TB, consumers ...string) *Harness {
 		Now: h.Clock.Now, Consumers: append(consumers, Consumer), Upkeep: -1,
 	})
 	errtest.Must(t, err)
-	queues := sqlitequeue.Options{Now: h.Clock.Now, Notice: 5 * time.Millisecond} // how often it reads the clock
+	queues := sqlitequeue.Options{Now: h.Clock.Now, Notice: 5 * time.Millisecond} // how often a queue reads the clock
 	h.Retries, err = sqlitequeue.Open(ctx, db, "retries", queues)
 	errtest.Must(t, err)
 	h.Syncs, err = sqlitequeue.Open(ctx, db, "syncs", queues)

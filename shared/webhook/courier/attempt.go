@@ -18,7 +18,8 @@ const (
 	maxExcerpt = 1 << 10  // kept
 )
 
-// Timeouts of an attempt. The first is shorter because other deliveries wait for it; none wait for a retry.
+// Timeouts of an attempt. The first attempt gets less time, because other deliveries wait for it. No delivery waits for a
+// retry.
 const (
 	FirstTimeout = 5 * time.Second
 	RetryTimeout = 15 * time.Second
@@ -63,8 +64,8 @@ func (o Outcome) Healthy() bool {
 	return o.Status != 0 && o.Status < 500 && o.Status != http.StatusTooManyRequests
 }
 
-// Send makes one attempt: it signs the message as of now, posts it and classifies the answer. Only the status counts; a
-// truncated or late body after a 2xx does not. Send returns within the message's timeout.
+// Send makes one attempt: it signs the message as of now, posts it and classifies the answer. Only the status decides: a
+// truncated or late body after a 2xx changes nothing. Send returns within the message's timeout.
 func Send(ctx context.Context, c *outbound.Client, e *Target, m Message, now func() time.Time) Outcome {
 	attempt, cancel := context.WithTimeout(ctx, m.Timeout)
 	defer cancel()
@@ -105,8 +106,8 @@ func statusText(s int) string {
 	return strings.TrimSpace(strconv.Itoa(s) + " " + http.StatusText(s))
 }
 
-// excerpt reads a body, so that its connection can be reused, and returns its beginning. It does not read past maxBody;
-// the connection is then closed.
+// excerpt returns the beginning of a body. It reads at most maxBody bytes: the connection of a shorter body can be reused,
+// that of a longer one is closed.
 func excerpt(resp *http.Response) string {
 	if resp.ContentLength == 0 {
 		return ""

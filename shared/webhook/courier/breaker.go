@@ -23,9 +23,9 @@ const (
 	BreakerHalfOpen BreakerState = "half-open" // one probe, whose outcome decides
 )
 
-// Breaker blocks attempts to an endpoint that keeps failing, so that they hold no slot while the endpoint hangs. It opens
-// after five consecutive unhealthy outcomes, for 30 s. Each failed probe doubles that, up to 5 minutes. The zero Breaker is
-// closed. A Breaker is safe for concurrent use.
+// Breaker blocks attempts to an endpoint that keeps failing, so that a hanging endpoint holds no slots. It opens after five
+// consecutive unhealthy outcomes, for 30 s. Each failed probe doubles that, up to 5 minutes. The zero Breaker is closed. A
+// Breaker is safe for concurrent use.
 type Breaker struct {
 	mu         sync.Mutex
 	failures   int // consecutive
@@ -79,8 +79,8 @@ func (b *Breaker) Done(healthy bool, now time.Time) (opened bool) {
 	return opened
 }
 
-// Hold blocks all attempts until a time that the endpoint asked for (Outcome.RetryAfter of a Throttled outcome), at most
-// five minutes from now, so that one answer does not stop an endpoint for a day.
+// Hold blocks all attempts until a time that the endpoint asked for (Outcome.RetryAfter of a Throttled outcome). It blocks
+// them for at most five minutes, so that one answer does not stop an endpoint for a day.
 func (b *Breaker) Hold(until, now time.Time) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

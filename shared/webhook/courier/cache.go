@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// maxRemembered limits the companies in the cache and the endpoints in healths. At the limit, all entries are dropped. A
-// reload of each is cheaper than tracking the order of use in every look-up.
+// maxRemembered limits the companies in the cache and the endpoints in healths. At the limit, the courier drops all
+// entries. It costs less to load them again than to track the order of use in every look-up.
 const maxRemembered = 10_000
 
 // cache stores the endpoints of companies.

@@ -22,7 +22,7 @@ type Courier struct {
 	health *healths
 }
 
-// Deps holds what a Courier works with.
+// Deps holds the parts that a Courier works with.
 type Deps struct {
 	Store  store.Store
 	Vault  integration.Vault
@@ -30,7 +30,7 @@ type Deps struct {
 	Logger *slog.Logger
 	Now    func() time.Time
 	// Fresh limits how long endpoints are cached without a Forget; 0 disables the cache. A process that consumes the feed
-	// sees every change, a Lambda does not.
+	// may set it, because it sees every change. A Lambda leaves it 0.
 	Fresh   time.Duration
 	Metrics *metric.Recorder // nil: no metrics
 }

@@ -36,8 +36,9 @@ type Result struct {
 	Attempted bool      // an attempt was made and is in the delivery's log
 }
 
-// Deliver makes one attempt of at most budget, if the endpoint's current state allows it. It holds the delivery if the
-// endpoint may not receive events, and defers it while the endpoint's breaker, rate or sealed secrets require a wait.
+// Deliver makes one attempt, which takes at most budget, if the endpoint's current state allows it. It holds the delivery
+// if the endpoint may not receive events, and defers it while the endpoint's breaker, rate or sealed secrets require a
+// wait.
 //
 // The caller holds a slot for the attempt (Slots) and stores the delivery afterwards. Deliver changes the delivery's log
 // and, if it is done or held, its state. The caller schedules a deferred delivery: it puts a new message into the queue
@@ -95,7 +96,7 @@ func (c *Courier) Sample(ctx context.Context, e *Endpoint, d delivery.Delivery) 
 	return logged(c.send(ctx, e, &d, FirstTimeout), 1, d.CreatedAt)
 }
 
-// send makes the request of a delivery's next attempt, of at most budget.
+// send makes the request of a delivery's next attempt, which takes at most budget.
 func (c *Courier) send(ctx context.Context, e *Endpoint, d *delivery.Delivery, budget time.Duration) Outcome {
 	return Send(ctx, c.Client, e.target, Message{ID: d.EventID, Body: d.Payload, Timeout: budget}, c.Now)
 }

@@ -22,8 +22,8 @@ func (c *Courier) DisableFailing(ctx context.Context, e *Endpoint, since time.Ti
 	c.disable(ctx, e, e.Sandboxed(integration.SandboxedByFailing, now), integration.DisabledFailing, now)
 }
 
-// disable disables an endpoint unless its configuration has changed since it was prepared, because the failures were of the
-// old configuration.
+// disable disables an endpoint. It changes nothing if the configuration has changed since the endpoint was prepared,
+// because the failures belong to the old configuration.
 func (c *Courier) disable(ctx context.Context, e *Endpoint, i integration.Integration, reason string, now time.Time) {
 	i.Enabled, i.Disabled, i.UpdatedAt = false, &integration.Disabled{Reason: reason, At: now}, now
 	err := e.Company.Commit(ctx, e.Company.Replace(integration.Key(i.Provider), integration.Entity, e.version, i))
@@ -31,7 +31,7 @@ func (c *Courier) disable(ctx context.Context, e *Endpoint, i integration.Integr
 		c.Logger.WarnContext(ctx, "endpoint not disabled", "company", e.Company.ID(), "provider", i.Provider, "reason", reason, "error", err)
 		return
 	}
-	c.Forget(e.Company.ID()) // this commit or a conflicting one has changed it
+	c.Forget(e.Company.ID()) // this commit or a conflicting one has changed the endpoint
 	if err != nil {
 		return
 	}

@@ -55,8 +55,8 @@ func (e *Endpoint) Subscribes(name string) bool {
 	return e.Has(integration.EventDeliver) && event.Matches(e.events, name)
 }
 
-// held reports whether deliveries to the endpoint must be held, and why. They wait until the endpoint is certified, enabled
-// or configured, and the tenant recovers them.
+// held reports whether deliveries to the endpoint must be held, and why. The tenant recovers them after the endpoint is
+// certified, enabled or configured.
 func (e *Endpoint) held(now time.Time) (because string, held bool) {
 	switch {
 	case e.deleted:
@@ -71,9 +71,10 @@ func (e *Endpoint) held(now time.Time) (because string, held bool) {
 	return "", false
 }
 
-// wait reports whether deliveries to the endpoint must wait, and until when: its breaker is open, its rate limit is
-// reached, or its secrets cannot be decrypted. The delays are staggered. When wait is false, it has consumed a rate-limit
-// token and possibly the breaker's probe, so an attempt must follow.
+// wait reports whether a delivery to the endpoint must wait, and until when. A delivery waits if the breaker is open, the
+// rate limit is reached, or the secrets cannot be decrypted. The times are spread out, so that the deliveries do not all
+// come back at once. If the delivery need not wait, the call has taken a rate-limit token and possibly the breaker's probe,
+// so an attempt must follow.
 func (e *Endpoint) wait(now time.Time) (until time.Time, wait bool) {
 	if e.sealed {
 		return now.Add(sealedWait + SpillDelay()), true
@@ -102,15 +103,17 @@ func (c *Courier) prepare(ctx context.Context, company store.Company, stored int
 		c.Logger.ErrorContext(ctx, "endpoint not usable", "company", company.ID(), "provider", stored.Provider, "error", err)
 	}
 	var conf config
-	cause := cmp.Or(stored.Damaged, json.Unmarshal(stored.Config, &conf))
-	if cause != nil {
-		unusable(cause)
+	if err := json.Unmarshal(stored.Config, &conf); err != nil {
+		unusable(err)
 	}
-	if cause != nil && conf.Events == nil {
-		conf.Events = event.Patterns() // held, so that a recovery can send them
+	if stored.IsDamaged() {
+		unusable(stored.Damaged)
+		if conf.Events == nil {
+			conf.Events = event.Patterns() // held, so that a recovery can send them
+		}
 	}
 	e.events, e.health = conf.Events, c.health.of(company.ID(), stored.Provider, conf.RateLimit)
-	if stored.Damaged != nil {
+	if stored.IsDamaged() {
 		return e, nil
 	}
 	secrets, _, err := integration.LoadSecrets(ctx, company, c.Vault, stored.Provider)
@@ -129,9 +132,9 @@ func (c *Courier) prepare(ctx context.Context, company store.Company, stored int
 	return e, nil
 }
 
-// Endpoints returns every endpoint of a company that may receive events, from the cache if it is fresh. With names, it may
-// leave out endpoints that subscribe to none of these events. Without a cache it does, because decrypting their secrets is
-// the most expensive part of an event without subscribers.
+// Endpoints returns every endpoint of a company that may receive events, from the cache if it is fresh. A courier without a
+// cache leaves out endpoints that subscribe to none of the named events, because decrypting their secrets is the most
+// expensive part of an event without subscribers. Without names, it leaves out none.
 func (c *Courier) Endpoints(ctx context.Context, companyID string, names ...string) ([]*Endpoint, error) {
 	now := c.Now()
 	if known, ok := c.cache.get(companyID, now); ok {

@@ -5,17 +5,17 @@ import (
 	"time"
 )
 
-// health holds an endpoint's breaker and rate limit in this process. It outlives the endpoint's configuration.
+// health holds an endpoint's breaker and rate limit in this process. It is kept when the endpoint's configuration changes.
 type health struct {
 	breaker Breaker
 
 	mu       sync.Mutex
 	limiter  *Limiter // nil: no limit
 	rate     int
-	reserved time.Time // the last time that a waiting delivery was told to come back
+	reserved time.Time // the last time that takeToken gave to a waiting delivery
 }
 
-// ahead limits how far ahead waiting deliveries are spread out under a rate limit. A delivery that comes back and finds no
+// ahead limits how far into the future takeToken spreads out waiting deliveries. A delivery that comes back and finds no
 // token gets another time.
 const ahead = 30 * time.Second
 
@@ -29,8 +29,8 @@ func (h *health) wait(now time.Time) (until time.Time, wait bool) {
 	return time.Time{}, false
 }
 
-// takeToken takes a token of the rate limit. If no token is free, at is a time that no other delivery was given, as far as
-// ahead allows.
+// takeToken takes a token of the rate limit. If no token is free, at is the time to try again. Within ahead, no two
+// deliveries get the same time.
 func (h *health) takeToken(now time.Time) (at time.Time, ok bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -6,7 +6,7 @@ import (
 )
 
 // Limiter limits the rate of attempts to one endpoint with the generic cell rate algorithm (ATM's GCRA). It spaces attempts
-// evenly and allows bursts of a tenth of a second's attempts. It is safe for concurrent use.
+// evenly and allows bursts of as many attempts as a tenth of a second has. It is safe for concurrent use.
 type Limiter struct {
 	mu       sync.Mutex
 	interval time.Duration

@@ -5,8 +5,8 @@ import "time"
 // maxWait is the schedule's longest wait.
 const maxWait = 24 * time.Hour
 
-// jitter is the share of a wait by which it may vary in either direction, so that simultaneous failures are not retried at
-// the same time.
+// jitter sets the share by which a wait varies in either direction, so that deliveries that fail together are not retried
+// together.
 const jitter = 0.2
 
 // waits lists the wait before each attempt. The first attempt is immediate. After the last one, a delivery is dead.
@@ -20,9 +20,9 @@ func waits() [10]time.Duration {
 // Attempts is the number of attempts in the schedule.
 const Attempts = 10
 
-// next returns when to retry after attempt number made, counted from 1, ended with o: after the schedule's wait ±20 %, or
-// the endpoint's Retry-After if that is longer. ok is false when no retry follows: delivered, gone, or the last attempt of
-// the schedule. random is from [0, 1).
+// next returns the time of the retry that follows attempt number made, counted from 1, with outcome o. The retry comes
+// after the schedule's wait ±20 %, or after the endpoint's Retry-After if that is longer. ok is false if no retry follows,
+// because the outcome is Delivered or Gone or the attempt is the schedule's last. random is from [0, 1).
 func next(made int, o Outcome, now time.Time, random float64) (at time.Time, ok bool) {
 	if o.Class == Delivered || o.Class == Gone || made >= Attempts {
 		return time.Time{}, false

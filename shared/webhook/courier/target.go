@@ -25,7 +25,7 @@ type Target struct {
 }
 
 // NewTarget makes a target. The URL and headers come from a checked configuration; secrets are the live ones, newest first.
-// A delivery's own headers override those of the same name. Errors are fault.Invalid.
+// The headers that the courier sets override configured headers of the same name. Errors are fault.Invalid.
 func NewTarget(rawURL string, secrets []string, headers map[string]string) (*Target, error) {
 	u, err := url.Parse(rawURL)
 	if err != nil || u.Host == "" {
@@ -45,8 +45,8 @@ func NewTarget(rawURL string, secrets []string, headers map[string]string) (*Tar
 	}
 	e.header["Content-Type"] = []string{"application/json"}
 	e.header["User-Agent"] = []string{userAgent}
-	// Never sent. It lets the transport retry on a new connection if the server has closed a kept-alive one. That is safe
-	// because a delivery may always be sent twice.
+	// The empty header is never sent. It lets the transport retry on a new connection if the server has closed a kept-alive
+	// one. The retry is safe, because a delivery may always be sent twice.
 	e.header["Idempotency-Key"] = []string{}
 	return e, nil
 }

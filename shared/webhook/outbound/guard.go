@@ -9,8 +9,8 @@ import (
 	"code.dny.dev/ssrf"
 )
 
-// AddressError reports an address that the egress rules refuse. A name may resolve to another address later, so a retry may
-// succeed, as after any failure to connect.
+// AddressError reports an address that the egress rules refuse. A retry may succeed, because the name may resolve to
+// another address later.
 type AddressError struct{ Addr netip.Addr }
 
 func (e *AddressError) Error() string { return fmt.Sprintf("address %s is not public", e.Addr) }
@@ -47,7 +47,7 @@ func (c *Client) control(network, address string, conn syscall.RawConn) error {
 // allows reports whether the rules permit a connection to a literal address.
 func (c *Client) allows(a netip.Addr) bool { return c.guard.SafeAddr(a.Unmap()) == nil }
 
-// isLocal reports whether the options allow a literal address that need not be public.
+// isLocal reports whether the options allow a literal address even if it is not public.
 func (o Options) isLocal(a netip.Addr) bool {
 	a = a.Unmap()
 	if o.AllowLoopback && a.IsLoopback() {

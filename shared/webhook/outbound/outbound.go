@@ -1,9 +1,9 @@
 // Package outbound sends every request that leaves the service: webhooks, certification probes and feeds. Its Client
 // applies one set of egress rules.
 //
-// The resolved address must be public. The client checks it when it dials the connection, so that neither a private record
-// nor DNS rebinding passes. The client follows no redirect, takes no proxy from the environment, and requires TLS 1.2. It
-// limits an answer's header; the caller limits the body when it reads it.
+// The resolved address must be public. The client checks the address when it dials the connection, so that no name can lead
+// to a private address, not even by DNS rebinding. The client follows no redirect, takes no proxy from the environment, and
+// requires TLS 1.2. The client limits the size of an answer's header. The caller limits how much of the body it reads.
 package outbound
 
 import (

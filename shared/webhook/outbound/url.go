@@ -62,7 +62,8 @@ func portProblem(u *url.URL) string {
 	return ""
 }
 
-// hostProblem says what is wrong with a host, or returns "". local reports that only the options allow the host.
+// hostProblem says what is wrong with a host, or returns "". local reports whether the options allow the host even if it is
+// not public.
 func (c *Client) hostProblem(host string) (local bool, detail string) {
 	if a, err := netip.ParseAddr(host); err == nil {
 		return c.addressProblem(a)

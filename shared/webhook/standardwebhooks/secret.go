@@ -17,7 +17,8 @@ const (
 
 const secretPrefix = "whsec_"
 
-// GenerateSecret makes a signing secret, "whsec_" and the base64 of 32 bytes of random (crypto/rand.Reader).
+// GenerateSecret makes a signing secret: "whsec_" and the base64 of 32 bytes that it reads from random
+// (crypto/rand.Reader).
 func GenerateSecret(random io.Reader) (string, error) {
 	key := make([]byte, 32)
 	if _, err := io.ReadFull(random, key); err != nil {

@@ -15,7 +15,7 @@ import (
 // Tolerance limits how far a delivery's timestamp may be from now, in either direction.
 const Tolerance = 5 * time.Minute
 
-// Limits of what Verify reads. No genuine sender comes near them; they bound the work for a malicious request.
+// Limits of the input of Verify. They limit the work that a malicious request causes. Genuine senders stay far below them.
 const (
 	maxID         = 256
 	maxSignatures = 20
@@ -48,7 +48,7 @@ func Verify(secrets []string, header http.Header, body []byte, now time.Time) (i
 	return id, nil
 }
 
-// matches compares every signature with that of every secret. Each comparison takes constant time.
+// matches compares every given signature with the signature under every secret. Each comparison takes constant time.
 func matches(secrets []string, signatures string, content, body []byte) bool {
 	given := decodeSignatures(signatures)
 	found := false
@@ -86,7 +86,8 @@ func decodeSignatures(header string) [][]byte {
 	return decoded
 }
 
-// validID refuses a full stop, because it separates the signed parts: with one, two deliveries could share a signature.
+// validID refuses an id with a full stop. The full stop separates the signed parts, so two deliveries with such ids could
+// share a signature.
 func validID(id string) bool {
 	if id == "" || len(id) > maxID {
 		return false

@@ -1,4 +1,4 @@
-// Package kms opens the vault: data keys in their own table, wrapped by a KMS key.
+// Package kms opens the vault. A KMS key wraps its data keys, which have their own table.
 package kms
 
 import (

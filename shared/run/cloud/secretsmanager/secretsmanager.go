@@ -11,15 +11,15 @@ import (
 	"orgops/shared/run/cloud"
 )
 
-// AddSigning adds the keys that sign to a function's parts. They are read on first use.
+// AddSigning adds to a function's parts the keys that sign tokens. The function reads them on first use.
 func AddSigning(c *cloud.Cloud, p *boot.Parts) { p.Keys = LazilySigning(c) }
 
-// Keys reads the keys that verify. An error may be temporary, unless a setting is missing.
+// Keys reads the keys that verify tokens. A missing setting is a permanent error; any other error may be temporary.
 func Keys(ctx context.Context, c *cloud.Cloud) (*tokensecret.Keyring, error) {
 	return read(ctx, c, tokensecret.Secrets{Published: Published(c)})
 }
 
-// SigningKeys reads the keys that verify and those that sign.
+// SigningKeys reads the keys that verify tokens and the keys that sign them.
 func SigningKeys(ctx context.Context, c *cloud.Cloud) (*tokensecret.Keyring, error) {
 	return read(ctx, c, tokensecret.Secrets{Published: Published(c), Signing: Signing(c)})
 }
@@ -32,7 +32,7 @@ func read(ctx context.Context, c *cloud.Cloud, secrets tokensecret.Secrets) (*to
 	return tokensecret.NewKeyring(ctx, secrets, config, c.Logger, c.Now)
 }
 
-// These name the settings with the secrets.
+// The settings that hold the ARNs of the secrets.
 const (
 	publishedSetting = "ORGOPS_TOKEN_KEYS"
 	signingSetting   = "ORGOPS_SIGNING_KEYS"
@@ -48,8 +48,8 @@ func Signing(c *cloud.Cloud) *tokensecret.Secret {
 	return tokensecret.Open(c.Access, c.Need(signingSetting, c.Settings.SigningKeys))
 }
 
-// Lazy reads keys on first use, and with each use until it succeeds. It is safe for concurrent use: concurrent first uses
-// cause one read.
+// Lazy reads keys on first use. If the read fails, the next use reads again. Lazy is safe for concurrent use: concurrent
+// first uses share one read.
 type Lazy struct {
 	read    func(ctx context.Context) (*tokensecret.Keyring, error)
 	reading chan struct{} // holds a token while a caller reads
@@ -60,7 +60,8 @@ func lazy(read func(context.Context) (*tokensecret.Keyring, error)) *Lazy {
 	return &Lazy{read: read, reading: make(chan struct{}, 1)}
 }
 
-// Lazily returns the keys that verify, for a process that needs them with every use. It tries to read them at once.
+// Lazily returns the keys that verify tokens, for a process that needs them in every invocation. It tries to read them at
+// once; if that fails, it logs the error and the first use reads them.
 func Lazily(c *cloud.Cloud) *Lazy {
 	l := lazy(func(ctx context.Context) (*tokensecret.Keyring, error) { return Keys(ctx, c) })
 	if _, err := l.ready(context.Background()); err != nil {
@@ -69,8 +70,8 @@ func Lazily(c *cloud.Cloud) *Lazy {
 	return l
 }
 
-// LazilySigning returns the keys that verify and sign. It reads nothing yet; unreadable keys cause fault.Unavailable on
-// use.
+// LazilySigning returns the keys that verify and sign tokens. The first use reads them. A use whose read fails returns
+// fault.Unavailable.
 func LazilySigning(c *cloud.Cloud) *Lazy {
 	c.Need(publishedSetting, c.Settings.TokenKeys)
 	c.Need(signingSetting, c.Settings.SigningKeys)
@@ -110,7 +111,7 @@ func (l *Lazy) Public(ctx context.Context) (token.PublicKeys, error) {
 	return keys.Public(), nil
 }
 
-// ready returns the keys, and refreshes them when it is time to.
+// ready returns the keys, and refreshes them if a refresh is due.
 func (l *Lazy) ready(ctx context.Context) (*tokensecret.Keyring, error) {
 	keys, err := l.first(ctx)
 	if err == nil {
@@ -119,7 +120,8 @@ func (l *Lazy) ready(ctx context.Context) (*tokensecret.Keyring, error) {
 	return keys, err
 }
 
-// first returns the keys and reads them if no caller has yet. It waits for a concurrent first read, at most until ctx ends.
+// first returns the keys, and reads them if no caller has read them yet. It waits for a concurrent read, at most until ctx
+// ends.
 func (l *Lazy) first(ctx context.Context) (*tokensecret.Keyring, error) {
 	select {
 	case l.reading <- struct{}{}:

@@ -6,10 +6,10 @@ import (
 	"github.com/aws/aws-lambda-go/events"
 )
 
-// divide returns the base path of a request, and removes it from the event's path. At the API's own address the base path
-// is the stage; at a custom domain it is the part that the domain maps to the stage. The context's path is the one in the
-// client's request. The event's path is the same, but lacks the stage at the API's own address. The resource, which is the
-// pattern of the rest, shows how much of either path is the base path.
+// divide returns the base path of a request, and removes it from e.Path. At the API's own address the base path is the
+// stage. At a custom domain the base path is the part that the domain maps to the stage. RequestContext.Path holds the path
+// of the client's request. At the API's own address e.Path lacks the stage; elsewhere both paths are equal. e.Resource
+// holds the pattern of the path after the base path, so it shows where the base path ends.
 // https://docs.aws.amazon.com/apigateway/latest/developerguide/set-up-lambda-proxy-integrations.html
 func divide(e *events.APIGatewayProxyRequest) (base string) {
 	_, e.Path = cut(e.Path, e.Resource)
@@ -17,7 +17,7 @@ func divide(e *events.APIGatewayProxyRequest) (base string) {
 	return base
 }
 
-// cut splits a path before the end that matches the pattern. A path that does not match has no base.
+// cut splits a path into a base and a rest that matches the pattern. A path without such a rest has no base.
 func cut(path, pattern string) (base, rest string) {
 	asked, fixed := strings.Split(strings.TrimSuffix(path, "/"), "/"), strings.Split(pattern, "/")
 	more := len(asked) - len(fixed)

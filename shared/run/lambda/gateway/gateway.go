@@ -1,7 +1,7 @@
 // Package gateway answers API Gateway's events (REST, payload version 1) with an http.Handler, through
-// aws-lambda-go-api-proxy. It also covers what that package leaves to its caller: an answer without a status, an invalid
-// path, an invalid base64 body, and a panic. None of them may become the function's own error, which a client would see as
-// a 502 without a reason.
+// aws-lambda-go-api-proxy. That package leaves four cases to its caller: an answer without a status, an invalid path, an
+// invalid base64 body, and a panic. Package gateway answers them too. As an error of the function, each would reach the
+// client as a 502 without a reason.
 package gateway
 
 import (
@@ -23,8 +23,8 @@ import (
 	"orgops/shared/web"
 )
 
-// Build makes the handler. The Gateway calls it at the start, in parallel to the runtime's initialisation. While it fails,
-// every request calls it again.
+// Build makes the handler. The Gateway calls it at the start, in parallel to the runtime's initialisation. If a call fails,
+// the next request calls Build again.
 type Build func(ctx context.Context) (http.Handler, error)
 
 // Gateway answers events.
@@ -39,14 +39,14 @@ type Gateway struct {
 
 // New makes a Gateway and starts to build the handler; the first request waits for it. While the build fails, requests are
 // answered with 503. If Lambda freezes the process during the build, that try times out and the next request tries again.
-// The origins also apply to answers that are made without the handler.
+// The origins also apply to answers that the Gateway makes without the handler.
 func New(ctx context.Context, build Build, logger *slog.Logger, origins web.Origins) *Gateway {
 	g := &Gateway{build: build, logger: logger, origins: origins}
 	go g.ready(ctx)
 	return g
 }
 
-// margin sets how long before the function's timeout a handler's context ends, so that it can still answer.
+// margin sets how long before the function's timeout a handler's context ends. The handler answers in the remaining time.
 const margin = 500 * time.Millisecond
 
 // Answer answers one event. Its error is always nil.
@@ -71,7 +71,7 @@ func (g *Gateway) Answer(ctx context.Context, e events.APIGatewayProxyRequest) (
 	}
 	ctx = web.WithRequestID(web.WithBasePath(ctx, divide(&e)), e.RequestContext.RequestID)
 	resp, err := httpadapter.New(always(handler)).ProxyWithContext(ctx, e)
-	if err != nil { // an event that is no valid request in another way, such as a method with a space
+	if err != nil { // the event is malformed in a way that malformed does not check, such as a method with a space
 		g.logger.WarnContext(ctx, "malformed event", "request", e.RequestContext.RequestID, "error", err)
 		return g.problem(e, http.StatusBadRequest, "malformed", "Malformed request", "the request cannot be read"), nil
 	}
@@ -94,7 +94,7 @@ func (g *Gateway) ready(ctx context.Context) http.Handler {
 	return handler
 }
 
-// malformed tells why an event is no valid request; it returns "" for a valid one.
+// malformed returns why an event is not a valid request, or "" for a valid one.
 func malformed(e *events.APIGatewayProxyRequest) string {
 	if _, err := url.ParseRequestURI("/" + strings.TrimPrefix(e.Path, "/")); err != nil {
 		return "the path holds a % that is not followed by two hexadecimal digits, or a character that a path cannot hold"
@@ -137,7 +137,7 @@ func (s *status) Write(b []byte) (int, error) {
 	return s.ResponseWriter.Write(b)
 }
 
-// retryAfter sets when to retry a function that cannot serve yet, in seconds.
+// retryAfter sets the Retry-After of answers from a function that cannot serve yet, in seconds.
 const retryAfter = 5
 
 func (g *Gateway) unavailable(e events.APIGatewayProxyRequest) events.APIGatewayProxyResponse {

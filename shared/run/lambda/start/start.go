@@ -19,8 +19,8 @@ import (
 // Handler answers one invocation.
 type Handler[In, Out any] func(ctx context.Context, in In) (Out, error)
 
-// Run builds a handler and passes it every invocation until the process ends. If a setting is missing, the function cannot
-// be built: it then fails every invocation with the reason, so that events are retried and the log shows what is missing.
+// Run builds a handler and passes it every invocation until the process ends. If a setting is missing, Run cannot build the
+// handler. Every invocation then fails with the reason: Lambda retries the events, and the log names the setting.
 func Run[In, Out any](build func(*cloud.Cloud) (Handler[In, Out], error)) {
 	c, err := cloud.Open()
 	var handler Handler[In, Out]
@@ -38,7 +38,7 @@ func Run[In, Out any](build func(*cloud.Cloud) (Handler[In, Out], error)) {
 }
 
 // Metered writes the metrics of an invocation when it ends, even after an error or a panic. Work that continues in a later
-// invocation is written with that one's metrics.
+// invocation counts in the metrics of the later invocation.
 func Metered[In, Out any](m *metric.Recorder, handler Handler[In, Out]) Handler[In, Out] {
 	return func(ctx context.Context, in In) (Out, error) {
 		defer func() {
@@ -52,12 +52,12 @@ func Metered[In, Out any](m *metric.Recorder, handler Handler[In, Out]) Handler[
 	}
 }
 
-// margin bounds how long before the function's timeout a handler's context ends. A function with a short timeout gives a
-// tenth of it.
+// margin limits how long before the function's timeout a handler's context ends. If less than 50 s remain, the context ends
+// a tenth of the remaining time earlier.
 const margin = 5 * time.Second
 
-// WithMargin cancels the context shortly before the Lambda timeout, so that finished work is acknowledged and the rest is
-// redelivered. Without it, Lambda would stop the process and redeliver everything.
+// WithMargin cancels the context shortly before the Lambda timeout, so that the handler acknowledges finished work and
+// Lambda redelivers only the rest. At the timeout, Lambda stops the process and redelivers everything.
 func WithMargin[In, Out any](handler Handler[In, Out]) Handler[In, Out] {
 	return func(ctx context.Context, in In) (Out, error) {
 		if deadline, ok := ctx.Deadline(); ok {

@@ -23,9 +23,9 @@ func (f feed) Consume(ctx context.Context, _ string, h handle) error {
 	return nil
 }
 
-// Run serves a consumer that also works between batches, as long as the process lives. It delivers each change as its own
-// batch, several concurrently, so that each change has its own outcome and a read for one change does not delay the others.
-// So it suits a consumer that needs no order.
+// Run serves a consumer that needs no order and may work between batches, as long as the process lives. Run delivers each
+// change as its own batch, several of them concurrently. So each change has its own outcome, and a read for one change does
+// not delay the others.
 func Run(consume func(context.Context, store.Feed) error, logger *slog.Logger) func(context.Context, Event) (Answer, error) {
 	f := feed{consumer: make(chan handle)}
 	go func() {
@@ -39,8 +39,8 @@ func Run(consume func(context.Context, store.Feed) error, logger *slog.Logger) f
 
 const atOnce = 16 // changes delivered concurrently
 
-// deliver delivers the changes and waits for their outcomes. A change without an outcome when ctx ends counts as failed. It
-// may still finish when the next event wakes the process; the redelivery then finds it done.
+// deliver delivers the changes and waits for their outcomes. A change that has no outcome when ctx ends counts as failed.
+// Its work may still finish when the next event wakes the process. The redelivered change then finds the work done.
 func deliver(ctx context.Context, e Event, h handle, logger *slog.Logger) Answer {
 	all := entries(ctx, e, logger)
 	outcomes := make(chan outcome, len(all)) // buffered for all, so that a late outcome does not block
@@ -88,8 +88,8 @@ type outcome struct {
 	err   error
 }
 
-// hand delivers one change. It recovers a panic as the change's outcome, because it runs in its own goroutine, outside of
-// the invocation's Guard.
+// hand delivers one change. It recovers a panic and reports it as the change's outcome, because Guard does not cover this
+// goroutine.
 func hand(ctx context.Context, h handle, n entry, outcomes chan<- outcome) {
 	var once sync.Once
 	done := func(err error) { once.Do(func() { outcomes <- outcome{n.index, err} }) }

@@ -1,7 +1,7 @@
 // Package stream passes the records of the table's stream, as Lambda delivers them, to the projector and the dispatcher.
 //
-// Lambda delivers a shard's records in order. After a failure it redelivers from the first reported record on. So the
-// answer names one record, the first unfinished one. Later records that were finished are redelivered too, and their
+// Lambda delivers a shard's records in order. After a failure it redelivers all records from the first reported one on. So
+// the answer names only the first unfinished record. Lambda also redelivers the finished records after it, and their
 // consumer must recognise them.
 package stream
 
@@ -77,7 +77,7 @@ func texts(image map[string]events.DynamoDBAttributeValue) map[string]string {
 	return out
 }
 
-// from answers that the records from index on must be redelivered; a negative index means none.
+// from returns the answer that makes Lambda redeliver the records from index on. A negative index means none.
 func from(e Event, index int) Answer {
 	answer := Answer{BatchItemFailures: []events.DynamoDBBatchItemFailure{}}
 	if index >= 0 {
@@ -120,8 +120,7 @@ func ByCompany(handle func(context.Context, store.Batch) error, logger *slog.Log
 	}
 }
 
-// handled calls handle and returns a panic as an error, because it runs in its own goroutine, outside of the invocation's
-// Guard.
+// handled calls handle and returns a panic as an error, because Guard does not cover this goroutine.
 func handled(ctx context.Context, handle func(context.Context, store.Batch) error, b store.Batch) (err error) {
 	defer func() {
 		if v := recover(); v != nil {
@@ -131,7 +130,7 @@ func handled(ctx context.Context, handle func(context.Context, store.Batch) erro
 	return handle(ctx, b)
 }
 
-// first keeps the lowest failed index, -1 without a failure.
+// first keeps the lowest failed index, or -1 without a failure.
 type first struct {
 	mu    sync.Mutex
 	index int

@@ -20,8 +20,8 @@ type Event = events.SQSEvent
 // Answer lists the messages that Lambda redelivers.
 type Answer = events.SQSEventResponse
 
-// Each settles all messages of an event concurrently with w; an event has at most 10. A message that is not due yet,
-// because SQS limits the delay, is deferred again. A message that is not settled is redelivered when its lease ends.
+// Each settles all messages of an event concurrently with w; an event has at most 10. SQS limits the delay of a message, so
+// a message may arrive before it is due; Each defers it again. SQS redelivers an unsettled message when its lease ends.
 func Each(w queue.Worker, now func() time.Time) func(context.Context, Event) (Answer, error) {
 	return func(ctx context.Context, e Event) (Answer, error) {
 		settled := make([]bool, len(e.Records))
@@ -40,8 +40,8 @@ func Each(w queue.Worker, now func() time.Time) func(context.Context, Event) (An
 	}
 }
 
-// one reports whether Lambda may delete the message, because its result is stored. It recovers panics, because it runs in
-// its own goroutine, outside of the invocation's Guard.
+// one reports whether Lambda may delete the message, because its result is stored. It recovers panics, because Guard does
+// not cover this goroutine.
 func one(ctx context.Context, w queue.Worker, now func() time.Time, r events.SQSMessage) (settled bool) {
 	defer func() {
 		if v := recover(); v != nil {
@@ -53,7 +53,7 @@ func one(ctx context.Context, w queue.Worker, now func() time.Time, r events.SQS
 	w.Queue = q
 	if m := received(r); m.Due.After(now()) {
 		w.Logger.DebugContext(ctx, "message deferred", "message", r.MessageId, "due", m.Due)
-		_ = q.Defer(ctx, m, m.Due) // settled tells whether this failed
+		_ = q.Defer(ctx, m, m.Due) // q.settled stays false after an error
 	} else {
 		w.Settle(ctx, m)
 	}
