@@ -192,9 +192,9 @@ func (p PublicKeys) At(now time.Time) PublicKeys {
 }
 
 // lookup only compares kid with the keys of the set and uses it for nothing else, because it is the sender's text.
-func (p PublicKeys) lookup(kid string, now time.Time) (ed25519.PublicKey, bool) {
+func (p PublicKeys) lookup(kid string, now time.Time) (publicKey, bool) {
 	key, ok := p.byID[kid]
-	return key.key, ok && !key.ended(now)
+	return key, ok && !key.ended(now)
 }
 
 // covers reports whether p has every key of q, with the same end.
