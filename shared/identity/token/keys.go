@@ -106,6 +106,9 @@ func (s KeySet) Rotated(next Key, now time.Time, lead time.Duration) (KeySet, er
 	return set.Starting(now.Add(lead)), nil
 }
 
+// Sole returns a set with one key, which signs from now on. A token of any other key is refused where the set is in use.
+func Sole(key Key, now time.Time) KeySet { return KeySet{Current: key}.Starting(now) }
+
 // Starting returns the set with a current key that signs from the time from on.
 func (s KeySet) Starting(from time.Time) KeySet {
 	s.Current.from = from
