@@ -67,7 +67,7 @@ func descriptions() map[string]string {
 		"Remedy":                "The operation that fixes what a check found",
 		"Report":                "What a certification run found",
 		"Result":                "What became of one action of a delivery",
-		"RotateRequest":         "The new signing secret, if the provider chose it",
+		"RotateRequest":         "The new signing secret, if the provider chose it, and how long the earlier ones stay valid",
 		"Rotation":              "The new signing secret, and how long the earlier ones stay valid",
 		"Run":                   "One sync of a provider",
 		"Section":               "A part of the brief about one subject",

@@ -58,7 +58,7 @@ func Register(api huma.API, d Deps) {
 	web.Register(api, operation(http.MethodDelete, one+"/credentials", "delete-integration-credentials", "Destroy credentials",
 		"Requests that need them fail from now on.", 204, write), d.deleteCredentials)
 	web.Register(api, operation(http.MethodPost, one+"/secret", "rotate-integration-secret", "Rotate the signing secret",
-		"The new secret is shown once. The previous secret keeps signing and being accepted for 24 hours.", 200, write), d.rotateSecret)
+		"The new secret is shown once. The previous secret keeps signing and being accepted for 24 hours, or for graceSeconds.", 200, write), d.rotateSecret)
 
 	web.Register(api, operation(http.MethodPost, one+"/certification", "certify-integration", "Run the certification",
 		"Checks that valid requests are accepted and invalid ones refused. If all checks pass, the integration is certified for 90 days.", 200, write), d.certifyIntegration)
