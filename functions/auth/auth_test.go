@@ -2,6 +2,7 @@ package auth_test
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"regexp"
 	"strings"
@@ -12,10 +13,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"orgops/functions/auth"
+	"orgops/shared/domain/company"
 	"orgops/shared/domain/user"
 	"orgops/shared/identity/token"
 	"orgops/shared/storage/store"
 	"orgops/shared/testkit/clocktest"
+	"orgops/shared/testkit/errtest"
 	"orgops/shared/testkit/metrictest"
 	"orgops/shared/testkit/webtest"
 )
@@ -217,6 +220,40 @@ func TestLogin_LimitAtOnce(t *testing.T) {
 	}
 	if diff := cmp.Diff(map[int]int{401: 10, 429: 20}, counts); diff != "" {
 		t.Errorf("statuses differ (-want +got):\n%s", diff)
+	}
+}
+
+// TestLogin_Integration binds the token of an integration's user to the provider. A user who was stored without a provider
+// gets no scope.
+func TestLogin_Integration(t *testing.T) {
+	t.Parallel()
+	h, _ := harness(t)
+	in := company.NewUser{Email: "bot@acme.test", Role: user.Integration, Provider: "github", Password: webtest.Password}
+	_, _, err := company.AddUser(t.Context(), h.Store, h.Hasher, h.A.ID, in, time.Now())
+	errtest.Must(t, err)
+	session := func() token.Claims {
+		t.Helper()
+		var got struct {
+			AccessToken string `json:"access_token"`
+		}
+		login(h, in.Email, in.Password).Want(200).JSON(&got)
+		claims, err := h.Verifier.Verify(got.AccessToken)
+		errtest.Must(t, err)
+		return token.Claims{Provider: claims.Provider, Scopes: claims.Scopes}
+	}
+	scopes := []string{"memory:read", "memory:write", "integrations:read", "integrations:write"}
+	if diff := cmp.Diff(token.Claims{Provider: "github", Scopes: scopes}, session()); diff != "" {
+		t.Errorf("claims (-want +got):\n%s", diff)
+	}
+	partition := store.Login(in.Email)
+	item, err := h.Store.Get(t.Context(), partition, user.LoginKey)
+	errtest.Must(t, err)
+	var stored user.Login
+	errtest.Must(t, json.Unmarshal(item.Body, &stored))
+	stored.Provider = ""
+	errtest.Must(t, h.Store.Commit(t.Context(), partition.Entry(user.LoginKey, user.LoginEntity, item.Version, stored)))
+	if diff := cmp.Diff(token.Claims{Scopes: []string{}}, session()); diff != "" {
+		t.Errorf("claims without a provider (-want +got):\n%s", diff)
 	}
 }
 

@@ -39,8 +39,8 @@ func Register(api huma.API, d Deps) {
 	const one = "/integrations/{provider}"
 	read, write := user.ScopeIntegrationsRead, user.ScopeIntegrationsWrite
 
-	web.Register(api, operation(http.MethodGet, "/integrations", "list-integrations", "List integrations",
-		"With state, certification and health; never with a secret.", 200, read), d.listIntegrations)
+	web.Register(api, web.Bound(operation(http.MethodGet, "/integrations", "list-integrations", "List integrations",
+		"With state, certification and health; never with a secret.", 200, read)), d.listIntegrations)
 	web.Register(api, operation(http.MethodPost, one, "configure-integration", "Configure a connector",
 		"Creates the integration (201) or reconfigures it (200). The body is checked against the provider's schema. A change to "+
 			"what the certification covers, such as the url or the permissions, returns the integration to the sandbox.", 201, write), d.configureIntegration, d.configureOperation)

@@ -79,7 +79,7 @@ type adapter struct {
 
 // Handle panics on an operation that is neither company-scoped with a scope nor public.
 func (a *adapter) Handle(op *huma.Operation, handler func(huma.Context)) {
-	scopes, s := scopesOf(op), a.server
+	rights, s := rightsOf(op), a.server
 	limit := op.MaxBodyBytes
 	if limit <= 0 {
 		limit = MaxBody
@@ -90,8 +90,8 @@ func (a *adapter) Handle(op *huma.Operation, handler func(huma.Context)) {
 	serve := func(w http.ResponseWriter, r *http.Request) {
 		req := requestOf(r.Context())
 		req.route, req.operation = op.Path, op.OperationID
-		if scopes != nil {
-			if err := s.admit(w, r, req, scopes); err != nil {
+		if rights.scopes != nil {
+			if err := s.admit(w, r, req, rights); err != nil {
 				s.refuse(w, r, err)
 				return
 			}
@@ -106,7 +106,7 @@ func (a *adapter) Handle(op *huma.Operation, handler func(huma.Context)) {
 				return
 			}
 		}
-		if scopes == nil || len(r.Header.Values(idempotencyHeader)) == 0 {
+		if rights.scopes == nil || len(r.Header.Values(idempotencyHeader)) == 0 {
 			run(w, r)
 			return
 		}

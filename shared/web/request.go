@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"orgops/shared/base/fault"
 	"orgops/shared/base/id"
 	"orgops/shared/storage/store"
 )
@@ -32,11 +33,25 @@ type request struct {
 
 // Caller holds the identity that the guard has verified.
 type Caller struct {
-	UserID  string
-	Company string
-	Plan    string
-	Scopes  []string
-	TokenID string
+	UserID   string
+	Company  string
+	Plan     string
+	Provider string // the only integration that the caller reaches; "": all
+	Scopes   []string
+	TokenID  string
+}
+
+// Reaches reports whether the caller may reach an integration and what it imported.
+func (c Caller) Reaches(provider string) bool { return c.Provider == "" || c.Provider == provider }
+
+// Reach returns fault.Forbidden unless the caller may reach an integration and what it imported.
+func Reach(ctx context.Context, provider string) error { return CallerOf(ctx).reach(provider) }
+
+func (c Caller) reach(provider string) error {
+	if c.Reaches(provider) {
+		return nil
+	}
+	return fault.Newf(fault.Forbidden, "the token is bound to the integration %s and reaches nothing else", c.Provider)
 }
 
 // Has reports whether the caller's token carries a scope.

@@ -49,6 +49,7 @@ type Claims struct {
 	Subject  string    // sub: the user's id
 	Company  string    // the company's id
 	Plan     string    // the company's plan
+	Provider string    // the only integration that the token reaches; "": all
 	Scopes   []string  // scope, space separated
 	IssuedAt time.Time // iat
 	Expires  time.Time // exp
@@ -57,9 +58,10 @@ type Claims struct {
 // wire maps the claims to their JSON.
 type wire struct {
 	jwt.RegisteredClaims
-	Scope   string `json:"scope"`
-	Company string `json:"company"`
-	Plan    string `json:"plan"`
+	Scope    string `json:"scope"`
+	Company  string `json:"company"`
+	Plan     string `json:"plan"`
+	Provider string `json:"provider,omitempty"`
 }
 
 // Signer issues tokens. It is safe for concurrent use.
@@ -93,7 +95,7 @@ func (s *Signer) Issue(c Claims) (string, error) {
 			Issuer: s.config.Issuer, Audience: jwt.ClaimStrings{s.config.Audience}, Subject: c.Subject, ID: id.New(),
 			IssuedAt: jwt.NewNumericDate(now), ExpiresAt: jwt.NewNumericDate(now.Add(Lifetime)),
 		},
-		Scope: strings.Join(c.Scopes, " "), Company: c.Company, Plan: c.Plan,
+		Scope: strings.Join(c.Scopes, " "), Company: c.Company, Plan: c.Plan, Provider: c.Provider,
 	})
 	t.Header["typ"] = mediaType
 	t.Header["kid"] = key.id
@@ -175,7 +177,7 @@ func (v *Verifier) Verify(text string) (Claims, error) {
 		return Claims{}, refused(notAccepted, fmt.Errorf("valid for more than %s", Lifetime))
 	}
 	claims := Claims{
-		ID: w.ID, Subject: w.Subject, Company: w.Company, Plan: w.Plan, Scopes: strings.Fields(w.Scope),
+		ID: w.ID, Subject: w.Subject, Company: w.Company, Plan: w.Plan, Provider: w.Provider, Scopes: strings.Fields(w.Scope),
 		IssuedAt: w.IssuedAt.Time, Expires: w.ExpiresAt.Time,
 	}
 	state.cache.put(key, remember(claims, signedBy.period), now)

@@ -68,7 +68,7 @@ func newParts(t testing.TB) parts {
 	return parts{c, config, keys, token.NewSigner(config, keys), token.NewVerifier(config, keys.Public())}
 }
 
-var genuine = token.Claims{Subject: "u1", Company: "c1", Plan: "free", Scopes: []string{"memory:read", "memory:write"}}
+var genuine = token.Claims{Subject: "u1", Company: "c1", Plan: "free", Provider: "github", Scopes: []string{"memory:read", "memory:write"}}
 
 func issue(t testing.TB, s *token.Signer) string {
 	t.Helper()
@@ -241,6 +241,7 @@ func TestVerifier_Forged(t *testing.T) {
 		{"no company", ours(header(), claims("company", nil))},
 		{"company is not an id", ours(header(), claims("company", "c1#x"))},
 		{"company of another type", ours(header(), claims("company", []string{"c1"}))},
+		{"provider of another type", ours(header(), claims("provider", []string{"github"}))},
 		{"no sub", ours(header(), claims("sub", nil))},
 		{"no jti", ours(header(), claims("jti", nil))},
 		{"valid for more than an hour", ours(header(), claims("exp", start.Add(time.Hour+time.Second).Unix()))},
