@@ -174,7 +174,7 @@ func TestExaminer_Run_EndpointUnusable(t *testing.T) {
 		check        string
 		reason       string
 	}{
-		{"a private address", `{"url":"https://10.0.0.1/"}`, signed, "url-allowed", "10.0.0.1 is not public"},
+		{"a private address", `{"url":"https://10.0.0.1/"}`, signed, "url-allowed", "the host's address is not public"},
 		{"no address", `{}`, signed, "url-allowed", "absolute"},
 		{"not an object", `[]`, signed, "url-allowed", "configure it again"},
 		{"no secret", `{"url":"` + receiver.URL + `"}`, integration.Secrets{}, "accepts-signed", "no signing secret"},
