@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"net/http"
+	"net/netip"
 	"net/url"
 	"slices"
 	"time"
@@ -26,6 +27,7 @@ type request struct {
 	url       *url.URL
 	base      string // of references, before the url's path
 	header    http.Header
+	remote    string // the connection's address, or what the gateway says it is
 	caller    Caller
 	tenant    store.Company
 	cause     error // of a 5xx
@@ -77,6 +79,28 @@ func CallerOf(ctx context.Context) Caller {
 		return req.caller
 	}
 	return Caller{}
+}
+
+// Source names the network that a request comes from: its IPv4 address, or the /64 of its IPv6 address, which is what one
+// subscriber has. The address is the connection's, or behind a gateway the one that the gateway reports; no header counts,
+// because the client chooses it. Source returns "" for an unknown address.
+func Source(ctx context.Context) string {
+	req := requestOf(ctx)
+	if req == nil {
+		return ""
+	}
+	addr, err := netip.ParseAddr(req.remote)
+	if err != nil {
+		port, err := netip.ParseAddrPort(req.remote)
+		if err != nil {
+			return ""
+		}
+		addr = port.Addr()
+	}
+	if addr = addr.Unmap().WithZone(""); addr.Is4() {
+		return addr.String()
+	}
+	return netip.PrefixFrom(addr, 64).Masked().String()
 }
 
 type givenIDKey struct{}
