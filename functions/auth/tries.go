@@ -45,17 +45,20 @@ type limit struct {
 	detail string
 }
 
-var (
-	bySource = limit{"login", maxFromSource, "too many tries for this e-mail address from your network; wait and try again"}
-	byEmail  = limit{"login-email", maxTries, "too many tries for this e-mail address; wait and try again"}
-)
+func bySource() limit {
+	return limit{"login", maxFromSource, "too many tries for this e-mail address from your network; wait and try again"}
+}
+
+func byEmail() limit {
+	return limit{"login-email", maxTries, "too many tries for this e-mail address; wait and try again"}
+}
 
 // exceeded returns the limit that another try from source would exceed.
 func (t tries) exceeded(source string) (limit, bool) {
 	if t.Sources[source] >= maxFromSource {
-		return bySource, true
+		return bySource(), true
 	}
-	return byEmail, t.Count >= maxTries
+	return byEmail(), t.Count >= maxTries
 }
 
 // with counts one more try from source.
@@ -93,7 +96,7 @@ func (d Deps) countTry(ctx context.Context, p store.Partition) (*store.Item, err
 			return login, store.Fault(err, "")
 		}
 	}
-	return nil, d.tooMany(byEmail, window)
+	return nil, d.tooMany(byEmail(), window)
 }
 
 // read queries the login and the latest count, with the count's version.
@@ -123,8 +126,8 @@ func (d Deps) tooMany(l limit, wait time.Duration) error {
 	return huma.ErrorWithHeaders(&fault.Error{
 		Kind: fault.QuotaExceeded, Detail: l.detail, RetryAfter: wait,
 	}, http.Header{
-		"Ratelimit-Policy": {fmt.Sprintf(`"%s";q=%d;w=%d`, l.name, l.most, int(window.Seconds()))},
-		"Ratelimit":        {fmt.Sprintf(`"%s";r=0;t=%d`, l.name, seconds)},
+		"Ratelimit-Policy": {fmt.Sprintf(`%q;q=%d;w=%d`, l.name, l.most, int(window.Seconds()))},
+		"Ratelimit":        {fmt.Sprintf(`%q;r=0;t=%d`, l.name, seconds)},
 	})
 }
 

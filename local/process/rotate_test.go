@@ -1,7 +1,6 @@
 package process_test
 
 import (
-	"io"
 	"log/slog"
 	"strings"
 	"testing"
@@ -17,7 +16,7 @@ func embedded(t *testing.T) (*process.Process, environment) {
 	e := environment{"ORGOPS_DATA": t.TempDir()}
 	c, err := config.Read(e.get)
 	errtest.Must(t, err)
-	p, err := process.Open(t.Context(), c, slog.New(slog.NewTextHandler(io.Discard, nil)))
+	p, err := process.Open(t.Context(), c, slog.New(slog.DiscardHandler))
 	errtest.Must(t, err)
 	t.Cleanup(func() { errtest.Must(t, p.Close()) })
 	return p, e
@@ -45,7 +44,7 @@ func TestOpen_Rotated(t *testing.T) {
 	}
 }
 
-// TestOpen_Revoked refuses a former key's tokens at once, also one that the process has verified before.
+// TestOpen_Revoked refuses a former key's tokens at once, also those that the process has verified before.
 func TestOpen_Revoked(t *testing.T) {
 	t.Parallel()
 	p, e := embedded(t)

@@ -82,7 +82,7 @@ func CallerOf(ctx context.Context) Caller {
 }
 
 // Source names the network that a request comes from: its IPv4 address, or the /64 of its IPv6 address, which is what one
-// subscriber has. The address is the connection's, or behind a gateway the one that the gateway reports; no header counts,
+// subscriber has. The address is the connection's, or behind a gateway the address that the gateway reports; no header counts,
 // because the client chooses it. Source returns "" for an unknown address.
 func Source(ctx context.Context) string {
 	req := requestOf(ctx)

@@ -64,7 +64,7 @@ func (s Secrets) Rotate(value string, now time.Time, grace time.Duration) Secret
 	return s
 }
 
-// PreviousUntil returns when the last of the earlier secrets retires, or nil if there is none.
+// PreviousUntil returns when the last of the earlier secrets retires. Without an earlier secret it returns nil.
 func (s Secrets) PreviousUntil() *time.Time {
 	var last *time.Time
 	for _, secret := range s.Signing {

@@ -2,10 +2,9 @@ package token
 
 import (
 	"context"
-	"io/fs"
 	"log/slog"
-	"os"
-	"sync"
+
+	"orgops/shared/base/keyfile"
 )
 
 // FileKeys holds the keys of a key file. It follows the file: a rotation or a revocation by another process takes effect with
@@ -15,9 +14,7 @@ type FileKeys struct {
 	logger   *slog.Logger
 	signer   *Signer
 	verifier *Verifier
-
-	mu   sync.Mutex
-	seen fs.FileInfo // of the file that was read last
+	file     *keyfile.Watched
 }
 
 // OpenFileKeys reads the key file at path, or makes one as LoadOrCreateKeys does.
@@ -26,8 +23,10 @@ func OpenFileKeys(path string, config Config, logger *slog.Logger) (*FileKeys, e
 	if err != nil {
 		return nil, err
 	}
-	// Without a seen file the first use reads the file again, in case it was replaced meanwhile.
-	return &FileKeys{path: path, logger: logger, signer: NewSigner(config, set), verifier: NewVerifier(config, set.Public())}, nil
+	// The first use reads the file again, in case it was replaced meanwhile.
+	return &FileKeys{
+		path: path, logger: logger, signer: NewSigner(config, set), verifier: NewVerifier(config, set.Public()), file: keyfile.Watch(path),
+	}, nil
 }
 
 // Verify checks a token like Verifier.
@@ -50,18 +49,13 @@ func (k *FileKeys) Public(context.Context) (PublicKeys, error) {
 
 // follow reads the file if it was replaced. If it cannot be read, the current keys stay in use.
 func (k *FileKeys) follow() {
-	info, err := os.Stat(k.path)
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if err != nil || k.seen != nil && os.SameFile(k.seen, info) && k.seen.ModTime().Equal(info.ModTime()) {
-		return
-	}
-	k.seen = info
-	set, err := loadKeys(k.path)
-	if err != nil {
-		k.logger.Warn("the key file of the tokens could not be read again; the current keys stay in use", "error", err)
-		return
-	}
-	k.signer.Use(set)
-	k.verifier.Use(set.Public())
+	k.file.Replaced(func() {
+		set, err := loadKeys(k.path)
+		if err != nil {
+			k.logger.Warn("the key file of the tokens could not be read again; the current keys stay in use", "error", err)
+			return
+		}
+		k.signer.Use(set)
+		k.verifier.Use(set.Public())
+	})
 }

@@ -1,7 +1,6 @@
 package token_test
 
 import (
-	"io"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -18,7 +17,7 @@ import (
 func TestFileKeys(t *testing.T) {
 	t.Parallel()
 	config, path := newParts(t).config, filepath.Join(t.TempDir(), "keys.json")
-	keys, err := token.OpenFileKeys(path, config, slog.New(slog.NewTextHandler(io.Discard, nil)))
+	keys, err := token.OpenFileKeys(path, config, slog.New(slog.DiscardHandler))
 	errtest.Must(t, err)
 	issued := func() string {
 		t.Helper()

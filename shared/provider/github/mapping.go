@@ -175,7 +175,7 @@ func update(at, repository string, m *milestone) connector.Action {
 	return connector.Action{Port: integration.GoalUpdate, Goal: &d, At: at}
 }
 
-// stamp returns a time of GitHub's in UTC, or nil for one that RFC 3339 cannot express.
+// stamp returns a time of GitHub's in UTC, or nil for a time that RFC 3339 cannot express.
 func stamp(t *time.Time) *time.Time {
 	if t == nil || t.UTC().Year() < 1 || t.UTC().Year() > 9999 {
 		return nil
