@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"orgops/infra/api"
+	"orgops/shared/testkit/errtest"
 )
 
 // methods returns the template's methods, as "GET /path" → properties.
@@ -194,7 +195,8 @@ func TestAccessLog(t *testing.T) {
 	}
 }
 
-// TestThrottles checks that public methods have their own limits, below those of the stage.
+// TestThrottles checks that the stage's throttle, which every ANY method has, is below those of the guarded methods, and that
+// each of these has its own.
 func TestThrottles(t *testing.T) {
 	t.Parallel()
 	s := stacks["pool"]
@@ -202,9 +204,23 @@ func TestThrottles(t *testing.T) {
 	for _, setting := range list(s.Resources[s.of("AWS::ApiGateway::Stage")[0]].Properties["MethodSettings"]) {
 		limits[text(dig(setting, "HttpMethod"))+" "+text(dig(setting, "ResourcePath"))] = [2]any{dig(setting, "ThrottlingRateLimit"), dig(setting, "ThrottlingBurstLimit")}
 	}
-	if diff := cmp.Diff(map[string][2]any{
-		"* /*": {1000.0, 2000.0}, "POST /~1auth~1login": {50.0, 100.0}, "POST /~1inbound~1{companyId}~1{provider}": {300.0, 600.0},
-	}, limits); diff != "" {
+	want := map[string][2]any{
+		"* /*": {100.0, 200.0}, "POST /~1auth~1login": {50.0, 100.0}, "POST /~1inbound~1{companyId}~1{provider}": {300.0, 600.0},
+	}
+	groups, err := api.Groups()
+	errtest.Must(t, err)
+	for _, g := range groups {
+		for _, r := range g.Routes {
+			if r.Guarded {
+				at := " /" + strings.ReplaceAll(r.Path, "/", "~1")
+				want[r.Method+at] = [2]any{1000.0, 2000.0}
+				if r.Method == "GET" {
+					want["HEAD"+at] = [2]any{1000.0, 2000.0}
+				}
+			}
+		}
+	}
+	if diff := cmp.Diff(want, limits); diff != "" {
 		t.Errorf("limits (-want +got):\n%s", diff)
 	}
 }

@@ -2,7 +2,9 @@ package auth_test
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
+	"net/http/httptest"
 	"regexp"
 	"strings"
 	"sync"
@@ -12,10 +14,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"orgops/functions/auth"
+	"orgops/shared/base/id"
+	"orgops/shared/domain/company"
 	"orgops/shared/domain/user"
 	"orgops/shared/identity/token"
 	"orgops/shared/storage/store"
 	"orgops/shared/testkit/clocktest"
+	"orgops/shared/testkit/errtest"
 	"orgops/shared/testkit/metrictest"
 	"orgops/shared/testkit/webtest"
 )
@@ -170,6 +175,64 @@ func TestLogin_Limit(t *testing.T) {
 	}
 }
 
+// loginFrom logs in from a network address, with headers that claim other ones.
+func loginFrom(h *webtest.Harness, address, email, password string) *httptest.ResponseRecorder {
+	r := httptest.NewRequest("POST", "/auth/login", strings.NewReader(fmt.Sprintf(`{"email":%q,"password":%q}`, email, password)))
+	r.Header.Set("Content-Type", "application/json")
+	for _, name := range []string{"X-Forwarded-For", "X-Real-Ip", "Forwarded", "True-Client-Ip"} {
+		r.Header.Set(name, id.New())
+	}
+	r.RemoteAddr = address
+	w := httptest.NewRecorder()
+	h.Server.ServeHTTP(w, r)
+	return w
+}
+
+// TestLogin_Source lets a user in whose address was tried too often from another network.
+func TestLogin_Source(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct{ attacker, near, far string }{
+		{"198.51.100.7:1024", "198.51.100.7:4096", "198.51.100.8:1024"},
+		{"198.51.100.7", "198.51.100.7", "203.0.113.1"}, // as a gateway reports it
+		{"[2001:db8:0:1::1]:1024", "[2001:db8:0:1:ffff::2]:1024", "[2001:db8:0:2::1]:1024"},
+		{"[::ffff:198.51.100.7]:1024", "198.51.100.7:1024", "[::ffff:198.51.100.8]:1024"},
+	} {
+		h, _ := harness(t)
+		for range 10 {
+			if got := loginFrom(h, tt.attacker, h.A.Email, "wrong password").Code; got != 401 {
+				t.Errorf("%s: status = %d, want 401", tt.attacker, got)
+			}
+		}
+		for address, want := range map[string]int{tt.attacker: 429, tt.near: 429, tt.far: 200} {
+			if got := loginFrom(h, address, h.A.Email, webtest.Password).Code; got != want {
+				t.Errorf("after ten wrong passwords from %s: status from %s = %d, want %d", tt.attacker, address, got, want)
+			}
+		}
+	}
+}
+
+// TestLogin_Sources limits the tries from many networks together.
+func TestLogin_Sources(t *testing.T) {
+	t.Parallel()
+	h, _ := harness(t)
+	statuses := map[int]int{}
+	for n := range 110 {
+		statuses[loginFrom(h, fmt.Sprintf("198.51.100.%d:1024", n/5), h.A.Email, "wrong password").Code]++
+	}
+	if diff := cmp.Diff(map[int]int{401: 100, 429: 10}, statuses); diff != "" {
+		t.Errorf("statuses differ (-want +got):\n%s", diff)
+	}
+	refused := loginFrom(h, "203.0.113.1:1024", h.A.Email, webtest.Password)
+	got := map[string]string{}
+	for _, name := range []string{"Retry-After", "RateLimit", "RateLimit-Policy"} {
+		got[name] = refused.Header().Get(name)
+	}
+	want := map[string]string{"Retry-After": "45", "RateLimit": `"login-email";r=0;t=45`, "RateLimit-Policy": `"login-email";q=100;w=60`}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("header differs (-want +got):\n%s", diff)
+	}
+}
+
 // TestLogin_TriesDoNotPileUp checks that repeated tries leave a single item to read at a login.
 func TestLogin_TriesDoNotPileUp(t *testing.T) {
 	t.Parallel()
@@ -217,6 +280,40 @@ func TestLogin_LimitAtOnce(t *testing.T) {
 	}
 	if diff := cmp.Diff(map[int]int{401: 10, 429: 20}, counts); diff != "" {
 		t.Errorf("statuses differ (-want +got):\n%s", diff)
+	}
+}
+
+// TestLogin_Integration binds the token of an integration's user to the provider. A user who was stored without a provider
+// gets no scope.
+func TestLogin_Integration(t *testing.T) {
+	t.Parallel()
+	h, _ := harness(t)
+	in := company.NewUser{Email: "bot@acme.test", Role: user.Integration, Provider: "github", Password: webtest.Password}
+	_, _, err := company.AddUser(t.Context(), h.Store, h.Hasher, h.A.ID, in, time.Now())
+	errtest.Must(t, err)
+	session := func() token.Claims {
+		t.Helper()
+		var got struct {
+			AccessToken string `json:"access_token"`
+		}
+		login(h, in.Email, in.Password).Want(200).JSON(&got)
+		claims, err := h.Verifier.Verify(got.AccessToken)
+		errtest.Must(t, err)
+		return token.Claims{Provider: claims.Provider, Scopes: claims.Scopes}
+	}
+	scopes := []string{"memory:read", "memory:write", "integrations:read", "integrations:write"}
+	if diff := cmp.Diff(token.Claims{Provider: "github", Scopes: scopes}, session()); diff != "" {
+		t.Errorf("claims (-want +got):\n%s", diff)
+	}
+	partition := store.Login(in.Email)
+	item, err := h.Store.Get(t.Context(), partition, user.LoginKey)
+	errtest.Must(t, err)
+	var stored user.Login
+	errtest.Must(t, json.Unmarshal(item.Body, &stored))
+	stored.Provider = ""
+	errtest.Must(t, h.Store.Commit(t.Context(), partition.Entry(user.LoginKey, user.LoginEntity, item.Version, stored)))
+	if diff := cmp.Diff(token.Claims{Scopes: []string{}}, session()); diff != "" {
+		t.Errorf("claims without a provider (-want +got):\n%s", diff)
 	}
 }
 

@@ -83,8 +83,8 @@ func (d Deps) open(ctx context.Context, login user.Login) (*loginOutput, error) 
 	if err != nil {
 		return nil, err
 	}
-	scopes := login.Role.Scopes()
-	text, err := signer.Issue(token.Claims{Subject: login.UserID, Company: c.ID, Plan: c.Plan, Scopes: scopes})
+	scopes := login.Scopes()
+	text, err := signer.Issue(token.Claims{Subject: login.UserID, Company: c.ID, Plan: c.Plan, Provider: login.Provider, Scopes: scopes})
 	if err != nil {
 		return nil, err
 	}

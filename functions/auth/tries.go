@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"time"
 
@@ -14,30 +15,68 @@ import (
 	"orgops/shared/base/metric"
 	"orgops/shared/domain/user"
 	"orgops/shared/storage/store"
+	"orgops/shared/web"
 )
 
-// These bound the login tries for one e-mail address, known or unknown.
+// These bound the login tries for one e-mail address, known or unknown, in a window: those from one source, and all of them.
+// Ten wrong passwords from one network therefore do not lock the user out of another.
 const (
-	maxTries = 10
-	window   = time.Minute
+	maxFromSource = 10
+	maxTries      = 100
+	window        = time.Minute
 
 	triesEntity = "tries"
 	triesKey    = "TRIES"
 )
 
 // tries counts the tries of one e-mail address in one minute. An address has a single item, which each new minute
-// overwrites, because a store may take days to remove expired items.
+// overwrites, because a store may take days to remove expired items. A second item for each source would cost a transaction.
+// The item has at most maxTries sources.
 type tries struct {
-	Minute time.Time `json:"minute"`
-	Count  int       `json:"count"`
+	Minute  time.Time      `json:"minute"`
+	Count   int            `json:"count"`
+	Sources map[string]int `json:"sources,omitempty"` // by web.Source
+}
+
+// limit describes one of the limits, by its name in the headers.
+type limit struct {
+	name   string
+	most   int
+	detail string
+}
+
+func bySource() limit {
+	return limit{"login", maxFromSource, "too many tries for this e-mail address from your network; wait and try again"}
+}
+
+func byEmail() limit {
+	return limit{"login-email", maxTries, "too many tries for this e-mail address; wait and try again"}
+}
+
+// exceeded returns the limit that another try from source would exceed.
+func (t tries) exceeded(source string) (limit, bool) {
+	if t.Sources[source] >= maxFromSource {
+		return bySource(), true
+	}
+	return byEmail(), t.Count >= maxTries
+}
+
+// with counts one more try from source.
+func (t tries) with(source string) tries {
+	sources := maps.Clone(t.Sources)
+	if sources == nil {
+		sources = map[string]int{}
+	}
+	sources[source]++
+	return tries{Minute: t.Minute, Count: t.Count + 1, Sources: sources}
 }
 
 // countTry counts this try and returns the login, or nil if the address has no login. One query reads the count and the
 // login, because both are in the address's partition. Above the limit, countTry returns fault.QuotaExceeded with the headers
 // that tell when to retry.
 func (d Deps) countTry(ctx context.Context, p store.Partition) (*store.Item, error) {
-	// A round that another caller's write interrupts is repeated. Each such write counts a try, so the limit also bounds the
-	// rounds.
+	source := web.Source(ctx)
+	// A lost race is retried. Every round counts one try of some caller, so the limit bounds the rounds too.
 	for range 2 * maxTries {
 		now := d.Now().UTC()
 		minute := now.Truncate(window)
@@ -49,17 +88,16 @@ func (d Deps) countTry(ctx context.Context, p store.Partition) (*store.Item, err
 		if ahead := counted.Minute.Sub(minute); ahead < 0 || ahead > window {
 			counted = tries{Minute: minute}
 		}
-		if counted.Count >= maxTries {
-			return nil, d.tooMany(counted.Minute.Add(window).Sub(now))
+		if l, over := counted.exceeded(source); over {
+			return nil, d.tooMany(l, counted.Minute.Add(window).Sub(now))
 		}
-		counted.Count++
-		op := p.Entry(triesKey, triesEntity, version, counted).Until(counted.Minute.Add(2 * window))
+		op := p.Entry(triesKey, triesEntity, version, counted.with(source)).Until(counted.Minute.Add(2 * window))
 		err = d.Store.Commit(ctx, op)
 		if !errors.Is(err, store.ErrConflict) {
 			return login, store.Fault(err, "")
 		}
 	}
-	return nil, d.tooMany(window)
+	return nil, d.tooMany(byEmail(), window)
 }
 
 // read queries the login and the latest count, with the count's version.
@@ -83,14 +121,14 @@ func (d Deps) read(ctx context.Context, p store.Partition) (login *store.Item, t
 }
 
 // tooMany returns the fault with Retry-After and the headers of draft-ietf-httpapi-ratelimit-headers-10.
-func (d Deps) tooMany(wait time.Duration) error {
+func (d Deps) tooMany(l limit, wait time.Duration) error {
 	d.Metrics.Count(metric.LoginsLimited, 1)
 	seconds := int64((wait + time.Second - 1) / time.Second)
 	return huma.ErrorWithHeaders(&fault.Error{
-		Kind: fault.QuotaExceeded, Detail: "too many tries for this e-mail address; wait and try again", RetryAfter: wait,
+		Kind: fault.QuotaExceeded, Detail: l.detail, RetryAfter: wait,
 	}, http.Header{
-		"Ratelimit-Policy": {fmt.Sprintf(`"login";q=%d;w=%d`, maxTries, int(window.Seconds()))},
-		"Ratelimit":        {fmt.Sprintf(`"login";r=0;t=%d`, seconds)},
+		"Ratelimit-Policy": {fmt.Sprintf(`%q;q=%d;w=%d`, l.name, l.most, int(window.Seconds()))},
+		"Ratelimit":        {fmt.Sprintf(`%q;r=0;t=%d`, l.name, seconds)},
 	})
 }
 

@@ -113,6 +113,12 @@ func TestAuthorizer_Handle(t *testing.T) {
 			t.Errorf("answer to %q differs (-want +got):\n%s", spelling[:8], diff)
 		}
 	}
+	// A token of one integration gets the same policy, which the gateway may cache; the functions refuse the rest.
+	got, err := w.ask("Bearer " + w.signed(t, nil, map[string]any{"provider": "github"}))
+	errtest.Must(t, err)
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("answer to a token that is bound to an integration differs (-want +got):\n%s", diff)
+	}
 	text, err := json.Marshal(want)
 	if err != nil {
 		t.Fatal(err)

@@ -104,16 +104,16 @@ func (d Deps) verify(ctx context.Context, conn connector.Inbound, in delivery, n
 	return deliveryID, err
 }
 
-// apply plans every action and commits effects, decisions and receipt together. In the sandbox it commits the decisions
-// only.
+// apply plans every action and commits effects, decisions and receipt together. In the sandbox it commits the decisions and a
+// receipt of the sandbox, so that the same delivery can take effect after the certification.
 func (d Deps) apply(ctx context.Context, in delivery, i integration.Integration, actions []connector.Action, receipt string, now time.Time) (answer, error) {
 	out := answer{sandboxed: !i.Allows(integration.InboundReceive, now)}
 	planner := intake.Planner{Company: in.company, Integration: i, Engine: d.Engine, Now: now, DryRun: out.sandboxed}
+	if out.sandboxed {
+		receipt += "#sandbox"
+	}
 	for range maxTries {
-		ops := []store.Op{}
-		if !out.sandboxed {
-			ops = append(ops, in.company.Create(receipt, "receipt", struct{}{}).Until(now.Add(receiptKept)).Quietly())
-		}
+		ops := []store.Op{in.company.Create(receipt, "receipt", struct{}{}).Until(now.Add(receiptKept)).Quietly()}
 		var err error
 		if out.planned, err = plan(ctx, planner, actions); err != nil {
 			return answer{}, err
@@ -124,9 +124,6 @@ func (d Deps) apply(ctx context.Context, in delivery, i integration.Integration,
 				ops = append(ops, p.Ops...)
 			}
 		}
-		if len(ops) == 0 { // sandboxed, and without actions
-			return out, nil
-		}
 		err = in.company.Commit(ctx, ops...)
 		var conflict *store.ConflictError
 		switch {
@@ -135,7 +132,7 @@ func (d Deps) apply(ctx context.Context, in delivery, i integration.Integration,
 		case !errors.As(err, &conflict):
 			return answer{}, store.Fault(err, "")
 		case conflict.Key == receipt:
-			return answer{duplicate: true}, nil
+			return answer{duplicate: true, sandboxed: out.sandboxed}, nil
 		}
 	}
 	e := fault.New(fault.Unavailable, "too many deliveries change the same items at once; send this one again")
@@ -165,8 +162,8 @@ func plan(ctx context.Context, planner intake.Planner, actions []connector.Actio
 	return planned, nil
 }
 
-// receiptKey includes the body next to the provider's delivery id. Some signatures cover only the body, so a caller could
-// forge the id.
+// receiptKey binds a provider's delivery id to the body. The id is empty if the signature does not cover it: a captured body
+// under another id has the same key.
 func receiptKey(provider, deliveryID string, body []byte) string {
 	h := sha256.New()
 	fmt.Fprintf(h, "%d:%s:", len(deliveryID), deliveryID)

@@ -153,20 +153,19 @@ func TestReceive_RepeatAfterAWeek(t *testing.T) {
 	}
 }
 
-// TestReceive_Sandboxed records only the verdicts in the sandbox: no effect and no receipt, so that the same delivery can
-// be sent again after certification.
+// TestReceive_Sandboxed records only the verdicts in the sandbox, once for a delivery: no effect. The same delivery can be
+// sent again after certification.
 func TestReceive_Sandboxed(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
 	s.certified()
 	s.edit("webhook", func(i *integration.Integration) { i.State, i.Certification = integration.Sandbox, nil })
-	for range 2 {
-		s.wantReceipt(s.sent(s.send("webhook", secret, "d1", upsert), 202), "sandboxed", "memory.upsert permitted created")
+	s.wantReceipt(s.sent(s.send("webhook", secret, "d1", upsert), 202), "sandboxed", "memory.upsert permitted created")
+	s.wantReceipt(s.sent(s.send("webhook", secret, "d1", upsert), 200), "duplicate", "sandboxed")
+	for prefix, want := range map[string]int{memory.Prefix: 0, "RECEIPT#": 1, timeline.Prefix: 0} {
+		s.wantItems(prefix, want)
 	}
-	for _, prefix := range []string{memory.Prefix, "RECEIPT#", timeline.Prefix} {
-		s.wantItems(prefix, 0)
-	}
-	s.wantVerdicts(true, policy.Permitted, policy.Permitted)
+	s.wantVerdicts(true, policy.Permitted)
 	s.integrations("POST", "/webhook/certification", nil).Want(200)
 	s.wantReceipt(s.sent(s.send("webhook", secret, "d1", upsert), 202), "memory.upsert permitted created")
 	s.wantItems(memory.Prefix, 1)

@@ -42,7 +42,8 @@ func Register(api huma.API, d Deps) {
 		Summary: "Receive a provider's webhook",
 		Description: "Authenticated by the signature alone: Standard Webhooks for webhook and webhook-{name}, X-Hub-Signature-256 for github. " +
 			"Every action gets a verdict, and the permitted actions are committed in one transaction before the answer. A repeat within 7 days " +
-			"is answered with 200 and has no effect. In the sandbox only the verdicts are stored.",
+			"is answered with 200 and has no effect: for github, the same body, because its id is not signed. A state that is older than the stored one " +
+			"changes nothing. In the sandbox only the verdicts are stored.",
 		DefaultStatus: http.StatusAccepted, Tags: []string{"inbound"},
 		Responses: map[string]*huma.Response{
 			"200": {Description: "Received before; this repeat had no effect"},
@@ -80,7 +81,7 @@ func signatureHeaders() []*huma.Param {
 		header("webhook-signature", "webhook: v1, a comma, and the base64 HMAC-SHA256 of id.timestamp.body", "v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4="),
 		header("X-Hub-Signature-256", "github: sha256= and the hexadecimal HMAC-SHA256 of the body", "sha256=757107ea0eb2509fc211221cce984b8a37570b6d7586c22c46f4379c8b043e17"),
 		header("X-GitHub-Event", "github: the event's name", "issues"),
-		header("X-GitHub-Delivery", "github: the delivery's id", "72d3162e-cc78-11e3-81ab-4c9367dc0958"),
+		header("X-GitHub-Delivery", "github: the delivery's id, which the signature does not cover", "72d3162e-cc78-11e3-81ab-4c9367dc0958"),
 	}
 }
 

@@ -139,7 +139,17 @@ func TestReceive_Rotated(t *testing.T) {
 	s.send("webhook", second.SigningSecret, "e2", upsert).WantProblem(401, "unauthenticated")
 	s.send("github", githubSecret, "g2", `{}`, "X-GitHub-Event", "ping").WantProblem(401, "unauthenticated")
 	s.send("webhook", third.SigningSecret, "e3", upsert).Want(202)
-	s.send("github", "typed again", "g3", `{}`, "X-GitHub-Event", "ping").Want(202)
+	s.send("github", "typed again", "g3", `{"zen":"x"}`, "X-GitHub-Event", "ping").Want(202)
+}
+
+// TestReceive_RotatedAtOnce refuses the former secret from the moment of a rotation without grace.
+func TestReceive_RotatedAtOnce(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	s.certified()
+	s.integrations("POST", "/github/secret", map[string]any{"signingSecret": "typed again", "graceSeconds": 0}).Want(200)
+	s.send("github", githubSecret, "g1", `{}`, "X-GitHub-Event", "ping").WantProblem(401, "unauthenticated")
+	s.send("github", "typed again", "g2", `{}`, "X-GitHub-Event", "ping").Want(202)
 }
 
 func TestReceive_NoToken(t *testing.T) {

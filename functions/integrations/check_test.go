@@ -50,7 +50,7 @@ func TestConfigure_Checked(t *testing.T) {
 		{"github repository", "github", `{"repository":"octo/app/x"}`, []string{"/repository: match"}},
 		{"github dots", "github", `{"repository":"octo/.."}`, []string{"/repository: is not the name"}},
 		{"github secret", "github", `{"repository":"octo/app","signingSecret":"s3cr3t"}`, []string{"/signingSecret: >= 8"}},
-		{"github base url", "github", `{"repository":"octo/app","baseUrl":"http://169.254.169.254/"}`, []string{"/baseUrl: address 169.254.169.254 is not public"}},
+		{"github base url", "github", `{"repository":"octo/app","baseUrl":"http://169.254.169.254/"}`, []string{"/baseUrl: the host's address is not public"}},
 		{"feed", "feed", `{"url":"https://example.com/feed","maxItems":5}`, nil},
 		{"feed url", "feed", `{"url":"file:///etc/passwd"}`, []string{"/url: must be an absolute http"}},
 		{"invalid feed url", "feed", `{"url":"https://s3cr3t:s3cr3t@[::1"}`, []string{"/url: uri"}},

@@ -229,7 +229,7 @@ func (r configuration) sign(s integration.Secrets, i *integration.Integration) (
 		return s, "", nil
 	}
 	i.SecretAt = &r.now
-	return s.Rotate(value, r.now), created, nil
+	return s.Rotate(value, r.now, integration.RotationGrace), created, nil
 }
 
 func (r configuration) commit(ctx context.Context, i integration.Integration, version int64, s integration.Secrets, secretsVersion int64) error {

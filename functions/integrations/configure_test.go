@@ -111,7 +111,7 @@ func TestConfigure_Refused(t *testing.T) {
 		{"an unknown event lists the known ones", "webhook", map[string]any{"url": "https://example.com/", "events": []string{"memory"}},
 			422, "invalid", []string{"/events/0"}, "goal.alignment.changed"},
 		{"private address", "webhook", map[string]any{"url": "https://10.0.0.5/", "events": []string{"memory.*"}}, 422, "invalid", []string{"/url"}, "is not public"},
-		{"metadata address", "feed", map[string]any{"url": "http://169.254.169.254/latest/meta-data"}, 422, "invalid", []string{"/url"}, "169.254.169.254 is not public"},
+		{"metadata address", "feed", map[string]any{"url": "http://169.254.169.254/latest/meta-data"}, 422, "invalid", []string{"/url"}, "the host's address is not public"},
 		{"an address in disguise", "feed", map[string]any{"url": "https://2130706433/"}, 422, "invalid", []string{"/url"}, "four decimal numbers"},
 		{"plain http", "webhook", map[string]any{"url": "http://example.com/", "events": []string{"memory.*"}}, 422, "invalid", []string{"/url"}, "must be https"},
 		{"a header of the signature", "webhook", map[string]any{"url": "https://example.com/", "events": []string{"memory.*"}, "headers": map[string]string{"webhook-id": "1"}},

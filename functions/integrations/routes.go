@@ -39,8 +39,8 @@ func Register(api huma.API, d Deps) {
 	const one = "/integrations/{provider}"
 	read, write := user.ScopeIntegrationsRead, user.ScopeIntegrationsWrite
 
-	web.Register(api, operation(http.MethodGet, "/integrations", "list-integrations", "List integrations",
-		"With state, certification and health; never with a secret.", 200, read), d.listIntegrations)
+	web.Register(api, web.Bound(operation(http.MethodGet, "/integrations", "list-integrations", "List integrations",
+		"With state, certification and health; never with a secret.", 200, read)), d.listIntegrations)
 	web.Register(api, operation(http.MethodPost, one, "configure-integration", "Configure a connector",
 		"Creates the integration (201) or reconfigures it (200). The body is checked against the provider's schema. A change to "+
 			"what the certification covers, such as the url or the permissions, returns the integration to the sandbox.", 201, write), d.configureIntegration, d.configureOperation)
@@ -58,7 +58,7 @@ func Register(api huma.API, d Deps) {
 	web.Register(api, operation(http.MethodDelete, one+"/credentials", "delete-integration-credentials", "Destroy credentials",
 		"Requests that need credentials fail from now on.", 204, write), d.deleteCredentials)
 	web.Register(api, operation(http.MethodPost, one+"/secret", "rotate-integration-secret", "Rotate the signing secret",
-		"A generated secret is shown once. For 24 hours the previous secret also signs and is also accepted.", 200, write), d.rotateSecret)
+		"The new secret is shown once. The previous secret keeps signing and being accepted for 24 hours, or for graceSeconds.", 200, write), d.rotateSecret)
 
 	web.Register(api, operation(http.MethodPost, one+"/certification", "certify-integration", "Run the certification",
 		"Checks that valid requests are accepted and invalid ones refused. If all checks pass, the integration is certified for 90 days.", 200, write), d.certifyIntegration)

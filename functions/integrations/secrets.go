@@ -74,7 +74,19 @@ func (d Deps) deleteCredentials(ctx context.Context, in *ChangeInput) (*struct{}
 
 // RotateRequest holds the optional body of a rotation.
 type RotateRequest struct {
-	SigningSecret string `json:"signingSecret,omitempty" minLength:"1" maxLength:"256" doc:"the new secret, if the provider chose it; if it is absent, the service generates a secret" writeOnly:"true"`
+	SigningSecret string `json:"signingSecret,omitempty" minLength:"1" maxLength:"256" doc:"the new secret, if the provider chose it; without it, one is generated for a webhook" writeOnly:"true"`
+	GraceSeconds  *int   `json:"graceSeconds,omitempty" minimum:"0" maximum:"86400" doc:"how long the previous secrets keep signing and being accepted; 0 ends them at once, as after a leak; absent: 86400, a day" example:"0" format:"int32"`
+}
+
+// of returns what the body asks for: a secret, or "" to generate one, and the grace of the earlier secrets.
+func (b *RotateRequest) of() (secret string, grace time.Duration) {
+	switch {
+	case b == nil:
+		return "", integration.RotationGrace
+	case b.GraceSeconds == nil:
+		return b.SigningSecret, integration.RotationGrace
+	}
+	return b.SigningSecret, time.Duration(*b.GraceSeconds) * time.Second
 }
 
 type rotateInput struct {
@@ -85,7 +97,7 @@ type rotateInput struct {
 // Rotation answers a rotation.
 type Rotation struct {
 	SigningSecret string     `json:"signingSecret,omitempty" doc:"the new secret if it was generated; shown only once"`
-	PreviousUntil *time.Time `json:"previousUntil,omitempty" doc:"when the previous secrets stop signing and being accepted; absent if there were none"`
+	PreviousUntil *time.Time `json:"previousUntil,omitempty" doc:"when the last of the previous secrets stops signing and being accepted; absent if there is none"`
 	LiveSecrets   int        `json:"liveSecrets" doc:"how many secrets sign now" format:"int32"`
 	SecretAt      time.Time  `json:"secretAt" doc:"when the new secret was stored"`
 }
@@ -93,10 +105,7 @@ type Rotation struct {
 type rotateOutput struct{ Body Rotation }
 
 func (d Deps) rotateSecret(ctx context.Context, in *rotateInput) (*rotateOutput, error) {
-	given := ""
-	if in.Body != nil {
-		given = in.Body.SigningSecret
-	}
+	given, grace := in.Body.of()
 	out := &rotateOutput{}
 	err := d.changeSecrets(ctx, in.ChangeInput, func(i *integration.Integration, s *integration.Secrets) error {
 		value, err := d.newSecret(*i, given)
@@ -107,13 +116,9 @@ func (d Deps) rotateSecret(ctx context.Context, in *rotateInput) (*rotateOutput,
 		if given == "" {
 			out.Body.SigningSecret = value
 		}
-		*s = s.Rotate(value, now)
+		*s = s.Rotate(value, now, grace)
 		i.SecretAt = &now
-		out.Body.LiveSecrets, out.Body.SecretAt = len(s.Live(now)), now
-		if out.Body.LiveSecrets > 1 {
-			until := now.Add(integration.RotationGrace)
-			out.Body.PreviousUntil = &until
-		}
+		out.Body.LiveSecrets, out.Body.PreviousUntil, out.Body.SecretAt = len(s.Live(now)), s.PreviousUntil(), now
 		return nil
 	})
 	return out, err

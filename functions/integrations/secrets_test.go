@@ -186,6 +186,32 @@ func TestRotate(t *testing.T) {
 	signers("given", "third")
 }
 
+// TestRotate_Grace shortens the time in which the earlier secrets are accepted, down to none.
+func TestRotate_Grace(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	s.configure("webhook", "https://example.com/")
+	for _, tt := range []struct {
+		seconds int
+		until   *time.Time
+		live    int
+	}{{60, new(s.clock.Now().Add(time.Minute)), 2}, {0, nil, 1}, {86400, new(s.clock.Now().Add(24 * time.Hour)), 2}} {
+		got := s.rotate("webhook", map[string]any{"graceSeconds": tt.seconds})
+		want := rotation{SigningSecret: got.SigningSecret, PreviousUntil: tt.until, LiveSecrets: tt.live, SecretAt: s.clock.Now()}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("rotation with %d seconds of grace differs (-want +got):\n%s", tt.seconds, diff)
+		}
+		if got, want := len(s.secrets("webhook").Live(s.clock.Now())), tt.live; got != want {
+			t.Errorf("%d live secrets in the vault after %d seconds of grace, want %d", got, tt.seconds, want)
+		}
+	}
+	for _, body := range []string{`{"graceSeconds":-1}`, `{"graceSeconds":86401}`, `{"graceSeconds":0.5}`, `{"graceSeconds":"0"}`, `{"graceSeconds":false}`} {
+		if got := s.do("POST", "/webhook/secret", body).WantProblem(422, "invalid").Errors[0].Pointer; got != "/graceSeconds" {
+			t.Errorf("%s: pointer %q, want /graceSeconds", body, got)
+		}
+	}
+}
+
 func TestRotate_First(t *testing.T) {
 	t.Parallel()
 	s := setup(t)

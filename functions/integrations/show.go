@@ -63,7 +63,7 @@ type IntegrationList struct {
 type listOutput struct{ Body IntegrationList }
 
 func (d Deps) listIntegrations(ctx context.Context, _ *struct{}) (*listOutput, error) {
-	c := web.Tenant(ctx)
+	c, caller := web.Tenant(ctx), web.CallerOf(ctx)
 	all, err := integration.List(ctx, c)
 	if err != nil {
 		return nil, err
@@ -79,7 +79,9 @@ func (d Deps) listIntegrations(ctx context.Context, _ *struct{}) (*listOutput, e
 	out := &listOutput{}
 	out.Body.Items = make([]Integration, 0, len(all))
 	for _, stored := range all {
-		out.Body.Items = append(out.Body.Items, d.show(stored, facts, reports[stored.Provider]))
+		if caller.Reaches(stored.Provider) {
+			out.Body.Items = append(out.Body.Items, d.show(stored, facts, reports[stored.Provider]))
+		}
 	}
 	return out, nil
 }

@@ -21,8 +21,10 @@ type memoryBody struct{ Body memory.Memory }
 
 func getMemory(ctx context.Context, in *memoryInput) (*memoryBody, error) {
 	var out memoryBody
-	_, err := get(ctx, memory.Key, in.Memory, "memory", &out.Body)
-	return &out, err
+	if _, err := get(ctx, memory.Key, in.Memory, "memory", &out.Body); err != nil {
+		return nil, err
+	}
+	return &out, web.Reach(ctx, out.Body.Provider)
 }
 
 type goalInput struct {
@@ -33,8 +35,10 @@ type goalBody struct{ Body goal.Goal }
 
 func getGoal(ctx context.Context, in *goalInput) (*goalBody, error) {
 	var out goalBody
-	_, err := get(ctx, goal.Key, in.Goal, "goal", &out.Body)
-	return &out, err
+	if _, err := get(ctx, goal.Key, in.Goal, "goal", &out.Body); err != nil {
+		return nil, err
+	}
+	return &out, web.Reach(ctx, out.Body.Provider)
 }
 
 // get reads the item that an id from the request names. An invalid id gets the same error as an unknown id.
@@ -54,10 +58,11 @@ type memoriesInput struct {
 }
 
 func listMemories(ctx context.Context, in *memoriesInput) (*web.PageOutput[memory.Memory], error) {
+	caller := web.CallerOf(ctx)
 	keep := func(m memory.Memory) bool {
-		return (in.Provider == "" || m.Provider == in.Provider) && (in.Kind == "" || m.Kind == in.Kind)
+		return caller.Reaches(m.Provider) && (in.Provider == "" || m.Provider == in.Provider) && (in.Kind == "" || m.Kind == in.Kind)
 	}
-	return web.List(ctx, in.PageQuery, store.Query{Prefix: memory.Prefix}, keep, in.Provider, in.Kind)
+	return web.List(ctx, in.PageQuery, store.Query{Prefix: memory.Prefix}, keep, caller.Provider, in.Provider, in.Kind)
 }
 
 type goalsInput struct {
@@ -68,11 +73,12 @@ type goalsInput struct {
 }
 
 func listGoals(ctx context.Context, in *goalsInput) (*web.PageOutput[goal.Goal], error) {
+	caller := web.CallerOf(ctx)
 	keep := func(g goal.Goal) bool {
-		return (in.Provider == "" || g.Provider == in.Provider) && (in.State == "" || string(g.State) == in.State) &&
+		return caller.Reaches(g.Provider) && (in.Provider == "" || g.Provider == in.Provider) && (in.State == "" || string(g.State) == in.State) &&
 			(in.Status == "" || string(g.Alignment.Status) == in.Status)
 	}
-	return web.List(ctx, in.PageQuery, store.Query{Prefix: goal.Prefix}, keep, in.Provider, in.State, in.Status)
+	return web.List(ctx, in.PageQuery, store.Query{Prefix: goal.Prefix}, keep, caller.Provider, in.Provider, in.State, in.Status)
 }
 
 type syncsInput struct {
@@ -82,8 +88,9 @@ type syncsInput struct {
 }
 
 func listSyncs(ctx context.Context, in *syncsInput) (*web.PageOutput[syncrun.Run], error) {
+	caller := web.CallerOf(ctx)
 	keep := func(r syncrun.Run) bool {
-		return (in.Provider == "" || r.Provider == in.Provider) && (in.State == "" || string(r.State) == in.State)
+		return caller.Reaches(r.Provider) && (in.Provider == "" || r.Provider == in.Provider) && (in.State == "" || string(r.State) == in.State)
 	}
-	return web.List(ctx, in.PageQuery, store.Query{Prefix: syncrun.Prefix, Desc: true}, keep, in.Provider, in.State)
+	return web.List(ctx, in.PageQuery, store.Query{Prefix: syncrun.Prefix, Desc: true}, keep, caller.Provider, in.Provider, in.State)
 }

@@ -27,22 +27,22 @@ func Mount(api huma.API, s *boot.Services) {
 // Register adds the group's operations to api.
 func Register(api huma.API, deps Deps) {
 	web.Register(api, operation(http.MethodPost, "/memory/sync/{provider}", "sync-memory", "Trigger a sync",
-		"Requests a run that fetches from the provider. In the sandbox the run fetches, validates and shows a preview; for a certified "+
-			"connector it commits the changes. A provider has one run at a time.", http.StatusAccepted, user.ScopeMemoryWrite), deps.syncMemory)
-	web.Register(api, operation(http.MethodGet, "/memory/syncs", "list-syncs", "List sync runs",
-		"Newest first.", http.StatusOK, user.ScopeMemoryRead), listSyncs)
-	web.Register(api, operation(http.MethodGet, "/memory/syncs/{runId}", "get-sync", "Get a sync run",
-		"Includes the progress while the run works.", http.StatusOK, user.ScopeMemoryRead), getSync)
-	web.Register(api, operation(http.MethodPost, "/memory/syncs/{runId}/cancel", "cancel-sync", "Cancel a sync run",
-		"Takes effect at the run's next page. Committed items stay.", http.StatusOK, user.ScopeMemoryWrite), deps.cancelSync)
-	web.Register(api, operation(http.MethodGet, "/memory", "list-memories", "List memories",
-		"In the order of their ids, which derive from the provider's ids.", http.StatusOK, user.ScopeMemoryRead), listMemories)
-	web.Register(api, operation(http.MethodGet, "/memory/{memoryId}", "get-memory", "Get a memory",
-		"By its id from a listing, a receipt or an event.", http.StatusOK, user.ScopeMemoryRead), getMemory)
-	web.Register(api, operation(http.MethodGet, "/goals", "list-goals", "List goals",
-		"In the order of their ids, which derive from the provider's ids.", http.StatusOK, user.ScopeMemoryRead), listGoals)
-	web.Register(api, operation(http.MethodGet, "/goals/{goalId}", "get-goal", "Get a goal",
-		"With its alignment: progress against the time to its due date.", http.StatusOK, user.ScopeMemoryRead), getGoal)
+		"Requests a run that fetches from the provider. In the sandbox the run fetches, validates and shows a preview; certified, it "+
+			"commits what has changed. A provider has one run at a time.", http.StatusAccepted, user.ScopeMemoryWrite), deps.syncMemory)
+	web.Register(api, web.Bound(operation(http.MethodGet, "/memory/syncs", "list-syncs", "List sync runs",
+		"Newest first.", http.StatusOK, user.ScopeMemoryRead)), listSyncs)
+	web.Register(api, web.Bound(operation(http.MethodGet, "/memory/syncs/{runId}", "get-sync", "Get a sync run",
+		"With its progress while it runs.", http.StatusOK, user.ScopeMemoryRead)), getSync)
+	web.Register(api, web.Bound(operation(http.MethodPost, "/memory/syncs/{runId}/cancel", "cancel-sync", "Cancel a sync run",
+		"Takes effect at the run's next page. Committed items stay.", http.StatusOK, user.ScopeMemoryWrite)), deps.cancelSync)
+	web.Register(api, web.Bound(operation(http.MethodGet, "/memory", "list-memories", "List memories",
+		"In the order of their ids, which derive from the provider's ids.", http.StatusOK, user.ScopeMemoryRead)), listMemories)
+	web.Register(api, web.Bound(operation(http.MethodGet, "/memory/{memoryId}", "get-memory", "Get a memory",
+		"By its id from a listing, a receipt or an event.", http.StatusOK, user.ScopeMemoryRead)), getMemory)
+	web.Register(api, web.Bound(operation(http.MethodGet, "/goals", "list-goals", "List goals",
+		"In the order of their ids, which derive from the provider's ids.", http.StatusOK, user.ScopeMemoryRead)), listGoals)
+	web.Register(api, web.Bound(operation(http.MethodGet, "/goals/{goalId}", "get-goal", "Get a goal",
+		"With its alignment: progress against the time to its due date.", http.StatusOK, user.ScopeMemoryRead)), getGoal)
 }
 
 func operation(method, path, id, summary, description string, status int, scope string) huma.Operation {

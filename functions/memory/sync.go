@@ -171,5 +171,8 @@ func release(ctx context.Context, c store.Company, run syncrun.Run) ([]store.Op,
 func loadRun(ctx context.Context, runID string) (syncrun.StoredRun, int64, error) {
 	var record syncrun.StoredRun
 	item, err := get(ctx, syncrun.Key, runID, "sync run", &record)
-	return record, item.Version, err
+	if err != nil {
+		return syncrun.StoredRun{}, 0, err
+	}
+	return record, item.Version, web.Reach(ctx, record.Provider)
 }

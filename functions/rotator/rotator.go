@@ -81,7 +81,17 @@ func (r *Rotator) Handle(ctx context.Context, e Event) error {
 
 // Rotate does all steps at once, for an operator. version names the new version with 32 to 64 characters.
 func (r *Rotator) Rotate(ctx context.Context, version string) error {
-	for _, step := range []func(context.Context, string) error{r.create, r.publish, r.test, r.Signing.Promote} {
+	return r.all(ctx, version, r.create)
+}
+
+// Revoke does the same as Rotate, but ends every earlier key. A token of an earlier key is refused as soon as a process reads
+// the published keys again. A rotation that stopped between two steps cannot continue, because its version is no longer pending.
+func (r *Rotator) Revoke(ctx context.Context, version string) error {
+	return r.all(ctx, version, r.createSole)
+}
+
+func (r *Rotator) all(ctx context.Context, version string, create func(context.Context, string) error) error {
+	for _, step := range []func(context.Context, string) error{create, r.publish, r.test, r.Signing.Promote} {
 		if err := step(ctx, version); err != nil {
 			return err
 		}
@@ -105,6 +115,19 @@ func (r *Rotator) create(ctx context.Context, version string) error {
 	if set, err = set.Rotated(key, r.Now(), token.Lead); err != nil {
 		return err
 	}
+	return r.pend(ctx, version, set)
+}
+
+// createSole sets the version's keys to a new key alone.
+func (r *Rotator) createSole(ctx context.Context, version string) error {
+	key, err := token.NewKey(nil)
+	if err != nil {
+		return err
+	}
+	return r.pend(ctx, version, token.Sole(key, r.Now()))
+}
+
+func (r *Rotator) pend(ctx context.Context, version string, set token.KeySet) error {
 	text, err := set.Encode()
 	if err != nil {
 		return err

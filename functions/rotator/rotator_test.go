@@ -15,6 +15,7 @@ import (
 	"orgops/shared/identity/token"
 	"orgops/shared/identity/token/tokensecret"
 	"orgops/shared/testkit/awstest"
+	"orgops/shared/testkit/errtest"
 )
 
 var moto = awstest.Moto()
@@ -283,6 +284,40 @@ func TestRotator_Rotate(t *testing.T) {
 	w.accepted("after two rotations", w.process(false), w.issued(w.process(true)))
 	if n := len(w.kids("AWSCURRENT")); n != 2 {
 		t.Errorf("%d keys are published, want 2", n)
+	}
+}
+
+// TestRotator_Revoke refuses every earlier token: at once where a token of the new key arrives, and elsewhere when the keys
+// are read again. The new key signs at once.
+func TestRotator_Revoke(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.rotate(4)
+	w.rotate(4)
+	stopped := w.rotate(1) // its keys include the earlier ones
+	warm, idle := w.process(false), w.process(false)
+	earlier := w.issued(w.process(true))
+	w.accepted("before the revocation", warm, earlier)
+	w.accepted("before the revocation", idle, earlier)
+	w.at = w.at.Add(time.Minute)
+	errtest.Must(t, w.rotator.Revoke(t.Context(), "33333333-3333-4333-8333-333333333333"))
+	if n := len(w.kids("AWSCURRENT")); n != 1 {
+		t.Errorf("%d keys are published, want 1", n)
+	}
+	if _, err := warm.Verify(w.issued(w.process(true))); err != nil {
+		t.Errorf("a token of the new key is refused: %v, want it accepted", err)
+	}
+	w.at = w.at.Add(token.Lead/2 - time.Minute)
+	idle.Refresh(t.Context())
+	for name, keys := range map[string]*tokensecret.Keyring{"warm": warm, "idle": idle, "new": w.process(false)} {
+		if _, err := keys.Verify(earlier); err == nil {
+			t.Errorf("the %s process accepts a token of a revoked key, want it refused", name)
+		}
+	}
+	for _, name := range steps {
+		if err := w.step(name, stopped); err == nil {
+			t.Errorf("%s continues a rotation that began before the revocation, want it refused", name)
+		}
 	}
 }
 

@@ -57,7 +57,7 @@ const gatewayTimeout = 29
 // New builds the API.
 func New(scope constructs.Construct, p Props) *API {
 	unit := constructs.NewConstruct(scope, jsii.String("Api"))
-	a := &API{REST: gateway(unit)}
+	a := &API{REST: gateway(unit, p.Groups)}
 	respond(a.REST, p.Origins)
 	a.Authorizer = function.New(unit, p.Functions, function.Props{
 		Name: "authorizer", About: "Admits a token to its own company's routes", Memory: 256, Timeout: 5,
@@ -99,7 +99,7 @@ func (a *API) URL() string {
 // issue sets the issuer of tokens in a function's environment.
 func (a *API) issue(f *function.Function) { f.Set("ORGOPS_ISSUER", a.URL()) }
 
-func gateway(scope constructs.Construct) awsapigateway.RestApi {
+func gateway(scope constructs.Construct, groups []Group) awsapigateway.RestApi {
 	log := awslogs.NewLogGroup(scope, jsii.String("AccessLog"), &awslogs.LogGroupProps{
 		Retention: awslogs.RetentionDays_ONE_MONTH, RemovalPolicy: awscdk.RemovalPolicy_DESTROY,
 	})
@@ -114,7 +114,7 @@ func gateway(scope constructs.Construct) awsapigateway.RestApi {
 		DeployOptions: &awsapigateway.StageOptions{
 			StageName: jsii.String(stage), TracingEnabled: jsii.Bool(true), MetricsEnabled: jsii.Bool(false),
 			LoggingLevel: awsapigateway.MethodLoggingLevel_ERROR, DataTraceEnabled: jsii.Bool(false),
-			ThrottlingRateLimit: jsii.Number(1000), ThrottlingBurstLimit: jsii.Number(2000), MethodOptions: publicLimits(),
+			ThrottlingRateLimit: jsii.Number(100), ThrottlingBurstLimit: jsii.Number(200), MethodOptions: methodLimits(groups),
 			AccessLogDestination: awsapigateway.NewLogGroupLogDestination(log),
 			AccessLogFormat:      awsapigateway.AccessLogFormat_Custom(jsii.String(accessLog)),
 		},
@@ -126,25 +126,6 @@ func gateway(scope constructs.Construct) awsapigateway.RestApi {
 		"API Gateway writes logs with one role per account, for which AWS prescribes this policy",
 		"Policy::arn:<AWS::Partition>:iam::aws:policy/service-role/AmazonAPIGatewayPushToCloudWatchLogs")
 	return rest
-}
-
-// publicLimits returns the throttles of unauthenticated methods. Separate limits keep an anonymous flood from using up the
-// stage's limit. The settings of a method replace all settings of the stage.
-//
-// A login takes about 50 ms of a processor for the password's hash. Tokens last an hour, so 50 logins a second serve 180,000
-// active users and need about five functions. During a flood of logins no new login succeeds, but users who are logged in can
-// continue. A delivery with a bad signature costs about 20 ms and two reads; 300 a second are a million an hour.
-func publicLimits() *map[string]*awsapigateway.MethodDeploymentOptions {
-	limit := func(rate, burst float64) *awsapigateway.MethodDeploymentOptions {
-		return &awsapigateway.MethodDeploymentOptions{
-			ThrottlingRateLimit: &rate, ThrottlingBurstLimit: &burst,
-			MetricsEnabled: jsii.Bool(false), LoggingLevel: awsapigateway.MethodLoggingLevel_ERROR, DataTraceEnabled: jsii.Bool(false),
-		}
-	}
-	return &map[string]*awsapigateway.MethodDeploymentOptions{
-		"/auth/login/POST":                     limit(50, 100),
-		"/inbound/{companyId}/{provider}/POST": limit(300, 600),
-	}
 }
 
 // executionLog creates the log group under the name that the gateway uses. Otherwise the gateway would create the group and

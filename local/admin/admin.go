@@ -45,9 +45,9 @@ func commands() []command {
 	return []command{
 		{"company create", "--name N --email E", "create a company with its first founder", createCompany},
 		{"company list", "", "list companies", listCompanies},
-		{"user add", "--company C --email E --role R", "add a founder, member, operator or integration", addUser},
+		{"user add", "--company C --email E --role R", "add a founder, member, operator or, with --provider P, an integration", addUser},
 		{"user password", "--email E", "set a new password for a user", setPassword},
-		{"keys rotate", "", "create a new token key; the previous one still verifies", rotateKeys},
+		{"keys rotate", "[--revoke]", "create a new token key; the previous one still verifies, unless it is revoked", rotateKeys},
 		{"keys rewrap", "", "rewrap companies' data keys: with a new key file, or on AWS with ORGOPS_WRAPPING_KEY", rewrapKeys},
 		{"aws create", "[--prefix P]", "create tables, queues and keys in an AWS emulator, for ORGOPS_BACKEND=aws", createAWS},
 	}

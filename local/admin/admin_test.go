@@ -71,6 +71,29 @@ func TestRun_Help(t *testing.T) {
 	}
 }
 
+// TestUser_Integration adds a user of an integration with its provider only.
+func TestUser_Integration(t *testing.T) {
+	t.Parallel()
+	run := laptop(t)
+	add := func(args ...string) error {
+		_, _, err := run("", append([]string{"user", "add", "--company", "acme", "--email", "bot@example.com"}, args...)...)
+		return err
+	}
+	for _, wrong := range []struct {
+		args  []string
+		holds string
+	}{
+		{[]string{"--role", "integration"}, "--provider"},
+		{[]string{"--role", "integration", "--provider", "gitlab"}, "known are feed, github, webhook"},
+		{[]string{"--role", "member", "--provider", "github"}, "--provider"},
+	} {
+		if got := errtest.Message(add(wrong.args...)); !strings.Contains(got, wrong.holds) {
+			t.Errorf("%q: error %q, want one with %q", wrong.args, got, wrong.holds)
+		}
+	}
+	errtest.Must(t, add("--role", "integration", "--provider", "github"))
+}
+
 // TestUser_Password sets a new password, which the command either reads or generates and shows once.
 func TestUser_Password(t *testing.T) {
 	t.Parallel()

@@ -4,29 +4,48 @@ import (
 	"context"
 	"encoding/json"
 	"flag"
+	"fmt"
 	"time"
 
 	"orgops/shared/domain/company"
 	"orgops/shared/domain/user"
 	"orgops/shared/identity/password"
+	"orgops/shared/provider/catalog"
 	"orgops/shared/storage/store"
+	"orgops/shared/webhook/outbound"
 )
 
 func addUser(ctx context.Context, e Env, flags *flag.FlagSet, args []string) error {
 	companyID := flags.String("company", "", "the company's id (required)")
 	email := flags.String("email", "", "the user's e-mail address (required)")
 	role := flags.String("role", string(user.Member), "founder, member, operator or integration")
+	provider := flags.String("provider", "", "the only integration that the user may reach, such as github (required for the role integration)")
 	secret, err := e.parseWithPassword(flags, args)
 	if err != nil {
 		return err
 	}
+	if err := checkProvider(*provider); err != nil {
+		return err
+	}
+	in := company.NewUser{Email: *email, Role: user.Role(*role), Provider: *provider, Password: secret}
 	return with(ctx, e, func(st store.Store, hasher *password.Hasher) error {
-		added, made, err := company.AddUser(ctx, st, hasher, *companyID, company.NewUser{Email: *email, Role: user.Role(*role), Password: secret}, time.Now())
+		added, made, err := company.AddUser(ctx, st, hasher, *companyID, in, time.Now())
 		if err != nil {
 			return err
 		}
 		return json.NewEncoder(e.Out).Encode(company.Provisioned{CompanyID: *companyID, UserID: added.ID, Email: added.Email, Password: made}) //nolint:gosec // G117: the command exists to show the password this once
 	})
+}
+
+// checkProvider refuses a name that no connector has. The integration need not be configured yet.
+func checkProvider(provider string) error {
+	if provider == "" {
+		return nil
+	}
+	if _, err := catalog.All(outbound.New(outbound.Options{}), time.Now).Find(provider); err != nil {
+		return fmt.Errorf("--provider: %w", err)
+	}
+	return nil
 }
 
 func setPassword(ctx context.Context, e Env, flags *flag.FlagSet, args []string) error {

@@ -164,6 +164,14 @@ func found(t *testing.T, e environment, h http.Handler, email string) *client {
 		t.Fatal(err)
 	}
 	c := &client{handler: h, company: made.CompanyID}
+	c.login(t, email)
+	return c
+}
+
+// login gets a new token.
+func (c *client) login(t *testing.T, email string) {
+	t.Helper()
+	c.token = ""
 	var login struct {
 		Token string `json:"access_token"`
 	}
@@ -171,7 +179,6 @@ func found(t *testing.T, e environment, h http.Handler, email string) *client {
 		t.Fatal(err)
 	}
 	c.token = login.Token
-	return c
 }
 
 // inbound posts a signed delivery that creates a memory.
@@ -281,8 +288,27 @@ func TestOpenAWS_Rotated(t *testing.T) {
 	defer p.Close()
 	c.handler = p.Handler
 	c.call(t, 200, "GET", "/companies/{companyId}/integrations", "", nil)
-	c.token = ""
-	c.call(t, 200, "POST", "/auth/login", `{"email":"grace@example.com","password":"`+pass+`"}`, nil)
+	c.login(t, "grace@example.com")
+}
+
+// TestOpenAWS_Revoked starts after a revocation: the former key's tokens are refused.
+func TestOpenAWS_Revoked(t *testing.T) {
+	t.Parallel()
+	e := prepared(t, "revoked")
+	p := openAWS(t, e)
+	c := found(t, e, p.Handler, "grace@example.com")
+	if err := p.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if out, want := e.admin(t, "", "keys", "rotate", "--revoke"), "within 5 minutes"; !strings.Contains(out, want) {
+		t.Errorf("rotate --revoke printed %q, want a text with %q", out, want)
+	}
+	p = openAWS(t, e)
+	defer p.Close()
+	c.handler = p.Handler
+	c.call(t, 401, "GET", "/companies/{companyId}/integrations", "", nil)
+	c.login(t, "grace@example.com")
+	c.call(t, 200, "GET", "/companies/{companyId}/integrations", "", nil)
 }
 
 // TestOpenAWS_Networks refuses endpoints on this machine unless the operator allows its network: the table may be shared.

@@ -28,7 +28,6 @@ type Embedded struct {
 	Retries   queue.Queue
 	Syncs     queue.Queue
 	Vault     integration.Vault
-	Keys      token.KeySet
 	CursorKey []byte
 
 	db      *sqlitedb.DB
@@ -101,7 +100,7 @@ func (e *Embedded) openQueues(ctx context.Context, serving bool, now func() time
 }
 
 func (e *Embedded) openKeys(folder string, now func() time.Time) (err error) {
-	if e.Keys, err = token.LoadOrCreateKeys(filepath.Join(folder, TokenFile)); err != nil {
+	if _, err = token.LoadOrCreateKeys(filepath.Join(folder, TokenFile)); err != nil {
 		return err
 	}
 	wrapper, err := vault.OpenFileKey(filepath.Join(folder, VaultFile))

@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"path/filepath"
 	"sync"
 	"time"
 
@@ -60,13 +61,13 @@ func Open(ctx context.Context, c config.Config, logger *slog.Logger) (*Process, 
 		return nil, err
 	}
 	tokens := token.Config{Issuer: c.Issuer, Audience: c.Audience, Now: time.Now}
-	verifier := token.NewVerifier(tokens, e.Keys.Public())
+	keys, err := token.OpenFileKeys(filepath.Join(c.Data, TokenFile), tokens, logger)
+	if err != nil {
+		return nil, errors.Join(err, e.Close())
+	}
 	return assemble(c, backend{
-		parts: boot.Parts{
-			Store: e.Store, Retries: e.Retries, Syncs: e.Syncs, Vault: e.Vault,
-			Keys: token.AtHand{Signs: token.NewSigner(tokens, e.Keys), Verifies: verifier.Keys},
-		},
-		verifier: verifier, cursorKey: e.CursorKey, loopback: true, feed: e.store, close: e.Close,
+		parts:    boot.Parts{Store: e.Store, Retries: e.Retries, Syncs: e.Syncs, Vault: e.Vault, Keys: keys},
+		verifier: keys, cursorKey: e.CursorKey, loopback: true, feed: e.store, close: e.Close,
 	}, logger), nil
 }
 

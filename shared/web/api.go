@@ -80,7 +80,7 @@ type adapter struct {
 // Handle puts the guard around an operation and mounts it. It panics on an operation that is neither public nor
 // company-scoped with a scope.
 func (a *adapter) Handle(op *huma.Operation, handler func(huma.Context)) {
-	scopes, s := scopesOf(op), a.server
+	rights, s := rightsOf(op), a.server
 	limit := op.MaxBodyBytes
 	if limit <= 0 {
 		limit = MaxBody
@@ -91,8 +91,8 @@ func (a *adapter) Handle(op *huma.Operation, handler func(huma.Context)) {
 	serve := func(w http.ResponseWriter, r *http.Request) {
 		req := requestOf(r.Context())
 		req.route, req.operation = op.Path, op.OperationID
-		if scopes != nil {
-			if err := s.admit(w, r, req, scopes); err != nil {
+		if rights.scopes != nil {
+			if err := s.admit(w, r, req, rights); err != nil {
 				s.refuse(w, r, err)
 				return
 			}
@@ -107,7 +107,7 @@ func (a *adapter) Handle(op *huma.Operation, handler func(huma.Context)) {
 				return
 			}
 		}
-		if scopes == nil || len(r.Header.Values(idempotencyHeader)) == 0 {
+		if rights.scopes == nil || len(r.Header.Values(idempotencyHeader)) == 0 {
 			run(w, r)
 			return
 		}

@@ -10,10 +10,10 @@ import (
 )
 
 // admit guards a company's operations. It reads only the path and the Authorization header, so that the service parses
-// nothing else for a caller without rights. The order is fixed: 401, then 403 for the company, then 403 for a scope.
+// nothing else for a caller without rights. The order is fixed: 401, then 403 for the company, for a scope, for the provider.
 //
 // A foreign company, an unknown one and an invalid id get the same answer, so that no caller learns which ids exist.
-func (s *Server) admit(w http.ResponseWriter, r *http.Request, req *request, scopes []string) error {
+func (s *Server) admit(w http.ResponseWriter, r *http.Request, req *request, rights rights) error {
 	// The same text for a missing and an invalid token, because an API gateway in front has one text for both.
 	const detail = "send Authorization: Bearer with a good access token from POST /auth/login"
 	text, sent := bearer(r.Header)
@@ -33,12 +33,17 @@ func (s *Server) admit(w http.ResponseWriter, r *http.Request, req *request, sco
 	if !id.Valid(company) || company != claims.Company {
 		return fault.New(fault.Forbidden, "this company does not exist, or is not the one of the token")
 	}
-	caller := Caller{UserID: claims.Subject, Company: company, Plan: claims.Plan, Scopes: claims.Scopes, TokenID: claims.ID}
-	for _, scope := range scopes {
+	caller := Caller{UserID: claims.Subject, Company: company, Plan: claims.Plan, Provider: claims.Provider, Scopes: claims.Scopes, TokenID: claims.ID}
+	for _, scope := range rights.scopes {
 		if !caller.Has(scope) {
-			needed := strings.Join(scopes, " ")
+			needed := strings.Join(rights.scopes, " ")
 			w.Header().Set("WWW-Authenticate", `Bearer error="insufficient_scope", scope="`+needed+`"`)
 			return fault.New(fault.InsufficientScope, "the token needs the scope "+needed)
+		}
+	}
+	if !rights.bound { // then the handler keeps to the caller's provider
+		if err := caller.reach(pathParam(r, "provider")); err != nil {
+			return err
 		}
 	}
 	req.caller, req.tenant = caller, s.opts.Tenant(company)

@@ -11,6 +11,9 @@ import (
 // publicMark is the metadata key of an operation that needs no token.
 const publicMark = "orgops-public"
 
+// boundMark is the metadata key of an operation that keeps to the caller's provider by itself.
+const boundMark = "orgops-bound"
+
 // scheme names the security scheme in the OpenAPI document.
 const scheme = "bearer"
 
@@ -20,12 +23,29 @@ func Needs(scopes ...string) []map[string][]string {
 }
 
 // Public marks an operation that needs no token. Its path must not be under /companies/{companyId}.
-func Public(op huma.Operation) huma.Operation {
-	metadata := map[string]any{publicMark: true}
+func Public(op huma.Operation) huma.Operation { return mark(op, publicMark) }
+
+// Bound marks an operation whose handler keeps to the provider that the caller is bound to, with Reach or Caller.Reaches.
+// An operation without the mark answers a bound caller only if its path names the caller's provider.
+func Bound(op huma.Operation) huma.Operation { return mark(op, boundMark) }
+
+// IsBound reports whether an operation is marked by Bound.
+func IsBound(op *huma.Operation) bool { return op.Metadata[boundMark] == true }
+
+func mark(op huma.Operation, name string) huma.Operation {
+	metadata := map[string]any{name: true}
 	maps.Copy(metadata, op.Metadata)
 	op.Metadata = metadata
 	return op
 }
+
+// rights says what a caller needs for an operation.
+type rights struct {
+	scopes []string // nil: the operation is public
+	bound  bool
+}
+
+func rightsOf(op *huma.Operation) rights { return rights{scopesOf(op), IsBound(op)} }
 
 const companyPath = "/companies/{companyId}"
 

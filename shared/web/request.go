@@ -4,12 +4,14 @@ import (
 	"context"
 	"log/slog"
 	"net/http"
+	"net/netip"
 	"net/url"
 	"slices"
 	"time"
 
 	"github.com/google/uuid"
 
+	"orgops/shared/base/fault"
 	"orgops/shared/base/id"
 	"orgops/shared/storage/store"
 )
@@ -25,6 +27,7 @@ type request struct {
 	url       *url.URL
 	base      string // base path of references; see WithBasePath
 	header    http.Header
+	remote    string // the connection's address, or what the gateway says it is
 	caller    Caller
 	tenant    store.Company
 	cause     error // of a 5xx
@@ -32,11 +35,25 @@ type request struct {
 
 // Caller holds the identity that the guard has verified.
 type Caller struct {
-	UserID  string
-	Company string
-	Plan    string
-	Scopes  []string
-	TokenID string
+	UserID   string
+	Company  string
+	Plan     string
+	Provider string // the only integration that the caller reaches; "": all
+	Scopes   []string
+	TokenID  string
+}
+
+// Reaches reports whether the caller may reach an integration and what it imported.
+func (c Caller) Reaches(provider string) bool { return c.Provider == "" || c.Provider == provider }
+
+// Reach returns fault.Forbidden unless the caller may reach an integration and what it imported.
+func Reach(ctx context.Context, provider string) error { return CallerOf(ctx).reach(provider) }
+
+func (c Caller) reach(provider string) error {
+	if c.Reaches(provider) {
+		return nil
+	}
+	return fault.Newf(fault.Forbidden, "the token is bound to the integration %s and reaches nothing else", c.Provider)
 }
 
 // Has reports whether the caller's token carries a scope.
@@ -62,6 +79,28 @@ func CallerOf(ctx context.Context) Caller {
 		return req.caller
 	}
 	return Caller{}
+}
+
+// Source names the network that a request comes from: its IPv4 address, or the /64 of its IPv6 address, which is what one
+// subscriber has. The address is the connection's, or behind a gateway the address that the gateway reports; no header counts,
+// because the client chooses it. Source returns "" for an unknown address.
+func Source(ctx context.Context) string {
+	req := requestOf(ctx)
+	if req == nil {
+		return ""
+	}
+	addr, err := netip.ParseAddr(req.remote)
+	if err != nil {
+		port, err := netip.ParseAddrPort(req.remote)
+		if err != nil {
+			return ""
+		}
+		addr = port.Addr()
+	}
+	if addr = addr.Unmap().WithZone(""); addr.Is4() {
+		return addr.String()
+	}
+	return netip.PrefixFrom(addr, 64).Masked().String()
 }
 
 type givenIDKey struct{}

@@ -115,7 +115,7 @@ func (s *Server) Router() chi.Router { return s.router }
 // ServeHTTP answers one request: it sets the request id and safe default headers, routes, recovers, and logs one line.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	start := s.opts.Now()
-	req := &request{server: s, id: newRequestID(r.Context()), route: "unmatched", url: r.URL, base: basePath(r.Context()), header: r.Header}
+	req := &request{server: s, id: newRequestID(r.Context()), route: "unmatched", url: r.URL, base: basePath(r.Context()), header: r.Header, remote: r.RemoteAddr}
 	rw := &response{ResponseWriter: w, head: r.Method == http.MethodHead}
 	h := w.Header()
 	h.Set("X-Request-Id", req.id)

@@ -20,6 +20,7 @@ type NewUser struct {
 	Email    string
 	Name     string
 	Role     user.Role
+	Provider string // of the role Integration: the only integration that the user reaches
 	Password string // "": one is generated
 }
 
@@ -31,7 +32,8 @@ func AddUser(ctx context.Context, st store.Store, hasher *password.Hasher, compa
 		generated = password.Generate()
 		in.Password = generated
 	}
-	if err := fault.Refuse(checkUser(in.Email, in.Name, "/name", in.Role, in.Password)); err != nil {
+	problems := append(checkUser(in.Email, in.Name, "/name", in.Role, in.Password), user.CheckProvider(in.Role, in.Provider, "/provider")...)
+	if err := fault.Refuse(problems); err != nil {
 		return user.User{}, "", err
 	}
 	hash, err := hasher.Hash(ctx, in.Password)
@@ -39,7 +41,7 @@ func AddUser(ctx context.Context, st store.Store, hasher *password.Hasher, compa
 		return user.User{}, "", err
 	}
 	tenant := store.For(st, companyID)
-	u := user.User{ID: id.New(), Email: in.Email, Name: in.Name, Role: in.Role, CreatedAt: stamp(now)}
+	u := user.User{ID: id.New(), Email: in.Email, Name: in.Name, Role: in.Role, Provider: in.Provider, CreatedAt: stamp(now)}
 	ops := addUser(tenant, u, hash)
 	if u.Role == user.Founder {
 		count, err := countFounders(ctx, tenant, 1)
@@ -106,9 +108,9 @@ func ListUsers(ctx context.Context, c store.Company, after string, limit int) ([
 }
 
 // SetRole changes a user's role, and with it the scopes of the user's next token. It returns fault.Conflict for the last
-// founder.
+// founder. It refuses the role Integration, because AddUser binds such a user to a provider.
 func SetRole(ctx context.Context, st store.Store, companyID, userID string, role user.Role) (user.User, error) {
-	if err := fault.Refuse(checkRole(role)); err != nil {
+	if err := fault.Refuse(append(checkRole(role), user.CheckProvider(role, "", "/role")...)); err != nil {
 		return user.User{}, err
 	}
 	tenant := store.For(st, companyID)
@@ -122,6 +124,7 @@ func SetRole(ctx context.Context, st store.Store, companyID, userID string, role
 	}
 	was := u.Role
 	u.Role, login.Role = role, role
+	u.Provider, login.Provider = "", ""
 	ops := []store.Op{
 		tenant.Replace(user.Key(u.ID), user.Entity, version, u).Quietly(),
 		store.Login(u.Email).Entry(user.LoginKey, user.LoginEntity, login.version, login.Login),
@@ -191,7 +194,7 @@ func ByEmail(ctx context.Context, st store.Store, email string) (Company, user.U
 
 // addUser returns the writes of a user and the login. Both stay out of the change feed because nothing is derived from them.
 func addUser(c store.Company, u user.User, hash string) []store.Op {
-	login := user.Login{CompanyID: c.ID(), UserID: u.ID, PasswordHash: hash, Role: u.Role}
+	login := user.Login{CompanyID: c.ID(), UserID: u.ID, PasswordHash: hash, Role: u.Role, Provider: u.Provider}
 	return []store.Op{
 		store.Login(u.Email).Entry(user.LoginKey, user.LoginEntity, 0, login),
 		c.Create(user.Key(u.ID), user.Entity, u).Quietly(),

@@ -2,6 +2,7 @@
 package goal
 
 import (
+	"cmp"
 	"time"
 
 	"orgops/shared/base/fault"
@@ -34,9 +35,11 @@ type Goal struct {
 	Progress   float64    `json:"progress" minimum:"0" maximum:"1" doc:"share of the goal that is done"`
 	DueAt      *time.Time `json:"dueAt,omitempty" doc:"when the goal is due"`
 	State      State      `json:"state" doc:"open until the provider closes it" enum:"open,closed"`
-	Alignment  Alignment  `json:"alignment" doc:"whether the company will reach the goal in time"`
-	CreatedAt  time.Time  `json:"createdAt" doc:"when the goal was started or first imported; the alignment counts time from here"`
-	UpdatedAt  time.Time  `json:"updatedAt" doc:"when the goal last changed"`
+	Alignment  Alignment  `json:"alignment" doc:"whether it will be reached in time"`
+	CreatedAt  time.Time  `json:"createdAt" doc:"also the start of the pace that alignment expects"`
+	UpdatedAt  time.Time  `json:"updatedAt" doc:"when it last changed"`
+
+	SourceUpdatedAt *time.Time `json:"sourceUpdatedAt,omitempty" doc:"when it last changed at the provider, if the provider says so; an older state changes nothing"`
 }
 
 // Draft carries a goal as a connector found it, before the comparison with the stored goal.
@@ -49,6 +52,8 @@ type Draft struct {
 	DueAt      *time.Time `json:"dueAt,omitempty"`
 	StartedAt  *time.Time `json:"startedAt,omitempty"` // when the goal began, according to the provider; nil: when it was first imported
 	State      State      `json:"state"`
+
+	UpdatedAt *time.Time `json:"-"` // when the provider says it changed; nil: unknown
 }
 
 // Check lists the problems of a draft. Their JSON pointers start with at.
@@ -90,12 +95,13 @@ func IDOf(provider, externalID string) string { return id.Of("goal", provider, e
 // Key returns the sort key of a goal.
 func Key(goalID string) string { return Prefix + goalID }
 
-// Apply returns the goal old as changed by a draft. Pass the zero Goal as old for a new goal. If no field differs, Apply
-// returns old, and changed is false.
+// Apply returns the goal that a draft makes of old; the zero Goal stands for a goal that is new. When no field differs, or the
+// draft is older than old, it returns old, and changed is false.
 func Apply(old Goal, provider string, d Draft, now time.Time) (g Goal, changed bool) {
 	g = Goal{
 		ID: IDOf(provider, d.ExternalID), Provider: provider, ExternalID: d.ExternalID, Title: d.Title, Target: d.Target,
 		URL: d.URL, Progress: d.Progress, DueAt: utc(d.DueAt), State: d.State, CreatedAt: now, UpdatedAt: now,
+		SourceUpdatedAt: cmp.Or(d.UpdatedAt, old.SourceUpdatedAt),
 	}
 	switch {
 	case old.ID != "":
@@ -103,7 +109,7 @@ func Apply(old Goal, provider string, d Draft, now time.Time) (g Goal, changed b
 	case d.StartedAt != nil && d.StartedAt.Before(now):
 		g.CreatedAt = d.StartedAt.UTC()
 	}
-	if old.ID != "" && same(old, g) {
+	if old.ID != "" && (same(old, g) || older(d.UpdatedAt, old.SourceUpdatedAt)) {
 		return old, false
 	}
 	g.Alignment = Align(g, now)
@@ -125,6 +131,11 @@ func Review(old Goal, now time.Time) (g Goal, changed bool) {
 func same(a, b Goal) bool {
 	due := a.DueAt == b.DueAt || a.DueAt != nil && b.DueAt != nil && a.DueAt.Equal(*b.DueAt)
 	return due && a.Title == b.Title && a.Target == b.Target && a.URL == b.URL && a.Progress == b.Progress && a.State == b.State
+}
+
+// older reports whether a draft's time is known to precede the stored one.
+func older(draft, stored *time.Time) bool {
+	return draft != nil && stored != nil && draft.Before(*stored)
 }
 
 // inCalendar reports whether RFC 3339 can express t in UTC. An offset can push a time past either end of the range.

@@ -24,7 +24,7 @@ type SigningSecret struct {
 	RetiresAt *time.Time `json:"retiresAt,omitempty"`
 }
 
-// RotationGrace limits how long a rotated secret keeps signing along with the new one.
+// RotationGrace limits how long a rotated secret keeps signing along with the new one. A rotation may give it less.
 const RotationGrace = 24 * time.Hour
 
 // MaxSecrets limits how many signing secrets are live at the same time.
@@ -47,22 +47,32 @@ func (s Secrets) Live(now time.Time) []string {
 	return live
 }
 
-// Rotate returns the secrets with value in front. The earlier secrets retire after RotationGrace, or at their own time if
-// that is sooner. If value is one of the earlier secrets, it moves to the front and is kept once.
-func (s Secrets) Rotate(value string, now time.Time) Secrets {
+// Rotate returns the secrets with value in front. The earlier ones retire after grace, or sooner if they were already due to;
+// without grace they are dropped. A value that is among them moves to the front and is not kept twice.
+func (s Secrets) Rotate(value string, now time.Time, grace time.Duration) Secrets {
 	signing := []SigningSecret{{Value: value, CreatedAt: now}}
-	retires := now.Add(RotationGrace)
+	retires := now.Add(grace)
 	for _, old := range s.Signing {
-		if old.Value == value || old.RetiresAt != nil && !now.Before(*old.RetiresAt) || len(signing) == MaxSecrets {
-			continue
-		}
 		if old.RetiresAt == nil || retires.Before(*old.RetiresAt) {
 			old.RetiresAt = &retires
 		}
-		signing = append(signing, old)
+		if old.Value != value && now.Before(*old.RetiresAt) && len(signing) < MaxSecrets {
+			signing = append(signing, old)
+		}
 	}
 	s.Signing = signing
 	return s
+}
+
+// PreviousUntil returns when the last of the earlier secrets retires. Without an earlier secret it returns nil.
+func (s Secrets) PreviousUntil() *time.Time {
+	var last *time.Time
+	for _, secret := range s.Signing {
+		if secret.RetiresAt != nil && (last == nil || last.Before(*secret.RetiresAt)) {
+			last = secret.RetiresAt
+		}
+	}
+	return last
 }
 
 // CredentialEntity names the entity of the item that holds an integration's sealed secrets.

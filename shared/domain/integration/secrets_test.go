@@ -22,15 +22,38 @@ import (
 	"orgops/shared/testkit/errtest"
 )
 
+// TestSecrets_Rotate_Grace ends the earlier secrets after a shorter grace, or at once: then none of them is kept.
+func TestSecrets_Rotate_Grace(t *testing.T) {
+	t.Parallel()
+	s := integration.Secrets{}.Rotate("a", now, integration.RotationGrace).Rotate("b", now, integration.RotationGrace)
+	tests := []struct {
+		name  string
+		value string
+		grace time.Duration
+		want  []integration.SigningSecret
+	}{
+		{"an hour", "c", time.Hour, []integration.SigningSecret{
+			{Value: "c", CreatedAt: now}, {Value: "b", CreatedAt: now, RetiresAt: new(now.Add(time.Hour))}, {Value: "a", CreatedAt: now, RetiresAt: new(now.Add(time.Hour))},
+		}},
+		{"none", "c", 0, []integration.SigningSecret{{Value: "c", CreatedAt: now}}},
+		{"none, with the same secret", "b", 0, []integration.SigningSecret{{Value: "b", CreatedAt: now}}},
+	}
+	for _, tt := range tests {
+		if diff := cmp.Diff(tt.want, s.Rotate(tt.value, now, tt.grace).Signing); diff != "" {
+			t.Errorf("%s: secrets (-want +got):\n%s", tt.name, diff)
+		}
+	}
+}
+
 func TestSecrets_Rotate(t *testing.T) {
 	t.Parallel()
-	s := integration.Secrets{Values: map[string]string{"token": "t"}}.Rotate("a", now)
+	s := integration.Secrets{Values: map[string]string{"token": "t"}}.Rotate("a", now, integration.RotationGrace)
 	first := integration.Secrets{Signing: []integration.SigningSecret{{Value: "a", CreatedAt: now}}, Values: map[string]string{"token": "t"}}
 	if diff := cmp.Diff(first, s); diff != "" {
 		t.Errorf("first secret, which never retires (-want +got):\n%s", diff)
 	}
-	s = s.Rotate("b", now)
-	s = s.Rotate("c", now.Add(time.Hour))
+	s = s.Rotate("b", now, integration.RotationGrace)
+	s = s.Rotate("c", now.Add(time.Hour), integration.RotationGrace)
 	tests := []struct {
 		after time.Duration
 		want  []string
@@ -48,15 +71,15 @@ func TestSecrets_Rotate(t *testing.T) {
 		}
 	}
 	soon := now.Add(2 * time.Hour)
-	if live, want := s.Rotate("b", soon).Live(soon), []string{"b", "c", "a"}; !slices.Equal(live, want) {
+	if live, want := s.Rotate("b", soon, integration.RotationGrace).Live(soon), []string{"b", "c", "a"}; !slices.Equal(live, want) {
 		t.Errorf("live after rotating to an earlier secret: %v, want %v", live, want)
 	}
-	if later := s.Rotate("d", now.Add(100*time.Hour)); len(later.Signing) != 2 {
+	if later := s.Rotate("d", now.Add(100*time.Hour), integration.RotationGrace); len(later.Signing) != 2 {
 		t.Errorf("%d secrets kept, want the two live ones", len(later.Signing))
 	}
 	var want []string // newest first
 	for n := range 30 {
-		s = s.Rotate(fmt.Sprint(n), now)
+		s = s.Rotate(fmt.Sprint(n), now, integration.RotationGrace)
 		want = append([]string{fmt.Sprint(n)}, want...)
 	}
 	if live := s.Live(now); !slices.Equal(live, want[:integration.MaxSecrets]) {
@@ -68,7 +91,7 @@ func TestSecrets_Store(t *testing.T) {
 	t.Parallel()
 	s, v := open(t)
 	a, b := store.For(s, "a"), store.For(s, "b")
-	want := integration.Secrets{Values: map[string]string{"token": "s3cr3t"}}.Rotate("whsec_s3cr3t", now)
+	want := integration.Secrets{Values: map[string]string{"token": "s3cr3t"}}.Rotate("whsec_s3cr3t", now, integration.RotationGrace)
 	holds := func(want integration.Secrets, version int64) {
 		t.Helper()
 		got, at, err := integration.LoadSecrets(t.Context(), a, v, "github")

@@ -3,6 +3,7 @@
 package memory
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
@@ -30,8 +31,10 @@ type Memory struct {
 	Body        string    `json:"body,omitempty" doc:"at most 64 kB; longer text is cut at a character"`
 	URL         string    `json:"url,omitempty" doc:"web page of the thing at the provider" format:"uri"`
 	ContentHash string    `json:"contentHash" doc:"SHA-256 over kind, title, body and url, base64url"`
-	CreatedAt   time.Time `json:"createdAt" doc:"when the memory was first imported"`
-	UpdatedAt   time.Time `json:"updatedAt" doc:"when the memory last changed"`
+	CreatedAt   time.Time `json:"createdAt" doc:"when it was imported"`
+	UpdatedAt   time.Time `json:"updatedAt" doc:"when it last changed"`
+
+	SourceUpdatedAt *time.Time `json:"sourceUpdatedAt,omitempty" doc:"when it last changed at the provider, if the provider says so; an older state changes nothing"`
 }
 
 // Limits of a memory's fields, in bytes.
@@ -53,6 +56,8 @@ type Draft struct {
 	Title      string `json:"title"`
 	Body       string `json:"body,omitempty"`
 	URL        string `json:"url,omitempty"`
+
+	UpdatedAt *time.Time `json:"-"` // when the provider says it changed; nil: unknown
 }
 
 // Check lists the problems of a draft. Their JSON pointers start with at. Long text is no problem: Apply cuts it.
@@ -73,25 +78,31 @@ func IDOf(provider, externalID string) string { return id.Of("memory", provider,
 // Key returns the sort key of a memory.
 func Key(memoryID string) string { return Prefix + memoryID }
 
-// Apply returns the memory old as changed by a draft. Pass the zero Memory as old for a new memory. If the content is the
-// same, Apply returns old, changed is false, and the caller writes nothing.
+// Apply returns the memory that a draft makes of old; the zero Memory stands for a memory that is new. When the content is
+// the same, or the draft is older than old, it returns old, and changed is false: the caller writes nothing.
 func Apply(old Memory, provider string, d Draft, now time.Time) (m Memory, changed bool) {
 	d.Kind, d.Title, d.Body = text.Truncate(d.Kind, maxKind), text.Truncate(d.Title, maxTitle), cutEncoded(text.Truncate(d.Body, maxBody), maxEncodedBody)
 	if len(d.URL) > maxURL {
 		d.URL = ""
 	}
 	hash := contentHash(d)
-	if old.ContentHash == hash {
+	if old.ContentHash == hash || older(d.UpdatedAt, old.SourceUpdatedAt) {
 		return old, false
 	}
 	m = Memory{
 		ID: IDOf(provider, d.ExternalID), Provider: provider, ExternalID: d.ExternalID, Kind: d.Kind, Title: d.Title,
 		Body: d.Body, URL: d.URL, ContentHash: hash, CreatedAt: now, UpdatedAt: now,
+		SourceUpdatedAt: cmp.Or(d.UpdatedAt, old.SourceUpdatedAt),
 	}
 	if old.ID != "" {
 		m.CreatedAt = old.CreatedAt
 	}
 	return m, true
+}
+
+// older reports whether a draft's time is known to precede the stored one.
+func older(draft, stored *time.Time) bool {
+	return draft != nil && stored != nil && draft.Before(*stored)
 }
 
 func contentHash(d Draft) string {

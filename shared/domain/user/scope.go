@@ -23,7 +23,7 @@ const (
 	Founder     Role = "founder"     // everything
 	Member      Role = "member"      // reads everything
 	Operator    Role = "operator"    // the operations
-	Integration Role = "integration" // memory, and its own integration
+	Integration Role = "integration" // its own integration and that integration's memory
 )
 
 // Scopes returns the scopes of a role. No other table grants them; an unknown role has no scopes.
@@ -43,7 +43,7 @@ func (r Role) Scopes() []string {
 	case Operator:
 		return []string{ScopeOperationsRead, ScopeOperationsWrite}
 	case Integration:
-		return []string{ScopeMemoryRead, ScopeMemoryWrite, ScopeIntegrationsRead}
+		return []string{ScopeMemoryRead, ScopeMemoryWrite, ScopeIntegrationsRead, ScopeIntegrationsWrite}
 	}
 	return nil
 }

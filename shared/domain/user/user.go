@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"orgops/shared/base/fault"
+	"orgops/shared/base/id"
 )
 
 // Entity and Prefix name the entity of a user's item and the prefix of its key.
@@ -35,6 +36,7 @@ type User struct {
 	Email     string    `json:"email" example:"ada@example.com"`
 	Name      string    `json:"name,omitempty"`
 	Role      Role      `json:"role" enum:"founder,member,operator,integration"`
+	Provider  string    `json:"provider,omitempty" doc:"the only integration that a user with the role integration reaches"`
 	CreatedAt time.Time `json:"createdAt"`
 }
 
@@ -44,10 +46,30 @@ type Login struct {
 	UserID       string `json:"userId"`
 	PasswordHash string `json:"passwordHash"` // PHC string
 	Role         Role   `json:"role"`
+	Provider     string `json:"provider,omitempty"` // of the role Integration
+}
+
+// Scopes returns the scopes of the user's tokens. A user with the role Integration and without a provider has none.
+func (l Login) Scopes() []string {
+	if l.Role == Integration && l.Provider == "" {
+		return nil
+	}
+	return l.Role.Scopes()
 }
 
 // Key returns the sort key of a user.
 func Key(userID string) string { return Prefix + userID }
+
+// CheckProvider refuses a user with the role Integration and without a provider, and a provider of any other role.
+func CheckProvider(role Role, provider, pointer string) []fault.FieldError {
+	switch {
+	case role == Integration && !id.Valid(provider):
+		return []fault.FieldError{{Pointer: pointer, Detail: "must name the integration that the user may reach, such as github"}}
+	case role != Integration && provider != "":
+		return []fault.FieldError{{Pointer: pointer, Detail: "only a user with the role integration has a provider"}}
+	}
+	return nil
+}
 
 // CheckEmail refuses anything but one bare e-mail address.
 func CheckEmail(email, pointer string) []fault.FieldError {

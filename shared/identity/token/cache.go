@@ -12,37 +12,52 @@ const cacheSize = 8192
 // cache remembers verified tokens by their hash, so that a token is not verified again with every request.
 type cache struct {
 	mu     sync.RWMutex
-	claims map[[sha256.Size]byte]Claims
+	tokens map[[sha256.Size]byte]remembered
 }
 
-func newCache() *cache { return &cache{claims: map[[sha256.Size]byte]Claims{}} }
+// remembered holds the claims of a verified token, and when the token ends.
+type remembered struct {
+	claims Claims
+	until  time.Time
+}
+
+// remember ends with the token or with the key that signed it, whichever ends first.
+func remember(claims Claims, key period) remembered {
+	until := claims.Expires.Add(leeway)
+	if !key.until.IsZero() && key.until.Before(until) {
+		until = key.until
+	}
+	return remembered{claims, until}
+}
+
+func newCache() *cache { return &cache{tokens: map[[sha256.Size]byte]remembered{}} }
 
 func cacheKey(text string) [sha256.Size]byte { return sha256.Sum256([]byte(text)) }
 
 func (c *cache) get(key [sha256.Size]byte, now time.Time) (Claims, bool) {
 	c.mu.RLock()
-	claims, ok := c.claims[key]
+	found, ok := c.tokens[key]
 	c.mu.RUnlock()
-	return claims, ok && now.Before(claims.Expires.Add(leeway))
+	return found.claims, ok && now.Before(found.until)
 }
 
-// put adds a token. If the cache is full, put drops the expired tokens and then others until half of the cache is free. A
-// dropped token is verified again on its next use.
-func (c *cache) put(key [sha256.Size]byte, claims Claims, now time.Time) {
+// put makes room by dropping tokens that have ended and, if that is not enough, half of the rest. Dropped tokens are verified again
+// on their next use.
+func (c *cache) put(key [sha256.Size]byte, verified remembered, now time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if len(c.claims) >= cacheSize {
-		for k, old := range c.claims {
-			if !now.Before(old.Expires.Add(leeway)) {
-				delete(c.claims, k)
+	if len(c.tokens) >= cacheSize {
+		for k, old := range c.tokens {
+			if !now.Before(old.until) {
+				delete(c.tokens, k)
 			}
 		}
-		for k := range c.claims {
-			if len(c.claims) < cacheSize/2 {
+		for k := range c.tokens {
+			if len(c.tokens) < cacheSize/2 {
 				break
 			}
-			delete(c.claims, k)
+			delete(c.tokens, k)
 		}
 	}
-	c.claims[key] = claims
+	c.tokens[key] = verified
 }

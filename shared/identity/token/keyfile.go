@@ -97,11 +97,16 @@ func LoadOrCreateKeys(path string) (KeySet, error) {
 // Rotate makes a new current key in the key file at path, as KeySet.Rotated does. The new key signs at once, because every
 // process that reads the file also verifies with the new key.
 func Rotate(path string, now time.Time) (KeySet, error) {
-	b, err := keyfile.Load(path)
-	if err != nil {
-		return KeySet{}, fmt.Errorf("token keys: %w", err)
-	}
-	set, err := decodeFile(path, b)
+	return replaceKeys(path, func(set KeySet, next Key) (KeySet, error) { return set.Rotated(next, now, 0) })
+}
+
+// Revoke makes a new key in the key file at path and ends all others, as Sole does.
+func Revoke(path string, now time.Time) (KeySet, error) {
+	return replaceKeys(path, func(_ KeySet, next Key) (KeySet, error) { return Sole(next, now), nil })
+}
+
+func replaceKeys(path string, change func(set KeySet, next Key) (KeySet, error)) (KeySet, error) {
+	set, err := loadKeys(path)
 	if err != nil {
 		return KeySet{}, err
 	}
@@ -109,16 +114,25 @@ func Rotate(path string, now time.Time) (KeySet, error) {
 	if err != nil {
 		return KeySet{}, err
 	}
-	if set, err = set.Rotated(key, now, 0); err != nil {
+	if set, err = change(set, key); err != nil {
 		return KeySet{}, err
 	}
-	if b, err = encodeFile(set); err != nil {
+	b, err := encodeFile(set)
+	if err != nil {
 		return KeySet{}, err
 	}
 	if err := keyfile.Replace(path, b); err != nil {
 		return KeySet{}, fmt.Errorf("token keys: %w", err)
 	}
 	return set, nil
+}
+
+func loadKeys(path string) (KeySet, error) {
+	b, err := keyfile.Load(path)
+	if err != nil {
+		return KeySet{}, fmt.Errorf("token keys: %w", err)
+	}
+	return decodeFile(path, b)
 }
 
 func encodeFile(set KeySet) ([]byte, error) {

@@ -106,6 +106,9 @@ func (s KeySet) Rotated(next Key, now time.Time, lead time.Duration) (KeySet, er
 	return set.Starting(now.Add(lead)), nil
 }
 
+// Sole returns a set with one key, which signs from now on. A token of any other key is refused where the set is in use.
+func Sole(key Key, now time.Time) KeySet { return KeySet{Current: key}.Starting(now) }
+
 // Starting returns the set with a current key that signs from the time from on.
 func (s KeySet) Starting(from time.Time) KeySet {
 	s.Current.from = from
@@ -191,11 +194,10 @@ func (p PublicKeys) At(now time.Time) PublicKeys {
 	return keys
 }
 
-// lookup returns the key with this kid, unless the key has ended. It only compares kid with the keys of the set, because the
-// sender of the token wrote kid.
-func (p PublicKeys) lookup(kid string, now time.Time) (ed25519.PublicKey, bool) {
+// lookup only compares kid with the keys of the set and uses it for nothing else, because it is the sender's text.
+func (p PublicKeys) lookup(kid string, now time.Time) (publicKey, bool) {
 	key, ok := p.byID[kid]
-	return key.key, ok && !key.ended(now)
+	return key, ok && !key.ended(now)
 }
 
 // covers reports whether p has every key of q, with the same end.

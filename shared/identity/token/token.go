@@ -49,6 +49,7 @@ type Claims struct {
 	Subject  string    // sub: the user's id
 	Company  string    // the company's id
 	Plan     string    // the company's plan
+	Provider string    // the only integration that the token reaches; "": all
 	Scopes   []string  // scope, space separated
 	IssuedAt time.Time // iat
 	Expires  time.Time // exp
@@ -57,9 +58,10 @@ type Claims struct {
 // wire maps the claims to their JSON.
 type wire struct {
 	jwt.RegisteredClaims
-	Scope   string `json:"scope"`
-	Company string `json:"company"`
-	Plan    string `json:"plan"`
+	Scope    string `json:"scope"`
+	Company  string `json:"company"`
+	Plan     string `json:"plan"`
+	Provider string `json:"provider,omitempty"`
 }
 
 // Signer issues tokens. It is safe for concurrent use.
@@ -93,7 +95,7 @@ func (s *Signer) Issue(c Claims) (string, error) {
 			Issuer: s.config.Issuer, Audience: jwt.ClaimStrings{s.config.Audience}, Subject: c.Subject, ID: id.New(),
 			IssuedAt: jwt.NewNumericDate(now), ExpiresAt: jwt.NewNumericDate(now.Add(Lifetime)),
 		},
-		Scope: strings.Join(c.Scopes, " "), Company: c.Company, Plan: c.Plan,
+		Scope: strings.Join(c.Scopes, " "), Company: c.Company, Plan: c.Plan, Provider: c.Provider,
 	})
 	t.Header["typ"] = mediaType
 	t.Header["kid"] = key.id
@@ -157,7 +159,11 @@ func (v *Verifier) Verify(text string) (Claims, error) {
 		return claims, nil
 	}
 	var w wire
-	_, err := v.parser.ParseWithClaims(text, &w, func(t *jwt.Token) (any, error) { return keyFor(state.keys, now, t) })
+	var signedBy publicKey
+	_, err := v.parser.ParseWithClaims(text, &w, func(t *jwt.Token) (_ any, err error) {
+		signedBy, err = keyFor(state.keys, now, t)
+		return signedBy.key, err
+	})
 	if errors.Is(err, jwt.ErrTokenExpired) && !errors.Is(err, jwt.ErrTokenSignatureInvalid) {
 		return Claims{}, refused("the token has expired; log in again", err)
 	}
@@ -167,11 +173,14 @@ func (v *Verifier) Verify(text string) (Claims, error) {
 	if w.Subject == "" || w.ID == "" || w.IssuedAt == nil || !id.Valid(w.Company) {
 		return Claims{}, refused(notAccepted, errors.New("a required claim is missing"))
 	}
+	if w.ExpiresAt.Sub(w.IssuedAt.Time) > Lifetime {
+		return Claims{}, refused(notAccepted, fmt.Errorf("valid for more than %s", Lifetime))
+	}
 	claims := Claims{
-		ID: w.ID, Subject: w.Subject, Company: w.Company, Plan: w.Plan, Scopes: strings.Fields(w.Scope),
+		ID: w.ID, Subject: w.Subject, Company: w.Company, Plan: w.Plan, Provider: w.Provider, Scopes: strings.Fields(w.Scope),
 		IssuedAt: w.IssuedAt.Time, Expires: w.ExpiresAt.Time,
 	}
-	state.cache.put(key, claims, now)
+	state.cache.put(key, remember(claims, signedBy.period), now)
 	return claims, nil
 }
 
@@ -188,18 +197,18 @@ func refused(detail string, cause error) error {
 
 // keyFor picks the key by kid alone. It ignores every other header that could point at a key (jku, jwk, x5u, x5c), and
 // refuses a token with critical extensions (RFC 7515 §4.1.11).
-func keyFor(keys PublicKeys, now time.Time, t *jwt.Token) (any, error) {
+func keyFor(keys PublicKeys, now time.Time, t *jwt.Token) (publicKey, error) {
 	typ, _ := t.Header["typ"].(string)
 	if typ = strings.ToLower(typ); typ != mediaType && typ != "application/"+mediaType {
-		return nil, fmt.Errorf("typ is not %s", mediaType)
+		return publicKey{}, fmt.Errorf("typ is not %s", mediaType)
 	}
 	if _, ok := t.Header["crit"]; ok {
-		return nil, errors.New("a critical header is not understood")
+		return publicKey{}, errors.New("a critical header is not understood")
 	}
 	kid, _ := t.Header["kid"].(string)
 	key, ok := keys.lookup(kid, now)
 	if !ok {
-		return nil, ErrUnknownKey
+		return publicKey{}, ErrUnknownKey
 	}
 	return key, nil
 }

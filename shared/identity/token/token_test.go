@@ -68,7 +68,7 @@ func newParts(t testing.TB) parts {
 	return parts{c, config, keys, token.NewSigner(config, keys), token.NewVerifier(config, keys.Public())}
 }
 
-var genuine = token.Claims{Subject: "u1", Company: "c1", Plan: "free", Scopes: []string{"memory:read", "memory:write"}}
+var genuine = token.Claims{Subject: "u1", Company: "c1", Plan: "free", Provider: "github", Scopes: []string{"memory:read", "memory:write"}}
 
 func issue(t testing.TB, s *token.Signer) string {
 	t.Helper()
@@ -241,8 +241,12 @@ func TestVerifier_Forged(t *testing.T) {
 		{"no company", ours(header(), claims("company", nil))},
 		{"company is not an id", ours(header(), claims("company", "c1#x"))},
 		{"company of another type", ours(header(), claims("company", []string{"c1"}))},
+		{"provider of another type", ours(header(), claims("provider", []string{"github"}))},
 		{"no sub", ours(header(), claims("sub", nil))},
 		{"no jti", ours(header(), claims("jti", nil))},
+		{"valid for more than an hour", ours(header(), claims("exp", start.Add(time.Hour+time.Second).Unix()))},
+		{"valid for decades", ours(header(), claims("exp", start.AddDate(50, 0, 0).Unix()))},
+		{"valid for more than an hour because it was issued earlier", ours(header(), claims("iat", start.Add(-time.Minute).Unix()))},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -273,6 +277,26 @@ func TestVerifier_Use(t *testing.T) {
 	p.verifier.Use(token.KeySet{Current: next.Current}.Public())
 	check(old, false) // cached as verified, but its key is gone
 	check(fresh, true)
+}
+
+// TestVerifier_KeyEnds refuses a token that it remembers as verified once the token's key has ended.
+func TestVerifier_KeyEnds(t *testing.T) {
+	t.Parallel()
+	p := newParts(t)
+	next, err := p.keys.Rotated(key(t, 2), start, 0)
+	errtest.Must(t, err)
+	p.verifier.Use(next.Public()) // the first key ends two hours from now; the signer has not learned of that
+	p.clock.Set(start.Add(119 * time.Minute))
+	text := issue(t, p.signer)
+	if _, err := p.verifier.Verify(text); err != nil {
+		t.Fatalf("before its key ends, the token is refused: %v", err)
+	}
+	p.clock.Set(start.Add(2*time.Hour - time.Second))
+	if _, err := p.verifier.Verify(text); err != nil {
+		t.Errorf("a second before its key ends, the token is refused: %v", err)
+	}
+	p.clock.Set(start.Add(2 * time.Hour))
+	refused(t, p.verifier, text)
 }
 
 func TestVerifier_CacheIsBounded(t *testing.T) {

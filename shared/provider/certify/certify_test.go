@@ -167,14 +167,14 @@ func TestExaminer_Run_EndpointUnusable(t *testing.T) {
 	var requests atomic.Int64
 	receiver := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { requests.Add(1) }))
 	t.Cleanup(receiver.Close)
-	signed := integration.Secrets{}.Rotate(secret, time.Now())
+	signed := integration.Secrets{}.Rotate(secret, time.Now(), integration.RotationGrace)
 	tests := []struct {
 		name, config string
 		secrets      integration.Secrets
 		check        string
 		reason       string
 	}{
-		{"a private address", `{"url":"https://10.0.0.1/"}`, signed, "url-allowed", "10.0.0.1 is not public"},
+		{"a private address", `{"url":"https://10.0.0.1/"}`, signed, "url-allowed", "the host's address is not public"},
 		{"no address", `{}`, signed, "url-allowed", "absolute"},
 		{"not an object", `[]`, signed, "url-allowed", "configure it again"},
 		{"no secret", `{"url":"` + receiver.URL + `"}`, integration.Secrets{}, "accepts-signed", "no signing secret"},
@@ -197,7 +197,7 @@ func TestExaminer_Run_EndpointUnusable(t *testing.T) {
 // The check passes with any verdict: denied proves as much as permitted.
 func TestExaminer_Run_Inbound(t *testing.T) {
 	t.Parallel()
-	secrets := integration.Secrets{}.Rotate(secret, time.Now())
+	secrets := integration.Secrets{}.Rotate(secret, time.Now(), integration.RotationGrace)
 	for _, permitted := range []bool{true, false} {
 		ports := []integration.Port{integration.InboundReceive}
 		verdict := "memory.upsert denied"
@@ -232,7 +232,7 @@ func TestExaminer_Run_Errors(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	c := candidate(t, "webhook", `{"url":"http://127.0.0.1:1/"}`, integration.Secrets{}.Rotate(secret, time.Now()), integration.EventDeliver)
+	c := candidate(t, "webhook", `{"url":"http://127.0.0.1:1/"}`, integration.Secrets{}.Rotate(secret, time.Now(), integration.RotationGrace), integration.EventDeliver)
 	if _, err := examiner().Run(ctx, c); !errors.Is(err, context.Canceled) {
 		t.Errorf("cancelled: err = %v, want %v", err, context.Canceled)
 	}

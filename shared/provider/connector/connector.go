@@ -36,7 +36,8 @@ type Checker interface {
 type Inbound interface {
 	Connector
 	// Verify checks a delivery's signature against the live secrets (newest first), and its time if the scheme signs one.
-	// It parses nothing. It returns the provider's id of the delivery, or fault.Unauthenticated.
+	// It parses nothing. It returns the provider's id of the delivery, or "" if the signature does not cover the id: then the
+	// body alone identifies the delivery. It returns fault.Unauthenticated for a delivery that does not verify.
 	Verify(secrets []string, header http.Header, body []byte, now time.Time) (deliveryID string, err error)
 	// Sign makes the headers of a delivery that Verify accepts, for certification and samples.
 	Sign(secret, deliveryID string, body []byte, now time.Time) http.Header
@@ -97,6 +98,8 @@ type NoteDraft struct {
 	Title   string          `json:"title"`
 	Subject string          `json:"subject"` // the provider's id of the note's subject
 	Details json.RawMessage `json:"details,omitempty"`
+
+	Once string `json:"-"` // identifies what is noted, so that it is noted once for all time; "": every delivery is
 }
 
 // Limits of a note's fields, in bytes.

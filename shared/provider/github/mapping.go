@@ -95,7 +95,7 @@ func mapIssue(repository string, p payload) ([]connector.Action, error) {
 	i := p.Issue
 	actions := []connector.Action{upsert("/issue", memory.Draft{
 		ExternalID: externalID(repository, "issues", i.Number), Kind: "issue",
-		Title: orElse(i.Title, fmt.Sprintf("Issue #%d", i.Number)), Body: i.Body, URL: i.HTMLURL,
+		Title: orElse(i.Title, fmt.Sprintf("Issue #%d", i.Number)), Body: i.Body, URL: i.HTMLURL, UpdatedAt: stamp(i.UpdatedAt),
 	})}
 	if i.Milestone != nil && i.Milestone.Number > 0 {
 		actions = append(actions, update("/issue/milestone", repository, i.Milestone))
@@ -110,7 +110,7 @@ func mapDiscussion(repository string, p payload) ([]connector.Action, error) {
 	d := p.Discussion
 	return []connector.Action{upsert("/discussion", memory.Draft{
 		ExternalID: externalID(repository, "discussions", d.Number), Kind: "discussion",
-		Title: orElse(d.Title, fmt.Sprintf("Discussion #%d", d.Number)), Body: d.Body, URL: d.HTMLURL,
+		Title: orElse(d.Title, fmt.Sprintf("Discussion #%d", d.Number)), Body: d.Body, URL: d.HTMLURL, UpdatedAt: stamp(d.UpdatedAt),
 	})}, nil
 }
 
@@ -144,9 +144,13 @@ func mapRelease(repository string, p payload) ([]connector.Action, error) {
 	if err != nil {
 		return nil, err
 	}
+	subject, once := repository+"/releases/"+r.TagName, ""
+	if at := stamp(r.PublishedAt); at != nil {
+		once = subject + "@" + at.Format(time.RFC3339)
+	}
 	title := text.Truncate(fmt.Sprintf("%s released %s", repository, orElse(r.Name, r.TagName)), maxTitle)
 	return []connector.Action{{Port: integration.TimelineNote, At: "/release", Note: &connector.NoteDraft{
-		Title: title, Subject: repository + "/releases/" + r.TagName, Details: raw,
+		Title: title, Subject: subject, Details: raw, Once: once,
 	}}}, nil
 }
 
@@ -160,6 +164,7 @@ func update(at, repository string, m *milestone) connector.Action {
 		ExternalID: externalID(repository, "milestones", m.Number),
 		Title:      text.Truncate(orElse(m.Title, fmt.Sprintf("Milestone %d", m.Number)), maxTitle),
 		Target:     text.Truncate(m.Description, maxTarget), URL: m.HTMLURL, DueAt: m.DueOn, StartedAt: m.CreatedAt, State: goal.Open,
+		UpdatedAt: stamp(m.UpdatedAt),
 	}
 	if m.State == "closed" {
 		d.State = goal.Closed
@@ -168,6 +173,15 @@ func update(at, repository string, m *milestone) connector.Action {
 		d.Progress = float64(m.ClosedIssues) / (float64(m.ClosedIssues) + float64(m.OpenIssues))
 	}
 	return connector.Action{Port: integration.GoalUpdate, Goal: &d, At: at}
+}
+
+// stamp returns a time of GitHub's in UTC, or nil for a time that RFC 3339 cannot express.
+func stamp(t *time.Time) *time.Time {
+	if t == nil || t.UTC().Year() < 1 || t.UTC().Year() > 9999 {
+		return nil
+	}
+	u := t.UTC()
+	return &u
 }
 
 func externalID(repository, what string, number int64) string {

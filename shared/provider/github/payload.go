@@ -22,6 +22,7 @@ type issue struct {
 	Body      string     `json:"body"`
 	HTMLURL   string     `json:"html_url"`
 	Milestone *milestone `json:"milestone"`
+	UpdatedAt *time.Time `json:"updated_at"`
 }
 
 type discussion struct {
@@ -29,6 +30,8 @@ type discussion struct {
 	Title   string `json:"title"`
 	Body    string `json:"body"`
 	HTMLURL string `json:"html_url"`
+
+	UpdatedAt *time.Time `json:"updated_at"`
 }
 
 type milestone struct {
@@ -41,6 +44,7 @@ type milestone struct {
 	ClosedIssues int64      `json:"closed_issues"`
 	DueOn        *time.Time `json:"due_on"`
 	CreatedAt    *time.Time `json:"created_at"`
+	UpdatedAt    *time.Time `json:"updated_at"`
 }
 
 type release struct {

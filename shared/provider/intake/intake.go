@@ -71,7 +71,7 @@ func (p Planner) Plan(ctx context.Context, a connector.Action) (Planned, error) 
 	case a.Goal != nil:
 		planned.Outcome, planned.Ops, err = p.goal(ctx, *a.Goal)
 	case a.Note != nil:
-		planned.Outcome, planned.Ops = Created, []store.Op{p.note(*a.Note, d)}
+		planned.Outcome, planned.Ops, err = p.note(ctx, *a.Note, d)
 	default:
 		err = fmt.Errorf("action %s carries no draft", a.Port)
 	}
@@ -160,10 +160,24 @@ func Review(c store.Company, g goal.Goal, version int64, now time.Time) []store.
 	return []store.Op{c.Timer(at, ReviewTimer, fmt.Sprintf("%s@%d", g.ID, version))}
 }
 
-func (p Planner) note(n connector.NoteDraft, d policy.Decision) store.Op {
+// note plans a timeline entry. What is noted once leaves a mark, which stays: neither the receipt of its delivery nor the
+// entry itself is kept for all time.
+func (p Planner) note(ctx context.Context, n connector.NoteDraft, d policy.Decision) (Outcome, []store.Op, error) {
 	e := p.entry(timeline.Note, n.Title, timeline.Reference{Type: "note", ID: n.Subject}, d)
 	e.Details = n.Details
-	return p.Company.Create(timeline.Key(e.ID), timeline.Entity, e).Until(e.At.Add(timeline.Kept))
+	ops := []store.Op{p.Company.Create(timeline.Key(e.ID), timeline.Entity, e).Until(e.At.Add(timeline.Kept))}
+	if n.Once == "" {
+		return Created, ops, nil
+	}
+	mark := "NOTED#" + p.Integration.Provider + "#" + id.Of("note", p.Integration.Provider, n.Once)
+	version, err := p.load(ctx, mark, nil)
+	if err != nil {
+		return "", nil, err
+	}
+	if version > 0 {
+		return Unchanged, nil, nil
+	}
+	return Created, append(ops, p.Company.Create(mark, "noted", struct{}{}).Quietly()), nil
 }
 
 // refusal returns the op that notes a refused action on the timeline.

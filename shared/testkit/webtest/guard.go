@@ -11,10 +11,12 @@ import (
 
 	"orgops/shared/base/id"
 	"orgops/shared/domain/user"
+	"orgops/shared/web"
 )
 
 // GuardAll checks every registered operation that is not public. It must answer 401 without a token and 403 without its
-// scope. With another company's token it must answer 403, in the same bytes as for a company that does not exist.
+// scope. With another company's token it must answer 403, in the same bytes as for a company that does not exist. With a token
+// that is bound to another integration it must answer 403, unless it is marked by web.Bound.
 func GuardAll(t *testing.T, h *Harness) {
 	t.Helper()
 	guarded := 0
@@ -43,6 +45,9 @@ func (h *Harness) guard(op *huma.Operation) {
 	}
 	needed := op.Security[0]["bearer"]
 	rest := slices.DeleteFunc(user.Founder.Scopes(), func(s string) bool { return slices.Contains(needed, s) })
+	if !web.IsBound(op) {
+		h.Do(op.Method, own, h.BoundToken(h.A.ID, "another"), nil).WantProblem(403, "forbidden")
+	}
 	refused := h.Do(op.Method, own, h.Token(h.A.ID, rest...), nil)
 	refused.WantProblem(403, "insufficient-scope")
 	if got, want := refused.Header.Get("WWW-Authenticate"), `scope="`+strings.Join(needed, " ")+`"`; !strings.Contains(got, want) {

@@ -98,9 +98,21 @@ func (h *Harness) Token(companyID string, scopes ...string) string {
 	return h.issue(companyID, h.userOf(companyID), scopes)
 }
 
+// BoundToken issues a company's token with every scope that reaches one integration alone.
+func (h *Harness) BoundToken(companyID, provider string) string {
+	h.t.Helper()
+	return h.sign(token.Claims{Subject: h.userOf(companyID), Company: companyID, Provider: provider, Scopes: user.Founder.Scopes()})
+}
+
 func (h *Harness) issue(companyID, userID string, scopes []string) string {
 	h.t.Helper()
-	text, err := h.Signer.Issue(token.Claims{Subject: userID, Company: companyID, Plan: company.DefaultPlan, Scopes: scopes})
+	return h.sign(token.Claims{Subject: userID, Company: companyID, Scopes: scopes})
+}
+
+func (h *Harness) sign(c token.Claims) string {
+	h.t.Helper()
+	c.Plan = company.DefaultPlan
+	text, err := h.Signer.Issue(c)
 	errtest.Must(h.t, err)
 	return text
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"net"
+	"net/netip"
 	"strings"
 	"syscall"
 
@@ -23,7 +24,7 @@ func Explain(err error) string {
 	var timeout net.Error
 	switch {
 	case errors.As(err, &address):
-		return "the host's address is not public"
+		return address.Error()
 	case errors.Is(err, context.DeadlineExceeded):
 		return "no answer in time"
 	case errors.Is(err, context.Canceled):
@@ -31,7 +32,7 @@ func Explain(err error) string {
 	case errors.As(err, &dns):
 		return explainDNS(dns)
 	case errors.As(err, &certificate):
-		return clip("the certificate is not accepted: " + certificate.Err.Error())
+		return clip("the certificate is not accepted: " + hideAddresses(certificate.Err.Error()))
 	case errors.Is(err, syscall.ECONNREFUSED):
 		return "connection refused"
 	case errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE):
@@ -41,7 +42,57 @@ func Explain(err error) string {
 	case errors.As(err, &timeout) && timeout.Timeout():
 		return "no connection in time"
 	}
-	return clip(err.Error())
+	return clip(explainRest(err))
+}
+
+// explainRest describes a failed connection by its cause alone, because the error around it names both addresses. In any other
+// error it hides addresses, such as those in a certificate's names.
+func explainRest(err error) string {
+	var op *net.OpError
+	var errno syscall.Errno
+	switch {
+	case errors.As(err, &errno):
+		return errno.Error()
+	case errors.As(err, &op) && op.Err != nil:
+		return hideAddresses(op.Err.Error())
+	}
+	return hideAddresses(err.Error())
+}
+
+// hideAddresses replaces every IP address in a text, with its port.
+func hideAddresses(s string) string {
+	var b strings.Builder
+	for len(s) > 0 {
+		n := strings.IndexFunc(s, inAddress)
+		if n < 0 {
+			n = len(s)
+		}
+		b.WriteString(s[:n])
+		s = s[n:]
+		end := strings.IndexFunc(s, func(r rune) bool { return !inAddress(r) })
+		if end < 0 {
+			end = len(s)
+		}
+		word := strings.TrimRight(s[:end], ".:")
+		if isAddress(word) {
+			b.WriteString("an address")
+		} else {
+			b.WriteString(word)
+		}
+		b.WriteString(s[len(word):end])
+		s = s[end:]
+	}
+	return b.String()
+}
+
+func inAddress(r rune) bool { return strings.ContainsRune("0123456789abcdefABCDEF.:[]", r) }
+
+func isAddress(word string) bool {
+	if _, err := netip.ParseAddrPort(word); err == nil {
+		return true
+	}
+	_, err := netip.ParseAddr(strings.Trim(word, "[]"))
+	return err == nil
 }
 
 func explainDNS(err *net.DNSError) string {

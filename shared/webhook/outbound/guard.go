@@ -2,18 +2,18 @@ package outbound
 
 import (
 	"errors"
-	"fmt"
 	"net/netip"
 	"syscall"
 
 	"code.dny.dev/ssrf"
 )
 
-// AddressError reports an address that the egress rules refuse. A retry may succeed, because the name may resolve to
-// another address later.
-type AddressError struct{ Addr netip.Addr }
+// AddressError reports an address that the egress rules refuse, and does not name it: a tenant would learn what a name resolves
+// to inside the service's network. A name may resolve to another address later, so a retry may succeed, as after any failure
+// to connect.
+type AddressError struct{}
 
-func (e *AddressError) Error() string { return fmt.Sprintf("address %s is not public", e.Addr) }
+func (*AddressError) Error() string { return "the host's address is not public" }
 
 func newGuard(opts Options) *ssrf.Guardian {
 	var v4, v6 []netip.Prefix
@@ -37,11 +37,7 @@ func (c *Client) control(network, address string, conn syscall.RawConn) error {
 	if !errors.Is(err, ssrf.ErrProhibitedIP) {
 		return err
 	}
-	ap, parseErr := netip.ParseAddrPort(address)
-	if parseErr != nil {
-		return err
-	}
-	return &AddressError{Addr: ap.Addr()}
+	return &AddressError{}
 }
 
 // allows reports whether the rules permit a connection to a literal address.

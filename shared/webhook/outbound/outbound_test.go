@@ -9,7 +9,9 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
+	"os"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -47,8 +49,10 @@ func TestClient_Do_addresses(t *testing.T) {
 		if !errors.As(err, &refused) {
 			t.Errorf("%s: err = %v, want an AddressError", host, err)
 		}
-		if got := outbound.Explain(err); !strings.HasSuffix(got, "is not public") {
-			t.Errorf("%s: explained as %q, want it to end with %q", host, got, "is not public")
+		for name, got := range map[string]string{"explained": outbound.Explain(err), "refused": refused.Error()} {
+			if want := "the host's address is not public"; got != want {
+				t.Errorf("%s: %s as %q, want %q", host, name, got, want)
+			}
 		}
 	}
 	if len(reached) > 0 {
@@ -164,6 +168,13 @@ func TestExplain(t *testing.T) {
 		{context.DeadlineExceeded, "no answer in time"},
 		{errors.New(strings.Repeat("é", 150)), strings.Repeat("é", 100)},
 		{errors.New("bad \xff byte"), "bad \uFFFD byte"},
+		{&outbound.AddressError{}, "the host's address is not public"},
+		{&net.OpError{Op: "dial", Net: "tcp", Addr: &net.TCPAddr{IP: net.IPv4(10, 0, 0, 7), Port: 443}, Err: os.NewSyscallError("connect", syscall.EHOSTUNREACH)}, "no route to host"},
+		{&net.OpError{Op: "dial", Net: "tcp", Err: &net.AddrError{Err: "mismatched local address type", Addr: "10.0.0.7:443"}}, "address an address: mismatched local address type"},
+		{errors.New("read tcp 10.0.0.7:5123->[fd00::7]:443: use of closed network connection"), "read tcp an address->an address: use of closed network connection"},
+		{&tls.CertificateVerificationError{Err: errors.New("x509: certificate is valid for 10.0.0.7, ::1, not a.example")},
+			"the certificate is not accepted: x509: certificate is valid for an address, an address, not a.example"},
+		{errors.New("malformed HTTP version \"HTTP/1.1.2\": dead beef: 12:30"), "malformed HTTP version \"HTTP/1.1.2\": dead beef: 12:30"},
 	}
 	for _, tt := range tests {
 		if got := outbound.Explain(tt.err); got != tt.want {

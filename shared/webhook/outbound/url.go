@@ -92,7 +92,7 @@ func (c *Client) addressProblem(a netip.Addr) (local bool, detail string) {
 		return false, "an address with a zone is not public"
 	}
 	if !c.allows(a) {
-		return false, (&AddressError{Addr: a}).Error()
+		return false, (&AddressError{}).Error()
 	}
 	return c.opts.isLocal(a), ""
 }

@@ -11,10 +11,10 @@ import (
 )
 
 const (
-	// maxAge limits how long a warm process uses the keys that it has read: half the time between a key's publication and
+	// MaxAge limits how long a warm process uses the keys that it has read: half the time between a key's publication and
 	// its first signature.
-	maxAge = token.Lead / 2
-	// minInterval separates two reads. Without it, each of many tokens that name an unknown key would cause a read.
+	MaxAge = token.Lead / 2
+	// minInterval separates two reads. It keeps a flood of tokens that name an unknown key from causing a read each.
 	minInterval = 20 * time.Second
 	// readTimeout bounds a read while a request waits.
 	readTimeout = 4 * time.Second
@@ -103,7 +103,7 @@ func (k *Keyring) again() {
 // Refresh reads the keys again when they are stale. If the read fails, the current keys stay in use.
 func (k *Keyring) Refresh(ctx context.Context) {
 	if k.mu.TryLock() { // otherwise another request is reading them
-		k.reread(ctx, maxAge)
+		k.reread(ctx, MaxAge)
 		k.mu.Unlock()
 	}
 }
