@@ -44,20 +44,25 @@ type Leased struct {
 // New makes an empty queue.
 func New() *Queue { return &Queue{sent: make(chan struct{})} }
 
-// Send stores a message. SQS delays it by at most MaxDelay, in whole seconds, so it may be visible before it is due.
-func (q *Queue) Send(now time.Time, m queue.Message) (id string) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	return q.send(now, m)
+// Delay returns how long SQS is asked to hide a message that is due at a time: at most MaxDelay, in whole seconds. So a
+// message may be visible before it is due.
+func Delay(now, due time.Time) time.Duration {
+	if due.IsZero() {
+		return 0
+	}
+	return (max(min(due.Sub(now), MaxDelay), 0) + time.Second - 1).Truncate(time.Second)
 }
 
-func (q *Queue) send(now time.Time, m queue.Message) string {
+// Send stores a message, which becomes visible after a delay.
+func (q *Queue) Send(now time.Time, delay time.Duration, m queue.Message) (id string) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.send(now, delay, m)
+}
+
+func (q *Queue) send(now time.Time, delay time.Duration, m queue.Message) string {
 	q.last++
-	s := &stored{Message: m, id: "m" + strconv.Itoa(q.last), visible: now}
-	if !m.Due.IsZero() {
-		delay := max(min(m.Due.Sub(now), MaxDelay), 0)
-		s.visible = now.Add((delay + time.Second - 1).Truncate(time.Second))
-	}
+	s := &stored{Message: m, id: "m" + strconv.Itoa(q.last), visible: now.Add(delay)}
 	q.messages = append(q.messages, s)
 	close(q.sent)
 	q.sent = make(chan struct{})
@@ -105,12 +110,12 @@ func (q *Queue) Next() (at time.Time, ok bool) {
 
 // Take leases up to most visible messages that keep allows. nil allows all. A message that was received too often becomes a
 // dead letter.
-func (q *Queue) Take(now time.Time, most int, lease time.Duration, keep func(queue.Message) bool) (taken []Leased) {
+func (q *Queue) Take(now time.Time, most int, lease time.Duration, keep func(body []byte) bool) (taken []Leased) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	var rest []*stored
 	for _, s := range q.messages {
-		if s.visible.After(now) || len(taken) == most || keep != nil && !keep(s.Message) {
+		if s.visible.After(now) || len(taken) == most || keep != nil && !keep(s.Body) {
 			rest = append(rest, s)
 			continue
 		}
@@ -172,7 +177,7 @@ func (q *Queue) Redrive(now time.Time) int {
 	q.dead = nil
 	for _, l := range letters {
 		l.Due = time.Time{}
-		q.send(now, l.Message)
+		q.send(now, 0, l.Message)
 	}
 	return len(letters)
 }

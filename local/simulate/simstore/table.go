@@ -178,6 +178,13 @@ func (t *Table) Sweep(now time.Time) {
 	}
 }
 
+// Partitions returns the partitions that hold or held items, in the order of their keys.
+func (t *Table) Partitions() []store.Partition {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.sorted()
+}
+
 // sorted returns the partitions in the order of their keys.
 func (t *Table) sorted() []store.Partition {
 	var all []store.Partition
