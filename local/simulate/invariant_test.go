@@ -97,7 +97,8 @@ func (w *world) checkEnded(company string) {
 	}
 }
 
-// checkReached checks that each event reached each endpoint that subscribes to it, or is a dead letter of a dead endpoint.
+// checkReached checks that each event reached each endpoint that subscribes to it, or is a dead letter or held for an
+// endpoint that is dead.
 func (w *world) checkReached(company string, changes []store.Change) {
 	for _, change := range changes {
 		events, err := event.Of(change)
@@ -125,7 +126,7 @@ func (w *world) checkDelivery(to *receiver, e event.Event) {
 		accepted = accepted || r.status >= 200 && r.status < 300
 	}
 	switch {
-	case to.mood == departed && d.State != delivery.Dead:
+	case to.mood == departed && d.State != delivery.Dead && d.State != delivery.Held:
 		w.violated("reached", "%s %s to %s, which is dead, is %s", e.Type, e.ID, to.host(), d.State)
 	case to.mood != departed && d.State != delivery.Delivered:
 		w.violated("reached", "%s %s to %s is %s", e.Type, e.ID, to.host(), d.State)

@@ -3,6 +3,7 @@ package simulate_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"time"
 
@@ -40,13 +41,14 @@ func (w *world) settle() error {
 				return err
 			}
 		}
-		for provider, ports := range map[string][]integration.Port{
-			inbound: {integration.InboundReceive, integration.MemoryUpsert, integration.GoalUpdate, integration.TimelineNote},
-			feed:    {integration.SyncPull, integration.MemoryUpsert},
-		} {
-			if err := w.configure(company, provider, map[string]any{"company": company}, "", ports...); err != nil {
-				return err
-			}
+		config := map[string]any{"company": company}
+		err := errors.Join(
+			w.configure(company, inbound, config, "",
+				integration.InboundReceive, integration.MemoryUpsert, integration.GoalUpdate, integration.TimelineNote),
+			w.configure(company, feed, config, "", integration.SyncPull, integration.MemoryUpsert),
+		)
+		if err != nil {
+			return err
 		}
 	}
 	if w.plan.on[dead] {
