@@ -24,8 +24,12 @@ func (w *world) check() {
 	for _, company := range w.companies {
 		changes := w.changes(company)
 		w.checkReached(company, changes)
-		w.checkAttempts(company, changes)
-		w.checkHeld(company, changes)
+		logs := w.logs(changes)
+		w.checkAttempts(company, logs)
+		w.checkHeld(company, logs)
+		if w.plan.on[prompt] {
+			w.checkPrompt(company, logs)
+		}
 		w.checkContext(company, changes)
 		w.checkIsolation(company)
 	}
@@ -106,8 +110,8 @@ func (w *world) checkReached(company string, changes []store.Change) {
 			w.violated("reached", "%v", err)
 		}
 		for _, e := range events {
-			for _, host := range sortedKeys(w.receivers) {
-				if to := w.receivers[host]; to.company == company && event.Matches(to.events, e.Type) {
+			for _, to := range w.receiversOf(company) {
+				if event.Matches(to.events, e.Type) {
 					w.checkDelivery(to, e)
 				}
 			}
@@ -135,27 +139,45 @@ func (w *world) checkDelivery(to *receiver, e event.Event) {
 	}
 }
 
+// logged is a change of a delivery's record.
+type logged struct {
+	store.Change
+	was, is delivery.Delivery
+}
+
+// logs decodes the changes of the records of deliveries.
+func (w *world) logs(changes []store.Change) (all []logged) {
+	for _, c := range changes {
+		if c.Entity != delivery.Entity {
+			continue
+		}
+		l := logged{Change: c}
+		for image, into := range map[*store.Image]*delivery.Delivery{c.Old: &l.was, c.New: &l.is} {
+			if image == nil {
+				continue
+			}
+			if err := json.Unmarshal(image.Body, into); err != nil {
+				w.violated("records", "%s: %v", c.Key, err)
+			}
+		}
+		all = append(all, l)
+	}
+	return all
+}
+
 // checkAttempts checks that no delivery had more attempts than its schedule allows. An attempt that could not be recorded
 // may be made again.
-func (w *world) checkAttempts(company string, changes []store.Change) {
+func (w *world) checkAttempts(company string, logs []logged) {
 	restarts := map[string]int{}
-	for _, c := range changes {
-		was, is := images(w, c)
-		if c.Entity != delivery.Entity || c.New == nil {
-			continue
+	for _, l := range logs {
+		if l.is.Made > courier.Attempts {
+			w.violated("attempts", "%s of %s has made %d", l.Key, company, l.is.Made)
 		}
-		if is.Made > courier.Attempts {
-			w.violated("attempts", "%s of %s has made %d", c.Key, company, is.Made)
-		}
-		if c.Old != nil && was.Recoverable() && is.Open() {
-			restarts[c.Key]++
+		if l.was.Recoverable() && l.is.Open() {
+			restarts[l.Key]++
 		}
 	}
-	for _, host := range sortedKeys(w.receivers) {
-		to := w.receivers[host]
-		if to.company != company {
-			continue
-		}
+	for _, to := range w.receiversOf(company) {
 		for _, id := range sortedKeys(to.requests) {
 			n := 0
 			for _, r := range to.requests[id] {
@@ -164,42 +186,55 @@ func (w *world) checkAttempts(company string, changes []store.Change) {
 				}
 			}
 			if most := courier.Attempts * (1 + restarts[delivery.Key(id, to.provider)]); n > most {
-				w.violated("attempts", "%s got %s %d times, want at most %d", host, id, n, most)
+				w.violated("attempts", "%s got %s %d times, want at most %d", to.host(), id, n, most)
 			}
 		}
 	}
 }
 
-// checkHeld checks that a held delivery keeps its payload, and leaves that state only for another attempt.
-func (w *world) checkHeld(company string, changes []store.Change) {
-	for _, c := range changes {
-		if c.Entity != delivery.Entity || c.Old == nil {
-			continue
+func (w *world) receiversOf(company string) (all []*receiver) {
+	for _, host := range sortedKeys(w.receivers) {
+		if to := w.receivers[host]; to.company == company {
+			all = append(all, to)
 		}
-		was, is := images(w, c)
+	}
+	return all
+}
+
+// checkHeld checks that a held delivery keeps its payload, and leaves that state only for another attempt.
+func (w *world) checkHeld(company string, logs []logged) {
+	for _, l := range logs {
 		switch {
-		case c.New == nil:
-			w.violated("held", "%s of %s, which was %s, is gone", c.Key, company, was.State)
-		case !bytes.Equal(was.Payload, is.Payload):
-			w.violated("held", "%s of %s has another payload", c.Key, company)
-		case was.State == delivery.Held && is.State != delivery.Scheduled:
-			w.violated("held", "%s of %s went from held to %s", c.Key, company, is.State)
+		case l.Old == nil:
+		case l.New == nil:
+			w.violated("held", "%s of %s, which was %s, is gone", l.Key, company, l.was.State)
+		case !bytes.Equal(l.was.Payload, l.is.Payload):
+			w.violated("held", "%s of %s has another payload", l.Key, company)
+		case l.was.State == delivery.Held && l.is.State != delivery.Scheduled:
+			w.violated("held", "%s of %s went from held to %s", l.Key, company, l.is.State)
 		}
 	}
 }
 
-func images(w *world, c store.Change) (was, is delivery.Delivery) {
-	decode := func(i *store.Image, d *delivery.Delivery) {
-		if i == nil || c.Entity != delivery.Entity {
-			return
-		}
-		if err := json.Unmarshal(i.Body, d); err != nil {
-			w.violated("records", "%s: %v", c.Key, err)
+// soon limits how long an event takes to a receiver that always answers 2xx.
+const soon = 10 * time.Minute
+
+// checkPrompt checks that healthy receivers got each event soon, except deliveries that were held.
+func (w *world) checkPrompt(company string, logs []logged) {
+	held, last := map[string]bool{}, map[string]delivery.Delivery{}
+	for _, l := range logs {
+		held[l.Key] = held[l.Key] || l.is.State == delivery.Held
+		last[l.Key] = l.is
+	}
+	for _, to := range w.receiversOf(company) {
+		for _, id := range sortedKeys(to.requests) {
+			key := delivery.Key(id, to.provider)
+			took := to.requests[id][0].at.Sub(last[key].CreatedAt)
+			if to.mood == well && !held[key] && took > soon {
+				w.violated("prompt", "%s got %s after %v, want at most %v", to.host(), id, took, soon)
+			}
 		}
 	}
-	decode(c.Old, &was)
-	decode(c.New, &is)
-	return was, is
 }
 
 // checkContext checks that the stored context is the fold of all changes in order, and that its timeline entries exist.

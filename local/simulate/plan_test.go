@@ -8,7 +8,7 @@ import (
 // fault names a kind of fault.
 type fault string
 
-// The kinds. README.md says which document of AWS each follows.
+// The kinds. README.md says which document of AWS each follows. The last two are no faults but stricter checks.
 const (
 	throttled  fault = "throttled"  // a call is refused
 	unknown    fault = "unknown"    // a write's or a send's outcome is unknown
@@ -26,6 +26,7 @@ const (
 	itemOrder  fault = "item-order" // the projector's batches of a shard keep the order of each item only
 	outage     fault = "outage"     // the store refuses everything for half an hour
 	strictness fault = "strict"     // no attempt is excused because a delivery had two messages
+	prompt     fault = "prompt"     // a healthy receiver gets each event within ten minutes
 )
 
 // finding describes a fault kind that shows a known fault of the service. The default run leaves it out.
@@ -56,7 +57,7 @@ func newPlan(random *rand.Rand, allowed []fault) plan {
 		draw := random.IntN(2) == 0
 		p.on[f] = draw && slices.Contains(allowed, f)
 	}
-	p.on[dead] = p.on[dead] && random.IntN(4) == 0 // its deliveries take three days
+	p.on[dead] = p.on[dead] && random.IntN(8) == 0 // its deliveries take three days
 	for _, f := range allowed {
 		if !slices.Contains(kinds(), f) {
 			p.on[f] = true

@@ -1,6 +1,7 @@
 package simulate_test
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math/rand/v2"
@@ -29,6 +30,7 @@ type scheduler struct {
 // call holds a request of a goroutine to the world.
 type call struct {
 	id      string // the same in every run of the seed
+	step    int    // at which it was made
 	kind    kind
 	env     *environment // nil: a client
 	at      time.Time    // not before
@@ -57,6 +59,7 @@ func (s *scheduler) ask(ctx context.Context, c *call) error {
 	c.done = make(chan error, 1)
 	s.mu.Lock()
 	dead := c.env != nil && c.env.dead
+	c.step = s.steps
 	if !dead {
 		s.calls = append(s.calls, c)
 	}
@@ -123,8 +126,10 @@ func (s *scheduler) step(end time.Time, list func(*agenda)) bool {
 	a := &agenda{now: time.Now()}
 	list(a)
 	if len(a.ready) > 0 {
+		s.mu.Lock()
 		s.steps++
-		slices.SortFunc(a.ready, func(x, y action) int { return strings.Compare(x.id, y.id) })
+		s.mu.Unlock()
+		slices.SortStableFunc(a.ready, func(x, y action) int { return strings.Compare(x.id, y.id) })
 		a.ready[s.random.IntN(len(a.ready))].run()
 		return true
 	}
@@ -140,15 +145,14 @@ func (s *scheduler) step(end time.Time, list func(*agenda)) bool {
 	return true
 }
 
-// pending returns the calls that wait, in the order of their names. Two calls of one name could not be told apart in
-// another run, so names must differ.
+// pending returns the calls that wait, in the order of their names, and of the steps at which they were made. Two calls of
+// one name and step could not be told apart in another run, so there must be none.
 func (s *scheduler) pending() []*call {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	slices.SortStableFunc(s.calls, func(a, b *call) int { return strings.Compare(a.id, b.id) })
+	slices.SortFunc(s.calls, func(a, b *call) int { return cmp.Or(strings.Compare(a.id, b.id), cmp.Compare(a.step, b.step)) })
 	for i := 1; i < len(s.calls); i++ {
-		if s.calls[i].id == s.calls[i-1].id {
-			s.trace.add("two calls of one name: %s", s.calls[i].id)
+		if s.calls[i].id == s.calls[i-1].id && s.calls[i].step == s.calls[i-1].step {
 			s.ambiguous = s.calls[i].id
 		}
 	}

@@ -3,6 +3,8 @@ package simulate_test
 import (
 	"flag"
 	"fmt"
+	"os"
+	"runtime/debug"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -52,6 +54,12 @@ func simulate(t *testing.T, seed uint64, faults []fault) (broken, trace string) 
 func tail(text string, lines int) string {
 	all := strings.Split(text, "\n")
 	return strings.Join(all[max(0, len(all)-lines):], "\n")
+}
+
+func TestMain(m *testing.M) {
+	flag.Parse()
+	debug.SetGCPercent(400) // a seed keeps little, and a collection costs a tenth of its time
+	os.Exit(m.Run())
 }
 
 func TestSimulate(t *testing.T) {

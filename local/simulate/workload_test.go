@@ -114,7 +114,7 @@ func (w *world) company(id string) store.Company {
 
 // scheduleAll draws what happens in the hour.
 func (w *world) scheduleAll() {
-	for n := range 8 + w.random.IntN(16) {
+	for n := range 6 + w.random.IntN(12) {
 		w.schedule(w.anytime(), fmt.Sprintf("errand %02d", n), w.draw(n))
 	}
 	if w.plan.on[split] {
