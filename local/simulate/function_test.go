@@ -36,9 +36,9 @@ type environment struct {
 	handle  func(context.Context, any) (any, error)
 	ctx     context.Context
 	end     context.CancelFunc
-	skew    time.Duration
 	mu      sync.Mutex
-	random  *rand.Rand // guarded by mu
+	skew    time.Duration // of the clock; guarded by mu
+	random  *rand.Rand    // guarded by mu
 	busy    *invocation
 	dead    bool // guarded by the scheduler's lock
 	usedAt  time.Time
@@ -90,7 +90,18 @@ func (e *environment) roll() float64 {
 	return e.random.Float64()
 }
 
-func (e *environment) now() time.Time { return time.Now().Add(e.skew) }
+func (e *environment) now() time.Time {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return time.Now().Add(e.skew)
+}
+
+// set steps the environment's clock.
+func (e *environment) set(skew time.Duration) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.skew = skew
+}
 
 // services returns the parts of an environment. They are the real ones, over the simulated drivers.
 func (e *environment) services() *boot.Services {

@@ -26,7 +26,7 @@ const (
 	itemOrder  fault = "item-order" // the projector's batches of a shard keep the order of each item only
 	outage     fault = "outage"     // the store refuses everything for half an hour
 	strictness fault = "strict"     // no attempt is excused because a delivery had two messages
-	prompt     fault = "prompt"     // a healthy receiver gets each event within ten minutes
+	prompt     fault = "prompt"     // a healthy receiver gets what is due within ten minutes
 )
 
 // finding describes a fault kind that shows a known fault of the service. The default run leaves it out.
@@ -34,7 +34,7 @@ type finding struct {
 	fault     fault
 	invariant string
 	item      int    // of the issue
-	seed      uint64 // the least one that shows it
+	seed      uint64 // the least that shows it
 	about     string
 }
 

@@ -186,8 +186,9 @@ func (w *world) stepClock() {
 	for _, f := range w.functions {
 		for _, e := range f.environments {
 			if w.random.IntN(3) == 0 && e.busy == nil {
-				e.skew = w.between(0, 3*time.Second) - w.between(0, 3*time.Second)
-				w.trace.add("%s has a clock that is %v ahead", e.name, e.skew)
+				skew := w.between(0, 3*time.Second) - w.between(0, 3*time.Second)
+				e.set(skew)
+				w.trace.add("%s has a clock that is %v ahead", e.name, skew)
 				return
 			}
 		}

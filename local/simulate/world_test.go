@@ -118,7 +118,7 @@ func (w *world) list(a *agenda) {
 	}
 }
 
-// heal ends the faults. Receivers answer 2xx from now on, except one that is dead.
+// heal ends the faults. Receivers answer 2xx from now on, except a dead one.
 func (w *world) heal() {
 	w.trace.add("faults end")
 	w.calm = true
