@@ -141,7 +141,7 @@ func (w *world) open(f *function) *environment {
 	e := &environment{w: w, f: f, name: fmt.Sprintf("%s/%d", f.name, f.made)}
 	e.random = rand.New(rand.NewPCG(w.random.Uint64(), w.random.Uint64()))
 	if w.plan.on[clocks] && w.faulty() {
-		e.skew = w.between(0, 3*time.Second) - w.between(0, 3*time.Second)
+		e.skew = w.skew()
 	}
 	e.ctx, e.end = context.WithCancel(context.Background())
 	e.handle = f.build(e)

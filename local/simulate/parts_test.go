@@ -117,7 +117,7 @@ func (w *world) enqueue(q *line, m queue.Message, delay time.Duration) {
 		delay += w.between(time.Second, time.Minute)
 		w.trace.add("a message to %s is late by %v", q.name, delay)
 	}
-	id := q.Queue.Send(time.Now(), delay, m)
+	id := q.Send(time.Now(), delay, m)
 	if w.faulty() && w.plan.on[twice] && w.chance(w.plan.rate) {
 		w.trace.add("%s has %s twice", q.name, id)
 		q.Copy(id, time.Now().Add(delay+w.between(0, time.Minute)))
@@ -155,7 +155,7 @@ func (q queueOf) Defer(ctx context.Context, r queue.Received, due time.Time) err
 // Bury implements queue.Queue as the driver of SQS does: send, then delete.
 func (q queueOf) Bury(ctx context.Context, r queue.Received, reason string) error {
 	err := q.ask(ctx, send, fmt.Sprintf("bury in %s %s", q.q.name, r.Receipt), func() error {
-		q.q.Queue.Bury(time.Now(), r.Message, reason)
+		q.q.Bury(time.Now(), r.Message, reason)
 		return nil
 	})
 	if err != nil {

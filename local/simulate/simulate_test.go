@@ -10,7 +10,7 @@ import (
 	"testing/synctest"
 )
 
-var ( //nolint:gochecknoglobals // the flags of the test
+var (
 	seedsFlag  = flag.Int("seeds", 40, "number of seeds")
 	seedFlag   = flag.Uint64("seed", 1, "first seed")
 	faultsFlag = flag.String("faults", "default", "kinds of fault: default, none, all, or names with commas")

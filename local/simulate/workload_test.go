@@ -181,12 +181,18 @@ func (w *world) split() {
 	w.table.Stream().Split(sh)
 }
 
+// skew returns how far a clock is ahead, or behind.
+func (w *world) skew() time.Duration {
+	ahead, behind := w.between(0, 3*time.Second), w.between(0, 3*time.Second)
+	return ahead - behind
+}
+
 // stepClock steps the clock of an environment.
 func (w *world) stepClock() {
 	for _, f := range w.functions {
 		for _, e := range f.environments {
 			if w.random.IntN(3) == 0 && e.busy == nil {
-				skew := w.between(0, 3*time.Second) - w.between(0, 3*time.Second)
+				skew := w.skew()
 				e.set(skew)
 				w.trace.add("%s has a clock that is %v ahead", e.name, skew)
 				return
