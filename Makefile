@@ -76,6 +76,13 @@ test: needs lint tools ## check format, lint, and run every test including accep
 blackbox: tools ## compare every answer over HTTP with the golden files; TARGET=local, aws or deployed (default: all three; see the Makefile for a running service)
 	$(GO) test ./local/blackbox -count=1 -v -timeout 20m -target '$(TARGET)'
 
+SEEDS ?= 2000
+SEED ?= 1
+FAULTS ?= default
+.PHONY: simulate
+simulate: ## run the workers in a simulated AWS for SEEDS (2000) seeds from SEED (1) on; FAULTS=all shows known findings, too
+	$(GO) test ./local/simulate -count=1 -timeout 60m -run '^TestSimulate$$' -args -seeds '$(SEEDS)' -seed '$(SEED)' -faults '$(FAULTS)'
+
 .PHONY: lint
 lint: $(GOLANGCI) $(VALE) ## check with gofmt, golangci-lint (which runs vet too) and Vale
 	@files=$$(git ls-files -z --cached --others --exclude-standard -- '*.go' | xargs -0 ls -d 2>/dev/null | xargs gofmt -l); \

@@ -196,7 +196,7 @@ func (d *Dispatcher) deliver(j *job) (moved bool) {
 
 // spill schedules a delivery for the retrier: it stores the record, and the queue message follows from that change.
 func (d *Dispatcher) spill(j *job) {
-	j.delivery.Enqueue(d.Now().Add(courier.SpillDelay()))
+	j.delivery.Enqueue(d.Now().Add(d.Courier.SpillDelay()))
 	d.store(j)
 }
 

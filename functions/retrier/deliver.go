@@ -20,7 +20,7 @@ type working struct{ company, key string }
 func (r *Retrier) deliver(ctx context.Context, company store.Company, key string, generation int) (due time.Time, err error) {
 	id := working{company.ID(), key}
 	if _, busy := r.working.LoadOrStore(id, true); busy {
-		return r.Now().Add(courier.SpillDelay()), nil
+		return r.Now().Add(r.Courier.SpillDelay()), nil
 	}
 	defer r.working.Delete(id)
 	var d delivery.Delivery
@@ -47,7 +47,7 @@ func (r *Retrier) deliver(ctx context.Context, company store.Company, key string
 // attempt takes a slot and delivers. It returns a later time if no slot is free or the endpoint must not be called yet.
 func (r *Retrier) attempt(ctx context.Context, e *courier.Endpoint, key string, version int64, d delivery.Delivery) (time.Time, error) {
 	if !r.slots.TryAcquire(e.Key()) {
-		return r.Now().Add(courier.SpillDelay()), nil
+		return r.Now().Add(r.Courier.SpillDelay()), nil
 	}
 	defer r.slots.Release(e.Key())
 	result, err := r.Courier.Deliver(ctx, e, &d, courier.RetryTimeout)

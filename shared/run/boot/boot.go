@@ -30,6 +30,7 @@ type Parts struct {
 	Logger     *slog.Logger
 	Metrics    *metric.Recorder // nil: no metrics are recorded
 	Now        func() time.Time
+	Random     func() float64 // jitter of waits, from [0, 1); nil: that of math/rand/v2
 
 	// Separate reports that the store charges twice for writes in a transaction.
 	Separate bool
@@ -62,7 +63,7 @@ const endpointsFresh = time.Minute
 // Courier returns the process's only courier, which it builds on the first call.
 func (s *Services) Courier() *courier.Courier {
 	s.once.Do(func() {
-		d := courier.Deps{Store: s.Store, Vault: s.Vault, Client: s.Client, Logger: s.Logger, Now: s.Now, Metrics: s.Metrics}
+		d := courier.Deps{Store: s.Store, Vault: s.Vault, Client: s.Client, Logger: s.Logger, Now: s.Now, Metrics: s.Metrics, Random: s.Random}
 		if s.HearsChanges {
 			d.Fresh = endpointsFresh
 		}

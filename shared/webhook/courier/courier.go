@@ -33,11 +33,16 @@ type Deps struct {
 	// may set it, because it sees every change. A Lambda leaves it 0.
 	Fresh   time.Duration
 	Metrics *metric.Recorder // nil: no metrics
+	// Random returns a number of [0, 1) for the jitter of waits. Nil: that of math/rand/v2.
+	Random func() float64
 }
 
 // New makes a courier with an empty cache.
 func New(d Deps) *Courier {
-	return &Courier{Deps: d, cache: newCache(d.Fresh), health: newHealths()}
+	if d.Random == nil {
+		d.Random = rand.Float64
+	}
+	return &Courier{Deps: d, cache: newCache(d.Fresh), health: newHealths(d.Random)}
 }
 
 // Stored records the metrics of a delivery's state. Call it for each delivery that was stored.
@@ -58,4 +63,8 @@ func (c *Courier) Stored(d *delivery.Delivery) {
 }
 
 // SpillDelay returns how long a delivery without a free slot waits: a random time of one to three seconds.
-func SpillDelay() time.Duration { return time.Second + rand.N(2*time.Second) }
+func (c *Courier) SpillDelay() time.Duration { return spillDelay(c.Random) }
+
+func spillDelay(random func() float64) time.Duration {
+	return time.Second + time.Duration(random()*float64(2*time.Second))
+}

@@ -3,7 +3,6 @@ package courier
 import (
 	"context"
 	"fmt"
-	"math/rand/v2"
 	"time"
 
 	"orgops/shared/base/metric"
@@ -79,7 +78,7 @@ func (c *Courier) attempt(ctx context.Context, e *Endpoint, d *delivery.Delivery
 		c.disable(ctx, e, e.Integration, integration.DisabledGone, now)
 		return Result{State: Done, Attempted: true}
 	}
-	if at, again := next(d.Made, o, now, rand.Float64()); again {
+	if at, again := next(d.Made, o, now, c.Random()); again {
 		return Result{State: Deferred, Until: at, Attempted: true}
 	}
 	d.End(delivery.Dead)

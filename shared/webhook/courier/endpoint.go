@@ -77,7 +77,7 @@ func (e *Endpoint) held(now time.Time) (because string, held bool) {
 // so an attempt must follow.
 func (e *Endpoint) wait(now time.Time) (until time.Time, wait bool) {
 	if e.sealed {
-		return now.Add(sealedWait + SpillDelay()), true
+		return now.Add(sealedWait + spillDelay(e.health.random)), true
 	}
 	return e.health.wait(now)
 }

@@ -8,6 +8,7 @@ import (
 // health holds an endpoint's breaker and rate limit in this process. It is kept when the endpoint's configuration changes.
 type health struct {
 	breaker Breaker
+	random  func() float64
 
 	mu       sync.Mutex
 	limiter  *Limiter // nil: no limit
@@ -24,7 +25,7 @@ func (h *health) wait(now time.Time) (until time.Time, wait bool) {
 		return at, true
 	}
 	if ok, at := h.breaker.Allow(now); !ok {
-		return at.Add(SpillDelay()), true
+		return at.Add(spillDelay(h.random)), true
 	}
 	return time.Time{}, false
 }
@@ -61,11 +62,15 @@ func (h *health) record(o Outcome, now time.Time) (opened bool) {
 }
 
 type healths struct {
+	random func() float64
+
 	mu    sync.Mutex
 	known map[string]*health
 }
 
-func newHealths() *healths { return &healths{known: map[string]*health{}} }
+func newHealths(random func() float64) *healths {
+	return &healths{random: random, known: map[string]*health{}}
+}
 
 func (h *healths) of(company, provider string, rate int) *health {
 	h.mu.Lock()
@@ -76,7 +81,7 @@ func (h *healths) of(company, provider string, rate int) *health {
 		if len(h.known) >= maxRemembered {
 			clear(h.known)
 		}
-		known = &health{}
+		known = &health{random: h.random}
 		h.known[key] = known
 	}
 	known.mu.Lock()

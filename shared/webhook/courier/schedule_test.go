@@ -44,6 +44,20 @@ func TestNext(t *testing.T) {
 	}
 }
 
+func TestCourier_SpillDelay(t *testing.T) {
+	t.Parallel()
+	for random, want := range map[float64]time.Duration{0: time.Second, 0.5: 2 * time.Second, 0.75: 2500 * time.Millisecond} {
+		c := courier.New(courier.Deps{Random: func() float64 { return random }})
+		if got := c.SpillDelay(); got != want {
+			t.Errorf("with %g: a delay of %v, want %v", random, got, want)
+		}
+	}
+	got := courier.New(courier.Deps{}).SpillDelay()
+	if off := (got - 2*time.Second).Abs(); off > time.Second {
+		t.Errorf("without Random: a delay of %v, want 1 s to 3 s", got)
+	}
+}
+
 func TestBreaker(t *testing.T) {
 	t.Parallel()
 	var b courier.Breaker

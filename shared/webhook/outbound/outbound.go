@@ -22,6 +22,9 @@ type Options struct {
 	AllowLoopback bool           // for the local run: allows 127.0.0.0/8, ::1 and localhost, also over plain HTTP
 	AllowNetworks []netip.Prefix // allows networks that are not public, also over plain HTTP
 	RootCAs       *x509.CertPool // nil: the system's
+	// Transport replaces the connections, and with them the rules about addresses. It is for simulations, which have no
+	// network. Nil: the client makes its own.
+	Transport http.RoundTripper
 }
 
 // Limits of one client. An idle connection takes a few kilobytes; a new TLS connection takes a millisecond of CPU.
@@ -39,6 +42,7 @@ type Client struct {
 	opts      Options
 	guard     *ssrf.Guardian
 	transport *http.Transport
+	send      http.RoundTripper
 }
 
 // New makes a client with its own connections.
@@ -57,12 +61,15 @@ func New(opts Options) *Client {
 		IdleConnTimeout:        idleTimeout,
 		MaxResponseHeaderBytes: maxHeader,
 	}
+	if c.send = opts.Transport; c.send == nil {
+		c.send = c.transport
+	}
 	return c
 }
 
 // Do sends one request as http.RoundTripper does. It returns a redirect like any other answer. The caller closes the body.
 // The request's context bounds the whole exchange, including the reading of the body. Explain describes its errors.
-func (c *Client) Do(req *http.Request) (*http.Response, error) { return c.transport.RoundTrip(req) }
+func (c *Client) Do(req *http.Request) (*http.Response, error) { return c.send.RoundTrip(req) }
 
 // CloseIdle closes the connections that no request is using.
 func (c *Client) CloseIdle() { c.transport.CloseIdleConnections() }

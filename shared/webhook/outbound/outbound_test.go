@@ -85,6 +85,25 @@ func TestClient_Do_redirectIsAnAnswer(t *testing.T) {
 	}
 }
 
+// simulated answers every request without a network.
+type simulated struct{}
+
+func (simulated) RoundTrip(r *http.Request) (*http.Response, error) {
+	return &http.Response{StatusCode: http.StatusTeapot, Body: http.NoBody, Request: r}, nil
+}
+
+func TestClient_Do_transport(t *testing.T) {
+	t.Parallel()
+	resp, err := get(t, outbound.New(outbound.Options{Transport: simulated{}}), "https://simulated.test/")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusTeapot {
+		t.Errorf("status %d, want that of the given transport, %d", resp.StatusCode, http.StatusTeapot)
+	}
+}
+
 func TestClient_Do_noProxy(t *testing.T) {
 	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusTeapot) }))
 	t.Cleanup(proxy.Close)

@@ -1,0 +1,85 @@
+package simulate_test
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"orgops/shared/storage/store"
+)
+
+// errKilled is what a call of an environment gets that no longer exists.
+var errKilled = fmt.Errorf("the environment was killed: %w", store.ErrUnavailable)
+
+// longest limits how long a slow call takes.
+const longest = 20 * time.Second
+
+// take decides the fate of a call and makes it happen.
+func (w *world) take(c *call) {
+	if c.held || !w.faulty() || c.env == nil {
+		w.carryOut(c)
+		return
+	}
+	p := w.plan
+	switch {
+	case p.on[killed] && w.chance(p.rate/10):
+		w.trace.add("kill %s during %s", c.env.name, c.id)
+		w.kill(c.env)
+	case c.kind == gate || c.kind == post || c.kind == fetch: // receivers and providers have faults of their own
+		w.carryOut(c)
+	case p.on[slow] && w.chance(p.rate):
+		c.at, c.held = time.Now().Add(w.between(time.Millisecond, longest)), true
+		w.trace.add("slow %s", c.id)
+	case p.on[throttled] && w.chance(p.rate):
+		w.refuse(c, "throttle")
+	case p.on[unknown] && c.kind == commit && w.chance(p.rate):
+		w.lose(c, store.ErrUnknown)
+	case p.on[unknown] && c.kind == send && w.chance(p.rate):
+		w.lose(c, c.refusal)
+	default:
+		w.carryOut(c)
+	}
+}
+
+// carryOut makes a call's effect and answers it. An effect may ask for more time with errWait.
+func (w *world) carryOut(c *call) {
+	if w.down() && c.env != nil && (c.kind == read || c.kind == commit) {
+		w.refuse(c, "outage")
+		return
+	}
+	err := c.do()
+	if errors.Is(err, errWait) {
+		c.held = true
+		return
+	}
+	w.trace.add("%s: %s", c.id, outcome(err))
+	w.answer(c, err)
+}
+
+// errWait keeps a call waiting. Its effect has set the time.
+var errWait = errors.New("wait")
+
+func (w *world) refuse(c *call, why string) {
+	w.trace.add("%s %s", why, c.id)
+	w.excuse(c.env, c.about, "its record was not written, or not for certain")
+	w.answer(c, c.refusal)
+}
+
+// lose carries a call out or not, and does not tell the caller which.
+func (w *world) lose(c *call, err error) {
+	result := error(nil)
+	applied := w.chance(0.5)
+	if applied {
+		result = c.do()
+	}
+	w.trace.add("lose the outcome of %s: applied = %t, %s", c.id, applied, outcome(result))
+	w.excuse(c.env, c.about, "its record was not written, or not for certain")
+	w.answer(c, err)
+}
+
+func outcome(err error) string {
+	if err == nil {
+		return "ok"
+	}
+	return err.Error()
+}

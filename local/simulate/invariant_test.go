@@ -1,0 +1,288 @@
+package simulate_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+	"time"
+
+	"orgops/shared/domain/delivery"
+	"orgops/shared/domain/event"
+	"orgops/shared/domain/syncrun"
+	"orgops/shared/domain/timeline"
+	"orgops/shared/insight/projection"
+	"orgops/shared/storage/store"
+	"orgops/shared/webhook/courier"
+)
+
+// check checks every invariant of a world at rest.
+func (w *world) check() {
+	if w.refused != nil {
+		w.violated("clients", "%v", w.refused)
+	}
+	w.checkRest()
+	for _, company := range w.companies {
+		changes := w.changes(company)
+		w.checkReached(company, changes)
+		logs := w.logs(changes)
+		w.checkAttempts(company, logs)
+		w.checkHeld(company, logs)
+		if w.plan.on[prompt] {
+			w.checkPrompt(company, logs)
+		}
+		w.checkContext(company, changes)
+		w.checkIsolation(company)
+	}
+}
+
+// changes returns a company's changes in the order of the stream.
+func (w *world) changes(company string) (all []store.Change) {
+	for _, r := range w.table.Stream().Records(0) {
+		change, ok, err := r.Change()
+		if err != nil {
+			w.violated("records", "%s: %v", r.Sequence, err)
+		}
+		if ok && change.Company == company {
+			all = append(all, change)
+		}
+	}
+	return all
+}
+
+// checkRest checks that the queues are empty and that no work is left.
+func (w *world) checkRest() {
+	for _, q := range []*line{w.retries, w.syncs} {
+		for _, m := range q.Messages() {
+			w.violated("rest", "%s still holds %s", q.name, m.Body)
+		}
+		for _, l := range q.Dead() {
+			w.violated("rest", "%s buried %s: %s", q.name, l.Body, l.Reason)
+		}
+	}
+	for _, m := range w.mappings {
+		for _, r := range m.dropped {
+			w.violated("rest", "the mapping of %s dropped the record %s", m.f.name, r.Sequence)
+		}
+		for _, r := range m.shards {
+			for _, l := range r.lanes {
+				if len(l.waiting) > 0 {
+					w.violated("rest", "%s still has %d records", l.name, len(l.waiting))
+				}
+			}
+		}
+	}
+	if at := w.nextTimer(); !at.IsZero() && at.Before(time.Now()) {
+		w.violated("rest", "a timer of %v has not fired", at)
+	}
+	for _, company := range w.companies {
+		w.checkEnded(company)
+	}
+}
+
+// checkEnded checks that syncs and recoveries have ended.
+func (w *world) checkEnded(company string) {
+	for _, item := range w.items(company, syncrun.Prefix) {
+		var run syncrun.StoredRun
+		if err := item.Decode(&run); err != nil || !run.State.Ended() {
+			w.violated("rest", "%s of %s is %s: %v", item.Key, company, run.State, err)
+		}
+	}
+	for _, item := range w.items(company, delivery.RecoveryPrefix) {
+		var r delivery.StoredRecovery
+		if err := item.Decode(&r); err != nil || r.State != delivery.RecoveryFinished {
+			w.violated("rest", "%s of %s is %s: %v", item.Key, company, r.State, err)
+		}
+	}
+	for _, item := range w.items(company, syncrun.SlotKey("")) {
+		var slot syncrun.Slot
+		if err := item.Decode(&slot); err != nil || slot.Run != "" {
+			w.violated("rest", "%s of %s holds the run %s: %v", item.Key, company, slot.Run, err)
+		}
+	}
+}
+
+// checkReached checks that each event reached each endpoint that subscribes to it, or is a dead letter or held for an
+// endpoint that is dead.
+func (w *world) checkReached(company string, changes []store.Change) {
+	for _, change := range changes {
+		events, err := event.Of(change)
+		if err != nil {
+			w.violated("reached", "%v", err)
+		}
+		for _, e := range events {
+			for _, to := range w.receiversOf(company) {
+				if event.Matches(to.events, e.Type) {
+					w.checkDelivery(to, e)
+				}
+			}
+		}
+	}
+}
+
+func (w *world) checkDelivery(to *receiver, e event.Event) {
+	var d delivery.Delivery
+	if _, err := w.company(to.company).Get(w.t.Context(), delivery.Key(e.ID, to.provider), &d); err != nil {
+		w.violated("reached", "%s %s has no delivery to %s: %v", e.Type, e.ID, to.host(), err)
+		return
+	}
+	accepted := false
+	for _, r := range to.requests[e.ID] {
+		accepted = accepted || r.status >= 200 && r.status < 300
+	}
+	switch {
+	case to.mood == departed && d.State != delivery.Dead && d.State != delivery.Held:
+		w.violated("reached", "%s %s to %s, which is dead, is %s", e.Type, e.ID, to.host(), d.State)
+	case to.mood != departed && d.State != delivery.Delivered:
+		w.violated("reached", "%s %s to %s is %s", e.Type, e.ID, to.host(), d.State)
+	case d.State == delivery.Delivered && !accepted:
+		w.violated("reached", "%s %s to %s counts as delivered, but was never accepted", e.Type, e.ID, to.host())
+	}
+}
+
+// logged is a change of a delivery's record.
+type logged struct {
+	store.Change
+	was, is delivery.Delivery
+}
+
+// logs decodes the changes of the records of deliveries.
+func (w *world) logs(changes []store.Change) (all []logged) {
+	for _, c := range changes {
+		if c.Entity != delivery.Entity {
+			continue
+		}
+		l := logged{Change: c}
+		for image, into := range map[*store.Image]*delivery.Delivery{c.Old: &l.was, c.New: &l.is} {
+			if image == nil {
+				continue
+			}
+			if err := json.Unmarshal(image.Body, into); err != nil {
+				w.violated("records", "%s: %v", c.Key, err)
+			}
+		}
+		all = append(all, l)
+	}
+	return all
+}
+
+// checkAttempts checks that no delivery had more attempts than its schedule allows. An attempt that could not be recorded
+// may be made again.
+func (w *world) checkAttempts(company string, logs []logged) {
+	restarts := map[string]int{}
+	for _, l := range logs {
+		if l.is.Made > courier.Attempts {
+			w.violated("attempts", "%s of %s has made %d", l.Key, company, l.is.Made)
+		}
+		if l.was.Recoverable() && l.is.Open() {
+			restarts[l.Key]++
+		}
+	}
+	for _, to := range w.receiversOf(company) {
+		for _, id := range sortedKeys(to.requests) {
+			n := 0
+			for _, r := range to.requests[id] {
+				if r.excused == "" {
+					n++
+				}
+			}
+			if most := courier.Attempts * (1 + restarts[delivery.Key(id, to.provider)]); n > most {
+				w.violated("attempts", "%s got %s %d times, want at most %d", to.host(), id, n, most)
+			}
+		}
+	}
+}
+
+func (w *world) receiversOf(company string) (all []*receiver) {
+	for _, host := range sortedKeys(w.receivers) {
+		if to := w.receivers[host]; to.company == company {
+			all = append(all, to)
+		}
+	}
+	return all
+}
+
+// checkHeld checks that a held delivery keeps its payload, and leaves that state only for another attempt.
+func (w *world) checkHeld(company string, logs []logged) {
+	for _, l := range logs {
+		switch {
+		case l.Old == nil:
+		case l.New == nil:
+			w.violated("held", "%s of %s, which was %s, is gone", l.Key, company, l.was.State)
+		case !bytes.Equal(l.was.Payload, l.is.Payload):
+			w.violated("held", "%s of %s has another payload", l.Key, company)
+		case l.was.State == delivery.Held && l.is.State != delivery.Scheduled:
+			w.violated("held", "%s of %s went from held to %s", l.Key, company, l.is.State)
+		}
+	}
+}
+
+// soon limits how long a due delivery waits for its attempt, if its receiver always answers 2xx.
+const soon = 10 * time.Minute
+
+// checkPrompt checks that healthy receivers got what was due soon.
+func (w *world) checkPrompt(company string, logs []logged) {
+	due := map[string]time.Time{}
+	for _, l := range logs {
+		to := w.receivers[l.is.Endpoint+"."+company+".test"]
+		if to == nil || to.mood != well {
+			continue
+		}
+		if since, waited := due[l.Key]; waited && l.At.Sub(since) > soon {
+			w.violated("prompt", "%s to %s waited for %v, want at most %v", l.Key, to.host(), l.At.Sub(since), soon)
+		}
+		delete(due, l.Key)
+		if l.is.Open() {
+			due[l.Key] = *l.is.NextAttemptAt
+		}
+	}
+}
+
+// checkContext checks that the stored context is the fold of all changes in order, and that its timeline entries exist.
+func (w *world) checkContext(company string, changes []store.Change) {
+	var seen []store.Change
+	for _, c := range changes {
+		for _, e := range projected() {
+			if c.Entity == e {
+				seen = append(seen, c)
+			}
+		}
+	}
+	want, entries, err := projection.Fold(projection.Empty(company), seen)
+	if err != nil {
+		w.violated("context", "%v", err)
+	}
+	got, _, err := projection.Load(w.t.Context(), w.company(company))
+	if err != nil {
+		w.violated("context", "%v", err)
+	}
+	if a, b := canonical(got), canonical(want); a != b {
+		w.violated("context", "%s has %s, want %s", company, a, b)
+	}
+	for _, e := range entries {
+		if _, err := w.company(company).Get(w.t.Context(), timeline.Key(e.ID), nil); err != nil {
+			w.violated("context", "%s has no entry %s: %v", company, e.Title, err)
+		}
+	}
+}
+
+// canonical returns a context in the form in which it is stored and read again.
+func canonical(p projection.Context) string {
+	once, _ := json.Marshal(p) // plain values always encode
+	var again projection.Context
+	if err := json.Unmarshal(once, &again); err != nil {
+		return err.Error()
+	}
+	twice, _ := json.Marshal(again)
+	return string(twice)
+}
+
+// checkIsolation checks that no item of a company names another company.
+func (w *world) checkIsolation(company string) {
+	for _, item := range w.items(company, "") {
+		for _, other := range w.companies {
+			if other != company && strings.Contains(string(item.Body), other) {
+				w.violated("isolation", "%s of %s names %s", item.Key, company, other)
+			}
+		}
+	}
+}

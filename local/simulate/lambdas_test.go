@@ -1,0 +1,136 @@
+package simulate_test
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"sync/atomic"
+	"time"
+
+	"orgops/functions/dispatcher"
+	"orgops/functions/projector"
+	"orgops/functions/retrier"
+	"orgops/functions/syncer"
+	"orgops/functions/ticker"
+	"orgops/shared/base/id"
+	"orgops/shared/domain/company"
+	"orgops/shared/domain/delivery"
+	"orgops/shared/domain/goal"
+	"orgops/shared/domain/integration"
+	"orgops/shared/domain/memory"
+	"orgops/shared/domain/policy"
+	"orgops/shared/domain/syncrun"
+	"orgops/shared/domain/timeline"
+	"orgops/shared/run/lambda/stream"
+	"orgops/shared/run/lambda/work"
+	"orgops/shared/storage/queue"
+	"orgops/shared/storage/store"
+)
+
+// projected and dispatched list what the filters of the two mappings pass, as infra/events does.
+func projected() []string {
+	return []string{
+		company.Entity, delivery.Entity, goal.Entity, integration.Entity, memory.Entity, syncrun.Entity, timeline.Entity,
+	}
+}
+
+func dispatched() []string {
+	return []string{
+		delivery.Entity, goal.Entity, integration.Entity, memory.Entity, delivery.RecoveryEntity, syncrun.Entity, timeline.Entity,
+	}
+}
+
+// deploy makes the functions as their programs do, with the simulated parts.
+func (w *world) deploy() {
+	quiet := slog.New(slog.DiscardHandler)
+	add := func(name string, timeout, idle time.Duration, build func(*environment) func(context.Context, any) (any, error)) *function {
+		f := &function{name: name, timeout: timeout, idle: idle, build: build}
+		w.functions = append(w.functions, f)
+		return f
+	}
+	project := add("projector", projecting().timeout, 0, func(e *environment) func(context.Context, any) (any, error) {
+		p := projector.From(e.services())
+		return adapted(stream.ByCompany(func(ctx context.Context, b store.Batch) error {
+			ctx = as(ctx, b.Changes[0].Company)
+			if err := e.begin(ctx); err != nil {
+				return err
+			}
+			return p.Handle(ctx, b)
+		}, quiet))
+	})
+	// The dispatcher works between invocations, so an idle environment costs time. A frozen one would not.
+	dispatch := add("dispatcher", dispatching().timeout, 2*time.Second, func(e *environment) func(context.Context, any) (any, error) {
+		d := dispatcher.From(e.services())
+		return adapted(stream.Run(func(_ context.Context, f store.Feed) error { return d.Run(e.ctx, namedFeed{f, e}) }, quiet))
+	})
+	retry := add("retrier", retrying().timeout, 0, func(e *environment) func(context.Context, any) (any, error) {
+		return adapted(work.Each(e.worker(retrier.From(e.services()).Worker()), e.now))
+	})
+	sync := add("syncer", syncing().timeout, 0, func(e *environment) func(context.Context, any) (any, error) {
+		s := syncer.From(e.services())
+		s.Engine = &engine{now: e.now, name: e.name}
+		return adapted(work.Each(e.worker(s.Worker()), e.now))
+	})
+	w.ticker = add("ticker", 50*time.Second, 0, func(e *environment) func(context.Context, any) (any, error) {
+		t := ticker.From(e.services())
+		return func(ctx context.Context, _ any) (any, error) { return nil, t.Tick(ctx) }
+	})
+	w.mappings = []*mapping{
+		{following: projecting(), w: w, f: project, entities: projected(), byItem: w.plan.on[itemOrder]},
+		{following: dispatching(), w: w, f: dispatch, entities: dispatched(), byItem: true},
+	}
+	w.pollers = []*poller{
+		{working: retrying(), w: w, f: retry, q: w.retries},
+		{working: syncing(), w: w, f: sync, q: w.syncs},
+	}
+}
+
+// begin waits until the scheduler lets a goroutine start.
+func (e *environment) begin(ctx context.Context) error {
+	return e.w.ask(ctx, &call{id: e.who(ctx) + " begins", kind: gate, env: e, do: func() error { return nil }})
+}
+
+// worker names the work on each message.
+func (e *environment) worker(w queue.Worker) queue.Worker {
+	handle := w.Handle
+	w.Handle = func(ctx context.Context, body []byte) (time.Time, error) {
+		ctx = as(ctx, string(body))
+		if err := e.begin(ctx); err != nil {
+			return time.Time{}, err
+		}
+		return handle(ctx, body)
+	}
+	return w
+}
+
+// namedFeed names the work on each change.
+type namedFeed struct {
+	store.Feed
+	e *environment
+}
+
+// Consume implements store.Feed.
+func (f namedFeed) Consume(ctx context.Context, consumer string, handle func(context.Context, store.Batch, func(error))) error {
+	return f.Feed.Consume(ctx, consumer, func(ctx context.Context, b store.Batch, done func(error)) {
+		ctx = as(ctx, b.Changes[0].Key+"@"+string(b.Changes[0].Sequence))
+		if err := f.e.begin(ctx); err != nil {
+			done(err)
+			return
+		}
+		handle(ctx, b, done)
+	})
+}
+
+// engine is the real policy engine with ids that are the same in every run of a seed.
+type engine struct {
+	now  func() time.Time
+	name string
+	made atomic.Int64
+}
+
+// Decide implements policy.Engine.
+func (e *engine) Decide(ctx context.Context, companyID string, r policy.Request) (policy.Decision, error) {
+	d, err := policy.Rules{Now: e.now}.Decide(ctx, companyID, r)
+	d.ID = id.At(d.At, e.name, fmt.Sprint(e.made.Add(1)))
+	return d, err
+}

@@ -1,0 +1,131 @@
+package simulate_test
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"runtime/debug"
+	"strings"
+	"testing"
+	"testing/synctest"
+)
+
+var (
+	seedsFlag  = flag.Int("seeds", 40, "number of seeds")
+	seedFlag   = flag.Uint64("seed", 1, "first seed")
+	faultsFlag = flag.String("faults", "default", "kinds of fault: default, none, all, or names with commas")
+	sameFlag   = flag.Int("same", 8, "number of seeds that are run twice")
+	traceFlag  = flag.Int("trace", 60, "lines of a failure's trace")
+)
+
+// allowed returns the kinds of fault that the flag names.
+func allowed() []fault {
+	switch *faultsFlag {
+	case "default":
+		return kinds()
+	case "none":
+		return nil
+	case "all":
+		all := kinds()
+		for _, f := range findings() {
+			all = append(all, f.fault)
+		}
+		return all
+	}
+	var all []fault
+	for _, name := range strings.Split(*faultsFlag, ",") {
+		all = append(all, fault(name))
+	}
+	return all
+}
+
+// simulate runs a seed in its own virtual time and returns what happened.
+func simulate(t *testing.T, seed uint64, faults []fault) (broken, trace string) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, seed, faults)
+		w.run()
+		broken, trace = w.broken, w.trace.tail(len(w.trace.lines))
+	})
+	return broken, trace
+}
+
+// tail returns the last lines of a text.
+func tail(text string, lines int) string {
+	all := strings.Split(text, "\n")
+	return strings.Join(all[max(0, len(all)-lines):], "\n")
+}
+
+func TestMain(m *testing.M) {
+	flag.Parse()
+	debug.SetGCPercent(400) // a seed keeps little, and a collection costs a tenth of its time
+	os.Exit(m.Run())
+}
+
+func TestSimulate(t *testing.T) {
+	t.Parallel()
+	for n := range *seedsFlag {
+		seed := *seedFlag + uint64(n)
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			t.Parallel()
+			if broken, trace := simulate(t, seed, allowed()); broken != "" {
+				t.Errorf("seed %d violates %s\nIt happened at the end of this trace. Repeat it with make simulate SEEDS=1 SEED=%d\n%s", seed, broken, seed, tail(trace, *traceFlag))
+			}
+		})
+	}
+}
+
+// TestSimulate_Same runs some seeds twice and compares all that happened.
+func TestSimulate_Same(t *testing.T) {
+	t.Parallel()
+	for seed := *seedFlag; seed < *seedFlag+uint64(*sameFlag); seed++ {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			t.Parallel()
+			_, once := simulate(t, seed, allowed())
+			_, twice := simulate(t, seed, allowed())
+			a, b := strings.Split(once, "\n"), strings.Split(twice, "\n")
+			for i := range min(len(a), len(b)) {
+				if a[i] != b[i] {
+					t.Fatalf("line %d of the trace: %q, the second time %q, after\n%s", i, a[i], b[i], strings.Join(a[max(0, i-10):i], "\n"))
+				}
+			}
+			if len(a) != len(b) {
+				t.Errorf("the trace has %d lines, the second time %d", len(a), len(b))
+			}
+		})
+	}
+}
+
+// TestSimulate_Findings checks that each finding is still one. Once the service is fixed, its fault belongs into kinds.
+func TestSimulate_Findings(t *testing.T) {
+	t.Parallel()
+	for _, f := range findings() {
+		t.Run(string(f.fault), func(t *testing.T) {
+			t.Parallel()
+			broken, trace := simulate(t, f.seed, append(kinds(), f.fault))
+			if got, _, _ := strings.Cut(broken, ":"); got != f.invariant {
+				t.Errorf("seed %d violates %q, want %s: %s\n%s", f.seed, broken, f.invariant, f.about, tail(trace, *traceFlag))
+			}
+		})
+	}
+}
+
+// TestSimulate_Faults checks that the seeds have faults of every kind: each leaves its word in a trace.
+func TestSimulate_Faults(t *testing.T) {
+	t.Parallel()
+	words := map[fault]string{
+		throttled: " throttle ", unknown: " lose the outcome of ", slow: " slow ", killed: " kill ", twice: " once more", split: " split ",
+		many: " dispatcher/2#", clocks: " has a clock that is ", failing: ": 503 after ", gone: ": 410 after ", late: " late ", dead: "dead",
+		shuffled: "shuffled",
+	}
+	var all strings.Builder
+	for seed := range uint64(12) {
+		_, trace := simulate(t, seed, kinds())
+		all.WriteString(trace)
+	}
+	for _, f := range kinds() {
+		if !strings.Contains(all.String(), words[f]) {
+			t.Errorf("no trace has %q, which a fault of kind %s leaves", words[f], f)
+		}
+	}
+}

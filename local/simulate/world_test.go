@@ -1,0 +1,237 @@
+package simulate_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"orgops/local/simulate/simqueue"
+	"orgops/local/simulate/simstore"
+	"orgops/shared/domain/delivery"
+	"orgops/shared/storage/store"
+)
+
+// world holds everything of one seed.
+type world struct {
+	scheduler
+	t    testing.TB
+	seed uint64
+	plan plan
+
+	table          *simstore.Table
+	retries, syncs *line
+	keys           *keyring
+	companies      []string
+	receivers      map[string]*receiver // by host
+	functions      []*function
+	mappings       []*mapping
+	pollers        []*poller
+	ticker         *function
+	ticks          time.Time // the next minute of the clock
+	errands        []errand
+	running        []*invocation
+	calm           bool // faults are over
+	refused        error
+	broken         string // the first invariant that does not hold
+	alive          sync.WaitGroup
+}
+
+// These limit a run after its hour: how long it may take to come to rest, and in how many steps.
+const (
+	patience = 5 * 24 * time.Hour
+	maxSteps = 400_000
+	rounds   = 4 // of repair
+)
+
+// newWorld makes the world of a seed. It must run in a bubble of synctest.
+func newWorld(t testing.TB, seed uint64, allowed []fault) *world {
+	random := rand.New(rand.NewPCG(seed, 0))
+	w := &world{
+		t: t, seed: seed, plan: newPlan(random, allowed), table: simstore.NewTable(), receivers: map[string]*receiver{},
+		retries: &line{simqueue.New(), "retries"}, syncs: &line{simqueue.New(), "syncs"}, keys: &keyring{keys: map[string][]byte{}},
+		scheduler: scheduler{random: random, wake: make(chan struct{}, 1)},
+	}
+	w.trace.start = time.Now()
+	w.trace.add("seed %d: at most %d environments, rate %.4f, %s", seed, w.plan.environments, w.plan.rate, strings.Join(w.plan.names(), " "))
+	if w.plan.on[shuffled] {
+		w.table.Shuffle = random.Shuffle
+	}
+	return w
+}
+
+// run simulates an hour with faults and then the time until everything rests, and checks the invariants.
+func (w *world) run() {
+	w.deploy()
+	if err := w.settle(); err != nil {
+		w.t.Fatal(err)
+	}
+	w.ticks = w.trace.start.Add(time.Minute)
+	w.scheduleAll()
+	w.schedule(w.trace.start.Add(span), "faults end", w.heal)
+	w.until()
+	for round := 1; round <= rounds && w.broken == "" && w.undelivered(); round++ {
+		w.repair(round)
+		w.until()
+	}
+	if w.broken == "" {
+		w.check()
+	}
+	w.end()
+}
+
+// until runs until nothing can happen any more.
+func (w *world) until() {
+	end := w.trace.start.Add(span + patience)
+	for w.broken == "" && w.step(end, w.list) {
+		if w.steps > maxSteps {
+			w.violated("rest", "after %d steps something still happens", maxSteps)
+		}
+	}
+}
+
+// list adds everything that can happen.
+func (w *world) list(a *agenda) {
+	for _, c := range w.pending() {
+		a.add(c.at, c.id, func() { w.take(c) })
+	}
+	if w.ambiguous != "" {
+		w.violated("determinism", "two calls of one name: %s", w.ambiguous)
+	}
+	w.listFunctions(a)
+	for _, m := range w.mappings {
+		m.list(a)
+	}
+	for _, p := range w.pollers {
+		p.list(a)
+	}
+	for i, e := range w.errands {
+		a.add(e.at, e.id, func() {
+			w.errands = append(w.errands[:i:i], w.errands[i+1:]...)
+			e.run()
+		})
+	}
+	if !w.ticks.IsZero() {
+		a.add(w.ticks, "the clock ticks", w.tick)
+	}
+}
+
+// heal ends the faults. Receivers answer 2xx from now on, except a dead one.
+func (w *world) heal() {
+	w.trace.add("faults end")
+	w.calm = true
+	w.repair(0)
+}
+
+func (w *world) faulty() bool { return !w.calm }
+
+// down reports whether the store refuses everything.
+func (w *world) down() bool {
+	since := time.Since(w.trace.start)
+	return w.plan.on[outage] && since > 20*time.Minute && since < 50*time.Minute
+}
+
+// tick calls the ticker. After the hour it skips minutes in which no timer is due, because they would change nothing.
+func (w *world) tick() {
+	w.ticks = time.Now().Truncate(time.Minute).Add(time.Minute)
+	if w.calm {
+		w.ticks = w.nextTimer()
+	}
+	if e := w.free(w.ticker); e != nil {
+		v := w.invoke(e, nil, func(any, error) {
+			if w.calm {
+				w.ticks = w.nextTimer()
+			}
+		})
+		w.trace.add("%s gets the minute", v.name)
+	}
+}
+
+// nextTimer returns the minute after the earliest timer, zero without timers.
+func (w *world) nextTimer() (at time.Time) {
+	for _, p := range w.table.Partitions() {
+		if !strings.HasPrefix(p.String(), "DUE#") {
+			continue
+		}
+		for _, item := range w.table.Query(time.Now(), p, store.Query{Limit: 1}).Items {
+			var timer store.Timer
+			if err := item.Decode(&timer); err == nil && (at.IsZero() || timer.At.Before(at)) {
+				at = timer.At
+			}
+		}
+	}
+	if at.IsZero() {
+		return at
+	}
+	if now := time.Now(); at.Before(now) {
+		at = now
+	}
+	return at.Truncate(time.Minute).Add(time.Minute)
+}
+
+// undelivered reports whether a repair could deliver something.
+func (w *world) undelivered() (some bool) {
+	w.eachDelivery(func(d stored) {
+		to := w.receivers[d.Endpoint+"."+d.company+".test"]
+		some = some || d.Recoverable() && to.mood != departed
+	})
+	return some
+}
+
+// stored is a delivery with its company.
+type stored struct {
+	delivery.Delivery
+	company string
+}
+
+// eachDelivery calls f with each delivery in the table.
+func (w *world) eachDelivery(f func(stored)) {
+	for _, company := range w.companies {
+		for _, item := range w.items(company, delivery.Prefix) {
+			d := stored{company: company}
+			if err := item.Decode(&d.Delivery); err != nil {
+				w.violated("records", "%v", err)
+				continue
+			}
+			f(d)
+		}
+	}
+}
+
+// items returns the items of a company whose keys have a prefix.
+func (w *world) items(company, prefix string) (all []store.Item) {
+	c := w.company(company)
+	for q := (store.Query{Prefix: prefix}); ; {
+		page, err := c.Query(w.t.Context(), q)
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		all = append(all, page.Items...)
+		if q.After = page.Next; q.After == "" {
+			return all
+		}
+	}
+}
+
+// violated records the first invariant that does not hold.
+func (w *world) violated(invariant, format string, values ...any) {
+	if w.broken == "" {
+		w.broken = invariant + ": " + fmt.Sprintf(format, values...)
+		w.trace.add("VIOLATED %s", w.broken)
+	}
+}
+
+// end closes everything, so that no goroutine stays.
+func (w *world) end() {
+	for _, f := range w.functions {
+		for len(f.environments) > 0 {
+			w.close(f.environments[0])
+		}
+	}
+	for _, c := range w.pending() {
+		w.answer(c, errKilled)
+	}
+	w.alive.Wait()
+}
