@@ -27,9 +27,7 @@ func (w *world) check() {
 		logs := w.logs(changes)
 		w.checkAttempts(company, logs)
 		w.checkHeld(company, logs)
-		if w.plan.on[prompt] {
-			w.checkPrompt(company, logs)
-		}
+		w.checkPrompt(company, logs)
 		w.checkContext(company, changes)
 		w.checkIsolation(company)
 	}

@@ -260,11 +260,11 @@ type working struct {
 }
 
 func retrying() working {
-	return working{batch: 10, visibility: 720 * time.Second, timeout: 2 * time.Minute, most: 100}
+	return working{batch: 10, visibility: 130 * time.Second, timeout: 2 * time.Minute, most: 100}
 }
 
 func syncing() working {
-	return working{batch: 10, visibility: 1800 * time.Second, timeout: 5 * time.Minute, most: 100}
+	return working{batch: 10, visibility: 310 * time.Second, timeout: 5 * time.Minute, most: 100}
 }
 
 // poller receives from a queue for a function.

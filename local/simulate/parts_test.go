@@ -152,6 +152,14 @@ func (q queueOf) Defer(ctx context.Context, r queue.Received, due time.Time) err
 	return q.Ack(ctx, r)
 }
 
+// Release implements queue.Queue.
+func (q queueOf) Release(ctx context.Context, r queue.Received, after time.Duration) error {
+	return q.ask(ctx, hide, fmt.Sprintf("release in %s %s after %v", q.q.name, r.Receipt, after), func() error {
+		q.q.Hide(r.Receipt, time.Now().Add(after))
+		return nil
+	})
+}
+
 // Bury implements queue.Queue as the driver of SQS does: send, then delete.
 func (q queueOf) Bury(ctx context.Context, r queue.Received, reason string) error {
 	err := q.ask(ctx, send, fmt.Sprintf("bury in %s %s", q.q.name, r.Receipt), func() error {

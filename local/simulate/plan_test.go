@@ -8,7 +8,7 @@ import (
 // fault names a kind of fault.
 type fault string
 
-// The kinds. README.md says which document of AWS each follows. The last two are no faults but stricter checks.
+// The kinds. README.md says which document of AWS each follows. The last is no fault but a stricter check.
 const (
 	throttled  fault = "throttled"  // a call is refused
 	unknown    fault = "unknown"    // a write's or a send's outcome is unknown
@@ -26,7 +26,6 @@ const (
 	itemOrder  fault = "item-order" // the projector's batches of a shard keep the order of each item only
 	outage     fault = "outage"     // the store refuses everything for half an hour
 	strictness fault = "strict"     // no attempt is excused because a delivery had two messages
-	prompt     fault = "prompt"     // a healthy receiver gets what is due within ten minutes
 )
 
 // finding describes a fault kind that shows a known fault of the service. The default run leaves it out.

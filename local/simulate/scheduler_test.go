@@ -50,6 +50,7 @@ const (
 	commit             // to the store
 	send               // to a queue
 	remove             // from a queue
+	hide               // a message of a queue
 	post               // to a receiver
 	fetch              // from a provider
 )

@@ -96,6 +96,12 @@ func (d Driver) Defer(ctx context.Context, r queue.Received, due time.Time) erro
 	return d.Ack(ctx, r)
 }
 
+// Release implements queue.Queue.
+func (d Driver) Release(_ context.Context, r queue.Received, after time.Duration) error {
+	d.Queue.Hide(r.Receipt, d.Now().Add(after))
+	return nil
+}
+
 // Bury implements queue.Queue.
 func (d Driver) Bury(ctx context.Context, r queue.Received, reason string) error {
 	d.Queue.Bury(d.Now(), r.Message, reason)

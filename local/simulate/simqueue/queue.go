@@ -64,9 +64,14 @@ func (q *Queue) send(now time.Time, delay time.Duration, m queue.Message) string
 	q.last++
 	s := &stored{Message: m, id: "m" + strconv.Itoa(q.last), visible: now.Add(delay)}
 	q.messages = append(q.messages, s)
+	q.wake()
+	return s.id
+}
+
+// wake lets a waiting receiver look again. The caller holds mu.
+func (q *Queue) wake() {
 	close(q.sent)
 	q.sent = make(chan struct{})
-	return s.id
 }
 
 // Copy delivers a message once more, as a standard queue may. The copy keeps the message's id. It does nothing if the message
@@ -143,6 +148,18 @@ func (q *Queue) Delete(receipt string) {
 			return
 		}
 	}
+}
+
+// Hide makes the message of a receipt visible at a time. It ignores a receipt whose message was received again.
+func (q *Queue) Hide(receipt string, until time.Time) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for _, s := range q.messages {
+		if s.receipt == receipt {
+			s.visible = until
+		}
+	}
+	q.wake()
 }
 
 // Messages returns every message that is not deleted.
