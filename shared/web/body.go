@@ -3,7 +3,6 @@ package web
 import (
 	"fmt"
 	"io"
-	"maps"
 	"mime"
 	"net/http"
 	"strings"
@@ -61,10 +60,7 @@ const acceptMark = "orgops-accept"
 
 // Accept lets an operation take a media type other than JSON too, which the document does not show.
 func Accept(op huma.Operation, media string) huma.Operation {
-	metadata := map[string]any{acceptMark: media}
-	maps.Copy(metadata, op.Metadata)
-	op.Metadata = metadata
-	return op
+	return marked(op, acceptMark, media)
 }
 
 // isJSON accepts application/json, any application/…+json (RFC 6839), and a missing type.

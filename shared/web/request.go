@@ -27,7 +27,8 @@ type request struct {
 	header    http.Header
 	caller    Caller
 	tenant    store.Company
-	cause     error // of a 5xx
+	challenge string // of a 401; "" asks for Bearer
+	cause     error  // of a 5xx
 }
 
 // Caller holds the identity that the guard has verified.
