@@ -74,7 +74,7 @@ type Integration struct {
 	CredentialsAt  time.Time          `json:"credentialsAt,omitzero" doc:"when its credentials were last stored"`
 	LastSuccessAt  time.Time          `json:"lastSuccessAt,omitzero" doc:"last delivery or sync that worked"`
 	LastFailureAt  time.Time          `json:"lastFailureAt,omitzero" doc:"last delivery attempt or sync that failed"`
-	FailingSince   time.Time          `json:"failingSince,omitzero" doc:"first failure since the last success"`
+	FailingSince   time.Time          `json:"failingSince,omitzero" doc:"first failure since the last success, and since it was enabled, reconfigured or certified"`
 }
 
 // Has reports whether the integration may use one of the ports once certified.
