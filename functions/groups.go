@@ -22,8 +22,8 @@ type Group struct {
 	Mount func(huma.API, *boot.Services)
 }
 
-// Mount mounts every group, and describes their tags, the events that they cause and the widgets of the dashboard. The document shows the tags in the
-// groups' order, with the login first.
+// Mount mounts every group, and describes their tags, the events that they cause and the widgets of the dashboard. The
+// document shows the tags in the groups' order, with the login first.
 func Mount(api huma.API, s *boot.Services) {
 	for _, g := range Groups() {
 		g.Mount(api, s)

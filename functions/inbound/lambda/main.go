@@ -18,5 +18,5 @@ func main() { group.Serve(inbound.Mount, kms.Add, cloud.Connectors(receivers)) }
 
 // receivers lists the connectors that receive webhooks. The others, and the clients that they fetch with, are not linked.
 func receivers(client *outbound.Client, _ func() time.Time) connector.Registry {
-	return connector.New(genericwebhook.New(client), github.New(client))
+	return connector.New(genericwebhook.New(client), github.New())
 }
