@@ -47,7 +47,7 @@ type Recommendation struct {
 	State       RecommendationState `json:"state" doc:"what became of it; active and claimed are open" enum:"active,claimed,succeeded,failed,dismissed"`
 	Subject     timeline.Reference  `json:"subject" doc:"what it is about"`
 	Evidence    []Evidence          `json:"evidence" doc:"the facts behind it" nullable:"false"`
-	Operation   *Operation          `json:"operation,omitempty" doc:"the call that does it, where there is one"`
+	Operation   *Operation          `json:"operation,omitempty" doc:"the call that does it, ready to send; absent if it needs what only a person knows, or waits for a sync under way"`
 	FirstSeenAt time.Time           `json:"firstSeenAt" doc:"since when its condition holds"`
 	LastSeenAt  time.Time           `json:"lastSeenAt" doc:"the last minute in which it held"`
 	Reopened    int                 `json:"reopened" doc:"how often it came back after it had succeeded" format:"int32"`
