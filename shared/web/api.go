@@ -106,6 +106,10 @@ func (a *adapter) Handle(op *huma.Operation, handler func(huma.Context)) {
 				s.refuse(w, r, err)
 				return
 			}
+			if b, ok := r.Body.(*body); ok && scopes == nil {
+				b.open = &s.open
+				defer b.release()
+			}
 		}
 		if scopes == nil || len(r.Header.Values(idempotencyHeader)) == 0 {
 			run(w, r)
