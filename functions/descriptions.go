@@ -81,7 +81,22 @@ func descriptions() map[string]string {
 		"TimelineEvent":         "Tells a subscriber that the timeline has a new entry",
 		"TimelineEventData":     "The new entry",
 		"TimelinePage":          "A page of the timeline",
-		"Widget":                "One fact of the dashboard, with where to read more",
+		"Widget":                "One tile of the dashboard, with where to read more; its id says which",
 		"Window":                "Delivery attempts in steps of time",
+
+		"ConnectorSummary":        "An integration, as the dashboard shows it",
+		"DeliveriesWidget":        "The tile of the webhook deliveries",
+		"DeliveryPoint":           "The delivery attempts of an hour",
+		"DeliverySeries":          "Delivery attempts of 24 hours, and the deliveries that wait",
+		"GoalsWidget":             "The tile of the goals",
+		"HealthWidget":            "The tile of the platform's health",
+		"IntegrationsWidget":      "The tile of the integrations",
+		"ListingConnectorSummary": "The integrations of a company, as the dashboard shows them",
+		"ListingEntry":            "The newest entries of the timeline",
+		"ListingRecommendation":   "The first recommendations, and how many there are",
+		"MemoryWidget":            "The tile of the memories",
+		"ReadinessWidget":         "The tile of the company's readiness",
+		"RecommendationsWidget":   "The tile of the recommendations",
+		"TimelineWidget":          "The tile of the timeline",
 	}
 }

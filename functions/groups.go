@@ -22,8 +22,8 @@ type Group struct {
 	Mount func(huma.API, *boot.Services)
 }
 
-// Mount mounts every group, and completes the document with the groups' tags and events. The document shows the tags in the
-// groups' order, with the login first.
+// Mount mounts every group, and describes their tags, the events that they cause and the widgets of the dashboard. The
+// document shows the tags in the groups' order, with the login first.
 func Mount(api huma.API, s *boot.Services) {
 	for _, g := range Groups() {
 		g.Mount(api, s)
@@ -32,7 +32,7 @@ func Mount(api huma.API, s *boot.Services) {
 	api.OpenAPI().Tags = append(api.OpenAPI().Tags, &huma.Tag{
 		Name: auth.TagService, Description: "Whether the service answers, its public keys, and what its problem types mean.",
 	})
-	for _, complete := range []func(*huma.OpenAPI){documentEvents, nameEnumerations, describeSchemas, showExamples} {
+	for _, complete := range []func(*huma.OpenAPI){documentEvents, documentWidgets, nameEnumerations, describeSchemas, showExamples} {
 		complete(api.OpenAPI())
 	}
 }

@@ -32,6 +32,7 @@ func enumerations() []enumeration {
 			"TimelineKind", "integration.configured,integration.certified,integration.sandboxed,integration.disabled,memory.synced," +
 				"goal.updated,goal.alignment.changed,policy.denied,note", "What an entry of the timeline is about",
 		},
+		{"WidgetKind", "score,count,series,list", "How to draw a widget of the dashboard"},
 	}
 }
 

@@ -85,7 +85,8 @@ func serve(ctx context.Context, c config.Config) error {
 	if err != nil {
 		return fmt.Errorf("listen on %s (ORGOPS_ADDR): %w", c.Addr, err)
 	}
-	p, err := open(ctx, c, logger, "http://"+l.Addr().String())
+	c.Addr = l.Addr().String()
+	p, err := open(ctx, c, logger, "http://"+c.Addr)
 	if err != nil {
 		return errors.Join(err, l.Close())
 	}

@@ -35,6 +35,10 @@ func Mount(api huma.API, s *boot.Services) {
 	Register(api, Deps{Company: s.Company, Connectors: s.Connectors, Vault: s.Vault, Engine: s.Engine(), Metrics: s.Metrics, Now: s.Now})
 }
 
+// challenge names the scheme of a 401 (RFC 9110 §11.6.1 requires one). It is the same for each provider, so that a stranger
+// does not learn which one exists.
+const challenge = "Webhook-Signature"
+
 // Register mounts the group.
 func Register(api huma.API, d Deps) {
 	op := web.Public(huma.Operation{
@@ -47,11 +51,15 @@ func Register(api huma.API, d Deps) {
 		DefaultStatus: http.StatusAccepted, Tags: []string{"inbound"},
 		Responses: map[string]*huma.Response{
 			"200": {Description: "Received before; this repeat had no effect"},
-			"401": {Description: "The signature was not accepted"},
+			"401": {Description: "The signature was not accepted", Headers: map[string]*huma.Header{"WWW-Authenticate": {
+				Description: "How to authenticate: by the signature that the provider sends", Schema: &huma.Schema{Type: huma.TypeString},
+				Example: challenge,
+			}}},
+			"409": {Description: "The integration is disabled; enable it to receive its webhooks"},
 		},
 	})
-	// GitHub sends a form unless the webhook's content type is set to JSON. The document does not offer the form to other
-	// senders.
+	op = web.Never(web.Challenge(op, challenge), http.StatusNotFound) // what does not exist is not told from a bad signature
+	// GitHub sends a form unless the webhook's content type is set to JSON. The document does not offer it to other senders.
 	op = web.Accept(op, "application/x-www-form-urlencoded")
 	op.Parameters = signatureHeaders()
 	web.Register(api, web.DescribeBody(op, web.Body{

@@ -94,7 +94,7 @@ func (d Deps) getCertification(ctx context.Context, in *ProviderInput) (*reportO
 }
 
 func (d Deps) report(ctx context.Context, i integration.Integration, last integration.Report) (*reportOutput, error) {
-	out := &reportOutput{Body: CertificationReport{Report: last, State: integration.Sandbox}}
+	out := &reportOutput{Body: CertificationReport{Report: last.Below(web.CompanyPath(ctx)), State: integration.Sandbox}}
 	if i.IsCertified(d.Now()) {
 		out.Body.State = integration.Certified
 	}

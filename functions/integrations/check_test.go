@@ -45,12 +45,12 @@ func TestConfigure_Checked(t *testing.T) {
 		{"header names", "webhook", `{` + minimum + `,"headers":{"a b":"1","c/d":"1","e.f":"1"}}`, []string{"/headers/a b: this name", "/headers/c~1d: this name"}},
 		{"header injection", "webhook", `{` + minimum + `,"headers":{"X.A.B":"1\r\nX-B: s3cr3t","X.A":"ok"}}`, []string{"/headers/X.A.B: match"}},
 		{"header words", "webhook", `{` + minimum + `,"headers":{"host":"a","Authorization":"Bearer s3cr3t","connection":"x","proxy-connection":"x","x-a":"1","X-A":"2"}}`,
-			[]string{"/headers/Authorization: readable", "/headers/connection: one hop", "/headers/host: set by the service", "/headers/proxy-connection: one hop", "/headers/x-a: twice"}},
-		{"github", "github", `{"repository":"octo/app","signingSecret":"s3cr3t s3cr3t","baseUrl":"https://github.example.com/api/v3"}`, nil},
+			[]string{"/headers/Authorization: readable", "/headers/connection: one hop", "/headers/host: set by the sender", "/headers/proxy-connection: one hop", "/headers/x-a: twice"}},
+		{"github", "github", `{"repository":"octo/app","signingSecret":"s3cr3t s3cr3t"}`, nil},
 		{"github repository", "github", `{"repository":"octo/app/x"}`, []string{"/repository: match"}},
 		{"github dots", "github", `{"repository":"octo/.."}`, []string{"/repository: is not the name"}},
 		{"github secret", "github", `{"repository":"octo/app","signingSecret":"s3cr3t"}`, []string{"/signingSecret: >= 8"}},
-		{"github base url", "github", `{"repository":"octo/app","baseUrl":"http://169.254.169.254/"}`, []string{"/baseUrl: the host's address is not public"}},
+		{"github base url", "github", `{"repository":"octo/app","baseUrl":"https://github.example.com/api/v3"}`, []string{"/baseUrl: known are repository, signingSecret"}},
 		{"feed", "feed", `{"url":"https://example.com/feed","maxItems":5}`, nil},
 		{"feed url", "feed", `{"url":"file:///etc/passwd"}`, []string{"/url: must be an absolute http"}},
 		{"invalid feed url", "feed", `{"url":"https://s3cr3t:s3cr3t@[::1"}`, []string{"/url: uri"}},
@@ -85,7 +85,7 @@ func TestConfigure_Checked(t *testing.T) {
 
 func registry() connector.Registry {
 	client := outbound.New(outbound.Options{})
-	return connector.New(genericwebhook.New(client), github.New(client), webfeed.New(client, time.Now))
+	return connector.New(genericwebhook.New(client), github.New(), webfeed.New(client, time.Now))
 }
 
 // refused reports whether the group refuses a configuration.

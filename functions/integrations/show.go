@@ -79,9 +79,7 @@ func (d Deps) listIntegrations(ctx context.Context, _ *struct{}) (*listOutput, e
 	out := &listOutput{}
 	out.Body.Items = make([]Integration, 0, len(all))
 	for _, stored := range all {
-		if caller.Reaches(stored.Provider) {
-			out.Body.Items = append(out.Body.Items, d.show(stored, facts, reports[stored.Provider]))
-		}
+		out.Body.Items = append(out.Body.Items, d.show(ctx, stored, facts, reports[stored.Provider]))
 	}
 	return out, nil
 }
@@ -114,7 +112,7 @@ func (d Deps) getIntegration(ctx context.Context, in *getInput) (*web.Tagged[Int
 	if err != nil {
 		return nil, err
 	}
-	return web.WithETag(etag, d.show(stored, facts, reports)), nil
+	return web.WithETag(etag, d.show(ctx, stored, facts, reports)), nil
 }
 
 // load reads a configured integration that can be used.
@@ -154,7 +152,7 @@ func (d Deps) answer(ctx context.Context, s integration.Stored) (*changedOutput,
 	if err != nil {
 		return nil, err
 	}
-	return &changedOutput{ETag: d.etag(s, facts), Body: d.show(s, facts, reports)}, nil
+	return &changedOutput{ETag: d.etag(s, facts), Body: d.show(ctx, s, facts, reports)}, nil
 }
 
 // revision identifies one version of one integration. It includes the time of creation, because an integration that was
@@ -177,7 +175,7 @@ func (d Deps) etag(s integration.Stored, facts projection.Context) string {
 	return web.ETag(fmt.Sprintf("%s.%d.%d.%s", revision(s), facts.ContextVersion, now.Unix()/3600, state))
 }
 
-func (d Deps) show(s integration.Stored, facts projection.Context, reports integration.Reports) Integration {
+func (d Deps) show(ctx context.Context, s integration.Stored, facts projection.Context, reports integration.Reports) Integration {
 	now := d.Now()
 	var conf struct {
 		URL    string   `json:"url"`
@@ -195,7 +193,11 @@ func (d Deps) show(s integration.Stored, facts projection.Context, reports integ
 	case s.IsCertified(now):
 		out.State = integration.Certified
 		out.Certification = &Certification{
-			PassedAt: s.Certification.PassedAt, ExpiresAt: s.Certification.ExpiresAt, Ports: s.Certification.Ports, Report: reports.Passed,
+			PassedAt: s.Certification.PassedAt, ExpiresAt: s.Certification.ExpiresAt, Ports: s.Certification.Ports,
+		}
+		if reports.Passed != nil {
+			report := reports.Passed.Below(web.CompanyPath(ctx))
+			out.Certification.Report = &report
 		}
 	case s.State == integration.Certified: // expired, but the ticker has not updated it yet
 		out.Sandboxed = integration.SandboxedByExpiry

@@ -62,7 +62,7 @@ func TestRegister_ETag(t *testing.T) {
 	t.Parallel()
 	h := setup(t)
 	learn(t, h, sandboxed(h.A.ID, 1))
-	for _, route := range []string{"/brief", "/recommendations", "/context"} {
+	for _, route := range []string{"/brief", "/context"} {
 		first := h.Do("GET", path(h, route), h.A.Token, nil).Want(200)
 		var body struct{ ContextVersion int64 }
 		if first.JSON(&body); body.ContextVersion != 7 {
@@ -75,6 +75,31 @@ func TestRegister_ETag(t *testing.T) {
 		if again := h.Do("GET", path(h, route), h.A.Token, nil, "If-None-Match", etag).Want(http.StatusNotModified); len(again.Body) != 0 {
 			t.Errorf("%s: 304 with the body %q, want none", route, again.Body)
 		}
+	}
+}
+
+// TestRecommendations_ETag has another tag as soon as a stored state differs, which does not change the context.
+func TestRecommendations_ETag(t *testing.T) {
+	t.Parallel()
+	h := setup(t)
+	learn(t, h, sandboxed(h.A.ID, 1))
+	first := h.Do("GET", path(h, "/recommendations"), h.A.Token, nil).Want(200)
+	etag := first.Header.Get("ETag")
+	again := h.Do("GET", path(h, "/recommendations"), h.A.Token, nil, "If-None-Match", etag).Want(http.StatusNotModified)
+	if got := again.Header.Get("ETag"); got != etag {
+		t.Errorf("304 with the ETag %s, want %s", got, etag)
+	}
+	if len(again.Body) != 0 {
+		t.Errorf("304 with the body %q, want none", again.Body)
+	}
+	c := store.For(h.Store, h.A.ID)
+	body := assessment.Stored{ID: id.Of("recommendation", "certify-integration", "integration", "webhook-0"), State: assessment.Dismissed}
+	if err := c.Commit(t.Context(), c.Create(assessment.RecommendationPrefix+"x", "recommendation", body)); err != nil {
+		t.Fatal(err)
+	}
+	other := h.Do("GET", path(h, "/recommendations"), h.A.Token, nil, "If-None-Match", etag).Want(200)
+	if got := other.Header.Get("ETag"); got == etag {
+		t.Errorf("the ETag %s is that of the list before the dismissal", got)
 	}
 }
 

@@ -27,12 +27,9 @@ func (d Deps) listRecommendations(ctx context.Context, in *recommendationsInput)
 	if err != nil {
 		return nil, err
 	}
-	facts, etag, err := d.load(ctx)
+	facts, _, err := d.load(ctx)
 	if err != nil {
 		return nil, err
-	}
-	if in.Matches(etag) {
-		return web.NotModified[RecommendationPage](etag).WithLink(""), nil
 	}
 	stored, err := storedRecommendations(ctx)
 	if err != nil {
@@ -50,8 +47,9 @@ func (d Deps) listRecommendations(ctx context.Context, in *recommendationsInput)
 		next = matching[size-1].Place() // the next page continues after this place, even if listed items are gone by then
 	}
 	page := web.NewPage(ctx, matching, next, in.State, in.Priority)
+	// The tag is that of the content, because a stored state changes without the context.
 	body := RecommendationPage{ContextVersion: facts.ContextVersion, Items: page.Body.Items, NextCursor: page.Body.NextCursor}
-	return web.WithETag(etag, body).WithLink(page.Link), nil
+	return web.Answer(in.IfNoneMatch, body, page.Link)
 }
 
 func (in *recommendationsInput) wants(r assessment.Recommendation) bool {

@@ -32,7 +32,7 @@ func setup(t testing.TB) *service {
 	s := &service{Harness: webtest.New(t), t: t, now: time.Now().UTC().Truncate(time.Millisecond)}
 	client := outbound.New(outbound.Options{})
 	memory.Register(s.API(), memory.Deps{
-		Connectors: connector.New(genericwebhook.New(client), github.New(client), webfeed.New(client, time.Now)),
+		Connectors: connector.New(genericwebhook.New(client), github.New(), webfeed.New(client, time.Now)),
 		Now:        func() time.Time { return s.now },
 	})
 	return s

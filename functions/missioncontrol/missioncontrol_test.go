@@ -89,7 +89,7 @@ func TestRegister_ETag(t *testing.T) {
 	t.Parallel()
 	h := setup(t)
 	learn(t, h, known(h.A.ID, 7))
-	for _, route := range []string{"/health", "/readiness", "/dashboard", "/timeline"} {
+	for _, route := range []string{"/health", "/readiness", "/dashboard"} {
 		first := h.Do("GET", path(h, route), h.A.Token, nil).Want(200)
 		want := fmt.Sprintf(`"7.%s.%d"`, assessment.FormulaVersion, now().Unix()/60)
 		if got := first.Header.Get("ETag"); got != want {
@@ -109,6 +109,35 @@ func TestRegister_ETag(t *testing.T) {
 	}
 	learn(t, h, known(h.A.ID, 8))
 	h.Do("GET", path(h, "/health"), h.A.Token, nil, "If-None-Match", `"7.1.0"`).Want(200)
+}
+
+// TestTimeline_ETag has another tag as soon as the entries differ. A note is committed before the context has counted it.
+func TestTimeline_ETag(t *testing.T) {
+	t.Parallel()
+	h := setup(t)
+	learn(t, h, known(h.A.ID, 7))
+	c := store.For(h.Store, h.A.ID)
+	seen := map[string]string{}
+	for n := range 3 {
+		first := h.Do("GET", path(h, "/timeline"), h.A.Token, nil).Want(200)
+		etag := first.Header.Get("ETag")
+		if before, ok := seen[etag]; ok {
+			t.Errorf("%d entries: the ETag %s is that of the answer %s", n, etag, before)
+		}
+		seen[etag] = string(first.Body)
+		again := h.Do("GET", path(h, "/timeline"), h.A.Token, nil, "If-None-Match", etag).Want(http.StatusNotModified)
+		if got := again.Header.Get("ETag"); got != etag {
+			t.Errorf("%d entries: 304 with the ETag %s, want %s", n, got, etag)
+		}
+		if len(again.Body) != 0 {
+			t.Errorf("%d entries: 304 with the body %q, want none", n, again.Body)
+		}
+		at := now().Add(time.Duration(-n) * time.Minute)
+		e := timeline.Entry{ID: id.At(at, "n"), At: at, Kind: timeline.Note, Title: fmt.Sprint(n)}
+		if err := c.Commit(t.Context(), c.Create(timeline.Key(e.ID), timeline.Entity, e)); err != nil {
+			t.Fatal(err)
+		}
+	}
 }
 
 func TestTimeline(t *testing.T) {

@@ -7,7 +7,6 @@ import (
 	"orgops/shared/base/fault"
 	"orgops/shared/base/id"
 	"orgops/shared/domain/timeline"
-	"orgops/shared/insight/projection"
 	"orgops/shared/storage/store"
 	"orgops/shared/web"
 )
@@ -31,20 +30,18 @@ func (d Deps) listTimeline(ctx context.Context, in *timelineInput) (*web.TaggedP
 	if !in.Until.IsZero() && in.Until.Before(in.Since) {
 		return nil, fault.Refuse([]fault.FieldError{{Pointer: "#/query/until", Detail: "must not be before since"}})
 	}
-	tag, err := answer(ctx, d, in.IfNoneMatch, func(p projection.Context, _ time.Time, _ string) int64 { return p.ContextVersion })
+	facts, err := d.Reader.Read(ctx, web.Tenant(ctx))
 	if err != nil {
-		return nil, err
-	}
-	if tag.Body == nil {
-		return web.NotModified[TimelinePage](tag.ETag).WithLink(""), nil
+		return nil, store.Fault(err, "")
 	}
 	keep := func(e timeline.Entry) bool { return in.Kind == "" || string(e.Kind) == in.Kind }
 	page, err := web.List(ctx, in.PageQuery, in.query(), keep, in.Since.String(), in.Until.String(), in.Kind)
 	if err != nil {
 		return nil, err
 	}
-	body := TimelinePage{ContextVersion: *tag.Body, Items: page.Body.Items, NextCursor: page.Body.NextCursor}
-	return web.WithETag(tag.ETag, body).WithLink(page.Link), nil
+	// The tag is that of the content, because an entry may be committed before the context has counted it.
+	body := TimelinePage{ContextVersion: facts.ContextVersion, Items: page.Body.Items, NextCursor: page.Body.NextCursor}
+	return web.Answer(in.IfNoneMatch, body, page.Link)
 }
 
 // query returns the range of keys between the requested times: an entry's id begins with its time.

@@ -18,6 +18,7 @@ import (
 	"orgops/shared/domain/syncrun"
 	"orgops/shared/domain/timeline"
 	"orgops/shared/provider/connector"
+	"orgops/shared/storage/store"
 	"orgops/shared/testkit/worktest"
 )
 
@@ -70,7 +71,7 @@ func TestSyncer_Live(t *testing.T) {
 	})
 	r.wantProgress(r.sync(syncrun.Live), syncrun.Progress{Pages: 1, Fetched: 153, Created: 151, Failed: 2})
 	r.wantMemories(150)
-	if n := len(worktest.All[policy.Decision](r.Harness, "a", policy.Prefix)); n != 151 {
+	if n := len(r.decisions()); n != 151 {
 		t.Errorf("%d decisions, want 151", n)
 	}
 	slot := syncrun.Slot{State: json.RawMessage(`"first"`), ConfigDigest: connector.Digest(json.RawMessage(config))}
@@ -90,6 +91,29 @@ func TestSyncer_Live(t *testing.T) {
 	n := r.entities()
 	if got, want := [2]int{n[memory.Entity], n[goal.Entity]}, [2]int{153, 1}; got != want {
 		t.Errorf("the feed has %v changes of memories and goals, want %v", got, want)
+	}
+}
+
+// TestSyncer_OneCommit commits a page with its checkpoint in one transaction. DynamoDB takes 100 writes: those of 96 items, the
+// run with its checkpoint, the slot, the integration's version and the verdicts.
+func TestSyncer_OneCommit(t *testing.T) {
+	t.Parallel()
+	for size, want := range map[int]int{1: 1, 50: 1, 96: 1, 97: 2, 192: 2} {
+		r := setup(t)
+		r.provider.answer(pages(1, size))
+		var commits []int
+		r.faulty.Before(func(ops []store.Op) error {
+			commits = append(commits, len(ops))
+			return nil
+		})
+		r.wantProgress(r.sync(syncrun.Live), syncrun.Progress{Pages: 1, Fetched: size, Created: size})
+		if got := len(commits) - 1; got != want { // the first claims the run
+			t.Errorf("%d items: %d commits %v, want %d", size, got, commits[1:], want)
+		}
+		r.wantMemories(size)
+		if n := len(r.decisions()); n != size {
+			t.Errorf("%d items: %d decisions, want %d", size, n, size)
+		}
 	}
 }
 
@@ -156,7 +180,7 @@ func TestSyncer_Refused(t *testing.T) {
 	r.wantProgress(r.sync(syncrun.Live), syncrun.Progress{Pages: 1, Fetched: 21, Created: 1, Failed: 20})
 	r.wantMemories(0)
 	verdicts := map[policy.Verdict]int{}
-	for _, d := range worktest.All[policy.Decision](r.Harness, "a", policy.Prefix) {
+	for _, d := range r.decisions() {
 		verdicts[d.Verdict]++
 	}
 	if diff := cmp.Diff(map[policy.Verdict]int{policy.Denied: 20, policy.Permitted: 1}, verdicts); diff != "" {
@@ -168,6 +192,14 @@ func TestSyncer_Refused(t *testing.T) {
 	}
 	if diff := cmp.Diff([]timeline.Kind{timeline.PolicyDenied}, entries); diff != "" {
 		t.Errorf("timeline differs (-want +got):\n%s", diff)
+	}
+	subject := worktest.All[timeline.Entry](r.Harness, "a", timeline.Prefix)[0].Subject.ID
+	var first policy.Page
+	if !r.Get("a", policy.Prefix+subject, &first) {
+		t.Fatalf("there is no decision %s, which the timeline names", subject)
+	}
+	if first.Verdict != policy.Denied {
+		t.Errorf("the verdict that the timeline names is %s, want denied", first.Verdict)
 	}
 }
 

@@ -2,6 +2,7 @@ package syncer
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 
 	"orgops/shared/base/fault"
@@ -11,11 +12,12 @@ import (
 	"orgops/shared/storage/store"
 )
 
-// These bound the part of a page in one transaction. They leave room for the run's record, the slot and the check of the
-// integration's version.
+// These bound what one transaction holds of a page, next to the run's record, the slot, the integration's version and the
+// decisions. A page of up to maxOps memories therefore commits with its checkpoint in one transaction.
 const (
-	maxOps   = store.MaxOps - 3
-	maxBytes = store.MaxCommit - 2*store.MaxBody
+	maxOps       = store.MaxOps - 4
+	maxBytes     = store.MaxCommit - 3*store.MaxBody
+	maxDecisions = store.MaxBody - 1<<10 // bytes of all decisions, which are one item
 )
 
 // maxTries bounds how often a part is planned again after a concurrent write to the same items.
@@ -32,6 +34,9 @@ func (s *slice) part(ctx context.Context, i integration.Stored, p page, first in
 			return 0, err
 		}
 		ops := planned.ops
+		if len(planned.decisions) > 0 {
+			ops = append(ops, policy.CreatePage(s.company, planned.decisions))
+		}
 		if first+planned.actions == len(p.actions) {
 			more, err := s.turn(ctx, i, p)
 			if err != nil {
@@ -52,10 +57,12 @@ func (s *slice) part(ctx context.Context, i integration.Stored, p page, first in
 
 // plan collects the writes of a part.
 type plan struct {
-	ops     []store.Op
-	actions int // how many actions the writes carry out
-	bytes   int
-	refused bool
+	ops       []store.Op
+	decisions []policy.Decision
+	actions   int // how many actions the writes carry out
+	bytes     int // of ops
+	decided   int // bytes of decisions
+	refused   bool
 }
 
 // plan adds actions until the transaction is full, and counts their outcomes. An earlier try at this page may already have
@@ -68,7 +75,10 @@ func (s *slice) plan(ctx context.Context, i integration.Integration, p page, fir
 		if err != nil {
 			return plan{}, err
 		}
-		took, fits := part.add(s.company, planned)
+		took, fits, err := part.add(planned)
+		if err != nil {
+			return plan{}, err
+		}
 		if !fits {
 			return part, nil
 		}
@@ -81,29 +91,35 @@ func (s *slice) plan(ctx context.Context, i integration.Integration, p page, fir
 	return part, nil
 }
 
-// add adds the writes of a planned action. took is false if there are no writes, or if the store does not accept their
-// size. fits is false if the writes have to wait for the next transaction.
-func (part *plan) add(c store.Company, planned intake.Planned) (took, fits bool) {
+// add adds the writes and the decision of a planned action. took is false if there are no writes, or if the store does not
+// accept their size. fits is false if they have to wait for the next transaction.
+func (part *plan) add(planned intake.Planned) (took, fits bool, err error) {
 	if planned.Outcome == intake.Unchanged {
-		return false, true
+		return false, true, nil
 	}
-	ops := []store.Op{policy.Create(c, planned.Decision)}
 	refused := planned.Outcome == intake.Refused
-	if !refused || !part.refused { // one timeline entry covers all refusals of a part
-		ops = append(ops, planned.Ops...)
+	ops := planned.Ops
+	if refused && part.refused { // one timeline entry covers all refusals of a part
+		ops = nil
 	}
 	bytes := 0
 	for _, op := range ops {
 		if len(op.Body) > store.MaxBody {
-			return false, true
+			return false, true, nil
 		}
 		bytes += len(op.Body)
 	}
-	if len(part.ops)+len(ops) > maxOps || part.bytes+bytes > maxBytes {
-		return false, false
+	decision, err := json.Marshal(planned.Decision)
+	if err != nil {
+		return false, false, err
+	}
+	decided := part.decided + len(decision) + 1
+	if len(part.ops)+len(ops) > maxOps || part.bytes+bytes > maxBytes || decided > maxDecisions {
+		return false, false, nil
 	}
 	part.ops, part.bytes, part.refused = append(part.ops, ops...), part.bytes+bytes, part.refused || refused
-	return true, true
+	part.decisions, part.decided = append(part.decisions, planned.Decision), decided
+	return true, true, nil
 }
 
 func (s *slice) count(o intake.Outcome, took bool) {

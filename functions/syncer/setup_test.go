@@ -135,6 +135,15 @@ func (r *running) request(mode syncrun.Mode, edit ...func(*syncrun.StoredRun)) s
 	return syncrun.Job{Company: "a", Run: rec.ID}
 }
 
+// decisions returns the company's decisions, of all pages.
+func (r *running) decisions() (all []policy.Decision) {
+	r.T.Helper()
+	for _, page := range worktest.All[policy.Page](r.Harness, "a", policy.Prefix) {
+		all = append(append(all, page.Decision), page.Others...)
+	}
+	return all
+}
+
 func (r *running) slot() (slot syncrun.Slot) {
 	r.T.Helper()
 	r.Get("a", syncrun.SlotKey("paged"), &slot)

@@ -26,7 +26,7 @@ func TestSyncer_Crash(t *testing.T) {
 	t.Parallel()
 	for dies := range 8 { // at this commit: the claim, then parts of three pages
 		r := setup(t)
-		r.provider.answer(pages(3, 60))
+		r.provider.answer(pages(3, 120))
 		j := r.request(syncrun.Live)
 		commits := 0
 		ctx, kill := context.WithCancel(context.Background())
@@ -52,12 +52,12 @@ func TestSyncer_Crash(t *testing.T) {
 			}
 			r.finish(j, syncrun.Succeeded)
 		}
-		want := syncrun.Progress{Pages: 3, Fetched: 180, Created: 180}
+		want := syncrun.Progress{Pages: 3, Fetched: 360, Created: 360}
 		if diff := cmp.Diff(want, r.ended(j, syncrun.Succeeded).Progress); diff != "" {
 			t.Errorf("after a crash at commit %d progress differs (-want +got):\n%s", dies, diff)
 		}
-		if n := r.entities()[memory.Entity]; n != 180 {
-			t.Errorf("after a crash at commit %d the feed has %d memories, want 180", dies, n)
+		if n := r.entities()[memory.Entity]; n != 360 {
+			t.Errorf("after a crash at commit %d the feed has %d memories, want 360", dies, n)
 		}
 	}
 }

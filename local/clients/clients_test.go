@@ -27,6 +27,7 @@ var wanted = []*regexp.Regexp{
 	regexp.MustCompile(`^configured webhook: sandbox$`),
 	regexp.MustCompile(`^listed webhook: sandbox, no attempts$`),
 	regexp.MustCompile(`^health [a-z]+: (no score|[0-9]+), [1-9][0-9]* checks$`),
+	regexp.MustCompile(`^dashboard: [1-9][0-9]* checks, 0 open goals$`),
 	regexp.MustCompile(`^refused 422: /problems/invalid /rateLimit$`),
 }
 

@@ -9,7 +9,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
-	"path/filepath"
+	"net/netip"
 	"sync"
 	"time"
 
@@ -47,7 +47,7 @@ type backend struct {
 	parts     boot.Parts
 	verifier  web.Verifier
 	cursorKey []byte
-	loopback  bool // outgoing requests may reach this machine
+	loopback  bool // outgoing requests may reach this machine, because nobody else reaches the service
 	feed      store.Feed
 	budget    time.Duration               // of a request; 0 means no limit
 	keep      func(context.Context) error // background work of the backend until ctx ends; nil for nothing
@@ -66,21 +66,37 @@ func Open(ctx context.Context, c config.Config, logger *slog.Logger) (*Process, 
 		return nil, errors.Join(err, e.Close())
 	}
 	return assemble(c, backend{
-		parts:    boot.Parts{Store: e.Store, Retries: e.Retries, Syncs: e.Syncs, Vault: e.Vault, Keys: keys},
-		verifier: keys, cursorKey: e.CursorKey, loopback: true, feed: e.store, close: e.Close,
+		parts: boot.Parts{
+			Store: e.Store, Retries: e.Retries, Syncs: e.Syncs, Vault: e.Vault,
+			Keys: token.AtHand{Signs: token.NewSigner(tokens, e.Keys), Verifies: verifier.Keys},
+		},
+		verifier: verifier, cursorKey: e.CursorKey, loopback: onLoopback(c.Addr), feed: e.store, close: e.Close,
 	}, logger), nil
 }
 
 // assemble builds the process on b; the process then owns b.
 func assemble(c config.Config, b backend, logger *slog.Logger) *Process {
+	if !onLoopback(c.Addr) {
+		logger.Warn("serving plain HTTP on an address that other machines may reach: put a server with TLS in front of it", "addr", c.Addr)
+	}
 	p := b.parts
 	p.Client = outbound.New(outbound.Options{AllowLoopback: b.loopback, AllowNetworks: c.AllowNetworks})
 	p.Logger, p.Now, p.HearsChanges, p.Connectors = logger, time.Now, true, catalog.All(p.Client, time.Now)
 	services := boot.New(p)
-	s := server.New(services, server.Options{Version: Version, Verifier: b.verifier, CursorKey: b.cursorKey, Origins: c.Origins})
+	s := server.New(services, server.Options{Version: Version, Verifier: b.verifier, CursorKey: b.cursorKey, Origins: c.Origins, OpenBytes: openBytes})
 	functions.Mount(s.API(), services)
 	docs.Register(s)
 	return &Process{Services: services, Handler: within(b.budget, s), backend: b, logger: logger}
+}
+
+// onLoopback reports whether only this machine reaches a host:port. It does not resolve names other than localhost.
+func onLoopback(addr string) bool {
+	host, _, err := net.SplitHostPort(addr)
+	if err != nil {
+		return false
+	}
+	a, err := netip.ParseAddr(host)
+	return host == "localhost" || err == nil && a.Unmap().IsLoopback()
 }
 
 // within cancels a request's context after a budget.
@@ -100,6 +116,9 @@ func (p *Process) Close() error {
 	p.Services.Client.CloseIdle()
 	return p.backend.close()
 }
+
+// openBytes bounds the bytes of bodies that strangers are sending, all together. The heap's target is 48 MiB.
+const openBytes = 16 << 20
 
 // Limits on connections. Requests are short; the longest, a certification, has its own budget of 20 s.
 const (
@@ -121,7 +140,7 @@ func (p *Process) Run(ctx context.Context, l net.Listener) error {
 		ErrorLog: slog.NewLogLogger(p.logger.Handler(), slog.LevelDebug),
 	}
 	served := make(chan error, 1)
-	go func() { served <- srv.Serve(l) }()
+	go func() { served <- srv.Serve(limit(l, maxConns)) }()
 	select {
 	case err := <-served:
 		stop()

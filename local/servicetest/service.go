@@ -39,7 +39,7 @@ func Start(t *testing.T) *Service {
 	errtest.Must(t, err)
 	s := &Service{URL: "http://" + l.Addr().String(), Folder: t.TempDir(), Log: &Log{}, t: t}
 	logger := slog.New(slog.NewJSONHandler(s.Log, &slog.HandlerOptions{Level: slog.LevelDebug}))
-	c := config.Config{Data: s.Folder, Issuer: Issuer, Audience: Audience}
+	c := config.Config{Data: s.Folder, Addr: l.Addr().String(), Issuer: Issuer, Audience: Audience}
 	s.Process, err = process.Open(context.Background(), c, logger)
 	errtest.Must(t, err)
 	ctx, stop := context.WithCancel(context.Background())

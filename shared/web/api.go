@@ -87,12 +87,13 @@ func (a *adapter) Handle(op *huma.Operation, handler func(huma.Context)) {
 	}
 	op.MaxBodyBytes, op.BodyReadTimeout = -1, 0 // takeBody enforces both
 	run := func(w http.ResponseWriter, r *http.Request) { handler(humachi.NewContext(op, r, w)) }
+	challenge, _ := op.Metadata[challengeMark].(string)
 	secret := takesKey(op) && answersSecret(op, a.schemas)
 	serve := func(w http.ResponseWriter, r *http.Request) {
 		req := requestOf(r.Context())
-		req.route, req.operation = op.Path, op.OperationID
-		if rights.scopes != nil {
-			if err := s.admit(w, r, req, rights); err != nil {
+		req.route, req.operation, req.challenge = op.Path, op.OperationID, challenge
+		if scopes != nil {
+			if err := s.admit(w, r, req, scopes); err != nil {
 				s.refuse(w, r, err)
 				return
 			}
@@ -105,6 +106,10 @@ func (a *adapter) Handle(op *huma.Operation, handler func(huma.Context)) {
 			if err := takeBody(op, limit, w, r); err != nil {
 				s.refuse(w, r, err)
 				return
+			}
+			if b, ok := r.Body.(*body); ok && scopes == nil {
+				b.open = &s.open
+				defer b.release()
 			}
 		}
 		if rights.scopes == nil || len(r.Header.Values(idempotencyHeader)) == 0 {

@@ -3,10 +3,10 @@ package web
 import (
 	"fmt"
 	"io"
-	"maps"
 	"mime"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -43,6 +43,11 @@ func takeBody(op *huma.Operation, limit int64, w http.ResponseWriter, r *http.Re
 	return nil
 }
 
+// saturated refuses a body while too many others arrive.
+func saturated() error {
+	return fault.New(fault.Unavailable, "too many requests without a token are under way; try again")
+}
+
 func tooLarge(limit int64) error {
 	return fault.New(fault.TooLarge, fmt.Sprintf("the body is larger than %d bytes", limit))
 }
@@ -61,10 +66,7 @@ const acceptMark = "orgops-accept"
 
 // Accept lets an operation take one more media type in addition to JSON. The OpenAPI document does not show that type.
 func Accept(op huma.Operation, media string) huma.Operation {
-	metadata := map[string]any{acceptMark: media}
-	maps.Copy(metadata, op.Metadata)
-	op.Metadata = metadata
-	return op
+	return marked(op, acceptMark, media)
 }
 
 // isJSON accepts application/json, any application/…+json (RFC 6839), and a missing type.
@@ -84,6 +86,8 @@ type body struct {
 	limit, left int64
 	begun       bool
 	w           http.ResponseWriter
+	open        *openBytes // of a caller without a token; nil: none
+	taken       int64      // of open
 }
 
 func (b *body) Read(p []byte) (int, error) {
@@ -98,5 +102,24 @@ func (b *body) Read(p []byte) (int, error) {
 	if b.left -= int64(n); b.left < 0 {
 		return 0, tooLarge(b.limit)
 	}
+	if b.open != nil {
+		if b.taken += int64(n); !b.open.take(int64(n)) {
+			return 0, saturated()
+		}
+	}
 	return n, err
 }
+
+// release gives the body's bytes back once its request is answered.
+func (b *body) release() { b.open.give(b.taken) }
+
+// openBytes counts the bytes that callers without a token have in flight.
+type openBytes struct {
+	most int64 // 0: no limit
+	held atomic.Int64
+}
+
+// take adds bytes, and reports whether they are within the limit. The caller gives them back either way.
+func (o *openBytes) take(n int64) bool { return o.held.Add(n) <= o.most || o.most == 0 }
+
+func (o *openBytes) give(n int64) { o.held.Add(-n) }

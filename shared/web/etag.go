@@ -1,6 +1,9 @@
 package web
 
 import (
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
 	"net/http"
 	"strings"
 
@@ -45,6 +48,18 @@ func WithETag[T any](etag string, body T) *Tagged[T] {
 	return &Tagged[T]{Status: http.StatusOK, ETag: etag, CacheControl: revalidate, Body: &body}
 }
 
+// Answer makes a 200 with the ETag of the body's content, or a 304 if the caller holds it. link is that of WithLink.
+func Answer[T any](in IfNoneMatch, body T, link string) (*TaggedPage[T], error) {
+	etag, err := ETagOf(body)
+	if err != nil {
+		return nil, err
+	}
+	if in.Matches(etag) {
+		return NotModified[T](etag).WithLink(""), nil
+	}
+	return WithETag(etag, body).WithLink(link), nil
+}
+
 // TaggedPage holds a Tagged answer of a listing, with the Link header of RFC 8288. It repeats the fields of Tagged because
 // huma does not find a status and a body in an embedded struct.
 type TaggedPage[T any] struct {
@@ -63,9 +78,19 @@ func (t *Tagged[T]) WithLink(link string) *TaggedPage[T] {
 // ETag makes an entity tag (RFC 9110 §8.8.3) of text that holds no quote.
 func ETag(text string) string { return `"` + text + `"` }
 
-// Check returns nil if the caller may change a resource of the version: the request has no If-Match, or If-Match is "*" or
-// lists an ETag of the version. Otherwise Check returns fault.Stale. A resource that does not exist has the version "",
-// which every If-Match refuses.
+// ETagOf makes the entity tag of a body from its content. It suits an answer that follows from more than one item.
+func ETagOf(body any) (string, error) {
+	content, err := json.Marshal(body)
+	if err != nil {
+		return "", err
+	}
+	sum := sha256.Sum256(content)
+	return ETag(base64.RawURLEncoding.EncodeToString(sum[:18])), nil
+}
+
+// Check returns nil if the caller's change may be made to a resource of the version: there is no If-Match, it is "*", or it
+// lists an ETag of the version. Otherwise Check returns Stale. The version of a resource that does not exist is "", which
+// meets no If-Match.
 //
 // An ETag belongs to a version if it equals the version, or begins with the version and a dot. The part after the dot
 // stands for values that change without an edit, such as the resource's health. Check ignores it, so that such a change

@@ -103,8 +103,9 @@ func document(op *huma.Operation, schemas huma.Registry) {
 	if hasHeader(op, "If-None-Match") {
 		op.Responses["304"] = &huma.Response{Description: "Not Modified: the caller holds the current version"}
 	}
+	never, _ := op.Metadata[neverMark].([]int)
 	for _, status := range statuses {
-		if key := strconv.Itoa(status); op.Responses[key] == nil {
+		if key := strconv.Itoa(status); op.Responses[key] == nil && !slices.Contains(never, status) {
 			op.Responses[key] = problemResponse(status, schemas)
 		}
 	}
@@ -136,10 +137,8 @@ func ComponentRef(name string) string { return "#/components/schemas/" + name }
 
 // DescribeBody documents a JSON body that the operation reads raw and checks itself.
 func DescribeBody(op huma.Operation, body Body) huma.Operation {
-	metadata := map[string]any{bodyMark: body}
-	maps.Copy(metadata, op.Metadata)
-	op.Metadata, op.SkipValidateBody = metadata, true
-	return op
+	op.SkipValidateBody = true
+	return marked(op, bodyMark, body)
 }
 
 // inOrder marshals examples as OpenAPI writes them and keeps their order, which huma's own map would lose.

@@ -23,17 +23,29 @@ func Needs(scopes ...string) []map[string][]string {
 }
 
 // Public marks an operation that needs no token. Its path must not be under /companies/{companyId}.
-func Public(op huma.Operation) huma.Operation { return mark(op, publicMark) }
+func Public(op huma.Operation) huma.Operation {
+	return marked(op, publicMark, true)
+}
 
-// Bound marks an operation whose handler keeps to the provider that the caller is bound to, with Reach or Caller.Reaches.
-// An operation without the mark answers a bound caller only if its path names the caller's provider.
-func Bound(op huma.Operation) huma.Operation { return mark(op, boundMark) }
+// neverMark holds what Never was given.
+const neverMark = "orgops-never"
 
-// IsBound reports whether an operation is marked by Bound.
-func IsBound(op *huma.Operation) bool { return op.Metadata[boundMark] == true }
+// Never keeps statuses out of an operation's document that its form suggests and its handler never answers.
+func Never(op huma.Operation, statuses ...int) huma.Operation {
+	return marked(op, neverMark, statuses)
+}
 
-func mark(op huma.Operation, name string) huma.Operation {
-	metadata := map[string]any{name: true}
+// challengeMark holds what Challenge was given.
+const challengeMark = "orgops-challenge"
+
+// Challenge names the authentication scheme that a public operation takes. Its 401 asks for that scheme instead of Bearer.
+func Challenge(op huma.Operation, scheme string) huma.Operation {
+	return marked(op, challengeMark, scheme)
+}
+
+// marked returns the operation with one more entry in a copy of its metadata.
+func marked(op huma.Operation, name string, value any) huma.Operation {
+	metadata := map[string]any{name: value}
 	maps.Copy(metadata, op.Metadata)
 	op.Metadata = metadata
 	return op

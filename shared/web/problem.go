@@ -69,9 +69,17 @@ func problemOf(req *request, err error, h http.Header) *Problem {
 		h.Set("Retry-After", strconv.FormatInt(seconds, 10))
 	}
 	if status == http.StatusUnauthorized && h.Get("WWW-Authenticate") == "" {
-		h.Set("WWW-Authenticate", "Bearer")
+		h.Set("WWW-Authenticate", challengeOf(req))
 	}
 	return p
+}
+
+// challengeOf returns the scheme that a 401 asks for: that of the operation, or Bearer.
+func challengeOf(req *request) string {
+	if req != nil && req.challenge != "" {
+		return req.challenge
+	}
+	return "Bearer"
 }
 
 // maxProblems limits the problems in an answer, because a body of a megabyte can have ninety thousand.

@@ -109,7 +109,9 @@ func shareErrors(op *huma.Operation, shared, used map[string]*huma.Response) {
 			response.Headers = map[string]*huma.Header{}
 		}
 		for name, header := range headersOf(status) {
-			response.Headers[name] = header
+			if response.Headers[name] == nil {
+				response.Headers[name] = header
+			}
 		}
 	}
 	op.Responses["default"] = &huma.Response{Ref: "#/components/responses/" + anyError}

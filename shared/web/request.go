@@ -30,7 +30,8 @@ type request struct {
 	remote    string // the connection's address, or what the gateway says it is
 	caller    Caller
 	tenant    store.Company
-	cause     error // of a 5xx
+	challenge string // of a 401; "" asks for Bearer
+	cause     error  // of a 5xx
 }
 
 // Caller holds the identity that the guard has verified.

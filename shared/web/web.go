@@ -44,8 +44,11 @@ type Options struct {
 	Origins        Origins                              // origins of the pages that may read answers
 	Vault          vault.Vault                          // seals kept answers that hold a secret; required for operations with such answers
 
-	// OnDemand makes each operation when its first request arrives, and makes no document. It suits a process that uses few
-	// operations.
+	// OpenBytes bounds the bytes of the bodies that public operations have read and not yet answered, all together: anyone may
+	// send those. 0 sets no bound, for a process that serves one request at a time.
+	OpenBytes int64
+
+	// OnDemand makes each operation with its first request, and no document. It suits a process that uses few operations.
 	OnDemand bool
 }
 
@@ -55,6 +58,7 @@ type Server struct {
 	router         *chi.Mux
 	api            *api
 	cursors        *cursors
+	open           openBytes
 	fingerprintKey []byte // of requests with an Idempotency-Key
 	operations     []*huma.Operation
 	marked         sync.Once
@@ -73,7 +77,7 @@ func New(opts Options) *Server {
 		opts.CursorKey = make([]byte, 32)
 		rand.Read(opts.CursorKey)
 	}
-	s := &Server{opts: opts, router: chi.NewMux(), cursors: newCursors(opts.CursorKey), fingerprintKey: derive(opts.CursorKey, "orgops idempotency")}
+	s := &Server{opts: opts, router: chi.NewMux(), cursors: newCursors(opts.CursorKey), fingerprintKey: derive(opts.CursorKey, "orgops idempotency"), open: openBytes{most: opts.OpenBytes}}
 	s.router.NotFound(func(w http.ResponseWriter, r *http.Request) {
 		s.refuse(w, r, fault.New(fault.NotFound, "there is no such path"))
 	})

@@ -19,5 +19,5 @@ func main() { group.Serve(inbound.Mount, kms.Add, cloud.Connectors(receivers)) }
 // receivers returns the connectors that receive webhooks. The program does not link the other connectors and their
 // libraries.
 func receivers(client *outbound.Client, _ func() time.Time) connector.Registry {
-	return connector.New(genericwebhook.New(client), github.New(client))
+	return connector.New(genericwebhook.New(client), github.New())
 }

@@ -83,6 +83,28 @@ func run(ctx context.Context) error {
 	}
 	fmt.Printf("health %s: %s, %d checks\n", health.JSON200.Status, score, len(health.JSON200.Checks))
 
+	dashboard, err := api.GetDashboardWithResponse(ctx, company, nil, authorize)
+	if err != nil {
+		return err
+	}
+	if dashboard.JSON200 == nil {
+		return fmt.Errorf("dashboard: %s: %s", dashboard.Status(), dashboard.Body)
+	}
+	checks, goals := 0, 0
+	for _, w := range dashboard.JSON200.Widgets {
+		one, err := w.ValueByDiscriminator()
+		if err != nil {
+			return err
+		}
+		switch one := one.(type) {
+		case orgops.HealthWidget:
+			checks = len(one.Data.Checks)
+		case orgops.GoalsWidget:
+			goals = int(one.Data.Open)
+		}
+	}
+	fmt.Printf("dashboard: %d checks, %d open goals\n", checks, goals)
+
 	rate := 5000
 	webhook.RateLimit = &rate
 	if err := config.FromWebhookConfig(webhook); err != nil {

@@ -6,9 +6,12 @@ import orgops.client.api.AuthApi;
 import orgops.client.api.IntegrationsApi;
 import orgops.client.api.IntegrationsApi.APIConfigureIntegrationRequest;
 import orgops.client.api.MissionControlApi;
+import orgops.client.api.MissionControlApi.APIGetDashboardRequest;
 import orgops.client.api.MissionControlApi.APIGetHealthRequest;
 import orgops.client.model.EventPattern;
 import orgops.client.model.FieldError;
+import orgops.client.model.GoalsWidget;
+import orgops.client.model.HealthWidget;
 import orgops.client.model.IntegrationConfig;
 import orgops.client.model.LoginRequest;
 import orgops.client.model.Problem;
@@ -43,6 +46,17 @@ final class Program {
     var health = new MissionControlApi(client).getHealth(APIGetHealthRequest.newBuilder().companyId(company).build());
     var score = health.getScore() == null ? "no score" : "%.0f".formatted(health.getScore());
     System.out.printf("health %s: %s, %d checks%n", health.getStatus(), score, health.getChecks().size());
+
+    var checks = 0;
+    var goals = 0;
+    for (var widget : new MissionControlApi(client).getDashboard(APIGetDashboardRequest.newBuilder().companyId(company).build()).getWidgets()) {
+      if (widget.getActualInstance() instanceof HealthWidget tile) {
+        checks = tile.getData().getChecks().size();
+      } else if (widget.getActualInstance() instanceof GoalsWidget tile) {
+        goals = tile.getData().getOpen();
+      }
+    }
+    System.out.printf("dashboard: %d checks, %d open goals%n", checks, goals);
 
     try {
       integrations.configureIntegration(configure.integrationConfig(new IntegrationConfig(webhook.rateLimit(5000))).build());

@@ -6,8 +6,20 @@ from typing import TypeVar
 from client import AuthenticatedClient, Client
 from client.api.auth import login
 from client.api.integrations import configure_integration, list_integrations
-from client.api.mission_control import get_health
-from client.models import Configured, EventPattern, HealthScore, IntegrationList, LoginRequest, Problem, Session, WebhookEndpoint
+from client.api.mission_control import get_dashboard, get_health
+from client.models import (
+    Configured,
+    Dashboard,
+    EventPattern,
+    GoalsWidget,
+    HealthScore,
+    HealthWidget,
+    IntegrationList,
+    LoginRequest,
+    Problem,
+    Session,
+    WebhookEndpoint,
+)
 
 T = TypeVar("T")
 
@@ -37,6 +49,11 @@ with AuthenticatedClient(url, token=session.access_token) as api:
     health = must(HealthScore, get_health.sync(company, client=api))
     score = "no score" if health.score is None else f"{health.score:.0f}"
     print(f"health {health.status}: {score}, {len(health.checks)} checks")
+
+    widgets = must(Dashboard, get_dashboard.sync(company, client=api)).widgets
+    checks = sum(len(w.data.checks) for w in widgets if isinstance(w, HealthWidget))
+    goals = sum(w.data.open_ for w in widgets if isinstance(w, GoalsWidget))
+    print(f"dashboard: {checks} checks, {goals} open goals")
 
     webhook.rate_limit = 5000
     refused = configure_integration.sync_detailed(company, "webhook", client=api, body=webhook)

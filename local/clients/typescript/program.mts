@@ -38,6 +38,15 @@ for (const { provider, state, health } of integrations.items) {
 const health = must(await api.GET("/companies/{companyId}/mission-control/health", { params: { path: company } }));
 console.log(`health ${health.status}: ${health.score === null ? "no score" : health.score.toFixed(0)}, ${health.checks.length} checks`);
 
+const dashboard = must(await api.GET("/companies/{companyId}/mission-control/dashboard", { params: { path: company } }));
+let checks = 0;
+let goals = 0;
+for (const widget of dashboard.widgets) {
+  if (widget.id === "health") checks = widget.data.checks.length;
+  if (widget.id === "goals") goals = widget.data.open;
+}
+console.log(`dashboard: ${checks} checks, ${goals} open goals`);
+
 const refused = await api.POST("/companies/{companyId}/integrations/{provider}", {
   params: { path: { ...company, provider: "webhook" } },
   body: { ...webhook, rateLimit: 5000 },

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"orgops/shared/domain/finding"
 	"orgops/shared/storage/store"
 )
 
@@ -18,14 +19,17 @@ const (
 	NotApplicable Result = "not-applicable"
 )
 
-// Check reports one check of a certification run, with the reason for its result.
+// Check reports one check of a certification run. What it shares with a check of health or readiness has the same name and
+// meaning there.
 type Check struct {
-	ID       string `json:"id" doc:"stable name of the check" example:"refuses-bad-signature"`
-	Title    string `json:"title" doc:"the check in words" example:"Refuses a request with a bad signature"`
-	Port     Port   `json:"port" doc:"the port that this check opens"`
-	Status   Result `json:"status" doc:"result of the check" enum:"pass,fail,not-applicable"`
-	Reason   string `json:"reason" doc:"what the check saw and, if the check failed, how to correct the integration"`
-	Required bool   `json:"required" doc:"true if the port opens only when this check passes; otherwise not-applicable is enough"`
+	ID       string             `json:"id" doc:"stable name of the check" example:"refuses-bad-signature"`
+	Title    string             `json:"title" doc:"the check in words" example:"Refuses a request with a bad signature"`
+	Port     Port               `json:"port" doc:"the port that this check opens"`
+	Status   Result             `json:"status" doc:"what was found" enum:"pass,fail,not-applicable"`
+	Reason   string             `json:"reason" doc:"what was found and, if it failed, what to do"`
+	Evidence []finding.Evidence `json:"evidence" nullable:"false" doc:"the facts behind it"`
+	Remedy   *finding.Remedy    `json:"remedy,omitempty" doc:"the operation that fixes it"`
+	Required bool               `json:"required" doc:"whether the certification needs it"`
 }
 
 // Report describes a certification run.
@@ -61,8 +65,29 @@ func (r *Report) Conclude() {
 	r.Passed = !failed && len(r.Ports) > 0
 }
 
-// Reports keeps two certification runs of an integration: the last run, and the run that led to its certification. Reports
-// have their own item, because every delivery reads the integration and no delivery reads the reports.
+// Below returns the report with references that begin with path, the company's path. Stored reports hold references
+// without it, because the path depends on the request. A report of a former version has no evidence; Below gives it a list.
+func (r Report) Below(path string) Report {
+	checks := make([]Check, len(r.Checks))
+	for n, c := range r.Checks {
+		c.Evidence = append([]finding.Evidence{}, c.Evidence...)
+		for i := range c.Evidence {
+			if c.Evidence[i].Href != "" {
+				c.Evidence[i].Href = path + c.Evidence[i].Href
+			}
+		}
+		if c.Remedy != nil {
+			remedy := *c.Remedy
+			remedy.Href, c.Remedy = path+remedy.Href, &remedy
+		}
+		checks[n] = c
+	}
+	r.Checks = checks
+	return r
+}
+
+// Reports keeps two certification runs of an integration: the last one, and the one behind its certification. They have
+// their own item because every delivery reads the integration and none reads them.
 type Reports struct {
 	Last   Report  `json:"last"`
 	Passed *Report `json:"passed,omitempty"`

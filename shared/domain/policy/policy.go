@@ -4,6 +4,7 @@ package policy
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"orgops/shared/base/id"
@@ -50,6 +51,12 @@ type Decision struct {
 	At        time.Time          `json:"at"`
 }
 
+// Page holds the decisions of one page of a sync, which one write stores under the id of the first.
+type Page struct {
+	Decision
+	Others []Decision `json:"others,omitempty"`
+}
+
 // Engine decides requests. On an error there is no verdict, and the caller must treat the request as denied.
 type Engine interface {
 	Decide(ctx context.Context, company string, r Request) (Decision, error)
@@ -68,6 +75,14 @@ const Kept = 180 * 24 * time.Hour
 // decisions.
 func Create(c store.Company, d Decision) store.Op {
 	return c.Create(Prefix+d.ID, Entity, d).Until(d.At.Add(Kept)).Quietly()
+}
+
+// CreatePage returns the write that stores the decisions of a page, of which there is at least one. A refusal comes first,
+// because the timeline names it.
+func CreatePage(c store.Company, decisions []Decision) store.Op {
+	first := max(0, slices.IndexFunc(decisions, func(d Decision) bool { return d.Verdict != Permitted }))
+	page := Page{Decision: decisions[first], Others: slices.Delete(slices.Clone(decisions), first, first+1)}
+	return c.Create(Prefix+page.ID, Entity, page).Until(page.At.Add(Kept)).Quietly()
 }
 
 // decision makes a Decision about a request, with a new id.

@@ -64,15 +64,27 @@ func (v view) recover(provider string, since time.Time) *Operation {
 	return o
 }
 
+// sync returns the operation that syncs a source, or nil while a sync is under way, because a source has one at a time.
+func (v view) sync(provider string) *Operation {
+	if v.syncing(provider) {
+		return nil
+	}
+	return v.operation("sync-memory", provider)
+}
+
+func (v view) syncing(provider string) bool {
+	state := v.Syncs[provider].State
+	return state != "" && !state.Ended()
+}
+
 func connectSource(v view) []Recommendation {
 	if v.any(isSource) {
 		return nil
 	}
 	return []Recommendation{{
 		Title: "Connect a first source", Priority: P2, Subject: timeline.Reference{Type: "company", ID: v.CompanyID},
-		Rationale:   "No source is configured, so memory, goals and the timeline receive nothing automatically.",
+		Rationale:   "No source is configured, so memory, goals and the timeline receive nothing automatically. Configure github or feed.",
 		Evidence:    []Evidence{{Name: "configured sources", Href: v.href("/integrations")}},
-		Operation:   v.operation("configure-integration", "github"),
 		FirstSeenAt: v.Company.CreatedAt,
 	}}
 }
@@ -83,9 +95,8 @@ func connectWebhook(v view) []Recommendation {
 	}
 	return []Recommendation{{
 		Title: "Connect a first webhook", Priority: P2, Subject: timeline.Reference{Type: "company", ID: v.CompanyID},
-		Rationale:   "No webhook is configured, so no other system receives events.",
+		Rationale:   "No webhook is configured, so no other system receives events. Configure webhook.",
 		Evidence:    []Evidence{{Name: "configured webhooks", Href: v.href("/integrations")}},
-		Operation:   v.operation("configure-integration", "webhook"),
 		FirstSeenAt: v.Company.CreatedAt,
 	}}
 }
@@ -207,7 +218,7 @@ func mendSync(v view, p string, i projection.Integration) (Recommendation, bool)
 		return Recommendation{}, false
 	}
 	r := Recommendation{
-		Title: "Look at why the sync of " + p + " fails", Priority: P2, FirstSeenAt: s.FailingSince, Operation: v.operation("sync-memory", p),
+		Title: "Look at why the sync of " + p + " fails", Priority: P2, FirstSeenAt: s.FailingSince, Operation: v.sync(p),
 		Rationale: fmt.Sprintf("The last %s failed: %s", plural(s.FailuresInRow, "sync", "syncs"), s.Error),
 		Evidence:  []Evidence{{Name: "failed syncs in a row", Value: float64(s.FailuresInRow), Unit: "runs", At: s.FailingSince, Href: v.href("/memory/syncs/" + s.Run)}},
 	}
@@ -218,7 +229,7 @@ func mendSync(v view, p string, i projection.Integration) (Recommendation, bool)
 }
 
 func syncSource(v view, p string, i projection.Integration) (Recommendation, bool) {
-	if !v.mayPull(i) || v.unsynced(p) < syncWarn || v.Syncs[p].FailuresInRow > 0 {
+	if !v.mayPull(i) || v.unsynced(p) < syncWarn || v.Syncs[p].FailuresInRow > 0 || v.syncing(p) {
 		return Recommendation{}, false
 	}
 	return Recommendation{

@@ -335,7 +335,7 @@ func TestRecommendations(t *testing.T) {
 		want    string // rule, subject, priority, operation and age
 	}{
 		{"all well", both(nil), ""},
-		{"nothing configured", newCompany(), "connect-source acme P2 configure-integration 0s, connect-webhook acme P2 configure-integration 0s"},
+		{"nothing configured", newCompany(), "connect-source acme P2  0s, connect-webhook acme P2  0s"},
 		{"sandbox", both(func(i *projection.Integration) { i.State, i.SandboxedAt = integration.Sandbox, noon().Add(-time.Hour) }),
 			"certify-integration webhook P2 certify-integration 1h0m0s"},
 		{"certification ends soon", both(func(i *projection.Integration) { i.CertifiedUntil = noon().Add(13 * day) }), "renew-certification webhook P2 certify-integration 24h0m0s"},

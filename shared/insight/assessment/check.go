@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"orgops/shared/domain/finding"
 	"orgops/shared/domain/integration"
 	"orgops/shared/insight/projection"
 )
@@ -49,21 +50,11 @@ type Check struct {
 	Remedy     *Remedy    `json:"remedy,omitempty" doc:"the operation that fixes the problem"`
 }
 
-// Evidence states one fact.
-type Evidence struct {
-	Name  string    `json:"name" doc:"name of the fact" example:"oldest waiting delivery"`
-	Value float64   `json:"value" doc:"value of the fact" example:"12"`
-	Unit  string    `json:"unit,omitempty" doc:"what the value counts" example:"minutes"`
-	At    time.Time `json:"at,omitzero" doc:"the time that the fact is about"`
-	Href  string    `json:"href,omitempty" doc:"path in the API that shows the fact" format:"uri-reference"`
-}
-
-// Remedy names an operation of this API.
-type Remedy struct {
-	Operation string `json:"operation" doc:"id of the operation" example:"certify-integration"`
-	Method    string `json:"method" doc:"HTTP method" example:"POST"`
-	Href      string `json:"href" doc:"path of the call" example:"/companies/0198c5f2-0000-7000-8000-000000000000/integrations/webhook/certification" format:"uri-reference"`
-}
+// Evidence states one fact, and Remedy names an operation of this API. Checks of a certification share both.
+type (
+	Evidence = finding.Evidence
+	Remedy   = finding.Remedy
+)
 
 // verdict holds the findings of a rule.
 type verdict struct {
@@ -149,27 +140,7 @@ func (v view) integrationHref(provider string) string { return v.href("/integrat
 
 // remedy returns an operation on an integration.
 func (v view) remedy(operation, provider string) *Remedy {
-	r := Remedy{Operation: operation, Method: "POST"}
-	switch operation {
-	case "sync-memory":
-		r.Href = v.href("/memory/sync/" + provider)
-	case "configure-integration":
-		r.Href = v.integrationHref(provider)
-	case "certify-integration":
-		r.Href = v.integrationHref(provider) + "/certification"
-	case "enable-integration":
-		r.Href = v.integrationHref(provider) + "/enable"
-	case "rotate-integration-secret":
-		r.Href = v.integrationHref(provider) + "/secret"
-	case "recover-integration":
-		r.Href = v.integrationHref(provider) + "/recover"
-	case "put-integration-credentials":
-		r.Method, r.Href = "PUT", v.integrationHref(provider)+"/credentials"
-	case "list-integration-deliveries":
-		r.Method, r.Href = "GET", v.integrationHref(provider)+"/deliveries"
-	default:
-		r.Operation, r.Method, r.Href = "get-integration", "GET", v.integrationHref(provider)
-	}
+	r := finding.Call(operation, v.path, provider)
 	return &r
 }
 

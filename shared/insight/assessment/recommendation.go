@@ -44,14 +44,14 @@ type Recommendation struct {
 	Title       string              `json:"title" doc:"what to do" example:"Certify webhook"`
 	Rationale   string              `json:"rationale" doc:"the finding, and what the advised step changes"`
 	Priority    Priority            `json:"priority" doc:"how soon; P1 first" enum:"P1,P2,P3,P4"`
-	State       RecommendationState `json:"state" doc:"active and claimed recommendations are open; the other states say how one ended" enum:"active,claimed,succeeded,failed,dismissed"`
-	Subject     timeline.Reference  `json:"subject" doc:"the entity that the recommendation is about"`
-	Evidence    []Evidence          `json:"evidence" doc:"the facts behind the recommendation" nullable:"false"`
-	Operation   *Operation          `json:"operation,omitempty" doc:"the call that carries out the step, if the API has one"`
-	FirstSeenAt time.Time           `json:"firstSeenAt" doc:"when its condition began to hold"`
-	LastSeenAt  time.Time           `json:"lastSeenAt" doc:"the last minute in which its condition held"`
-	Reopened    int                 `json:"reopened" doc:"how often the recommendation came back after it succeeded" format:"int32"`
-	Version     int64               `json:"version" doc:"version of the stored state; 0 if none is stored"`
+	State       RecommendationState `json:"state" doc:"what became of it; active and claimed are open" enum:"active,claimed,succeeded,failed,dismissed"`
+	Subject     timeline.Reference  `json:"subject" doc:"what it is about"`
+	Evidence    []Evidence          `json:"evidence" doc:"the facts behind it" nullable:"false"`
+	Operation   *Operation          `json:"operation,omitempty" doc:"the call that does it, ready to send; absent if it needs what only a person knows, or waits for a sync under way"`
+	FirstSeenAt time.Time           `json:"firstSeenAt" doc:"since when its condition holds"`
+	LastSeenAt  time.Time           `json:"lastSeenAt" doc:"the last minute in which it held"`
+	Reopened    int                 `json:"reopened" doc:"how often it came back after it had succeeded" format:"int32"`
+	Version     int64               `json:"version" doc:"0 until its state is first stored"`
 }
 
 // Operation describes a remedy with the body to send.

@@ -72,9 +72,9 @@ type Integration struct {
 	SandboxedAt    time.Time          `json:"sandboxedAt,omitzero" doc:"when it entered the sandbox"`
 	SecretAt       time.Time          `json:"secretAt,omitzero" doc:"when its newest signing secret was made"`
 	CredentialsAt  time.Time          `json:"credentialsAt,omitzero" doc:"when its credentials were last stored"`
-	LastSuccessAt  time.Time          `json:"lastSuccessAt,omitzero" doc:"time of the last delivery or sync that succeeded"`
-	LastFailureAt  time.Time          `json:"lastFailureAt,omitzero" doc:"time of the last delivery attempt or sync that failed"`
-	FailingSince   time.Time          `json:"failingSince,omitzero" doc:"time of the first failure since the last success"`
+	LastSuccessAt  time.Time          `json:"lastSuccessAt,omitzero" doc:"last delivery or sync that worked"`
+	LastFailureAt  time.Time          `json:"lastFailureAt,omitzero" doc:"last delivery attempt or sync that failed"`
+	FailingSince   time.Time          `json:"failingSince,omitzero" doc:"first failure since the last success, and since it was enabled, reconfigured or certified"`
 }
 
 // Has reports whether the integration may use one of the ports once certified.

@@ -285,6 +285,54 @@ func TestFold_Goals(t *testing.T) {
 	}
 }
 
+// TestFold_FailingSince begins the time of failures anew when a user has changed what failed: the failures of before say
+// nothing about the endpoint as it is now.
+func TestFold_FailingSince(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		change func(*integration.Integration)
+		ends   bool
+	}{
+		"enabled":             {func(i *integration.Integration) { i.Enabled, i.Disabled = true, nil }, true},
+		"reconfigured":        {func(i *integration.Integration) { i.Config = json.RawMessage(`{"url":"https://b"}`) }, true},
+		"another permission":  {func(i *integration.Integration) { i.Permissions = []integration.Port{integration.InboundReceive} }, true},
+		"certified":           {func(i *integration.Integration) { certify(i, noon().Add(time.Hour)) }, true},
+		"a rotated secret":    {func(i *integration.Integration) { later := noon().Add(time.Hour); i.SecretAt = &later }, false},
+		"another user's name": {func(i *integration.Integration) { i.ConfiguredBy = "u2" }, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			h := newHistory()
+			i := webhook(h.now)
+			h.put(integration.Entity, "INTEGRATION#webhook", i)
+			d := newDelivery(h.now, 1, "webhook")
+			d.Log(delivery.Attempt{State: delivery.Failed, At: h.now})
+			h.deliver(d)
+			i.Enabled, i.Disabled = false, &integration.Disabled{Reason: integration.DisabledFailing, At: h.now}
+			h.after(time.Minute).put(integration.Entity, "INTEGRATION#webhook", i)
+			p, _ := h.fold(t)
+			if got := p.Integrations["webhook"].FailingSince; !got.Equal(noon()) {
+				t.Fatalf("failing since %v, want %v while nobody has changed it", got, noon())
+			}
+			tt.change(&i)
+			h.after(time.Hour).put(integration.Entity, "INTEGRATION#webhook", i)
+			want := noon()
+			if tt.ends {
+				want = time.Time{}
+			}
+			p, _ = h.fold(t)
+			if got := p.Integrations["webhook"].FailingSince; !got.Equal(want) {
+				t.Errorf("failing since %v, want %v", got, want)
+			}
+		})
+	}
+}
+
+func certify(i *integration.Integration, at time.Time) {
+	i.State = integration.Certified
+	i.Certification = &integration.Certification{PassedAt: at, ExpiresAt: at.Add(integration.CertifiedFor), Ports: i.Permissions}
+}
+
 func TestFold_Syncs(t *testing.T) {
 	t.Parallel()
 	h := newHistory()

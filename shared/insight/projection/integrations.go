@@ -26,7 +26,11 @@ func (f *folding) integration(c store.Change) error {
 	if err != nil {
 		return err
 	}
-	f.Integrations[provider] = shown(f.Integrations[provider], is, c.At.UTC())
+	i := shown(f.Integrations[provider], is, c.At.UTC())
+	if !was.Enabled && is.Enabled || reconfigured(was, is) || newlyCertified(was, is) {
+		i.FailingSince = time.Time{} // the failures of before say nothing about it as it is now
+	}
+	f.Integrations[provider] = i
 	f.addIntegrationEntries(c, was, is)
 	return nil
 }
@@ -67,7 +71,7 @@ func (f *folding) addIntegrationEntries(c store.Change, was, is integration.Inte
 			Title: title, Actor: actor, Subject: timeline.Reference{Type: "integration", ID: provider}, Details: details(more),
 		})
 	}
-	if c.Old == nil || string(was.Config) != string(is.Config) || !slices.Equal(was.Permissions, is.Permissions) {
+	if c.Old == nil || reconfigured(was, is) {
 		actor, verb := system(), "reconfigured"
 		if is.ConfiguredBy != "" {
 			actor = timeline.Reference{Type: "user", ID: is.ConfiguredBy}
@@ -77,7 +81,7 @@ func (f *folding) addIntegrationEntries(c store.Change, was, is integration.Inte
 		}
 		add(timeline.IntegrationConfigured, actor, provider+" was "+verb, map[string]any{"kind": is.Kind, "permissions": is.Permissions})
 	}
-	if is.Certification != nil && (was.Certification == nil || !was.Certification.PassedAt.Equal(is.Certification.PassedAt)) {
+	if newlyCertified(was, is) {
 		add(timeline.IntegrationCertified, system(),
 			fmt.Sprintf("%s was certified until %s", provider, is.Certification.ExpiresAt.UTC().Format(time.DateOnly)),
 			map[string]any{"ports": is.Certification.Ports, "expiresAt": is.Certification.ExpiresAt.UTC()})
@@ -93,6 +97,14 @@ func (f *folding) addIntegrationEntries(c store.Change, was, is integration.Inte
 		}
 		add(timeline.IntegrationDisabled, system(), provider+" was disabled: "+whyDisabled(reason), map[string]any{"reason": reason})
 	}
+}
+
+func reconfigured(was, is integration.Integration) bool {
+	return string(was.Config) != string(is.Config) || !slices.Equal(was.Permissions, is.Permissions)
+}
+
+func newlyCertified(was, is integration.Integration) bool {
+	return is.Certification != nil && (was.Certification == nil || !was.Certification.PassedAt.Equal(is.Certification.PassedAt))
 }
 
 func whySandboxed(cause string) string {

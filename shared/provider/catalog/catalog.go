@@ -14,5 +14,5 @@ import (
 
 // All returns every connector. The connectors call their providers through client.
 func All(client *outbound.Client, now func() time.Time) connector.Registry {
-	return connector.New(genericwebhook.New(client), github.New(client), webfeed.New(client, now))
+	return connector.New(genericwebhook.New(client), github.New(), webfeed.New(client, now))
 }

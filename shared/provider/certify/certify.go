@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"orgops/shared/domain/finding"
 	"orgops/shared/domain/integration"
 	"orgops/shared/domain/policy"
 	"orgops/shared/provider/connector"
@@ -58,6 +59,49 @@ func (e Examiner) Run(ctx context.Context, c Candidate) (integration.Report, err
 	}
 	report.Conclude()
 	return report, ctx.Err()
+}
+
+// outcome is what a check found: its result, the reason, and the facts.
+type outcome struct {
+	status   integration.Result
+	reason   string
+	evidence []finding.Evidence
+	remedy   string // the operation that fixes it; "" if none of this API does
+}
+
+func passed(reason string, evidence ...finding.Evidence) outcome {
+	return outcome{status: integration.Pass, reason: reason, evidence: evidence}
+}
+
+func failed(reason, remedy string, evidence ...finding.Evidence) outcome {
+	return outcome{status: integration.Fail, reason: reason, remedy: remedy, evidence: evidence}
+}
+
+// The operations that fix what a check found.
+const (
+	configure = "configure-integration"
+	rotate    = "rotate-integration-secret"
+	certify   = "certify-integration" // again, when what it needs answers
+	destroy   = "delete-integration-credentials"
+	elsewhere = "" // the receiver's or the provider's side has to change
+)
+
+// check reports an outcome. The reference of its remedy has no company's path; see integration.Report.Below.
+func check(c Candidate, port integration.Port, name, title string, o outcome) integration.Check {
+	found := integration.Check{
+		ID: name, Title: title, Port: port, Status: o.status, Reason: o.reason, Evidence: []finding.Evidence{}, Required: true,
+	}
+	found.Evidence = append(found.Evidence, o.evidence...)
+	if o.remedy != "" {
+		remedy := finding.Call(o.remedy, "", c.Integration.Provider)
+		found.Remedy = &remedy
+	}
+	return found
+}
+
+// count makes the evidence of how many there are of something.
+func count(name string, n int, unit string) finding.Evidence {
+	return finding.Evidence{Name: name, Value: float64(n), Unit: unit}
 }
 
 // concurrently runs suites at the same time and keeps their order.

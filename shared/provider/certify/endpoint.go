@@ -9,6 +9,7 @@ import (
 
 	"orgops/shared/base/id"
 	"orgops/shared/domain/event"
+	"orgops/shared/domain/finding"
 	"orgops/shared/domain/integration"
 	"orgops/shared/webhook/courier"
 	"orgops/shared/webhook/standardwebhooks"
@@ -23,56 +24,67 @@ func (e Examiner) endpoint(ctx context.Context, c Candidate) []integration.Check
 		URL     string            `json:"url"`
 		Headers map[string]string `json:"headers"`
 	}
+	one := func(name, title string, o outcome) []integration.Check {
+		return []integration.Check{check(c, integration.EventDeliver, name, title, o)}
+	}
 	if err := json.Unmarshal(c.Integration.Config, &conf); err != nil {
-		return []integration.Check{deliver("url-allowed", "The url is allowed", integration.Fail, "the configuration cannot be read; configure it again")}
+		return one("url-allowed", "The url may be sent to", failed("the configuration cannot be read; configure it again", configure))
 	}
 	if problems := e.Client.CheckURL("/url", conf.URL); len(problems) > 0 {
-		return []integration.Check{deliver("url-allowed", "The url is allowed", integration.Fail, problems[0].Detail)}
+		return one("url-allowed", "The url may be sent to", failed(problems[0].Detail, configure))
 	}
 	right, err := courier.NewTarget(conf.URL, c.Secrets.Live(e.Now()), conf.Headers)
 	if err != nil {
-		return []integration.Check{deliver("accepts-signed", "A signed sample is answered 2xx", integration.Fail, "there is no signing secret; rotate it to make one")}
+		return one("accepts-signed", "A signed sample is answered 2xx", failed("there is no signing secret; rotate it to make one", rotate))
 	}
 	otherSecret, err := standardwebhooks.GenerateSecret(rand.Reader)
 	if err != nil {
-		return []integration.Check{deliver("refuses-unsigned", "A badly signed sample is refused", integration.Fail, "could not generate a test secret; try again")}
+		return one("refuses-unsigned", "A badly signed sample is refused", failed("could not generate a test secret; try again", certify))
 	}
 	wrong, err := courier.NewTarget(conf.URL, []string{otherSecret}, conf.Headers)
 	if err != nil {
-		return []integration.Check{deliver("refuses-unsigned", "A badly signed sample is refused", integration.Fail, "the url cannot be used")}
+		return one("refuses-unsigned", "A badly signed sample is refused", failed("the url cannot be used", configure))
 	}
 	stale := func() time.Time { return e.Now().Add(-staleBy) }
 	checks := concurrently([]func() []integration.Check{
-		func() []integration.Check { return []integration.Check{e.accepts(ctx, c, right)} },
 		func() []integration.Check {
-			return []integration.Check{e.refuses(ctx, c, wrong, e.Now, "refuses-bad-signature", "A badly signed sample is refused",
-				"compute the HMAC-SHA256 of id.timestamp.body with the signing secret, compare it in constant time with webhook-signature, and answer 401 when they differ")}
+			return one("accepts-signed", "A signed sample is answered 2xx within 5 s", e.accepts(ctx, c, right))
 		},
 		func() []integration.Check {
-			return []integration.Check{e.refuses(ctx, c, right, stale, "refuses-old-timestamp", "A sample signed an hour ago is refused",
-				"compare webhook-timestamp with the clock and answer 401 when they are more than five minutes apart")}
+			return one("refuses-bad-signature", "A badly signed sample is refused", e.refuses(ctx, c, wrong, e.Now,
+				"compute the HMAC-SHA256 of id.timestamp.body with the signing secret, compare it in constant time with webhook-signature, and answer 401 when they differ"))
+		},
+		func() []integration.Check {
+			return one("refuses-old-timestamp", "A sample signed an hour ago is refused", e.refuses(ctx, c, right, stale,
+				"compare webhook-timestamp with the clock and answer 401 when they are more than five minutes apart"))
 		},
 	})
-	url := deliver("url-allowed", "The url is allowed", integration.Pass, "the url meets the rules for outgoing requests")
-	return append([]integration.Check{url}, checks...)
+	return append(one("url-allowed", "The url may be sent to", passed("it meets the rules for outgoing requests")), checks...)
 }
 
-func (e Examiner) accepts(ctx context.Context, c Candidate, to *courier.Target) integration.Check {
-	const name, title = "accepts-signed", "A signed sample is answered 2xx within 5 s"
+func (e Examiner) accepts(ctx context.Context, c Candidate, to *courier.Target) outcome {
 	o := e.send(ctx, c, to, e.Now)
 	if o.Class == courier.Delivered {
-		return deliver(name, title, integration.Pass, fmt.Sprintf("answered %d after %d ms", o.Status, o.Latency.Milliseconds()))
+		return passed(fmt.Sprintf("answered %d after %d ms", o.Status, o.Latency.Milliseconds()), answered(o)...)
 	}
-	return deliver(name, title, integration.Fail, describe(o)+"; check that the receiver runs and verifies with this signing secret")
+	return failed(describe(o)+"; check that the receiver runs and verifies with this signing secret", elsewhere, answered(o)...)
 }
 
 // refuses passes only on a 4xx. No answer or a server error does not prove that the receiver checked the signature.
-func (e Examiner) refuses(ctx context.Context, c Candidate, to *courier.Target, now func() time.Time, name, title, remedy string) integration.Check {
+func (e Examiner) refuses(ctx context.Context, c Candidate, to *courier.Target, now func() time.Time, advice string) outcome {
 	o := e.send(ctx, c, to, now)
 	if o.Status >= 400 && o.Status < 500 {
-		return deliver(name, title, integration.Pass, fmt.Sprintf("answered %d", o.Status))
+		return passed(fmt.Sprintf("answered %d", o.Status), answered(o)...)
 	}
-	return deliver(name, title, integration.Fail, describe(o)+", but 4xx was expected; "+remedy)
+	return failed(describe(o)+", where 4xx was due; "+advice, elsewhere, answered(o)...)
+}
+
+// answered gives the status of an answer as evidence, if there was an answer.
+func answered(o courier.Outcome) []finding.Evidence {
+	if o.Status == 0 {
+		return nil
+	}
+	return []finding.Evidence{count("status of the answer", o.Status, "HTTP status")}
 }
 
 func describe(o courier.Outcome) string {
@@ -98,8 +110,4 @@ func Sample(companyID, provider string, now time.Time) event.Event {
 		data = json.RawMessage("{}")
 	}
 	return event.Event{ID: id.New(), Type: event.Sample, Timestamp: now, CompanyID: companyID, Data: data}
-}
-
-func deliver(name, title string, status integration.Result, reason string) integration.Check {
-	return integration.Check{ID: name, Title: title, Port: integration.EventDeliver, Status: status, Reason: reason, Required: true}
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"orgops/shared/base/fault"
+	"orgops/shared/domain/finding"
 	"orgops/shared/domain/integration"
 	"orgops/shared/provider/connector"
 	"orgops/shared/provider/intake"
@@ -21,21 +22,25 @@ func (e Examiner) source(ctx context.Context, source connector.Source, c Candida
 	ctx, cancel := context.WithTimeout(ctx, fetchBudget)
 	defer cancel()
 	page, err := source.Fetch(ctx, connector.Fetch{Config: c.Integration.Config, Credentials: c.Secrets.Values, Full: true})
-	checks := []integration.Check{fetched(page, err)}
-	if checks[0].Status == integration.Pass {
-		checks = append(checks, permitted(page, c.Integration), credentials(ctx, source, c))
+	pull := func(name, title string, o outcome) integration.Check {
+		return check(c, integration.SyncPull, name, title, o)
 	}
-	return checks
+	checks := []integration.Check{pull("sandbox-page", "A page is fetched and every item of it validates", fetched(page, err))}
+	if checks[0].Status != integration.Pass {
+		return checks
+	}
+	credentials := pull("credentials", "Credentials work, and wrong ones fail", credentials(ctx, source, c))
+	credentials.Required = credentials.Status != integration.NotApplicable // a source may need none
+	return append(checks, pull("ports-used", "What is fetched stays within the permissions", permitted(page, c.Integration)), credentials)
 }
 
-// credentials proves that a fetch with wrong credentials fails. The fetch with the stored credentials has already
-// succeeded.
-func credentials(ctx context.Context, source connector.Source, c Candidate) integration.Check {
-	const name, title = "credentials", "Credentials work, and wrong ones fail"
+// credentials proves that a fetch with wrong credentials fails where one with the stored credentials succeeded.
+func credentials(ctx context.Context, source connector.Source, c Candidate) outcome {
+	stored := count("stored credentials", len(c.Secrets.Values), "credentials")
 	if len(c.Secrets.Values) == 0 {
-		return integration.Check{
-			ID: name, Title: title, Port: integration.SyncPull, Status: integration.NotApplicable,
-			Reason: "no credentials are stored, and the fetch worked without them",
+		return outcome{
+			status: integration.NotApplicable, evidence: []finding.Evidence{stored},
+			reason: "no credentials are stored, and the fetch worked without them",
 		}
 	}
 	wrong := make(map[string]string, len(c.Secrets.Values))
@@ -46,24 +51,24 @@ func credentials(ctx context.Context, source connector.Source, c Candidate) inte
 	var throttled *connector.ThrottledError
 	switch {
 	case err == nil:
-		return pull(name, title, integration.Fail, "a fetch with wrong credentials also worked; delete the stored credentials, which the provider does not need")
+		return failed("it was fetched with wrong credentials as well; delete the stored ones, they are not needed", destroy, stored)
 	case errors.As(err, &throttled), ctx.Err() != nil:
-		return pull(name, title, integration.Fail, "the provider did not answer to wrong credentials; certify again later")
+		return failed("the provider did not answer to wrong credentials; certify again later", certify, stored)
 	}
-	return pull(name, title, integration.Pass, "fetched with the stored credentials, refused with wrong ones")
+	return passed("fetched with the stored credentials, refused with wrong ones", stored)
 }
 
-func fetched(page connector.FetchedPage, err error) integration.Check {
-	const name, title = "sandbox-page", "A page is fetched and every item of it validates"
+func fetched(page connector.FetchedPage, err error) outcome {
 	var throttled *connector.ThrottledError
 	var f *fault.Error
 	switch {
 	case errors.As(err, &throttled):
-		return pull(name, title, integration.Fail, "the provider asks to wait until "+throttled.Until.Format(time.RFC3339)+"; certify again then")
+		return failed("the provider asks to wait until "+throttled.Until.Format(time.RFC3339)+"; certify again then", certify,
+			finding.Evidence{Name: "the provider's wait", At: throttled.Until.UTC()})
 	case errors.As(err, &f):
-		return pull(name, title, integration.Fail, f.Detail)
+		return failed(f.Detail, elsewhere)
 	case err != nil:
-		return pull(name, title, integration.Fail, "the provider could not be fetched")
+		return failed("the provider could not be fetched", elsewhere)
 	}
 	bad := 0
 	for _, m := range page.Memories {
@@ -73,10 +78,11 @@ func fetched(page connector.FetchedPage, err error) integration.Check {
 		bad += invalid(connector.Action{Goal: &g})
 	}
 	total := len(page.Memories) + len(page.Goals)
+	evidence := []finding.Evidence{count("items of the page", total, "items"), count("items that do not validate", bad, "items")}
 	if bad > 0 {
-		return pull(name, title, integration.Fail, fmt.Sprintf("%d of %d items do not validate: each needs an id and a title", bad, total))
+		return failed(fmt.Sprintf("%d of %d items do not validate: each needs an id and a title", bad, total), elsewhere, evidence...)
 	}
-	return pull(name, title, integration.Pass, fmt.Sprintf("%d items", total))
+	return passed(fmt.Sprintf("%d items", total), evidence...)
 }
 
 func invalid(a connector.Action) int {
@@ -87,17 +93,13 @@ func invalid(a connector.Action) int {
 }
 
 // permitted checks that the integration has the permissions that the page's items need.
-func permitted(page connector.FetchedPage, i integration.Integration) integration.Check {
-	const name, title = "ports-used", "The fetched items are within the permissions"
+func permitted(page connector.FetchedPage, i integration.Integration) outcome {
+	evidence := []finding.Evidence{count("memories of the page", len(page.Memories), "items"), count("goals of the page", len(page.Goals), "items")}
 	if len(page.Memories) > 0 && !i.Has(integration.MemoryUpsert) {
-		return pull(name, title, integration.Fail, "the page holds memories, but the integration lacks the permission for them")
+		return failed("the page holds memories, but the integration lacks the permission for them", configure, evidence...)
 	}
 	if len(page.Goals) > 0 && !i.Has(integration.GoalUpdate) {
-		return pull(name, title, integration.Fail, "the page holds goals, but the integration lacks the permission for them")
+		return failed("the page holds goals, but the integration lacks the permission for them", configure, evidence...)
 	}
-	return pull(name, title, integration.Pass, "every item is within the permissions")
-}
-
-func pull(name, title string, status integration.Result, reason string) integration.Check {
-	return integration.Check{ID: name, Title: title, Port: integration.SyncPull, Status: status, Reason: reason, Required: true}
+	return passed("every item is within the permissions", evidence...)
 }

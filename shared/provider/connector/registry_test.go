@@ -17,7 +17,7 @@ import (
 
 func registry() connector.Registry {
 	client := outbound.New(outbound.Options{})
-	return connector.New(genericwebhook.New(client), github.New(client), webfeed.New(client, time.Now))
+	return connector.New(genericwebhook.New(client), github.New(), webfeed.New(client, time.Now))
 }
 
 func TestRegistry_Find(t *testing.T) {

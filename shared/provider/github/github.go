@@ -8,7 +8,6 @@ import (
 
 	"orgops/shared/base/fault"
 	"orgops/shared/domain/integration"
-	"orgops/shared/webhook/outbound"
 )
 
 // Kind names the connector.
@@ -16,17 +15,14 @@ const Kind = "github"
 
 // Config holds a stored configuration.
 type Config struct {
-	Repository string `json:"repository"` // "owner/name"; external ids begin with this spelling of it
-	BaseURL    string `json:"baseUrl,omitempty"`
+	Repository string `json:"repository"` // "owner/name"; external ids begin with it in this spelling
 }
 
 // Connector implements connector.Inbound.
-type Connector struct {
-	client *outbound.Client
-}
+type Connector struct{}
 
-// New makes the connector. The client's rules decide which base URLs it accepts.
-func New(client *outbound.Client) *Connector { return &Connector{client: client} }
+// New makes the connector.
+func New() *Connector { return &Connector{} }
 
 // Kind implements connector.Connector.
 func (*Connector) Kind() string { return Kind }
@@ -42,19 +38,15 @@ func (*Connector) Ports(json.RawMessage) []integration.Port {
 }
 
 // CheckConfig implements connector.Checker.
-func (c *Connector) CheckConfig(raw json.RawMessage) []fault.FieldError {
+func (*Connector) CheckConfig(raw json.RawMessage) []fault.FieldError {
 	var config Config
 	if err := json.Unmarshal(raw, &config); err != nil {
 		return []fault.FieldError{{Pointer: "", Detail: "must be one JSON object"}}
 	}
-	var problems []fault.FieldError
 	if _, name, _ := strings.Cut(config.Repository, "/"); name == "." || name == ".." {
-		problems = append(problems, fault.FieldError{Pointer: "/repository", Detail: "is not the name of a repository"})
+		return []fault.FieldError{{Pointer: "/repository", Detail: "is not the name of a repository"}}
 	}
-	if config.BaseURL != "" {
-		problems = append(problems, c.client.CheckURL("/baseUrl", config.BaseURL)...)
-	}
-	return problems
+	return nil
 }
 
 const schema = `{
@@ -75,15 +67,9 @@ const schema = `{
       "description": "The same secret as in the webhook's settings at GitHub. Without it, no delivery is accepted.",
       "type": "string", "minLength": 8, "maxLength": 256, "pattern": "^[ -~]+$",
       "writeOnly": true
-    },
-    "baseUrl": {
-      "title": "Base URL",
-      "description": "The address of the REST API, https://api.github.com if absent. Only GitHub Enterprise Server needs it.",
-      "type": "string", "format": "uri", "minLength": 1, "maxLength": 2048
     }
   },
   "examples": [
-    {"repository": "octo/app"},
-    {"repository": "octo/app", "baseUrl": "https://github.example.com/api/v3"}
+    {"repository": "octo/app"}
   ]
 }`

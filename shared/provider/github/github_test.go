@@ -20,7 +20,6 @@ import (
 	"orgops/shared/provider/connector"
 	"orgops/shared/provider/github"
 	"orgops/shared/testkit/errtest"
-	"orgops/shared/webhook/outbound"
 )
 
 var (
@@ -31,7 +30,7 @@ var (
 
 const config = `{"repository":"octo/app"}`
 
-func conn() *github.Connector { return github.New(outbound.New(outbound.Options{})) }
+func conn() *github.Connector { return github.New() }
 
 func header(pairs ...string) http.Header {
 	h := http.Header{}

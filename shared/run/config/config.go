@@ -42,7 +42,7 @@ func Settings() []Setting {
 		{"ORGOPS_AUDIENCE", "orgops", "aud of access tokens"},
 		{"ORGOPS_LOG", "info", "debug, info, warn or error"},
 		{"ORGOPS_CORS_ORIGINS", "*", "origins of web pages that may read responses, such as https://dashboard.example.com, comma separated; *: any; none: no page"},
-		{"ORGOPS_ALLOW_NETWORKS", "", "private networks that deliveries may reach, such as 10.1.0.0/16, comma separated"},
+		{"ORGOPS_ALLOW_NETWORKS", "", "networks, comma separated, that endpoints and feeds may be in although they are not public; 127.0.0.0/8 and ::1 too while ORGOPS_ADDR is one of them"},
 		{"ORGOPS_CPUPROFILE", "", "file for a CPU profile while serving"},
 	}
 }

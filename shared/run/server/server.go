@@ -16,6 +16,7 @@ type Options struct {
 	Verifier  web.Verifier // of bearer tokens; nil if no operation needs one
 	CursorKey []byte       // seals page cursors; the same in every process of a deployment
 	Origins   web.Origins  // of web pages that may read responses
+	OpenBytes int64        // of bodies without a token, all together; 0: no limit
 	OnDemand  bool         // builds operations with the first request for them
 }
 
@@ -23,6 +24,6 @@ type Options struct {
 func New(s *boot.Services, o Options) *web.Server {
 	return web.New(web.Options{
 		Title: Title, Version: o.Version, Logger: s.Logger, Verifier: o.Verifier, Tenant: s.Company, CursorKey: o.CursorKey,
-		Now: s.Now, Origins: o.Origins, Vault: s.Vault, OnDemand: o.OnDemand,
+		Now: s.Now, Origins: o.Origins, Vault: s.Vault, OpenBytes: o.OpenBytes, OnDemand: o.OnDemand,
 	})
 }

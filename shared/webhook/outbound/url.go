@@ -79,7 +79,7 @@ func (c *Client) hostProblem(host string) (local bool, detail string) {
 		return false, "an IPv4 address needs four decimal numbers, such as 203.0.113.7"
 	}
 	if host == "localhost" || strings.HasSuffix(host, ".localhost") {
-		if !c.opts.AllowLoopback {
+		if !c.opts.isLocal(netip.AddrFrom4([4]byte{127, 0, 0, 1})) && !c.opts.isLocal(netip.IPv6Loopback()) {
 			return false, "localhost is not public; use a public host"
 		}
 		return true, ""

@@ -1,0 +1,4 @@
+package process
+
+// Limit exposes the listener that Run serves on.
+var Limit = limit
