@@ -79,7 +79,9 @@ func (d Deps) listIntegrations(ctx context.Context, _ *struct{}) (*listOutput, e
 	out := &listOutput{}
 	out.Body.Items = make([]Integration, 0, len(all))
 	for _, stored := range all {
-		out.Body.Items = append(out.Body.Items, d.show(ctx, stored, facts, reports[stored.Provider]))
+		if caller.Reaches(stored.Provider) {
+			out.Body.Items = append(out.Body.Items, d.show(ctx, stored, facts, reports[stored.Provider]))
+		}
 	}
 	return out, nil
 }

@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"path/filepath"
 	"sync"
 	"time"
 
@@ -66,11 +67,8 @@ func Open(ctx context.Context, c config.Config, logger *slog.Logger) (*Process, 
 		return nil, errors.Join(err, e.Close())
 	}
 	return assemble(c, backend{
-		parts: boot.Parts{
-			Store: e.Store, Retries: e.Retries, Syncs: e.Syncs, Vault: e.Vault,
-			Keys: token.AtHand{Signs: token.NewSigner(tokens, e.Keys), Verifies: verifier.Keys},
-		},
-		verifier: verifier, cursorKey: e.CursorKey, loopback: onLoopback(c.Addr), feed: e.store, close: e.Close,
+		parts:    boot.Parts{Store: e.Store, Retries: e.Retries, Syncs: e.Syncs, Vault: e.Vault, Keys: keys},
+		verifier: keys, cursorKey: e.CursorKey, loopback: onLoopback(c.Addr), feed: e.store, close: e.Close,
 	}, logger), nil
 }
 

@@ -92,8 +92,8 @@ func (a *adapter) Handle(op *huma.Operation, handler func(huma.Context)) {
 	serve := func(w http.ResponseWriter, r *http.Request) {
 		req := requestOf(r.Context())
 		req.route, req.operation, req.challenge = op.Path, op.OperationID, challenge
-		if scopes != nil {
-			if err := s.admit(w, r, req, scopes); err != nil {
+		if rights.scopes != nil {
+			if err := s.admit(w, r, req, rights); err != nil {
 				s.refuse(w, r, err)
 				return
 			}
@@ -107,7 +107,7 @@ func (a *adapter) Handle(op *huma.Operation, handler func(huma.Context)) {
 				s.refuse(w, r, err)
 				return
 			}
-			if b, ok := r.Body.(*body); ok && scopes == nil {
+			if b, ok := r.Body.(*body); ok && rights.scopes == nil {
 				b.open = &s.open
 				defer b.release()
 			}

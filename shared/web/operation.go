@@ -27,6 +27,15 @@ func Public(op huma.Operation) huma.Operation {
 	return marked(op, publicMark, true)
 }
 
+// Bound marks an operation whose handler keeps to the provider that the caller is bound to, with Reach or Caller.Reaches.
+// An operation without the mark answers a bound caller only if its path names the caller's provider.
+func Bound(op huma.Operation) huma.Operation {
+	return marked(op, boundMark, true)
+}
+
+// IsBound reports whether an operation is marked by Bound.
+func IsBound(op *huma.Operation) bool { return op.Metadata[boundMark] == true }
+
 // neverMark holds what Never was given.
 const neverMark = "orgops-never"
 
