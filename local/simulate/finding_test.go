@@ -5,6 +5,5 @@ func findings() []finding {
 	return []finding{
 		{itemOrder, "context", 1, 1, "the projector skips changes whose numbers are below the last one that it has folded"},
 		{outage, "rest", 2, 1, "the mappings drop batches when the store is away for longer than their attempts last"},
-		{strictness, "attempts", 5, 784, "two messages of one delivery both make its attempts"},
 	}
 }
