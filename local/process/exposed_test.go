@@ -17,7 +17,7 @@ import (
 	"orgops/shared/testkit/errtest"
 )
 
-// TestOpen_Exposed lets endpoints and feeds be on this machine only while nobody else can reach the service, or if the
+// TestOpen_Exposed lets endpoints and feeds be on this machine only while no other machine reaches the service, or if the
 // operator allows the network. Otherwise a stranger's endpoint could reach what listens on this machine alone. A service
 // that others reach without TLS says so.
 func TestOpen_Exposed(t *testing.T) {
