@@ -32,7 +32,7 @@ func Mount(api huma.API, s *boot.Services) {
 	api.OpenAPI().Tags = append(api.OpenAPI().Tags, &huma.Tag{
 		Name: auth.TagService, Description: "Whether the service answers, its public keys, and what its problem types mean.",
 	})
-	for _, complete := range []func(*huma.OpenAPI){documentEvents, documentWidgets, nameEnumerations, describeSchemas, showExamples} {
+	for _, complete := range []func(*huma.OpenAPI){documentEvents, documentWidgets, documentRules, nameEnumerations, describeSchemas, showExamples} {
 		complete(api.OpenAPI())
 	}
 }

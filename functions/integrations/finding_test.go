@@ -13,7 +13,7 @@ import (
 	"orgops/shared/testkit/errtest"
 )
 
-// found decodes what a check reports beside its status.
+// found decodes what a check reports, without its status.
 type found struct {
 	ID       string
 	Evidence []struct {

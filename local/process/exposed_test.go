@@ -17,7 +17,7 @@ import (
 	"orgops/shared/testkit/errtest"
 )
 
-// TestOpen_Exposed lets endpoints and feeds be on this machine only while nobody else can reach the service, or if the
+// TestOpen_Exposed lets endpoints and feeds be on this machine only while no other machine reaches the service, or if the
 // operator allows the network. Otherwise a stranger's endpoint could reach what listens on this machine alone. A service
 // that others reach without TLS says so.
 func TestOpen_Exposed(t *testing.T) {
@@ -74,37 +74,46 @@ func TestLimit(t *testing.T) {
 	}
 	go func() { _ = server.Serve(process.Limit(l, 1)) }()
 	defer server.Close()
-	ask := func() (net.Conn, *http.Response) {
+	type answer struct {
+		status int
+		header http.Header
+		closes bool
+		body   []byte
+	}
+	ask := func() (net.Conn, answer) {
 		conn, err := net.Dial("tcp", l.Addr().String())
 		errtest.Must(t, err)
 		_, err = io.WriteString(conn, "GET / HTTP/1.1\r\nHost: x\r\n\r\n")
 		errtest.Must(t, err)
 		res, err := http.ReadResponse(bufio.NewReader(conn), nil)
 		errtest.Must(t, err)
-		return conn, res
+		defer res.Body.Close()
+		body, err := io.ReadAll(res.Body)
+		errtest.Must(t, err)
+		return conn, answer{res.StatusCode, res.Header, res.Close, body}
 	}
 	held, res := ask()
-	if res.StatusCode != http.StatusNoContent {
-		t.Fatalf("first connection: status = %d, want 204", res.StatusCode)
+	if res.status != http.StatusNoContent {
+		t.Fatalf("first connection: status = %d, want 204", res.status)
 	}
 	refused, res := ask()
 	defer refused.Close()
-	if res.StatusCode != http.StatusServiceUnavailable {
-		t.Fatalf("second connection: status = %d, want 503", res.StatusCode)
+	if res.status != http.StatusServiceUnavailable {
+		t.Fatalf("second connection: status = %d, want 503", res.status)
 	}
 	for name, want := range map[string]string{"Retry-After": "2", "Content-Type": "application/problem+json"} {
-		if got := res.Header.Get(name); got != want {
+		if got := res.header.Get(name); got != want {
 			t.Errorf("%s = %q, want %q", name, got, want)
 		}
 	}
-	if !res.Close {
+	if !res.closes {
 		t.Error("the refused connection stays open, want it closed")
 	}
 	var problem struct {
 		Type   string
 		Status int
 	}
-	errtest.Must(t, json.NewDecoder(res.Body).Decode(&problem))
+	errtest.Must(t, json.Unmarshal(res.body, &problem))
 	if problem.Type != "/problems/unavailable" {
 		t.Errorf("type = %q, want /problems/unavailable", problem.Type)
 	}
@@ -112,7 +121,7 @@ func TestLimit(t *testing.T) {
 	<-ended
 	again, res := ask()
 	defer again.Close()
-	if res.StatusCode != http.StatusNoContent {
-		t.Errorf("after the first has ended: status = %d, want 204", res.StatusCode)
+	if res.status != http.StatusNoContent {
+		t.Errorf("after the first has ended: status = %d, want 204", res.status)
 	}
 }

@@ -48,7 +48,7 @@ type backend struct {
 	parts     boot.Parts
 	verifier  web.Verifier
 	cursorKey []byte
-	loopback  bool // outgoing requests may reach this machine, because nobody else reaches the service
+	loopback  bool // outgoing requests may reach this machine, because no other machine reaches the service
 	feed      store.Feed
 	budget    time.Duration               // of a request; 0 means no limit
 	keep      func(context.Context) error // background work of the backend until ctx ends; nil for nothing

@@ -1,4 +1,4 @@
-// Package finding holds what every check of the service reports beside its outcome: the facts behind it and the operation
+// Package finding holds what every check of the service reports with its outcome: the facts behind it and the operation
 // that fixes it. Checks of health, of readiness and of a certification share it.
 package finding
 

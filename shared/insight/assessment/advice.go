@@ -40,7 +40,16 @@ func advice() []advise {
 	}
 }
 
-// each applies a rule to every integration. The rule returns ok if its condition holds.
+// Rules lists the names of all rules, in the order of their recommendations.
+func Rules() []string {
+	var rules []string
+	for _, a := range advice() {
+		rules = append(rules, a.rule)
+	}
+	return rules
+}
+
+// each applies a rule to every integration; the rule's ok says whether its condition holds.
 func each(ask func(view, string, projection.Integration) (r Recommendation, ok bool)) func(view) []Recommendation {
 	return func(v view) []Recommendation {
 		var found []Recommendation

@@ -50,11 +50,11 @@ type Check struct {
 	Remedy     *Remedy    `json:"remedy,omitempty" doc:"the operation that fixes the problem"`
 }
 
-// Evidence states one fact, and Remedy names an operation of this API. Checks of a certification share both.
-type (
-	Evidence = finding.Evidence
-	Remedy   = finding.Remedy
-)
+// Evidence states one fact. Checks of a certification share it.
+type Evidence = finding.Evidence
+
+// Remedy names an operation of this API. Checks of a certification share it.
+type Remedy = finding.Remedy
 
 // verdict holds the findings of a rule.
 type verdict struct {

@@ -285,7 +285,7 @@ func TestFold_Goals(t *testing.T) {
 	}
 }
 
-// TestFold_FailingSince begins the time of failures anew when a user has changed what failed: the failures of before say
+// TestFold_FailingSince begins the time of failures again when a user has changed what failed: the failures of before say
 // nothing about the endpoint as it is now.
 func TestFold_FailingSince(t *testing.T) {
 	t.Parallel()

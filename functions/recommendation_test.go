@@ -1,4 +1,4 @@
-package assessment_test
+package functions_test
 
 import (
 	"encoding/json"
