@@ -30,10 +30,7 @@ func decode(document []byte) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	var decoder transform.Transformer = runes.Remove(runes.Predicate(forbidden))
-	if charset != nil {
-		decoder = transform.Chain(charset.NewDecoder(), decoder)
-	}
+	decoder := transform.Chain(charset.NewDecoder(), runes.Remove(runes.Predicate(forbidden)))
 	decoded := make([]byte, min(utf8.UTFMax*len(document), maxDocument+utf8.UTFMax))
 	n, _, err := decoder.Transform(decoded, document, true)
 	if errors.Is(err, transform.ErrShortDst) || n > maxDocument {
@@ -47,8 +44,8 @@ func forbidden(r rune) bool {
 	return r < ' ' && r != '\t' && r != '\n' && r != '\r' || r == 0xFFFE || r == 0xFFFF
 }
 
-// charsetOf returns the character set of a document, nil for UTF-8. A byte order mark precedes the declaration. A declaration
-// of UTF-16 that is readable in ASCII is wrong and has no effect.
+// charsetOf returns the character set of a document, encoding.Nop for UTF-8. A byte order mark precedes the declaration. A
+// declaration of UTF-16 that is readable in ASCII is wrong and has no effect.
 func charsetOf(document []byte) (encoding.Encoding, error) {
 	switch {
 	case begins(document, "\xFF\xFE"), begins(document, "<\x00"):
@@ -58,14 +55,14 @@ func charsetOf(document []byte) (encoding.Encoding, error) {
 	}
 	found := declaration.FindSubmatch(document[:min(maxDeclaration, len(document))])
 	if found == nil {
-		return nil, nil
+		return encoding.Nop, nil
 	}
 	charset, err := htmlindex.Get(string(found[1]))
 	if err != nil {
 		return nil, fault.Newf(fault.Unavailable, "the feed declares the character set %q, which is not known; serve it in UTF-8", found[1])
 	}
-	if name, err := htmlindex.Name(charset); err != nil || name == "utf-8" || strings.HasPrefix(name, "utf-16") {
-		return nil, nil //nolint:nilerr // a character set without a name is not in use
+	if name, _ := htmlindex.Name(charset); name == "utf-8" || strings.HasPrefix(name, "utf-16") {
+		return encoding.Nop, nil
 	}
 	return charset, nil
 }

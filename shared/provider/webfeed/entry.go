@@ -41,25 +41,24 @@ func entries(document []byte, first int) ([]entry, error) {
 	return all, t.end()
 }
 
-// vocabularies maps namespaces, in lower case and without a slash at the end, to the usual prefixes. A prefix that a document
-// does not declare stands for itself.
-var vocabularies = map[string]string{
-	"": "", "rss": "", "rdf": "", "http://www.w3.org/1999/02/22-rdf-syntax-ns#": "", "http://purl.org/rss/1.0": "",
-	"http://channel.netscape.com/rdf/simple/0.9": "", "http://my.netscape.com/rdf/simple/0.9": "",
-	"http://purl.org/dc/elements/1.1": "dc", "dc": "dc",
-	"http://purl.org/rss/1.0/modules/content": "content", "content": "content",
-	"http://www.itunes.com/dtds/podcast-1.0.dtd": "itunes", "itunes": "itunes",
-	"http://www.w3.org/2005/atom": "atom", "http://purl.org/atom/ns#": "atom", "atom": "atom", "atom10": "atom", "atom03": "atom",
-}
-
-// vocabulary returns the usual prefix of a namespace, and the namespace itself if it has none.
+// vocabulary returns the usual prefix of a namespace, "" for that of RSS, and the namespace itself if it has none. Case and a
+// slash at the end do not matter. A prefix that a document does not declare stands for itself.
 func vocabulary(space string) string {
-	space = strings.TrimSpace(space)
 	if len(space) > maxURL {
 		return space
 	}
-	if prefix, ok := vocabularies[strings.TrimSuffix(strings.ToLower(space), "/")]; ok {
-		return prefix
+	switch strings.TrimSuffix(strings.ToLower(strings.TrimSpace(space)), "/") {
+	case "", "rss", "rdf", "http://www.w3.org/1999/02/22-rdf-syntax-ns#", "http://purl.org/rss/1.0",
+		"http://channel.netscape.com/rdf/simple/0.9", "http://my.netscape.com/rdf/simple/0.9":
+		return ""
+	case "dc", "http://purl.org/dc/elements/1.1":
+		return "dc"
+	case "content", "http://purl.org/rss/1.0/modules/content":
+		return "content"
+	case "itunes", "http://www.itunes.com/dtds/podcast-1.0.dtd":
+		return "itunes"
+	case "atom", "atom10", "atom03", "http://www.w3.org/2005/atom", "http://purl.org/atom/ns#":
+		return "atom"
 	}
 	return space
 }

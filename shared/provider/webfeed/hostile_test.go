@@ -121,9 +121,9 @@ func hostiles() []hostile {
 		{name: "HTML scripts", head: channel + "<item><description><![CDATA[", unit: "<script>", tail: "]]></description></item>" + end},
 		{name: "HTML comments", head: channel + "<item><description><![CDATA[", unit: "<!--", tail: "]]></description></item>" + end},
 		{name: "long declaration", head: "<!DOCTYPE ", unit: "x", tail: ">" + channel + end},
-		{name: "long instruction", head: "<?a ", unit: "x", tail: "?>" + channel + end},
-		{name: "long name", head: "<", unit: "a", tail: ">", want: "not a feed"},
-		{name: "long end", head: channel + "</", unit: "a", tail: ">", want: "not a feed"},
+		{name: "long instruction", head: "<?a ", unit: "x", tail: "?>" + channel + end, want: "an instruction of too many bytes"},
+		{name: "long name", head: "<", unit: "a", tail: ">", want: "a name of too many bytes"},
+		{name: "long end", head: channel + "</", unit: "a", tail: ">", want: "a name of too many bytes"},
 		{name: "brackets", head: channel, unit: "<", want: "not a feed"},
 		{name: "spaces", head: "", unit: " ", want: "not a feed"},
 		{name: "control characters", head: channel, unit: "\x01", tail: end},
@@ -137,6 +137,9 @@ func hostiles() []hostile {
 		{name: "JSON ampersands", head: jsonHead + `{"id":"1","content_html":"`, unit: "<b>&a", tail: `"}]}`},
 		{name: "JSON items", head: jsonHead + "null", unit: `,{"id":1,"title":"` + strings.Repeat("&a", 2_000) + `"}`, tail: "]}"},
 		{name: "JSON names that are long", head: `{"items":[],"`, unit: "x", tail: `":1}`, want: "a name of too many bytes"},
+		{name: "JSON number", head: jsonHead + `{"id":"1","title":`, unit: "1", tail: "}]}", want: "not a feed"},
+		{name: "JSON id", head: jsonHead + `{"id":`, unit: "1", tail: "}]}"},
+		{name: "long version", head: `<?xml version="`, unit: "1", tail: `"?>`, want: "an instruction of too many bytes"},
 		{name: "encoded content", head: atom + `<entry><id>1</id><content type="image/png">`, unit: base64.StdEncoding.EncodeToString(make([]byte, 3)), tail: "</content></entry></feed>"},
 	}
 }

@@ -2,8 +2,8 @@ package webfeed
 
 import "fmt"
 
-// Limits of a document's content. With them a document of maxDocument bytes takes 64 MiB and two seconds at most, whatever it
-// holds. A podcast's feed with thousands of episodes stays below them.
+// Limits of a document's content. With them no document of maxDocument bytes takes more than 64 MiB and two
+// seconds. A podcast's feed with thousands of episodes stays below them.
 const (
 	maxElements      = 100_000 // elements, comments and instructions
 	maxEntries       = 10_000
@@ -11,7 +11,8 @@ const (
 	maxAttributes    = 100_000 // of the whole document
 	maxTagAttributes = 1_000   // of one element; the decoder holds them all at once
 	maxValues        = 200_000 // of a JSON document
-	maxName          = 1024    // bytes of a name in a JSON document
+	maxInstruction   = 64 << 10
+	maxName          = 1024 // bytes of a name, which errors quote
 )
 
 // sizeError says which limit a document exceeds.

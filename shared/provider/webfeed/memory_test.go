@@ -40,9 +40,12 @@ func TestPage_Memory(t *testing.T) { //nolint:paralleltest // see above
 			}
 			var err error
 			took := allocated(func() { _, err = page(document, Config{MaxItems: 1000}, state{}) }) + uint64(len(document))
-			t.Logf("%.1f MiB, error %v", float64(took)/(1<<20), err)
+			t.Logf("%.1f MiB, error %.100v", float64(took)/(1<<20), errtest.Message(err))
 			if took > mostMemory {
 				t.Errorf("%.1f MiB, want at most %d", float64(took)/(1<<20), mostMemory>>20)
+			}
+			if got, most := len(errtest.Message(err)), 500; got > most {
+				t.Errorf("the error has %d bytes, want at most %d", got, most)
 			}
 			if got := errtest.Message(err); h.want == "" && got != "" {
 				t.Errorf("err = %v, want none", got)

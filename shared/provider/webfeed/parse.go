@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"orgops/shared/base/fault"
+	truncate "orgops/shared/base/text"
 	"orgops/shared/domain/memory"
 	"orgops/shared/provider/connector"
 )
@@ -62,6 +63,9 @@ func draft(e entry) memory.Draft {
 	return d
 }
 
+// maxReason limits the parser's reason, which is logged, in bytes.
+const maxReason = 200
+
 // unreadable returns the error that the company sees.
 func unreadable(err error) error {
 	var size *sizeError
@@ -72,7 +76,8 @@ func unreadable(err error) error {
 	case errors.As(err, &size):
 		return fault.New(fault.Unavailable, "the feed "+size.Error())
 	}
-	return fault.Wrap(fault.Unavailable, "the document is not a feed in RSS, Atom or JSON Feed", err)
+	reason := errors.New(truncate.Truncate(err.Error(), maxReason)) // it may quote the document
+	return fault.Wrap(fault.Unavailable, "the document is not a feed in RSS, Atom or JSON Feed", reason)
 }
 
 func firstOf(values ...string) string {

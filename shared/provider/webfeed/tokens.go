@@ -23,7 +23,7 @@ type tokens struct {
 func read(document []byte) *tokens {
 	d := xml.NewDecoder(bytes.NewReader(document))
 	d.Strict = false                                                                     // many feeds have an unescaped & or an unknown entity
-	d.CharsetReader = func(_ string, in io.Reader) (io.Reader, error) { return in, nil } // the document is in UTF-8, whatever it declares
+	d.CharsetReader = func(_ string, in io.Reader) (io.Reader, error) { return in, nil } // the document is in UTF-8, also if it declares another set
 	return &tokens{document: document, decoder: d}
 }
 
@@ -61,30 +61,40 @@ func (t *tokens) count(token xml.Token) error {
 	return limit(t.attributes, "too many attributes", maxAttributes)
 }
 
-// checkTag checks the tag that comes next, if one does. The decoder builds a whole tag before it returns it.
+// checkTag checks the tag or instruction that comes next, if one does. The decoder builds a whole tag before it returns it, and
+// its errors quote names and instructions.
 func (t *tokens) checkTag() error {
 	rest := t.document[t.decoder.InputOffset():]
-	if len(rest) < 2 || rest[0] != '<' || rest[1] == '!' || rest[1] == '?' {
+	switch {
+	case bytes.HasPrefix(rest, []byte("<?")):
+		if len(rest) > maxInstruction && !bytes.Contains(rest[:maxInstruction], []byte("?>")) {
+			return &sizeError{"an instruction of too many bytes", maxInstruction}
+		}
+		return nil
+	case !bytes.HasPrefix(rest, []byte("<")), bytes.HasPrefix(rest, []byte("<!")):
 		return nil
 	}
-	words, inWord, quote := -1, false, byte(0) // the first word is the element's name
-	for _, c := range rest[1:] {
+	words, length, quote := -1, 0, byte(0) // length: of the current word; the first word is the element's name
+	for _, c := range rest[len("<"):] {
 		switch {
 		case quote != 0:
 			if c == quote {
 				quote = 0
 			}
-		case c == '>':
+		case c == '>', c == '<': // the decoder refuses the second
 			return nil
 		case c == '"', c == '\'':
-			quote, inWord = c, false
+			quote, length = c, 0
 		case c == ' ', c == '\t', c == '\r', c == '\n', c == '=', c == '/':
-			inWord = false
-		case !inWord:
-			inWord = true
-			words++
-			if err := limit(words, "an element with too many attributes", maxTagAttributes); err != nil {
-				return err
+			length = 0
+		case length == 0:
+			length = 1
+			if words++; words > maxTagAttributes {
+				return &sizeError{"an element with too many attributes", maxTagAttributes}
+			}
+		default:
+			if length++; length > maxName {
+				return &sizeError{"a name of too many bytes", maxName}
 			}
 		}
 	}
