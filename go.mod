@@ -26,11 +26,9 @@ require (
 	github.com/google/go-cmp v0.7.0 // tests: readable differences
 	github.com/google/uuid v1.6.0 // ids: UUIDv7
 	github.com/lmittmann/tint v1.2.1 // log on a terminal; JSON elsewhere
-	github.com/mmcdole/gofeed v1.4.2 // feeds: RSS, Atom and JSON Feed
 	github.com/santhosh-tekuri/jsonschema/v6 v6.0.3 // tests: hold what is refused and written to the JSON Schema standard; too slow to start for a Lambda
 	github.com/swaggest/swgui v1.8.5 // interactive documentation: Swagger UI embedded, no CDN
 	golang.org/x/crypto v0.58.0 // password hashing: argon2id
-	golang.org/x/net v0.60.0 // HTML of feeds
 	golang.org/x/term v0.47.0 // whether a terminal is there
 	golang.org/x/text v0.43.0 // characters of feeds, which come in any charset
 	modernc.org/libc v1.65.7 // comes with modernc.org/sqlite, which pins its version
@@ -51,7 +49,6 @@ require (
 	github.com/fatih/color v1.18.0 // indirect
 	github.com/mattn/go-colorable v0.1.14 // indirect
 	github.com/mattn/go-isatty v0.0.20 // indirect
-	github.com/mmcdole/goxpp/v2 v2.0.0 // indirect
 	github.com/ncruces/go-strftime v0.1.9 // indirect
 	github.com/remyoudompheng/bigfft v0.0.0-20230129092748-24d4a6f8daec // indirect
 	github.com/vearutop/statigz v1.4.0 // indirect

@@ -157,7 +157,8 @@ func (s *slice) turn(ctx context.Context, i integration.Stored, p page) ([]store
 	})
 }
 
-// progress resets the tries and renews the lease in the record. Every write that advances a run includes it.
+// progress resets the tries and renews the lease, with every write that advances a run. It counts this worker's next fetch.
 func (s *slice) progress() {
 	s.record.Work.Tries, s.record.Error, s.record.Work.LeaseUntil = 0, "", s.Now().UTC().Add(lease)
+	s.record.Work.Begun = 1
 }

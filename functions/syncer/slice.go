@@ -37,6 +37,9 @@ func backoff() []time.Duration {
 	return []time.Duration{10 * time.Second, 30 * time.Second, 90 * time.Second, 270 * time.Second}
 }
 
+// maxLost limits the fetches of a page that no worker comes back from. One more would be likely to end another process.
+const maxLost = 3
+
 func (s *slice) load(ctx context.Context, runID string) error {
 	var r syncrun.StoredRun
 	item, err := s.company.Get(ctx, syncrun.Key(runID), &r)
@@ -56,16 +59,23 @@ func (s *slice) waitUntil() time.Time {
 	return wait
 }
 
-// run claims the run and works on it page by page.
+// run claims the run and works on it page by page. The claim counts the first fetch, and each page the next one, before it
+// begins. So a page that ends the process cannot do so forever.
 func (s *slice) run(ctx context.Context) (due time.Time, err error) {
 	if s.record.Work.CancelRequested {
 		return s.end(ctx, syncrun.Cancelled, "")
+	}
+	if s.record.Work.Begun >= maxLost {
+		s.Logger.ErrorContext(ctx, "sync page ends its workers", "company", s.company.ID(), "run", s.record.ID, "provider", s.record.Provider)
+		return s.end(ctx, syncrun.Failed, fmt.Sprintf(
+			"the sync stopped %d times in the middle of the same page; check what the provider sends, then request another sync", maxLost))
 	}
 	now := s.Now().UTC()
 	if s.record.StartedAt == nil {
 		s.record.StartedAt = &now
 	}
 	s.record.State, s.record.ThrottledUntil, s.record.Work.LeaseUntil = syncrun.Running, nil, now.Add(lease)
+	s.record.Work.Begun++
 	if err := s.commit(ctx, nil); err != nil {
 		return s.again(ctx, err)
 	}
@@ -106,9 +116,10 @@ func (s *slice) again(ctx context.Context, err error) (time.Time, error) {
 	return s.Now().Add(time.Second), nil
 }
 
-// handBack releases the lease, so that any worker can continue the run at due.
+// handBack releases the lease, so that any worker can continue the run at due. This worker has come back from its fetch.
 func (s *slice) handBack(ctx context.Context, due time.Time) (time.Time, error) {
 	s.record.Work.LeaseUntil = time.Time{}
+	s.record.Work.Begun--
 	if err := s.commit(context.WithoutCancel(ctx), nil); err != nil {
 		return s.again(ctx, err)
 	}

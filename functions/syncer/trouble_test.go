@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"runtime"
 	"testing"
 	"time"
 
@@ -60,6 +61,115 @@ func TestSyncer_Crash(t *testing.T) {
 			t.Errorf("after a crash at commit %d the feed has %d memories, want 360", dies, n)
 		}
 	}
+}
+
+// die ends the worker in the middle of a fetch, as if its process were killed: nothing is written after it.
+func die(context.Context, int, connector.Fetch) (connector.FetchedPage, error) {
+	runtime.Goexit()
+	return connector.FetchedPage{}, nil
+}
+
+// lose lets a worker take a run and die. The next worker may take the run when the lease has ended.
+func (r *running) lose(j syncrun.Job) {
+	r.T.Helper()
+	gone := make(chan struct{})
+	go func() {
+		defer close(gone)
+		r.handle(j)
+	}()
+	<-gone
+	r.Clock.Set(r.record(j).Work.LeaseUntil)
+}
+
+// TestSyncer_Lost kills every worker that fetches. The try is stored before the fetch, so the worker after the third ends the
+// run and does not fetch.
+func TestSyncer_Lost(t *testing.T) {
+	t.Parallel()
+	r := setup(t)
+	r.provider.answer(die)
+	j := r.request(syncrun.Live)
+	for n := range 3 {
+		r.lose(j)
+		r.wantRun(j, syncrun.StoredRun{
+			Run: syncrun.Run{State: syncrun.Running}, Work: syncrun.Work{Begun: n + 1, LeaseUntil: r.Clock.Now()},
+		})
+		r.wantFetches(n + 1)
+	}
+	rec := r.finish(j, syncrun.Failed)
+	r.wantFetches(3)
+	if want := "the sync stopped 3 times in the middle of the same page; check what the provider sends, then request another sync"; rec.Error != want {
+		t.Errorf("error %q, want %q", rec.Error, want)
+	}
+}
+
+// TestSyncer_LostSeldom counts only fetches without a page in between. A fetch that fails or is stopped does not count, and does
+// not reset the count.
+func TestSyncer_LostSeldom(t *testing.T) {
+	t.Parallel()
+	const all = 3
+	between := []struct {
+		name string
+		act  func(*running, syncrun.Job)
+	}{
+		{"nothing", func(*running, syncrun.Job) {}},
+		{"a failure", func(r *running, j syncrun.Job) {
+			r.provider.answer(failing(errDown))
+			r.Clock.Set(r.handle(j))
+		}},
+		{"a throttle", func(r *running, j syncrun.Job) {
+			r.provider.answer(failing(&connector.ThrottledError{Until: r.Clock.Now().Add(time.Hour)}))
+			r.Clock.Set(r.handle(j))
+		}},
+		{"a shutdown", func(r *running, j syncrun.Job) {
+			ctx, stop := context.WithCancel(context.Background())
+			r.provider.answer(func(context.Context, int, connector.Fetch) (connector.FetchedPage, error) {
+				stop()
+				return connector.FetchedPage{}, ctx.Err()
+			})
+			body, err := json.Marshal(j)
+			errtest.Must(r.T, err)
+			_, err = r.Handle(ctx, body)
+			errtest.Must(r.T, err)
+		}},
+	}
+	for _, tt := range between {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			r := setup(t)
+			r.Slice = 0 // one page a slice
+			j := r.request(syncrun.Live)
+			for range all {
+				for n := range 2 {
+					r.provider.answer(die)
+					r.lose(j)
+					tt.act(r, j)
+					if got, want := r.record(j).Work.Begun, n+1; got != want {
+						t.Errorf("%d fetches begun, want %d", got, want)
+					}
+				}
+				r.provider.answer(pages(all, 2))
+				r.handle(j)
+			}
+			r.wantProgress(r.ended(j, syncrun.Succeeded), syncrun.Progress{Pages: all, Fetched: 2 * all, Created: 2 * all})
+		})
+	}
+	t.Run("every page", func(t *testing.T) {
+		t.Parallel()
+		r := setup(t)
+		r.provider.answer(func(ctx context.Context, n int, f connector.Fetch) (connector.FetchedPage, error) {
+			if n > 0 { // the first page is stored; each worker dies with the second one
+				return die(ctx, n, f)
+			}
+			return pages(all, 2)(ctx, n, f)
+		})
+		j := r.request(syncrun.Live)
+		for range 3 {
+			r.lose(j)
+		}
+		r.wantFetches(4)
+		r.wantProgress(r.finish(j, syncrun.Failed), syncrun.Progress{Pages: 1, Fetched: 2, Created: 2})
+		r.wantFetches(4)
+	})
 }
 
 // TestSyncer_Failures lets the provider fail without progress. The waits grow, and the fifth failure ends the run.

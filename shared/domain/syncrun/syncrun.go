@@ -87,7 +87,8 @@ type Work struct {
 	Checkpoint      json.RawMessage `json:"checkpoint,omitempty"` // where the connector continues
 	Done            int             `json:"done,omitempty"`       // items of the current page that are written and counted
 	Tries           int             `json:"tries,omitempty"`      // consecutive failures without progress
-	LeaseUntil      time.Time       `json:"leaseUntil,omitzero"`  // before this time no other worker takes the run
+	Begun           int             `json:"begun,omitempty"`      // fetches since the last progress that no worker has come back from
+	LeaseUntil      time.Time       `json:"leaseUntil,omitzero"`  // no other worker takes the run before
 }
 
 // StoredRun stores a run with its work.

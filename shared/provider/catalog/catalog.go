@@ -1,4 +1,4 @@
-// Package catalog lists every connector of the service. It links the feed parser, which is large. A function that needs
+// Package catalog lists every connector of the service. It links the character sets of feeds, which are large, so a function that needs
 // only some connectors makes its own registry.
 package catalog
 

@@ -2,98 +2,115 @@ package webfeed
 
 import (
 	"bytes"
-
-	"github.com/mmcdole/gofeed"
-	"github.com/mmcdole/gofeed/atom"
-	ext "github.com/mmcdole/gofeed/extensions"
-	jsonfeed "github.com/mmcdole/gofeed/json"
-	"github.com/mmcdole/gofeed/rss"
+	"encoding/xml"
+	"errors"
+	"net/url"
+	"strings"
 )
 
-// entry holds the fields that become a memory. This package avoids gofeed's universal feed, which links more code and
-// searches every item's HTML for pictures.
+// entry holds the fields that become a memory, as plain text.
 type entry struct{ id, title, link, content, summary string }
 
-// maxProlog limits how many bytes of a document are searched for its format.
-const maxProlog = 4096
+var errUnknown = errors.New("neither XML nor JSON, or the root element is not a feed's")
 
-// entries parses a document in RSS, Atom or JSON Feed.
-func entries(document []byte) ([]entry, error) {
-	switch from := bytes.NewReader(document); gofeed.DetectFeedType(bytes.NewReader(document[:min(maxProlog, len(document))])) {
-	case gofeed.FeedTypeRSS:
-		f, err := (&rss.Parser{}).Parse(from)
-		if err != nil {
-			return nil, err
-		}
-		return convert(f.Items, fromRSS), nil
-	case gofeed.FeedTypeAtom:
-		f, err := (&atom.Parser{}).Parse(from)
-		if err != nil {
-			return nil, err
-		}
-		return convert(f.Entries, fromAtom), nil
-	case gofeed.FeedTypeJSON:
-		f, err := (&jsonfeed.Parser{}).Parse(from)
-		if err != nil {
-			return nil, err
-		}
-		return convert(f.Items, fromJSON), nil
+// entries reads a decoded document in RSS, Atom or JSON Feed to its end, and returns its first entries.
+func entries(document []byte, first int) ([]entry, error) {
+	switch {
+	case bytes.HasPrefix(document, []byte("{")):
+		return fromJSON(document, first)
+	case !bytes.HasPrefix(document, []byte("<")):
+		return nil, errUnknown
+	}
+	t := read(document)
+	root, err := t.root()
+	if err != nil {
+		return nil, err
+	}
+	var all []entry
+	switch strings.ToLower(root.Name.Local) {
+	case "rss", "rdf":
+		all, err = fromRSS(t, root, first)
+	case "feed":
+		all, err = fromAtom(t, root, first)
 	default:
-		return nil, gofeed.ErrFeedTypeNotDetected
+		err = errUnknown
 	}
+	if err != nil {
+		return nil, err
+	}
+	return all, t.end()
 }
 
-func convert[T any](items []T, from func(T) entry) []entry {
-	all := make([]entry, 0, len(items))
-	for _, i := range items {
-		all = append(all, from(i))
+// vocabulary returns the usual prefix of a namespace, "" for that of RSS, and the namespace itself if it has none. Case and a
+// slash at the end do not matter. A prefix that a document does not declare stands for itself.
+func vocabulary(space string) string {
+	if len(space) > maxURL {
+		return space
 	}
-	return all
+	switch strings.TrimSuffix(strings.ToLower(strings.TrimSpace(space)), "/") {
+	case "", "rss", "rdf", "http://www.w3.org/1999/02/22-rdf-syntax-ns#", "http://purl.org/rss/1.0",
+		"http://channel.netscape.com/rdf/simple/0.9", "http://my.netscape.com/rdf/simple/0.9":
+		return ""
+	case "dc", "http://purl.org/dc/elements/1.1":
+		return "dc"
+	case "content", "http://purl.org/rss/1.0/modules/content":
+		return "content"
+	case "itunes", "http://www.itunes.com/dtds/podcast-1.0.dtd":
+		return "itunes"
+	case "atom", "atom10", "atom03", "http://www.w3.org/2005/atom", "http://purl.org/atom/ns#":
+		return "atom"
+	}
+	return space
 }
 
-// fromRSS converts an RSS item. If the item's own elements lack a field, it reads Dublin Core, iTunes and Atom elements.
-func fromRSS(i *rss.Item) entry {
-	e := entry{title: i.Title, link: i.Link, content: firstOf(i.Content, atomElement(i.Extensions, "content")), summary: i.Description}
-	if i.GUID != nil {
-		e.id = i.GUID.Value
-	}
-	if dc := i.DublinCoreExt; dc != nil {
-		e.title, e.summary = firstOf(e.title, firstOf(dc.Title...)), firstOf(e.summary, firstOf(dc.Description...))
-	}
-	if i.ITunesExt != nil {
-		e.summary = firstOf(e.summary, i.ITunesExt.Summary)
-	}
-	e.summary = firstOf(e.summary, atomElement(i.Extensions, "summary"))
-	return e
-}
-
-// atomElement returns the text of an Atom element in an RSS item, or "" if the item lacks it.
-func atomElement(all ext.Extensions, name string) string {
-	for _, prefix := range []string{"atom", "atom10", "atom03"} {
-		if found := all[prefix][name]; len(found) > 0 {
-			return found[0].Value
+// attribute returns the value of an attribute without a prefix.
+func attribute(start xml.StartElement, name string) string {
+	for _, a := range start.Attr {
+		if a.Name.Space == "" && strings.EqualFold(a.Name.Local, name) {
+			return a.Value
 		}
 	}
 	return ""
 }
 
-func fromAtom(a *atom.Entry) entry {
-	e := entry{id: a.ID, title: a.Title, summary: a.Summary}
-	if a.Content != nil {
-		e.content = a.Content.Value
-	}
-	for _, l := range a.Links {
-		if l.Rel == "alternate" {
-			e.link = l.Href
-			break
+// Limits of the addresses that are resolved, in bytes. A memory keeps no longer address than maxURL.
+const (
+	maxURL  = 2048
+	maxBase = 512
+)
+
+// base returns the address that links in an element are relative to: its xml:base, or that of the element around it.
+func base(outer *url.URL, start xml.StartElement) *url.URL {
+	for _, a := range start.Attr {
+		if a.Name.Local != "base" || a.Name.Space != "http://www.w3.org/XML/1998/namespace" || len(a.Value) > maxBase {
+			continue
+		}
+		inner, err := url.Parse(strings.TrimSpace(a.Value))
+		if err != nil {
+			return outer
+		}
+		if outer != nil {
+			inner = outer.ResolveReference(inner)
+		}
+		if len(inner.Path) <= maxBase {
+			return inner
 		}
 	}
-	return e
+	return outer
 }
 
-func fromJSON(i *jsonfeed.Item) entry {
-	if i == nil { // the list holds null; intake refuses an entry without an id
-		return entry{}
+// resolve returns an address in relation to a base, which names a folder. Without a base the address stays as it is.
+func resolve(base *url.URL, address string) string {
+	if base == nil || address == "" || len(address) > maxURL {
+		return address
 	}
-	return entry{id: i.ID, title: i.Title, link: i.URL, content: firstOf(i.ContentHTML, i.ContentText), summary: i.Summary}
+	relative, err := url.Parse(address)
+	if err != nil {
+		return address
+	}
+	folder := *base
+	if folder.Path != "" && !strings.HasSuffix(folder.Path, "/") {
+		folder.Path += "/"
+	}
+	return folder.ResolveReference(relative).String()
 }

@@ -23,13 +23,18 @@ const defaultItems = 500
 
 // Connector implements connector.Source.
 type Connector struct {
-	client *outbound.Client
-	now    func() time.Time
+	client  *outbound.Client
+	now     func() time.Time
+	parsing chan struct{} // a place for each document that is parsed
 }
+
+// maxParses limits the documents that one connector parses at the same time, for syncs and certifications together. Each
+// takes 64 MiB at most. A process has one connector.
+const maxParses = 2
 
 // New makes the connector. It fetches through client, and counts a server's Retry-After from now.
 func New(client *outbound.Client, now func() time.Time) *Connector {
-	return &Connector{client: client, now: now}
+	return &Connector{client: client, now: now, parsing: make(chan struct{}, maxParses)}
 }
 
 // Kind implements connector.Connector.

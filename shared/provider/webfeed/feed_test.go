@@ -171,13 +171,16 @@ func TestConnector_Fetch_refuses(t *testing.T) {
 		{"truncated", serve(rss[:400]), "not a feed"},
 		{"too large", serve("<rss>" + strings.Repeat(" ", 8<<20)), "larger than 8 MiB"},
 		{"deep", serve(`<rss version="2.0"><channel><item>` + strings.Repeat("<a>", 500_000)), "nested too deep; the limit is 100"},
-		{"deep in UTF-16", serve(`<?xml version="1.0" encoding="utf-16be"?>` + strings.Repeat("\x00<\x00a\x00>", 500_000)), "nested too deep"},
-		{"deep JSON", serve(`{"items":[{"x":` + strings.Repeat("[", 1_000_000)), "not a feed"},
+		{"deep in UTF-16", serve(`<?xml version="1.0" encoding="utf-16be"?><rss><channel>` + strings.Repeat("\x00<\x00a\x00>", 500_000)), "nested too deep"},
+		{"deep JSON", serve(`{"items":[{"x":` + strings.Repeat("[", 1_000_000)), "nested too deep"},
 		{"many elements", serve(`<rss version="2.0"><channel>` + strings.Repeat("<a/>", 200_000) + `</channel></rss>`), "too many elements"},
 		{"many entries", serve(`<rss version="2.0"><channel>` + strings.Repeat("<Item/>", 20_000) + `</channel></rss>`), "too many entries"},
-		{"long tag", serve(`<rss version="2.0"><channel ` + strings.Repeat(`a="" `, 100_000) + `></channel></rss>`), "a tag of too many bytes"},
-		{"unclosed tag", serve(`<rss version="2.0"><channel ` + strings.Repeat(`a="" `, 100_000)), "a tag of too many bytes"},
-		{"many objects", serve(`{"version":"https://jsonfeed.org/version/1","items":[` + strings.Repeat("{},", 200_000) + `{}]}`), "too many objects"},
+		{"long tag", serve(`<rss version="2.0"><channel ` + strings.Repeat(`a="" `, 100_000) + `></channel></rss>`), "too many attributes"},
+		{"wrong end", serve(`<rss version="2.0"><channel><item><title>One</title></items></channel></rss>`), "not a feed"},
+		{"more after the end", serve(rss + "<script>"), "not a feed"},
+		{"no items", serve(`{"error":"no such feed"}`), "not a feed"},
+		{"unclosed tag", serve(`<rss version="2.0"><channel ` + strings.Repeat(`a="" `, 100_000)), "too many attributes"},
+		{"many objects", serve(`{"version":"https://jsonfeed.org/version/1","items":[` + strings.Repeat("{},", 200_000) + `{}]}`), "too many values"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -258,6 +261,46 @@ xmlns:itunes="http://www.itunes.com/dtds/podcast-1.0.dtd"><channel>
 	}
 	page, err := fetch(t, serve(document), connector.Fetch{}, 0)
 	errtest.Must(t, err)
+	if diff := cmp.Diff(want, page.Memories); diff != "" {
+		t.Errorf("drafts differ (-want +got):\n%s", diff)
+	}
+}
+
+// What many feeds do wrong does no harm: control characters, an unescaped &, HTML's entities, an id that is a number, a field of
+// another type.
+func TestConnector_Fetch_tolerant(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name, document string
+		want           memory.Draft
+	}{
+		{"RSS", "\n\uFEFF<rss><channel><item><guid>1</guid><title>A\x0b & B\u00a0&nbsp;&eacute;</title>" +
+			`<link href="https://example.com/1"/></item></channel></rss><!-- cached -->`,
+			memory.Draft{ExternalID: "1", Kind: "entry", Title: "A & B é", URL: "https://example.com/1"}},
+		{"JSON", `{"items":[{"id":7,"title":"Seven","image":{},"authors":"x"}]}`, memory.Draft{ExternalID: "7", Kind: "entry", Title: "Seven"}},
+	}
+	for _, tt := range tests {
+		if diff := cmp.Diff(tt.want, only(t, tt.document)); diff != "" {
+			t.Errorf("%s: draft differs (-want +got):\n%s", tt.name, diff)
+		}
+	}
+}
+
+// An entry of Atom may hold XHTML, whose text is not HTML again, HTML, or base64, which is left out. Addresses are relative to
+// xml:base.
+func TestConnector_Fetch_atom(t *testing.T) {
+	t.Parallel()
+	document := `<feed xmlns="http://www.w3.org/2005/Atom" xml:base="https://example.com/news">
+<entry xml:base="/old/"><id>1</id><title type="html">&lt;b&gt;One&lt;/b&gt;</title><link href="1.html"/>
+<content type="xhtml"><div xmlns="http://www.w3.org/1999/xhtml"><p>a &lt;b&gt; c</p><script>x</script><p>d</p></div></content></entry>
+<entry><id>https://example.com/2</id><title>Two</title><link href="2.html"/><summary>Short</summary><content type="image/png">AAAA</content></entry>
+</feed>`
+	page, err := fetch(t, serve(document), connector.Fetch{}, 0)
+	errtest.Must(t, err)
+	want := []memory.Draft{
+		{ExternalID: "https://example.com/old/1", Kind: "entry", Title: "One", Body: "a <b> c\nd", URL: "https://example.com/old/1.html"},
+		{ExternalID: "https://example.com/2", Kind: "entry", Title: "Two", Body: "Short", URL: "https://example.com/news/2.html"},
+	}
 	if diff := cmp.Diff(want, page.Memories); diff != "" {
 		t.Errorf("drafts differ (-want +got):\n%s", diff)
 	}

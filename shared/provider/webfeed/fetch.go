@@ -58,12 +58,23 @@ func (c *Connector) Fetch(ctx context.Context, f connector.Fetch) (connector.Fet
 	}
 	document, err := outbound.ReadBody(resp, maxDocument)
 	if errors.Is(err, outbound.ErrTooLarge) {
-		return connector.FetchedPage{}, fault.Newf(fault.Unavailable, "the feed is larger than %d MiB", maxDocument>>20)
+		return connector.FetchedPage{}, errLarge
 	}
 	if err != nil {
 		return connector.FetchedPage{}, unreachable(err)
 	}
-	return page(document, config, validators(resp.Header))
+	return c.parse(ctx, document, config, validators(resp.Header))
+}
+
+// parse makes a page of a document as soon as there is a place to parse it. A server that answers slowly takes no place.
+func (c *Connector) parse(ctx context.Context, document []byte, config Config, next state) (connector.FetchedPage, error) {
+	select {
+	case c.parsing <- struct{}{}:
+		defer func() { <-c.parsing }()
+		return page(document, config, next)
+	case <-ctx.Done():
+		return connector.FetchedPage{}, fault.Wrap(fault.Unavailable, "too many feeds are read at the same time; try again", ctx.Err())
+	}
 }
 
 func (c *Connector) get(ctx context.Context, url string, last state) (*http.Response, error) {

@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"orgops/shared/provider/connector"
 )
 
 func FuzzPage(f *testing.F) {
@@ -16,8 +18,16 @@ func FuzzPage(f *testing.F) {
 	} {
 		f.Add([]byte(seed))
 	}
+	for _, h := range hostiles() {
+		f.Add(h.document(4 << 10))
+	}
 	f.Fuzz(func(t *testing.T, document []byte) {
-		p, err := page(document, Config{MaxItems: 10}, state{})
+		var p connector.FetchedPage
+		var err error
+		took := allocated(func() { p, err = page(document, Config{MaxItems: 10}, state{}) })
+		if most := min(mostMemory, 1<<20+200*uint64(len(document))); took > most {
+			t.Errorf("%d bytes take %d bytes of memory, want at most %d", len(document), took, most)
+		}
 		if err != nil {
 			return
 		}
@@ -25,7 +35,7 @@ func FuzzPage(f *testing.F) {
 			t.Errorf("%d entries, want 10 at most", n)
 		}
 		for _, d := range p.Memories {
-			named := d.ExternalID != "" // intake refuses a draft without an id; any other draft must be valid
+			named := d.ExternalID != "" && len(d.ExternalID) <= 512 // intake refuses other drafts; these must be valid
 			if named && len(d.Check("")) > 0 {
 				t.Errorf("invalid draft: %+v", d)
 			}

@@ -1,71 +1,189 @@
 package webfeed
 
 import (
+	"html"
 	"strings"
-
-	"golang.org/x/net/html"
+	"unicode"
 )
 
-// maxLine limits a title that is taken from other text, in characters.
-const maxLine = 200
+// Limits of texts. maxText is what a memory keeps of its body; maxLine limits a title, in characters.
+const (
+	maxText = 64 << 10
+	maxLine = 200
+)
 
-// text returns the text of an HTML fragment without markup, scripts and styles. A block element begins a new line. In
-// plain text, only white space changes.
-func text(fragment string) string {
-	fragment = strings.ToValidUTF8(fragment, "\uFFFD")
-	var b strings.Builder
-	z := html.NewTokenizer(strings.NewReader(fragment))
-	hidden := ""
-	for {
-		switch z.Next() {
-		case html.ErrorToken:
-			return tidy(b.String())
-		case html.TextToken:
-			if hidden == "" {
-				b.Write(z.Text())
+// plain collects the text of HTML without markup, scripts and styles. A block element begins a new line. Runs of white space
+// become one space, or one new line if they hold one. The zero plain is empty. It keeps the first maxText bytes.
+type plain struct {
+	out    []byte
+	gap    byte   // white space before the next character, 0 if none
+	hidden string // the element whose text is left out: a script or a style
+}
+
+// reset makes p empty again, and keeps its memory.
+func (p *plain) reset() { *p = plain{out: p.out[:0]} }
+
+// String returns the text.
+func (p *plain) String() string { return string(p.out) }
+
+// text adds text without markup.
+func (p *plain) text(s string) {
+	if p.hidden != "" {
+		return
+	}
+	for _, r := range s {
+		if len(p.out) >= maxText {
+			return
+		}
+		switch {
+		case r == '\n':
+			p.gap = '\n'
+		case unicode.IsSpace(r):
+			p.space()
+		default:
+			if p.gap != 0 && len(p.out) > 0 {
+				p.out = append(p.out, p.gap)
 			}
-		case html.StartTagToken, html.SelfClosingTagToken:
-			name := tagName(z)
-			if hidden == "" && (name == "script" || name == "style") {
-				hidden = name
-			}
-			b.WriteString(gap(name))
-		case html.EndTagToken:
-			name := tagName(z)
-			if name == hidden {
-				hidden = ""
-			}
-			b.WriteString(gap(name))
+			p.gap = 0
+			p.out = append(p.out, string(r)...)
 		}
 	}
 }
 
-func tagName(z *html.Tokenizer) string {
-	name, _ := z.TagName()
-	return string(name)
+func (p *plain) space() {
+	if p.gap == 0 {
+		p.gap = ' '
+	}
 }
 
-// gap returns the white space that separates an element from the text around it.
-func gap(name string) string {
-	switch name {
+// start adds the start of an element.
+func (p *plain) start(name string) {
+	if p.separate(name); p.hidden == "" && hides(name) {
+		p.hidden = name
+	}
+}
+
+// end adds the end of an element.
+func (p *plain) end(name string) {
+	if p.separate(name); strings.EqualFold(name, p.hidden) {
+		p.hidden = ""
+	}
+}
+
+// hides reports whether an element's text is not for readers.
+func hides(name string) bool {
+	return strings.EqualFold(name, "script") || strings.EqualFold(name, "style")
+}
+
+// separate adds the white space that separates an element from the text around it.
+func (p *plain) separate(name string) {
+	var lower [10]byte // as long as the longest name below
+	if len(name) > len(lower) {
+		return
+	}
+	for i := range len(name) {
+		lower[i] = name[i] | 0x20 // digits stay digits
+	}
+	switch string(lower[:len(name)]) {
 	case "p", "div", "br", "li", "ul", "ol", "tr", "table", "blockquote", "pre", "section", "article", "hr",
 		"h1", "h2", "h3", "h4", "h5", "h6", "figure", "figcaption", "dt", "dd":
-		return "\n"
+		p.gap = '\n'
 	case "td", "th":
-		return " "
+		p.space()
+	}
+}
+
+// html adds a fragment of HTML.
+func (p *plain) html(fragment string) {
+	for fragment != "" && len(p.out) < maxText {
+		before, rest, markup := strings.Cut(fragment, "<")
+		p.text(html.UnescapeString(before))
+		if !markup {
+			return
+		}
+		fragment = p.markup(rest)
+	}
+}
+
+// markup adds what follows a "<", and returns the rest.
+func (p *plain) markup(rest string) string {
+	name, closing := strings.CutPrefix(rest, "/")
+	n := 0
+	for n < len(name) && (letter(name[n]) || n > 0 && !strings.ContainsRune(" \t\r\n\f/>", rune(name[n]))) {
+		n++
+	}
+	switch {
+	case n == 0 && strings.HasPrefix(rest, "!--"):
+		return after(rest[1:], "-->") // the shortest comment is <!-->
+	case n == 0 && (closing || strings.HasPrefix(rest, "!") || strings.HasPrefix(rest, "?")):
+		return after(rest, ">")
+	case n == 0:
+		p.text("<")
+		return rest
+	}
+	name, rest = name[:n], tagEnd(name[n:])
+	if closing {
+		p.end(name)
+		return rest
+	}
+	if hides(name) {
+		p.separate(name)
+		return endOf(name, rest)
+	}
+	p.start(name)
+	return rest
+}
+
+func letter(c byte) bool { return 'a' <= c|0x20 && c|0x20 <= 'z' }
+
+// after returns what follows the first mark in s, "" if s lacks it.
+func after(s, mark string) string {
+	_, rest, _ := strings.Cut(s, mark)
+	return rest
+}
+
+// tagEnd returns what follows a tag whose attributes s begins with. A quoted value may hold a ">".
+func tagEnd(s string) string {
+	quote, value := byte(0), false // value: the next character begins a value
+	for i := range len(s) {
+		switch c := s[i]; {
+		case quote != 0:
+			if c == quote {
+				quote = 0
+			}
+		case c == '>':
+			return s[i+1:]
+		case value && (c == '"' || c == '\''):
+			quote, value = c, false
+		case c == '=':
+			value = true
+		case c != ' ' && c != '\t' && c != '\r' && c != '\n':
+			value = false
+		}
 	}
 	return ""
 }
 
-// tidy collapses runs of white space and drops empty lines.
-func tidy(s string) string {
-	var lines []string
-	for l := range strings.SplitSeq(s, "\n") {
-		if l = strings.Join(strings.Fields(l), " "); l != "" {
-			lines = append(lines, l)
+// endOf returns the rest of s from the end tag of an element, "" if s lacks it.
+func endOf(name, s string) string {
+	for {
+		i := strings.Index(s, "</")
+		if i < 0 {
+			return ""
 		}
+		s = s[i:]
+		if end := len("</") + len(name); len(s) >= end && strings.EqualFold(s[len("</"):end], name) {
+			return s
+		}
+		s = s[len("</"):]
 	}
-	return strings.Join(lines, "\n")
+}
+
+// text returns the plain text of a fragment of HTML. In plain text, only white space changes.
+func text(fragment string) string {
+	var p plain
+	p.html(fragment)
+	return p.String()
 }
 
 // line returns the first line of s, cut to maxLine characters.

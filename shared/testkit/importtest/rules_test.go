@@ -45,7 +45,7 @@ var homes = []home{
 	{[]string{"golang.org/x/crypto/..."}, []string{"shared/identity/password"}, "password hashing"},
 	{[]string{"github.com/santhosh-tekuri/jsonschema/..."}, []string{"shared/testkit/metrictest"},
 		"its start takes milliseconds, so only tests use it, to check documents against their schema"},
-	{[]string{"github.com/mmcdole/gofeed/...", "golang.org/x/net/html/..."}, []string{"shared/provider/webfeed"}, "feeds are parsed by their connector"},
+	{[]string{"encoding/xml", "golang.org/x/text/encoding/..."}, []string{"shared/provider/webfeed"}, "feeds are parsed by their connector, within limits"},
 	{[]string{"github.com/swaggest/..."}, []string{"local/docs"}, "the documentation pages are for the local run"},
 	{[]string{"github.com/lmittmann/tint", "golang.org/x/term"}, []string{"local"}, "only the local run has a terminal"},
 	{[]string{"github.com/cedar-policy/..."}, []string{"shared/domain/policy"}, "one policy engine"},
