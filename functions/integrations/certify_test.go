@@ -91,7 +91,7 @@ func TestCertify_Fails(t *testing.T) {
 		{"has another secret", func(s *service) func(http.Header, []byte) int { return s.verifying(another) },
 			[]string{"accepts-signed"}, "verifies with this signing secret"},
 		{"fails", func(*service) func(http.Header, []byte) int { return always(500) },
-			[]string{"accepts-signed", "refuses-bad-signature", "refuses-old-timestamp"}, "answered 500, but 4xx was expected"},
+			[]string{"accepts-signed", "refuses-bad-signature", "refuses-old-timestamp"}, "answered 500, where 4xx was due"},
 		{"redirects", func(*service) func(http.Header, []byte) int { return always(308) },
 			[]string{"accepts-signed", "refuses-bad-signature", "refuses-old-timestamp"}, "answered 308"},
 		{"is down", nil, []string{"accepts-signed", "refuses-bad-signature", "refuses-old-timestamp"}, "no answer: "},
@@ -193,7 +193,7 @@ func TestCertify_Feed(t *testing.T) {
 	if got.Passed {
 		t.Errorf("with unused credentials the certification passed, want it failed: %+v", got)
 	}
-	s.wantCheck(got, "credentials", "fail", "wrong credentials also worked")
+	s.wantCheck(got, "credentials", "fail", "wrong credentials as well")
 }
 
 // TestCertify_FailedRerun keeps a certification and its report after a failed run.

@@ -45,7 +45,7 @@ func TestConfigure_Checked(t *testing.T) {
 		{"header names", "webhook", `{` + minimum + `,"headers":{"a b":"1","c/d":"1","e.f":"1"}}`, []string{"/headers/a b: this name", "/headers/c~1d: this name"}},
 		{"header injection", "webhook", `{` + minimum + `,"headers":{"X.A.B":"1\r\nX-B: s3cr3t","X.A":"ok"}}`, []string{"/headers/X.A.B: match"}},
 		{"header words", "webhook", `{` + minimum + `,"headers":{"host":"a","Authorization":"Bearer s3cr3t","connection":"x","proxy-connection":"x","x-a":"1","X-A":"2"}}`,
-			[]string{"/headers/Authorization: readable", "/headers/connection: one hop", "/headers/host: set by the sender", "/headers/proxy-connection: one hop", "/headers/x-a: twice"}},
+			[]string{"/headers/Authorization: readable", "/headers/connection: one hop", "/headers/host: set by the service", "/headers/proxy-connection: one hop", "/headers/x-a: twice"}},
 		{"github", "github", `{"repository":"octo/app","signingSecret":"s3cr3t s3cr3t"}`, nil},
 		{"github repository", "github", `{"repository":"octo/app/x"}`, []string{"/repository: match"}},
 		{"github dots", "github", `{"repository":"octo/.."}`, []string{"/repository: is not the name"}},

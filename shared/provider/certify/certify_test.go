@@ -99,7 +99,7 @@ func TestExaminer_Run_Credentials(t *testing.T) {
 		reason string
 	}{
 		{"checked by the provider", guarded(fault.New(fault.Unavailable, "answers 401")), "right", true, integration.Pass, "refused with wrong ones"},
-		{"ignored by the provider", func(connector.Fetch) (connector.FetchedPage, error) { return items, nil }, "right", false, integration.Fail, "delete the stored credentials"},
+		{"ignored by the provider", func(connector.Fetch) (connector.FetchedPage, error) { return items, nil }, "right", false, integration.Fail, "delete the stored ones"},
 		{"not needed", func(connector.Fetch) (connector.FetchedPage, error) { return items, nil }, "", true, integration.NotApplicable, "no credentials are stored"},
 		{"throttled with wrong ones", guarded(&connector.ThrottledError{Until: time.Now()}), "right", false, integration.Fail, "certify again"},
 	}
