@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"github.com/danielgtaylor/huma/v2"
+
+	"orgops/shared/web"
 )
 
 // exampleFiles holds an answer of each operation and status, as the service gave it: examples/<operation id>.<status>.json.
@@ -20,7 +22,7 @@ var exampleFiles embed.FS
 // showExamples adds the examples to the answers of the document. It panics on a file that belongs to no answer.
 func showExamples(doc *huma.OpenAPI) {
 	answers := map[string]*huma.Response{}
-	for _, op := range operations(doc) {
+	for _, op := range web.OperationsOf(doc) {
 		for status, response := range op.Responses {
 			answers[op.OperationID+"."+status] = response
 		}

@@ -69,22 +69,9 @@ func nameEnumerations(doc *huma.OpenAPI) {
 			body.Properties[name] = refer(property)
 		}
 	}
-	for _, op := range operations(doc) {
+	for _, op := range web.OperationsOf(doc) {
 		for _, p := range op.Parameters {
 			p.Schema = refer(p.Schema)
 		}
 	}
-}
-
-// operations lists the operations of a document.
-func operations(doc *huma.OpenAPI) []*huma.Operation {
-	var all []*huma.Operation
-	for _, item := range doc.Paths {
-		for _, op := range []*huma.Operation{item.Get, item.Post, item.Put, item.Delete} {
-			if op != nil {
-				all = append(all, op)
-			}
-		}
-	}
-	return all
 }

@@ -42,8 +42,8 @@ type marker struct {
 	done   map[*huma.Schema]bool
 }
 
-// operationsOf lists the operations of a document.
-func operationsOf(doc *huma.OpenAPI) []*huma.Operation {
+// OperationsOf lists the operations of a document, in no order.
+func OperationsOf(doc *huma.OpenAPI) []*huma.Operation {
 	var all []*huma.Operation
 	for _, item := range doc.Paths {
 		for _, op := range []*huma.Operation{item.Get, item.Post, item.Put, item.Patch, item.Delete} {
@@ -58,7 +58,7 @@ func operationsOf(doc *huma.OpenAPI) []*huma.Operation {
 // markOpen puts the mark on every operation, parameter and schema field that is not shown.
 func markOpen(doc *huma.OpenAPI) {
 	m := marker{doc: doc, fields: map[*huma.Schema][]string{}, done: map[*huma.Schema]bool{}}
-	operations := operationsOf(doc)
+	operations := OperationsOf(doc)
 	for _, op := range operations {
 		m.show(op)
 	}

@@ -15,7 +15,7 @@ import (
 func publish(doc *huma.OpenAPI) {
 	shared := sharedErrors()
 	doc.Components.Headers, doc.Components.Responses = sharedHeaders(), map[string]*huma.Response{anyError: shared[anyError]}
-	for _, op := range operationsOf(doc) {
+	for _, op := range OperationsOf(doc) {
 		shareErrors(op, shared, doc.Components.Responses)
 	}
 	openAnswers(doc)
@@ -121,7 +121,7 @@ func shareErrors(op *huma.Operation, shared, used map[string]*huma.Response) {
 // Objects of requests stay closed.
 func openAnswers(doc *huma.OpenAPI) {
 	asked := map[*huma.Schema]bool{}
-	for _, op := range operationsOf(doc) {
+	for _, op := range OperationsOf(doc) {
 		if op.RequestBody == nil {
 			continue
 		}
