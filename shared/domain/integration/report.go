@@ -29,7 +29,7 @@ type Check struct {
 	Reason   string             `json:"reason" doc:"what was found and, if it failed, what to do"`
 	Evidence []finding.Evidence `json:"evidence" nullable:"false" doc:"the facts behind it"`
 	Remedy   *finding.Remedy    `json:"remedy,omitempty" doc:"the operation that fixes it"`
-	Required bool               `json:"required" doc:"whether the certification needs it"`
+	Required bool               `json:"required" doc:"true if the port opens only when this check passes; otherwise not-applicable is enough"`
 }
 
 // Report describes a certification run.
