@@ -111,7 +111,7 @@ const BoundsEntity = "bounds"
 func BoundsKey(provider string) string { return CredentialKey(provider) + "#bounds" }
 
 // LoadSecretsAndBounds reads an integration's secrets, as LoadSecrets does, and its shared bounds with one query. The
-// bounds are a zero Item if there are none, and nil if they could not be read. They are valid even if the secrets do not open.
+// bounds are a zero Item if they are absent, and nil if they could not be read. They are valid even if the secrets do not open.
 func LoadSecretsAndBounds(ctx context.Context, c store.Company, v Vault, provider string) (s Secrets, bounds *store.Item, err error) {
 	bounds = new(store.Item)
 	var unopened error
