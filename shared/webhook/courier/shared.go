@@ -111,8 +111,9 @@ func (b *sharedBounds) reserve(a ask) (times []time.Time) {
 	return times
 }
 
-// timely returns the time from which a token may be used, and the time after which it may not. Attempts may begin a tenth of
-// a second before their time, as a burst, and a tenth of a second after it. So any second sees at most 1.2 × rate of them.
+// timely returns the time from which a token may be used, and the time after which it may not. Attempts may begin a twentieth
+// of a second before their time, as a burst, and a tenth of a second after it. So a second sees at most 1.15 × rate of them;
+// the rest up to 1.2 × is for the network.
 func timely(token time.Time, rate int) (from, to time.Time) {
-	return token.Add(-burst(rate)), token.Add(late)
+	return token.Add(-burst(rate) / 2), token.Add(late)
 }
