@@ -85,7 +85,7 @@ func (s *Set) settle(b ballot, r policy.Request, approved func() ballot) judgeme
 		return judgement{policy.Denied, []string{}, []string{fmt.Sprintf("no policy permits %s", r.Action)}}
 	case len(b.forbids) == 0:
 		return judgementOf(policy.Permitted, b.permits, "permits "+r.Action)
-	case len(b.permits) > 0 && approvable(b.forbids):
+	case approvable(b.forbids):
 		if then := approved(); len(then.forbids) == 0 && len(then.failures) == 0 && len(then.permits) > 0 {
 			return judgementOf(policy.NeedsApproval, b.forbids, "asks for an approval of "+r.Action)
 		}
