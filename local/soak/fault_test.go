@@ -67,22 +67,15 @@ func onTenants() []fault {
 	return append(all, onLink("source", false, func(_ *world, l *workload) *link { return l.source }, busy, failed)...)
 }
 
-// onDisk lists the faults of the process on SQLite.
-func onDisk() []fault {
-	return []fault{
-		{"disk", "full", true, func(w *world, _ *workload) {
-			end := w.program.fillDisk()
-			<-time.After(*forFlag)
-			end()
-		}},
-		{"process", "kill", true, func(w *world, _ *workload) {
-			random := rand.New(rand.NewPCG(*seedFlag, 0))
-			for range *killsFlag {
-				<-time.After(20*time.Millisecond + time.Duration(random.Int64N(int64(300*time.Millisecond))))
-				w.program.kill()
-			}
-		}},
-	}
+// onSQLite lists the faults of the process on SQLite.
+func onSQLite() []fault {
+	return append(onDisk(), fault{"process", "kill", true, func(w *world, _ *workload) {
+		random := rand.New(rand.NewPCG(*seedFlag, 0))
+		for range *killsFlag {
+			<-time.After(20*time.Millisecond + time.Duration(random.Int64N(int64(300*time.Millisecond))))
+			w.program.kill()
+		}
+	}})
 }
 
 // selected returns the faults that the flags name.

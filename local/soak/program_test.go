@@ -13,8 +13,6 @@ import (
 	"testing"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"orgops/local/servicetest"
 	"orgops/shared/base/freeport"
 	"orgops/shared/testkit/errtest"
@@ -112,23 +110,6 @@ func (p *program) kill() {
 	for p.process.Load() == running {
 		<-time.After(time.Millisecond)
 	}
-}
-
-// fillDisk makes every write fail that would make a file larger than the largest file is now, as a full disk does. end gives
-// the space back.
-func (p *program) fillDisk() (end func()) {
-	var largest uint64
-	errtest.Must(p.t, filepath.Walk(p.folder, func(_ string, f os.FileInfo, err error) error {
-		if err == nil && !f.IsDir() {
-			largest = max(largest, uint64(f.Size()))
-		}
-		return nil
-	}))
-	pid := p.process.Load().Pid
-	var was unix.Rlimit
-	errtest.Must(p.t, unix.Prlimit(pid, unix.RLIMIT_FSIZE, nil, &was))
-	errtest.Must(p.t, unix.Prlimit(pid, unix.RLIMIT_FSIZE, &unix.Rlimit{Cur: largest, Max: was.Max}, nil))
-	return func() { _ = unix.Prlimit(pid, unix.RLIMIT_FSIZE, &was, nil) } // it may have ended, and its limit with it
 }
 
 // admin runs a command of the operator and decodes what it prints.

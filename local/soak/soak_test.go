@@ -38,7 +38,7 @@ func TestSoak(t *testing.T) {
 		start  func(*testing.T) *world
 		faults []fault
 	}{
-		"aws": {startAWS, onAWS()}, "sqlite": {startEmbedded, onDisk()},
+		"aws": {startAWS, onAWS()}, "sqlite": {startEmbedded, onSQLite()},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
