@@ -1,6 +1,7 @@
 package soak_test
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"sync"
@@ -48,18 +49,20 @@ func (l *workload) write(stop <-chan struct{}) {
 
 // insist repeats a request until it succeeds, or the test ends.
 func (l *workload) insist(what string, request func() error) {
-	deadline := time.Now().Add(patience)
+	ctx, cancel := context.WithTimeout(l.t.Context(), patience)
+	defer cancel()
 	for {
 		err := request()
 		if err == nil {
 			return
 		}
-		if final(err) || time.Now().After(deadline) {
-			l.t.Errorf("%s was not accepted, within %v: %v", what, patience, err)
+		if final(err) {
+			l.t.Errorf("%s was refused: %v", what, err)
 			return
 		}
 		select {
-		case <-l.t.Context().Done():
+		case <-ctx.Done():
+			l.t.Errorf("%s was not accepted within %v: %v", what, patience, err)
 			return
 		case <-time.After(200 * time.Millisecond):
 		}
