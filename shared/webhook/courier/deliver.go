@@ -52,7 +52,7 @@ func (c *Courier) Deliver(ctx context.Context, e *Endpoint, d *delivery.Delivery
 		d.Hold(because)
 		return Result{State: Held, Because: because}, nil
 	}
-	if until, wait := e.wait(now); wait {
+	if until, wait := e.wait(ctx, d, budget, now); wait {
 		return Result{State: Deferred, Until: until}, nil
 	}
 	return c.attempt(ctx, e, d, budget), nil
@@ -63,7 +63,7 @@ func (c *Courier) attempt(ctx context.Context, e *Endpoint, d *delivery.Delivery
 	started := c.Now().UTC()
 	o := c.send(ctx, e, d, budget)
 	now := c.Now().UTC()
-	c.measure(e, o, e.health.record(o, now))
+	c.measure(e, o, e.health.record(ctx, o, now))
 	if o.Class == Aborted {
 		return Result{State: Deferred, Until: now}
 	}
