@@ -251,9 +251,9 @@ func TestRetrier_Poison(t *testing.T) {
 	var received atomic.Int64
 	w := retrier.New(retrier.Deps{Store: r.Store, Courier: r.Courier(), Queue: r.Retries, Logger: r.Logger, Now: r.Clock.Now}).Worker()
 	handle := w.Handle
-	w.Handle = func(ctx context.Context, body []byte) (time.Time, error) {
+	w.Handle = func(ctx context.Context, m queue.Received) (time.Time, error) {
 		received.Add(1)
-		return handle(ctx, body)
+		return handle(ctx, m)
 	}
 	w.Queue = patient{r.Retries, r.Clock}
 	r.Go(w.Run)

@@ -42,7 +42,7 @@ type environment struct {
 	busy    *invocation
 	dead    bool // guarded by the scheduler's lock
 	usedAt  time.Time
-	current string // the last invocation
+	current *invocation // the last one
 }
 
 // invocation holds one call of a function.
@@ -153,7 +153,7 @@ func (w *world) open(f *function) *environment {
 func (w *world) invoke(e *environment, in any, then func(out any, err error)) *invocation {
 	e.f.calls++
 	v := &invocation{env: e, name: fmt.Sprintf("%s#%d", e.name, e.f.calls), deadline: time.Now().Add(e.f.timeout), then: then}
-	e.busy, e.current = v, v.name
+	e.busy, e.current = v, v
 	w.running = append(w.running, v)
 	ctx, cancel := context.WithDeadline(as(e.ctx, v.name), v.deadline)
 	handle := start.Guard(slog.New(slog.DiscardHandler), start.WithMargin(e.handle))
@@ -192,7 +192,6 @@ func (w *world) kill(e *environment) {
 		}
 	}
 	v := e.busy
-	w.excuseAll(e)
 	w.close(e)
 	if v != nil {
 		w.finish(v)
@@ -202,6 +201,7 @@ func (w *world) kill(e *environment) {
 
 // close removes an environment. Its goroutines end, because every call they make returns an error.
 func (w *world) close(e *environment) {
+	w.excuseAll(e)
 	e.f.environments = slices.DeleteFunc(e.f.environments, func(other *environment) bool { return other == e })
 	w.mu.Lock()
 	e.dead = true

@@ -18,8 +18,9 @@ import (
 // Courier delivers webhooks to the endpoints of all companies. Make one with New. It is safe for concurrent use.
 type Courier struct {
 	Deps
-	cache  *cache
-	health *healths
+	cache   *cache
+	health  *healths
+	records *gate
 }
 
 // Deps holds the parts that a Courier works with.
@@ -42,7 +43,7 @@ func New(d Deps) *Courier {
 	if d.Random == nil {
 		d.Random = rand.Float64
 	}
-	return &Courier{Deps: d, cache: newCache(d.Fresh), health: newHealths(d.Random)}
+	return &Courier{Deps: d, cache: newCache(d.Fresh), health: newHealths(d.Random), records: newGate()}
 }
 
 // Stored records the metrics of a delivery's state. Call it for each delivery that was stored.
