@@ -10,7 +10,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"orgops/functions/dispatcher"
 	"orgops/shared/domain/delivery"
 	"orgops/shared/domain/integration"
 	"orgops/shared/storage/store"
@@ -109,28 +108,11 @@ func (r *running) check(t *testing.T, state delivery.State, status int, least ti
 	}
 }
 
-// TestDispatcher_NotRecorded repeats an attempt whose record is lost, as the same delivery.
-func TestDispatcher_NotRecorded(t *testing.T) {
-	t.Parallel()
-	r := start(t)
-	receiver := r.Receive()
-	r.Subscribe("a", "webhook", receiver, "memory.*")
-	r.faulty.Once(delivery.Entity, store.ErrUnavailable)
-	r.remember("a", 1)
-	first, second := receiver.Next(), receiver.Next()
-	if diff := cmp.Diff([]string{first.ID, string(first.Body)}, []string{second.ID, string(second.Body)}); diff != "" {
-		t.Errorf("the second delivery differs from the first (-want +got):\n%s", diff)
-	}
-	r.wantSettled("a", states{delivery.Delivered: 1})
-}
-
 // TestDispatcher_Separate checks that Separate writes each result in its own transaction, however many arrive at once.
 func TestDispatcher_Separate(t *testing.T) {
 	t.Parallel()
 	r := setup(t)
-	r.dispatcher = dispatcher.New(dispatcher.Deps{
-		Store: r.faulty, Courier: r.Courier(), Retries: r.retries, Syncs: r.Syncs, Logger: r.Logger, Now: r.Clock.Now, Separate: true,
-	})
+	r.dispatcher.SetSeparate()
 	r.dispatcher.SetBudget(time.Hour)
 	r.faulty.Before(func(ops []store.Op) error {
 		if len(ops) > 1 {

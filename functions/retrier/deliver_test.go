@@ -2,8 +2,6 @@ package retrier_test
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
 	"net/http"
 	"strings"
 	"sync/atomic"
@@ -222,24 +220,6 @@ func TestRetrier_RequestedMeanwhile(t *testing.T) {
 	r.wantDone("the superseded message", r.handle(j), 1)
 	r.wantDone("the requested message", r.handle(job(requested)), 2)
 	r.wantRecord(j, delivery.Delivery{State: delivery.Delivered, Made: 1, Generation: 2})
-}
-
-// TestRetrier_NotRecorded repeats an attempt whose record is lost.
-func TestRetrier_NotRecorded(t *testing.T) {
-	t.Parallel()
-	r := setup(t)
-	j := r.deliver(1)
-	body, err := json.Marshal(j)
-	errtest.Must(t, err)
-	r.faulty.Once(delivery.Entity, store.ErrUnavailable)
-	if _, err := r.Handle(context.Background(), body); !errors.Is(err, store.ErrUnavailable) {
-		t.Fatalf("error %v, want %v", err, store.ErrUnavailable)
-	}
-	r.wantDone("the message, received again,", r.handle(j), 2)
-	r.wantRecord(j, delivery.Delivery{State: delivery.Delivered, Made: 2, Generation: 1})
-	if first, second := r.receiver.Next().ID, r.receiver.Next().ID; second != first {
-		t.Errorf("sent again with id %q, want %q", second, first)
-	}
 }
 
 // TestRetrier_Breaker stops sending after five failures in a row, until a single probe succeeds.

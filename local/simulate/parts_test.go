@@ -74,6 +74,9 @@ func describe(ops []store.Op) string {
 
 // commit writes. An attempt whose record another worker was faster to write may be made again.
 func (w *world) commit(e *environment, ops []store.Op) error {
+	if e.f != nil && w.isHot(ops) {
+		return store.ErrUnavailable
+	}
 	err := w.table.Commit(e.now(), ops...)
 	if err == nil {
 		w.record(e, deliveries(ops))
