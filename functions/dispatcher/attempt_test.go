@@ -13,6 +13,7 @@ import (
 	"orgops/shared/domain/delivery"
 	"orgops/shared/domain/integration"
 	"orgops/shared/storage/store"
+	"orgops/shared/testkit/errtest"
 	"orgops/shared/testkit/worktest"
 )
 
@@ -204,6 +205,44 @@ func TestDispatcher_QueueFails(t *testing.T) {
 	r.remember("a", 1)
 	r.settled("a", 1)
 	r.check(t, delivery.Scheduled, 500, 4*time.Second)
+	r.wantReceived(receiver, 1)
+}
+
+// TestDispatcher_Redelivered checks that a change that is redelivered with a failed one sends neither its event nor its queue
+// message again.
+func TestDispatcher_Redelivered(t *testing.T) {
+	t.Parallel()
+	r := setup(t)
+	receiver := r.Receive()
+	receiver.Status(500)
+	r.Subscribe("a", "webhook", receiver, "memory.*")
+	r.remember("a", 1)
+	f := feedOf(store.Batch{Changes: r.Changes(2)})
+	r.run(f)
+	if err := <-f.finished; err != nil {
+		t.Error(err)
+	}
+	r.stop()
+	scheduled := store.Batch{Changes: r.Changes(1), Replay: true}
+	f = feedOf(scheduled)
+	r.run(f)
+	if err := <-f.finished; err != nil {
+		t.Error(err)
+	}
+	r.stop()
+	f = feedOf(scheduled, scheduled)
+	r.run(f)
+	for range 2 {
+		if err := <-f.finished; err != nil {
+			t.Error(err)
+		}
+	}
+	r.Clock.Advance(time.Hour)
+	got, err := r.Retries.Receive(t.Context(), 10, time.Minute)
+	errtest.Must(t, err)
+	if len(got) != 1 {
+		t.Errorf("%d messages of one delivery, want 1", len(got))
+	}
 	r.wantReceived(receiver, 1)
 }
 

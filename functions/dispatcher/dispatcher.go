@@ -30,6 +30,7 @@ type Dispatcher struct {
 	lanes  *lanes
 	writer *writer
 	jobs   *jobs
+	sent   *sent
 	budget time.Duration // of an attempt
 }
 
@@ -52,7 +53,10 @@ const Consumer = "dispatcher"
 
 // New makes a dispatcher; Run starts it.
 func New(d Deps) *Dispatcher {
-	return &Dispatcher{Deps: d, lanes: newLanes(d.Now), writer: newWriter(d), jobs: newJobs(), budget: courier.FirstTimeout}
+	return &Dispatcher{
+		Deps: d, lanes: newLanes(d.Now), writer: newWriter(d), jobs: newJobs(), sent: newSent(),
+		budget: courier.FirstTimeout,
+	}
 }
 
 // From makes a dispatcher from the service's parts.
@@ -112,8 +116,10 @@ func (d *Dispatcher) Handle(ctx context.Context, b store.Batch, done func(error)
 		if change.Entity == integration.Entity {
 			d.Courier.Forget(change.Company)
 		}
-		if err := asked.add(change); err != nil {
-			d.skip(ctx, "queue work", change, err)
+		if !b.Replay || !d.sent.has(change) {
+			if err := asked.add(change); err != nil {
+				d.skip(ctx, "queue work", change, err)
+			}
 		}
 		d.publish(ctx, change, b.Replay, work)
 	}

@@ -14,8 +14,9 @@ import (
 // working names a delivery in progress.
 type working struct{ company, key string }
 
-// deliver makes the due attempt of a delivery. due tells when the next attempt is due; zero means never. again reports that
-// the message was received before.
+// deliver makes the due attempt of a delivery. due tells when to redeliver the message; zero means never. The record of a
+// failed attempt asks for the next message, as every record of a scheduled delivery does. So all copies of a message end with
+// its attempt. again reports that the message was received before.
 //
 // If another message of the delivery is in progress, deliver does not read the record, but returns a later time. Otherwise
 // it might read the record before the other attempt is stored, and attempt the delivery a second time. If an earlier attempt
@@ -31,40 +32,59 @@ func (r *Retrier) deliver(ctx context.Context, company store.Company, job delive
 	}
 	defer r.working.Delete(id)
 	if o, ok := r.kept.take(id); ok {
-		return r.record(ctx, company, key, o)
+		return r.settle(ctx, company, job, r.record(ctx, company, key, o))
 	}
 	finishing := context.WithoutCancel(ctx)
-	var d delivery.Delivery
-	item, err := company.Get(finishing, key, &d)
-	if errors.Is(err, store.ErrNotFound) {
-		return time.Time{}, nil
+	o, due, err := r.load(finishing, company, job)
+	if err != nil || due.IsZero() || due.After(r.Now()) {
+		return due, err
 	}
+	endpoint, err := r.Courier.Endpoint(finishing, company, o.delivery.Endpoint)
 	if err != nil {
 		return time.Time{}, err
 	}
-	if !d.Open() || d.Generation != job.Generation { // settled, or a later generation has its own message
-		return time.Time{}, nil
-	}
-	if d.NextAttemptAt.After(r.Now()) {
-		return *d.NextAttemptAt, nil
-	}
-	endpoint, err := r.Courier.Endpoint(finishing, company, d.Endpoint)
-	if err != nil {
-		return time.Time{}, err
-	}
-	o := outcome{item.Version, d}
 	result, err := r.attempt(finishing, endpoint, key, &o, again)
 	switch {
-	case errors.Is(err, store.ErrConflict): // another message claimed the delivery
-		return r.Now().Add(r.Courier.SpillDelay()), nil
 	case err != nil:
-		return time.Time{}, err
 	case result.Attempted:
-		return r.record(ctx, company, key, o)
+		err = r.record(ctx, company, key, o)
 	case result.State == courier.Deferred:
 		return result.Until, nil
+	default:
+		err = r.store(ctx, company, key, o)
 	}
-	return r.store(ctx, company, key, o)
+	return r.settle(ctx, company, job, err)
+}
+
+// load reads the delivery of a job. due tells when its next attempt is due; zero means that the job has no effect any more.
+func (r *Retrier) load(ctx context.Context, company store.Company, job delivery.Job) (o outcome, due time.Time, err error) {
+	item, err := company.Get(ctx, delivery.Prefix+job.Delivery, &o.delivery)
+	if errors.Is(err, store.ErrNotFound) {
+		return outcome{}, time.Time{}, nil
+	}
+	if err != nil {
+		return outcome{}, time.Time{}, err
+	}
+	if !o.delivery.Open() || o.delivery.Generation != job.Generation { // settled, or a later generation has its own message
+		return outcome{}, time.Time{}, nil
+	}
+	o.version = item.Version
+	return o, *o.delivery.NextAttemptAt, nil
+}
+
+// settle returns when to redeliver a message after a write of its delivery: never after a success, because the record has
+// its own message if another attempt is due. After a conflicting write, settle reads the record again. If another message's
+// attempt is counted, this message has no effect any more. Otherwise another message has claimed the delivery, and this one
+// waits.
+func (r *Retrier) settle(ctx context.Context, company store.Company, job delivery.Job, written error) (due time.Time, err error) {
+	if !errors.Is(written, store.ErrConflict) {
+		return time.Time{}, written
+	}
+	_, due, err = r.load(context.WithoutCancel(ctx), company, job)
+	if !due.IsZero() && !due.After(r.Now()) {
+		due = r.Now().Add(r.Courier.SpillDelay())
+	}
+	return due, err
 }
 
 // attempt takes a slot and delivers. The result is deferred if no slot is free or the endpoint must not be called yet. If an
@@ -85,7 +105,7 @@ func (r *Retrier) attempt(ctx context.Context, e *courier.Endpoint, key string, 
 		return result, err
 	}
 	if result.State == courier.Deferred {
-		d.Postpone(result.Until)
+		d.Enqueue(result.Until)
 	}
 	if d.State != delivery.Delivered && d.State != delivery.Failed { // after a 410 the endpoint is already disabled
 		r.disableFailing(ctx, e)

@@ -12,9 +12,9 @@ type outcome struct {
 	delivery delivery.Delivery
 }
 
-// maxKept limits the outcomes in memory, of at most 50 kB each. There can be more only if attempts of so many companies could
-// not be recorded, because a company's first failed write stops its attempts.
-const maxKept = 1024
+// maxKept limits the outcomes in memory, of at most 50 kB each. There can be more only if more attempts were in flight when
+// the writes began to fail, because a failed write stops the attempts.
+const maxKept = 4096
 
 // kept holds the outcomes of attempts that could not be recorded. Their attempts are not made again in this process: the next
 // message of the delivery writes the outcome.

@@ -19,41 +19,33 @@ const (
 )
 
 // record writes the outcome of an attempt, and tries again with backoff. If it cannot write the outcome, it keeps it in
-// memory and returns the error. After a conflicting write it returns now, so that the message is handled again with the new
-// record.
-func (r *Retrier) record(ctx context.Context, company store.Company, key string, o outcome) (due time.Time, err error) {
+// memory and returns the error.
+func (r *Retrier) record(ctx context.Context, company store.Company, key string, o outcome) error {
 	if _, limited := ctx.Deadline(); !limited {
 		var stop context.CancelFunc
 		ctx, stop = context.WithTimeout(ctx, recordFor)
 		defer stop()
 	}
 	for pause := firstPause; ; pause = min(2*pause, lastPause) {
-		due, err = r.store(ctx, company, key, o)
-		if err == nil {
-			return due, nil
+		err := r.store(ctx, company, key, o)
+		if err == nil || errors.Is(err, store.ErrConflict) {
+			return err
 		}
 		r.Logger.WarnContext(ctx, "attempt not recorded; trying again", "company", company.ID(), "key", key, "error", err)
 		if !wait.For(ctx, pause) {
 			r.kept.put(working{company.ID(), key}, o)
-			return time.Time{}, err
+			return err
 		}
 	}
 }
 
-// store writes a delivery once and returns when its next attempt is due; zero means never.
-func (r *Retrier) store(ctx context.Context, company store.Company, key string, o outcome) (due time.Time, err error) {
-	err = r.replace(ctx, company, key, o.version, o.delivery)
-	if errors.Is(err, store.ErrConflict) {
-		return r.Now(), nil
+// store writes a delivery once.
+func (r *Retrier) store(ctx context.Context, company store.Company, key string, o outcome) error {
+	err := r.replace(ctx, company, key, o.version, o.delivery)
+	if err == nil {
+		r.Courier.Stored(&o.delivery)
 	}
-	if err != nil {
-		return time.Time{}, err
-	}
-	r.Courier.Stored(&o.delivery)
-	if o.delivery.NextAttemptAt == nil {
-		return time.Time{}, nil
-	}
-	return *o.delivery.NextAttemptAt, nil
+	return err
 }
 
 // claim writes the record of a delivery before its attempt, as due again after a lease. If the write fails, no attempt is

@@ -4,7 +4,11 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"net/http"
 	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
 
 	"orgops/shared/domain/delivery"
 	"orgops/shared/storage/queue"
@@ -119,3 +123,47 @@ func TestRetrier_ReceivedAgain(t *testing.T) {
 	}
 	r.wantRecord(j, delivery.Delivery{State: delivery.Delivered, Made: 2, Generation: 1})
 }
+
+// TestRetrier_Conflict checks what becomes of a message whose worker loses the write of its attempt to another worker.
+func TestRetrier_Conflict(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name    string
+		other   func(r *running, d *delivery.Delivery) // what the other worker writes
+		due     bool                                   // the message is kept
+		message string
+	}{
+		{"an attempt", func(r *running, d *delivery.Delivery) {
+			d.Log(delivery.Attempt{Number: 2, State: delivery.Failed, At: r.Clock.Now()})
+			d.Enqueue(r.Clock.Now().Add(time.Hour))
+		}, false, "the attempt is counted"},
+		{"a success", func(_ *running, d *delivery.Delivery) { d.End(delivery.Delivered) }, false, "the delivery is settled"},
+		{"a claim", func(r *running, d *delivery.Delivery) { d.Postpone(r.Clock.Now().Add(time.Minute)) }, true, "the other worker may die"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			r := setup(t)
+			j := r.deliver(1)
+			var want delivery.Delivery
+			r.receiver.Answer(func(w http.ResponseWriter, _ *http.Request) {
+				want = r.record(j)
+				tt.other(r, &want)
+				r.save(want)
+				w.WriteHeader(http.StatusInternalServerError)
+			})
+			due := r.handle(j)
+			if tt.due {
+				r.wantWait(due, time.Second, lease)
+			} else {
+				r.wantDone("the message ("+tt.message+")", due, 1)
+			}
+			if diff := cmp.Diff(want, r.record(j)); diff != "" {
+				t.Errorf("record differs from the other worker's (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// lease repeats the lease of a message from retrier.go.
+const lease = time.Minute

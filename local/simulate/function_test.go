@@ -39,6 +39,7 @@ type environment struct {
 	mu      sync.Mutex
 	skew    time.Duration // of the clock; guarded by mu
 	random  *rand.Rand    // guarded by mu
+	sent    []string      // bodies of the messages that it has sent; guarded by mu
 	busy    *invocation
 	dead    bool // guarded by the scheduler's lock
 	usedAt  time.Time

@@ -107,12 +107,14 @@ func (q queueOf) Send(ctx context.Context, messages ...queue.Message) error {
 	for _, m := range messages {
 		delay := simqueue.Delay(q.e.now(), m.Due)
 		err := q.ask(ctx, send, fmt.Sprintf("send to %s %s in %v", q.q.name, m.Body, delay), func() error {
+			q.e.w.checkSent(q, m)
 			q.e.w.enqueue(q.q, m, delay)
 			return nil
 		})
 		if err != nil {
 			return err
 		}
+		q.e.note(m)
 	}
 	return nil
 }
