@@ -23,6 +23,7 @@ var journeys = []struct {
 	{"feed", feed},
 	{"github", github},
 	{"insight", insight},
+	{"review", review},
 }
 
 // TestJourneys compares the answers of every target with the golden files. With -update it writes the golden file of each
@@ -42,6 +43,9 @@ func TestJourneys(t *testing.T) {
 					t.Logf("the end of the log of %s:\n%s", tg.name, tail(running.log()))
 				}
 			})
+			for _, c := range running.checks {
+				t.Run(c.name, func(t *testing.T) { c.run(t, w) })
+			}
 			for _, tt := range journeys {
 				t.Run(tt.name, func(t *testing.T) {
 					t.Parallel()

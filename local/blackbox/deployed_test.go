@@ -34,7 +34,9 @@ func startDeployed(t *testing.T) *target {
 	})
 	program := build(t)
 	env := append(append(os.Environ(), stack.Environment()...), "ORGOPS_BACKEND=aws", "ORGOPS_TABLE="+stack.Outputs["TableName"])
-	return &target{
+	d := &deployed{Stack: stack, env: env}
+	t.Cleanup(func() { d.checkRefusals(t) })
+	d.target = &target{
 		url: stack.URL, log: func() string { return functionLogs(stack.LogFolder()) }, every: 200 * time.Millisecond,
 		createCompany: func(ctx context.Context, name, email, password string) (string, error) {
 			made, err := stack.CreateCompany(ctx, name, email, password)
@@ -44,7 +46,9 @@ func startDeployed(t *testing.T) *target {
 			_, err := adminCommand(ctx, program, env, password, "user", "add", "--company", company, "--email", email, "--role", "member")
 			return err
 		},
+		checks: []check{{"rights", d.checkRights}, {"expiry", d.checkExpiry}},
 	}
+	return d.target
 }
 
 // functionLogs returns the end of the log of every function, each under its name.

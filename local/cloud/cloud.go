@@ -1,9 +1,9 @@
 // Package cloud deploys the CDK app to an AWS emulator on this machine, without Docker and without an account. It uses the
 // same template and the same programs. The emulator, in the folder emulator, is LocalStack with fixes for its gaps.
 //
-// Use it to test correctness, not speed: a request takes about 100 ms. The emulator does not check IAM rights, count a plan's
-// requests, write access logs, traces or alarms, end a request after 29 seconds, process several batches of a shard
-// concurrently, or rotate the signing key on schedule.
+// Use it to test correctness, not speed: a request takes about 100 ms. The emulator checks the rights of the functions' roles. It
+// does not count a plan's requests, write access logs, traces or alarms, end a request after 29 seconds, process several batches
+// of a shard concurrently, or rotate the signing key on schedule.
 //
 // It needs what `make tools` installs under .tools, and a Unix system.
 package cloud

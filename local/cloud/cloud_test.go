@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -32,8 +33,12 @@ func TestEmulator(t *testing.T) {
 	if err != nil {
 		t.Fatalf("%v\n%s", err, output)
 	}
-	if !bytes.Contains(output, []byte("Ran 1")) { // at least 10 tests
-		t.Errorf("fewer than 10 tests ran:\n%s", output)
+	var ran int
+	if _, after, found := bytes.Cut(output, []byte("\nRan ")); found {
+		ran, _ = strconv.Atoi(string(bytes.Fields(after)[0])) // 0, which fails below
+	}
+	if ran < 40 {
+		t.Errorf("%d tests ran, want at least 40:\n%s", ran, output)
 	}
 }
 
@@ -120,6 +125,29 @@ func TestLocal(t *testing.T) {
 	}
 	if _, err := local("http://127.0.0.1:4566", "https://example.com/live"); err == nil {
 		t.Error("an address outside API Gateway was accepted")
+	}
+}
+
+func TestStack_Refusals(t *testing.T) {
+	t.Parallel()
+	s := &Stack{Home: t.TempDir()}
+	all, err := s.Refusals()
+	errtest.Must(t, err)
+	if len(all) != 0 {
+		t.Errorf("refusals = %v, want none before the first", all)
+	}
+	file := filepath.Join(s.Home, "refusals.jsonl")
+	lines := `{"role":"a","action":"sqs:SendMessage","resource":"q","reason":"because"}` + "\n" + `{"role":"b","action":"x","resource":"*","reason":"y"}` + "\n"
+	errtest.Must(t, os.WriteFile(file, []byte(lines), 0o600))
+	all, err = s.Refusals()
+	errtest.Must(t, err)
+	want := []Refusal{{"a", "sqs:SendMessage", "q", "because"}, {"b", "x", "*", "y"}}
+	if !slices.Equal(all, want) {
+		t.Errorf("refusals = %v, want %v", all, want)
+	}
+	errtest.Must(t, os.WriteFile(file, []byte("{"), 0o600))
+	if _, err := s.Refusals(); err == nil {
+		t.Error("an incomplete line was accepted")
 	}
 }
 

@@ -111,7 +111,7 @@ func TestMonth(t *testing.T) {
 	})
 	want := map[string][2]float64{
 		"read":             {v.read, 2000 * 5},
-		"written":          {v.written, 2000 * 2},
+		"written":          {v.written, 2000 * 3},
 		"queue":            {v.queue, 2000 * (2 + 2)}, // its own two requests, and the poller's two
 		"keys":             {v.keys, 2000},
 		"requests":         {v.requests, 0},

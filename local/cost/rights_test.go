@@ -48,7 +48,8 @@ var unmeasured = []struct {
 	{"the poller", "syncer", []string{"sqs:ReceiveMessage Syncs", "sqs:GetQueueAttributes Syncs", "sqs:DeleteMessage Syncs"}},
 }
 
-// checkRights checks that each role grants exactly the rights that its function uses; no emulator checks rights.
+// checkRights checks that each role grants exactly the rights that its function uses. An emulator that checks rights notices
+// only the missing ones.
 func (w *world) checkRights(t *testing.T, used rights) {
 	for _, u := range unmeasured {
 		used.add(u.function, u.of...)

@@ -3,8 +3,10 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/aws/aws-lambda-go/events"
@@ -56,6 +58,7 @@ func workers() map[string]func(*world) func() {
 
 		"retrier: an attempt, delivered":       func(w *world) func() { return w.retries(false, 10*time.Second) },
 		"retrier: an attempt, failed":          func(w *world) func() { return w.retries(true, 10*time.Second) },
+		"retrier: an attempt at a rate limit":  (*world).retriesLimited,
 		"retrier: an early message":            func(w *world) func() { return w.retries(false, 0) },
 		"retrier: a recovery of 10 deliveries": (*world).recovers,
 		"syncer: a run that finds nothing new": func(w *world) func() { return w.syncs("one", "") },
@@ -163,6 +166,7 @@ func (w *world) dispatch(items ...store.Item) func() {
 }
 
 func (w *world) dispatches(broken bool, n int) func() {
+	w.unbound()
 	run := w.dispatch(w.memories(n)...)
 	return func() {
 		w.fail(broken)
@@ -238,6 +242,7 @@ func (w *world) retrier() queue.Worker {
 
 // retries processes a delivery that is due in five seconds, that much later.
 func (w *world) retries(broken bool, later time.Duration) func() {
+	w.unbound()
 	key, d := w.scheduled()
 	w.put(key, delivery.Entity, d)
 	run := w.settled(w.retrier(), w.message("retries", delivery.Job{Company: w.company, Delivery: key[len(delivery.Prefix):], Generation: d.Generation}))
@@ -247,6 +252,27 @@ func (w *world) retries(broken bool, later time.Duration) func() {
 		run()
 		w.fail(false)
 	}
+}
+
+// unbound removes what an earlier step has noted about the endpoint.
+func (w *world) unbound() {
+	w.t.Helper()
+	c := w.tenant()
+	item, err := c.Get(w.t.Context(), integration.BoundsKey("webhook"), nil)
+	if errors.Is(err, store.ErrNotFound) {
+		return
+	}
+	errtest.Must(w.t, err)
+	errtest.Must(w.t, c.Commit(w.t.Context(), c.Delete(item.Key, item.Entity, item.Version).Quietly()))
+}
+
+// retriesLimited processes a due delivery to the endpoint, which has a rate limit from now on.
+func (w *world) retriesLimited() func() {
+	i, version, err := integration.Load(w.t.Context(), w.tenant(), "webhook")
+	errtest.Must(w.t, err)
+	i.Config = json.RawMessage(strings.Replace(string(i.Config), "{", `{"rateLimit":50,`, 1))
+	errtest.Must(w.t, w.tenant().Commit(w.t.Context(), w.tenant().Replace(integration.Key("webhook"), integration.Entity, version, i)))
+	return w.retries(false, 10*time.Second)
 }
 
 func (w *world) recovers() func() {

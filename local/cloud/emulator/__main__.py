@@ -15,7 +15,7 @@ def main() -> int:
     chosen = options.parse_args()
     settings.apply(chosen.port, chosen.home)
 
-    from emulator import addresses, authorizer, dynamodb, functions, resources, responses, routing, streams
+    from emulator import addresses, authorizer, dynamodb, functions, resources, responses, rights, routing, streams
     from localstack.runtime.main import main as serve
 
     routing.patch()
@@ -26,6 +26,7 @@ def main() -> int:
     responses.patch()
     resources.patch()
     streams.patch()
+    rights.patch(Path(chosen.home))
     return serve()
 
 

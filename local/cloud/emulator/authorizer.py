@@ -54,7 +54,7 @@ class Authorizers:
                f"{request['http_method']}/{request['path'].lstrip('/')}")
         answer = self._answer(context, authorizer, _token(authorizer, request["headers"]), arn)
         try:
-            verdict = policy.decide(answer["policyDocument"], arn)
+            verdict = policy.decide([answer["policyDocument"]], policy.Request("execute-api:Invoke", arn))
             context.context_variables["authorizer"] = _variables(answer)
         except (KeyError, policy.Malformed) as error:
             LOG.error("the authorizer's answer is invalid: %r", error)

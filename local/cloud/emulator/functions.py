@@ -2,7 +2,7 @@
 
 LocalStack still provides the rest of Lambda: the functions and their code, permissions to invoke, reserved concurrency,
 asynchronous invocations. Only programs of the runtimes provided.* for this machine's architecture can run. Memory is not
-limited and IAM is not checked; tests of the template check what a role allows.
+limited. The module rights checks what a function's role allows.
 """
 
 import os

@@ -89,23 +89,65 @@ func label(provider string) string { return provider + "/secrets" }
 
 // LoadSecrets reads and opens an integration's secrets. For an integration without secrets it returns version 0 and no error.
 func LoadSecrets(ctx context.Context, c store.Company, v Vault, provider string) (Secrets, int64, error) {
-	var sealed sealedItem
-	item, err := c.Get(ctx, CredentialKey(provider), &sealed)
+	item, err := c.Get(ctx, CredentialKey(provider), nil)
 	if errors.Is(err, store.ErrNotFound) {
 		return Secrets{}, 0, nil
 	}
 	if err != nil {
 		return Secrets{}, 0, store.Fault(err, "")
 	}
+	s, err := openSecrets(ctx, c, v, provider, item)
+	if err != nil {
+		return Secrets{}, 0, err
+	}
+	return s, item.Version, nil
+}
+
+// BoundsEntity names the entity of the item that shares an endpoint's bounds between the processes that send to it.
+const BoundsEntity = "bounds"
+
+// BoundsKey returns the sort key of an endpoint's shared bounds. It directly follows the key of the secrets, so that one
+// query reads both.
+func BoundsKey(provider string) string { return CredentialKey(provider) + "#bounds" }
+
+// LoadSecretsAndBounds reads an integration's secrets, as LoadSecrets does, and its shared bounds with one query. The
+// bounds are a zero Item if they are absent, and nil if they could not be read. They are valid even if the secrets do not open.
+func LoadSecretsAndBounds(ctx context.Context, c store.Company, v Vault, provider string) (s Secrets, bounds *store.Item, err error) {
+	bounds = new(store.Item)
+	var unopened error
+	for q := (store.Query{Prefix: CredentialKey(provider), To: BoundsKey(provider)}); ; {
+		page, err := c.Query(ctx, q)
+		if err != nil {
+			return Secrets{}, nil, store.Fault(err, "")
+		}
+		for _, item := range page.Items {
+			switch item.Key {
+			case BoundsKey(provider):
+				*bounds = item
+			case CredentialKey(provider):
+				s, unopened = openSecrets(ctx, c, v, provider, item)
+			}
+		}
+		if q.After = page.Next; q.After == "" {
+			return s, bounds, unopened
+		}
+	}
+}
+
+func openSecrets(ctx context.Context, c store.Company, v Vault, provider string, item store.Item) (Secrets, error) {
+	var sealed sealedItem
+	if err := item.Decode(&sealed); err != nil {
+		return Secrets{}, err
+	}
 	plain, err := v.Open(ctx, c.ID(), label(provider), sealed.Sealed)
 	if err != nil {
-		return Secrets{}, 0, fmt.Errorf("open secrets of %s: %w", provider, err)
+		return Secrets{}, fmt.Errorf("open secrets of %s: %w", provider, err)
 	}
 	var s Secrets
 	if err := json.Unmarshal(plain, &s); err != nil {
-		return Secrets{}, 0, fmt.Errorf("decode secrets of %s: invalid JSON", provider) // the cause might quote the secrets
+		return Secrets{}, fmt.Errorf("decode secrets of %s: invalid JSON", provider) // the cause might quote the secrets
 	}
-	return s, item.Version, nil
+	return s, nil
 }
 
 // SaveSecrets returns the write that replaces the secrets at version (0: none yet). The write stays out of the change feed,

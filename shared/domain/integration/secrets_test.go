@@ -134,6 +134,35 @@ func TestSecrets_Store(t *testing.T) {
 	}
 }
 
+// TestLoadSecretsAndBounds reads both items of an endpoint, and none of an endpoint whose name begins with its name.
+func TestLoadSecretsAndBounds(t *testing.T) {
+	t.Parallel()
+	s, v := open(t)
+	c := store.For(s, "a")
+	for _, provider := range []string{"webhook", "webhook-billing"} {
+		op, err := integration.SaveSecrets(t.Context(), c, v, provider, 0, integration.Secrets{}.Rotate(provider, now, 0))
+		errtest.Must(t, err)
+		errtest.Must(t, c.Commit(t.Context(), op))
+	}
+	bounds := c.Create(integration.BoundsKey("webhook-billing"), integration.BoundsEntity, json.RawMessage(`{"n":1}`)).Quietly()
+	errtest.Must(t, c.Commit(t.Context(), bounds))
+	for provider, version := range map[string]int64{"webhook": 0, "webhook-billing": 1} {
+		secrets, item, err := integration.LoadSecretsAndBounds(t.Context(), c, v, provider)
+		errtest.Must(t, err)
+		if diff := cmp.Diff([]string{provider}, secrets.Live(now)); diff != "" {
+			t.Errorf("%s: secrets differ (-want +got):\n%s", provider, diff)
+		}
+		if item.Version != version {
+			t.Errorf("%s: bounds at version %d, want %d", provider, item.Version, version)
+		}
+	}
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, item, err := integration.LoadSecretsAndBounds(ended, c, v, "webhook"); item != nil {
+		t.Errorf("bounds = %+v and error %v when the store does not answer, want no bounds", item, err)
+	}
+}
+
 func TestLoad(t *testing.T) {
 	t.Parallel()
 	s, _ := open(t)

@@ -67,6 +67,7 @@ func (s *Services) Courier() *courier.Courier {
 		if s.HearsChanges {
 			d.Fresh = endpointsFresh
 		}
+		d.Shared = !s.HearsChanges // only one process at a time may consume the feed
 		s.courier = courier.New(d)
 	})
 	return s.courier

@@ -46,6 +46,7 @@ var homes = []home{
 	{[]string{"github.com/santhosh-tekuri/jsonschema/..."}, []string{"shared/testkit/metrictest"},
 		"its start takes milliseconds, so only tests use it, to check documents against their schema"},
 	{[]string{"encoding/xml", "golang.org/x/text/encoding/..."}, []string{"shared/provider/webfeed"}, "feeds are parsed by their connector, within limits"},
+	{[]string{"github.com/itchyny/..."}, []string{"shared/provider/mapping"}, "one place bounds what an expression may do"},
 	{[]string{"github.com/swaggest/..."}, []string{"local/docs"}, "the documentation pages are for the local run"},
 	{[]string{"github.com/lmittmann/tint", "golang.org/x/term"}, []string{"local"}, "only the local run has a terminal"},
 	{[]string{"github.com/cedar-policy/..."}, []string{"shared/domain/policy"}, "one policy engine"},
@@ -78,6 +79,7 @@ var homes = []home{
 		"shared/webhook/outbound",                                   // sends requests under the egress rules
 		"shared/webhook/standardwebhooks", "shared/webhook/courier", // signs, verifies and sends requests: HTTP is its subject
 		"shared/provider/connector",                            // its ports carry a delivery's headers, which a signature covers
+		"shared/provider/mapping",                              // reads a delivery's headers
 		"shared/provider/webfeed",                              // fetches
 		"shared/provider/github",                               // signs and verifies deliveries
 		"shared/provider/genericwebhook",                       // as above

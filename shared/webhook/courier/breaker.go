@@ -23,16 +23,77 @@ const (
 	BreakerHalfOpen BreakerState = "half-open" // one probe, whose outcome decides
 )
 
+// circuit holds a breaker's state, as the processes that send to an endpoint share it. The zero circuit is closed.
+type circuit struct {
+	Failures   int           `json:"failures,omitempty"` // consecutive, while closed
+	Open       time.Duration `json:"open,omitempty"`     // for how long it opened last; 0: closed
+	OpenUntil  time.Time     `json:"openUntil,omitzero"`
+	ProbeUntil time.Time     `json:"probeUntil,omitzero"` // when the probe in flight expires
+	HeldUntil  time.Time     `json:"heldUntil,omitzero"`
+}
+
+// allow reports whether an attempt may begin now; if not, retryAt says when to ask again. If the attempt is a probe, allow
+// has noted it.
+func (c *circuit) allow(now time.Time) (ok, probe bool, retryAt time.Time) {
+	switch {
+	case now.Before(c.HeldUntil):
+		return false, false, c.HeldUntil
+	case c.Open == 0:
+		return true, false, time.Time{}
+	case now.Before(c.OpenUntil):
+		return false, false, c.OpenUntil
+	case now.Before(c.ProbeUntil):
+		return false, false, c.ProbeUntil
+	}
+	c.ProbeUntil = now.Add(probeExpires)
+	return true, true, time.Time{}
+}
+
+// done records an outcome, and reports whether it opened the circuit.
+func (c *circuit) done(healthy bool, now time.Time) (opened bool) {
+	switch {
+	case healthy:
+		c.Failures, c.Open, c.OpenUntil, c.ProbeUntil = 0, 0, time.Time{}, time.Time{}
+		return false
+	case c.Open > 0 && c.ProbeUntil.IsZero(): // the attempt began before the circuit opened
+		return false
+	case c.Open > 0:
+		c.Open = min(2*c.Open, longestOpen)
+	default:
+		if c.Failures++; c.Failures < breakAfter {
+			return false
+		}
+		c.Open, opened = firstOpen, true
+	}
+	c.OpenUntil, c.ProbeUntil = now.Add(c.Open), time.Time{}
+	return opened
+}
+
+// hold blocks all attempts until a time, at most five minutes ahead.
+func (c *circuit) hold(until, now time.Time) {
+	if latest := now.Add(longestOpen); until.After(latest) {
+		until = latest
+	}
+	if until.After(c.HeldUntil) {
+		c.HeldUntil = until
+	}
+}
+
+// record applies the outcome of an attempt, and reports whether it opened the circuit.
+func (c *circuit) record(o Outcome, now time.Time) (opened bool) {
+	opened = c.done(o.Healthy(), now)
+	if o.Class == Throttled && o.RetryAfter > 0 {
+		c.hold(now.Add(o.RetryAfter), now)
+	}
+	return opened
+}
+
 // Breaker blocks attempts to an endpoint that keeps failing, so that a hanging endpoint holds no slots. It opens after five
 // consecutive unhealthy outcomes, for 30 s. Each failed probe doubles that, up to 5 minutes. The zero Breaker is closed. A
 // Breaker is safe for concurrent use.
 type Breaker struct {
-	mu         sync.Mutex
-	failures   int // consecutive
-	open       time.Duration
-	openUntil  time.Time
-	probeUntil time.Time // when the probe in flight expires
-	heldUntil  time.Time
+	mu sync.Mutex
+	circuit
 }
 
 // Allow reports whether the caller may make an attempt now; if not, retryAt says when to ask again. After the attempt, the
@@ -41,20 +102,8 @@ type Breaker struct {
 func (b *Breaker) Allow(now time.Time) (ok bool, retryAt time.Time) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if now.Before(b.heldUntil) {
-		return false, b.heldUntil
-	}
-	if b.open == 0 {
-		return true, time.Time{}
-	}
-	if now.Before(b.openUntil) {
-		return false, b.openUntil
-	}
-	if now.Before(b.probeUntil) {
-		return false, b.probeUntil
-	}
-	b.probeUntil = now.Add(probeExpires)
-	return true, time.Time{}
+	ok, _, retryAt = b.allow(now)
+	return ok, retryAt
 }
 
 // Done records an outcome (Outcome.Healthy). opened reports that this outcome opened the breaker. Do not report an aborted
@@ -62,21 +111,14 @@ func (b *Breaker) Allow(now time.Time) (ok bool, retryAt time.Time) {
 func (b *Breaker) Done(healthy bool, now time.Time) (opened bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if healthy {
-		b.failures, b.open, b.openUntil, b.probeUntil = 0, 0, time.Time{}, time.Time{}
-		return false
-	}
-	b.failures++
-	switch {
-	case b.open == 0 && b.failures >= breakAfter:
-		b.open, opened = firstOpen, true
-	case b.open > 0 && !b.probeUntil.IsZero():
-		b.open = min(2*b.open, longestOpen)
-	default: // too few failures, or an attempt that began before the breaker opened
-		return false
-	}
-	b.openUntil, b.probeUntil = now.Add(b.open), time.Time{}
-	return opened
+	return b.done(healthy, now)
+}
+
+// record applies the outcome of an attempt, and reports whether it opened the breaker.
+func (b *Breaker) record(o Outcome, now time.Time) (opened bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.circuit.record(o, now)
 }
 
 // Hold blocks all attempts until a time that the endpoint asked for (Outcome.RetryAfter of a Throttled outcome). It blocks
@@ -84,12 +126,7 @@ func (b *Breaker) Done(healthy bool, now time.Time) (opened bool) {
 func (b *Breaker) Hold(until, now time.Time) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if latest := now.Add(longestOpen); until.After(latest) {
-		until = latest
-	}
-	if until.After(b.heldUntil) {
-		b.heldUntil = until
-	}
+	b.hold(until, now)
 }
 
 // State returns the breaker's state as of now.
@@ -97,9 +134,9 @@ func (b *Breaker) State(now time.Time) BreakerState {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	switch {
-	case now.Before(b.heldUntil), b.open > 0 && now.Before(b.openUntil):
+	case now.Before(b.HeldUntil), b.Open > 0 && now.Before(b.OpenUntil):
 		return BreakerOpen
-	case b.open > 0:
+	case b.Open > 0:
 		return BreakerHalfOpen
 	}
 	return BreakerClosed

@@ -1,9 +1,11 @@
 // Package courier delivers webhooks. It loads a company's endpoints with their live secrets, sends a delivery to one of
-// them and logs the attempt in the delivery. It limits the attempts to each endpoint by a breaker, a rate and slots. These
-// limits are kept in memory and may be lost without harm.
+// them and logs the attempt in the delivery. It limits the attempts to each endpoint by a breaker, a rate and slots. A process
+// that sends alone keeps what is used of these limits in memory, and may lose it without harm. Processes that send to the same
+// endpoints share it in an item for each endpoint, from which each takes its part.
 package courier
 
 import (
+	"fmt"
 	"log/slog"
 	"math/rand/v2"
 	"time"
@@ -32,7 +34,9 @@ type Deps struct {
 	Now    func() time.Time
 	// Fresh limits how long endpoints are cached without a Forget; 0 disables the cache. A process that consumes the feed
 	// may set it, because it sees every change. A Lambda leaves it 0.
-	Fresh   time.Duration
+	Fresh time.Duration
+	// Shared reports that other processes send to the same endpoints, so that the limits must hold across all of them.
+	Shared  bool
 	Metrics *metric.Recorder // nil: no metrics
 	// Random returns a number of [0, 1) for the jitter of waits. Nil: that of math/rand/v2.
 	Random func() float64
@@ -43,7 +47,22 @@ func New(d Deps) *Courier {
 	if d.Random == nil {
 		d.Random = rand.Float64
 	}
-	return &Courier{Deps: d, cache: newCache(d.Fresh), health: newHealths(d.Random), records: newGate()}
+	c := &Courier{Deps: d, cache: newCache(d.Fresh), records: newGate()}
+	c.health = newHealths(d.Random, c.leases())
+	return c
+}
+
+// leases returns a function that makes the lease of an endpoint, or nil if this process sends alone.
+func (c *Courier) leases() func(store.Company, string) *lease {
+	if !c.Shared {
+		return func(store.Company, string) *lease { return nil }
+	}
+	process := fmt.Sprintf("%08x", uint32(c.Random()*(1<<32)))
+	return func(company store.Company, provider string) *lease {
+		return &lease{
+			company: company, provider: provider, process: process, now: c.Now, logger: c.Logger, turn: make(chan struct{}, 1),
+		}
+	}
 }
 
 // Stored records the metrics of a delivery's state. Call it for each delivery that was stored.

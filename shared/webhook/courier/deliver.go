@@ -40,8 +40,8 @@ type Result struct {
 // wait.
 //
 // The caller holds a slot for the attempt (Slots) and stores the delivery afterwards. Deliver changes the delivery's log
-// and, if it is done or held, its state. The caller schedules a deferred delivery: after an attempt by
-// Enqueue, otherwise by Enqueue or by deferring the message in hand. After an error nothing has changed; retry later.
+// and, if it is done or held, its state. The caller schedules a deferred delivery: after an attempt by Enqueue,
+// otherwise by Enqueue or by deferring the message in hand. After an error nothing has changed; retry later.
 func (c *Courier) Deliver(ctx context.Context, e *Endpoint, d *delivery.Delivery, budget time.Duration) (Result, error) {
 	e, err := c.renew(ctx, e)
 	if err != nil {
@@ -52,7 +52,7 @@ func (c *Courier) Deliver(ctx context.Context, e *Endpoint, d *delivery.Delivery
 		d.Hold(because)
 		return Result{State: Held, Because: because}, nil
 	}
-	if until, wait := e.wait(now); wait {
+	if until, wait := e.wait(ctx, d, budget, now); wait {
 		return Result{State: Deferred, Until: until}, nil
 	}
 	return c.attempt(ctx, e, d, budget), nil
@@ -63,7 +63,7 @@ func (c *Courier) attempt(ctx context.Context, e *Endpoint, d *delivery.Delivery
 	started := c.Now().UTC()
 	o := c.send(ctx, e, d, budget)
 	now := c.Now().UTC()
-	c.measure(e, o, e.health.record(o, now))
+	c.measure(e, o, e.health.record(ctx, o, now))
 	if o.Class == Aborted {
 		return Result{State: Deferred, Until: now}
 	}

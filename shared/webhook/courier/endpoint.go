@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"orgops/shared/base/fault"
+	"orgops/shared/domain/delivery"
 	"orgops/shared/domain/event"
 	"orgops/shared/domain/integration"
 	"orgops/shared/storage/store"
@@ -75,11 +76,11 @@ func (e *Endpoint) held(now time.Time) (because string, held bool) {
 // rate limit is reached, or the secrets cannot be decrypted. The times are spread out, so that the deliveries do not all
 // come back at once. If the delivery need not wait, the call has taken a rate-limit token and possibly the breaker's probe,
 // so an attempt must follow.
-func (e *Endpoint) wait(now time.Time) (until time.Time, wait bool) {
+func (e *Endpoint) wait(ctx context.Context, d *delivery.Delivery, budget time.Duration, now time.Time) (until time.Time, wait bool) {
 	if e.sealed {
 		return now.Add(sealedWait + spillDelay(e.health.random)), true
 	}
-	return e.health.wait(now)
+	return e.health.wait(ctx, d, budget, now)
 }
 
 // Endpoint loads one endpoint from the store. Deliver holds deliveries to a deleted endpoint.
@@ -112,11 +113,11 @@ func (c *Courier) prepare(ctx context.Context, company store.Company, stored int
 			conf.Events = event.Patterns() // held, so that a recovery can send them
 		}
 	}
-	e.events, e.health = conf.Events, c.health.of(company.ID(), stored.Provider, conf.RateLimit)
+	e.events, e.health = conf.Events, c.health.of(company, stored.Provider, conf.RateLimit)
 	if stored.IsDamaged() {
 		return e, nil
 	}
-	secrets, _, err := integration.LoadSecrets(ctx, company, c.Vault, stored.Provider)
+	secrets, err := c.load(ctx, e)
 	switch {
 	case ctx.Err() != nil || errors.Is(err, store.ErrUnavailable):
 		return nil, fmt.Errorf("prepare %s: %w", stored.Provider, cmp.Or(err, ctx.Err()))
@@ -130,6 +131,20 @@ func (c *Courier) prepare(ctx context.Context, company store.Company, stored int
 		e.target = nil
 	}
 	return e, nil
+}
+
+// load reads the secrets of an endpoint and, with the same query, its shared bounds.
+func (c *Courier) load(ctx context.Context, e *Endpoint) (integration.Secrets, error) {
+	if !c.Shared {
+		secrets, _, err := integration.LoadSecrets(ctx, e.Company, c.Vault, e.Provider)
+		return secrets, err
+	}
+	at := c.Now().UTC()
+	secrets, bounds, err := integration.LoadSecretsAndBounds(ctx, e.Company, c.Vault, e.Provider)
+	if bounds != nil {
+		e.health.lease.saw(*bounds, at)
+	}
+	return secrets, err
 }
 
 // Endpoints returns every endpoint of a company that may receive events, from the cache if it is fresh. A courier without a

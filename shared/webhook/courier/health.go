@@ -1,13 +1,18 @@
 package courier
 
 import (
+	"context"
 	"sync"
 	"time"
+
+	"orgops/shared/domain/delivery"
+	"orgops/shared/storage/store"
 )
 
-// health holds an endpoint's breaker and rate limit in this process. It is kept when the endpoint's configuration changes.
+// health holds an endpoint's breaker and rate limit. It is kept when the endpoint's configuration changes.
 type health struct {
-	breaker Breaker
+	lease   *lease  // the bounds that this process shares with others; nil: it shares none
+	breaker Breaker // of this process, if it shares none
 	random  func() float64
 
 	mu       sync.Mutex
@@ -20,7 +25,29 @@ type health struct {
 // token gets another time.
 const ahead = 30 * time.Second
 
-func (h *health) wait(now time.Time) (until time.Time, wait bool) {
+// wait reports whether an attempt must wait, and until when.
+func (h *health) wait(ctx context.Context, d *delivery.Delivery, budget time.Duration, now time.Time) (until time.Time, wait bool) {
+	if h.lease == nil {
+		return h.waitAlone(now)
+	}
+	if at, ok := h.lease.admit(ctx, h.demand(d, budget)); !ok {
+		return h.spread(at, now).Add(spillDelay(h.random)), true
+	}
+	return time.Time{}, false
+}
+
+// demand returns what an attempt of a delivery needs. Only the dispatcher makes attempts of deliveries that were never queued.
+func (h *health) demand(d *delivery.Delivery, budget time.Duration) demand {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	free := freeRetries
+	if d.Generation == 0 {
+		free = freeFirst
+	}
+	return demand{rate: h.rate, free: free, budget: budget}
+}
+
+func (h *health) waitAlone(now time.Time) (until time.Time, wait bool) {
 	if at, ok := h.takeToken(now); !ok {
 		return at, true
 	}
@@ -42,46 +69,61 @@ func (h *health) takeToken(now time.Time) (at time.Time, ok bool) {
 	if ok {
 		return time.Time{}, true
 	}
+	return h.spaced(at, now), false
+}
+
+// spread returns a later time than at for a delivery that must wait, if deliveries to the endpoint are limited in rate.
+func (h *health) spread(at, now time.Time) time.Time {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.rate == 0 {
+		return at
+	}
+	return h.spaced(at, now)
+}
+
+// spaced returns the time for the next waiting delivery, at the rate after the last one. The caller holds the lock.
+func (h *health) spaced(at, now time.Time) time.Time {
 	if next := h.reserved.Add(time.Second / time.Duration(h.rate)); next.After(at) && next.Sub(now) < ahead {
 		at = next
 	}
 	h.reserved = at
-	return at, false
+	return at
 }
 
-// record applies an outcome to the breaker, and reports whether it opened the breaker.
-func (h *health) record(o Outcome, now time.Time) (opened bool) {
+// record applies the outcome of an attempt to the breaker, and reports whether it opened the breaker.
+func (h *health) record(ctx context.Context, o Outcome, now time.Time) (opened bool) {
+	if h.lease != nil {
+		return h.lease.done(ctx, o)
+	}
 	if o.Class == Aborted {
 		return false
 	}
-	opened = h.breaker.Done(o.Healthy(), now)
-	if o.Class == Throttled && o.RetryAfter > 0 {
-		h.breaker.Hold(now.Add(o.RetryAfter), now)
-	}
-	return opened
+	return h.breaker.record(o, now)
 }
 
 type healths struct {
 	random func() float64
+	lease  func(company store.Company, provider string) *lease // returns nil if the process shares no bounds
 
 	mu    sync.Mutex
 	known map[string]*health
 }
 
-func newHealths(random func() float64) *healths {
-	return &healths{random: random, known: map[string]*health{}}
+func newHealths(random func() float64, lease func(store.Company, string) *lease) *healths {
+	return &healths{random: random, lease: lease, known: map[string]*health{}}
 }
 
-func (h *healths) of(company, provider string, rate int) *health {
+func (h *healths) of(company store.Company, provider string, rate int) *health {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	key := company + "/" + provider
+	key := company.ID() + "/" + provider
 	known := h.known[key]
 	if known == nil {
 		if len(h.known) >= maxRemembered {
 			clear(h.known)
 		}
-		known = &health{random: h.random}
+		known = &health{random: h.random, lease: h.lease(company, provider)}
 		h.known[key] = known
 	}
 	known.mu.Lock()

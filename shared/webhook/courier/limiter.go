@@ -17,8 +17,14 @@ type Limiter struct {
 // NewLimiter makes a limiter of perSecond attempts, at least 1.
 func NewLimiter(perSecond int) *Limiter {
 	perSecond = max(perSecond, 1)
-	interval := time.Second / time.Duration(perSecond)
-	return &Limiter{interval: interval, burst: interval * time.Duration(max(perSecond/10, 1)-1)}
+	return &Limiter{interval: interval(perSecond), burst: burst(perSecond)}
+}
+
+func interval(perSecond int) time.Duration { return time.Second / time.Duration(perSecond) }
+
+// burst returns how long before its time an attempt may begin.
+func burst(perSecond int) time.Duration {
+	return interval(perSecond) * time.Duration(max(perSecond/10, 1)-1)
 }
 
 // Allow takes a token for one attempt. If no token is free, retryAt says when there will be one.

@@ -1,0 +1,145 @@
+package mapping
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+
+	"orgops/shared/base/fault"
+	"orgops/shared/provider/connector"
+)
+
+// Delivery holds what expressions read.
+type Delivery struct {
+	Headers map[string]any // see Headers
+	Payload any            // see Payload
+}
+
+// Match holds the actions that one rule gives.
+type Match struct {
+	Rule    int // its place in the mapping, from 0
+	Actions []connector.Action
+}
+
+// Actions returns the actions of all matches, in order.
+func Actions(matches []Match) []connector.Action {
+	var all []connector.Action
+	for _, m := range matches {
+		all = append(all, m.Actions...)
+	}
+	return all
+}
+
+// Apply evaluates the rules for a delivery. Each action has its place in the payload; a field of the wrong type makes it
+// Unreadable. If no rule matches, Apply returns no matches, or fault.Invalid if the mapping has a text for that case. An
+// expression that fails returns fault.Invalid, and names its rule and field; a rule that cannot be evaluated is never
+// skipped. Apply returns fault.Unavailable after 100 ms.
+func (m *Mapping) Apply(ctx context.Context, d Delivery) ([]Match, error) {
+	bounded, cancel := context.WithTimeout(ctx, maxTime)
+	defer cancel()
+	e := evaluation{meter: newMeter(bounded), delivery: d}
+	matches, err := e.rules(m.rules)
+	if e.err != nil {
+		if ended := e.conclude(ctx); !errors.Is(ended, errFuel) {
+			return nil, ended
+		}
+	}
+	if err == nil && len(matches) == 0 && m.otherwise != "" {
+		return nil, invalid("", m.otherwise)
+	}
+	return matches, err
+}
+
+// evaluation holds the state of one call of Apply.
+type evaluation struct {
+	*meter
+	delivery Delivery
+	actions  int
+}
+
+func (e *evaluation) rules(all []rule) ([]Match, error) {
+	var matches []Match
+	for n, r := range all {
+		matched, err := e.matches(n, r)
+		if err != nil {
+			return nil, err
+		}
+		if !matched {
+			continue
+		}
+		match := Match{Rule: n}
+		if match.Actions, err = e.perform(n, r); err != nil {
+			return nil, err
+		}
+		matches = append(matches, match)
+		if !r.goesOn {
+			break
+		}
+	}
+	return matches, nil
+}
+
+func (e *evaluation) matches(n int, r rule) (bool, error) {
+	v, err := r.when.value(e.meter, e.input(e.delivery.Payload))
+	if err != nil {
+		return false, failed(n, "when", "", err)
+	}
+	return v != nil && v != false, nil
+}
+
+// perform makes the actions of a rule that matches.
+func (e *evaluation) perform(n int, r rule) ([]connector.Action, error) {
+	at, subject := pointer(r.each), walk(e.delivery.Payload, r.each)
+	if subject == nil && r.each != nil {
+		return nil, invalid(at, "is missing; rule "+strconv.Itoa(n+1)+" of the mapping needs it")
+	}
+	items, isList := subject.([]any)
+	if isList = isList && r.each != nil; !isList {
+		items = []any{subject}
+	}
+	e.actions += len(items)
+	if len(items) == 0 || e.actions > connector.MaxActions {
+		return nil, invalid(at, fmt.Sprintf("must give 1 to %d actions", connector.MaxActions))
+	}
+	made := make([]connector.Action, len(items))
+	for i, item := range items {
+		place := at
+		if isList {
+			place += "/" + strconv.Itoa(i)
+		}
+		var err error
+		if made[i], err = e.action(n, r, place, item); err != nil {
+			return nil, err
+		}
+	}
+	return made, nil
+}
+
+func (e *evaluation) action(n int, r rule, at string, item any) (connector.Action, error) {
+	v := values{meter: e.meter, at: at, given: make(map[string]any, len(r.with))}
+	in := e.input(item)
+	for _, f := range r.with {
+		value, err := f.value.value(e.meter, in)
+		if err != nil {
+			return connector.Action{}, failed(n, f.name, at, err)
+		}
+		v.given[f.name] = value
+	}
+	a := r.action.draft(&v)
+	a.Port, a.At, a.Unreadable = r.action.port, at, v.problem
+	return a, nil
+}
+
+func (e *evaluation) input(item any) map[string]any {
+	return map[string]any{"headers": e.delivery.Headers, "payload": e.delivery.Payload, "item": item}
+}
+
+// failed describes an expression that could not be evaluated.
+func failed(n int, field, at string, err error) error {
+	return invalid(at, fmt.Sprintf("rule %d of the mapping, %s: %v", n+1, field, err))
+}
+
+func invalid(at, detail string) error {
+	return fault.Refuse([]fault.FieldError{{Pointer: at, Detail: detail}})
+}

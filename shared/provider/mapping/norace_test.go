@@ -1,0 +1,5 @@
+//go:build !race
+
+package mapping_test
+
+const raceFactor = 1

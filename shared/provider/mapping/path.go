@@ -1,0 +1,55 @@
+package mapping
+
+import (
+	"errors"
+	"strings"
+
+	"github.com/itchyny/gojq"
+
+	"orgops/shared/base/fault"
+)
+
+var errPath = errors.New("must be a path below the payload, such as .payload.issue or .payload.data.items; filter in when, and read the items in with")
+
+// payloadPath returns the names of a path that begins with .payload.
+func payloadPath(source string) ([]string, error) {
+	if len(source) > maxExpression {
+		return nil, errPath
+	}
+	q, err := gojq.Parse(source)
+	if err != nil || q.Term == nil || q.Term.Type != gojq.TermTypeIndex || len(q.FuncDefs) > 0 || q.Term.Index.Name != "payload" {
+		return nil, errPath
+	}
+	names := []string{}
+	for _, s := range q.Term.SuffixList {
+		switch i := s.Index; {
+		case i == nil:
+			return nil, errPath
+		case i.Name != "":
+			names = append(names, i.Name)
+		case i.Str != nil && i.Str.Queries == nil:
+			names = append(names, i.Str.Str)
+		default:
+			return nil, errPath
+		}
+	}
+	return names, nil
+}
+
+// walk returns the value at a path, or null if a name is missing.
+func walk(v any, path []string) any {
+	for _, name := range path {
+		object, ok := v.(map[string]any)
+		if !ok {
+			return nil
+		}
+		v = object[name]
+	}
+	return v
+}
+
+// pointer returns the JSON Pointer of a path in the delivery's body.
+func pointer(path []string) string { return fault.Pointer(path...) }
+
+// list names fields in a sentence.
+func list(names []string) string { return strings.Join(names, ", ") }

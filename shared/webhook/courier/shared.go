@@ -1,0 +1,119 @@
+package courier
+
+import "time"
+
+// Limits of the attempts in flight to one endpoint, over all processes. A process makes its first attempts without a lease,
+// so an endpoint that is not busy costs no write. The dispatcher makes up to 16 so, because its function handles 16 changes
+// at a time; ten of it work on a shard. The retrier makes one so; at most 100 of it run. All others are leased. So at most
+// 10 × 16 + 100 × 1 + 240 = 500 attempts are in flight to an endpoint.
+const (
+	freeFirst   = 16 // first attempts of a process without a lease
+	freeRetries = 1
+	maxLeased   = 240
+	leasedMore  = 3 // slots that a lease adds to those needed, so that it need not be renewed soon
+)
+
+// Times of a lease.
+const (
+	slotsLeased = 30 * time.Second // longer than an attempt, so that several attempts use a lease one after another
+	slotsMargin = 5 * time.Second  // for the clocks of processes: a leased attempt ends this long before its lease
+	leadTime    = time.Second      // how far ahead tokens are leased
+	late        = 100 * time.Millisecond
+	boundsKept  = time.Hour // after the last change
+)
+
+// sharedBounds holds what the processes that send to an endpoint have used of its bounds, as stored.
+type sharedBounds struct {
+	Circuit circuit           `json:"circuit"`
+	Due     time.Time         `json:"due,omitzero"` // when the next attempt is due at even spacing
+	Slots   map[string]leased `json:"slots,omitempty"`
+}
+
+// leased holds the slots that a process may use until a time.
+type leased struct {
+	Slots int       `json:"slots"`
+	Until time.Time `json:"until"`
+}
+
+// ask says what a process needs for an attempt.
+type ask struct {
+	now     time.Time
+	process string
+	ends    time.Time // when the attempt has ended at the latest
+	slots   int       // leased slots that the process needs; 0: the free ones suffice
+	rate    int       // attempts a second; 0: no limit
+	tokens  int       // wanted, for all attempts that wait in the process; 0: the process has one
+}
+
+// grant answers an ask.
+type grant struct {
+	ok    bool
+	until time.Time   // if not ok: when to ask again
+	write bool        // the bounds have changed and must be stored before the attempt
+	times []time.Time // of the tokens: see timely
+}
+
+// take returns the bounds after the process has taken what it asks for. If one of the bounds has no room, it takes nothing.
+func (b sharedBounds) take(a ask) (sharedBounds, grant) {
+	allowed, probe, retryAt := b.Circuit.allow(a.now)
+	if !allowed {
+		return b, grant{until: retryAt}
+	}
+	g := grant{write: probe}
+	if own := b.Slots[a.process]; a.slots > 0 && (own.Slots < a.slots || own.Until.Before(a.ends.Add(slotsMargin))) {
+		if !b.lease(a) {
+			return b, grant{until: a.now}
+		}
+		g.write = true
+	}
+	if a.rate > 0 && a.tokens > 0 {
+		if g.times = b.reserve(a); len(g.times) == 0 {
+			return b, grant{until: b.Due.Add(-leadTime)}
+		}
+		g.write = true
+	}
+	g.ok = true
+	return b, g
+}
+
+// lease gives the process as many slots as it needs, and a few more if they are free. It drops leases that have expired.
+func (b *sharedBounds) lease(a ask) bool {
+	slots := make(map[string]leased, len(b.Slots)+1) // b's caller keeps the old map
+	free := maxLeased
+	for process, one := range b.Slots {
+		if process != a.process && a.now.Before(one.Until) {
+			slots[process] = one
+			free -= one.Slots
+		}
+	}
+	if free < a.slots {
+		return false
+	}
+	slots[a.process] = leased{Slots: min(a.slots+leasedMore, free), Until: a.now.Add(slotsLeased)}
+	b.Slots = slots
+	return true
+}
+
+// reserve takes the next tokens, at most those of a second, by the generic cell rate algorithm (see Limiter). Each token has
+// its own time, which no other process gets.
+func (b *sharedBounds) reserve(a ask) (times []time.Time) {
+	next := b.Due
+	if next.Before(a.now) {
+		next = a.now
+	}
+	for len(times) < a.tokens && next.Before(a.now.Add(leadTime)) {
+		times = append(times, next)
+		next = next.Add(interval(a.rate))
+	}
+	if len(times) > 0 {
+		b.Due = next
+	}
+	return times
+}
+
+// timely returns the time from which a token may be used, and the time after which it may not. Attempts may begin a twentieth
+// of a second before their time, as a burst, and a tenth of a second after it. So a second sees at most 1.15 × rate of them;
+// the rest up to 1.2 × is for the network.
+func timely(token time.Time, rate int) (from, to time.Time) {
+	return token.Add(-burst(rate) / 2), token.Add(late)
+}
