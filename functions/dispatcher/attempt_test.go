@@ -10,10 +10,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"orgops/functions/dispatcher"
 	"orgops/shared/domain/delivery"
 	"orgops/shared/domain/integration"
 	"orgops/shared/storage/store"
+	"orgops/shared/testkit/errtest"
 	"orgops/shared/testkit/worktest"
 )
 
@@ -109,28 +109,11 @@ func (r *running) check(t *testing.T, state delivery.State, status int, least ti
 	}
 }
 
-// TestDispatcher_NotRecorded repeats an attempt whose record is lost, as the same delivery.
-func TestDispatcher_NotRecorded(t *testing.T) {
-	t.Parallel()
-	r := start(t)
-	receiver := r.Receive()
-	r.Subscribe("a", "webhook", receiver, "memory.*")
-	r.faulty.Once(delivery.Entity, store.ErrUnavailable)
-	r.remember("a", 1)
-	first, second := receiver.Next(), receiver.Next()
-	if diff := cmp.Diff([]string{first.ID, string(first.Body)}, []string{second.ID, string(second.Body)}); diff != "" {
-		t.Errorf("the second delivery differs from the first (-want +got):\n%s", diff)
-	}
-	r.wantSettled("a", states{delivery.Delivered: 1})
-}
-
 // TestDispatcher_Separate checks that Separate writes each result in its own transaction, however many arrive at once.
 func TestDispatcher_Separate(t *testing.T) {
 	t.Parallel()
 	r := setup(t)
-	r.dispatcher = dispatcher.New(dispatcher.Deps{
-		Store: r.faulty, Courier: r.Courier(), Retries: r.retries, Syncs: r.Syncs, Logger: r.Logger, Now: r.Clock.Now, Separate: true,
-	})
+	r.dispatcher.SetSeparate()
 	r.dispatcher.SetBudget(time.Hour)
 	r.faulty.Before(func(ops []store.Op) error {
 		if len(ops) > 1 {
@@ -222,6 +205,44 @@ func TestDispatcher_QueueFails(t *testing.T) {
 	r.remember("a", 1)
 	r.settled("a", 1)
 	r.check(t, delivery.Scheduled, 500, 4*time.Second)
+	r.wantReceived(receiver, 1)
+}
+
+// TestDispatcher_Redelivered checks that a change that is redelivered with a failed one sends neither its event nor its queue
+// message again.
+func TestDispatcher_Redelivered(t *testing.T) {
+	t.Parallel()
+	r := setup(t)
+	receiver := r.Receive()
+	receiver.Status(500)
+	r.Subscribe("a", "webhook", receiver, "memory.*")
+	r.remember("a", 1)
+	f := feedOf(store.Batch{Changes: r.Changes(2)})
+	r.run(f)
+	if err := <-f.finished; err != nil {
+		t.Error(err)
+	}
+	r.stop()
+	scheduled := store.Batch{Changes: r.Changes(1), Replay: true}
+	f = feedOf(scheduled)
+	r.run(f)
+	if err := <-f.finished; err != nil {
+		t.Error(err)
+	}
+	r.stop()
+	f = feedOf(scheduled, scheduled)
+	r.run(f)
+	for range 2 {
+		if err := <-f.finished; err != nil {
+			t.Error(err)
+		}
+	}
+	r.Clock.Advance(time.Hour)
+	got, err := r.Retries.Receive(t.Context(), 10, time.Minute)
+	errtest.Must(t, err)
+	if len(got) != 1 {
+		t.Errorf("%d messages of one delivery, want 1", len(got))
+	}
 	r.wantReceived(receiver, 1)
 }
 

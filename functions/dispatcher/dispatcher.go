@@ -29,6 +29,8 @@ type Dispatcher struct {
 	Deps
 	lanes  *lanes
 	writer *writer
+	jobs   *jobs
+	sent   *sent
 	budget time.Duration // of an attempt
 }
 
@@ -52,7 +54,8 @@ const Consumer = "dispatcher"
 // New makes a dispatcher; Run starts it.
 func New(d Deps) *Dispatcher {
 	return &Dispatcher{
-		Deps: d, lanes: newLanes(d.Now), writer: newWriter(d.Store, d.Separate), budget: courier.FirstTimeout,
+		Deps: d, lanes: newLanes(d.Now), writer: newWriter(d), jobs: newJobs(), sent: newSent(),
+		budget: courier.FirstTimeout,
 	}
 }
 
@@ -70,7 +73,7 @@ func (d *Dispatcher) Run(ctx context.Context, feed store.Feed) error {
 	defer stop()
 	var writing sync.WaitGroup
 	written := make(chan struct{})
-	writing.Go(func() { d.writer.run(context.WithoutCancel(ctx), written) })
+	writing.Go(func() { d.writer.run(ctx, written) })
 	var relieving sync.WaitGroup
 	relieving.Go(func() { d.relieve(ctx) })
 	err := feed.Consume(ctx, Consumer, d.Handle)
@@ -113,8 +116,10 @@ func (d *Dispatcher) Handle(ctx context.Context, b store.Batch, done func(error)
 		if change.Entity == integration.Entity {
 			d.Courier.Forget(change.Company)
 		}
-		if err := asked.add(change); err != nil {
-			d.skip(ctx, "queue work", change, err)
+		if !b.Replay || !d.sent.has(change) {
+			if err := asked.add(change); err != nil {
+				d.skip(ctx, "queue work", change, err)
+			}
 		}
 		d.publish(ctx, change, b.Replay, work)
 	}
@@ -146,7 +151,7 @@ func (d *Dispatcher) publish(ctx context.Context, change store.Change, replay bo
 		}
 		for _, endpoint := range endpoints {
 			if endpoint.Subscribes(e.Type) {
-				d.submit(ctx, newJob(e, payload, endpoint, work), replay)
+				d.submit(ctx, newJob(e, payload, endpoint, work), replay, d.Now().Sub(change.At))
 			}
 		}
 	}
@@ -165,23 +170,43 @@ func (d *Dispatcher) skip(ctx context.Context, what string, change store.Change,
 	d.Logger.ErrorContext(ctx, "change skipped", "what", what, "company", change.Company, "key", change.Key, "error", err)
 }
 
-// submit gives the delivery to its endpoint's lane, or skips it if a replayed delivery is already recorded.
-func (d *Dispatcher) submit(ctx context.Context, j *job, replay bool) {
+// late is the age from which a replayed change counts as tried before. An earlier process may then have made the attempt
+// without recording it, so the delivery is recorded before its next attempt. It is shorter than the time for which a Lambda
+// retries a failed write before the change is redelivered, and longer than the stream's usual delay.
+const late = time.Minute
+
+// submit gives the delivery to its endpoint's lane. It skips a replayed delivery that is already recorded. A delivery that
+// is in progress in this process is not made again: its outcome finishes this change too.
+func (d *Dispatcher) submit(ctx context.Context, j *job, replay bool, age time.Duration) {
 	j.work.add()
+	if !d.jobs.begin(j) {
+		return
+	}
 	if replay {
 		_, err := j.endpoint.Company.Get(ctx, j.key(), nil)
 		if !errors.Is(err, store.ErrNotFound) { // it is recorded, or the store does not answer
-			j.work.finish(err)
+			d.jobs.end(j, err)
 			return
 		}
+		j.late = age > late
+	}
+	if d.jobs.full() && !d.Courier.Recordable(j.endpoint.Company.ID()) {
+		d.jobs.end(j, errKept)
+		return
 	}
 	if !d.lanes.submit(j, d.deliver) {
 		d.spill(j)
 	}
 }
 
-// deliver makes the first attempt and stores its result. It reports whether the endpoint's lane makes progress.
+// deliver makes the first attempt and stores its result. It reports whether the endpoint's lane makes progress. It makes no
+// attempt while the company's records cannot be written, or if the attempt may have been made before: the delivery is then
+// recorded first, and the retrier makes the attempt.
 func (d *Dispatcher) deliver(j *job) (moved bool) {
+	if j.late || !d.Courier.Recordable(j.endpoint.Company.ID()) {
+		d.spill(j)
+		return false
+	}
 	r, err := d.Courier.Deliver(context.Background(), j.endpoint, &j.delivery, d.budget)
 	switch {
 	case err != nil:
@@ -206,7 +231,7 @@ func (d *Dispatcher) store(j *job) {
 		if err == nil {
 			d.Courier.Stored(&j.delivery)
 		}
-		j.work.finish(err)
+		d.jobs.end(j, err)
 	}})
 }
 

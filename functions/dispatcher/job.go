@@ -13,6 +13,8 @@ type job struct {
 	endpoint *courier.Endpoint
 	delivery delivery.Delivery
 	work     *tracker
+	late     bool       // an earlier process may have made the attempt
+	joined   []*tracker // changes that were redelivered meanwhile; guarded by jobs
 }
 
 func newJob(e event.Event, payload json.RawMessage, endpoint *courier.Endpoint, work *tracker) *job {

@@ -13,19 +13,29 @@ import (
 
 // messages collects the queue messages of a batch of changes.
 type messages struct {
-	retries []queue.Message
-	syncs   []queue.Message
+	retries outgoing
+	syncs   outgoing
+}
+
+// outgoing holds messages to one queue, and the changes that ask for them.
+type outgoing struct {
+	messages []queue.Message
+	changes  []changeID
+}
+
+func (o *outgoing) add(m queue.Message, c store.Change) {
+	o.messages, o.changes = append(o.messages, m), append(o.changes, idOf(c))
 }
 
 // add adds the messages of one change.
 func (m *messages) add(c store.Change) error {
 	retry, retries, err := delivery.Due(c)
 	if retries {
-		m.retries = append(m.retries, retry)
+		m.retries.add(retry, c)
 	}
 	run, syncs, syncErr := syncrun.Due(c)
 	if syncs {
-		m.syncs = append(m.syncs, run)
+		m.syncs.add(run, c)
 	}
 	return errors.Join(err, syncErr)
 }
@@ -36,15 +46,19 @@ const sendTimeout = 10 * time.Second
 // send sends the messages in the background, so that the next batches need not wait. The batch is finished when the queues
 // have stored the messages. The receiver detects a duplicate message.
 func (d *Dispatcher) send(ctx context.Context, m messages, work *tracker) {
-	to := func(q queue.Queue, messages []queue.Message) {
-		if len(messages) == 0 {
+	to := func(q queue.Queue, o outgoing) {
+		if len(o.messages) == 0 {
 			return
 		}
 		work.add()
 		go func() {
 			ctx, cancel := context.WithTimeout(ctx, sendTimeout)
 			defer cancel()
-			work.finish(q.Send(ctx, messages...))
+			err := q.Send(ctx, o.messages...)
+			if err == nil {
+				d.sent.add(o.changes...)
+			}
+			work.finish(err)
 		}()
 	}
 	to(d.Retries, m.retries)

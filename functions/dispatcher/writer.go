@@ -3,24 +3,31 @@ package dispatcher
 import (
 	"context"
 	"errors"
+	"log/slog"
+	"slices"
 	"sync"
 	"time"
 
+	"orgops/shared/base/wait"
 	"orgops/shared/storage/store"
 )
 
 // writer stores deliveries. If separate is false, it stores many in one transaction: their order does not matter, and only
-// the feed's position waits for them. If separate is true, it stores each in its own transaction, several at a time.
+// the feed's position waits for them. If separate is true, it stores each in its own transaction, several at a time. It
+// keeps a delivery that it could not store, and tries again until the dispatcher ends.
 type writer struct {
 	store    store.Store
 	separate bool
+	logger   *slog.Logger
+	recorded func(company string, err error) // gets the result of each try
 	in       chan write
 }
 
 // write holds the record of one delivery, and the function to call when it is stored.
 type write struct {
-	op   store.Op
-	done func(error)
+	op    store.Op
+	done  func(error)
+	tries int // failed ones
 }
 
 // These shape the transactions. A transaction takes the writes that arrive within the linger, up to the store's limit.
@@ -30,13 +37,20 @@ const (
 	atATime = 16 // concurrent transactions of one write each
 )
 
-func newWriter(s store.Store, separate bool) *writer {
-	return &writer{store: s, separate: separate, in: make(chan write, backlog)}
+// These bound the wait between two tries of a write.
+const (
+	firstPause = 200 * time.Millisecond // doubles with each try
+	lastPause  = 5 * time.Second
+)
+
+func newWriter(d Deps) *writer {
+	return &writer{store: d.Store, separate: d.Separate, logger: d.Logger, recorded: d.Courier.Recorded, in: make(chan write, backlog)}
 }
 
 func (w *writer) put(one write) { w.in <- one }
 
-// run writes until stop is closed. The caller closes stop when no writes are left.
+// run writes until stop is closed. The caller closes stop when no writes are left. Once ctx has ended, run tries each write
+// at most once more.
 func (w *writer) run(ctx context.Context, stop <-chan struct{}) {
 	var writing sync.WaitGroup
 	defer writing.Wait()
@@ -74,33 +88,43 @@ func (w *writer) gather(first write) []write {
 	return writes
 }
 
-// commit stores deliveries. If a delivery exists already, because the same change was handled before, commit skips it.
+// commit stores deliveries, each of another item. If a delivery exists already, because the same change was handled before,
+// commit skips it.
 func (w *writer) commit(ctx context.Context, writes []write) {
-	seen := map[string]bool{}
 	for len(writes) > 0 {
-		ops := make([]store.Op, 0, len(writes))
-		var again []write // duplicates of an item: an event redelivered within the linger
-		batch := writes[:0:0]
-		clear(seen)
-		for _, one := range writes {
-			key := one.op.Partition.String() + "/" + one.op.Key
-			if seen[key] {
-				again = append(again, one)
-				continue
-			}
-			seen[key] = true
-			ops, batch = append(ops, one.op), append(batch, one)
+		ops := make([]store.Op, len(writes))
+		for i, one := range writes {
+			ops[i] = one.op
 		}
-		err := w.store.Commit(ctx, ops...)
+		err := w.store.Commit(context.WithoutCancel(ctx), ops...)
 		var conflict *store.ConflictError
 		if errors.As(err, &conflict) {
-			batch[conflict.Index].done(nil)
-			writes = append(append(batch[:conflict.Index:conflict.Index], batch[conflict.Index+1:]...), again...)
+			w.settle(ctx, writes[conflict.Index], nil)
+			writes = slices.Delete(writes, conflict.Index, conflict.Index+1)
 			continue
 		}
-		for _, one := range batch {
-			one.done(err)
+		for _, one := range writes {
+			w.settle(ctx, one, err)
 		}
-		writes = again
+		return
 	}
+}
+
+// settle ends a write, or tries it again later if it failed and the dispatcher goes on.
+func (w *writer) settle(ctx context.Context, one write, err error) {
+	company, _ := one.op.Partition.CompanyID()
+	w.recorded(company, err)
+	if err == nil || ctx.Err() != nil {
+		one.done(err)
+		return
+	}
+	if one.tries == 0 {
+		w.logger.WarnContext(ctx, "delivery not recorded; trying again", "company", company, "key", one.op.Key, "error", err)
+	}
+	pause := min(firstPause<<min(one.tries, 10), lastPause)
+	one.tries++
+	go func() {
+		wait.For(ctx, pause)
+		w.put(one)
+	}()
 }

@@ -2,8 +2,6 @@ package retrier_test
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
 	"net/http"
 	"strings"
 	"sync/atomic"
@@ -38,7 +36,8 @@ func TestRetrier_Delivered(t *testing.T) {
 	r.wantDone("the message, received again,", r.handle(j), 1)
 }
 
-// TestRetrier_Schedule makes all attempts of a delivery that never succeeds, from one message.
+// TestRetrier_Schedule makes all attempts of a delivery that never succeeds. Each attempt ends its message and asks for the
+// next one.
 func TestRetrier_Schedule(t *testing.T) {
 	t.Parallel()
 	r := setup(t)
@@ -48,17 +47,20 @@ func TestRetrier_Schedule(t *testing.T) {
 		5 * time.Minute, 30 * time.Minute, 2 * time.Hour, 5 * time.Hour, 10 * time.Hour, 14 * time.Hour, 20 * time.Hour, 24 * time.Hour,
 	}
 	for n, want := range waits {
-		due := r.handle(j)
-		r.wantWait(due, want*8/10, want*12/10)
-		r.wantRecord(j, delivery.Delivery{State: delivery.Scheduled, NextAttemptAt: &due, Generation: 1, Made: n + 2})
-		if early := r.handle(j); !early.Equal(due) {
-			t.Errorf("attempt %d: an early message is due at %v, want %v", n+3, early, due)
+		r.wantDone("the message", r.handle(j), n+1)
+		d := r.record(j)
+		r.wantWait(*d.NextAttemptAt, want*8/10, want*12/10)
+		r.wantRecord(j, delivery.Delivery{State: delivery.Scheduled, NextAttemptAt: d.NextAttemptAt, Generation: n + 2, Made: n + 2})
+		r.wantDone("a copy of the message", r.handle(j), n+1)
+		j = job(d)
+		if early := r.handle(j); !early.Equal(*d.NextAttemptAt) {
+			t.Errorf("attempt %d: an early message is due at %v, want %v", n+3, early, *d.NextAttemptAt)
 		}
 		r.wantSent(n + 1)
-		r.Clock.Set(due)
+		r.Clock.Set(*d.NextAttemptAt)
 	}
 	r.wantDone("the message, after the last attempt,", r.handle(j), 9)
-	r.wantRecord(j, delivery.Delivery{State: delivery.Dead, Generation: 1, Made: 10})
+	r.wantRecord(j, delivery.Delivery{State: delivery.Dead, Generation: 9, Made: 10})
 	if got := len(r.record(j).Attempts); got != 10 {
 		t.Errorf("the log has %d attempts, want 10", got)
 	}
@@ -94,14 +96,13 @@ func TestRetrier_Answers(t *testing.T) {
 			r := setup(t)
 			r.receiver.Answer(tt.answer)
 			j := r.deliver(1)
-			due := r.handle(j)
-			if got := r.record(j).State; got != tt.state {
-				t.Errorf("state = %q, want %q", got, tt.state)
+			r.wantDone("the message", r.handle(j), 1)
+			d := r.record(j)
+			if d.State != tt.state {
+				t.Errorf("state = %q, want %q", d.State, tt.state)
 			}
-			if tt.least == 0 {
-				r.wantDone("the message", due, 1)
-			} else {
-				r.wantWait(due, tt.least, 24*time.Hour)
+			if tt.least > 0 {
+				r.wantWait(*d.NextAttemptAt, tt.least, 24*time.Hour)
 			}
 			r.wantEndpoint(tt.endpoint)
 		})
@@ -215,31 +216,10 @@ func TestRetrier_RequestedMeanwhile(t *testing.T) {
 		r.save(requested)
 		w.WriteHeader(204)
 	})
-	if due := r.handle(j); !due.Equal(r.Clock.Now()) {
-		t.Errorf("due at %v, want at once, at %v", due, r.Clock.Now())
-	}
-	r.receiver.Answer(nil)
 	r.wantDone("the superseded message", r.handle(j), 1)
+	r.receiver.Answer(nil)
 	r.wantDone("the requested message", r.handle(job(requested)), 2)
 	r.wantRecord(j, delivery.Delivery{State: delivery.Delivered, Made: 1, Generation: 2})
-}
-
-// TestRetrier_NotRecorded repeats an attempt whose record is lost.
-func TestRetrier_NotRecorded(t *testing.T) {
-	t.Parallel()
-	r := setup(t)
-	j := r.deliver(1)
-	body, err := json.Marshal(j)
-	errtest.Must(t, err)
-	r.faulty.Once(delivery.Entity, store.ErrUnavailable)
-	if _, err := r.Handle(context.Background(), body); !errors.Is(err, store.ErrUnavailable) {
-		t.Fatalf("error %v, want %v", err, store.ErrUnavailable)
-	}
-	r.wantDone("the message, received again,", r.handle(j), 2)
-	r.wantRecord(j, delivery.Delivery{State: delivery.Delivered, Made: 2, Generation: 1})
-	if first, second := r.receiver.Next().ID, r.receiver.Next().ID; second != first {
-		t.Errorf("sent again with id %q, want %q", second, first)
-	}
 }
 
 // TestRetrier_Breaker stops sending after five failures in a row, until a single probe succeeds.

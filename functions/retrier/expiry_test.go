@@ -18,9 +18,10 @@ func TestRetrier_LateRecovery(t *testing.T) {
 		d.Restart(r.Clock.Now())
 	})
 	attempts := 0
-	for due := r.Clock.Now(); !due.IsZero(); attempts++ {
-		r.Clock.Set(due)
-		due = r.handle(j)
+	for d := r.record(j); d.Open(); d = r.record(j) {
+		r.Clock.Set(*d.NextAttemptAt)
+		r.handle(job(d))
+		attempts++
 	}
 	if got, want := attempts, 10; got != want {
 		t.Errorf("the recovery made %d attempts, want %d", got, want)

@@ -22,6 +22,7 @@ type Retrier struct {
 	slots *courier.Slots
 	// working holds the deliveries in progress. A delivery may have two messages, but its endpoint must receive it only once.
 	working sync.Map
+	kept    *kept
 }
 
 // Deps holds what a Retrier works with.
@@ -41,7 +42,7 @@ const lease = time.Minute
 
 // New makes a retrier; Run starts it.
 func New(d Deps) *Retrier {
-	return &Retrier{Deps: d, slots: courier.NewSlots(bounds())}
+	return &Retrier{Deps: d, slots: courier.NewSlots(bounds()), kept: newKept()}
 }
 
 // From makes a retrier from the service's parts.
@@ -59,18 +60,17 @@ func (r *Retrier) Worker() queue.Worker {
 
 // Handle processes the delivery or the recovery that a message names. due tells when to redeliver the message; zero means
 // never.
-func (r *Retrier) Handle(ctx context.Context, body []byte) (due time.Time, err error) {
-	ctx = context.WithoutCancel(ctx) // an attempt in flight is finished and recorded during shutdown
+func (r *Retrier) Handle(ctx context.Context, m queue.Received) (due time.Time, err error) {
 	var job delivery.Job
-	if err := json.Unmarshal(body, &job); err != nil || job.Company == "" {
+	if err := json.Unmarshal(m.Body, &job); err != nil || job.Company == "" {
 		return time.Time{}, queue.ErrPoison
 	}
 	company := store.For(r.Store, job.Company)
 	switch {
 	case job.Delivery != "":
-		return r.deliver(ctx, company, delivery.Prefix+job.Delivery, job.Generation)
+		return r.deliver(ctx, company, job, m.Receives > 1)
 	case job.Recovery != "":
-		return r.recover(ctx, company, job.Recovery)
+		return r.recover(context.WithoutCancel(ctx), company, job.Recovery)
 	}
 	return time.Time{}, queue.ErrPoison
 }

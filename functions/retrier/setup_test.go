@@ -15,6 +15,7 @@ import (
 	"orgops/shared/domain/delivery"
 	"orgops/shared/domain/event"
 	"orgops/shared/domain/integration"
+	"orgops/shared/storage/queue"
 	"orgops/shared/testkit/errtest"
 	"orgops/shared/testkit/worktest"
 )
@@ -107,7 +108,7 @@ func (r *running) handle(job any) (due time.Time) {
 	r.T.Helper()
 	body, err := json.Marshal(job)
 	if err == nil {
-		due, err = r.Handle(context.Background(), body)
+		due, err = r.Handle(context.Background(), queue.Received{Message: queue.Message{Body: body}, Receives: 1})
 	}
 	if err != nil {
 		r.T.Error(err)

@@ -59,7 +59,11 @@ func (s *Syncer) Run(ctx context.Context) { s.Worker().Run(ctx) }
 
 // Worker returns the worker that takes jobs from the queue and settles them.
 func (s *Syncer) Worker() queue.Worker {
-	return queue.Worker{Queue: s.Jobs, Handle: s.Handle, Logger: s.Logger, Lease: queueLease, Slots: workers, Take: 1}
+	return queue.Worker{Queue: s.Jobs, Handle: s.handle, Logger: s.Logger, Lease: queueLease, Slots: workers, Take: 1}
+}
+
+func (s *Syncer) handle(ctx context.Context, r queue.Received) (due time.Time, err error) {
+	return s.Handle(ctx, r.Body)
 }
 
 // Handle works for one slice on the run that a job names. due tells when to continue; zero means that the run has ended.

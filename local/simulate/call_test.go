@@ -61,7 +61,6 @@ var errWait = errors.New("wait")
 
 func (w *world) refuse(c *call, why string) {
 	w.trace.add("%s %s", why, c.id)
-	w.excuse(c.env, c.about, "its record was not written, or not for certain")
 	w.answer(c, c.refusal)
 }
 
@@ -73,7 +72,6 @@ func (w *world) lose(c *call, err error) {
 		result = c.do()
 	}
 	w.trace.add("lose the outcome of %s: applied = %t, %s", c.id, applied, outcome(result))
-	w.excuse(c.env, c.about, "its record was not written, or not for certain")
 	w.answer(c, err)
 }
 

@@ -39,10 +39,11 @@ type environment struct {
 	mu      sync.Mutex
 	skew    time.Duration // of the clock; guarded by mu
 	random  *rand.Rand    // guarded by mu
+	sent    []string      // bodies of the messages that it has sent; guarded by mu
 	busy    *invocation
 	dead    bool // guarded by the scheduler's lock
 	usedAt  time.Time
-	current string // the last invocation
+	current *invocation // the last one
 }
 
 // invocation holds one call of a function.
@@ -153,7 +154,7 @@ func (w *world) open(f *function) *environment {
 func (w *world) invoke(e *environment, in any, then func(out any, err error)) *invocation {
 	e.f.calls++
 	v := &invocation{env: e, name: fmt.Sprintf("%s#%d", e.name, e.f.calls), deadline: time.Now().Add(e.f.timeout), then: then}
-	e.busy, e.current = v, v.name
+	e.busy, e.current = v, v
 	w.running = append(w.running, v)
 	ctx, cancel := context.WithDeadline(as(e.ctx, v.name), v.deadline)
 	handle := start.Guard(slog.New(slog.DiscardHandler), start.WithMargin(e.handle))
@@ -192,7 +193,6 @@ func (w *world) kill(e *environment) {
 		}
 	}
 	v := e.busy
-	w.excuseAll(e)
 	w.close(e)
 	if v != nil {
 		w.finish(v)
@@ -202,6 +202,7 @@ func (w *world) kill(e *environment) {
 
 // close removes an environment. Its goroutines end, because every call they make returns an error.
 func (w *world) close(e *environment) {
+	w.excuseAll(e)
 	e.f.environments = slices.DeleteFunc(e.f.environments, func(other *environment) bool { return other == e })
 	w.mu.Lock()
 	e.dead = true

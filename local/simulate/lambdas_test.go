@@ -94,12 +94,12 @@ func (e *environment) begin(ctx context.Context) error {
 // worker names the work on each message.
 func (e *environment) worker(w queue.Worker) queue.Worker {
 	handle := w.Handle
-	w.Handle = func(ctx context.Context, body []byte) (time.Time, error) {
-		ctx = as(ctx, string(body))
+	w.Handle = func(ctx context.Context, r queue.Received) (time.Time, error) {
+		ctx = as(ctx, string(r.Body))
 		if err := e.begin(ctx); err != nil {
 			return time.Time{}, err
 		}
-		return handle(ctx, body)
+		return handle(ctx, r)
 	}
 	return w
 }

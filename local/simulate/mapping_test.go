@@ -285,6 +285,7 @@ func (p *poller) list(a *agenda) {
 
 // poll invokes the function with some messages.
 func (p *poller) poll() {
+	p.w.checkLive()
 	most := p.batch
 	if p.w.faulty() && p.w.chance(0.5) {
 		most = 1 + p.w.random.IntN(p.batch)

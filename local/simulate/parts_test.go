@@ -41,15 +41,15 @@ func (s storeOf) Query(ctx context.Context, p store.Partition, q store.Query) (p
 
 // Commit implements store.Store.
 func (s storeOf) Commit(ctx context.Context, ops ...store.Op) error {
-	return s.ask(ctx, commit, "commit "+describe(ops), func() error { return s.e.w.commit(s.e, ops) }, deliveries(ops)...)
+	return s.ask(ctx, commit, "commit "+describe(ops), func() error { return s.e.w.commit(s.e, ops) })
 }
 
-func (s storeOf) ask(ctx context.Context, k kind, what string, do func() error, about ...string) error {
+func (s storeOf) ask(ctx context.Context, k kind, what string, do func() error) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
 	return s.e.w.ask(ctx, &call{
-		id: s.e.who(ctx) + " " + what, kind: k, env: s.e.faulted(), refusal: store.ErrUnavailable, do: do, about: about,
+		id: s.e.who(ctx) + " " + what, kind: k, env: s.e.faulted(), refusal: store.ErrUnavailable, do: do,
 	})
 }
 
@@ -74,7 +74,13 @@ func describe(ops []store.Op) string {
 
 // commit writes. An attempt whose record another worker was faster to write may be made again.
 func (w *world) commit(e *environment, ops []store.Op) error {
+	if e.f != nil && w.isHot(ops) {
+		return store.ErrUnavailable
+	}
 	err := w.table.Commit(e.now(), ops...)
+	if err == nil {
+		w.record(e, deliveries(ops))
+	}
 	if errors.Is(err, store.ErrConflict) && !w.plan.on[strictness] {
 		w.excuse(e, deliveries(ops), "another worker wrote the record")
 	}
@@ -101,12 +107,14 @@ func (q queueOf) Send(ctx context.Context, messages ...queue.Message) error {
 	for _, m := range messages {
 		delay := simqueue.Delay(q.e.now(), m.Due)
 		err := q.ask(ctx, send, fmt.Sprintf("send to %s %s in %v", q.q.name, m.Body, delay), func() error {
+			q.e.w.checkSent(q, m)
 			q.e.w.enqueue(q.q, m, delay)
 			return nil
 		})
 		if err != nil {
 			return err
 		}
+		q.e.note(m)
 	}
 	return nil
 }

@@ -22,6 +22,7 @@ const (
 	failing    fault = "failing"    // receivers answer with errors, late or not at all
 	gone       fault = "gone"       // receivers answer 410
 	dead       fault = "dead"       // one receiver never answers 2xx
+	hot        fault = "hot"        // the store refuses the writes of a company for ten minutes
 	shuffled   fault = "shuffled"   // the stream has the records of a transaction in any order
 	itemOrder  fault = "item-order" // the projector's batches of a shard keep the order of each item only
 	outage     fault = "outage"     // the store refuses everything for half an hour
@@ -39,7 +40,7 @@ type finding struct {
 
 // kinds lists the faults of the default run.
 func kinds() []fault {
-	return []fault{throttled, unknown, slow, killed, twice, late, split, many, clocks, failing, gone, dead, shuffled}
+	return []fault{throttled, unknown, slow, killed, twice, late, split, many, clocks, failing, gone, dead, shuffled, hot}
 }
 
 // plan says which faults a seed has, and how often.

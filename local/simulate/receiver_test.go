@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -38,11 +37,12 @@ const (
 
 // request records one attempt at a receiver.
 type request struct {
-	env     *environment
-	by      string // the environment's invocation
-	at      time.Time
-	status  int
-	excused string // why it does not count, "" if it does
+	env      *environment
+	by       *invocation
+	at       time.Time
+	status   int
+	recorded bool
+	excused  string // why it does not count, "" if it does
 }
 
 func (r *receiver) host() string { return r.provider + "." + r.company + ".test" }
@@ -111,6 +111,7 @@ func (w *world) receive(e *environment, to *receiver, event string, header http.
 	if w.live(to, event) > 1 && !w.plan.on[strictness] {
 		got.excused = "the delivery has two messages"
 	}
+	w.checkRecorded(to, event, got)
 	to.requests[event] = append(to.requests[event], got)
 	w.trace.add("%s receives %s by %s: %d after %v", to.host(), event, e.name, a.status, a.after)
 	return got, a
@@ -176,8 +177,38 @@ func (w *world) checkRequest(to *receiver, event string, header http.Header, bod
 	}
 }
 
-// excuse marks an environment's last request of each delivery: its attempt may be made again.
+// checkRecorded checks that an attempt is recorded before it is made again. A worker cannot know of an attempt whose
+// environment or invocation has ended without recording it.
+func (w *world) checkRecorded(to *receiver, event string, next *request) {
+	for _, r := range to.requests[event] {
+		switch {
+		case r.recorded || r.excused != "":
+		case r.env == next.env:
+			w.violated("recorded", "%s gets %s from %s again, which has not recorded its attempt after %v", to.host(), event, r.env.name, r.at.Sub(w.trace.start))
+		case r.by.over:
+			r.excused = "its invocation ended before it was recorded"
+		case next.excused == "":
+			w.violated("recorded", "%s gets %s from %s, while %s has not recorded its attempt", to.host(), event, next.env.name, r.env.name)
+		}
+	}
+}
+
+// record marks an environment's requests of deliveries as recorded.
+func (w *world) record(e *environment, deliveries []string) {
+	w.eachRequest(e, deliveries, func(r *request) { r.recorded = true })
+}
+
+// excuse marks an environment's requests of deliveries that are not recorded: their attempts may be made again.
 func (w *world) excuse(e *environment, deliveries []string, why string) {
+	w.eachRequest(e, deliveries, func(r *request) {
+		if !r.recorded {
+			r.excused = why
+		}
+	})
+}
+
+// eachRequest calls f with an environment's requests of deliveries, each given as its company and key.
+func (w *world) eachRequest(e *environment, deliveries []string, f func(*request)) {
 	for _, key := range deliveries {
 		company, sort, _ := strings.Cut(key, " ")
 		event, provider, _ := strings.Cut(strings.TrimPrefix(sort, delivery.Prefix), "#")
@@ -185,22 +216,21 @@ func (w *world) excuse(e *environment, deliveries []string, why string) {
 		if to == nil {
 			continue
 		}
-		for _, r := range slices.Backward(to.requests[event]) {
+		for _, r := range to.requests[event] {
 			if r.env == e {
-				r.excused = why
-				break
+				f(r)
 			}
 		}
 	}
 }
 
-// excuseAll marks the requests of an environment's last invocation.
+// excuseAll marks the requests of an environment that ends.
 func (w *world) excuseAll(e *environment) {
 	for _, host := range sortedKeys(w.receivers) {
 		for _, requests := range w.receivers[host].requests {
 			for _, r := range requests {
-				if r.env == e && r.by == e.current {
-					r.excused = "its environment was killed"
+				if r.env == e && !r.recorded {
+					r.excused = "its environment ended"
 				}
 			}
 		}

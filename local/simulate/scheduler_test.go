@@ -36,7 +36,6 @@ type call struct {
 	at      time.Time    // not before
 	held    bool         // its fate was decided, only its time has not come
 	refusal error        // what the caller gets when it is throttled
-	about   []string     // the deliveries that it writes, with their companies
 	do      func() error // its effect, which is made in a step of the scheduler
 	done    chan error
 }

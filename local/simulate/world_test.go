@@ -3,6 +3,7 @@ package simulate_test
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -131,6 +132,15 @@ func (w *world) faulty() bool { return !w.calm }
 func (w *world) down() bool {
 	since := time.Since(w.trace.start)
 	return w.plan.on[outage] && since > 20*time.Minute && since < 50*time.Minute
+}
+
+// isHot reports whether the store refuses writes because one company's partition is throttled.
+func (w *world) isHot(ops []store.Op) bool {
+	since := time.Since(w.trace.start)
+	return w.plan.on[hot] && since > 10*time.Minute && since < 20*time.Minute && slices.ContainsFunc(ops, func(op store.Op) bool {
+		company, ok := op.Partition.CompanyID()
+		return ok && company == w.companies[0]
+	})
 }
 
 // tick calls the ticker. After the hour it skips minutes in which no timer is due, because they would change nothing.

@@ -112,9 +112,10 @@ func (d *Delivery) Enqueue(t time.Time) {
 	d.Postpone(t)
 }
 
-// Postpone makes the delivery due at t and keeps its queue message.
+// Postpone makes the delivery due at t, to the millisecond, and keeps its queue message. A message's due time has no finer
+// unit, and a message must not arrive before its delivery is due.
 func (d *Delivery) Postpone(t time.Time) {
-	t = t.UTC()
+	t = t.UTC().Truncate(time.Millisecond)
 	d.State, d.NextAttemptAt, d.HeldBecause = Scheduled, &t, ""
 }
 

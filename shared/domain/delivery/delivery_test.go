@@ -85,3 +85,13 @@ func TestDelivery_States(t *testing.T) {
 		expect(string(state), delivery.Delivery{State: state, Attempts: log, Generation: 2}, false, recoverable)
 	}
 }
+
+// TestDelivery_Postpone checks that a delivery is due when its message arrives, whose time is in milliseconds.
+func TestDelivery_Postpone(t *testing.T) {
+	t.Parallel()
+	var d delivery.Delivery
+	d.Postpone(now.Add(1500 * time.Microsecond))
+	if want := now.Add(time.Millisecond); !d.NextAttemptAt.Equal(want) {
+		t.Errorf("due at %v, want %v", d.NextAttemptAt, want)
+	}
+}

@@ -13,9 +13,9 @@ import (
 // ErrPoison marks a message that no retry can process. A Handler returns it.
 var ErrPoison = errors.New("not a message of this queue")
 
-// Handler processes the body of a message. It returns the time of the next delivery, or zero to acknowledge the message. If
-// it returns an error, the queue redelivers the message soon: see Backoff.
-type Handler func(ctx context.Context, body []byte) (due time.Time, err error)
+// Handler processes a message. It returns the time of the next delivery, or zero to acknowledge the message. If it returns
+// an error, the queue redelivers the message soon: see Backoff.
+type Handler func(ctx context.Context, r Received) (due time.Time, err error)
 
 // Worker receives messages from a queue and calls Handle for each.
 type Worker struct {
@@ -76,7 +76,7 @@ func (w Worker) Run(ctx context.Context) {
 // Settle handles one message, then acknowledges, defers or buries it. After an error that a retry may solve, Settle shortens
 // the lease to the message's Backoff.
 func (w Worker) Settle(ctx context.Context, r Received) {
-	due, err := w.Handle(ctx, r.Body)
+	due, err := w.Handle(ctx, r)
 	ctx = context.WithoutCancel(ctx) // finished work is acknowledged even during shutdown
 	switch {
 	case errors.Is(err, ErrPoison) || err != nil && r.Receives >= poisonAfter:

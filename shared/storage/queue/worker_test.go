@@ -33,7 +33,7 @@ func (s *settled) Bury(context.Context, queue.Received, string) error {
 func TestWorker_Settle_Failure(t *testing.T) {
 	t.Parallel()
 	q := &settled{}
-	w := queue.Worker{Queue: q, Logger: slog.New(slog.DiscardHandler), Handle: func(context.Context, []byte) (time.Time, error) {
+	w := queue.Worker{Queue: q, Logger: slog.New(slog.DiscardHandler), Handle: func(context.Context, queue.Received) (time.Time, error) {
 		return time.Time{}, errors.New("throttled")
 	}}
 	for n := 1; q.buried == 0; n++ {

@@ -20,8 +20,9 @@ import (
 // Courier delivers webhooks to the endpoints of all companies. Make one with New. It is safe for concurrent use.
 type Courier struct {
 	Deps
-	cache  *cache
-	health *healths
+	cache   *cache
+	health  *healths
+	records *gate
 }
 
 // Deps holds the parts that a Courier works with.
@@ -46,7 +47,7 @@ func New(d Deps) *Courier {
 	if d.Random == nil {
 		d.Random = rand.Float64
 	}
-	c := &Courier{Deps: d, cache: newCache(d.Fresh)}
+	c := &Courier{Deps: d, cache: newCache(d.Fresh), records: newGate()}
 	c.health = newHealths(d.Random, c.leases())
 	return c
 }

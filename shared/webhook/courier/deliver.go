@@ -40,8 +40,8 @@ type Result struct {
 // wait.
 //
 // The caller holds a slot for the attempt (Slots) and stores the delivery afterwards. Deliver changes the delivery's log
-// and, if it is done or held, its state. The caller schedules a deferred delivery: it puts a new message into the queue
-// (Enqueue) or postpones the message in hand (Postpone). After an error nothing has changed; retry later.
+// and, if it is done or held, its state. The caller schedules a deferred delivery: after an attempt by Enqueue,
+// otherwise by Enqueue or by deferring the message in hand. After an error nothing has changed; retry later.
 func (c *Courier) Deliver(ctx context.Context, e *Endpoint, d *delivery.Delivery, budget time.Duration) (Result, error) {
 	e, err := c.renew(ctx, e)
 	if err != nil {

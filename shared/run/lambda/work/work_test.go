@@ -51,7 +51,7 @@ func TestEach_OwnCount(t *testing.T) {
 	t.Parallel()
 	for receives, buried := range map[string]bool{"19": false, "20": true} {
 		q := &fake{asked: map[string]string{}}
-		handle := func(context.Context, []byte) (time.Time, error) { return time.Time{}, errors.New("not now") }
+		handle := func(context.Context, queue.Received) (time.Time, error) { return time.Time{}, errors.New("not now") }
 		m := message("a", nil)
 		m.Attributes["ApproximateReceiveCount"] = receives
 		answer, err := work.Each(queue.Worker{Queue: q, Handle: handle, Logger: slog.New(slog.DiscardHandler)}, time.Now)(
@@ -87,7 +87,8 @@ func TestEach(t *testing.T) {
 		{body: "early", due: &early, asked: "due 1771844400"},
 		{body: "early, and the queue is unavailable", due: &early, refuse: true, failed: true},
 	}
-	handle := func(_ context.Context, body []byte) (time.Time, error) {
+	handle := func(_ context.Context, r queue.Received) (time.Time, error) {
+		body := r.Body
 		switch string(body) {
 		case "done":
 			return time.Time{}, nil
