@@ -26,7 +26,8 @@ func TestFunctions(t *testing.T) {
 		for _, id := range ids {
 			f := s.Resources[id].Properties
 			has(t, name+" "+id, f, map[string]any{
-				"TracingConfig.Mode": "Active", "Architectures.0": architectures[name], "Runtime": "provided.al2023", "Handler": "bootstrap",
+				"TracingConfig.Mode": tracing(id), "Architectures.0": architectures[name], "Runtime": "provided.al2023", "Handler": "bootstrap",
+				"LoggingConfig.LogFormat": "JSON", "LoggingConfig.SystemLogLevel": "WARN",
 			})
 			log := s.Resources[text(dig(f, "LoggingConfig", "LogGroup", "Ref"))]
 			if days, _ := log.Properties["RetentionInDays"].(float64); days < 1 || days > 31 {
@@ -41,6 +42,33 @@ func TestFunctions(t *testing.T) {
 			}
 			roles[role] = true
 		}
+	}
+}
+
+// tracing returns the mode of the function with a logical id: those behind the gateway follow its choice. A worker has no caller
+// that chooses, and X-Ray's own rate for functions cannot be set, so it is not traced.
+func tracing(id string) any {
+	if strings.HasPrefix(id, "Api") {
+		return "Active"
+	}
+	return nil
+}
+
+// TestTraces checks that a rule of its own decides which of an API's requests X-Ray records.
+func TestTraces(t *testing.T) {
+	t.Parallel()
+	for name, s := range stacks {
+		rules := s.of("AWS::XRay::SamplingRule")
+		if len(rules) != 1 {
+			t.Errorf("%s: rules = %v, want one", name, rules)
+			continue
+		}
+		has(t, name, s.Resources[rules[0]].Properties["SamplingRule"], map[string]any{
+			"FixedRate": 0.02, "ReservoirSize": 0.0, "ServiceType": "AWS::ApiGateway::Stage", "Version": 1.0,
+			"ServiceName": "*", "Host": "*", "HTTPMethod": "*", "URLPath": "*",
+			"RuleName.Fn::Join.1.0": "orgops-", "RuleName.Fn::Join.1.1.Ref": s.of("AWS::ApiGateway::RestApi")[0],
+			"ResourceARN.Fn::Join.1.7.Ref": s.of("AWS::ApiGateway::Stage")[0],
+		})
 	}
 }
 

@@ -60,7 +60,7 @@ func New(scope constructs.Construct, p Props) *API {
 	a := &API{REST: gateway(unit, p.Groups)}
 	respond(a.REST, p.Origins)
 	a.Authorizer = function.New(unit, p.Functions, function.Props{
-		Name: "authorizer", About: "Admits a token to its own company's routes", Memory: 256, Timeout: 5,
+		Name: "authorizer", About: "Admits a token to its own company's routes", Memory: 256, Timeout: 5, Traced: true,
 	})
 	a.issue(a.Authorizer)
 	p.Data.Tokens(a.Authorizer)
@@ -81,6 +81,7 @@ func New(scope constructs.Construct, p Props) *API {
 		}
 	}
 	a.plan(unit)
+	trace(unit, a.REST)
 	if p.Firewall {
 		protect(unit, a.REST)
 	} else {

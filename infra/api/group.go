@@ -37,7 +37,9 @@ func (a *API) group(scope constructs.Construct, p Props, g Group) *function.Func
 	if n.memory == 0 {
 		n.memory = 256
 	}
-	f := function.New(scope, p.Functions, function.Props{Name: g.Name, About: g.About, Memory: n.memory, Timeout: gatewayTimeout})
+	f := function.New(scope, p.Functions, function.Props{
+		Name: g.Name, About: g.About, Memory: n.memory, Timeout: gatewayTimeout, Traced: true,
+	})
 	a.issue(f)
 	f.Set("ORGOPS_CORS_ORIGINS", cmp.Or(strings.Join(p.Origins, ","), "none"))
 	if n.sign {

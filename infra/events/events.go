@@ -55,7 +55,7 @@ func New(scope constructs.Construct, p Props) *Events {
 		return function.New(unit, p.Functions, function.Props{Name: name, About: about, Memory: memory, Timeout: timeout})
 	}
 	e.Projector = worker("projector", "Folds changes into each company's context and timeline", 256, projectorTimeout)
-	e.Dispatcher = worker("dispatcher", "Turns changes into events and makes the first delivery attempts", 512, dispatcherTimeout)
+	e.Dispatcher = worker("dispatcher", "Turns changes into events and makes the first delivery attempts", 256, dispatcherTimeout)
 	e.Retrier = worker("retrier", "Retries failed deliveries and runs recoveries", 256, retrierTimeout)
 	e.Syncer = worker("syncer", "Fetches from providers, a slice at a time", 512, syncerTimeout)
 	e.Ticker = worker("ticker", "Fires the timers that are due", 256, tickerTimeout)

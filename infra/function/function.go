@@ -1,6 +1,6 @@
 // Package function builds a Lambda function with what every function has: a role that may only write the function's own logs
-// and traces, a log group with a retention, tracing, and settings. The owner of a resource grants any other right and sets
-// the variable with the resource's name.
+// and traces, a log group with a retention, and settings. The owner of a resource grants any other right and sets the variable
+// with the resource's name.
 package function
 
 import (
@@ -30,6 +30,7 @@ type Props struct {
 	About   string
 	Memory  float64 // MiB; the share of a processor grows with it
 	Timeout float64 // seconds
+	Traced  bool    // records traces. Only a caller such as the gateway can choose which; X-Ray's own rate for functions is fixed
 }
 
 // Function holds a Lambda function with its role.
@@ -54,15 +55,21 @@ func New(scope constructs.Construct, s Settings, p Props) *Function {
 		Description: &p.About, Role: role, LogGroup: log,
 		Runtime: awslambda.Runtime_PROVIDED_AL2023(), Architecture: s.Architecture, Handler: jsii.String("bootstrap"),
 		Code:       awslambda.Code_FromAsset(jsii.String(filepath.Join(s.Assets, p.Name)), nil),
-		MemorySize: &p.Memory, Timeout: awscdk.Duration_Seconds(&p.Timeout), Tracing: awslambda.Tracing_ACTIVE,
-		LoggingFormat: awslambda.LoggingFormat_JSON,
+		MemorySize: &p.Memory, Timeout: awscdk.Duration_Seconds(&p.Timeout), LoggingFormat: awslambda.LoggingFormat_JSON,
+		// Lambda reports a call that timed out or crashed. At level INFO it reports every call: 0.7 kB, half of all logs.
+		SystemLogLevelV2: awslambda.SystemLogLevel_WARN,
+	}
+	if p.Traced {
+		props.Tracing = awslambda.Tracing_ACTIVE
 	}
 	if reserved, ok := s.Reserved[p.Name]; ok {
 		props.ReservedConcurrentExecutions = &reserved
 	}
 	f := &Function{Function: awslambda.NewFunction(unit, jsii.String("Function"), props), Name: p.Name, Timeout: p.Timeout, Reserved: s.Reserved[p.Name], role: role}
 	f.Allow([]string{"logs:CreateLogStream", "logs:PutLogEvents"}, nil, *log.LogGroupArn())
-	nag.Suppress(role, "AwsSolutions-IAM5", "X-Ray's actions PutTraceSegments and PutTelemetryRecords support no resources", "Resource::*")
+	if p.Traced {
+		nag.Suppress(role, "AwsSolutions-IAM5", "X-Ray's actions PutTraceSegments and PutTelemetryRecords support no resources", "Resource::*")
+	}
 	f.Set("ORGOPS_AUDIENCE", "orgops")
 	f.Set("ORGOPS_STACK", *awscdk.Stack_Of(unit).StackName())
 	if s.AllowNetworks != "" {

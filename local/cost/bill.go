@@ -40,8 +40,12 @@ func costOf(name string) units {
 const kB, gB = 1e3, 1e9
 
 // add adds the usage of an activity, multiplied by times.
-func (v *volume) add(a activity, times float64, memory map[string]float64) {
-	u := costOf(a.step)
+func (v *volume) add(a activity, times float64, s stack, b batching) {
+	u, calls := costOf(a.step), times
+	if a.function == projecting {
+		times = b.folds(a, times)
+		calls = times / b.perCall
+	}
 	v.read += times * u.read
 	v.written += times * u.written
 	v.queue += times * (float64(u.queue) + 2*a.messages)
@@ -50,34 +54,34 @@ func (v *volume) add(a activity, times float64, memory map[string]float64) {
 		v.requests += times
 		v.logs += times * accessLog * kB / gB
 	}
-	v.invocations[a.function] += times
+	v.invocations[a.function] += calls
 	billed := (a.ms + coldStarts*coldStartMS) / 1e3
-	v.gigabyteSeconds += times * billed * memory[a.function] / 1024
+	v.gigabyteSeconds += times * billed * s.memory[a.function] / 1024
 	v.sent += times * a.sent * kB / gB
-	v.logs += times * (platformLog + ownLog) * kB / gB
-}
-
-// traced returns how many traces a month X-Ray records for one source with n invocations, if they are evenly spread.
-func traced(n float64) float64 {
-	first := min(n, tracedASecond*60*minutesAMonth)
-	return first + tracedOfOthers*(n-first)
-}
-
-// followTraces counts traces. A request's trace begins at the gateway and includes the functions behind it; every other
-// invocation starts its own.
-func (v *volume) followTraces() {
-	v.traces = traced(v.requests)
-	for _, function := range []string{"projector", "dispatcher", "retrier", "syncer", "ticker"} {
-		v.traces += traced(v.invocations[function])
+	v.logs += calls * float64(u.lines) * metricLine * kB / gB
+	if s.reported {
+		v.logs += calls * platformLog * kB / gB
 	}
 }
 
-func month(activities []activity, times float64, s stack) volume {
+// followTraces counts traces. A request's trace begins at the gateway and includes the functions behind it; every call of
+// another function starts its own.
+func (v *volume) followTraces(s stack) {
+	v.traces = s.sampling.of(v.requests)
+	for _, function := range []string{"projector", "dispatcher", "retrier", "syncer", "ticker"} {
+		if s.traced[function] {
+			v.traces += defaultSampling().of(v.invocations[function])
+		}
+	}
+}
+
+// month returns the usage of activities that happen times as often as they state.
+func month(activities []activity, times float64, s stack, b batching) volume {
 	v := volume{invocations: map[string]float64{}}
 	for _, a := range activities {
-		v.add(a, a.times*times, s.memory)
+		v.add(a, a.times*times, s, b)
 	}
-	v.followTraces()
+	v.followTraces(s)
 	return v
 }
 
@@ -93,18 +97,28 @@ func fixed(s stack, p prices) []line {
 		{service: "Secrets Manager", what: "token keys, every 5 minutes for each process", quantity: keyReaders * fiveMinutes, price: p.secretRequest},
 		{service: "SQS", what: "polls of idle queues", quantity: float64(s.queues) * pollsAMonth, price: p.queue},
 	}
-	return append(lines, of(month(always(), 1, s), "the ticker's ", p)...)
+	return append(lines, of(month(always(), 1, s, batching{}), "the ticker's ", p)...)
 }
 
 // variable returns what the companies add.
 func variable(companies int, s stack, p prices) []line {
-	n := float64(companies)
-	lines := of(month(day(), n*daysAMonth, s), "", p)
-	kept := n * stored() * kB / gB
-	return append(lines,
-		line{service: "DynamoDB", what: "stored after a month", quantity: kept, price: p.storage},
-		line{service: "DynamoDB", what: "its history of 35 days", quantity: kept, price: p.recovery},
-	)
+	lines := of(month(day(), float64(companies)*daysAMonth, s, batchingOf(companies, s)), "", p)
+	return append(lines, kept(companies, p)...)
+}
+
+// kept returns what the companies' items cost.
+func kept(companies int, p prices) []line {
+	gigabytes := float64(companies) * stored() * kB / gB
+	return []line{
+		{service: "DynamoDB", what: "stored after a month", quantity: gigabytes, price: p.storage},
+		{service: "DynamoDB", what: "its history of 35 days", quantity: gigabytes, price: p.recovery},
+	}
+}
+
+// partCost returns what a part of the service costs for so many companies.
+func partCost(wanted part, companies int, s stack, p prices) float64 {
+	activities := slices.DeleteFunc(day(), func(a activity) bool { return a.part != wanted })
+	return sum(of(month(activities, float64(companies)*daysAMonth, s, batchingOf(companies, s)), "", p))
 }
 
 // of returns the lines of a volume, without empty ones.

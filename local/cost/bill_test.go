@@ -66,15 +66,11 @@ func TestBill(t *testing.T) {
 	if !near(l.dollars(), want*3.5e-6) {
 		t.Errorf("the requests cost %g, want %g", l.dollars(), want*3.5e-6)
 	}
-	// A hundred times the companies cost a hundred times as much, except for traces, which are sampled.
+	// A hundred times the companies cost about a hundred times as much: the share of changes that share a batch differs.
 	few, many := variable(10, s, p), variable(1000, s, p)
 	for i := range few {
-		factor, traces := many[i].dollars()/few[i].dollars(), few[i].service == "X-Ray"
-		if !traces && !near(factor, 100) {
-			t.Errorf("%s: %s grows by %g, want 100", few[i].service, few[i].what, factor)
-		}
-		if traces && factor > 99 {
-			t.Errorf("%s: %s grows by %g, want 99 at most", few[i].service, few[i].what, factor)
+		if factor := many[i].dollars() / few[i].dollars(); factor < 80 || factor > 120 {
+			t.Errorf("%s: %s grows by %g, want 80 to 120", few[i].service, few[i].what, factor)
 		}
 	}
 	for _, l := range append(fixed(s, p), many...) {
@@ -107,11 +103,11 @@ func TestBill(t *testing.T) {
 // TestMonth computes one activity by hand.
 func TestMonth(t *testing.T) {
 	v := month([]activity{{step: "retrier: an attempt, failed", times: 2, function: "retrier", ms: 97, messages: 1, sent: 7}}, 1000, stack{
-		memory: map[string]float64{"retrier": 512},
-	})
+		memory: map[string]float64{"retrier": 512}, traced: map[string]bool{"retrier": true}, reported: true,
+	}, batching{})
 	want := map[string][2]float64{
 		"read":             {v.read, 2000 * 5},
-		"written":          {v.written, 2000 * 3},
+		"written":          {v.written, 2000 * 2},
 		"queue":            {v.queue, 2000 * (2 + 2)}, // its own two requests, and the poller's two
 		"keys":             {v.keys, 2000},
 		"requests":         {v.requests, 0},
@@ -119,13 +115,74 @@ func TestMonth(t *testing.T) {
 		"GB sent":          {v.sent, 2000 * 7e-6},
 		"GB of logs":       {v.logs, 2000 * 1.2e-6},
 		"traces":           {v.traces, 2000},
-		"traces of many":   {traced(10e6), 2_628_000 + 0.05*(10e6-2_628_000)},
-		"kB for a company": {stored(), 150*(1.2+0.7)*365/12 + 150*2*30 + 100*0.4*7 + 24*(0.7+0.6)*365/12},
+		"traces of many":   {defaultSampling().of(10e6), 2_628_000 + 0.05*(10e6-2_628_000)},
+		"traces by share":  {sampling{ofOthers: 0.05}.of(10e6), 0.05 * 10e6},
+		"kB for a company": {stored(), 150*(0.8+0.7)*365/12 + 150*1*30 + 100*0.4*7 + 24*(0.7+0.6)*365/12},
 	}
 	for what, n := range want {
 		if !near(n[0], n[1]) {
 			t.Errorf("%s = %g, want %g", what, n[0], n[1])
 		}
+	}
+}
+
+// TestBatching computes shares of batches by hand.
+func TestBatching(t *testing.T) {
+	s := stack{windows: map[string]float64{projecting: 2}}
+	alone, busy := batchingOf(0, s), batching{window: 2, arrivals: 1.5}
+	changes := 0.0
+	for _, a := range day() {
+		if a.function == projecting {
+			changes += a.times
+		}
+	}
+	thousand := batchingOf(1000, s)
+	for what, n := range map[string][2]float64{
+		"companies in a batch of a shard without load": {alone.perCall, 1},
+		"share of a change after 0.5 s, without load":  {alone.shared(0.5), 1},
+		"share of a change after 2 s, without load":    {alone.shared(2), 0},
+		"share of a change that follows none":          {alone.shared(0), 0},
+		"share of a change after 0.5 s, with load":     {busy.shared(0.5), 0.25 + 0.75*0.75}, // 1 of 1+1.5×2 opens a batch
+		"folds of 8 changes after 0.5 s, with load":    {busy.folds(activity{after: 0.5}, 8), 8 * (1 - 0.8125)},
+		"arrivals of 1,000 companies":                  {thousand.arrivals, 1000 * changes / 86400 / 4},
+	} {
+		if !near(n[0], n[1]) {
+			t.Errorf("%s = %g, want %g", what, n[0], n[1])
+		}
+	}
+	if got, most := thousand.perCall, 1+2*thousand.arrivals; got <= 1 || got >= most {
+		t.Errorf("companies in a batch = %g, want more than 1 and less than %g", got, most)
+	}
+}
+
+// TestParts checks that every activity has a part and that the parts add up to the bill.
+func TestParts(t *testing.T) {
+	s, p := deployed(t), listPrices()
+	for _, a := range day() {
+		if !slices.Contains(parts(), a.part) {
+			t.Errorf("%s: part = %q, want one of %q", a.step, a.part, parts())
+		}
+	}
+	for _, n := range sizes() {
+		got := sum(kept(n, p))
+		for _, one := range parts() {
+			cost := partCost(one, n, s, p)
+			if cost <= 0 {
+				t.Errorf("%d companies: %s costs %g, want more than 0", n, one, cost)
+			}
+			got += cost
+		}
+		if want := sum(variable(n, s, p)); !near(got, want) {
+			t.Errorf("%d companies: the parts cost %g, want %g", n, got, want)
+		}
+	}
+}
+
+// TestBudget checks that 1,000 companies cost at most 150 dollars a month.
+func TestBudget(t *testing.T) {
+	s, p := deployed(t), listPrices()
+	if got := sum(fixed(s, p)) + sum(variable(1000, s, p)); got > 150 {
+		t.Errorf("1,000 companies cost %.2f dollars a month, want 150 at most", got)
 	}
 }
 
@@ -169,12 +226,19 @@ func TestReadStack(t *testing.T) {
 	s, err := readStack([]byte(`{"Resources": {
 		"A": {"Type": "AWS::CloudWatch::Alarm", "Properties": {"MetricName": "Errors"}},
 		"B": {"Type": "AWS::CloudWatch::Alarm", "Properties": {"Metrics": [{"MetricStat": {}}, {"MetricStat": {}}, {"Expression": "a/b"}]}},
-		"EventstickerFunction1A": {"Type": "AWS::Lambda::Function", "Properties": {"MemorySize": 256}},
-		"C": {"Type": "AWS::Lambda::EventSourceMapping", "Properties": {"EventSourceArn": {"Fn::GetAtt": ["Main", "StreamArn"]}}},
+		"EventstickerFunction1A": {"Type": "AWS::Lambda::Function", "Properties": {"MemorySize": 256, "LoggingConfig": {"SystemLogLevel": "WARN"}}},
+		"ApiauthFunction2B": {"Type": "AWS::Lambda::Function", "Properties": {"MemorySize": 1024, "TracingConfig": {"Mode": "Active"}}},
+		"E": {"Type": "AWS::XRay::SamplingRule", "Properties": {"SamplingRule": {"ReservoirSize": 2, "FixedRate": 0.1}}},
+		"C": {"Type": "AWS::Lambda::EventSourceMapping", "Properties": {
+			"EventSourceArn": {"Fn::GetAtt": ["Main", "StreamArn"]}, "FunctionName": {"Ref": "EventsprojectorFunction3C"}, "MaximumBatchingWindowInSeconds": 2}},
 		"D": {"Type": "AWS::Lambda::EventSourceMapping", "Properties": {"EventSourceArn": {"Fn::GetAtt": ["Jobs", "Arn"]}}}}}`))
 	errtest.Must(t, err)
-	want := stack{alarms: 3, queues: 1, metrics: len(metric.All()), memory: map[string]float64{"ticker": 256}}
-	if diff := cmp.Diff(want, s, cmp.AllowUnexported(s)); diff != "" {
+	want := stack{
+		alarms: 3, queues: 1, metrics: len(metric.All()), memory: map[string]float64{"ticker": 256, "auth": 1024},
+		traced: map[string]bool{"ticker": false, "auth": true}, sampling: sampling{2, 0.1}, reported: true,
+		windows: map[string]float64{"projector": 2},
+	}
+	if diff := cmp.Diff(want, s, cmp.AllowUnexported(s, s.sampling)); diff != "" {
 		t.Errorf("stack (-want +got):\n%s", diff)
 	}
 	if _, err := readStack([]byte("{")); err == nil {

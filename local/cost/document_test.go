@@ -21,9 +21,10 @@ func TestDocuments(t *testing.T) {
 	tests := []struct{ file, name, want string }{
 		{"README.md", "operations", table()},
 		{"../../infra/README.md", "bill", summary(s, p)},
+		{"../../infra/README.md", "parts", byPart(s, p)},
 		{"../../infra/README.md", "fixed", arithmetic(fixed(s, p))},
 	}
-	for _, tt := range tests { // in turn: two tables stand in one file
+	for _, tt := range tests { // in turn: three tables stand in one file
 		file := filepath.FromSlash(tt.file)
 		text, err := os.ReadFile(file)
 		errtest.Must(t, err)

@@ -64,6 +64,35 @@ func summary(s stack, p prices) string {
 	return b.String() + "\n"
 }
 
+// byPart prints the bill by the parts of the service.
+func byPart(s stack, p prices) string {
+	var b strings.Builder
+	b.WriteString("| dollars a month |")
+	for _, n := range sizes() {
+		fmt.Fprintf(&b, " %s |", grouped(float64(n)))
+	}
+	b.WriteString("\n|---|" + strings.Repeat("---|", len(sizes())))
+	total := make([]float64, len(sizes()))
+	row := func(name string, cost func(companies int) float64) {
+		b.WriteString("\n| " + name + " |")
+		for i, n := range sizes() {
+			dollars := cost(n)
+			total[i] += dollars
+			fmt.Fprintf(&b, " %s |", money(dollars))
+		}
+	}
+	row("fixed", func(int) float64 { return sum(fixed(s, p)) })
+	for _, one := range parts() {
+		row(string(one), func(n int) float64 { return partCost(one, n, s, p) })
+	}
+	row("stored data", func(n int) float64 { return sum(kept(n, p)) })
+	b.WriteString("\n| **all** |")
+	for _, dollars := range total {
+		fmt.Fprintf(&b, " **%s** |", money(dollars))
+	}
+	return b.String() + "\n"
+}
+
 // arithmetic prints the lines of a bill with their sum.
 func arithmetic(lines []line) string {
 	var b strings.Builder
@@ -75,7 +104,7 @@ func arithmetic(lines []line) string {
 
 // firewall returns what the optional web ACL with three rules adds.
 func firewall(companies int, s stack, p prices) float64 {
-	requests := month(day(), float64(companies)*daysAMonth, s).requests
+	requests := month(day(), float64(companies)*daysAMonth, s, batchingOf(companies, s)).requests
 	return p.firewall.of(1) + p.firewallRule.of(3) + p.firewallCheck.of(requests)
 }
 

@@ -2,6 +2,7 @@ package main
 
 // activity describes something that a company does, or that the service does for it, and how often a day.
 type activity struct {
+	part     part
 	step     string  // name in the table of steps
 	times    float64 // per day
 	function string  // invoked for it
@@ -9,7 +10,22 @@ type activity struct {
 	request  bool    // goes through the gateway
 	messages float64 // messages that Lambda receives from a queue and deletes for the activity
 	sent     float64 // kB to the internet
+	after    float64 // seconds that the projector's change follows another change of the company; 0: it follows none
 }
+
+// part names a part of the service that has a cost of its own.
+type part string
+
+const (
+	partRequests   part = "founders' requests, login and authorizer"
+	partIntake     part = "webhooks received"
+	partDeliveries part = "deliveries and retries"
+	partSyncs      part = "syncs"
+	partContexts   part = "contexts and timelines"
+)
+
+// parts lists the parts in the order of the bill.
+func parts() []part { return []part{partRequests, partIntake, partDeliveries, partSyncs, partContexts} }
 
 const (
 	daysAMonth    = 365.0 / 12
@@ -29,43 +45,54 @@ const (
 	coldStartMS = 300 // billed by Lambda
 )
 
-// day returns what a company does in a day: 328 requests, 150 events delivered, 24 syncs. Every request, change and message
-// is its own invocation. Only the changes of a sync's page come in batches of ten. If other changes come in batches too, the
-// cost is lower. An answer includes 0.5 kB of headers. A delivery opens a connection, which takes 5 kB.
+// Each request to the internet opens a connection and sends these sizes in kB, with the headers of its packets.
+const (
+	delivered = 4.5
+	fetched   = 3
+)
+
+// soon is how many seconds after a change the dispatcher or the syncer makes the change that follows from it: Lambda reads the
+// stream four times a second, and an attempt takes a quarter of a second.
+const soon = 0.6
+
+// day returns what a company does in a day: 328 requests, 150 events delivered, 24 syncs. Every request and message is its own
+// invocation, and every change is its own invocation of the dispatcher. Only the changes of a sync's page come in batches of
+// ten. The projector's changes share batches as batching describes. An answer includes 0.5 kB of headers. A delivery
+// and a fetch open a connection.
 func day() []activity {
 	return []activity{
-		{step: "login", times: 2, function: "auth", ms: 120, request: true, sent: 1},
-		{step: "authorizer: a token", times: authorized, function: "authorizer", ms: 5},
-		{step: "get-health", times: 60, function: "missioncontrol", ms: 12, request: true, sent: 3},
-		{step: "get-dashboard", times: 40, function: "missioncontrol", ms: 15, request: true, sent: 5},
-		{step: "list-timeline", times: 30, function: "missioncontrol", ms: 20, request: true, sent: 15},
-		{step: "get-brief", times: 30, function: "intelligence", ms: 15, request: true, sent: 3},
-		{step: "list-recommendations", times: 20, function: "intelligence", ms: 18, request: true, sent: 4},
-		{step: "list-integrations", times: 12, function: "integrations", ms: 20, request: true, sent: 5},
-		{step: "list-memories", times: 10, function: "memory", ms: 25, request: true, sent: 60},
+		{part: partRequests, step: "login", times: 2, function: "auth", ms: 120, request: true, sent: 1},
+		{part: partRequests, step: "authorizer: a token", times: authorized, function: "authorizer", ms: 5},
+		{part: partRequests, step: "get-health", times: 60, function: "missioncontrol", ms: 12, request: true, sent: 3},
+		{part: partRequests, step: "get-dashboard", times: 40, function: "missioncontrol", ms: 15, request: true, sent: 5},
+		{part: partRequests, step: "list-timeline", times: 30, function: "missioncontrol", ms: 20, request: true, sent: 15},
+		{part: partRequests, step: "get-brief", times: 30, function: "intelligence", ms: 15, request: true, sent: 3},
+		{part: partRequests, step: "list-recommendations", times: 20, function: "intelligence", ms: 18, request: true, sent: 4},
+		{part: partRequests, step: "list-integrations", times: 12, function: "integrations", ms: 20, request: true, sent: 5},
+		{part: partRequests, step: "list-memories", times: 10, function: "memory", ms: 25, request: true, sent: 60},
 
-		{step: "receive-webhook", times: memoriesIn, function: "inbound", ms: 40, request: true, sent: 1},
-		{step: "projector: a change", times: memoriesIn, function: "projector", ms: 20},
-		{step: "dispatcher: an event, delivered to an endpoint", times: memoriesIn - retried, function: "dispatcher", ms: 250, sent: 7},
-		{step: "dispatcher: an event, failed at the endpoint", times: retried, function: "dispatcher", ms: 1000, sent: 7},
-		{step: "projector: a change", times: memoriesIn, function: "projector", ms: 20}, // the deliveries
-		{step: "dispatcher: a recorded delivery", times: memoriesIn - retried, function: "dispatcher", ms: 3},
-		{step: "dispatcher: a delivery to retry", times: retried, function: "dispatcher", ms: 10},
-		{step: "retrier: an attempt, delivered", times: retried, function: "retrier", ms: 250, messages: 1, sent: 7},
-		{step: "projector: a change", times: retried, function: "projector", ms: 20},
-		{step: "dispatcher: a recorded delivery", times: retried, function: "dispatcher", ms: 3},
+		{part: partIntake, step: "receive-webhook", times: memoriesIn, function: "inbound", ms: 40, request: true, sent: 1},
+		{part: partContexts, step: "projector: a change", times: memoriesIn, function: "projector", ms: 20},
+		{part: partDeliveries, step: "dispatcher: an event, delivered to an endpoint", times: memoriesIn - retried, function: "dispatcher", ms: 270, sent: delivered},
+		{part: partDeliveries, step: "dispatcher: an event, failed at the endpoint", times: retried, function: "dispatcher", ms: 1000, sent: delivered},
+		{part: partContexts, step: "projector: a change", times: memoriesIn, function: "projector", ms: 20, after: soon}, // the deliveries
+		{part: partDeliveries, step: "dispatcher: a recorded delivery", times: memoriesIn - retried, function: "dispatcher", ms: 3},
+		{part: partDeliveries, step: "dispatcher: a delivery to retry", times: retried, function: "dispatcher", ms: 10},
+		{part: partDeliveries, step: "retrier: an attempt, delivered", times: retried, function: "retrier", ms: 250, messages: 1, sent: delivered},
+		{part: partContexts, step: "projector: a change", times: retried, function: "projector", ms: 20},
+		{part: partDeliveries, step: "dispatcher: a recorded delivery", times: retried, function: "dispatcher", ms: 3},
 
-		{step: "sync-memory", times: syncsAsked, function: "memory", ms: 25, request: true, sent: 1},
-		{step: "dispatcher: a requested sync", times: syncsAsked, function: "dispatcher", ms: 10},
-		{step: "syncer: a run that finds nothing new", times: syncsAsked - pagesFound, function: "syncer", ms: 500, messages: 1, sent: 6},
-		{step: "syncer: a changed page of 50", times: pagesFound, function: "syncer", ms: 2000, messages: 1, sent: 6},
-		{step: "projector: a change", times: 2 * syncsAsked, function: "projector", ms: 20}, // requested, running
-		{step: "projector: a change with a timeline entry", times: syncsAsked, function: "projector", ms: 25},
-		{step: "projector: a change", times: syncsAsked, function: "projector", ms: 20}, // the timeline's entry
-		{step: "dispatcher: an event without subscribers", times: 3 * syncsAsked, function: "dispatcher", ms: 10},
-		{step: "projector: 10 changes of a company", times: 2 * pagesFound * itemsAPage / 10, function: "projector", ms: 30},
-		{step: "dispatcher: 10 events of a company, delivered", times: pagesFound * itemsAPage / 10, function: "dispatcher", ms: 500, sent: 70},
-		{step: "dispatcher: a recorded delivery", times: pagesFound * itemsAPage / 10, function: "dispatcher", ms: 3},
+		{part: partSyncs, step: "sync-memory", times: syncsAsked, function: "memory", ms: 25, request: true, sent: 1},
+		{part: partSyncs, step: "dispatcher: a requested sync", times: syncsAsked, function: "dispatcher", ms: 10},
+		{part: partSyncs, step: "syncer: a run that finds nothing new", times: syncsAsked - pagesFound, function: "syncer", ms: 500, messages: 1, sent: fetched},
+		{part: partSyncs, step: "syncer: a changed page of 50", times: pagesFound, function: "syncer", ms: 2000, messages: 1, sent: fetched},
+		{part: partContexts, step: "projector: a change", times: 2 * syncsAsked, function: "projector", ms: 20, after: soon}, // running, then the end
+		{part: partContexts, step: "projector: a change with a timeline entry", times: syncsAsked, function: "projector", ms: 25},
+		{part: partContexts, step: "projector: a change", times: syncsAsked, function: "projector", ms: 20}, // the timeline's entry
+		{part: partSyncs, step: "dispatcher: an event without subscribers", times: 3 * syncsAsked, function: "dispatcher", ms: 10},
+		{part: partContexts, step: "projector: 10 changes of a company", times: 2 * pagesFound * itemsAPage / 10, function: "projector", ms: 30},
+		{part: partDeliveries, step: "dispatcher: 10 events of a company, delivered", times: pagesFound * itemsAPage / 10, function: "dispatcher", ms: 600, sent: 10 * delivered},
+		{part: partDeliveries, step: "dispatcher: a recorded delivery", times: pagesFound * itemsAPage / 10, function: "dispatcher", ms: 3},
 	}
 }
 
@@ -78,9 +105,9 @@ func always() []activity {
 func stored() (kilobytes float64) {
 	month, events := daysAMonth, float64(memoriesIn+pagesFound*itemsAPage)
 	for _, kept := range []struct{ aDay, size, days float64 }{
-		{events, 1.2, month},     // memories, kept for good; with the 0.1 kB that DynamoDB adds to each item
+		{events, 0.8, month},     // memories, kept for good; with the 0.1 kB that DynamoDB adds to each item
 		{events, 0.7, month},     // decisions, 180 days
-		{events, 2.0, 30},        // deliveries
+		{events, 1.0, 30},        // deliveries
 		{memoriesIn, 0.4, 7},     // receipts
 		{syncsAsked, 0.7, month}, // runs, 90 days
 		{syncsAsked, 0.6, month}, // timeline entries, 180 days
@@ -92,8 +119,8 @@ func stored() (kilobytes float64) {
 
 // Every invocation and request adds these sizes to the logs.
 const (
-	platformLog = 0.7  // kB that Lambda writes per invocation
-	ownLog      = 0.5  // kB of metrics that a function writes per invocation, if it measures anything
+	platformLog = 0.7  // kB that Lambda writes per invocation, unless its log level omits calls that succeed
+	metricLine  = 0.5  // kB of a line of metrics
 	accessLog   = 0.45 // kB that the gateway writes per request
 	logDays     = 30   // retention
 	packedLogs  = 0.15 // size of kept logs relative to their text
@@ -102,9 +129,8 @@ const (
 // Requests that depend on time, not on work. Five connections poll an idle queue for 20 s each; a process reads the token
 // keys every five minutes; DynamoDB requests the tables' key every five minutes for each role.
 const (
-	pollsAMonth    = 5 * 3 * minutesAMonth
-	fiveMinutes    = minutesAMonth / 5
-	keyReaders     = 7.0 // functions with the token keys, one warm process each
-	tracedASecond  = 1.0 // per source of traces; of the others, X-Ray records the share tracedOfOthers
-	tracedOfOthers = 0.05
+	pollsAMonth = 5 * 3 * minutesAMonth
+	fiveMinutes = minutesAMonth / 5
+	keyReaders  = 7.0 // functions with the token keys, one warm process each
+	shards      = 4.0 // of the stream; a table on demand begins with four partitions
 )

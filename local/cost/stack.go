@@ -17,6 +17,22 @@ type stack struct {
 	metrics                           int                // custom metrics
 	queues                            int                // polled by Lambda
 	memory                            map[string]float64 // MiB by function
+	windows                           map[string]float64 // seconds in which Lambda gathers a batch of the stream, by function
+	traced                            map[string]bool    // functions whose calls X-Ray records
+	sampling                          sampling           // of the gateway's requests
+	reported                          bool               // Lambda logs every call, not only those that fail
+}
+
+// sampling holds a rule of X-Ray: it records the first requests of each second, and a share of the others.
+type sampling struct{ aSecond, ofOthers float64 }
+
+// defaultSampling returns X-Ray's own rule, which applies to functions without exception.
+func defaultSampling() sampling { return sampling{aSecond: 1, ofOthers: 0.05} }
+
+// of returns how many of n evenly spread requests a month X-Ray records.
+func (s sampling) of(n float64) float64 {
+	first := min(n, s.aSecond*60*minutesAMonth)
+	return first + s.ofOthers*(n-first)
 }
 
 type template struct {
@@ -27,6 +43,11 @@ type template struct {
 			MemorySize     float64
 			Code           struct{ S3Key any }
 			EventSourceArn map[string]any
+			FunctionName   struct{ Ref string }
+			Window         float64 `json:"MaximumBatchingWindowInSeconds"`
+			TracingConfig  struct{ Mode string }
+			LoggingConfig  struct{ SystemLogLevel string }
+			SamplingRule   struct{ ReservoirSize, FixedRate float64 }
 		}
 	}
 }
@@ -37,7 +58,7 @@ func readStack(text []byte) (stack, error) {
 	if err := json.Unmarshal(text, &t); err != nil {
 		return stack{}, fmt.Errorf("template: %w", err)
 	}
-	s := stack{metrics: len(metric.All()), memory: map[string]float64{}}
+	s := stack{metrics: len(metric.All()), memory: map[string]float64{}, traced: map[string]bool{}, windows: map[string]float64{}, sampling: defaultSampling()}
 	for id, r := range t.Resources {
 		switch r.Type {
 		case "AWS::KMS::Key":
@@ -50,8 +71,14 @@ func readStack(text []byte) (stack, error) {
 			s.alarms += max(1, measured(r.Properties.Metrics))
 		case "AWS::Lambda::Function":
 			s.memory[functionName(id)] = r.Properties.MemorySize
+			s.traced[functionName(id)] = r.Properties.TracingConfig.Mode == "Active"
+			s.reported = s.reported || r.Properties.LoggingConfig.SystemLogLevel != "WARN"
+		case "AWS::XRay::SamplingRule":
+			s.sampling = sampling{r.Properties.SamplingRule.ReservoirSize, r.Properties.SamplingRule.FixedRate}
 		case "AWS::Lambda::EventSourceMapping":
-			if !fromStream(r.Properties.EventSourceArn) {
+			if fromStream(r.Properties.EventSourceArn) {
+				s.windows[functionName(r.Properties.FunctionName.Ref)] = r.Properties.Window
+			} else {
 				s.queues++
 			}
 		}

@@ -11,4 +11,5 @@ type units struct {
 	queue   int // requests to SQS, without those of Lambda's pollers
 	keys    int // requests to KMS
 	secrets int // requests to Secrets Manager
+	lines   int // lines of metrics in the function's log
 }

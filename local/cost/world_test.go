@@ -8,12 +8,14 @@ import (
 	"net/http/httptest"
 	"os"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"orgops/functions"
+	"orgops/shared/base/metric"
 	"orgops/shared/domain/company"
 	"orgops/shared/identity/password"
 	"orgops/shared/identity/token"
@@ -30,6 +32,8 @@ import (
 	"orgops/shared/testkit/awstest"
 	"orgops/shared/testkit/clocktest"
 	"orgops/shared/testkit/errtest"
+	"orgops/shared/testkit/logtest"
+	"orgops/shared/testkit/metrictest"
 	"orgops/shared/web"
 	"orgops/shared/webhook/outbound"
 	"orgops/shared/webhook/standardwebhooks"
@@ -54,6 +58,8 @@ type world struct {
 	wrapping string         // ARN of the key that wraps data keys
 	clock    *clocktest.Clock
 	meter    *dynamostore.Meter
+	metrics  *metric.Recorder
+	log      *logtest.Log      // of the metrics
 	urls     map[string]string // of the queues
 	keys     token.KeySet
 	receiver *httptest.Server
@@ -85,6 +91,7 @@ func newWorld(t *testing.T) *world {
 		others: moto.Through(t), wrapping: awstest.WrappingKey(t, moto.Access(t)),
 		clock: clocktest.At(time.Now().UTC().Truncate(time.Hour).Add(30 * time.Minute)), // half past, so that no step crosses an hour
 	}
+	w.metrics, w.log = metrictest.New(w.clock.Now)
 	for _, name := range []string{mainTable, keysTable} {
 		errtest.Must(t, dynamostore.Create(t.Context(), w.tables.Access(), w.own(name), dynamostore.Shape{Stream: true}))
 	}
@@ -149,7 +156,7 @@ func (w *world) fresh() *boot.Services {
 		Store: w.table(mainTable), Retries: w.queue("retries"), Syncs: w.queue("syncs"),
 		Keys:  token.AtHand{Signs: signs, Verifies: w.keys.Public},
 		Vault: vault.New(wrapper, vault.StoreKeys{Store: w.table(keysTable)}, w.clock.Now), Client: client,
-		Connectors: catalog.All(client, w.clock.Now), Logger: slog.New(slog.DiscardHandler), Now: w.clock.Now,
+		Connectors: catalog.All(client, w.clock.Now), Logger: slog.New(slog.DiscardHandler), Metrics: w.metrics, Now: w.clock.Now,
 		Engine: policyengine.New(w.clock.Now), Separate: true,
 	})
 	w.t.Cleanup(s.Client.CloseIdle)
@@ -173,20 +180,38 @@ func (w *world) server() *web.Server {
 // tenant returns the store of the company's items.
 func (w *world) tenant() store.Company { return store.For(w.table(mainTable), w.company) }
 
+// lines counts the lines of metrics after a position of the log. None may be longer than the bill assumes.
+func (w *world) lines(from int) (n int) {
+	w.t.Helper()
+	for line := range strings.Lines(w.log.String()[from:]) {
+		if n++; len(line)+requestAndStore > metricLine*kB {
+			w.t.Errorf("a line of metrics has %d bytes, want %g at most: %s", len(line), metricLine*kB-requestAndStore, line)
+		}
+	}
+	return n
+}
+
+// requestAndStore is the size in bytes of what a deployed function adds to its first line: the request's id and the store's
+// round trips.
+const requestAndStore = 110
+
 // measure returns what do requests from AWS. It does not count retries after a slow answer, which depend on the machine.
 func (w *world) measure(do func()) units {
 	w.t.Helper()
 	tables, queues, others := len(w.tables.Asked()), len(w.queues.Asked()), len(w.others.Asked())
 	w.meter.Take()
+	w.metrics.Flush("")
+	logged := len(w.log.String())
 	do()
 	used := w.meter.Take()
+	w.metrics.Flush("")
 	once := func(asked []awstest.Request) []awstest.Request {
 		return slices.DeleteFunc(asked, func(r awstest.Request) bool { return r.Again })
 	}
 	tried := len(w.tables.Asked()) - tables
 	toQueues := once(w.queues.Asked()[queues:])
 	w.asked = slices.Concat(once(w.tables.Asked()[tables:]), toQueues, once(w.others.Asked()[others:]))
-	u := units{read: used.Read, written: used.Write, queue: len(toQueues)}
+	u := units{read: used.Read, written: used.Write, queue: len(toQueues), lines: w.lines(logged)}
 	for _, r := range w.asked {
 		switch r.Operation {
 		case "Encrypt", "Decrypt":

@@ -5,6 +5,7 @@ Batches of a shard are processed one after the other: a parallelization factor i
 https://docs.aws.amazon.com/lambda/latest/dg/services-ddb-batchfailurereporting.html
 """
 
+import base64
 import logging
 import time
 from collections import deque
@@ -33,6 +34,10 @@ def patch() -> None:
     esm_worker_factory.EsmWorkerFactory.get_esm_worker = informed
 
 
+def _shown(value: dict) -> dict:
+    return {kind: base64.b64encode(v).decode() if isinstance(v, bytes) else v for kind, v in value.items()}
+
+
 @dataclass
 class Batch:
     events: list[dict]
@@ -54,6 +59,16 @@ class Poller(DynamoDBPoller):
                 StreamArn=self.source_arn, ShardId=shard, ShardIteratorType="AFTER_SEQUENCE_NUMBER",
                 SequenceNumber=self._last[shard])["ShardIterator"]
         return shards
+
+    def transform_into_events(self, records, shard_id):
+        """Shows binaries in base64, as Lambda does. LocalStack replaces them by null."""
+        events = super().transform_into_events(records, shard_id)
+        for event in events:
+            change = event["dynamodb"]
+            event["dynamodb"] = change | {
+                image: {name: _shown(value) for name, value in change[image].items()}
+                for image in ("Keys", "OldImage", "NewImage") if image in change}
+        return events
 
     def get_approximate_arrival_time(self, record):
         """Returns the record's creation time. LocalStack uses the current time."""

@@ -66,6 +66,15 @@ def reporting(bad):
 
 
 class Work(unittest.TestCase):
+    def test_binary(self):
+        poller = Poller(nothing)
+        events = poller.transform_into_events(
+            [record(1, NewImage={"packed": {"B": b"\x1f\x8b"}, "version": {"N": "1"}}, OldImage={"body": {"S": "{}"}})], "shard")
+        shown = events[0]["dynamodb"]
+        self.assertEqual([shown["NewImage"], shown["OldImage"], shown["Keys"]["pk"]],
+                         [{"packed": {"B": "H4s="}, "version": {"N": "1"}}, {"body": {"S": "{}"}}, {"S": "C#acme"}])
+        json.dumps(events)
+
     def test_halves(self):
         poller = Poller(broken_by(3), MaximumRetryAttempts=1)
         poller.halves = True

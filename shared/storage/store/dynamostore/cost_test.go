@@ -2,8 +2,10 @@ package dynamostore_test
 
 import (
 	"context"
+	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"math/rand/v2"
 	"strings"
 	"testing"
 	"time"
@@ -25,8 +27,11 @@ func TestStore_Cost(t *testing.T) {
 	s := newStore(t, dynamostore.Options{Meter: meter, Now: func() time.Time { return now }})
 	c := store.For(s, id.New())
 	body := func(size int) json.RawMessage { return json.RawMessage(`{"text":"` + strings.Repeat("x", size) + `"}`) }
+	noise := make([]byte, 8850) // as base64 it packs to its own size again
+	_, _ = rand.NewChaCha8([32]byte{}).Read(noise)
+	large := json.RawMessage(`{"text":"` + base64.StdEncoding.EncodeToString(noise) + `"}`)
 	seed := []store.Op{
-		c.Create("SMALL", "note", body(500)), c.Create("LARGE", "note", body(9000)), c.Create("OLD", "note", body(500)).Until(now.Add(-time.Minute)),
+		c.Create("SMALL", "note", body(500)), c.Create("LARGE", "note", large), c.Create("OLD", "note", body(500)).Until(now.Add(-time.Minute)),
 	}
 	for i := range 40 {
 		seed = append(seed, c.Create(fmt.Sprintf("LIST#%02d", i), "note", body(500)))

@@ -69,7 +69,7 @@ func (s *Store) itemOf(op *store.Op, at time.Time) attributes {
 		item[attrExpires] = number(expires)
 	}
 	// DynamoDB strings must be UTF-8. A JSON reader replaces invalid bytes by U+FFFD, so itemOf does the same.
-	s.packer.pack(item, op, strings.ToValidUTF8(string(op.Body), "\ufffd"))
+	s.packer.pack(item, strings.ToValidUTF8(string(op.Body), "\ufffd"))
 	return item
 }
 

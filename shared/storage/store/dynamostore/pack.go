@@ -13,17 +13,16 @@ import (
 	"orgops/shared/storage/store"
 )
 
-// packedFrom sets the least size in bytes of a packed body. DynamoDB charges writes per started KB, and reads per started
-// 4 KB.
-const packedFrom = 2 << 10
+// packedFrom sets the least size in bytes of a packed body. DynamoDB charges writes per started KB, reads per started 4 KB, and
+// by the GB stored. A smaller body mostly takes one write unit as text too, with the 200 bytes of the item's other attributes.
+const packedFrom = 800
 
-// packer compresses bodies that the feed does not show, such as a company's context, which almost every change rewrites.
-// Bodies in the feed stay text for the stream's readers. Gzip takes 50 µs for 10 kB.
+// packer compresses the bodies of items. Gzip takes 50 µs for 10 kB.
 type packer struct{ writers sync.Pool } // of *gzip.Writer: each has a megabyte of tables
 
-// pack puts the body of a write into its item: packed if it may be packed and gets smaller, otherwise as text.
-func (p *packer) pack(item attributes, op *store.Op, body string) {
-	if op.Quiet && len(body) >= packedFrom {
+// pack puts a body into its item: packed if it is large and gets smaller, otherwise as text.
+func (p *packer) pack(item attributes, body string) {
+	if len(body) >= packedFrom {
 		if packed := p.gzip(body); len(packed) < len(body) {
 			item[attrPacked] = &types.AttributeValueMemberB{Value: packed}
 			return

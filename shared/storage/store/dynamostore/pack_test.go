@@ -32,7 +32,7 @@ func gzipped(t *testing.T, text string) string {
 	return out.String()
 }
 
-// TestStore_Packed checks that a large body outside the feed is stored packed, which changes only its cost.
+// TestStore_Packed checks that a large body is stored packed, which changes only its cost.
 func TestStore_Packed(t *testing.T) {
 	t.Parallel()
 	meter := &dynamostore.Meter{}
@@ -53,7 +53,7 @@ func TestStore_Packed(t *testing.T) {
 		quiet:       commit(c.Create("QUIET", "note", large).Quietly()),
 		transaction: commit(c.Replace("QUIET", "note", 1, large).Quietly(), c.Create("OTHER", "note", large).Quietly()),
 	}
-	if want := (units{11, 1, 4}); got != want {
+	if want := (units{1, 1, 4}); got != want {
 		t.Errorf("write units %+v, want %+v", got, want)
 	}
 	item, err := c.Get(t.Context(), "QUIET", nil)
