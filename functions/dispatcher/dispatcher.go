@@ -53,10 +53,9 @@ const Consumer = "dispatcher"
 
 // New makes a dispatcher; Run starts it.
 func New(d Deps) *Dispatcher {
-	return &Dispatcher{
-		Deps: d, lanes: newLanes(d.Now), writer: newWriter(d), jobs: newJobs(), sent: newSent(),
-		budget: courier.FirstTimeout,
-	}
+	dispatcher := &Dispatcher{Deps: d, writer: newWriter(d), jobs: newJobs(), sent: newSent(), budget: courier.FirstTimeout}
+	dispatcher.lanes = newLanes(d.Courier.Slots, d.Now, dispatcher.deliver)
+	return dispatcher
 }
 
 // From makes a dispatcher from the service's parts.
@@ -84,8 +83,8 @@ func (d *Dispatcher) Run(ctx context.Context, feed store.Feed) error {
 	return err
 }
 
-// relieve hands jobs that have waited too long for a stalled endpoint to the retrier. A waiting job keeps its batch
-// unfinished, and the feed limits the number of unfinished batches. When ctx ends, relieve hands over every waiting job.
+// relieve hands jobs that have waited too long for a slot to the retrier. A waiting job keeps its batch unfinished, and the
+// feed limits the number of unfinished batches. When ctx ends, relieve hands over every waiting job.
 func (d *Dispatcher) relieve(ctx context.Context) {
 	tick := time.NewTicker(relieveEvery)
 	defer tick.Stop()
@@ -96,7 +95,7 @@ func (d *Dispatcher) relieve(ctx context.Context) {
 			d.spillAll(d.lanes.close())
 			return
 		}
-		d.spillAll(d.lanes.stalled())
+		d.spillAll(d.lanes.relieve())
 	}
 }
 
@@ -194,29 +193,27 @@ func (d *Dispatcher) submit(ctx context.Context, j *job, replay bool, age time.D
 		d.jobs.end(j, errKept)
 		return
 	}
-	if !d.lanes.submit(j, d.deliver) {
+	if !d.lanes.submit(j) {
 		d.spill(j)
 	}
 }
 
-// deliver makes the first attempt and stores its result. It reports whether the endpoint's lane makes progress. It makes no
-// attempt while the company's records cannot be written, or if the attempt may have been made before: the delivery is then
-// recorded first, and the retrier makes the attempt.
-func (d *Dispatcher) deliver(j *job) (moved bool) {
+// deliver makes the first attempt and stores its result. It makes no attempt while the company's records cannot be written,
+// or if the attempt may have been made before: the delivery is then recorded first, and the retrier makes the attempt.
+func (d *Dispatcher) deliver(j *job) {
 	if j.late || !d.Courier.Recordable(j.endpoint.Company.ID()) {
 		d.spill(j)
-		return false
+		return
 	}
 	r, err := d.Courier.Deliver(context.Background(), j.endpoint, &j.delivery, d.budget)
-	switch {
-	case err != nil:
+	if err != nil {
 		d.spill(j)
-		return false
-	case r.State == courier.Deferred:
+		return
+	}
+	if r.State == courier.Deferred {
 		j.delivery.Enqueue(r.Until)
 	}
 	d.store(j)
-	return r.State == courier.Held || j.delivery.State == delivery.Delivered
 }
 
 // spill schedules a delivery for the retrier: it stores the record, and the queue message follows from that change.

@@ -2,6 +2,7 @@ package dispatcher
 
 import (
 	"encoding/json"
+	"time"
 
 	"orgops/shared/domain/delivery"
 	"orgops/shared/domain/event"
@@ -15,6 +16,7 @@ type job struct {
 	work     *tracker
 	late     bool       // an earlier process may have made the attempt
 	joined   []*tracker // changes that were redelivered meanwhile; guarded by jobs
+	waits    time.Time  // since when it waits in its lane
 }
 
 func newJob(e event.Event, payload json.RawMessage, endpoint *courier.Endpoint, work *tracker) *job {

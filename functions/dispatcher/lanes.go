@@ -1,6 +1,7 @@
 package dispatcher
 
 import (
+	"slices"
 	"sync"
 	"time"
 
@@ -9,123 +10,134 @@ import (
 
 // These bound the waiting jobs. A job that exceeds them goes to the queue.
 const (
-	maxWaiting     = 1024                   // for one endpoint
-	maxWaitingSize = 1 << 20                // bytes of their payloads
-	maxQueued      = 4096                   // in all lanes: half of what the feed hands out
-	stalledAfter   = 500 * time.Millisecond // if all slots of an endpoint are taken and it makes no progress for so long, new jobs go to the queue
-	givenUpAfter   = 2 * time.Second        // if it makes no progress for so long, waiting jobs go to the queue too
+	maxWaiting     = 1024             // for one endpoint
+	maxWaitingSize = 1 << 20          // bytes of their payloads
+	maxQueued      = 4096             // in all lanes: half of what the feed hands out
+	longestWait    = 10 * time.Second // twice the time of an attempt; a waiting job keeps its batch unfinished
 	relieveEvery   = 250 * time.Millisecond
 )
 
-// bounds returns the slot limits, which keep one tenant from taking the slots of the others.
-func bounds() courier.Bounds { return courier.Bounds{PerEndpoint: 16, PerCompany: 32, Total: 1024} }
-
-// lanes gives each endpoint its own line of jobs. A job that has a slot is in flight; the other jobs wait.
+// lanes gives each endpoint its own line of jobs. A job that has a slot is in flight; the other jobs wait in their lane.
 type lanes struct {
-	now   func() time.Time
-	slots *courier.Slots
+	now     func() time.Time
+	slots   *courier.Slots
+	attempt func(*job)
 
 	mu     sync.Mutex
-	lanes  map[courier.EndpointKey]*lane
-	queued int  // jobs waiting
-	closed bool // jobs must not wait any more
+	lanes  map[courier.EndpointKey]*lane // those with waiting jobs
+	queued int                           // jobs waiting
+	closed bool                          // jobs must not wait any more
 }
 
 type lane struct {
-	key     courier.EndpointKey
-	workers int // each holds a slot
-	waiting []*job
-	size    int       // bytes of their payloads
-	moved   time.Time // when the endpoint last accepted a delivery, or the lane was opened
+	waiting []*job // the oldest first
+	size    int    // bytes of their payloads
 }
 
-func newLanes(now func() time.Time) *lanes {
-	return &lanes{now: now, slots: courier.NewSlots(bounds()), lanes: map[courier.EndpointKey]*lane{}}
+func newLanes(slots *courier.Slots, now func() time.Time, attempt func(*job)) *lanes {
+	return &lanes{now: now, slots: slots, attempt: attempt, lanes: map[courier.EndpointKey]*lane{}}
 }
 
-// submit runs attempt for the job, at once or when its lane has a free slot. It returns false, without effect, if the lane
-// is full or stalled. attempt reports whether the lane makes progress.
-func (l *lanes) submit(j *job, attempt func(*job) bool) bool {
+// submit attempts the job, at once or when its endpoint has a free slot. It returns false, without effect, if the lane is
+// full. One lane may hold as many jobs as all lanes have room for.
+func (l *lanes) submit(j *job) bool {
 	key := j.endpoint.Key()
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	free := l.slots.TryAcquire(key)
 	ln := l.lanes[key]
-	if ln == nil {
-		if !free {
-			return false
-		}
-		ln = &lane{key: key, moved: l.now()}
-		l.lanes[key] = ln
-	}
-	if free {
-		ln.workers++
-		go l.work(ln, j, attempt)
+	if ln == nil && l.slots.TryAcquire(key, courier.Feed) {
+		go l.work(j)
 		return true
 	}
-	full := len(ln.waiting) >= maxWaiting || ln.size >= maxWaitingSize || l.queued >= maxQueued
-	if full || l.closed || l.now().Sub(ln.moved) > stalledAfter {
+	if ln == nil {
+		ln = &lane{}
+	}
+	if l.closed || len(ln.waiting) >= min(maxWaiting, maxQueued-l.queued) || ln.size >= maxWaitingSize {
 		return false
 	}
+	j.waits = l.now()
 	ln.waiting = append(ln.waiting, j)
 	ln.size += len(j.delivery.Payload)
 	l.queued++
+	l.lanes[key] = ln
 	return true
 }
 
-// stalled removes and returns the waiting jobs of lanes that have made no progress for too long.
-func (l *lanes) stalled() []*job {
+// work attempts jobs of a lane, one after the other, as long as one gets a slot.
+func (l *lanes) work(j *job) {
+	for j != nil {
+		l.attempt(j)
+		j = l.next(j.endpoint.Key())
+	}
+}
+
+// next releases a slot. It returns the lane's next job if the job gets a slot. The endpoint's answer may have made room for
+// more jobs, which next starts.
+func (l *lanes) next(key courier.EndpointKey) *job {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.slots.Release(key, courier.Feed)
+	j := l.admit(key)
+	if j != nil {
+		l.start(key)
+	}
+	return j
+}
+
+// start starts every waiting job of a lane that gets a slot.
+func (l *lanes) start(key courier.EndpointKey) {
+	for j := l.admit(key); j != nil; j = l.admit(key) {
+		go l.work(j)
+	}
+}
+
+// admit takes a slot for the lane's first job and removes the job; nil if no job waits or no slot is free.
+func (l *lanes) admit(key courier.EndpointKey) *job {
+	ln := l.lanes[key]
+	if ln == nil || !l.slots.TryAcquire(key, courier.Feed) {
+		return nil
+	}
+	return l.take(key, ln, 1)[0]
+}
+
+// relieve starts jobs for which other companies, endpoints or the queue have left slots. It removes and returns jobs that
+// have waited for too long.
+func (l *lanes) relieve() (expired []*job) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	now := l.now()
-	return l.take(func(ln *lane) bool { return now.Sub(ln.moved) > givenUpAfter })
+	for key, ln := range l.lanes {
+		l.start(key)
+		n := 0
+		for n < len(ln.waiting) && now.Sub(ln.waiting[n].waits) > longestWait {
+			n++
+		}
+		expired = append(expired, l.take(key, ln, n)...)
+	}
+	return expired
 }
 
 // close removes and returns every waiting job. After that, submit accepts only jobs that need not wait.
-func (l *lanes) close() []*job {
+func (l *lanes) close() (jobs []*job) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.closed = true
-	return l.take(func(*lane) bool { return true })
-}
-
-func (l *lanes) take(which func(*lane) bool) (jobs []*job) {
-	for _, ln := range l.lanes {
-		if len(ln.waiting) > 0 && which(ln) {
-			jobs = append(jobs, ln.waiting...)
-			l.queued -= len(ln.waiting)
-			ln.waiting, ln.size = nil, 0
-		}
+	for key, ln := range l.lanes {
+		jobs = append(jobs, l.take(key, ln, len(ln.waiting))...)
 	}
 	return jobs
 }
 
-// work runs jobs of a lane until no job waits.
-func (l *lanes) work(ln *lane, j *job, attempt func(*job) bool) {
-	for j != nil {
-		moved := attempt(j)
-		j = l.next(ln, moved)
-	}
-}
-
-// next returns the lane's next job. If no job waits, it releases the slot and returns nil.
-func (l *lanes) next(ln *lane, moved bool) *job {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if moved {
-		ln.moved = l.now()
-	}
-	if len(ln.waiting) > 0 {
-		j := ln.waiting[0]
-		ln.waiting[0] = nil
-		ln.waiting = ln.waiting[1:]
+// take removes and returns the first n jobs of a lane.
+func (l *lanes) take(key courier.EndpointKey, ln *lane, n int) []*job {
+	jobs := slices.Clone(ln.waiting[:n])
+	clear(ln.waiting[:n])
+	ln.waiting = ln.waiting[n:]
+	for _, j := range jobs {
 		ln.size -= len(j.delivery.Payload)
-		l.queued--
-		return j
 	}
-	l.slots.Release(ln.key)
-	if ln.workers--; ln.workers == 0 {
-		delete(l.lanes, ln.key)
+	if l.queued -= n; len(ln.waiting) == 0 {
+		delete(l.lanes, key)
 	}
-	return nil
+	return jobs
 }

@@ -2,6 +2,7 @@ package dispatcher_test
 
 import (
 	"fmt"
+	"net/http"
 	"strings"
 	"testing"
 	"time"
@@ -14,7 +15,7 @@ import (
 	"orgops/shared/testkit/worktest"
 )
 
-// perEndpoint repeats the limit of concurrent attempts per endpoint from lanes.go.
+// perEndpoint repeats the number of concurrent attempts to an endpoint that has not answered yet, from window.go in courier.
 const perEndpoint = 16
 
 // fill subscribes a receiver that hangs and sends it n events. It returns when all slots of the receiver are taken. The
@@ -60,22 +61,53 @@ func TestDispatcher_HangingEndpoint(t *testing.T) {
 	r.wantSettled("a", states{delivery.Delivered: 200})
 }
 
-// TestDispatcher_Stalled checks that new deliveries to a stalled endpoint go to the queue at once, and that the waiting
-// ones follow.
+// TestDispatcher_SlowEndpoint sends a slow endpoint four times as many deliveries at once with each round of its answers.
+func TestDispatcher_SlowEndpoint(t *testing.T) {
+	t.Parallel()
+	r := patient(t)
+	receiver := r.Receive()
+	answers, failed := make(chan struct{}), make(chan struct{})
+	t.Cleanup(func() { close(failed) })
+	receiver.Answer(func(w http.ResponseWriter, _ *http.Request) {
+		select {
+		case <-answers:
+			w.WriteHeader(http.StatusNoContent)
+		case <-failed:
+		}
+	})
+	r.Subscribe("a", "webhook", receiver, "memory.*")
+	const all = 1000
+	r.rememberMany("a", all)
+	sent := 0
+	for _, round := range []int{16, 64, 256, all - 16 - 64 - 256} {
+		for range round {
+			receiver.Next()
+		}
+		r.handled()
+		sent += round
+		r.wantReceived(receiver, sent)
+		for range round {
+			answers <- struct{}{}
+		}
+	}
+	r.wantSettled("a", states{delivery.Delivered: all})
+}
+
+// TestDispatcher_Stalled checks that deliveries to a hanging endpoint go to the queue after they have waited for ten seconds.
 func TestDispatcher_Stalled(t *testing.T) {
 	t.Parallel()
 	r := patient(t)
 	_, open := r.fill("a", perEndpoint+10)
-	r.Clock.Advance(time.Second)
+	r.Clock.Advance(9 * time.Second)
 	r.remember("a", 1000)
-	r.wantSettled("a", states{delivery.Scheduled: 1}) // the new one
+	r.handled()
 	r.Clock.Advance(2 * time.Second)
-	r.wantSettled("a", states{delivery.Scheduled: 11}) // and the waiting ones
+	r.wantSettled("a", states{delivery.Scheduled: 10})
 	for _, d := range r.deliveries("a") {
 		r.wantRecord(d, delivery.Delivery{State: delivery.Scheduled, NextAttemptAt: d.NextAttemptAt, Generation: 1})
 	}
 	open()
-	r.wantSettled("a", states{delivery.Scheduled: 11, delivery.Delivered: perEndpoint})
+	r.wantSettled("a", states{delivery.Scheduled: 10, delivery.Delivered: perEndpoint + 1})
 }
 
 // TestDispatcher_LargeOverflow checks that at most a megabyte waits in a lane.
@@ -148,17 +180,19 @@ func TestDispatcher_Gone(t *testing.T) {
 	r := patient(t)
 	receiver, open := r.fill("a", perEndpoint)
 	receiver.Status(410)
-	const behind = 40
+	const behind = 150
 	for i := range behind {
 		r.remember("a", 100+i)
 	}
+	r.handled()
 	open()
 	got := r.settled("a", perEndpoint+behind)
 	if n := got[delivery.Failed] + got[delivery.Held]; n != behind {
 		t.Errorf("%v, want %d failed or held", got, behind)
 	}
-	if sent := len(receiver.All()); sent > 2*perEndpoint {
-		t.Errorf("%d attempts, want at most %d", sent, 2*perEndpoint)
+	const most = perEndpoint + 4*perEndpoint // the first answers have grown the window
+	if sent := len(receiver.All()); sent > most {
+		t.Errorf("%d attempts, want at most %d", sent, most)
 	}
 }
 

@@ -14,17 +14,17 @@ import (
 func TestLanes_Overflow(t *testing.T) {
 	t.Parallel()
 	const over = 20
-	places := bounds().PerEndpoint + maxWaiting
-	l := newLanes(func() time.Time { return time.Unix(1_771_840_800, 0) })
+	const slots = 16 // of an endpoint that has not answered yet
+	places := slots + maxWaiting
+	now := func() time.Time { return time.Unix(1_771_840_800, 0) }
 	open, made := make(chan struct{}), make(chan struct{}, places)
-	attempt := func(*job) bool {
+	l := newLanes(courier.NewSlots(courier.TotalSlots, now), now, func(*job) {
 		<-open
 		made <- struct{}{}
-		return true
-	}
+	})
 	endpoint := &courier.Endpoint{Company: store.For(nil, "a"), Integration: integration.Integration{Provider: "webhook"}}
 	for n := range places + over {
-		if taken := l.submit(&job{endpoint: endpoint}, attempt); taken != (n < places) {
+		if taken := l.submit(&job{endpoint: endpoint}); taken != (n < places) {
 			t.Fatalf("delivery %d of %d is taken: %t, want %t", n+1, places, taken, n < places)
 		}
 	}

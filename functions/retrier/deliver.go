@@ -90,10 +90,10 @@ func (r *Retrier) settle(ctx context.Context, company store.Company, job deliver
 // attempt takes a slot and delivers. The result is deferred if no slot is free or the endpoint must not be called yet. If an
 // earlier attempt may have been made without its record, or records cannot be written, attempt first claims the delivery.
 func (r *Retrier) attempt(ctx context.Context, e *courier.Endpoint, key string, o *outcome, again bool) (courier.Result, error) {
-	if !r.slots.TryAcquire(e.Key()) {
+	if !r.Courier.Slots.TryAcquire(e.Key(), courier.Queue) {
 		return courier.Result{State: courier.Deferred, Until: r.Now().Add(r.Courier.SpillDelay())}, nil
 	}
-	defer r.slots.Release(e.Key())
+	defer r.Courier.Slots.Release(e.Key(), courier.Queue)
 	if again || !r.Courier.Recordable(e.Company.ID()) {
 		if err := r.claim(ctx, e.Company, key, o); err != nil {
 			return courier.Result{}, err

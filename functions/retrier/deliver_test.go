@@ -269,16 +269,16 @@ func TestRetrier_Slots(t *testing.T) {
 	well := r.Receive()
 	r.Subscribe("a", "webhook-well", well, "memory.*")
 	open := r.receiver.Gate()
-	const slots = 4
+	const slots = 16
 	ended := make(chan time.Time, slots)
 	for n := range slots {
 		j := r.deliver(n)
 		go func() { ended <- r.handle(j) }()
 		r.receiver.Next()
 	}
-	r.wantWait(r.handle(r.deliver(9)), time.Second, 3*time.Second)
+	r.wantWait(r.handle(r.deliver(99)), time.Second, 3*time.Second)
 	r.wantSent(slots)
-	r.handle(r.deliver(10, func(d *delivery.Delivery) { d.Endpoint = "webhook-well" }))
+	r.handle(r.deliver(100, func(d *delivery.Delivery) { d.Endpoint = "webhook-well" }))
 	well.Next()
 	open()
 	for range slots {

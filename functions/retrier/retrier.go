@@ -19,7 +19,6 @@ import (
 // Retrier makes due attempts. Make one with New.
 type Retrier struct {
 	Deps
-	slots *courier.Slots
 	// working holds the deliveries in progress. A delivery may have two messages, but its endpoint must receive it only once.
 	working sync.Map
 	kept    *kept
@@ -34,15 +33,16 @@ type Deps struct {
 	Now     func() time.Time
 }
 
-// bounds returns the slot limits, which keep hanging endpoints from taking the slots of the others.
-func bounds() courier.Bounds { return courier.Bounds{PerEndpoint: 4, PerCompany: 16, Total: 256} }
+// inHand bounds the messages in hand: as many as there are slots for attempts, and some more, so that attempts which take
+// long leave room to decide on other messages.
+const inHand = courier.TotalSlots + 256
 
 // lease bounds how long a message is hidden from other workers. An attempt and the write of its record take less time.
 const lease = time.Minute
 
 // New makes a retrier; Run starts it.
 func New(d Deps) *Retrier {
-	return &Retrier{Deps: d, slots: courier.NewSlots(bounds()), kept: newKept()}
+	return &Retrier{Deps: d, kept: newKept()}
 }
 
 // From makes a retrier from the service's parts.
@@ -55,7 +55,7 @@ func (r *Retrier) Run(ctx context.Context) { r.Worker().Run(ctx) }
 
 // Worker returns the worker that takes messages from the queue and settles them.
 func (r *Retrier) Worker() queue.Worker {
-	return queue.Worker{Queue: r.Queue, Handle: r.Handle, Logger: r.Logger, Lease: lease, Slots: bounds().Total, Take: queue.MaxBatch}
+	return queue.Worker{Queue: r.Queue, Handle: r.Handle, Logger: r.Logger, Lease: lease, Slots: inHand, Take: queue.MaxBatch}
 }
 
 // Handle processes the delivery or the recovery that a message names. due tells when to redeliver the message; zero means

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"net/http"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -266,5 +267,48 @@ func TestRetrier_Poison(t *testing.T) {
 	})
 	if n := received.Load(); n < 20 {
 		t.Errorf("received %d times, want at least 20", n)
+	}
+}
+
+// TestRetrier_Run_Slow sends a slow endpoint four times as many deliveries at once with each round of its answers, as the
+// dispatcher does.
+func TestRetrier_Run_Slow(t *testing.T) {
+	t.Parallel()
+	r := setup(t)
+	answers, failed := make(chan struct{}), make(chan struct{})
+	t.Cleanup(func() { close(failed) })
+	r.receiver.Answer(func(w http.ResponseWriter, _ *http.Request) {
+		select {
+		case <-answers:
+			w.WriteHeader(http.StatusNoContent)
+		case <-failed:
+		}
+	})
+	const all = 200
+	for n := range all {
+		r.send(r.deliver(n))
+	}
+	r.Go(r.Run)
+	delivered := func() (n int) {
+		for _, d := range worktest.All[delivery.Delivery](r.Harness, "a", delivery.Prefix) {
+			if d.State == delivery.Delivered {
+				n++
+			}
+		}
+		return n
+	}
+	sent := 0
+	for _, round := range []int{16, 64, all - 16 - 64} {
+		for range round {
+			r.receiver.Next()
+		}
+		sent += round
+		r.wantSent(sent)
+		r.Clock.Advance(3 * time.Second) // the others find no slot, and wait for up to three seconds
+		for range round {
+			answers <- struct{}{}
+		}
+		worktest.Until(t, fmt.Sprintf("%d deliveries are delivered", sent), func() bool { return delivered() == sent })
+		r.Clock.Advance(3 * time.Second)
 	}
 }

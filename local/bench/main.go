@@ -30,6 +30,7 @@ type settings struct {
 	only     string
 	profile  string
 	duration time.Duration
+	apart    bool // a second integration receives the deliveries, so that disabling it leaves the publishers alone
 }
 
 func run(ctx context.Context, args []string) error {
@@ -40,7 +41,7 @@ func run(ctx context.Context, args []string) error {
 	flags.IntVar(&s.events, "events", 20_000, "number of events in the throughput run")
 	flags.IntVar(&s.clients, "publishers", 32, "number of publishers in the throughput run")
 	flags.DurationVar(&s.duration, "duration", 10*time.Second, "duration of each paced run")
-	flags.StringVar(&s.only, "only", "", "run only this scenario: reads, latency, throughput, hanging or restart")
+	flags.StringVar(&s.only, "only", "", "run only this scenario: reads, latency, throughput, hanging, slow or restart")
 	flags.StringVar(&s.profile, "profile", "", "write a CPU profile of the service during the run to this file (needs --only)")
 	if err := flags.Parse(args); err != nil {
 		return err
@@ -49,7 +50,7 @@ func run(ctx context.Context, args []string) error {
 		name string
 		run  func(context.Context, settings) error
 	}{
-		{"reads", reads}, {"latency", latency}, {"throughput", throughput}, {"hanging", hanging}, {"restart", restart},
+		{"reads", reads}, {"latency", latency}, {"throughput", throughput}, {"hanging", hanging}, {"slow", slow}, {"restart", restart},
 	}
 	for _, scenario := range scenarios {
 		if s.only != "" && s.only != scenario.name {

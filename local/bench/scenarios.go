@@ -95,17 +95,17 @@ func (b *bed) close() {
 	_ = b.Close()
 }
 
-func prepare(ctx context.Context, s settings, arrived func(string, int, time.Time), hang func(string) bool) (*bed, error) {
+func prepare(ctx context.Context, s settings, arrived func(string, int, time.Time), behaviors func(string) behavior) (*bed, error) {
 	svc, err := start(ctx, s)
 	if err != nil {
 		return nil, err
 	}
-	r, err := receive(ctx, arrived, hang)
+	r, err := receive(ctx, arrived, behaviors)
 	if err != nil {
 		return nil, err
 	}
 	b := &bed{service: svc, receiver: r}
-	if b.tenants, err = svc.createTenants(ctx, s.tenants, r.url()); err != nil {
+	if b.tenants, err = svc.createTenants(ctx, s.tenants, func(int) string { return r.url() }); err != nil {
 		b.close()
 		return nil, err
 	}
@@ -219,7 +219,12 @@ func hanging(ctx context.Context, s settings) error {
 	for _, calm := range []bool{true, false} {
 		a := newArrivals(first + healthy)
 		var on atomic.Bool
-		b, err := prepare(ctx, s, a.note, func(path string) bool { return on.Load() && !calm && (path == "/0" || path == "/1") })
+		b, err := prepare(ctx, s, a.note, func(path string) behavior {
+			if on.Load() && !calm && (path == "/0" || path == "/1") {
+				return pause(10 * time.Second)
+			}
+			return nil
+		})
 		if err != nil {
 			return err
 		}

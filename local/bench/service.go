@@ -90,11 +90,11 @@ type tenant struct {
 	company, token, path string
 }
 
-// createTenants creates companies, each with its own webhook path under url, and certifies their endpoints.
-func (s *service) createTenants(ctx context.Context, n int, url string) ([]tenant, error) {
+// createTenants creates companies, each with its own webhook path under its url, and certifies their endpoints.
+func (s *service) createTenants(ctx context.Context, n int, url func(i int) string) ([]tenant, error) {
 	all := make([]tenant, n)
 	for i := range all {
-		t, err := s.tenant(ctx, i, url)
+		t, err := s.tenant(ctx, i, url(i))
 		if err != nil {
 			return nil, fmt.Errorf("tenant %d: %w", i, err)
 		}
@@ -125,20 +125,34 @@ func (s *service) tenant(ctx context.Context, i int, url string) (tenant, error)
 		return tenant{}, err
 	}
 	t.token = login.AccessToken
-	path := "/companies/" + t.company + "/integrations/webhook"
-	config := map[string]any{"url": url + t.path, "events": []string{"memory.created"}, "signingSecret": secret}
+	if s.settings.apart {
+		if err := s.connect(ctx, t, "webhook", url, "goal.updated"); err != nil {
+			return tenant{}, err
+		}
+		return t, s.connect(ctx, t, endpoint, url, "memory.created")
+	}
+	return t, s.connect(ctx, t, "webhook", url, "memory.created")
+}
+
+// endpoint names the integration that receives deliveries if settings.apart is set.
+const endpoint = "webhook-out"
+
+// connect configures and certifies a webhook integration.
+func (s *service) connect(ctx context.Context, t tenant, provider, url, event string) error {
+	path := "/companies/" + t.company + "/integrations/" + provider
+	config := map[string]any{"url": url + t.path, "events": []string{event}, "signingSecret": secret}
 	var configured struct{}
 	if err := s.call(ctx, "POST", path, t.token, config, &configured); err != nil {
-		return tenant{}, err
+		return err
 	}
 	var report struct{ Passed bool }
 	if err := s.call(ctx, "POST", path+"/certification", t.token, nil, &report); err != nil {
-		return tenant{}, err
+		return err
 	}
 	if !report.Passed {
-		return tenant{}, errors.New("the receiver was not certified")
+		return errors.New("the receiver was not certified")
 	}
-	return t, nil
+	return nil
 }
 
 func (s *service) call(ctx context.Context, method, path, token string, body, into any) error {

@@ -134,19 +134,39 @@ func (p *publisher) publish(n int) error {
 }
 
 // receiver receives deliveries on one address. It verifies the requests of a certification, so that the certification
-// passes. For every event it calls arrived with the path. It waits ten seconds before it answers an event that hang selects.
+// passes. For every event it calls arrived with the path, and then the path's behavior.
 type receiver struct {
 	net.Listener
-	arrived func(path string, n int, at time.Time)
-	hang    func(path string) bool
+	arrived   func(path string, n int, at time.Time)
+	behaviors func(path string) behavior // nil: every path answers
 }
 
-func receive(ctx context.Context, arrived func(string, int, time.Time), hang func(string) bool) (*receiver, error) {
+// behavior deals with an event that has arrived. It returns true if the receiver then answers the event, and false if the
+// receiver closes the connection. A nil behavior lets the receiver answer at once.
+type behavior func(c net.Conn) (answer bool)
+
+// pause answers after a while.
+func pause(d time.Duration) behavior {
+	return func(net.Conn) bool {
+		time.Sleep(d)
+		return true
+	}
+}
+
+func (r *receiver) behavior(path string, c net.Conn) (answer bool) {
+	if r.behaviors == nil {
+		return true
+	}
+	behavior := r.behaviors(path)
+	return behavior == nil || behavior(c)
+}
+
+func receive(ctx context.Context, arrived func(string, int, time.Time), behaviors func(string) behavior) (*receiver, error) {
 	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
 		return nil, err
 	}
-	r := &receiver{Listener: l, arrived: arrived, hang: hang}
+	r := &receiver{Listener: l, arrived: arrived, behaviors: behaviors}
 	go func() {
 		for {
 			c, err := l.Accept()
@@ -191,10 +211,10 @@ func (r *receiver) serve(c net.Conn) {
 		}
 		answer := taken
 		if n, ok := number(body); ok {
-			if r.hang != nil && r.hang(path) {
-				time.Sleep(10 * time.Second)
-			}
 			r.arrived(path, n, time.Now())
+			if !r.behavior(path, c) {
+				return
+			}
 		} else if _, err := standardwebhooks.Verify([]string{secret}, header, body, time.Now()); err != nil {
 			answer = refused
 		}

@@ -20,6 +20,7 @@ import (
 // Courier delivers webhooks to the endpoints of all companies. Make one with New. It is safe for concurrent use.
 type Courier struct {
 	Deps
+	Slots   *Slots // bounds the attempts of all that deliver with this courier
 	cache   *cache
 	health  *healths
 	records *gate
@@ -47,7 +48,7 @@ func New(d Deps) *Courier {
 	if d.Random == nil {
 		d.Random = rand.Float64
 	}
-	c := &Courier{Deps: d, cache: newCache(d.Fresh), records: newGate()}
+	c := &Courier{Deps: d, Slots: NewSlots(TotalSlots, d.Now), cache: newCache(d.Fresh), records: newGate()}
 	c.health = newHealths(d.Random, c.leases())
 	return c
 }

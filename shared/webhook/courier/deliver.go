@@ -63,7 +63,8 @@ func (c *Courier) attempt(ctx context.Context, e *Endpoint, d *delivery.Delivery
 	started := c.Now().UTC()
 	o := c.send(ctx, e, d, budget)
 	now := c.Now().UTC()
-	c.measure(e, o, e.health.record(ctx, o, now))
+	c.Slots.record(e.Key(), o)
+	c.measure(e, o, e.health.record(ctx, o, started, now))
 	if o.Class == Aborted {
 		return Result{State: Deferred, Until: now}
 	}

@@ -15,3 +15,5 @@ func (e *Endpoint) WaitUntil(now time.Time) (until time.Time, wait bool) {
 }
 
 func (c *Courier) Renew(ctx context.Context, e *Endpoint) (*Endpoint, error) { return c.renew(ctx, e) }
+
+func (s *Slots) Record(e EndpointKey, o Outcome) { s.record(e, o) }

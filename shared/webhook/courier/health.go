@@ -19,6 +19,7 @@ type health struct {
 	limiter  *Limiter // nil: no limit
 	rate     int
 	reserved time.Time // the last time that takeToken gave to a waiting delivery
+	answered time.Time // when the endpoint last answered an attempt
 }
 
 // ahead limits how far into the future takeToken spreads out waiting deliveries. A delivery that comes back and finds no
@@ -91,8 +92,13 @@ func (h *health) spaced(at, now time.Time) time.Time {
 	return at
 }
 
-// record applies the outcome of an attempt to the breaker, and reports whether it opened the breaker.
-func (h *health) record(ctx context.Context, o Outcome, now time.Time) (opened bool) {
+// record applies the outcome of an attempt to the breaker, and reports whether it opened the breaker. An attempt without an
+// answer does not count if the endpoint has answered another one meanwhile: the endpoint works, but got more attempts than it
+// answers in time. The window shrinks instead.
+func (h *health) record(ctx context.Context, o Outcome, began, now time.Time) (opened bool) {
+	if answered := h.answers(o, now); o.Status == 0 && answered.After(began) {
+		o.Class = Aborted
+	}
 	if h.lease != nil {
 		return h.lease.done(ctx, o)
 	}
@@ -100,6 +106,16 @@ func (h *health) record(ctx context.Context, o Outcome, now time.Time) (opened b
 		return false
 	}
 	return h.breaker.record(o, now)
+}
+
+// answers notes an answer, and returns when the endpoint last answered.
+func (h *health) answers(o Outcome, now time.Time) time.Time {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if o.Status != 0 {
+		h.answered = now
+	}
+	return h.answered
 }
 
 type healths struct {

@@ -157,32 +157,3 @@ func TestLimiter(t *testing.T) {
 		t.Errorf("%d at once after an idle hour, want 1", burst-1)
 	}
 }
-
-func TestSlots(t *testing.T) {
-	t.Parallel()
-	slots := courier.NewSlots(courier.Bounds{PerEndpoint: 2, PerCompany: 3, Total: 5})
-	take := func(company, provider string, want bool) {
-		t.Helper()
-		if got := slots.TryAcquire(courier.EndpointKey{Company: company, Provider: provider}); got != want {
-			t.Errorf("%s/%s: acquired = %t, want %t", company, provider, got, want)
-		}
-	}
-	give := func(company, provider string) {
-		slots.Release(courier.EndpointKey{Company: company, Provider: provider})
-	}
-	for range 2 { // every slot is released, so the second round is like the first
-		take("a", "x", true)
-		take("a", "x", true)
-		take("a", "x", false) // the endpoint is full
-		take("a", "y", true)
-		take("a", "z", false) // the company is full
-		take("b", "x", true)  // another company's endpoint of the same name counts separately
-		take("b", "x", true)
-		take("c", "x", false) // all slots are taken
-		give("a", "y")
-		take("c", "x", true)
-		for _, k := range [][2]string{{"a", "x"}, {"a", "x"}, {"b", "x"}, {"b", "x"}, {"c", "x"}} {
-			give(k[0], k[1])
-		}
-	}
-}

@@ -1,53 +1,103 @@
 package courier
 
-import "sync"
+import (
+	"sync"
+	"time"
+)
 
 // Slots limits the attempts in flight, in total and per company and endpoint, so that one tenant's hanging endpoints cannot
-// take the slots of other tenants. It stores only counts of attempts in flight, and is safe for concurrent use.
+// take the slots of other tenants. An endpoint's limit is its window, which follows the endpoint's answers. A company may
+// hold as many slots as are free, and an endpoint three times as many as its company has left: the dynamic thresholds of
+// switches that share a buffer. A company alone gets half of all slots, each of n companies 1/(n+1). The slots that stay
+// free are for the next company. Slots keeps only counts, and is safe for concurrent use.
 type Slots struct {
-	bounds Bounds
+	total int
+	now   func() time.Time
 
 	mu        sync.Mutex
 	inFlight  int
 	companies map[string]int
-	endpoints map[EndpointKey]int
+	endpoints map[EndpointKey]*window
 }
 
-// Bounds holds the maximum numbers of attempts in flight, each at least 1.
-type Bounds struct{ PerEndpoint, PerCompany, Total int }
+// TotalSlots is the number of slots of a process. An attempt takes about 50 kB: its delivery, its goroutines and its
+// connection.
+const TotalSlots = 2048
+
+// shareOfLeft sets how many times the slots that its company has left an endpoint may hold.
+const shareOfLeft = 3
 
 // EndpointKey identifies an endpoint across companies.
 type EndpointKey struct{ Company, Provider string }
 
 // NewSlots makes slots, all of them free.
-func NewSlots(b Bounds) *Slots {
-	return &Slots{bounds: b, companies: map[string]int{}, endpoints: map[EndpointKey]int{}}
+func NewSlots(total int, now func() time.Time) *Slots {
+	return &Slots{total: total, now: now, companies: map[string]int{}, endpoints: map[EndpointKey]*window{}}
 }
 
-// TryAcquire takes a slot if all three bounds have room. It never waits. The caller returns the slot with Release.
-func (s *Slots) TryAcquire(e EndpointKey) bool {
+// TryAcquire takes a slot for an attempt of a path if the endpoint's window, its company's share and the total have room. It
+// never waits. The caller returns the slot with Release.
+func (s *Slots) TryAcquire(e EndpointKey, p Path) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.inFlight >= s.bounds.Total || s.companies[e.Company] >= s.bounds.PerCompany || s.endpoints[e] >= s.bounds.PerEndpoint {
+	now := s.now()
+	w := s.window(e, now)
+	left := s.total - s.inFlight - s.companies[e.Company]
+	share := min(shareOfLeft*left, w.inFlight()+left)
+	if !w.admits(p, min(w.limit, share), now) {
+		w.refuse(p, share, now)
 		return false
 	}
 	s.inFlight++
 	s.companies[e.Company]++
-	s.endpoints[e]++
+	w.acquire(p)
 	return true
 }
 
 // Release returns a slot from TryAcquire.
-func (s *Slots) Release(e EndpointKey) {
+func (s *Slots) Release(e EndpointKey, p Path) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.inFlight--
-	release(s.companies, e.Company)
-	release(s.endpoints, e)
+	if s.companies[e.Company]--; s.companies[e.Company] <= 0 {
+		delete(s.companies, e.Company)
+	}
+	s.endpoints[e].paths[p].inFlight--
 }
 
-func release[K comparable](counts map[K]int, k K) {
-	if counts[k]--; counts[k] <= 0 {
-		delete(counts, k)
+// record adapts the endpoint's window to the outcome of an attempt that holds a slot.
+func (s *Slots) record(e EndpointKey, o Outcome) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	w := s.endpoints[e]
+	switch {
+	case w == nil, o.Class == Aborted: // a caller without a slot, or no answer
+	case o.Class == Delivered:
+		w.accepted(o.Latency, s.now())
+	case o.Class == Gone || !o.Healthy():
+		w.failed()
+	}
+}
+
+// window returns an endpoint's window. It makes a new one after a minute without attempts.
+func (s *Slots) window(e EndpointKey, now time.Time) *window {
+	w := s.endpoints[e]
+	if w != nil && (w.inFlight() > 0 || now.Sub(w.used) < windowExpires) {
+		w.used = now
+		return w
+	}
+	if len(s.endpoints) >= maxRemembered {
+		s.forgetIdle()
+	}
+	w = newWindow(s.total, now)
+	s.endpoints[e] = w
+	return w
+}
+
+func (s *Slots) forgetIdle() {
+	for e, w := range s.endpoints {
+		if w.inFlight() == 0 {
+			delete(s.endpoints, e)
+		}
 	}
 }
