@@ -83,6 +83,13 @@ FAULTS ?= default
 simulate: ## run the workers in a simulated AWS for SEEDS (2000) seeds from SEED (1) on; FAULTS=all shows known findings, too
 	$(GO) test ./local/simulate -count=1 -timeout 60m -run '^TestSimulate$$' -args -seeds '$(SEEDS)' -seed '$(SEED)' -faults '$(FAULTS)'
 
+FOR ?= 30s
+KILLS ?= 1000
+FAULT ?=
+.PHONY: soak
+soak: tools ## break connections, the disk and the process of the real program, each for FOR (30s) or KILLS (1000) times, and print what was lost; FAULT="table reset" is one
+	$(GO) test ./local/soak -count=1 -v -timeout 3h -run '^TestSoak$$' -args -all -for '$(FOR)' -kills '$(KILLS)' -fault '$(FAULT)'
+
 .PHONY: lint
 lint: $(GOLANGCI) $(VALE) ## check with gofmt, golangci-lint (which runs vet too) and Vale
 	@files=$$(git ls-files -z --cached --others --exclude-standard -- '*.go' | xargs -0 ls -d 2>/dev/null | xargs gofmt -l); \

@@ -17,6 +17,7 @@ import (
 	"orgops/shared/insight/assessment"
 	"orgops/shared/insight/projection"
 	"orgops/shared/provider/catalog"
+	"orgops/shared/provider/policyengine"
 	"orgops/shared/run/boot"
 	"orgops/shared/storage/store"
 	"orgops/shared/testkit/errtest"
@@ -37,7 +38,7 @@ func newAdvised(t *testing.T) *advised {
 	client := outbound.New(outbound.Options{AllowLoopback: true})
 	functions.Mount(s.API(), boot.New(boot.Parts{
 		Store: s.Store, Vault: s.Vault, Client: client, Connectors: catalog.All(client, time.Now),
-		Logger: slog.New(slog.DiscardHandler), Now: time.Now,
+		Logger: slog.New(slog.DiscardHandler), Now: time.Now, Engine: policyengine.New(time.Now),
 	}))
 	return s
 }

@@ -16,6 +16,7 @@ import (
 	"orgops/shared/insight/assessment"
 	"orgops/shared/insight/projection"
 	"orgops/shared/provider/catalog"
+	"orgops/shared/provider/policyengine"
 	"orgops/shared/run/boot"
 	"orgops/shared/testkit/webtest"
 	"orgops/shared/webhook/outbound"
@@ -27,7 +28,7 @@ func document(t *testing.T) *huma.OpenAPI {
 	client := outbound.New(outbound.Options{})
 	functions.Mount(h.API(), boot.New(boot.Parts{
 		Store: h.Store, Vault: h.Vault, Client: client, Connectors: catalog.All(client, time.Now),
-		Logger: slog.New(slog.DiscardHandler), Now: time.Now,
+		Logger: slog.New(slog.DiscardHandler), Now: time.Now, Engine: policyengine.New(time.Now),
 	}))
 	return h.Server.Document()
 }

@@ -22,6 +22,7 @@ import (
 	"orgops/shared/domain/policy"
 	"orgops/shared/domain/timeline"
 	"orgops/shared/provider/connector"
+	"orgops/shared/provider/policyengine"
 	"orgops/shared/testkit/errtest"
 	"orgops/shared/testkit/metrictest"
 )
@@ -59,8 +60,11 @@ func TestReceive(t *testing.T) {
 	want := policy.Decision{
 		ID: got.Results[0].DecisionID, Verdict: policy.Permitted, Principal: timeline.Reference{Type: "integration", ID: "webhook"},
 		Action: "memory.upsert", Resource: timeline.Reference{Type: "memory", ID: memories[0].ID}, At: s.clock.Now(),
-		Policies: []string{"permit-connector-actions"}, Reasons: []string{"memory.upsert is within the permissions of webhook"},
+		Policies: []string{"permit-connector-actions"}, Reasons: []string{"the action is within the permissions of the integration"},
 	}
+	set, err := policyengine.Compile(nil)
+	errtest.Must(t, err)
+	want.PolicySet = set.Digest()
 	if diff := cmp.Diff([]policy.Decision{want}, items[policy.Decision](s, policy.Prefix)); diff != "" {
 		t.Errorf("decisions differ (-want +got):\n%s", diff)
 	}

@@ -32,7 +32,7 @@ type Deps struct {
 
 // Mount registers the group with the service's parts.
 func Mount(api huma.API, s *boot.Services) {
-	Register(api, Deps{Company: s.Company, Connectors: s.Connectors, Vault: s.Vault, Engine: s.Engine(), Metrics: s.Metrics, Now: s.Now})
+	Register(api, Deps{Company: s.Company, Connectors: s.Connectors, Vault: s.Vault, Engine: s.Engine, Metrics: s.Metrics, Now: s.Now})
 }
 
 // challenge names the scheme of a 401 (RFC 9110 §11.6.1 requires one). It is the same for each provider, so that a stranger

@@ -22,6 +22,7 @@ import (
 	"orgops/shared/domain/timeline"
 	"orgops/shared/provider/catalog"
 	"orgops/shared/provider/connector"
+	"orgops/shared/provider/policyengine"
 	"orgops/shared/run/boot"
 	"orgops/shared/storage/store"
 	"orgops/shared/testkit/clocktest"
@@ -55,12 +56,12 @@ func setup(t testing.TB) *service {
 	s := &service{Harness: webtest.New(t), t: t, clock: clocktest.At(time.Now().UTC().Truncate(time.Millisecond))}
 	client := outbound.New(outbound.Options{AllowLoopback: true})
 	s.services = boot.New(boot.Parts{
-		Store: s.Store, Vault: s.Vault, Client: client,
+		Store: s.Store, Vault: s.Vault, Client: client, Engine: policyengine.New(s.clock.Now),
 		Connectors: catalog.All(client, s.clock.Now), Logger: slog.New(slog.NewJSONHandler(s.Log, nil)), Now: s.clock.Now,
 	})
 	integrations.Mount(s.API(), s.services)
 	s.metrics, s.measured = metrictest.New(s.clock.Now)
-	s.commits, s.engine = &commits{Store: s.Store}, &engine{Engine: s.services.Engine()}
+	s.commits, s.engine = &commits{Store: s.Store}, &engine{Engine: s.services.Engine}
 	inbound.Register(s.API(), inbound.Deps{
 		Company:    func(companyID string) store.Company { return store.For(s.commits, companyID) },
 		Connectors: s.services.Connectors, Vault: s.services.Vault, Engine: s.engine, Metrics: s.metrics, Now: s.clock.Now,

@@ -30,7 +30,7 @@ type Deps struct {
 // Mount registers the group with the service's parts.
 func Mount(api huma.API, s *boot.Services) {
 	Register(api, Deps{
-		Connectors: s.Connectors, Client: s.Client, Courier: s.Courier(), Engine: s.Engine(), Vault: s.Vault, Now: s.Now,
+		Connectors: s.Connectors, Client: s.Client, Courier: s.Courier(), Engine: s.Engine, Vault: s.Vault, Now: s.Now,
 	})
 }
 

@@ -17,6 +17,7 @@ import (
 	"orgops/functions/integrations"
 	"orgops/shared/domain/integration"
 	"orgops/shared/provider/catalog"
+	"orgops/shared/provider/policyengine"
 	"orgops/shared/run/boot"
 	"orgops/shared/storage/store"
 	"orgops/shared/testkit/clocktest"
@@ -45,7 +46,7 @@ func setup(t testing.TB) *service {
 	s := &service{Harness: webtest.New(t), t: t, clock: clocktest.At(time.Now().UTC().Truncate(time.Millisecond))}
 	client := outbound.New(outbound.Options{AllowLoopback: true})
 	s.services = boot.New(boot.Parts{
-		Store: s.Store, Vault: s.Vault, Client: client,
+		Store: s.Store, Vault: s.Vault, Client: client, Engine: policyengine.New(s.clock.Now),
 		Connectors: catalog.All(client, s.clock.Now), Logger: slog.New(slog.NewJSONHandler(s.Log, nil)), Now: s.clock.Now,
 	})
 	integrations.Mount(s.API(), s.services)

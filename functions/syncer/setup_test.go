@@ -20,6 +20,7 @@ import (
 	"orgops/shared/domain/policy"
 	"orgops/shared/domain/syncrun"
 	"orgops/shared/provider/connector"
+	"orgops/shared/provider/policyengine"
 	"orgops/shared/storage/store"
 	"orgops/shared/testkit/errtest"
 	"orgops/shared/testkit/worktest"
@@ -105,7 +106,7 @@ func setup(t *testing.T) *running {
 	r := &running{Harness: b, faulty: &worktest.Store{Store: b.Store}, provider: &paged{page: pages(1, 3)}}
 	r.Syncer = &syncer.Syncer{
 		Store: r.faulty, Jobs: b.Syncs, Connectors: connector.New(r.provider), Vault: b.Vault,
-		Engine: policy.Rules{Now: b.Clock.Now}, Logger: b.Logger, Metrics: b.Metrics, Now: b.Clock.Now, Slice: time.Minute,
+		Engine: policyengine.New(b.Clock.Now), Logger: b.Logger, Metrics: b.Metrics, Now: b.Clock.Now, Slice: time.Minute,
 	}
 	now := b.Clock.Now()
 	ports := r.provider.Ports(nil)

@@ -38,7 +38,7 @@ type Syncer struct {
 // From makes a syncer from the service's parts.
 func From(s *boot.Services) *Syncer {
 	return &Syncer{
-		Store: s.Store, Jobs: s.Syncs, Connectors: s.Connectors, Vault: s.Vault, Engine: s.Engine(), Logger: s.Logger, Metrics: s.Metrics,
+		Store: s.Store, Jobs: s.Syncs, Connectors: s.Connectors, Vault: s.Vault, Engine: s.Engine, Logger: s.Logger, Metrics: s.Metrics,
 		Now: s.Now, Slice: time.Minute,
 	}
 }

@@ -18,6 +18,7 @@ import (
 	"orgops/shared/identity/password"
 	"orgops/shared/identity/token"
 	"orgops/shared/provider/catalog"
+	"orgops/shared/provider/policyengine"
 	"orgops/shared/run/boot"
 	"orgops/shared/run/server"
 	"orgops/shared/storage/queue"
@@ -149,7 +150,7 @@ func (w *world) fresh() *boot.Services {
 		Keys:  token.AtHand{Signs: signs, Verifies: w.keys.Public},
 		Vault: vault.New(wrapper, vault.StoreKeys{Store: w.table(keysTable)}, w.clock.Now), Client: client,
 		Connectors: catalog.All(client, w.clock.Now), Logger: slog.New(slog.DiscardHandler), Now: w.clock.Now,
-		Separate: true,
+		Engine: policyengine.New(w.clock.Now), Separate: true,
 	})
 	w.t.Cleanup(s.Client.CloseIdle)
 	return s

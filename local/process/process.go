@@ -23,6 +23,7 @@ import (
 	"orgops/local/docs"
 	"orgops/shared/identity/token"
 	"orgops/shared/provider/catalog"
+	"orgops/shared/provider/policyengine"
 	"orgops/shared/run/boot"
 	"orgops/shared/run/config"
 	"orgops/shared/run/server"
@@ -80,6 +81,7 @@ func assemble(c config.Config, b backend, logger *slog.Logger) *Process {
 	p := b.parts
 	p.Client = outbound.New(outbound.Options{AllowLoopback: b.loopback, AllowNetworks: c.AllowNetworks})
 	p.Logger, p.Now, p.HearsChanges, p.Connectors = logger, time.Now, true, catalog.All(p.Client, time.Now)
+	p.Engine = policyengine.New(time.Now)
 	services := boot.New(p)
 	s := server.New(services, server.Options{Version: Version, Verifier: b.verifier, CursorKey: b.cursorKey, Origins: c.Origins, OpenBytes: openBytes})
 	functions.Mount(s.API(), services)

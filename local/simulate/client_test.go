@@ -16,6 +16,7 @@ import (
 	"orgops/shared/domain/syncrun"
 	"orgops/shared/provider/connector"
 	"orgops/shared/provider/intake"
+	"orgops/shared/provider/policyengine"
 	"orgops/shared/storage/store"
 )
 
@@ -41,7 +42,7 @@ func settled(do func() error) error {
 
 // receive commits actions with their decisions, as an inbound webhook does.
 func (cl client) receive(ctx context.Context, actions []connector.Action) error {
-	rules := &engine{now: time.Now, name: cl.e.name}
+	rules := &engine{real: policyengine.New(time.Now), name: cl.e.name}
 	return settled(func() error {
 		i, _, err := integration.Load(ctx, cl.c, inbound)
 		if err != nil {

@@ -21,6 +21,7 @@ import (
 	"orgops/shared/domain/policy"
 	"orgops/shared/domain/syncrun"
 	"orgops/shared/domain/timeline"
+	"orgops/shared/provider/policyengine"
 	"orgops/shared/run/lambda/stream"
 	"orgops/shared/run/lambda/work"
 	"orgops/shared/storage/queue"
@@ -68,7 +69,7 @@ func (w *world) deploy() {
 	})
 	sync := add("syncer", syncing().timeout, 0, func(e *environment) func(context.Context, any) (any, error) {
 		s := syncer.From(e.services())
-		s.Engine = &engine{now: e.now, name: e.name}
+		s.Engine = &engine{real: policyengine.New(e.now), name: e.name}
 		return adapted(work.Each(e.worker(s.Worker()), e.now))
 	})
 	w.ticker = add("ticker", 50*time.Second, 0, func(e *environment) func(context.Context, any) (any, error) {
@@ -123,14 +124,14 @@ func (f namedFeed) Consume(ctx context.Context, consumer string, handle func(con
 
 // engine is the real policy engine with ids that are the same in every run of a seed.
 type engine struct {
-	now  func() time.Time
+	real *policyengine.Engine
 	name string
 	made atomic.Int64
 }
 
 // Decide implements policy.Engine.
 func (e *engine) Decide(ctx context.Context, companyID string, r policy.Request) (policy.Decision, error) {
-	d, err := policy.Rules{Now: e.now}.Decide(ctx, companyID, r)
+	d, err := e.real.Decide(ctx, companyID, r)
 	d.ID = id.At(d.At, e.name, fmt.Sprint(e.made.Add(1)))
 	return d, err
 }

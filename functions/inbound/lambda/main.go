@@ -10,11 +10,12 @@ import (
 	"orgops/shared/provider/github"
 	"orgops/shared/run/cloud"
 	"orgops/shared/run/cloud/kms"
+	"orgops/shared/run/cloud/policies"
 	"orgops/shared/run/lambda/group"
 	"orgops/shared/webhook/outbound"
 )
 
-func main() { group.Serve(inbound.Mount, kms.Add, cloud.Connectors(receivers)) }
+func main() { group.Serve(inbound.Mount, kms.Add, policies.Add, cloud.Connectors(receivers)) }
 
 // receivers returns the connectors that receive webhooks. The program does not link the other connectors and their
 // libraries.

@@ -6,7 +6,8 @@ import (
 	"orgops/shared/provider/catalog"
 	"orgops/shared/run/cloud"
 	"orgops/shared/run/cloud/kms"
+	"orgops/shared/run/cloud/policies"
 	"orgops/shared/run/lambda/group"
 )
 
-func main() { group.Serve(integrations.Mount, kms.Add, cloud.Connectors(catalog.All)) }
+func main() { group.Serve(integrations.Mount, kms.Add, policies.Add, cloud.Connectors(catalog.All)) }

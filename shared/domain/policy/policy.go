@@ -1,5 +1,5 @@
-// Package policy decides whether an automated action may happen, and records every verdict with the rules that decided.
-// Callers must respect the verdict, because the service has no other check for these actions.
+// Package policy describes the decisions on automated actions: what is asked, the verdict, and the policies that decided.
+// Callers must respect the verdict, because the service has no other check for these actions. Package policyengine decides.
 package policy
 
 import (
@@ -7,7 +7,6 @@ import (
 	"slices"
 	"time"
 
-	"orgops/shared/base/id"
 	"orgops/shared/domain/timeline"
 	"orgops/shared/storage/store"
 )
@@ -22,33 +21,61 @@ const (
 	NeedsApproval Verdict = "needs-approval"
 )
 
-// Request names the principal, the action and the resource, with the facts that rules may use.
+// Request names the principal, the action and the resource, with the facts that policies may use.
 type Request struct {
 	Principal timeline.Reference // such as {integration github}
-	Action    string             // a port's name, such as "memory.upsert"
+	Action    string             // such as "memory.upsert"
 	Resource  timeline.Reference // such as {memory <id>}
 	Context   Context
+	Item      Item
+
+	// Payload holds the exact action, which is encoded as JSON. An approval is bound to the digest of the principal, the
+	// action, the resource and the payload.
+	Payload any
+	// Approval holds the digest of the action that a person has approved, or "".
+	Approval string
 }
 
-// Context holds the facts that rules may use in addition to the names.
+// Context holds the facts about the principal and the request.
 type Context struct {
+	Kind        string   // the principal's connector, such as "github"
 	Permissions []string // the ports that the principal's configuration lists
+	Port        string   // the permission that the action needs
 	Certified   bool     // the principal is out of the sandbox
 	Enabled     bool
-	Deletes     bool // the action removes something
 }
 
-// Decision holds a verdict with the rules that decided, as stored and as the API shows it.
+// Item holds what the action would store. Fields that the item does not have are zero.
+type Item struct {
+	Provider, ExternalID, Kind, Title, Subject, State string
+
+	Percent int // of a goal's progress, rounded down
+}
+
+// Decision holds a verdict with the policies that decided, as stored and as the API shows it.
 type Decision struct {
 	ID        string             `json:"id" doc:"UUIDv7"`
 	Verdict   Verdict            `json:"verdict" enum:"permitted,denied,needs-approval"`
 	Principal timeline.Reference `json:"principal"`
 	Action    string             `json:"action" example:"memory.upsert"`
 	Resource  timeline.Reference `json:"resource"`
-	Policies  []string           `json:"policies" doc:"the rules that decided"`
+	Policies  []string           `json:"policies" doc:"the policies that decided; none if no policy permits the action"`
+	PolicySet string             `json:"policySet,omitempty" doc:"SHA-256 over the policies that were in force, base64url"`
 	Reasons   []string           `json:"reasons"`
+	Shadow    *Shadow            `json:"shadow,omitempty" doc:"the verdict if the policies that are log-only were enforced; absent if it is the same"`
 	DryRun    bool               `json:"dryRun,omitempty" doc:"true in the sandbox and in a preview: the service did not perform the action, even if permitted"`
 	At        time.Time          `json:"at"`
+
+	// ActionDigest identifies the exact action: SHA-256 over its canonical JSON (RFC 8785), base64url. It is set if the
+	// verdict is NeedsApproval.
+	ActionDigest string `json:"actionDigest,omitempty" doc:"SHA-256 over the canonical JSON of an action that needs approval, base64url"`
+}
+
+// Shadow holds the verdict that the log-only policies would lead to.
+type Shadow struct {
+	Verdict  Verdict  `json:"verdict" enum:"permitted,denied,needs-approval"`
+	Policies []string `json:"policies" doc:"the policies that would decide"`
+	Reasons  []string `json:"reasons"`
 }
 
 // Page holds the decisions of one page of a sync, which one write stores under the id of the first.
@@ -83,12 +110,4 @@ func CreatePage(c store.Company, decisions []Decision) store.Op {
 	first := max(0, slices.IndexFunc(decisions, func(d Decision) bool { return d.Verdict != Permitted }))
 	page := Page{Decision: decisions[first], Others: slices.Delete(slices.Clone(decisions), first, first+1)}
 	return c.Create(Prefix+page.ID, Entity, page).Until(page.At.Add(Kept)).Quietly()
-}
-
-// decision makes a Decision about a request, with a new id.
-func decision(r Request, v Verdict, now time.Time, rule, reason string) Decision {
-	return Decision{
-		ID: id.New(), Verdict: v, Principal: r.Principal, Action: r.Action, Resource: r.Resource,
-		Policies: []string{rule}, Reasons: []string{reason}, At: now,
-	}
 }

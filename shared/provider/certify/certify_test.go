@@ -19,10 +19,10 @@ import (
 	"orgops/shared/domain/goal"
 	"orgops/shared/domain/integration"
 	"orgops/shared/domain/memory"
-	"orgops/shared/domain/policy"
 	"orgops/shared/provider/certify"
 	"orgops/shared/provider/connector"
 	"orgops/shared/provider/genericwebhook"
+	"orgops/shared/provider/policyengine"
 	"orgops/shared/storage/store"
 	"orgops/shared/testkit/errtest"
 	"orgops/shared/testkit/webtest"
@@ -46,7 +46,7 @@ func (s source) Fetch(_ context.Context, f connector.Fetch) (connector.FetchedPa
 func examiner(connectors ...connector.Connector) certify.Examiner {
 	client := outbound.New(outbound.Options{AllowLoopback: true})
 	return certify.Examiner{
-		Connectors: connector.New(append(connectors, genericwebhook.New(client))...), Client: client, Engine: policy.Rules{Now: time.Now}, Now: time.Now,
+		Connectors: connector.New(append(connectors, genericwebhook.New(client))...), Client: client, Engine: policyengine.New(time.Now), Now: time.Now,
 	}
 }
 

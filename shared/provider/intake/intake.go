@@ -89,8 +89,11 @@ func (p Planner) decide(ctx context.Context, a connector.Action) (policy.Decisio
 		Action:    string(a.Port),
 		Resource:  p.resource(a),
 		Context: policy.Context{
-			Permissions: permissions, Enabled: p.Integration.Enabled, Certified: p.Integration.IsCertified(p.Now),
+			Kind: p.Integration.Kind, Permissions: permissions, Port: string(a.Port), Enabled: p.Integration.Enabled,
+			Certified: p.Integration.IsCertified(p.Now),
 		},
+		Item:    p.item(a),
+		Payload: exactly(a),
 	}
 	d, err := p.Engine.Decide(ctx, p.Company.ID(), r)
 	if err != nil {

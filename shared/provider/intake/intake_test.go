@@ -37,6 +37,60 @@ func (v verdict) Decide(_ context.Context, _ string, r policy.Request) (policy.D
 	return policy.Decision{ID: "d1", Verdict: policy.Verdict(v), Principal: r.Principal, Action: r.Action, Resource: r.Resource, At: now}, nil
 }
 
+// asked implements an engine that keeps the last request.
+type asked struct{ last policy.Request }
+
+func (a *asked) Decide(ctx context.Context, company string, r policy.Request) (policy.Decision, error) {
+	a.last = r
+	return verdict(policy.Permitted).Decide(ctx, company, r)
+}
+
+// The engine learns what the action would store, and every field on which its effect depends.
+func TestPlanner_Plan_Request(t *testing.T) {
+	t.Parallel()
+	at := now.Add(-time.Hour)
+	changed := upsert("a")
+	changed.Memory.Kind, changed.Memory.UpdatedAt = "issue", &at
+	progress := due(0.579)
+	progress.Goal.UpdatedAt = &at
+	note := connector.Action{Port: integration.TimelineNote, Note: &connector.NoteDraft{
+		Title: "Moved", Subject: "office", Details: json.RawMessage(`{"a":9007199254740993}`), Once: "o"}}
+	tests := []struct {
+		action   connector.Action
+		resource string
+		item     policy.Item
+		payload  string
+	}{
+		{changed, "memory", policy.Item{Provider: "github", ExternalID: "7", Kind: "issue", Title: "a"},
+			`{"memory":{"externalId":"7","kind":"issue","title":"a"},"updatedAt":"2026-05-01T11:00:00Z"}`},
+		{progress, "goal", policy.Item{Provider: "github", ExternalID: "g", Title: "Ship", State: "open", Percent: 57},
+			`{"goal":{"externalId":"g","title":"Ship","progress":0.579,"dueAt":"2026-05-05T16:00:00Z","state":"open"},"updatedAt":"2026-05-01T11:00:00Z"}`},
+		{note, "timeline", policy.Item{Provider: "github", Title: "Moved", Subject: "office"},
+			`{"title":"Moved","subject":"office","details":"{\"a\":9007199254740993}","once":"o"}`},
+	}
+	for _, tt := range tests {
+		var engine asked
+		p := planner(t, &engine)
+		p.Integration.Kind = "github"
+		_, err := p.Plan(t.Context(), tt.action)
+		errtest.Must(t, err)
+		want := policy.Request{
+			Principal: timeline.Reference{Type: "integration", ID: "github"}, Action: string(tt.action.Port), Item: tt.item,
+			Resource: timeline.Reference{Type: tt.resource},
+			Context:  policy.Context{Kind: "github", Permissions: []string{"memory.upsert"}, Port: string(tt.action.Port), Enabled: true},
+		}
+		payload, err := json.Marshal(engine.last.Payload)
+		errtest.Must(t, err)
+		if string(payload) != tt.payload {
+			t.Errorf("payload = %s, want %s", payload, tt.payload)
+		}
+		engine.last.Payload, engine.last.Resource.ID = nil, ""
+		if diff := cmp.Diff(want, engine.last); diff != "" {
+			t.Errorf("request differs (-want +got):\n%s", diff)
+		}
+	}
+}
+
 func planner(t *testing.T, e policy.Engine) intake.Planner {
 	t.Helper()
 	return intake.Planner{

@@ -12,9 +12,9 @@ import (
 	"time"
 
 	"orgops/shared/domain/integration"
-	"orgops/shared/domain/policy"
 	"orgops/shared/provider/certify"
 	"orgops/shared/provider/connector"
+	"orgops/shared/provider/policyengine"
 	"orgops/shared/testkit/errtest"
 	"orgops/shared/webhook/outbound"
 )
@@ -40,7 +40,7 @@ func TestConnector_Fetch_Places(t *testing.T) {
 			return err
 		}},
 		{"certification", func() error {
-			e := certify.Examiner{Connectors: connector.New(c), Client: client, Engine: policy.Rules{Now: time.Now}, Now: time.Now}
+			e := certify.Examiner{Connectors: connector.New(c), Client: client, Engine: policyengine.New(time.Now), Now: time.Now}
 			report, err := e.Run(t.Context(), certify.Candidate{Integration: integration.Integration{
 				Provider: Kind, Enabled: true, Config: config, Permissions: c.Ports(config),
 			}})

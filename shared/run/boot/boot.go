@@ -27,6 +27,7 @@ type Parts struct {
 	Keys       token.Keys         // signs access tokens
 	Connectors connector.Registry // kinds of provider
 	Client     *outbound.Client   // calls addresses that tenants chose
+	Engine     policy.Engine      // decides on automated actions
 	Logger     *slog.Logger
 	Metrics    *metric.Recorder // nil: no metrics are recorded
 	Now        func() time.Time
@@ -52,9 +53,6 @@ func New(p Parts) *Services { return &Services{Parts: p} }
 
 // Company binds the store to a company.
 func (s *Services) Company(id string) store.Company { return store.For(s.Store, id) }
-
-// Engine returns the policy engine.
-func (s *Services) Engine() policy.Engine { return policy.Rules{Now: s.Now} }
 
 // endpointsFresh limits how long a process with HearsChanges caches an endpoint. A retired signing secret stops signing
 // within this time.

@@ -117,6 +117,13 @@ func Environment(t testing.TB, places ...Place) []string {
 
 const region = "eu-central-1"
 
+// Endpoint returns the address of a part, such as http://127.0.0.1:8000.
+func Endpoint(t testing.TB, p *Part) string {
+	t.Helper()
+	endpoint, _ := p.at(t)
+	return endpoint
+}
+
 // Access returns the access for clients of these places. If a part cannot start, Access fails the test and says what to
 // install.
 func Access(t testing.TB, places ...Place) awsclient.Access {

@@ -1,0 +1,177 @@
+package policycheck_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"orgops/shared/base/fault"
+	"orgops/shared/domain/policy"
+	"orgops/shared/provider/policyengine/policycheck"
+	"orgops/shared/testkit/errtest"
+)
+
+func check(t *testing.T, texts ...string) []fault.FieldError {
+	t.Helper()
+	var all []policy.Statement
+	for i, text := range texts {
+		all = append(all, policy.Statement{ID: fmt.Sprintf("p%d", i), Mode: policy.Enforce, Text: text})
+	}
+	problems, err := policycheck.New().Check("/policies", all)
+	errtest.Must(t, err)
+	return problems
+}
+
+func TestChecker_Check_OK(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{
+		`permit (principal, action, resource);`,
+		`forbid (principal == Integration::"github", action == Action::"goal.update", resource) when { resource.percent < 50 };`,
+		`forbid (principal, action in Action::"connector", resource) when { resource.title like "*secret*" } unless { principal.certified };`,
+		`forbid (principal, action, resource) when { resource has state && resource.state == "closed" };`,
+		`@approval("agree") forbid (principal, action, resource is Goal) unless { context.approval == context.digest };`,
+		`@approval("agree") forbid (principal, action, resource is Goal) unless { resource.percent > 3 || context.digest == context.approval };`,
+		`@reason("no") @owner("me") forbid (principal, action, resource) unless { principal.permissions.contains(context.port) };`,
+	} {
+		if got := check(t, text); len(got) != 0 {
+			t.Errorf("%s: problems = %v, want none", text, got)
+		}
+	}
+}
+
+// Each problem says on which line it is, and what would be right.
+func TestChecker_Check_Problems(t *testing.T) {
+	t.Parallel()
+	const applications = `Action::"goal.update": [Integration] on [Goal]; Action::"memory.upsert": [Integration] on [Memory]; ` +
+		`Action::"timeline.note": [Integration] on [Note]`
+	tests := []struct {
+		name, text string
+		want       []string
+	}{
+		{"no semicolon", "permit (principal,\n  action, resource)\n", []string{"line 3, column 1: found the end of the text; write ; there"}},
+		{"a missing value", "permit (principal, action, resource)\nwhen { 1 + };", []string{"line 2, column 13: invalid primary"}},
+		{"an open text", `forbid (principal, action, resource) when { resource.title like "abc };`, []string{"line 1, column 65: literal not terminated"}},
+		{"a template", "permit (principal == ?principal, action, resource);", []string{"line 1, column 23: expected ident"}},
+		{"nothing", "", []string{"line 1: the text has 0 policies; write each policy under its own id"}},
+		{"two", "permit (principal, action, resource);\npermit (principal, action, resource);", []string{"line 1: the text has 2 policies; write each policy under its own id"}},
+		{"an unknown action", "permit (principal,\n  action == Action::\"memory.delete\",\n  resource);", []string{
+			"line 1: no action has such a principal and such a resource; " + applications,
+			"line 2: unrecognized action `Action::\"memory.delete\"`; the actions are Action::\"connector\", Action::\"goal.update\", Action::\"memory.upsert\", Action::\"timeline.note\"",
+		}},
+		{"an unknown type", "permit (\n  principal is User, action, resource);", []string{
+			"line 1: no action has such a principal and such a resource; " + applications,
+			"line 2: unrecognized entity type `User`; the entity types are Goal, Integration, Memory, Note",
+		}},
+		{"an action of another resource", `permit (principal, action == Action::"goal.update", resource is Memory);`,
+			[]string{"line 1: no action has such a principal and such a resource; " + applications}},
+		{"an unknown attribute", "forbid (principal, action, resource)\nwhen {\n  principal.admin };", []string{
+			"line 3: attribute `admin` on entity type `Integration` not found; it has certified, enabled, kind, permissions. " +
+				"For an attribute of other types, narrow the policy by is, or test the attribute with has"}},
+		{"an unknown fact", "forbid (principal, action == Action::\"goal.update\", resource)\nwhen { context.time > 3 };", []string{
+			"line 2: attribute `time` in context for Action::\"goal.update\" not found; the context has approval, digest, port"}},
+		{"another type", `forbid (principal, action, resource is Goal) when { resource.percent == "3" };`,
+			[]string{"line 1: the types Long and String are not compatible"}},
+		{"an approval on a permit", `@approval("x") permit (principal, action, resource) when { context.approval == context.digest };`, []string{
+			`line 1: @approval stands on a permit, which another permit would bypass; write @approval("why a person has to agree") forbid (…) unless { context.approval == context.digest };`}},
+		{"an approval that cannot lift", `@approval("x") forbid (principal, action, resource) unless { context.approval == context.digest && principal.certified };`, []string{
+			`line 1: @approval needs an unless that the approval meets; write @approval("why a person has to agree") forbid (…) unless { context.approval == context.digest };`}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			var want []fault.FieldError
+			for _, detail := range tt.want {
+				want = append(want, fault.FieldError{Pointer: "/policies/0/text", Detail: detail})
+			}
+			if diff := cmp.Diff(want, check(t, tt.text)); diff != "" {
+				t.Errorf("problems differ (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestChecker_Check_Ids(t *testing.T) {
+	t.Parallel()
+	const permit = "permit (principal, action, resource);"
+	problems, err := policycheck.New().Check("", []policy.Statement{
+		{ID: "own", Text: permit}, {ID: "principal-enabled", Text: permit}, {ID: "own", Text: permit},
+	})
+	errtest.Must(t, err)
+	const detail = "is the id of another policy, of this company or of the service: choose another id"
+	want := []fault.FieldError{{Pointer: "/1/id", Detail: detail}, {Pointer: "/2/id", Detail: detail}}
+	if diff := cmp.Diff(want, problems); diff != "" {
+		t.Errorf("problems differ (-want +got):\n%s", diff)
+	}
+}
+
+func TestChecker_Check_Limits(t *testing.T) {
+	t.Parallel()
+	const permit = "permit (principal, action, resource);"
+	full := slices.Repeat([]string{permit}, policy.MaxStatements)
+	if got := check(t, full...); len(got) != 0 {
+		t.Errorf("the maximum number: problems = %v, want none", got)
+	}
+	want := []fault.FieldError{{Pointer: "/policies", Detail: "at most 100 policies; these are 101"}}
+	if diff := cmp.Diff(want, check(t, append(full, permit)...)); diff != "" {
+		t.Errorf("one too many: problems differ (-want +got):\n%s", diff)
+	}
+	long := permit + strings.Repeat(" ", policy.MaxText-len(permit))
+	want = []fault.FieldError{{Pointer: "/policies", Detail: "at most 65536 bytes in the texts of all policies; these have 65573"}}
+	if diff := cmp.Diff(want, check(t, long, long, long, long, long, long, long, long, permit)); diff != "" {
+		t.Errorf("too much text: problems differ (-want +got):\n%s", diff)
+	}
+}
+
+// A policy that nests or repeats as much as the limits allow is checked quickly.
+func TestChecker_Check_Hostile(t *testing.T) {
+	t.Parallel()
+	nested := func(before, inner, after string) string {
+		return "permit (principal, action, resource) when { " + strings.Repeat(before, 390) + inner + strings.Repeat(after, 390) + " };"
+	}
+	fill := func(first, more string) string {
+		const head, tail = "forbid (principal, action, resource) when { ", " };"
+		return head + first + strings.Repeat(more, (policy.MaxText-len(head)-len(first)-len(tail))/len(more)) + tail
+	}
+	for name, text := range map[string]string{
+		"brackets":            nested("(", "true", ")"),
+		"sets":                nested("[", "1", "]"),
+		"records":             nested("{a:", "1", "}"),
+		"negations":           nested("!(", "true", ")"),
+		"conditions":          nested("if true then true else ", "false", ""),
+		"nested conditions":   nested("if (", "true", ") then true else false"),
+		"conjunctions":        fill("true", " && true"),
+		"alternatives":        fill("false", " || false"),
+		"sums":                fill("1", " + 1"),
+		"attributes":          fill("resource", ".title"),
+		"guards":              fill("resource has title", " && resource has title"),
+		"alternative guards":  fill("resource has state", " || resource has percent && resource has kind"),
+		"guarded conditions":  fill("false", " || (if resource has state then true else false)"),
+		"conditions in order": fill("true", " && (if resource has state then resource.state == \"a\" else true)"),
+	} {
+		start := time.Now()
+		check(t, text)
+		if took := time.Since(start); took > 5*time.Second {
+			t.Errorf("%s: the check took %v, want less than 5s", name, took)
+		}
+	}
+}
+
+// FuzzCheck gives the check any text. It must not panic, and it must accept only what the engine compiles.
+func FuzzCheck(f *testing.F) {
+	f.Add(`permit (principal, action, resource) when { resource has title };`)
+	f.Add(`@approval forbid (principal in Integration::"a", action in [Action::"goal.update"], resource) unless { context.approval == context.digest };`)
+	c := policycheck.New()
+	f.Fuzz(func(t *testing.T, text string) {
+		problems, err := c.Check("", []policy.Statement{{ID: "a", Text: text}})
+		errtest.Must(t, err)
+		for _, p := range problems {
+			if !strings.HasPrefix(p.Detail, "line ") {
+				t.Errorf("detail = %q, want one that begins with the line", p.Detail)
+			}
+		}
+	})
+}

@@ -1,0 +1,117 @@
+package policyengine
+
+import (
+	"fmt"
+
+	"github.com/cedar-policy/cedar-go"
+	"github.com/cedar-policy/cedar-go/types"
+
+	"orgops/shared/domain/goal"
+	"orgops/shared/domain/integration"
+	"orgops/shared/domain/memory"
+	"orgops/shared/domain/policy"
+	"orgops/shared/domain/timeline"
+)
+
+// question is a request in Cedar's terms, with the three entities that it names. It implements types.EntityGetter.
+type question struct {
+	request  cedar.Request
+	entities [3]cedar.Entity // principal, action, resource
+	facts    cedar.RecordMap
+}
+
+// Get implements types.EntityGetter.
+func (q *question) Get(uid cedar.EntityUID) (cedar.Entity, bool) {
+	for i := range q.entities {
+		if q.entities[i].UID == uid {
+			return q.entities[i], true
+		}
+	}
+	return cedar.Entity{}, false
+}
+
+// unidentified stands for the digest where no policy reads it. It differs from an absent approval, which is "".
+const unidentified = "-"
+
+// ask puts a request in Cedar's terms.
+func ask(r policy.Request, digest string) (*question, error) {
+	principal, err := principal(r)
+	if err != nil {
+		return nil, err
+	}
+	resource, err := resource(r)
+	if err != nil {
+		return nil, err
+	}
+	action, err := action(r.Action)
+	if err != nil {
+		return nil, err
+	}
+	if digest == "" {
+		digest = unidentified
+	}
+	q := &question{entities: [3]cedar.Entity{principal, action, resource}, facts: cedar.RecordMap{
+		"port": cedar.String(r.Context.Port), "digest": cedar.String(digest), "approval": cedar.String(r.Approval),
+	}}
+	q.request = cedar.Request{Principal: principal.UID, Action: action.UID, Resource: resource.UID, Context: cedar.NewRecord(q.facts)}
+	return q, nil
+}
+
+// approved returns the question as if a person had approved the action.
+func (q *question) approved(digest string) *question {
+	other := *q
+	other.facts = cedar.RecordMap{}
+	for name, value := range q.facts {
+		other.facts[name] = value
+	}
+	other.facts["approval"] = cedar.String(digest)
+	other.request.Context = cedar.NewRecord(other.facts)
+	return &other
+}
+
+func principal(r policy.Request) (cedar.Entity, error) {
+	if r.Principal.Type != integration.Entity {
+		return cedar.Entity{}, fmt.Errorf("a principal of type %q asks for %s; want %s", r.Principal.Type, r.Action, integration.Entity)
+	}
+	ports := make([]types.Value, 0, len(r.Context.Permissions))
+	for _, port := range r.Context.Permissions {
+		ports = append(ports, cedar.String(port))
+	}
+	return entity("Integration", r.Principal.ID, cedar.RecordMap{
+		"kind": cedar.String(r.Context.Kind), "enabled": cedar.Boolean(r.Context.Enabled), "certified": cedar.Boolean(r.Context.Certified),
+		"permissions": cedar.NewSet(ports...),
+	}), nil
+}
+
+func resource(r policy.Request) (cedar.Entity, error) {
+	i := r.Item
+	attributes := cedar.RecordMap{"provider": cedar.String(i.Provider), "title": cedar.String(i.Title)}
+	switch r.Resource.Type {
+	case memory.Entity:
+		attributes["externalId"], attributes["kind"] = cedar.String(i.ExternalID), cedar.String(i.Kind)
+		return entity("Memory", r.Resource.ID, attributes), nil
+	case goal.Entity:
+		attributes["externalId"], attributes["state"] = cedar.String(i.ExternalID), cedar.String(i.State)
+		attributes["percent"] = cedar.Long(i.Percent)
+		return entity("Goal", r.Resource.ID, attributes), nil
+	case timeline.Entity:
+		attributes["subject"] = cedar.String(i.Subject)
+		return entity("Note", r.Resource.ID, attributes), nil
+	}
+	return cedar.Entity{}, fmt.Errorf("no policy can be about a resource of type %q", r.Resource.Type)
+}
+
+// action returns the entity of an action. Its parent is the group of actions that the schema gives it.
+func action(name string) (cedar.Entity, error) {
+	switch integration.Port(name) {
+	case integration.MemoryUpsert, integration.GoalUpdate, integration.TimelineNote:
+		return cedar.Entity{
+			UID: cedar.NewEntityUID("Action", cedar.String(name)), Parents: cedar.NewEntityUIDSet(cedar.NewEntityUID("Action", "connector")),
+		}, nil
+	}
+	return cedar.Entity{}, fmt.Errorf("no policy can be about the action %q", name)
+}
+
+func entity(kind cedar.EntityType, id string, attributes cedar.RecordMap) cedar.Entity {
+	return cedar.Entity{UID: cedar.NewEntityUID(kind, cedar.String(id)), Attributes: cedar.NewRecord(attributes)}
+}
