@@ -1,7 +1,6 @@
 package process_test
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -24,6 +23,7 @@ import (
 	"orgops/shared/storage/store/sqlitestore"
 	"orgops/shared/testkit/clocktest"
 	"orgops/shared/testkit/errtest"
+	"orgops/shared/testkit/logtest"
 	"orgops/shared/testkit/worktest"
 	"orgops/shared/webhook/outbound"
 	"orgops/shared/webhook/standardwebhooks"
@@ -103,7 +103,7 @@ func TestFullDisk(t *testing.T) {
 		for _, company := range []string{"failing", "slow"} {
 			h.Register(worktest.Endpoint{Company: company, Provider: "webhook", URL: "https://" + company, Secrets: []string{h.Secret()}, Events: []string{"memory.*"}})
 		}
-		var log bytes.Buffer
+		var log logtest.Log
 		services := boot.New(boot.Parts{
 			Store: s, Retries: e.Retries, Syncs: e.Syncs, Vault: e.Vault, Logger: slog.New(slog.NewTextHandler(&log, nil)), Now: time.Now, HearsChanges: true,
 			Client: outbound.New(outbound.Options{Transport: hosts{"failing": failing, "slow": slow}}),
