@@ -79,14 +79,14 @@ func New(scope constructs.Construct, p Props) *Events {
 func (e *Events) followers(d *data.Data) {
 	d.Read(e.Projector, data.Companies)
 	d.Write(e.Projector, data.Companies)
-	e.follow(d, e.Projector, projected(), following{batch: 200, parallel: 4, attempts: 50, age: 6 * 3600, window: 1})
+	e.follow(d, e.Projector, projected(), following{batch: 200, parallel: 4, window: 1})
 
 	d.Read(e.Dispatcher, data.Companies)
 	d.Write(e.Dispatcher, data.Companies)
 	d.Unseal(e.Dispatcher)
 	e.Retries.Send(e.Dispatcher)
 	e.Syncs.Send(e.Dispatcher)
-	e.follow(d, e.Dispatcher, dispatched(), following{batch: 100, parallel: 10, attempts: 10, age: 6 * 3600})
+	e.follow(d, e.Dispatcher, dispatched(), following{batch: 100, parallel: 10})
 }
 
 // workers connects the queues' workers. A worker also sends to its queue, because it returns messages that are not due.

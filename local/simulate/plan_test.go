@@ -40,7 +40,7 @@ type finding struct {
 
 // kinds lists the faults of the default run.
 func kinds() []fault {
-	return []fault{throttled, unknown, slow, killed, twice, late, split, many, clocks, failing, gone, dead, shuffled, hot}
+	return []fault{throttled, unknown, slow, killed, twice, late, split, many, clocks, failing, gone, dead, shuffled, hot, outage}
 }
 
 // plan says which faults a seed has, and how often.
