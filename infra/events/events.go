@@ -33,6 +33,15 @@ func (e *Events) Functions() []*function.Function {
 	return []*function.Function{e.Projector, e.Dispatcher, e.Retrier, e.Syncer, e.Ticker, e.Rotator, e.Provisioner}
 }
 
+// Variables returns the environment variables with which the operator's commands reach the queues.
+func (e *Events) Variables() [][2]string {
+	all := [][2]string{{fairVariable, "true"}, {"ORGOPS_FAILED_CHANGES", *e.Failed.QueueUrl()}}
+	for _, q := range []*Queue{e.Retries, e.Syncs} {
+		all = append(all, [2]string{q.variable + "_QUEUE", *q.QueueUrl()}, [2]string{q.variable + "_DEAD_LETTERS", *q.Dead.QueueUrl()})
+	}
+	return all
+}
+
 // Timeouts of the functions, in seconds. A queue hides a message for a little longer than its worker may run.
 const (
 	projectorTimeout  = 60
