@@ -32,6 +32,8 @@ type Dispatcher struct {
 	jobs   *jobs
 	sent   *sent
 	lot    parked.Lot
+
+	lookouts *lookouts
 	budget time.Duration // of an attempt
 }
 
@@ -55,7 +57,7 @@ const Consumer = "dispatcher"
 // New makes a dispatcher; Run starts it.
 func New(d Deps) *Dispatcher {
 	dispatcher := &Dispatcher{
-		Deps: d, writer: newWriter(d), jobs: newJobs(), sent: newSent(), budget: courier.FirstTimeout,
+		Deps: d, writer: newWriter(d), jobs: newJobs(), sent: newSent(), budget: courier.FirstTimeout, lookouts: newLookouts(),
 		lot: parked.Lot{Store: d.Store, Consumer: Consumer, Logger: d.Logger, Metrics: d.Metrics, Now: d.Now},
 	}
 	dispatcher.lanes = newLanes(d.Courier.Slots, d.Now, dispatcher.deliver)
@@ -131,6 +133,7 @@ func (d *Dispatcher) begin(ctx context.Context, b store.Batch, work *tracker) (u
 		case integration.Entity:
 			d.Courier.Forget(change.Company)
 		}
+		d.lookOut(ctx, change, work)
 		events, err := readyEventsOf(change)
 		if !b.Replay || !d.sent.has(change) {
 			err = errors.Join(asked.add(change), err)

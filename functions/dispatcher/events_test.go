@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -167,6 +168,58 @@ func TestDispatcher_Queued(t *testing.T) {
 	r.Put("a", key, delivery.Entity, d)
 	// There was no message in between.
 	wantMessage(r, r.Retries, "a second restart", delivery.Job{Company: "a", Delivery: d.EventID + "#webhook", Generation: 2})
+}
+
+// TestDispatcher_Lookout checks that the scheduled deliveries of an hour have one timer, which is set before the batch is
+// finished.
+func TestDispatcher_Lookout(t *testing.T) {
+	t.Parallel()
+	r := setup(t)
+	now := r.Clock.Now()
+	var changes []store.Change
+	for n := range 3 {
+		d := delivery.Delivery{EventID: id.At(now, fmt.Sprint(n)), Endpoint: "webhook", Payload: json.RawMessage(`{}`)}
+		d.Enqueue(now)
+		body, err := json.Marshal(d)
+		errtest.Must(t, err)
+		changes = append(changes, store.Change{
+			Company: "a", Key: delivery.Key(d.EventID, d.Endpoint), Entity: delivery.Entity, At: now, New: &store.Image{Version: 1, Body: body},
+		})
+	}
+	at, subject, _ := delivery.Lookout(changes[0])
+	want := r.Company("a").Timer(at, delivery.OverdueTimer, subject)
+	var timers atomic.Int64
+	r.faulty.Before(func(ops []store.Op) error {
+		if ops[0].Key != want.Key {
+			t.Errorf("commit of %s, want %s", ops[0].Key, want.Key)
+		}
+		if timers.Add(1) == 1 {
+			return store.ErrUnavailable
+		}
+		return nil
+	})
+	f := feedOf(store.Batch{Changes: changes[:1]})
+	r.run(f)
+	if err := <-f.finished; !errors.Is(err, store.ErrUnavailable) {
+		t.Errorf("without the timer the batch ended with %v, want %v", err, store.ErrUnavailable)
+	}
+	r.stop()
+	for range 2 {
+		f = feedOf(store.Batch{Changes: changes[:1]}, store.Batch{Changes: changes[1:]})
+		r.run(f)
+		for range 2 {
+			errtest.Must(t, <-f.finished)
+		}
+		r.stop()
+	}
+	page, err := r.Store.Query(t.Context(), want.Partition, store.Query{})
+	errtest.Must(t, err)
+	if len(page.Items) != 1 {
+		t.Errorf("%d timers, want 1", len(page.Items))
+	}
+	if n := timers.Load(); n > 4 { // the refused one, and at most one for each change of the first round
+		t.Errorf("%d commits of the timer, want none once it is known", n)
+	}
 }
 
 // TestDispatcher_Unreadable checks that a change that cannot be decoded is parked and does not block the others. While it

@@ -91,7 +91,7 @@ func (e *Events) followers(d *data.Data) {
 	e.follow(d, e.Projector, projected(), following{batch: 200, parallel: 4, window: 1})
 
 	d.Read(e.Dispatcher, data.Companies)
-	d.Write(e.Dispatcher, data.Companies)
+	d.Write(e.Dispatcher, data.Companies, data.Timers)
 	d.Unseal(e.Dispatcher)
 	e.Retries.Send(e.Dispatcher)
 	e.Syncs.Send(e.Dispatcher)
