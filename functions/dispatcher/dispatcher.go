@@ -34,7 +34,7 @@ type Dispatcher struct {
 	lot    parked.Lot
 
 	lookouts *lookouts
-	budget time.Duration // of an attempt
+	budget   time.Duration // of an attempt
 }
 
 // Deps holds what a Dispatcher works with.
