@@ -10,7 +10,7 @@ import (
 	"orgops/shared/storage/store"
 )
 
-// maxLookouts bounds how many timers a process remembers. One that it has forgotten costs a refused write.
+// maxLookouts bounds how many timers a process remembers. To set a forgotten timer again costs a refused write.
 const maxLookouts = 4096
 
 // lookouts remembers the timers that the process has set.

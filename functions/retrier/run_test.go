@@ -168,7 +168,7 @@ func TestRetrier_Recover(t *testing.T) {
 	r.wantDone("the message of an unknown recovery", r.handle(delivery.Job{Company: "a", Recovery: "unknown"}), 0)
 }
 
-// TestRetrier_Recover_Overdue sends a delivery whose message was lost. It goes on with its schedule. One that is not overdue keeps
+// TestRetrier_Recover_Overdue sends a delivery whose message was lost. It goes on with its schedule. A delivery that is not overdue keeps
 // its message.
 func TestRetrier_Recover_Overdue(t *testing.T) {
 	t.Parallel()

@@ -172,8 +172,8 @@ func (r replayer) extent(ctx context.Context, x extent) error {
 	return nil
 }
 
-// replayReason stands in a parked change that a replay gave back.
-var replayReason = errors.New("replayed from the stream")
+// errReplayed is the reason in a parked change that a replay gave back.
+var errReplayed = errors.New("replayed from the stream")
 
 // record gives the change in a record back to the dispatcher, or notes its company for a rebuild.
 func (r replayer) record(ctx context.Context, record dynamostore.Record, done *replayed) error {
@@ -191,7 +191,7 @@ func (r replayer) record(ctx context.Context, record dynamostore.Record, done *r
 		}
 		return nil
 	}
-	p := parked.New(done.Consumer, change, replayReason, r.now())
+	p := parked.New(done.Consumer, change, errReplayed, r.now())
 	p.Retries = 1
 	c := store.For(r.table, change.Company)
 	err = c.Commit(ctx, c.Create(parked.Key(p.ID), parked.Entity, p).Until(p.ParkedAt.Add(parked.Kept)))

@@ -36,7 +36,7 @@ func Fold(p Context, changes []store.Change) (next Context, entries []timeline.E
 		if apply := f.rule(c.Entity); apply != nil {
 			f.own()
 			if err := apply(c); err != nil {
-				failures = append(failures, &Failure{Change: c, Err: err})
+				failures = append(failures, &ChangeError{Change: c, Err: err})
 			} else {
 				f.ContextVersion++
 				f.settle(c.At.UTC())
