@@ -128,7 +128,8 @@ func TestAdminVariables(t *testing.T) {
 		}
 		for _, variable := range []string{
 			"export ORGOPS_BACKEND=aws ", "ORGOPS_TABLE=", "ORGOPS_KEYS_TABLE=", "ORGOPS_WRAPPING_KEY=", "ORGOPS_TOKEN_KEYS=",
-			"ORGOPS_SIGNING_KEYS=", "ORGOPS_USAGE_PLANS=enterprise=",
+			"ORGOPS_SIGNING_KEYS=", "ORGOPS_USAGE_PLANS=enterprise=", "ORGOPS_RETRIES_QUEUE=", "ORGOPS_RETRIES_DEAD_LETTERS=",
+			"ORGOPS_SYNCS_QUEUE=", "ORGOPS_SYNCS_DEAD_LETTERS=", "ORGOPS_FAILED_CHANGES=", "ORGOPS_FAIR_QUEUES=true",
 		} {
 			if !strings.Contains(string(encoded), variable) {
 				t.Errorf("%s: %s is not in %s", name, variable, encoded)

@@ -67,16 +67,16 @@ func compose(app awscdk.App) (awscdk.Stack, error) {
 	output(stack, "AllowNetworks", "Private networks that deliveries may reach", s.shownNetworks())
 	output(stack, "DashboardUrl", "The service's dashboard in CloudWatch",
 		"https://"+*stack.Region()+".console.aws.amazon.com/cloudwatch/home?region="+*stack.Region()+"#dashboards/dashboard/"+dashboard)
-	output(stack, "AdminVariables", "Shell line that sets the variables of `orgops admin` for this stack", variables(d, a))
+	output(stack, "AdminVariables", "Shell line that sets the variables of `orgops admin` for this stack", variables(d, a, e))
 	output(stack, "CreateCompanyCommand", "Creates a company and prints its first founder's password, once",
 		"aws lambda invoke --region "+*stack.Region()+" --function-name "+*e.Provisioner.FunctionName()+
 			` --cli-binary-format raw-in-base64-out --payload '{"name":"Example","email":"you@example.com"}' /dev/stdout`)
 	return stack, nil
 }
 
-func variables(d *data.Data, a *api.API) string {
+func variables(d *data.Data, a *api.API, e *events.Events) string {
 	export := "export ORGOPS_BACKEND=aws " + api.PlansVariable + "=" + a.PlanIDs()
-	for _, v := range d.Variables() {
+	for _, v := range slices.Concat(d.Variables(), e.Variables()) {
 		export += " " + v[0] + "=" + v[1]
 	}
 	return export

@@ -61,7 +61,7 @@ func TestAlarms(t *testing.T) {
 		stage, _ := json.Marshal(map[string]string{"Ref": s.of("AWS::ApiGateway::Stage")[0]})
 		want := []string{
 			"5XXError " + stack + " " + string(stage), "Latency " + stack + " " + string(stage), "AuthorizerFailures " + stack,
-			"IteratorAge projector", "IteratorAge dispatcher", "ChangesSkipped " + stack, "attempts failed, %",
+			"IteratorAge projector", "IteratorAge dispatcher", "ChangesParked " + stack, "attempts failed, %",
 			"ApproximateAgeOfOldestMessage Retries", "ApproximateAgeOfOldestMessage Syncs",
 			"ApproximateNumberOfMessagesVisible RetriesDead", "ApproximateNumberOfMessagesVisible SyncsDead",
 			"ApproximateNumberOfMessagesVisible Failed",

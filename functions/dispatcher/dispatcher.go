@@ -16,8 +16,8 @@ import (
 
 	"orgops/shared/base/metric"
 	"orgops/shared/domain/delivery"
-	"orgops/shared/domain/event"
 	"orgops/shared/domain/integration"
+	"orgops/shared/domain/parked"
 	"orgops/shared/run/boot"
 	"orgops/shared/storage/queue"
 	"orgops/shared/storage/store"
@@ -31,7 +31,10 @@ type Dispatcher struct {
 	writer *writer
 	jobs   *jobs
 	sent   *sent
-	budget time.Duration // of an attempt
+	lot    parked.Lot
+
+	lookouts *lookouts
+	budget   time.Duration // of an attempt
 }
 
 // Deps holds what a Dispatcher works with.
@@ -53,7 +56,10 @@ const Consumer = "dispatcher"
 
 // New makes a dispatcher; Run starts it.
 func New(d Deps) *Dispatcher {
-	dispatcher := &Dispatcher{Deps: d, writer: newWriter(d), jobs: newJobs(), sent: newSent(), budget: courier.FirstTimeout}
+	dispatcher := &Dispatcher{
+		Deps: d, writer: newWriter(d), jobs: newJobs(), sent: newSent(), budget: courier.FirstTimeout, lookouts: newLookouts(),
+		lot: parked.Lot{Store: d.Store, Consumer: Consumer, Logger: d.Logger, Metrics: d.Metrics, Now: d.Now},
+	}
 	dispatcher.lanes = newLanes(d.Courier.Slots, d.Now, dispatcher.deliver)
 	return dispatcher
 }
@@ -110,30 +116,40 @@ func (d *Dispatcher) Handle(ctx context.Context, b store.Batch, done func(error)
 	ctx = context.WithoutCancel(ctx) // an attempt in flight is finished and recorded during shutdown
 	work := &tracker{done: done}
 	work.add()
-	var asked messages
-	for _, change := range b.Changes {
-		if change.Entity == integration.Entity {
-			d.Courier.Forget(change.Company)
-		}
-		if !b.Replay || !d.sent.has(change) {
-			if err := asked.add(change); err != nil {
-				d.skip(ctx, "queue work", change, err)
-			}
-		}
-		d.publish(ctx, change, b.Replay, work)
-	}
-	d.send(ctx, asked, work)
+	d.begin(ctx, b, work)
 	work.finish(nil)
 }
 
-// publish submits the deliveries of a change. It logs and skips a change that it cannot decode: a retry would fail the same
-// way and block the feed.
-func (d *Dispatcher) publish(ctx context.Context, change store.Change, replay bool, work *tracker) {
-	events, err := event.Of(change)
-	if err != nil {
-		d.skip(ctx, "events", change, err)
-		return
+// begin starts the work of a batch. It parks the changes that it does not understand: a retry would fail the same way and
+// block the feed. understood is false if it parked one.
+func (d *Dispatcher) begin(ctx context.Context, b store.Batch, work *tracker) (understood bool) {
+	var asked messages
+	understood = true
+	for _, change := range b.Changes {
+		switch change.Entity {
+		case parked.Entity:
+			d.again(ctx, change, work)
+			continue
+		case integration.Entity:
+			d.Courier.Forget(change.Company)
+		}
+		d.lookOut(ctx, change, work)
+		events, err := readyEventsOf(change)
+		if !b.Replay || !d.sent.has(change) {
+			err = errors.Join(asked.add(change), err)
+		}
+		if err != nil {
+			understood = false
+			d.park(ctx, change, err, work)
+		}
+		d.publish(ctx, change, events, b.Replay, work)
 	}
+	d.send(ctx, asked, work)
+	return understood
+}
+
+// publish submits the deliveries of a change's events.
+func (d *Dispatcher) publish(ctx context.Context, change store.Change, events []readyEvent, replay bool, work *tracker) {
 	if len(events) == 0 {
 		return
 	}
@@ -143,30 +159,20 @@ func (d *Dispatcher) publish(ctx context.Context, change store.Change, replay bo
 		return
 	}
 	for _, e := range events {
-		payload, err := e.Payload()
-		if err != nil {
-			d.skip(ctx, "payload", change, err)
-			continue
-		}
 		for _, endpoint := range endpoints {
 			if endpoint.Subscribes(e.Type) {
-				d.submit(ctx, newJob(e, payload, endpoint, work), replay, d.Now().Sub(change.At))
+				d.submit(ctx, newJob(e.Event, e.payload, endpoint, work), replay, d.Now().Sub(change.At))
 			}
 		}
 	}
 }
 
-func names(events []event.Event) []string {
+func names(events []readyEvent) []string {
 	names := make([]string, len(events))
 	for i, e := range events {
 		names[i] = e.Type
 	}
 	return names
-}
-
-func (d *Dispatcher) skip(ctx context.Context, what string, change store.Change, err error) {
-	d.Metrics.Trouble(metric.ChangesSkipped, change.Company)
-	d.Logger.ErrorContext(ctx, "change skipped", "what", what, "company", change.Company, "key", change.Key, "error", err)
 }
 
 // late is the age from which a replayed change counts as tried before. An earlier process may then have made the attempt

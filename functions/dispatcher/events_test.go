@@ -2,19 +2,28 @@ package dispatcher_test
 
 import (
 	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
+	"orgops/functions/dispatcher"
 	"orgops/shared/base/id"
 	"orgops/shared/domain/delivery"
 	"orgops/shared/domain/event"
 	"orgops/shared/domain/goal"
 	"orgops/shared/domain/integration"
+	"orgops/shared/domain/memory"
+	"orgops/shared/domain/parked"
 	"orgops/shared/domain/syncrun"
 	"orgops/shared/domain/timeline"
 	"orgops/shared/storage/queue"
+	"orgops/shared/storage/store"
+	"orgops/shared/testkit/errtest"
 	"orgops/shared/testkit/worktest"
 )
 
@@ -161,12 +170,66 @@ func TestDispatcher_Queued(t *testing.T) {
 	wantMessage(r, r.Retries, "a second restart", delivery.Job{Company: "a", Delivery: d.EventID + "#webhook", Generation: 2})
 }
 
-// TestDispatcher_Unreadable checks that a change that cannot be decoded does not block the others.
+// TestDispatcher_Lookout checks that the scheduled deliveries of an hour have one timer, which is set before the batch is
+// finished.
+func TestDispatcher_Lookout(t *testing.T) {
+	t.Parallel()
+	r := setup(t)
+	now := r.Clock.Now()
+	var changes []store.Change
+	for n := range 3 {
+		d := delivery.Delivery{EventID: id.At(now, fmt.Sprint(n)), Endpoint: "webhook", Payload: json.RawMessage(`{}`)}
+		d.Enqueue(now)
+		body, err := json.Marshal(d)
+		errtest.Must(t, err)
+		changes = append(changes, store.Change{
+			Company: "a", Key: delivery.Key(d.EventID, d.Endpoint), Entity: delivery.Entity, At: now, New: &store.Image{Version: 1, Body: body},
+		})
+	}
+	at, subject, _ := delivery.Lookout(changes[0])
+	want := r.Company("a").Timer(at, delivery.OverdueTimer, subject)
+	var timers atomic.Int64
+	r.faulty.Before(func(ops []store.Op) error {
+		if ops[0].Key != want.Key {
+			t.Errorf("commit of %s, want %s", ops[0].Key, want.Key)
+		}
+		if timers.Add(1) == 1 {
+			return store.ErrUnavailable
+		}
+		return nil
+	})
+	f := feedOf(store.Batch{Changes: changes[:1]})
+	r.run(f)
+	if err := <-f.finished; !errors.Is(err, store.ErrUnavailable) {
+		t.Errorf("without the timer the batch ended with %v, want %v", err, store.ErrUnavailable)
+	}
+	r.stop()
+	for range 2 {
+		f = feedOf(store.Batch{Changes: changes[:1]}, store.Batch{Changes: changes[1:]})
+		r.run(f)
+		for range 2 {
+			errtest.Must(t, <-f.finished)
+		}
+		r.stop()
+	}
+	page, err := r.Store.Query(t.Context(), want.Partition, store.Query{})
+	errtest.Must(t, err)
+	if len(page.Items) != 1 {
+		t.Errorf("%d timers, want 1", len(page.Items))
+	}
+	if n := timers.Load(); n > 4 { // the refused one, and at most one for each change of the first round
+		t.Errorf("%d commits of the timer, want none once it is known", n)
+	}
+}
+
+// TestDispatcher_Unreadable checks that a change that cannot be decoded is parked and does not block the others. While it
+// cannot be parked, it is redelivered.
 func TestDispatcher_Unreadable(t *testing.T) {
 	t.Parallel()
 	r := start(t)
 	receiver := r.Receive()
 	r.Subscribe("a", "webhook", receiver, "memory.*")
+	r.faulty.Once(parked.Entity, store.ErrUnavailable)
 	r.Put("a", "MEMORY#odd", "memory", json.RawMessage(`[1]`))
 	r.Put("a", "MEMORY#odd", "memory", json.RawMessage(`[2]`))
 	r.Put("a", "DELIVERY#odd", "delivery", json.RawMessage(`{"generation":"many"}`))
@@ -176,4 +239,57 @@ func TestDispatcher_Unreadable(t *testing.T) {
 			t.Errorf("event %s, want %s", got.Type, event.MemoryCreated)
 		}
 	}
+	r.wantParked("a", "DELIVERY#odd", "MEMORY#odd")
+}
+
+// wantParked waits until a company has as many parked changes as there are keys, and compares their items' keys.
+func (r *running) wantParked(company string, keys ...string) {
+	r.T.Helper()
+	var got []string
+	worktest.Until(r.T, fmt.Sprintf("%d changes of %s are parked", len(keys), company), func() bool {
+		got = nil
+		for _, p := range worktest.All[parked.Change](r.Harness, company, parked.Prefix) {
+			got = append(got, p.Key)
+		}
+		return len(got) == len(keys)
+	})
+	slices.Sort(got)
+	if diff := cmp.Diff(keys, got); diff != "" {
+		r.T.Errorf("parked changes of %s differ (-want +got):\n%s", company, diff)
+	}
+}
+
+// TestDispatcher_Parked delivers the events of parked changes that an operator gives back, as after a release that
+// understands them. A change that is still not understood, or that another consumer parked, stays.
+func TestDispatcher_Parked(t *testing.T) {
+	t.Parallel()
+	r := start(t)
+	receiver := r.Receive()
+	r.Subscribe("a", "webhook", receiver, "memory.*")
+	m := r.memory(1, "Once odd")
+	body, err := json.Marshal(m)
+	errtest.Must(t, err)
+	good := store.Change{
+		Sequence: "1", Company: "a", Key: memory.Key(m.ID), Entity: memory.Entity, At: r.Clock.Now(), New: &store.Image{Version: 1, Body: body},
+	}
+	odd := good
+	odd.Key, odd.Old, odd.New = "MEMORY#odd", &store.Image{Version: 1, Body: []byte(`[1]`)}, &store.Image{Version: 2, Body: []byte(`[2]`)}
+	other := good
+	other.Key = "MEMORY#other"
+	for consumer, changes := range map[string][]store.Change{dispatcher.Consumer: {good, odd}, "projector": {other}} {
+		lot := parked.Lot{Store: r.Store, Consumer: consumer, Logger: r.Logger, Now: r.Clock.Now}
+		for _, c := range changes {
+			errtest.Must(t, lot.Park(t.Context(), c, errors.New("odd")))
+		}
+	}
+	for _, p := range worktest.All[parked.Change](r.Harness, "a", parked.Prefix) {
+		p.Retries++
+		r.Put("a", parked.Key(p.ID), parked.Entity, p)
+	}
+	got := receiver.Next()
+	if want := event.ID(good, event.MemoryCreated); got.ID != want {
+		t.Errorf("event %s, want %s", got.ID, want)
+	}
+	r.wantParked("a", "MEMORY#odd", "MEMORY#other")
+	r.wantSettled("a", states{delivery.Delivered: 1})
 }

@@ -37,7 +37,7 @@ func TestDispatcher_Measured(t *testing.T) {
 	got, companies := r.Measured()
 	want := map[string]float64{
 		"DeliveriesSucceeded": 1, "DeliveryDelay": 1, "DeliveriesScheduled": 5, "DeliveriesFailed": 1, "DeliveriesHeld": 1,
-		"AttemptLatency": 7, "AttemptsFailed": 6, "BreakersOpened": 1, "ChangesSkipped": 1,
+		"AttemptLatency": 7, "AttemptsFailed": 6, "BreakersOpened": 1, "ChangesParked": 1,
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("metrics differ (-want +got):\n%s", diff)

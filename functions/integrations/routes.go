@@ -74,7 +74,7 @@ func Register(api huma.API, d Deps) {
 	web.Register(api, operation(http.MethodPost, one+"/deliveries/{deliveryId}/retry", "retry-integration-delivery", "Retry a delivery now",
 		"Works in every state of the delivery.", 202, write), d.retryDelivery)
 	web.Register(api, operation(http.MethodPost, one+"/recover", "recover-integration", "Recover deliveries of a window of time",
-		"Sends every failed, dead or held delivery of the window again.", 202, write), d.recoverIntegration)
+		"Sends every failed, dead or held delivery of the window again, and every one whose attempt is more than 15 minutes overdue.", 202, write), d.recoverIntegration)
 }
 
 func operation(method, path, id, summary, description string, status int, scope string) huma.Operation {

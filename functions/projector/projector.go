@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"orgops/shared/base/metric"
+	"orgops/shared/domain/parked"
 	"orgops/shared/domain/timeline"
 	"orgops/shared/insight/projection"
 	"orgops/shared/run/boot"
@@ -27,7 +28,8 @@ type Projector struct {
 	Store   store.Store
 	Logger  *slog.Logger
 	Metrics *metric.Recorder // nil: no metrics are recorded
-	Linger  time.Duration    // how long Run lets a burst gather before it folds; 0: DefaultLinger
+	Now     func() time.Time
+	Linger  time.Duration // how long Run lets a burst gather before it folds; 0: DefaultLinger
 
 	mu  sync.Mutex
 	hot map[string]cached // contexts of recently changed companies, which need no read
@@ -35,7 +37,7 @@ type Projector struct {
 
 // From makes a projector from the service's parts.
 func From(s *boot.Services) *Projector {
-	return &Projector{Store: s.Store, Logger: s.Logger, Metrics: s.Metrics}
+	return &Projector{Store: s.Store, Logger: s.Logger, Metrics: s.Metrics, Now: s.Now}
 }
 
 // DefaultLinger sets how long Run lets a burst gather.
@@ -52,8 +54,8 @@ type cached struct {
 	version int64
 }
 
-// Handle folds a batch. A company that fails does not affect the others. The error joins the failures that a retry may
-// resolve. Handle logs and skips all other failures, such as a corrupt item, so that they do not block the feed.
+// Handle folds a batch. A company that fails does not affect the others. The error joins the failures. Handle parks a change
+// that it does not understand, so that the change does not block the feed.
 func (p *Projector) Handle(ctx context.Context, batch store.Batch) error {
 	var failures []error
 	for company, changes := range byCompany(batch.Changes) {
@@ -72,7 +74,7 @@ func byCompany(changes []store.Change) map[string][]store.Change {
 	return companies
 }
 
-// company folds the changes of one company. A nil error means that they are folded or skipped.
+// company folds the changes of one company. A nil error means that they are folded or parked.
 func (p *Projector) company(ctx context.Context, company string, changes []store.Change) error {
 	c := store.For(p.Store, company)
 	var err error
@@ -82,21 +84,25 @@ func (p *Projector) company(ctx context.Context, company string, changes []store
 			return nil
 		}
 		p.forget(company)
-		if !conflict && retryable(ctx, err) {
+		if !conflict {
+			break
+		}
+	}
+	if errors.Is(err, projection.ErrUnreadable) || errors.Is(err, store.ErrTooLarge) {
+		return p.park(ctx, err, changes...)
+	}
+	return err
+}
+
+// park parks changes with the reason.
+func (p *Projector) park(ctx context.Context, reason error, changes ...store.Change) error {
+	lot := parked.Lot{Store: p.Store, Consumer: Consumer, Logger: p.Logger, Metrics: p.Metrics, Now: p.Now}
+	for _, c := range changes {
+		if err := lot.Park(ctx, c, reason); err != nil {
 			return err
 		}
 	}
-	if errors.Is(err, store.ErrConflict) {
-		return err
-	}
-	p.Metrics.Trouble(metric.ChangesSkipped, company)
-	p.Logger.ErrorContext(ctx, "changes skipped in the company context", "company", company, "changes", len(changes),
-		"first", changes[0].Sequence, "last", changes[len(changes)-1].Sequence, "error", err)
 	return nil
-}
-
-func retryable(ctx context.Context, err error) bool {
-	return errors.Is(err, store.ErrUnavailable) || errors.Is(err, store.ErrUnknown) || ctx.Err() != nil
 }
 
 // attempt folds and commits once; conflict reports that another process has written the context in between.
@@ -113,9 +119,10 @@ func (p *Projector) attempt(ctx context.Context, c store.Company, changes []stor
 		}
 		return p.attempt(ctx, c, changes[half:])
 	}
-	if failures != nil {
-		p.Metrics.Trouble(metric.ChangesSkipped, c.ID())
-		p.Logger.WarnContext(ctx, "items skipped in the company context", "company", c.ID(), "error", failures)
+	for _, failed := range projection.Failures(failures) {
+		if err := p.park(ctx, failed.Err, failed.Change); err != nil {
+			return false, err
+		}
 	}
 	if next.ContextVersion == was.context.ContextVersion {
 		return false, nil

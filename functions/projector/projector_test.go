@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -15,6 +16,7 @@ import (
 	"orgops/functions/projector"
 	"orgops/shared/domain/goal"
 	"orgops/shared/domain/memory"
+	"orgops/shared/domain/parked"
 	"orgops/shared/domain/timeline"
 	"orgops/shared/insight/projection"
 	"orgops/shared/storage/store"
@@ -59,7 +61,7 @@ func setup(t *testing.T) (*projector.Projector, *faulty) {
 }
 
 func newProjector(s store.Store) *projector.Projector {
-	return &projector.Projector{Store: s, Logger: slog.New(slog.DiscardHandler), Linger: time.Microsecond}
+	return &projector.Projector{Store: s, Logger: slog.New(slog.DiscardHandler), Now: time.Now, Linger: time.Microsecond}
 }
 
 // remembered returns a change that creates a memory.
@@ -181,43 +183,106 @@ func TestProjector_Handle_Again(t *testing.T) {
 	wantKnown(t, s, "a", known{Changes: 2, Goals: 2, Entries: 2})
 }
 
+// TestProjector_Handle_Failures checks that every failure of a company's commit is retried and does not affect the others.
 func TestProjector_Handle_Failures(t *testing.T) {
 	t.Parallel()
 	p, s := setup(t)
-	metrics, log := metrictest.New(time.Now)
-	p.Metrics = metrics
+	refused := errors.New("AccessDeniedException")
 	s.fail = func(_ int, ops []store.Op) error {
 		switch id, _ := ops[0].Partition.CompanyID(); id {
 		case "away":
 			return store.ErrUnavailable
 		case "unknown":
 			return store.ErrUnknown
-		case "poisoned":
-			return errors.New("the item is not what it should be")
+		case "refused":
+			return refused
 		}
 		return nil
 	}
-	batch := store.Batch{Changes: []store.Change{remembered("away", 1), remembered("unknown", 1), remembered("poisoned", 1), remembered("well", 1)}}
+	batch := store.Batch{Changes: []store.Change{remembered("away", 1), remembered("unknown", 1), remembered("refused", 1), remembered("well", 1)}}
 	err := p.Handle(t.Context(), batch)
-	for _, want := range []error{store.ErrUnavailable, store.ErrUnknown} {
+	for _, want := range []error{store.ErrUnavailable, store.ErrUnknown, refused} {
 		if !errors.Is(err, want) {
 			t.Errorf("error %v, want %v in it", err, want)
 		}
 	}
 	wantKnown(t, s, "well", known{Changes: 1, Memories: 1}) // although the others failed
-	batch.Changes = batch.Changes[2:]
-	if err := p.Handle(t.Context(), batch); err != nil {
-		t.Errorf("a poisoned company is redelivered after %v, want never", err)
+	s.fail = nil
+	errtest.Must(t, p.Handle(t.Context(), batch))
+	for _, company := range []string{"away", "unknown", "refused", "well"} {
+		wantKnown(t, s, company, known{Changes: 1, Memories: 1})
 	}
+}
+
+// wantParked compares the keys of a company's parked changes.
+func wantParked(t *testing.T, s store.Store, company string, want ...string) {
+	t.Helper()
+	page, err := store.For(s, company).Query(t.Context(), store.Query{Prefix: parked.Prefix})
+	errtest.Must(t, err)
+	var got []string
+	for _, item := range page.Items {
+		p, err := parked.Decode(item.Body)
+		errtest.Must(t, err)
+		got = append(got, p.Key)
+	}
+	slices.Sort(got)
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("parked changes of %s differ (-want +got):\n%s", company, diff)
+	}
+}
+
+// TestProjector_Handle_Parked parks a change that cannot be decoded, and folds the others. While the change cannot be parked,
+// the batch is retried.
+func TestProjector_Handle_Parked(t *testing.T) {
+	t.Parallel()
+	p, s := setup(t)
+	metrics, log := metrictest.New(time.Now)
+	p.Metrics = metrics
+	odd := remembered("a", 2)
+	odd.New = &store.Image{Version: 1, Body: json.RawMessage(`[1]`)}
+	batch := store.Batch{Changes: []store.Change{remembered("a", 1), odd, remembered("a", 3)}}
+	s.fail = func(_ int, ops []store.Op) error {
+		if ops[0].Entity == parked.Entity {
+			return store.ErrUnavailable
+		}
+		return nil
+	}
+	if err := p.Handle(t.Context(), batch); !errors.Is(err, store.ErrUnavailable) {
+		t.Errorf("while the change cannot be parked: error %v, want %v", err, store.ErrUnavailable)
+	}
+	wantKnown(t, s, "a", known{})
+	s.fail = nil
+	for range 2 {
+		errtest.Must(t, p.Handle(t.Context(), batch))
+	}
+	wantKnown(t, s, "a", known{Changes: 2, Memories: 2})
+	wantParked(t, s, "a", odd.Key)
 	metrics.Flush("")
-	got := metrictest.Read(t, log.String())
-	want := map[string]float64{"ProjectionDelay": 1, "ChangesSkipped": 2} // the second batch changes nothing for well
+	want := map[string]float64{"ProjectionDelay": 1, "ChangesParked": 1}
 	if diff := cmp.Diff(want, metrictest.Sums(t, log.String())); diff != "" {
 		t.Errorf("metrics differ (-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff([]any{"poisoned"}, got[0].Others["companies"]); diff != "" {
+	if diff := cmp.Diff([]any{"a"}, metrictest.Read(t, log.String())[0].Others["companies"]); diff != "" {
 		t.Errorf("companies of the failures differ (-want +got):\n%s", diff)
 	}
+}
+
+// TestProjector_Handle_Unreadable parks the changes of a company whose context cannot be decoded, or does not fit its item.
+func TestProjector_Handle_Unreadable(t *testing.T) {
+	t.Parallel()
+	p, s := setup(t)
+	a := store.For(s, "a")
+	errtest.Must(t, a.Commit(t.Context(), a.Create(projection.Key, projection.Entity, json.RawMessage(`{"integrations":null}`))))
+	s.fail = func(_ int, ops []store.Op) error {
+		if id, _ := ops[0].Partition.CompanyID(); id == "b" && ops[0].Entity == projection.Entity {
+			return store.ErrTooLarge
+		}
+		return nil
+	}
+	errtest.Must(t, p.Handle(t.Context(), store.Batch{Changes: []store.Change{remembered("a", 1), remembered("b", 1), remembered("c", 1)}}))
+	wantParked(t, s, "a", memory.Key("1"))
+	wantParked(t, s, "b", memory.Key("1"))
+	wantKnown(t, s, "c", known{Changes: 1, Memories: 1})
 }
 
 // feed delivers prepared batches, then waits for ctx and for the unfinished batches.

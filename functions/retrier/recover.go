@@ -15,7 +15,7 @@ import (
 // recoverPages bounds how many pages of deliveries one call of recover processes.
 const recoverPages = 20
 
-// recover requeues the failed, dead and held deliveries of a window, one page a transaction. due tells when to continue;
+// recover requeues the failed, dead, held and overdue deliveries of a window, one page a transaction. due tells when to continue;
 // zero means that the window is complete.
 func (r *Retrier) recover(ctx context.Context, company store.Company, recoveryID string) (due time.Time, err error) {
 	var rec delivery.StoredRecovery
@@ -68,14 +68,19 @@ func (r *Retrier) page(ctx context.Context, company store.Company, rec *delivery
 		if err := json.Unmarshal(item.Body, &d); err != nil {
 			return nil, fmt.Errorf("decode %s: %w", item.Key, err)
 		}
-		if !d.Recoverable() {
+		overdue := d.Overdue(now)
+		if !overdue && !d.Recoverable() {
 			continue
 		}
 		if size += len(item.Body); size > pageBytes && len(ops) > 0 {
 			next = page.Items[n-1].Key
 			break
 		}
-		d.Restart(now)
+		if overdue { // it goes on with its schedule
+			d.Enqueue(now)
+		} else {
+			d.Restart(now)
+		}
 		ops = append(ops, company.Replace(item.Key, delivery.Entity, item.Version, d).Until(d.Expires()))
 	}
 	rec.Recovered += len(ops)

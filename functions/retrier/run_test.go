@@ -168,6 +168,25 @@ func TestRetrier_Recover(t *testing.T) {
 	r.wantDone("the message of an unknown recovery", r.handle(delivery.Job{Company: "a", Recovery: "unknown"}), 0)
 }
 
+// TestRetrier_Recover_Overdue sends a delivery whose message was lost. It goes on with its schedule. A delivery that is not overdue keeps
+// its message.
+func TestRetrier_Recover_Overdue(t *testing.T) {
+	t.Parallel()
+	r := setup(t)
+	from := r.Clock.Now()
+	lost := r.deliver(1)
+	r.Clock.Advance(delivery.OverdueAfter + time.Second)
+	waiting := r.deliver(2)
+	j, now := r.recover(from, r.Clock.Now())
+	r.wantDone("the message", r.handle(j), 0)
+	due := r.Clock.Now()
+	r.wantRecord(lost, delivery.Delivery{State: delivery.Scheduled, Made: 1, Generation: 2, NextAttemptAt: &due})
+	r.wantRecord(waiting, delivery.Delivery{State: delivery.Scheduled, Made: 1, Generation: 1, NextAttemptAt: &due})
+	if got := now().Recovered; got != 1 {
+		t.Errorf("%d deliveries were recovered, want 1", got)
+	}
+}
+
 // TestRetrier_Recover_Conflict reads a page again after a concurrent change to a delivery, and requests no delivery twice.
 func TestRetrier_Recover_Conflict(t *testing.T) {
 	t.Parallel()

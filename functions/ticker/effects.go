@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"orgops/shared/base/fault"
+	"orgops/shared/domain/delivery"
 	"orgops/shared/domain/goal"
 	"orgops/shared/domain/integration"
 	"orgops/shared/provider/intake"
@@ -20,6 +21,8 @@ func (t *Ticker) ops(ctx context.Context, c store.Company, timer store.Timer) ([
 		return t.reviewGoal(ctx, c, goalID)
 	case integration.ExpiryTimer:
 		return t.expire(ctx, c, timer.Subject)
+	case delivery.OverdueTimer:
+		return t.overdue(ctx, c, timer.Subject)
 	}
 	return nil, nil // a kind of an older release: there is nothing to do
 }

@@ -33,6 +33,15 @@ func (e *Events) Functions() []*function.Function {
 	return []*function.Function{e.Projector, e.Dispatcher, e.Retrier, e.Syncer, e.Ticker, e.Rotator, e.Provisioner}
 }
 
+// Variables returns the environment variables with which the operator's commands reach the queues.
+func (e *Events) Variables() [][2]string {
+	all := [][2]string{{fairVariable, "true"}, {"ORGOPS_FAILED_CHANGES", *e.Failed.QueueUrl()}}
+	for _, q := range []*Queue{e.Retries, e.Syncs} {
+		all = append(all, [2]string{q.variable + "_QUEUE", *q.QueueUrl()}, [2]string{q.variable + "_DEAD_LETTERS", *q.Dead.QueueUrl()})
+	}
+	return all
+}
+
 // Timeouts of the functions, in seconds. A queue hides a message for a little longer than its worker may run.
 const (
 	projectorTimeout  = 60
@@ -79,14 +88,14 @@ func New(scope constructs.Construct, p Props) *Events {
 func (e *Events) followers(d *data.Data) {
 	d.Read(e.Projector, data.Companies)
 	d.Write(e.Projector, data.Companies)
-	e.follow(d, e.Projector, projected(), following{batch: 200, parallel: 4, attempts: 50, age: 6 * 3600, window: 1})
+	e.follow(d, e.Projector, projected(), following{batch: 200, parallel: 4, window: 1})
 
 	d.Read(e.Dispatcher, data.Companies)
-	d.Write(e.Dispatcher, data.Companies)
+	d.Write(e.Dispatcher, data.Companies, data.Timers)
 	d.Unseal(e.Dispatcher)
 	e.Retries.Send(e.Dispatcher)
 	e.Syncs.Send(e.Dispatcher)
-	e.follow(d, e.Dispatcher, dispatched(), following{batch: 100, parallel: 10, attempts: 10, age: 6 * 3600})
+	e.follow(d, e.Dispatcher, dispatched(), following{batch: 100, parallel: 10})
 }
 
 // workers connects the queues' workers. A worker also sends to its queue, because it returns messages that are not due.

@@ -47,10 +47,12 @@ func letters(scope constructs.Construct, name string) awssqs.Queue {
 	})
 }
 
+const fairVariable = "ORGOPS_FAIR_QUEUES"
+
 // Send lets a function send work to the queue.
 func (q *Queue) Send(f *function.Function) {
 	f.Set(q.variable+"_QUEUE", *q.QueueUrl())
-	f.Set("ORGOPS_FAIR_QUEUES", "true")
+	f.Set(fairVariable, "true")
 	f.Allow([]string{"sqs:SendMessage"}, nil, *q.QueueArn())
 }
 

@@ -13,6 +13,7 @@ import (
 	"orgops/shared/domain/goal"
 	"orgops/shared/domain/integration"
 	"orgops/shared/domain/memory"
+	"orgops/shared/domain/parked"
 	"orgops/shared/domain/syncrun"
 	"orgops/shared/domain/timeline"
 )
@@ -25,10 +26,10 @@ func projected() []string {
 }
 
 // dispatched lists the entities whose changes become events or work. It includes integrations, because their changes clear
-// the dispatcher's cache of integrations.
+// the dispatcher's cache of integrations, and parked changes, because an operator gives them back by a write.
 func dispatched() []string {
 	return []string{
-		delivery.Entity, goal.Entity, integration.Entity, memory.Entity, delivery.RecoveryEntity, syncrun.Entity, timeline.Entity,
+		delivery.Entity, goal.Entity, integration.Entity, memory.Entity, parked.Entity, delivery.RecoveryEntity, syncrun.Entity, timeline.Entity,
 	}
 }
 
@@ -36,19 +37,24 @@ func dispatched() []string {
 type following struct {
 	batch    float64 // maximum number of records
 	parallel float64 // concurrent batches of a shard; changes of one partition key stay in order
-	attempts float64 // attempts at a batch, which is halved until a bad record is isolated
-	age      float64 // seconds after which a record is discarded; otherwise a bad one blocks its shard for a day
 	window   float64 // seconds to gather a batch
 }
 
-// follow makes a function a reader of the stream. The failed queue receives the position of each discarded batch.
+// A batch is retried for as long as the stream has its records: a reader parks what it does not understand, so a batch fails
+// only for want of a store, a setting or a permission. An alarm reports it after five minutes.
+const (
+	unlimited = -1        // retries of a batch, which is halved each time
+	streamAge = 24 * 3600 // seconds for which a stream of DynamoDB keeps a record
+)
+
+// follow makes a function a reader of the stream. The failed queue receives the position of each batch that Lambda discards.
 func (e *Events) follow(d *data.Data, f *function.Function, entities []string, how following) {
 	d.Follow(f)
 	f.Allow([]string{"sqs:SendMessage"}, nil, *e.Failed.QueueArn())
 	mapping := awslambda.NewCfnEventSourceMapping(f.Function, jsii.String("Changes"), &awslambda.CfnEventSourceMappingProps{
 		FunctionName: f.FunctionName(), EventSourceArn: d.Main.TableStreamArn(), StartingPosition: jsii.String("TRIM_HORIZON"),
 		BatchSize: &how.batch, ParallelizationFactor: &how.parallel, MaximumBatchingWindowInSeconds: &how.window,
-		MaximumRetryAttempts: &how.attempts, MaximumRecordAgeInSeconds: &how.age,
+		MaximumRetryAttempts: jsii.Number(unlimited), MaximumRecordAgeInSeconds: jsii.Number(streamAge),
 		BisectBatchOnFunctionError: jsii.Bool(true), FunctionResponseTypes: jsii.Strings("ReportBatchItemFailures"),
 		FilterCriteria: &awslambda.CfnEventSourceMapping_FilterCriteriaProperty{Filters: filters(entities)},
 		DestinationConfig: &awslambda.CfnEventSourceMapping_DestinationConfigProperty{

@@ -65,11 +65,12 @@ func (w *watch) answers() {
 
 func (w *watch) changes() {
 	for _, f := range w.followers() {
-		w.alarm("Behind-"+f.Name, "The stream's reader lags by more than a minute, so contexts or deliveries are late. "+
-			"Check the function's errors, throttles and duration", of(f).read("IteratorAge", "Maximum", 1, ""), limit{above: 60_000, periods: 3, of: 5})
+		w.alarm("Behind-"+f.Name, "The stream's reader lags by more than five minutes, so contexts or deliveries are late. A failed batch is retried "+
+			"for the stream's 24 hours, then its records are lost: read the function's log for the cause, which is a store, a setting or a permission; "+
+			"check its throttles and duration", of(f).read("IteratorAge", "Maximum", 1, ""), limit{above: 300_000, periods: 1, of: 1})
 	}
-	w.alarm("ChangesSkipped", "The dispatcher or the projector skipped a committed change that it could not decode: "+
-		"its log has an error with the change's company and key", w.code().read(metric.ChangesSkipped.String(), "Sum", 5, ""),
+	w.alarm("ChangesParked", "The dispatcher or the projector parked a committed change that it did not understand: list it with orgops admin parked list, "+
+		"repair the cause, then orgops admin parked retry", w.code().read(metric.ChangesParked.String(), "Sum", 5, ""),
 		limit{above: 0, periods: 1, of: 1})
 }
 
@@ -83,10 +84,10 @@ func (w *watch) deliveries() {
 func (w *watch) queues() {
 	w.oldest("Retries", w.Events.Retries.Queue, 30*60, "Deliveries are half an hour late: the retrier is throttled or fails; check its errors and throttles")
 	w.oldest("Syncs", w.Events.Syncs.Queue, 15*60, "Syncs have waited for 15 minutes: the syncer is throttled or fails; check its errors and throttles")
-	w.letters("RetriesDead", w.Events.Retries.Dead, "Deliveries are in the dead-letter queue: read their messages, fix the cause, then redrive")
-	w.letters("SyncsDead", w.Events.Syncs.Dead, "Syncs are in the dead-letter queue: read their messages, fix the cause, then redrive")
-	w.letters("ChangesFailed", w.Events.Failed, "A reader of the stream discarded changes, so contexts or deliveries are incomplete: the message names the records, "+
-		"which the stream keeps for a day")
+	w.letters("RetriesDead", w.Events.Retries.Dead, "Deliveries are in the dead-letter queue: list them with orgops admin queue dead-letters, fix the cause, then orgops admin queue redrive")
+	w.letters("SyncsDead", w.Events.Syncs.Dead, "Syncs are in the dead-letter queue: list them with orgops admin queue dead-letters, fix the cause, then orgops admin queue redrive")
+	w.letters("ChangesFailed", w.Events.Failed, "Lambda discarded changes of the stream, so contexts or deliveries are incomplete: the message names the records, "+
+		"which the stream keeps for a day; orgops admin stream replay reads them again")
 }
 
 // oldest alarms on the oldest message of a queue, whose age counts from the last send. A message that is not due is sent

@@ -49,6 +49,11 @@ func commands() []command {
 		{"user password", "--email E", "set a new password for a user", setPassword},
 		{"keys rotate", "[--revoke]", "create a new token key; the previous one still verifies, unless it is revoked", rotateKeys},
 		{"keys rewrap", "", "rewrap companies' data keys: with a new key file, or on AWS with ORGOPS_WRAPPING_KEY", rewrapKeys},
+		{"parked list", "[--company C]", "list the changes that a worker did not understand, with the reasons", listParked},
+		{"parked retry", "[--company C] [--id I]", "give parked changes to the dispatcher again, after the cause is repaired", retryParked},
+		{"queue dead-letters", "--queue Q", "list the dead letters of the queue retries or syncs", listDeadLetters},
+		{"queue redrive", "--queue Q", "send the dead letters of the queue retries or syncs again", redriveQueue},
+		{"stream replay", "--failed | --shard S --from N --to M", "read changes again that Lambda discarded (AWS only)", replayStream},
 		{"aws create", "[--prefix P]", "create tables, queues and keys in an AWS emulator, for ORGOPS_BACKEND=aws", createAWS},
 	}
 }

@@ -31,8 +31,8 @@ func TestRun_Help(t *testing.T) {
 	t.Parallel()
 	run := laptop(t)
 	lines := strings.Split(strings.TrimSpace(admin.Usage("orgops")), "\n")
-	if len(lines) != 7 {
-		t.Errorf("%d commands, want 7", len(lines))
+	if len(lines) != 12 {
+		t.Errorf("%d commands, want 12", len(lines))
 	}
 	help := func(args ...string) string {
 		t.Helper()
@@ -43,7 +43,7 @@ func TestRun_Help(t *testing.T) {
 		return told
 	}
 	for _, args := range [][]string{{}, {"-h"}, {"help"}, {"keys", "--help"}} {
-		if told, want := help(args...), strings.TrimSpace(lines[6]); !strings.Contains(told, want) {
+		if told, want := help(args...), strings.TrimSpace(lines[11]); !strings.Contains(told, want) {
 			t.Errorf("%q: printed %s, want a text with %q", args, told, want)
 		}
 	}

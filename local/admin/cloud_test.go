@@ -25,9 +25,9 @@ import (
 	"orgops/shared/testkit/errtest"
 )
 
-var dynamo, moto = awstest.DynamoDB(), awstest.Moto()
+var dynamo, sqs, moto = awstest.DynamoDB(), awstest.SQS(), awstest.Moto()
 
-func TestMain(m *testing.M) { os.Exit(awstest.Run(m, dynamo, moto)) }
+func TestMain(m *testing.M) { os.Exit(awstest.Run(m, dynamo, sqs, moto)) }
 
 // environment holds the variables that an operator has exported.
 type environment map[string]string
@@ -41,7 +41,7 @@ func deployed(t *testing.T, more ...string) (environment, *dynamostore.Store) {
 			t.Fatal(err)
 		}
 	}
-	return e.with(append(awstest.Environment(t, dynamo, moto), more...)...), dynamostore.New(access, dynamostore.Options{Table: t.Name()})
+	return e.with(append(awstest.Environment(t, dynamo, sqs, moto), more...)...), dynamostore.New(access, dynamostore.Options{Table: t.Name()})
 }
 
 // with returns a copy with more variables, each as NAME=value.

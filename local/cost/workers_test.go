@@ -143,7 +143,7 @@ func (w *world) handled(reader func(context.Context, stream.Event) (stream.Answe
 
 func (w *world) project(items ...store.Item) func() {
 	s := w.fresh()
-	return w.handled(stream.ByCompany(projector.From(s).Handle, s.Logger), w.event(items...))
+	return w.handled(stream.ByCompany(projector.From(s).Handle, s.Lot(projector.Consumer)), w.event(items...))
 }
 
 func (w *world) memories(n int) (items []store.Item) {
@@ -162,7 +162,7 @@ func (w *world) projectsTold() func() {
 
 func (w *world) dispatch(items ...store.Item) func() {
 	s := w.fresh()
-	return w.handled(stream.Run(dispatcher.From(s).Run, s.Logger), w.event(items...))
+	return w.handled(stream.Run(dispatcher.From(s).Run, s.Lot(dispatcher.Consumer)), w.event(items...))
 }
 
 func (w *world) dispatches(broken bool, n int) func() {

@@ -3,7 +3,6 @@ package simulate_test
 import (
 	"context"
 	"fmt"
-	"log/slog"
 	"sync/atomic"
 	"time"
 
@@ -18,6 +17,7 @@ import (
 	"orgops/shared/domain/goal"
 	"orgops/shared/domain/integration"
 	"orgops/shared/domain/memory"
+	"orgops/shared/domain/parked"
 	"orgops/shared/domain/policy"
 	"orgops/shared/domain/syncrun"
 	"orgops/shared/domain/timeline"
@@ -37,32 +37,33 @@ func projected() []string {
 
 func dispatched() []string {
 	return []string{
-		delivery.Entity, goal.Entity, integration.Entity, memory.Entity, delivery.RecoveryEntity, syncrun.Entity, timeline.Entity,
+		delivery.Entity, goal.Entity, integration.Entity, memory.Entity, parked.Entity, delivery.RecoveryEntity, syncrun.Entity, timeline.Entity,
 	}
 }
 
 // deploy makes the functions as their programs do, with the simulated parts.
 func (w *world) deploy() {
-	quiet := slog.New(slog.DiscardHandler)
 	add := func(name string, timeout, idle time.Duration, build func(*environment) func(context.Context, any) (any, error)) *function {
 		f := &function{name: name, timeout: timeout, idle: idle, build: build}
 		w.functions = append(w.functions, f)
 		return f
 	}
 	project := add("projector", projecting().timeout, 0, func(e *environment) func(context.Context, any) (any, error) {
-		p := projector.From(e.services())
+		s := e.services()
+		p := projector.From(s)
 		return adapted(stream.ByCompany(func(ctx context.Context, b store.Batch) error {
 			ctx = as(ctx, b.Changes[0].Company)
 			if err := e.begin(ctx); err != nil {
 				return err
 			}
 			return p.Handle(ctx, b)
-		}, quiet))
+		}, s.Lot(projector.Consumer)))
 	})
 	// The dispatcher works between invocations, so an idle environment costs time. A frozen one would not.
 	dispatch := add("dispatcher", dispatching().timeout, 2*time.Second, func(e *environment) func(context.Context, any) (any, error) {
-		d := dispatcher.From(e.services())
-		return adapted(stream.Run(func(_ context.Context, f store.Feed) error { return d.Run(e.ctx, namedFeed{f, e}) }, quiet))
+		s := e.services()
+		d := dispatcher.From(s)
+		return adapted(stream.Run(func(_ context.Context, f store.Feed) error { return d.Run(e.ctx, namedFeed{f, e}) }, s.Lot(dispatcher.Consumer)))
 	})
 	retry := add("retrier", retrying().timeout, 0, func(e *environment) func(context.Context, any) (any, error) {
 		return adapted(work.Each(e.worker(retrier.From(e.services()).Worker()), e.now))

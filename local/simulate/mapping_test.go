@@ -18,18 +18,18 @@ import (
 type following struct {
 	batch    int
 	parallel int // concurrent batches of a shard
-	attempts int
+	attempts int // retries of a batch; -1: no limit
 	age      time.Duration
 	window   time.Duration // to gather a batch
 	timeout  time.Duration // of the function
 }
 
 func projecting() following {
-	return following{batch: 200, parallel: 4, attempts: 50, age: 6 * time.Hour, window: time.Second, timeout: time.Minute}
+	return following{batch: 200, parallel: 4, attempts: -1, age: 24 * time.Hour, window: time.Second, timeout: time.Minute}
 }
 
 func dispatching() following {
-	return following{batch: 100, parallel: 10, attempts: 10, age: 6 * time.Hour, timeout: 2 * time.Minute}
+	return following{batch: 100, parallel: 10, attempts: -1, age: 24 * time.Hour, timeout: 2 * time.Minute}
 }
 
 // The pause after a failed batch. AWS does not document it.
@@ -157,7 +157,7 @@ func (m *mapping) deliver(l *lane) {
 func (m *mapping) discard(l *lane) {
 	for len(l.waiting) > 0 {
 		old := time.Since(l.waiting[0].Created) > m.age
-		if !old && l.tries <= m.attempts {
+		if !old && (m.attempts < 0 || l.tries <= m.attempts) {
 			return
 		}
 		m.w.trace.add("%s: dropped %s after %d tries", l.name, l.waiting[0].Sequence, l.tries)

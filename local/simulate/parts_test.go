@@ -1,6 +1,7 @@
 package simulate_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -119,8 +120,12 @@ func (q queueOf) Send(ctx context.Context, messages ...queue.Message) error {
 	return nil
 }
 
-// enqueue stores a message. It may be late or, as in every standard queue, be delivered twice.
+// enqueue stores a message. It may be late or, as in every standard queue, be delivered twice. A delivery's may be lost.
 func (w *world) enqueue(q *line, m queue.Message, delay time.Duration) {
+	if w.faulty() && w.plan.on[lost] && bytes.Contains(m.Body, []byte(`"delivery":`)) && w.chance(10*w.plan.rate) {
+		w.trace.add("%s loses %s", q.name, m.Body)
+		return
+	}
 	if w.faulty() && w.plan.on[late] && w.chance(10*w.plan.rate) {
 		delay += w.between(time.Second, time.Minute)
 		w.trace.add("a message to %s is late by %v", q.name, delay)

@@ -24,6 +24,7 @@ const (
 	dead       fault = "dead"       // one receiver never answers 2xx
 	hot        fault = "hot"        // the store refuses the writes of a company for ten minutes
 	shuffled   fault = "shuffled"   // the stream has the records of a transaction in any order
+	lost       fault = "lost"       // a delivery's message to the queue of retries is lost
 	itemOrder  fault = "item-order" // the projector's batches of a shard keep the order of each item only
 	outage     fault = "outage"     // the store refuses everything for half an hour
 	strictness fault = "strict"     // no attempt is excused because a delivery had two messages
@@ -40,7 +41,7 @@ type finding struct {
 
 // kinds lists the faults of the default run.
 func kinds() []fault {
-	return []fault{throttled, unknown, slow, killed, twice, late, split, many, clocks, failing, gone, dead, shuffled, hot}
+	return []fault{throttled, unknown, slow, killed, twice, late, split, many, clocks, failing, gone, dead, shuffled, hot, outage, lost}
 }
 
 // plan says which faults a seed has, and how often.

@@ -116,7 +116,7 @@ func TestSimulate_Faults(t *testing.T) {
 	words := map[fault]string{
 		throttled: " throttle ", unknown: " lose the outcome of ", slow: " slow ", killed: " kill ", twice: " once more", split: " split ",
 		many: " dispatcher/2#", clocks: " has a clock that is ", failing: ": 503 after ", gone: ": 410 after ", late: " late ", dead: "dead",
-		shuffled: "shuffled", hot: "hot",
+		shuffled: "shuffled", outage: "outage ", hot: "hot", lost: " loses ",
 	}
 	var all strings.Builder
 	for seed := range uint64(12) {

@@ -13,7 +13,7 @@ import (
 
 func main() {
 	start.Run(func(c *cloud.Cloud) (start.Handler[stream.Event, stream.Answer], error) {
-		d := dispatcher.From(c.Services(cloud.Egress, dynamodb.Add, kms.Add, sqs.AddRetries, sqs.AddSyncs))
-		return stream.Run(d.Run, c.Logger), nil
+		s := c.Services(cloud.Egress, dynamodb.Add, kms.Add, sqs.AddRetries, sqs.AddSyncs)
+		return stream.Run(dispatcher.From(s).Run, s.Lot(dispatcher.Consumer)), nil
 	})
 }

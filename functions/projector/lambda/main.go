@@ -11,7 +11,7 @@ import (
 
 func main() {
 	start.Run(func(c *cloud.Cloud) (start.Handler[stream.Event, stream.Answer], error) {
-		p := projector.From(c.Services(dynamodb.Add))
-		return stream.ByCompany(p.Handle, c.Logger), nil
+		s := c.Services(dynamodb.Add)
+		return stream.ByCompany(projector.From(s).Handle, s.Lot(projector.Consumer)), nil
 	})
 }

@@ -34,7 +34,7 @@ const (
 	LoginsLimited                     // logins refused because of too many attempts for an e-mail address
 	AuthorizerFailures                // tokens that could not be checked; invalid tokens do not count
 	ProjectionDelay                   // from a commit to its place in the company's context
-	ChangesSkipped                    // committed changes that a consumer could not decode, and so missed
+	ChangesParked                     // committed changes that a consumer could not understand and parked
 	TimersFailed                      // timers that could not be fired and will be retried
 	metrics                           // number of metrics
 )
@@ -49,7 +49,7 @@ const (
 var names = [metrics]string{
 	"DeliveriesSucceeded", "DeliveriesScheduled", "DeliveriesHeld", "DeliveriesFailed", "DeliveriesDead", "DeliveryDelay",
 	"AttemptLatency", "AttemptsFailed", "BreakersOpened", "SyncsSucceeded", "SyncsFailed", "SyncItems", "InboundAccepted",
-	"InboundRepeated", "InboundRefused", "LoginsLimited", "AuthorizerFailures", "ProjectionDelay", "ChangesSkipped", "TimersFailed",
+	"InboundRepeated", "InboundRefused", "LoginsLimited", "AuthorizerFailures", "ProjectionDelay", "ChangesParked", "TimersFailed",
 }
 
 // String returns the metric's name in CloudWatch.

@@ -63,7 +63,7 @@ func TestRecorder_Flush_Nothing(t *testing.T) {
 	asked := 0
 	r.Attach("store", func() any { asked++; return asked })
 	r.Flush("a")
-	r.Trouble(metric.ChangesSkipped, "acme")
+	r.Trouble(metric.ChangesParked, "acme")
 	r.Flush("b")
 	r.Flush("c")
 	r.Count(metric.LoginsLimited, 1)

@@ -86,7 +86,7 @@ func (d Delivery) Expires() time.Time {
 // Open reports whether the delivery still waits for an attempt.
 func (d Delivery) Open() bool { return d.State == Scheduled }
 
-// Recoverable reports whether a recovery sends the delivery again.
+// Recoverable reports whether the delivery has ended, and a recovery sends it again. It also sends an Overdue delivery.
 func (d Delivery) Recoverable() bool { return d.State == Failed || d.State == Dead || d.State == Held }
 
 // Log appends an attempt and drops the oldest beyond MaxAttempts.

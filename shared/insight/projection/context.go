@@ -193,11 +193,14 @@ func Load(ctx context.Context, c store.Company) (Context, int64, error) {
 	return p, item.Version, err
 }
 
-// Decode decodes a stored context.
+// ErrUnreadable reports a stored context that cannot be decoded.
+var ErrUnreadable = errors.New("the stored context is not readable")
+
+// Decode decodes a stored context. It returns ErrUnreadable.
 func Decode(item store.Item) (Context, error) {
 	var p Context
 	if err := p.UnmarshalJSON(item.Body); err != nil {
-		return Context{}, fmt.Errorf("decode %s: %w", Key, err)
+		return Context{}, fmt.Errorf("decode %s: %w: %w", Key, ErrUnreadable, err)
 	}
 	return p, nil
 }

@@ -3,7 +3,6 @@ package projection
 import (
 	"encoding/json"
 	"errors"
-	"fmt"
 	"maps"
 	"slices"
 	"strconv"
@@ -25,8 +24,8 @@ const companyEntity = "company"
 // Fold applies changes of one company, in feed order, and returns the new context with the timeline entries that the
 // changes caused. It skips changes up to p.Applied. It never changes p.
 //
-// Fold also skips an item that it cannot decode. It then returns a valid context, valid entries and the joined decoding
-// errors. If ContextVersion stays the same, Fold applied no change and the caller need not store the context.
+// Fold also skips an item that it cannot decode. It then returns a valid context, valid entries and an error that Failures
+// splits by change. If ContextVersion stays the same, Fold applied no change and the caller need not store the context.
 func Fold(p Context, changes []store.Change) (next Context, entries []timeline.Entry, err error) {
 	f := folding{Context: p}
 	var failures []error
@@ -37,7 +36,7 @@ func Fold(p Context, changes []store.Change) (next Context, entries []timeline.E
 		if apply := f.rule(c.Entity); apply != nil {
 			f.own()
 			if err := apply(c); err != nil {
-				failures = append(failures, fmt.Errorf("fold %s: %w", c.Key, err))
+				failures = append(failures, &ChangeError{Change: c, Err: err})
 			} else {
 				f.ContextVersion++
 				f.settle(c.At.UTC())

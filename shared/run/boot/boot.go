@@ -9,6 +9,7 @@ import (
 
 	"orgops/shared/base/metric"
 	"orgops/shared/domain/integration"
+	"orgops/shared/domain/parked"
 	"orgops/shared/domain/policy"
 	"orgops/shared/identity/token"
 	"orgops/shared/provider/connector"
@@ -53,6 +54,11 @@ func New(p Parts) *Services { return &Services{Parts: p} }
 
 // Company binds the store to a company.
 func (s *Services) Company(id string) store.Company { return store.For(s.Store, id) }
+
+// Lot returns the lot in which a consumer of the feed parks the changes that it does not understand.
+func (s *Services) Lot(consumer string) parked.Lot {
+	return parked.Lot{Store: s.Store, Consumer: consumer, Logger: s.Logger, Metrics: s.Metrics, Now: s.Now}
+}
 
 // endpointsFresh limits how long a process with HearsChanges caches an endpoint. A retired signing secret stops signing
 // within this time.

@@ -23,7 +23,7 @@ func CheckOps(ops []Op) error {
 		size += len(ops[i].Body)
 	}
 	if size > MaxCommit {
-		return fmt.Errorf("store: commit of %d bytes; the limit is %d", size, MaxCommit)
+		return fmt.Errorf("%w: commit of %d bytes; the limit is %d", ErrTooLarge, size, MaxCommit)
 	}
 	return checkDistinct(ops)
 }
@@ -35,7 +35,7 @@ func checkOp(op *Op) error {
 	case op.Key == "" || len(op.Key) > MaxKey || !utf8.ValidString(op.Key):
 		return fmt.Errorf("store: key %q is not 1 to %d bytes of UTF-8", op.Key, MaxKey)
 	case len(op.Body) > MaxBody:
-		return fmt.Errorf("store: body of %s has %d bytes; the limit is %d", op.Key, len(op.Body), MaxBody)
+		return fmt.Errorf("%w: body of %s has %d bytes; the limit is %d", ErrTooLarge, op.Key, len(op.Body), MaxBody)
 	case op.Action == Put && len(op.Body) == 0:
 		return fmt.Errorf("store: body of %s is empty", op.Key)
 	}

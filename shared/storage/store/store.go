@@ -32,6 +32,8 @@ var (
 	// ErrUnknown reports that the backend received a commit but its outcome is unknown: all of it was written, or nothing.
 	// Commit returns it. The conditions of a commit make a retry safe.
 	ErrUnknown = errors.New("the write may or may not have been applied; re-read before retrying")
+	// ErrTooLarge reports a body over MaxBody or a commit over MaxCommit. Commit returns it and has written nothing.
+	ErrTooLarge = errors.New("store: too large")
 )
 
 // ConflictError names the first write whose condition did not hold. It matches ErrConflict.

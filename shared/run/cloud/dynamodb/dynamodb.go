@@ -2,9 +2,13 @@
 package dynamodb
 
 import (
+	"context"
+
 	"orgops/shared/base/metric"
+	"orgops/shared/domain/parked"
 	"orgops/shared/run/boot"
 	"orgops/shared/run/cloud"
+	"orgops/shared/storage/store"
 	"orgops/shared/storage/store/dynamostore"
 )
 
@@ -12,14 +16,23 @@ import (
 func Add(c *cloud.Cloud, p *boot.Parts) { p.Store, p.Separate = Main(c), true }
 
 // Main opens the table that holds everything except data keys.
-func Main(c *cloud.Cloud) *dynamostore.Store { return MainWithFeed(c, nil) }
+func Main(c *cloud.Cloud) *dynamostore.Store { return dynamostore.New(c.Access, options(c)) }
 
 // MainWithFeed opens Main for a process that reads the table's stream itself. Consumers names the permitted consumers of
-// the feed.
-func MainWithFeed(c *cloud.Cloud, stream dynamostore.Stream, consumers ...string) *dynamostore.Store {
-	return dynamostore.New(c.Access, dynamostore.Options{
-		Table: c.Need("ORGOPS_TABLE", c.Settings.Table), Now: c.Now, Logger: c.Logger, Stream: stream, Consumers: consumers, Meter: meter(c.Metrics),
-	})
+// the feed. A record that gives no change is parked.
+func MainWithFeed(c *cloud.Cloud, stream dynamostore.Stream, consumers ...string) (main *dynamostore.Store) {
+	o := options(c)
+	o.Stream, o.Consumers = stream, consumers
+	o.Invalid = func(ctx context.Context, consumer string, r dynamostore.Record, identity store.Change, reason error) error {
+		lot := parked.Lot{Store: main, Consumer: consumer, Logger: c.Logger, Metrics: c.Metrics, Now: c.Now}
+		return lot.ParkRecord(ctx, identity, parked.NewRecord(r.Sequence, r.Created, r.Old, r.New), reason)
+	}
+	main = dynamostore.New(c.Access, o)
+	return main
+}
+
+func options(c *cloud.Cloud) dynamostore.Options {
+	return dynamostore.Options{Table: c.Need("ORGOPS_TABLE", c.Settings.Table), Now: c.Now, Logger: c.Logger, Meter: meter(c.Metrics)}
 }
 
 // meter adds the table's costs to the metrics of an invocation. Without metrics it returns nil.

@@ -2,11 +2,9 @@ package stream
 
 import (
 	"context"
-	"fmt"
-	"log/slog"
-	"runtime/debug"
 	"sync"
 
+	"orgops/shared/domain/parked"
 	"orgops/shared/storage/store"
 )
 
@@ -26,23 +24,23 @@ func (f feed) Consume(ctx context.Context, _ string, h handle) error {
 // Run serves a consumer that needs no order and may work between batches, as long as the process lives. Run delivers each
 // change as its own batch, several of them concurrently. So each change has its own outcome, and a read for one change does
 // not delay the others.
-func Run(consume func(context.Context, store.Feed) error, logger *slog.Logger) func(context.Context, Event) (Answer, error) {
+func Run(consume func(context.Context, store.Feed) error, lot parked.Lot) func(context.Context, Event) (Answer, error) {
 	f := feed{consumer: make(chan handle)}
 	go func() {
 		if err := consume(context.Background(), f); err != nil {
-			logger.Error("stream consumer ended", "error", err)
+			lot.Logger.Error("stream consumer ended", "error", err)
 		}
 	}()
 	h := <-f.consumer
-	return func(ctx context.Context, e Event) (Answer, error) { return deliver(ctx, e, h, logger), nil }
+	return func(ctx context.Context, e Event) (Answer, error) { return deliver(ctx, e, h, lot), nil }
 }
 
 const atOnce = 16 // changes delivered concurrently
 
 // deliver delivers the changes and waits for their outcomes. A change that has no outcome when ctx ends counts as failed.
 // Its work may still finish when the next event wakes the process. The redelivered change then finds the work done.
-func deliver(ctx context.Context, e Event, h handle, logger *slog.Logger) Answer {
-	all := entries(ctx, e, logger)
+func deliver(ctx context.Context, e Event, h handle, lot parked.Lot) Answer {
+	all, unparked := entries(ctx, e, lot)
 	outcomes := make(chan outcome, len(all)) // buffered for all, so that a late outcome does not block
 	open := map[int]bool{}
 	for _, n := range all {
@@ -58,21 +56,21 @@ func deliver(ctx context.Context, e Event, h handle, logger *slog.Logger) Answer
 			}
 			go func() {
 				defer func() { <-slots }()
-				hand(ctx, h, n, outcomes)
+				hand(ctx, h, n, lot, outcomes)
 			}()
 		}
 	}()
-	failed := first{index: -1}
+	failed := first{index: unparked}
 	for len(open) > 0 {
 		select {
 		case o := <-outcomes:
 			delete(open, o.index)
 			if o.err != nil {
-				logger.WarnContext(ctx, "change failed; it will be redelivered", "error", o.err)
+				lot.Logger.WarnContext(ctx, "change failed; it will be redelivered", "error", o.err)
 				failed.at(o.index)
 			}
 		case <-ctx.Done():
-			logger.WarnContext(ctx, "changes not finished in time; they will be redelivered", "changes", len(open), "error", ctx.Err())
+			lot.Logger.WarnContext(ctx, "changes not finished in time; they will be redelivered", "changes", len(open), "error", ctx.Err())
 			for index := range open {
 				failed.at(index)
 			}
@@ -88,14 +86,14 @@ type outcome struct {
 	err   error
 }
 
-// hand delivers one change. It recovers a panic and reports it as the change's outcome, because Guard does not cover this
-// goroutine.
-func hand(ctx context.Context, h handle, n entry, outcomes chan<- outcome) {
+// hand delivers one change. It parks a change whose handling panics, because Guard does not cover this goroutine, and a
+// redelivery would most likely panic again.
+func hand(ctx context.Context, h handle, n entry, lot parked.Lot, outcomes chan<- outcome) {
 	var once sync.Once
 	done := func(err error) { once.Do(func() { outcomes <- outcome{n.index, err} }) }
 	defer func() {
 		if v := recover(); v != nil {
-			done(fmt.Errorf("panic: %v: %s", v, debug.Stack()))
+			once.Do(func() { outcomes <- outcome{n.index, lot.Park(ctx, n.change, panicked(v))} })
 		}
 	}()
 	h(ctx, store.Batch{Changes: []store.Change{n.change}, Replay: true}, done)

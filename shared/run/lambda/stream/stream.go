@@ -7,13 +7,14 @@ package stream
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"log/slog"
 	"runtime/debug"
 	"sync"
 
 	"github.com/aws/aws-lambda-go/events"
 
+	"orgops/shared/domain/parked"
 	"orgops/shared/storage/store"
 	"orgops/shared/storage/store/dynamostore"
 )
@@ -30,20 +31,24 @@ type entry struct {
 	index  int // of the record in the event
 }
 
-// entries returns the changes in an event. It logs and skips a record that cannot be decoded, because a redelivery would
-// fail the same way.
-func entries(ctx context.Context, e Event, logger *slog.Logger) []entry {
-	var all []entry
+// entries returns the changes in an event. It parks a record that cannot be decoded, because a redelivery would fail the same
+// way. failed is the index of the first record that could not be parked, or -1; the records after it are not in the result.
+func entries(ctx context.Context, e Event, lot parked.Lot) (all []entry, failed int) {
 	for i, r := range e.Records {
-		change, ok, err := record(r).Change()
-		switch {
-		case err != nil:
-			logger.ErrorContext(ctx, "stream record skipped", "error", err)
-		case ok:
+		record := record(r)
+		change, ok, err := record.Change()
+		if err != nil {
+			raw := parked.NewRecord(record.Sequence, record.Created, record.Old, record.New)
+			if err := lot.ParkRecord(ctx, change, raw, err); err != nil {
+				lot.Logger.WarnContext(ctx, "stream record not parked; it will be redelivered", "sequence", record.Sequence, "error", err)
+				return all, i
+			}
+		}
+		if ok {
 			all = append(all, entry{change, i})
 		}
 	}
-	return all
+	return all, -1
 }
 
 func record(r events.DynamoDBEventRecord) dynamostore.Record {
@@ -91,10 +96,11 @@ const parallel = 8 // companies handled concurrently
 
 // ByCompany delivers each company's changes as one batch, several companies concurrently. A company that fails does not
 // delay the others.
-func ByCompany(handle func(context.Context, store.Batch) error, logger *slog.Logger) func(context.Context, Event) (Answer, error) {
+func ByCompany(handle func(context.Context, store.Batch) error, lot parked.Lot) func(context.Context, Event) (Answer, error) {
 	return func(ctx context.Context, e Event) (Answer, error) {
 		batches, firsts := map[string]*store.Batch{}, map[string]int{}
-		for _, n := range entries(ctx, e, logger) {
+		all, unparked := entries(ctx, e, lot)
+		for _, n := range all {
 			b := batches[n.change.Company]
 			if b == nil {
 				b = &store.Batch{Replay: true}
@@ -102,15 +108,15 @@ func ByCompany(handle func(context.Context, store.Batch) error, logger *slog.Log
 			}
 			b.Changes = append(b.Changes, n.change)
 		}
-		failed := first{index: -1}
+		failed := first{index: unparked}
 		slots := make(chan struct{}, parallel)
 		var working sync.WaitGroup
 		for company, b := range batches {
 			slots <- struct{}{}
 			working.Go(func() {
 				defer func() { <-slots }()
-				if err := handled(ctx, handle, *b); err != nil {
-					logger.WarnContext(ctx, "changes failed; they will be redelivered", "company", company, "changes", len(b.Changes), "error", err)
+				if err := handled(ctx, handle, *b, lot); err != nil {
+					lot.Logger.WarnContext(ctx, "changes failed; they will be redelivered", "company", company, "changes", len(b.Changes), "error", err)
 					failed.at(firsts[company])
 				}
 			})
@@ -120,15 +126,37 @@ func ByCompany(handle func(context.Context, store.Batch) error, logger *slog.Log
 	}
 }
 
-// handled calls handle and returns a panic as an error, because Guard does not cover this goroutine.
-func handled(ctx context.Context, handle func(context.Context, store.Batch) error, b store.Batch) (err error) {
+// handled calls handle. If it panics, handled passes it the changes one by one, and parks each with which it panics again.
+func handled(ctx context.Context, handle func(context.Context, store.Batch) error, b store.Batch, lot parked.Lot) error {
+	err := guarded(ctx, handle, b)
+	switch {
+	case !errors.Is(err, errPanic):
+		return err
+	case len(b.Changes) == 1:
+		return lot.Park(ctx, b.Changes[0], err)
+	}
+	for _, c := range b.Changes {
+		if err := handled(ctx, handle, store.Batch{Changes: []store.Change{c}, Replay: true}, lot); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// guarded calls handle and returns a panic as an error, because Guard does not cover this goroutine.
+func guarded(ctx context.Context, handle func(context.Context, store.Batch) error, b store.Batch) (err error) {
 	defer func() {
 		if v := recover(); v != nil {
-			err = fmt.Errorf("panic: %v: %s", v, debug.Stack())
+			err = panicked(v)
 		}
 	}()
 	return handle(ctx, b)
 }
+
+var errPanic = errors.New("panic")
+
+// panicked returns the error of a recovered panic.
+func panicked(v any) error { return fmt.Errorf("%w: %v: %s", errPanic, v, debug.Stack()) }
 
 // first keeps the lowest failed index, or -1 without a failure.
 type first struct {

@@ -13,9 +13,12 @@ import (
 	"github.com/aws/aws-lambda-go/events"
 	"github.com/google/go-cmp/cmp"
 
+	"orgops/shared/domain/parked"
 	"orgops/shared/run/lambda/stream"
 	"orgops/shared/storage/store"
 	"orgops/shared/testkit/errtest"
+	"orgops/shared/testkit/webtest"
+	"orgops/shared/testkit/worktest"
 )
 
 // event returns an event with one record for each company; its sequence number is its position.
@@ -56,7 +59,11 @@ func consumer(do func(c store.Change, done func(error))) func(context.Context, s
 	}
 }
 
-func quiet() *slog.Logger { return slog.New(slog.DiscardHandler) }
+// quiet returns a lot on a store of its own.
+func quiet(t *testing.T) parked.Lot {
+	t.Helper()
+	return parked.Lot{Store: webtest.OpenStore(t), Consumer: "test", Logger: slog.New(slog.DiscardHandler), Now: time.Now}
+}
 
 func TestRun(t *testing.T) {
 	t.Parallel()
@@ -79,7 +86,7 @@ func TestRun(t *testing.T) {
 				panic("boom")
 			}
 			done(nil)
-		}, "3"},
+		}, ""},
 		{"a panic after done", func(_ store.Change, done func(error)) {
 			done(nil)
 			panic("boom")
@@ -88,7 +95,7 @@ func TestRun(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			answer, err := stream.Run(consumer(tt.do), quiet())(t.Context(), event("a", "a", "a", "a", "b", "b", "b", "b", "b"))
+			answer, err := stream.Run(consumer(tt.do), quiet(t))(t.Context(), event("a", "a", "a", "a", "b", "b", "b", "b", "b"))
 			if got := first(t, answer, err); got != tt.want {
 				t.Errorf("redelivery from %q, want %q", got, tt.want)
 			}
@@ -121,7 +128,7 @@ func TestRun_AtOnce(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
-	answer, err := stream.Run(consumer(do), quiet())(ctx, event(companies...))
+	answer, err := stream.Run(consumer(do), quiet(t))(ctx, event(companies...))
 	if got := first(t, answer, err); got != "" {
 		t.Errorf("redelivery from %q, want none", got)
 	}
@@ -141,7 +148,7 @@ func TestRun_End(t *testing.T) {
 		}
 		done(nil)
 	}
-	answer, err := stream.Run(consumer(do), quiet())(ctx, event("a", "a", "a"))
+	answer, err := stream.Run(consumer(do), quiet(t))(ctx, event("a", "a", "a"))
 	if got := first(t, answer, err); got == "" {
 		t.Error("no redelivery requested")
 	}
@@ -156,19 +163,112 @@ func TestByCompany(t *testing.T) {
 		defer mu.Unlock()
 		company := b.Changes[0].Company
 		seen[company] += len(b.Changes)
-		switch company {
-		case "b":
+		if company == "b" {
 			return errors.New("not now")
-		case "c":
-			panic("boom")
 		}
 		return nil
 	}
-	answer, err := stream.ByCompany(handle, quiet())(t.Context(), event("a", "c", "b", "a", "b", "c"))
-	if got := first(t, answer, err); got != "1" {
-		t.Errorf("redelivery from %q, want 1", got)
+	answer, err := stream.ByCompany(handle, quiet(t))(t.Context(), event("a", "c", "b", "a", "b", "c"))
+	if got := first(t, answer, err); got != "2" {
+		t.Errorf("redelivery from %q, want 2", got)
 	}
 	if diff := cmp.Diff(map[string]int{"a": 2, "b": 2, "c": 2}, seen); diff != "" {
 		t.Errorf("changes by company (-want +got):\n%s", diff)
+	}
+}
+
+// invalid returns an event whose second and third record cannot be decoded.
+func invalid() stream.Event {
+	e := event("a", "b", "b", "c")
+	e.Records[1].Change.NewImage["version"] = events.NewStringAttribute("one")
+	e.Records[2].Change.NewImage["at"] = events.NewStringAttribute("noon")
+	return e
+}
+
+// TestInvalid parks the records that cannot be decoded. If they cannot be parked, they are redelivered.
+func TestInvalid(t *testing.T) {
+	t.Parallel()
+	for name, serve := range map[string]func(func(company string), parked.Lot) func(context.Context, stream.Event) (stream.Answer, error){
+		"Run": func(see func(string), lot parked.Lot) func(context.Context, stream.Event) (stream.Answer, error) {
+			return stream.Run(consumer(func(c store.Change, done func(error)) { see(c.Company); done(nil) }), lot)
+		},
+		"ByCompany": func(see func(string), lot parked.Lot) func(context.Context, stream.Event) (stream.Answer, error) {
+			return stream.ByCompany(func(_ context.Context, b store.Batch) error { see(b.Changes[0].Company); return nil }, lot)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var mu sync.Mutex
+			seen := map[string]int{}
+			lot := quiet(t)
+			faulty := &worktest.Store{Store: lot.Store}
+			lot.Store = faulty
+			handle := serve(func(company string) {
+				mu.Lock()
+				defer mu.Unlock()
+				seen[company]++
+			}, lot)
+
+			faulty.Before(func([]store.Op) error { return store.ErrUnavailable })
+			answer, err := handle(t.Context(), invalid())
+			if got := first(t, answer, err); got != "1" {
+				t.Errorf("without a store: redelivery from %q, want 1", got)
+			}
+			faulty.Before(nil)
+			answer, err = handle(t.Context(), invalid())
+			if got := first(t, answer, err); got != "" {
+				t.Errorf("redelivery from %q, want none", got)
+			}
+			if diff := cmp.Diff(map[string]int{"a": 2, "c": 1}, seen); diff != "" {
+				t.Errorf("changes by company (-want +got):\n%s", diff)
+			}
+			page, err := store.For(lot.Store, "b").Query(t.Context(), store.Query{Prefix: parked.Prefix})
+			errtest.Must(t, err)
+			if len(page.Items) != 2 {
+				t.Errorf("%d parked records, want 2", len(page.Items))
+			}
+		})
+	}
+}
+
+// TestPanic parks the change whose handling panics, and finishes the others.
+func TestPanic(t *testing.T) {
+	t.Parallel()
+	odd := func(c store.Change) {
+		if c.Key == "MEMORY#1" {
+			panic("boom")
+		}
+	}
+	for name, serve := range map[string]func(parked.Lot) func(context.Context, stream.Event) (stream.Answer, error){
+		"Run": func(lot parked.Lot) func(context.Context, stream.Event) (stream.Answer, error) {
+			return stream.Run(consumer(func(c store.Change, done func(error)) { odd(c); done(nil) }), lot)
+		},
+		"ByCompany": func(lot parked.Lot) func(context.Context, stream.Event) (stream.Answer, error) {
+			return stream.ByCompany(func(_ context.Context, b store.Batch) error {
+				for _, c := range b.Changes {
+					odd(c)
+				}
+				return nil
+			}, lot)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			lot := quiet(t)
+			answer, err := serve(lot)(t.Context(), event("a", "a", "a"))
+			if got := first(t, answer, err); got != "" {
+				t.Errorf("redelivery from %q, want none", got)
+			}
+			page, err := store.For(lot.Store, "a").Query(t.Context(), store.Query{Prefix: parked.Prefix})
+			errtest.Must(t, err)
+			if len(page.Items) != 1 {
+				t.Fatalf("%d parked changes, want 1", len(page.Items))
+			}
+			p, err := parked.Decode(page.Items[0].Body)
+			errtest.Must(t, err)
+			if p.Key != "MEMORY#1" {
+				t.Errorf("parked %s, want MEMORY#1", p.Key)
+			}
+		})
 	}
 }

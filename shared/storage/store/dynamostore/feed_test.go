@@ -100,10 +100,13 @@ func expect(t *testing.T, what string, want, got []string) {
 	}
 }
 
-func openStream(t *testing.T) (*dynamostore.Store, *stream, *logtest.Log) {
+func openStream(t *testing.T, change ...func(*dynamostore.Options)) (*dynamostore.Store, *stream, *logtest.Log) {
 	t.Helper()
 	st, l := &stream{}, &logtest.Log{}
 	o := dynamostore.Options{Consumers: []string{"alpha"}, Stream: dynamostream.Of(st), Poll: 5 * time.Millisecond, Logger: slog.New(slog.NewTextHandler(l, nil))}
+	for _, set := range change {
+		set(&o)
+	}
 	return newStore(t, o), st, l
 }
 
@@ -248,6 +251,35 @@ func TestFeed_Foreign(t *testing.T) {
 	st.write("one", "acme", "A1")
 	expect(t, "changes", []string{"acme:A1*"}, consume(t, s).take(t, 1))
 	logged(t, log, "invalid record of the change stream skipped")
+}
+
+// TestFeed_Invalid checks that Invalid gets each record that gives no change, and that the record is read again until Invalid
+// takes it.
+func TestFeed_Invalid(t *testing.T) {
+	t.Parallel()
+	var mu sync.Mutex
+	var tries []string
+	s, st, _ := openStream(t, func(o *dynamostore.Options) {
+		o.Invalid = func(_ context.Context, consumer string, r dynamostore.Record, c store.Change, _ error) error {
+			mu.Lock()
+			defer mu.Unlock()
+			tries = append(tries, consumer+" "+c.Company+" "+c.Key+" "+r.New["at"])
+			if len(tries) == 1 {
+				return store.ErrUnavailable
+			}
+			return nil
+		}
+	})
+	st.open("one", "")
+	st.write("one", "acme", "A1")
+	st.add("one", map[string]types.AttributeValue{
+		"pk": &types.AttributeValueMemberS{Value: "C#acme"}, "sk": &types.AttributeValueMemberS{Value: "A2"}, "at": &types.AttributeValueMemberS{Value: "noon"},
+	})
+	st.write("one", "acme", "A3")
+	expect(t, "changes", []string{"acme:A1*", "acme:A3*"}, consume(t, s).take(t, 2))
+	mu.Lock()
+	defer mu.Unlock()
+	expect(t, "invalid records", []string{"alpha acme A2 noon", "alpha acme A2 noon"}, tries)
 }
 
 func TestStore_ConsumeRefused(t *testing.T) {

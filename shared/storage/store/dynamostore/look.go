@@ -5,9 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"time"
-
-	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 )
 
 // lookEvery separates two listings of the shards while no shard has ended.
@@ -15,14 +12,11 @@ const lookEvery = 10 * time.Second
 
 // begin finds the stream and its shards, and the position in each shard at which to resume.
 func (c *consumer) begin(ctx context.Context) error {
+	var err error
+	if c.arn, err = c.store.streamARN(ctx); err != nil {
+		return err
+	}
 	ctx, call := begin(ctx)
-	out, err := c.store.client.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: &c.store.o.Table})
-	if err != nil {
-		return fmt.Errorf("stream of table %s: %w", c.store.o.Table, call.contractError(ctx, err))
-	}
-	if c.arn = aws.ToString(out.Table.LatestStreamArn); c.arn == "" {
-		return fmt.Errorf("store: table %s has no stream", c.store.o.Table)
-	}
 	found, err := c.describe(ctx)
 	if err != nil {
 		return call.contractError(ctx, err)

@@ -24,7 +24,8 @@ type Record struct {
 
 // Change converts the record to a change. ok is false for records outside the feed: shared partitions, quiet writes, and the
 // removal of a tombstone. A removal without a commit, by TTL or by hand, is a change too. Its time is the time of the
-// removal.
+// removal. Next to an error, Change returns what identifies the change, without its images; the company is "" for a record in
+// no partition of this program.
 func (r Record) Change() (c store.Change, ok bool, err error) {
 	shown := r.New
 	if shown == nil {
@@ -45,15 +46,15 @@ func (r Record) Change() (c store.Change, ok bool, err error) {
 	if r.New != nil {
 		ms, err := strconv.ParseInt(r.New[attrAt], 10, 64)
 		if err != nil {
-			return store.Change{}, false, fmt.Errorf("store: time of %s in stream record %s: %w", c.Key, r.Sequence, err)
+			return c, false, fmt.Errorf("store: time of %s in stream record %s: %w", c.Key, r.Sequence, err)
 		}
 		c.At = time.UnixMilli(ms).UTC()
 	}
 	if c.Old, err = image(r.Old); err != nil {
-		return store.Change{}, false, fmt.Errorf("store: stream record %s: %w", r.Sequence, err)
+		return c, false, fmt.Errorf("store: stream record %s: %w", r.Sequence, err)
 	}
 	if c.New, err = image(r.New); err != nil {
-		return store.Change{}, false, fmt.Errorf("store: stream record %s: %w", r.Sequence, err)
+		return c, false, fmt.Errorf("store: stream record %s: %w", r.Sequence, err)
 	}
 	return c, r.feeds(&c), nil
 }

@@ -3,6 +3,7 @@ package dynamostore
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"orgops/shared/storage/store"
@@ -50,11 +51,14 @@ func (c *consumer) read(ctx context.Context, sh *shard, n int) (full bool, err e
 	if err != nil {
 		return false, c.readError(ctx, sh, err)
 	}
-	sh.iterator = next
 	if len(records) > 0 && sh.fresh == "" && !sh.isNew && sh.tip != "" {
 		c.peek(ctx, sh)
 	}
-	batches := c.batches(ctx, sh, records)
+	batches, err := c.batches(ctx, sh, records)
+	if err != nil {
+		return false, err
+	}
+	sh.iterator = next
 	if len(records) > 0 {
 		sh.track.Admit(records[len(records)-1].Sequence, batches...)
 	}
@@ -71,13 +75,15 @@ func (c *consumer) read(ctx context.Context, sh *shard, n int) (full bool, err e
 	return len(records) >= n, nil
 }
 
-// batches groups a page's changes into one batch of replays and one of new changes. It drops records outside the feed.
-func (c *consumer) batches(ctx context.Context, sh *shard, records []Record) []*batch {
-	var out []*batch
+// batches groups a page's changes into one batch of replays and one of new changes. It drops records outside the feed. An
+// error means that Invalid did not take a record.
+func (c *consumer) batches(ctx context.Context, sh *shard, records []Record) (out []*batch, err error) {
 	for _, r := range records {
 		change, ok, err := r.Change()
 		if err != nil {
-			c.store.o.Logger.ErrorContext(ctx, "invalid record of the change stream skipped", "consumer", c.name, "error", err)
+			if err := c.invalid(ctx, r, change, err); err != nil {
+				return nil, fmt.Errorf("record %s: %w", r.Sequence, err)
+			}
 		}
 		if !ok {
 			continue
@@ -90,7 +96,16 @@ func (c *consumer) batches(ctx context.Context, sh *shard, records []Record) []*
 		b.Changes, b.Last = append(b.Changes, change), r.Sequence
 		b.Bytes += bodies(change)
 	}
-	return out
+	return out, nil
+}
+
+// invalid passes a record that gives no change to Invalid.
+func (c *consumer) invalid(ctx context.Context, r Record, identity store.Change, reason error) error {
+	if take := c.store.o.Invalid; take != nil {
+		return take(ctx, c.name, r, identity, reason)
+	}
+	c.store.o.Logger.ErrorContext(ctx, "invalid record of the change stream skipped", "consumer", c.name, "error", reason)
+	return nil
 }
 
 // bodies returns the size of a change's bodies in bytes.

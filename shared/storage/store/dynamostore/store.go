@@ -32,7 +32,10 @@ type Options struct {
 	Table  string           // the table's name
 	Now    func() time.Time // clock of commit times and expiry; default time.Now
 	Logger *slog.Logger     // receives lost changes and read errors of the feed; default slog.Default()
-	Meter  *Meter           // counts the cost of calls; nil requests no cost from DynamoDB
+	// Invalid takes a record of the stream that gives no change, with what identifies the change and the reason. After an error
+	// Consume reads the record again. Nil: Consume logs the record and goes on.
+	Invalid func(ctx context.Context, consumer string, r Record, c store.Change, reason error) error
+	Meter   *Meter // counts the cost of calls; nil requests no cost from DynamoDB
 
 	// Stream is the source of Consume; nil if the process does not consume.
 	Stream Stream

@@ -11,7 +11,7 @@ type Stream interface {
 	// Shards lists the shards that the stream still holds.
 	Shards(ctx context.Context, arn string) ([]Shard, error)
 	// Iterator returns an opaque token at which to start reading a shard; it expires after 15 minutes. after is a sequence
-	// number, used only with After.
+	// number, used only with After and At.
 	Iterator(ctx context.Context, arn, shard string, from Start, after string) (string, error)
 	// Read returns up to n records. next is the iterator of the records that follow, "" at the end of the shard.
 	Read(ctx context.Context, iterator string, n int) (records []Record, next string, err error)
@@ -31,6 +31,7 @@ const (
 	Oldest Start = iota // the oldest record still held
 	Newest              // after the newest record
 	After               // after a sequence number
+	At                  // at a sequence number
 )
 
 // Errors that a Stream returns. Each wraps an error of the service.

@@ -141,9 +141,12 @@ func (s *stream) GetShardIterator(_ context.Context, in *dynamodbstreams.GetShar
 	switch in.ShardIteratorType {
 	case types.ShardIteratorTypeLatest:
 		at = len(sh.records)
-	case types.ShardIteratorTypeAfterSequenceNumber:
+	case types.ShardIteratorTypeAfterSequenceNumber, types.ShardIteratorTypeAtSequenceNumber:
 		at = 0
-		for at < len(sh.records) && *sh.records[at].Dynamodb.SequenceNumber <= *in.SequenceNumber {
+		past := func(number string) bool {
+			return number > *in.SequenceNumber || number == *in.SequenceNumber && in.ShardIteratorType == types.ShardIteratorTypeAtSequenceNumber
+		}
+		for at < len(sh.records) && !past(*sh.records[at].Dynamodb.SequenceNumber) {
 			at++
 		}
 		if at < sh.trimmed {

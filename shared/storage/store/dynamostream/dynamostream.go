@@ -69,6 +69,8 @@ func (s Stream) Iterator(ctx context.Context, arn, shard string, from dynamostor
 		in.ShardIteratorType = types.ShardIteratorTypeLatest
 	case dynamostore.After:
 		in.ShardIteratorType, in.SequenceNumber = types.ShardIteratorTypeAfterSequenceNumber, &after
+	case dynamostore.At:
+		in.ShardIteratorType, in.SequenceNumber = types.ShardIteratorTypeAtSequenceNumber, &after
 	case dynamostore.Oldest:
 	}
 	out, err := s.client.GetShardIterator(ctx, in)

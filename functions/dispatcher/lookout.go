@@ -1,0 +1,67 @@
+package dispatcher
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"orgops/shared/domain/delivery"
+	"orgops/shared/storage/store"
+)
+
+// maxLookouts bounds how many timers a process remembers. To set a forgotten timer again costs a refused write.
+const maxLookouts = 4096
+
+// lookouts remembers the timers that the process has set.
+type lookouts struct {
+	mu  sync.Mutex
+	set map[lookout]bool
+}
+
+// lookout identifies a timer.
+type lookout struct {
+	company, subject string
+	at               time.Time
+}
+
+func newLookouts() *lookouts { return &lookouts{set: map[lookout]bool{}} }
+
+func (l *lookouts) has(one lookout) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.set[one]
+}
+
+func (l *lookouts) add(one lookout) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(l.set) >= maxLookouts {
+		clear(l.set)
+	}
+	l.set[one] = true
+}
+
+// lookOut sets, in the background, the timer that looks for the change's delivery if its queue message is lost. The batch is
+// finished when the timer is stored.
+func (d *Dispatcher) lookOut(ctx context.Context, change store.Change, work *tracker) {
+	at, subject, ok := delivery.Lookout(change)
+	one := lookout{company: change.Company, subject: subject, at: at}
+	if !ok || d.lookouts.has(one) {
+		return
+	}
+	work.add()
+	go func() {
+		ctx, cancel := context.WithTimeout(ctx, sendTimeout)
+		defer cancel()
+		c := store.For(d.Store, change.Company)
+		err := c.Commit(ctx, c.Timer(at, delivery.OverdueTimer, subject))
+		if errors.Is(err, store.ErrConflict) { // set before
+			err = nil
+		}
+		if err == nil {
+			d.lookouts.add(one)
+		}
+		work.finish(err)
+	}()
+}
