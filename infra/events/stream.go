@@ -35,7 +35,7 @@ func dispatched() []string {
 // following sets how a function reads the stream.
 type following struct {
 	batch    float64 // maximum number of records
-	parallel float64 // concurrent batches of a shard; changes of one partition key stay in order
+	parallel float64 // concurrent batches of a shard; above 1, Lambda keeps the order of each item only
 	attempts float64 // attempts at a batch, which is halved until a bad record is isolated
 	age      float64 // seconds after which a record is discarded; otherwise a bad one blocks its shard for a day
 	window   float64 // seconds to gather a batch

@@ -77,8 +77,8 @@ func (w *world) deploy() {
 		return func(ctx context.Context, _ any) (any, error) { return nil, t.Tick(ctx) }
 	})
 	w.mappings = []*mapping{
-		{following: projecting(), w: w, f: project, entities: projected(), byItem: w.plan.on[itemOrder]},
-		{following: dispatching(), w: w, f: dispatch, entities: dispatched(), byItem: true},
+		{following: projecting(), w: w, f: project, entities: projected()},
+		{following: dispatching(), w: w, f: dispatch, entities: dispatched()},
 	}
 	w.pollers = []*poller{
 		{working: retrying(), w: w, f: retry, q: w.retries},
