@@ -15,12 +15,14 @@ import (
 	"orgops/shared/domain/memory"
 	"orgops/shared/domain/syncrun"
 	"orgops/shared/domain/timeline"
+	"orgops/shared/insight/projection"
 )
 
 // projected lists the entities whose changes the projector folds into a company's context.
 func projected() []string {
 	return []string{
-		company.Entity, delivery.Entity, goal.Entity, integration.Entity, memory.Entity, syncrun.Entity, timeline.Entity,
+		company.Entity, delivery.Entity, goal.Entity, integration.Entity, memory.Entity, projection.MarkEntity, syncrun.Entity,
+		timeline.Entity,
 	}
 }
 

@@ -21,6 +21,7 @@ import (
 	"orgops/shared/domain/policy"
 	"orgops/shared/domain/syncrun"
 	"orgops/shared/domain/timeline"
+	"orgops/shared/insight/projection"
 	"orgops/shared/provider/policyengine"
 	"orgops/shared/run/lambda/stream"
 	"orgops/shared/run/lambda/work"
@@ -31,7 +32,8 @@ import (
 // projected and dispatched list what the filters of the two mappings pass, as infra/events does.
 func projected() []string {
 	return []string{
-		company.Entity, delivery.Entity, goal.Entity, integration.Entity, memory.Entity, syncrun.Entity, timeline.Entity,
+		company.Entity, delivery.Entity, goal.Entity, integration.Entity, memory.Entity, projection.MarkEntity, syncrun.Entity,
+		timeline.Entity,
 	}
 }
 
