@@ -49,6 +49,7 @@ func commands() []command {
 		{"user password", "--email E", "set a new password for a user", setPassword},
 		{"keys rotate", "[--revoke]", "create a new token key; the previous one still verifies, unless it is revoked", rotateKeys},
 		{"keys rewrap", "", "rewrap companies' data keys: with a new key file, or on AWS with ORGOPS_WRAPPING_KEY", rewrapKeys},
+		{"context rebuild", "--company C | --all", "compute contexts again from the records, while the service runs or stands still", rebuildContexts},
 		{"aws create", "[--prefix P]", "create tables, queues and keys in an AWS emulator, for ORGOPS_BACKEND=aws", createAWS},
 	}
 }

@@ -31,8 +31,8 @@ func TestRun_Help(t *testing.T) {
 	t.Parallel()
 	run := laptop(t)
 	lines := strings.Split(strings.TrimSpace(admin.Usage("orgops")), "\n")
-	if len(lines) != 7 {
-		t.Errorf("%d commands, want 7", len(lines))
+	if len(lines) != 8 {
+		t.Errorf("%d commands, want 8", len(lines))
 	}
 	help := func(args ...string) string {
 		t.Helper()
