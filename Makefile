@@ -80,7 +80,7 @@ SEEDS ?= 2000
 SEED ?= 1
 FAULTS ?= default
 .PHONY: simulate
-simulate: ## run the workers in a simulated AWS for SEEDS (2000) seeds from SEED (1) on; FAULTS=all shows known findings, too
+simulate: ## run the workers in a simulated AWS for SEEDS (2000) seeds from SEED (1) on; FAULTS=killed,many allows these faults alone
 	$(GO) test ./local/simulate -count=1 -timeout 60m -run '^TestSimulate$$' -args -seeds '$(SEEDS)' -seed '$(SEED)' -faults '$(FAULTS)'
 
 FOR ?= 30s

@@ -44,9 +44,9 @@ func From(s *boot.Services) *Projector {
 const DefaultLinger = 50 * time.Millisecond
 
 const (
-	maxHot     = 1000 // companies whose context is cached
-	maxTries   = 5    // of one commit, each after a new read
-	maxEntries = store.MaxOps - 1
+	maxHot     = 1000             // companies whose context is cached
+	maxTries   = 5                // of one commit, each after a new read
+	maxEntries = store.MaxOps - 2 // in one commit, next to the context and the items touched
 )
 
 type cached struct {
@@ -112,7 +112,8 @@ func (p *Projector) attempt(ctx context.Context, c store.Company, changes []stor
 		return false, err
 	}
 	next, entries, failures := projection.Fold(was.context, changes)
-	if len(entries) > maxEntries && len(changes) > 1 { // more than a commit may hold: fold one half after the other
+	touched, err := projection.Track(c, was.context, next, changes)
+	if (len(entries) > maxEntries || err != nil) && len(changes) > 1 { // more than a commit may hold: fold one half after the other
 		half := len(changes) / 2
 		if conflict, err = p.attempt(ctx, c, changes[:half]); err != nil {
 			return conflict, err
@@ -124,10 +125,14 @@ func (p *Projector) attempt(ctx context.Context, c store.Company, changes []stor
 			return false, err
 		}
 	}
+	if err != nil { // the rebuild cannot learn of this change
+		p.Logger.WarnContext(ctx, "rebuild of a company's context ended", "company", c.ID(), "rebuild", next.Rebuilding.ID, "error", err)
+		next.Rebuilding = projection.Rebuilding{}
+	}
 	if next.ContextVersion == was.context.ContextVersion {
 		return false, nil
 	}
-	if err := commit(ctx, c, was.version, next, entries); err != nil {
+	if err := commit(ctx, c, was.version, next, entries, touched); err != nil {
 		return errors.Is(err, store.ErrConflict), err
 	}
 	p.Metrics.Since(metric.ProjectionDelay, changes[0].At)
@@ -135,10 +140,10 @@ func (p *Projector) attempt(ctx context.Context, c store.Company, changes []stor
 	return false, nil
 }
 
-// commit stores a context and its new entries. It skips an entry that exists already: an earlier fold of the same change
+// commit stores a context, its new entries and the items touched. It skips an entry that exists already: an earlier fold of the same change
 // wrote the entry, before the context was rebuilt.
-func commit(ctx context.Context, c store.Company, version int64, next projection.Context, entries []timeline.Entry) error {
-	ops := []store.Op{projection.Save(c, version, next)}
+func commit(ctx context.Context, c store.Company, version int64, next projection.Context, entries []timeline.Entry, touched []store.Op) error {
+	ops := append([]store.Op{projection.Save(c, version, next)}, touched...)
 	for _, e := range entries {
 		ops = append(ops, c.Create(timeline.Key(e.ID), timeline.Entity, e).Until(e.At.Add(timeline.Kept)))
 	}

@@ -16,12 +16,14 @@ import (
 	"orgops/shared/domain/parked"
 	"orgops/shared/domain/syncrun"
 	"orgops/shared/domain/timeline"
+	"orgops/shared/insight/projection"
 )
 
 // projected lists the entities whose changes the projector folds into a company's context.
 func projected() []string {
 	return []string{
-		company.Entity, delivery.Entity, goal.Entity, integration.Entity, memory.Entity, syncrun.Entity, timeline.Entity,
+		company.Entity, delivery.Entity, goal.Entity, integration.Entity, memory.Entity, projection.MarkEntity, syncrun.Entity,
+		timeline.Entity,
 	}
 }
 
@@ -36,7 +38,7 @@ func dispatched() []string {
 // following sets how a function reads the stream.
 type following struct {
 	batch    float64 // maximum number of records
-	parallel float64 // concurrent batches of a shard; changes of one partition key stay in order
+	parallel float64 // concurrent batches of a shard; above 1, Lambda keeps the order of each item only
 	window   float64 // seconds to gather a batch
 }
 

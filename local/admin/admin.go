@@ -49,6 +49,7 @@ func commands() []command {
 		{"user password", "--email E", "set a new password for a user", setPassword},
 		{"keys rotate", "[--revoke]", "create a new token key; the previous one still verifies, unless it is revoked", rotateKeys},
 		{"keys rewrap", "", "rewrap companies' data keys: with a new key file, or on AWS with ORGOPS_WRAPPING_KEY", rewrapKeys},
+		{"context rebuild", "--company C | --all", "compute contexts again from the records, while the service runs or stands still", rebuildContexts},
 		{"parked list", "[--company C]", "list the changes that a worker did not understand, with the reasons", listParked},
 		{"parked retry", "[--company C] [--id I]", "give parked changes to the dispatcher again, after the cause is repaired", retryParked},
 		{"queue dead-letters", "--queue Q", "list the dead letters of the queue retries or syncs", listDeadLetters},

@@ -46,6 +46,12 @@ const (
 	lockFile   = "serving.lock"
 )
 
+// ErrServed reports that another process consumes the feed of a folder and works its queues.
+var ErrServed = errors.New("another process serves this folder")
+
+// Feed returns the change feed. Only a backend that was opened for serving can consume it.
+func (e *Embedded) Feed() store.Feed { return e.store }
+
 // OpenEmbedded opens the backend in a folder and creates what is missing. Only the process that consumes the feed and works
 // the queues sets serving. Other processes only read and write items.
 func OpenEmbedded(ctx context.Context, folder string, serving bool, now func() time.Time) (e *Embedded, err error) {

@@ -17,7 +17,7 @@ func lock(path string) (*os.File, error) {
 	}
 	err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 	if errors.Is(err, syscall.EWOULDBLOCK) {
-		err = fmt.Errorf("another process serves this folder (%s); stop it, or set ORGOPS_DATA to another folder", path)
+		err = fmt.Errorf("%w (%s); stop it, or set ORGOPS_DATA to another folder", ErrServed, path)
 	}
 	if err != nil {
 		return nil, errors.Join(err, f.Close())

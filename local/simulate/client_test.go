@@ -14,6 +14,7 @@ import (
 	"orgops/shared/domain/memory"
 	"orgops/shared/domain/policy"
 	"orgops/shared/domain/syncrun"
+	"orgops/shared/insight/rebuild"
 	"orgops/shared/provider/connector"
 	"orgops/shared/provider/intake"
 	"orgops/shared/provider/policyengine"
@@ -132,6 +133,20 @@ func (cl client) cancel(ctx context.Context) error {
 		run.Work.CancelRequested = true
 		return cl.c.Commit(ctx, cl.c.Replace(syncrun.Key(run.ID), syncrun.Entity, item.Version, run).Until(run.RequestedAt.Add(syncrun.Kept)))
 	})
+}
+
+// rebuild rebuilds the company's context, as the operator's command does. The command may give up, and change nothing.
+func (cl client) rebuild(ctx context.Context) error {
+	_, err := rebuild.Company(ctx, cl.c, time.Now, func(int) {})
+	cl.w.mu.Lock()
+	defer cl.w.mu.Unlock()
+	switch {
+	case err == nil:
+		cl.w.rebuilt[cl.c.ID()]++
+	case errors.Is(err, rebuild.ErrIdle), errors.Is(err, rebuild.ErrOther), errors.Is(err, rebuild.ErrBusy):
+		return nil
+	}
+	return err
 }
 
 func (cl client) slot(ctx context.Context) (slot syncrun.Slot, version int64, err error) {

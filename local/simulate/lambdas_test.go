@@ -21,6 +21,7 @@ import (
 	"orgops/shared/domain/policy"
 	"orgops/shared/domain/syncrun"
 	"orgops/shared/domain/timeline"
+	"orgops/shared/insight/projection"
 	"orgops/shared/provider/policyengine"
 	"orgops/shared/run/lambda/stream"
 	"orgops/shared/run/lambda/work"
@@ -31,7 +32,8 @@ import (
 // projected and dispatched list what the filters of the two mappings pass, as infra/events does.
 func projected() []string {
 	return []string{
-		company.Entity, delivery.Entity, goal.Entity, integration.Entity, memory.Entity, syncrun.Entity, timeline.Entity,
+		company.Entity, delivery.Entity, goal.Entity, integration.Entity, memory.Entity, projection.MarkEntity, syncrun.Entity,
+		timeline.Entity,
 	}
 }
 
@@ -78,8 +80,8 @@ func (w *world) deploy() {
 		return func(ctx context.Context, _ any) (any, error) { return nil, t.Tick(ctx) }
 	})
 	w.mappings = []*mapping{
-		{following: projecting(), w: w, f: project, entities: projected(), byItem: w.plan.on[itemOrder]},
-		{following: dispatching(), w: w, f: dispatch, entities: dispatched(), byItem: true},
+		{following: projecting(), w: w, f: project, entities: projected()},
+		{following: dispatching(), w: w, f: dispatch, entities: dispatched()},
 	}
 	w.pollers = []*poller{
 		{working: retrying(), w: w, f: retry, q: w.retries},

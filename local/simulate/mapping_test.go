@@ -25,7 +25,7 @@ type following struct {
 }
 
 func projecting() following {
-	return following{batch: 200, parallel: 4, attempts: -1, age: 24 * time.Hour, window: time.Second, timeout: time.Minute}
+	return following{batch: 200, parallel: 1, attempts: -1, age: 24 * time.Hour, window: time.Second, timeout: time.Minute}
 }
 
 func dispatching() following {
@@ -44,7 +44,6 @@ type mapping struct {
 	w        *world
 	f        *function
 	entities []string
-	byItem   bool // a lane keeps the order of each item only; otherwise of each partition key
 	shards   []*reader
 	dropped  []dynamostore.Record // they failed too often or are too old
 }
@@ -56,7 +55,8 @@ type reader struct {
 	lanes []*lane
 }
 
-// lane holds records that are delivered in order. A shard has as many as the mapping's batches in parallel.
+// lane holds records that are delivered in order. A shard has as many as the mapping's batches in parallel. All records of an
+// item are in one lane.
 type lane struct {
 	name    string
 	waiting []dynamostore.Record
@@ -90,12 +90,8 @@ func (m *mapping) read() {
 }
 
 func (m *mapping) put(r *reader, record dynamostore.Record) {
-	key := simstore.Attribute(record, "pk")
-	if m.byItem {
-		key += "/" + simstore.Attribute(record, "sk")
-	}
 	h := fnv.New32a()
-	_, _ = h.Write([]byte(key)) // never returns an error
+	_, _ = h.Write([]byte(simstore.Attribute(record, "pk") + "/" + simstore.Attribute(record, "sk"))) // never returns an error
 	l := r.lanes[int(h.Sum32()>>3)%len(r.lanes)]
 	if len(l.waiting) == 0 {
 		l.from = time.Now().Add(m.window)

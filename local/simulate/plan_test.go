@@ -10,34 +10,24 @@ type fault string
 
 // The kinds. README.md says which document of AWS each follows. The last is no fault but a stricter check.
 const (
-	throttled  fault = "throttled"  // a call is refused
-	unknown    fault = "unknown"    // a write's or a send's outcome is unknown
-	slow       fault = "slow"       // a call takes up to 20 s
-	killed     fault = "killed"     // an environment ends in the middle of an invocation
-	twice      fault = "twice"      // a batch or a message is delivered again although it was handled
-	late       fault = "late"       // a message is visible later than it is due
-	split      fault = "split"      // a shard of the stream splits
-	many       fault = "many"       // functions have more than one environment
-	clocks     fault = "clocks"     // clocks of environments differ and step
-	failing    fault = "failing"    // receivers answer with errors, late or not at all
-	gone       fault = "gone"       // receivers answer 410
-	dead       fault = "dead"       // one receiver never answers 2xx
-	hot        fault = "hot"        // the store refuses the writes of a company for ten minutes
-	shuffled   fault = "shuffled"   // the stream has the records of a transaction in any order
-	lost       fault = "lost"       // a delivery's message to the queue of retries is lost
-	itemOrder  fault = "item-order" // the projector's batches of a shard keep the order of each item only
-	outage     fault = "outage"     // the store refuses everything for half an hour
-	strictness fault = "strict"     // no attempt is excused because a delivery had two messages
+	throttled  fault = "throttled" // a call is refused
+	unknown    fault = "unknown"   // a write's or a send's outcome is unknown
+	slow       fault = "slow"      // a call takes up to 20 s
+	killed     fault = "killed"    // an environment ends in the middle of an invocation
+	twice      fault = "twice"     // a batch or a message is delivered again although it was handled
+	late       fault = "late"      // a message is visible later than it is due
+	split      fault = "split"     // a shard of the stream splits
+	many       fault = "many"      // functions have more than one environment
+	clocks     fault = "clocks"    // clocks of environments differ and step
+	failing    fault = "failing"   // receivers answer with errors, late or not at all
+	gone       fault = "gone"      // receivers answer 410
+	dead       fault = "dead"      // one receiver never answers 2xx
+	hot        fault = "hot"       // the store refuses the writes of a company for ten minutes
+	shuffled   fault = "shuffled"  // the stream has the records of a transaction in any order
+	lost       fault = "lost"      // a delivery's message to the queue of retries is lost
+	outage     fault = "outage"    // the store refuses everything for half an hour
+	strictness fault = "strict"    // no attempt is excused because a delivery had two messages
 )
-
-// finding describes a fault kind that shows a known fault of the service. The default run leaves it out.
-type finding struct {
-	fault     fault
-	invariant string
-	item      int    // of the issue
-	seed      uint64 // the least that shows it
-	about     string
-}
 
 // kinds lists the faults of the default run.
 func kinds() []fault {

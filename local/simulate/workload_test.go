@@ -117,6 +117,12 @@ func (w *world) scheduleAll() {
 	for n := range 6 + w.random.IntN(12) {
 		w.schedule(w.anytime(), fmt.Sprintf("errand %02d", n), w.draw(n))
 	}
+	for n := range w.random.IntN(3) {
+		company := w.companies[w.random.IntN(len(w.companies))]
+		w.schedule(w.anytime(), fmt.Sprintf("rebuild %d", n), w.client(fmt.Sprintf("rebuild %d", n), company, func(ctx context.Context, cl client) error {
+			return cl.rebuild(ctx)
+		}))
+	}
 	if w.plan.on[split] {
 		for n := range 1 + w.random.IntN(3) {
 			w.schedule(w.anytime(), fmt.Sprintf("split %d", n), w.split)

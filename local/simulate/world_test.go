@@ -36,7 +36,8 @@ type world struct {
 	running        []*invocation
 	calm           bool // faults are over
 	refused        error
-	broken         string // the first invariant that does not hold
+	rebuilt        map[string]int64 // contexts, by company
+	broken         string           // the first invariant that does not hold
 	alive          sync.WaitGroup
 }
 
@@ -51,7 +52,7 @@ const (
 func newWorld(t testing.TB, seed uint64, allowed []fault) *world {
 	random := rand.New(rand.NewPCG(seed, 0))
 	w := &world{
-		t: t, seed: seed, plan: newPlan(random, allowed), table: simstore.NewTable(), receivers: map[string]*receiver{},
+		t: t, seed: seed, plan: newPlan(random, allowed), table: simstore.NewTable(), receivers: map[string]*receiver{}, rebuilt: map[string]int64{},
 		retries: &line{simqueue.New(), "retries"}, syncs: &line{simqueue.New(), "syncs"}, keys: &keyring{keys: map[string][]byte{}},
 		scheduler: scheduler{random: random, wake: make(chan struct{}, 1)},
 	}

@@ -50,6 +50,9 @@ func (c *company) integration(provider string, port integration.Port, change fun
 		change(&i)
 	}
 	c.Integrations[provider] = i
+	if !i.FailingSince.IsZero() {
+		c.Results[provider] = projection.Result{Failures: []projection.Spell{{First: i.FailingSince, Last: i.FailingSince}}}
+	}
 	return c
 }
 
@@ -61,7 +64,7 @@ func (c *company) attempts(at time.Time, delivered, failed int) *company {
 		if n >= delivered {
 			d.State = delivery.Failed
 		}
-		d.Log(delivery.Attempt{})
+		d.Log(delivery.Attempt{State: d.State})
 		changes = append(changes, c.change(delivery.Entity, delivery.Key(d.EventID, d.Endpoint), at, d))
 	}
 	return c.fold(changes)

@@ -17,7 +17,7 @@ const (
 	delayFail       = 2 * time.Hour
 	deadFail        = 20
 	failingWarn     = day
-	bucketOfPending = 5 * time.Minute
+	bucketOfPending = 5 * time.Minute // the step of deliveries up to three hours old; it is longer for older ones
 )
 
 // burning pairs a long and a short window. It fires when the burn rate of both reaches the threshold: the long window shows

@@ -12,6 +12,7 @@ func (f *folding) company(c store.Change) error {
 	if err != nil {
 		return err
 	}
+	f.reach(c.At)
 	company.Name, company.CreatedAt = cut(company.Name, maxText), company.CreatedAt.UTC()
 	f.Company = company
 	return nil

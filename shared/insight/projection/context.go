@@ -3,6 +3,11 @@
 //
 // Fold is pure and takes the time from the changes, so the same changes always give the same context. It applies a change
 // exactly once: the context keeps the sequence number of the last change.
+//
+// A store orders the changes of one item. It may pass on the changes of different items, such as those of one transaction,
+// in any order. So no fact depends on the order of the changes of different items, while the company has at most MaxGoals
+// open goals and has had at most 60 providers: counts are sums over items, and times are the latest ones. Each fact also
+// follows from the stored records, or is the latest of several times: see Rebuild.
 package projection
 
 import (
@@ -28,11 +33,12 @@ const (
 const (
 	MaxGoals        = 50  // listed open goals
 	MaxTimeline     = 10  // newest timeline entries
-	maxBuckets      = 96  // of one tally
 	maxProviders    = 60  // of one map by provider; Fold drops further providers if they have no integration
 	maxEntryDetails = 512 // bytes of a listed timeline entry's details
 	maxSubject      = 512 // bytes of a listed entry's subject
 	maxText         = 256 // bytes of a title or an error
+	maxSpells       = 16  // steps of 8 hours with failures that a provider keeps: more than the five days after which it is disabled
+	maxFailures     = 10  // failed syncs that are counted
 )
 
 // Context holds the facts about a company. Fold takes them from the change feed.
@@ -46,8 +52,10 @@ type Context struct {
 	Memory         Memory                 `json:"memory" doc:"how many memories there are, and how fresh they are"`
 	Goals          Goals                  `json:"goals" doc:"goals by state and alignment"`
 	Syncs          map[string]Sync        `json:"syncs" doc:"newest sync run by provider"`
+	Results        map[string]Result      `json:"results" doc:"outcomes of deliveries and live syncs by provider"`
 	Deliveries     Deliveries             `json:"deliveries" doc:"webhook delivery attempts, and deliveries that wait"`
 	Timeline       []timeline.Entry       `json:"timeline" doc:"the newest ten entries, newest first"`
+	Rebuilding     Rebuilding             `json:"rebuilding,omitzero" doc:"the rebuild that is under way"`
 }
 
 // Company holds the facts from the company's own item.
@@ -72,9 +80,11 @@ type Integration struct {
 	SandboxedAt    time.Time          `json:"sandboxedAt,omitzero" doc:"when it entered the sandbox"`
 	SecretAt       time.Time          `json:"secretAt,omitzero" doc:"when its newest signing secret was made"`
 	CredentialsAt  time.Time          `json:"credentialsAt,omitzero" doc:"when its credentials were last stored"`
+	CreatedAt      time.Time          `json:"createdAt,omitzero" doc:"when it was created"`
+	ChangedAt      time.Time          `json:"changedAt,omitzero" doc:"when it was last created, enabled, reconfigured or certified"`
 	LastSuccessAt  time.Time          `json:"lastSuccessAt,omitzero" doc:"last delivery or sync that worked"`
 	LastFailureAt  time.Time          `json:"lastFailureAt,omitzero" doc:"last delivery attempt or sync that failed"`
-	FailingSince   time.Time          `json:"failingSince,omitzero" doc:"first failure since the last success, and since it was enabled, reconfigured or certified"`
+	FailingSince   time.Time          `json:"failingSince,omitzero" doc:"first failure since the last success, and since it was enabled, reconfigured or certified; if the failures began soon after that, the time of the success or change"`
 }
 
 // Has reports whether the integration may use one of the ports once certified.
@@ -144,7 +154,8 @@ type Sync struct {
 	RunningSince    time.Time     `json:"runningSince,omitzero" doc:"start of the newest run, while it is running"`
 	FinishedAt      time.Time     `json:"finishedAt,omitzero" doc:"when the newest ended run ended"`
 	LastSucceededAt time.Time     `json:"lastSucceededAt,omitzero" doc:"when the last successful live run ended"`
-	FailuresInRow   int           `json:"failuresInRow" doc:"number of failed live runs since the last successful one" format:"int32"`
+	Failures        []time.Time   `json:"failures,omitempty" doc:"ends of the failed live runs since the last successful one; the newest 10"`
+	FailuresInRow   int           `json:"failuresInRow" doc:"number of those failures" format:"int32"`
 	FailingSince    time.Time     `json:"failingSince,omitzero" doc:"time of the first of those failures"`
 	Error           string        `json:"error,omitempty" doc:"why the last failed run failed"`
 }
@@ -153,7 +164,7 @@ type Sync struct {
 type Deliveries struct {
 	Recent    Window              `json:"recent" doc:"attempts in steps of 5 minutes, 6 hours back"`
 	Hourly    Window              `json:"hourly" doc:"attempts in steps of an hour, 3 days back"`
-	Pending   Tally               `json:"pending" doc:"deliveries that wait for an attempt, by their event's time in steps of 5 minutes"`
+	Pending   Tally               `json:"pending" doc:"deliveries that wait for an attempt, by their event's time: in steps of 5 minutes for the last three hours, of an hour for the last day, of a day before"`
 	Endpoints map[string]Endpoint `json:"endpoints" doc:"deliveries by endpoint; an endpoint has the name of its provider"`
 }
 
@@ -161,8 +172,8 @@ type Deliveries struct {
 type Endpoint struct {
 	Hourly  Window `json:"hourly" doc:"attempts in steps of an hour, 24 hours back"`
 	Pending int    `json:"pending" doc:"deliveries that wait for an attempt" format:"int32"`
-	Held    Tally  `json:"held" doc:"deliveries held because their endpoint was not allowed to receive events, by the day of their event"`
-	Dead    Tally  `json:"dead" doc:"dead letters, by the day of their event"`
+	Held    Tally  `json:"held" doc:"deliveries held because their endpoint was not allowed to receive events, by the day of their event, and in steps of 4 days before the last week"`
+	Dead    Tally  `json:"dead" doc:"dead letters, by the day of their event, and in steps of 4 days before the last week"`
 }
 
 // Empty returns the context of a company before its first change.
@@ -173,6 +184,7 @@ func Empty(companyID string) Context {
 		Memory:       Memory{Providers: map[string]ProviderMemory{}},
 		Goals:        Goals{Listed: []Goal{}},
 		Syncs:        map[string]Sync{},
+		Results:      map[string]Result{},
 		Deliveries: Deliveries{
 			Recent: newWindow(recentStep), Hourly: newWindow(time.Hour), Pending: Tally{}, Endpoints: map[string]Endpoint{},
 		},

@@ -16,7 +16,7 @@ func (p *Context) UnmarshalJSON(data []byte) error {
 	if err := json.Unmarshal(data, (*plain)(p)); err != nil {
 		return err
 	}
-	if p.Integrations == nil || p.Memory.Providers == nil || p.Syncs == nil || p.Deliveries.Endpoints == nil {
+	if p.Integrations == nil || p.Memory.Providers == nil || p.Syncs == nil || p.Results == nil || p.Deliveries.Endpoints == nil {
 		return errNullMap
 	}
 	for name, e := range p.Deliveries.Endpoints {

@@ -16,15 +16,27 @@ type deliveryState struct {
 	Generation int            `json:"generation"`
 }
 
+// deliveryLog adds the log of attempts.
+type deliveryLog struct {
+	deliveryState
+	Attempts []attempt `json:"attempts"`
+}
+
+type attempt struct {
+	State delivery.State `json:"state"`
+	At    time.Time      `json:"at"`
+}
+
 func (f *folding) delivery(c store.Change) error {
 	was, err := decode[deliveryState](c.Old)
 	if err != nil {
 		return err
 	}
-	is, err := decode[deliveryState](c.New)
+	is, err := decode[deliveryLog](c.New)
 	if err != nil {
 		return err
 	}
+	f.reach(c.At)
 	endpoint := delivery.EndpointOf(c.Key)
 	e, known := f.Deliveries.Endpoints[endpoint]
 	if !known {
@@ -35,61 +47,64 @@ func (f *folding) delivery(c store.Change) error {
 		f.move(&e, was.State, when, -1)
 		f.move(&e, is.State, when, +1)
 	}
-	if n := attempts(was, is); n.Total() > 0 {
-		f.Deliveries.Recent.add(c.At, n, recentBuckets)
-		f.Deliveries.Hourly.add(c.At, n, hourlyBuckets)
-		e.Hourly.add(c.At, n, endpointBuckets)
-		f.outcome(endpoint, c.At.UTC(), n.Delivered > 0)
+	for _, a := range fresh(c, was, is) {
+		f.attempt(&e, a)
+		f.outcome(endpoint, a.At, a.State == delivery.Delivered)
 	}
 	f.keep(endpoint, e)
 	return nil
 }
 
+// attempt counts an attempt.
+func (f *folding) attempt(e *Endpoint, a attempt) {
+	n := Counts{Failed: 1}
+	if a.State == delivery.Delivered {
+		n = Counts{Delivered: 1}
+	}
+	f.Deliveries.Recent.add(a.At, n, recentBuckets, f.UpdatedAt)
+	f.Deliveries.Hourly.add(a.At, n, hourlyBuckets, f.UpdatedAt)
+	e.Hourly.add(a.At, n, endpointBuckets, f.UpdatedAt)
+}
+
 // move adds n (+1 or -1) to the count of the delivery's state.
 func (f *folding) move(e *Endpoint, s delivery.State, when time.Time, n int) {
+	now := f.UpdatedAt
 	switch s {
 	case delivery.Scheduled:
-		f.Deliveries.Pending.add(when, recentStep, n)
+		if from := pendingStart(when, now); !from.Before(oldestStep(now, tallyDay)) {
+			f.Deliveries.Pending.add(from, n)
+		}
 		e.Pending = max(e.Pending+n, 0)
 	case delivery.Held:
-		e.Held.add(when, tallyDay, n)
+		if from := backlogStart(when, now); !from.Before(oldestStep(now, tallyDays)) {
+			e.Held.add(from, n)
+		}
 	case delivery.Dead:
-		e.Dead.add(when, tallyDay, n)
+		if from := backlogStart(when, now); !from.Before(oldestStep(now, tallyDays)) {
+			e.Dead.add(from, n)
+		}
 	}
 }
 
-// outcome records in an integration whether a delivery or a sync succeeded.
-func (f *folding) outcome(provider string, when time.Time, worked bool) {
-	i, ok := f.Integrations[provider]
-	if !ok {
-		return
-	}
-	switch {
-	case worked:
-		i.LastSuccessAt, i.FailingSince = when, time.Time{}
-	case i.FailingSince.IsZero():
-		i.LastFailureAt, i.FailingSince = when, when
-	default:
-		i.LastFailureAt = when
-	}
-	f.Integrations[provider] = i
-}
-
-// attempts counts the attempts between two states of a delivery. A success ends a delivery, so every attempt but the last
-// has failed. The delivery's state is the outcome of the last attempt. A restart begins a new generation, which counts its
-// attempts from 0.
-func attempts(was, is deliveryState) Counts {
+// fresh returns the attempts that a change added, none of them later than the change. A delivery's log keeps the newest 25.
+// A restart begins a new generation, which counts its attempts from 0. All attempts of a delivery without an old state are
+// fresh.
+func fresh(c store.Change, was deliveryState, is deliveryLog) []attempt {
 	n := is.Made - was.Made
-	if n < 0 && is.Generation > was.Generation {
+	switch {
+	case c.Old == nil:
+		n = len(is.Attempts)
+	case n < 0 && is.Generation > was.Generation:
 		n = is.Made
 	}
-	if n <= 0 {
-		return Counts{}
+	all := is.Attempts[max(len(is.Attempts)-max(n, 0), 0):]
+	for i, a := range all {
+		all[i].At = a.At.UTC().Truncate(time.Millisecond) // as the time of a change
+		if a.At.IsZero() || a.At.After(c.At) {
+			all[i].At = c.At.UTC()
+		}
 	}
-	if is.State == delivery.Delivered {
-		return Counts{Delivered: 1, Failed: int64(n - 1)}
-	}
-	return Counts{Failed: int64(n)}
+	return all
 }
 
 // eventTime returns the time in the event's id, which is part of the key. If the id has no time, it returns the time at

@@ -22,7 +22,9 @@ import (
 const companyEntity = "company"
 
 // Fold applies changes of one company, in feed order, and returns the new context with the timeline entries that the
-// changes caused. It skips changes up to p.Applied. It never changes p.
+// changes caused. It skips changes up to p.Applied. It never changes p. The changes must be in the order of their sequence
+// numbers, and so must the batches that are folded one after the other: Fold takes a late change for a repeated one
+// and skips it.
 //
 // Fold also skips an item that it cannot decode. It then returns a valid context, valid entries and an error that Failures
 // splits by change. If ContextVersion stays the same, Fold applied no change and the caller need not store the context.
@@ -39,7 +41,8 @@ func Fold(p Context, changes []store.Change) (next Context, entries []timeline.E
 				failures = append(failures, &ChangeError{Change: c, Err: err})
 			} else {
 				f.ContextVersion++
-				f.settle(c.At.UTC())
+				f.reach(c.At)
+				f.bound()
 			}
 		}
 		f.Applied = c.Sequence
@@ -70,6 +73,8 @@ func (f *folding) rule(entity string) func(store.Change) error {
 		return f.timeline
 	case companyEntity:
 		return f.company
+	case MarkEntity:
+		return f.mark
 	}
 	return nil
 }
@@ -82,7 +87,7 @@ func (f *folding) own() {
 	f.owned = true
 	f.Integrations = maps.Clone(f.Integrations)
 	f.Memory.Providers = maps.Clone(f.Memory.Providers)
-	f.Syncs = maps.Clone(f.Syncs)
+	f.Syncs, f.Results = maps.Clone(f.Syncs), maps.Clone(f.Results)
 	f.Goals.Listed = slices.Clone(f.Goals.Listed)
 	f.Timeline = slices.Clone(f.Timeline)
 	d := &f.Deliveries
@@ -111,5 +116,8 @@ func details(m map[string]any) json.RawMessage {
 // system returns the actor of changes that the service made by itself.
 func system() timeline.Reference { return timeline.Reference{Type: "system", ID: "orgops"} }
 
-// tallyDay sets the step in which held and dead deliveries are counted.
-const tallyDay = 24 * time.Hour
+// tallyDay and tallyDays set the steps in which held and dead deliveries are counted.
+const (
+	tallyDay  = 24 * time.Hour
+	tallyDays = 4 * tallyDay
+)

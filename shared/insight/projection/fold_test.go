@@ -214,7 +214,7 @@ func TestFold_Integration(t *testing.T) {
 	}
 	wantDisabled := projection.Integration{
 		Kind: "webhook", State: integration.Sandbox, DisabledReason: "gone", DisabledAt: h.now, SandboxedAt: h.now, SecretAt: noon(),
-		Ports: i.Permissions,
+		Ports: i.Permissions, CreatedAt: noon(), ChangedAt: h.now,
 	}
 	if diff := cmp.Diff(wantDisabled, p.Integrations["webhook"]); diff != "" {
 		t.Errorf("disabled integration differs (-want +got):\n%s", diff)
@@ -354,7 +354,8 @@ func TestFold_Syncs(t *testing.T) {
 	last := run(3, syncrun.Live, syncrun.Failed)
 	p, entries := h.fold(t)
 	want := projection.Sync{
-		Run: last, Mode: syncrun.Live, State: syncrun.Failed, FinishedAt: h.now, FailuresInRow: 2, FailingSince: firstFailure,
+		Run: last, Mode: syncrun.Live, State: syncrun.Failed, FinishedAt: h.now,
+		Failures: []time.Time{firstFailure, h.now}, FailuresInRow: 2, FailingSince: firstFailure,
 		Error: "the feed answered 500",
 	}
 	if diff := cmp.Diff(want, p.Syncs["feed"]); diff != "" {

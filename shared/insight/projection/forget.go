@@ -10,32 +10,57 @@ import (
 // former names the entry that adds up the providers dropped from Memory.Providers. No provider has this name.
 const former = "former"
 
-// settle records a change's time. It drops expired counts, and beyond maxProviders the providers without an integration. It
-// runs after every change, so the context does not depend on how changes are split into batches.
-func (f *folding) settle(now time.Time) {
-	if day := now.Truncate(tallyDay); !day.Equal(f.UpdatedAt.Truncate(tallyDay)) {
-		f.expire(day.Add(-delivery.Kept))
+// reach records that a change was committed at a time. If the time is the latest so far, reach drops the counts that have
+// expired by then. A rule calls it before it counts anything. So what the context counts depends on the latest time, and
+// neither on the order of the changes nor on how they are split into batches.
+func (f *folding) reach(at time.Time) {
+	was, now := f.UpdatedAt, at.UTC()
+	if !now.After(was) {
+		return
 	}
 	f.UpdatedAt = now
-	bound(f.Integrations, f.Deliveries.Endpoints, Endpoint.changedAt, nil)
-	bound(f.Integrations, f.Syncs, Sync.changedAt, nil)
-	bound(f.Integrations, f.Memory.Providers, ProviderMemory.changedAt, f.Memory.merge)
+	if !now.Before(f.Rebuilding.Until) {
+		f.Rebuilding = Rebuilding{}
+	}
+	f.Deliveries.Recent.trim(recentBuckets, now)
+	if now.Truncate(time.Hour).After(was) {
+		f.expire(now)
+	}
 }
 
-// expire drops the counts before a time.
-func (f *folding) expire(before time.Time) {
-	f.Deliveries.Pending.forget(before)
-	for name, e := range f.Deliveries.Endpoints {
-		e.Held.forget(before)
-		e.Dead.forget(before)
+// expire drops the counts of expired deliveries and of attempts long before now.
+func (f *folding) expire(now time.Time) {
+	d := &f.Deliveries
+	d.Hourly.trim(hourlyBuckets, now)
+	d.Pending.forget(oldestStep(now, tallyDay))
+	d.Pending.merge(func(from time.Time) time.Time { return pendingStart(from, now) })
+	for name, e := range d.Endpoints {
+		e.Hourly.trim(endpointBuckets, now)
+		for _, t := range []*Tally{&e.Held, &e.Dead} {
+			t.forget(oldestStep(now, tallyDays))
+			t.merge(func(from time.Time) time.Time { return backlogStart(from, now) })
+		}
 		f.keep(name, e)
 	}
 }
 
-// keep stores an endpoint's counts, and drops an endpoint that is not configured and has no backlog.
+// oldestStep returns the start of the oldest step of a length whose deliveries have not all expired.
+func oldestStep(now time.Time, length time.Duration) time.Time {
+	return now.Add(-delivery.Kept).Truncate(length)
+}
+
+// bound drops, beyond maxProviders, the providers without an integration. It runs after every change, so the context does
+// not depend on how changes are split into batches.
+func (f *folding) bound() {
+	bound(f.Integrations, f.Deliveries.Endpoints, Endpoint.changedAt, nil)
+	bound(f.Integrations, f.Syncs, Sync.changedAt, nil)
+	bound(f.Integrations, f.Results, Result.changedAt, nil)
+	bound(f.Integrations, f.Memory.Providers, ProviderMemory.changedAt, f.Memory.merge)
+}
+
+// keep stores an endpoint's counts, and drops an endpoint that counts nothing.
 func (f *folding) keep(name string, e Endpoint) {
-	_, configured := f.Integrations[name]
-	if !configured && e.Pending <= 0 && len(e.Held) == 0 && len(e.Dead) == 0 {
+	if e.Pending <= 0 && len(e.Held)+len(e.Dead)+len(e.Hourly.Delivered) == 0 {
 		delete(f.Deliveries.Endpoints, name)
 		return
 	}
@@ -80,9 +105,9 @@ func (m *Memory) merge(p ProviderMemory) {
 // If its count is 0, the entry former counts a removed memory, so count subtracts it there.
 func (m *Memory) count(provider string, n int64, now time.Time) {
 	p, known := m.Providers[provider]
-	p.LastChangedAt = now
+	p.LastChangedAt = later(p.LastChangedAt, now)
 	if old := m.Providers[former]; n < 0 && p.Count == 0 && old.Count > 0 {
-		old.Count, old.LastChangedAt = old.Count+n, now
+		old.Count, old.LastChangedAt = old.Count+n, later(old.LastChangedAt, now)
 		m.Providers[former] = old
 	} else {
 		p.Count, known = max(p.Count+n, 0), true
@@ -90,7 +115,7 @@ func (m *Memory) count(provider string, n int64, now time.Time) {
 	if known {
 		m.Providers[provider] = p
 	}
-	m.Total, m.LastChangedAt = m.Total+n, now
+	m.Total, m.LastChangedAt = m.Total+n, later(m.LastChangedAt, now)
 }
 
 func (m ProviderMemory) changedAt() time.Time { return later(m.LastChangedAt, m.LastSyncedAt) }

@@ -22,6 +22,7 @@ func (f *folding) goal(c store.Change) error {
 	if err != nil {
 		return err
 	}
+	f.reach(c.At)
 	if c.Old != nil {
 		f.countGoal(was, -1)
 	}

@@ -14,8 +14,8 @@ import (
 func (f *folding) integration(c store.Change) error {
 	provider := c.Key[len(integration.Prefix):]
 	if c.New == nil {
+		f.reach(c.At)
 		delete(f.Integrations, provider)
-		f.keep(provider, f.Deliveries.Endpoints[provider])
 		return nil
 	}
 	was, err := decode[integration.Integration](c.Old)
@@ -26,24 +26,41 @@ func (f *folding) integration(c store.Change) error {
 	if err != nil {
 		return err
 	}
-	i := shown(f.Integrations[provider], is, c.At.UTC())
-	if !was.Enabled && is.Enabled || reconfigured(was, is) || newlyCertified(was, is) {
-		i.FailingSince = time.Time{} // the failures of before say nothing about it as it is now
+	f.reach(c.At)
+	i := shown(f.Integrations[provider], is, sandboxedAt(c, is))
+	switch {
+	case c.Old == nil:
+		i.ChangedAt = later(i.CreatedAt, i.CertifiedAt)
+	case !was.Enabled && is.Enabled || reconfigured(was, is) || newlyCertified(was, is):
+		i.ChangedAt = c.At.UTC()
 	}
 	f.Integrations[provider] = i
+	f.judge(provider)
 	f.addIntegrationEntries(c, was, is)
 	return nil
 }
 
+// sandboxedAt returns when an integration that enters the sandbox with a change did so. A new integration enters it when it
+// is created.
+func sandboxedAt(c store.Change, is integration.Integration) time.Time {
+	switch {
+	case c.Old != nil:
+		return c.At.UTC()
+	case is.SandboxedCause != "":
+		return is.UpdatedAt.UTC()
+	}
+	return is.CreatedAt.UTC()
+}
+
 // shown returns i with the facts of the stored integration. It keeps the results of deliveries and syncs in i.
-func shown(i Integration, is integration.Integration, now time.Time) Integration {
+func shown(i Integration, is integration.Integration, sandboxed time.Time) Integration {
 	if is.State == integration.Sandbox && (i.State != integration.Sandbox || i.SandboxedAt.IsZero()) {
-		i.SandboxedAt = now
+		i.SandboxedAt = sandboxed
 	}
 	if is.State != integration.Sandbox {
 		i.SandboxedAt = time.Time{}
 	}
-	i.Kind, i.State, i.Enabled, i.Ports = is.Kind, is.State, is.Enabled, is.Permissions
+	i.Kind, i.State, i.Enabled, i.Ports, i.CreatedAt = is.Kind, is.State, is.Enabled, is.Permissions, is.CreatedAt.UTC()
 	i.DisabledReason, i.DisabledAt = "", time.Time{}
 	i.CertifiedAt, i.CertifiedUntil, i.CertifiedPorts = time.Time{}, time.Time{}, nil
 	if is.Disabled != nil && !is.Enabled {

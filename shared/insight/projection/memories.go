@@ -18,6 +18,7 @@ func (f *folding) memory(c store.Change) error {
 	if err != nil {
 		return err
 	}
+	f.reach(c.At)
 	f.Memory.count(m.Provider, n, c.At.UTC())
 	return nil
 }

@@ -40,13 +40,21 @@ func large(t testing.TB) projection.Context {
 		}
 		return w
 	}
+	failures := make([]time.Time, 10)
+	spells := make([]projection.Spell, 16)
+	for n := range spells {
+		spells[n] = projection.Spell{First: now.Truncate(time.Millisecond), Last: now.Truncate(time.Millisecond)}
+	}
+	for n := range failures {
+		failures[n] = now
+	}
 	tally := func(steps int, step time.Duration) (all projection.Tally) {
 		for n := range steps {
 			all = append(all, projection.Bucket{From: noon().Add(time.Duration(-n) * step), Count: 12345})
 		}
 		return all
 	}
-	kept := int(delivery.Kept/(24*time.Hour)) + 1 // one more for the day about to expire
+	kept := 8 + int(delivery.Kept/(4*24*time.Hour)) + 1 // days, steps of four days, and the one about to expire
 	for n := range 4 * integration.MaxPerCompany {
 		name := fmt.Sprintf("webhook-%0*d", 56, n) // 64 characters
 		p.Deliveries.Endpoints[name] = projection.Endpoint{
@@ -55,17 +63,18 @@ func large(t testing.TB) projection.Context {
 		p.Memory.Providers[name] = projection.ProviderMemory{Count: 123456, LastChangedAt: now, LastSyncedAt: now}
 		p.Syncs[name] = projection.Sync{
 			Run: strings.Repeat("i", 36), Mode: "live", State: "running", RunningSince: now, FinishedAt: now, LastSucceededAt: now,
-			FailuresInRow: 1234, FailingSince: now, Error: strings.Repeat("e", 256),
+			Failures: failures, FailuresInRow: 10, FailingSince: now, Error: strings.Repeat("e", 256),
 		}
+		p.Results[name] = projection.Result{LastSuccessAt: now, LastFailureAt: now, Failures: spells}
 		if n >= integration.MaxPerCompany {
 			continue
 		}
 		p.Integrations[name] = projection.Integration{
 			Kind: "webhook", State: "certified", Enabled: true, Ports: ports, CertifiedPorts: ports, CertifiedAt: now, CertifiedUntil: now,
-			SandboxedAt: now, SecretAt: now, CredentialsAt: now, LastSuccessAt: now, LastFailureAt: now, FailingSince: now,
+			SandboxedAt: now, SecretAt: now, CredentialsAt: now, CreatedAt: now, ChangedAt: now, LastSuccessAt: now, LastFailureAt: now, FailingSince: now,
 		}
 	}
-	p.Deliveries.Recent, p.Deliveries.Hourly, p.Deliveries.Pending = window(73, 5*time.Minute), window(73, time.Hour), tally(96, 5*time.Minute)
+	p.Deliveries.Recent, p.Deliveries.Hourly, p.Deliveries.Pending = window(73, 5*time.Minute), window(73, time.Hour), tally(48+48+32, 5*time.Minute)
 	text := strings.Repeat("t", 256)
 	for range projection.MaxGoals {
 		p.Goals.Listed = append(p.Goals.Listed, projection.Goal{ID: strings.Repeat("i", 36), Title: text, Status: "misaligned", Since: now, DueAt: now, Reason: text})

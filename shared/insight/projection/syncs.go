@@ -2,6 +2,7 @@ package projection
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"orgops/shared/domain/event"
@@ -20,6 +21,7 @@ type runFields struct {
 	Error       string           `json:"error"`
 	RequestedBy string           `json:"requestedBy"`
 	StartedAt   *time.Time       `json:"startedAt"`
+	FinishedAt  *time.Time       `json:"finishedAt"`
 }
 
 func (f *folding) sync(c store.Change) error {
@@ -36,6 +38,7 @@ func (f *folding) sync(c store.Change) error {
 	if err != nil {
 		return err
 	}
+	f.reach(c.At)
 	ended := run.State.Ended() && !was.State.Ended()
 	s := f.Syncs[run.Provider]
 	if run.ID >= s.Run { // ids sort by time; an older run does not change the current state
@@ -45,38 +48,44 @@ func (f *folding) sync(c store.Change) error {
 		}
 	}
 	if ended {
-		s.FinishedAt = c.At.UTC()
-	}
-	if ended && run.Mode == syncrun.Live {
-		s = f.finish(c, s, run)
+		end := c.At.UTC()
+		if run.FinishedAt != nil {
+			end = at(run.FinishedAt)
+		}
+		s.FinishedAt = later(s.FinishedAt, end)
+		if run.Mode == syncrun.Live {
+			s = f.finish(c, s, run, end)
+		}
 	}
 	f.Syncs[run.Provider] = s
 	return nil
 }
 
 // finish folds the end of a live run.
-func (f *folding) finish(c store.Change, s Sync, run runFields) Sync {
-	when, name := c.At.UTC(), event.IntegrationSyncCompleted
+func (f *folding) finish(c store.Change, s Sync, run runFields, end time.Time) Sync {
+	name := event.IntegrationSyncCompleted
 	var title string
 	switch run.State {
 	case syncrun.Succeeded:
-		s.LastSucceededAt, s.FailuresInRow, s.FailingSince, s.Error = when, 0, time.Time{}, ""
+		s.LastSucceededAt = later(s.LastSucceededAt, end)
 		p := f.Memory.Providers[run.Provider]
-		p.LastSyncedAt = when
+		p.LastSyncedAt = later(p.LastSyncedAt, end)
 		f.Memory.Providers[run.Provider] = p
-		f.outcome(run.Provider, when, true)
+		f.outcome(run.Provider, end, true)
 		name = event.MemorySynced
 		title = fmt.Sprintf("%s synced: %d new, %d changed, %d gone", run.Provider, run.Progress.Created, run.Progress.Updated, run.Progress.Deleted)
 	case syncrun.Failed:
-		if s.FailuresInRow++; s.FailuresInRow == 1 {
-			s.FailingSince = when
+		i, _ := slices.BinarySearchFunc(s.Failures, end, time.Time.Compare)
+		if i == len(s.Failures) {
+			s.Error = cut(run.Error, maxText)
 		}
-		s.Error = cut(run.Error, maxText)
-		f.outcome(run.Provider, when, false)
+		s.Failures = newest(slices.Insert(slices.Clone(s.Failures), i, end), maxFailures)
+		f.outcome(run.Provider, end, false)
 		title = fmt.Sprintf("the sync of %s failed: %s", run.Provider, run.Error)
 	default:
 		title = fmt.Sprintf("the sync of %s was cancelled", run.Provider)
 	}
+	s.count()
 	actor := timeline.Reference{Type: "integration", ID: run.Provider}
 	if run.RequestedBy != "" {
 		actor = timeline.Reference{Type: "user", ID: run.RequestedBy}
@@ -86,4 +95,17 @@ func (f *folding) finish(c store.Change, s Sync, run runFields) Sync {
 		Details: details(map[string]any{"provider": run.Provider, "state": run.State, "progress": run.Progress}),
 	})
 	return s
+}
+
+// count counts the failures since the last success.
+func (s *Sync) count() {
+	for len(s.Failures) > 0 && !s.Failures[0].After(s.LastSucceededAt) {
+		s.Failures = newest(s.Failures, len(s.Failures)-1)
+	}
+	s.FailuresInRow, s.FailingSince = len(s.Failures), time.Time{}
+	if s.FailuresInRow == 0 {
+		s.Error = ""
+		return
+	}
+	s.FailingSince = s.Failures[0]
 }

@@ -17,6 +17,7 @@ func (f *folding) timeline(c store.Change) error {
 	if err != nil {
 		return err
 	}
+	f.reach(c.At)
 	e.Title, e.Subject.ID = cut(e.Title, maxText), cut(e.Subject.ID, maxSubject)
 	if len(e.Details) > maxEntryDetails {
 		e.Details = nil

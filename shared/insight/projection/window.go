@@ -69,23 +69,56 @@ func (w Window) At(t time.Time) Counts {
 	return Counts{w.Delivered[i], w.Failed[i]}
 }
 
-// add counts attempts at a time. It drops steps beyond the newest keep; attempts before the oldest step count in that step.
-func (w *Window) add(at time.Time, n Counts, keep int) {
-	bucket := at.Unix() - at.Unix()%w.Seconds
-	if len(w.Delivered) == 0 || bucket-w.Start.Unix() >= 2*int64(keep)*w.Seconds {
-		w.Start, w.Delivered, w.Failed = time.Unix(bucket, 0).UTC(), w.Delivered[:0], w.Failed[:0]
+// add counts an attempt, made at or before now. It ignores an attempt before the keep steps that end with now's.
+func (w *Window) add(at time.Time, n Counts, keep int, now time.Time) {
+	w.trim(keep, now)
+	step := w.stepOf(at)
+	if step < w.oldest(keep, now) {
+		return
 	}
-	i := max(int((bucket-w.Start.Unix())/w.Seconds), 0)
+	if len(w.Delivered) == 0 {
+		w.Start = time.Unix(step, 0).UTC()
+	}
+	if before := int((w.Start.Unix() - step) / w.Seconds); before > 0 {
+		w.Start = time.Unix(step, 0).UTC()
+		w.Delivered = slices.Insert(w.Delivered, 0, make([]int64, before)...)
+		w.Failed = slices.Insert(w.Failed, 0, make([]int64, before)...)
+	}
+	i := int((step - w.Start.Unix()) / w.Seconds)
 	for len(w.Delivered) <= i {
 		w.Delivered, w.Failed = append(w.Delivered, 0), append(w.Failed, 0)
 	}
 	w.Delivered[i] += n.Delivered
 	w.Failed[i] += n.Failed
-	if over := len(w.Delivered) - keep; over > 0 {
-		w.Start = w.Start.Add(time.Duration(int64(over)*w.Seconds) * time.Second)
-		w.Delivered, w.Failed = slices.Delete(w.Delivered, 0, over), slices.Delete(w.Failed, 0, over)
+}
+
+// trim drops the steps before the keep steps up to now's. The window then begins with a step that has attempts, so
+// it does not depend on the order in which attempts were added.
+func (w *Window) trim(keep int, now time.Time) {
+	over, oldest := 0, w.oldest(keep, now)
+	for over < len(w.Delivered) {
+		early := w.Start.Unix()+int64(over)*w.Seconds < oldest
+		if !early && w.Delivered[over]+w.Failed[over] > 0 {
+			break
+		}
+		over++
+	}
+	if over == 0 {
+		return
+	}
+	w.Start = w.Start.Add(time.Duration(int64(over)*w.Seconds) * time.Second)
+	w.Delivered, w.Failed = slices.Delete(w.Delivered, 0, over), slices.Delete(w.Failed, 0, over)
+	if len(w.Delivered) == 0 {
+		w.Start = time.Time{}
 	}
 }
+
+// oldest returns the start of the oldest of the keep steps that end with now's.
+func (w *Window) oldest(keep int, now time.Time) int64 {
+	return w.stepOf(now) - int64(keep-1)*w.Seconds
+}
+
+func (w *Window) stepOf(t time.Time) int64 { return t.Unix() - t.Unix()%w.Seconds }
 
 func (w Window) clone() Window {
 	w.Delivered, w.Failed = slices.Clone(w.Delivered), slices.Clone(w.Failed)

@@ -1,6 +1,7 @@
 // Package stream passes the records of the table's stream, as Lambda delivers them, to the projector and the dispatcher.
 //
-// Lambda delivers a shard's records in order. After a failure it redelivers all records from the first reported one on. So
+// At a parallelization factor of 1, Lambda delivers a shard's records in order, one batch at a time. At a higher factor it
+// keeps the order of each item only. After a failure it redelivers all records from the first reported one on. So
 // the answer names only the first unfinished record. Lambda also redelivers the finished records after it, and their
 // consumer must recognise them.
 package stream

@@ -1,0 +1,80 @@
+package projection
+
+import (
+	"errors"
+	"fmt"
+
+	"orgops/shared/domain/integration"
+	"orgops/shared/storage/store"
+)
+
+// Rebuild returns the context that follows from a company's records, in any order. It is old without the mistakes of lost or
+// repeated changes: it has old's position and the next ContextVersion.
+//
+// Records do not tell everything. What Rebuild takes over from old is the latest of several times, so a lost change makes it
+// too early and never too late: when a memory was last removed, when an integration was last enabled or reconfigured or
+// entered the sandbox, outcomes whose deliveries or runs have expired, and, if the status is the same, since when a goal has
+// it. Without old such a time is that of the record. Attempts count only if the log of their delivery has them, which keeps
+// 25. A company that has had more than 60 providers gets its own entries again for those in the entry former.
+//
+// Rebuild leaves out a record that it cannot decode. It then returns a valid context and the joined decoding errors.
+func Rebuild(old Context, records []store.Item) (Context, error) {
+	f := folding{Context: lasting(old), owned: true}
+	var failures []error
+	for _, r := range records {
+		apply := f.rule(r.Entity)
+		if apply == nil || r.Entity == MarkEntity {
+			continue
+		}
+		c := store.Change{Company: old.CompanyID, Key: r.Key, Entity: r.Entity, At: r.At, New: &store.Image{Version: r.Version, Body: r.Body}}
+		if err := apply(c); err != nil {
+			failures = append(failures, fmt.Errorf("rebuild from %s: %w", r.Key, err))
+		}
+	}
+	f.takeOver(old)
+	f.bound()
+	return f.Context, errors.Join(failures...)
+}
+
+// lasting returns the facts that stay true when changes were lost: positions and latest times, without counts.
+func lasting(old Context) Context {
+	p := Empty(old.CompanyID)
+	p.ContextVersion, p.Applied, p.UpdatedAt = old.ContextVersion+1, old.Applied, old.UpdatedAt
+	p.Memory.LastChangedAt = old.Memory.LastChangedAt
+	for name, m := range old.Memory.Providers {
+		m.Count = 0
+		p.Memory.Providers[name] = m
+	}
+	for name, s := range old.Syncs {
+		s.Failures = nil
+		s.count()
+		p.Syncs[name] = s
+	}
+	for name, r := range old.Results {
+		p.Results[name] = r
+	}
+	return p
+}
+
+// takeOver takes over the times of integrations and goals that their records do not hold.
+func (f *folding) takeOver(old Context) {
+	for name, i := range f.Integrations {
+		was, known := old.Integrations[name]
+		if !known || !was.CreatedAt.Equal(i.CreatedAt) {
+			continue
+		}
+		i.ChangedAt = later(i.ChangedAt, was.ChangedAt)
+		if i.State == integration.Sandbox && was.State == integration.Sandbox {
+			i.SandboxedAt = was.SandboxedAt
+		}
+		f.Integrations[name] = i
+		f.judge(name)
+	}
+	for n, g := range f.Goals.Listed {
+		for _, was := range old.Goals.Listed {
+			if was.ID == g.ID && was.Status == g.Status {
+				f.Goals.Listed[n].Since = was.Since
+			}
+		}
+	}
+}
