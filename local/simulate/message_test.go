@@ -25,7 +25,7 @@ func (w *world) checkSent(q queueOf, m queue.Message) {
 	}
 }
 
-// overdue limits how long two messages of one generation of a delivery may be due: the lease of message being handled,
+// overdue limits how long two messages of one generation of a delivery may be due: the lease of the message being handled,
 // and the delay of the other.
 const overdue = 5 * time.Minute
 
