@@ -121,7 +121,7 @@ func (s *service) tenant(ctx context.Context, i int, url string) (tenant, error)
 	var login struct {
 		AccessToken string `json:"access_token"`
 	}
-	if err := s.call(ctx, "POST", "/auth/login", "", map[string]any{"email": email, "password": benchPassword}, &login); err != nil {
+	if err := s.post(ctx, "/auth/login", "", map[string]any{"email": email, "password": benchPassword}, &login); err != nil {
 		return tenant{}, err
 	}
 	t.token = login.AccessToken
@@ -142,11 +142,11 @@ func (s *service) connect(ctx context.Context, t tenant, provider, url, event st
 	path := "/companies/" + t.company + "/integrations/" + provider
 	config := map[string]any{"url": url + t.path, "events": []string{event}, "signingSecret": secret}
 	var configured struct{}
-	if err := s.call(ctx, "POST", path, t.token, config, &configured); err != nil {
+	if err := s.post(ctx, path, t.token, config, &configured); err != nil {
 		return err
 	}
 	var report struct{ Passed bool }
-	if err := s.call(ctx, "POST", path+"/certification", t.token, nil, &report); err != nil {
+	if err := s.post(ctx, path+"/certification", t.token, nil, &report); err != nil {
 		return err
 	}
 	if !report.Passed {
@@ -155,7 +155,7 @@ func (s *service) connect(ctx context.Context, t tenant, provider, url, event st
 	return nil
 }
 
-func (s *service) call(ctx context.Context, method, path, token string, body, into any) error {
+func (s *service) post(ctx context.Context, path, token string, body, into any) error {
 	var payload io.Reader
 	if body != nil {
 		b, err := json.Marshal(body)
@@ -164,7 +164,7 @@ func (s *service) call(ctx context.Context, method, path, token string, body, in
 		}
 		payload = bytes.NewReader(b)
 	}
-	req, err := http.NewRequestWithContext(ctx, method, s.base+path, payload)
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, s.base+path, payload)
 	if err != nil {
 		return err
 	}
@@ -182,7 +182,7 @@ func (s *service) call(ctx context.Context, method, path, token string, body, in
 		return err
 	}
 	if resp.StatusCode >= 300 {
-		return fmt.Errorf("%s %s: %d %s", method, path, resp.StatusCode, b)
+		return fmt.Errorf("POST %s: %d %s", path, resp.StatusCode, b)
 	}
 	return json.Unmarshal(b, into)
 }

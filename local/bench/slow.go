@@ -76,5 +76,5 @@ func (b *bed) recover(ctx context.Context, t tenant) error {
 
 func (b *bed) act(ctx context.Context, t tenant, action string, body any) error {
 	var answer struct{}
-	return b.call(ctx, "POST", "/companies/"+t.company+"/integrations/"+endpoint+"/"+action, t.token, body, &answer)
+	return b.post(ctx, "/companies/"+t.company+"/integrations/"+endpoint+"/"+action, t.token, body, &answer)
 }
