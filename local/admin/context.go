@@ -78,7 +78,9 @@ func (e Env) withProjector(ctx context.Context, do func(context.Context, store.S
 func (e Env) projecting(ctx context.Context, backend *process.Embedded, do func(context.Context, store.Store) error) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	p := projector.Projector{Store: backend.Store, Logger: slog.New(slog.NewTextHandler(e.Err, &slog.HandlerOptions{Level: slog.LevelWarn}))}
+	p := projector.Projector{
+		Store: backend.Store, Logger: slog.New(slog.NewTextHandler(e.Err, &slog.HandlerOptions{Level: slog.LevelWarn})), Now: time.Now,
+	}
 	ended := make(chan error, 1)
 	go func() { ended <- p.Run(ctx, backend.Feed()) }()
 	err := do(ctx, backend.Store)
