@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"testing"
 	"time"
 
@@ -28,10 +29,14 @@ type refused struct {
 
 func (r *refused) Error() string { return r.text }
 
-// final reports whether a repetition of the request would be answered alike.
+// final reports whether a repetition of the request would be answered alike. A conflict ends when the first request does, which
+// the client may have given up.
 func final(err error) bool {
 	var r *refused
-	return errors.As(err, &r) && r.status/100 == 4 && r.status != http.StatusTooManyRequests
+	if !errors.As(err, &r) {
+		return false
+	}
+	return r.status/100 == 4 && !slices.Contains([]int{http.StatusConflict, http.StatusTooManyRequests}, r.status)
 }
 
 // caller gives up on a request after some seconds, as a client of the API does.
