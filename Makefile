@@ -88,7 +88,7 @@ KILLS ?= 1000
 FAULT ?=
 .PHONY: soak
 soak: tools ## break connections, the disk and the process of the real program, each for FOR (30s) or KILLS (1000) times, and print what was lost; FAULT="table reset" is one
-	$(GO) test ./local/soak -count=1 -v -timeout 3h -parallel 32 -run '^TestSoak$$' -args -all -for '$(FOR)' -kills '$(KILLS)' -fault '$(FAULT)'
+	$(GO) test ./local/soak -count=1 -v -timeout 3h -parallel 8 -run '^TestSoak$$' -args -all -for '$(FOR)' -kills '$(KILLS)' -fault '$(FAULT)'
 
 .PHONY: lint
 lint: $(GOLANGCI) $(VALE) ## check with gofmt, golangci-lint (which runs vet too) and Vale
