@@ -20,6 +20,7 @@ NODE_STAMP := .tools/node/node_modules/.package-lock.json
 PYTHON_STAMP := .tools/python/requirements.txt
 CDK_STAMP := .tools/cdk/node_modules/.package-lock.json
 CLIENTS_NODE_STAMP := .tools/clients-node/node_modules/.package-lock.json
+BROWSER_STAMP := .tools/browser/node_modules/.package-lock.json
 CDK_CLI := .tools/cdk/node_modules/.bin/cdk
 TEMPLATES_STAMP := .tools/templates/requirements.txt
 MOTO_STAMP := .tools/moto/requirements.txt
@@ -31,6 +32,11 @@ JAVA_STAMPS := .tools/java/dynamodb-local/pom.xml .tools/java/elasticmq/pom.xml
 CLIENTS_JAVA_STAMPS := .tools/clients-java/generator/pom.xml .tools/clients-java/runtime/pom.xml
 ACCEPTANCE := local/acceptance
 CLIENTS := local/clients
+BROWSER := local/browser
+
+# LINK sets the commit that bin/orgops tells. Outside a git repository it sets none.
+COMMIT := $(shell git describe --always --dirty --abbrev=40 --match= 2>/dev/null)
+LINK := -ldflags '-X orgops/shared/base/version.commit=$(COMMIT)'
 
 # help prints the ## comment of each target.
 .PHONY: help
@@ -39,12 +45,23 @@ help: ## list the targets
 
 .PHONY: run
 run: ## serve the API on http://127.0.0.1:4000, data in ./data; the first start prints a session to paste (needs only Go)
-	$(GO) build -o bin/orgops ./local
+	$(GO) build $(LINK) -o bin/orgops ./local
 	exec bin/orgops
 
 .PHONY: build
 build: build-lambdas ## build the service into bin/orgops, and every Lambda function
-	$(GO) build -trimpath -o bin/orgops ./local
+	$(GO) build -trimpath $(LINK) -o bin/orgops ./local
+
+# The tag is set when everything is built. Two builds of a commit with the same Go give the same bytes.
+.PHONY: release
+release: ## VERSION=1.2.0: build archives, an OCI image, a bill of materials and checksums into dist/, and tag the commit
+	@test -n "$(VERSION)" || { echo "give the version, as in: make release VERSION=1.2.0" >&2; exit 1; }
+	@test -z "$$(git status --porcelain)" || { echo "commit or remove the changes first: a release is built from a commit" >&2; exit 1; }
+	@grep -q '^## \[$(VERSION)\]' CHANGELOG.md || { echo "CHANGELOG.md has no section of $(VERSION); name its unreleased one so" >&2; exit 1; }
+	@! git rev-parse --quiet --verify refs/tags/v$(VERSION) > /dev/null || { echo "the tag v$(VERSION) exists" >&2; exit 1; }
+	$(GO) run ./local/release --version $(VERSION) --commit "$$(git rev-parse HEAD)" --out dist
+	git tag --annotate --message "Release $(VERSION)" v$(VERSION)
+	@echo "dist/ holds the release. Push the tag, and the image with: skopeo copy --all oci-archive:dist/orgops_image.tar docker://REGISTRY/orgops:$(VERSION)"
 
 # Builds are reproducible with the same Go version, so a deployment updates only functions whose code has changed.
 LAMBDA_OS ?= linux
@@ -70,7 +87,7 @@ test: needs lint tools ## check format, lint, and run every test including accep
 
 # TARGET=deployed deploys the stack to an AWS emulator on this machine. It tests a running service instead if ORGOPS_URL is
 # set. ORGOPS_URL is the API's address. ORGOPS_ADMIN is a command that prints {"companyId": …}. In its environment it gets
-# NAME, EMAIL, PASSWORD and, for a member of a company, COMPANY. If the service must reach this machine's receivers at a
+# NAME, EMAIL, PASSWORD and, for a member of a company, COMPANY; or COMPANY and the PLAN to move it to. If the service must reach this machine's receivers at a
 # certain address, ORGOPS_RECEIVER_ADDR is the address to listen on and ORGOPS_RECEIVER_URL the URL to reach it.
 .PHONY: blackbox
 blackbox: tools ## compare every answer over HTTP with the golden files; TARGET=local, aws or deployed (default: all three; see the Makefile for a running service)
@@ -98,7 +115,7 @@ lint: $(GOLANGCI) $(VALE) ## check with gofmt, golangci-lint (which runs vet too
 	git ls-files -z --cached --others --exclude-standard -- '*.go' '*.md' | xargs -0 ls -d 2>/dev/null | xargs $(VALE) --output=line
 
 .PHONY: tools
-tools: needs $(GOLANGCI) $(VALE) $(NODE_STAMP) $(CDK_STAMP) $(CLIENTS_NODE_STAMP) $(VENV_STAMPS) $(CLIENTS_GO) $(CLIENTS_JAVA_STAMPS) java ## install the pinned linters and test tools into .tools (make needs lists the requirements)
+tools: needs $(GOLANGCI) $(VALE) $(NODE_STAMP) $(CDK_STAMP) $(CLIENTS_NODE_STAMP) $(BROWSER_STAMP) $(VENV_STAMPS) $(CLIENTS_GO) $(CLIENTS_JAVA_STAMPS) java ## install the pinned linters and test tools into .tools (make needs lists the requirements)
 
 .PHONY: java
 java: $(JAVA_STAMPS) ## download the AWS emulators of the tests: DynamoDB Local and ElasticMQ (needs Maven)
@@ -107,6 +124,24 @@ java: $(JAVA_STAMPS) ## download the AWS emulators of the tests: DynamoDB Local 
 golden: ## rewrite the golden files
 	$(GO) test ./$(ACCEPTANCE) ./infra -run '^TestGolden' -count=1 -update
 	$(GO) test ./local/blackbox -count=1 -update
+
+CONSOLE := functions/console/web
+.PHONY: vendor-console
+vendor-console: needs-node ## copy the console's libraries from npm, at the versions of its package-lock.json, and bundle it
+	rm -rf .tools/console && mkdir -p .tools/console
+	cp $(CONSOLE)/package.json $(CONSOLE)/package-lock.json $(ACCEPTANCE)/.npmrc .tools/console/
+	cd .tools/console && npm ci --no-progress
+	rm -f $(CONSOLE)/vendor/*
+	@copy() { cp ".tools/console/node_modules/$$1/$$2" "$(CONSOLE)/vendor/$$3.mjs"; cp ".tools/console/node_modules/$$1/LICENSE" "$(CONSOLE)/vendor/$$(basename "$$1").LICENSE"; }; \
+	copy preact dist/preact.mjs preact; copy preact hooks/dist/hooks.mjs hooks; copy htm dist/htm.mjs htm; \
+	copy @preact/signals dist/signals.mjs signals; copy @preact/signals-core dist/signals-core.mjs signals-core
+	$(GO) generate ./functions/console
+
+.PHONY: screenshots
+screenshots: $(BROWSER_STAMP) ## write pictures of the console's pages into screenshots, and renew those of the README
+	$(GO) test ./$(BROWSER) -count=1 -run '^TestConsole$$' -args -pictures '$(CURDIR)/screenshots'
+	mkdir -p $(BROWSER)/images
+	cp screenshots/readme/*.png $(BROWSER)/images/
 
 .PHONY: synth
 synth: one-architecture $(CDK_STAMP) ## make the CloudFormation template in cdk.out from the built functions; CDK="-c tenant=NAME …" sets the context
@@ -164,6 +199,16 @@ fuzz: ## fuzz each parser of outside input for FUZZTIME (10s)
 bench: ## run the Go benchmarks, then the load generator
 	$(GO) test -run '^$$' -bench . -benchmem $(PACKAGES)
 	$(GO) run ./local/bench
+
+# It takes some minutes, so make test opens the console of the local process alone.
+.PHONY: console-deployed
+console-deployed: tools ## deploy the stack to an AWS emulator on this machine, and do a founder's morning in its console, by pointer and by keyboard
+	$(GO) test ./$(BROWSER) -count=1 -v -timeout 30m -run '^TestConsole_Deployed$$' -args -deployed
+
+# bench-console wants a machine that does nothing else.
+.PHONY: bench-console
+bench-console: $(BROWSER_STAMP) ## measure the console with 10,000 deliveries: first paint, interactions, filter, heap; compare with the targets
+	$(GO) test ./$(BROWSER) -count=1 -v -run '^TestConsole_Figures$$' -args -figures
 
 # bench-cold needs only Linux and Go. LIMIT=2 makes it fail if a function's init takes more than twice the bare function's.
 STARTS ?= 25
@@ -228,6 +273,9 @@ $(CDK_STAMP): infra/package.json infra/package-lock.json $(ACCEPTANCE)/.npmrc | 
 
 $(CLIENTS_NODE_STAMP): $(addprefix $(CLIENTS)/typescript/,package.json package-lock.json) $(ACCEPTANCE)/.npmrc | needs-node
 	$(call NODE_MODULES,clients-node)
+
+$(BROWSER_STAMP): $(addprefix $(BROWSER)/,package.json package-lock.json) $(ACCEPTANCE)/.npmrc | needs-node
+	$(call NODE_MODULES,browser)
 
 # Also downloads the modules that a generated client imports.
 $(CLIENTS_GO): $(addprefix $(CLIENTS)/golang/,go.mod go.sum)

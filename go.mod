@@ -6,6 +6,7 @@ go 1.26.0
 
 require (
 	code.dny.dev/ssrf v0.3.0 // outgoing addresses: the IANA registries of special addresses, kept current, as a dialer hook
+	github.com/CycloneDX/cyclonedx-go v0.9.2 // bill of materials of a release: CycloneDX's own types and encoder
 	github.com/Shopify/toxiproxy/v2 v2.12.0 // tests: breaks TCP connections in the ways that networks do; the proxy that the field uses
 	github.com/aws/aws-cdk-go/awscdk/v2 v2.220.0 // infrastructure: required
 	github.com/aws/aws-lambda-go v1.55.1 // Lambda runtime: required
@@ -20,9 +21,13 @@ require (
 	github.com/aws/jsii-runtime-go v1.113.0 // comes with the CDK
 	github.com/aws/smithy-go v1.28.8 // errors of the AWS SDK
 	github.com/awslabs/aws-lambda-go-api-proxy v0.16.2 // gateway events as net/http: required; v1 events only, its v2 adapter splits header values at commas
+	github.com/beevik/etree v1.7.0 // a SAML response as a tree; comes with crewjam/saml
 	github.com/cdklabs/cdk-nag-go/cdknag/v2 v2.35.0 // rules of AWS Solutions as a test of the template
 	github.com/cedar-policy/cedar-go v1.9.0 // policy engine: required; its validator against a schema is experimental (x/exp), so its releases are read before an update
+	github.com/coreos/go-oidc/v3 v3.21.0 // OpenID Connect: discovery, rotating keys, ID tokens; the client library that the field uses
+	github.com/crewjam/saml v0.5.1 // SAML 2.0: requests, signatures, conditions; its identity provider serves the tests
 	github.com/danielgtaylor/huma/v2 v2.37.2 // operations, validation, OpenAPI 3.1: the document is made from the types that handlers use
+	github.com/evanw/esbuild v0.28.2 // tests: bundles the console's script without npm; no program links it
 	github.com/go-chi/chi/v5 v5.5.0 // routing: plain net/http, no reflection, the router that the proxy adapter knows
 	github.com/go-json-experiment/json v0.0.0-20260820222146-c27c302e5fc3 // canonical JSON (RFC 8785) of an action's digest; comes with cedar-go
 	github.com/golang-jwt/jwt/v5 v5.3.1 // tokens: required; the algorithm is fixed by the key
@@ -30,11 +35,17 @@ require (
 	github.com/google/uuid v1.6.0 // ids: UUIDv7
 	github.com/itchyny/gojq v0.12.20 // mappings: jq's parser and interpreter in pure Go, which runs under a context; 1 ms of a cold start, cel-go 3.5 ms
 	github.com/lmittmann/tint v1.2.1 // log on a terminal; JSON elsewhere
+	github.com/opencontainers/go-digest v1.0.0 // digests of the image; comes with image-spec
+	github.com/opencontainers/image-spec v1.1.1 // OCI image of a release: the specification's own types. The image is one layer, so no builder is needed
 	github.com/prometheus/client_golang v1.21.1 // tests: comes with toxiproxy, whose server needs a registry
+	github.com/prometheus/prometheus v0.302.1 // tests: its parser reads the metrics; the release of the client_golang above, so that nothing else moves
 	github.com/rs/zerolog v1.33.0 // tests: comes with toxiproxy, whose server needs its logger
 	github.com/santhosh-tekuri/jsonschema/v6 v6.0.3 // tests: hold what is refused and written to the JSON Schema standard; too slow to start for a Lambda
 	github.com/swaggest/swgui v1.8.5 // interactive documentation: Swagger UI embedded, no CDN
+	github.com/zitadel/oidc/v3 v3.51.17 // tests: a certified OpenID provider in process; dex has no release that Go modules resolve, and brings a Kubernetes client
 	golang.org/x/crypto v0.58.0 // password hashing: argon2id
+	golang.org/x/oauth2 v0.37.0 // the authorization code flow with PKCE; comes with go-oidc
+	golang.org/x/crypto/x509roots/fallback v0.0.0-20261030153154-30a33513ff6d // Mozilla's certificate authorities where the system has none, as in an image without a base
 	golang.org/x/sys v0.49.0 // tests: the limit on a process's files
 	golang.org/x/term v0.47.0 // whether a terminal is there
 	golang.org/x/text v0.43.0 // characters of feeds, which come in any charset
@@ -50,25 +61,43 @@ require (
 	github.com/aws/aws-sdk-go-v2/service/internal/accept-encoding v1.13.24 // indirect
 	github.com/aws/aws-sdk-go-v2/service/internal/endpoint-discovery v1.13.10 // indirect
 	github.com/beorn7/perks v1.0.1 // indirect
+	github.com/bmatcuk/doublestar/v4 v4.10.4 // indirect
 	github.com/cdklabs/awscdk-asset-awscli-go/awscliv1/v2 v2.2.242 // indirect
 	github.com/cdklabs/awscdk-asset-node-proxy-agent-go/nodeproxyagentv6/v2 v2.1.0 // indirect
 	github.com/cdklabs/cloud-assembly-schema-go/awscdkcloudassemblyschema/v48 v48.6.0 // indirect
 	github.com/cespare/xxhash/v2 v2.3.0 // indirect
 	github.com/dustin/go-humanize v1.0.1 // indirect
 	github.com/fatih/color v1.18.0 // indirect
+	github.com/go-jose/go-jose/v4 v4.1.6 // indirect
+	github.com/go-logr/logr v1.4.4 // indirect
+	github.com/go-logr/stdr v1.2.2 // indirect
+	github.com/gogo/protobuf v1.3.2 // indirect
 	github.com/gorilla/mux v1.8.1 // indirect
+	github.com/gorilla/securecookie v1.1.2 // indirect
+	github.com/grafana/regexp v0.0.0-20240518133315-a468a5bfb3bc // indirect
 	github.com/itchyny/timefmt-go v0.1.9 // indirect
+	github.com/jonboulle/clockwork v0.5.0 // indirect
 	github.com/klauspost/compress v1.18.4 // indirect
+	github.com/mattermost/xml-roundtrip-validator v0.1.0 // indirect
 	github.com/mattn/go-colorable v0.1.14 // indirect
 	github.com/mattn/go-isatty v0.0.24 // indirect
+	github.com/muhlemmer/gu v0.3.1 // indirect
+	github.com/muhlemmer/httpforwarded v0.1.0 // indirect
 	github.com/munnerz/goautoneg v0.0.0-20191010083416-a7dc8b61c822 // indirect
 	github.com/ncruces/go-strftime v0.1.9 // indirect
 	github.com/prometheus/client_model v0.6.1 // indirect
 	github.com/prometheus/common v0.62.0 // indirect
 	github.com/prometheus/procfs v0.15.1 // indirect
 	github.com/remyoudompheng/bigfft v0.0.0-20230129092748-24d4a6f8daec // indirect
+	github.com/rs/cors v1.11.1 // indirect
 	github.com/rs/xid v1.5.0 // indirect
+	github.com/russellhaering/goxmldsig v1.6.1 // indirect
 	github.com/vearutop/statigz v1.4.0 // indirect
+	github.com/zitadel/schema v1.3.2 // indirect
+	go.opentelemetry.io/auto/sdk v1.2.1 // indirect
+	go.opentelemetry.io/otel v1.46.0 // indirect
+	go.opentelemetry.io/otel/metric v1.46.0 // indirect
+	go.opentelemetry.io/otel/trace v1.46.0 // indirect
 	golang.org/x/exp v0.0.0-20250408133849-7e4ce0ab07d0 // indirect
 	golang.org/x/lint v0.0.0-20210508222113-6edffad5e616 // indirect
 	golang.org/x/mod v0.41.0 // indirect

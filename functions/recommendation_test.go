@@ -85,12 +85,21 @@ func causes() []cause {
 	const month = 30 * 24 * time.Hour
 	waiting := func(e projection.Endpoint) func(*advised, *projection.Context) {
 		return func(_ *advised, p *projection.Context) {
-			e.Hourly = p.Deliveries.Hourly
+			if e.Hourly.Seconds == 0 {
+				e.Hourly = p.Deliveries.Hourly
+			}
 			p.Deliveries.Endpoints["webhook"] = e
 		}
 	}
 	since := func() projection.Tally { // from before the time that deliveries are kept
 		return projection.Tally{{From: time.Now().UTC().Add(-month - time.Hour), Count: 3}}
+	}
+	failing := change("webhook", func(i *projection.Integration, now time.Time) { i.FailingSince = now.Add(-4*24*time.Hour - time.Hour) })
+	goals := func(g projection.Goal) func(*advised, *projection.Context) {
+		return func(s *advised, p *projection.Context) {
+			g.ID, g.Title, g.Since = id.New(), "Ship", s.now.Add(-time.Hour)
+			p.Goals = projection.Goals{Open: 1, Listed: []projection.Goal{g}}
+		}
 	}
 	failed := func(s *advised, p *projection.Context) {
 		p.Syncs["feed"] = projection.Sync{State: syncrun.Failed, FailuresInRow: 3, FailingSince: s.now.Add(-time.Hour), Error: "it answered 500"}
@@ -105,24 +114,71 @@ func causes() []cause {
 		{"enable-endpoint", true, change("webhook", func(i *projection.Integration, now time.Time) {
 			i.Enabled, i.DisabledReason, i.DisabledAt = false, integration.DisabledFailing, now.Add(-time.Hour)
 		})},
-		{"mend-endpoint", true, change("webhook", func(i *projection.Integration, now time.Time) { i.FailingSince = now.Add(-4 * 24 * time.Hour) })},
+		{"test-endpoint", true, failing},
+		{"mend-endpoint", true, failing},
+		{"reduce-failures", true, waiting(projection.Endpoint{Hourly: projection.Window{
+			Start: time.Now().UTC().Truncate(time.Hour).Add(-time.Hour), Seconds: 3600, Delivered: []int64{20}, Failed: []int64{10},
+		}})},
+		{"drain-backlog", true, func(s *advised, p *projection.Context) {
+			waiting(projection.Endpoint{Pending: 2})(s, p)
+			p.Deliveries.Pending = projection.Tally{{From: s.now.Add(-5 * time.Hour), Count: 2}}
+		}},
 		{"recover-held", true, waiting(projection.Endpoint{Held: since()})},
 		{"replay-dead-letters", true, waiting(projection.Endpoint{Dead: since()})},
 		{"rotate-secret", true, change("webhook", func(i *projection.Integration, now time.Time) { i.SecretAt = now.Add(-4 * month) })},
+		{"replace-credentials", true, change("feed", func(i *projection.Integration, now time.Time) { i.CredentialsEnd = now.Add(time.Hour) })},
+		{"refresh-credentials", false, change("feed", func(i *projection.Integration, now time.Time) { i.CredentialsAt = now.Add(-7 * month) })},
 		{"mend-sync", true, failed},
 		{"mend-sync", false, func(s *advised, p *projection.Context) { // while another run is under way
 			failed(s, p)
 			s.underWay(p)
 		}},
+		{"first-sync", true, func(s *advised, p *projection.Context) {
+			change("feed", func(i *projection.Integration, now time.Time) { i.CertifiedAt = now.Add(-2 * time.Hour) })(s, p)
+			delete(p.Syncs, "feed")
+		}},
 		{"sync-source", true, func(s *advised, p *projection.Context) {
 			change("feed", func(i *projection.Integration, now time.Time) { i.CertifiedAt = now.Add(-2 * month) })(s, p)
 			p.Syncs["feed"] = projection.Sync{LastSucceededAt: s.now.Add(-month)}
 		}},
-		{"review-goal", false, func(s *advised, p *projection.Context) {
-			p.Goals = projection.Goals{Open: 1, Misaligned: 1, Listed: []projection.Goal{{
-				ID: id.New(), Title: "Ship", Status: goal.Misaligned, Since: s.now.Add(-time.Hour), Reason: "it is overdue",
-			}}}
+		{"resume-schedule", true, func(s *advised, p *projection.Context) {
+			change("feed", func(i *projection.Integration, now time.Time) {
+				i.SyncSeconds, i.SyncPausedAt = 3600, now.Add(-time.Hour)
+			})(s, p)
 		}},
+		{"cancel-sync", true, func(s *advised, p *projection.Context) {
+			s.underWay(p)
+			sync := p.Syncs["feed"]
+			sync.State, sync.RunningSince = syncrun.Running, s.now.Add(-7*time.Hour)
+			p.Syncs["feed"] = sync
+		}},
+		{"check-silence", true, func(s *advised, p *projection.Context) {
+			change("webhook", func(i *projection.Integration, _ time.Time) {
+				i.Ports = []integration.Port{integration.EventDeliver, integration.InboundReceive}
+				i.CertifiedPorts = i.Ports
+			})(s, p)
+			p.Memory.Providers["webhook"] = projection.ProviderMemory{Count: 1, LastChangedAt: s.now.Add(-month)}
+		}},
+		{"review-goal", false, goals(projection.Goal{Status: goal.Misaligned, DueAt: time.Now(), Reason: "it is overdue"})},
+		{"close-goal", false, goals(projection.Goal{Status: goal.Aligned, Progress: 1})},
+		{"date-goals", false, goals(projection.Goal{Status: goal.Aligned})},
+		{"answer-approval", true, func(s *advised, p *projection.Context) {
+			p.Governance.Waiting = projection.Tally{{From: s.now.Add(-5 * time.Hour), Count: 2}}
+		}},
+		{"store-policies", true, func(*advised, *projection.Context) {}},
+		{"enforce-policies", true, func(s *advised, p *projection.Context) {
+			p.Governance.Policies, p.Governance.Shadow, p.Governance.ShadowAt = 1, 1, s.now.Add(-month)
+		}},
+		{"raise-quota", true, func(s *advised, p *projection.Context) {
+			p.Executives[id.New()] = projection.Excess{Name: "Chief of Staff", QuotaPerDay: 10, ExceededAt: s.now.Add(-time.Hour)}
+		}},
+		{"add-founder", false, func(_ *advised, p *projection.Context) { p.Company.Founders = 1 }},
+		{"await-operator", true, func(s *advised, p *projection.Context) {
+			p.Company.Awaited = []projection.Awaited{{UserID: id.New(), At: s.now.Add(-13 * time.Hour)}}
+		}},
+		{"resume-integration", true, change("webhook", func(i *projection.Integration, now time.Time) {
+			i.Enabled, i.DisabledReason, i.DisabledAt = false, integration.DisabledManually, now.Add(-month)
+		})},
 	}
 }
 
@@ -130,8 +186,10 @@ func causes() []cause {
 func (s *advised) underWay(p *projection.Context) {
 	s.t.Helper()
 	s.Do("POST", "/companies/"+s.A.ID+"/memory/sync/feed", s.A.Token, nil).Want(202)
+	var page struct{ Items []struct{ ID string } }
+	errtest.Must(s.t, json.Unmarshal(s.Do("GET", "/companies/"+s.A.ID+"/memory/syncs", s.A.Token, nil).Want(200).Body, &page))
 	sync := p.Syncs["feed"]
-	sync.State = syncrun.Requested
+	sync.Run, sync.State = page.Items[0].ID, syncrun.Requested
 	p.Syncs["feed"] = sync
 }
 

@@ -18,20 +18,39 @@ type enumeration struct {
 
 func enumerations() []enumeration {
 	return []enumeration{
+		{"AssessmentStatus", "pass,warn,fail,unknown", "The outcome of an assessment; unknown if too few facts are known"},
 		{"AlignmentStatus", "aligned,drifting,misaligned", "Whether an open goal will be reached in time"},
-		{"DeliveryState", "delivered,scheduled,held,failed,dead", "The state of a delivery: dead if its last attempt failed, held until it is recovered"},
-		{"DisableReason", "manual,gone,failing", "Who disabled an integration: a user (manual), the endpoint with a 410 (gone), or the service after days of failures (failing)"},
+		{"ApprovalState", "pending,approved,rejected,expired", "The state of an approval: expired if no user decided within 24 hours"},
+		{"ConnectorAction", "memory.upsert,goal.update,timeline.note", "Something that a connector may ask for"},
+		{"DeliveryState", "delivered,scheduled,waiting,held,failed,dead", "The state of a delivery: dead if its last attempt failed, held until it is recovered, waiting while an earlier one of its line has not ended"},
+		{"RecoveryOnly", "dead,held", "Which deliveries a recovery sends: dead letters, or those that were held because the company was suspended"},
+		{"DisableReason", "manual,gone,failing,imported", "Who disabled an integration: a user (manual), the endpoint with a 410 (gone), the service after days of failures (failing), or an import, which brings no secrets (imported)"},
+		{"ExecutiveAction", "memory.sync,recommendation.claim,recommendation.dismiss,integration.disable,timeline.note,goal.note,deliveries.recover", "Something that an executive may ask for"},
+		{"ExecutiveActionState", "proposed,pending,done,denied,rejected,expired", "What became of an executive's action: proposed if it was only tried, pending while it waits for an approval"},
+		{"DismissalReason", "not-applicable,accepted-risk,other-method,low-priority,planned,other", "Why a user dismissed a recommendation"},
 		{"GoalState", "open,closed", "Whether a goal is still worked on"},
-		{"HoldReason", "sandbox,disabled,deleted,configuration", "Why a delivery is held: the state of its integration when the event happened"},
-		{"IntegrationState", "sandbox,certified", "Whether an integration is certified"},
+		{"GoalStall", "blocked,stale", "Why the work on a goal does not go on: an item is blocked, or none has changed for 14 days"},
+		{"HoldReason", "sandbox,disabled,deleted,configuration,suspended,line", "Why a delivery is held: the state of its integration when the event happened, or a line that was full"},
+		{"IntegrationState", "sandbox,certified", "Whether an integration or an executive is certified"},
+		{"MappingSource", "default,company", "Which mapping applies: the provider's default, or the company's"},
+		{"ActionOutcome", "created,updated,unchanged,refused,pending", "What an action changes; refused if the policy engine does not permit it, pending if it waits for an approval"},
+		{"AuditOutcome", "success,failure,denied", "What came of a request: denied if the rights or the credentials did not allow it"},
 		{"Priority", "P1,P2,P3,P4", "How urgent a recommendation is; P1 is the most urgent"},
+		{"RecoveryState", "requested,finished", "Whether every delivery of a recovery's window was sent again or is in the queue"},
+		{"Role", "founder,member,operator,integration", "What a user does in the company; it decides the scopes of the user's tokens"},
 		{"SandboxReason", "configuration,expired,failing", "Why an integration returned to the sandbox"},
+		{"SSODefaultRole", "member,operator,none", "The role of a user to whom no entry of the role mapping applies; none if such a user is refused"},
+		{"SSOProtocol", "oidc,saml", "How an identity provider proves who a user is"},
+		{"SyncExtent", "incremental,full", "Whether a sync fetches only what changed since the last one, or everything"},
 		{"SyncMode", "sandbox,live", "Whether a sync stores what it fetches"},
 		{"SyncState", "requested,running,succeeded,failed,cancelled", "The state of a sync"},
 		{
 			"TimelineKind", "integration.configured,integration.certified,integration.sandboxed,integration.disabled,memory.synced," +
-				"goal.updated,goal.alignment.changed,policy.denied,note", "What an entry of the timeline is about",
+				"goal.updated,goal.alignment.changed,policy.denied,approval.requested,approval.decided,executive.acted,note,brief", "What an entry of the timeline is about",
 		},
+		{"Work", "open,done,blocked", "How far a thing is that is work on a goal"},
+		{"UserState", "active,invited,disabled", "Whether a user can log in"},
+		{"Verdict", "permitted,denied,needs-approval", "Whether an automated action may happen"},
 		{"WidgetKind", "score,count,series,list", "How to draw a widget of the dashboard"},
 	}
 }
@@ -45,9 +64,9 @@ func describeSchemas(doc *huma.OpenAPI) {
 	}
 }
 
-// nameEnumerations adds each enumeration to the document as a component, and replaces each use by a reference.
+// nameEnumerations adds each enumeration that is used to the document as a component, and replaces each use by a reference.
 func nameEnumerations(doc *huma.OpenAPI) {
-	named := map[string]string{}
+	named := map[string]enumeration{}
 	schemas := doc.Components.Schemas.Map()
 	bodies := slices.Collect(maps.Values(schemas))
 	for _, e := range enumerations() {
@@ -55,17 +74,22 @@ func nameEnumerations(doc *huma.OpenAPI) {
 		for v := range strings.SplitSeq(e.values, ",") {
 			values = append(values, v)
 		}
-		schemas[e.name] = &huma.Schema{Type: huma.TypeString, Enum: values, Description: e.about}
-		named[fmt.Sprint(values)] = e.name
+		named[fmt.Sprint(values)] = e
 	}
 	refer := func(s *huma.Schema) *huma.Schema {
-		if name := named[fmt.Sprint(s.Enum)]; name != "" {
-			return &huma.Schema{Ref: web.ComponentRef(name), Description: s.Description}
+		e, ok := named[fmt.Sprint(s.Enum)]
+		if !ok {
+			return s
 		}
-		return s
+		schemas[e.name] = &huma.Schema{Type: huma.TypeString, Enum: s.Enum, Description: e.about}
+		schemas[e.name].PrecomputeMessages() // a request is checked against it too
+		return &huma.Schema{Ref: web.ComponentRef(e.name), Description: s.Description}
 	}
 	for _, body := range bodies {
 		for name, property := range body.Properties {
+			if property.Items != nil {
+				property.Items = refer(property.Items)
+			}
 			body.Properties[name] = refer(property)
 		}
 	}

@@ -19,8 +19,8 @@ func TestFunctions(t *testing.T) {
 	architectures := map[string]string{"pool": "arm64", "silo": "x86_64"}
 	for name, s := range stacks {
 		ids := s.of("AWS::Lambda::Function")
-		if len(ids) != len(allFunctions()) {
-			t.Errorf("%s: %d functions, want %d", name, len(ids), len(allFunctions()))
+		if want := len(functionsOf(name)); len(ids) != want {
+			t.Errorf("%s: %d functions, want %d", name, len(ids), want)
 		}
 		roles := map[string]bool{}
 		for _, id := range ids {

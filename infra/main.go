@@ -10,6 +10,7 @@ import (
 	"github.com/aws/aws-cdk-go/awscdk/v2"
 	"github.com/aws/jsii-runtime-go"
 
+	"orgops/functions"
 	"orgops/infra/api"
 	"orgops/infra/data"
 	"orgops/infra/events"
@@ -40,7 +41,7 @@ func compose(app awscdk.App) (awscdk.Stack, error) {
 	if err != nil {
 		return nil, err
 	}
-	groups, err := api.Groups()
+	groups, err := api.Groups(functions.Without(s.noExecutives)...)
 	if err != nil {
 		return nil, err
 	}

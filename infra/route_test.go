@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -34,8 +36,8 @@ func (s *synthesized) methods() map[string]map[string]any {
 	return methods
 }
 
-// TestRoutes checks that every registered operation has a method on its group's function, with HEAD for each GET, and that
-// ANY goes to the function too. There is no other method.
+// TestRoutes checks that every registered operation has a method on its group's function, with HEAD for each guarded GET, and
+// that ANY goes to the function too, also a HEAD that needs no token. There is no other method.
 func TestRoutes(t *testing.T) {
 	t.Parallel()
 	groups, err := api.Groups()
@@ -47,7 +49,7 @@ func TestRoutes(t *testing.T) {
 	for _, g := range groups {
 		for _, r := range g.Routes {
 			wanted := map[string]any{r.Method: r.Operation, "ANY": nil}
-			if r.Method == http.MethodGet {
+			if r.Method == http.MethodGet && r.Guarded {
 				wanted[http.MethodHead] = r.Operation
 			}
 			for method, operation := range wanted {
@@ -84,9 +86,11 @@ func TestRoutes(t *testing.T) {
 func TestRoutes_Guarded(t *testing.T) {
 	t.Parallel()
 	open := []string{
-		"GET /.well-known/jwks.json", "GET /healthz", "GET /problems/{kind}", "HEAD /.well-known/jwks.json", "HEAD /healthz",
-		"HEAD /problems/{kind}", "POST /auth/login", "POST /inbound/{companyId}/{provider}",
+		"GET /.well-known/jwks.json", "GET /auth/saml/{companyId}/metadata", "GET /auth/sso/callback", "GET /auth/sso/{companyId}/start",
+		"GET /console", "GET /console/{file}", "GET /healthz", "GET /problems/{kind}",
+		"POST /auth/invitation", "POST /auth/login", "POST /auth/saml/{companyId}/acs", "POST /auth/token", "POST /inbound/{companyId}/{provider}",
 	}
+	own := []string{"POST /auth/password", "POST /auth/sign-out"} // the authorizer's policy lists them
 	for stack, s := range stacks {
 		var public []string
 		for name, m := range s.methods() {
@@ -100,13 +104,45 @@ func TestRoutes_Guarded(t *testing.T) {
 			has(t, stack+" "+name, m, map[string]any{"AuthorizationType": "CUSTOM", "ApiKeyRequired": true})
 			authorizer := s.Resources[text(dig(m, "AuthorizerId", "Ref"))]
 			has(t, "authorizer of "+stack+" "+name, authorizer.Properties, map[string]any{"Type": "TOKEN"})
-			if !strings.Contains(name, " /companies/{companyId}/") {
-				t.Errorf("%s %s is guarded, want only a company's routes guarded", stack, name)
+			if !strings.Contains(name, " /companies/{companyId}/") && !slices.Contains(own, name) {
+				t.Errorf("%s %s is guarded, want only a company's routes and the caller's own guarded", stack, name)
 			}
 		}
 		slices.Sort(public)
 		if diff := cmp.Diff(open, public); diff != "" {
 			t.Errorf("%s: open routes (-want +got):\n%s", stack, diff)
+		}
+	}
+}
+
+// TestExecutives checks that the context executives=false, which the silo has, deploys neither the function of the Executive
+// Runtime nor its routes, and tells the group that carries out what was approved.
+func TestExecutives(t *testing.T) {
+	t.Parallel()
+	for stack, want := range map[string]bool{"pool": true, "silo": false} {
+		routes, functions := 0, 0
+		for name := range stacks[stack].methods() {
+			if strings.Contains(name, "/executives") {
+				routes++
+			}
+		}
+		for _, id := range stacks[stack].of("AWS::Lambda::Function") {
+			if strings.Contains(id, "executives") {
+				functions++
+			}
+			if !strings.Contains(id, "operations") {
+				continue
+			}
+			told := dig(stacks[stack].Resources[id].Properties, "Environment", "Variables", "EXECUTIVES_ENABLED")
+			if got := told != "false"; got != want {
+				t.Errorf("%s: EXECUTIVES_ENABLED of %s is %v, want false only where the executives are left out", stack, id, told)
+			}
+		}
+		if got := routes > 0; got != want {
+			t.Errorf("%s has %d methods of executives, want some: %t", stack, routes, want)
+		}
+		if got := functions > 0; got != want {
+			t.Errorf("%s has %d functions of executives, want some: %t", stack, functions, want)
 		}
 	}
 }
@@ -205,7 +241,9 @@ func TestThrottles(t *testing.T) {
 		limits[text(dig(setting, "HttpMethod"))+" "+text(dig(setting, "ResourcePath"))] = [2]any{dig(setting, "ThrottlingRateLimit"), dig(setting, "ThrottlingBurstLimit")}
 	}
 	want := map[string][2]any{
-		"* /*": {100.0, 200.0}, "POST /~1auth~1login": {50.0, 100.0}, "POST /~1inbound~1{companyId}~1{provider}": {300.0, 600.0},
+		"* /*": {100.0, 200.0}, "POST /~1auth~1login": {50.0, 100.0}, "POST /~1auth~1invitation": {50.0, 100.0},
+		"POST /~1auth~1token": {50.0, 100.0}, "GET /~1auth~1sso~1callback": {50.0, 100.0}, "POST /~1auth~1saml~1{companyId}~1acs": {50.0, 100.0},
+		"POST /~1inbound~1{companyId}~1{provider}": {300.0, 600.0},
 	}
 	groups, err := api.Groups()
 	errtest.Must(t, err)
@@ -233,6 +271,27 @@ func TestPlans(t *testing.T) {
 	}
 	rest := s.Resources[s.of("AWS::ApiGateway::RestApi")[0]].Properties
 	has(t, "API", rest, map[string]any{"ApiKeySourceType": "AUTHORIZER", "EndpointConfiguration.Types.0": "REGIONAL"})
+}
+
+// TestCompression checks that the gateway compresses the console's script and style sheet, and no short answer: below a
+// kilobyte gzip saves no packet. AWS allows 0 to 10,485,760 bytes, compresses for a client that accepts gzip or deflate, and
+// leaves alone an answer that has a Content-Encoding. Without binary media types a body reaches a function as text, as the
+// signatures of inbound webhooks need.
+func TestCompression(t *testing.T) {
+	t.Parallel()
+	s := stacks["pool"]
+	rest := s.Resources[s.of("AWS::ApiGateway::RestApi")[0]].Properties
+	has(t, "API", rest, map[string]any{"MinimumCompressionSize": 1024.0})
+	if got, found := rest["BinaryMediaTypes"]; found {
+		t.Errorf("binary media types %v, want none", got)
+	}
+	for _, name := range []string{"app.js", "operations.js", "sso.js", "app.css"} {
+		file, err := os.Stat(filepath.Join("..", "functions", "console", "dist", name))
+		errtest.Must(t, err)
+		if file.Size() < 1024 {
+			t.Errorf("%s has %d bytes, want at least 1024, or else the gateway does not compress it", name, file.Size())
+		}
+	}
 }
 
 // TestFirewall checks that only a stack whose context asks for it has a firewall.

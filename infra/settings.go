@@ -28,6 +28,7 @@ import (
 //	reserved       reserved concurrency, function=calls, comma separated; default: none, since a new account has little
 //	firewall       true: AWS WAF in front of the API
 //	alarmTopic     ARN of the SNS topic for alarms
+//	executives     false: leaves the Executive Runtime out, as EXECUTIVES_ENABLED=false does locally; default: true
 //	assets         folder with <function>/bootstrap; default: build
 //
 // and, to replace the key that wraps companies' data keys,
@@ -39,6 +40,7 @@ type settings struct {
 	function.Settings
 	tenant, topic string
 	firewall      bool
+	noExecutives  bool
 	wrapping      data.Wrapping
 	origins       web.Origins
 }
@@ -75,6 +77,12 @@ func read(node constructs.Node) (settings, error) {
 		s.firewall = firewall == "true"
 	default:
 		wrong("context firewall: %q is neither true nor false", firewall)
+	}
+	switch executives := value("executives"); executives {
+	case "", "false", "true":
+		s.noExecutives = executives == "false"
+	default:
+		wrong("context executives: %q is neither true nor false", executives)
 	}
 	var err error
 	if s.AllowNetworks, err = networks(value("allowNetworks")); err != nil {

@@ -16,10 +16,15 @@ import (
 	"github.com/lmittmann/tint"
 	"golang.org/x/term"
 
+	"orgops/functions/console"
 	"orgops/local/admin"
+	"orgops/local/apiclient"
 	"orgops/local/demo"
+	"orgops/local/docs"
 	"orgops/local/listen"
 	"orgops/local/process"
+	"orgops/local/trigger"
+	"orgops/shared/base/version"
 	"orgops/shared/run/config"
 )
 
@@ -28,6 +33,9 @@ const usage = `orgops runs the Organizational Operations Service in one process.
 usage:
   %-58[1]s serve the API, process events, show the documentation
   %-58[5]s receive webhooks and report whether their signatures verify
+  %-58[7]s relay a company's events to an address of this machine
+  %-58[8]s cause a real event; without an event, list the events
+  %-58[6]s print the release, and the commit that the program was built from
 %[4]s
 environment:
 %[2]s
@@ -47,9 +55,13 @@ func run(ctx context.Context, args []string) error {
 	}
 	switch args[0] {
 	case "listen":
-		err = listen.Run(ctx, args[1:], os.Stdout)
+		err = listen.Run(ctx, args[1:], terminal(), os.Stdout)
+	case "trigger":
+		err = trigger.Run(ctx, args[1:], terminal(), os.Stdout)
 	case "admin":
 		err = admin.Run(ctx, admin.Env{Config: c, Getenv: os.Getenv, In: os.Stdin, Out: os.Stdout, Err: os.Stderr}, args[1:])
+	case "version", "--version":
+		fmt.Println("orgops", version.Get())
 	case "help", "-h", "--help":
 		help(os.Stdout)
 	default:
@@ -64,7 +76,22 @@ func run(ctx context.Context, args []string) error {
 
 func help(w io.Writer) {
 	fmt.Fprintf(w, usage, demo.Command(), list(config.Settings()), list(config.CloudSettings()),
-		admin.Usage(demo.Command()), demo.Command()+" listen [--addr A] [--secret S]")
+		admin.Usage(demo.Command()), demo.Command()+" listen [--addr A] [--secret S]", demo.Command()+" version",
+		demo.Command()+" listen --forward-to URL --email E [--events E,…]", demo.Command()+" trigger [EVENT --email E]")
+}
+
+// terminal says where a command reads a password. Without a terminal there is no prompt.
+func terminal() apiclient.Terminal {
+	t := apiclient.Terminal{Getenv: os.Getenv, In: os.Stdin}
+	if in := int(os.Stdin.Fd()); term.IsTerminal(in) {
+		t.Prompt = func(question string) (string, error) {
+			fmt.Fprint(os.Stderr, question)
+			password, err := term.ReadPassword(in)
+			fmt.Fprintln(os.Stderr)
+			return string(password), err
+		}
+	}
+	return t
 }
 
 func list(settings []config.Setting) string {
@@ -105,7 +132,7 @@ func open(ctx context.Context, c config.Config, logger *slog.Logger, base string
 		if err != nil {
 			return nil, fmt.Errorf("ORGOPS_BACKEND=aws: %w", err)
 		}
-		logger.Info("serving", "url", base, "docs", base+"/api/docs", "table", os.Getenv("ORGOPS_TABLE"))
+		logger.Info("serving", "url", base, "console", base+console.Path, "docs", base+docs.Path, "table", os.Getenv("ORGOPS_TABLE"))
 		return p, nil
 	}
 	p, err := process.Open(ctx, c, logger)
@@ -115,7 +142,7 @@ func open(ctx context.Context, c config.Config, logger *slog.Logger, base string
 	if err := demo.Welcome(ctx, os.Stdout, p.Services, base); err != nil {
 		return nil, errors.Join(err, p.Close())
 	}
-	logger.Info("serving", "url", base, "docs", base+"/api/docs", "data", c.Data)
+	logger.Info("serving", "url", base, "console", base+console.Path, "docs", base+docs.Path, "data", c.Data)
 	return p, nil
 }
 

@@ -10,6 +10,8 @@ import (
 	"os/signal"
 	"runtime/debug"
 	"syscall"
+
+	_ "golang.org/x/crypto/x509roots/fallback" // an image without a base has no certificate authorities
 )
 
 // memoryTarget limits the Go heap, softly, so that the service fits on a laptop. A login briefly needs 19 MiB; without a

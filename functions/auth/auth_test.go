@@ -15,6 +15,7 @@ import (
 
 	"orgops/functions/auth"
 	"orgops/shared/base/id"
+	"orgops/shared/base/version"
 	"orgops/shared/domain/company"
 	"orgops/shared/domain/user"
 	"orgops/shared/identity/token"
@@ -86,7 +87,7 @@ func TestLogin(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := token.Claims{Subject: h.A.UserID, Company: h.A.ID, Plan: "free", Scopes: user.Founder.Scopes()}
+	want := token.Claims{Subject: h.A.UserID, Company: h.A.ID, Plan: "free", Role: "founder", Scopes: user.Founder.Scopes()}
 	claims.ID, claims.IssuedAt, claims.Expires = "", time.Time{}, time.Time{}
 	if diff := cmp.Diff(want, claims); diff != "" {
 		t.Errorf("claims differ (-want +got):\n%s", diff)
@@ -341,10 +342,12 @@ func TestKeys(t *testing.T) {
 func TestLiveness(t *testing.T) {
 	t.Parallel()
 	h, _ := harness(t)
-	var got map[string]string
+	var got auth.Liveness
 	h.Do("GET", "/healthz", "", nil).Want(200).JSON(&got)
-	if got["status"] != "pass" {
-		t.Errorf(`status %q, want "pass"`, got["status"])
+	built := version.Get()
+	want := auth.Liveness{Status: "pass", Version: built.Release, Commit: built.Commit}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("liveness differs (-want +got):\n%s", diff)
 	}
 	if r := h.Do("HEAD", "/healthz", "", nil).Want(200); len(r.Body) > 0 {
 		t.Errorf("HEAD answers the body %q, want none", r.Body)

@@ -7,11 +7,13 @@ import (
 	"strings"
 
 	"orgops/shared/base/fault"
+	"orgops/shared/base/id"
 	"orgops/shared/domain/company"
 	"orgops/shared/domain/user"
 	"orgops/shared/identity/password"
 	"orgops/shared/identity/token"
 	"orgops/shared/storage/store"
+	"orgops/shared/web"
 )
 
 // maxLogin bounds the body of a login in bytes, with room for escaping every character. It is small because the caller is
@@ -57,17 +59,33 @@ func (d Deps) login(ctx context.Context, in *loginInput) (*loginOutput, error) {
 	if err := json.Unmarshal(found.Body, &login); err != nil {
 		return nil, fmt.Errorf("decode a login: %w", err)
 	}
-	ok, err := d.Hasher.Verify(ctx, in.Body.Password, login.PasswordHash)
+	d.identify(ctx, login, "")
+	ok, err := d.verify(ctx, in.Body.Password, login)
 	if err != nil {
 		return nil, err
 	}
-	if !ok {
+	if !ok || login.Disabled {
 		return nil, errCredentials()
 	}
 	if err := d.rehash(ctx, partition, *found, login, in.Body.Password); err != nil {
 		return nil, err
 	}
 	return d.open(ctx, login)
+}
+
+// identify names the user of the request in its audit record.
+func (d Deps) identify(ctx context.Context, login user.Login, tokenID string) {
+	web.Identify(ctx, store.For(d.Store, login.CompanyID), web.Caller{
+		UserID: login.UserID, Company: login.CompanyID, Role: string(login.Role), TokenID: tokenID,
+	})
+}
+
+// verify checks a password. A user without one, who logs in through an identity provider, has no right password.
+func (d Deps) verify(ctx context.Context, pass string, login user.Login) (bool, error) {
+	if login.PasswordHash == "" {
+		return false, d.Hasher.Dummy(ctx, pass)
+	}
+	return d.Hasher.Verify(ctx, pass, login.PasswordHash)
 }
 
 func errCredentials() error {
@@ -84,10 +102,15 @@ func (d Deps) open(ctx context.Context, login user.Login) (*loginOutput, error) 
 		return nil, err
 	}
 	scopes := login.Scopes()
-	text, err := signer.Issue(token.Claims{Subject: login.UserID, Company: c.ID, Plan: c.Plan, Provider: login.Provider, Scopes: scopes})
+	tokenID := id.New()
+	text, err := signer.Issue(token.Claims{
+		ID: tokenID, Subject: login.UserID, Company: c.ID, Plan: c.Plan, Provider: login.Provider, Role: string(login.Role),
+		Scopes: scopes, Generation: login.Generation,
+	})
 	if err != nil {
 		return nil, err
 	}
+	d.identify(ctx, login, tokenID)
 	return &loginOutput{CacheControl: "no-store", Body: session{
 		AccessToken: text, TokenType: "Bearer", ExpiresIn: int(token.Lifetime.Seconds()),
 		Scope: strings.Join(scopes, " "), CompanyID: c.ID,

@@ -1,5 +1,5 @@
-// Package auth serves the login with e-mail and password, the public keys that verify access tokens, the liveness check and
-// the explanations of problem types: every operation that needs no token, except the webhook receiver.
+// Package auth serves the login with e-mail and password, the invitation, the caller's own password and sessions, the public
+// keys that verify access tokens, the liveness check and the explanations of problem types.
 package auth
 
 import (
@@ -10,6 +10,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"orgops/shared/base/metric"
+	"orgops/shared/base/version"
 	"orgops/shared/identity/password"
 	"orgops/shared/identity/token"
 	"orgops/shared/run/boot"
@@ -39,22 +40,46 @@ func Register(api huma.API, deps Deps) {
 	if deps.Now == nil {
 		deps.Now = time.Now
 	}
-	web.Register(api, web.Public(huma.Operation{
+	web.Register(api, web.Audited(web.Public(huma.Operation{
 		OperationID: "login", Method: http.MethodPost, Path: "/auth/login", Tags: []string{"auth"},
 		Summary:     "Log in with e-mail and password",
 		Description: "Each e-mail address has ten tries a minute from one network, an IPv4 address or an IPv6 /64, and 100 in all. An unknown address and a wrong password get the same answer, after the same time.",
 		Errors:      []int{http.StatusUnauthorized, http.StatusTooManyRequests}, MaxBodyBytes: maxLogin,
-	}), deps.login)
-	web.Register(api, web.Public(huma.Operation{
+	})), deps.login)
+	web.Register(api, web.Audited(web.Public(huma.Operation{
+		OperationID: "accept-invitation", Method: http.MethodPost, Path: "/auth/invitation", Tags: []string{"auth"},
+		Summary:     "Accept an invitation",
+		Description: "Sets the invited user's password and logs the user in. An invitation is accepted once, within 24 hours. A password has 8 to 128 characters of any kind; a common one, or one made of the user's name and address, is refused.",
+		Errors:      []int{http.StatusUnauthorized, http.StatusConflict}, MaxBodyBytes: maxLogin,
+	})), deps.acceptInvitation)
+	web.Register(api, web.Audited(web.Public(huma.Operation{
+		OperationID: "exchange-code", Method: http.MethodPost, Path: "/auth/token", Tags: []string{"auth"},
+		Summary:     "Exchange the code of a sign-in",
+		Description: "Gives the token for the code with which a sign-in through the company's identity provider ended. A code is exchanged once, within a minute, by the client that began the sign-in (RFC 6749 §4.1.3, RFC 7636).",
+		Errors:      []int{http.StatusUnauthorized, http.StatusForbidden}, MaxBodyBytes: maxLogin,
+	})), deps.exchangeCode)
+	web.Register(api, web.Audited(web.OwnToken(huma.Operation{
+		OperationID: "change-password", Method: http.MethodPost, Path: "/auth/password", Tags: []string{"auth"},
+		Summary:     "Change one's own password",
+		Description: "Ends all tokens of the user, this one too, within five seconds. The current password counts as a login try.",
+		Errors:      []int{http.StatusTooManyRequests}, MaxBodyBytes: maxLogin, DefaultStatus: http.StatusNoContent,
+	})), deps.changePassword)
+	web.Register(api, web.Audited(web.OwnToken(huma.Operation{
+		OperationID: "sign-out", Method: http.MethodPost, Path: "/auth/sign-out", Tags: []string{"auth"},
+		Summary:       "Sign out everywhere",
+		Description:   "Ends all tokens of the user, this one too, within five seconds.",
+		DefaultStatus: http.StatusNoContent,
+	})), deps.signOut)
+	web.Register(api, web.AuditedWrites(web.Public(huma.Operation{
 		OperationID: "get-keys", Method: http.MethodGet, Path: "/.well-known/jwks.json", Tags: []string{TagService},
 		Summary:     "Get the public keys that verify access tokens",
 		Description: "A JSON Web Key Set (RFC 7517): the current key first, then the previous key, whose tokens are still accepted.",
-	}), deps.getKeys)
-	web.Register(api, web.Public(huma.Operation{
+	})), deps.getKeys)
+	web.Register(api, web.AuditedWrites(web.Public(huma.Operation{
 		OperationID: "get-liveness", Method: http.MethodGet, Path: "/healthz", Tags: []string{TagService},
 		Summary:     "Check that the process answers",
 		Description: "For load balancers. It checks nothing else: the process counts as healthy even when the store is unavailable.",
-	}), getLiveness)
+	})), getLiveness)
 	web.RegisterProblemTypes(api, TagService)
 }
 
@@ -79,13 +104,14 @@ func (d Deps) getKeys(ctx context.Context, _ *struct{}) (*keysOutput, error) {
 
 // Liveness says that the process answers.
 type Liveness struct {
-	Status string `json:"status" doc:"pass: the process answers" enum:"pass"`
+	Status  string `json:"status" doc:"pass: the process answers" enum:"pass"`
+	Version string `json:"version" doc:"the release" example:"0.1.0"`
+	Commit  string `json:"commit,omitempty" doc:"the commit that the process was built from, with -dirty if the source differed; absent in the deployed functions" example:"3fbfd39c1d5e0a6f5b8a4f0c9d2e7b6a1c3d4e5f"`
 }
 
 type livenessOutput struct{ Body Liveness }
 
 func getLiveness(context.Context, *struct{}) (*livenessOutput, error) {
-	out := &livenessOutput{}
-	out.Body.Status = "pass"
-	return out, nil
+	built := version.Get()
+	return &livenessOutput{Liveness{Status: "pass", Version: built.Release, Commit: built.Commit}}, nil
 }

@@ -18,12 +18,12 @@ import (
 	"orgops/shared/web"
 )
 
-// These bound the login tries for one e-mail address, known or unknown, in a window: those from one source, and all of them.
+// MaxTriesFromSource and MaxTries bound the login tries for one e-mail address, known or unknown, in a window: those from one source, and all of them.
 // Ten wrong passwords from one network therefore do not lock the user out of another.
 const (
-	maxFromSource = 10
-	maxTries      = 100
-	window        = time.Minute
+	MaxTriesFromSource = 10
+	MaxTries           = 100
+	window             = time.Minute
 
 	triesEntity = "tries"
 	triesKey    = "TRIES"
@@ -31,7 +31,7 @@ const (
 
 // tries counts the tries of one e-mail address in one minute. An address has a single item, which each new minute
 // overwrites, because a store may take days to remove expired items. A second item for each source would cost a transaction.
-// The item has at most maxTries sources.
+// The item has at most MaxTries sources.
 type tries struct {
 	Minute  time.Time      `json:"minute"`
 	Count   int            `json:"count"`
@@ -46,19 +46,19 @@ type limit struct {
 }
 
 func bySource() limit {
-	return limit{"login", maxFromSource, "too many tries for this e-mail address from your network; wait and try again"}
+	return limit{"login", MaxTriesFromSource, "too many tries for this e-mail address from your network; wait and try again"}
 }
 
 func byEmail() limit {
-	return limit{"login-email", maxTries, "too many tries for this e-mail address; wait and try again"}
+	return limit{"login-email", MaxTries, "too many tries for this e-mail address; wait and try again"}
 }
 
 // exceeded returns the limit that another try from source would exceed.
 func (t tries) exceeded(source string) (limit, bool) {
-	if t.Sources[source] >= maxFromSource {
+	if t.Sources[source] >= MaxTriesFromSource {
 		return bySource(), true
 	}
-	return byEmail(), t.Count >= maxTries
+	return byEmail(), t.Count >= MaxTries
 }
 
 // with counts one more try from source.
@@ -77,7 +77,7 @@ func (t tries) with(source string) tries {
 func (d Deps) countTry(ctx context.Context, p store.Partition) (*store.Item, error) {
 	source := web.Source(ctx)
 	// A lost race is retried. Every round counts one try of some caller, so the limit bounds the rounds too.
-	for range 2 * maxTries {
+	for range 2 * MaxTries {
 		now := d.Now().UTC()
 		minute := now.Truncate(window)
 		login, counted, version, err := d.read(ctx, p)

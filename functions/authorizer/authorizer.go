@@ -2,11 +2,15 @@
 //
 // The answer depends on the token alone, never on the path of the request, because API Gateway caches it for the token's
 // other requests. A cached answer for one path only would refuse the token's next path.
+//
+// The authorizer does not read whether a token was ended (see user.Sessions), because a cached answer would outlive the
+// ending. The function behind the gateway reads it for each request that the gateway admits.
 package authorizer
 
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"strings"
 
@@ -81,13 +85,29 @@ func (a *Authorizer) Handle(ctx context.Context, r Request) (Answer, error) {
 	return Answer{
 		PrincipalID: claims.Subject,
 		PolicyDocument: Policy{Version: "2012-10-17", Statement: []Statement{{
-			Action: []string{"execute-api:Invoke"}, Effect: "Allow", Resource: []string{company, company + "/*"},
+			Action: []string{"execute-api:Invoke"}, Effect: "Allow",
+			Resource: append([]string{company, company + "/*"}, ownOperations(stage)...),
 		}}},
-		Context: map[string]string{
-			"subject": claims.Subject, "company": claims.Company, "scope": strings.Join(claims.Scopes, " "), "plan": claims.Plan,
-		},
-		UsageIdentifierKey: usagekey.Of(claims.Company),
+		Context:            contextOf(claims),
+		UsageIdentifierKey: usagekey.Of(claims.Company, claims.Plan),
 	}, nil
+}
+
+// contextOf returns what the gateway knows of the caller. It has the plan's limits as RateLimit-Policy lists them, for the gateway's
+// answers of 429 (draft-ietf-httpapi-ratelimit-headers-10).
+func contextOf(claims token.Claims) map[string]string {
+	of := map[string]string{
+		"subject": claims.Subject, "company": claims.Company, "scope": strings.Join(claims.Scopes, " "), "plan": claims.Plan,
+	}
+	if tier, ok := usagekey.Tiers()[claims.Plan]; ok {
+		of["ratePolicy"] = fmt.Sprintf(`"second";q=%d;w=1, "day";q=%d;w=86400`, tier.Rate, tier.Day)
+	}
+	return of
+}
+
+// ownOperations returns the operations on the caller's own password and sessions, which are outside of a company's path.
+func ownOperations(stage string) []string {
+	return []string{stage + "/POST/auth/password", stage + "/POST/auth/sign-out"}
 }
 
 // stageOf returns the part of a method's ARN that names the API and its stage.

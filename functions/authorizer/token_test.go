@@ -96,12 +96,16 @@ func TestAuthorizer_Handle(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	want := authorizer.Answer{
-		PrincipalID: "u1", UsageIdentifierKey: "company-c1----------",
+		PrincipalID: "u1", UsageIdentifierKey: "company-c1-free-----",
 		PolicyDocument: authorizer.Policy{Version: "2012-10-17", Statement: []authorizer.Statement{{
 			Action: []string{"execute-api:Invoke"}, Effect: "Allow",
-			Resource: []string{stage + "/*/companies/c1", stage + "/*/companies/c1/*"},
+			Resource: []string{
+				stage + "/*/companies/c1", stage + "/*/companies/c1/*", stage + "/POST/auth/password", stage + "/POST/auth/sign-out",
+			},
 		}}},
-		Context: map[string]string{"subject": "u1", "company": "c1", "plan": "free", "scope": "memory:read memory:write"},
+		Context: map[string]string{
+			"subject": "u1", "company": "c1", "plan": "free", "scope": "memory:read memory:write", "ratePolicy": `"second";q=5;w=1, "day";q=20000;w=86400`,
+		},
 	}
 	good := w.signed(t, nil, nil)
 	for _, spelling := range []string{"Bearer " + good, "bearer " + good, "BEARER " + good, "Bearer   " + good} { // RFC 9110 §11.1

@@ -304,3 +304,40 @@ func TestDispatcher_FirstAttempt(t *testing.T) {
 		t.Errorf("timed out after %v, want 5 s", took)
 	}
 }
+
+// The first attempt may take 5 seconds, and an endpoint whose name does not resolve is tried again.
+func TestDispatcher_Unresolved(t *testing.T) {
+	t.Parallel()
+	r := setup(t)
+	network, client := worktest.NewUnresolved()
+	r.dispatcher.Courier.Client = client
+	r.Register(worktest.Endpoint{
+		Company: "a", Provider: "webhook", URL: "https://example.test/", Secrets: []string{r.Secret()}, Events: []string{"memory.*"},
+	})
+	r.run(r.Store)
+	r.remember("a", 1)
+	r.settled("a", 1)
+	if got := <-network.Budgets; got > 5*time.Second {
+		t.Errorf("the attempt may take %v, want at most 5 s", got)
+	}
+	r.check(t, delivery.Scheduled, 0, 4*time.Second)
+}
+
+// TestDispatcher_Kept keeps the log of a delivery for 30 days from its event, whether its first attempt worked or not.
+func TestDispatcher_Kept(t *testing.T) {
+	t.Parallel()
+	r := start(t)
+	good, bad := r.Receive(), r.Receive()
+	bad.Status(http.StatusInternalServerError)
+	r.Subscribe("a", "webhook", good, "memory.*")
+	r.Subscribe("a", "webhook-bad", bad, "memory.*")
+	r.remember("a", 1)
+	r.wantSettled("a", states{delivery.Delivered: 1, delivery.Scheduled: 1})
+	for _, d := range r.deliveries("a") {
+		item, err := r.Company("a").Get(t.Context(), delivery.Key(d.EventID, d.Endpoint), nil)
+		errtest.Must(t, err)
+		if want := d.CreatedAt.Add(30 * 24 * time.Hour).Truncate(time.Second); !item.Expires.Truncate(time.Second).Equal(want) {
+			t.Errorf("%s: kept until %v, want %v", d.Endpoint, item.Expires, want)
+		}
+	}
+}

@@ -30,8 +30,11 @@ type Dispatcher struct {
 	lanes  *lanes
 	writer *writer
 	jobs   *jobs
-	sent   *sent
-	lot    parked.Lot
+	queues *queues
+
+	unpublished *unpublished
+	sent        *sent
+	lot         parked.Lot
 
 	lookouts *lookouts
 	budget   time.Duration // of an attempt
@@ -57,9 +60,10 @@ const Consumer = "dispatcher"
 // New makes a dispatcher; Run starts it.
 func New(d Deps) *Dispatcher {
 	dispatcher := &Dispatcher{
-		Deps: d, writer: newWriter(d), jobs: newJobs(), sent: newSent(), budget: courier.FirstTimeout, lookouts: newLookouts(),
+		Deps: d, writer: newWriter(d), jobs: newJobs(), sent: newSent(), budget: courier.FirstTimeout, lookouts: newLookouts(), unpublished: newUnpublished(),
 		lot: parked.Lot{Store: d.Store, Consumer: Consumer, Logger: d.Logger, Metrics: d.Metrics, Now: d.Now},
 	}
+	dispatcher.queues = newQueues(dispatcher.join, dispatcher.jobs.end)
 	dispatcher.lanes = newLanes(d.Courier.Slots, d.Now, dispatcher.deliver)
 	return dispatcher
 }
@@ -134,6 +138,7 @@ func (d *Dispatcher) begin(ctx context.Context, b store.Batch, work *tracker) (u
 			d.Courier.Forget(change.Company)
 		}
 		d.lookOut(ctx, change, work)
+		d.reconsider(ctx, change, work)
 		events, err := readyEventsOf(change)
 		if !b.Replay || !d.sent.has(change) {
 			err = errors.Join(asked.add(change), err)
@@ -148,23 +153,39 @@ func (d *Dispatcher) begin(ctx context.Context, b store.Batch, work *tracker) (u
 	return understood
 }
 
-// publish submits the deliveries of a change's events.
+// publish submits the deliveries of a change's events, after those of earlier changes of the same record that could not be
+// submitted.
 func (d *Dispatcher) publish(ctx context.Context, change store.Change, events []readyEvent, replay bool, work *tracker) {
 	if len(events) == 0 {
 		return
 	}
+	for _, c := range d.unpublished.upTo(change) {
+		all := events
+		if c.Sequence != change.Sequence {
+			all, _ = readyEventsOf(c) // an event that cannot be made is parked with its change
+		}
+		if err := d.publishOne(ctx, c, all, replay, work); err != nil {
+			d.unpublished.keep(change)
+			work.fail(err)
+			return
+		}
+		d.unpublished.drop(c)
+	}
+}
+
+func (d *Dispatcher) publishOne(ctx context.Context, change store.Change, events []readyEvent, replay bool, work *tracker) error {
 	endpoints, err := d.Courier.Endpoints(ctx, change.Company, names(events)...)
 	if err != nil {
-		work.fail(err)
-		return
+		return err
 	}
 	for _, e := range events {
 		for _, endpoint := range endpoints {
 			if endpoint.Subscribes(e.Type) {
-				d.submit(ctx, newJob(e.Event, e.payload, endpoint, work), replay, d.Now().Sub(change.At))
+				d.submit(ctx, newJob(e.Event, change.Key, e.payload, endpoint, work), replay, d.Now().Sub(change.At))
 			}
 		}
 	}
+	return nil
 }
 
 func names(events []readyEvent) []string {
@@ -185,6 +206,10 @@ const late = time.Minute
 func (d *Dispatcher) submit(ctx context.Context, j *job, replay bool, age time.Duration) {
 	j.work.add()
 	if !d.jobs.begin(j) {
+		return
+	}
+	if j.delivery.Line != "" {
+		d.queues.add(j)
 		return
 	}
 	if replay {

@@ -55,7 +55,7 @@ func TestDispatcher_Events(t *testing.T) {
 	due := now.Add(24 * time.Hour)
 	g, _ := goal.Apply(goal.Goal{}, "github", goal.Draft{ExternalID: "1", Title: "Ship", State: goal.Open, DueAt: &due}, now)
 	r.Put("a", goal.Key(g.ID), goal.Entity, g)
-	g, _ = goal.Review(g, due)
+	g, _ = goal.Review(g, "", due)
 	r.Put("a", goal.Key(g.ID), goal.Entity, g)
 	run := syncrun.StoredRun{Run: syncrun.Run{ID: id.New(), Provider: "feed", Mode: syncrun.Live, State: syncrun.Running}}
 	r.Put("a", syncrun.Key(run.ID), syncrun.Entity, run)

@@ -19,10 +19,15 @@ type job struct {
 	waits    time.Time  // since when it waits in its lane
 }
 
-func newJob(e event.Event, payload json.RawMessage, endpoint *courier.Endpoint, work *tracker) *job {
-	return &job{endpoint: endpoint, work: work, delivery: delivery.Delivery{
+// newJob makes the job of an event about a record, whose key is subject.
+func newJob(e event.Event, subject string, payload json.RawMessage, endpoint *courier.Endpoint, work *tracker) *job {
+	j := &job{endpoint: endpoint, work: work, delivery: delivery.Delivery{
 		EventID: e.ID, Endpoint: endpoint.Provider, Event: e.Type, Payload: payload, CreatedAt: e.Timestamp,
 	}}
+	if endpoint.Ordered() {
+		j.delivery.Line = subject
+	}
+	return j
 }
 
 func (j *job) key() string { return delivery.Key(j.delivery.EventID, j.delivery.Endpoint) }

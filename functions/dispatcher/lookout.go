@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"orgops/shared/base/memo"
 	"orgops/shared/domain/delivery"
 	"orgops/shared/storage/store"
 )
@@ -54,14 +55,18 @@ func (d *Dispatcher) lookOut(ctx context.Context, change store.Change, work *tra
 	go func() {
 		ctx, cancel := context.WithTimeout(ctx, sendTimeout)
 		defer cancel()
-		c := store.For(d.Store, change.Company)
-		err := c.Commit(ctx, c.Timer(at, delivery.OverdueTimer, subject))
-		if errors.Is(err, store.ErrConflict) { // set before
-			err = nil
-		}
-		if err == nil {
-			d.lookouts.add(one)
-		}
+		_, err := memo.Get(ctx, one, func() (bool, error) { return true, d.setTimer(ctx, one) })
 		work.finish(err)
 	}()
+}
+
+// setTimer stores a timer, unless it is stored.
+func (d *Dispatcher) setTimer(ctx context.Context, one lookout) error {
+	c := store.For(d.Store, one.company)
+	err := c.Commit(ctx, c.Timer(one.at, delivery.OverdueTimer, one.subject))
+	if err != nil && !errors.Is(err, store.ErrConflict) {
+		return err
+	}
+	d.lookouts.add(one)
+	return nil
 }

@@ -96,7 +96,7 @@ func (w *writer) commit(ctx context.Context, writes []write) {
 		for i, one := range writes {
 			ops[i] = one.op
 		}
-		err := w.store.Commit(context.WithoutCancel(ctx), ops...)
+		err := w.store.Commit(store.Patiently(context.WithoutCancel(ctx)), ops...)
 		var conflict *store.ConflictError
 		if errors.As(err, &conflict) {
 			w.settle(ctx, writes[conflict.Index], nil)

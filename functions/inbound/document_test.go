@@ -9,13 +9,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestReceive_Document lists the statuses that the operation answers: 409 for a disabled integration, and no 404, because
+// TestReceive_Document lists the statuses that the operation answers: 403 for a suspended company, 409 for a disabled integration, and no 404, because
 // what does not exist gets the answer of a bad signature.
 func TestReceive_Document(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
 	op := s.Server.Document().Paths["/inbound/{companyId}/{provider}"].Post
-	want := []string{"200", "202", "400", "401", "409", "413", "415", "422", "429", "500", "503", "default"}
+	want := []string{"200", "202", "400", "401", "403", "409", "413", "415", "422", "429", "500", "503", "default"}
 	if diff := cmp.Diff(want, slices.Sorted(maps.Keys(op.Responses))); diff != "" {
 		t.Errorf("statuses differ (-want +got):\n%s", diff)
 	}

@@ -11,12 +11,16 @@ import (
 	"unicode/utf8"
 
 	"orgops/shared/base/fault"
+	"orgops/shared/domain/arrival"
+	"orgops/shared/domain/inbox"
 	"orgops/shared/domain/integration"
 	"orgops/shared/domain/policy"
-	"orgops/shared/domain/timeline"
 	"orgops/shared/provider/connector"
 	"orgops/shared/provider/intake"
+	"orgops/shared/provider/mapping"
+	"orgops/shared/provider/trial"
 	"orgops/shared/storage/store"
+	"orgops/shared/web"
 )
 
 // receiptKept sets how long a repeated delivery is recognised.
@@ -60,23 +64,66 @@ func (d Deps) receive(ctx context.Context, in delivery) (answer, error) {
 		return answer{}, err
 	}
 	deliveryID, err := d.verify(ctx, conn, in, now)
+	var stranger *unverifiedError
+	if errors.As(err, &stranger) {
+		d.refusals.count(ctx, in.company, in.provider, false, stranger.reason, now)
+		return answer{}, errUnverified
+	}
 	if err != nil {
 		return answer{}, err
 	}
+	if i.Suspended {
+		return answer{}, web.Suspended()
+	}
+	digest := digestOf(deliveryID, in.body)
 	if !i.Enabled {
+		d.refuse(ctx, in, digest, refusedDisabled, now)
 		return answer{}, fault.Newf(fault.Conflict, "integration %q is disabled; enable it to receive its webhooks", in.provider)
 	}
+	a, err := d.accept(ctx, conn, i, in, digest, now)
+	if reason := reasonOf(a, err); reason != "" && i.Allows(integration.InboundReceive, now) { // the inbox shows what the sandbox refuses
+		d.refuse(ctx, in, digest, reason, now)
+	} else {
+		d.refusals.write(ctx, in.company, in.provider, now)
+	}
+	return a, err
+}
+
+// accept maps a verified delivery and applies its actions.
+func (d Deps) accept(ctx context.Context, conn connector.Inbound, i integration.Integration, in delivery, digest string, now time.Time) (answer, error) {
 	if !utf8.Valid(in.body) { // the JSON decoder would replace invalid bytes by U+FFFD
 		return answer{}, fault.New(fault.Malformed, "the body is not UTF-8")
 	}
-	actions, err := conn.Map(i.Config, in.header, in.body)
+	return d.take(ctx, conn, i, in, digest, now)
+}
+
+// take maps a verified delivery and applies its actions. The sandbox also keeps a delivery that is refused.
+func (d Deps) take(ctx context.Context, conn connector.Inbound, i integration.Integration, in delivery, digest string, now time.Time) (answer, error) {
+	sandboxed := !i.Allows(integration.InboundReceive, now)
+	r := reception{delivery: in, integration: i, receipt: arrival.ReceiptKey(in.provider, digest, sandboxed), now: now, sandboxed: sandboxed}
+	var err error
+	if r.mapped, err = d.mapped(ctx, conn, i, in); err != nil {
+		if refused, ok := trial.Refused(err); ok && r.sandboxed {
+			if failed := r.keep(ctx, refused); failed != nil {
+				return answer{}, failed
+			}
+		}
+		return answer{}, err
+	}
+	return d.apply(ctx, r)
+}
+
+// mapped maps a delivery by the company's mapping, or by its provider's default.
+func (d Deps) mapped(ctx context.Context, conn connector.Inbound, i integration.Integration, in delivery) (trial.Mapped, error) {
+	m, err := d.mappings.Of(ctx, in.company, i, conn)
 	if err != nil {
-		return answer{}, err
+		return trial.Mapped{}, err
 	}
-	if err := intake.Validate(actions); err != nil {
-		return answer{}, err
+	read, err := mapping.Read(conn, i.Config, in.header, in.body)
+	if err != nil {
+		return trial.Mapped{}, err
 	}
-	return d.apply(ctx, in, i, actions, receiptKey(in.provider, deliveryID, in.body), now)
+	return trial.Map(ctx, m, read)
 }
 
 func (d Deps) inboundConnector(provider string) (connector.Inbound, bool) {
@@ -88,6 +135,7 @@ func (d Deps) inboundConnector(provider string) (connector.Inbound, bool) {
 	return inbound, ok
 }
 
+// verify returns the provider's id of a delivery. Of a delivery that does not verify it returns an *unverifiedError.
 func (d Deps) verify(ctx context.Context, conn connector.Inbound, in delivery, now time.Time) (string, error) {
 	secrets, _, err := integration.LoadSecrets(ctx, in.company, d.Vault, in.provider)
 	if err != nil {
@@ -95,78 +143,103 @@ func (d Deps) verify(ctx context.Context, conn connector.Inbound, in delivery, n
 	}
 	live := secrets.Live(now)
 	if len(live) == 0 {
-		return "", errUnverified
+		return "", unverified("no signing secret is configured")
 	}
 	deliveryID, err := conn.Verify(live, in.header, in.body, now)
-	if fault.KindOf(err) == fault.Unauthenticated {
-		return "", errUnverified
+	var f *fault.Error
+	if errors.As(err, &f) && f.Kind == fault.Unauthenticated {
+		return "", unverified(f.Detail)
 	}
 	return deliveryID, err
 }
 
-// apply plans every action and commits effects, decisions and receipt together. In the sandbox it commits the decisions and a
-// receipt of the sandbox, so that the same delivery can take effect after the certification.
-func (d Deps) apply(ctx context.Context, in delivery, i integration.Integration, actions []connector.Action, receipt string, now time.Time) (answer, error) {
-	out := answer{sandboxed: !i.Allows(integration.InboundReceive, now)}
-	planner := intake.Planner{Company: in.company, Integration: i, Engine: d.Engine, Now: now, DryRun: out.sandboxed}
-	if out.sandboxed {
-		receipt += "#sandbox"
-	}
+// reception holds a verified delivery with its actions.
+type reception struct {
+	delivery
+	integration integration.Integration
+	mapped      trial.Mapped
+	receipt     string
+	now         time.Time
+	sandboxed   bool
+}
+
+// apply plans every action and commits effects, decisions and receipt together. In the sandbox it commits the decisions, a
+// receipt of the sandbox, so that the same delivery can take effect after the certification, and the delivery for the inbox.
+func (d Deps) apply(ctx context.Context, r reception) (answer, error) {
+	out := answer{sandboxed: r.sandboxed}
+	planner := intake.Planner{Company: r.company, Integration: r.integration, Engine: d.Engine, Now: r.now, DryRun: r.sandboxed}
 	for range maxTries {
-		ops := []store.Op{in.company.Create(receipt, "receipt", struct{}{}).Until(now.Add(receiptKept)).Quietly()}
 		var err error
-		if out.planned, err = plan(ctx, planner, actions); err != nil {
+		if out.planned, err = planner.PlanAll(ctx, r.mapped.Actions); err != nil {
 			return answer{}, err
 		}
-		for _, p := range out.planned {
-			ops = append(ops, policy.Create(in.company, p.Decision))
-			if !out.sandboxed {
-				ops = append(ops, p.Ops...)
-			}
+		ops, err := r.ops(ctx, out.planned)
+		if err != nil {
+			return answer{}, err
 		}
-		err = in.company.Commit(ctx, ops...)
+		err = r.company.Commit(ctx, ops...)
 		var conflict *store.ConflictError
 		switch {
 		case err == nil:
 			return out, nil
+		case errors.Is(err, store.ErrTooLarge):
+			return answer{}, fault.New(fault.TooLarge, "the delivery's actions and decisions are too large together; send fewer at once")
 		case !errors.As(err, &conflict):
 			return answer{}, store.Fault(err, "")
-		case conflict.Key == receipt:
-			return answer{duplicate: true, sandboxed: out.sandboxed}, nil
+		case conflict.Key == r.receipt:
+			return answer{duplicate: true, sandboxed: r.sandboxed}, nil
 		}
 	}
+	return answer{}, errBusy()
+}
+
+// record returns the writes that store decisions: one each, or one for all if the commit has no room for as many.
+func record(c store.Company, decisions []policy.Decision, room int) []store.Op {
+	if len(decisions) > room {
+		return []store.Op{policy.CreatePage(c, decisions)}
+	}
+	ops := make([]store.Op, len(decisions))
+	for n, d := range decisions {
+		ops[n] = policy.Create(c, d)
+	}
+	return ops
+}
+
+// errBusy asks the sender to retry.
+func errBusy() error {
 	e := fault.New(fault.Unavailable, "too many deliveries change the same items at once; send this one again")
 	e.RetryAfter = time.Second
-	return answer{}, e
+	return e
 }
 
-// plan plans the actions in order. If two actions change the same item, only the later one takes effect, because a commit
-// writes an item once.
-func plan(ctx context.Context, planner intake.Planner, actions []connector.Action) ([]intake.Planned, error) {
-	planned := make([]intake.Planned, 0, len(actions))
-	owner := map[timeline.Reference]int{}
-	for n, a := range actions {
-		p, err := planner.Plan(ctx, a)
-		if err != nil {
-			return nil, err
-		}
-		planned = append(planned, p)
-		if a.Note != nil || p.Outcome == intake.Refused { // every note and every refusal makes its own timeline entry
-			continue
-		}
-		if earlier, taken := owner[p.Decision.Resource]; taken {
-			planned[earlier].Ops, planned[earlier].Outcome = nil, intake.Unchanged
-		}
-		owner[p.Decision.Resource] = n
+// ops returns the writes of a delivery.
+func (r reception) ops(ctx context.Context, planned []intake.Planned) ([]store.Op, error) {
+	body := arrival.Receipt{Denied: answer{planned: planned}.denied()}
+	receipt := r.company.Create(r.receipt, arrival.ReceiptEntity, body).Until(r.now.Add(receiptKept))
+	if body.Denied || r.sandboxed {
+		receipt = receipt.Quietly() // only accepted deliveries are counted from the feed
 	}
-	return planned, nil
+	ops := []store.Op{receipt}
+	var decisions []policy.Decision
+	for _, p := range planned {
+		decisions = append(decisions, p.Decision)
+		if !r.sandboxed {
+			ops = append(ops, p.Ops...)
+		}
+	}
+	ops = append(ops, record(r.company, decisions, store.MaxOps-len(ops))...)
+	if !r.sandboxed {
+		return ops, nil
+	}
+	kept, err := inbox.Add(ctx, r.company, r.provider, r.received(r.mapped.Result(planned)))
+	return append(ops, kept...), err
 }
 
-// receiptKey binds a provider's delivery id to the body. The id is empty if the signature does not cover it: a captured body
-// under another id has the same key.
-func receiptKey(provider, deliveryID string, body []byte) string {
+// digestOf binds a provider's delivery id to the body. The id is empty if the signature does not cover it: a captured body
+// under another id has the same digest.
+func digestOf(deliveryID string, body []byte) string {
 	h := sha256.New()
 	fmt.Fprintf(h, "%d:%s:", len(deliveryID), deliveryID)
 	h.Write(body)
-	return "RECEIPT#" + provider + "#" + base64.RawURLEncoding.EncodeToString(h.Sum(nil))
+	return base64.RawURLEncoding.EncodeToString(h.Sum(nil))
 }

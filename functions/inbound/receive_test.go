@@ -23,6 +23,7 @@ import (
 	"orgops/shared/domain/timeline"
 	"orgops/shared/provider/connector"
 	"orgops/shared/provider/policyengine"
+	"orgops/shared/storage/store"
 	"orgops/shared/testkit/errtest"
 	"orgops/shared/testkit/metrictest"
 )
@@ -46,7 +47,7 @@ func TestReceive(t *testing.T) {
 		}
 	}
 	slices.Sort(written)
-	if diff := cmp.Diff([]string{"decision, in the feed: false", "memory, in the feed: true", "receipt, in the feed: false"}, written); diff != "" {
+	if diff := cmp.Diff([]string{"decision, in the feed: false", "memory, in the feed: true", "receipt, in the feed: true"}, written); diff != "" {
 		t.Errorf("writes differ (-want +got):\n%s", diff)
 	}
 	memories := []memory.Memory{{
@@ -231,6 +232,20 @@ func TestReceive_EngineFails(t *testing.T) {
 	if diff := cmp.Diff(want, items[policy.Decision](s, policy.Prefix), other); diff != "" {
 		t.Errorf("decisions differ (-want +got):\n%s", diff)
 	}
+}
+
+// TestReceive_EngineUnavailable keeps nothing of a delivery while the policies cannot be read, so that its repeat takes effect.
+func TestReceive_EngineUnavailable(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	s.certified()
+	s.engine.err = fmt.Errorf("read policies: %w", store.ErrUnavailable)
+	s.sent(s.send("webhook", secret, "d1", upsert), 503)
+	if n := len(items[policy.Decision](s, policy.Prefix)); n > 0 {
+		t.Errorf("%d decisions are stored, want none", n)
+	}
+	s.engine.err = nil
+	s.wantReceipt(s.sent(s.send("webhook", secret, "d1", upsert), 202), "memory.upsert permitted created")
 }
 
 func TestReceive_Invalid(t *testing.T) {

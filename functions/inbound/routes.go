@@ -15,6 +15,7 @@ import (
 	"orgops/shared/domain/policy"
 	"orgops/shared/provider/connector"
 	"orgops/shared/provider/intake"
+	"orgops/shared/provider/mapping"
 	"orgops/shared/run/boot"
 	"orgops/shared/storage/store"
 	"orgops/shared/web"
@@ -28,6 +29,9 @@ type Deps struct {
 	Engine     policy.Engine
 	Metrics    *metric.Recorder // nil: no metrics are recorded
 	Now        func() time.Time
+
+	mappings *mapping.Cache // set by Register, like refusals
+	refusals *counter
 }
 
 // Mount registers the group with the service's parts.
@@ -41,12 +45,13 @@ const challenge = "Webhook-Signature"
 
 // Register mounts the group.
 func Register(api huma.API, d Deps) {
-	op := web.Public(huma.Operation{
+	d.mappings, d.refusals = new(mapping.Cache), &counter{waiting: map[string]*counting{}}
+	op := web.Unaudited(web.Public(huma.Operation{
 		OperationID: "receive-webhook", Method: http.MethodPost, Path: "/inbound/{companyId}/{provider}",
 		Summary: "Receive a provider's webhook",
-		Description: "Authenticated by the signature alone: Standard Webhooks for webhook and webhook-{name}, X-Hub-Signature-256 for github. " +
+		Description: "Authenticated by the signature alone: Standard Webhooks for webhook and webhook-{name}, X-Hub-Signature-256 for github, Linear-Signature for linear. " +
 			"Every action gets a verdict, and the permitted actions are committed in one transaction before the answer. A repeat within 7 days " +
-			"is answered with 200 and has no effect: for github, the same body, because its id is not signed. A state that is older than the stored one " +
+			"is answered with 200 and has no effect: for github and linear, the same body, because their ids are not signed. A state that is older than the stored one " +
 			"changes nothing. In the sandbox only the verdicts are stored.",
 		DefaultStatus: http.StatusAccepted, Tags: []string{"inbound"},
 		Responses: map[string]*huma.Response{
@@ -55,13 +60,15 @@ func Register(api huma.API, d Deps) {
 				Description: "How to authenticate: by the signature that the provider sends", Schema: &huma.Schema{Type: huma.TypeString},
 				Example: challenge,
 			}}},
+			"403": {Description: "The company is suspended; its operator resumes it"},
 			"409": {Description: "The integration is disabled; enable it to receive its webhooks"},
 		},
-	})
+	}), "the receipt and the stored decisions say what became of each delivery and action")
 	op = web.Never(web.Challenge(op, challenge), http.StatusNotFound) // what does not exist is not told from a bad signature
 	// GitHub sends a form unless the webhook's content type is set to JSON. The document does not offer it to other senders.
 	op = web.Accept(op, "application/x-www-form-urlencoded")
 	op.Parameters = signatureHeaders()
+	op = web.OnUnread(op, d.unread)
 	web.Register(api, web.DescribeBody(op, web.Body{
 		Schema: &huma.Schema{Ref: web.ComponentRef("InboundDelivery")},
 		Components: map[string]*huma.Schema{"InboundDelivery": {
@@ -78,7 +85,8 @@ func Register(api huma.API, d Deps) {
 	}), d.receiveWebhook)
 }
 
-// signatureHeaders documents the headers that sign a delivery: those of Standard Webhooks for webhook, GitHub's for github.
+// signatureHeaders documents the headers that sign a delivery: those of Standard Webhooks for webhook, and those
+// of GitHub and Linear.
 func signatureHeaders() []*huma.Param {
 	header := func(name, description, example string) *huma.Param {
 		return &huma.Param{Name: name, In: "header", Description: description, Example: example, Schema: &huma.Schema{Type: huma.TypeString}}
@@ -89,13 +97,14 @@ func signatureHeaders() []*huma.Param {
 		header("webhook-signature", "webhook: v1, a comma, and the base64 HMAC-SHA256 of id.timestamp.body", "v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4="),
 		header("X-Hub-Signature-256", "github: sha256= and the hexadecimal HMAC-SHA256 of the body", "sha256=757107ea0eb2509fc211221cce984b8a37570b6d7586c22c46f4379c8b043e17"),
 		header("X-GitHub-Event", "github: the event's name", "issues"),
+		header("Linear-Signature", "linear: the hexadecimal HMAC-SHA256 of the body", "757107ea0eb2509fc211221cce984b8a37570b6d7586c22c46f4379c8b043e17"),
 		header("X-GitHub-Delivery", "github: the delivery's id, which the signature does not cover", "72d3162e-cc78-11e3-81ab-4c9367dc0958"),
 	}
 }
 
 type input struct {
 	Company  string `path:"companyId" maxLength:"64" doc:"the company"`
-	Provider string `path:"provider" maxLength:"64" doc:"webhook, webhook-{name} or github" example:"github"`
+	Provider string `path:"provider" maxLength:"64" doc:"webhook, webhook-{name}, github or linear" example:"github"`
 	RawBody  []byte `contentType:"application/json"`
 }
 
@@ -104,8 +113,9 @@ type Result struct {
 	Action     string         `json:"action" doc:"what the delivery asks for" example:"memory.upsert"`
 	Verdict    policy.Verdict `json:"verdict" doc:"what the policy engine decided" enum:"permitted,denied,needs-approval"`
 	DecisionID string         `json:"decisionId" doc:"the id of the policy engine's decision" format:"uuid"`
-	Outcome    intake.Outcome `json:"outcome" enum:"created,updated,unchanged,refused" doc:"the action's outcome; in the sandbox, the outcome it would have had"`
+	Outcome    intake.Outcome `json:"outcome" enum:"created,updated,unchanged,refused,pending" doc:"the action's outcome; in the sandbox, the outcome it would have had; pending: it waits for an approval"`
 	Subject    string         `json:"subject" doc:"the id of the item that the action is about"`
+	ApprovalID string         `json:"approvalId,omitempty" doc:"the approval that the action waits for; absent in the sandbox" format:"uuid"`
 }
 
 // Receipt answers a delivery.
@@ -138,6 +148,7 @@ func (d Deps) receiveWebhook(ctx context.Context, in *input) (*output, error) {
 	for _, p := range a.planned {
 		out.Body.Results = append(out.Body.Results, Result{
 			Action: p.Decision.Action, Verdict: p.Decision.Verdict, DecisionID: p.Decision.ID, Outcome: p.Outcome, Subject: p.Decision.Resource.ID,
+			ApprovalID: p.ApprovalID,
 		})
 	}
 	return out, nil

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -17,6 +18,7 @@ import (
 	"orgops/functions/inbound"
 	"orgops/functions/integrations"
 	"orgops/shared/base/metric"
+	"orgops/shared/domain/arrival"
 	"orgops/shared/domain/integration"
 	"orgops/shared/domain/policy"
 	"orgops/shared/domain/timeline"
@@ -60,6 +62,7 @@ func setup(t testing.TB) *service {
 		Connectors: catalog.All(client, s.clock.Now), Logger: slog.New(slog.NewJSONHandler(s.Log, nil)), Now: s.clock.Now,
 	})
 	integrations.Mount(s.API(), s.services)
+	integrations.MountCertification(s.API(), s.services)
 	s.metrics, s.measured = metrictest.New(s.clock.Now)
 	s.commits, s.engine = &commits{Store: s.Store}, &engine{Engine: s.services.Engine}
 	inbound.Register(s.API(), inbound.Deps{
@@ -153,7 +156,7 @@ func items[T any](s *service, prefix string) []T {
 // receipt decodes the answer as a sender does.
 type receipt struct {
 	Duplicate, Sandboxed bool
-	Results              []struct{ Action, Verdict, DecisionID, Outcome, Subject string }
+	Results              []struct{ Action, Verdict, DecisionID, Outcome, Subject, ApprovalID string }
 }
 
 // wantReceipt compares what an answer says: "duplicate", "sandboxed", and the action, verdict and outcome of each result.
@@ -206,12 +209,25 @@ func (s *service) wantVerdicts(dryRun bool, want ...policy.Verdict) {
 	}
 }
 
-// wantCommits checks how many commits the group has made since the last call.
+// wantCommits checks how many commits the group has made since the last call, but those that count refusals.
 func (s *service) wantCommits(want int) {
 	s.t.Helper()
-	if got := s.commits.take(); len(got) != want {
-		s.t.Errorf("%d commits, want %d", len(got), want)
+	if _, got := s.commits.split(); got != want {
+		s.t.Errorf("%d commits, want %d", got, want)
 	}
+}
+
+// split removes the commits, and returns how many wrote the counts of refusals, and how many others there were.
+func (c *commits) split() (counts, others int) {
+	for _, ops := range c.take() {
+		switch {
+		case ops[0].Entity == arrival.Entity:
+			counts++
+		case !strings.HasPrefix(ops[0].Key, "REFUSED#"):
+			others++
+		}
+	}
+	return counts, others
 }
 
 func (s *service) sent(answer *webtest.Response, status int) receipt {
@@ -252,7 +268,7 @@ type engine struct {
 	err error
 }
 
-func (e *engine) Decide(ctx context.Context, company string, r policy.Request) (policy.Decision, error) {
+func (e *engine) Decide(ctx context.Context, company store.Company, r policy.Request) (policy.Decision, error) {
 	if e.err != nil {
 		return policy.Decision{}, e.err
 	}

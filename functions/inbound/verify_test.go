@@ -10,6 +10,8 @@ import (
 
 	"orgops/shared/base/id"
 	"orgops/shared/domain/integration"
+	"orgops/shared/domain/suspension"
+	"orgops/shared/testkit/errtest"
 	"orgops/shared/testkit/webtest"
 )
 
@@ -161,4 +163,18 @@ func TestReceive_NoToken(t *testing.T) {
 			t.Errorf("receive-webhook needs %v, want nothing, because a provider holds no token", op.Security)
 		}
 	}
+}
+
+// TestReceive_Suspended refuses the deliveries of a suspended company. A stranger does not learn that it is suspended.
+func TestReceive_Suspended(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	s.certified()
+	_, err := suspension.Suspend(t.Context(), s.company(), "", s.clock.Now())
+	errtest.Must(t, err)
+	s.send("webhook", secret, "d1", upsert).WantProblem(403, "suspended")
+	s.send("webhook", "whsec_"+strings.Repeat("x", 43)+"=", "d1", upsert).WantProblem(401, "unauthenticated")
+	_, err = suspension.Resume(t.Context(), s.company(), s.clock.Now())
+	errtest.Must(t, err)
+	s.send("webhook", secret, "d1", upsert).Want(202)
 }

@@ -39,7 +39,7 @@ func (d Deps) certifyIntegration(ctx context.Context, in *ProviderInput) (*repor
 	if err != nil {
 		return nil, err
 	}
-	examiner := certify.Examiner{Connectors: d.Connectors, Client: d.Client, Engine: d.Engine, Now: d.Now}
+	examiner := certify.Examiner{Connectors: d.Connectors, Client: d.Client, Engine: d.Engine, Now: d.Now, Mappings: d.mappings}
 	report, err := examiner.Run(ctx, certify.Candidate{Company: c, Integration: stored.Integration, Secrets: secrets})
 	if err != nil {
 		return nil, err
@@ -63,6 +63,9 @@ func (d Deps) conclude(ctx context.Context, stored integration.Stored, report in
 	reports.Last = report
 	i := stored.Integration
 	i.UpdatedAt = now
+	if until := report.CredentialsUntil; until != nil {
+		i, _ = i.CredentialsEnd(*until)
+	}
 	ops := []store.Op{}
 	if report.Passed {
 		expires := now.Add(integration.CertifiedFor)
@@ -71,6 +74,7 @@ func (d Deps) conclude(ctx context.Context, stored integration.Stored, report in
 			PassedAt: now, ExpiresAt: expires, ConfigDigest: report.ConfigDigest, Ports: report.Ports,
 		}
 		reports.Passed = &report
+		ops = append(ops, resume(c, &i)...)
 		ops = append(ops, c.Timer(expires, integration.ExpiryTimer, fmt.Sprintf("%s@%d", i.Provider, stored.Version+1)))
 	}
 	ops = append(ops, c.Replace(integration.Key(i.Provider), integration.Entity, stored.Version, i),

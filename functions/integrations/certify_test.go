@@ -11,10 +11,13 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"orgops/shared/base/fault"
 	"orgops/shared/domain/integration"
 	"orgops/shared/insight/projection"
 	"orgops/shared/storage/store"
 	"orgops/shared/testkit/errtest"
+	"orgops/shared/testkit/githubtest"
+	"orgops/shared/testkit/webtest"
 	"orgops/shared/webhook/standardwebhooks"
 )
 
@@ -34,7 +37,9 @@ func TestCertify(t *testing.T) {
 	got := s.certify("webhook")
 	s.wantReport(got, report{Passed: true, State: "certified", Ports: []string{"event.deliver", "inbound.receive"}})
 	for _, c := range got.Checks {
-		s.wantCheck(got, c.ID, "pass", "")
+		if c.ID != "seen-from-outside" {
+			s.wantCheck(got, c.ID, "pass", "")
+		}
 	}
 	if len(r.got) != 3 {
 		t.Errorf("%d samples, want one valid, one with a bad signature and one old", len(r.got))
@@ -139,6 +144,7 @@ func TestCertify_Github(t *testing.T) {
 	without := s.certify("github")
 	s.wantReport(without, report{State: "sandbox"})
 	s.wantCheck(without, "signing-secret", "not-applicable", "configure signingSecret")
+	s.wantCheck(without, "credentials", "not-applicable", "needs the credential token")
 	s.rotate("github", map[string]any{"signingSecret": "as typed at github"})
 	with := s.certify("github")
 	s.wantReport(with, report{Passed: true, State: "certified", Ports: []string{"inbound.receive"}})
@@ -148,6 +154,108 @@ func TestCertify_Github(t *testing.T) {
 	for _, prefix := range []string{"MEMORY#", "DECISION#", "TIMELINE#", "RECEIPT#"} {
 		s.wantNone(prefix)
 	}
+}
+
+// TestCertify_GithubSource proves the token against a server that behaves as GitHub documents, and shows one page.
+func TestCertify_GithubSource(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	provider := githubtest.New(t, time.Now)
+	provider.Put("issues", githubtest.Issue(7, "Printer on fire", time.Now()))
+	provider.Expire("2026-05-01 08:00:00 UTC")
+	s.configured("github", map[string]any{"repository": githubtest.Repository, "baseUrl": provider.URL}, 201)
+	token := func(value string) report {
+		s.do("PUT", "/github/credentials", map[string]any{"credentials": map[string]string{"token": value}}).Want(204)
+		return s.certify("github")
+	}
+	wrong := token("github_pat_wrong")
+	s.wantReport(wrong, report{State: "sandbox"})
+	s.wantCheck(wrong, "sandbox-page", "fail", "refuses the token")
+	right := token(githubtest.Token)
+	s.wantReport(right, report{Passed: true, State: "certified", Ports: []string{"sync.pull"}})
+	s.wantCheck(right, "sandbox-page", "pass", "1 items")
+	s.wantCheck(right, "credentials", "pass", "refused with wrong ones")
+	s.wantExpiry("github", new(time.Date(2026, 5, 1, 8, 0, 0, 0, time.UTC)))
+	s.do("PUT", "/github/credentials", map[string]any{"credentials": map[string]string{"token": "another"}}).Want(204)
+	s.wantExpiry("github", nil)
+	s.wantNone("MEMORY#")
+}
+
+// TestList_SameAsOne lists each integration as it is shown alone: with the expiry of its certification and of its credentials.
+func TestList_SameAsOne(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	server := githubtest.New(t, s.clock.Now)
+	s.configured("github", map[string]any{"repository": githubtest.Repository, "baseUrl": server.URL}, 201)
+	ends := s.clock.Now().Add(40 * 24 * time.Hour)
+	s.do("PUT", "/github/credentials", map[string]any{"credentials": map[string]string{"token": githubtest.Token}, "expiresAt": ends}).Want(204)
+	s.certify("github")
+	var list struct{ Items []map[string]any }
+	var one map[string]any
+	s.do("GET", "", nil).Want(200).JSON(&list)
+	s.do("GET", "/github", nil).Want(200).JSON(&one)
+	if diff := cmp.Diff([]map[string]any{one}, list.Items); diff != "" {
+		t.Errorf("the list differs (-alone +listed):\n%s", diff)
+	}
+	certification, _ := one["certification"].(map[string]any)
+	credentials, _ := one["credentials"].(map[string]any)
+	got := []any{certification["expiresAt"], credentials["expiresAt"]}
+	want := []any{s.clock.Now().Add(90 * 24 * time.Hour).Format(time.RFC3339Nano), ends.Format(time.RFC3339Nano)}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("expiry of certification and credentials (-want +got):\n%s", diff)
+	}
+}
+
+// TestCredentials_ExpiresAt keeps the expiry that a founder states, until the provider says another one or the credentials are
+// replaced. A certification of a provider that says nothing leaves it as it is.
+func TestCredentials_ExpiresAt(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	server := githubtest.New(t, s.clock.Now)
+	s.configured("github", map[string]any{"repository": githubtest.Repository, "baseUrl": server.URL}, 201)
+	stated := s.clock.Now().Add(40 * 24 * time.Hour)
+	store := func(until any) *webtest.Response {
+		body := map[string]any{"credentials": map[string]string{"token": githubtest.Token}}
+		if until != nil {
+			body["expiresAt"] = until
+		}
+		return s.do("PUT", "/github/credentials", body)
+	}
+	store(stated).Want(204)
+	s.wantExpiry("github", &stated)
+	s.certify("github")
+	s.wantExpiry("github", &stated)
+	server.Expire("2026-05-01 08:00:00 UTC")
+	s.certify("github")
+	s.wantExpiry("github", new(time.Date(2026, 5, 1, 8, 0, 0, 0, time.UTC)))
+	p := store(s.clock.Now()).WantProblem(422, "invalid")
+	if diff := cmp.Diff([]fault.FieldError{{Pointer: "/expiresAt", Detail: "must be in the future"}}, p.Errors); diff != "" {
+		t.Errorf("problems of an expiry that has passed (-want +got):\n%s", diff)
+	}
+	store(nil).Want(204)
+	s.wantExpiry("github", nil)
+}
+
+// wantExpiry checks when the list of integrations says that the credentials of one expire.
+func (s *service) wantExpiry(provider string, want *time.Time) {
+	s.t.Helper()
+	var list struct {
+		Items []struct {
+			Provider    string
+			Credentials struct{ ExpiresAt *time.Time }
+		}
+	}
+	s.do("GET", "", nil).Want(200).JSON(&list)
+	for _, i := range list.Items {
+		if i.Provider != provider {
+			continue
+		}
+		if diff := cmp.Diff(want, i.Credentials.ExpiresAt); diff != "" {
+			s.t.Errorf("expiry of the credentials of %s differs (-want +got):\n%s", provider, diff)
+		}
+		return
+	}
+	s.t.Errorf("%s is not listed", provider)
 }
 
 const atom = `<?xml version="1.0"?><feed xmlns="http://www.w3.org/2005/Atom"><title>News</title><id>urn:x</id><updated>2026-01-01T00:00:00Z</updated>

@@ -12,6 +12,8 @@ import (
 	"orgops/shared/provider/connector"
 	"orgops/shared/provider/genericwebhook"
 	"orgops/shared/provider/github"
+	"orgops/shared/provider/httplist"
+	"orgops/shared/provider/linear"
 	"orgops/shared/provider/webfeed"
 	"orgops/shared/testkit/errtest"
 	"orgops/shared/web"
@@ -30,7 +32,7 @@ func TestConfigure_Checked(t *testing.T) {
 	}{
 		{"webhook", "webhook", `{` + url + `,"events":["memory.*","goal.updated"]}`, nil},
 		{"everything", "webhook-a", `{` + minimum + `,"description":"d","signingSecret":"` + given + `","headers":{"X-A":"1","x.b":"2"},"rateLimit":1000}`, nil},
-		{"unknown fields", "webhook", `{` + minimum + `,"URL":"x","ordered":true}`, []string{"/URL: known are description, events, headers, rateLimit, signingSecret, url", "/ordered: known are"}},
+		{"unknown fields", "webhook", `{` + minimum + `,"URL":"x","order":true}`, []string{"/URL: known are description, events, headers, ordered, rateLimit, signingSecret, url", "/order: known are"}},
 		{"unknown event", "webhook", `{` + url + `,"events":["memory.*","goal.updated","s3cr3t"]}`, []string{`/events/2: one of "memory.created, memory.synced`}},
 		{"no events", "webhook", `{` + url + `,"events":[]}`, []string{"/events: >= 1"}},
 		{"an event twice", "webhook", `{` + url + `,"events":["memory.*","memory.*"]}`, []string{"/events: unique"}},
@@ -50,11 +52,19 @@ func TestConfigure_Checked(t *testing.T) {
 		{"github repository", "github", `{"repository":"octo/app/x"}`, []string{"/repository: match"}},
 		{"github dots", "github", `{"repository":"octo/.."}`, []string{"/repository: is not the name"}},
 		{"github secret", "github", `{"repository":"octo/app","signingSecret":"s3cr3t"}`, []string{"/signingSecret: >= 8"}},
-		{"github base url", "github", `{"repository":"octo/app","baseUrl":"https://github.example.com/api/v3"}`, []string{"/baseUrl: known are repository, signingSecret"}},
+		{"github enterprise", "github", `{"repository":"octo/app","baseUrl":"https://github.example.com/api/v3"}`, nil},
+		{"github base url", "github", `{"repository":"octo/app","baseUrl":"http://10.0.0.1/?a"}`, []string{"/baseUrl: the host's address is not public", "/baseUrl: must not have a query"}},
+		{"linear", "linear", `{"team":"ENG","schedule":"1h","signingSecret":"s3cr3t s3cr3t"}`, nil},
+		{"linear team", "linear", `{"team":"eng"}`, []string{"/team: match"}},
+		{"http", "http", `{"url":"https://example.com/v1","itemsPath":"","idPath":"/id","titlePath":"/a~1b","target":"goal","progressPath":"/p","auth":"header","header":"X-Key","paging":"offset","parameter":"skip","schedule":"30m"}`, nil},
+		{"http paths", "http", `{"url":"https://example.com/v1","itemsPath":"data","idPath":"","titlePath":"/a~2","target":"memory"}`,
+			[]string{"/idPath: match", "/itemsPath: match", "/titlePath: match"}},
+		{"http parts", "http", `{"url":"http://10.0.0.1/","itemsPath":"","idPath":"/id","titlePath":"/t","target":"memory","progressPath":"/p","auth":"header","header":"Host","paging":"cursor"}`,
+			[]string{"/url: the host's address is not public", "/header: is set by the service", "/cursorPath: is needed", "/parameter: is needed", "/progressPath: belongs to the target goal"}},
 		{"feed", "feed", `{"url":"https://example.com/feed","maxItems":5}`, nil},
 		{"feed url", "feed", `{"url":"file:///etc/passwd"}`, []string{"/url: must be an absolute http"}},
 		{"invalid feed url", "feed", `{"url":"https://s3cr3t:s3cr3t@[::1"}`, []string{"/url: uri"}},
-		{"feed secret", "feed", `{"url":"https://example.com/feed","signingSecret":"s3cr3t"}`, []string{"/signingSecret: known are maxItems, url"}},
+		{"feed secret", "feed", `{"url":"https://example.com/feed","signingSecret":"s3cr3t"}`, []string{"/signingSecret: known are maxItems, schedule, url"}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -85,7 +95,7 @@ func TestConfigure_Checked(t *testing.T) {
 
 func registry() connector.Registry {
 	client := outbound.New(outbound.Options{})
-	return connector.New(genericwebhook.New(client), github.New(), webfeed.New(client, time.Now))
+	return connector.New(genericwebhook.New(client), github.New(client, time.Now), httplist.New(client, time.Now), linear.New(client, time.Now), webfeed.New(client, time.Now))
 }
 
 // refused reports whether the group refuses a configuration.

@@ -62,6 +62,7 @@ func configSchema(c connector.Connector) (name string, schema map[string]any, ex
 	if examples, ok := schema["examples"].([]any); ok && len(examples) > 0 {
 		example = examples[0]
 	}
+	documentPermissions(schema)
 	delete(schema, "$schema")
 	delete(schema, "$id")
 	return first + "Config", schema, example
@@ -93,10 +94,14 @@ func (d Deps) configureIntegration(ctx context.Context, in *configureInput) (*co
 	if err != nil {
 		return nil, err
 	}
-	if err := check(conn, in.RawBody); err != nil {
+	request, asked, err := takePermissions(in.RawBody)
+	if err != nil {
 		return nil, err
 	}
-	config, secrets, err := connector.Split(conn, in.RawBody)
+	if err := check(conn, request); err != nil {
+		return nil, err
+	}
+	config, secrets, err := connector.Split(conn, request)
 	if err != nil {
 		return nil, err
 	}
@@ -108,8 +113,12 @@ func (d Deps) configureIntegration(ctx context.Context, in *configureInput) (*co
 	if err := in.Check(revision(integration.Stored{Integration: old, Version: version})); err != nil {
 		return nil, err
 	}
+	permissions, err := narrow(conn.Ports(config), asked, old)
+	if err != nil {
+		return nil, err
+	}
 	change := configuration{
-		Deps: d, company: c, conn: conn, provider: in.Provider, config: config, secret: secrets[secretField],
+		Deps: d, permissions: permissions, company: c, conn: conn, provider: in.Provider, config: config, secret: secrets[secretField],
 		by: web.CallerOf(ctx).UserID, now: d.Now().UTC(),
 	}
 	if version == 0 {
@@ -139,8 +148,10 @@ type configuration struct {
 	provider string
 	config   json.RawMessage
 	secret   string // "" if the request has none
-	by       string
-	now      time.Time
+
+	permissions []integration.Port
+	by          string
+	now         time.Time
 }
 
 func (r configuration) create(ctx context.Context) (*configuredOutput, error) {
@@ -153,7 +164,7 @@ func (r configuration) create(ctx context.Context) (*configuredOutput, error) {
 	}
 	i := integration.Integration{
 		Provider: r.provider, Kind: r.conn.Kind(), State: integration.Sandbox, Enabled: true, Config: r.config,
-		Permissions: r.conn.Ports(r.config), ConfiguredBy: r.by, CreatedAt: r.now, UpdatedAt: r.now,
+		Permissions: r.permissions, Narrowed: r.narrowed(), ConfiguredBy: r.by, CreatedAt: r.now, UpdatedAt: r.now,
 	}
 	secrets, created, err := r.sign(integration.Secrets{}, &i)
 	if err != nil {
@@ -163,7 +174,7 @@ func (r configuration) create(ctx context.Context) (*configuredOutput, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := r.commit(ctx, i, 0, secrets, secretsVersion); err != nil {
+	if err := r.commit(ctx, &i, 0, secrets, secretsVersion); err != nil {
 		return nil, err
 	}
 	out, err := r.configured(ctx, i, 1, created)
@@ -180,7 +191,7 @@ func (r configuration) replace(ctx context.Context, old integration.Integration,
 	if old.IsDamaged() { // what could not be read starts again
 		i.Damaged, i.Enabled, i.CreatedAt = nil, true, r.now
 	}
-	i.Config, i.Permissions, i.ConfiguredBy, i.UpdatedAt = r.config, r.conn.Ports(r.config), r.by, r.now
+	i.Config, i.Permissions, i.Narrowed, i.ConfiguredBy, i.UpdatedAt = r.config, r.permissions, r.narrowed(), r.by, r.now
 	changed, err := connector.Changed(r.conn, old.Config, r.config)
 	if err != nil {
 		return nil, err
@@ -196,11 +207,14 @@ func (r configuration) replace(ctx context.Context, old integration.Integration,
 	if err != nil {
 		return nil, err
 	}
-	if err := r.commit(ctx, i, version, secrets, secretsVersion); err != nil {
+	if err := r.commit(ctx, &i, version, secrets, secretsVersion); err != nil {
 		return nil, err
 	}
 	return r.configured(ctx, i, version+1, created)
 }
+
+// narrowed reports whether the integration may use fewer ports than its connector asks for.
+func (r configuration) narrowed() bool { return len(r.permissions) < len(r.conn.Ports(r.config)) }
 
 // configured returns the answer for the integration that was written as version. It includes the signing secret if this
 // request generated it.
@@ -232,8 +246,10 @@ func (r configuration) sign(s integration.Secrets, i *integration.Integration) (
 	return s.Rotate(value, r.now, integration.RotationGrace), created, nil
 }
 
-func (r configuration) commit(ctx context.Context, i integration.Integration, version int64, s integration.Secrets, secretsVersion int64) error {
-	ops := []store.Op{r.company.Save(integration.Key(r.provider), integration.Entity, version, i)}
+// commit writes the integration with the schedule that it asks for, and its secrets.
+func (r configuration) commit(ctx context.Context, i *integration.Integration, version int64, s integration.Secrets, secretsVersion int64) error {
+	ops := i.Reschedule(r.company, r.now)
+	ops = append(ops, r.company.Save(integration.Key(r.provider), integration.Entity, version, i))
 	if len(s.Signing) > 0 || len(s.Values) > 0 {
 		op, err := integration.SaveSecrets(ctx, r.company, r.Vault, r.provider, secretsVersion, s)
 		if err != nil {

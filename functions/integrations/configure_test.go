@@ -2,6 +2,7 @@ package integrations_test
 
 import (
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -12,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"orgops/shared/domain/integration"
+	"orgops/shared/testkit/errtest"
 	"orgops/shared/testkit/webtest"
 )
 
@@ -107,7 +109,7 @@ func TestConfigure_Refused(t *testing.T) {
 			map[string]any{"url": 5, "events": []string{"memory.deleted"}, "rateLimit": 0, "more": true, "headers": map[string]string{"webhook-id": "1", "a b": "2"}},
 			422, "invalid", []string{"/events/0", "/headers/a b", "/more", "/rateLimit", "/url"}, "memory.updated"},
 		{"an empty object", "webhook", map[string]any{}, 422, "invalid", []string{"/events", "/url"}, "required"},
-		{"unknown field", "feed", map[string]any{"url": "https://example.com/feed", "URL": "x"}, 422, "invalid", []string{"/URL"}, "known are maxItems, url"},
+		{"unknown field", "feed", map[string]any{"url": "https://example.com/feed", "URL": "x"}, 422, "invalid", []string{"/URL"}, "known are maxItems, schedule, url"},
 		{"an unknown event lists the known ones", "webhook", map[string]any{"url": "https://example.com/", "events": []string{"memory"}},
 			422, "invalid", []string{"/events/0"}, "goal.alignment.changed"},
 		{"private address", "webhook", map[string]any{"url": "https://10.0.0.5/", "events": []string{"memory.*"}}, 422, "invalid", []string{"/url"}, "is not public"},
@@ -116,7 +118,7 @@ func TestConfigure_Refused(t *testing.T) {
 		{"plain http", "webhook", map[string]any{"url": "http://example.com/", "events": []string{"memory.*"}}, 422, "invalid", []string{"/url"}, "must be https"},
 		{"a header of the signature", "webhook", map[string]any{"url": "https://example.com/", "events": []string{"memory.*"}, "headers": map[string]string{"webhook-id": "1"}},
 			422, "invalid", []string{"/headers/webhook-id"}, "signature"},
-		{"unknown provider", "gitlab", map[string]any{}, 404, "not-found", nil, "known are feed, github, webhook, webhook-<name>"},
+		{"unknown provider", "gitlab", map[string]any{}, 404, "not-found", nil, "known are feed, github, http, linear, webhook, webhook-<name>"},
 		{"a bad name", "webhook-A", map[string]any{}, 404, "not-found", nil, "known are"},
 		{"not JSON", "webhook", `{"url"`, 400, "malformed", nil, "JSON"},
 		{"two documents", "webhook", `{} {}`, 400, "malformed", nil, "JSON"},
@@ -179,6 +181,56 @@ func TestConfigure_Recertification(t *testing.T) {
 				want = standing{State: "sandbox", Sandboxed: "configuration", Enabled: true}
 			}
 			s.wantStanding(i, want)
+		})
+	}
+}
+
+// TestConfigure_RecertificationSource returns a source to the sandbox when it is asked for other data: another place, or another
+// schema of what is there. Its schedule may change.
+func TestConfigure_RecertificationSource(t *testing.T) {
+	t.Parallel()
+	list := map[string]any{
+		"url": "https://example.com/items", "itemsPath": "/data", "idPath": "/id", "titlePath": "/name", "target": "memory", "schedule": "1h",
+	}
+	tests := []struct {
+		provider string
+		config   map[string]any
+		field    string
+		value    any
+		state    string
+	}{
+		{"http", list, "schedule", "2h", "certified"},
+		{"http", list, "itemsPath", "/rows", "sandbox"},
+		{"http", list, "idPath", "/key", "sandbox"},
+		{"http", list, "titlePath", "/title", "sandbox"},
+		{"http", list, "bodyPath", "/text", "sandbox"},
+		{"http", list, "updatedAtPath", "/at", "sandbox"},
+		{"http", list, "target", "goal", "sandbox"},
+		{"http", list, "auth", "bearer", "sandbox"},
+		{"http", list, "paging", "link", "sandbox"},
+		{"github", map[string]any{"repository": "octo/app"}, "repository", "octo/other", "sandbox"},
+		{"github", map[string]any{"repository": "octo/app"}, "schedule", "1h", "certified"},
+		{"github", map[string]any{"repository": "octo/app"}, "baseUrl", "https://github.example.com/api/v3", "sandbox"},
+		{"feed", map[string]any{"url": "https://example.com/feed"}, "url", "https://example.com/other", "sandbox"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.provider+" "+tt.field, func(t *testing.T) {
+			t.Parallel()
+			s := setup(t)
+			s.configured(tt.provider, tt.config, 201)
+			i, version, err := integration.Load(t.Context(), s.company(), tt.provider)
+			errtest.Must(t, err)
+			now := s.clock.Now()
+			i.State, i.Certification = integration.Certified, &integration.Certification{PassedAt: now, ExpiresAt: now.Add(integration.CertifiedFor)}
+			errtest.Must(t, s.company().Commit(t.Context(), s.company().Replace(integration.Key(tt.provider), integration.Entity, version, i)))
+			body := maps.Clone(tt.config)
+			s.wantStanding(s.configured(tt.provider, body, 200), standing{State: "certified", Certified: true, Enabled: true})
+			body[tt.field] = tt.value
+			want := standing{State: "certified", Certified: true, Enabled: true}
+			if tt.state == "sandbox" {
+				want = standing{State: "sandbox", Sandboxed: "configuration", Enabled: true}
+			}
+			s.wantStanding(s.configured(tt.provider, body, 200), want)
 		})
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"orgops/shared/base/fault"
@@ -21,14 +22,14 @@ type DeliverySummary struct {
 	EventID         string         `json:"eventId" doc:"the event's id, which is also the webhook-id header" format:"uuid"`
 	Event           string         `json:"event" doc:"the event's name" example:"memory.updated"`
 	Attempt         int            `json:"attempt" doc:"number of the latest attempt; 0 before the first" format:"int32"`
-	State           delivery.State `json:"state" doc:"the delivery's state" enum:"delivered,scheduled,held,failed,dead"`
+	State           delivery.State `json:"state" doc:"the delivery's state" enum:"delivered,scheduled,waiting,held,failed,dead"`
 	At              time.Time      `json:"at" doc:"when the latest attempt was made; before the first, the event's time"`
 	Status          int            `json:"status,omitempty" doc:"HTTP status of the answer" format:"int32"`
 	LatencyMS       int64          `json:"latencyMs,omitempty" doc:"milliseconds until the answer of the latest attempt"`
 	Error           string         `json:"error,omitempty" doc:"why there was no answer, or why the answer counts as a failure"`
 	ResponseExcerpt string         `json:"responseExcerpt,omitempty" doc:"the beginning of the answer's body, at most 1 kB"`
 	NextAttemptAt   *time.Time     `json:"nextAttemptAt,omitempty" doc:"when the next attempt is due"`
-	HeldBecause     string         `json:"heldBecause,omitempty" doc:"why it is held" enum:"sandbox,disabled,deleted,configuration"`
+	HeldBecause     string         `json:"heldBecause,omitempty" doc:"why it is held" enum:"sandbox,disabled,deleted,configuration,suspended,line"`
 }
 
 // Delivery shows a delivery with its attempts and payload.
@@ -36,6 +37,13 @@ type Delivery struct {
 	DeliverySummary
 	Attempts []delivery.Attempt `json:"attempts" nullable:"false" doc:"the latest 25, oldest first"`
 	Payload  json.RawMessage    `json:"payload" doc:"the body that is sent"`
+	Line     *DeliveryLine      `json:"line,omitempty" doc:"the line in which the delivery stands, if its endpoint is ordered and it has not ended"`
+}
+
+// DeliveryLine shows the place of a delivery to an ordered endpoint among those about the same record.
+type DeliveryLine struct {
+	Head  string `json:"head" doc:"the delivery for which attempts are made; the others wait until it has ended" format:"uuid"`
+	Ahead int    `json:"ahead" doc:"how many deliveries are in front of this one" example:"2" format:"int32"`
 }
 
 func showAttempt(d delivery.Delivery) DeliverySummary {
@@ -53,7 +61,7 @@ func showAttempt(d delivery.Delivery) DeliverySummary {
 type deliveriesInput struct {
 	ProviderInput
 	web.PageQuery
-	State string    `query:"state" enum:"delivered,scheduled,held,failed,dead" doc:"only in this state"`
+	State string    `query:"state" enum:"delivered,scheduled,waiting,held,failed,dead" doc:"only in this state"`
 	Event string    `query:"event" maxLength:"64" doc:"only of this event" example:"memory.updated"`
 	Since time.Time `query:"since" doc:"only events from this time on (RFC 3339)"`
 }
@@ -101,7 +109,19 @@ func (d Deps) getDelivery(ctx context.Context, in *deliveryInput) (*deliveryOutp
 	if out.Body.Attempts == nil {
 		out.Body.Attempts = []delivery.Attempt{}
 	}
-	return out, nil
+	return out, out.Body.addLine(ctx, one)
+}
+
+// addLine adds the place of a delivery in its line, if it stands in one.
+func (shown *Delivery) addLine(ctx context.Context, one delivery.Delivery) error {
+	if one.Line == "" {
+		return nil
+	}
+	line, err := delivery.NewLines(web.Tenant(ctx)).Of(ctx, one)
+	if place := slices.Index(line.Events, one.EventID); place >= 0 {
+		shown.Line = &DeliveryLine{Head: line.Events[0], Ahead: place}
+	}
+	return err
 }
 
 func loadDelivery(ctx context.Context, in *deliveryInput) (delivery.Delivery, int64, error) {
@@ -119,6 +139,8 @@ type attemptOutput struct{ Body DeliverySummary }
 // maxTries bounds how often a retry request is repeated because an attempt was recorded concurrently.
 const maxTries = 10
 
+var errWaits = fault.New(fault.Conflict, "the delivery waits for an earlier one of its line; retry the line's head instead, which GET shows")
+
 // retryDelivery commits the request. The dispatcher sends the queue message when it receives the change.
 func (d Deps) retryDelivery(ctx context.Context, in *deliveryInput) (*attemptOutput, error) {
 	if err := d.checkEndpoint(ctx, in.Provider); err != nil {
@@ -130,9 +152,15 @@ func (d Deps) retryDelivery(ctx context.Context, in *deliveryInput) (*attemptOut
 		if err != nil {
 			return nil, err
 		}
-		one.Restart(d.Now())
+		if one.State == delivery.Waiting {
+			return nil, errWaits
+		}
+		lines := delivery.NewLines(c)
+		if err := lines.Join(ctx, &one, d.Now()); err != nil {
+			return nil, err
+		}
 		op := c.Replace(delivery.Key(one.EventID, one.Endpoint), delivery.Entity, version, one).Until(one.Expires())
-		err = c.Commit(ctx, op)
+		err = c.Commit(ctx, append([]store.Op{op}, lines.Ops()...)...)
 		if try < maxTries && errors.Is(err, store.ErrConflict) {
 			continue
 		}

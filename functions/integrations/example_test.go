@@ -30,8 +30,8 @@ func TestConfigure_DocumentedExamples(t *testing.T) {
 	if err := json.Unmarshal(given, &examples); err != nil {
 		t.Fatal(err)
 	}
-	if len(examples) != 3 {
-		t.Fatalf("%d examples, want 3: %v", len(examples), examples)
+	if len(examples) != 5 {
+		t.Fatalf("%d examples, want 5: %v", len(examples), examples)
 	}
 	for provider, example := range examples {
 		s.do("POST", "/"+provider, example.Value).Want(201)

@@ -11,7 +11,7 @@ import (
 	"orgops/shared/web"
 )
 
-// deleteIntegration removes the integration, its secrets and reports, and its connector's state between syncs.
+// deleteIntegration removes the integration, its secrets, reports and mapping, and its connector's state between syncs.
 func (d Deps) deleteIntegration(ctx context.Context, in *ChangeInput) (*struct{}, error) {
 	stored, err := d.find(ctx, in.Provider)
 	if err != nil {
@@ -22,12 +22,13 @@ func (d Deps) deleteIntegration(ctx context.Context, in *ChangeInput) (*struct{}
 	}
 	c := web.Tenant(ctx)
 	ops := []store.Op{c.Delete(integration.Key(in.Provider), integration.Entity, stored.Version)}
-	for key, entity := range map[string]string{
-		integration.CredentialKey(in.Provider): integration.CredentialEntity,
-		integration.ReportsKey(in.Provider):    integration.ReportsEntity,
-		syncrun.SlotKey(in.Provider):           syncrun.SlotEntity,
+	for _, own := range []struct{ key, entity string }{
+		{integration.CredentialKey(in.Provider), integration.CredentialEntity},
+		{integration.ReportsKey(in.Provider), integration.ReportsEntity},
+		{integration.MappingKey(in.Provider), integration.MappingEntity},
+		{syncrun.SlotKey(in.Provider), syncrun.SlotEntity},
 	} {
-		op, there, err := removal(ctx, c, key, entity)
+		op, there, err := removal(ctx, c, own.key, own.entity)
 		if err != nil {
 			return nil, err
 		}
@@ -50,14 +51,14 @@ func (d Deps) enableIntegration(ctx context.Context, in *ProviderInput) (*change
 	return d.change(ctx, in.Provider, func(i *integration.Integration) bool {
 		was := i.Enabled
 		i.Enabled, i.Disabled = true, nil
-		return !was
+		return !was || i.Schedule != nil && i.Schedule.PausedAt != nil
 	})
 }
 
 func (d Deps) disableIntegration(ctx context.Context, in *ProviderInput) (*changedOutput, error) {
 	return d.change(ctx, in.Provider, func(i *integration.Integration) bool {
 		was := i.Enabled
-		i.Enabled, i.Disabled = false, &integration.Disabled{Reason: integration.DisabledManually, At: d.Now().UTC()}
+		i.Disable(integration.DisabledManually, d.Now().UTC())
 		return was
 	})
 }
@@ -74,10 +75,19 @@ func (d Deps) change(ctx context.Context, provider string, edit func(*integratio
 	}
 	i.UpdatedAt = d.Now().UTC()
 	c := web.Tenant(ctx)
-	if err := c.Commit(ctx, c.Replace(integration.Key(provider), integration.Entity, stored.Version, i)); err != nil {
+	ops := resume(c, &i)
+	if err := c.Commit(ctx, append(ops, c.Replace(integration.Key(provider), integration.Entity, stored.Version, i))...); err != nil {
 		return nil, store.Fault(err, "")
 	}
 	return d.answer(ctx, integration.Stored{Integration: i, Version: stored.Version + 1})
+}
+
+// resume returns the ops that begin the schedule of an enabled integration again if it was paused.
+func resume(c store.Company, i *integration.Integration) []store.Op {
+	if !i.Enabled {
+		return nil
+	}
+	return i.Reschedule(c, i.UpdatedAt)
 }
 
 func href(ctx context.Context, format string, args ...any) string {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"orgops/shared/domain/arrival"
 	"orgops/shared/domain/integration"
 	"orgops/shared/domain/syncrun"
 	"orgops/shared/domain/timeline"
@@ -108,6 +109,29 @@ func TestGet_ETagFollowsContextAndTime(t *testing.T) {
 	s.wantStanding(look("expired"), standing{State: "sandbox", Sandboxed: "expired", Enabled: true})
 }
 
+// TestList_Received shows that an integration works from which items have come, although nothing was sent to it.
+func TestList_Received(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	configured := s.clock.Now()
+	s.configured("github", map[string]any{"repository": "octo/app", "signingSecret": "as typed at github"}, 201)
+	facts := projection.Empty(s.A.ID)
+	facts.Memory.Providers["github"] = projection.ProviderMemory{Count: 1, LastChangedAt: configured.Add(time.Minute)}
+	facts.Syncs["github"] = projection.Sync{FailuresInRow: 2}
+	s.learn(facts)
+	type health struct {
+		Status      string
+		LastItemAt  time.Time
+		FailedSyncs int
+	}
+	var got struct{ Health health }
+	s.do("GET", "/github", nil).Want(200).JSON(&got)
+	want := health{Status: "pass", LastItemAt: configured.Add(time.Minute).UTC(), FailedSyncs: 2}
+	if diff := cmp.Diff(want, got.Health); diff != "" {
+		t.Errorf("health differs (-want +got):\n%s", diff)
+	}
+}
+
 func (s *service) learn(facts projection.Context) {
 	s.t.Helper()
 	errtest.Must(s.t, s.company().Commit(s.t.Context(), projection.Save(s.company(), 0, facts)))
@@ -192,6 +216,96 @@ func TestDisable_Certified(t *testing.T) {
 }
 
 // TestHealth derives the health from the context: the last results, and the share of the day's attempts that succeeded.
+// TestHealth_Inbound shows the rate of the verified deliveries, and what did not verify next to it: a stranger makes no healthy
+// integration look dead. The list, the integration alone and its entity tag follow each change.
+func TestHealth_Inbound(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	s.configured("github", map[string]any{"repository": "octo/app", "signingSecret": "as typed at github"}, 201)
+	s.configured("feed", map[string]any{"url": "https://example.com/feed"}, 201)
+	s.clock.Advance(2 * time.Hour)
+	now := s.clock.Now()
+	type refusal struct {
+		Reason   string
+		Count24h int64
+		LastAt   time.Time
+	}
+	type received struct {
+		SuccessRate24h                         *float64
+		Accepted24h, Refused24h, Unverified24h int64
+		LastAcceptedAt, LastRefusedAt          *time.Time
+		Refusals, Unverified                   []refusal
+	}
+	type one struct {
+		Provider string
+		Health   struct {
+			Status  string
+			Inbound *received
+		}
+	}
+	tags := map[string]bool{}
+	want := func(status string, want received) {
+		t.Helper()
+		var alone one
+		answer := s.do("GET", "/github", nil).Want(200)
+		answer.JSON(&alone)
+		if diff := cmp.Diff(&want, alone.Health.Inbound); diff != "" {
+			t.Errorf("inbound health (-want +got):\n%s", diff)
+		}
+		if alone.Health.Status != status {
+			t.Errorf("status %s, want %s", alone.Health.Status, status)
+		}
+		if tag := answer.Header.Get("ETag"); tags[tag] {
+			t.Errorf("the entity tag is that of an earlier answer, %s", tag)
+		} else {
+			tags[tag] = true
+		}
+		var list struct{ Items []one }
+		s.do("GET", "", nil).Want(200).JSON(&list)
+		if diff := cmp.Diff(alone, list.Items[1]); diff != "" {
+			t.Errorf("in the list (-alone +listed):\n%s", diff)
+		}
+		if feed := list.Items[0].Health.Inbound; feed != nil {
+			t.Errorf("inbound health of feed %+v, want none", feed)
+		}
+	}
+	none := []refusal{}
+	want("unknown", received{Refusals: none, Unverified: none})
+
+	record := func(verified bool, reason string, at time.Time, n int64) {
+		t.Helper()
+		var r arrival.Refusals
+		r.Add(verified, reason, at, n)
+		errtest.Must(t, arrival.Record(t.Context(), s.company(), "github", r, now))
+	}
+	record(false, "the signature does not match", now, 1000)
+	stranger := []refusal{{"the signature does not match", 1000, now}}
+	want("unknown", received{Refusals: none, Unverified24h: 1000, Unverified: stranger})
+
+	facts := projection.Empty(s.A.ID)
+	facts.Integrations["github"] = projection.Integration{ChangedAt: now.Add(-90 * time.Minute)}
+	facts.ContextVersion = 1
+	facts.Results["github"] = projection.Result{Taken: projection.Taken{}.Add(now.Add(-time.Hour), 8)}
+	s.learn(facts)
+	accepted := received{
+		SuccessRate24h: new(1.0), Accepted24h: 8, LastAcceptedAt: new(now.Add(-time.Hour)), Refusals: none, Unverified24h: 1000, Unverified: stranger,
+	}
+	want("pass", accepted)
+
+	record(true, "the mapping refused it", now.Add(-time.Minute), 1)
+	record(true, "the policies denied every action", now, 1)
+	accepted.SuccessRate24h, accepted.Refused24h, accepted.LastRefusedAt = new(0.8), 2, &now
+	accepted.Refusals = []refusal{{"the mapping refused it", 1, now.Add(-time.Minute)}, {"the policies denied every action", 1, now}}
+	want("fail", accepted)
+
+	s.clock.Advance(30 * time.Hour)
+	last := accepted
+	last.SuccessRate24h, last.Accepted24h, last.Refused24h, last.Unverified24h = nil, 0, 0, 0
+	last.Refusals = []refusal{{"the mapping refused it", 0, now.Add(-time.Minute)}, {"the policies denied every action", 0, now}}
+	last.Unverified = []refusal{{"the signature does not match", 0, now}}
+	want("fail", last)
+}
+
 func TestHealth(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
@@ -202,8 +316,15 @@ func TestHealth(t *testing.T) {
 		"webhook-c": {},
 	} {
 		s.configure(provider, "https://example.com/")
+		known.ChangedAt = now.Add(-time.Hour)
 		facts.Integrations[provider] = known
 	}
+	s.configured("github", map[string]any{"repository": "octo/app", "signingSecret": "as typed at github"}, 201)
+	facts.Integrations["github"] = projection.Integration{ChangedAt: now.Add(-time.Hour)}
+	facts.Syncs["github"] = projection.Sync{Outcomes: []int64{1, -2, 3, 4}}
+	facts.Results["github"] = projection.Result{Received: projection.Delay{Of: now, MS: 4200}}
+	facts.Results["webhook"] = projection.Result{Sent: projection.Delay{Of: now.Add(-time.Minute), MS: 120}}
+	facts.Results["webhook-b"] = projection.Result{Sent: projection.Delay{Of: now.Add(-2 * time.Hour), MS: 7200e3}} // it waited for a certification
 	facts.Deliveries.Endpoints["webhook"] = projection.Endpoint{Hourly: projection.Window{
 		Start: now.Add(-48 * time.Hour).Truncate(time.Hour), Seconds: 3600, Delivered: append(make([]int64, 48), 3), Failed: append(append([]int64{9}, make([]int64, 47)...), 1),
 	}}
@@ -212,6 +333,9 @@ func TestHealth(t *testing.T) {
 		Status                       string
 		LastSuccessAt, LastFailureAt *time.Time
 		SuccessRate24h               *float64
+		SyncSuccessRate              *float64
+		ItemDelaySeconds             *float64
+		DeliveryDelaySeconds         *float64
 	}
 	type item struct {
 		Provider string
@@ -220,7 +344,8 @@ func TestHealth(t *testing.T) {
 	var got struct{ Items []item }
 	s.do("GET", "", nil).Want(200).JSON(&got)
 	want := []item{
-		{"webhook", health{Status: "pass", LastSuccessAt: &now, LastFailureAt: new(now.Add(-time.Hour)), SuccessRate24h: new(0.75)}},
+		{"github", health{Status: "pass", SyncSuccessRate: new(0.75), ItemDelaySeconds: new(4.2)}},
+		{"webhook", health{Status: "pass", LastSuccessAt: &now, LastFailureAt: new(now.Add(-time.Hour)), SuccessRate24h: new(0.75), DeliveryDelaySeconds: new(0.12)}},
 		{"webhook-b", health{Status: "fail", LastSuccessAt: new(now.Add(-time.Hour)), LastFailureAt: &now}},
 		{"webhook-c", health{Status: "unknown"}},
 	}

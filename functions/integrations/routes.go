@@ -11,6 +11,7 @@ import (
 	"orgops/shared/domain/policy"
 	"orgops/shared/domain/user"
 	"orgops/shared/provider/connector"
+	"orgops/shared/provider/mapping"
 	"orgops/shared/run/boot"
 	"orgops/shared/web"
 	"orgops/shared/webhook/courier"
@@ -25,20 +26,32 @@ type Deps struct {
 	Engine     policy.Engine
 	Vault      integration.Vault
 	Now        func() time.Time
+
+	mappings *mapping.Cache // set by Register
 }
 
 // Mount registers the group with the service's parts.
 func Mount(api huma.API, s *boot.Services) {
-	Register(api, Deps{
-		Connectors: s.Connectors, Client: s.Client, Courier: s.Courier(), Engine: s.Engine, Vault: s.Vault, Now: s.Now,
-	})
+	Register(api, Deps{Connectors: s.Connectors, Client: s.Client, Courier: s.Courier(), Engine: s.Engine, Vault: s.Vault, Now: s.Now})
 }
 
-// Register adds the group's operations to api.
+// MountCertification registers the operations of certifications with the service's parts. The Lambda inbound serves them,
+// because it links what they need: the mapping and the policy engine. With both and every parser, integrations would be too large.
+func MountCertification(api huma.API, s *boot.Services) {
+	d := Deps{
+		Connectors: s.Connectors, Client: s.Client, Engine: s.Engine, Vault: s.Vault, Now: s.Now, mappings: new(mapping.Cache),
+	}
+	d.registerCertification(api)
+}
+
+// Register adds the group's operations to api, except those of certifications.
 func Register(api huma.API, d Deps) {
+	d.mappings = new(mapping.Cache)
 	const one = "/integrations/{provider}"
 	read, write := user.ScopeIntegrationsRead, user.ScopeIntegrationsWrite
 
+	web.Register(api, web.Bound(operation(http.MethodGet, "/connectors", "list-connectors", "List connectors",
+		"Every kind of provider that the company can configure: what it does, what its configuration and credentials look like, and its ports.", 200, read)), d.listConnectors)
 	web.Register(api, web.Bound(operation(http.MethodGet, "/integrations", "list-integrations", "List integrations",
 		"With state, certification and health; never with a secret.", 200, read)), d.listIntegrations)
 	web.Register(api, operation(http.MethodPost, one, "configure-integration", "Configure a connector",
@@ -49,7 +62,7 @@ func Register(api huma.API, d Deps) {
 	web.Register(api, operation(http.MethodDelete, one, "delete-integration", "Delete an integration",
 		"Destroys its credentials and signing secrets. The attempt log stays until it expires.", 204, write), d.deleteIntegration)
 	web.Register(api, operation(http.MethodPost, one+"/enable", "enable-integration", "Enable an integration",
-		"Deliveries that were held while the integration was disabled can be recovered.", 200, write), d.enableIntegration)
+		"Deliveries that were held while the integration was disabled can be recovered. A paused schedule begins again.", 200, write), d.enableIntegration)
 	web.Register(api, operation(http.MethodPost, one+"/disable", "disable-integration", "Disable an integration",
 		"The integration's deliveries are held, and its webhooks are refused.", 200, write), d.disableIntegration)
 
@@ -60,10 +73,7 @@ func Register(api huma.API, d Deps) {
 	web.Register(api, operation(http.MethodPost, one+"/secret", "rotate-integration-secret", "Rotate the signing secret",
 		"The new secret is shown once. The previous secret keeps signing and being accepted for 24 hours, or for graceSeconds.", 200, write), d.rotateSecret)
 
-	web.Register(api, operation(http.MethodPost, one+"/certification", "certify-integration", "Run the certification",
-		"Checks that valid requests are accepted and invalid ones refused. If all checks pass, the integration is certified for 90 days.", 200, write), d.certifyIntegration)
-	web.Register(api, operation(http.MethodGet, one+"/certification", "get-integration-certification", "Get the last certification report",
-		"Answers 404 if no certification has been run.", 200, read), d.getCertification)
+	d.registerMapping(api)
 
 	web.Register(api, operation(http.MethodPost, one+"/test", "test-integration", "Send a signed sample event",
 		"Sends it at once, even in the sandbox, without retries and without an entry in the attempt log.", 200, write), d.testIntegration)
@@ -75,18 +85,48 @@ func Register(api huma.API, d Deps) {
 		"Works in every state of the delivery.", 202, write), d.retryDelivery)
 	web.Register(api, operation(http.MethodPost, one+"/recover", "recover-integration", "Recover deliveries of a window of time",
 		"Sends every failed, dead or held delivery of the window again, and every one whose attempt is more than 15 minutes overdue.", 202, write), d.recoverIntegration)
+	web.Register(api, operation(http.MethodGet, one+"/recoveries/{recoveryId}", "get-integration-recovery", "Get a recovery with its counts",
+		"Counts what became of the deliveries that the recovery sent again. Recoveries are kept for 30 days.", 200, read), d.getRecovery)
+}
+
+func (d Deps) registerCertification(api huma.API) {
+	const one = "/integrations/{provider}"
+	web.Register(api, operation(http.MethodPost, one+"/certification", "certify-integration", "Run the certification",
+		"Checks that valid requests are accepted and invalid ones refused. If all checks pass, the integration is certified for 90 days.", 200, user.ScopeIntegrationsWrite), d.certifyIntegration)
+	web.Register(api, operation(http.MethodGet, one+"/certification", "get-integration-certification", "Get the last certification report",
+		"Answers 404 if no certification has been run.", 200, user.ScopeIntegrationsRead), d.getCertification)
+}
+
+// registerMapping adds the operations that show what the provider's webhooks do, and change it.
+func (d Deps) registerMapping(api huma.API) {
+	const one = "/integrations/{provider}"
+	read, write := user.ScopeIntegrationsRead, user.ScopeIntegrationsWrite
+	web.Register(api, operation(http.MethodGet, one+"/mapping", "get-integration-mapping", "Get the mapping",
+		"The rules that turn the provider's webhooks into actions: the company's, or else the provider's default.", 200, read), d.getMapping)
+	web.Register(api, operation(http.MethodPut, one+"/mapping", "put-integration-mapping", "Store a mapping",
+		"Replaces the mapping. Each expression is checked; a problem names its place, such as /rules/3/with/title, and what would be right. "+
+			"The integration stays certified: a mapping opens no port, and the policy engine decides on each action.", 200, write), d.putMapping)
+	web.Register(api, operation(http.MethodDelete, one+"/mapping", "delete-integration-mapping", "Return to the default mapping",
+		"Removes the company's mapping, if one is stored.", 204, write), d.deleteMapping)
+	web.Register(api, web.Unaudited(operation(http.MethodPost, one+"/mapping/preview", "preview-integration-mapping", "Try a mapping on a delivery",
+		"Shows which rules match, the actions that they give and the verdicts of the policy engine. It changes nothing.", 200, write),
+		"a preview changes nothing"), d.previewMapping)
+	web.Register(api, operation(http.MethodGet, one+"/inbox", "list-integration-inbox", "List received deliveries",
+		"The latest 20 deliveries that were received in the sandbox, newest first. They expire after 7 days.", 200, read), d.listInbox)
+	web.Register(api, operation(http.MethodGet, one+"/inbox/{inboxId}", "get-integration-inbox", "Get a received delivery",
+		"With headers, body, the actions that the mapping gave and their verdicts.", 200, read), d.getReceived)
 }
 
 func operation(method, path, id, summary, description string, status int, scope string) huma.Operation {
-	return huma.Operation{
+	return web.AuditedWrites(huma.Operation{
 		OperationID: id, Method: method, Path: "/companies/{companyId}" + path, Summary: summary, Description: description,
 		DefaultStatus: status, Tags: []string{"integrations"}, Security: web.Needs(scope),
-	}
+	})
 }
 
 // ProviderInput holds the path parameter of the operations that need only the provider's name.
 type ProviderInput struct {
-	Provider string `path:"provider" maxLength:"64" doc:"webhook, webhook-{name}, github or feed" example:"webhook"`
+	Provider string `path:"provider" maxLength:"64" doc:"webhook, webhook-{name}, github, linear, http or feed" example:"webhook"`
 }
 
 // ChangeInput holds the parameters of a change, which a caller may bind to a version with If-Match. It is exported because

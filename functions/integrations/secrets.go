@@ -1,6 +1,7 @@
 package integrations
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/json"
@@ -12,6 +13,7 @@ import (
 
 	"orgops/shared/base/fault"
 	"orgops/shared/domain/integration"
+	"orgops/shared/provider/connector"
 	"orgops/shared/storage/store"
 	"orgops/shared/web"
 	"orgops/shared/webhook/standardwebhooks"
@@ -20,6 +22,7 @@ import (
 // CredentialsRequest holds the body of a credential write: values by name.
 type CredentialsRequest struct {
 	Credentials map[string]string `json:"credentials" minProperties:"1" maxProperties:"20" doc:"values by name, at most 8 kB each; never shown again" example:"{\"token\": \"…\"}"`
+	ExpiresAt   *time.Time        `json:"expiresAt,omitempty" doc:"when the credentials expire, for a provider that does not say so; what the provider says replaces it" example:"2030-01-01T00:00:00Z"`
 }
 
 type credentialsInput struct {
@@ -34,8 +37,11 @@ const (
 	maxCredentials = 200 << 10 // together as JSON; sealed with the signing secrets, they are one item in the store
 )
 
-func (b CredentialsRequest) check() error {
+func (b CredentialsRequest) check(now time.Time) error {
 	var problems []fault.FieldError
+	if b.ExpiresAt != nil && !b.ExpiresAt.After(now) {
+		problems = append(problems, fault.FieldError{Pointer: "/expiresAt", Detail: "must be in the future"})
+	}
 	names := regexp.MustCompile(credentialName) // compiled here rather than at every start, because few requests need it
 	for _, name := range slices.Sorted(maps.Keys(b.Credentials)) {
 		at := fault.Pointer("credentials", name)
@@ -54,13 +60,40 @@ func (b CredentialsRequest) check() error {
 	return fault.Refuse(problems)
 }
 
+// checkNames returns an error for credentials that the connector's schema refuses. No problem quotes a value. A connector
+// without such a schema takes credentials of any name.
+func (d Deps) checkNames(provider string, credentials map[string]string) error {
+	c, err := d.Connectors.Find(provider)
+	if err != nil {
+		return err
+	}
+	a, ok := c.(connector.Authenticated)
+	if !ok {
+		return nil
+	}
+	raw, err := json.Marshal(credentials)
+	if err != nil {
+		return err
+	}
+	problems, err := web.CheckBody(a.CredentialSchema(), raw)
+	for n := range problems {
+		problems[n].Pointer = "/credentials" + problems[n].Pointer
+	}
+	return cmp.Or(err, fault.Refuse(problems))
+}
+
 func (d Deps) putCredentials(ctx context.Context, in *credentialsInput) (*struct{}, error) {
-	if err := in.Body.check(); err != nil {
+	now := d.Now().UTC()
+	if err := cmp.Or(in.Body.check(now), d.checkNames(in.Provider, in.Body.Credentials)); err != nil {
 		return nil, err
 	}
 	return nil, d.changeSecrets(ctx, in.ChangeInput, func(i *integration.Integration, s *integration.Secrets) error {
 		s.Values = in.Body.Credentials
-		i.Credentials = &integration.CredentialNames{Names: slices.Sorted(maps.Keys(s.Values)), UpdatedAt: d.Now().UTC()}
+		i.Credentials = &integration.CredentialNames{Names: slices.Sorted(maps.Keys(s.Values)), UpdatedAt: now}
+		if in.Body.ExpiresAt != nil {
+			until := in.Body.ExpiresAt.UTC()
+			i.Credentials.ExpiresAt = &until
+		}
 		return nil
 	})
 }
@@ -176,5 +209,6 @@ func (d Deps) changeSecrets(ctx context.Context, in ChangeInput, edit func(*inte
 	if err != nil {
 		return fmt.Errorf("secrets of %s: %w", in.Provider, err)
 	}
-	return store.Fault(c.Commit(ctx, c.Replace(integration.Key(in.Provider), integration.Entity, stored.Version, i), op), "")
+	ops := append(resume(c, &i), c.Replace(integration.Key(in.Provider), integration.Entity, stored.Version, i), op)
+	return store.Fault(c.Commit(ctx, ops...), "")
 }

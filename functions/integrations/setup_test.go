@@ -50,6 +50,7 @@ func setup(t testing.TB) *service {
 		Connectors: catalog.All(client, s.clock.Now), Logger: slog.New(slog.NewJSONHandler(s.Log, nil)), Now: s.clock.Now,
 	})
 	integrations.Mount(s.API(), s.services)
+	integrations.MountCertification(s.API(), s.services)
 	return s
 }
 

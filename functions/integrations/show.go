@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"orgops/shared/base/fault"
+	"orgops/shared/domain/arrival"
 	"orgops/shared/domain/integration"
 	"orgops/shared/insight/projection"
 	"orgops/shared/web"
@@ -14,7 +15,7 @@ import (
 
 // Integration shows an integration in the API.
 type Integration struct {
-	Provider      string                       `json:"provider" doc:"its name in paths: webhook, webhook-{name}, github or feed" example:"webhook"`
+	Provider      string                       `json:"provider" doc:"its name in paths: webhook, webhook-{name}, github, linear, http or feed" example:"webhook"`
 	Kind          string                       `json:"kind" doc:"the connector's kind" example:"webhook"`
 	State         integration.State            `json:"state" doc:"certified: events flow; sandbox: events are checked and held" enum:"sandbox,certified"`
 	Enabled       bool                         `json:"enabled" doc:"false: nothing goes in or out"`
@@ -27,6 +28,7 @@ type Integration struct {
 	Certification *Certification               `json:"certification,omitempty" doc:"the valid certification; absent if there is none"`
 	Sandboxed     string                       `json:"sandboxed,omitempty" enum:"configuration,expired,failing" doc:"why it returned to the sandbox"`
 	Health        Health                       `json:"health" doc:"its recent results"`
+	Schedule      *Schedule                    `json:"schedule,omitempty" doc:"how often it is synced without a request; absent: only on request"`
 	SecretAt      *time.Time                   `json:"secretAt,omitempty" doc:"when the newest signing secret was stored"`
 	Version       int64                        `json:"version" doc:"increments with each change" example:"7"`
 	CreatedAt     time.Time                    `json:"createdAt" doc:"when it was configured first"`
@@ -39,6 +41,12 @@ type Configured struct {
 	SigningSecret string `json:"signingSecret,omitempty" doc:"the signing secret if it was generated; shown only once"`
 }
 
+// Schedule shows the schedule of an integration's syncs in the API.
+type Schedule struct {
+	Every    string     `json:"every" doc:"as configured" example:"1h"`
+	PausedAt *time.Time `json:"pausedAt,omitempty" doc:"when five failed syncs in a row paused it; enabling, configuring or certifying the integration, or storing credentials, begins it again"`
+}
+
 // Certification shows a passed certification in the API.
 type Certification struct {
 	PassedAt  time.Time           `json:"passedAt" doc:"when it passed"`
@@ -49,10 +57,16 @@ type Certification struct {
 
 // Health summarises the recent results of an integration.
 type Health struct {
-	Status         string     `json:"status" enum:"pass,fail,unknown" doc:"fail: failing now; unknown: no result yet"`
-	LastSuccessAt  *time.Time `json:"lastSuccessAt,omitempty" doc:"last delivery or sync that worked"`
-	LastFailureAt  *time.Time `json:"lastFailureAt,omitempty" doc:"last delivery attempt or sync that failed"`
-	SuccessRate24h *float64   `json:"successRate24h" nullable:"true" doc:"share of the delivery attempts of the last 24 hours that succeeded; null: no attempts"`
+	Status         string         `json:"status" enum:"pass,fail,unknown" doc:"fail: deliveries or syncs fail now, or the newest webhook that the provider has signed was refused; unknown: nothing has come in or gone out yet"`
+	LastSuccessAt  *time.Time     `json:"lastSuccessAt,omitempty" doc:"last delivery or sync that worked"`
+	LastFailureAt  *time.Time     `json:"lastFailureAt,omitempty" doc:"last delivery attempt or sync that failed"`
+	LastItemAt     *time.Time     `json:"lastItemAt,omitempty" doc:"when a memory of the provider last changed, by one of its webhooks or a sync; absent: none since it was configured"`
+	FailedSyncs    int            `json:"failedSyncs" doc:"live syncs that failed since the last one that worked, at most 10" format:"int32"`
+	SyncSuccess    *float64       `json:"syncSuccessRate" nullable:"true" doc:"share of the newest 10 live syncs that succeeded; null: no live sync has ended" example:"0.9"`
+	SuccessRate24h *float64       `json:"successRate24h" nullable:"true" doc:"share of the delivery attempts of the last 24 hours that succeeded; null: no attempts"`
+	ItemDelay      *float64       `json:"itemDelaySeconds" nullable:"true" doc:"of what changed at the provider last: the time from that change, as the provider states it, to its record; null: no such change is known since the integration was last enabled, configured or certified" example:"4.2"`
+	Inbound        *InboundHealth `json:"inbound,omitempty" doc:"the webhooks that were received; absent for an integration that receives none"`
+	DeliveryDelay  *float64       `json:"deliveryDelaySeconds" nullable:"true" doc:"of the newest event that the endpoint accepted: the time from its commit to the first success; null: none since the integration was last enabled, configured or certified" example:"0.12"`
 }
 
 // IntegrationList lists every integration of a company, by name.
@@ -76,11 +90,15 @@ func (d Deps) listIntegrations(ctx context.Context, _ *struct{}) (*listOutput, e
 	if err != nil {
 		return nil, err
 	}
+	refusals, err := arrival.List(ctx, c)
+	if err != nil {
+		return nil, err
+	}
 	out := &listOutput{}
 	out.Body.Items = make([]Integration, 0, len(all))
 	for _, stored := range all {
 		if caller.Reaches(stored.Provider) {
-			out.Body.Items = append(out.Body.Items, d.show(ctx, stored, facts, reports[stored.Provider]))
+			out.Body.Items = append(out.Body.Items, d.show(ctx, stored, facts, refusals[stored.Provider], reports[stored.Provider]))
 		}
 	}
 	return out, nil
@@ -102,11 +120,11 @@ func (d Deps) getIntegration(ctx context.Context, in *getInput) (*web.Tagged[Int
 	if err != nil {
 		return nil, err
 	}
-	facts, _, err := projection.Load(ctx, c)
+	facts, refusals, err := d.observed(ctx, stored)
 	if err != nil {
 		return nil, err
 	}
-	etag := d.etag(stored, facts)
+	etag := d.etag(stored, facts, refusals)
 	if in.Matches(etag) {
 		return web.NotModified[Integration](etag), nil
 	}
@@ -114,7 +132,17 @@ func (d Deps) getIntegration(ctx context.Context, in *getInput) (*web.Tagged[Int
 	if err != nil {
 		return nil, err
 	}
-	return web.WithETag(etag, d.show(ctx, stored, facts, reports)), nil
+	return web.WithETag(etag, d.show(ctx, stored, facts, refusals, reports)), nil
+}
+
+// observed reads what the service has observed of an integration.
+func (d Deps) observed(ctx context.Context, s integration.Stored) (facts projection.Context, refusals arrival.Stored, err error) {
+	c := web.Tenant(ctx)
+	if facts, _, err = projection.Load(ctx, c); err != nil || !s.Has(integration.InboundReceive) {
+		return facts, arrival.Stored{}, err
+	}
+	refusals, err = arrival.Load(ctx, c, s.Provider)
+	return facts, refusals, err
 }
 
 // load reads a configured integration that can be used.
@@ -146,7 +174,7 @@ func (d Deps) checkEndpoint(ctx context.Context, provider string) error {
 
 // answer shows an integration that was just written.
 func (d Deps) answer(ctx context.Context, s integration.Stored) (*changedOutput, error) {
-	facts, _, err := projection.Load(ctx, web.Tenant(ctx))
+	facts, refusals, err := d.observed(ctx, s)
 	if err != nil {
 		return nil, err
 	}
@@ -154,7 +182,7 @@ func (d Deps) answer(ctx context.Context, s integration.Stored) (*changedOutput,
 	if err != nil {
 		return nil, err
 	}
-	return &changedOutput{ETag: d.etag(s, facts), Body: d.show(ctx, s, facts, reports)}, nil
+	return &changedOutput{ETag: d.etag(s, facts, refusals), Body: d.show(ctx, s, facts, refusals, reports)}, nil
 }
 
 // revision identifies one version of one integration. It includes the time of creation, because an integration that was
@@ -166,18 +194,20 @@ func revision(s integration.Stored) string {
 	return fmt.Sprintf("%d-%x", s.Version, s.CreatedAt.UnixMilli())
 }
 
-// etag covers everything that an integration's body depends on: the item, the context, the state and the hour. The state
+// etag covers everything that an integration's body depends on: the item, the context, the refusals, the state and the hour. The state
 // changes with time, because a certification expires. The hour counts, because the success rate covers the last 24 hours.
-func (d Deps) etag(s integration.Stored, facts projection.Context) string {
+func (d Deps) etag(s integration.Stored, facts projection.Context, refusals arrival.Stored) string {
 	now := d.Now()
 	state := integration.Sandbox
 	if s.IsCertified(now) {
 		state = integration.Certified
 	}
-	return web.ETag(fmt.Sprintf("%s.%d.%d.%s", revision(s), facts.ContextVersion, now.Unix()/3600, state))
+	return web.ETag(fmt.Sprintf("%s.%d.%d.%d.%s", revision(s), facts.ContextVersion, refusals.Version, now.Unix()/3600, state))
 }
 
-func (d Deps) show(ctx context.Context, s integration.Stored, facts projection.Context, reports integration.Reports) Integration {
+func (d Deps) show(
+	ctx context.Context, s integration.Stored, facts projection.Context, refusals arrival.Stored, reports integration.Reports,
+) Integration {
 	now := d.Now()
 	var conf struct {
 		URL    string   `json:"url"`
@@ -188,8 +218,11 @@ func (d Deps) show(ctx context.Context, s integration.Stored, facts projection.C
 	out := Integration{
 		Provider: s.Provider, Kind: s.Kind, State: integration.Sandbox, Enabled: s.Enabled, Disabled: s.Disabled,
 		URL: conf.URL, Events: conf.Events, Config: s.Config, Permissions: s.Permissions, Credentials: s.Credentials,
-		Sandboxed: s.SandboxedCause, Health: health(facts, s.Provider, now), SecretAt: s.SecretAt,
+		Sandboxed: s.SandboxedCause, Health: health(facts, refusals.Refusals, s.Integration, now), SecretAt: s.SecretAt,
 		Version: s.Version, CreatedAt: s.CreatedAt, UpdatedAt: s.UpdatedAt,
+	}
+	if s.Schedule != nil {
+		out.Schedule = &Schedule{Every: s.Schedule.Every, PausedAt: s.Schedule.PausedAt}
 	}
 	switch {
 	case s.IsCertified(now):
@@ -207,20 +240,45 @@ func (d Deps) show(ctx context.Context, s integration.Stored, facts projection.C
 	return out
 }
 
-func health(facts projection.Context, provider string, now time.Time) Health {
+func health(facts projection.Context, refusals arrival.Refusals, i integration.Integration, now time.Time) Health {
+	provider := i.Provider
 	f := facts.Integrations[provider]
-	h := Health{Status: "unknown", LastSuccessAt: moment(f.LastSuccessAt), LastFailureAt: moment(f.LastFailureAt)}
+	h := Health{
+		Status: "unknown", LastSuccessAt: moment(f.LastSuccessAt), LastFailureAt: moment(f.LastFailureAt),
+		FailedSyncs: facts.Syncs[provider].FailuresInRow,
+	}
+	if at := facts.Memory.Providers[provider].LastChangedAt; at.After(i.CreatedAt) {
+		h.LastItemAt = moment(at)
+	}
+	if i.Has(integration.InboundReceive) {
+		h.Inbound = inboundHealth(facts.Results[provider].Taken, refusals, i.CreatedAt, now)
+	}
 	switch {
-	case !f.FailingSince.IsZero():
+	case !f.FailingSince.IsZero(), h.Inbound.failing(f.ChangedAt):
 		h.Status = "fail"
-	case !f.LastSuccessAt.IsZero():
+	case !f.LastSuccessAt.IsZero(), h.LastItemAt != nil, facts.Results[provider].Received.End().After(i.CreatedAt), h.Inbound.accepts():
 		h.Status = "pass"
 	}
 	if day := facts.Deliveries.Endpoints[provider].Hourly.Since(now.Add(-24 * time.Hour)); day.Total() > 0 {
 		rate := 1 - day.FailureRatio()
 		h.SuccessRate24h = &rate
 	}
+	if rate, ok := facts.Syncs[provider].SuccessRate(); ok {
+		h.SyncSuccess = &rate
+	}
+	h.ItemDelay = seconds(facts.Results[provider].Received, f.ChangedAt)
+	h.DeliveryDelay = seconds(facts.Results[provider].Sent, f.ChangedAt)
 	return h
+}
+
+// seconds returns a delay in seconds, or nil if it began before the integration was changed: what happened earlier had to wait
+// for the change, such as what a first sync finds, and what is sent again after a certification.
+func seconds(d projection.Delay, changed time.Time) *float64 {
+	if d.Of.IsZero() || d.Of.Before(changed) {
+		return nil
+	}
+	s := float64(d.MS) / 1000
+	return &s
 }
 
 func moment(t time.Time) *time.Time {

@@ -1,11 +1,16 @@
 package intelligence
 
 import (
+	"bytes"
 	"context"
+	"net/http"
+	"reflect"
 	"time"
 
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/danielgtaylor/huma/v2/negotiation"
+
 	"orgops/shared/base/fault"
-	"orgops/shared/base/id"
 	"orgops/shared/domain/timeline"
 	"orgops/shared/insight/assessment"
 	"orgops/shared/storage/store"
@@ -14,10 +19,43 @@ import (
 
 type briefInput struct {
 	web.IfNoneMatch
-	Since time.Time `query:"since" doc:"Start of the period (RFC 3339); default: 24 hours ago" example:"2026-01-01T00:00:00Z"`
+	Accept string    `header:"Accept" hidden:"true"`
+	Since  time.Time `query:"since" doc:"Start of the period (RFC 3339); default: 24 hours ago" example:"2026-01-01T00:00:00Z"`
 }
 
-func (d Deps) getBrief(ctx context.Context, in *briefInput) (*web.Tagged[assessment.Brief], error) {
+// briefOutput holds a brief in the format that the caller accepts.
+type briefOutput struct {
+	Status       int
+	ETag         string `header:"ETag"`
+	CacheControl string `header:"Cache-Control"`
+	ContentType  string `header:"Content-Type"`
+	Body         []byte
+}
+
+// The formats of a brief, the default first.
+const (
+	asJSON     = "application/json"
+	asMarkdown = "text/markdown"
+)
+
+// exampleMarkdown is what getBrief answers as Markdown on a quiet day.
+const exampleMarkdown = `# Nothing needs you today
+
+## What changed
+
+- github: configured and certified. [Show](</companies/01a20244-39ea-7ddd-8590-180f2855ca42/integrations/github>)
+`
+
+// briefOperation documents the answer in both formats.
+func briefOperation(api huma.API, op huma.Operation) huma.Operation {
+	brief := api.OpenAPI().Components.Schemas.Schema(reflect.TypeFor[assessment.Brief](), true, "")
+	op.Responses = map[string]*huma.Response{"200": {Description: "OK", Content: map[string]*huma.MediaType{
+		asJSON: {Schema: brief}, asMarkdown: {Schema: &huma.Schema{Type: huma.TypeString}, Example: exampleMarkdown},
+	}}}
+	return op
+}
+
+func (d Deps) getBrief(ctx context.Context, in *briefInput) (*briefOutput, error) {
 	facts, etag, err := d.load(ctx)
 	if err != nil {
 		return nil, err
@@ -32,31 +70,23 @@ func (d Deps) getBrief(ctx context.Context, in *briefInput) (*web.Tagged[assessm
 	if oldest := facts.AsOf.Add(-timeline.Kept); since.Before(oldest) {
 		since = oldest // older entries have expired
 	}
+	format := negotiation.SelectQValueFast(in.Accept, []string{asJSON, asMarkdown})
+	if format == asMarkdown {
+		etag = web.ETag(facts.Tag + ".md")
+	}
+	out := web.NotModified[assessment.Brief](etag)
 	if in.Matches(etag) {
-		return web.NotModified[assessment.Brief](etag), nil
+		return &briefOutput{Status: out.Status, ETag: out.ETag, CacheControl: out.CacheControl}, nil
 	}
-	entries := facts.Timeline
-	if assessment.NeedsHistory(facts.Context, since) {
-		if entries, err = history(ctx, since); err != nil {
-			return nil, err
-		}
-	}
-	return web.WithETag(etag, assessment.BriefOf(facts.Context, facts.AsOf, since, entries, web.CompanyPath(ctx))), nil
-}
-
-// history returns the latest entries since a time: as many as a brief shows, and one more.
-func history(ctx context.Context, since time.Time) ([]timeline.Entry, error) {
-	page, err := web.Tenant(ctx).Query(ctx, store.Query{
-		Prefix: timeline.Prefix, From: timeline.Key(id.First(since)), Desc: true, Limit: assessment.MaxChanges + 1,
-	})
+	entries, err := assessment.Entries(ctx, web.Tenant(ctx), facts.Context, since)
 	if err != nil {
 		return nil, store.Fault(err, "")
 	}
-	entries := make([]timeline.Entry, len(page.Items))
-	for i, item := range page.Items {
-		if err := item.Decode(&entries[i]); err != nil {
-			return nil, err
-		}
+	brief := assessment.BriefOf(facts.Context, facts.AsOf, since, entries, web.CompanyPath(ctx))
+	if format == asMarkdown {
+		return &briefOutput{http.StatusOK, out.ETag, out.CacheControl, asMarkdown + "; charset=utf-8", []byte(brief.Markdown())}, nil
 	}
-	return entries, nil
+	var body bytes.Buffer
+	err = huma.DefaultJSONFormat.Marshal(&body, brief)
+	return &briefOutput{http.StatusOK, out.ETag, out.CacheControl, asJSON, body.Bytes()}, err
 }

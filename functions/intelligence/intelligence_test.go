@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -13,6 +14,7 @@ import (
 	"orgops/functions/intelligence"
 	"orgops/shared/base/id"
 	"orgops/shared/domain/integration"
+	"orgops/shared/domain/recommendation"
 	"orgops/shared/domain/timeline"
 	"orgops/shared/insight/assessment"
 	"orgops/shared/insight/projection"
@@ -24,7 +26,7 @@ func now() time.Time { return time.Date(2026, 3, 2, 12, 30, 40, 0, time.UTC) }
 
 func setup(t testing.TB) *webtest.Harness {
 	h := webtest.New(t)
-	intelligence.Register(h.API(), intelligence.Deps{Reader: assessment.NewReader(now)})
+	intelligence.Register(h.API(), intelligence.Deps{Reader: assessment.NewReader(now), Now: now})
 	return h
 }
 
@@ -50,6 +52,22 @@ func learn(t testing.TB, h *webtest.Harness, p projection.Context) {
 	c := store.For(h.Store, h.A.ID)
 	if err := c.Commit(t.Context(), projection.Save(c, 0, p)); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// relearn replaces the context that learn stored.
+func relearn(t testing.TB, h *webtest.Harness, p projection.Context) {
+	t.Helper()
+	c := store.For(h.Store, h.A.ID)
+	if err := c.Commit(t.Context(), projection.Save(c, 1, p)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// connect adds a source to a context.
+func connect(p *projection.Context) {
+	p.Integrations["feed"] = projection.Integration{
+		Kind: "feed", State: integration.Sandbox, Enabled: true, Ports: []integration.Port{integration.SyncPull}, SandboxedAt: now(),
 	}
 }
 
@@ -93,13 +111,19 @@ func TestRecommendations_ETag(t *testing.T) {
 		t.Errorf("304 with the body %q, want none", again.Body)
 	}
 	c := store.For(h.Store, h.A.ID)
-	body := assessment.Stored{ID: id.Of("recommendation", "certify-integration", "integration", "webhook-0"), State: assessment.Dismissed}
-	if err := c.Commit(t.Context(), c.Create(assessment.RecommendationPrefix+"x", "recommendation", body)); err != nil {
-		t.Fatal(err)
-	}
+	dismiss(t, c, recommendation.ID("certify-integration", timeline.Reference{Type: "integration", ID: "webhook-0"}))
 	other := h.Do("GET", path(h, "/recommendations"), h.A.Token, nil, "If-None-Match", etag).Want(200)
 	if got := other.Header.Get("ETag"); got == etag {
 		t.Errorf("the ETag %s is that of the list before the dismissal", got)
+	}
+}
+
+// dismiss stores the dismissal of a recommendation.
+func dismiss(t testing.TB, c store.Company, recommendationID string) {
+	t.Helper()
+	s := recommendation.Stored{ID: recommendationID}.Dismiss("u", "other", "not now, but later", now().Add(time.Hour), now())
+	if err := c.Commit(t.Context(), c.Create(recommendation.Key(recommendationID), recommendation.Entity, s)); err != nil {
+		t.Fatal(err)
 	}
 }
 
@@ -164,12 +188,9 @@ func TestRecommendations(t *testing.T) {
 		}
 	}
 	wantCounts(map[string]int{"state=active": 51, "state=dismissed": 0, "priority=P2": 51, "priority=P1": 0})
-	dismissed := id.Of("recommendation", "certify-integration", "integration", "webhook-3")
+	dismissed := recommendation.ID("certify-integration", timeline.Reference{Type: "integration", ID: "webhook-3"})
 	c := store.For(h.Store, h.A.ID)
-	body := assessment.Stored{ID: dismissed, State: assessment.Dismissed}
-	if err := c.Commit(t.Context(), c.Create(assessment.RecommendationPrefix+"certify-integration#webhook-3", "recommendation", body)); err != nil {
-		t.Fatal(err)
-	}
+	dismiss(t, c, dismissed)
 	wantCounts(map[string]int{"": 50, "state=dismissed": 1})
 	h.Do("GET", path(h, "/recommendations?state=done"), h.A.Token, nil).WantProblem(422, "invalid")
 }
@@ -181,7 +202,7 @@ func TestBrief(t *testing.T) {
 	p := sandboxed(h.A.ID, 1)
 	for n := range 30 {
 		at := now().Add(time.Duration(n-30) * time.Minute)
-		e := timeline.Entry{ID: id.At(at, "n"), At: at, Kind: timeline.Note, Title: fmt.Sprint("note ", n)}
+		e := timeline.Entry{ID: id.At(at, "n"), At: at, Kind: timeline.Note, Title: fmt.Sprint("note ", n), Subject: timeline.Reference{Type: "note", ID: fmt.Sprint(n)}}
 		if err := c.Commit(t.Context(), c.Create(timeline.Key(e.ID), timeline.Entity, e)); err != nil {
 			t.Fatal(err)
 		}
@@ -194,15 +215,28 @@ func TestBrief(t *testing.T) {
 		h.Do("GET", path(h, "/brief"+query), h.A.Token, nil).Want(200).JSON(&b)
 		return b.Sections[1].Items
 	}
-	if got := changes(""); len(got) != assessment.MaxChanges+1 {
-		t.Errorf("%d changes in a day, want 20 and a note that there are more", len(got))
+	const most = 9 // eight and a note that there are more
+	if got := changes(""); len(got) != most {
+		t.Errorf("%d changes in a day, want 8 and a note that there are more", len(got))
+	} else if want := "And 22 more."; got[most-1].Text != want {
+		t.Errorf("the last sentence is %q, want %q", got[most-1].Text, want)
 	}
 	since := "?since=" + now().Add(-5*time.Minute).Format(time.RFC3339)
 	if got := changes(since); len(got) != 5 {
 		t.Errorf("%d changes in five minutes, want 5: %+v", len(got), got)
 	}
-	if got := changes("?since=1900-01-01T00:00:00Z"); len(got) != assessment.MaxChanges+1 {
-		t.Errorf("%d changes since 1900, want 20 and a note that there are more", len(got))
+	if got := changes("?since=1900-01-01T00:00:00Z"); len(got) != most {
+		t.Errorf("%d changes since 1900, want 8 and a note that there are more", len(got))
 	}
+	markdown := h.Do("GET", path(h, "/brief"), h.A.Token, nil, "Accept", "text/markdown").Want(200)
+	if got, want := markdown.Header.Get("Content-Type"), "text/markdown; charset=utf-8"; got != want {
+		t.Errorf("Content-Type = %q, want %q", got, want)
+	}
+	if got, want := string(markdown.Body), "# Health is 100 of 100. Since 1 March, 30 things changed"; !strings.HasPrefix(got, want) {
+		t.Errorf("the Markdown is %q, want it to begin with %q", got, want)
+	}
+	etag := markdown.Header.Get("ETag")
+	h.Do("GET", path(h, "/brief"), h.A.Token, nil, "Accept", "text/markdown", "If-None-Match", etag).Want(http.StatusNotModified)
+	h.Do("GET", path(h, "/brief"), h.A.Token, nil, "If-None-Match", etag).Want(200)
 	h.Do("GET", path(h, "/brief?since=2027-01-01T00:00:00Z"), h.A.Token, nil).WantProblem(422, "invalid")
 }

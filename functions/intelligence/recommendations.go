@@ -3,8 +3,8 @@ package intelligence
 import (
 	"context"
 
+	"orgops/shared/domain/recommendation"
 	"orgops/shared/insight/assessment"
-	"orgops/shared/storage/store"
 	"orgops/shared/web"
 )
 
@@ -31,12 +31,12 @@ func (d Deps) listRecommendations(ctx context.Context, in *recommendationsInput)
 	if err != nil {
 		return nil, err
 	}
-	stored, err := storedRecommendations(ctx)
+	stored, err := assessment.StoredRecommendations(ctx, web.Tenant(ctx), recommendation.Prefix)
 	if err != nil {
 		return nil, err
 	}
 	var matching []assessment.Recommendation
-	for _, r := range assessment.Merge(assessment.Recommendations(facts.Context, facts.AsOf, web.CompanyPath(ctx)), stored) {
+	for _, r := range assessment.RecommendationsWith(facts.Context, facts.AsOf, web.CompanyPath(ctx), stored) {
 		if in.wants(r) && r.Place() > after {
 			matching = append(matching, r)
 		}
@@ -57,23 +57,7 @@ func (in *recommendationsInput) wants(r assessment.Recommendation) bool {
 		return false
 	}
 	if in.State == "open" {
-		return r.State == assessment.Active || r.State == assessment.Claimed
+		return r.Open()
 	}
 	return string(r.State) == in.State
-}
-
-// storedRecommendations returns the stored states of recommendations. Their number is bounded by rules and subjects.
-func storedRecommendations(ctx context.Context) ([]assessment.Stored, error) {
-	page, err := web.Tenant(ctx).Query(ctx, store.Query{Prefix: assessment.RecommendationPrefix})
-	if err != nil {
-		return nil, store.Fault(err, "")
-	}
-	stored := make([]assessment.Stored, len(page.Items))
-	for i, item := range page.Items {
-		if err := item.Decode(&stored[i]); err != nil {
-			return nil, err
-		}
-		stored[i].Version = item.Version
-	}
-	return stored, nil
 }

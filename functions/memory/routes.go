@@ -26,9 +26,18 @@ func Mount(api huma.API, s *boot.Services) {
 
 // Register adds the group's operations to api.
 func Register(api huma.API, deps Deps) {
-	web.Register(api, operation(http.MethodPost, "/memory/sync/{provider}", "sync-memory", "Trigger a sync",
+	web.Register(api, web.AuditedRefusals(operation(http.MethodPost, "/memory/sync/{provider}", "sync-memory", "Trigger a sync",
 		"Requests a run that fetches from the provider. In the sandbox the run fetches, validates and shows a preview; certified, it "+
-			"commits what has changed. A provider has one run at a time.", http.StatusAccepted, user.ScopeMemoryWrite), deps.syncMemory)
+			"commits what has changed. A provider has one run at a time.", http.StatusAccepted, user.ScopeMemoryWrite),
+		"the run tells who requested it"), deps.syncMemory)
+	const explanation = "/goals/{goalId}/explanation"
+	web.Register(api, operation(http.MethodPut, explanation, "explain-goal", "Explain a goal",
+		"Says why the goal may be off its pace. Until the explanation ends, readiness counts the goal as aligned.",
+		http.StatusOK, user.ScopeIntelligenceWrite), deps.explainGoal)
+	web.Register(api, operation(http.MethodGet, explanation, "get-goal-explanation", "Get a goal's explanation",
+		"Answers 404 if the goal has none, or if it has ended.", http.StatusOK, user.ScopeIntelligenceRead), deps.getExplanation)
+	web.Register(api, operation(http.MethodDelete, explanation, "delete-goal-explanation", "Delete a goal's explanation",
+		"The goal counts with its alignment again.", http.StatusNoContent, user.ScopeIntelligenceWrite), deps.deleteExplanation)
 	web.Register(api, web.Bound(operation(http.MethodGet, "/memory/syncs", "list-syncs", "List sync runs",
 		"Newest first.", http.StatusOK, user.ScopeMemoryRead)), listSyncs)
 	web.Register(api, web.Bound(operation(http.MethodGet, "/memory/syncs/{runId}", "get-sync", "Get a sync run",
@@ -46,8 +55,8 @@ func Register(api huma.API, deps Deps) {
 }
 
 func operation(method, path, id, summary, description string, status int, scope string) huma.Operation {
-	return huma.Operation{
+	return web.AuditedWrites(huma.Operation{
 		OperationID: id, Method: method, Path: "/companies/{companyId}" + path, Summary: summary, Description: description,
 		DefaultStatus: status, Tags: []string{"memory"}, Security: web.Needs(scope),
-	}
+	})
 }

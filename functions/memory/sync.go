@@ -1,15 +1,12 @@
 package memory
 
 import (
-	"cmp"
 	"context"
 	"errors"
 
 	"orgops/shared/base/fault"
-	"orgops/shared/base/id"
-	"orgops/shared/domain/integration"
 	"orgops/shared/domain/syncrun"
-	"orgops/shared/provider/connector"
+	"orgops/shared/provider/syncrequest"
 	"orgops/shared/storage/store"
 	"orgops/shared/web"
 )
@@ -21,7 +18,7 @@ type SyncRequest struct {
 }
 
 type syncInput struct {
-	Provider string       `path:"provider" maxLength:"64" doc:"a provider that can be synced: feed" example:"feed"`
+	Provider string       `path:"provider" maxLength:"64" doc:"a provider that can be synced: github, linear, http or feed" example:"feed"`
 	Body     *SyncRequest `required:"false"`
 }
 
@@ -53,70 +50,15 @@ func (d Deps) syncMemory(ctx context.Context, in *syncInput) (*runOutput, error)
 	return &runOutput{Location: web.CompanyPath(ctx) + "/memory/syncs/" + run.ID, Body: run}, err
 }
 
-// request commits a run together with the provider's slot, so that the provider has one run at a time. It returns
-// store.ErrConflict if the integration, which determines the run's mode, has changed since it was read.
+// request commits a run. It returns store.ErrConflict if the integration, which determines the run's mode, or the provider's
+// slot has changed since it was read.
 func (d Deps) request(ctx context.Context, c store.Company, provider string, body SyncRequest) (syncrun.Run, error) {
-	i, version, err := d.syncable(ctx, c, provider)
+	p := syncrequest.Planner{Company: c, Connectors: d.Connectors, By: web.CallerOf(ctx).UserID, Now: d.Now().UTC()}
+	run, ops, err := p.Plan(ctx, syncrequest.Request{Provider: provider, Full: body.Mode == "full", DryRun: body.DryRun})
 	if err != nil {
 		return syncrun.Run{}, err
 	}
-	slot, slotVersion, err := freeSlot(ctx, c, provider)
-	if err != nil {
-		return syncrun.Run{}, err
-	}
-	now := d.Now().UTC()
-	run := syncrun.Run{
-		ID: id.New(), Provider: provider, Mode: syncrun.Sandbox, Full: body.Mode == "full", State: syncrun.Requested,
-		RequestedBy: web.CallerOf(ctx).UserID, RequestedAt: now,
-	}
-	if i.Allows(integration.SyncPull, now) && !body.DryRun {
-		run.Mode = syncrun.Live
-	}
-	slot.Run = run.ID
-	return run, store.Fault(c.Commit(ctx,
-		c.Create(syncrun.Key(run.ID), syncrun.Entity, syncrun.StoredRun{Run: run}).Until(now.Add(syncrun.Kept)),
-		c.Save(syncrun.SlotKey(provider), syncrun.SlotEntity, slotVersion, slot).Quietly(),
-		c.Unchanged(integration.Key(provider), version),
-	), "")
-}
-
-// freeSlot returns the provider's slot if no run holds it. A run that expired before it ended no longer holds the slot.
-func freeSlot(ctx context.Context, c store.Company, provider string) (syncrun.Slot, int64, error) {
-	var slot syncrun.Slot
-	item, err := c.Get(ctx, syncrun.SlotKey(provider), &slot)
-	if errors.Is(err, store.ErrNotFound) {
-		return slot, 0, nil
-	}
-	if err != nil || slot.Run == "" {
-		return slot, item.Version, store.Fault(err, "")
-	}
-	_, err = c.Get(ctx, syncrun.Key(slot.Run), nil)
-	switch {
-	case err == nil:
-		return slot, 0, fault.Newf(fault.SyncRunning, "run %s of %s has not ended; wait for it or cancel it", slot.Run, provider)
-	case errors.Is(err, store.ErrNotFound):
-		return slot, item.Version, nil
-	}
-	return slot, 0, store.Fault(err, "")
-}
-
-// syncable returns the provider's integration if it can be synced.
-func (d Deps) syncable(ctx context.Context, c store.Company, provider string) (integration.Integration, int64, error) {
-	conn, err := d.Connectors.Find(provider)
-	if err != nil {
-		return integration.Integration{}, 0, err
-	}
-	if _, ok := conn.(connector.Source); !ok {
-		return integration.Integration{}, 0, fault.Newf(fault.Conflict, "%s sends its changes by webhook and cannot be synced", provider)
-	}
-	i, version, err := integration.Load(ctx, c, provider)
-	if err := cmp.Or(err, i.Usable()); err != nil {
-		return integration.Integration{}, 0, err
-	}
-	if !i.Enabled {
-		return integration.Integration{}, 0, fault.Newf(fault.Conflict, "integration %q is disabled; enable it first", provider)
-	}
-	return i, version, nil
+	return run, store.Fault(c.Commit(ctx, ops...), "")
 }
 
 type runInput struct {

@@ -80,8 +80,12 @@ func TestSync_Refused(t *testing.T) {
 		}
 	}
 	refused("feed", 404, "not-found", `"feed" is not configured`)
-	refused("gitlab", 404, "not-found", "known are feed, github, webhook")
+	refused("gitlab", 404, "not-found", "known are feed, github, http, linear, webhook")
 	refused("webhook-a", 409, "conflict", "cannot be synced")
+	s.put(integration.Key("github"), integration.Entity, integration.Integration{
+		Provider: "github", Kind: "github", Enabled: true, Config: json.RawMessage(`{"repository":"octo/app"}`),
+	})
+	refused("github", 409, "conflict", "needs the credential token")
 	i := s.feed(integration.Certified)
 	for _, body := range []string{`{"mode":"quick"}`, `{"dryRun":"yes"}`, `{"more":1}`, `[]`} {
 		s.do("POST", "/memory/sync/feed", body).WantProblem(422, "invalid")

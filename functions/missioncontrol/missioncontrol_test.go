@@ -2,6 +2,7 @@ package missioncontrol_test
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"net/http"
 	"testing"
 	"time"
@@ -149,8 +150,9 @@ func TestTimeline(t *testing.T) {
 	for n := range 130 {
 		at := now().Add(time.Duration(n-200) * time.Minute)
 		e := timeline.Entry{ID: id.At(at, "n"), At: at, Kind: timeline.Note, Title: fmt.Sprint(n)}
+		e.Actor, e.Subject = timeline.Reference{Type: "user", ID: "u"}, timeline.Reference{Type: "note", ID: fmt.Sprint(n)}
 		if n%2 == 0 {
-			e.Kind = timeline.GoalUpdated
+			e.Kind, e.Actor.Type = timeline.GoalUpdated, "integration"
 		}
 		want = append([]string{e.Title}, want...)
 		if err := c.Commit(t.Context(), c.Create(timeline.Key(e.ID), timeline.Entity, e)); err != nil {
@@ -189,6 +191,10 @@ func TestTimeline(t *testing.T) {
 	at := func(n int) string { return now().Add(time.Duration(n-200) * time.Minute).Format(time.RFC3339) }
 	for query, want := range map[string][]string{
 		"?kind=note&limit=100":                                   notes,
+		"?actor=user:u&limit=100":                                notes,
+		"?actor=user&limit=100":                                  notes,
+		"?subject=note:12":                                       {"12"},
+		"?subject=note:12&actor=user":                            nil,
 		"?since=" + at(10) + "&until=" + at(12):                  {"12", "11", "10"},
 		"?since=0001-01-01T00:00:00Z&until=1950-01-01T00:00:00Z": nil, // before the first id
 	} {
@@ -198,9 +204,62 @@ func TestTimeline(t *testing.T) {
 		}
 	}
 	h.Do("GET", path(h, "/timeline?since="+at(12)+"&until="+at(10)), h.A.Token, nil).WantProblem(422, "invalid")
+	h.Do("GET", path(h, "/timeline?actor=U:"), h.A.Token, nil).WantProblem(422, "invalid")
 	h.Do("GET", path(h, "/timeline?kind=gossip"), h.A.Token, nil).WantProblem(422, "invalid")
 	for _, kind := range timeline.Kinds() {
 		list("?kind=" + string(kind))
+	}
+}
+
+// TestTimeline_Stable pages through the timeline, with different limits and filters, while another goroutine adds entries
+// before and after the cursor's place: each entry that was there at first is seen once, newest first.
+func TestTimeline_Stable(t *testing.T) {
+	t.Parallel()
+	for seed := range uint64(8) {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			t.Parallel()
+			pages(t, rand.New(rand.NewPCG(seed, 2)))
+		})
+	}
+}
+
+func pages(t *testing.T, r *rand.Rand) {
+	h := setup(t)
+	c := store.For(h.Store, h.A.ID)
+	add := func(at time.Time, title string) {
+		e := timeline.Entry{ID: id.At(at, title), At: at, Kind: timeline.Note, Title: title}
+		if err := c.Commit(t.Context(), c.Create(timeline.Key(e.ID), timeline.Entity, e)); err != nil {
+			t.Error(err)
+		}
+	}
+	var want, got []string
+	for n := range 60 {
+		add(now().Add(time.Duration(-n)*time.Minute), fmt.Sprint(n))
+		want = append(want, fmt.Sprint(n))
+	}
+	late, done := make(chan time.Duration), make(chan struct{})
+	go func() {
+		defer close(done)
+		for n := range late {
+			add(now().Add(-n), "late")
+		}
+	}()
+	query := fmt.Sprintf("/timeline?limit=%d%s", 1+r.IntN(15), []string{"", "&kind=note"}[r.IntN(2)])
+	for cursor, more := "", true; more; more = cursor != "" {
+		late <- time.Duration(r.IntN(3600))*time.Second + time.Duration(len(got))*time.Millisecond
+		var page missioncontrol.TimelinePage
+		h.Do("GET", path(h, query+"&cursor="+cursor), h.A.Token, nil).Want(200).JSON(&page)
+		for _, e := range page.Items {
+			if e.Title != "late" {
+				got = append(got, e.Title)
+			}
+		}
+		cursor = page.NextCursor
+	}
+	close(late)
+	<-done
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("entries of all pages differ (-want +got):\n%s", diff)
 	}
 }
 

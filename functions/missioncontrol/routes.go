@@ -49,10 +49,10 @@ func Register(api huma.API, d Deps) {
 }
 
 func operation(path, id, summary, description string) huma.Operation {
-	return huma.Operation{
+	return web.AuditedWrites(huma.Operation{
 		OperationID: id, Method: http.MethodGet, Path: "/companies/{companyId}/mission-control" + path, Summary: summary,
 		Description: description, Tags: []string{"mission-control"}, Security: web.Needs(user.ScopeMissionControlRead),
-	}
+	})
 }
 
 // answer computes a body from the tenant's facts, unless If-None-Match says that the caller has the current body.

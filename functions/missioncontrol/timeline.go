@@ -16,7 +16,10 @@ type timelineInput struct {
 	web.IfNoneMatch
 	Since time.Time `query:"since" doc:"Only entries from this time on (RFC 3339)" example:"2026-01-01T00:00:00Z"`
 	Until time.Time `query:"until" doc:"Only entries up to this time (RFC 3339)" example:"2026-02-01T00:00:00Z"`
-	Kind  string    `query:"kind" enum:"integration.configured,integration.certified,integration.sandboxed,integration.disabled,memory.synced,goal.updated,goal.alignment.changed,policy.denied,note" doc:"Only entries of this kind"`
+	Kind  string    `query:"kind" enum:"integration.configured,integration.certified,integration.sandboxed,integration.disabled,memory.synced,goal.updated,goal.alignment.changed,policy.denied,approval.requested,approval.decided,executive.acted,note,brief" doc:"Only entries of this kind"`
+
+	Actor   string `query:"actor" maxLength:"257" pattern:"^[a-z]+(:.{1,192})?$" doc:"Only entries of this actor: its type, or type:id" example:"user:0198c5f2-6e1c-7000-8000-000000000001"`
+	Subject string `query:"subject" maxLength:"257" pattern:"^[a-z]+(:.{1,192})?$" doc:"Only entries about this resource: its type, or type:id" example:"integration:github"`
 }
 
 // TimelinePage holds one page of the timeline.
@@ -34,14 +37,18 @@ func (d Deps) listTimeline(ctx context.Context, in *timelineInput) (*web.TaggedP
 	if err != nil {
 		return nil, store.Fault(err, "")
 	}
-	keep := func(e timeline.Entry) bool { return in.Kind == "" || string(e.Kind) == in.Kind }
-	page, err := web.List(ctx, in.PageQuery, in.query(), keep, in.Since.String(), in.Until.String(), in.Kind)
+	page, err := web.List(ctx, in.PageQuery, in.query(), in.keeps, in.Since.String(), in.Until.String(), in.Kind, in.Actor, in.Subject)
 	if err != nil {
 		return nil, err
 	}
 	// The tag is that of the content, because an entry may be committed before the context has counted it.
 	body := TimelinePage{ContextVersion: facts.ContextVersion, Items: page.Body.Items, NextCursor: page.Body.NextCursor}
 	return web.Answer(in.IfNoneMatch, body, page.Link)
+}
+
+// keeps reports whether an entry passes the filters.
+func (in *timelineInput) keeps(e timeline.Entry) bool {
+	return (in.Kind == "" || string(e.Kind) == in.Kind) && e.Actor.Is(in.Actor) && e.Subject.Is(in.Subject)
 }
 
 // query returns the range of keys between the requested times: an entry's id begins with its time.

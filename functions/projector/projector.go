@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -44,9 +45,9 @@ func From(s *boot.Services) *Projector {
 const DefaultLinger = 50 * time.Millisecond
 
 const (
-	maxHot     = 1000             // companies whose context is cached
-	maxTries   = 5                // of one commit, each after a new read
-	maxEntries = store.MaxOps - 2 // in one commit, next to the context and the items touched
+	maxHot     = 1000                                     // companies whose context is cached
+	maxTries   = 5                                        // of one commit, each after a new read
+	maxEntries = store.MaxOps - 3 - maxTurns - maxReviews // in one commit, next to the context, the items touched, timers and the recommendations
 )
 
 type cached struct {
@@ -111,7 +112,8 @@ func (p *Projector) attempt(ctx context.Context, c store.Company, changes []stor
 	if err != nil {
 		return false, err
 	}
-	next, entries, failures := projection.Fold(was.context, changes)
+	steps, entries, failures := fold(was.context, changes)
+	next := steps[len(steps)-1]
 	touched, err := projection.Track(c, was.context, next, changes)
 	if (len(entries) > maxEntries || err != nil) && len(changes) > 1 { // more than a commit may hold: fold one half after the other
 		half := len(changes) / 2
@@ -120,7 +122,7 @@ func (p *Projector) attempt(ctx context.Context, c store.Company, changes []stor
 		}
 		return p.attempt(ctx, c, changes[half:])
 	}
-	for _, failed := range projection.Failures(failures) {
+	for _, failed := range failures {
 		if err := p.park(ctx, failed.Err, failed.Change); err != nil {
 			return false, err
 		}
@@ -132,7 +134,12 @@ func (p *Projector) attempt(ctx context.Context, c store.Company, changes []stor
 	if next.ContextVersion == was.context.ContextVersion {
 		return false, nil
 	}
-	if err := commit(ctx, c, was.version, next, entries, touched); err != nil {
+	settled, err := settle(ctx, c, turnings(steps))
+	if err != nil {
+		return false, err
+	}
+	further := slices.Concat(touched, settled, timers(c, was.context, next, p.Now()))
+	if err := commit(ctx, c, was.version, next, entries, further); err != nil {
 		return errors.Is(err, store.ErrConflict), err
 	}
 	p.Metrics.Since(metric.ProjectionDelay, changes[0].At)
@@ -140,17 +147,17 @@ func (p *Projector) attempt(ctx context.Context, c store.Company, changes []stor
 	return false, nil
 }
 
-// commit stores a context, its new entries and the items touched. It skips an entry that exists already: an earlier fold of the same change
-// wrote the entry, before the context was rebuilt.
-func commit(ctx context.Context, c store.Company, version int64, next projection.Context, entries []timeline.Entry, touched []store.Op) error {
-	ops := append([]store.Op{projection.Save(c, version, next)}, touched...)
+// commit stores a context, its new entries and further writes. It skips an entry or a timer that exists already: an earlier
+// fold of the same change wrote it, before the context was rebuilt.
+func commit(ctx context.Context, c store.Company, version int64, next projection.Context, entries []timeline.Entry, further []store.Op) error {
+	ops := append([]store.Op{projection.Save(c, version, next)}, further...)
 	for _, e := range entries {
-		ops = append(ops, c.Create(timeline.Key(e.ID), timeline.Entity, e).Until(e.At.Add(timeline.Kept)))
+		ops = append(ops, e.Create(c))
 	}
 	for {
-		err := c.Commit(ctx, ops...)
+		err := c.Commit(store.Patiently(ctx), ops...)
 		var conflict *store.ConflictError
-		if !errors.As(err, &conflict) || !strings.HasPrefix(conflict.Key, timeline.Prefix) {
+		if !errors.As(err, &conflict) || !strings.HasPrefix(conflict.Key, timeline.Prefix) && !isTimer(c, conflict.Key) {
 			return err
 		}
 		ops = without(ops, conflict.Key)

@@ -1,5 +1,4 @@
-// Package provisioner creates companies for the operator of a cloud deployment, as `orgops admin company create` does
-// locally.
+// Package provisioner creates and administers companies for the operator of a cloud deployment, as `orgops admin company` does.
 package provisioner
 
 import (
@@ -16,9 +15,16 @@ import (
 	"orgops/shared/storage/store"
 )
 
-// Request holds the payload that the operator invokes the function with.
+// Request holds the payload that the operator invokes the function with. Without an action it creates a company.
 type Request struct {
-	Name     string `json:"name"`
+	Action    string `json:"action,omitempty"`    // see Administer; "": create
+	CompanyID string `json:"companyId,omitempty"` // of an action on one company
+	Reason    string `json:"reason,omitempty"`    // of a suspension
+
+	// WithoutRequest lets an erasure begin that no founder has asked for.
+	WithoutRequest bool `json:"withoutRequest,omitempty"`
+
+	Name     string `json:"name"`  // of a new company, or to confirm which one is erased
 	Email    string `json:"email"` // the first founder's
 	Password string `json:"password,omitempty"`
 	Plan     string `json:"plan,omitempty"`
@@ -37,13 +43,14 @@ type Plans interface {
 	Enrol(ctx context.Context, companyID, plan string) error
 }
 
-// Provisioner creates companies. All fields are required.
+// Provisioner creates and administers companies. All fields are required, but for Plans.
 type Provisioner struct {
-	Store  store.Store
-	Hasher *password.Hasher
-	Plans  Plans
-	Logger *slog.Logger
-	Now    func() time.Time
+	Store    store.Store
+	Hasher   *password.Hasher
+	Plans    Plans // nil: no gateway holds to plans, and no company can be created
+	Operator string
+	Logger   *slog.Logger
+	Now      func() time.Time
 }
 
 // Handle creates a company. If the gateway refuses the usage key, Handle still returns the company with a warning, because
@@ -72,7 +79,7 @@ const alreadyThere = "the company already exists, and its founder's password is 
 	"`orgops admin user password`"
 
 func (p *Provisioner) create(ctx context.Context, r Request) (Answer, error) {
-	created, err := company.Provision(ctx, p.Store, p.Hasher,
+	created, err := company.Provision(ctx, p.recording("create-company"), p.Hasher,
 		company.New{Name: r.Name, Email: r.Email, Password: r.Password, Plan: r.Plan}, p.Now())
 	if fault.KindOf(err) != fault.Conflict {
 		return Answer{Provisioned: created}, err

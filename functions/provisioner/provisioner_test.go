@@ -94,7 +94,7 @@ func (w *world) companies(name string) int {
 // wantKey checks whether a company has a usage key in the plan.
 func (w *world) wantKey(companyID string, want bool) {
 	w.t.Helper()
-	got := slices.Contains(awstest.UsageKeys(w.t, moto.Access(w.t), w.free), usagekey.Of(companyID))
+	got := slices.Contains(awstest.UsageKeys(w.t, moto.Access(w.t), w.free), usagekey.Of(companyID, "free"))
 	if got != want {
 		w.t.Errorf("the company has a usage key: %t, want %t", got, want)
 	}
@@ -289,5 +289,55 @@ func TestProvisioner_Resource(t *testing.T) {
 	}
 	if _, _, err := company.Get(t.Context(), store.For(w.Store, id)); err != nil {
 		t.Errorf("the company is gone with its stack, want it kept: %v", err)
+	}
+}
+
+// TestProvisioner_Administer does what the commands do. A company that moves to another plan gets its key there before any
+// token names that plan, and keeps the former one for the tokens that name it.
+func TestProvisioner_Administer(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	pro := awstest.UsagePlan(t, w.proxy.Access(), "pro")
+	w.Plans = gatewaykeys.Open(w.proxy.Access(), map[string]string{"free": w.free, "pro": pro})
+	id := w.must(ada)["companyId"].(string)
+	on := func(action, more string) string {
+		return `{"action":"` + action + `","companyId":"` + id + `"` + more + `}`
+	}
+	w.must(on("suspend", `,"reason":"unpaid"`))
+	if got := w.must(on("show", ""))["suspended"]; got == nil {
+		t.Error("the company is not suspended, want it suspended")
+	}
+	if got := w.must(on("resume", ""))["suspended"]; got != nil {
+		t.Errorf("suspended = %v, want it resumed", got)
+	}
+	w.proxy.Play(awstest.Step{
+		Operation: "POST /usageplans/" + pro + "/keys", Status: http.StatusBadRequest, Body: `{"__type":"BadRequestException","message":"no"}`,
+	})
+	if _, err := w.invoke(on("plan", `,"plan":"pro"`)); err == nil {
+		t.Error("no error without a key in the new plan, want one")
+	}
+	if got := w.must(on("show", ""))["plan"]; got != "free" {
+		t.Errorf("plan without a key in the new one = %v, want free", got)
+	}
+	if got := w.must(on("plan", `,"plan":"pro"`))["plan"]; got != "pro" {
+		t.Errorf("plan = %v, want pro", got)
+	}
+	w.wantKey(id, true)
+	if keys := awstest.UsageKeys(t, moto.Access(t), pro); !slices.Contains(keys, usagekey.Of(id, "pro")) {
+		t.Errorf("keys of the new plan = %q, want the company's", keys)
+	}
+	if got := len(w.must(`{"action":"list"}`)["companies"].([]any)); got != 3 {
+		t.Errorf("%d companies, want 3: two of the store and this one", got)
+	}
+	for _, tt := range []struct{ event, holds string }{
+		{on("erode", ""), "unknown action"},
+		{`{"action":"show"}`, "companyId"},
+		{`{"action":"suspend","companyId":"unknown"}`, "no such company"},
+		{on("plan", `,"plan":"golden"`), "must be one of"},
+	} {
+		_, err := w.invoke(tt.event)
+		if got := errtest.Message(err); !strings.Contains(got, tt.holds) {
+			t.Errorf("%s: error %q, want one with %q", tt.event, got, tt.holds)
+		}
 	}
 }

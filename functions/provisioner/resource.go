@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+
+	"orgops/shared/base/fault"
 )
 
 // Event holds either a Request or the event of a CloudFormation custom resource, as the CDK's provider framework passes it
@@ -32,7 +34,8 @@ type Resource struct {
 func (p *Provisioner) Invoke(ctx context.Context, e Event) (any, error) {
 	switch e.RequestType {
 	case "":
-		return p.Handle(ctx, e.Request)
+		answer, err := p.Administer(ctx, e.Request)
+		return answer, fault.Explain(err, "")
 	case "Delete":
 		return Resource{PhysicalID: e.PhysicalID}, nil
 	case "Create", "Update":

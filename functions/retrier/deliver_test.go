@@ -17,6 +17,7 @@ import (
 	"orgops/shared/insight/projection"
 	"orgops/shared/storage/store"
 	"orgops/shared/testkit/errtest"
+	"orgops/shared/testkit/worktest"
 )
 
 func TestRetrier_Delivered(t *testing.T) {
@@ -262,7 +263,8 @@ func TestRetrier_Throttled(t *testing.T) {
 	r.wantSent(1)
 }
 
-// TestRetrier_Slots bounds the attempts of a hanging endpoint, while others continue.
+// TestRetrier_Slots bounds the attempts of a hanging endpoint, while others continue. A message that finds no slot costs no
+// read.
 func TestRetrier_Slots(t *testing.T) {
 	t.Parallel()
 	r := setup(t)
@@ -276,7 +278,11 @@ func TestRetrier_Slots(t *testing.T) {
 		go func() { ended <- r.handle(j) }()
 		r.receiver.Next()
 	}
-	r.wantWait(r.handle(r.deliver(99)), time.Second, 3*time.Second)
+	waits, before := r.deliver(99), r.faulty.Reads()
+	r.wantWait(r.handle(waits), time.Second, 3*time.Second)
+	if got := r.faulty.Reads() - before; got != 0 {
+		t.Errorf("a message without a slot: %d reads, want none", got)
+	}
 	r.wantSent(slots)
 	r.handle(r.deliver(100, func(d *delivery.Delivery) { d.Endpoint = "webhook-well" }))
 	well.Next()
@@ -291,18 +297,21 @@ func TestRetrier_FailingForDays(t *testing.T) {
 	enabled := endpoint{State: integration.Certified, Enabled: true}
 	disabled := endpoint{State: integration.Sandbox, Disabled: integration.DisabledFailing, Cause: integration.SandboxedByFailing}
 	tests := []struct {
-		name  string
-		since time.Duration
-		want  endpoint
+		name   string
+		since  time.Duration
+		policy string
+		want   endpoint
 	}{
-		{"five days", 5 * 24 * time.Hour, disabled},
-		{"less", 5*24*time.Hour - time.Minute, enabled},
-		{"never", 0, enabled},
+		{"five days", 5 * 24 * time.Hour, "", disabled},
+		{"less", 5*24*time.Hour - time.Minute, "", enabled},
+		{"never", 0, "", enabled},
+		{"five days, but a policy forbids it", 5 * 24 * time.Hour, `forbid (principal, action == Action::"endpoint.disable", resource);`, enabled},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			r := setup(t)
+			r.govern(tt.policy)
 			r.receiver.Status(500)
 			c := projection.Empty("a")
 			since := projection.Integration{}
@@ -314,5 +323,48 @@ func TestRetrier_FailingForDays(t *testing.T) {
 			r.handle(r.deliver(1))
 			r.wantEndpoint(tt.want)
 		})
+	}
+}
+
+// A later attempt may take 15 seconds, and an endpoint whose name does not resolve is tried again.
+func TestRetrier_Unresolved(t *testing.T) {
+	t.Parallel()
+	r := setup(t)
+	network, client := worktest.NewUnresolved()
+	r.Retrier.Courier.Client = client
+	j := r.deliver(1)
+	r.handle(j)
+	budget := <-network.Budgets
+	if budget <= 5*time.Second {
+		t.Errorf("the attempt may take %v, want more than the 5 s of a first one", budget)
+	}
+	if budget > 15*time.Second {
+		t.Errorf("the attempt may take %v, want at most 15 s", budget)
+	}
+	if got := r.record(j).State; got != delivery.Scheduled {
+		t.Errorf("state = %s, want %s", got, delivery.Scheduled)
+	}
+}
+
+// TestRetrier_Kept keeps the log of a delivery for 30 days from its event, after every attempt of it.
+func TestRetrier_Kept(t *testing.T) {
+	t.Parallel()
+	r := setup(t)
+	r.receiver.Status(http.StatusInternalServerError)
+	j := r.deliver(1)
+	until := r.record(j).CreatedAt.Add(30 * 24 * time.Hour).Truncate(time.Second)
+	attempts := 0
+	for d := r.record(j); d.Open(); d = r.record(j) {
+		r.Clock.Set(*d.NextAttemptAt)
+		r.handle(job(d))
+		item, err := r.Company("a").Get(t.Context(), delivery.Prefix+j.Delivery, nil)
+		errtest.Must(t, err)
+		if !item.Expires.Truncate(time.Second).Equal(until) {
+			t.Errorf("after attempt %d kept until %v, want %v", attempts+2, item.Expires, until)
+		}
+		attempts++
+	}
+	if attempts != 9 {
+		t.Errorf("%d later attempts, want 9", attempts)
 	}
 }

@@ -39,29 +39,47 @@ func (r *Retrier) record(ctx context.Context, company store.Company, key string,
 	}
 }
 
-// store writes a delivery once.
+// lineTries bounds how often store repeats a write because the delivery's line has changed.
+const lineTries = 20
+
+var errBusyLine = errors.New("the delivery's line changes too often")
+
+// store writes a delivery. If the delivery has ended, it leaves its line in the same transaction.
 func (r *Retrier) store(ctx context.Context, company store.Company, key string, o outcome) error {
-	err := r.replace(ctx, company, key, o.version, o.delivery)
-	if err == nil {
-		r.Courier.Stored(&o.delivery)
+	ctx = context.WithoutCancel(ctx)
+	if o.delivery.Line == "" { // no other delivery waits for this record
+		ctx = store.Patiently(ctx)
 	}
-	return err
+	for range lineTries {
+		lines := delivery.NewLines(company)
+		next, err := lines.Leave(ctx, o.delivery, r.Now())
+		if err != nil {
+			return err
+		}
+		op := company.Replace(key, delivery.Entity, o.version, o.delivery).Until(o.delivery.Expires())
+		err = company.Commit(ctx, append(append([]store.Op{op}, next...), lines.Ops()...)...)
+		var conflict *store.ConflictError
+		if errors.As(err, &conflict) && conflict.Index > 0 {
+			continue
+		}
+		r.Courier.Recorded(company.ID(), err)
+		if err == nil {
+			r.Courier.Stored(&o.delivery)
+		}
+		return err
+	}
+	return errBusyLine
 }
 
 // claim writes the record of a delivery before its attempt, as due again after a lease. If the write fails, no attempt is
 // made. If another message of the delivery has claimed it first, the write conflicts.
 func (r *Retrier) claim(ctx context.Context, company store.Company, key string, o *outcome) error {
 	o.delivery.Postpone(r.Now().Add(lease))
-	if err := r.replace(ctx, company, key, o.version, o.delivery); err != nil {
-		return err
-	}
-	o.version++
-	return nil
-}
-
-func (r *Retrier) replace(ctx context.Context, company store.Company, key string, version int64, d delivery.Delivery) error {
-	op := company.Replace(key, delivery.Entity, version, d).Until(d.Expires())
+	op := company.Replace(key, delivery.Entity, o.version, o.delivery).Until(o.delivery.Expires())
 	err := company.Commit(context.WithoutCancel(ctx), op)
 	r.Courier.Recorded(company.ID(), err)
+	if err == nil {
+		o.version++
+	}
 	return err
 }

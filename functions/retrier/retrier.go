@@ -1,5 +1,6 @@
 // Package retrier makes every attempt but the first, and processes recoveries. It takes due messages from the queue and
-// decides from the delivery's record, so a message that arrives early, late or twice is harmless.
+// decides from the delivery's record, so a message that arrives early, late or twice is harmless. A process puts the
+// deliveries of a recovery into the queue; a Lambda attempts them itself, without a message for each.
 package retrier
 
 import (
@@ -55,7 +56,20 @@ func (r *Retrier) Run(ctx context.Context) { r.Worker().Run(ctx) }
 
 // Worker returns the worker that takes messages from the queue and settles them.
 func (r *Retrier) Worker() queue.Worker {
-	return queue.Worker{Queue: r.Queue, Handle: r.Handle, Logger: r.Logger, Lease: lease, Slots: inHand, Take: queue.MaxBatch}
+	return queue.Worker{
+		Queue: r.Queue, Handle: r.Handle, Logger: r.Logger, Lease: lease, Slots: inHand, Take: queue.MaxBatch, Prepare: r.prepare,
+	}
+}
+
+// prepare reads the endpoints of an invocation's messages, so that each is read once. What it cannot read, Handle reads.
+func (r *Retrier) prepare(ctx context.Context, all []queue.Received) {
+	for _, m := range all {
+		var job delivery.Job
+		if err := json.Unmarshal(m.Body, &job); err != nil || job.Company == "" || job.Delivery == "" {
+			continue
+		}
+		_, _ = r.Courier.Known(ctx, store.For(r.Store, job.Company), delivery.EndpointOf(delivery.Prefix+job.Delivery))
+	}
 }
 
 // Handle processes the delivery or the recovery that a message names. due tells when to redeliver the message; zero means
@@ -70,7 +84,7 @@ func (r *Retrier) Handle(ctx context.Context, m queue.Received) (due time.Time, 
 	case job.Delivery != "":
 		return r.deliver(ctx, company, job, m.Receives > 1)
 	case job.Recovery != "":
-		return r.recover(context.WithoutCancel(ctx), company, job.Recovery)
+		return r.recover(ctx, company, job.Recovery)
 	}
 	return time.Time{}, queue.ErrPoison
 }

@@ -15,6 +15,8 @@ import (
 	"orgops/shared/domain/delivery"
 	"orgops/shared/domain/event"
 	"orgops/shared/domain/integration"
+	"orgops/shared/domain/policy"
+	"orgops/shared/provider/policyengine"
 	"orgops/shared/storage/queue"
 	"orgops/shared/testkit/errtest"
 	"orgops/shared/testkit/worktest"
@@ -31,10 +33,19 @@ type running struct {
 func setup(t *testing.T) *running {
 	t.Helper()
 	b := worktest.New(t)
+	b.Engine = policyengine.New(b.Clock.Now)
 	r := &running{Harness: b, faulty: &worktest.Store{Store: b.Store}, receiver: b.Receive()}
 	r.Retrier = retrier.New(retrier.Deps{Store: r.faulty, Courier: b.Courier(), Queue: b.Retries, Logger: b.Logger, Now: b.Clock.Now})
 	b.Subscribe("a", "webhook", r.receiver, "memory.*")
 	return r
+}
+
+// govern stores a policy of company a, if text has one.
+func (r *running) govern(text string) {
+	r.T.Helper()
+	if text != "" {
+		r.Put("a", policy.StoredKey, policy.StoredEntity, policy.Stored{Policies: []policy.Statement{{ID: "own", Mode: policy.Enforce, Text: text}}})
+	}
 }
 
 // deliver records the n-th delivery of company a as after a failed first attempt, due now.

@@ -194,7 +194,7 @@ func TestSyncer_Refused(t *testing.T) {
 		t.Errorf("timeline differs (-want +got):\n%s", diff)
 	}
 	subject := worktest.All[timeline.Entry](r.Harness, "a", timeline.Prefix)[0].Subject.ID
-	var first policy.Page
+	var first policy.Decisions
 	if !r.Get("a", policy.Prefix+subject, &first) {
 		t.Fatalf("there is no decision %s, which the timeline names", subject)
 	}

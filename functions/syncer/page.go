@@ -1,15 +1,19 @@
 package syncer
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
+	"maps"
+	"slices"
 
 	"orgops/shared/base/fault"
 	"orgops/shared/domain/goal"
 	"orgops/shared/domain/integration"
 	"orgops/shared/domain/memory"
 	"orgops/shared/domain/syncrun"
+	"orgops/shared/domain/timeline"
 	"orgops/shared/provider/connector"
 	"orgops/shared/provider/intake"
 	"orgops/shared/storage/store"
@@ -29,18 +33,25 @@ func (s *slice) page(ctx context.Context) (ended bool, err error) {
 	if err != nil {
 		return false, err
 	}
+	if s.record.Work.Sweep != nil {
+		return s.sweep(ctx, i)
+	}
 	fetched, err := s.fetch(ctx, i.Integration)
 	if err != nil {
 		return false, err
 	}
+	if i, err = s.learn(ctx, i, fetched); err != nil {
+		return false, err
+	}
 	p := read(fetched)
 	if s.record.Mode == syncrun.Sandbox {
-		return fetched.Checkpoint == nil, s.rehearse(ctx, i, p)
+		err := s.rehearse(ctx, i, p)
+		return s.record.State.Ended(), err
 	}
 	for done := 0; ; {
 		n, err := s.part(ctx, i, p, done)
 		if done += n; err != nil || done == len(p.actions) {
-			return fetched.Checkpoint == nil, err
+			return s.record.State.Ended(), err
 		}
 	}
 }
@@ -61,9 +72,29 @@ func (s *slice) fetch(ctx context.Context, i integration.Integration) (connector
 	}
 	ctx, cancel := context.WithTimeout(ctx, fetchBudget)
 	defer cancel()
-	return source.Fetch(ctx, connector.Fetch{
-		Config: i.Config, Credentials: secrets.Values, Checkpoint: s.record.Work.Checkpoint, State: state, Full: s.record.Full,
+	if missing := connector.Missing(c, i.Config, slices.Collect(maps.Keys(secrets.Values))); len(missing) > 0 {
+		return connector.FetchedPage{}, final(fault.Newf(fault.Conflict, "the credential %s is not stored; store it, then sync again", missing[0]))
+	}
+	return s.permitted(ctx, i, func(ctx context.Context) (connector.FetchedPage, error) {
+		return source.Fetch(ctx, connector.Fetch{
+			Config: i.Config, Credentials: secrets.Values, Checkpoint: s.record.Work.Checkpoint, State: state, Full: s.record.Full,
+		})
 	})
+}
+
+// learn stores when the credentials expire if the provider says so with a page and it is news. That is once for each token, so
+// it is a write of its own.
+func (s *slice) learn(ctx context.Context, i integration.Stored, fetched connector.FetchedPage) (integration.Stored, error) {
+	told, news := i.CredentialsEnd(fetched.CredentialsUntil)
+	if !news {
+		return i, nil
+	}
+	told.UpdatedAt = s.Now().UTC()
+	err := s.company.Commit(ctx, s.company.Replace(integration.Key(i.Provider), integration.Entity, i.Version, told))
+	if errors.Is(err, store.ErrConflict) {
+		return i, errMoved
+	}
+	return integration.Stored{Integration: told, Version: i.Version + 1}, err
 }
 
 // state returns the state that the last live run left, if it ran with the same configuration.
@@ -103,6 +134,9 @@ func read(fetched connector.FetchedPage) page {
 	for _, g := range fetched.Goals {
 		add(connector.Action{Port: integration.GoalUpdate, Goal: &g}, goal.Entity+g.ExternalID)
 	}
+	for _, n := range fetched.Notes {
+		add(connector.Action{Port: integration.TimelineNote, Note: &n}, timeline.Entity+cmp.Or(n.Once, n.Subject+n.Title))
+	}
 	return p
 }
 
@@ -131,6 +165,8 @@ func (s *slice) preview(actions []connector.Action) {
 		case a.Goal != nil:
 			items = append(items, syncrun.Preview{
 				Target: goal.Entity, ExternalID: a.Goal.ExternalID, Title: a.Goal.Title, URL: a.Goal.URL})
+		case a.Note != nil:
+			items = append(items, syncrun.Preview{Target: string(timeline.Note), ExternalID: a.Note.Subject, Title: a.Note.Title})
 		}
 	}
 	s.record.Preview = items
@@ -146,13 +182,33 @@ func (s *slice) turn(ctx context.Context, i integration.Stored, p page) ([]store
 	s.record.Progress.Unchanged += p.repeated
 	s.record.Progress.Failed += p.failed
 	s.record.Work.Done, s.record.Work.Checkpoint = 0, p.fetched.Checkpoint
-	if p.fetched.Checkpoint != nil {
-		return nil, nil
+	s.record.Work.Incomplete = s.record.Work.Incomplete || p.fetched.Incomplete
+	var ops []store.Op
+	_, sweeping := s.lists(i.Integration)
+	if sweeping = sweeping && !s.record.Work.Incomplete; sweeping {
+		ops = append(ops, syncrun.See(s.company, s.record.Run, s.record.Progress.Pages, s.shown(p.fetched)))
 	}
+	switch {
+	case p.fetched.Checkpoint != nil:
+		if p.fetched.NotBefore.After(s.Now()) {
+			until := p.fetched.NotBefore.UTC()
+			s.record.ThrottledUntil = &until
+		}
+		return ops, nil
+	case sweeping:
+		s.record.Work.Sweep = &syncrun.Sweep{State: p.fetched.State}
+		return ops, nil
+	}
+	return s.succeed(ctx, i.Integration, p.fetched.State)
+}
+
+// succeed ends the run, and returns the write that frees the slot and keeps the connector's state for the next run.
+func (s *slice) succeed(ctx context.Context, i integration.Integration, state json.RawMessage) ([]store.Op, error) {
 	s.conclude(syncrun.Succeeded, "")
 	return s.freeSlot(ctx, func(slot *syncrun.Slot) {
 		if s.record.Mode == syncrun.Live {
-			slot.State, slot.ConfigDigest = p.fetched.State, connector.Digest(i.Config)
+			*slot = slot.Succeed(s.record.Full, s.Now().UTC())
+			slot.State, slot.ConfigDigest = state, connector.Digest(i.Config)
 		}
 	})
 }

@@ -33,10 +33,7 @@ func (s *slice) part(ctx context.Context, i integration.Stored, p page, first in
 		if err != nil {
 			return 0, err
 		}
-		ops := planned.ops
-		if len(planned.decisions) > 0 {
-			ops = append(ops, policy.CreatePage(s.company, planned.decisions))
-		}
+		ops := planned.writes(s.company)
 		if first+planned.actions == len(p.actions) {
 			more, err := s.turn(ctx, i, p)
 			if err != nil {
@@ -83,7 +80,7 @@ func (s *slice) plan(ctx context.Context, i integration.Integration, p page, fir
 			return part, nil
 		}
 		part.actions++
-		written := took && planned.Outcome != intake.Refused
+		written := took && planned.Acts()
 		if written || first+n >= s.stored.Work.Done {
 			s.count(planned.Outcome, took)
 		}
@@ -128,7 +125,7 @@ func (s *slice) count(o intake.Outcome, took bool) {
 	switch {
 	case o == intake.Unchanged:
 		p.Unchanged++
-	case o == intake.Refused, !took:
+	case o == intake.Refused, o == intake.Pending, !took:
 		p.Failed++
 	case o == intake.Created:
 		p.Created++

@@ -98,12 +98,13 @@ type running struct {
 	*syncer.Syncer
 	faulty   *worktest.Store
 	provider *paged
+	named    string // the provider that runs are requested of
 }
 
 func setup(t *testing.T) *running {
 	t.Helper()
 	b := worktest.New(t)
-	r := &running{Harness: b, faulty: &worktest.Store{Store: b.Store}, provider: &paged{page: pages(1, 3)}}
+	r := &running{Harness: b, faulty: &worktest.Store{Store: b.Store}, provider: &paged{page: pages(1, 3)}, named: "paged"}
 	r.Syncer = &syncer.Syncer{
 		Store: r.faulty, Jobs: b.Syncs, Connectors: connector.New(r.provider), Vault: b.Vault,
 		Engine: policyengine.New(b.Clock.Now), Logger: b.Logger, Metrics: b.Metrics, Now: b.Clock.Now, Slice: time.Minute,
@@ -121,7 +122,7 @@ func setup(t *testing.T) *running {
 func (r *running) request(mode syncrun.Mode, edit ...func(*syncrun.StoredRun)) syncrun.Job {
 	r.T.Helper()
 	rec := syncrun.StoredRun{Run: syncrun.Run{
-		ID: id.New(), Provider: "paged", Mode: mode, State: syncrun.Requested, RequestedAt: r.Clock.Now(),
+		ID: id.New(), Provider: r.named, Mode: mode, State: syncrun.Requested, RequestedAt: r.Clock.Now(),
 	}}
 	for _, e := range edit {
 		e(&rec)
@@ -131,7 +132,7 @@ func (r *running) request(mode syncrun.Mode, edit ...func(*syncrun.StoredRun)) s
 		r.T.Fatalf("the slot is taken by %s, want it free", slot.Run)
 	}
 	slot.Run = rec.ID
-	r.Put("a", syncrun.SlotKey("paged"), syncrun.SlotEntity, slot)
+	r.Put("a", syncrun.SlotKey(r.named), syncrun.SlotEntity, slot)
 	r.Put("a", syncrun.Key(rec.ID), syncrun.Entity, rec)
 	return syncrun.Job{Company: "a", Run: rec.ID}
 }
@@ -139,7 +140,7 @@ func (r *running) request(mode syncrun.Mode, edit ...func(*syncrun.StoredRun)) s
 // decisions returns the company's decisions, of all pages.
 func (r *running) decisions() (all []policy.Decision) {
 	r.T.Helper()
-	for _, page := range worktest.All[policy.Page](r.Harness, "a", policy.Prefix) {
+	for _, page := range worktest.All[policy.Decisions](r.Harness, "a", policy.Prefix) {
 		all = append(append(all, page.Decision), page.Others...)
 	}
 	return all
@@ -147,7 +148,7 @@ func (r *running) decisions() (all []policy.Decision) {
 
 func (r *running) slot() (slot syncrun.Slot) {
 	r.T.Helper()
-	r.Get("a", syncrun.SlotKey("paged"), &slot)
+	r.Get("a", syncrun.SlotKey(r.named), &slot)
 	return slot
 }
 

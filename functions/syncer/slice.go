@@ -9,6 +9,7 @@ import (
 	"orgops/shared/base/fault"
 	"orgops/shared/base/metric"
 	"orgops/shared/domain/integration"
+	"orgops/shared/domain/policy"
 	"orgops/shared/domain/syncrun"
 	"orgops/shared/provider/connector"
 	"orgops/shared/storage/store"
@@ -23,6 +24,8 @@ type slice struct {
 	record  syncrun.StoredRun // as the next write stores it
 	stored  syncrun.StoredRun // as the store has it; after a failed write, record is reset to it
 	version int64
+	refusal *policy.Decision // on the host from which the page would have been fetched
+	seen    syncrun.Seen     // what the pages of a full run have shown; nil until the sweep needs it
 }
 
 var (
@@ -91,6 +94,9 @@ func (s *slice) run(ctx context.Context) (due time.Time, err error) {
 		case ended:
 			return time.Time{}, nil
 		}
+		if until := s.record.ThrottledUntil; until != nil {
+			return s.handBack(ctx, *until)
+		}
 		if ctx.Err() != nil || !s.Now().Before(s.until) {
 			return s.handBack(ctx, s.Now())
 		}
@@ -144,7 +150,7 @@ func (s *slice) failed(ctx context.Context, cause error) (time.Time, error) {
 		s.record.ThrottledUntil = &until
 		return s.handBack(ctx, until)
 	}
-	if errors.Is(cause, errFinal) {
+	if errors.Is(cause, errFinal) || errors.Is(cause, connector.ErrRefused) {
 		return s.end(ctx, syncrun.Failed, public(cause))
 	}
 	waits := backoff()
@@ -178,11 +184,14 @@ func (s *slice) end(ctx context.Context, state syncrun.State, reason string) (ti
 	for range maxTries {
 		s.record = s.stored
 		s.conclude(state, reason)
-		ops, err := s.freeSlot(ctx, nil)
+		ops, err := s.ending(ctx, state)
 		if err != nil {
 			return time.Time{}, err
 		}
-		if err = s.commit(ctx, ops); !errors.Is(err, store.ErrConflict) {
+		if s.refusal != nil {
+			ops = append(ops, policy.Create(s.company, *s.refusal))
+		}
+		if err = s.commit(ctx, ops); !errors.Is(err, store.ErrConflict) && !errors.Is(err, errMoved) {
 			return s.again(ctx, err)
 		}
 	}
@@ -256,6 +265,8 @@ func (s *slice) integration(ctx context.Context) (integration.Stored, error) {
 		return stored, err
 	case i.IsDamaged():
 		return stored, final(i.Usable())
+	case i.Suspended:
+		return stored, final(fault.New(fault.Suspended, "the company was suspended"))
 	case !i.Enabled:
 		return stored, final(fault.New(fault.Conflict, "the integration was disabled"))
 	case s.record.Mode == syncrun.Live && !i.Allows(integration.SyncPull, s.Now()):

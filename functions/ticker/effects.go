@@ -2,13 +2,15 @@ package ticker
 
 import (
 	"context"
-	"errors"
 	"strings"
 
 	"orgops/shared/base/fault"
+	"orgops/shared/domain/approval"
 	"orgops/shared/domain/delivery"
-	"orgops/shared/domain/goal"
+	"orgops/shared/domain/erasure"
 	"orgops/shared/domain/integration"
+	"orgops/shared/domain/suspension"
+	"orgops/shared/domain/timeline"
 	"orgops/shared/provider/intake"
 	"orgops/shared/storage/store"
 )
@@ -17,33 +19,23 @@ import (
 func (t *Ticker) ops(ctx context.Context, c store.Company, timer store.Timer) ([]store.Op, error) {
 	switch timer.Kind {
 	case intake.ReviewTimer:
-		goalID, _, _ := strings.Cut(timer.Subject, "@")
-		return t.reviewGoal(ctx, c, goalID)
+		return t.reviewGoal(ctx, c, timer.Subject)
 	case integration.ExpiryTimer:
 		return t.expire(ctx, c, timer.Subject)
+	case integration.ScheduleTimer:
+		return t.sync(ctx, c, timer.Subject)
 	case delivery.OverdueTimer:
 		return t.overdue(ctx, c, timer.Subject)
+	case suspension.Timer:
+		return suspension.Check(ctx, c, t.Now().UTC())
+	case erasure.Timer:
+		return t.erase(ctx, c, timer.Subject)
+	case approval.ExpiryTimer:
+		return approval.Expire(ctx, c, timer.Subject, t.Now().UTC())
+	case timeline.BriefTimer:
+		return t.weeklyBrief(ctx, c, timer.At)
 	}
 	return nil, nil // a kind of an older release: there is nothing to do
-}
-
-// reviewGoal writes a goal whose alignment has changed with time, and sets a timer for the next such change.
-func (t *Ticker) reviewGoal(ctx context.Context, c store.Company, goalID string) ([]store.Op, error) {
-	var old goal.Goal
-	item, err := c.Get(ctx, goal.Key(goalID), &old)
-	if errors.Is(err, store.ErrNotFound) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	now := t.Now().UTC()
-	g, changed := goal.Review(old, now)
-	if !changed { // a newer write of the goal has its own timer
-		return nil, nil
-	}
-	ops := []store.Op{c.Replace(goal.Key(goalID), goal.Entity, item.Version, g)}
-	return append(ops, intake.Review(c, g, item.Version+1, now)...), nil
 }
 
 // expire returns a connector to the sandbox when its certification has expired.

@@ -11,13 +11,15 @@ import (
 	"time"
 
 	"orgops/shared/base/metric"
+	"orgops/shared/domain/erasure"
 	"orgops/shared/run/boot"
 	"orgops/shared/storage/store"
 )
 
-// Ticker fires due timers. All fields are required except Metrics.
+// Ticker fires due timers. All fields are required except Metrics, and Keys in a process that erases no company.
 type Ticker struct {
 	Store   store.Store
+	Keys    erasure.Keys
 	Logger  *slog.Logger
 	Metrics *metric.Recorder // nil: no metrics are recorded
 	Now     func() time.Time
@@ -25,7 +27,7 @@ type Ticker struct {
 
 // From makes a ticker from the service's parts.
 func From(s *boot.Services) *Ticker {
-	return &Ticker{Store: s.Store, Logger: s.Logger, Metrics: s.Metrics, Now: s.Now}
+	return &Ticker{Store: s.Store, Keys: s.DataKeys, Logger: s.Logger, Metrics: s.Metrics, Now: s.Now}
 }
 
 // mark records the time up to which the timers have been read.
@@ -58,7 +60,11 @@ func (t *Ticker) Run(ctx context.Context, interval time.Duration) {
 	}
 }
 
-// Tick fires every timer that is due.
+// maxUnread limits the partitions that one tick fails to read. Then the store is away, and the tick ends.
+const maxUnread = 8
+
+// Tick fires every timer that is due. It goes on after a partition that it cannot read, and returns an error at the end. A later
+// tick reads that partition again.
 func (t *Ticker) Tick(ctx context.Context) error {
 	now := t.Now().UTC()
 	m, version, err := t.mark(ctx, now)
@@ -70,11 +76,18 @@ func (t *Ticker) Tick(ctx context.Context) error {
 		from = now
 	}
 	until := now
+	var unread []error
 	for hour := from.Add(-late).Truncate(time.Hour); !hour.After(now); hour = hour.Add(time.Hour) {
 		for shard := range store.DueShards {
 			left, err := t.fire(ctx, store.Due(hour, shard), now)
+			if ctx.Err() != nil {
+				return ctx.Err()
+			}
 			if err != nil {
-				return err
+				unread, left = append(unread, err), true
+			}
+			if len(unread) == maxUnread {
+				return errors.Join(unread...)
 			}
 			if again := hour.Add(late); left && again.Before(until) { // the next tick reads this hour again
 				until = again
@@ -85,13 +98,13 @@ func (t *Ticker) Tick(ctx context.Context) error {
 		until = oldest
 	}
 	if d := until.Sub(m.Until); d >= 0 && d < time.Minute { // the mark only saves reading old hours; it need not be exact
-		return nil
+		return errors.Join(unread...)
 	}
 	err = t.Store.Commit(ctx, store.System().Entry(markKey, "mark", version, mark{Until: until}))
 	if errors.Is(err, store.ErrConflict) { // another ticker moved it
-		return nil
+		err = nil
 	}
-	return err
+	return errors.Join(append(unread, err)...)
 }
 
 // mark returns the time up to which the timers have been read; version 0 means a first run.
@@ -113,27 +126,21 @@ func (t *Ticker) mark(ctx context.Context, now time.Time) (m mark, version int64
 // any stayed.
 func (t *Ticker) fire(ctx context.Context, p store.Partition, now time.Time) (left bool, err error) {
 	q := store.Query{To: now.Format("2006-01-02T15:04:05.000Z") + "~"}
-	for {
-		page, err := t.Store.Query(ctx, p, q)
+	for item, err := range store.Items(ctx, t.Store, p, q) {
 		if err != nil {
 			return left, err
 		}
-		for _, item := range page.Items {
-			err := t.effect(ctx, p, item)
-			if ctx.Err() != nil {
-				return left, ctx.Err()
-			}
-			left = left || err != nil
-			if err != nil && !errors.Is(err, store.ErrConflict) { // on a conflict, the next tick decides from the new state
-				t.Metrics.Count(metric.TimersFailed, 1)
-				t.Logger.ErrorContext(ctx, "timer failed", "key", item.Key, "error", err)
-			}
+		err = t.effect(ctx, p, item)
+		if ctx.Err() != nil {
+			return left, ctx.Err()
 		}
-		if page.Next == "" {
-			return left, nil
+		left = left || err != nil
+		if err != nil && !errors.Is(err, store.ErrConflict) { // on a conflict, the next tick decides from the new state
+			t.Metrics.Count(metric.TimersFailed, 1)
+			t.Logger.ErrorContext(ctx, "timer failed", "key", item.Key, "error", err)
 		}
-		q.After = page.Next
 	}
+	return left, nil
 }
 
 // effect commits the operations of a timer together with its removal. A timer without operations is only removed.

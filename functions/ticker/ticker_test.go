@@ -333,3 +333,50 @@ func TestTicker_Run(t *testing.T) {
 	worktest.Until(t, "the timer has fired", func() bool { return r.state("a", "feed") == integration.Sandbox })
 	stop()
 }
+
+// TestTicker_Unread fires the timers of every partition that can be read when others cannot, and theirs with the next tick. A
+// ticker that stopped at the first failed read would fire nothing for as long as one read of each tick fails.
+func TestTicker_Unread(t *testing.T) {
+	t.Parallel()
+	r := setup(t)
+	r.tick()
+	const timers = 16 // in all partitions of an hour
+	for n := range timers {
+		r.certify(fmt.Sprint(n), "feed", r.Clock.Now())
+	}
+	fired := func() (n int) {
+		for i := range timers {
+			if r.state(fmt.Sprint(i), "feed") == integration.Sandbox {
+				n++
+			}
+		}
+		return n
+	}
+	r.Clock.Advance(time.Minute)
+	r.faulty.FailQueries(2 + store.DueShards/2) // some of the hour before, and of this one
+	if err := r.ticker.Tick(t.Context()); !errors.Is(err, store.ErrUnavailable) {
+		t.Errorf("err = %v, want %v", err, store.ErrUnavailable)
+	}
+	if n := fired(); n == 0 {
+		t.Error("no timer fired although partitions with timers were read")
+	}
+	r.Clock.Advance(2 * time.Hour)
+	r.tick()
+	if n := fired(); n != timers {
+		t.Errorf("%d timers have fired after the next tick, want %d", n, timers)
+	}
+}
+
+// TestTicker_Away reads few partitions when none can be read.
+func TestTicker_Away(t *testing.T) {
+	t.Parallel()
+	r := setup(t)
+	r.faulty.FailQueries(1000)
+	before := r.faulty.Reads()
+	if err := r.ticker.Tick(t.Context()); !errors.Is(err, store.ErrUnavailable) {
+		t.Errorf("err = %v, want %v", err, store.ErrUnavailable)
+	}
+	if n := r.faulty.Reads() - before; n > 10 {
+		t.Errorf("%d reads of a store that is away, want at most 10", n)
+	}
+}

@@ -2,6 +2,7 @@ package api
 
 import (
 	"cmp"
+	"slices"
 	"strings"
 
 	"github.com/aws/constructs-go/constructs/v10"
@@ -14,9 +15,11 @@ import (
 type need struct {
 	memory       float64 // MiB; 0: 256
 	read, write  []string
+	remove       []string // partitions outside of companies, whose items leave no tombstone
 	compare      []string // partitions whose items a transaction checks but does not change
 	seal, unseal bool
 	sign         bool
+	nothing      bool // serves files: no items and no keys
 }
 
 // needs returns each group's needs. A group that is not listed reads items of companies, and writes them unless all of its
@@ -24,10 +27,20 @@ type need struct {
 func needs() map[string]need {
 	return map[string]need{
 		// hashing a password needs a full processor
-		"auth":         {memory: 1024, sign: true, read: []string{data.Companies, data.Logins}, write: []string{data.Logins}},
+		"auth": {memory: 1024, sign: true, read: []string{data.Companies, data.Logins}, write: []string{data.Companies, data.Logins}},
+		"sso": {
+			seal: true, read: []string{data.Companies, data.Logins}, write: []string{data.Companies, data.Logins},
+			remove: []string{data.Logins}, compare: []string{data.Companies},
+		},
 		"integrations": {seal: true, write: []string{data.Companies, data.Timers}},
 		"inbound":      {unseal: true, write: []string{data.Companies, data.Timers}},
-		"memory":       {compare: []string{data.Companies}},
+		"executives":   {write: []string{data.Companies, data.Timers}, compare: []string{data.Companies}},
+		"operations": {
+			seal: true, read: []string{data.Companies, data.Logins}, write: []string{data.Companies, data.Logins, data.Timers},
+			remove: []string{data.Logins}, compare: []string{data.Companies},
+		},
+		"memory":  {compare: []string{data.Companies}},
+		"console": {memory: 128, nothing: true},
 	}
 }
 
@@ -42,6 +55,12 @@ func (a *API) group(scope constructs.Construct, p Props, g Group) *function.Func
 	})
 	a.issue(f)
 	f.Set("ORGOPS_CORS_ORIGINS", cmp.Or(strings.Join(p.Origins, ","), "none"))
+	if n.nothing {
+		return f
+	}
+	if g.Name == "operations" && !slices.ContainsFunc(p.Groups, func(g Group) bool { return g.Name == "executives" }) {
+		f.Set("EXECUTIVES_ENABLED", "false") // it carries out what executives asked for
+	}
 	if n.sign {
 		p.Data.Sign(f)
 	} else {
@@ -56,6 +75,9 @@ func (a *API) group(scope constructs.Construct, p Props, g Group) *function.Func
 	p.Data.Read(f, n.read...)
 	if n.write != nil {
 		p.Data.Write(f, n.write...)
+	}
+	if n.remove != nil {
+		p.Data.Remove(f, n.remove...)
 	}
 	if n.compare != nil {
 		p.Data.Compare(f, n.compare...)

@@ -7,7 +7,8 @@ import (
 	"github.com/aws/jsii-runtime-go"
 )
 
-// methodLimits returns the throttles of every guarded method, of logins and of webhooks. All other methods are open to
+// methodLimits returns the throttles of every guarded method, of logins, of accepted invitations, of the ends of sign-ins and of
+// webhooks. All other methods are open to
 // anyone and have the stage's lower throttle: the ANY method of each path, which answers OPTIONS and 405, and the public GET
 // methods. An anonymous flood of them therefore leaves the company's operations alone. The gateway lists an ANY method by its
 // single methods, so settings of ANY itself might not apply. A method's settings replace all of the stage's.
@@ -18,6 +19,10 @@ import (
 func methodLimits(groups []Group) *map[string]*awsapigateway.MethodDeploymentOptions {
 	limits := map[string]*awsapigateway.MethodDeploymentOptions{
 		"/auth/login/POST":                     limit(50, 100),
+		"/auth/invitation/POST":                limit(50, 100),
+		"/auth/token/POST":                     limit(50, 100),
+		"/auth/sso/callback/GET":               limit(50, 100),
+		"/auth/saml/{companyId}/acs/POST":      limit(50, 100),
 		"/inbound/{companyId}/{provider}/POST": limit(300, 600),
 	}
 	for _, g := range groups {

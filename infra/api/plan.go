@@ -10,29 +10,20 @@ import (
 	"github.com/aws/jsii-runtime-go"
 
 	"orgops/infra/function"
+	"orgops/shared/identity/usagekey"
 )
-
-// tier holds a plan's limits for one company: requests a second, burst, and requests a day.
-type tier struct{ rate, burst, day float64 }
-
-func tiers() map[string]tier {
-	return map[string]tier{
-		"free":       {rate: 5, burst: 20, day: 20_000},
-		"pro":        {rate: 50, burst: 200, day: 1_000_000},
-		"enterprise": {rate: 500, burst: 1000, day: 20_000_000},
-	}
-}
 
 // plan creates a usage plan for each tier. A company has a usage key in its tier's plan. The authorizer returns the key to
 // the gateway; clients never send it.
 func (a *API) plan(scope constructs.Construct) {
 	a.Plans = map[string]awsapigateway.UsagePlan{}
-	for _, name := range slices.Sorted(maps.Keys(tiers())) {
-		limits := tiers()[name]
+	for _, name := range usagekey.Plans() {
+		limits := usagekey.Tiers()[name]
+		rate, burst, day := float64(limits.Rate), float64(limits.Burst), float64(limits.Day)
 		plan := awsapigateway.NewUsagePlan(scope, jsii.String("Plan-"+name), &awsapigateway.UsagePlanProps{
 			Description: jsii.String("Companies of plan " + name),
-			Throttle:    &awsapigateway.ThrottleSettings{RateLimit: &limits.rate, BurstLimit: &limits.burst},
-			Quota:       &awsapigateway.QuotaSettings{Limit: &limits.day, Period: awsapigateway.Period_DAY},
+			Throttle:    &awsapigateway.ThrottleSettings{RateLimit: &rate, BurstLimit: &burst},
+			Quota:       &awsapigateway.QuotaSettings{Limit: &day, Period: awsapigateway.Period_DAY},
 		})
 		plan.AddApiStage(&awsapigateway.UsagePlanPerApiStage{Api: a.REST, Stage: a.REST.DeploymentStage()})
 		a.Plans[name] = plan

@@ -21,6 +21,9 @@ type refusal struct {
 
 func refusals() []refusal {
 	retry := func(seconds string) map[string]string { return map[string]string{"Retry-After": seconds} }
+	limited := func(policy, seconds string) map[string]string {
+		return map[string]string{"Retry-After": seconds, "RateLimit": `"` + policy + `";r=0;t=` + seconds}
+	}
 	return []refusal{
 		{awsapigateway.ResponseType_UNAUTHORIZED(), "401", "unauthenticated", "Not authenticated",
 			"send Authorization: Bearer with a good access token from POST /auth/login", map[string]string{"WWW-Authenticate": `Bearer error="invalid_token"`}},
@@ -33,9 +36,9 @@ func refusals() []refusal {
 		{awsapigateway.ResponseType_REQUEST_TOO_LARGE(), "413", "too-large", "Too large", "the body is larger than 1 MiB", nil},
 		{awsapigateway.ResponseType_UNSUPPORTED_MEDIA_TYPE(), "415", "unsupported-media-type", "Unsupported media type",
 			"the body must be application/json", nil},
-		{awsapigateway.ResponseType_THROTTLED(), "429", "quota-exceeded", "Quota exceeded", "too many requests per second; try again later", retry("1")},
+		{awsapigateway.ResponseType_THROTTLED(), "429", "quota-exceeded", "Quota exceeded", "too many requests per second; try again later", limited("second", "1")},
 		{awsapigateway.ResponseType_QUOTA_EXCEEDED(), "429", "quota-exceeded", "Quota exceeded",
-			"the plan's daily quota of requests is used up; try again later or change the plan", retry("3600")},
+			"the plan's daily quota of requests is used up; try again later or change the plan", limited("day", "3600")},
 		{awsapigateway.ResponseType_INTEGRATION_FAILURE(), "503", "unavailable", "Unavailable", "the function did not answer; try again", retry("2")},
 		{awsapigateway.ResponseType_INTEGRATION_TIMEOUT(), "503", "unavailable", "Unavailable",
 			"the function did not answer in time; the request may or may not have been applied, so re-read before retrying", retry("2")},
@@ -72,6 +75,9 @@ func respond(rest awsapigateway.RestApi, origins web.Origins) {
 		set("X-Request-Id", "context.requestId")
 		for name, value := range r.headers {
 			set(name, "'"+value+"'")
+		}
+		if r.status == "429" {
+			set("RateLimit-Policy", "context.authorizer.ratePolicy")
 		}
 		options := &awsapigateway.GatewayResponseOptions{Type: r.of, ResponseHeaders: &headers, Templates: &map[string]*string{
 			"application/json": template(r),

@@ -43,19 +43,22 @@ func (g Group) paths() []string {
 	return paths
 }
 
-// Groups registers every route group as the local run does and returns the registered routes, so that the deployed routes
+// Groups registers every route group except those that without names, as the local run does, and returns the registered routes, so that the deployed routes
 // cannot differ.
-func Groups() ([]Group, error) {
+func Groups(without ...string) ([]Group, error) {
 	client := outbound.New(outbound.Options{})
 	services := boot.New(boot.Parts{Connectors: catalog.All(client, time.Now), Client: client, Logger: slog.New(slog.DiscardHandler), Now: time.Now})
 	var groups []Group
-	for _, g := range functions.Groups() {
+	for _, g := range functions.Groups(without...) {
 		s := server.New(services, server.Options{})
 		g.Mount(s.API(), services)
 		group := Group{Name: g.Name, About: g.About}
 		for _, op := range s.Operations() {
 			if strings.ContainsAny(op.Path, "*+") {
 				return nil, fmt.Errorf("%s: the gateway does not support path %s", op.OperationID, op.Path)
+			}
+			if strings.HasSuffix(op.Path, "/") { // the gateway's resource is that of the path without the slash
+				continue
 			}
 			group.Routes = append(group.Routes, Route{
 				Operation: op.OperationID, Method: op.Method, Path: op.Path, Guarded: len(op.Security) > 0,

@@ -91,6 +91,12 @@ func (d *Data) Unseal(f *function.Function) {
 	f.Allow([]string{"kms:Decrypt"}, forCompany(), append([]string{d.wrap}, d.former...)...)
 }
 
+// Destroy lets a function destroy companies' data keys. The deletion of a company's item leaves a tombstone, without the key.
+func (d *Data) Destroy(f *function.Function) {
+	f.Set(keysVariable, *d.keys.TableName())
+	f.Allow([]string{"dynamodb:GetItem", "dynamodb:PutItem"}, leading([]string{Companies}), *d.keys.TableArn())
+}
+
 // Seal also lets a function seal credentials. For that, the function may create the company's data key. A condition in the
 // write itself keeps the function from replacing an existing key.
 func (d *Data) Seal(f *function.Function) {

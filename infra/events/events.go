@@ -69,17 +69,19 @@ func New(scope constructs.Construct, p Props) *Events {
 	e.Syncer = worker("syncer", "Fetches from providers, a slice at a time", 512, syncerTimeout)
 	e.Ticker = worker("ticker", "Fires the timers that are due", 256, tickerTimeout)
 	e.Rotator = worker("rotator", "Rotates the signing keys", 256, 60)
-	e.Provisioner = worker("provisioner", "Creates a company and its first founder", 1024, 30)
+	e.Provisioner = worker("provisioner", "Creates and administers companies", 1024, 30)
 	e.followers(p.Data)
 	e.workers(p.Data)
 	e.every(unit, "rate(1 minute)", e.Ticker)
 
-	p.Data.Read(e.Ticker, data.Companies, data.Timers, data.System)
+	p.Data.Read(e.Ticker, data.Companies, data.Timers, data.System, data.Logins, data.Registry)
 	p.Data.Write(e.Ticker, data.Companies, data.System, data.Timers)
-	p.Data.Remove(e.Ticker, data.Timers)
+	p.Data.Compare(e.Ticker, data.Companies)
+	p.Data.Remove(e.Ticker, data.Timers, data.Logins, data.Registry) // of companies that it erases
+	p.Data.Destroy(e.Ticker)
 	p.Data.RotateBy(e.Rotator)
-	p.Data.Read(e.Provisioner, data.Companies, data.Logins)
-	p.Data.Write(e.Provisioner, data.Companies, data.Logins, data.Registry)
+	p.Data.Read(e.Provisioner, data.Companies, data.Logins, data.Registry)
+	p.Data.Write(e.Provisioner, data.Companies, data.Logins, data.Registry, data.Timers)
 	p.API.Enrol(e.Provisioner)
 	return e
 }
@@ -87,7 +89,7 @@ func New(scope constructs.Construct, p Props) *Events {
 // followers connects the stream's two readers.
 func (e *Events) followers(d *data.Data) {
 	d.Read(e.Projector, data.Companies)
-	d.Write(e.Projector, data.Companies)
+	d.Write(e.Projector, data.Companies, data.Timers)
 	// A context keeps the position of the last change folded, so a company's changes must come in the shard's order: one
 	// batch of a shard at a time. The table's partition behind the shard writes at most 1,000 units a second. The projector
 	// reads 5 full batches of one company in that second, and of different companies it commits more contexts than the

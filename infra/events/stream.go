@@ -2,18 +2,23 @@ package events
 
 import (
 	"encoding/json"
+	"slices"
 
 	"github.com/aws/aws-cdk-go/awscdk/v2/awslambda"
 	"github.com/aws/jsii-runtime-go"
 
 	"orgops/infra/data"
 	"orgops/infra/function"
+	"orgops/shared/domain/approval"
+	"orgops/shared/domain/arrival"
 	"orgops/shared/domain/company"
 	"orgops/shared/domain/delivery"
 	"orgops/shared/domain/goal"
 	"orgops/shared/domain/integration"
 	"orgops/shared/domain/memory"
 	"orgops/shared/domain/parked"
+	"orgops/shared/domain/policy"
+	"orgops/shared/domain/recommendation"
 	"orgops/shared/domain/syncrun"
 	"orgops/shared/domain/timeline"
 	"orgops/shared/insight/projection"
@@ -22,8 +27,8 @@ import (
 // projected lists the entities whose changes the projector folds into a company's context.
 func projected() []string {
 	return []string{
-		company.Entity, delivery.Entity, goal.Entity, integration.Entity, memory.Entity, projection.MarkEntity, syncrun.Entity,
-		timeline.Entity,
+		approval.Entity, company.Entity, delivery.Entity, goal.Entity, goal.ExplanationEntity, integration.Entity, memory.Entity,
+		policy.StoredEntity, projection.MarkEntity, arrival.ReceiptEntity, recommendation.Entity, syncrun.Entity, timeline.Entity,
 	}
 }
 
@@ -81,11 +86,12 @@ func filters(entities []string) []any {
 		return &awslambda.CfnEventSourceMapping_FilterProperty{Pattern: jsii.String(string(pattern))}
 	}
 	entity := fields{"S": entities}
+	removed := fields{"S": slices.DeleteFunc(slices.Clone(entities), func(e string) bool { return e == arrival.ReceiptEntity })} // expired receipts
 	return []any{
 		filter(fields{"NewImage": fields{"entity": entity, "quiet": absent}}, "INSERT", "MODIFY"),
-		filter(fields{"OldImage": fields{"entity": entity, "quiet": absent, "gone": absent}}, "REMOVE"),
+		filter(fields{"OldImage": fields{"entity": removed, "quiet": absent, "gone": absent}}, "REMOVE"),
 		filter(fields{
-			"OldImage": fields{"entity": entity, "quiet": absent, "gone": absent, "expires": fields{"N": []any{fields{"exists": true}}}},
+			"OldImage": fields{"entity": removed, "quiet": absent, "gone": absent, "expires": fields{"N": []any{fields{"exists": true}}}},
 			"NewImage": fields{"quiet": fields{"BOOL": []bool{true}}},
 		}, "MODIFY"),
 	}

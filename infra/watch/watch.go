@@ -113,11 +113,14 @@ func (w *watch) clock() {
 
 // functions alarms on calls that fail as a whole. A message that a worker leaves for a retry is no error; the age of streams
 // and queues shows it. Two functions have no alarm on errors: the authorizer, because Lambda counts its refusals as errors,
-// and the provisioner, because its caller sees the error.
+// and the provisioner, because its caller sees the error. A throttled route group has none of its own, because the gateway
+// answers 503, which the alarm on answers counts.
 func (w *watch) functions() {
 	for _, f := range w.all() {
-		w.alarm("Throttled-"+f.Name, "Calls of the function are throttled: raise its reserved concurrency, or the account's limit",
-			of(f).read("Throttles", "Sum", 1, ""), limit{above: 0, periods: 3, of: 5})
+		if f == w.API.Authorizer || slices.Contains(w.Events.Functions(), f) {
+			w.alarm("Throttled-"+f.Name, "Calls of the function are throttled: raise its reserved concurrency, or the account's limit",
+				of(f).read("Throttles", "Sum", 1, ""), limit{above: 0, periods: 3, of: 5})
+		}
 		if f != w.API.Authorizer && f != w.Events.Provisioner {
 			w.alarm("Errors-"+f.Name, "Calls of the function fail repeatedly, with an error, a timeout or too little memory: read its log",
 				of(f).read("Errors", "Sum", 1, ""), limit{above: 0, periods: 2, of: 5})

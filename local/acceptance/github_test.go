@@ -102,6 +102,9 @@ func (g *githubCompany) deliver(n int, e githubExample) *answer {
 	return a
 }
 
+// mainRepository is the repository of most examples.
+const mainRepository = "Codertocat/Hello-World"
+
 // TestGitHubExamples posts every example that GitHub publishes, unchanged and signed as GitHub signs. An integration covers
 // one repository, so each repository of the examples has its own company.
 func TestGitHubExamples(t *testing.T) {
@@ -114,7 +117,7 @@ func TestGitHubExamples(t *testing.T) {
 	for n, e := range examples {
 		repository := e.facts.Repository.FullName
 		if repository == "" {
-			repository = "Codertocat/Hello-World" // concerns an organization or an app, so any company may receive it
+			repository = mainRepository // concerns an organization or an app, so any company may receive it
 		}
 		g := companies[repository]
 		if g == nil {
@@ -149,6 +152,40 @@ func TestGitHubExamples(t *testing.T) {
 		}
 	}
 	t.Logf("%d examples, %d of them mapped, %d repositories", len(examples), mapped, len(companies))
+	main := companies[mainRepository]
+	for n, e := range examples {
+		if e.facts.Repository.FullName != mainRepository && e.facts.Repository.FullName != "" {
+			main.deliver(n, e).want(202) // concerns another repository, so it has no effect
+		}
+	}
+	main.briefs()
+}
+
+// briefs prints the brief of a company as JSON and as Markdown, and reads every path that it cites. To see it:
+//
+//	go test ./local/acceptance -count=1 -v -run '^TestGitHubExamples$'
+func (g *githubCompany) briefs() {
+	t := g.tenant.t
+	t.Helper()
+	var b struct {
+		Sections []struct {
+			ID    string
+			Items []struct{ Evidence []string }
+		}
+	}
+	told := g.do("GET", g.at("/intelligence/brief"), nil).want(200).json(&b)
+	var indented bytes.Buffer
+	errtest.Must(t, json.Indent(&indented, told.body, "", " "))
+	markdown, err := g.send("GET", g.at("/intelligence/brief"), nil, http.Header{"Accept": {"text/markdown"}, "Authorization": {"Bearer " + g.Token}})
+	errtest.Must(t, err)
+	t.Logf("the brief as JSON:\n%s\nas Markdown:\n%s", indented.Bytes(), markdown.want(200).body)
+	for _, section := range b.Sections {
+		for _, sentence := range section.Items {
+			for _, href := range sentence.Evidence {
+				g.do("GET", href, nil).want(200)
+			}
+		}
+	}
 }
 
 // sees checks that the results of a delivery can be read and that subscribers received events of them.

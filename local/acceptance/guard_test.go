@@ -63,7 +63,10 @@ func TestGuard(t *testing.T) {
 	t.Parallel()
 	s := start(t)
 	a, b := s.tenant("Guard-A"), s.tenant("Guard-B")
-	public := []string{"login", "receive-webhook", "get-liveness", "get-keys", "get-problem-type"}
+	public := []string{
+		"login", "accept-invitation", "receive-webhook", "get-liveness", "get-keys", "get-problem-type",
+		"exchange-code", "start-sign-in", "finish-oidc-sign-in", "get-saml-metadata", "finish-saml-sign-in",
+	}
 	own := newForger(s, a)
 	forged := own.forgeries()
 	guarded := 0
@@ -78,6 +81,10 @@ func TestGuard(t *testing.T) {
 		t.Run(op.id, func(t *testing.T) {
 			c := a.client
 			c.t = t
+			if !strings.HasPrefix(op.path, "/companies/") { // on the caller's own session
+				guardOwn(c, op, forged)
+				return
+			}
 			foreign := c.do(op.method, op.in(b.ID), nil).want(403)
 			unknown := c.do(op.method, op.in(id.New()), nil).want(403)
 			if anonymous(foreign.body) != anonymous(unknown.body) {
@@ -104,6 +111,19 @@ func TestGuard(t *testing.T) {
 	if guarded < 25 {
 		t.Errorf("%d operations are guarded, want at least 25", guarded)
 	}
+}
+
+// guardOwn checks an operation that needs any company's token.
+func guardOwn(c client, op operation, forged map[string]string) {
+	c.t.Helper()
+	for name, text := range forged {
+		c.bearer = text
+		if refused := c.do(op.method, op.path, nil); refused.status != 401 {
+			c.t.Errorf("token %q: status = %d, want 401: %s", name, refused.status, refused.body)
+		}
+	}
+	c.bearer = ""
+	c.do(op.method, op.path, nil).want(401)
 }
 
 // TestGuard_Paths tries to reach another company with unusual spellings of a path.
@@ -140,7 +160,7 @@ func TestService_UnknownPaths(t *testing.T) {
 	s := start(t)
 	a := s.tenant("Unknown")
 	a.do("GET", "/nothing", nil).want(404)
-	a.do("GET", a.at("/executives"), nil).want(404)
+	a.do("GET", a.at("/nowhere"), nil).want(404)
 	if allow := a.do("PATCH", a.at("/integrations"), nil).want(405).header.Get("Allow"); !strings.Contains(allow, http.MethodGet) {
 		t.Errorf("Allow = %q, want GET in it", allow)
 	}

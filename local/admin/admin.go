@@ -45,6 +45,13 @@ func commands() []command {
 	return []command{
 		{"company create", "--name N --email E", "create a company with its first founder", createCompany},
 		{"company list", "", "list companies", listCompanies},
+		{"company show", "--company C", "show a company with its plan, and whether it is suspended", showCompany},
+		{"company suspend", "--company C [--reason R]", "refuse a company's writes and webhooks, and hold its deliveries; reads go on", suspendCompany},
+		{"company resume", "--company C", "end a suspension, and send the deliveries that it has held", resumeCompany},
+		{"company plan", "--company C --plan P", "move a company to another plan, without a refused request", planCompany},
+		{"company erase", "--company C --name N", "erase a company whose founder has asked for it; see --without-request", eraseCompany},
+		{"company export", "--company C", "print everything that a company has as JSON Lines, without secrets", exportCompany},
+		{"company import", "--file F", "make a company from its export, which has no secrets; prints what needs them", importCompany},
 		{"user add", "--company C --email E --role R", "add a founder, member, operator or, with --provider P, an integration", addUser},
 		{"user password", "--email E", "set a new password for a user", setPassword},
 		{"keys rotate", "[--revoke]", "create a new token key; the previous one still verifies, unless it is revoked", rotateKeys},

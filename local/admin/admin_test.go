@@ -31,8 +31,8 @@ func TestRun_Help(t *testing.T) {
 	t.Parallel()
 	run := laptop(t)
 	lines := strings.Split(strings.TrimSpace(admin.Usage("orgops")), "\n")
-	if len(lines) != 13 {
-		t.Errorf("%d commands, want 13", len(lines))
+	if len(lines) != 20 {
+		t.Errorf("%d commands, want 20", len(lines))
 	}
 	help := func(args ...string) string {
 		t.Helper()
@@ -43,7 +43,7 @@ func TestRun_Help(t *testing.T) {
 		return told
 	}
 	for _, args := range [][]string{{}, {"-h"}, {"help"}, {"keys", "--help"}} {
-		if told, want := help(args...), strings.TrimSpace(lines[11]); !strings.Contains(told, want) {
+		if told, want := help(args...), strings.TrimSpace(lines[18]); !strings.Contains(told, want) {
 			t.Errorf("%q: printed %s, want a text with %q", args, told, want)
 		}
 	}
@@ -84,7 +84,7 @@ func TestUser_Integration(t *testing.T) {
 		holds string
 	}{
 		{[]string{"--role", "integration"}, "--provider"},
-		{[]string{"--role", "integration", "--provider", "gitlab"}, "known are feed, github, webhook"},
+		{[]string{"--role", "integration", "--provider", "gitlab"}, "known are feed, github, http, linear, webhook"},
 		{[]string{"--role", "member", "--provider", "github"}, "--provider"},
 	} {
 		if got := errtest.Message(add(wrong.args...)); !strings.Contains(got, wrong.holds) {

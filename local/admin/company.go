@@ -6,9 +6,11 @@ import (
 	"flag"
 	"fmt"
 	"log/slog"
+	"os/user"
 	"time"
 
 	"orgops/functions/provisioner"
+	"orgops/shared/domain/audit"
 	"orgops/shared/domain/company"
 	"orgops/shared/identity/password"
 	"orgops/shared/identity/usagekey/gatewaykeys"
@@ -48,15 +50,32 @@ func (e Env) provision(ctx context.Context, st store.Store, hasher *password.Has
 			return provisioner.Answer{}, err
 		}
 		if plans := c.Settings.UsagePlans; len(plans) > 0 {
-			p := provisioner.Provisioner{
-				Store: st, Hasher: hasher, Plans: gatewaykeys.Open(c.Access, plans), Logger: slog.New(slog.DiscardHandler), Now: time.Now,
-			}
-			return p.Handle(ctx, r)
+			return e.provisioner(st, hasher, gatewaykeys.Open(c.Access, plans)).Handle(ctx, r)
 		}
 		e.tell("%s", noPlans)
 	}
-	made, err := company.Provision(ctx, st, hasher, company.New{Name: r.Name, Email: r.Email, Plan: r.Plan, Password: r.Password}, time.Now())
+	made, err := company.Provision(ctx, e.recording(st, "create-company"), hasher, company.New{Name: r.Name, Email: r.Email, Plan: r.Plan, Password: r.Password}, time.Now())
 	return provisioner.Answer{Provisioned: made}, err
+}
+
+// recording returns a store that adds the audit record of a command to its first commit.
+func (e Env) recording(st store.Store, command string) store.Store {
+	return audit.NewRecording(st, audit.Commanded(operator(), command, "", time.Now()))
+}
+
+func (e Env) provisioner(st store.Store, hasher *password.Hasher, plans provisioner.Plans) *provisioner.Provisioner {
+	return &provisioner.Provisioner{
+		Store: st, Hasher: hasher, Plans: plans, Operator: operator(), Logger: slog.New(slog.DiscardHandler), Now: time.Now,
+	}
+}
+
+// operator returns the name of who runs the command, as the operating system knows it.
+func operator() string {
+	u, err := user.Current()
+	if err != nil {
+		return "unknown"
+	}
+	return u.Username
 }
 
 func listCompanies(ctx context.Context, e Env, flags *flag.FlagSet, args []string) error {

@@ -89,7 +89,7 @@ func TestContext_Rebuild(t *testing.T) {
 		}
 		ctx, stop := context.WithCancel(t.Context())
 		var serving sync.WaitGroup
-		p := projector.Projector{Store: e.Store, Logger: slog.New(slog.DiscardHandler), Linger: time.Millisecond}
+		p := projector.Projector{Store: e.Store, Logger: slog.New(slog.DiscardHandler), Linger: time.Millisecond, Now: time.Now}
 		serving.Go(func() {
 			if err := p.Run(ctx, e.Feed()); err != nil {
 				t.Error(err)

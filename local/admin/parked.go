@@ -124,22 +124,17 @@ func eachParked(ctx context.Context, st store.Store, companyID string, do func(s
 }
 
 func parkedOf(ctx context.Context, c store.Company, do func(store.Company, store.Item, parked.Change) error) error {
-	for q := (store.Query{Prefix: parked.Prefix}); ; {
-		page, err := c.Query(ctx, q)
+	for item, err := range c.Items(ctx, store.Query{Prefix: parked.Prefix}) {
 		if err != nil {
 			return err
 		}
-		for _, item := range page.Items {
-			p, err := parked.Decode(item.Body)
-			if err != nil {
-				return fmt.Errorf("%s of company %s: %w", item.Key, c.ID(), err)
-			}
-			if err := do(c, item, p); err != nil {
-				return err
-			}
+		p, err := parked.Decode(item.Body)
+		if err != nil {
+			return fmt.Errorf("%s of company %s: %w", item.Key, c.ID(), err)
 		}
-		if q.After = page.Next; q.After == "" {
-			return nil
+		if err := do(c, item, p); err != nil {
+			return err
 		}
 	}
+	return nil
 }

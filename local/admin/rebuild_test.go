@@ -37,7 +37,7 @@ type world struct {
 func newWorld(t *testing.T, seed uint64) *world {
 	s := simstore.Store{Table: simstore.NewTable(), Now: time.Now}
 	return &world{
-		t: t, table: s.Table, c: store.For(s, "acme"), p: &projector.Projector{Store: s, Logger: slog.New(slog.DiscardHandler)},
+		t: t, table: s.Table, c: store.For(s, "acme"), p: &projector.Projector{Store: s, Logger: slog.New(slog.DiscardHandler), Now: time.Now},
 		r: rand.New(rand.NewPCG(seed, 0)),
 	}
 }

@@ -12,6 +12,7 @@ import (
 
 	"orgops/local/process"
 	"orgops/shared/domain/company"
+	"orgops/shared/domain/integration"
 	"orgops/shared/run/cloud"
 	"orgops/shared/run/cloud/dynamodb"
 	"orgops/shared/run/cloud/kms"
@@ -44,7 +45,7 @@ func rewrapByKMS(ctx context.Context, e Env) error {
 	if len(c.Settings.FormerKeys) == 0 {
 		e.tell("ORGOPS_FORMER_WRAPPING_KEYS is not set: only data keys that ORGOPS_WRAPPING_KEY wrapped can be unwrapped")
 	}
-	return e.rewrap(ctx, main, keys, wrapper)
+	return e.rewrap(ctx, main, keys, wrapper, kms.Vault(c))
 }
 
 // rewrapByFile creates a new key. No service may run meanwhile, because a running service keeps the key that it read at its
@@ -63,7 +64,8 @@ func rewrapByFile(ctx context.Context, e Env) (err error) {
 	if err != nil {
 		return err
 	}
-	if err := e.rewrap(ctx, backend.Store, vault.StoreKeys{Store: backend.Store}, wrapper); err != nil {
+	keys := vault.StoreKeys{Store: backend.Store}
+	if err := e.rewrap(ctx, backend.Store, keys, wrapper, vault.New(wrapper, keys, nil)); err != nil {
 		return err
 	}
 	return vault.DropFormerFileKeys(path)
@@ -72,13 +74,41 @@ func rewrapByFile(ctx context.Context, e Env) (err error) {
 // errNotRewrapped ends the command with an error; the lines before it give the reasons.
 var errNotRewrapped = errors.New("some data keys were not rewrapped, so the former key is still needed; see the errors above and repeat the command")
 
-func (e Env) rewrap(ctx context.Context, st store.Store, keys vault.StoreKeys, w vault.Rewrapper) error {
+// rewrapped counts what the command did: companies by their data key, and the integrations whose secrets it sealed again.
+type rewrapped struct {
+	vault.Rewrapped
+	Resealed int `json:"resealed"` // integrations whose secrets release 0.1.0 sealed as one text
+}
+
+func (r *rewrapped) reseal(ctx context.Context, c store.Company, v vault.Vault) error {
+	n, err := integration.Reseal(ctx, c, v)
+	r.Resealed += n
+	return err
+}
+
+func (e Env) rewrap(ctx context.Context, st store.Store, keys vault.StoreKeys, w vault.Rewrapper, v vault.Vault) error {
 	out := json.NewEncoder(e.Out)
-	sum, err := vault.Rewrap(ctx, e.counted(ids(ctx, st)), keys, w, func(company string, err error) {
+	var sum rewrapped
+	broken := map[string]bool{}
+	failed := func(company string, err error) {
+		broken[company] = true
 		_ = out.Encode(map[string]string{"company": company, "error": err.Error()}) // an error does not matter: the totals count the company too
-	})
-	if err != nil {
+	}
+	var err error
+	if sum.Rewrapped, err = vault.Rewrap(ctx, e.counted(ids(ctx, st)), keys, w, failed); err != nil {
 		return fmt.Errorf("%w: %w", errNotRewrapped, err)
+	}
+	for company, err := range ids(ctx, st) {
+		if err == nil && broken[company] {
+			continue
+		}
+		if err == nil {
+			err = sum.reseal(ctx, store.For(st, company), v)
+		}
+		if err != nil {
+			sum.Failed++
+			failed(company, err)
+		}
 	}
 	if err := out.Encode(sum); err != nil {
 		return err

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/base64"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -12,7 +13,9 @@ import (
 
 	"orgops/local/admin"
 	"orgops/local/process"
+	"orgops/shared/domain/integration"
 	"orgops/shared/run/config"
+	"orgops/shared/storage/store"
 	"orgops/shared/storage/vault"
 	"orgops/shared/testkit/errtest"
 )
@@ -57,6 +60,10 @@ func TestRewrap(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	former, err := e.Vault.Seal(t.Context(), ids[1], "github/secrets", []byte(`{"values":{"token":"secret"}}`))
+	errtest.Must(t, err)
+	c := store.For(e.Store, ids[1])
+	errtest.Must(t, c.Commit(t.Context(), c.Create(integration.CredentialKey("github"), integration.CredentialEntity, map[string]any{"sealed": former}).Quietly()))
 	path := filepath.Join(folder, process.VaultFile)
 	key := func() string {
 		t.Helper()
@@ -95,7 +102,7 @@ func TestRewrap(t *testing.T) {
 	if err == nil {
 		t.Error("with a damaged key: no error")
 	}
-	for _, want := range []string{`"company":"` + ids[0], `{"rewrapped":1,"current":0,"without":1,"failed":1}`} {
+	for _, want := range []string{`"company":"` + ids[0], `{"rewrapped":1,"current":0,"without":1,"failed":1,"resealed":1}`} {
 		if !strings.Contains(out, want) {
 			t.Errorf("with a damaged key: output = %s, want one with %s", out, want)
 		}
@@ -117,7 +124,7 @@ func TestRewrap(t *testing.T) {
 	closed(e)
 	out, err = run("keys", "rewrap")
 	errtest.Must(t, err)
-	if want := `{"rewrapped":1,"current":1,"without":1,"failed":0}` + "\n"; out != want {
+	if want := `{"rewrapped":1,"current":1,"without":1,"failed":0,"resealed":0}` + "\n"; out != want {
 		t.Errorf("a second run: output = %s, want %s", out, want)
 	}
 	if strings.Contains(key(), strings.TrimSpace(old)) {
@@ -133,6 +140,11 @@ func TestRewrap(t *testing.T) {
 	}
 	e = open(false)
 	defer closed(e)
+	secrets, version, err := integration.LoadSecrets(t.Context(), store.For(e.Store, ids[1]), e.Vault, "github")
+	errtest.Must(t, err)
+	if got := fmt.Sprint(secrets.Values["token"], " ", version); got != "secret 2" {
+		t.Errorf("token and version of the secrets = %s, want secret 2: sealed again once", got)
+	}
 	for id, s := range sealed {
 		wantText(e, id)
 		if _, err := e.Vault.Open(t.Context(), ids[2], "l", s); !errors.Is(err, vault.ErrSealed) {

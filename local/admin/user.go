@@ -29,7 +29,7 @@ func addUser(ctx context.Context, e Env, flags *flag.FlagSet, args []string) err
 	}
 	in := company.NewUser{Email: *email, Role: user.Role(*role), Provider: *provider, Password: secret}
 	return with(ctx, e, func(st store.Store, hasher *password.Hasher) error {
-		added, made, err := company.AddUser(ctx, st, hasher, *companyID, in, time.Now())
+		added, made, err := company.AddUser(ctx, e.recording(st, "add-user"), hasher, *companyID, in, time.Now())
 		if err != nil {
 			return err
 		}
@@ -55,7 +55,7 @@ func setPassword(ctx context.Context, e Env, flags *flag.FlagSet, args []string)
 		return err
 	}
 	return with(ctx, e, func(st store.Store, hasher *password.Hasher) error {
-		changed, err := company.SetPassword(ctx, st, hasher, *email, secret)
+		changed, err := company.SetPassword(ctx, e.recording(st, "set-password"), hasher, *email, secret, time.Now())
 		if err != nil {
 			return err
 		}

@@ -30,7 +30,10 @@ type settings struct {
 	only     string
 	profile  string
 	duration time.Duration
-	apart    bool // a second integration receives the deliveries, so that disabling it leaves the publishers alone
+	million  bool   // also measure a company with a million items
+	ordered  bool   // that integration receives the events about one record, in order
+	roots    string // certificates that the service trusts; "": the system's
+	apart    bool   // a second integration receives the deliveries, so that disabling it leaves the publishers alone
 }
 
 func run(ctx context.Context, args []string) error {
@@ -41,7 +44,8 @@ func run(ctx context.Context, args []string) error {
 	flags.IntVar(&s.events, "events", 20_000, "number of events in the throughput run")
 	flags.IntVar(&s.clients, "publishers", 32, "number of publishers in the throughput run")
 	flags.DurationVar(&s.duration, "duration", 10*time.Second, "duration of each paced run")
-	flags.StringVar(&s.only, "only", "", "run only this scenario: reads, latency, throughput, hanging, slow or restart")
+	flags.StringVar(&s.only, "only", "", "run only this scenario: reads, flat, latency, throughput, hanging, slow, ordered, recovery, backlog, hostile or restart")
+	flags.BoolVar(&s.million, "million", false, "flat: also measure a company with 1,000,000 items, which takes minutes to fill")
 	flags.StringVar(&s.profile, "profile", "", "write a CPU profile of the service during the run to this file (needs --only)")
 	if err := flags.Parse(args); err != nil {
 		return err
@@ -50,7 +54,8 @@ func run(ctx context.Context, args []string) error {
 		name string
 		run  func(context.Context, settings) error
 	}{
-		{"reads", reads}, {"latency", latency}, {"throughput", throughput}, {"hanging", hanging}, {"slow", slow}, {"restart", restart},
+		{"reads", reads}, {"flat", flat}, {"latency", latency}, {"throughput", throughput}, {"hanging", hanging}, {"slow", slow},
+		{"ordered", ordered}, {"recovery", recovery}, {"backlog", backlog}, {"hostile", hostile}, {"restart", restart},
 	}
 	for _, scenario := range scenarios {
 		if s.only != "" && s.only != scenario.name {

@@ -96,6 +96,13 @@ func (b *bed) close() {
 }
 
 func prepare(ctx context.Context, s settings, arrived func(string, int, time.Time), behaviors func(string) behavior) (*bed, error) {
+	return prepareAt(ctx, s, arrived, behaviors, func(_ int, r *receiver) string { return r.url() })
+}
+
+// prepareAt does what prepare does, for tenants with receivers of their own.
+func prepareAt(
+	ctx context.Context, s settings, arrived func(string, int, time.Time), behaviors func(string) behavior, url func(int, *receiver) string,
+) (*bed, error) {
 	svc, err := start(ctx, s)
 	if err != nil {
 		return nil, err
@@ -105,7 +112,7 @@ func prepare(ctx context.Context, s settings, arrived func(string, int, time.Tim
 		return nil, err
 	}
 	b := &bed{service: svc, receiver: r}
-	if b.tenants, err = svc.createTenants(ctx, s.tenants, func(int) string { return r.url() }); err != nil {
+	if b.tenants, err = svc.createTenants(ctx, s.tenants, func(i int) string { return url(i, r) }); err != nil {
 		b.close()
 		return nil, err
 	}
@@ -134,6 +141,7 @@ func (b *bed) publisher(a *arrivals, next *atomic.Int64, first, last int, pace t
 		return err
 	}
 	defer p.Close()
+	p.one = b.settings.ordered
 	for {
 		n := int(next.Add(1)) - 1
 		if n >= last {

@@ -55,6 +55,9 @@ func start(ctx context.Context, s settings) (*service, error) {
 
 func (s *service) env() []string {
 	env := append(os.Environ(), "ORGOPS_DATA="+filepath.Join(s.folder, "data"), "ORGOPS_ADDR="+s.addr, "ORGOPS_LOG=warn")
+	if s.settings.roots != "" {
+		env = append(env, "SSL_CERT_FILE="+s.settings.roots)
+	}
 	if s.settings.profile != "" {
 		env = append(env, "ORGOPS_CPUPROFILE="+s.settings.profile)
 	}
@@ -78,11 +81,23 @@ func (s *service) launch(ctx context.Context) error {
 	return errors.New("the service did not answer within 10 s")
 }
 
-// stop stops the process with SIGTERM and removes the folder.
-func (s *service) stop() {
+// halt stops the process with SIGTERM.
+func (s *service) halt() {
 	_ = s.process.Process.Signal(syscall.SIGTERM)
 	_ = s.process.Wait()
+}
+
+// stop halts the process and removes the folder.
+func (s *service) stop() {
+	s.halt()
 	_ = os.RemoveAll(s.folder)
+}
+
+// admin runs an operator's command and returns its output.
+func (s *service) admin(ctx context.Context, input string, args ...string) ([]byte, error) {
+	cmd := exec.CommandContext(ctx, s.binary, append([]string{"admin"}, args...)...)
+	cmd.Env, cmd.Stdin, cmd.Stderr = s.env(), strings.NewReader(input), os.Stderr
+	return cmd.Output()
 }
 
 // tenant holds a company with a certified webhook endpoint.
@@ -107,9 +122,7 @@ const benchPassword = "a password for the bench"
 
 func (s *service) tenant(ctx context.Context, i int, url string) (tenant, error) {
 	email := fmt.Sprintf("founder%d-%d@example.com", i, time.Now().UnixNano())
-	create := exec.CommandContext(ctx, s.binary, "admin", "company", "create", "--name", fmt.Sprintf("Bench %d", i), "--email", email, "--password-stdin")
-	create.Env, create.Stdin = s.env(), strings.NewReader(benchPassword+"\n")
-	out, err := create.Output()
+	out, err := s.admin(ctx, benchPassword+"\n", "company", "create", "--name", fmt.Sprintf("Bench %d", i), "--email", email, "--password-stdin")
 	if err != nil {
 		return tenant{}, err
 	}
@@ -129,7 +142,7 @@ func (s *service) tenant(ctx context.Context, i int, url string) (tenant, error)
 		if err := s.connect(ctx, t, "webhook", url, "goal.updated"); err != nil {
 			return tenant{}, err
 		}
-		return t, s.connect(ctx, t, endpoint, url, "memory.created")
+		return t, s.connect(ctx, t, endpoint, url, "memory.*")
 	}
 	return t, s.connect(ctx, t, "webhook", url, "memory.created")
 }
@@ -140,7 +153,7 @@ const endpoint = "webhook-out"
 // connect configures and certifies a webhook integration.
 func (s *service) connect(ctx context.Context, t tenant, provider, url, event string) error {
 	path := "/companies/" + t.company + "/integrations/" + provider
-	config := map[string]any{"url": url + t.path, "events": []string{event}, "signingSecret": secret}
+	config := map[string]any{"url": url + t.path, "events": []string{event}, "signingSecret": secret, "ordered": s.settings.ordered}
 	var configured struct{}
 	if err := s.post(ctx, path, t.token, config, &configured); err != nil {
 		return err
@@ -156,6 +169,11 @@ func (s *service) connect(ctx context.Context, t tenant, provider, url, event st
 }
 
 func (s *service) post(ctx context.Context, path, token string, body, into any) error {
+	return s.call(ctx, http.MethodPost, path, token, body, into)
+}
+
+// call sends a request with headers, each a name and a value, and decodes the answer unless into is nil.
+func (s *service) call(ctx context.Context, method, path, token string, body, into any, headers ...string) error {
 	var payload io.Reader
 	if body != nil {
 		b, err := json.Marshal(body)
@@ -164,9 +182,12 @@ func (s *service) post(ctx context.Context, path, token string, body, into any) 
 		}
 		payload = bytes.NewReader(b)
 	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, s.base+path, payload)
+	req, err := http.NewRequestWithContext(ctx, method, s.base+path, payload)
 	if err != nil {
 		return err
+	}
+	for n := 0; n+1 < len(headers); n += 2 {
+		req.Header.Set(headers[n], headers[n+1])
 	}
 	req.Header.Set("Content-Type", "application/json")
 	if token != "" {
@@ -182,7 +203,10 @@ func (s *service) post(ctx context.Context, path, token string, body, into any) 
 		return err
 	}
 	if resp.StatusCode >= 300 {
-		return fmt.Errorf("POST %s: %d %s", path, resp.StatusCode, b)
+		return fmt.Errorf("%s %s: %d %s", method, path, resp.StatusCode, b)
+	}
+	if into == nil {
+		return nil
 	}
 	return json.Unmarshal(b, into)
 }

@@ -18,12 +18,16 @@ var journeys = []struct {
 	{"webhook", webhook},
 	{"inbound", inbound},
 	{"retry", retry},
+	{"ordered", ordered},
 	{"rotate", rotate},
 	{"hold", hold},
 	{"feed", feed},
 	{"github", github},
 	{"insight", insight},
 	{"review", review},
+	{"users", users},
+	{"executives", executives},
+	{"sso", sso},
 }
 
 // TestJourneys compares the answers of every target with the golden files. With -update it writes the golden file of each

@@ -7,11 +7,14 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"math/rand/v2"
 	"net"
 	"net/http"
 	"net/url"
 	"strings"
 	"time"
+
+	"orgops/shared/base/wait"
 )
 
 // request is an HTTP request of a journey. The client writes the path on the wire unchanged.
@@ -84,6 +87,49 @@ func newClient() *http.Client {
 		},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
+}
+
+// client returns a client for the target. A throttled one is asked again, as AWS's clients do.
+func (t *target) client() *http.Client {
+	c := newClient()
+	if t.throttled {
+		c.Transport = again{c.Transport}
+	}
+	return c
+}
+
+// again sends a request again that the gateway has refused because Lambda throttled a function. Such an answer has the gateway's
+// header. Waits follow full jitter: https://docs.aws.amazon.com/sdkref/latest/guide/feature-retry-behavior.html
+type again struct{ http.RoundTripper }
+
+const (
+	mostTries   = 12
+	firstWait   = 200 * time.Millisecond
+	longestWait = 5 * time.Second
+)
+
+// RoundTrip implements http.RoundTripper.
+func (a again) RoundTrip(r *http.Request) (*http.Response, error) {
+	for n := range mostTries {
+		if n > 0 && r.GetBody != nil {
+			body, err := r.GetBody()
+			if err != nil {
+				return nil, err
+			}
+			r.Body = body
+		}
+		res, err := a.RoundTripper.RoundTrip(r)
+		if err != nil || res.StatusCode < http.StatusInternalServerError || res.Header.Get("X-Amzn-Errortype") == "" || n == mostTries-1 {
+			return res, err
+		}
+		_, _ = io.Copy(io.Discard, res.Body)
+		res.Body.Close()
+		most := min(firstWait<<n, longestWait)
+		if !wait.For(r.Context(), time.Duration(rand.Int64N(int64(most)))) {
+			return nil, r.Context().Err()
+		}
+	}
+	panic("unreachable")
 }
 
 // askBefore is the length from which the client asks before it sends a body (RFC 9110 §10.1.1).

@@ -15,6 +15,10 @@ import (
 	"orgops/shared/testkit/logtest"
 )
 
+// concurrency is the variable that limits how many invocations the emulated account runs at once. 10 is the limit of many new
+// accounts.
+const concurrency = "LAMBDA_LIMITS_CONCURRENT_EXECUTIONS"
+
 // startDeployed deploys the stack of the CDK app into an emulated AWS on this machine. If ORGOPS_URL is set, it uses the
 // deployment there instead.
 func startDeployed(t *testing.T) *target {
@@ -46,6 +50,7 @@ func startDeployed(t *testing.T) *target {
 			_, err := adminCommand(ctx, program, env, password, "user", "add", "--company", company, "--email", email, "--role", "member")
 			return err
 		},
+		setPlan: stack.SetPlan, throttled: os.Getenv(concurrency) != "",
 		checks: []check{{"rights", d.checkRights}, {"expiry", d.checkExpiry}},
 	}
 	return d.target
@@ -70,7 +75,7 @@ func runningAt(t *testing.T, url string) *target {
 	command := os.Getenv("ORGOPS_ADMIN")
 	if command == "" {
 		t.Fatal("ORGOPS_URL needs ORGOPS_ADMIN: a command for bash that creates the company NAME with the founder EMAIL and PASSWORD, or adds " +
-			"that user as a member to COMPANY where it is set, and prints {\"companyId\": …}")
+			"that user as a member to COMPANY where it is set, or moves COMPANY to the plan PLAN where that is set, and prints {\"companyId\": …}")
 	}
 	admin := func(ctx context.Context, settings ...string) (string, error) {
 		cmd := exec.CommandContext(ctx, "bash", "-c", command)
@@ -86,10 +91,14 @@ func runningAt(t *testing.T, url string) *target {
 	return &target{
 		url: strings.TrimSuffix(url, "/"), log: func() string { return "its log is where it runs" }, every: 200 * time.Millisecond,
 		createCompany: func(ctx context.Context, name, email, password string) (string, error) {
-			return admin(ctx, "NAME="+name, "EMAIL="+email, "PASSWORD="+password, "COMPANY=")
+			return admin(ctx, "NAME="+name, "EMAIL="+email, "PASSWORD="+password, "COMPANY=", "PLAN=")
 		},
 		addMember: func(ctx context.Context, company, email, password string) error {
-			_, err := admin(ctx, "COMPANY="+company, "EMAIL="+email, "PASSWORD="+password)
+			_, err := admin(ctx, "COMPANY="+company, "EMAIL="+email, "PASSWORD="+password, "PLAN=")
+			return err
+		},
+		setPlan: func(ctx context.Context, company, plan string) error {
+			_, err := admin(ctx, "COMPANY="+company, "PLAN="+plan)
 			return err
 		},
 	}

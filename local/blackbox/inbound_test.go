@@ -46,6 +46,24 @@ func inbound(j *journey) {
 	closed := j.inbound(secret, "s-1", body)
 	closed.path = "/inbound/" + j.company + "/webhook-closed"
 	j.do("a sandboxed integration", closed)
+	j.mapped(secret)
+}
+
+// mapped replaces the mapping of the sandboxed integration by the company's own, tries it and looks at what was received.
+func (j *journey) mapped(secret string) {
+	const one = "/integrations/webhook-closed"
+	j.do("the default mapping", get(j.at(one+"/mapping")))
+	j.do("a mapping that is not of the language", call(http.MethodPut, j.at(one+"/mapping"), []byte(`{"rules":[{"when":"now > 1","action":"timeline.note","with":{"title":".a","titel":".b"}}]}`)))
+	j.do("a mapping", call(http.MethodPut, j.at(one+"/mapping"), []byte(`{"rules":[{"when":".payload.ticket","each":".payload.ticket",`+
+		`"action":"memory.upsert","with":{"externalId":".item.id","title":".item.subject"}}]}`)))
+	j.do("a preview", post(j.at(one+"/mapping/preview"), []byte(`{"payload":{"ticket":{"id":"7","subject":"Fire"}}}`)))
+	j.do("a preview of what is refused", post(j.at(one+"/mapping/preview"), []byte(`{"payload":{"ticket":{"id":7}}}`)))
+	own := j.inbound(secret, "s-2", []byte(`{"ticket":{"id":"8","subject":"Water"}}`))
+	own.path = "/inbound/" + j.company + "/webhook-closed"
+	j.do("a delivery by the mapping", own)
+	j.do("the inbox", get(j.at(one+"/inbox")))
+	j.do("nothing of this id in the inbox", get(j.at(one+"/inbox/01a20500-3ef4-71f3-a3d3-7867b7e98c40")))
+	j.do("back to the default", call(http.MethodDelete, j.at(one+"/mapping"), nil))
 }
 
 // misdirected sends deliveries to companies and providers that do not exist. The refusals do not tell which exist.

@@ -29,7 +29,7 @@ const password = "correct horse battery staple"
 // newJourney creates the company of a journey. Its founder is not logged in.
 func newJourney(t *testing.T, name string, tg *target, w *world, golden []step) *journey {
 	t.Helper()
-	j := &journey{t: t, name: name, target: tg, world: w, client: newClient(), mask: newMask(tg.url), golden: golden}
+	j := &journey{t: t, name: name, target: tg, world: w, client: tg.client(), mask: newMask(tg.url), golden: golden}
 	t.Cleanup(j.client.CloseIdleConnections)
 	j.mask.alias(tg.url, "api")
 	j.mask.alias(w.url, "receivers")

@@ -57,6 +57,10 @@ func startProgram(t *testing.T, program string, settings ...string) *target {
 			_, err := admin(ctx, password, "user", "add", "--company", company, "--email", email, "--role", "member")
 			return err
 		},
+		setPlan: func(ctx context.Context, company, plan string) error {
+			_, err := admin(ctx, "", "company", "plan", "--company", company, "--plan", plan)
+			return err
+		},
 	}
 }
 
@@ -98,9 +102,13 @@ func stop(t *testing.T, program *os.Process, ended <-chan error) {
 	}
 }
 
-// adminCommand runs a command of the operator, and returns the id of the company that it prints.
+// adminCommand runs a command of the operator, and returns the id of the company that it prints. password is "" for a command
+// that takes none.
 func adminCommand(ctx context.Context, program string, env []string, password string, args ...string) (string, error) {
-	cmd := exec.CommandContext(ctx, program, append([]string{"admin"}, append(args, "--password-stdin")...)...)
+	if password != "" {
+		args = append(args, "--password-stdin")
+	}
+	cmd := exec.CommandContext(ctx, program, append([]string{"admin"}, args...)...)
 	var problems bytes.Buffer
 	cmd.Env, cmd.Stdin, cmd.Stderr = env, strings.NewReader(password+"\n"), &problems
 	printed, err := cmd.Output()

@@ -16,6 +16,7 @@ type mask struct {
 	base, asked string // the url of the API, and the path of the request that is answered
 	known       []known
 	ids         map[string]string
+	recovered   bool // deliveries were recovered: see version
 }
 
 type known struct{ text, name string }
@@ -36,10 +37,12 @@ var varying = []struct {
 	name    string
 }{
 	{regexp.MustCompile(`\beyJ[\w-]+\.[\w-]+\.[\w-]*`), "<token>"},
+	{regexp.MustCompile(`\.[A-Z2-7]{26}\b`), ".<secret>"},
 	{regexp.MustCompile(`whsec_[A-Za-z0-9+/]+=*`), "<secret>"},
 	{regexp.MustCompile(`\d{4}-\d\d-\d\dT\d\d(:|%3A)\d\d(:|%3A)\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)`), "<time>"},
 	{regexp.MustCompile(`\b\d{4}-\d\d-\d\d\b`), "<date>"},
 	{regexp.MustCompile(`\b\d+ [A-Z][a-z]+ (\d{4} )?\d\d:\d\d( UTC)?`), "<time>"},
+	{regexp.MustCompile(`\b\d+ (January|February|March|April|May|June|July|August|September|October|November|December)( \d{4})?\b`), "<day>"},
 	{regexp.MustCompile(`\d+ ms\b`), "<n> ms"},
 	{regexp.MustCompile(`\b(\d+ minutes?|a minute) (ago|old|late)`), "<n> minutes $2"},
 	{regexp.MustCompile(`cursor=[\w-]+`), "cursor=<cursor>"},
@@ -84,14 +87,29 @@ func (m *mask) body(content []byte) any {
 	return m.value("", v)
 }
 
+// commit is left out, because it differs between builds, and a deployed function does not know it.
+const commit = "commit"
+
 // latency is left out, because the service leaves out one of less than a millisecond.
 const latency = "latencyMs"
 
-// digest depends on the url in the configuration. It is named as an id is.
-const digest = "configDigest"
+// outcomes holds times as numbers.
+const outcomes = "outcomes"
+
+// taken holds a time as a number, and counts by hour behind it.
+const taken = "taken"
+
+// version counts the changes that the context shows. A recovery on AWS sends its deliveries itself, and makes fewer of them.
+const version = "contextVersion"
+
+// delays names the members that say how long something took.
+var delays = []string{"ms", "itemDelaySeconds", "deliveryDelaySeconds"}
+
+// digests depend on the urls in a configuration, or on ids. They are named as an id is, and so is an approval's digest.
+var digests = []string{"configDigest", "actionDigest"}
 
 // masked names the members whose values follow no pattern, or depend on how fast the service was.
-var masked = map[string]string{"nextCursor": "<cursor>", "applied": "<sequence>", "kid": "<key>", "x": "<key>"}
+var masked = map[string]string{"nextCursor": "<cursor>", "network": "<network>", "operator": "<operator>", "applied": "<sequence>", "kid": "<key>", "x": "<key>"}
 
 // value masks a decoded value. The member is its name in its object.
 func (m *mask) value(member string, v any) any {
@@ -100,10 +118,10 @@ func (m *mask) value(member string, v any) any {
 		if name, ok := masked[member]; ok {
 			return name
 		}
-		switch member {
-		case digest:
+		switch {
+		case slices.Contains(digests, member):
 			return m.id(v)
-		case "href", "evidence":
+		case member == "href", member == "evidence":
 			return m.reference(v)
 		}
 		return m.text(v)
@@ -125,11 +143,20 @@ func (m *mask) value(member string, v any) any {
 func (m *mask) object(v map[string]any) any {
 	out := map[string]any{}
 	for _, member := range slices.Sorted(maps.Keys(v)) {
+		times, _ := v[member].([]any)
 		switch {
-		case member == latency:
+		case member == latency, member == commit:
+		case member == version && m.recovered:
+			out[member] = "<n>"
+		case member == outcomes:
+			out[member] = fmt.Sprintf("<%d times>", len(times))
+		case member == taken && len(times) > 0:
+			out[member] = total(times[1:])
 		case v["seconds"] != nil && (member == "delivered" || member == "failed"):
 			out[member] = total(v[member])
-		case member == "value" && timed(v["unit"]):
+		case member == "digest" && v["expiresAt"] != nil: // of an approval
+			out[member] = m.id(fmt.Sprint(v[member]))
+		case member == "value" && timed(v["unit"]), slices.Contains(delays, member) && v[member] != nil:
 			out[member] = "<n>"
 		default:
 			out[m.text(member)] = m.value(member, v[member])
@@ -181,5 +208,5 @@ func total(v any) any {
 
 // copy returns a mask that can name ids without a change to m.
 func (m *mask) copy() *mask {
-	return &mask{base: m.base, known: slices.Clone(m.known), ids: maps.Clone(m.ids)}
+	return &mask{base: m.base, known: slices.Clone(m.known), ids: maps.Clone(m.ids), recovered: m.recovered}
 }

@@ -19,7 +19,7 @@ func origin(j *journey) {
 	j.do("may it delete", ask(webhook, http.MethodDelete))
 	j.do("may it store credentials", ask(webhook+"/credentials", http.MethodPut))
 	j.do("may it read of another company", ask("/companies/01890000-0000-7000-8000-000000000000/integrations", http.MethodGet))
-	j.do("may it do what nobody may", ask(j.at("/executives"), http.MethodGet))
+	j.do("may it do what nobody may", ask(j.at("/nowhere"), http.MethodGet))
 	j.do("what may anybody do", call(http.MethodOptions, webhook, nil).bare())
 	j.do("it reads", get(j.at("/integrations")).with("Origin", page))
 	j.do("it is refused", get(j.at("/integrations")).bare().with("Origin", page))

@@ -44,7 +44,7 @@ func (m *mask) sent(r request) *message {
 // answered masks an answer. The id of the request gets a name of its own, which shows whether the body of a problem
 // holds the same id.
 func (m *mask) answered(r request, a answer) *message {
-	own := mask{base: m.base, asked: r.path, known: slices.Clone(m.known), ids: m.ids}
+	own := mask{base: m.base, asked: r.path, known: slices.Clone(m.known), ids: m.ids, recovered: m.recovered}
 	if id := a.header.Get("X-Request-Id"); id != "" {
 		own.alias(id, "request")
 	}

@@ -15,9 +15,11 @@ type target struct {
 	// createCompany creates a company with its founder; addMember adds a user who may only read.
 	createCompany func(ctx context.Context, name, email, password string) (id string, err error)
 	addMember     func(ctx context.Context, company, email, password string) error
+	setPlan       func(ctx context.Context, company, plan string) error
 	checks        []check       // what only this target can show; they run before the journeys, or in parallel with them
 	log           func() string // returns the log so far
 	every         time.Duration // the interval at which poll asks
+	throttled     bool          // the account is small, so that the gateway refuses requests for want of concurrency
 }
 
 // check tests what no answer over HTTP shows.

@@ -3,6 +3,7 @@ package blackbox_test
 import (
 	"fmt"
 	"net/http"
+	"runtime"
 	"time"
 )
 
@@ -45,11 +46,15 @@ func (j *journey) inboundAt(secret, id string, body []byte, at time.Time) reques
 		with("webhook-id", id).with("webhook-timestamp", timestamp).with("webhook-signature", sign(secret, id, timestamp, body))
 }
 
-// deliver sends a signed delivery that the service must accept. It is not a step.
+// deliver sends a signed delivery that the service must accept. It is not a step. It returns in a later millisecond than that of
+// the delivery's commit, because the timeline has no order within a millisecond.
 func (j *journey) deliver(secret, id string, body []byte) {
 	j.t.Helper()
 	if a := j.peek(j.inbound(secret, id, body)); a.status != http.StatusAccepted {
 		j.t.Fatalf("inbound %s: %s", id, a)
+	}
+	for answered := time.Now().UnixMilli(); time.Now().UnixMilli() == answered; {
+		runtime.Gosched()
 	}
 }
 

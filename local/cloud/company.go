@@ -25,6 +25,12 @@ func (s *Stack) CreateCompany(ctx context.Context, name, email, password string)
 	return answer.Provisioned, err
 }
 
+// SetPlan asks the provisioner to move a company to a plan.
+func (s *Stack) SetPlan(ctx context.Context, companyID, plan string) error {
+	var answer json.RawMessage
+	return s.invoke(ctx, s.Outputs["ProvisionerName"], provisioner.Request{Action: provisioner.Plan, CompanyID: companyID, Plan: plan}, &answer)
+}
+
 // invokeWithin bounds an invocation; no function runs longer.
 const invokeWithin = 5 * time.Minute
 

@@ -37,6 +37,9 @@ func costOf(name string) units {
 	return all[i].units
 }
 
+// guarded names the step of the company guard. The bill assumes it for every request with a token.
+const guarded = "guard: a company's first request in four seconds"
+
 const kB, gB = 1e3, 1e9
 
 // add adds the usage of an activity, multiplied by times.
@@ -50,6 +53,9 @@ func (v *volume) add(a activity, times float64, s stack, b batching) {
 	v.written += times * u.written
 	v.queue += times * (float64(u.queue) + 2*a.messages)
 	v.keys += times * float64(u.keys)
+	if a.request && !a.open {
+		v.read += times * costOf(guarded).read
+	}
 	if a.request {
 		v.requests += times
 		v.logs += times * accessLog * kB / gB

@@ -8,6 +8,7 @@ type activity struct {
 	function string  // invoked for it
 	ms       float64 // billed duration; assumed, not measured
 	request  bool    // goes through the gateway
+	open     bool    // needs no token
 	messages float64 // messages that Lambda receives from a queue and deletes for the activity
 	sent     float64 // kB to the internet
 	after    float64 // seconds that the projector's change follows another change of the company; 0: it follows none
@@ -29,6 +30,7 @@ func parts() []part { return []part{partRequests, partIntake, partDeliveries, pa
 
 const (
 	daysAMonth    = 365.0 / 12
+	weekly        = 1.0 / 7 // times a day
 	hoursAMonth   = 24 * daysAMonth
 	minutesAMonth = 60 * hoursAMonth
 )
@@ -61,7 +63,7 @@ const soon = 0.6
 // and a fetch open a connection.
 func day() []activity {
 	return []activity{
-		{part: partRequests, step: "login", times: 2, function: "auth", ms: 120, request: true, sent: 1},
+		{part: partRequests, step: "login", times: 2, function: "auth", ms: 120, request: true, open: true, sent: 1},
 		{part: partRequests, step: "authorizer: a token", times: authorized, function: "authorizer", ms: 5},
 		{part: partRequests, step: "get-health", times: 60, function: "missioncontrol", ms: 12, request: true, sent: 3},
 		{part: partRequests, step: "get-dashboard", times: 40, function: "missioncontrol", ms: 15, request: true, sent: 5},
@@ -71,7 +73,7 @@ func day() []activity {
 		{part: partRequests, step: "list-integrations", times: 12, function: "integrations", ms: 20, request: true, sent: 5},
 		{part: partRequests, step: "list-memories", times: 10, function: "memory", ms: 25, request: true, sent: 60},
 
-		{part: partIntake, step: "receive-webhook", times: memoriesIn, function: "inbound", ms: 40, request: true, sent: 1},
+		{part: partIntake, step: "receive-webhook", times: memoriesIn, function: "inbound", ms: 40, request: true, open: true, sent: 1},
 		{part: partContexts, step: "projector: a change", times: memoriesIn, function: "projector", ms: 20},
 		{part: partDeliveries, step: "dispatcher: an event, delivered to an endpoint", times: memoriesIn - retried, function: "dispatcher", ms: 270, sent: delivered},
 		{part: partDeliveries, step: "dispatcher: an event, failed at the endpoint", times: retried, function: "dispatcher", ms: 1000, sent: delivered},
@@ -93,6 +95,11 @@ func day() []activity {
 		{part: partContexts, step: "projector: 10 changes of a company", times: 2 * pagesFound * itemsAPage / 10, function: "projector", ms: 30},
 		{part: partDeliveries, step: "dispatcher: 10 events of a company, delivered", times: pagesFound * itemsAPage / 10, function: "dispatcher", ms: 600, sent: 10 * delivered},
 		{part: partDeliveries, step: "dispatcher: a recorded delivery", times: pagesFound * itemsAPage / 10, function: "dispatcher", ms: 3},
+
+		// A weekly brief, whose entry is a change too.
+		{part: partContexts, step: "ticker: a minute with a weekly brief", times: weekly, function: "ticker", ms: 60},
+		{part: partContexts, step: "projector: the first change after a weekly brief", times: weekly, function: "projector", ms: 25},
+		{part: partContexts, step: "dispatcher: an event without subscribers", times: weekly, function: "dispatcher", ms: 10},
 	}
 }
 
@@ -109,6 +116,7 @@ func stored() (kilobytes float64) {
 		{events, 0.7, month},     // decisions, 180 days
 		{events, 1.0, 30},        // deliveries
 		{memoriesIn, 0.4, 7},     // receipts
+		{2, 0.5, month},          // audit records of the logins, 400 days
 		{syncsAsked, 0.7, month}, // runs, 90 days
 		{syncsAsked, 0.6, month}, // timeline entries, 180 days
 	} {

@@ -9,6 +9,10 @@ import (
 	"net/http/httptest"
 	"time"
 
+	"orgops/shared/base/id"
+	"orgops/shared/domain/approval"
+	"orgops/shared/domain/recommendation"
+	"orgops/shared/domain/timeline"
 	"orgops/shared/testkit/errtest"
 	"orgops/shared/webhook/standardwebhooks"
 )
@@ -93,6 +97,34 @@ func post(path, body string) func(*world) ask {
 	return func(*world) ask { return ask{method: http.MethodPost, path: path, body: body} }
 }
 
+// advised returns the path of a recommendation whose condition holds: to add a founder.
+func (w *world) advised() string {
+	return "/intelligence/recommendations/" + recommendation.ID("add-founder", timeline.Reference{Type: "company", ID: w.company})
+}
+
+// explain returns a request for the explanation of a goal, which it has.
+func explain(method, body string) func(*world) ask {
+	return func(w *world) ask {
+		path := "/goals/" + w.seeded.goal + "/explanation"
+		if method != http.MethodPut {
+			w.do(w.server(), ask{method: http.MethodPut, path: path, body: `{"text":"The supplier delivers in May."}`}, nil)
+		}
+		return ask{method: method, path: path, body: body}
+	}
+}
+
+// decide returns the request of a decision about a recommendation in any version.
+func decide(action, body string) func(*world) ask {
+	return func(w *world) ask {
+		if action == "claim" { // which a dismissal would refuse
+			w.do(w.server(), ask{method: http.MethodPost, path: w.advised() + "/reopen", header: http.Header{"If-Match": {"*"}}}, nil)
+		}
+		a := post(w.advised()+"/"+action, body)(w)
+		a.header = http.Header{"If-Match": {"*"}}
+		return a
+	}
+}
+
 const second = "/integrations/webhook-second"
 
 // after returns a request that runs before first; before is not measured.
@@ -105,6 +137,26 @@ func after(before func(*world), then func(*world) ask) func(*world) ask {
 
 func (w *world) ensureSecond() {
 	w.configure("webhook-second", `{"url":"`+w.receiver.URL+`","events":["goal.*"]}`)
+}
+
+// tickets is a mapping of a company.
+const tickets = `{"rules":[{"when":".payload.ticket","action":"memory.upsert","with":{"externalId":".payload.ticket.id","title":".payload.ticket.subject"}}]}`
+
+func (w *world) mapSecond() {
+	w.ensureSecond()
+	w.call(ask{method: http.MethodPut, path: second + "/mapping", body: tickets})
+}
+
+// received returns the id of a delivery that the sandbox has received.
+func (w *world) received() string {
+	w.configure("webhook-second", `{"url":"`+w.receiver.URL+`","events":["goal.*"],"signingSecret":"`+secret+`"}`)
+	w.call(ask{method: http.MethodPost, path: second + "/enable"})
+	a := w.arrival("msg_inbox", "inbox", "Printer on fire")
+	a.path += "-second"
+	w.call(a)
+	var page struct{ Items []struct{ ID string } }
+	w.do(w.server(), ask{method: http.MethodGet, path: second + "/inbox"}, &page)
+	return page.Items[0].ID
 }
 
 func (w *world) disableSecond() {
@@ -142,7 +194,9 @@ func requests() map[string]func(*world) ask {
 		"get-brief, of a month": func(w *world) ask {
 			return ask{method: http.MethodGet, path: "/intelligence/brief?since=" + w.clock.Now().AddDate(0, -1, 0).Format(time.RFC3339)}
 		},
-		"get-context": get("/intelligence/context"),
+		"get-context": get("/intelligence/context"), "get-recommendation": func(w *world) ask { return get(w.advised())(w) },
+		"claim-recommendation": decide("claim", ""), "reopen-recommendation": decide("reopen", ""),
+		"dismiss-recommendation": decide("dismiss", `{"reason":"planned","text":"We do it in May, with the rest."}`),
 		"get-health, not modified": func(w *world) ask {
 			out := httptest.NewRecorder()
 			r := httptest.NewRequest(http.MethodGet, "/companies/"+w.company+"/mission-control/health", nil)
@@ -152,18 +206,28 @@ func requests() map[string]func(*world) ask {
 				header: http.Header{"If-None-Match": {out.Header().Get("ETag")}}}
 		},
 
+		"list-decisions": get("/operations/decisions"),
+
 		"list-memories": get("/memory"), "list-goals": get("/goals"), "list-syncs": get("/memory/syncs"),
-		"get-memory":  func(w *world) ask { return get("/memory/" + w.seeded.memory)(w) },
-		"get-goal":    func(w *world) ask { return get("/goals/" + w.seeded.goal)(w) },
-		"get-sync":    func(w *world) ask { return get("/memory/syncs/" + w.seeded.run)(w) },
-		"sync-memory": after((*world).free, post("/memory/sync/feed", "")),
+		"get-memory":              func(w *world) ask { return get("/memory/" + w.seeded.memory)(w) },
+		"get-goal":                func(w *world) ask { return get("/goals/" + w.seeded.goal)(w) },
+		"get-sync":                func(w *world) ask { return get("/memory/syncs/" + w.seeded.run)(w) },
+		"explain-goal":            explain(http.MethodPut, `{"text":"The supplier delivers in May."}`),
+		"get-goal-explanation":    explain(http.MethodGet, ""),
+		"delete-goal-explanation": explain(http.MethodDelete, ""),
+		"sync-memory":             after((*world).free, post("/memory/sync/feed", "")),
 		"cancel-sync": func(w *world) ask {
 			w.free()
 			return ask{method: http.MethodPost, path: "/memory/syncs/" + w.begin() + "/cancel"}
 		},
 	}
 	maps.Copy(all, integrationRequests())
+	maps.Copy(all, reliabilityRequests())
 	maps.Copy(all, inboundRequests())
+	maps.Copy(all, policyRequests())
+	maps.Copy(all, userRequests())
+	maps.Copy(all, executiveRequests())
+	maps.Copy(all, ssoRequests())
 	return all
 }
 
@@ -173,7 +237,7 @@ func integrationRequests() map[string]func(*world) ask {
 		return after((*world).ensureSecond, func(*world) ask { return ask{method: method, path: second + "/credentials", body: body} })
 	}
 	return map[string]func(*world) ask{
-		"list-integrations": get("/integrations"), "get-integration": get(one),
+		"list-integrations": get("/integrations"), "get-integration": get(one), "list-connectors": get("/connectors"),
 		"configure-integration": func(w *world) ask {
 			return ask{method: http.MethodPost, path: second, body: `{"url":"` + w.receiver.URL + `","events":["goal.*"]}`, status: http.StatusCreated}
 		},
@@ -187,10 +251,18 @@ func integrationRequests() map[string]func(*world) ask {
 		"rotate-integration-secret":      after((*world).ensureSecond, post(second+"/secret", "")),
 		"certify-integration":            post(one+"/certification", ""),
 		"get-integration-certification":  get(one + "/certification"),
-		"test-integration":               post(one+"/test", ""),
-		"list-integration-deliveries":    get(log),
-		"get-integration-delivery":       func(w *world) ask { return get(log + "/" + w.seeded.delivery)(w) },
-		"retry-integration-delivery":     func(w *world) ask { return post(log+"/"+w.seeded.delivery+"/retry", "")(w) },
+		"get-integration-mapping":        get(one + "/mapping"),
+		"put-integration-mapping":        after((*world).ensureSecond, func(*world) ask { return ask{method: http.MethodPut, path: second + "/mapping", body: tickets} }),
+		"delete-integration-mapping": after((*world).mapSecond, func(*world) ask {
+			return ask{method: http.MethodDelete, path: second + "/mapping"}
+		}),
+		"preview-integration-mapping": post(one+"/mapping/preview", `{"payload":{"type":"memory.upsert","data":{"externalId":"42","title":"Printer on fire"}}}`),
+		"list-integration-inbox":      get(one + "/inbox"),
+		"get-integration-inbox":       func(w *world) ask { return get(second + "/inbox/" + w.received())(w) },
+		"test-integration":            post(one+"/test", ""),
+		"list-integration-deliveries": get(log),
+		"get-integration-delivery":    func(w *world) ask { return get(log + "/" + w.seeded.delivery)(w) },
+		"retry-integration-delivery":  func(w *world) ask { return post(log+"/"+w.seeded.delivery+"/retry", "")(w) },
 		"recover-integration": func(w *world) ask {
 			return post(one+"/recover", `{"since":"`+w.clock.Now().Add(-time.Hour).Format(time.RFC3339)+`"}`)(w)
 		},
@@ -199,8 +271,68 @@ func integrationRequests() map[string]func(*world) ask {
 			a.header = http.Header{"Idempotency-Key": {"one"}}
 			return a
 		},
+		"get-integration-recovery": func(w *world) ask {
+			var asked struct{ ID string }
+			w.do(w.server(), post(one+"/recover", `{"since":"`+w.clock.Now().Add(-time.Hour).Format(time.RFC3339)+`"}`)(w), &asked)
+			return ask{method: http.MethodGet, path: one + "/recoveries/" + asked.ID}
+		},
 		"delete-integration": after((*world).ensureSecond, func(*world) ask { return ask{method: http.MethodDelete, path: second} }),
 	}
+}
+
+func policyRequests() map[string]func(*world) ask {
+	const policies, approvals = "/operations/policies", "/operations/approvals"
+	return map[string]func(*world) ask{
+		"get-policies": get(policies),
+		"put-policies": func(*world) ask {
+			return ask{method: http.MethodPut, path: policies, header: http.Header{"If-Match": {"*"}}, body: `{"policies":[]}`}
+		},
+		"test-policies": post(policies+"/test", `{"principal":{"type":"integration","id":"github"},"action":"goal.update",`+
+			`"resource":{"type":"goal","title":"Ship","state":"closed"}}`),
+		"list-approvals": get(approvals),
+		"get-approval":   func(w *world) ask { return get(approvals + "/" + w.wanted("1"))(w) },
+		"approve-action": func(w *world) ask { return post(approvals+"/"+w.wanted("2")+"/approve", "")(w) },
+		"reject-action":  func(w *world) ask { return post(approvals+"/"+w.wanted("3")+"/reject", "")(w) },
+	}
+}
+
+// wanted stores the approval of a new memory and returns its id.
+func (w *world) wanted(externalID string) string {
+	payload, err := json.Marshal(map[string]any{"memory": map[string]string{
+		"externalId": externalID, "kind": "issue", "title": prose(1, titleSize), "body": prose(1, bodySize),
+	}})
+	errtest.Must(w.t, err)
+	d := w.decision(1)
+	d.ID, d.At, d.ActionDigest = id.New(), w.clock.Now(), externalID
+	a := approval.New(d, payload, prose(1, titleSize), d.Principal)
+	errtest.Must(w.t, w.tenant().Commit(w.t.Context(), a.Request(w.tenant(), 0)...))
+	return a.ID
+}
+
+func reliabilityRequests() map[string]func(*world) ask {
+	return map[string]func(*world) ask{
+		"get-reliability": get("/operations/reliability"), "get-metrics": get("/operations/metrics"),
+		"list-dead-letters": get("/operations/dead-letters"), "export-company": get("/operations/export"),
+		"get-usage": get("/operations/usage"), "erase-company": post("/operations/erasure", `{"name":"Acme"}`),
+		"replay-dead-letters": func(w *world) ask {
+			return post("/operations/dead-letters/replay", `{"since":"`+w.clock.Now().Add(-time.Hour).Format(time.RFC3339)+`","provider":"webhook"}`)(w)
+		},
+	}
+}
+
+func (w *world) forged() ask {
+	a := w.arrival("msg_3", "1", "Printer on fire")
+	a.body, a.status = a.body+" ", http.StatusUnauthorized
+	return a
+}
+
+// flooded receives the next forged delivery when the process has just written the refusal of five.
+func (w *world) flooded() func() {
+	server := w.server()
+	for range 5 {
+		w.do(server, w.forged(), nil)
+	}
+	return func() { w.do(server, w.forged(), nil) }
 }
 
 func inboundRequests() map[string]func(*world) ask {
@@ -208,9 +340,10 @@ func inboundRequests() map[string]func(*world) ask {
 		"receive-webhook":           func(w *world) ask { return w.arrival("msg_1", "1", "Printer on fire") },
 		"receive-webhook, a repeat": func(w *world) ask { return w.arrival("msg_1", "1", "Printer on fire") },
 		"receive-webhook, a change": func(w *world) ask { return w.arrival("msg_2", "1", "Printer still on fire") },
-		"receive-webhook, forged": func(w *world) ask {
-			a := w.arrival("msg_3", "1", "Printer on fire")
-			a.body, a.status = a.body+" ", http.StatusUnauthorized
+		"receive-webhook, forged":   (*world).forged,
+		"receive-webhook, refused": func(w *world) ask {
+			a := w.signed("msg_5", map[string]any{"type": "memory.delete", "data": map[string]any{}})
+			a.status = http.StatusUnprocessableEntity
 			return a
 		},
 		"receive-webhook, a goal": func(w *world) ask {

@@ -14,6 +14,7 @@ import (
 	"orgops/shared/domain/goal"
 	"orgops/shared/domain/integration"
 	"orgops/shared/domain/memory"
+	"orgops/shared/domain/policy"
 	"orgops/shared/domain/syncrun"
 	"orgops/shared/domain/timeline"
 	"orgops/shared/insight/projection"
@@ -28,6 +29,7 @@ const (
 	entered    = 60 // timeline entries
 	runs       = 60
 	deliveries = 60
+	decisions  = 60
 	openGoals  = 20
 )
 
@@ -85,6 +87,9 @@ func (w *world) seed() {
 		ops = append(ops, c.Create(delivery.Key(d.EventID, d.Endpoint), delivery.Entity, d).Until(d.CreatedAt.Add(delivery.Kept)))
 		w.seeded.delivery = d.EventID
 	}
+	for n := range decisions {
+		ops = append(ops, policy.Create(c, w.decision(n)))
+	}
 	ops = append(ops, projection.Save(c, 0, w.context()))
 	for len(ops) > 0 {
 		n := min(len(ops), store.MaxOps)
@@ -119,6 +124,15 @@ func (w *world) entry(n int) timeline.Entry {
 		ID: id.At(at, strconv.Itoa(n)), At: at, Kind: timeline.MemorySynced, Title: fmt.Sprintf("feed was synced: %d created, %d updated", n%7, n%5),
 		Actor: timeline.Reference{Type: "integration", ID: "feed"}, Subject: timeline.Reference{Type: "sync", ID: id.New()},
 		Details: json.RawMessage(fmt.Sprintf(`{"created":%d,"updated":%d,"unchanged":45,"failed":0}`, n%7, n%5)),
+	}
+}
+
+func (w *world) decision(n int) policy.Decision {
+	at := w.clock.Now().Add(-time.Duration(n) * time.Minute)
+	return policy.Decision{
+		ID: id.At(at, "decision", strconv.Itoa(n)), Verdict: policy.Permitted, Principal: timeline.Reference{Type: "integration", ID: "github"},
+		Action: "memory.upsert", Resource: timeline.Reference{Type: "memory", ID: id.New()}, Policies: []string{"permit-connector-actions"},
+		PolicySet: "47DEQpj8HBSa-_TImW-5JCeuQeRkm5NMpJWZG3hSuFU", Reasons: []string{"the action is within the permissions of the integration"}, At: at,
 	}
 }
 
@@ -182,6 +196,7 @@ func (w *world) context() projection.Context {
 	}
 	folded, _, err := projection.Fold(projection.Empty(w.company), changes)
 	errtest.Must(w.t, err)
+	folded.Company.Founders = 1 // a recommendation is open
 	return folded
 }
 

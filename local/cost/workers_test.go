@@ -19,6 +19,7 @@ import (
 	"orgops/functions/syncer"
 	"orgops/functions/ticker"
 	"orgops/shared/base/id"
+	"orgops/shared/domain/arrival"
 	"orgops/shared/domain/delivery"
 	"orgops/shared/domain/goal"
 	"orgops/shared/domain/integration"
@@ -28,6 +29,7 @@ import (
 	"orgops/shared/identity/password"
 	"orgops/shared/identity/token"
 	"orgops/shared/identity/usagekey/gatewaykeys"
+	"orgops/shared/insight/projection"
 	"orgops/shared/provider/intake"
 	"orgops/shared/run/lambda/stream"
 	"orgops/shared/run/lambda/work"
@@ -43,31 +45,41 @@ func workers() map[string]func(*world) func() {
 		"start of a process that verifies tokens": func(w *world) func() { return w.starts(false) },
 		"start of a process that signs them":      func(w *world) func() { return w.starts(true) },
 		"authorizer: a token":                     (*world).authorizes,
+		guarded:                                   (*world).guards,
+
+		"receive-webhook, the sixth forged in a minute": (*world).flooded,
 
 		"projector: a change":                       func(w *world) func() { return w.projects(1) },
 		"projector: 10 changes of a company":        func(w *world) func() { return w.projects(10) },
 		"projector: a change with a timeline entry": (*world).projectsTold,
+		"projector: a webhook's memory and receipt": (*world).projectsReceipt,
+
+		"projector: the first change after a weekly brief": (*world).projectsWeekly,
 
 		"dispatcher: an event, delivered to an endpoint": func(w *world) func() { return w.dispatches(false, 1) },
 		"dispatcher: an event, failed at the endpoint":   func(w *world) func() { return w.dispatches(true, 1) },
 		"dispatcher: 10 events of a company, delivered":  func(w *world) func() { return w.dispatches(false, 10) },
 		"dispatcher: an event without subscribers":       (*world).dispatchesUnasked,
 		"dispatcher: a recorded delivery":                (*world).dispatchesRecord,
+		"dispatcher: a held delivery":                    (*world).dispatchesHeld,
 		"dispatcher: a delivery to retry":                func(w *world) func() { return w.dispatchesJob(delivery.Entity) },
 		"dispatcher: a requested sync":                   func(w *world) func() { return w.dispatchesJob(syncrun.Entity) },
 
-		"retrier: an attempt, delivered":       func(w *world) func() { return w.retries(false, 10*time.Second) },
-		"retrier: an attempt, failed":          func(w *world) func() { return w.retries(true, 10*time.Second) },
-		"retrier: an attempt at a rate limit":  (*world).retriesLimited,
-		"retrier: an early message":            func(w *world) func() { return w.retries(false, 0) },
-		"retrier: a recovery of 10 deliveries": (*world).recovers,
-		"syncer: a run that finds nothing new": func(w *world) func() { return w.syncs("one", "") },
-		"syncer: an unchanged page of 50":      func(w *world) func() { return w.syncs("two", "") },
-		"syncer: a changed page of 50":         func(w *world) func() { return w.syncs("three", " next") },
+		"retrier: an attempt, delivered":                  func(w *world) func() { return w.retries(false, 10*time.Second) },
+		"retrier: an attempt, failed":                     func(w *world) func() { return w.retries(true, 10*time.Second) },
+		"retrier: an attempt at a rate limit":             (*world).retriesLimited,
+		"dispatcher: an event to an ordered endpoint":     (*world).dispatchesOrdered,
+		"retrier: a delivery of a line, delivered":        (*world).retriesLine,
+		"retrier: an early message":                       func(w *world) func() { return w.retries(false, 0) },
+		"retrier: a recovery of 10 deliveries, delivered": (*world).recovers,
+		"syncer: a run that finds nothing new":            func(w *world) func() { return w.syncs("one", "") },
+		"syncer: an unchanged page of 50":                 func(w *world) func() { return w.syncs("two", "") },
+		"syncer: a changed page of 50":                    func(w *world) func() { return w.syncs("three", " next") },
 
 		"ticker: a minute without anything due":  func(w *world) func() { return w.ticks(0) },
 		"ticker: a minute with a due timer":      func(w *world) func() { return w.ticks(1) },
 		"ticker: a minute with a goal to review": (*world).reviews,
+		"ticker: a minute with a weekly brief":   (*world).briefs,
 
 		"provisioner: a company": (*world).provisions,
 		"rotator: a rotation":    (*world).rotates,
@@ -155,9 +167,24 @@ func (w *world) memories(n int) (items []store.Item) {
 
 func (w *world) projects(n int) func() { return w.project(w.memories(n)...) }
 
+// projectsReceipt returns the fold of what one accepted webhook has written.
+func (w *world) projectsReceipt() func() {
+	receipt := w.put(arrival.ReceiptKey("webhook", "x", false), arrival.ReceiptEntity, arrival.Receipt{})
+	return w.project(append(w.memories(1), receipt)...)
+}
+
 func (w *world) projectsTold() func() {
 	g := w.goal(goals + 1)
 	return w.project(w.put("GOAL#"+g.ID, "goal", g))
+}
+
+// projectsWeekly prepares a context that was last changed before the week's brief, and returns the fold of a change.
+func (w *world) projectsWeekly() func() {
+	p, version, err := projection.Load(w.t.Context(), w.tenant())
+	errtest.Must(w.t, err)
+	p.UpdatedAt = p.UpdatedAt.Add(-timeline.Week)
+	errtest.Must(w.t, w.tenant().Commit(w.t.Context(), projection.Save(w.tenant(), version, p)))
+	return w.projects(1)
 }
 
 func (w *world) dispatch(items ...store.Item) func() {
@@ -183,6 +210,17 @@ func (w *world) dispatchesUnasked() func() {
 func (w *world) dispatchesRecord() func() {
 	d := w.delivery(w.clock.Now())
 	d.EventID = id.New()
+	return w.dispatch(w.put(delivery.Key(d.EventID, d.Endpoint), delivery.Entity, d))
+}
+
+// dispatchesHeld processes the change of a delivery that was held because its endpoint is disabled, as it still is.
+func (w *world) dispatchesHeld() func() {
+	const provider = "webhook-disabled"
+	now := w.clock.Now()
+	w.put(integration.Key(provider), integration.Entity, integration.Integration{Provider: provider, Kind: "webhook", CreatedAt: now, UpdatedAt: now})
+	d := w.delivery(now)
+	d.EventID, d.Endpoint = id.New(), provider
+	d.Hold("disabled")
 	return w.dispatch(w.put(delivery.Key(d.EventID, d.Endpoint), delivery.Entity, d))
 }
 
@@ -254,6 +292,40 @@ func (w *world) retries(broken bool, later time.Duration) func() {
 	}
 }
 
+// order makes the endpoint ordered.
+func (w *world) order() {
+	w.t.Helper()
+	i, version, err := integration.Load(w.t.Context(), w.tenant(), "webhook")
+	errtest.Must(w.t, err)
+	i.Config = json.RawMessage(strings.Replace(string(i.Config), "{", `{"ordered":true,`, 1))
+	errtest.Must(w.t, w.tenant().Commit(w.t.Context(), w.tenant().Replace(integration.Key("webhook"), integration.Entity, version, i)))
+}
+
+func (w *world) dispatchesOrdered() func() {
+	w.order()
+	return w.dispatches(false, 1)
+}
+
+// retriesLine processes the head of a line in which another delivery waits.
+func (w *world) retriesLine() func() {
+	w.unbound()
+	lines := delivery.NewLines(w.tenant())
+	var head delivery.Delivery
+	for n := range 2 {
+		d := w.delivery(w.clock.Now())
+		d.EventID, d.Line, d.Attempts = id.New(), "MEMORY#1", nil
+		errtest.Must(w.t, lines.Join(w.t.Context(), &d, w.clock.Now()))
+		w.put(delivery.Key(d.EventID, d.Endpoint), delivery.Entity, d)
+		if n == 0 {
+			head = d
+		}
+	}
+	errtest.Must(w.t, w.tenant().Commit(w.t.Context(), lines.Ops()...))
+	return w.settled(w.retrier(), w.message("retries", delivery.Job{
+		Company: w.company, Delivery: head.EventID + "#" + head.Endpoint, Generation: head.Generation,
+	}))
+}
+
 // unbound removes what an earlier step has noted about the endpoint.
 func (w *world) unbound() {
 	w.t.Helper()
@@ -275,7 +347,13 @@ func (w *world) retriesLimited() func() {
 	return w.retries(false, 10*time.Second)
 }
 
+// recovers processes the recovery of ten deliveries to the endpoint, which no step before has bound or ordered.
 func (w *world) recovers() func() {
+	w.unbound()
+	i, version, err := integration.Load(w.t.Context(), w.tenant(), "webhook")
+	errtest.Must(w.t, err)
+	i.Config = json.RawMessage(strings.NewReplacer(`"rateLimit":50,`, "", `"ordered":true,`, "").Replace(string(i.Config)))
+	errtest.Must(w.t, w.tenant().Commit(w.t.Context(), w.tenant().Replace(integration.Key("webhook"), integration.Entity, version, i)))
 	w.clock.Advance(time.Minute)
 	since := w.clock.Now()
 	for range 10 {
@@ -303,10 +381,19 @@ func (w *world) sync() func() {
 	return w.settled(syncer.From(w.fresh()).Worker(), w.message("syncs", syncrun.Job{Company: w.company, Run: run}))
 }
 
+// ticked returns a ticker for which nothing is due within the next minute.
+func (w *world) ticked() *ticker.Ticker {
+	t := ticker.From(w.fresh())
+	if brief := timeline.NextBrief(w.company, w.clock.Now()); brief.Sub(w.clock.Now()) <= time.Minute {
+		w.clock.Set(brief)
+	}
+	errtest.Must(w.t, t.Tick(w.t.Context()))
+	return t
+}
+
 // ticks prepares due expired certifications and returns the tick of the following minute.
 func (w *world) ticks(due int) func() {
-	t := ticker.From(w.fresh())
-	errtest.Must(w.t, t.Tick(w.t.Context()))
+	t := w.ticked()
 	c, end := w.tenant(), w.clock.Now().Add(30*time.Second)
 	for range due {
 		i := integration.Integration{
@@ -322,14 +409,26 @@ func (w *world) ticks(due int) func() {
 // reviews prepares a goal that begins to drift within a minute, and returns the tick after that. The tick sets the timer of
 // the goal's next review.
 func (w *world) reviews() func() {
-	t := ticker.From(w.fresh())
-	errtest.Must(w.t, t.Tick(w.t.Context()))
+	t := w.ticked()
 	c, now := w.tenant(), w.clock.Now()
 	due := now.AddDate(0, 0, 30)
 	g := goal.Goal{ID: id.Of("reviewed"), Provider: "github", Title: "Ship", State: goal.Open, Progress: 0.4, CreatedAt: now.AddDate(0, 0, -30), DueAt: &due}
 	g.Alignment = goal.Align(g, now)
 	ops := append(intake.Review(c, g, 1, now), c.Create(goal.Key(g.ID), goal.Entity, g))
 	errtest.Must(w.t, c.Commit(w.t.Context(), ops...))
+	w.clock.Advance(time.Minute)
+	return func() { errtest.Must(w.t, t.Tick(w.t.Context())) }
+}
+
+// briefs prepares a weekly brief that is due within a minute, and returns the tick after that.
+// briefs prepares a brief that names a goal which was missed. Without it, the entry's size is close to a unit's.
+func (w *world) briefs() func() {
+	missed, due := w.goal(goals+2), w.clock.Now().AddDate(0, 0, -3)
+	missed.State, missed.DueAt = goal.Open, &due
+	w.project(w.put(goal.Key(missed.ID), goal.Entity, missed))()
+	t := w.ticked()
+	c := w.tenant()
+	errtest.Must(w.t, c.Commit(w.t.Context(), c.Timer(w.clock.Now().Add(30*time.Second), timeline.BriefTimer, "")))
 	w.clock.Advance(time.Minute)
 	return func() { errtest.Must(w.t, t.Tick(w.t.Context())) }
 }

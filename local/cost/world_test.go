@@ -14,9 +14,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/crewjam/saml"
+
 	"orgops/functions"
 	"orgops/shared/base/metric"
+	"orgops/shared/base/version"
 	"orgops/shared/domain/company"
+	"orgops/shared/domain/user"
 	"orgops/shared/identity/password"
 	"orgops/shared/identity/token"
 	"orgops/shared/provider/catalog"
@@ -46,7 +50,15 @@ var (
 	worlds atomic.Int64
 )
 
-func TestMain(m *testing.M) { os.Exit(awstest.Run(m, dynamo, sqs, moto)) }
+// begin is when every world begins. Sizes depend on the day of the week and on the hour, so it is the same for every run: half
+// past, so that no step crosses an hour; in mid-week, so that no brief is due; and years ahead, so that DynamoDB Local, which
+// has a clock of its own, finds nothing expired.
+var begin = time.Date(2036, time.March, 5, 10, 30, 0, 0, time.UTC)
+
+func TestMain(m *testing.M) {
+	saml.TimeNow = func() time.Time { return begin }
+	os.Exit(awstest.Run(m, dynamo, sqs, moto))
+}
 
 // world runs the functions against tables, queues and keys, each through a proxy that counts requests.
 type world struct {
@@ -71,6 +83,9 @@ type world struct {
 	edition string
 
 	company, token string
+	founder        string         // user id
+	sessions       *user.Sessions // of all processes
+	people         int            // users added
 	seeded         seeded
 	asked          []awstest.Request // in the last measured step, without retries
 	used           int               // numbers
@@ -89,7 +104,7 @@ func newWorld(t *testing.T) *world {
 	w := &world{
 		t: t, number: worlds.Add(1), tables: dynamo.Through(t), queues: sqs.Through(t), meter: &dynamostore.Meter{}, keys: keys, urls: map[string]string{},
 		others: moto.Through(t), wrapping: awstest.WrappingKey(t, moto.Access(t)),
-		clock: clocktest.At(time.Now().UTC().Truncate(time.Hour).Add(30 * time.Minute)), // half past, so that no step crosses an hour
+		clock: clocktest.At(begin),
 	}
 	w.metrics, w.log = metrictest.New(w.clock.Now)
 	for _, name := range []string{mainTable, keysTable} {
@@ -105,7 +120,7 @@ func newWorld(t *testing.T) *world {
 	t.Cleanup(w.feed.Close)
 	made, err := company.Provision(t.Context(), w.table(mainTable), password.New(), company.New{Name: "Acme", Email: email, Password: pass}, w.clock.Now())
 	errtest.Must(t, err)
-	w.company = made.CompanyID
+	w.company, w.founder, w.sessions = made.CompanyID, made.UserID, user.NewSessions(w.clock.Now)
 	w.token = w.login()
 	w.seed()
 	return w
@@ -152,7 +167,7 @@ func (w *world) fresh() *boot.Services {
 	wrapper := kmsvault.New(w.others.Access(), w.wrapping)
 	client := outbound.New(outbound.Options{AllowLoopback: true})
 	signs := token.NewSigner(w.tokens(), w.keys)
-	s := boot.New(boot.Parts{
+	s := boot.New(boot.Parts{Base: "https://orgops.test",
 		Store: w.table(mainTable), Retries: w.queue("retries"), Syncs: w.queue("syncs"),
 		Keys:  token.AtHand{Signs: signs, Verifies: w.keys.Public},
 		Vault: vault.New(wrapper, vault.StoreKeys{Store: w.table(keysTable)}, w.clock.Now), Client: client,
@@ -171,7 +186,7 @@ func (w *world) tokens() token.Config {
 func (w *world) server() *web.Server {
 	services := w.fresh()
 	s := server.New(services, server.Options{
-		Version: "test", Verifier: token.NewVerifier(w.tokens(), w.keys.Public()), CursorKey: []byte("thirty-two bytes of a cursor key"),
+		Build: version.Build{Release: "test"}, Verifier: token.NewVerifier(w.tokens(), w.keys.Public()), Sessions: w.sessions, CursorKey: []byte("thirty-two bytes of a cursor key"),
 	})
 	functions.Mount(s.API(), services)
 	return s
@@ -191,6 +206,21 @@ func (w *world) lines(from int) (n int) {
 	return n
 }
 
+// know lets every process know which tokens of a user have been ended, which "guard: …" measures.
+func (w *world) know(userID string) {
+	w.t.Helper()
+	_, err := w.sessions.Check(w.t.Context(), w.tenant(), token.Claims{Subject: userID})
+	errtest.Must(w.t, err)
+}
+
+// guards reads whether a user's tokens were ended, in a process that has just started.
+func (w *world) guards() func() {
+	return func() {
+		_, err := user.NewSessions(w.clock.Now).Check(w.t.Context(), w.tenant(), token.Claims{Subject: w.founder})
+		errtest.Must(w.t, err)
+	}
+}
+
 // requestAndStore is the size in bytes of what a deployed function adds to its first line: the request's id and the store's
 // round trips.
 const requestAndStore = 110
@@ -198,6 +228,7 @@ const requestAndStore = 110
 // measure returns what do requests from AWS. It does not count retries after a slow answer, which depend on the machine.
 func (w *world) measure(do func()) units {
 	w.t.Helper()
+	w.know(w.founder)
 	tables, queues, others := len(w.tables.Asked()), len(w.queues.Asked()), len(w.others.Asked())
 	w.meter.Take()
 	w.metrics.Flush("")

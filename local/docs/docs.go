@@ -9,6 +9,7 @@ import (
 	"github.com/swaggest/swgui"
 	"github.com/swaggest/swgui/v5emb"
 
+	"orgops/functions/console"
 	"orgops/shared/web"
 )
 
@@ -19,10 +20,11 @@ const Path = "/api/docs"
 const policy = "default-src 'none'; connect-src 'self'; img-src 'self' data:; script-src 'self' 'unsafe-inline'; " +
 	"style-src 'self' 'unsafe-inline'; font-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
-// Register serves /openapi.json, /openapi.yaml and the pages under Path, and redirects / to the pages. The caller registers
+// Register serves /openapi.json, /openapi.yaml, the pages under Path and the guides, and redirects / to the console. The caller registers
 // every group first. Register panics if it cannot document the operations, which is a programming error.
 func Register(s *web.Server) {
 	doc := s.Document()
+	doc.Info.Description += "\n\nThe [guides](" + GuidesPath + ") explain step by step how to connect, receive, map and decide."
 	asJSON, err := doc.MarshalJSON()
 	if err != nil {
 		panic(fmt.Sprintf("docs: make the OpenAPI document: %v", err))
@@ -31,12 +33,13 @@ func Register(s *web.Server) {
 	if err != nil {
 		panic(fmt.Sprintf("docs: make the OpenAPI document: %v", err))
 	}
+	registerGuides(s)
 	s.Router().Get("/openapi.json", static("application/vnd.oai.openapi+json;version=3.1", asJSON))
 	s.Router().Get("/openapi.yaml", static("application/vnd.oai.openapi;version=3.1", asYAML))
 	pages := pages(doc.Info.Title)
 	s.Router().Get(Path, pages)
 	s.Router().Get(Path+"/*", pages)
-	home := http.RedirectHandler(Path, http.StatusFound).ServeHTTP
+	home := http.RedirectHandler(console.Path, http.StatusFound).ServeHTTP
 	s.Router().Get("/", home)
 	s.Router().Head("/", home)
 }
@@ -52,7 +55,7 @@ func pages(title string) http.HandlerFunc {
 	ui := v5emb.NewHandlerWithConfig(swgui.Config{
 		Title: title, SwaggerJSON: "/openapi.json", BasePath: Path,
 		SettingsUI: map[string]string{
-			"persistAuthorization":   "true", // a reload keeps the token
+			"persistAuthorization":   "false", // the console has the same origin, so a token in the browser's storage would reach it
 			"tryItOutEnabled":        "true",
 			"displayRequestDuration": "true",
 			"docExpansion":           `"list"`,

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"orgops/functions/auth"
+	"orgops/functions/console"
 	"orgops/local/docs"
 	"orgops/shared/identity/token"
 	"orgops/shared/testkit/webtest"
@@ -30,7 +31,7 @@ func TestRegister(t *testing.T) {
 	for _, path := range []string{docs.Path, docs.Path + "/"} {
 		r := h.Do("GET", path, "", nil).Want(200)
 		page := string(r.Body)
-		for _, want := range []string{"/openapi.json", "persistAuthorization: true"} {
+		for _, want := range []string{"/openapi.json", "persistAuthorization: false"} {
 			if !strings.Contains(page, want) {
 				t.Errorf("the page lacks %q: %.300s", want, page)
 			}
@@ -59,8 +60,8 @@ func TestRegister_home(t *testing.T) {
 	h := webtest.New(t)
 	docs.Register(h.Server)
 	for _, method := range []string{"GET", "HEAD"} {
-		if got := h.Do(method, "/", "", nil).Want(302).Header.Get("Location"); got != docs.Path {
-			t.Errorf("%s / redirects to %q, want %q", method, got, docs.Path)
+		if got := h.Do(method, "/", "", nil).Want(302).Header.Get("Location"); got != console.Path {
+			t.Errorf("%s / redirects to %q, want %q", method, got, console.Path)
 		}
 	}
 	h.Do("POST", "/", "", nil).WantProblem(405, "method-not-allowed")

@@ -1,5 +1,6 @@
-// Package listen implements a webhook receiver for trying the service out. It prints each delivery and whether its signature
-// verifies, and refuses a delivery whose signature does not.
+// Package listen implements the command orgops listen. Without --forward-to it is a webhook receiver for trying the service
+// out: it prints each delivery and whether its signature verifies, and refuses a delivery whose signature does not. With
+// --forward-to it relays a company's events to an address of this machine.
 package listen
 
 import (
@@ -11,33 +12,96 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/url"
+	"strings"
 	"sync"
 	"time"
 
+	"orgops/local/apiclient"
+	"orgops/local/relay"
 	"orgops/shared/webhook/standardwebhooks"
 )
 
-// Run receives webhooks until ctx ends.
-func Run(ctx context.Context, args []string, out io.Writer) error {
-	flags := flag.NewFlagSet("listen", flag.ContinueOnError)
-	addr := flags.String("addr", "127.0.0.1:4001", "host:port to listen on")
-	secret := flags.String("secret", "", "signing secret (whsec_…) that deliveries must be signed with")
-	if err := flags.Parse(args); err != nil {
+// flags holds the command's flags.
+type flags struct {
+	set                   *flag.FlagSet
+	addr, secret, forward *string
+	events                *string
+	interval              *time.Duration
+	login                 *apiclient.LoginFlags
+}
+
+// minInterval bounds how often the service is asked for new deliveries.
+const minInterval = 100 * time.Millisecond
+
+func parse(args []string, t apiclient.Terminal) (flags, error) {
+	set := flag.NewFlagSet("listen", flag.ContinueOnError)
+	f := flags{
+		set:      set,
+		addr:     set.String("addr", "127.0.0.1:4001", "host:port to listen on, without --forward-to"),
+		secret:   set.String("secret", "", "signing secret (whsec_…): deliveries must be signed with it, or with --forward-to are; --forward-to makes one otherwise"),
+		forward:  set.String("forward-to", "", "url of this machine to which the company's events are posted, such as http://127.0.0.1:3000/hooks"),
+		events:   set.String("events", "", "events to relay, comma separated, such as memory.*,goal.updated; default: every event"),
+		interval: set.Duration("interval", time.Second, "how often to ask for new events"),
+		login:    apiclient.Flags(set, t),
+	}
+	if err := set.Parse(args); err != nil {
+		return f, err
+	}
+	if set.NArg() > 0 {
+		return f, fmt.Errorf("listen takes no argument %q; see --help", set.Arg(0))
+	}
+	if *f.secret != "" {
+		if err := standardwebhooks.CheckSecret(*f.secret); err != nil {
+			return f, fmt.Errorf("--secret: %w", err)
+		}
+	}
+	return f, nil
+}
+
+// Run receives or relays webhooks until ctx ends.
+func Run(ctx context.Context, args []string, t apiclient.Terminal, out io.Writer) error {
+	f, err := parse(args, t)
+	switch {
+	case err != nil:
 		return err
+	case *f.forward != "":
+		return f.relay(ctx, out)
 	}
 	r := &receiver{out: out, now: time.Now}
-	if *secret != "" {
-		if err := standardwebhooks.CheckSecret(*secret); err != nil {
-			return fmt.Errorf("--secret: %w", err)
-		}
-		r.secrets = []string{*secret}
+	if *f.secret != "" {
+		r.secrets = []string{*f.secret}
 	}
-	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", *addr)
+	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", *f.addr)
 	if err != nil {
 		return err
 	}
 	fmt.Fprintf(out, "listening on http://%s; every POST is printed and verified, Ctrl-C stops it\n", l.Addr())
 	return serve(ctx, l, r)
+}
+
+// relay logs in and relays until ctx ends.
+func (f flags) relay(ctx context.Context, out io.Writer) error {
+	u, err := url.Parse(*f.forward)
+	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+		return fmt.Errorf("--forward-to: %q is not a url such as http://127.0.0.1:3000/hooks", *f.forward)
+	}
+	if *f.interval < minInterval {
+		return fmt.Errorf("--interval: at least %v", minInterval)
+	}
+	account, err := f.login.Account()
+	if err != nil {
+		return err
+	}
+	api, err := apiclient.Login(ctx, account)
+	if err != nil {
+		return err
+	}
+	var events []string
+	if *f.events != "" {
+		events = strings.Split(strings.ReplaceAll(*f.events, " ", ""), ",")
+	}
+	return relay.Run(ctx, api, relay.Options{Forward: *f.forward, Events: events, Secret: *f.secret, Interval: *f.interval, Out: out})
 }
 
 // receiver answers 204 to a delivery that verifies, and 401 to any other.

@@ -13,6 +13,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"orgops/local/apiclient"
 	"orgops/local/listen"
 	"orgops/shared/testkit/errtest"
 	"orgops/shared/testkit/webtest"
@@ -32,7 +33,9 @@ func TestRun_UnderWay(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
 	printed, ended := make(pages), make(chan error, 1)
-	go func() { ended <- listen.Run(ctx, []string{"--addr", "127.0.0.1:0"}, printed) }()
+	go func() {
+		ended <- listen.Run(ctx, []string{"--addr", "127.0.0.1:0"}, apiclient.Terminal{Getenv: func(string) string { return "" }}, printed)
+	}()
 	addr := regexp.MustCompile(`127\.0\.0\.1:\d+`).FindString(<-printed)
 	conn, err := net.Dial("tcp", addr)
 	if err != nil {

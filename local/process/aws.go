@@ -25,6 +25,7 @@ import (
 	"orgops/shared/storage/store"
 	"orgops/shared/storage/store/dynamostore"
 	"orgops/shared/storage/store/dynamostream"
+	"orgops/shared/storage/vault"
 )
 
 // requestBudget bounds a request, including the retries of throttled calls. API Gateway waits as long for a function.
@@ -105,7 +106,8 @@ func (a *awsParts) backend() backend {
 	return backend{
 		parts: boot.Parts{
 			Store: a.main, Retries: a.retries, Syncs: a.syncs, Vault: kms.Vault(a.Cloud), Separate: true,
-			Keys: token.AtHand{Signs: a.tokens.Signer(), Verifies: a.tokens.Public},
+			DataKeys: vault.StoreKeys{Store: a.keys},
+			Keys:     token.AtHand{Signs: a.tokens.Signer(), Verifies: a.tokens.Public},
 		},
 		verifier: a.tokens, cursorKey: a.tokens.Cursor(), loopback: allowsLoopback(a.Config.AllowNetworks),
 		feed: a.main, budget: requestBudget, keep: a.keep, close: a.close,

@@ -28,6 +28,7 @@ type Embedded struct {
 	Retries   queue.Queue
 	Syncs     queue.Queue
 	Vault     integration.Vault
+	DataKeys  vault.StoreKeys
 	CursorKey []byte
 
 	db      *sqlitedb.DB
@@ -113,7 +114,8 @@ func (e *Embedded) openKeys(folder string, now func() time.Time) (err error) {
 	if err != nil {
 		return err
 	}
-	e.Vault = vault.New(wrapper, vault.StoreKeys{Store: e.store}, now)
+	e.DataKeys = vault.StoreKeys{Store: e.store}
+	e.Vault = vault.New(wrapper, e.DataKeys, now)
 	e.CursorKey, err = loadOrCreateSecret(filepath.Join(folder, cursorFile))
 	return err
 }

@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"net/netip"
 	"path/filepath"
+	"strings"
 	"sync"
 	"time"
 
@@ -21,6 +22,7 @@ import (
 	"orgops/functions/syncer"
 	"orgops/functions/ticker"
 	"orgops/local/docs"
+	"orgops/shared/base/version"
 	"orgops/shared/identity/token"
 	"orgops/shared/provider/catalog"
 	"orgops/shared/provider/policyengine"
@@ -31,9 +33,6 @@ import (
 	"orgops/shared/web"
 	"orgops/shared/webhook/outbound"
 )
-
-// Version is the API's version, which is the release's.
-const Version = "0.1.0"
 
 // Process holds a service that is ready to run.
 type Process struct {
@@ -68,7 +67,7 @@ func Open(ctx context.Context, c config.Config, logger *slog.Logger) (*Process, 
 		return nil, errors.Join(err, e.Close())
 	}
 	return assemble(c, backend{
-		parts:    boot.Parts{Store: e.Store, Retries: e.Retries, Syncs: e.Syncs, Vault: e.Vault, Keys: keys},
+		parts:    boot.Parts{Store: e.Store, Retries: e.Retries, Syncs: e.Syncs, Vault: e.Vault, DataKeys: e.DataKeys, Keys: keys},
 		verifier: keys, cursorKey: e.CursorKey, loopback: onLoopback(c.Addr), feed: e.store, close: e.Close,
 	}, logger), nil
 }
@@ -80,11 +79,12 @@ func assemble(c config.Config, b backend, logger *slog.Logger) *Process {
 	}
 	p := b.parts
 	p.Client = outbound.New(outbound.Options{AllowLoopback: b.loopback, AllowNetworks: c.AllowNetworks})
+	p.Base = strings.TrimSuffix(c.Issuer, "/")
 	p.Logger, p.Now, p.HearsChanges, p.Connectors = logger, time.Now, true, catalog.All(p.Client, time.Now)
-	p.Engine = policyengine.New(time.Now)
+	p.Engine, p.NoExecutives = policyengine.New(time.Now), c.NoExecutives
 	services := boot.New(p)
-	s := server.New(services, server.Options{Version: Version, Verifier: b.verifier, CursorKey: b.cursorKey, Origins: c.Origins, OpenBytes: openBytes})
-	functions.Mount(s.API(), services)
+	s := server.New(services, server.Options{Build: version.Get(), Verifier: b.verifier, CursorKey: b.cursorKey, Origins: c.Origins, OpenBytes: openBytes})
+	functions.Mount(s.API(), services, functions.Without(c.NoExecutives)...)
 	docs.Register(s)
 	return &Process{Services: services, Handler: within(b.budget, s), backend: b, logger: logger}
 }

@@ -12,8 +12,8 @@ import (
 	"orgops/shared/testkit/awstest"
 )
 
-// TestOpenAWS_Throttled throttles the store: a request is answered in time with 503 and Retry-After and writes nothing. The
-// same request succeeds once the store answers again.
+// TestOpenAWS_Throttled throttles the store: a request is answered in time with 503 and Retry-After and writes nothing but
+// the audit record of its failure. The same request succeeds once the store answers again.
 func TestOpenAWS_Throttled(t *testing.T) {
 	t.Parallel()
 	const most = 2 * time.Second
@@ -57,8 +57,8 @@ func TestOpenAWS_Throttled(t *testing.T) {
 		}
 		proxy.Clear()
 	}
-	if after := items(t, e); after != before {
-		t.Errorf("%d items were written, want 0", after-before)
+	if after := items(t, e); after != before+1 {
+		t.Errorf("%d items were written, want 1: the audit record of the refused configuration", after-before)
 	}
 	c.call(t, 201, "POST", requests[0].path, body, nil)
 }

@@ -27,8 +27,13 @@ func (w *world) take(c *call) {
 		w.kill(c.env)
 	case c.kind == gate || c.kind == post || c.kind == fetch: // receivers and providers have faults of their own
 		w.carryOut(c)
+	case c.kind == keys && (w.isKeyless() || p.on[keyless] && w.chance(0.2)):
+		w.refuse(c, "no key for")
+	case p.on[unknown] && c.kind == keys && w.chance(p.rate):
+		w.lose(c, c.refusal)
 	case p.on[slow] && w.chance(p.rate):
 		c.at, c.held = time.Now().Add(w.between(time.Millisecond, longest)), true
+		c.env.fault()
 		w.trace.add("slow %s", c.id)
 	case p.on[throttled] && w.chance(p.rate):
 		w.refuse(c, "throttle")
@@ -52,6 +57,9 @@ func (w *world) carryOut(c *call) {
 		c.held = true
 		return
 	}
+	if c.env != nil && c.env.f != nil && w.counts != nil {
+		w.counts[c.env.f.name+" "+c.kind.String()]++
+	}
 	w.trace.add("%s: %s", c.id, outcome(err))
 	w.answer(c, err)
 }
@@ -60,12 +68,14 @@ func (w *world) carryOut(c *call) {
 var errWait = errors.New("wait")
 
 func (w *world) refuse(c *call, why string) {
+	c.env.fault()
 	w.trace.add("%s %s", why, c.id)
 	w.answer(c, c.refusal)
 }
 
 // lose carries a call out or not, and does not tell the caller which.
 func (w *world) lose(c *call, err error) {
+	c.env.fault()
 	result := error(nil)
 	applied := w.chance(0.5)
 	if applied {
@@ -73,6 +83,13 @@ func (w *world) lose(c *call, err error) {
 	}
 	w.trace.add("lose the outcome of %s: applied = %t, %s", c.id, applied, outcome(result))
 	w.answer(c, err)
+}
+
+// fault records that a call of the running invocation failed, took long, or left it without the outcome.
+func (e *environment) fault() {
+	if e != nil && e.busy != nil {
+		e.busy.faulted = true
+	}
 }
 
 func outcome(err error) string {

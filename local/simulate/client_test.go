@@ -75,6 +75,15 @@ func (cl client) edit(ctx context.Context, provider string, change func(*integra
 	})
 }
 
+// revive enables an endpoint unless it may be sent to. Enabling it would tell every subscriber of the timeline.
+func (cl client) revive(ctx context.Context, provider string) error {
+	i, _, err := integration.Load(ctx, cl.c, provider)
+	if err != nil || i.Enabled && i.State == integration.Certified {
+		return err
+	}
+	return cl.edit(ctx, provider, enable)
+}
+
 func disable(i *integration.Integration) {
 	i.Enabled, i.Disabled = false, &integration.Disabled{Reason: integration.DisabledManually, At: i.UpdatedAt}
 }
@@ -95,7 +104,7 @@ func certify(i *integration.Integration) {
 func (cl client) recover(ctx context.Context, provider, nonce string) error {
 	now := time.Now().UTC()
 	r := delivery.Recovery{
-		ID: id.At(now, cl.c.ID(), provider, nonce), Provider: provider, Since: now.Add(-24 * time.Hour), Until: now.Add(time.Minute),
+		ID: id.At(now, cl.c.ID(), provider, nonce), Provider: provider, Since: now.Add(-delivery.Kept), Until: now.Add(time.Minute),
 		State: delivery.RecoveryRequested, RequestedAt: now,
 	}
 	return cl.c.Commit(ctx, cl.c.Create(delivery.RecoveryKey(r.ID), delivery.RecoveryEntity, delivery.StoredRecovery{Recovery: r}).

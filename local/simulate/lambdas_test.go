@@ -12,6 +12,8 @@ import (
 	"orgops/functions/syncer"
 	"orgops/functions/ticker"
 	"orgops/shared/base/id"
+	"orgops/shared/domain/approval"
+	"orgops/shared/domain/arrival"
 	"orgops/shared/domain/company"
 	"orgops/shared/domain/delivery"
 	"orgops/shared/domain/goal"
@@ -19,6 +21,7 @@ import (
 	"orgops/shared/domain/memory"
 	"orgops/shared/domain/parked"
 	"orgops/shared/domain/policy"
+	"orgops/shared/domain/recommendation"
 	"orgops/shared/domain/syncrun"
 	"orgops/shared/domain/timeline"
 	"orgops/shared/insight/projection"
@@ -32,8 +35,8 @@ import (
 // projected and dispatched list what the filters of the two mappings pass, as infra/events does.
 func projected() []string {
 	return []string{
-		company.Entity, delivery.Entity, goal.Entity, integration.Entity, memory.Entity, projection.MarkEntity, syncrun.Entity,
-		timeline.Entity,
+		approval.Entity, company.Entity, delivery.Entity, goal.Entity, goal.ExplanationEntity, integration.Entity, memory.Entity,
+		policy.StoredEntity, projection.MarkEntity, arrival.ReceiptEntity, recommendation.Entity, syncrun.Entity, timeline.Entity,
 	}
 }
 
@@ -71,14 +74,13 @@ func (w *world) deploy() {
 		return adapted(work.Each(e.worker(retrier.From(e.services()).Worker()), e.now))
 	})
 	sync := add("syncer", syncing().timeout, 0, func(e *environment) func(context.Context, any) (any, error) {
-		s := syncer.From(e.services())
-		s.Engine = &engine{real: policyengine.New(e.now), name: e.name}
-		return adapted(work.Each(e.worker(s.Worker()), e.now))
+		return adapted(work.Each(e.worker(syncer.From(e.services()).Worker()), e.now))
 	})
 	w.ticker = add("ticker", 50*time.Second, 0, func(e *environment) func(context.Context, any) (any, error) {
 		t := ticker.From(e.services())
 		return func(ctx context.Context, _ any) (any, error) { return nil, t.Tick(ctx) }
 	})
+	w.addGroups()
 	w.mappings = []*mapping{
 		{following: projecting(), w: w, f: project, entities: projected()},
 		{following: dispatching(), w: w, f: dispatch, entities: dispatched()},
@@ -132,9 +134,12 @@ type engine struct {
 	made atomic.Int64
 }
 
+// Forget drops what the engine has cached of a company.
+func (e *engine) Forget(company string) { e.real.Forget(company) }
+
 // Decide implements policy.Engine.
-func (e *engine) Decide(ctx context.Context, companyID string, r policy.Request) (policy.Decision, error) {
-	d, err := e.real.Decide(ctx, companyID, r)
+func (e *engine) Decide(ctx context.Context, c store.Company, r policy.Request) (policy.Decision, error) {
+	d, err := e.real.Decide(ctx, c, r)
 	d.ID = id.At(d.At, e.name, fmt.Sprint(e.made.Add(1)))
 	return d, err
 }

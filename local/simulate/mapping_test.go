@@ -10,6 +10,7 @@ import (
 	"github.com/aws/aws-lambda-go/events"
 
 	"orgops/local/simulate/simstore"
+	"orgops/shared/domain/arrival"
 	"orgops/shared/run/lambda/stream"
 	"orgops/shared/storage/store/dynamostore"
 )
@@ -45,6 +46,8 @@ type mapping struct {
 	f        *function
 	entities []string
 	shards   []*reader
+	seen     int                  // records of the stream that have been read
+	blocked  bool                 // a shard waits for its parent
 	dropped  []dynamostore.Record // they failed too often or are too old
 }
 
@@ -68,6 +71,11 @@ type lane struct {
 
 // read takes the new records of each shard whose parent is finished.
 func (m *mapping) read() {
+	written := m.w.table.Stream().Len()
+	if written == m.seen && !m.blocked {
+		return
+	}
+	m.seen, m.blocked = written, false
 	for _, sh := range m.w.table.Stream().Shards()[len(m.shards):] {
 		r := &reader{shard: sh}
 		for i := range m.parallel {
@@ -77,6 +85,7 @@ func (m *mapping) read() {
 	}
 	for _, r := range m.shards {
 		if r.shard.Parent != nil && !m.finished(r.shard.Parent) {
+			m.blocked = true
 			continue
 		}
 		records := r.shard.Records(r.next)
@@ -122,8 +131,8 @@ func (m *mapping) list(a *agenda) {
 	m.read()
 	for _, r := range m.shards {
 		for _, l := range r.lanes {
-			if len(l.waiting) > 0 && !l.busy && m.f.available(m.w) {
-				a.add(l.from, l.name, func() { m.deliver(l) })
+			if len(l.waiting) > 0 && !l.busy && m.f.available(m.w) && a.due(l.from) {
+				a.add(l.name, func() { m.deliver(l) })
 			}
 		}
 	}
@@ -212,18 +221,23 @@ func passes(r dynamostore.Record, entities []string) bool {
 		}
 		return false
 	}
+	receipt := r.Old["entity"] == arrival.ReceiptEntity // the removal of one means nothing
 	switch {
 	case r.New == nil:
-		return among(r.Old)
+		return among(r.Old) && !receipt
 	case r.New["gone"] != "" && r.New["quiet"] == "": // the tombstone has the entity
 		return among(map[string]string{"entity": r.New["entity"]})
 	}
-	return among(r.New) || r.New["quiet"] != "" && r.Old != nil && r.Old["expires"] != "" && among(r.Old)
+	return among(r.New) || r.New["quiet"] != "" && r.Old != nil && r.Old["expires"] != "" && among(r.Old) && !receipt
 }
 
 // eventOf returns a record as Lambda delivers it.
 func eventOf(r dynamostore.Record) events.DynamoDBEventRecord {
-	return events.DynamoDBEventRecord{Change: events.DynamoDBStreamRecord{
+	var who *events.DynamoDBUserIdentity
+	if r.New == nil { // a commit leaves a tombstone, so only TTL removes an item
+		who = &events.DynamoDBUserIdentity{Type: "Service", PrincipalID: "dynamodb.amazonaws.com"}
+	}
+	return events.DynamoDBEventRecord{UserIdentity: who, Change: events.DynamoDBStreamRecord{
 		SequenceNumber: r.Sequence, ApproximateCreationDateTime: events.SecondsEpochTime{Time: r.Created},
 		OldImage: attributes(r.Old), NewImage: attributes(r.New),
 	}}
@@ -274,8 +288,8 @@ type poller struct {
 
 func (p *poller) list(a *agenda) {
 	at, ok := p.q.Next()
-	if ok && p.running < p.most && p.f.available(p.w) {
-		a.add(at, p.f.name+" polls", p.poll)
+	if ok && p.running < p.most && p.f.available(p.w) && a.due(at) {
+		a.add(p.f.name+" polls", p.poll)
 	}
 }
 

@@ -7,15 +7,13 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
-	"sync"
+	"strconv"
 	"time"
 
 	"orgops/local/simulate/simqueue"
 	"orgops/shared/domain/delivery"
 	"orgops/shared/storage/queue"
 	"orgops/shared/storage/store"
-	"orgops/shared/storage/vault"
 )
 
 // storeOf is the store as an environment sees it.
@@ -23,9 +21,10 @@ type storeOf struct{ e *environment }
 
 // Get implements store.Store.
 func (s storeOf) Get(ctx context.Context, p store.Partition, key string) (item store.Item, err error) {
-	err = s.ask(ctx, read, fmt.Sprintf("get %s %s", p, key), func() error {
+	err = s.ask(ctx, read, "get "+p.String()+" "+key, func() error {
 		var err error
 		item, err = s.e.w.table.Get(s.e.now(), p, key)
+		s.e.billRead(item)
 		return err
 	})
 	return item, err
@@ -33,8 +32,9 @@ func (s storeOf) Get(ctx context.Context, p store.Partition, key string) (item s
 
 // Query implements store.Store.
 func (s storeOf) Query(ctx context.Context, p store.Partition, q store.Query) (page store.Page, err error) {
-	err = s.ask(ctx, read, fmt.Sprintf("query %s %s after %q", p, q.Prefix, q.After), func() error {
+	err = s.ask(ctx, read, "query "+p.String()+" "+q.Prefix+" after "+strconv.Quote(q.After), func() error {
 		page = s.e.w.table.Query(s.e.now(), p, q)
+		s.e.billRead(page.Items...)
 		return nil
 	})
 	return page, err
@@ -50,7 +50,7 @@ func (s storeOf) ask(ctx context.Context, k kind, what string, do func() error) 
 		return err
 	}
 	return s.e.w.ask(ctx, &call{
-		id: s.e.who(ctx) + " " + what, kind: k, env: s.e.faulted(), refusal: store.ErrUnavailable, do: do,
+		id: s.e.who(ctx) + " " + what, kind: k, env: s.e.faulted(), at: time.Now().Add(s.e.w.latency), refusal: store.ErrUnavailable, do: do,
 	})
 }
 
@@ -65,20 +65,27 @@ func deliveries(ops []store.Op) (all []string) {
 }
 
 func describe(ops []store.Op) string {
-	var all []string
-	for _, op := range ops {
-		verb := [...]string{"put", "delete", "check"}[op.Action]
-		all = append(all, fmt.Sprintf("%s %s %s at %d", verb, op.Partition, op.Key, op.Version))
+	var all []byte
+	for i := range ops {
+		if i > 0 {
+			all = append(all, ", "...)
+		}
+		op := &ops[i]
+		all = append(all, [...]string{"put ", "delete ", "check "}[op.Action]...)
+		all = append(append(append(append(all, op.Partition.String()...), ' '), op.Key...), " at "...)
+		all = strconv.AppendInt(all, op.Version, 10)
 	}
-	return strings.Join(all, ", ")
+	return string(all)
 }
 
 // commit writes. An attempt whose record another worker was faster to write may be made again.
 func (w *world) commit(e *environment, ops []store.Op) error {
 	if e.f != nil && w.isHot(ops) {
+		e.fault()
 		return store.ErrUnavailable
 	}
 	err := w.table.Commit(e.now(), ops...)
+	e.billWrite(ops)
 	if err == nil {
 		w.record(e, deliveries(ops))
 	}
@@ -199,44 +206,9 @@ func (q queueOf) ask(ctx context.Context, k kind, what string, do func() error) 
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	return q.e.w.ask(ctx, &call{id: q.e.who(ctx) + " " + what, kind: k, env: q.e, refusal: queue.ErrUnavailable, do: do})
-}
-
-// keyring holds the companies' data keys and wraps them with nothing. The vault above it is the real one.
-type keyring struct {
-	mu   sync.Mutex
-	keys map[string][]byte
-}
-
-// Get implements vault.KeyStore.
-func (k *keyring) Get(_ context.Context, company string) ([]byte, error) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if key, ok := k.keys[company]; ok {
-		return slices.Clone(key), nil
-	}
-	return nil, vault.ErrNoKey
-}
-
-// Create implements vault.KeyStore.
-func (k *keyring) Create(_ context.Context, company string, wrapped []byte) error {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if _, ok := k.keys[company]; ok {
-		return vault.ErrKeyExists
-	}
-	k.keys[company] = slices.Clone(wrapped)
-	return nil
-}
-
-// Wrap implements vault.Wrapper.
-func (k *keyring) Wrap(_ context.Context, _ string, key []byte) ([]byte, error) {
-	return slices.Clone(key), nil
-}
-
-// Unwrap implements vault.Wrapper.
-func (k *keyring) Unwrap(_ context.Context, _ string, wrapped []byte) ([]byte, error) {
-	return slices.Clone(wrapped), nil
+	return q.e.w.ask(ctx, &call{
+		id: q.e.who(ctx) + " " + what, kind: k, env: q.e, at: time.Now().Add(q.e.w.latency), refusal: queue.ErrUnavailable, do: do,
+	})
 }
 
 // sortedKeys returns the keys of a map in order.

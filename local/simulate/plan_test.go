@@ -26,12 +26,14 @@ const (
 	shuffled   fault = "shuffled"  // the stream has the records of a transaction in any order
 	lost       fault = "lost"      // a delivery's message to the queue of retries is lost
 	outage     fault = "outage"    // the store refuses everything for half an hour
+	keyless    fault = "keyless"   // the key service throttles a fifth of the calls, and refuses all for ten minutes
+	expiring   fault = "expiring"  // items expire, and are deleted days later
 	strictness fault = "strict"    // no attempt is excused because a delivery had two messages
 )
 
 // kinds lists the faults of the default run.
 func kinds() []fault {
-	return []fault{throttled, unknown, slow, killed, twice, late, split, many, clocks, failing, gone, dead, shuffled, hot, outage, lost}
+	return []fault{throttled, unknown, slow, killed, twice, late, split, many, clocks, failing, gone, dead, shuffled, hot, outage, lost, keyless, expiring}
 }
 
 // plan says which faults a seed has, and how often.
@@ -48,7 +50,8 @@ func newPlan(random *rand.Rand, allowed []fault) plan {
 		draw := random.IntN(2) == 0
 		p.on[f] = draw && slices.Contains(allowed, f)
 	}
-	p.on[dead] = p.on[dead] && random.IntN(8) == 0 // its deliveries take three days
+	p.on[dead] = p.on[dead] && random.IntN(8) == 0         // its deliveries take three days
+	p.on[expiring] = p.on[expiring] && random.IntN(2) == 0 // a month takes a third of a seed's time
 	for _, f := range allowed {
 		if !slices.Contains(kinds(), f) {
 			p.on[f] = true

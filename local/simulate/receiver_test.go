@@ -22,21 +22,26 @@ type receiver struct {
 	events            []string
 	secret            string
 	mood              mood
+	ordered           bool
 	requests          map[string][]*request // by event
+	received          int
 }
 
 // mood says how a receiver answers while there are faults.
 type mood int
 
 const (
-	well     mood = iota // 2xx
-	moody                // each answer by the seed
-	leaving              // moody, and sometimes 410
-	departed             // never 2xx, for ever
+	well      mood = iota // 2xx
+	moody                 // each answer by the seed
+	leaving               // moody, and sometimes 410
+	departed              // never 2xx, for ever
+	slowly                // 2xx after a second
+	stumbling             // 503 to the first attempt of each event of four, then 2xx
 )
 
 // request records one attempt at a receiver.
 type request struct {
+	number   int // in the order of arrival at the receiver
 	env      *environment
 	by       *invocation
 	at       time.Time
@@ -105,8 +110,9 @@ type reply struct {
 
 // receive records a request, checks that it is for this receiver, and answers it.
 func (w *world) receive(e *environment, to *receiver, event string, header http.Header, body []byte) (*request, reply) {
-	a := w.reply(to)
-	got := &request{env: e, by: e.current, at: time.Now(), status: a.status}
+	a := w.reply(to, event)
+	to.received++
+	got := &request{number: to.received, env: e, by: e.current, at: time.Now(), status: a.status}
 	w.checkRequest(to, event, header, body)
 	if w.live(to, event) > 1 && !w.plan.on[strictness] {
 		got.excused = "the delivery has two messages"
@@ -129,9 +135,13 @@ func (w *world) live(to *receiver, event string) int {
 	return n
 }
 
-func (w *world) reply(to *receiver) reply {
+func (w *world) reply(to *receiver, event string) reply {
 	ok := reply{status: http.StatusNoContent}
 	switch {
+	case to.mood == slowly:
+		return reply{status: http.StatusNoContent, after: answerTakes}
+	case to.mood == stumbling && len(to.requests[event]) == 0 && len(to.requests)%4 == 0:
+		return reply{status: http.StatusServiceUnavailable}
 	case to.mood == departed:
 		return reply{status: http.StatusInternalServerError}
 	case !w.faulty() || to.mood == well:

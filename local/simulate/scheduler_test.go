@@ -18,6 +18,7 @@ import (
 type scheduler struct {
 	random *rand.Rand // only the scheduler's goroutine uses it
 	trace  trace
+	agenda agenda // of the current step
 
 	mu    sync.Mutex
 	calls []*call
@@ -52,7 +53,12 @@ const (
 	hide               // a message of a queue
 	post               // to a receiver
 	fetch              // from a provider
+	keys               // to the key service
 )
+
+func (k kind) String() string {
+	return [...]string{"gate", "read", "commit", "send", "remove", "hide", "post", "fetch", "keys"}[k]
+}
 
 // ask makes a call and waits for its result.
 func (s *scheduler) ask(ctx context.Context, c *call) error {
@@ -109,21 +115,27 @@ type agenda struct {
 	next  time.Time // zero: nothing will happen by itself
 }
 
-// add adds an action that is possible from a time on.
-func (a *agenda) add(at time.Time, id string, run func()) {
-	switch {
-	case !at.After(a.now):
-		a.ready = append(a.ready, action{id, run})
-	case a.next.IsZero() || at.Before(a.next):
+// due reports whether something that is possible from a time on is possible now. If it is not, the agenda remembers the time.
+// Most things are not due at a step, so a caller asks before it makes the action.
+func (a *agenda) due(at time.Time) bool {
+	if !at.After(a.now) {
+		return true
+	}
+	if a.next.IsZero() || at.Before(a.next) {
 		a.next = at
 	}
+	return false
 }
+
+// add adds an action that is possible now.
+func (a *agenda) add(id string, run func()) { a.ready = append(a.ready, action{id, run}) }
 
 // step makes one thing happen, or lets time pass until something can, but not beyond end. It returns false when nothing can
 // happen before end.
 func (s *scheduler) step(end time.Time, list func(*agenda)) bool {
 	synctest.Wait()
-	a := &agenda{now: time.Now()}
+	a := &s.agenda
+	a.now, a.ready, a.next = time.Now(), a.ready[:0], time.Time{}
 	list(a)
 	if len(a.ready) > 0 {
 		s.mu.Lock()
@@ -171,12 +183,32 @@ func (s *scheduler) between(least, most time.Duration) time.Duration {
 // trace holds what has happened, a line for each step.
 type trace struct {
 	start time.Time
-	lines []string
+	lines []entry
+}
+
+// entry holds what a line of the trace says. It becomes text only when the trace is printed, because most traces never are. So
+// its values must not change.
+type entry struct {
+	after  time.Duration
+	format string
+	values []any
+}
+
+func (e entry) String() string {
+	return fmt.Sprintf("%v ", e.after) + fmt.Sprintf(e.format, e.values...)
 }
 
 func (t *trace) add(format string, values ...any) {
-	t.lines = append(t.lines, fmt.Sprintf("%v ", time.Since(t.start))+fmt.Sprintf(format, values...))
+	t.lines = append(t.lines, entry{time.Since(t.start), format, values})
 }
 
-// tail returns the last lines.
-func (t *trace) tail(n int) string { return strings.Join(t.lines[max(0, len(t.lines)-n):], "\n") }
+// text returns the last lines.
+func (t *trace) text(n int) (all []string) {
+	for _, e := range t.lines[max(0, len(t.lines)-n):] {
+		all = append(all, e.String())
+	}
+	return all
+}
+
+// tail returns the last lines as one text.
+func (t *trace) tail(n int) string { return strings.Join(t.text(n), "\n") }

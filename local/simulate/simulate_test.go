@@ -34,20 +34,14 @@ func allowed() []fault {
 }
 
 // simulate runs a seed in its own virtual time and returns what happened.
-func simulate(t *testing.T, seed uint64, faults []fault) (broken, trace string) {
+func simulate(t *testing.T, seed uint64, faults []fault) (broken string, happened trace) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, seed, faults)
 		w.run()
-		broken, trace = w.broken, w.trace.tail(len(w.trace.lines))
+		broken, happened = w.broken, w.trace
 	})
-	return broken, trace
-}
-
-// tail returns the last lines of a text.
-func tail(text string, lines int) string {
-	all := strings.Split(text, "\n")
-	return strings.Join(all[max(0, len(all)-lines):], "\n")
+	return broken, happened
 }
 
 func TestMain(m *testing.M) {
@@ -63,7 +57,7 @@ func TestSimulate(t *testing.T) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			t.Parallel()
 			if broken, trace := simulate(t, seed, allowed()); broken != "" {
-				t.Errorf("seed %d violates %s\nIt happened at the end of this trace. Repeat it with make simulate SEEDS=1 SEED=%d\n%s", seed, broken, seed, tail(trace, *traceFlag))
+				t.Errorf("seed %d violates %s\nIt happened at the end of this trace. Repeat it with make simulate SEEDS=1 SEED=%d\n%s", seed, broken, seed, trace.tail(*traceFlag))
 			}
 		})
 	}
@@ -77,16 +71,22 @@ func TestSimulate_Same(t *testing.T) {
 			t.Parallel()
 			_, once := simulate(t, seed, allowed())
 			_, twice := simulate(t, seed, allowed())
-			a, b := strings.Split(once, "\n"), strings.Split(twice, "\n")
-			for i := range min(len(a), len(b)) {
-				if a[i] != b[i] {
-					t.Fatalf("line %d of the trace: %q, the second time %q, after\n%s", i, a[i], b[i], strings.Join(a[max(0, i-10):i], "\n"))
-				}
-			}
-			if len(a) != len(b) {
-				t.Errorf("the trace has %d lines, the second time %d", len(a), len(b))
-			}
+			sameTrace(t, once, twice)
 		})
+	}
+}
+
+// sameTrace compares the traces of two runs.
+func sameTrace(t *testing.T, once, twice trace) {
+	t.Helper()
+	a, b := once.text(len(once.lines)), twice.text(len(twice.lines))
+	for i := range min(len(a), len(b)) {
+		if a[i] != b[i] {
+			t.Fatalf("line %d of the trace: %q, the second time %q, after\n%s", i, a[i], b[i], strings.Join(a[max(0, i-10):i], "\n"))
+		}
+	}
+	if len(a) != len(b) {
+		t.Errorf("the trace has %d lines, the second time %d", len(a), len(b))
 	}
 }
 
@@ -96,12 +96,12 @@ func TestSimulate_Faults(t *testing.T) {
 	words := map[fault]string{
 		throttled: " throttle ", unknown: " lose the outcome of ", slow: " slow ", killed: " kill ", twice: " once more", split: " split ",
 		many: " dispatcher/2#", clocks: " has a clock that is ", failing: ": 503 after ", gone: ": 410 after ", late: " late ", dead: "dead",
-		shuffled: "shuffled", outage: "outage ", hot: "hot", lost: " loses ",
+		shuffled: "shuffled", outage: "outage ", hot: "hot", lost: " loses ", keyless: " no key for ", expiring: "TTL deletes ",
 	}
 	var all strings.Builder
 	for seed := range uint64(12) {
 		_, trace := simulate(t, seed, kinds())
-		all.WriteString(trace)
+		all.WriteString(trace.tail(len(trace.lines)))
 	}
 	for _, f := range kinds() {
 		if !strings.Contains(all.String(), words[f]) {

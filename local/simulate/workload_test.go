@@ -43,17 +43,23 @@ func (w *world) settle() error {
 		}
 		config := map[string]any{"company": company}
 		err := errors.Join(
+			w.found(company),
 			w.configure(company, inbound, config, "",
 				integration.InboundReceive, integration.MemoryUpsert, integration.GoalUpdate, integration.TimelineNote),
+			w.configureHooks(company),
 			w.configure(company, feed, config, "", integration.SyncPull, integration.MemoryUpsert),
 		)
 		if err != nil {
 			return err
 		}
 	}
+	if err := w.settleElder(); err != nil {
+		return err
+	}
 	if w.plan.on[dead] {
 		host := sortedKeys(w.receivers)[0]
 		w.receivers[host].mood, w.receivers[host].events = departed, []string{"goal.*"}
+		w.receivers[host].ordered = false // each delivery of a line would take three days to die
 		return w.subscribe(w.receivers[host])
 	}
 	return nil
@@ -61,7 +67,7 @@ func (w *world) settle() error {
 
 // endpoint registers a receiver of a company.
 func (w *world) endpoint(company string, n int) error {
-	r := &receiver{company: company, provider: "webhook", requests: map[string][]*request{}}
+	r := &receiver{company: company, provider: "webhook", ordered: n%2 == 1, requests: map[string][]*request{}}
 	if n > 0 {
 		r.provider = fmt.Sprintf("webhook-%d", n)
 	}
@@ -78,7 +84,7 @@ func (w *world) endpoint(company string, n int) error {
 }
 
 func (w *world) subscribe(r *receiver) error {
-	config := map[string]any{"url": "https://" + r.host() + "/", "events": r.events}
+	config := map[string]any{"url": "https://" + r.host() + "/", "events": r.events, "ordered": r.ordered}
 	return w.configure(r.company, r.provider, config, r.secret, integration.EventDeliver)
 }
 
@@ -114,9 +120,10 @@ func (w *world) company(id string) store.Company {
 
 // scheduleAll draws what happens in the hour.
 func (w *world) scheduleAll() {
-	for n := range 6 + w.random.IntN(12) {
+	for n := range 5 + w.random.IntN(9) {
 		w.schedule(w.anytime(), fmt.Sprintf("errand %02d", n), w.draw(n))
 	}
+	w.scheduleElder()
 	for n := range w.random.IntN(3) {
 		company := w.companies[w.random.IntN(len(w.companies))]
 		w.schedule(w.anytime(), fmt.Sprintf("rebuild %d", n), w.client(fmt.Sprintf("rebuild %d", n), company, func(ctx context.Context, cl client) error {
@@ -146,7 +153,12 @@ func (w *world) draw(n int) func() {
 	company := w.companies[w.random.IntN(len(w.companies))]
 	nonce := fmt.Sprint(n)
 	endpoint := "webhook"
-	switch w.random.IntN(10) {
+	switch w.random.IntN(15) {
+	case 10, 11:
+		return w.sends(company, nonce)
+	case 12, 13, 14:
+		do := acts()[w.random.IntN(len(acts()))]
+		return w.client(nonce, company, func(ctx context.Context, cl client) error { return do(cl, ctx, nonce) })
 	case 0:
 		return w.client(nonce, company, func(ctx context.Context, cl client) error { return cl.edit(ctx, endpoint, disable) })
 	case 1:
@@ -171,7 +183,7 @@ func (w *world) client(nonce, company string, do func(context.Context, client) e
 		cl := client{w: w, e: e, c: store.For(storeOf{e}, company)}
 		w.trace.add("%s of %s starts", e.name, company)
 		w.alive.Go(func() {
-			if err := do(as(context.Background(), e.name), cl); err != nil {
+			if err := do(as(w.ctx, e.name), cl); err != nil {
 				w.mu.Lock()
 				w.refused = fmt.Errorf("%s: %w", e.name, err)
 				w.mu.Unlock()
@@ -207,13 +219,16 @@ func (w *world) stepClock() {
 	}
 }
 
-// repair enables every endpoint and asks for what it has not got, as a tenant would.
+// repair enables each endpoint that is off and asks for what it has not got, as a tenant would.
 func (w *world) repair(round int) {
 	for _, host := range sortedKeys(w.receivers) {
 		r := w.receivers[host]
+		if r.company == elder {
+			continue
+		}
 		nonce := fmt.Sprintf("repair %d of %s", round, host)
 		w.client(nonce, r.company, func(ctx context.Context, cl client) error {
-			if err := cl.edit(ctx, r.provider, enable); err != nil || r.mood == departed {
+			if err := cl.revive(ctx, r.provider); err != nil || r.mood == departed {
 				return err
 			}
 			return cl.recover(ctx, r.provider, nonce)

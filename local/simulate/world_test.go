@@ -1,6 +1,7 @@
 package simulate_test
 
 import (
+	"context"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -19,6 +20,8 @@ import (
 type world struct {
 	scheduler
 	t    testing.TB
+	ctx  context.Context // of the clients
+	stop context.CancelFunc
 	seed uint64
 	plan plan
 
@@ -31,14 +34,24 @@ type world struct {
 	mappings       []*mapping
 	pollers        []*poller
 	ticker         *function
+	groups         map[string]*function // the route groups, by name
+	wishes         []*wish
+	fate           fate      // of the elder company
+	ended          time.Time // its work
+	decisions      []*deciding
+	hooks          []*webhook
 	ticks          time.Time // the next minute of the clock
 	errands        []errand
 	running        []*invocation
 	calm           bool // faults are over
 	refused        error
-	rebuilt        map[string]int64 // contexts, by company
-	broken         string           // the first invariant that does not hold
+	rebuilt        map[string]int64          // contexts, by company
+	decoded        int                       // records of the stream
+	changed        map[string][]store.Change // of the decoded records, by company
+	broken         string                    // the first invariant that does not hold
 	alive          sync.WaitGroup
+	latency        time.Duration  // of a call to the store or a queue
+	counts         map[string]int // calls of functions, by function and kind
 }
 
 // These limit a run after its hour: how long it may take to come to rest, and in how many steps.
@@ -52,10 +65,11 @@ const (
 func newWorld(t testing.TB, seed uint64, allowed []fault) *world {
 	random := rand.New(rand.NewPCG(seed, 0))
 	w := &world{
-		t: t, seed: seed, plan: newPlan(random, allowed), table: simstore.NewTable(), receivers: map[string]*receiver{}, rebuilt: map[string]int64{},
+		t: t, seed: seed, plan: newPlan(random, allowed), table: simstore.NewTable(), receivers: map[string]*receiver{}, rebuilt: map[string]int64{}, changed: map[string][]store.Change{},
 		retries: &line{simqueue.New(), "retries"}, syncs: &line{simqueue.New(), "syncs"}, keys: &keyring{keys: map[string][]byte{}},
 		scheduler: scheduler{random: random, wake: make(chan struct{}, 1)},
 	}
+	w.ctx, w.stop = context.WithCancel(context.Background())
 	w.trace.start = time.Now()
 	w.trace.add("seed %d: at most %d environments, rate %.4f, %s", seed, w.plan.environments, w.plan.rate, strings.Join(w.plan.names(), " "))
 	if w.plan.on[shuffled] {
@@ -71,6 +85,9 @@ func (w *world) run() {
 		w.t.Fatal(err)
 	}
 	w.ticks = w.trace.start.Add(time.Minute)
+	if w.random.IntN(4) > 0 { // the service has run before; else its first tick reads a day
+		w.moveMark(w.trace.start)
+	}
 	w.scheduleAll()
 	w.schedule(w.trace.start.Add(span), "faults end", w.heal)
 	w.until()
@@ -80,6 +97,9 @@ func (w *world) run() {
 	}
 	if w.broken == "" {
 		w.check()
+	}
+	if w.broken == "" && w.plan.on[expiring] {
+		w.expire()
 	}
 	w.end()
 }
@@ -97,7 +117,9 @@ func (w *world) until() {
 // list adds everything that can happen.
 func (w *world) list(a *agenda) {
 	for _, c := range w.pending() {
-		a.add(c.at, c.id, func() { w.take(c) })
+		if a.due(c.at) {
+			a.add(c.id, func() { w.take(c) })
+		}
 	}
 	if w.ambiguous != "" {
 		w.violated("determinism", "two calls of one name: %s", w.ambiguous)
@@ -110,13 +132,15 @@ func (w *world) list(a *agenda) {
 		p.list(a)
 	}
 	for i, e := range w.errands {
-		a.add(e.at, e.id, func() {
-			w.errands = append(w.errands[:i:i], w.errands[i+1:]...)
-			e.run()
-		})
+		if a.due(e.at) {
+			a.add(e.id, func() {
+				w.errands = append(w.errands[:i:i], w.errands[i+1:]...)
+				e.run()
+			})
+		}
 	}
-	if !w.ticks.IsZero() {
-		a.add(w.ticks, "the clock ticks", w.tick)
+	if !w.ticks.IsZero() && a.due(w.ticks) {
+		a.add("the clock ticks", w.tick)
 	}
 }
 
@@ -135,6 +159,12 @@ func (w *world) down() bool {
 	return w.plan.on[outage] && since > 20*time.Minute && since < 50*time.Minute
 }
 
+// isKeyless reports whether the key service refuses everything.
+func (w *world) isKeyless() bool {
+	since := time.Since(w.trace.start)
+	return w.plan.on[keyless] && since > 5*time.Minute && since < 15*time.Minute
+}
+
 // isHot reports whether the store refuses writes because one company's partition is throttled.
 func (w *world) isHot(ops []store.Op) bool {
 	since := time.Since(w.trace.start)
@@ -144,49 +174,11 @@ func (w *world) isHot(ops []store.Op) bool {
 	})
 }
 
-// tick calls the ticker. After the hour it skips minutes in which no timer is due, because they would change nothing.
-func (w *world) tick() {
-	w.ticks = time.Now().Truncate(time.Minute).Add(time.Minute)
-	if w.calm {
-		w.ticks = w.nextTimer()
-	}
-	if e := w.free(w.ticker); e != nil {
-		v := w.invoke(e, nil, func(any, error) {
-			if w.calm {
-				w.ticks = w.nextTimer()
-			}
-		})
-		w.trace.add("%s gets the minute", v.name)
-	}
-}
-
-// nextTimer returns the minute after the earliest timer, zero without timers.
-func (w *world) nextTimer() (at time.Time) {
-	for _, p := range w.table.Partitions() {
-		if !strings.HasPrefix(p.String(), "DUE#") {
-			continue
-		}
-		for _, item := range w.table.Query(time.Now(), p, store.Query{Limit: 1}).Items {
-			var timer store.Timer
-			if err := item.Decode(&timer); err == nil && (at.IsZero() || timer.At.Before(at)) {
-				at = timer.At
-			}
-		}
-	}
-	if at.IsZero() {
-		return at
-	}
-	if now := time.Now(); at.Before(now) {
-		at = now
-	}
-	return at.Truncate(time.Minute).Add(time.Minute)
-}
-
 // undelivered reports whether a repair could deliver something.
 func (w *world) undelivered() (some bool) {
 	w.eachDelivery(func(d stored) {
 		to := w.receivers[d.Endpoint+"."+d.company+".test"]
-		some = some || d.Recoverable() && to.mood != departed
+		some = some || to != nil && d.Recoverable() && to.mood != departed
 	})
 	return some
 }
@@ -236,6 +228,7 @@ func (w *world) violated(invariant, format string, values ...any) {
 
 // end closes everything, so that no goroutine stays.
 func (w *world) end() {
+	w.stop()
 	for _, f := range w.functions {
 		for len(f.environments) > 0 {
 			w.close(f.environments[0])

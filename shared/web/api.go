@@ -88,10 +88,13 @@ func (a *adapter) Handle(op *huma.Operation, handler func(huma.Context)) {
 	op.MaxBodyBytes, op.BodyReadTimeout = -1, 0 // takeBody enforces both
 	run := func(w http.ResponseWriter, r *http.Request) { handler(humachi.NewContext(op, r, w)) }
 	challenge, _ := op.Metadata[challengeMark].(string)
-	secret := takesKey(op) && answersSecret(op, a.schemas)
+	secret, audited := takesKey(op) && answersSecret(op, a.schemas), isAudited(op)
 	serve := func(w http.ResponseWriter, r *http.Request) {
 		req := requestOf(r.Context())
 		req.route, req.operation, req.challenge = op.Path, op.OperationID, challenge
+		if audited {
+			s.follow(op, req, r)
+		}
 		if rights.scopes != nil {
 			if err := s.admit(w, r, req, rights); err != nil {
 				s.refuse(w, r, err)
@@ -104,6 +107,7 @@ func (a *adapter) Handle(op *huma.Operation, handler func(huma.Context)) {
 		}
 		if op.RequestBody != nil || op.Method == http.MethodPost {
 			if err := takeBody(op, limit, w, r); err != nil {
+				unread(op, r, err)
 				s.refuse(w, r, err)
 				return
 			}

@@ -18,5 +18,8 @@ func basePath(ctx context.Context) string {
 	return base
 }
 
+// BasePath returns the base path of the request under ctx, or "".
+func BasePath(ctx context.Context) string { return basePath(ctx) }
+
 // CompanyPath returns the path of the guarded company, with the base path. References in answers begin with it.
 func CompanyPath(ctx context.Context) string { return basePath(ctx) + "/companies/" + Tenant(ctx).ID() }

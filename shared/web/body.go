@@ -1,6 +1,7 @@
 package web
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"mime"
@@ -28,6 +29,21 @@ func boundBody(w http.ResponseWriter) {
 	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(bodyTimeout))
 }
 
+// OnUnread lets an operation know of a request whose body is refused before its handler is called: it is too large, or of the
+// wrong type. param returns a parameter of the path.
+func OnUnread(op huma.Operation, told func(ctx context.Context, param func(name string) string, err error)) huma.Operation {
+	return marked(op, unreadMark, told)
+}
+
+const unreadMark = "orgops-unread"
+
+// unread tells an operation that asks for it of a body that is refused.
+func unread(op *huma.Operation, r *http.Request, err error) {
+	if told, ok := op.Metadata[unreadMark].(func(context.Context, func(string) string, error)); ok {
+		told(r.Context(), r.PathValue, err)
+	}
+}
+
 // takeBody checks the length and content type of a body, and limits how much of it a handler reads and for how long.
 func takeBody(op *huma.Operation, limit int64, w http.ResponseWriter, r *http.Request) error {
 	if r.ContentLength == 0 || r.Body == nil {
@@ -39,7 +55,7 @@ func takeBody(op *huma.Operation, limit int64, w http.ResponseWriter, r *http.Re
 	if !accepts(op, r.Header.Get("Content-Type")) {
 		return fault.New(fault.UnsupportedMediaType, "send the body as Content-Type: application/json")
 	}
-	r.Body = &body{ReadCloser: r.Body, limit: limit, left: limit, w: w}
+	r.Body = &body{ReadCloser: r.Body, limit: limit, left: limit, w: w, over: func(err error) { unread(op, r, err) }}
 	return nil
 }
 
@@ -86,8 +102,9 @@ type body struct {
 	limit, left int64
 	begun       bool
 	w           http.ResponseWriter
-	open        *openBytes // of a caller without a token; nil: none
-	taken       int64      // of open
+	over        func(error) // called when the body turns out to be too large
+	open        *openBytes  // of a caller without a token; nil: none
+	taken       int64       // of open
 }
 
 func (b *body) Read(p []byte) (int, error) {
@@ -100,7 +117,12 @@ func (b *body) Read(p []byte) (int, error) {
 		_ = http.NewResponseController(b.w).SetReadDeadline(time.Time{})
 	}
 	if b.left -= int64(n); b.left < 0 {
-		return 0, tooLarge(b.limit)
+		err := tooLarge(b.limit)
+		if b.over != nil {
+			b.over(err)
+			b.over = nil
+		}
+		return 0, err
 	}
 	if b.open != nil {
 		if b.taken += int64(n); !b.open.take(int64(n)) {

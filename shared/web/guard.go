@@ -7,10 +7,11 @@ import (
 
 	"orgops/shared/base/fault"
 	"orgops/shared/base/id"
+	"orgops/shared/identity/token"
 )
 
-// admit guards a company's operations. It reads only the path and the Authorization header, so that the service parses
-// nothing else for a caller without rights. The order is fixed: 401, then 403 for the company, for a scope, for the provider.
+// admit guards a company's operations. It reads only the path, the Authorization header and, through Options.Ended, whether
+// the token was ended, so that the service parses nothing else for a caller without rights. The order is fixed: 401, then 403 for the company, for a scope, for the provider.
 //
 // A foreign company, an unknown one and an invalid id get the same answer, so that no caller learns which ids exist.
 func (s *Server) admit(w http.ResponseWriter, r *http.Request, req *request, rights rights) error {
@@ -29,11 +30,19 @@ func (s *Server) admit(w http.ResponseWriter, r *http.Request, req *request, rig
 	if err != nil {
 		return err
 	}
+	req.trail.identify(s.opts.Tenant(claims.Company), callerOf(claims))
+	suspended, err := s.checkEnded(r, w, claims, detail)
+	if err != nil {
+		return err
+	}
 	company := pathParam(r, "companyId")
+	if rights.own {
+		company = claims.Company
+	}
 	if !id.Valid(company) || company != claims.Company {
 		return fault.New(fault.Forbidden, "this company does not exist, or is not the one of the token")
 	}
-	caller := Caller{UserID: claims.Subject, Company: company, Plan: claims.Plan, Provider: claims.Provider, Scopes: claims.Scopes, TokenID: claims.ID}
+	caller := callerOf(claims)
 	for _, scope := range rights.scopes {
 		if !caller.Has(scope) {
 			needed := strings.Join(rights.scopes, " ")
@@ -41,13 +50,44 @@ func (s *Server) admit(w http.ResponseWriter, r *http.Request, req *request, rig
 			return fault.New(fault.InsufficientScope, "the token needs the scope "+needed)
 		}
 	}
-	if !rights.bound { // then the handler keeps to the caller's provider
+	if !rights.bound && !rights.own { // then the handler keeps to the caller's provider
 		if err := caller.reach(pathParam(r, "provider")); err != nil {
 			return err
 		}
 	}
+	if suspended && !rights.own && !reads(r) { // a user may still end a session or replace a password
+		return Suspended()
+	}
 	req.caller, req.tenant = caller, s.opts.Tenant(company)
 	return nil
+}
+
+// reads reports whether a request can only read.
+func reads(r *http.Request) bool { return r.Method == http.MethodGet || r.Method == http.MethodHead }
+
+// Suspended returns the refusal of a write of a suspended company.
+func Suspended() error {
+	return fault.New(fault.Suspended, "the company is suspended: reads go on, and writes are refused; ask the operator of the service")
+}
+
+// checkEnded refuses a token that was ended before it expires. suspended reports that the company is suspended.
+func (s *Server) checkEnded(r *http.Request, w http.ResponseWriter, claims token.Claims, detail string) (suspended bool, err error) {
+	if s.opts.Ended == nil {
+		return false, nil
+	}
+	suspended, err = s.opts.Ended(r.Context(), s.opts.Tenant(claims.Company), claims)
+	if fault.KindOf(err) == fault.Unauthenticated {
+		w.Header().Set("WWW-Authenticate", `Bearer error="invalid_token"`)
+		return false, fault.Wrap(fault.Unauthenticated, detail, err)
+	}
+	return suspended, err
+}
+
+func callerOf(claims token.Claims) Caller {
+	return Caller{
+		UserID: claims.Subject, Company: claims.Company, Plan: claims.Plan, Provider: claims.Provider,
+		Role: claims.Role, Scopes: claims.Scopes, TokenID: claims.ID,
+	}
 }
 
 // bearer returns the token of the Authorization header (RFC 6750 §2.1). It does not read a token in the body or the query,

@@ -26,7 +26,8 @@ const (
 	idempotencyEntity = "idempotency"
 	idempotencyPrefix = "IDEMPOTENCY#"
 
-	idempotencyTTL = 24 * time.Hour
+	// IdempotencyKept limits how long a repeat gets the first answer.
+	IdempotencyKept = 24 * time.Hour
 	// After this time without an answer, the first request's process has died, and a repeat may run it again.
 	idempotencyLease = time.Minute
 	// Bytes of an answer. A longer one is not kept, so a repeat runs again.
@@ -84,7 +85,7 @@ func (s *Server) doOnce(w http.ResponseWriter, r *http.Request, req *request, se
 			if err := s.seal(ctx, req, key, &rec, secret); err != nil {
 				return store.Op{}, err
 			}
-			return req.tenant.Replace(key, idempotencyEntity, version, rec).Until(rec.StartedAt.Add(idempotencyTTL)), nil
+			return req.tenant.Replace(key, idempotencyEntity, version, rec).Until(rec.StartedAt.Add(IdempotencyKept)), nil
 		})
 	}
 	kept.send(w)
@@ -142,7 +143,7 @@ func (s *Server) claim(ctx context.Context, c store.Company, key string, rec rec
 	case rec.StartedAt.Sub(old.StartedAt) < idempotencyLease:
 		return 0, nil, inProgress()
 	}
-	op := c.Save(key, idempotencyEntity, item.Version, rec).Quietly().Until(rec.StartedAt.Add(idempotencyTTL))
+	op := c.Save(key, idempotencyEntity, item.Version, rec).Quietly().Until(rec.StartedAt.Add(IdempotencyKept))
 	err = c.Commit(ctx, op)
 	if errors.Is(err, store.ErrConflict) {
 		return 0, nil, inProgress()

@@ -14,7 +14,7 @@ type problemKind struct {
 
 // problemKinds returns the table of all kinds. If several kinds have the same status, the document shows the first. The
 // table is an array, so that reading it for an answer allocates nothing.
-func problemKinds() [17]problemKind {
+func problemKinds() [20]problemKind {
 	return [...]problemKind{
 		{kind: fault.Malformed, status: 400, title: "Malformed request", meaning: "The request cannot be read: its body is not JSON, its path holds a broken escape, or a header has the wrong form.",
 			remedy: "Correct the form of the request that detail names.", example: "the body is not JSON"},
@@ -26,6 +26,10 @@ func problemKinds() [17]problemKind {
 			remedy: "Ask a founder of the company for a role that has the scope.", example: "this needs the scope integrations:write"},
 		{kind: fault.DeniedByPolicy, status: 403, title: "Denied by policy", meaning: "The policy engine denied the action.",
 			remedy: "Read the decision's reasons; change the permissions or the policy.", example: "the policy engine denied the action"},
+		{kind: fault.PlanRequired, status: 403, title: "Plan required", meaning: "The company's plan does not include the operation.",
+			remedy: "Ask the operator of the service for the plan that detail names.", example: "single sign-on needs the plan enterprise"},
+		{kind: fault.Suspended, status: 403, title: "Company suspended", meaning: "The operator of the service has suspended the company: it can be read, and nothing of it can be changed.",
+			remedy: "Ask the operator of the service to resume the company.", example: "the company is suspended: reads go on, and writes are refused"},
 		{kind: fault.NotFound, status: 404, title: "Not found", meaning: "There is no such resource, or it belongs to another company.",
 			remedy: "Check the path and the ids.", example: "webhook is not configured"},
 		{kind: fault.MethodNotAllowed, status: 405, title: "Method not allowed", meaning: "The path exists and takes other methods.",
@@ -34,6 +38,8 @@ func problemKinds() [17]problemKind {
 			remedy: "Read the resource again and repeat.", example: "someone else changed this at the same time; read it again and repeat"},
 		{kind: fault.SyncRunning, status: 409, title: "Sync running", meaning: "A sync of this provider is in progress.",
 			remedy: "Wait for the sync to end, or cancel it.", example: "a sync of feed is running"},
+		{kind: fault.ApprovalDecided, status: 409, title: "Approval decided", meaning: "The approval was decided before, or has expired. An approval is used once.",
+			remedy: "Read the approval to see how it ended. If the action is still wanted, its source has to ask for it again.", example: "the approval is approved; it can be decided once, within 24 hours"},
 		{kind: fault.Stale, status: 412, title: "Changed since it was read", meaning: "The resource no longer has the entity tag of If-Match.",
 			remedy: "Read the resource again, and repeat with its new ETag.", example: "the resource has changed; read it again"},
 		{kind: fault.TooLarge, status: 413, title: "Too large", meaning: "The body is larger than the operation takes.",

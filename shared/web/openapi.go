@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"encoding/json"
 	"maps"
 	"net/http"
@@ -10,6 +11,8 @@ import (
 	"strings"
 
 	"github.com/danielgtaylor/huma/v2"
+
+	"orgops/shared/base/version"
 )
 
 // newDocument makes an OpenAPI 3.1 document without operations.
@@ -21,7 +24,7 @@ func newDocument(opts Options) *huma.OpenAPI {
 	return &huma.OpenAPI{
 		OpenAPI: "3.1.0",
 		Info: &huma.Info{
-			Title: opts.Title, Version: opts.Version,
+			Title: opts.Title, Version: opts.Build.Release, Extensions: buildExtensions(opts.Build),
 			Description: "A company's control surface: how healthy its platform is, how ready it is, what happened, and what to do next. " +
 				"Operations, parameters and fields marked " + openDetail + " are this implementation's choice and may change.\n\n" +
 				"To begin: 1. log in (POST /auth/login) and copy access_token; 2. authorize with it; 3. use company_id of the same answer as " +
@@ -37,6 +40,14 @@ func newDocument(opts Options) *huma.OpenAPI {
 			},
 		},
 	}
+}
+
+// buildExtensions tells the commit that the program was built from, if the build recorded it.
+func buildExtensions(b version.Build) map[string]any {
+	if b.Commit == "" {
+		return nil
+	}
+	return map[string]any{"x-commit": b.Commit}
 }
 
 // schemaNames returns a function that names a schema after its type, with the package's name in front if another type has
@@ -67,7 +78,7 @@ func document(op *huma.Operation, schemas huma.Registry) {
 	delete(op.Responses, "default")
 	addPathParams(op)
 	describeBodies(op, schemas)
-	if takesKey(op) {
+	if takesKey(op) && !hasHeader(op, idempotencyHeader) {
 		op.Parameters = append(op.Parameters, &huma.Param{
 			Name: idempotencyHeader, In: "header", Schema: &huma.Schema{Type: huma.TypeString, Pattern: keyPattern},
 			Description: "A repeat with the same key within 24 h does not run again and gets the first answer",
@@ -124,18 +135,19 @@ type Example struct {
 	Value   any
 }
 
-// Body describes a JSON body that the operation reads raw and checks itself. The documentation's form shows the first
+// Body describes a body that the operation reads raw and checks itself. The documentation's form shows the first
 // example.
 type Body struct {
 	Schema     *huma.Schema
 	Components map[string]*huma.Schema // schemas that Schema refers to, by name
 	Examples   []Example
+	Media      string // "": application/json
 }
 
 // ComponentRef refers to a schema of the document by its name.
 func ComponentRef(name string) string { return "#/components/schemas/" + name }
 
-// DescribeBody documents a JSON body that the operation reads raw and checks itself.
+// DescribeBody documents a body that the operation reads raw and checks itself.
 func DescribeBody(op huma.Operation, body Body) huma.Operation {
 	op.SkipValidateBody = true
 	return marked(op, bodyMark, body)
@@ -174,7 +186,7 @@ func describeBodies(op *huma.Operation, schemas huma.Registry) {
 			media.Extensions = map[string]any{"examples": inOrder(body.Examples)}
 		}
 		maps.Copy(schemas.Map(), body.Components)
-		op.RequestBody.Content["application/json"] = media
+		op.RequestBody.Content[cmp.Or(body.Media, "application/json")] = media
 	}
 	first := op.Responses[strconv.Itoa(op.DefaultStatus)]
 	for status, response := range op.Responses {

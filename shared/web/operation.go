@@ -11,6 +11,16 @@ import (
 // publicMark is the metadata key of an operation that needs no token.
 const publicMark = "orgops-public"
 
+// ownMark is the metadata key of an operation on the caller's own session.
+const ownMark = "orgops-own"
+
+// OwnToken marks an operation outside of a company's path that needs a valid token, with any scopes, of any company. Its
+// tenant is the company of the token.
+func OwnToken(op huma.Operation) huma.Operation {
+	op.Security = Needs()
+	return marked(op, ownMark, true)
+}
+
 // boundMark is the metadata key of an operation that keeps to the caller's provider by itself.
 const boundMark = "orgops-bound"
 
@@ -19,7 +29,7 @@ const scheme = "bearer"
 
 // Needs returns the Security of a company-scoped operation: a bearer token of the company with all of scopes.
 func Needs(scopes ...string) []map[string][]string {
-	return []map[string][]string{{scheme: scopes}}
+	return []map[string][]string{{scheme: append([]string{}, scopes...)}}
 }
 
 // Public marks an operation that needs no token. Its path must not be under /companies/{companyId}.
@@ -52,10 +62,11 @@ func Challenge(op huma.Operation, scheme string) huma.Operation {
 	return marked(op, challengeMark, scheme)
 }
 
-// marked returns the operation with one more entry in a copy of its metadata.
+// marked returns the operation with an entry set in a copy of its metadata.
 func marked(op huma.Operation, name string, value any) huma.Operation {
-	metadata := map[string]any{name: value}
+	metadata := map[string]any{}
 	maps.Copy(metadata, op.Metadata)
+	metadata[name] = value
 	op.Metadata = metadata
 	return op
 }
@@ -64,14 +75,17 @@ func marked(op huma.Operation, name string, value any) huma.Operation {
 type rights struct {
 	scopes []string // nil: the operation is public
 	bound  bool
+	own    bool // needs a token and no scope; see OwnToken
 }
 
-func rightsOf(op *huma.Operation) rights { return rights{scopesOf(op), IsBound(op)} }
+func rightsOf(op *huma.Operation) rights {
+	return rights{scopesOf(op), IsBound(op), op.Metadata[ownMark] == true}
+}
 
 const companyPath = "/companies/{companyId}"
 
-// scopesOf returns the scopes that an operation requires, or nil for a public one. It panics if the operation is neither
-// guarded nor public, which is a programming error.
+// scopesOf returns the scopes that an operation requires, or nil for a public one. They are empty for an operation marked by
+// OwnToken. It panics if the operation is neither guarded nor public, which is a programming error.
 func scopesOf(op *huma.Operation) []string {
 	scoped := op.Path == companyPath || strings.HasPrefix(op.Path, companyPath+"/")
 	public := op.Metadata[publicMark] == true
@@ -81,6 +95,8 @@ func scopesOf(op *huma.Operation) []string {
 		panic(name + " is both public and guarded")
 	case public:
 		return nil
+	case op.Metadata[ownMark] == true && !scoped:
+		return []string{}
 	case !scoped:
 		panic(name + " is neither under " + companyPath + " nor marked by web.Public")
 	case len(op.Security) != 1 || len(op.Security[0]) != 1 || len(op.Security[0][scheme]) == 0:

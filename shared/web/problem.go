@@ -13,6 +13,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"orgops/shared/base/fault"
+	"orgops/shared/storage/store"
 )
 
 // Problem holds the body of every error (RFC 9457). Its type is the URI reference /problems/<kind>, which is the path of
@@ -23,6 +24,7 @@ type Problem struct { //nolint:errname // the name of the thing in RFC 9457
 	Status   int                `json:"status" example:"404" doc:"The HTTP status code" format:"int32"`
 	Detail   string             `json:"detail,omitempty" doc:"What is wrong and what to do about it"`
 	Instance string             `json:"instance,omitempty" format:"uri" doc:"The id of this occurrence: the request id as a URN"`
+	Decision string             `json:"decision,omitempty" format:"uuid" doc:"The id of the policy engine's decision, if the type is /problems/denied-by-policy"`
 	Errors   []fault.FieldError `json:"errors,omitempty" nullable:"false" doc:"Everything that is wrong with the request"`
 }
 
@@ -48,12 +50,15 @@ func problemOf(req *request, err error, h http.Header) *Problem {
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		err = fault.Wrap(fault.Unavailable, "the request was cancelled or timed out before it was done; try again", err)
 	}
+	if !errors.As(err, &f) && (errors.Is(err, store.ErrUnavailable) || errors.Is(err, store.ErrUnknown)) {
+		err = store.Fault(err, "") // the handler did not expect that the store fails here
+	}
 	if !errors.As(err, &f) || f.Kind == fault.Internal {
 		f = fault.New(fault.Internal, "internal error")
 	}
 	k := problemKindOf(f.Kind)
 	status := k.status
-	p := &Problem{Type: k.typeURI(), Title: k.title, Status: status, Detail: f.Detail, Errors: firstOfMany(f.Problems)}
+	p := &Problem{Type: k.typeURI(), Title: k.title, Status: status, Detail: f.Detail, Decision: f.Decision, Errors: firstOfMany(f.Problems)}
 	if req != nil {
 		p.Instance = "urn:uuid:" + req.id
 		if status >= http.StatusInternalServerError {

@@ -27,11 +27,11 @@ type problemTypeOutput struct {
 
 // RegisterProblemTypes adds the operation that explains a problem type, under the tag. The path is the type of the problem.
 func RegisterProblemTypes(api huma.API, tag string) {
-	Register(api, Public(huma.Operation{
+	Register(api, AuditedWrites(Public(huma.Operation{
 		OperationID: "get-problem-type", Method: http.MethodGet, Path: problemsPath + "{kind}", Tags: []string{tag},
 		Summary:     "Explain a problem type",
 		Description: "The type member of every error is the path of this operation. The types: " + strings.Join(kindNames(), ", ") + ".",
-	}), getProblemType)
+	})), getProblemType)
 }
 
 func getProblemType(_ context.Context, in *struct {

@@ -30,6 +30,7 @@ type request struct {
 	remote    string // the connection's address, or what the gateway says it is
 	caller    Caller
 	tenant    store.Company
+	trail     *trail // nil: the operation is not audited
 	challenge string // of a 401; "" asks for Bearer
 	cause     error  // of a 5xx
 }
@@ -40,6 +41,7 @@ type Caller struct {
 	Company  string
 	Plan     string
 	Provider string // the only integration that the caller reaches; "": all
+	Role     string // "": the token names none
 	Scopes   []string
 	TokenID  string
 }
@@ -66,12 +68,16 @@ func requestOf(ctx context.Context) *request {
 }
 
 // Tenant returns the store bound to the guarded company. Outside a company-scoped operation it returns the zero Company,
-// which fails every call.
+// which fails every call. Of an audited operation, the first commit also writes the record; see Audited.
 func Tenant(ctx context.Context) store.Company {
-	if req := requestOf(ctx); req != nil {
+	req := requestOf(ctx)
+	switch {
+	case req == nil:
+		return store.Company{}
+	case req.trail == nil:
 		return req.tenant
 	}
-	return store.Company{}
+	return req.tenant.Through(func(st store.Store) store.Store { return recorded{st, req.trail} })
 }
 
 // CallerOf returns the caller that the guard has verified, or the zero Caller outside a company-scoped operation.
@@ -90,18 +96,41 @@ func Source(ctx context.Context) string {
 	if req == nil {
 		return ""
 	}
+	addr, ok := req.address()
+	if !ok {
+		return ""
+	}
+	if addr.Is4() {
+		return addr.String()
+	}
+	return netip.PrefixFrom(addr, 64).Masked().String()
+}
+
+// address returns the address that the request comes from.
+func (req *request) address() (addr netip.Addr, ok bool) {
 	addr, err := netip.ParseAddr(req.remote)
 	if err != nil {
 		port, err := netip.ParseAddrPort(req.remote)
 		if err != nil {
-			return ""
+			return netip.Addr{}, false
 		}
 		addr = port.Addr()
 	}
-	if addr = addr.Unmap().WithZone(""); addr.Is4() {
-		return addr.String()
+	return addr.Unmap().WithZone(""), true
+}
+
+// network returns the network that is recorded of the request: the /24 of its IPv4 address or the /48 of its IPv6 address. It
+// tells an office from a stranger and does not single out a device.
+func (req *request) network() string {
+	addr, ok := req.address()
+	if !ok {
+		return ""
 	}
-	return netip.PrefixFrom(addr, 64).Masked().String()
+	bits := 48
+	if addr.Is4() {
+		bits = 24
+	}
+	return netip.PrefixFrom(addr, bits).Masked().String()
 }
 
 type givenIDKey struct{}

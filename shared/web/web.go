@@ -22,6 +22,7 @@ import (
 	"github.com/go-chi/chi/v5"
 
 	"orgops/shared/base/fault"
+	"orgops/shared/base/version"
 	"orgops/shared/identity/token"
 	"orgops/shared/storage/store"
 	"orgops/shared/storage/vault"
@@ -34,15 +35,24 @@ type Verifier interface {
 
 // Options holds the settings and the parts of a Server.
 type Options struct {
-	Title, Version string                               // of the OpenAPI document
-	ServerURL      string                               // of the OpenAPI document; "" is "/"
-	Logger         *slog.Logger                         // nil: slog.Default()
-	Verifier       Verifier                             // required for company-scoped operations
-	Tenant         func(companyID string) store.Company // binds the store to the guarded company; required for company-scoped operations
-	CursorKey      []byte                               // seals page cursors and fingerprints requests; empty: a random key for this process
-	Now            func() time.Time                     // nil: time.Now
-	Origins        Origins                              // origins of the pages that may read answers
-	Vault          vault.Vault                          // seals kept answers that hold a secret; required for operations with such answers
+	Title     string                               // of the OpenAPI document
+	Build     version.Build                        // of the program; the OpenAPI document has the version of its release
+	ServerURL string                               // of the OpenAPI document; "" is "/"
+	Logger    *slog.Logger                         // nil: slog.Default()
+	Verifier  Verifier                             // required for company-scoped operations
+	Tenant    func(companyID string) store.Company // binds the store to the guarded company; required for company-scoped operations
+	// Ended returns fault.Unauthenticated for a token that was ended before it expires; c is bound to the token's company.
+	// suspended reports that the company is suspended. nil: every valid token is accepted until it expires.
+	Ended func(ctx context.Context, c store.Company, claims token.Claims) (suspended bool, err error)
+
+	// Audit returns the write of a record of a request for an audited operation, in the company's partition. number tells the
+	// attempts of one request to write from each other. nil: nothing is recorded.
+	Audit func(c store.Company, a Audit, number int) store.Op
+
+	CursorKey []byte           // seals page cursors and fingerprints requests; empty: a random key for this process
+	Now       func() time.Time // nil: time.Now
+	Origins   Origins          // origins of the pages that may read answers
+	Vault     vault.Vault      // seals kept answers that hold a secret; required for operations with such answers
 
 	// OpenBytes bounds the bytes of the bodies that public operations have read and not yet answered, all together: anyone may
 	// send those. 0 sets no bound, for a process that serves one request at a time.
@@ -59,6 +69,7 @@ type Server struct {
 	api            *api
 	cursors        *cursors
 	open           openBytes
+	failures       failures
 	fingerprintKey []byte // of requests with an Idempotency-Key
 	operations     []*huma.Operation
 	marked         sync.Once
@@ -134,6 +145,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		if rw.status == 0 {
 			rw.WriteHeader(http.StatusOK)
 		}
+		req.trail.end(r.Context(), rw.status)
 		req.log(r, rw.status, s.opts.Now().Sub(start))
 	}()
 	if r.ContentLength != 0 {

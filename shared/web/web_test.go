@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"net/http/httptest"
@@ -15,6 +16,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"orgops/shared/base/fault"
+	"orgops/shared/base/version"
 	"orgops/shared/identity/token"
 	"orgops/shared/storage/store"
 	"orgops/shared/web"
@@ -49,7 +51,7 @@ func newHarnessWith(t testing.TB, opts web.Options) *harness {
 	config := token.Config{Issuer: "https://issuer.test", Audience: "orgops"}
 	keys := token.KeySet{Current: key}
 	h := &harness{signer: token.NewSigner(config, keys), log: &bytes.Buffer{}}
-	opts.Title, opts.Version, opts.Verifier = "Test", "1", token.NewVerifier(config, keys.Public())
+	opts.Title, opts.Build, opts.Verifier = "Test", version.Build{Release: "1"}, token.NewVerifier(config, keys.Public())
 	opts.Tenant = func(company string) store.Company { return store.For(nil, company) }
 	opts.Logger = slog.New(slog.NewTextHandler(h.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	h.Server = web.New(opts)
@@ -116,6 +118,10 @@ func fail(_ context.Context, in *struct {
 		return nil, errors.New("secret connection string")
 	case "unavailable":
 		return nil, store.Fault(store.ErrUnavailable, "")
+	case "away":
+		return nil, fmt.Errorf("read the context: %w", store.ErrUnavailable)
+	case "lost":
+		return nil, fmt.Errorf("write the context: %w", store.ErrUnknown)
 	case "notfound":
 		return nil, fault.Newf(fault.NotFound, "no %s", "thing")
 	}
@@ -262,6 +268,8 @@ func TestServer_Failures(t *testing.T) {
 		{"panic", "GET", "/fail/panic", "", nil, 500, "internal", "internal error"},
 		{"fault", "GET", "/fail/notfound", "", nil, 404, "not-found", "no thing"},
 		{"unavailable", "GET", "/fail/unavailable", "", nil, 503, "unavailable", ""},
+		{"a store that is away, which the handler did not expect", "GET", "/fail/away", "", nil, 503, "unavailable", "retry later"},
+		{"a write of unknown outcome, which the handler did not expect", "GET", "/fail/lost", "", nil, 503, "unavailable", "may or may not"},
 		{"method", "DELETE", things, "", nil, 405, "method-not-allowed", ""},
 		{"no body", "POST", things, "", nil, 400, "malformed", "body is required"},
 		{"not JSON", "POST", things, `{"name":`, nil, 400, "malformed", "syntax error at byte 8"},

@@ -6,6 +6,7 @@ import (
 	"orgops/shared/run/cloud"
 	"orgops/shared/run/cloud/dynamodb"
 	"orgops/shared/run/cloud/kms"
+	"orgops/shared/run/cloud/policies"
 	"orgops/shared/run/cloud/sqs"
 	"orgops/shared/run/lambda/start"
 	"orgops/shared/run/lambda/stream"
@@ -13,7 +14,7 @@ import (
 
 func main() {
 	start.Run(func(c *cloud.Cloud) (start.Handler[stream.Event, stream.Answer], error) {
-		s := c.Services(cloud.Egress, dynamodb.Add, kms.Add, sqs.AddRetries, sqs.AddSyncs)
+		s := c.Services(cloud.Egress, dynamodb.Add, kms.Add, policies.Add, sqs.AddRetries, sqs.AddSyncs)
 		return stream.Run(dispatcher.From(s).Run, s.Lot(dispatcher.Consumer)), nil
 	})
 }

@@ -1,24 +1,16 @@
-// Command lambda serves the route group inbound as a Lambda function.
+// Command lambda serves the route group inbound, which certifies too, as a Lambda function.
 package main
 
 import (
-	"time"
-
 	"orgops/functions/inbound"
-	"orgops/shared/provider/connector"
-	"orgops/shared/provider/genericwebhook"
-	"orgops/shared/provider/github"
+	"orgops/functions/integrations"
+	"orgops/shared/provider/catalog"
 	"orgops/shared/run/cloud"
 	"orgops/shared/run/cloud/kms"
 	"orgops/shared/run/cloud/policies"
 	"orgops/shared/run/lambda/group"
-	"orgops/shared/webhook/outbound"
 )
 
-func main() { group.Serve(inbound.Mount, kms.Add, policies.Add, cloud.Connectors(receivers)) }
-
-// receivers returns the connectors that receive webhooks. The program does not link the other connectors and their
-// libraries.
-func receivers(client *outbound.Client, _ func() time.Time) connector.Registry {
-	return connector.New(genericwebhook.New(client), github.New())
+func main() {
+	group.Serve(group.Both(inbound.Mount, integrations.MountCertification), kms.Add, policies.Add, cloud.Connectors(catalog.All))
 }

@@ -13,7 +13,7 @@ import (
 func main() {
 	start.Run(func(c *cloud.Cloud) (start.Handler[provisioner.Event, any], error) {
 		p := &provisioner.Provisioner{
-			Store: dynamodb.Main(c), Hasher: password.New(), Plans: gatewaykeys.Open(c.Access, c.Settings.UsagePlans), Logger: c.Logger, Now: c.Now,
+			Store: dynamodb.Main(c), Hasher: password.New(), Plans: gatewaykeys.Open(c.Access, c.Settings.UsagePlans), Operator: "provisioner", Logger: c.Logger, Now: c.Now,
 		}
 		return p.Invoke, nil
 	})

@@ -12,7 +12,7 @@ import (
 
 func main() {
 	start.Run(func(c *cloud.Cloud) (start.Handler[struct{}, struct{}], error) {
-		t := ticker.From(c.Services(dynamodb.Add))
+		t := ticker.From(c.Services(dynamodb.Add, dynamodb.AddDataKeys))
 		return func(ctx context.Context, _ struct{}) (struct{}, error) { return struct{}{}, t.Tick(ctx) }, nil
 	})
 }

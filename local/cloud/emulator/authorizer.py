@@ -8,6 +8,7 @@ import re
 import threading
 import time
 
+from botocore.exceptions import ClientError
 from localstack.aws.connect import connect_to
 from localstack.services.apigateway.next_gen.execute_api import gateway, handlers
 from localstack.services.apigateway.next_gen.execute_api.gateway_response import (
@@ -96,7 +97,11 @@ def _ask(context, authorizer, token, arn) -> dict:
         source_arn=f"arn:aws:execute-api:{context.region}:{context.account_id}:{context.api_id}/authorizers/{authorizer['id']}",
     )
     event = {"type": "TOKEN", "authorizationToken": token, "methodArn": arn}
-    result = client.invoke(FunctionName=function, Payload=json.dumps(event))
+    try:
+        result = client.invoke(FunctionName=function, Payload=json.dumps(event))
+    except ClientError as error:  # such as a throttle: AWS documents the response for "failing to connect to a custom authorizer"
+        LOG.info("the authorizer was not called: %s", error)
+        raise AuthorizerConfigurationError() from error
     answer = json.loads(result["Payload"].read())
     if not result.get("FunctionError"):
         return answer

@@ -1,8 +1,9 @@
 """Event source mappings of DynamoDB streams, with what LocalStack omits: bisecting batches, the age of records, and
-resuming a shard.
+resuming a shard. A throttled batch is tried again and counts as no try, because it did not reach the function.
 
 Batches of a shard are processed one after the other: a parallelization factor is accepted and has no effect.
 https://docs.aws.amazon.com/lambda/latest/dg/services-ddb-batchfailurereporting.html
+https://docs.aws.amazon.com/lambda/latest/dg/services-ddb-params.html
 """
 
 import base64
@@ -11,6 +12,7 @@ import time
 from collections import deque
 from dataclasses import dataclass
 
+from botocore.exceptions import ClientError
 from localstack.services.lambda_.event_source_mapping import esm_worker_factory
 from localstack.services.lambda_.event_source_mapping.event_processor import BatchFailureError, PartialBatchFailureError
 from localstack.services.lambda_.event_source_mapping.pollers.dynamodb_poller import DynamoDBPoller
@@ -19,6 +21,7 @@ from localstack.services.lambda_.event_source_mapping.pollers.poller import get_
 LOG = logging.getLogger(__name__)
 
 _LONGEST_PAUSE = 5  # seconds between attempts
+_THROTTLED = 0.1  # seconds until a throttled batch is tried again
 
 
 def patch() -> None:
@@ -80,7 +83,13 @@ class Poller(DynamoDBPoller):
         batches = deque([Batch(events)] if events else [])
         while batches and not self._is_shutdown.is_set():
             batch = batches.popleft()
-            left = self._work(shard_id, batch)
+            try:
+                left = self._work(shard_id, batch)
+            except ClientError as error:
+                if error.response["Error"]["Code"] != "TooManyRequestsException":
+                    raise
+                left = [batch]  # a throttle is no try: the batch did not reach the function
+                self._is_shutdown.wait(_THROTTLED)
             batches.extendleft(reversed(left))
             if left and left[0].tries > 0:
                 self._is_shutdown.wait(min(0.1 * 2 ** left[0].tries, _LONGEST_PAUSE))

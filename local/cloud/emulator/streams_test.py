@@ -3,6 +3,7 @@ import os
 import time
 import unittest
 
+from botocore.exceptions import ClientError
 from localstack.services.lambda_.event_source_mapping.event_processor import BatchFailureError, PartialBatchFailureError
 
 from emulator import streams
@@ -93,6 +94,28 @@ class Work(unittest.TestCase):
         poller.run(*map(record, range(1, 4)))
         self.assertEqual(poller.batches, [[1, 2, 3], [2, 3], [2, 3]])
         self.assertEqual(poller.given_up, [("RetryAttemptsExhausted", [2, 3])])
+
+    def test_throttled(self):
+        """A throttle is repeated, and counts neither as a try nor as a reason to halve."""
+        throttles = ["TooManyRequestsException"] * 3
+        fails = broken_by(1)
+
+        def fail(numbers):
+            if throttles:
+                raise ClientError({"Error": {"Code": throttles.pop()}}, "Invoke")
+            fails(numbers)
+
+        poller = Poller(fail, MaximumRetryAttempts=1)
+        poller.run(record(1), record(2))
+        self.assertEqual(poller.batches, [[1, 2]] * 5)
+        self.assertEqual(poller.given_up, [("RetryAttemptsExhausted", [1, 2])])
+
+    def test_refused(self):
+        def fail(_):
+            raise ClientError({"Error": {"Code": "AccessDeniedException"}}, "Invoke")
+
+        with self.assertRaises(ClientError):
+            Poller(fail).run(record(1))
 
     def test_age(self):
         poller = Poller(nothing, MaximumRecordAgeInSeconds=60)

@@ -78,6 +78,13 @@ func (s *Stream) Shards() []*Shard {
 	return slices.Clone(s.shards)
 }
 
+// Len returns the number of records of all shards.
+func (s *Stream) Len() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.all)
+}
+
 // Records returns the records of all shards from the given one on, in the order of their numbers.
 func (s *Stream) Records(from int) []dynamostore.Record {
 	s.mu.Lock()

@@ -161,21 +161,29 @@ func (t *Table) remove(p store.Partition, key string) {
 
 // Sweep removes the items that have expired, as TTL does.
 func (t *Table) Sweep(now time.Time) {
+	t.SweepSome(now, func(store.Partition, string) bool { return true })
+}
+
+// SweepSome removes those of the expired items that chosen accepts, and returns their number. DynamoDB deletes an expired item
+// within days, in any order.
+func (t *Table) SweepSome(now time.Time, chosen func(p store.Partition, key string) bool) (n int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for _, p := range t.sorted() {
 		_, owned := p.CompanyID()
 		for _, key := range slices.Clone(t.partitions[p].keys) {
 			r := t.partitions[p].rows[key]
-			if expiry.Live(r.Expires, now) {
+			if expiry.Live(r.Expires, now) || !chosen(p, key) {
 				continue
 			}
+			n++
 			t.remove(p, key)
 			if owned {
 				t.stream.add(dynamostore.Record{Created: now.UTC().Truncate(time.Second), Old: r.image(p)})
 			}
 		}
 	}
+	return n
 }
 
 // Partitions returns the partitions that hold or held items, in the order of their keys.

@@ -22,10 +22,13 @@ const (
 	Forbidden                        // 403: an unknown company, or one of another tenant
 	InsufficientScope                // 403: RFC 6750
 	DeniedByPolicy                   // 403: the policy engine's verdict
+	PlanRequired                     // 403: the company's plan does not include the operation
+	Suspended                        // 403: a write of a suspended company
 	NotFound                         // 404
 	MethodNotAllowed                 // 405
 	Conflict                         // 409
 	SyncRunning                      // 409: a sync of this provider is running
+	ApprovalDecided                  // 409: the approval was decided before, or has expired
 	Stale                            // 412: If-Match does not match
 	TooLarge                         // 413
 	UnsupportedMediaType             // 415
@@ -37,8 +40,8 @@ const (
 
 //nolint:gochecknoglobals // Go has no constant arrays
 var names = [...]string{
-	"internal", "malformed", "unauthenticated", "forbidden", "insufficient-scope", "denied-by-policy", "not-found",
-	"method-not-allowed", "conflict", "sync-running", "stale", "too-large", "unsupported-media-type", "invalid",
+	"internal", "malformed", "unauthenticated", "forbidden", "insufficient-scope", "denied-by-policy", "plan-required", "suspended", "not-found",
+	"method-not-allowed", "conflict", "sync-running", "approval-decided", "stale", "too-large", "unsupported-media-type", "invalid",
 	"precondition-required", "quota-exceeded", "unavailable",
 }
 
@@ -62,6 +65,7 @@ type Error struct {
 	Detail     string
 	Problems   []FieldError
 	RetryAfter time.Duration // for QuotaExceeded and Unavailable; 0: not stated
+	Decision   string        // for DeniedByPolicy: id of the policy engine's decision
 	cause      error
 }
 

@@ -24,6 +24,14 @@ func Ranked(t time.Time, rank byte, parts ...string) string {
 	return at(t, u)
 }
 
+// Precise does the same as At, for things that sort by their time to a quarter of a microsecond. The bits after the
+// milliseconds hold the fraction (RFC 9562 §6.2, method 3).
+func Precise(t time.Time, parts ...string) string {
+	u := digest(parts)
+	binary.BigEndian.PutUint16(u[6:8], uint16(t.Nanosecond()%1e6*4096/1e6))
+	return at(t, u)
+}
+
 func at(t time.Time, u uuid.UUID) string {
 	var ms [8]byte
 	binary.BigEndian.PutUint64(ms[:], uint64(t.UnixMilli())<<16)

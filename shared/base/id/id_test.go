@@ -2,6 +2,7 @@ package id_test
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -47,5 +48,24 @@ func TestRanked(t *testing.T) {
 	ids = append(ids, id.Ranked(at.Add(time.Millisecond), 0, "company", "a"))
 	if !slices.IsSorted(ids) {
 		t.Errorf("ids %q, want them in the order of time and rank", ids)
+	}
+}
+
+// TestPrecise sorts the ids of one millisecond by their time.
+func TestPrecise(t *testing.T) {
+	t.Parallel()
+	at := time.Date(2026, 3, 2, 12, 0, 0, 999_000_000, time.UTC)
+	var ids []string
+	for n := range 2000 {
+		one := id.Precise(at.Add(time.Duration(n)*500*time.Nanosecond), "company", strconv.Itoa(n))
+		if when, ok := id.Time(one); !ok {
+			t.Errorf("%s has no time, want %s", one, at)
+		} else if !when.Equal(at) {
+			t.Errorf("%s has the time %s, want %s", one, when, at)
+		}
+		ids = append(ids, one)
+	}
+	if !slices.IsSorted(ids) {
+		t.Error("the ids are not in the order of their times")
 	}
 }

@@ -4,6 +4,7 @@ package company
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"orgops/shared/base/fault"
@@ -26,13 +27,45 @@ const RegistryEntity = "registry"
 const DefaultPlan = "free"
 
 // Company describes a company, as stored. Each transaction that adds or removes a founder updates Founders. Two concurrent
-// requests therefore cannot remove the last founder, and the change feed shows the number.
+// requests therefore cannot remove the last founder, and the change feed shows the number. In the same way Awaited lists the
+// operators who were invited and have not signed in.
 type Company struct {
 	ID        string    `json:"id"`
 	Name      string    `json:"name"`
 	Plan      string    `json:"plan"`
 	Founders  int       `json:"founders"`
+	Awaited   []Awaited `json:"awaited,omitempty"`
 	CreatedAt time.Time `json:"createdAt"`
+
+	Suspended *Suspension `json:"suspended,omitempty"` // nil: it is not suspended
+	Erasing   *time.Time  `json:"erasing,omitempty"`   // since when the company is being erased
+}
+
+// Suspension says when and why the operator of the service suspended a company.
+type Suspension struct {
+	At     time.Time `json:"at"`
+	Reason string    `json:"reason,omitempty"`
+}
+
+// Awaited names an operator who was invited and has not signed in. It stays for a week, longer than the invitation.
+type Awaited struct {
+	UserID string    `json:"userId"`
+	At     time.Time `json:"at"` // when the operator was invited
+}
+
+// Limits of the awaited operators: how long they stay, and how many are kept, the latest ones.
+const (
+	awaitedKept = 7 * 24 * time.Hour
+	maxAwaited  = 10
+)
+
+// await adds an operator to the awaited ones, or removes the operator, and drops those of long ago.
+func (c *Company) await(u user.User, awaited bool) {
+	c.Awaited = slices.DeleteFunc(c.Awaited, func(a Awaited) bool { return a.UserID == u.ID || awaited && u.CreatedAt.Sub(a.At) > awaitedKept })
+	if awaited {
+		c.Awaited = append(c.Awaited, Awaited{UserID: u.ID, At: u.CreatedAt})
+	}
+	c.Awaited = c.Awaited[max(len(c.Awaited)-maxAwaited, 0):]
 }
 
 // Entry lists a company in the registry.
@@ -91,7 +124,7 @@ func Provision(ctx context.Context, st store.Store, hasher *password.Hasher, in 
 		return Provisioned{}, err
 	}
 	c := Company{ID: id.New(), Name: in.Name, Plan: in.Plan, Founders: 1, CreatedAt: stamp(now)}
-	founder := user.User{ID: id.New(), Email: in.Email, Name: in.UserName, Role: user.Founder, CreatedAt: c.CreatedAt}
+	founder := user.User{ID: id.New(), Email: in.Email, Name: in.UserName, Role: user.Founder, State: user.Active, CreatedAt: c.CreatedAt}
 	tenant := store.For(st, c.ID)
 	ops := append(addUser(tenant, founder, hash),
 		tenant.Create(Key, Entity, c),

@@ -40,7 +40,7 @@ func TestProvision(t *testing.T) {
 	}
 	u, _, err := company.GetUser(ctx, tenant, p.UserID)
 	errtest.Must(t, err)
-	if diff := cmp.Diff(user.User{ID: p.UserID, Email: "Gus@Gamma.test", Role: user.Founder, CreatedAt: now}, u); diff != "" {
+	if diff := cmp.Diff(user.User{ID: p.UserID, Email: "Gus@Gamma.test", Role: user.Founder, State: user.Active, CreatedAt: now}, u); diff != "" {
 		t.Errorf("user differs (-want +got):\n%s", diff)
 	}
 	loginIs(t, h, p)
@@ -61,7 +61,7 @@ func loginIs(t *testing.T, h *webtest.Harness, p company.Provisioned) {
 	}
 	var login user.Login
 	errtest.Must(t, json.Unmarshal(item.Body, &login))
-	want := user.Login{CompanyID: p.CompanyID, UserID: p.UserID, PasswordHash: login.PasswordHash, Role: user.Founder}
+	want := user.Login{CompanyID: p.CompanyID, UserID: p.UserID, PasswordHash: login.PasswordHash, Role: user.Founder, Generation: login.Generation}
 	if diff := cmp.Diff(want, login); diff != "" {
 		t.Errorf("login differs (-want +got):\n%s", diff)
 	}
@@ -80,7 +80,7 @@ func TestSetPassword(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	changed, err := company.SetPassword(t.Context(), h.Store, h.Hasher, "Gus@Gamma.test", "")
+	changed, err := company.SetPassword(t.Context(), h.Store, h.Hasher, "Gus@Gamma.test", "", now)
 	errtest.Must(t, err)
 	if changed.Password == "" {
 		t.Fatal("no password, want a generated one")
@@ -89,9 +89,9 @@ func TestSetPassword(t *testing.T) {
 		t.Fatalf("password %q as before, want another", changed.Password)
 	}
 	loginIs(t, h, company.Provisioned{CompanyID: p.CompanyID, UserID: p.UserID, Password: changed.Password})
-	_, err = company.SetPassword(t.Context(), h.Store, h.Hasher, "nobody@gamma.test", "")
+	_, err = company.SetPassword(t.Context(), h.Store, h.Hasher, "nobody@gamma.test", "", now)
 	wantKind(t, fault.NotFound, err)
-	_, err = company.SetPassword(t.Context(), h.Store, h.Hasher, "gus", "short")
+	_, err = company.SetPassword(t.Context(), h.Store, h.Hasher, "gus", "short", now)
 	if diff := cmp.Diff([]string{"/email", "/password"}, pointers(err)); diff != "" {
 		t.Errorf("problems differ (-want +got):\n%s", diff)
 	}
@@ -145,10 +145,10 @@ func TestUsers(t *testing.T) {
 	_, _, err = company.AddUser(ctx, h.Store, h.Hasher, h.A.ID, company.NewUser{Email: "x@acme.test", Role: "god"}, now)
 	wantKind(t, fault.Invalid, err)
 
-	wantKind(t, fault.Conflict, company.RemoveUser(ctx, h.Store, h.A.ID, h.A.UserID))
-	_, err = company.SetRole(ctx, h.Store, h.A.ID, h.A.UserID, user.Member)
+	wantKind(t, fault.Conflict, remove(t, h, h.A.UserID))
+	_, err = setRole(t, h, h.A.UserID, user.Member)
 	wantKind(t, fault.Conflict, err)
-	u, err = company.SetRole(ctx, h.Store, h.A.ID, u.ID, user.Founder)
+	u, err = setRole(t, h, u.ID, user.Founder)
 	errtest.Must(t, err)
 	if u.Role != user.Founder {
 		t.Errorf("role %q, want %q", u.Role, user.Founder)
@@ -158,8 +158,8 @@ func TestUsers(t *testing.T) {
 	if c.Founders != 2 {
 		t.Errorf("%d founders, want 2", c.Founders)
 	}
-	errtest.Must(t, company.RemoveUser(ctx, h.Store, h.A.ID, h.A.UserID))
-	wantKind(t, fault.Conflict, company.RemoveUser(ctx, h.Store, h.A.ID, u.ID))
+	errtest.Must(t, remove(t, h, h.A.UserID))
+	wantKind(t, fault.Conflict, remove(t, h, u.ID))
 	if _, err := h.Store.Get(ctx, store.Login(h.A.Email), user.LoginKey); err == nil {
 		t.Error("a removed user can still log in")
 	}
@@ -175,6 +175,23 @@ func TestUsers(t *testing.T) {
 	wantKind(t, fault.NotFound, err)
 	_, _, err = company.GetUser(ctx, tenant, "../COMPANY")
 	wantKind(t, fault.NotFound, err)
+}
+
+func remove(t *testing.T, h *webtest.Harness, userID string) error {
+	t.Helper()
+	c := store.For(h.Store, h.A.ID)
+	u, version, err := company.GetUser(t.Context(), c, userID)
+	errtest.Must(t, err)
+	return company.RemoveUser(t.Context(), h.Store, c, u, version, now)
+}
+
+func setRole(t *testing.T, h *webtest.Harness, userID string, role user.Role) (user.User, error) {
+	t.Helper()
+	c := store.For(h.Store, h.A.ID)
+	u, version, err := company.GetUser(t.Context(), c, userID)
+	errtest.Must(t, err)
+	u, _, err = company.ChangeUser(t.Context(), h.Store, c, u, version, company.Change{Role: &role}, now)
+	return u, err
 }
 
 func wantKind(t *testing.T, want fault.Kind, err error) {

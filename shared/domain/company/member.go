@@ -41,10 +41,10 @@ func AddUser(ctx context.Context, st store.Store, hasher *password.Hasher, compa
 		return user.User{}, "", err
 	}
 	tenant := store.For(st, companyID)
-	u := user.User{ID: id.New(), Email: in.Email, Name: in.Name, Role: in.Role, Provider: in.Provider, CreatedAt: stamp(now)}
+	u := user.User{ID: id.New(), Email: in.Email, Name: in.Name, Role: in.Role, Provider: in.Provider, State: user.Active, CreatedAt: stamp(now)}
 	ops := addUser(tenant, u, hash)
 	if u.Role == user.Founder {
-		count, err := countFounders(ctx, tenant, 1)
+		count, err := changeCompany(ctx, tenant, 1, func(*Company) {})
 		if err != nil {
 			return user.User{}, "", err
 		}
@@ -56,15 +56,15 @@ func AddUser(ctx context.Context, st store.Store, hasher *password.Hasher, compa
 	return u, generated, nil
 }
 
-// SetPassword replaces the password of the user who logs in with email. If pass is empty, SetPassword generates a password
-// and returns it. Tokens already issued stay valid until they expire, at most an hour later.
-func SetPassword(ctx context.Context, st store.Store, hasher *password.Hasher, email, pass string) (Provisioned, error) {
+// SetPassword replaces the password of the user who logs in with email, and ends the user's tokens. If pass is empty,
+// SetPassword generates a password and returns it.
+func SetPassword(ctx context.Context, st store.Store, hasher *password.Hasher, email, pass string, now time.Time) (Provisioned, error) {
 	generated := ""
 	if pass == "" {
 		generated = password.Generate()
 		pass = generated
 	}
-	if err := fault.Refuse(append(user.CheckEmail(email, "/email"), password.Check(pass, "/password")...)); err != nil {
+	if err := fault.Refuse(append(user.CheckEmail(email, "/email"), password.Check(pass, "/password", user.Words(email, "")...)...)); err != nil {
 		return Provisioned{}, err
 	}
 	login, err := loginOf(ctx, st, user.User{Email: email})
@@ -74,7 +74,11 @@ func SetPassword(ctx context.Context, st store.Store, hasher *password.Hasher, e
 	if login.PasswordHash, err = hasher.Hash(ctx, pass); err != nil {
 		return Provisioned{}, err
 	}
-	err = st.Commit(ctx, store.Login(email).Entry(user.LoginKey, user.LoginEntity, login.version, login.Login))
+	ops, err := login.ending(ctx, st, store.Login(email), now)
+	if err != nil {
+		return Provisioned{}, err
+	}
+	err = st.Commit(ctx, ops...)
 	return Provisioned{CompanyID: login.CompanyID, UserID: login.UserID, Email: email, Password: generated}, store.Fault(err, noUser)
 }
 
@@ -88,7 +92,15 @@ func GetUser(ctx context.Context, c store.Company, userID string) (user.User, in
 	if err != nil {
 		return user.User{}, 0, store.Fault(err, noUser)
 	}
-	return u, item.Version, nil
+	return known(u), item.Version, nil
+}
+
+// known returns a user with a state. Users that were stored before users had states are active.
+func known(u user.User) user.User {
+	if u.State == "" {
+		u.State = user.Active
+	}
+	return u
 }
 
 // ListUsers returns a page of users, oldest first, that begins after the key after. It also returns the value of after for
@@ -103,61 +115,9 @@ func ListUsers(ctx context.Context, c store.Company, after string, limit int) ([
 		if err := item.Decode(&users[i]); err != nil {
 			return nil, "", err
 		}
+		users[i] = known(users[i])
 	}
 	return users, page.Next, nil
-}
-
-// SetRole changes a user's role, and with it the scopes of the user's next token. It returns fault.Conflict for the last
-// founder. It refuses the role Integration, because AddUser binds such a user to a provider.
-func SetRole(ctx context.Context, st store.Store, companyID, userID string, role user.Role) (user.User, error) {
-	if err := fault.Refuse(append(checkRole(role), user.CheckProvider(role, "", "/role")...)); err != nil {
-		return user.User{}, err
-	}
-	tenant := store.For(st, companyID)
-	u, version, err := GetUser(ctx, tenant, userID)
-	if err != nil || u.Role == role {
-		return u, err
-	}
-	login, err := loginOf(ctx, st, u)
-	if err != nil {
-		return user.User{}, err
-	}
-	was := u.Role
-	u.Role, login.Role = role, role
-	u.Provider, login.Provider = "", ""
-	ops := []store.Op{
-		tenant.Replace(user.Key(u.ID), user.Entity, version, u).Quietly(),
-		store.Login(u.Email).Entry(user.LoginKey, user.LoginEntity, login.version, login.Login),
-	}
-	if ops, err = withFounders(ctx, tenant, ops, was, role); err != nil {
-		return user.User{}, err
-	}
-	return u, store.Fault(st.Commit(ctx, ops...), noUser)
-}
-
-// RemoveUser removes a user and the login. It returns fault.Conflict for the last founder. Tokens already issued stay valid
-// until they expire, at most an hour later.
-func RemoveUser(ctx context.Context, st store.Store, companyID, userID string) error {
-	tenant := store.For(st, companyID)
-	u, version, err := GetUser(ctx, tenant, userID)
-	if err != nil {
-		return err
-	}
-	login, err := loginOf(ctx, st, u)
-	if err != nil {
-		return err
-	}
-	ops := []store.Op{
-		tenant.Delete(user.Key(u.ID), user.Entity, version).Quietly(),
-		{
-			Partition: store.Login(u.Email), Key: user.LoginKey, Entity: user.LoginEntity, Quiet: true,
-			Action: store.Delete, Condition: store.IfVersion, Version: login.version,
-		},
-	}
-	if ops, err = withFounders(ctx, tenant, ops, u.Role, ""); err != nil {
-		return err
-	}
-	return store.Fault(st.Commit(ctx, ops...), noUser)
 }
 
 type storedLogin struct {
@@ -166,7 +126,7 @@ type storedLogin struct {
 }
 
 func loginOf(ctx context.Context, st store.Store, u user.User) (storedLogin, error) {
-	item, err := st.Get(ctx, store.Login(u.Email), user.LoginKey)
+	item, err := st.Get(ctx, u.LoginPartition(), user.LoginKey)
 	if err != nil {
 		return storedLogin{}, store.Fault(err, noUser)
 	}
@@ -194,34 +154,46 @@ func ByEmail(ctx context.Context, st store.Store, email string) (Company, user.U
 
 // addUser returns the writes of a user and the login. Both stay out of the change feed because nothing is derived from them.
 func addUser(c store.Company, u user.User, hash string) []store.Op {
-	login := user.Login{CompanyID: c.ID(), UserID: u.ID, PasswordHash: hash, Role: u.Role, Provider: u.Provider}
-	return []store.Op{
-		store.Login(u.Email).Entry(user.LoginKey, user.LoginEntity, 0, login),
-		c.Create(user.Key(u.ID), user.Entity, u).Quietly(),
-	}
+	return []store.Op{addLogin(c, u, hash), c.Create(user.Key(u.ID), user.Entity, u).Quietly()}
 }
 
-func withFounders(ctx context.Context, c store.Company, ops []store.Op, was, is user.Role) ([]store.Op, error) {
+func addLogin(c store.Company, u user.User, hash string) store.Op {
+	login := user.Login{CompanyID: c.ID(), UserID: u.ID, PasswordHash: hash, Role: u.Role, Provider: u.Provider}
+	return u.LoginPartition().Entry(user.LoginKey, user.LoginEntity, 0, login)
+}
+
+// withCompany adds the write that counts the founders and lists the awaited operators, if a change to a user changes them. It
+// returns fault.Conflict for the last founder.
+func withCompany(ctx context.Context, c store.Company, ops []store.Op, was, is user.User) ([]store.Op, error) {
 	change := 0
-	if was == user.Founder {
-		change--
+	switch {
+	case was.Founds() && !is.Founds():
+		change = -1
+	case is.Founds() && !was.Founds():
+		change = 1
 	}
-	if is == user.Founder {
-		change++
-	}
-	if change == 0 {
+	edit := func(*Company) {}
+	if awaited := is.Awaited(); awaited != was.Awaited() {
+		u := is
+		if !awaited {
+			u = was
+		}
+		edit = func(c *Company) { c.await(u, awaited) }
+	} else if change == 0 {
 		return ops, nil
 	}
-	count, err := countFounders(ctx, c, change)
+	count, err := changeCompany(ctx, c, change, edit)
 	return append(ops, count), err
 }
 
-func countFounders(ctx context.Context, c store.Company, change int) (store.Op, error) {
+// changeCompany returns the write of the company's item with a changed number of founders, and with what edit changes.
+func changeCompany(ctx context.Context, c store.Company, change int, edit func(*Company)) (store.Op, error) {
 	company, version, err := Get(ctx, c)
 	if err != nil {
 		return store.Op{}, err
 	}
 	company.Founders += change
+	edit(&company)
 	if company.Founders < 1 {
 		return store.Op{}, fault.New(fault.Conflict, "a company keeps at least one founder; make another user a founder first")
 	}
@@ -232,7 +204,7 @@ func checkUser(email, name, namePointer string, role user.Role, pass string) []f
 	problems := user.CheckEmail(email, "/email")
 	problems = append(problems, user.CheckName(name, namePointer, false)...)
 	problems = append(problems, checkRole(role)...)
-	return append(problems, password.Check(pass, "/password")...)
+	return append(problems, password.Check(pass, "/password", user.Words(email, name)...)...)
 }
 
 func checkRole(role user.Role) []fault.FieldError {

@@ -12,26 +12,11 @@ import (
 func Registered(ctx context.Context, st store.Store) iter.Seq2[store.Item, error] {
 	return func(yield func(store.Item, error) bool) {
 		for shard := range store.RegistryShards {
-			if !registered(ctx, st, shard, yield) {
-				return
+			for item, err := range store.Items(ctx, st, store.Registry(shard), store.Query{}) {
+				if !yield(item, err) {
+					return
+				}
 			}
-		}
-	}
-}
-
-func registered(ctx context.Context, st store.Store, shard int, yield func(store.Item, error) bool) bool {
-	for q := (store.Query{}); ; {
-		page, err := st.Query(ctx, store.Registry(shard), q)
-		if err != nil {
-			return yield(store.Item{}, err)
-		}
-		for _, item := range page.Items {
-			if !yield(item, nil) {
-				return false
-			}
-		}
-		if q.After = page.Next; q.After == "" {
-			return true
 		}
 	}
 }

@@ -28,6 +28,7 @@ type State string
 const (
 	Delivered State = "delivered" // the endpoint answered 2xx
 	Scheduled State = "scheduled" // an attempt is due at NextAttemptAt
+	Waiting   State = "waiting"   // an earlier delivery of its line has not ended: see Line
 	Held      State = "held"      // its endpoint is sandboxed or disabled; a recovery sends it
 	Failed    State = "failed"    // the endpoint refused it for good (410)
 	Dead      State = "dead"      // every attempt of the schedule failed; the delivery is a dead letter
@@ -59,8 +60,13 @@ type Delivery struct {
 	Generation    int             `json:"generation,omitempty"` // number of calls of Enqueue: see Due
 	NextAttemptAt *time.Time      `json:"nextAttemptAt,omitempty"`
 	HeldBecause   string          `json:"heldBecause,omitempty"`
-	CreatedAt     time.Time       `json:"createdAt"` // the event's time
+	Line          string          `json:"line,omitempty"`     // the key of the record that changed, if the endpoint is ordered: see Line
+	Recovery      string          `json:"recovery,omitempty"` // the recovery that sent it again last
+	CreatedAt     time.Time       `json:"createdAt"`          // the event's time
 }
+
+// HeldSuspended is the HeldBecause of a delivery of a suspended company. It is sent when the company is resumed.
+const HeldSuspended = "suspended"
 
 // Key returns the sort key of an event's delivery to an endpoint. Deliveries sort by the times of their events.
 func Key(eventID, endpoint string) string { return Prefix + eventID + "#" + endpoint }
@@ -83,7 +89,7 @@ func (d Delivery) Expires() time.Time {
 	return expires
 }
 
-// Open reports whether the delivery still waits for an attempt.
+// Open reports whether an attempt of the delivery is due at NextAttemptAt.
 func (d Delivery) Open() bool { return d.State == Scheduled }
 
 // Recoverable reports whether the delivery has ended, and a recovery sends it again. It also sends an Overdue delivery.
@@ -123,6 +129,18 @@ func (d *Delivery) Postpone(t time.Time) {
 func (d *Delivery) Restart(now time.Time) {
 	d.Made = 0
 	d.Enqueue(now)
+}
+
+// Begin starts the schedule again with an attempt of a recovery that follows at once, without a queue message.
+func (d *Delivery) Begin(recovery string) {
+	d.Generation++
+	d.Made, d.HeldBecause, d.Recovery = 0, "", recovery
+}
+
+// wait starts the schedule again when the delivery becomes the head of its line.
+func (d *Delivery) wait() {
+	d.Made = 0
+	d.State, d.NextAttemptAt, d.HeldBecause = Waiting, nil, ""
 }
 
 // Hold keeps the delivery back until a recovery.

@@ -34,12 +34,12 @@ func Due(c store.Change) (m queue.Message, ok bool, err error) {
 }
 
 func dueDelivery(c store.Change) (m queue.Message, ok bool, err error) {
-	was, err := queuedOf(c.Old)
-	if err != nil {
+	is, err := queuedOf(c.New)
+	if err != nil || is.NextAttemptAt == nil {
 		return queue.Message{}, false, err
 	}
-	is, err := queuedOf(c.New)
-	if err != nil || is.Generation <= was.Generation || is.NextAttemptAt == nil {
+	was, err := queuedOf(c.Old)
+	if err != nil || is.Generation <= was.Generation {
 		return queue.Message{}, false, err
 	}
 	job := Job{Company: c.Company, Delivery: strings.TrimPrefix(c.Key, Prefix), Generation: is.Generation}

@@ -1,6 +1,12 @@
 package delivery
 
-import "time"
+import (
+	"time"
+
+	"orgops/shared/base/fault"
+	"orgops/shared/base/id"
+	"orgops/shared/storage/store"
+)
 
 // RecoveryEntity and RecoveryPrefix name the entity of a recovery's item and the prefix of its key.
 const (
@@ -24,18 +30,79 @@ type Recovery struct {
 	Provider    string        `json:"provider" doc:"the webhook integration whose deliveries the recovery sends" example:"webhook"`
 	Since       time.Time     `json:"since" doc:"start of the window: events from this time on"`
 	Until       time.Time     `json:"until" doc:"end of the window: events up to this time"`
-	State       RecoveryState `json:"state" doc:"finished when every delivery of the window is in the queue" enum:"requested,finished"`
-	Recovered   int           `json:"recovered" doc:"number of deliveries that the recovery has put into the queue so far" format:"int32"`
+	Only        State         `json:"only,omitempty" doc:"dead: the recovery sends dead letters alone; held: deliveries that were held because the company was suspended; absent: it sends every delivery of the window that was not delivered" enum:"dead,held"`
+	State       RecoveryState `json:"state" doc:"finished when every delivery of the window was sent again or is in the queue" enum:"requested,finished"`
+	Recovered   int           `json:"recovered" doc:"number of deliveries that the recovery has sent again or put into the queue so far" format:"int32"`
 	RequestedBy string        `json:"requestedBy,omitempty" doc:"the user who requested the recovery" format:"uuid"`
 	RequestedAt time.Time     `json:"requestedAt" doc:"when the recovery was requested"`
 	FinishedAt  *time.Time    `json:"finishedAt,omitempty" doc:"when the recovery finished"`
 }
 
-// StoredRecovery adds to a recovery the key of the last delivery that it has handled.
+// StoredRecovery adds to a recovery the key of the last delivery that it has handled, and how fast it goes on. A recovery that
+// puts its deliveries into the queue does so in portions, as fast as the endpoint drains them. A Lambda sends them itself.
 type StoredRecovery struct {
 	Recovery
-	After string `json:"after,omitempty"`
+	After   string    `json:"after,omitempty"`
+	Portion int       `json:"portion,omitempty"` // deliveries that go into the queue at once
+	Fed     int       `json:"fed,omitempty"`     // those of the portion that are in the queue
+	FedAt   time.Time `json:"fedAt,omitzero"`    // when the last of them went there
+	Last    string    `json:"last,omitempty"`    // the key after which the portion's last page began
+}
+
+// SendingEntity names the entity of the item that one recovery holds while it sends to an endpoint.
+const SendingEntity = "sending"
+
+// SendingKey returns the sort key of that item. It expires if its holder ends without a word.
+func SendingKey(provider string) string { return "SENDING#" + provider }
+
+// Lease holds the recovery that sends to an endpoint, so that no two do at a time.
+type Lease struct {
+	Recovery string `json:"recovery"`
 }
 
 // RecoveryKey returns the sort key of a recovery.
 func RecoveryKey(recoveryID string) string { return RecoveryPrefix + recoveryID }
+
+// Request returns the write that requests the recovery.
+func (r Recovery) Request(c store.Company) store.Op {
+	return c.Create(RecoveryKey(r.ID), RecoveryEntity, StoredRecovery{Recovery: r}).Until(r.RequestedAt.Add(Kept))
+}
+
+// Window returns the query for the deliveries of the recovery's window, to every endpoint.
+func (r Recovery) Window() store.Query {
+	return store.Query{Prefix: Prefix, From: Prefix + id.First(r.Since), To: Prefix + id.Last(r.Until) + "~"}
+}
+
+// Includes reports whether the recovery sends a delivery again.
+func (r Recovery) Includes(d Delivery, now time.Time) bool {
+	switch r.Only {
+	case "":
+	case Held:
+		return d.State == Held && d.HeldBecause == HeldSuspended
+	default:
+		return d.State == r.Only
+	}
+	return d.Recoverable() || d.Overdue(now)
+}
+
+// ClampWindow returns the window of a request. It moves the start to the age at which deliveries expire, and the end to now,
+// if the request exceeds them. A nil until means now.
+func ClampWindow(from time.Time, to *time.Time, now time.Time) (since, until time.Time, err error) {
+	if from.After(now) {
+		return since, until, fault.Refuse([]fault.FieldError{{Pointer: "/since", Detail: "must not be in the future"}})
+	}
+	if to != nil && to.Before(from) {
+		return since, until, fault.Refuse([]fault.FieldError{{Pointer: "/until", Detail: "must not be before since"}})
+	}
+	since, until = from.UTC(), now
+	if oldest := now.Add(-Kept); since.Before(oldest) {
+		since = oldest
+	}
+	if to != nil && to.Before(now) {
+		until = to.UTC()
+	}
+	if until.Before(since) {
+		until = since
+	}
+	return since, until, nil
+}

@@ -38,6 +38,8 @@ func Call(operation, path, provider string) Remedy {
 		r.Href = integration + "/enable"
 	case "rotate-integration-secret":
 		r.Href = integration + "/secret"
+	case "test-integration":
+		r.Href = integration + "/test"
 	case "recover-integration":
 		r.Href = integration + "/recover"
 	case "put-integration-credentials":

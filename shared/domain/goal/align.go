@@ -18,9 +18,10 @@ const (
 
 // Alignment says how well progress keeps up with time.
 type Alignment struct {
-	Score   float64  `json:"score" minimum:"0" maximum:"1" doc:"progress divided by the share of the time that has passed, at most 1"`
-	Status  Status   `json:"status" doc:"whether the pace is enough: aligned from a score of 0.8, drifting from 0.5, otherwise misaligned; an overdue goal is misaligned" enum:"aligned,drifting,misaligned"`
-	Reasons []string `json:"reasons" doc:"why the goal has this status, in words" nullable:"false" example:"[\"25 % done after 20 % of the time\"]"`
+	Score     float64   `json:"score" minimum:"0" maximum:"1" doc:"progress divided by the share of the time that has passed, at most 1; at most 0.7 if the work is stalled"`
+	Status    Status    `json:"status" doc:"whether the pace is enough: aligned from a score of 0.8, drifting from 0.5, otherwise misaligned; an overdue goal is misaligned, and a goal whose work is stalled is drifting at best" enum:"aligned,drifting,misaligned"`
+	ChangedAt time.Time `json:"changedAt,omitzero" doc:"when the status last changed; until a day later it changes again only if the goal is closed"`
+	Reasons   []string  `json:"reasons" doc:"why the goal has this status, in words" nullable:"false" example:"[\"25 % done after 20 % of the time\"]"`
 }
 
 // The lowest scores of the upper two statuses. Below driftingFrom a goal is misaligned.
@@ -29,9 +30,44 @@ const (
 	driftingFrom = 0.5
 )
 
-// Align compares progress with the share of the time from createdAt to dueAt that has passed: score = progress / share,
-// at most 1. A closed goal and a goal without a due date are aligned. An unfinished goal past its due date is misaligned.
+// Lasts sets how long a status lasts at least after it has changed, so that progress near a threshold does not make it flap.
+const Lasts = 24 * time.Hour
+
+// settle returns the alignment of a goal as of now that had the alignment was: a status that changed less than a day ago
+// stays. A new goal has no status yet, and the first change of a status may come at any time.
+func settle(was Alignment, g Goal, now time.Time) Alignment {
+	is := Align(g, now)
+	switch {
+	case was.Status == "":
+	case is.Status == was.Status:
+		is.ChangedAt = was.ChangedAt
+	case g.State != Closed && was.lasting(now):
+		is.Reasons = append(is.Reasons, fmt.Sprintf("it stays %s until %s, because a status lasts a day", was.Status, was.ChangedAt.Add(Lasts).Format(time.RFC3339)))
+		is.Status, is.ChangedAt = was.Status, was.ChangedAt
+	default:
+		is.ChangedAt = now.UTC()
+	}
+	return is
+}
+
+// lasting reports whether the status changed less than a day ago.
+func (a Alignment) lasting(now time.Time) bool {
+	return !a.ChangedAt.IsZero() && now.Before(a.ChangedAt.Add(Lasts))
+}
+
+// Align returns the alignment by pace, held back if the work on the goal is stalled: an open goal that is not done is then
+// drifting at best.
 func Align(g Goal, now time.Time) Alignment {
+	a := pace(g, now)
+	if g.State == Closed || g.Progress >= 1 {
+		return a
+	}
+	return g.Stalled.hold(a)
+}
+
+// pace compares progress with the share of the time from createdAt to dueAt that has passed: score = progress / share,
+// at most 1. A closed goal and a goal without a due date are aligned. An unfinished goal past its due date is misaligned.
+func pace(g Goal, now time.Time) Alignment {
 	if g.State == Closed {
 		return Alignment{Score: 1, Status: Aligned, Reasons: []string{"it is closed"}}
 	}
@@ -54,6 +90,19 @@ func Align(g Goal, now time.Time) Alignment {
 // NextReview returns the next time at which the alignment status may change although the goal stays the same. ok is false if
 // there is no such time.
 func NextReview(g Goal, now time.Time) (at time.Time, ok bool) {
+	at, ok = nextBound(g, now)
+	if !g.Alignment.lasting(now) || g.State == Closed {
+		return at, ok
+	}
+	end := g.Alignment.ChangedAt.Add(Lasts)
+	if held := Align(g, now).Status != g.Alignment.Status; held || ok && at.Before(end) {
+		return end, true
+	}
+	return at, ok
+}
+
+// nextBound returns the next time at which Align may give another status.
+func nextBound(g Goal, now time.Time) (at time.Time, ok bool) {
 	if g.State == Closed || g.DueAt == nil || g.Progress >= 1 || !now.Before(*g.DueAt) {
 		return time.Time{}, false
 	}

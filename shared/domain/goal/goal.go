@@ -36,6 +36,7 @@ type Goal struct {
 	DueAt      *time.Time `json:"dueAt,omitempty" doc:"when the goal is due"`
 	State      State      `json:"state" doc:"open until the provider closes it" enum:"open,closed"`
 	Alignment  Alignment  `json:"alignment" doc:"whether it will be reached in time"`
+	Stalled    Stall      `json:"stalled,omitempty" doc:"why the work on it does not go on, from the memories that refer to it; absent if it does, or if none refers to it" enum:"blocked,stale"`
 	CreatedAt  time.Time  `json:"createdAt" doc:"also the start of the pace that alignment expects"`
 	UpdatedAt  time.Time  `json:"updatedAt" doc:"when it last changed"`
 
@@ -101,7 +102,7 @@ func Apply(old Goal, provider string, d Draft, now time.Time) (g Goal, changed b
 	g = Goal{
 		ID: IDOf(provider, d.ExternalID), Provider: provider, ExternalID: d.ExternalID, Title: d.Title, Target: d.Target,
 		URL: d.URL, Progress: d.Progress, DueAt: utc(d.DueAt), State: d.State, CreatedAt: now, UpdatedAt: now,
-		SourceUpdatedAt: cmp.Or(d.UpdatedAt, old.SourceUpdatedAt),
+		SourceUpdatedAt: cmp.Or(d.UpdatedAt, old.SourceUpdatedAt), Stalled: old.Stalled,
 	}
 	switch {
 	case old.ID != "":
@@ -112,16 +113,17 @@ func Apply(old Goal, provider string, d Draft, now time.Time) (g Goal, changed b
 	if old.ID != "" && (same(old, g) || older(d.UpdatedAt, old.SourceUpdatedAt)) {
 		return old, false
 	}
-	g.Alignment = Align(g, now)
+	g.Alignment = settle(old.Alignment, g, now)
 	return g, true
 }
 
-// Review returns the goal with its alignment as of now. If the status stays the same, Review returns old, and changed is
-// false.
-func Review(old Goal, now time.Time) (g Goal, changed bool) {
+// Review returns the goal with its alignment as of now, when the work on it is stalled or not. If neither the status nor that
+// changes, Review returns old, and changed is false.
+func Review(old Goal, stalled Stall, now time.Time) (g Goal, changed bool) {
 	g = old
-	g.Alignment = Align(old, now)
-	if g.Alignment.Status == old.Alignment.Status {
+	g.Stalled = stalled
+	g.Alignment = settle(old.Alignment, g, now)
+	if g.Alignment.Status == old.Alignment.Status && g.Stalled == old.Stalled {
 		return old, false
 	}
 	g.UpdatedAt = now

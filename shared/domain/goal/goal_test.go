@@ -56,6 +56,52 @@ func TestAlign(t *testing.T) {
 	}
 }
 
+// TestAlign_Stalled holds a goal back whose work is stalled, and names that first.
+func TestAlign_Stalled(t *testing.T) {
+	t.Parallel()
+	open := goal.Goal{State: goal.Open, CreatedAt: start, DueAt: due(10), Progress: 0.9, Stalled: goal.Blocked}
+	late, done, closed, undated := open, open, open, open
+	late.Progress, done.Progress, closed.State, undated.DueAt, undated.Stalled = 0.1, 1, goal.Closed, nil, goal.Stale
+	for _, tt := range []struct {
+		name   string
+		goal   goal.Goal
+		status goal.Status
+		score  float64
+		reason string
+	}{
+		{"ahead of time", open, goal.Drifting, 0.7, "an item of its work is blocked"},
+		{"far behind", late, goal.Misaligned, 0.2, "10 % done after 50 % of the time to 2026-01-11"},
+		{"done", done, goal.Aligned, 1, "100 % done after 50 % of the time to 2026-01-11"},
+		{"closed", closed, goal.Aligned, 1, "it is closed"},
+		{"without a due date", undated, goal.Drifting, 0.7, "no item of its open work has changed for 14 days"},
+	} {
+		got := goal.Align(tt.goal, day(5))
+		got.Reasons = got.Reasons[:1]
+		if diff := cmp.Diff(goal.Alignment{Status: tt.status, Score: tt.score, Reasons: []string{tt.reason}}, got, cmpopts.EquateApprox(0, 0.001)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", tt.name, diff)
+		}
+	}
+}
+
+func TestWork_Stalled(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		work goal.Work
+		now  float64
+		want goal.Stall
+	}{
+		{goal.Work{}, 100, ""},
+		{goal.Work{Done: 3, ChangedAt: start}, 100, ""},
+		{goal.Work{Open: 1, ChangedAt: start}, 13.9, ""},
+		{goal.Work{Open: 1, ChangedAt: start}, 14, goal.Stale},
+		{goal.Work{Open: 1, Blocked: 1, ChangedAt: start}, 14, goal.Blocked},
+	} {
+		if got := tt.work.Stalled(day(tt.now)); got != tt.want {
+			t.Errorf("%+v on day %g: %q, want %q", tt.work, tt.now, got, tt.want)
+		}
+	}
+}
+
 // TestNextReview walks from review to review. At every hour between two reviews the status must still be the earlier one's.
 func TestNextReview(t *testing.T) {
 	t.Parallel()
@@ -101,8 +147,51 @@ func TestApply(t *testing.T) {
 	again, changed := goal.Apply(first, "github", d, day(9))
 	expect("the same draft later", want, again, false, changed)
 	d.Progress, want.Progress, want.Alignment.Status, want.UpdatedAt = 0.6, 0.6, goal.Drifting, day(9)
+	want.Alignment.ChangedAt = day(9)
 	second, changed := goal.Apply(first, "github", d, day(9))
 	expect("progress", want, second, true, changed)
+}
+
+// TestApply_Wavering lets progress waver by 1 % around each threshold every hour, and looks at the goal whenever a review is
+// due: the status changes at most once a day, and in the end it is the right one.
+func TestApply_Wavering(t *testing.T) {
+	t.Parallel()
+	for _, share := range []float64{0.8, 0.5} { // of the time
+		var g goal.Goal
+		var changed []time.Time
+		set := func(next goal.Goal, now time.Time) {
+			if g.ID != "" && next.Alignment.Status != g.Alignment.Status {
+				changed = append(changed, now)
+			}
+			g = next
+		}
+		for hour := range 9 * 24 {
+			now := start.Add(time.Duration(hour) * time.Hour)
+			progress := share*float64(hour)/240 + []float64{0.01, -0.01}[hour%2]
+			d := goal.Draft{ExternalID: "m/1", Title: "Ship", Progress: max(progress, 0), DueAt: due(10), StartedAt: due(0), State: goal.Open}
+			next, _ := goal.Apply(g, "github", d, now)
+			set(next, now)
+			if at, more := goal.NextReview(g, now); more && at.Before(now.Add(time.Hour)) {
+				next, _ = goal.Review(g, "", at)
+				set(next, at)
+			}
+		}
+		if len(changed) == 0 {
+			t.Errorf("around %g: the status never changed, want changes", share)
+		}
+		for n := 1; n < len(changed); n++ {
+			if gap := changed[n].Sub(changed[n-1]); gap < 24*time.Hour {
+				t.Errorf("around %g: the status changed again after %v, want a day at least", share, gap)
+			}
+		}
+		for at, more := goal.NextReview(g, day(9)); more; at, more = goal.NextReview(g, at) {
+			next, _ := goal.Review(g, "", at)
+			set(next, at)
+		}
+		if got := g.Alignment.Status; got != goal.Misaligned {
+			t.Errorf("around %g: %s in the end, want misaligned", share, got)
+		}
+	}
 }
 
 func TestDraft_Check(t *testing.T) {

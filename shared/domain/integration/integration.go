@@ -41,9 +41,10 @@ const (
 
 // The reasons why an integration is disabled.
 const (
-	DisabledManually = "manual"  // a user disabled it
-	DisabledGone     = "gone"    // its endpoint answered 410
-	DisabledFailing  = "failing" // no delivery reached it for five days
+	DisabledManually = "manual"   // a user disabled it
+	DisabledGone     = "gone"     // its endpoint answered 410
+	DisabledFailing  = "failing"  // no delivery reached it for five days
+	DisabledImported = "imported" // an import has made it without its secrets
 )
 
 // Integration describes one configured connector, as stored.
@@ -55,26 +56,37 @@ type Integration struct {
 	Disabled       *Disabled        `json:"disabled,omitempty"`
 	Config         json.RawMessage  `json:"config"` // as configured, without secrets
 	Permissions    []Port           `json:"permissions"`
+	Narrowed       bool             `json:"narrowed,omitempty"` // the company allows fewer ports than the connector asks for
 	Certification  *Certification   `json:"certification,omitempty"`
 	SecretAt       *time.Time       `json:"secretAt,omitempty"` // when the newest signing secret was made
 	Credentials    *CredentialNames `json:"credentials,omitempty"`
+	Mapping        *MappingRef      `json:"mapping,omitempty"` // nil: the provider's default mapping applies
+	Schedule       *Schedule        `json:"schedule,omitempty"`
 	ConfiguredBy   string           `json:"configuredBy,omitempty"`
 	CreatedAt      time.Time        `json:"createdAt"`
 	UpdatedAt      time.Time        `json:"updatedAt"`
+	Suspended      bool             `json:"suspended,omitempty"`      // the company is suspended; see package suspension
 	SandboxedCause string           `json:"sandboxedCause,omitempty"` // why the integration is back in the sandbox
 	Damaged        error            `json:"-"`                        // why the stored form cannot be read: see Usable
 }
 
 // Disabled says when and why an integration was disabled.
 type Disabled struct {
-	Reason string    `json:"reason" doc:"who disabled the integration: a user (manual), the endpoint by a 410 (gone), or the service after five days without a success (failing)" enum:"manual,gone,failing"`
+	Reason string    `json:"reason" doc:"who disabled the integration: a user (manual), the endpoint by a 410 (gone), the service after five days without a success (failing), or an import, which brings no secrets (imported)" enum:"manual,gone,failing,imported"`
 	At     time.Time `json:"at" doc:"when the integration was disabled"`
+}
+
+// Disable disables the integration for a reason, one of those that Disabled lists.
+func (i *Integration) Disable(reason string, now time.Time) {
+	i.Enabled, i.Disabled, i.UpdatedAt = false, &Disabled{Reason: reason, At: now}, now
 }
 
 // CredentialNames lists the credentials in the vault by name. The API never shows their values.
 type CredentialNames struct {
 	Names     []string  `json:"names" doc:"names of the credentials; no operation returns the values" nullable:"false" example:"[\"token\"]"`
 	UpdatedAt time.Time `json:"updatedAt" doc:"when the credentials were stored"`
+
+	ExpiresAt *time.Time `json:"expiresAt,omitempty" doc:"when they expire: as the provider says with what is fetched or, if it does not say so, as stated when they were stored; absent if neither is known"`
 }
 
 // Certification records a passed certification run.
@@ -112,6 +124,26 @@ func (i Integration) IsCertified(now time.Time) bool {
 // Has reports whether the permissions list a port.
 func (i Integration) Has(p Port) bool { return has(i.Permissions, p) }
 
+// StoredCredentials returns the names of the credentials in the vault.
+func (i Integration) StoredCredentials() []string {
+	if i.Credentials == nil {
+		return nil
+	}
+	return i.Credentials.Names
+}
+
+// CredentialsEnd returns the integration with the time at which the provider says that the credentials expire, and whether
+// that is new. The zero time says that the provider does not tell, and changes nothing: a founder may have stated the time.
+func (i Integration) CredentialsEnd(until time.Time) (told Integration, changed bool) {
+	if i.Credentials == nil || until.IsZero() || i.Credentials.ExpiresAt != nil && i.Credentials.ExpiresAt.Equal(until) {
+		return i, false
+	}
+	names, until := *i.Credentials, until.UTC()
+	names.ExpiresAt = &until
+	i.Credentials = &names
+	return i, true
+}
+
 func has(ports []Port, p Port) bool {
 	return slices.Contains(ports, p)
 }
@@ -146,19 +178,12 @@ const MaxPerCompany = 50
 
 // List reads all integrations of a company, in order of provider name.
 func List(ctx context.Context, c store.Company) ([]Stored, error) {
-	q := store.Query{Prefix: Prefix}
 	var all []Stored
-	for {
-		page, err := c.Query(ctx, q)
+	for item, err := range c.Items(ctx, store.Query{Prefix: Prefix}) {
 		if err != nil {
 			return nil, store.Fault(err, "")
 		}
-		for _, item := range page.Items {
-			all = append(all, Stored{Integration: decode(item), Version: item.Version})
-		}
-		if page.Next == "" {
-			return all, nil
-		}
-		q.After = page.Next
+		all = append(all, Stored{Integration: decode(item), Version: item.Version})
 	}
+	return all, nil
 }

@@ -17,6 +17,7 @@ const (
 	Pass          Result = "pass"
 	Fail          Result = "fail"
 	NotApplicable Result = "not-applicable"
+	Warn          Result = "warn" // opens no port and closes none
 )
 
 // Check reports one check of a certification run. What it shares with a check of health or readiness has the same name and
@@ -25,7 +26,7 @@ type Check struct {
 	ID       string             `json:"id" doc:"stable name of the check" example:"refuses-bad-signature"`
 	Title    string             `json:"title" doc:"the check in words" example:"Refuses a request with a bad signature"`
 	Port     Port               `json:"port" doc:"the port that this check opens"`
-	Status   Result             `json:"status" doc:"what was found" enum:"pass,fail,not-applicable"`
+	Status   Result             `json:"status" doc:"what was found" enum:"pass,warn,fail,not-applicable"`
 	Reason   string             `json:"reason" doc:"what was found and, if it failed, what to do"`
 	Evidence []finding.Evidence `json:"evidence" nullable:"false" doc:"the facts behind it"`
 	Remedy   *finding.Remedy    `json:"remedy,omitempty" doc:"the operation that fixes it"`
@@ -34,12 +35,15 @@ type Check struct {
 
 // Report describes a certification run.
 type Report struct {
-	Suite        string    `json:"suite" doc:"version of the checks" example:"1"`
-	ConfigDigest string    `json:"configDigest" doc:"SHA-256 of the configuration that was tested, base64url"`
-	At           time.Time `json:"at" doc:"when the certification ran"`
-	Passed       bool      `json:"passed" doc:"whether no check failed and at least one port is proven"`
-	Ports        []Port    `json:"ports" doc:"the proven ports: each has a passed check, no failed check, and no required check that did not apply"`
-	Checks       []Check   `json:"checks" doc:"the checks and their results" nullable:"false"`
+	Suite         string    `json:"suite" doc:"version of the checks" example:"2"`
+	ConfigDigest  string    `json:"configDigest" doc:"SHA-256 of the configuration that was tested, base64url"`
+	MappingDigest string    `json:"mappingDigest,omitempty" doc:"SHA-256 of the company's mapping at that time, base64url; absent if the provider's default applied"`
+	At            time.Time `json:"at" doc:"when the certification ran"`
+	Passed        bool      `json:"passed" doc:"whether no check failed and at least one port is proven"`
+	Ports         []Port    `json:"ports" doc:"the proven ports: each has a passed check, no failed check, and no required check that did not apply"`
+	Checks        []Check   `json:"checks" doc:"the checks and their results" nullable:"false"`
+
+	CredentialsUntil *time.Time `json:"credentialsUntil,omitempty" doc:"when the credentials expire; absent if the provider does not say so"`
 }
 
 // Conclude fills Passed and Ports. A port is proven when at least one of its checks passed, none failed, and every required
@@ -119,20 +123,15 @@ func SaveReports(c store.Company, provider string, version int64, r Reports) sto
 // ListReports reads the reports of all integrations of a company and returns them by provider.
 func ListReports(ctx context.Context, c store.Company) (map[string]Reports, error) {
 	all := map[string]Reports{}
-	for q := (store.Query{Prefix: reportsPrefix}); ; {
-		page, err := c.Query(ctx, q)
+	for item, err := range c.Items(ctx, store.Query{Prefix: reportsPrefix}) {
 		if err != nil {
 			return nil, store.Fault(err, "")
 		}
-		for _, item := range page.Items {
-			var r Reports
-			if err := item.Decode(&r); err != nil {
-				return nil, err
-			}
-			all[item.Key[len(reportsPrefix):]] = r
+		var r Reports
+		if err := item.Decode(&r); err != nil {
+			return nil, err
 		}
-		if q.After = page.Next; q.After == "" {
-			return all, nil
-		}
+		all[item.Key[len(reportsPrefix):]] = r
 	}
+	return all, nil
 }

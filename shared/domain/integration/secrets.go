@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"orgops/shared/storage/store"
@@ -81,11 +82,18 @@ const CredentialEntity = "credential"
 // CredentialKey returns the sort key of an integration's sealed secrets.
 func CredentialKey(provider string) string { return "CREDENTIAL#" + provider }
 
+// sealedItem holds an integration's secrets. Each field is sealed on its own, under a label that names the provider and the
+// field, so a text that is moved to another field, provider or company does not open.
 type sealedItem struct {
-	Sealed []byte `json:"sealed"`
+	Signing []byte            `json:"signing,omitempty"` // the signing secrets
+	Values  map[string][]byte `json:"values,omitempty"`  // the credentials by name
+	Sealed  []byte            `json:"sealed,omitempty"`  // form of release 0.1.0: all of it in one text; the next write replaces it
 }
 
-func label(provider string) string { return provider + "/secrets" }
+// The labels under which the fields are sealed. No provider's name has a slash.
+func signingLabel(provider string) string          { return provider + "/signing" }
+func credentialLabel(provider, name string) string { return provider + "/credentials/" + name }
+func formerLabel(provider string) string           { return provider + "/secrets" }
 
 // LoadSecrets reads and opens an integration's secrets. For an integration without secrets it returns version 0 and no error.
 func LoadSecrets(ctx context.Context, c store.Company, v Vault, provider string) (Secrets, int64, error) {
@@ -115,23 +123,18 @@ func BoundsKey(provider string) string { return CredentialKey(provider) + "#boun
 func LoadSecretsAndBounds(ctx context.Context, c store.Company, v Vault, provider string) (s Secrets, bounds *store.Item, err error) {
 	bounds = new(store.Item)
 	var unopened error
-	for q := (store.Query{Prefix: CredentialKey(provider), To: BoundsKey(provider)}); ; {
-		page, err := c.Query(ctx, q)
+	for item, err := range c.Items(ctx, store.Query{Prefix: CredentialKey(provider), To: BoundsKey(provider)}) {
 		if err != nil {
 			return Secrets{}, nil, store.Fault(err, "")
 		}
-		for _, item := range page.Items {
-			switch item.Key {
-			case BoundsKey(provider):
-				*bounds = item
-			case CredentialKey(provider):
-				s, unopened = openSecrets(ctx, c, v, provider, item)
-			}
-		}
-		if q.After = page.Next; q.After == "" {
-			return s, bounds, unopened
+		switch item.Key {
+		case BoundsKey(provider):
+			*bounds = item
+		case CredentialKey(provider):
+			s, unopened = openSecrets(ctx, c, v, provider, item)
 		}
 	}
+	return s, bounds, unopened
 }
 
 func openSecrets(ctx context.Context, c store.Company, v Vault, provider string, item store.Item) (Secrets, error) {
@@ -139,27 +142,92 @@ func openSecrets(ctx context.Context, c store.Company, v Vault, provider string,
 	if err := item.Decode(&sealed); err != nil {
 		return Secrets{}, err
 	}
-	plain, err := v.Open(ctx, c.ID(), label(provider), sealed.Sealed)
-	if err != nil {
-		return Secrets{}, fmt.Errorf("open secrets of %s: %w", provider, err)
-	}
 	var s Secrets
-	if err := json.Unmarshal(plain, &s); err != nil {
-		return Secrets{}, fmt.Errorf("decode secrets of %s: invalid JSON", provider) // the cause might quote the secrets
+	if len(sealed.Sealed) > 0 {
+		err := openField(ctx, c, v, provider, formerLabel(provider), sealed.Sealed, &s)
+		return s, err
+	}
+	if len(sealed.Signing) > 0 {
+		if err := openField(ctx, c, v, provider, signingLabel(provider), sealed.Signing, &s.Signing); err != nil {
+			return Secrets{}, err
+		}
+	}
+	for name, text := range sealed.Values {
+		plain, err := v.Open(ctx, c.ID(), credentialLabel(provider, name), text)
+		if err != nil {
+			return Secrets{}, fmt.Errorf("open credential %s of %s: %w", name, provider, err)
+		}
+		if s.Values == nil {
+			s.Values = make(map[string]string, len(sealed.Values))
+		}
+		s.Values[name] = string(plain)
 	}
 	return s, nil
+}
+
+func openField(ctx context.Context, c store.Company, v Vault, provider, label string, sealed []byte, into any) error {
+	plain, err := v.Open(ctx, c.ID(), label, sealed)
+	if err != nil {
+		return fmt.Errorf("open secrets of %s: %w", provider, err)
+	}
+	if err := json.Unmarshal(plain, into); err != nil {
+		return fmt.Errorf("decode secrets of %s: invalid JSON", provider) // the cause might quote the secrets
+	}
+	return nil
 }
 
 // SaveSecrets returns the write that replaces the secrets at version (0: none yet). The write stays out of the change feed,
 // because consumers see the change of the integration in the same commit.
 func SaveSecrets(ctx context.Context, c store.Company, v Vault, provider string, version int64, s Secrets) (store.Op, error) {
-	plain, err := json.Marshal(s)
-	if err != nil {
-		return store.Op{}, err
+	var sealed sealedItem
+	if len(s.Signing) > 0 {
+		plain, err := json.Marshal(s.Signing)
+		if err != nil {
+			return store.Op{}, err
+		}
+		if sealed.Signing, err = v.Seal(ctx, c.ID(), signingLabel(provider), plain); err != nil {
+			return store.Op{}, fmt.Errorf("seal secrets of %s: %w", provider, err)
+		}
 	}
-	sealed, err := v.Seal(ctx, c.ID(), label(provider), plain)
-	if err != nil {
-		return store.Op{}, fmt.Errorf("seal secrets of %s: %w", provider, err)
+	for name, value := range s.Values {
+		text, err := v.Seal(ctx, c.ID(), credentialLabel(provider, name), []byte(value))
+		if err != nil {
+			return store.Op{}, fmt.Errorf("seal credential %s of %s: %w", name, provider, err)
+		}
+		if sealed.Values == nil {
+			sealed.Values = make(map[string][]byte, len(s.Values))
+		}
+		sealed.Values[name] = text
 	}
-	return c.Save(CredentialKey(provider), CredentialEntity, version, sealedItem{sealed}).Quietly(), nil
+	return c.Save(CredentialKey(provider), CredentialEntity, version, sealed).Quietly(), nil
+}
+
+// Reseal seals a company's secrets field by field that release 0.1.0 sealed as one text, and returns of how many integrations.
+// It leaves secrets to a request that writes them at the same time, because that request seals them by field too.
+func Reseal(ctx context.Context, c store.Company, v Vault) (resealed int, err error) {
+	for item, err := range c.Items(ctx, store.Query{Prefix: CredentialKey("")}) {
+		if err != nil {
+			return resealed, store.Fault(err, "")
+		}
+		var sealed sealedItem
+		if item.Entity != CredentialEntity || item.Decode(&sealed) != nil || len(sealed.Sealed) == 0 {
+			continue
+		}
+		provider := strings.TrimPrefix(item.Key, CredentialKey(""))
+		s, err := openSecrets(ctx, c, v, provider, item)
+		if err != nil {
+			return resealed, err
+		}
+		op, err := SaveSecrets(ctx, c, v, provider, item.Version, s)
+		if err != nil {
+			return resealed, err
+		}
+		switch err := c.Commit(ctx, op); {
+		case err == nil:
+			resealed++
+		case !errors.Is(err, store.ErrConflict):
+			return resealed, store.Fault(err, "")
+		}
+	}
+	return resealed, nil
 }

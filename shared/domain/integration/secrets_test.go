@@ -134,6 +134,96 @@ func TestSecrets_Store(t *testing.T) {
 	}
 }
 
+// moved is an item of sealed fields, as stored.
+type moved struct {
+	Signing json.RawMessage            `json:"signing,omitempty"`
+	Values  map[string]json.RawMessage `json:"values,omitempty"`
+}
+
+// TestSecrets_Fields seals each field for itself: a text that was moved to another field of the same provider does not open,
+// and neither does a text copied from the same field of another provider.
+func TestSecrets_Fields(t *testing.T) {
+	t.Parallel()
+	s, v := open(t)
+	c := store.For(s, "a")
+	sealed := func(provider string) (m moved) {
+		t.Helper()
+		secrets := integration.Secrets{Values: map[string]string{"token": "s3cr3t-1", "header": "s3cr3t-2", "signing": "s3cr3t-3"}}.Rotate("whsec_s3cr3t", now, 0)
+		op, err := integration.SaveSecrets(t.Context(), c, v, provider, 0, secrets)
+		errtest.Must(t, err)
+		errtest.Must(t, json.Unmarshal(op.Body, &m))
+		return m
+	}
+	tests := []struct {
+		name string
+		move func(m *moved)
+		ok   bool
+	}{
+		{"as sealed", func(*moved) {}, true},
+		{"two credentials exchanged", func(m *moved) { m.Values["token"], m.Values["header"] = m.Values["header"], m.Values["token"] }, false},
+		{"a credential renamed", func(m *moved) { m.Values["other"] = m.Values["token"] }, false},
+		{"a credential as the signing secret", func(m *moved) { m.Signing = m.Values["signing"] }, false},
+		{"the signing secret as a credential", func(m *moved) { m.Values["signing"] = m.Signing }, false},
+		{"of another provider", func(m *moved) { m.Values["token"] = sealed("linear").Values["token"] }, false},
+	}
+	for n, tt := range tests {
+		m := sealed("github")
+		tt.move(&m)
+		item := c.Create(integration.CredentialKey("github"), integration.CredentialEntity, m)
+		if n > 0 {
+			item = c.Replace(integration.CredentialKey("github"), integration.CredentialEntity, int64(n), m)
+		}
+		errtest.Must(t, c.Commit(t.Context(), item))
+		got, _, err := integration.LoadSecrets(t.Context(), c, v, "github")
+		if tt.ok != (err == nil) {
+			t.Errorf("%s: error %v, want it opened: %t", tt.name, err, tt.ok)
+		}
+		if !tt.ok && len(got.Values)+len(got.Signing) > 0 {
+			t.Errorf("%s: secrets %v, want none", tt.name, got)
+		}
+	}
+}
+
+// TestReseal opens secrets in the form of release 0.1.0, moves them to the form of today once.
+func TestReseal(t *testing.T) {
+	t.Parallel()
+	s, v := open(t)
+	c := store.For(s, "a")
+	want := integration.Secrets{Values: map[string]string{"token": "s3cr3t"}}.Rotate("whsec_s3cr3t", now, 0)
+	plain, err := json.Marshal(want)
+	errtest.Must(t, err)
+	for _, provider := range []string{"github", "webhook-billing"} {
+		text, err := v.Seal(t.Context(), "a", provider+"/secrets", plain)
+		errtest.Must(t, err)
+		errtest.Must(t, c.Commit(t.Context(), c.Create(integration.CredentialKey(provider), integration.CredentialEntity, map[string]any{"sealed": text}).Quietly()))
+		errtest.Must(t, c.Commit(t.Context(), c.Create(integration.BoundsKey(provider), integration.BoundsEntity, struct{}{}).Quietly()))
+	}
+	var resealed []int
+	for _, version := range []int64{1, 2, 2} { // before, after the first and after the second call
+		for _, provider := range []string{"github", "webhook-billing"} {
+			got, at, err := integration.LoadSecrets(t.Context(), c, v, provider)
+			errtest.Must(t, err)
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("%s: secrets differ (-want +got):\n%s", provider, diff)
+			}
+			if at != version {
+				t.Errorf("%s: version %d, want %d", provider, at, version)
+			}
+		}
+		n, err := integration.Reseal(t.Context(), c, v)
+		errtest.Must(t, err)
+		resealed = append(resealed, n)
+	}
+	if diff := cmp.Diff([]int{2, 0, 0}, resealed); diff != "" {
+		t.Errorf("integrations resealed by each call (-want +got):\n%s", diff)
+	}
+	item, err := c.Get(t.Context(), integration.CredentialKey("github"), nil)
+	errtest.Must(t, err)
+	if strings.Contains(string(item.Body), `"sealed"`) {
+		t.Errorf("item %s, want it without the former form", item.Body)
+	}
+}
+
 // TestLoadSecretsAndBounds reads both items of an endpoint, and none of an endpoint whose name begins with its name.
 func TestLoadSecretsAndBounds(t *testing.T) {
 	t.Parallel()

@@ -8,11 +8,11 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"time"
-	"unicode/utf8"
 
 	"orgops/shared/base/fault"
 	"orgops/shared/base/id"
 	"orgops/shared/base/text"
+	"orgops/shared/domain/goal"
 )
 
 // Entity and Prefix name the entity of a memory's item and the prefix of its key.
@@ -30,12 +30,24 @@ type Memory struct {
 	Title       string    `json:"title" doc:"title of the thing" example:"Login fails on Safari"`
 	Body        string    `json:"body,omitempty" doc:"at most 64 kB; longer text is cut at a character"`
 	URL         string    `json:"url,omitempty" doc:"web page of the thing at the provider" format:"uri"`
-	ContentHash string    `json:"contentHash" doc:"SHA-256 over kind, title, body and url, base64url"`
+	GoalID      string    `json:"goalId,omitempty" doc:"the goal that the thing is work on" format:"uuid"`
+	Work        Work      `json:"work,omitempty" doc:"how far the work is; absent without a goal" enum:"open,done,blocked"`
+	ContentHash string    `json:"contentHash" doc:"SHA-256 over kind, title, body and url, and over goal and work if there is a goal, base64url"`
 	CreatedAt   time.Time `json:"createdAt" doc:"when it was imported"`
 	UpdatedAt   time.Time `json:"updatedAt" doc:"when it last changed"`
 
 	SourceUpdatedAt *time.Time `json:"sourceUpdatedAt,omitempty" doc:"when it last changed at the provider, if the provider says so; an older state changes nothing"`
 }
+
+// Work says how far a thing is that is work on a goal.
+type Work string
+
+// The states of work.
+const (
+	WorkOpen    Work = "open"
+	WorkDone    Work = "done"
+	WorkBlocked Work = "blocked" // open, and waiting for something else
+)
 
 // Limits of a memory's fields, in bytes.
 const (
@@ -56,6 +68,8 @@ type Draft struct {
 	Title      string `json:"title"`
 	Body       string `json:"body,omitempty"`
 	URL        string `json:"url,omitempty"`
+	Goal       string `json:"goal,omitempty"` // the goal that it is work on, as the provider calls it
+	Work       Work   `json:"work,omitempty"` // "" with a goal: open
 
 	UpdatedAt *time.Time `json:"-"` // when the provider says it changed; nil: unknown
 }
@@ -69,6 +83,12 @@ func (d Draft) Check(at string) []fault.FieldError {
 	if d.Title == "" {
 		problems = append(problems, fault.FieldError{Pointer: at + "/title", Detail: "must not be empty"})
 	}
+	if len(d.Goal) > maxExternalID {
+		problems = append(problems, fault.FieldError{Pointer: at + "/goal", Detail: "at most 512 bytes"})
+	}
+	if d.Work != "" && d.Work != WorkOpen && d.Work != WorkDone && d.Work != WorkBlocked {
+		problems = append(problems, fault.FieldError{Pointer: at + "/work", Detail: "must be open, done or blocked"})
+	}
 	return problems
 }
 
@@ -81,10 +101,7 @@ func Key(memoryID string) string { return Prefix + memoryID }
 // Apply returns the memory that a draft makes of old; the zero Memory stands for a memory that is new. When the content is
 // the same, or the draft is older than old, it returns old, and changed is false: the caller writes nothing.
 func Apply(old Memory, provider string, d Draft, now time.Time) (m Memory, changed bool) {
-	d.Kind, d.Title, d.Body = text.Truncate(d.Kind, maxKind), text.Truncate(d.Title, maxTitle), cutEncoded(text.Truncate(d.Body, maxBody), maxEncodedBody)
-	if len(d.URL) > maxURL {
-		d.URL = ""
-	}
+	d = d.Cut()
 	hash := contentHash(d)
 	if old.ContentHash == hash || older(d.UpdatedAt, old.SourceUpdatedAt) {
 		return old, false
@@ -94,10 +111,27 @@ func Apply(old Memory, provider string, d Draft, now time.Time) (m Memory, chang
 		Body: d.Body, URL: d.URL, ContentHash: hash, CreatedAt: now, UpdatedAt: now,
 		SourceUpdatedAt: cmp.Or(d.UpdatedAt, old.SourceUpdatedAt),
 	}
+	if d.Goal != "" {
+		m.GoalID, m.Work = goal.IDOf(provider, d.Goal), d.Work
+	}
 	if old.ID != "" {
 		m.CreatedAt = old.CreatedAt
 	}
 	return m, true
+}
+
+// Cut returns the draft within the limits of a memory's fields: long text is cut, and a long URL is dropped.
+func (d Draft) Cut() Draft {
+	d.Kind, d.Title, d.Body = text.Truncate(d.Kind, maxKind), text.Truncate(d.Title, maxTitle), text.TruncateJSON(text.Truncate(d.Body, maxBody), maxEncodedBody)
+	if len(d.URL) > maxURL {
+		d.URL = ""
+	}
+	if d.Goal == "" {
+		d.Work = ""
+	} else {
+		d.Work = cmp.Or(d.Work, WorkOpen)
+	}
+	return d
 }
 
 // older reports whether a draft's time is known to precede the stored one.
@@ -106,28 +140,11 @@ func older(draft, stored *time.Time) bool {
 }
 
 func contentHash(d Draft) string {
-	b, _ := json.Marshal([]string{d.Kind, d.Title, d.Body, d.URL}) // strings always encode
+	content := []string{d.Kind, d.Title, d.Body, d.URL}
+	if d.Goal != "" {
+		content = append(content, d.Goal, string(d.Work))
+	}
+	b, _ := json.Marshal(content) // strings always encode
 	sum := sha256.Sum256(b)
 	return base64.RawURLEncoding.EncodeToString(sum[:])
-}
-
-// cutEncoded shortens s to at most n bytes of JSON as encoding/json writes it, quotes excluded.
-func cutEncoded(s string, n int) string {
-	if len(s) <= n/6 {
-		return s
-	}
-	for i, r := range s {
-		switch {
-		case r == '"', r == '\\', r == '\n', r == '\r', r == '\t':
-			n -= 2
-		case r < ' ', r == '<', r == '>', r == '&', r == '\u2028', r == '\u2029', r == utf8.RuneError:
-			n -= 6
-		default:
-			n -= utf8.RuneLen(r)
-		}
-		if n < 0 {
-			return s[:i]
-		}
-	}
-	return s
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"orgops/shared/domain/goal"
 	"orgops/shared/domain/memory"
 	"orgops/shared/testkit/errtest"
 )
@@ -40,6 +41,45 @@ func TestApply(t *testing.T) {
 	expect("another title", want, second, true, changed)
 	if id := memory.IDOf("github", "7"); id == memory.IDOf("feed", "7") {
 		t.Errorf("id %s of two providers, want one of its own for each", id)
+	}
+}
+
+// TestApply_Work keeps the goal that a memory is work on, and how far the work is.
+func TestApply_Work(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	var m memory.Memory
+	for _, step := range []struct {
+		goal    string
+		given   memory.Work
+		want    memory.Work
+		changed bool
+	}{
+		{"", memory.WorkBlocked, "", true}, // without a goal it is no work
+		{"m/1", "", memory.WorkOpen, true},
+		{"m/1", memory.WorkOpen, memory.WorkOpen, false},
+		{"m/1", memory.WorkBlocked, memory.WorkBlocked, true},
+		{"m/1", memory.WorkDone, memory.WorkDone, true},
+		{"m/2", memory.WorkDone, memory.WorkDone, true},
+		{"", "", "", true},
+	} {
+		next, changed := memory.Apply(m, "github", memory.Draft{ExternalID: "7", Title: "T", Goal: step.goal, Work: step.given}, now)
+		if changed != step.changed {
+			t.Errorf("%+v: changed = %t, want %t", step, changed, step.changed)
+		}
+		wantGoal := ""
+		if step.goal != "" {
+			wantGoal = goal.IDOf("github", step.goal)
+		}
+		want := memory.Memory{GoalID: wantGoal, Work: step.want}
+		if diff := cmp.Diff(want, memory.Memory{GoalID: next.GoalID, Work: next.Work}); diff != "" {
+			t.Errorf("%+v (-want +got):\n%s", step, diff)
+		}
+		m = next
+	}
+	problems := memory.Draft{ExternalID: "7", Title: "T", Goal: strings.Repeat("g", 513), Work: "later"}.Check("/data")
+	if got := len(problems); got != 2 {
+		t.Errorf("%d problems, want 2: %v", got, problems)
 	}
 }
 

@@ -54,7 +54,7 @@ type Progress struct {
 
 // Preview shows one item that a sandbox run would have written.
 type Preview struct {
-	Target     string `json:"target" doc:"whether the item would become a memory or a goal" enum:"memory,goal"`
+	Target     string `json:"target" doc:"whether the item would become a memory, a goal or a note on the timeline" enum:"memory,goal,note"`
 	ExternalID string `json:"externalId" doc:"id of the item at the provider"`
 	Kind       string `json:"kind,omitempty" doc:"kind of the item at the provider"`
 	Title      string `json:"title" doc:"title of the item"`
@@ -89,22 +89,21 @@ type Work struct {
 	Tries           int             `json:"tries,omitempty"`      // consecutive failures without progress
 	Begun           int             `json:"begun,omitempty"`      // fetches since the last progress that no worker has come back from
 	LeaseUntil      time.Time       `json:"leaseUntil,omitzero"`  // no other worker takes the run before
+	Incomplete      bool            `json:"incomplete,omitempty"` // a page may have missed items, so nothing is removed
+	Sweep           *Sweep          `json:"sweep,omitempty"`      // set when every page of a full run has been fetched
+}
+
+// Sweep holds how far a full run has looked for stored items that the provider no longer has.
+type Sweep struct {
+	Entity string          `json:"entity,omitempty"` // "": at the beginning
+	After  string          `json:"after,omitempty"`  // the last key that was looked at
+	State  json.RawMessage `json:"state,omitempty"`  // what the connector keeps after the run
 }
 
 // StoredRun stores a run with its work.
 type StoredRun struct {
 	Run
 	Work Work `json:"work"`
-}
-
-// Slot names the run of a provider that has not ended, "" if every run has. A provider has one slot, so it has at most one
-// such run.
-type Slot struct {
-	Run string `json:"run"`
-	// State holds what the connector keeps between runs: validators (ETag, Last-Modified) and cursors.
-	// It is valid only for the configuration with this digest.
-	State        json.RawMessage `json:"state,omitempty"`
-	ConfigDigest string          `json:"configDigest,omitempty"`
 }
 
 // Key returns the sort key of a run.

@@ -4,9 +4,11 @@ package timeline
 import (
 	"encoding/json"
 	"slices"
+	"strings"
 	"time"
 
 	"orgops/shared/base/id"
+	"orgops/shared/storage/store"
 )
 
 // Entity and Prefix name the entity of an entry's item and the prefix of its key.
@@ -31,28 +33,41 @@ const (
 	GoalUpdated           Kind = "goal.updated"
 	GoalAlignmentChanged  Kind = "goal.alignment.changed"
 	PolicyDenied          Kind = "policy.denied"
+	ApprovalRequested     Kind = "approval.requested"
+	ApprovalDecided       Kind = "approval.decided"
+	ExecutiveActed        Kind = "executive.acted"
 	Note                  Kind = "note"
+	Brief                 Kind = "brief"
 )
 
 // Kinds lists every kind, for filters. Entries that one change causes sort in this order, the last kind as the newest.
 func Kinds() []Kind {
 	return []Kind{
 		IntegrationConfigured, IntegrationCertified, IntegrationSandboxed, IntegrationDisabled, MemorySynced,
-		GoalUpdated, GoalAlignmentChanged, PolicyDenied, Note,
+		GoalUpdated, GoalAlignmentChanged, PolicyDenied, ApprovalRequested, ApprovalDecided, ExecutiveActed, Note, Brief,
 	}
 }
 
 // Reference names a resource or a person by type and id.
 type Reference struct {
-	Type string `json:"type" doc:"type of the resource or actor: user, integration, memory, goal, sync, company, note or system" example:"integration"`
+	Type string `json:"type" doc:"type of the resource or actor: user, integration, memory, goal, sync, approval, recommendation, company, executive, recovery, note, service or system" example:"integration"`
 	ID   string `json:"id" doc:"id of the resource or actor; for an integration, the provider name" example:"github"`
+}
+
+// MaxFilter limits the length of a filter type:id, in bytes.
+const MaxFilter = 190
+
+// Is reports whether the reference meets a filter: a type, type:id, or "" for any reference.
+func (r Reference) Is(filter string) bool {
+	kind, named, hasID := strings.Cut(filter, ":")
+	return filter == "" || kind == r.Type && (!hasID || named == r.ID)
 }
 
 // Entry records one thing that happened, as stored and as the API shows it.
 type Entry struct {
 	ID      string          `json:"id" doc:"UUIDv7" format:"uuid"`
 	At      time.Time       `json:"at" doc:"when it happened"`
-	Kind    Kind            `json:"kind" enum:"integration.configured,integration.certified,integration.sandboxed,integration.disabled,memory.synced,goal.updated,goal.alignment.changed,policy.denied,note" doc:"what happened" example:"goal.updated"`
+	Kind    Kind            `json:"kind" enum:"integration.configured,integration.certified,integration.sandboxed,integration.disabled,memory.synced,goal.updated,goal.alignment.changed,policy.denied,approval.requested,approval.decided,executive.acted,note,brief" doc:"what happened" example:"goal.updated"`
 	Title   string          `json:"title" doc:"what happened, in words" example:"Goal Ship the beta is drifting"`
 	Actor   Reference       `json:"actor" doc:"the user, the integration or the part of the system that acted"`
 	Subject Reference       `json:"subject" doc:"the resource that the entry is about"`
@@ -64,6 +79,11 @@ type Entry struct {
 // of an event's id with the same parts.
 func ID(at time.Time, kind Kind, parts ...string) string {
 	return id.Ranked(at, byte(slices.Index(Kinds(), kind)), append(parts, string(kind), Entity)...)
+}
+
+// Create returns the op that adds an entry. The commit fails if the entry exists.
+func (e Entry) Create(c store.Company) store.Op {
+	return c.Create(Key(e.ID), Entity, e).Until(e.At.Add(Kept))
 }
 
 // Key returns the sort key of an entry. Entries sort by time because their ids are UUIDv7.

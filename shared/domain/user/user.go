@@ -10,6 +10,7 @@ import (
 
 	"orgops/shared/base/fault"
 	"orgops/shared/base/id"
+	"orgops/shared/storage/store"
 )
 
 // Entity and Prefix name the entity of a user's item and the prefix of its key.
@@ -30,14 +31,46 @@ const (
 	MaxEmail = 254
 )
 
+// State says whether a user can log in.
+type State string
+
+// The states of a user.
+const (
+	Active   State = "active"
+	Invited  State = "invited"  // has not accepted the invitation; the user's item expires with it
+	Disabled State = "disabled" // cannot log in, and has no valid token
+)
+
 // User describes one user, as stored and as the API shows it.
 type User struct {
-	ID        string    `json:"id" format:"uuid" doc:"UUIDv7"`
-	Email     string    `json:"email" example:"ada@example.com"`
-	Name      string    `json:"name,omitempty"`
-	Role      Role      `json:"role" enum:"founder,member,operator,integration"`
-	Provider  string    `json:"provider,omitempty" doc:"the only integration that a user with the role integration reaches"`
-	CreatedAt time.Time `json:"createdAt"`
+	ID           string     `json:"id" format:"uuid" doc:"UUIDv7"`
+	Email        string     `json:"email" format:"email" doc:"the address that the user logs in with" example:"ada@example.com"`
+	Name         string     `json:"name,omitempty" doc:"the user's name" example:"Ada Lovelace"`
+	Role         Role       `json:"role" enum:"founder,member,operator,integration" doc:"decides the scopes of the user's tokens"`
+	Provider     string     `json:"provider,omitempty" doc:"the only integration that a user with the role integration reaches"`
+	State        State      `json:"state" enum:"active,invited,disabled" doc:"invited: has not accepted the invitation yet; disabled: cannot log in"`
+	Identity     string     `json:"identity,omitempty" doc:"set for a user who signs in through the company's identity provider and has no password: a digest of the issuer and its name for the user" example:"9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"`
+	InvitedUntil *time.Time `json:"invitedUntil,omitempty" doc:"when the invitation expires, and the user with it; absent once it is accepted"`
+	CreatedAt    time.Time  `json:"createdAt" doc:"when the user was added or invited"`
+}
+
+// Founds reports whether the user counts as a founder of the company: one who can log in.
+func (u User) Founds() bool { return u.Role == Founder && u.State == Active }
+
+// LoginPartition returns the partition of the user's login: that of the identity at a provider, or of the e-mail address.
+func (u User) LoginPartition() store.Partition {
+	if u.Identity != "" {
+		return store.Identity(u.Identity)
+	}
+	return store.Login(u.Email)
+}
+
+// Awaited reports whether the user is an operator who was invited and has not signed in.
+func (u User) Awaited() bool { return u.Role == Operator && u.State == Invited }
+
+// Words lists what a password of the user must not consist of: parts of the name and of the e-mail address.
+func Words(email, name string) []string {
+	return append(strings.FieldsFunc(email, func(r rune) bool { return strings.ContainsRune("@.+-_", r) }), strings.Fields(name)...)
 }
 
 // Login leads from an e-mail address to a user. The store keeps only a hash of the address, as the partition of the login.
@@ -46,7 +79,9 @@ type Login struct {
 	UserID       string `json:"userId"`
 	PasswordHash string `json:"passwordHash"` // PHC string
 	Role         Role   `json:"role"`
-	Provider     string `json:"provider,omitempty"` // of the role Integration
+	Provider     string `json:"provider,omitempty"`   // of the role Integration
+	Disabled     bool   `json:"disabled,omitempty"`   // refuses the login
+	Generation   int64  `json:"generation,omitempty"` // of the tokens issued from now on; see Ended
 }
 
 // Scopes returns the scopes of the user's tokens. A user with the role Integration and without a provider has none.

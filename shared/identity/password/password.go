@@ -1,5 +1,5 @@
 // Package password checks, hashes and verifies passwords: argon2id with OWASP's parameters, in the PHC string format,
-// and the length policy of NIST SP 800-63B.
+// and the policy of NIST SP 800-63B.
 package password
 
 import (
@@ -11,7 +11,6 @@ import (
 	"fmt"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"golang.org/x/crypto/argon2"
 	"golang.org/x/text/unicode/norm"
@@ -111,16 +110,6 @@ func (h *Hasher) derive(ctx context.Context, password string, p phc, size uint32
 func NeedsRehash(hash string) bool {
 	p, err := parse(hash)
 	return err != nil || p.memory != memory || p.passes != passes || p.parallelism != parallelism || len(p.salt) != saltLen || len(p.key) != keyLen
-}
-
-// Check refuses a password that is too short, too long or not UTF-8. The problem points at pointer and never quotes the
-// password.
-func Check(password, pointer string) []fault.FieldError {
-	n := utf8.RuneCountInString(norm.NFC.String(password))
-	if !utf8.ValidString(password) || n < MinLength || n > MaxLength {
-		return []fault.FieldError{{Pointer: pointer, Detail: fmt.Sprintf("needs %d to %d characters, of any kind", MinLength, MaxLength)}}
-	}
-	return nil
 }
 
 // Generate returns a random password of 120 bits, in groups that a person can read and type: no letter looks like a digit.

@@ -100,19 +100,31 @@ func TestCheck(t *testing.T) {
 		name, password string
 		ok             bool
 	}{
-		{"seven characters", "1234567", false},
-		{"eight characters", "12345678", true},
-		{"eight characters of two bytes", "éééééééé", true},
+		{"seven characters", "x4ñq9-z", false},
+		{"eight characters", "x4ñq9-zé", true},
+		{"eight characters of two bytes", "éàüñçøåß", true},
 		{"seven characters of two code points", strings.Repeat("e\u0301", 7), false},
-		{"128 characters", strings.Repeat("x", 128), true},
-		{"129 characters", strings.Repeat("x", 129), false},
-		{"spaces only", "        ", true},
-		{"not UTF-8", "12345678\xff", false},
+		{"128 characters", strings.Repeat("x4q-", 32), true},
+		{"129 characters", strings.Repeat("x4q", 43), false},
+		{"not UTF-8", "x4ñq9-zé\xff", false},
+		{"spaces only", "        ", false},
+		{"two characters in turn", "abababababab", false},
+		{"counting up", "23456789", false},
+		{"counting down", "hgfedcba", false},
+		{"the first of the list", "!!!!!!!!", false},
+		{"the commonest", "password", false},
+		{"the commonest, in another case", "PassWord", false},
+		{"a common one of ten characters", "qwertyuiop", false},
+		{"one character more than a common one", "qwertyuiop-", true},
+		{"the name, with a year", "Lovelace1815", false},
+		{"the address with a sign", "ada@acme!", false},
+		{"the service and a year", "OrgOps-2026!", false},
+		{"the name in a phrase", "ada counts the engine's wheels", true},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			problems := password.Check(tt.password, "/password")
+			problems := password.Check(tt.password, "/password", "ada", "acme", "test", "Ada", "Lovelace")
 			if ok := len(problems) == 0; ok != tt.ok {
 				t.Errorf("accepted = %t, want %t; problems %+v", ok, tt.ok, problems)
 			}

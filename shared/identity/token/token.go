@@ -50,9 +50,13 @@ type Claims struct {
 	Company  string    // the company's id
 	Plan     string    // the company's plan
 	Provider string    // the only integration that the token reaches; "": all
+	Role     string    // the user's role: the only one of roles
 	Scopes   []string  // scope, space separated
 	IssuedAt time.Time // iat
 	Expires  time.Time // exp
+
+	// Generation counts how often the user's tokens had been ended when this one was issued. A later ending refuses it.
+	Generation int64
 }
 
 // wire maps the claims to their JSON.
@@ -62,6 +66,9 @@ type wire struct {
 	Company  string `json:"company"`
 	Plan     string `json:"plan"`
 	Provider string `json:"provider,omitempty"`
+
+	Roles      []string `json:"roles,omitempty"` // RFC 9068 §2.2.3.1
+	Generation int64    `json:"generation,omitempty"`
 }
 
 // Signer issues tokens. It is safe for concurrent use.
@@ -80,7 +87,8 @@ func NewSigner(config Config, keys KeySet) *Signer {
 // Use replaces the set of keys from now on.
 func (s *Signer) Use(keys KeySet) { s.keys.Store(&keys) }
 
-// Issue signs c for Lifetime from now. It sets ID, IssuedAt and Expires itself and ignores their values in c.
+// Issue signs c for Lifetime from now. It sets IssuedAt and Expires itself and ignores their values in c. It makes an ID
+// unless c has one.
 func (s *Signer) Issue(c Claims) (string, error) {
 	now := s.config.now()
 	key := s.keys.Load().signing(now)
@@ -90,13 +98,20 @@ func (s *Signer) Issue(c Claims) (string, error) {
 	if c.Subject == "" || !id.Valid(c.Company) {
 		return "", errors.New("token: claims need a subject and a valid company id")
 	}
-	t := jwt.NewWithClaims(jwt.SigningMethodEdDSA, wire{
+	if c.ID == "" {
+		c.ID = id.New()
+	}
+	claims := wire{
 		RegisteredClaims: jwt.RegisteredClaims{
-			Issuer: s.config.Issuer, Audience: jwt.ClaimStrings{s.config.Audience}, Subject: c.Subject, ID: id.New(),
+			Issuer: s.config.Issuer, Audience: jwt.ClaimStrings{s.config.Audience}, Subject: c.Subject, ID: c.ID,
 			IssuedAt: jwt.NewNumericDate(now), ExpiresAt: jwt.NewNumericDate(now.Add(Lifetime)),
 		},
-		Scope: strings.Join(c.Scopes, " "), Company: c.Company, Plan: c.Plan, Provider: c.Provider,
-	})
+		Scope: strings.Join(c.Scopes, " "), Company: c.Company, Plan: c.Plan, Provider: c.Provider, Generation: c.Generation,
+	}
+	if c.Role != "" {
+		claims.Roles = []string{c.Role}
+	}
+	t := jwt.NewWithClaims(jwt.SigningMethodEdDSA, claims)
 	t.Header["typ"] = mediaType
 	t.Header["kid"] = key.id
 	return t.SignedString(key.private)
@@ -178,7 +193,7 @@ func (v *Verifier) Verify(text string) (Claims, error) {
 	}
 	claims := Claims{
 		ID: w.ID, Subject: w.Subject, Company: w.Company, Plan: w.Plan, Provider: w.Provider, Scopes: strings.Fields(w.Scope),
-		IssuedAt: w.IssuedAt.Time, Expires: w.ExpiresAt.Time,
+		IssuedAt: w.IssuedAt.Time, Expires: w.ExpiresAt.Time, Role: strings.Join(w.Roles, " "), Generation: w.Generation,
 	}
 	state.cache.put(key, remember(claims, signedBy.period), now)
 	return claims, nil

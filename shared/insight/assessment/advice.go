@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"time"
 
-	"orgops/shared/domain/goal"
 	"orgops/shared/domain/integration"
+	"orgops/shared/domain/recommendation"
 	"orgops/shared/domain/timeline"
 	"orgops/shared/insight/projection"
 )
@@ -17,26 +17,45 @@ const (
 	failingUrgent = 3 * day
 )
 
+// advise holds a rule of recommendations: its name, its condition in words, and what finds its cases.
 type advise struct {
-	rule string
-	find func(view) []Recommendation
+	rule, when string
+	find       func(view) []Recommendation
 }
 
 // advice lists the rules of all recommendations. Place sorts by their order.
 func advice() []advise {
 	return []advise{
-		{"connect-source", connectSource},
-		{"connect-webhook", connectWebhook},
-		{"certify-integration", each(certify)},
-		{"renew-certification", each(renew)},
-		{"enable-endpoint", each(enable)},
-		{"mend-endpoint", each(mend)},
-		{"recover-held", each(recoverHeld)},
-		{"replay-dead-letters", each(replay)},
-		{"rotate-secret", each(rotate)},
-		{"mend-sync", each(mendSync)},
-		{"sync-source", each(syncSource)},
-		{"review-goal", reviewGoals},
+		{"connect-source", "no source is configured", connectSource},
+		{"connect-webhook", "no webhook is configured", connectWebhook},
+		{"certify-integration", "an integration is in the sandbox", each(certify)},
+		{"renew-certification", "a certification ends within 14 days", each(renew)},
+		{"enable-endpoint", "the service disabled an endpoint", each(enable)},
+		{"test-endpoint", "an endpoint has failed for 4 days; after 5 it is disabled", each(lastTest)},
+		{"mend-endpoint", "an endpoint has failed for an hour", each(mend)},
+		{"reduce-failures", "5 % or more of 20 attempts to an endpoint failed in 24 hours", each(reduceFailures)},
+		{"drain-backlog", "a delivery is 2 hours late although its endpoint answers", drainBacklog},
+		{"recover-held", "held deliveries may be sent now", each(recoverHeld)},
+		{"replay-dead-letters", "an endpoint has dead letters", each(replay)},
+		{"rotate-secret", "a signing secret is 90 days old", each(rotate)},
+		{"replace-credentials", "credentials expire within 14 days", each(replaceCredentials)},
+		{"refresh-credentials", "credentials are 180 days old", each(refreshCredentials)},
+		{"mend-sync", "the last sync of a source failed", each(mendSync)},
+		{"first-sync", "a source was certified an hour ago and never synced", each(firstSync)},
+		{"sync-source", "a source was last synced longer ago than usual", each(syncSource)},
+		{"resume-schedule", "the schedule of a source was paused after 5 failed syncs", each(resumeSchedule)},
+		{"cancel-sync", "a sync has been running for 6 hours", each(cancelSync)},
+		{"check-silence", "a source that sends by webhook has sent nothing for 7 days", each(checkSilence)},
+		{"review-goal", "a goal is drifting or misaligned, and no founder explained it", reviewGoals},
+		{"close-goal", "an open goal is done", closeGoals},
+		{"date-goals", "an open goal has no due date", dateGoals},
+		{"answer-approval", "an approval waits", answerApprovals},
+		{"store-policies", "a source is certified, and the company has no policies of its own", storePolicies},
+		{"enforce-policies", "a policy has only recorded what it would decide for 14 days", enforcePolicies},
+		{"raise-quota", "an executive asked for more than its quota within a day", raiseQuota},
+		{"add-founder", "there is one founder", addFounder},
+		{"await-operator", "an operator was invited 12 hours ago and has not signed in", awaitOperators},
+		{"resume-integration", "a user disabled an integration 7 days ago", each(resume)},
 	}
 }
 
@@ -91,7 +110,7 @@ func connectSource(v view) []Recommendation {
 		return nil
 	}
 	return []Recommendation{{
-		Title: "Connect a first source", Priority: P2, Subject: timeline.Reference{Type: "company", ID: v.CompanyID},
+		Title: "Connect a first source", Priority: recommendation.P2, Subject: timeline.Reference{Type: "company", ID: v.CompanyID},
 		Rationale:   "No source is configured, so memory, goals and the timeline receive nothing automatically. Configure github or feed.",
 		Evidence:    []Evidence{{Name: "configured sources", Href: v.href("/integrations")}},
 		FirstSeenAt: v.Company.CreatedAt,
@@ -103,7 +122,7 @@ func connectWebhook(v view) []Recommendation {
 		return nil
 	}
 	return []Recommendation{{
-		Title: "Connect a first webhook", Priority: P2, Subject: timeline.Reference{Type: "company", ID: v.CompanyID},
+		Title: "Connect a first webhook", Priority: recommendation.P2, Subject: timeline.Reference{Type: "company", ID: v.CompanyID},
 		Rationale:   "No webhook is configured, so no other system receives events. Configure webhook.",
 		Evidence:    []Evidence{{Name: "configured webhooks", Href: v.href("/integrations")}},
 		FirstSeenAt: v.Company.CreatedAt,
@@ -115,7 +134,7 @@ func certify(v view, p string, i projection.Integration) (Recommendation, bool) 
 		return Recommendation{}, false
 	}
 	r := Recommendation{
-		Title: "Certify " + p, Priority: P2, FirstSeenAt: i.SandboxedAt, Operation: v.operation("certify-integration", p),
+		Title: "Certify " + p, Priority: recommendation.P2, FirstSeenAt: i.SandboxedAt, Operation: v.operation("certify-integration", p),
 		Rationale: p + " is in the sandbox. Until it is certified, deliveries to it are held, and its requests and syncs change nothing.",
 		Evidence:  []Evidence{{Name: "in the sandbox", Value: days(v.age(i.SandboxedAt)), Unit: "days", At: i.SandboxedAt, Href: v.integrationHref(p)}},
 	}
@@ -132,13 +151,13 @@ func renew(v view, p string, i projection.Integration) (Recommendation, bool) {
 		return Recommendation{}, false
 	}
 	r := Recommendation{
-		Title: "Certify " + p + " again", Priority: P2, FirstSeenAt: i.CertifiedUntil.Add(-certificationWarn),
+		Title: "Certify " + p + " again", Priority: recommendation.P2, FirstSeenAt: i.CertifiedUntil.Add(-certificationWarn),
 		Operation: v.operation("certify-integration", p),
 		Rationale: fmt.Sprintf("The certification of %s ends on %s; then it returns to the sandbox.", p, i.CertifiedUntil.Format(time.DateOnly)),
-		Evidence:  []Evidence{{Name: "certification", Value: days(max(left, 0)), Unit: "days left", At: i.CertifiedUntil, Href: v.integrationHref(p) + "/certification"}},
+		Evidence:  []Evidence{{Name: "certification", Value: days(max(left, 0)), Unit: "days left", At: i.CertifiedUntil, Href: v.integrationHref(p)}},
 	}
 	if left <= 0 {
-		r.Priority = P1
+		r.Priority = recommendation.P1
 	}
 	return r, true
 }
@@ -148,7 +167,7 @@ func enable(v view, p string, i projection.Integration) (Recommendation, bool) {
 		return Recommendation{}, false
 	}
 	return Recommendation{
-		Title: "Fix and enable " + p, Priority: P1, FirstSeenAt: i.DisabledAt, Operation: v.operation("enable-integration", p),
+		Title: "Fix and enable " + p, Priority: recommendation.P1, FirstSeenAt: i.DisabledAt, Operation: v.operation("enable-integration", p),
 		Rationale: p + " was disabled because " + whyDisabled(i.DisabledReason) + ". Its deliveries are held meanwhile.",
 		Evidence:  []Evidence{{Name: "disabled", Value: days(v.age(i.DisabledAt)), Unit: "days", At: i.DisabledAt, Href: v.integrationHref(p)}},
 	}, true
@@ -160,16 +179,16 @@ func mend(v view, p string, i projection.Integration) (Recommendation, bool) {
 		return Recommendation{}, false
 	}
 	r := Recommendation{
-		Title: "Look at why " + p + " fails", Priority: P2, FirstSeenAt: i.FailingSince,
+		Title: "Look at why " + p + " fails", Priority: recommendation.P2, FirstSeenAt: i.FailingSince,
 		Operation: v.operation("list-integration-deliveries", p),
-		Rationale: fmt.Sprintf("No delivery has reached %s for %s. After five days the service disables it.", p, span(failing)),
+		Rationale: fmt.Sprintf("No delivery has reached %s for %s. After five days the service disables it, unless a policy forbids that.", p, span(failing)),
 		Evidence: []Evidence{
 			{Name: "failing", Value: float64(failing / time.Hour), Unit: "hours", At: i.FailingSince, Href: v.integrationHref(p) + "/deliveries"},
 			{Name: "waiting deliveries", Value: float64(v.Deliveries.Endpoints[p].Pending), Unit: "deliveries", Href: v.integrationHref(p) + "/deliveries?state=scheduled"},
 		},
 	}
 	if failing >= failingUrgent {
-		r.Priority = P1
+		r.Priority = recommendation.P1
 	}
 	return r, true
 }
@@ -185,9 +204,9 @@ func recoverHeld(v view, p string, i projection.Integration) (Recommendation, bo
 		first = i.CertifiedAt
 	}
 	return Recommendation{
-		Title: "Send the held deliveries of " + p, Priority: P2, FirstSeenAt: first, Operation: v.recover(p, oldest),
+		Title: "Send the held deliveries of " + p, Priority: recommendation.P2, FirstSeenAt: first, Operation: v.recover(p, oldest),
 		Rationale: fmt.Sprintf("%s held while %s was sandboxed or disabled, and may be sent now.", plural(held.Total(), "delivery was", "deliveries were"), p),
-		Evidence:  []Evidence{{Name: "held deliveries", Value: float64(held.Total()), Unit: "deliveries", At: oldest, Href: v.integrationHref(p) + "/deliveries?state=held"}},
+		Evidence:  []Evidence{{Name: "held deliveries", Value: float64(held.Total()), Unit: "deliveries", At: first, Href: v.integrationHref(p) + "/deliveries?state=held"}},
 	}, true
 }
 
@@ -198,7 +217,7 @@ func replay(v view, p string, i projection.Integration) (Recommendation, bool) {
 		return Recommendation{}, false
 	}
 	return Recommendation{
-		Title: "Send the dead letters of " + p + " again", Priority: P2, FirstSeenAt: oldest, Operation: v.recover(p, oldest),
+		Title: "Send the dead letters of " + p + " again", Priority: recommendation.P2, FirstSeenAt: oldest, Operation: v.recover(p, oldest),
 		Rationale: fmt.Sprintf("%s used up all attempts. Dead letters are kept for 30 days.", plural(dead.Total(), "delivery has", "deliveries have")),
 		Evidence:  []Evidence{{Name: "dead letters", Value: float64(dead.Total()), Unit: "deliveries", At: oldest, Href: v.integrationHref(p) + "/deliveries?state=dead"}},
 	}, true
@@ -210,13 +229,13 @@ func rotate(v view, p string, i projection.Integration) (Recommendation, bool) {
 		return Recommendation{}, false
 	}
 	r := Recommendation{
-		Title: "Rotate the signing secret of " + p, Priority: P3, FirstSeenAt: i.SecretAt.Add(secretWarn),
+		Title: "Rotate the signing secret of " + p, Priority: recommendation.P3, FirstSeenAt: i.SecretAt.Add(secretWarn),
 		Operation: v.operation("rotate-integration-secret", p),
 		Rationale: fmt.Sprintf("The secret is %s old. A new secret is shown once; the old one also signs for 24 more hours.", span(age)),
 		Evidence:  []Evidence{{Name: "age of the secret", Value: days(age), Unit: "days", At: i.SecretAt, Href: v.integrationHref(p)}},
 	}
 	if age >= secretFail {
-		r.Priority = P2
+		r.Priority = recommendation.P2
 	}
 	return r, true
 }
@@ -227,42 +246,24 @@ func mendSync(v view, p string, i projection.Integration) (Recommendation, bool)
 		return Recommendation{}, false
 	}
 	r := Recommendation{
-		Title: "Look at why the sync of " + p + " fails", Priority: P2, FirstSeenAt: s.FailingSince, Operation: v.sync(p),
+		Title: "Look at why the sync of " + p + " fails", Priority: recommendation.P2, FirstSeenAt: s.FailingSince, Operation: v.sync(p),
 		Rationale: fmt.Sprintf("The last %s failed: %s", plural(s.FailuresInRow, "sync", "syncs"), s.Error),
-		Evidence:  []Evidence{{Name: "failed syncs in a row", Value: float64(s.FailuresInRow), Unit: "runs", At: s.FailingSince, Href: v.href("/memory/syncs/" + s.Run)}},
+		Evidence:  []Evidence{{Name: "failed syncs in a row", Value: float64(s.FailuresInRow), Unit: "runs", At: s.FailingSince, Href: v.syncsHref(p)}},
 	}
 	if s.FailuresInRow >= syncFailuresFail {
-		r.Priority = P1
+		r.Priority = recommendation.P1
 	}
 	return r, true
 }
 
 func syncSource(v view, p string, i projection.Integration) (Recommendation, bool) {
-	if !v.mayPull(i) || v.unsynced(p) < syncWarn || v.Syncs[p].FailuresInRow > 0 || v.syncing(p) {
+	warn, _ := v.freshness(p)
+	if !v.mayPull(i) || v.Syncs[p].LastSucceededAt.IsZero() || v.unsynced(p) < warn || v.Syncs[p].FailuresInRow > 0 || v.syncing(p) {
 		return Recommendation{}, false
 	}
 	return Recommendation{
-		Title: "Sync " + p, Priority: P3, FirstSeenAt: v.asOf.Add(syncWarn - v.unsynced(p)), Operation: v.operation("sync-memory", p),
+		Title: "Sync " + p, Priority: recommendation.P3, FirstSeenAt: v.asOf.Add(warn - v.unsynced(p)), Operation: v.operation("sync-memory", p),
 		Rationale: fmt.Sprintf("%s has not been synced for %s, so memory may be out of date.", p, span(v.unsynced(p))),
-		Evidence:  []Evidence{{Name: "since the last sync", Value: float64(v.unsynced(p) / time.Hour), Unit: "hours", At: v.Syncs[p].LastSucceededAt, Href: v.href("/memory/syncs")}},
+		Evidence:  []Evidence{{Name: "since the last sync", Value: float64(v.unsynced(p) / time.Hour), Unit: "hours", At: v.Syncs[p].LastSucceededAt, Href: v.syncsHref(p)}},
 	}, true
-}
-
-func reviewGoals(v view) []Recommendation {
-	var found []Recommendation
-	for _, g := range v.Goals.Listed {
-		if g.Status == goal.Aligned {
-			continue
-		}
-		r := Recommendation{
-			Title: fmt.Sprintf("Review %q", g.Title), Priority: P3, FirstSeenAt: g.Since, Subject: timeline.Reference{Type: "goal", ID: g.ID},
-			Rationale: fmt.Sprintf("The goal is %s: %s.", g.Status, g.Reason),
-			Evidence:  []Evidence{{Name: "progress", Value: round(100 * g.Progress), Unit: "%", At: g.Since, Href: v.href("/goals/" + g.ID)}},
-		}
-		if g.Status == goal.Misaligned {
-			r.Priority = P2
-		}
-		found = append(found, r)
-	}
-	return found
 }

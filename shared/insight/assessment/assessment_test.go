@@ -14,6 +14,7 @@ import (
 	"orgops/shared/domain/delivery"
 	"orgops/shared/domain/goal"
 	"orgops/shared/domain/integration"
+	"orgops/shared/domain/recommendation"
 	"orgops/shared/domain/syncrun"
 	"orgops/shared/domain/timeline"
 	"orgops/shared/insight/assessment"
@@ -54,6 +55,26 @@ func (c *company) integration(provider string, port integration.Port, change fun
 		c.Results[provider] = projection.Result{Failures: []projection.Spell{{First: i.FailingSince, Last: i.FailingSince}}}
 	}
 	return c
+}
+
+// TestRecommendations_CredentialsReplaced ends the advice to replace credentials as soon as others are stored, of which it is not
+// known when they expire, or which expire later.
+func TestRecommendations_CredentialsReplaced(t *testing.T) {
+	t.Parallel()
+	c := newCompany()
+	stored := integration.Integration{Provider: "github", Kind: "github", State: integration.Sandbox, Enabled: true, CreatedAt: noon()}
+	advised := func(until *time.Time) bool {
+		stored.Credentials = &integration.CredentialNames{Names: []string{"token"}, UpdatedAt: noon(), ExpiresAt: until}
+		c.fold([]store.Change{c.change(integration.Entity, integration.Key("github"), noon(), stored)})
+		return slices.ContainsFunc(assessment.Recommendations(c.Context, noon(), path), func(r assessment.Recommendation) bool {
+			return r.Rule == "replace-credentials"
+		})
+	}
+	soon, later := noon().Add(10*day), noon().Add(90*day)
+	got := []bool{advised(nil), advised(&soon), advised(&later), advised(&soon), advised(nil)}
+	if diff := cmp.Diff([]bool{false, true, false, true, false}, got); diff != "" {
+		t.Errorf("advised to replace the credentials (-want +got):\n%s", diff)
+	}
 }
 
 // attempts folds deliveries of the webhook, each with one attempt, into the context.
@@ -127,6 +148,9 @@ func TestHealth_Checks(t *testing.T) {
 	credentials := func(age time.Duration) *company {
 		return newCompany().feed(func(i *projection.Integration) { i.CredentialsAt = noon().Add(-age) })
 	}
+	ending := func(left time.Duration) *company {
+		return newCompany().feed(func(i *projection.Integration) { i.CredentialsAt, i.CredentialsEnd = noon(), noon().Add(left) })
+	}
 	until := func(left time.Duration) *company {
 		return newCompany().webhook(func(i *projection.Integration) { i.CertifiedUntil = noon().Add(left) })
 	}
@@ -141,6 +165,11 @@ func TestHealth_Checks(t *testing.T) {
 	}
 	failing := func(d time.Duration) *company {
 		return newCompany().webhook(func(i *projection.Integration) { i.FailingSince = noon().Add(-d) })
+	}
+	approvals := func(ago time.Duration) *company {
+		c := newCompany()
+		c.Governance.Waiting = projection.Tally{{From: noon().Add(-ago), Count: 1}}
+		return c
 	}
 	tests := []struct {
 		check, name string
@@ -159,6 +188,7 @@ func TestHealth_Checks(t *testing.T) {
 		{"webhook-deliveries", "a burst that is over", webhook().attempts(noon().Add(-7*time.Hour), 500, 500).attempts(noon(), 30, 0), assessment.Pass, ""},
 		{"webhook-deliveries", "one failure among many successes", webhook().attempts(noon(), 5000, 0).attempts(noon().Add(-30*time.Minute), 0, 1), assessment.Pass, ""},
 		{"webhook-deliveries", "a bad hour after good days", webhook().attempts(noon().Add(-2*day), 5000, 0).attempts(noon().Add(-2*time.Minute), 17, 3), assessment.Fail, "list-integration-deliveries"},
+		{"webhook-deliveries", "the webhook was deleted", newCompany().attempts(noon(), 10, 10), assessment.Fail, ""},
 		{"webhook-deliveries", "long ago", webhook().attempts(noon().Add(-5*day), 0, 500), assessment.Unknown, ""},
 
 		{"delivery-delay", "nothing waits", webhook(), assessment.Pass, ""},
@@ -180,11 +210,23 @@ func TestHealth_Checks(t *testing.T) {
 		{"endpoints-disabled", "failing 23 hours", failing(23 * time.Hour), assessment.Pass, ""},
 		{"endpoints-disabled", "failing a day", failing(day), assessment.Warn, "list-integration-deliveries"},
 
+		{"unanswered-approvals", "no policies", newCompany(), assessment.NotApplicable, ""},
+		{"unanswered-approvals", "none", governed(newCompany(), 0), assessment.Pass, ""},
+		{"unanswered-approvals", "waiting 3 hours", approvals(3 * time.Hour), assessment.Pass, ""},
+		{"unanswered-approvals", "waiting 4 hours", approvals(4 * time.Hour), assessment.Warn, "list-approvals"},
+		{"unanswered-approvals", "waiting 20 hours", approvals(20 * time.Hour), assessment.Fail, "list-approvals"},
+		{"unanswered-approvals", "expired", governed(newCompany(), 1), assessment.Fail, "list-approvals"},
+
 		{"secret-age", "none", newCompany(), assessment.NotApplicable, ""},
 		{"secret-age", "89 days", secret(89 * day), assessment.Pass, ""},
 		{"secret-age", "90 days", secret(90 * day), assessment.Warn, "rotate-integration-secret"},
 		{"secret-age", "180 days", secret(180 * day), assessment.Fail, "rotate-integration-secret"},
 
+		{"credential-expiry", "no known end", credentials(400 * day), assessment.NotApplicable, ""},
+		{"credential-expiry", "more than 14 days", ending(14*day + time.Minute), assessment.Pass, ""},
+		{"credential-expiry", "14 days", ending(14 * day), assessment.Warn, "put-integration-credentials"},
+		{"credential-expiry", "a minute", ending(time.Minute), assessment.Warn, "put-integration-credentials"},
+		{"credential-expiry", "expired", ending(0), assessment.Fail, "put-integration-credentials"},
 		{"credential-age", "none", webhook(), assessment.NotApplicable, ""},
 		{"credential-age", "179 days", credentials(179 * day), assessment.Pass, ""},
 		{"credential-age", "180 days", credentials(180 * day), assessment.Warn, "put-integration-credentials"},
@@ -262,6 +304,15 @@ func TestHealth_Score(t *testing.T) {
 	}
 }
 
+// governed gives a company policies, and approvals that expired yesterday.
+func governed(c *company, expired int) *company {
+	c.Governance = projection.Governance{Policies: 1, PoliciesAt: noon()}
+	if expired > 0 {
+		c.Governance.Unanswered = projection.Tally{{From: noon().Add(-day), Count: expired}}
+	}
+	return c
+}
+
 func TestReadiness(t *testing.T) {
 	t.Parallel()
 	source := func(c *company) *company {
@@ -288,7 +339,9 @@ func TestReadiness(t *testing.T) {
 		{"a source alone", source(newCompany()), 0, "webhook-connected"},
 		{"in the sandbox", sandbox, 1, "source-certified"},
 		{"certification ended", expired, 1, "webhook-certified"},
-		{"all recorded checks pass", complete(), 2, "policies-stored approvals-answered"},
+		{"no policies", complete(), 2, "policies-stored"},
+		{"everything passes", governed(complete(), 0), 4, ""},
+		{"an approval expired", governed(complete(), 1), 2, "approvals-answered"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -302,8 +355,28 @@ func TestReadiness(t *testing.T) {
 			}
 		})
 	}
+	off := complete()
+	off.Goals = projection.Goals{Open: 1, Drifting: 1, Listed: []projection.Goal{{ID: "g", Status: goal.Drifting}}}
+	for _, tt := range []struct {
+		name  string
+		until time.Time
+		want  assessment.Status
+	}{
+		{"not explained", time.Time{}, assessment.Fail},
+		{"explained until now", noon(), assessment.Fail},
+		{"explained until tomorrow", noon().Add(day), assessment.Pass},
+	} {
+		off.Goals.Explained = map[string]time.Time{"g": tt.until}
+		c := find(t, assessment.ReadinessOf(off.Context, noon(), path).Levels[3].Checks, "goals-aligned")
+		if c.Status != tt.want {
+			t.Errorf("a drifting goal, %s: %s, want %s", tt.name, c.Status, tt.want)
+		}
+		if got, want := c.Remedy != nil, tt.want == assessment.Fail; got != want {
+			t.Errorf("a drifting goal, %s: has a remedy: %t, want %t", tt.name, got, want)
+		}
+	}
 	upper := assessment.ReadinessOf(complete().Context, noon(), path)
-	for check, want := range map[string]assessment.Status{"second-founder": assessment.Pass, "secrets-fresh": assessment.Pass, "policies-stored": assessment.Unknown, "approvals-answered": assessment.Unknown} {
+	for check, want := range map[string]assessment.Status{"second-founder": assessment.Pass, "secrets-fresh": assessment.Pass, "policies-stored": assessment.Fail, "approvals-answered": assessment.Pass} {
 		if got := find(t, upper.Levels[2].Checks, check).Status; got != want {
 			t.Errorf("%s: %s, want %s", check, got, want)
 		}
@@ -316,11 +389,11 @@ func TestReadiness(t *testing.T) {
 func TestRecommendations(t *testing.T) {
 	t.Parallel()
 	both := func(change func(*projection.Integration)) *company {
-		return newCompany().integration("github", integration.InboundReceive, nil).webhook(change)
+		return governed(newCompany(), 0).integration("github", integration.InboundReceive, nil).webhook(change)
 	}
 	drifting := both(nil)
 	drifting.Goals = projection.Goals{Open: 2, Listed: []projection.Goal{
-		{ID: "g1", Title: "Ship", Status: goal.Misaligned, Since: noon().Add(-day)}, {ID: "g2", Status: goal.Aligned},
+		{ID: "g1", Title: "Ship", Status: goal.Misaligned, Since: noon().Add(-day), DueAt: noon().Add(-day)}, {ID: "g2", Status: goal.Aligned, DueAt: noon().Add(day)},
 	}}
 	pressing := both(func(i *projection.Integration) { i.CertifiedUntil = noon() })
 	pressing.Goals = drifting.Goals
@@ -330,6 +403,20 @@ func TestRecommendations(t *testing.T) {
 		pressing.Integrations[provider] = i
 	}
 	stale := both(nil).feed(func(i *projection.Integration) { i.CertifiedAt = noon().Add(-2 * day) })
+	outdated := both(nil).feed(func(i *projection.Integration) { i.CertifiedAt = noon().Add(-9 * day) })
+	outdated.Syncs["feed"] = projection.Sync{LastSucceededAt: noon().Add(-2 * day)}
+	stuck := both(nil).feed(nil)
+	stuck.Syncs["feed"] = projection.Sync{Run: "r", State: syncrun.Running, RunningSince: noon().Add(-7 * time.Hour), LastSucceededAt: noon().Add(-8 * time.Hour)}
+	silent := both(nil)
+	silent.Memory.Providers["github"] = projection.ProviderMemory{Count: 3, LastChangedAt: noon().Add(-8 * day)}
+	alone := both(nil)
+	alone.Company = projection.Company{Founders: 1, CreatedAt: noon().Add(-day)}
+	done := both(nil)
+	done.Goals = projection.Goals{Open: 1, Aligned: 1, Listed: []projection.Goal{{ID: "g", Title: "Ship", Status: goal.Aligned, Progress: 1, Since: noon()}}}
+	undated := both(nil)
+	undated.Goals = projection.Goals{Open: 1, Aligned: 1, Listed: []projection.Goal{{ID: "g", Title: "Ship", Status: goal.Aligned, Since: noon().Add(-day)}}}
+	waiting := both(nil)
+	waiting.Governance.Waiting = projection.Tally{{From: noon().Add(-5 * time.Hour), Count: 1}}
 	failed := both(nil).feed(nil)
 	failed.Syncs["feed"] = projection.Sync{FailuresInRow: 3, FailingSince: noon().Add(-time.Hour), Error: "404"}
 	tests := []struct {
@@ -356,7 +443,29 @@ func TestRecommendations(t *testing.T) {
 		{"by priority, rule, time and subject", pressing, "renew-certification webhook P1 certify-integration 336h0m0s, " +
 			"certify-integration webhook-b P2 certify-integration 2h0m0s, certify-integration webhook-a P2 certify-integration 1h0m0s, " +
 			"certify-integration webhook-c P2 certify-integration 1h0m0s, review-goal g1 P2  24h0m0s"},
-		{"stale source", stale, "sync-source feed P3 sync-memory 24h0m0s"},
+		{"source never synced", stale, "first-sync feed P2 sync-memory 47h0m0s"},
+		{"stale source", outdated, "sync-source feed P3 sync-memory 24h0m0s"},
+		{"stuck sync", stuck, "cancel-sync feed P3 cancel-sync 1h0m0s"},
+		{"silent source", silent, "check-silence github P4 list-memories 24h0m0s"},
+		{"no policies", newCompany().integration("github", integration.InboundReceive, nil).webhook(nil), "store-policies acme P4 get-policies 0s"},
+		{"approval waits", waiting, "answer-approval acme P2 list-approvals 5h0m0s"},
+		{"one founder", alone, "add-founder acme P3  24h0m0s"},
+		{"done goal", done, "close-goal g P4  0s"},
+		{"goal without a date", undated, "date-goals acme P4  24h0m0s"},
+		{"disabled manually a week ago", both(func(i *projection.Integration) {
+			i.Enabled, i.DisabledReason, i.DisabledAt = false, "manual", noon().Add(-7*day)
+		}),
+			"resume-integration webhook P4 enable-integration 0s"},
+		{"fails 4 days", both(func(i *projection.Integration) { i.FailingSince = noon().Add(-4 * day) }),
+			"test-endpoint webhook P1 test-integration 0s, mend-endpoint webhook P1 list-integration-deliveries 96h0m0s"},
+		{"fails often", both(nil).attempts(noon().Add(-time.Hour), 36, 4), "reduce-failures webhook P3 list-integration-deliveries 1h0m0s"},
+		{"fails mostly", both(nil).attempts(noon().Add(-time.Hour), 10, 10), "reduce-failures webhook P2 list-integration-deliveries 1h0m0s"},
+		{"backlog", both(nil).deliver(delivery.Scheduled, noon().Add(-3*time.Hour), 2), "drain-backlog webhook P2 list-integration-deliveries 55m0s"},
+		{"old credentials", both(func(i *projection.Integration) { i.CredentialsAt = noon().Add(-181 * day) }), "refresh-credentials webhook P3  24h0m0s"},
+		{"credentials of 15 days", both(func(i *projection.Integration) { i.CredentialsEnd = noon().Add(15 * day) }), ""},
+		{"credentials of 13 days", both(func(i *projection.Integration) { i.CredentialsEnd = noon().Add(13 * day) }), "replace-credentials webhook P2 get-integration 24h0m0s"},
+		{"credentials of 3 days", both(func(i *projection.Integration) { i.CredentialsEnd = noon().Add(3 * day) }), "replace-credentials webhook P1 get-integration 264h0m0s"},
+		{"expired credentials", both(func(i *projection.Integration) { i.CredentialsEnd = noon().Add(-day) }), "replace-credentials webhook P1 get-integration 360h0m0s"},
 		{"failing source", failed, "mend-sync feed P1 sync-memory 1h0m0s"},
 	}
 	for _, tt := range tests {
@@ -371,7 +480,7 @@ func TestRecommendations(t *testing.T) {
 				}
 				got = append(got, fmt.Sprint(r.Rule, " ", r.Subject.ID, " ", r.Priority, " ", operation, " ", noon().Sub(r.FirstSeenAt)))
 				ids[r.ID] = true
-				if r.State != assessment.Active {
+				if r.State != recommendation.Active {
 					t.Errorf("%s: state = %s, want active", r.Rule, r.State)
 				}
 				if !r.LastSeenAt.Equal(noon()) {
@@ -394,21 +503,69 @@ func TestRecommendations(t *testing.T) {
 	}
 }
 
-func TestMerge(t *testing.T) {
+// TestRecommendationsWith applies each stored decision for as long as it holds.
+func TestRecommendationsWith(t *testing.T) {
 	t.Parallel()
-	computed := assessment.Recommendations(newCompany().Context, noon(), path)
-	before := slices.Clone(computed)
-	merged := assessment.Merge(computed, []assessment.Stored{
-		{ID: computed[0].ID, State: assessment.Dismissed, Version: 4}, {ID: computed[1].ID, State: assessment.Succeeded, Reopened: 1, Version: 2}, {ID: "ended"},
-	})
-	want := slices.Clone(computed)
-	want[0].State, want[0].Version = assessment.Dismissed, 4
-	want[1].State, want[1].Reopened, want[1].Version = assessment.Active, 2, 2
-	if diff := cmp.Diff(want, merged); diff != "" {
-		t.Errorf("merged recommendations differ (-want +got):\n%s", diff)
+	facts := newCompany().Context
+	one := assessment.Recommendations(facts, noon(), path)[0] // of P2
+	ago := noon().Add(-day)
+	tests := []struct {
+		name     string
+		stored   recommendation.Standing
+		want     recommendation.State
+		reopened int
+	}{
+		{"dismissed", recommendation.Standing{State: recommendation.Dismissed, Priority: recommendation.P2, Until: noon().Add(day)}, recommendation.Dismissed, 0},
+		{"dismissed until now", recommendation.Standing{State: recommendation.Dismissed, Priority: recommendation.P2, Until: noon()}, recommendation.Active, 0},
+		{"dismissed when it was less urgent", recommendation.Standing{State: recommendation.Dismissed, Priority: recommendation.P3, Until: noon().Add(day)}, recommendation.Active, 0},
+		{"dismissed when it was more urgent", recommendation.Standing{State: recommendation.Dismissed, Priority: recommendation.P1, Until: noon().Add(day)}, recommendation.Dismissed, 0},
+		{"claimed", recommendation.Standing{State: recommendation.Claimed, Priority: recommendation.P2, At: ago}, recommendation.Claimed, 0},
+		{"claimed 14 days ago", recommendation.Standing{State: recommendation.Claimed, Priority: recommendation.P2, At: noon().Add(-14 * day)}, recommendation.Failed, 0},
+		{"claimed when it was less urgent", recommendation.Standing{State: recommendation.Claimed, Priority: recommendation.P3, At: ago}, recommendation.Failed, 0},
+		{"succeeded before", recommendation.Standing{State: recommendation.Succeeded, Priority: recommendation.P2, At: ago, Reopened: 1}, recommendation.Active, 2},
+		{"opened again", recommendation.Standing{State: recommendation.Active, Priority: recommendation.P2, At: ago, Reopened: 1}, recommendation.Active, 1},
 	}
-	if diff := cmp.Diff(before, computed); diff != "" {
-		t.Errorf("Merge changed its argument (-before +after):\n%s", diff)
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			stored := one.Stored()
+			stored.Standing = tt.stored
+			got := assessment.RecommendationsWith(facts, noon(), path, []recommendation.Stored{stored})[0]
+			if got.State != tt.want {
+				t.Errorf("state = %s, want %s", got.State, tt.want)
+			}
+			if got.Reopened != tt.reopened {
+				t.Errorf("reopened = %d, want %d", got.Reopened, tt.reopened)
+			}
+		})
+	}
+	elsewhere := recommendation.Stored{ID: "ended", Rule: "enable-endpoint", Standing: recommendation.Standing{State: recommendation.Claimed}}
+	all := assessment.RecommendationsWith(facts, noon(), path, []recommendation.Stored{elsewhere})
+	i := slices.IndexFunc(all, func(r assessment.Recommendation) bool { return r.ID == "ended" })
+	if i < 0 {
+		t.Fatalf("no recommendation whose condition has ended in %+v", all)
+	}
+	if got := all[i].State; got != recommendation.Succeeded {
+		t.Errorf("state after the condition has ended = %s, want succeeded", got)
+	}
+}
+
+// TestRecommendations_Scores checks that no decision about a recommendation moves a score or a level.
+func TestRecommendations_Scores(t *testing.T) {
+	t.Parallel()
+	for seed := range uint64(seeds) {
+		p := arbitrary(seed).Context
+		health, readiness := assessment.HealthOf(p, noon(), path), assessment.ReadinessOf(p, noon(), path)
+		p.Recommendations = map[string]recommendation.Standing{}
+		for _, r := range assessment.Recommendations(p, noon(), path) {
+			p.Recommendations[r.ID] = recommendation.Standing{State: recommendation.Dismissed, Priority: r.Priority, Until: noon().Add(day)}
+		}
+		if diff := cmp.Diff(health, assessment.HealthOf(p, noon(), path)); diff != "" {
+			t.Errorf("seed %d: dismissing everything changed health (-want +got):\n%s", seed, diff)
+		}
+		if diff := cmp.Diff(readiness, assessment.ReadinessOf(p, noon(), path)); diff != "" {
+			t.Errorf("seed %d: dismissing everything changed readiness (-want +got):\n%s", seed, diff)
+		}
 	}
 }
 
@@ -419,7 +576,8 @@ func TestBrief(t *testing.T) {
 	var entries []timeline.Entry
 	for n := range 25 {
 		at := noon().Add(time.Duration(15-n) * time.Second)
-		entries = append(entries, timeline.Entry{ID: id.At(at), At: at, Kind: timeline.Note, Title: fmt.Sprint("note ", n)})
+		about := timeline.Reference{Type: "note", ID: fmt.Sprint(n)}
+		entries = append(entries, timeline.Entry{ID: id.At(at), At: at, Kind: timeline.Note, Title: fmt.Sprint("note ", n), Subject: about})
 	}
 	b := assessment.BriefOf(c.Context, noon(), noon().Add(-day), entries, path)
 	var sections []string
@@ -434,14 +592,71 @@ func TestBrief(t *testing.T) {
 			}
 		}
 	}
-	if got, want := strings.Join(sections, ", "), "attention 1, changes 21, goals 0, integrations 2, recommendations 1"; got != want {
+	if got, want := strings.Join(sections, ", "), "attention 1, changes 9, goals 0, integrations 2, recommendations 2"; got != want {
 		t.Errorf("sections = %q, want %q", got, want)
 	}
-	if want := "Health is 49 of 100. Since 1 March 12:00 UTC, more than 20 things changed; one thing needs attention."; b.Headline != want {
+	if want := "Health is 49 of 100. Since 1 March, 25 things changed; one thing needs attention."; b.Headline != want {
 		t.Errorf("headline %q, want %q", b.Headline, want)
 	}
 	if !b.Period.Until.Equal(c.UpdatedAt) {
 		t.Errorf("until %v, want %v, the time of the last change", b.Period.Until, c.UpdatedAt)
+	}
+}
+
+// TestBrief_Changes tells what happened to an entity in one sentence.
+func TestBrief_Changes(t *testing.T) {
+	t.Parallel()
+	github, ship := timeline.Reference{Type: "integration", ID: "github"}, timeline.Reference{Type: "goal", ID: "g"}
+	entry := func(ago time.Duration, kind timeline.Kind, about timeline.Reference, title string) timeline.Entry {
+		return timeline.Entry{ID: id.At(noon().Add(-ago)), At: noon().Add(-ago), Kind: kind, Subject: about, Actor: github, Title: title}
+	}
+	entries := []timeline.Entry{
+		entry(time.Hour, timeline.MemorySynced, timeline.Reference{Type: "sync", ID: "2"}, "github synced: 1 new, 0 changed, 0 gone"),
+		entry(2*time.Hour, timeline.GoalUpdated, ship, `"Ship" went from 20 % to 30 %`),
+		entry(3*time.Hour, timeline.MemorySynced, timeline.Reference{Type: "sync", ID: "1"}, "github synced: 9 new, 0 changed, 0 gone"),
+		entry(4*time.Hour, timeline.GoalUpdated, ship, `"Ship" went from 10 % to 20 %`),
+		entry(5*time.Hour, timeline.IntegrationCertified, github, "github was certified until 2026-05-31"),
+		entry(6*time.Hour, timeline.IntegrationConfigured, github, "github was configured"),
+		entry(30*time.Hour, timeline.Note, timeline.Reference{Type: "note", ID: "n"}, "moved office"),
+	}
+	tests := []struct {
+		name  string
+		since time.Duration
+		want  []string
+	}{
+		{"a day", day, []string{"github: configured, certified and synced 2 times.", `"Ship" went from 20 % to 30 %, the last of 2 changes.`}},
+		{"a week", 7 * day, []string{
+			"github: configured, certified and synced 2 times (2 March).", `"Ship" went from 20 % to 30 %, the last of 2 changes (2 March).`,
+			"Moved office (1 March).",
+		}},
+		{"an hour ago", 0, []string{}},
+	}
+	for _, tt := range tests {
+		got := []string{}
+		for _, s := range assessment.BriefOf(newCompany().Context, noon(), noon().Add(-tt.since), entries, path).Sections[1].Items {
+			got = append(got, s.Text)
+		}
+		if diff := cmp.Diff(tt.want, got); diff != "" {
+			t.Errorf("%s: changes differ (-want +got):\n%s", tt.name, diff)
+		}
+	}
+}
+
+func TestBrief_Markdown(t *testing.T) {
+	t.Parallel()
+	c := newCompany()
+	c.Goals = projection.Goals{Open: 1, Drifting: 1, Listed: []projection.Goal{{ID: "g", Title: "<b>*Ship*", Status: goal.Drifting, Reason: "25 % done"}}}
+	text := assessment.BriefOf(c.Context, noon(), noon().Add(-day), nil, path).Markdown()
+	for _, want := range []string{
+		"# There is no health score yet. Since 1 March, nothing changed; nothing needs attention.\n", "\n## Goals\n\n- 1 open goal",
+		"- \"\\<b\\>\\*Ship\\*\" is drifting: 25 % done. [Show](<" + path + "/goals/g>)\n",
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the Markdown lacks %q:\n%s", want, text)
+		}
+	}
+	if strings.Contains(text, "## What changed") {
+		t.Errorf("the Markdown has a section without sentences:\n%s", text)
 	}
 }
 

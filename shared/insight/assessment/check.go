@@ -15,7 +15,7 @@ import (
 )
 
 // FormulaVersion names the version of this package's rules, weights and thresholds. Raise it whenever one of them changes.
-const FormulaVersion = "1"
+const FormulaVersion = "6"
 
 // AsOf returns the time that an assessment is about: now, cut to the minute.
 func AsOf(now time.Time) time.Time { return now.UTC().Truncate(time.Minute) }
@@ -70,6 +70,7 @@ type rule struct {
 	severity  Severity
 	applies   func(view) bool
 	judge     func(view) verdict
+	about     [3]string // in words: what it applies to, when it warns, when it fails
 }
 
 func (r rule) check(v view) Check {
@@ -124,6 +125,9 @@ func (v view) any(is func(projection.Integration) bool) bool {
 }
 
 func (v view) hasWebhook() bool { return v.any(isEndpoint) }
+
+// hasAttempts also reports true for a while after the last webhook was deleted, so that a deletion hides no failures.
+func (v view) hasAttempts() bool { return v.hasWebhook() || v.attempts(3*day).Total() > 0 }
 
 func isEndpoint(i projection.Integration) bool { return i.Has(integration.EventDeliver) }
 

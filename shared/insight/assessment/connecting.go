@@ -2,6 +2,8 @@ package assessment
 
 import (
 	"fmt"
+	"net/url"
+	"slices"
 	"time"
 
 	"orgops/shared/domain/integration"
@@ -14,11 +16,35 @@ const (
 	secretFail        = 180 * day
 	credentialWarn    = 180 * day
 	credentialFail    = 365 * day
+	credentialLeft    = 14 * day // before the credentials expire
 	certificationWarn = 14 * day // before the certification ends
-	syncWarn          = day
+	syncWarn          = day      // without a schedule
 	syncFail          = 7 * day
 	syncFailuresFail  = 3 // in a row
 )
+
+// Freshness follows a source's own rhythm. A source with a schedule may miss one sync, and fails after missedFail of them. A
+// source without one may be as slow as between its last syncs, up to slowest, and need not be faster than the thresholds above.
+const (
+	missedFail  = 7
+	leastWarn   = time.Hour
+	leastFail   = 6 * time.Hour
+	slowestWarn = 14 * day
+	slowestFail = 30 * day
+)
+
+// freshness returns when a source that was not synced for so long warns and fails.
+func (v view) freshness(provider string) (warn, fail time.Duration) {
+	if every := time.Duration(v.Integrations[provider].SyncSeconds) * time.Second; every > 0 {
+		return max(2*every, leastWarn), max(missedFail*every, leastFail)
+	}
+	var rhythm time.Duration
+	runs := v.Syncs[provider].Successes
+	for n := 1; n < len(runs); n++ {
+		rhythm = max(rhythm, runs[n].Sub(runs[n-1]))
+	}
+	return min(max(2*rhythm, syncWarn), slowestWarn), min(max(missedFail*rhythm, syncFail), slowestFail)
+}
 
 func (v view) hasSecret() bool {
 	return v.any(func(i projection.Integration) bool { return !i.SecretAt.IsZero() })
@@ -28,12 +54,25 @@ func (v view) hasCredentials() bool {
 	return v.any(func(i projection.Integration) bool { return !i.CredentialsAt.IsZero() })
 }
 
+// hasCertified reports whether a connector is certified, or was until its certification ended.
 func (v view) hasCertified() bool {
-	return v.any(func(i projection.Integration) bool { return i.State == integration.Certified })
+	return v.any(func(i projection.Integration) bool { return i.State == integration.Certified || lapsed(i) })
 }
 
-// pulls reports whether syncs may fetch from any source.
-func (v view) pulls() bool { return v.any(v.mayPull) }
+// lapsed reports whether a connector is in the sandbox because its certification ended.
+func lapsed(i projection.Integration) bool {
+	return i.State == integration.Sandbox && i.SandboxedCause == integration.SandboxedByExpiry
+}
+
+// pulls reports whether the company has a source that syncs.
+func (v view) pulls() bool { return slices.ContainsFunc(v.providers, v.synced) }
+
+// synced reports whether a source syncs: it may, or it might until its certification ended. A source that lost its
+// certification still counts, because otherwise a worse fact would hide its failures.
+func (v view) synced(provider string) bool {
+	i := v.Integrations[provider]
+	return i.Enabled && i.Proved(integration.SyncPull)
+}
 
 func (v view) mayPull(i projection.Integration) bool { return i.Allows(v.asOf, integration.SyncPull) }
 
@@ -45,6 +84,33 @@ func secretAge(v view) verdict {
 func credentialAge(v view) verdict {
 	return v.oldest("credentials", func(i projection.Integration) time.Time { return i.CredentialsAt },
 		credentialWarn, credentialFail, "put-integration-credentials")
+}
+
+// hasExpiry reports whether it is known of any credentials when they expire.
+func (v view) hasExpiry() bool {
+	return v.any(func(i projection.Integration) bool { return !i.CredentialsEnd.IsZero() })
+}
+
+func credentialExpiry(v view) verdict {
+	found := verdict{status: Pass, reason: "no credentials expire within 14 days"}
+	for _, p := range v.providers {
+		end := v.Integrations[p].CredentialsEnd
+		if end.IsZero() {
+			continue
+		}
+		left := end.Sub(v.asOf)
+		found.evidence = append(found.evidence, Evidence{
+			Name: "credentials of " + p, Value: days(max(left, 0)), Unit: "days left", At: end, Href: v.integrationHref(p),
+		})
+		switch {
+		case left <= 0 && found.status != Fail:
+			found.status, found.reason, found.remedy = Fail, "the credentials of "+p+" have expired", v.remedy("put-integration-credentials", p)
+		case left > 0 && left <= credentialLeft && found.status == Pass:
+			found.status, found.remedy = Warn, v.remedy("put-integration-credentials", p)
+			found.reason = fmt.Sprintf("the credentials of %s expire in %s", p, span(left))
+		}
+	}
+	return found
 }
 
 // oldest grades the age of the oldest item of a kind that integrations may have, such as signing secrets.
@@ -74,12 +140,15 @@ func certificationExpiry(v view) verdict {
 	found := verdict{status: Pass, reason: "no certification ends within 14 days"}
 	for _, p := range v.providers {
 		i := v.Integrations[p]
-		if i.State != integration.Certified {
+		end := i.CertifiedUntil
+		if lapsed(i) {
+			end = i.SandboxedAt.Truncate(time.Minute) // asOf has no seconds either
+		} else if i.State != integration.Certified {
 			continue
 		}
-		left := i.CertifiedUntil.Sub(v.asOf)
+		left := end.Sub(v.asOf)
 		found.evidence = append(found.evidence, Evidence{
-			Name: "certification of " + p, Value: days(max(left, 0)), Unit: "days left", At: i.CertifiedUntil, Href: v.integrationHref(p) + "/certification",
+			Name: "certification of " + p, Value: days(max(left, 0)), Unit: "days left", At: end, Href: v.integrationHref(p),
 		})
 		switch {
 		case left <= 0 && found.status != Fail:
@@ -92,9 +161,13 @@ func certificationExpiry(v view) verdict {
 	return found
 }
 
-// unsynced returns the time since a source's last successful sync, or since its certification if that is later.
+// unsynced returns the time since a source's last successful sync, or since its creation or certification if that is later.
 func (v view) unsynced(provider string) time.Duration {
-	last := v.Integrations[provider].CertifiedAt
+	i := v.Integrations[provider]
+	last := i.CreatedAt
+	if i.CertifiedAt.After(last) {
+		last = i.CertifiedAt
+	}
 	if s := v.Syncs[provider]; s.LastSucceededAt.After(last) {
 		last = s.LastSucceededAt
 	}
@@ -102,28 +175,40 @@ func (v view) unsynced(provider string) time.Duration {
 }
 
 func syncFreshness(v view) verdict {
-	var found verdict
-	worst, provider := time.Duration(-1), ""
+	found := verdict{status: Pass, reason: "every source was synced, or certified, as often as usual"}
 	for _, p := range v.providers {
-		if !v.mayPull(v.Integrations[p]) {
+		if !v.synced(p) {
 			continue
 		}
 		age := v.unsynced(p)
 		found.evidence = append(found.evidence, Evidence{
-			Name: "since " + p + " was synced", Value: float64(age / time.Hour), Unit: "hours", At: v.Syncs[p].LastSucceededAt, Href: v.href("/memory/syncs"),
+			Name: "since " + p + " was synced", Value: float64(age / time.Hour), Unit: "hours", At: v.Syncs[p].LastSucceededAt, Href: v.syncsHref(p),
 		})
-		if age > worst {
-			worst, provider = age, p
+		warn, fail := v.freshness(p)
+		status := grade(age, warn, fail)
+		if status == Pass || status == found.status || found.status == Fail {
+			continue
 		}
+		found.status, found.remedy = status, v.remedy(v.syncOperation(p), p)
+		found.reason = fmt.Sprintf("%s has not been synced for %s; %s is a warning, %s a failure", p, span(age), span(warn), span(fail))
 	}
-	found.status = grade(worst, syncWarn, syncFail)
-	found.reason = fmt.Sprintf("%s has not been synced for %s; %s is a warning, %s a failure", provider, span(worst), span(syncWarn), span(syncFail))
-	if found.status == Pass {
-		found.reason = "every source was synced, or certified, within a day"
-		return found
-	}
-	found.remedy = v.remedy("sync-memory", provider)
 	return found
+}
+
+// syncsHref returns the path that lists a source's runs. A single run expires before the context forgets its outcome.
+func (v view) syncsHref(provider string) string {
+	return v.href("/memory/syncs?provider=" + url.QueryEscape(provider))
+}
+
+// syncOperation names the operation with which a source syncs again.
+func (v view) syncOperation(provider string) string {
+	switch i := v.Integrations[provider]; {
+	case !v.mayPull(i):
+		return "certify-integration"
+	case !i.SyncPausedAt.IsZero():
+		return "enable-integration"
+	}
+	return "sync-memory"
 }
 
 func syncFailures(v view) verdict {
@@ -131,11 +216,11 @@ func syncFailures(v view) verdict {
 	worst := -1
 	for _, p := range v.providers {
 		s, ran := v.Syncs[p]
-		if !v.mayPull(v.Integrations[p]) || !ran || s.LastSucceededAt.IsZero() && s.FailuresInRow == 0 {
+		if !v.synced(p) || !ran || s.LastSucceededAt.IsZero() && s.FailuresInRow == 0 {
 			continue
 		}
 		found.evidence = append(found.evidence, Evidence{
-			Name: "failed syncs of " + p + " in a row", Value: float64(s.FailuresInRow), Unit: "runs", At: s.FailingSince, Href: v.href("/memory/syncs/" + s.Run),
+			Name: "failed syncs of " + p + " in a row", Value: float64(s.FailuresInRow), Unit: "runs", At: s.FailingSince, Href: v.syncsHref(p),
 		})
 		if s.FailuresInRow <= worst {
 			continue
@@ -150,7 +235,7 @@ func syncFailures(v view) verdict {
 			found.status = Fail
 		}
 		if worst > 0 {
-			found.remedy = v.remedy("sync-memory", p)
+			found.remedy = v.remedy(v.syncOperation(p), p)
 			found.reason = fmt.Sprintf("the last %s of %s failed; one is a warning, %d in a row are a failure", plural(worst, "sync", "syncs"), p, syncFailuresFail)
 		}
 	}

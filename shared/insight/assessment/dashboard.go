@@ -18,24 +18,25 @@ type Dashboard struct {
 
 // Widget describes one tile of the dashboard.
 type Widget struct {
-	ID    string `json:"id" doc:"stable name of the widget" enum:"health,readiness,goals,memory,deliveries,integrations,recommendations,timeline"`
+	ID    string `json:"id" doc:"stable name of the widget" enum:"health,readiness,goals,memory,deliveries,integrations,recommendations,timeline,approvals"`
 	Kind  string `json:"kind" doc:"how to draw it" enum:"score,count,series,list"`
 	Title string `json:"title" doc:"heading" example:"Platform health"`
 	Data  any    `json:"data" doc:"an object whose members depend on the widget: health and readiness are as their routes return them, other widgets have counts and first items"`
 	Href  string `json:"href" doc:"path of the data that the widget summarises" format:"uri-reference"`
 }
 
-// DeliverySeries counts the attempts of 24 hours.
+// DeliverySeries counts the attempts of 24 hours and of 30 days.
 type DeliverySeries struct {
 	Points  []DeliveryPoint `json:"points" nullable:"false" doc:"24 points, one for each hour, oldest first; the last is the current hour"`
+	Daily   []DeliveryPoint `json:"daily" nullable:"false" doc:"30 points, one for each day, oldest first; the last is today"`
 	Pending int             `json:"pending" doc:"deliveries that wait for an attempt" format:"int32"`
 	Held    int             `json:"held" doc:"deliveries held because their endpoint was not allowed to receive events" format:"int32"`
 	Dead    int             `json:"dead" doc:"dead letters" format:"int32"`
 }
 
-// DeliveryPoint counts the attempts of an hour.
+// DeliveryPoint counts the attempts of an hour or a day.
 type DeliveryPoint struct {
-	At        time.Time `json:"at" doc:"start of the hour"`
+	At        time.Time `json:"at" doc:"start of the hour or day, in UTC"`
 	Delivered int64     `json:"delivered" doc:"attempts that were answered 2xx"`
 	Failed    int64     `json:"failed" doc:"all other attempts"`
 }
@@ -62,7 +63,7 @@ func DashboardOf(p projection.Context, asOf time.Time, path string) Dashboard {
 	health := health(v)
 	goals := p.Goals
 	goals.Listed = goals.Listed[:min(len(goals.Listed), maxTile)]
-	advice := v.recommendations()
+	advice := v.open()
 	return Dashboard{
 		ContextVersion: p.ContextVersion, AsOf: asOf, FormulaVersion: FormulaVersion,
 		Widgets: []Widget{
@@ -73,24 +74,32 @@ func DashboardOf(p projection.Context, asOf time.Time, path string) Dashboard {
 			{"deliveries", "series", "Webhook deliveries", v.series(), v.href("/integrations")},
 			{"integrations", "list", "Integrations", v.connectors(), v.href("/integrations")},
 			{"recommendations", "list", "Recommended next", Listing[Recommendation]{advice[:min(len(advice), maxTile)], len(advice)}, v.href("/intelligence/recommendations")},
+			{"approvals", "count", "Approvals", v.approvals(), v.href(approvalsPath)},
 			{"timeline", "list", "Timeline", Listing[timeline.Entry]{p.Timeline, len(p.Timeline)}, v.href("/mission-control/timeline")},
 		},
 	}
 }
 
 func (v view) series() DeliverySeries {
-	s := DeliverySeries{Points: make([]DeliveryPoint, 24), Pending: v.Deliveries.Pending.Total()}
-	hour := v.asOf.Truncate(time.Hour)
-	for i := range s.Points {
-		at := hour.Add(time.Duration(i-23) * time.Hour)
-		n := v.Deliveries.Hourly.At(at)
-		s.Points[i] = DeliveryPoint{At: at, Delivered: n.Delivered, Failed: n.Failed}
+	s := DeliverySeries{
+		Points: v.points(v.Deliveries.Hourly, time.Hour, 24), Daily: v.points(v.Deliveries.Daily, day, 30), Pending: v.Deliveries.Pending.Total(),
 	}
 	for _, p := range v.providers {
 		e := v.Deliveries.Endpoints[p]
 		s.Held, s.Dead = s.Held+e.Held.Total(), s.Dead+e.Dead.Total()
 	}
 	return s
+}
+
+// points returns the last n steps of a window, up to the step of asOf.
+func (v view) points(w projection.Window, step time.Duration, n int) []DeliveryPoint {
+	all, last := make([]DeliveryPoint, n), v.asOf.Truncate(step)
+	for i := range all {
+		at := last.Add(time.Duration(i+1-n) * step)
+		c := w.At(at)
+		all[i] = DeliveryPoint{At: at, Delivered: c.Delivered, Failed: c.Failed}
+	}
+	return all
 }
 
 func (v view) connectors() Listing[ConnectorSummary] {

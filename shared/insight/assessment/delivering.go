@@ -54,7 +54,7 @@ func burnRate(c projection.Counts) float64 { return c.FailureRatio() / (1 - obje
 
 func deliveries(v view) verdict {
 	provider, burns := v.firstEndpoint(), false
-	href := v.integrationHref(provider) + "/deliveries"
+	href := v.logHref(provider)
 	found := verdict{evidence: make([]Evidence, 0, 8)}
 	for _, b := range burnings() {
 		short, long := v.attempts(b.short.length), v.attempts(b.long.length)
@@ -72,7 +72,9 @@ func deliveries(v view) verdict {
 			burns, found.status = true, b.status
 			found.reason = fmt.Sprintf("%.1f %% of %d attempts failed within %s, and failures continue: %.1f times the 1 %% that the objective allows",
 				100*long.FailureRatio(), long.Total(), b.long.name, burnRate(long))
-			found.remedy = v.remedy("list-integration-deliveries", provider)
+			if provider != "" {
+				found.remedy = v.remedy(deliveryLog, provider)
+			}
 		}
 	}
 	longest := v.attempts(3 * day)
@@ -88,7 +90,16 @@ func deliveries(v view) verdict {
 	return found
 }
 
-// firstEndpoint returns the webhook integration that has been failing longest, or else the first by name.
+// logHref returns where the API shows the deliveries to an endpoint. After the last endpoint was deleted ("") that is the
+// list of integrations.
+func (v view) logHref(provider string) string {
+	if provider == "" {
+		return v.href("/integrations")
+	}
+	return v.integrationHref(provider) + "/deliveries"
+}
+
+// firstEndpoint returns the webhook integration that has been failing longest, or else the first by name; "" for none.
 func (v view) firstEndpoint() string {
 	first := ""
 	var since time.Time

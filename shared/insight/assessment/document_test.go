@@ -1,38 +1,70 @@
 package assessment
 
 import (
+	"flag"
 	"fmt"
 	"os"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"orgops/shared/testkit/errtest"
 )
 
-// TestDocument compares the README with the tables of checks, in their order.
+var update = flag.Bool("update", false, "write the tables into the README")
+
+// TestDocument compares the tables of checks and rules in the README with the code; with -update it writes them.
 func TestDocument(t *testing.T) {
 	t.Parallel()
-	text, err := os.ReadFile("README.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var want []string
-	for _, r := range healthRules() {
-		want = append(want, fmt.Sprintf("| %s | %s | %g |", r.id, r.title, r.severity.weight()))
-	}
-	for _, level := range ladder(HealthScore{}) {
-		for _, r := range level.rules {
-			want = append(want, fmt.Sprintf("| %s | %s | %s |", level.title, r.id, r.title))
+	for name, want := range map[string]string{"health": healthTable(), "readiness": readinessTable(), "rules": rulesTable()} {
+		text, err := os.ReadFile("README.md")
+		errtest.Must(t, err)
+		begin, end := "<!-- "+name+": written by go test ./shared/insight/assessment -run TestDocument -update -->\n", "<!-- end of "+name+" -->\n"
+		before, rest, begins := strings.Cut(string(text), begin)
+		if !begins {
+			t.Fatalf("the README lacks the line %q", begin)
 		}
-	}
-	rest := string(text)
-	for _, row := range want {
-		_, after, found := strings.Cut(rest, row)
-		if !found {
-			t.Errorf("the README lacks the row, or has it in another place: %s", row)
+		got, after, ends := strings.Cut(rest, end)
+		if !ends {
+			t.Fatalf("the README lacks the line %q after %q", end, begin)
+		}
+		want = "\n" + want + "\n"
+		if *update {
+			errtest.Must(t, os.WriteFile("README.md", []byte(before+begin+want+end+after), 0o600))
 			continue
 		}
-		rest = after
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("table %s; run with -update (-want +got):\n%s", name, diff)
+		}
 	}
-	if rows := strings.Count(string(text), "\n| ") - 2; rows != len(want) {
-		t.Errorf("the README has %d rows, the tables have %d checks", rows, len(want))
+}
+
+func healthTable() string {
+	var b strings.Builder
+	b.WriteString("| check | title | weight | applies to | warn | fail |\n|---|---|---|---|---|---|\n")
+	for _, r := range healthRules() {
+		fmt.Fprintf(&b, "| %s | %s | %g | %s |\n", r.id, r.title, r.severity.weight(), strings.Join(r.about[:], " | "))
 	}
+	return b.String()
+}
+
+func readinessTable() string {
+	var b strings.Builder
+	b.WriteString("| level | check | title | fails if |\n|---|---|---|---|\n")
+	for _, level := range ladder(HealthScore{}) {
+		for _, r := range level.rules {
+			fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", level.title, r.id, r.title, r.about[2])
+		}
+	}
+	return b.String()
+}
+
+func rulesTable() string {
+	var b strings.Builder
+	b.WriteString("| rule | raised when |\n|---|---|\n")
+	for _, a := range advice() {
+		fmt.Fprintf(&b, "| `%s` | %s |\n", a.rule, a.when)
+	}
+	return b.String()
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"orgops/shared/domain/goal"
 	"orgops/shared/domain/integration"
 	"orgops/shared/insight/projection"
 )
@@ -73,37 +74,43 @@ type step struct {
 func ladder(h HealthScore) []step {
 	return []step{
 		{"Connected", []rule{
-			{"source-connected", "A source is configured", none, nil, connected("source", "github", isSource)},
-			{"webhook-connected", "A webhook is configured", none, nil, connected("webhook", "webhook", isEndpoint)},
+			{"source-connected", "A source is configured", none, nil, connected("source", "github", isSource),
+				[3]string{"", "", "no source is configured"}},
+			{"webhook-connected", "A webhook is configured", none, nil, connected("webhook", "webhook", isEndpoint),
+				[3]string{"", "", "no webhook is configured"}},
 		}},
 		{"Certified", []rule{
 			{"source-certified", "A source is certified", none, nil,
-				certified("source", "github", isSource, integration.InboundReceive, integration.SyncPull)},
+				certified("source", "github", isSource, integration.InboundReceive, integration.SyncPull),
+				[3]string{"", "", "no enabled source is certified"}},
 			{"webhook-certified", "A webhook is certified", none, nil,
-				certified("webhook", "webhook", isEndpoint, integration.EventDeliver)},
-			{"credentials-working", "No credential is failing", none, view.hasCredentials, credentialsWorking},
+				certified("webhook", "webhook", isEndpoint, integration.EventDeliver),
+				[3]string{"", "", "no enabled webhook is certified"}},
+			{"credentials-working", "No credential is failing", none, view.hasCredentials, credentialsWorking,
+				[3]string{"", "", "the last sync of a source with credentials failed"}},
 		}},
 		{"Governed", []rule{
-			{"policies-stored", "The company has policies of its own", none, nil, notRecorded("the company's policies")},
-			{"second-founder", "A second founder can act", none, nil, secondFounder},
-			{"approvals-answered", "No approval is overdue", none, nil, notRecorded("approvals")},
-			{"secrets-fresh", "Signing secrets are younger than 90 days", none, view.hasSecret, secretsFresh},
+			{"policies-stored", "The company has policies of its own", none, nil, policiesStored,
+				[3]string{"", "", "the company has none"}},
+			{"second-founder", "A second founder can act", none, nil, secondFounder,
+				[3]string{"", "", "there is one founder"}},
+			{"approvals-answered", "No approval is overdue", none, nil, approvalsAnswered,
+				[3]string{"", "", "one waits 20 h, or expired within 7 d"}},
+			{"secrets-fresh", "Signing secrets are younger than 90 days", none, view.hasSecret, secretsFresh,
+				[3]string{"", "", "the oldest is 90 days old"}},
 		}},
 		{"Operating", []rule{
-			{"memory-fresh", "Memory is fresh", none, nil, memoryFresh},
-			{"goals-aligned", "Every goal is aligned", none, view.hasGoals, goalsAligned},
-			{"health-good", "Health is 80 or better, with coverage 0.8", none, nil, func(v view) verdict { return healthGood(v, h) }},
+			{"memory-fresh", "Memory is fresh", none, nil, memoryFresh,
+				[3]string{"", "", "nothing was synced or changed for a day, or for as long as the slowest source usually takes"}},
+			{"goals-aligned", "Every goal is aligned or explained", none, view.hasGoals, goalsAligned,
+				[3]string{"", "", "one is neither aligned nor explained"}},
+			{"health-good", "Health is 80 or better, with coverage 0.8", none, nil, func(v view) verdict { return healthGood(v, h) },
+				[3]string{"", "", "the score or the coverage is lower"}},
 		}},
 	}
 }
 
 func (v view) hasGoals() bool { return v.Goals.Open > 0 }
-
-func notRecorded(what string) func(view) verdict {
-	return func(view) verdict {
-		return verdict{status: Unknown, reason: "the facts are not recorded yet: " + what}
-	}
-}
 
 func connected(what, suggestion string, is func(projection.Integration) bool) func(view) verdict {
 	return func(v view) verdict {
@@ -126,7 +133,7 @@ func certified(what, suggestion string, is func(projection.Integration) bool, po
 			}
 			if i.Allows(v.asOf, ports...) {
 				return verdict{status: Pass, reason: p + " is certified and enabled", evidence: []Evidence{
-					{Name: "certification of " + p, Value: days(i.CertifiedUntil.Sub(v.asOf)), Unit: "days left", At: i.CertifiedUntil, Href: v.integrationHref(p) + "/certification"},
+					{Name: "certification of " + p, Value: days(i.CertifiedUntil.Sub(v.asOf)), Unit: "days left", At: i.CertifiedUntil, Href: v.integrationHref(p)},
 				}}
 			}
 			if candidate == "" || i.Enabled && !v.Integrations[candidate].Enabled {
@@ -151,9 +158,9 @@ func credentialsWorking(v view) verdict {
 	for _, p := range v.providers {
 		if s := v.Syncs[p]; !v.Integrations[p].CredentialsAt.IsZero() && s.FailuresInRow > 0 {
 			found.evidence = append(found.evidence, Evidence{
-				Name: "failed syncs of " + p + " in a row", Value: float64(s.FailuresInRow), Unit: "runs", At: s.FailingSince, Href: v.href("/memory/syncs/" + s.Run),
+				Name: "failed syncs of " + p + " in a row", Value: float64(s.FailuresInRow), Unit: "runs", At: s.FailingSince, Href: v.syncsHref(p),
 			})
-			found.status, found.reason, found.remedy = Fail, "the last sync of "+p+" failed", v.remedy("sync-memory", p)
+			found.status, found.reason, found.remedy = Fail, "the last sync of "+p+" failed", v.remedy(v.syncOperation(p), p)
 		}
 	}
 	return found
@@ -164,12 +171,15 @@ func secondFounder(v view) verdict {
 	found := verdict{status: Pass, reason: plural(n, "founder", "founders"), evidence: []Evidence{{Name: "founders", Value: float64(n), Unit: "users"}}}
 	switch {
 	case n == 0:
-		return verdict{status: Unknown, reason: "the company's founders are not known yet"}
+		return verdict{status: Unknown, reason: "the company's founders are not known yet", remedy: v.invite()}
 	case n < foundersFrom:
 		found.status, found.reason = Fail, "there is one founder; if that account is lost, the company has no founder"
+		found.remedy = v.invite()
 	}
 	return found
 }
+
+func (v view) invite() *Remedy { return &v.call("invite-user", "POST", "/operations/users").Remedy }
 
 func secretsFresh(v view) verdict {
 	found := secretAge(v)
@@ -180,42 +190,78 @@ func secretsFresh(v view) verdict {
 }
 
 func memoryFresh(v view) verdict {
-	last := v.Memory.LastChangedAt
+	last, limit := v.Memory.LastChangedAt, syncWarn
+	for _, p := range v.providers {
+		if warn, _ := v.freshness(p); v.synced(p) {
+			limit = max(limit, warn)
+		}
+	}
 	for _, m := range v.Memory.Providers {
 		if m.LastSyncedAt.After(last) {
 			last = m.LastSyncedAt
 		}
 	}
 	if last.IsZero() {
-		return verdict{status: Fail, reason: "there are no memories yet", evidence: []Evidence{{Name: "memories", Unit: "memories", Href: v.href("/memory")}}}
+		return verdict{
+			status: Fail, reason: "there are no memories yet", remedy: v.fetch(),
+			evidence: []Evidence{{Name: "memories", Unit: "memories", Href: v.href("/memory")}},
+		}
 	}
 	found := verdict{
-		status: Pass, reason: fmt.Sprintf("memory was synced or changed %s ago; a day is the limit", span(v.age(last))),
+		status: Pass, reason: fmt.Sprintf("memory was synced or changed %s ago; %s is the limit", span(v.age(last)), span(limit)),
 		evidence: []Evidence{{Name: "memories", Value: float64(v.Memory.Total), Unit: "memories", At: last, Href: v.href("/memory")}},
 	}
-	if v.age(last) > syncWarn {
-		found.status = Fail
+	if v.age(last) > limit {
+		found.status, found.remedy = Fail, v.fetch()
 	}
 	return found
+}
+
+// fetch returns the operation that brings new memories: the sync of a source, or the configuration of a feed, which syncs.
+func (v view) fetch() *Remedy {
+	for _, p := range v.providers {
+		if v.synced(p) {
+			return v.remedy(v.syncOperation(p), p)
+		}
+	}
+	return v.remedy("configure-integration", "feed")
 }
 
 func goalsAligned(v view) verdict {
 	g := v.Goals
-	off := g.Drifting + g.Misaligned
-	found := verdict{status: Pass, reason: "every open goal is aligned", evidence: []Evidence{
+	off, explained := g.Drifting+g.Misaligned, 0
+	first := ""
+	for _, listed := range g.Listed {
+		switch {
+		case listed.Status == goal.Aligned:
+		case v.explained(listed.ID):
+			explained++
+		case first == "":
+			first = listed.ID
+		}
+	}
+	found := verdict{status: Pass, reason: "every open goal is aligned or explained", evidence: []Evidence{
 		{Name: "open goals", Value: float64(g.Open), Unit: "goals", Href: v.href("/goals")},
 		{Name: "drifting or misaligned", Value: float64(off), Unit: "goals", Href: v.href("/goals")},
+		{Name: "explained", Value: float64(explained), Unit: "goals"},
 	}}
-	if off > 0 {
+	if off > explained {
 		found.status = Fail
-		found.reason = fmt.Sprintf("%d of %s not aligned; explanations are not recorded yet", off, plural(g.Open, "open goal is", "open goals are"))
+		found.reason = fmt.Sprintf("%d of %s neither aligned nor explained", off-explained, plural(g.Open, "open goal is", "open goals are"))
+		found.remedy = &v.call("list-goals", "GET", "/goals?state=open").Remedy // the context does not list every goal
+		if first != "" {
+			found.remedy = &Remedy{Operation: "explain-goal", Method: "PUT", Href: v.href("/goals/" + first + "/explanation")}
+		}
 	}
 	return found
 }
 
+// explained reports whether an explanation of a goal holds.
+func (v view) explained(goalID string) bool { return v.asOf.Before(v.Goals.Explained[goalID]) }
+
 func healthGood(v view, h HealthScore) verdict {
 	if h.Score == nil {
-		return verdict{status: Unknown, reason: "there is no health score yet", evidence: []Evidence{
+		return verdict{status: Unknown, reason: "there is no health score yet", remedy: v.healing(h), evidence: []Evidence{
 			{Name: "coverage", Value: h.Coverage, Href: v.href("/mission-control/health")},
 		}}
 	}
@@ -225,6 +271,27 @@ func healthGood(v view, h HealthScore) verdict {
 	}}
 	if *h.Score >= healthFrom && h.Coverage >= coverageFrom {
 		found.status = Pass
+		return found
 	}
+	found.remedy = v.healing(h)
 	return found
+}
+
+// healing returns the operation of the check that costs most points. If no check that costs points has an operation, it
+// returns that of a sample event, which makes deliveries known.
+func (v view) healing(h HealthScore) *Remedy {
+	var found *Remedy
+	most := 0.0
+	for _, c := range h.Checks {
+		if c.Remedy != nil && c.PointsLost > most {
+			found, most = c.Remedy, c.PointsLost
+		}
+	}
+	switch p := v.firstEndpoint(); {
+	case found != nil:
+		return found
+	case p != "":
+		return v.remedy("test-integration", p)
+	}
+	return v.remedy("configure-integration", "webhook")
 }

@@ -1,8 +1,12 @@
 package projection
 
 import (
+	"orgops/shared/base/text"
 	"orgops/shared/storage/store"
 )
+
+// maxAwaited limits the awaited operators that the context lists.
+const maxAwaited = 10
 
 func (f *folding) company(c store.Change) error {
 	if c.New == nil {
@@ -13,7 +17,8 @@ func (f *folding) company(c store.Change) error {
 		return err
 	}
 	f.reach(c.At)
-	company.Name, company.CreatedAt = cut(company.Name, maxText), company.CreatedAt.UTC()
+	company.Name, company.CreatedAt = text.TruncateJSON(company.Name, maxText), company.CreatedAt.UTC()
+	company.Awaited = newest(company.Awaited, maxAwaited)
 	f.Company = company
 	return nil
 }

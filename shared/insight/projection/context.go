@@ -6,7 +6,8 @@
 //
 // A store orders the changes of one item. It may pass on the changes of different items, such as those of one transaction,
 // in any order. So no fact depends on the order of the changes of different items, while the company has at most MaxGoals
-// open goals and has had at most 60 providers: counts are sums over items, and times are the latest ones. Each fact also
+// open goals and has had at most 60 providers and 64 decided
+// recommendations: counts are sums over items, and times are the latest ones. Each fact also
 // follows from the stored records, or is the latest of several times: see Rebuild.
 package projection
 
@@ -18,6 +19,7 @@ import (
 
 	"orgops/shared/domain/goal"
 	"orgops/shared/domain/integration"
+	"orgops/shared/domain/recommendation"
 	"orgops/shared/domain/syncrun"
 	"orgops/shared/domain/timeline"
 	"orgops/shared/storage/store"
@@ -39,23 +41,32 @@ const (
 	maxText         = 256 // bytes of a title or an error
 	maxSpells       = 16  // steps of 8 hours with failures that a provider keeps: more than the five days after which it is disabled
 	maxFailures     = 10  // failed syncs that are counted
+	maxStandings    = 64  // recommendations with a decision; Fold drops those that ended first
+	maxExecutives   = 10  // executives that asked for too much; Fold drops those of longest ago
+	maxWork         = 50  // goals whose work is counted
+	maxError        = 160 // bytes of the error of a failed sync
+	maxOutcomes     = 10  // live runs whose outcomes are kept
+	maxSuccesses    = 3   // successful syncs whose times are kept
 )
 
 // Context holds the facts about a company. Fold takes them from the change feed.
 type Context struct {
-	CompanyID      string                 `json:"companyId" doc:"the company" format:"uuid"`
-	ContextVersion int64                  `json:"contextVersion" doc:"number of changes that the context includes; it only grows" example:"1284"`
-	Applied        store.Sequence         `json:"applied" doc:"position of the last applied change in the change feed" example:"00000000000000001284"`
-	UpdatedAt      time.Time              `json:"updatedAt,omitzero" doc:"commit time of the last change that the context includes"`
-	Company        Company                `json:"company" doc:"the company's own data"`
-	Integrations   map[string]Integration `json:"integrations" doc:"configured connectors by provider"`
-	Memory         Memory                 `json:"memory" doc:"how many memories there are, and how fresh they are"`
-	Goals          Goals                  `json:"goals" doc:"goals by state and alignment"`
-	Syncs          map[string]Sync        `json:"syncs" doc:"newest sync run by provider"`
-	Results        map[string]Result      `json:"results" doc:"outcomes of deliveries and live syncs by provider"`
-	Deliveries     Deliveries             `json:"deliveries" doc:"webhook delivery attempts, and deliveries that wait"`
-	Timeline       []timeline.Entry       `json:"timeline" doc:"the newest ten entries, newest first"`
-	Rebuilding     Rebuilding             `json:"rebuilding,omitzero" doc:"the rebuild that is under way"`
+	CompanyID       string                             `json:"companyId" doc:"the company" format:"uuid"`
+	ContextVersion  int64                              `json:"contextVersion" doc:"number of changes that the context includes; it only grows" example:"1284"`
+	Applied         store.Sequence                     `json:"applied" doc:"position of the last applied change in the change feed" example:"00000000000000001284"`
+	UpdatedAt       time.Time                          `json:"updatedAt,omitzero" doc:"commit time of the last change that the context includes"`
+	Company         Company                            `json:"company" doc:"the company's own data"`
+	Integrations    map[string]Integration             `json:"integrations" doc:"configured connectors by provider"`
+	Memory          Memory                             `json:"memory" doc:"how many memories there are, and how fresh they are"`
+	Goals           Goals                              `json:"goals" doc:"goals by state and alignment"`
+	Syncs           map[string]Sync                    `json:"syncs" doc:"newest sync run by provider"`
+	Results         map[string]Result                  `json:"results" doc:"outcomes of deliveries and live syncs by provider"`
+	Deliveries      Deliveries                         `json:"deliveries" doc:"webhook delivery attempts, and deliveries that wait"`
+	Governance      Governance                         `json:"governance" doc:"the company's policies, and the approvals that they ask for"`
+	Executives      map[string]Excess                  `json:"executives" doc:"executives that asked for more than their quota of a day, by id"`
+	Timeline        []timeline.Entry                   `json:"timeline" doc:"the newest ten entries, newest first"`
+	Recommendations map[string]recommendation.Standing `json:"recommendations" doc:"what was decided about recommendations, by id"`
+	Rebuilding      Rebuilding                         `json:"rebuilding,omitzero" doc:"the rebuild that is under way"`
 }
 
 // Company holds the facts from the company's own item.
@@ -64,6 +75,20 @@ type Company struct {
 	Plan      string    `json:"plan,omitempty" doc:"its plan" example:"free"`
 	CreatedAt time.Time `json:"createdAt,omitzero" doc:"when it was created"`
 	Founders  int       `json:"founders" doc:"how many users have the role founder" format:"int32"`
+	Awaited   []Awaited `json:"awaited,omitempty" doc:"operators who were invited and have not signed in; up to 10, of the last 7 days"`
+}
+
+// Awaited names an operator who was invited and has not signed in.
+type Awaited struct {
+	UserID string    `json:"userId" doc:"the user; its item expires with the invitation" format:"uuid"`
+	At     time.Time `json:"at" doc:"when the operator was invited"`
+}
+
+// Excess says when an executive asked for more than its quota of a day.
+type Excess struct {
+	Name        string    `json:"name" doc:"its name" example:"Chief of Staff"`
+	QuotaPerDay int       `json:"quotaPerDay" doc:"how many actions it may ask for in a day" format:"int32"`
+	ExceededAt  time.Time `json:"exceededAt" doc:"when it first asked for more, on the last such day"`
 }
 
 // Integration holds the facts about one configured connector.
@@ -71,15 +96,19 @@ type Integration struct {
 	Kind           string             `json:"kind" doc:"kind of connector" example:"webhook"`
 	State          integration.State  `json:"state" doc:"whether it is in the sandbox or certified" enum:"sandbox,certified"`
 	Enabled        bool               `json:"enabled" doc:"false: nothing goes in or out"`
-	DisabledReason string             `json:"disabledReason,omitempty" doc:"why it is disabled" enum:"manual,gone,failing"`
+	DisabledReason string             `json:"disabledReason,omitempty" doc:"why it is disabled" enum:"manual,gone,failing,imported"`
 	DisabledAt     time.Time          `json:"disabledAt,omitzero" doc:"when it was disabled"`
 	Ports          []integration.Port `json:"ports" doc:"ports that it may use once certified"`
-	CertifiedPorts []integration.Port `json:"certifiedPorts,omitempty" doc:"ports that its certification has proven"`
+	CertifiedPorts []integration.Port `json:"certifiedPorts,omitempty" doc:"ports that its certification has proven, or had proven before it returned to the sandbox"`
 	CertifiedAt    time.Time          `json:"certifiedAt,omitzero" doc:"when its certification passed"`
 	CertifiedUntil time.Time          `json:"certifiedUntil,omitzero" doc:"when its certification ends"`
 	SandboxedAt    time.Time          `json:"sandboxedAt,omitzero" doc:"when it entered the sandbox"`
+	SandboxedCause string             `json:"sandboxedCause,omitempty" doc:"why it returned to the sandbox" enum:"configuration,expired,failing"`
+	SyncSeconds    int64              `json:"syncSeconds,omitempty" doc:"how often its schedule syncs it; absent without a schedule" example:"3600"`
+	SyncPausedAt   time.Time          `json:"syncPausedAt,omitzero" doc:"when its schedule was paused, after five failures in a row"`
 	SecretAt       time.Time          `json:"secretAt,omitzero" doc:"when its newest signing secret was made"`
 	CredentialsAt  time.Time          `json:"credentialsAt,omitzero" doc:"when its credentials were last stored"`
+	CredentialsEnd time.Time          `json:"credentialsEnd,omitzero" doc:"when its credentials expire, if that is known"`
 	CreatedAt      time.Time          `json:"createdAt,omitzero" doc:"when it was created"`
 	ChangedAt      time.Time          `json:"changedAt,omitzero" doc:"when it was last created, enabled, reconfigured or certified"`
 	LastSuccessAt  time.Time          `json:"lastSuccessAt,omitzero" doc:"last delivery or sync that worked"`
@@ -93,6 +122,11 @@ func (i Integration) Has(ports ...integration.Port) bool { return overlap(i.Port
 // Allows reports whether, as of now, the integration is enabled and certified for one of the ports.
 func (i Integration) Allows(now time.Time, ports ...integration.Port) bool {
 	return i.Enabled && i.IsCertified(now) && overlap(i.CertifiedPorts, ports)
+}
+
+// Proved reports whether the integration's certification has proven one of the ports, or had before it ended.
+func (i Integration) Proved(ports ...integration.Port) bool {
+	return (i.State == integration.Certified || i.SandboxedCause != "") && overlap(i.CertifiedPorts, ports)
 }
 
 // IsCertified reports whether the integration is out of the sandbox as of now.
@@ -127,12 +161,14 @@ type ProviderMemory struct {
 
 // Goals counts goals. The alignment counts include open goals only.
 type Goals struct {
-	Open       int    `json:"open" doc:"open goals" format:"int32"`
-	Closed     int    `json:"closed" doc:"closed goals" format:"int32"`
-	Aligned    int    `json:"aligned" doc:"open goals whose pace is enough" format:"int32"`
-	Drifting   int    `json:"drifting" doc:"open goals that fall behind" format:"int32"`
-	Misaligned int    `json:"misaligned" doc:"open goals that are far behind or overdue" format:"int32"`
-	Listed     []Goal `json:"listed" doc:"up to 50 open goals: those not aligned first, then the soonest due"`
+	Open       int                  `json:"open" doc:"open goals" format:"int32"`
+	Closed     int                  `json:"closed" doc:"closed goals" format:"int32"`
+	Aligned    int                  `json:"aligned" doc:"open goals whose pace is enough" format:"int32"`
+	Drifting   int                  `json:"drifting" doc:"open goals that fall behind" format:"int32"`
+	Misaligned int                  `json:"misaligned" doc:"open goals that are far behind or overdue" format:"int32"`
+	Listed     []Goal               `json:"listed" doc:"up to 50 open goals: those not aligned first, then the soonest due"`
+	Explained  map[string]time.Time `json:"explained,omitempty" doc:"ends of explanations, by the goal's id; up to 50"`
+	Work       map[string]goal.Work `json:"work,omitempty" doc:"memories that refer to a goal, by the goal's id; up to 50 goals, those listed first"`
 }
 
 // Goal describes one listed goal.
@@ -154,7 +190,9 @@ type Sync struct {
 	RunningSince    time.Time     `json:"runningSince,omitzero" doc:"start of the newest run, while it is running"`
 	FinishedAt      time.Time     `json:"finishedAt,omitzero" doc:"when the newest ended run ended"`
 	LastSucceededAt time.Time     `json:"lastSucceededAt,omitzero" doc:"when the last successful live run ended"`
+	Successes       []time.Time   `json:"successes,omitempty" doc:"ends of the newest 3 successful live runs"`
 	Failures        []time.Time   `json:"failures,omitempty" doc:"ends of the failed live runs since the last successful one; the newest 10"`
+	Outcomes        []int64       `json:"outcomes,omitempty" doc:"ends of the newest 10 live runs that succeeded or failed, in Unix seconds; negative for a failure" format:"int64"`
 	FailuresInRow   int           `json:"failuresInRow" doc:"number of those failures" format:"int32"`
 	FailingSince    time.Time     `json:"failingSince,omitzero" doc:"time of the first of those failures"`
 	Error           string        `json:"error,omitempty" doc:"why the last failed run failed"`
@@ -164,6 +202,7 @@ type Sync struct {
 type Deliveries struct {
 	Recent    Window              `json:"recent" doc:"attempts in steps of 5 minutes, 6 hours back"`
 	Hourly    Window              `json:"hourly" doc:"attempts in steps of an hour, 3 days back"`
+	Daily     Window              `json:"daily" doc:"attempts in steps of a day, 30 days back"`
 	Pending   Tally               `json:"pending" doc:"deliveries that wait for an attempt, by their event's time: in steps of 5 minutes for the last three hours, of an hour for the last day, of a day before"`
 	Endpoints map[string]Endpoint `json:"endpoints" doc:"deliveries by endpoint; an endpoint has the name of its provider"`
 }
@@ -186,9 +225,12 @@ func Empty(companyID string) Context {
 		Syncs:        map[string]Sync{},
 		Results:      map[string]Result{},
 		Deliveries: Deliveries{
-			Recent: newWindow(recentStep), Hourly: newWindow(time.Hour), Pending: Tally{}, Endpoints: map[string]Endpoint{},
+			Recent: newWindow(recentStep), Hourly: newWindow(time.Hour), Daily: newWindow(tallyDay), Pending: Tally{}, Endpoints: map[string]Endpoint{},
 		},
-		Timeline: []timeline.Entry{},
+		Governance:      Governance{Waiting: Tally{}, Unanswered: Tally{}},
+		Executives:      map[string]Excess{},
+		Timeline:        []timeline.Entry{},
+		Recommendations: map[string]recommendation.Standing{},
 	}
 }
 

@@ -16,7 +16,8 @@ func (p *Context) UnmarshalJSON(data []byte) error {
 	if err := json.Unmarshal(data, (*plain)(p)); err != nil {
 		return err
 	}
-	if p.Integrations == nil || p.Memory.Providers == nil || p.Syncs == nil || p.Results == nil || p.Deliveries.Endpoints == nil {
+	if p.Integrations == nil || p.Memory.Providers == nil || p.Syncs == nil || p.Results == nil || p.Deliveries.Endpoints == nil ||
+		p.Recommendations == nil || p.Executives == nil {
 		return errNullMap
 	}
 	for name, e := range p.Deliveries.Endpoints {
@@ -24,7 +25,7 @@ func (p *Context) UnmarshalJSON(data []byte) error {
 			return fmt.Errorf("endpoint %q: %w", name, err)
 		}
 	}
-	return errors.Join(p.Deliveries.Recent.check(), p.Deliveries.Hourly.check())
+	return errors.Join(p.Deliveries.Recent.check(), p.Deliveries.Hourly.check(), p.Deliveries.Daily.check())
 }
 
 // check returns an error for a window on which add would panic.

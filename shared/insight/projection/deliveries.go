@@ -16,6 +16,11 @@ type deliveryState struct {
 	Generation int            `json:"generation"`
 }
 
+// ended reports whether the delivery waited for no attempt.
+func (d deliveryState) ended() bool {
+	return d.State != delivery.Scheduled && d.State != delivery.Waiting
+}
+
 // deliveryLog adds the log of attempts.
 type deliveryLog struct {
 	deliveryState
@@ -23,8 +28,9 @@ type deliveryLog struct {
 }
 
 type attempt struct {
-	State delivery.State `json:"state"`
-	At    time.Time      `json:"at"`
+	State     delivery.State `json:"state"`
+	At        time.Time      `json:"at"`
+	LatencyMS int64          `json:"latencyMs"`
 }
 
 func (f *folding) delivery(c store.Change) error {
@@ -50,6 +56,9 @@ func (f *folding) delivery(c store.Change) error {
 	for _, a := range fresh(c, was, is) {
 		f.attempt(&e, a)
 		f.outcome(endpoint, a.At, a.State == delivery.Delivered)
+		if a.State == delivery.Delivered {
+			f.sent(endpoint, eventTime(c), a.At.Add(time.Duration(a.LatencyMS)*time.Millisecond))
+		}
 	}
 	f.keep(endpoint, e)
 	return nil
@@ -63,6 +72,7 @@ func (f *folding) attempt(e *Endpoint, a attempt) {
 	}
 	f.Deliveries.Recent.add(a.At, n, recentBuckets, f.UpdatedAt)
 	f.Deliveries.Hourly.add(a.At, n, hourlyBuckets, f.UpdatedAt)
+	f.Deliveries.Daily.add(a.At, n, dailyBuckets, f.UpdatedAt)
 	e.Hourly.add(a.At, n, endpointBuckets, f.UpdatedAt)
 }
 
@@ -70,7 +80,7 @@ func (f *folding) attempt(e *Endpoint, a attempt) {
 func (f *folding) move(e *Endpoint, s delivery.State, when time.Time, n int) {
 	now := f.UpdatedAt
 	switch s {
-	case delivery.Scheduled:
+	case delivery.Scheduled, delivery.Waiting:
 		if from := pendingStart(when, now); !from.Before(oldestStep(now, tallyDay)) {
 			f.Deliveries.Pending.add(from, n)
 		}
@@ -87,14 +97,15 @@ func (f *folding) move(e *Endpoint, s delivery.State, when time.Time, n int) {
 }
 
 // fresh returns the attempts that a change added, none of them later than the change. A delivery's log keeps the newest 25.
-// A restart begins a new generation, which counts its attempts from 0. All attempts of a delivery without an old state are
+// A restart begins a new generation, which counts its attempts from 0. So does a recovery that attempts a delivery which has
+// ended. All attempts of a delivery without an old state are
 // fresh.
 func fresh(c store.Change, was deliveryState, is deliveryLog) []attempt {
 	n := is.Made - was.Made
 	switch {
 	case c.Old == nil:
 		n = len(is.Attempts)
-	case n < 0 && is.Generation > was.Generation:
+	case (n < 0 || was.ended()) && is.Generation > was.Generation:
 		n = is.Made
 	}
 	all := is.Attempts[max(len(is.Attempts)-max(n, 0), 0):]

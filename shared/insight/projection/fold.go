@@ -8,18 +8,23 @@ import (
 	"strconv"
 	"time"
 
+	"orgops/shared/base/text"
+	"orgops/shared/domain/approval"
+	"orgops/shared/domain/arrival"
 	"orgops/shared/domain/delivery"
 	"orgops/shared/domain/goal"
 	"orgops/shared/domain/integration"
 	"orgops/shared/domain/memory"
+	"orgops/shared/domain/policy"
+	"orgops/shared/domain/recommendation"
 	"orgops/shared/domain/syncrun"
 	"orgops/shared/domain/timeline"
 	"orgops/shared/storage/store"
 )
 
-// companyEntity names the entity of the company's own item. This package does not import company, because that would link
+// CompanyEntity names the entity of the company's own item. This package does not import company, because that would link
 // password hashing too.
-const companyEntity = "company"
+const CompanyEntity = "company"
 
 // Fold applies changes of one company, in feed order, and returns the new context with the timeline entries that the
 // changes caused. It skips changes up to p.Applied. It never changes p. The changes must be in the order of their sequence
@@ -35,7 +40,7 @@ func Fold(p Context, changes []store.Change) (next Context, entries []timeline.E
 		if c.Sequence.Compare(f.Applied) <= 0 {
 			continue
 		}
-		if apply := f.rule(c.Entity); apply != nil {
+		if apply := f.rule(c.Entity); apply != nil && !expiry(c) {
 			f.own()
 			if err := apply(c); err != nil {
 				failures = append(failures, &ChangeError{Change: c, Err: err})
@@ -65,19 +70,32 @@ func (f *folding) rule(entity string) func(store.Change) error {
 		return f.memory
 	case goal.Entity:
 		return f.goal
+	case goal.ExplanationEntity:
+		return f.explanation
 	case syncrun.Entity:
 		return f.sync
 	case integration.Entity:
 		return f.integration
 	case timeline.Entity:
 		return f.timeline
-	case companyEntity:
+	case recommendation.Entity:
+		return f.recommendation
+	case CompanyEntity:
 		return f.company
+	case approval.Entity:
+		return f.approval
+	case policy.StoredEntity:
+		return f.policies
+	case arrival.ReceiptEntity:
+		return f.receipt
 	case MarkEntity:
 		return f.mark
 	}
 	return nil
 }
+
+// expiry reports whether a change is the removal of a receipt, which nothing depends on.
+func expiry(c store.Change) bool { return c.Entity == arrival.ReceiptEntity && c.New == nil }
 
 // own copies, on its first call, every map and slice that folding changes in place.
 func (f *folding) own() {
@@ -88,10 +106,12 @@ func (f *folding) own() {
 	f.Integrations = maps.Clone(f.Integrations)
 	f.Memory.Providers = maps.Clone(f.Memory.Providers)
 	f.Syncs, f.Results = maps.Clone(f.Syncs), maps.Clone(f.Results)
-	f.Goals.Listed = slices.Clone(f.Goals.Listed)
-	f.Timeline = slices.Clone(f.Timeline)
+	f.Recommendations, f.Executives = maps.Clone(f.Recommendations), maps.Clone(f.Executives)
+	f.Goals.Listed, f.Goals.Explained = slices.Clone(f.Goals.Listed), maps.Clone(f.Goals.Explained)
+	f.Goals.Work, f.Timeline = maps.Clone(f.Goals.Work), slices.Clone(f.Timeline)
+	f.Governance.Waiting, f.Governance.Unanswered = slices.Clone(f.Governance.Waiting), slices.Clone(f.Governance.Unanswered)
 	d := &f.Deliveries
-	d.Recent, d.Hourly, d.Pending = d.Recent.clone(), d.Hourly.clone(), slices.Clone(d.Pending)
+	d.Recent, d.Hourly, d.Daily, d.Pending = d.Recent.clone(), d.Hourly.clone(), d.Daily.clone(), slices.Clone(d.Pending)
 	endpoints := make(map[string]Endpoint, len(d.Endpoints))
 	for name, e := range d.Endpoints {
 		e.Hourly, e.Held, e.Dead = e.Hourly.clone(), slices.Clone(e.Held), slices.Clone(e.Dead)
@@ -103,7 +123,7 @@ func (f *folding) own() {
 // addEntry adds a timeline entry that a change caused. Its id follows from the change, so folding again gives the same entry.
 func (f *folding) addEntry(c store.Change, kind timeline.Kind, e timeline.Entry) {
 	e.ID = timeline.ID(c.At, kind, c.Company, c.Key, strconv.FormatInt(c.New.Version, 10))
-	e.At, e.Kind, e.Title = c.At.UTC(), kind, cut(e.Title, maxText)
+	e.At, e.Kind, e.Title = c.At.UTC(), kind, text.TruncateJSON(e.Title, maxText)
 	f.entries = append(f.entries, e)
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"orgops/shared/base/id"
+	"orgops/shared/domain/arrival"
 	"orgops/shared/domain/delivery"
 	"orgops/shared/domain/event"
 	"orgops/shared/domain/goal"
@@ -213,7 +214,7 @@ func TestFold_Integration(t *testing.T) {
 		t.Errorf("entries (-want +got):\n%s", diff)
 	}
 	wantDisabled := projection.Integration{
-		Kind: "webhook", State: integration.Sandbox, DisabledReason: "gone", DisabledAt: h.now, SandboxedAt: h.now, SecretAt: noon(),
+		Kind: "webhook", State: integration.Sandbox, DisabledReason: "gone", DisabledAt: h.now, SandboxedAt: h.now, SandboxedCause: "configuration", SecretAt: noon(), CertifiedPorts: i.Permissions,
 		Ports: i.Permissions, CreatedAt: noon(), ChangedAt: h.now,
 	}
 	if diff := cmp.Diff(wantDisabled, p.Integrations["webhook"]); diff != "" {
@@ -256,7 +257,7 @@ func TestFold_Goals(t *testing.T) {
 	g, _ := goal.Apply(goal.Goal{}, "github", goal.Draft{ExternalID: "m1", Title: "Ship", DueAt: &due, State: goal.Open}, h.now)
 	created := h.put(goal.Entity, goal.Key(g.ID), g)
 	h.after(9 * 24 * time.Hour)
-	g, _ = goal.Review(g, h.now)
+	g, _ = goal.Review(g, "", h.now)
 	reviewed := h.put(goal.Entity, goal.Key(g.ID), g)
 	p, entries := h.fold(t)
 	if diff := cmp.Diff([]string{
@@ -356,8 +357,9 @@ func TestFold_Syncs(t *testing.T) {
 	want := projection.Sync{
 		Run: last, Mode: syncrun.Live, State: syncrun.Failed, FinishedAt: h.now,
 		Failures: []time.Time{firstFailure, h.now}, FailuresInRow: 2, FailingSince: firstFailure,
-		Error: "the feed answered 500",
+		Error: "the feed answered 500", Outcomes: []int64{-firstFailure.Unix(), -h.now.Unix()},
 	}
+	failed := want.Outcomes
 	if diff := cmp.Diff(want, p.Syncs["feed"]); diff != "" {
 		t.Errorf("after failures (-want +got):\n%s", diff)
 	}
@@ -368,7 +370,8 @@ func TestFold_Syncs(t *testing.T) {
 	last = run(5, syncrun.Live, "")
 	p, _ = h.fold(t)
 	want = projection.Sync{
-		Run: last, Mode: syncrun.Live, State: syncrun.Running, RunningSince: h.now, FinishedAt: h.now, LastSucceededAt: h.now,
+		Run: last, Mode: syncrun.Live, State: syncrun.Running, RunningSince: h.now, FinishedAt: h.now, LastSucceededAt: h.now, Successes: []time.Time{h.now},
+		Outcomes: append(failed, h.now.Unix()),
 	}
 	if diff := cmp.Diff(want, p.Syncs["feed"]); diff != "" {
 		t.Errorf("after success (-want +got):\n%s", diff)
@@ -434,7 +437,7 @@ func TestFold_Broken(t *testing.T) {
 func TestFold_Unknown(t *testing.T) {
 	t.Parallel()
 	h := newHistory()
-	h.put("approval", "APPROVAL#1", map[string]string{})
+	h.put("executive", "EXECUTIVE#1", map[string]string{})
 	if p, _ := h.fold(t); p.ContextVersion != 0 {
 		t.Errorf("contextVersion = %d after a change of an unknown entity, want 0", p.ContextVersion)
 	}
@@ -540,4 +543,74 @@ func encode(t testing.TB, v any) string {
 		t.Fatal(err)
 	}
 	return string(b)
+}
+
+// TestFold_Taken counts the receipts of accepted deliveries by hour. The removal of a receipt after 7 days changes nothing.
+func TestFold_Taken(t *testing.T) {
+	t.Parallel()
+	h := newHistory()
+	first := h.now
+	for n, provider := range []string{"github", "webhook-a", "github"} {
+		h.put(arrival.ReceiptEntity, arrival.ReceiptPrefix(provider)+fmt.Sprint(n), struct{}{})
+		h.after(2 * time.Hour)
+	}
+	p, entries := h.fold(t)
+	if len(entries) > 0 {
+		t.Errorf("timeline entries %v, want none", entries)
+	}
+	third := first.Add(4 * time.Hour).UnixMilli()
+	want := map[string]projection.Result{
+		"github": {Taken: projection.Taken{third, 1, 0, 0, 0, 1}}, "webhook-a": {Taken: projection.Taken{first.Add(2 * time.Hour).UnixMilli(), 1}},
+	}
+	if diff := cmp.Diff(want, p.Results); diff != "" {
+		t.Errorf("results differ (-want +got):\n%s", diff)
+	}
+	h.after(7 * 24 * time.Hour)
+	h.remove(arrival.ReceiptEntity, arrival.ReceiptPrefix("github")+"0")
+	after, _ := h.fold(t)
+	if diff := cmp.Diff(p.Results, after.Results); diff != "" {
+		t.Errorf("results after the removal differ (-want +got):\n%s", diff)
+	}
+	if after.ContextVersion != p.ContextVersion {
+		t.Errorf("the removal made version %d of the context, want still %d, so that it is not written", after.ContextVersion, p.ContextVersion)
+	}
+}
+
+// TestFold_Delays records how long the newest thing took, in each direction. A record that is written again without news from
+// the provider counts for nothing, nor does a later success of the same event.
+func TestFold_Delays(t *testing.T) {
+	t.Parallel()
+	h := newHistory()
+	first := h.now
+	said := first.Add(-3 * time.Second)
+	h.put(memory.Entity, memory.Key("m"), memory.Memory{ID: "m", Provider: "feed", SourceUpdatedAt: &said})
+	h.after(time.Minute)
+	h.put(memory.Entity, memory.Key("m"), memory.Memory{ID: "m", Provider: "feed", Title: "again", SourceUpdatedAt: &said})
+	earlier := said.Add(-time.Hour)
+	h.put(goal.Entity, goal.Key("g"), goal.Goal{ID: "g", Provider: "feed", SourceUpdatedAt: &earlier})
+	h.put(timeline.Entity, timeline.Key("n"), timeline.Entry{ID: "n", At: h.now.Add(-2 * time.Second), Kind: timeline.Note, Actor: timeline.Reference{Type: "integration", ID: "github"}})
+	fast := h.now.Add(time.Hour)
+	h.put(memory.Entity, memory.Key("f"), memory.Memory{ID: "f", Provider: "http", SourceUpdatedAt: &fast})
+	d := newDelivery(h.now, 1, "webhook")
+	committed := h.now
+	h.after(time.Second)
+	d.Log(delivery.Attempt{Number: 1, State: delivery.Delivered, At: h.now, LatencyMS: 500})
+	d.End(delivery.Delivered)
+	h.after(time.Second)
+	h.deliver(d)
+	d.Restart(h.now)
+	d.Log(delivery.Attempt{Number: 2, State: delivery.Delivered, At: h.now.Add(time.Minute)})
+	d.End(delivery.Delivered)
+	h.after(time.Minute)
+	h.deliver(d)
+	p, _ := h.fold(t)
+	want := map[string]projection.Delay{"feed": {Of: said, MS: 3000}, "github": {Of: committed.Add(-2 * time.Second), MS: 2000}, "http": {Of: committed}}
+	for provider, delay := range want {
+		if diff := cmp.Diff(delay, p.Results[provider].Received); diff != "" {
+			t.Errorf("received of %s (-want +got):\n%s", provider, diff)
+		}
+	}
+	if diff := cmp.Diff(projection.Delay{Of: committed, MS: 1500}, p.Results["webhook"].Sent); diff != "" {
+		t.Errorf("sent (-want +got):\n%s", diff)
+	}
 }

@@ -28,12 +28,19 @@ func (f *folding) reach(at time.Time) {
 	}
 }
 
-// expire drops the counts of expired deliveries and of attempts long before now.
+// expire drops the counts of expired deliveries, and of attempts and approvals long before now.
 func (f *folding) expire(now time.Time) {
 	d := &f.Deliveries
 	d.Hourly.trim(hourlyBuckets, now)
+	d.Daily.trim(dailyBuckets, now)
 	d.Pending.forget(oldestStep(now, tallyDay))
 	d.Pending.merge(func(from time.Time) time.Time { return pendingStart(from, now) })
+	for name, r := range f.Results {
+		r.Taken = r.Taken.Trim(now)
+		f.Results[name] = r
+	}
+	f.Governance.Waiting.forget(oldestHour(now))
+	f.Governance.Unanswered.forget(oldestDay(now))
 	for name, e := range d.Endpoints {
 		e.Hourly.trim(endpointBuckets, now)
 		for _, t := range []*Tally{&e.Held, &e.Dead} {

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"orgops/shared/base/text"
 	"orgops/shared/domain/event"
 	"orgops/shared/domain/goal"
 	"orgops/shared/domain/timeline"
@@ -33,6 +34,39 @@ func (f *folding) goal(c store.Change) error {
 	f.countGoal(is, +1)
 	f.list(is, summary(is, c.At.UTC()), is.State == goal.Open)
 	f.addGoalEntries(c, was, is)
+	f.received(is.Provider, was.SourceUpdatedAt, is.SourceUpdatedAt, c.At)
+	return nil
+}
+
+// explanation folds the end of a goal's explanation. Beyond MaxGoals, the explanation with the earliest end is dropped.
+func (f *folding) explanation(c store.Change) error {
+	goalID := strings.TrimPrefix(c.Key, goal.ExplanationPrefix)
+	e, err := decode[struct {
+		Until time.Time `json:"until"`
+	}](c.New)
+	if err != nil {
+		return err
+	}
+	f.reach(c.At)
+	if f.Goals.Explained == nil {
+		f.Goals.Explained = map[string]time.Time{}
+	}
+	f.Goals.Explained[goalID] = e.Until.UTC()
+	if c.New == nil {
+		delete(f.Goals.Explained, goalID)
+	}
+	if len(f.Goals.Explained) > MaxGoals {
+		first := ""
+		for name, until := range f.Goals.Explained {
+			if d := until.Compare(f.Goals.Explained[first]); first == "" || d < 0 || d == 0 && name < first {
+				first = name
+			}
+		}
+		delete(f.Goals.Explained, first)
+	}
+	if len(f.Goals.Explained) == 0 {
+		f.Goals.Explained = nil
+	}
 	return nil
 }
 
@@ -53,9 +87,9 @@ func (f *folding) countGoal(g goal.Goal, n int) {
 }
 
 func summary(g goal.Goal, now time.Time) Goal {
-	s := Goal{ID: g.ID, Title: cut(g.Title, maxText), Status: g.Alignment.Status, Since: now, Progress: g.Progress, DueAt: at(g.DueAt)}
+	s := Goal{ID: g.ID, Title: text.TruncateJSON(g.Title, maxText), Status: g.Alignment.Status, Since: now, Progress: g.Progress, DueAt: at(g.DueAt)}
 	if len(g.Alignment.Reasons) > 0 {
-		s.Reason = cut(g.Alignment.Reasons[0], maxText)
+		s.Reason = text.TruncateJSON(g.Alignment.Reasons[0], maxText)
 	}
 	return s
 }
@@ -110,7 +144,7 @@ func (f *folding) addGoalEntries(c store.Change, was, is goal.Goal) {
 	}
 	if c.Old != nil && was.Alignment.Status != is.Alignment.Status {
 		f.addEntry(c, timeline.GoalAlignmentChanged, timeline.Entry{
-			Title: fmt.Sprintf("%q is %s now", cut(is.Title, maxText/2), is.Alignment.Status), Actor: system(), Subject: subject,
+			Title: fmt.Sprintf("%q is %s now", text.TruncateJSON(is.Title, maxText/2), is.Alignment.Status), Actor: system(), Subject: subject,
 			EventID: event.ID(c, event.GoalAlignmentChanged),
 			Details: details(map[string]any{"from": was.Alignment.Status, "to": is.Alignment.Status, "score": is.Alignment.Score}),
 		})
@@ -118,7 +152,7 @@ func (f *folding) addGoalEntries(c store.Change, was, is goal.Goal) {
 }
 
 func goalTitle(created bool, was, is goal.Goal) string {
-	title := cut(is.Title, maxText/2)
+	title := text.TruncateJSON(is.Title, maxText/2)
 	switch {
 	case created:
 		return fmt.Sprintf("%q became a goal, %.0f %% done", title, 100*is.Progress)

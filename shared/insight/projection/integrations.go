@@ -30,7 +30,7 @@ func (f *folding) integration(c store.Change) error {
 	i := shown(f.Integrations[provider], is, sandboxedAt(c, is))
 	switch {
 	case c.Old == nil:
-		i.ChangedAt = later(i.CreatedAt, i.CertifiedAt)
+		i.ChangedAt = later(i.CreatedAt, i.CertifiedAt).Truncate(time.Millisecond) // as exact as the time of a commit
 	case !was.Enabled && is.Enabled || reconfigured(was, is) || newlyCertified(was, is):
 		i.ChangedAt = c.At.UTC()
 	}
@@ -52,7 +52,8 @@ func sandboxedAt(c store.Change, is integration.Integration) time.Time {
 	return is.CreatedAt.UTC()
 }
 
-// shown returns i with the facts of the stored integration. It keeps the results of deliveries and syncs in i.
+// shown returns i with the facts of the stored integration. It keeps the results of deliveries and syncs in i, and the ports
+// that an ended certification had proven.
 func shown(i Integration, is integration.Integration, sandboxed time.Time) Integration {
 	if is.State == integration.Sandbox && (i.State != integration.Sandbox || i.SandboxedAt.IsZero()) {
 		i.SandboxedAt = sandboxed
@@ -60,9 +61,16 @@ func shown(i Integration, is integration.Integration, sandboxed time.Time) Integ
 	if is.State != integration.Sandbox {
 		i.SandboxedAt = time.Time{}
 	}
+	i.SandboxedCause, i.SyncSeconds, i.SyncPausedAt = is.SandboxedCause, 0, time.Time{}
+	if s := is.Schedule; s != nil {
+		i.SyncSeconds, i.SyncPausedAt = int64(s.Interval()/time.Second), at(s.PausedAt)
+	}
 	i.Kind, i.State, i.Enabled, i.Ports, i.CreatedAt = is.Kind, is.State, is.Enabled, is.Permissions, is.CreatedAt.UTC()
 	i.DisabledReason, i.DisabledAt = "", time.Time{}
-	i.CertifiedAt, i.CertifiedUntil, i.CertifiedPorts = time.Time{}, time.Time{}, nil
+	i.CertifiedAt, i.CertifiedUntil = time.Time{}, time.Time{}
+	if is.SandboxedCause == "" {
+		i.CertifiedPorts = nil
+	}
 	if is.Disabled != nil && !is.Enabled {
 		i.DisabledReason, i.DisabledAt = is.Disabled.Reason, is.Disabled.At.UTC()
 	}
@@ -70,9 +78,9 @@ func shown(i Integration, is integration.Integration, sandboxed time.Time) Integ
 		i.CertifiedAt, i.CertifiedUntil = is.Certification.PassedAt.UTC(), is.Certification.ExpiresAt.UTC()
 		i.CertifiedPorts = is.Certification.Ports
 	}
-	i.SecretAt, i.CredentialsAt = at(is.SecretAt), time.Time{}
+	i.SecretAt, i.CredentialsAt, i.CredentialsEnd = at(is.SecretAt), time.Time{}, time.Time{}
 	if is.Credentials != nil {
-		i.CredentialsAt = is.Credentials.UpdatedAt.UTC()
+		i.CredentialsAt, i.CredentialsEnd = is.Credentials.UpdatedAt.UTC(), at(is.Credentials.ExpiresAt).Truncate(time.Second)
 	}
 	if i.Ports == nil {
 		i.Ports = []integration.Port{}

@@ -1,8 +1,21 @@
 package projection
 
 import (
+	"time"
+
+	"orgops/shared/domain/goal"
+	"orgops/shared/domain/memory"
 	"orgops/shared/storage/store"
 )
+
+// memoryFields holds the fields of a memory that folding needs.
+type memoryFields struct {
+	Provider string      `json:"provider"`
+	GoalID   string      `json:"goalId"`
+	Work     memory.Work `json:"work"`
+
+	SourceUpdatedAt *time.Time `json:"sourceUpdatedAt"`
+}
 
 func (f *folding) memory(c store.Change) error {
 	image, n := c.New, int64(0)
@@ -12,13 +25,78 @@ func (f *folding) memory(c store.Change) error {
 	case c.New == nil:
 		image, n = c.Old, -1
 	}
-	m, err := decode[struct {
-		Provider string `json:"provider"`
-	}](image)
+	m, err := decode[memoryFields](image)
 	if err != nil {
 		return err
 	}
+	was := m
+	if c.Old != nil && c.New != nil {
+		if was, err = decode[memoryFields](c.Old); err != nil {
+			was = memoryFields{} // it was damaged; this change repairs it
+		}
+	}
 	f.reach(c.At)
 	f.Memory.count(m.Provider, n, c.At.UTC())
+	if c.Old != nil {
+		f.countWork(was, -1, c.At.UTC())
+	}
+	if c.New == nil {
+		return nil
+	}
+	f.countWork(m, +1, c.At.UTC())
+	if c.Old == nil {
+		was.SourceUpdatedAt = nil
+	}
+	f.received(m.Provider, was.SourceUpdatedAt, m.SourceUpdatedAt, c.At)
 	return nil
+}
+
+// countWork adds n (+1 or -1) to the count of the work on a goal that a memory is. Beyond maxWork goals, the goal that is not
+// listed and whose work changed least recently is dropped.
+func (f *folding) countWork(m memoryFields, n int, at time.Time) {
+	if m.GoalID == "" {
+		return
+	}
+	w := f.Goals.Work[m.GoalID]
+	switch m.Work {
+	case memory.WorkDone:
+		w.Done = max(w.Done+n, 0)
+	case memory.WorkBlocked:
+		w.Blocked = max(w.Blocked+n, 0)
+	default:
+		w.Open = max(w.Open+n, 0)
+	}
+	w.ChangedAt = later(w.ChangedAt, at)
+	if f.Goals.Work == nil {
+		f.Goals.Work = map[string]goal.Work{}
+	}
+	f.Goals.Work[m.GoalID] = w
+	f.boundWork()
+}
+
+func (f *folding) boundWork() {
+	if len(f.Goals.Work) <= maxWork {
+		return
+	}
+	listed := map[string]bool{}
+	for _, g := range f.Goals.Listed {
+		listed[g.ID] = true
+	}
+	dropped := ""
+	before := func(name string, w goal.Work) bool {
+		other := f.Goals.Work[dropped]
+		if listed[name] != listed[dropped] {
+			return !listed[name]
+		}
+		if order := w.ChangedAt.Compare(other.ChangedAt); order != 0 {
+			return order < 0
+		}
+		return name < dropped
+	}
+	for name, w := range f.Goals.Work {
+		if dropped == "" || before(name, w) {
+			dropped = name
+		}
+	}
+	delete(f.Goals.Work, dropped)
 }

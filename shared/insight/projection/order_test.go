@@ -14,10 +14,14 @@ import (
 	diffs "github.com/google/go-cmp/cmp"
 
 	"orgops/shared/base/id"
+	"orgops/shared/domain/approval"
+	"orgops/shared/domain/arrival"
 	"orgops/shared/domain/delivery"
 	"orgops/shared/domain/goal"
 	"orgops/shared/domain/integration"
 	"orgops/shared/domain/memory"
+	"orgops/shared/domain/policy"
+	"orgops/shared/domain/recommendation"
 	"orgops/shared/domain/syncrun"
 	"orgops/shared/domain/timeline"
 	"orgops/shared/insight/projection"
@@ -34,6 +38,7 @@ type company struct {
 	goals        map[string]goal.Goal
 	deliveries   []*delivery.Delivery
 	runs         map[string]*syncrun.StoredRun // the last of each provider
+	asked        []approval.Approval
 }
 
 func randomHistory(seed uint64, steps int) *history {
@@ -56,9 +61,13 @@ func randomHistory(seed uint64, steps int) *history {
 func (c *company) upTo(d time.Duration) time.Duration { return time.Duration(c.r.Int64N(int64(d))) }
 
 func (c *company) step(n int, provider string) {
-	switch c.r.IntN(12) {
+	switch c.r.IntN(14) {
+	case 13:
+		c.put(arrival.ReceiptEntity, arrival.ReceiptPrefix(provider)+fmt.Sprint(n), struct{}{})
 	case 0:
 		c.edit(provider)
+	case 12:
+		c.govern(provider)
 	case 1:
 		c.note(n)
 	case 2:
@@ -74,6 +83,8 @@ func (c *company) step(n int, provider string) {
 		}
 		c.deliveries = append(c.deliveries, &d)
 		c.deliver(d)
+	case 9:
+		c.decide(provider)
 	default:
 		if len(c.deliveries) == 0 {
 			return
@@ -88,9 +99,20 @@ func (c *company) step(n int, provider string) {
 	}
 }
 
+// decide stores a decision about the recommendation of a provider.
+func (c *company) decide(provider string) {
+	s := recommendation.Stored{ID: provider, Rule: "certify-integration"}
+	if c.r.IntN(2) == 0 {
+		s = s.End(c.now)
+	} else {
+		s = s.Dismiss("u", "other", "not now, but later", c.now.Add(time.Hour), c.now)
+	}
+	c.put(recommendation.Entity, recommendation.Key(provider), s)
+}
+
 func (c *company) attempt(d *delivery.Delivery) {
 	state := []delivery.State{delivery.Delivered, delivery.Failed}[c.r.IntN(2)]
-	d.Log(delivery.Attempt{Number: d.Made + 1, State: state, At: c.now.Add(-c.upTo(10 * time.Second))})
+	d.Log(delivery.Attempt{Number: d.Made + 1, State: state, At: c.now.Add(-c.upTo(10 * time.Second)), LatencyMS: c.r.Int64N(900)})
 	if state == delivery.Delivered {
 		d.End(state)
 	} else if c.r.IntN(2) == 0 {
@@ -131,6 +153,26 @@ func (c *company) edit(provider string) {
 	c.put(integration.Entity, key, *i)
 }
 
+// govern asks for an approval, ends one, or stores policies.
+func (c *company) govern(provider string) {
+	switch c.r.IntN(5) {
+	case 0, 1:
+		a := approval.New(policy.Decision{
+			ID: id.At(c.now, provider), At: c.now.Add(-c.upTo(5 * time.Second)), Principal: timeline.Reference{Type: "integration", ID: provider},
+		}, json.RawMessage(`{}`), "a title", timeline.Reference{})
+		c.asked = append(c.asked, a)
+		c.put(approval.Entity, approval.Key(a.ID), a)
+	case 2, 3:
+		if n := len(c.asked); n > 0 && c.asked[n-1].State == approval.Pending {
+			state := []approval.State{approval.Approved, approval.Rejected, approval.Expired, approval.Expired}[c.r.IntN(4)]
+			c.asked[n-1] = c.asked[n-1].End(state, approval.Answer{At: c.now})
+			c.put(approval.Entity, approval.Key(c.asked[n-1].ID), c.asked[n-1])
+		}
+	case 4:
+		c.put(policy.StoredEntity, policy.StoredKey, policy.Stored{Policies: make([]policy.Statement, c.r.IntN(4)), UpdatedAt: c.now})
+	}
+}
+
 func (c *company) note(n int) {
 	e := timeline.Entry{ID: id.At(c.now, fmt.Sprint(n)), At: c.now, Kind: timeline.Note, Title: fmt.Sprint("note ", n)}
 	c.put(timeline.Entity, timeline.Key(e.ID), e)
@@ -138,7 +180,7 @@ func (c *company) note(n int) {
 
 func (c *company) pursue(provider string) {
 	due := noon().Add(48 * time.Hour)
-	draft := goal.Draft{ExternalID: fmt.Sprint(c.r.IntN(6)), Title: "T", Progress: float64(c.r.IntN(10)) / 10, DueAt: &due, State: goal.Open}
+	draft := goal.Draft{ExternalID: fmt.Sprint(c.r.IntN(6)), Title: "T", Progress: float64(c.r.IntN(10)) / 10, DueAt: &due, State: goal.Open, UpdatedAt: c.said()}
 	if c.r.IntN(4) == 0 {
 		draft.State = goal.Closed
 	}
@@ -149,6 +191,15 @@ func (c *company) pursue(provider string) {
 	}
 }
 
+// said returns when a provider says that something changed: some time ago, or nothing. Its clock may be fast.
+func (c *company) said() *time.Time {
+	if c.r.IntN(3) == 0 {
+		return nil
+	}
+	at := c.now.Add(time.Second - c.upTo(time.Hour))
+	return &at
+}
+
 // remember stores or removes some memories in one transaction.
 func (c *company) remember(provider string) {
 	for range 1 + c.r.IntN(4) {
@@ -157,7 +208,11 @@ func (c *company) remember(provider string) {
 			c.remove(memory.Entity, key)
 			continue
 		}
-		c.put(memory.Entity, key, memory.Memory{ID: key, Provider: provider, Title: fmt.Sprint(c.r.IntN(1000))})
+		m := memory.Memory{ID: key, Provider: provider, Title: fmt.Sprint(c.r.IntN(1000)), SourceUpdatedAt: c.said()}
+		if c.r.IntN(2) == 0 {
+			m.GoalID, m.Work = fmt.Sprint("goal-", c.r.IntN(4)), []memory.Work{memory.WorkOpen, memory.WorkDone, memory.WorkBlocked}[c.r.IntN(3)]
+		}
+		c.put(memory.Entity, key, m)
 	}
 }
 
@@ -304,10 +359,27 @@ func recorded(p projection.Context) projection.Context {
 	}
 	for name, i := range p.Integrations {
 		i.ChangedAt, i.SandboxedAt, i.FailingSince = time.Time{}, time.Time{}, time.Time{}
+		if i.SandboxedCause != "" {
+			i.CertifiedPorts = nil
+		}
 		p.Integrations[name] = i
+	}
+	for name, r := range p.Results {
+		r.Received = projection.Delay{} // a record is written again for another reason, such as the review of a goal
+		p.Results[name] = r
+		if r.LastSuccessAt.IsZero() && r.LastFailureAt.IsZero() {
+			delete(p.Results, name)
+		}
 	}
 	for n := range p.Goals.Listed {
 		p.Goals.Listed[n].Since = time.Time{}
+	}
+	for name, w := range p.Goals.Work {
+		if w.ChangedAt = (time.Time{}); w == (goal.Work{}) { // its memories are gone
+			delete(p.Goals.Work, name)
+			continue
+		}
+		p.Goals.Work[name] = w
 	}
 	return p
 }

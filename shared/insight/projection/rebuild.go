@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 
+	"orgops/shared/domain/goal"
 	"orgops/shared/domain/integration"
 	"orgops/shared/storage/store"
 )
@@ -13,7 +14,7 @@ import (
 //
 // Records do not tell everything. What Rebuild takes over from old is the latest of several times, so a lost change makes it
 // too early and never too late: when a memory was last removed, when an integration was last enabled or reconfigured or
-// entered the sandbox, outcomes whose deliveries or runs have expired, and, if the status is the same, since when a goal has
+// entered the sandbox, the newest delivery received, outcomes and delays whose deliveries or runs have expired, and, if the status is the same, since when a goal has
 // it. Without old such a time is that of the record. Attempts count only if the log of their delivery has them, which keeps
 // 25. A company that has had more than 60 providers gets its own entries again for those in the entry former.
 //
@@ -45,18 +46,25 @@ func lasting(old Context) Context {
 		m.Count = 0
 		p.Memory.Providers[name] = m
 	}
+	for name, w := range old.Goals.Work { // when an item was last removed follows from no record
+		if p.Goals.Work == nil {
+			p.Goals.Work = map[string]goal.Work{}
+		}
+		p.Goals.Work[name] = goal.Work{ChangedAt: w.ChangedAt}
+	}
 	for name, s := range old.Syncs {
-		s.Failures = nil
+		s.Failures, s.Successes, s.Outcomes = nil, nil, nil
 		s.count()
 		p.Syncs[name] = s
 	}
 	for name, r := range old.Results {
+		r.Taken = r.Taken[:min(len(r.Taken), 1)] // the time of the newest, without counts
 		p.Results[name] = r
 	}
 	return p
 }
 
-// takeOver takes over the times of integrations and goals that their records do not hold.
+// takeOver takes over the times of integrations, goals and policies that their records do not hold.
 func (f *folding) takeOver(old Context) {
 	for name, i := range f.Integrations {
 		was, known := old.Integrations[name]
@@ -66,9 +74,15 @@ func (f *folding) takeOver(old Context) {
 		i.ChangedAt = later(i.ChangedAt, was.ChangedAt)
 		if i.State == integration.Sandbox && was.State == integration.Sandbox {
 			i.SandboxedAt = was.SandboxedAt
+			if i.SandboxedCause != "" {
+				i.CertifiedPorts = was.CertifiedPorts
+			}
 		}
 		f.Integrations[name] = i
 		f.judge(name)
+	}
+	if f.Governance.Shadow > 0 && old.Governance.Shadow > 0 {
+		f.Governance.ShadowAt = old.Governance.ShadowAt
 	}
 	for n, g := range f.Goals.Listed {
 		for _, was := range old.Goals.Listed {

@@ -3,6 +3,9 @@ package projection
 import (
 	"slices"
 	"time"
+
+	"orgops/shared/domain/arrival"
+	"orgops/shared/storage/store"
 )
 
 // Result holds the outcomes of a provider's deliveries and live syncs. They are kept apart from its integration, because
@@ -11,6 +14,76 @@ type Result struct {
 	LastSuccessAt time.Time `json:"lastSuccessAt,omitzero" doc:"last delivery or sync that worked"`
 	LastFailureAt time.Time `json:"lastFailureAt,omitzero" doc:"last delivery attempt or sync that failed"`
 	Failures      []Spell   `json:"failures,omitempty" doc:"failures since the last success, in steps of 8 hours, oldest first; the newest 16 steps with failures"`
+	Received      Delay     `json:"received,omitzero" doc:"how long the newest memory, goal or note took from the provider's time of its last change until it was recorded"`
+	Taken         Taken     `json:"taken,omitempty" doc:"deliveries received outside of the sandbox and accepted: the Unix time of the newest in milliseconds, then the counts of its hour and of up to 24 hours before, newest first" format:"int64"`
+	Sent          Delay     `json:"sent,omitzero" doc:"how long the newest delivered event took, from its commit to the end of the first attempt that succeeded"`
+}
+
+// Taken counts deliveries by hour.
+type Taken = arrival.Hours
+
+// receipt counts a delivery that the provider has sent and that was accepted.
+func (f *folding) receipt(c store.Change) error {
+	var body arrival.Receipt
+	if string(c.New.Body) != "{}" { // that of almost every receipt
+		var err error
+		if body, err = decode[arrival.Receipt](c.New); err != nil {
+			return err
+		}
+	}
+	f.reach(c.At)
+	provider, ok := body.Accepted(c.Key)
+	if !ok {
+		return nil
+	}
+	r := f.Results[provider]
+	r.Taken = r.Taken.Add(c.At, 1).Trim(f.UpdatedAt)
+	f.Results[provider] = r
+	return nil
+}
+
+// Delay says how long something took that began at a time.
+type Delay struct {
+	Of time.Time `json:"of" doc:"when it began"`
+	MS int64     `json:"ms" doc:"how long it took, in milliseconds" format:"int64"`
+}
+
+// End returns when it ended.
+func (d Delay) End() time.Time { return d.Of.Add(time.Duration(d.MS) * time.Millisecond) }
+
+// took returns the delay of what began and ended at two times. Clocks differ, so the begin may seem to be later.
+func took(began, ended time.Time) Delay {
+	began, ended = began.UTC().Truncate(time.Millisecond), ended.UTC().Truncate(time.Millisecond)
+	if began.After(ended) {
+		began = ended
+	}
+	return Delay{began, ended.Sub(began).Milliseconds()}
+}
+
+// newer returns the delay of what began later. Of what began at the same time, it returns the shorter, which is that of the
+// first end.
+func (d Delay) newer(other Delay) Delay {
+	if other.Of.After(d.Of) || other.Of.Equal(d.Of) && other.MS < d.MS {
+		return other
+	}
+	return d
+}
+
+// received records how long it took from the time that the provider gives for a change to its record.
+func (f *folding) received(provider string, was, is *time.Time, recorded time.Time) {
+	if is == nil || was != nil && was.Equal(*is) {
+		return
+	}
+	r := f.Results[provider]
+	r.Received = r.Received.newer(took(*is, recorded))
+	f.Results[provider] = r
+}
+
+// sent records how long a delivery took.
+func (f *folding) sent(provider string, committed, accepted time.Time) {
+	r := f.Results[provider]
+	r.Sent = r.Sent.newer(took(committed, accepted))
+	f.Results[provider] = r
 }
 
 // Spell holds the failures of a step. If the last success lies in the same step, First is Last.
@@ -114,4 +187,6 @@ func newest[T any](all []T, n int) []T {
 	return all[max(len(all)-n, 0):]
 }
 
-func (r Result) changedAt() time.Time { return later(r.LastSuccessAt, r.LastFailureAt) }
+func (r Result) changedAt() time.Time {
+	return later(later(r.LastSuccessAt, r.LastFailureAt), later(r.Taken.Last(), later(r.Received.Of, r.Sent.Of)))
+}

@@ -7,9 +7,12 @@ import (
 	"testing"
 	"time"
 
+	"orgops/shared/domain/arrival"
 	"orgops/shared/domain/delivery"
+	"orgops/shared/domain/goal"
 	"orgops/shared/domain/integration"
 	"orgops/shared/domain/memory"
+	"orgops/shared/domain/recommendation"
 	"orgops/shared/domain/timeline"
 	"orgops/shared/insight/projection"
 	"orgops/shared/storage/store"
@@ -22,10 +25,53 @@ func TestFold_Size(t *testing.T) {
 	t.Parallel()
 	raw, err := json.Marshal(large(t))
 	errtest.Must(t, err)
-	if most := store.MaxBody * 9 / 10; len(raw) > most {
-		t.Errorf("context has %d bytes, want %d at most, 9/10 of the store's limit", len(raw), most)
+	if most := store.MaxBody * 24 / 25; len(raw) > most {
+		t.Errorf("context has %d bytes, want %d at most, 24/25 of the store's limit", len(raw), most)
 	}
 	t.Logf("%d bytes", len(raw))
+}
+
+// TestFold_SizeInUse checks the size of the context of a company with 1,000 integration-days (33 endpoints for 30 days, with
+// deliveries of which every tenth fails and some wait), 200 goals and 10,000 memories.
+func TestFold_SizeInUse(t *testing.T) {
+	t.Parallel()
+	h := newHistory()
+	for n := range 33 {
+		h.put(integration.Entity, integration.Key(fmt.Sprint("webhook-", n)), webhook(h.now))
+	}
+	for n := range 10_000 {
+		remember(h, fmt.Sprint("webhook-", n%33), fmt.Sprint(n))
+	}
+	for n := range 200 {
+		due := h.now.Add(time.Duration(n+1) * 12 * time.Hour)
+		d := goal.Draft{ExternalID: fmt.Sprint(n), Title: fmt.Sprintf("Reach the goal of team %d in this half of the year", n), DueAt: &due, State: goal.Open}
+		g, _ := goal.Apply(goal.Goal{}, "webhook-0", d, h.now)
+		h.put(goal.Entity, goal.Key(g.ID), g)
+	}
+	for n := range 30 * 24 * 3 { // a delivery every 20 minutes
+		h.after(20 * time.Minute)
+		d := newDelivery(h.now, n, fmt.Sprint("webhook-", n%33))
+		d.Log(delivery.Attempt{State: delivery.Delivered, At: h.now})
+		d.End(delivery.Delivered)
+		switch n % 40 {
+		case 0:
+			d.State = delivery.Dead
+		case 10:
+			d.State = delivery.Held
+		case 20:
+			d.State = delivery.Scheduled
+		}
+		h.deliver(d)
+	}
+	p, entries, err := projection.Fold(projection.Empty("acme"), h.changes)
+	errtest.Must(t, err)
+	p.Timeline = entries[len(entries)-projection.MaxTimeline:]
+	raw, err := json.Marshal(p)
+	errtest.Must(t, err)
+	t.Logf("%d bytes", len(raw))
+	if most := 100_000; len(raw) > most {
+		t.Errorf("context has %d bytes, want %d at most", len(raw), most)
+	}
 }
 
 // large returns a context with the maximum of everything.
@@ -33,6 +79,7 @@ func large(t testing.TB) projection.Context {
 	t.Helper()
 	p, ports := projection.Empty("acme"), []integration.Port{"event.deliver", "memory.write", "goal.write", "timeline.write", "sync.pull"}
 	now := noon().Add(123456789) // times that are not the start of a step have a fraction
+	ended := now.Truncate(time.Millisecond)
 	window := func(steps int, step time.Duration) projection.Window {
 		w := projection.Window{Start: noon(), Seconds: int64(step / time.Second)}
 		for range steps {
@@ -40,13 +87,18 @@ func large(t testing.TB) projection.Context {
 		}
 		return w
 	}
-	failures := make([]time.Time, 10)
+	failures, second := make([]time.Time, 10), now.Truncate(time.Second)
+	successes := []time.Time{second, second, second}
 	spells := make([]projection.Spell, 16)
 	for n := range spells {
 		spells[n] = projection.Spell{First: now.Truncate(time.Millisecond), Last: now.Truncate(time.Millisecond)}
 	}
+	taken := projection.Taken{now.UnixMilli()}
+	for range arrival.Steps {
+		taken = append(taken, 12345)
+	}
 	for n := range failures {
-		failures[n] = now
+		failures[n] = now.Truncate(time.Millisecond)
 	}
 	tally := func(steps int, step time.Duration) (all projection.Tally) {
 		for n := range steps {
@@ -62,22 +114,40 @@ func large(t testing.TB) projection.Context {
 		}
 		p.Memory.Providers[name] = projection.ProviderMemory{Count: 123456, LastChangedAt: now, LastSyncedAt: now}
 		p.Syncs[name] = projection.Sync{
-			Run: strings.Repeat("i", 36), Mode: "live", State: "running", RunningSince: now, FinishedAt: now, LastSucceededAt: now,
-			Failures: failures, FailuresInRow: 10, FailingSince: now, Error: strings.Repeat("e", 256),
+			Run: strings.Repeat("i", 36), Mode: "live", State: "running", RunningSince: now, FinishedAt: ended, LastSucceededAt: ended, Successes: successes, Outcomes: []int64{-1e10, -1e10, -1e10, -1e10, -1e10, -1e10, -1e10, -1e10, -1e10, -1e10},
+			Failures: failures, FailuresInRow: 10, FailingSince: ended, Error: strings.Repeat("e", 160),
 		}
-		p.Results[name] = projection.Result{LastSuccessAt: now, LastFailureAt: now, Failures: spells}
+		p.Results[name] = projection.Result{LastSuccessAt: now, LastFailureAt: now, Failures: spells, Received: projection.Delay{Of: now.Truncate(time.Millisecond), MS: 1e12}, Sent: projection.Delay{Of: now.Truncate(time.Millisecond), MS: 1e12}, Taken: taken}
 		if n >= integration.MaxPerCompany {
 			continue
 		}
 		p.Integrations[name] = projection.Integration{
 			Kind: "webhook", State: "certified", Enabled: true, Ports: ports, CertifiedPorts: ports, CertifiedAt: now, CertifiedUntil: now,
-			SandboxedAt: now, SecretAt: now, CredentialsAt: now, CreatedAt: now, ChangedAt: now, LastSuccessAt: now, LastFailureAt: now, FailingSince: now,
+			SandboxedAt: now, SandboxedCause: "configuration", SyncSeconds: 86400, SyncPausedAt: now, SecretAt: now, CredentialsAt: now, CredentialsEnd: noon(), CreatedAt: now, ChangedAt: now, LastSuccessAt: now, LastFailureAt: now, FailingSince: now,
 		}
 	}
+	p.Deliveries.Daily = window(31, 24*time.Hour)
 	p.Deliveries.Recent, p.Deliveries.Hourly, p.Deliveries.Pending = window(73, 5*time.Minute), window(73, time.Hour), tally(48+48+32, 5*time.Minute)
+	p.Governance = projection.Governance{Policies: 100, PoliciesAt: now, Shadow: 100, ShadowAt: now, Waiting: tally(49, time.Hour), Unanswered: tally(31, 24*time.Hour)}
 	text := strings.Repeat("t", 256)
+	p.Goals.Explained, p.Goals.Work = map[string]time.Time{}, map[string]goal.Work{}
+	for n := range projection.MaxGoals {
+		p.Goals.Explained[fmt.Sprintf("%036d", n)] = now
+		p.Goals.Work[fmt.Sprintf("%036d", n)] = goal.Work{Open: 1234, Blocked: 1234, Done: 1234, ChangedAt: now}
+	}
+	for n := range 10 {
+		p.Executives[fmt.Sprintf("%036d", n)] = projection.Excess{Name: text[:100], QuotaPerDay: 1000, ExceededAt: now}
+	}
+	for range 10 {
+		p.Company.Awaited = append(p.Company.Awaited, projection.Awaited{UserID: text[:36], At: now})
+	}
 	for range projection.MaxGoals {
 		p.Goals.Listed = append(p.Goals.Listed, projection.Goal{ID: strings.Repeat("i", 36), Title: text, Status: "misaligned", Since: now, DueAt: now, Reason: text})
+	}
+	for n := range 64 {
+		p.Recommendations[fmt.Sprintf("%036d", n)] = recommendation.Standing{
+			State: recommendation.Dismissed, Priority: recommendation.P2, At: now, By: text[:36], Until: now, Reopened: 12, Version: 123,
+		}
 	}
 	for range projection.MaxTimeline {
 		p.Timeline = append(p.Timeline, timeline.Entry{

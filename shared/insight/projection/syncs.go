@@ -1,10 +1,12 @@
 package projection
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
 
+	"orgops/shared/base/text"
 	"orgops/shared/domain/event"
 	"orgops/shared/domain/syncrun"
 	"orgops/shared/domain/timeline"
@@ -52,6 +54,7 @@ func (f *folding) sync(c store.Change) error {
 		if run.FinishedAt != nil {
 			end = at(run.FinishedAt)
 		}
+		end = end.Truncate(time.Millisecond) // the context has room for no more
 		s.FinishedAt = later(s.FinishedAt, end)
 		if run.Mode == syncrun.Live {
 			s = f.finish(c, s, run, end)
@@ -68,6 +71,7 @@ func (f *folding) finish(c store.Change, s Sync, run runFields, end time.Time) S
 	switch run.State {
 	case syncrun.Succeeded:
 		s.LastSucceededAt = later(s.LastSucceededAt, end)
+		s.Successes = newest(inserted(s.Successes, end.Truncate(time.Second)), maxSuccesses)
 		p := f.Memory.Providers[run.Provider]
 		p.LastSyncedAt = later(p.LastSyncedAt, end)
 		f.Memory.Providers[run.Provider] = p
@@ -75,15 +79,17 @@ func (f *folding) finish(c store.Change, s Sync, run runFields, end time.Time) S
 		name = event.MemorySynced
 		title = fmt.Sprintf("%s synced: %d new, %d changed, %d gone", run.Provider, run.Progress.Created, run.Progress.Updated, run.Progress.Deleted)
 	case syncrun.Failed:
-		i, _ := slices.BinarySearchFunc(s.Failures, end, time.Time.Compare)
-		if i == len(s.Failures) {
-			s.Error = cut(run.Error, maxText)
+		if n := len(s.Failures); n == 0 || s.Failures[n-1].Before(end) {
+			s.Error = text.TruncateJSON(run.Error, maxError)
 		}
-		s.Failures = newest(slices.Insert(slices.Clone(s.Failures), i, end), maxFailures)
+		s.Failures = newest(inserted(s.Failures, end), maxFailures)
 		f.outcome(run.Provider, end, false)
 		title = fmt.Sprintf("the sync of %s failed: %s", run.Provider, run.Error)
 	default:
 		title = fmt.Sprintf("the sync of %s was cancelled", run.Provider)
+	}
+	if run.State != syncrun.Cancelled {
+		s.Outcomes = newest(outcomes(s.Outcomes, end, run.State == syncrun.Succeeded), maxOutcomes)
 	}
 	s.count()
 	actor := timeline.Reference{Type: "integration", ID: run.Provider}
@@ -95,6 +101,35 @@ func (f *folding) finish(c store.Change, s Sync, run runFields, end time.Time) S
 		Details: details(map[string]any{"provider": run.Provider, "state": run.State, "progress": run.Progress}),
 	})
 	return s
+}
+
+// outcomes returns the outcomes of runs with one more in its place. It never changes its argument.
+func outcomes(all []int64, end time.Time, worked bool) []int64 {
+	one := end.Unix()
+	if !worked {
+		one = -one
+	}
+	i, _ := slices.BinarySearchFunc(all, one, func(a, b int64) int {
+		return cmp.Or(cmp.Compare(max(a, -a), max(b, -b)), cmp.Compare(a, b))
+	})
+	return slices.Insert(slices.Clone(all), i, one)
+}
+
+// SuccessRate returns the share of the newest live runs that succeeded; ok is false without any.
+func (s Sync) SuccessRate() (rate float64, ok bool) {
+	worked := 0
+	for _, end := range s.Outcomes {
+		if end > 0 {
+			worked++
+		}
+	}
+	return float64(worked) / float64(max(len(s.Outcomes), 1)), len(s.Outcomes) > 0
+}
+
+// inserted returns the times with one more in its place. It never changes its argument.
+func inserted(all []time.Time, t time.Time) []time.Time {
+	i, _ := slices.BinarySearchFunc(all, t, time.Time.Compare)
+	return slices.Insert(slices.Clone(all), i, t)
 }
 
 // count counts the failures since the last success.

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"orgops/shared/base/text"
 	"orgops/shared/domain/timeline"
 	"orgops/shared/storage/store"
 )
@@ -18,7 +19,11 @@ func (f *folding) timeline(c store.Change) error {
 		return err
 	}
 	f.reach(c.At)
-	e.Title, e.Subject.ID = cut(e.Title, maxText), cut(e.Subject.ID, maxSubject)
+	f.exceeded(e)
+	if e.Kind == timeline.Note && e.Actor.Type == "integration" {
+		f.received(e.Actor.ID, nil, &e.At, c.At)
+	}
+	e.Title, e.Subject.ID = text.TruncateJSON(e.Title, maxText), text.TruncateJSON(e.Subject.ID, maxSubject)
 	if len(e.Details) > maxEntryDetails {
 		e.Details = nil
 	}

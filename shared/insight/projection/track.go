@@ -90,23 +90,18 @@ func Track(c store.Company, was, next Context, changes []store.Change) ([]store.
 // or what an earlier call returned: then it passes only what was touched since.
 func ReadTouched(ctx context.Context, c store.Company, rebuild, after string, each func(Touched)) (last string, err error) {
 	last = after
-	for q := (store.Query{Prefix: touchedPrefix(rebuild), After: after}); ; {
-		page, err := c.Query(ctx, q)
+	for item, err := range c.Items(ctx, store.Query{Prefix: touchedPrefix(rebuild), After: after}) {
 		if err != nil {
 			return last, err
 		}
-		for _, item := range page.Items {
-			var stored touchedItems
-			if err := item.Decode(&stored); err != nil {
-				return last, err
-			}
-			for _, t := range stored.Items {
-				each(t)
-			}
-			last = item.Key
+		var stored touchedItems
+		if err := item.Decode(&stored); err != nil {
+			return last, err
 		}
-		if q.After = page.Next; q.After == "" {
-			return last, nil
+		for _, t := range stored.Items {
+			each(t)
 		}
+		last = item.Key
 	}
+	return last, nil
 }

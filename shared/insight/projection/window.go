@@ -11,6 +11,7 @@ const (
 	recentStep      = 5 * time.Minute
 	recentBuckets   = 6*12 + 1
 	hourlyBuckets   = 3*24 + 1
+	dailyBuckets    = 30 + 1
 	endpointBuckets = 24 + 1
 )
 

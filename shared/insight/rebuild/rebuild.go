@@ -18,11 +18,15 @@ import (
 
 	"orgops/shared/base/id"
 	"orgops/shared/base/wait"
+	"orgops/shared/domain/approval"
+	"orgops/shared/domain/arrival"
 	"orgops/shared/domain/company"
 	"orgops/shared/domain/delivery"
 	"orgops/shared/domain/goal"
 	"orgops/shared/domain/integration"
 	"orgops/shared/domain/memory"
+	"orgops/shared/domain/policy"
+	"orgops/shared/domain/recommendation"
 	"orgops/shared/domain/syncrun"
 	"orgops/shared/domain/timeline"
 	"orgops/shared/insight/projection"
@@ -163,7 +167,10 @@ func (r *rebuilding) commitMark(ctx context.Context, n int) error {
 // queries returns the queries for the records that a context shows. Of the timeline it shows the newest entries only.
 func queries() []store.Query {
 	all := []store.Query{{Prefix: timeline.Prefix, Desc: true, Limit: projection.MaxTimeline}}
-	for _, prefix := range []string{company.Key, integration.Prefix, goal.Prefix, syncrun.Prefix, delivery.Prefix, memory.Prefix} {
+	for _, prefix := range []string{
+		company.Key, integration.Prefix, goal.Prefix, syncrun.Prefix, delivery.Prefix, memory.Prefix, recommendation.Prefix, goal.ExplanationPrefix,
+		policy.StoredKey, approval.Prefix, arrival.ReceiptsPrefix,
+	} {
 		all = append(all, store.Query{Prefix: prefix})
 	}
 	return all

@@ -1,5 +1,5 @@
-// Package catalog lists every connector of the service. It links the character sets of feeds, which are large, so a function that needs
-// only some connectors makes its own registry.
+// Package catalog lists every connector of the service. A program that fetches with the list links the character sets of feeds,
+// which are large.
 package catalog
 
 import (
@@ -8,11 +8,13 @@ import (
 	"orgops/shared/provider/connector"
 	"orgops/shared/provider/genericwebhook"
 	"orgops/shared/provider/github"
+	"orgops/shared/provider/httplist"
+	"orgops/shared/provider/linear"
 	"orgops/shared/provider/webfeed"
 	"orgops/shared/webhook/outbound"
 )
 
 // All returns every connector. The connectors call their providers through client.
 func All(client *outbound.Client, now func() time.Time) connector.Registry {
-	return connector.New(genericwebhook.New(client), github.New(), webfeed.New(client, now))
+	return connector.New(genericwebhook.New(client), github.New(client, now), httplist.New(client, now), linear.New(client, now), webfeed.New(client, now))
 }

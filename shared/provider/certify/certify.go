@@ -14,12 +14,13 @@ import (
 	"orgops/shared/domain/integration"
 	"orgops/shared/domain/policy"
 	"orgops/shared/provider/connector"
+	"orgops/shared/provider/mapping"
 	"orgops/shared/storage/store"
 	"orgops/shared/webhook/outbound"
 )
 
 // Suite is the version of the checks. Every report names it.
-const Suite = "1"
+const Suite = "2"
 
 // Examiner runs certifications.
 type Examiner struct {
@@ -27,6 +28,7 @@ type Examiner struct {
 	Client     *outbound.Client
 	Engine     policy.Engine
 	Now        func() time.Time
+	Mappings   *mapping.Cache
 }
 
 // Candidate holds the integration to examine.
@@ -45,6 +47,7 @@ func (e Examiner) Run(ctx context.Context, c Candidate) (integration.Report, err
 		return integration.Report{}, err
 	}
 	suites := []func() []integration.Check{}
+	var until time.Time
 	if c.Integration.Has(integration.EventDeliver) {
 		suites = append(suites, func() []integration.Check { return e.endpoint(ctx, c) })
 	}
@@ -52,10 +55,19 @@ func (e Examiner) Run(ctx context.Context, c Candidate) (integration.Report, err
 		suites = append(suites, func() []integration.Check { return e.inbound(ctx, inbound, c) })
 	}
 	if source, ok := conn.(connector.Source); ok && c.Integration.Has(integration.SyncPull) {
-		suites = append(suites, func() []integration.Check { return e.source(ctx, source, c) })
+		suites = append(suites, func() (checks []integration.Check) {
+			checks, until = e.source(ctx, source, c)
+			return checks
+		})
 	}
 	report := integration.Report{
 		Suite: Suite, ConfigDigest: connector.Digest(c.Integration.Config), At: e.Now().UTC(), Checks: concurrently(suites),
+	}
+	if c.Integration.Mapping != nil {
+		report.MappingDigest = c.Integration.Mapping.Digest
+	}
+	if !until.IsZero() {
+		report.CredentialsUntil = &until
 	}
 	report.Conclude()
 	return report, ctx.Err()
@@ -79,11 +91,12 @@ func failed(reason, remedy string, evidence ...finding.Evidence) outcome {
 
 // The operations that fix what a check found.
 const (
-	configure = "configure-integration"
-	rotate    = "rotate-integration-secret"
-	certify   = "certify-integration" // again, when what it needs answers
-	destroy   = "delete-integration-credentials"
-	elsewhere = "" // the receiver's or the provider's side has to change
+	configure        = "configure-integration"
+	rotate           = "rotate-integration-secret"
+	certify          = "certify-integration" // again, when what it needs answers
+	destroy          = "delete-integration-credentials"
+	storeCredentials = "put-integration-credentials"
+	elsewhere        = "" // the receiver's or the provider's side has to change
 )
 
 // check reports an outcome. The reference of its remedy has no company's path; see integration.Report.Below.

@@ -22,6 +22,7 @@ import (
 	"orgops/shared/provider/certify"
 	"orgops/shared/provider/connector"
 	"orgops/shared/provider/genericwebhook"
+	"orgops/shared/provider/mapping"
 	"orgops/shared/provider/policyengine"
 	"orgops/shared/storage/store"
 	"orgops/shared/testkit/errtest"
@@ -46,7 +47,7 @@ func (s source) Fetch(_ context.Context, f connector.Fetch) (connector.FetchedPa
 func examiner(connectors ...connector.Connector) certify.Examiner {
 	client := outbound.New(outbound.Options{AllowLoopback: true})
 	return certify.Examiner{
-		Connectors: connector.New(append(connectors, genericwebhook.New(client))...), Client: client, Engine: policyengine.New(time.Now), Now: time.Now,
+		Connectors: connector.New(append(connectors, genericwebhook.New(client))...), Client: client, Engine: policyengine.New(time.Now), Now: time.Now, Mappings: new(mapping.Cache),
 	}
 }
 
@@ -200,9 +201,9 @@ func TestExaminer_Run_Inbound(t *testing.T) {
 	secrets := integration.Secrets{}.Rotate(secret, time.Now(), integration.RotationGrace)
 	for _, permitted := range []bool{true, false} {
 		ports := []integration.Port{integration.InboundReceive}
-		verdict := "memory.upsert denied"
+		verdict := "memory.upsert (denied)"
 		if permitted {
-			ports, verdict = append(ports, integration.MemoryUpsert), "memory.upsert permitted"
+			ports, verdict = append(ports, integration.MemoryUpsert), "memory.upsert (permitted)"
 		}
 		r, err := examiner().Run(t.Context(), candidate(t, "webhook", `{}`, secrets, ports...))
 		errtest.Must(t, err)

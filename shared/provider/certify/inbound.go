@@ -4,13 +4,17 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"strings"
 
 	"orgops/shared/base/fault"
 	"orgops/shared/base/id"
+	"orgops/shared/domain/arrival"
 	"orgops/shared/domain/finding"
 	"orgops/shared/domain/integration"
 	"orgops/shared/provider/connector"
 	"orgops/shared/provider/intake"
+	"orgops/shared/provider/mapping"
+	"orgops/shared/storage/store"
 )
 
 // inbound proves that a delivery signed with the integration's secret maps to actions with verdicts. It also proves that
@@ -38,6 +42,7 @@ func (e Examiner) inbound(ctx context.Context, conn connector.Inbound, c Candida
 		receive("refuses-unsigned", "An unsigned delivery is refused", e.refusesInbound(conn, live, unsigned, body)),
 		receive("refuses-tampered", "A delivery whose body was changed is refused", e.refusesInbound(conn, live, signed, tampered)),
 		receive("refuses-stranger", "A delivery signed with another secret is refused", e.refusesInbound(conn, live, stranger, body)),
+		seen(ctx, c),
 	}
 }
 
@@ -48,20 +53,53 @@ func (e Examiner) maps(ctx context.Context, conn connector.Inbound, c Candidate,
 	if _, err := conn.Verify(live, header, body, e.Now()); err != nil {
 		return failed("a delivery signed with the signing secret was not accepted; rotate the secret", rotate)
 	}
-	actions, err := conn.Map(c.Integration.Config, header, body)
+	actions, err := e.sample(ctx, conn, c, header, body)
+	if fault.KindOf(err) == fault.Unavailable {
+		return failed("the sample could not be mapped in time; try again", certify)
+	}
 	if err != nil || len(actions) == 0 || intake.Validate(actions) != nil {
 		return failed("the sample does not map to any action", configure)
 	}
 	planner := intake.Planner{Company: c.Company, Integration: c.Integration, Engine: e.Engine, Now: e.Now().UTC(), DryRun: true}
-	verdicts := ""
+	var verdicts []string
 	for _, a := range actions {
 		planned, err := planner.Plan(ctx, a)
 		if err != nil {
 			return failed("no verdict could be reached; try again", certify)
 		}
-		verdicts += fmt.Sprintf(" %s %s;", a.Port, planned.Decision.Verdict)
+		verdicts = append(verdicts, fmt.Sprintf("%s (%s)", a.Port, planned.Decision.Verdict))
 	}
-	return passed(fmt.Sprintf("%d actions:%s", len(actions), verdicts), count("actions of the sample", len(actions), "actions"))
+	return passed("the sample maps to "+strings.Join(verdicts, ", "), count("actions of the sample", len(actions), "actions"))
+}
+
+// seen tells whether the provider itself has sent a delivery. It warns at most, so that automation can certify at once.
+func seen(ctx context.Context, c Candidate) integration.Check {
+	page, err := c.Company.Query(ctx, store.Query{Prefix: arrival.ReceiptPrefix(c.Integration.Provider), Limit: 1})
+	o := passed("a delivery from outside was accepted within the last 7 days")
+	switch {
+	case err != nil:
+		o = outcome{status: integration.Warn, reason: "it is unknown whether a delivery from outside has been accepted; try again", remedy: certify}
+	case len(page.Items) == 0:
+		o = outcome{status: integration.Warn, reason: "no delivery from outside was accepted within the last 7 days; let the provider send one, then look at the inbox"}
+	}
+	found := check(c, integration.InboundReceive, "seen-from-outside", "A delivery from outside has been seen", o)
+	found.Required = false
+	return found
+}
+
+// sample maps the provider's sample by the default mapping. A company's mapping may rightly ignore the sample; it is checked
+// when it is stored, and a preview shows what it gives.
+func (e Examiner) sample(ctx context.Context, conn connector.Inbound, c Candidate, header http.Header, body []byte) ([]connector.Action, error) {
+	m, err := e.Mappings.Default(conn)
+	if err != nil {
+		return nil, err
+	}
+	delivery, err := mapping.Read(conn, c.Integration.Config, header, body)
+	if err != nil {
+		return nil, err
+	}
+	matches, err := m.Apply(ctx, delivery)
+	return mapping.Actions(matches), err
 }
 
 func (e Examiner) refusesInbound(conn connector.Inbound, live []string, header http.Header, body []byte) outcome {

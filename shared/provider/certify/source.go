@@ -5,6 +5,9 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
+	"strings"
 	"time"
 
 	"orgops/shared/base/fault"
@@ -17,21 +20,29 @@ import (
 // fetchBudget limits the time for all sample pages together.
 const fetchBudget = 20 * time.Second
 
-// source proves that the provider can be fetched and that its items validate. It stores nothing.
-func (e Examiner) source(ctx context.Context, source connector.Source, c Candidate) []integration.Check {
+// source proves that the provider can be fetched and that its items validate. It stores nothing. until is when the stored
+// credentials expire, or zero if the provider does not say so.
+func (e Examiner) source(ctx context.Context, source connector.Source, c Candidate) (checks []integration.Check, until time.Time) {
+	if missing := connector.Missing(source, c.Integration.Config, slices.Collect(maps.Keys(c.Secrets.Values))); len(missing) > 0 {
+		return []integration.Check{check(c, integration.SyncPull, "credentials", "Credentials work, and wrong ones fail", outcome{
+			status: integration.NotApplicable, remedy: storeCredentials,
+			evidence: []finding.Evidence{count("missing credentials", len(missing), "credentials")},
+			reason:   "a sync needs the credential " + strings.Join(missing, " and ") + "; store it to open this port",
+		})}, time.Time{}
+	}
 	ctx, cancel := context.WithTimeout(ctx, fetchBudget)
 	defer cancel()
 	page, err := source.Fetch(ctx, connector.Fetch{Config: c.Integration.Config, Credentials: c.Secrets.Values, Full: true})
 	pull := func(name, title string, o outcome) integration.Check {
 		return check(c, integration.SyncPull, name, title, o)
 	}
-	checks := []integration.Check{pull("sandbox-page", "A page is fetched and every item of it validates", fetched(page, err))}
+	checks = []integration.Check{pull("sandbox-page", "A page is fetched and every item of it validates", fetched(page, err))}
 	if checks[0].Status != integration.Pass {
-		return checks
+		return checks, page.CredentialsUntil
 	}
 	credentials := pull("credentials", "Credentials work, and wrong ones fail", credentials(ctx, source, c))
 	credentials.Required = credentials.Status != integration.NotApplicable // a source may need none
-	return append(checks, pull("ports-used", "What is fetched stays within the permissions", permitted(page, c.Integration)), credentials)
+	return append(checks, pull("ports-used", "What is fetched stays within the permissions", permitted(page, c.Integration)), credentials), page.CredentialsUntil
 }
 
 // credentials proves that a fetch with wrong credentials fails where one with the stored credentials succeeded.
@@ -55,6 +66,9 @@ func credentials(ctx context.Context, source connector.Source, c Candidate) outc
 	case errors.As(err, &throttled), ctx.Err() != nil:
 		return failed("the provider did not answer to wrong credentials; certify again later", certify, stored)
 	}
+	if _, ok := source.(connector.Authenticated); ok && !errors.Is(err, connector.ErrRefused) {
+		return failed("the provider failed instead of refusing wrong credentials; certify again later", certify, stored)
+	}
 	return passed("fetched with the stored credentials, refused with wrong ones", stored)
 }
 
@@ -77,7 +91,10 @@ func fetched(page connector.FetchedPage, err error) outcome {
 	for _, g := range page.Goals {
 		bad += invalid(connector.Action{Goal: &g})
 	}
-	total := len(page.Memories) + len(page.Goals)
+	for _, n := range page.Notes {
+		bad += invalid(connector.Action{Note: &n})
+	}
+	total := len(page.Memories) + len(page.Goals) + len(page.Notes)
 	evidence := []finding.Evidence{count("items of the page", total, "items"), count("items that do not validate", bad, "items")}
 	if bad > 0 {
 		return failed(fmt.Sprintf("%d of %d items do not validate: each needs an id and a title", bad, total), elsewhere, evidence...)
@@ -92,14 +109,23 @@ func invalid(a connector.Action) int {
 	return 0
 }
 
-// permitted checks that the integration has the permissions that the page's items need.
+// permitted checks that the integration has the permissions that the page's items need, unless the company has narrowed them.
 func permitted(page connector.FetchedPage, i integration.Integration) outcome {
-	evidence := []finding.Evidence{count("memories of the page", len(page.Memories), "items"), count("goals of the page", len(page.Goals), "items")}
+	evidence := []finding.Evidence{
+		count("memories of the page", len(page.Memories), "items"), count("goals of the page", len(page.Goals), "items"),
+		count("notes of the page", len(page.Notes), "items"),
+	}
+	if i.Narrowed {
+		return passed("the company has narrowed the permissions; the policies deny every item outside of them", evidence...)
+	}
 	if len(page.Memories) > 0 && !i.Has(integration.MemoryUpsert) {
 		return failed("the page holds memories, but the integration lacks the permission for them", configure, evidence...)
 	}
 	if len(page.Goals) > 0 && !i.Has(integration.GoalUpdate) {
 		return failed("the page holds goals, but the integration lacks the permission for them", configure, evidence...)
+	}
+	if len(page.Notes) > 0 && !i.Has(integration.TimelineNote) {
+		return failed("the page holds notes, but the integration lacks the permission for them", configure, evidence...)
 	}
 	return passed("every item is within the permissions", evidence...)
 }

@@ -4,7 +4,6 @@ package connector
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"net/http"
 	"time"
@@ -37,47 +36,20 @@ type Inbound interface {
 	Connector
 	// Verify checks a delivery's signature against the live secrets (newest first), and its time if the scheme signs one.
 	// It parses nothing. It returns the provider's id of the delivery, or "" if the signature does not cover the id: then the
-	// body alone identifies the delivery. It returns fault.Unauthenticated for a delivery that does not verify.
+	// body alone identifies the delivery. It returns fault.Unauthenticated for a delivery that does not verify. The
+	// detail is a fixed text, which nothing in the delivery changes: the company sees it as the reason.
 	Verify(secrets []string, header http.Header, body []byte, now time.Time) (deliveryID string, err error)
 	// Sign makes the headers of a delivery that Verify accepts, for certification and samples.
 	Sign(secret, deliveryID string, body []byte, now time.Time) http.Header
-	// Map decodes a verified delivery into actions, each with its place in the body. It returns no actions for a delivery
-	// that the service ignores, such as one about a repository that config does not name. Intake validates the drafts. A
-	// body that cannot be decoded returns fault.Malformed or fault.Invalid.
-	Map(config json.RawMessage, header http.Header, body []byte) ([]Action, error)
-	// SampleDelivery returns the unsigned headers and the body of a delivery that maps to at least one action under config.
+	// Document returns the JSON document of a verified delivery: the body itself, unless the provider wraps it. It parses
+	// only the wrapping. It returns fault.Malformed for a delivery that is not one of the provider's.
+	Document(header http.Header, body []byte) ([]byte, error)
+	// Mapping returns the default mapping in the language of package mapping. It turns a delivery into actions unless the
+	// company has stored a mapping of its own.
+	Mapping() json.RawMessage
+	// SampleDelivery returns the unsigned headers and the body of a delivery that the default mapping turns into at least one
+	// action under config.
 	SampleDelivery(config json.RawMessage) (http.Header, []byte)
-}
-
-// Source fetches items from a provider.
-type Source interface {
-	Connector
-	// Fetch gets one page. Checkpoint is nil for the first page of a run; State comes from the last successful run.
-	Fetch(ctx context.Context, f Fetch) (FetchedPage, error)
-}
-
-// Fetch holds the input for one page.
-type Fetch struct {
-	Config      json.RawMessage
-	Credentials map[string]string
-	Checkpoint  json.RawMessage // from the previous page of this run
-	State       json.RawMessage // from the last successful run: validators, cursors
-	Full        bool            // ignore validators and cursors
-}
-
-// FetchedPage holds the items of one page and where to continue.
-type FetchedPage struct {
-	Memories   []memory.Draft
-	Goals      []goal.Draft
-	Checkpoint json.RawMessage // for the next page; nil on the last page
-	State      json.RawMessage // set on the last page, for the next run
-}
-
-// ThrottledError reports that the provider asks the caller to wait.
-type ThrottledError struct{ Until time.Time }
-
-func (e *ThrottledError) Error() string {
-	return "throttled by the provider until " + e.Until.Format(time.RFC3339)
 }
 
 // Action holds one action that a provider asks for. Exactly one draft is set; Port says which.
@@ -99,7 +71,8 @@ type NoteDraft struct {
 	Subject string          `json:"subject"` // the provider's id of the note's subject
 	Details json.RawMessage `json:"details,omitempty"`
 
-	Once string `json:"-"` // identifies what is noted, so that it is noted once for all time; "": every delivery is
+	Once string     `json:"-"` // identifies what is noted, so that it is noted once for all time; "": every delivery is
+	At   *time.Time `json:"-"` // when it happened, if that was before now; nil: now
 }
 
 // Limits of a note's fields, in bytes.

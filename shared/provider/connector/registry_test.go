@@ -10,6 +10,8 @@ import (
 	"orgops/shared/provider/connector"
 	"orgops/shared/provider/genericwebhook"
 	"orgops/shared/provider/github"
+	"orgops/shared/provider/httplist"
+	"orgops/shared/provider/linear"
 	"orgops/shared/provider/webfeed"
 	"orgops/shared/testkit/errtest"
 	"orgops/shared/webhook/outbound"
@@ -17,14 +19,14 @@ import (
 
 func registry() connector.Registry {
 	client := outbound.New(outbound.Options{})
-	return connector.New(genericwebhook.New(client), github.New(), webfeed.New(client, time.Now))
+	return connector.New(genericwebhook.New(client), github.New(client, time.Now), httplist.New(client, time.Now), linear.New(client, time.Now), webfeed.New(client, time.Now))
 }
 
 func TestRegistry_Find(t *testing.T) {
 	t.Parallel()
 	r := registry()
 	for provider, kind := range map[string]string{
-		"webhook": "webhook", "webhook-billing": "webhook", "webhook-a-1": "webhook", "github": "github", "feed": "feed",
+		"webhook": "webhook", "webhook-billing": "webhook", "webhook-a-1": "webhook", "github": "github", "feed": "feed", "http": "http", "linear": "linear",
 	} {
 		c, err := r.Find(provider)
 		errtest.Must(t, err)
@@ -32,7 +34,7 @@ func TestRegistry_Find(t *testing.T) {
 			t.Errorf("%s: kind = %s, want %s", provider, got, kind)
 		}
 	}
-	for _, provider := range []string{"", "Webhook", "webhook-", "webhook-A", "webhook-a.b", "webhook-" + strings.Repeat("a", 33), "github-x", "http"} {
+	for _, provider := range []string{"", "Webhook", "webhook-", "webhook-A", "webhook-a.b", "webhook-" + strings.Repeat("a", 33), "github-x", "https"} {
 		if _, ok := r.Lookup(provider); ok {
 			t.Errorf("%q was found, want no provider", provider)
 		}
@@ -40,7 +42,7 @@ func TestRegistry_Find(t *testing.T) {
 		if got := fault.KindOf(err); got != fault.NotFound {
 			t.Errorf("%q: kind = %s, want %s", provider, got, fault.NotFound)
 		}
-		if got, want := errtest.Message(err), "feed, github, webhook, webhook-<name>"; !strings.Contains(got, want) {
+		if got, want := errtest.Message(err), "feed, github, http, linear, webhook, webhook-<name>"; !strings.Contains(got, want) {
 			t.Errorf("%q: error %q, want one with %q", provider, got, want)
 		}
 	}

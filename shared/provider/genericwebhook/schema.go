@@ -45,6 +45,12 @@ const schemaFormat = `{
       "description": "Maximum number of attempts a second.",
       "type": "integer", "minimum": 1, "maximum": 1000,
       "x-certified": false
+    },
+    "ordered": {
+      "title": "Ordered",
+      "description": "Off by default. If on, the events about one record are sent in the order of its changes. An event then waits until the one before it has arrived or was given up, and each takes about a second longer. A change of this setting applies to later events.",
+      "type": "boolean",
+      "x-certified": false
     }
   },
   "examples": [

@@ -27,6 +27,7 @@ type Config struct {
 	Description string            `json:"description,omitempty"`
 	Headers     map[string]string `json:"headers,omitempty"`
 	RateLimit   int               `json:"rateLimit,omitempty"` // attempts a second; 0: no limit
+	Ordered     bool              `json:"ordered,omitempty"`
 }
 
 // Connector implements connector.Inbound.

@@ -1,6 +1,7 @@
 package genericwebhook_test
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -18,6 +19,7 @@ import (
 	"orgops/shared/provider/connector"
 	"orgops/shared/provider/genericwebhook"
 	"orgops/shared/provider/intake"
+	"orgops/shared/provider/mapping"
 	"orgops/shared/testkit/errtest"
 	"orgops/shared/webhook/outbound"
 )
@@ -51,7 +53,7 @@ func TestConnector_Sample(t *testing.T) {
 	if _, err := c.Verify([]string{secret}, signed, append(body, ' '), now); fault.KindOf(err) != fault.Unauthenticated {
 		t.Errorf("changed: err = %v, want unauthenticated", err)
 	}
-	actions, err := c.Map(nil, signed, body)
+	actions, err := mapAndValidate(c, body)
 	errtest.Must(t, err)
 	if len(actions) != 1 {
 		t.Fatalf("actions = %+v, want one", actions)
@@ -82,7 +84,7 @@ func TestConnector_Map(t *testing.T) {
 			[]connector.Action{{Port: integration.TimelineNote, At: "/data", Note: &connector.NoteDraft{Title: "Moved", Subject: "office", Details: json.RawMessage(`{"to":"Bern"}`)}}}},
 	}
 	for _, tt := range tests {
-		got, err := conn().Map(nil, nil, []byte(tt.body))
+		got, err := mapAndValidate(conn(), []byte(tt.body))
 		errtest.Must(t, err)
 		if diff := cmp.Diff(tt.want, got); diff != "" {
 			t.Errorf("%s: actions differ (-want +got):\n%s", tt.name, diff)
@@ -90,12 +92,24 @@ func TestConnector_Map(t *testing.T) {
 	}
 }
 
-// mapAndValidate handles a body as the service does: the connector decodes it, intake validates it.
+// mappings keeps the default mapping compiled, as a process does.
+var mappings mapping.Cache
+
+// mapAndValidate handles a body as the service does: by the default mapping, after which intake validates the drafts.
 func mapAndValidate(c *genericwebhook.Connector, body []byte) ([]connector.Action, error) {
-	actions, err := c.Map(nil, http.Header{}, body)
+	m, err := mappings.Default(c)
 	if err != nil {
 		return nil, err
 	}
+	d, err := mapping.Read(c, nil, http.Header{}, body)
+	if err != nil {
+		return nil, err
+	}
+	matches, err := m.Apply(context.Background(), d)
+	if err != nil {
+		return nil, err
+	}
+	actions := mapping.Actions(matches)
 	return actions, intake.Validate(actions)
 }
 
@@ -122,7 +136,7 @@ func TestConnector_Map_refuses(t *testing.T) {
 		{"null in the list", `{"type":"memory.upsert","data":[null]}`, fault.Invalid, []string{"/data/0/externalId", "/data/0/title"}},
 		{"every problem", `{"type":"goal.update","data":[{"externalId":"a","title":"A","state":"open"},{"externalId":"b","title":"","progress":2,"state":"done"},{"progress":"x"}]}`,
 			fault.Invalid, []string{"/data/1/title", "/data/1/progress", "/data/1/state", "/data/2/progress"}},
-		{"a bad time", `{"type":"goal.update","data":{"dueAt":"tomorrow"}}`, fault.Invalid, []string{"/data"}},
+		{"a bad time", `{"type":"goal.update","data":{"dueAt":"tomorrow"}}`, fault.Invalid, []string{"/data/dueAt"}},
 		{"a note without a title", `{"type":"timeline.note","data":{"details":[1]}}`, fault.Invalid, []string{"/data/title", "/data/details"}},
 	}
 	for _, tt := range tests {
@@ -177,7 +191,7 @@ func BenchmarkConnector_Map(b *testing.B) {
 	c := conn()
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := c.Map(nil, nil, body); err != nil {
+		if _, err := mapAndValidate(c, body); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -1,13 +1,16 @@
-// Package github connects one GitHub repository. It maps webhooks about issues and discussions to memories, about
-// milestones to goals and about releases to timeline notes.
+// Package github connects one GitHub repository. Issues and discussions become memories, milestones goals and releases
+// timeline notes. It takes them from GitHub's webhooks and, with a token, fetches them; discussions come by webhook only.
 package github
 
 import (
 	"encoding/json"
 	"strings"
+	"time"
 
 	"orgops/shared/base/fault"
 	"orgops/shared/domain/integration"
+	"orgops/shared/provider/connector"
+	"orgops/shared/webhook/outbound"
 )
 
 // Kind names the connector.
@@ -15,14 +18,20 @@ const Kind = "github"
 
 // Config holds a stored configuration.
 type Config struct {
-	Repository string `json:"repository"` // "owner/name"; external ids begin with it in this spelling
+	Repository string `json:"repository"`        // "owner/name"; external ids begin with it in this spelling
+	BaseURL    string `json:"baseUrl,omitempty"` // of an Enterprise server's API; "": GitHub's own
 }
 
-// Connector implements connector.Inbound.
-type Connector struct{}
+// Connector implements connector.Inbound, connector.Authenticated and connector.Lister.
+type Connector struct {
+	client *outbound.Client
+	now    func() time.Time
+}
 
-// New makes the connector.
-func New() *Connector { return &Connector{} }
+// New makes the connector. It fetches through client, and counts rate limits from now.
+func New(client *outbound.Client, now func() time.Time) *Connector {
+	return &Connector{client: client, now: now}
+}
 
 // Kind implements connector.Connector.
 func (*Connector) Kind() string { return Kind }
@@ -33,12 +42,12 @@ func (*Connector) Schema() json.RawMessage { return json.RawMessage(schema) }
 // Ports implements connector.Connector.
 func (*Connector) Ports(json.RawMessage) []integration.Port {
 	return []integration.Port{
-		integration.InboundReceive, integration.MemoryUpsert, integration.GoalUpdate, integration.TimelineNote,
+		integration.InboundReceive, integration.SyncPull, integration.MemoryUpsert, integration.GoalUpdate, integration.TimelineNote,
 	}
 }
 
 // CheckConfig implements connector.Checker.
-func (*Connector) CheckConfig(raw json.RawMessage) []fault.FieldError {
+func (c *Connector) CheckConfig(raw json.RawMessage) []fault.FieldError {
 	var config Config
 	if err := json.Unmarshal(raw, &config); err != nil {
 		return []fault.FieldError{{Pointer: "", Detail: "must be one JSON object"}}
@@ -46,13 +55,51 @@ func (*Connector) CheckConfig(raw json.RawMessage) []fault.FieldError {
 	if _, name, _ := strings.Cut(config.Repository, "/"); name == "." || name == ".." {
 		return []fault.FieldError{{Pointer: "/repository", Detail: "is not the name of a repository"}}
 	}
-	return nil
+	if config.BaseURL == "" {
+		return nil
+	}
+	problems := c.client.CheckURL("/baseUrl", config.BaseURL)
+	if strings.Contains(config.BaseURL, "?") {
+		problems = append(problems, fault.FieldError{Pointer: "/baseUrl", Detail: "must not have a query"})
+	}
+	return problems
 }
+
+// Lists implements connector.Lister. A repository's discussions come by webhook, and only its newest releases are listed.
+func (*Connector) Lists(json.RawMessage) connector.Listed {
+	return connector.Listed{Kinds: []string{"issue"}, Goals: true}
+}
+
+// tokenField names the credential that fetches.
+const tokenField = "token"
+
+// CredentialSchema implements connector.Authenticated.
+func (*Connector) CredentialSchema() json.RawMessage { return json.RawMessage(credentialSchema) }
+
+// NeededCredentials implements connector.Authenticated. Without a token GitHub would count every company's requests together.
+func (*Connector) NeededCredentials(json.RawMessage) []string { return []string{tokenField} }
+
+const credentialSchema = `{
+  "$schema": "https://json-schema.org/draft/2020-12/schema",
+  "title": "GitHub credentials",
+  "description": "A syncing integration needs a token. Webhooks need none.",
+  "type": "object",
+  "additionalProperties": false,
+  "required": ["token"],
+  "properties": {
+    "token": {
+      "title": "Access token",
+      "description": "A fine-grained personal access token with read access to the repository's issues and contents.",
+      "type": "string", "minLength": 1, "maxLength": 1024, "pattern": "^[!-~]+$",
+      "writeOnly": true
+    }
+  }
+}`
 
 const schema = `{
   "$schema": "https://json-schema.org/draft/2020-12/schema",
   "title": "GitHub repository",
-  "description": "Webhooks of one repository. Issues and discussions become memories, milestones become goals, published releases become timeline notes.",
+  "description": "One repository. Issues and discussions become memories, milestones become goals, published releases become timeline notes. Changes arrive by webhook, and, if a token is stored, by sync; discussions by webhook only.",
   "type": "object",
   "additionalProperties": false,
   "required": ["repository"],
@@ -62,6 +109,12 @@ const schema = `{
       "description": "Owner and name. Deliveries about any other repository are ignored.",
       "type": "string", "pattern": "^[A-Za-z0-9][A-Za-z0-9_-]{0,99}/[A-Za-z0-9._-]{1,100}$"
     },
+    "baseUrl": {
+      "title": "Base URL",
+      "description": "Address of the REST API of a GitHub Enterprise Server, such as https://github.example.com/api/v3. Absent for github.com.",
+      "type": "string", "format": "uri", "minLength": 1, "maxLength": 2048
+    },
+    ` + connector.ScheduleProperty + `,
     "signingSecret": {
       "title": "Webhook secret",
       "description": "The same secret as in the webhook's settings at GitHub. Without it, no delivery is accepted.",
@@ -70,6 +123,7 @@ const schema = `{
     }
   },
   "examples": [
-    {"repository": "octo/app"}
+    {"repository": "octo/app"},
+    {"repository": "octo/app", "baseUrl": "https://github.example.com/api/v3"}
   ]
 }`

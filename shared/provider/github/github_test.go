@@ -1,10 +1,12 @@
 package github_test
 
 import (
+	"context"
 	"crypto/hmac"
 	"crypto/sha1"
 	"encoding/hex"
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"net/url"
 	"strings"
@@ -19,7 +21,10 @@ import (
 	"orgops/shared/domain/memory"
 	"orgops/shared/provider/connector"
 	"orgops/shared/provider/github"
+	"orgops/shared/provider/intake"
+	"orgops/shared/provider/mapping"
 	"orgops/shared/testkit/errtest"
+	"orgops/shared/webhook/outbound"
 )
 
 var (
@@ -30,7 +35,7 @@ var (
 
 const config = `{"repository":"octo/app"}`
 
-func conn() *github.Connector { return github.New() }
+func conn() *github.Connector { return github.New(outbound.New(outbound.Options{}), time.Now) }
 
 func header(pairs ...string) http.Header {
 	h := http.Header{}
@@ -38,6 +43,38 @@ func header(pairs ...string) http.Header {
 		h.Set(pairs[i], pairs[i+1])
 	}
 	return h
+}
+
+// mappings keeps the default mapping compiled, as a process does.
+var mappings mapping.Cache
+
+// actions handles a delivery as the service does: by the default mapping, after which intake validates the drafts.
+func actions(config json.RawMessage, header http.Header, body []byte) ([]connector.Action, error) {
+	m, err := mappings.Default(conn())
+	if err != nil {
+		return nil, err
+	}
+	d, err := mapping.Read(conn(), config, header, body)
+	if err != nil {
+		return nil, err
+	}
+	matches, err := m.Apply(context.Background(), d)
+	if err != nil {
+		return nil, err
+	}
+	mapped := mapping.Actions(matches)
+	return mapped, intake.Validate(mapped)
+}
+
+// subject returns the provider's id of what an action is about.
+func subject(a connector.Action) string {
+	switch {
+	case a.Memory != nil:
+		return a.Memory.ExternalID
+	case a.Goal != nil:
+		return a.Goal.ExternalID
+	}
+	return a.Note.Subject
 }
 
 func TestConnector_Verify(t *testing.T) {
@@ -99,10 +136,10 @@ func TestConnector_Sample(t *testing.T) {
 		}
 		_, err := c.Verify([]string{"12345678"}, h, body, now)
 		errtest.Must(t, err)
-		actions, err := c.Map(json.RawMessage(config), h, body)
+		mapped, err := actions(json.RawMessage(config), h, body)
 		errtest.Must(t, err)
-		if len(actions) != 1 {
-			t.Errorf("actions = %+v, want one", actions)
+		if len(mapped) != 1 {
+			t.Errorf("actions = %+v, want one", mapped)
 		}
 	}
 }
@@ -129,6 +166,13 @@ func issueAction() connector.Action {
 	}}
 }
 
+// workAction returns the action of an issue of a milestone.
+func workAction(work memory.Work) connector.Action {
+	a := issueAction()
+	a.Memory.Goal, a.Memory.Work = "octo/app/milestones/3", work
+	return a
+}
+
 func TestConnector_Map(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
@@ -137,7 +181,13 @@ func TestConnector_Map(t *testing.T) {
 	}{
 		{"issue", "issues", `{"action":"opened",` + inRepository + `"issue":` + anIssue + `}`, []connector.Action{issueAction()}},
 		{"issue of a milestone", "issues", `{"action":"closed",` + inRepository + `"issue":` + strings.Replace(anIssue, `"milestone":null`, `"milestone":`+aMilestone, 1) + `}`,
-			[]connector.Action{issueAction(), milestoneAction("/issue/milestone")}},
+			[]connector.Action{workAction(memory.WorkOpen), milestoneAction("/issue/milestone")}},
+		{"blocked issue of a milestone", "issues", `{"action":"labeled",` + inRepository + `"issue":` +
+			strings.Replace(anIssue, `"milestone":null`, `"state":"open","labels":[{"name":"bug"},{"name":"Blocked"}],"milestone":`+aMilestone, 1) + `}`,
+			[]connector.Action{workAction(memory.WorkBlocked), milestoneAction("/issue/milestone")}},
+		{"closed issue of a milestone", "issues", `{"action":"closed",` + inRepository + `"issue":` +
+			strings.Replace(anIssue, `"milestone":null`, `"state":"closed","labels":[{"name":"blocked"}],"milestone":`+aMilestone, 1) + `}`,
+			[]connector.Action{workAction(memory.WorkDone), milestoneAction("/issue/milestone")}},
 		{"issue deleted", "issues", `{"action":"deleted",` + inRepository + `"issue":` + anIssue + `}`, nil},
 		{"issue transferred", "issues", `{"action":"transferred",` + inRepository + `"issue":` + anIssue + `}`, nil},
 		{"issue of another repository", "issues", `{"action":"opened","repository":{"full_name":"octo/other"},"issue":` + anIssue + `}`, nil},
@@ -154,7 +204,7 @@ func TestConnector_Map(t *testing.T) {
 		{"release", "release", `{"action":"published",` + inRepository + `"release":` + aRelease + `}`,
 			[]connector.Action{{Port: integration.TimelineNote, At: "/release", Note: &connector.NoteDraft{
 				Title: "octo/app released v1.0", Subject: "octo/app/releases/v1.0",
-				Details: json.RawMessage(`{"tag":"v1.0","url":"https://github.com/octo/app/releases/tag/v1.0","prerelease":false,"author":"octocat","publishedAt":"2026-05-01T00:00:00Z"}`),
+				Details: json.RawMessage(`{"author":"octocat","prerelease":false,"publishedAt":"2026-05-01T00:00:00Z","tag":"v1.0","url":"https://github.com/octo/app/releases/tag/v1.0"}`),
 				Once:    "octo/app/releases/v1.0@2026-05-01T00:00:00Z",
 			}}}},
 		{"discussion with a time beyond the calendar", "discussion", `{"action":"created",` + inRepository + `"discussion":{"number":9,"title":"How?","updated_at":"9999-12-31T23:59:59-23:59"}}`,
@@ -167,13 +217,13 @@ func TestConnector_Map(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			h := header("X-GitHub-Event", tt.event, "Content-Type", "application/json")
-			got, err := conn().Map(json.RawMessage(config), h, []byte(tt.body))
+			got, err := actions(json.RawMessage(config), h, []byte(tt.body))
 			errtest.Must(t, err)
 			if diff := cmp.Diff(tt.want, got); diff != "" {
 				t.Errorf("actions differ (-want +got):\n%s", diff)
 			}
 			form := header("X-GitHub-Event", tt.event, "Content-Type", "application/x-www-form-urlencoded")
-			got, err = conn().Map(json.RawMessage(config), form, []byte(url.Values{"payload": {tt.body}}.Encode()))
+			got, err = actions(json.RawMessage(config), form, []byte(url.Values{"payload": {tt.body}}.Encode()))
 			errtest.Must(t, err)
 			if diff := cmp.Diff(tt.want, got); diff != "" {
 				t.Errorf("as a form: actions differ (-want +got):\n%s", diff)
@@ -193,7 +243,10 @@ func TestConnector_Map_refuses(t *testing.T) {
 		{"no event", header(), `{}`, fault.Malformed},
 		{"not JSON", header("X-GitHub-Event", "issues"), `{`, fault.Malformed},
 		{"a ping that is not JSON", header("X-GitHub-Event", "ping"), `hello`, fault.Malformed},
-		{"another shape", header("X-GitHub-Event", "issues"), `{"issue":"7"}`, fault.Malformed},
+		{"another shape", header("X-GitHub-Event", "issues"), `{` + inRepository + `"issue":"7"}`, fault.Invalid},
+		{"an issue without a number", header("X-GitHub-Event", "issues"), `{` + inRepository + `"issue":{"title":"t"}}`, fault.Invalid},
+		{"a repository of another shape", header("X-GitHub-Event", "issues"), `{"repository":"octo/app","issue":` + anIssue + `}`, fault.Invalid},
+		{"a release without a tag", header("X-GitHub-Event", "release"), `{"action":"published",` + inRepository + `"release":{"name":"v1"}}`, fault.Invalid},
 		{"a form without payload", header("X-GitHub-Event", "issues", "Content-Type", "application/x-www-form-urlencoded"), `a=b`, fault.Malformed},
 		{"no issue", header("X-GitHub-Event", "issues"), `{"action":"opened",` + inRepository + `"issue":null}`, fault.Invalid},
 		{"no discussion", header("X-GitHub-Event", "discussion"), `{` + inRepository + `"action":"created"}`, fault.Invalid},
@@ -201,8 +254,8 @@ func TestConnector_Map_refuses(t *testing.T) {
 		{"no release", header("X-GitHub-Event", "release"), `{` + inRepository + `"action":"published"}`, fault.Invalid},
 	}
 	for _, tt := range tests {
-		if actions, err := conn().Map(json.RawMessage(config), tt.header, []byte(tt.body)); fault.KindOf(err) != tt.kind {
-			t.Errorf("%s: %+v, %v; want %s", tt.name, actions, err, tt.kind)
+		if mapped, err := actions(json.RawMessage(config), tt.header, []byte(tt.body)); fault.KindOf(err) != tt.kind {
+			t.Errorf("%s: %+v, %v; want %s", tt.name, mapped, err, tt.kind)
 		}
 	}
 }
@@ -213,21 +266,17 @@ func FuzzConnector_Map(f *testing.F) {
 	f.Add("release", "application/json", []byte(`{"action":"published",`+inRepository+`"release":`+aRelease+`}`))
 	f.Add("issues", "application/x-www-form-urlencoded", []byte(`payload=%7B%7D`))
 	f.Add("milestone", "", []byte(`{`+inRepository+`"milestone":{"number":1,"closed_issues":9223372036854775807,"open_issues":9223372036854775807}}`))
-	c := conn()
 	f.Fuzz(func(t *testing.T, event, media string, body []byte) {
-		actions, err := c.Map(json.RawMessage(config), http.Header{"X-Github-Event": {event}, "Content-Type": {media}}, body)
+		mapped, err := actions(json.RawMessage(config), http.Header{"X-Github-Event": {event}, "Content-Type": {media}}, body)
 		if err != nil {
 			if k := fault.KindOf(err); k != fault.Malformed && k != fault.Invalid {
 				t.Errorf("err = %v, want malformed or invalid", err)
 			}
 			return
 		}
-		for _, a := range actions {
-			if a.Memory != nil && len(a.Memory.Check("")) > 0 {
-				t.Errorf("invalid memory: %+v", a.Memory)
-			}
-			if a.Goal != nil && len(a.Goal.Check("")) > 0 {
-				t.Errorf("invalid goal: %+v", a.Goal)
+		for _, a := range mapped {
+			if !strings.HasPrefix(subject(a), "octo/app/") {
+				t.Errorf("action about %q, want one about octo/app: %+v", subject(a), a)
 			}
 		}
 	})
@@ -246,4 +295,20 @@ func FuzzConnector_Verify(f *testing.F) {
 			}
 		}
 	})
+}
+
+// BenchmarkConnector_Mapping measures a delivery with the default mapping compiled, and the first one, which compiles it.
+func BenchmarkConnector_Mapping(b *testing.B) {
+	h, body := header("X-GitHub-Event", "issues"), []byte(`{"action":"opened",`+inRepository+`"issue":`+anIssue+`}`)
+	for _, kept := range []bool{true, false} {
+		b.Run(fmt.Sprintf("compiled=%t", kept), func(b *testing.B) {
+			for b.Loop() {
+				if !kept {
+					mappings = mapping.Cache{}
+				}
+				_, err := actions(json.RawMessage(config), h, body)
+				errtest.Must(b, err)
+			}
+		})
+	}
 }

@@ -1,9 +1,12 @@
 package intake
 
 import (
+	"encoding/json"
+	"fmt"
 	"time"
 
 	"orgops/shared/domain/goal"
+	"orgops/shared/domain/integration"
 	"orgops/shared/domain/memory"
 	"orgops/shared/domain/policy"
 	"orgops/shared/provider/connector"
@@ -24,7 +27,8 @@ func (p Planner) item(a connector.Action) policy.Item {
 	return i
 }
 
-// exact holds an action with every field that its effect depends on. Its JSON identifies the action.
+// exact holds an action with every field that its effect depends on, as long as it would be stored. Its JSON identifies the
+// action, and an approval keeps it.
 type exact struct {
 	Memory    *memory.Draft `json:"memory,omitempty"`
 	Goal      *goal.Draft   `json:"goal,omitempty"`
@@ -36,14 +40,45 @@ type exact struct {
 }
 
 func exactly(a connector.Action) exact {
-	e := exact{Memory: a.Memory, Goal: a.Goal}
+	e := exact{Goal: a.Goal}
 	switch {
 	case a.Memory != nil:
-		e.UpdatedAt = a.Memory.UpdatedAt
+		cut := a.Memory.Cut()
+		e.Memory, e.UpdatedAt = &cut, a.Memory.UpdatedAt
 	case a.Goal != nil:
 		e.UpdatedAt = a.Goal.UpdatedAt
 	case a.Note != nil:
 		e.Title, e.Subject, e.Details, e.Once = a.Note.Title, a.Note.Subject, string(a.Note.Details), a.Note.Once
+		e.UpdatedAt = a.Note.At
 	}
 	return e
+}
+
+// Restore returns the action that an approval keeps.
+func Restore(action string, payload json.RawMessage) (connector.Action, error) {
+	a := connector.Action{Port: integration.Port(action)}
+	var e exact
+	if err := json.Unmarshal(payload, &e); err != nil {
+		return a, fmt.Errorf("restore %s: %w", action, err)
+	}
+	switch a.Port {
+	case integration.MemoryUpsert:
+		a.Memory = e.Memory
+	case integration.GoalUpdate:
+		a.Goal = e.Goal
+	case integration.TimelineNote:
+		a.Note = &connector.NoteDraft{Title: e.Title, Subject: e.Subject, Once: e.Once, At: e.UpdatedAt}
+		if e.Details != "" {
+			a.Note.Details = json.RawMessage(e.Details)
+		}
+	}
+	switch {
+	case a.Memory != nil:
+		a.Memory.UpdatedAt = e.UpdatedAt
+	case a.Goal != nil:
+		a.Goal.UpdatedAt = e.UpdatedAt
+	case a.Note == nil:
+		return a, fmt.Errorf("restore %s: the payload has no draft of this action", action)
+	}
+	return a, nil
 }

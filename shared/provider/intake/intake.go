@@ -27,7 +27,8 @@ const (
 	Created   Outcome = "created"
 	Updated   Outcome = "updated"
 	Unchanged Outcome = "unchanged" // no write, no event
-	Refused   Outcome = "refused"   // the verdict is not permitted
+	Refused   Outcome = "refused"   // the verdict is denied
+	Pending   Outcome = "pending"   // the verdict is needs-approval
 )
 
 // Planned holds an action, its verdict and the ops that carry it out.
@@ -35,8 +36,13 @@ type Planned struct {
 	Action   connector.Action
 	Decision policy.Decision
 	Outcome  Outcome
-	Ops      []store.Op // the effect only; the caller records the decision
+	Ops      []store.Op // the effect or the request for an approval; the caller records the decision
+
+	ApprovalID string // of the approval that stands for the action, or ""
 }
+
+// Acts reports whether the ops carry the action out.
+func (p Planned) Acts() bool { return p.Outcome == Created || p.Outcome == Updated }
 
 // Planner plans the actions of one integration.
 type Planner struct {
@@ -45,68 +51,76 @@ type Planner struct {
 	Engine      policy.Engine
 	Now         time.Time
 	DryRun      bool // the caller does not commit the plan; every decision gets DryRun too
+
+	// Approval holds the digest of the action that a person has approved, or "". With it the engine decides under the
+	// current policies.
+	Approval string
 }
 
-// MaxOpsPerAction limits the ops of a planned action, including its decision's record.
+// MaxOpsPerAction limits the ops of a planned action.
 const MaxOpsPerAction = 3
 
-// One commit holds all actions of a delivery and its receipt. This constant compiles only if they fit.
-const _ = uint(store.MaxOps - 1 - connector.MaxActions*MaxOpsPerAction)
+// One commit holds all actions of a delivery, their decisions and the receipt. This constant compiles only if they fit.
+const _ = uint(store.MaxOps - 2 - connector.MaxActions*MaxOpsPerAction)
 
 // Plan decides on an action and plans its writes against the stored state. The ops carry the versions that Plan read. If
 // their commit returns ErrConflict, plan again.
 func (p Planner) Plan(ctx context.Context, a connector.Action) (Planned, error) {
-	d, err := p.decide(ctx, a)
+	payload := exactly(a)
+	d, err := p.decide(ctx, a, payload)
 	if err != nil {
 		return Planned{}, err
 	}
 	planned := Planned{Action: a, Decision: d, Outcome: Refused}
-	if d.Verdict != policy.Permitted {
-		planned.Ops = []store.Op{p.refusal(d)}
-		return planned, nil
-	}
 	switch {
-	case a.Memory != nil:
-		planned.Outcome, planned.Ops, err = p.memory(ctx, *a.Memory)
-	case a.Goal != nil:
-		planned.Outcome, planned.Ops, err = p.goal(ctx, *a.Goal)
-	case a.Note != nil:
-		planned.Outcome, planned.Ops, err = p.note(ctx, *a.Note, d)
+	case d.Verdict == policy.Permitted:
+		planned.Outcome, planned.Ops, err = p.effect(ctx, a, d)
+	case d.Verdict == policy.NeedsApproval && p.Approval == "":
+		err = p.ask(ctx, &planned, payload)
 	default:
-		err = fmt.Errorf("action %s carries no draft", a.Port)
+		planned.Ops = []store.Op{p.refusal(d)}
 	}
 	return planned, err
 }
 
+// effect plans the writes that carry an action out.
+func (p Planner) effect(ctx context.Context, a connector.Action, d policy.Decision) (Outcome, []store.Op, error) {
+	switch {
+	case a.Memory != nil:
+		return p.memory(ctx, *a.Memory)
+	case a.Goal != nil:
+		return p.goal(ctx, *a.Goal)
+	case a.Note != nil:
+		return p.note(ctx, *a.Note, d)
+	}
+	return "", nil, fmt.Errorf("action %s carries no draft", a.Port)
+}
+
 // decide asks the engine for a verdict. An error of the engine counts as denied, unless ctx has ended.
-func (p Planner) decide(ctx context.Context, a connector.Action) (policy.Decision, error) {
+func (p Planner) decide(ctx context.Context, a connector.Action, payload exact) (policy.Decision, error) {
+	return p.judge(ctx, a, payload, string(a.Port))
+}
+
+// judge asks for a verdict under the name of an action, which needs the permission of the action's port.
+func (p Planner) judge(ctx context.Context, a connector.Action, payload exact, name string) (policy.Decision, error) {
 	permissions := make([]string, len(p.Integration.Permissions))
 	for i, port := range p.Integration.Permissions {
 		permissions[i] = string(port)
 	}
 	r := policy.Request{
 		Principal: timeline.Reference{Type: "integration", ID: p.Integration.Provider},
-		Action:    string(a.Port),
+		Action:    name,
 		Resource:  p.resource(a),
 		Context: policy.Context{
 			Kind: p.Integration.Kind, Permissions: permissions, Port: string(a.Port), Enabled: p.Integration.Enabled,
 			Certified: p.Integration.IsCertified(p.Now),
 		},
 		Item:    p.item(a),
-		Payload: exactly(a),
+		Payload: payload, Approval: p.Approval, Current: p.Approval != "",
 	}
-	d, err := p.Engine.Decide(ctx, p.Company.ID(), r)
-	if err != nil {
-		if ctx.Err() != nil {
-			return policy.Decision{}, ctx.Err()
-		}
-		d = policy.Decision{
-			ID: id.New(), Verdict: policy.Denied, Principal: r.Principal, Action: r.Action, Resource: r.Resource,
-			Policies: []string{}, Reasons: []string{"the policies could not be evaluated"}, At: p.Now,
-		}
-	}
+	d, err := policy.Ask(ctx, p.Engine, p.Company, r, p.Now)
 	d.DryRun = p.DryRun
-	return d, nil
+	return d, err
 }
 
 func (p Planner) resource(a connector.Action) timeline.Reference {
@@ -163,12 +177,24 @@ func Review(c store.Company, g goal.Goal, version int64, now time.Time) []store.
 	return []store.Op{c.Timer(at, ReviewTimer, fmt.Sprintf("%s@%d", g.ID, version))}
 }
 
+// WorkReview marks, in the place of the version, the timers that review a goal because of the work on it.
+const WorkReview = "work"
+
+// ReviewWork returns the op that sets a timer to review a goal when the work on it has changed or becomes stale.
+func ReviewWork(c store.Company, goalID string, at time.Time) store.Op {
+	return c.Timer(at, ReviewTimer, goalID+"@"+WorkReview)
+}
+
 // note plans a timeline entry. What is noted once leaves a mark, which stays: neither the receipt of its delivery nor the
 // entry itself is kept for all time.
 func (p Planner) note(ctx context.Context, n connector.NoteDraft, d policy.Decision) (Outcome, []store.Op, error) {
 	e := p.entry(timeline.Note, n.Title, timeline.Reference{Type: "note", ID: n.Subject}, d)
 	e.Details = n.Details
-	ops := []store.Op{p.Company.Create(timeline.Key(e.ID), timeline.Entity, e).Until(e.At.Add(timeline.Kept))}
+	if n.At != nil && n.At.Before(e.At) {
+		e.At = n.At.UTC()
+		e.ID = timeline.ID(e.At, e.Kind, d.ID)
+	}
+	ops := []store.Op{e.Create(p.Company)}
 	if n.Once == "" {
 		return Created, ops, nil
 	}
@@ -187,7 +213,7 @@ func (p Planner) note(ctx context.Context, n connector.NoteDraft, d policy.Decis
 func (p Planner) refusal(d policy.Decision) store.Op {
 	title := fmt.Sprintf("%s was not allowed to %s", d.Principal.ID, d.Action)
 	e := p.entry(timeline.PolicyDenied, title, timeline.Reference{Type: policy.Entity, ID: d.ID}, d)
-	return p.Company.Create(timeline.Key(e.ID), timeline.Entity, e).Until(e.At.Add(timeline.Kept))
+	return e.Create(p.Company)
 }
 
 // entry makes the timeline entry of a decision. The entry's id follows from the decision's id, so a commit that is repeated

@@ -30,7 +30,7 @@ var now = time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
 // verdict implements an engine that always gives the same verdict. Its zero value returns an error.
 type verdict policy.Verdict
 
-func (v verdict) Decide(_ context.Context, _ string, r policy.Request) (policy.Decision, error) {
+func (v verdict) Decide(_ context.Context, _ store.Company, r policy.Request) (policy.Decision, error) {
 	if v == "" {
 		return policy.Decision{}, errors.New("s3cr3t cause")
 	}
@@ -40,7 +40,7 @@ func (v verdict) Decide(_ context.Context, _ string, r policy.Request) (policy.D
 // asked implements an engine that keeps the last request.
 type asked struct{ last policy.Request }
 
-func (a *asked) Decide(ctx context.Context, company string, r policy.Request) (policy.Decision, error) {
+func (a *asked) Decide(ctx context.Context, company store.Company, r policy.Request) (policy.Decision, error) {
 	a.last = r
 	return verdict(policy.Permitted).Decide(ctx, company, r)
 }
@@ -177,12 +177,10 @@ func TestPlanner_Plan_Conflict(t *testing.T) {
 	}
 }
 
-// A verdict other than permitted writes only a timeline entry.
+// A denied action writes only a timeline entry.
 func TestPlanner_Plan_Refused(t *testing.T) {
 	t.Parallel()
-	for v, want := range map[verdict]policy.Verdict{
-		verdict(policy.Denied): policy.Denied, verdict(policy.NeedsApproval): policy.NeedsApproval, "": policy.Denied,
-	} {
+	for v, want := range map[verdict]policy.Verdict{verdict(policy.Denied): policy.Denied, "": policy.Denied} {
 		t.Run(string(v), func(t *testing.T) {
 			t.Parallel()
 			got, err := planner(t, v).Plan(t.Context(), upsert("a"))

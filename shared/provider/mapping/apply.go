@@ -14,6 +14,7 @@ import (
 type Delivery struct {
 	Headers map[string]any // see Headers
 	Payload any            // see Payload
+	Config  any            // the integration's configuration, which holds no secret
 }
 
 // Match holds the actions that one rule gives.
@@ -36,17 +37,20 @@ func Actions(matches []Match) []connector.Action {
 // expression that fails returns fault.Invalid, and names its rule and field; a rule that cannot be evaluated is never
 // skipped. Apply returns fault.Unavailable after 100 ms.
 func (m *Mapping) Apply(ctx context.Context, d Delivery) ([]Match, error) {
+	if err := m.compile(); err != nil { // before the clock starts: a slow machine compiles once, not at every delivery
+		return nil, err
+	}
 	bounded, cancel := context.WithTimeout(ctx, maxTime)
 	defer cancel()
 	e := evaluation{meter: newMeter(bounded), delivery: d}
-	matches, err := e.rules(m.rules)
+	matches, wanted, err := e.all(m)
 	if e.err != nil {
 		if ended := e.conclude(ctx); !errors.Is(ended, errFuel) {
 			return nil, ended
 		}
 	}
-	if err == nil && len(matches) == 0 && m.otherwise != "" {
-		return nil, invalid("", m.otherwise)
+	if err == nil && wanted && len(matches) == 0 && m.otherwise != nil {
+		return nil, invalid(m.otherwise.Pointer, m.otherwise.Detail)
 	}
 	return matches, err
 }
@@ -56,6 +60,21 @@ type evaluation struct {
 	*meter
 	delivery Delivery
 	actions  int
+}
+
+// all evaluates a mapping. It reports whether the mapping wants the delivery at all.
+func (e *evaluation) all(m *Mapping) (matches []Match, wanted bool, err error) {
+	if m.only != nil {
+		v, err := m.only.value(e.meter, e.input(e.delivery.Payload))
+		if err != nil {
+			return nil, false, invalid("", "the mapping, only: "+err.Error())
+		}
+		if v == nil || v == false {
+			return nil, false, nil
+		}
+	}
+	matches, err = e.rules(m.rules)
+	return matches, true, err
 }
 
 func (e *evaluation) rules(all []rule) ([]Match, error) {
@@ -132,7 +151,9 @@ func (e *evaluation) action(n int, r rule, at string, item any) (connector.Actio
 }
 
 func (e *evaluation) input(item any) map[string]any {
-	return map[string]any{"headers": e.delivery.Headers, "payload": e.delivery.Payload, "item": item}
+	return map[string]any{
+		"headers": e.delivery.Headers, "payload": e.delivery.Payload, "config": e.delivery.Config, "item": item,
+	}
 }
 
 // failed describes an expression that could not be evaluated.

@@ -32,7 +32,7 @@ func actions() map[integration.Port]action {
 	return map[integration.Port]action{
 		integration.MemoryUpsert: {
 			integration.MemoryUpsert, []string{"externalId", "title"},
-			[]string{"externalId", "kind", "title", "body", "url", "updatedAt"}, memoryDraft,
+			[]string{"externalId", "kind", "title", "body", "url", "goal", "work", "updatedAt"}, memoryDraft,
 		},
 		integration.GoalUpdate: {
 			integration.GoalUpdate, []string{"externalId", "title", "state"},
@@ -48,7 +48,7 @@ func actions() map[integration.Port]action {
 func memoryDraft(v *values) connector.Action {
 	return connector.Action{Memory: &memory.Draft{
 		ExternalID: v.text("externalId"), Kind: v.text("kind"), Title: v.text("title"), Body: v.text("body"), URL: v.text("url"),
-		UpdatedAt: stamp(v.time("updatedAt")),
+		Goal: v.text("goal"), Work: memory.Work(v.text("work")), UpdatedAt: stamp(v.time("updatedAt")),
 	}}
 }
 
@@ -141,12 +141,12 @@ func (v *values) details(name string) json.RawMessage {
 		}
 		given = present
 	}
-	raw, err := v.json(given)
+	raw, err := v.json(given, 1)
 	if err != nil {
 		v.refuse(name, err.Error())
 		return nil
 	}
-	return json.RawMessage(raw)
+	return raw
 }
 
 // stamp returns a time of the provider's in UTC, or nil for a time that RFC 3339 cannot express.

@@ -219,20 +219,20 @@ func (m *meter) text(v any) (string, error) {
 	if s, ok := v.(string); ok {
 		return s, nil
 	}
-	return m.json(v)
+	raw, err := m.json(v, 4) // the buffer grows, and an expression can ask for the same text often
+	return string(raw), err
 }
 
-// json returns a value as JSON.
-func (m *meter) json(v any) (string, error) {
+// json returns a value as JSON. It pays for so many copies of it.
+func (m *meter) json(v any, copies int) ([]byte, error) {
 	n, err := m.size(v)
 	if err != nil {
-		return "", err
+		return nil, err
 	}
-	if err := m.pay(4 * n / madeBytes); err != nil { // the buffer grows
-		return "", err
+	if err := m.pay(copies * n / madeBytes); err != nil {
+		return nil, err
 	}
-	raw, err := gojq.Marshal(v)
-	return string(raw), err
+	return gojq.Marshal(v)
 }
 
 // toNumber reads a JSON number from a string.

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"sync"
 
 	"orgops/shared/base/fault"
 	"orgops/shared/domain/integration"
@@ -23,8 +24,15 @@ const (
 
 // Document holds a mapping as it is written and stored.
 type Document struct {
-	Rules     []Rule `json:"rules" doc:"the rules, in order; the first that matches decides" minItems:"1" maxItems:"50" nullable:"false"`
-	Otherwise string `json:"otherwise,omitempty" maxLength:"200" doc:"refuses a delivery that no rule matches, with this text; without it, such a delivery is accepted and ignored" example:"type must be ticket"`
+	Only      string   `json:"only,omitempty" doc:"expression; a delivery for which it gives null or false is accepted and ignored" example:".payload.action != \"deleted\""`
+	Rules     []Rule   `json:"rules" doc:"the rules, in order; the first that matches decides" minItems:"1" maxItems:"50" nullable:"false"`
+	Otherwise *Refusal `json:"otherwise,omitempty" doc:"refuses a delivery that no rule matches; without it, such a delivery is accepted and ignored"`
+}
+
+// Refusal says what is wrong with a delivery that no rule matches.
+type Refusal struct {
+	Pointer string `json:"pointer" maxLength:"200" doc:"JSON Pointer of what is wrong in the delivery's body" example:"/type"`
+	Detail  string `json:"detail" minLength:"1" maxLength:"200" doc:"what is wrong and what would be right" example:"must be ticket"`
 }
 
 // Rule says which deliveries it matches and which action they ask for. Every text but Action is an expression.
@@ -38,8 +46,10 @@ type Rule struct {
 
 // Mapping holds checked rules. It is safe for concurrent use.
 type Mapping struct {
+	only      *expression // nil: every delivery
 	rules     []rule
-	otherwise string
+	otherwise *Refusal
+	compile   func() error // compiles every expression, once
 }
 
 type rule struct {
@@ -75,6 +85,9 @@ func Parse(raw json.RawMessage) (*Mapping, error) {
 func New(d Document) (*Mapping, error) {
 	m := &Mapping{otherwise: d.Otherwise}
 	c := check{}
+	if d.Only != "" {
+		m.only = c.expression(d.Only, "only")
+	}
 	if n := len(d.Rules); n == 0 || n > MaxRules {
 		c.add(fmt.Sprintf("needs 1 to %d rules", MaxRules), "rules")
 	}
@@ -86,7 +99,28 @@ func New(d Document) (*Mapping, error) {
 	if len(c.problems) > 0 {
 		return nil, fault.Refuse(c.problems)
 	}
+	m.compile = sync.OnceValue(m.expressions)
 	return m, nil
+}
+
+// expressions compiles every expression of the mapping.
+func (m *Mapping) expressions() error {
+	if m.only != nil {
+		if _, err := m.only.compile(); err != nil {
+			return err
+		}
+	}
+	for _, r := range m.rules {
+		if _, err := r.when.compile(); err != nil {
+			return err
+		}
+		for _, f := range r.with {
+			if _, err := f.value.compile(); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // check gathers the problems of a mapping.

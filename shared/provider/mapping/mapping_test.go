@@ -47,15 +47,20 @@ func parse(t testing.TB, d mapping.Document) *mapping.Mapping {
 // problems returns the problems of an error, each as its pointer and its detail.
 func problems(t testing.TB, err error) []string {
 	t.Helper()
+	var all []string
+	for _, p := range faultOf(t, err).Problems {
+		all = append(all, p.Pointer+": "+p.Detail)
+	}
+	return all
+}
+
+func faultOf(t testing.TB, err error) *fault.Error {
+	t.Helper()
 	var f *fault.Error
 	if !errors.As(err, &f) {
 		t.Fatalf("err = %v, want a *fault.Error", err)
 	}
-	var all []string
-	for _, p := range f.Problems {
-		all = append(all, p.Pointer+": "+p.Detail)
-	}
-	return all
+	return f
 }
 
 // TestExpression_Values checks what expressions give. Each is evaluated in a list, as jq prints it.
@@ -221,7 +226,7 @@ func TestParse_Problems(t *testing.T) {
 			"/rules/0/each: " + pathProblem,
 			"/rules/0/with/title: is missing; memory.upsert needs it",
 			"/rules/0/with/externalId: is not complete: it ends where a value, an operator or a closing bracket must follow",
-			"/rules/0/with/titel: is not a field of memory.upsert; the fields are externalId, kind, title, body, url, updatedAt",
+			"/rules/0/with/titel: is not a field of memory.upsert; the fields are externalId, kind, title, body, url, goal, work, updatedAt",
 			"/rules/1/each: " + pathProblem,
 			"/rules/1/action: must be memory.upsert, goal.update or timeline.note",
 			"/rules/2/each: " + pathProblem,
@@ -313,7 +318,7 @@ func TestMapping_Apply_Texts(t *testing.T) {
 // TestMapping_Apply_Refused says which rule and field failed, or which part of the delivery is wrong.
 func TestMapping_Apply_Refused(t *testing.T) {
 	t.Parallel()
-	m := parse(t, mapping.Document{Otherwise: "type must be ticket", Rules: []mapping.Rule{
+	m := parse(t, mapping.Document{Only: ".config.on != false", Otherwise: &mapping.Refusal{Pointer: "/type", Detail: "must be ticket"}, Rules: []mapping.Rule{
 		{When: `.payload.type == "ticket" and (.payload.name | startswith("x"))`, Each: ".payload.data", Action: integration.MemoryUpsert, With: map[string]string{
 			"externalId": ".item.id", "title": ".item.title", "updatedAt": ".item.at",
 		}},
@@ -323,7 +328,7 @@ func TestMapping_Apply_Refused(t *testing.T) {
 	}})
 	list := strings.TrimSuffix(strings.Repeat("{},", connector.MaxActions+1), ",")
 	tests := []struct{ name, payload, want string }{
-		{"no rule", `{"type":"other"}`, ": type must be ticket"},
+		{"no rule", `{"type":"other"}`, "/type: must be ticket"},
 		{"a condition that fails", `{"type":"ticket","name":7}`, ": rule 1 of the mapping, when: startswith needs a string, but the value is a number"},
 		{"a payload of another type", `[]`, ": rule 1 of the mapping, when: expected an object but got: array"},
 		{"nothing to map", `{"type":"ticket","name":"x"}`, "/data: is missing; rule 1 of the mapping needs it"},

@@ -13,6 +13,7 @@ import (
 	"github.com/cedar-policy/cedar-go/x/exp/schema/validate"
 	"github.com/google/go-cmp/cmp"
 
+	"orgops/shared/domain/executive"
 	"orgops/shared/domain/integration"
 	"orgops/shared/domain/policy"
 	"orgops/shared/domain/timeline"
@@ -27,6 +28,7 @@ var now = time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
 
 // principal describes who asks, in a corpus file.
 type principal struct {
+	Type        string // integration, if absent
 	ID, Kind    string
 	Enabled     bool
 	Certified   bool
@@ -65,8 +67,12 @@ func (c corpus) request(s sample) policy.Request {
 	if port == "" {
 		port = s.Action
 	}
+	asks := p.Type
+	if asks == "" {
+		asks = integration.Entity
+	}
 	return policy.Request{
-		Principal: timeline.Reference{Type: "integration", ID: p.ID}, Action: s.Action, Resource: s.Resource, Item: s.Item, Payload: s.Item,
+		Principal: timeline.Reference{Type: asks, ID: p.ID}, Action: s.Action, Resource: s.Resource, Item: s.Item, Payload: s.Item,
 		Context: policy.Context{Kind: p.Kind, Permissions: p.Permissions, Port: port, Enabled: p.Enabled, Certified: p.Certified},
 	}
 }
@@ -118,7 +124,7 @@ func decideSample(t *testing.T, c corpus, s sample, valid *validate.Validator) {
 		r.Approval, err = policyengine.Digest("b", r)
 		errtest.Must(t, err)
 	}
-	got, err := policyengine.Decide(set, "a", r, now)
+	got, err := set.Decide("a", r, now)
 	errtest.Must(t, err)
 	want := policy.Decision{
 		ID: got.ID, Verdict: s.Want.Verdict, Principal: r.Principal, Action: r.Action, Resource: r.Resource, Policies: s.Want.Policies,
@@ -163,6 +169,11 @@ func TestSchema_Actions(t *testing.T) {
 			if !slices.Contains(ways, port) && !slices.Contains(known, string(port)) {
 				t.Errorf("the schema has no action %s, which %s may ask for", port, provider)
 			}
+		}
+	}
+	for _, a := range executive.Actions() {
+		if !slices.Contains(known, string(a)) {
+			t.Errorf("the schema has no action %s, which an executive may ask for", a)
 		}
 	}
 }

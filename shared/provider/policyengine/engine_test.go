@@ -10,7 +10,9 @@ import (
 	"orgops/shared/domain/policy"
 	"orgops/shared/domain/timeline"
 	"orgops/shared/provider/policyengine"
+	"orgops/shared/storage/store"
 	"orgops/shared/testkit/errtest"
+	"orgops/shared/testkit/webtest"
 )
 
 // request is permitted by the default policies.
@@ -30,10 +32,10 @@ func statement(text string) policy.Statement {
 
 func TestEngine_Decide(t *testing.T) {
 	t.Parallel()
-	e := policyengine.New(func() time.Time { return now })
-	one, err := e.Decide(t.Context(), "a", request())
+	e, a := policyengine.New(func() time.Time { return now }), store.For(webtest.OpenStore(t), "a")
+	one, err := e.Decide(t.Context(), a, request())
 	errtest.Must(t, err)
-	other, err := e.Decide(t.Context(), "a", request())
+	other, err := e.Decide(t.Context(), a, request())
 	errtest.Must(t, err)
 	if one.Verdict != policy.Permitted {
 		t.Errorf("verdict = %s, want %s", one.Verdict, policy.Permitted)
@@ -49,15 +51,16 @@ func TestEngine_Decide(t *testing.T) {
 // What the schema does not have gets an error instead of a verdict, which the caller treats as denied.
 func TestEngine_Decide_Unknown(t *testing.T) {
 	t.Parallel()
+	a := store.For(webtest.OpenStore(t), "a")
 	for name, change := range map[string]func(*policy.Request){
 		"principal": func(r *policy.Request) { r.Principal.Type = "user" },
-		"action":    func(r *policy.Request) { r.Action = "memory.delete" },
+		"action":    func(r *policy.Request) { r.Action = "memory.destroy" },
 		"port":      func(r *policy.Request) { r.Action = "inbound.receive" },
 		"resource":  func(r *policy.Request) { r.Resource.Type = "company" },
 	} {
 		r := request()
 		change(&r)
-		if d, err := policyengine.New(time.Now).Decide(t.Context(), "a", r); err == nil {
+		if d, err := policyengine.New(time.Now).Decide(t.Context(), a, r); err == nil {
 			t.Errorf("%s: verdict = %s, want an error", name, d.Verdict)
 		}
 	}
@@ -71,7 +74,7 @@ func TestEngine_Decide_NoDigest(t *testing.T) {
 	errtest.Must(t, err)
 	r := request()
 	r.Payload = math.NaN()
-	if d, err := policyengine.Decide(set, "a", r, now); err == nil {
+	if d, err := set.Decide("a", r, now); err == nil {
 		t.Errorf("verdict = %s, want an error", d.Verdict)
 	}
 }
@@ -82,7 +85,7 @@ func TestEngine_Decide_Unidentified(t *testing.T) {
 	set, err := policyengine.Compile([]policy.Statement{statement(
 		`forbid (principal, action, resource) unless { context.approval == context["\u{64}igest"] };`)})
 	errtest.Must(t, err)
-	d, err := policyengine.Decide(set, "a", request(), now)
+	d, err := set.Decide("a", request(), now)
 	errtest.Must(t, err)
 	if d.Verdict != policy.Denied {
 		t.Errorf("verdict = %s, want %s", d.Verdict, policy.Denied)
@@ -188,7 +191,7 @@ func FuzzCompile(f *testing.F) {
 		if err != nil {
 			return
 		}
-		d, err := policyengine.Decide(set, "a", request(), now)
+		d, err := set.Decide("a", request(), now)
 		errtest.Must(t, err)
 		for _, reason := range d.Reasons {
 			if strings.Contains(reason, "could not be evaluated") && d.Verdict != policy.Denied {
@@ -228,7 +231,7 @@ func BenchmarkDecide(b *testing.B) {
 	r := request()
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := policyengine.Decide(set, "a", r, now); err != nil {
+		if _, err := set.Decide("a", r, now); err != nil {
 			b.Fatal(err)
 		}
 	}

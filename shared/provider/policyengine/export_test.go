@@ -1,8 +1,6 @@
 package policyengine
 
 import (
-	"time"
-
 	"github.com/cedar-policy/cedar-go"
 
 	"orgops/shared/domain/policy"
@@ -21,7 +19,9 @@ func Ask(r policy.Request) (cedar.Request, cedar.EntityMap, error) {
 	return q.request, entities, nil
 }
 
-// Decide decides with a set.
-func Decide(set *Set, company string, r policy.Request, now time.Time) (policy.Decision, error) {
-	return decide(set, company, r, now)
+// Held returns the bytes that the engine's cache counts.
+func (e *Engine) Held() int {
+	e.sets.mu.Lock()
+	defer e.sets.mu.Unlock()
+	return e.sets.bytes
 }

@@ -105,7 +105,14 @@ func approvable(forbids []*rule) bool {
 // judgementOf names the rules that decided. A rule without a reason of its own gets one from what it does.
 func judgementOf(v policy.Verdict, decided []*rule, does string) judgement {
 	j := judgement{verdict: v}
-	for _, r := range decided {
+	for n, r := range decided {
+		j.policies = append(j.policies, r.id)
+		if n == maxReasons {
+			j.reasons = append(j.reasons, fmt.Sprintf("and %d more", len(decided)-n))
+		}
+		if n >= maxReasons {
+			continue
+		}
 		reason := r.reason
 		if v == policy.NeedsApproval && r.approval != "" {
 			reason = r.approval
@@ -113,19 +120,28 @@ func judgementOf(v policy.Verdict, decided []*rule, does string) judgement {
 		if reason == "" {
 			reason = fmt.Sprintf("policy %s %s", r.id, does)
 		}
-		j.policies, j.reasons = append(j.policies, r.id), append(j.reasons, reason)
+		j.reasons = append(j.reasons, text.Truncate(reason, maxReason))
 	}
 	return j
 }
 
-// maxFailure limits the text of an evaluation error, in bytes.
-const maxFailure = 300
+// maxReason limits a reason, in bytes, and maxReasons the reasons of a decision, because the decisions of a delivery are
+// stored together.
+const (
+	maxReason  = 300
+	maxReasons = 10
+)
 
 func failed(failures []cedar.DiagnosticError) judgement {
 	j := judgement{verdict: policy.Denied}
-	for _, f := range failures {
+	for n, f := range failures {
 		j.policies = append(j.policies, string(f.PolicyID))
-		j.reasons = append(j.reasons, text.Truncate(fmt.Sprintf("policy %s could not be evaluated: %s", f.PolicyID, f.Message), maxFailure))
+		switch {
+		case n < maxReasons:
+			j.reasons = append(j.reasons, text.Truncate(fmt.Sprintf("policy %s could not be evaluated: %s", f.PolicyID, f.Message), maxReason))
+		case n == maxReasons:
+			j.reasons = append(j.reasons, fmt.Sprintf("and %d more", len(failures)-n))
+		}
 	}
 	return j
 }

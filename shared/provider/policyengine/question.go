@@ -2,14 +2,17 @@ package policyengine
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/cedar-policy/cedar-go"
 	"github.com/cedar-policy/cedar-go/types"
 
+	"orgops/shared/domain/executive"
 	"orgops/shared/domain/goal"
 	"orgops/shared/domain/integration"
 	"orgops/shared/domain/memory"
 	"orgops/shared/domain/policy"
+	"orgops/shared/domain/recommendation"
 	"orgops/shared/domain/timeline"
 )
 
@@ -70,17 +73,24 @@ func (q *question) approved(digest string) *question {
 }
 
 func principal(r policy.Request) (cedar.Entity, error) {
-	if r.Principal.Type != integration.Entity {
-		return cedar.Entity{}, fmt.Errorf("a principal of type %q asks for %s; want %s", r.Principal.Type, r.Action, integration.Entity)
-	}
 	ports := make([]types.Value, 0, len(r.Context.Permissions))
 	for _, port := range r.Context.Permissions {
 		ports = append(ports, cedar.String(port))
 	}
-	return entity("Integration", r.Principal.ID, cedar.RecordMap{
-		"kind": cedar.String(r.Context.Kind), "enabled": cedar.Boolean(r.Context.Enabled), "certified": cedar.Boolean(r.Context.Certified),
-		"permissions": cedar.NewSet(ports...),
-	}), nil
+	attributes := cedar.RecordMap{
+		"enabled": cedar.Boolean(r.Context.Enabled), "certified": cedar.Boolean(r.Context.Certified), "permissions": cedar.NewSet(ports...),
+	}
+	switch r.Principal.Type {
+	case integration.Entity:
+		attributes["kind"] = cedar.String(r.Context.Kind)
+		return entity("Integration", r.Principal.ID, attributes), nil
+	case executive.Entity:
+		attributes["role"] = cedar.String(r.Context.Kind)
+		return entity("Executive", r.Principal.ID, attributes), nil
+	case policy.ServiceType:
+		return entity("Service", r.Principal.ID, attributes), nil
+	}
+	return cedar.Entity{}, fmt.Errorf("no policy can be about a principal of type %q, which asks for %s", r.Principal.Type, r.Action)
 }
 
 func resource(r policy.Request) (cedar.Entity, error) {
@@ -97,19 +107,38 @@ func resource(r policy.Request) (cedar.Entity, error) {
 	case timeline.Entity:
 		attributes["subject"] = cedar.String(i.Subject)
 		return entity("Note", r.Resource.ID, attributes), nil
+	case recommendation.Entity:
+		return entity("Recommendation", r.Resource.ID, cedar.RecordMap{
+			"rule": cedar.String(i.Kind), "priority": cedar.String(i.Priority), "title": cedar.String(i.Title),
+		}), nil
+	case integration.Entity:
+		if r.Action == policy.EndpointDisable {
+			attributes["reason"] = cedar.String(i.Reason)
+			return entity("Endpoint", r.Resource.ID, attributes), nil
+		}
+		return entity("Provider", r.Resource.ID, attributes), nil
+	case policy.Host:
+		return entity("Host", r.Resource.ID, attributes), nil
 	}
 	return cedar.Entity{}, fmt.Errorf("no policy can be about a resource of type %q", r.Resource.Type)
 }
 
-// action returns the entity of an action. Its parent is the group of actions that the schema gives it.
+// action returns the entity of an action. Its parents are the groups of actions that the schema gives it.
 func action(name string) (cedar.Entity, error) {
-	switch integration.Port(name) {
-	case integration.MemoryUpsert, integration.GoalUpdate, integration.TimelineNote:
-		return cedar.Entity{
-			UID: cedar.NewEntityUID("Action", cedar.String(name)), Parents: cedar.NewEntityUIDSet(cedar.NewEntityUID("Action", "connector")),
-		}, nil
+	var groups []cedar.EntityUID
+	switch name {
+	case string(integration.MemoryUpsert), string(integration.GoalUpdate), string(integration.TimelineNote), "memory.delete", "goal.delete", policy.SyncFetch:
+		groups = append(groups, cedar.NewEntityUID("Action", "connector"))
+	case policy.EndpointDisable:
+		groups = append(groups, cedar.NewEntityUID("Action", "service"))
 	}
-	return cedar.Entity{}, fmt.Errorf("no policy can be about the action %q", name)
+	if slices.Contains(executive.Actions(), executive.Action(name)) {
+		groups = append(groups, cedar.NewEntityUID("Action", "executive"))
+	}
+	if len(groups) == 0 {
+		return cedar.Entity{}, fmt.Errorf("no policy can be about the action %q", name)
+	}
+	return cedar.Entity{UID: cedar.NewEntityUID("Action", cedar.String(name)), Parents: cedar.NewEntityUIDSet(groups...)}, nil
 }
 
 func entity(kind cedar.EntityType, id string, attributes cedar.RecordMap) cedar.Entity {

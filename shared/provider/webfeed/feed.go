@@ -7,6 +7,7 @@ import (
 
 	"orgops/shared/base/fault"
 	"orgops/shared/domain/integration"
+	"orgops/shared/provider/connector"
 	"orgops/shared/webhook/outbound"
 )
 
@@ -70,6 +71,7 @@ const schema = `{
       "description": "The feed's address. It must be https and public, and must not redirect. A feed may have at most 8 MiB.",
       "type": "string", "format": "uri", "minLength": 1, "maxLength": 2048
     },
+    ` + connector.ScheduleProperty + `,
     "maxItems": {
       "title": "Entries",
       "description": "Maximum number of entries to read, from the beginning of the feed; 500 if absent.",
@@ -77,5 +79,5 @@ const schema = `{
       "x-certified": false
     }
   },
-  "examples": [{"url": "https://example.com/news/atom.xml"}, {"url": "https://example.com/feed.json", "maxItems": 50}]
+  "examples": [{"url": "https://example.com/news/atom.xml"}, {"url": "https://example.com/feed.json", "maxItems": 50, "schedule": "1h"}]
 }`

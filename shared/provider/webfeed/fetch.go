@@ -20,14 +20,10 @@ const (
 	maxDocument = 8 << 20
 	maxWait     = 24 * time.Hour
 	defaultWait = 5 * time.Minute // when a server throttles without a Retry-After
-	maxTag      = 1024            // bytes of an ETag; a longer one is not kept
 )
 
 // state holds the validators of the last fetched document. The service keeps it between runs.
-type state struct {
-	ETag         string `json:"etag,omitempty"`
-	LastModified string `json:"lastModified,omitempty"`
-}
+type state = connector.Validators
 
 // Fetch implements connector.Source. A feed is one page. Memories of entries that the feed no longer lists stay, because
 // feeds drop old entries. A document that has not changed since the last run gives a page without drafts.
@@ -63,7 +59,7 @@ func (c *Connector) Fetch(ctx context.Context, f connector.Fetch) (connector.Fet
 	if err != nil {
 		return connector.FetchedPage{}, unreachable(err)
 	}
-	return c.parse(ctx, document, config, validators(resp.Header))
+	return c.parse(ctx, document, config, connector.ValidatorsOf(resp.Header))
 }
 
 // parse makes a page of a document as soon as there is a place to parse it. A server that answers slowly takes no place.
@@ -84,12 +80,7 @@ func (c *Connector) get(ctx context.Context, url string, last state) (*http.Resp
 	}
 	req.Header.Set("User-Agent", "orgops-feed")
 	req.Header.Set("Accept", "application/feed+json, application/atom+xml, application/rss+xml, application/xml;q=0.9, */*;q=0.5")
-	if last.ETag != "" {
-		req.Header.Set("If-None-Match", last.ETag)
-	}
-	if last.LastModified != "" {
-		req.Header.Set("If-Modified-Since", last.LastModified)
-	}
+	last.Set(req.Header)
 	resp, err := c.client.Do(req)
 	if err != nil {
 		return nil, unreachable(err)
@@ -113,17 +104,4 @@ func (c *Connector) checkStatus(resp *http.Response) error {
 	default:
 		return fault.New(fault.Unavailable, "the feed answers "+strconv.Itoa(s)+" "+http.StatusText(s))
 	}
-}
-
-// validators returns the ETag and Last-Modified for the next conditional request. It drops an ETag above maxTag bytes and a
-// Last-Modified that is not an HTTP date.
-func validators(header http.Header) state {
-	s := state{ETag: header.Get("ETag"), LastModified: header.Get("Last-Modified")}
-	if len(s.ETag) > maxTag {
-		s.ETag = ""
-	}
-	if _, err := http.ParseTime(s.LastModified); err != nil {
-		s.LastModified = ""
-	}
-	return s
 }

@@ -3,6 +3,7 @@
 package boot
 
 import (
+	"context"
 	"log/slog"
 	"sync"
 	"time"
@@ -25,10 +26,12 @@ type Parts struct {
 	Retries    queue.Queue // deliveries that are due later, and recoveries
 	Syncs      queue.Queue // sync runs
 	Vault      integration.Vault
+	DataKeys   DataKeys           // destroys companies' data keys
 	Keys       token.Keys         // signs access tokens
 	Connectors connector.Registry // kinds of provider
 	Client     *outbound.Client   // calls addresses that tenants chose
 	Engine     policy.Engine      // decides on automated actions
+	Base       string             // the service's own address, without a slash at the end; identity providers lead back to it
 	Logger     *slog.Logger
 	Metrics    *metric.Recorder // nil: no metrics are recorded
 	Now        func() time.Time
@@ -36,8 +39,16 @@ type Parts struct {
 
 	// Separate reports that the store charges twice for writes in a transaction.
 	Separate bool
+	// NoExecutives reports that the Executive Runtime is left out, so that no action of an executive is carried out.
+	NoExecutives bool
 	// HearsChanges reports that the process consumes the feed, and so learns of every change to an endpoint.
 	HearsChanges bool
+}
+
+// DataKeys destroys companies' data keys.
+type DataKeys interface {
+	// Destroy removes a company's key. It has no effect if the company has none.
+	Destroy(ctx context.Context, company string) error
 }
 
 // Services holds the parts, and builds from them the objects that route groups and workers use. It is safe for concurrent
@@ -67,7 +78,9 @@ const endpointsFresh = time.Minute
 // Courier returns the process's only courier, which it builds on the first call.
 func (s *Services) Courier() *courier.Courier {
 	s.once.Do(func() {
-		d := courier.Deps{Store: s.Store, Vault: s.Vault, Client: s.Client, Logger: s.Logger, Now: s.Now, Metrics: s.Metrics, Random: s.Random}
+		d := courier.Deps{
+			Store: s.Store, Vault: s.Vault, Client: s.Client, Engine: s.Engine, Logger: s.Logger, Now: s.Now, Metrics: s.Metrics, Random: s.Random,
+		}
 		if s.HearsChanges {
 			d.Fresh = endpointsFresh
 		}

@@ -72,7 +72,9 @@ type Adder func(*Cloud, *boot.Parts)
 // Services assembles the services of a function. They do not cache endpoints between invocations, because a function does
 // not see every change.
 func (c *Cloud) Services(add ...Adder) *boot.Services {
-	p := boot.Parts{Logger: c.Logger, Metrics: c.Metrics, Now: c.Now}
+	p := boot.Parts{
+		Base: strings.TrimSuffix(c.Config.Issuer, "/"), Logger: c.Logger, Metrics: c.Metrics, Now: c.Now, NoExecutives: c.Config.NoExecutives,
+	}
 	for _, a := range add {
 		a(c, &p)
 	}

@@ -27,6 +27,7 @@ type Config struct {
 	CPUProfile    string         // ORGOPS_CPUPROFILE: file for a CPU profile while serving; default none
 	Origins       []string       // ORGOPS_CORS_ORIGINS: origins of web pages that may read responses; "*": any
 	AllowNetworks []netip.Prefix // ORGOPS_ALLOW_NETWORKS: private networks that deliveries may reach, such as 10.1.0.0/16,fd00::/8
+	NoExecutives  bool           // EXECUTIVES_ENABLED: false leaves the Executive Runtime out; default true
 }
 
 // Setting documents one variable of the environment.
@@ -43,6 +44,7 @@ func Settings() []Setting {
 		{"ORGOPS_LOG", "info", "debug, info, warn or error"},
 		{"ORGOPS_CORS_ORIGINS", "*", "origins of web pages that may read responses, such as https://dashboard.example.com, comma separated; *: any; none: no page"},
 		{"ORGOPS_ALLOW_NETWORKS", "", "networks, comma separated, that endpoints and feeds may be in although they are not public; 127.0.0.0/8 and ::1 too while ORGOPS_ADDR is one of them"},
+		{"EXECUTIVES_ENABLED", "true", "false: the routes of the Executive Runtime are not there"},
 		{"ORGOPS_CPUPROFILE", "", "file for a CPU profile while serving"},
 	}
 }
@@ -90,6 +92,12 @@ func Read(getenv func(string) string) (Config, error) {
 	}
 	if err := c.LogLevel.UnmarshalText([]byte(value("ORGOPS_LOG"))); err != nil {
 		problems = append(problems, fmt.Errorf("ORGOPS_LOG must be debug, info, warn or error"))
+	}
+	switch enabled := value("EXECUTIVES_ENABLED"); enabled {
+	case "true", "false":
+		c.NoExecutives = enabled == "false"
+	default:
+		problems = append(problems, errors.New("EXECUTIVES_ENABLED must be true or false"))
 	}
 	var err error
 	if c.Origins, err = Origins(value("ORGOPS_CORS_ORIGINS")); err != nil {

@@ -3,7 +3,11 @@
 package server
 
 import (
+	"orgops/shared/base/version"
+	"orgops/shared/domain/audit"
+	"orgops/shared/domain/user"
 	"orgops/shared/run/boot"
+	"orgops/shared/storage/store"
 	"orgops/shared/web"
 )
 
@@ -12,18 +16,32 @@ const Title = "Organizational Operations Service"
 
 // Options holds the settings that differ between processes.
 type Options struct {
-	Version   string       // of the API
-	Verifier  web.Verifier // of bearer tokens; nil if no operation needs one
-	CursorKey []byte       // seals page cursors; the same in every process of a deployment
-	Origins   web.Origins  // of web pages that may read responses
-	OpenBytes int64        // of bodies without a token, all together; 0: no limit
-	OnDemand  bool         // builds operations with the first request for them
+	Build     version.Build // of the program; the API has the version of its release
+	Verifier  web.Verifier  // of bearer tokens; nil if no operation needs one
+	CursorKey []byte        // seals page cursors; the same in every process of a deployment
+	Origins   web.Origins   // of web pages that may read responses
+	OpenBytes int64         // of bodies without a token, all together; 0: no limit
+	OnDemand  bool          // builds operations with the first request for them
+
+	// Sessions tells which tokens have been ended. nil: the server's own.
+	Sessions *user.Sessions
 }
 
 // New makes a server without operations.
 func New(s *boot.Services, o Options) *web.Server {
+	if o.Sessions == nil {
+		o.Sessions = user.NewSessions(s.Now)
+	}
 	return web.New(web.Options{
-		Title: Title, Version: o.Version, Logger: s.Logger, Verifier: o.Verifier, Tenant: s.Company, CursorKey: o.CursorKey,
+		Title: Title, Build: o.Build, Logger: s.Logger, Verifier: o.Verifier, Tenant: s.Company, Ended: o.Sessions.Check, Audit: record, CursorKey: o.CursorKey,
 		Now: s.Now, Origins: o.Origins, Vault: s.Vault, OpenBytes: o.OpenBytes, OnDemand: o.OnDemand,
 	})
+}
+
+// record returns the write of an audit record.
+func record(c store.Company, a web.Audit, number int) store.Op {
+	return audit.Write(c, audit.Record{
+		At: a.At, Actor: audit.Actor{UserID: a.Caller.UserID, Role: a.Caller.Role, TokenID: a.Caller.TokenID}, Operation: a.Operation,
+		Resource: a.Resource, Outcome: a.Outcome, Status: a.Status, RequestID: a.RequestID, Network: a.Network, Omitted: a.Omitted,
+	}, number)
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -209,23 +210,83 @@ func TestDB_WriteLazily(t *testing.T) {
 			t.Errorf("took %v, want at least the linger time", took)
 		}
 	})
-	t.Run("a lingering unit joins the next transaction", func(t *testing.T) {
-		lazy := make(chan error, 1)
-		go func() { lazy <- db.WriteLazily(context.Background(), &insert{id: 2}, time.Hour) }()
-		for i := int64(10); ; i++ {
-			if err := db.Write(t.Context(), &insert{id: i}); err != nil {
-				t.Fatal(err)
-			}
-			select {
-			case err := <-lazy:
-				if err != nil {
-					t.Fatal(err)
-				}
-				return
-			default:
-			}
-		}
+	t.Run("a unit of Write does not wait for a lingering one", func(t *testing.T) {
+		g := newGroup(t, open(t, filepath.Join(t.TempDir(), "x.db")))
+		g.lazily(1)
+		g.write(1)
+		g.commit()
+		g.wantWaiting(1)
 	})
+	t.Run("lingering units join several of Write, but not all at once", func(t *testing.T) {
+		g := newGroup(t, open(t, filepath.Join(t.TempDir(), "x.db")))
+		g.lazily(sqlitedb.MaxLazy + 1)
+		g.write(sqlitedb.BusyGroup)
+		g.commit()
+		g.wantWaiting(1)
+	})
+}
+
+// group fills the writer's queue while the writer is busy.
+type group struct {
+	t       *testing.T
+	db      *sqlitedb.DB
+	release chan struct{}
+	wrote   sync.WaitGroup // units of Write
+	next    int64
+}
+
+func newGroup(t *testing.T, db *sqlitedb.DB) *group {
+	t.Helper()
+	g := &group{t: t, db: db, release: make(chan struct{})}
+	entered := make(chan struct{})
+	g.wrote.Go(func() {
+		_ = db.Write(context.Background(), sqlitedb.Do(func(*sqlite.Conn) error {
+			close(entered)
+			<-g.release
+			return nil
+		}))
+	})
+	<-entered
+	return g
+}
+
+func (g *group) write(n int) {
+	g.enqueue(n, func(u sqlitedb.Unit) { g.wrote.Go(func() { g.must(g.db.Write(context.Background(), u)) }) })
+}
+
+// lazily adds units that linger for longer than the test lasts. Closing the file commits them.
+func (g *group) lazily(n int) {
+	g.enqueue(n, func(u sqlitedb.Unit) { go func() { _ = g.db.WriteLazily(context.Background(), u, time.Hour) }() })
+}
+
+func (g *group) must(err error) {
+	if err != nil {
+		g.t.Error(err)
+	}
+}
+
+func (g *group) enqueue(n int, start func(sqlitedb.Unit)) {
+	want := g.db.Waiting() + n
+	for range n {
+		g.next++
+		start(&insert{id: g.next})
+	}
+	for g.db.Waiting() < want {
+		runtime.Gosched()
+	}
+}
+
+// commit lets the writer go on, and waits for the units of Write.
+func (g *group) commit() {
+	close(g.release)
+	g.wrote.Wait()
+}
+
+func (g *group) wantWaiting(n int) {
+	g.t.Helper()
+	if got := g.db.Waiting(); got != n {
+		g.t.Errorf("%d units wait, want %d", got, n)
+	}
 }
 
 func TestOpen(t *testing.T) {

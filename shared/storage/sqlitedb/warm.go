@@ -12,12 +12,17 @@ const warm = 50 * time.Millisecond
 
 // ReadWarm does the same as Read, for a few rows. In WAL mode a read connection drops its cached pages after every write,
 // and must fetch them again. The writer's connection keeps its pages. Shortly after a commit, ReadWarm therefore reads on
-// the writer's connection, between two transactions. At other times it calls Read.
+// the writer's connection, between two transactions. At other times, and during a transaction of lazy units, it calls Read.
 func (db *DB) ReadWarm(ctx context.Context, fn func(conn *sqlite.Conn) error) error {
 	w := db.writer
-	if time.Since(time.Unix(0, w.committed.Load())) > warm {
+	if w.slow.Load() || time.Since(time.Unix(0, w.committed.Load())) > warm {
 		return db.Read(ctx, fn)
 	}
+	return w.between(ctx, fn)
+}
+
+// between runs fn on the writer's connection, between two transactions.
+func (w *writer) between(ctx context.Context, fn func(conn *sqlite.Conn) error) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}

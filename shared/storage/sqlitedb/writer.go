@@ -15,6 +15,13 @@ import (
 // move the log.
 const quiet = 200 * time.Millisecond
 
+// These bound how lazy units delay others. A unit takes about 60 µs.
+const (
+	maxLazy    = 32 // lazy units in one transaction
+	busyGroup  = 4  // units of Write with which lazy ones share a transaction
+	maxOverdue = 20 * time.Millisecond
+)
+
 // Unit carries work that is written entirely or not at all. Units that wait at the same time share one transaction and one
 // sync. Each unit sees the writes of the units before it. Only the writer calls the methods of a unit, one at a time. The
 // methods must be short and must not wait.
@@ -45,8 +52,9 @@ func (Do) Committed() {}
 // After ErrUnavailable nothing was written. After ErrUnknown everything or nothing was written.
 func (db *DB) Write(ctx context.Context, u Unit) error { return db.writer.submit(ctx, u, 0) }
 
-// WriteLazily does the same as Write for a unit that may wait. The unit joins the next transaction. If none starts within
-// the time linger, the unit gets its own transaction.
+// WriteLazily does the same as Write for a unit that may wait. Lazy units get a transaction of their own after the time linger,
+// when no unit of Write waits. They join a transaction that already has several units of Write, or any if they have waited for long.
+// A transaction takes at most maxLazy lazy units, so that a unit of Write does not wait for a long line of them.
 func (db *DB) WriteLazily(ctx context.Context, u Unit, linger time.Duration) error {
 	return db.writer.submit(ctx, u, linger)
 }
@@ -106,15 +114,16 @@ type writer struct {
 	version  int64 // PRAGMA data_version as of the last transaction; changes when another connection has written
 
 	committed atomic.Int64 // end of the last transaction, Unix ns
+	slow      atomic.Bool  // the writer is in a transaction of lazy units
 	spare     []*request   // reused for reads; owned by the writer
 
 	mu      sync.Mutex
 	reads   []*request
-	queue   []*request
-	urgent  bool      // queue holds a request that does not linger
-	until   time.Time // end of the shortest linger
-	hooks   []*func() // called after a transaction
-	foreign []*func() // called after a transaction of another process or of unknown outcome
+	urgent  []*request // of Write
+	lazy    []*request // of WriteLazily
+	until   time.Time  // end of the shortest linger of lazy
+	hooks   []*func()  // called after a transaction
+	foreign []*func()  // called after a transaction of another process or of unknown outcome
 	closed  bool
 }
 
@@ -167,16 +176,18 @@ func (w *writer) enqueue(r *request, linger time.Duration) error {
 		w.mu.Unlock()
 		return ErrClosed
 	}
-	signal := false
+	var first bool // for the others the writer is awake, or will be in time
 	if linger <= 0 {
-		signal = !w.urgent // an earlier urgent request has already woken the writer
-		w.urgent = true
-	} else if until := time.Now().Add(linger); len(w.queue) == 0 || !w.urgent && until.Before(w.until) {
-		w.until, signal = until, true
+		first = len(w.urgent) == 0
+		w.urgent = append(w.urgent, r)
+	} else {
+		if until := time.Now().Add(linger); len(w.lazy) == 0 || until.Before(w.until) {
+			w.until, first = until, true
+		}
+		w.lazy = append(w.lazy, r)
 	}
-	w.queue = append(w.queue, r)
 	w.mu.Unlock()
-	if signal {
+	if first {
 		w.signal()
 	}
 	return nil
@@ -211,6 +222,7 @@ func (w *writer) run() {
 		group, linger, open = w.take(group[:0])
 		if len(group) > 0 {
 			w.commit(group)
+			w.slow.Store(false)
 			w.committed.Store(time.Now().UnixNano())
 			clear(group)
 			dirty = true
@@ -238,23 +250,24 @@ func (w *writer) run() {
 	}
 }
 
-// take moves the queue into group once the queue must be written. Otherwise wait is the time until then, 0 for an empty
-// queue.
+// take moves the requests of the next transaction into group. If none is due, wait is the time until one is, 0 if none waits.
 func (w *writer) take(group []*request) (_ []*request, wait time.Duration, open bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if len(w.queue) == 0 {
-		return group, 0, !w.closed
+	wait = time.Until(w.until)
+	n := min(len(w.lazy), maxLazy)
+	switch {
+	case n == 0, w.closed, len(w.urgent) >= busyGroup, wait < -maxOverdue:
+	case len(w.urgent) > 0:
+		n = 0
+	case wait > 0:
+		return group, wait, true
 	}
-	if !w.urgent && !w.closed {
-		if wait = time.Until(w.until); wait > 0 {
-			return group, wait, true
-		}
-	}
-	group = append(group, w.queue...)
-	clear(w.queue)
-	w.queue, w.urgent = w.queue[:0], false
-	return group, 0, true
+	group = append(append(group, w.urgent...), w.lazy[:n]...)
+	clear(w.urgent)
+	w.slow.Store(len(w.urgent) == 0 && n > 0)
+	w.urgent, w.lazy = w.urgent[:0], slices.Delete(w.lazy, 0, n)
+	return group, 0, len(group) > 0 || !w.closed
 }
 
 // checkpoint moves the log into the database as far as readers permit; the rest moves the next time.

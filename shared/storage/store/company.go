@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"iter"
 	"strings"
 	"time"
 
@@ -22,6 +23,14 @@ type Company struct {
 // For binds a store to a company. The guard of the web routes binds the company of the token. A feed consumer binds the
 // company of the change. Handlers do not call For.
 func For(s Store, companyID string) Company { return Company{id: companyID, store: s} }
+
+// Through returns the company on a store that wraps its own.
+func (c Company) Through(wrap func(Store) Store) Company {
+	if c.store == nil {
+		return c
+	}
+	return Company{id: c.id, store: wrap(c.store)}
+}
 
 // ID returns the company's id.
 func (c Company) ID() string { return c.id }
@@ -53,6 +62,15 @@ func (c Company) Query(ctx context.Context, q Query) (Page, error) {
 		return Page{}, errUnbound
 	}
 	return c.store.Query(ctx, companyPartition(c.id), q)
+}
+
+// Items yields the company's items that q names, in order, and reads a page when the page before it has been consumed. It
+// ends with the first error.
+func (c Company) Items(ctx context.Context, q Query) iter.Seq2[Item, error] {
+	if c.store == nil {
+		return func(yield func(Item, error) bool) { yield(Item{}, errUnbound) }
+	}
+	return Items(ctx, c.store, companyPartition(c.id), q)
 }
 
 // Create returns an op that writes a new item. The commit fails if the item exists.
@@ -98,11 +116,15 @@ type Timer struct {
 func (c Company) Timer(at time.Time, kind, subject string) Op {
 	at = at.UTC()
 	key := strings.Join([]string{at.Format("2006-01-02T15:04:05.000Z"), c.id, kind, subject}, "#")
-	shard := int(sha256.Sum256([]byte(c.id))[0]) % DueShards
 	return Op{
-		Partition: Due(at, shard), Key: key, Entity: timerEntity, Condition: IfAbsent, Quiet: true,
+		Partition: c.DueIn(at), Key: key, Entity: timerEntity, Condition: IfAbsent, Quiet: true,
 		Expires: at.Add(35 * 24 * time.Hour), Body: encode(Timer{At: at, Company: c.id, Kind: kind, Subject: subject}),
 	}
+}
+
+// DueIn returns the partition of the company's timers of an hour. Other companies have timers there too.
+func (c Company) DueIn(hour time.Time) Partition {
+	return Due(hour, int(sha256.Sum256([]byte(c.id))[0])%DueShards)
 }
 
 // Fired returns an op that removes a timer that was read from partition p. Commit the op with the timer's effect: then the

@@ -26,6 +26,19 @@ func Login(email string) Partition {
 	return Partition{"L#" + hex.EncodeToString(sum[:])}
 }
 
+// Identity returns the partition of the login of a user who signs in through an identity provider. key is one of IdentityKey.
+func Identity(key string) Partition { return Partition{"L#" + key} }
+
+// IdentityKey returns the key of the login of a company's user, whom the issuer knows as subject. It equals no key of an
+// e-mail address, because Login hashes lower-case texts only.
+func IdentityKey(companyID, issuer, subject string) string {
+	hash := sha256.New()
+	for _, part := range []string{companyID, issuer, subject} {
+		fmt.Fprintf(hash, "Identity %d:%s", len(part), part)
+	}
+	return hex.EncodeToString(hash.Sum(nil))
+}
+
 // RegistryShards spreads the registry of companies over this many partitions.
 const RegistryShards = 16
 

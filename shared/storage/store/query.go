@@ -1,6 +1,32 @@
 package store
 
-import "unicode/utf8"
+import (
+	"context"
+	"iter"
+	"unicode/utf8"
+)
+
+// Items yields the items of a partition that q names, in order, and reads a page when the page before it has been consumed.
+// It ends with the first error.
+func Items(ctx context.Context, s Store, p Partition, q Query) iter.Seq2[Item, error] {
+	return func(yield func(Item, error) bool) {
+		for {
+			page, err := s.Query(ctx, p, q)
+			if err != nil {
+				yield(Item{}, err)
+				return
+			}
+			for _, item := range page.Items {
+				if !yield(item, nil) {
+					return
+				}
+			}
+			if q.After = page.Next; q.After == "" {
+				return
+			}
+		}
+	}
+}
 
 // PrefixEnd returns the least valid UTF-8 key that is greater than every key with the query's Prefix, or "" if every key is
 // less. Drivers use it as the upper bound of a range.

@@ -129,6 +129,14 @@ type Store interface {
 	Commit(ctx context.Context, ops ...Op) error
 }
 
+// Scrubber removes what a store keeps of former versions and removed items. A store that cannot reach these copies, because its
+// backend alone ends them after a time, does not implement it.
+type Scrubber interface {
+	// Scrub removes the copies of a company's items from the change log and from free space. It may take long, and no commit
+	// succeeds meanwhile.
+	Scrub(ctx context.Context, company string) error
+}
+
 // Sequence orders changes in the feed: decimal digits, comparable within one company.
 type Sequence string
 
@@ -156,7 +164,8 @@ type Change struct {
 	Company  string
 	Key      string
 	Entity   string
-	At       time.Time // commit time
+	At       time.Time // when the writer began the commit
+	Stored   time.Time // when the backend stored it, rounded down to a second; zero: at At
 	Old, New *Image
 }
 

@@ -42,6 +42,20 @@ func (k StoreKeys) Create(ctx context.Context, company string, wrapped []byte) e
 	return err
 }
 
+// Destroy removes the KEY item, if there is one. What the key has sealed cannot be opened any more. A process that has unwrapped
+// the key forgets it within five minutes.
+func (k StoreKeys) Destroy(ctx context.Context, company string) error {
+	c := store.For(k.Store, company)
+	item, err := c.Get(ctx, Key, nil)
+	if errors.Is(err, store.ErrNotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return c.Commit(ctx, c.Delete(Key, Entity, item.Version).Quietly())
+}
+
 // Replace puts wrapped in place of was in the KEY item. It returns ErrKeyExists if the item holds another key than was.
 func (k StoreKeys) Replace(ctx context.Context, company string, was, wrapped []byte) error {
 	c := store.For(k.Store, company)

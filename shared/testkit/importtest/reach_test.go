@@ -16,8 +16,9 @@ type link struct {
 
 func links() []link {
 	return []link{
-		{[]string{"github.com/cedar-policy/..."}, []string{"inbound", "integrations", "syncer"}, "only a program that decides on actions links Cedar"},
-		{[]string{"github.com/cedar-policy/cedar-go/x/exp/schema/..."}, nil, "only a program that checks policies links Cedar's validator"},
+		{[]string{"github.com/cedar-policy/..."}, []string{"dispatcher", "executives", "inbound", "integrations", "operations", "retrier", "syncer"}, "only a program that decides on actions links Cedar"},
+		{[]string{"github.com/coreos/go-oidc/...", "github.com/crewjam/..."}, []string{"sso"}, "only a program that signs users in links the protocols"},
+		{[]string{"github.com/cedar-policy/cedar-go/x/exp/schema/..."}, []string{"operations"}, "only a program that checks policies links Cedar's validator"},
 	}
 }
 

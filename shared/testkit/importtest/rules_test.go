@@ -42,11 +42,17 @@ var homes = []home{
 		[]string{"shared/web", "functions", "functions/*", "shared/run/lambda/group", "shared/testkit/webtest"}, "the web layer and the route groups; webtest walks their operations"},
 	{[]string{"github.com/go-chi/chi/..."}, []string{"shared/web"}, "one router"},
 	{[]string{"code.dny.dev/ssrf"}, []string{"shared/webhook/outbound"}, "one dialer decides which addresses may be called"},
-	{[]string{"golang.org/x/crypto/..."}, []string{"shared/identity/password"}, "password hashing"},
+	{[]string{"golang.org/x/crypto/argon2/...", "golang.org/x/crypto/bcrypt/...", "golang.org/x/crypto/scrypt/..."}, []string{"shared/identity/password"}, "password hashing"},
+	{[]string{"golang.org/x/crypto/x509roots/..."}, []string{"local"}, "only the image's program may lack the system's certificate authorities"},
 	{[]string{"github.com/santhosh-tekuri/jsonschema/..."}, []string{"shared/testkit/metrictest"},
 		"its start takes milliseconds, so only tests use it, to check documents against their schema"},
-	{[]string{"encoding/xml", "golang.org/x/text/encoding/..."}, []string{"shared/provider/webfeed"}, "feeds are parsed by their connector, within limits"},
+	{[]string{"encoding/xml"}, []string{"shared/provider/webfeed", "shared/identity/samllogin", "shared/testkit/ssotest"}, "feeds are parsed by their connector, within limits; SAML is XML"},
+	{[]string{"golang.org/x/text/encoding/..."}, []string{"shared/provider/webfeed"}, "feeds come in any charset"},
+	{[]string{"github.com/coreos/go-oidc/...", "golang.org/x/oauth2/..."}, []string{"shared/identity/oidclogin"}, "one place decides whom an OpenID provider proves"},
+	{[]string{"github.com/crewjam/...", "github.com/beevik/...", "github.com/russellhaering/..."},
+		[]string{"shared/identity/samllogin", "shared/testkit/ssotest"}, "one place decides whom a SAML provider proves; the tests have a provider"},
 	{[]string{"github.com/itchyny/..."}, []string{"shared/provider/mapping"}, "one place bounds what an expression may do"},
+	{[]string{"github.com/evanw/..."}, []string{"functions/console"}, "only the test that bundles the console's script imports it"},
 	{[]string{"github.com/swaggest/..."}, []string{"local/docs"}, "the documentation pages are for the local run"},
 	{[]string{"github.com/lmittmann/tint", "golang.org/x/term"}, []string{"local"}, "only the local run has a terminal"},
 	{[]string{"github.com/cedar-policy/..."}, []string{"shared/provider/policyengine", "shared/provider/policyengine/policycheck"}, "one policy engine"},
@@ -79,15 +85,18 @@ var homes = []home{
 		"shared/web", "functions/*", "local/...", "infra/...", // serve, or make routes
 		"shared/webhook/outbound",                                   // sends requests under the egress rules
 		"shared/webhook/standardwebhooks", "shared/webhook/courier", // signs, verifies and sends requests: HTTP is its subject
-		"shared/provider/connector",                            // its ports carry a delivery's headers, which a signature covers
-		"shared/provider/mapping",                              // reads a delivery's headers
-		"shared/provider/webfeed",                              // fetches
-		"shared/provider/github",                               // signs and verifies deliveries
-		"shared/provider/genericwebhook",                       // as above
-		"shared/provider/certify",                              // proves how an endpoint answers
-		"shared/testkit/webtest",                               // is a client
-		"shared/testkit/awstest",                               // proxies a service's client
-		"shared/testkit/worktest",                              // receives webhooks
+		"shared/provider/connector",                           // its ports carry a delivery's headers, which a signature covers
+		"shared/provider/mapping",                             // reads a delivery's headers
+		"shared/provider/webfeed", "shared/provider/httplist", // fetch
+		"shared/provider/github",                                   // fetches; signs and verifies deliveries
+		"shared/provider/linear", "shared/provider/genericwebhook", // as above
+		"shared/provider/certify",                                // proves how an endpoint answers
+		"shared/testkit/webtest",                                 // is a client
+		"shared/testkit/awstest",                                 // proxies a service's client
+		"shared/testkit/worktest",                                // receives webhooks
+		"shared/testkit/githubtest", "shared/testkit/lineartest", // serve the providers' APIs
+		"shared/identity/oidclogin",                            // the libraries of OpenID Connect take an HTTP client
+		"shared/testkit/ssotest",                               // serves identity providers
 		"shared/base/awsclient",                                // makes the HTTP client of the cloud's drivers
 		"shared/storage/store/dynamostore",                     // a driver whose service speaks HTTP
 		"shared/run/lambda/gateway", "shared/run/lambda/group", // serve, as Lambdas

@@ -87,9 +87,9 @@ func firstEvents(b *testing.B) map[string]string {
 	b.Helper()
 	all := map[string]string{"hello": "{}"}
 	for _, sample := range []string{
-		"auth/login-ok", "authorizer/good-token", "dispatcher/memory-insert", "inbound/github-issue-opened", "integrations/list",
-		"intelligence/context", "memory/list", "missioncontrol/health", "projector/memory-insert", "provisioner/company",
-		"retrier/job", "rotator/finish-secret", "syncer/job", "ticker/minute",
+		"auth/login-ok", "authorizer/good-token", "console/page", "dispatcher/memory-insert", "executives/list", "inbound/github-issue-opened", "integrations/list",
+		"intelligence/context", "memory/list", "missioncontrol/health", "operations/decisions", "projector/memory-insert", "provisioner/company",
+		"retrier/job", "rotator/finish-secret", "sso/start", "syncer/job", "ticker/minute",
 	} {
 		text, err := os.ReadFile(filepath.Join(folder, filepath.FromSlash(sample)+".json"))
 		if err != nil {
@@ -106,7 +106,7 @@ func signed(b *testing.B) (secret, bearer string) {
 	keys := newKeys(b)
 	signer := token.NewSigner(token.Config{Issuer: issuer, Audience: "orgops"}, keys)
 	bearer, err := signer.Issue(token.Claims{Subject: "user", Company: sampleCompany, Plan: "free", Scopes: []string{
-		"integrations:read", "intelligence:read", "memory:read", "mission-control:read",
+		"integrations:read", "intelligence:read", "memory:read", "mission-control:read", "operations:read", "executives:read",
 	}})
 	if err != nil {
 		b.Fatal(err)

@@ -20,6 +20,8 @@ type check func(text []byte) error
 func checks() map[string]check {
 	return map[string]check{
 		"auth": checkRequest, "integrations": checkRequest, "intelligence": checkRequest, "memory": checkRequest, "missioncontrol": checkRequest,
+		"operations": checkRequest, "executives": checkRequest, "sso": checkRequest,
+		"console":    checkRequest,
 		"inbound":    checkInbound,
 		"authorizer": checkToken, "projector": checkStream, "dispatcher": checkStream,
 		"retrier": checkQueue(func() any { return &delivery.Job{} }), "syncer": checkQueue(func() any { return &syncrun.Job{} }),

@@ -36,8 +36,8 @@ func provisioned(t *testing.T, w *world) (company string) {
 			t.Fatalf("the answer has no id of the %s", name)
 		}
 	}
-	if keys := awstest.UsageKeys(t, moto.Access(t), w.plan); !slices.Contains(keys, "company-"+answer.CompanyID) {
-		t.Errorf("the usage plan has keys %q, want company-%s", keys, answer.CompanyID)
+	if keys := awstest.UsageKeys(t, moto.Access(t), w.plan); !slices.Contains(keys, "company-"+answer.CompanyID+"-free") {
+		t.Errorf("the usage plan has keys %q, want company-%s-free", keys, answer.CompanyID)
 	}
 	return answer.CompanyID
 }
@@ -72,7 +72,7 @@ func TestGroups(t *testing.T) {
 	bearer := loggedIn(t, auth)
 	path := "/companies/" + company
 	groups := map[string]*lambdatest.Function{"auth": auth}
-	for _, name := range []string{"missioncontrol", "intelligence", "integrations", "memory", "inbound"} {
+	for _, name := range []string{"missioncontrol", "intelligence", "integrations", "memory", "inbound", "operations", "executives", "sso", "console"} {
 		groups[name] = w.start(t, name)
 	}
 	tests := []struct {
@@ -83,6 +83,11 @@ func TestGroups(t *testing.T) {
 	}{
 		{"a login with a malformed body", "auth", sample(t, "auth/login-bad-body"), 400, "malformed"},
 		{"a wrong password", "auth", sample(t, "auth/login-ok", samplePass, "another password, wrong"), 401, "unauthenticated"},
+		{"a new password without a token", "auth", request(t, "POST", "/auth/password", "", `{}`), 401, "unauthenticated"},
+		{
+			"a new password without the current one", "auth",
+			request(t, "POST", "/auth/password", bearer, `{"current": "not this", "new": "nine quiet otters read maps"}`), 422, "/current",
+		},
 		{"health", "missioncontrol", sample(t, "missioncontrol/health", "${token}", bearer, sampleCompany, company), 200, "contextVersion"},
 		{"another company's", "missioncontrol", sample(t, "missioncontrol/health", "${token}", bearer), 403, "forbidden"},
 		{"without a token", "missioncontrol", request(t, "GET", path+"/mission-control/health", "", ""), 401, "unauthenticated"},
@@ -90,12 +95,17 @@ func TestGroups(t *testing.T) {
 		{"the context", "intelligence", request(t, "GET", path+"/intelligence/context", bearer, ""), 200, "contextVersion"},
 		{"integrations", "integrations", sample(t, "integrations/list", "${token}", bearer, sampleCompany, company), 200, `"items"`},
 		{"an unknown provider", "integrations", request(t, "POST", path+"/integrations/nothing", bearer, `{}`), 404, "there is no such provider"},
+		{"a certification of an unknown provider", "inbound", request(t, "POST", path+"/integrations/nothing/certification", bearer, ""), 404, "there is no such provider"},
 		{"memories", "memory", request(t, "GET", path+"/memory", bearer, ""), 200, `{"items":[]}`},
 		{"syncs", "memory", request(t, "GET", path+"/memory/syncs", bearer, ""), 200, `"items"`},
+		{"decisions", "operations", sample(t, "operations/decisions", "${token}", bearer, sampleCompany, company), 200, `{"items":[]}`},
+		{"the console's page", "console", sample(t, "console/page"), 200, "app.js"},
+		{"executives", "executives", sample(t, "executives/list", "${token}", bearer, sampleCompany, company), 200, `{"items":[]}`},
 		{"a webhook without a signature", "inbound", request(t, "POST", "/inbound/"+company+"/webhook", "", `{}`), 401, "unauthenticated"},
 		{"a broken escape", "missioncontrol", request(t, "GET", "/companies/%zz/mission-control/health", bearer, ""), 400, "malformed"},
 		{"no path", "missioncontrol", request(t, "GET", "", bearer, ""), 404, "not-found"},
 		{"another group's path", "missioncontrol", request(t, "POST", "/auth/login", "", "{}"), 404, "not-found"},
+		{"a company without single sign-on", "sso", sample(t, "sso/start"), 404, "not-found"},
 		{"an unsupported method", "auth", request(t, "DELETE", "/auth/login", "", ""), 405, "method-not-allowed"},
 	}
 	for _, tt := range tests {
@@ -168,8 +178,8 @@ func TestProvisioner_Resource(t *testing.T) {
 	}
 	created := send(sample(t, "provisioner/resource-create"))
 	id := created.PhysicalResourceID
-	if keys := awstest.UsageKeys(t, moto.Access(t), w.plan); !slices.Contains(keys, "company-"+id) {
-		t.Errorf("usage keys = %q, want company-%s", keys, id)
+	if keys := awstest.UsageKeys(t, moto.Access(t), w.plan); !slices.Contains(keys, "company-"+id+"-free") {
+		t.Errorf("usage keys = %q, want company-%s-free", keys, id)
 	}
 	for name, want := range map[string]string{"companyId": id, "email": "ada@example.com", "password": ""} {
 		if got := created.Data[name]; got != want {

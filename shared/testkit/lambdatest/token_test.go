@@ -23,8 +23,11 @@ func TestAuthorizer(t *testing.T) {
 	r := f.Invoke(t, sample(t, "authorizer/good-token", "${token}", bearer))
 	var answer events.APIGatewayCustomAuthorizerResponse
 	into(t, r, &answer)
-	arn := "arn:aws:execute-api:eu-central-1:111122223333:q7x2m9k4vd/live/*/companies/" + company
-	want := []events.IAMPolicyStatement{{Action: []string{"execute-api:Invoke"}, Effect: "Allow", Resource: []string{arn, arn + "/*"}}}
+	stage := "arn:aws:execute-api:eu-central-1:111122223333:q7x2m9k4vd/live"
+	arn := stage + "/*/companies/" + company
+	want := []events.IAMPolicyStatement{{Action: []string{"execute-api:Invoke"}, Effect: "Allow", Resource: []string{
+		arn, arn + "/*", stage + "/POST/auth/password", stage + "/POST/auth/sign-out",
+	}}}
 	if diff := cmp.Diff(want, answer.PolicyDocument.Statement); diff != "" {
 		t.Errorf("statements (-want +got):\n%s", diff)
 	}
@@ -35,11 +38,11 @@ func TestAuthorizer(t *testing.T) {
 	if want := "integrations:write"; !strings.Contains(scope, want) {
 		t.Errorf("scope = %q, want one with %s", scope, want)
 	}
-	wantContext := map[string]any{"subject": answer.PrincipalID, "company": company, "plan": "free", "scope": scope}
+	wantContext := map[string]any{"subject": answer.PrincipalID, "company": company, "plan": "free", "scope": scope, "ratePolicy": `"second";q=5;w=1, "day";q=20000;w=86400`}
 	if diff := cmp.Diff(wantContext, answer.Context); diff != "" {
 		t.Errorf("context (-want +got):\n%s", diff)
 	}
-	if got, want := answer.UsageIdentifierKey, "company-"+company; got != want {
+	if got, want := answer.UsageIdentifierKey, "company-"+company+"-free"; got != want {
 		t.Errorf("usage key = %q, want %q", got, want)
 	}
 	tests := []struct {

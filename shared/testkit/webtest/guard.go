@@ -16,7 +16,8 @@ import (
 
 // GuardAll checks every registered operation that is not public. It must answer 401 without a token and 403 without its
 // scope. With another company's token it must answer 403, in the same bytes as for a company that does not exist. With a token
-// that is bound to another integration it must answer 403, unless it is marked by web.Bound.
+// that is bound to another integration it must answer 403, unless it is marked by web.Bound. An operation outside of a
+// company's path needs any token.
 func GuardAll(t *testing.T, h *Harness) {
 	t.Helper()
 	guarded := 0
@@ -36,6 +37,9 @@ func (h *Harness) guard(op *huma.Operation) {
 	own, unknown := fill(op.Path, h.A.ID), fill(op.Path, id.New())
 	h.Do(op.Method, own, "", nil).WantProblem(401, "unauthenticated")
 	h.Do(op.Method, own, "x.y.z", nil).WantProblem(401, "unauthenticated")
+	if !strings.HasPrefix(op.Path, "/companies/") { // see web.OwnToken
+		return
+	}
 	foreign := h.Do(op.Method, own, h.B.Token, nil)
 	foreign.WantProblem(403, "forbidden")
 	absent := h.Do(op.Method, unknown, h.B.Token, nil)

@@ -12,11 +12,14 @@ import (
 	"net/http/httptest"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"orgops/shared/base/version"
+	"orgops/shared/domain/audit"
 	"orgops/shared/domain/company"
 	"orgops/shared/domain/user"
 	"orgops/shared/identity/password"
@@ -43,6 +46,8 @@ type Harness struct {
 	Vault    vault.Vault
 	Log      *logtest.Log
 	A, B     Tenant // two companies
+
+	passed *atomic.Int64 // nanoseconds that the sessions' clock is ahead
 }
 
 // Tenant describes a company with its founder.
@@ -59,19 +64,28 @@ func New(t testing.TB) *Harness {
 	config := token.Config{Issuer: "https://orgops.test", Audience: "orgops"}
 	keys := token.KeySet{Current: key}
 	h := &Harness{
-		t: t, Store: OpenStore(t), Hasher: password.New(), Log: &logtest.Log{},
+		t: t, passed: &atomic.Int64{}, Store: OpenStore(t), Hasher: password.New(), Log: &logtest.Log{},
 		Signer: token.NewSigner(config, keys), Verifier: token.NewVerifier(config, keys.Public()),
 	}
 	wrapper, err := vault.OpenFileKey(filepath.Join(t.TempDir(), "vault.key"))
 	errtest.Must(t, err)
 	h.Vault = vault.New(wrapper, vault.StoreKeys{Store: h.Store}, nil)
+	sessions := user.NewSessions(func() time.Time { return time.Now().Add(time.Duration(h.passed.Load())) })
 	h.Server = web.New(web.Options{
-		Title: "test", Version: "test", Verifier: h.Verifier, Vault: h.Vault,
+		Title: "test", Build: version.Build{Release: "test"}, Verifier: h.Verifier, Vault: h.Vault, Ended: sessions.Check, Audit: Record,
 		Tenant: func(companyID string) store.Company { return store.For(h.Store, companyID) },
 		Logger: slog.New(slog.NewJSONHandler(h.Log, &slog.HandlerOptions{Level: slog.LevelDebug})),
 	})
 	h.A, h.B = h.tenant("Acme", "ada@acme.test"), h.tenant("Beta", "bob@beta.test")
 	return h
+}
+
+// Record returns the write of an audit record, as the service's server does.
+func Record(c store.Company, a web.Audit, number int) store.Op {
+	return audit.Write(c, audit.Record{
+		At: a.At, Actor: audit.Actor{UserID: a.Caller.UserID, Role: a.Caller.Role, TokenID: a.Caller.TokenID}, Operation: a.Operation,
+		Resource: a.Resource, Outcome: a.Outcome, Status: a.Status, RequestID: a.RequestID, Network: a.Network, Omitted: a.Omitted,
+	}, number)
 }
 
 func (h *Harness) tenant(name, email string) Tenant {
@@ -81,6 +95,9 @@ func (h *Harness) tenant(name, email string) Tenant {
 	errtest.Must(h.t, err)
 	return Tenant{ID: p.CompanyID, UserID: p.UserID, Email: email, Token: h.issue(p.CompanyID, p.UserID, user.Founder.Scopes())}
 }
+
+// Forget lets time pass until the guard reads again which tokens have been ended.
+func (h *Harness) Forget() { h.passed.Add(int64(5 * time.Second)) }
 
 // In returns the harness for a subtest, so that a failure ends the subtest.
 func (h *Harness) In(t testing.TB) *Harness {
@@ -102,6 +119,12 @@ func (h *Harness) Token(companyID string, scopes ...string) string {
 func (h *Harness) BoundToken(companyID, provider string) string {
 	h.t.Helper()
 	return h.sign(token.Claims{Subject: h.userOf(companyID), Company: companyID, Provider: provider, Scopes: user.Founder.Scopes()})
+}
+
+// UserToken issues a token of a user with the role and its scopes, as a login does.
+func (h *Harness) UserToken(companyID, userID string, role user.Role) string {
+	h.t.Helper()
+	return h.sign(token.Claims{Subject: userID, Company: companyID, Role: string(role), Scopes: role.Scopes()})
 }
 
 func (h *Harness) issue(companyID, userID string, scopes []string) string {

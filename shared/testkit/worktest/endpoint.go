@@ -136,6 +136,7 @@ type Endpoint struct {
 	Secrets           []string // empty: no signing secret
 	Events            []string
 	RateLimit         int
+	Ordered           bool
 }
 
 // Subscribe registers the receiver as a company's certified endpoint for some events.
@@ -147,7 +148,7 @@ func (h *Harness) Subscribe(company, provider string, r *Receiver, events ...str
 // Register stores a certified endpoint with its secrets.
 func (h *Harness) Register(e Endpoint) integration.Integration {
 	h.T.Helper()
-	config, err := json.Marshal(map[string]any{"url": e.URL, "events": e.Events, "rateLimit": e.RateLimit})
+	config, err := json.Marshal(map[string]any{"url": e.URL, "events": e.Events, "rateLimit": e.RateLimit, "ordered": e.Ordered})
 	errtest.Must(h.T, err)
 	now := h.Clock.Now()
 	i := integration.Integration{

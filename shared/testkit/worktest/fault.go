@@ -3,16 +3,40 @@ package worktest
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 
 	"orgops/shared/storage/queue"
 	"orgops/shared/storage/store"
 )
 
-// Store wraps a store and lets a test make its commits fail.
+// Store wraps a store, lets a test make its commits fail, and counts its reads.
 type Store struct {
 	store.Store
 	mu     sync.Mutex
 	before func(ops []store.Op) error
+	reads  atomic.Int64
+	unread atomic.Int64 // queries that still fail
+}
+
+// Reads returns how many gets and queries have begun.
+func (s *Store) Reads() int64 { return s.reads.Load() }
+
+// Get counts a read.
+func (s *Store) Get(ctx context.Context, p store.Partition, key string) (store.Item, error) {
+	s.reads.Add(1)
+	return s.Store.Get(ctx, p, key)
+}
+
+// FailQueries makes the next n queries fail.
+func (s *Store) FailQueries(n int64) { s.unread.Store(n) }
+
+// Query counts a read.
+func (s *Store) Query(ctx context.Context, p store.Partition, q store.Query) (store.Page, error) {
+	s.reads.Add(1)
+	if s.unread.Add(-1) >= 0 {
+		return store.Page{}, store.ErrUnavailable
+	}
+	return s.Store.Query(ctx, p, q)
 }
 
 // Before calls f before every later commit, which fails with f's error. A nil f stops the calls.

@@ -13,8 +13,10 @@ import (
 	"testing"
 	"time"
 
+	"orgops/shared/base/id"
 	"orgops/shared/base/metric"
 	"orgops/shared/domain/integration"
+	"orgops/shared/domain/policy"
 	"orgops/shared/storage/queue/sqlitequeue"
 	"orgops/shared/storage/sqlitedb"
 	"orgops/shared/storage/store"
@@ -43,6 +45,7 @@ type Harness struct {
 	Syncs   *sqlitequeue.Queue
 	Vault   integration.Vault
 	Client  *outbound.Client
+	Engine  policy.Engine // of the harness's couriers; permits everything unless the test replaces it
 	Logger  *slog.Logger
 	Metrics *metric.Recorder
 
@@ -55,7 +58,7 @@ func New(t testing.TB, consumers ...string) *Harness {
 	ctx, folder := context.Background(), t.TempDir()
 	h := &Harness{
 		T: t, Clock: clocktest.At(time.Now().UTC().Truncate(time.Millisecond)), Logger: slog.New(slog.DiscardHandler),
-		Client: outbound.New(outbound.Options{AllowLoopback: true}),
+		Engine: permits{}, Client: outbound.New(outbound.Options{AllowLoopback: true}),
 	}
 	h.Metrics, h.measured = metrictest.New(h.Clock.Now)
 	db, err := sqlitedb.Open(ctx, filepath.Join(folder, "orgops.db"), sqlitedb.Options{})
@@ -83,9 +86,20 @@ func New(t testing.TB, consumers ...string) *Harness {
 // Courier makes a courier that caches endpoints for a minute, as in a process that consumes the feed.
 func (h *Harness) Courier() *courier.Courier {
 	return courier.New(courier.Deps{
-		Store: h.Store, Vault: h.Vault, Client: h.Client, Logger: h.Logger, Now: h.Clock.Now, Fresh: time.Minute,
+		Store: h.Store, Vault: h.Vault, Client: h.Client, Engine: h.Engine, Logger: h.Logger, Now: h.Clock.Now, Fresh: time.Minute,
 		Metrics: h.Metrics,
 	})
+}
+
+// permits decides as the service's own policies do on what the service does by itself.
+type permits struct{}
+
+// Decide implements policy.Engine.
+func (permits) Decide(_ context.Context, _ store.Company, r policy.Request) (policy.Decision, error) {
+	return policy.Decision{
+		ID: id.New(), Verdict: policy.Permitted, Principal: r.Principal, Action: r.Action, Resource: r.Resource,
+		Policies: []string{"permit-service-actions"}, Reasons: []string{}, At: time.Now().UTC(),
+	}, nil
 }
 
 // Measured returns the metrics since the test began: the sum of each count, and the number of values of each time.
@@ -155,19 +169,13 @@ func (h *Harness) Get(company, key string, into any) bool {
 func All[T any](h *Harness, company, prefix string) []T {
 	h.T.Helper()
 	var all []T
-	q := store.Query{Prefix: prefix}
-	for {
-		page, err := h.Company(company).Query(h.T.Context(), q)
+	for item, err := range h.Company(company).Items(h.T.Context(), store.Query{Prefix: prefix}) {
 		errtest.Must(h.T, err)
-		for _, item := range page.Items {
-			var one T
-			errtest.Must(h.T, json.Unmarshal(item.Body, &one))
-			all = append(all, one)
-		}
-		if q.After = page.Next; q.After == "" {
-			return all
-		}
+		var one T
+		errtest.Must(h.T, json.Unmarshal(item.Body, &one))
+		all = append(all, one)
 	}
+	return all
 }
 
 // Changes takes the next n changes from the feed as the test's own consumer.

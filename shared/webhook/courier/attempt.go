@@ -58,7 +58,7 @@ type Outcome struct {
 	RetryAfter time.Duration // the wait that the endpoint asked for, at most 24 h; 0: none
 }
 
-// Healthy reports whether the endpoint works, for Breaker.Done. No answer, a server error or a throttle is a problem of the
+// Healthy reports whether the endpoint works, for the breaker. No answer, a server error or a throttle is a problem of the
 // endpoint; a client error or a redirect is a problem of this delivery only.
 func (o Outcome) Healthy() bool {
 	return o.Status != 0 && o.Status < 500 && o.Status != http.StatusTooManyRequests

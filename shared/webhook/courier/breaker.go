@@ -88,6 +88,17 @@ func (c *circuit) record(o Outcome, now time.Time) (opened bool) {
 	return opened
 }
 
+// state returns the circuit's state as of now.
+func (c *circuit) state(now time.Time) BreakerState {
+	switch {
+	case now.Before(c.HeldUntil), c.Open > 0 && now.Before(c.OpenUntil):
+		return BreakerOpen
+	case c.Open > 0:
+		return BreakerHalfOpen
+	}
+	return BreakerClosed
+}
+
 // Breaker blocks attempts to an endpoint that keeps failing, so that a hanging endpoint holds no slots. It opens after five
 // consecutive unhealthy outcomes, for 30 s. Each failed probe doubles that, up to 5 minutes. The zero Breaker is closed. A
 // Breaker is safe for concurrent use.
@@ -97,21 +108,13 @@ type Breaker struct {
 }
 
 // Allow reports whether the caller may make an attempt now; if not, retryAt says when to ask again. After the attempt, the
-// caller reports the outcome with Done. Call Allow last, when the attempt has its slot and rate-limit token, because it may
+// caller records the outcome, unless it aborted the attempt: a probe without an outcome expires. Call Allow last, when the attempt has its slot and rate-limit token, because it may
 // consume the probe.
 func (b *Breaker) Allow(now time.Time) (ok bool, retryAt time.Time) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	ok, _, retryAt = b.allow(now)
 	return ok, retryAt
-}
-
-// Done records an outcome (Outcome.Healthy). opened reports that this outcome opened the breaker. Do not report an aborted
-// attempt; if it was the probe, the probe expires.
-func (b *Breaker) Done(healthy bool, now time.Time) (opened bool) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.done(healthy, now)
 }
 
 // record applies the outcome of an attempt, and reports whether it opened the breaker.
@@ -121,23 +124,16 @@ func (b *Breaker) record(o Outcome, now time.Time) (opened bool) {
 	return b.circuit.record(o, now)
 }
 
-// Hold blocks all attempts until a time that the endpoint asked for (Outcome.RetryAfter of a Throttled outcome). It blocks
-// them for at most five minutes, so that one answer does not stop an endpoint for a day.
-func (b *Breaker) Hold(until, now time.Time) {
+// leave ends a probe that was not made. An attempt that was allowed while the breaker was closed ends long before a probe begins.
+func (b *Breaker) leave() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.hold(until, now)
+	b.ProbeUntil = time.Time{}
 }
 
 // State returns the breaker's state as of now.
 func (b *Breaker) State(now time.Time) BreakerState {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	switch {
-	case now.Before(b.HeldUntil), b.Open > 0 && now.Before(b.OpenUntil):
-		return BreakerOpen
-	case b.Open > 0:
-		return BreakerHalfOpen
-	}
-	return BreakerClosed
+	return b.state(now)
 }

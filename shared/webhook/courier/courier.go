@@ -13,6 +13,7 @@ import (
 	"orgops/shared/base/metric"
 	"orgops/shared/domain/delivery"
 	"orgops/shared/domain/integration"
+	"orgops/shared/domain/policy"
 	"orgops/shared/storage/store"
 	"orgops/shared/webhook/outbound"
 )
@@ -31,6 +32,7 @@ type Deps struct {
 	Store  store.Store
 	Vault  integration.Vault
 	Client *outbound.Client
+	Engine policy.Engine // decides whether an endpoint is disabled; a courier that only sends samples needs none
 	Logger *slog.Logger
 	Now    func() time.Time
 	// Fresh limits how long endpoints are cached without a Forget; 0 disables the cache. A process that consumes the feed
@@ -61,7 +63,7 @@ func (c *Courier) leases() func(store.Company, string) *lease {
 	process := fmt.Sprintf("%08x", uint32(c.Random()*(1<<32)))
 	return func(company store.Company, provider string) *lease {
 		return &lease{
-			company: company, provider: provider, process: process, now: c.Now, logger: c.Logger, turn: make(chan struct{}, 1),
+			company: company, provider: provider, process: process, now: c.Now, logger: c.Logger, turn: make(chan struct{}, 1), random: c.Random,
 		}
 	}
 }
@@ -72,7 +74,7 @@ func (c *Courier) Stored(d *delivery.Delivery) {
 	case delivery.Delivered:
 		c.Metrics.Count(metric.DeliveriesSucceeded, 1)
 		c.Metrics.Since(metric.DeliveryDelay, d.CreatedAt)
-	case delivery.Scheduled:
+	case delivery.Scheduled, delivery.Waiting:
 		c.Metrics.Count(metric.DeliveriesScheduled, 1)
 	case delivery.Held:
 		c.Metrics.Count(metric.DeliveriesHeld, 1)

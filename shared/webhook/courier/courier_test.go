@@ -49,7 +49,7 @@ func setup(t *testing.T, fresh time.Duration) *running {
 	b := worktest.New(t)
 	r := &running{Harness: b, counted: &counted{Store: b.Store}, receiver: b.Receive()}
 	r.Courier = courier.New(courier.Deps{
-		Store: r.counted, Vault: b.Vault, Client: b.Client, Logger: b.Logger, Now: b.Clock.Now, Fresh: fresh,
+		Store: r.counted, Vault: b.Vault, Client: b.Client, Engine: b.Engine, Logger: b.Logger, Now: b.Clock.Now, Fresh: fresh,
 	})
 	b.Subscribe("a", "webhook", r.receiver, "memory.*")
 	return r

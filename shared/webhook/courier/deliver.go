@@ -2,7 +2,6 @@ package courier
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"orgops/shared/base/metric"
@@ -20,13 +19,6 @@ const (
 	Held                      // the endpoint may not receive events: see Result.Because
 )
 
-func (s State) String() string {
-	if s < Done || s > Held {
-		return fmt.Sprintf("State(%d)", uint8(s))
-	}
-	return [...]string{"done", "deferred", "held"}[s-Done]
-}
-
 // Result holds the result of Deliver.
 type Result struct {
 	State     State
@@ -43,19 +35,99 @@ type Result struct {
 // and, if it is done or held, its state. The caller schedules a deferred delivery: after an attempt by Enqueue,
 // otherwise by Enqueue or by deferring the message in hand. After an error nothing has changed; retry later.
 func (c *Courier) Deliver(ctx context.Context, e *Endpoint, d *delivery.Delivery, budget time.Duration) (Result, error) {
-	e, err := c.renew(ctx, e)
+	path := Queue
+	if d.Generation == 0 { // only the dispatcher makes attempts of deliveries that were never queued
+		path = Feed
+	}
+	a, err := c.Admit(ctx, e, path, budget)
 	if err != nil {
 		return Result{}, err
 	}
+	return a.Deliver(ctx, d), nil
+}
+
+// Admission allows one attempt to an endpoint, soon. Its holder calls Deliver or Leave, once.
+type Admission struct {
+	Until  time.Time // not zero: no attempt is allowed before
+	Broken bool      // because of the breaker, and maybe for long
+
+	courier  *Courier
+	endpoint *Endpoint
+	budget   time.Duration
+	ends     time.Time // not zero: the attempt must have begun before
+	held     bool
+	because  string
+}
+
+// Admit allows an attempt, as Deliver does, before the delivery is known. So a delivery that must wait need not be read.
+func (c *Courier) Admit(ctx context.Context, e *Endpoint, p Path, budget time.Duration) (*Admission, error) {
+	return c.admit(ctx, e, p, budget, 0)
+}
+
+// AdmitOf does what Admit does, for a caller that keeps its deliveries in hand and asks again soon: so many of them, with this
+// one. Until is the earliest time at which an attempt may be allowed, not a turn among the deliveries that wait. It is not after
+// now if an attempt must end first.
+func (c *Courier) AdmitOf(ctx context.Context, e *Endpoint, p Path, budget time.Duration, inHand int) (*Admission, error) {
+	return c.admit(ctx, e, p, budget, inHand)
+}
+
+func (c *Courier) admit(ctx context.Context, e *Endpoint, p Path, budget time.Duration, inHand int) (*Admission, error) {
+	e, err := c.renew(ctx, e)
+	if err != nil {
+		return nil, err
+	}
 	now := c.Now()
-	if because, held := e.held(now); held {
-		d.Hold(because)
-		return Result{State: Held, Because: because}, nil
+	a := &Admission{courier: c, endpoint: e, budget: budget}
+	if a.because, a.held = e.held(now); a.held {
+		return a, nil
 	}
-	if until, wait := e.wait(ctx, d, budget, now); wait {
-		return Result{State: Deferred, Until: until}, nil
+	if until, wait := e.wait(ctx, p, budget, now, inHand); wait {
+		a.Until, a.Broken = until, e.sealed || e.health.broken(now)
+		return a, nil
 	}
-	return c.attempt(ctx, e, d, budget), nil
+	if c.Shared {
+		a.ends = c.Now().Add(e.health.lasts())
+	}
+	return a, nil
+}
+
+// Deliver does what Courier.Deliver does. If it is called too late, it makes no attempt, and the delivery is due soon.
+func (a *Admission) Deliver(ctx context.Context, d *delivery.Delivery) Result {
+	if a.held {
+		d.Hold(a.because)
+		return Result{State: Held, Because: a.because}
+	}
+	if !a.Until.IsZero() {
+		return Result{State: Deferred, Until: a.Until}
+	}
+	if now := a.courier.Now(); !a.ends.IsZero() && now.After(a.ends) {
+		a.Leave(ctx)
+		return Result{State: Deferred, Until: now.Add(a.courier.SpillDelay())}
+	}
+	return a.courier.attempt(ctx, a.endpoint, d, a.budget)
+}
+
+// Leave gives the admission back: no attempt is made.
+func (a *Admission) Leave(ctx context.Context) {
+	if !a.held && a.Until.IsZero() {
+		a.endpoint.health.leave(ctx)
+	}
+}
+
+// Reserve leases slots for attempts that are about to begin, at most for those that an endpoint may have at first. So they do not
+// lease them one by one. Yield gives them back.
+func (c *Courier) Reserve(ctx context.Context, e *Endpoint, attempts int) {
+	if e.health != nil && e.health.lease != nil && attempts > freeRetries {
+		e.health.lease.reserve(ctx, min(attempts, firstWindow))
+	}
+}
+
+// Yield gives back the slots that this process has leased of an endpoint and does not use. Without it they are free again when
+// the lease ends.
+func (c *Courier) Yield(ctx context.Context, e *Endpoint) {
+	if e.health != nil && e.health.lease != nil {
+		e.health.lease.yield(ctx)
+	}
 }
 
 // attempt sends a delivery once, logs the attempt in it, and applies the outcome to the delivery and the endpoint.
@@ -76,7 +148,7 @@ func (c *Courier) attempt(ctx context.Context, e *Endpoint, d *delivery.Delivery
 		return Result{State: Done, Attempted: true}
 	case Gone:
 		d.End(delivery.Failed)
-		c.disable(ctx, e, e.Integration, integration.DisabledGone, now)
+		c.disable(ctx, e, integration.DisabledGone, now)
 		return Result{State: Done, Attempted: true}
 	}
 	if at, again := next(d.Made, o, now, c.Random()); again {

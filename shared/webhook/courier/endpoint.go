@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"orgops/shared/base/fault"
+	"orgops/shared/base/memo"
 	"orgops/shared/domain/delivery"
 	"orgops/shared/domain/event"
 	"orgops/shared/domain/integration"
@@ -24,15 +25,18 @@ type Endpoint struct {
 
 	version int64
 	events  []string
+	ordered bool
 	target  *Target // nil: unusable configuration or secrets
 	sealed  bool    // the secrets could not be decrypted this time
 	health  *health
 	deleted bool        // the integration no longer exists
 	stale   atomic.Bool // the integration may have changed since it was prepared
+
+	disabling chan struct{} // full while an attempt disables the endpoint
 }
 
 func deleted(company store.Company, provider string) *Endpoint {
-	return &Endpoint{Company: company, Integration: integration.Integration{Provider: provider}, deleted: true}
+	return &Endpoint{Company: company, Integration: integration.Integration{Provider: provider}, deleted: true, disabling: make(chan struct{}, 1)}
 }
 
 // sealedWait sets the wait for an endpoint whose secrets could not be decrypted; the key service may recover.
@@ -44,6 +48,7 @@ type config struct {
 	Events    []string          `json:"events"`
 	Headers   map[string]string `json:"headers"`
 	RateLimit int               `json:"rateLimit"`
+	Ordered   bool              `json:"ordered"`
 }
 
 // Key returns the endpoint's key for Slots.
@@ -54,6 +59,18 @@ func (e *Endpoint) Key() EndpointKey {
 // Subscribes reports whether the endpoint subscribes to an event and has the permission to receive events.
 func (e *Endpoint) Subscribes(name string) bool {
 	return e.Has(integration.EventDeliver) && event.Matches(e.events, name)
+}
+
+// IsStale reports whether the endpoint has changed since it was loaded, as far as this process knows.
+func (e *Endpoint) IsStale() bool { return e.stale.Load() }
+
+// Ordered reports whether the endpoint receives the events about one record in the order of the record's changes.
+func (e *Endpoint) Ordered() bool { return e.ordered }
+
+// Holds reports whether deliveries to the endpoint must be held.
+func (e *Endpoint) Holds(now time.Time) bool {
+	_, held := e.held(now)
+	return held
 }
 
 // held reports whether deliveries to the endpoint must be held, and why. The tenant recovers them after the endpoint is
@@ -68,6 +85,8 @@ func (e *Endpoint) held(now time.Time) (because string, held bool) {
 		return "disabled", true
 	case !e.Allows(integration.EventDeliver, now):
 		return "sandbox", true
+	case e.Suspended: // last: what is held for another reason is not sent when the company is resumed
+		return delivery.HeldSuspended, true
 	}
 	return "", false
 }
@@ -76,11 +95,38 @@ func (e *Endpoint) held(now time.Time) (because string, held bool) {
 // rate limit is reached, or the secrets cannot be decrypted. The times are spread out, so that the deliveries do not all
 // come back at once. If the delivery need not wait, the call has taken a rate-limit token and possibly the breaker's probe,
 // so an attempt must follow.
-func (e *Endpoint) wait(ctx context.Context, d *delivery.Delivery, budget time.Duration, now time.Time) (until time.Time, wait bool) {
+//
+// If the caller keeps deliveries in hand, the times are not spread out.
+func (e *Endpoint) wait(ctx context.Context, p Path, budget time.Duration, now time.Time, inHand int) (until time.Time, wait bool) {
 	if e.sealed {
 		return now.Add(sealedWait + spillDelay(e.health.random)), true
 	}
-	return e.health.wait(ctx, d, budget, now)
+	return e.health.wait(ctx, p, budget, now, inHand)
+}
+
+// Known returns one endpoint: from the cache if it is fresh, or as this invocation has read it before (see memo), or else as
+// Endpoint does.
+func (c *Courier) Known(ctx context.Context, company store.Company, provider string) (*Endpoint, error) {
+	if c.Fresh > 0 {
+		all, err := c.Endpoints(ctx, company.ID())
+		if err != nil {
+			return nil, err
+		}
+		if e := find(all, provider); e != nil {
+			return e, nil
+		}
+	}
+	return memo.Get(ctx, EndpointKey{company.ID(), provider}, func() (*Endpoint, error) { return c.Endpoint(ctx, company, provider) })
+}
+
+// find returns the endpoint of a provider, or nil.
+func find(all []*Endpoint, provider string) *Endpoint {
+	for _, e := range all {
+		if e.Provider == provider {
+			return e
+		}
+	}
+	return nil
 }
 
 // Endpoint loads one endpoint from the store. Deliver holds deliveries to a deleted endpoint.
@@ -99,7 +145,7 @@ func (c *Courier) Endpoint(ctx context.Context, company store.Company, provider 
 // it returns an endpoint whose deliveries wait or are held, because an error would block the company's other endpoints and
 // the companies behind them in the feed.
 func (c *Courier) prepare(ctx context.Context, company store.Company, stored integration.Stored) (*Endpoint, error) {
-	e := &Endpoint{Company: company, Integration: stored.Integration, version: stored.Version}
+	e := &Endpoint{Company: company, Integration: stored.Integration, version: stored.Version, disabling: make(chan struct{}, 1)}
 	unusable := func(err error) {
 		c.Logger.ErrorContext(ctx, "endpoint not usable", "company", company.ID(), "provider", stored.Provider, "error", err)
 	}
@@ -113,7 +159,7 @@ func (c *Courier) prepare(ctx context.Context, company store.Company, stored int
 			conf.Events = event.Patterns() // held, so that a recovery can send them
 		}
 	}
-	e.events, e.health = conf.Events, c.health.of(company, stored.Provider, conf.RateLimit)
+	e.events, e.ordered, e.health = conf.Events, conf.Ordered, c.health.of(company, stored.Provider, conf.RateLimit)
 	if stored.IsDamaged() {
 		return e, nil
 	}
@@ -157,7 +203,7 @@ func (c *Courier) Endpoints(ctx context.Context, companyID string, names ...stri
 	}
 	generation := c.cache.generation()
 	company := store.For(c.Store, companyID)
-	all, err := integration.List(ctx, company)
+	all, err := memo.Get(ctx, listKey(companyID), func() ([]integration.Stored, error) { return integration.List(ctx, company) })
 	if err != nil {
 		return nil, err
 	}
@@ -166,7 +212,7 @@ func (c *Courier) Endpoints(ctx context.Context, companyID string, names ...stri
 		if !stored.Has(integration.EventDeliver) || c.Fresh == 0 && !subscribes(stored.Integration, names) {
 			continue
 		}
-		e, err := c.prepare(ctx, company, stored)
+		e, err := memo.Get(ctx, EndpointKey{companyID, stored.Provider}, func() (*Endpoint, error) { return c.prepare(ctx, company, stored) })
 		if err != nil {
 			return nil, err
 		}
@@ -175,6 +221,9 @@ func (c *Courier) Endpoints(ctx context.Context, companyID string, names ...stri
 	c.cache.put(companyID, endpoints, now, generation)
 	return endpoints, nil
 }
+
+// listKey is the key of a company's integrations in the invocation's memo.
+type listKey string
 
 // subscribes reports whether an endpoint may subscribe to one of these events. It is true without names.
 func subscribes(i integration.Integration, names []string) bool {
@@ -187,17 +236,18 @@ func subscribes(i integration.Integration, names []string) bool {
 
 // renew returns the endpoint's current version: the same endpoint, unless it may have changed since it was prepared.
 func (c *Courier) renew(ctx context.Context, e *Endpoint) (*Endpoint, error) {
-	if !e.stale.Load() {
+	switch {
+	case !e.stale.Load():
 		return e, nil
+	case c.Fresh == 0:
+		return c.Endpoint(ctx, e.Company, e.Provider)
 	}
 	all, err := c.Endpoints(ctx, e.Company.ID())
 	if err != nil {
 		return nil, err
 	}
-	for _, one := range all {
-		if one.Provider == e.Provider {
-			return one, nil
-		}
+	if one := find(all, e.Provider); one != nil {
+		return one, nil
 	}
 	return deleted(e.Company, e.Provider), nil
 }

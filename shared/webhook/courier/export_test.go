@@ -17,3 +17,15 @@ func (e *Endpoint) WaitUntil(now time.Time) (until time.Time, wait bool) {
 func (c *Courier) Renew(ctx context.Context, e *Endpoint) (*Endpoint, error) { return c.renew(ctx, e) }
 
 func (s *Slots) Record(e EndpointKey, o Outcome) { s.record(e, o) }
+
+func (b *Breaker) Done(healthy bool, now time.Time) (opened bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.done(healthy, now)
+}
+
+func (b *Breaker) Hold(until, now time.Time) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.hold(until, now)
+}

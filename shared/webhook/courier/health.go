@@ -5,7 +5,6 @@ import (
 	"sync"
 	"time"
 
-	"orgops/shared/domain/delivery"
 	"orgops/shared/storage/store"
 )
 
@@ -27,25 +26,52 @@ type health struct {
 const ahead = 30 * time.Second
 
 // wait reports whether an attempt must wait, and until when.
-func (h *health) wait(ctx context.Context, d *delivery.Delivery, budget time.Duration, now time.Time) (until time.Time, wait bool) {
+func (h *health) wait(ctx context.Context, p Path, budget time.Duration, now time.Time, inHand int) (until time.Time, wait bool) {
 	if h.lease == nil {
 		return h.waitAlone(now)
 	}
-	if at, ok := h.lease.admit(ctx, h.demand(d, budget)); !ok {
-		return h.spread(at, now).Add(spillDelay(h.random)), true
-	}
-	return time.Time{}, false
+	d := h.demand(p, budget)
+	d.inHand = inHand
+	until, ok := h.lease.admit(ctx, d)
+	return until, !ok
 }
 
-// demand returns what an attempt of a delivery needs. Only the dispatcher makes attempts of deliveries that were never queued.
-func (h *health) demand(d *delivery.Delivery, budget time.Duration) demand {
+// broken reports whether the breaker makes attempts wait.
+func (h *health) broken(now time.Time) bool {
+	if h.lease == nil {
+		return h.breaker.State(now) != BreakerClosed
+	}
+	return h.lease.broken(now)
+}
+
+// leave ends an attempt that wait has allowed and that was not made. Its token is lost.
+func (h *health) leave(ctx context.Context) {
+	if h.lease == nil {
+		h.breaker.leave()
+		return
+	}
+	h.lease.leave(ctx)
+}
+
+// lasts returns for how long an attempt may begin after wait has allowed it.
+func (h *health) lasts() time.Duration {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.rate > 0 {
+		return late
+	}
+	return leadTime
+}
+
+// demand returns what an attempt needs.
+func (h *health) demand(p Path, budget time.Duration) demand {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	free := freeRetries
-	if d.Generation == 0 {
+	if p == Feed {
 		free = freeFirst
 	}
-	return demand{rate: h.rate, free: free, budget: budget}
+	return demand{rate: h.rate, free: free, budget: budget, spread: h.spread}
 }
 
 func (h *health) waitAlone(now time.Time) (until time.Time, wait bool) {
@@ -151,4 +177,15 @@ func (h *healths) of(company store.Company, provider string, rate int) *health {
 		}
 	}
 	return known
+}
+
+// state returns the state of the breaker that this process keeps for an endpoint.
+func (h *healths) state(company store.Company, provider string, now time.Time) BreakerState {
+	h.mu.Lock()
+	known := h.known[company.ID()+"/"+provider]
+	h.mu.Unlock()
+	if known == nil {
+		return BreakerClosed
+	}
+	return known.breaker.State(now)
 }

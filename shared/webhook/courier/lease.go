@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"maps"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -22,6 +23,7 @@ type lease struct {
 	process  string
 	now      func() time.Time
 	logger   *slog.Logger
+	random   func() float64
 
 	waiting  atomic.Int32 // callers of admit that wait for their turn or have it
 	outcomes outcomes
@@ -33,11 +35,16 @@ type lease struct {
 	away     time.Time // the store has failed: do not ask it before
 	tokens   []time.Time
 	inFlight int
+	latency  time.Duration // of the last answer
+	line     line          // of the deliveries that found no slot
 }
 
 const (
-	seenFresh    = time.Second     // how long what was read serves; a breaker that another process opens is noticed after this time
-	leaseTries   = 3               // writes that may lose against other processes, before the delivery waits
+	seenFresh    = time.Second // how long what was read serves; a breaker that another process opens is noticed after this time
+	partInHand   = 4           // a caller with many deliveries takes the tokens of this part of a second at once,
+	leastInHand  = 4           // and at least so many
+	leaseTries   = 4           // writes that may lose against other processes, before the delivery waits
+	apart        = 200 * time.Millisecond
 	leaseTimeout = 2 * time.Second // of one call to the store
 )
 
@@ -46,10 +53,13 @@ type demand struct {
 	rate   int // attempts a second; 0: no limit
 	free   int // attempts in flight of this process that need no lease
 	budget time.Duration
+	spread func(at, now time.Time) time.Time // spaces attempts that must wait at the rate
+	inHand int                               // deliveries that the caller has; it asks again itself, and needs no turn
 }
 
 // admit waits up to a second for the attempt's token, and reports whether the attempt may begin. If it may, the caller calls
-// done after it. If it may not, until is the time to ask again.
+// done after it. If it may not, until is the time to ask again. Attempts that ask at the same moment get their times in the
+// order of their turns.
 func (l *lease) admit(ctx context.Context, d demand) (until time.Time, ok bool) {
 	token, until, ok := l.take(ctx, d)
 	if !ok || d.rate == 0 {
@@ -59,11 +69,13 @@ func (l *lease) admit(ctx context.Context, d demand) (until time.Time, ok bool) 
 	if wait.For(ctx, from.Sub(l.now())) && !l.now().After(to) {
 		return time.Time{}, true
 	}
-	l.leave() // too late: the token is lost
-	return l.now(), false
+	l.leave(ctx) // too late: the token is lost
+	l.turn <- struct{}{}
+	defer func() { <-l.turn }()
+	return l.postpone(l.now(), d), false
 }
 
-// take takes what an attempt needs: from what the process has, or else from the shared item.
+// take waits for its turn and takes what an attempt needs.
 func (l *lease) take(ctx context.Context, d demand) (token, until time.Time, ok bool) {
 	l.waiting.Add(1)
 	l.turn <- struct{}{}
@@ -71,6 +83,31 @@ func (l *lease) take(ctx context.Context, d demand) (token, until time.Time, ok 
 		l.waiting.Add(-1)
 		<-l.turn
 	}()
+	if token, until, ok = l.try(ctx, d); !ok {
+		until = l.postpone(until, d)
+	}
+	return token, until, ok
+}
+
+// postpone returns when an attempt that is refused until a time asks again. If only slots are missing, it stands in line. The
+// caller has the turn.
+func (l *lease) postpone(until time.Time, d demand) time.Time {
+	if d.inHand > 0 {
+		return until
+	}
+	now, least := l.now(), spillDelay(l.random)
+	at := d.spread(until, now).Add(least)
+	if until.After(now) {
+		return at
+	}
+	if placed := l.line.place(now, pace{slots: l.inFlight, most: l.inFlight, latency: l.latency}, least); placed.After(at) {
+		return placed
+	}
+	return at
+}
+
+// try takes what an attempt needs: from what the process has, or else from the shared item.
+func (l *lease) try(ctx context.Context, d demand) (token, until time.Time, ok bool) {
 	for range leaseTries {
 		now := l.now().UTC()
 		if now.Before(l.away) {
@@ -84,13 +121,16 @@ func (l *lease) take(ctx context.Context, d demand) (token, until time.Time, ok 
 		l.tokens = slices.DeleteFunc(l.tokens, func(t time.Time) bool { return t.Add(late).Before(now) })
 		a := ask{now: now, process: l.process, ends: now.Add(leadTime + d.budget), slots: max(l.inFlight+1-d.free, 0), rate: d.rate}
 		if len(l.tokens) == 0 {
-			a.tokens = int(l.waiting.Load())
+			a.tokens = max(int(l.waiting.Load()), min(d.inHand, max(d.rate/partInHand, leastInHand)))
 		}
 		after, g := l.seen.take(a)
 		if !g.ok {
 			return time.Time{}, g.until, false
 		}
 		if g.write && l.write(ctx, after) != nil {
+			if !wait.For(ctx, time.Duration(l.random()*float64(apart))) { // so that the processes do not write at the same moment again
+				break
+			}
 			continue
 		}
 		l.tokens = append(l.tokens, g.times...)
@@ -112,6 +152,9 @@ func (l *lease) done(ctx context.Context, o Outcome) (opened bool) {
 	l.turn <- struct{}{}
 	defer func() { <-l.turn }()
 	l.inFlight--
+	if o.Class == Delivered {
+		l.latency = o.Latency
+	}
 	all := l.outcomes.take()
 	for range leaseTries {
 		after := l.seen
@@ -134,11 +177,55 @@ func (l *lease) done(ctx context.Context, o Outcome) (opened bool) {
 	return false
 }
 
-// leave ends an admitted attempt that was not made.
-func (l *lease) leave() {
+// broken reports whether the breaker makes attempts wait, as far as the process has seen.
+func (l *lease) broken(now time.Time) bool {
 	l.turn <- struct{}{}
+	defer func() { <-l.turn }()
+	return l.seen.Circuit.state(now) != BreakerClosed
+}
+
+// leave ends an admitted attempt that was not made. If it was the probe, another attempt may be: while a probe is going on, no
+// other attempt is admitted.
+func (l *lease) leave(ctx context.Context) {
+	l.turn <- struct{}{}
+	defer func() { <-l.turn }()
 	l.inFlight--
-	<-l.turn
+	if after := l.seen; !after.Circuit.ProbeUntil.IsZero() {
+		after.Circuit.ProbeUntil = time.Time{}
+		_ = l.write(ctx, after) // without it, the probe expires
+	}
+}
+
+// reserve leases slots for this many attempts at once, if they are free and the breaker is closed. Without it, each attempt leases
+// what it needs.
+func (l *lease) reserve(ctx context.Context, attempts int) {
+	l.turn <- struct{}{}
+	defer func() { <-l.turn }()
+	now := l.now().UTC()
+	if age := now.Sub(l.seenAt); (age < 0 || age > seenFresh) && l.read(ctx) != nil {
+		return
+	}
+	a := ask{now: now, process: l.process, ends: now.Add(leadTime + RetryTimeout), slots: attempts - freeRetries}
+	if after, g := l.seen.take(a); g.ok && g.write && l.seen.Circuit.state(now) == BreakerClosed {
+		_ = l.write(ctx, after)
+	}
+}
+
+// yield gives the leased slots back, unless attempts are in flight.
+func (l *lease) yield(ctx context.Context) {
+	l.turn <- struct{}{}
+	defer func() { <-l.turn }()
+	for range leaseTries {
+		if _, leased := l.seen.Slots[l.process]; !leased || l.inFlight > 0 {
+			return
+		}
+		after := l.seen
+		after.Slots = maps.Clone(after.Slots)
+		delete(after.Slots, l.process)
+		if err := l.write(ctx, after); !errors.Is(err, store.ErrConflict) || l.read(ctx) != nil {
+			return
+		}
+	}
 }
 
 // saw takes over what a query that began at a time has read, unless the process has seen newer bounds.

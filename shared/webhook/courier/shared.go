@@ -10,14 +10,15 @@ const (
 	freeFirst   = 16 // first attempts of a process without a lease
 	freeRetries = 1
 	maxLeased   = 240
-	leasedMore  = 3 // slots that a lease adds to those needed, so that it need not be renewed soon
+	leasedMore  = 3 // slots that a lease adds to those needed, at least, so that it need not be renewed soon
+	leasedPart  = 2 // a lease adds this part of those needed, if that is more
 )
 
 // Times of a lease.
 const (
-	slotsLeased = 30 * time.Second // longer than an attempt, so that several attempts use a lease one after another
-	slotsMargin = 5 * time.Second  // for the clocks of processes: a leased attempt ends this long before its lease
-	leadTime    = time.Second      // how far ahead tokens are leased
+	slotsLeased = time.Minute     // longer than an attempt, so that several attempts use a lease one after another
+	slotsMargin = 5 * time.Second // for the clocks of processes: a leased attempt ends this long before its lease
+	leadTime    = time.Second     // how far ahead tokens are leased
 	late        = 100 * time.Millisecond
 	boundsKept  = time.Hour // after the last change
 )
@@ -89,7 +90,7 @@ func (b *sharedBounds) lease(a ask) bool {
 	if free < a.slots {
 		return false
 	}
-	slots[a.process] = leased{Slots: min(a.slots+leasedMore, free), Until: a.now.Add(slotsLeased)}
+	slots[a.process] = leased{Slots: min(a.slots+max(leasedMore, a.slots/leasedPart), free), Until: a.now.Add(slotsLeased)}
 	b.Slots = slots
 	return true
 }

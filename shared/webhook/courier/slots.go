@@ -18,7 +18,17 @@ type Slots struct {
 	inFlight  int
 	companies map[string]int
 	endpoints map[EndpointKey]*window
+	fed       [2]feeding // the companies that made first attempts last
 }
+
+// feeding says when a company last asked for a slot for a first attempt.
+type feeding struct {
+	company string
+	at      time.Time
+}
+
+// Another company is active for a time after it asked for a slot for a first attempt.
+const lately = time.Second
 
 // TotalSlots is the number of slots of a process. An attempt takes about 50 kB: its delivery, its goroutines and its
 // connection.
@@ -42,8 +52,10 @@ func (s *Slots) TryAcquire(e EndpointKey, p Path) bool {
 	defer s.mu.Unlock()
 	now := s.now()
 	w := s.window(e, now)
-	left := s.total - s.inFlight - s.companies[e.Company]
-	share := min(shareOfLeft*left, w.inFlight()+left)
+	if p == Feed {
+		s.feeds(e.Company, now)
+	}
+	share := s.share(e, w)
 	if !w.admits(p, min(w.limit, share), now) {
 		w.refuse(p, share, now)
 		return false
@@ -52,6 +64,44 @@ func (s *Slots) TryAcquire(e EndpointKey, p Path) bool {
 	s.companies[e.Company]++
 	w.acquire(p)
 	return true
+}
+
+// share returns how many slots an endpoint may hold for its company's sake.
+func (s *Slots) share(e EndpointKey, w *window) int {
+	left := s.total - s.inFlight - s.companies[e.Company]
+	return min(shareOfLeft*left, w.inFlight()+left)
+}
+
+// Pace returns how long the holder of a slot waits before its attempt. While another company makes first attempts, the attempts of
+// a backlog are spread over the time of an answer. Hundreds that begin at once would also end at once, and the other company would
+// wait for all of their records.
+func (s *Slots) Pace(e EndpointKey) time.Duration {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	w, now := s.endpoints[e], s.now()
+	for _, f := range s.fed {
+		if f.company != e.Company && now.Sub(f.at) < lately {
+			return w.pace(now, min(w.limit, s.share(e, w)))
+		}
+	}
+	return 0
+}
+
+// feeds notes that a company makes a first attempt.
+func (s *Slots) feeds(company string, now time.Time) {
+	if s.fed[0].company != company {
+		s.fed[1] = s.fed[0]
+	}
+	s.fed[0] = feeding{company, now}
+}
+
+// ComeBack returns when a delivery that found no slot should ask again: after those that found none before it, and after least.
+func (s *Slots) ComeBack(e EndpointKey, least time.Duration) time.Time {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now := s.now()
+	w := s.window(e, now)
+	return w.line.place(now, pace{slots: min(w.limit, w.share), most: min(w.ceiling, w.share), latency: w.shortest}, least)
 }
 
 // Release returns a slot from TryAcquire.

@@ -209,3 +209,52 @@ func TestSlots_Paths(t *testing.T) {
 	p.clock.Advance(4 * time.Second) // the queue has stopped asking
 	p.wantFill(e, 8)
 }
+
+// TestSlots_Pace checks that attempts which get their slots at the same moment begin one after the other, over the time of an
+// answer, and at once if they come slowly.
+func TestSlots_Pace(t *testing.T) {
+	t.Parallel()
+	p, e, other := newPool(t, 2048), key("a", "webhook"), key("b", "webhook")
+	p.fill(e, courier.Queue)
+	p.Record(e, answer(1900*time.Millisecond)) // makes room for 19 slots
+	p.TryAcquire(other, courier.Feed)
+	for i, want := range []time.Duration{0, 100 * time.Millisecond, 200 * time.Millisecond} {
+		if got := p.Pace(e); got != want {
+			t.Errorf("attempt %d waits %v, want %v", i, got, want)
+		}
+	}
+	p.clock.Advance(900 * time.Millisecond)
+	if got := p.Pace(e); got != 0 {
+		t.Errorf("an attempt almost a second later waits %v, want 0", got)
+	}
+	for range 100 {
+		p.Pace(e)
+	}
+	if got := p.Pace(e); got > 1900*time.Millisecond {
+		t.Errorf("an attempt waits %v, want at most the time of an answer", got)
+	}
+}
+
+// TestSlots_Pace_Others spreads attempts only while another company makes first attempts, also to an endpoint that answers at once.
+func TestSlots_Pace_Others(t *testing.T) {
+	t.Parallel()
+	p, e, other := newPool(t, 2048), key("a", "webhook"), key("b", "webhook")
+	p.fill(e, courier.Queue)
+	wantThird := func(want time.Duration) {
+		t.Helper()
+		p.Pace(e)
+		p.Pace(e)
+		if got := p.Pace(e); got != want {
+			t.Errorf("the third attempt waits %v, want %v", got, want)
+		}
+		p.clock.Advance(100 * time.Millisecond)
+	}
+	wantThird(0)
+	p.TryAcquire(e, courier.Feed)
+	wantThird(0)
+	p.TryAcquire(other, courier.Feed)
+	p.TryAcquire(e, courier.Feed)
+	wantThird(4 * time.Millisecond)
+	p.clock.Advance(time.Second)
+	wantThird(0)
+}

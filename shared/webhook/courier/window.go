@@ -36,6 +36,9 @@ type window struct {
 	full     time.Time     // when the window last refused an attempt
 	used     time.Time     // when a slot was last asked for
 	paths    [paths]pathUse
+	share    int       // of its company, when the window last refused an attempt
+	line     line      // of the deliveries that found no slot
+	next     time.Time // when the next attempt begins if the attempts are spread out
 }
 
 // pathUse counts a path's attempts in flight and its recent refusals.
@@ -64,7 +67,7 @@ func (w *window) admits(p Path, limit int, now time.Time) bool {
 
 // refuse notes that a path got no slot. If the endpoint's share has room, the window is full.
 func (w *window) refuse(p Path, share int, now time.Time) {
-	if w.limit < share {
+	if w.share = share; w.limit < share {
 		w.full = now
 	}
 	use := &w.paths[p]
@@ -78,6 +81,25 @@ func (w *window) acquire(p Path) {
 	use := &w.paths[p]
 	use.inFlight++
 	use.refused = max(use.refused-1, 0)
+}
+
+// leastStep separates the attempts that pace spreads, even if the endpoint answers at once. Without it, they would take both cores
+// of a small machine.
+const leastStep = 2 * time.Millisecond
+
+// pace returns how long an attempt waits so that slots of them are spread over the latency of an answer.
+func (w *window) pace(now time.Time, slots int) time.Duration {
+	slots = max(slots, 1)
+	step := max(w.shortest/time.Duration(slots), leastStep)
+	if w.next.Before(now) {
+		w.next = now
+	}
+	pause := w.next.Sub(now)
+	w.next = w.next.Add(step)
+	if end := now.Add(time.Duration(slots) * step); w.next.After(end) {
+		w.next = end
+	}
+	return pause
 }
 
 // accepted notes a delivery. The window grows only if it was full during the attempt.

@@ -7,6 +7,7 @@
 package outbound
 
 import (
+	"context"
 	"crypto/tls"
 	"crypto/x509"
 	"net"
@@ -35,7 +36,19 @@ const (
 	maxIdle          = 512
 	maxIdlePerHost   = 128
 	maxHeader        = 32 << 10
+	readBuffer       = 1 << 10 // of a connection: an answer's header
+	writeBuffer      = 2 << 10 // of a connection: a request of a usual size
 )
+
+// Permit decides whether a request to a host may be sent. A request that it refuses fails with its error.
+type Permit func(ctx context.Context, host string) error
+
+type permitKey struct{}
+
+// WithPermit returns a context under which every client asks permit before each request.
+func WithPermit(ctx context.Context, permit Permit) context.Context {
+	return context.WithValue(ctx, permitKey{}, permit)
+}
 
 // Client sends requests under the rules. Make one per process. It is safe for concurrent use.
 type Client struct {
@@ -60,6 +73,8 @@ func New(opts Options) *Client {
 		MaxIdleConnsPerHost:    maxIdlePerHost,
 		IdleConnTimeout:        idleTimeout,
 		MaxResponseHeaderBytes: maxHeader,
+		ReadBufferSize:         readBuffer,
+		WriteBufferSize:        writeBuffer,
 	}
 	if c.send = opts.Transport; c.send == nil {
 		c.send = c.transport
@@ -69,7 +84,14 @@ func New(opts Options) *Client {
 
 // Do sends one request as http.RoundTripper does. It returns a redirect like any other answer. The caller closes the body.
 // The request's context bounds the whole exchange, including the reading of the body. Explain describes its errors.
-func (c *Client) Do(req *http.Request) (*http.Response, error) { return c.send.RoundTrip(req) }
+func (c *Client) Do(req *http.Request) (*http.Response, error) {
+	if permit, ok := req.Context().Value(permitKey{}).(Permit); ok {
+		if err := permit(req.Context(), req.URL.Hostname()); err != nil {
+			return nil, err
+		}
+	}
+	return c.send.RoundTrip(req)
+}
 
 // CloseIdle closes the connections that no request is using.
 func (c *Client) CloseIdle() { c.transport.CloseIdleConnections() }

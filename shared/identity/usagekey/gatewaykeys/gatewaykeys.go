@@ -48,8 +48,8 @@ func (p *Plans) Enrol(ctx context.Context, company, plan string) error {
 	if err := p.Check(plan); err != nil {
 		return err
 	}
-	name := "company " + company
-	id, err := p.key(ctx, name, usagekey.Of(company))
+	name := keyName(company, plan)
+	id, err := p.key(ctx, name, usagekey.Of(company, plan))
 	if err != nil {
 		return fmt.Errorf("create the usage key: %w", err)
 	}
@@ -64,6 +64,9 @@ func (p *Plans) Enrol(ctx context.Context, company, plan string) error {
 	}
 	return nil
 }
+
+// keyName names a company's key in a plan, as the gateway's console shows it.
+func keyName(company, plan string) string { return "company " + company + " " + plan }
 
 // holds reports whether a plan has the key with this name and id. It reports false when the lookup returns an error.
 func (p *Plans) holds(ctx context.Context, planID, name, id string) bool {

@@ -46,8 +46,13 @@ func TestChecker_Check_OK(t *testing.T) {
 // Each problem says on which line it is, and what would be right.
 func TestChecker_Check_Problems(t *testing.T) {
 	t.Parallel()
-	const applications = `Action::"goal.update": [Integration] on [Goal]; Action::"memory.upsert": [Integration] on [Memory]; ` +
-		`Action::"timeline.note": [Integration] on [Note]`
+	const applications = `Action::"deliveries.recover": [Executive] on [Provider]; Action::"endpoint.disable": [Service] on [Endpoint]; Action::"goal.delete": [Integration] on [Goal]; ` +
+		`Action::"goal.note": [Executive] on [Goal]; Action::"goal.update": [Integration] on [Goal]; ` +
+		`Action::"integration.disable": [Executive] on [Provider]; Action::"memory.delete": [Integration] on [Memory]; ` +
+		`Action::"memory.sync": [Executive] on [Provider]; Action::"memory.upsert": [Integration] on [Memory]; ` +
+		`Action::"recommendation.claim": [Executive] on [Recommendation]; Action::"recommendation.dismiss": [Executive] on [Recommendation]; ` +
+		`Action::"sync.fetch": [Integration] on [Host]; ` +
+		`Action::"timeline.note": [Integration Executive] on [Note]`
 	tests := []struct {
 		name, text string
 		want       []string
@@ -58,17 +63,19 @@ func TestChecker_Check_Problems(t *testing.T) {
 		{"a template", "permit (principal == ?principal, action, resource);", []string{"line 1, column 23: expected ident"}},
 		{"nothing", "", []string{"line 1: the text has 0 policies; write each policy under its own id"}},
 		{"two", "permit (principal, action, resource);\npermit (principal, action, resource);", []string{"line 1: the text has 2 policies; write each policy under its own id"}},
-		{"an unknown action", "permit (principal,\n  action == Action::\"memory.delete\",\n  resource);", []string{
+		{"an unknown action", "permit (principal,\n  action == Action::\"memory.destroy\",\n  resource);", []string{
 			"line 1: no action has such a principal and such a resource; " + applications,
-			"line 2: unrecognized action `Action::\"memory.delete\"`; the actions are Action::\"connector\", Action::\"goal.update\", Action::\"memory.upsert\", Action::\"timeline.note\"",
+			"line 2: unrecognized action `Action::\"memory.destroy\"`; the actions are Action::\"connector\", Action::\"deliveries.recover\", Action::\"endpoint.disable\", Action::\"executive\", " +
+				"Action::\"goal.delete\", Action::\"goal.note\", Action::\"goal.update\", Action::\"integration.disable\", Action::\"memory.delete\", " +
+				"Action::\"memory.sync\", Action::\"memory.upsert\", Action::\"recommendation.claim\", Action::\"recommendation.dismiss\", Action::\"service\", Action::\"sync.fetch\", Action::\"timeline.note\"",
 		}},
 		{"an unknown type", "permit (\n  principal is User, action, resource);", []string{
 			"line 1: no action has such a principal and such a resource; " + applications,
-			"line 2: unrecognized entity type `User`; the entity types are Goal, Integration, Memory, Note",
+			"line 2: unrecognized entity type `User`; the entity types are Endpoint, Executive, Goal, Host, Integration, Memory, Note, Provider, Recommendation, Service",
 		}},
 		{"an action of another resource", `permit (principal, action == Action::"goal.update", resource is Memory);`,
 			[]string{"line 1: no action has such a principal and such a resource; " + applications}},
-		{"an unknown attribute", "forbid (principal, action, resource)\nwhen {\n  principal.admin };", []string{
+		{"an unknown attribute", "forbid (principal is Integration, action, resource)\nwhen {\n  principal.admin };", []string{
 			"line 3: attribute `admin` on entity type `Integration` not found; it has certified, enabled, kind, permissions. " +
 				"For an attribute of other types, narrow the policy by is, or test the attribute with has"}},
 		{"an unknown fact", "forbid (principal, action == Action::\"goal.update\", resource)\nwhen { context.time > 3 };", []string{

@@ -10,10 +10,14 @@ import (
 	"orgops/shared/run/cloud"
 	"orgops/shared/storage/store"
 	"orgops/shared/storage/store/dynamostore"
+	"orgops/shared/storage/vault"
 )
 
 // Add adds the main table to a function's parts.
 func Add(c *cloud.Cloud, p *boot.Parts) { p.Store, p.Separate = Main(c), true }
+
+// AddDataKeys adds the destruction of companies' data keys to a function's parts.
+func AddDataKeys(c *cloud.Cloud, p *boot.Parts) { p.DataKeys = vault.StoreKeys{Store: Keys(c)} }
 
 // Main opens the table that holds everything except data keys.
 func Main(c *cloud.Cloud) *dynamostore.Store { return dynamostore.New(c.Access, options(c)) }

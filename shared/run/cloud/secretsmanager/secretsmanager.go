@@ -4,15 +4,10 @@ package secretsmanager
 import (
 	"context"
 
-	"orgops/shared/base/fault"
 	"orgops/shared/identity/token"
 	"orgops/shared/identity/token/tokensecret"
-	"orgops/shared/run/boot"
 	"orgops/shared/run/cloud"
 )
-
-// AddSigning adds to a function's parts the keys that sign tokens. The function reads them on first use.
-func AddSigning(c *cloud.Cloud, p *boot.Parts) { p.Keys = LazilySigning(c) }
 
 // Keys reads the keys that verify tokens. A missing setting is a permanent error; any other error may be temporary.
 func Keys(ctx context.Context, c *cloud.Cloud) (*tokensecret.Keyring, error) {
@@ -48,7 +43,7 @@ func Signing(c *cloud.Cloud) *tokensecret.Secret {
 	return tokensecret.Open(c.Access, c.Need(signingSetting, c.Settings.SigningKeys))
 }
 
-// Lazy reads keys on first use. If the read fails, the next use reads again. Lazy is safe for concurrent use: concurrent
+// Lazy verifies tokens. If its keys cannot be read, the next use reads again. Lazy is safe for concurrent use: concurrent
 // first uses share one read.
 type Lazy struct {
 	read    func(ctx context.Context) (*tokensecret.Keyring, error)
@@ -56,32 +51,17 @@ type Lazy struct {
 	keys    *tokensecret.Keyring
 }
 
-func lazy(read func(context.Context) (*tokensecret.Keyring, error)) *Lazy {
-	return &Lazy{read: read, reading: make(chan struct{}, 1)}
-}
-
 // Lazily returns the keys that verify tokens, for a process that needs them in every invocation. It tries to read them at
 // once; if that fails, it logs the error and the first use reads them.
 func Lazily(c *cloud.Cloud) *Lazy {
-	l := lazy(func(ctx context.Context) (*tokensecret.Keyring, error) { return Keys(ctx, c) })
+	l := &Lazy{
+		read:    func(ctx context.Context) (*tokensecret.Keyring, error) { return Keys(ctx, c) },
+		reading: make(chan struct{}, 1),
+	}
 	if _, err := l.ready(context.Background()); err != nil {
 		c.Logger.Error("token keys not read", "error", err)
 	}
 	return l
-}
-
-// LazilySigning returns the keys that verify and sign tokens. The first use reads them. A use whose read fails returns
-// fault.Unavailable.
-func LazilySigning(c *cloud.Cloud) *Lazy {
-	c.Need(publishedSetting, c.Settings.TokenKeys)
-	c.Need(signingSetting, c.Settings.SigningKeys)
-	return lazy(func(ctx context.Context) (*tokensecret.Keyring, error) {
-		keys, err := SigningKeys(ctx, c)
-		if err != nil {
-			return nil, fault.Wrap(fault.Unavailable, "the service is not ready; try again", err)
-		}
-		return keys, nil
-	})
 }
 
 // Verify returns the claims of a valid token.
@@ -91,24 +71,6 @@ func (l *Lazy) Verify(ctx context.Context, text string) (token.Claims, error) {
 		return token.Claims{}, err
 	}
 	return keys.Verify(text)
-}
-
-// Signer returns the signer with the current key.
-func (l *Lazy) Signer(ctx context.Context) (*token.Signer, error) {
-	keys, err := l.ready(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return keys.Signer(), nil
-}
-
-// Public returns the published keys.
-func (l *Lazy) Public(ctx context.Context) (token.PublicKeys, error) {
-	keys, err := l.ready(ctx)
-	if err != nil {
-		return token.PublicKeys{}, err
-	}
-	return keys.Public(), nil
 }
 
 // ready returns the keys, and refreshes them if a refresh is due.

@@ -8,12 +8,10 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 
-	"orgops/shared/base/fault"
 	"orgops/shared/identity/token"
 	"orgops/shared/identity/token/tokensecret"
 	"orgops/shared/run/cloud"
@@ -21,119 +19,122 @@ import (
 	"orgops/shared/testkit/errtest"
 )
 
-// secrets implements Secrets Manager with the two secrets.
+var config = token.Config{Issuer: "https://api.test", Audience: "https://api.test"}
+
+// secrets implements Secrets Manager with the secret that holds the published keys.
 type secrets struct {
-	signing, published []byte
-	reads              atomic.Int32
-	away               atomic.Bool
-	hold               chan struct{} // answers wait until it is closed
+	published []byte
+	token     string // signed with one of the keys
+	address   string
+	reads     atomic.Int32
+	away      atomic.Bool
+	hold      chan struct{} // while the secret can be read, answers wait until it is closed
 }
 
 func (s *secrets) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.reads.Add(1)
-	<-s.hold
+	_, _ = io.Copy(io.Discard, r.Body)
 	w.Header().Set("Content-Type", "application/x-amz-json-1.1")
-	request, _ := io.ReadAll(r.Body)
-	text := s.published
-	if strings.Contains(string(request), "signing") {
-		text = s.signing
-	}
 	if s.away.Load() {
 		w.WriteHeader(http.StatusBadRequest)
 		fmt.Fprint(w, `{"__type": "AccessDeniedException"}`)
 		return
 	}
-	fmt.Fprintf(w, `{"SecretString": %q}`, text)
+	<-s.hold
+	fmt.Fprintf(w, `{"SecretString": %q}`, s.published)
 }
 
-func world(t *testing.T) (*secrets, *secretsmanager.Lazy) {
+func newSecrets(t *testing.T) *secrets {
 	t.Helper()
 	key, err := token.NewKey(nil)
 	errtest.Must(t, err)
 	set := token.KeySet{Current: key}
 	s := &secrets{hold: make(chan struct{})}
-	s.signing, err = set.Encode()
+	s.token, err = token.NewSigner(config, set).Issue(token.Claims{Subject: "u", Company: "c"})
 	errtest.Must(t, err)
 	s.published, err = tokensecret.Document(set.Public(), "a text of some length")
 	errtest.Must(t, err)
 	server := httptest.NewServer(s)
 	t.Cleanup(server.Close)
+	s.address = server.URL
+	return s
+}
+
+// keys returns the keys of a process that starts now.
+func (s *secrets) keys(t *testing.T) *secretsmanager.Lazy {
+	t.Helper()
 	environment := map[string]string{
-		"AWS_REGION": "eu-central-1", "AWS_ACCESS_KEY_ID": "local", "AWS_SECRET_ACCESS_KEY": "local", "AWS_ENDPOINT_URL": server.URL,
-		"ORGOPS_TOKEN_KEYS": "published", "ORGOPS_SIGNING_KEYS": "signing",
+		"AWS_REGION": "eu-central-1", "AWS_ACCESS_KEY_ID": "local", "AWS_SECRET_ACCESS_KEY": "local", "AWS_ENDPOINT_URL": s.address,
+		"ORGOPS_TOKEN_KEYS": "published", "ORGOPS_ISSUER": config.Issuer, "ORGOPS_AUDIENCE": config.Audience,
 	}
 	c, err := cloud.Read(func(name string) string { return environment[name] })
 	errtest.Must(t, err)
 	c.Logger = slog.New(slog.DiscardHandler)
-	return s, secretsmanager.LazilySigning(c)
+	return secretsmanager.Lazily(c)
 }
 
-// TestLazilySigning reads both secrets once for many concurrent first uses. The signing and the verifying keys belong
-// together.
-func TestLazilySigning(t *testing.T) {
+// TestLazily reads the secret at the start, and once for many concurrent uses.
+func TestLazily(t *testing.T) {
 	t.Parallel()
-	s, keys := world(t)
-	if n := s.reads.Load(); n != 0 {
-		t.Errorf("%d reads before the first use, want 0", n)
-	}
+	s := newSecrets(t)
 	close(s.hold)
+	keys := s.keys(t)
 	var uses sync.WaitGroup
 	for range 8 {
 		uses.Go(func() {
-			if _, err := keys.Signer(t.Context()); err != nil {
+			if _, err := keys.Verify(t.Context(), s.token); err != nil {
 				t.Error(err)
-			}
-			public, err := keys.Public(t.Context())
-			if err != nil {
-				t.Error(err)
-				return
-			}
-			if got := len(public.JWKS().Keys); got != 1 {
-				t.Errorf("%d public keys, want 1", got)
 			}
 		})
 	}
 	uses.Wait()
-	signer, err := keys.Signer(t.Context())
-	errtest.Must(t, err)
-	text, err := signer.Issue(token.Claims{Subject: "u", Company: "c"})
-	errtest.Must(t, err)
-	if _, err := keys.Verify(t.Context(), text); err != nil {
-		t.Error(err)
-	}
-	if n := s.reads.Load(); n != 2 {
-		t.Errorf("%d reads, want one of each secret", n)
+	if n := s.reads.Load(); n != 1 {
+		t.Errorf("%d reads, want 1", n)
 	}
 }
 
-// TestLazilySigning_Away reads the keys again after a failed read.
-func TestLazilySigning_Away(t *testing.T) {
+// TestLazily_Away reads the secret again, and once for many concurrent uses, after the read at the start failed.
+func TestLazily_Away(t *testing.T) {
 	t.Parallel()
-	s, keys := world(t)
+	s := newSecrets(t)
 	close(s.hold)
 	s.away.Store(true)
-	if _, err := keys.Signer(t.Context()); fault.KindOf(err) != fault.Unavailable {
-		t.Errorf("while the secrets cannot be read: err = %v, want unavailable", err)
+	keys := s.keys(t)
+	if _, err := keys.Verify(t.Context(), s.token); err == nil {
+		t.Error("while the secret cannot be read: no error")
 	}
 	s.away.Store(false)
-	if _, err := keys.Signer(t.Context()); err != nil {
-		t.Errorf("after the secrets can be read: %v", err)
+	before := s.reads.Load()
+	var uses sync.WaitGroup
+	for range 8 {
+		uses.Go(func() {
+			if _, err := keys.Verify(t.Context(), s.token); err != nil {
+				t.Errorf("after the secret can be read: %v", err)
+			}
+		})
+	}
+	uses.Wait()
+	if n := s.reads.Load() - before; n != 1 {
+		t.Errorf("%d reads after the secret can be read, want 1", n)
 	}
 }
 
-// TestLazilySigning_Cancelled checks that a cancelled caller waits neither for the secrets nor for another caller's read.
-func TestLazilySigning_Cancelled(t *testing.T) {
+// TestLazily_Cancelled checks that a cancelled caller waits neither for the secret nor for another caller's read.
+func TestLazily_Cancelled(t *testing.T) {
 	t.Parallel()
-	s, keys := world(t)
+	s := newSecrets(t)
+	s.away.Store(true)
+	keys := s.keys(t)
+	s.away.Store(false)
 	ctx, cancel := context.WithCancel(t.Context())
 	read := make(chan error)
 	go func() {
-		_, err := keys.Signer(t.Context())
+		_, err := keys.Verify(t.Context(), s.token)
 		read <- err
 	}()
 	waiting := make(chan error)
 	go func() {
-		_, err := keys.Public(ctx)
+		_, err := keys.Verify(ctx, s.token)
 		waiting <- err
 	}()
 	cancel()

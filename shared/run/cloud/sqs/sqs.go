@@ -8,9 +8,6 @@ import (
 	"orgops/shared/storage/queue/sqsqueue"
 )
 
-// Add adds both queues to a function's parts.
-func Add(c *cloud.Cloud, p *boot.Parts) { p.Retries, p.Syncs = Retries(c), Syncs(c) }
-
 // AddRetries adds the queue of retries.
 func AddRetries(c *cloud.Cloud, p *boot.Parts) { p.Retries = Retries(c) }
 

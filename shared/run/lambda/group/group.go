@@ -8,6 +8,8 @@ import (
 	"github.com/aws/aws-lambda-go/lambda"
 	"github.com/danielgtaylor/huma/v2"
 
+	"orgops/shared/identity/token"
+	"orgops/shared/identity/token/tokensecret"
 	"orgops/shared/run/boot"
 	"orgops/shared/run/cloud"
 	"orgops/shared/run/cloud/dynamodb"
@@ -15,33 +17,54 @@ import (
 	"orgops/shared/run/lambda/gateway"
 	"orgops/shared/run/lambda/start"
 	"orgops/shared/run/server"
-	"orgops/shared/web"
 )
 
 // Mount adds a group's operations to an API.
 type Mount func(huma.API, *boot.Services)
 
+// Both mounts the operations of two mounts.
+func Both(one, other Mount) Mount {
+	return func(api huma.API, s *boot.Services) {
+		one(api, s)
+		other(api, s)
+	}
+}
+
 // Serve answers API Gateway's events with a route group, on the main table and the added parts, until the process ends.
 // Until the secret with the token keys can be read, it answers 503.
-func Serve(mount Mount, add ...cloud.Adder) {
+func Serve(mount Mount, add ...cloud.Adder) { serveWith(secretsmanager.Keys, mount, add...) }
+
+// ServeSigning does the same for the group that signs tokens. It needs the secret with the signing keys too.
+func ServeSigning(mount Mount) { serveWith(secretsmanager.SigningKeys, mount) }
+
+func serveWith(read func(context.Context, *cloud.Cloud) (*tokensecret.Keyring, error), mount Mount, add ...cloud.Adder) {
 	serve(func(ctx context.Context, c *cloud.Cloud) (http.Handler, error) {
-		keys, err := secretsmanager.Keys(ctx, c)
+		keys, err := read(ctx, c)
 		if err != nil {
 			return nil, err
 		}
-		s, err := mounted(c, mount, server.Options{Verifier: keys, CursorKey: keys.Cursor()}, add...)
+		services := c.Services(append([]cloud.Adder{dynamodb.Add}, add...)...)
+		services.Keys = token.AtHand{Signs: keys.Signer(), Verifies: keys.Public}
+		s := server.New(services, server.Options{Verifier: keys, CursorKey: keys.Cursor(), Origins: c.Config.Origins, OnDemand: true})
+		mount(s.API(), services)
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			keys.Refresh(r.Context())
 			s.ServeHTTP(w, r)
-		}), err
+		}), c.Missing()
 	})
 }
 
-// ServeSigning serves the group that signs tokens. All of its operations are public, so it reads the keys on first use
-// rather than at the start.
-func ServeSigning(mount Mount) {
+// ServePages serves a group that needs no part of the service. Its answers are text without an encoding, because the gateway
+// compresses them itself.
+func ServePages(mount Mount) {
 	serve(func(_ context.Context, c *cloud.Cloud) (http.Handler, error) {
-		return mounted(c, mount, server.Options{}, secretsmanager.AddSigning)
+		services := c.Services()
+		s := server.New(services, server.Options{Origins: c.Config.Origins, OnDemand: true})
+		mount(s.API(), services)
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			r.Header.Del("Accept-Encoding")
+			s.ServeHTTP(w, r)
+		}), nil
 	})
 }
 
@@ -54,12 +77,4 @@ func serve(build func(context.Context, *cloud.Cloud) (http.Handler, error)) {
 		return build(ctx, c)
 	}
 	lambda.Start(start.Metered(c.Metrics, gateway.New(context.Background(), handler, c.Logger, c.Config.Origins).Answer))
-}
-
-func mounted(c *cloud.Cloud, mount Mount, o server.Options, add ...cloud.Adder) (*web.Server, error) {
-	services := c.Services(append([]cloud.Adder{dynamodb.Add}, add...)...)
-	o.Origins, o.OnDemand = c.Config.Origins, true
-	s := server.New(services, o)
-	mount(s.API(), services)
-	return s, c.Missing()
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"sync"
 
+	"orgops/shared/base/memo"
 	"orgops/shared/domain/parked"
 	"orgops/shared/storage/store"
 )
@@ -21,9 +22,9 @@ func (f feed) Consume(ctx context.Context, _ string, h handle) error {
 	return nil
 }
 
-// Run serves a consumer that needs no order and may work between batches, as long as the process lives. Run delivers each
-// change as its own batch, several of them concurrently. So each change has its own outcome, and a read for one change does
-// not delay the others.
+// Run serves a consumer that may work between batches, as long as the process lives, and needs the order of each item's
+// changes only. Run delivers each change as its own batch, those of several items concurrently. So each change has its own
+// outcome, and a read for one item does not delay the others. All changes of an event share a memo.
 func Run(consume func(context.Context, store.Feed) error, lot parked.Lot) func(context.Context, Event) (Answer, error) {
 	f := feed{consumer: make(chan handle)}
 	go func() {
@@ -32,10 +33,10 @@ func Run(consume func(context.Context, store.Feed) error, lot parked.Lot) func(c
 		}
 	}()
 	h := <-f.consumer
-	return func(ctx context.Context, e Event) (Answer, error) { return deliver(ctx, e, h, lot), nil }
+	return func(ctx context.Context, e Event) (Answer, error) { return deliver(memo.With(ctx), e, h, lot), nil }
 }
 
-const atOnce = 16 // changes delivered concurrently
+const atOnce = 16 // items whose changes are delivered concurrently
 
 // deliver delivers the changes and waits for their outcomes. A change that has no outcome when ctx ends counts as failed.
 // Its work may still finish when the next event wakes the process. The redelivered change then finds the work done.
@@ -48,7 +49,7 @@ func deliver(ctx context.Context, e Event, h handle, lot parked.Lot) Answer {
 	}
 	go func() {
 		slots := make(chan struct{}, atOnce)
-		for _, n := range all {
+		for _, changes := range byItem(all) {
 			select {
 			case slots <- struct{}{}:
 			case <-ctx.Done():
@@ -56,7 +57,9 @@ func deliver(ctx context.Context, e Event, h handle, lot parked.Lot) Answer {
 			}
 			go func() {
 				defer func() { <-slots }()
-				hand(ctx, h, n, lot, outcomes)
+				for _, n := range changes {
+					hand(ctx, h, n, lot, outcomes)
+				}
 			}()
 		}
 	}()
@@ -78,6 +81,22 @@ func deliver(ctx context.Context, e Event, h handle, lot parked.Lot) Answer {
 		}
 	}
 	return from(e, failed.index)
+}
+
+// byItem groups changes by their items, in the order of each item's first change.
+func byItem(all []entry) (items [][]entry) {
+	type item struct{ company, key string }
+	places := map[item]int{}
+	for _, n := range all {
+		id := item{n.change.Company, n.change.Key}
+		place, known := places[id]
+		if !known {
+			place = len(items)
+			places[id], items = place, append(items, nil)
+		}
+		items[place] = append(items[place], n)
+	}
+	return items
 }
 
 // outcome holds the result of the change in a record.

@@ -100,19 +100,22 @@ const parallel = 8 // companies handled concurrently
 func ByCompany(handle func(context.Context, store.Batch) error, lot parked.Lot) func(context.Context, Event) (Answer, error) {
 	return func(ctx context.Context, e Event) (Answer, error) {
 		batches, firsts := map[string]*store.Batch{}, map[string]int{}
+		var companies []string // in the order of their first changes, so that the oldest change does not wait
 		all, unparked := entries(ctx, e, lot)
 		for _, n := range all {
 			b := batches[n.change.Company]
 			if b == nil {
 				b = &store.Batch{Replay: true}
 				batches[n.change.Company], firsts[n.change.Company] = b, n.index
+				companies = append(companies, n.change.Company)
 			}
 			b.Changes = append(b.Changes, n.change)
 		}
 		failed := first{index: unparked}
 		slots := make(chan struct{}, parallel)
 		var working sync.WaitGroup
-		for company, b := range batches {
+		for _, company := range companies {
+			b := batches[company]
 			slots <- struct{}{}
 			working.Go(func() {
 				defer func() { <-slots }()

@@ -10,6 +10,7 @@ import (
 
 	"github.com/aws/aws-lambda-go/events"
 
+	"orgops/shared/base/memo"
 	"orgops/shared/storage/queue"
 	"orgops/shared/storage/queue/sqsqueue"
 )
@@ -20,10 +21,18 @@ type Event = events.SQSEvent
 // Answer lists the messages that Lambda redelivers.
 type Answer = events.SQSEventResponse
 
-// Each settles all messages of an event concurrently with w; an event has at most 10. SQS limits the delay of a message, so
+// Each settles all messages of an event concurrently with w; an event has at most 10, which share a memo. SQS limits the delay of a message, so
 // a message may arrive before it is due; Each defers it again. SQS redelivers an unsettled message when its lease ends.
 func Each(w queue.Worker, now func() time.Time) func(context.Context, Event) (Answer, error) {
 	return func(ctx context.Context, e Event) (Answer, error) {
+		ctx = memo.With(ctx)
+		if w.Prepare != nil {
+			all := make([]queue.Received, len(e.Records))
+			for i, r := range e.Records {
+				all[i] = received(r)
+			}
+			w.Prepare(ctx, all)
+		}
 		settled := make([]bool, len(e.Records))
 		var working sync.WaitGroup
 		for i, r := range e.Records {

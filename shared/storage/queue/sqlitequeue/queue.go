@@ -37,6 +37,7 @@ type Queue struct {
 	turn chan struct{} // held by the one Receive that looks for messages
 	wake chan struct{} // signals that a message may have become due; holds one signal
 	next string        // the next Receive starts at this group; guarded by turn
+	full bool          // the last Receive returned as many messages as it may; guarded by turn
 }
 
 // Open returns the queue with this name, creating the file's tables if they are missing. A process opens a queue once,
@@ -72,6 +73,18 @@ func (u unit) Committed() {
 	case u.q.wake <- struct{}{}:
 	default:
 	}
+}
+
+// These set how long a write of the queue waits for others, so that it costs no sync of its own. Nothing waits for the end of a
+// message. A Receive waits only if the one before it was full: then there is a backlog.
+const (
+	patience        = 20 * time.Millisecond
+	receivePatience = 5 * time.Millisecond
+)
+
+// settle writes the end of a message.
+func (q *Queue) settle(ctx context.Context, u sqlitedb.Unit) error {
+	return q.db.WriteLazily(ctx, u, patience)
 }
 
 const insertMessage = `INSERT INTO message (queue, grp, ready, visible, lease, receives, due, body) VALUES (?, ?, ?, ?, 0, 0, ?, ?)`
@@ -120,7 +133,7 @@ func (q *Queue) Ack(ctx context.Context, received ...queue.Received) error {
 	if len(received) == 0 {
 		return nil
 	}
-	return contractError(q.db.Write(ctx, sqlitedb.Do(func(conn *sqlite.Conn) error {
+	return contractError(q.settle(ctx, sqlitedb.Do(func(conn *sqlite.Conn) error {
 		for i := range received {
 			if _, err := q.remove(conn, received[i].Receipt); err != nil {
 				return err
@@ -153,7 +166,7 @@ func (q *Queue) Defer(ctx context.Context, r queue.Received, due time.Time) erro
 	if !ok {
 		return nil
 	}
-	return contractError(q.db.Write(ctx, unit{q, func(conn *sqlite.Conn) error {
+	return contractError(q.settle(ctx, unit{q, func(conn *sqlite.Conn) error {
 		stmt, err := conn.Prepare(`UPDATE message SET ready = ?1 <= ?2, visible = ?1, due = ?1, lease = 0, receives = 0 WHERE id = ?3 AND lease = ?4 AND queue = ?5`)
 		if err != nil {
 			return err
@@ -178,7 +191,7 @@ func (q *Queue) Release(ctx context.Context, r queue.Received, after time.Durati
 	if !ok {
 		return nil
 	}
-	return contractError(q.db.Write(ctx, unit{q, func(conn *sqlite.Conn) error {
+	return contractError(q.settle(ctx, unit{q, func(conn *sqlite.Conn) error {
 		stmt, err := conn.Prepare(`UPDATE message SET visible = ? WHERE id = ? AND lease = ? AND queue = ? AND ready = 0`)
 		if err != nil {
 			return err

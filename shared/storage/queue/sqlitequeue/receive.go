@@ -88,7 +88,11 @@ func (q *Queue) wait(ctx context.Context) (d time.Duration, err error) {
 func (q *Queue) lease(ctx context.Context, most int, lease time.Duration) ([]queue.Received, error) {
 	var got []queue.Received
 	var next string
-	err := q.db.Write(ctx, sqlitedb.Do(func(conn *sqlite.Conn) error {
+	var linger time.Duration
+	if q.full {
+		linger = receivePatience
+	}
+	err := q.db.WriteLazily(ctx, sqlitedb.Do(func(conn *sqlite.Conn) error {
 		now := q.o.Now()
 		if err := q.promote(conn, now); err != nil {
 			return err
@@ -112,11 +116,11 @@ func (q *Queue) lease(ctx context.Context, most int, lease time.Duration) ([]que
 			got, next, wrapped = append(got, m), m.Group+"\x00", false
 		}
 		return nil
-	}))
+	}), linger)
 	if err != nil {
 		return nil, err
 	}
-	q.next = next
+	q.next, q.full = next, len(got) == most
 	return got, nil
 }
 

@@ -33,22 +33,17 @@ func (c *consumer) positions(ctx context.Context) (map[string]position, error) {
 	out := make(map[string]position)
 	s := *c.store
 	s.o.Meter = nil // Meter leaves out the feed's calls
-	for q := (store.Query{}); ; {
-		page, err := s.Query(ctx, store.Positions(c.name), q)
+	for item, err := range store.Items(ctx, &s, store.Positions(c.name), store.Query{}) {
 		if err != nil {
 			return nil, err
 		}
-		for _, item := range page.Items {
-			var p position
-			if err := json.Unmarshal(item.Body, &p); err != nil {
-				return nil, fmt.Errorf("shard %s: %w", item.Key, err)
-			}
-			out[item.Key] = p
+		var p position
+		if err := json.Unmarshal(item.Body, &p); err != nil {
+			return nil, fmt.Errorf("shard %s: %w", item.Key, err)
 		}
-		if q.After = page.Next; q.After == "" {
-			return out, nil
-		}
+		out[item.Key] = p
 	}
+	return out, nil
 }
 
 // save stores the positions that have moved. After a failure it tries again with the next move, because a stale position

@@ -41,7 +41,7 @@ func (r Record) Change() (c store.Change, ok bool, err error) {
 	}
 	c = store.Change{
 		Sequence: store.Sequence(strings.TrimLeft(r.Sequence, "0")), Company: company, Key: shown[attrKey], Entity: shown[attrEntity],
-		At: r.Created.UTC(),
+		At: r.Created.UTC(), Stored: r.Created.UTC().Truncate(time.Second),
 	}
 	if r.New != nil {
 		ms, err := strconv.ParseInt(r.New[attrAt], 10, 64)

@@ -26,7 +26,7 @@ func TestRecord_Change(t *testing.T) {
 		return &store.Image{Version: version, Body: json.RawMessage(body)}
 	}
 	change := func(when time.Time, before, after *store.Image) *store.Change {
-		return &store.Change{Sequence: "42", Company: "acme", Key: "NOTE#1", Entity: "note", At: when, Old: before, New: after}
+		return &store.Change{Sequence: "42", Company: "acme", Key: "NOTE#1", Entity: "note", At: when, Stored: created, Old: before, New: after}
 	}
 	tomb := item("1", "", "gone", "true", "expires", "1699996400")
 	tests := []struct {

@@ -21,12 +21,22 @@ func (s *Store) Commit(ctx context.Context, ops ...store.Op) error {
 		c = &commit{store: s}
 	}
 	c.ops, c.careful = ops, false
-	err := s.db.Write(ctx, c)
+	err := s.write(ctx, c)
 	if ctx.Err() == nil { // otherwise the writer may still hold c
 		c.reset()
 		s.commits.Put(c)
 	}
 	return contractError(err)
+}
+
+// patience sets how long a commit under store.Patiently waits for the commit of a request. It then costs no sync of its own.
+const patience = 20 * time.Millisecond
+
+func (s *Store) write(ctx context.Context, c *commit) error {
+	if store.Patient(ctx) {
+		return s.db.WriteLazily(ctx, c, patience)
+	}
+	return s.db.Write(ctx, c)
 }
 
 // commit carries the ops of one Commit as a unit of the writer.

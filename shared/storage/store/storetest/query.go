@@ -24,6 +24,13 @@ func keys(items []store.Item) []string {
 func (f *fixture) pages(t *testing.T, q store.Query) []store.Item {
 	t.Helper()
 	var all []store.Item
+	first, items := q, []store.Item{}
+	for item, err := range f.c.Items(t.Context(), q) {
+		if err != nil {
+			t.Fatalf("items of %+v: %v", q, err)
+		}
+		items = append(items, item)
+	}
 	for range 1000 {
 		page, err := f.c.Query(t.Context(), q)
 		if err != nil {
@@ -34,6 +41,9 @@ func (f *fixture) pages(t *testing.T, q store.Query) []store.Item {
 		}
 		all = append(all, page.Items...)
 		if page.Next == "" {
+			if !slices.Equal(keys(items), keys(all)) {
+				t.Fatalf("Items of %+v yields %v, want %v", first, keys(items), keys(all))
+			}
 			return all
 		}
 		q.After = page.Next

@@ -1,0 +1,134 @@
+// Module api calls the service. The token lives in this module's memory alone: a reload forgets it.
+import { signal, computed } from './h.js';
+import { curl } from './format.js';
+
+/** root is the address of the API: the parent of the page's folder, below whatever base path there is. */
+export const root = new URL('../', document.baseURI.split('#')[0]);
+
+/** session holds who is logged in: the company, the scopes, the token's end, and whether the company's provider signed the
+ * person in; null before the login. */
+export const session = signal(null);
+
+/** lapsed is true while a token has ended and the page asks for the password again. */
+export const lapsed = signal(false);
+
+let token = '', email = '', waiting = [], offset = 0;
+
+/** now returns the service's time in milliseconds, from the Date header of its answers. */
+export const now = () => Date.now() + offset;
+
+/** may reports whether the session has a scope. */
+export const may = (scope) => session.value?.scopes.has(scope) ?? false;
+
+/** userEmail returns the e-mail of the session, for the dialog that asks for the password again. */
+export const userEmail = () => email;
+
+/** Problem is an answer that reports an error (RFC 9457), or the lack of an answer. */
+export class Problem extends Error {
+  constructor(body, status, requestId) {
+    super(body.detail || body.title || 'The service did not answer');
+    Object.assign(this, {
+      title: body.title || 'The service did not answer', detail: body.detail || '', errors: body.errors || [], status,
+      type: body.type || '', requestId: requestId || '',
+    });
+  }
+}
+
+/** addressOf returns the url of a path in an answer, or of a path below the company. */
+export function addressOf(path) {
+  if (path.startsWith('/')) return new URL(path, root.origin).href;
+  if (path.startsWith('auth/')) return new URL(path, root).href;
+  return new URL(`companies/${session.value.company}/${path}`, root).href;
+}
+
+/** commandOf returns a request as a curl command. */
+export const commandOf = (method, path, body) => curl(method, addressOf(path), body);
+
+async function send(method, url, { body, headers = {}, signal: abort, redirect = 'error' } = {}) {
+  const all = { Accept: 'application/json', ...headers };
+  if (token) all.Authorization = `Bearer ${token}`;
+  if (body !== undefined) all['Content-Type'] = 'application/json';
+  let res, text;
+  try {
+    res = await fetch(url, {
+      method, headers: all, body: body === undefined ? undefined : JSON.stringify(body), signal: abort,
+      credentials: 'omit', cache: 'no-store', redirect, referrerPolicy: 'no-referrer',
+    });
+    text = await res.text();
+  } catch (err) {
+    if (err.name === 'AbortError') throw err;
+    throw new Problem({ title: 'The service cannot be reached', detail: 'Check the connection, then try again.' }, 0);
+  }
+  const date = Date.parse(res.headers.get('Date') ?? '');
+  if (date) offset = Math.abs(date - Date.now()) > 2000 ? date - Date.now() : 0;
+  let content = null;
+  try { content = text ? JSON.parse(text) : null; } catch { content = null; }
+  if (!res.ok && res.status !== 304 && res.type !== 'opaqueredirect') {
+    throw new Problem(content ?? { title: `The service answered ${res.status}` }, res.status, res.headers.get('X-Request-Id'));
+  }
+  return { status: res.status, body: content, etag: res.headers.get('ETag') ?? '' };
+}
+
+/** repeatable reports whether a request may be sent again after the token was renewed. */
+const repeatable = (method, headers) => method === 'GET' || Boolean(headers?.['Idempotency-Key']);
+
+/** call sends a request. A write with POST gets an Idempotency-Key. If the token has ended, call asks for the password once
+ * and repeats the request if that is safe. */
+export async function call(method, path, options = {}) {
+  const headers = { ...options.headers };
+  if (method === 'POST' && !options.once) headers['Idempotency-Key'] = crypto.randomUUID?.() ?? String(Math.random()).slice(2) + Date.now();
+  const url = addressOf(path), company = session.value?.company;
+  try {
+    return await send(method, url, { ...options, headers });
+  } catch (problem) {
+    if (problem.status !== 401 || !session.value || path.startsWith('auth/')) throw problem; // there a 401 may mean the password
+    await renewed();
+    if (!repeatable(method, headers) || session.value?.company !== company) throw new Problem({ title: 'The session had ended', detail: 'Nothing was changed. Send it again.' }, 401);
+    return send(method, url, { ...options, headers });
+  }
+}
+
+/** renewed waits until the person has logged in again. */
+function renewed() {
+  lapsed.value = true;
+  return new Promise((resolve) => waiting.push(resolve));
+}
+
+/** get returns the body of a GET. */
+export const get = async (path, options) => (await call('GET', path, options)).body;
+
+/** logIn exchanges an e-mail and a password for a token. */
+export const logIn = (withEmail, password) => enter('auth/login', { email: withEmail, password }, withEmail);
+
+/** accept exchanges an invitation and a new password for a token. */
+export const accept = (invitation, password) => enter('auth/invitation', { token: invitation, password }, '');
+
+/** exchange exchanges the code of a sign-in through the company's provider for a token. */
+export const exchange = (code, verifier) => enter('auth/token', { grant_type: 'authorization_code', code, code_verifier: verifier }, '');
+
+/** leads fails with the answer of an address that leads nowhere else. It does not follow. */
+export const leads = (url) => send('GET', url, { redirect: 'manual' });
+
+async function enter(path, credentials, withEmail) {
+  token = '';
+  const { body } = await send('POST', new URL(path, root).href, { body: credentials });
+  token = body.access_token;
+  email = withEmail;
+  session.value = {
+    company: body.company_id, provider: path === 'auth/token', scopes: new Set((body.scope ?? '').split(' ')), until: now() + body.expires_in * 1000,
+  };
+  lapsed.value = false;
+  const all = waiting;
+  waiting = [];
+  for (const go of all) go();
+}
+
+/** logOut forgets the token and all that was read with it. */
+export function logOut() {
+  token = email = '';
+  waiting = [];
+  lapsed.value = false;
+  session.value = null;
+}
+
+export const signedIn = computed(() => session.value !== null);

@@ -1,0 +1,66 @@
+// Module login is the first page, and the dialog that asks for the password again.
+import { html, useEffect, useLayoutEffect, useRef, useState } from '../lib/h.js';
+import { accept, logIn, logOut, session, userEmail } from '../lib/api.js';
+import { place } from '../lib/places.js';
+import { go, route } from '../lib/route.js';
+import { Trouble } from '../ui/parts.js';
+import { Dialog } from '../ui/dialog.js';
+import { Later } from '../ui/later.js';
+
+function Form({ fixed, label }) {
+  const [email, setEmail] = useState(fixed ?? ''), [password, setPassword] = useState('');
+  const [problem, setProblem] = useState(null), [busy, setBusy] = useState(false), first = useRef(null);
+  useLayoutEffect(() => { first.current?.focus(); }, []); // before the next key is handled
+  const submit = async (e) => {
+    e.preventDefault();
+    setBusy(true);
+    setProblem(null);
+    try { await logIn(email.trim(), password); } catch (p) { setProblem(p); setBusy(false); }
+  };
+  return html`<form class="stack" onSubmit=${submit}>
+    <div class="field"><label for="email">E-mail</label><input ref=${fixed ? null : first} id="email" type="email" autocomplete="username" required readonly=${Boolean(fixed)} value=${email} onInput=${(e) => setEmail(e.currentTarget.value)} /></div>
+    <div class="field"><label for="password">Password</label><input ref=${fixed ? first : null} id="password" type="password" autocomplete="current-password" required value=${password} onInput=${(e) => setPassword(e.currentTarget.value)} /></div>
+    <${Trouble} problem=${problem} />
+    <button class="primary wide" disabled=${busy}>${busy ? 'Logging in…' : label}</button>
+  </form>`;
+}
+
+/** Invitation exchanges an invitation for a password of one's own. */
+function Invitation() {
+  const [token, setToken] = useState(''), [password, setPassword] = useState(''), [problem, setProblem] = useState(null), [busy, setBusy] = useState(false);
+  const submit = async (e) => {
+    e.preventDefault();
+    setBusy(true);
+    setProblem(null);
+    try { await accept(token.trim(), password); go('#/'); } catch (p) { setProblem(p); setBusy(false); }
+  };
+  return html`<form class="stack" onSubmit=${submit}>
+    <div class="field"><label for="token">Invitation</label><input id="token" autocomplete="off" spellcheck=${false} required value=${token} onInput=${(e) => setToken(e.currentTarget.value)} /></div>
+    <div class="field"><label for="password">A new password</label><input id="password" type="password" autocomplete="new-password" required minlength="8" value=${password} onInput=${(e) => setPassword(e.currentTarget.value)} /></div>
+    <${Trouble} problem=${problem} /><button class="primary wide" disabled=${busy}>${busy ? 'Accepting…' : 'Accept'}</button></form>`;
+}
+
+const back = html`<p><a href="#/">I have an account: log in</a></p>`;
+
+/** Ways shows the way to log in that the place names. The link to the provider keeps the place that the person wanted. */
+function Ways({ path: [head] }) {
+  if (head === 'invitation') return html`<${Invitation} />${back}`;
+  if (head === 'sso') return html`<${Later} file="sso" part="SignOn" />`;
+  return html`<${Form} label="Log in" /><p><a href=${place(['sso'], { to: location.hash })}>Single sign-on</a></p><p><a href="#/invitation">I have an invitation</a></p>`;
+}
+
+/** Login is the page of somebody who is not logged in. */
+export function Login() {
+  useEffect(() => { document.title = 'Log in · Mission Control'; }, []);
+  return html`<main class="login" id="main" tabindex="-1">
+    <div class="card"><img src="icon.svg" alt="" width="44" height="44" /><h1>Mission Control</h1>
+      <p class="muted">How your organization runs, and what to do next.</p>
+      <${Ways} path=${route.value.path} />
+      <p class="muted fine">The session is kept in this page's memory alone. A reload asks you to log in again, and returns to this place.</p>
+    </div></main>`;
+}
+
+/** Relogin asks for the password when the token has ended. What was typed on the page stays. Who came by the company's provider
+ * leaves the page to sign in there. */
+export const Relogin = () => html`<${Dialog} title="The session has ended">${session.value.provider ? html`<${Later} file="sso" part="Again" />` : html`<p>Log in again to go on. What you typed on the page is still there.</p>
+  <${Form} fixed=${userEmail()} label="Go on" />`}<p class="row end"><button type="button" class="quiet" onClick=${logOut}>Log out instead</button></p><//>`;

@@ -1,0 +1,82 @@
+// Module recommendations lists what to do, by priority.
+import { html, useState } from '../lib/h.js';
+import { call, may } from '../lib/api.js';
+import { sentence, words } from '../lib/format.js';
+import { forget, usePages } from '../lib/live.js';
+import { remedyLabel, remedyPlace, subjectPlace } from '../lib/places.js';
+import { filter, route } from '../lib/route.js';
+import { Dialog } from '../ui/dialog.js';
+import { Action, Choice, Curl, Empty, Evidence, Head, Loading, More, Status, Time, Trouble } from '../ui/parts.js';
+
+/** elsewhere lists the rules whose action a person fills in: the place of its form, and the link's text. */
+const elsewhere = {
+  'connect-source': ['#/connect', 'Choose a source'], 'connect-webhook': ['#/connect/webhook', 'Configure a webhook'],
+  'add-founder': ['#/operations/users', 'Invite a founder'], 'date-goals': ['#/goals', 'See the goals'],
+};
+const scopes = { integrations: 'integrations:write', memory: 'memory:write', executives: 'executives:write' };
+
+/** allowed reports whether the session may send a recommendation's operation. */
+function allowed(operation) {
+  const area = /\/companies\/[^/]+\/([a-z-]+)/.exec(operation?.href ?? '')?.[1];
+  return Boolean(operation) && operation.method !== 'GET' && may(scopes[area] ?? 'operations:write');
+}
+
+/** Suggestion is one recommendation with its evidence and its one action. */
+export function Suggestion({ of, changed, fresh, as = 'h3' }) {
+  const about = subjectPlace(of.subject), own = allowed(of.operation), see = `See the ${of.subject?.type}`;
+  const [to, label] = of.operation ? [remedyPlace(of.operation), own ? 'Look first' : remedyLabel(of.operation)] : elsewhere[of.rule] ?? [about, see];
+  const run = async () => {
+    await call(of.operation.method, of.operation.href, { body: of.operation.body });
+    forget('');
+    changed?.();
+    return 'Done. The recommendation ends when its condition does.';
+  };
+  const [ask, setAsk] = useState(false), open = of.state === 'active' || of.state === 'claimed', write = may('intelligence:write');
+  const decide = async (what, body) => {
+    await call('POST', `intelligence/recommendations/${of.id}/${what}`, { body, headers: { 'If-Match': `"${of.version}"` } });
+    forget('');
+    changed?.();
+  };
+  return html`<article class="card suggestion p-${of.priority} ${fresh ? 'fresh' : ''}">
+    <p class="row"><span class="priority">${of.priority}</span>${of.state !== 'active' && html`<${Status} of=${of.state} />`}<small class="muted">since <${Time} at=${of.firstSeenAt} /></small></p>
+    <${as}>${of.title}<//><p>${of.rationale}</p>
+    <${Evidence} of=${of.evidence} />
+    <div class="row foot">${own && html`<${Action} primary label=${remedyLabel(of.operation)} run=${run} />`}
+      ${to && html`<a class="button" href=${to}>${label}</a>`}
+      ${about && about !== to && !own && html`<a href=${about}>${see}</a>`}<span class="row end">${write && of.state === 'active' && html`<${Action} quiet label="Claim" run=${() => decide('claim')} />`}
+      ${write && open && html`<button type="button" class="quiet" onClick=${() => setAsk(true)}>Dismiss…</button>`}
+      ${write && of.state === 'dismissed' && html`<${Action} label="Reopen" run=${() => decide('reopen')} />`}</span></div>
+    ${of.dismissal && html`<p class="note">Dismissed until <${Time} at=${of.dismissal.until} />: ${of.dismissal.text}</p>`}
+    ${ask && html`<${Dismiss} run=${(body) => decide('dismiss', body)} close=${() => setAsk(false)} />`}
+  </article>`;
+}
+
+const reasons = ['not-applicable', 'accepted-risk', 'other-method', 'low-priority', 'planned', 'other'];
+
+/** Dismiss asks for the reason of a dismissal. */
+function Dismiss({ run, close }) {
+  const [reason, setReason] = useState('planned'), [text, setText] = useState(''), [problem, setProblem] = useState(null);
+  const submit = async (e) => {
+    e.preventDefault();
+    try { await run({ reason, text }); close(); } catch (p) { setProblem(p); }
+  };
+  return html`<${Dialog} title="Dismiss the recommendation" close=${close}><form onSubmit=${submit}>
+    <p>It stays away for at most 90 days, and comes back earlier if the matter gets worse. No score changes.</p>
+    <${Choice} label="Reason" value=${reason} options=${reasons.map((r) => [r, sentence(words(r))])} onPick=${setReason} />
+    <label class="field"><span>Why, in your words</span><textarea rows="3" required minlength="10" value=${text} onInput=${(e) => setText(e.currentTarget.value)}></textarea></label>
+    <${Trouble} problem=${problem} /><p class="row end"><button type="button" onClick=${close}>Cancel</button><button class="primary">Dismiss</button></p></form><//>`;
+}
+
+export function Recommendations() {
+  const { priority = '', state = '' } = route.value.query;
+  const query = new URLSearchParams({ limit: '50', ...(priority && { priority }), ...(state && { state }) });
+  const path = `intelligence/recommendations?${query}`, page = usePages(path);
+  return html`<${Head} title="Recommendations" about="What the facts ask for. One ends by itself when its condition does."><${Curl} path=${path} /><//>
+    <div class="filters"><${Choice} label="Priority" value=${priority} options=${[['', 'All'], ...['P1', 'P2', 'P3', 'P4'].map((p) => [p, p])]} onPick=${(v) => filter({ priority: v })} />
+      <${Choice} label="State" value=${state} options=${[['', 'Open'], ...['active', 'claimed', 'succeeded', 'failed', 'dismissed'].map((s) => [s, sentence(words(s))])]} onPick=${(v) => filter({ state: v })} /></div>
+    <${Trouble} problem=${page.problem} retry=${page.reload} />
+    ${page.items.length === 0 && page.loading && html`<${Loading} />`}
+    ${page.items.length === 0 && !page.loading && !page.problem && html`<${Empty} title=${priority || state ? 'None match' : 'Nothing needs you now'}>${priority || state
+      ? html`<button type="button" class="small" onClick=${() => filter({ priority: '', state: '' })}>Show all open ones</button>` : 'Recommendations appear when a rule finds something to do.'}<//>`}
+    <div class="stack">${page.items.map((r) => html`<${Suggestion} key=${r.id} of=${r} fresh=${page.fresh.has(r)} as="h2" changed=${page.reload} />`)}</div><${More} of=${page} />`;
+}

@@ -1,0 +1,79 @@
+package dispatcher
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"time"
+
+	"orgops/shared/domain/delivery"
+	"orgops/shared/storage/store"
+)
+
+// reconsider sends, in the background, a delivery that was held after its endpoint had become able to receive it. A worker that read
+// the endpoint before it was enabled, certified or resumed may hold a delivery after the tenant's recovery has passed it. A
+// delivery that was held before is the recovery's. The batch is finished when the delivery is in the queue or needs not be.
+func (d *Dispatcher) reconsider(ctx context.Context, change store.Change, work *tracker) {
+	if !becameHeld(change) {
+		return
+	}
+	work.add()
+	go func() {
+		ctx, cancel := context.WithTimeout(ctx, sendTimeout)
+		defer cancel()
+		work.finish(d.release(ctx, change))
+	}()
+}
+
+// becameHeld reports whether a change holds a delivery because of its endpoint. A change that cannot be decoded is parked: see begin.
+func becameHeld(c store.Change) bool {
+	if c.Entity != delivery.Entity || c.New == nil {
+		return false
+	}
+	type state struct {
+		State       delivery.State `json:"state"`
+		HeldBecause string         `json:"heldBecause"`
+		Generation  int            `json:"generation"`
+	}
+	var was, is state
+	if err := json.Unmarshal(c.New.Body, &is); err != nil || is.State != delivery.Held || is.HeldBecause == delivery.HeldLine {
+		return false
+	}
+	if c.Old == nil {
+		return true
+	}
+	err := json.Unmarshal(c.Old.Body, &was)
+	return err == nil && was != is
+}
+
+// release puts a held delivery into the queue if its endpoint was able to receive it when it was held. If the delivery has changed
+// since, another worker or the tenant has sent it again.
+func (d *Dispatcher) release(ctx context.Context, change store.Change) error {
+	company := store.For(d.Store, change.Company)
+	e, err := d.Courier.Known(ctx, company, delivery.EndpointOf(change.Key))
+	if err != nil {
+		return err
+	}
+	held := change.At
+	if change.Stored.After(held) { // the write took long
+		held = change.Stored
+	}
+	if e.Holds(d.Now()) || e.UpdatedAt.Truncate(time.Millisecond).After(held) { // as exact as the time of a change
+		return nil
+	}
+	var one delivery.Delivery
+	if err := json.Unmarshal(change.New.Body, &one); err != nil {
+		return err
+	}
+	lines := delivery.NewLines(company)
+	if err := lines.Join(ctx, &one, d.Now()); err != nil {
+		return err
+	}
+	op := company.Replace(change.Key, delivery.Entity, change.New.Version, one).Until(one.Expires())
+	err = company.Commit(ctx, append([]store.Op{op}, lines.Ops()...)...)
+	var conflict *store.ConflictError
+	if errors.As(err, &conflict) && conflict.Index == 0 {
+		return nil
+	}
+	return err
+}

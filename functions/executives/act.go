@@ -1,0 +1,210 @@
+package executives
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"orgops/shared/base/fault"
+	"orgops/shared/base/id"
+	"orgops/shared/domain/approval"
+	"orgops/shared/domain/executive"
+	"orgops/shared/domain/policy"
+	"orgops/shared/domain/timeline"
+	"orgops/shared/provider/acting"
+	"orgops/shared/storage/store"
+	"orgops/shared/web"
+)
+
+// maxTries bounds how often an action is planned again after a concurrent write to the same items.
+const maxTries = 10
+
+type actInput struct {
+	ExecutiveInput
+	Key  string `header:"Idempotency-Key" required:"true" minLength:"1" maxLength:"255" pattern:"^\"?[!#-~][!-~]{0,254}\"?$" doc:"Identifies the action: a repeat with the same key within 24 h does not run again and gets the same action" example:"2026-05-01-morning-sync"`
+	Body ActionRequest
+}
+
+type actedOutput struct {
+	Location string `header:"Location" doc:"the action's path"`
+	Body     executive.ActionRecord
+}
+
+// act carries out an action, asks for its approval, or proposes it in the sandbox. Its effect or the approval, the decision,
+// the record of the action and the entry on the timeline are one transaction with the mark of the key. So a process that ends
+// at any point leaves no action half done, and a repeat with the key finds what was done.
+func (d Deps) act(ctx context.Context, in *actInput) (*actedOutput, error) {
+	if err := in.Body.Input.Check(in.Body.Action); err != nil {
+		return nil, err
+	}
+	a := asking{
+		Deps: d, company: web.Tenant(ctx), executiveID: in.Executive, request: in.Body, by: web.CallerOf(ctx).UserID, now: d.Now().UTC(),
+		key: executive.MarkKey(in.Executive, strings.Trim(strings.TrimSpace(in.Key), `"`)),
+	}
+	if !id.Valid(in.Executive) {
+		return nil, fault.New(fault.NotFound, "there is no executive with this id")
+	}
+	var err error
+	if a.input, a.asked, err = a.identify(); err != nil {
+		return nil, err
+	}
+	for range maxTries {
+		r, err := a.attempt(ctx)
+		if errors.Is(err, store.ErrConflict) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		return answer(ctx, r.AsOf(a.now))
+	}
+	e := fault.New(fault.Unavailable, "too many requests change the same items at once; send this one again")
+	e.RetryAfter = time.Second
+	return nil, e
+}
+
+// asking holds one checked request for an action.
+type asking struct {
+	Deps
+	company     store.Company
+	executiveID string
+	request     ActionRequest
+	input       json.RawMessage // the input of request
+	by          string
+	now         time.Time
+	key         string // of the mark
+	asked       string // identifies the request, so that its key is good for no other one
+}
+
+// identify encodes the input and identifies the request.
+func (a asking) identify() (input json.RawMessage, asked string, err error) {
+	if input, err = json.Marshal(a.request.Input); err != nil {
+		return nil, "", err
+	}
+	sum := sha256.Sum256(fmt.Appendf(nil, "%s %s %s", a.by, a.request.Action, input))
+	return input, base64.RawURLEncoding.EncodeToString(sum[:]), nil
+}
+
+// attempt returns the action that was asked for with the key, or decides and commits it. It returns store.ErrConflict if an
+// item that it read has changed since.
+func (a asking) attempt(ctx context.Context) (executive.ActionRecord, error) {
+	mark, found, err := executive.FindMark(ctx, a.company, a.key)
+	switch {
+	case err != nil:
+		return executive.ActionRecord{}, err
+	case found && mark.Asked != a.asked:
+		return executive.ActionRecord{}, fault.Refuse([]fault.FieldError{{
+			Pointer: "#/header/Idempotency-Key", Detail: "was used for another request; use a new key for each request",
+		}})
+	case found:
+		return executive.FindRecord(ctx, a.company, a.executiveID, mark.Record)
+	}
+	s, err := executive.Load(ctx, a.company, a.executiveID)
+	if err != nil {
+		return executive.ActionRecord{}, err
+	}
+	r, ops, err := a.plan(ctx, s)
+	if err != nil {
+		return executive.ActionRecord{}, err
+	}
+	spend, err := s.Spend(ctx, a.company, a.now)
+	if fault.KindOf(err) == fault.QuotaExceeded {
+		if untold := a.tell(ctx, s); untold != nil {
+			err = untold
+		}
+		return executive.ActionRecord{}, err
+	}
+	if err != nil {
+		return executive.ActionRecord{}, err
+	}
+	mark = executive.Mark{Record: r.ID, Asked: a.asked}
+	ops = append(ops, mark.Create(a.company, a.key, a.now), spend, a.company.Unchanged(executive.Key(s.ID), s.Version))
+	return r, store.Fault(a.company.Commit(ctx, ops...), "")
+}
+
+// tell tells on the timeline, once a day, that an executive asks for more than its quota.
+func (a asking) tell(ctx context.Context, s executive.Stored) error {
+	op, first, err := s.Tell(ctx, a.company, a.now)
+	if err != nil || !first {
+		return err
+	}
+	p := acting.Planner{Executive: s.Executive}
+	e := timeline.Entry{
+		ID: timeline.ID(a.now, timeline.ExecutiveActed, s.ID), At: a.now, Kind: timeline.ExecutiveActed,
+		Title: fmt.Sprintf("%s asked for more than its %d actions of the day", s.Name, s.QuotaPerDay), Actor: p.Reference(), Subject: p.Reference(),
+	}
+	if e.Details, err = json.Marshal(executive.Exceeded{Name: s.Name, QuotaPerDay: s.QuotaPerDay}); err != nil {
+		return err
+	}
+	err = a.company.Commit(ctx, op, e.Create(a.company))
+	if errors.Is(err, store.ErrConflict) { // a concurrent request tells it
+		return nil
+	}
+	return store.Fault(err, "")
+}
+
+// plan decides on the action and returns its record with all writes that belong to it. In the sandbox these are the decision
+// and the record.
+func (a asking) plan(ctx context.Context, s executive.Stored) (executive.ActionRecord, []store.Op, error) {
+	p := acting.Planner{Deps: a.acting(), Company: a.company, Executive: s.Executive, By: a.by, Now: a.now}
+	planned, err := p.Plan(ctx, a.request.Action, a.request.Input)
+	if err != nil {
+		return executive.ActionRecord{}, nil, err
+	}
+	r := executive.ActionRecord{
+		ID: id.At(a.now, executive.RecordEntity, planned.Decision.ID), Executive: p.Reference(), Action: a.request.Action, Input: a.input,
+		State: planned.State, Decision: planned.Decision, Effect: planned.Effect, RequestedBy: a.by, At: a.now,
+	}
+	ops := []store.Op{policy.Create(a.company, r.Decision)}
+	ops = append(ops, planned.Ops...)
+	if r.State == executive.Pending {
+		return a.ask(ctx, p, planned, r, ops)
+	}
+	return r, append(ops, r.Create(a.company)), nil
+}
+
+// ask adds the request for the approval of a pending action. An action whose approval waits gets no second one: its own
+// record stands. An action whose approval was rejected is refused until that approval would have expired.
+func (a asking) ask(
+	ctx context.Context, p acting.Planner, planned acting.Planned, r executive.ActionRecord, ops []store.Op,
+) (executive.ActionRecord, []store.Op, error) {
+	mark, version, err := approval.FindMark(ctx, a.company, r.Decision.ActionDigest)
+	switch {
+	case err != nil:
+		return r, nil, store.Fault(err, "")
+	case !mark.Holds(a.now):
+		request := p.Ask(planned, r)
+		r.ApprovalID, r.ExpiresAt = request.ID, request.ExpiresAt
+		ops = append(ops, request.Request(a.company, version)...)
+	case mark.State == approval.Rejected:
+		r.State, r.ApprovalID, r.Effect = executive.Rejected, mark.ID, nil
+		ops = append(ops, p.Refusal(r.Action, r.Decision))
+	default:
+		var waits approval.Approval
+		if _, err := a.company.Get(ctx, approval.Key(mark.ID), &waits); err != nil {
+			return r, nil, store.Fault(err, "")
+		}
+		r, err = executive.FindRecord(ctx, a.company, a.executiveID, waits.ActionID)
+		return r, ops, err
+	}
+	return r, append(ops, r.Create(a.company)), nil
+}
+
+// answer shows an action, or refuses an action that the policies did not permit.
+func answer(ctx context.Context, r executive.ActionRecord) (*actedOutput, error) {
+	if !r.Refused() {
+		return &actedOutput{Location: href(ctx, r.Executive.ID, "/actions/"+r.ID), Body: r}, nil
+	}
+	why := "the policies deny " + string(r.Action)
+	if r.State == executive.Rejected {
+		why = fmt.Sprintf("a user rejected %s less than a day ago", r.Action)
+	}
+	e := fault.Newf(fault.DeniedByPolicy, "%s: %s", why, strings.Join(r.Decision.Reasons, "; "))
+	e.Decision = r.Decision.ID
+	return nil, e
+}

@@ -1,0 +1,105 @@
+package executives
+
+import (
+	"context"
+	"net/http"
+	"slices"
+	"strings"
+	"unicode"
+
+	"orgops/shared/base/fault"
+	"orgops/shared/domain/executive"
+	"orgops/shared/storage/store"
+	"orgops/shared/web"
+)
+
+// ExecutiveRequest says what an executive should be.
+type ExecutiveRequest struct{ executive.Draft }
+
+type configureInput struct {
+	web.IfMatch
+	Body ExecutiveRequest
+}
+
+type configuredOutput struct {
+	Status   int
+	Location string `header:"Location" doc:"the executive's path, if it was created"`
+	ETag     string `header:"ETag"`
+	Body     Executive
+}
+
+func (d Deps) configureExecutive(ctx context.Context, in *configureInput) (*configuredOutput, error) {
+	draft := in.Body.Draft
+	if err := check(draft); err != nil {
+		return nil, err
+	}
+	slices.Sort(draft.Actions)
+	c, now := web.Tenant(ctx), d.Now().UTC()
+	old, err := executive.Load(ctx, c, executive.IDOf(draft.Name))
+	if err != nil && fault.KindOf(err) != fault.NotFound {
+		return nil, err
+	}
+	if err := in.Check(old.Revision()); err != nil {
+		return nil, err
+	}
+	if old.Version == 0 {
+		return d.create(ctx, executive.New(draft, now))
+	}
+	e, changed := old.Change(draft, now)
+	if !changed {
+		return d.configured(ctx, old, http.StatusOK), nil
+	}
+	next := executive.Stored{Executive: e, Version: old.Version}
+	if err := c.Commit(ctx, save(c, next)); err != nil {
+		return nil, store.Fault(err, "")
+	}
+	next.Version++
+	return d.configured(ctx, next, http.StatusOK), nil
+}
+
+func (d Deps) create(ctx context.Context, e executive.Executive) (*configuredOutput, error) {
+	c := web.Tenant(ctx)
+	all, err := executive.List(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	if len(all) >= executive.MaxPerCompany {
+		return nil, fault.Newf(fault.Conflict, "a company has at most %d executives; delete one first", executive.MaxPerCompany)
+	}
+	s := executive.Stored{Executive: e}
+	if err := c.Commit(ctx, save(c, s)); err != nil {
+		return nil, store.Fault(err, "")
+	}
+	s.Version++
+	return d.configured(ctx, s, http.StatusCreated), nil
+}
+
+func (d Deps) configured(ctx context.Context, s executive.Stored, status int) *configuredOutput {
+	out := &configuredOutput{Status: status, ETag: d.etag(s), Body: d.show(s)}
+	if status == http.StatusCreated {
+		out.Location = href(ctx, s.ID, "")
+	}
+	return out
+}
+
+// check refuses what the schema of a request cannot express.
+func check(draft executive.Draft) error {
+	var problems []fault.FieldError
+	for pointer, text := range map[string]string{"/name": draft.Name, "/role": draft.Role} {
+		hidden := func(r rune) bool { return !unicode.IsPrint(r) }
+		if strings.TrimSpace(text) != text || text == "" || strings.ContainsFunc(text, hidden) {
+			problems = append(problems, fault.FieldError{Pointer: pointer, Detail: "needs printable characters, without space at its ends"})
+		}
+	}
+	slices.SortFunc(problems, func(a, b fault.FieldError) int { return strings.Compare(a.Pointer, b.Pointer) })
+	return fault.Refuse(problems)
+}
+
+// save returns the write of an executive. It stays out of the change feed, because nothing is derived from executives.
+func save(c store.Company, s executive.Stored) store.Op {
+	return c.Save(executive.Key(s.ID), executive.Entity, s.Version, s.Executive).Quietly()
+}
+
+func href(ctx context.Context, executiveID, rest string) string {
+	return web.CompanyPath(ctx) + "/executives/" + executiveID + rest
+}

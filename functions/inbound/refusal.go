@@ -1,0 +1,163 @@
+package inbound
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"orgops/shared/base/fault"
+	"orgops/shared/base/id"
+	"orgops/shared/domain/arrival"
+	"orgops/shared/domain/integration"
+	"orgops/shared/domain/policy"
+	"orgops/shared/storage/store"
+)
+
+// Bounds of what refusals may cost. Any stranger can send deliveries that do not verify, so a process writes the refusals of an
+// integration at most burst times in a row, and then once an interval. It counts the others in memory until then; what it
+// has counted when it ends is lost.
+const (
+	burst       = 5
+	interval    = time.Minute
+	maxCounting = 4096 // integrations that a process counts for at a time
+)
+
+// The reasons why a verified delivery is refused.
+const (
+	refusedDisabled  = "the integration was disabled"
+	refusedMalformed = "the body could not be read"
+	refusedMapping   = "the mapping refused it"
+	refusedTooLarge  = "its actions were too large together"
+	refusedDenied    = "the policies denied every action"
+)
+
+// unverifiedError says why a delivery does not verify. The sender gets errUnverified instead.
+type unverifiedError struct{ reason string }
+
+func (e *unverifiedError) Error() string { return e.reason }
+
+func unverified(reason string) error { return &unverifiedError{reason} }
+
+// reasonOf returns why a verified delivery was refused, or "" if it was not, or for want of this service.
+func reasonOf(a answer, err error) string {
+	switch fault.KindOf(err) {
+	case fault.Malformed:
+		return refusedMalformed
+	case fault.Invalid:
+		return refusedMapping
+	case fault.TooLarge:
+		return refusedTooLarge
+	}
+	if err == nil && !a.sandboxed && !a.duplicate && a.denied() {
+		return refusedDenied
+	}
+	return ""
+}
+
+// denied reports whether a delivery asked for actions and the policies denied all of them.
+func (a answer) denied() bool {
+	for _, p := range a.planned {
+		if p.Decision.Verdict != policy.Denied {
+			return false
+		}
+	}
+	return len(a.planned) > 0
+}
+
+// refuse counts a verified delivery that was refused. The receipt of the refusal tells a repeat, which it does not count: a
+// stranger who has captured a delivery can repeat it.
+func (d Deps) refuse(ctx context.Context, in delivery, digest, reason string, now time.Time) {
+	if reason != refusedDenied { // such a delivery has the receipt of an accepted one
+		receipt := in.company.Create(arrival.RefusedKey(in.provider, digest), arrival.ReceiptEntity, struct{}{}).Until(now.Add(receiptKept)).Quietly()
+		if err := in.company.Commit(ctx, receipt); errors.Is(err, store.ErrConflict) {
+			return
+		}
+	}
+	d.refusals.count(ctx, in.company, in.provider, true, reason, now)
+}
+
+// unread counts a delivery whose body was refused before it could be verified, if it is for a configured integration.
+func (d Deps) unread(ctx context.Context, param func(string) string, refused error) {
+	company, provider := param("companyId"), param("provider")
+	var f *fault.Error
+	if !id.Valid(company) || !id.Valid(provider) || !errors.As(refused, &f) {
+		return
+	}
+	c := d.Company(company)
+	if _, known := d.inboundConnector(provider); !known {
+		return
+	}
+	if _, _, err := integration.Load(ctx, c, provider); err != nil {
+		return
+	}
+	d.refusals.count(ctx, c, provider, false, f.Detail, d.Now().UTC())
+}
+
+// counter counts refusals in this process until they are written.
+type counter struct {
+	mu      sync.Mutex
+	waiting map[string]*counting // by company and provider
+}
+
+// counting holds the refusals of one integration that are not written yet.
+type counting struct {
+	refusals arrival.Refusals
+	paid     time.Time // the time that earlier writes have used up, at most burst intervals ahead
+	writing  bool
+}
+
+// count counts a refusal, and writes what waits if it is time. It tells no error: a refusal that cannot be written waits for
+// the next one.
+func (r *counter) count(ctx context.Context, c store.Company, provider string, verified bool, reason string, now time.Time) {
+	r.mu.Lock()
+	key := c.ID() + "#" + provider
+	one, ok := r.waiting[key]
+	if !ok && r.room(now) {
+		one, ok = &counting{}, true
+		r.waiting[key] = one
+	}
+	if ok {
+		one.refusals.Add(verified, reason, now, 1)
+	}
+	r.mu.Unlock()
+	r.write(ctx, c, provider, now)
+}
+
+// room makes room for one more integration, by dropping those that have nothing to write and may write at once.
+func (r *counter) room(now time.Time) bool {
+	if len(r.waiting) < maxCounting {
+		return true
+	}
+	for key, one := range r.waiting {
+		if !one.writing && one.refusals.IsEmpty() && !one.paid.After(now) {
+			delete(r.waiting, key)
+		}
+	}
+	return len(r.waiting) < maxCounting
+}
+
+// write writes what waits of an integration, if there is anything and it is time. Each request calls it, also an accepted one,
+// so that no refusal waits longer than it must.
+func (r *counter) write(ctx context.Context, c store.Company, provider string, now time.Time) {
+	r.mu.Lock()
+	one := r.waiting[c.ID()+"#"+provider]
+	if one == nil || one.writing || one.refusals.IsEmpty() || one.paid.Sub(now) > (burst-1)*interval {
+		r.mu.Unlock()
+		return
+	}
+	if one.paid.Before(now) {
+		one.paid = now
+	}
+	one.paid = one.paid.Add(interval)
+	more := one.refusals
+	one.refusals, one.writing = arrival.Refusals{}, true
+	r.mu.Unlock()
+	err := arrival.Record(ctx, c, provider, more, now)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	one.writing = false
+	if err != nil && !errors.Is(err, store.ErrUnknown) { // counted twice is worse than not at all
+		one.refusals.Merge(more)
+	}
+}

@@ -1,0 +1,156 @@
+package integrations
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+
+	"orgops/shared/base/fault"
+	"orgops/shared/domain/inbox"
+	"orgops/shared/provider/connector"
+	"orgops/shared/provider/intake"
+	"orgops/shared/provider/mapping"
+	"orgops/shared/provider/trial"
+	"orgops/shared/web"
+)
+
+// PreviewRequest holds a delivery to try, and the mapping to try it with.
+type PreviewRequest struct {
+	Headers map[string]string `json:"headers,omitempty" maxProperties:"100" doc:"the delivery's headers, such as X-GitHub-Event" example:"{\"X-GitHub-Event\":\"issues\"}"`
+	Payload json.RawMessage   `json:"payload,omitempty" doc:"the delivery's body; either this or inboxId"`
+	InboxID string            `json:"inboxId,omitempty" maxLength:"64" doc:"a delivery of the inbox, whose headers and body are tried"`
+	Mapping *MappingDocument  `json:"mapping,omitempty" doc:"the mapping to try; without it, the one that applies"`
+
+	nulls []fault.FieldError // the members that are null, which the schema does not allow
+}
+
+// UnmarshalJSON notes the nulls, except those of the payload.
+func (r *PreviewRequest) UnmarshalJSON(raw []byte) error {
+	type plain PreviewRequest
+	if err := json.Unmarshal(raw, (*plain)(r)); err != nil {
+		return err
+	}
+	var members map[string]json.RawMessage
+	if err := json.Unmarshal(raw, &members); err != nil {
+		return err
+	}
+	for _, name := range []string{"headers", "inboxId", "mapping"} {
+		if member, given := members[name]; given {
+			r.nulls = append(r.nulls, nulls(member, fault.Pointer(name))...)
+		}
+	}
+	return nil
+}
+
+// MappingPreview answers what a mapping makes of a delivery.
+type MappingPreview struct {
+	Source string `json:"source" enum:"default,company,request" doc:"which mapping was tried"`
+	inbox.MappingResult
+}
+
+type previewInput struct {
+	ProviderInput
+	Body PreviewRequest
+}
+
+type previewOutput struct{ Body MappingPreview }
+
+// previewMapping maps a delivery and asks the policy engine, as inbound does. It writes nothing.
+func (d Deps) previewMapping(ctx context.Context, in *previewInput) (*previewOutput, error) {
+	if err := fault.Refuse(in.Body.nulls); err != nil {
+		return nil, err
+	}
+	r, err := d.receiver(ctx, in.Provider)
+	if err != nil {
+		return nil, err
+	}
+	header, body, err := d.delivered(ctx, in)
+	if err != nil {
+		return nil, err
+	}
+	out := &previewOutput{}
+	m, err := d.tried(ctx, r, in.Body.Mapping, &out.Body)
+	if err != nil {
+		return nil, err
+	}
+	out.Body.MappingResult, err = d.try(ctx, r, m, header, body)
+	return out, err
+}
+
+// delivered returns the headers and the body of the delivery to try.
+func (d Deps) delivered(ctx context.Context, in *previewInput) (http.Header, []byte, error) {
+	given := len(in.Body.Payload) > 0
+	switch {
+	case given && in.Body.InboxID != "":
+		return nil, nil, fault.Refuse([]fault.FieldError{{Pointer: "/inboxId", Detail: "give either payload or inboxId"}})
+	case given:
+		return headers(in.Body.Headers), in.Body.Payload, nil
+	case in.Body.InboxID == "":
+		return nil, nil, fault.Refuse([]fault.FieldError{{Pointer: "/payload", Detail: "is missing; give the body of a delivery, or the inboxId of one that was received"}})
+	}
+	kept, err := inbox.Load(ctx, web.Tenant(ctx), in.Provider, in.Body.InboxID)
+	if fault.KindOf(err) == fault.NotFound {
+		return nil, nil, fault.Refuse([]fault.FieldError{{Pointer: "/inboxId", Detail: "the inbox holds no such delivery; it keeps the latest 20 of 7 days"}})
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	if kept.Truncated {
+		return nil, nil, fault.Refuse([]fault.FieldError{{Pointer: "/inboxId", Detail: "the body of this delivery was too long to be kept whole; give it as payload"}})
+	}
+	return headers(kept.Headers), []byte(kept.Body), nil
+}
+
+func headers(given map[string]string) http.Header {
+	h := make(http.Header, len(given))
+	for name, value := range given {
+		h.Set(name, value)
+	}
+	return h
+}
+
+// tried returns the mapping to try, and notes its source in out.
+func (d Deps) tried(ctx context.Context, r receiver, given *MappingDocument, out *MappingPreview) (*mapping.Mapping, error) {
+	if given == nil {
+		if out.Source = "default"; r.Mapping != nil {
+			out.Source = "company"
+		}
+		return d.mappings.Of(ctx, web.Tenant(ctx), r.Integration, r.conn)
+	}
+	out.Source = "request"
+	raw, err := json.Marshal(given)
+	if err != nil {
+		return nil, err
+	}
+	m, err := mapping.Parse(raw)
+	var f *fault.Error
+	if errors.As(err, &f) {
+		for n := range f.Problems {
+			f.Problems[n].Pointer = "/mapping" + f.Problems[n].Pointer
+		}
+	}
+	return m, err
+}
+
+// try shows what a mapping makes of a delivery. A delivery that inbound would refuse is a result, not an error.
+func (d Deps) try(ctx context.Context, r receiver, m *mapping.Mapping, header http.Header, body []byte) (inbox.MappingResult, error) {
+	mapped, err := read(ctx, m, r.conn, r.Config, header, body)
+	if refused, ok := trial.Refused(err); ok {
+		return refused, nil
+	}
+	if err != nil {
+		return inbox.MappingResult{}, err
+	}
+	planner := intake.Planner{Company: web.Tenant(ctx), Integration: r.Integration, Engine: d.Engine, Now: d.Now().UTC(), DryRun: true}
+	planned, err := planner.PlanAll(ctx, mapped.Actions)
+	return mapped.Result(planned), err
+}
+
+func read(ctx context.Context, m *mapping.Mapping, conn connector.Inbound, config json.RawMessage, header http.Header, body []byte) (trial.Mapped, error) {
+	delivery, err := mapping.Read(conn, config, header, body)
+	if err != nil {
+		return trial.Mapped{}, err
+	}
+	return trial.Map(ctx, m, delivery)
+}

@@ -1,0 +1,139 @@
+package functions
+
+import (
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"orgops/functions/auth"
+	"orgops/shared/domain/approval"
+	"orgops/shared/domain/arrival"
+	"orgops/shared/domain/audit"
+	"orgops/shared/domain/company"
+	deliveries "orgops/shared/domain/delivery"
+	"orgops/shared/domain/event"
+	"orgops/shared/domain/executive"
+	"orgops/shared/domain/export"
+	"orgops/shared/domain/goal"
+	"orgops/shared/domain/inbox"
+	"orgops/shared/domain/integration"
+	"orgops/shared/domain/policy"
+	"orgops/shared/domain/recommendation"
+	"orgops/shared/domain/sso"
+	"orgops/shared/domain/syncrun"
+	"orgops/shared/domain/timeline"
+	"orgops/shared/domain/user"
+	"orgops/shared/identity/password"
+	"orgops/shared/identity/token"
+	"orgops/shared/identity/usagekey"
+	"orgops/shared/insight/assessment"
+	"orgops/shared/insight/projection"
+	"orgops/shared/provider/connector"
+	"orgops/shared/provider/mapping"
+	"orgops/shared/web"
+	"orgops/shared/webhook/courier"
+	"orgops/shared/webhook/outbound"
+	"orgops/shared/webhook/standardwebhooks"
+)
+
+// Limit states a number that a caller of the service may meet. The code that holds to a limit has its value.
+type Limit struct {
+	ID    string `json:"id"`
+	Of    string `json:"of"`
+	Value int64  `json:"value"`
+	Unit  string `json:"unit"`
+}
+
+// span returns a limit of time, in seconds.
+func span(id, of string, d time.Duration) Limit {
+	return Limit{id, of, int64(d / time.Second), "seconds"}
+}
+
+// Limits lists the limits by what they are of. Those of a plan apply at the gateway of the hosted form.
+func Limits() []Limit {
+	limits := []Limit{
+		{"request-body", "a request's body", web.MaxBody, "bytes"},
+		{"page", "a page of a listing", web.MaxPage, "items"},
+		{"export-page", "a page of an export, to which its last item adds", export.MaxBytes, "bytes"},
+		span("idempotency-key", "the time for which a repeat with an Idempotency-Key gets the first answer", web.IdempotencyKept),
+		{"login-tries-network", "the login tries a minute for an e-mail address from one network", auth.MaxTriesFromSource, "tries"},
+		{"login-tries", "the login tries a minute for an e-mail address", auth.MaxTries, "tries"},
+		span("invitation", "the time in which an invitation is accepted", company.InvitationKept),
+		span("audit-kept", "the time for which an audit record is kept", audit.Kept),
+		span("token-lifetime", "an access token's life", token.Lifetime),
+		{"password", "a password", password.MaxLength, "characters"},
+		{"user-name", "a user's name", user.MaxName, "characters"},
+		{"email", "an e-mail address", user.MaxEmail, "bytes"},
+		span("sso-try", "a sign-in through an identity provider", sso.TryLifetime),
+		span("sso-code", "the time in which the code of a sign-in is exchanged", sso.CodeLifetime),
+		{"sso-metadata", "a SAML provider's metadata", sso.MaxMetadata, "bytes"},
+		{"sso-roles", "the entries of the role mapping of single sign-on", sso.MaxRoles, "entries"},
+		{"sso-redirects", "the redirects where a sign-in may end", sso.MaxRedirects, "redirects"},
+
+		{"integrations", "the integrations of a company", integration.MaxPerCompany, "integrations"},
+		{"url", "the url of an endpoint or a feed", outbound.MaxURL, "bytes"},
+		{"signing-secrets", "the live signing secrets of an integration", integration.MaxSecrets, "secrets"},
+		span("secret-grace", "the time for which a rotated secret goes on", integration.RotationGrace),
+		span("certification", "the time for which an integration stays certified", integration.CertifiedFor),
+		span("failing", "the time of failed deliveries after which an endpoint is disabled", courier.FailingLimit),
+		{"failed-syncs", "the failed syncs in a row after which a schedule is paused", integration.MaxFailures, "syncs"},
+		span("delivery-age", "the distance of a signed delivery's time from now", standardwebhooks.Tolerance),
+		{"inbox", "the deliveries in the inbox of an integration", inbox.Max, "deliveries"},
+		span("inbox-kept", "the time for which a delivery stays in the inbox", inbox.Kept),
+		span("refusals-kept", "the time after the last one for which refused webhooks are counted", arrival.Kept),
+		{"mapping-rules", "the rules of a mapping", mapping.MaxRules, "rules"},
+		{"mapping", "a mapping as JSON", mapping.MaxSize, "bytes"},
+		{"actions", "the actions of one inbound delivery", connector.MaxActions, "actions"},
+
+		{"event-payload", "an event's payload", event.MaxPayload, "bytes"},
+		span("first-attempt", "the first attempt of a delivery", courier.FirstTimeout),
+		span("later-attempt", "a later attempt of a delivery", courier.RetryTimeout),
+		{"line", "the deliveries about one record that wait for an ordered endpoint; later ones are held", deliveries.MaxLine, "deliveries"},
+		{"attempts-kept", "the attempts that a delivery keeps, the newest", deliveries.MaxAttempts, "attempts"},
+		span("overdue", "the lateness of an attempt from which a recovery repeats it", deliveries.OverdueAfter),
+		span("delivery-kept", "the time for which a delivery and a recovery are kept", deliveries.Kept),
+
+		{"policies", "the policies of a company", policy.MaxStatements, "policies"},
+		{"policy", "one policy", policy.MaxText, "bytes"},
+		{"policies-text", "all policies of a company", policy.MaxTexts, "bytes"},
+		span("decision-kept", "the time for which a decision is kept", policy.Kept),
+		span("approval", "the time in which an approval is decided", approval.Waits),
+		span("approval-kept", "the time for which an approval is kept", approval.Kept),
+		{"executives", "the executives of a company", executive.MaxPerCompany, "executives"},
+		{"executive-quota", "the actions of an executive in a day, by its quota", executive.MaxQuota, "actions"},
+		span("executive-certification", "the time for which an executive stays certified", executive.CertifiedFor),
+		span("executive-action-kept", "the time for which an action of an executive is kept", executive.Kept),
+		span("executive-key", "the time for which a repeat of an executive's action is recognised", executive.MarkKept),
+
+		{"sync-preview", "the items that a sync in the sandbox shows", syncrun.MaxPreview, "items"},
+		span("sync-kept", "the time for which a sync is kept", syncrun.Kept),
+		span("timeline-kept", "the time for which an entry of the timeline is kept", timeline.Kept),
+		span("goal-explanation", "the time for which a founder's note explains a goal", goal.MaxExplanation),
+		span("dismissal", "the time for which a recommendation stays dismissed", recommendation.MaxDismissal),
+		span("claim", "the time for which a recommendation stays claimed", recommendation.ClaimLasts),
+		{"dismissal-text", "the text of a dismissal", recommendation.MaxText, "characters"},
+		span("recommendation-kept", "the time for which a recommendation is kept after its condition ended", recommendation.Kept),
+		span("goal-stale", "the time without a change after which the work on a goal is stale", goal.StaleAfter),
+		{"context-goals", "the open goals that a context lists", projection.MaxGoals, "goals"},
+		{"brief-changes", "the entries of the timeline that a brief takes into account", assessment.MaxChanges, "entries"},
+		{"timeline-filter", "a filter of the timeline", timeline.MaxFilter, "bytes"},
+	}
+	for _, plan := range usagekey.Plans() {
+		t := usagekey.Tiers()[plan]
+		limits = append(
+			limits,
+			Limit{"plan-" + plan + "-second", "the requests a second on the plan " + plan, int64(t.Rate), "requests"},
+			Limit{"plan-" + plan + "-burst", "the requests at once on the plan " + plan, int64(t.Burst), "requests"},
+			Limit{"plan-" + plan + "-day", "the requests a day on the plan " + plan, int64(t.Day), "requests"},
+		)
+	}
+	return limits
+}
+
+// documentLimits adds the limits to the document, as info.x-limits.
+func documentLimits(doc *huma.OpenAPI) {
+	if doc.Info.Extensions == nil {
+		doc.Info.Extensions = map[string]any{}
+	}
+	doc.Info.Extensions["x-limits"] = Limits()
+}

@@ -1,0 +1,149 @@
+package operations
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"orgops/shared/base/fault"
+	"orgops/shared/domain/approval"
+	"orgops/shared/domain/policy"
+	"orgops/shared/domain/timeline"
+	"orgops/shared/domain/user"
+	"orgops/shared/storage/store"
+	"orgops/shared/web"
+)
+
+func (d Deps) registerApprovals(api huma.API) {
+	const one = "/approvals/{approvalId}"
+	web.Register(api, operation(http.MethodGet, "/approvals", "list-approvals", "List approvals",
+		"The actions that needed the approval of a person. Newest first. Approvals are kept for 180 days.",
+		http.StatusOK, user.ScopeOperationsRead), d.listApprovals)
+	web.Register(api, operation(http.MethodGet, one, "get-approval", "Get an approval", "Includes the exact action.",
+		http.StatusOK, user.ScopeOperationsRead), d.getApproval)
+	web.Register(api, operation(http.MethodPost, one+"/approve", "approve-action", "Approve an action",
+		"Asks the current policies again. If they permit the action now, it is carried out in the commit that uses the approval. "+
+			"If not, the approval is used all the same, and the answer has the decision. Who asked for the action cannot approve it.",
+		http.StatusOK, user.ScopeOperationsWrite), d.approve)
+	web.Register(api, operation(http.MethodPost, one+"/reject", "reject-action", "Reject an action",
+		"The action is not carried out. For the rest of the 24 hours, the same action is refused without another approval.",
+		http.StatusOK, user.ScopeOperationsWrite), d.reject)
+}
+
+type approvalsInput struct {
+	web.PageQuery
+	State string `query:"state" enum:"pending,approved,rejected,expired" doc:"only approvals in this state"`
+}
+
+// listApprovals lists the approvals that were asked for.
+func (d Deps) listApprovals(ctx context.Context, in *approvalsInput) (*web.PageOutput[approval.Approval], error) {
+	now := d.Now()
+	page, err := web.List(ctx, in.PageQuery, store.Query{Prefix: approval.Prefix, Desc: true}, func(a approval.Approval) bool {
+		return in.State == "" || string(a.AsOf(now).State) == in.State
+	}, in.State)
+	if err != nil {
+		return nil, err
+	}
+	for n, a := range page.Body.Items {
+		page.Body.Items[n] = a.AsOf(now)
+	}
+	return page, nil
+}
+
+type approvalInput struct {
+	ApprovalID string `path:"approvalId" maxLength:"64" doc:"id of the approval" example:"019c8a5c-6f00-7a31-8f2e-1b9d5c3a7e40"`
+}
+
+type approvalOutput struct{ Body approval.Approval }
+
+func (d Deps) getApproval(ctx context.Context, in *approvalInput) (*approvalOutput, error) {
+	a, _, err := loadApproval(ctx, web.Tenant(ctx), in.ApprovalID)
+	return &approvalOutput{a.AsOf(d.Now())}, err
+}
+
+func loadApproval(ctx context.Context, c store.Company, approvalID string) (approval.Approval, int64, error) {
+	var a approval.Approval
+	item, err := c.Get(ctx, approval.Key(approvalID), &a)
+	return a, item.Version, store.Fault(err, "unknown approval")
+}
+
+// open reads an approval that the caller may decide.
+func (d Deps) open(ctx context.Context, approvalID string) (approval.Approval, int64, error) {
+	a, version, err := loadApproval(ctx, web.Tenant(ctx), approvalID)
+	if err != nil {
+		return a, 0, err
+	}
+	if !a.IsPending(d.Now()) {
+		return a, 0, fault.Newf(fault.ApprovalDecided, "the approval is %s; it can be decided once, within 24 hours", a.AsOf(d.Now()).State)
+	}
+	if caller := web.CallerOf(ctx); a.RequestedBy == (timeline.Reference{Type: "user", ID: caller.UserID}) {
+		return a, 0, fault.New(fault.Forbidden, "you asked for this action; another user has to decide")
+	}
+	return a, version, nil
+}
+
+func (d Deps) answer(ctx context.Context) approval.Answer {
+	return approval.Answer{At: d.Now().UTC(), By: timeline.Reference{Type: "user", ID: web.CallerOf(ctx).UserID}}
+}
+
+// settle ends an approval: decide says how, and which other writes belong to the end. If another write changes something that
+// the end depends on, settle decides again from the new state. So of concurrent answers one takes effect.
+func (d Deps) settle(ctx context.Context, approvalID string, decide func(approval.Approval) (approval.Approval, []store.Op, error)) (approval.Approval, error) {
+	const maxTries = 8
+	c := web.Tenant(ctx)
+	for range maxTries {
+		a, version, err := d.open(ctx, approvalID)
+		if err != nil {
+			return a, err
+		}
+		ended, ops, err := decide(a)
+		if err != nil {
+			return a, err
+		}
+		end, err := ended.Settle(ctx, c, version)
+		if err != nil {
+			return a, store.Fault(err, "")
+		}
+		if err = c.Commit(ctx, append(end, ops...)...); err == nil {
+			return ended, nil
+		}
+		if err = store.Fault(err, ""); fault.KindOf(err) != fault.Conflict {
+			return a, err
+		}
+	}
+	return approval.Approval{}, fault.New(fault.Conflict, "the items of this action keep changing; try again")
+}
+
+func (d Deps) reject(ctx context.Context, in *approvalInput) (*approvalOutput, error) {
+	ended, err := d.settle(ctx, in.ApprovalID, func(a approval.Approval) (approval.Approval, []store.Op, error) {
+		return a.End(approval.Rejected, d.answer(ctx)), nil, nil
+	})
+	return &approvalOutput{ended}, err
+}
+
+// ApprovedAction shows an approval that was given, with the decision under the policies at that time.
+type ApprovedAction struct {
+	approval.Approval
+	Decision policy.Decision `json:"decision" doc:"the policy engine's decision after the approval; the action was carried out only if it is permitted"`
+}
+
+type approvedOutput struct{ Body ApprovedAction }
+
+// approve decides on the action again, under the current policies, and carries it out if they permit it. The approval is used
+// in the same commit.
+func (d Deps) approve(ctx context.Context, in *approvalInput) (*approvedOutput, error) {
+	out := &approvedOutput{}
+	ended, err := d.settle(ctx, in.ApprovalID, func(a approval.Approval) (approval.Approval, []store.Op, error) {
+		planned, ops, err := d.carryOut(ctx, a)
+		if err != nil {
+			return a, nil, err
+		}
+		answer := d.answer(ctx)
+		answer.DecisionID, answer.Verdict, answer.Outcome = planned.Decision.ID, planned.Decision.Verdict, string(planned.Outcome)
+		out.Body.Decision = planned.Decision
+		return a.End(approval.Approved, answer), ops, nil
+	})
+	out.Body.Approval = ended
+	return out, err
+}

@@ -1,0 +1,60 @@
+package operations_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"orgops/shared/domain/delivery"
+	"orgops/shared/domain/export"
+	"orgops/shared/domain/integration"
+	"orgops/shared/storage/store"
+	"orgops/shared/testkit/errtest"
+)
+
+// TestExport follows the links through an export that takes several pages. It has everything but secrets, of this company alone.
+func TestExport(t *testing.T) {
+	t.Parallel()
+	c := of(t, setup(t))
+	c.endpoint("webhook")
+	for n := range 12 {
+		key := fmt.Sprintf("TIMELINE#%02d", n)
+		body := json.RawMessage(`{"title":"` + strings.Repeat("x", 300<<10) + `"}`)
+		errtest.Must(t, c.items().Commit(t.Context(), c.items().Create(key, "timeline", body)))
+	}
+	c.deliver("webhook", "memory.created", noon(), delivery.Dead)
+	errtest.Must(t, c.items().Commit(t.Context(), c.items().Create(integration.CredentialKey("webhook"), integration.CredentialEntity, json.RawMessage(`{"sealed":"planted"}`))))
+	beta := store.For(c.Store, c.B.ID)
+	errtest.Must(t, beta.Commit(t.Context(), beta.Create("GOAL#1", "goal", json.RawMessage(`{"title":"theirs"}`))))
+
+	counts, pages := map[string]int{}, 0
+	for next := path(c.Harness, "/export"); next != ""; pages++ {
+		answer := c.Do("GET", next, c.A.Token, nil).Want(200)
+		if got, want := answer.Header.Get("Content-Type"), "application/jsonl"; got != want {
+			t.Errorf("Content-Type %q, want %q", got, want)
+		}
+		for _, never := range []string{"planted", "theirs", "password"} {
+			if bytes.Contains(answer.Body, []byte(never)) {
+				t.Errorf("a page has %q, want it left out", never)
+			}
+		}
+		for _, text := range bytes.Split(bytes.TrimSpace(answer.Body), []byte("\n")) {
+			var line export.Line
+			errtest.Must(t, json.Unmarshal(text, &line))
+			counts[line.Entity]++
+		}
+		link, _, _ := strings.Cut(answer.Header.Get("Link"), ">")
+		next = strings.TrimPrefix(link, "<")
+	}
+	if pages != 2 {
+		t.Errorf("%d pages, want 2", pages)
+	}
+	for entity, want := range map[string]int{"company": 1, "user": 1, "integration": 1, "delivery": 1, "timeline": 12} {
+		if counts[entity] != want {
+			t.Errorf("%d items of %s, want %d", counts[entity], entity, want)
+		}
+	}
+	c.Do("GET", path(c.Harness, "/export?cursor=x"), c.A.Token, nil).WantProblem(422, "invalid")
+}

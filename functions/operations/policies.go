@@ -1,0 +1,146 @@
+package operations
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"orgops/shared/base/fault"
+	"orgops/shared/domain/policy"
+	"orgops/shared/domain/user"
+	"orgops/shared/provider/policyengine"
+	"orgops/shared/storage/store"
+	"orgops/shared/web"
+)
+
+func (d Deps) registerPolicies(api huma.API) {
+	web.Register(api, operation(http.MethodGet, "/policies", "get-policies", "Get the policies",
+		"The company's Cedar policies, and those of the service, which apply to every company.",
+		http.StatusOK, user.ScopeOperationsRead), d.getPolicies)
+	web.Register(api, operation(http.MethodPut, "/policies", "put-policies", "Replace the policies",
+		"Each policy is checked against the schema of actions and facts before any is stored. Once a company has policies, If-Match is needed. "+
+			"The new policies decide everywhere within two seconds.",
+		http.StatusOK, user.ScopeOperationsWrite), d.putPolicies)
+	web.Register(api, web.Unaudited(operation(http.MethodPost, "/policies/test", "test-policies", "Try policies",
+		"Decides on an action with the stored policies, or with those of the request. It changes nothing.",
+		http.StatusOK, user.ScopeOperationsWrite), "a trial changes nothing"), d.testPolicies)
+}
+
+// PolicySet shows the policies that decide about a company's automated actions.
+type PolicySet struct {
+	Policies  []policy.Statement `json:"policies" nullable:"false" doc:"the policies of the company"`
+	Defaults  []policy.Statement `json:"defaults" nullable:"false" doc:"the policies of the service, which apply to every company"`
+	Digest    string             `json:"digest" doc:"SHA-256 over all these policies, base64url; each decision has that of its set" example:"n4bQgYhMfWWaL-qgxVrQFaO_TxsrC4Is0V1sFbDwCgg"`
+	Version   int64              `json:"version" doc:"increments each time the company's policies are stored; 0: the company has stored none" example:"3"`
+	UpdatedAt *time.Time         `json:"updatedAt,omitempty" doc:"when the company's policies were stored"`
+	UpdatedBy string             `json:"updatedBy,omitempty" doc:"the user who stored them"`
+}
+
+type policiesOutput struct {
+	ETag string `header:"ETag"`
+	Body PolicySet
+}
+
+func (d Deps) getPolicies(ctx context.Context, in *web.IfNoneMatch) (*web.Tagged[PolicySet], error) {
+	stored, version, err := policy.Load(ctx, web.Tenant(ctx))
+	if err != nil {
+		return nil, store.Fault(err, "")
+	}
+	set, err := policyengine.Compile(stored.Policies)
+	if err != nil {
+		return nil, err
+	}
+	etag := policiesTag(version, set)
+	if in.Matches(etag) {
+		return web.NotModified[PolicySet](etag), nil
+	}
+	body, err := showPolicies(stored, version, set)
+	if err != nil {
+		return nil, err
+	}
+	return web.WithETag(etag, body), nil
+}
+
+// PoliciesRequest holds the policies that replace the company's.
+type PoliciesRequest struct {
+	Policies []policy.Statement `json:"policies" nullable:"false" maxItems:"100" doc:"the company's policies, at most 64 KiB together; they replace those that are stored"`
+}
+
+type putPoliciesInput struct {
+	web.IfMatch
+	Body PoliciesRequest
+}
+
+// putPolicies replaces the company's policies. A caller must name the version that the change is based on, because an
+// overwritten forbid would go unnoticed.
+func (d Deps) putPolicies(ctx context.Context, in *putPoliciesInput) (*policiesOutput, error) {
+	c := web.Tenant(ctx)
+	_, version, err := policy.Load(ctx, c)
+	if err != nil {
+		return nil, store.Fault(err, "")
+	}
+	if version > 0 && in.IfMatch.IfMatch == "" {
+		return nil, fault.New(fault.PreconditionRequired, "the company has policies: send the ETag of the version that the change is based on as If-Match")
+	}
+	if err := in.Check(strconv.FormatInt(version, 10)); err != nil {
+		return nil, err
+	}
+	set, err := d.compile("/policies", in.Body.Policies)
+	if err != nil {
+		return nil, err
+	}
+	stored := policy.Stored{
+		Policies: in.Body.Policies, Digest: set.Digest(), UpdatedAt: d.Now().UTC(), UpdatedBy: web.CallerOf(ctx).UserID,
+	}
+	op := policy.Save(c, version, stored)
+	if len(op.Body) > store.MaxBody {
+		return nil, fault.Refuse([]fault.FieldError{{Pointer: "/policies", Detail: "too long as JSON: use fewer characters that JSON has to escape"}})
+	}
+	err = c.Commit(ctx, op)
+	if errors.Is(err, store.ErrConflict) {
+		return nil, fault.Wrap(fault.Stale, "the policies changed since you read them; read them again and retry with the new ETag", err)
+	}
+	if err != nil {
+		return nil, store.Fault(err, "")
+	}
+	if engine, caches := d.Engine.(interface{ Forget(company string) }); caches {
+		engine.Forget(c.ID())
+	}
+	body, err := showPolicies(stored, version+1, set)
+	return &policiesOutput{ETag: policiesTag(version+1, set), Body: body}, err
+}
+
+// compile checks and compiles the policies of a request. Pointers of problems start with at.
+func (d Deps) compile(at string, own []policy.Statement) (*policyengine.Set, error) {
+	problems, err := d.Checker.Check(at, own)
+	if err != nil {
+		return nil, err
+	}
+	if err := fault.Refuse(problems); err != nil {
+		return nil, err
+	}
+	return policyengine.Compile(own)
+}
+
+// policiesTag covers the release too, because the policies of the service are part of the answer.
+func policiesTag(version int64, set *policyengine.Set) string {
+	return web.ETag(fmt.Sprintf("%d.%s", version, set.Digest()))
+}
+
+func showPolicies(s policy.Stored, version int64, set *policyengine.Set) (PolicySet, error) {
+	defaults, err := policyengine.Defaults()
+	out := PolicySet{Policies: s.Policies, Defaults: defaults, Digest: set.Digest(), Version: version, UpdatedBy: s.UpdatedBy}
+	if out.Policies == nil {
+		out.Policies = []policy.Statement{}
+	}
+	if version > 0 {
+		at := s.UpdatedAt
+		out.UpdatedAt = &at
+	}
+	return out, err
+}

@@ -1,0 +1,199 @@
+package operations_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"orgops/shared/domain/policy"
+	"orgops/shared/storage/store"
+	"orgops/shared/testkit/errtest"
+	"orgops/shared/testkit/webtest"
+)
+
+const (
+	closing = `@approval("agree") forbid (principal, action == Action::"goal.update", resource) when { resource.state == "closed" } unless { context.approval == context.digest };`
+	frozen  = `@reason("frozen") forbid (principal, action, resource);`
+)
+
+func enforced(id, text string) map[string]any {
+	return map[string]any{"id": id, "mode": "enforce", "text": text}
+}
+
+func set(all ...map[string]any) map[string]any {
+	if all == nil {
+		all = []map[string]any{}
+	}
+	return map[string]any{"policies": all}
+}
+
+// stored decodes the policies as a client sees them.
+type stored struct {
+	Policies, Defaults []policy.Statement
+	Digest             string
+	Version            int
+	UpdatedBy          string
+}
+
+func TestPolicies(t *testing.T) {
+	t.Parallel()
+	h := setup(t)
+	get := func() (*webtest.Response, stored) {
+		var s stored
+		answer := h.Do("GET", path(h, "/policies"), h.A.Token, nil).Want(200)
+		answer.JSON(&s)
+		return answer, s
+	}
+	before, none := get()
+	if none.Version != 0 {
+		t.Errorf("version = %d before any policies, want 0", none.Version)
+	}
+	if len(none.Defaults) < 3 {
+		t.Errorf("%d policies of the service, want at least 3", len(none.Defaults))
+	}
+	h.Do("PUT", path(h, "/policies"), h.A.Token, set(enforced("closing", closing)), "If-Match", before.Header.Get("ETag")).Want(200)
+	after, one := get()
+	want := []policy.Statement{{ID: "closing", Mode: policy.Enforce, Text: closing}}
+	if diff := cmp.Diff(want, one.Policies); diff != "" {
+		t.Errorf("policies differ (-want +got):\n%s", diff)
+	}
+	if one.UpdatedBy != h.A.UserID {
+		t.Errorf("updatedBy = %q, want %q", one.UpdatedBy, h.A.UserID)
+	}
+	if one.Digest == none.Digest {
+		t.Error("the digest did not change")
+	}
+	tag := after.Header.Get("ETag")
+	h.Do("GET", path(h, "/policies"), h.A.Token, nil, "If-None-Match", tag).Want(304)
+	h.Do("PUT", path(h, "/policies"), h.A.Token, set()).WantProblem(428, "precondition-required")
+	h.Do("PUT", path(h, "/policies"), h.A.Token, set(), "If-Match", before.Header.Get("ETag")).WantProblem(412, "stale")
+	var replaced stored
+	h.Do("PUT", path(h, "/policies"), h.A.Token, set(), "If-Match", tag).Want(200).JSON(&replaced)
+	if got, want := fmt.Sprintf("%d %d %s", replaced.Version, len(replaced.Policies), replaced.Digest), "2 0 "+none.Digest; got != want {
+		t.Errorf("version, policies and digest = %s, want %s", got, want)
+	}
+	var other stored
+	h.Do("GET", "/companies/"+h.B.ID+"/operations/policies", h.B.Token, nil).Want(200).JSON(&other)
+	if other.Version != 0 {
+		t.Errorf("another company's version = %d, want 0", other.Version)
+	}
+}
+
+// A refused set names each policy and says what would be right. Nothing of it is stored.
+func TestPolicies_Refused(t *testing.T) {
+	t.Parallel()
+	h := setup(t)
+	const head, tail = `forbid (principal, action, resource) when { resource.title == "`, `" };`
+	long := head + strings.Repeat("<", policy.MaxText-len(head)-len(tail)) + tail
+	var many, escaped []map[string]any
+	for n := range 101 {
+		many = append(many, enforced(fmt.Sprint("p-", n), frozen))
+	}
+	for n := range 8 {
+		escaped = append(escaped, enforced(fmt.Sprint("p-", n), long))
+	}
+	tests := []struct {
+		name, pointer, detail string
+		body                  map[string]any
+	}{
+		{"not Cedar", "/policies/1/text", "line 1", set(enforced("a", frozen), enforced("b", "permit (principal"))},
+		{"an unknown fact", "/policies/0/text", "title", set(enforced("a", "forbid (principal, action, resource) when { resource.colour == \"red\" };"))},
+		{"an approval of a permit", "/policies/0/text", "forbid", set(enforced("a", "@approval permit (principal, action, resource);"))},
+		{"an id twice", "/policies/1/id", "another", set(enforced("a", frozen), enforced("a", frozen))},
+		{"an id of the service", "/policies/0/id", "another", set(enforced("principal-enabled", frozen))},
+		{"an id with spaces", "/policies/0/id", "", set(enforced("a b", frozen))},
+		{"an unknown mode", "/policies/0/mode", "", set(map[string]any{"id": "a", "mode": "on", "text": frozen})},
+		{"too many", "/policies", "100", set(many...)},
+		{"too long as JSON", "/policies", "JSON", set(escaped...)},
+	}
+	for _, tt := range tests {
+		var p struct {
+			Errors []struct{ Pointer, Detail string }
+		}
+		answer := h.Do("PUT", path(h, "/policies"), h.A.Token, tt.body)
+		answer.WantProblem(422, "invalid")
+		answer.JSON(&p)
+		if got := p.Errors[0].Pointer; got != tt.pointer {
+			t.Errorf("%s: pointer = %s, want %s", tt.name, got, tt.pointer)
+		}
+		if got := p.Errors[0].Detail; !strings.Contains(got, tt.detail) {
+			t.Errorf("%s: detail = %q, want one with %q", tt.name, got, tt.detail)
+		}
+	}
+	c := store.For(h.Store, h.A.ID)
+	_, version, err := policy.Load(t.Context(), c)
+	errtest.Must(t, err)
+	if version != 0 {
+		t.Errorf("version = %d, want 0: nothing stored", version)
+	}
+}
+
+func trial(action, kind string, more map[string]any) map[string]any {
+	body := map[string]any{
+		"principal": map[string]any{"type": "integration", "id": "github"}, "action": action,
+		"resource": map[string]any{"type": kind, "title": "Ship", "state": "closed", "percent": 40},
+	}
+	for name, value := range more {
+		body[name] = value
+	}
+	return body
+}
+
+// disables asks whether the service may disable an endpoint.
+func disables(reason string, policies []any) map[string]any {
+	return map[string]any{
+		"principal": map[string]any{"type": "service", "id": "orgops"}, "action": "endpoint.disable", "policies": policies,
+		"resource": map[string]any{"type": "integration", "id": "webhook", "reason": reason},
+	}
+}
+
+// A trial decides as the engine would, with the stored policies or those of the request, and changes nothing.
+func TestPolicies_Test(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	d.govern(enforced("closing", closing))
+	assume := func(context map[string]any) map[string]any { return map[string]any{"context": context} }
+	tests := []struct {
+		name string
+		body map[string]any
+		want string
+	}{
+		{"the stored policies", trial("goal.update", "goal", nil), "needs-approval closing"},
+		{"with an approval", trial("goal.update", "goal", assume(map[string]any{"approved": true})), "permitted permit-connector-actions"},
+		{"without the permission", trial("goal.update", "goal", assume(map[string]any{"permissions": []string{}})), "denied closing action-within-permissions"},
+		{"disabled", trial("memory.upsert", "memory", assume(map[string]any{"enabled": false})), "denied principal-enabled"},
+		{"other policies", trial("memory.upsert", "memory", map[string]any{"policies": []any{enforced("frozen", frozen)}}), "denied frozen"},
+		{"no policies", trial("goal.update", "goal", map[string]any{"policies": []any{}}), "permitted permit-connector-actions"},
+		{"a note", trial("timeline.note", "timeline", nil), "permitted permit-connector-actions"},
+		{"an endpoint that fails", disables("failing", nil), "permitted permit-service-actions"},
+		{"an endpoint that a policy keeps", disables("gone", []any{enforced("kept", `forbid (principal, action == Action::"endpoint.disable", resource);`)}), "denied kept"},
+		{"an integration that is not configured", trial("memory.upsert", "memory", map[string]any{
+			"principal": map[string]any{"type": "integration", "id": "feed"}}), "denied action-within-permissions principal-enabled"},
+	}
+	for _, tt := range tests {
+		var got policy.Decision
+		d.Do("POST", path(d.Harness, "/policies/test"), d.A.Token, tt.body).Want(200).JSON(&got)
+		line := string(got.Verdict)
+		for _, id := range strings.Fields(tt.want)[1:] {
+			for _, decided := range got.Policies {
+				if decided == id {
+					line += " " + id
+				}
+			}
+		}
+		if line != tt.want {
+			t.Errorf("%s: decision %+v, want %s", tt.name, got, tt.want)
+		}
+		if !got.DryRun {
+			t.Errorf("%s: the decision is no dry run", tt.name)
+		}
+	}
+	d.Do("POST", path(d.Harness, "/policies/test"), d.A.Token, trial("goal.update", "memory", nil)).WantProblem(422, "invalid")
+	d.Do("POST", path(d.Harness, "/policies/test"), d.A.Token, trial("memory.delete", "memory", nil)).WantProblem(422, "invalid")
+	d.Do("POST", path(d.Harness, "/policies/test"), d.A.Token, trial("endpoint.disable", "integration", nil)).WantProblem(422, "invalid")
+	d.Do("POST", path(d.Harness, "/policies/test"), d.A.Token, trial("goal.update", "goal", map[string]any{
+		"policies": []any{enforced("a", "permit")}})).WantProblem(422, "invalid")
+	d.wantItems(policy.Prefix, 0)
+}

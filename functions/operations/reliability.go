@@ -1,0 +1,54 @@
+package operations
+
+import (
+	"context"
+
+	"orgops/shared/insight/assessment"
+	"orgops/shared/storage/store"
+	"orgops/shared/web"
+)
+
+// maxBreakers bounds the endpoints whose breakers are read for one answer.
+const maxBreakers = 20
+
+// getReliability computes the answer from the company's context. It also reads the breakers of the endpoints that are failing,
+// so the answer's tag is that of the content.
+func (d Deps) getReliability(ctx context.Context, in *web.IfNoneMatch) (*web.Tagged[assessment.Reliability], error) {
+	r, err := d.reliability(ctx)
+	if err != nil {
+		return nil, err
+	}
+	etag, err := web.ETagOf(r)
+	if err != nil {
+		return nil, err
+	}
+	if in.Matches(etag) {
+		return web.NotModified[assessment.Reliability](etag), nil
+	}
+	return web.WithETag(etag, r), nil
+}
+
+func (d Deps) reliability(ctx context.Context) (assessment.Reliability, error) {
+	c := web.Tenant(ctx)
+	facts, err := d.Reader.Read(ctx, c)
+	if err != nil {
+		return assessment.Reliability{}, store.Fault(err, "")
+	}
+	r := assessment.ReliabilityOf(facts.Context, facts.AsOf)
+	read := 0
+	for i, e := range r.Endpoints {
+		if e.FailingSince == nil { // a breaker opens only after failures
+			continue
+		}
+		if read++; read > maxBreakers {
+			r.Endpoints[i].Breaker = assessment.BreakerUnknown
+			continue
+		}
+		state, err := d.Courier.BreakerOf(ctx, c, e.Provider)
+		if err != nil {
+			return assessment.Reliability{}, store.Fault(err, "")
+		}
+		r.Endpoints[i].Breaker = string(state)
+	}
+	return r, nil
+}

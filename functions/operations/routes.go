@@ -1,0 +1,83 @@
+// Package operations serves the administration of a company: its users, who did what, its policies, what the policy engine
+// decided with them, the approvals that it asks for, how reliable deliveries and syncs are, and what to do about dead letters.
+package operations
+
+import (
+	"net/http"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"orgops/shared/domain/policy"
+	"orgops/shared/domain/user"
+	"orgops/shared/insight/assessment"
+	"orgops/shared/provider/connector"
+	"orgops/shared/provider/policyengine/policycheck"
+	"orgops/shared/run/boot"
+	"orgops/shared/storage/store"
+	"orgops/shared/web"
+	"orgops/shared/webhook/courier"
+)
+
+// Deps holds what the group works with.
+type Deps struct {
+	Engine     policy.Engine
+	Checker    *policycheck.Checker
+	Connectors connector.Registry
+	Store      store.Store // for logins, which are outside of the company's partition
+	Reader     *assessment.Reader
+	Courier    *courier.Courier // tells the breakers' states; it sends nothing here
+	Now        func() time.Time
+
+	NoExecutives bool // the Executive Runtime is left out
+}
+
+// Mount registers the group with the service's parts.
+func Mount(api huma.API, s *boot.Services) {
+	Register(api, Deps{
+		Store: s.Store, Reader: assessment.NewReader(s.Now), Courier: s.Courier(), Engine: s.Engine, Checker: policycheck.New(), Now: s.Now,
+		Connectors: s.Connectors, NoExecutives: s.NoExecutives,
+	})
+}
+
+// Register adds the group's operations to api.
+func Register(api huma.API, d Deps) {
+	web.Register(api, operation(http.MethodGet, "/decisions", "list-decisions", "List policy decisions",
+		"Every verdict of the policy engine, with the policies that decided it. Newest first. Decisions are kept for 180 days.",
+		http.StatusOK, user.ScopeOperationsRead), listDecisions)
+	d.registerUsers(api)
+	registerAudit(api)
+	d.registerReliability(api)
+	d.registerPolicies(api)
+	d.registerApprovals(api)
+	d.registerErasure(api)
+}
+
+func (d Deps) registerReliability(api huma.API) {
+	read, write := user.ScopeOperationsRead, user.ScopeOperationsWrite
+	web.Register(api, operation(http.MethodGet, "/reliability", "get-reliability", "Get how reliable deliveries and syncs are",
+		"Success and burn rate of five windows of time, the backlog, each endpoint with its breaker, and the syncs of each provider.",
+		http.StatusOK, read), d.getReliability)
+	web.Register(api, operation(http.MethodGet, "/metrics", "get-metrics", "Get the reliability as metrics",
+		"The numbers of get-reliability as OpenMetrics text, for Prometheus and its relatives.", http.StatusOK, read), d.getMetrics, metricsOperation)
+	web.Register(api, operation(http.MethodGet, "/dead-letters", "list-dead-letters", "List dead letters",
+		"The deliveries of all endpoints whose last attempt failed. Newest event first. A delivery appears within seconds of its last attempt. "+
+			"A page may be short, or empty, and still have a next page.", http.StatusOK, read), d.listDeadLetters)
+	web.Register(api, operation(http.MethodPost, "/dead-letters/replay", "replay-dead-letters", "Replay dead letters",
+		"Sends the dead letters of a window of time again: those of one endpoint, or of each that has any. Answers a recovery for each endpoint.",
+		http.StatusAccepted, write), d.replayDeadLetters)
+	web.Register(api, operation(http.MethodGet, "/usage", "get-usage", "Get what the company uses",
+		"Its plan with the limits, the delivery attempts of the last 30 days, the syncs and decisions of the last day, and what it has now.",
+		http.StatusOK, read), d.getUsage)
+	web.Register(api, operation(http.MethodGet, "/export", "export-company", "Export everything the company has",
+		"JSON Lines, one stored item a line, without secrets, in pages of about 3 MiB: follow Link to the next one. The last line of a page "+
+			"tells which items it has, with their SHA-256; an import checks that. An export is no snapshot: "+
+			"an item that changes meanwhile is exported as it is when its page is read.", http.StatusOK, write), exportCompany, exportOperation)
+}
+
+func operation(method, path, id, summary, description string, status int, scope string) huma.Operation {
+	return web.AuditedWrites(huma.Operation{
+		OperationID: id, Method: method, Path: "/companies/{companyId}/operations" + path, Summary: summary,
+		Description: description, DefaultStatus: status, Tags: []string{"operations"}, Security: web.Needs(scope),
+	})
+}

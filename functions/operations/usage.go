@@ -1,0 +1,126 @@
+package operations
+
+import (
+	"context"
+	"time"
+
+	"orgops/shared/base/id"
+	"orgops/shared/domain/integration"
+	"orgops/shared/domain/policy"
+	"orgops/shared/domain/syncrun"
+	"orgops/shared/identity/usagekey"
+	"orgops/shared/insight/projection"
+	"orgops/shared/storage/store"
+	"orgops/shared/web"
+)
+
+// Usage reports what a company uses. The service writes nothing to count it: the numbers come from the company's context and from
+// the records of the last day. The hosted service counts requests at its gateway, which refuses those beyond the limits.
+type Usage struct {
+	ContextVersion int64       `json:"contextVersion" doc:"version of the company context behind the result" example:"1284"`
+	AsOf           time.Time   `json:"asOf" doc:"the minute for which the result holds"`
+	Plan           string      `json:"plan" doc:"the company's plan" example:"free"`
+	Limits         *PlanLimits `json:"limits,omitempty" doc:"what the plan allows on the hosted service; a local process has no such limits. Absent for a plan without limits"`
+	Days           []UsageDay  `json:"days" nullable:"false" doc:"delivery attempts of the last 30 days, oldest first, in UTC; a day without attempts before the first one is left out"`
+	LastDay        LastDay     `json:"lastDay" doc:"what the records of the last 24 hours add up to"`
+	Holdings       Holdings    `json:"holdings" doc:"what the company has now"`
+}
+
+// PlanLimits holds a plan's limits for one company.
+type PlanLimits struct {
+	PerSecond int `json:"requestsPerSecond" doc:"requests a second, in the long run" format:"int32"`
+	Burst     int `json:"burst" doc:"requests at once" format:"int32"`
+	PerDay    int `json:"requestsPerDay" doc:"requests a day" format:"int32"`
+}
+
+// UsageDay counts one day's delivery attempts.
+type UsageDay struct {
+	Date      string `json:"date" format:"date" doc:"the day, in UTC" example:"2026-03-01"`
+	Delivered int64  `json:"delivered" doc:"attempts that were answered 2xx"`
+	Failed    int64  `json:"failed" doc:"all other attempts"`
+}
+
+// LastDay adds up the records of the last 24 hours.
+type LastDay struct {
+	Syncs     int  `json:"syncs" doc:"sync runs that were requested" format:"int32"`
+	SyncPages int  `json:"syncPages" doc:"pages that they have fetched" format:"int32"`
+	Decisions int  `json:"decisions" doc:"the policy engine's decisions" format:"int32"`
+	AtLeast   bool `json:"atLeast,omitempty" doc:"there are more records than are read for one answer, so the numbers are lower bounds"`
+}
+
+// Holdings counts what a company has.
+type Holdings struct {
+	Integrations    int   `json:"integrations" doc:"configured integrations" format:"int32"`
+	MaxIntegrations int   `json:"maxIntegrations" doc:"how many there may be" format:"int32"`
+	Memories        int64 `json:"memories" doc:"memories"`
+	Goals           int   `json:"goals" doc:"goals, open and closed" format:"int32"`
+	Waiting         int   `json:"waiting" doc:"deliveries that wait for an attempt" format:"int32"`
+}
+
+type usageOutput struct{ Body Usage }
+
+func (d Deps) getUsage(ctx context.Context, _ *struct{}) (*usageOutput, error) {
+	c := web.Tenant(ctx)
+	facts, err := d.Reader.Read(ctx, c)
+	if err != nil {
+		return nil, store.Fault(err, "")
+	}
+	p := facts.Context
+	out := Usage{
+		ContextVersion: p.ContextVersion, AsOf: facts.AsOf, Plan: p.Company.Plan, Limits: limitsOf(p.Company.Plan),
+		Days: daysOf(p.Deliveries.Daily), Holdings: Holdings{
+			Integrations: len(p.Integrations), MaxIntegrations: integration.MaxPerCompany, Memories: p.Memory.Total,
+			Goals: p.Goals.Open + p.Goals.Closed, Waiting: p.Deliveries.Pending.Total(),
+		},
+	}
+	out.LastDay, err = lastDay(ctx, c, facts.AsOf)
+	return &usageOutput{out}, err
+}
+
+// limitsOf returns what a plan allows, or nil for a plan without limits.
+func limitsOf(plan string) *PlanLimits {
+	tier, ok := usagekey.Tiers()[plan]
+	if !ok {
+		return nil
+	}
+	return &PlanLimits{PerSecond: tier.Rate, Burst: tier.Burst, PerDay: tier.Day}
+}
+
+func daysOf(w projection.Window) []UsageDay {
+	days := []UsageDay{}
+	for n := range w.Delivered {
+		at := w.Start.Add(time.Duration(n) * time.Duration(w.Seconds) * time.Second)
+		days = append(days, UsageDay{Date: at.UTC().Format(time.DateOnly), Delivered: w.Delivered[n], Failed: w.Failed[n]})
+	}
+	return days
+}
+
+// lastDay reads the records of the last 24 hours, at most a page of each kind.
+func lastDay(ctx context.Context, c store.Company, asOf time.Time) (LastDay, error) {
+	since := id.First(asOf.Add(-24 * time.Hour))
+	var out LastDay
+	runs, err := c.Query(ctx, store.Query{Prefix: syncrun.Prefix, From: syncrun.Prefix + since})
+	if err != nil {
+		return out, store.Fault(err, "")
+	}
+	for _, item := range runs.Items {
+		var r syncrun.Run
+		if err := item.Decode(&r); err != nil {
+			return out, err
+		}
+		out.Syncs, out.SyncPages = out.Syncs+1, out.SyncPages+r.Progress.Pages
+	}
+	decisions, err := c.Query(ctx, store.Query{Prefix: policy.Prefix, From: policy.Prefix + since})
+	if err != nil {
+		return out, store.Fault(err, "")
+	}
+	for _, item := range decisions.Items {
+		var d policy.Decisions
+		if err := item.Decode(&d); err != nil {
+			return out, err
+		}
+		out.Decisions += 1 + len(d.Others)
+	}
+	out.AtLeast = runs.Next != "" || decisions.Next != ""
+	return out, nil
+}

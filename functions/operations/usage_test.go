@@ -1,0 +1,51 @@
+package operations_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"orgops/functions/operations"
+	"orgops/shared/base/id"
+	tenant "orgops/shared/domain/company"
+	"orgops/shared/domain/delivery"
+	"orgops/shared/domain/policy"
+	"orgops/shared/domain/syncrun"
+	"orgops/shared/testkit/errtest"
+)
+
+// TestUsage counts the delivery attempts of each day from the context, and the syncs and decisions of the last day from their records.
+func TestUsage(t *testing.T) {
+	t.Parallel()
+	c := of(t, setup(t))
+	c.endpoint("webhook")
+	for n := range 3 {
+		c.deliver("webhook", "memory.created", noon().AddDate(0, 0, -n), delivery.Delivered)
+	}
+	c.deliver("webhook", "memory.created", noon(), delivery.Dead)
+	for n, age := range []time.Duration{time.Hour, 30 * time.Hour} {
+		at := noon().Add(-age)
+		r := syncrun.Run{ID: id.At(at, "run"), Provider: "feed", RequestedAt: at, Progress: syncrun.Progress{Pages: 5 + n}}
+		errtest.Must(t, c.items().Commit(t.Context(), c.items().Create(syncrun.Key(r.ID), syncrun.Entity, r)))
+		d := decision(policy.Permitted, "feed", "memory.upsert")
+		d.ID, d.At = id.At(at, "decision"), at
+		other := d
+		other.ID = id.At(at, "other")
+		errtest.Must(t, c.items().Commit(t.Context(), policy.CreatePage(c.items(), []policy.Decision{d, other})))
+	}
+	c.learn()
+	var got operations.Usage
+	c.Do("GET", path(c.Harness, "/usage"), c.A.Token, nil).Want(200).JSON(&got)
+	want := operations.Usage{
+		ContextVersion: got.ContextVersion, AsOf: noon(), Plan: tenant.DefaultPlan, Limits: &operations.PlanLimits{PerSecond: 5, Burst: 20, PerDay: 20_000},
+		Days: []operations.UsageDay{
+			{Date: "2126-02-28", Delivered: 1}, {Date: "2126-03-01", Delivered: 1}, {Date: "2126-03-02", Delivered: 1, Failed: 1},
+		},
+		LastDay:  operations.LastDay{Syncs: 1, SyncPages: 5, Decisions: 2},
+		Holdings: operations.Holdings{Integrations: 1, MaxIntegrations: 50},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("usage differs (-want +got):\n%s", diff)
+	}
+}

@@ -1,0 +1,98 @@
+package projector
+
+import (
+	"context"
+	"errors"
+
+	"orgops/shared/domain/approval"
+	"orgops/shared/domain/goal"
+	"orgops/shared/domain/integration"
+	"orgops/shared/domain/policy"
+	"orgops/shared/domain/recommendation"
+	"orgops/shared/domain/syncrun"
+	"orgops/shared/domain/timeline"
+	"orgops/shared/insight/assessment"
+	"orgops/shared/insight/projection"
+	"orgops/shared/storage/store"
+)
+
+// maxTurns limits the recommendations that one commit settles. A further one is settled with a later change.
+const maxTurns = 20
+
+// turning holds a turn of a recommendation, and the facts with which it came.
+type turning struct {
+	assessment.Turn
+	facts projection.Context
+}
+
+// fold folds changes, and returns the contexts before and after each part of them: an item that a user or a provider changes
+// as a whole is a part of its own, and the frequent changes in between, such as those of deliveries, are one. So what follows
+// for recommendations does not depend on how such changes are split into batches.
+func fold(was projection.Context, changes []store.Change) (steps []projection.Context, entries []timeline.Entry, failures []*projection.ChangeError) {
+	steps = append(steps, was)
+	for len(changes) > 0 {
+		n := 0
+		for n < len(changes) && !alone(changes[n]) {
+			n++
+		}
+		n = max(n, 1)
+		next, told, err := projection.Fold(steps[len(steps)-1], changes[:n])
+		steps, entries, failures = append(steps, next), append(entries, told...), append(failures, projection.Failures(err)...)
+		changes = changes[n:]
+	}
+	return steps, entries, failures
+}
+
+// turnings lists what each step from one context to the next means for recommendations.
+func turnings(steps []projection.Context) []turning {
+	var all []turning
+	for n := 1; n < len(steps); n++ {
+		for _, t := range assessment.Turns(steps[n-1], steps[n]) {
+			all = append(all, turning{t, steps[n]})
+		}
+	}
+	return all
+}
+
+func alone(c store.Change) bool {
+	switch c.Entity {
+	case approval.Entity, policy.StoredEntity, projection.CompanyEntity, goal.Entity, integration.Entity, syncrun.Entity:
+		return true
+	}
+	return false
+}
+
+// settle returns the writes that store which recommendations have ended, or hold again.
+func settle(ctx context.Context, c store.Company, turns []turning) ([]store.Op, error) {
+	stored, versions, order := map[string]recommendation.Stored{}, map[string]int64{}, []string{}
+	changed := map[string]bool{}
+	for _, turn := range turns {
+		key := recommendation.Key(turn.ID)
+		if _, read := stored[key]; !read {
+			if len(order) == maxTurns {
+				continue
+			}
+			var s recommendation.Stored
+			item, err := c.Get(ctx, key, &s)
+			if err != nil && !errors.Is(err, store.ErrNotFound) {
+				return nil, err
+			}
+			stored[key], versions[key], order = s, item.Version, append(order, key)
+		}
+		if next, ok := turn.Next(stored[key], turn.facts); ok {
+			stored[key], changed[key] = next, true
+		}
+	}
+	var ops []store.Op
+	for _, key := range order {
+		if !changed[key] {
+			continue
+		}
+		op := c.Save(key, recommendation.Entity, versions[key], stored[key])
+		if at, ends := stored[key].Expires(); ends {
+			op = op.Until(at)
+		}
+		ops = append(ops, op)
+	}
+	return ops, nil
+}

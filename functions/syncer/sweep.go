@@ -1,0 +1,178 @@
+package syncer
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"orgops/shared/base/fault"
+	"orgops/shared/domain/goal"
+	"orgops/shared/domain/integration"
+	"orgops/shared/domain/memory"
+	"orgops/shared/domain/policy"
+	"orgops/shared/domain/syncrun"
+	"orgops/shared/provider/connector"
+	"orgops/shared/provider/intake"
+	"orgops/shared/storage/store"
+)
+
+// These bound one turn of a sweep: the pages of stored items that it reads, and their size.
+const (
+	sweepPages = 10
+	sweepItems = 90
+)
+
+// lists returns what this run lists completely; ok is false for a run that removes nothing.
+func (s *slice) lists(i integration.Integration) (listed connector.Listed, ok bool) {
+	c, _ := s.Connectors.Lookup(i.Provider)
+	lister, ok := c.(connector.Lister)
+	if !ok || !s.record.Full || s.record.Mode != syncrun.Live {
+		return connector.Listed{}, false
+	}
+	return lister.Lists(i.Config), true
+}
+
+// shown returns the ids of all items of a page, also of those that were refused.
+func (s *slice) shown(page connector.FetchedPage) []string {
+	ids := make([]string, 0, len(page.Memories)+len(page.Goals))
+	for _, m := range page.Memories {
+		ids = append(ids, memory.IDOf(s.record.Provider, m.ExternalID))
+	}
+	for _, g := range page.Goals {
+		ids = append(ids, goal.IDOf(s.record.Provider, g.ExternalID))
+	}
+	return ids
+}
+
+// sweep looks at the next stored items and removes those that no page of the run has shown. It commits the removals with its
+// place in one transaction, and plans again after a concurrent write to one of the items. At the end it ends the run.
+func (s *slice) sweep(ctx context.Context, i integration.Stored) (ended bool, err error) {
+	if s.seen == nil {
+		if s.seen, err = syncrun.LoadSeen(ctx, s.company, s.record.ID); err != nil {
+			return false, err
+		}
+	}
+	for range maxTries {
+		s.record = s.stored
+		ops, err := s.removals(ctx, i)
+		if err != nil {
+			return false, err
+		}
+		ops = append(ops, s.company.Unchanged(integration.Key(i.Provider), i.Version))
+		if err = s.commit(ctx, ops); !errors.Is(err, store.ErrConflict) {
+			return s.record.State.Ended(), err
+		}
+	}
+	return false, fault.Wrap(fault.Conflict, "other writers keep changing the same items; request another sync", store.ErrConflict)
+}
+
+// removals returns the writes of one turn, and moves the run's place behind the items that it has looked at.
+func (s *slice) removals(ctx context.Context, i integration.Stored) ([]store.Op, error) {
+	listed, _ := s.lists(i.Integration)
+	s.progress()
+	at := *s.record.Work.Sweep
+	var part plan
+	for range sweepPages {
+		if at.After == "" {
+			at.Entity = following(at.Entity, listed)
+		}
+		if at.Entity == "" {
+			ops, err := s.succeed(ctx, i.Integration, at.State)
+			return append(part.writes(s.company), ops...), err
+		}
+		page, err := s.company.Query(ctx, store.Query{Prefix: prefixOf(at.Entity), After: at.After, Limit: sweepItems})
+		if err != nil {
+			return nil, err
+		}
+		full, err := s.remove(ctx, i.Integration, listed, &part, &at, page.Items)
+		if err != nil {
+			return nil, err
+		}
+		if !full {
+			at.After = page.Next
+		}
+		s.record.Work.Sweep = &at
+		if len(part.ops) > 0 {
+			break
+		}
+	}
+	return part.writes(s.company), nil
+}
+
+// remove adds the removal of each item that is gone to a part. full reports that the part took no more; at then points behind
+// the last item that it took.
+func (s *slice) remove(
+	ctx context.Context, i integration.Integration, listed connector.Listed, part *plan, at *syncrun.Sweep, items []store.Item,
+) (full bool, err error) {
+	planner := intake.Planner{Company: s.company, Integration: i, Engine: s.Engine, Now: s.Now().UTC()}
+	for _, item := range items {
+		a, gone, err := s.gone(item, listed)
+		if err != nil {
+			return false, err
+		}
+		if gone {
+			planned, err := planner.Remove(ctx, a, item.Version)
+			if err != nil {
+				return false, err
+			}
+			_, fits, err := part.add(planned)
+			if err != nil || !fits {
+				return true, err
+			}
+			if planned.Outcome == intake.Removed {
+				s.record.Progress.Deleted++
+			}
+		}
+		at.After = item.Key
+	}
+	return false, nil
+}
+
+// gone returns an action about a stored item if the run should have shown the item and has not. It spares an item that
+// changed during the run, because the provider may have sent it after its page was fetched.
+func (s *slice) gone(item store.Item, listed connector.Listed) (a connector.Action, gone bool, err error) {
+	began := *s.record.StartedAt
+	if item.Entity == goal.Entity {
+		var g goal.Goal
+		if err := item.Decode(&g); err != nil {
+			return a, false, err
+		}
+		a = connector.Action{Port: integration.GoalUpdate, Goal: &goal.Draft{
+			ExternalID: g.ExternalID, Title: g.Title, State: g.State, Progress: g.Progress,
+		}}
+		return a, g.Provider == s.record.Provider && g.UpdatedAt.Before(began) && !s.seen.Has(g.ID), nil
+	}
+	var m memory.Memory
+	if err := item.Decode(&m); err != nil {
+		return a, false, err
+	}
+	a = connector.Action{Port: integration.MemoryUpsert, Memory: &memory.Draft{ExternalID: m.ExternalID, Kind: m.Kind, Title: m.Title}}
+	own := m.Provider == s.record.Provider && slices.Contains(listed.Kinds, m.Kind)
+	return a, own && m.UpdatedAt.Before(began) && !s.seen.Has(m.ID), nil
+}
+
+// following returns the entity that a sweep looks at after another one, or "" at the end.
+func following(entity string, listed connector.Listed) string {
+	switch {
+	case entity == "" && len(listed.Kinds) > 0:
+		return memory.Entity
+	case entity != goal.Entity && listed.Goals:
+		return goal.Entity
+	}
+	return ""
+}
+
+func prefixOf(entity string) string {
+	if entity == goal.Entity {
+		return goal.Prefix
+	}
+	return memory.Prefix
+}
+
+// writes returns the writes of a part with its decisions.
+func (part *plan) writes(c store.Company) []store.Op {
+	if len(part.decisions) == 0 {
+		return part.ops
+	}
+	return append(part.ops, policy.CreatePage(c, part.decisions))
+}

@@ -1,0 +1,144 @@
+package restore
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"orgops/shared/base/fault"
+	"orgops/shared/domain/company"
+	"orgops/shared/domain/export"
+	"orgops/shared/domain/integration"
+	"orgops/shared/domain/user"
+	"orgops/shared/storage/store"
+)
+
+// Restored says what an import has made, and what is left to do: no secret is in an export.
+type Restored struct {
+	CompanyID    string   `json:"companyId"`
+	Name         string   `json:"name"`
+	Items        int      `json:"items"`
+	Expired      int      `json:"expired,omitempty"`      // items that have expired since the export, and were left out
+	NeedPassword []string `json:"needPassword,omitempty"` // e-mail addresses of the users who can log in once they have a password
+	NeedSecrets  []string `json:"needSecrets,omitempty"`  // integrations that stay disabled until they get their secrets again
+}
+
+// maxLogins limits the users of an import, whose addresses are checked before the first write.
+const maxLogins = 100_000
+
+// Company makes the company of an export. It reads the whole file before the first write, and refuses a damaged or partial one, a
+// company that exists, and an e-mail address that has a login. The company can be used when all is written: its own item is the
+// last. After an interruption, the same import continues.
+//
+// All writes but the last are quiet, so that no event is sent again. The versions of the items begin at 1.
+func Company(ctx context.Context, st store.Store, file io.ReadSeeker, now time.Time) (Restored, error) {
+	var users []user.User
+	bare := map[string]integration.Integration{}
+	is, err := survey(file, func(l export.Line) error {
+		if err := collect(bare, l, now.UTC()); err != nil {
+			return err
+		}
+		u, ok, err := loginUser(l)
+		if ok {
+			users = append(users, u)
+		}
+		if len(users) > maxLogins {
+			err = fmt.Errorf("the export has more than %d users", maxLogins)
+		}
+		return err
+	})
+	if err != nil {
+		return Restored{}, fmt.Errorf("nothing was imported: %w", err)
+	}
+	w := &writer{c: store.For(st, is.ID), st: st, now: now.UTC(), is: is, bare: bare, out: Restored{CompanyID: is.ID, Name: is.Name}}
+	if err := w.free(ctx, users); err != nil {
+		return Restored{}, err
+	}
+	if _, err := file.Seek(0, io.SeekStart); err != nil {
+		return Restored{}, err
+	}
+	if err := read(file, func(l export.Line) error { return w.item(ctx, l) }); err != nil {
+		return Restored{}, fmt.Errorf("the import stopped, and the company cannot be used; repeat the command with the same file: %w", err)
+	}
+	if err := w.finish(ctx); err != nil {
+		return Restored{}, fmt.Errorf("the import stopped, and the company cannot be used; repeat the command with the same file: %w", err)
+	}
+	return w.out, nil
+}
+
+// loginUser returns the user of a line; ok is false for a line of another entity and for a user without a login.
+func loginUser(l export.Line) (u user.User, ok bool, err error) {
+	if l.Entity != user.Entity {
+		return u, false, nil
+	}
+	if err := json.Unmarshal(l.Body, &u); err != nil {
+		return u, false, fmt.Errorf("the user %s cannot be read", l.Key)
+	}
+	if err := fault.Refuse(user.CheckEmail(u.Email, "/email")); err != nil {
+		return u, false, fmt.Errorf("the user %s has no usable e-mail address", l.Key)
+	}
+	return u, u.State != user.Invited, nil
+}
+
+// free refuses a company that exists or was erased here within the last day, and addresses that have a login of another company.
+func (w *writer) free(ctx context.Context, users []user.User) error {
+	_, _, err := company.Get(ctx, w.c)
+	if err == nil {
+		return fmt.Errorf("nothing was imported: there is a company %s already", w.is.ID)
+	}
+	if fault.KindOf(err) != fault.NotFound {
+		return err
+	}
+	var halt user.Halt
+	if _, err := w.c.Get(ctx, user.HaltKey, &halt); err == nil && halt.Erased {
+		return errors.New("nothing was imported: the company was erased here; import it a day later")
+	}
+	var taken []string
+	for _, u := range users {
+		item, err := w.st.Get(ctx, u.LoginPartition(), user.LoginKey)
+		if errors.Is(err, store.ErrNotFound) {
+			continue
+		}
+		if err != nil {
+			return store.Fault(err, "")
+		}
+		var login user.Login
+		if item.Decode(&login) != nil || login.CompanyID != w.is.ID {
+			taken = append(taken, u.Email)
+		}
+	}
+	if len(taken) > 0 {
+		return fmt.Errorf("nothing was imported: these e-mail addresses have a login here already: %s", strings.Join(taken, ", "))
+	}
+	return nil
+}
+
+// collect adds the integration of a line, if it has secrets, as it is without them.
+func collect(bare map[string]integration.Integration, l export.Line, now time.Time) error {
+	var i integration.Integration
+	if l.Entity != integration.Entity {
+		return nil
+	}
+	if err := json.Unmarshal(l.Body, &i); err != nil {
+		return fmt.Errorf("the integration %s cannot be read", l.Key)
+	}
+	if i, changed := withoutSecrets(i, now); changed {
+		bare[i.Provider] = i
+	}
+	return nil
+}
+
+// withoutSecrets returns an integration as it is without its secrets: disabled, until they are there again. An integration that
+// needs none stays as it is.
+func withoutSecrets(i integration.Integration, now time.Time) (integration.Integration, bool) {
+	if i.SecretAt == nil && i.Credentials == nil {
+		return i, false
+	}
+	i.SecretAt, i.Credentials = nil, nil
+	i.Disable(integration.DisabledImported, now)
+	return i, true
+}

@@ -1,0 +1,222 @@
+package restore
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"orgops/shared/domain/approval"
+	"orgops/shared/domain/company"
+	"orgops/shared/domain/delivery"
+	"orgops/shared/domain/export"
+	"orgops/shared/domain/goal"
+	"orgops/shared/domain/integration"
+	"orgops/shared/domain/user"
+	"orgops/shared/insight/projection"
+	"orgops/shared/provider/intake"
+	"orgops/shared/storage/store"
+)
+
+// writer writes the items of an export in batches.
+type writer struct {
+	st store.Store
+	c  store.Company
+	is company.Company
+	// bare holds the integrations that are disabled, because their secrets are missing here.
+	bare map[string]integration.Integration
+	own  export.Line // the company's line
+	now  time.Time
+	out  Restored
+
+	ops     []store.Op
+	size    int
+	pending map[string]bool // timers in ops, which several deliveries may share
+}
+
+// Bounds of a batch.
+const (
+	maxOps  = store.MaxOps / 2
+	maxSize = store.MaxCommit / 2
+)
+
+// item adds the writes of a line. The company itself comes last.
+func (w *writer) item(ctx context.Context, l export.Line) error {
+	if l.Entity == company.Entity {
+		w.own = l
+		return nil
+	}
+	if l.Expires != nil && !l.Expires.After(w.now) {
+		w.out.Expired++
+		return nil
+	}
+	ops, err := w.opsOf(&l)
+	if err != nil {
+		return err
+	}
+	put := w.c.Create(l.Key, l.Entity, l.Body).Quietly()
+	if l.Expires != nil {
+		put = put.Until(*l.Expires)
+	}
+	w.out.Items++
+	w.add(append(ops, put)...)
+	if len(w.ops) < maxOps && w.size < maxSize {
+		return nil
+	}
+	return w.flush(ctx)
+}
+
+func (w *writer) add(ops ...store.Op) {
+	if w.pending == nil {
+		w.pending = map[string]bool{}
+	}
+	for _, op := range ops {
+		if key := op.Partition.String() + " " + op.Key; !w.pending[key] {
+			w.pending[key] = true
+			w.ops, w.size = append(w.ops, op), w.size+len(op.Body)
+		}
+	}
+}
+
+// opsOf returns the writes that belong to an item, and changes the body of an item that cannot be the same here.
+func (w *writer) opsOf(l *export.Line) ([]store.Op, error) {
+	switch l.Entity {
+	case user.Entity:
+		return w.login(l)
+	case integration.Entity:
+		return w.integration(l)
+	case projection.Entity:
+		return nil, w.context(l)
+	case approval.Entity:
+		var a approval.Approval
+		if err := json.Unmarshal(l.Body, &a); err != nil || !a.IsPending(w.now) {
+			return nil, err
+		}
+		return []store.Op{w.c.Timer(a.ExpiresAt, approval.ExpiryTimer, a.ID)}, nil
+	case goal.Entity:
+		var g goal.Goal
+		err := json.Unmarshal(l.Body, &g)
+		return intake.Review(w.c, g, 1, w.now), err
+	case delivery.Entity:
+		return w.lookout(l), nil
+	}
+	return nil, nil
+}
+
+// login returns the write of a user's login, which has no password.
+func (w *writer) login(l *export.Line) ([]store.Op, error) {
+	u, ok, err := loginUser(*l)
+	if !ok || err != nil {
+		return nil, err
+	}
+	if u.State != user.Disabled && u.Identity == "" {
+		w.out.NeedPassword = append(w.out.NeedPassword, u.Email)
+	}
+	login := user.Login{CompanyID: w.is.ID, UserID: u.ID, Role: u.Role, Provider: u.Provider, Disabled: u.State == user.Disabled}
+	return []store.Op{u.LoginPartition().Entry(user.LoginKey, user.LoginEntity, 0, login)}, nil
+}
+
+// integration disables an integration whose secrets are missing here, and returns the timers of the others.
+func (w *writer) integration(l *export.Line) ([]store.Op, error) {
+	var i integration.Integration
+	if err := json.Unmarshal(l.Body, &i); err != nil {
+		return nil, fmt.Errorf("the integration %s cannot be read", l.Key)
+	}
+	if bare, ok := w.bare[i.Provider]; ok {
+		i = bare
+		w.out.NeedSecrets = append(w.out.NeedSecrets, i.Provider)
+		body, err := json.Marshal(i)
+		if err != nil {
+			return nil, err
+		}
+		l.Body = body
+	}
+	ops := i.NextSync(w.c, w.now)
+	if i.Certification != nil {
+		ops = append(ops, w.c.Timer(i.Certification.ExpiresAt, integration.ExpiryTimer, i.Provider+"@1"))
+	}
+	return ops, nil
+}
+
+// context resets the position in the feed, which is that of another deployment, and states which integrations are disabled.
+// Everything else of the context stays as it is.
+func (w *writer) context(l *export.Line) error {
+	var is projection.Context
+	if err := json.Unmarshal(l.Body, &is); err != nil {
+		return err
+	}
+	is.Applied = ""
+	for provider, i := range w.bare {
+		if fact, ok := is.Integrations[provider]; ok {
+			fact.Enabled, fact.DisabledReason, fact.DisabledAt = false, i.Disabled.Reason, i.Disabled.At
+			fact.SecretAt, fact.CredentialsAt, fact.CredentialsEnd = time.Time{}, time.Time{}, time.Time{}
+			is.Integrations[provider] = fact
+		}
+	}
+	var err error
+	l.Body, err = json.Marshal(is)
+	return err
+}
+
+// lookout returns the timer that finds a scheduled delivery overdue, because no message of it is in the queue here.
+func (w *writer) lookout(l *export.Line) []store.Op {
+	at, subject, ok := delivery.Lookout(store.Change{Entity: l.Entity, Key: l.Key, New: &store.Image{Body: l.Body}})
+	if !ok {
+		return nil
+	}
+	return []store.Op{w.c.Timer(at, delivery.OverdueTimer, subject)}
+}
+
+// flush commits the batch. If a part of it is there, from an import that was interrupted, flush writes the rest one by one.
+func (w *writer) flush(ctx context.Context) error {
+	ops := w.ops
+	w.ops, w.size, w.pending = nil, 0, nil
+	if len(ops) == 0 {
+		return nil
+	}
+	err := w.st.Commit(ctx, ops...)
+	if !errors.Is(err, store.ErrConflict) {
+		return store.Fault(err, "")
+	}
+	for _, op := range ops {
+		if err := w.one(ctx, op); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// one commits one write, unless the same is there.
+func (w *writer) one(ctx context.Context, op store.Op) error {
+	err := w.st.Commit(ctx, op)
+	if !errors.Is(err, store.ErrConflict) {
+		return store.Fault(err, "")
+	}
+	there, err := w.st.Get(ctx, op.Partition, op.Key)
+	if err != nil {
+		return store.Fault(err, "")
+	}
+	disabled := op.Entity == integration.Entity || op.Entity == projection.Entity // at another time
+	if disabled || there.Entity == op.Entity && bytes.Equal(there.Body, op.Body) {
+		return nil
+	}
+	return fmt.Errorf("%s is there already, and differs: another import has begun to make this company", op.Key)
+}
+
+// finish writes the company with its entry in the registry, after which it can be used.
+func (w *writer) finish(ctx context.Context) error {
+	if err := w.flush(ctx); err != nil {
+		return err
+	}
+	w.out.Items++
+	ops := []store.Op{
+		w.c.Create(company.Key, company.Entity, w.own.Body).Quietly(),
+		store.RegistryOf(w.is.ID).Entry(w.is.ID, company.RegistryEntity, 0, company.Entry{ID: w.is.ID, Name: w.is.Name, CreatedAt: w.is.CreatedAt}),
+	}
+	if w.is.Suspended != nil {
+		ops = append(ops, w.c.Create(user.HaltKey, user.HaltEntity, user.Halt{}).Quietly())
+	}
+	return store.Fault(w.st.Commit(ctx, ops...), "")
+}

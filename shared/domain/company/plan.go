@@ -1,0 +1,33 @@
+package company
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"orgops/shared/base/fault"
+	"orgops/shared/identity/usagekey"
+	"orgops/shared/storage/store"
+)
+
+// CheckPlan refuses a plan that has no limits.
+func CheckPlan(plan string) error {
+	if slices.Contains(usagekey.Plans(), plan) {
+		return nil
+	}
+	return fault.Refuse([]fault.FieldError{{Pointer: "/plan", Detail: "must be one of " + strings.Join(usagekey.Plans(), ", ")}})
+}
+
+// SetPlan stores the plan of the company that c is bound to. Tokens that are issued from now on have the plan; those issued before
+// keep the former one until they expire. Where a gateway holds to the plans, the company must have its key in the new plan before.
+func SetPlan(ctx context.Context, c store.Company, plan string) (Company, error) {
+	if err := CheckPlan(plan); err != nil {
+		return Company{}, err
+	}
+	is, version, err := Get(ctx, c)
+	if err != nil || is.Plan == plan {
+		return is, err
+	}
+	is.Plan = plan
+	return is, store.Fault(c.Commit(ctx, c.Replace(Key, Entity, version, is)), "there is no such company")
+}

@@ -1,0 +1,169 @@
+package delivery
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"time"
+
+	"orgops/shared/storage/store"
+)
+
+// LineEntity and LinePrefix name the entity of a line's item and the prefix of its key.
+const (
+	LineEntity = "line"
+	LinePrefix = "LINE#"
+)
+
+// MaxLine limits how many deliveries stand in a line. Those beyond it are held, and a recovery sends them.
+const MaxLine = 1000
+
+// HeldLine is why a delivery is held whose line was full.
+const HeldLine = "line"
+
+// Line holds the events about one record whose deliveries to one ordered endpoint have not ended, in the order of the
+// record's changes. Attempts are made for the first alone. The others wait, so that the endpoint never receives an event
+// before an earlier one of the same record has arrived or was given up.
+//
+// The item exists while the line has deliveries. Each change of it is conditional on its version and in one transaction with
+// the delivery that joins or ends, so that no crash leaves a delivery waiting for an ended one.
+type Line struct {
+	Events []string `json:"events"` // ids, the head of the line first
+}
+
+// LineKey returns the sort key of the line in which a delivery stands.
+func LineKey(d Delivery) string { return LinePrefix + d.Endpoint + "#" + d.Line }
+
+// Lines collects the changes of lines within one transaction.
+type Lines struct {
+	company store.Company
+	open    map[string]*openLine
+}
+
+// openLine holds a line and the version of the item that it replaces; 0 for a new line.
+type openLine struct {
+	Line
+	version int64
+	changed bool
+}
+
+// NewLines makes Lines without a change.
+func NewLines(c store.Company) *Lines { return &Lines{company: c, open: map[string]*openLine{}} }
+
+// Size returns how many writes Ops will return.
+func (l *Lines) Size() int {
+	n := 0
+	for _, line := range l.open {
+		if line.changed {
+			n++
+		}
+	}
+	return n
+}
+
+// Ops returns the writes of the lines that have changed.
+func (l *Lines) Ops() []store.Op {
+	var ops []store.Op
+	for _, key := range slices.Sorted(maps.Keys(l.open)) {
+		switch line := l.open[key]; {
+		case !line.changed:
+		case len(line.Events) > 0:
+			ops = append(ops, l.company.Save(key, LineEntity, line.version, line.Line).Quietly())
+		case line.version > 0:
+			ops = append(ops, l.company.Delete(key, LineEntity, line.version).Quietly())
+		}
+	}
+	return ops
+}
+
+// Of reads the line in which a delivery stands. It has no events if none of the deliveries waits.
+func (l *Lines) Of(ctx context.Context, d Delivery) (Line, error) {
+	line, err := l.load(ctx, d)
+	if err != nil {
+		return Line{}, err
+	}
+	return line.Line, nil
+}
+
+func (l *Lines) load(ctx context.Context, d Delivery) (*openLine, error) {
+	key := LineKey(d)
+	if line := l.open[key]; line != nil {
+		return line, nil
+	}
+	line := &openLine{}
+	item, err := l.company.Get(ctx, key, &line.Line)
+	if err != nil && !errors.Is(err, store.ErrNotFound) {
+		return nil, err
+	}
+	line.version = item.Version
+	l.open[key] = line
+	return line, nil
+}
+
+// Join starts the schedule of a delivery at now. If the delivery belongs to a line, Join puts it at the line's end: it is due
+// only if it is the head. A delivery that already stands in its line keeps its place. Store the delivery and Ops in one transaction.
+func (l *Lines) Join(ctx context.Context, d *Delivery, now time.Time) error {
+	if d.Line == "" {
+		d.Restart(now)
+		return nil
+	}
+	line, err := l.load(ctx, *d)
+	if err != nil {
+		return err
+	}
+	place := slices.Index(line.Events, d.EventID)
+	if place < 0 {
+		if len(line.Events) >= MaxLine {
+			d.Hold(HeldLine)
+			return nil
+		}
+		place = len(line.Events)
+		line.Events, line.changed = append(line.Events, d.EventID), true
+	}
+	if place == 0 {
+		d.Restart(now)
+	} else {
+		d.wait()
+	}
+	return nil
+}
+
+// Leave takes a delivery that has ended out of its line. It returns the write that makes the next one due, if it was the
+// head. Store the delivery, the write and Ops in one transaction.
+func (l *Lines) Leave(ctx context.Context, d Delivery, now time.Time) ([]store.Op, error) {
+	if d.Line == "" || d.Open() {
+		return nil, nil
+	}
+	line, err := l.load(ctx, d)
+	if err != nil {
+		return nil, err
+	}
+	place := slices.Index(line.Events, d.EventID)
+	if place < 0 {
+		return nil, nil
+	}
+	line.Events, line.changed = slices.Delete(line.Events, place, place+1), true
+	if place > 0 {
+		return nil, nil
+	}
+	return l.advance(ctx, d.Endpoint, line, now)
+}
+
+// advance makes the head of a line due. A delivery that has expired meanwhile is left out.
+func (l *Lines) advance(ctx context.Context, endpoint string, line *openLine, now time.Time) ([]store.Op, error) {
+	for ; len(line.Events) > 0; line.Events = line.Events[1:] {
+		key := Key(line.Events[0], endpoint)
+		var next Delivery
+		item, err := l.company.Get(ctx, key, &next)
+		switch {
+		case errors.Is(err, store.ErrNotFound):
+		case err != nil:
+			return nil, err
+		case next.State == Waiting:
+			next.Enqueue(now)
+			return []store.Op{l.company.Replace(key, Entity, item.Version, next).Until(next.Expires())}, nil
+		}
+	}
+	return nil, nil
+}

@@ -1,0 +1,64 @@
+package export
+
+// Kind says whether the items of an entity are exported.
+type Kind struct {
+	Entity string
+	Not    string // why they are not; "": they are
+}
+
+// Kinds lists the entities of a company's items. An entity that is not in the list is not exported, so that no secret gets
+// out because a new entity was forgotten here.
+func Kinds() []Kind {
+	const (
+		secret    = "holds secrets, which no operation shows"
+		technical = "serves one request or worker for a moment, and means nothing elsewhere"
+	)
+	return []Kind{
+		{Entity: "approval"}, {Entity: "audit"}, {Entity: "certification"}, {Entity: "company"}, {Entity: "context"}, {Entity: "decision"},
+		{Entity: "delivery"}, {Entity: "executive"}, {Entity: "executive-action"}, {Entity: "goal"}, {Entity: "goal-explanation"},
+		{Entity: "inbox"}, {Entity: "integration"}, {Entity: "mapping"}, {Entity: "memory"}, {Entity: "noted"}, {Entity: "policies"}, {Entity: "receipt"},
+		{Entity: "recommendation"}, {Entity: "recovery"}, {Entity: "sso"}, {Entity: "sync"}, {Entity: "timeline"}, {Entity: "user"},
+
+		{"credential", secret},
+		{"idempotency", "holds answers, some of which show a secret once"},
+		{"invitation", secret},
+		{"key", secret},
+		{"login", secret},
+		{"sso-secret", secret},
+
+		{"approval-mark", technical},
+		{"bounds", technical},
+		{"context-rebuild", technical},
+		{"context-touched", technical},
+		{"ended", technical},
+		{"erasure", "is the receipt of an erasure, and belongs to the operator of the service"},
+		{"executive-key", technical},
+		{"executive-quota", technical},
+		{"feed-position", technical},
+		{"halt", "repeats, for the guard, that the company is suspended"},
+		{"line", technical},
+		{"parked", "belongs to the operator of the service, outside of the companies"},
+		{"refusals", technical},
+		{"registry", "repeats the company's item for the operator"},
+		{"sending", technical},
+		{"sso-assertion", technical},
+		{"sso-code", technical},
+		{"sso-try", technical},
+		{"sync-seen", technical},
+		{"sync-slot", technical},
+		{"timer", technical},
+		{"tries", technical},
+	}
+}
+
+// IsExported reports whether the items of an entity are exported.
+func IsExported(entity string) bool { return exported()[entity] }
+
+// exported returns the entities whose items are exported.
+func exported() map[string]bool {
+	all := map[string]bool{}
+	for _, k := range Kinds() {
+		all[k.Entity] = k.Not == ""
+	}
+	return all
+}

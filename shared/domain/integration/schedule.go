@@ -1,0 +1,84 @@
+package integration
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"orgops/shared/storage/store"
+)
+
+// Schedule says how often an integration is synced without a request.
+type Schedule struct {
+	Every    string     `json:"every"`              // as configured: 15m to 24h
+	Since    time.Time  `json:"since"`              // when this schedule began; its timers name it
+	PausedAt *time.Time `json:"pausedAt,omitempty"` // after too many failures; a paused schedule has no timer
+}
+
+// ScheduleTimer names the kind of the timer that syncs. Its subject is "<provider>@<beginning of the schedule>". MaxFailures
+// is the number of failed syncs in a row that pauses a schedule.
+const (
+	ScheduleTimer = "scheduled-sync"
+	MaxFailures   = 5
+)
+
+// Reschedule sets the schedule that the configuration asks for, and returns the ops that set its first timer. A schedule
+// that is already in force continues. A paused one begins again.
+func (i *Integration) Reschedule(c store.Company, now time.Time) []store.Op {
+	var config struct {
+		Schedule string `json:"schedule"`
+	}
+	_ = json.Unmarshal(i.Config, &config) // a stored configuration is an object; not every connector has a schedule
+	every, err := time.ParseDuration(config.Schedule)
+	switch {
+	case err != nil, every < time.Minute:
+		i.Schedule = nil
+		return nil
+	case i.Schedule != nil && i.Schedule.Every == config.Schedule && i.Schedule.PausedAt == nil:
+		return nil
+	}
+	i.Schedule = &Schedule{Every: config.Schedule, Since: now.UTC()}
+	return i.NextSync(c, now)
+}
+
+// NextSync returns the op that sets the timer of the next scheduled sync, or none without a schedule. The syncs of companies
+// with the same schedule are spread over it, and a missed sync is not made up for.
+func (i Integration) NextSync(c store.Company, now time.Time) []store.Op {
+	if i.Schedule == nil {
+		return nil
+	}
+	every := i.Schedule.Interval()
+	if every <= 0 {
+		return nil
+	}
+	sum := sha256.Sum256([]byte(c.ID() + "#" + i.Provider))
+	offset := int64(binary.BigEndian.Uint64(sum[:]) % uint64(every/time.Millisecond))
+	step := every.Milliseconds()
+	at := time.UnixMilli((now.UnixMilli()-offset)/step*step + offset + step).UTC()
+	return []store.Op{c.Timer(at, ScheduleTimer, i.Provider+"@"+i.Schedule.id())}
+}
+
+// Interval returns the time between two syncs, or 0 for a stored text that is no duration.
+func (s Schedule) Interval() time.Duration {
+	every, _ := time.ParseDuration(s.Every) // 0 with an error
+	return every
+}
+
+func (s Schedule) id() string { return fmt.Sprintf("%x", s.Since.UnixMilli()) }
+
+// Follows reports whether a timer belongs to the schedule that is in force.
+func (i Integration) Follows(schedule string) bool {
+	return i.Schedule != nil && i.Schedule.PausedAt == nil && i.Schedule.id() == schedule
+}
+
+// Paused returns the integration with its schedule paused.
+func (i Integration) Paused(now time.Time) Integration {
+	if i.Schedule != nil {
+		paused := *i.Schedule
+		paused.PausedAt = &now
+		i.Schedule, i.UpdatedAt = &paused, now
+	}
+	return i
+}

@@ -1,0 +1,131 @@
+package assessment
+
+import (
+	"fmt"
+	"net/url"
+	"time"
+
+	"orgops/shared/domain/integration"
+	"orgops/shared/domain/recommendation"
+	"orgops/shared/domain/syncrun"
+	"orgops/shared/domain/timeline"
+	"orgops/shared/insight/projection"
+)
+
+// Thresholds of the advice on upkeep.
+const (
+	idleAdvice   = 7 * day
+	silentAdvice = 7 * day
+	stuckAdvice  = 6 * time.Hour
+	urgentExpiry = 3 * day // before credentials expire
+)
+
+// resume advises to enable an integration that a user disabled long ago.
+func resume(v view, p string, i projection.Integration) (Recommendation, bool) {
+	if i.Enabled || i.DisabledReason != integration.DisabledManually || i.DisabledAt.IsZero() || v.age(i.DisabledAt) < idleAdvice {
+		return Recommendation{}, false
+	}
+	return Recommendation{
+		Title: "Enable " + p + ", or delete it", Priority: recommendation.P4, FirstSeenAt: i.DisabledAt.Add(idleAdvice),
+		Operation: v.operation("enable-integration", p),
+		Rationale: fmt.Sprintf("A user disabled %s %s ago. Held deliveries are kept for 30 days only.", p, span(v.age(i.DisabledAt))),
+		Evidence:  []Evidence{{Name: "disabled", Value: days(v.age(i.DisabledAt)), Unit: "days", At: i.DisabledAt, Href: v.integrationHref(p)}},
+	}, true
+}
+
+// replaceCredentials advises to replace credentials before they expire. Its operation shows which ones are stored, because only
+// a person can get new ones from the provider.
+func replaceCredentials(v view, p string, i projection.Integration) (Recommendation, bool) {
+	left := i.CredentialsEnd.Sub(v.asOf)
+	if i.CredentialsEnd.IsZero() || left > credentialLeft {
+		return Recommendation{}, false
+	}
+	end := i.CredentialsEnd.Format(time.DateOnly)
+	why := fmt.Sprintf("The credentials of %s expire on %s; then its syncs fail.", p, end)
+	if left <= 0 {
+		why = fmt.Sprintf("The credentials of %s expired on %s, so its syncs fail.", p, end)
+	}
+	r := Recommendation{
+		Title: "Replace the credentials of " + p, Priority: recommendation.P2, FirstSeenAt: i.CredentialsEnd.Add(-credentialLeft),
+		Operation: v.operation("get-integration", p),
+		Rationale: why + " Make new ones at the provider and store them.",
+		Evidence:  []Evidence{{Name: "credentials", Value: days(max(left, 0)), Unit: "days left", At: i.CredentialsEnd, Href: v.integrationHref(p)}},
+	}
+	if left <= urgentExpiry {
+		r.Priority = recommendation.P1
+	}
+	return r, true
+}
+
+// refreshCredentials has no operation, because only a person can get new credentials from the provider.
+func refreshCredentials(v view, p string, i projection.Integration) (Recommendation, bool) {
+	age := v.age(i.CredentialsAt)
+	if i.CredentialsAt.IsZero() || age < credentialWarn {
+		return Recommendation{}, false
+	}
+	r := Recommendation{
+		Title: "Replace the credentials of " + p, Priority: recommendation.P3, FirstSeenAt: i.CredentialsAt.Add(credentialWarn),
+		Rationale: fmt.Sprintf("The credentials are %s old. Make new ones at the provider and store them.", span(age)),
+		Evidence:  []Evidence{{Name: "age of the credentials", Value: days(age), Unit: "days", At: i.CredentialsAt, Href: v.integrationHref(p)}},
+	}
+	if age >= credentialFail {
+		r.Priority = recommendation.P2
+	}
+	return r, true
+}
+
+// addFounder has no operation, because only a person knows whom to invite.
+func addFounder(v view) []Recommendation {
+	if n := v.Company.Founders; n == 0 || n >= foundersFrom {
+		return nil
+	}
+	return []Recommendation{{
+		Title: "Add a second founder", Priority: recommendation.P3, Subject: timeline.Reference{Type: "company", ID: v.CompanyID},
+		Rationale:   "There is one founder. If that account is lost, nobody can administer the company.",
+		Evidence:    []Evidence{{Name: "founders", Value: float64(v.Company.Founders), Unit: "users"}},
+		FirstSeenAt: v.Company.CreatedAt,
+	}}
+}
+
+func cancelSync(v view, p string, _ projection.Integration) (Recommendation, bool) {
+	s := v.Syncs[p]
+	if s.State != syncrun.Running || s.RunningSince.IsZero() || v.age(s.RunningSince) < stuckAdvice {
+		return Recommendation{}, false
+	}
+	return Recommendation{
+		Title: "Cancel the sync of " + p, Priority: recommendation.P3, FirstSeenAt: s.RunningSince.Add(stuckAdvice),
+		Operation: v.call("cancel-sync", "POST", "/memory/syncs/"+s.Run+"/cancel"),
+		Rationale: fmt.Sprintf("It has been running for %s. While it runs, %s takes no other sync.", span(v.age(s.RunningSince)), p),
+		Evidence: []Evidence{
+			{Name: "running", Value: float64(v.age(s.RunningSince) / time.Hour), Unit: "hours", At: s.RunningSince, Href: v.href("/memory/syncs/" + s.Run)},
+		},
+	}, true
+}
+
+func firstSync(v view, p string, i projection.Integration) (Recommendation, bool) {
+	s := v.Syncs[p]
+	if !v.mayPull(i) || !s.LastSucceededAt.IsZero() || s.FailuresInRow > 0 || v.syncing(p) || v.age(i.CertifiedAt) < time.Hour {
+		return Recommendation{}, false
+	}
+	return Recommendation{
+		Title: "Sync " + p + " for the first time", Priority: recommendation.P2, FirstSeenAt: i.CertifiedAt.Add(time.Hour),
+		Operation: v.operation("sync-memory", p),
+		Rationale: p + " is certified, but no sync has stored anything from it yet.",
+		Evidence:  []Evidence{{Name: "certified", Value: float64(v.age(i.CertifiedAt) / time.Hour), Unit: "hours", At: i.CertifiedAt, Href: v.integrationHref(p)}},
+	}, true
+}
+
+// checkSilence advises a look at a source that sends by webhook and has sent nothing for long.
+func checkSilence(v view, p string, i projection.Integration) (Recommendation, bool) {
+	m := v.Memory.Providers[p]
+	silent := v.age(m.LastChangedAt)
+	if !i.Allows(v.asOf, integration.InboundReceive) || v.mayPull(i) || m.Count == 0 || silent < silentAdvice {
+		return Recommendation{}, false
+	}
+	return Recommendation{
+		Title: "Look at why " + p + " is silent", Priority: recommendation.P4, FirstSeenAt: m.LastChangedAt.Add(silentAdvice),
+		Operation: v.call("list-memories", "GET", "/memory?provider="+url.QueryEscape(p)),
+		Rationale: fmt.Sprintf("%s has changed nothing in memory for %s. Check at the provider that it still sends.", p, span(silent)),
+		Evidence:  []Evidence{{Name: "silent", Value: days(silent), Unit: "days", At: m.LastChangedAt, Href: v.href("/memory?provider=" + url.QueryEscape(p))}},
+	}, true
+}

@@ -1,0 +1,87 @@
+package connector
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+	"time"
+
+	"orgops/shared/domain/goal"
+	"orgops/shared/domain/memory"
+)
+
+// Source fetches items from a provider.
+type Source interface {
+	Connector
+	// Fetch gets one page. Checkpoint is nil for the first page of a run; State comes from the last successful run.
+	Fetch(ctx context.Context, f Fetch) (FetchedPage, error)
+}
+
+// Authenticated describes the credentials of a source. A company stores them in the vault.
+type Authenticated interface {
+	Source
+	// CredentialSchema returns the JSON Schema of the credentials: an object whose fields are writeOnly strings.
+	CredentialSchema() json.RawMessage
+	// NeededCredentials lists the credentials without which a fetch cannot succeed under config.
+	NeededCredentials(config json.RawMessage) []string
+}
+
+// Lister is a source whose full runs list everything that the provider has of some kinds. The service removes what such a run
+// does not list.
+type Lister interface {
+	Source
+	Lists(config json.RawMessage) Listed
+}
+
+// Listed says what the full runs of a source list completely.
+type Listed struct {
+	Kinds []string // of memories
+	Goals bool
+}
+
+// Missing lists the credentials that a source needs under config and that are not among the names of the stored ones.
+func Missing(c Connector, config json.RawMessage, stored []string) []string {
+	missing := []string{}
+	if a, ok := c.(Authenticated); ok {
+		for _, name := range a.NeededCredentials(config) {
+			if !slices.Contains(stored, name) {
+				missing = append(missing, name)
+			}
+		}
+	}
+	return missing
+}
+
+// Fetch holds the input for one page.
+type Fetch struct {
+	Config      json.RawMessage
+	Credentials map[string]string
+	Checkpoint  json.RawMessage // from the previous page of this run
+	State       json.RawMessage // from the last successful run: validators, cursors
+	Full        bool            // ignore validators and cursors
+}
+
+// FetchedPage holds the items of one page and where to continue.
+type FetchedPage struct {
+	Memories   []memory.Draft
+	Goals      []goal.Draft
+	Notes      []NoteDraft
+	Checkpoint json.RawMessage // for the next page; nil on the last page
+	State      json.RawMessage // set on the last page, for the next run
+	NotBefore  time.Time       // the provider asks to fetch the next page no sooner; zero: at once
+	// CredentialsUntil is when the credentials expire, if the provider says so.
+	CredentialsUntil time.Time
+	Incomplete       bool // the page has items that cannot be identified, so the run does not tell what is gone
+}
+
+// ErrRefused reports that the provider refused the credentials, or refused to show what the configuration names. A retry
+// cannot help.
+var ErrRefused = errors.New("refused by the provider")
+
+// ThrottledError reports that the provider asks the caller to wait.
+type ThrottledError struct{ Until time.Time }
+
+func (e *ThrottledError) Error() string {
+	return "throttled by the provider until " + e.Until.Format(time.RFC3339)
+}

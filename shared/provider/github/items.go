@@ -1,0 +1,226 @@
+package github
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"time"
+
+	"orgops/shared/base/fault"
+	"orgops/shared/base/text"
+	"orgops/shared/domain/goal"
+	"orgops/shared/domain/memory"
+	"orgops/shared/domain/timeline"
+	"orgops/shared/provider/connector"
+	"orgops/shared/webhook/outbound"
+)
+
+// Limits of one page. GitHub's largest pages of 100 issues with texts of 65,536 characters stay below.
+const (
+	maxPage = 32 << 20
+	maxText = 64 << 10 // bytes of a text that are kept while the page is read
+
+	maxTitle  = 1024 // of a goal and a note, in bytes; GitHub allows longer texts
+	maxTarget = 4096
+)
+
+// issue, milestone and release hold the members of a list's items that become drafts. GitHub sends many more.
+type issue struct {
+	Number      int64      `json:"number"`
+	Title       string     `json:"title"`
+	Body        string     `json:"body"`
+	HTMLURL     string     `json:"html_url"`
+	UpdatedAt   *time.Time `json:"updated_at"`
+	PullRequest *struct{}  `json:"pull_request"`
+	State       string     `json:"state"`
+	Milestone   *struct {
+		Number int64 `json:"number"`
+	} `json:"milestone"`
+	Labels []struct {
+		Name string `json:"name"`
+	} `json:"labels"`
+}
+
+// blocked names the label of an issue that waits for something else.
+const blocked = "blocked"
+
+// work says how far the issue is.
+func (i issue) work() memory.Work {
+	if i.State == "closed" {
+		return memory.WorkDone
+	}
+	for _, l := range i.Labels {
+		if strings.EqualFold(l.Name, blocked) {
+			return memory.WorkBlocked
+		}
+	}
+	return memory.WorkOpen
+}
+
+type milestone struct {
+	Number       int64      `json:"number"`
+	Title        string     `json:"title"`
+	Description  string     `json:"description"`
+	HTMLURL      string     `json:"html_url"`
+	State        string     `json:"state"`
+	OpenIssues   int64      `json:"open_issues"`
+	ClosedIssues int64      `json:"closed_issues"`
+	DueOn        *time.Time `json:"due_on"`
+	CreatedAt    *time.Time `json:"created_at"`
+	UpdatedAt    *time.Time `json:"updated_at"`
+}
+
+type release struct {
+	TagName     string     `json:"tag_name"`
+	Name        string     `json:"name"`
+	HTMLURL     string     `json:"html_url"`
+	Draft       bool       `json:"draft"`
+	Prerelease  bool       `json:"prerelease"`
+	PublishedAt *time.Time `json:"published_at"`
+	Author      *struct {
+		Login string `json:"login"`
+	} `json:"author"`
+}
+
+// decode adds the items of an answer to a page, one after the other, so that the memory it takes follows from the items that
+// are kept. It returns when the last item changed.
+func (r reader) decode(resp *http.Response, l list, page *connector.FetchedPage) (newest time.Time, err error) {
+	body := &io.LimitedReader{R: resp.Body, N: maxPage + 1}
+	items := json.NewDecoder(body)
+	if token, err := items.Token(); err != nil || token != json.Delim('[') {
+		return newest, undecodable(body, err)
+	}
+	for items.More() {
+		var at *time.Time
+		switch l {
+		case issues:
+			at, err = r.issue(items, page)
+		case milestones:
+			err = r.milestone(items, page)
+		case releases:
+			err = r.release(items, page)
+		}
+		if err != nil {
+			return newest, undecodable(body, err)
+		}
+		if at != nil && at.After(newest) {
+			newest = at.UTC()
+		}
+	}
+	if _, err := items.Token(); err != nil {
+		return newest, undecodable(body, err)
+	}
+	return newest, nil
+}
+
+func undecodable(body *io.LimitedReader, err error) error {
+	var network interface{ Timeout() bool }
+	switch {
+	case body.N <= 0:
+		return fault.New(fault.Unavailable, "GitHub's answer is larger than 32 MiB")
+	case errors.As(err, &network):
+		return unreachable(err)
+	}
+	return fault.Wrap(fault.Unavailable, "GitHub's answer is not the list that it documents, or it was cut off", err)
+}
+
+// The drafts below equal those that the default mapping makes of the webhooks about the same things.
+
+func (r reader) issue(items *json.Decoder, page *connector.FetchedPage) (changed *time.Time, err error) {
+	var i issue
+	if err := items.Decode(&i); err != nil || i.PullRequest != nil || i.Number <= 0 {
+		return i.UpdatedAt, err
+	}
+	d := memory.Draft{
+		ExternalID: fmt.Sprintf("%s/issues/%d", r.config.Repository, i.Number), Kind: "issue", Title: orElse(i.Title, fmt.Sprintf("Issue #%d", i.Number)),
+		Body: text.Truncate(i.Body, maxText), URL: i.HTMLURL, UpdatedAt: stamp(i.UpdatedAt),
+	}
+	if i.Milestone != nil && i.Milestone.Number > 0 {
+		d.Goal, d.Work = r.goalID(i.Milestone.Number), i.work()
+	}
+	page.Memories = append(page.Memories, d)
+	return i.UpdatedAt, nil
+}
+
+func (r reader) goalID(milestone int64) string {
+	return fmt.Sprintf("%s/milestones/%d", r.config.Repository, milestone)
+}
+
+// milestone adds a goal. Its progress is the share of the milestone's issues that are closed.
+func (r reader) milestone(items *json.Decoder, page *connector.FetchedPage) error {
+	var m milestone
+	if err := items.Decode(&m); err != nil || m.Number <= 0 {
+		return err
+	}
+	d := goal.Draft{
+		ExternalID: r.goalID(m.Number),
+		Title:      text.Truncate(orElse(m.Title, fmt.Sprintf("Milestone %d", m.Number)), maxTitle),
+		Target:     text.Truncate(m.Description, maxTarget), URL: m.HTMLURL, DueAt: stamp(m.DueOn), StartedAt: stamp(m.CreatedAt),
+		State: goal.Open, UpdatedAt: stamp(m.UpdatedAt),
+	}
+	if m.State == "closed" {
+		d.State = goal.Closed
+	}
+	if m.ClosedIssues > 0 && m.OpenIssues >= 0 {
+		d.Progress = float64(m.ClosedIssues) / (float64(m.ClosedIssues) + float64(m.OpenIssues))
+	}
+	page.Goals = append(page.Goals, d)
+	return nil
+}
+
+// release adds a note for a release that was published while the timeline still covers it. The same release by webhook makes
+// the same note.
+func (r reader) release(items *json.Decoder, page *connector.FetchedPage) error {
+	var l release
+	if err := items.Decode(&l); err != nil {
+		return err
+	}
+	at := stamp(l.PublishedAt)
+	if l.Draft || l.TagName == "" || at == nil || at.Before(r.now().Add(-timeline.Kept)) {
+		return nil
+	}
+	details := struct {
+		Tag         string     `json:"tag"`
+		Name        string     `json:"name,omitempty"`
+		URL         string     `json:"url,omitempty"`
+		Prerelease  bool       `json:"prerelease"`
+		Author      string     `json:"author,omitempty"`
+		PublishedAt *time.Time `json:"publishedAt"`
+	}{Tag: l.TagName, Name: l.Name, URL: l.HTMLURL, Prerelease: l.Prerelease, PublishedAt: at}
+	if l.Author != nil {
+		details.Author = l.Author.Login
+	}
+	raw, err := json.Marshal(details)
+	if err != nil {
+		return err
+	}
+	subject := r.config.Repository + "/releases/" + l.TagName
+	page.Notes = append(page.Notes, connector.NoteDraft{
+		Title:   text.Truncate(fmt.Sprintf("%s released %s", r.config.Repository, orElse(l.Name, l.TagName)), maxTitle),
+		Subject: subject, Details: raw, Once: subject + "@" + at.Format(time.RFC3339), At: at,
+	})
+	return nil
+}
+
+// stamp returns a time of GitHub's in UTC, or nil for a time that RFC 3339 cannot express.
+func stamp(t *time.Time) *time.Time {
+	if t == nil || t.UTC().Year() < 1 || t.UTC().Year() > 9999 {
+		return nil
+	}
+	u := t.UTC()
+	return &u
+}
+
+func orElse(s, otherwise string) string {
+	if strings.TrimSpace(s) == "" {
+		return otherwise
+	}
+	return s
+}
+
+func unreachable(err error) error {
+	return fault.Wrap(fault.Unavailable, "GitHub cannot be reached: "+outbound.Explain(err), err)
+}

@@ -1,0 +1,134 @@
+package github
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"orgops/shared/base/fault"
+	"orgops/shared/provider/connector"
+	"orgops/shared/webhook/outbound"
+)
+
+// Limits of one fetch.
+const (
+	timeout       = 30 * time.Second
+	maxWait       = 24 * time.Hour
+	defaultWait   = time.Minute // what GitHub asks for if a secondary rate limit comes without a time
+	maxComplaint  = 8 << 10     // bytes of a refusal that are read
+	publicAPI     = "https://api.github.com"
+	apiVersion    = "2022-11-28"
+	headerLeft    = "X-RateLimit-Remaining"
+	headerRenewed = "X-RateLimit-Reset"
+	headerExpires = "GitHub-Authentication-Token-Expiration"
+)
+
+// get requests a page. The answer is 200 or 304; the caller closes its body.
+func (r reader) get(ctx context.Context, address, tag string) (*http.Response, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
+	if err != nil {
+		return nil, fault.New(fault.Invalid, "baseUrl and repository do not make a url")
+	}
+	req.Header.Set("User-Agent", "orgops-github")
+	req.Header.Set("Accept", "application/vnd.github+json")
+	req.Header.Set("X-GitHub-Api-Version", apiVersion)
+	req.Header.Set("Authorization", "Bearer "+r.token)
+	if tag != "" {
+		req.Header.Set("If-None-Match", tag)
+	}
+	resp, err := r.client.Do(req)
+	if err != nil {
+		return nil, unreachable(err)
+	}
+	if err := r.check(resp); err != nil {
+		resp.Body.Close()
+		return nil, err
+	}
+	return resp, nil
+}
+
+// check returns nil for 200 and 304, and otherwise an error that says what GitHub refuses.
+func (r reader) check(resp *http.Response) error {
+	switch s := resp.StatusCode; {
+	case s == http.StatusOK, s == http.StatusNotModified:
+		return nil
+	case s == http.StatusForbidden, s == http.StatusTooManyRequests:
+		return r.limit(resp)
+	case s == http.StatusUnauthorized:
+		return refused("GitHub refuses the token; store a valid one")
+	case s == http.StatusNotFound:
+		return refused("GitHub does not show this repository; check its name, and that the token may read its issues")
+	case s == http.StatusGone:
+		return refused("the repository's issues are disabled at GitHub")
+	case s >= 300 && s < 400:
+		return refused("the repository has moved at GitHub; configure its new name")
+	default:
+		return fault.Newf(fault.Unavailable, "GitHub answers %d %s", s, http.StatusText(s))
+	}
+}
+
+func refused(detail string) error {
+	return fault.Wrap(fault.Unavailable, detail, connector.ErrRefused)
+}
+
+// limit tells a rate limit from a refusal. Of a primary limit GitHub says when it is renewed. Of a secondary limit it says
+// how long to wait, or only that there is one.
+func (r reader) limit(resp *http.Response) error {
+	now := r.now()
+	if resp.Header.Get("Retry-After") != "" {
+		return &connector.ThrottledError{Until: now.Add(outbound.RetryAfter(resp.Header, now, defaultWait, maxWait))}
+	}
+	if until := r.exhausted(resp.Header); !until.IsZero() {
+		return &connector.ThrottledError{Until: until}
+	}
+	complaint, _ := io.ReadAll(io.LimitReader(resp.Body, maxComplaint)) // without the text it is a refusal
+	if resp.StatusCode == http.StatusTooManyRequests || strings.Contains(strings.ToLower(string(complaint)), "rate limit") {
+		return &connector.ThrottledError{Until: now.Add(defaultWait)}
+	}
+	return refused("GitHub refuses the token for this repository; give it read access to issues and contents")
+}
+
+// exhausted returns when the primary rate limit is renewed if no request is left before, and otherwise the zero time.
+func (r reader) exhausted(header http.Header) time.Time {
+	if header.Get(headerLeft) != "0" {
+		return time.Time{}
+	}
+	seconds, err := strconv.ParseInt(header.Get(headerRenewed), 10, 64)
+	if err != nil {
+		seconds = 0
+	}
+	return connector.Renewal(time.Unix(seconds, 0), r.now(), defaultWait, maxWait)
+}
+
+// expiry returns when the token expires, or the zero time if GitHub does not say so. A classic token may live forever.
+func expiry(header http.Header) time.Time {
+	for _, layout := range []string{"2006-01-02 15:04:05 MST", "2006-01-02 15:04:05 -0700"} {
+		if at, err := time.Parse(layout, header.Get(headerExpires)); err == nil {
+			return at.UTC()
+		}
+	}
+	return time.Time{}
+}
+
+// following returns the next page's address from the Link header (RFC 8288), or "". It follows only links within the
+// configured API, because the token goes along.
+func (r reader) following(header http.Header) string {
+	base, err := url.Parse(r.config.base())
+	if err != nil {
+		return ""
+	}
+	next, _ := connector.NextOnHost(base, header) // a link that leads elsewhere ends the list
+	return next
+}
+
+// base returns the address of the API, without a slash at its end.
+func (c Config) base() string {
+	if c.BaseURL == "" {
+		return publicAPI
+	}
+	return strings.TrimRight(c.BaseURL, "/")
+}

@@ -1,0 +1,189 @@
+package github
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strconv"
+	"time"
+
+	"orgops/shared/provider/connector"
+)
+
+// perPage is the most items that GitHub puts on a page.
+const perPage = 100
+
+// overlap is how far a list of changes reaches back behind the last change. GitHub counts in seconds and does not say whether
+// "since" includes its second.
+const overlap = time.Second
+
+// list names one of the lists that a sync reads, in this order.
+type list string
+
+const (
+	issues     list = "issues"
+	milestones list = "milestones"
+	releases   list = "releases"
+)
+
+// after returns the list that follows l, or "".
+func (l list) after() list {
+	switch l {
+	case issues:
+		return milestones
+	case milestones:
+		return releases
+	}
+	return ""
+}
+
+// state is what the connector keeps between runs: the time up to which the issues are known, and the validators of the lists
+// that had one page.
+type state struct {
+	Since time.Time       `json:"since,omitzero"`
+	Tags  map[list]string `json:"tags,omitempty"`
+}
+
+// checkpoint is where a run continues: the list, the next page of it, and the state so far.
+type checkpoint struct {
+	List  list      `json:"list"`
+	Since time.Time `json:"since,omitzero"` // of the next page, for issues
+	Next  string    `json:"next,omitempty"` // the next page's address as GitHub gave it; "": the first one since Since
+	State state     `json:"state"`
+}
+
+// Fetch implements connector.Source. It reads the issues, then the milestones, then the 100 newest releases, and skips pages
+// without anything new. Pull requests, which GitHub lists as issues, are left out.
+//
+// Issues come in the order of their last change. Each page begins where the changes of the page before end, so an issue that
+// changes or vanishes during the run moves no other issue past the reader. Only issues that changed in the same second, more
+// than a page of them, are read by GitHub's links, from which a deletion can hide one until the next full run. An incremental
+// run begins at the last change of the run before. A list that has not changed costs nothing of GitHub's rate limit.
+//
+// A rate limit returns a *connector.ThrottledError. A refused token and an unknown repository return an error that is
+// connector.ErrRefused. Any other failure returns a *fault.Error whose detail says what went wrong.
+func (c *Connector) Fetch(ctx context.Context, f connector.Fetch) (connector.FetchedPage, error) {
+	var config Config
+	if err := json.Unmarshal(f.Config, &config); err != nil {
+		return connector.FetchedPage{}, fmt.Errorf("configuration of github: %w", err)
+	}
+	var last state
+	if !f.Full && len(f.State) > 0 {
+		_ = json.Unmarshal(f.State, &last) // without validators everything is fetched again
+	}
+	at := checkpoint{List: issues, Since: last.Since, State: state{Since: last.Since, Tags: map[list]string{}}}
+	if len(f.Checkpoint) > 0 {
+		if err := json.Unmarshal(f.Checkpoint, &at); err != nil {
+			return connector.FetchedPage{}, fmt.Errorf("checkpoint of github: %w", err)
+		}
+	}
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	r := reader{Connector: c, config: config, token: f.Credentials[tokenField], last: last}
+	for {
+		page, next, err := r.page(ctx, at)
+		if err != nil {
+			return connector.FetchedPage{}, err
+		}
+		found := len(page.Memories)+len(page.Goals)+len(page.Notes) > 0
+		if next.List == "" {
+			page.State, err = json.Marshal(next.State)
+			return page, err
+		}
+		if found || page.NotBefore.After(c.now()) {
+			page.Checkpoint, err = json.Marshal(next)
+			return page, err
+		}
+		at = next
+	}
+}
+
+// reader reads the pages of one repository with one token.
+type reader struct {
+	*Connector
+	config Config
+	token  string
+	last   state // of the run before; zero for a full run
+}
+
+// page gets the page at a checkpoint, and the checkpoint behind it. The next checkpoint has no list at the end of the last one.
+func (r reader) page(ctx context.Context, at checkpoint) (page connector.FetchedPage, next checkpoint, err error) {
+	address, tag := at.Next, ""
+	if address == "" {
+		address = r.address(at)
+		if at.List != issues || at.Since.Equal(r.last.Since) {
+			tag = r.last.Tags[at.List]
+		}
+	}
+	resp, err := r.get(ctx, address, tag)
+	if err != nil {
+		return page, next, err
+	}
+	defer resp.Body.Close()
+	page.NotBefore, page.CredentialsUntil = r.exhausted(resp.Header), expiry(resp.Header)
+	next = at
+	next.Next = ""
+	if resp.StatusCode == http.StatusNotModified {
+		next.State.Tags[at.List] = tag
+		next.List = at.List.after()
+		return page, next, nil
+	}
+	newest, err := r.decode(resp, at.List, &page)
+	if err != nil {
+		return page, next, err
+	}
+	more := r.following(resp.Header)
+	if at.List == releases { // older ones are of no interest
+		more = ""
+	}
+	if at.List == issues {
+		return page, next.afterIssues(at, newest, more, connector.Tag(resp.Header)), nil
+	}
+	if next.Next = more; more == "" {
+		if at.Next == "" { // the list has one page, which its validator covers
+			next.State.Tags[at.List] = connector.Tag(resp.Header)
+		}
+		next.List = at.List.after()
+	}
+	return page, next, nil
+}
+
+// afterIssues moves a checkpoint behind a page of issues, the last of which changed at newest. If a whole page changed within
+// the overlap, GitHub links to the next page.
+func (next checkpoint) afterIssues(at checkpoint, newest time.Time, more, tag string) checkpoint {
+	since := newest.Add(-overlap)
+	if newest.IsZero() || since.Before(at.Since) {
+		since = at.Since
+	}
+	moved := since.After(at.Since)
+	next.Since, next.State.Since = since, since
+	switch {
+	case more == "":
+		if at.Next == "" && !moved {
+			next.State.Tags[issues] = tag
+		}
+		next.List = issues.after()
+	case !moved:
+		next.Next = more
+	}
+	return next
+}
+
+// address returns the address of the first page of a checkpoint's list.
+func (r reader) address(at checkpoint) string {
+	q := url.Values{"per_page": {strconv.Itoa(perPage)}}
+	switch at.List {
+	case issues:
+		q.Set("state", "all")
+		q.Set("sort", "updated")
+		q.Set("direction", "asc")
+		if !at.Since.IsZero() {
+			q.Set("since", at.Since.UTC().Format(time.RFC3339))
+		}
+	case milestones:
+		q.Set("state", "all")
+	}
+	return r.config.base() + "/repos/" + r.config.Repository + "/" + string(at.List) + "?" + q.Encode()
+}

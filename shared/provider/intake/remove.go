@@ -1,0 +1,45 @@
+package intake
+
+import (
+	"context"
+
+	"orgops/shared/domain/goal"
+	"orgops/shared/domain/memory"
+	"orgops/shared/domain/policy"
+	"orgops/shared/provider/connector"
+	"orgops/shared/storage/store"
+)
+
+// The actions that remove what the provider no longer has. Each needs the same permission as storing it.
+const (
+	MemoryDelete = "memory.delete"
+	GoalDelete   = "goal.delete"
+)
+
+// Removed is the outcome of an action that removes an item.
+const Removed Outcome = "removed"
+
+// Remove decides whether the memory or goal of an action may be removed, and plans its removal at the stored version. A verdict
+// other than permitted keeps the item.
+func (p Planner) Remove(ctx context.Context, a connector.Action, version int64) (Planned, error) {
+	name, entity, key := p.removal(a)
+	d, err := p.judge(ctx, a, exactly(a), name)
+	if err != nil {
+		return Planned{}, err
+	}
+	planned := Planned{Action: a, Decision: d, Outcome: Refused}
+	if d.Verdict != policy.Permitted {
+		planned.Ops = []store.Op{p.refusal(d)}
+		return planned, nil
+	}
+	planned.Outcome, planned.Ops = Removed, []store.Op{p.Company.Delete(key, entity, version)}
+	return planned, nil
+}
+
+// removal returns the name of the action that removes an item, and the item's entity and key.
+func (p Planner) removal(a connector.Action) (name, entity, key string) {
+	if a.Goal != nil {
+		return GoalDelete, goal.Entity, goal.Key(goal.IDOf(p.Integration.Provider, a.Goal.ExternalID))
+	}
+	return MemoryDelete, memory.Entity, memory.Key(memory.IDOf(p.Integration.Provider, a.Memory.ExternalID))
+}

@@ -1,0 +1,177 @@
+package linear
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"strconv"
+	"time"
+
+	"orgops/shared/base/fault"
+	"orgops/shared/provider/connector"
+	"orgops/shared/webhook/outbound"
+)
+
+// Limits of one fetch.
+const (
+	timeout     = 30 * time.Second
+	maxAnswer   = 16 << 20
+	maxWait     = 24 * time.Hour
+	defaultWait = time.Minute // when Linear throttles without a time
+)
+
+// The queries of a page. Linear hides archived items unless it is asked for them.
+const (
+	issueQuery = `query($first: Int!, $after: String, $filter: IssueFilter) {
+  issues(first: $first, after: $after, filter: $filter, includeArchived: true) {
+    nodes { id identifier title description url updatedAt trashed }
+    pageInfo { hasNextPage endCursor }
+  }
+}`
+	projectQuery = `query($first: Int!, $after: String, $filter: ProjectFilter) {
+  projects(first: $first, after: $after, filter: $filter, includeArchived: true) {
+    nodes { id name description url progress startDate targetDate completedAt canceledAt updatedAt trashed }
+    pageInfo { hasNextPage endCursor }
+  }
+}`
+)
+
+type pageInfo struct {
+	HasNextPage bool   `json:"hasNextPage"`
+	EndCursor   string `json:"endCursor"`
+}
+
+// answer holds the list that a query asked for.
+type answer struct {
+	Issues struct {
+		Nodes    []issue  `json:"nodes"`
+		PageInfo pageInfo `json:"pageInfo"`
+	} `json:"issues"`
+	Projects struct {
+		Nodes    []project `json:"nodes"`
+		PageInfo pageInfo  `json:"pageInfo"`
+	} `json:"projects"`
+}
+
+// request returns the body of the request for a page.
+func request(config Config, at checkpoint) ([]byte, error) {
+	filter := map[string]any{}
+	if !at.Since.IsZero() {
+		filter["updatedAt"] = map[string]any{"gte": at.Since.UTC().Format(time.RFC3339Nano)}
+	}
+	query, team := issueQuery, map[string]any{"key": map[string]any{"eq": config.Team}}
+	switch {
+	case at.List == projects && config.Team != "":
+		filter["accessibleTeams"] = map[string]any{"some": team}
+	case config.Team != "":
+		filter["team"] = team
+	}
+	if at.List == projects {
+		query = projectQuery
+	}
+	variables := map[string]any{"first": perPage, "filter": filter}
+	if at.After != "" {
+		variables["after"] = at.After
+	}
+	return json.Marshal(map[string]any{"query": query, "variables": variables})
+}
+
+// ask gets a page. renewed is when Linear answers again, if this request was the last that its limits allow.
+func (c *Connector) ask(ctx context.Context, config Config, key string, at checkpoint) (got answer, renewed time.Time, err error) {
+	body, err := request(config, at)
+	if err != nil {
+		return got, renewed, err
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, c.api, bytes.NewReader(body))
+	if err != nil {
+		return got, renewed, err
+	}
+	req.Header.Set("User-Agent", "orgops-linear")
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("Authorization", key)
+	resp, err := c.client.Do(req)
+	if err != nil {
+		return got, renewed, unreachable(err)
+	}
+	defer resp.Body.Close()
+	text, err := outbound.ReadBody(resp, maxAnswer)
+	switch {
+	case errors.Is(err, outbound.ErrTooLarge):
+		return got, renewed, fault.New(fault.Unavailable, "Linear's answer is larger than 16 MiB")
+	case err != nil:
+		return got, renewed, unreachable(err)
+	}
+	var document struct {
+		Data   *answer    `json:"data"`
+		Errors complaints `json:"errors"`
+	}
+	unreadable := json.Unmarshal(text, &document)
+	if err := c.check(resp, document.Errors); err != nil {
+		return got, renewed, err
+	}
+	if unreadable != nil || document.Data == nil {
+		return got, renewed, fault.New(fault.Unavailable, "Linear's answer is not the list that it documents, or it was cut off")
+	}
+	return *document.Data, c.renewal(resp.Header), nil
+}
+
+// complaints are the errors of a GraphQL answer.
+type complaints []struct {
+	Extensions struct {
+		Code string `json:"code"`
+	} `json:"extensions"`
+}
+
+// check returns nil for an answer without errors. Linear says by a code in the body what it refuses: a rate limit is a 400.
+func (c *Connector) check(resp *http.Response, errs complaints) error {
+	code := ""
+	if len(errs) > 0 {
+		code = errs[0].Extensions.Code
+	}
+	switch s := resp.StatusCode; {
+	case code == "RATELIMITED", s == http.StatusTooManyRequests:
+		return &connector.ThrottledError{Until: c.until(resp.Header)}
+	case code == "AUTHENTICATION_ERROR", code == "FORBIDDEN", s == http.StatusUnauthorized, s == http.StatusForbidden:
+		return fault.Wrap(fault.Unavailable, "Linear refuses the key; store a valid one that may read", connector.ErrRefused)
+	case s != http.StatusOK:
+		return fault.Newf(fault.Unavailable, "Linear answers %d %s", s, http.StatusText(s))
+	case len(errs) > 0:
+		return fault.New(fault.Unavailable, "Linear could not answer the query; if that lasts, check the team")
+	}
+	return nil
+}
+
+// until returns when a throttled request may be repeated.
+func (c *Connector) until(header http.Header) time.Time {
+	if header.Get("Retry-After") != "" {
+		return c.now().Add(outbound.RetryAfter(header, c.now(), defaultWait, maxWait))
+	}
+	if renewed := c.renewal(header); !renewed.IsZero() {
+		return renewed
+	}
+	return c.now().Add(defaultWait)
+}
+
+// renewal returns when the limits that allow no more requests are renewed, or the zero time. Linear limits the requests and
+// their complexity, and gives the times in milliseconds.
+func (c *Connector) renewal(header http.Header) (renewed time.Time) {
+	for _, limit := range []string{"X-RateLimit-Requests-", "X-RateLimit-Complexity-"} {
+		if header.Get(limit+"Remaining") != "0" {
+			continue
+		}
+		ms, err := strconv.ParseInt(header.Get(limit+"Reset"), 10, 64)
+		if err != nil {
+			ms = 0
+		}
+		if at := connector.Renewal(time.UnixMilli(ms), c.now().UTC(), defaultWait, maxWait); at.After(renewed) {
+			renewed = at
+		}
+	}
+	return renewed
+}
+
+func unreachable(err error) error {
+	return fault.Wrap(fault.Unavailable, "Linear cannot be reached: "+outbound.Explain(err), err)
+}

@@ -1,0 +1,359 @@
+package linear_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"orgops/shared/base/fault"
+	"orgops/shared/domain/goal"
+	"orgops/shared/domain/memory"
+	"orgops/shared/provider/connector"
+	"orgops/shared/provider/linear"
+	"orgops/shared/testkit/errtest"
+	"orgops/shared/testkit/lineartest"
+	"orgops/shared/webhook/outbound"
+)
+
+var (
+	_ connector.Authenticated = (*linear.Connector)(nil)
+	_ connector.Lister        = (*linear.Connector)(nil)
+	_ connector.Inbound       = (*linear.Connector)(nil)
+)
+
+var monday = time.Date(2026, 3, 2, 8, 0, 0, 0, time.UTC)
+
+// fetching fetches from a fake Linear.
+type fetching struct {
+	*lineartest.Server
+	t      *testing.T
+	now    time.Time
+	config string
+	key    string
+	state  json.RawMessage
+}
+
+func serve(t *testing.T) *fetching {
+	t.Helper()
+	return &fetching{Server: lineartest.New(t), t: t, now: monday, config: `{}`, key: lineartest.Key}
+}
+
+func (f *fetching) page(ctx context.Context, checkpoint json.RawMessage, full bool) (connector.FetchedPage, error) {
+	source := linear.New(outbound.New(outbound.Options{AllowLoopback: true}), func() time.Time { return f.now }).At(f.URL)
+	return source.Fetch(ctx, connector.Fetch{
+		Config: json.RawMessage(f.config), Credentials: map[string]string{"apiKey": f.key}, Checkpoint: checkpoint, State: f.state, Full: full,
+	})
+}
+
+// run fetches every page of a run, calls between after each, and keeps the state.
+func (f *fetching) run(full bool, between func(page int)) (all connector.FetchedPage) {
+	f.t.Helper()
+	for n := 1; ; n++ {
+		page, err := f.page(f.t.Context(), all.Checkpoint, full)
+		errtest.Must(f.t, err)
+		all.Memories, all.Goals = append(all.Memories, page.Memories...), append(all.Goals, page.Goals...)
+		all.Incomplete = all.Incomplete || page.Incomplete
+		if all.Checkpoint = page.Checkpoint; page.Checkpoint == nil {
+			f.state = page.State
+			return all
+		}
+		between(n)
+	}
+}
+
+func idle(int) {}
+
+func titles(all connector.FetchedPage) map[string]bool {
+	found := map[string]bool{}
+	for _, m := range all.Memories {
+		found[m.Title] = true
+	}
+	return found
+}
+
+// project makes a project of the team ENG.
+func project(id string, changed time.Time) lineartest.Item {
+	return lineartest.Item{
+		"id": id, "name": "Beta", "description": "All of it", "url": "https://linear.app/acme/project/" + id, "progress": 0.25,
+		"startDate": "2026-01-01", "targetDate": "2026-06-01", "completedAt": nil, "canceledAt": nil, "updatedAt": changed.Format(time.RFC3339),
+		"trashed": nil, "team": "ENG",
+	}
+}
+
+func TestConnector_Fetch(t *testing.T) {
+	t.Parallel()
+	f := serve(t)
+	f.Put("issues", lineartest.Issue(1, "Printer on fire", monday))
+	f.Put("issues", lineartest.Issue(2, " ", monday))
+	f.Put("projects", project("p", monday))
+	done := project("q", monday)
+	done["canceledAt"], done["startDate"], done["targetDate"], done["progress"] = monday.Format(time.RFC3339), nil, nil, 1
+	f.Put("projects", done)
+	began, due := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), time.Date(2026, 6, 1, 0, 0, 0, 0, time.UTC)
+	changed := monday
+	want := connector.FetchedPage{
+		Memories: []memory.Draft{{
+			ExternalID: "00000000-0000-4000-8000-000000000001", Kind: "issue", Title: "Printer on fire", Body: "The description of Printer on fire",
+			URL: "https://linear.app/acme/issue/ENG-1", UpdatedAt: &changed,
+		}, {
+			ExternalID: "00000000-0000-4000-8000-000000000002", Kind: "issue", Title: "ENG-2", Body: "The description of  ",
+			URL: "https://linear.app/acme/issue/ENG-2", UpdatedAt: &changed,
+		}},
+		Goals: []goal.Draft{{
+			ExternalID: "p", Title: "Beta", Target: "All of it", URL: "https://linear.app/acme/project/p", Progress: 0.25,
+			StartedAt: &began, DueAt: &due, State: goal.Open, UpdatedAt: &changed,
+		}, {
+			ExternalID: "q", Title: "Beta", Target: "All of it", URL: "https://linear.app/acme/project/q", Progress: 1, State: goal.Closed, UpdatedAt: &changed,
+		}},
+	}
+	if diff := cmp.Diff(want, f.run(false, idle)); diff != "" {
+		t.Errorf("fetched differs (-want +got):\n%s", diff)
+	}
+}
+
+// A later run lists what has changed since the run before began, and a full run lists everything.
+func TestConnector_Fetch_since(t *testing.T) {
+	t.Parallel()
+	f := serve(t)
+	f.Put("issues", lineartest.Issue(1, "Old", monday.AddDate(0, 0, -1)))
+	f.run(false, idle)
+	f.Asked()
+	f.Put("issues", lineartest.Issue(2, "New", monday.Add(time.Minute)))
+	f.now = monday.Add(time.Hour)
+	if diff := cmp.Diff(map[string]bool{"New": true}, titles(f.run(false, idle))); diff != "" {
+		t.Errorf("an incremental run differs (-want +got):\n%s", diff)
+	}
+	since := "2026-03-02T07:55:00Z"
+	if diff := cmp.Diff([]lineartest.Query{{List: "issues", Since: since}, {List: "projects", Since: since}}, f.Asked()); diff != "" {
+		t.Errorf("requests differ (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(map[string]bool{"Old": true, "New": true}, titles(f.run(true, idle))); diff != "" {
+		t.Errorf("a full run differs (-want +got):\n%s", diff)
+	}
+}
+
+// While a full run reads page after page, issues change, vanish and appear. It lists every issue that is there throughout.
+func TestConnector_Fetch_moving(t *testing.T) {
+	t.Parallel()
+	f := serve(t)
+	for n := range 180 {
+		f.Put("issues", lineartest.Issue(n+1, fmt.Sprint("Issue ", n+1), monday))
+	}
+	got := titles(f.run(true, func(page int) {
+		f.Delete("issues", fmt.Sprintf("00000000-0000-4000-8000-%012d", 50*page)) // the last of the page, which its cursor names
+		f.Put("issues", lineartest.Issue(180-page, fmt.Sprint("Issue ", 180-page), monday.Add(time.Hour)))
+		f.Put("issues", lineartest.Issue(1000+page, fmt.Sprint("Later ", page), monday))
+	}))
+	for n := range 180 {
+		if title := fmt.Sprint("Issue ", n+1); !got[title] {
+			t.Errorf("%s was not fetched, want every issue", title)
+		}
+	}
+}
+
+// Archived issues stay, issues in the trash do not, and a team's run asks for that team.
+func TestConnector_Fetch_hidden(t *testing.T) {
+	t.Parallel()
+	f := serve(t)
+	archived, trashed, other := lineartest.Issue(1, "Archived", monday), lineartest.Issue(2, "Trashed", monday), lineartest.Issue(3, "Other", monday)
+	archived["archivedAt"] = "2026-03-01T00:00:00.000Z"
+	trashed["archivedAt"], trashed["trashed"] = "2026-03-01T00:00:00.000Z", true
+	other["team"] = "OPS"
+	for _, i := range []lineartest.Item{archived, trashed, other} {
+		f.Put("issues", i)
+	}
+	thrown := project("p", monday)
+	thrown["trashed"] = true
+	f.Put("projects", thrown)
+	all := f.run(true, idle)
+	if diff := cmp.Diff(map[string]bool{"Archived": true, "Other": true}, titles(all)); diff != "" {
+		t.Errorf("fetched differs (-want +got):\n%s", diff)
+	}
+	if len(all.Goals) > 0 {
+		t.Errorf("fetched %+v, want no project of the trash", all.Goals)
+	}
+	f.config = `{"team":"OPS"}`
+	if diff := cmp.Diff(map[string]bool{"Other": true}, titles(f.run(true, idle))); diff != "" {
+		t.Errorf("a team's run differs (-want +got):\n%s", diff)
+	}
+}
+
+// An item without an id would be taken for a removed one, so the run must say that it is incomplete.
+func TestConnector_Fetch_incomplete(t *testing.T) {
+	t.Parallel()
+	f := serve(t)
+	f.Put("issues", lineartest.Item{"title": "No id"})
+	if !f.run(true, idle).Incomplete {
+		t.Error("the run is complete, want it incomplete")
+	}
+}
+
+func answer(status int, body string, headers ...string) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) {
+		for n := 0; n < len(headers); n += 2 {
+			w.Header().Set(headers[n], headers[n+1])
+		}
+		w.WriteHeader(status)
+		fmt.Fprint(w, body)
+	}
+}
+
+func TestConnector_Fetch_refusals(t *testing.T) {
+	t.Parallel()
+	at := func(d time.Duration) string { return fmt.Sprint(monday.Add(d).UnixMilli()) }
+	code := func(code string) string { return fmt.Sprintf(`{"errors":[{"extensions":{"code":%q}}]}`, code) }
+	limited := code("RATELIMITED")
+	tests := []struct {
+		name   string
+		answer http.HandlerFunc
+		wait   time.Duration // 0: not throttled
+		final  bool
+		says   string
+	}{
+		{"request limit", answer(400, limited, "X-RateLimit-Requests-Remaining", "0", "X-RateLimit-Requests-Reset", at(20*time.Minute)), 20 * time.Minute, false, ""},
+		{"complexity limit", answer(400, limited, "X-RateLimit-Requests-Remaining", "9", "X-RateLimit-Complexity-Remaining", "0",
+			"X-RateLimit-Complexity-Reset", at(time.Hour)), time.Hour, false, ""},
+		{"limit, no time", answer(400, limited), time.Minute, false, ""},
+		{"limit, a past time", answer(400, limited, "X-RateLimit-Requests-Remaining", "0", "X-RateLimit-Requests-Reset", at(-time.Hour)), time.Minute, false, ""},
+		{"limit, an absurd time", answer(400, limited, "X-RateLimit-Requests-Remaining", "0", "X-RateLimit-Requests-Reset", at(9000*time.Hour)), 24 * time.Hour, false, ""},
+		{"too many, with a time", answer(429, `<html>`, "Retry-After", "90"), 90 * time.Second, false, ""},
+		{"a wrong key", answer(401, code("AUTHENTICATION_ERROR")), 0, true, "refuses the key"},
+		{"a wrong key, in a 400", answer(400, code("AUTHENTICATION_ERROR")), 0, true, "refuses the key"},
+		{"a key that may not read", answer(200, code("FORBIDDEN")), 0, true, "refuses the key"},
+		{"another error", answer(200, `{"data":null,`+code("INTERNAL_SERVER_ERROR")[1:]), 0, false, "could not answer the query"},
+		{"down", answer(502, `<html>`), 0, false, "answers 502 Bad Gateway"},
+		{"moved", answer(301, "", "Location", "https://attacker.example/"), 0, false, "answers 301"},
+		{"truncated", answer(200, `{"data":{"issues":{"nodes":[{"id":"1","ti`), 0, false, "cut off"},
+		{"another document", answer(200, `{"hello":1}`), 0, false, "not the list"},
+		{"another type", answer(200, `{"data":{"issues":{"nodes":[{"id":1}]}}}`), 0, false, "not the list"},
+		{"too large", answer(200, `{"data":"`+strings.Repeat("x", 17<<20)), 0, false, "larger than 16 MiB"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			f := serve(t)
+			f.Fail(tt.answer)
+			_, err := f.page(t.Context(), nil, false)
+			var throttled *connector.ThrottledError
+			if errors.As(err, &throttled) {
+				if got := throttled.Until.Sub(monday); got != tt.wait {
+					t.Errorf("throttled for %v, want %v", got, tt.wait)
+				}
+				return
+			}
+			if tt.wait > 0 {
+				t.Errorf("err = %v, want to be throttled for %v", err, tt.wait)
+			}
+			if got := errors.Is(err, connector.ErrRefused); got != tt.final {
+				t.Errorf("%v: refused = %t, want %t", err, got, tt.final)
+			}
+			var public *fault.Error
+			if !errors.As(err, &public) {
+				t.Fatalf("err = %v, want a fault", err)
+			}
+			if !strings.Contains(public.Detail, tt.says) {
+				t.Errorf("detail %q, want one with %q", public.Detail, tt.says)
+			}
+			if strings.Contains(err.Error(), lineartest.Key) {
+				t.Errorf("error %q names the key, want it kept out", err)
+			}
+		})
+	}
+}
+
+// A wrong key is refused, as the certification needs it.
+func TestConnector_Fetch_wrongKey(t *testing.T) {
+	t.Parallel()
+	f := serve(t)
+	f.key = "lin_api_wrong"
+	if _, err := f.page(t.Context(), nil, true); !errors.Is(err, connector.ErrRefused) {
+		t.Errorf("err = %v, want %v", err, connector.ErrRefused)
+	}
+}
+
+// A server that does not answer ends with the caller's time.
+func TestConnector_Fetch_slow(t *testing.T) {
+	t.Parallel()
+	f := serve(t)
+	reached, release := make(chan struct{}), make(chan struct{})
+	defer close(release)
+	f.Fail(func(http.ResponseWriter, *http.Request) {
+		close(reached)
+		<-release
+	})
+	ctx, cancel := context.WithCancel(t.Context())
+	go func() {
+		<-reached
+		cancel()
+	}()
+	_, err := f.page(ctx, nil, true)
+	if got, want := errtest.Message(err), "Linear cannot be reached"; !strings.Contains(got, want) {
+		t.Errorf("err = %q, want %q in it", got, want)
+	}
+}
+
+// The last request that a limit allows gets its page, and the next page is asked for after the limit's renewal.
+func TestConnector_Fetch_lastRequest(t *testing.T) {
+	t.Parallel()
+	f := serve(t)
+	f.Put("issues", lineartest.Issue(1, "One", monday))
+	renewed := monday.Add(40 * time.Minute)
+	f.Limit(1, renewed)
+	page, err := f.page(t.Context(), nil, false)
+	errtest.Must(t, err)
+	if len(page.Memories) != 1 {
+		t.Errorf("%d memories, want 1", len(page.Memories))
+	}
+	if !page.NotBefore.Equal(renewed) {
+		t.Errorf("not before %v, want %v", page.NotBefore, renewed)
+	}
+	_, err = f.page(t.Context(), page.Checkpoint, false)
+	var throttled *connector.ThrottledError
+	if !errors.As(err, &throttled) {
+		t.Fatalf("err = %v, want to be throttled", err)
+	}
+	if !throttled.Until.Equal(renewed) {
+		t.Errorf("throttled until %v, want %v", throttled.Until, renewed)
+	}
+}
+
+// An item makes the same draft, whether it comes by webhook or by sync. So neither changes what the other stored.
+func TestConnector_Fetch_sameAsWebhook(t *testing.T) {
+	t.Parallel()
+	f := serve(t)
+	blank, done := lineartest.Issue(2, " ", monday), project("q", monday)
+	done["completedAt"], done["startDate"], done["name"] = monday.Format(time.RFC3339), nil, strings.Repeat("é", 600)
+	f.Put("issues", lineartest.Issue(1, "One", monday))
+	f.Put("issues", blank)
+	f.Put("projects", project("p", monday))
+	f.Put("projects", done)
+	var want connector.FetchedPage
+	for _, thing := range []struct {
+		kind string
+		item lineartest.Item
+	}{{"Issue", lineartest.Issue(1, "One", monday)}, {"Issue", blank}, {"Project", project("p", monday)}, {"Project", done}} {
+		body, err := json.Marshal(map[string]any{"action": "update", "type": thing.kind, "data": thing.item, "url": thing.item["url"]})
+		errtest.Must(t, err)
+		mapped, err := actions(body)
+		errtest.Must(t, err)
+		for _, a := range mapped {
+			switch {
+			case a.Memory != nil:
+				want.Memories = append(want.Memories, *a.Memory)
+			case a.Goal != nil:
+				want.Goals = append(want.Goals, *a.Goal)
+			}
+		}
+	}
+	if diff := cmp.Diff(want, f.run(false, idle), cmpopts.IgnoreFields(connector.FetchedPage{}, "State", "Checkpoint")); diff != "" {
+		t.Errorf("drafts by sync differ from those by webhook (-want +got):\n%s", diff)
+	}
+}
