@@ -53,15 +53,15 @@ func (d *Dispatcher) lookOut(ctx context.Context, change store.Change, work *tra
 	}
 	work.add()
 	go func() {
-		ctx, cancel := context.WithTimeout(ctx, sendTimeout)
-		defer cancel()
-		_, err := memo.Get(ctx, one, func() (bool, error) { return true, d.setTimer(ctx, one) })
+		_, err := memo.Get(ctx, one, func(ctx context.Context) (bool, error) { return true, d.setTimer(ctx, one) })
 		work.finish(err)
 	}()
 }
 
 // setTimer stores a timer, unless it is stored.
 func (d *Dispatcher) setTimer(ctx context.Context, one lookout) error {
+	ctx, cancel := context.WithTimeout(ctx, sendTimeout)
+	defer cancel()
 	c := store.For(d.Store, one.company)
 	err := c.Commit(ctx, c.Timer(one.at, delivery.OverdueTimer, one.subject))
 	if err != nil && !errors.Is(err, store.ErrConflict) {

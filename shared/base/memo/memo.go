@@ -12,6 +12,7 @@ var errPanicked = errors.New("the load panicked")
 
 // memo keeps results by key.
 type memo struct {
+	ctx   context.Context // of the invocation
 	mu    sync.Mutex
 	known map[any]*entry
 }
@@ -27,16 +28,19 @@ type contextKey struct{}
 
 // With returns a context with an empty memo, for one invocation.
 func With(ctx context.Context) context.Context {
-	return context.WithValue(ctx, contextKey{}, &memo{known: map[any]*entry{}})
+	m := &memo{known: map[any]*entry{}}
+	m.ctx = context.WithValue(ctx, contextKey{}, m)
+	return m.ctx
 }
 
 // Get returns the result that load gave for this key under the same context, or calls load. Callers that ask at the same time
 // wait for the first one's call, and get its error; a later caller loads again after an error. A caller whose context ends
-// waits no longer. Without a memo, Get calls load. The key is comparable and of a type of the caller's package.
-func Get[T any](ctx context.Context, key any, load func() (T, error)) (value T, err error) {
+// waits no longer. load gets the context of the invocation, because the first caller's may end before the others'. Without a
+// memo, Get calls load with ctx. The key is comparable and of a type of the caller's package.
+func Get[T any](ctx context.Context, key any, load func(context.Context) (T, error)) (value T, err error) {
 	m, ok := ctx.Value(contextKey{}).(*memo)
 	if !ok {
-		return load()
+		return load(ctx)
 	}
 	e, mine := m.entry(key)
 	if !mine {
@@ -55,7 +59,7 @@ func Get[T any](ctx context.Context, key any, load func() (T, error)) (value T, 
 		close(e.loaded)
 	}()
 	e.err = errPanicked
-	value, e.err = load()
+	value, e.err = load(m.ctx)
 	return value, e.err
 }
 

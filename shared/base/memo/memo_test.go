@@ -16,7 +16,7 @@ func TestGet(t *testing.T) {
 	t.Parallel()
 	loads := 0
 	get := func(ctx context.Context, k key) int {
-		n, err := memo.Get(ctx, k, func() (int, error) { loads++; return loads, nil })
+		n, err := memo.Get(ctx, k, func(context.Context) (int, error) { loads++; return loads, nil })
 		if err != nil {
 			t.Error(err)
 		}
@@ -42,7 +42,7 @@ func TestGet_Error(t *testing.T) {
 		results := make(chan error, 2)
 		for range 2 {
 			go func() {
-				_, err := memo.Get(ctx, key("a"), func() (int, error) { <-fail; return 0, errOops })
+				_, err := memo.Get(ctx, key("a"), func(context.Context) (int, error) { <-fail; return 0, errOops })
 				results <- err
 			}()
 		}
@@ -53,7 +53,7 @@ func TestGet_Error(t *testing.T) {
 				t.Errorf("error = %v, want %v", err, errOops)
 			}
 		}
-		n, err := memo.Get(ctx, key("a"), func() (int, error) { return 7, nil })
+		n, err := memo.Get(ctx, key("a"), func(context.Context) (int, error) { return 7, nil })
 		if err != nil {
 			t.Error(err)
 		}
@@ -69,9 +69,9 @@ func TestGet_Panic(t *testing.T) {
 	ctx := memo.With(t.Context())
 	func() {
 		defer func() { _ = recover() }()
-		_, _ = memo.Get(ctx, key("a"), func() (int, error) { panic("oops") })
+		_, _ = memo.Get(ctx, key("a"), func(context.Context) (int, error) { panic("oops") })
 	}()
-	n, err := memo.Get(ctx, key("a"), func() (int, error) { return 7, nil })
+	n, err := memo.Get(ctx, key("a"), func(context.Context) (int, error) { return 7, nil })
 	if err != nil {
 		t.Error(err)
 	}
@@ -87,12 +87,23 @@ func TestGet_Ended(t *testing.T) {
 		ctx := memo.With(t.Context())
 		ends, end := context.WithCancel(ctx)
 		loaded := make(chan struct{})
-		go func() { _, _ = memo.Get(ctx, key("a"), func() (int, error) { <-loaded; return 7, nil }) }()
+		go func() { _, _ = memo.Get(ctx, key("a"), func(context.Context) (int, error) { <-loaded; return 7, nil }) }()
 		synctest.Wait()
 		end()
-		if _, err := memo.Get(ends, key("a"), func() (int, error) { return 8, nil }); !errors.Is(err, context.Canceled) {
+		if _, err := memo.Get(ends, key("a"), func(context.Context) (int, error) { return 8, nil }); !errors.Is(err, context.Canceled) {
 			t.Errorf("error = %v, want %v", err, context.Canceled)
 		}
 		close(loaded)
 	})
+}
+
+// TestGet_Context runs a load with the context of the memo, so that it does not depend on which caller came first.
+func TestGet_Context(t *testing.T) {
+	t.Parallel()
+	ctx := memo.With(t.Context())
+	first, end := context.WithCancel(ctx)
+	end()
+	if _, err := memo.Get(first, key("a"), func(ctx context.Context) (int, error) { return 0, ctx.Err() }); err != nil {
+		t.Errorf("load with a caller whose context has ended: %v, want the memo's context", err)
+	}
 }

@@ -116,7 +116,7 @@ func (c *Courier) Known(ctx context.Context, company store.Company, provider str
 			return e, nil
 		}
 	}
-	return memo.Get(ctx, EndpointKey{company.ID(), provider}, func() (*Endpoint, error) { return c.Endpoint(ctx, company, provider) })
+	return memo.Get(ctx, EndpointKey{company.ID(), provider}, func(ctx context.Context) (*Endpoint, error) { return c.Endpoint(ctx, company, provider) })
 }
 
 // find returns the endpoint of a provider, or nil.
@@ -203,7 +203,7 @@ func (c *Courier) Endpoints(ctx context.Context, companyID string, names ...stri
 	}
 	generation := c.cache.generation()
 	company := store.For(c.Store, companyID)
-	all, err := memo.Get(ctx, listKey(companyID), func() ([]integration.Stored, error) { return integration.List(ctx, company) })
+	all, err := memo.Get(ctx, listKey(companyID), func(ctx context.Context) ([]integration.Stored, error) { return integration.List(ctx, company) })
 	if err != nil {
 		return nil, err
 	}
@@ -212,7 +212,7 @@ func (c *Courier) Endpoints(ctx context.Context, companyID string, names ...stri
 		if !stored.Has(integration.EventDeliver) || c.Fresh == 0 && !subscribes(stored.Integration, names) {
 			continue
 		}
-		e, err := memo.Get(ctx, EndpointKey{companyID, stored.Provider}, func() (*Endpoint, error) { return c.prepare(ctx, company, stored) })
+		e, err := memo.Get(ctx, EndpointKey{companyID, stored.Provider}, func(ctx context.Context) (*Endpoint, error) { return c.prepare(ctx, company, stored) })
 		if err != nil {
 			return nil, err
 		}
