@@ -44,7 +44,7 @@ func run(ctx context.Context, args []string) error {
 	flags.IntVar(&s.events, "events", 20_000, "number of events in the throughput run")
 	flags.IntVar(&s.clients, "publishers", 32, "number of publishers in the throughput run")
 	flags.DurationVar(&s.duration, "duration", 10*time.Second, "duration of each paced run")
-	flags.StringVar(&s.only, "only", "", "run only this scenario: reads, flat, latency, throughput, hanging, slow, ordered, recovery, backlog, hostile or restart")
+	flags.StringVar(&s.only, "only", "", "run only this scenario: direct, reads, flat, latency, throughput, hanging, slow, ordered, recovery, backlog, hostile or restart")
 	flags.BoolVar(&s.million, "million", false, "flat: also measure a company with 1,000,000 items, which takes minutes to fill")
 	flags.StringVar(&s.profile, "profile", "", "write a CPU profile of the service during the run to this file (needs --only)")
 	if err := flags.Parse(args); err != nil {
@@ -54,7 +54,7 @@ func run(ctx context.Context, args []string) error {
 		name string
 		run  func(context.Context, settings) error
 	}{
-		{"reads", reads}, {"flat", flat}, {"latency", latency}, {"throughput", throughput}, {"hanging", hanging}, {"slow", slow},
+		{"direct", direct}, {"reads", reads}, {"flat", flat}, {"latency", latency}, {"throughput", throughput}, {"hanging", hanging}, {"slow", slow},
 		{"ordered", ordered}, {"recovery", recovery}, {"backlog", backlog}, {"hostile", hostile}, {"restart", restart},
 	}
 	for _, scenario := range scenarios {

@@ -132,7 +132,7 @@ func (p *publisher) publish(n int) error {
 		p.t.company, id, now.Unix(), p.signer.Sign(id, now.Unix(), p.body), len(p.body))
 	p.out = append(p.out, p.body...)
 	status, err := p.do(p.out)
-	if err == nil && status != 202 {
+	if err == nil && status/100 != 2 {
 		err = fmt.Errorf("answered %d", status)
 	}
 	return err
