@@ -137,11 +137,12 @@ func (d *Dispatcher) begin(ctx context.Context, b store.Batch, work *tracker) (u
 		case integration.Entity:
 			d.Courier.Forget(change.Company)
 		}
-		d.lookOut(ctx, change, work)
-		d.reconsider(ctx, change, work)
+		transition := delivery.TransitionOf(change)
+		d.lookOut(ctx, change, transition, work)
+		d.reconsider(ctx, change, transition, work)
 		events, err := readyEventsOf(change)
 		if !b.Replay || !d.sent.has(change) {
-			err = errors.Join(asked.add(change), err)
+			err = errors.Join(asked.add(change, transition), err)
 		}
 		if err != nil {
 			understood = false

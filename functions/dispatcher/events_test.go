@@ -186,7 +186,7 @@ func TestDispatcher_Lookout(t *testing.T) {
 			Company: "a", Key: delivery.Key(d.EventID, d.Endpoint), Entity: delivery.Entity, At: now, New: &store.Image{Version: 1, Body: body},
 		})
 	}
-	at, subject, _ := delivery.Lookout(changes[0])
+	at, subject, _ := delivery.TransitionOf(changes[0]).Lookout()
 	want := r.Company("a").Timer(at, delivery.OverdueTimer, subject)
 	var timers atomic.Int64
 	r.faulty.Before(func(ops []store.Op) error {

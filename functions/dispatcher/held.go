@@ -13,8 +13,8 @@ import (
 // reconsider sends, in the background, a delivery that was held after its endpoint had become able to receive it. A worker that read
 // the endpoint before it was enabled, certified or resumed may hold a delivery after the tenant's recovery has passed it. A
 // delivery that was held before is the recovery's. The batch is finished when the delivery is in the queue or needs not be.
-func (d *Dispatcher) reconsider(ctx context.Context, change store.Change, work *tracker) {
-	if !becameHeld(change) {
+func (d *Dispatcher) reconsider(ctx context.Context, change store.Change, t delivery.Transition, work *tracker) {
+	if !t.BecameHeld() {
 		return
 	}
 	work.add()
@@ -23,27 +23,6 @@ func (d *Dispatcher) reconsider(ctx context.Context, change store.Change, work *
 		defer cancel()
 		work.finish(d.release(ctx, change))
 	}()
-}
-
-// becameHeld reports whether a change holds a delivery because of its endpoint. A change that cannot be decoded is parked: see begin.
-func becameHeld(c store.Change) bool {
-	if c.Entity != delivery.Entity || c.New == nil {
-		return false
-	}
-	type state struct {
-		State       delivery.State `json:"state"`
-		HeldBecause string         `json:"heldBecause"`
-		Generation  int            `json:"generation"`
-	}
-	var was, is state
-	if err := json.Unmarshal(c.New.Body, &is); err != nil || is.State != delivery.Held || is.HeldBecause == delivery.HeldLine {
-		return false
-	}
-	if c.Old == nil {
-		return true
-	}
-	err := json.Unmarshal(c.Old.Body, &was)
-	return err == nil && was != is
 }
 
 // release puts a held delivery into the queue if its endpoint was able to receive it when it was held. If the delivery has changed

@@ -45,8 +45,8 @@ func (l *lookouts) add(one lookout) {
 
 // lookOut sets, in the background, the timer that looks for the change's delivery if its queue message is lost. The batch is
 // finished when the timer is stored.
-func (d *Dispatcher) lookOut(ctx context.Context, change store.Change, work *tracker) {
-	at, subject, ok := delivery.Lookout(change)
+func (d *Dispatcher) lookOut(ctx context.Context, change store.Change, t delivery.Transition, work *tracker) {
+	at, subject, ok := t.Lookout()
 	one := lookout{company: change.Company, subject: subject, at: at}
 	if !ok || d.lookouts.has(one) {
 		return

@@ -28,8 +28,8 @@ func (o *outgoing) add(m queue.Message, c store.Change) {
 }
 
 // add adds the messages of one change.
-func (m *messages) add(c store.Change) error {
-	retry, retries, err := delivery.Due(c)
+func (m *messages) add(c store.Change, t delivery.Transition) error {
+	retry, retries, err := t.Due()
 	if retries {
 		m.retries.add(retry, c)
 	}

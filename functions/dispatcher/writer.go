@@ -44,7 +44,11 @@ const (
 )
 
 func newWriter(d Deps) *writer {
-	return &writer{store: d.Store, separate: d.Separate, logger: d.Logger, recorded: d.Courier.Recorded, in: make(chan write, backlog)}
+	waiting := backlog
+	if d.Separate {
+		waiting = atATime // whoever puts a write may wait, and a new process clears less memory
+	}
+	return &writer{store: d.Store, separate: d.Separate, logger: d.Logger, recorded: d.Courier.Recorded, in: make(chan write, waiting)}
 }
 
 func (w *writer) put(one write) { w.in <- one }

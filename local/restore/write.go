@@ -162,7 +162,7 @@ func (w *writer) context(l *export.Line) error {
 
 // lookout returns the timer that finds a scheduled delivery overdue, because no message of it is in the queue here.
 func (w *writer) lookout(l *export.Line) []store.Op {
-	at, subject, ok := delivery.Lookout(store.Change{Entity: l.Entity, Key: l.Key, New: &store.Image{Body: l.Body}})
+	at, subject, ok := delivery.TransitionOf(store.Change{Entity: l.Entity, Key: l.Key, New: &store.Image{Body: l.Body}}).Lookout()
 	if !ok {
 		return nil
 	}

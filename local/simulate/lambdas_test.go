@@ -93,6 +93,7 @@ func (w *world) deploy() {
 
 // begin waits until the scheduler lets a goroutine start.
 func (e *environment) begin(ctx context.Context) error {
+	growStack()
 	return e.w.ask(ctx, &call{id: e.who(ctx) + " begins", kind: gate, env: e, do: func() error { return nil }})
 }
 

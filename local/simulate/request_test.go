@@ -71,7 +71,7 @@ func (v *wish) final() bool {
 	case v.status == 0, v.status >= 500, v.status == http.StatusTooManyRequests:
 		return false
 	case v.status == http.StatusConflict:
-		return v.problem == "approval-decided"
+		return v.problem == "approval-decided" || strings.Contains(v.reply, "nothing is left to decide")
 	}
 	return true
 }

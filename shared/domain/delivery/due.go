@@ -2,12 +2,10 @@ package delivery
 
 import (
 	"encoding/json"
-	"fmt"
 	"strings"
 	"time"
 
 	"orgops/shared/storage/queue"
-	"orgops/shared/storage/store"
 )
 
 // Job asks the retrier to attempt a delivery or to work on a recovery. It names exactly one of the two.
@@ -20,46 +18,19 @@ type Job struct {
 
 // Due returns the queue message that a committed change requires; ok is false when it requires none. A delivery requires a
 // message when its generation grows; the message is due at the next attempt. A recovery requires a message when it is
-// created; the message is due at once.
-func Due(c store.Change) (m queue.Message, ok bool, err error) {
+// created; the message is due at once. A delivery that cannot be decoded is an error.
+func (t Transition) Due() (m queue.Message, ok bool, err error) {
+	c := t.change
 	switch {
-	case c.New == nil:
-		return queue.Message{}, false, nil
-	case c.Entity == Entity:
-		return dueDelivery(c)
-	case c.Entity == RecoveryEntity && c.Old == nil:
+	case t.err != nil:
+		return queue.Message{}, false, t.err
+	case c.Entity == Entity && t.is.NextAttemptAt != nil && t.is.Generation > t.was.Generation:
+		job := Job{Company: c.Company, Delivery: strings.TrimPrefix(c.Key, Prefix), Generation: t.is.Generation}
+		return message(job, *t.is.NextAttemptAt)
+	case c.Entity == RecoveryEntity && c.New != nil && c.Old == nil:
 		return message(Job{Company: c.Company, Recovery: strings.TrimPrefix(c.Key, RecoveryPrefix)}, time.Time{})
 	}
 	return queue.Message{}, false, nil
-}
-
-func dueDelivery(c store.Change) (m queue.Message, ok bool, err error) {
-	is, err := queuedOf(c.New)
-	if err != nil || is.NextAttemptAt == nil {
-		return queue.Message{}, false, err
-	}
-	was, err := queuedOf(c.Old)
-	if err != nil || is.Generation <= was.Generation {
-		return queue.Message{}, false, err
-	}
-	job := Job{Company: c.Company, Delivery: strings.TrimPrefix(c.Key, Prefix), Generation: is.Generation}
-	return message(job, *is.NextAttemptAt)
-}
-
-// queued decodes the part of a delivery that says whether it is in the queue.
-type queued struct {
-	Generation    int        `json:"generation"`
-	NextAttemptAt *time.Time `json:"nextAttemptAt"`
-}
-
-func queuedOf(image *store.Image) (q queued, err error) {
-	if image == nil {
-		return queued{}, nil
-	}
-	if err := json.Unmarshal(image.Body, &q); err != nil {
-		return queued{}, fmt.Errorf("decode delivery: %w", err)
-	}
-	return q, nil
 }
 
 func message(job Job, due time.Time) (queue.Message, bool, error) {

@@ -58,7 +58,7 @@ func TestDue(t *testing.T) {
 			if c.Company = "a"; c.Key == "" {
 				c.Key = delivery.Key("e", "webhook")
 			}
-			m, ok, err := delivery.Due(c)
+			m, ok, err := delivery.TransitionOf(c).Due()
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -88,7 +88,7 @@ func TestDue(t *testing.T) {
 func TestDue_Unreadable(t *testing.T) {
 	t.Parallel()
 	odd := &store.Image{Body: json.RawMessage(`{"generation":"x"}`)}
-	_, ok, err := delivery.Due(store.Change{Entity: delivery.Entity, New: odd})
+	_, ok, err := delivery.TransitionOf(store.Change{Entity: delivery.Entity, New: odd}).Due()
 	if err == nil {
 		t.Error("Due of an unreadable delivery: no error, want one")
 	}

@@ -27,17 +27,16 @@ const hourForm = "2006010215"
 // Lookout returns the timer that a committed change requires: its time and its subject. ok is false when the change requires
 // none, because the delivery does not wait for an attempt. Every attempt due in the same hour has the same timer, which fires
 // when the last of them would be overdue.
-func Lookout(c store.Change) (at time.Time, subject string, ok bool) {
-	if c.Entity != Entity || c.New == nil {
+func (t Transition) Lookout() (at time.Time, subject string, ok bool) {
+	if t.is.NextAttemptAt == nil {
 		return time.Time{}, "", false
 	}
-	is, err := queuedOf(c.New)
-	event, _, _ := strings.Cut(strings.TrimPrefix(c.Key, Prefix), "#")
+	event, _, _ := strings.Cut(strings.TrimPrefix(t.change.Key, Prefix), "#")
 	created, known := id.Time(event)
-	if err != nil || is.NextAttemptAt == nil || !known { // an unreadable one is parked: see Due
+	if !known {
 		return time.Time{}, "", false
 	}
-	return is.NextAttemptAt.UTC().Truncate(time.Hour).Add(time.Hour + OverdueAfter + time.Second), created.Format(hourForm), true
+	return t.is.NextAttemptAt.UTC().Truncate(time.Hour).Add(time.Hour + OverdueAfter + time.Second), created.Format(hourForm), true
 }
 
 // Overlooked returns the query for the deliveries that a timer's subject covers. It returns false for a subject that is not
