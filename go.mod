@@ -44,13 +44,13 @@ require (
 	github.com/swaggest/swgui v1.8.5 // interactive documentation: Swagger UI embedded, no CDN
 	github.com/zitadel/oidc/v3 v3.51.17 // tests: a certified OpenID provider in process; dex has no release that Go modules resolve, and brings a Kubernetes client
 	golang.org/x/crypto v0.58.0 // password hashing: argon2id
-	golang.org/x/oauth2 v0.37.0 // the authorization code flow with PKCE; comes with go-oidc
 	golang.org/x/crypto/x509roots/fallback v0.0.0-20261030153154-30a33513ff6d // Mozilla's certificate authorities where the system has none, as in an image without a base
+	golang.org/x/oauth2 v0.37.0 // the authorization code flow with PKCE; comes with go-oidc
 	golang.org/x/sys v0.49.0 // tests: the limit on a process's files
 	golang.org/x/term v0.47.0 // whether a terminal is there
 	golang.org/x/text v0.43.0 // characters of feeds, which come in any charset
-	modernc.org/libc v1.65.7 // comes with modernc.org/sqlite, which pins its version
-	modernc.org/sqlite v1.37.1 // one setting of SQLite that zombiezen.com/go/sqlite does not offer
+	modernc.org/libc v1.80.1 // comes with modernc.org/sqlite, which pins its version
+	modernc.org/sqlite v1.62.0 // one setting of SQLite that zombiezen.com/go/sqlite does not offer
 	zombiezen.com/go/sqlite v1.4.2 // embedded store: pure Go, prepared statements, control over each connection
 )
 
@@ -66,7 +66,7 @@ require (
 	github.com/cdklabs/awscdk-asset-node-proxy-agent-go/nodeproxyagentv6/v2 v2.1.0 // indirect
 	github.com/cdklabs/cloud-assembly-schema-go/awscdkcloudassemblyschema/v48 v48.6.0 // indirect
 	github.com/cespare/xxhash/v2 v2.3.0 // indirect
-	github.com/dustin/go-humanize v1.0.1 // indirect
+	github.com/dustin/go-humanize v1.1.0 // indirect
 	github.com/fatih/color v1.18.0 // indirect
 	github.com/go-jose/go-jose/v4 v4.1.6 // indirect
 	github.com/go-logr/logr v1.4.4 // indirect
@@ -84,7 +84,7 @@ require (
 	github.com/muhlemmer/gu v0.3.1 // indirect
 	github.com/muhlemmer/httpforwarded v0.1.0 // indirect
 	github.com/munnerz/goautoneg v0.0.0-20191010083416-a7dc8b61c822 // indirect
-	github.com/ncruces/go-strftime v0.1.9 // indirect
+	github.com/ncruces/go-strftime v1.1.0 // indirect
 	github.com/prometheus/client_model v0.6.1 // indirect
 	github.com/prometheus/common v0.62.0 // indirect
 	github.com/prometheus/procfs v0.15.1 // indirect
@@ -100,12 +100,12 @@ require (
 	go.opentelemetry.io/otel/trace v1.46.0 // indirect
 	golang.org/x/exp v0.0.0-20250408133849-7e4ce0ab07d0 // indirect
 	golang.org/x/lint v0.0.0-20210508222113-6edffad5e616 // indirect
-	golang.org/x/mod v0.41.0 // indirect
+	golang.org/x/mod v0.42.0 // indirect
 	golang.org/x/sync v0.24.0 // indirect
-	golang.org/x/telemetry v0.0.0-20260924152758-ed294f943157 // indirect
-	golang.org/x/tools v0.51.0 // indirect
+	golang.org/x/telemetry v0.0.0-20261009151841-97e8ea77aa2a // indirect
+	golang.org/x/tools v0.52.0 // indirect
 	google.golang.org/protobuf v1.36.11 // indirect
 	gopkg.in/tomb.v1 v1.0.0-20141024135613-dd632973f1e7 // indirect
 	modernc.org/mathutil v1.7.1 // indirect
-	modernc.org/memory v1.11.0 // indirect
+	modernc.org/memory v1.12.1 // indirect
 )
