@@ -1,8 +1,11 @@
 package sqlitedb
 
+import "time"
+
 // Limits of a transaction's lazy units.
 const (
 	MaxLazy   = maxLazy
+	FewLazy   = fewLazy
 	BusyGroup = busyGroup
 )
 
@@ -11,4 +14,11 @@ func (db *DB) Waiting() int {
 	db.writer.mu.Lock()
 	defer db.writer.mu.Unlock()
 	return len(db.writer.urgent) + len(db.writer.lazy)
+}
+
+// Press lets the writer take a time for that of the last unit of Write.
+func (db *DB) Press(at time.Time) {
+	db.writer.mu.Lock()
+	defer db.writer.mu.Unlock()
+	db.writer.pressed = at
 }

@@ -18,7 +18,9 @@ const quiet = 200 * time.Millisecond
 // These bound how lazy units delay others. A unit takes about 60 µs.
 const (
 	maxLazy    = 32 // lazy units in one transaction
-	busyGroup  = 4  // units of Write with which lazy ones share a transaction
+	fewLazy    = 8  // the same, while units of Write keep coming
+	lately     = 100 * time.Millisecond
+	busyGroup  = 4 // units of Write with which lazy ones share a transaction
 	maxOverdue = 20 * time.Millisecond
 )
 
@@ -122,6 +124,7 @@ type writer struct {
 	urgent  []*request // of Write
 	lazy    []*request // of WriteLazily
 	until   time.Time  // end of the shortest linger of lazy
+	pressed time.Time  // when a transaction last took units of Write
 	hooks   []*func()  // called after a transaction
 	foreign []*func()  // called after a transaction of another process or of unknown outcome
 	closed  bool
@@ -255,7 +258,7 @@ func (w *writer) take(group []*request) (_ []*request, wait time.Duration, open 
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	wait = time.Until(w.until)
-	n := min(len(w.lazy), maxLazy)
+	n := min(len(w.lazy), w.mostLazy())
 	switch {
 	case n == 0, w.closed, len(w.urgent) >= busyGroup, wait < -maxOverdue:
 	case len(w.urgent) > 0:
@@ -268,6 +271,18 @@ func (w *writer) take(group []*request) (_ []*request, wait time.Duration, open 
 	w.slow.Store(len(w.urgent) == 0 && n > 0)
 	w.urgent, w.lazy = w.urgent[:0], slices.Delete(w.lazy, 0, n)
 	return group, 0, len(group) > 0 || !w.closed
+}
+
+// mostLazy returns how many lazy units the next transaction may take. A unit of Write that comes during the transaction waits for them.
+func (w *writer) mostLazy() int {
+	now := time.Now()
+	if len(w.urgent) > 0 {
+		w.pressed = now
+	}
+	if len(w.urgent) < busyGroup && now.Sub(w.pressed) < lately {
+		return fewLazy
+	}
+	return maxLazy
 }
 
 // checkpoint moves the log into the database as far as readers permit; the rest moves the next time.

@@ -254,7 +254,7 @@ func TestSlots_Pace_Others(t *testing.T) {
 	wantThird(0)
 	p.TryAcquire(other, courier.Feed)
 	p.TryAcquire(e, courier.Feed)
-	wantThird(4 * time.Millisecond)
+	wantThird(2 * courier.LeastStep())
 	p.clock.Advance(time.Second)
 	wantThird(0)
 }

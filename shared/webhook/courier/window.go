@@ -1,6 +1,9 @@
 package courier
 
-import "time"
+import (
+	"runtime"
+	"time"
+)
 
 // Path names the way that leads to an attempt. The two paths share an endpoint's window.
 type Path uint8
@@ -83,14 +86,14 @@ func (w *window) acquire(p Path) {
 	use.refused = max(use.refused-1, 0)
 }
 
-// leastStep separates the attempts that pace spreads, even if the endpoint answers at once. Without it, they would take both cores
-// of a small machine.
-const leastStep = 2 * time.Millisecond
+// leastStep separates the attempts that pace spreads, even if the endpoint answers at once. An attempt and its record take about a
+// millisecond of one core, so that the attempts of one backlog leave nine tenths of the machine to others.
+func leastStep() time.Duration { return 10 * time.Millisecond / time.Duration(runtime.GOMAXPROCS(0)) }
 
 // pace returns how long an attempt waits so that slots of them are spread over the latency of an answer.
 func (w *window) pace(now time.Time, slots int) time.Duration {
 	slots = max(slots, 1)
-	step := max(w.shortest/time.Duration(slots), leastStep)
+	step := max(w.shortest/time.Duration(slots), leastStep())
 	if w.next.Before(now) {
 		w.next = now
 	}
