@@ -46,7 +46,7 @@ const (
 func newWriter(d Deps) *writer {
 	waiting := backlog
 	if d.Separate {
-		waiting = atATime // whoever puts a write may wait, and a new process clears less memory
+		waiting = atATime // the goroutine of a delivery may wait, and a new process clears less memory
 	}
 	return &writer{store: d.Store, separate: d.Separate, logger: d.Logger, recorded: d.Courier.Recorded, in: make(chan write, waiting)}
 }
