@@ -39,8 +39,18 @@ func (i *Integration) Reschedule(c store.Company, now time.Time) []store.Op {
 	case i.Schedule != nil && i.Schedule.Every == config.Schedule && i.Schedule.PausedAt == nil:
 		return nil
 	}
-	i.Schedule = &Schedule{Every: config.Schedule, Since: now.UTC()}
+	i.Schedule = &Schedule{Every: config.Schedule, Since: i.begins(now)}
 	return i.NextSync(c, now)
+}
+
+// begins returns the beginning of a new schedule. It lies after that of the one before, even if both are set within a
+// millisecond or the clock has stepped back. Otherwise the two could have the same timer, which can be set only once.
+func (i *Integration) begins(now time.Time) time.Time {
+	now = now.UTC()
+	if i.Schedule == nil || now.Sub(i.Schedule.Since) >= time.Millisecond {
+		return now
+	}
+	return i.Schedule.Since.Add(time.Millisecond)
 }
 
 // NextSync returns the op that sets the timer of the next scheduled sync, or none without a schedule. The syncs of companies
