@@ -179,8 +179,11 @@ func TestRetrier_Send_Gone(t *testing.T) {
 	}
 	r.wantFinished(now(), all)
 	r.wantEndpoint(endpoint{State: integration.Certified, Disabled: integration.DisabledGone})
-	const sent = 16 // at once
-	r.wantSent(sent)
+	const atOnce = 16 // the first answer may come before the last of them begins
+	sent := len(r.receiver.All())
+	if sent < 1 || sent > atOnce {
+		t.Errorf("the endpoint has received %d deliveries, want 1 to %d", sent, atOnce)
+	}
 	if diff := cmp.Diff(map[delivery.State]int{delivery.Failed: sent, delivery.Held: all - sent}, r.count()); diff != "" {
 		t.Errorf("states differ (-want +got):\n%s", diff)
 	}
