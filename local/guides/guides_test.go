@@ -12,7 +12,6 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -23,6 +22,7 @@ import (
 	"orgops/shared/domain/policy"
 	"orgops/shared/provider/policyengine/policycheck"
 	"orgops/shared/testkit/errtest"
+	"orgops/shared/testkit/logtest"
 )
 
 // blocks returns the code of a page's blocks with a label, such as "sh run".
@@ -89,24 +89,6 @@ func TestPolicy(t *testing.T) {
 	}
 }
 
-// printed collects a program's output.
-type printed struct {
-	mu   sync.Mutex
-	text strings.Builder
-}
-
-func (p *printed) Write(b []byte) (int, error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.text.Write(b)
-}
-
-func (p *printed) String() string {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.text.String()
-}
-
 // receiver is a sample and how it is started in a folder.
 type receiver struct {
 	language, label, file string
@@ -155,9 +137,9 @@ func TestReceivers(t *testing.T) {
 }
 
 // run builds and starts a sample, and waits until it listens. The end of the test ends it.
-func (r receiver) run(t *testing.T, addr, secret string) *printed {
+func (r receiver) run(t *testing.T, addr, secret string) *logtest.Log {
 	t.Helper()
-	folder, out := t.TempDir(), &printed{}
+	folder, out := t.TempDir(), &logtest.Log{}
 	errtest.Must(t, os.WriteFile(filepath.Join(folder, r.file), []byte(blocks(t, "receive.md", r.label)[0]), 0o600))
 	if r.build != nil {
 		servicetest.Command(t, time.Minute, func(cmd *exec.Cmd) { cmd.Dir = folder }, r.build[0], r.build[1:]...)
@@ -184,7 +166,7 @@ func (r receiver) run(t *testing.T, addr, secret string) *printed {
 }
 
 // until waits for a condition, for half a minute at most.
-func until(t *testing.T, ok func() bool, out *printed) {
+func until(t *testing.T, ok func() bool, out *logtest.Log) {
 	t.Helper()
 	deadline, again := time.NewTimer(30*time.Second), time.NewTicker(20*time.Millisecond)
 	defer deadline.Stop()

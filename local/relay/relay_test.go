@@ -27,6 +27,7 @@ import (
 	"orgops/local/trigger"
 	"orgops/shared/domain/event"
 	"orgops/shared/testkit/errtest"
+	"orgops/shared/testkit/logtest"
 	"orgops/shared/webhook/standardwebhooks"
 )
 
@@ -60,22 +61,7 @@ func (d *developer) trigger(args ...string) (string, error) {
 }
 
 // screen collects what a command prints.
-type screen struct {
-	mu   sync.Mutex
-	text strings.Builder
-}
-
-func (s *screen) Write(b []byte) (int, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.text.Write(b)
-}
-
-func (s *screen) String() string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.text.String()
-}
+type screen struct{ logtest.Log }
 
 // until waits for a text that matches, and returns its first group.
 func (s *screen) until(t *testing.T, pattern string) string {
