@@ -257,8 +257,12 @@ func (w *writer) run() {
 func (w *writer) take(group []*request) (_ []*request, wait time.Duration, open bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	wait = time.Until(w.until)
-	n := min(len(w.lazy), w.mostLazy())
+	now := time.Now()
+	if len(w.urgent) > 0 {
+		w.pressed = now
+	}
+	wait = w.until.Sub(now)
+	n := min(len(w.lazy), w.mostLazy(now))
 	switch {
 	case n == 0, w.closed, len(w.urgent) >= busyGroup, wait < -maxOverdue:
 	case len(w.urgent) > 0:
@@ -274,11 +278,7 @@ func (w *writer) take(group []*request) (_ []*request, wait time.Duration, open 
 }
 
 // mostLazy returns how many lazy units the next transaction may take. A unit of Write that comes during the transaction waits for them.
-func (w *writer) mostLazy() int {
-	now := time.Now()
-	if len(w.urgent) > 0 {
-		w.pressed = now
-	}
+func (w *writer) mostLazy(now time.Time) int {
 	if len(w.urgent) < busyGroup && now.Sub(w.pressed) < lately {
 		return fewLazy
 	}
