@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 )
@@ -26,13 +25,17 @@ func directly(ctx context.Context, s settings, rate, events, clients int) error 
 	if err != nil {
 		return err
 	}
+	defer r.Close()
 	b := &bed{service: &service{settings: s, addr: r.Addr().String()}, receiver: r, tenants: []tenant{{company: "direct"}}}
 	var pace time.Duration
 	if rate > 0 {
 		pace = time.Second / time.Duration(rate)
 	}
 	begun := time.Now()
-	if err := errors.Join(b.publish(a, 0, events, clients, pace, b.spread), a.wait(ctx, time.Minute), r.Close()); err != nil {
+	if err := b.publish(a, 0, events, clients, pace, b.spread); err != nil {
+		return err
+	}
+	if err := a.wait(ctx, time.Minute); err != nil {
 		return err
 	}
 	took := time.Since(begun)

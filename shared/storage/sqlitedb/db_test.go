@@ -439,8 +439,8 @@ func TestDB_Log(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if info.Size() > 64<<20 {
-		t.Errorf("the log has %d MiB after its checkpoints, want at most 64", info.Size()>>20)
+	if info.Size() > 48<<20 {
+		t.Errorf("the log has %d MiB after its checkpoints, want at most 48", info.Size()>>20)
 	}
 }
 

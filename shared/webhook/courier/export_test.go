@@ -29,6 +29,3 @@ func (b *Breaker) Hold(until, now time.Time) {
 	defer b.mu.Unlock()
 	b.hold(until, now)
 }
-
-// LeastStep separates the attempts of a backlog to an endpoint that answers at once.
-func LeastStep() time.Duration { return leastStep() }

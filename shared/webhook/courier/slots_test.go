@@ -2,6 +2,7 @@ package courier_test
 
 import (
 	"net/http"
+	"runtime"
 	"testing"
 	"time"
 
@@ -254,7 +255,7 @@ func TestSlots_Pace_Others(t *testing.T) {
 	wantThird(0)
 	p.TryAcquire(other, courier.Feed)
 	p.TryAcquire(e, courier.Feed)
-	wantThird(2 * courier.LeastStep())
+	wantThird(20 * time.Millisecond / time.Duration(runtime.GOMAXPROCS(0)))
 	p.clock.Advance(time.Second)
 	wantThird(0)
 }
