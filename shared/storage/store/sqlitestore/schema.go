@@ -34,5 +34,22 @@ CREATE TABLE position (
 	consumer TEXT PRIMARY KEY,
 	seq      INTEGER NOT NULL
 ) WITHOUT ROWID;
+`, `
+CREATE TABLE row (
+	id      INTEGER PRIMARY KEY,
+	pk      TEXT NOT NULL,
+	sk      TEXT NOT NULL,
+	entity  TEXT NOT NULL,
+	version INTEGER NOT NULL,
+	at      INTEGER NOT NULL,
+	expires INTEGER NOT NULL,
+	quiet   INTEGER NOT NULL,
+	body    BLOB NOT NULL
+);
+CREATE UNIQUE INDEX item_key ON row (pk, sk);
+INSERT INTO row (pk, sk, entity, version, at, expires, quiet, body)
+	SELECT pk, sk, entity, version, at, expires, quiet, body FROM item ORDER BY pk, sk;
+DROP TABLE item;
+ALTER TABLE row RENAME TO item;
 `}
 }

@@ -11,8 +11,8 @@ import (
 // Scrub implements store.Scrubber. The company's changes stay in the log without key and images, because consumers count on the
 // sequence. To a consumer such a change is of an entity that it does not know.
 func (s *Store) Scrub(ctx context.Context, company string) error {
-	var from rowKey
-	for first := true; first || from != (rowKey{}); first = false {
+	var from int64
+	for first := true; first || from != 0; first = false {
 		var err error
 		if from, err = s.sweep(ctx, from, sweepTurn); err != nil {
 			return err

@@ -24,7 +24,7 @@ const (
 func (s *Store) maintain(ctx context.Context) {
 	tick := time.NewTicker(s.o.Upkeep)
 	defer tick.Stop()
-	var from rowKey
+	var from int64
 	for {
 		select {
 		case <-ctx.Done():
@@ -36,16 +36,16 @@ func (s *Store) maintain(ctx context.Context) {
 	}
 }
 
-// rowKey identifies a row of the item table, at which a sweep continues. The zero rowKey is the start of the table.
+// rowKey names an item.
 type rowKey struct{ pk, sk string }
 
-// sweep examines up to most items after the row from, and removes the expired ones. The next sweep continues after the row
-// next, which is zero at the end of the table. The feed shows the removal of a company's non-quiet item as a change with Old
+// sweep examines up to most items after the row id from, and removes the expired ones. The next sweep continues after the row
+// id next, which is 0 at the end of the table. The feed shows the removal of a company's non-quiet item as a change with Old
 // set and New nil.
 //
 // The table has no index on expiry. An index would make every write cost more, and more in all than a sweep of every item
 // now and then. Readers do not see an expired item from its expiry second on; the sweep only frees its space.
-func (s *Store) sweep(ctx context.Context, from rowKey, most int) (next rowKey, err error) {
+func (s *Store) sweep(ctx context.Context, from int64, most int) (next int64, err error) {
 	for range most / sweepPage {
 		var keys []rowKey
 		if keys, next, err = s.expired(ctx, from); err != nil {
@@ -57,39 +57,38 @@ func (s *Store) sweep(ctx context.Context, from rowKey, most int) (next rowKey, 
 				return from, contractError(err)
 			}
 		}
-		if from = next; next == (rowKey{}) {
+		if from = next; next == 0 {
 			break
 		}
 	}
 	return next, nil
 }
 
-// expired examines a page of items after from. It returns the expired ones and the row at which the page ended.
-func (s *Store) expired(ctx context.Context, from rowKey) (keys []rowKey, next rowKey, err error) {
+// expired examines a page of items after the row id from. It returns the expired ones and the row id at which the page ended.
+func (s *Store) expired(ctx context.Context, from int64) (keys []rowKey, next int64, err error) {
 	now := s.o.Now()
 	seen := 0
 	err = contractError(s.db.Read(ctx, func(conn *sqlite.Conn) error {
-		stmt, err := conn.Prepare(`SELECT pk, sk, expires FROM item WHERE (pk, sk) > (?, ?) ORDER BY pk, sk LIMIT ?`)
+		stmt, err := conn.Prepare(`SELECT id, pk, sk, expires FROM item WHERE id > ? ORDER BY id LIMIT ?`)
 		if err != nil {
 			return err
 		}
-		stmt.BindText(1, from.pk)
-		stmt.BindText(2, from.sk)
-		stmt.BindInt64(3, sweepPage)
+		stmt.BindInt64(1, from)
+		stmt.BindInt64(2, sweepPage)
 		for {
 			more, err := stmt.Step()
 			if err != nil || !more {
 				return err
 			}
 			seen++
-			next = rowKey{stmt.ColumnText(0), stmt.ColumnText(1)}
-			if !expiry.Live(expiry.Time(stmt.ColumnInt64(2)), now) {
-				keys = append(keys, next)
+			next = stmt.ColumnInt64(0)
+			if !expiry.Live(expiry.Time(stmt.ColumnInt64(3)), now) {
+				keys = append(keys, rowKey{stmt.ColumnText(1), stmt.ColumnText(2)})
 			}
 		}
 	}))
 	if seen < sweepPage {
-		next = rowKey{}
+		next = 0
 	}
 	return keys, next, err
 }

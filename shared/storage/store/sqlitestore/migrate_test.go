@@ -1,0 +1,63 @@
+package sqlitestore_test
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"zombiezen.com/go/sqlite"
+	"zombiezen.com/go/sqlite/sqlitex"
+
+	"orgops/shared/storage/sqlitedb"
+	"orgops/shared/storage/store"
+	"orgops/shared/storage/store/sqlitestore"
+)
+
+// TestOpen_Migrates checks that a file of version 0.1.0, whose items have no row ids, keeps every item.
+func TestOpen_Migrates(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	db := openFile(t, filepath.Join(t.TempDir(), "orgops.db"))
+	if err := db.Migrate(ctx, "store", sqlitestore.Steps()[:1]); err != nil {
+		t.Fatal(err)
+	}
+	const items = 300
+	at := time.Date(2026, 11, 23, 9, 0, 0, 0, time.UTC)
+	if err := db.Write(ctx, oldItems(items, at)); err != nil {
+		t.Fatal(err)
+	}
+
+	s := openStore(t, db, sqlitestore.Options{Now: func() time.Time { return at.Add(time.Minute) }, Upkeep: -1})
+	c := store.For(s, "acme")
+	item, err := c.Get(ctx, "NOTE#007", nil)
+	if want := (store.Item{Key: "NOTE#007", Entity: "note", Version: 7, At: at, Body: []byte(`{"n":7}`)}); err != nil || fmt.Sprint(item) != fmt.Sprint(want) {
+		t.Errorf("item 7: %v, %v; want %v", item, err, want)
+	}
+	page, err := c.Query(ctx, store.Query{Prefix: "NOTE#", From: "NOTE#100", Limit: 50})
+	if err != nil || len(page.Items) != 50 || page.Items[49].Key != "NOTE#149" || page.Next != "NOTE#149" {
+		t.Errorf("page: %d items, next %q, %v; want NOTE#100 to NOTE#149", len(page.Items), page.Next, err)
+	}
+	if err := c.Commit(ctx, c.Create("NOTE#007", "note", struct{}{})); !errors.Is(err, store.ErrConflict) {
+		t.Errorf("create an item that exists: %v, want ErrConflict", err)
+	}
+	if err := c.Commit(ctx, c.Save("NOTE#007", "note", 7, struct{}{})); err != nil {
+		t.Errorf("replace an item: %v", err)
+	}
+}
+
+// oldItems writes items as version 0.1.0 did, item n with version n, in no order.
+func oldItems(n int, at time.Time) sqlitedb.Do {
+	return func(conn *sqlite.Conn) error {
+		for i := range n {
+			i = (i*7 + 3) % n
+			err := sqlitex.Execute(conn, `INSERT INTO item (pk, sk, entity, version, at, expires, quiet, body) VALUES (?, ?, 'note', ?, ?, 0, 0, ?)`,
+				&sqlitex.ExecOptions{Args: []any{"C#acme", fmt.Sprintf("NOTE#%03d", i), i, at.UnixMilli(), []byte(fmt.Sprintf(`{"n":%d}`, i))}})
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+}
