@@ -5,6 +5,7 @@ package docs
 import (
 	"fmt"
 	"net/http"
+	"sync"
 
 	"github.com/swaggest/swgui"
 	"github.com/swaggest/swgui/v5emb"
@@ -21,21 +22,13 @@ const policy = "default-src 'none'; connect-src 'self'; img-src 'self' data:; sc
 	"style-src 'self' 'unsafe-inline'; font-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
 // Register serves /openapi.json, /openapi.yaml, the pages under Path and the guides, and redirects / to the console. The caller registers
-// every group first. Register panics if it cannot document the operations, which is a programming error.
+// every group first.
 func Register(s *web.Server) {
 	doc := s.Document()
 	doc.Info.Description += "\n\nThe [guides](" + GuidesPath + ") explain step by step how to connect, receive, map and decide."
-	asJSON, err := doc.MarshalJSON()
-	if err != nil {
-		panic(fmt.Sprintf("docs: make the OpenAPI document: %v", err))
-	}
-	asYAML, err := doc.YAML()
-	if err != nil {
-		panic(fmt.Sprintf("docs: make the OpenAPI document: %v", err))
-	}
 	registerGuides(s)
-	s.Router().Get("/openapi.json", static("application/vnd.oai.openapi+json;version=3.1", asJSON))
-	s.Router().Get("/openapi.yaml", static("application/vnd.oai.openapi;version=3.1", asYAML))
+	s.Router().Get("/openapi.json", document("application/vnd.oai.openapi+json;version=3.1", doc.MarshalJSON))
+	s.Router().Get("/openapi.yaml", document("application/vnd.oai.openapi;version=3.1", doc.YAML))
 	pages := pages(doc.Info.Title)
 	s.Router().Get(Path, pages)
 	s.Router().Get(Path+"/*", pages)
@@ -44,10 +37,19 @@ func Register(s *web.Server) {
 	s.Router().Head("/", home)
 }
 
-func static(contentType string, content []byte) http.HandlerFunc {
+// document serves the OpenAPI document in one form. The first request makes it: its making takes a third of the start, and most
+// runs never show it. It panics if the operations cannot be documented, which is a programming error.
+func document(contentType string, form func() ([]byte, error)) http.HandlerFunc {
+	content := sync.OnceValue(func() []byte {
+		b, err := form()
+		if err != nil {
+			panic(fmt.Sprintf("docs: make the OpenAPI document: %v", err))
+		}
+		return b
+	})
 	return func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", contentType)
-		w.Write(content)
+		w.Write(content())
 	}
 }
 

@@ -27,7 +27,7 @@ const (
 	// one.
 	walPages = 4096
 
-	// Cache sizes in KiB. A page of 8 KiB takes about 13 KiB of memory, because SQLite's allocator rounds up.
+	// Cache sizes in KiB.
 	writerCache = 6 << 10
 	readerCache = 1 << 10 // each
 )
@@ -58,7 +58,7 @@ func Open(ctx context.Context, path string, o Options) (*DB, error) {
 	if err := private(path); err != nil {
 		return nil, err
 	}
-	bulkPageCache()
+	configure()
 	conn, err := connect(path, o.Busy, writerCache)
 	if err != nil {
 		return nil, fmt.Errorf("open %s: %w", path, err)

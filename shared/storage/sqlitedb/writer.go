@@ -3,6 +3,7 @@ package sqlitedb
 import (
 	"cmp"
 	"context"
+	"runtime"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -229,6 +230,9 @@ func (w *writer) run() {
 			w.committed.Store(time.Now().UnixNano())
 			clear(group)
 			dirty = true
+			// Goroutines that are ready to run go first. On a busy machine they bring more units, which then share a sync. On an
+			// idle one none is ready.
+			runtime.Gosched()
 			continue
 		}
 		if !open {

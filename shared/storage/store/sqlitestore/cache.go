@@ -10,7 +10,7 @@ import (
 
 // cacheBytes limits the size of all entries. Each entry counts as its body plus entryOverhead.
 const (
-	cacheBytes    = 4 << 20
+	cacheBytes    = 2 << 20
 	entryOverhead = 400
 )
 
