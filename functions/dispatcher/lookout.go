@@ -63,7 +63,7 @@ func (d *Dispatcher) setTimer(ctx context.Context, one lookout) error {
 	ctx, cancel := context.WithTimeout(ctx, sendTimeout)
 	defer cancel()
 	c := store.For(d.Store, one.company)
-	err := c.Commit(ctx, c.Timer(one.at, delivery.OverdueTimer, one.subject))
+	err := c.Commit(store.Patiently(ctx), c.Timer(one.at, delivery.OverdueTimer, one.subject))
 	if err != nil && !errors.Is(err, store.ErrConflict) {
 		return err
 	}

@@ -76,7 +76,8 @@ func (u unit) Committed() {
 }
 
 // These set how long a write of the queue waits for others, so that it costs no sync of its own. Nothing waits for the end of a
-// message. A Receive waits only if the one before it was full: then there is a backlog.
+// message. A Receive of messages that have waited for their time waits a moment more. One of new messages waits only if the Receive
+// before it was full: then there is a backlog.
 const (
 	patience        = 20 * time.Millisecond
 	receivePatience = 5 * time.Millisecond

@@ -27,10 +27,10 @@ func (q *Queue) Receive(ctx context.Context, most int, lease time.Duration) ([]q
 		return nil, nil
 	}
 	for {
-		wait, err := q.wait(ctx)
+		wait, linger, err := q.wait(ctx)
 		if err == nil && wait <= 0 {
 			var got []queue.Received
-			if got, err = q.lease(ctx, most, lease); len(got) > 0 {
+			if got, err = q.lease(ctx, most, lease, linger); len(got) > 0 {
 				return got, nil
 			}
 		}
@@ -61,8 +61,9 @@ const soonest = `SELECT
 	EXISTS (SELECT 1 FROM message WHERE queue = ?1 AND ready = 1),
 	(SELECT min(visible) FROM message WHERE queue = ?1 AND ready = 0)`
 
-// wait returns the time until a message can be leased; 0 means now. It only reads, so that polling costs no commit.
-func (q *Queue) wait(ctx context.Context) (d time.Duration, err error) {
+// wait returns the time until a message can be leased, 0 for now, and how long the lease may wait for other writes. It only reads,
+// so that polling costs no commit.
+func (q *Queue) wait(ctx context.Context) (d, linger time.Duration, err error) {
 	err = q.db.Read(ctx, func(conn *sqlite.Conn) error {
 		stmt, err := conn.Prepare(soonest)
 		if err != nil {
@@ -73,6 +74,12 @@ func (q *Queue) wait(ctx context.Context) (d time.Duration, err error) {
 			return err
 		}
 		switch {
+		case q.full:
+			linger = receivePatience
+		case !stmt.ColumnBool(0):
+			linger = patience
+		}
+		switch {
 		case stmt.ColumnBool(0):
 		case stmt.ColumnIsNull(1):
 			d = q.o.Notice
@@ -81,17 +88,13 @@ func (q *Queue) wait(ctx context.Context) (d time.Duration, err error) {
 		}
 		return stmt.Reset()
 	})
-	return d, err
+	return d, linger, err
 }
 
 // lease leases up to most due messages.
-func (q *Queue) lease(ctx context.Context, most int, lease time.Duration) ([]queue.Received, error) {
+func (q *Queue) lease(ctx context.Context, most int, lease, linger time.Duration) ([]queue.Received, error) {
 	var got []queue.Received
 	var next string
-	var linger time.Duration
-	if q.full {
-		linger = receivePatience
-	}
 	err := q.db.WriteLazily(ctx, sqlitedb.Do(func(conn *sqlite.Conn) error {
 		now := q.o.Now()
 		if err := q.promote(conn, now); err != nil {
