@@ -18,7 +18,7 @@ const bulkKiB = 2 * writerCache
 // that allocates page by page then calls munmap and mmap for 64 KiB per three pages, and half of that memory stays unused.
 // These calls took a third of the time of a read. https://www.sqlite.org/malloc.html#_page_cache_memory
 //
-// Commits sync with fdatasync(2) where the system has it. It leaves out the time of the last change, which nobody reads, and is as
+// Commits sync with fdatasync(2) where the system has it. It leaves out the time of the last change, which nothing needs, and is as
 // durable.
 var configure = sync.OnceFunc(func() { //nolint:gochecknoglobals // the settings are the process's
 	tls := libc.NewTLS()
