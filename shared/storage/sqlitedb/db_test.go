@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	modernc "modernc.org/sqlite"
 	"zombiezen.com/go/sqlite"
 
 	"orgops/shared/storage/sqlitedb"
@@ -498,5 +499,16 @@ func TestDB_Write_Unknown(t *testing.T) {
 	}
 	if !told.Load() {
 		t.Error("foreign hook not called")
+	}
+}
+
+// TestOpen_Fdatasync checks that Linux syncs a commit without the file's time.
+func TestOpen_Fdatasync(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("not every system has fdatasync")
+	}
+	open(t, filepath.Join(t.TempDir(), "x.db"))
+	if !modernc.FdatasyncEnabled() {
+		t.Error("commits sync with fsync, want fdatasync")
 	}
 }
