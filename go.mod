@@ -50,7 +50,7 @@ require (
 	golang.org/x/term v0.47.0 // whether a terminal is there
 	golang.org/x/text v0.43.0 // characters of feeds, which come in any charset
 	modernc.org/libc v1.80.1 // comes with modernc.org/sqlite, which pins its version
-	modernc.org/sqlite v1.62.0 // one setting of SQLite that zombiezen.com/go/sqlite does not offer
+	modernc.org/sqlite v1.62.0 // two settings of SQLite that zombiezen.com/go/sqlite does not offer
 	zombiezen.com/go/sqlite v1.4.2 // embedded store: pure Go, prepared statements, control over each connection
 )
 

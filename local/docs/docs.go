@@ -37,8 +37,8 @@ func Register(s *web.Server) {
 	s.Router().Head("/", home)
 }
 
-// document serves the OpenAPI document in one form. The first request makes it: its making takes a third of the start, and most
-// runs never show it. It panics if the operations cannot be documented, which is a programming error.
+// document serves the OpenAPI document in one form. The first request makes it, because most runs never show it, and both forms
+// take 1.7 MiB. It panics if the operations cannot be documented, which is a programming error.
 func document(contentType string, form func() ([]byte, error)) http.HandlerFunc {
 	content := sync.OnceValue(func() []byte {
 		b, err := form()
