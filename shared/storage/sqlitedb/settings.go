@@ -12,7 +12,8 @@ import (
 // size. What exceeds it is allocated page by page, and a page then takes 13 KiB instead of 8.5.
 const bulkKiB = 2 * writerCache
 
-// configure applies the settings of SQLite that hold for the whole process. They work only before the first connection is opened.
+// configure applies the settings of SQLite that hold for the whole process. That of the page cache works only before the first
+// connection is opened.
 //
 // Connections allocate their page caches in one piece. In WAL mode a reader drops its cached pages after every write. A reader
 // that allocates page by page then calls munmap and mmap for 64 KiB per three pages, and half of that memory stays unused.

@@ -74,17 +74,15 @@ func (q *Queue) wait(ctx context.Context) (d, linger time.Duration, err error) {
 			return err
 		}
 		switch {
-		case q.full:
-			linger = receivePatience
-		case !stmt.ColumnBool(0):
-			linger = patience
-		}
-		switch {
 		case stmt.ColumnBool(0):
 		case stmt.ColumnIsNull(1):
 			d = q.o.Notice
 		default:
 			d = max(0, time.Duration(stmt.ColumnInt64(1)-q.o.Now().UnixMilli())*time.Millisecond)
+			linger = patience
+		}
+		if q.full {
+			linger = receivePatience
 		}
 		return stmt.Reset()
 	})

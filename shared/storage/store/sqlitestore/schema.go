@@ -4,6 +4,10 @@ package sqlitestore
 //
 // Times are Unix milliseconds, expires is Unix seconds, 0 for never. A version column of a change is NULL if the change has
 // no such image. The bodies come last, so that reading other columns does not touch a body's overflow pages.
+//
+// The second step gives items row ids. New rows then lie next to each other at the end of the table, so a commit writes few of its
+// pages. Only the small entries of the index are in the order of their keys.
+// https://www.sqlite.org/withoutrowid.html#when_to_use_without_rowid
 func steps() []string {
 	return []string{`
 CREATE TABLE item (
