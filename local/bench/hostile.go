@@ -117,7 +117,8 @@ func disturb(ctx context.Context, s settings, d disturbance) error {
 	return nil
 }
 
-// prepare makes a service with a receiver that behaves once on is set.
+// prepare makes a service with receivers that behave once on is set. A tenant that disturbs has a host of its own. Otherwise its closed
+// connections would be those of the others.
 func (d disturbance) prepare(ctx context.Context, s settings, a *arrivals, on *atomic.Bool) (*bed, error) {
 	behaviors := func(path string) behavior {
 		tenant, err := strconv.Atoi(strings.TrimPrefix(path, "/"))
@@ -125,9 +126,6 @@ func (d disturbance) prepare(ctx context.Context, s settings, a *arrivals, on *a
 			return nil
 		}
 		return d.behaviors[tenant]
-	}
-	if d.stalled < 0 {
-		return prepare(ctx, s, a.note, behaviors)
 	}
 	certificate, err := selfSigned()
 	if err != nil {
@@ -144,16 +142,22 @@ func (d disturbance) prepare(ctx context.Context, s settings, a *arrivals, on *a
 	if err := os.WriteFile(s.roots, root, 0o600); err != nil {
 		return nil, err
 	}
-	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
-	if err != nil {
-		return nil, err
+	own := make([]net.Listener, d.first)
+	for tenant := range own {
+		if own[tenant], err = listen(ctx); err != nil {
+			return nil, err
+		}
 	}
 	return prepareAt(ctx, s, a.note, behaviors, func(tenant int, r *receiver) string {
-		if tenant != d.stalled {
+		switch {
+		case tenant >= d.first:
 			return r.url()
+		case tenant == d.stalled:
+			go r.stall(own[tenant], config, on)
+			return "https://" + own[tenant].Addr().String()
 		}
-		go r.stall(l, config, on)
-		return "https://" + l.Addr().String()
+		go r.accept(own[tenant])
+		return "http://" + own[tenant].Addr().String()
 	})
 }
 
@@ -209,11 +213,15 @@ func endless(c net.Conn) bool {
 	return false
 }
 
-// huge answers with 100 MB.
+// huge answers with 100 MB. Its own buffer is small: the system would copy 2 MB into a large one, at the cost of the two cores that
+// the service shares with its receivers.
 func huge(c net.Conn) bool {
-	const size = 100 << 20
+	const size, buffer = 100 << 20, 64 << 10
+	if tcp, ok := c.(*net.TCPConn); ok {
+		_ = tcp.SetWriteBuffer(buffer)
+	}
 	_, err := fmt.Fprintf(c, "HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n", size)
-	chunk := make([]byte, 64<<10)
+	chunk := make([]byte, buffer)
 	for sent := 0; err == nil && sent < size; sent += len(chunk) {
 		_, err = c.Write(chunk)
 	}

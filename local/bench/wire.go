@@ -167,21 +167,27 @@ func (r *receiver) behavior(path string, c net.Conn) (answer bool) {
 }
 
 func receive(ctx context.Context, arrived func(string, int, time.Time), behaviors func(string) behavior) (*receiver, error) {
-	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
+	l, err := listen(ctx)
 	if err != nil {
 		return nil, err
 	}
 	r := &receiver{Listener: l, arrived: arrived, behaviors: behaviors}
-	go func() {
-		for {
-			c, err := l.Accept()
-			if err != nil {
-				return
-			}
-			go r.serve(c)
-		}
-	}()
+	go r.accept(l)
 	return r, nil
+}
+
+func listen(ctx context.Context) (net.Listener, error) {
+	return (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
+}
+
+func (r *receiver) accept(l net.Listener) {
+	for {
+		c, err := l.Accept()
+		if err != nil {
+			return
+		}
+		go r.serve(c)
+	}
 }
 
 func (r *receiver) url() string { return "http://" + r.Addr().String() }
