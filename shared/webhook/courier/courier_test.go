@@ -348,7 +348,8 @@ func TestCourier_DisableFailing(t *testing.T) {
 	}
 }
 
-// TestEndpoint_WaitUntil checks that deliveries over the rate limit get distinct times, at most half a minute ahead.
+// TestEndpoint_WaitUntil checks that deliveries over the rate limit get distinct times, at most half a minute ahead. A sender that
+// has its deliveries in hand gets the next token's time for each.
 func TestEndpoint_WaitUntil(t *testing.T) {
 	t.Parallel()
 	r := setup(t, time.Minute)
@@ -357,11 +358,11 @@ func TestEndpoint_WaitUntil(t *testing.T) {
 	})
 	e := r.endpoints(2)[1]
 	now := r.Clock.Now()
-	if until, wait := e.WaitUntil(now); wait {
+	if until, wait := e.WaitUntil(now, 0); wait {
 		t.Fatalf("the first waits until %v, want no wait", until)
 	}
 	for n := range 100 {
-		until, wait := e.WaitUntil(now)
+		until, wait := e.WaitUntil(now, 0)
 		if !wait {
 			t.Fatalf("delivery %d does not wait", n)
 		}
@@ -369,7 +370,16 @@ func TestEndpoint_WaitUntil(t *testing.T) {
 			t.Fatalf("delivery %d waits %v, want %v", n, got, want)
 		}
 	}
-	if _, wait := e.WaitUntil(now.Add(time.Second)); wait {
+	for range 3 {
+		until, wait := e.WaitUntil(now, 1)
+		if got, want := until.Sub(now), time.Second; got != want {
+			t.Errorf("a delivery in hand waits %v, want %v", got, want)
+		}
+		if !wait {
+			t.Error("a delivery in hand has a token, want none")
+		}
+	}
+	if _, wait := e.WaitUntil(now.Add(time.Second), 0); wait {
 		t.Error("the next second has no token")
 	}
 }

@@ -10,8 +10,8 @@ var Next = next
 
 func (e *Endpoint) IsHeld(now time.Time) (because string, held bool) { return e.held(now) }
 
-func (e *Endpoint) WaitUntil(now time.Time) (until time.Time, wait bool) {
-	return e.health.waitAlone(now)
+func (e *Endpoint) WaitUntil(now time.Time, inHand int) (until time.Time, wait bool) {
+	return e.health.waitAlone(now, inHand)
 }
 
 func (c *Courier) Renew(ctx context.Context, e *Endpoint) (*Endpoint, error) { return c.renew(ctx, e) }

@@ -28,7 +28,7 @@ const ahead = 30 * time.Second
 // wait reports whether an attempt must wait, and until when.
 func (h *health) wait(ctx context.Context, p Path, budget time.Duration, now time.Time, inHand int) (until time.Time, wait bool) {
 	if h.lease == nil {
-		return h.waitAlone(now)
+		return h.waitAlone(now, inHand)
 	}
 	d := h.demand(p, budget)
 	d.inHand = inHand
@@ -74,8 +74,8 @@ func (h *health) demand(p Path, budget time.Duration) demand {
 	return demand{rate: h.rate, free: free, budget: budget, spread: h.spread}
 }
 
-func (h *health) waitAlone(now time.Time) (until time.Time, wait bool) {
-	if at, ok := h.takeToken(now); !ok {
+func (h *health) waitAlone(now time.Time, inHand int) (until time.Time, wait bool) {
+	if at, ok := h.takeToken(now, inHand); !ok {
 		return at, true
 	}
 	if ok, at := h.breaker.Allow(now); !ok {
@@ -85,16 +85,16 @@ func (h *health) waitAlone(now time.Time) (until time.Time, wait bool) {
 }
 
 // takeToken takes a token of the rate limit. If no token is free, at is the time to try again. Within ahead, no two
-// deliveries get the same time.
-func (h *health) takeToken(now time.Time) (at time.Time, ok bool) {
+// deliveries get the same time, unless their sender has them in hand and tries them one after the other.
+func (h *health) takeToken(now time.Time, inHand int) (at time.Time, ok bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.limiter == nil {
 		return time.Time{}, true
 	}
 	ok, at = h.limiter.Allow(now)
-	if ok {
-		return time.Time{}, true
+	if ok || inHand > 0 {
+		return at, ok
 	}
 	return h.spaced(at, now), false
 }

@@ -112,7 +112,7 @@ func (s *Slots) Release(e EndpointKey, p Path) {
 	if s.companies[e.Company]--; s.companies[e.Company] <= 0 {
 		delete(s.companies, e.Company)
 	}
-	s.endpoints[e].paths[p].inFlight--
+	s.endpoints[e].release(p, s.now())
 }
 
 // record adapts the endpoint's window to the outcome of an attempt that holds a slot.

@@ -71,6 +71,18 @@ func TestSlots_Grow(t *testing.T) {
 	}
 }
 
+// TestSlots_Grow_OneSender grows as fast for a sender that is refused once and tries again when an attempt has ended: the window is
+// full until then, even if that takes longer than the answer.
+func TestSlots_Grow_OneSender(t *testing.T) {
+	t.Parallel()
+	p, e := newPool(t, 2048), key("a", "webhook")
+	for _, want := range []int{16, 64, 256} {
+		p.wantFill(e, want)
+		p.clock.Advance(2*time.Second + 10*time.Millisecond)
+		p.end(e, want, answer(2*time.Second))
+	}
+}
+
 // TestSlots_Hanging keeps an endpoint without answers at its first slots.
 func TestSlots_Hanging(t *testing.T) {
 	t.Parallel()

@@ -36,7 +36,8 @@ type window struct {
 	most     int
 	credit   int           // deliveries since the limit last grew above the ceiling
 	shortest time.Duration // latency of a delivery; 0: none yet
-	full     time.Time     // when the window last refused an attempt
+	full     time.Time     // when the window was last full, and an attempt waited
+	refusing bool          // the window has refused an attempt, and no attempt has ended since
 	used     time.Time     // when a slot was last asked for
 	paths    [paths]pathUse
 	share    int       // of its company, when the window last refused an attempt
@@ -71,7 +72,7 @@ func (w *window) admits(p Path, limit int, now time.Time) bool {
 // refuse notes that a path got no slot. If the endpoint's share has room, the window is full.
 func (w *window) refuse(p Path, share int, now time.Time) {
 	if w.share = share; w.limit < share {
-		w.full = now
+		w.full, w.refusing = now, true
 	}
 	use := &w.paths[p]
 	if now.Sub(use.at) >= refusalLasts {
@@ -84,6 +85,14 @@ func (w *window) acquire(p Path) {
 	use := &w.paths[p]
 	use.inFlight++
 	use.refused = max(use.refused-1, 0)
+}
+
+// release ends an attempt. The window was full until now if it has refused another one.
+func (w *window) release(p Path, now time.Time) {
+	w.paths[p].inFlight--
+	if w.refusing {
+		w.full, w.refusing = now, false
+	}
 }
 
 // leastStep separates the attempts that pace spreads, even if the endpoint answers at once. An attempt and its record take about a
@@ -110,7 +119,7 @@ func (w *window) accepted(latency time.Duration, now time.Time) {
 	if w.shortest == 0 || latency < w.shortest {
 		w.shortest = latency
 	}
-	if latency > slower*w.shortest || now.Sub(w.full) > latency {
+	if latency > slower*w.shortest || !w.refusing && now.Sub(w.full) > latency {
 		return
 	}
 	if w.limit < w.ceiling {
