@@ -1,6 +1,6 @@
 // Package retrier makes every attempt but the first, and processes recoveries. It takes due messages from the queue and
-// decides from the delivery's record, so a message that arrives early, late or twice is harmless. A process puts the
-// deliveries of a recovery into the queue; a Lambda attempts them itself, without a message for each.
+// decides from the delivery's record, so a message that arrives early, late or twice is harmless. It attempts the deliveries of a
+// recovery itself, without a message for each, unless they stand in lines.
 package retrier
 
 import (
@@ -22,6 +22,7 @@ type Retrier struct {
 	Deps
 	// working holds the deliveries in progress. A delivery may have two messages, but its endpoint must receive it only once.
 	working sync.Map
+	sending sync.Map // holds the endpoints to which a recovery sends, in a process that sends alone
 	kept    *kept
 }
 
@@ -38,7 +39,7 @@ type Deps struct {
 // long leave room to decide on other messages.
 const inHand = courier.TotalSlots + 256
 
-// lease bounds how long a message is hidden from other workers. An attempt and the write of its record take less time.
+// lease bounds how long a delivery is claimed for its attempt. An attempt and the write of its record take less time.
 const lease = time.Minute
 
 // New makes a retrier; Run starts it.
@@ -57,7 +58,7 @@ func (r *Retrier) Run(ctx context.Context) { r.Worker().Run(ctx) }
 // Worker returns the worker that takes messages from the queue and settles them.
 func (r *Retrier) Worker() queue.Worker {
 	return queue.Worker{
-		Queue: r.Queue, Handle: r.Handle, Logger: r.Logger, Lease: lease, Slots: inHand, Take: queue.MaxBatch, Prepare: r.prepare,
+		Queue: r.Queue, Handle: r.Handle, Logger: r.Logger, Lease: sendLease, Slots: inHand, Take: queue.MaxBatch, Prepare: r.prepare,
 	}
 }
 

@@ -13,13 +13,13 @@ import (
 // These shape one run of a recovery that sends its deliveries itself.
 const (
 	sendFor   = time.Minute       // attempts begin
-	sendLease = 130 * time.Second // longer than an invocation: see Lease
-	sendPage  = 250               // deliveries of a query
+	sendLease = 130 * time.Second // longer than a run and the attempts that it has begun
+	sendPage  = 100               // deliveries of a query
 	sendPause = 5 * time.Second   // a longer wait ends the run
 	otherRun  = 10 * time.Second  // until a recovery asks again that found another one at work
 )
 
-// sending is a run of a recovery in a Lambda. It reads the deliveries a page at a time and attempts them at once, as many as the
+// sending is a run of a recovery. It reads the deliveries a page at a time and attempts them at once, as many as the
 // endpoint has slots for, without a message for each. So a delivery of a backlog costs one write, and its part of a page. A delivery
 // whose attempt fails then has a message, as after every failed attempt.
 //
@@ -55,29 +55,42 @@ type sending struct {
 
 // send runs a recovery for a while. due tells when to continue; zero means that the window is complete.
 func (r *Retrier) send(ctx context.Context, e *courier.Endpoint, rec *delivery.StoredRecovery, version int64) (due time.Time, err error) {
-	company := e.Company
-	finishing := context.WithoutCancel(ctx)
-	key := delivery.SendingKey(rec.Provider)
 	now := r.Now()
-	err = company.Commit(finishing, company.Create(key, delivery.SendingEntity, delivery.Lease{Recovery: rec.ID}).Until(now.Add(sendLease)).Quietly())
-	r.Courier.Recorded(company.ID(), err)
+	end, err := r.claimEndpoint(ctx, e, rec)
 	switch {
 	case errors.Is(err, store.ErrConflict):
 		return now.Add(otherRun + r.Courier.SpillDelay()), nil
 	case err != nil:
 		return time.Time{}, err
 	}
+	defer end()
 	s := &sending{
-		Retrier: r, company: company, rec: rec, version: version, endpoint: e, slot: e.Key(),
+		Retrier: r, company: e.Company, rec: rec, version: version, endpoint: e, slot: e.Key(),
 		ends: now.Add(sendFor), after: rec.After, results: make(chan result),
 	}
-	due, err = s.run(ctx)
-	r.Courier.Yield(finishing, s.endpoint)
-	end := company.Replace(key, delivery.SendingEntity, 1, delivery.Lease{Recovery: rec.ID}).Until(r.Now()).Quietly()
-	if err := company.Commit(finishing, end); err != nil { // it expires
-		r.Logger.WarnContext(ctx, "recovery's lease not ended", "company", company.ID(), "provider", rec.Provider, "error", err)
+	return s.run(ctx)
+}
+
+// claimEndpoint makes sure that no other run sends to the endpoint until end is called. Otherwise the error is store.ErrConflict. A
+// process that sends alone keeps the claim in memory, so that a restart ends it.
+func (r *Retrier) claimEndpoint(ctx context.Context, e *courier.Endpoint, rec *delivery.StoredRecovery) (end func(), err error) {
+	if !r.Courier.Shared {
+		if _, busy := r.sending.LoadOrStore(e.Key(), true); busy {
+			return nil, store.ErrConflict
+		}
+		return func() { r.sending.Delete(e.Key()) }, nil
 	}
-	return due, err
+	ctx = context.WithoutCancel(ctx)
+	key, lease := delivery.SendingKey(rec.Provider), delivery.Lease{Recovery: rec.ID}
+	err = e.Company.Commit(ctx, e.Company.Create(key, delivery.SendingEntity, lease).Until(r.Now().Add(sendLease)).Quietly())
+	r.Courier.Recorded(e.Company.ID(), err)
+	return func() {
+		r.Courier.Yield(ctx, e)
+		op := e.Company.Replace(key, delivery.SendingEntity, 1, lease).Until(r.Now()).Quietly()
+		if err := e.Company.Commit(ctx, op); err != nil { // it expires
+			r.Logger.WarnContext(ctx, "recovery's lease not ended", "company", e.Company.ID(), "provider", rec.Provider, "error", err)
+		}
+	}, err
 }
 
 // run sends until the window is complete, the time is over or something fails, and then waits for the attempts in flight.

@@ -44,10 +44,19 @@ func (s *sending) launch(ctx context.Context) bool {
 	s.waiting = s.waiting[1:]
 	s.full = false
 	s.inFlight++
+	s.pace()
 	go func() {
 		s.results <- s.attempt(ctx, a, one, release)
 	}()
 	return true
+}
+
+// pace lets the next attempt wait while the attempts of a backlog are spread: see Slots.Pace. A Lambda, which would pay for the wait,
+// does not wait.
+func (s *sending) pace() {
+	if !s.Courier.Shared {
+		s.pause = s.Now().Add(s.Courier.Slots.Pace(s.slot))
+	}
 }
 
 // postpone lets no attempt begin until a time. If that is not in the future, an attempt must end first.

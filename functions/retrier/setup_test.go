@@ -20,6 +20,7 @@ import (
 	"orgops/shared/storage/queue"
 	"orgops/shared/testkit/errtest"
 	"orgops/shared/testkit/worktest"
+	"orgops/shared/webhook/courier"
 )
 
 // running wraps a retrier over a test harness, with one certified endpoint of company a.
@@ -30,14 +31,46 @@ type running struct {
 	receiver *worktest.Receiver
 }
 
-func setup(t *testing.T) *running {
+func setup(t *testing.T, edit ...func(*worktest.Endpoint)) *running {
 	t.Helper()
 	b := worktest.New(t)
 	b.Engine = policyengine.New(b.Clock.Now)
 	r := &running{Harness: b, faulty: &worktest.Store{Store: b.Store}, receiver: b.Receive()}
-	r.Retrier = retrier.New(retrier.Deps{Store: r.faulty, Courier: b.Courier(), Queue: b.Retries, Logger: b.Logger, Now: b.Clock.Now})
-	b.Subscribe("a", "webhook", r.receiver, "memory.*")
+	r.Retrier = r.make(courier.Deps{Fresh: time.Minute})
+	e := worktest.Endpoint{
+		Company: "a", Provider: "webhook", URL: r.receiver.URL, Secrets: r.receiver.Secrets, Events: []string{"memory.*"},
+	}
+	for _, f := range edit {
+		f(&e)
+	}
+	b.Register(e)
 	return r
+}
+
+func ordered(e *worktest.Endpoint) { e.Ordered = true }
+
+// setupShared makes a retrier as a Lambda does, which shares its endpoints with other processes.
+func setupShared(t *testing.T) *running {
+	t.Helper()
+	r := setup(t)
+	r.Retrier = r.make(courier.Deps{Shared: true})
+	return r
+}
+
+// make makes a retrier over the faulty store. Its clock is the harness's unless d has one.
+func (r *running) make(d courier.Deps) *retrier.Retrier {
+	if d.Now == nil {
+		d.Now = r.Clock.Now
+	}
+	d.Store, d.Vault, d.Client, d.Engine, d.Logger, d.Metrics = r.faulty, r.Vault, r.Client, r.Engine, r.Logger, r.Metrics
+	return retrier.New(retrier.Deps{Store: r.faulty, Courier: courier.New(d), Queue: r.Retries, Logger: r.Logger, Now: d.Now})
+}
+
+// everyWay runs a test with a process that sends alone, and with a Lambda.
+func everyWay(t *testing.T, test func(t *testing.T, r *running)) {
+	t.Helper()
+	t.Run("alone", func(t *testing.T) { t.Parallel(); test(t, setup(t)) })
+	t.Run("shared", func(t *testing.T) { t.Parallel(); test(t, setupShared(t)) })
 }
 
 // govern stores a policy of company a, if text has one.

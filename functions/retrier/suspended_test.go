@@ -32,8 +32,7 @@ func TestRetrier_Suspended(t *testing.T) {
 	if len(asked) != 1 {
 		t.Fatalf("%d recoveries, want 1", len(asked))
 	}
-	r.handle(delivery.Job{Company: "a", Recovery: asked[0].ID})
-	r.wantDone("the message after the recovery", r.handle(job(r.record(held))), 1)
+	r.wantDone("the recovery", r.handle(delivery.Job{Company: "a", Recovery: asked[0].ID}), 1)
 	if got := r.record(held).State; got != delivery.Delivered {
 		t.Errorf("state = %s, want %s", got, delivery.Delivered)
 	}
