@@ -3,6 +3,7 @@ package retrier
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 	"time"
 
 	"orgops/shared/domain/delivery"
@@ -17,6 +18,10 @@ const (
 	sendPage  = 100               // deliveries of a query
 	sendPause = 5 * time.Second   // a longer wait ends the run
 	otherRun  = 10 * time.Second  // until a recovery asks again that found another one at work
+
+	// An endpoint may answer faster than the store writes. More records than this are not kept waiting: each takes memory, and a crash
+	// would repeat its attempt.
+	mostUnrecorded = 64
 )
 
 // sending is a run of a recovery. It reads the deliveries a page at a time and attempts them at once, as many as the
@@ -43,11 +48,13 @@ type sending struct {
 	changed  bool   // rec is ahead of the store
 
 	results  chan result
-	inFlight int
-	pause    time.Time // no attempt begins before
-	broken   bool      // because of the breaker
-	judged   bool      // an attempt of this run was delivered, or the endpoint's failures were looked at
-	full     bool      // all slots that processes share are taken: an attempt must end first
+	inFlight int // attempts, until they are recorded
+	// unrecorded counts those of inFlight that have an answer.
+	unrecorded atomic.Int64
+	pause      time.Time // no attempt begins before
+	broken     bool      // because of the breaker
+	judged     bool      // an attempt of this run was delivered, or the endpoint's failures were looked at
+	full       bool      // all slots that processes share are taken: an attempt must end first
 
 	due  time.Time // not zero: the run ends, and the recovery goes on then
 	fail error     // not nil: the run ends

@@ -2,6 +2,7 @@ package retrier_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"runtime"
 	"sync"
@@ -178,6 +179,49 @@ func TestRetrier_Send_Spread(t *testing.T) {
 	if took := time.Since(began); took < least {
 		t.Errorf("%d attempts took %v, want at least %v", all, took, least)
 	}
+}
+
+// TestRetrier_Send_Unrecorded begins no attempt while the records of 64 others wait for the store.
+func TestRetrier_Send_Unrecorded(t *testing.T) {
+	t.Parallel()
+	r := setup(t)
+	const all, first, second, most = 300, 16, 64, 64
+	r.holds(all)
+	j, now := r.recoverAll()
+	var asked atomic.Int64
+	may := make(chan struct{})
+	r.faulty.Before(func(ops []store.Op) error {
+		if ops[0].Entity == delivery.Entity {
+			asked.Add(1)
+			<-may
+		}
+		return nil
+	})
+	arrive := func(n, in int) {
+		for range n {
+			r.receiver.Next()
+		}
+		worktest.Until(t, fmt.Sprintf("%d records wait or are written", in), func() bool { return asked.Load() == int64(in) })
+	}
+	write := func(n int) {
+		for range n {
+			may <- struct{}{}
+		}
+	}
+	ended := make(chan time.Time)
+	go func() { ended <- r.handle(j) }()
+	arrive(first, first)
+	write(1)
+	arrive(second, first+second) // the window has grown
+	enough := first + second - most
+	write(enough - 1)
+	worktest.Until(t, "the records are written", func() bool { return r.count()[delivery.Delivered] == enough })
+	r.wantSent(first + second)
+	write(1)
+	r.receiver.Next()
+	close(may)
+	r.wantDone("the message", <-ended, all)
+	r.wantFinished(now(), all)
 }
 
 // TestRetrier_Send_Queue puts deliveries that stand in a line, or go on with their schedule, into the queue.

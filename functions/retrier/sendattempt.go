@@ -28,6 +28,8 @@ func (s *sending) launch(ctx context.Context) bool {
 	switch {
 	case len(s.waiting) == 0, s.Now().Before(s.pause), s.full && s.inFlight > 0, !s.Courier.Recordable(s.company.ID()):
 		return false
+	case s.unrecorded.Load() >= mostUnrecorded:
+		return false
 	case !s.Courier.Slots.TryAcquire(s.slot, courier.Queue):
 		return false
 	}
@@ -92,6 +94,8 @@ func (s *sending) attempt(ctx context.Context, a *courier.Admission, one parcel,
 	o.delivery.Begin(s.rec.ID)
 	did := s.Retrier.attempt(finishing, a, &o)
 	release() // the record may take long to write
+	s.unrecorded.Add(1)
+	defer s.unrecorded.Add(-1)
 	if did.State == courier.Deferred && !did.Attempted {
 		return result{parcel: one, state: courier.Deferred, until: did.Until}
 	}
