@@ -104,7 +104,7 @@ func (r *Retrier) claimEndpoint(ctx context.Context, e *courier.Endpoint, rec *d
 func (s *sending) run(ctx context.Context) (due time.Time, err error) {
 	for !s.over(ctx) {
 		switch {
-		case len(s.waiting) == 0 && !s.complete:
+		case len(s.waiting) == 0 && !s.complete && !s.Now().Before(s.pause):
 			s.read(ctx)
 		case len(s.waiting) > 0 && (s.stale || s.endpoint.IsStale()):
 			s.renew(ctx)

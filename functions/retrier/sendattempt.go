@@ -53,8 +53,8 @@ func (s *sending) launch(ctx context.Context) bool {
 	return true
 }
 
-// pace lets the next attempt wait while the attempts of a backlog are spread: see Slots.Pace. A Lambda, which would pay for the wait,
-// does not wait.
+// pace lets the next attempt or the next page wait while the attempts of a backlog are spread: see Slots.Pace. A Lambda, which would
+// pay for the wait, does not wait.
 func (s *sending) pace() {
 	if !s.Courier.Shared {
 		s.pause = s.Now().Add(s.Courier.Slots.Pace(s.slot))
@@ -119,7 +119,8 @@ func ended(got result, written error) result {
 
 // await waits until an attempt ends, or until others may begin.
 func (s *sending) await(ctx context.Context) {
-	if until := s.pause.Sub(s.Now()); until > 0 && len(s.waiting) > 0 && !s.broken {
+	more := len(s.waiting) > 0 || !s.complete
+	if until := s.pause.Sub(s.Now()); until > 0 && more && !s.broken {
 		timer := time.NewTimer(until)
 		defer timer.Stop()
 		select {

@@ -66,6 +66,7 @@ func (s *sending) read(ctx context.Context) {
 		s.Courier.Reserve(ctx, s.endpoint, len(s.waiting))
 	}
 	s.stale = s.reads > 1 // so that a change of the endpoint counts soon
+	s.pace()
 	s.advance(ctx)
 }
 

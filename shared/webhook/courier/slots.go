@@ -78,7 +78,8 @@ func (s *Slots) share(e EndpointKey, w *window) int {
 func (s *Slots) Pace(e EndpointKey) time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	w, now := s.endpoints[e], s.now()
+	now := s.now()
+	w := s.window(e, now)
 	for _, f := range s.fed {
 		if f.company != e.Company && now.Sub(f.at) < lately {
 			return w.pace(now, min(w.limit, s.share(e, w)))
