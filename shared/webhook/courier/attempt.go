@@ -107,7 +107,7 @@ func statusText(s int) string {
 }
 
 // excerpt returns the beginning of a body. It reads at most maxBody bytes: the connection of a shorter body can be reused,
-// that of a longer one is closed.
+// that of a longer one is closed. U+FFFD stands for what is not text.
 func excerpt(resp *http.Response) string {
 	if resp.ContentLength == 0 {
 		return ""
@@ -118,8 +118,21 @@ func excerpt(resp *http.Response) string {
 	}
 	kept := make([]byte, size)
 	n, err := io.ReadFull(resp.Body, kept)
-	if err == nil {
+	if err == nil && resp.ContentLength <= maxBody {
 		_, _ = io.CopyN(io.Discard, resp.Body, maxBody-size) // after an error the connection is not reused
 	}
-	return text.Truncate(strings.ToValidUTF8(string(kept[:n]), "\uFFFD"), maxExcerpt) // U+FFFD takes three bytes
+	return text.Truncate(strings.ToValidUTF8(string(printable(kept[:n])), "\uFFFD"), maxExcerpt) // U+FFFD takes three bytes
+}
+
+// printable replaces control characters, which take six bytes of JSON each, by bytes that UTF-8 does not have. It changes b.
+func printable(b []byte) []byte {
+	const invalid = 0xff
+	for i, c := range b {
+		switch {
+		case c == '\t', c == '\n', c == '\r':
+		case c < ' ', c == 0x7f:
+			b[i] = invalid
+		}
+	}
+	return b
 }

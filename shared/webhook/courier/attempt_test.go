@@ -172,6 +172,8 @@ func TestSend_excerpt(t *testing.T) {
 		{"huge", bytes.Repeat([]byte("a"), 10<<20), func(s string) bool { return s == strings.Repeat("a", 1024) }},
 		{"cut within a character", []byte("a" + strings.Repeat("é", 2000)), func(s string) bool { return len(s) <= 1024 && strings.HasPrefix(s, "aéé") }},
 		{"not UTF-8", []byte("\xff\xfe binary \x80"), func(s string) bool { return strings.Contains(s, " binary ") }},
+		{"lines", []byte("a\tb\r\nc\n"), func(s string) bool { return s == "a\tb\r\nc\n" }},
+		{"control characters", []byte("a\x00\x00\x1b\x7fé"), func(s string) bool { return s == "a\uFFFDé" }},
 		{"all bad", bytes.Repeat([]byte("\xc3A"), 800), func(s string) bool { return len(s) > 900 }},
 	}
 	for _, tt := range tests {
