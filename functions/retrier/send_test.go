@@ -274,15 +274,17 @@ func TestRetrier_Send_Killed(t *testing.T) {
 	t.Parallel()
 	everyWay(t, func(t *testing.T, r *running) {
 		t.Helper()
-		jobs := r.holds(4)
+		jobs := r.holds(5)
 		j, now := r.recoverAll()
-		sent := r.record(jobs[1])
-		sent.Begin(j.Recovery)
-		sent.Log(delivery.Attempt{Number: 2, State: delivery.Failed, At: r.Clock.Now()})
-		sent.End(delivery.Failed) // it is recoverable, but was sent
-		r.save(sent)
+		for n, state := range []delivery.State{delivery.Delivered, delivery.Failed} { // a failed one is recoverable, but was sent
+			sent := r.record(jobs[n])
+			sent.Begin(j.Recovery)
+			sent.Log(delivery.Attempt{Number: 2, State: state, At: r.Clock.Now()})
+			sent.End(state)
+			r.save(sent)
+		}
 		r.wantDone("the message", r.handle(j), 3)
-		r.wantFinished(now(), 4)
+		r.wantFinished(now(), 5)
 	})
 }
 

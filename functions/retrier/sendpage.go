@@ -1,6 +1,7 @@
 package retrier
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -38,7 +39,7 @@ func (s *sending) read(ctx context.Context) {
 	p := &page{next: items.Next}
 	now := s.Now().UTC()
 	for _, item := range items.Items {
-		if delivery.EndpointOf(item.Key) != s.rec.Provider {
+		if delivery.EndpointOf(item.Key) != s.rec.Provider || s.passes(item.Body) {
 			continue
 		}
 		one := parcel{page: p, key: item.Key, version: item.Version}
@@ -68,6 +69,11 @@ func (s *sending) read(ctx context.Context) {
 	s.stale = s.reads > 1 // so that a change of the endpoint counts soon
 	s.pace()
 	s.advance(ctx)
+}
+
+// passes reports whether a delivery need not be decoded: it was delivered, and not by this recovery.
+func (s *sending) passes(body []byte) bool {
+	return delivery.StateOf(body) == delivery.Delivered && !bytes.Contains(body, []byte(s.rec.ID))
 }
 
 // renew reads the endpoint.
