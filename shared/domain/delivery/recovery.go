@@ -38,8 +38,8 @@ type Recovery struct {
 	FinishedAt  *time.Time    `json:"finishedAt,omitempty" doc:"when the recovery finished"`
 }
 
-// StoredRecovery adds to a recovery the key of the last delivery that it has handled, and how fast it goes on. A recovery that
-// puts its deliveries into the queue does so in portions, as fast as the endpoint drains them. A Lambda sends them itself.
+// StoredRecovery adds to a recovery the key of the last delivery that it has handled. The other members belong to an ordered endpoint:
+// its deliveries go into the queue in portions, as fast as the endpoint drains them.
 type StoredRecovery struct {
 	Recovery
 	After   string    `json:"after,omitempty"`
