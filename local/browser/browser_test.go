@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -51,8 +52,17 @@ func receive(t *testing.T, secret string) string {
 	return server.URL + "/"
 }
 
+// unpacked is done once the browser of the npm package is unpacked.
+var unpacked sync.Once
+
 // run runs a script of testdata with the npm packages and prints what it prints.
 func run(t *testing.T, script string, env ...string) {
+	t.Helper()
+	unpacked.Do(func() { node(t, "unpack.mjs") })
+	node(t, script, env...)
+}
+
+func node(t *testing.T, script string, env ...string) {
 	t.Helper()
 	modules := filepath.Dir(servicetest.Installed(t, ".tools/browser/node_modules"))
 	folder := t.TempDir()
