@@ -3,7 +3,6 @@
 package delivery
 
 import (
-	"bytes"
 	"encoding/json"
 	"strings"
 	"time"
@@ -68,19 +67,6 @@ type Delivery struct {
 
 // HeldSuspended is the HeldBecause of a delivery of a suspended company. It is sent when the company is resumed.
 const HeldSuspended = "suspended"
-
-// StateOf returns the state in the JSON of a delivery. It decodes only what stands before the payload: most of the time to decode a
-// delivery goes to its payload and its log. The result is empty if the JSON does not begin as that of a Delivery.
-func StateOf(body []byte) State {
-	head, _, found := bytes.Cut(body, []byte(`,"payload":`)) // no string has these quotes without a backslash
-	var d struct {
-		State State `json:"state"`
-	}
-	if !found || json.Unmarshal(append(bytes.Clone(head), '}'), &d) != nil {
-		return ""
-	}
-	return d.State
-}
 
 // Key returns the sort key of an event's delivery to an endpoint. Deliveries sort by the times of their events.
 func Key(eventID, endpoint string) string { return Prefix + eventID + "#" + endpoint }

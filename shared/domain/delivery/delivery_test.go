@@ -1,7 +1,6 @@
 package delivery_test
 
 import (
-	"encoding/json"
 	"testing"
 	"time"
 
@@ -9,7 +8,6 @@ import (
 
 	"orgops/shared/base/id"
 	"orgops/shared/domain/delivery"
-	"orgops/shared/testkit/errtest"
 )
 
 var now = time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
@@ -27,27 +25,6 @@ func TestKey(t *testing.T) {
 	}
 	if got := delivery.EndpointOf("DELIVERY#x"); got != "" {
 		t.Errorf("EndpointOf a key without an endpoint = %q, want none", got)
-	}
-}
-
-// TestStateOf reads the state before the payload, which may have members of the same name.
-func TestStateOf(t *testing.T) {
-	t.Parallel()
-	held, err := json.Marshal(delivery.Delivery{EventID: "state", Endpoint: "webhook", State: delivery.Held, Payload: json.RawMessage(`{"state":"delivered"}`)})
-	errtest.Must(t, err)
-	for body, want := range map[string]delivery.State{
-		string(held):                                   delivery.Held,
-		`{"state":"delivered","payload":{`:             delivery.Delivered,
-		`{"event":",\"payload\":","payload":"held"}`:   "",
-		`{"data":{"state":"delivered","payload":{}}}`:  "",
-		`{"payload":{"state":"delivered","payload":1}`: "",
-		`{"state":1,"payload":{}}`:                     "",
-		`{"state":"held"}`:                             "",
-		``:                                             "",
-	} {
-		if got := delivery.StateOf([]byte(body)); got != want {
-			t.Errorf("StateOf(%s) = %q, want %q", body, got, want)
-		}
 	}
 }
 

@@ -1,7 +1,6 @@
 package delivery
 
 import (
-	"encoding/json"
 	"fmt"
 	"time"
 
@@ -38,7 +37,7 @@ func TransitionOf(c store.Change) Transition {
 }
 
 func stageOf(image *store.Image) (s stage, err error) {
-	if err := json.Unmarshal(image.Body, &s); err != nil {
+	if err := UnmarshalOutline(image.Body, &s); err != nil {
 		return stage{}, fmt.Errorf("decode delivery: %w", err)
 	}
 	return s, nil

@@ -34,11 +34,11 @@ type attempt struct {
 }
 
 func (f *folding) delivery(c store.Change) error {
-	was, err := decode[deliveryState](c.Old)
+	was, err := decodeBy[deliveryState](delivery.UnmarshalOutline, c.Old)
 	if err != nil {
 		return err
 	}
-	is, err := decode[deliveryLog](c.New)
+	is, err := decodeBy[deliveryLog](delivery.UnmarshalLog, c.New)
 	if err != nil {
 		return err
 	}
