@@ -56,7 +56,7 @@ func (d Deps) receive(ctx context.Context, in delivery) (answer, error) {
 	if !ok {
 		return answer{}, errUnverified
 	}
-	i, _, err := integration.Load(ctx, in.company, in.provider)
+	i, _, err := d.reader.Load(ctx, in.company, in.provider)
 	if fault.KindOf(err) == fault.NotFound {
 		return answer{}, errUnverified
 	}
@@ -137,7 +137,7 @@ func (d Deps) inboundConnector(provider string) (connector.Inbound, bool) {
 
 // verify returns the provider's id of a delivery. Of a delivery that does not verify it returns an *unverifiedError.
 func (d Deps) verify(ctx context.Context, conn connector.Inbound, in delivery, now time.Time) (string, error) {
-	secrets, _, err := integration.LoadSecrets(ctx, in.company, d.Vault, in.provider)
+	secrets, _, err := d.reader.LoadSecrets(ctx, in.company, d.Vault, in.provider)
 	if err != nil {
 		return "", err
 	}

@@ -9,7 +9,6 @@ import (
 	"orgops/shared/base/fault"
 	"orgops/shared/base/id"
 	"orgops/shared/domain/arrival"
-	"orgops/shared/domain/integration"
 	"orgops/shared/domain/policy"
 	"orgops/shared/storage/store"
 )
@@ -88,7 +87,7 @@ func (d Deps) unread(ctx context.Context, param func(string) string, refused err
 	if _, known := d.inboundConnector(provider); !known {
 		return
 	}
-	if _, _, err := integration.Load(ctx, c, provider); err != nil {
+	if _, _, err := d.reader.Load(ctx, c, provider); err != nil {
 		return
 	}
 	d.refusals.count(ctx, c, provider, false, f.Detail, d.Now().UTC())

@@ -30,7 +30,8 @@ type Deps struct {
 	Metrics    *metric.Recorder // nil: no metrics are recorded
 	Now        func() time.Time
 
-	mappings *mapping.Cache // set by Register, like refusals
+	reader   *integration.Reader // set by Register, like the next two
+	mappings *mapping.Cache
 	refusals *counter
 }
 
@@ -45,7 +46,7 @@ const challenge = "Webhook-Signature"
 
 // Register mounts the group.
 func Register(api huma.API, d Deps) {
-	d.mappings, d.refusals = new(mapping.Cache), &counter{waiting: map[string]*counting{}}
+	d.reader, d.mappings, d.refusals = new(integration.Reader), new(mapping.Cache), &counter{waiting: map[string]*counting{}}
 	op := web.Unaudited(web.Public(huma.Operation{
 		OperationID: "receive-webhook", Method: http.MethodPost, Path: "/inbound/{companyId}/{provider}",
 		Summary: "Receive a provider's webhook",

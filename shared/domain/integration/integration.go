@@ -159,6 +159,10 @@ func Key(provider string) string { return Prefix + provider }
 
 // Load reads one integration and its version. It returns fault.NotFound for a provider that is not configured.
 func Load(ctx context.Context, c store.Company, provider string) (Integration, int64, error) {
+	return load(ctx, c, provider, decode)
+}
+
+func load(ctx context.Context, c store.Company, provider string, decode func(store.Item) Integration) (Integration, int64, error) {
 	item, err := c.Get(ctx, Key(provider), nil)
 	if err != nil {
 		return Integration{}, 0, store.Fault(err, fmt.Sprintf("integration %q is not configured", provider))

@@ -97,6 +97,10 @@ func formerLabel(provider string) string           { return provider + "/secrets
 
 // LoadSecrets reads and opens an integration's secrets. For an integration without secrets it returns version 0 and no error.
 func LoadSecrets(ctx context.Context, c store.Company, v Vault, provider string) (Secrets, int64, error) {
+	return loadSecrets(ctx, c, provider, func(item store.Item) (Secrets, error) { return openSecrets(ctx, c, v, provider, item) })
+}
+
+func loadSecrets(ctx context.Context, c store.Company, provider string, open func(store.Item) (Secrets, error)) (Secrets, int64, error) {
 	item, err := c.Get(ctx, CredentialKey(provider), nil)
 	if errors.Is(err, store.ErrNotFound) {
 		return Secrets{}, 0, nil
@@ -104,7 +108,7 @@ func LoadSecrets(ctx context.Context, c store.Company, v Vault, provider string)
 	if err != nil {
 		return Secrets{}, 0, store.Fault(err, "")
 	}
-	s, err := openSecrets(ctx, c, v, provider, item)
+	s, err := open(item)
 	if err != nil {
 		return Secrets{}, 0, err
 	}

@@ -92,6 +92,13 @@ func ended(s recommendation.Stored, asOf time.Time) Recommendation {
 }
 
 func (v view) recommendations() []Recommendation {
+	found := v.holding()
+	arrange(found)
+	return found
+}
+
+// holding returns the recommendations whose condition holds, rule by rule.
+func (v view) holding() []Recommendation {
 	found := []Recommendation{}
 	for _, advise := range advice() {
 		for _, r := range advise.find(v) {
@@ -106,7 +113,6 @@ func (v view) recommendations() []Recommendation {
 			found = append(found, v.decided(r))
 		}
 	}
-	arrange(found)
 	return found
 }
 

@@ -45,7 +45,7 @@ func Turns(was, next projection.Context) []Turn {
 
 func computed(v view) map[string]recommendation.Stored {
 	all := map[string]recommendation.Stored{}
-	for _, r := range v.recommendations() {
+	for _, r := range v.holding() {
 		all[r.ID] = r.Stored()
 	}
 	return all
