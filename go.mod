@@ -29,7 +29,7 @@ require (
 	github.com/danielgtaylor/huma/v2 v2.37.2 // operations, validation, OpenAPI 3.1: the document is made from the types that handlers use
 	github.com/evanw/esbuild v0.28.2 // tests: bundles the console's script without npm; no program links it
 	github.com/go-chi/chi/v5 v5.5.0 // routing: plain net/http, no reflection, the router that the proxy adapter knows
-	github.com/go-json-experiment/json v0.0.0-20260820222146-c27c302e5fc3 // canonical JSON (RFC 8785) of an action's digest; comes with cedar-go
+	github.com/go-json-experiment/json v0.0.0-20260820222146-c27c302e5fc3 // canonical JSON (RFC 8785) of an action's digest, and stored JSON in half of encoding/json's time; comes with cedar-go
 	github.com/golang-jwt/jwt/v5 v5.3.1 // tokens: required; the algorithm is fixed by the key
 	github.com/google/go-cmp v0.7.0 // tests: readable differences
 	github.com/google/uuid v1.6.0 // ids: UUIDv7

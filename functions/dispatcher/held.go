@@ -2,10 +2,10 @@ package dispatcher
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"time"
 
+	"orgops/shared/base/fastjson"
 	"orgops/shared/domain/delivery"
 	"orgops/shared/storage/store"
 )
@@ -41,7 +41,7 @@ func (d *Dispatcher) release(ctx context.Context, change store.Change) error {
 		return nil
 	}
 	var one delivery.Delivery
-	if err := json.Unmarshal(change.New.Body, &one); err != nil {
+	if err := fastjson.Unmarshal(change.New.Body, &one); err != nil {
 		return err
 	}
 	lines := delivery.NewLines(company)

@@ -2,11 +2,11 @@ package retrier
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
 
+	"orgops/shared/base/fastjson"
 	"orgops/shared/domain/delivery"
 	"orgops/shared/storage/store"
 )
@@ -131,7 +131,7 @@ func (r *Retrier) page(ctx context.Context, company store.Company, rec *delivery
 			continue
 		}
 		var d delivery.Delivery
-		if err := json.Unmarshal(item.Body, &d); err != nil {
+		if err := fastjson.Unmarshal(item.Body, &d); err != nil {
 			return nil, fmt.Errorf("decode %s: %w", item.Key, err)
 		}
 		if !rec.Includes(d, now) {

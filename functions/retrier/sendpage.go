@@ -3,11 +3,11 @@ package retrier
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
 
+	"orgops/shared/base/fastjson"
 	"orgops/shared/domain/delivery"
 )
 
@@ -43,7 +43,7 @@ func (s *sending) read(ctx context.Context) {
 			continue
 		}
 		one := parcel{page: p, key: item.Key, version: item.Version}
-		if err := json.Unmarshal(item.Body, &one.Delivery); err != nil {
+		if err := fastjson.Unmarshal(item.Body, &one.Delivery); err != nil {
 			s.fail = fmt.Errorf("decode %s: %w", item.Key, err)
 			return
 		}

@@ -2,10 +2,10 @@ package company
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"time"
 
+	"orgops/shared/base/fastjson"
 	"orgops/shared/base/fault"
 	"orgops/shared/base/id"
 	"orgops/shared/domain/user"
@@ -131,7 +131,7 @@ func loginOf(ctx context.Context, st store.Store, u user.User) (storedLogin, err
 		return storedLogin{}, store.Fault(err, noUser)
 	}
 	login := storedLogin{version: item.Version}
-	if err := json.Unmarshal(item.Body, &login.Login); err != nil {
+	if err := fastjson.Unmarshal(item.Body, &login.Login); err != nil {
 		return storedLogin{}, fmt.Errorf("decode a login: %w", err)
 	}
 	return login, nil

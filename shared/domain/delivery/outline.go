@@ -2,20 +2,21 @@ package delivery
 
 import (
 	"bytes"
-	"encoding/json"
 	"slices"
+
+	"orgops/shared/base/fastjson"
 )
 
 // Most of the time to decode a delivery goes to its payload and its attempts. These functions leave them out for readers that
 // need only the other members. They decode all of a text that the service did not write.
 
-// UnmarshalOutline decodes the JSON of a delivery, as json.Unmarshal does, into a value that has no place for the payload and the
+// UnmarshalOutline decodes the JSON of a delivery, as fastjson.Unmarshal does, into a value that has no place for the payload and the
 // attempts.
 func UnmarshalOutline(body []byte, into any) error {
 	return unmarshalCut(body, into, madeMember)
 }
 
-// UnmarshalLog decodes the JSON of a delivery, as json.Unmarshal does, into a value that has no place for the payload.
+// UnmarshalLog decodes the JSON of a delivery, as fastjson.Unmarshal does, into a value that has no place for the payload.
 func UnmarshalLog(body []byte, into any) error {
 	return unmarshalCut(body, into, attemptsMember, madeMember)
 }
@@ -45,13 +46,13 @@ const (
 func unmarshalCut(body []byte, into any, next ...string) error {
 	head, _, found := bytes.Cut(body, []byte(payloadMember))
 	if !found || bytes.LastIndexByte(head, '{') != 0 { // the service writes no object before the payload
-		return json.Unmarshal(body, into)
+		return fastjson.Unmarshal(body, into)
 	}
 	for _, member := range next {
 		end := bytes.LastIndex(body, []byte(member))
-		if end > len(head) && json.Unmarshal(slices.Concat(head, body[end:]), into) == nil {
+		if end > len(head) && fastjson.Unmarshal(slices.Concat(head, body[end:]), into) == nil {
 			return nil
 		}
 	}
-	return json.Unmarshal(body, into)
+	return fastjson.Unmarshal(body, into)
 }

@@ -7,12 +7,12 @@ package erasure
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
 	"time"
 
+	"orgops/shared/base/fastjson"
 	"orgops/shared/base/fault"
 	"orgops/shared/domain/company"
 	"orgops/shared/domain/suspension"
@@ -63,7 +63,7 @@ func Find(ctx context.Context, st store.Store, companyID string) (r Receipt, ver
 	if err != nil {
 		return Receipt{}, 0, store.Fault(err, "")
 	}
-	if err := json.Unmarshal(item.Body, &r); err != nil {
+	if err := fastjson.Unmarshal(item.Body, &r); err != nil {
 		return Receipt{}, 0, fmt.Errorf("decode the receipt of an erasure: %w", err)
 	}
 	return r, item.Version, nil

@@ -2,10 +2,10 @@ package erasure
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"time"
 
+	"orgops/shared/base/fastjson"
 	"orgops/shared/storage/store"
 )
 
@@ -51,7 +51,7 @@ func (s *round) hour(ctx context.Context, p store.Partition) error {
 			return err
 		}
 		var t store.Timer
-		if json.Unmarshal(item.Body, &t) != nil || t.Company != s.c.ID() || t.Kind == Timer {
+		if fastjson.Unmarshal(item.Body, &t) != nil || t.Company != s.c.ID() || t.Kind == Timer {
 			continue
 		}
 		err = s.save(ctx, s.receipt.with(map[string]int{item.Entity: 1}), remove(p, item))

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"orgops/shared/base/fastjson"
 	"orgops/shared/base/id"
 	"orgops/shared/domain/goal"
 	"orgops/shared/domain/memory"
@@ -64,10 +65,10 @@ func ofGoal(c store.Change) ([]Event, error) {
 
 func realigned(before, after json.RawMessage) (bool, error) {
 	var was, is goal.Goal
-	if err := json.Unmarshal(before, &was); err != nil {
+	if err := fastjson.Unmarshal(before, &was); err != nil {
 		return false, err
 	}
-	err := json.Unmarshal(after, &is)
+	err := fastjson.Unmarshal(after, &is)
 	return was.Alignment.Status != is.Alignment.Status, err
 }
 
@@ -75,11 +76,11 @@ func realigned(before, after json.RawMessage) (bool, error) {
 func ofSync(c store.Change) ([]Event, error) {
 	var was, is syncrun.StoredRun
 	if c.Old != nil {
-		if err := json.Unmarshal(c.Old.Body, &was); err != nil {
+		if err := fastjson.Unmarshal(c.Old.Body, &was); err != nil {
 			return nil, err
 		}
 	}
-	if err := json.Unmarshal(c.New.Body, &is); err != nil {
+	if err := fastjson.Unmarshal(c.New.Body, &is); err != nil {
 		return nil, err
 	}
 	if is.Mode != syncrun.Live || was.State == is.State || !is.State.Ended() {
@@ -113,10 +114,10 @@ func ID(c store.Change, name string) string {
 // withPrevious returns after with a field "previous" that holds the old values of the changed fields, null for a new field.
 func withPrevious(before, after json.RawMessage) (json.RawMessage, error) {
 	var was, is map[string]json.RawMessage
-	if err := json.Unmarshal(before, &was); err != nil {
+	if err := fastjson.Unmarshal(before, &was); err != nil {
 		return nil, err
 	}
-	if err := json.Unmarshal(after, &is); err != nil {
+	if err := fastjson.Unmarshal(after, &is); err != nil {
 		return nil, err
 	}
 	previous := map[string]json.RawMessage{}

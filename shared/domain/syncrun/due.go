@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"orgops/shared/base/fastjson"
 	"orgops/shared/storage/queue"
 	"orgops/shared/storage/store"
 )
@@ -42,7 +43,7 @@ func cancelRequested(image *store.Image) (bool, error) {
 			CancelRequested bool `json:"cancelRequested"`
 		} `json:"work"`
 	}
-	if err := json.Unmarshal(image.Body, &run); err != nil {
+	if err := fastjson.Unmarshal(image.Body, &run); err != nil {
 		return false, fmt.Errorf("decode sync run: %w", err)
 	}
 	return run.Work.CancelRequested, nil

@@ -1,9 +1,10 @@
 package projection
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
+
+	"orgops/shared/base/fastjson"
 )
 
 var errNullMap = errors.New("null instead of a map")
@@ -13,7 +14,7 @@ var errNullMap = errors.New("null instead of a map")
 func (p *Context) UnmarshalJSON(data []byte) error {
 	type plain Context // has no UnmarshalJSON
 	*p = Empty("")
-	if err := json.Unmarshal(data, (*plain)(p)); err != nil {
+	if err := fastjson.Unmarshal(data, (*plain)(p)); err != nil {
 		return err
 	}
 	if p.Integrations == nil || p.Memory.Providers == nil || p.Syncs == nil || p.Results == nil || p.Deliveries.Endpoints == nil ||

@@ -1,9 +1,9 @@
 package projection
 
 import (
-	"encoding/json"
 	"errors"
 
+	"orgops/shared/base/fastjson"
 	"orgops/shared/storage/store"
 )
 
@@ -12,10 +12,10 @@ var errNotObject = errors.New("not a JSON object")
 // decode decodes the fields of T from an image. A missing image or field becomes a zero value. A field of another type is an
 // error.
 func decode[T any](image *store.Image) (T, error) {
-	return decodeBy[T](json.Unmarshal, image)
+	return decodeBy[T](fastjson.Unmarshal, image)
 }
 
-// decodeBy does what decode does by a function like json.Unmarshal.
+// decodeBy does what decode does by a function like fastjson.Unmarshal.
 func decodeBy[T any](unmarshal func([]byte, any) error, image *store.Image) (T, error) {
 	var none T
 	if image == nil {

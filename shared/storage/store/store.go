@@ -11,6 +11,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"orgops/shared/base/fastjson"
 )
 
 // Limits of every driver. They lie within DynamoDB's limits, so code that works on a laptop works in the cloud.
@@ -61,7 +63,7 @@ type Item struct {
 
 // Decode unmarshals the item's body into the value that into points to.
 func (i Item) Decode(into any) error {
-	if err := json.Unmarshal(i.Body, into); err != nil {
+	if err := fastjson.Unmarshal(i.Body, into); err != nil {
 		return fmt.Errorf("decode %s: %w", i.Key, err)
 	}
 	return nil

@@ -18,7 +18,7 @@ type layer struct {
 // layers lists the layers in order. The first that contains a package applies to it.
 var layers = []layer{
 	{"fault", []string{"shared/base/fault"}, nil, "every package returns its errors, so it must not depend on any"},
-	{"contracts", []string{"shared/storage/store", "shared/storage/queue"}, []string{"shared/base/fault", "shared/base/wait"}, "a contract knows no driver and no domain"},
+	{"contracts", []string{"shared/storage/store", "shared/storage/queue"}, []string{"shared/base/fastjson", "shared/base/fault", "shared/base/wait"}, "a contract knows no driver and no domain"},
 	{"lambdas", []string{"functions/*/lambda"}, []string{"functions/*", "shared/..."}, "a Lambda is one function and the parts it needs"},
 	{"list of groups", []string{"functions"}, []string{"functions/*", "shared/..."}, "the one place that knows every route group"},
 	{"functions", []string{"functions/*"}, []string{
@@ -56,7 +56,8 @@ var homes = []home{
 	{[]string{"github.com/swaggest/..."}, []string{"local/docs"}, "the documentation pages are for the local run"},
 	{[]string{"github.com/lmittmann/tint", "golang.org/x/term"}, []string{"local"}, "only the local run has a terminal"},
 	{[]string{"github.com/cedar-policy/..."}, []string{"shared/provider/policyengine", "shared/provider/policyengine/policycheck"}, "one policy engine"},
-	{[]string{"github.com/go-json-experiment/..."}, []string{"shared/provider/policyengine"}, "canonical JSON is what an approval is bound to"},
+	{[]string{"github.com/go-json-experiment/json/jsontext"}, []string{"shared/provider/policyengine"}, "canonical JSON is what an approval is bound to"},
+	{[]string{"github.com/go-json-experiment/json/v1", "github.com/go-json-experiment/json"}, []string{"shared/base/fastjson"}, "it is compared with encoding/json there"},
 	{[]string{"github.com/aws/aws-sdk-go-v2/service/dynamodb/..."}, []string{"shared/storage/store/dynamostore"}, "a driver's client"},
 	{[]string{"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams/..."}, []string{"shared/storage/store/dynamostream"}, "a driver's client"},
 	{[]string{"github.com/aws/aws-sdk-go-v2/service/sqs/..."}, []string{"shared/storage/queue/sqsqueue"}, "a driver's client"},
