@@ -4,7 +4,6 @@ package integration
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"slices"
 	"time"
 
@@ -159,15 +158,8 @@ func Key(provider string) string { return Prefix + provider }
 
 // Load reads one integration and its version. It returns fault.NotFound for a provider that is not configured.
 func Load(ctx context.Context, c store.Company, provider string) (Integration, int64, error) {
-	return load(ctx, c, provider, decode)
-}
-
-func load(ctx context.Context, c store.Company, provider string, decode func(store.Item) Integration) (Integration, int64, error) {
-	item, err := c.Get(ctx, Key(provider), nil)
-	if err != nil {
-		return Integration{}, 0, store.Fault(err, fmt.Sprintf("integration %q is not configured", provider))
-	}
-	return decode(item), item.Version, nil
+	var r *Reader
+	return r.Load(ctx, c, provider)
 }
 
 // Stored carries an integration with its version.
@@ -182,12 +174,6 @@ const MaxPerCompany = 50
 
 // List reads all integrations of a company, in order of provider name.
 func List(ctx context.Context, c store.Company) ([]Stored, error) {
-	var all []Stored
-	for item, err := range c.Items(ctx, store.Query{Prefix: Prefix}) {
-		if err != nil {
-			return nil, store.Fault(err, "")
-		}
-		all = append(all, Stored{Integration: decode(item), Version: item.Version})
-	}
-	return all, nil
+	var r *Reader
+	return r.List(ctx, c)
 }

@@ -1,20 +1,20 @@
 package integration
 
 import (
-	"bytes"
 	"context"
-	"sync"
+	"errors"
+	"fmt"
+	"time"
 
 	"orgops/shared/storage/store"
 )
 
-// maxKept limits how many decoded items a Reader keeps of each kind. At the limit, it drops all of them: to decode them again
-// costs less than to track the order of use.
-const maxKept = 1000
+// secretsKept limits how long a Reader holds opened secrets in memory.
+const secretsKept = time.Minute
 
-// Reader reads integrations and their secrets as Load and LoadSecrets do. Each call reads the store, but decodes only what has
-// changed since an earlier call: most calls to a busy integration find the same bytes. Callers must not change what the
-// results point to. The zero Reader is ready. Its methods are safe for concurrent use.
+// Reader reads integrations and their secrets. Each call reads the store, but decodes only what has changed since an earlier
+// call: most calls to a busy integration find the same bytes. Callers must not change what the results point to. The zero
+// Reader is ready; a nil one decodes everything. The methods are safe for concurrent use.
 type Reader struct {
 	integrations kept[Integration]
 	secrets      kept[Secrets]
@@ -22,55 +22,83 @@ type Reader struct {
 
 // Load does what the function Load does.
 func (r *Reader) Load(ctx context.Context, c store.Company, provider string) (Integration, int64, error) {
-	return load(ctx, c, provider, func(item store.Item) Integration {
-		if i, ok := r.integrations.get(c, item); ok {
-			return i
+	item, err := c.Get(ctx, Key(provider), nil)
+	if err != nil {
+		return Integration{}, 0, store.Fault(err, fmt.Sprintf("integration %q is not configured", provider))
+	}
+	return r.decode(c, item), item.Version, nil
+}
+
+// List does what the function List does.
+func (r *Reader) List(ctx context.Context, c store.Company) ([]Stored, error) {
+	var all []Stored
+	for item, err := range c.Items(ctx, store.Query{Prefix: Prefix}) {
+		if err != nil {
+			return nil, store.Fault(err, "")
 		}
-		i := decode(item)
-		r.integrations.put(c, item, i)
-		return i
-	})
+		all = append(all, Stored{Integration: r.decode(c, item), Version: item.Version})
+	}
+	return all, nil
 }
 
 // LoadSecrets does what the function LoadSecrets does.
 func (r *Reader) LoadSecrets(ctx context.Context, c store.Company, v Vault, provider string) (Secrets, int64, error) {
-	return loadSecrets(ctx, c, provider, func(item store.Item) (Secrets, error) {
-		if s, ok := r.secrets.get(c, item); ok {
-			return s, nil
-		}
-		s, err := openSecrets(ctx, c, v, provider, item)
-		if err == nil {
-			r.secrets.put(c, item, s)
-		}
-		return s, err
-	})
-}
-
-// kept holds decoded items by company and key, with the bytes that they were decoded from.
-type kept[T any] struct {
-	mu  sync.Mutex
-	all map[itemKey]decoded[T]
-}
-
-type itemKey struct{ company, key string }
-
-type decoded[T any] struct {
-	body  []byte
-	value T
-}
-
-func (k *kept[T]) get(c store.Company, item store.Item) (value T, ok bool) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	d, ok := k.all[itemKey{c.ID(), item.Key}]
-	return d.value, ok && bytes.Equal(d.body, item.Body)
-}
-
-func (k *kept[T]) put(c store.Company, item store.Item, value T) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if k.all == nil || len(k.all) >= maxKept {
-		k.all = map[itemKey]decoded[T]{}
+	item, err := c.Get(ctx, CredentialKey(provider), nil)
+	if errors.Is(err, store.ErrNotFound) {
+		return Secrets{}, 0, nil
 	}
-	k.all[itemKey{c.ID(), item.Key}] = decoded[T]{item.Body, value}
+	if err != nil {
+		return Secrets{}, 0, store.Fault(err, "")
+	}
+	s, err := r.open(ctx, c, v, provider, item)
+	if err != nil {
+		return Secrets{}, 0, err
+	}
+	return s, item.Version, nil
+}
+
+// LoadSecretsAndBounds reads an integration's secrets, as LoadSecrets does, and its shared bounds with one query. The
+// bounds are a zero Item if they are absent, and nil if they could not be read. They are valid even if the secrets do not open.
+func (r *Reader) LoadSecretsAndBounds(ctx context.Context, c store.Company, v Vault, provider string) (s Secrets, bounds *store.Item, err error) {
+	bounds = new(store.Item)
+	var unopened error
+	for item, err := range c.Items(ctx, store.Query{Prefix: CredentialKey(provider), To: BoundsKey(provider)}) {
+		if err != nil {
+			return Secrets{}, nil, store.Fault(err, "")
+		}
+		switch item.Key {
+		case BoundsKey(provider):
+			*bounds = item
+		case CredentialKey(provider):
+			s, unopened = r.open(ctx, c, v, provider, item)
+		}
+	}
+	return s, bounds, unopened
+}
+
+func (r *Reader) decode(c store.Company, item store.Item) Integration {
+	if r == nil {
+		return decode(item)
+	}
+	if i, ok := r.integrations.get(c, item); ok {
+		return i
+	}
+	i := decode(item)
+	r.integrations.put(c, item, i, 0)
+	return i
+}
+
+func (r *Reader) open(ctx context.Context, c store.Company, v Vault, provider string, item store.Item) (Secrets, error) {
+	if r == nil {
+		return openSecrets(ctx, c, v, provider, item)
+	}
+	if s, ok := r.secrets.get(c, item); ok {
+		return s, nil
+	}
+	s, err := openSecrets(ctx, c, v, provider, item)
+	if err != nil {
+		return Secrets{}, err
+	}
+	r.secrets.put(c, item, s, secretsKept)
+	return s, nil
 }

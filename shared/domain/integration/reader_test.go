@@ -4,6 +4,8 @@ import (
 	"context"
 	"slices"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -115,3 +117,42 @@ func TestReader_LoadSecrets(t *testing.T) {
 		}
 	}
 }
+
+// TestReader_LoadSecrets_Ends drops opened secrets from memory after a minute.
+func TestReader_LoadSecrets_Ends(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		v := &countingVault{Vault: plainVault{}}
+		op, err := integration.SaveSecrets(t.Context(), store.For(oneItem{}, "a"), v, "github", 0, integration.Secrets{}.Rotate("secret", now, 0))
+		errtest.Must(t, err)
+		c := store.For(oneItem{store.Item{Key: op.Key, Version: 1, Body: op.Body}}, "a")
+		var r integration.Reader
+		for _, want := range []int{1, 1, 2, 2} {
+			_, _, err := r.LoadSecrets(t.Context(), c, v, "github")
+			errtest.Must(t, err)
+			if v.opened != want {
+				t.Errorf("%d opened, want %d", v.opened, want)
+			}
+			time.Sleep(30 * time.Second) // of the bubble
+		}
+	})
+}
+
+// oneItem is a store with one item.
+type oneItem struct{ item store.Item }
+
+func (s oneItem) Get(context.Context, store.Partition, string) (store.Item, error) {
+	return s.item, nil
+}
+
+func (oneItem) Query(context.Context, store.Partition, store.Query) (store.Page, error) {
+	return store.Page{}, nil
+}
+
+func (oneItem) Commit(context.Context, ...store.Op) error { return nil }
+
+// plainVault seals nothing.
+type plainVault struct{}
+
+func (plainVault) Seal(_ context.Context, _, _ string, text []byte) ([]byte, error) { return text, nil }
+func (plainVault) Open(_ context.Context, _, _ string, text []byte) ([]byte, error) { return text, nil }

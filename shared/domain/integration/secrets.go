@@ -97,22 +97,8 @@ func formerLabel(provider string) string           { return provider + "/secrets
 
 // LoadSecrets reads and opens an integration's secrets. For an integration without secrets it returns version 0 and no error.
 func LoadSecrets(ctx context.Context, c store.Company, v Vault, provider string) (Secrets, int64, error) {
-	return loadSecrets(ctx, c, provider, func(item store.Item) (Secrets, error) { return openSecrets(ctx, c, v, provider, item) })
-}
-
-func loadSecrets(ctx context.Context, c store.Company, provider string, open func(store.Item) (Secrets, error)) (Secrets, int64, error) {
-	item, err := c.Get(ctx, CredentialKey(provider), nil)
-	if errors.Is(err, store.ErrNotFound) {
-		return Secrets{}, 0, nil
-	}
-	if err != nil {
-		return Secrets{}, 0, store.Fault(err, "")
-	}
-	s, err := open(item)
-	if err != nil {
-		return Secrets{}, 0, err
-	}
-	return s, item.Version, nil
+	var r *Reader
+	return r.LoadSecrets(ctx, c, v, provider)
 }
 
 // BoundsEntity names the entity of the item that shares an endpoint's bounds between the processes that send to it.
@@ -121,25 +107,6 @@ const BoundsEntity = "bounds"
 // BoundsKey returns the sort key of an endpoint's shared bounds. It directly follows the key of the secrets, so that one
 // query reads both.
 func BoundsKey(provider string) string { return CredentialKey(provider) + "#bounds" }
-
-// LoadSecretsAndBounds reads an integration's secrets, as LoadSecrets does, and its shared bounds with one query. The
-// bounds are a zero Item if they are absent, and nil if they could not be read. They are valid even if the secrets do not open.
-func LoadSecretsAndBounds(ctx context.Context, c store.Company, v Vault, provider string) (s Secrets, bounds *store.Item, err error) {
-	bounds = new(store.Item)
-	var unopened error
-	for item, err := range c.Items(ctx, store.Query{Prefix: CredentialKey(provider), To: BoundsKey(provider)}) {
-		if err != nil {
-			return Secrets{}, nil, store.Fault(err, "")
-		}
-		switch item.Key {
-		case BoundsKey(provider):
-			*bounds = item
-		case CredentialKey(provider):
-			s, unopened = openSecrets(ctx, c, v, provider, item)
-		}
-	}
-	return s, bounds, unopened
-}
 
 func openSecrets(ctx context.Context, c store.Company, v Vault, provider string, item store.Item) (Secrets, error) {
 	var sealed sealedItem

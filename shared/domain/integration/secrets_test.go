@@ -224,8 +224,8 @@ func TestReseal(t *testing.T) {
 	}
 }
 
-// TestLoadSecretsAndBounds reads both items of an endpoint, and none of an endpoint whose name begins with its name.
-func TestLoadSecretsAndBounds(t *testing.T) {
+// TestReader_LoadSecretsAndBounds reads both items of an endpoint, and none of an endpoint whose name begins with its name.
+func TestReader_LoadSecretsAndBounds(t *testing.T) {
 	t.Parallel()
 	s, v := open(t)
 	c := store.For(s, "a")
@@ -236,8 +236,9 @@ func TestLoadSecretsAndBounds(t *testing.T) {
 	}
 	bounds := c.Create(integration.BoundsKey("webhook-billing"), integration.BoundsEntity, json.RawMessage(`{"n":1}`)).Quietly()
 	errtest.Must(t, c.Commit(t.Context(), bounds))
+	var r integration.Reader
 	for provider, version := range map[string]int64{"webhook": 0, "webhook-billing": 1} {
-		secrets, item, err := integration.LoadSecretsAndBounds(t.Context(), c, v, provider)
+		secrets, item, err := r.LoadSecretsAndBounds(t.Context(), c, v, provider)
 		errtest.Must(t, err)
 		if diff := cmp.Diff([]string{provider}, secrets.Live(now)); diff != "" {
 			t.Errorf("%s: secrets differ (-want +got):\n%s", provider, diff)
@@ -248,7 +249,7 @@ func TestLoadSecretsAndBounds(t *testing.T) {
 	}
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, item, err := integration.LoadSecretsAndBounds(ended, c, v, "webhook"); item != nil {
+	if _, item, err := r.LoadSecretsAndBounds(ended, c, v, "webhook"); item != nil {
 		t.Errorf("bounds = %+v and error %v when the store does not answer, want no bounds", item, err)
 	}
 }

@@ -22,6 +22,7 @@ import (
 type Courier struct {
 	Deps
 	Slots   *Slots // bounds the attempts of all that deliver with this courier
+	reader  integration.Reader
 	cache   *cache
 	health  *healths
 	records *gate

@@ -131,7 +131,7 @@ func find(all []*Endpoint, provider string) *Endpoint {
 
 // Endpoint loads one endpoint from the store. Deliver holds deliveries to a deleted endpoint.
 func (c *Courier) Endpoint(ctx context.Context, company store.Company, provider string) (*Endpoint, error) {
-	i, version, err := integration.Load(ctx, company, provider)
+	i, version, err := c.reader.Load(ctx, company, provider)
 	if fault.KindOf(err) == fault.NotFound {
 		return deleted(company, provider), nil
 	}
@@ -182,11 +182,11 @@ func (c *Courier) prepare(ctx context.Context, company store.Company, stored int
 // load reads the secrets of an endpoint and, with the same query, its shared bounds.
 func (c *Courier) load(ctx context.Context, e *Endpoint) (integration.Secrets, error) {
 	if !c.Shared {
-		secrets, _, err := integration.LoadSecrets(ctx, e.Company, c.Vault, e.Provider)
+		secrets, _, err := c.reader.LoadSecrets(ctx, e.Company, c.Vault, e.Provider)
 		return secrets, err
 	}
 	at := c.Now().UTC()
-	secrets, bounds, err := integration.LoadSecretsAndBounds(ctx, e.Company, c.Vault, e.Provider)
+	secrets, bounds, err := c.reader.LoadSecretsAndBounds(ctx, e.Company, c.Vault, e.Provider)
 	if bounds != nil {
 		e.health.lease.saw(*bounds, at)
 	}
@@ -203,7 +203,7 @@ func (c *Courier) Endpoints(ctx context.Context, companyID string, names ...stri
 	}
 	generation := c.cache.generation()
 	company := store.For(c.Store, companyID)
-	all, err := memo.Get(ctx, listKey(companyID), func(ctx context.Context) ([]integration.Stored, error) { return integration.List(ctx, company) })
+	all, err := memo.Get(ctx, listKey(companyID), func(ctx context.Context) ([]integration.Stored, error) { return c.reader.List(ctx, company) })
 	if err != nil {
 		return nil, err
 	}
