@@ -165,6 +165,9 @@ func failed(result courier.Result, d delivery.Delivery) bool {
 
 // disableFailing disables an endpoint that has failed for too long. The company context records since when it fails.
 func (r *Retrier) disableFailing(ctx context.Context, e *courier.Endpoint) {
+	if !e.DueForJudgement(r.Now()) {
+		return
+	}
 	c, _, err := projection.Load(ctx, e.Company)
 	if err != nil {
 		r.Logger.WarnContext(ctx, "company context not read", "company", e.Company.ID(), "error", err)

@@ -326,6 +326,28 @@ func TestRetrier_FailingForDays(t *testing.T) {
 	}
 }
 
+// TestRetrier_FailingForDays_Pause reads once a minute since when an endpoint fails, however many attempts fail.
+func TestRetrier_FailingForDays_Pause(t *testing.T) {
+	t.Parallel()
+	r := setup(t)
+	r.receiver.Status(500)
+	c := projection.Empty("a")
+	c.Integrations["webhook"] = projection.Integration{FailingSince: r.Clock.Now().Add(time.Second - 5*24*time.Hour)}
+	r.Put("a", projection.Key, projection.Entity, c)
+	r.handle(r.deliver(1))
+	for n, tt := range []struct {
+		pause time.Duration
+		want  endpoint
+	}{
+		{59 * time.Second, endpoint{State: integration.Certified, Enabled: true}},
+		{time.Second, endpoint{State: integration.Sandbox, Disabled: integration.DisabledFailing, Cause: integration.SandboxedByFailing}},
+	} {
+		r.Clock.Advance(tt.pause)
+		r.handle(r.deliver(2 + n))
+		r.wantEndpoint(tt.want)
+	}
+}
+
 // A later attempt may take 15 seconds, and an endpoint whose name does not resolve is tried again.
 func TestRetrier_Unresolved(t *testing.T) {
 	t.Parallel()

@@ -19,6 +19,7 @@ type health struct {
 	rate     int
 	reserved time.Time // the last time that takeToken gave to a waiting delivery
 	answered time.Time // when the endpoint last answered an attempt
+	judged   time.Time // when it was last due for judgement
 }
 
 // ahead limits how far into the future takeToken spreads out waiting deliveries. A delivery that comes back and finds no
@@ -188,4 +189,21 @@ func (h *healths) state(company store.Company, provider string, now time.Time) B
 		return BreakerClosed
 	}
 	return known.breaker.State(now)
+}
+
+// judgePause separates two looks at since when an endpoint has been failing. The company's context, which says so, is too large
+// to read after every failed attempt.
+const judgePause = time.Minute
+
+// DueForJudgement reports whether a failed attempt is reason to look at since when the endpoint has been failing: once in
+// judgePause.
+func (e *Endpoint) DueForJudgement(now time.Time) bool {
+	h := e.health
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if since := now.Sub(h.judged); since >= 0 && since < judgePause {
+		return false
+	}
+	h.judged = now
+	return true
 }
