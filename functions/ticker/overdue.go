@@ -35,7 +35,7 @@ func (t *Ticker) overdue(ctx context.Context, c store.Company, subject string) (
 		}
 		for _, item := range page.Items {
 			var d delivery.Delivery
-			if err := item.Decode(&d); err != nil || !d.Overdue(now) { // an unreadable delivery has no attempt either
+			if delivery.StateOf(item.Body) != delivery.Scheduled || item.Decode(&d) != nil || !d.Overdue(now) { // an unreadable one has no attempt either
 				q.After = item.Key
 				continue
 			}
