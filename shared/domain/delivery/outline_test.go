@@ -25,7 +25,7 @@ type log struct {
 	Attempts []delivery.Attempt `json:"attempts"`
 }
 
-// FuzzUnmarshalOutline finds in a stored delivery what json.Unmarshal finds, whatever the payload and the attempts have.
+// FuzzUnmarshalOutline finds in a stored delivery what json.Unmarshal finds, with any payload and any attempts.
 func FuzzUnmarshalOutline(f *testing.F) {
 	f.Add([]byte(`{"state":"dead","attempts":[{"state":"failed"}],"made":7}`), "ok", "webhook", true)
 	f.Add([]byte(`{"data":{"id":1,"payload":{"x":1,"made":2},"attempts":[]},"made":3}`), `{"a":1,"made":4}`, "webhook-a", false)

@@ -133,7 +133,7 @@ func TestReader_LoadSecrets_Ends(t *testing.T) {
 			if v.opened != want {
 				t.Errorf("%d opened, want %d", v.opened, want)
 			}
-			time.Sleep(30 * time.Second) // of the bubble
+			<-time.After(30 * time.Second) // of the bubble
 		}
 	})
 }
