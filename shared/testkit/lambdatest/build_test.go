@@ -16,13 +16,13 @@ const maxSize = 12_000_000
 
 // sizeOf returns the limit of a function's program. integrations previews what a mapping gives and which verdicts follow, which
 // links gojq, 0.9 MB, and Cedar, 1.4 MB. inbound maps and decides too, and certifies with every connector's parser. operations
-// checks policies and carries out what executives asked for, which needs the connectors. What is deployed, for arm64, has 1 MB
-// less than for amd64.
+// checks policies and carries out what executives asked for, which needs the connectors. sso verifies OpenID Connect and SAML.
+// What is deployed, for arm64, has 1 MB less than for amd64.
 func sizeOf(function string) int {
 	switch function {
 	case "integrations", "inbound", "operations":
 		return 14_000_000
-	case "executives":
+	case "executives", "sso":
 		return 13_000_000
 	}
 	return maxSize
