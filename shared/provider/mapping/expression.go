@@ -15,6 +15,7 @@ const maxExpression = 2048
 
 // expression holds one checked expression. It is compiled when it is first evaluated.
 type expression struct {
+	path      []string // of an expression that is only a path: most are, and need no interpreter
 	rewritten *gojq.Query
 	patterns  map[string]pattern
 	compile   func() (*gojq.Code, error)
@@ -40,6 +41,7 @@ func newExpression(source string) (*expression, error) {
 		return nil, err
 	}
 	e := &expression{rewritten: rewritten, patterns: r.patterns}
+	e.path, _ = pathOf(parsed)
 	e.compile = sync.OnceValues(func() (*gojq.Code, error) { return gojq.Compile(e.rewritten, functions(e.patterns)...) })
 	return e, nil
 }
@@ -59,6 +61,14 @@ func syntaxError(source string, err error) error {
 
 // value evaluates the expression and returns its one value. No value counts as null. The error never quotes the payload.
 func (e *expression) value(m *meter, in map[string]any) (any, error) {
+	if e.path != nil {
+		if err := m.pay(len(e.path)); err != nil {
+			return nil, err
+		}
+		if v, ok := follow(in, e.path); ok {
+			return v, nil
+		}
+	}
 	code, err := e.compile()
 	if err != nil {
 		return nil, err

@@ -17,23 +17,51 @@ func payloadPath(source string) ([]string, error) {
 		return nil, errPath
 	}
 	q, err := gojq.Parse(source)
-	if err != nil || q.Term == nil || q.Term.Type != gojq.TermTypeIndex || len(q.FuncDefs) > 0 || q.Term.Index.Name != "payload" {
+	if err != nil {
 		return nil, errPath
 	}
-	names := []string{}
+	path, ok := pathOf(q)
+	if !ok || path[0] != "payload" {
+		return nil, errPath
+	}
+	return path[1:], nil
+}
+
+// pathOf returns the names of a query that only follows names, such as .payload.data["id"].
+func pathOf(q *gojq.Query) (names []string, ok bool) {
+	if q.Term == nil || q.Term.Type != gojq.TermTypeIndex || len(q.FuncDefs) > 0 || q.Term.Index.Name == "" {
+		return nil, false
+	}
+	names = []string{q.Term.Index.Name}
 	for _, s := range q.Term.SuffixList {
 		switch i := s.Index; {
 		case i == nil:
-			return nil, errPath
+			return nil, false
 		case i.Name != "":
 			names = append(names, i.Name)
 		case i.Str != nil && i.Str.Queries == nil:
 			names = append(names, i.Str.Str)
 		default:
-			return nil, errPath
+			return nil, false
 		}
 	}
-	return names, nil
+	return names, true
+}
+
+// follow returns the value at a path, or null if a name is missing, as the interpreter does. ok is false if a value on the way
+// has no names: that is the interpreter's to refuse.
+func follow(v any, path []string) (_ any, ok bool) {
+	for _, name := range path {
+		if v == nil {
+			return nil, true
+		}
+		object, ok := v.(map[string]any)
+		if !ok {
+			return nil, false
+		}
+		v = object[name]
+	}
+	return v, true
 }
 
 // walk returns the value at a path, or null if a name is missing.
