@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 
+	"orgops/shared/base/fastjson"
 	"orgops/shared/provider/connector"
 )
 
@@ -23,7 +24,7 @@ func Read(conn connector.Inbound, config json.RawMessage, header http.Header, bo
 	if len(config) == 0 {
 		return d, nil
 	}
-	if err := json.Unmarshal(config, &d.Config); err != nil {
+	if err := fastjson.Unmarshal(config, &d.Config); err != nil {
 		return Delivery{}, fmt.Errorf("configuration of %s: %w", conn.Kind(), err)
 	}
 	return d, nil

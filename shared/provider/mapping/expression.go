@@ -16,6 +16,7 @@ const maxExpression = 2048
 // expression holds one checked expression. It is compiled when it is first evaluated.
 type expression struct {
 	path      []string // of an expression that is only a path: most are, and need no interpreter
+	equals    *string  // the text that the path's value is compared with; nil: the expression gives the value
 	rewritten *gojq.Query
 	patterns  map[string]pattern
 	compile   func() (*gojq.Code, error)
@@ -41,7 +42,11 @@ func newExpression(source string) (*expression, error) {
 		return nil, err
 	}
 	e := &expression{rewritten: rewritten, patterns: r.patterns}
-	e.path, _ = pathOf(parsed)
+	if path, text, ok := comparisonOf(parsed); ok {
+		e.path, e.equals = path, &text
+	} else {
+		e.path, _ = pathOf(parsed)
+	}
 	e.compile = sync.OnceValues(func() (*gojq.Code, error) { return gojq.Compile(e.rewritten, functions(e.patterns)...) })
 	return e, nil
 }
@@ -66,7 +71,7 @@ func (e *expression) value(m *meter, in map[string]any) (any, error) {
 			return nil, err
 		}
 		if v, ok := follow(in, e.path); ok {
-			return v, nil
+			return e.given(v), nil
 		}
 	}
 	code, err := e.compile()
@@ -89,6 +94,15 @@ func (e *expression) value(m *meter, in map[string]any) (any, error) {
 		return nil, errors.New("gives more than one value; take one with first(…), or make a list with […]")
 	}
 	return first, nil
+}
+
+// given returns what an expression gives that is only a path, with or without a comparison.
+func (e *expression) given(v any) any {
+	if e.equals == nil {
+		return v
+	}
+	text, ok := v.(string)
+	return ok && text == *e.equals
 }
 
 // explain returns the reason why an evaluation ended, or the expression's own error without the value that the interpreter

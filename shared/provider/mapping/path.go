@@ -48,6 +48,19 @@ func pathOf(q *gojq.Query) (names []string, ok bool) {
 	return names, true
 }
 
+// comparisonOf returns the path and the text of a query that only compares these two, such as .payload.type == "issue".
+func comparisonOf(q *gojq.Query) (path []string, text string, ok bool) {
+	if q.Op != gojq.OpEq || len(q.FuncDefs) > 0 || q.Right.Term == nil || len(q.Right.FuncDefs) > 0 {
+		return nil, "", false
+	}
+	t := q.Right.Term
+	if t.Type != gojq.TermTypeString || t.Str.Queries != nil || len(t.SuffixList) > 0 {
+		return nil, "", false
+	}
+	path, ok = pathOf(q.Left)
+	return path, t.Str.Str, ok
+}
+
 // follow returns the value at a path, or null if a name is missing, as the interpreter does. ok is false if a value on the way
 // has no names: that is the interpreter's to refuse.
 func follow(v any, path []string) (_ any, ok bool) {

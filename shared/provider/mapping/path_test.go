@@ -19,6 +19,9 @@ func TestExpression_Path(t *testing.T) {
 		".payload.t", ".payload.no", ".payload.z", ".payload.z.x.y", ".payload.missing", ".payload.missing.x", ".payload.l",
 		`.payload[""]["a b"]`, ".payload.s.x", ".payload.n.x", ".payload.t.x.y", ".payload.l.a", ".payload.o.y.x",
 		".headers", `.headers["x-event"]`, ".headers.missing", `.headers["x-event"].x`, ".item", ".item.o.x", ".config", ".config.events", ".other", ".other.x",
+		`.payload.s == "text"`, `.payload.s == "Text"`, `.payload.s == ""`, `.payload.n == "12345678901234567890"`, `.payload.z == "null"`, `.payload.t == "true"`,
+		`.payload.missing == "x"`, `.payload.o == "{}"`, `.payload.s.x == "x"`, `.headers["x-event"] == "issues"`, `.payload.o.x.z == "de\u0065p"`, `.item == "x"`,
+		`.payload.s == "\(.payload.s)"`, `"text" == .payload.s`,
 	} {
 		for name, document := range map[string]func(expression string) mapping.Document{
 			"details": func(expression string) mapping.Document { return document("true", `"t"`, expression) },
