@@ -3,10 +3,8 @@ package retrier
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
-	"orgops/shared/base/fastjson"
 	"orgops/shared/domain/delivery"
 	"orgops/shared/storage/store"
 )
@@ -131,8 +129,8 @@ func (r *Retrier) page(ctx context.Context, company store.Company, rec *delivery
 			continue
 		}
 		var d delivery.Delivery
-		if err := fastjson.Unmarshal(item.Body, &d); err != nil {
-			return nil, fmt.Errorf("decode %s: %w", item.Key, err)
+		if err := item.Decode(&d); err != nil {
+			return nil, err
 		}
 		if !rec.Includes(d, now) {
 			continue

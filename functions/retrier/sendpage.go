@@ -4,10 +4,8 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
-	"orgops/shared/base/fastjson"
 	"orgops/shared/domain/delivery"
 )
 
@@ -43,8 +41,8 @@ func (s *sending) read(ctx context.Context) {
 			continue
 		}
 		one := parcel{page: p, key: item.Key, version: item.Version}
-		if err := fastjson.Unmarshal(item.Body, &one.Delivery); err != nil {
-			s.fail = fmt.Errorf("decode %s: %w", item.Key, err)
+		if err := item.Decode(&one.Delivery); err != nil {
+			s.fail = err
 			return
 		}
 		switch sent := one.Recovery == s.rec.ID; {

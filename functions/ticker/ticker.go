@@ -5,11 +5,9 @@ package ticker
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"time"
 
-	"orgops/shared/base/fastjson"
 	"orgops/shared/base/metric"
 	"orgops/shared/domain/erasure"
 	"orgops/shared/run/boot"
@@ -116,8 +114,8 @@ func (t *Ticker) mark(ctx context.Context, now time.Time) (m mark, version int64
 	if err != nil {
 		return mark{}, 0, err
 	}
-	if err := fastjson.Unmarshal(item.Body, &m); err != nil {
-		return mark{}, 0, fmt.Errorf("decode the ticker's mark: %w", err)
+	if err := item.Decode(&m); err != nil {
+		return mark{}, 0, err
 	}
 	return m, item.Version, nil
 }
@@ -146,7 +144,7 @@ func (t *Ticker) fire(ctx context.Context, p store.Partition, now time.Time) (le
 // effect commits the operations of a timer together with its removal. A timer without operations is only removed.
 func (t *Ticker) effect(ctx context.Context, p store.Partition, item store.Item) error {
 	var timer store.Timer
-	if err := fastjson.Unmarshal(item.Body, &timer); err != nil {
+	if err := item.Decode(&timer); err != nil {
 		return err
 	}
 	c := store.For(t.Store, timer.Company)

@@ -2,10 +2,8 @@ package company
 
 import (
 	"context"
-	"fmt"
 	"time"
 
-	"orgops/shared/base/fastjson"
 	"orgops/shared/base/fault"
 	"orgops/shared/base/id"
 	"orgops/shared/domain/user"
@@ -131,8 +129,8 @@ func loginOf(ctx context.Context, st store.Store, u user.User) (storedLogin, err
 		return storedLogin{}, store.Fault(err, noUser)
 	}
 	login := storedLogin{version: item.Version}
-	if err := fastjson.Unmarshal(item.Body, &login.Login); err != nil {
-		return storedLogin{}, fmt.Errorf("decode a login: %w", err)
+	if err := item.Decode(&login.Login); err != nil {
+		return storedLogin{}, err
 	}
 	return login, nil
 }

@@ -8,11 +8,9 @@ package erasure
 import (
 	"context"
 	"errors"
-	"fmt"
 	"maps"
 	"time"
 
-	"orgops/shared/base/fastjson"
 	"orgops/shared/base/fault"
 	"orgops/shared/domain/company"
 	"orgops/shared/domain/suspension"
@@ -63,8 +61,8 @@ func Find(ctx context.Context, st store.Store, companyID string) (r Receipt, ver
 	if err != nil {
 		return Receipt{}, 0, store.Fault(err, "")
 	}
-	if err := fastjson.Unmarshal(item.Body, &r); err != nil {
-		return Receipt{}, 0, fmt.Errorf("decode the receipt of an erasure: %w", err)
+	if err := item.Decode(&r); err != nil {
+		return Receipt{}, 0, err
 	}
 	return r, item.Version, nil
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"time"
 
-	"orgops/shared/base/fastjson"
 	"orgops/shared/storage/store"
 )
 
@@ -51,7 +50,7 @@ func (s *round) hour(ctx context.Context, p store.Partition) error {
 			return err
 		}
 		var t store.Timer
-		if fastjson.Unmarshal(item.Body, &t) != nil || t.Company != s.c.ID() || t.Kind == Timer {
+		if item.Decode(&t) != nil || t.Company != s.c.ID() || t.Kind == Timer {
 			continue
 		}
 		err = s.save(ctx, s.receipt.with(map[string]int{item.Entity: 1}), remove(p, item))
