@@ -86,8 +86,6 @@ type rebuilding struct {
 	id      string
 	until   time.Time
 	records map[string]store.Item // by key: as read, or as touched since
-	latest  projection.Context    // as context read it last
-	version int64                 // of latest
 	touched string                // the last list of touched items that records include
 	unknown Outcome               // of the last commit whose outcome is unknown
 }
@@ -99,7 +97,7 @@ func (r *rebuilding) mark(ctx context.Context, n int) error {
 	}
 	var applied store.Sequence
 	for gap, idle := firstGap, time.Duration(0); ; gap = min(2*gap, lastGap) {
-		p, err := r.context(ctx)
+		p, _, err := projection.Load(ctx, r.c)
 		if err != nil {
 			return err
 		}
@@ -120,22 +118,6 @@ func (r *rebuilding) mark(ctx context.Context, n int) error {
 			return ctx.Err()
 		}
 	}
-}
-
-// context returns the stored context. It decodes a version of it once.
-func (r *rebuilding) context(ctx context.Context) (projection.Context, error) {
-	item, err := r.c.Get(ctx, projection.Key, nil)
-	if errors.Is(err, store.ErrNotFound) {
-		return projection.Empty(r.c.ID()), nil
-	}
-	if err != nil || item.Version == r.version {
-		return r.latest, err
-	}
-	if r.latest, err = projection.Decode(item); err != nil {
-		return projection.Context{}, err
-	}
-	r.version = item.Version
-	return r.latest, nil
 }
 
 // overtaken returns ErrOther if the n-th mark will never show in a context that shows the marks of a rebuild, "" for none.
