@@ -109,7 +109,8 @@ func (e *evaluation) matches(n int, r rule) (bool, error) {
 
 // perform makes the actions of a rule that matches.
 func (e *evaluation) perform(n int, r rule) ([]connector.Action, error) {
-	at, subject := pointer(r.each), walk(e.delivery.Payload, r.each)
+	at := pointer(r.each)
+	subject, _ := follow(e.delivery.Payload, r.each)
 	if subject == nil && r.each != nil {
 		return nil, invalid(at, "is missing; rule "+strconv.Itoa(n+1)+" of the mapping needs it")
 	}

@@ -61,8 +61,8 @@ func comparisonOf(q *gojq.Query) (path []string, text string, ok bool) {
 	return path, t.Str.Str, ok
 }
 
-// follow returns the value at a path, or null if a name is missing, as the interpreter does. ok is false if a value on the way
-// has no names: that is the interpreter's to refuse.
+// follow returns the value at a path, or null if a name is missing, as the interpreter does. If a value on the way has no names, it
+// returns null and false: the interpreter refuses that.
 func follow(v any, path []string) (_ any, ok bool) {
 	for _, name := range path {
 		if v == nil {
@@ -75,18 +75,6 @@ func follow(v any, path []string) (_ any, ok bool) {
 		v = object[name]
 	}
 	return v, true
-}
-
-// walk returns the value at a path, or null if a name is missing.
-func walk(v any, path []string) any {
-	for _, name := range path {
-		object, ok := v.(map[string]any)
-		if !ok {
-			return nil
-		}
-		v = object[name]
-	}
-	return v
 }
 
 // pointer returns the JSON Pointer of a path in the delivery's body.
