@@ -51,7 +51,7 @@ func newPlan(random *rand.Rand, allowed []fault) plan {
 		p.on[f] = draw && slices.Contains(allowed, f)
 	}
 	p.on[dead] = p.on[dead] && random.IntN(8) == 0         // its deliveries take three days
-	p.on[expiring] = p.on[expiring] && random.IntN(4) == 0 // a month takes a third of a seed's time
+	p.on[expiring] = p.on[expiring] && random.IntN(2) == 0 // a month takes a third of a seed's time
 	for _, f := range allowed {
 		if !slices.Contains(kinds(), f) {
 			p.on[f] = true
