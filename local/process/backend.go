@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"time"
@@ -52,6 +53,16 @@ var ErrServed = errors.New("another process serves this folder")
 
 // Feed returns the change feed. Only a backend that was opened for serving can consume it.
 func (e *Embedded) Feed() store.Feed { return e.store }
+
+// growLog returns background work that lets commits take less time. They succeed without it too.
+func (e *Embedded) growLog(logger *slog.Logger) func(context.Context) error {
+	return func(ctx context.Context) error {
+		if err := e.db.GrowLog(ctx); err != nil {
+			logger.Warn("the database's log could not be grown in advance, so commits take longer at first", "error", err)
+		}
+		return nil
+	}
+}
 
 // OpenEmbedded opens the backend in a folder and creates what is missing. Only the process that consumes the feed and works
 // the queues sets serving. Other processes only read and write items.

@@ -68,7 +68,7 @@ func Open(ctx context.Context, c config.Config, logger *slog.Logger) (*Process, 
 	}
 	return assemble(c, backend{
 		parts:    boot.Parts{Store: e.Store, Retries: e.Retries, Syncs: e.Syncs, Vault: e.Vault, DataKeys: e.DataKeys, Keys: keys},
-		verifier: keys, cursorKey: e.CursorKey, loopback: onLoopback(c.Addr), feed: e.store, close: e.Close,
+		verifier: keys, cursorKey: e.CursorKey, loopback: onLoopback(c.Addr), feed: e.store, keep: e.growLog(logger), close: e.Close,
 	}, logger), nil
 }
 

@@ -1,8 +1,6 @@
 package soak_test
 
 import (
-	"os"
-	"path/filepath"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -19,19 +17,11 @@ func onDisk() []fault {
 	}}}
 }
 
-// fillDisk makes every write fail that would make a file larger than the largest file is now, as a full disk does. end gives
-// the space back.
+// fillDisk makes every write to a file fail, as a full disk does once the space that the files have is used up. end gives space back.
 func (p *program) fillDisk() (end func()) {
-	var largest uint64
-	errtest.Must(p.t, filepath.Walk(p.folder, func(_ string, f os.FileInfo, err error) error {
-		if err == nil && !f.IsDir() {
-			largest = max(largest, uint64(f.Size()))
-		}
-		return nil
-	}))
 	pid := p.process.Load().Pid
 	var was unix.Rlimit
 	errtest.Must(p.t, unix.Prlimit(pid, unix.RLIMIT_FSIZE, nil, &was))
-	errtest.Must(p.t, unix.Prlimit(pid, unix.RLIMIT_FSIZE, &unix.Rlimit{Cur: largest, Max: was.Max}, nil))
+	errtest.Must(p.t, unix.Prlimit(pid, unix.RLIMIT_FSIZE, &unix.Rlimit{Max: was.Max}, nil))
 	return func() { _ = unix.Prlimit(pid, unix.RLIMIT_FSIZE, &was, nil) } // it may have ended, and its limit with it
 }

@@ -22,6 +22,8 @@ import (
 const (
 	// layout is the file's user_version. Open refuses a file with a greater one, which a newer program wrote.
 	layout = 1
+	// pageBytes sets the page size of a new file.
+	pageBytes = 8 << 10
 	// walPages sets the length of the log, in pages (32 MiB), at which a commit moves the log into the database. A page that
 	// changes often is written to the log many times but moved once. A long log therefore costs less in all than a short
 	// one.
@@ -42,6 +44,7 @@ type Options struct {
 type DB struct {
 	writer  *writer
 	readers *readers
+	log     string // path of the log
 }
 
 // Open opens the file at path. It creates a missing file (0600) and directory (0700).
@@ -58,6 +61,10 @@ func Open(ctx context.Context, path string, o Options) (*DB, error) {
 	if err := private(path); err != nil {
 		return nil, err
 	}
+	target, err := filepath.EvalSymlinks(path) // SQLite puts the log next to the file itself
+	if err != nil {
+		return nil, fmt.Errorf("data file: %w", err)
+	}
 	configure()
 	conn, err := connect(path, o.Busy, writerCache)
 	if err != nil {
@@ -70,7 +77,7 @@ func Open(ctx context.Context, path string, o Options) (*DB, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open %s: %w", path, errors.Join(err, conn.Close()))
 	}
-	db := &DB{writer: newWriter(conn), readers: pool}
+	db := &DB{writer: newWriter(conn), readers: pool, log: target + "-wal"}
 	go db.writer.run()
 	return db, nil
 }
@@ -107,7 +114,7 @@ func connect(path string, busy time.Duration, cacheKiB int) (*sqlite.Conn, error
 		return nil, err
 	}
 	conn.SetBusyTimeout(busy)
-	script := fmt.Sprintf("PRAGMA page_size=8192; PRAGMA cache_size=-%d; PRAGMA temp_store=MEMORY; PRAGMA synchronous=FULL;", cacheKiB)
+	script := fmt.Sprintf("PRAGMA page_size=%d; PRAGMA cache_size=-%d; PRAGMA temp_store=MEMORY; PRAGMA synchronous=FULL;", pageBytes, cacheKiB)
 	if err := pragmas(conn, script); err != nil {
 		return nil, errors.Join(err, conn.Close())
 	}
