@@ -21,22 +21,30 @@ func (w *writer) commit(group []*request) {
 	if len(live) == 0 {
 		return
 	}
+	w.try(live)
+	w.call(&w.hooks)
+	for _, r := range live {
+		r.done <- struct{}{}
+	}
+}
+
+// try runs requests in one transaction, or after two failures in one each.
+func (w *writer) try(live []*request) {
+	w.using.Lock()
+	defer w.using.Unlock()
 	err := w.transact(live)
 	if err != nil {
 		err = w.transact(live)
 	}
-	if err != nil && len(live) > 1 {
-		// One of the requests spoiled the transaction, but it is unknown which. Each request now runs alone and gets its own
-		// result. It gets two tries, because a unit may count on a second try.
-		for i := range live {
-			if one := live[i : i+1]; w.transact(one) != nil {
-				_ = w.transact(one)
-			}
-		}
+	if err == nil || len(live) == 1 {
+		return
 	}
-	w.call(&w.hooks)
-	for _, r := range live {
-		r.done <- struct{}{}
+	// One of the requests spoiled the transaction, but it is unknown which. Each request now runs alone and gets its own
+	// result. It gets two tries, because a unit may count on a second try.
+	for i := range live {
+		if one := live[i : i+1]; w.transact(one) != nil {
+			_ = w.transact(one)
+		}
 	}
 }
 

@@ -109,7 +109,10 @@ type request struct {
 }
 
 type writer struct {
-	conn     *sqlite.Conn
+	using sync.Mutex // guards conn and ended
+	conn  *sqlite.Conn
+	ended bool // conn is closed
+
 	requests sync.Pool
 	wake     chan struct{} // holds one
 	stopped  chan struct{}
@@ -238,7 +241,7 @@ func (w *writer) run() {
 		if !open {
 			w.serveReads() // reads that came in just before the close
 			w.checkpoint()
-			w.closeErr = w.conn.Close()
+			w.end()
 			return
 		}
 		var expired <-chan time.Time
@@ -289,7 +292,17 @@ func (w *writer) mostLazy(now time.Time) int {
 	return maxLazy
 }
 
+// end closes the connection for the writer and for the readers that use it.
+func (w *writer) end() {
+	w.using.Lock()
+	defer w.using.Unlock()
+	w.closeErr = w.conn.Close()
+	w.ended = true
+}
+
 // checkpoint moves the log into the database as far as readers permit; the rest moves the next time.
 func (w *writer) checkpoint() {
+	w.using.Lock()
+	defer w.using.Unlock()
 	_ = pragmas(w.conn, "PRAGMA wal_checkpoint(PASSIVE);")
 }
