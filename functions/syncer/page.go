@@ -33,6 +33,9 @@ func (s *slice) page(ctx context.Context) (ended bool, err error) {
 	if err != nil {
 		return false, err
 	}
+	if err := s.keepTo(i.Integration); err != nil {
+		return false, err
+	}
 	if s.record.Work.Sweep != nil {
 		return s.sweep(ctx, i)
 	}
@@ -213,8 +216,9 @@ func (s *slice) succeed(ctx context.Context, i integration.Integration, state js
 	})
 }
 
-// progress resets the tries and renews the lease, with every write that advances a run. It counts this worker's next fetch.
+// progress resets the tries and renews the lease, with every write that advances a run. It counts this worker's next fetch, and
+// keeps the source of the page.
 func (s *slice) progress() {
 	s.record.Work.Tries, s.record.Error, s.record.Work.LeaseUntil = 0, "", s.Now().UTC().Add(lease)
-	s.record.Work.Begun = 1
+	s.record.Work.Begun, s.record.Work.Source = 1, s.source
 }

@@ -25,6 +25,7 @@ type slice struct {
 	stored  syncrun.StoredRun // as the store has it; after a failed write, record is reset to it
 	version int64
 	refusal *policy.Decision // on the host from which the page would have been fetched
+	source  string           // of the page in hand
 	seen    syncrun.Seen     // what the pages of a full run have shown; nil until the sweep needs it
 }
 
@@ -273,4 +274,23 @@ func (s *slice) integration(ctx context.Context) (integration.Stored, error) {
 		return stored, final(fault.New(fault.Conflict, "the integration went back to the sandbox"))
 	}
 	return stored, nil
+}
+
+// keepTo binds the run to the source that its first page comes from. The checkpoint, what the pages have shown and the state
+// for the next run belong to that source. If the integration has since been pointed at another one, or was deleted and
+// configured again, the error ends the run: it would miss items of the new source and remove others.
+func (s *slice) keepTo(i integration.Integration) error {
+	c, ok := s.Connectors.Lookup(i.Provider)
+	if !ok {
+		return nil // the fetch says so
+	}
+	digest, err := connector.CertifiedDigest(c, i.Config)
+	if err != nil {
+		return final(err)
+	}
+	s.source = i.CreatedAt.UTC().Format(time.RFC3339Nano) + " " + digest
+	if began := s.stored.Work.Source; began != "" && began != s.source {
+		return final(fault.New(fault.Conflict, "the configuration was changed while the sync was under way; request another sync"))
+	}
+	return nil
 }

@@ -84,6 +84,7 @@ type Run struct {
 // Work holds the syncer's state of a run. The API does not show it.
 type Work struct {
 	CancelRequested bool            `json:"cancelRequested,omitempty"`
+	Source          string          `json:"source,omitempty"`     // what the run fetches: the integration, and the certified part of its configuration
 	Checkpoint      json.RawMessage `json:"checkpoint,omitempty"` // where the connector continues
 	Done            int             `json:"done,omitempty"`       // items of the current page that are written and counted
 	Tries           int             `json:"tries,omitempty"`      // consecutive failures without progress

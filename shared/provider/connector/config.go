@@ -47,29 +47,51 @@ func Split(c Connector, request json.RawMessage) (config json.RawMessage, secret
 // Changed lists the certified fields that differ between two stored configurations. If there are any, the integration
 // returns to the sandbox. "x-certified": false in a field's schema excludes the field.
 func Changed(c Connector, before, after json.RawMessage) ([]string, error) {
-	schema, err := fields(c)
+	old, err := certified(c, before)
 	if err != nil {
 		return nil, err
 	}
-	old, err := members(before)
-	if err != nil {
-		return nil, err
-	}
-	updated, err := members(after)
+	updated, err := certified(c, after)
 	if err != nil {
 		return nil, err
 	}
 	changed := []string{}
 	for name := range union(old, updated) {
-		if f := schema[name]; f.Certified != nil && !*f.Certified {
-			continue
-		}
 		if Digest(old[name]) != Digest(updated[name]) {
 			changed = append(changed, name)
 		}
 	}
 	slices.Sort(changed)
 	return changed, nil
+}
+
+// CertifiedDigest returns a digest of the certified fields of a stored configuration. It is the same for two configurations
+// if Changed lists no field.
+func CertifiedDigest(c Connector, config json.RawMessage) (string, error) {
+	given, err := certified(c, config)
+	if err != nil {
+		return "", err
+	}
+	text, err := json.Marshal(given)
+	return Digest(text), err
+}
+
+// certified returns the certified fields of a stored configuration.
+func certified(c Connector, config json.RawMessage) (map[string]json.RawMessage, error) {
+	schema, err := fields(c)
+	if err != nil {
+		return nil, err
+	}
+	given, err := members(config)
+	if err != nil {
+		return nil, err
+	}
+	for name := range given {
+		if f := schema[name]; f.Certified != nil && !*f.Certified {
+			delete(given, name)
+		}
+	}
+	return given, nil
 }
 
 func fields(c Connector) (map[string]field, error) {
