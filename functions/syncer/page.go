@@ -7,6 +7,7 @@ import (
 	"errors"
 	"maps"
 	"slices"
+	"time"
 
 	"orgops/shared/base/fault"
 	"orgops/shared/domain/goal"
@@ -220,5 +221,5 @@ func (s *slice) succeed(ctx context.Context, i integration.Integration, state js
 // keeps the source of the page.
 func (s *slice) progress() {
 	s.record.Work.Tries, s.record.Error, s.record.Work.LeaseUntil = 0, "", s.Now().UTC().Add(lease)
-	s.record.Work.Begun, s.record.Work.Source = 1, s.source
+	s.record.Work.Begun, s.record.Work.Source, s.record.Work.Throttled = 1, s.source, time.Time{}
 }

@@ -133,6 +133,10 @@ func (s *slice) handBack(ctx context.Context, due time.Time) (time.Time, error) 
 	return due, nil
 }
 
+// maxThrottled limits for how long a provider may throttle every fetch of a run. Providers' limits renew within a day. A run
+// without this limit would keep the schedule from running, and its failure from being noticed.
+const maxThrottled = 24 * time.Hour
+
 // soonest sets the shortest wait for a throttle, even if the provider asks for less.
 const soonest = time.Second
 
@@ -148,8 +152,7 @@ func (s *slice) failed(ctx context.Context, cause error) (time.Time, error) {
 		if earliest := s.Now().UTC().Add(soonest); until.Before(earliest) {
 			until = earliest
 		}
-		s.record.ThrottledUntil = &until
-		return s.handBack(ctx, until)
+		return s.throttled(ctx, until)
 	}
 	if errors.Is(cause, errFinal) || errors.Is(cause, connector.ErrRefused) {
 		return s.end(ctx, syncrun.Failed, public(cause))
@@ -163,6 +166,19 @@ func (s *slice) failed(ctx context.Context, cause error) (time.Time, error) {
 	s.record.Work.Tries++
 	s.record.Error = public(cause)
 	return s.handBack(ctx, s.Now().Add(wait))
+}
+
+// throttled lets the run wait until the provider takes requests again.
+func (s *slice) throttled(ctx context.Context, until time.Time) (time.Time, error) {
+	now := s.Now().UTC()
+	if s.record.Work.Throttled.IsZero() {
+		s.record.Work.Throttled = now
+	}
+	if now.Sub(s.record.Work.Throttled) >= maxThrottled {
+		return s.end(ctx, syncrun.Failed, "the provider has throttled every request for a day; check the limits of the credentials, then request another sync")
+	}
+	s.record.ThrottledUntil = &until
+	return s.handBack(ctx, until)
 }
 
 // errFinal marks a failure that a retry cannot fix.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"runtime"
+	"strings"
 	"testing"
 	"time"
 
@@ -253,14 +254,15 @@ func TestSyncer_Conflict(t *testing.T) {
 func TestSyncer_Throttled(t *testing.T) {
 	t.Parallel()
 	r := setup(t)
-	until := r.Clock.Now().Add(time.Hour)
+	began := r.Clock.Now()
+	until := began.Add(time.Hour)
 	r.provider.answer(failing(&connector.ThrottledError{Until: until}))
 	j := r.request(syncrun.Live)
 	for _, message := range []string{"the first message", "an early message"} {
 		if due := r.handle(j); !due.Equal(until) {
 			t.Errorf("%s is due again at %v, want %v", message, due, until)
 		}
-		r.wantRun(j, syncrun.StoredRun{Run: syncrun.Run{State: syncrun.Running, ThrottledUntil: &until}})
+		r.wantRun(j, syncrun.StoredRun{Run: syncrun.Run{State: syncrun.Running, ThrottledUntil: &until}, Work: syncrun.Work{Throttled: began}})
 		r.wantFetches(1)
 	}
 	r.Clock.Set(until)
@@ -274,6 +276,38 @@ func TestSyncer_Throttled(t *testing.T) {
 	r.wantProgress(rec, syncrun.Progress{Pages: 1, Fetched: 3, Created: 3})
 	if rec.ThrottledUntil != nil {
 		t.Errorf("the ended run is throttled until %v, want nil", rec.ThrottledUntil)
+	}
+}
+
+// TestSyncer_Throttled_Long ends a run as failed once the provider has throttled each of its fetches for a day. A page in between
+// begins the day again.
+func TestSyncer_Throttled_Long(t *testing.T) {
+	t.Parallel()
+	r := setup(t)
+	j := r.request(syncrun.Live)
+	throttle := func(hours int) {
+		r.provider.answer(func(context.Context, int, connector.Fetch) (connector.FetchedPage, error) {
+			return connector.FetchedPage{}, &connector.ThrottledError{Until: r.Clock.Now().Add(time.Hour)}
+		})
+		for range hours {
+			r.Clock.Set(r.handle(j))
+		}
+	}
+	throttle(24)
+	r.provider.answer(func(ctx context.Context, n int, f connector.Fetch) (connector.FetchedPage, error) {
+		if n == 1 {
+			return connector.FetchedPage{}, &connector.ThrottledError{Until: r.Clock.Now().Add(time.Hour)}
+		}
+		return pages(2, 3)(ctx, n, f)
+	})
+	r.Clock.Set(r.handle(j))
+	throttle(23)
+	run := r.finish(j, syncrun.Failed)
+	if want := "the provider has throttled every request for a day"; !strings.HasPrefix(run.Error, want) {
+		t.Errorf("the run's error is %q, want it to begin with %q", run.Error, want)
+	}
+	if got := r.slot().Failures; got != 1 {
+		t.Errorf("%d failed runs are counted, want 1", got)
 	}
 }
 

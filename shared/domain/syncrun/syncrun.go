@@ -88,6 +88,7 @@ type Work struct {
 	Checkpoint      json.RawMessage `json:"checkpoint,omitempty"` // where the connector continues
 	Done            int             `json:"done,omitempty"`       // items of the current page that are written and counted
 	Tries           int             `json:"tries,omitempty"`      // consecutive failures without progress
+	Throttled       time.Time       `json:"throttled,omitzero"`   // since when the provider has throttled every fetch
 	Begun           int             `json:"begun,omitempty"`      // fetches since the last progress that no worker has come back from
 	LeaseUntil      time.Time       `json:"leaseUntil,omitzero"`  // no other worker takes the run before
 	Incomplete      bool            `json:"incomplete,omitempty"` // a page may have missed items, so nothing is removed
