@@ -51,8 +51,10 @@ type Schedule struct {
 type Certification struct {
 	PassedAt  time.Time           `json:"passedAt" doc:"when it passed"`
 	ExpiresAt time.Time           `json:"expiresAt" doc:"when it ends, 90 days later"`
-	Ports     []integration.Port  `json:"ports" nullable:"false" doc:"the ports that the run proved"`
+	Ports     []integration.Port  `json:"ports" nullable:"false" doc:"the ports that the run proved, and that are open"`
 	Report    *integration.Report `json:"report,omitempty" doc:"the findings of its run"`
+
+	ClosedPorts []integration.Port `json:"closedPorts,omitempty" doc:"ports that the run proved and that were closed again, because they failed for five days; certify the integration to open them"`
 }
 
 // Health summarises the recent results of an integration.
@@ -228,7 +230,7 @@ func (d Deps) show(
 	case s.IsCertified(now):
 		out.State = integration.Certified
 		out.Certification = &Certification{
-			PassedAt: s.Certification.PassedAt, ExpiresAt: s.Certification.ExpiresAt, Ports: s.Certification.Ports,
+			PassedAt: s.Certification.PassedAt, ExpiresAt: s.Certification.ExpiresAt, Ports: s.Certification.Open(), ClosedPorts: s.Certification.Closed,
 		}
 		if reports.Passed != nil {
 			report := reports.Passed.Below(web.CompanyPath(ctx))

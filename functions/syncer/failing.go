@@ -2,7 +2,6 @@ package syncer
 
 import (
 	"context"
-	"slices"
 	"time"
 
 	"orgops/shared/base/fault"
@@ -10,9 +9,6 @@ import (
 	"orgops/shared/domain/syncrun"
 	"orgops/shared/storage/store"
 )
-
-// maxFailing is how long a source may fail before it may no longer sync.
-const maxFailing = 5 * 24 * time.Hour
 
 // ending returns the writes that belong to the end of a run. A live run that failed counts: it may pause the schedule or
 // take the source out of production.
@@ -40,28 +36,24 @@ func (s *slice) ending(ctx context.Context, state syncrun.State) ([]store.Op, er
 	if err != nil || len(ops) == 0 {
 		return ops, err
 	}
-	if changed, ok := demoted(i, slot, now); ok {
-		ops = append(ops, s.company.Replace(integration.Key(i.Provider), integration.Entity, version, changed))
+	changed, ok := demoted(i, slot, now)
+	if !ok {
+		return ops, nil
 	}
-	return ops, nil
+	if changed.Allows(integration.SyncPull, now) { // only paused
+		ops = append(ops, changed.Demotion(s.company, slot.Failing))
+	}
+	return append(ops, s.company.Replace(integration.Key(i.Provider), integration.Entity, version, changed)), nil
 }
 
 // demoted returns what the failures in slot make of an integration; ok is false if they change nothing. After five failures
-// in a row the schedule pauses. After five days the port to sync closes; an integration without another way in or out returns
-// to the sandbox.
+// in a row the schedule pauses. After five days the source may no longer sync.
 func demoted(i integration.Integration, slot syncrun.Slot, now time.Time) (changed integration.Integration, ok bool) {
 	switch {
 	case !i.Allows(integration.SyncPull, now):
 		return i, false
-	case now.Sub(slot.Failing) >= maxFailing:
-		open := slices.DeleteFunc(slices.Clone(i.Certification.Ports), func(p integration.Port) bool { return p == integration.SyncPull })
-		if len(open) == 0 {
-			return i.Sandboxed(integration.SandboxedByFailing, now), true
-		}
-		certification := *i.Certification
-		certification.Ports = open
-		i.Certification, i.UpdatedAt = &certification, now
-		return i, true
+	case i.FailsFor(slot.Failing, now) >= integration.MaxFailing:
+		return i.Demoted(now), true
 	case i.Schedule != nil && i.Schedule.PausedAt == nil && slot.Failures >= integration.MaxFailures:
 		return i.Paused(now), true
 	}

@@ -2,12 +2,15 @@ package syncer_test
 
 import (
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	"orgops/shared/base/fault"
 	"orgops/shared/domain/integration"
 	"orgops/shared/domain/syncrun"
+	"orgops/shared/storage/store"
+	"orgops/shared/testkit/errtest"
 )
 
 // integration returns the integration as it is stored.
@@ -85,8 +88,50 @@ func TestSyncer_Demoted(t *testing.T) {
 		if i.State != want {
 			t.Errorf("the state is %s, want %s", i.State, want)
 		}
-		if other && !slices.Contains(i.Certification.Ports, integration.InboundReceive) {
-			t.Errorf("the open ports are %v, want the other one too", i.Certification.Ports)
+		if other && !slices.Contains(i.Certification.Open(), integration.InboundReceive) {
+			t.Errorf("the certification is %+v, want the other port open", i.Certification)
 		}
+	}
+}
+
+// TestSyncer_Demoted_Recertified begins the five days again with a new certification.
+func TestSyncer_Demoted_Recertified(t *testing.T) {
+	t.Parallel()
+	r := setup(t)
+	r.provider.answer(failing(fault.Wrap(fault.Unavailable, "down", errDown)))
+	r.finishLate(r.request(syncrun.Live), syncrun.Failed)
+	r.Clock.Advance(5 * 24 * time.Hour)
+	r.Change("a", "paged", func(i *integration.Integration) { i.Certification.PassedAt = r.Clock.Now() })
+	r.finishLate(r.request(syncrun.Live), syncrun.Failed)
+	if !r.integration().Allows(integration.SyncPull, r.Clock.Now()) {
+		t.Error("the port is closed right after a certification, want it open")
+	}
+	r.Clock.Advance(5 * 24 * time.Hour)
+	r.finishLate(r.request(syncrun.Live), syncrun.Failed)
+	if r.integration().Allows(integration.SyncPull, r.Clock.Now()) {
+		t.Error("the port is open five days after the certification, want it closed")
+	}
+}
+
+// TestSyncer_Demoted_Timer sets a timer with the pause of a schedule, at five days after the first failure.
+func TestSyncer_Demoted_Timer(t *testing.T) {
+	t.Parallel()
+	r := setup(t)
+	r.schedule("15m")
+	r.provider.answer(failing(fault.Wrap(fault.Unavailable, "down", errDown)))
+	for range integration.MaxFailures {
+		r.finishLate(r.request(syncrun.Live), syncrun.Failed)
+	}
+	at := r.slot().Failing.Add(integration.MaxFailing)
+	page, err := r.Harness.Store.Query(t.Context(), r.Company("a").DueIn(at), store.Query{})
+	errtest.Must(t, err)
+	var found []string
+	for _, item := range page.Items {
+		if strings.Contains(item.Key, "#"+integration.FailingTimer+"#paged@") {
+			found = append(found, item.Key)
+		}
+	}
+	if len(found) != 1 {
+		t.Errorf("timers at %v: %v, want one of the kind %s", at, found, integration.FailingTimer)
 	}
 }

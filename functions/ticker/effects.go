@@ -24,6 +24,8 @@ func (t *Ticker) ops(ctx context.Context, c store.Company, timer store.Timer) ([
 		return t.expire(ctx, c, timer.Subject)
 	case integration.ScheduleTimer:
 		return t.sync(ctx, c, timer.Subject)
+	case integration.FailingTimer:
+		return t.demote(ctx, c, timer.Subject)
 	case delivery.OverdueTimer:
 		return t.overdue(ctx, c, timer.Subject)
 	case suspension.Timer:

@@ -134,6 +134,9 @@ func (w *writer) integration(l *export.Line) ([]store.Op, error) {
 		l.Body = body
 	}
 	ops := i.NextSync(w.c, w.now)
+	if i.Schedule != nil && i.Schedule.PausedAt != nil {
+		ops = append(ops, i.Demotion(w.c, *i.Schedule.PausedAt))
+	}
 	if i.Certification != nil {
 		ops = append(ops, w.c.Timer(i.Certification.ExpiresAt, integration.ExpiryTimer, i.Provider+"@1"))
 	}

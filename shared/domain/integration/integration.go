@@ -94,6 +94,14 @@ type Certification struct {
 	ExpiresAt    time.Time `json:"expiresAt"`
 	ConfigDigest string    `json:"configDigest"`
 	Ports        []Port    `json:"ports"` // the proven ports; the others stay closed
+
+	// Closed lists proven ports that were closed again, because they kept failing. The next certification opens them.
+	Closed []Port `json:"closed,omitempty"`
+}
+
+// Open lists the proven ports that are not closed.
+func (c Certification) Open() []Port {
+	return slices.DeleteFunc(slices.Clone(c.Ports), func(p Port) bool { return has(c.Closed, p) })
 }
 
 // CertifiedFor limits how long a certification holds. ExpiryTimer names the kind of the timer that ends the certification.
@@ -112,7 +120,7 @@ const (
 
 // Allows reports whether the integration is enabled and, as of now, certified for a port that its permissions list.
 func (i Integration) Allows(p Port, now time.Time) bool {
-	return i.Enabled && i.IsCertified(now) && has(i.Certification.Ports, p) && has(i.Permissions, p)
+	return i.Enabled && i.IsCertified(now) && has(i.Certification.Ports, p) && !has(i.Certification.Closed, p) && has(i.Permissions, p)
 }
 
 // IsCertified reports whether the integration is out of the sandbox as of now.

@@ -97,7 +97,7 @@ func (v view) sync(provider string) *Operation {
 	if v.syncing(provider) {
 		return nil
 	}
-	return v.operation("sync-memory", provider)
+	return v.operation(v.syncOperation(provider), provider)
 }
 
 func (v view) syncing(provider string) bool {
@@ -111,7 +111,7 @@ func connectSource(v view) []Recommendation {
 	}
 	return []Recommendation{{
 		Title: "Connect a first source", Priority: recommendation.P2, Subject: timeline.Reference{Type: "company", ID: v.CompanyID},
-		Rationale:   "No source is configured, so memory, goals and the timeline receive nothing automatically. Configure github or feed.",
+		Rationale:   "No source is configured, so memory, goals and the timeline receive nothing automatically. Configure github, linear, http or feed.",
 		Evidence:    []Evidence{{Name: "configured sources", Href: v.href("/integrations")}},
 		FirstSeenAt: v.Company.CreatedAt,
 	}}

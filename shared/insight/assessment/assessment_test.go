@@ -419,6 +419,10 @@ func TestRecommendations(t *testing.T) {
 	waiting.Governance.Waiting = projection.Tally{{From: noon().Add(-5 * time.Hour), Count: 1}}
 	failed := both(nil).feed(nil)
 	failed.Syncs["feed"] = projection.Sync{FailuresInRow: 3, FailingSince: noon().Add(-time.Hour), Error: "404"}
+	closed := both(nil).feed(func(i *projection.Integration) {
+		i.ClosedPorts, i.SyncPausedAt = []integration.Port{integration.SyncPull}, noon().Add(-day)
+	})
+	closed.Syncs["feed"] = projection.Sync{FailuresInRow: 3, FailingSince: noon().Add(-5 * day), Error: "404"}
 	tests := []struct {
 		name    string
 		company *company
@@ -467,6 +471,7 @@ func TestRecommendations(t *testing.T) {
 		{"credentials of 3 days", both(func(i *projection.Integration) { i.CredentialsEnd = noon().Add(3 * day) }), "replace-credentials webhook P1 get-integration 264h0m0s"},
 		{"expired credentials", both(func(i *projection.Integration) { i.CredentialsEnd = noon().Add(-day) }), "replace-credentials webhook P1 get-integration 360h0m0s"},
 		{"failing source", failed, "mend-sync feed P1 sync-memory 1h0m0s"},
+		{"source with a closed port", closed, "mend-sync feed P1 certify-integration 120h0m0s, resume-schedule feed P2 certify-integration 24h0m0s"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

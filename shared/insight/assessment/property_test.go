@@ -184,6 +184,13 @@ func worse() map[string]func(*company, *rand.Rand) bool {
 			i.State, i.SandboxedCause, i.SandboxedAt, i.CertifiedAt, i.CertifiedUntil = integration.Sandbox, integration.SandboxedByExpiry, noon(), time.Time{}, time.Time{}
 			return true
 		}),
+		"a port closes": integrations(func(_ *rand.Rand, i *projection.Integration) bool {
+			if !i.Has(integration.SyncPull) || i.State != integration.Certified {
+				return false
+			}
+			i.ClosedPorts = []integration.Port{integration.SyncPull}
+			return true
+		}),
 		"an older sync":   syncs(func(r *rand.Rand, s *projection.Sync) { s.LastSucceededAt = back(r, s.LastSucceededAt, 5*day) }),
 		"one more failed": syncs(func(r *rand.Rand, s *projection.Sync) { s.FailuresInRow += 1 + r.IntN(3) }),
 		"an approval waits longer": func(c *company, r *rand.Rand) bool {

@@ -15,6 +15,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"orgops/shared/domain/goal"
@@ -100,6 +101,7 @@ type Integration struct {
 	DisabledAt     time.Time          `json:"disabledAt,omitzero" doc:"when it was disabled"`
 	Ports          []integration.Port `json:"ports" doc:"ports that it may use once certified"`
 	CertifiedPorts []integration.Port `json:"certifiedPorts,omitempty" doc:"ports that its certification has proven, or had proven before it returned to the sandbox"`
+	ClosedPorts    []integration.Port `json:"closedPorts,omitempty" doc:"proven ports that were closed again, after failing for five days"`
 	CertifiedAt    time.Time          `json:"certifiedAt,omitzero" doc:"when its certification passed"`
 	CertifiedUntil time.Time          `json:"certifiedUntil,omitzero" doc:"when its certification ends"`
 	SandboxedAt    time.Time          `json:"sandboxedAt,omitzero" doc:"when it entered the sandbox"`
@@ -119,9 +121,12 @@ type Integration struct {
 // Has reports whether the integration may use one of the ports once certified.
 func (i Integration) Has(ports ...integration.Port) bool { return overlap(i.Ports, ports) }
 
-// Allows reports whether, as of now, the integration is enabled and certified for one of the ports.
+// Allows reports whether, as of now, the integration is enabled and certified for one of the ports, which is not closed.
 func (i Integration) Allows(now time.Time, ports ...integration.Port) bool {
-	return i.Enabled && i.IsCertified(now) && overlap(i.CertifiedPorts, ports)
+	open := func(p integration.Port) bool {
+		return slices.Contains(i.CertifiedPorts, p) && !slices.Contains(i.ClosedPorts, p)
+	}
+	return i.Enabled && i.IsCertified(now) && slices.ContainsFunc(ports, open)
 }
 
 // Proved reports whether the integration's certification has proven one of the ports, or had before it ended.

@@ -226,6 +226,43 @@ func TestFold_Integration(t *testing.T) {
 	}
 }
 
+// TestFold_ClosedPort shows that a source may no longer sync, and keeps what its certification had proven.
+func TestFold_ClosedPort(t *testing.T) {
+	t.Parallel()
+	h := newHistory()
+	ports := []integration.Port{integration.SyncPull, integration.InboundReceive}
+	i := integration.Integration{
+		Provider: "github", Kind: "github", State: integration.Certified, Enabled: true, Permissions: ports, CreatedAt: h.now,
+		Certification: &integration.Certification{PassedAt: h.now, ExpiresAt: h.now.Add(integration.CertifiedFor), Ports: ports},
+	}
+	h.put(integration.Entity, "INTEGRATION#github", i)
+	h.after(5 * 24 * time.Hour)
+	i = i.Demoted(h.now)
+	h.put(integration.Entity, "INTEGRATION#github", i)
+	h.after(time.Hour)
+	i.Suspended = true // a later change
+	h.put(integration.Entity, "INTEGRATION#github", i)
+	p, entries := h.fold(t)
+	want := []string{
+		"integration.configured github was configured",
+		"integration.certified github was certified until 2026-05-31",
+		"integration.sandboxed github may no longer sync: it kept failing for five days",
+	}
+	if diff := cmp.Diff(want, titles(entries)); diff != "" {
+		t.Errorf("entries (-want +got):\n%s", diff)
+	}
+	got := p.Integrations["github"]
+	if got.Allows(h.now, integration.SyncPull) {
+		t.Error("the source may sync, want the port closed")
+	}
+	if !got.Allows(h.now, integration.InboundReceive) {
+		t.Error("the port to receive is closed, want it open")
+	}
+	if !got.Proved(integration.SyncPull) {
+		t.Error("the source counts as one that never synced, so health would hide its failures")
+	}
+}
+
 // TestFold_Order checks that the entries of one change are listed in the order of timeline.Kinds, the last as the newest.
 func TestFold_Order(t *testing.T) {
 	t.Parallel()

@@ -68,6 +68,7 @@ func shown(i Integration, is integration.Integration, sandboxed time.Time) Integ
 	i.Kind, i.State, i.Enabled, i.Ports, i.CreatedAt = is.Kind, is.State, is.Enabled, is.Permissions, is.CreatedAt.UTC()
 	i.DisabledReason, i.DisabledAt = "", time.Time{}
 	i.CertifiedAt, i.CertifiedUntil = time.Time{}, time.Time{}
+	i.ClosedPorts = nil
 	if is.SandboxedCause == "" {
 		i.CertifiedPorts = nil
 	}
@@ -76,7 +77,7 @@ func shown(i Integration, is integration.Integration, sandboxed time.Time) Integ
 	}
 	if is.Certification != nil {
 		i.CertifiedAt, i.CertifiedUntil = is.Certification.PassedAt.UTC(), is.Certification.ExpiresAt.UTC()
-		i.CertifiedPorts = is.Certification.Ports
+		i.CertifiedPorts, i.ClosedPorts = is.Certification.Ports, is.Certification.Closed
 	}
 	i.SecretAt, i.CredentialsAt, i.CredentialsEnd = at(is.SecretAt), time.Time{}, time.Time{}
 	if is.Credentials != nil {
@@ -115,6 +116,10 @@ func (f *folding) addIntegrationEntries(c store.Change, was, is integration.Inte
 		add(timeline.IntegrationSandboxed, system(), provider+" returned to the sandbox: "+whySandboxed(is.SandboxedCause),
 			map[string]any{"cause": is.SandboxedCause})
 	}
+	if syncCloses(was, is) {
+		add(timeline.IntegrationSandboxed, system(), provider+" may no longer sync: it kept failing for five days",
+			map[string]any{"cause": integration.SandboxedByFailing, "ports": is.Certification.Closed})
+	}
 	if c.Old != nil && was.Enabled && !is.Enabled {
 		reason := integration.DisabledManually
 		if is.Disabled != nil {
@@ -130,6 +135,11 @@ func reconfigured(was, is integration.Integration) bool {
 
 func newlyCertified(was, is integration.Integration) bool {
 	return is.Certification != nil && (was.Certification == nil || !was.Certification.PassedAt.Equal(is.Certification.PassedAt))
+}
+
+// syncCloses reports whether a change closes the port to sync and leaves other ports open.
+func syncCloses(was, is integration.Integration) bool {
+	return is.Certification != nil && len(is.Certification.Closed) > 0 && (was.Certification == nil || len(was.Certification.Closed) == 0)
 }
 
 func whySandboxed(cause string) string {
