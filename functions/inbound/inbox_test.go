@@ -190,7 +190,13 @@ func TestCertification_Seen(t *testing.T) {
 	}
 	got := []string{seen()}
 	s.send("webhook", secret, "d1", upsert).Want(202)
-	if diff := cmp.Diff([]string{"warn", "pass"}, append(got, seen())); diff != "" {
+	got = append(got, seen())
+	s.clock.Advance(time.Minute)
+	for _, provider := range []string{"/webhook", "/github"} {
+		s.integrations("DELETE", provider, nil).Want(204)
+	}
+	s.certified() // another integration of the same provider
+	if diff := cmp.Diff([]string{"warn", "pass", "warn"}, append(got, seen())); diff != "" {
 		t.Errorf("statuses differ (-want +got):\n%s", diff)
 	}
 }
