@@ -93,4 +93,11 @@ func TestSchedule_Resumed(t *testing.T) {
 		s.do(by.method, by.path, body)
 		s.wantEvery("1h")
 	}
+	i, version := s.stored()
+	i = i.Paused(i.UpdatedAt)
+	errtest.Must(t, s.company().Commit(t.Context(), s.company().Replace(integration.Key("feed"), integration.Entity, version, i)))
+	s.do("DELETE", "/feed/credentials", nil)
+	if got := s.schedule(); got.PausedAt == "" {
+		t.Error("the schedule goes on after its credentials were deleted, want it paused")
+	}
 }

@@ -209,6 +209,10 @@ func (d Deps) changeSecrets(ctx context.Context, in ChangeInput, edit func(*inte
 	if err != nil {
 		return fmt.Errorf("secrets of %s: %w", in.Provider, err)
 	}
-	ops := append(resume(c, &i), c.Replace(integration.Key(in.Provider), integration.Entity, stored.Version, i), op)
+	ops := []store.Op{op}
+	if i.Credentials != nil && i.Credentials != stored.Credentials { // new ones may end the failures that paused the schedule
+		ops = append(ops, resume(c, &i)...)
+	}
+	ops = append(ops, c.Replace(integration.Key(in.Provider), integration.Entity, stored.Version, i))
 	return store.Fault(c.Commit(ctx, ops...), "")
 }

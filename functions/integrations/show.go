@@ -59,9 +59,9 @@ type Certification struct {
 
 // Health summarises the recent results of an integration.
 type Health struct {
-	Status         string         `json:"status" enum:"pass,fail,unknown" doc:"fail: deliveries or syncs fail now, or the newest webhook that the provider has signed was refused; unknown: nothing has come in or gone out yet"`
-	LastSuccessAt  *time.Time     `json:"lastSuccessAt,omitempty" doc:"last delivery or sync that worked"`
-	LastFailureAt  *time.Time     `json:"lastFailureAt,omitempty" doc:"last delivery attempt or sync that failed"`
+	Status         string         `json:"status" enum:"pass,fail,unknown" doc:"fail: deliveries or syncs fail now, or the newest webhook that the provider has signed was refused; unknown: nothing has come in or gone out in production yet; the inbox shows what came in while sandboxed"`
+	LastSuccessAt  *time.Time     `json:"lastSuccessAt,omitempty" doc:"last delivery to it, or live sync of it, that worked; inbound has its webhooks"`
+	LastFailureAt  *time.Time     `json:"lastFailureAt,omitempty" doc:"last delivery attempt to it, or live sync of it, that failed"`
 	LastItemAt     *time.Time     `json:"lastItemAt,omitempty" doc:"when a memory of the provider last changed, by one of its webhooks or a sync; absent: none since it was configured"`
 	FailedSyncs    int            `json:"failedSyncs" doc:"live syncs that failed since the last one that worked, at most 10" format:"int32"`
 	SyncSuccess    *float64       `json:"syncSuccessRate" nullable:"true" doc:"share of the newest 10 live syncs that succeeded; null: no live sync has ended" example:"0.9"`

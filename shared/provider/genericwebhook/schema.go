@@ -48,7 +48,7 @@ const schemaFormat = `{
     },
     "ordered": {
       "title": "Ordered",
-      "description": "Off by default. If on, the events about one record are sent in the order of its changes. An event then waits until the one before it has arrived or was given up, and each takes about a second longer. A change of this setting applies to later events.",
+      "description": "Off by default. If on, the events about one record are sent in the order of its changes. An event then waits until the one before it has arrived or was given up, and each takes about a second longer. It does not wait for an event that is held, while the endpoint is sandboxed or disabled or more than 1,000 wait: a held event comes after those that were sent meanwhile. A change of this setting applies to later events.",
       "type": "boolean",
       "x-certified": false
     }
