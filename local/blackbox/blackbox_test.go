@@ -23,6 +23,7 @@ var journeys = []struct {
 	{"hold", hold},
 	{"feed", feed},
 	{"github", github},
+	{"source", source},
 	{"insight", insight},
 	{"review", review},
 	{"users", users},

@@ -41,7 +41,7 @@ func executives(j *journey) {
 	j.do("a note that needs an approval", ask("timeline.note", object{"title": "The office moves", "subject": "office"})).json(&waits)
 	approval := j.at("/operations/approvals/" + waits.ApprovalID)
 	j.do("who asked approves", post(approval+"/approve", nil))
-	operator := j.operator()
+	operator := j.colleague("operator")
 	j.do("another user approves", post(approval+"/approve", nil).bearing("operator", operator))
 	j.do("the action is done", get(actions+"/"+waits.ID))
 	j.do("what is rejected", ask("timeline.note", object{"title": "The office stays", "subject": "office"})).json(&waits)
@@ -54,13 +54,13 @@ func executives(j *journey) {
 	j.do("over the quota", ask("timeline.note", note))
 }
 
-// operator adds an operator and returns the operator's token. None of it is a step.
-func (j *journey) operator() (token string) {
+// colleague adds a user with a role and returns the user's token. None of it is a step.
+func (j *journey) colleague(role string) (token string) {
 	j.t.Helper()
-	email := j.address("operator")
-	j.mask.alias(email, "operator's address")
+	email := j.address(role)
+	j.mask.alias(email, role+"'s address")
 	var invited struct{ InvitationToken string }
-	j.peek(post(j.at("/operations/users"), object{"email": email, "role": "operator"})).json(&invited)
+	j.peek(post(j.at("/operations/users"), object{"email": email, "role": role})).json(&invited)
 	j.peek(post("/auth/invitation", object{"token": invited.InvitationToken, "password": password}).bare())
 	return j.loginAs(email)
 }

@@ -53,7 +53,12 @@ func (j *journey) deliver(secret, id string, body []byte) {
 	if a := j.peek(j.inbound(secret, id, body)); a.status != http.StatusAccepted {
 		j.t.Fatalf("inbound %s: %s", id, a)
 	}
-	for answered := time.Now().UnixMilli(); time.Now().UnixMilli() == answered; {
+	nextMillisecond()
+}
+
+// nextMillisecond returns in a later millisecond than that of the call.
+func nextMillisecond() {
+	for called := time.Now().UnixMilli(); time.Now().UnixMilli() == called; {
 		runtime.Gosched()
 	}
 }
