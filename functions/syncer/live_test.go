@@ -117,6 +117,28 @@ func TestSyncer_OneCommit(t *testing.T) {
 	}
 }
 
+// TestSyncer_Widened fetches what was denied again as soon as the permissions allow it.
+func TestSyncer_Widened(t *testing.T) {
+	t.Parallel()
+	r := setup(t)
+	permit := func(narrowed bool, ports ...integration.Port) {
+		r.Change("a", "paged", func(i *integration.Integration) { i.Permissions, i.Narrowed = ports, narrowed })
+	}
+	permit(true, integration.SyncPull)
+	r.wantProgress(r.sync(syncrun.Live), syncrun.Progress{Pages: 1, Fetched: 3, Failed: 3})
+	r.sync(syncrun.Live)
+	permit(false, r.provider.Ports(nil)...)
+	r.wantProgress(r.sync(syncrun.Live), syncrun.Progress{Pages: 1, Fetched: 3, Created: 3})
+	want := []connector.Fetch{
+		{Config: json.RawMessage(config)},
+		{Config: json.RawMessage(config), State: json.RawMessage(`"seen"`)},
+		{Config: json.RawMessage(config)}, // the state is of narrower permissions
+	}
+	if diff := cmp.Diff(want, r.provider.asked); diff != "" {
+		t.Errorf("fetches differ (-want +got):\n%s", diff)
+	}
+}
+
 // TestSyncer_NotModified writes only the run, and keeps the state.
 func TestSyncer_NotModified(t *testing.T) {
 	t.Parallel()

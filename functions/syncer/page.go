@@ -101,7 +101,7 @@ func (s *slice) learn(ctx context.Context, i integration.Stored, fetched connect
 	return integration.Stored{Integration: told, Version: i.Version + 1}, err
 }
 
-// state returns the state that the last live run left, if it ran with the same configuration.
+// state returns the state that the last live run left, if it ran with the same configuration and permissions.
 func (s *slice) state(ctx context.Context, i integration.Integration) (json.RawMessage, error) {
 	if s.record.Full || s.record.Mode == syncrun.Sandbox {
 		return nil, nil
@@ -111,10 +111,22 @@ func (s *slice) state(ctx context.Context, i integration.Integration) (json.RawM
 	if err != nil && !errors.Is(err, store.ErrNotFound) {
 		return nil, err
 	}
-	if slot.ConfigDigest != connector.Digest(i.Config) {
+	if slot.ConfigDigest != basis(i) {
 		return nil, nil
 	}
 	return slot.State, nil
+}
+
+// basis identifies what a connector's state belongs to: the configuration, and the permissions if they are narrowed. With wider
+// ones a run has to fetch again what was denied.
+func basis(i integration.Integration) string {
+	digest := connector.Digest(i.Config)
+	if i.Narrowed {
+		for _, port := range i.Permissions {
+			digest += " " + string(port)
+		}
+	}
+	return digest
 }
 
 // read converts a page's items into actions.
@@ -212,7 +224,7 @@ func (s *slice) succeed(ctx context.Context, i integration.Integration, state js
 	return s.freeSlot(ctx, func(slot *syncrun.Slot) {
 		if s.record.Mode == syncrun.Live {
 			*slot = slot.Succeed(s.record.Full, s.Now().UTC())
-			slot.State, slot.ConfigDigest = state, connector.Digest(i.Config)
+			slot.State, slot.ConfigDigest = state, basis(i)
 		}
 	})
 }

@@ -15,7 +15,7 @@ import (
 type Slot struct {
 	Run string `json:"run"`
 	// State holds what the connector keeps between runs: validators (ETag, Last-Modified) and cursors.
-	// It is valid only for the configuration with this digest.
+	// It is valid only for the configuration with this digest, and for the narrowed permissions that follow the digest.
 	State        json.RawMessage `json:"state,omitempty"`
 	ConfigDigest string          `json:"configDigest,omitempty"`
 
