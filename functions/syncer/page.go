@@ -119,14 +119,16 @@ func (s *slice) state(ctx context.Context, i integration.Integration) (json.RawM
 
 // basis identifies what a connector's state belongs to: the configuration, and the permissions if they are narrowed. With wider
 // ones a run has to fetch again what was denied.
-func basis(i integration.Integration) string {
-	digest := connector.Digest(i.Config)
+func basis(i integration.Integration) string { return connector.Digest(i.Config) + narrowed(i) }
+
+// narrowed tells narrowed permissions from each other. It returns "" for an integration with all of them.
+func narrowed(i integration.Integration) (ports string) {
 	if i.Narrowed {
 		for _, port := range i.Permissions {
-			digest += " " + string(port)
+			ports += " " + string(port)
 		}
 	}
-	return digest
+	return ports
 }
 
 // read converts a page's items into actions.

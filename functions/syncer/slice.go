@@ -293,8 +293,8 @@ func (s *slice) integration(ctx context.Context) (integration.Stored, error) {
 }
 
 // keepTo binds the run to the source that its first page comes from. The checkpoint, what the pages have shown and the state
-// for the next run belong to that source. If the integration has since been pointed at another one, or was deleted and
-// configured again, the error ends the run: it would miss items of the new source and remove others.
+// for the next run belong to that source. If the integration has since been pointed at another one, was deleted and configured
+// again, or has other permissions, the error ends the run: it would miss items of the new source and remove others.
 func (s *slice) keepTo(i integration.Integration) error {
 	c, ok := s.Connectors.Lookup(i.Provider)
 	if !ok {
@@ -304,7 +304,7 @@ func (s *slice) keepTo(i integration.Integration) error {
 	if err != nil {
 		return final(err)
 	}
-	s.source = i.CreatedAt.UTC().Format(time.RFC3339Nano) + " " + digest
+	s.source = i.CreatedAt.UTC().Format(time.RFC3339Nano) + " " + digest + narrowed(i)
 	if began := s.stored.Work.Source; began != "" && began != s.source {
 		return final(fault.New(fault.Conflict, "the configuration was changed while the sync was under way; request another sync"))
 	}

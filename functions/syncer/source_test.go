@@ -16,7 +16,10 @@ import (
 func TestSyncer_OtherSource(t *testing.T) {
 	t.Parallel()
 	for name, change := range map[string]func(*integration.Integration){
-		"configuration":    func(i *integration.Integration) { i.Config = json.RawMessage(`{"url":"other"}`) },
+		"configuration": func(i *integration.Integration) { i.Config = json.RawMessage(`{"url":"other"}`) },
+		"permissions": func(i *integration.Integration) {
+			i.Narrowed, i.Permissions = true, []integration.Port{integration.SyncPull, integration.MemoryUpsert}
+		},
 		"configured again": func(i *integration.Integration) { i.CreatedAt = i.CreatedAt.Add(time.Minute) },
 	} {
 		t.Run(name, func(t *testing.T) {
