@@ -22,8 +22,8 @@ type Remedy struct {
 	Href      string `json:"href" doc:"path of the call" example:"/companies/0198c5f2-0000-7000-8000-000000000000/integrations/webhook/certification" format:"uri-reference"`
 }
 
-// Call returns an operation on an integration, with a path that begins with path, the company's path. An operation that it
-// does not know becomes get-integration.
+// Call returns an operation on an integration or on the company's policies, with a path that begins with path, the company's
+// path. An operation that it does not know becomes get-integration.
 func Call(operation, path, provider string) Remedy {
 	integration := path + "/integrations/" + provider
 	r := Remedy{Operation: operation, Method: "POST"}
@@ -48,6 +48,8 @@ func Call(operation, path, provider string) Remedy {
 		r.Method, r.Href = "DELETE", integration+"/credentials"
 	case "list-integration-deliveries":
 		r.Method, r.Href = "GET", integration+"/deliveries"
+	case "put-policies":
+		r.Method, r.Href = "PUT", path+"/operations/policies"
 	default:
 		r.Operation, r.Method, r.Href = "get-integration", "GET", integration
 	}

@@ -96,6 +96,7 @@ const (
 	certify          = "certify-integration" // again, when what it needs answers
 	destroy          = "delete-integration-credentials"
 	storeCredentials = "put-integration-credentials"
+	govern           = "put-policies"
 	elsewhere        = "" // the receiver's or the provider's side has to change
 )
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -16,9 +17,11 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"orgops/shared/base/fault"
+	"orgops/shared/domain/finding"
 	"orgops/shared/domain/goal"
 	"orgops/shared/domain/integration"
 	"orgops/shared/domain/memory"
+	"orgops/shared/domain/policy"
 	"orgops/shared/provider/certify"
 	"orgops/shared/provider/connector"
 	"orgops/shared/provider/genericwebhook"
@@ -160,6 +163,69 @@ func TestExaminer_Run_Source(t *testing.T) {
 		Run(t.Context(), candidate(t, "source", `{}`, integration.Secrets{}, integration.SyncPull))
 	errtest.Must(t, err)
 	checkResult(t, r, "ports-used", integration.Fail, "the page holds memories")
+}
+
+// hosts implements connector.Source. It asks the configured address, or localhost instead of it with wrong credentials.
+type hosts struct {
+	source
+	client *outbound.Client
+}
+
+func (h hosts) Fetch(ctx context.Context, f connector.Fetch) (connector.FetchedPage, error) {
+	var config struct{ URL string }
+	if err := json.Unmarshal(f.Config, &config); err != nil {
+		return connector.FetchedPage{}, err
+	}
+	if f.Credentials["token"] != "right" {
+		config.URL = strings.Replace(config.URL, "127.0.0.1", "localhost", 1)
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, config.URL, nil)
+	if err != nil {
+		return connector.FetchedPage{}, err
+	}
+	answer, err := h.client.Do(req)
+	if err != nil {
+		return connector.FetchedPage{}, errors.New("hides the refusal")
+	}
+	return connector.FetchedPage{}, answer.Body.Close()
+}
+
+// A host that a policy of the company forbids gets no request, and the check fails with the policy's reason. The integration need
+// not be enabled or certified before its certification.
+func TestExaminer_Run_Host(t *testing.T) {
+	t.Parallel()
+	const policies = `@reason("only %s is known") forbid (principal, action == Action::"sync.fetch", resource) unless { resource == Host::%q && principal.enabled && principal.certified };`
+	tests := []struct {
+		name, known, check string
+		requests           int64
+		reason             string
+	}{
+		{"unknown", "example.com", "sandbox-page", 0, "the policies refuse a fetch from 127.0.0.1: only example.com is known"},
+		{"with wrong credentials", "127.0.0.1", "credentials", 1, "the policies refuse a fetch from localhost: only 127.0.0.1 is known"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			var requests atomic.Int64
+			server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { requests.Add(1) }))
+			t.Cleanup(server.Close)
+			c := candidate(t, "source", `{"url":"`+server.URL+`"}`, integration.Secrets{Values: map[string]string{"token": "right"}}, integration.SyncPull)
+			c.Integration.Enabled = false
+			errtest.Must(t, c.Company.Commit(t.Context(), policy.Save(c.Company, 0, policy.Stored{Policies: []policy.Statement{
+				{ID: "known-hosts", Mode: policy.Enforce, Text: fmt.Sprintf(policies, tt.known, tt.known)},
+			}})))
+			r, err := examiner(hosts{client: outbound.New(outbound.Options{AllowLoopback: true})}).Run(t.Context(), c)
+			errtest.Must(t, err)
+			checkResult(t, r, tt.check, integration.Fail, tt.reason)
+			remedy := finding.Remedy{Operation: "put-policies", Method: "PUT", Href: "/operations/policies"}
+			if diff := cmp.Diff(&remedy, check(t, r, tt.check).Remedy); diff != "" {
+				t.Errorf("remedy differs (-want +got):\n%s", diff)
+			}
+			if got := requests.Load(); got != tt.requests {
+				t.Errorf("requests = %d, want %d", got, tt.requests)
+			}
+		})
+	}
 }
 
 // An unusable configuration or missing secret fails the check before any request is sent.

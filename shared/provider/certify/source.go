@@ -13,7 +13,9 @@ import (
 	"orgops/shared/base/fault"
 	"orgops/shared/domain/finding"
 	"orgops/shared/domain/integration"
+	"orgops/shared/domain/policy"
 	"orgops/shared/provider/connector"
+	"orgops/shared/provider/egress"
 	"orgops/shared/provider/intake"
 )
 
@@ -32,21 +34,33 @@ func (e Examiner) source(ctx context.Context, source connector.Source, c Candida
 	}
 	ctx, cancel := context.WithTimeout(ctx, fetchBudget)
 	defer cancel()
-	page, err := source.Fetch(ctx, connector.Fetch{Config: c.Integration.Config, Credentials: c.Secrets.Values, Full: true})
+	page, refusal, err := e.fetch(ctx, source, c, c.Secrets.Values)
 	pull := func(name, title string, o outcome) integration.Check {
 		return check(c, integration.SyncPull, name, title, o)
 	}
-	checks = []integration.Check{pull("sandbox-page", "A page is fetched and every item of it validates", fetched(page, err))}
+	checks = []integration.Check{pull("sandbox-page", "A page is fetched and every item of it validates", fetched(page, refusal, err))}
 	if checks[0].Status != integration.Pass {
 		return checks, page.CredentialsUntil
 	}
-	credentials := pull("credentials", "Credentials work, and wrong ones fail", credentials(ctx, source, c))
+	credentials := pull("credentials", "Credentials work, and wrong ones fail", e.credentials(ctx, source, c))
 	credentials.Required = credentials.Status != integration.NotApplicable // a source may need none
 	return append(checks, pull("ports-used", "What is fetched stays within the permissions", permitted(page, c.Integration)), credentials), page.CredentialsUntil
 }
 
+// fetch fetches the first page under the policies, as a full sync does. It returns the decision that refuses a host.
+func (e Examiner) fetch(
+	ctx context.Context, source connector.Source, c Candidate, credentials map[string]string,
+) (connector.FetchedPage, *policy.Decision, error) {
+	gate := egress.Gate{
+		Engine: e.Engine, Company: c.Company, Integration: c.Integration, Now: e.Now, DryRun: true, Certifying: true,
+	}
+	return gate.Fetch(ctx, func(ctx context.Context) (connector.FetchedPage, error) {
+		return source.Fetch(ctx, connector.Fetch{Config: c.Integration.Config, Credentials: credentials, Full: true})
+	})
+}
+
 // credentials proves that a fetch with wrong credentials fails where one with the stored credentials succeeded.
-func credentials(ctx context.Context, source connector.Source, c Candidate) outcome {
+func (e Examiner) credentials(ctx context.Context, source connector.Source, c Candidate) outcome {
 	stored := count("stored credentials", len(c.Secrets.Values), "credentials")
 	if len(c.Secrets.Values) == 0 {
 		return outcome{
@@ -58,9 +72,11 @@ func credentials(ctx context.Context, source connector.Source, c Candidate) outc
 	for field := range c.Secrets.Values {
 		wrong[field] = "wrong-" + rand.Text()
 	}
-	_, err := source.Fetch(ctx, connector.Fetch{Config: c.Integration.Config, Credentials: wrong, Full: true})
+	_, refusal, err := e.fetch(ctx, source, c, wrong)
 	var throttled *connector.ThrottledError
 	switch {
+	case refusal != nil:
+		return failed(egress.Explain(*refusal), govern, stored)
 	case err == nil:
 		return failed("it was fetched with wrong credentials as well; delete the stored ones, they are not needed", destroy, stored)
 	case errors.As(err, &throttled), ctx.Err() != nil:
@@ -72,10 +88,12 @@ func credentials(ctx context.Context, source connector.Source, c Candidate) outc
 	return passed("fetched with the stored credentials, refused with wrong ones", stored)
 }
 
-func fetched(page connector.FetchedPage, err error) outcome {
+func fetched(page connector.FetchedPage, refusal *policy.Decision, err error) outcome {
 	var throttled *connector.ThrottledError
 	var f *fault.Error
 	switch {
+	case refusal != nil:
+		return failed(egress.Explain(*refusal), govern)
 	case errors.As(err, &throttled):
 		return failed("the provider asks to wait until "+throttled.Until.Format(time.RFC3339)+"; certify again then", certify,
 			finding.Evidence{Name: "the provider's wait", At: throttled.Until.UTC()})

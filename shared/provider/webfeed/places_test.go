@@ -15,7 +15,9 @@ import (
 	"orgops/shared/provider/certify"
 	"orgops/shared/provider/connector"
 	"orgops/shared/provider/policyengine"
+	"orgops/shared/storage/store"
 	"orgops/shared/testkit/errtest"
+	"orgops/shared/testkit/webtest"
 	"orgops/shared/webhook/outbound"
 )
 
@@ -41,7 +43,7 @@ func TestConnector_Fetch_Places(t *testing.T) {
 		}},
 		{"certification", func() error {
 			e := certify.Examiner{Connectors: connector.New(c), Client: client, Engine: policyengine.New(time.Now), Now: time.Now}
-			report, err := e.Run(t.Context(), certify.Candidate{Integration: integration.Integration{
+			report, err := e.Run(t.Context(), certify.Candidate{Company: store.For(webtest.OpenStore(t), "a"), Integration: integration.Integration{
 				Provider: Kind, Enabled: true, Config: config, Permissions: c.Ports(config),
 			}})
 			if err == nil && !report.Passed {

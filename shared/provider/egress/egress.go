@@ -1,0 +1,97 @@
+// Package egress asks the policy engine about each host that a fetch from a provider reaches. The syncer and the certification
+// use it, so that both obey the same policies.
+package egress
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"orgops/shared/base/fault"
+	"orgops/shared/domain/integration"
+	"orgops/shared/domain/policy"
+	"orgops/shared/domain/timeline"
+	"orgops/shared/provider/connector"
+	"orgops/shared/storage/store"
+	"orgops/shared/webhook/outbound"
+)
+
+// Gate asks about the fetches of one integration.
+type Gate struct {
+	Engine      policy.Engine
+	Company     store.Company
+	Integration integration.Integration
+	Now         func() time.Time
+
+	// DryRun marks the decisions.
+	DryRun bool
+	// Certifying asks as if the integration were enabled and certified, because its certification has to come first.
+	Certifying bool
+}
+
+// Fetch fetches a page under the policies: each request of the connector needs a permitted decision on its host. If the policies
+// refuse a host, Fetch returns the decision and an error of kind fault.Forbidden, also if the connector ignored the refusal.
+func (g Gate) Fetch(
+	ctx context.Context, fetch func(context.Context) (connector.FetchedPage, error),
+) (connector.FetchedPage, *policy.Decision, error) {
+	var found keeper
+	page, err := fetch(outbound.WithPermit(ctx, func(ctx context.Context, host string) error {
+		d, err := g.decide(ctx, host)
+		if err != nil {
+			return err
+		}
+		return found.keep(d)
+	}))
+	if found.refusal == nil {
+		return page, nil, err
+	}
+	return connector.FetchedPage{}, found.refusal, refused(*found.refusal)
+}
+
+// keeper keeps the last refusal of a fetch. A connector may send requests concurrently.
+type keeper struct {
+	mu      sync.Mutex
+	refusal *policy.Decision
+}
+
+func (k *keeper) keep(d policy.Decision) error {
+	if d.Verdict == policy.Permitted {
+		return nil
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.refusal = &d
+	return refused(d)
+}
+
+// Explain says which host a decision refuses, and why.
+func Explain(d policy.Decision) string {
+	return fmt.Sprintf("the policies refuse a fetch from %s: %s", d.Resource.ID, strings.Join(d.Reasons, "; "))
+}
+
+func refused(d policy.Decision) error { return fault.New(fault.Forbidden, Explain(d)) }
+
+// decide asks for the verdict on a host.
+func (g Gate) decide(ctx context.Context, host string) (policy.Decision, error) {
+	now, i := g.Now().UTC(), g.Integration
+	host = strings.ToLower(host)
+	r := policy.Request{
+		Principal: timeline.Reference{Type: integration.Entity, ID: i.Provider},
+		Action:    policy.SyncFetch,
+		Resource:  timeline.Reference{Type: policy.Host, ID: host},
+		Context: policy.Context{
+			Kind: i.Kind, Port: string(integration.SyncPull), Enabled: i.Enabled || g.Certifying,
+			Certified: i.IsCertified(now) || g.Certifying,
+		},
+		Item:    policy.Item{Provider: i.Provider, Title: host},
+		Payload: host,
+	}
+	for _, port := range i.Permissions {
+		r.Context.Permissions = append(r.Context.Permissions, string(port))
+	}
+	d, err := policy.Ask(ctx, g.Engine, g.Company, r, now)
+	d.DryRun = g.DryRun
+	return d, err
+}
