@@ -167,6 +167,10 @@ func TestPolicies_Test(t *testing.T) {
 		{"other policies", trial("memory.upsert", "memory", map[string]any{"policies": []any{enforced("frozen", frozen)}}), "denied frozen"},
 		{"no policies", trial("goal.update", "goal", map[string]any{"policies": []any{}}), "permitted permit-connector-actions"},
 		{"a note", trial("timeline.note", "timeline", nil), "permitted permit-connector-actions"},
+		{"a host with a dot at its end", trial("sync.fetch", "host", map[string]any{
+			"resource": map[string]any{"type": "host", "id": "API.GitHub.com."}, "context": map[string]any{"permissions": []string{"sync.pull"}},
+			"policies": []any{enforced("blocked", `forbid (principal, action, resource == Host::"api.github.com");`)},
+		}), "denied blocked"},
 		{"an endpoint that fails", disables("failing", nil), "permitted permit-service-actions"},
 		{"an endpoint that a policy keeps", disables("gone", []any{enforced("kept", `forbid (principal, action == Action::"endpoint.disable", resource);`)}), "denied kept"},
 		{"an integration that is not configured", trial("memory.upsert", "memory", map[string]any{

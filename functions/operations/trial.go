@@ -2,7 +2,6 @@ package operations
 
 import (
 	"context"
-	"strings"
 
 	"orgops/shared/base/fault"
 	"orgops/shared/domain/disabling"
@@ -11,6 +10,7 @@ import (
 	"orgops/shared/domain/memory"
 	"orgops/shared/domain/policy"
 	"orgops/shared/domain/timeline"
+	"orgops/shared/provider/egress"
 	"orgops/shared/provider/policyengine"
 	"orgops/shared/storage/store"
 	"orgops/shared/web"
@@ -120,7 +120,7 @@ func (d Deps) trialRequest(ctx context.Context, c store.Company, t PolicyTrial) 
 		facts.Certified = *assumed
 	}
 	if t.Action == policy.SyncFetch {
-		t.Resource.ID = strings.ToLower(t.Resource.ID)
+		t.Resource.ID = egress.Normalize(t.Resource.ID)
 		t.Resource.Title = t.Resource.ID
 	}
 	return policy.Request{

@@ -73,10 +73,13 @@ func Explain(d policy.Decision) string {
 
 func refused(d policy.Decision) error { return fault.New(fault.Forbidden, Explain(d)) }
 
+// Normalize returns a host as the policies name it: in lower case, and without the dots at its end, which lead to the same host.
+func Normalize(host string) string { return strings.TrimRight(strings.ToLower(host), ".") }
+
 // decide asks for the verdict on a host.
 func (g Gate) decide(ctx context.Context, host string) (policy.Decision, error) {
 	now, i := g.Now().UTC(), g.Integration
-	host = strings.ToLower(host)
+	host = Normalize(host)
 	r := policy.Request{
 		Principal: timeline.Reference{Type: integration.Entity, ID: i.Provider},
 		Action:    policy.SyncFetch,
