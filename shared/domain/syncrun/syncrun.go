@@ -93,6 +93,7 @@ type Work struct {
 	LeaseUntil      time.Time       `json:"leaseUntil,omitzero"`  // no other worker takes the run before
 	Incomplete      bool            `json:"incomplete,omitempty"` // a page may have missed items, so nothing is removed
 	Sweep           *Sweep          `json:"sweep,omitempty"`      // set when every page of a full run has been fetched
+	Shadowed        []string        `json:"shadowed,omitempty"`   // hosts with a stored decision that the log-only policies would change
 }
 
 // Sweep holds how far a full run has looked for stored items that the provider no longer has.

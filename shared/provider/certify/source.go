@@ -54,9 +54,10 @@ func (e Examiner) fetch(
 	gate := egress.Gate{
 		Engine: e.Engine, Company: c.Company, Integration: c.Integration, Now: e.Now, DryRun: true, Certifying: true,
 	}
-	return gate.Fetch(ctx, func(ctx context.Context) (connector.FetchedPage, error) {
+	page, decided, err := gate.Fetch(ctx, func(ctx context.Context) (connector.FetchedPage, error) {
 		return source.Fetch(ctx, connector.Fetch{Config: c.Integration.Config, Credentials: credentials, Full: true})
 	})
+	return page, decided.Refusal, err
 }
 
 // credentials proves that a fetch with wrong credentials fails where one with the stored credentials succeeded.

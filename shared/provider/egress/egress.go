@@ -5,6 +5,7 @@ package egress
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -31,11 +32,17 @@ type Gate struct {
 	Certifying bool
 }
 
+// Decisions holds the decisions of a fetch that are worth storing.
+type Decisions struct {
+	Refusal *policy.Decision  // nil: every request was permitted
+	Shadows []policy.Decision // the permitted ones that the log-only policies would refuse, one for each host
+}
+
 // Fetch fetches a page under the policies: each request of the connector needs a permitted decision on its host. If the policies
-// refuse a host, Fetch returns the decision and an error of kind fault.Forbidden, also if the connector ignored the refusal.
+// refuse a host, Fetch returns an error of kind fault.Forbidden, also if the connector ignored the refusal.
 func (g Gate) Fetch(
 	ctx context.Context, fetch func(context.Context) (connector.FetchedPage, error),
-) (connector.FetchedPage, *policy.Decision, error) {
+) (connector.FetchedPage, Decisions, error) {
 	var found keeper
 	page, err := fetch(outbound.WithPermit(ctx, func(ctx context.Context, host string) error {
 		d, err := g.decide(ctx, host)
@@ -44,26 +51,38 @@ func (g Gate) Fetch(
 		}
 		return found.keep(d)
 	}))
-	if found.refusal == nil {
-		return page, nil, err
+	decided := found.all()
+	if decided.Refusal == nil {
+		return page, decided, err
 	}
-	return connector.FetchedPage{}, found.refusal, refused(*found.refusal)
+	return connector.FetchedPage{}, decided, refused(*decided.Refusal)
 }
 
-// keeper keeps the last refusal of a fetch. A connector may send requests concurrently.
+// keeper keeps the decisions of a fetch, of which the last refusal. A connector may send requests concurrently.
 type keeper struct {
-	mu      sync.Mutex
-	refusal *policy.Decision
+	mu   sync.Mutex
+	kept Decisions
 }
 
+// keep returns an error for a decision that refuses.
 func (k *keeper) keep(d policy.Decision) error {
-	if d.Verdict == policy.Permitted {
-		return nil
-	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	k.refusal = &d
-	return refused(d)
+	if d.Verdict != policy.Permitted {
+		k.kept.Refusal = &d
+		return refused(d)
+	}
+	same := func(other policy.Decision) bool { return other.Resource == d.Resource }
+	if d.Shadow != nil && !slices.ContainsFunc(k.kept.Shadows, same) {
+		k.kept.Shadows = append(k.kept.Shadows, d)
+	}
+	return nil
+}
+
+func (k *keeper) all() Decisions {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.kept
 }
 
 // Explain says which host a decision refuses, and why.

@@ -2,10 +2,8 @@ package egress_test
 
 import (
 	"context"
-	"io"
 	"net/http"
 	"net/http/httptest"
-	"strings"
 	"testing"
 	"time"
 
@@ -26,7 +24,7 @@ type network struct{ reached []string }
 
 func (n *network) RoundTrip(req *http.Request) (*http.Response, error) {
 	n.reached = append(n.reached, req.URL.Host)
-	return &http.Response{StatusCode: http.StatusOK, Body: io.NopCloser(strings.NewReader(""))}, nil
+	return &http.Response{StatusCode: http.StatusOK, Body: http.NoBody}, nil
 }
 
 // A policy about a host holds for every spelling that leads to it.
@@ -52,11 +50,11 @@ func TestGate_Fetch_Spellings(t *testing.T) {
 	for _, tt := range tests {
 		n := &network{}
 		client := outbound.New(outbound.Options{Transport: n})
-		_, refusal, err := gate.Fetch(t.Context(), func(ctx context.Context) (connector.FetchedPage, error) {
+		_, decided, err := gate.Fetch(t.Context(), func(ctx context.Context) (connector.FetchedPage, error) {
 			_, err := client.Do(httptest.NewRequestWithContext(ctx, http.MethodGet, "https://"+tt.host+"/", nil))
 			return connector.FetchedPage{}, err
 		})
-		if got := refusal != nil; got != tt.refused {
+		if got := decided.Refusal != nil; got != tt.refused {
 			t.Errorf("%s: refused = %t, want %t: %v", tt.host, got, tt.refused, err)
 		}
 		if got := fault.KindOf(err) == fault.Forbidden; got != tt.refused {
