@@ -10,7 +10,6 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/cedar-policy/cedar-go"
 	"github.com/cedar-policy/cedar-go/x/exp/ast"
 	"github.com/cedar-policy/cedar-go/x/exp/schema"
 	"github.com/cedar-policy/cedar-go/x/exp/schema/resolved"
@@ -100,45 +99,6 @@ func check(s *resolved.Schema, text string) []string {
 		}
 	}
 	slices.Sort(details) // Cedar's own order differs from one check to the next
-	return append(details, checkApproval(parsed)...)
-}
-
-// example shows an approval that takes effect.
-const example = `@approval("why a person has to agree") forbid (…) unless { context.approval == context.digest };`
-
-// checkApproval refuses an approval on a permit, because another permit would do without the approval. It also refuses an
-// approval that could not lift its forbid.
-func checkApproval(p *cedar.Policy) []string {
-	if _, asks := p.Annotations()[policyengine.Approval]; !asks {
-		return nil
-	}
-	if p.Effect() != cedar.Forbid {
-		return []string{"line 1: @approval stands on a permit, which another permit would bypass; write " + example}
-	}
-	for _, c := range (*ast.Policy)(p.AST()).Conditions {
-		if c.Condition == ast.ConditionUnless && offersApproval(c.Body) {
-			return nil
-		}
-	}
-	return []string{"line 1: @approval needs an unless that the approval meets; write " + example}
-}
-
-// offersApproval reports whether a condition is context.approval == context.digest, or has it as an alternative.
-func offersApproval(n ast.IsNode) bool {
-	switch n := n.(type) {
-	case ast.NodeTypeOr:
-		return offersApproval(n.Left) || offersApproval(n.Right)
-	case ast.NodeTypeEquals:
-		return isFact(n.Left, "approval") && isFact(n.Right, "digest") || isFact(n.Left, "digest") && isFact(n.Right, "approval")
-	}
-	return false
-}
-
-func isFact(n ast.IsNode, name string) bool {
-	access, ok := n.(ast.NodeTypeAccess)
-	if !ok || string(access.Value) != name {
-		return false
-	}
-	variable, ok := access.Arg.(ast.NodeTypeVariable)
-	return ok && variable.Name == "context"
+	details = append(details, checkAnnotations(text, parsed)...)
+	return append(details, checkApproval(s, parsed)...)
 }

@@ -33,8 +33,14 @@ func TestChecker_Check_OK(t *testing.T) {
 		`forbid (principal == Integration::"github", action == Action::"goal.update", resource) when { resource.percent < 50 };`,
 		`forbid (principal, action in Action::"connector", resource) when { resource.title like "*secret*" } unless { principal.certified };`,
 		`forbid (principal, action, resource) when { resource has state && resource.state == "closed" };`,
-		`@approval("agree") forbid (principal, action, resource is Goal) unless { context.approval == context.digest };`,
-		`@approval("agree") forbid (principal, action, resource is Goal) unless { resource.percent > 3 || context.digest == context.approval };`,
+		`@approval("agree") forbid (principal, action == Action::"goal.update", resource) unless { context.approval == context.digest };`,
+		`@approval("agree") forbid (principal, action == Action::"goal.update", resource) unless { resource.percent > 3 || context.digest == context.approval };`,
+		`@approval("agree") forbid (principal, action in Action::"connector", resource is Note) unless { context.approval == context.digest };`,
+		`@approval("agree") forbid (principal is Executive, action, resource) unless { context.approval == context.digest };`,
+		`@approval("agree") forbid (principal is Service, action, resource) unless { context.approval == context.digest };`,
+		`@approval("agree") forbid (principal == Integration::"github", action in [Action::"memory.upsert", Action::"timeline.note"], resource) unless { context.approval == context.digest };`,
+		`permit (principal, action, resource) when { context.approval == context.digest };`,
+		`@id("a") @region("eu") @person("me") @re("x") forbid (principal, action, resource is Host);`,
 		`@reason("no") @owner("me") forbid (principal, action, resource) unless { principal.permissions.contains(context.port) };`,
 	} {
 		if got := check(t, text); len(got) != 0 {
@@ -53,6 +59,8 @@ func TestChecker_Check_Problems(t *testing.T) {
 		`Action::"recommendation.claim": [Executive] on [Recommendation]; Action::"recommendation.dismiss": [Executive] on [Recommendation]; ` +
 		`Action::"sync.fetch": [Integration] on [Host]; ` +
 		`Action::"timeline.note": [Integration Executive] on [Note]`
+	const liftable = `Action::"deliveries.recover", Action::"endpoint.disable", Action::"goal.note", Action::"goal.update", Action::"integration.disable", ` +
+		`Action::"memory.sync", Action::"memory.upsert", Action::"recommendation.claim", Action::"recommendation.dismiss", Action::"timeline.note"`
 	tests := []struct {
 		name, text string
 		want       []string
@@ -84,6 +92,27 @@ func TestChecker_Check_Problems(t *testing.T) {
 			[]string{"line 1: the types Long and String are not compatible"}},
 		{"an approval on a permit", `@approval("x") permit (principal, action, resource) when { context.approval == context.digest };`, []string{
 			`line 1: @approval stands on a permit, which another permit would bypass; write @approval("why a person has to agree") forbid (…) unless { context.approval == context.digest };`}},
+		{"an approval of a removal", `@approval("x") forbid (principal, action == Action::"goal.delete", resource) unless { context.approval == context.digest };`,
+			[]string{"line 1: @approval covers goal.delete, which no approval lifts; an approval can lift action in [" + liftable + "]"}},
+		{"an approval of a fetch", `@approval("x") forbid (principal, action, resource == Host::"example.com") unless { context.approval == context.digest };`,
+			[]string{"line 1: @approval covers sync.fetch, which no approval lifts; an approval can lift action in [" + liftable + "]"}},
+		{"an approval of a removal among others", `@approval("x") forbid (principal, action in [Action::"memory.delete", Action::"memory.upsert"], resource) unless { context.approval == context.digest };`,
+			[]string{`line 1: @approval covers memory.delete, which no approval lifts; an approval can lift action in [Action::"memory.upsert"]`}},
+		{"an approval of all that is about goals", `@approval("x") forbid (principal, action, resource is Goal) unless { context.approval == context.digest };`,
+			[]string{`line 1: @approval covers goal.delete, which no approval lifts; an approval can lift action in [Action::"goal.note", Action::"goal.update"]`}},
+		{"an approval of all that connectors do", `@approval("x") forbid (principal, action in Action::"connector", resource) unless { context.approval == context.digest };`, []string{
+			`line 1: @approval covers goal.delete, memory.delete, sync.fetch, which no approval lifts; ` +
+				`an approval can lift action in [Action::"goal.update", Action::"memory.upsert", Action::"timeline.note"]`}},
+		{"a forbid that asks no person", `forbid (principal, action, resource is Note) unless { context.approval == context.digest };`, []string{
+			`line 1: the forbid reads context.approval without @approval, so no person is asked and it always denies; ` +
+				`write @approval("why a person has to agree") forbid (…) unless { context.approval == context.digest };`}},
+		{"a forbid that reads the approval inside of another condition", `forbid (principal, action, resource is Note) when { !(resource.title == "x" && context["approval"] == "") };`, []string{
+			`line 1: the forbid reads context.approval without @approval, so no person is asked and it always denies; ` +
+				`write @approval("why a person has to agree") forbid (…) unless { context.approval == context.digest };`}},
+		{"misspelt annotations", "@reasons(\"x\")\n@Approval(\"x\")\n@aprovel(\"x\") forbid (principal, action, resource);", []string{
+			"line 2: @Approval has no meaning; write @approval, or another name",
+			"line 3: @aprovel has no meaning; write @approval, or another name",
+			"line 1: @reasons has no meaning; write @reason, or another name"}},
 		{"an approval that cannot lift", `@approval("x") forbid (principal, action, resource) unless { context.approval == context.digest && principal.certified };`, []string{
 			`line 1: @approval needs an unless that the approval meets; write @approval("why a person has to agree") forbid (…) unless { context.approval == context.digest };`}},
 	}
