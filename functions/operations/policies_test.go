@@ -2,12 +2,16 @@ package operations_test
 
 import (
 	"fmt"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
+	"orgops/shared/domain/executive"
 	"orgops/shared/domain/policy"
+	"orgops/shared/provider/policyengine/policycheck"
 	"orgops/shared/storage/store"
 	"orgops/shared/testkit/errtest"
 	"orgops/shared/testkit/webtest"
@@ -195,9 +199,87 @@ func TestPolicies_Test(t *testing.T) {
 		}
 	}
 	d.Do("POST", path(d.Harness, "/policies/test"), d.A.Token, trial("goal.update", "memory", nil)).WantProblem(422, "invalid")
-	d.Do("POST", path(d.Harness, "/policies/test"), d.A.Token, trial("memory.delete", "memory", nil)).WantProblem(422, "invalid")
+	d.Do("POST", path(d.Harness, "/policies/test"), d.A.Token, trial("memory.destroy", "memory", nil)).WantProblem(422, "invalid")
 	d.Do("POST", path(d.Harness, "/policies/test"), d.A.Token, trial("endpoint.disable", "integration", nil)).WantProblem(422, "invalid")
 	d.Do("POST", path(d.Harness, "/policies/test"), d.A.Token, trial("goal.update", "goal", map[string]any{
 		"policies": []any{enforced("a", "permit")}})).WantProblem(422, "invalid")
 	d.wantItems(policy.Prefix, 0)
+}
+
+// TestPolicies_Test_Actions tries every action of the schema, with each type of principal that may ask for it: a policy about the
+// action and its resource decides, and without the policy the action is permitted.
+func TestPolicies_Test_Actions(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	types := map[string]string{
+		"Integration": "integration", "Executive": "executive", "Service": "service", "Memory": "memory", "Goal": "goal", "Note": "timeline",
+		"Provider": "integration", "Recommendation": "recommendation", "Host": "host", "Endpoint": "integration",
+	}
+	ports := map[string]string{"memory.delete": "memory.upsert", "goal.delete": "goal.update", "sync.fetch": "sync.pull"}
+	actions := regexp.MustCompile(`action "([a-z.]+)" in .* principal: \[?([A-Za-z, ]+)\]?, resource: ([A-Za-z]+)`).FindAllStringSubmatch(policycheck.Schema, -1)
+	if got, want := len(actions), strings.Count(policycheck.Schema, "appliesTo"); got != want {
+		t.Fatalf("%d actions of the schema were read, want %d", got, want)
+	}
+	for _, a := range actions {
+		action, resource := a[1], a[3]
+		permission := action
+		if port, ok := ports[action]; ok {
+			permission = port
+		}
+		facts := map[string]any{"permissions": []string{permission}, "enabled": true, "certified": true}
+		for _, principal := range strings.Split(a[2], ", ") {
+			body := map[string]any{
+				"principal": map[string]any{"type": types[principal], "id": "orgops"}, "action": action, "context": facts,
+				"resource": map[string]any{"type": types[resource], "id": "that.example", "title": "that.example"},
+			}
+			var got policy.Decision
+			d.Do("POST", path(d.Harness, "/policies/test"), d.A.Token, body).Want(200).JSON(&got)
+			if got.Verdict != policy.Permitted {
+				t.Errorf("%s of %s: decision %+v, want it permitted", action, principal, got)
+			}
+			text := fmt.Sprintf(`forbid (principal is %s, action == Action::%q, resource is %s) when { context.port == %q };`, principal, action, resource, permission)
+			body["policies"] = []any{enforced("own", text)}
+			d.Do("POST", path(d.Harness, "/policies/test"), d.A.Token, body).Want(200).JSON(&got)
+			if want := []string{"own"}; !slices.Equal(got.Policies, want) {
+				t.Errorf("%s of %s: policies %v decided, want %v", action, principal, got.Policies, want)
+			}
+		}
+	}
+}
+
+// A trial of an executive's action uses the stored executive, and policies read what the action is about.
+func TestPolicies_Test_Executive(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	e := executive.Executive{ID: executive.IDOf("clerk"), Draft: executive.Draft{
+		Name: "clerk", Role: "assistant", Owner: d.A.UserID, Actions: []executive.Action{executive.GoalNote, executive.RecommendationClaim},
+	}}
+	errtest.Must(t, d.c.Commit(t.Context(), d.c.Create(executive.Key(e.ID), executive.Entity, e)))
+	ask := func(action string, resource map[string]any, text string) map[string]any {
+		return map[string]any{
+			"principal": map[string]any{"type": "executive", "id": e.ID}, "action": action, "resource": resource, "policies": []any{enforced("own", text)},
+		}
+	}
+	goal := map[string]any{"type": "goal", "id": "g", "provider": "github", "title": "Ship", "state": "open"}
+	advice := map[string]any{"type": "recommendation", "id": "r", "kind": "connect-source", "priority": "P1", "title": "Connect"}
+	tests := []struct {
+		name string
+		body map[string]any
+		want string
+	}{
+		{"declared", ask("goal.note", goal, `forbid (principal, action, resource is Goal) when { resource.provider == "linear" };`), "permitted permit-executive-actions"},
+		{"a goal of a provider", ask("goal.note", goal, `forbid (principal, action, resource is Goal) when { resource.provider == "github" };`), "denied own"},
+		{"a role", ask("goal.note", goal, `forbid (principal is Executive, action, resource) when { principal.role == "assistant" };`), "denied own"},
+		{"a recommendation", ask("recommendation.claim", advice,
+			`forbid (principal, action, resource is Recommendation) when { resource.rule == "connect-source" && resource.priority == "P1" };`), "denied own"},
+		{"not declared", ask("memory.sync", map[string]any{"type": "integration", "id": "github"},
+			`forbid (principal, action, resource is Provider) when { resource.provider == "github" };`), "denied executive-declares-action own"},
+	}
+	for _, tt := range tests {
+		var got policy.Decision
+		d.Do("POST", path(d.Harness, "/policies/test"), d.A.Token, tt.body).Want(200).JSON(&got)
+		if line := strings.Join(append([]string{string(got.Verdict)}, got.Policies...), " "); line != tt.want {
+			t.Errorf("%s: decision %q, want %q", tt.name, line, tt.want)
+		}
+	}
 }

@@ -2,15 +2,22 @@ package operations
 
 import (
 	"context"
+	"slices"
+	"strings"
 
 	"orgops/shared/base/fault"
 	"orgops/shared/domain/disabling"
+	"orgops/shared/domain/executive"
 	"orgops/shared/domain/goal"
 	"orgops/shared/domain/integration"
 	"orgops/shared/domain/memory"
 	"orgops/shared/domain/policy"
+	"orgops/shared/domain/recommendation"
 	"orgops/shared/domain/timeline"
+	"orgops/shared/domain/user"
+	"orgops/shared/provider/acting"
 	"orgops/shared/provider/egress"
+	"orgops/shared/provider/intake"
 	"orgops/shared/provider/policyengine"
 	"orgops/shared/storage/store"
 	"orgops/shared/web"
@@ -19,24 +26,26 @@ import (
 // PolicyTrial describes an action to decide on without carrying it out.
 type PolicyTrial struct {
 	Principal TrialPrincipal     `json:"principal" doc:"who would ask"`
-	Action    string             `json:"action" enum:"memory.upsert,goal.update,timeline.note,sync.fetch,endpoint.disable" doc:"the action that would be asked for" example:"goal.update"`
+	Action    string             `json:"action" enum:"memory.upsert,memory.delete,goal.update,goal.delete,timeline.note,sync.fetch,goal.note,memory.sync,recommendation.claim,recommendation.dismiss,integration.disable,deliveries.recover,endpoint.disable" doc:"the action that would be asked for" example:"goal.update"`
 	Resource  TrialResource      `json:"resource" doc:"what the action would store"`
 	Context   TrialContext       `json:"context,omitempty" doc:"facts to assume"`
 	Policies  []policy.Statement `json:"policies,omitempty" nullable:"false" maxItems:"100" doc:"company policies to try; without them, the stored ones decide"`
 }
 
-// TrialPrincipal names who would ask: an integration, or the service for endpoint.disable.
+// TrialPrincipal names who would ask: an integration, an executive, or the service.
 type TrialPrincipal struct {
-	Type string `json:"type" enum:"integration,service" doc:"integration, or service for endpoint.disable" example:"integration"`
-	ID   string `json:"id" maxLength:"64" doc:"the provider's name; of the service, orgops" example:"github"`
+	Type string `json:"type" enum:"integration,executive,service" doc:"integration for what a connector does, executive for what an executive does, service for endpoint.disable" example:"integration"`
+	ID   string `json:"id" maxLength:"64" doc:"the provider's name; of an executive, its id; of the service, orgops" example:"github"`
 }
 
 // TrialResource holds what an action would store, as far as policies may read it.
 type TrialResource struct {
-	Type       string `json:"type" enum:"memory,goal,timeline,host,integration" doc:"memory for memory.upsert, goal for goal.update, timeline for timeline.note, host for sync.fetch, integration for endpoint.disable" example:"goal"`
+	Type       string `json:"type" enum:"memory,goal,timeline,host,integration,recommendation" doc:"memory for memory.upsert and memory.delete; goal for the actions on goals; timeline for timeline.note; host for sync.fetch; recommendation for the actions on recommendations; integration for the others" example:"goal"`
 	ID         string `json:"id,omitempty" maxLength:"253" doc:"its id; of a host or an integration, its name" example:"api.github.com"`
 	ExternalID string `json:"externalId,omitempty" maxLength:"512" doc:"of a memory or a goal" example:"octo/app/milestones/1"`
-	Kind       string `json:"kind,omitempty" maxLength:"64" doc:"of a memory" example:"issue"`
+	Provider   string `json:"provider,omitempty" maxLength:"64" doc:"of a goal on which an executive notes: where the goal comes from" example:"github"`
+	Kind       string `json:"kind,omitempty" maxLength:"64" doc:"of a memory; of a recommendation, its rule" example:"issue"`
+	Priority   string `json:"priority,omitempty" enum:"P1,P2,P3,P4" doc:"of a recommendation" example:"P1"`
 	Title      string `json:"title,omitempty" maxLength:"1024" doc:"its title" example:"Ship the beta"`
 	State      string `json:"state,omitempty" enum:"open,closed" doc:"of a goal" example:"closed"`
 	Percent    int    `json:"percent,omitempty" minimum:"0" maximum:"100" format:"int32" doc:"of a goal's progress" example:"40"`
@@ -44,12 +53,12 @@ type TrialResource struct {
 	Reason     string `json:"reason,omitempty" enum:"gone,failing" doc:"of an endpoint that would be disabled: it answered 410, or nothing has reached it for five days" example:"failing"`
 }
 
-// TrialContext holds facts that a trial assumes instead of the integration's own.
+// TrialContext holds facts that a trial assumes instead of the own ones of the integration or the executive.
 type TrialContext struct {
-	Permissions *[]integration.Port `json:"permissions,omitempty" maxItems:"20" doc:"the integration's permissions"`
-	Enabled     *bool               `json:"enabled,omitempty" doc:"whether the integration is enabled"`
-	Certified   *bool               `json:"certified,omitempty" doc:"whether it is out of the sandbox"`
-	Approved    bool                `json:"approved,omitempty" doc:"decide as if a person had approved the action"`
+	Permissions *[]string `json:"permissions,omitempty" maxItems:"20" doc:"the integration's permissions, or the actions that the executive declares"`
+	Enabled     *bool     `json:"enabled,omitempty" doc:"whether the integration is enabled, or the owner of the executive is an active user"`
+	Certified   *bool     `json:"certified,omitempty" doc:"whether it is out of the sandbox"`
+	Approved    bool      `json:"approved,omitempty" doc:"decide as if a person had approved the action"`
 }
 
 type trialInput struct{ Body PolicyTrial }
@@ -58,11 +67,13 @@ type decisionOutput struct{ Body policy.Decision }
 
 // testPolicies decides on an action and changes nothing.
 func (d Deps) testPolicies(ctx context.Context, in *trialInput) (*decisionOutput, error) {
-	if want := resourceOf(in.Body.Action); in.Body.Resource.Type != want {
+	kind := trialKindOf(in.Body.Action)
+	if want := kind.resource; in.Body.Resource.Type != want {
 		return nil, fault.Refuse([]fault.FieldError{{Pointer: "/resource/type", Detail: "the resource of " + in.Body.Action + " is of type " + want}})
 	}
-	if want := principalOf(in.Body.Action); in.Body.Principal.Type != want {
-		return nil, fault.Refuse([]fault.FieldError{{Pointer: "/principal/type", Detail: "the principal of " + in.Body.Action + " is of type " + want}})
+	if want := kind.principals; !slices.Contains(want, in.Body.Principal.Type) {
+		detail := "the principal of " + in.Body.Action + " is of type " + strings.Join(want, " or ")
+		return nil, fault.Refuse([]fault.FieldError{{Pointer: "/principal/type", Detail: detail}})
 	}
 	c := web.Tenant(ctx)
 	set, err := d.trialSet(ctx, c, in.Body.Policies)
@@ -95,23 +106,18 @@ func (d Deps) trialSet(ctx context.Context, c store.Company, own []policy.Statem
 	return policyengine.Compile(stored.Policies)
 }
 
-// trialRequest makes the request that a trial describes. An integration that is not configured has no permission.
+// trialRequest makes the request that a trial describes.
 func (d Deps) trialRequest(ctx context.Context, c store.Company, t PolicyTrial) (policy.Request, error) {
 	if t.Action == policy.EndpointDisable {
 		disables := disabling.Case{Company: c, Integration: integration.Integration{Provider: t.Resource.ID}, Reason: t.Resource.Reason}
 		return disables.Question(), nil
 	}
-	i, _, err := integration.Load(ctx, c, t.Principal.ID)
-	if err != nil && fault.KindOf(err) != fault.NotFound {
+	facts, err := d.trialFacts(ctx, c, t)
+	if err != nil {
 		return policy.Request{}, err
 	}
-	facts := policy.Context{Kind: i.Kind, Port: portOf(t.Action), Enabled: i.Enabled, Certified: i.IsCertified(d.Now())}
-	ports := i.Permissions
 	if assumed := t.Context.Permissions; assumed != nil {
-		ports = *assumed
-	}
-	for _, port := range ports {
-		facts.Permissions = append(facts.Permissions, string(port))
+		facts.Permissions = *assumed
 	}
 	if assumed := t.Context.Enabled; assumed != nil {
 		facts.Enabled = *assumed
@@ -119,45 +125,80 @@ func (d Deps) trialRequest(ctx context.Context, c store.Company, t PolicyTrial) 
 	if assumed := t.Context.Certified; assumed != nil {
 		facts.Certified = *assumed
 	}
-	if t.Action == policy.SyncFetch {
+	switch t.Resource.Type {
+	case policy.Host:
 		t.Resource.ID = egress.Normalize(t.Resource.ID)
 		t.Resource.Title = t.Resource.ID
+	case integration.Entity:
+		t.Resource.Provider, t.Resource.Title = t.Resource.ID, t.Resource.ID
+	}
+	if t.Principal.Type == integration.Entity {
+		t.Resource.Provider = t.Principal.ID
 	}
 	return policy.Request{
-		Principal: timeline.Reference{Type: integration.Entity, ID: t.Principal.ID}, Action: t.Action,
+		Principal: timeline.Reference{Type: t.Principal.Type, ID: t.Principal.ID}, Action: t.Action,
 		Resource: timeline.Reference{Type: t.Resource.Type, ID: t.Resource.ID}, Context: facts, Payload: t.Resource,
 		Item: policy.Item{
-			Provider: t.Principal.ID, ExternalID: t.Resource.ExternalID, Kind: t.Resource.Kind, Title: t.Resource.Title,
-			Subject: t.Resource.Subject, State: t.Resource.State, Percent: t.Resource.Percent,
+			Provider: t.Resource.Provider, ExternalID: t.Resource.ExternalID, Kind: t.Resource.Kind, Title: t.Resource.Title,
+			Subject: t.Resource.Subject, State: t.Resource.State, Percent: t.Resource.Percent, Priority: t.Resource.Priority,
 		},
 	}, nil
 }
 
-func resourceOf(action string) string {
+// trialFacts returns the stored facts about the principal of a trial. An integration that is not configured has no permission,
+// and an executive that does not exist declares no action.
+func (d Deps) trialFacts(ctx context.Context, c store.Company, t PolicyTrial) (policy.Context, error) {
+	facts := policy.Context{Port: t.Action}
+	if t.Principal.Type == executive.Entity {
+		e, err := executive.Load(ctx, c, t.Principal.ID)
+		if err != nil && fault.KindOf(err) != fault.NotFound {
+			return facts, err
+		}
+		owner, err := acting.OwnerState(ctx, c, e.Owner)
+		facts.Kind, facts.Enabled, facts.Certified = e.Role, owner == user.Active, e.StateAt(d.Now()) == executive.Certified
+		for _, declared := range e.Actions {
+			facts.Permissions = append(facts.Permissions, string(declared))
+		}
+		return facts, err
+	}
+	i, _, err := integration.Load(ctx, c, t.Principal.ID)
+	if err != nil && fault.KindOf(err) != fault.NotFound {
+		return facts, err
+	}
+	facts.Kind, facts.Enabled, facts.Certified = i.Kind, i.Enabled, i.IsCertified(d.Now())
+	if port := trialKindOf(t.Action).port; port != "" {
+		facts.Port = string(port)
+	}
+	for _, port := range i.Permissions {
+		facts.Permissions = append(facts.Permissions, string(port))
+	}
+	return facts, nil
+}
+
+// trialKind describes what a trial of an action needs.
+type trialKind struct {
+	resource   string           // the type
+	principals []string         // the types
+	port       integration.Port // "": the permission has the action's name
+}
+
+func trialKindOf(action string) trialKind {
+	connector, agent := []string{integration.Entity}, []string{executive.Entity}
 	switch action {
-	case string(integration.MemoryUpsert):
-		return memory.Entity
-	case string(integration.GoalUpdate):
-		return goal.Entity
+	case string(integration.MemoryUpsert), intake.MemoryDelete:
+		return trialKind{memory.Entity, connector, integration.MemoryUpsert}
+	case string(integration.GoalUpdate), intake.GoalDelete:
+		return trialKind{goal.Entity, connector, integration.GoalUpdate}
 	case policy.SyncFetch:
-		return policy.Host
+		return trialKind{policy.Host, connector, integration.SyncPull}
 	case policy.EndpointDisable:
-		return integration.Entity
+		return trialKind{integration.Entity, []string{policy.ServiceType}, ""}
+	case string(executive.GoalNote):
+		return trialKind{goal.Entity, agent, ""}
+	case string(executive.RecommendationClaim), string(executive.RecommendationDismiss):
+		return trialKind{recommendation.Entity, agent, ""}
+	case string(executive.MemorySync), string(executive.IntegrationDisable), string(executive.DeliveriesRecover):
+		return trialKind{integration.Entity, agent, ""}
 	}
-	return timeline.Entity
-}
-
-func principalOf(action string) string {
-	if action == policy.EndpointDisable {
-		return policy.ServiceType
-	}
-	return integration.Entity
-}
-
-// portOf returns the permission that an action needs.
-func portOf(action string) string {
-	if action == policy.SyncFetch {
-		return string(integration.SyncPull)
-	}
-	return action
+	return trialKind{timeline.Entity, []string{integration.Entity, executive.Entity}, ""}
 }
