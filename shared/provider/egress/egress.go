@@ -35,7 +35,7 @@ type Gate struct {
 // Decisions holds the decisions of a fetch that are worth storing.
 type Decisions struct {
 	Refusal *policy.Decision  // nil: every request was permitted
-	Shadows []policy.Decision // the permitted ones that the log-only policies would refuse, one for each host
+	Shadows []policy.Decision // of permitted hosts that the log-only policies would refuse; one decision for each host
 }
 
 // Fetch fetches a page under the policies: each request of the connector needs a permitted decision on its host. If the policies

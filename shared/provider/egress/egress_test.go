@@ -51,8 +51,11 @@ func TestGate_Fetch_Spellings(t *testing.T) {
 		n := &network{}
 		client := outbound.New(outbound.Options{Transport: n})
 		_, decided, err := gate.Fetch(t.Context(), func(ctx context.Context) (connector.FetchedPage, error) {
-			_, err := client.Do(httptest.NewRequestWithContext(ctx, http.MethodGet, "https://"+tt.host+"/", nil))
-			return connector.FetchedPage{}, err
+			answer, err := client.Do(httptest.NewRequestWithContext(ctx, http.MethodGet, "https://"+tt.host+"/", nil))
+			if err != nil {
+				return connector.FetchedPage{}, err
+			}
+			return connector.FetchedPage{}, answer.Body.Close()
 		})
 		if got := decided.Refusal != nil; got != tt.refused {
 			t.Errorf("%s: refused = %t, want %t: %v", tt.host, got, tt.refused, err)

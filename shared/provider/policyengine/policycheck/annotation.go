@@ -11,7 +11,7 @@ import (
 	"orgops/shared/provider/policyengine"
 )
 
-// checkAnnotations refuses an annotation that looks like a typo of one that has a meaning. A company may write any others, such
+// checkAnnotations refuses an annotation that looks like a typo of @approval or @reason. A company may write any others, such
 // as @id or @owner.
 func checkAnnotations(text string, p *cedar.Policy) []string {
 	var details []string
@@ -26,7 +26,7 @@ func checkAnnotations(text string, p *cedar.Policy) []string {
 	return details
 }
 
-// typos counts the letters that are missing, added, wrong or exchanged with their neighbor between a word and the one that is meant.
+// typos counts the letters of a that are missing, added, wrong or exchanged with their neighbor, if b is meant.
 func typos(a, b string) int {
 	if len(a) > 2*len(b) {
 		return len(a)
