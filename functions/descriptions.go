@@ -140,6 +140,8 @@ func descriptions() map[string]string {
 		"Rotation":              "The new signing secret, and how long the earlier ones stay valid",
 		"Run":                   "One sync of a provider",
 		"Schedule":              "How often an integration is synced without a request",
+		"SampleEvent":           "Shows a subscriber what a delivery looks like; nothing happened",
+		"SampleEventData":       "What the sample was sent for",
 		"Section":               "A part of the brief about one subject",
 		"Sentence":              "A statement of the brief, with the facts that support it",
 		"Shadow":                "The verdict if the policies that are log-only were enforced",

@@ -47,6 +47,25 @@ func documentEvents(doc *huma.OpenAPI) {
 			doc.Webhooks[name] = &huma.PathItem{Post: delivery(name, s.name+"Event")}
 		}
 	}
+	documentSample(doc)
+}
+
+// documentSample adds the event that a test and a certification send. Endpoints receive it without a subscription.
+func documentSample(doc *huma.OpenAPI) {
+	schemas := doc.Components.Schemas
+	data := huma.SchemaFromType(schemas, reflect.TypeFor[event.SampleData]())
+	data.AdditionalProperties = true
+	schemas.Map()["SampleEventData"] = data
+	schemas.Map()["SampleEvent"] = envelope(subject{name: "Sample", events: []string{event.Sample}})
+	hook := delivery(event.Sample, "SampleEvent")
+	hook.Description = "Sent by the test and the certification of a webhook integration, with any subscription. It reports no change. " +
+		"The certification also sends it with a wrong signature and with an old timestamp, and expects a 4xx. Verify the signature before you read the body."
+	hook.Responses = map[string]*huma.Response{
+		"204":     {Description: "Received. Any 2xx within 5 seconds counts"},
+		"4XX":     {Description: "Refused, as a wrong signature or an old timestamp must be"},
+		"default": {Description: "Not received: the test or the certification reports it, and nothing is retried"},
+	}
+	doc.Webhooks[event.Sample] = &huma.PathItem{Post: hook}
 }
 
 // eventData returns the schema of an event's data: the fields of the item that the event is about. No field is required,
@@ -75,7 +94,7 @@ func envelope(s subject) *huma.Schema {
 		Properties: map[string]*huma.Schema{
 			"id":        {Type: huma.TypeString, Format: "uuid", Description: "The event's id, which is also the webhook-id; a repeat has the same id"},
 			"type":      {Type: huma.TypeString, Enum: types, Description: "The event's name"},
-			"timestamp": {Type: huma.TypeString, Format: "date-time", Description: "When the change was committed"},
+			"timestamp": {Type: huma.TypeString, Format: "date-time", Description: "When the change was committed; when a sample was sent"},
 			"companyId": {Type: huma.TypeString, Format: "uuid", Description: "The company of the event"},
 			"data":      {Ref: web.ComponentRef(s.name + "EventData"), Description: "What the event is about"},
 		},

@@ -2,6 +2,7 @@ package acceptance_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"maps"
 	"os"
 	"slices"
@@ -15,6 +16,13 @@ import (
 type document struct {
 	Paths      map[string]map[string]operationObject
 	Components struct{ Schemas map[string]*schemaObject }
+	Webhooks   map[string]struct {
+		Post struct {
+			RequestBody struct {
+				Content map[string]struct{ Schema *schemaObject }
+			}
+		}
+	}
 }
 
 type operationObject struct {
@@ -122,37 +130,39 @@ func TestDocument_Examples(t *testing.T) {
 					if err := json.Unmarshal(content.Example, &example); err != nil {
 						t.Errorf("%s has no example: %v", at, err)
 					}
-					d.known(t, at, content.Schema, example)
+					for _, unknown := range d.unknown(at, content.Schema, example) {
+						t.Errorf("the example of %s", unknown)
+					}
 				}
 			}
 		}
 	}
 }
 
-// known reports members of a value that its schema does not list.
-func (d document) known(t *testing.T, at string, s *schemaObject, value any) {
-	t.Helper()
+// unknown lists the members of a value that its schema does not list.
+func (d document) unknown(at string, s *schemaObject, value any) []string {
 	if s == nil {
-		return
+		return nil
 	}
 	if name, ok := strings.CutPrefix(s.Ref, "#/components/schemas/"); ok {
-		d.known(t, at, d.Components.Schemas[name], value)
-		return
+		return d.unknown(at, d.Components.Schemas[name], value)
 	}
+	var found []string
 	switch v := value.(type) {
 	case []any:
 		for _, item := range v {
-			d.known(t, at+"[]", s.Items, item)
+			found = append(found, d.unknown(at+"[]", s.Items, item)...)
 		}
 	case map[string]any:
 		if s.Properties == nil {
-			return // a map, or an object of a provider
+			return nil // a map, or an object of a provider
 		}
 		for name, member := range v {
 			if s.Properties[name] == nil {
-				t.Errorf("the example of %s has %s; the document has %v", at, name, slices.Sorted(maps.Keys(s.Properties)))
+				found = append(found, fmt.Sprintf("%s has %s; the document has %v", at, name, slices.Sorted(maps.Keys(s.Properties))))
 			}
-			d.known(t, at+"."+name, s.Properties[name], member)
+			found = append(found, d.unknown(at+"."+name, s.Properties[name], member)...)
 		}
 	}
+	return found
 }

@@ -23,7 +23,7 @@ type received struct {
 	Data   json.RawMessage `json:"data"`
 }
 
-// receiver subscribes on this machine, and verifies and keeps its deliveries.
+// receiver subscribes on this machine. It verifies its deliveries, checks them against the document, and keeps them.
 type receiver struct {
 	t   *testing.T
 	url string
@@ -61,6 +61,7 @@ func (r *receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	if err := json.Unmarshal(body, &d); err != nil {
 		r.t.Errorf("a delivery is not JSON: %v: %s", err, body)
 	}
+	asDocumented(r.t, d)
 	status := http.StatusNoContent
 	if r.answer != nil && d.Type != "orgops.sample" {
 		status = r.answer(d)

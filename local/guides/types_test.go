@@ -103,7 +103,7 @@ func generate(d document) string {
 	var b strings.Builder
 	b.WriteString("// Generated from the OpenAPI document: go test ./local/guides -run TestTypes -update\n\n" +
 		"interface Envelope<Type extends string, Data> {\n  /** The event's id, which is also the webhook-id; a repeat has the same id. */\n  id: string;\n" +
-		"  type: Type;\n  /** When the change was committed (RFC 3339). */\n  timestamp: string;\n  companyId: string;\n  data: Data;\n}\n\nexport type OrgopsEvent =")
+		"  type: Type;\n  /** When the change was committed (RFC 3339); when a sample was sent. */\n  timestamp: string;\n  companyId: string;\n  data: Data;\n}\n\nexport type OrgopsEvent =")
 	named, done := map[string]bool{}, map[string]bool{}
 	for _, hook := range slices.Sorted(maps.Keys(d.Webhooks)) {
 		envelope := d.Components.Schemas[name(d.Webhooks[hook].Post.RequestBody.Content["application/json"].Schema.Ref)]
@@ -137,7 +137,7 @@ func TestTypes(t *testing.T) {
 	if diff := cmp.Diff(want, string(got)); diff != "" {
 		t.Errorf("%s differs from the document (-want +got); rewrite it with -update:\n%s", typesFile, diff)
 	}
-	for _, name := range event.Names() {
+	for _, name := range append(event.Names(), event.Sample) {
 		if !strings.Contains(string(got), fmt.Sprintf("Envelope<%q", name)) {
 			t.Errorf("%s has no type of %s", typesFile, name)
 		}

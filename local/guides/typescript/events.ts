@@ -4,7 +4,7 @@ interface Envelope<Type extends string, Data> {
   /** The event's id, which is also the webhook-id; a repeat has the same id. */
   id: string;
   type: Type;
-  /** When the change was committed (RFC 3339). */
+  /** When the change was committed (RFC 3339); when a sample was sent. */
   timestamp: string;
   companyId: string;
   data: Data;
@@ -17,6 +17,7 @@ export type OrgopsEvent =
   | Envelope<"memory.created", MemoryEventData>
   | Envelope<"memory.synced", SyncEventData>
   | Envelope<"memory.updated", MemoryEventData>
+  | Envelope<"orgops.sample", SampleEventData>
   | Envelope<"timeline.entry.created", TimelineEventData>;
 
 /** The goal after the change. */
@@ -87,6 +88,14 @@ export interface MemoryEventData {
   url?: string;
   /** how far the work is; absent without a goal */
   work?: Work;
+}
+
+/** What the sample was sent for. */
+export interface SampleEventData {
+  /** says that nothing happened */
+  message: string;
+  /** the integration whose endpoint is tested or certified */
+  provider: string;
 }
 
 /** The sync that has ended. */

@@ -21,8 +21,15 @@ const (
 	TimelineEntryCreated     = "timeline.entry.created"
 )
 
-// Sample names the type of the event that a test or a certification sends. No change causes it.
+// Sample names the type of the event that a test or a certification sends. No change causes it, and no endpoint can subscribe
+// to it.
 const Sample = "orgops.sample"
+
+// SampleData holds the data of a Sample.
+type SampleData struct {
+	Provider string `json:"provider" doc:"the integration whose endpoint is tested or certified"`
+	Message  string `json:"message" doc:"says that nothing happened"`
+}
 
 // Names lists the events to which an endpoint can subscribe.
 func Names() []string {

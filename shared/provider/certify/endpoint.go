@@ -105,7 +105,7 @@ func (e Examiner) send(ctx context.Context, c Candidate, to *courier.Target, now
 
 // Sample makes the event that certifications and tests send. It reports no change.
 func Sample(companyID, provider string, now time.Time) event.Event {
-	data, err := json.Marshal(map[string]string{"provider": provider, "message": "a sample: nothing happened"})
+	data, err := json.Marshal(event.SampleData{Provider: provider, Message: "a sample: nothing happened"})
 	if err != nil {
 		data = json.RawMessage("{}")
 	}
