@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -25,13 +26,18 @@ import (
 	"orgops/shared/testkit/logtest"
 )
 
+func readFile(t *testing.T, path string) string {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	errtest.Must(t, err)
+	return string(text)
+}
+
 // blocks returns the code of a page's blocks with a label, such as "sh run".
 func blocks(t *testing.T, page, label string) []string {
 	t.Helper()
-	text, err := os.ReadFile(page)
-	errtest.Must(t, err)
 	found := []string{}
-	for _, b := range regexp.MustCompile("(?s)```"+label+"\n(.*?)```").FindAllStringSubmatch(string(text), -1) {
+	for _, b := range regexp.MustCompile("(?s)```"+label+"\n(.*?)```").FindAllStringSubmatch(readFile(t, page), -1) {
 		found = append(found, b[1])
 	}
 	if len(found) == 0 {
@@ -44,30 +50,62 @@ func blocks(t *testing.T, page, label string) []string {
 func TestCommands(t *testing.T) {
 	t.Parallel()
 	s := servicetest.Start(t)
-	f := s.Found("Guides")
 	feed := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		fmt.Fprint(w, `{"version":"https://jsonfeed.org/version/1.1","title":"News","items":[{"id":"1","title":"One","content_text":"one"}]}`)
 	}))
 	defer feed.Close()
 	login := blocks(t, "connect.md", "sh run")[0]
-	for page, before := range map[string]string{"connect.md": "", "policy.md": login} {
-		script := "set -euo pipefail\n" + before + strings.Join(blocks(t, page, "sh run"), "\n")
+	programs := t.TempDir()
+	servicetest.Command(t, 5*time.Minute, nil, "go", "build", "-o", filepath.Join(programs, "orgops"), servicetest.Root+"/local")
+	for _, tt := range []struct {
+		name, page, before string
+		times              int // how often the commands run
+	}{
+		{"Connect", "connect.md", "", 1},
+		{"Policy", "policy.md", login, 2},
+		{"Receive", "receive.md", login, 1},
+		{"Mapping", servicetest.Root + "/shared/provider/mapping/README.md", login, 1},
+	} {
+		page, f, folder := tt.page, s.Found(tt.name), t.TempDir()
+		save(t, folder, receivers()...)
+		port, err := freeport.Find(t.Context())
+		errtest.Must(t, err)
+		script := "set -euo pipefail\ntrap 'kill $(jobs -p) 2>/dev/null || true' EXIT\n" + tt.before +
+			strings.Repeat(strings.Join(blocks(t, page, "sh run"), "\n"), tt.times)
 		output := servicetest.Command(t, time.Minute, func(cmd *exec.Cmd) {
-			cmd.Env = append(os.Environ(), "BASE="+s.URL, "EMAIL="+f.Email, "PASSWORD="+f.Password, "FEED="+feed.URL)
+			cmd.Dir = folder
+			cmd.Env = append(os.Environ(), "BASE="+s.URL, "EMAIL="+f.Email, "PASSWORD="+f.Password, "FEED="+feed.URL,
+				"PORT="+strconv.Itoa(port), "PATH="+programs+":"+os.Getenv("PATH"))
 			cmd.Stdin = strings.NewReader(script)
 		}, "bash", "-s")
-		for _, block := range blocks(t, page, "output") {
+		rest := output
+		for _, block := range slices.Repeat(blocks(t, page, "output"), tt.times) {
 			for want := range strings.Lines(block) {
-				_, rest, ok := strings.Cut(output, strings.TrimSpace(want))
+				_, after, ok := strings.Cut(rest, strings.TrimSpace(want))
 				if !ok {
 					t.Errorf("%s: the output lacks %s", page, want)
 					continue
 				}
-				output = rest // the next one follows
+				rest = after // the next one follows
 			}
 		}
 		if t.Failed() {
 			t.Logf("%s printed:\n%s", page, output)
+		}
+	}
+}
+
+// TestCommands_Ended asks the guide's function about syncs in every state.
+func TestCommands_Ended(t *testing.T) {
+	t.Parallel()
+	function := regexp.MustCompile(`(?m)^ended\(\).*$`).FindString(strings.Join(blocks(t, "connect.md", "sh run"), "\n"))
+	for state, want := range map[string]string{
+		"requested": "goes on\n", "running": "goes on\n",
+		"succeeded": `{"state":"succeeded"}` + "\n", "failed": `{"state":"failed"}` + "\n", "cancelled": `{"state":"cancelled"}` + "\n",
+	} {
+		script := `api() { echo '{"state":"` + state + `"}'; }` + "\n" + function + "\nended 1 || echo goes on"
+		if got := servicetest.Command(t, time.Minute, nil, "bash", "-c", script); got != want {
+			t.Errorf("%s: ended printed %q, want %q", state, got, want)
 		}
 	}
 }
@@ -136,11 +174,23 @@ func TestReceivers(t *testing.T) {
 	}
 }
 
+// save writes samples to a folder, each under the name that the guide gives it.
+func save(t *testing.T, folder string, all ...receiver) {
+	t.Helper()
+	guide := strings.Join(strings.Fields(readFile(t, "receive.md")), " ")
+	for _, r := range all {
+		if want := "the " + r.language + " sample as `" + r.file + "`"; !strings.Contains(guide, want) {
+			t.Errorf("receive.md lacks %q", want)
+		}
+		errtest.Must(t, os.WriteFile(filepath.Join(folder, r.file), []byte(blocks(t, "receive.md", r.label)[0]), 0o600))
+	}
+}
+
 // run builds and starts a sample, and waits until it listens. The end of the test ends it.
 func (r receiver) run(t *testing.T, addr, secret string) *logtest.Log {
 	t.Helper()
 	folder, out := t.TempDir(), &logtest.Log{}
-	errtest.Must(t, os.WriteFile(filepath.Join(folder, r.file), []byte(blocks(t, "receive.md", r.label)[0]), 0o600))
+	save(t, folder, r)
 	if r.build != nil {
 		servicetest.Command(t, time.Minute, func(cmd *exec.Cmd) { cmd.Dir = folder }, r.build[0], r.build[1:]...)
 	}
