@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -28,7 +29,7 @@ func (tn *tenant) command(block string, places ...string) *exec.Cmd {
 }
 
 // TestProgram_Listen runs the commands of the guide with the real program: listen in one terminal, trigger in another, and
-// Ctrl-C.
+// Ctrl-C. Then it closes the terminal of another session.
 func TestProgram_Listen(t *testing.T) {
 	t.Parallel()
 	p := newProgram(t)
@@ -38,11 +39,24 @@ func TestProgram_Listen(t *testing.T) {
 	env := append(os.Environ(), "PATH="+filepath.Dir(p.path)+":"+os.Getenv("PATH"), "ORGOPS_PASSWORD="+tn.Password, "ORGOPS_URL="+p.base, "ORGOPS_EMAIL="+tn.Email)
 	secret := newSecret(t)
 	r := receive(t, secret)
-	listen, printed := tn.command("listen", "orgops listen", "exec orgops listen --interval 100ms --secret "+secret, "http://127.0.0.1:3000/hooks", r.url), &logtest.Log{}
-	listen.Env, listen.Stdout, listen.Stderr = env, printed, printed
-	errtest.Must(t, listen.Start())
-	t.Cleanup(func() { _ = listen.Process.Kill() }) // it may have ended
-	eventually(t, "it relays", func() bool { return strings.Contains(printed.String(), "relaying memory.*, goal.updated to "+r.url) })
+	session := func() (*exec.Cmd, *logtest.Log) {
+		listen, printed := tn.command("listen", "orgops listen", "exec orgops listen --interval 100ms --secret "+secret, "http://127.0.0.1:3000/hooks", r.url), &logtest.Log{}
+		listen.Env, listen.Stdout, listen.Stderr = env, printed, printed
+		errtest.Must(t, listen.Start())
+		t.Cleanup(func() { _ = listen.Process.Kill() }) // it may have ended
+		eventually(t, "it relays", func() bool { return strings.Contains(printed.String(), "relaying memory.*, goal.updated to "+r.url) })
+		return listen, printed
+	}
+	end := func(listen *exec.Cmd, printed *logtest.Log, sent os.Signal) {
+		errtest.Must(t, listen.Process.Signal(sent))
+		if err := listen.Wait(); err != nil {
+			t.Errorf("listen ended after %v with %v, want no error:\n%s", sent, err, printed.String())
+		}
+		if answer := string(tn.do("GET", tn.at("/integrations"), nil).want(200).body); strings.Contains(answer, "webhook-listen-") {
+			t.Errorf("integrations after %v = %s, want none of a session that has ended", sent, answer)
+		}
+	}
+	listen, printed := session()
 
 	trigger := tn.command("trigger")
 	output := servicetest.Command(t, time.Minute, func(cmd *exec.Cmd) { cmd.Env = env }, trigger.Args[0], trigger.Args[1:]...)
@@ -52,13 +66,9 @@ func TestProgram_Listen(t *testing.T) {
 		}
 	}
 	eventually(t, "both events arrive", func() bool { return len(r.deliveries("memory.created", "memory.updated")) == 2 })
-	errtest.Must(t, listen.Process.Signal(os.Interrupt))
-	if err := listen.Wait(); err != nil {
-		t.Errorf("listen ended with %v, want no error:\n%s", err, printed.String())
-	}
-	if answer := string(tn.do("GET", tn.at("/integrations"), nil).want(200).body); strings.Contains(answer, "webhook-listen-") {
-		t.Errorf("integrations = %s, want none of a session that has ended", answer)
-	}
+	end(listen, printed, os.Interrupt)
+	closed, last := session()
+	end(closed, last, syscall.SIGHUP) // its terminal was closed
 	for name, text := range map[string]string{"the password": tn.Password, "a token": "eyJ"} {
 		if strings.Contains(printed.String()+output, text) {
 			t.Errorf("the commands print %s", name)
