@@ -15,17 +15,21 @@ import (
 	"time"
 
 	"orgops/local/apiclient"
+	"orgops/shared/base/wait"
 	"orgops/shared/domain/event"
 	"orgops/shared/webhook/standardwebhooks"
 )
 
 // Options says what to relay and where to.
 type Options struct {
-	Forward  string   // the local url
-	Events   []string // patterns of events; empty: every event
-	Secret   string   // that signs; empty: a new one
-	Interval time.Duration
+	Forward  string        // the local url
+	Events   []string      // patterns of events; empty: every event
+	Secret   string        // that signs; empty: a new one
+	Interval time.Duration // between two questions for new events; it grows while none arrives
 	Out      io.Writer
+
+	Now  func() time.Time                          // nil: time.Now
+	Wait func(context.Context, time.Duration) bool // nil: wait.For
 }
 
 // nowhere is the endpoint's url. The service sends nothing to an endpoint that is not certified, and the name can never
@@ -48,6 +52,16 @@ type session struct {
 // Run relays until ctx ends, and then removes the endpoint. It returns an error if the service refuses a request. It waits
 // out any other failure.
 func Run(ctx context.Context, api *apiclient.Client, o Options) (err error) {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Wait == nil {
+		o.Wait = wait.For
+	}
+	others, err := sessions(ctx, api)
+	if err != nil {
+		return err
+	}
 	s, err := open(ctx, api, o)
 	if err != nil {
 		return err
@@ -57,13 +71,36 @@ func Run(ctx context.Context, api *apiclient.Client, o Options) (err error) {
 	if o.Secret == "" {
 		fmt.Fprintf(o.Out, "signing secret of this session: %s\n", s.Secret)
 	}
+	for _, name := range others {
+		fmt.Fprintf(o.Out, "another endpoint of orgops listen: %s; if its session has ended, remove it with DELETE …/integrations/%[1]s\n", name)
+	}
 	return s.follow(ctx)
+}
+
+// sessions lists the endpoints of other sessions, which may have been killed.
+func sessions(ctx context.Context, api *apiclient.Client) ([]string, error) {
+	var all struct {
+		Items []struct {
+			Provider string `json:"provider"`
+		} `json:"items"`
+	}
+	if err := api.Do(ctx, http.MethodGet, "/integrations", nil, &all); err != nil {
+		return nil, err
+	}
+	names := []string{}
+	for _, i := range all.Items {
+		if strings.HasPrefix(i.Provider, namePrefix) {
+			names = append(names, i.Provider)
+		}
+	}
+	return names, nil
 }
 
 // open registers the endpoint. It gets the permission to receive events only, so that the secret opens nothing else.
 func open(ctx context.Context, api *apiclient.Client, o Options) (*session, error) {
 	s := &session{Options: o, api: api, http: &http.Client{
 		Timeout:       answerWithin,
+		Transport:     &http.Transport{DisableCompression: true}, // as in production, where no Accept-Encoding is sent
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}}
 	if len(s.Events) == 0 {
@@ -90,7 +127,7 @@ func open(ctx context.Context, api *apiclient.Client, o Options) (*session, erro
 		"url": nowhere, "events": s.Events, "signingSecret": s.Secret, "permissions": []string{"event.deliver"},
 		"description": "A session of orgops listen. It removes this endpoint when it ends.",
 	}, &configured)
-	s.position = startAt(configured.CreatedAt, time.Now())
+	s.position = startAt(configured.CreatedAt, s.Now())
 	return s, err
 }
 

@@ -23,6 +23,7 @@ import (
 
 	"orgops/local/apiclient"
 	"orgops/local/listen"
+	"orgops/local/relay"
 	"orgops/local/servicetest"
 	"orgops/local/trigger"
 	"orgops/shared/domain/event"
@@ -150,6 +151,9 @@ func (r *receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	if err == nil {
 		err = json.Unmarshal(body, &e)
 	}
+	if encoding := req.Header.Get("Accept-Encoding"); err == nil && encoding != "" {
+		err = fmt.Errorf("Accept-Encoding is %q, want none, as in production", encoding)
+	}
 	if err == nil && e.ID != id {
 		err = fmt.Errorf("webhook-id is %s, and the event's id %s", id, e.ID)
 	}
@@ -246,6 +250,70 @@ func (d *developer) feed() {
 	d.t.Cleanup(server.Close)
 	errtest.Must(d.t, d.api.Do(d.t.Context(), "POST", "/integrations/feed", map[string]string{"url": server.URL}, nil))
 	errtest.Must(d.t, d.api.Do(d.t.Context(), "POST", "/integrations/feed/certification", nil, nil))
+}
+
+// TestListen_Idle counts the seconds between the questions of a session to which nothing happens for an hour, and then an event.
+func TestListen_Idle(t *testing.T) {
+	t.Parallel()
+	s := servicetest.Start(t)
+	d := develop(t, s, s.URL)
+	r, l := &receiver{}, &screen{}
+	const secret = "whsec_c2Vzc2lvbnNlc3Npb25zZXNzaW9uc2Vzc2lvbnM="
+	r.secret.Store(secret)
+	server := httptest.NewServer(r)
+	defer server.Close()
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	begun := time.Now()
+	now, longest, count, after := begun, time.Duration(0), 0, time.Duration(0)
+	wait := func(_ context.Context, pause time.Duration) bool {
+		switch {
+		case now.Sub(begun) < time.Hour:
+			longest = max(longest, pause)
+			count++
+		case len(r.got()) == 0:
+			if count > 0 { // once
+				count = -count
+				if _, err := d.trigger("memory.created"); err != nil {
+					t.Error(err)
+					stop()
+				}
+			}
+		default:
+			after = pause
+			stop()
+		}
+		now = now.Add(pause)
+		return true
+	}
+	errtest.Must(t, relay.Run(ctx, d.api, relay.Options{
+		Forward: server.URL, Events: []string{"memory.*"}, Secret: secret, Interval: time.Second, Out: l,
+		Now: func() time.Time { return now }, Wait: wait,
+	}))
+	if want := 15 * time.Second; longest != want {
+		t.Errorf("waited %v at most, want %v", longest, want)
+	}
+	if most := 350; -count > most {
+		t.Errorf("asked %d times in an idle hour, want %d at most", -count, most)
+	}
+	if after != time.Second {
+		t.Errorf("waited %v after an event, want 1s", after)
+	}
+}
+
+// TestListen_Left starts a session while the endpoint of another one is there.
+func TestListen_Left(t *testing.T) {
+	t.Parallel()
+	s := servicetest.Start(t)
+	d := develop(t, s, s.URL)
+	errtest.Must(t, d.api.Do(t.Context(), "POST", "/integrations/webhook-listen-killed", map[string]any{"url": "https://relay.invalid/", "events": []string{"memory.*"}}, nil))
+	l := d.listen("http://127.0.0.1:1")
+	s.Log.KeepOut(l.until(t, `session: (whsec_\S+)`))
+	l.until(t, "another endpoint of orgops listen: webhook-listen-killed; if its session has ended, remove it with DELETE …/integrations/webhook-listen-killed\n")
+	l.end()
+	if diff := cmp.Diff([]string{"webhook-listen-killed"}, d.endpoints()); diff != "" {
+		t.Errorf("endpoints after the session (-want +got):\n%s", diff)
+	}
 }
 
 // TestListen_Receiver starts the receiver after the first event, and relays a refusal once.
