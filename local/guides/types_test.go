@@ -144,7 +144,7 @@ func TestTypes(t *testing.T) {
 	}
 }
 
-// TestTypes_Compile compiles the guide's TypeScript with the types, strictly.
+// TestTypes_Compile compiles the guide's TypeScript with the types, strictly, and runs the JavaScript.
 func TestTypes_Compile(t *testing.T) {
 	t.Parallel()
 	modules := servicetest.Installed(t, ".tools/clients-node/node_modules")
@@ -153,6 +153,15 @@ func TestTypes_Compile(t *testing.T) {
 	errtest.Must(t, err)
 	errtest.Must(t, os.WriteFile(filepath.Join(folder, "events.ts"), types, 0o600))
 	errtest.Must(t, os.WriteFile(filepath.Join(folder, "describe.ts"), []byte(blocks(t, "receive.md", "ts types")[0]), 0o600))
-	servicetest.Command(t, time.Minute, func(cmd *exec.Cmd) { cmd.Dir = folder }, "node", filepath.Join(modules, "typescript/bin/tsc"),
-		"--strict", "--noEmit", "--noImplicitReturns", "--module", "nodenext", "--target", "es2022", "describe.ts")
+	errtest.Must(t, os.WriteFile(filepath.Join(folder, "package.json"), []byte(`{"type": "module"}`), 0o600))
+	inside := func(cmd *exec.Cmd) { cmd.Dir = folder }
+	servicetest.Command(t, time.Minute, inside, "node", filepath.Join(modules, "typescript/bin/tsc"),
+		"--strict", "--noImplicitReturns", "--module", "nodenext", "--target", "es2022", "describe.ts")
+	const program = `import { describe } from "./describe.js";
+for (const [type, data] of [["memory.created", { title: "Printer on fire" }], ["orgops.sample", { message: "nothing happened" }]])
+  console.log(describe({ type, data }));`
+	got := servicetest.Command(t, time.Minute, inside, "node", "--input-type=module", "--eval", program)
+	if want := "memory: Printer on fire\nsample: nothing happened\n"; got != want {
+		t.Errorf("the compiled sample printed %q, want %q", got, want)
+	}
 }
