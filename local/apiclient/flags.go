@@ -44,6 +44,21 @@ func Flags(f *flag.FlagSet, t Terminal) *LoginFlags {
 	}
 }
 
+// Parse parses the arguments of a command. Asked for help, it prints the help and the flags to out and returns flag.ErrHelp.
+func Parse(set *flag.FlagSet, args []string, help string, out io.Writer) error {
+	set.SetOutput(io.Discard)
+	err := set.Parse(args)
+	switch {
+	case errors.Is(err, flag.ErrHelp):
+		fmt.Fprint(out, help, "\nflags:\n")
+		set.SetOutput(out)
+		set.PrintDefaults()
+	case err != nil:
+		err = fmt.Errorf("%w; see --help", err)
+	}
+	return err
+}
+
 // Account returns the account after the flags were parsed.
 func (l *LoginFlags) Account() (Account, error) {
 	if *l.email == "" {

@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -19,6 +20,7 @@ import (
 
 	"orgops/local/apiclient"
 	"orgops/local/relay"
+	"orgops/shared/domain/event"
 	"orgops/shared/webhook/standardwebhooks"
 )
 
@@ -34,7 +36,22 @@ type flags struct {
 // minInterval bounds how often the service is asked for new deliveries.
 const minInterval = 100 * time.Millisecond
 
-func parse(args []string, t apiclient.Terminal) (flags, error) {
+// help returns what --help prints above the flags.
+func help() string {
+	return `orgops listen receives webhooks, or relays a company's events to an address of this machine.
+
+usage:
+  orgops listen [--addr HOST:PORT] [--secret WHSEC]
+  orgops listen --forward-to URL --email EMAIL [--events EVENT,…]
+
+example:
+  orgops listen --forward-to http://127.0.0.1:3000/hooks --email founder@example.com --events 'memory.*,goal.updated'
+
+events:
+  ` + strings.Join(event.Patterns(), "\n  ") + "\n"
+}
+
+func parse(args []string, t apiclient.Terminal, out io.Writer) (flags, error) {
 	set := flag.NewFlagSet("listen", flag.ContinueOnError)
 	f := flags{
 		set:      set,
@@ -45,11 +62,14 @@ func parse(args []string, t apiclient.Terminal) (flags, error) {
 		interval: set.Duration("interval", time.Second, "how often to ask for new events"),
 		login:    apiclient.Flags(set, t),
 	}
-	if err := set.Parse(args); err != nil {
+	if err := apiclient.Parse(set, args, help(), out); err != nil {
 		return f, err
 	}
 	if set.NArg() > 0 {
 		return f, fmt.Errorf("listen takes no argument %q; see --help", set.Arg(0))
+	}
+	if err := f.apply(); err != nil {
+		return f, err
 	}
 	if *f.secret != "" {
 		if err := standardwebhooks.CheckSecret(*f.secret); err != nil {
@@ -59,9 +79,26 @@ func parse(args []string, t apiclient.Terminal) (flags, error) {
 	return f, nil
 }
 
+// apply refuses flags of one mode in the other one.
+func (f flags) apply() (err error) {
+	f.set.Visit(func(given *flag.Flag) {
+		switch given.Name {
+		case "events", "interval", "api", "email", "password-stdin":
+			if *f.forward == "" {
+				err = fmt.Errorf("--%s needs --forward-to, which says where the company's events go; without it, listen prints what is posted to --addr", given.Name)
+			}
+		case "addr":
+			if *f.forward != "" {
+				err = errors.New("--addr has no effect with --forward-to; leave out one of them")
+			}
+		}
+	})
+	return err
+}
+
 // Run receives or relays webhooks until ctx ends.
 func Run(ctx context.Context, args []string, t apiclient.Terminal, out io.Writer) error {
-	f, err := parse(args, t)
+	f, err := parse(args, t, out)
 	switch {
 	case err != nil:
 		return err

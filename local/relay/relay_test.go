@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"net"
@@ -218,8 +220,12 @@ func TestListen_EveryEvent(t *testing.T) {
 		{"memory.synced", []string{"memory.created", "memory.synced", "integration.sync.completed"}},
 		{"integration.sync.completed", []string{"memory.synced", "integration.sync.completed"}},
 	} {
-		if _, err := d.trigger(step.event); err != nil {
+		printed, err := d.trigger(step.event)
+		if err != nil {
 			t.Fatalf("trigger %s: %v", step.event, err)
+		}
+		if line := regexp.MustCompile(`^\S.*: \w+ (a note with the subject )?[0-9a-f]{8}-[0-9a-f-]{27}\n`); !line.MatchString(printed) {
+			t.Errorf("trigger %s printed %q, want a line that matches %s", step.event, printed, line)
 		}
 		want = append(want, step.want...)
 		eventually(t, step.event+" is relayed", func() bool { return len(r.got()) >= len(want) })
@@ -412,6 +418,10 @@ func TestListen_Refused(t *testing.T) {
 		{d, append(anywhere, "--events", "memory.deleted"), "memory.created"},
 		{d, append(anywhere, "--interval", "1ms"), "--interval: at least 100ms"},
 		{d, append(anywhere, "--secret", "short"), "--secret: invalid: a signing secret begins with whsec_"},
+		{d, []string{"--events", "memory.*", "--email", d.Email}, "--events needs --forward-to"},
+		{d, []string{"--email", d.Email}, "--email needs --forward-to"},
+		{d, append(anywhere, "--addr", "127.0.0.1:1"), "--addr has no effect with --forward-to"},
+		{d, append(anywhere, "--colour"), "flag provided but not defined: -colour; see --help"},
 		{d, append(anywhere, "--email", ""), "--email: say who logs in"},
 		{d, append(anywhere, "--api", "http://orgops.example.com"), "would send the password unencrypted; use https"},
 		{d, append(anywhere, "more"), `listen takes no argument "more"`},
@@ -420,6 +430,23 @@ func TestListen_Refused(t *testing.T) {
 		err := listen.Run(t.Context(), tt.args, tt.who.terminal(), io.Discard)
 		if got := errtest.Message(err); !strings.Contains(got, tt.want) {
 			t.Errorf("listen %v: %q, want %q in it", tt.args, got, tt.want)
+		}
+	}
+}
+
+// TestHelp looks for the syntax, an example, the events and the flags in the help of both commands.
+func TestHelp(t *testing.T) {
+	t.Parallel()
+	terminal := apiclient.Terminal{Getenv: func(string) string { return "" }}
+	for name, run := range map[string]func(context.Context, []string, apiclient.Terminal, io.Writer) error{"listen": listen.Run, "trigger": trigger.Run} {
+		var out bytes.Buffer
+		if err := run(t.Context(), []string{"--help"}, terminal, &out); !errors.Is(err, flag.ErrHelp) {
+			t.Errorf("%s --help returned %v, want %v", name, err, flag.ErrHelp)
+		}
+		for _, want := range append(event.Names(), "usage:\n  orgops "+name, "example:\n  orgops "+name, "flags:\n", "-email") {
+			if !strings.Contains(out.String(), want) {
+				t.Errorf("%s --help printed %q, want %q in it", name, out.String(), want)
+			}
 		}
 	}
 }

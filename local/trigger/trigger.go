@@ -24,11 +24,11 @@ func Run(ctx context.Context, args []string, t apiclient.Terminal, out io.Writer
 	set := flag.NewFlagSet("trigger", flag.ContinueOnError)
 	provider := set.String("provider", "", "source to sync, for memory.synced and integration.sync.completed; default: the first that is certified")
 	login := apiclient.Flags(set, t)
-	if err := set.Parse(args); err != nil {
+	if err := apiclient.Parse(set, args, help(), out); err != nil {
 		return err
 	}
 	if name == "" && set.NArg() == 0 {
-		list(out)
+		fmt.Fprint(out, help())
 		return nil
 	}
 	c, err := find(name, set.Args())
@@ -49,11 +49,24 @@ func Run(ctx context.Context, args []string, t apiclient.Terminal, out io.Writer
 	return deliver(ctx, api, c.bodies(id.New()), out)
 }
 
-func list(out io.Writer) {
-	fmt.Fprintln(out, "orgops trigger EVENT causes one of these events, by what it really does to the company's data:")
+// help returns the syntax, an example and the events.
+func help() string {
+	var b strings.Builder
+	b.WriteString(`orgops trigger causes an event, by what it really does to the company's data.
+
+usage:
+  orgops trigger                               list the events
+  orgops trigger EVENT --email EMAIL [flags]
+
+example:
+  orgops trigger memory.updated --email founder@example.com
+
+events:
+`)
 	for _, c := range causes() {
-		fmt.Fprintf(out, "  %-28s %s\n", c.event, c.does)
+		fmt.Fprintf(&b, "  %-28s %s\n", c.event, c.does)
 	}
+	return b.String()
 }
 
 // find returns the cause of the event that the arguments name: name, or the only one behind the flags.
@@ -87,9 +100,17 @@ func deliver(ctx context.Context, api *apiclient.Client, bodies []body, out io.W
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(out, "%s: %s %s\n", r.Action, r.Outcome, r.Subject)
+		fmt.Fprintf(out, "%s: %s %s\n", r.Action, r.Outcome, about(r, b))
 	}
 	return nil
+}
+
+// about says what an action was about. The service gives no id of a note.
+func about(r result, b body) string {
+	if b.Type == "timeline.note" {
+		return fmt.Sprintf("a note with the subject %s", b.Data["subject"])
+	}
+	return r.Subject
 }
 
 // sync requests a sync and waits for its end, which causes the events.
