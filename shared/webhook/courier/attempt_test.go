@@ -249,7 +249,7 @@ func TestSend_misbehaving(t *testing.T) {
 		{"body after an error never arrives", raw(t, func(c net.Conn) { write(c, "HTTP/1.1 500 No\r\nContent-Length: 5\r\n\r\n"); <-hang }), courier.Failed, "answered 500"},
 		{"resets", raw(t, func(c net.Conn) { _ = c.(*net.TCPConn).SetLinger(0) }), courier.Failed, "connection reset"},
 		{"closes", raw(t, func(net.Conn) {}), courier.Failed, "closed before"},
-		{"is not HTTP", raw(t, func(c net.Conn) { write(c, "220 mail.example ESMTP\r\n") }), courier.Failed, "malformed"},
+		{"is not HTTP", raw(t, func(c net.Conn) { write(c, "220 mail.example ESMTP\r\n") }), courier.Failed, "not valid HTTP"},
 		{"refuses connections", "http://127.0.0.1:1", courier.Failed, "connection refused"},
 		{"speaks no TLS", strings.Replace(raw(t, func(c net.Conn) { write(c, "HTTP/1.1 400 Bad Request\r\n\r\n") }), "http:", "https:", 1), courier.Failed, "TLS handshake"},
 	}

@@ -15,6 +15,22 @@ import (
 
 const maxExplanation = 200
 
+// ErrNotHTTP reports an answer that is not valid HTTP.
+var ErrNotHTTP = errors.New("the answer is not valid HTTP")
+
+// withoutAnswer returns ErrNotHTTP in place of an error of net/http that quotes the answer. A server may send back what it was
+// sent, such as a credential, and errors are logged and shown.
+func withoutAnswer(err error) error {
+	var certificate *tls.CertificateVerificationError
+	if err == nil || errors.As(err, &certificate) {
+		return err
+	}
+	if said := err.Error(); strings.Contains(said, `"`) || strings.Contains(said, "malformed") {
+		return ErrNotHTTP
+	}
+	return err
+}
+
 // Explain describes briefly why a request got no answer. The tenant that configured the URL may see the text, so it names
 // neither the URL, nor the service's resolver, nor the address that a name resolved to.
 func Explain(err error) string {

@@ -90,7 +90,8 @@ func (c *Client) Do(req *http.Request) (*http.Response, error) {
 			return nil, err
 		}
 	}
-	return c.send.RoundTrip(req)
+	resp, err := c.send.RoundTrip(req)
+	return resp, withoutAnswer(err)
 }
 
 // CloseIdle closes the connections that no request is using.

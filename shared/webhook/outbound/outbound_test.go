@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
+	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -173,6 +174,29 @@ func TestClient_Do_headerLimit(t *testing.T) {
 	if err == nil {
 		resp.Body.Close()
 		t.Fatal("a header of 64 kB was read")
+	}
+}
+
+// An error of net/http would quote the answer, in which a server may send back a credential.
+func TestClient_Do_ErrNotHTTP(t *testing.T) {
+	t.Parallel()
+	for _, answer := range []string{"s3cret\r\n\r\n", "HTTP/1.s3cret 200 OK\r\n\r\n", "HTTP/1.1 200 OK\r\ns3cret\r\n\r\n", "HTTP/1.1 200 OK\r\nContent-Length: s3cret\r\n\r\n"} {
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			conn, _, err := http.NewResponseController(w).Hijack()
+			if err != nil {
+				return
+			}
+			defer conn.Close()
+			_, _ = io.WriteString(conn, answer)
+		}))
+		t.Cleanup(server.Close)
+		resp, err := get(t, outbound.New(outbound.Options{AllowLoopback: true}), server.URL)
+		if err == nil {
+			resp.Body.Close()
+		}
+		if !errors.Is(err, outbound.ErrNotHTTP) {
+			t.Errorf("answer %q: error = %v, want %v", answer, err, outbound.ErrNotHTTP)
+		}
 	}
 }
 
