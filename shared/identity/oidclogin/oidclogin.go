@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
 	"slices"
 	"sync"
 	"time"
@@ -168,7 +169,7 @@ func (r *Relying) Finish(ctx context.Context, c Client, a Answer, nonce, verifie
 	ctx = oidc.ClientContext(ctx, r.http)
 	token, err := c.config(p).Exchange(ctx, a.Code, oauth2.VerifierOption(verifier))
 	if err != nil {
-		return User{}, fmt.Errorf("exchange the code: %w", err)
+		return User{}, fmt.Errorf("exchange the code: %w", withoutBody(err))
 	}
 	raw, _ := token.Extra("id_token").(string)
 	if raw == "" {
@@ -188,6 +189,20 @@ func (r *Relying) Finish(ctx context.Context, c Client, a Answer, nonce, verifie
 		}
 	}
 	return userOf(idToken.Subject, claims), nil
+}
+
+// withoutBody returns an error of the token endpoint without the text of its answer. A provider may send back what it was sent,
+// the client's secret and the code among it, and the error is logged. The codes of RFC 6749 §5.2 stay.
+func withoutBody(err error) error {
+	var refused *oauth2.RetrieveError
+	if !errors.As(err, &refused) {
+		return err
+	}
+	switch code := refused.ErrorCode; code {
+	case "invalid_request", "invalid_client", "invalid_grant", "unauthorized_client", "unsupported_grant_type", "invalid_scope":
+		return errors.New("the token endpoint answers " + code)
+	}
+	return fmt.Errorf("the token endpoint answers %d", refused.Response.StatusCode)
 }
 
 // check makes the checks of OpenID Connect Core §3.1.3.7 that the verifier leaves to its caller.
@@ -217,8 +232,12 @@ func check(t *oidc.IDToken, accessToken, clientID, nonce string) (map[string]any
 // A claim of the ID token wins.
 func complete(ctx context.Context, p provider, token *oauth2.Token, subject string, claims map[string]any) error {
 	info, err := p.UserInfo(ctx, oauth2.StaticTokenSource(token))
-	if err != nil {
+	var unanswered *url.Error
+	switch {
+	case errors.As(err, &unanswered):
 		return fmt.Errorf("read the user's claims: %w", err)
+	case err != nil: // the error quotes the answer, which may hold the access token
+		return errors.New("read the user's claims: the UserInfo endpoint refuses the token, or its answer is no UserInfo response")
 	}
 	if info.Subject != subject { // OpenID Connect Core §5.3.2
 		return errors.New("the UserInfo endpoint names another subject")
