@@ -31,6 +31,18 @@ func withoutAnswer(err error) error {
 	return err
 }
 
+// answerBody hides the text of a broken trailer, as withoutAnswer does.
+type answerBody struct{ io.ReadCloser }
+
+// Read implements io.Reader.
+func (b answerBody) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	if err != nil && err != io.EOF { //nolint:errorlint // a reader returns io.EOF itself
+		err = withoutAnswer(err)
+	}
+	return n, err
+}
+
 // Explain describes briefly why a request got no answer. The tenant that configured the URL may see the text, so it names
 // neither the URL, nor the service's resolver, nor the address that a name resolved to.
 func Explain(err error) string {

@@ -91,7 +91,11 @@ func (c *Client) Do(req *http.Request) (*http.Response, error) {
 		}
 	}
 	resp, err := c.send.RoundTrip(req)
-	return resp, withoutAnswer(err)
+	if err != nil {
+		return nil, withoutAnswer(err)
+	}
+	resp.Body = answerBody{resp.Body}
+	return resp, nil
 }
 
 // CloseIdle closes the connections that no request is using.

@@ -180,7 +180,7 @@ func TestClient_Do_headerLimit(t *testing.T) {
 // An error of net/http would quote the answer, in which a server may send back a credential.
 func TestClient_Do_ErrNotHTTP(t *testing.T) {
 	t.Parallel()
-	for _, answer := range []string{"s3cret\r\n\r\n", "HTTP/1.s3cret 200 OK\r\n\r\n", "HTTP/1.1 200 OK\r\ns3cret\r\n\r\n", "HTTP/1.1 200 OK\r\nContent-Length: s3cret\r\n\r\n"} {
+	for _, answer := range []string{"s3cret\r\n\r\n", "HTTP/1.s3cret 200 OK\r\n\r\n", "HTTP/1.1 200 OK\r\ns3cret\r\n\r\n", "HTTP/1.1 200 OK\r\nContent-Length: s3cret\r\n\r\n", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\ns3cret\r\n\r\n"} {
 		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 			conn, _, err := http.NewResponseController(w).Hijack()
 			if err != nil {
@@ -192,6 +192,7 @@ func TestClient_Do_ErrNotHTTP(t *testing.T) {
 		t.Cleanup(server.Close)
 		resp, err := get(t, outbound.New(outbound.Options{AllowLoopback: true}), server.URL)
 		if err == nil {
+			_, err = io.ReadAll(resp.Body)
 			resp.Body.Close()
 		}
 		if !errors.Is(err, outbound.ErrNotHTTP) {
