@@ -46,11 +46,12 @@ const (
 	noStatus   = "no status"   // with the request in place of a status line
 	badHeader  = "bad header"  // with the request in place of a header
 	badVersion = "bad version" // with the request after the version
+	badTrailer = "bad trailer" // with the request in place of a trailer
 )
 
 // failures returns the ways in which an echoing provider fails.
 func failures() []string {
-	return []string{"500", "400", "401", "403", "404", "410", "301", noStatus, badHeader, badVersion}
+	return []string{"500", "400", "401", "403", "404", "410", "301", noStatus, badHeader, badVersion, badTrailer}
 }
 
 // echoProvider serves a list of http and github's API below any path, and sends back what it is sent.
@@ -114,6 +115,8 @@ func garble(w http.ResponseWriter, r *http.Request, way string) {
 	switch way {
 	case badHeader:
 		line = "HTTP/1.1 200 OK\r\n" + strings.ReplaceAll(line, ":", " ") + "\r\n\r\n"
+	case badTrailer:
+		line = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\n[\r\n0\r\n" + strings.ReplaceAll(line, ":", " ") + "\r\n\r\n"
 	case badVersion:
 		line = "HTTP/1." + line + " 200 OK\r\n\r\n"
 	}

@@ -107,7 +107,7 @@ func (c *canaries) control(where, form, text string) {
 
 // TestProgram_Canary plants passwords, signing secrets, credentials and tokens in the real program, uses all of them, rightly
 // and wrongly, and looks for them in every answer, event, log line, command's output and file. The providers and receivers send
-// back whatever they are sent.
+// back everything that they are sent.
 func TestProgram_Canary(t *testing.T) {
 	t.Setenv("ORGOPS_LOG", "debug")
 	p := newProgram(t)

@@ -18,7 +18,7 @@ func (c *canaries) users() {
 	c.t.Helper()
 	const email = "grace@example.com"
 	var invited struct{ InvitationToken string }
-	for range 2 { // the second answer is the one that was kept for the key
+	for range 2 { // the second answer was kept for the key
 		c.show(201, "POST", c.at("/operations/users"), object{"email": email, "role": "member"}, "Idempotency-Key", "invite").json(&invited)
 		c.keep("the invitation token", invited.InvitationToken)
 	}
@@ -76,21 +76,21 @@ func (c *canaries) signOn() {
 	const challenge = "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM"
 	for n := range len(ways) + 1 {
 		begun := c.browse("/auth/sso/"+c.ID+"/start?code_challenge_method=S256&code_challenge="+challenge, "")
-		cookies := (&http.Response{Header: begun.Header}).Cookies()
+		cookies := (&http.Response{Header: begun}).Cookies()
 		if len(cookies) != 1 {
 			c.t.Fatalf("the sign-in has the cookies %v, want one", cookies)
 		}
-		at, err := begun.Location()
+		at, err := url.Parse(begun.Get("Location"))
 		errtest.Must(c.t, err)
 		c.keep(fmt.Sprint("the cookie of sign-in ", n), cookies[0].Value)
 		back := p.Authorize(at)
 		c.keep(fmt.Sprint("the provider's code ", n), back.Query().Get("code"))
 		ended := c.browse("/auth/sso/callback?"+back.RawQuery, cookies[0].Name+"="+cookies[0].Value)
 		if n < len(ways) {
-			c.addHeader("the refused sign-in "+ways[n], ended.Header)
+			c.addHeader("the refused sign-in "+ways[n], ended)
 			continue
 		}
-		_, query, _ := strings.Cut(ended.Header.Get("Location"), "?")
+		_, query, _ := strings.Cut(ended.Get("Location"), "?")
 		values, err := url.ParseQuery(query)
 		errtest.Must(c.t, err)
 		code := c.keep("the one-time code", values.Get("code"))
@@ -100,8 +100,8 @@ func (c *canaries) signOn() {
 	}
 }
 
-// browse gets a page as a browser does that stops at redirects.
-func (c *canaries) browse(path, cookie string) *http.Response {
+// browse returns the header of a redirect that a browser would follow.
+func (c *canaries) browse(path, cookie string) http.Header {
 	c.t.Helper()
 	r, err := http.NewRequestWithContext(c.t.Context(), http.MethodGet, c.base+path, nil)
 	errtest.Must(c.t, err)
@@ -115,7 +115,7 @@ func (c *canaries) browse(path, cookie string) *http.Response {
 	if resp.StatusCode != http.StatusFound {
 		c.t.Fatalf("GET %s was answered %d, want 302", path, resp.StatusCode)
 	}
-	return resp
+	return resp.Header
 }
 
 // mistakes puts secrets where they are refused.

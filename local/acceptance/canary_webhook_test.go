@@ -10,7 +10,7 @@ func (c *canaries) webhooks() []*receiver {
 	given.respond(func(received) int { return 500 })
 	events := []string{"memory.*", "integration.*", "timeline.*"}
 	c.call(201, "POST", c.at("/integrations/webhook"), object{"url": given.url, "events": events, "signingSecret": hook})
-	for range 2 { // the second answer is the one that was kept for the key
+	for range 2 { // the second answer was kept for the key
 		var created struct{ SigningSecret string }
 		c.show(201, "POST", c.at("/integrations/webhook-made"), object{"url": made.url, "events": events}, "Idempotency-Key", "make").json(&created)
 		made.accept(c.keep("the generated signing secret", created.SigningSecret))
