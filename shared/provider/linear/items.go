@@ -47,7 +47,7 @@ type project struct {
 // drafts adds an answer's items to a page. They equal those that the default mapping makes of the webhooks about the same
 // things.
 func (got answer) drafts(page *connector.FetchedPage) {
-	for _, i := range got.Issues.Nodes {
+	for _, i := range got.Issues.items() {
 		if i.Trashed {
 			continue
 		}
@@ -56,7 +56,7 @@ func (got answer) drafts(page *connector.FetchedPage) {
 			ExternalID: i.ID, Kind: issueKind, Title: orElse(i.Title, i.Identifier), Body: i.Description, URL: i.URL, UpdatedAt: utc(i.UpdatedAt),
 		})
 	}
-	for _, p := range got.Projects.Nodes {
+	for _, p := range got.Projects.items() {
 		if p.Trashed {
 			continue
 		}

@@ -43,16 +43,36 @@ type pageInfo struct {
 	EndCursor   string `json:"endCursor"`
 }
 
-// answer holds the list that a query asked for.
+// answer holds the list that a query asked for. The other one is nil.
 type answer struct {
-	Issues struct {
-		Nodes    []issue  `json:"nodes"`
-		PageInfo pageInfo `json:"pageInfo"`
-	} `json:"issues"`
-	Projects struct {
-		Nodes    []project `json:"nodes"`
-		PageInfo pageInfo  `json:"pageInfo"`
-	} `json:"projects"`
+	Issues   *nodes[issue]   `json:"issues"`
+	Projects *nodes[project] `json:"projects"`
+}
+
+// nodes holds a page of a list. A part that the answer lacks is nil.
+type nodes[T any] struct {
+	Nodes    []T       `json:"nodes"`
+	PageInfo *pageInfo `json:"pageInfo"`
+}
+
+// items returns the items of a page, or none without a list.
+func (n *nodes[T]) items() []T {
+	if n == nil {
+		return nil
+	}
+	return n.Nodes
+}
+
+// info returns what a page of a list says about the next one, or nil if the answer lacks the list or a part of it. Such an
+// answer is no empty page: a full run would remove the rest.
+func (got answer) info(l list) *pageInfo {
+	switch {
+	case l == issues && got.Issues != nil && got.Issues.Nodes != nil:
+		return got.Issues.PageInfo
+	case l == projects && got.Projects != nil && got.Projects.Nodes != nil:
+		return got.Projects.PageInfo
+	}
+	return nil
 }
 
 // request returns the body of the request for a page.
@@ -111,7 +131,7 @@ func (c *Connector) ask(ctx context.Context, config Config, key string, at check
 	if err := c.check(resp, document.Errors); err != nil {
 		return got, renewed, err
 	}
-	if unreadable != nil || document.Data == nil {
+	if unreadable != nil || document.Data == nil || document.Data.info(at.List) == nil {
 		return got, renewed, fault.New(fault.Unavailable, "Linear's answer is not the list that it documents, or it was cut off")
 	}
 	return *document.Data, c.renewal(resp.Header), nil

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"orgops/shared/base/fault"
 	"orgops/shared/provider/connector"
 )
 
@@ -65,8 +66,12 @@ func (c *Connector) Fetch(ctx context.Context, f connector.Fetch) (page connecto
 		return page, err
 	}
 	page.NotBefore = renewed
+	info := got.info(at.List)
+	if info.HasNextPage && (info.EndCursor == "" || info.EndCursor == at.After) {
+		return connector.FetchedPage{}, fault.New(fault.Unavailable, "Linear says that there is a next page, but not where it begins")
+	}
 	got.drafts(&page)
-	if next, more := at.next(got); more {
+	if next, more := at.next(*info); more {
 		page.Checkpoint, err = json.Marshal(next)
 	} else {
 		page.State, err = json.Marshal(state{Since: at.Began.Add(-overlap)})
@@ -75,13 +80,9 @@ func (c *Connector) Fetch(ctx context.Context, f connector.Fetch) (page connecto
 }
 
 // next returns the checkpoint behind a page, or false at the end of the last list.
-func (at checkpoint) next(got answer) (checkpoint, bool) {
-	info := got.Issues.PageInfo
-	if at.List == projects {
-		info = got.Projects.PageInfo
-	}
+func (at checkpoint) next(info pageInfo) (checkpoint, bool) {
 	switch {
-	case info.HasNextPage && info.EndCursor != "" && info.EndCursor != at.After:
+	case info.HasNextPage:
 		at.After = info.EndCursor
 		return at, true
 	case at.List == issues:

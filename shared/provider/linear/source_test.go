@@ -234,6 +234,12 @@ func TestConnector_Fetch_refusals(t *testing.T) {
 		{"truncated", answer(200, `{"data":{"issues":{"nodes":[{"id":"1","ti`), 0, false, "cut off"},
 		{"another document", answer(200, `{"hello":1}`), 0, false, "not the list"},
 		{"another type", answer(200, `{"data":{"issues":{"nodes":[{"id":1}]}}}`), 0, false, "not the list"},
+		{"no list", answer(200, `{"data":{}}`), 0, false, "not the list"},
+		{"a list that is null", answer(200, `{"data":{"issues":null}}`), 0, false, "not the list"},
+		{"the other list", answer(200, `{"data":{"projects":{"nodes":[],"pageInfo":{"hasNextPage":false}}}}`), 0, false, "not the list"},
+		{"no nodes", answer(200, `{"data":{"issues":{"pageInfo":{"hasNextPage":false}}}}`), 0, false, "not the list"},
+		{"no page info", answer(200, `{"data":{"issues":{"nodes":[]}}}`), 0, false, "not the list"},
+		{"no cursor", answer(200, `{"data":{"issues":{"nodes":[],"pageInfo":{"hasNextPage":true,"endCursor":null}}}}`), 0, false, "not where it begins"},
 		{"too large", answer(200, `{"data":"`+strings.Repeat("x", 17<<20)), 0, false, "larger than 16 MiB"},
 	}
 	for _, tt := range tests {
@@ -266,6 +272,19 @@ func TestConnector_Fetch_refusals(t *testing.T) {
 				t.Errorf("error %q names the key, want it kept out", err)
 			}
 		})
+	}
+}
+
+// A cursor that repeats itself is not the end of the list: a full run would remove the rest.
+func TestConnector_Fetch_sameCursor(t *testing.T) {
+	t.Parallel()
+	f := serve(t)
+	f.Fail(answer(200, `{"data":{"issues":{"nodes":[],"pageInfo":{"hasNextPage":true,"endCursor":"same"}}}}`))
+	page, err := f.page(t.Context(), nil, true)
+	errtest.Must(t, err)
+	_, err = f.page(t.Context(), page.Checkpoint, true)
+	if got, want := errtest.Message(err), "not where it begins"; !strings.Contains(got, want) {
+		t.Errorf("err = %q, want %q in it", got, want)
 	}
 }
 
