@@ -4,43 +4,47 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+
+	"orgops/shared/base/fault"
 )
 
 // NextOnHost returns the address of the next page by NextLink, or "" without a next page. base is the address that the link may
-// be relative to. ok is false if the link leads to another scheme or host, or names a user: a connector must not follow it,
-// because the credentials would go along.
-func NextOnHost(base *url.URL, header http.Header) (address string, ok bool) {
-	target := NextLink(header)
-	if target == "" {
-		return "", true
+// be relative to. It returns a fault if the Link header cannot be read: the list would look complete, and a full run would
+// remove the rest. It also returns one if the link leads to another scheme or host, or names a user: a connector must not
+// follow it, because the credentials would go along.
+func NextOnHost(base *url.URL, header http.Header) (address string, err error) {
+	target, ok := NextLink(header)
+	switch {
+	case !ok:
+		return "", fault.New(fault.Unavailable, "the page's Link header cannot be read, so the next page is unknown")
+	case target == "":
+		return "", nil
 	}
 	next, err := base.Parse(target)
 	if err != nil || next.Scheme != base.Scheme || next.Host != base.Host || next.User != nil {
-		return "", false
+		return "", fault.New(fault.Unavailable, "the next page's link leads to another host; it is not followed")
 	}
-	return next.String(), true
+	return next.String(), nil
 }
 
 // NextLink returns the target of the first link with the relation "next" in the Link header (RFC 8288), or "". The target
-// may be relative to the answer's address.
-func NextLink(header http.Header) string {
+// may be relative to the answer's address. ok is false if there is no such link and a part of the header is not a link.
+func NextLink(header http.Header) (target string, ok bool) {
+	ok = true
 	for _, line := range header.Values("Link") {
-		for line != "" {
-			_, rest, ok := strings.Cut(line, "<")
-			if !ok {
-				break
-			}
-			target, parameters, ok := strings.Cut(rest, ">")
-			if !ok {
+		for line = strings.TrimLeft(line, " \t,"); line != ""; line = strings.TrimLeft(line, " \t,") {
+			target, parameters, closed := strings.Cut(line, ">")
+			if !closed || !strings.HasPrefix(target, "<") {
+				ok = false
 				break
 			}
 			parameters, line = cut(parameters, ',')
 			if isNext(parameters) {
-				return strings.TrimSpace(target)
+				return strings.TrimSpace(target[1:]), true
 			}
 		}
 	}
-	return ""
+	return "", ok
 }
 
 // cut splits s at the first sep outside of a quoted string.

@@ -3,6 +3,7 @@ package connector_test
 import (
 	"net/http"
 	"net/url"
+	"strings"
 	"testing"
 
 	"orgops/shared/provider/connector"
@@ -15,18 +16,28 @@ func TestNextLink(t *testing.T) {
 		name  string
 		lines []string
 		want  string
+		ok    bool
 	}{
-		{"none", nil, ""},
-		{"GitHub's", []string{`<https://api.github.com/x?page=1>; rel="prev", <https://api.github.com/x?page=3>; rel="next"`}, "https://api.github.com/x?page=3"},
-		{"two lines", []string{`</last>; rel=last`, `</2>; REL=Next`}, "/2"},
-		{"several relations", []string{`</2>; title="a, b; rel=\"x\""; rel="start next"`}, "/2"},
-		{"the first rel counts", []string{`</2>; rel=prev; rel=next`}, ""},
-		{"a comma in the target", []string{`</a,b>;rel=next`}, "/a,b"},
-		{"broken", []string{`<`, `/2; rel=next`, `</2; rel=next`}, ""},
+		{"none", nil, "", true},
+		{"GitHub's", []string{`<https://api.github.com/x?page=1>; rel="prev", <https://api.github.com/x?page=3>; rel="next"`}, "https://api.github.com/x?page=3", true},
+		{"two lines", []string{`</last>; rel=last`, `</2>; REL=Next`}, "/2", true},
+		{"several relations", []string{`</2>; title="a, b; rel=\"x\""; rel="start next"`}, "/2", true},
+		{"the first rel counts", []string{`</2>; rel=prev; rel=next`}, "", true},
+		{"a comma in the target", []string{`</a,b>;rel=next`}, "/a,b", true},
+		{"empty elements", []string{` , `, `, </2>; rel=next,`}, "/2", true},
+		{"no target", []string{`/2; rel=next`}, "", false},
+		{"cut off", []string{`</1>; rel=prev, </2; rel=next`}, "", false},
+		{"empty target", []string{`>; rel=next`}, "", false},
+		{"one is broken", []string{`<`, `</2>; rel=next`}, "/2", true},
+		{"broken", []string{`<`, `/2; rel=next`, `</2; rel=next`}, "", false},
 	}
 	for _, tt := range tests {
-		if got := connector.NextLink(http.Header{"Link": tt.lines}); got != tt.want {
+		got, ok := connector.NextLink(http.Header{"Link": tt.lines})
+		if got != tt.want {
 			t.Errorf("%s: next = %q, want %q", tt.name, got, tt.want)
+		}
+		if ok != tt.ok {
+			t.Errorf("%s: ok = %t, want %t", tt.name, ok, tt.ok)
 		}
 	}
 }
@@ -36,29 +47,32 @@ func TestNextOnHost(t *testing.T) {
 	base, err := url.Parse("https://api.example.com/v1/items?page=1")
 	errtest.Must(t, err)
 	tests := []struct {
-		target, want string
-		ok           bool
+		link, want, err string
 	}{
-		{"", "", true},
-		{"?page=2", "https://api.example.com/v1/items?page=2", true},
-		{"/other", "https://api.example.com/other", true},
-		{"https://attacker.example/", "", false},
-		{"http://api.example.com/", "", false},
-		{"https://user@api.example.com/", "", false},
-		{"https://api.example.com:8443/", "", false},
-		{"%zz", "", false},
+		{"", "", ""},
+		{`<?page=2>; rel="next"`, "https://api.example.com/v1/items?page=2", ""},
+		{`</other>; rel="next"`, "https://api.example.com/other", ""},
+		{`<https://attacker.example/>; rel="next"`, "", "another host"},
+		{`<http://api.example.com/>; rel="next"`, "", "another host"},
+		{`<https://user@api.example.com/>; rel="next"`, "", "another host"},
+		{`<https://api.example.com:8443/>; rel="next"`, "", "another host"},
+		{`<%zz>; rel="next"`, "", "another host"},
+		{`</other; rel="next"`, "", "cannot be read"},
 	}
 	for _, tt := range tests {
 		header := http.Header{}
-		if tt.target != "" {
-			header.Set("Link", "<"+tt.target+`>; rel="next"`)
+		if tt.link != "" {
+			header.Set("Link", tt.link)
 		}
-		got, ok := connector.NextOnHost(base, header)
+		got, err := connector.NextOnHost(base, header)
 		if got != tt.want {
-			t.Errorf("%q: address = %q, want %q", tt.target, got, tt.want)
+			t.Errorf("%q: address = %q, want %q", tt.link, got, tt.want)
 		}
-		if ok != tt.ok {
-			t.Errorf("%q: ok = %t, want %t", tt.target, ok, tt.ok)
+		if says := errtest.Message(err); !strings.Contains(says, tt.err) {
+			t.Errorf("%q: error %q, want %q in it", tt.link, says, tt.err)
+		}
+		if refused := err != nil; refused != (tt.err != "") {
+			t.Errorf("%q: err = %v, want one: %t", tt.link, err, tt.err != "")
 		}
 	}
 }

@@ -114,15 +114,17 @@ func expiry(header http.Header) time.Time {
 	return time.Time{}
 }
 
-// following returns the next page's address from the Link header (RFC 8288), or "". It follows only links within the
-// configured API, because the token goes along.
-func (r reader) following(header http.Header) string {
+// following returns the next page's address from the Link header (RFC 8288), or "". It returns a fault for a link that leads
+// out of the configured API, because the token would go along. Of the releases only the first page is of interest.
+func (r reader) following(l list, header http.Header) (string, error) {
+	if l == releases {
+		return "", nil
+	}
 	base, err := url.Parse(r.config.base())
 	if err != nil {
-		return ""
+		return "", fault.New(fault.Invalid, "baseUrl is not a url")
 	}
-	next, _ := connector.NextOnHost(base, header) // a link that leads elsewhere ends the list
-	return next
+	return connector.NextOnHost(base, header)
 }
 
 // base returns the address of the API, without a slash at its end.

@@ -134,9 +134,9 @@ func (r reader) page(ctx context.Context, at checkpoint) (page connector.Fetched
 	if err != nil {
 		return page, next, err
 	}
-	more := r.following(resp.Header)
-	if at.List == releases { // older ones are of no interest
-		more = ""
+	more, err := r.following(at.List, resp.Header)
+	if err != nil {
+		return page, next, err
 	}
 	if at.List == issues {
 		return page, next.afterIssues(at, newest, more, connector.Tag(resp.Header)), nil

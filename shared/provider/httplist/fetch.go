@@ -129,11 +129,7 @@ func (config Config) linked(header http.Header, at checkpoint) (string, error) {
 	if err != nil {
 		return "", nil //nolint:nilerr // an address that was fetched can be parsed
 	}
-	next, ok := connector.NextOnHost(base, header)
-	if !ok {
-		return "", fault.New(fault.Unavailable, "the next page's link leads to another host; it is not followed")
-	}
-	return next, nil
+	return connector.NextOnHost(base, header)
 }
 
 func with(address, parameter, value string) string {

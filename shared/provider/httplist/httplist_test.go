@@ -300,6 +300,7 @@ func TestConnector_Fetch_refusals(t *testing.T) {
 		{"too large", nil, answer(200, `{"data":["`+strings.Repeat("x", 8<<20)), "larger than 8 MiB"},
 		{"too many", nil, answer(200, `{"data":[`+strings.Repeat("1,", 2000)+`1]}`), "more than 1,000 objects"},
 		{"a link to another host", nil, answer(200, one, "Link", `<https://attacker.example/>; rel=next`), "another host"},
+		{"a link that is cut off", nil, answer(200, one, "Link", `</items?page=2; rel=next`), "Link header cannot be read"},
 		{"a link to itself", nil, answer(200, one, "Link", `</items>; rel=next`), "does not end"},
 		{"a long cursor", map[string]any{"paging": "cursor", "cursorPath": "/next", "parameter": "c"},
 			answer(200, `{"data":[],"next":"`+strings.Repeat("x", 3000)+`"}`), "longer than"},
