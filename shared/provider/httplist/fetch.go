@@ -23,7 +23,7 @@ const (
 	maxPages    = 10000 // of a run; more is likely to be a server that repeats itself
 	maxCursor   = 2048
 	maxWait     = 24 * time.Hour
-	defaultWait = 5 * time.Minute // when a server throttles without a Retry-After
+	defaultWait = 5 * time.Minute // when a 429 comes without a Retry-After, or with one that cannot be read
 )
 
 // state holds the validators of a list that had one page.
@@ -38,7 +38,7 @@ type checkpoint struct {
 
 // Fetch implements connector.Source. Every run reads the whole list, unless it finds a list of one page unchanged.
 //
-// A 429 or 503 returns a *connector.ThrottledError. A 401 or 403 returns an error that is connector.ErrRefused. Any other
+// A 429, and a 503 with Retry-After, returns a *connector.ThrottledError. A 401 or 403 returns an error that is connector.ErrRefused. Any other
 // refusal or failed request returns a *fault.Error whose detail says what went wrong.
 func (c *Connector) Fetch(ctx context.Context, f connector.Fetch) (connector.FetchedPage, error) {
 	config := read(f.Config)
@@ -175,7 +175,7 @@ func (c *Connector) check(resp *http.Response) error {
 	switch s := resp.StatusCode; {
 	case s == http.StatusOK, s == http.StatusNotModified:
 		return nil
-	case s == http.StatusTooManyRequests, s == http.StatusServiceUnavailable:
+	case s == http.StatusTooManyRequests, s == http.StatusServiceUnavailable && resp.Header.Get("Retry-After") != "":
 		return &connector.ThrottledError{Until: c.now().Add(outbound.RetryAfter(resp.Header, c.now(), defaultWait, maxWait))}
 	case s == http.StatusUnauthorized, s == http.StatusForbidden:
 		return fault.Wrap(fault.Unavailable, fmt.Sprintf("the list answers %d; check the credentials", s), connector.ErrRefused)

@@ -291,6 +291,7 @@ func TestConnector_Fetch_refusals(t *testing.T) {
 	}{
 		{"not found", nil, http.NotFound, "answers 404"},
 		{"down", nil, answer(502, "<html>"), "answers 502"},
+		{"down, without a time", nil, answer(503, "<html>"), "answers 503"},
 		{"redirect", nil, http.RedirectHandler("/elsewhere", http.StatusFound).ServeHTTP, "redirects are not followed"},
 		{"web page", nil, answer(200, "<html>"), "not JSON"},
 		{"cut off behind the list", nil, answer(200, one[:20]), "cut off"},
@@ -322,14 +323,16 @@ func TestConnector_Fetch_refusals(t *testing.T) {
 			}
 		})
 	}
-	f := serve(t, answer(429, "", "Retry-After", "90"))
-	_, err := f.page(nil, false)
-	var throttled *connector.ThrottledError
-	if !errors.As(err, &throttled) {
-		t.Fatalf("err = %v, want a throttle", err)
-	}
-	if got := throttled.Until.Sub(now); got != 90*time.Second {
-		t.Errorf("throttled for %v, want 90 s", got)
+	for _, status := range []int{429, 503} {
+		f := serve(t, answer(status, "", "Retry-After", "90"))
+		_, err := f.page(nil, false)
+		var throttled *connector.ThrottledError
+		if !errors.As(err, &throttled) {
+			t.Fatalf("%d: err = %v, want a throttle", status, err)
+		}
+		if got := throttled.Until.Sub(now); got != 90*time.Second {
+			t.Errorf("%d: throttled for %v, want 90 s", status, got)
+		}
 	}
 }
 

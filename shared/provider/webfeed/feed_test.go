@@ -164,6 +164,7 @@ func TestConnector_Fetch_refuses(t *testing.T) {
 		want   string
 	}{
 		{"not found", http.NotFound, "answers 404"},
+		{"down", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(503) }, "answers 503"},
 		{"redirect", http.RedirectHandler("/elsewhere", http.StatusMovedPermanently).ServeHTTP, "redirects are not followed"},
 		{"web page", serve("<!doctype html><html><body>Hello</body></html>"), "not a feed"},
 		{"empty", serve(""), "not a feed"},

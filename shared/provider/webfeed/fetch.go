@@ -28,8 +28,8 @@ type state = connector.Validators
 // Fetch implements connector.Source. A feed is one page. Memories of entries that the feed no longer lists stay, because
 // feeds drop old entries. A document that has not changed since the last run gives a page without drafts.
 //
-// A 429 or 503, with or without Retry-After, returns a *connector.ThrottledError. Any other refusal or failed request
-// returns a *fault.Error whose detail says what went wrong.
+// A 429, and a 503 with Retry-After, returns a *connector.ThrottledError. Any other refusal or failed request returns a
+// *fault.Error whose detail says what went wrong.
 func (c *Connector) Fetch(ctx context.Context, f connector.Fetch) (connector.FetchedPage, error) {
 	var config Config
 	if err := json.Unmarshal(f.Config, &config); err != nil {
@@ -97,7 +97,7 @@ func (c *Connector) checkStatus(resp *http.Response) error {
 	switch s := resp.StatusCode; {
 	case s == http.StatusOK:
 		return nil
-	case s == http.StatusTooManyRequests, s == http.StatusServiceUnavailable:
+	case s == http.StatusTooManyRequests, s == http.StatusServiceUnavailable && resp.Header.Get("Retry-After") != "":
 		return &connector.ThrottledError{Until: c.now().Add(outbound.RetryAfter(resp.Header, c.now(), defaultWait, maxWait))}
 	case s >= 300 && s < 400:
 		return fault.Newf(fault.Unavailable, "the feed answers %d; redirects are not followed, so configure the url that it redirects to", s)
