@@ -103,6 +103,9 @@ func expensive() []string {
 		`[.payload.a[] | tostring | tonumber?] | all(. > 99999999999999999999)`,
 		`[.payload.a[] | any(.payload; .)] | length`,
 		`first(.payload.a[] | select(false)) // all(.payload.a[]; . == [.])`,
+		// computed names, which the interpreter hashes
+		`[{(.payload.s): .payload.a[]}] | length`,
+		`[{` + repeat("(.payload.s): 1", 20) + `, a: .payload.a[]}] | length`,
 		// many levels, which make each instruction slower
 		nest("any(.payload.a[]; ", ". == 0", ")", 45),
 		nest("[.payload.a[] | ", ".payload?", "]", 30),

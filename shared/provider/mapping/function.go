@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"math/big"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -51,6 +52,7 @@ func functions(patterns map[string]pattern) []gojq.CompilerOption {
 		function("tonumber", 0, toNumber),
 		function("slice", 2, slice),
 		function(concatenate, maxConcat, concat),
+		function(computedNames, 1, names),
 	}
 }
 
@@ -251,6 +253,27 @@ func toNumber(c call) (any, error) {
 
 func isNumber(s string) bool {
 	return s != "" && (s[0] == '-' || '0' <= s[0] && s[0] <= '9') && json.Valid([]byte(s))
+}
+
+// names returns an object, and pays for the hashes of its computed names. Their number is the argument: equal names leave one
+// member, but each was hashed. So every name costs as much as the longest.
+func names(c call) (any, error) {
+	object, ok := c.in.(map[string]any)
+	if !ok {
+		return nil, wrongType("an object with computed names", "an object", c.in)
+	}
+	computed, err := strconv.Atoi(c.args[0].(string))
+	if err != nil {
+		return nil, err
+	}
+	if err := c.pay(len(object)); err != nil {
+		return nil, err
+	}
+	longest := 0
+	for name := range object {
+		longest = max(longest, len(name))
+	}
+	return object, c.pay(computed * longest / readBytes)
 }
 
 // slice returns a part of a list, or of a string by characters. A bound that is null stands for the end.

@@ -3,6 +3,7 @@ package mapping
 import (
 	"errors"
 	"fmt"
+	"strconv"
 
 	"github.com/itchyny/gojq"
 )
@@ -17,6 +18,7 @@ const (
 	iterateOptional = "iterate_optional"
 	atOptional      = "at_optional"
 	concatenate     = "concat"
+	computedNames   = "names"
 )
 
 const (
@@ -167,16 +169,25 @@ func (r *rewriter) list(a *gojq.Array) (*gojq.Query, error) {
 	return of(&gojq.Term{Type: gojq.TermTypeArray, Array: out}), nil
 }
 
+// object rewrites an object. One with computed names pays after it is made, because the interpreter hashes every name again
+// for each value that a generator gives.
 func (r *rewriter) object(o *gojq.Object) (*gojq.Query, error) {
-	out := &gojq.Object{}
+	out, computed := &gojq.Object{}, 0
 	for _, member := range o.KeyVals {
 		rewritten, err := r.member(member)
 		if err != nil {
 			return nil, err
 		}
 		out.KeyVals = append(out.KeyVals, rewritten)
+		if rewritten.KeyQuery != nil {
+			computed++
+		}
 	}
-	return of(&gojq.Term{Type: gojq.TermTypeObject, Object: out}), nil
+	made := of(&gojq.Term{Type: gojq.TermTypeObject, Object: out})
+	if computed == 0 {
+		return made, nil
+	}
+	return pipe(made, metered(computedNames, constant(strconv.Itoa(computed)))), nil
 }
 
 // member rewrites a member of an object. A name that stands alone, such as {title}, reads the member of that name.
