@@ -92,10 +92,22 @@ func Headers(header http.Header) map[string]any {
 	return out
 }
 
+// secretHeader reports whether a header's name, in lower case, has a word that secrets and signatures go by. The short words
+// count only as a whole: X-Author is harmless. An Idempotency-Key names a request and opens nothing.
 func secretHeader(name string) bool {
-	for _, part := range []string{"authorization", "cookie", "signature", "secret", "token", "api-key", "password"} {
+	for _, part := range []string{
+		"authorization", "cookie", "signature", "secret", "token", "password", "apikey", "hmac", "jwt", "credential", "session",
+	} {
 		if strings.Contains(name, part) {
 			return true
+		}
+	}
+	for word := range strings.FieldsFuncSeq(name, func(r rune) bool { return r == '-' || r == '_' || r == '.' }) {
+		switch word {
+		case "auth", "authentication", "oauth":
+			return true
+		case "key":
+			return name != "idempotency-key"
 		}
 	}
 	return false
