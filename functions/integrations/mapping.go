@@ -63,7 +63,7 @@ type receiver struct {
 	integration.Stored
 	conn    connector.Inbound
 	own     integration.StoredMapping // the company's mapping; it applies if the integration names it
-	version int64                     // of the company's mapping; 0 if none is stored
+	version int64                     // of the company's last mapping; 0 if it never stored one
 }
 
 // receiver reads an integration that receives webhooks.
@@ -179,7 +179,8 @@ func checked(d MappingDocument) (json.RawMessage, error) {
 	return raw, err
 }
 
-// deleteMapping returns an integration to its provider's default mapping.
+// deleteMapping returns an integration to its provider's default mapping. The company's mapping stays stored, without effect,
+// so that the versions of the mappings that follow count on.
 func (d Deps) deleteMapping(ctx context.Context, in *ChangeInput) (*struct{}, error) {
 	r, err := d.receiver(ctx, in.Provider)
 	if err != nil {
@@ -193,6 +194,5 @@ func (d Deps) deleteMapping(ctx context.Context, in *ChangeInput) (*struct{}, er
 	}
 	c := web.Tenant(ctx)
 	r.Mapping, r.UpdatedAt = nil, d.Now().UTC()
-	return nil, store.Fault(c.Commit(ctx, c.Replace(integration.Key(in.Provider), integration.Entity, r.Version, r.Integration),
-		c.Delete(integration.MappingKey(in.Provider), integration.MappingEntity, r.version).Quietly()), "")
+	return nil, store.Fault(c.Commit(ctx, c.Replace(integration.Key(in.Provider), integration.Entity, r.Version, r.Integration)), "")
 }

@@ -75,6 +75,9 @@ func TestMapping(t *testing.T) {
 		t.Errorf("the report names the mapping %q, want none for the default", got)
 	}
 	s.do("PUT", "/github/mapping", original.Mapping).Want(200) // the default is valid as it is shown
+	if last, _ := s.mapping("github"); last.Version != 2 {
+		t.Errorf("version = %d after a deletion and a PUT, want 2", last.Version)
+	}
 	s.do("DELETE", "/github", nil).Want(204)
 	s.wantNone(integration.MappingKey("github"))
 }
