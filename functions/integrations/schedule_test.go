@@ -2,6 +2,8 @@ package integrations_test
 
 import (
 	"encoding/json"
+	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -65,6 +67,11 @@ func TestSchedule(t *testing.T) {
 	for _, refused := range []any{"14m", "1441m", "25h", "0h", "1d", "15", "15m ", 15, ""} {
 		feed["schedule"] = refused
 		s.do("POST", "/feed", feed).WantProblem(422, "invalid")
+	}
+	feed["schedule"] = "14m"
+	p := s.do("POST", "/feed", feed).WantProblem(422, "invalid")
+	if got, want := fmt.Sprint(p.Errors), "from 15m to 24h, in minutes or hours"; !strings.Contains(got, want) {
+		t.Errorf("errors %s, want one with %q", got, want)
 	}
 }
 

@@ -34,7 +34,12 @@ func CheckBody(schema, body json.RawMessage) ([]fault.FieldError, error) {
 	return c.problems(), nil
 }
 
-const propertyNames = "propertyNames"
+const (
+	propertyNames = "propertyNames"
+
+	// patternDescription says in words what a pattern allows. A problem names it instead of the regular expression.
+	patternDescription = "x-pattern-description"
+)
 
 // parseSchema reads a schema. A schema without a type gets the type implied.
 func parseSchema(document json.RawMessage, implied string) (*huma.Schema, error) {
@@ -53,6 +58,11 @@ func parseSchema(document json.RawMessage, implied string) (*huma.Schema, error)
 	}
 	if err := parseBelow(s, members); err != nil {
 		return nil, err
+	}
+	if says, ok := members[patternDescription]; ok {
+		if err := json.Unmarshal(says, &s.PatternDescription); err != nil {
+			return nil, fmt.Errorf("%s: %w", patternDescription, err)
+		}
 	}
 	s.PrecomputeMessages()
 	return s, nil
