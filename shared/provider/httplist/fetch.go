@@ -23,7 +23,7 @@ const (
 	maxPages    = 10000 // of a run; more is likely to be a server that repeats itself
 	maxCursor   = 2048
 	maxWait     = 24 * time.Hour
-	defaultWait = 5 * time.Minute // when a 429 comes without a Retry-After, or with one that cannot be read
+	defaultWait = 5 * time.Minute // when a 429 comes without a readable Retry-After
 )
 
 // state holds the validators of a list that had one page.
