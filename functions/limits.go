@@ -77,6 +77,7 @@ func Limits() []Limit {
 		span("certification", "the time for which an integration stays certified", integration.CertifiedFor),
 		span("failing", "the time of failed deliveries after which an endpoint is disabled", courier.FailingLimit),
 		{"failed-syncs", "the failed syncs in a row after which a schedule is paused", integration.MaxFailures, "syncs"},
+		span("failing-source", "the time of failed syncs after which a source may no longer sync", integration.MaxFailing),
 		span("delivery-age", "the distance of a signed delivery's time from now", standardwebhooks.Tolerance),
 		{"inbox", "the deliveries in the inbox of an integration", inbox.Max, "deliveries"},
 		span("inbox-kept", "the time for which a delivery stays in the inbox", inbox.Kept),
