@@ -3,6 +3,7 @@ package acceptance_test
 import (
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -67,6 +68,9 @@ func TestProgram_Listen(t *testing.T) {
 	}
 	eventually(t, "both events arrive", func() bool { return len(r.deliveries("memory.created", "memory.updated")) == 2 })
 	end(listen, printed, os.Interrupt)
+	heard := make(chan os.Signal, 1)
+	signal.Notify(heard, syscall.SIGHUP) // if this process ignores the signal, as under nohup, the program would inherit that
+	defer signal.Stop(heard)
 	closed, last := session()
 	end(closed, last, syscall.SIGHUP) // its terminal was closed
 	for name, text := range map[string]string{"the password": tn.Password, "a token": "eyJ"} {
