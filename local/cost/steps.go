@@ -57,7 +57,7 @@ func steps() []step {
 		{"get-integration-certification", units{gets: 3, read: 3}},
 		{"get-integration-mapping", units{gets: 2, read: 2}},
 		{"put-integration-mapping", units{gets: 2, transactions: 1, read: 2, written: 6}},
-		{"delete-integration-mapping", units{gets: 2, transactions: 1, read: 2, written: 6}},
+		{"delete-integration-mapping", units{gets: 2, transactions: 1, read: 2, written: 4}},
 		{"preview-integration-mapping", units{gets: 4, read: 4}},
 		{"list-integration-inbox", units{gets: 1, read: 1}},
 		{"get-integration-inbox", units{gets: 1, read: 1}},
