@@ -2,6 +2,7 @@ package integration
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"orgops/shared/storage/store"
@@ -34,7 +35,7 @@ func (i Integration) Demoted(now time.Time) Integration {
 		i = i.Paused(now)
 	}
 	certification := *i.Certification
-	certification.Closed = append(certification.Closed[:len(certification.Closed):len(certification.Closed)], SyncPull)
+	certification.Closed = append(slices.Clone(certification.Closed), SyncPull)
 	if len(certification.Open()) == 0 {
 		return i.Sandboxed(SandboxedByFailing, now)
 	}
