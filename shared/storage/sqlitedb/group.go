@@ -22,10 +22,10 @@ func (w *writer) commit(group []*request) {
 		return
 	}
 	w.try(live)
-	w.call(&w.hooks)
 	for _, r := range live {
 		r.done <- struct{}{}
 	}
+	w.call(&w.hooks) // last: Go runs first what was woken last, and the consumers of changes are in more of a hurry
 }
 
 // try runs requests in one transaction, or after two failures in one each.

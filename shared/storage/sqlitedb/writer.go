@@ -62,8 +62,8 @@ func (db *DB) WriteLazily(ctx context.Context, u Unit, linger time.Duration) err
 	return db.writer.submit(ctx, u, linger)
 }
 
-// AfterCommit makes the writer call fn after each transaction, between the last Committed and the return of Write, until stop
-// is called. fn must not wait.
+// AfterCommit makes the writer call fn after each transaction, after the last Committed, until stop is called. Write may
+// return before fn is called. fn must not wait.
 func (db *DB) AfterCommit(fn func()) (stop func()) { return db.writer.hook(&db.writer.hooks, fn) }
 
 // AfterForeign makes the writer call fn when a copy of the file's content in memory may be stale. At the start of each

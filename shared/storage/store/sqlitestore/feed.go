@@ -21,7 +21,8 @@ const (
 
 // feed carries changes from the writer to the consumers of this process.
 type feed struct {
-	pending []logged // of the current transaction; owned by the writer
+	consumers []string // in the order in which they are woken
+	pending   []logged // of the current transaction; owned by the writer
 
 	mu     sync.Mutex
 	log    []logged // log[head:] has consecutive sequences and ends with the newest commit of this process
@@ -31,8 +32,8 @@ type feed struct {
 	active map[string]*consumer
 }
 
-func newFeed(latest int64) *feed {
-	return &feed{latest: latest, active: make(map[string]*consumer)}
+func newFeed(consumers []string, latest int64) *feed {
+	return &feed{consumers: consumers, latest: latest, active: make(map[string]*consumer)}
 }
 
 // prepareFeed stores a position for every consumer. From now on the log keeps the changes that the consumer has not
@@ -46,10 +47,18 @@ func (s *Store) prepareFeed(ctx context.Context) (latest int64, err error) {
 	return s.latest(ctx)
 }
 
-// add queues durable changes. The writer calls it in commit order, and flush after each group.
-func (f *feed) add(changes []logged) { f.pending = append(f.pending, changes...) }
+// add queues durable changes. The writer calls it in commit order, and flush after each group. It clones new bodies, because
+// the committer may reuse their memory.
+func (f *feed) add(changes []logged) {
+	for _, l := range changes {
+		if n := l.change.New; n != nil {
+			l.change.New = &store.Image{Version: n.Version, Body: bytes.Clone(n.Body)}
+		}
+		f.pending = append(f.pending, l)
+	}
+}
 
-// flush passes the queued changes to the consumers. It clones new bodies, because the committer may reuse their memory.
+// flush passes the queued changes to the consumers.
 func (f *feed) flush() {
 	if len(f.pending) == 0 {
 		return
@@ -63,21 +72,25 @@ func (f *feed) flush() {
 			f.keep(l)
 		}
 		f.trim()
-		for _, c := range f.active {
-			c.signal()
-		}
+		f.wake()
 	}
 	f.mu.Unlock()
 	clear(f.pending)
 	f.pending = f.pending[:0]
 }
 
+// wake signals the consumers. Of those that sleep, Go runs first what was woken last.
+func (f *feed) wake() {
+	for _, name := range f.consumers {
+		if c := f.active[name]; c != nil {
+			c.signal()
+		}
+	}
+}
+
 func (f *feed) keep(l logged) {
 	if n := len(f.log); n > f.head && f.log[n-1].seq+1 != l.seq {
 		f.forget(n - f.head) // another process has committed in between
-	}
-	if n := l.change.New; n != nil {
-		l.change.New = &store.Image{Version: n.Version, Body: bytes.Clone(n.Body)}
 	}
 	f.log = append(f.log, l)
 	f.size += l.size
@@ -120,9 +133,7 @@ func (f *feed) notice(latest int64) {
 		return
 	}
 	f.latest = latest
-	for _, c := range f.active {
-		c.signal()
-	}
+	f.wake()
 }
 
 // after returns a copy of up to n recent changes after a sequence. missing is true if only the log has the next changes.

@@ -24,7 +24,8 @@ type Options struct {
 	Now func() time.Time // clock of commit times and expiry; default time.Now
 
 	// Consumers lists the names that may Consume. The log keeps a change until every one of them has finished it. A store
-	// without consumers trims nothing from the log: a command that only writes opens such a store.
+	// without consumers trims nothing from the log: a command that only writes opens such a store. The last one is the first to
+	// run after a commit.
 	Consumers []string
 	// Unfinished limits a consumer's changes in flight; default 8192.
 	Unfinished int
@@ -70,7 +71,7 @@ func Open(ctx context.Context, db *sqlitedb.DB, o Options) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("change log: %w", err)
 	}
-	s.feed = newFeed(latest)
+	s.feed = newFeed(o.Consumers, latest)
 	s.unhook = db.AfterCommit(s.feed.flush)
 	s.unhookForeign = db.AfterForeign(s.cache.empty)
 	background, stop := context.WithCancel(context.WithoutCancel(ctx))
