@@ -2,9 +2,11 @@ package mapping
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strconv"
+	"time"
 
 	"orgops/shared/base/fault"
 	"orgops/shared/provider/connector"
@@ -12,9 +14,9 @@ import (
 
 // Delivery holds what expressions read.
 type Delivery struct {
-	Headers map[string]any // see Headers
-	Payload any            // see Payload
-	Config  any            // the integration's configuration, which holds no secret
+	Headers map[string]any  // see Headers
+	Payload any             // see Payload
+	Config  json.RawMessage // the integration's configuration, which holds no secret
 }
 
 // Match holds the actions that one rule gives.
@@ -40,9 +42,7 @@ func (m *Mapping) Apply(ctx context.Context, d Delivery) ([]Match, error) {
 	if err := m.compile(); err != nil { // before the clock starts: a slow machine compiles once, not at every delivery
 		return nil, err
 	}
-	bounded, cancel := context.WithTimeout(ctx, maxTime)
-	defer cancel()
-	e := evaluation{meter: newMeter(bounded), delivery: d}
+	e := evaluation{meter: newMeter(ctx, time.Now().Add(maxTime)), delivery: d}
 	matches, wanted, err := e.all(m)
 	if e.err != nil {
 		if ended := e.conclude(ctx); !errors.Is(ended, errFuel) {
@@ -59,13 +59,14 @@ func (m *Mapping) Apply(ctx context.Context, d Delivery) ([]Match, error) {
 type evaluation struct {
 	*meter
 	delivery Delivery
+	config   any // decoded, once an expression reads it
 	actions  int
 }
 
 // all evaluates a mapping. It reports whether the mapping wants the delivery at all.
 func (e *evaluation) all(m *Mapping) (matches []Match, wanted bool, err error) {
 	if m.only != nil {
-		v, err := m.only.value(e.meter, e.input(e.delivery.Payload))
+		v, err := m.only.value(&input{evaluation: e, item: e.delivery.Payload})
 		if err != nil {
 			return nil, false, invalid("", "the mapping, only: "+err.Error())
 		}
@@ -100,7 +101,7 @@ func (e *evaluation) rules(all []rule) ([]Match, error) {
 }
 
 func (e *evaluation) matches(n int, r rule) (bool, error) {
-	v, err := r.when.value(e.meter, e.input(e.delivery.Payload))
+	v, err := r.when.value(&input{evaluation: e, item: e.delivery.Payload})
 	if err != nil {
 		return false, failed(n, "when", "", err)
 	}
@@ -138,9 +139,9 @@ func (e *evaluation) perform(n int, r rule) ([]connector.Action, error) {
 
 func (e *evaluation) action(n int, r rule, at string, item any) (connector.Action, error) {
 	v := values{meter: e.meter, at: at, given: make(map[string]any, len(r.with))}
-	in := e.input(item)
+	in := &input{evaluation: e, item: item}
 	for _, f := range r.with {
-		value, err := f.value.value(e.meter, in)
+		value, err := f.value.value(in)
 		if err != nil {
 			return connector.Action{}, failed(n, f.name, at, err)
 		}
@@ -149,12 +150,6 @@ func (e *evaluation) action(n int, r rule, at string, item any) (connector.Actio
 	a := r.action.draft(&v)
 	a.Port, a.At, a.Unreadable = r.action.port, at, v.problem
 	return a, nil
-}
-
-func (e *evaluation) input(item any) map[string]any {
-	return map[string]any{
-		"headers": e.delivery.Headers, "payload": e.delivery.Payload, "config": e.delivery.Config, "item": item,
-	}
 }
 
 // failed describes an expression that could not be evaluated.

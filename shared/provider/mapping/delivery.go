@@ -2,10 +2,8 @@ package mapping
 
 import (
 	"encoding/json"
-	"fmt"
 	"net/http"
 
-	"orgops/shared/base/fastjson"
 	"orgops/shared/provider/connector"
 )
 
@@ -20,12 +18,5 @@ func Read(conn connector.Inbound, config json.RawMessage, header http.Header, bo
 	if err != nil {
 		return Delivery{}, err
 	}
-	d := Delivery{Headers: Headers(header), Payload: payload}
-	if len(config) == 0 {
-		return d, nil
-	}
-	if err := fastjson.Unmarshal(config, &d.Config); err != nil {
-		return Delivery{}, fmt.Errorf("configuration of %s: %w", conn.Kind(), err)
-	}
-	return d, nil
+	return Delivery{Headers: Headers(header), Payload: payload, Config: config}, nil
 }

@@ -65,20 +65,25 @@ func syntaxError(source string, err error) error {
 }
 
 // value evaluates the expression and returns its one value. No value counts as null. The error never quotes the payload.
-func (e *expression) value(m *meter, in map[string]any) (any, error) {
+func (e *expression) value(in *input) (any, error) {
+	m := in.meter
 	if e.path != nil {
 		if err := m.pay(len(e.path)); err != nil {
 			return nil, err
 		}
-		if v, ok := follow(in, e.path); ok {
-			return e.given(v), nil
+		if v, ok, err := in.follow(e.path); ok || err != nil {
+			return e.given(v), err
 		}
 	}
 	code, err := e.compile()
 	if err != nil {
 		return nil, err
 	}
-	results := code.RunWithContext(m, in, m)
+	object, err := in.object()
+	if err != nil {
+		return nil, err
+	}
+	results := code.RunWithContext(m, object, m)
 	first, ok := results.Next()
 	if !ok {
 		return nil, nil //nolint:nilnil // null is a value of the language

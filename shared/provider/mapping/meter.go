@@ -27,13 +27,16 @@ var errFuel = errors.New("needs too much work for this delivery: it may use 100,
 
 // meter bounds one evaluation. It is the context of the interpreter, which asks Done before each instruction.
 type meter struct {
-	context.Context // ends after maxTime
-	fuel            int
-	steps           int
-	err             error
+	context.Context
+	end   time.Time
+	fuel  int
+	steps int
+	err   error
 }
 
-func newMeter(ctx context.Context) *meter { return &meter{Context: ctx, fuel: maxFuel} }
+func newMeter(ctx context.Context, end time.Time) *meter {
+	return &meter{Context: ctx, end: end, fuel: maxFuel}
+}
 
 // Done counts an instruction. It returns a closed channel if the evaluation must end.
 func (m *meter) Done() <-chan struct{} {
@@ -43,7 +46,7 @@ func (m *meter) Done() <-chan struct{} {
 		m.err = errFuel
 	}
 	if m.err == nil && m.steps%256 == 0 {
-		m.err = m.Context.Err()
+		m.err = m.ended()
 	}
 	if m.err == nil {
 		return nil
@@ -51,6 +54,17 @@ func (m *meter) Done() <-chan struct{} {
 	ended := make(chan struct{})
 	close(ended)
 	return ended
+}
+
+// ended returns an error if the caller has given up or the time is up.
+func (m *meter) ended() error {
+	if err := m.Context.Err(); err != nil {
+		return err
+	}
+	if time.Now().After(m.end) {
+		return context.DeadlineExceeded
+	}
+	return nil
 }
 
 // Err says why the evaluation ended, or returns nil.

@@ -13,12 +13,10 @@ import (
 // TestMeter_Late ends an evaluation whose time is up. The delivery may be sent again, because a faster machine accepts it.
 func TestMeter_Late(t *testing.T) {
 	t.Parallel()
-	late, cancel := context.WithDeadline(t.Context(), time.Now().Add(-time.Second))
-	defer cancel()
 	e, err := newExpression("[.payload[] | tostring]")
 	errtest.Must(t, err)
-	m := newMeter(late)
-	_, err = e.value(m, map[string]any{"payload": make([]any, 1000)})
+	m := newMeter(t.Context(), time.Now().Add(-time.Second))
+	_, err = e.value(&input{evaluation: &evaluation{meter: m, delivery: Delivery{Payload: make([]any, 1000)}}})
 	if !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("err = %v, want %v", err, context.DeadlineExceeded)
 	}
