@@ -5,8 +5,8 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"errors"
-	"fmt"
 	"net/http"
+	"strconv"
 	"time"
 	"unicode/utf8"
 
@@ -239,7 +239,7 @@ func (r reception) ops(ctx context.Context, planned []intake.Planned) ([]store.O
 // under another id has the same digest.
 func digestOf(deliveryID string, body []byte) string {
 	h := sha256.New()
-	fmt.Fprintf(h, "%d:%s:", len(deliveryID), deliveryID)
+	h.Write([]byte(strconv.Itoa(len(deliveryID)) + ":" + deliveryID + ":"))
 	h.Write(body)
 	return base64.RawURLEncoding.EncodeToString(h.Sum(nil))
 }
