@@ -24,6 +24,7 @@ var journeys = []struct {
 	{"feed", feed},
 	{"github", github},
 	{"source", source},
+	{"relay", relay},
 	{"insight", insight},
 	{"review", review},
 	{"users", users},

@@ -41,7 +41,7 @@ func startDeployed(t *testing.T) *target {
 	d := &deployed{Stack: stack, env: env}
 	t.Cleanup(func() { d.checkRefusals(t) })
 	d.target = &target{
-		url: stack.URL, log: func() string { return functionLogs(stack.LogFolder()) }, every: 200 * time.Millisecond,
+		url: stack.URL, program: program, log: func() string { return functionLogs(stack.LogFolder()) }, every: 200 * time.Millisecond,
 		createCompany: func(ctx context.Context, name, email, password string) (string, error) {
 			made, err := stack.CreateCompany(ctx, name, email, password)
 			return made.CompanyID, err
@@ -89,7 +89,8 @@ func runningAt(t *testing.T, url string) *target {
 		return made.CompanyID, err
 	}
 	return &target{
-		url: strings.TrimSuffix(url, "/"), log: func() string { return "its log is where it runs" }, every: 200 * time.Millisecond,
+		url: strings.TrimSuffix(url, "/"), program: build(t), every: 200 * time.Millisecond,
+		log: func() string { return "its log is where it runs" },
 		createCompany: func(ctx context.Context, name, email, password string) (string, error) {
 			return admin(ctx, "NAME="+name, "EMAIL="+email, "PASSWORD="+password, "COMPANY=", "PLAN=")
 		},

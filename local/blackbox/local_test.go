@@ -49,7 +49,7 @@ func startProgram(t *testing.T, program string, settings ...string) *target {
 		return adminCommand(ctx, program, env, password, args...)
 	}
 	return &target{
-		url: servesAt(t, log, ended), log: log.String, every: 25 * time.Millisecond,
+		url: servesAt(t, log, ended), program: program, log: log.String, every: 25 * time.Millisecond,
 		createCompany: func(ctx context.Context, name, email, password string) (string, error) {
 			return admin(ctx, password, "company", "create", "--name", name, "--email", email)
 		},

@@ -80,10 +80,7 @@ func source(j *journey) {
 		// The clock decides when a schedule syncs. A journey of a minute seldom meets one of a day.
 		"auth": "bearer", "schedule": "24h", "permissions": []string{"sync.pull", "memory.upsert"},
 	}
-	j.do("an approval for salaries", call(http.MethodPut, j.at("/operations/policies"), object{"policies": []object{{
-		"id": "salaries", "mode": "enforce", "text": `@approval("salaries need a founder") forbid (principal == Integration::"http", action == Action::"memory.upsert", resource) ` +
-			`when { resource.title == "Salaries" } unless { context.approval == context.digest };`,
-	}}}))
+	j.do("an approval for salaries", j.salaries("http"))
 	j.do("configure", post(at, config))
 	j.do("no credentials", post(at+"/certification", nil))
 	credentials := func(token string) request {
@@ -115,6 +112,14 @@ func source(j *journey) {
 	j.do("the memories are as before", get(j.at("/memory")))
 	j.calm("all runs have ended")
 	j.do("the narrowed integration", get(at))
+}
+
+// salaries puts the policy that a founder approves each memory of an integration with the title Salaries.
+func (j *journey) salaries(provider string) request {
+	return call(http.MethodPut, j.at("/operations/policies"), object{"policies": []object{{
+		"id": "salaries", "mode": "enforce", "text": `@approval("salaries need a founder") forbid (principal == Integration::"` + provider +
+			`", action == Action::"memory.upsert", resource) when { resource.title == "Salaries" } unless { context.approval == context.digest };`,
+	}}})
 }
 
 // synced requests a sync of the list, and waits for the end of its run.

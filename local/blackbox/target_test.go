@@ -11,7 +11,8 @@ import (
 
 // target is a running form of the service.
 type target struct {
-	url string // of the API, without a trailing slash
+	url     string // of the API, without a trailing slash
+	program string // its path on this machine; the commands listen and trigger need no more than the url
 	// createCompany creates a company with its founder; addMember adds a user who may only read.
 	createCompany func(ctx context.Context, name, email, password string) (id string, err error)
 	addMember     func(ctx context.Context, company, email, password string) error
