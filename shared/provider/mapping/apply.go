@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
 	"strconv"
 	"time"
 
@@ -14,7 +15,7 @@ import (
 
 // Delivery holds what expressions read.
 type Delivery struct {
-	Headers map[string]any  // see Headers
+	Header  http.Header     // as received; expressions read what Headers makes of it
 	Payload any             // see Payload
 	Config  json.RawMessage // the integration's configuration, which holds no secret
 }
@@ -59,7 +60,8 @@ func (m *Mapping) Apply(ctx context.Context, d Delivery) ([]Match, error) {
 type evaluation struct {
 	*meter
 	delivery Delivery
-	config   any // decoded, once an expression reads it
+	headers  map[string]any // made once an expression reads them
+	config   any            // decoded once an expression reads it
 	actions  int
 }
 

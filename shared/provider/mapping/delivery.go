@@ -18,5 +18,5 @@ func Read(conn connector.Inbound, config json.RawMessage, header http.Header, bo
 	if err != nil {
 		return Delivery{}, err
 	}
-	return Delivery{Headers: Headers(header), Payload: payload, Config: config}, nil
+	return Delivery{Header: header, Payload: payload, Config: config}, nil
 }

@@ -7,7 +7,7 @@ import (
 )
 
 // input holds what an expression reads: the delivery and one item of it. Most expressions are paths below the payload, so
-// the configuration is decoded, and the interpreter's object made, only when an expression needs them.
+// headers, configuration and the interpreter's object are made only when an expression needs them.
 type input struct {
 	*evaluation
 	item any
@@ -18,7 +18,7 @@ type input struct {
 func (in *input) follow(path []string) (v any, ok bool, err error) {
 	switch path[0] {
 	case "headers":
-		v = in.delivery.Headers
+		v = in.received()
 	case "payload":
 		v = in.delivery.Payload
 	case "item":
@@ -41,8 +41,16 @@ func (in *input) object() (map[string]any, error) {
 	if err != nil {
 		return nil, err
 	}
-	in.made = map[string]any{"headers": in.delivery.Headers, "payload": in.delivery.Payload, "config": config, "item": in.item}
+	in.made = map[string]any{"headers": in.received(), "payload": in.delivery.Payload, "config": config, "item": in.item}
 	return in.made, nil
+}
+
+// received returns the headers as expressions read them.
+func (e *evaluation) received() map[string]any {
+	if e.headers == nil {
+		e.headers = Headers(e.delivery.Header)
+	}
+	return e.headers
 }
 
 // configuration decodes the integration's configuration. It was checked when it was stored, so an error is not the sender's

@@ -33,7 +33,7 @@ func delivery(t testing.TB, payload string) mapping.Delivery {
 	t.Helper()
 	decoded, err := mapping.Payload([]byte(payload))
 	errtest.Must(t, err)
-	return mapping.Delivery{Headers: map[string]any{"x-event": "issues"}, Payload: decoded}
+	return mapping.Delivery{Header: http.Header{"X-Event": {"issues"}}, Payload: decoded}
 }
 
 // parse checks a mapping that must be valid.
