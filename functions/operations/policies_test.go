@@ -175,6 +175,10 @@ func TestPolicies_Test(t *testing.T) {
 			"resource": map[string]any{"type": "host", "id": "API.GitHub.com."}, "context": map[string]any{"permissions": []string{"sync.pull"}},
 			"policies": []any{enforced("blocked", `forbid (principal, action, resource == Host::"api.github.com");`)},
 		}), "denied blocked"},
+		{"a host in other letters", trial("sync.fetch", "host", map[string]any{
+			"resource": map[string]any{"type": "host", "id": "ａpi。GitHub.com"}, "context": map[string]any{"permissions": []string{"sync.pull"}},
+			"policies": []any{enforced("blocked", `forbid (principal, action, resource == Host::"api.github.com");`)},
+		}), "denied blocked"},
 		{"an endpoint that fails", disables("failing", nil), "permitted permit-service-actions"},
 		{"an endpoint that a policy keeps", disables("gone", []any{enforced("kept", `forbid (principal, action == Action::"endpoint.disable", resource);`)}), "denied kept"},
 		{"an integration that is not configured", trial("memory.upsert", "memory", map[string]any{
@@ -203,6 +207,8 @@ func TestPolicies_Test(t *testing.T) {
 	d.Do("POST", path(d.Harness, "/policies/test"), d.A.Token, trial("endpoint.disable", "integration", nil)).WantProblem(422, "invalid")
 	d.Do("POST", path(d.Harness, "/policies/test"), d.A.Token, trial("goal.update", "goal", map[string]any{
 		"policies": []any{enforced("a", "permit")}})).WantProblem(422, "invalid")
+	d.Do("POST", path(d.Harness, "/policies/test"), d.A.Token, trial("sync.fetch", "host", map[string]any{
+		"resource": map[string]any{"type": "host", "id": "a\u0378.example"}})).WantProblem(422, "invalid")
 	d.wantItems(policy.Prefix, 0)
 }
 

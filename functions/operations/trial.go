@@ -127,8 +127,11 @@ func (d Deps) trialRequest(ctx context.Context, c store.Company, t PolicyTrial) 
 	}
 	switch t.Resource.Type {
 	case policy.Host:
-		t.Resource.ID = egress.Normalize(t.Resource.ID)
-		t.Resource.Title = t.Resource.ID
+		name, err := egress.Normalize(t.Resource.ID)
+		if err != nil {
+			return policy.Request{}, fault.Refuse([]fault.FieldError{{Pointer: "/resource/id", Detail: err.Error()}})
+		}
+		t.Resource.ID, t.Resource.Title = name, name
 	case integration.Entity:
 		t.Resource.Provider, t.Resource.Title = t.Resource.ID, t.Resource.ID
 	}

@@ -4,13 +4,19 @@ package egress
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"net/netip"
 	"slices"
 	"strings"
 	"sync"
 	"time"
+	"unicode"
+
+	"golang.org/x/net/idna"
 
 	"orgops/shared/base/fault"
+	"orgops/shared/base/id"
 	"orgops/shared/domain/integration"
 	"orgops/shared/domain/policy"
 	"orgops/shared/domain/timeline"
@@ -92,13 +98,51 @@ func Explain(d policy.Decision) string {
 
 func refused(d policy.Decision) error { return fault.New(fault.Forbidden, Explain(d)) }
 
-// Normalize returns a host as the policies name it: in lower case, and without the dots at its end, which lead to the same host.
-func Normalize(host string) string { return strings.TrimRight(strings.ToLower(host), ".") }
+// errNoName says why a host is refused that net/http could not convert.
+var errNoName = errors.New("the host has no ASCII form (xn--…)")
 
-// decide asks for the verdict on a host.
+// Normalize returns a host as the policies name it: in the ASCII form that net/http connects to, in lower case, and without the
+// dots at its end, which lead to the same host. An address has its canonical form. Normalize returns an error, whose text
+// a client may read, for a host without an ASCII form.
+func Normalize(host string) (string, error) {
+	if strings.ContainsFunc(host, func(r rune) bool { return r > unicode.MaxASCII }) {
+		ascii, err := idna.Lookup.ToASCII(host) // as net/http, which leaves a host in ASCII as it is
+		if err != nil {
+			return "", errNoName
+		}
+		host = ascii
+	}
+	host = strings.TrimRight(strings.ToLower(host), ".")
+	if a, err := netip.ParseAddr(host); err == nil {
+		return a.Unmap().String(), nil
+	}
+	return host, nil
+}
+
+// decide asks for the verdict on a host. No policy can name a host without an ASCII form, so it is denied.
 func (g Gate) decide(ctx context.Context, host string) (policy.Decision, error) {
-	now, i := g.Now().UTC(), g.Integration
-	host = Normalize(host)
+	now := g.Now().UTC()
+	name, err := Normalize(host)
+	if err != nil {
+		return g.deny(strings.ToValidUTF8(host, "\uFFFD"), err, now), nil
+	}
+	d, err := policy.Ask(ctx, g.Engine, g.Company, g.question(name, now), now)
+	d.DryRun = g.DryRun
+	return d, err
+}
+
+// deny makes the decision on a host about which the policies cannot be asked.
+func (g Gate) deny(host string, why error, now time.Time) policy.Decision {
+	r := g.question(host, now)
+	return policy.Decision{
+		ID: id.New(), Verdict: policy.Denied, Principal: r.Principal, Action: r.Action, Resource: r.Resource,
+		Policies: []string{}, Reasons: []string{why.Error()}, DryRun: g.DryRun, At: now,
+	}
+}
+
+// question makes the request for a verdict on a host.
+func (g Gate) question(host string, now time.Time) policy.Request {
+	i := g.Integration
 	r := policy.Request{
 		Principal: timeline.Reference{Type: integration.Entity, ID: i.Provider},
 		Action:    policy.SyncFetch,
@@ -113,7 +157,5 @@ func (g Gate) decide(ctx context.Context, host string) (policy.Decision, error) 
 	for _, port := range i.Permissions {
 		r.Context.Permissions = append(r.Context.Permissions, string(port))
 	}
-	d, err := policy.Ask(ctx, g.Engine, g.Company, r, now)
-	d.DryRun = g.DryRun
-	return d, err
+	return r
 }

@@ -2,8 +2,12 @@ package egress_test
 
 import (
 	"context"
+	"errors"
+	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
+	"strings"
 	"testing"
 	"time"
 
@@ -32,7 +36,8 @@ func TestGate_Fetch_Spellings(t *testing.T) {
 	t.Parallel()
 	company := store.For(webtest.OpenStore(t), "a")
 	errtest.Must(t, company.Commit(t.Context(), policy.Save(company, 0, policy.Stored{Policies: []policy.Statement{{
-		ID: "blocked", Mode: policy.Enforce, Text: `forbid (principal, action, resource == Host::"api.github.com");`,
+		ID: "blocked", Mode: policy.Enforce, Text: `forbid (principal, action, resource) when {
+			[Host::"api.github.com", Host::"xn--bcher-kva.example", Host::"2606:4700::1111", Host::"93.184.215.14"].contains(resource) };`,
 	}}})))
 	gate := egress.Gate{Engine: policyengine.New(time.Now), Company: company, Now: time.Now, Integration: integration.Integration{
 		Provider: "github", Enabled: true, Permissions: []integration.Port{integration.SyncPull},
@@ -45,7 +50,18 @@ func TestGate_Fetch_Spellings(t *testing.T) {
 		{"API.GitHub.com", true},
 		{"api.github.com.", true},
 		{"api.github.com.:443", true},
+		{"ａｐｉ.GitHub.com", true},
+		{"%EF%BD%81pi.github.com", true},
+		{"api。github．com｡", true},
+		{"Bücher.example", true},
+		{"xn--Bcher-kva.example", true},
+		{"[2606:4700:0:0::1111]", true},
+		{"[::FFFF:93.184.215.14]:8443", true},
+		{"９３.184.215.14", true},
+		{"xn--a.ü.example", true}, // no ASCII form
+		{"a\u0378.example", true}, // no ASCII form
 		{"uploads.github.com.", false},
+		{"bücher.github.com", false},
 	}
 	for _, tt := range tests {
 		n := &network{}
@@ -65,6 +81,36 @@ func TestGate_Fetch_Spellings(t *testing.T) {
 		}
 		if got := len(n.reached) == 0; got != tt.refused {
 			t.Errorf("%s: the request reached %v, want it kept back: %t", tt.host, n.reached, tt.refused)
+		}
+	}
+}
+
+// TestNormalize_Dialled compares the names that the policies are asked about with those that net/http dials. A release of Go
+// may change its conversion.
+func TestNormalize_Dialled(t *testing.T) {
+	t.Parallel()
+	errStop := errors.New("stop")
+	dialled := ""
+	transport := &http.Transport{DialContext: func(_ context.Context, _, address string) (net.Conn, error) {
+		dialled, _, _ = net.SplitHostPort(address)
+		return nil, errStop
+	}}
+	for r := rune(0x80); r < 0x30000; r++ {
+		host := "a" + string(r) + "b.example"
+		want, err := egress.Normalize(host)
+		if err != nil || r >= 0x3400 && r < 0xf900 && r%16 != 0 { // most of the ideographs and syllables, and the surrogates
+			continue
+		}
+		req := &http.Request{Method: http.MethodGet, URL: &url.URL{Scheme: "http", Host: host}, Header: http.Header{}}
+		resp, err := transport.RoundTrip(req.WithContext(t.Context()))
+		if err == nil {
+			resp.Body.Close()
+		}
+		if !errors.Is(err, errStop) {
+			t.Fatalf("%U: err = %v, want %v", r, err, errStop)
+		}
+		if got := strings.ToLower(dialled); got != want {
+			t.Errorf("%U: net/http dials %q, the policies are asked about %q", r, got, want)
 		}
 	}
 }
