@@ -105,6 +105,7 @@ func TestPolicies_Refused(t *testing.T) {
 		{"not Cedar", "/policies/1/text", "line 1", set(enforced("a", frozen), enforced("b", "permit (principal"))},
 		{"an unknown fact", "/policies/0/text", "title", set(enforced("a", "forbid (principal, action, resource) when { resource.colour == \"red\" };"))},
 		{"an approval of a permit", "/policies/0/text", "forbid", set(enforced("a", "@approval permit (principal, action, resource);"))},
+		{"a host in another form", "/policies/0/text", `write Host::"api.github.com"`, set(enforced("a", `forbid (principal, action, resource == Host::"API.GitHub.com");`))},
 		{"an id twice", "/policies/1/id", "another", set(enforced("a", frozen), enforced("a", frozen))},
 		{"an id of the service", "/policies/0/id", "another", set(enforced("principal-enabled", frozen))},
 		{"an id with spaces", "/policies/0/id", "", set(enforced("a b", frozen))},

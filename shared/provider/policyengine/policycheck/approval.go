@@ -124,11 +124,14 @@ func offersApproval(n ast.IsNode) bool {
 	return false
 }
 
-func isFact(n ast.IsNode, name string) bool {
+func isFact(n ast.IsNode, name string) bool { return isAttribute(n, "context", name) }
+
+// isAttribute reports whether an expression is an attribute of a variable of the request.
+func isAttribute(n ast.IsNode, variable, name string) bool {
 	access, ok := n.(ast.NodeTypeAccess)
 	if !ok || string(access.Value) != name {
 		return false
 	}
-	variable, ok := access.Arg.(ast.NodeTypeVariable)
-	return ok && variable.Name == "context"
+	of, ok := access.Arg.(ast.NodeTypeVariable)
+	return ok && string(of.Name) == variable
 }

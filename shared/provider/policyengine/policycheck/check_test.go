@@ -41,6 +41,13 @@ func TestChecker_Check_OK(t *testing.T) {
 		`@approval("agree") forbid (principal == Integration::"github", action in [Action::"memory.upsert", Action::"timeline.note"], resource) unless { context.approval == context.digest };`,
 		`permit (principal, action, resource) when { context.approval == context.digest };`,
 		`@id("a") @region("eu") @person("me") @re("x") forbid (principal, action, resource is Host);`,
+		`forbid (principal, action, resource == Host::"api.github.com");`,
+		`forbid (principal, action, resource in Host::"xn--bcher-kva.example");`,
+		`forbid (principal, action, resource is Host) unless { [Host::"93.184.215.14", Host::"2606:4700::1111", Host::"my_host"].contains(resource) };`,
+		`forbid (principal, action, resource is Host) when { resource.title like "*.example.com" || resource.title == "a.example" };`,
+		`forbid (principal, action, resource is Host) when { resource.provider == "A:B" && principal.kind == "A." };`,
+		`forbid (principal, action, resource) when { resource.title == "Ship. It" || resource.title like "Ü*." };`,
+		`forbid (principal, action, resource == Provider::"A.");`,
 		`@reason("no") @owner("me") forbid (principal, action, resource) unless { principal.permissions.contains(context.port) };`,
 	} {
 		if got := check(t, text); len(got) != 0 {
@@ -61,6 +68,7 @@ func TestChecker_Check_Problems(t *testing.T) {
 		`Action::"timeline.note": [Integration Executive] on [Note]`
 	const liftable = `Action::"deliveries.recover", Action::"endpoint.disable", Action::"goal.note", Action::"goal.update", Action::"integration.disable", ` +
 		`Action::"memory.sync", Action::"memory.upsert", Action::"recommendation.claim", Action::"recommendation.dismiss", Action::"timeline.note"`
+	const compared = "hosts are compared in their ASCII form, in lower case, without a port and without a dot at the end; "
 	tests := []struct {
 		name, text string
 		want       []string
@@ -109,6 +117,28 @@ func TestChecker_Check_Problems(t *testing.T) {
 		{"a forbid that reads the approval inside of another condition", `forbid (principal, action, resource is Note) when { !(resource.title == "x" && context["approval"] == "") };`, []string{
 			`line 1: the forbid reads context.approval without @approval, so no person is asked and it always denies; ` +
 				`write @approval("why a person has to agree") forbid (…) unless { context.approval == context.digest };`}},
+		{"hosts in other forms", "forbid (principal, action, resource == Host::\"API.GitHub.com\")\nwhen { resource == Host::\"a.example.\" || [Host::\"ｅvil。example\",\n" +
+			"Host::\"https://a.example:8443/x\"].contains(resource) };", []string{
+			`line 1: Host::"API.GitHub.com" matches no host, because ` + compared + `write Host::"api.github.com"`,
+			`line 2: Host::"a.example." matches no host, because ` + compared + `write Host::"a.example"`,
+			`line 2: Host::"ｅvil。example" matches no host, because ` + compared + `write Host::"evil.example"`,
+			`line 3: Host::"https://a.example:8443/x" matches no host, because ` + compared + `write Host::"a.example"`}},
+		{"other forms of addresses", `forbid (principal, action, resource is Host in Host::"[2606:4700:0::1111]") when { resource in Host::"::ffff:1.2.3.4" };`, []string{
+			`line 1: Host::"[2606:4700:0::1111]" matches no host, because ` + compared + `write Host::"2606:4700::1111"`,
+			`line 1: Host::"::ffff:1.2.3.4" matches no host, because ` + compared + `write Host::"1.2.3.4"`}},
+		{"no hosts", `forbid (principal, action, resource is Host) when { [Host::"xn--a.ü.example", Host::"", Host::"a b", Host::"*.A.example"].contains(resource) };`, []string{
+			`line 1: Host::"xn--a.ü.example" is no host; write the name or the address alone, such as "api.github.com"`,
+			`line 1: Host::"" is no host; write the name or the address alone, such as "api.github.com"`,
+			`line 1: Host::"a b" is no host; write the name or the address alone, such as "api.github.com"`,
+			`line 1: Host::"*.A.example" is no host, because only like has wildcards; write resource is Host, and when { resource.title like "*.a.example" }`}},
+		{"titles of hosts in other forms", `forbid (principal, action == Action::"sync.fetch", resource)
+			when { resource.title == "A.example" || "b.example." != resource.title || ["c.example:443"].contains(resource.title) };`, []string{
+			`line 2: "A.example" matches no host, because ` + compared + `write "a.example"`,
+			`line 2: "b.example." matches no host, because ` + compared + `write "b.example"`,
+			`line 2: "c.example:443" matches no host, because ` + compared + `write "c.example"`}},
+		{"patterns of hosts in other forms", `forbid (principal, action, resource is Host) when { resource.title like "*.Evil.example." || resource.title like "*ü*" };`, []string{
+			`line 1: "*.Evil.example." matches no host, because hosts are compared in lower case, without a dot at the end; write "*.evil.example"`,
+			`line 1: "*ü*" matches no host, because hosts are compared in their ASCII form; write the labels in that form (xn--…)`}},
 		{"misspelt annotations", "@reasons(\"x\")\n@Approval(\"x\")\n@aprovel(\"x\") forbid (principal, action, resource);", []string{
 			"line 2: @Approval has no meaning; write @approval, or another name",
 			"line 3: @aprovel has no meaning; write @approval, or another name",
