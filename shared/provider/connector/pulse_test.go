@@ -119,9 +119,10 @@ func (p *pulse) get(ctx context.Context, address, token string) (got incidents, 
 		return got, fault.Wrap(fault.Unavailable, "the status page cannot be reached: "+outbound.Explain(err), err)
 	}
 	defer resp.Body.Close()
+	if err := connector.Throttled(resp, p.now()); err != nil {
+		return got, err
+	}
 	switch s := resp.StatusCode; {
-	case s == http.StatusTooManyRequests:
-		return got, &connector.ThrottledError{Until: p.now().Add(outbound.RetryAfter(resp.Header, p.now(), time.Minute, time.Hour))}
 	case s == http.StatusUnauthorized, s == http.StatusForbidden:
 		return got, fault.Wrap(fault.Unavailable, "the status page refuses the token; store a valid one", connector.ErrRefused)
 	case s != http.StatusOK:

@@ -22,8 +22,6 @@ const (
 	maxItems    = 1000  // objects of a page
 	maxPages    = 10000 // of a run; more is likely to be a server that repeats itself
 	maxCursor   = 2048
-	maxWait     = 24 * time.Hour
-	defaultWait = 5 * time.Minute // when a 429 comes without a readable Retry-After
 )
 
 // state holds the validators of a list that had one page.
@@ -172,11 +170,12 @@ func (c *Connector) get(ctx context.Context, config Config, credentials map[stri
 
 // check returns nil for 200 and 304, and otherwise an error that says why the answer holds no list.
 func (c *Connector) check(resp *http.Response) error {
+	if err := connector.Throttled(resp, c.now()); err != nil {
+		return err
+	}
 	switch s := resp.StatusCode; {
 	case s == http.StatusOK, s == http.StatusNotModified:
 		return nil
-	case s == http.StatusTooManyRequests, s == http.StatusServiceUnavailable && resp.Header.Get("Retry-After") != "":
-		return &connector.ThrottledError{Until: c.now().Add(outbound.RetryAfter(resp.Header, c.now(), defaultWait, maxWait))}
 	case s == http.StatusUnauthorized, s == http.StatusForbidden:
 		return fault.Wrap(fault.Unavailable, fmt.Sprintf("the list answers %d; check the credentials", s), connector.ErrRefused)
 	case s >= 300 && s < 400:

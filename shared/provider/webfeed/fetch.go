@@ -18,8 +18,6 @@ import (
 const (
 	timeout     = 30 * time.Second
 	maxDocument = 8 << 20
-	maxWait     = 24 * time.Hour
-	defaultWait = 5 * time.Minute // when a server throttles without a Retry-After
 )
 
 // state holds the validators of the last fetched document. The service keeps it between runs.
@@ -94,11 +92,12 @@ func unreachable(err error) error {
 
 // checkStatus returns nil for 200, and otherwise an error that says why the answer holds no feed.
 func (c *Connector) checkStatus(resp *http.Response) error {
+	if err := connector.Throttled(resp, c.now()); err != nil {
+		return err
+	}
 	switch s := resp.StatusCode; {
 	case s == http.StatusOK:
 		return nil
-	case s == http.StatusTooManyRequests, s == http.StatusServiceUnavailable && resp.Header.Get("Retry-After") != "":
-		return &connector.ThrottledError{Until: c.now().Add(outbound.RetryAfter(resp.Header, c.now(), defaultWait, maxWait))}
 	case s >= 300 && s < 400:
 		return fault.Newf(fault.Unavailable, "the feed answers %d; redirects are not followed, so configure the url that it redirects to", s)
 	default:

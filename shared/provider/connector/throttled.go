@@ -1,0 +1,24 @@
+package connector
+
+import (
+	"net/http"
+	"time"
+
+	"orgops/shared/webhook/outbound"
+)
+
+// The waits of a caller that is throttled.
+const (
+	unstatedWait = 5 * time.Minute // without a readable Retry-After
+	longestWait  = 24 * time.Hour
+)
+
+// Throttled returns a *ThrottledError for an answer that asks the caller to wait: a 429, or a 503 with Retry-After. It returns nil
+// for every other answer. It fits a provider that documents no rules of its own.
+func Throttled(resp *http.Response, now time.Time) error {
+	switch s := resp.StatusCode; {
+	case s == http.StatusTooManyRequests, s == http.StatusServiceUnavailable && resp.Header.Get("Retry-After") != "":
+		return &ThrottledError{Until: now.Add(outbound.RetryAfter(resp.Header, now, unstatedWait, longestWait))}
+	}
+	return nil
+}
