@@ -1,6 +1,8 @@
 package retrier_test
 
 import (
+	"context"
+	"errors"
 	"net/http"
 	"testing"
 	"time"
@@ -69,11 +71,7 @@ func TestRetrier_Line(t *testing.T) {
 	r.wantStates("the head has arrived", jobs, delivered, scheduled, waiting, waiting)
 	r.wantDone("a late copy of its message", r.handle(late), 2)
 
-	c := r.Company("a")
-	key := delivery.Prefix + jobs[2].Delivery
-	item, err := c.Get(t.Context(), key, nil)
-	errtest.Must(t, err)
-	errtest.Must(t, c.Commit(t.Context(), c.Delete(key, delivery.Entity, item.Version))) // as if it had expired
+	r.lose(jobs[2]) // as if it had expired
 	r.wantDone("the second's message", r.handle(r.next(jobs[1])), 3)
 	r.wantStates("the third had expired", []delivery.Job{jobs[1], jobs[3]}, delivered, scheduled)
 	r.wantDone("the last one's message", r.handle(r.next(jobs[3])), 4)
@@ -115,6 +113,85 @@ func TestRetrier_Line_Ends(t *testing.T) {
 			r.wantStates("the head has ended", jobs, tt.want, delivery.Scheduled)
 		})
 	}
+}
+
+// lose removes the record of a delivery.
+func (r *running) lose(j delivery.Job) {
+	r.T.Helper()
+	c, key := r.Company("a"), delivery.Prefix+j.Delivery
+	item, err := c.Get(r.T.Context(), key, nil)
+	errtest.Must(r.T, err)
+	errtest.Must(r.T, c.Commit(r.T.Context(), c.Delete(key, delivery.Entity, item.Version)))
+}
+
+// TestRetrier_Line_Lost goes on after the record of the head is lost, when the next delivery joins. The head of a recent event is
+// not looked up.
+func TestRetrier_Line_Lost(t *testing.T) {
+	t.Parallel()
+	const scheduled, waiting, delivered = delivery.Scheduled, delivery.Waiting, delivery.Delivered
+	t.Run("OK", func(t *testing.T) {
+		t.Parallel()
+		r := setup(t)
+		jobs := r.line(0, 1, 2)
+		r.lose(jobs[0])
+		r.lose(jobs[1])
+		jobs = append(jobs[2:], r.line(3)...)
+		r.wantStates("the head is recent", jobs, waiting, waiting)
+		r.Clock.Advance(delivery.OverdueAfter + time.Second)
+		jobs = append(jobs, r.line(4)...)
+		r.wantStates("another has joined", jobs, scheduled, waiting, waiting)
+		for n, j := range jobs {
+			r.wantDone("a message", r.handle(r.next(j)), n+1)
+		}
+		r.wantStates("at the end", jobs, delivered, delivered, delivered)
+	})
+	t.Run("alone", func(t *testing.T) {
+		t.Parallel()
+		r := setup(t)
+		r.lose(r.line(0)[0])
+		r.Clock.Advance(delivery.OverdueAfter + time.Second)
+		r.wantStates("another has joined", r.line(1), scheduled)
+	})
+	t.Run("the head is there", func(t *testing.T) {
+		t.Parallel()
+		r := setup(t)
+		jobs := r.line(0)
+		r.Clock.Advance(delivery.OverdueAfter + time.Second)
+		r.wantStates("another has joined", append(jobs, r.line(1)...), scheduled, waiting)
+	})
+	t.Run("the head is damaged", func(t *testing.T) {
+		t.Parallel()
+		r := setup(t)
+		jobs := r.line(0)
+		r.Clock.Advance(delivery.OverdueAfter + time.Second)
+		r.Put("a", delivery.Prefix+jobs[0].Delivery, delivery.Entity, "damaged")
+		r.wantStates("another has joined", r.line(1), waiting)
+	})
+	t.Run("the head cannot be read", func(t *testing.T) {
+		t.Parallel()
+		r := setup(t)
+		jobs := r.line(0)
+		r.Clock.Advance(delivery.OverdueAfter + time.Second)
+		next := r.record(r.deliver(1, func(d *delivery.Delivery) { d.Line = "MEMORY#1" }))
+		lines := delivery.NewLines(store.For(unreadable{r.Store, delivery.Prefix + jobs[0].Delivery}, "a"))
+		if err := lines.Join(t.Context(), &next, r.Clock.Now()); !errors.Is(err, store.ErrUnavailable) {
+			t.Errorf("err = %v, want %v", err, store.ErrUnavailable)
+		}
+	})
+}
+
+// unreadable wraps a store that cannot read one item.
+type unreadable struct {
+	store.Store
+	key string
+}
+
+// Get fails for the item.
+func (u unreadable) Get(ctx context.Context, p store.Partition, key string) (store.Item, error) {
+	if key == u.key {
+		return store.Item{}, store.ErrUnavailable
+	}
+	return u.Store.Get(ctx, p, key)
 }
 
 // TestRetrier_Line_Joined ends a delivery while another one joins its line.

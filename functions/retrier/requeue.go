@@ -159,10 +159,11 @@ func (r *Retrier) page(ctx context.Context, company store.Company, rec *delivery
 	return append(ops, lines.Ops()...), nil
 }
 
-// writes returns how many writes send a delivery again: its own, and that of its line.
+// writes returns how many writes send a delivery again at most: its own, that of its line, and that of the line's new head if the
+// head was lost.
 func writes(d delivery.Delivery) int {
 	if d.Line == "" {
 		return 1
 	}
-	return 2
+	return 3
 }

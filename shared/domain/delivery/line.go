@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"orgops/shared/base/id"
 	"orgops/shared/storage/store"
 )
 
@@ -39,6 +40,7 @@ func LineKey(d Delivery) string { return LinePrefix + d.Endpoint + "#" + d.Line 
 type Lines struct {
 	company store.Company
 	open    map[string]*openLine
+	woken   []store.Op // deliveries that became due because the head of their line is lost
 }
 
 // openLine holds a line and the version of the item that it replaces; 0 for a new line.
@@ -53,7 +55,7 @@ func NewLines(c store.Company) *Lines { return &Lines{company: c, open: map[stri
 
 // Size returns how many writes Ops will return.
 func (l *Lines) Size() int {
-	n := 0
+	n := len(l.woken)
 	for _, line := range l.open {
 		if line.changed {
 			n++
@@ -64,7 +66,7 @@ func (l *Lines) Size() int {
 
 // Ops returns the writes of the lines that have changed.
 func (l *Lines) Ops() []store.Op {
-	var ops []store.Op
+	ops := slices.Clone(l.woken)
 	for _, key := range slices.Sorted(maps.Keys(l.open)) {
 		switch line := l.open[key]; {
 		case !line.changed:
@@ -112,6 +114,9 @@ func (l *Lines) Join(ctx context.Context, d *Delivery, now time.Time) error {
 	if err != nil {
 		return err
 	}
+	if err := l.repair(ctx, *d, line, now); err != nil {
+		return err
+	}
 	place := slices.Index(line.Events, d.EventID)
 	if place < 0 {
 		if len(line.Events) >= MaxLine {
@@ -127,6 +132,26 @@ func (l *Lines) Join(ctx context.Context, d *Delivery, now time.Time) error {
 		d.wait()
 	}
 	return nil
+}
+
+// repair lets the line that a delivery joins go on without its head, if the head's delivery is gone. Nothing is known that loses
+// a delivery before its end, but the line would wait for it for ever. A delivery joins in one transaction with its record, and
+// reads are consistent. So a record that is missing is lost, unless its delivery joined in this transaction. Only the head of an
+// old event is looked up, because a record is large to read.
+func (l *Lines) repair(ctx context.Context, d Delivery, line *openLine, now time.Time) error {
+	if line.changed || len(line.Events) == 0 || line.Events[0] == d.EventID {
+		return nil
+	}
+	if at, known := id.Time(line.Events[0]); !known || now.Sub(at) <= OverdueAfter {
+		return nil
+	}
+	if _, err := l.company.Get(ctx, Key(line.Events[0], d.Endpoint), nil); !errors.Is(err, store.ErrNotFound) {
+		return err
+	}
+	line.changed = true
+	woken, err := l.advance(ctx, d, line, now)
+	l.woken = append(l.woken, woken...)
+	return err
 }
 
 // Leave takes a delivery that has ended out of its line. It returns the write that makes the next one due, if it was the
@@ -147,13 +172,13 @@ func (l *Lines) Leave(ctx context.Context, d Delivery, now time.Time) ([]store.O
 	if place > 0 {
 		return nil, nil
 	}
-	return l.advance(ctx, d.Endpoint, line, now)
+	return l.advance(ctx, d, line, now)
 }
 
-// advance makes the head of a line due. A delivery that has expired meanwhile is left out.
-func (l *Lines) advance(ctx context.Context, endpoint string, line *openLine, now time.Time) ([]store.Op, error) {
-	for ; len(line.Events) > 0; line.Events = line.Events[1:] {
-		key := Key(line.Events[0], endpoint)
+// advance makes the head of a line due, unless it is d, which the caller writes. A delivery that has expired meanwhile is left out.
+func (l *Lines) advance(ctx context.Context, d Delivery, line *openLine, now time.Time) ([]store.Op, error) {
+	for ; len(line.Events) > 0 && line.Events[0] != d.EventID; line.Events = line.Events[1:] {
+		key := Key(line.Events[0], d.Endpoint)
 		var next Delivery
 		item, err := l.company.Get(ctx, key, &next)
 		switch {
