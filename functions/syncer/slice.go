@@ -300,7 +300,7 @@ func (s *slice) keepTo(i integration.Integration) error {
 	if !ok {
 		return nil // the fetch says so
 	}
-	digest, err := connector.CertifiedDigest(c, i.Config)
+	digest, err := s.Connectors.CertifiedDigest(c, i.Config)
 	if err != nil {
 		return final(err)
 	}

@@ -47,11 +47,15 @@ func Split(c Connector, request json.RawMessage) (config json.RawMessage, secret
 // Changed lists the certified fields that differ between two stored configurations. If there are any, the integration
 // returns to the sandbox. "x-certified": false in a field's schema excludes the field.
 func Changed(c Connector, before, after json.RawMessage) ([]string, error) {
-	old, err := certified(c, before)
+	schema, err := fields(c)
 	if err != nil {
 		return nil, err
 	}
-	updated, err := certified(c, after)
+	old, err := certified(schema, before)
+	if err != nil {
+		return nil, err
+	}
+	updated, err := certified(schema, after)
 	if err != nil {
 		return nil, err
 	}
@@ -65,23 +69,8 @@ func Changed(c Connector, before, after json.RawMessage) ([]string, error) {
 	return changed, nil
 }
 
-// CertifiedDigest returns a digest of the certified fields of a stored configuration. It is the same for two configurations
-// if Changed lists no field.
-func CertifiedDigest(c Connector, config json.RawMessage) (string, error) {
-	given, err := certified(c, config)
-	if err != nil {
-		return "", err
-	}
-	text, err := json.Marshal(given)
-	return Digest(text), err
-}
-
 // certified returns the certified fields of a stored configuration.
-func certified(c Connector, config json.RawMessage) (map[string]json.RawMessage, error) {
-	schema, err := fields(c)
-	if err != nil {
-		return nil, err
-	}
+func certified(schema map[string]field, config json.RawMessage) (map[string]json.RawMessage, error) {
 	given, err := members(config)
 	if err != nil {
 		return nil, err

@@ -1,8 +1,10 @@
 package connector
 
 import (
+	"encoding/json"
 	"slices"
 	"strings"
+	"sync"
 
 	"orgops/shared/base/fault"
 )
@@ -10,13 +12,15 @@ import (
 // Registry finds connectors by provider. The zero Registry is empty.
 type Registry struct {
 	connectors map[string]Connector
+	fields     map[string]func() (map[string]field, error) // of each connector's schema, which is parsed once
 }
 
 // New makes a registry. If two connectors have the same kind, the later one wins.
 func New(connectors ...Connector) Registry {
-	r := Registry{connectors: make(map[string]Connector, len(connectors))}
+	r := Registry{connectors: map[string]Connector{}, fields: map[string]func() (map[string]field, error){}}
 	for _, c := range connectors {
 		r.connectors[c.Kind()] = c
+		r.fields[c.Kind()] = sync.OnceValues(func() (map[string]field, error) { return fields(c) })
 	}
 	return r
 }
@@ -56,6 +60,21 @@ func (r Registry) Find(provider string) (Connector, error) {
 		return c, nil
 	}
 	return nil, fault.Newf(fault.NotFound, "there is no such provider; known are %s", strings.Join(r.Known(), ", "))
+}
+
+// CertifiedDigest returns a digest of the certified fields of a stored configuration of c, a connector of the registry. It is the
+// same for two configurations if Changed lists no field.
+func (r Registry) CertifiedDigest(c Connector, config json.RawMessage) (string, error) {
+	schema, err := r.fields[c.Kind()]()
+	if err != nil {
+		return "", err
+	}
+	given, err := certified(schema, config)
+	if err != nil {
+		return "", err
+	}
+	text, err := json.Marshal(given)
+	return Digest(text), err
 }
 
 // Known lists the possible provider names, sorted, with "webhook-<name>" as a pattern.

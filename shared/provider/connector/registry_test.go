@@ -51,6 +51,41 @@ func TestRegistry_Find(t *testing.T) {
 	}
 }
 
+// counted implements connector.Connector. It counts how often its schema is asked for.
+type counted struct {
+	connector.Connector
+	asked *int
+}
+
+// Schema returns the connector's own schema.
+func (c counted) Schema() json.RawMessage {
+	*c.asked++
+	return c.Connector.Schema()
+}
+
+// TestRegistry_CertifiedDigest parses the schema once, and leaves out the fields that a certification does not cover.
+func TestRegistry_CertifiedDigest(t *testing.T) {
+	t.Parallel()
+	asked := 0
+	c := counted{lookup(t, "webhook"), &asked}
+	r := connector.New(c)
+	digest := func(config string) string {
+		got, err := r.CertifiedDigest(c, json.RawMessage(config))
+		errtest.Must(t, err)
+		return got
+	}
+	first := digest(`{"url":"https://example.com/","events":["memory.*"]}`)
+	if got := digest(`{"events":["goal.*"],"rateLimit":5,"url":"https://example.com/"}`); got != first {
+		t.Errorf("digest = %s with other fields outside of the certification, want %s", got, first)
+	}
+	if digest(`{"url":"https://example.org/"}`) == first {
+		t.Error("the digest is the same for another url")
+	}
+	if asked != 1 {
+		t.Errorf("the schema was parsed %d times, want 1", asked)
+	}
+}
+
 func TestCanonical(t *testing.T) {
 	t.Parallel()
 	tests := []struct{ in, want string }{
