@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net"
 	"net/netip"
 	"net/url"
+	"strconv"
 	"strings"
 )
 
@@ -21,7 +23,7 @@ type Config struct {
 	Backend       string         // ORGOPS_BACKEND: Embedded or AWS; default Embedded
 	Addr          string         // ORGOPS_ADDR: host:port to listen on; default 127.0.0.1:4000
 	Data          string         // ORGOPS_DATA: folder of the embedded backend; default ./data
-	Issuer        string         // ORGOPS_ISSUER: iss of access tokens; default http://127.0.0.1:4000
+	Issuer        string         // ORGOPS_ISSUER: iss of access tokens, and the address of the service for sign-ins; default http:// and Addr
 	Audience      string         // ORGOPS_AUDIENCE: aud of access tokens; default orgops
 	LogLevel      slog.Level     // ORGOPS_LOG: debug, info, warn or error; default info
 	CPUProfile    string         // ORGOPS_CPUPROFILE: file for a CPU profile while serving; default none
@@ -39,7 +41,7 @@ func Settings() []Setting {
 		{"ORGOPS_BACKEND", Embedded, "storage of all data: embedded (SQLite in a folder) or aws"},
 		{"ORGOPS_ADDR", "127.0.0.1:4000", "host:port to listen on"},
 		{"ORGOPS_DATA", "./data", "folder of the store and the keys; embedded only"},
-		{"ORGOPS_ISSUER", "http://127.0.0.1:4000", "iss of access tokens"},
+		{"ORGOPS_ISSUER", "", "iss of access tokens, and the address that sign-ins through an identity provider return to; if unset, http:// and ORGOPS_ADDR"},
 		{"ORGOPS_AUDIENCE", "orgops", "aud of access tokens"},
 		{"ORGOPS_LOG", "info", "debug, info, warn or error"},
 		{"ORGOPS_CORS_ORIGINS", "*", "origins of web pages that may read responses, such as https://dashboard.example.com, comma separated; *: any; none: no page"},
@@ -86,6 +88,9 @@ func Read(getenv func(string) string) (Config, error) {
 		Backend: value("ORGOPS_BACKEND"), Addr: value("ORGOPS_ADDR"), Data: value("ORGOPS_DATA"), Issuer: value("ORGOPS_ISSUER"), Audience: value("ORGOPS_AUDIENCE"),
 		CPUProfile: value("ORGOPS_CPUPROFILE"),
 	}
+	if c.Issuer == "" {
+		c.Issuer = issuerAt(c.Addr)
+	}
 	var problems []error
 	if c.Backend != Embedded && c.Backend != AWS {
 		problems = append(problems, errors.New("ORGOPS_BACKEND must be embedded or aws"))
@@ -112,4 +117,17 @@ func Read(getenv func(string) string) (Config, error) {
 		c.AllowNetworks = append(c.AllowNetworks, prefix.Masked())
 	}
 	return c, errors.Join(problems...)
+}
+
+// issuerAt returns the issuer of a service that listens on an address. All addresses of the machine count as 127.0.0.1, and a
+// port that is not known yet as 4000, so that the tokens of an earlier start stay valid.
+func issuerAt(addr string) string {
+	host, port, err := net.SplitHostPort(addr)
+	if n, bad := strconv.ParseUint(port, 10, 16); err != nil || bad != nil || n == 0 {
+		return "http://127.0.0.1:4000"
+	}
+	if a, err := netip.ParseAddr(host); host == "" || err == nil && a.IsUnspecified() {
+		host = "127.0.0.1"
+	}
+	return "http://" + net.JoinHostPort(host, port)
 }
