@@ -54,6 +54,14 @@ func (d *desk) govern(all ...map[string]any) {
 	d.Do("PUT", path(d.Harness, "/policies"), d.A.Token, set(all...), "If-Match", "*").Want(200)
 }
 
+// store replaces the company's policies without a check, as an older release may have done.
+func (d *desk) store(all ...policy.Statement) {
+	d.t.Helper()
+	_, version, err := policy.Load(d.t.Context(), d.c)
+	errtest.Must(d.t, err)
+	errtest.Must(d.t, d.c.Commit(d.t.Context(), policy.Save(d.c, version, policy.Stored{Policies: all, UpdatedAt: d.clock.Now()})))
+}
+
 func (d *desk) edit(change func(*integration.Integration)) {
 	d.t.Helper()
 	i, version, err := integration.Load(d.t.Context(), d.c, "github")

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -20,7 +21,8 @@ import (
 
 func (d Deps) registerPolicies(api huma.API) {
 	web.Register(api, operation(http.MethodGet, "/policies", "get-policies", "Get the policies",
-		"The company's Cedar policies, and those of the service, which apply to every company.",
+		"The company's Cedar policies, and those of the service, which apply to every company. A later release may check more: "+
+			"problems lists what PUT would refuse.",
 		http.StatusOK, user.ScopeOperationsRead), d.getPolicies)
 	web.Register(api, operation(http.MethodPut, "/policies", "put-policies", "Replace the policies",
 		"Each policy is checked against the schema of actions and facts before any is stored. Once a company has policies, If-Match is needed. "+
@@ -39,6 +41,7 @@ type PolicySet struct {
 	Version   int64              `json:"version" doc:"increments each time the company's policies are stored; 0: the company has stored none" example:"3"`
 	UpdatedAt *time.Time         `json:"updatedAt,omitempty" doc:"when the company's policies were stored"`
 	UpdatedBy string             `json:"updatedBy,omitempty" doc:"the user who stored them"`
+	Problems  []fault.FieldError `json:"problems,omitempty" doc:"what is wrong with the company's policies by the checks of this release, which PUT would refuse; a policy that cannot be read or evaluated denies"`
 }
 
 type policiesOutput struct {
@@ -51,17 +54,16 @@ func (d Deps) getPolicies(ctx context.Context, in *web.IfNoneMatch) (*web.Tagged
 	if err != nil {
 		return nil, store.Fault(err, "")
 	}
-	set, err := policyengine.Compile(stored.Policies)
+	body, err := d.showPolicies(stored, version)
 	if err != nil {
 		return nil, err
 	}
-	etag := policiesTag(version, set)
+	etag, err := policiesTag(body)
+	if err != nil {
+		return nil, err
+	}
 	if in.Matches(etag) {
 		return web.NotModified[PolicySet](etag), nil
-	}
-	body, err := showPolicies(stored, version, set)
-	if err != nil {
-		return nil, err
 	}
 	return web.WithETag(etag, body), nil
 }
@@ -111,8 +113,12 @@ func (d Deps) putPolicies(ctx context.Context, in *putPoliciesInput) (*policiesO
 	if engine, caches := d.Engine.(interface{ Forget(company string) }); caches {
 		engine.Forget(c.ID())
 	}
-	body, err := showPolicies(stored, version+1, set)
-	return &policiesOutput{ETag: policiesTag(version+1, set), Body: body}, err
+	body, err := d.showPolicies(stored, version+1)
+	if err != nil {
+		return nil, err
+	}
+	etag, err := policiesTag(body)
+	return &policiesOutput{ETag: etag, Body: body}, err
 }
 
 // compile checks and compiles the policies of a request. Pointers of problems start with at.
@@ -127,14 +133,21 @@ func (d Deps) compile(at string, own []policy.Statement) (*policyengine.Set, err
 	return policyengine.Compile(own)
 }
 
-// policiesTag covers the release too, because the policies of the service are part of the answer.
-func policiesTag(version int64, set *policyengine.Set) string {
-	return web.ETag(fmt.Sprintf("%d.%s", version, set.Digest()))
+// policiesTag covers the release too, because the policies of the service and the problems are part of the answer.
+func policiesTag(s PolicySet) (string, error) {
+	tag := fmt.Sprintf("%d.%s", s.Version, s.Digest)
+	if len(s.Problems) > 0 {
+		found, err := web.ETagOf(s.Problems)
+		if err != nil {
+			return "", err
+		}
+		tag += "." + strings.Trim(found, `"`)
+	}
+	return web.ETag(tag), nil
 }
 
-func showPolicies(s policy.Stored, version int64, set *policyengine.Set) (PolicySet, error) {
-	defaults, err := policyengine.Defaults()
-	out := PolicySet{Policies: s.Policies, Defaults: defaults, Digest: set.Digest(), Version: version, UpdatedBy: s.UpdatedBy}
+func (d Deps) showPolicies(s policy.Stored, version int64) (PolicySet, error) {
+	out := PolicySet{Policies: s.Policies, Version: version, UpdatedBy: s.UpdatedBy}
 	if out.Policies == nil {
 		out.Policies = []policy.Statement{}
 	}
@@ -142,5 +155,13 @@ func showPolicies(s policy.Stored, version int64, set *policyengine.Set) (Policy
 		at := s.UpdatedAt
 		out.UpdatedAt = &at
 	}
+	var err error
+	if out.Digest, err = policyengine.DigestOf(s.Policies); err != nil {
+		return out, err
+	}
+	if out.Defaults, err = policyengine.Defaults(); err != nil || len(s.Policies) == 0 {
+		return out, err
+	}
+	out.Problems, err = d.Checker.Check("/policies", s.Policies)
 	return out, err
 }

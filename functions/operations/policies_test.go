@@ -39,6 +39,7 @@ type stored struct {
 	Digest             string
 	Version            int
 	UpdatedBy          string
+	Problems           []struct{ Pointer, Detail string }
 }
 
 func TestPolicies(t *testing.T) {
@@ -132,6 +133,62 @@ func TestPolicies_Refused(t *testing.T) {
 	errtest.Must(t, err)
 	if version != 0 {
 		t.Errorf("version = %d, want 0: nothing stored", version)
+	}
+}
+
+// TestPolicies_Outdated shows what is wrong with policies that an older release stored. Those that still compile go on; without
+// that, nothing is permitted. A PUT replaces both.
+func TestPolicies_Outdated(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name, text, pointer, detail string
+		compiles                    bool
+	}{
+		{"an unknown fact", `forbid (principal, action, resource is Goal) when { resource.colour == "red" };`, "/policies/1/text", "colour", true},
+		{"a host in another form", `forbid (principal, action, resource == Host::"A.example");`, "/policies/1/text", `write Host::"a.example"`, true},
+		{"not Cedar", "permit (principal", "/policies/1/text", "line 1", false},
+		{"the id of a policy of the service", "", "/policies/1/id", "another", false},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			d := newDesk(t)
+			d.store(policy.Statement{ID: "sound", Mode: policy.LogOnly, Text: frozen})
+			sound := d.Do("GET", path(d.Harness, "/policies"), d.A.Token, nil).Want(200).Header.Get("ETag")
+			old := policy.Statement{ID: "old", Mode: policy.Enforce, Text: tt.text}
+			if tt.text == "" {
+				old.ID, old.Text = "principal-enabled", frozen
+			}
+			d.store(policy.Statement{ID: "sound", Mode: policy.LogOnly, Text: frozen}, old)
+
+			answer := d.Do("GET", path(d.Harness, "/policies"), d.A.Token, nil).Want(200)
+			var got stored
+			answer.JSON(&got)
+			if len(got.Problems) != 1 {
+				t.Fatalf("problems = %+v, want one", got.Problems)
+			}
+			if got := got.Problems[0].Pointer; got != tt.pointer {
+				t.Errorf("pointer = %s, want %s", got, tt.pointer)
+			}
+			if got := got.Problems[0].Detail; !strings.Contains(got, tt.detail) {
+				t.Errorf("detail = %q, want one with %q", got, tt.detail)
+			}
+			tag := answer.Header.Get("ETag")
+			d.Do("GET", path(d.Harness, "/policies"), d.A.Token, nil, "If-None-Match", tag).Want(304)
+			if strings.Count(tag, ".") != 2 {
+				t.Errorf("ETag = %s, want one with a part for the problems", tag)
+			}
+			if strings.Count(sound, ".") != 1 {
+				t.Errorf("ETag = %s without problems, want none with a part for them", sound)
+			}
+			tried := d.Do("POST", path(d.Harness, "/policies/test"), d.A.Token, trial("memory.upsert", "memory", nil))
+			if tt.compiles {
+				tried.Want(200)
+			} else {
+				tried.WantProblem(422, "invalid")
+			}
+			d.Do("PUT", path(d.Harness, "/policies"), d.A.Token, set(), "If-Match", tag).Want(200)
+		})
 	}
 }
 

@@ -94,7 +94,8 @@ func (d Deps) testPolicies(ctx context.Context, in *trialInput) (*decisionOutput
 	return &decisionOutput{decision}, err
 }
 
-// trialSet compiles the policies of the trial, or the stored ones if it has none.
+// trialSet compiles the policies of the trial, or the stored ones if it has none. An older release may have stored policies that
+// do not compile any more.
 func (d Deps) trialSet(ctx context.Context, c store.Company, own []policy.Statement) (*policyengine.Set, error) {
 	if own != nil {
 		return d.compile("/policies", own)
@@ -103,7 +104,12 @@ func (d Deps) trialSet(ctx context.Context, c store.Company, own []policy.Statem
 	if err != nil {
 		return nil, store.Fault(err, "")
 	}
-	return policyengine.Compile(stored.Policies)
+	set, err := policyengine.Compile(stored.Policies)
+	if err != nil {
+		detail := "the stored policies cannot be evaluated, so every action is denied; get-policies says what is wrong with them"
+		return nil, fault.Refuse([]fault.FieldError{{Pointer: "/policies", Detail: detail}})
+	}
+	return set, nil
 }
 
 // trialRequest makes the request that a trial describes.

@@ -86,11 +86,10 @@ func Defaults() ([]policy.Statement, error) {
 // Compile compiles the default policies and those of a company. It returns an error for a policy that Cedar cannot parse and
 // for an id that is used twice. It does not compare the policies with the schema: see package policycheck.
 func Compile(company []policy.Statement) (*Set, error) {
-	all, err := Defaults()
+	all, err := withDefaults(company)
 	if err != nil {
 		return nil, err
 	}
-	all = append(all, company...)
 	set := &Set{byID: make(map[string]*rule, len(all)), digest: digestOf(all)}
 	for _, s := range all {
 		if err := set.add(s); err != nil {
@@ -129,6 +128,17 @@ func (s *Set) add(statement policy.Statement) error {
 
 // Digest identifies the set: SHA-256 over the ids, modes and texts of its policies, base64url.
 func (s *Set) Digest() string { return s.digest }
+
+// DigestOf returns the digest of the set that Compile makes of a company's policies, also if they do not compile.
+func DigestOf(company []policy.Statement) (string, error) {
+	all, err := withDefaults(company)
+	return digestOf(all), err
+}
+
+func withDefaults(company []policy.Statement) ([]policy.Statement, error) {
+	all, err := Defaults()
+	return append(all, company...), err
+}
 
 func digestOf(all []policy.Statement) string {
 	all = slices.Clone(all)
