@@ -45,7 +45,6 @@ require (
 	github.com/zitadel/oidc/v3 v3.51.17 // tests: a certified OpenID provider in process; dex has no release that Go modules resolve, and brings a Kubernetes client
 	golang.org/x/crypto v0.58.0 // password hashing: argon2id
 	golang.org/x/crypto/x509roots/fallback v0.0.0-20261030153154-30a33513ff6d // Mozilla's certificate authorities where the system has none, as in an image without a base
-	golang.org/x/net v0.61.0 // the ASCII form of a host that policies name: net/http has its own copy, which it does not export
 	golang.org/x/oauth2 v0.37.0 // the authorization code flow with PKCE; comes with go-oidc
 	golang.org/x/sys v0.49.0 // tests: the limit on a process's files
 	golang.org/x/term v0.47.0 // whether a terminal is there

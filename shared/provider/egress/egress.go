@@ -13,8 +13,6 @@ import (
 	"time"
 	"unicode"
 
-	"golang.org/x/net/idna"
-
 	"orgops/shared/base/fault"
 	"orgops/shared/base/id"
 	"orgops/shared/domain/integration"
@@ -98,19 +96,16 @@ func Explain(d policy.Decision) string {
 
 func refused(d policy.Decision) error { return fault.New(fault.Forbidden, Explain(d)) }
 
-// errNoName says why a host is refused that net/http could not convert.
-var errNoName = errors.New("the host has no ASCII form (xn--…)")
+// errNotASCII says why a host in other letters is refused. net/http converts such a host before it connects, so a policy about
+// the converted one would not hold.
+var errNotASCII = errors.New("the host is not in its ASCII form (xn--…)")
 
-// Normalize returns a host as the policies name it: in the ASCII form that net/http connects to, in lower case, and without the
-// dots at its end, which lead to the same host. An address has its canonical form. Normalize returns an error, whose text
-// a client may read, for a host without an ASCII form.
+// Normalize returns a host as the policies name it: in lower case, and without the dots at its end, which lead to the same host.
+// An address has its canonical form. Normalize returns an error, whose text a client may read, for a host with letters beyond
+// ASCII.
 func Normalize(host string) (string, error) {
 	if strings.ContainsFunc(host, func(r rune) bool { return r > unicode.MaxASCII }) {
-		ascii, err := idna.Lookup.ToASCII(host) // as net/http, which leaves a host in ASCII as it is
-		if err != nil {
-			return "", errNoName
-		}
-		host = ascii
+		return "", errNotASCII
 	}
 	host = strings.TrimRight(strings.ToLower(host), ".")
 	if a, err := netip.ParseAddr(host); err == nil {
@@ -119,7 +114,7 @@ func Normalize(host string) (string, error) {
 	return host, nil
 }
 
-// decide asks for the verdict on a host. No policy can name a host without an ASCII form, so it is denied.
+// decide asks for the verdict on a host. No policy can name a host that is not in ASCII, so it is denied.
 func (g Gate) decide(ctx context.Context, host string) (policy.Decision, error) {
 	now := g.Now().UTC()
 	name, err := Normalize(host)

@@ -48,7 +48,6 @@ var homes = []home{
 		"its start takes milliseconds, so only tests use it, to check documents against their schema"},
 	{[]string{"encoding/xml"}, []string{"shared/provider/webfeed", "shared/identity/samllogin", "shared/testkit/ssotest"}, "feeds are parsed by their connector, within limits; SAML is XML"},
 	{[]string{"golang.org/x/text/encoding/..."}, []string{"shared/provider/webfeed"}, "feeds come in any charset"},
-	{[]string{"golang.org/x/net/..."}, []string{"shared/provider/egress"}, "one place converts the names of hosts, as net/http does"},
 	{[]string{"github.com/coreos/go-oidc/...", "golang.org/x/oauth2/..."}, []string{"shared/identity/oidclogin"}, "one place decides whom an OpenID provider proves"},
 	{[]string{"github.com/crewjam/...", "github.com/beevik/...", "github.com/russellhaering/..."},
 		[]string{"shared/identity/samllogin", "shared/testkit/ssotest"}, "one place decides whom a SAML provider proves; the tests have a provider"},

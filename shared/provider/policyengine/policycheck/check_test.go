@@ -121,13 +121,12 @@ func TestChecker_Check_Problems(t *testing.T) {
 			"Host::\"https://a.example:8443/x\"].contains(resource) };", []string{
 			`line 1: Host::"API.GitHub.com" matches no host, because ` + compared + `write Host::"api.github.com"`,
 			`line 2: Host::"a.example." matches no host, because ` + compared + `write Host::"a.example"`,
-			`line 2: Host::"ｅvil。example" matches no host, because ` + compared + `write Host::"evil.example"`,
+			`line 2: Host::"ｅvil。example" matches no host, because hosts are compared in their ASCII form; write it in that form (xn--…)`,
 			`line 3: Host::"https://a.example:8443/x" matches no host, because ` + compared + `write Host::"a.example"`}},
 		{"other forms of addresses", `forbid (principal, action, resource is Host in Host::"[2606:4700:0::1111]") when { resource in Host::"::ffff:1.2.3.4" };`, []string{
 			`line 1: Host::"[2606:4700:0::1111]" matches no host, because ` + compared + `write Host::"2606:4700::1111"`,
 			`line 1: Host::"::ffff:1.2.3.4" matches no host, because ` + compared + `write Host::"1.2.3.4"`}},
-		{"no hosts", `forbid (principal, action, resource is Host) when { [Host::"xn--a.ü.example", Host::"", Host::"a b", Host::"*.A.example"].contains(resource) };`, []string{
-			`line 1: Host::"xn--a.ü.example" is no host; write the name or the address alone, such as "api.github.com"`,
+		{"no hosts", `forbid (principal, action, resource is Host) when { [Host::"", Host::"a b", Host::"*.A.example"].contains(resource) };`, []string{
 			`line 1: Host::"" is no host; write the name or the address alone, such as "api.github.com"`,
 			`line 1: Host::"a b" is no host; write the name or the address alone, such as "api.github.com"`,
 			`line 1: Host::"*.A.example" is no host, because only like has wildcards; write resource is Host, and when { resource.title like "*.a.example" }`}},

@@ -151,6 +151,9 @@ func checkName(name, format string) string {
 	if strings.Contains(name, "*") {
 		return fmt.Sprintf("%s is no host, because only like has wildcards; write resource is Host, and when { resource.title like %q }", shown, strings.ToLower(name))
 	}
+	if !isASCII(name) {
+		return shown + " matches no host, because hosts are compared in their ASCII form; write it in that form (xn--…)"
+	}
 	switch right := meant(name); right {
 	case "":
 		return shown + ` is no host; write the name or the address alone, such as "api.github.com"`
