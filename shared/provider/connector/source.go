@@ -73,6 +73,10 @@ type FetchedPage struct {
 	// CredentialsUntil is when the credentials expire, if the provider says so.
 	CredentialsUntil time.Time
 	Incomplete       bool // the page has items that cannot be identified, so the run does not tell what is gone
+	// Shifting is set on the second and each later page of a list whose pages are numbered or counted off. A deletion between
+	// two pages moves an item of the later one past the reader. So what the run misses is removed only if the next full run
+	// misses it too. A cursor that names an item does not shift.
+	Shifting bool
 }
 
 // ErrRefused reports that the provider refused the credentials, or refused to show what the configuration names. A retry

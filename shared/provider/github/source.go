@@ -58,9 +58,9 @@ type checkpoint struct {
 // without anything new. Pull requests, which GitHub lists as issues, are left out.
 //
 // Issues come in the order of their last change. Each page begins where the changes of the page before end, so an issue that
-// changes or vanishes during the run moves no other issue past the reader. Only issues that changed in the same second, more
-// than a page of them, are read by GitHub's links, from which a deletion can hide one until the next full run. An incremental
-// run begins at the last change of the run before. A list that has not changed costs nothing of GitHub's rate limit.
+// changes or vanishes during the run moves no other issue past the reader. Milestones, and issues of which more than a page
+// changed in the same second, are read by GitHub's links, whose pages are numbered: a run that follows one is shifting. An
+// incremental run begins at the last change of the run before. A list that has not changed costs nothing of GitHub's rate limit.
 //
 // A rate limit returns a *connector.ThrottledError. A refused token and an unknown repository return an error that is
 // connector.ErrRefused. Any other failure returns a *fault.Error whose detail says what went wrong.
@@ -82,11 +82,13 @@ func (c *Connector) Fetch(ctx context.Context, f connector.Fetch) (connector.Fet
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	r := reader{Connector: c, config: config, token: f.Credentials[tokenField], last: last}
-	for {
+	for shifting := false; ; {
 		page, next, err := r.page(ctx, at)
 		if err != nil {
 			return connector.FetchedPage{}, err
 		}
+		shifting = shifting || at.Next != "" // also if the page is skipped
+		page.Shifting = shifting
 		found := len(page.Memories)+len(page.Goals)+len(page.Notes) > 0
 		if next.List == "" {
 			page.State, err = json.Marshal(next.State)

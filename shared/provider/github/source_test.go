@@ -63,6 +63,7 @@ func (f *fetching) run(full bool, between func(page int)) (all connector.Fetched
 		page, err := f.page(all.Checkpoint, full)
 		errtest.Must(f.t, err)
 		all.Memories, all.Goals, all.Notes = append(all.Memories, page.Memories...), append(all.Goals, page.Goals...), append(all.Notes, page.Notes...)
+		all.Shifting = all.Shifting || page.Shifting
 		if all.Checkpoint = page.Checkpoint; page.Checkpoint == nil {
 			f.state = page.State
 			return all
@@ -187,6 +188,48 @@ func TestConnector_Fetch_imported(t *testing.T) {
 	}
 	if got := len(ids(f.run(false, idle))); got != 350 {
 		t.Errorf("fetched %d issues, want 350", got)
+	}
+}
+
+// A run is shifting once it follows a link to a numbered page, also if that page has nothing but pull requests. Pages of issues
+// that begin at a time do not shift.
+func TestConnector_Fetch_shifting(t *testing.T) {
+	t.Parallel()
+	milestone := func(n int) githubtest.Item {
+		return githubtest.Item{"number": n, "title": "Milestone", "state": "open"}
+	}
+	atOnce := func(n int) githubtest.Item { return githubtest.Issue(n, "Issue", monday) }
+	tests := []struct {
+		name, list string
+		items      int
+		item       func(n int) githubtest.Item
+		want       bool
+	}{
+		{"one page of milestones", "milestones", 100, milestone, false},
+		{"two pages of milestones", "milestones", 101, milestone, true},
+		{"issues that changed one after the other", "issues", 250, func(n int) githubtest.Item {
+			return githubtest.Issue(n, "Issue", monday.Add(time.Duration(n)*time.Minute))
+		}, false},
+		{"issues that changed at once", "issues", 101, atOnce, true},
+		{"the second page has pull requests alone", "issues", 150, func(n int) githubtest.Item {
+			item := atOnce(n)
+			if n > 100 {
+				item["pull_request"] = map[string]any{"url": "https://api.github.com/pulls"}
+			}
+			return item
+		}, true},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			f := serve(t)
+			for n := range tt.items {
+				f.Put(tt.list, tt.item(n+1))
+			}
+			if got := f.run(true, idle).Shifting; got != tt.want {
+				t.Errorf("the run is shifting: %t, want %t", got, tt.want)
+			}
+		})
 	}
 }
 

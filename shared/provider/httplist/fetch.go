@@ -34,7 +34,9 @@ type checkpoint struct {
 	Items   int    `json:"items"`
 }
 
-// Fetch implements connector.Source. Every run reads the whole list, unless it finds a list of one page unchanged.
+// Fetch implements connector.Source. Every run reads the whole list, unless it finds a list of one page unchanged. Pages by offset
+// shift, and so may those by Link, whose addresses often hold numbers. An offset list always has a second page, if only an
+// empty one: a deletion after the first page can make it empty.
 //
 // A 429, and a 503 with Retry-After, returns a *connector.ThrottledError. A 401 or 403 returns an error that is connector.ErrRefused. Any other
 // refusal or failed request returns a *fault.Error whose detail says what went wrong.
@@ -76,6 +78,7 @@ func (config Config) page(document []byte, header http.Header, at checkpoint) (p
 	if err != nil {
 		return page, err
 	}
+	page.Shifting = at.Pages > 0 && config.Paging != pagedByCursor
 	next, err := config.next(document, header, at, count)
 	if err != nil {
 		return page, err

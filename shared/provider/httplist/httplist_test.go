@@ -42,6 +42,8 @@ type fetching struct {
 	secrets map[string]string
 	state   json.RawMessage
 
+	shifting []bool // what run's pages say
+
 	mu    sync.Mutex
 	asked []string // paths with queries
 }
@@ -82,6 +84,7 @@ func (f *fetching) run(full bool) (ids []string) {
 		for _, m := range page.Memories {
 			ids = append(ids, m.ExternalID)
 		}
+		f.shifting = append(f.shifting, page.Shifting)
 		if checkpoint = page.Checkpoint; checkpoint == nil {
 			f.state = page.State
 			return ids
@@ -154,15 +157,16 @@ func TestConnector_Fetch(t *testing.T) {
 	}
 }
 
-// A run follows pages by the Link header, by a cursor and by an offset.
+// A run follows pages by the Link header, by a cursor and by an offset. All but those by a cursor shift, from the second one on.
 func TestConnector_Fetch_pages(t *testing.T) {
 	t.Parallel()
 	const all, size = 25, 10
 	tests := []struct {
-		name   string
-		config map[string]any
-		answer http.HandlerFunc
-		asked  []string
+		name     string
+		config   map[string]any
+		answer   http.HandlerFunc
+		asked    []string
+		shifting []bool
 	}{
 		{"link", nil, func(w http.ResponseWriter, r *http.Request) {
 			from := query(r, "from")
@@ -170,7 +174,7 @@ func TestConnector_Fetch_pages(t *testing.T) {
 				w.Header().Set("Link", fmt.Sprintf(`</items?from=%d>; rel="next"`, from+size))
 			}
 			rows(w, from, min(size, all-from), nil)
-		}, []string{"/items", "/items?from=10", "/items?from=20"}},
+		}, []string{"/items", "/items?from=10", "/items?from=20"}, []bool{false, true, true}},
 		{"cursor", map[string]any{"paging": "cursor", "cursorPath": "/page/next", "parameter": "after"}, func(w http.ResponseWriter, r *http.Request) {
 			from := query(r, "after")
 			more := map[string]any{"page": map[string]any{"next": nil}}
@@ -178,11 +182,11 @@ func TestConnector_Fetch_pages(t *testing.T) {
 				more["page"] = map[string]any{"next": from + size}
 			}
 			rows(w, from, min(size, all-from), more)
-		}, []string{"/items", "/items?after=10", "/items?after=20"}},
+		}, []string{"/items", "/items?after=10", "/items?after=20"}, []bool{false, false, false}},
 		{"offset", map[string]any{"paging": "offset", "parameter": "skip"}, func(w http.ResponseWriter, r *http.Request) {
 			from := query(r, "skip")
 			rows(w, from, max(0, min(size, all-from)), nil)
-		}, []string{"/items", "/items?skip=10", "/items?skip=20", "/items?skip=25"}},
+		}, []string{"/items", "/items?skip=10", "/items?skip=20", "/items?skip=25"}, []bool{false, true, true, true}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -196,6 +200,9 @@ func TestConnector_Fetch_pages(t *testing.T) {
 			}
 			if diff := cmp.Diff(tt.asked, f.asked); diff != "" {
 				t.Errorf("requests differ (-want +got):\n%s", diff)
+			}
+			if diff := cmp.Diff(tt.shifting, f.shifting); diff != "" {
+				t.Errorf("shifting pages differ (-want +got):\n%s", diff)
 			}
 		})
 	}
