@@ -107,6 +107,7 @@ func Limits() []Limit {
 		span("executive-key", "the time for which a repeat of an executive's action is recognised", executive.MarkKept),
 
 		{"sync-preview", "the items that a sync in the sandbox shows", syncrun.MaxPreview, "items"},
+		{"sync-missed", "the items that a full sync of a list with numbered pages leaves to the next one to remove", syncrun.MaxMissed, "items"},
 		span("sync-kept", "the time for which a sync is kept", syncrun.Kept),
 		span("timeline-kept", "the time for which an entry of the timeline is kept", timeline.Kept),
 		span("goal-explanation", "the time for which a founder's note explains a goal", goal.MaxExplanation),

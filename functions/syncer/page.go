@@ -201,10 +201,15 @@ func (s *slice) turn(ctx context.Context, i integration.Stored, p page) ([]store
 	s.record.Progress.Failed += p.failed
 	s.record.Work.Done, s.record.Work.Checkpoint = 0, p.fetched.Checkpoint
 	s.record.Work.Incomplete = s.record.Work.Incomplete || p.fetched.Incomplete
+	s.record.Work.Shifting = s.record.Work.Shifting || p.fetched.Shifting
+	shown := s.shown(p.fetched)
+	if err := s.find(ctx, shown); err != nil {
+		return nil, err
+	}
 	var ops []store.Op
 	_, sweeping := s.lists(i.Integration)
 	if sweeping = sweeping && !s.record.Work.Incomplete; sweeping {
-		ops = append(ops, syncrun.See(s.company, s.record.Run, s.record.Progress.Pages, s.shown(p.fetched)))
+		ops = append(ops, syncrun.See(s.company, s.record.Run, s.record.Progress.Pages, shown))
 	}
 	switch {
 	case p.fetched.Checkpoint != nil:
@@ -217,16 +222,20 @@ func (s *slice) turn(ctx context.Context, i integration.Stored, p page) ([]store
 		s.record.Work.Sweep = &syncrun.Sweep{State: p.fetched.State}
 		return ops, nil
 	}
-	return s.succeed(ctx, i.Integration, p.fetched.State)
+	return s.succeed(ctx, i.Integration, p.fetched.State, nil)
 }
 
-// succeed ends the run, and returns the write that frees the slot and keeps the connector's state for the next run.
-func (s *slice) succeed(ctx context.Context, i integration.Integration, state json.RawMessage) ([]store.Op, error) {
+// succeed ends the run, and returns the write that frees the slot and keeps the connector's state for the next run. swept holds
+// what a sweep has missed; nil: the run had none, and the list of the run before stays.
+func (s *slice) succeed(ctx context.Context, i integration.Integration, state json.RawMessage, swept *syncrun.Missed) ([]store.Op, error) {
 	s.conclude(syncrun.Succeeded, "")
 	return s.freeSlot(ctx, func(slot *syncrun.Slot) {
 		if s.record.Mode == syncrun.Live {
 			*slot = slot.Succeed(s.record.Full, s.Now().UTC())
 			slot.State, slot.ConfigDigest = state, basis(i)
+		}
+		if swept != nil {
+			slot.Missed = *swept
 		}
 	})
 }

@@ -27,6 +27,8 @@ type slice struct {
 	refusal *policy.Decision // on the host from which the page would have been fetched
 	source  string           // of the page in hand
 	seen    syncrun.Seen     // what the pages of a full run have shown; nil until the sweep needs it
+	missed  *missed          // what the full run before has missed; nil until a page or the sweep needs it
+	found   syncrun.Digests  // what the run has shown of that, when it has ended
 }
 
 var (
@@ -217,11 +219,13 @@ func (s *slice) end(ctx context.Context, state syncrun.State, reason string) (ti
 
 func (s *slice) conclude(state syncrun.State, reason string) {
 	now := s.Now().UTC()
+	s.found = s.record.Work.Found
 	s.record.State, s.record.Error, s.record.FinishedAt, s.record.Work = state, reason, &now, syncrun.Work{}
 }
 
-// freeSlot returns the write that frees the slot for the provider's next run; keep may edit the slot. A slot that no longer
-// belongs to this run, because the integration was deleted, stays unchanged.
+// freeSlot returns the write that frees the slot for the provider's next run; keep may edit the slot. What the run has shown is
+// no longer missed, however the run ended. A slot that no longer belongs to this run, because the integration was deleted,
+// stays unchanged.
 func (s *slice) freeSlot(ctx context.Context, keep func(*syncrun.Slot)) ([]store.Op, error) {
 	key := syncrun.SlotKey(s.record.Provider)
 	var slot syncrun.Slot
@@ -232,7 +236,7 @@ func (s *slice) freeSlot(ctx context.Context, keep func(*syncrun.Slot)) ([]store
 	if err != nil {
 		return nil, err
 	}
-	slot.Run = ""
+	slot.Run, slot.Missed = "", slot.Missed.Without(s.found)
 	if keep != nil {
 		keep(&slot)
 	}

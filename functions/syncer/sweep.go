@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"time"
 
 	"orgops/shared/base/fault"
 	"orgops/shared/domain/goal"
@@ -77,7 +78,7 @@ func (s *slice) removals(ctx context.Context, i integration.Stored) ([]store.Op,
 			at.Entity = following(at.Entity, listed)
 		}
 		if at.Entity == "" {
-			ops, err := s.succeed(ctx, i.Integration, at.State)
+			ops, err := s.succeed(ctx, i.Integration, at.State, s.missing(at))
 			return append(part.writes(s.company), ops...), err
 		}
 		page, err := s.company.Query(ctx, store.Query{Prefix: prefixOf(at.Entity), After: at.After, Limit: sweepItems})
@@ -106,21 +107,17 @@ func (s *slice) remove(
 ) (full bool, err error) {
 	planner := intake.Planner{Company: s.company, Integration: i, Engine: s.Engine, Now: s.Now().UTC()}
 	for _, item := range items {
-		a, gone, err := s.gone(item, listed)
+		c, err := s.candidate(item, listed)
 		if err != nil {
 			return false, err
 		}
-		if gone {
-			planned, err := planner.Remove(ctx, a, item.Version)
+		if s.misses(c) {
+			planned, err := planner.Remove(ctx, c.action, item.Version)
 			if err != nil {
 				return false, err
 			}
-			_, fits, err := part.add(planned)
-			if err != nil || !fits {
+			if fits, err := s.carryOut(ctx, i, c, planned, part, at); err != nil || !fits {
 				return true, err
-			}
-			if planned.Outcome == intake.Removed {
-				s.record.Progress.Deleted++
 			}
 		}
 		at.After = item.Key
@@ -128,27 +125,56 @@ func (s *slice) remove(
 	return false, nil
 }
 
-// gone returns an action about a stored item if the run should have shown the item and has not. It spares an item that
-// changed during the run, because the provider may have sent it after its page was fetched.
-func (s *slice) gone(item store.Item, listed connector.Listed) (a connector.Action, gone bool, err error) {
-	began := *s.record.StartedAt
+// carryOut adds a planned removal to a part, or puts it off to the next full run. A refusal is not put off: the list would fill
+// with items that are never removed.
+func (s *slice) carryOut(
+	ctx context.Context, i integration.Integration, c candidate, planned intake.Planned, part *plan, at *syncrun.Sweep,
+) (fits bool, err error) {
+	removed := planned.Outcome == intake.Removed
+	if removed {
+		sure, err := s.sure(ctx, i, c)
+		if err != nil {
+			return false, err
+		}
+		if !sure {
+			s.putOff(c, at)
+			return true, nil
+		}
+	}
+	_, fits, err = part.add(planned)
+	if err == nil && fits && removed {
+		s.record.Progress.Deleted++
+	}
+	return fits, err
+}
+
+// candidate holds a stored item that a sweep looks at.
+type candidate struct {
+	action  connector.Action // about the item
+	id      string
+	updated time.Time
+	listed  bool // the run lists all items of this kind
+}
+
+func (s *slice) candidate(item store.Item, listed connector.Listed) (candidate, error) {
 	if item.Entity == goal.Entity {
 		var g goal.Goal
-		if err := item.Decode(&g); err != nil {
-			return a, false, err
-		}
-		a = connector.Action{Port: integration.GoalUpdate, Goal: &goal.Draft{
+		err := item.Decode(&g)
+		a := connector.Action{Port: integration.GoalUpdate, Goal: &goal.Draft{
 			ExternalID: g.ExternalID, Title: g.Title, State: g.State, Progress: g.Progress,
 		}}
-		return a, g.Provider == s.record.Provider && g.UpdatedAt.Before(began) && !s.seen.Has(g.ID), nil
+		return candidate{a, g.ID, g.UpdatedAt, g.Provider == s.record.Provider}, err
 	}
 	var m memory.Memory
-	if err := item.Decode(&m); err != nil {
-		return a, false, err
-	}
-	a = connector.Action{Port: integration.MemoryUpsert, Memory: &memory.Draft{ExternalID: m.ExternalID, Kind: m.Kind, Title: m.Title}}
-	own := m.Provider == s.record.Provider && slices.Contains(listed.Kinds, m.Kind)
-	return a, own && m.UpdatedAt.Before(began) && !s.seen.Has(m.ID), nil
+	err := item.Decode(&m)
+	a := connector.Action{Port: integration.MemoryUpsert, Memory: &memory.Draft{ExternalID: m.ExternalID, Kind: m.Kind, Title: m.Title}}
+	return candidate{a, m.ID, m.UpdatedAt, m.Provider == s.record.Provider && slices.Contains(listed.Kinds, m.Kind)}, err
+}
+
+// misses reports whether the run should have shown an item and has not. It spares an item that changed during the run, because
+// the provider may have sent it after its page was fetched.
+func (s *slice) misses(c candidate) bool {
+	return c.listed && c.updated.Before(*s.record.StartedAt) && !s.seen.Has(c.id)
 }
 
 // following returns the entity that a sweep looks at after another one, or "" at the end.

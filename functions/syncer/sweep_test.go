@@ -27,9 +27,10 @@ import (
 // listing lists the ids that it holds, so many a page, as memories of the kind "entry"; a goal for each id that begins with "g".
 type listing struct {
 	*paged
-	mu   sync.Mutex
-	ids  []string
-	size int
+	mu       sync.Mutex
+	ids      []string
+	size     int
+	numbered bool // says that its pages are
 }
 
 func (*listing) Lists(json.RawMessage) connector.Listed {
@@ -45,7 +46,7 @@ func (l *listing) hold(ids ...string) {
 func (l *listing) list(_ context.Context, n int, _ connector.Fetch) (connector.FetchedPage, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	page := connector.FetchedPage{State: json.RawMessage(`"seen"`)}
+	page := connector.FetchedPage{State: json.RawMessage(`"seen"`), Shifting: l.numbered && n > 0}
 	until := min((n+1)*l.size, len(l.ids))
 	for _, id := range l.ids[min(n*l.size, len(l.ids)):until] {
 		if id[0] == 'g' {
@@ -201,15 +202,40 @@ func TestSyncer_DeletionsSpared(t *testing.T) {
 }
 
 // TestSyncer_Kills kills workers fifty times, in the middle of fetches, before and after commits, in pages and in the sweep.
-// No item is lost, doubled or kept by mistake, and the counts are those of an undisturbed run.
+// No item is lost, doubled or kept by mistake, and the counts are those of an undisturbed run. With numbered pages the run after
+// removes what is gone.
 func TestSyncer_Kills(t *testing.T) {
 	t.Parallel()
-	r, l := setupListing(t, 9, append(numbered("m", 400), "g1")...)
-	r.sync(syncrun.Live, full)
-	r.Clock.Advance(1)
-	l.hold(append(numbered("m", 200), numbered("new", 200)...)...)
+	for _, pagesNumbered := range []bool{false, true} {
+		t.Run(fmt.Sprintf("numbered pages: %t", pagesNumbered), func(t *testing.T) {
+			t.Parallel()
+			r, l := setupListing(t, 8, append(numbered("m", 400), "g1")...)
+			l.numbered = pagesNumbered
+			r.sync(syncrun.Live, full)
+			r.Clock.Advance(1)
+			left := append(numbered("m", 200), numbered("new", 200)...)
+			l.hold(left...)
+			want := syncrun.Progress{Pages: 50, Fetched: 400, Created: 200, Unchanged: 200, Deleted: 201}
+			if pagesNumbered {
+				want.Deleted = 0
+			}
+			r.wantProgress(r.survive(r.request(syncrun.Live, full)), want)
+			if pagesNumbered {
+				r.wantMissed(201)
+				r.Clock.Advance(1)
+				want = syncrun.Progress{Pages: 50, Fetched: 400, Unchanged: 400, Deleted: 201}
+				r.wantProgress(r.survive(r.request(syncrun.Live, full)), want)
+			}
+			r.wantStored(left...)
+			r.wantMissed(0)
+		})
+	}
+}
+
+// survive kills fifty workers of a run, and lets others finish it.
+func (r *running) survive(j syncrun.Job) syncrun.StoredRun {
+	r.T.Helper()
 	random := rand.New(rand.NewPCG(1, 2))
-	j := r.request(syncrun.Live, full)
 	kills := 0
 	for kills < 50 && !r.record(j).State.Ended() {
 		commits, last := 0, 1+kills%2 // a page that stops three workers ends the run, so every other one commits a page
@@ -229,14 +255,12 @@ func TestSyncer_Kills(t *testing.T) {
 	}
 	r.faulty.Before(nil)
 	if kills < 45 {
-		t.Errorf("the run ended after %d kills, want at least 45", kills)
+		r.T.Errorf("the run ended after %d kills, want at least 45", kills)
 	}
 	if !r.record(j).State.Ended() {
 		r.finishLate(j, syncrun.Succeeded)
 	}
-	want := syncrun.Progress{Pages: 45, Fetched: 400, Created: 200, Unchanged: 200, Deleted: 201}
-	r.wantProgress(r.ended(j, syncrun.Succeeded), want)
-	r.wantStored(append(numbered("m", 200), numbered("new", 200)...)...)
+	return r.ended(j, syncrun.Succeeded)
 }
 
 // TestSyncer_Writes imports 10,000 items in pages of 100 with at most 1.1 writes an item, and holds no more memory at the last pages
@@ -245,6 +269,7 @@ func TestSyncer_Kills(t *testing.T) {
 func TestSyncer_Writes(t *testing.T) { //nolint:paralleltest // it measures the whole process
 	const items, most = 10_000, 1 << 20 // of the 3 MB that the items have together
 	r, l := setupListing(t, 100, numbered("m", items)...)
+	l.numbered = true
 	r.provider.answer(func(ctx context.Context, n int, f connector.Fetch) (connector.FetchedPage, error) {
 		page, err := l.list(ctx, n, f)
 		for i := range page.Memories {

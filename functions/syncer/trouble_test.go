@@ -79,7 +79,9 @@ func (r *running) lose(j syncrun.Job) {
 		r.handle(j)
 	}()
 	<-gone
-	r.Clock.Set(r.record(j).Work.LeaseUntil)
+	if until := r.record(j).Work.LeaseUntil; !until.IsZero() { // the run may have ended
+		r.Clock.Set(until)
+	}
 }
 
 // TestSyncer_Lost kills every worker that fetches. The try is stored before the fetch, so the worker after the third ends the

@@ -2,7 +2,6 @@ package syncrun
 
 import (
 	"context"
-	"crypto/sha256"
 	"fmt"
 	"time"
 
@@ -18,30 +17,19 @@ const seenKept = 30 * 24 * time.Hour
 
 const seenPrefix = "SYNCSEEN#"
 
-// seen packs 8 bytes of the digest of each id of a page's items. Two ids with the same bytes keep an item that is gone, no more.
+// seen holds the digests of a page's items. Two ids with the same digest keep an item that is gone, no more.
 type seen struct {
-	IDs []byte `json:"ids"`
+	IDs Digests `json:"ids"`
 }
-
-const packed = 8
 
 // See returns the write that stores which items a page of a run has shown.
 func See(c store.Company, run Run, page int, ids []string) store.Op {
-	var s seen
-	for _, id := range ids {
-		b := pack(id)
-		s.IDs = append(s.IDs, b[:]...)
-	}
+	s := seen{IDs: Digests(nil).Add(ids...)}
 	return c.Create(fmt.Sprintf("%s%s#%08d", seenPrefix, run.ID, page), SeenEntity, s).Until(run.RequestedAt.Add(seenKept)).Quietly()
 }
 
-func pack(id string) [packed]byte {
-	sum := sha256.Sum256([]byte(id))
-	return [packed]byte(sum[:packed])
-}
-
 // Seen holds the items that a run has shown.
-type Seen map[[packed]byte]struct{}
+type Seen map[digest]struct{}
 
 // LoadSeen reads the lists of all pages of a run.
 func LoadSeen(ctx context.Context, c store.Company, runID string) (Seen, error) {
@@ -54,8 +42,8 @@ func LoadSeen(ctx context.Context, c store.Company, runID string) (Seen, error) 
 		if err := item.Decode(&s); err != nil {
 			return nil, err
 		}
-		for n := 0; n+packed <= len(s.IDs); n += packed {
-			all[[packed]byte(s.IDs[n:n+packed])] = struct{}{}
+		for d := range s.IDs.all() {
+			all[d] = struct{}{}
 		}
 	}
 	return all, nil
@@ -63,6 +51,6 @@ func LoadSeen(ctx context.Context, c store.Company, runID string) (Seen, error) 
 
 // Has reports whether the run has shown an item.
 func (s Seen) Has(id string) bool {
-	_, ok := s[pack(id)]
+	_, ok := s[digestOf(id)]
 	return ok
 }

@@ -23,6 +23,8 @@ type Slot struct {
 	Failures int       `json:"failures,omitzero"` // live runs that failed since the last success
 	Schedule time.Time `json:"schedule,omitzero"` // the beginning of the schedule that Failures counts for
 	Failing  time.Time `json:"failing,omitzero"`  // since when every live run has failed
+
+	Missed Missed `json:"missed,omitzero"` // what the next full run removes if it misses it too
 }
 
 // FreeSlot returns the provider's slot if no run holds it. A run that expired before it ended no longer holds the slot.

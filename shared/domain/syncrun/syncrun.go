@@ -92,6 +92,8 @@ type Work struct {
 	Begun           int             `json:"begun,omitempty"`      // fetches since the last progress that no worker has come back from
 	LeaseUntil      time.Time       `json:"leaseUntil,omitzero"`  // no other worker takes the run before
 	Incomplete      bool            `json:"incomplete,omitempty"` // a page may have missed items, so nothing is removed
+	Shifting        bool            `json:"shifting,omitempty"`   // a deletion may have moved items past the pages
+	Found           Digests         `json:"found,omitempty"`      // items of the slot's Missed that a page of this run has shown
 	Sweep           *Sweep          `json:"sweep,omitempty"`      // set when every page of a full run has been fetched
 	Shadowed        []string        `json:"shadowed,omitempty"`   // hosts with a stored decision that the log-only policies would change
 }
@@ -101,6 +103,7 @@ type Sweep struct {
 	Entity string          `json:"entity,omitempty"` // "": at the beginning
 	After  string          `json:"after,omitempty"`  // the last key that was looked at
 	State  json.RawMessage `json:"state,omitempty"`  // what the connector keeps after the run
+	Missed Digests         `json:"missed,omitempty"` // items that the next full run removes if it misses them too
 }
 
 // StoredRun stores a run with its work.

@@ -1,0 +1,79 @@
+package syncer
+
+import (
+	"context"
+	"errors"
+
+	"orgops/shared/domain/integration"
+	"orgops/shared/domain/syncrun"
+	"orgops/shared/provider/connector"
+	"orgops/shared/storage/store"
+)
+
+// missed holds what the full run before has missed in a list with numbered pages.
+type missed struct {
+	syncrun.Missed
+	ids syncrun.Seen
+}
+
+// before returns what the full run before has missed. It reads the slot once in a slice, because no other worker writes it
+// while the run has it.
+func (s *slice) before(ctx context.Context) (missed, error) {
+	if s.missed == nil {
+		var slot syncrun.Slot
+		_, err := s.company.Get(ctx, syncrun.SlotKey(s.record.Provider), &slot)
+		if err != nil && !errors.Is(err, store.ErrNotFound) {
+			return missed{}, err
+		}
+		s.missed = &missed{Missed: slot.Missed, ids: slot.Missed.IDs.Set()}
+	}
+	return *s.missed, nil
+}
+
+// find notes in the run's record which items of a page the full run before has missed. So they are no longer missed when the
+// run has ended, also if it fails.
+func (s *slice) find(ctx context.Context, shown []string) error {
+	c, _ := s.Connectors.Lookup(s.record.Provider)
+	if _, ok := c.(connector.Lister); !ok {
+		return nil
+	}
+	before, err := s.before(ctx)
+	if err != nil {
+		return err
+	}
+	for _, id := range shown {
+		if before.ids.Has(id) && !s.record.Work.Found.Has(id) {
+			s.record.Work.Found = s.record.Work.Found.Add(id)
+		}
+	}
+	return nil
+}
+
+// sure reports whether an item that the run has missed is gone. If the pages may have shifted, the full run before must have
+// missed the item too: from the same source, with the same credentials, and the item has not changed since.
+func (s *slice) sure(ctx context.Context, i integration.Integration, c candidate) (bool, error) {
+	if !s.record.Work.Shifting {
+		return true, nil
+	}
+	before, err := s.before(ctx)
+	if err != nil || before.Source != s.source || i.Credentials != nil && !i.Credentials.UpdatedAt.Before(before.Began) {
+		return false, err
+	}
+	return before.ids.Has(c.id) && c.updated.Before(before.Began), nil
+}
+
+// putOff leaves the removal of an item to the next full run. The items for which the list has no room are missed again by
+// that run, which has removed the others.
+func (s *slice) putOff(c candidate, at *syncrun.Sweep) {
+	if at.Missed.Len() < syncrun.MaxMissed {
+		at.Missed = at.Missed.Add(c.id)
+	}
+}
+
+// missing returns what a sweep leaves to the next full run.
+func (s *slice) missing(at syncrun.Sweep) *syncrun.Missed {
+	if at.Missed.Len() == 0 {
+		return &syncrun.Missed{}
+	}
+	return &syncrun.Missed{IDs: at.Missed, Source: s.source, Began: *s.record.StartedAt}
+}
