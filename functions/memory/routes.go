@@ -28,7 +28,9 @@ func Mount(api huma.API, s *boot.Services) {
 func Register(api huma.API, deps Deps) {
 	web.Register(api, web.AuditedRefusals(operation(http.MethodPost, "/memory/sync/{provider}", "sync-memory", "Trigger a sync",
 		"Requests a run that fetches from the provider. In the sandbox the run fetches, validates and shows a preview; certified, it "+
-			"commits what has changed. A provider has one run at a time.", http.StatusAccepted, user.ScopeMemoryWrite),
+			"commits what has changed. A full run also removes what the provider no longer has; if the provider's pages are numbered, a "+
+			"deletion between two of them hides an item, so it removes only what the full run before has missed too. A provider has "+
+			"one run at a time.", http.StatusAccepted, user.ScopeMemoryWrite),
 		"the run tells who requested it"), deps.syncMemory)
 	const explanation = "/goals/{goalId}/explanation"
 	web.Register(api, operation(http.MethodPut, explanation, "explain-goal", "Explain a goal",

@@ -13,7 +13,7 @@ import (
 
 // SyncRequest holds the optional body of a sync.
 type SyncRequest struct {
-	Mode   string `json:"mode,omitempty" enum:"incremental,full" doc:"incremental if absent; full fetches everything again, not only what changed since the last run"`
+	Mode   string `json:"mode,omitempty" enum:"incremental,full" doc:"incremental if absent; full fetches everything again, not only what changed since the last run, and removes what the provider no longer has"`
 	DryRun bool   `json:"dryRun,omitempty" doc:"only preview, as in the sandbox, even if the connector is certified"`
 }
 

@@ -190,7 +190,7 @@ export interface Preview {
 export interface Progress {
   /** items that are new */
   created: number;
-  /** items that the provider no longer has */
+  /** items that were removed, because the provider no longer has them */
   deleted: number;
   /** items that are invalid and were left out */
   failed: number;

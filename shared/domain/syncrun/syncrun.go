@@ -48,7 +48,7 @@ type Progress struct {
 	Created   int `json:"created" doc:"items that are new" format:"int32"`
 	Updated   int `json:"updated" doc:"items that have changed" format:"int32"`
 	Unchanged int `json:"unchanged" doc:"items that have not changed" format:"int32"`
-	Deleted   int `json:"deleted" doc:"items that the provider no longer has" format:"int32"`
+	Deleted   int `json:"deleted" doc:"items that were removed, because the provider no longer has them" format:"int32"`
 	Failed    int `json:"failed" doc:"items that are invalid and were left out" format:"int32"`
 }
 

@@ -63,7 +63,7 @@ const schema = `{
       "type": "string", "maxLength": 64, "pattern": "^[A-Za-z][A-Za-z0-9-]*$"
     },
     "paging": {
-      "title": "Paging", "description": "How the next page is found: by the Link header (RFC 8288), by a cursor in the document, or by an offset that counts the objects so far. Absent: link.",
+      "title": "Paging", "description": "How the next page is found: by the Link header (RFC 8288), by a cursor in the document, or by an offset that counts the objects so far. Absent: link. The first full sync that misses an object removes it if the paging is cursor, or link with one page; otherwise the second one does.",
       "type": "string", "enum": ["link", "cursor", "offset"]
     },
     "cursorPath": {"title": "Cursor", "description": "Where the next page's cursor is in the document. Absent, null or empty on the last page.", ` + nonEmpty + `},
