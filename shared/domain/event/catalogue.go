@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"strconv"
 
 	"orgops/shared/base/fastjson"
 	"orgops/shared/base/id"
@@ -108,7 +109,7 @@ func of(c store.Change, name string, data json.RawMessage) Event {
 // ID returns the id of the event of type name that a change causes. The id follows from the change's time, company, key and
 // version, and from the type.
 func ID(c store.Change, name string) string {
-	return id.At(c.At, c.Company, c.Key, fmt.Sprint(c.New.Version), name)
+	return id.At(c.At, c.Company, c.Key, strconv.FormatInt(c.New.Version, 10), name)
 }
 
 // withPrevious returns after with a field "previous" that holds the old values of the changed fields, null for a new field.
