@@ -167,7 +167,11 @@ type reception struct {
 // receipt of the sandbox, so that the same delivery can take effect after the certification, and the delivery for the inbox.
 func (d Deps) apply(ctx context.Context, r reception) (answer, error) {
 	out := answer{sandboxed: r.sandboxed}
-	planner := intake.Planner{Company: r.company, Integration: r.integration, Engine: d.Engine, Now: r.now, DryRun: r.sandboxed}
+	source := r.company.ID() + "#" + r.provider
+	planner := intake.Planner{
+		Company: r.company, Integration: r.integration, Engine: d.Engine, Now: r.now, DryRun: r.sandboxed,
+		Presume: d.Presume && !r.sandboxed && d.streaks.long(source),
+	}
 	for range maxTries {
 		var err error
 		if out.planned, err = planner.PlanAll(ctx, r.mapped.Actions); err != nil {
@@ -181,6 +185,7 @@ func (d Deps) apply(ctx context.Context, r reception) (answer, error) {
 		var conflict *store.ConflictError
 		switch {
 		case err == nil:
+			d.streaks.note(source, out.planned)
 			return out, nil
 		case errors.Is(err, store.ErrTooLarge):
 			return answer{}, fault.New(fault.TooLarge, "the delivery's actions and decisions are too large together; send fewer at once")
@@ -189,6 +194,7 @@ func (d Deps) apply(ctx context.Context, r reception) (answer, error) {
 		case conflict.Key == r.receipt:
 			return answer{duplicate: true, sandboxed: r.sandboxed}, nil
 		}
+		planner.Presume = false
 	}
 	return answer{}, errBusy()
 }

@@ -29,15 +29,19 @@ type Deps struct {
 	Engine     policy.Engine
 	Metrics    *metric.Recorder // nil: no metrics are recorded
 	Now        func() time.Time
+	// Presume plans the items of an integration that has made only new ones lately without a look at the store. It suits a store
+	// to which a refused commit costs little.
+	Presume bool
 
-	reader   *integration.Reader // set by Register, like the next two
+	reader   *integration.Reader // set by Register, like the next three
 	mappings *mapping.Cache
 	refusals *counter
+	streaks  *streaks
 }
 
 // Mount registers the group with the service's parts.
 func Mount(api huma.API, s *boot.Services) {
-	Register(api, Deps{Company: s.Company, Connectors: s.Connectors, Vault: s.Vault, Engine: s.Engine, Metrics: s.Metrics, Now: s.Now})
+	Register(api, Deps{Company: s.Company, Connectors: s.Connectors, Vault: s.Vault, Engine: s.Engine, Metrics: s.Metrics, Now: s.Now, Presume: !s.Separate})
 }
 
 // challenge names the scheme of a 401 (RFC 9110 §11.6.1 requires one). It is the same for each provider, so that a stranger
@@ -47,6 +51,7 @@ const challenge = "Webhook-Signature"
 // Register mounts the group.
 func Register(api huma.API, d Deps) {
 	d.reader, d.mappings, d.refusals = new(integration.Reader), new(mapping.Cache), &counter{waiting: map[string]*counting{}}
+	d.streaks = &streaks{lengths: map[string]int{}}
 	op := web.Unaudited(web.Public(huma.Operation{
 		OperationID: "receive-webhook", Method: http.MethodPost, Path: "/inbound/{companyId}/{provider}",
 		Summary: "Receive a provider's webhook",

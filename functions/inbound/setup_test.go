@@ -9,6 +9,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -20,6 +21,7 @@ import (
 	"orgops/shared/base/metric"
 	"orgops/shared/domain/arrival"
 	"orgops/shared/domain/integration"
+	"orgops/shared/domain/memory"
 	"orgops/shared/domain/policy"
 	"orgops/shared/domain/timeline"
 	"orgops/shared/provider/catalog"
@@ -67,7 +69,7 @@ func setup(t testing.TB) *service {
 	s.commits, s.engine = &commits{Store: s.Store}, &engine{Engine: s.services.Engine}
 	inbound.Register(s.API(), inbound.Deps{
 		Company:    func(companyID string) store.Company { return store.For(s.commits, companyID) },
-		Connectors: s.services.Connectors, Vault: s.services.Vault, Engine: s.engine, Metrics: s.metrics, Now: s.clock.Now,
+		Connectors: s.services.Connectors, Vault: s.services.Vault, Engine: s.engine, Metrics: s.metrics, Now: s.clock.Now, Presume: true,
 	})
 	return s
 }
@@ -237,11 +239,19 @@ func (s *service) sent(answer *webtest.Response, status int) receipt {
 	return r
 }
 
-// commits wraps a real store and counts its commits.
+// commits wraps a real store and counts its commits, and its reads of memories.
 type commits struct {
 	store.Store
-	mu  sync.Mutex
-	ops [][]store.Op
+	mu    sync.Mutex
+	ops   [][]store.Op
+	looks atomic.Int64
+}
+
+func (c *commits) Get(ctx context.Context, p store.Partition, key string) (store.Item, error) {
+	if strings.HasPrefix(key, memory.Prefix) {
+		c.looks.Add(1)
+	}
+	return c.Store.Get(ctx, p, key)
 }
 
 func (c *commits) Commit(ctx context.Context, ops ...store.Op) error {
