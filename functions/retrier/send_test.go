@@ -197,10 +197,12 @@ func TestRetrier_Send_Unrecorded(t *testing.T) {
 		}
 		return nil
 	})
-	arrive := func(n, in int) {
+	answer := r.receiver.Gate()
+	arrive := func(n, in int) { // all arrive before the first has its answer, which would free a slot
 		for range n {
 			r.receiver.Next()
 		}
+		answer()
 		worktest.Until(t, fmt.Sprintf("%d records wait or are written", in), func() bool { return asked.Load() == int64(in) })
 	}
 	write := func(n int) {
@@ -211,6 +213,7 @@ func TestRetrier_Send_Unrecorded(t *testing.T) {
 	ended := make(chan time.Time)
 	go func() { ended <- r.handle(j) }()
 	arrive(first, first)
+	answer = r.receiver.Gate()
 	write(1)
 	arrive(second, first+second) // the window has grown
 	enough := first + second - most
