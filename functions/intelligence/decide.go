@@ -53,11 +53,10 @@ type found struct{ assessment.Found }
 
 // tagged returns the recommendation with its ETag: the version, which If-Match compares, and the content.
 func (f found) tagged(in web.IfNoneMatch) (*web.Tagged[assessment.Recommendation], error) {
-	content, err := web.ETagOf(f.Shown)
+	etag, err := web.ETagAt(f.version(), f.Shown)
 	if err != nil {
 		return nil, err
 	}
-	etag := web.ETag(f.version() + "." + strings.Trim(content, `"`))
 	if in.Matches(etag) {
 		return web.NotModified[assessment.Recommendation](etag), nil
 	}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net/http"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -54,9 +53,14 @@ func (d Deps) getPolicies(ctx context.Context, in *web.IfNoneMatch) (*web.Tagged
 	if err != nil {
 		return nil, store.Fault(err, "")
 	}
-	body, err := d.showPolicies(stored, version)
+	body, err := showPolicies(stored, version)
 	if err != nil {
 		return nil, err
+	}
+	if len(stored.Policies) > 0 {
+		if body.Problems, err = d.Checker.Check("/policies", stored.Policies); err != nil {
+			return nil, err
+		}
 	}
 	etag, err := policiesTag(body)
 	if err != nil {
@@ -113,7 +117,7 @@ func (d Deps) putPolicies(ctx context.Context, in *putPoliciesInput) (*policiesO
 	if engine, caches := d.Engine.(interface{ Forget(company string) }); caches {
 		engine.Forget(c.ID())
 	}
-	body, err := d.showPolicies(stored, version+1)
+	body, err := showPolicies(stored, version+1)
 	if err != nil {
 		return nil, err
 	}
@@ -136,17 +140,13 @@ func (d Deps) compile(at string, own []policy.Statement) (*policyengine.Set, err
 // policiesTag covers the release too, because the policies of the service and the problems are part of the answer.
 func policiesTag(s PolicySet) (string, error) {
 	tag := fmt.Sprintf("%d.%s", s.Version, s.Digest)
-	if len(s.Problems) > 0 {
-		found, err := web.ETagOf(s.Problems)
-		if err != nil {
-			return "", err
-		}
-		tag += "." + strings.Trim(found, `"`)
+	if len(s.Problems) == 0 {
+		return web.ETag(tag), nil
 	}
-	return web.ETag(tag), nil
+	return web.ETagAt(tag, s.Problems)
 }
 
-func (d Deps) showPolicies(s policy.Stored, version int64) (PolicySet, error) {
+func showPolicies(s policy.Stored, version int64) (PolicySet, error) {
 	out := PolicySet{Policies: s.Policies, Version: version, UpdatedBy: s.UpdatedBy}
 	if out.Policies == nil {
 		out.Policies = []policy.Statement{}
@@ -159,9 +159,6 @@ func (d Deps) showPolicies(s policy.Stored, version int64) (PolicySet, error) {
 	if out.Digest, err = policyengine.DigestOf(s.Policies); err != nil {
 		return out, err
 	}
-	if out.Defaults, err = policyengine.Defaults(); err != nil || len(s.Policies) == 0 {
-		return out, err
-	}
-	out.Problems, err = d.Checker.Check("/policies", s.Policies)
+	out.Defaults, err = policyengine.Defaults()
 	return out, err
 }

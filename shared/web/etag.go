@@ -80,12 +80,23 @@ func ETag(text string) string { return `"` + text + `"` }
 
 // ETagOf makes the entity tag of a body from its content. It suits an answer that follows from more than one item.
 func ETagOf(body any) (string, error) {
+	digest, err := digestOf(body)
+	return ETag(digest), err
+}
+
+// ETagAt makes the entity tag of a version from its content. It suits an answer whose content also changes without an edit.
+func ETagAt(version string, body any) (string, error) {
+	digest, err := digestOf(body)
+	return ETag(version + "." + digest), err
+}
+
+func digestOf(body any) (string, error) {
 	content, err := json.Marshal(body)
 	if err != nil {
 		return "", err
 	}
 	sum := sha256.Sum256(content)
-	return ETag(base64.RawURLEncoding.EncodeToString(sum[:18])), nil
+	return base64.RawURLEncoding.EncodeToString(sum[:18]), nil
 }
 
 // Check returns nil if the caller's change may be made to a resource of the version: there is no If-Match, it is "*", or it
