@@ -125,10 +125,15 @@ func Ask(ctx context.Context, e Engine, c store.Company, r Request, now time.Tim
 	case errors.Is(err, store.ErrUnavailable):
 		return Decision{}, store.Fault(err, "")
 	}
+	return Deny(r, "the policies could not be evaluated", now), nil
+}
+
+// Deny makes the decision on a request about which no policy decides.
+func Deny(r Request, reason string, now time.Time) Decision {
 	return Decision{
 		ID: id.New(), Verdict: Denied, Principal: r.Principal, Action: r.Action, Resource: r.Resource,
-		Policies: []string{}, Reasons: []string{"the policies could not be evaluated"}, At: now,
-	}, nil
+		Policies: []string{}, Reasons: []string{reason}, At: now,
+	}
 }
 
 // Entity and Prefix name the entity of a stored decision and the prefix of its key.

@@ -14,7 +14,6 @@ import (
 	"unicode"
 
 	"orgops/shared/base/fault"
-	"orgops/shared/base/id"
 	"orgops/shared/domain/integration"
 	"orgops/shared/domain/policy"
 	"orgops/shared/domain/timeline"
@@ -115,24 +114,15 @@ func Normalize(host string) (string, error) {
 }
 
 // decide asks for the verdict on a host. No policy can name a host that is not in ASCII, so it is denied.
-func (g Gate) decide(ctx context.Context, host string) (policy.Decision, error) {
+func (g Gate) decide(ctx context.Context, host string) (d policy.Decision, err error) {
 	now := g.Now().UTC()
-	name, err := Normalize(host)
-	if err != nil {
-		return g.deny(strings.ToValidUTF8(host, "\uFFFD"), err, now), nil
+	if name, problem := Normalize(host); problem != nil {
+		d = policy.Deny(g.question(strings.ToValidUTF8(host, "\uFFFD"), now), problem.Error(), now)
+	} else {
+		d, err = policy.Ask(ctx, g.Engine, g.Company, g.question(name, now), now)
 	}
-	d, err := policy.Ask(ctx, g.Engine, g.Company, g.question(name, now), now)
 	d.DryRun = g.DryRun
 	return d, err
-}
-
-// deny makes the decision on a host about which the policies cannot be asked.
-func (g Gate) deny(host string, why error, now time.Time) policy.Decision {
-	r := g.question(host, now)
-	return policy.Decision{
-		ID: id.New(), Verdict: policy.Denied, Principal: r.Principal, Action: r.Action, Resource: r.Resource,
-		Policies: []string{}, Reasons: []string{why.Error()}, DryRun: g.DryRun, At: now,
-	}
 }
 
 // question makes the request for a verdict on a host.

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"net/netip"
 	"net/url"
-	"slices"
 	"strings"
 
 	"github.com/cedar-policy/cedar-go"
@@ -151,7 +150,7 @@ func checkName(name, format string) string {
 	if strings.Contains(name, "*") {
 		return fmt.Sprintf("%s is no host, because only like has wildcards; write resource is Host, and when { resource.title like %q }", shown, strings.ToLower(name))
 	}
-	if !isASCII(name) {
+	if _, err := egress.Normalize(name); err != nil {
 		return shown + " matches no host, because hosts are compared in their ASCII form; write it in that form (xn--…)"
 	}
 	switch right := meant(name); right {
@@ -192,7 +191,7 @@ func isAddress(name string) bool {
 // checkPattern says what is wrong with a quoted pattern for names of hosts, or returns "". Part of a label has no ASCII form, so
 // a pattern with other letters gets no proposal.
 func checkPattern(pattern string) string {
-	if !isASCII(pattern) {
+	if _, err := egress.Normalize(pattern); err != nil {
 		return pattern + " matches no host, because hosts are compared in their ASCII form; write the labels in that form (xn--…)"
 	}
 	right := strings.ToLower(pattern)
@@ -200,8 +199,4 @@ func checkPattern(pattern string) string {
 		return ""
 	}
 	return pattern + " matches no host, because hosts are compared in lower case, without a dot at the end; write " + right
-}
-
-func isASCII(s string) bool {
-	return !slices.ContainsFunc([]byte(s), func(b byte) bool { return b >= 0x80 })
 }
