@@ -148,7 +148,7 @@ func (l *Lines) repair(ctx context.Context, d Delivery, line *openLine, now time
 	if _, err := l.company.Get(ctx, Key(line.Events[0], d.Endpoint), nil); !errors.Is(err, store.ErrNotFound) {
 		return err
 	}
-	line.changed = true
+	line.Events, line.changed = line.Events[1:], true
 	woken, err := l.advance(ctx, d, line, now)
 	l.woken = append(l.woken, woken...)
 	return err
