@@ -6,7 +6,6 @@ import (
 
 	"orgops/shared/domain/integration"
 	"orgops/shared/domain/syncrun"
-	"orgops/shared/provider/connector"
 	"orgops/shared/storage/store"
 )
 
@@ -33,8 +32,7 @@ func (s *slice) before(ctx context.Context) (missed, error) {
 // find notes in the run's record which items of a page the full run before has missed. So they are no longer missed when the
 // run has ended, also if it fails.
 func (s *slice) find(ctx context.Context, shown []string) error {
-	c, _ := s.Connectors.Lookup(s.record.Provider)
-	if _, ok := c.(connector.Lister); !ok {
+	if _, ok := s.lister(); !ok {
 		return nil
 	}
 	before, err := s.before(ctx)

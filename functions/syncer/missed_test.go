@@ -208,6 +208,14 @@ func TestSyncer_Missed(t *testing.T) {
 		}
 	}
 	shown := func(l *listing) { l.hold("1", "4", "2", "3") }
+	incomplete := func(r *running, l *listing) {
+		r.provider.answer(func(ctx context.Context, n int, f connector.Fetch) (connector.FetchedPage, error) {
+			page, err := l.list(ctx, n, f)
+			page.Incomplete = true
+			return page, err
+		})
+		r.sync(syncrun.Live, full)
+	}
 	tests := []struct {
 		name    string
 		between func(*running, *listing)
@@ -215,26 +223,11 @@ func TestSyncer_Missed(t *testing.T) {
 	}{
 		{"nothing", func(*running, *listing) {}, false},
 		{"a run of what has changed", func(r *running, _ *listing) { r.sync(syncrun.Live) }, false},
-		{"an incomplete run", func(r *running, l *listing) {
-			r.provider.answer(func(ctx context.Context, n int, f connector.Fetch) (connector.FetchedPage, error) {
-				page, err := l.list(ctx, n, f)
-				page.Incomplete = true
-				return page, err
-			})
-			r.sync(syncrun.Live, full)
-		}, false},
+		{"an incomplete run", incomplete, false},
 		{"a change of the schedule", edit(func(_ *running, i *integration.Integration) { i.Config = json.RawMessage(`{"maxItems":9,"url":"u"}`) }), false},
 		{"seen by a run of what has changed", func(r *running, l *listing) { shown(l); r.sync(syncrun.Live) }, true},
 		{"seen by a full run", func(r *running, l *listing) { shown(l); r.sync(syncrun.Live, full) }, true},
-		{"seen by an incomplete run", func(r *running, l *listing) {
-			shown(l)
-			r.provider.answer(func(ctx context.Context, n int, f connector.Fetch) (connector.FetchedPage, error) {
-				page, err := l.list(ctx, n, f)
-				page.Incomplete = true
-				return page, err
-			})
-			r.sync(syncrun.Live, full)
-		}, true},
+		{"seen by an incomplete run", func(r *running, l *listing) { shown(l); incomplete(r, l) }, true},
 		{"seen by a rehearsal", func(r *running, l *listing) { shown(l); r.sync(syncrun.Sandbox) }, true},
 		{"seen by a run that fails", func(r *running, l *listing) {
 			shown(l)

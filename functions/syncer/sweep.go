@@ -25,12 +25,17 @@ const (
 
 // lists returns what this run lists completely; ok is false for a run that removes nothing.
 func (s *slice) lists(i integration.Integration) (listed connector.Listed, ok bool) {
-	c, _ := s.Connectors.Lookup(i.Provider)
-	lister, ok := c.(connector.Lister)
+	lister, ok := s.lister()
 	if !ok || !s.record.Full || s.record.Mode != syncrun.Live {
 		return connector.Listed{}, false
 	}
 	return lister.Lists(i.Config), true
+}
+
+func (s *slice) lister() (connector.Lister, bool) {
+	c, _ := s.Connectors.Lookup(s.record.Provider)
+	lister, ok := c.(connector.Lister)
+	return lister, ok
 }
 
 // shown returns the ids of all items of a page, also of those that were refused.

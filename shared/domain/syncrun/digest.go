@@ -43,9 +43,7 @@ func (d Digests) Has(id string) bool {
 // Set returns the items for many look-ups.
 func (d Digests) Set() Seen {
 	set := Seen{}
-	for have := range d.all() {
-		set[have] = struct{}{}
-	}
+	set.add(d)
 	return set
 }
 

@@ -42,11 +42,15 @@ func LoadSeen(ctx context.Context, c store.Company, runID string) (Seen, error) 
 		if err := item.Decode(&s); err != nil {
 			return nil, err
 		}
-		for d := range s.IDs.all() {
-			all[d] = struct{}{}
-		}
+		all.add(s.IDs)
 	}
 	return all, nil
+}
+
+func (s Seen) add(more Digests) {
+	for d := range more.all() {
+		s[d] = struct{}{}
+	}
 }
 
 // Has reports whether the run has shown an item.
