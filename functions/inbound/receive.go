@@ -167,7 +167,7 @@ type reception struct {
 // receipt of the sandbox, so that the same delivery can take effect after the certification, and the delivery for the inbox.
 func (d Deps) apply(ctx context.Context, r reception) (answer, error) {
 	out := answer{sandboxed: r.sandboxed}
-	source := r.company.ID() + "#" + r.provider
+	source := keyOf(r.company, r.provider)
 	planner := intake.Planner{
 		Company: r.company, Integration: r.integration, Engine: d.Engine, Now: r.now, DryRun: r.sandboxed,
 		Presume: d.Presume && !r.sandboxed && d.streaks.long(source),

@@ -96,8 +96,11 @@ func (d Deps) unread(ctx context.Context, param func(string) string, refused err
 // counter counts refusals in this process until they are written.
 type counter struct {
 	mu      sync.Mutex
-	waiting map[string]*counting // by company and provider
+	waiting map[string]*counting // see keyOf
 }
+
+// keyOf names an integration among those of all companies.
+func keyOf(c store.Company, provider string) string { return c.ID() + "#" + provider }
 
 // counting holds the refusals of one integration that are not written yet.
 type counting struct {
@@ -110,7 +113,7 @@ type counting struct {
 // the next one.
 func (r *counter) count(ctx context.Context, c store.Company, provider string, verified bool, reason string, now time.Time) {
 	r.mu.Lock()
-	key := c.ID() + "#" + provider
+	key := keyOf(c, provider)
 	one, ok := r.waiting[key]
 	if !ok && r.room(now) {
 		one, ok = &counting{}, true
@@ -140,7 +143,7 @@ func (r *counter) room(now time.Time) bool {
 // so that no refusal waits longer than it must.
 func (r *counter) write(ctx context.Context, c store.Company, provider string, now time.Time) {
 	r.mu.Lock()
-	one := r.waiting[c.ID()+"#"+provider]
+	one := r.waiting[keyOf(c, provider)]
 	if one == nil || one.writing || one.refusals.IsEmpty() || one.paid.Sub(now) > (burst-1)*interval {
 		r.mu.Unlock()
 		return
