@@ -25,7 +25,7 @@ func (w *writer) commit(group []*request) {
 	for _, r := range live {
 		r.done <- struct{}{}
 	}
-	w.call(&w.hooks) // last: Go runs first what was woken last, and the consumers of changes are in more of a hurry
+	w.call(&w.hooks) // last: Go runs first what was woken last, and a change should not wait for the answer to its request
 }
 
 // try runs requests in one transaction, or after two failures in one each.
