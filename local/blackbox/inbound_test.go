@@ -21,9 +21,9 @@ func inbound(j *journey) {
 	j.do("a goal", j.inbound(secret, "g-1", []byte(`{"type":"goal.update","data":{"externalId":"q3","title":"Ship","progress":0.4,"state":"open"}}`)))
 	j.do("it falls behind", j.inbound(secret, "g-2", []byte(`{"type":"goal.update","data":{"externalId":"q3","title":"Ship","progress":0.4,"state":"open","startedAt":"2020-01-01T00:00:00Z","dueAt":"2020-12-31T00:00:00Z"}}`)))
 	j.do("a note", j.inbound(secret, "n-1", []byte(`{"type":"timeline.note","data":{"title":"Moved office","subject":"office","details":{"floor":3}}}`)))
-	j.do("salaries", j.inbound(secret, "p-1", ticket(9, "Salaries")))
-	j.do("salaries, sent anew", j.inbound(secret, "p-2", ticket(9, "Salaries")))
-	j.agreed()
+	j.do("salaries wait for a founder", j.inbound(secret, "p-1", ticket(9, "Salaries")))
+	j.do("another delivery about the same salaries", j.inbound(secret, "p-2", ticket(9, "Salaries")))
+	j.do("a second founder approves", j.approval().bearing("second founder", j.colleague("founder")))
 
 	body := ticket(2, "Refused")
 	j.do("a wrong signature", j.inbound(newSecret(), "x-1", body))
@@ -51,17 +51,6 @@ func inbound(j *journey) {
 	closed.path = "/inbound/" + j.company + "/webhook-closed"
 	j.do("a sandboxed integration", closed)
 	j.mapped(secret)
-}
-
-// agreed lets a second founder approve the one action that waits.
-func (j *journey) agreed() {
-	j.t.Helper()
-	var waiting struct{ Items []struct{ ID string } }
-	j.do("what waits", get(j.at("/operations/approvals?state=pending"))).json(&waiting)
-	if len(waiting.Items) != 1 {
-		j.t.Fatalf("%d approvals wait, want 1", len(waiting.Items))
-	}
-	j.do("a second founder approves", post(j.at("/operations/approvals/"+waiting.Items[0].ID+"/approve"), nil).bearing("second founder", j.colleague("founder")))
 }
 
 // mapped replaces the mapping of the sandboxed integration by the company's own, tries it and looks at what was received.

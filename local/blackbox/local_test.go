@@ -67,19 +67,13 @@ func startProgram(t *testing.T, program string, settings ...string) *target {
 // servesAt waits until the program logs the url that it serves at, and returns it.
 func servesAt(t *testing.T, log *logtest.Log, ended chan error) (url string) {
 	t.Helper()
-	err := poll(t.Context(), 10*time.Millisecond, func() (bool, error) {
-		select {
-		case err := <-ended:
-			ended <- err // for stop
-			return false, errors.Join(errors.New("the process ended"), err)
-		default:
-		}
+	err := pollRunning(t.Context(), 10*time.Millisecond, ended, func() bool {
 		for line := range strings.Lines(log.String()) {
 			if is := decode[struct{ Msg, URL string }]([]byte(line)); is.Msg == "serving" {
 				url = is.URL
 			}
 		}
-		return url != "", nil
+		return url != ""
 	})
 	if err != nil {
 		t.Fatalf("start the program: %v\n%s", err, tail(log.String()))
@@ -141,4 +135,17 @@ func poll(ctx context.Context, every time.Duration, ask func() (ok bool, err err
 		case <-again.C:
 		}
 	}
+}
+
+// pollRunning does what poll does, and gives up when the program ends.
+func pollRunning(ctx context.Context, every time.Duration, ended chan error, ask func() bool) error {
+	return poll(ctx, every, func() (bool, error) {
+		select {
+		case err := <-ended:
+			ended <- err // for stop
+			return false, errors.Join(errors.New("the program ended"), err)
+		default:
+			return ask(), nil
+		}
+	})
 }

@@ -2,7 +2,6 @@ package blackbox_test
 
 import (
 	"context"
-	"errors"
 	"os"
 	"os/exec"
 	"strings"
@@ -24,14 +23,8 @@ func relay(j *journey) {
 	ended := make(chan error, 1)
 	go func() { ended <- listen.Wait() }()
 	j.t.Cleanup(func() { stop(j.t, listen.Process, ended) })
-	err := poll(j.t.Context(), j.target.every, func() (bool, error) {
-		select {
-		case err := <-ended:
-			ended <- err // for stop
-			return false, errors.Join(errors.New("it ended"), err)
-		default:
-			return strings.Contains(printed.String(), "relaying memory.* to "+r.url), nil
-		}
+	err := pollRunning(j.t.Context(), j.target.every, ended, func() bool {
+		return strings.Contains(printed.String(), "relaying memory.* to "+r.url)
 	})
 	if err != nil {
 		j.t.Fatalf("listen: %v\n%s", err, printed.String())

@@ -134,15 +134,21 @@ func (j *journey) synced(name string, body object) {
 	})
 }
 
-// approved lets a second founder approve the ticket that waits, which a member cannot.
-func (j *journey) approved() {
+// approval looks at the one approval that waits, and returns the request that gives it.
+func (j *journey) approval() request {
 	j.t.Helper()
 	var waiting struct{ Items []struct{ ID string } }
 	j.do("what waits", get(j.at("/operations/approvals?state=pending"))).json(&waiting)
 	if len(waiting.Items) != 1 {
 		j.t.Fatalf("%d approvals wait, want 1", len(waiting.Items))
 	}
-	approve := post(j.at("/operations/approvals/"+waiting.Items[0].ID+"/approve"), nil)
+	return post(j.at("/operations/approvals/"+waiting.Items[0].ID+"/approve"), nil)
+}
+
+// approved lets a second founder approve the ticket that waits, which a member cannot.
+func (j *journey) approved() {
+	j.t.Helper()
+	approve := j.approval()
 	member := j.address("member")
 	errtest.Must(j.t, j.target.addMember(j.t.Context(), j.company, member, password))
 	j.do("a member approves", approve.bearing("member", j.loginAs(member)))
