@@ -1,6 +1,7 @@
 package integrations
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/json"
@@ -14,6 +15,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"orgops/shared/base/fault"
+	"orgops/shared/base/id"
 	"orgops/shared/domain/integration"
 	"orgops/shared/provider/connector"
 	"orgops/shared/storage/store"
@@ -163,7 +165,7 @@ func (r configuration) create(ctx context.Context) (*configuredOutput, error) {
 		return nil, fault.Newf(fault.Conflict, "a company has at most %d integrations; delete one first", integration.MaxPerCompany)
 	}
 	i := integration.Integration{
-		Provider: r.provider, Kind: r.conn.Kind(), State: integration.Sandbox, Enabled: true, Config: r.config,
+		Provider: r.provider, Kind: r.conn.Kind(), Incarnation: id.New(), State: integration.Sandbox, Enabled: true, Config: r.config,
 		Permissions: r.permissions, Narrowed: r.narrowed(), ConfiguredBy: r.by, CreatedAt: r.now, UpdatedAt: r.now,
 	}
 	secrets, created, err := r.sign(integration.Secrets{}, &i)
@@ -190,6 +192,7 @@ func (r configuration) replace(ctx context.Context, old integration.Integration,
 	i := old
 	if old.IsDamaged() { // what could not be read starts again
 		i.Damaged, i.Enabled, i.CreatedAt = nil, true, r.now
+		i.Incarnation = cmp.Or(i.Incarnation, id.New())
 	}
 	i.Config, i.Permissions, i.Narrowed, i.ConfiguredBy, i.UpdatedAt = r.config, r.permissions, r.narrowed(), r.by, r.now
 	changed, err := connector.Changed(r.conn, old.Config, r.config)

@@ -33,7 +33,8 @@ func salvage(item store.Item, cause error) Integration {
 	if json.Unmarshal(members["config"], &config) == nil {
 		i.Config = members["config"]
 	}
-	_ = json.Unmarshal(members["createdAt"], &i.CreatedAt) // zero if it is lost
+	_ = json.Unmarshal(members["createdAt"], &i.CreatedAt)     // zero if it is lost
+	_ = json.Unmarshal(members["incarnation"], &i.Incarnation) // empty if it is lost
 	return i
 }
 

@@ -47,9 +47,14 @@ const (
 )
 
 // Integration describes one configured connector, as stored.
+//
+// Incarnation is a UUIDv7, made when the integration is created and kept as long as it exists. An integration that is deleted and
+// configured again under the same name has another one. A record about an integration carries its incarnation, so that what
+// belongs to the former one does not reach the next. Integrations of release 0.1.0 have none, and neither do their records.
 type Integration struct {
-	Provider       string           `json:"provider"` // "webhook", "webhook-billing", "github"
-	Kind           string           `json:"kind"`     // the connector: "webhook", "github"
+	Provider       string           `json:"provider"`              // "webhook", "webhook-billing", "github"
+	Kind           string           `json:"kind"`                  // the connector: "webhook", "github"
+	Incarnation    string           `json:"incarnation,omitempty"` // see Integration
 	State          State            `json:"state"`
 	Enabled        bool             `json:"enabled"`
 	Disabled       *Disabled        `json:"disabled,omitempty"`

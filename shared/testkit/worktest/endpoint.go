@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"orgops/shared/base/id"
 	"orgops/shared/domain/integration"
 	"orgops/shared/storage/store"
 	"orgops/shared/testkit/errtest"
@@ -152,7 +153,7 @@ func (h *Harness) Register(e Endpoint) integration.Integration {
 	errtest.Must(h.T, err)
 	now := h.Clock.Now()
 	i := integration.Integration{
-		Provider: e.Provider, Kind: "webhook", State: integration.Certified, Enabled: true, Config: config,
+		Provider: e.Provider, Kind: "webhook", Incarnation: id.New(), State: integration.Certified, Enabled: true, Config: config,
 		Permissions: []integration.Port{integration.EventDeliver}, CreatedAt: now, UpdatedAt: now,
 		Certification: &integration.Certification{
 			PassedAt: now, ExpiresAt: now.Add(integration.CertifiedFor), Ports: []integration.Port{integration.EventDeliver},

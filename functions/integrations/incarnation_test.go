@@ -1,0 +1,42 @@
+package integrations_test
+
+import (
+	"testing"
+
+	"orgops/shared/base/id"
+	"orgops/shared/domain/integration"
+	"orgops/shared/testkit/errtest"
+)
+
+// incarnation returns the stored incarnation of an integration.
+func (s *service) incarnation(provider string) string {
+	s.t.Helper()
+	i, _, err := integration.Load(s.t.Context(), s.company(), provider)
+	errtest.Must(s.t, err)
+	return i.Incarnation
+}
+
+// TestIncarnation keeps an integration's incarnation over its changes, and gives another one to what is configured under its name
+// after it was deleted.
+func TestIncarnation(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	r := receive(t, s.verifying(given))
+	s.configure("webhook", r.URL)
+	first := s.incarnation("webhook")
+	if _, ok := id.Time(first); !ok {
+		t.Fatalf("incarnation %q, want a UUIDv7", first)
+	}
+	s.configured("webhook", map[string]any{"url": r.URL + "/other", "events": []string{"memory.*"}}, 200)
+	s.do("POST", "/webhook/certification", nil).Want(200)
+	s.do("POST", "/webhook/disable", nil).Want(200)
+	s.do("POST", "/webhook/secret", nil).Want(200)
+	if got := s.incarnation("webhook"); got != first {
+		t.Errorf("incarnation %s after changes, want %s", got, first)
+	}
+	s.do("DELETE", "/webhook", nil).Want(204)
+	s.configure("webhook", r.URL)
+	if got := s.incarnation("webhook"); got == first {
+		t.Errorf("incarnation %s after deleting and configuring again, want another one", got)
+	}
+}
