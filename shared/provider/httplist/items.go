@@ -135,14 +135,5 @@ func text(value json.RawMessage) string {
 	return strings.TrimSpace(s)
 }
 
-// moment returns a time in RFC 3339, or a date, in UTC; nil for anything else.
-func moment(value json.RawMessage) *time.Time {
-	s := text(value)
-	for _, form := range []string{time.RFC3339, time.DateOnly} {
-		if t, err := time.Parse(form, s); err == nil && t.UTC().Year() >= 1 && t.UTC().Year() <= 9999 {
-			u := t.UTC()
-			return &u
-		}
-	}
-	return nil
-}
+// moment returns a time in UTC, or nil; see connector.Moment.
+func moment(value json.RawMessage) *time.Time { return connector.Moment(text(value)) }

@@ -1,0 +1,133 @@
+package connector
+
+import (
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// timed splits a time into its date, its clock, its zone, and the year that some forms put last.
+var timed = regexp.MustCompile(`(?i)^(.*?)[ t](\d{1,2}:\d{2}(?::\d{2}(?:[.,]\d{1,9})?)?) ?([+-]\d{2}:?\d{2}|[+-]\d{2}|[a-z]{1,5})?( \d{4})?$`)
+
+// maxMoment limits a time's text, in bytes.
+const maxMoment = 64
+
+// Moment reads a time in one of the forms that providers use, and returns it in UTC: RFC 3339 and other forms of ISO 8601, the dates
+// of mail (RFC 5322) and of HTTP (RFC 9110), ctime, and seconds, milliseconds or microseconds since 1970. A time without a zone, or
+// with an unknown one, is in UTC. It returns nil for anything else.
+func Moment(s string) *time.Time {
+	s = strings.TrimSpace(s)
+	if s == "" || len(s) > maxMoment {
+		return nil
+	}
+	if t, ok := sinceEpoch(s); ok {
+		return within(t)
+	}
+	s = usual(s)
+	parts := timed.FindStringSubmatch(s)
+	if parts == nil {
+		return within(day(s))
+	}
+	date, clock := day(parts[1]+parts[4]), parts[2]
+	form := "15:04:05"
+	if strings.Count(clock, ":") == 1 {
+		form = "15:04"
+	}
+	t, err := time.Parse(form, clock)
+	shift, ok := offset(strings.ToUpper(parts[3]))
+	if err != nil || !ok || date.IsZero() {
+		return nil
+	}
+	return within(date.Add(t.Sub(t.Truncate(24*time.Hour)) - shift))
+}
+
+// within returns a time that JSON can hold. The year 1 stands for no time.
+func within(t time.Time) *time.Time {
+	if t = t.UTC(); t.Year() <= 1 || t.Year() > 9999 {
+		return nil
+	}
+	return &t
+}
+
+// sinceEpoch reads a number with at least nine digits before the point.
+func sinceEpoch(s string) (t time.Time, ok bool) {
+	n, err := strconv.ParseFloat(s, 64)
+	if err != nil || n < 1e8 || n >= 1e17 || strings.Trim(s, "0123456789.eE+") != "" || len(s) == len("20060102") {
+		return time.Time{}, false
+	}
+	switch {
+	case n >= 1e14:
+		return time.UnixMicro(int64(n)), true
+	case n >= 1e11:
+		return time.UnixMilli(int64(n)), true
+	}
+	return time.UnixMilli(int64(n * 1000)), true
+}
+
+// usual returns a time without its weekday, commas and comments, and with its names in three letters.
+func usual(s string) string {
+	s, _, _ = strings.Cut(s, "(")
+	var words []string
+	for _, word := range strings.FieldsFunc(s, func(r rune) bool { return r == ' ' || r == ',' || r == '\t' || r == '\n' || r == '\r' }) {
+		letters := strings.Trim(strings.ToLower(word), "abcdefghijklmnopqrstuvwxyz.") == ""
+		short := strings.ToLower(word[:min(3, len(word))])
+		switch {
+		case letters && strings.Contains("mon tue wed thu fri sat sun", short) && len(short) == 3:
+		case letters && strings.Contains("jan feb mar apr may jun jul aug sep oct nov dec", short) && len(short) == 3:
+			words = append(words, short)
+		default:
+			words = append(words, word)
+		}
+	}
+	return strings.Join(words, " ")
+}
+
+// day reads a date. It returns the zero time for anything else.
+func day(s string) time.Time {
+	for _, form := range []string{
+		time.DateOnly, "2006/01/02", "20060102", "2 Jan 2006", "2 Jan 06", "2-Jan-06", "2-Jan-2006", "Jan 2 2006", "2006-01", "2006",
+	} {
+		if t, err := time.Parse(form, s); err == nil {
+			return t
+		}
+	}
+	return time.Time{}
+}
+
+// offset returns what a zone is ahead of UTC. A name that is not of RFC 5322 or of Europe counts as UTC. A half of a day is no zone.
+func offset(zone string) (ahead time.Duration, ok bool) {
+	switch zone {
+	case "AM", "PM":
+		return 0, false
+	case "EDT":
+		return -4 * time.Hour, true
+	case "EST", "CDT":
+		return -5 * time.Hour, true
+	case "CST", "MDT":
+		return -6 * time.Hour, true
+	case "MST", "PDT":
+		return -7 * time.Hour, true
+	case "PST":
+		return -8 * time.Hour, true
+	case "BST", "CET":
+		return time.Hour, true
+	case "CEST", "EET":
+		return 2 * time.Hour, true
+	case "EEST":
+		return 3 * time.Hour, true
+	}
+	digits := strings.ReplaceAll(strings.TrimLeft(zone, "+-"), ":", "")
+	n, err := strconv.Atoi(digits)
+	if err != nil {
+		return 0, true
+	}
+	if len(digits) == len("07") {
+		n *= 100
+	}
+	ahead = time.Duration(n/100)*time.Hour + time.Duration(n%100)*time.Minute
+	if zone[0] == '-' {
+		ahead = -ahead
+	}
+	return ahead, ahead.Abs() < 24*time.Hour
+}
