@@ -1,7 +1,6 @@
 package integrations
 
 import (
-	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/json"
@@ -179,7 +178,7 @@ func (r configuration) create(ctx context.Context) (*configuredOutput, error) {
 	if err := r.commit(ctx, &i, 0, secrets, secretsVersion); err != nil {
 		return nil, err
 	}
-	out, err := r.configured(ctx, i, 1, created)
+	out, err := r.configured(ctx, i, i.First(), created)
 	if err != nil {
 		return nil, err
 	}
@@ -192,7 +191,6 @@ func (r configuration) replace(ctx context.Context, old integration.Integration,
 	i := old
 	if old.IsDamaged() { // what could not be read starts again
 		i.Damaged, i.Enabled, i.CreatedAt = nil, true, r.now
-		i.Incarnation = cmp.Or(i.Incarnation, id.New())
 	}
 	i.Config, i.Permissions, i.Narrowed, i.ConfiguredBy, i.UpdatedAt = r.config, r.permissions, r.narrowed(), r.by, r.now
 	changed, err := connector.Changed(r.conn, old.Config, r.config)
@@ -252,7 +250,11 @@ func (r configuration) sign(s integration.Secrets, i *integration.Integration) (
 // commit writes the integration with the schedule that it asks for, and its secrets.
 func (r configuration) commit(ctx context.Context, i *integration.Integration, version int64, s integration.Secrets, secretsVersion int64) error {
 	ops := i.Reschedule(r.company, r.now)
-	ops = append(ops, r.company.Save(integration.Key(r.provider), integration.Entity, version, i))
+	write := integration.Create(r.company, *i)
+	if version > 0 {
+		write = r.company.Replace(integration.Key(r.provider), integration.Entity, version, i)
+	}
+	ops = append(ops, write)
 	if len(s.Signing) > 0 || len(s.Values) > 0 {
 		op, err := integration.SaveSecrets(ctx, r.company, r.Vault, r.provider, secretsVersion, s)
 		if err != nil {

@@ -1,6 +1,8 @@
 package integrations_test
 
 import (
+	"net/http"
+	"sync"
 	"testing"
 
 	"orgops/shared/base/id"
@@ -38,5 +40,32 @@ func TestIncarnation(t *testing.T) {
 	s.configure("webhook", r.URL)
 	if got := s.incarnation("webhook"); got == first {
 		t.Errorf("incarnation %s after deleting and configuring again, want another one", got)
+	}
+}
+
+// TestIncarnation_Certification deletes an endpoint during its certification, and configures another one under its name. What the
+// certification has proven must not be stored with the other one.
+func TestIncarnation_Certification(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	other := "https://example.com/other"
+	var once sync.Once
+	verify := s.verifying(given)
+	r := receive(t, func(h http.Header, body []byte) int {
+		once.Do(func() {
+			s.do("DELETE", "/webhook", nil).Want(204)
+			s.configure("webhook", other)
+		})
+		return verify(h, body)
+	})
+	s.configure("webhook", r.URL)
+	s.do("POST", "/webhook/certification", nil).WantProblem(409, "conflict")
+	i := s.get("webhook")
+	s.wantStanding(i, standing{State: "sandbox", Enabled: true})
+	if i.URL != other {
+		t.Errorf("url %q, want %q", i.URL, other)
+	}
+	if i.Version != 1 {
+		t.Errorf("version %d, want 1", i.Version)
 	}
 }

@@ -221,7 +221,7 @@ func (d Deps) show(
 		Provider: s.Provider, Kind: s.Kind, State: integration.Sandbox, Enabled: s.Enabled, Disabled: s.Disabled,
 		URL: conf.URL, Events: conf.Events, Config: s.Config, Permissions: s.Permissions, Credentials: s.Credentials,
 		Sandboxed: s.SandboxedCause, Health: health(facts, refusals.Refusals, s.Integration, now), SecretAt: s.SecretAt,
-		Version: s.Version, CreatedAt: s.CreatedAt, UpdatedAt: s.UpdatedAt,
+		Version: s.Number(), CreatedAt: s.CreatedAt, UpdatedAt: s.UpdatedAt,
 	}
 	if s.Schedule != nil {
 		out.Schedule = &Schedule{Every: s.Schedule.Every, PausedAt: s.Schedule.PausedAt}

@@ -56,7 +56,7 @@ func (w *writer) item(ctx context.Context, l export.Line) error {
 	if err != nil {
 		return err
 	}
-	put := w.c.Create(l.Key, l.Entity, l.Body).Quietly()
+	put := w.c.Create(l.Key, l.Entity, l.Body).From(first(l)).Quietly()
 	if l.Expires != nil {
 		put = put.Until(*l.Expires)
 	}
@@ -66,6 +66,15 @@ func (w *writer) item(ctx context.Context, l export.Line) error {
 		return nil
 	}
 	return w.flush(ctx)
+}
+
+// first returns the first version of an item here.
+func first(l export.Line) int64 {
+	var i integration.Integration
+	if l.Entity != integration.Entity || json.Unmarshal(l.Body, &i) != nil {
+		return 1
+	}
+	return i.First()
 }
 
 func (w *writer) add(ops ...store.Op) {
@@ -138,7 +147,7 @@ func (w *writer) integration(l *export.Line) ([]store.Op, error) {
 		ops = append(ops, i.Demotion(w.c, *i.Schedule.PausedAt))
 	}
 	if i.Certification != nil {
-		ops = append(ops, w.c.Timer(i.Certification.ExpiresAt, integration.ExpiryTimer, i.Provider+"@1"))
+		ops = append(ops, w.c.Timer(i.Certification.ExpiresAt, integration.ExpiryTimer, fmt.Sprintf("%s@%d", i.Provider, i.First())))
 	}
 	return ops, nil
 }

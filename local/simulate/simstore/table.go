@@ -128,12 +128,8 @@ func (t *Table) apply(now time.Time, op *store.Op) (r dynamostore.Record, ok boo
 }
 
 func (t *Table) next(now time.Time, op *store.Op) store.Item {
-	version := int64(1)
-	if op.Condition == store.IfVersion {
-		version = op.Version + 1
-	}
 	return store.Item{
-		Key: op.Key, Entity: op.Entity, Version: version, At: now, Expires: expiry.Time(expiry.Seconds(op.Expires)),
+		Key: op.Key, Entity: op.Entity, Version: op.Version + 1, At: now, Expires: expiry.Time(expiry.Seconds(op.Expires)),
 		Body: slices.Clone(op.Body),
 	}
 }

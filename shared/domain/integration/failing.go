@@ -1,7 +1,6 @@
 package integration
 
 import (
-	"fmt"
 	"slices"
 	"time"
 
@@ -9,7 +8,7 @@ import (
 )
 
 // MaxFailing limits how long a source may fail in production. FailingTimer names the kind of the timer that looks at a source
-// whose schedule is paused: no run is left that could. Its subject is "<provider>@<time of the pause>".
+// whose schedule is paused: no run is left that could. Its subject is "<provider>@<time of the pause>@<incarnation>".
 const (
 	MaxFailing   = 5 * 24 * time.Hour
 	FailingTimer = "source-failing"
@@ -45,12 +44,10 @@ func (i Integration) Demoted(now time.Time) Integration {
 
 // Demotion returns the op that sets the timer of a source whose schedule is paused.
 func (i Integration) Demotion(c store.Company, failing time.Time) store.Op {
-	return c.Timer(i.failsSince(failing).Add(MaxFailing), FailingTimer, i.Provider+"@"+i.Schedule.pause())
+	return c.Timer(i.failsSince(failing).Add(MaxFailing), FailingTimer, i.Provider+"@"+i.named(*i.Schedule.PausedAt))
 }
 
 // IsPaused reports whether the schedule is paused since the time that a timer of the kind FailingTimer names.
 func (i Integration) IsPaused(pause string) bool {
-	return i.Schedule != nil && i.Schedule.PausedAt != nil && i.Schedule.pause() == pause
+	return i.Schedule != nil && i.Schedule.PausedAt != nil && i.named(*i.Schedule.PausedAt) == pause
 }
-
-func (s Schedule) pause() string { return fmt.Sprintf("%x", s.PausedAt.UnixMilli()) }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"slices"
+	"strconv"
 	"time"
 
 	"orgops/shared/storage/store"
@@ -169,6 +170,21 @@ func (i Integration) Sandboxed(cause string, now time.Time) Integration {
 // Key returns the sort key of an integration.
 func Key(provider string) string { return Prefix + provider }
 
+// Create returns the write of a new integration. An integration that is deleted and configured again has other versions, so that a
+// write at a version of the former one conflicts. It may have been planned long before, such as a certification.
+func Create(c store.Company, i Integration) store.Op {
+	return c.Create(Key(i.Provider), Entity, i).From(i.First())
+}
+
+// First returns the integration's first version, which follows from its incarnation.
+func (i Integration) First() int64 {
+	if len(i.Incarnation) < 12 {
+		return 1
+	}
+	random, _ := strconv.ParseInt(i.Incarnation[len(i.Incarnation)-12:], 16, 64) // 0 with an error
+	return random + 1
+}
+
 // Load reads one integration and its version. It returns fault.NotFound for a provider that is not configured.
 func Load(ctx context.Context, c store.Company, provider string) (Integration, int64, error) {
 	var r *Reader
@@ -180,6 +196,9 @@ type Stored struct {
 	Integration
 	Version int64
 }
+
+// Number returns the version as the API shows it: 1 when the integration was created.
+func (s Stored) Number() int64 { return s.Version - s.First() + 1 }
 
 // MaxPerCompany limits how many integrations a company may configure. The service counts before the write and outside of its
 // transaction, so concurrent requests may exceed the limit.

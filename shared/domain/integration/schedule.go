@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
+	"strings"
 	"time"
 
 	"orgops/shared/storage/store"
@@ -17,7 +18,7 @@ type Schedule struct {
 	PausedAt *time.Time `json:"pausedAt,omitempty"` // after too many failures; a paused schedule has no timer
 }
 
-// ScheduleTimer names the kind of the timer that syncs. Its subject is "<provider>@<beginning of the schedule>". MaxFailures
+// ScheduleTimer names the kind of the timer that syncs. Its subject is "<provider>@<beginning of the schedule>@<incarnation>". MaxFailures
 // is the number of failed syncs in a row that pauses a schedule.
 const (
 	ScheduleTimer = "scheduled-sync"
@@ -67,7 +68,7 @@ func (i Integration) NextSync(c store.Company, now time.Time) []store.Op {
 	offset := int64(binary.BigEndian.Uint64(sum[:]) % uint64(every/time.Millisecond))
 	step := every.Milliseconds()
 	at := time.UnixMilli((now.UnixMilli()-offset)/step*step + offset + step).UTC()
-	return []store.Op{c.Timer(at, ScheduleTimer, i.Provider+"@"+i.Schedule.id())}
+	return []store.Op{c.Timer(at, ScheduleTimer, i.Provider+"@"+i.named(i.Schedule.Since))}
 }
 
 // Interval returns the time between two syncs, or 0 for a stored text that is no duration.
@@ -76,11 +77,14 @@ func (s Schedule) Interval() time.Duration {
 	return every
 }
 
-func (s Schedule) id() string { return fmt.Sprintf("%x", s.Since.UnixMilli()) }
+// named returns what a timer's subject says of a time and of the integration that it belongs to.
+func (i Integration) named(t time.Time) string {
+	return strings.TrimSuffix(fmt.Sprintf("%x@%s", t.UnixMilli(), i.Incarnation), "@")
+}
 
 // Follows reports whether a timer belongs to the schedule that is in force.
 func (i Integration) Follows(schedule string) bool {
-	return i.Schedule != nil && i.Schedule.PausedAt == nil && i.Schedule.id() == schedule
+	return i.Schedule != nil && i.Schedule.PausedAt == nil && i.named(i.Schedule.Since) == schedule
 }
 
 // Paused returns the integration with its schedule paused.

@@ -153,6 +153,10 @@ func (c Company) Commit(ctx context.Context, ops ...Op) error {
 // Until sets the time at which the item expires.
 func (op Op) Until(t time.Time) Op { op.Expires = t; return op }
 
+// From sets the first version of a new item, at least 1. An item that is removed and made again begins at 1 again, so a write at a
+// version of the former item could replace the new one. Far apart first versions prevent that.
+func (op Op) From(first int64) Op { op.Version = first - 1; return op }
+
 // Quietly keeps the write out of the change feed.
 func (op Op) Quietly() Op { op.Quiet = true; return op }
 

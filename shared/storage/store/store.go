@@ -55,7 +55,7 @@ func (e *ConflictError) Is(target error) bool { return target == ErrConflict }
 type Item struct {
 	Key     string          // sort key
 	Entity  string          // kind of item, such as "memory" or "goal"; the feed filters by it
-	Version int64           // 1 when created, incremented by every write
+	Version int64           // incremented by every write; 1 when created, unless From has set it
 	At      time.Time       // when this version was committed, UTC, to the millisecond
 	Expires time.Time       // absent from this second on; zero: never expires
 	Body    json.RawMessage // a JSON object
@@ -95,7 +95,7 @@ type Op struct {
 	Key       string
 	Action    Action
 	Condition Condition
-	Version   int64 // with IfVersion
+	Version   int64 // with IfVersion; with IfAbsent, the number before that of the first version: see From
 	Entity    string
 	Expires   time.Time
 	Body      json.RawMessage

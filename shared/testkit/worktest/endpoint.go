@@ -160,7 +160,7 @@ func (h *Harness) Register(e Endpoint) integration.Integration {
 		},
 	}
 	c := h.Company(e.Company)
-	ops := []store.Op{c.Create(integration.Key(e.Provider), integration.Entity, i)}
+	ops := []store.Op{integration.Create(c, i)}
 	if len(e.Secrets) > 0 {
 		var secrets integration.Secrets
 		for _, value := range e.Secrets {

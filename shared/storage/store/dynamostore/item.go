@@ -60,11 +60,7 @@ func (s *Store) itemOf(op *store.Op, at time.Time) attributes {
 		item[attrExpires] = number(at.Add(-tombstoneAge).Unix())
 		return item
 	}
-	version := int64(1)
-	if op.Condition == store.IfVersion {
-		version = op.Version + 1
-	}
-	item[attrVersion] = number(version)
+	item[attrVersion] = number(op.Version + 1)
 	if expires := expiry.Seconds(op.Expires); expires != 0 {
 		item[attrExpires] = number(expires)
 	}

@@ -146,14 +146,6 @@ func (c *commit) Apply(conn *sqlite.Conn) error {
 	return nil
 }
 
-// next returns the version that a put writes. It starts over at 1 after an expired item.
-func next(f *found) int64 {
-	if !f.live {
-		return 1
-	}
-	return f.version + 1
-}
-
 const (
 	insertItem = `INSERT INTO item (entity, version, at, expires, quiet, body, pk, sk) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`
 	updateItem = `UPDATE item SET entity = ?, version = ?, at = ?, expires = ?, quiet = ?, body = ? WHERE pk = ? AND sk = ?`
@@ -170,7 +162,7 @@ func (c *commit) put(conn *sqlite.Conn, op *store.Op, f *found) error {
 		return err
 	}
 	stmt.BindText(1, op.Entity)
-	stmt.BindInt64(2, next(f))
+	stmt.BindInt64(2, op.Version+1)
 	stmt.BindInt64(3, c.now.UnixMilli())
 	stmt.BindInt64(4, expiry.Seconds(op.Expires))
 	stmt.BindBool(5, op.Quiet)
@@ -200,7 +192,7 @@ func (c *commit) log(conn *sqlite.Conn, op *store.Op, f *found) error {
 	}
 	change := store.Change{Company: company, Key: op.Key, Entity: op.Entity, At: c.now, Old: f.image()}
 	if op.Action == store.Put && !op.Quiet {
-		change.New = &store.Image{Version: next(f), Body: op.Body}
+		change.New = &store.Image{Version: op.Version + 1, Body: op.Body}
 	} else {
 		change.Entity = f.entity
 	}
@@ -219,6 +211,6 @@ func (c *commit) Committed() {
 func (c *commit) item(i int) store.Item {
 	op := &c.ops[i]
 	return store.Item{
-		Key: op.Key, Entity: op.Entity, Version: next(&c.found[i]), At: c.now, Expires: expiry.Time(expiry.Seconds(op.Expires)), Body: op.Body,
+		Key: op.Key, Entity: op.Entity, Version: op.Version + 1, At: c.now, Expires: expiry.Time(expiry.Seconds(op.Expires)), Body: op.Body,
 	}
 }

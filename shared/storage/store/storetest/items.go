@@ -77,6 +77,12 @@ func testConditions(t *testing.T, h Harness) {
 	f.conflict(t, 0, replace(2, 3))
 	f.commit(t, f.c.Save("A", "note", 0, note{N: 4}))
 	f.get(t, "A", 1, 4) // versions start over
+	f.commit(t, f.c.Create("B", "note", note{N: 6}).From(1<<48))
+	f.get(t, "B", 1<<48, 6)
+	f.conflict(t, 0, f.c.Create("B", "note", note{N: 7}).From(1<<48+1))
+	f.conflict(t, 0, f.c.Replace("B", "note", 1, note{N: 7}))
+	f.commit(t, f.c.Replace("B", "note", 1<<48, note{N: 7}))
+	f.get(t, "B", 1<<48+1, 7)
 	f.commit(t, f.c.Save("A", "memo", 1, note{N: 5}))
 	if item := f.get(t, "A", 2, 5); item.Entity != "memo" {
 		t.Errorf("entity %q after a replacement, want memo", item.Entity)
