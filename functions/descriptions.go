@@ -116,6 +116,7 @@ func descriptions() map[string]string {
 		"Rebuilding":            "A rebuild of the context that is under way",
 		"Received":              "A delivery that the sandbox has received, with what the mapping and the policy engine made of it",
 		"ReceivedSummary":       "A delivery that the sandbox has received",
+		"Skipped":               "Why a sync left items out",
 		"Spell":                 "Failures in a step of eight hours",
 		"ProviderMemory":        "How many memories one provider imported, and how fresh they are",
 		"Readiness":             "How ready a company is to run on this service, as a ladder of levels",

@@ -29,12 +29,23 @@ func TestSyncer_Sandbox(t *testing.T) {
 		p, err := pages(3, 15)(ctx, n, f)
 		if n == 0 {
 			p.Memories = append(p.Memories, memory.Draft{ExternalID: "untitled"})
+			p.Skipped = []connector.Skipped{{Item: "odd", Reason: "not an object"}, {Reason: "not an object"}}
 			p.Goals = []goal.Draft{{ExternalID: "g", Title: "Ship", State: goal.Open}}
 		}
+		p.Warnings = []string{"look at it"}
 		return p, err
 	})
 	rec := r.sync(syncrun.Sandbox)
-	r.wantProgress(rec, syncrun.Progress{Pages: 3, Fetched: 47, Failed: 1})
+	r.wantProgress(rec, syncrun.Progress{Pages: 3, Fetched: 49, Failed: 3})
+	skipped := []syncrun.Skipped{
+		{Reason: "not an object", Items: 2, Example: "odd"}, {Reason: "title must not be empty", Items: 1, Example: "untitled"},
+	}
+	if diff := cmp.Diff(skipped, rec.Skipped); diff != "" {
+		t.Errorf("skipped items differ (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff([]string{"look at it"}, rec.Warnings); diff != "" {
+		t.Errorf("warnings differ (-want +got):\n%s", diff)
+	}
 	var want []syncrun.Preview
 	for _, d := range drafts(0, syncrun.MaxPreview-1) {
 		want = append(want, syncrun.Preview{Target: memory.Entity, ExternalID: d.ExternalID, Kind: d.Kind, Title: d.Title})
@@ -199,7 +210,12 @@ func TestSyncer_Refused(t *testing.T) {
 	r.provider.answer(func(context.Context, int, connector.Fetch) (connector.FetchedPage, error) {
 		return connector.FetchedPage{Memories: drafts(0, 20), Goals: []goal.Draft{{ExternalID: "g", Title: "Ship", State: goal.Open}}}, nil
 	})
-	r.wantProgress(r.sync(syncrun.Live), syncrun.Progress{Pages: 1, Fetched: 21, Created: 1, Failed: 20})
+	rec := r.sync(syncrun.Live)
+	r.wantProgress(rec, syncrun.Progress{Pages: 1, Fetched: 21, Created: 1, Failed: 20})
+	skipped := []syncrun.Skipped{{Reason: "the policies deny it", Items: 20, Example: drafts(0, 1)[0].ExternalID}}
+	if diff := cmp.Diff(skipped, rec.Skipped); diff != "" {
+		t.Errorf("skipped items differ (-want +got):\n%s", diff)
+	}
 	r.wantMemories(0)
 	verdicts := map[policy.Verdict]int{}
 	for _, d := range r.decisions() {

@@ -24,7 +24,7 @@ import (
 type page struct {
 	actions  []connector.Action // the valid ones, one per item
 	repeated int                // items that the page lists again; the next sync reads their current form
-	failed   int                // invalid items
+	skipped  []connector.Skipped
 	fetched  connector.FetchedPage
 }
 
@@ -133,12 +133,12 @@ func narrowed(i integration.Integration) (ports string) {
 
 // read converts a page's items into actions.
 func read(fetched connector.FetchedPage) page {
-	p := page{fetched: fetched}
+	p := page{fetched: fetched, skipped: slices.Clone(fetched.Skipped)}
 	seen := map[string]bool{}
 	add := func(a connector.Action, id string) {
 		switch {
 		case len(intake.Problems(a)) > 0:
-			p.failed++
+			p.skipped = append(p.skipped, intake.Skip(a))
 		case seen[id]:
 			p.repeated++
 		default:
@@ -196,9 +196,15 @@ func (s *slice) preview(actions []connector.Action) {
 func (s *slice) turn(ctx context.Context, i integration.Stored, p page) ([]store.Op, error) {
 	s.progress()
 	s.record.Progress.Pages++
-	s.record.Progress.Fetched += p.failed + p.repeated
+	s.record.Progress.Fetched += len(p.skipped) + p.repeated
 	s.record.Progress.Unchanged += p.repeated
-	s.record.Progress.Failed += p.failed
+	s.record.Progress.Failed += len(p.skipped)
+	for _, skipped := range p.skipped {
+		s.record.Skip(skipped.Reason, skipped.Item)
+	}
+	for _, warning := range p.fetched.Warnings {
+		s.record.Warn(warning)
+	}
 	s.record.Work.Done, s.record.Work.Checkpoint = 0, p.fetched.Checkpoint
 	s.record.Work.Incomplete = s.record.Work.Incomplete || p.fetched.Incomplete
 	s.record.Work.Shifting = s.record.Work.Shifting || p.fetched.Shifting

@@ -82,7 +82,7 @@ func (s *slice) plan(ctx context.Context, i integration.Integration, p page, fir
 		part.actions++
 		written := took && planned.Acts()
 		if written || first+n >= s.stored.Work.Done {
-			s.count(planned.Outcome, took)
+			s.count(planned, took)
 		}
 	}
 	return part, nil
@@ -119,17 +119,26 @@ func (part *plan) add(planned intake.Planned) (took, fits bool, err error) {
 	return true, true, nil
 }
 
-func (s *slice) count(o intake.Outcome, took bool) {
+func (s *slice) count(planned intake.Planned, took bool) {
 	p := &s.record.Progress
 	p.Fetched++
-	switch {
+	reason := ""
+	switch o := planned.Outcome; {
 	case o == intake.Unchanged:
 		p.Unchanged++
-	case o == intake.Refused, o == intake.Pending, !took:
-		p.Failed++
+	case o == intake.Refused:
+		reason = "the policies deny it"
+	case o == intake.Pending:
+		reason = "it waits for an approval"
+	case !took:
+		reason = "it is too large to be stored"
 	case o == intake.Created:
 		p.Created++
 	case o == intake.Updated:
 		p.Updated++
+	}
+	if reason != "" {
+		p.Failed++
+		s.record.Skip(reason, intake.Name(planned.Action))
 	}
 }

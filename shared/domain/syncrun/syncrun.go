@@ -73,6 +73,8 @@ type Run struct {
 	State          State      `json:"state" doc:"how far the run is" enum:"requested,running,succeeded,failed,cancelled"`
 	Progress       Progress   `json:"progress" doc:"what the run has done so far"`
 	ThrottledUntil *time.Time `json:"throttledUntil,omitempty" doc:"the provider asked the service to wait until this time"`
+	Skipped        []Skipped  `json:"skipped,omitempty" doc:"why items were left out, at most 10 reasons; progress.failed counts all of them"`
+	Warnings       []string   `json:"warnings,omitempty" doc:"what the source does wrong, or may not mean, although the run went on"`
 	Preview        []Preview  `json:"preview,omitempty" doc:"in the sandbox only: the first 20 items that a live run would write"`
 	Error          string     `json:"error,omitempty" doc:"why the run failed"`
 	RequestedBy    string     `json:"requestedBy,omitempty" doc:"the user who requested the run" format:"uuid"`

@@ -145,7 +145,12 @@ func TestExaminer_Run_Source(t *testing.T) {
 		{"a fault is shown", fetch(connector.FetchedPage{}, fault.New(fault.Unavailable, "answers 404")), "sandbox-page", integration.Fail, "answers 404"},
 		{"another error is hidden", fetch(connector.FetchedPage{}, errors.New("s3cr3t")), "sandbox-page", integration.Fail, "could not be fetched"},
 		{"throttled", fetch(connector.FetchedPage{}, &connector.ThrottledError{Until: time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)}), "sandbox-page", integration.Fail, "until 2026-05-01T12:00:00Z"},
-		{"items that do not validate", fetch(connector.FetchedPage{Memories: []memory.Draft{{ExternalID: "1", Title: "t"}, {Title: "t"}, {ExternalID: "2"}}}, nil), "sandbox-page", integration.Fail, "2 of 3 items"},
+		{"some items do not validate", fetch(connector.FetchedPage{
+			Memories: []memory.Draft{{ExternalID: "1", Title: "t"}, {Title: "untitled"}}, Skipped: []connector.Skipped{{Item: "7", Reason: "cut off"}},
+		}, nil), "sandbox-page", integration.Warn, `2 of 3 items do not validate, and each sync leaves them out: cut off ("7")`},
+		{"no item validates", fetch(connector.FetchedPage{Memories: []memory.Draft{{Title: "t"}, {ExternalID: "2"}}}, nil), "sandbox-page", integration.Fail,
+			`2 of 2 items do not validate: externalId needs 1 to 512 bytes ("t")`},
+		{"a warning", fetch(connector.FetchedPage{Warnings: []string{"look at it"}}, nil), "sandbox-page", integration.Warn, "0 items; look at it"},
 		{"goals without the permission", fetch(connector.FetchedPage{Goals: []goal.Draft{{ExternalID: "1", Title: "t", State: goal.Open}}}, nil), "ports-used", integration.Fail, "the page holds goals"},
 	}
 	for _, tt := range tests {
@@ -154,7 +159,7 @@ func TestExaminer_Run_Source(t *testing.T) {
 			r, err := examiner(tt.source).Run(t.Context(), candidate(t, "source", `{}`, integration.Secrets{}, integration.SyncPull, integration.MemoryUpsert))
 			errtest.Must(t, err)
 			checkResult(t, r, tt.check, tt.status, tt.reason)
-			if want := tt.status == integration.Pass; r.Passed != want {
+			if want := tt.status != integration.Fail; r.Passed != want {
 				t.Errorf("passed = %t, want %t: %+v", r.Passed, want, r)
 			}
 		})

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"orgops/shared/base/fault"
+	"orgops/shared/base/text"
 	"orgops/shared/domain/finding"
 	"orgops/shared/domain/integration"
 	"orgops/shared/domain/policy"
@@ -39,7 +40,7 @@ func (e Examiner) source(ctx context.Context, source connector.Source, c Candida
 		return check(c, integration.SyncPull, name, title, o)
 	}
 	checks = []integration.Check{pull("sandbox-page", "A page is fetched and every item of it validates", fetched(page, refusal, err))}
-	if checks[0].Status != integration.Pass {
+	if checks[0].Status == integration.Fail {
 		return checks, page.CredentialsUntil
 	}
 	credentials := pull("credentials", "Credentials work, and wrong ones fail", e.credentials(ctx, source, c))
@@ -103,29 +104,54 @@ func fetched(page connector.FetchedPage, refusal *policy.Decision, err error) ou
 	case err != nil:
 		return failed("the provider could not be fetched", elsewhere)
 	}
-	bad := 0
-	for _, m := range page.Memories {
-		bad += invalid(connector.Action{Memory: &m})
-	}
-	for _, g := range page.Goals {
-		bad += invalid(connector.Action{Goal: &g})
-	}
-	for _, n := range page.Notes {
-		bad += invalid(connector.Action{Note: &n})
-	}
-	total := len(page.Memories) + len(page.Goals) + len(page.Notes)
-	evidence := []finding.Evidence{count("items of the page", total, "items"), count("items that do not validate", bad, "items")}
-	if bad > 0 {
-		return failed(fmt.Sprintf("%d of %d items do not validate: each needs an id and a title", bad, total), elsewhere, evidence...)
+	total, skipped := examine(page)
+	evidence := []finding.Evidence{count("items of the page", total, "items"), count("items that do not validate", len(skipped), "items")}
+	switch {
+	case len(skipped) > 0 && len(skipped) == total:
+		return failed(fmt.Sprintf("%d of %d items do not validate: %s", total, total, explain(skipped[0])), elsewhere, evidence...)
+	case len(skipped) > 0:
+		return outcome{status: integration.Warn, evidence: evidence, reason: warned(page.Warnings, fmt.Sprintf(
+			"%d of %d items do not validate, and each sync leaves them out: %s", len(skipped), total, explain(skipped[0])))}
+	case len(page.Warnings) > 0:
+		return outcome{status: integration.Warn, evidence: evidence, reason: warned(page.Warnings, fmt.Sprintf("%d items", total))}
 	}
 	return passed(fmt.Sprintf("%d items", total), evidence...)
 }
 
-func invalid(a connector.Action) int {
-	if len(intake.Problems(a)) > 0 {
-		return 1
+// examine counts the items of a page, and lists those that a sync leaves out.
+func examine(page connector.FetchedPage) (total int, skipped []connector.Skipped) {
+	skipped = slices.Clone(page.Skipped)
+	look := func(a connector.Action) {
+		if len(intake.Problems(a)) > 0 {
+			skipped = append(skipped, intake.Skip(a))
+		}
 	}
-	return 0
+	for _, m := range page.Memories {
+		look(connector.Action{Memory: &m})
+	}
+	for _, g := range page.Goals {
+		look(connector.Action{Goal: &g})
+	}
+	for _, n := range page.Notes {
+		look(connector.Action{Note: &n})
+	}
+	return len(page.Memories) + len(page.Goals) + len(page.Notes) + len(page.Skipped), skipped
+}
+
+// maxName limits what a reason quotes of the provider's text, in bytes.
+const maxName = 100
+
+// explain says why an item is left out, and which.
+func explain(s connector.Skipped) string {
+	if s.Item == "" {
+		return s.Reason
+	}
+	return fmt.Sprintf("%s (%q)", s.Reason, text.Truncate(s.Item, maxName))
+}
+
+// warned puts the source's warnings behind what was found.
+func warned(warnings []string, found string) string {
+	return strings.Join(append([]string{found}, warnings...), "; ")
 }
 
 // permitted checks that the integration has the permissions that the page's items need, unless the company has narrowed them.

@@ -67,6 +67,8 @@ type FetchedPage struct {
 	Memories   []memory.Draft
 	Goals      []goal.Draft
 	Notes      []NoteDraft
+	Skipped    []Skipped       // items that the connector cannot make a draft of
+	Warnings   []string        // what the user should look at, although the page was read
 	Checkpoint json.RawMessage // for the next page; nil on the last page
 	State      json.RawMessage // set on the last page, for the next run
 	NotBefore  time.Time       // the provider asks to fetch the next page no sooner; zero: at once
@@ -78,6 +80,9 @@ type FetchedPage struct {
 	// misses it too. A cursor that names an item does not shift.
 	Shifting bool
 }
+
+// Skipped names an item that is left out, as far as it has a name, and says why.
+type Skipped struct{ Item, Reason string }
 
 // ErrRefused reports that the provider refused the credentials, or refused to show what the configuration names. A retry
 // cannot help.

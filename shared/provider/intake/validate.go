@@ -1,6 +1,9 @@
 package intake
 
 import (
+	"cmp"
+	"strings"
+
 	"orgops/shared/base/fault"
 	"orgops/shared/provider/connector"
 )
@@ -31,4 +34,26 @@ func Problems(a connector.Action) []fault.FieldError {
 		return a.Note.Check(a.At)
 	}
 	return nil
+}
+
+// Skip tells why an action with problems is left out.
+func Skip(a connector.Action) connector.Skipped {
+	var reasons []string
+	for _, p := range Problems(a) {
+		reasons = append(reasons, strings.TrimPrefix(strings.TrimPrefix(p.Pointer, a.At), "/")+" "+p.Detail)
+	}
+	return connector.Skipped{Item: Name(a), Reason: strings.Join(reasons, "; ")}
+}
+
+// Name returns the provider's id of what an action is about, or its title if it lacks an id.
+func Name(a connector.Action) string {
+	switch {
+	case a.Memory != nil:
+		return cmp.Or(a.Memory.ExternalID, a.Memory.Title)
+	case a.Goal != nil:
+		return cmp.Or(a.Goal.ExternalID, a.Goal.Title)
+	case a.Note != nil:
+		return cmp.Or(a.Note.Subject, a.Note.Title)
+	}
+	return ""
 }
