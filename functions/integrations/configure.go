@@ -1,6 +1,7 @@
 package integrations
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/json"
@@ -186,7 +187,8 @@ func (r configuration) create(ctx context.Context) (*configuredOutput, error) {
 	return out, nil
 }
 
-// replace changes the configuration. It keeps the secrets and credentials, and whether the integration is enabled.
+// replace changes the configuration. It keeps the signing secrets, the credentials of the same origin, and whether the
+// integration is enabled.
 func (r configuration) replace(ctx context.Context, old integration.Integration, version int64) (*configuredOutput, error) {
 	i := old
 	if old.IsDamaged() { // what could not be read starts again
@@ -204,6 +206,7 @@ func (r configuration) replace(ctx context.Context, old integration.Integration,
 	if err != nil {
 		return nil, err
 	}
+	secrets = r.keepCredentials(secrets, old, &i)
 	secrets, created, err := r.sign(secrets, &i)
 	if err != nil {
 		return nil, err
@@ -212,6 +215,18 @@ func (r configuration) replace(ctx context.Context, old integration.Integration,
 		return nil, err
 	}
 	return r.configured(ctx, i, version+1, created)
+}
+
+// keepCredentials ends the credentials if the configuration sends them to another origin than they were stored for.
+func (r configuration) keepCredentials(s integration.Secrets, old integration.Integration, i *integration.Integration) integration.Secrets {
+	was, is := cmp.Or(s.Origin, connector.Origin(r.conn, old.Config)), connector.Origin(r.conn, r.config)
+	if len(s.Values) == 0 {
+		return s
+	}
+	if s.Origin = is; was != is {
+		s.Values, i.Credentials = nil, nil
+	}
+	return s
 }
 
 // narrowed reports whether the integration may use fewer ports than its connector asks for.
@@ -255,7 +270,7 @@ func (r configuration) commit(ctx context.Context, i *integration.Integration, v
 		write = r.company.Replace(integration.Key(r.provider), integration.Entity, version, i)
 	}
 	ops = append(ops, write)
-	if len(s.Signing) > 0 || len(s.Values) > 0 {
+	if len(s.Signing) > 0 || secretsVersion > 0 {
 		op, err := integration.SaveSecrets(ctx, r.company, r.Vault, r.provider, secretsVersion, s)
 		if err != nil {
 			return err

@@ -88,7 +88,11 @@ func (d Deps) putCredentials(ctx context.Context, in *credentialsInput) (*struct
 		return nil, err
 	}
 	return nil, d.changeSecrets(ctx, in.ChangeInput, func(i *integration.Integration, s *integration.Secrets) error {
-		s.Values = in.Body.Credentials
+		conn, err := d.Connectors.Find(in.Provider)
+		if err != nil {
+			return err
+		}
+		s.Values, s.Origin = in.Body.Credentials, connector.Origin(conn, i.Config)
 		i.Credentials = &integration.CredentialNames{Names: slices.Sorted(maps.Keys(s.Values)), UpdatedAt: now}
 		if in.Body.ExpiresAt != nil {
 			until := in.Body.ExpiresAt.UTC()

@@ -93,6 +93,21 @@ func TestConfig_Secret(t *testing.T) {
 	}
 }
 
+// TestConfig_SecretMeanwhile configures another provider, with a secret for that one, after a sign-in has read its configuration and
+// before it reads the secret. The secret of the new provider does not reach the old one.
+func TestConfig_SecretMeanwhile(t *testing.T) {
+	t.Parallel()
+	s, p, other := setup(t), ssotest.NewProvider(t), ssotest.NewProvider(t)
+	s.configure(configOf(p), nil).Want(200)
+	b := s.browser()
+	answer := p.Authorize(b.start(nil))
+	s.before.on(domain.SecretKey, func() { s.configure(configOf(other), nil).Want(200) })
+	b.finish(answer).WantProblem(409, "conflict")
+	if p.Secret != "" {
+		t.Errorf("the old provider got the secret %q, want none", p.Secret)
+	}
+}
+
 // TestPlan refuses every operation of a company with another plan.
 func TestPlan(t *testing.T) {
 	t.Parallel()

@@ -7,12 +7,17 @@ import (
 	"orgops/shared/base/fault"
 	"orgops/shared/domain/sso"
 	"orgops/shared/storage/store"
+	"orgops/shared/storage/vault"
 )
 
 // sealedSecret holds the client secret as the vault sealed it.
 type sealedSecret struct {
 	Sealed []byte `json:"sealed"`
+	Party  string `json:"party,omitempty"` // the issuer and the client that it was given for; "": stored by a release that kept neither
 }
+
+// partyOf names the issuer and the client that a secret was given for.
+func partyOf(p sso.OIDCProvider) string { return p.Issuer + " " + p.ClientID }
 
 // loadSecret returns the sealed client secret and its version; the version is 0 if the company has no secret.
 func loadSecret(ctx context.Context, c store.Company) (sealedSecret, int64, error) {
@@ -32,12 +37,13 @@ func (d Deps) secretOps(ctx context.Context, c store.Company, in SignOnRequest, 
 		return nil, err
 	}
 	if in.OIDC != nil && in.OIDC.ClientSecret != "" {
-		sealed, err := d.Vault.Seal(ctx, c.ID(), sso.Label, []byte(in.OIDC.ClientSecret))
+		party := partyOf(*is.OIDC)
+		sealed, err := d.Vault.Seal(ctx, c.ID(), vault.LabelFor(sso.Label, party), []byte(in.OIDC.ClientSecret))
 		if err != nil {
 			return nil, err
 		}
 		is.OIDC.Confidential = true
-		return []store.Op{c.Save(sso.SecretKey, sso.SecretEntity, version, sealedSecret{sealed}).Quietly()}, nil
+		return []store.Op{c.Save(sso.SecretKey, sso.SecretEntity, version, sealedSecret{sealed, party}).Quietly()}, nil
 	}
 	if version == 0 {
 		return nil, nil
@@ -58,9 +64,9 @@ func (d Deps) openSecret(ctx context.Context, c store.Company, p sso.OIDCProvide
 	if err != nil {
 		return "", err
 	}
-	if version == 0 {
+	if version == 0 || s.Party != "" && s.Party != partyOf(p) {
 		return "", fault.New(fault.Conflict, "the company's identity provider changed during the sign-in; start it again")
 	}
-	text, err := d.Vault.Open(ctx, c.ID(), sso.Label, s.Sealed)
+	text, err := d.Vault.Open(ctx, c.ID(), vault.LabelFor(sso.Label, s.Party), s.Sealed)
 	return string(text), err
 }

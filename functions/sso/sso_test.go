@@ -1,10 +1,12 @@
 package sso_test
 
 import (
+	"context"
 	"log/slog"
 	"net/http"
 	"net/url"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -33,6 +35,39 @@ type service struct {
 	*webtest.Harness
 	t      *testing.T
 	passed *atomic.Int64 // nanoseconds that the service's clock is ahead
+	before *hook
+}
+
+// hook is a store that runs a change before the next read of a key.
+type hook struct {
+	store.Store
+	mu     sync.Mutex
+	key    string
+	change func()
+}
+
+// on sets the change.
+func (h *hook) on(key string, change func()) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.key, h.change = key, change
+}
+
+// Get implements store.Store.
+func (h *hook) Get(ctx context.Context, p store.Partition, key string) (store.Item, error) {
+	h.mu.Lock()
+	change := h.change
+	if key != h.key {
+		change = nil
+	}
+	if change != nil {
+		h.change = nil
+	}
+	h.mu.Unlock()
+	if change != nil {
+		change()
+	}
+	return h.Store.Get(ctx, p, key)
 }
 
 func setup(t *testing.T) *service {
@@ -43,10 +78,10 @@ func setup(t *testing.T) *service {
 func setupWith(t *testing.T, egress outbound.Options) *service {
 	t.Helper()
 	h, passed := webtest.New(t), &atomic.Int64{}
-	s := &service{h, t, passed}
+	s := &service{h, t, passed, &hook{Store: h.Store}}
 	now := s.now
 	sso.Register(h.API(), sso.Deps{
-		Store: h.Store, Vault: h.Vault, Client: outbound.New(egress), Base: base, Now: now,
+		Store: s.before, Vault: h.Vault, Client: outbound.New(egress), Base: base, Now: now,
 		Logger: slog.New(slog.NewJSONHandler(h.Log, nil)),
 	})
 	auth.Register(h.API(), auth.Deps{Store: h.Store, Hasher: h.Hasher, Keys: token.AtHand{Signs: h.Signer, Verifies: h.Verifier.Keys}, Now: now})

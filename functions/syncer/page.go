@@ -76,12 +76,13 @@ func (s *slice) fetch(ctx context.Context, i integration.Integration) (connector
 	}
 	ctx, cancel := context.WithTimeout(ctx, fetchBudget)
 	defer cancel()
-	if missing := connector.Missing(c, i.Config, slices.Collect(maps.Keys(secrets.Values))); len(missing) > 0 {
+	values := secrets.ValuesFor(connector.Origin(c, i.Config))
+	if missing := connector.Missing(c, i.Config, slices.Collect(maps.Keys(values))); len(missing) > 0 {
 		return connector.FetchedPage{}, final(fault.Newf(fault.Conflict, "the credential %s is not stored; store it, then sync again", missing[0]))
 	}
 	return s.permitted(ctx, i, func(ctx context.Context) (connector.FetchedPage, error) {
-		return source.Fetch(ctx, connector.Fetch{
-			Config: i.Config, Credentials: secrets.Values, Checkpoint: s.record.Work.Checkpoint, State: state, Full: s.record.Full,
+		return connector.FetchPage(ctx, source, connector.Fetch{
+			Config: i.Config, Credentials: values, Checkpoint: s.record.Work.Checkpoint, State: state, Full: s.record.Full,
 		})
 	})
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"orgops/shared/storage/store"
+	"orgops/shared/storage/vault"
 )
 
 // Vault seals data that must not be readable in the store. A seal is bound to a company and a label: Open returns an error
@@ -35,6 +36,16 @@ const MaxSecrets = 10
 type Secrets struct {
 	Signing []SigningSecret   `json:"signing,omitempty"`
 	Values  map[string]string `json:"values,omitempty"`
+	Origin  string            `json:"origin,omitempty"` // where Values may go; "": stored by a release that kept no origin
+}
+
+// ValuesFor returns the credentials that may go to an origin: all of them, or none. A reader may hold the configuration of
+// before and the credentials of now; they do not go together.
+func (s Secrets) ValuesFor(origin string) map[string]string {
+	if s.Origin != "" && s.Origin != origin {
+		return nil
+	}
+	return s.Values
 }
 
 // Live returns the values of the signing secrets that have not retired, newest first.
@@ -87,13 +98,16 @@ func CredentialKey(provider string) string { return "CREDENTIAL#" + provider }
 type sealedItem struct {
 	Signing []byte            `json:"signing,omitempty"` // the signing secrets
 	Values  map[string][]byte `json:"values,omitempty"`  // the credentials by name
+	Origin  string            `json:"origin,omitempty"`  // where the credentials may go; the labels of Values hold it too
 	Sealed  []byte            `json:"sealed,omitempty"`  // form of release 0.1.0: all of it in one text; the next write replaces it
 }
 
 // The labels under which the fields are sealed. No provider's name has a slash.
-func signingLabel(provider string) string          { return provider + "/signing" }
-func credentialLabel(provider, name string) string { return provider + "/credentials/" + name }
-func formerLabel(provider string) string           { return provider + "/secrets" }
+func signingLabel(provider string) string { return provider + "/signing" }
+func formerLabel(provider string) string  { return provider + "/secrets" }
+func credentialLabel(provider, name, origin string) string {
+	return vault.LabelFor(provider+"/credentials/"+name, origin)
+}
 
 // LoadSecrets reads and opens an integration's secrets. For an integration without secrets it returns version 0 and no error.
 func LoadSecrets(ctx context.Context, c store.Company, v Vault, provider string) (Secrets, int64, error) {
@@ -113,7 +127,7 @@ func openSecrets(ctx context.Context, c store.Company, v Vault, provider string,
 	if err := item.Decode(&sealed); err != nil {
 		return Secrets{}, err
 	}
-	var s Secrets
+	s := Secrets{Origin: sealed.Origin}
 	if len(sealed.Sealed) > 0 {
 		err := openField(ctx, c, v, provider, formerLabel(provider), sealed.Sealed, &s)
 		return s, err
@@ -124,7 +138,7 @@ func openSecrets(ctx context.Context, c store.Company, v Vault, provider string,
 		}
 	}
 	for name, text := range sealed.Values {
-		plain, err := v.Open(ctx, c.ID(), credentialLabel(provider, name), text)
+		plain, err := v.Open(ctx, c.ID(), credentialLabel(provider, name, sealed.Origin), text)
 		if err != nil {
 			return Secrets{}, fmt.Errorf("open credential %s of %s: %w", name, provider, err)
 		}
@@ -160,8 +174,11 @@ func SaveSecrets(ctx context.Context, c store.Company, v Vault, provider string,
 			return store.Op{}, fmt.Errorf("seal secrets of %s: %w", provider, err)
 		}
 	}
+	if len(s.Values) > 0 {
+		sealed.Origin = s.Origin
+	}
 	for name, value := range s.Values {
-		text, err := v.Seal(ctx, c.ID(), credentialLabel(provider, name), []byte(value))
+		text, err := v.Seal(ctx, c.ID(), credentialLabel(provider, name, s.Origin), []byte(value))
 		if err != nil {
 			return store.Op{}, fmt.Errorf("seal credential %s of %s: %w", name, provider, err)
 		}

@@ -226,6 +226,33 @@ func TestFold_Integration(t *testing.T) {
 	}
 }
 
+// TestFold_CredentialsEnded says which credentials a reconfiguration has ended. One that a user deletes has no entry.
+func TestFold_CredentialsEnded(t *testing.T) {
+	t.Parallel()
+	h := newHistory()
+	i := integration.Integration{
+		Provider: "http", Kind: "http", State: integration.Sandbox, Enabled: true, CreatedAt: h.now, Config: json.RawMessage(`{"url":"https://a"}`),
+		Credentials: &integration.CredentialNames{Names: []string{"token"}, UpdatedAt: h.now},
+	}
+	h.put(integration.Entity, "INTEGRATION#http", i)
+	stored := i
+	i.Config, i.Credentials = json.RawMessage(`{"url":"https://b"}`), nil
+	h.put(integration.Entity, "INTEGRATION#http", i)
+	h.put(integration.Entity, "INTEGRATION#http", stored)
+	i = stored
+	i.Credentials = nil
+	h.put(integration.Entity, "INTEGRATION#http", i)
+	_, entries := h.fold(t)
+	want := []string{
+		"integration.configured http was configured",
+		"integration.configured http was reconfigured; its credentials ended, because they were stored for another address",
+		"integration.configured http was reconfigured",
+	}
+	if diff := cmp.Diff(want, titles(entries)); diff != "" {
+		t.Errorf("entries (-want +got):\n%s", diff)
+	}
+}
+
 // TestFold_ClosedPort shows that a source may no longer sync, and keeps what its certification had proven.
 func TestFold_ClosedPort(t *testing.T) {
 	t.Parallel()

@@ -105,7 +105,12 @@ func (f *folding) addIntegrationEntries(c store.Change, was, is integration.Inte
 		if c.Old == nil {
 			verb = "configured"
 		}
-		add(timeline.IntegrationConfigured, actor, provider+" was "+verb, map[string]any{"kind": is.Kind, "permissions": is.Permissions})
+		title, more := provider+" was "+verb, map[string]any{"kind": is.Kind, "permissions": is.Permissions}
+		if was.Credentials != nil && is.Credentials == nil {
+			title += "; its credentials ended, because they were stored for another address"
+			more["credentialsEnded"] = was.Credentials.Names
+		}
+		add(timeline.IntegrationConfigured, actor, title, more)
 	}
 	if newlyCertified(was, is) {
 		add(timeline.IntegrationCertified, system(),

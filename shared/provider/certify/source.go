@@ -26,7 +26,8 @@ const fetchBudget = 20 * time.Second
 // source proves that the provider can be fetched and that its items validate. It stores nothing. until is when the stored
 // credentials expire, or zero if the provider does not say so.
 func (e Examiner) source(ctx context.Context, source connector.Source, c Candidate) (checks []integration.Check, until time.Time) {
-	if missing := connector.Missing(source, c.Integration.Config, slices.Collect(maps.Keys(c.Secrets.Values))); len(missing) > 0 {
+	values := c.values(source)
+	if missing := connector.Missing(source, c.Integration.Config, slices.Collect(maps.Keys(values))); len(missing) > 0 {
 		return []integration.Check{check(c, integration.SyncPull, "credentials", "Credentials work, and wrong ones fail", outcome{
 			status: integration.NotApplicable, remedy: storeCredentials,
 			evidence: []finding.Evidence{count("missing credentials", len(missing), "credentials")},
@@ -35,7 +36,7 @@ func (e Examiner) source(ctx context.Context, source connector.Source, c Candida
 	}
 	ctx, cancel := context.WithTimeout(ctx, fetchBudget)
 	defer cancel()
-	page, refusal, err := e.fetch(ctx, source, c, c.Secrets.Values)
+	page, refusal, err := e.fetch(ctx, source, c, values)
 	pull := func(name, title string, o outcome) integration.Check {
 		return check(c, integration.SyncPull, name, title, o)
 	}
@@ -48,6 +49,11 @@ func (e Examiner) source(ctx context.Context, source connector.Source, c Candida
 	return append(checks, pull("ports-used", "What is fetched stays within the permissions", permitted(page, c.Integration)), credentials), page.CredentialsUntil
 }
 
+// values returns the stored credentials that may go where the source is configured.
+func (c Candidate) values(source connector.Source) map[string]string {
+	return c.Secrets.ValuesFor(connector.Origin(source, c.Integration.Config))
+}
+
 // fetch fetches the first page under the policies, as a full sync does. It returns the decision that refuses a host.
 func (e Examiner) fetch(
 	ctx context.Context, source connector.Source, c Candidate, credentials map[string]string,
@@ -56,22 +62,23 @@ func (e Examiner) fetch(
 		Engine: e.Engine, Company: c.Company, Integration: c.Integration, Now: e.Now, DryRun: true, Certifying: true,
 	}
 	page, decided, err := gate.Fetch(ctx, func(ctx context.Context) (connector.FetchedPage, error) {
-		return source.Fetch(ctx, connector.Fetch{Config: c.Integration.Config, Credentials: credentials, Full: true})
+		return connector.FetchPage(ctx, source, connector.Fetch{Config: c.Integration.Config, Credentials: credentials, Full: true})
 	})
 	return page, decided.Refusal, err
 }
 
 // credentials proves that a fetch with wrong credentials fails where one with the stored credentials succeeded.
 func (e Examiner) credentials(ctx context.Context, source connector.Source, c Candidate) outcome {
-	stored := count("stored credentials", len(c.Secrets.Values), "credentials")
-	if len(c.Secrets.Values) == 0 {
+	values := c.values(source)
+	stored := count("stored credentials", len(values), "credentials")
+	if len(values) == 0 {
 		return outcome{
 			status: integration.NotApplicable, evidence: []finding.Evidence{stored},
 			reason: "no credentials are stored, and the fetch worked without them",
 		}
 	}
-	wrong := make(map[string]string, len(c.Secrets.Values))
-	for field := range c.Secrets.Values {
+	wrong := make(map[string]string, len(values))
+	for field := range values {
 		wrong[field] = "wrong-" + rand.Text()
 	}
 	_, refusal, err := e.fetch(ctx, source, c, wrong)

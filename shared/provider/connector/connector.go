@@ -12,6 +12,7 @@ import (
 	"orgops/shared/domain/goal"
 	"orgops/shared/domain/integration"
 	"orgops/shared/domain/memory"
+	"orgops/shared/webhook/outbound"
 )
 
 // Connector describes one kind of provider. A connector may also implement the interfaces below.
@@ -29,6 +30,22 @@ type Connector interface {
 // meet the schema.
 type Checker interface {
 	CheckConfig(config json.RawMessage) []fault.FieldError
+}
+
+// Addressed sends requests to an address of its configuration.
+type Addressed interface {
+	// Address returns the URL to which requests under a valid configuration go. What a company stores in the vault for them
+	// goes to this URL's origin alone.
+	Address(config json.RawMessage) string
+}
+
+// Origin returns the origin to which requests under a configuration go, in the form of outbound.Origin. It is "" for a
+// connector that sends none.
+func Origin(c Connector, config json.RawMessage) string {
+	if a, ok := c.(Addressed); ok {
+		return outbound.Origin(a.Address(config))
+	}
+	return ""
 }
 
 // Inbound receives changes by webhook.

@@ -64,6 +64,8 @@ func (p *pulse) CheckConfig(config json.RawMessage) []fault.FieldError {
 }
 
 // pulseAddress returns the configured address; the schema has checked the configuration.
+func (*pulse) Address(config json.RawMessage) string { return pulseAddress(config) }
+
 func pulseAddress(config json.RawMessage) string {
 	var c struct{ URL string }
 	_ = json.Unmarshal(config, &c) // without an address CheckURL refuses it

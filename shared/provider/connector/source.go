@@ -9,6 +9,7 @@ import (
 
 	"orgops/shared/domain/goal"
 	"orgops/shared/domain/memory"
+	"orgops/shared/webhook/outbound"
 )
 
 // Source fetches items from a provider.
@@ -21,6 +22,7 @@ type Source interface {
 // Authenticated describes the credentials of a source. A company stores them in the vault.
 type Authenticated interface {
 	Source
+	Addressed
 	// CredentialSchema returns the JSON Schema of the credentials: an object whose fields are writeOnly strings.
 	CredentialSchema() json.RawMessage
 	// NeededCredentials lists the credentials without which a fetch cannot succeed under config.
@@ -38,6 +40,14 @@ type Lister interface {
 type Listed struct {
 	Kinds []string // of memories
 	Goals bool
+}
+
+// FetchPage calls the source's Fetch. With credentials, its requests go to the configured origin only.
+func FetchPage(ctx context.Context, source Source, f Fetch) (FetchedPage, error) {
+	if origin := Origin(source, f.Config); origin != "" && len(f.Credentials) > 0 {
+		ctx = outbound.WithOrigin(ctx, origin)
+	}
+	return source.Fetch(ctx, f)
 }
 
 // Missing lists the credentials that a source needs under config and that are not among the names of the stored ones.

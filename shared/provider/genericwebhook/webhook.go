@@ -56,6 +56,13 @@ func (*Connector) Ports(json.RawMessage) []integration.Port {
 	}
 }
 
+// Address implements connector.Addressed.
+func (*Connector) Address(raw json.RawMessage) string {
+	var config Config
+	_ = json.Unmarshal(raw, &config) // a configuration that was checked is such an object
+	return config.URL
+}
+
 // CheckConfig implements connector.Checker.
 func (c *Connector) CheckConfig(raw json.RawMessage) []fault.FieldError {
 	var config struct {

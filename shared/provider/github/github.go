@@ -65,6 +65,13 @@ func (c *Connector) CheckConfig(raw json.RawMessage) []fault.FieldError {
 	return problems
 }
 
+// Address implements connector.Addressed.
+func (*Connector) Address(raw json.RawMessage) string {
+	var config Config
+	_ = json.Unmarshal(raw, &config) // a configuration that was checked is such an object
+	return config.base()
+}
+
 // Lists implements connector.Lister. A repository's discussions come by webhook, and only its newest releases are listed.
 func (*Connector) Lists(json.RawMessage) connector.Listed {
 	return connector.Listed{Kinds: []string{"issue"}, Goals: true}

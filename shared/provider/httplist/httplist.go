@@ -76,6 +76,9 @@ func (*Connector) Ports(config json.RawMessage) []integration.Port {
 	return []integration.Port{integration.SyncPull, integration.MemoryUpsert}
 }
 
+// Address implements connector.Addressed.
+func (*Connector) Address(config json.RawMessage) string { return read(config).URL }
+
 // Lists implements connector.Lister.
 func (*Connector) Lists(config json.RawMessage) connector.Listed {
 	if read(config).Target == toGoal {

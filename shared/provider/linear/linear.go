@@ -51,6 +51,9 @@ func (*Connector) Ports(json.RawMessage) []integration.Port {
 // CheckConfig implements connector.Checker. The schema states every rule.
 func (*Connector) CheckConfig(json.RawMessage) []fault.FieldError { return nil }
 
+// Address implements connector.Addressed.
+func (c *Connector) Address(json.RawMessage) string { return c.api }
+
 // Lists implements connector.Lister. A full run lists what is archived too, but not what is in the trash.
 func (*Connector) Lists(json.RawMessage) connector.Listed {
 	return connector.Listed{Kinds: []string{issueKind}, Goals: true}

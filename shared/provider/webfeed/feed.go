@@ -49,6 +49,13 @@ func (*Connector) Ports(json.RawMessage) []integration.Port {
 	return []integration.Port{integration.SyncPull, integration.MemoryUpsert}
 }
 
+// Address implements connector.Addressed.
+func (*Connector) Address(raw json.RawMessage) string {
+	var config Config
+	_ = json.Unmarshal(raw, &config) // a configuration that was checked is such an object
+	return config.URL
+}
+
 // CheckConfig implements connector.Checker.
 func (c *Connector) CheckConfig(raw json.RawMessage) []fault.FieldError {
 	var config Config

@@ -22,6 +22,15 @@ type Vault interface {
 	Open(ctx context.Context, company, label string, sealed []byte) ([]byte, error)
 }
 
+// LabelFor returns the label of a secret that is given to one party, such as an origin or an issuer: a text that is sealed for
+// one does not open for another. Without a party it returns label itself.
+func LabelFor(label, party string) string {
+	if party == "" {
+		return label
+	}
+	return label + " for " + party
+}
+
 var (
 	// ErrSealed reports a sealed text that cannot be opened: damaged, of another company, or under another label. It does
 	// not say which of the three.

@@ -51,6 +51,8 @@ func Explain(err error) string {
 	var certificate *tls.CertificateVerificationError
 	var timeout net.Error
 	switch {
+	case errors.Is(err, ErrOrigin):
+		return ErrOrigin.Error()
 	case errors.As(err, &address):
 		return address.Error()
 	case errors.Is(err, context.DeadlineExceeded):

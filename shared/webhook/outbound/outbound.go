@@ -85,6 +85,9 @@ func New(opts Options) *Client {
 // Do sends one request as http.RoundTripper does. It returns a redirect like any other answer. The caller closes the body.
 // The request's context bounds the whole exchange, including the reading of the body. Explain describes its errors.
 func (c *Client) Do(req *http.Request) (*http.Response, error) {
+	if err := checkOrigin(req.Context(), req.URL); err != nil {
+		return nil, err
+	}
 	if permit, ok := req.Context().Value(permitKey{}).(Permit); ok {
 		if err := permit(req.Context(), req.URL.Hostname()); err != nil {
 			return nil, err
