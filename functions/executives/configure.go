@@ -17,7 +17,7 @@ import (
 type ExecutiveRequest struct{ executive.Draft }
 
 type configureInput struct {
-	web.IfMatch
+	web.Creation
 	Body ExecutiveRequest
 }
 
@@ -43,7 +43,8 @@ func (d Deps) configureExecutive(ctx context.Context, in *configureInput) (*conf
 		return nil, err
 	}
 	if old.Version == 0 {
-		return d.create(ctx, executive.New(draft, now))
+		out, err := d.create(ctx, executive.New(draft, now))
+		return out, in.Overtaken(err)
 	}
 	e, changed := old.Change(draft, now)
 	if !changed {
@@ -51,7 +52,7 @@ func (d Deps) configureExecutive(ctx context.Context, in *configureInput) (*conf
 	}
 	next := executive.Stored{Executive: e, Version: old.Version}
 	if err := c.Commit(ctx, save(c, next)); err != nil {
-		return nil, store.Fault(err, "")
+		return nil, in.Overtaken(store.Fault(err, ""))
 	}
 	next.Version++
 	return d.configured(ctx, next, http.StatusOK), nil

@@ -41,6 +41,10 @@ func TestConfigure(t *testing.T) {
 		t.Errorf("ETag after the same request = %s, want %s", again, etag)
 	}
 	d.Role = "Keeps quiet"
+	s.do("POST", "", d, "If-None-Match", "*").WantProblem(412, "already-exists")
+	if kept := s.do("GET", "/"+created.ID, nil).Header.Get("ETag"); kept != etag {
+		t.Errorf("ETag after a refused creation = %s, want %s", kept, etag)
+	}
 	s.do("POST", "", d, "If-Match", etag).Want(200)
 	s.do("POST", "", d, "If-Match", etag).WantProblem(412, "stale")
 	s.do("DELETE", "/"+created.ID, nil, "If-Match", etag).WantProblem(412, "stale")

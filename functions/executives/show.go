@@ -71,7 +71,7 @@ func (d Deps) deleteExecutive(ctx context.Context, in *deleteInput) (*struct{}, 
 	if err := in.Check(s.Revision()); err != nil {
 		return nil, err
 	}
-	return nil, store.Fault(c.Commit(ctx, c.Delete(executive.Key(s.ID), executive.Entity, s.Version).Quietly()), "")
+	return nil, in.Overtaken(store.Fault(c.Commit(ctx, c.Delete(executive.Key(s.ID), executive.Entity, s.Version).Quietly()), ""))
 }
 
 func (d Deps) show(s executive.Stored) Executive {

@@ -27,7 +27,8 @@ import (
 const secretField = "signingSecret"
 
 type configureInput struct {
-	ChangeInput
+	ProviderInput
+	web.Creation
 	RawBody []byte `contentType:"application/json"`
 }
 
@@ -123,10 +124,13 @@ func (d Deps) configureIntegration(ctx context.Context, in *configureInput) (*co
 		Deps: d, permissions: permissions, company: c, conn: conn, provider: in.Provider, config: config, secret: secrets[secretField],
 		by: web.CallerOf(ctx).UserID, now: d.Now().UTC(),
 	}
+	var out *configuredOutput
 	if version == 0 {
-		return change.create(ctx)
+		out, err = change.create(ctx)
+	} else {
+		out, err = change.replace(ctx, old, version)
 	}
-	return change.replace(ctx, old, version)
+	return out, in.Overtaken(err)
 }
 
 // check returns an error that lists all problems of a configuration request. It checks the connector's schema and, if the

@@ -36,7 +36,7 @@ func (d Deps) deleteIntegration(ctx context.Context, in *ChangeInput) (*struct{}
 			ops = append(ops, op)
 		}
 	}
-	return nil, store.Fault(c.Commit(ctx, ops...), "")
+	return nil, in.Overtaken(store.Fault(c.Commit(ctx, ops...), ""))
 }
 
 func removal(ctx context.Context, c store.Company, key, entity string) (op store.Op, there bool, err error) {
@@ -47,16 +47,16 @@ func removal(ctx context.Context, c store.Company, key, entity string) (op store
 	return c.Delete(key, entity, item.Version).Quietly(), err == nil, store.Fault(err, "")
 }
 
-func (d Deps) enableIntegration(ctx context.Context, in *ProviderInput) (*changedOutput, error) {
-	return d.change(ctx, in.Provider, func(i *integration.Integration) bool {
+func (d Deps) enableIntegration(ctx context.Context, in *ChangeInput) (*changedOutput, error) {
+	return d.change(ctx, *in, func(i *integration.Integration) bool {
 		was := i.Enabled
 		i.Enabled, i.Disabled = true, nil
 		return !was || i.Schedule != nil && i.Schedule.PausedAt != nil
 	})
 }
 
-func (d Deps) disableIntegration(ctx context.Context, in *ProviderInput) (*changedOutput, error) {
-	return d.change(ctx, in.Provider, func(i *integration.Integration) bool {
+func (d Deps) disableIntegration(ctx context.Context, in *ChangeInput) (*changedOutput, error) {
+	return d.change(ctx, *in, func(i *integration.Integration) bool {
 		was := i.Enabled
 		i.Disable(integration.DisabledManually, d.Now().UTC())
 		return was
@@ -64,9 +64,12 @@ func (d Deps) disableIntegration(ctx context.Context, in *ProviderInput) (*chang
 }
 
 // change edits and writes an integration. It writes nothing if edit returns false.
-func (d Deps) change(ctx context.Context, provider string, edit func(*integration.Integration) bool) (*changedOutput, error) {
-	stored, err := d.load(ctx, provider)
+func (d Deps) change(ctx context.Context, in ChangeInput, edit func(*integration.Integration) bool) (*changedOutput, error) {
+	stored, err := d.load(ctx, in.Provider)
 	if err != nil {
+		return nil, err
+	}
+	if err := in.Check(revision(stored)); err != nil {
 		return nil, err
 	}
 	i := stored.Integration
@@ -76,8 +79,8 @@ func (d Deps) change(ctx context.Context, provider string, edit func(*integratio
 	i.UpdatedAt = d.Now().UTC()
 	c := web.Tenant(ctx)
 	ops := resume(c, &i)
-	if err := c.Commit(ctx, append(ops, c.Replace(integration.Key(provider), integration.Entity, stored.Version, i))...); err != nil {
-		return nil, store.Fault(err, "")
+	if err := c.Commit(ctx, append(ops, c.Replace(integration.Key(in.Provider), integration.Entity, stored.Version, i))...); err != nil {
+		return nil, in.Overtaken(store.Fault(err, ""))
 	}
 	return d.answer(ctx, integration.Stored{Integration: i, Version: stored.Version + 1})
 }

@@ -160,7 +160,7 @@ func (d Deps) putMapping(ctx context.Context, in *putMappingInput) (*web.Tagged[
 	err = c.Commit(ctx, c.Replace(integration.Key(in.Provider), integration.Entity, r.Version, r.Integration),
 		integration.SaveMapping(c, in.Provider, was, r.own))
 	if err != nil {
-		return nil, store.Fault(err, "")
+		return nil, in.Overtaken(store.Fault(err, ""))
 	}
 	shown, err := r.show()
 	return &web.Tagged[IntegrationMapping]{Status: http.StatusOK, ETag: web.ETag(r.revision()), Body: &shown}, err
@@ -194,5 +194,5 @@ func (d Deps) deleteMapping(ctx context.Context, in *ChangeInput) (*struct{}, er
 	}
 	c := web.Tenant(ctx)
 	r.Mapping, r.UpdatedAt = nil, d.Now().UTC()
-	return nil, store.Fault(c.Commit(ctx, c.Replace(integration.Key(in.Provider), integration.Entity, r.Version, r.Integration)), "")
+	return nil, in.Overtaken(store.Fault(c.Commit(ctx, c.Replace(integration.Key(in.Provider), integration.Entity, r.Version, r.Integration)), ""))
 }

@@ -47,7 +47,11 @@ func TestMapping(t *testing.T) {
 	s.do("GET", "/github/mapping", nil, "If-None-Match", etag).Want(304)
 	var stored shownMapping
 	own := s.do("PUT", "/github/mapping", json.RawMessage(tickets), "If-Match", etag).Want(200).JSON(&stored).Header.Get("ETag")
-	s.do("PUT", "/github/mapping", json.RawMessage(tickets), "If-Match", etag).WantProblem(412, "stale")
+	stale := s.do("PUT", "/github/mapping", json.RawMessage(tickets), "If-Match", etag)
+	stale.WantProblem(412, "stale")
+	if got := stale.Header.Get("ETag"); got != own {
+		t.Errorf("ETag of the refusal = %s, want %s", got, own)
+	}
 	read, readTag := s.mapping("github")
 	if diff := cmp.Diff(stored, read); diff != "" {
 		t.Errorf("mapping read differs from the one stored (-want +got):\n%s", diff)

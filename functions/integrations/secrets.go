@@ -218,5 +218,5 @@ func (d Deps) changeSecrets(ctx context.Context, in ChangeInput, edit func(*inte
 		ops = append(ops, resume(c, &i)...)
 	}
 	ops = append(ops, c.Replace(integration.Key(in.Provider), integration.Entity, stored.Version, i))
-	return store.Fault(c.Commit(ctx, ops...), "")
+	return in.Overtaken(store.Fault(c.Commit(ctx, ops...), ""))
 }

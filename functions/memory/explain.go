@@ -3,6 +3,7 @@ package memory
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -15,7 +16,10 @@ import (
 
 const noExplanation = "there is no explanation of a goal with this id"
 
-type explanationBody struct{ Body goal.Explanation }
+type explanationBody struct {
+	ETag string `header:"ETag"`
+	Body goal.Explanation
+}
 
 // ExplainRequest says why a goal may be off its pace.
 type ExplainRequest struct {
@@ -25,7 +29,24 @@ type ExplainRequest struct {
 
 type explainInput struct {
 	Goal string `path:"goalId" maxLength:"64" doc:"The goal's id"`
+	web.Creation
 	Body ExplainRequest
+}
+
+type explanationInput struct {
+	Goal string `path:"goalId" maxLength:"64" doc:"The goal's id"`
+	web.IfNoneMatch
+}
+
+type withdrawInput struct {
+	Goal string `path:"goalId" maxLength:"64" doc:"The goal's id"`
+	web.IfMatch
+}
+
+// revision identifies one version of an explanation. It includes the time, because one that follows a deleted one counts its
+// versions from 1 again.
+func revision(e goal.Explanation, version int64) string {
+	return fmt.Sprintf("%d-%x", version, e.At.UnixMilli())
 }
 
 func (d Deps) explainGoal(ctx context.Context, in *explainInput) (*explanationBody, error) {
@@ -39,13 +60,21 @@ func (d Deps) explainGoal(ctx context.Context, in *explainInput) (*explanationBo
 		return nil, err
 	}
 	c, key := web.Tenant(ctx), goal.ExplanationKey(g.ID)
-	item, err := c.Get(ctx, key, nil)
+	var was goal.Explanation
+	item, err := c.Get(ctx, key, &was)
 	if err != nil && !errors.Is(err, store.ErrNotFound) {
 		return nil, store.Fault(err, "")
 	}
+	current := ""
+	if now.Before(was.Until) {
+		current = revision(was, item.Version)
+	}
+	if err := in.Check(current); err != nil {
+		return nil, err
+	}
 	e := goal.Explanation{GoalID: g.ID, Text: in.Body.Text, By: web.CallerOf(ctx).UserID, At: now, Until: until}
 	err = c.Commit(ctx, c.Save(key, goal.ExplanationEntity, item.Version, e).Until(until))
-	return &explanationBody{e}, store.Fault(err, "")
+	return &explanationBody{ETag: web.ETag(revision(e, item.Version+1)), Body: e}, in.Overtaken(store.Fault(err, ""))
 }
 
 // end returns when an explanation ends.
@@ -63,10 +92,17 @@ func (r ExplainRequest) end(now time.Time) (time.Time, error) {
 	return r.Until.UTC(), nil
 }
 
-func (d Deps) getExplanation(ctx context.Context, in *goalInput) (*explanationBody, error) {
-	var out explanationBody
-	_, err := d.explanation(ctx, in.Goal, &out.Body)
-	return &out, err
+func (d Deps) getExplanation(ctx context.Context, in *explanationInput) (*web.Tagged[goal.Explanation], error) {
+	var e goal.Explanation
+	version, err := d.explanation(ctx, in.Goal, &e)
+	if err != nil {
+		return nil, err
+	}
+	etag := web.ETag(revision(e, version))
+	if in.Matches(etag) {
+		return web.NotModified[goal.Explanation](etag), nil
+	}
+	return web.WithETag(etag, e), nil
 }
 
 // explanation reads the explanation of a goal that has not ended.
@@ -78,12 +114,16 @@ func (d Deps) explanation(ctx context.Context, goalID string, e *goal.Explanatio
 	return item.Version, err
 }
 
-func (d Deps) deleteExplanation(ctx context.Context, in *goalInput) (*struct{}, error) {
+func (d Deps) deleteExplanation(ctx context.Context, in *withdrawInput) (*struct{}, error) {
 	var e goal.Explanation
 	version, err := d.explanation(ctx, in.Goal, &e)
 	if err != nil {
 		return nil, err
 	}
+	if err := in.Check(revision(e, version)); err != nil {
+		return nil, err
+	}
 	c := web.Tenant(ctx)
-	return nil, store.Fault(c.Commit(ctx, c.Delete(goal.ExplanationKey(e.GoalID), goal.ExplanationEntity, version)), noExplanation)
+	err = c.Commit(ctx, c.Delete(goal.ExplanationKey(e.GoalID), goal.ExplanationEntity, version))
+	return nil, in.Overtaken(store.Fault(err, noExplanation))
 }

@@ -46,6 +46,18 @@ func TestExplainGoal(t *testing.T) {
 			t.Errorf("%s: status = %d, want 422: %s", name, answer.Status, answer.Body)
 		}
 	}
+	read := h.Do("GET", one, h.A.Token, nil).Want(200).Header.Get("ETag")
+	h.Do("GET", one, h.A.Token, nil, "If-None-Match", read).Want(304)
+	h.Do("PUT", one, h.A.Token, text, "If-None-Match", "*").WantProblem(412, "already-exists")
+	h.Do("PUT", one, h.A.Token, text, "If-Match", read).Want(200)
+	for _, method := range []string{"PUT", "DELETE"} {
+		refused := h.Do(method, one, h.A.Token, text, "If-Match", read)
+		refused.WantProblem(412, "stale")
+		if got, want := refused.Header.Get("ETag"), h.Do("GET", one, h.A.Token, nil).Header.Get("ETag"); got != want {
+			t.Errorf("%s: ETag of the refusal %s, want %s", method, got, want)
+		}
+	}
 	h.Do("DELETE", one, h.A.Token, nil).Want(204)
+	h.Do("PUT", one, h.A.Token, text, "If-Match", "*").WantProblem(412, "stale")
 	h.Do("DELETE", one, h.A.Token, nil).WantProblem(404, "not-found")
 }

@@ -78,8 +78,16 @@ type PoliciesRequest struct {
 }
 
 type putPoliciesInput struct {
-	web.IfMatch
+	web.Creation
 	Body PoliciesRequest
+}
+
+// check compares the version with the headers. A company without policies has an ETag too, that of version 0.
+func (in putPoliciesInput) check(version int64) error {
+	if version == 0 {
+		return in.IfMatch.Check("0")
+	}
+	return in.Check(strconv.FormatInt(version, 10))
 }
 
 // putPolicies replaces the company's policies. A caller must name the version that the change is based on, because an
@@ -90,10 +98,10 @@ func (d Deps) putPolicies(ctx context.Context, in *putPoliciesInput) (*policiesO
 	if err != nil {
 		return nil, store.Fault(err, "")
 	}
-	if version > 0 && in.IfMatch.IfMatch == "" {
+	if version > 0 && in.IfMatch.IfMatch == "" && in.IfNoneMatch == "" {
 		return nil, fault.New(fault.PreconditionRequired, "the company has policies: send the ETag of the version that the change is based on as If-Match")
 	}
-	if err := in.Check(strconv.FormatInt(version, 10)); err != nil {
+	if err := in.check(version); err != nil {
 		return nil, err
 	}
 	set, err := d.compile("/policies", in.Body.Policies)

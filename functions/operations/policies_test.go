@@ -74,6 +74,7 @@ func TestPolicies(t *testing.T) {
 	h.Do("GET", path(h, "/policies"), h.A.Token, nil, "If-None-Match", tag).Want(304)
 	h.Do("PUT", path(h, "/policies"), h.A.Token, set()).WantProblem(428, "precondition-required")
 	h.Do("PUT", path(h, "/policies"), h.A.Token, set(), "If-Match", before.Header.Get("ETag")).WantProblem(412, "stale")
+	h.Do("PUT", path(h, "/policies"), h.A.Token, set(), "If-None-Match", "*").WantProblem(412, "already-exists")
 	var replaced stored
 	h.Do("PUT", path(h, "/policies"), h.A.Token, set(), "If-Match", tag).Want(200).JSON(&replaced)
 	if got, want := fmt.Sprintf("%d %d %s", replaced.Version, len(replaced.Policies), replaced.Digest), "2 0 "+none.Digest; got != want {

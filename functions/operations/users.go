@@ -141,7 +141,7 @@ func (d Deps) updateUser(ctx context.Context, in *struct {
 	change := company.Change{Name: in.Body.Name, Role: in.Body.Role, Provider: in.Body.Provider, Disabled: in.Body.Disabled}
 	u, version, err = company.ChangeUser(ctx, d.store(ctx), web.Tenant(ctx), u, version, change, d.Now())
 	if err != nil {
-		return nil, err
+		return nil, in.Overtaken(err)
 	}
 	return &userOutput{ETag: web.ETag(userRevision(u, version)), Body: u}, nil
 }
@@ -151,7 +151,7 @@ func (d Deps) removeUser(ctx context.Context, in *UserChangeInput) (*struct{}, e
 	if err != nil {
 		return nil, err
 	}
-	return nil, company.RemoveUser(ctx, d.store(ctx), web.Tenant(ctx), u, version, d.Now())
+	return nil, in.Overtaken(company.RemoveUser(ctx, d.store(ctx), web.Tenant(ctx), u, version, d.Now()))
 }
 
 // toChange reads a user whom the caller may change, at the version of If-Match.

@@ -73,7 +73,11 @@ func TestUsers(t *testing.T) {
 	if got, want := []string{string(changed.Role), changed.Name, string(changed.State)}, []string{"operator", "Mia", "active"}; !cmp.Equal(got, want) {
 		t.Errorf("role, name and state = %q, want %q", got, want)
 	}
-	h.Do("PATCH", one, h.A.Token, object{"name": "M"}, "If-Match", etag).WantProblem(412, "stale")
+	stale := h.Do("PATCH", one, h.A.Token, object{"name": "M"}, "If-Match", etag)
+	stale.WantProblem(412, "stale")
+	if got, want := stale.Header.Get("ETag"), update.Header.Get("ETag"); got != want {
+		t.Errorf("ETag of the refusal = %s, want %s", got, want)
+	}
 	h.Do("DELETE", one, h.A.Token, nil, "If-Match", etag).WantProblem(412, "stale")
 	if got := emails(h); !cmp.Equal(got, []string{h.A.Email, "mia@acme.test"}) {
 		t.Errorf("users = %q, want both", got)

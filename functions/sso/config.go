@@ -3,8 +3,8 @@ package sso
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
-	"strconv"
 	"time"
 
 	"orgops/shared/base/fault"
@@ -75,14 +75,21 @@ func (d Deps) getConfig(ctx context.Context, in *web.IfNoneMatch) (*web.Tagged[S
 	if version == 0 {
 		return nil, errNone()
 	}
-	etag := web.ETag(revision(version))
+	etag := web.ETag(revision(config, version))
 	if in.Matches(etag) {
 		return web.NotModified[SignOn](etag), nil
 	}
 	return web.WithETag(etag, d.show(c.ID(), config)), nil
 }
 
-func revision(version int64) string { return strconv.FormatInt(version, 10) }
+// revision identifies one version of the configuration: "" if there is none. It includes the time, because a configuration
+// that follows a deleted one counts its versions from 1 again.
+func revision(config sso.Config, version int64) string {
+	if version == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%d-%x", version, config.UpdatedAt.UnixMilli())
+}
 
 func errNone() error {
 	return fault.New(fault.NotFound, "there is no such company, or it has no single sign-on")
@@ -120,7 +127,7 @@ func nonNil(list []string) []string {
 }
 
 type putInput struct {
-	web.IfMatch
+	web.Creation
 	Body SignOnRequest
 }
 
@@ -137,7 +144,7 @@ func (d Deps) putConfig(ctx context.Context, in *putInput) (*configOutput, error
 	if err != nil {
 		return nil, err
 	}
-	if err := in.Check(current(version)); err != nil {
+	if err := in.Check(revision(was, version)); err != nil {
 		return nil, err
 	}
 	config, err := d.accept(ctx, in.Body)
@@ -151,17 +158,9 @@ func (d Deps) putConfig(ctx context.Context, in *putInput) (*configOutput, error
 	}
 	ops = append(ops, c.Save(sso.Key, sso.Entity, version, config).Quietly())
 	if err := c.Commit(ctx, ops...); err != nil {
-		return nil, stale(err)
+		return nil, in.Overtaken(stale(err))
 	}
-	return &configOutput{ETag: web.ETag(revision(version + 1)), Body: d.show(c.ID(), config)}, nil
-}
-
-// current returns the version for If-Match: "" if there is no configuration.
-func current(version int64) string {
-	if version == 0 {
-		return ""
-	}
-	return revision(version)
+	return &configOutput{ETag: web.ETag(revision(config, version+1)), Body: d.show(c.ID(), config)}, nil
 }
 
 func stale(err error) error {
@@ -188,14 +187,14 @@ func (d Deps) deleteConfig(ctx context.Context, in *web.IfMatch) (*struct{}, err
 	if err := sso.CheckPlan(ctx, c); err != nil {
 		return nil, err
 	}
-	_, version, err := sso.Load(ctx, c)
+	config, version, err := sso.Load(ctx, c)
 	if err != nil {
 		return nil, err
 	}
 	if version == 0 {
 		return nil, errNone()
 	}
-	if err := in.Check(current(version)); err != nil {
+	if err := in.Check(revision(config, version)); err != nil {
 		return nil, err
 	}
 	ops := []store.Op{c.Delete(sso.Key, sso.Entity, version).Quietly()}

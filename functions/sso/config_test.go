@@ -47,7 +47,12 @@ func TestConfig(t *testing.T) {
 		t.Errorf("default role = %q, want member", shown.Roles.Default)
 	}
 	s.Do("GET", s.path(), s.A.Token, nil, "If-None-Match", got.Header.Get("ETag")).Want(304)
-	s.Do("PUT", s.path(), s.A.Token, configOf(p), "If-Match", `"7"`).WantProblem(412, "stale")
+	stale := s.Do("PUT", s.path(), s.A.Token, configOf(p), "If-Match", `"7"`)
+	stale.WantProblem(412, "stale")
+	if tag := stale.Header.Get("ETag"); tag != got.Header.Get("ETag") {
+		t.Errorf("ETag of the refusal = %s, want %s", tag, got.Header.Get("ETag"))
+	}
+	s.Do("PUT", s.path(), s.A.Token, configOf(p), "If-None-Match", "*").WantProblem(412, "already-exists")
 	page, err := store.For(s.Store, s.A.ID).Query(t.Context(), store.Query{})
 	errtest.Must(t, err)
 	for _, item := range page.Items {

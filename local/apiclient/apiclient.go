@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/netip"
 	"net/url"
@@ -86,7 +87,7 @@ func (c *Client) login(ctx context.Context, expired string) (token string, err e
 		CompanyID   string `json:"company_id"`
 	}
 	credentials := map[string]string{"email": c.account.Email, "password": c.account.Password}
-	if err := c.send(ctx, http.MethodPost, "/auth/login", "", credentials, &session); err != nil {
+	if err := c.send(ctx, http.MethodPost, "/auth/login", "", nil, credentials, &session); err != nil {
 		return "", fmt.Errorf("log in as %s: %w", c.account.Email, err)
 	}
 	c.token, c.company = session.AccessToken, session.CompanyID
@@ -96,11 +97,20 @@ func (c *Client) login(ctx context.Context, expired string) (token string, err e
 // Do calls an operation of the company: path follows /companies/{companyId}. It decodes the answer into out unless out is
 // nil. An answer other than 2xx is a *Problem. A token that has expired is renewed once.
 func (c *Client) Do(ctx context.Context, method, path string, in, out any) error {
+	return c.authorized(ctx, method, path, nil, in, out)
+}
+
+// Create posts what must not exist yet. If it exists, the service replaces nothing, and Create returns a *Problem with 412.
+func (c *Client) Create(ctx context.Context, path string, in, out any) error {
+	return c.authorized(ctx, http.MethodPost, path, http.Header{"If-None-Match": {"*"}}, in, out)
+}
+
+func (c *Client) authorized(ctx context.Context, method, path string, header http.Header, in, out any) error {
 	c.mu.Lock()
 	token := c.token
 	c.mu.Unlock()
 	for renewed := false; ; renewed = true {
-		err := c.send(ctx, method, "/companies/"+c.Company()+path, token, in, out)
+		err := c.send(ctx, method, "/companies/"+c.Company()+path, token, header, in, out)
 		var p *Problem
 		if renewed || !errors.As(err, &p) || p.Status != http.StatusUnauthorized {
 			return err
@@ -122,7 +132,7 @@ func (c *Client) Inbound(ctx context.Context, provider string, header http.Heade
 	return c.do(req, out)
 }
 
-func (c *Client) send(ctx context.Context, method, path, token string, in, out any) error {
+func (c *Client) send(ctx context.Context, method, path, token string, header http.Header, in, out any) error {
 	var body io.Reader
 	if in != nil {
 		text, err := json.Marshal(in)
@@ -135,6 +145,7 @@ func (c *Client) send(ctx context.Context, method, path, token string, in, out a
 	if err != nil {
 		return err
 	}
+	maps.Copy(req.Header, header)
 	if in != nil {
 		req.Header.Set("Content-Type", "application/json")
 	}

@@ -123,7 +123,7 @@ func open(ctx context.Context, api *apiclient.Client, o Options) (*session, erro
 	var configured struct {
 		CreatedAt time.Time `json:"createdAt"`
 	}
-	err = api.Do(ctx, http.MethodPost, "/integrations/"+s.provider, map[string]any{
+	err = api.Create(ctx, "/integrations/"+s.provider, map[string]any{
 		"url": nowhere, "events": s.Events, "signingSecret": s.Secret, "permissions": []string{"event.deliver"},
 		"description": "A session of orgops listen. It removes this endpoint when it ends.",
 	}, &configured)

@@ -474,3 +474,28 @@ func TestTrigger_Refused(t *testing.T) {
 		t.Errorf("trigger under a policy that forbids it: %q, want %q in it", got, want)
 	}
 }
+
+// TestTrigger_Other leaves a founder's own endpoint alone that has the name of trigger's.
+func TestTrigger_Other(t *testing.T) {
+	t.Parallel()
+	s := servicetest.Start(t)
+	d := develop(t, s, s.URL)
+	own := map[string]any{"url": "https://example.com/hooks", "events": []string{"memory.*"}}
+	const at = "/integrations/webhook-trigger"
+	errtest.Must(t, d.api.Do(t.Context(), "POST", at, own, nil))
+	version := func() (shown struct{ Version int64 }) {
+		errtest.Must(t, d.api.Do(t.Context(), "GET", at, nil, &shown))
+		return shown
+	}
+	before := version()
+	_, err := d.trigger("memory.created")
+	if got, want := errtest.Message(err), "sends to https://example.com/hooks"; !strings.Contains(got, want) {
+		t.Errorf("trigger: %q, want %q in it", got, want)
+	}
+	if after := version(); after != before {
+		t.Errorf("the endpoint has version %d after trigger, want %d", after.Version, before.Version)
+	}
+	if got := apiclient.StatusOf(d.api.Create(t.Context(), at, own, nil)); got != http.StatusPreconditionFailed {
+		t.Errorf("a creation of what exists is answered %d, want 412", got)
+	}
+}

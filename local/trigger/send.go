@@ -42,14 +42,18 @@ func newSender(ctx context.Context, api *apiclient.Client) (*sender, error) {
 	const at = "/integrations/" + provider
 	var found struct {
 		State string `json:"state"`
+		URL   string `json:"url"`
 	}
 	err = api.Do(ctx, http.MethodGet, at, nil, &found)
-	if apiclient.StatusOf(err) == http.StatusNotFound {
-		err = api.Do(ctx, http.MethodPost, at, map[string]any{
+	switch {
+	case apiclient.StatusOf(err) == http.StatusNotFound:
+		err = api.Create(ctx, at, map[string]any{
 			"url": nowhere, "events": []string{"timeline.*"}, "signingSecret": secret, "description": "Receives what orgops trigger sends.",
 			"permissions": []string{"inbound.receive", "memory.upsert", "goal.update", "timeline.note"},
 		}, &found)
-	} else if err == nil {
+	case err == nil && found.URL != nowhere:
+		return nil, fmt.Errorf("the endpoint %s sends to %s, so orgops trigger did not make it and does not change its secret; give that endpoint another name first", provider, found.URL)
+	case err == nil:
 		err = api.Do(ctx, http.MethodPost, at+"/secret", map[string]any{"signingSecret": secret, "graceSeconds": secretGrace}, nil)
 	}
 	if err != nil {

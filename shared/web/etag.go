@@ -4,10 +4,12 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"net/http"
 	"strings"
 
 	"orgops/shared/base/fault"
+	"orgops/shared/storage/store"
 )
 
 // IfNoneMatch reads the If-None-Match header. Embed it in the input of a route whose answer has an ETag.
@@ -110,14 +112,72 @@ func (in IfMatch) Check(version string) error {
 	if strings.TrimSpace(in.IfMatch) == "" {
 		return nil
 	}
-	current := func(tag string, weak bool) bool {
-		named, _, _ := strings.Cut(tag, ".")
-		return !weak && named == version
-	}
-	if version != "" && listed(in.IfMatch, current) {
+	strong := func(tag string, weak bool) bool { return !weak && belongs(tag, version) }
+	if version != "" && listed(in.IfMatch, strong) {
 		return nil
 	}
-	return fault.New(fault.Stale, "the resource changed since you read it; read it again and retry with its new ETag")
+	return stale(version)
+}
+
+// Overtaken returns the error of a failed commit. If the caller named a version and another write came between the check and
+// the commit, it returns Stale, as Check would have.
+func (in IfMatch) Overtaken(err error) error {
+	if in.IfMatch != "" && errors.Is(err, store.ErrConflict) {
+		return stale("")
+	}
+	return err
+}
+
+func stale(version string) error {
+	f := fault.New(fault.Stale, "the resource changed since you read it; read it again and retry with its new ETag")
+	f.Current = currentTag(version)
+	return f
+}
+
+func currentTag(version string) string {
+	if version == "" {
+		return ""
+	}
+	return ETag(version)
+}
+
+// belongs reports whether the text of an ETag belongs to a version, as Check explains.
+func belongs(tag, version string) bool {
+	named, _, _ := strings.Cut(tag, ".")
+	return named == version
+}
+
+// Creation reads If-Match and If-None-Match (RFC 9110 §13.1). Embed it in the input of a write that creates a resource or
+// replaces it.
+type Creation struct {
+	IfMatch
+	IfNoneMatch string `header:"If-None-Match" maxLength:"2048" doc:"*: create only; 412 if the resource exists, and nothing is replaced" example:"*"`
+}
+
+// Check returns nil if the write may be made to a resource of the version. A version of "" means that there is no resource.
+func (in Creation) Check(version string) error {
+	if err := in.IfMatch.Check(version); err != nil || version == "" {
+		return err
+	}
+	if listed(in.IfNoneMatch, func(tag string, _ bool) bool { return belongs(tag, version) }) {
+		return exists(version)
+	}
+	return nil
+}
+
+// Overtaken returns the error of a failed commit: Exists or Stale if another write came between the check and the commit, as
+// Check would have.
+func (in Creation) Overtaken(err error) error {
+	if in.IfNoneMatch != "" && errors.Is(err, store.ErrConflict) {
+		return exists("")
+	}
+	return in.IfMatch.Overtaken(err)
+}
+
+func exists(version string) error {
+	f := fault.New(fault.Exists, "there is one already, and nothing was replaced; choose another name, or send the ETag of what exists as If-Match to replace it")
+	f.Current = currentTag(version)
+	return f
 }
 
 // listed reports whether a list of entity tags is "*", or has a tag that matches. matches gets the text between the quotes,

@@ -14,7 +14,7 @@ type problemKind struct {
 
 // problemKinds returns the table of all kinds. If several kinds have the same status, the document shows the first. The
 // table is an array, so that reading it for an answer allocates nothing.
-func problemKinds() [20]problemKind {
+func problemKinds() [21]problemKind {
 	return [...]problemKind{
 		{kind: fault.Malformed, status: 400, title: "Malformed request", meaning: "The request cannot be read: its body is not JSON, its path holds a broken escape, or a header has the wrong form.",
 			remedy: "Correct the form of the request that detail names.", example: "the body is not JSON"},
@@ -42,6 +42,8 @@ func problemKinds() [20]problemKind {
 			remedy: "Read the approval to see how it ended. If the action is still wanted, its source has to ask for it again.", example: "the approval is approved; it can be decided once, within 24 hours"},
 		{kind: fault.Stale, status: 412, title: "Changed since it was read", meaning: "The resource no longer has the entity tag of If-Match.",
 			remedy: "Read the resource again, and repeat with its new ETag.", example: "the resource has changed; read it again"},
+		{kind: fault.Exists, status: 412, title: "Already exists", meaning: "If-None-Match asked to create the resource, and it exists. Nothing was replaced.",
+			remedy: "Choose another name. To replace the resource, send its ETag as If-Match.", example: "there is one already; nothing was replaced"},
 		{kind: fault.TooLarge, status: 413, title: "Too large", meaning: "The body is larger than the operation takes.",
 			remedy: "Send less: a body has at most 1 MiB.", example: "a body has at most 1048576 bytes"},
 		{kind: fault.UnsupportedMediaType, status: 415, title: "Unsupported media type", meaning: "The body is not of a media type that the operation takes.",

@@ -111,7 +111,7 @@ func document(op *huma.Operation, schemas huma.Registry) {
 	if hasHeader(op, "If-Match") {
 		statuses = append(statuses, 412)
 	}
-	if hasHeader(op, "If-None-Match") {
+	if hasHeader(op, "If-None-Match") && op.Method == http.MethodGet {
 		op.Responses["304"] = &huma.Response{Description: "Not Modified: the caller holds the current version"}
 	}
 	never, _ := op.Metadata[neverMark].([]int)
@@ -236,7 +236,11 @@ func addPathParams(op *huma.Operation) {
 }
 
 func problemResponse(status int, schemas huma.Registry) *huma.Response {
-	return &huma.Response{Description: http.StatusText(status), Content: problemContent(schemas)}
+	r := &huma.Response{Description: http.StatusText(status), Content: problemContent(schemas)}
+	if status == http.StatusPreconditionFailed {
+		r.Headers = map[string]*huma.Param{"ETag": {Description: "The version that there is, if there is one", Schema: &huma.Schema{Type: huma.TypeString}}}
+	}
+	return r
 }
 
 func problemContent(schemas huma.Registry) map[string]*huma.MediaType {

@@ -65,6 +65,9 @@ func problemOf(req *request, err error, h http.Header) *Problem {
 			req.cause = err
 		}
 	}
+	if f.Current != "" {
+		h.Set("ETag", f.Current)
+	}
 	after := f.RetryAfter
 	if after == 0 && f.Kind == fault.Unavailable {
 		after = retryAfter

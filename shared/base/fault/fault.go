@@ -30,6 +30,7 @@ const (
 	SyncRunning                      // 409: a sync of this provider is running
 	ApprovalDecided                  // 409: the approval was decided before, or has expired
 	Stale                            // 412: If-Match does not match
+	Exists                           // 412: If-None-Match asked to replace nothing
 	TooLarge                         // 413
 	UnsupportedMediaType             // 415
 	Invalid                          // 422: every problem at once
@@ -41,7 +42,7 @@ const (
 //nolint:gochecknoglobals // Go has no constant arrays
 var names = [...]string{
 	"internal", "malformed", "unauthenticated", "forbidden", "insufficient-scope", "denied-by-policy", "plan-required", "suspended", "not-found",
-	"method-not-allowed", "conflict", "sync-running", "approval-decided", "stale", "too-large", "unsupported-media-type", "invalid",
+	"method-not-allowed", "conflict", "sync-running", "approval-decided", "stale", "already-exists", "too-large", "unsupported-media-type", "invalid",
 	"precondition-required", "quota-exceeded", "unavailable",
 }
 
@@ -66,6 +67,7 @@ type Error struct {
 	Problems   []FieldError
 	RetryAfter time.Duration // for QuotaExceeded and Unavailable; 0: not stated
 	Decision   string        // for DeniedByPolicy: id of the policy engine's decision
+	Current    string        // for Stale and Exists: the entity tag of the version that there is; "": there is none
 	cause      error
 }
 
