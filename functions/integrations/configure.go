@@ -120,6 +120,9 @@ func (d Deps) configureIntegration(ctx context.Context, in *configureInput) (*co
 	if err != nil {
 		return nil, err
 	}
+	if err := checkWidening(ctx, conn, old, request, permissions); err != nil {
+		return nil, err
+	}
 	change := configuration{
 		Deps: d, permissions: permissions, company: c, conn: conn, provider: in.Provider, config: config, secret: secrets[secretField],
 		by: web.CallerOf(ctx).UserID, now: d.Now().UTC(),

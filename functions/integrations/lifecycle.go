@@ -48,23 +48,26 @@ func removal(ctx context.Context, c store.Company, key, entity string) (op store
 }
 
 func (d Deps) enableIntegration(ctx context.Context, in *ChangeInput) (*changedOutput, error) {
-	return d.change(ctx, *in, func(i *integration.Integration) bool {
+	return d.change(ctx, *in, func(i *integration.Integration) (bool, error) {
+		if err := checkEnabling(ctx, *i); err != nil {
+			return false, err
+		}
 		was := i.Enabled
 		i.Enabled, i.Disabled = true, nil
-		return !was || i.Schedule != nil && i.Schedule.PausedAt != nil
+		return !was || i.Schedule != nil && i.Schedule.PausedAt != nil, nil
 	})
 }
 
 func (d Deps) disableIntegration(ctx context.Context, in *ChangeInput) (*changedOutput, error) {
-	return d.change(ctx, *in, func(i *integration.Integration) bool {
+	return d.change(ctx, *in, func(i *integration.Integration) (bool, error) {
 		was := i.Enabled
 		i.Disable(integration.DisabledManually, d.Now().UTC())
-		return was
+		return was, nil
 	})
 }
 
 // change edits and writes an integration. It writes nothing if edit returns false.
-func (d Deps) change(ctx context.Context, in ChangeInput, edit func(*integration.Integration) bool) (*changedOutput, error) {
+func (d Deps) change(ctx context.Context, in ChangeInput, edit func(*integration.Integration) (bool, error)) (*changedOutput, error) {
 	stored, err := d.load(ctx, in.Provider)
 	if err != nil {
 		return nil, err
@@ -73,7 +76,11 @@ func (d Deps) change(ctx context.Context, in ChangeInput, edit func(*integration
 		return nil, err
 	}
 	i := stored.Integration
-	if !edit(&i) {
+	changed, err := edit(&i)
+	if err != nil {
+		return nil, err
+	}
+	if !changed {
 		return d.answer(ctx, stored)
 	}
 	i.UpdatedAt = d.Now().UTC()

@@ -12,6 +12,7 @@ import (
 type field struct {
 	WriteOnly bool  `json:"writeOnly"`
 	Certified *bool `json:"x-certified"`
+	Widens    *bool `json:"x-widens"`
 }
 
 // Split splits a configuration request into the configuration to store, in canonical form, and the secrets by field name.

@@ -25,13 +25,13 @@ const schemaFormat = `{
       "title": "Description",
       "description": "A note on the endpoint's purpose.",
       "type": "string", "maxLength": 500,
-      "x-certified": false
+      "x-certified": false, "x-widens": false
     },
     "signingSecret": {
       "title": "Signing secret",
       "description": "whsec_ and the base64 of 24 to 64 bytes. If the field is missing, the service generates a secret and shows it once.",
       "type": "string", "minLength": 38, "maxLength": 94, "pattern": "^whsec_[A-Za-z0-9+/]+={0,2}$",
-      "writeOnly": true
+      "writeOnly": true, "x-widens": false
     },
     "headers": {
       "title": "Headers",
@@ -44,13 +44,13 @@ const schemaFormat = `{
       "title": "Rate limit",
       "description": "Maximum number of attempts a second.",
       "type": "integer", "minimum": 1, "maximum": 1000,
-      "x-certified": false
+      "x-certified": false, "x-widens": false
     },
     "ordered": {
       "title": "Ordered",
       "description": "Off by default. If on, the events about one record are sent in the order of its changes. An event then waits until the one before it has arrived or was given up, and each takes about a second longer. It does not wait for an event that is held, while the endpoint is sandboxed or disabled or more than 1,000 wait: a held event comes after those that were sent meanwhile. A change of this setting applies to later events.",
       "type": "boolean",
-      "x-certified": false
+      "x-certified": false, "x-widens": false
     }
   },
   "examples": [

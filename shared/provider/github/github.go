@@ -126,7 +126,7 @@ const schema = `{
       "title": "Webhook secret",
       "description": "The same secret as in the webhook's settings at GitHub. Without it, no delivery is accepted.",
       "type": "string", "minLength": 8, "maxLength": 256, "pattern": "^[ -~]+$",
-      "writeOnly": true
+      "writeOnly": true, "x-widens": false
     }
   },
   "examples": [

@@ -102,7 +102,7 @@ const schema = `{
       "title": "Webhook secret",
       "description": "The signing secret that Linear shows on the webhook's page. Without it, no delivery is accepted.",
       "type": "string", "minLength": 8, "maxLength": 256, "pattern": "^[ -~]+$",
-      "writeOnly": true
+      "writeOnly": true, "x-widens": false
     }
   },
   "examples": [
