@@ -22,7 +22,7 @@ func (d Deps) acceptInvitation(ctx context.Context, in *invitationInput) (*login
 		web.Identify(ctx, store.For(d.Store, c.ID()), web.Caller{UserID: u.ID, Company: c.ID(), Role: string(u.Role)})
 		web.Affects(ctx, "operations/users/"+u.ID)
 	}
-	login, err := company.Accept(ctx, web.Recorded(ctx, d.Store), d.Hasher, in.Body.Token, in.Body.Password, identify)
+	login, err := company.Accept(ctx, web.Recorded(ctx, d.Store), d.Hasher, in.Body.Token, in.Body.Password, d.Now(), identify)
 	if err != nil {
 		return nil, err
 	}

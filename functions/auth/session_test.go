@@ -130,7 +130,7 @@ func TestSignOut_SameSecond(t *testing.T) {
 // invite stores an invitation to company A and returns it.
 func invite(t *testing.T, h *webtest.Harness, email string, role user.Role, now time.Time) company.Invited {
 	t.Helper()
-	invited, err := company.NewInvitation(h.A.ID, company.NewUser{Email: email, Name: "Mia Moss", Role: role}, now)
+	invited, err := company.NewInvitation(h.A.ID, "", company.NewUser{Email: email, Name: "Mia Moss", Role: role}, now)
 	errtest.Must(t, err)
 	errtest.Must(t, company.Invite(t.Context(), h.Store, store.For(h.Store, h.A.ID), invited))
 	return invited

@@ -77,7 +77,9 @@ func waiting(t *testing.T, action executive.Action, input map[string]any) (s *se
 	s = setup(t)
 	s.sources()
 	s.govern(askFirst)
-	path = s.certified(s.draft(executive.Actions()...))
+	d := s.draft(executive.Actions()...)
+	d.Owner = "third-founder"
+	path = s.certified(d)
 	return s, path, s.asks(path, "a", action, input)
 }
 
@@ -193,10 +195,10 @@ func TestPending_Denied(t *testing.T) {
 		"another forbid": func(s *service) { s.govern(askFirst, frozen) },
 		"a disabled owner": func(s *service) {
 			var u user.User
-			item, err := s.company().Get(t.Context(), user.Key(s.A.UserID), &u)
+			item, err := s.company().Get(t.Context(), user.Key("third-founder"), &u)
 			errtest.Must(t, err)
 			u.State = user.Disabled
-			errtest.Must(t, s.company().Commit(t.Context(), s.company().Replace(user.Key(s.A.UserID), user.Entity, item.Version, u)))
+			errtest.Must(t, s.company().Commit(t.Context(), s.company().Replace(user.Key("third-founder"), user.Entity, item.Version, u)))
 		},
 		"a deleted executive": func(s *service) { s.do("DELETE", "/"+executive.IDOf("Chief of Staff"), nil).Want(204) },
 	} {

@@ -13,7 +13,7 @@ import (
 type actionsInput struct {
 	ExecutiveInput
 	web.PageQuery
-	State string `query:"state" enum:"proposed,pending,done,denied,rejected,expired" doc:"only actions in this state"`
+	State string `query:"state" enum:"proposed,pending,done,denied,rejected,expired,withdrawn" doc:"only actions in this state"`
 }
 
 // listActions lists an executive's actions, even if the executive has been deleted.

@@ -10,6 +10,7 @@ import (
 	"orgops/shared/domain/executive"
 	"orgops/shared/domain/policy"
 	"orgops/shared/domain/timeline"
+	"orgops/shared/domain/user"
 	"orgops/shared/provider/catalog"
 	"orgops/shared/provider/policyengine"
 	"orgops/shared/run/boot"
@@ -40,6 +41,10 @@ func setupWith(t testing.TB, engine policy.Engine) *service {
 	t.Helper()
 	s := &service{Harness: webtest.New(t), t: t, clock: clocktest.At(time.Now().UTC().Truncate(time.Millisecond))}
 	s.faulty = &worktest.Store{Store: s.Store}
+	for _, name := range []string{"another-founder", "third-founder"} {
+		u := user.User{ID: name, Email: name + "@acme.test", Role: user.Founder, State: user.Active, CreatedAt: s.clock.Now().Add(-time.Hour)}
+		errtest.Must(t, s.company().Commit(t.Context(), s.company().Create(user.Key(u.ID), user.Entity, u).Quietly()))
+	}
 	s.serve(engine, false)
 	return s
 }

@@ -24,16 +24,20 @@ func (d Deps) registerApprovals(api huma.API) {
 		http.StatusOK, user.ScopeOperationsRead), d.getApproval)
 	web.Register(api, operation(http.MethodPost, one+"/approve", "approve-action", "Approve an action",
 		"Asks the current policies again. If they permit the action now, it is carried out in the commit that uses the approval. "+
-			"If not, the approval is used all the same, and the answer has the decision. Who asked for the action cannot approve it.",
+			"If not, the approval is used all the same, and the answer has the decision. It takes another person than the one who asked, "+
+			"whose role is older than the request.",
 		http.StatusOK, user.ScopeOperationsWrite), d.approve)
 	web.Register(api, operation(http.MethodPost, one+"/reject", "reject-action", "Reject an action",
 		"The action is not carried out. For the rest of the 24 hours, the same action is refused without another approval.",
 		http.StatusOK, user.ScopeOperationsWrite), d.reject)
+	web.Register(api, operation(http.MethodPost, one+"/withdraw", "withdraw-approval", "Withdraw an approval",
+		"Takes back a request that the own user made. The same action may be asked for again at once.",
+		http.StatusOK, user.ScopeOperationsWrite), d.withdraw)
 }
 
 type approvalsInput struct {
 	web.PageQuery
-	State string `query:"state" enum:"pending,approved,rejected,expired" doc:"only approvals in this state"`
+	State string `query:"state" enum:"pending,approved,rejected,expired,withdrawn" doc:"only approvals in this state"`
 }
 
 // listApprovals lists the approvals that were asked for.
@@ -68,19 +72,13 @@ func loadApproval(ctx context.Context, c store.Company, approvalID string) (appr
 	return a, item.Version, store.Fault(err, "unknown approval")
 }
 
-// open reads an approval that the caller may decide.
+// open reads an approval that can be decided.
 func (d Deps) open(ctx context.Context, approvalID string) (approval.Approval, int64, error) {
 	a, version, err := loadApproval(ctx, web.Tenant(ctx), approvalID)
-	if err != nil {
-		return a, 0, err
+	if err == nil && !a.IsPending(d.Now()) {
+		err = fault.Newf(fault.ApprovalDecided, "the approval is %s; it can be decided once, within 24 hours", a.AsOf(d.Now()).State)
 	}
-	if !a.IsPending(d.Now()) {
-		return a, 0, fault.Newf(fault.ApprovalDecided, "the approval is %s; it can be decided once, within 24 hours", a.AsOf(d.Now()).State)
-	}
-	if caller := web.CallerOf(ctx); a.RequestedBy == (timeline.Reference{Type: "user", ID: caller.UserID}) {
-		return a, 0, fault.New(fault.Forbidden, "you asked for this action; another user has to decide")
-	}
-	return a, version, nil
+	return a, version, err
 }
 
 func (d Deps) answer(ctx context.Context) approval.Answer {
@@ -88,7 +86,8 @@ func (d Deps) answer(ctx context.Context) approval.Answer {
 }
 
 // settle ends an approval: decide says how, and which other writes belong to the end. If another write changes something that
-// the end depends on, settle decides again from the new state. So of concurrent answers one takes effect.
+// the end depends on, such as a right of a person who takes part, settle decides again from the new state. So of concurrent
+// answers one takes effect.
 func (d Deps) settle(ctx context.Context, approvalID string, decide func(approval.Approval) (approval.Approval, []store.Op, error)) (approval.Approval, error) {
 	const maxTries = 8
 	c := web.Tenant(ctx)
@@ -117,7 +116,19 @@ func (d Deps) settle(ctx context.Context, approvalID string, decide func(approva
 
 func (d Deps) reject(ctx context.Context, in *approvalInput) (*approvalOutput, error) {
 	ended, err := d.settle(ctx, in.ApprovalID, func(a approval.Approval) (approval.Approval, []store.Op, error) {
-		return a.End(approval.Rejected, d.answer(ctx)), nil, nil
+		parts, err := decider(ctx, a)
+		return a.End(approval.Rejected, d.answer(ctx)), parts.unchanged, err
+	})
+	return &approvalOutput{ended}, err
+}
+
+// withdraw ends an approval that the caller asked for.
+func (d Deps) withdraw(ctx context.Context, in *approvalInput) (*approvalOutput, error) {
+	ended, err := d.settle(ctx, in.ApprovalID, func(a approval.Approval) (approval.Approval, []store.Op, error) {
+		if a.RequestedBy != (timeline.Reference{Type: user.Entity, ID: web.CallerOf(ctx).UserID}) {
+			return a, nil, fault.New(fault.Forbidden, "only the user who asked for the action can withdraw it; reject it instead")
+		}
+		return a.End(approval.Withdrawn, d.answer(ctx)), nil, nil
 	})
 	return &approvalOutput{ended}, err
 }
@@ -135,6 +146,10 @@ type approvedOutput struct{ Body ApprovedAction }
 func (d Deps) approve(ctx context.Context, in *approvalInput) (*approvedOutput, error) {
 	out := &approvedOutput{}
 	ended, err := d.settle(ctx, in.ApprovalID, func(a approval.Approval) (approval.Approval, []store.Op, error) {
+		unchanged, err := approver(ctx, a)
+		if err != nil {
+			return a, nil, err
+		}
 		planned, ops, err := d.carryOut(ctx, a)
 		if err != nil {
 			return a, nil, err
@@ -142,7 +157,7 @@ func (d Deps) approve(ctx context.Context, in *approvalInput) (*approvedOutput, 
 		answer := d.answer(ctx)
 		answer.DecisionID, answer.Verdict, answer.Outcome = planned.Decision.ID, planned.Decision.Verdict, string(planned.Outcome)
 		out.Body.Decision = planned.Decision
-		return a.End(approval.Approved, answer), ops, nil
+		return a.End(approval.Approved, answer), append(ops, unchanged...), nil
 	})
 	out.Body.Approval = ended
 	return out, err

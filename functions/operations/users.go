@@ -69,7 +69,7 @@ func (d Deps) inviteUser(ctx context.Context, in *struct{ Body UserInvite }) (*i
 		return nil, err
 	}
 	c := web.Tenant(ctx)
-	invited, err := company.NewInvitation(c.ID(), company.NewUser{
+	invited, err := company.NewInvitation(c.ID(), web.CallerOf(ctx).UserID, company.NewUser{
 		Email: in.Body.Email, Name: in.Body.Name, Role: in.Body.Role, Provider: in.Body.Provider,
 	}, d.Now())
 	if err != nil {

@@ -76,6 +76,7 @@ S POST   ./memory/sync/{provider}                        memory:write          2
   GET    ./operations/approvals                          operations:read       200
   POST   ./operations/approvals/{approvalId}/approve     operations:write      200
   POST   ./operations/approvals/{approvalId}/reject      operations:write      200
+  POST   ./operations/approvals/{approvalId}/withdraw    operations:write      200
   GET    ./operations/users                              operations:write      200
   POST   ./operations/users                              operations:write      201
   PATCH  ./operations/users/{userId}                     operations:write      200

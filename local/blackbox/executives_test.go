@@ -9,6 +9,7 @@ import (
 // over the quota of the day.
 func executives(j *journey) {
 	j.login()
+	operator := j.colleague("operator") // whose role is older than what is asked
 	var founder struct{ Items []struct{ ID string } }
 	j.peek(get(j.at("/operations/users"))).json(&founder)
 	j.do("an approval for notes about the office", call(http.MethodPut, j.at("/operations/policies"), object{"policies": []object{{
@@ -41,7 +42,6 @@ func executives(j *journey) {
 	j.do("a note that needs an approval", ask("timeline.note", object{"title": "The office moves", "subject": "office"})).json(&waits)
 	approval := j.at("/operations/approvals/" + waits.ApprovalID)
 	j.do("who asked approves", post(approval+"/approve", nil))
-	operator := j.colleague("operator")
 	j.do("another user approves", post(approval+"/approve", nil).bearing("operator", operator))
 	j.do("the action is done", get(actions+"/"+waits.ID))
 	j.do("what is rejected", ask("timeline.note", object{"title": "The office stays", "subject": "office"})).json(&waits)

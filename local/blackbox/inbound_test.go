@@ -9,6 +9,7 @@ import (
 // that follows reaches the subscriber, signed.
 func inbound(j *journey) {
 	j.login()
+	second := j.colleague("founder") // whose role is older than what is asked
 	j.do("an approval for salaries", j.salaries("webhook"))
 	r := j.endpoint("webhook", "hook", "memory.*", "goal.*", "integration.*", "timeline.*")
 	secret := r.secret
@@ -23,7 +24,7 @@ func inbound(j *journey) {
 	j.do("a note", j.inbound(secret, "n-1", []byte(`{"type":"timeline.note","data":{"title":"Moved office","subject":"office","details":{"floor":3}}}`)))
 	j.do("salaries wait for a founder", j.inbound(secret, "p-1", ticket(9, "Salaries")))
 	j.do("another delivery about the same salaries", j.inbound(secret, "p-2", ticket(9, "Salaries")))
-	j.do("a second founder approves", j.approval().bearing("second founder", j.colleague("founder")))
+	j.do("a second founder approves", j.approval().bearing("second founder", second))
 
 	body := ticket(2, "Refused")
 	j.do("a wrong signature", j.inbound(newSecret(), "x-1", body))

@@ -72,6 +72,7 @@ func (s *ticketServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // sync removes what the list no longer has, an unchanged list is not read again, and narrowed permissions deny what is new.
 func source(j *journey) {
 	j.login()
+	second := j.colleague("founder") // whose role is older than what is asked
 	tickets := &ticketServer{token: "swordfish"}
 	tickets.set([]string{"Printer", "Salaries"}, []string{"Heating"})
 	at := j.at("/integrations/http")
@@ -95,7 +96,7 @@ func source(j *journey) {
 	j.do("the memories", get(j.at("/memory")))
 	j.calm("all is folded in")
 	j.do("its health and its schedule", get(at))
-	j.approved()
+	j.approved(second)
 
 	tickets.set([]string{"Printer", "Heating"})
 	j.synced("one ticket is gone", object{"mode": "full"})
@@ -146,13 +147,12 @@ func (j *journey) approval() request {
 }
 
 // approved lets a second founder approve the ticket that waits, which a member cannot.
-func (j *journey) approved() {
+func (j *journey) approved(second string) {
 	j.t.Helper()
 	approve := j.approval()
 	member := j.address("member")
 	errtest.Must(j.t, j.target.addMember(j.t.Context(), j.company, member, password))
 	j.do("a member approves", approve.bearing("member", j.loginAs(member)))
-	second := j.colleague("founder")
 	j.do("a second founder approves", approve.bearing("second founder", second))
 	j.do("it is decided once", approve)
 	j.do("the ticket is stored", get(j.at("/memory")))

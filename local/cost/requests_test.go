@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"io"
 	"maps"
@@ -13,6 +14,7 @@ import (
 	"orgops/shared/domain/approval"
 	"orgops/shared/domain/recommendation"
 	"orgops/shared/domain/timeline"
+	"orgops/shared/domain/user"
 	"orgops/shared/testkit/errtest"
 	"orgops/shared/webhook/standardwebhooks"
 )
@@ -292,19 +294,25 @@ func policyRequests() map[string]func(*world) ask {
 		"list-approvals": get(approvals),
 		"get-approval":   func(w *world) ask { return get(approvals + "/" + w.wanted("1"))(w) },
 		"approve-action": func(w *world) ask { return post(approvals+"/"+w.wanted("2")+"/approve", "")(w) },
-		"reject-action":  func(w *world) ask { return post(approvals+"/"+w.wanted("3")+"/reject", "")(w) },
+		"withdraw-approval": func(w *world) ask {
+			return post(approvals+"/"+w.pending("4", timeline.Reference{Type: user.Entity, ID: w.founder})+"/withdraw", "")(w)
+		},
+		"reject-action": func(w *world) ask { return post(approvals+"/"+w.wanted("3")+"/reject", "")(w) },
 	}
 }
 
 // wanted stores the approval of a new memory and returns its id.
-func (w *world) wanted(externalID string) string {
+func (w *world) wanted(externalID string) string { return w.pending(externalID, timeline.Reference{}) }
+
+// pending stores an approval that by asked for, or the integration.
+func (w *world) pending(externalID string, by timeline.Reference) string {
 	payload, err := json.Marshal(map[string]any{"memory": map[string]string{
 		"externalId": externalID, "kind": "issue", "title": prose(1, titleSize), "body": prose(1, bodySize),
 	}})
 	errtest.Must(w.t, err)
 	d := w.decision(1)
-	d.ID, d.At, d.ActionDigest = id.New(), w.clock.Now(), externalID
-	a := approval.New(d, payload, prose(1, titleSize), d.Principal)
+	d.ID, d.At, d.ActionDigest = id.New(), w.clock.Now().Add(time.Second), externalID // later than the users
+	a := approval.New(d, payload, prose(1, titleSize), cmp.Or(by, d.Principal))
 	errtest.Must(w.t, w.tenant().Commit(w.t.Context(), a.Request(w.tenant(), 0)...))
 	return a.ID
 }

@@ -105,8 +105,9 @@ func steps() []step {
 		{"test-policies", units{gets: 2, read: 2}},
 		{"list-approvals", units{queries: 1, read: 1}},
 		{"get-approval", units{gets: 1, read: 1}},
-		{"approve-action", units{gets: 6, transactions: 1, read: 6, written: 14}},
-		{"reject-action", units{gets: 2, transactions: 1, read: 2, written: 6}},
+		{"approve-action", units{gets: 7, transactions: 1, read: 7, written: 16}},
+		{"withdraw-approval", units{gets: 2, transactions: 1, read: 2, written: 6}},
+		{"reject-action", units{gets: 3, transactions: 1, read: 3, written: 8}},
 
 		{"list-executives", units{queries: 1, read: 1}},
 		{"configure-executive", units{gets: 1, queries: 1, transactions: 1, read: 2, written: 4}},

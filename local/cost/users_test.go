@@ -36,7 +36,7 @@ func userRequests() map[string]func(*world) ask {
 			return w.as(ask{method: http.MethodDelete, path: "/operations/users/" + w.founder, status: http.StatusForbidden})
 		},
 		"accept-invitation": func(w *world) ask {
-			invited, err := company.NewInvitation(w.company, w.newUser(), w.clock.Now())
+			invited, err := company.NewInvitation(w.company, "", w.newUser(), w.clock.Now())
 			errtest.Must(w.t, err)
 			errtest.Must(w.t, company.Invite(w.t.Context(), w.table(mainTable), w.tenant(), invited))
 			return post("//auth/invitation", `{"token":"`+invited.Token+`","password":"`+pass+`"}`)(w)

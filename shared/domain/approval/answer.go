@@ -8,6 +8,7 @@ import (
 	"orgops/shared/base/fault"
 	"orgops/shared/domain/executive"
 	"orgops/shared/domain/timeline"
+	"orgops/shared/domain/user"
 	"orgops/shared/storage/store"
 )
 
@@ -42,7 +43,7 @@ func (a Approval) Settle(ctx context.Context, c store.Company, version int64) ([
 
 // endAction returns the write that ends the executive's action that waited for an approval which was not given.
 func (a Approval) endAction(ctx context.Context, c store.Company) ([]store.Op, error) {
-	state, ends := map[State]executive.Progress{Rejected: executive.Rejected, Expired: executive.Expired}[a.State]
+	state, ends := map[State]executive.Progress{Rejected: executive.Rejected, Expired: executive.Expired, Withdrawn: executive.Withdrawn}[a.State]
 	if !ends || a.ActionID == "" {
 		return nil, nil
 	}
@@ -67,6 +68,37 @@ func Expire(ctx context.Context, c store.Company, approvalID string, now time.Ti
 	if err != nil || a.State != Pending || a.IsPending(now) {
 		return nil, err
 	}
-	system := timeline.Reference{Type: "system", ID: "orgops"}
-	return a.End(Expired, Answer{At: now, By: system}).Settle(ctx, c, item.Version)
+	return a.End(Expired, Answer{At: now, By: system()}).Settle(ctx, c, item.Version)
+}
+
+func system() timeline.Reference { return timeline.Reference{Type: "system", ID: "orgops"} }
+
+// WithdrawAll returns the writes that end the pending approvals that a user asked for, with at most so many writes, the latest
+// approvals first.
+func WithdrawAll(ctx context.Context, c store.Company, userID string, now time.Time, most int) ([]store.Op, error) {
+	var ops []store.Op
+	for item, err := range c.Items(ctx, store.Query{Prefix: Prefix, Desc: true}) {
+		var a Approval
+		if err == nil {
+			err = item.Decode(&a)
+		}
+		if err != nil {
+			return nil, err
+		}
+		if !now.Before(a.ExpiresAt) { // and so are all earlier ones
+			break
+		}
+		if a.State != Pending || a.RequestedBy != (timeline.Reference{Type: user.Entity, ID: userID}) {
+			continue
+		}
+		end, err := a.End(Withdrawn, Answer{At: now.UTC(), By: system()}).Settle(ctx, c, item.Version)
+		if err != nil {
+			return nil, err
+		}
+		if len(ops)+len(end) > most {
+			break
+		}
+		ops = append(ops, end...)
+	}
+	return ops, nil
 }

@@ -35,12 +35,14 @@ const (
 	Approved State = "approved"
 	Rejected State = "rejected"
 	Expired  State = "expired" // no user decided in time
+	// Withdrawn: the one who asked took the request back, or lost the right to ask.
+	Withdrawn State = "withdrawn"
 )
 
 // Approval describes one approval, as stored and as the API shows it.
 type Approval struct {
 	ID            string             `json:"id" doc:"UUIDv7" format:"uuid"`
-	State         State              `json:"state" enum:"pending,approved,rejected,expired" doc:"pending: waits for a decision; expired: was not decided within 24 hours"`
+	State         State              `json:"state" enum:"pending,approved,rejected,expired,withdrawn" doc:"pending: waits for a decision; expired: was not decided within 24 hours; withdrawn: the one who asked took it back, or lost the right to ask"`
 	Principal     timeline.Reference `json:"principal" doc:"who asks for the action"`
 	PrincipalName string             `json:"principalName,omitempty" doc:"the executive's name; absent for an integration, whose id is its name" example:"Chief of Staff"`
 	RequestedBy   timeline.Reference `json:"requestedBy" doc:"who caused the request, and so may not decide it: the principal or the user behind it"`
@@ -61,7 +63,7 @@ type Approval struct {
 // Answer says how an approval ended.
 type Answer struct {
 	At time.Time          `json:"at" doc:"when it ended"`
-	By timeline.Reference `json:"by" doc:"the user who decided, or the system if it expired"`
+	By timeline.Reference `json:"by" doc:"the user who decided or took it back, or the system if it expired or ended with the rights of the one who asked"`
 
 	// The following fields are set if the action was decided on again, after it was approved.
 	DecisionID string         `json:"decisionId,omitempty" doc:"the policy engine's decision under the policies at that time" format:"uuid"`

@@ -17,8 +17,9 @@ type Change struct {
 	Disabled *bool
 }
 
-// apply returns the changed user, or what is wrong with the change.
-func (c Change) apply(u user.User) (user.User, error) {
+// apply returns the user as changed at now, or what is wrong with the change.
+func (c Change) apply(was user.User, now time.Time) (user.User, error) {
+	u := was
 	if c.Name != nil {
 		u.Name = *c.Name
 	}
@@ -44,14 +45,22 @@ func (c Change) apply(u user.User) (user.User, error) {
 	default:
 		u.State = user.Active
 	}
+	if differs(was, u) && u.State != user.Invited {
+		u.Since = stamp(now)
+	}
 	return u, nil
 }
 
-// ChangeUser changes a user that was read at version. A new role or provider, and disabling, also end the user's tokens. It
-// returns the user and the new version. It returns fault.Conflict if the change would leave the company without a founder who
+// differs reports whether a change takes or gives rights.
+func differs(was, is user.User) bool {
+	return is.Role != was.Role || is.Provider != was.Provider || is.State != was.State
+}
+
+// ChangeUser changes a user that was read at version. A new role or provider, and disabling, also end the user's tokens and withdraw
+// the user's pending invitations and requests for approvals. It returns the user and the new version. It returns fault.Conflict if the change would leave the company without a founder who
 // can log in.
 func ChangeUser(ctx context.Context, st store.Store, c store.Company, was user.User, version int64, change Change, now time.Time) (user.User, int64, error) {
-	is, err := change.apply(was)
+	is, err := change.apply(was, now)
 	if err != nil || is == was {
 		return is, version, err
 	}
@@ -60,7 +69,8 @@ func ChangeUser(ctx context.Context, st store.Store, c store.Company, was user.U
 		op = op.Until(*is.InvitedUntil)
 	}
 	ops := []store.Op{op}
-	if is.State != user.Invited && (is.Role != was.Role || is.Provider != was.Provider || is.State != was.State) {
+	var gone []user.User
+	if is.State != user.Invited && differs(was, is) {
 		login, err := loginOf(ctx, st, was)
 		if err != nil {
 			return was, 0, err
@@ -70,9 +80,13 @@ func ChangeUser(ctx context.Context, st store.Store, c store.Company, was user.U
 		if err != nil {
 			return was, 0, err
 		}
-		ops = append(ops, ending...)
+		var withdrawn []store.Op
+		if withdrawn, gone, err = leaving(ctx, c, was, now); err != nil {
+			return was, 0, err
+		}
+		ops = append(append(ops, ending...), withdrawn...)
 	}
-	if ops, err = withCompany(ctx, c, ops, was, is); err != nil {
+	if ops, err = withCompany(ctx, c, ops, was, is, gone...); err != nil {
 		return was, 0, err
 	}
 	if err := st.Commit(ctx, ops...); err != nil {
@@ -81,15 +95,19 @@ func ChangeUser(ctx context.Context, st store.Store, c store.Company, was user.U
 	return is, version + 1, nil
 }
 
-// RemoveUser removes a user that was read at version, with the login or the invitation, and ends the user's tokens. It
-// returns fault.Conflict for the last founder who can log in.
+// RemoveUser removes a user that was read at version, with the login or the invitation, ends the user's tokens, and withdraws the
+// user's pending invitations and requests for approvals. It returns fault.Conflict for the last founder who can log in.
 func RemoveUser(ctx context.Context, st store.Store, c store.Company, u user.User, version int64, now time.Time) error {
 	ops := []store.Op{c.Delete(user.Key(u.ID), user.Entity, version).Quietly()}
 	more, err := removal(ctx, st, c, u, now)
 	if err != nil {
 		return err
 	}
-	if ops, err = withCompany(ctx, c, append(ops, more...), u, user.User{}); err != nil {
+	withdrawn, gone, err := leaving(ctx, c, u, now)
+	if err != nil {
+		return err
+	}
+	if ops, err = withCompany(ctx, c, append(append(ops, more...), withdrawn...), u, user.User{}, gone...); err != nil {
 		return err
 	}
 	return store.Fault(st.Commit(ctx, ops...), noUser)

@@ -100,8 +100,8 @@ func link(ctx context.Context, st store.Store, c store.Company, in Identity, log
 	}
 	is := was
 	is.Identity = in.Key
-	if in.Follows {
-		is.Role = in.Role
+	if in.Follows && in.Role != was.Role {
+		is.Role, is.Since = in.Role, stamp(now)
 	}
 	moved := login.Login
 	moved.PasswordHash, moved.Role = "", is.Role

@@ -24,9 +24,10 @@ const (
 	InvitationKept = 24 * time.Hour
 )
 
-// invitation holds what is stored of an invitation's token: the hash of its secret part.
+// invitation holds what is stored of an invitation's token: the hash of its secret part, and who invited.
 type invitation struct {
 	Hash string `json:"hash"`
+	By   string `json:"by,omitempty"` // a user's id; "": no user of the company
 }
 
 func invitationKey(userID string) string { return invitationPrefix + userID }
@@ -41,11 +42,12 @@ type Invited struct {
 	User    user.User
 	Version int64
 	Token   string
+	By      string // the id of the user who invites
 }
 
-// NewInvitation makes an invited user and the token that accepts the invitation, without storing anything. The role and the
-// provider are checked as by AddUser.
-func NewInvitation(companyID string, in NewUser, now time.Time) (Invited, error) {
+// NewInvitation makes an invited user and the token that accepts the invitation, without storing anything. by is the id of the user
+// who invites. The role and the provider are checked as by AddUser.
+func NewInvitation(companyID, by string, in NewUser, now time.Time) (Invited, error) {
 	problems := append(user.CheckEmail(in.Email, "/email"), user.CheckName(in.Name, "/name", false)...)
 	problems = append(problems, checkRole(in.Role)...)
 	if err := fault.Refuse(append(problems, user.CheckProvider(in.Role, in.Provider, "/provider")...)); err != nil {
@@ -56,7 +58,7 @@ func NewInvitation(companyID string, in NewUser, now time.Time) (Invited, error)
 		ID: id.New(), Email: in.Email, Name: in.Name, Role: in.Role, Provider: in.Provider,
 		State: user.Invited, InvitedUntil: &until, CreatedAt: stamp(now),
 	}
-	return Invited{User: u, Version: 1, Token: strings.Join([]string{companyID, u.ID, rand.Text()}, ".")}, nil
+	return Invited{User: u, Version: 1, By: by, Token: strings.Join([]string{companyID, u.ID, rand.Text()}, ".")}, nil
 }
 
 // Invite stores an invited user and the hash of the token. The user expires with the invitation, so an invitation that
@@ -74,7 +76,7 @@ func Invite(ctx context.Context, st store.Store, c store.Company, in Invited) er
 	until := *in.User.InvitedUntil
 	ops := []store.Op{
 		c.Create(user.Key(in.User.ID), user.Entity, in.User).Quietly().Until(until),
-		c.Create(invitationKey(in.User.ID), invitationEntity, invitation{Hash: hashOf(secret)}).Quietly().Until(until),
+		c.Create(invitationKey(in.User.ID), invitationEntity, invitation{Hash: hashOf(secret), By: in.By}).Quietly().Until(until),
 	}
 	if ops, err = withCompany(ctx, c, ops, user.User{}, in.User); err != nil {
 		return err
@@ -101,7 +103,7 @@ func errInvitation() error {
 
 // Accept turns the invited user of a token into one who logs in with pass. It calls found before it commits. It returns fault.Unauthenticated for a token that accepts nothing, and fault.Conflict if the e-mail
 // address has got a login in the meantime.
-func Accept(ctx context.Context, st store.Store, hasher *password.Hasher, text, pass string, found func(store.Company, user.User)) (user.Login, error) {
+func Accept(ctx context.Context, st store.Store, hasher *password.Hasher, text, pass string, now time.Time, found func(store.Company, user.User)) (user.Login, error) {
 	companyID, userID, secret, ok := splitInvitation(text)
 	if !ok {
 		return user.Login{}, errInvitation()
@@ -121,6 +123,10 @@ func Accept(ctx context.Context, st store.Store, hasher *password.Hasher, text, 
 	if err := user.Halted(ctx, c); err != nil {
 		return user.Login{}, err
 	}
+	invites, err := stored.vouched(ctx, c, u)
+	if err != nil {
+		return user.Login{}, err
+	}
 	if err := fault.Refuse(password.Check(pass, "/password", user.Words(u.Email, u.Name)...)); err != nil {
 		return user.Login{}, err
 	}
@@ -130,12 +136,11 @@ func Accept(ctx context.Context, st store.Store, hasher *password.Hasher, text, 
 	}
 	found(c, u)
 	was := u
-	u.State, u.InvitedUntil = user.Active, nil
-	ops := []store.Op{
+	u.State, u.InvitedUntil, u.Since = user.Active, nil, stamp(now)
+	ops := append(invites,
 		addLogin(c, u, hash),
 		c.Replace(user.Key(u.ID), user.Entity, version, u).Quietly(),
-		c.Delete(invitationKey(u.ID), invitationEntity, stamped).Quietly(),
-	}
+		c.Delete(invitationKey(u.ID), invitationEntity, stamped).Quietly())
 	if ops, err = withCompany(ctx, c, ops, was, u); err != nil {
 		return user.Login{}, err
 	}

@@ -2,6 +2,7 @@ package company
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"orgops/shared/base/fault"
@@ -161,8 +162,8 @@ func addLogin(c store.Company, u user.User, hash string) store.Op {
 }
 
 // withCompany adds the write that counts the founders and lists the awaited operators, if a change to a user changes them. It
-// returns fault.Conflict for the last founder.
-func withCompany(ctx context.Context, c store.Company, ops []store.Op, was, is user.User) ([]store.Op, error) {
+// returns fault.Conflict for the last founder. The operators among gone, whose invitations are withdrawn, are no longer awaited.
+func withCompany(ctx context.Context, c store.Company, ops []store.Op, was, is user.User, gone ...user.User) ([]store.Op, error) {
 	change := 0
 	switch {
 	case was.Founds() && !is.Founds():
@@ -170,17 +171,22 @@ func withCompany(ctx context.Context, c store.Company, ops []store.Op, was, is u
 	case is.Founds() && !was.Founds():
 		change = 1
 	}
-	edit := func(*Company) {}
-	if awaited := is.Awaited(); awaited != was.Awaited() {
-		u := is
-		if !awaited {
-			u = was
-		}
-		edit = func(c *Company) { c.await(u, awaited) }
-	} else if change == 0 {
+	awaited := is.Awaited()
+	gone = slices.DeleteFunc(gone, func(u user.User) bool { return !u.Awaited() })
+	if was.Awaited() && !awaited {
+		gone = append(gone, was)
+	}
+	if change == 0 && len(gone) == 0 && awaited == was.Awaited() {
 		return ops, nil
 	}
-	count, err := changeCompany(ctx, c, change, edit)
+	count, err := changeCompany(ctx, c, change, func(c *Company) {
+		for _, u := range gone {
+			c.await(u, false)
+		}
+		if awaited && !was.Awaited() {
+			c.await(is, true)
+		}
+	})
 	return append(ops, count), err
 }
 

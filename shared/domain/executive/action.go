@@ -42,6 +42,8 @@ const (
 	Denied   Progress = "denied"   // the policies deny it
 	Rejected Progress = "rejected" // a person rejected its approval
 	Expired  Progress = "expired"  // no person decided about its approval in time
+	// Withdrawn: the one who asked took the request for its approval back, or lost the right to ask.
+	Withdrawn Progress = "withdrawn"
 )
 
 // ActionRecord describes one action that an executive asked for, as stored and as the API shows it.
@@ -50,7 +52,7 @@ type ActionRecord struct {
 	Executive   timeline.Reference `json:"executive" doc:"the executive that asked"`
 	Action      Action             `json:"action" enum:"memory.sync,recommendation.claim,recommendation.dismiss,integration.disable,timeline.note,goal.note,deliveries.recover" doc:"what it asked for"`
 	Input       json.RawMessage    `json:"input" doc:"the input of the action, as it was given"`
-	State       Progress           `json:"state" enum:"proposed,pending,done,denied,rejected,expired" doc:"proposed: tried in the sandbox, without an effect; pending: waits for an approval; done: took effect; denied: the policies did not permit it; rejected: a user rejected its approval; expired: no user decided about its approval within 24 hours"`
+	State       Progress           `json:"state" enum:"proposed,pending,done,denied,rejected,expired,withdrawn" doc:"proposed: tried in the sandbox, without an effect; pending: waits for an approval; done: took effect; denied: the policies did not permit it; rejected: a user rejected its approval; expired: no user decided about its approval within 24 hours; withdrawn: the user who asked took it back, or lost the right to ask"`
 	Decision    policy.Decision    `json:"decision" doc:"the policy engine's verdict; after an approval, that of the policies at that time"`
 	Effect      *Effect            `json:"effect,omitempty" doc:"what the action changed or, if it is proposed or pending, would change; absent if the verdict is denied"`
 	RequestedBy string             `json:"requestedBy" doc:"the user whose token asked"`

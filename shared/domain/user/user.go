@@ -52,6 +52,22 @@ type User struct {
 	Identity     string     `json:"identity,omitempty" doc:"set for a user who signs in through the company's identity provider and has no password: a digest of the issuer and its name for the user" example:"9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"`
 	InvitedUntil *time.Time `json:"invitedUntil,omitempty" doc:"when the invitation expires, and the user with it; absent once it is accepted"`
 	CreatedAt    time.Time  `json:"createdAt" doc:"when the user was added or invited"`
+	Since        time.Time  `json:"since,omitzero" doc:"since when the user has had this role and this state: the user decides only on approvals that were asked for later; absent: since createdAt"`
+}
+
+// Decides reports whether the user may have a part in what was asked for at a time: as the one who asked or as the one who decides.
+// An accepted invitation, a new role and enabling begin a user's time, so no one who asks can make a second person afterwards.
+func (u User) Decides(asked time.Time) bool {
+	since := u.CreatedAt
+	if !u.Since.IsZero() {
+		since = u.Since
+	}
+	return u.State == Active && since.Before(asked.Truncate(time.Millisecond)) // as precise as since is
+}
+
+// Same reports whether two users are one person, as far as their e-mail addresses tell.
+func (u User) Same(other User) bool {
+	return u.ID == other.ID || store.Login(u.Email) == store.Login(other.Email)
 }
 
 // Founds reports whether the user counts as a founder of the company: one who can log in.

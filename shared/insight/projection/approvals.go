@@ -86,7 +86,7 @@ func (f *folding) addApprovalEntry(c store.Change, is approvalState) {
 			Title: "An approval is needed for " + what, Actor: is.Principal, Subject: subject,
 			Details: details(map[string]any{"action": is.Action, "expiresAt": is.ExpiresAt}),
 		})
-	case approval.Approved, approval.Rejected, approval.Expired:
+	case approval.Approved, approval.Rejected, approval.Expired, approval.Withdrawn:
 		more := map[string]any{"action": is.Action, "state": is.State}
 		if is.Answer.Verdict != "" {
 			more["verdict"], more["outcome"], more["decisionId"] = is.Answer.Verdict, is.Answer.Outcome, is.Answer.DecisionID
@@ -103,6 +103,8 @@ func howDecided(is approvalState) string {
 		return "expired without a decision"
 	case is.State == approval.Rejected:
 		return "was rejected"
+	case is.State == approval.Withdrawn:
+		return "was withdrawn"
 	case is.Answer.Verdict != policy.Permitted:
 		return "was given, but the policies no longer permit the action"
 	}

@@ -124,7 +124,13 @@ func (h *Harness) BoundToken(companyID, provider string) string {
 // UserToken issues a token of a user with the role and its scopes, as a login does.
 func (h *Harness) UserToken(companyID, userID string, role user.Role) string {
 	h.t.Helper()
-	return h.sign(token.Claims{Subject: userID, Company: companyID, Role: string(role), Scopes: role.Scopes()})
+	return h.Signed(companyID, userID, role, 0)
+}
+
+// Signed issues such a token of a generation, which a login has after the user's earlier tokens were ended.
+func (h *Harness) Signed(companyID, userID string, role user.Role, generation int64) string {
+	h.t.Helper()
+	return h.sign(token.Claims{Subject: userID, Company: companyID, Role: string(role), Scopes: role.Scopes(), Generation: generation})
 }
 
 func (h *Harness) issue(companyID, userID string, scopes []string) string {

@@ -118,7 +118,7 @@ const subjectOf = (s) => (s ? placeOf(`/companies/-/${{ sync: 'memory/syncs', go
 function Actions({ id }) {
   const { state = '' } = route.value.query;
   return html`<${Listing} path=${`${at(id)}/actions?${new URLSearchParams({ limit: '50', ...(state && { state }) })}`} none=${html`<${Empty} title=${state ? 'None match' : 'It has asked for nothing yet'}>Each action is kept for 180 days, tried ones too.<//>`}
-    filters=${html`<${Choice} label="State" value=${state} options=${[['', 'All'], ...['proposed', 'pending', 'done', 'denied', 'rejected', 'expired'].map((s) => [s, sentence(s)])]} onPick=${(v) => filter({ state: v })} />`}>
+    filters=${html`<${Choice} label="State" value=${state} options=${[['', 'All'], ...['proposed', 'pending', 'done', 'denied', 'rejected', 'expired', 'withdrawn'].map((s) => [s, sentence(s)])]} onPick=${(v) => filter({ state: v })} />`}>
     ${(items, _, fresh) => html`<${Table} label="Actions" rows=${items} fresh=${fresh} columns=${[['State', (a) => html`<${Status} of=${a.state} />`], ['Action', (a) => html`<code>${a.action}</code>`],
       ['Effect', (a) => (subjectOf(a.effect?.subject) ? html`<a href=${subjectOf(a.effect.subject)}>${a.effect.summary}</a>` : a.effect?.summary ?? a.decision.reasons.join(' · '))], ['When', (a) => html`<${Time} at=${a.at} />`]]} />`}<//>`;
 }

@@ -49,11 +49,11 @@ function Approvals() {
     reload();
     return body.decision && body.decision.verdict !== 'permitted' ? 'Approved, but the policies of now do not permit it.' : 'Answered.';
   };
-  return html`<${Listing} path=${listed('approvals', ['state'])} filters=${choose('State', 'state', ['pending', 'approved', 'rejected', 'expired'])} none=${html`<${Empty} title="No approvals">A policy that asks for an approval makes one, for the exact action.<//>`}>
+  return html`<${Listing} path=${listed('approvals', ['state'])} filters=${choose('State', 'state', ['pending', 'approved', 'rejected', 'expired', 'withdrawn'])} none=${html`<${Empty} title="No approvals">A policy that asks for an approval makes one, for the exact action.<//>`}>
     ${(items, reload, fresh) => html`<ul class="plain stack">${items.map((a) => html`<li key=${a.id} class="card ${fresh.has(a) ? 'fresh' : ''}"><div class="row spread"><h2>${a.title || a.action}</h2><${Status} of=${a.state} /></div>
       <p><code>${a.action}</code> asked for by ${a.principalName && `${a.principalName}, `}${reference(a.requestedBy)}, <${Time} at=${a.requestedAt} />${a.state === 'pending' && html`; expires <${Time} at=${a.expiresAt} />`}</p>
       <p class="muted">${a.reasons.join(' · ')} (${a.policies.join(', ')})</p><details><summary>The exact action</summary><${Json} value=${a.payload} label="The exact action" /><p class="muted fine">Bound to the digest <code>${a.digest}</code></p></details>
-      ${a.state === 'pending' && may('operations:write') && html`<p class="row"><${Action} primary label="Approve" run=${answer(a.id, 'approve', reload)} /><${Action} label="Reject" run=${answer(a.id, 'reject', reload)} /></p>`}</li>`)}</ul>`}<//>`;
+      ${a.state === 'pending' && may('operations:write') && html`<p class="row"><${Action} primary label="Approve" run=${answer(a.id, 'approve', reload)} /><${Action} label="Reject" run=${answer(a.id, 'reject', reload)} />${a.requestedBy.type === 'user' && html`<${Action} label="Withdraw" run=${answer(a.id, 'withdraw', reload)} />`}</p>`}</li>`)}</ul>`}<//>`;
 }
 
 const Decisions = () => html`<${Listing} path=${listed('decisions', ['verdict', 'principal'])} filters=${choose('Verdict', 'verdict', ['permitted', 'denied', 'needs-approval'])} none=${html`<${Empty} title="No decisions">Each action that a connector asks for is decided, and appears here.<//>`}>
