@@ -63,7 +63,7 @@ func TestConfigure_Checked(t *testing.T) {
 			[]string{"/url: the host's address is not public", "/header: is set by the service", "/cursorPath: is needed", "/parameter: is needed", "/progressPath: belongs to the target goal"}},
 		{"feed", "feed", `{"url":"https://example.com/feed","maxItems":5}`, nil},
 		{"feed url", "feed", `{"url":"file:///etc/passwd"}`, []string{"/url: must be an absolute http"}},
-		{"invalid feed url", "feed", `{"url":"https://s3cr3t:s3cr3t@[::1"}`, []string{"/url: uri"}},
+		{"invalid feed url", "feed", `{"url":"https://s3cr3t:s3cr3t@[::1"}`, []string{"/url: absolute"}},
 		{"feed secret", "feed", `{"url":"https://example.com/feed","signingSecret":"s3cr3t"}`, []string{"/signingSecret: known are maxItems, schedule, url"}},
 	}
 	for _, tt := range tests {

@@ -173,8 +173,8 @@ func TestConfig_Refused(t *testing.T) {
 		{"a map without a claim", "/roles/claim", with(object{"roles": object{"map": []object{{"value": "a", "role": "founder"}}}})},
 		{"a role that is bound to a provider", "/roles/map/0/role", with(object{"roles": object{"claim": "g", "map": []object{{"value": "a", "role": "integration"}}}})},
 		{"founder by default", "/roles/default", with(object{"roles": object{"default": "founder"}})},
-		{"a redirect without TLS", "/redirects", with(object{"redirects": []string{"http://dashboard.example.com/"}})},
-		{"a redirect to a script", "/redirects", with(object{"redirects": []string{"javascript:alert(1)"}})},
+		{"a redirect without TLS", "/redirects/0", with(object{"redirects": []string{"http://dashboard.example.com/"}})},
+		{"a redirect to a script", "/redirects/0", with(object{"redirects": []string{"javascript:alert(1)"}})},
 	}
 	for _, tt := range tests {
 		problem := s.Do("PUT", s.path(), s.A.Token, tt.body).WantProblem(422, "invalid")

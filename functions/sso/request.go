@@ -101,8 +101,8 @@ func (d Deps) problems(in SignOnRequest) []fault.FieldError {
 	if len(in.Roles.Map) > 0 && in.Roles.Claim == "" {
 		refuse("/roles/claim", "must name the claim or attribute whose values map lists")
 	}
-	for _, redirect := range in.Redirects {
-		out = append(out, d.Client.CheckURL("/redirects", redirect)...)
+	for n, redirect := range in.Redirects {
+		out = append(out, d.Client.CheckURL(fmt.Sprintf("/redirects/%d", n), redirect)...)
 	}
 	return out
 }

@@ -64,6 +64,9 @@ func parseSchema(document json.RawMessage, implied string) (*huma.Schema, error)
 			return nil, fmt.Errorf("%s: %w", patternDescription, err)
 		}
 	}
+	if s.Format == "uri" {
+		s.Format = "" // the connector's own check says what is wrong with a URL
+	}
 	s.PrecomputeMessages()
 	return s, nil
 }

@@ -53,7 +53,6 @@ func TestCheckBody(t *testing.T) {
 		{"numbers", `{"items":["tea"],"count":9.5}`, []string{"/count: expected integer", "/count: <= 9"}},
 		{"a text for a number", `{"items":["tea"],"count":"5"}`, []string{"/count: expected integer"}},
 		{"a secret", `{"items":["tea"],"key":"s3cr3t"}`, []string{"/key: length <= 3", "/key: match pattern ^k"}},
-		{"a broken address", `{"items":["tea"],"link":"https://s3cr3t:x@[/"}`, []string{"/link: RFC 3986 uri"}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -93,7 +93,7 @@ func (c *Client) Do(req *http.Request) (*http.Response, error) {
 			return nil, err
 		}
 	}
-	resp, err := c.send.RoundTrip(req)
+	resp, err := c.send.RoundTrip(sendable(req))
 	if err != nil {
 		return nil, withoutAnswer(err)
 	}

@@ -16,7 +16,7 @@ const MaxURL = 2048
 // CheckURL lists the rules that a URL's text breaks, each under pointer. The client checks the address behind a name only
 // when it dials. No problem quotes the URL, because its path or query may be a secret.
 //
-// A URL must be absolute and https (http only to a loopback or an allowed address, see Options), with a host and without
+// A URL must be valid in every character (RFC 3986), because it is sent as it is. It must be absolute and https (http only to a loopback or an allowed address, see Options), with a host and without
 // user information or fragment. An address must be public and in the usual form: 0x7f.1 and 2130706433 are refused.
 func (c *Client) CheckURL(pointer, raw string) []fault.FieldError {
 	var problems []fault.FieldError
@@ -27,8 +27,12 @@ func (c *Client) CheckURL(pointer, raw string) []fault.FieldError {
 		refuse("a url has at most %d bytes", MaxURL)
 		return problems
 	}
-	u, err := url.Parse(raw)
-	if err != nil || u.Opaque != "" || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+	if detail := syntaxProblem(raw); detail != "" {
+		refuse("%s", detail)
+		return problems
+	}
+	u, ok := parse(raw)
+	if !ok {
 		refuse("must be an absolute http or https url with a host, such as https://example.com/hooks")
 		return problems
 	}
@@ -99,14 +103,19 @@ func (c *Client) addressProblem(a netip.Addr) (local bool, detail string) {
 
 func nameProblem(host string) string {
 	if host == "" || len(host) > 253 || strings.Contains(host, "..") || strings.HasPrefix(host, ".") {
-		return "the host is not a domain name"
+		return notDomain
+	}
+	for label := range strings.SplitSeq(host, ".") {
+		if len(label) > 63 {
+			return notDomain
+		}
 	}
 	for i := 0; i < len(host); i++ {
 		if host[i] >= 0x80 {
 			return "write an international domain name in its ASCII form (xn--…)"
 		}
 		if !strings.ContainsRune("abcdefghijklmnopqrstuvwxyz0123456789-._", rune(host[i])) {
-			return "the host is not a domain name"
+			return notDomain
 		}
 	}
 	return ""
