@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"orgops/shared/base/id"
+	"orgops/shared/domain/arrival"
 	"orgops/shared/domain/inbox"
 	"orgops/shared/provider/mapping"
 	"orgops/shared/storage/store"
@@ -31,7 +32,7 @@ func (r reception) received(result inbox.MappingResult) inbox.Received {
 // keep adds a delivery to the inbox that the mapping refuses.
 func (r reception) keep(ctx context.Context, refused inbox.MappingResult) error {
 	for range maxTries {
-		ops, err := inbox.Add(ctx, r.company, r.provider, r.received(refused))
+		ops, err := inbox.Add(ctx, r.company, arrival.OwnerOf(r.integration), r.received(refused))
 		if err != nil {
 			return err
 		}

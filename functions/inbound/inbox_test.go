@@ -49,7 +49,7 @@ func TestInbox(t *testing.T) {
 	s.clock.Advance(time.Second)
 	issue := `{"action":"opened","repository":{"full_name":"octo/app"},"issue":{"number":7,"title":"Bug"}}`
 	s.sent(s.send("github", githubSecret, "g2", issue, "X-GitHub-Event", "issues", "Authorization", "Bearer a-token", "X-Gitlab-Token", "s3cr3t"), 202)
-	s.wantReceipt(s.sent(s.send("github", githubSecret, "g2", issue, "X-GitHub-Event", "issues"), 200), "duplicate", "sandboxed")
+	s.wantReceipt(s.sent(s.send("github", githubSecret, "g2", issue, "X-GitHub-Event", "issues"), 202), "sandboxed", "memory.upsert permitted created")
 	s.wantCommits(2)
 	listed := s.inbox("github")
 	var got []string

@@ -43,6 +43,13 @@ type answer struct {
 	duplicate bool
 	sandboxed bool
 	planned   []intake.Planned
+	none      string // why nothing took effect; "": something did
+	known     bool   // the same delivery was answered in the same way before
+}
+
+// counts reports whether a delivery is counted as one without effect. The inbox shows what the sandbox receives.
+func (a answer) counts() bool {
+	return a.none != "" && !a.sandboxed && !a.duplicate && !a.known
 }
 
 // errUnverified answers every delivery whose signature is not verified. The answer must not show whether the company, the
@@ -66,7 +73,7 @@ func (d Deps) receive(ctx context.Context, in delivery) (answer, error) {
 	deliveryID, err := d.verify(ctx, conn, in, now)
 	var stranger *unverifiedError
 	if errors.As(err, &stranger) {
-		d.refusals.count(ctx, in.company, in.provider, false, stranger.reason, now)
+		d.refusals.count(ctx, in.company, arrival.OwnerOf(i), arrival.Unverified, stranger.reason, now)
 		return answer{}, errUnverified
 	}
 	if err != nil {
@@ -77,14 +84,17 @@ func (d Deps) receive(ctx context.Context, in delivery) (answer, error) {
 	}
 	digest := digestOf(deliveryID, in.body)
 	if !i.Enabled {
-		d.refuse(ctx, in, digest, refusedDisabled, now)
+		d.refuse(ctx, in, arrival.OwnerOf(i), digest, refusedDisabled, now)
 		return answer{}, fault.Newf(fault.Conflict, "integration %q is disabled; enable it to receive its webhooks", in.provider)
 	}
 	a, err := d.accept(ctx, conn, i, in, digest, now)
-	if reason := reasonOf(a, err); reason != "" && i.Allows(integration.InboundReceive, now) { // the inbox shows what the sandbox refuses
-		d.refuse(ctx, in, digest, reason, now)
-	} else {
-		d.refusals.write(ctx, in.company, in.provider, now)
+	switch reason := reasonOf(err); {
+	case reason != "" && i.Allows(integration.InboundReceive, now): // the inbox shows what the sandbox refuses
+		d.refuse(ctx, in, arrival.OwnerOf(i), digest, reason, now)
+	case err == nil && a.counts():
+		d.refusals.count(ctx, in.company, arrival.OwnerOf(i), arrival.Ineffective, a.none, now)
+	default:
+		d.refusals.write(ctx, in.company, arrival.OwnerOf(i), now)
 	}
 	return a, err
 }
@@ -100,7 +110,7 @@ func (d Deps) accept(ctx context.Context, conn connector.Inbound, i integration.
 // take maps a verified delivery and applies its actions. The sandbox also keeps a delivery that is refused.
 func (d Deps) take(ctx context.Context, conn connector.Inbound, i integration.Integration, in delivery, digest string, now time.Time) (answer, error) {
 	sandboxed := !i.Allows(integration.InboundReceive, now)
-	r := reception{delivery: in, integration: i, receipt: arrival.ReceiptKey(in.provider, digest, sandboxed), now: now, sandboxed: sandboxed}
+	r := reception{delivery: in, integration: i, receipt: arrival.ReceiptKey(arrival.OwnerOf(i), digest, sandboxed), now: now, sandboxed: sandboxed}
 	var err error
 	if r.mapped, err = d.mapped(ctx, conn, i, in); err != nil {
 		if refused, ok := trial.Refused(err); ok && r.sandboxed {
@@ -161,23 +171,30 @@ type reception struct {
 	receipt     string
 	now         time.Time
 	sandboxed   bool
+	earlier     earlier // what became of the same delivery before
 }
 
 // apply plans every action and commits effects, decisions and receipt together. In the sandbox it commits the decisions, a
 // receipt of the sandbox, so that the same delivery can take effect after the certification, and the delivery for the inbox.
+//
+// The receipt of a delivery that was received before stops the commit. If the whole delivery took effect, this one is a repeat.
+// Otherwise, what took no effect is decided again.
 func (d Deps) apply(ctx context.Context, r reception) (answer, error) {
-	out := answer{sandboxed: r.sandboxed}
-	source := keyOf(r.company, r.provider)
+	source := keyOf(r.company, arrival.OwnerOf(r.integration))
 	planner := intake.Planner{
 		Company: r.company, Integration: r.integration, Engine: d.Engine, Now: r.now, DryRun: r.sandboxed,
 		Presume: d.Presume && !r.sandboxed && d.streaks.long(source),
 	}
 	for range maxTries {
-		var err error
-		if out.planned, err = planner.PlanAll(ctx, r.mapped.Actions); err != nil {
+		planned, err := planner.PlanAll(ctx, r.mapped.Actions)
+		if err != nil {
 			return answer{}, err
 		}
-		ops, err := r.ops(ctx, out.planned)
+		out, same := r.conclude(planned)
+		if same {
+			return out, nil
+		}
+		ops, err := r.ops(ctx, out)
 		if err != nil {
 			return answer{}, err
 		}
@@ -185,14 +202,19 @@ func (d Deps) apply(ctx context.Context, r reception) (answer, error) {
 		var conflict *store.ConflictError
 		switch {
 		case err == nil:
-			d.streaks.note(source, out.planned)
+			d.streaks.note(source, planned)
 			return out, nil
 		case errors.Is(err, store.ErrTooLarge):
 			return answer{}, fault.New(fault.TooLarge, "the delivery's actions and decisions are too large together; send fewer at once")
 		case !errors.As(err, &conflict):
 			return answer{}, store.Fault(err, "")
 		case conflict.Key == r.receipt:
-			return answer{duplicate: true, sandboxed: r.sandboxed}, nil
+			if r.earlier, err = r.recall(ctx); err != nil {
+				return answer{}, err
+			}
+			if r.earlier.version > 0 && r.earlier.IsFinal() {
+				return answer{duplicate: true, sandboxed: r.sandboxed, none: noneRepeated}, nil
+			}
 		}
 		planner.Presume = false
 	}
@@ -219,15 +241,17 @@ func errBusy() error {
 }
 
 // ops returns the writes of a delivery.
-func (r reception) ops(ctx context.Context, planned []intake.Planned) ([]store.Op, error) {
-	body := arrival.Receipt{Denied: answer{planned: planned}.denied()}
-	receipt := r.company.Create(r.receipt, arrival.ReceiptEntity, body).Until(r.now.Add(receiptKept))
-	if body.Denied || r.sandboxed {
-		receipt = receipt.Quietly() // only accepted deliveries are counted from the feed
+func (r reception) ops(ctx context.Context, a answer) ([]store.Op, error) {
+	receipt := r.company.Save(r.receipt, arrival.ReceiptEntity, r.earlier.version, a.receipt(r)).Until(r.now.Add(receiptKept))
+	if a.none != "" {
+		receipt = receipt.Quietly() // only deliveries that took effect are counted from the feed
 	}
 	ops := []store.Op{receipt}
 	var decisions []policy.Decision
-	for _, p := range planned {
+	for n, p := range a.planned {
+		if r.earlier.did(placeOf(a.planned, n)) {
+			continue
+		}
 		decisions = append(decisions, p.Decision)
 		if !r.sandboxed {
 			ops = append(ops, p.Ops...)
@@ -237,7 +261,7 @@ func (r reception) ops(ctx context.Context, planned []intake.Planned) ([]store.O
 	if !r.sandboxed {
 		return ops, nil
 	}
-	kept, err := inbox.Add(ctx, r.company, r.provider, r.received(r.mapped.Result(planned)))
+	kept, err := inbox.Add(ctx, r.company, arrival.OwnerOf(r.integration), r.received(r.mapped.Result(a.planned)))
 	return append(ops, kept...), err
 }
 

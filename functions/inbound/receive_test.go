@@ -166,7 +166,7 @@ func TestReceive_Sandboxed(t *testing.T) {
 	s.certified()
 	s.edit("webhook", func(i *integration.Integration) { i.State, i.Certification = integration.Sandbox, nil })
 	s.wantReceipt(s.sent(s.send("webhook", secret, "d1", upsert), 202), "sandboxed", "memory.upsert permitted created")
-	s.wantReceipt(s.sent(s.send("webhook", secret, "d1", upsert), 200), "duplicate", "sandboxed")
+	s.wantReceipt(s.sent(s.send("webhook", secret, "d1", upsert), 202), "sandboxed", "memory.upsert permitted created")
 	for prefix, want := range map[string]int{memory.Prefix: 0, "RECEIPT#": 1, timeline.Prefix: 0} {
 		s.wantItems(prefix, want)
 	}

@@ -9,11 +9,10 @@ import (
 	"orgops/shared/base/fault"
 	"orgops/shared/base/id"
 	"orgops/shared/domain/arrival"
-	"orgops/shared/domain/policy"
 	"orgops/shared/storage/store"
 )
 
-// Bounds of what refusals may cost. Any stranger can send deliveries that do not verify, so a process writes the refusals of an
+// Bounds of what counts may cost. Any stranger can send deliveries that do not verify, so a process writes the counts of an
 // integration at most burst times in a row, and then once an interval. It counts the others in memory until then; what it
 // has counted when it ends is lost.
 const (
@@ -28,7 +27,6 @@ const (
 	refusedMalformed = "the body could not be read"
 	refusedMapping   = "the mapping refused it"
 	refusedTooLarge  = "its actions were too large together"
-	refusedDenied    = "the policies denied every action"
 )
 
 // unverifiedError says why a delivery does not verify. The sender gets errUnverified instead.
@@ -39,7 +37,7 @@ func (e *unverifiedError) Error() string { return e.reason }
 func unverified(reason string) error { return &unverifiedError{reason} }
 
 // reasonOf returns why a verified delivery was refused, or "" if it was not, or for want of this service.
-func reasonOf(a answer, err error) string {
+func reasonOf(err error) string {
 	switch fault.KindOf(err) {
 	case fault.Malformed:
 		return refusedMalformed
@@ -48,32 +46,17 @@ func reasonOf(a answer, err error) string {
 	case fault.TooLarge:
 		return refusedTooLarge
 	}
-	if err == nil && !a.sandboxed && !a.duplicate && a.denied() {
-		return refusedDenied
-	}
 	return ""
-}
-
-// denied reports whether a delivery asked for actions and the policies denied all of them.
-func (a answer) denied() bool {
-	for _, p := range a.planned {
-		if p.Decision.Verdict != policy.Denied {
-			return false
-		}
-	}
-	return len(a.planned) > 0
 }
 
 // refuse counts a verified delivery that was refused. The receipt of the refusal tells a repeat, which it does not count: a
 // stranger who has captured a delivery can repeat it.
-func (d Deps) refuse(ctx context.Context, in delivery, digest, reason string, now time.Time) {
-	if reason != refusedDenied { // such a delivery has the receipt of an accepted one
-		receipt := in.company.Create(arrival.RefusedKey(in.provider, digest), arrival.ReceiptEntity, struct{}{}).Until(now.Add(receiptKept)).Quietly()
-		if err := in.company.Commit(ctx, receipt); errors.Is(err, store.ErrConflict) {
-			return
-		}
+func (d Deps) refuse(ctx context.Context, in delivery, o arrival.Owner, digest, reason string, now time.Time) {
+	receipt := in.company.Create(arrival.RefusedKey(o, digest), arrival.ReceiptEntity, struct{}{}).Until(now.Add(receiptKept)).Quietly()
+	if err := in.company.Commit(ctx, receipt); errors.Is(err, store.ErrConflict) {
+		return
 	}
-	d.refusals.count(ctx, in.company, in.provider, true, reason, now)
+	d.refusals.count(ctx, in.company, o, arrival.Verified, reason, now)
 }
 
 // unread counts a delivery whose body was refused before it could be verified, if it is for a configured integration.
@@ -87,10 +70,15 @@ func (d Deps) unread(ctx context.Context, param func(string) string, refused err
 	if _, known := d.inboundConnector(provider); !known {
 		return
 	}
-	if _, _, err := d.reader.Load(ctx, c, provider); err != nil {
+	i, _, err := d.reader.Load(ctx, c, provider)
+	if err != nil {
 		return
 	}
-	d.refusals.count(ctx, c, provider, false, f.Detail, d.Now().UTC())
+	class := arrival.Unverified
+	if f.Kind == fault.TooLarge {
+		class = arrival.Oversized
+	}
+	d.refusals.count(ctx, c, arrival.OwnerOf(i), class, f.Detail, d.Now().UTC())
 }
 
 // counter counts refusals in this process until they are written.
@@ -99,8 +87,10 @@ type counter struct {
 	waiting map[string]*counting // see keyOf
 }
 
-// keyOf names an integration among those of all companies.
-func keyOf(c store.Company, provider string) string { return c.ID() + "#" + provider }
+// keyOf names an incarnation of an integration among those of all companies.
+func keyOf(c store.Company, o arrival.Owner) string {
+	return c.ID() + "#" + o.Provider + "#" + o.Incarnation
+}
 
 // counting holds the refusals of one integration that are not written yet.
 type counting struct {
@@ -111,19 +101,19 @@ type counting struct {
 
 // count counts a refusal, and writes what waits if it is time. It tells no error: a refusal that cannot be written waits for
 // the next one.
-func (r *counter) count(ctx context.Context, c store.Company, provider string, verified bool, reason string, now time.Time) {
+func (r *counter) count(ctx context.Context, c store.Company, o arrival.Owner, class arrival.Class, reason string, now time.Time) {
 	r.mu.Lock()
-	key := keyOf(c, provider)
+	key := keyOf(c, o)
 	one, ok := r.waiting[key]
 	if !ok && r.room(now) {
 		one, ok = &counting{}, true
 		r.waiting[key] = one
 	}
 	if ok {
-		one.refusals.Add(verified, reason, now, 1)
+		one.refusals.Add(class, reason, now, 1)
 	}
 	r.mu.Unlock()
-	r.write(ctx, c, provider, now)
+	r.write(ctx, c, o, now)
 }
 
 // room makes room for one more integration, by dropping those that have nothing to write and may write at once.
@@ -141,9 +131,9 @@ func (r *counter) room(now time.Time) bool {
 
 // write writes what waits of an integration, if there is anything and it is time. Each request calls it, also an accepted one,
 // so that no refusal waits longer than it must.
-func (r *counter) write(ctx context.Context, c store.Company, provider string, now time.Time) {
+func (r *counter) write(ctx context.Context, c store.Company, o arrival.Owner, now time.Time) {
 	r.mu.Lock()
-	one := r.waiting[keyOf(c, provider)]
+	one := r.waiting[keyOf(c, o)]
 	if one == nil || one.writing || one.refusals.IsEmpty() || one.paid.Sub(now) > (burst-1)*interval {
 		r.mu.Unlock()
 		return
@@ -155,7 +145,7 @@ func (r *counter) write(ctx context.Context, c store.Company, provider string, n
 	more := one.refusals
 	one.refusals, one.writing = arrival.Refusals{}, true
 	r.mu.Unlock()
-	err := arrival.Record(ctx, c, provider, more, now)
+	err := arrival.Record(ctx, c, o, more, now)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	one.writing = false

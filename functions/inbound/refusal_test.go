@@ -17,10 +17,18 @@ import (
 	"orgops/shared/testkit/webtest"
 )
 
+// owner names the incarnation of company A's integration.
+func (s *service) owner(provider string) arrival.Owner {
+	s.t.Helper()
+	i, _, err := integration.Load(s.t.Context(), s.company(), provider)
+	errtest.Must(s.t, err)
+	return arrival.OwnerOf(i)
+}
+
 // refusals returns the stored counts of company A's integration: by reason, those of verified deliveries and the others.
 func (s *service) refusals(provider string) (verified, unverified map[string]int64) {
 	s.t.Helper()
-	stored, err := arrival.Load(s.t.Context(), s.company(), provider)
+	stored, err := arrival.Load(s.t.Context(), s.company(), s.owner(provider))
 	errtest.Must(s.t, err)
 	of := func(counts arrival.Counts) map[string]int64 {
 		sums := map[string]int64{}
@@ -61,7 +69,7 @@ func TestRefusals(t *testing.T) {
 	s.post("/inbound/"+s.A.ID+"/webhook-b", upsert).Want(401)
 	s.post("/inbound/"+s.A.ID+"/webhook-b", strings.Repeat("x", 2<<20)).Want(413)
 	s.wantRefusals("webhook", map[string]int64{}, map[string]int64{
-		"no v1 signature matches": 1, "the webhook-signature header is missing": 1, "the body is larger than 1048576 bytes": 1,
+		"no v1 signature matches": 1, "the webhook-signature header is missing": 1,
 	})
 	s.wantItems("REFUSALS#", 1)
 
@@ -74,17 +82,17 @@ func TestRefusals(t *testing.T) {
 	s.govern(`forbid (principal, action, resource);`)
 	denied := s.sent(s.send("webhook", secret, "d6", upsert), 202)
 	s.wantReceipt(denied, "memory.upsert denied refused")
-	s.wantReceipt(s.sent(s.send("webhook", secret, "d6", upsert), 200), "duplicate")
+	s.wantReceipt(s.sent(s.send("webhook", secret, "d6", upsert), 202), "memory.upsert denied refused")
 	s.integrations("POST", "/webhook/disable", nil).Want(200)
 	s.send("webhook", secret, "d7", upsert).Want(409)
 	verified, _ := s.refusals("webhook")
 	want := map[string]int64{
-		"the mapping refused it": 1, "the body could not be read": 1, "the policies denied every action": 1, "the integration was disabled": 1,
+		"the mapping refused it": 1, "the body could not be read": 1, "the integration was disabled": 1,
 	}
 	if diff := cmp.Diff(want, verified); diff != "" {
 		t.Errorf("refused verified deliveries differ (-want +got):\n%s", diff)
 	}
-	if got := len(items[struct{}](s, arrival.ReceiptPrefix("webhook"))); got != 2 {
+	if got := len(items[struct{}](s, arrival.ReceiptPrefix(s.owner("webhook")))); got != 2 {
 		t.Errorf("%d receipts of accepted deliveries, want 2: of the first delivery, and of the denied one", got)
 	}
 }

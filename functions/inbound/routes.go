@@ -128,6 +128,8 @@ type Result struct {
 type Receipt struct {
 	Duplicate bool     `json:"duplicate,omitempty" doc:"received before; this repeat had no effect"`
 	Sandboxed bool     `json:"sandboxed,omitempty" doc:"the connector is not certified; only the verdicts were stored"`
+	Effect    string   `json:"effect,omitempty" enum:"none" doc:"none: the delivery is accepted and changed nothing; absent if it changed something or an approval was asked for"`
+	Reason    string   `json:"reason,omitempty" doc:"why the delivery took no effect" example:"no rule of the mapping matches"`
 	Results   []Result `json:"results" nullable:"false" doc:"one per action of the delivery"`
 }
 
@@ -148,6 +150,9 @@ func (d Deps) receiveWebhook(ctx context.Context, in *input) (*output, error) {
 		return nil, err
 	}
 	out := &output{Status: http.StatusAccepted, Body: Receipt{Duplicate: a.duplicate, Sandboxed: a.sandboxed, Results: []Result{}}}
+	if a.none != "" {
+		out.Body.Effect, out.Body.Reason = "none", a.none
+	}
 	if a.duplicate {
 		out.Status = http.StatusOK
 	}

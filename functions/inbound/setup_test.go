@@ -158,6 +158,7 @@ func items[T any](s *service, prefix string) []T {
 // receipt decodes the answer as a sender does.
 type receipt struct {
 	Duplicate, Sandboxed bool
+	Effect, Reason       string
 	Results              []struct{ Action, Verdict, DecisionID, Outcome, Subject, ApprovalID string }
 }
 

@@ -272,13 +272,13 @@ func TestHealth_Inbound(t *testing.T) {
 	none := []refusal{}
 	want("unknown", received{Refusals: none, Unverified: none})
 
-	record := func(verified bool, reason string, at time.Time, n int64) {
+	record := func(class arrival.Class, reason string, at time.Time, n int64) {
 		t.Helper()
 		var r arrival.Refusals
-		r.Add(verified, reason, at, n)
-		errtest.Must(t, arrival.Record(t.Context(), s.company(), "github", r, now))
+		r.Add(class, reason, at, n)
+		errtest.Must(t, arrival.Record(t.Context(), s.company(), arrival.Owner{Provider: "github", Incarnation: s.incarnation("github")}, r, now))
 	}
-	record(false, "the signature does not match", now, 1000)
+	record(arrival.Unverified, "the signature does not match", now, 1000)
 	stranger := []refusal{{"the signature does not match", 1000, now}}
 	want("unknown", received{Refusals: none, Unverified24h: 1000, Unverified: stranger})
 
@@ -292,8 +292,8 @@ func TestHealth_Inbound(t *testing.T) {
 	}
 	want("pass", accepted)
 
-	record(true, "the mapping refused it", now.Add(-time.Minute), 1)
-	record(true, "the policies denied every action", now, 1)
+	record(arrival.Verified, "the mapping refused it", now.Add(-time.Minute), 1)
+	record(arrival.Verified, "the policies denied every action", now, 1)
 	accepted.SuccessRate24h, accepted.Refused24h, accepted.LastRefusedAt = new(0.8), 2, &now
 	accepted.Refusals = []refusal{{"the mapping refused it", 1, now.Add(-time.Minute)}, {"the policies denied every action", 1, now}}
 	want("fail", accepted)

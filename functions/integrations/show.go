@@ -100,7 +100,7 @@ func (d Deps) listIntegrations(ctx context.Context, _ *struct{}) (*listOutput, e
 	out.Body.Items = make([]Integration, 0, len(all))
 	for _, stored := range all {
 		if caller.Reaches(stored.Provider) {
-			out.Body.Items = append(out.Body.Items, d.show(ctx, stored, facts, refusals[stored.Provider], reports[stored.Provider]))
+			out.Body.Items = append(out.Body.Items, d.show(ctx, stored, facts, refusals.Of(arrival.OwnerOf(stored.Integration)), reports[stored.Provider]))
 		}
 	}
 	return out, nil
@@ -143,7 +143,7 @@ func (d Deps) observed(ctx context.Context, s integration.Stored) (facts project
 	if facts, _, err = projection.Load(ctx, c); err != nil || !s.Has(integration.InboundReceive) {
 		return facts, arrival.Stored{}, err
 	}
-	refusals, err = arrival.Load(ctx, c, s.Provider)
+	refusals, err = arrival.Load(ctx, c, arrival.OwnerOf(s.Integration))
 	return facts, refusals, err
 }
 

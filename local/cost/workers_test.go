@@ -169,7 +169,7 @@ func (w *world) projects(n int) func() { return w.project(w.memories(n)...) }
 
 // projectsReceipt returns the fold of what one accepted webhook has written.
 func (w *world) projectsReceipt() func() {
-	receipt := w.put(arrival.ReceiptKey("webhook", "x", false), arrival.ReceiptEntity, arrival.Receipt{})
+	receipt := w.put(arrival.ReceiptKey(arrival.Owner{Provider: "webhook"}, "x", false), arrival.ReceiptEntity, arrival.Receipt{})
 	return w.project(append(w.memories(1), receipt)...)
 }
 

@@ -1,7 +1,7 @@
-// Package arrival counts the webhooks of an integration that the service has refused.
+// Package arrival counts the webhooks of an integration that the service has refused, or accepted without effect.
 //
-// One small item an integration holds the counts by hour and reason. Refusals of verified deliveries, which the provider has
-// signed, are kept apart from refusals of unverified ones, which any stranger can send.
+// One small item an integration holds the counts by hour and reason. What the provider has signed is kept apart from what any
+// stranger can send.
 package arrival
 
 import (
@@ -23,7 +23,7 @@ const prefix = "REFUSALS#"
 // Limits of what is kept.
 const (
 	Kept       = 7 * 24 * time.Hour // since the last refusal
-	maxReasons = 8                  // of verified and of unverified deliveries each
+	maxReasons = 8                  // of each class
 	maxReason  = 120                // bytes
 	otherwise  = "other reasons"    // counts what comes after maxReasons
 )
@@ -34,10 +34,27 @@ func Key(provider string) string { return prefix + provider }
 // Counts counts by reason, in words.
 type Counts map[string]Hours
 
-// Refusals counts the refused deliveries of an integration.
+// Class says what kind of delivery a count is of.
+type Class int
+
+// The classes.
+const (
+	Verified    Class = iota // signed by the provider, and refused
+	Unverified               // the signature was not accepted
+	Oversized                // too large to be read, so that its signature is unknown
+	Ineffective              // signed by the provider and accepted, without effect
+)
+
+func classes() []Class { return []Class{Verified, Unverified, Oversized, Ineffective} }
+
+// Refusals counts the deliveries of an integration that took no effect.
 type Refusals struct {
-	Verified   Counts `json:"verified,omitempty"`
-	Unverified Counts `json:"unverified,omitempty"`
+	Verified    Counts `json:"verified,omitempty"`
+	Unverified  Counts `json:"unverified,omitempty"`
+	Oversized   Counts `json:"oversized,omitempty"`
+	Ineffective Counts `json:"ineffective,omitempty"`
+
+	Incarnation string `json:"incarnation,omitempty"` // of the integration
 }
 
 // Stored carries refusals with their version, 0 if none are stored.
@@ -47,35 +64,39 @@ type Stored struct {
 }
 
 // Add counts n refusals at a time.
-func (r *Refusals) Add(verified bool, reason string, at time.Time, n int64) {
-	r.merge(verified, reason, Hours{}.Add(at, n))
+func (r *Refusals) Add(class Class, reason string, at time.Time, n int64) {
+	r.merge(class, reason, Hours{}.Add(at, n))
 }
 
 // Merge adds the counts of other.
 func (r *Refusals) Merge(other Refusals) {
-	for _, verified := range []bool{true, false} {
-		counts := other.of(verified)
+	for _, class := range classes() {
+		counts := *other.of(class)
 		for _, reason := range counts.Reasons() {
-			r.merge(verified, reason, counts[reason])
+			r.merge(class, reason, counts[reason])
 		}
 	}
 }
 
 // IsEmpty reports whether nothing was counted.
-func (r Refusals) IsEmpty() bool { return len(r.Verified)+len(r.Unverified) == 0 }
-
-func (r *Refusals) of(verified bool) Counts {
-	if verified {
-		return r.Verified
-	}
-	return r.Unverified
+func (r Refusals) IsEmpty() bool {
+	return len(r.Verified)+len(r.Unverified)+len(r.Oversized)+len(r.Ineffective) == 0
 }
 
-func (r *Refusals) merge(verified bool, reason string, hours Hours) {
-	counts := &r.Unverified
-	if verified {
-		counts = &r.Verified
+func (r *Refusals) of(class Class) *Counts {
+	switch class {
+	case Verified:
+		return &r.Verified
+	case Oversized:
+		return &r.Oversized
+	case Ineffective:
+		return &r.Ineffective
 	}
+	return &r.Unverified
+}
+
+func (r *Refusals) merge(class Class, reason string, hours Hours) {
+	counts := r.of(class)
 	if *counts == nil {
 		*counts = Counts{}
 	}
@@ -114,20 +135,34 @@ func (c Counts) Since(from time.Time) (n int64) {
 	return n
 }
 
-// Load reads the refusals of an integration. It returns version 0 and no error if none are stored.
-func Load(ctx context.Context, c store.Company, provider string) (Stored, error) {
+// Load reads the refusals of an integration. It returns version 0 and no error if none are stored. Those of a former
+// incarnation are empty.
+func Load(ctx context.Context, c store.Company, o Owner) (Stored, error) {
 	var s Stored
-	item, err := c.Get(ctx, Key(provider), &s.Refusals)
+	item, err := c.Get(ctx, Key(o.Provider), &s.Refusals)
 	if errors.Is(err, store.ErrNotFound) {
 		return Stored{}, nil
 	}
 	s.Version = item.Version
-	return s, store.Fault(err, "")
+	return s.of(o), store.Fault(err, "")
 }
 
-// List reads the refusals of all integrations of a company and returns them by provider.
-func List(ctx context.Context, c store.Company) (map[string]Stored, error) {
-	all := map[string]Stored{}
+func (s Stored) of(o Owner) Stored {
+	if s.Incarnation != o.Incarnation {
+		s.Refusals = Refusals{}
+	}
+	return s
+}
+
+// All holds the refusals of a company's integrations by provider.
+type All map[string]Stored
+
+// Of returns the refusals of an integration, as Load does.
+func (a All) Of(o Owner) Stored { return a[o.Provider].of(o) }
+
+// List reads the refusals of all integrations of a company.
+func List(ctx context.Context, c store.Company) (All, error) {
+	all := All{}
 	for item, err := range c.Items(ctx, store.Query{Prefix: prefix}) {
 		if err != nil {
 			return nil, store.Fault(err, "")
@@ -144,17 +179,21 @@ func List(ctx context.Context, c store.Company) (map[string]Stored, error) {
 // maxTries bounds how often counts are written again after another process has written.
 const maxTries = 5
 
-// Record adds counts to those stored of an integration. After an error other than store.ErrUnknown, nothing was added. The
-// write stays out of the change feed.
-func Record(ctx context.Context, c store.Company, provider string, more Refusals, now time.Time) error {
+// Record adds counts to those stored of an integration. After an error other than store.ErrUnknown, nothing was added. Only
+// deliveries without effect reach the change feed, because a stranger can cause the other counts.
+func Record(ctx context.Context, c store.Company, o Owner, more Refusals, now time.Time) error {
 	for range maxTries {
-		s, err := Load(ctx, c, provider)
+		s, err := Load(ctx, c, o)
 		if err != nil {
 			return err
 		}
 		s.Merge(more)
-		err = c.Commit(ctx, c.Save(Key(provider), Entity, s.Version, s.Refusals).Until(now.Add(Kept)).Quietly())
-		if !errors.Is(err, store.ErrConflict) {
+		s.Incarnation = o.Incarnation
+		op := c.Save(Key(o.Provider), Entity, s.Version, s.Refusals).Until(now.Add(Kept))
+		if len(more.Ineffective) == 0 {
+			op = op.Quietly()
+		}
+		if err = c.Commit(ctx, op); !errors.Is(err, store.ErrConflict) {
 			return err
 		}
 	}

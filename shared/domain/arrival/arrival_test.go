@@ -101,8 +101,8 @@ func TestRefusals_Bounded(t *testing.T) {
 	t.Parallel()
 	var r arrival.Refusals
 	for n := range 5000 {
-		r.Add(n%2 == 0, strings.Repeat("x", 1000)+fmt.Sprint(n), noon().Add(time.Duration(n)*time.Minute), 1_000_000)
-		r.Add(n%2 == 0, fmt.Sprint(n, strings.Repeat("x", 1000)), noon().Add(time.Duration(n)*time.Minute), 1_000_000)
+		r.Add(arrival.Class(n%2), strings.Repeat("x", 1000)+fmt.Sprint(n), noon().Add(time.Duration(n)*time.Minute), 1_000_000)
+		r.Add(arrival.Class(n%2), fmt.Sprint(n, strings.Repeat("x", 1000)), noon().Add(time.Duration(n)*time.Minute), 1_000_000)
 	}
 	raw, err := json.Marshal(r)
 	errtest.Must(t, err)

@@ -1,6 +1,13 @@
 package arrival
 
-import "strings"
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"orgops/shared/domain/integration"
+	"orgops/shared/storage/store"
+)
 
 // ReceiptEntity and ReceiptsPrefix name the entity of the receipts of deliveries, and the prefix of their keys.
 const (
@@ -8,30 +15,73 @@ const (
 	ReceiptsPrefix = "RECEIPT#"
 )
 
+// Owner names one incarnation of an integration. What it has received does not belong to the next one of its name.
+type Owner struct{ Provider, Incarnation string }
+
+// OwnerOf returns the incarnation of an integration.
+func OwnerOf(i integration.Integration) Owner { return Owner{i.Provider, i.Incarnation} }
+
+func (o Owner) key() string {
+	if o.Incarnation == "" { // of release 0.1.0
+		return o.Provider + "#"
+	}
+	return o.Provider + "#" + o.Incarnation + "#"
+}
+
 // ReceiptPrefix returns the prefix of the keys under which the receipts of an integration's deliveries are kept for 7 days.
-func ReceiptPrefix(provider string) string { return ReceiptsPrefix + provider + "#" }
+func ReceiptPrefix(o Owner) string { return ReceiptsPrefix + o.key() }
 
 const sandbox = "#sandbox"
 
 // ReceiptKey returns the key of a delivery's receipt. The sandbox has receipts of its own, so that a delivery takes effect that
 // is sent again after the certification.
-func ReceiptKey(provider, digest string, sandboxed bool) string {
+func ReceiptKey(o Owner, digest string, sandboxed bool) string {
 	if sandboxed {
 		digest += sandbox
 	}
-	return ReceiptPrefix(provider) + digest
+	return ReceiptPrefix(o) + digest
 }
 
 // RefusedKey returns the key of the receipt of a refused delivery.
-func RefusedKey(provider, digest string) string { return "REFUSED#" + provider + "#" + digest }
+func RefusedKey(o Owner, digest string) string { return "REFUSED#" + o.key() + digest }
 
-// Receipt is the body of a receipt.
+// Receipt is the body of a receipt. It is empty if the whole delivery took effect, so that a repeat has none.
 type Receipt struct {
-	Denied bool `json:"denied,omitempty"` // the policies denied every action
+	None    string   `json:"none,omitempty"`    // why nothing took effect; "": something did
+	Basis   string   `json:"basis,omitempty"`   // identifies what was decided; a repeat with the same basis is answered in the same way
+	Actions []Action `json:"actions,omitempty"` // what became of each action, if a repeat decides again on any
+	Denied  bool     `json:"denied,omitempty"`  // of release 0.1.0: the policies denied every action
+}
+
+// Action says what became of one action of a delivery.
+type Action struct {
+	Place      string `json:"place"` // identifies the action among those of the delivery
+	Done       bool   `json:"done,omitempty"`
+	DecisionID string `json:"decision"`
+	ApprovalID string `json:"approval,omitempty"` // the approval that it waits for
+}
+
+// IsFinal reports whether the whole delivery took effect.
+func (r Receipt) IsFinal() bool {
+	for _, a := range r.Actions {
+		if !a.Done {
+			return false
+		}
+	}
+	return !r.Denied && (r.None == "" || len(r.Actions) > 0)
 }
 
 // Accepted returns the provider of a receipt; ok is false for that of a delivery that took no effect.
 func (r Receipt) Accepted(key string) (provider string, ok bool) {
 	provider, _, _ = strings.Cut(strings.TrimPrefix(key, ReceiptsPrefix), "#")
-	return provider, !r.Denied && !strings.HasSuffix(key, sandbox)
+	return provider, r.None == "" && !r.Denied && !strings.HasSuffix(key, sandbox)
+}
+
+// LoadReceipt reads a receipt. It returns version 0 and no error if there is none, because it has expired.
+func LoadReceipt(ctx context.Context, c store.Company, key string) (r Receipt, version int64, err error) {
+	item, err := c.Get(ctx, key, &r)
+	if errors.Is(err, store.ErrNotFound) {
+		return Receipt{}, 0, nil
+	}
+	return r, item.Version, store.Fault(err, "")
 }

@@ -14,6 +14,8 @@ import (
 
 	"orgops/shared/base/fault"
 	"orgops/shared/base/text"
+	"orgops/shared/domain/arrival"
+	"orgops/shared/domain/integration"
 	"orgops/shared/domain/policy"
 	"orgops/shared/storage/store"
 )
@@ -47,6 +49,12 @@ type Received struct {
 	Result    MappingResult     `json:"result" doc:"what the mapping and the policy engine made of it"`
 }
 
+// kept is a delivery as it is stored.
+type kept struct {
+	Received
+	Incarnation string `json:"incarnation,omitempty"` // of the integration that received it
+}
+
 // MappingResult shows what a mapping and the policy engine make of a delivery.
 type MappingResult struct {
 	Actions []MappingAction `json:"actions" nullable:"false" doc:"the actions that the mapping gives, in order"`
@@ -73,7 +81,8 @@ type MappingAction struct {
 
 // index lists the deliveries of one integration, newest first.
 type index struct {
-	Deliveries []ReceivedSummary `json:"deliveries"`
+	Deliveries  []ReceivedSummary `json:"deliveries"`
+	Incarnation string            `json:"incarnation,omitempty"` // of the integration that received them
 }
 
 const entity = "inbox"
@@ -84,17 +93,21 @@ func key(provider, deliveryID string) string { return "INBOX#" + provider + "#" 
 
 // Add returns the ops that keep a delivery and remove those beyond the latest 20. If their commit returns ErrConflict, another
 // delivery was kept meanwhile: call Add again. The ops stay out of the change feed.
-func Add(ctx context.Context, c store.Company, provider string, d Received) ([]store.Op, error) {
+func Add(ctx context.Context, c store.Company, o arrival.Owner, d Received) ([]store.Op, error) {
 	if len(d.Body) > maxBody {
 		d.Body, d.Truncated = text.Truncate(d.Body, maxBody), true
 	}
 	d.ReceivedSummary, d.Headers = summary(d), bounded(d.Headers)
+	provider := o.Provider
 	listed, version, err := load(ctx, c, provider)
 	if err != nil {
 		return nil, err
 	}
+	if listed.Incarnation != o.Incarnation { // the former deliveries expire
+		listed = index{Incarnation: o.Incarnation}
+	}
 	now := d.ReceivedAt
-	ops := []store.Op{c.Create(key(provider, d.ID), entity, d).Until(now.Add(Kept)).Quietly()}
+	ops := []store.Op{c.Create(key(provider, d.ID), entity, kept{d, o.Incarnation}).Until(now.Add(Kept)).Quietly()}
 	all := append([]ReceivedSummary{d.ReceivedSummary}, live(listed.Deliveries, now)...)
 	for _, old := range all[min(len(all), Max):] {
 		item, err := c.Get(ctx, key(provider, old.ID), nil)
@@ -145,10 +158,27 @@ func live(all []ReceivedSummary, now time.Time) []ReceivedSummary {
 	return all
 }
 
-// List reads the kept deliveries of an integration, newest first.
+// List reads the kept deliveries of an integration, newest first. Those of a deleted integration can be read until its name is
+// configured again.
 func List(ctx context.Context, c store.Company, provider string, now time.Time) ([]ReceivedSummary, error) {
 	listed, _, err := load(ctx, c, provider)
-	return append([]ReceivedSummary{}, live(listed.Deliveries, now)...), err
+	if err != nil || len(listed.Deliveries) == 0 {
+		return []ReceivedSummary{}, err
+	}
+	former, err := isFormer(ctx, c, provider, listed.Incarnation)
+	if err != nil || former {
+		return []ReceivedSummary{}, err
+	}
+	return append([]ReceivedSummary{}, live(listed.Deliveries, now)...), nil
+}
+
+// isFormer reports whether an incarnation of an integration has been followed by another one.
+func isFormer(ctx context.Context, c store.Company, provider, incarnation string) (bool, error) {
+	i, _, err := integration.Load(ctx, c, provider)
+	if fault.KindOf(err) == fault.NotFound {
+		return false, nil
+	}
+	return i.Incarnation != incarnation, err
 }
 
 func load(ctx context.Context, c store.Company, provider string) (listed index, version int64, err error) {
@@ -159,8 +189,17 @@ func load(ctx context.Context, c store.Company, provider string) (listed index, 
 	return listed, item.Version, store.Fault(err, "")
 }
 
-// Load reads one kept delivery. It returns fault.NotFound for an id that is unknown or has expired.
-func Load(ctx context.Context, c store.Company, provider, deliveryID string) (d Received, err error) {
-	_, err = c.Get(ctx, key(provider, deliveryID), &d)
-	return d, store.Fault(err, "the inbox holds no such delivery; it keeps the latest 20 of 7 days")
+// Load reads one kept delivery. It returns fault.NotFound for an id that is unknown, has expired, or was received by an
+// integration that has been deleted and configured again.
+func Load(ctx context.Context, c store.Company, provider, deliveryID string) (Received, error) {
+	const absent = "the inbox holds no such delivery; it keeps the latest 20 of 7 days"
+	var d kept
+	if _, err := c.Get(ctx, key(provider, deliveryID), &d); err != nil {
+		return Received{}, store.Fault(err, absent)
+	}
+	former, err := isFormer(ctx, c, provider, d.Incarnation)
+	if err == nil && former {
+		err = fault.New(fault.NotFound, absent)
+	}
+	return d.Received, err
 }

@@ -615,7 +615,7 @@ func TestFold_Taken(t *testing.T) {
 	h := newHistory()
 	first := h.now
 	for n, provider := range []string{"github", "webhook-a", "github"} {
-		h.put(arrival.ReceiptEntity, arrival.ReceiptPrefix(provider)+fmt.Sprint(n), struct{}{})
+		h.put(arrival.ReceiptEntity, arrival.ReceiptPrefix(arrival.Owner{Provider: provider})+fmt.Sprint(n), struct{}{})
 		h.after(2 * time.Hour)
 	}
 	p, entries := h.fold(t)
@@ -630,7 +630,7 @@ func TestFold_Taken(t *testing.T) {
 		t.Errorf("results differ (-want +got):\n%s", diff)
 	}
 	h.after(7 * 24 * time.Hour)
-	h.remove(arrival.ReceiptEntity, arrival.ReceiptPrefix("github")+"0")
+	h.remove(arrival.ReceiptEntity, arrival.ReceiptPrefix(arrival.Owner{Provider: "github"})+"0")
 	after, _ := h.fold(t)
 	if diff := cmp.Diff(p.Results, after.Results); diff != "" {
 		t.Errorf("results after the removal differ (-want +got):\n%s", diff)

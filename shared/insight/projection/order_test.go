@@ -63,7 +63,7 @@ func (c *company) upTo(d time.Duration) time.Duration { return time.Duration(c.r
 func (c *company) step(n int, provider string) {
 	switch c.r.IntN(14) {
 	case 13:
-		c.put(arrival.ReceiptEntity, arrival.ReceiptPrefix(provider)+fmt.Sprint(n), struct{}{})
+		c.put(arrival.ReceiptEntity, arrival.ReceiptPrefix(arrival.Owner{Provider: provider})+fmt.Sprint(n), struct{}{})
 	case 0:
 		c.edit(provider)
 	case 12:

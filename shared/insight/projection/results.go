@@ -33,13 +33,24 @@ func (f *folding) receipt(c store.Change) error {
 	}
 	f.reach(c.At)
 	provider, ok := body.Accepted(c.Key)
-	if !ok {
+	if !ok || counted(c) {
 		return nil
 	}
 	r := f.Results[provider]
 	r.Taken = r.Taken.Add(c.At, 1).Trim(f.UpdatedAt)
 	f.Results[provider] = r
 	return nil
+}
+
+// counted reports whether the receipt that a change replaces is of an accepted delivery. A repeat decides again on what took no
+// effect.
+func counted(c store.Change) bool {
+	was, err := decode[arrival.Receipt](c.Old)
+	if c.Old == nil || err != nil {
+		return false
+	}
+	_, ok := was.Accepted(c.Key)
+	return ok
 }
 
 // Delay says how long something took that began at a time.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"slices"
 	"strings"
 
 	"orgops/shared/base/fault"
@@ -73,18 +72,14 @@ func (e Examiner) maps(ctx context.Context, conn connector.Inbound, c Candidate,
 	return passed("the sample maps to "+strings.Join(verdicts, ", "), count("actions of the sample", len(actions), "actions"))
 }
 
-// maxReceipts limits how many receipts seen looks at. Receipts of a deleted integration of the same provider lie among them.
-const maxReceipts = 100
-
 // seen tells whether the provider itself has sent a delivery. It warns at most, so that automation can certify at once.
 func seen(ctx context.Context, c Candidate) integration.Check {
-	page, err := c.Company.Query(ctx, store.Query{Prefix: arrival.ReceiptPrefix(c.Integration.Provider), Limit: maxReceipts})
-	own := func(receipt store.Item) bool { return receipt.At.After(c.Integration.CreatedAt) }
+	page, err := c.Company.Query(ctx, store.Query{Prefix: arrival.ReceiptPrefix(arrival.OwnerOf(c.Integration)), Limit: 1})
 	o := passed("a delivery from outside was accepted within the last 7 days")
 	switch {
 	case err != nil:
 		o = outcome{status: integration.Warn, reason: "it is unknown whether a delivery from outside has been accepted; try again", remedy: certify}
-	case !slices.ContainsFunc(page.Items, own):
+	case len(page.Items) == 0:
 		o = outcome{status: integration.Warn, reason: "no delivery from outside was accepted within the last 7 days; let the provider send one, then look at the inbox"}
 	}
 	found := check(c, integration.InboundReceive, "seen-from-outside", "A delivery from outside has been seen", o)

@@ -17,7 +17,7 @@ func (p Planner) ask(ctx context.Context, planned *Planned, payload exact) error
 	if err != nil {
 		return err
 	}
-	if outcome == Unchanged {
+	if outcome == Unchanged || outcome == older {
 		planned.Outcome = Unchanged
 		return nil
 	}

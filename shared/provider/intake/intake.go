@@ -29,6 +29,8 @@ const (
 	Unchanged Outcome = "unchanged" // no write, no event
 	Refused   Outcome = "refused"   // the verdict is denied
 	Pending   Outcome = "pending"   // the verdict is needs-approval
+
+	older Outcome = "older" // Plan returns Unchanged: what is stored is newer
 )
 
 // Planned holds an action, its verdict and the ops that carry it out.
@@ -39,6 +41,7 @@ type Planned struct {
 	Ops      []store.Op // the effect or the request for an approval; the caller records the decision
 
 	ApprovalID string // of the approval that stands for the action, or ""
+	Older      bool   // the action is unchanged because what is stored is newer
 }
 
 // Acts reports whether the ops carry the action out.
@@ -77,6 +80,9 @@ func (p Planner) Plan(ctx context.Context, a connector.Action) (Planned, error) 
 	switch {
 	case d.Verdict == policy.Permitted:
 		planned.Outcome, planned.Ops, err = p.effect(ctx, a, d)
+		if planned.Outcome == older {
+			planned.Outcome, planned.Older = Unchanged, true
+		}
 	case d.Verdict == policy.NeedsApproval && p.Approval == "":
 		err = p.ask(ctx, &planned, payload)
 	default:
@@ -145,7 +151,7 @@ func (p Planner) memory(ctx context.Context, d memory.Draft) (Outcome, []store.O
 	}
 	m, changed := memory.Apply(old, p.Integration.Provider, d, p.Now)
 	if !changed {
-		return Unchanged, nil, nil
+		return unchanged(d.UpdatedAt, old.SourceUpdatedAt), nil, nil
 	}
 	return outcome(version), []store.Op{p.Company.Save(key, memory.Entity, version, m)}, nil
 }
@@ -160,7 +166,7 @@ func (p Planner) goal(ctx context.Context, d goal.Draft) (Outcome, []store.Op, e
 	}
 	g, changed := goal.Apply(old, p.Integration.Provider, d, p.Now)
 	if !changed {
-		return Unchanged, nil, nil
+		return unchanged(d.UpdatedAt, old.SourceUpdatedAt), nil, nil
 	}
 	ops := []store.Op{p.Company.Save(key, goal.Entity, version, g)}
 	return outcome(version), append(ops, Review(p.Company, g, version+1, p.Now)...), nil
@@ -236,6 +242,14 @@ func (p Planner) load(ctx context.Context, key string, into any) (int64, error) 
 		return 0, nil
 	}
 	return item.Version, store.Fault(err, "")
+}
+
+// unchanged returns the outcome of a draft that changes nothing, by the provider's times of the draft and of what is stored.
+func unchanged(draft, stored *time.Time) Outcome {
+	if draft != nil && stored != nil && draft.Before(*stored) {
+		return older
+	}
+	return Unchanged
 }
 
 func outcome(version int64) Outcome {

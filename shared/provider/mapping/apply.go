@@ -18,6 +18,8 @@ type Delivery struct {
 	Header  http.Header     // as received; expressions read what Headers makes of it
 	Payload any             // see Payload
 	Config  json.RawMessage // the integration's configuration, which holds no secret
+
+	Outside string // why the delivery does not concern the integration, whatever the rules say; "": it does
 }
 
 // Match holds the actions that one rule gives.
@@ -40,20 +42,40 @@ func Actions(matches []Match) []connector.Action {
 // expression that fails returns fault.Invalid, and names its rule and field; a rule that cannot be evaluated is never
 // skipped. Apply returns fault.Unavailable after 100 ms.
 func (m *Mapping) Apply(ctx context.Context, d Delivery) ([]Match, error) {
+	matches, _, err := m.Explain(ctx, d)
+	return matches, err
+}
+
+// The reasons why a mapping ignores a delivery.
+const (
+	ignoredOnly  = "the mapping leaves it out by its expression only"
+	ignoredRules = "no rule of the mapping matches"
+)
+
+// Explain does what Apply does, and says why the mapping ignores a delivery, or "".
+func (m *Mapping) Explain(ctx context.Context, d Delivery) (matches []Match, ignored string, err error) {
+	if d.Outside != "" {
+		return nil, d.Outside, nil
+	}
 	if err := m.compile(); err != nil { // before the clock starts: a slow machine compiles once, not at every delivery
-		return nil, err
+		return nil, "", err
 	}
 	e := evaluation{meter: newMeter(ctx, time.Now().Add(maxTime)), delivery: d}
 	matches, wanted, err := e.all(m)
 	if e.err != nil {
 		if ended := e.conclude(ctx); !errors.Is(ended, errFuel) {
-			return nil, ended
+			return nil, "", ended
 		}
 	}
-	if err == nil && wanted && len(matches) == 0 && m.otherwise != nil {
-		return nil, invalid(m.otherwise.Pointer, m.otherwise.Detail)
+	switch {
+	case err != nil || len(matches) > 0:
+		return matches, "", err
+	case !wanted:
+		return nil, ignoredOnly, nil
+	case m.otherwise != nil:
+		return nil, "", invalid(m.otherwise.Pointer, m.otherwise.Detail)
 	}
-	return matches, err
+	return nil, ignoredRules, nil
 }
 
 // evaluation holds the state of one call of Apply.

@@ -16,16 +16,17 @@ import (
 // Mapped holds the actions of a delivery, and the rule that gave each.
 type Mapped struct {
 	Actions []connector.Action
+	Ignored string // why there are no actions
 	rules   []int
 }
 
 // Map applies a mapping to a delivery. intake validates the drafts.
 func Map(ctx context.Context, m *mapping.Mapping, d mapping.Delivery) (Mapped, error) {
-	matches, err := m.Apply(ctx, d)
+	matches, ignored, err := m.Explain(ctx, d)
 	if err != nil {
 		return Mapped{}, err
 	}
-	mapped := Mapped{Actions: mapping.Actions(matches)}
+	mapped := Mapped{Actions: mapping.Actions(matches), Ignored: ignored}
 	for _, match := range matches {
 		for range match.Actions {
 			mapped.rules = append(mapped.rules, match.Rule)
