@@ -57,8 +57,9 @@ func Register(api huma.API, d Deps) {
 		Summary: "Receive a provider's webhook",
 		Description: "Authenticated by the signature alone: Standard Webhooks for webhook and webhook-{name}, X-Hub-Signature-256 for github, Linear-Signature for linear. " +
 			"Every action gets a verdict, and the permitted actions are committed in one transaction before the answer. A repeat within 7 days " +
-			"is answered with 200 and has no effect: for github and linear, the same body, because their ids are not signed. A state that is older than the stored one " +
-			"changes nothing. In the sandbox only the verdicts are stored.",
+			"of a delivery that took effect is answered with 200 and has none: for github and linear, the same body, because their ids are not signed. What took no effect, " +
+			"because of the mapping, the policies or the sandbox, is decided again when the provider sends it again. The answer says why a delivery takes no effect. A state " +
+			"that is older than the stored one changes nothing. In the sandbox only the verdicts are stored.",
 		DefaultStatus: http.StatusAccepted, Tags: []string{"inbound"},
 		Responses: map[string]*huma.Response{
 			"200": {Description: "Received before; this repeat had no effect"},
