@@ -9,20 +9,18 @@ import (
 // atom reads the entries of a document in Atom 0.3 or 1.0.
 type atom struct {
 	*tokens
-	first int // how many entries are kept
-	all   []entry
+	*listing
 }
 
-func fromAtom(t *tokens, root xml.StartElement, first int) ([]entry, error) {
-	a := &atom{tokens: t, first: first}
-	relativeTo := base(nil, root)
-	err := a.children(func(start xml.StartElement) error {
+func (l *listing) fromAtom(t *tokens, root xml.StartElement) error {
+	a := &atom{tokens: t, listing: l}
+	relativeTo := base(l.address, root)
+	return a.children(func(start xml.StartElement) error {
 		if a.name(start) != "entry" {
-			return a.skip()
+			return a.tokens.skip()
 		}
-		return a.entry(relativeTo, start)
+		return a.read(base(relativeTo, start))
 	})
-	return a.all, err
 }
 
 // name returns the name of an element in lower case, "" if it is not of Atom.
@@ -33,47 +31,72 @@ func (*atom) name(start xml.StartElement) string {
 	return strings.ToLower(start.Name.Local)
 }
 
-// entry reads an entry.
-func (a *atom) entry(relativeTo *url.URL, start xml.StartElement) error {
-	if err := a.tokens.entry(); err != nil {
+// read reads an entry.
+func (a *atom) read(relativeTo *url.URL) error {
+	if err := a.entry(); err != nil {
 		return err
 	}
-	if len(a.all) >= a.first {
-		return a.skip()
+	if a.full() {
+		return a.tokens.skip()
 	}
 	var e entry
+	dates := map[string]string{}
 	err := a.children(func(field xml.StartElement) (err error) {
 		switch name := a.name(field); {
 		case name == "link":
-			if rel := attribute(field, "rel"); e.link == "" && (rel == "" || rel == "alternate") {
-				e.link = strings.TrimSpace(attribute(field, "href"))
-			}
-			return a.skip()
+			e.refer(base(relativeTo, field), field)
+			return a.tokens.skip()
 		case encoded(field):
-			return a.skip()
+			return a.tokens.skip()
 		case name == "id":
 			e.id, err = a.word()
 		case name == "title":
-			e.title, err = a.prose(xhtml(field))
+			e.title, err = a.prose(textOf(field))
 		case name == "summary":
-			e.summary, err = a.prose(xhtml(field))
+			e.summary, err = a.prose(textOf(field))
 		case name == "content":
-			e.content, err = a.prose(xhtml(field))
+			e.content, err = a.prose(textOf(field))
+		case name == "updated", name == "published", name == "modified", name == "issued", name == "created":
+			dates[name], err = a.word()
 		default:
-			return a.skip()
+			return a.tokens.skip()
 		}
 		return err
 	})
-	relativeTo = base(relativeTo, start)
-	e.id, e.link = resolve(relativeTo, e.id), resolve(relativeTo, e.link)
-	a.all = append(a.all, e)
-	return err
+	if err != nil {
+		return err
+	}
+	e.published = firstOf(dates["published"], dates["issued"], dates["created"])
+	e.changed = latest(dates["updated"], dates["modified"], e.published)
+	if a.within {
+		a.listing.skip(firstOf(e.id, e.title, e.link), cutOff)
+		return nil
+	}
+	a.add(e)
+	return nil
 }
 
-// xhtml reports whether the text of a field's children is not HTML again.
-func xhtml(field xml.StartElement) bool {
-	kind := strings.ToLower(attribute(field, "type"))
-	return strings.Contains(kind, "xhtml") || strings.HasSuffix(kind, "xml")
+// refer takes an entry's link to its page or to a file.
+func (e *entry) refer(relativeTo *url.URL, field xml.StartElement) {
+	address := resolve(relativeTo, attribute(field, "href"))
+	switch strings.ToLower(attribute(field, "rel")) {
+	case "", "alternate":
+		e.link = firstOf(e.link, address)
+	case "enclosure":
+		e.enclosure = firstOf(e.enclosure, address)
+	}
+}
+
+// textOf says what the text of a field of Atom is (RFC 4287 §3.1.1 and §4.1.3). In XHTML and other XML the markup is elements, and the
+// text between them is plain. Atom 0.3 does not say what escaped text without a type is.
+func textOf(field xml.StartElement) kind {
+	switch t := strings.ToLower(attribute(field, "type")); {
+	case t == "html", strings.HasPrefix(t, "text/html"):
+		return asHTML
+	case t == "" && strings.EqualFold(attribute(field, "mode"), "escaped"):
+		return asMaybe
+	}
+	return asText
 }
 
 // encoded reports whether a field is base64.

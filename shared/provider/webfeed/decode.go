@@ -3,13 +3,16 @@ package webfeed
 import (
 	"bytes"
 	"errors"
+	"mime"
 	"regexp"
+	"strconv"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"golang.org/x/text/encoding"
 	"golang.org/x/text/encoding/htmlindex"
-	"golang.org/x/text/encoding/unicode"
+	utf16 "golang.org/x/text/encoding/unicode"
 	"golang.org/x/text/runes"
 	"golang.org/x/text/transform"
 
@@ -25,8 +28,8 @@ const maxDeclaration = 1024
 // decode returns a document in UTF-8, without byte order marks and white space at its beginning and without the characters that
 // XML forbids. Bytes that are not of the character set become U+FFFD. Every later step reads these bytes and no others. They
 // may have at most maxDocument bytes.
-func decode(document []byte) ([]byte, error) {
-	charset, err := charsetOf(document)
+func decode(document []byte, contentType string) ([]byte, error) {
+	charset, err := charsetOf(document, contentType)
 	if err != nil {
 		return nil, err
 	}
@@ -44,14 +47,23 @@ func forbidden(r rune) bool {
 	return r < ' ' && r != '\t' && r != '\n' && r != '\r' || r == 0xFFFE || r == 0xFFFF
 }
 
-// charsetOf returns the character set of a document, encoding.Nop for UTF-8. A byte order mark precedes the declaration. A
-// declaration of UTF-16 that is readable in ASCII is wrong and has no effect.
-func charsetOf(document []byte) (encoding.Encoding, error) {
+// charsetOf returns the character set of a document, encoding.Nop for UTF-8. A byte order mark goes before the Content-Type, and that
+// before the declaration (RFC 7303 §3), unless it says UTF-8 of a document that is not: many servers say it of every document. JSON is in UTF-8 (RFC 8259 §8.1). A declaration of UTF-16 in a document that is readable
+// in ASCII is wrong and has no effect.
+func charsetOf(document []byte, contentType string) (encoding.Encoding, error) {
 	switch {
+	case begins(document, "\uFEFF"), begins(bytes.TrimLeft(document, " \t\r\n"), "{"):
+		return encoding.Nop, nil
 	case begins(document, "\xFF\xFE"), begins(document, "<\x00"):
-		return unicode.UTF16(unicode.LittleEndian, unicode.IgnoreBOM), nil
+		return utf16.UTF16(utf16.LittleEndian, utf16.IgnoreBOM), nil
 	case begins(document, "\xFE\xFF"), begins(document, "\x00<\x00"):
-		return unicode.UTF16(unicode.BigEndian, unicode.IgnoreBOM), nil
+		return utf16.UTF16(utf16.BigEndian, utf16.IgnoreBOM), nil
+	}
+	if _, parameters, err := mime.ParseMediaType(contentType); err == nil && parameters["charset"] != "" {
+		charset, err := htmlindex.Get(parameters["charset"])
+		if err == nil && (readable(charset) != encoding.Nop || utf8.Valid(document)) {
+			return readable(charset), nil
+		}
 	}
 	found := declaration.FindSubmatch(document[:min(maxDeclaration, len(document))])
 	if found == nil {
@@ -61,10 +73,48 @@ func charsetOf(document []byte) (encoding.Encoding, error) {
 	if err != nil {
 		return nil, fault.Newf(fault.Unavailable, "the feed declares the character set %q, which is not known; serve it in UTF-8", found[1])
 	}
+	return readable(charset), nil
+}
+
+// readable returns encoding.Nop for a set in which the document could not have been read so far.
+func readable(charset encoding.Encoding) encoding.Encoding {
 	if name, _ := htmlindex.Name(charset); name == "utf-8" || strings.HasPrefix(name, "utf-16") {
-		return encoding.Nop, nil
+		return encoding.Nop
 	}
-	return charset, nil
+	return charset
+}
+
+// dropReferences returns a document without references to characters that XML forbids, such as &#8;. It uses the document's memory.
+func dropReferences(document []byte) []byte {
+	kept := document[:0]
+	for {
+		n := bytes.Index(document, []byte("&#"))
+		if n < 0 {
+			return append(kept, document...)
+		}
+		kept = append(kept, document[:n]...)
+		document = document[n:]
+		size := len("&#")
+		if end := bytes.IndexByte(document[:min(maxReference, len(document))], ';'); end > 0 && refers(string(document[size:end])) {
+			document = document[end+1:]
+			continue
+		}
+		kept = append(kept, document[:size]...)
+		document = document[size:]
+	}
+}
+
+// maxReference limits the bytes of a reference to a character. Zeros in front of its number may make it long.
+const maxReference = 32
+
+// refers reports whether the number of a reference is that of a character that XML forbids.
+func refers(number string) bool {
+	base := 10
+	if hex := strings.TrimLeft(number, "xX"); hex != number {
+		number, base = hex, 16
+	}
+	n, err := strconv.ParseUint(number, base, 32)
+	return err == nil && (n > unicode.MaxRune || n >= 0xD800 && n < 0xE000 || forbidden(rune(n)))
 }
 
 func begins(document []byte, with string) bool { return bytes.HasPrefix(document, []byte(with)) }

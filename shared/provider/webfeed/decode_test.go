@@ -10,36 +10,42 @@ import (
 func TestDecode(t *testing.T) {
 	t.Parallel()
 	const latin1 = `<?xml version="1.0" encoding="ISO-8859-1"?>`
-	tests := []struct{ name, document, want string }{
-		{"UTF-8", "<a>é</a>", "<a>é</a>"},
-		{"space and marks", " \n\uFEFF\n\uFEFF <a/>", "<a/>"},
-		{"control characters", "\x00<a\x01>\tb\x1f\uFFFF</a>\x7f", "<a>\tb</a>\x7f"},
-		{"not UTF-8", "<a>\xff</a>", "<a>\uFFFD</a>"},
-		{"declared", latin1 + "\xe9", latin1 + "é"},
-		{"declared after a space", "\n" + latin1 + "\xe9", latin1 + "é"},
-		{"declared UTF-16, readable in ASCII", `<?xml encoding="utf-16"?>é`, `<?xml encoding="utf-16"?>é`},
-		{"little-endian", string(utf16le("<é/>")), "<é/>"},
-		{"big-endian with a mark", string(utf16be("<é/>")), "<é/>"},
-		{"little-endian with a mark", "\xff\xfe" + string(utf16le("{}")), "{}"},
-		{"big-endian without a mark", string(utf16be("<é/>")[2:]), "<é/>"},
-		{"a mark goes before a declaration", string(utf16be(latin1 + "é")), latin1 + "é"},
-		{"declared later", "<a/>" + latin1 + "é", "<a/>" + latin1 + "é"},
-		{"one byte", "x", "x"},
-		{"nothing", "", ""},
+	tests := []struct{ name, contentType, document, want string }{
+		{"UTF-8", "", "<a>é</a>", "<a>é</a>"},
+		{"space and marks", "", " \n\uFEFF\n\uFEFF <a/>", "<a/>"},
+		{"control characters", "", "\x00<a\x01>\tb\x1f\uFFFF</a>\x7f", "<a>\tb</a>\x7f"},
+		{"not UTF-8", "", "<a>\xff</a>", "<a>\uFFFD</a>"},
+		{"declared", "", latin1 + "\xe9", latin1 + "é"},
+		{"declared after a space", "", "\n" + latin1 + "\xe9", latin1 + "é"},
+		{"declared UTF-16, readable in ASCII", "", `<?xml encoding="utf-16"?>é`, `<?xml encoding="utf-16"?>é`},
+		{"little-endian", "", string(utf16le("<é/>")), "<é/>"},
+		{"big-endian with a mark", "", string(utf16be("<é/>")), "<é/>"},
+		{"little-endian with a mark", "", "\xff\xfe" + string(utf16le("{}")), "{}"},
+		{"big-endian without a mark", "", string(utf16be("<é/>")[2:]), "<é/>"},
+		{"a mark goes before a declaration", "", string(utf16be(latin1 + "é")), latin1 + "é"},
+		{"declared later", "", "<a/>" + latin1 + "é", "<a/>" + latin1 + "é"},
+		{"Content-Type", `text/xml; charset="windows-1251"`, "<a>\xcf</a>", "<a>П</a>"},
+		{"Content-Type before the declaration", "text/xml; charset=utf-8", latin1 + "é", latin1 + "é"},
+		{"a mark before Content-Type", "text/xml; charset=iso-8859-1", "\uFEFF" + latin1 + "é", latin1 + "é"},
+		{"an unknown set in Content-Type", "text/xml; charset=none", latin1 + "\xe9", latin1 + "é"},
+		{"a broken Content-Type", "text/xml; charset", latin1 + "\xe9", latin1 + "é"},
+		{"JSON is in UTF-8", "application/json; charset=iso-8859-1", " {\"a\":\"é\"}", "{\"a\":\"é\"}"},
+		{"one byte", "", "x", "x"},
+		{"nothing", "", "", ""},
 	}
 	for _, tt := range tests {
-		got, err := decode([]byte(tt.document))
+		got, err := decode([]byte(tt.document), tt.contentType)
 		errtest.Must(t, err)
 		if string(got) != tt.want {
 			t.Errorf("%s: %q, want %q", tt.name, got, tt.want)
 		}
 	}
-	refused := []struct{ name, document, want string }{
-		{"unknown", `<?xml version="1.0" encoding="utf-7"?><rss/>`, `the feed declares the character set "utf-7", which is not known; serve it in UTF-8`},
-		{"too large in UTF-8", latin1 + strings.Repeat("\xe9", maxDocument/2), "the feed is larger than 8 MiB in UTF-8"},
+	refused := []struct{ name, contentType, document, want string }{
+		{"unknown", "", `<?xml version="1.0" encoding="utf-7"?><rss/>`, `the feed declares the character set "utf-7", which is not known; serve it in UTF-8`},
+		{"too large in UTF-8", "", latin1 + strings.Repeat("\xe9", maxDocument/2), "the feed is larger than 8 MiB in UTF-8"},
 	}
 	for _, tt := range refused {
-		if _, err := decode([]byte(tt.document)); !strings.Contains(errtest.Message(err), tt.want) {
+		if _, err := decode([]byte(tt.document), tt.contentType); !strings.Contains(errtest.Message(err), tt.want) {
 			t.Errorf("%s: err = %v, want one with %q", tt.name, err, tt.want)
 		}
 	}

@@ -3,42 +3,74 @@ package webfeed
 import (
 	"bytes"
 	"encoding/xml"
-	"errors"
 	"net/url"
 	"strings"
+	"time"
+
+	"orgops/shared/provider/connector"
 )
 
-// entry holds the fields that become a memory, as plain text.
-type entry struct{ id, title, link, content, summary string }
+// entry holds the fields that become a memory, as plain text. Addresses are absolute.
+type entry struct {
+	id, title, link, content, summary string
+	enclosure                         string     // the address of the first file
+	published                         string     // as the feed writes it: the part of an entry that stays as it is
+	changed                           *time.Time // nil: the feed does not say
+}
 
-var errUnknown = errors.New("neither XML nor JSON, or the root element is not a feed's")
+// listing holds what is read of a document.
+type listing struct {
+	address  *url.URL // of the document
+	first    int      // how many entries are kept
+	all      []entry
+	skipped  []connector.Skipped
+	warnings []string
+}
 
-// entries reads a decoded document in RSS, Atom or JSON Feed to its end, and returns its first entries.
-func entries(document []byte, first int) ([]entry, error) {
+// full reports whether all entries are read that are kept.
+func (l *listing) full() bool { return len(l.all)+len(l.skipped) >= l.first }
+
+// add keeps an entry.
+func (l *listing) add(e entry) { l.all = append(l.all, e) }
+
+// skip leaves an entry out.
+func (l *listing) skip(item, reason string) {
+	l.skipped = append(l.skipped, connector.Skipped{Item: item, Reason: reason})
+}
+
+// entries reads a decoded document in RSS, Atom or JSON Feed to its end.
+func (l *listing) entries(document []byte) error {
 	switch {
+	case len(document) == 0:
+		return errEmpty
 	case bytes.HasPrefix(document, []byte("{")):
-		return fromJSON(document, first)
+		return l.fromJSON(document)
 	case !bytes.HasPrefix(document, []byte("<")):
-		return nil, errUnknown
+		return errUnknown
+	}
+	if isPage(document) {
+		return pageOf(document, l.address)
 	}
 	t := read(document)
 	root, err := t.root()
 	if err != nil {
-		return nil, err
+		return err
 	}
-	var all []entry
 	switch strings.ToLower(root.Name.Local) {
 	case "rss", "rdf":
-		all, err = fromRSS(t, root, first)
+		err = l.fromRSS(t, root)
 	case "feed":
-		all, err = fromAtom(t, root, first)
+		err = l.fromAtom(t, root)
 	default:
-		err = errUnknown
+		return &rootError{root.Name.Local}
 	}
 	if err != nil {
-		return nil, err
+		return err
 	}
-	return all, t.end()
+	if t.cut {
+		l.warnings = append(l.warnings, warnCut)
+	}
+	return t.finish()
 }
 
 // vocabulary returns the usual prefix of a namespace, "" for that of RSS, and the namespace itself if it has none. Case and a
@@ -53,10 +85,14 @@ func vocabulary(space string) string {
 		return ""
 	case "dc", "http://purl.org/dc/elements/1.1":
 		return "dc"
+	case "dcterms", "http://purl.org/dc/terms":
+		return "dcterms"
 	case "content", "http://purl.org/rss/1.0/modules/content":
 		return "content"
 	case "itunes", "http://www.itunes.com/dtds/podcast-1.0.dtd":
 		return "itunes"
+	case "media", "http://search.yahoo.com/mrss":
+		return "media"
 	case "atom", "atom10", "atom03", "http://www.w3.org/2005/atom", "http://purl.org/atom/ns#":
 		return "atom"
 	}
@@ -67,50 +103,18 @@ func vocabulary(space string) string {
 func attribute(start xml.StartElement, name string) string {
 	for _, a := range start.Attr {
 		if a.Name.Space == "" && strings.EqualFold(a.Name.Local, name) {
-			return a.Value
+			return strings.TrimSpace(a.Value)
 		}
 	}
 	return ""
 }
 
-// Limits of the addresses that are resolved, in bytes. A memory keeps no longer address than maxURL.
-const (
-	maxURL  = 2048
-	maxBase = 512
-)
-
-// base returns the address that links in an element are relative to: its xml:base, or that of the element around it.
-func base(outer *url.URL, start xml.StartElement) *url.URL {
-	for _, a := range start.Attr {
-		if a.Name.Local != "base" || a.Name.Space != "http://www.w3.org/XML/1998/namespace" || len(a.Value) > maxBase {
-			continue
-		}
-		inner, err := url.Parse(strings.TrimSpace(a.Value))
-		if err != nil {
-			return outer
-		}
-		if outer != nil {
-			inner = outer.ResolveReference(inner)
-		}
-		if len(inner.Path) <= maxBase {
-			return inner
+// latest returns the latest of the moments that can be read, nil if none can.
+func latest(moments ...string) (at *time.Time) {
+	for _, m := range moments {
+		if t := connector.Moment(m); t != nil && (at == nil || t.After(*at)) {
+			at = t
 		}
 	}
-	return outer
-}
-
-// resolve returns an address in relation to a base, which names a folder. Without a base the address stays as it is.
-func resolve(base *url.URL, address string) string {
-	if base == nil || address == "" || len(address) > maxURL {
-		return address
-	}
-	relative, err := url.Parse(address)
-	if err != nil {
-		return address
-	}
-	folder := *base
-	if folder.Path != "" && !strings.HasSuffix(folder.Path, "/") {
-		folder.Path += "/"
-	}
-	return folder.ResolveReference(relative).String()
+	return at
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
 	"strconv"
 	"time"
 
@@ -20,8 +21,11 @@ const (
 	maxDocument = 8 << 20
 )
 
-// state holds the validators of the last fetched document. The service keeps it between runs.
-type state = connector.Validators
+// state describes the last fetched document. The service keeps it between runs.
+type state struct {
+	connector.Validators
+	Entries int `json:"entries,omitempty"` // of the last document that had some
+}
 
 // Fetch implements connector.Source. A feed is one page. Memories of entries that the feed no longer lists stay, because
 // feeds drop old entries. A document that has not changed since the last run gives a page without drafts.
@@ -39,12 +43,12 @@ func (c *Connector) Fetch(ctx context.Context, f connector.Fetch) (connector.Fet
 	}
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	resp, err := c.get(ctx, config.URL, last)
+	resp, err := c.get(ctx, config.URL, last.Validators)
 	if err != nil {
 		return connector.FetchedPage{}, err
 	}
 	defer resp.Body.Close()
-	if resp.StatusCode == http.StatusNotModified {
+	if resp.StatusCode == http.StatusNotModified && last.Validators != (connector.Validators{}) {
 		return connector.FetchedPage{State: f.State}, nil
 	}
 	if err := c.checkStatus(resp); err != nil {
@@ -57,22 +61,26 @@ func (c *Connector) Fetch(ctx context.Context, f connector.Fetch) (connector.Fet
 	if err != nil {
 		return connector.FetchedPage{}, unreachable(err)
 	}
-	return c.parse(ctx, document, config, connector.ValidatorsOf(resp.Header))
+	from := source{contentType: resp.Header.Get("Content-Type"), last: last}
+	if from.address, err = url.Parse(config.URL); err != nil {
+		return connector.FetchedPage{}, err
+	}
+	return c.parse(ctx, document, config, from, state{Validators: connector.ValidatorsOf(resp.Header)})
 }
 
 // parse makes a page of a document as soon as there is a place to parse it. A server that answers slowly takes no place.
-func (c *Connector) parse(ctx context.Context, document []byte, config Config, next state) (connector.FetchedPage, error) {
+func (c *Connector) parse(ctx context.Context, document []byte, config Config, from source, next state) (connector.FetchedPage, error) {
 	select {
 	case c.parsing <- struct{}{}:
 		defer func() { <-c.parsing }()
-		return page(document, config, next)
+		return page(document, config, from, next)
 	case <-ctx.Done():
 		return connector.FetchedPage{}, fault.Wrap(fault.Unavailable, "too many feeds are read at the same time; try again", ctx.Err())
 	}
 }
 
-func (c *Connector) get(ctx context.Context, url string, last state) (*http.Response, error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+func (c *Connector) get(ctx context.Context, address string, last connector.Validators) (*http.Response, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {
 		return nil, fault.New(fault.Invalid, "the feed's url is not a url")
 	}
@@ -98,8 +106,16 @@ func (c *Connector) checkStatus(resp *http.Response) error {
 	switch s := resp.StatusCode; {
 	case s == http.StatusOK:
 		return nil
-	case s >= 300 && s < 400:
+	case s >= 300 && s < 400 && s != http.StatusNotModified:
 		return fault.Newf(fault.Unavailable, "the feed answers %d; redirects are not followed, so configure the url that it redirects to", s)
+	case s == http.StatusNotModified:
+		return fault.New(fault.Unavailable, "the feed answers 304 Not Modified, although the request did not ask for changes alone; check the server")
+	case s == http.StatusGone:
+		return fault.New(fault.Unavailable, "the feed answers 410 Gone: it has ended for good. Configure the url of its successor, or delete the integration; the memories stay")
+	case s == http.StatusNotFound:
+		return fault.New(fault.Unavailable, "the feed answers 404 Not Found; check the url")
+	case s == http.StatusUnauthorized, s == http.StatusForbidden:
+		return fault.Newf(fault.Unavailable, "the feed answers %d %s; it must be public, because a feed is read without credentials", s, http.StatusText(s))
 	default:
 		return fault.New(fault.Unavailable, "the feed answers "+strconv.Itoa(s)+" "+http.StatusText(s))
 	}

@@ -1,94 +1,94 @@
 package webfeed
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
+	"strings"
 )
 
-// jsonFeed and jsonItem hold what is read of a JSON Feed. Other fields have any type.
-type (
-	jsonFeed struct {
-		Items []*jsonItem `json:"items"`
-	}
-	jsonItem struct {
-		ID          jsonID `json:"id"`
-		URL         string `json:"url"`
-		Title       string `json:"title"`
-		ContentHTML string `json:"content_html"`
-		ContentText string `json:"content_text"`
-		Summary     string `json:"summary"`
-	}
+// jsonItem holds what is read of an item of a JSON Feed. Each field has any type, so that a wrong one hurts no other field.
+type jsonItem struct {
+	ID            json.RawMessage `json:"id"`
+	URL           json.RawMessage `json:"url"`
+	ExternalURL   json.RawMessage `json:"external_url"`
+	Title         json.RawMessage `json:"title"`
+	ContentHTML   json.RawMessage `json:"content_html"`
+	ContentText   json.RawMessage `json:"content_text"`
+	Summary       json.RawMessage `json:"summary"`
+	DatePublished json.RawMessage `json:"date_published"`
+	DateModified  json.RawMessage `json:"date_modified"`
+	Attachments   json.RawMessage `json:"attachments"`
+}
+
+var (
+	errNoItems = errors.New("the JSON object has no list of items")
+	errNoJSON  = errors.New("the document is not JSON")
 )
 
-// jsonID holds an id. The standard asks readers to take a number for an id too.
-type jsonID string
-
-// UnmarshalJSON implements json.Unmarshaler.
-func (i *jsonID) UnmarshalJSON(raw []byte) error {
-	if raw[0] == '"' {
-		return json.Unmarshal(raw, (*string)(i))
+// fromJSON reads the items of a JSON Feed, each on its own: one that is not JSON hurts no other one.
+func (l *listing) fromJSON(document []byte) error {
+	s := splitter{document: document}
+	if err := s.split(); err != nil {
+		return err
 	}
-	if string(raw) != "null" {
-		*i = jsonID(raw)
+	switch {
+	case !s.found && json.Valid(document):
+		return errNoItems
+	case !s.found:
+		return errNoJSON
+	case s.depth > 0:
+		l.warnings = append(l.warnings, warnCut)
+	}
+	for _, raw := range s.items[:min(l.first, len(s.items))] {
+		l.item(raw)
+	}
+	if s.depth > inItems && !l.full() {
+		l.skip("", cutOff)
 	}
 	return nil
 }
 
-var errNoItems = errors.New("the JSON object has no list of items")
-
-func fromJSON(document []byte, first int) ([]entry, error) {
-	if err := checkJSON(document); err != nil {
-		return nil, err
+// item reads one item.
+func (l *listing) item(raw json.RawMessage) {
+	var i jsonItem
+	if !bytes.HasPrefix(raw, []byte("{")) || json.Unmarshal(raw, &i) != nil {
+		l.skip("", "the item is not a JSON object")
+		return
 	}
-	var feed jsonFeed
-	if err := json.Unmarshal(document, &feed); err != nil {
-		return nil, err
+	address := func(field json.RawMessage) string { return resolve(l.address, strings.TrimSpace(word(field))) }
+	var files []struct {
+		URL json.RawMessage `json:"url"`
 	}
-	if feed.Items == nil {
-		return nil, errNoItems
+	e := entry{
+		id: word(i.ID), title: whole(word(i.Title)), link: firstOf(address(i.URL), address(i.ExternalURL)), summary: whole(word(i.Summary)),
+		published: word(i.DatePublished), changed: latest(word(i.DatePublished), word(i.DateModified)),
 	}
-	if err := limit(len(feed.Items), "too many entries", maxEntries); err != nil {
-		return nil, err
+	if e.content = text(word(i.ContentHTML), asHTML); e.content == "" {
+		e.content = whole(word(i.ContentText))
 	}
-	all := make([]entry, 0, min(first, len(feed.Items)))
-	for _, i := range feed.Items[:min(first, len(feed.Items))] {
-		if i == nil { // null in the list: an entry without an id, which intake refuses
-			i = &jsonItem{}
-		}
-		all = append(all, entry{
-			id: string(i.ID), title: text(i.Title), link: i.URL, content: text(firstOf(i.ContentHTML, i.ContentText)), summary: text(i.Summary),
-		})
+	if json.Unmarshal(i.Attachments, &files) == nil && len(files) > 0 {
+		e.enclosure = address(files[0].URL)
 	}
-	return all, nil
+	l.add(e)
 }
 
-// checkJSON checks the depth and the number of a document's values, and the length of names. It reads the bytes that the
-// decoder reads, which refuses what is not JSON before it stores anything.
-func checkJSON(document []byte) error {
-	depth, values, length := 0, 0, 0 // length: of the last string
-	quoted, escaped := false, false
-	for _, c := range document {
-		switch {
-		case quoted:
-			quoted, escaped = escaped || c != '"', !escaped && c == '\\'
-			length++
-		case c == '"':
-			quoted, length = true, 0
-		case c == '{', c == '[':
-			depth, values = depth+1, values+1
-		case c == '}', c == ']':
-			depth--
-		case c == ',':
-			values++
-		case c == ':' && length > maxName:
-			return &sizeError{"a name of too many bytes", maxName}
-		}
-		if depth > maxDepth {
-			return &sizeError{"lists and objects nested too deep", maxDepth}
-		}
-		if values > maxValues {
-			return &sizeError{"too many values", maxValues}
-		}
+// maxNumber limits a number that stands for a text, in bytes.
+const maxNumber = 64
+
+// word returns a string, or the text of a number: the standard asks readers to take a number for an id too. It returns "" for
+// anything else.
+func word(field json.RawMessage) string {
+	if len(field) == 0 {
+		return ""
 	}
-	return nil
+	switch c := field[0]; {
+	case c == '"':
+		var s string
+		_ = json.Unmarshal(field, &s) // it is a string, which the decoder has read
+		return s
+	case (c == '-' || '0' <= c && c <= '9') && len(field) <= maxNumber:
+		return string(field)
+	}
+	return ""
 }

@@ -8,6 +8,7 @@ const (
 	maxElements      = 100_000 // elements, comments and instructions
 	maxEntries       = 10_000
 	maxDepth         = 100
+	maxFaults        = 10_000  // places where XML is not well-formed
 	maxAttributes    = 100_000 // of the whole document
 	maxTagAttributes = 1_000   // of one element; the decoder holds them all at once
 	maxValues        = 200_000 // of a JSON document

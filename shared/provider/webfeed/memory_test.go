@@ -39,7 +39,7 @@ func TestPage_Memory(t *testing.T) { //nolint:paralleltest // see above
 				t.Fatalf("the document has %d bytes, want at most %d", len(document), maxDocument)
 			}
 			var err error
-			took := allocated(func() { _, err = page(document, Config{MaxItems: 1000}, state{}) }) + uint64(len(document))
+			took := allocated(func() { _, err = page(document, Config{MaxItems: 1000}, source{}, state{}) }) + uint64(len(document))
 			t.Logf("%.1f MiB, error %.100v", float64(took)/(1<<20), errtest.Message(err))
 			if took > mostMemory {
 				t.Errorf("%.1f MiB, want at most %d", float64(took)/(1<<20), mostMemory>>20)
@@ -87,7 +87,7 @@ func BenchmarkPage_Hostile(b *testing.B) {
 			document := h.document(maxDocument)
 			b.ReportAllocs()
 			for b.Loop() {
-				_, _ = page(document, Config{MaxItems: 1000}, state{})
+				_, _ = page(document, Config{MaxItems: 1000}, source{}, state{})
 			}
 			if each := b.Elapsed() / time.Duration(b.N); each > mostTime {
 				b.Errorf("%v, want at most %v", each, mostTime)

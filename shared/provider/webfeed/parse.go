@@ -4,67 +4,143 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/url"
 	"strings"
 
 	"orgops/shared/base/fault"
+	"orgops/shared/base/id"
 	truncate "orgops/shared/base/text"
 	"orgops/shared/domain/memory"
 	"orgops/shared/provider/connector"
 )
 
-// errLarge and errDecoded refuse a document that is too large as it is, or in UTF-8.
-var (
-	errLarge   = fault.Newf(fault.Unavailable, "the feed is larger than %d MiB", maxDocument>>20)
-	errDecoded = fault.Newf(fault.Unavailable, "the feed is larger than %d MiB in UTF-8", maxDocument>>20)
-)
+// source says where a document comes from, and in what form.
+type source struct {
+	address     *url.URL
+	contentType string
+	last        state // of the run before
+}
 
-// page turns a document into drafts. The page's State holds next, the validators for the next run.
-func page(document []byte, config Config, next state) (connector.FetchedPage, error) {
-	first := config.MaxItems
-	if first == 0 {
-		first = defaultItems
+// page turns a document into drafts. The page's State holds next, for the next run.
+func page(document []byte, config Config, from source, next state) (connector.FetchedPage, error) {
+	l := &listing{address: from.address, first: config.MaxItems}
+	if l.first == 0 {
+		l.first = defaultItems
 	}
-	parsed, err := parse(document, first)
-	if err != nil {
+	if err := l.parse(document, from.contentType); err != nil {
 		return connector.FetchedPage{}, unreadable(err)
 	}
-	p := connector.FetchedPage{Memories: []memory.Draft{}}
-	for _, e := range parsed {
-		p.Memories = append(p.Memories, draft(e))
+	p := connector.FetchedPage{Memories: l.drafts(), Skipped: l.skipped, Warnings: l.warnings}
+	if len(l.all)+len(l.skipped) == 0 {
+		p.Warnings = append(p.Warnings, empty(from.last))
+		next.Validators = connector.Validators{} // so that the next run looks again, and tells it again
 	}
+	if next.Entries = len(l.all); next.Entries == 0 {
+		next.Entries = from.last.Entries
+	}
+	var err error
 	p.State, err = json.Marshal(next)
 	return p, err
 }
 
-// parse reads a document and returns its first entries.
-func parse(document []byte, first int) (all []entry, err error) {
+// empty says that a feed has no entries.
+func empty(last state) string {
+	if last.Entries > 0 {
+		return fmt.Sprintf("the feed has no entries any more, after %d before; their memories stay. Check the feed, and its url", last.Entries)
+	}
+	return "the feed can be read, but has no entries; check its url, or wait for the first one"
+}
+
+// parse reads a document.
+func (l *listing) parse(document []byte, contentType string) (err error) {
 	defer func() { // a panic would end the process for all companies
 		if r := recover(); r != nil {
-			all, err = nil, fmt.Errorf("parser: %v", r)
+			err = fmt.Errorf("parser: %v", r)
 		}
 	}()
-	if document, err = decode(document); err != nil {
-		return nil, err
+	if document, err = decode(document, contentType); err != nil {
+		return err
 	}
-	return entries(document, first)
+	return l.entries(document)
 }
 
-// draft returns an entry as a memory. An entry with neither an id nor a link stays without an id, and intake refuses it.
-func draft(e entry) memory.Draft {
-	d := memory.Draft{
-		ExternalID: strings.TrimSpace(e.id), Kind: "entry", Title: line(e.title), URL: strings.TrimSpace(e.link), Body: firstOf(e.content, e.summary),
+// drafts returns the entries as memories. An entry that holds nothing is left out. Of two with the same id, the later one comes first,
+// because intake takes the first.
+func (l *listing) drafts() []memory.Draft {
+	all, at := []memory.Draft{}, map[string]int{}
+	for _, e := range l.all {
+		d, ok := draft(e)
+		if !ok {
+			l.skip("", "the entry has no title, no text and no link")
+			continue
+		}
+		n, again := at[d.ExternalID]
+		if again && d.UpdatedAt != nil && all[n].UpdatedAt != nil && d.UpdatedAt.After(*all[n].UpdatedAt) {
+			all[n], d = d, all[n]
+		} else if !again {
+			at[d.ExternalID] = len(all)
+		}
+		all = append(all, d)
 	}
-	if d.ExternalID == "" {
-		d.ExternalID = d.URL
+	return all
+}
+
+// warnCut warns of a document that lacks its end.
+const warnCut = "the document ends before its last element does; it may be cut off"
+
+// cutOff is why an entry is left out that the document's end interrupts.
+const cutOff = "the document ends in the middle of the entry"
+
+// draft returns an entry as a memory; ok is false for one that holds nothing.
+func draft(e entry) (d memory.Draft, ok bool) {
+	link := strings.TrimSpace(firstOf(e.link, e.enclosure))
+	d = memory.Draft{Kind: "entry", Title: line(e.title), URL: link, Body: firstOf(e.content, e.summary), UpdatedAt: e.changed}
+	if d.ExternalID = e.externalID(d.Title, d.Body, link); d.ExternalID == "" {
+		return d, false
 	}
 	if d.Title == "" {
-		d.Title = line(firstOf(d.Body, d.URL, d.ExternalID))
+		d.Title = firstOf(line(beginning(d.Body)), beginning(link), beginning(d.ExternalID))
 	}
-	return d
+	return d, true
 }
 
-// maxReason limits the parser's reason, which is logged, in bytes.
-const maxReason = 200
+// maxID limits an id that a memory keeps, in bytes.
+const maxID = 512
+
+// externalID returns what identifies an entry: its id, its link, or a digest of what stays of an entry that has neither. The digest is
+// that of the title and the time of publication, or of the title and the text without one. A long id is kept as its digest. An
+// id with characters that could not be read is none: it could be that of several entries.
+func (e entry) externalID(title, body, link string) string {
+	for _, given := range []string{strings.TrimSpace(e.id), link} {
+		switch {
+		case given == "" || strings.ContainsRune(given, '\uFFFD'):
+		case len(given) > maxID:
+			return digest(given)
+		default:
+			return given
+		}
+	}
+	switch {
+	case title == "" && body == "":
+		return ""
+	case title != "" && e.published != "":
+		return digest(title, e.published)
+	}
+	return digest(title, body)
+}
+
+func digest(parts ...string) string {
+	return "urn:uuid:" + id.Of(append([]string{"feed-entry"}, parts...)...)
+}
+
+func firstOf(values ...string) string {
+	for _, v := range values {
+		if v != "" {
+			return v
+		}
+	}
+	return ""
+}
 
 // unreadable returns the error that the company sees.
 func unreadable(err error) error {
@@ -77,14 +153,5 @@ func unreadable(err error) error {
 		return fault.New(fault.Unavailable, "the feed "+size.Error())
 	}
 	reason := errors.New(truncate.Truncate(err.Error(), maxReason)) // it may quote the document
-	return fault.Wrap(fault.Unavailable, "the document is not a feed in RSS, Atom or JSON Feed", reason)
-}
-
-func firstOf(values ...string) string {
-	for _, v := range values {
-		if v != "" {
-			return v
-		}
-	}
-	return ""
+	return fault.Wrap(fault.Unavailable, explain(err), reason)
 }

@@ -78,7 +78,7 @@ func TestConnector_Fetch_NoPlace(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	_, err := c.parse(ctx, []byte("<rss/>"), Config{}, state{})
+	_, err := c.parse(ctx, []byte("<rss/>"), Config{}, source{}, state{})
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("err = %v, want %v", err, context.Canceled)
 	}

@@ -9,19 +9,17 @@ import (
 // rss reads the items of a document in RSS 0.9 to 2.0. They are children of the root or of its channel.
 type rss struct {
 	*tokens
+	*listing
 	native string // the namespace of the root, which a publisher may have invented
-	first  int    // how many items are kept
-	all    []entry
 }
 
-func fromRSS(t *tokens, root xml.StartElement, first int) ([]entry, error) {
-	r := &rss{tokens: t, native: root.Name.Space, first: first}
+func (l *listing) fromRSS(t *tokens, root xml.StartElement) error {
+	r := &rss{tokens: t, listing: l, native: root.Name.Space}
 	switch vocabulary(root.Name.Space) {
 	case "dc", "content", "itunes", "atom":
 		r.native = ""
 	}
-	err := r.items(base(nil, root), true)
-	return r.all, err
+	return r.items(base(l.address, root), true)
 }
 
 // name returns the name of an element in lower case, with the usual prefix if it is not of RSS.
@@ -41,9 +39,9 @@ func (r *rss) items(relativeTo *url.URL, root bool) error {
 		case name == "channel" && root:
 			return r.items(base(relativeTo, start), false)
 		case name == "item":
-			return r.item(relativeTo, start)
+			return r.item(base(relativeTo, start), start)
 		}
-		return r.skip()
+		return r.tokens.skip()
 	})
 }
 
@@ -52,36 +50,79 @@ func (r *rss) item(relativeTo *url.URL, start xml.StartElement) error {
 	if err := r.entry(); err != nil {
 		return err
 	}
-	if len(r.all) >= r.first {
-		return r.skip()
+	if r.full() {
+		return r.tokens.skip()
 	}
 	fields := map[string]string{}
-	err := r.children(func(field xml.StartElement) (err error) {
-		switch name := r.name(field); name {
-		case "guid":
-			fields[name], err = r.word()
-		case "link":
-			if fields[name], err = r.word(); fields[name] == "" {
-				fields[name] = attribute(field, "href")
-			}
-		case "title", "description", "content:encoded":
-			fields[name], err = r.prose(false)
-		case "dc:title", "dc:description", "itunes:summary", "atom:content", "atom:summary":
-			if fields[name] != "" {
-				return r.skip()
-			}
-			fields[name], err = r.prose(false)
-		default:
-			return r.skip()
+	for _, a := range start.Attr {
+		if a.Name.Local == "about" { // RSS 1.0
+			fields["about"] = strings.TrimSpace(a.Value)
 		}
+	}
+	if err := r.children(func(field xml.StartElement) error { return r.itemField(fields, relativeTo, field) }); err != nil {
 		return err
-	})
-	r.all = append(r.all, entry{
-		id:      fields["guid"],
-		title:   firstOf(fields["title"], fields["dc:title"]),
-		link:    resolve(base(relativeTo, start), fields["link"]),
-		content: firstOf(fields["content:encoded"], fields["atom:content"]),
-		summary: firstOf(fields["description"], fields["dc:description"], fields["itunes:summary"], fields["atom:summary"]),
-	})
+	}
+	e := entry{
+		id:        firstOf(fields["guid"], fields["about"], fields["dc:identifier"]),
+		title:     firstOf(fields["title"], fields["dc:title"], fields["itunes:title"]),
+		link:      firstOf(fields["link"], fields["atom:link"], fields["permalink"]),
+		content:   firstOf(fields["content:encoded"], fields["atom:content"]),
+		summary:   firstOf(fields["description"], fields["dc:description"], fields["itunes:summary"], fields["atom:summary"]),
+		enclosure: firstOf(fields["enclosure"], fields["media:content"]),
+		published: firstOf(fields["pubdate"], fields["dc:date"], fields["atom:published"]),
+		changed: latest(fields["pubdate"], fields["dc:date"], fields["dcterms:modified"], fields["dcterms:created"], fields["atom:published"],
+			fields["atom:updated"]),
+	}
+	if r.within {
+		r.listing.skip(firstOf(e.id, e.title, e.link), cutOff)
+		return nil
+	}
+	r.add(e)
+	return nil
+}
+
+// itemField reads one field of an item.
+func (r *rss) itemField(fields map[string]string, relativeTo *url.URL, field xml.StartElement) (err error) {
+	relativeTo = base(relativeTo, field)
+	switch name := r.name(field); name {
+	case "guid":
+		fields[name], err = r.word()
+		if !strings.EqualFold(attribute(field, "isPermaLink"), "false") && isWeb(fields[name]) {
+			fields["permalink"] = fields[name]
+		}
+	case "link":
+		word, err := r.word()
+		fields[name] = resolve(relativeTo, firstOf(word, attribute(field, "href"), fields[name]))
+		return err
+	case "atom:link":
+		if rel := attribute(field, "rel"); rel == "" || rel == "alternate" {
+			fields[name] = resolve(relativeTo, attribute(field, "href"))
+		}
+		return r.tokens.skip()
+	case "enclosure", "media:content":
+		fields[name] = firstOf(fields[name], resolve(relativeTo, attribute(field, "url")))
+		return r.tokens.skip()
+	case "pubdate", "dc:date", "dcterms:modified", "dcterms:created", "atom:published", "atom:updated", "dc:identifier":
+		fields[name], err = r.word()
+	case "title", "description":
+		fields[name], err = r.prose(asMaybe)
+	case "content:encoded":
+		fields[name], err = r.prose(asHTML)
+	case "dc:title", "dc:description", "itunes:title", "itunes:summary":
+		err = r.other(fields, name, asMaybe)
+	case "atom:content", "atom:summary":
+		err = r.other(fields, name, textOf(field))
+	default:
+		return r.tokens.skip()
+	}
+	return err
+}
+
+// other reads a field of another vocabulary. Of several, the first counts.
+func (r *rss) other(fields map[string]string, name string, k kind) (err error) {
+	if fields[name] != "" {
+		return r.tokens.skip()
+	}
+	fields[name], err = r.prose(k)
 	return err
 }

@@ -4,9 +4,11 @@ import (
 	"html"
 	"strings"
 	"unicode"
+
+	truncate "orgops/shared/base/text"
 )
 
-// Limits of texts. maxText is what a memory keeps of its body; maxLine limits a title, in characters.
+// Limits of texts. maxText is what a memory keeps of its body; maxLine limits a title that is made of it, in characters.
 const (
 	maxText = 64 << 10
 	maxLine = 200
@@ -18,6 +20,7 @@ type plain struct {
 	out    []byte
 	gap    byte   // white space before the next character, 0 if none
 	hidden string // the element whose text is left out: a script or a style
+	maybe  *maybe // of the fragment that is read; nil: it is HTML without doubt
 }
 
 // reset makes p empty again, and keeps its memory.
@@ -36,6 +39,7 @@ func (p *plain) text(s string) {
 			return
 		}
 		switch {
+		case forbidden(r):
 		case r == '\n':
 			p.gap = '\n'
 		case unicode.IsSpace(r):
@@ -93,11 +97,15 @@ func (p *plain) separate(name string) {
 	}
 }
 
-// html adds a fragment of HTML.
-func (p *plain) html(fragment string) {
+// html adds a fragment of HTML, or of what may be HTML.
+func (p *plain) html(fragment string, k kind) {
+	add := func(s string) { p.text(html.UnescapeString(s)) }
+	if p.maybe = nil; k == asMaybe {
+		p.maybe, add = doubt(fragment), p.whole
+	}
 	for fragment != "" && len(p.out) < maxText {
 		before, rest, markup := strings.Cut(fragment, "<")
-		p.text(html.UnescapeString(before))
+		add(before)
 		if !markup {
 			return
 		}
@@ -115,6 +123,9 @@ func (p *plain) markup(rest string) string {
 	switch {
 	case n == 0 && strings.HasPrefix(rest, "!--"):
 		return after(rest[1:], "-->") // the shortest comment is <!-->
+	case p.maybe != nil && (n == 0 || !p.maybe.tag(name[:n], name[n:], closing)):
+		p.text("<")
+		return rest
 	case n == 0 && (closing || strings.HasPrefix(rest, "!") || strings.HasPrefix(rest, "?")):
 		return after(rest, ">")
 	case n == 0:
@@ -179,16 +190,30 @@ func endOf(name, s string) string {
 	}
 }
 
-// text returns the plain text of a fragment of HTML. In plain text, only white space changes.
-func text(fragment string) string {
+// text returns the plain text of a field of JSON.
+func text(field string, k kind) string {
 	var p plain
-	p.html(fragment)
+	p.html(field, k)
 	return p.String()
 }
 
-// line returns the first line of s, cut to maxLine characters.
-func line(s string) string {
-	s, _, _ = strings.Cut(s, "\n")
+// whole returns plain text as it is, with the usual new lines and without characters that no reader sees.
+func whole(s string) string {
+	s = strings.ReplaceAll(truncate.Truncate(s, maxText), "\r\n", "\n")
+	return strings.TrimSpace(strings.Map(func(r rune) rune {
+		if forbidden(r) {
+			return -1
+		}
+		return r
+	}, s))
+}
+
+// line returns s with single spaces in the place of white space and new lines.
+func line(s string) string { return strings.Join(strings.Fields(s), " ") }
+
+// beginning returns the first line of s, cut to maxLine characters.
+func beginning(s string) string {
+	s, _, _ = strings.Cut(strings.TrimSpace(s), "\n")
 	n := 0
 	for i := range s {
 		if n++; n > maxLine {

@@ -26,11 +26,11 @@ func TestText(t *testing.T) {
 		{"", ""},
 	}
 	for _, tt := range tests {
-		if got := text(tt.fragment); got != tt.want {
+		if got := text(tt.fragment, asHTML); got != tt.want {
 			t.Errorf("text of %q = %q, want %q", tt.fragment, got, tt.want)
 		}
 	}
-	if got := len(text(strings.Repeat("x", maxText+1))); got != maxText {
+	if got := len(text(strings.Repeat("x", maxText+1), asHTML)); got != maxText {
 		t.Errorf("a long text keeps %d bytes, want %d", got, maxText)
 	}
 }
