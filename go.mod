@@ -23,13 +23,13 @@ require (
 	github.com/awslabs/aws-lambda-go-api-proxy v0.16.2 // gateway events as net/http: required; v1 events only, its v2 adapter splits header values at commas
 	github.com/beevik/etree v1.8.1 // a SAML response as a tree; comes with crewjam/saml
 	github.com/cdklabs/cdk-nag-go/cdknag/v2 v2.35.0 // rules of AWS Solutions as a test of the template
-	github.com/cedar-policy/cedar-go v1.9.0 // policy engine: required; its validator against a schema is experimental (x/exp), so its releases are read before an update
+	github.com/cedar-policy/cedar-go v1.9.1 // policy engine: required; its validator against a schema is experimental (x/exp), so its releases are read before an update
 	github.com/coreos/go-oidc/v3 v3.21.0 // OpenID Connect: discovery, rotating keys, ID tokens; the client library that the field uses
 	github.com/crewjam/saml v0.6.3 // SAML 2.0: requests, signatures, conditions; its identity provider serves the tests
 	github.com/danielgtaylor/huma/v2 v2.37.2 // operations, validation, OpenAPI 3.1: the document is made from the types that handlers use
 	github.com/evanw/esbuild v0.28.2 // tests: bundles the console's script without npm; no program links it
 	github.com/go-chi/chi/v5 v5.5.0 // routing: plain net/http, no reflection, the router that the proxy adapter knows
-	github.com/go-json-experiment/json v0.0.0-20260820222146-c27c302e5fc3 // canonical JSON (RFC 8785) of an action's digest, and stored JSON in half of encoding/json's time; comes with cedar-go
+	github.com/go-json-experiment/json v1.27.2 // canonical JSON (RFC 8785) of an action's digest, and stored JSON in half of encoding/json's time; comes with cedar-go
 	github.com/golang-jwt/jwt/v5 v5.3.1 // tokens: required; the algorithm is fixed by the key
 	github.com/google/go-cmp v0.7.0 // tests: readable differences
 	github.com/google/uuid v1.6.0 // ids: UUIDv7
