@@ -43,12 +43,12 @@ require (
 	github.com/santhosh-tekuri/jsonschema/v6 v6.0.3 // tests: hold what is refused and written to the JSON Schema standard; too slow to start for a Lambda
 	github.com/swaggest/swgui v1.8.5 // interactive documentation: Swagger UI embedded, no CDN
 	github.com/zitadel/oidc/v3 v3.51.17 // tests: a certified OpenID provider in process; dex has no release that Go modules resolve, and brings a Kubernetes client
-	golang.org/x/crypto v0.58.0 // password hashing: argon2id
+	golang.org/x/crypto v0.59.0 // password hashing: argon2id
 	golang.org/x/crypto/x509roots/fallback v0.0.0-20261030153154-30a33513ff6d // Mozilla's certificate authorities where the system has none, as in an image without a base
-	golang.org/x/oauth2 v0.37.0 // the authorization code flow with PKCE; comes with go-oidc
-	golang.org/x/sys v0.49.0 // tests: the limit on a process's files
-	golang.org/x/term v0.47.0 // whether a terminal is there
-	golang.org/x/text v0.43.0 // characters of feeds, which come in any charset
+	golang.org/x/oauth2 v0.38.0 // the authorization code flow with PKCE; comes with go-oidc
+	golang.org/x/sys v0.50.0 // tests: the limit on a process's files
+	golang.org/x/term v0.48.0 // whether a terminal is there
+	golang.org/x/text v0.44.0 // characters of feeds, which come in any charset
 	modernc.org/libc v1.80.1 // comes with modernc.org/sqlite, which pins its version
 	modernc.org/sqlite v1.62.0 // two settings of SQLite that zombiezen.com/go/sqlite does not offer
 	zombiezen.com/go/sqlite v1.4.2 // embedded store: pure Go, prepared statements, control over each connection
@@ -100,8 +100,8 @@ require (
 	go.opentelemetry.io/otel/trace v1.46.0 // indirect
 	golang.org/x/exp v0.0.0-20250408133849-7e4ce0ab07d0 // indirect
 	golang.org/x/lint v0.0.0-20210508222113-6edffad5e616 // indirect
-	golang.org/x/mod v0.42.0 // indirect
-	golang.org/x/sync v0.24.0 // indirect
+	golang.org/x/mod v0.43.0 // indirect
+	golang.org/x/sync v0.25.0 // indirect
 	golang.org/x/telemetry v0.0.0-20261009151841-97e8ea77aa2a // indirect
 	golang.org/x/tools v0.52.0 // indirect
 	google.golang.org/protobuf v1.36.11 // indirect
