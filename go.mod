@@ -6,7 +6,7 @@ go 1.26.0
 
 require (
 	code.dny.dev/ssrf v0.3.0 // outgoing addresses: the IANA registries of special addresses, kept current, as a dialer hook
-	github.com/CycloneDX/cyclonedx-go v0.9.2 // bill of materials of a release: CycloneDX's own types and encoder
+	github.com/CycloneDX/cyclonedx-go v0.12.0 // bill of materials of a release: CycloneDX's own types and encoder
 	github.com/Shopify/toxiproxy/v2 v2.12.0 // tests: breaks TCP connections in the ways that networks do; the proxy that the field uses
 	github.com/aws/aws-cdk-go/awscdk/v2 v2.220.0 // infrastructure: required
 	github.com/aws/aws-lambda-go v1.55.1 // Lambda runtime: required
