@@ -10,7 +10,7 @@ require (
 	github.com/Shopify/toxiproxy/v2 v2.12.0 // tests: breaks TCP connections in the ways that networks do; the proxy that the field uses
 	github.com/aws/aws-cdk-go/awscdk/v2 v2.220.0 // infrastructure: required
 	github.com/aws/aws-lambda-go v1.55.1 // Lambda runtime: required
-	github.com/aws/aws-sdk-go-v2 v1.47.7 // AWS: required; clients are made from explicit options, since loading the default configuration costs milliseconds of a cold start
+	github.com/aws/aws-sdk-go-v2 v1.48.0 // AWS: required; clients are made from explicit options, since loading the default configuration costs milliseconds of a cold start
 	github.com/aws/aws-sdk-go-v2/service/apigateway v1.40.2 // usage keys
 	github.com/aws/aws-sdk-go-v2/service/dynamodb v1.68.0 // store; this and the next three stay at their last releases before schema-based serialization, whose tables cost each start 2 ms and 0.8 MB
 	github.com/aws/aws-sdk-go-v2/service/dynamodbstreams v1.41.0 // change feed of a process that is not a Lambda
@@ -19,7 +19,7 @@ require (
 	github.com/aws/aws-sdk-go-v2/service/sqs v1.48.1 // queues
 	github.com/aws/constructs-go/constructs/v10 v10.4.2 // comes with the CDK
 	github.com/aws/jsii-runtime-go v1.113.0 // comes with the CDK
-	github.com/aws/smithy-go v1.28.8 // errors of the AWS SDK
+	github.com/aws/smithy-go v1.28.9 // errors of the AWS SDK
 	github.com/awslabs/aws-lambda-go-api-proxy v0.16.2 // gateway events as net/http: required; v1 events only, its v2 adapter splits header values at commas
 	github.com/beevik/etree v1.8.1 // a SAML response as a tree; comes with crewjam/saml
 	github.com/cdklabs/cdk-nag-go/cdknag/v2 v2.35.0 // rules of AWS Solutions as a test of the template
