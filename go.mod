@@ -37,9 +37,9 @@ require (
 	github.com/lmittmann/tint v1.2.1 // log on a terminal; JSON elsewhere
 	github.com/opencontainers/go-digest v1.0.0 // digests of the image; comes with image-spec
 	github.com/opencontainers/image-spec v1.1.1 // OCI image of a release: the specification's own types. The image is one layer, so no builder is needed
-	github.com/prometheus/client_golang v1.21.1 // tests: comes with toxiproxy, whose server needs a registry
-	github.com/prometheus/prometheus v0.302.1 // tests: its parser reads the metrics; the release of the client_golang above, so that nothing else moves
-	github.com/rs/zerolog v1.33.0 // tests: comes with toxiproxy, whose server needs its logger
+	github.com/prometheus/client_golang v1.25.0 // tests: comes with toxiproxy, whose server needs a registry
+	github.com/prometheus/prometheus v0.315.0 // tests: its parser reads the metrics; the last release that takes any Go 1.26
+	github.com/rs/zerolog v1.35.1 // tests: comes with toxiproxy, whose server needs its logger
 	github.com/santhosh-tekuri/jsonschema/v6 v6.0.3 // tests: hold what is refused and written to the JSON Schema standard; too slow to start for a Lambda
 	github.com/swaggest/swgui v1.8.5 // interactive documentation: Swagger UI embedded, no CDN
 	github.com/zitadel/oidc/v3 v3.52.0 // tests: a certified OpenID provider in process; dex has no release that Go modules resolve, and brings a Kubernetes client
@@ -67,30 +67,28 @@ require (
 	github.com/cdklabs/cloud-assembly-schema-go/awscdkcloudassemblyschema/v48 v48.6.0 // indirect
 	github.com/cespare/xxhash/v2 v2.3.0 // indirect
 	github.com/dustin/go-humanize v1.1.0 // indirect
-	github.com/fatih/color v1.18.0 // indirect
+	github.com/fatih/color v1.19.0 // indirect
 	github.com/go-jose/go-jose/v4 v4.1.9 // indirect
 	github.com/go-logr/logr v1.4.4 // indirect
 	github.com/go-logr/stdr v1.2.2 // indirect
 	github.com/gogo/protobuf v1.3.2 // indirect
 	github.com/gorilla/mux v1.8.1 // indirect
 	github.com/gorilla/securecookie v1.1.2 // indirect
-	github.com/grafana/regexp v0.0.0-20240518133315-a468a5bfb3bc // indirect
+	github.com/grafana/regexp v0.0.0-20250905093917-f7b3be9d1853 // indirect
 	github.com/itchyny/timefmt-go v0.1.9 // indirect
 	github.com/jonboulle/clockwork v0.5.0 // indirect
-	github.com/klauspost/compress v1.18.4 // indirect
-	github.com/mattermost/xml-roundtrip-validator v0.1.0 // indirect
-	github.com/mattn/go-colorable v0.1.14 // indirect
+	github.com/mattn/go-colorable v0.1.15 // indirect
 	github.com/mattn/go-isatty v0.0.24 // indirect
 	github.com/muhlemmer/gu v0.3.1 // indirect
 	github.com/muhlemmer/httpforwarded v0.1.0 // indirect
 	github.com/munnerz/goautoneg v0.0.0-20191010083416-a7dc8b61c822 // indirect
 	github.com/ncruces/go-strftime v1.1.0 // indirect
-	github.com/prometheus/client_model v0.6.1 // indirect
-	github.com/prometheus/common v0.62.0 // indirect
-	github.com/prometheus/procfs v0.15.1 // indirect
+	github.com/prometheus/client_model v0.6.3 // indirect
+	github.com/prometheus/common v0.72.0 // indirect
+	github.com/prometheus/procfs v0.22.0 // indirect
 	github.com/remyoudompheng/bigfft v0.0.0-20230129092748-24d4a6f8daec // indirect
 	github.com/rs/cors v1.11.1 // indirect
-	github.com/rs/xid v1.5.0 // indirect
+	github.com/rs/xid v1.6.0 // indirect
 	github.com/russellhaering/goxmldsig v1.6.1 // indirect
 	github.com/vearutop/statigz v1.4.0 // indirect
 	github.com/zitadel/schema v1.3.2 // indirect
@@ -99,13 +97,13 @@ require (
 	go.opentelemetry.io/otel/log v1.47.0 // indirect
 	go.opentelemetry.io/otel/metric v1.47.0 // indirect
 	go.opentelemetry.io/otel/trace v1.47.0 // indirect
-	golang.org/x/exp v0.0.0-20250408133849-7e4ce0ab07d0 // indirect
+	golang.org/x/exp v0.0.0-20260709172345-9ea1abe57597 // indirect
 	golang.org/x/lint v0.0.0-20210508222113-6edffad5e616 // indirect
 	golang.org/x/mod v0.43.0 // indirect
 	golang.org/x/sync v0.25.0 // indirect
 	golang.org/x/telemetry v0.0.0-20261009151841-97e8ea77aa2a // indirect
 	golang.org/x/tools v0.52.0 // indirect
-	google.golang.org/protobuf v1.36.11 // indirect
+	google.golang.org/protobuf v1.36.12 // indirect
 	gopkg.in/tomb.v1 v1.0.0-20141024135613-dd632973f1e7 // indirect
 	modernc.org/mathutil v1.7.1 // indirect
 	modernc.org/memory v1.12.1 // indirect

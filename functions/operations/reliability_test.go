@@ -109,7 +109,7 @@ func TestMetrics(t *testing.T) {
 // parse returns the value of each series.
 func parse(t testing.TB, text []byte, contentType string) map[string]float64 {
 	t.Helper()
-	parser, err := textparse.New(text, contentType, "", false, false, labels.NewSymbolTable())
+	parser, err := textparse.New(text, contentType, labels.NewSymbolTable(), textparse.ParserOptions{})
 	errtest.Must(t, err)
 	all := map[string]float64{}
 	for {
@@ -122,7 +122,7 @@ func parse(t testing.TB, text []byte, contentType string) map[string]float64 {
 		}
 		if entry == textparse.EntrySeries {
 			var series labels.Labels
-			parser.Metric(&series)
+			parser.Labels(&series)
 			_, _, value := parser.Series()
 			name := series.Get("__name__")
 			all[name+strings.Replace(series.String(), `__name__="`+name+`", `, "", 1)] = value
