@@ -127,6 +127,16 @@ func TestSAML_Attacks(t *testing.T) {
 			name.CreateText("acme.test")
 		})},
 		{"entity of a document type", 401, "document type", raw(func(text string) string { return `<!DOCTYPE r [<!ENTITY e "ada">]>` + text })},
+		{"more than 1,000 elements", 401, "1000 elements", edited(func(r *etree.Element) {
+			for range 1001 {
+				assertionOf(r).CreateElement("saml:Advice")
+			}
+		})},
+		{"elements that hide the signature's", 401, "verify", edited(func(r *etree.Element) {
+			for range 700 {
+				assertionOf(r).CreateElement("saml:Advice")
+			}
+		})},
 		{"processing instruction", 401, "processing instruction", raw(func(text string) string { return text + "<?php x ?>" })},
 		{"no XML", 401, "XML", raw(func(string) string { return "<" })},
 		{"no response", 401, "no SAML response", raw(func(string) string { return "<a/>" })},

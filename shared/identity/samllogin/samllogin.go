@@ -71,7 +71,7 @@ type Provider struct {
 
 // Parse reads the metadata of one identity provider. Its errors say what is wrong with the document.
 func Parse(metadata []byte, now time.Time) (Provider, error) {
-	if err := plain(metadata, true); err != nil {
+	if err := plain(metadata, maxDescribed, true); err != nil {
 		return Provider{}, err
 	}
 	entity := &saml.EntityDescriptor{}

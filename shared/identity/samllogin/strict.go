@@ -19,14 +19,57 @@ const (
 	signatureSpace = "http://www.w3.org/2000/09/xmldsig#"
 )
 
-// maxDepth limits the nesting of a document, because parsers recurse.
-const maxDepth = 64
+// Bounds of a document. They are checked in one pass, before anything builds a tree: parsers recurse, and the work of a signature
+// grows with the elements times the namespaces that are in scope.
+const (
+	maxDepth      = 64
+	maxAttributes = 64    // of an element, with its namespaces
+	maxNamespaces = 64    // in scope at an element
+	maxElements   = 1_000 // of a response; the verification of a signature stops there too
+	maxDescribed  = 5_000 // elements of metadata
+)
 
-// plain refuses what a provider's document does not need: a document type, whose entities can hide text, a processing
-// instruction and, unless comments are allowed, a comment, which a signature does not cover and which splits a text in two.
-func plain(document []byte, comments bool) error {
+// measure counts what is bounded while a document is read.
+type measure struct {
+	most, elements, namespaces int
+	declared                   []int // namespaces that each open element declares
+}
+
+func (m *measure) open(start xml.StartElement) error {
+	if m.elements++; m.elements > m.most {
+		return fmt.Errorf("has more than %d elements", m.most)
+	}
+	if len(start.Attr) > maxAttributes {
+		return fmt.Errorf("has an element with more than %d attributes", maxAttributes)
+	}
+	declared := 0
+	for _, a := range start.Attr {
+		if a.Name.Space == "xmlns" || a.Name.Space == "" && a.Name.Local == "xmlns" {
+			declared++
+		}
+	}
+	if m.declared, m.namespaces = append(m.declared, declared), m.namespaces+declared; m.namespaces > maxNamespaces {
+		return fmt.Errorf("declares more than %d namespaces around an element", maxNamespaces)
+	}
+	if len(m.declared) > maxDepth {
+		return fmt.Errorf("is nested more than %d deep", maxDepth)
+	}
+	return nil
+}
+
+func (m *measure) close() {
+	if last := len(m.declared) - 1; last >= 0 {
+		m.namespaces -= m.declared[last]
+		m.declared = m.declared[:last]
+	}
+}
+
+// plain refuses what a provider's document does not need: more than most elements, a document type, whose entities can hide text,
+// a processing instruction and, unless comments are allowed, a comment, which a signature does not cover and which splits a text in
+// two.
+func plain(document []byte, most int, comments bool) error {
 	d := xml.NewDecoder(bytes.NewReader(document))
-	depth := 0
+	m := measure{most: most}
 	for {
 		token, err := d.RawToken()
 		if errors.Is(err, io.EOF) {
@@ -47,11 +90,11 @@ func plain(document []byte, comments bool) error {
 				return errors.New("has a processing instruction; send it without")
 			}
 		case xml.StartElement:
-			if depth++; depth > maxDepth {
-				return fmt.Errorf("is nested more than %d deep", maxDepth)
+			if err := m.open(t); err != nil {
+				return err
 			}
 		case xml.EndElement:
-			depth--
+			m.close()
 		}
 	}
 }
@@ -60,7 +103,7 @@ func plain(document []byte, comments bool) error {
 // in one place, with a signature of its own over all of it, and no two elements have the same id. Wrapping a signed
 // assertion into another document (XSW) breaks one of these rules.
 func strict(response []byte) error {
-	if err := plain(response, false); err != nil {
+	if err := plain(response, maxElements, false); err != nil {
 		return fmt.Errorf("the response %w", err)
 	}
 	doc := etree.NewDocument()
