@@ -6,6 +6,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"orgops/functions/auth"
+	signon "orgops/functions/sso"
 	"orgops/shared/domain/approval"
 	"orgops/shared/domain/arrival"
 	"orgops/shared/domain/audit"
@@ -64,6 +65,7 @@ func Limits() []Limit {
 		{"password", "a password", password.MaxLength, "characters"},
 		{"user-name", "a user's name", user.MaxName, "characters"},
 		{"email", "an e-mail address", user.MaxEmail, "bytes"},
+		{"sso-network", "the sign-ins through identity providers that one network begins in a minute, and the providers' answers that it brings", signon.MaxFromSource, "sign-ins"},
 		span("sso-try", "a sign-in through an identity provider", sso.TryLifetime),
 		span("sso-code", "the time in which the code of a sign-in is exchanged", sso.CodeLifetime),
 		{"sso-metadata", "a SAML provider's metadata", sso.MaxMetadata, "bytes"},

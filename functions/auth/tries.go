@@ -6,12 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"net/http"
 	"time"
 
-	"github.com/danielgtaylor/huma/v2"
-
-	"orgops/shared/base/fault"
 	"orgops/shared/base/metric"
 	"orgops/shared/domain/user"
 	"orgops/shared/storage/store"
@@ -120,16 +116,10 @@ func (d Deps) read(ctx context.Context, p store.Partition) (login *store.Item, t
 	return login, t, version, nil
 }
 
-// tooMany returns the fault with Retry-After and the headers of draft-ietf-httpapi-ratelimit-headers-10.
+// tooMany counts and returns the refusal of a try.
 func (d Deps) tooMany(l limit, wait time.Duration) error {
 	d.Metrics.Count(metric.LoginsLimited, 1)
-	seconds := int64((wait + time.Second - 1) / time.Second)
-	return huma.ErrorWithHeaders(&fault.Error{
-		Kind: fault.QuotaExceeded, Detail: l.detail, RetryAfter: wait,
-	}, http.Header{
-		"Ratelimit-Policy": {fmt.Sprintf(`%q;q=%d;w=%d`, l.name, l.most, int(window.Seconds()))},
-		"Ratelimit":        {fmt.Sprintf(`%q;r=0;t=%d`, l.name, seconds)},
-	})
+	return web.TooMany(l.name, l.most, window, wait, l.detail)
 }
 
 func ignoreConflict(err error) error {

@@ -24,6 +24,9 @@ var errorPattern = regexp.MustCompile(`^[a-z_]{1,64}$`)
 
 // finishOIDC takes the provider's answer. It takes the sign-in first, so that each answer counts once, even if the sign-in then fails.
 func (d Deps) finishOIDC(ctx context.Context, in *callbackInput) (*redirectOutput, error) {
+	if err := d.answers.Take(ctx); err != nil {
+		return nil, err
+	}
 	companyID, secret := sso.Split(in.State)
 	s, err := d.resume(ctx, d.company(companyID), sso.OIDC, secret, sent(ctx, cookieOIDC))
 	if err != nil {

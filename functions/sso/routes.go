@@ -29,7 +29,13 @@ type Deps struct {
 
 	relying *oidclogin.Relying // set by Register
 	egress  *http.Client
+	starts  *web.SourceLimit // of the sign-ins that are begun
+	answers *web.SourceLimit // of the providers' answers
 }
+
+// MaxFromSource bounds the sign-ins that one source begins in a minute, and the answers of providers that it brings. An office
+// behind one address begins its day within it.
+const MaxFromSource = 60
 
 // Mount registers the group with the service's parts.
 func Mount(api huma.API, s *boot.Services) {
@@ -39,6 +45,7 @@ func Mount(api huma.API, s *boot.Services) {
 // Register adds the group's operations to api.
 func Register(api huma.API, d Deps) {
 	d.egress = egress(d.Client)
+	d.starts, d.answers = web.NewSourceLimit("sign-in", MaxFromSource, d.Now), web.NewSourceLimit("sign-in-answer", MaxFromSource, d.Now)
 	d.relying = oidclogin.New(d.egress, d.checkAddress, d.Now)
 	d.registerConfig(api)
 	d.registerSignIn(api)
@@ -61,15 +68,16 @@ func (d Deps) registerSignIn(api huma.API) {
 		OperationID: "start-sign-in", Method: http.MethodGet, Path: "/auth/sso/{companyId}/start", Tags: []string{"auth"}, DefaultStatus: http.StatusFound,
 		Summary: "Sign in through the company's identity provider",
 		Description: "Leads the browser to the provider. The sign-in ends at redirect_uri with a code and state, as the authorization code flow with PKCE does " +
-			"(RFC 6749, RFC 7636); POST /auth/token exchanges the code once, within a minute. Without redirect_uri it ends in the console, with both in the fragment.",
-		Errors: []int{http.StatusForbidden, http.StatusNotFound, http.StatusServiceUnavailable},
+			"(RFC 6749, RFC 7636); POST /auth/token exchanges the code once, within a minute. Without redirect_uri it ends in the console, with both in the fragment. " +
+			"One network, an IPv4 address or an IPv6 /64, may begin 60 sign-ins a minute, and bring as many answers of providers.",
+		Errors: []int{http.StatusForbidden, http.StatusNotFound, http.StatusTooManyRequests, http.StatusServiceUnavailable},
 	}), "it leads to the provider; the end of the sign-in is recorded"), d.start)
 	callback := web.Audited(web.Public(huma.Operation{
 		OperationID: "finish-oidc-sign-in", Method: http.MethodGet, Path: "/auth/sso/callback", Tags: []string{"auth"}, DefaultStatus: http.StatusFound,
 		Summary: "End a sign-in by OpenID Connect",
 		Description: "The redirect URI to register with the provider, which sends the browser here. Parameters that are not listed are ignored (RFC 6749 §4.1.2). " +
 			"When the sign-in is refused, a browser (Accept: text/html) is led to redirect_uri with an error, or to the console's sign-in page with a code in the fragment.",
-		Errors: []int{http.StatusUnauthorized, http.StatusForbidden},
+		Errors: []int{http.StatusUnauthorized, http.StatusForbidden, http.StatusTooManyRequests},
 	}))
 	callback.SkipValidateParams = true // a provider may add parameters of its own
 	web.Register(api, callback, d.finishOIDC)
@@ -86,7 +94,7 @@ func (d Deps) registerSignIn(api huma.API) {
 		Summary: "End a sign-in by SAML",
 		Description: "The assertion consumer service, to which the browser posts the provider's response (SAML bindings §3.5). A response without a request is refused. " +
 			"When the sign-in is refused, a browser is led back as finish-oidc-sign-in does.",
-		Errors: []int{http.StatusUnauthorized, http.StatusForbidden}, MaxBodyBytes: maxResponse,
+		Errors: []int{http.StatusUnauthorized, http.StatusForbidden, http.StatusTooManyRequests}, MaxBodyBytes: maxResponse,
 		Extensions: map[string]any{"x-internal": true}, // browsers alone send it, so generated clients leave it out
 	})), responseForm()), d.finishSAML)
 }

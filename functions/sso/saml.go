@@ -110,6 +110,9 @@ func responseForm() web.Body {
 
 // finishSAML takes the provider's response. It takes the sign-in first, so that each response counts once.
 func (d Deps) finishSAML(ctx context.Context, in *acsInput) (*redirectOutput, error) {
+	if err := d.answers.Take(ctx); err != nil {
+		return nil, err
+	}
 	response, relay, err := parseForm(in.ContentType, in.RawBody)
 	if err != nil {
 		return d.turnBack(ctx, signIn{}, err)

@@ -49,6 +49,9 @@ func leadTo(location string) *redirectOutput {
 
 // start stores the sign-in and leads to the provider.
 func (d Deps) start(ctx context.Context, in *startInput) (*redirectOutput, error) {
+	if err := d.starts.Take(ctx); err != nil {
+		return nil, err
+	}
 	if !id.Valid(in.Company) {
 		return nil, errNone()
 	}
