@@ -22,6 +22,7 @@ import (
 	"orgops/functions/syncer"
 	"orgops/functions/ticker"
 	"orgops/local/docs"
+	"orgops/local/edge"
 	"orgops/shared/base/version"
 	"orgops/shared/identity/token"
 	"orgops/shared/provider/catalog"
@@ -48,7 +49,7 @@ type backend struct {
 	parts     boot.Parts
 	verifier  web.Verifier
 	cursorKey []byte
-	loopback  bool // outgoing requests may reach this machine, because no other machine reaches the service
+	loopback  bool // outgoing requests may reach this machine, because no other machine reaches the service, also not through a proxy
 	feed      store.Feed
 	budget    time.Duration               // of a request; 0 means no limit
 	keep      func(context.Context) error // background work of the backend until ctx ends; nil for nothing
@@ -68,13 +69,13 @@ func Open(ctx context.Context, c config.Config, logger *slog.Logger) (*Process, 
 	}
 	return assemble(c, backend{
 		parts:    boot.Parts{Store: e.Store, Retries: e.Retries, Syncs: e.Syncs, Vault: e.Vault, DataKeys: e.DataKeys, Keys: keys},
-		verifier: keys, cursorKey: e.CursorKey, loopback: onLoopback(c.Addr), feed: e.store, keep: e.growLog(logger), close: e.Close,
+		verifier: keys, cursorKey: e.CursorKey, loopback: onLoopback(c.Addr) && len(c.Proxies) == 0, feed: e.store, keep: e.growLog(logger), close: e.Close,
 	}, logger), nil
 }
 
 // assemble builds the process on b; the process then owns b.
 func assemble(c config.Config, b backend, logger *slog.Logger) *Process {
-	if !onLoopback(c.Addr) {
+	if !onLoopback(c.Addr) && len(c.Proxies) == 0 {
 		logger.Warn("serving plain HTTP on an address that other machines may reach: put a server with TLS in front of it", "addr", c.Addr)
 	}
 	p := b.parts
@@ -86,7 +87,7 @@ func assemble(c config.Config, b backend, logger *slog.Logger) *Process {
 	s := server.New(services, server.Options{Build: version.Get(), Verifier: b.verifier, CursorKey: b.cursorKey, Origins: c.Origins, OpenBytes: openBytes})
 	functions.Mount(s.API(), services, functions.Without(c.NoExecutives)...)
 	docs.Register(s)
-	return &Process{Services: services, Handler: within(b.budget, s), backend: b, logger: logger}
+	return &Process{Services: services, Handler: edge.Proxies(c.Proxies).Handler(within(b.budget, s), logger), backend: b, logger: logger}
 }
 
 // onLoopback reports whether only this machine reaches a host:port. It does not resolve names other than localhost.

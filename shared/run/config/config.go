@@ -29,6 +29,7 @@ type Config struct {
 	CPUProfile    string         // ORGOPS_CPUPROFILE: file for a CPU profile while serving; default none
 	Origins       []string       // ORGOPS_CORS_ORIGINS: origins of web pages that may read responses; "*": any
 	AllowNetworks []netip.Prefix // ORGOPS_ALLOW_NETWORKS: private networks that deliveries may reach, such as 10.1.0.0/16,fd00::/8
+	Proxies       []netip.Prefix // ORGOPS_TRUSTED_PROXIES: networks of the proxies in front whose headers tell the client's address
 	NoExecutives  bool           // EXECUTIVES_ENABLED: false leaves the Executive Runtime out; default true
 }
 
@@ -45,7 +46,8 @@ func Settings() []Setting {
 		{"ORGOPS_AUDIENCE", "orgops", "aud of access tokens"},
 		{"ORGOPS_LOG", "info", "debug, info, warn or error"},
 		{"ORGOPS_CORS_ORIGINS", "*", "origins of web pages that may read responses, such as https://dashboard.example.com, comma separated; *: any; none: no page"},
-		{"ORGOPS_ALLOW_NETWORKS", "", "networks, comma separated, that endpoints and feeds may be in although they are not public; 127.0.0.0/8 and ::1 too while ORGOPS_ADDR is one of them"},
+		{"ORGOPS_ALLOW_NETWORKS", "", "networks, comma separated, that endpoints and feeds may be in although they are not public; 127.0.0.0/8 and ::1 too while ORGOPS_ADDR is one of them and ORGOPS_TRUSTED_PROXIES is not set"},
+		{"ORGOPS_TRUSTED_PROXIES", "", "addresses or networks, comma separated, of the proxies in front whose Forwarded and X-Forwarded-For headers tell the client's address; if unset, the headers are ignored"},
 		{"EXECUTIVES_ENABLED", "true", "false: the routes of the Executive Runtime are not there"},
 		{"ORGOPS_CPUPROFILE", "", "file for a CPU profile while serving"},
 	}
@@ -108,15 +110,33 @@ func Read(getenv func(string) string) (Config, error) {
 	if c.Origins, err = Origins(value("ORGOPS_CORS_ORIGINS")); err != nil {
 		problems = append(problems, fmt.Errorf("ORGOPS_CORS_ORIGINS: %w", err))
 	}
-	for _, text := range strings.FieldsFunc(value("ORGOPS_ALLOW_NETWORKS"), func(r rune) bool { return r == ',' || r == ' ' }) {
-		prefix, err := netip.ParsePrefix(text)
-		if err != nil {
-			problems = append(problems, fmt.Errorf("ORGOPS_ALLOW_NETWORKS: %q is not a network such as 10.1.0.0/16", text))
-			continue
-		}
-		c.AllowNetworks = append(c.AllowNetworks, prefix.Masked())
+	if c.AllowNetworks, err = networks(value("ORGOPS_ALLOW_NETWORKS")); err != nil {
+		problems = append(problems, fmt.Errorf("ORGOPS_ALLOW_NETWORKS: %w", err))
+	}
+	if c.Proxies, err = networks(value("ORGOPS_TRUSTED_PROXIES")); err != nil {
+		problems = append(problems, fmt.Errorf("ORGOPS_TRUSTED_PROXIES: %w", err))
 	}
 	return c, errors.Join(problems...)
+}
+
+// networks parses a list of networks. An address stands for the network of itself.
+func networks(text string) ([]netip.Prefix, error) {
+	var all []netip.Prefix
+	for _, text := range list(text) {
+		prefix, err := netip.ParsePrefix(text)
+		if err != nil {
+			a, err := netip.ParseAddr(text)
+			if err != nil || a.Zone() != "" {
+				return nil, fmt.Errorf("%q is not a network such as 10.1.0.0/16, and no address", text)
+			}
+			prefix = netip.PrefixFrom(a, a.BitLen())
+		}
+		if a := prefix.Addr(); a.Is4In6() && prefix.Bits() >= 96 {
+			prefix = netip.PrefixFrom(a.Unmap(), prefix.Bits()-96)
+		}
+		all = append(all, prefix.Masked())
+	}
+	return all, nil
 }
 
 // issuerAt returns the issuer of a service that listens on an address. All addresses of the machine count as 127.0.0.1, and a

@@ -1,6 +1,8 @@
 package config_test
 
 import (
+	"fmt"
+	"strings"
 	"testing"
 
 	"orgops/shared/run/config"
@@ -31,6 +33,39 @@ func TestRead_Issuer(t *testing.T) {
 		errtest.Must(t, err)
 		if c.Issuer != tt.want {
 			t.Errorf("address %q, issuer %q: issuer = %s, want %s", tt.addr, tt.issuer, c.Issuer, tt.want)
+		}
+	}
+}
+
+// TestRead_Networks reads networks and single addresses, and names the setting of one that it cannot read.
+func TestRead_Networks(t *testing.T) {
+	t.Parallel()
+	tests := []struct{ text, want string }{
+		{"", "[]"},
+		{"10.1.2.3/16, fd00::1/8", "[10.1.0.0/16 fd00::/8]"},
+		{"192.0.2.1 2001:db8::1", "[192.0.2.1/32 2001:db8::1/128]"},
+		{"::ffff:192.0.2.1,::ffff:192.0.2.0/120", "[192.0.2.1/32 192.0.2.0/24]"},
+		{"proxy.internal", ""},
+		{"10.0.0.0/33", ""},
+		{"fe80::1%eth0", ""},
+	}
+	for _, tt := range tests {
+		for _, name := range []string{"ORGOPS_ALLOW_NETWORKS", "ORGOPS_TRUSTED_PROXIES"} {
+			c, err := config.Read(func(asked string) string { return map[string]string{name: tt.text}[asked] })
+			if tt.want == "" {
+				if err == nil || !strings.Contains(err.Error(), name+": ") {
+					t.Errorf("%s=%q: error %v, want one that names the setting", name, tt.text, err)
+				}
+				continue
+			}
+			errtest.Must(t, err)
+			got := c.AllowNetworks
+			if name == "ORGOPS_TRUSTED_PROXIES" {
+				got = c.Proxies
+			}
+			if text := fmt.Sprint(got); text != tt.want {
+				t.Errorf("%s=%q: %s, want %s", name, tt.text, text, tt.want)
+			}
 		}
 	}
 }
