@@ -8,7 +8,7 @@ require (
 	code.dny.dev/ssrf v0.3.0 // outgoing addresses: the IANA registries of special addresses, kept current, as a dialer hook
 	github.com/CycloneDX/cyclonedx-go v0.12.0 // bill of materials of a release: CycloneDX's own types and encoder
 	github.com/Shopify/toxiproxy/v2 v2.12.0 // tests: breaks TCP connections in the ways that networks do; the proxy that the field uses
-	github.com/aws/aws-cdk-go/awscdk/v2 v2.220.0 // infrastructure: required
+	github.com/aws/aws-cdk-go/awscdk/v2 v2.276.0 // infrastructure: required
 	github.com/aws/aws-lambda-go v1.55.1 // Lambda runtime: required
 	github.com/aws/aws-sdk-go-v2 v1.48.0 // AWS: required; clients are made from explicit options, since loading the default configuration costs milliseconds of a cold start
 	github.com/aws/aws-sdk-go-v2/service/apigateway v1.40.2 // usage keys
@@ -17,12 +17,12 @@ require (
 	github.com/aws/aws-sdk-go-v2/service/kms v1.60.0 // wrapping of data keys
 	github.com/aws/aws-sdk-go-v2/service/secretsmanager v1.49.0 // token keys
 	github.com/aws/aws-sdk-go-v2/service/sqs v1.48.1 // queues
-	github.com/aws/constructs-go/constructs/v10 v10.4.2 // comes with the CDK
-	github.com/aws/jsii-runtime-go v1.113.0 // comes with the CDK
+	github.com/aws/constructs-go/constructs/v10 v10.8.1 // comes with the CDK
+	github.com/aws/jsii-runtime-go v1.142.0 // comes with the CDK
 	github.com/aws/smithy-go v1.28.9 // errors of the AWS SDK
 	github.com/awslabs/aws-lambda-go-api-proxy v0.16.2 // gateway events as net/http: required; v1 events only, its v2 adapter splits header values at commas
 	github.com/beevik/etree v1.8.1 // a SAML response as a tree; comes with crewjam/saml
-	github.com/cdklabs/cdk-nag-go/cdknag/v2 v2.35.0 // rules of AWS Solutions as a test of the template
+	github.com/cdklabs/cdk-nag-go/cdknag/v2 v2.38.2 // rules of AWS Solutions as a test of the template
 	github.com/cedar-policy/cedar-go v1.9.1 // policy engine: required; its validator against a schema is experimental (x/exp), so its releases are read before an update
 	github.com/coreos/go-oidc/v3 v3.21.0 // OpenID Connect: discovery, rotating keys, ID tokens; the client library that the field uses
 	github.com/crewjam/saml v0.6.3 // SAML 2.0: requests, signatures, conditions; its identity provider serves the tests
@@ -55,16 +55,16 @@ require (
 )
 
 require (
-	github.com/Masterminds/semver/v3 v3.4.0 // indirect
+	github.com/Masterminds/semver/v3 v3.5.0 // indirect
 	github.com/aws/aws-sdk-go-v2/internal/configsources v1.5.10 // indirect
 	github.com/aws/aws-sdk-go-v2/internal/endpoints/v2 v2.8.10 // indirect
 	github.com/aws/aws-sdk-go-v2/service/internal/accept-encoding v1.13.24 // indirect
 	github.com/aws/aws-sdk-go-v2/service/internal/endpoint-discovery v1.13.10 // indirect
 	github.com/beorn7/perks v1.0.1 // indirect
 	github.com/bmatcuk/doublestar/v4 v4.10.4 // indirect
-	github.com/cdklabs/awscdk-asset-awscli-go/awscliv1/v2 v2.2.242 // indirect
-	github.com/cdklabs/awscdk-asset-node-proxy-agent-go/nodeproxyagentv6/v2 v2.1.0 // indirect
-	github.com/cdklabs/cloud-assembly-schema-go/awscdkcloudassemblyschema/v48 v48.6.0 // indirect
+	github.com/cdklabs/awscdk-asset-awscli-go/awscliv1/v2 v2.2.292 // indirect
+	github.com/cdklabs/awscdk-asset-node-proxy-agent-go/nodeproxyagentv6/v2 v2.1.3 // indirect
+	github.com/cdklabs/cloud-assembly-schema-go/awscdkcloudassemblyschema/v55 v55.3.0 // indirect
 	github.com/cespare/xxhash/v2 v2.3.0 // indirect
 	github.com/dustin/go-humanize v1.1.0 // indirect
 	github.com/fatih/color v1.19.0 // indirect
@@ -91,6 +91,7 @@ require (
 	github.com/rs/xid v1.6.0 // indirect
 	github.com/russellhaering/goxmldsig v1.6.1 // indirect
 	github.com/vearutop/statigz v1.4.0 // indirect
+	github.com/yuin/goldmark v1.7.16 // indirect
 	github.com/zitadel/schema v1.3.2 // indirect
 	go.opentelemetry.io/auto/sdk v1.2.1 // indirect
 	go.opentelemetry.io/otel v1.47.0 // indirect
@@ -98,11 +99,13 @@ require (
 	go.opentelemetry.io/otel/metric v1.47.0 // indirect
 	go.opentelemetry.io/otel/trace v1.47.0 // indirect
 	golang.org/x/exp v0.0.0-20260709172345-9ea1abe57597 // indirect
-	golang.org/x/lint v0.0.0-20210508222113-6edffad5e616 // indirect
+	golang.org/x/lint v0.0.0-20241112194109-818c5a804067 // indirect
 	golang.org/x/mod v0.43.0 // indirect
 	golang.org/x/sync v0.25.0 // indirect
 	golang.org/x/telemetry v0.0.0-20261009151841-97e8ea77aa2a // indirect
 	golang.org/x/tools v0.52.0 // indirect
+	golang.org/x/tools/cmd/godoc v0.1.0-deprecated // indirect
+	golang.org/x/tools/godoc v0.1.0-deprecated // indirect
 	google.golang.org/protobuf v1.36.12 // indirect
 	gopkg.in/tomb.v1 v1.0.0-20141024135613-dd632973f1e7 // indirect
 	modernc.org/mathutil v1.7.1 // indirect

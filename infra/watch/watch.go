@@ -9,6 +9,7 @@ import (
 
 	"github.com/aws/aws-cdk-go/awscdk/v2/awscloudwatch"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awssqs"
+	"github.com/aws/aws-cdk-go/awscdk/v2/interfaces/interfacesawscloudwatch"
 	"github.com/aws/constructs-go/constructs/v10"
 	"github.com/aws/jsii-runtime-go"
 
@@ -30,7 +31,7 @@ type Props struct {
 type watch struct {
 	Props
 	scope  constructs.Construct
-	alarms []awscloudwatch.IAlarm
+	alarms []interfacesawscloudwatch.IAlarmRef
 }
 
 // New creates the alarms and the dashboard, and returns the dashboard's name.
