@@ -181,7 +181,7 @@ func (d *Dispatcher) publishOne(ctx context.Context, change store.Change, events
 	}
 	for _, e := range events {
 		for _, endpoint := range endpoints {
-			if endpoint.Subscribes(e.Type) {
+			if endpoint.Subscribes(e.Type) && endpoint.Existed(change.At) {
 				d.submit(ctx, newJob(e.Event, change.Key, e.payload, endpoint, work), replay, d.Now().Sub(change.At))
 			}
 		}

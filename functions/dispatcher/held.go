@@ -37,12 +37,12 @@ func (d *Dispatcher) release(ctx context.Context, change store.Change) error {
 	if change.Stored.After(held) { // the write took long
 		held = change.Stored
 	}
-	if e.Holds(d.Now()) || e.UpdatedAt.Truncate(time.Millisecond).After(held) { // as exact as the time of a change
-		return nil
-	}
 	var one delivery.Delivery
 	if err := fastjson.Unmarshal(change.New.Body, &one); err != nil {
 		return err
+	}
+	if e.Holds(one.Incarnation, d.Now()) || e.UpdatedAt.Truncate(time.Millisecond).After(held) { // as exact as the time of a change
+		return nil
 	}
 	lines := delivery.NewLines(company)
 	if err := lines.Join(ctx, &one, d.Now()); err != nil {

@@ -22,7 +22,7 @@ type job struct {
 // newJob makes the job of an event about a record, whose key is subject.
 func newJob(e event.Event, subject string, payload json.RawMessage, endpoint *courier.Endpoint, work *tracker) *job {
 	j := &job{endpoint: endpoint, work: work, delivery: delivery.Delivery{
-		EventID: e.ID, Endpoint: endpoint.Provider, Event: e.Type, Payload: payload, CreatedAt: e.Timestamp,
+		EventID: e.ID, Endpoint: endpoint.Provider, Incarnation: endpoint.Incarnation, Event: e.Type, Payload: payload, CreatedAt: e.Timestamp,
 	}}
 	if endpoint.Ordered() {
 		j.delivery.Line = subject

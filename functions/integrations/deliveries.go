@@ -139,11 +139,14 @@ type attemptOutput struct{ Body DeliverySummary }
 // maxTries bounds how often a retry request is repeated because an attempt was recorded concurrently.
 const maxTries = 10
 
+var errDeleted = fault.New(fault.Conflict, "the endpoint of this delivery was deleted, and the one of its name now is another; the delivery is kept for reading only")
+
 var errWaits = fault.New(fault.Conflict, "the delivery waits for an earlier one of its line; retry the line's head instead, which GET shows")
 
 // retryDelivery commits the request. The dispatcher sends the queue message when it receives the change.
 func (d Deps) retryDelivery(ctx context.Context, in *deliveryInput) (*attemptOutput, error) {
-	if err := d.checkEndpoint(ctx, in.Provider); err != nil {
+	endpoint, err := d.endpoint(ctx, in.Provider)
+	if err != nil {
 		return nil, err
 	}
 	c := web.Tenant(ctx)
@@ -151,6 +154,9 @@ func (d Deps) retryDelivery(ctx context.Context, in *deliveryInput) (*attemptOut
 		one, version, err := loadDelivery(ctx, in)
 		if err != nil {
 			return nil, err
+		}
+		if one.Incarnation != endpoint.Incarnation {
+			return nil, errDeleted
 		}
 		if one.State == delivery.Waiting {
 			return nil, errWaits
@@ -169,7 +175,7 @@ func (d Deps) retryDelivery(ctx context.Context, in *deliveryInput) (*attemptOut
 }
 
 func (d Deps) testIntegration(ctx context.Context, in *ProviderInput) (*attemptOutput, error) {
-	if err := d.checkEndpoint(ctx, in.Provider); err != nil {
+	if _, err := d.endpoint(ctx, in.Provider); err != nil {
 		return nil, err
 	}
 	c := web.Tenant(ctx)

@@ -36,7 +36,7 @@ type attempt struct {
 // deliver records a delivery, as the dispatcher does.
 func (s *service) deliver(endpoint string, d delivery.Delivery) delivery.Delivery {
 	s.t.Helper()
-	d.Endpoint = endpoint
+	d.Endpoint, d.Incarnation = endpoint, s.incarnation(endpoint)
 	errtest.Must(s.t, s.company().Commit(s.t.Context(), s.company().Create(delivery.Key(d.EventID, endpoint), delivery.Entity, d)))
 	return d
 }
@@ -258,7 +258,7 @@ func TestRecover(t *testing.T) {
 			var stored delivery.StoredRecovery
 			_, err := s.company().Get(t.Context(), delivery.RecoveryKey(got.ID), &stored)
 			errtest.Must(t, err)
-			if diff := cmp.Diff(delivery.StoredRecovery{Recovery: want}, stored); diff != "" {
+			if diff := cmp.Diff(delivery.StoredRecovery{Recovery: want, Incarnation: s.incarnation("webhook")}, stored); diff != "" {
 				t.Errorf("stored recovery differs (-want +got):\n%s", diff)
 			}
 		})

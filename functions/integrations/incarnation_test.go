@@ -2,19 +2,23 @@ package integrations_test
 
 import (
 	"net/http"
+	"strings"
 	"sync"
 	"testing"
 
+	"orgops/shared/base/fault"
 	"orgops/shared/base/id"
 	"orgops/shared/domain/integration"
 	"orgops/shared/testkit/errtest"
 )
 
-// incarnation returns the stored incarnation of an integration.
+// incarnation returns the stored incarnation of an integration, "" if it is not configured.
 func (s *service) incarnation(provider string) string {
 	s.t.Helper()
 	i, _, err := integration.Load(s.t.Context(), s.company(), provider)
-	errtest.Must(s.t, err)
+	if fault.KindOf(err) != fault.NotFound {
+		errtest.Must(s.t, err)
+	}
 	return i.Incarnation
 }
 
@@ -67,5 +71,27 @@ func TestIncarnation_Certification(t *testing.T) {
 	}
 	if i.Version != 1 {
 		t.Errorf("version %d, want 1", i.Version)
+	}
+}
+
+// TestIncarnation_Retry shows the deliveries of an endpoint that was deleted, and sends none of them to the endpoint that has its name
+// now.
+func TestIncarnation_Retry(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	s.configure("webhook", "https://example.com/")
+	old := s.deliver("webhook", dead(s.clock.Now()))
+	s.do("DELETE", "/webhook", nil).Want(204)
+	s.configure("webhook", "https://example.com/other")
+	own := s.deliver("webhook", held(s.clock.Now()))
+	if p := s.do("POST", "/webhook/deliveries/"+old.EventID+"/retry", nil).WantProblem(409, "conflict"); !strings.Contains(p.Detail, "was deleted") {
+		t.Errorf("detail %q, want that the endpoint was deleted", p.Detail)
+	}
+	s.do("POST", "/webhook/deliveries/"+own.EventID+"/retry", nil).Want(202)
+	s.do("GET", "/webhook/deliveries/"+old.EventID, nil).Want(200)
+	var page struct{ Items []attempt }
+	s.do("GET", "/webhook/deliveries", nil).Want(200).JSON(&page)
+	if len(page.Items) != 2 {
+		t.Errorf("%d deliveries listed, want 2: %+v", len(page.Items), page.Items)
 	}
 }

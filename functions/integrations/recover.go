@@ -26,7 +26,8 @@ type recoverOutput struct{ Body delivery.Recovery }
 // recoverIntegration commits the request. The dispatcher sends the queue message when it receives the change, and the
 // retrier processes the window.
 func (d Deps) recoverIntegration(ctx context.Context, in *recoverInput) (*recoverOutput, error) {
-	if err := d.checkEndpoint(ctx, in.Provider); err != nil {
+	endpoint, err := d.endpoint(ctx, in.Provider)
+	if err != nil {
 		return nil, err
 	}
 	now := d.Now().UTC()
@@ -39,7 +40,7 @@ func (d Deps) recoverIntegration(ctx context.Context, in *recoverInput) (*recove
 		RequestedBy: web.CallerOf(ctx).UserID, RequestedAt: now,
 	}
 	c := web.Tenant(ctx)
-	if err := c.Commit(ctx, r.Request(c)); err != nil {
+	if err := c.Commit(ctx, r.Request(c, endpoint.Incarnation)); err != nil {
 		return nil, store.Fault(err, "")
 	}
 	return &recoverOutput{r}, nil

@@ -53,7 +53,7 @@ func (d Deps) getRecovery(ctx context.Context, in *recoveryInput) (*web.Tagged[R
 	if stored.Provider != in.Provider {
 		return nil, fault.New(fault.NotFound, missing)
 	}
-	counts, err := countRecovery(ctx, web.Tenant(ctx), stored.Recovery)
+	counts, err := countRecovery(ctx, web.Tenant(ctx), stored)
 	if err != nil {
 		return nil, store.Fault(err, "")
 	}
@@ -69,7 +69,7 @@ func (d Deps) getRecovery(ctx context.Context, in *recoveryInput) (*web.Tagged[R
 }
 
 // countRecovery counts the deliveries of a recovery's window.
-func countRecovery(ctx context.Context, c store.Company, r delivery.Recovery) (RecoveryCounts, error) {
+func countRecovery(ctx context.Context, c store.Company, r delivery.StoredRecovery) (RecoveryCounts, error) {
 	counts := RecoveryCounts{Requested: r.Recovered}
 	q := r.Window()
 	for range maxCounted {
@@ -82,11 +82,15 @@ func countRecovery(ctx context.Context, c store.Company, r delivery.Recovery) (R
 				continue
 			}
 			var one struct {
-				State    delivery.State `json:"state"`
-				Recovery string         `json:"recovery"`
+				State       delivery.State `json:"state"`
+				Recovery    string         `json:"recovery"`
+				Incarnation string         `json:"incarnation"`
 			}
 			if err := item.Decode(&one); err != nil {
 				return counts, err
+			}
+			if one.Incarnation != r.Incarnation {
+				continue
 			}
 			counts.Matched++
 			if one.Recovery == r.ID {

@@ -23,7 +23,7 @@ func TestRecovery(t *testing.T) {
 		ID: id.New(), Provider: "webhook", Since: now.Add(-time.Hour), Until: now, State: delivery.RecoveryFinished, Recovered: 7,
 		RequestedAt: now, FinishedAt: &now,
 	}
-	stored := delivery.StoredRecovery{Recovery: r}
+	stored := delivery.StoredRecovery{Recovery: r, Incarnation: s.incarnation("webhook")}
 	errtest.Must(t, s.company().Commit(t.Context(), s.company().Create(delivery.RecoveryKey(r.ID), delivery.RecoveryEntity, stored)))
 	n := 0
 	again := func(endpoint string, at time.Time, recovery string, state delivery.State) {

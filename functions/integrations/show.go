@@ -165,13 +165,13 @@ func (d Deps) find(ctx context.Context, provider string) (integration.Stored, er
 	return integration.Stored{Integration: i, Version: version}, err
 }
 
-// checkEndpoint returns nil if the integration is configured and receives events.
-func (d Deps) checkEndpoint(ctx context.Context, provider string) error {
+// endpoint reads a configured integration that receives events.
+func (d Deps) endpoint(ctx context.Context, provider string) (integration.Stored, error) {
 	stored, err := d.load(ctx, provider)
 	if err == nil && !stored.Has(integration.EventDeliver) {
 		err = fault.Newf(fault.Conflict, "%s receives no events; only webhook integrations have deliveries", provider)
 	}
-	return err
+	return stored, err
 }
 
 // answer shows an integration that was just written.

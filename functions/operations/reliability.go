@@ -44,7 +44,7 @@ func (d Deps) reliability(ctx context.Context) (assessment.Reliability, error) {
 			r.Endpoints[i].Breaker = assessment.BreakerUnknown
 			continue
 		}
-		state, err := d.Courier.BreakerOf(ctx, c, e.Provider)
+		state, err := d.Courier.BreakerOf(ctx, c, e.Provider, facts.Incarnations[e.Provider])
 		if err != nil {
 			return assessment.Reliability{}, store.Fault(err, "")
 		}

@@ -31,7 +31,7 @@ func failing(t testing.TB) *company {
 		c.deliver("webhook-b", "memory.created", at, delivery.Delivered)
 	}
 	bounds := json.RawMessage(`{"circuit":{"open":30000000000,"openUntil":"2126-03-02T12:00:10Z"}}`)
-	errtest.Must(t, c.items().Commit(t.Context(), c.items().Create(integration.BoundsKey("webhook"), integration.BoundsEntity, bounds)))
+	errtest.Must(t, c.items().Commit(t.Context(), c.items().Create(integration.BoundsKey("webhook", ""), integration.BoundsEntity, bounds)))
 	c.learn()
 	return c
 }
@@ -57,7 +57,7 @@ func TestReliability(t *testing.T) {
 	}
 	etag := first.Header.Get("ETag")
 	c.Do("GET", path(c.Harness, "/reliability"), c.A.Token, nil, "If-None-Match", etag).Want(http.StatusNotModified)
-	item, err := c.items().Get(t.Context(), integration.BoundsKey("webhook"), nil)
+	item, err := c.items().Get(t.Context(), integration.BoundsKey("webhook", ""), nil)
 	errtest.Must(t, err)
 	errtest.Must(t, c.items().Commit(t.Context(), c.items().Delete(item.Key, item.Entity, item.Version)))
 	c.Do("GET", path(c.Harness, "/reliability"), c.A.Token, nil, "If-None-Match", etag).Want(200)

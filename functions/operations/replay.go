@@ -54,7 +54,7 @@ func (d Deps) replayDeadLetters(ctx context.Context, in *replayInput) (*replayOu
 			RequestedBy: web.CallerOf(ctx).UserID, RequestedAt: now,
 		}
 		out.Body.Recoveries = append(out.Body.Recoveries, r)
-		ops = append(ops, r.Request(web.Tenant(ctx)))
+		ops = append(ops, r.Request(web.Tenant(ctx), facts.Incarnations[provider]))
 	}
 	if len(ops) > 0 {
 		err = web.Tenant(ctx).Commit(ctx, ops...)

@@ -44,7 +44,7 @@ func (r *Retrier) deliver(ctx context.Context, company store.Company, job delive
 	if o, ok := r.kept.take(id); ok {
 		return r.settle(ctx, company, job, r.record(ctx, company, key, o))
 	}
-	slot := courier.EndpointKey{Company: company.ID(), Provider: delivery.EndpointOf(key)}
+	slot := courier.EndpointKey{Company: company.ID(), Provider: delivery.EndpointOf(key), Incarnation: job.Incarnation}
 	if !r.Courier.Slots.TryAcquire(slot, courier.Queue) {
 		return r.Courier.Slots.ComeBack(slot, r.Courier.SpillDelay()), nil
 	}
@@ -58,7 +58,7 @@ func (r *Retrier) deliver(ctx context.Context, company store.Company, job delive
 	if err != nil {
 		return time.Time{}, err
 	}
-	admission, err := r.Courier.Admit(finishing, endpoint, courier.Queue, courier.RetryTimeout)
+	admission, err := r.Courier.Admit(finishing, endpoint, job.Incarnation, courier.Queue, courier.RetryTimeout)
 	switch {
 	case err != nil:
 		return time.Time{}, err
@@ -171,6 +171,9 @@ func (r *Retrier) disableFailing(ctx context.Context, e *courier.Endpoint) {
 	c, _, err := projection.Load(ctx, e.Company)
 	if err != nil {
 		r.Logger.WarnContext(ctx, "company context not read", "company", e.Company.ID(), "error", err)
+		return
+	}
+	if c.Incarnations[e.Provider] != e.Incarnation { // the context does not show the endpoint yet
 		return
 	}
 	r.Courier.DisableFailing(ctx, e, c.Integrations[e.Provider].FailingSince)

@@ -25,6 +25,12 @@ func (r *Retrier) recover(ctx context.Context, company store.Company, recoveryID
 	if err != nil {
 		return time.Time{}, err
 	}
+	if !e.Is(rec.Incarnation) { // there is nothing that it may send
+		now := r.Now().UTC()
+		rec.State, rec.FinishedAt = delivery.RecoveryFinished, &now
+		op := company.Replace(item.Key, delivery.RecoveryEntity, item.Version, rec).Until(rec.RequestedAt.Add(delivery.Kept))
+		return time.Time{}, company.Commit(finishing, op)
+	}
 	if e.Ordered() {
 		return r.requeue(store.Patiently(finishing), company, &rec, item.Version)
 	}

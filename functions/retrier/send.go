@@ -88,7 +88,7 @@ func (r *Retrier) claimEndpoint(ctx context.Context, e *courier.Endpoint, rec *d
 		return func() { r.sending.Delete(e.Key()) }, nil
 	}
 	ctx = context.WithoutCancel(ctx)
-	key, lease := delivery.SendingKey(rec.Provider), delivery.Lease{Recovery: rec.ID}
+	key, lease := delivery.SendingKey(*rec), delivery.Lease{Recovery: rec.ID}
 	err = e.Company.Commit(ctx, e.Company.Create(key, delivery.SendingEntity, lease).Until(r.Now().Add(sendLease)).Quietly())
 	r.Courier.Recorded(e.Company.ID(), err)
 	return func() {

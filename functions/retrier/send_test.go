@@ -78,7 +78,7 @@ func TestRetrier_Send_Yields(t *testing.T) {
 	r.holds(3)
 	j, _ := r.recoverAll()
 	r.wantDone("the message", r.handle(j), 3)
-	item, err := r.Company("a").Get(t.Context(), integration.BoundsKey("webhook"), nil)
+	item, err := r.Company("a").Get(t.Context(), integration.BoundsKey("webhook", ""), nil)
 	errtest.Must(t, err)
 	if got, want := string(item.Body), `{"circuit":{}}`; got != want {
 		t.Errorf("afterwards the endpoint's bounds are %s, want %s: no leased slot", got, want)
@@ -298,7 +298,7 @@ func TestRetrier_Send_Leased(t *testing.T) {
 	r.holds(3)
 	j, now := r.recoverAll()
 	c := r.Company("a")
-	op := c.Create(delivery.SendingKey("webhook"), delivery.SendingEntity, delivery.Lease{}).Until(r.Clock.Now().Add(time.Minute))
+	op := c.Create(delivery.SendingKey(delivery.StoredRecovery{Recovery: delivery.Recovery{Provider: "webhook"}}), delivery.SendingEntity, delivery.Lease{}).Until(r.Clock.Now().Add(time.Minute))
 	errtest.Must(t, c.Commit(t.Context(), op.Quietly()))
 	r.wantWait(r.handle(j), 10*time.Second, 15*time.Second)
 	r.wantSent(0)

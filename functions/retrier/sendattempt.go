@@ -34,7 +34,7 @@ func (s *sending) launch(ctx context.Context) bool {
 		return false
 	}
 	release := sync.OnceFunc(func() { s.Courier.Slots.Release(s.slot, courier.Queue) })
-	a, err := s.Courier.AdmitOf(context.WithoutCancel(ctx), s.endpoint, courier.Queue, courier.RetryTimeout, len(s.waiting))
+	a, err := s.Courier.AdmitOf(context.WithoutCancel(ctx), s.endpoint, s.rec.Incarnation, courier.Queue, courier.RetryTimeout, len(s.waiting))
 	if err != nil || !a.Until.IsZero() {
 		release()
 		if s.fail = err; err == nil {

@@ -284,6 +284,8 @@ func (s *slice) integration(ctx context.Context) (integration.Stored, error) {
 		return stored, final(err)
 	case err != nil:
 		return stored, err
+	case i.Incarnation != s.record.Incarnation:
+		return stored, final(fault.New(fault.Conflict, "the integration was deleted after the sync was requested; request another sync"))
 	case i.IsDamaged():
 		return stored, final(i.Usable())
 	case i.Suspended:

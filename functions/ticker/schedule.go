@@ -38,5 +38,5 @@ func (t *Ticker) sync(ctx context.Context, c store.Company, subject string) ([]s
 		ID: id.New(), Provider: provider, Mode: syncrun.Live, State: syncrun.Requested, RequestedAt: now,
 		Full: now.Sub(slot.FullAt) >= syncrun.FullEvery,
 	}
-	return append(ops, syncrun.Begin(c, run, slot, slotVersion)...), nil
+	return append(ops, syncrun.Begin(c, run, i.Incarnation, slot, slotVersion)...), nil
 }

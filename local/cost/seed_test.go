@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"net/http"
@@ -138,10 +139,20 @@ func (w *world) decision(n int) policy.Decision {
 
 func (w *world) run(n int) syncrun.StoredRun {
 	at := w.clock.Now().Add(-time.Duration(n) * time.Hour)
-	return syncrun.StoredRun{Run: syncrun.Run{
+	return syncrun.StoredRun{Incarnation: w.incarnation("feed"), Run: syncrun.Run{
 		ID: id.At(at, "run", strconv.Itoa(n)), Provider: "feed", Mode: syncrun.Live, State: syncrun.Succeeded, RequestedBy: id.New(),
 		RequestedAt: at, StartedAt: &at, FinishedAt: &at, Progress: syncrun.Progress{Pages: 1, Fetched: 50, Created: 3, Updated: 2, Unchanged: 45},
 	}}
+}
+
+// incarnation returns the incarnation of an integration, "" if it is not configured.
+func (w *world) incarnation(provider string) string {
+	w.t.Helper()
+	var i integration.Integration
+	if _, err := w.tenant().Get(w.t.Context(), integration.Key(provider), &i); !errors.Is(err, store.ErrNotFound) {
+		errtest.Must(w.t, err)
+	}
+	return i.Incarnation
 }
 
 // delivery returns a delivery that succeeded at once: an item of 1.7 KB with the memory in its payload.
@@ -151,7 +162,7 @@ func (w *world) delivery(at time.Time) delivery.Delivery {
 	errtest.Must(w.t, err)
 	event := id.At(at, "event")
 	d := delivery.Delivery{
-		EventID: event, Endpoint: "webhook", Event: "memory.created", CreatedAt: at,
+		EventID: event, Endpoint: "webhook", Incarnation: w.incarnation("webhook"), Event: "memory.created", CreatedAt: at,
 		Payload: json.RawMessage(fmt.Sprintf(`{"id":%q,"type":"memory.created","timestamp":%q,"companyId":%q,"data":%s}`,
 			event, at.Format(time.RFC3339), w.company, data)),
 	}

@@ -219,7 +219,7 @@ func (w *world) dispatchesHeld() func() {
 	now := w.clock.Now()
 	w.put(integration.Key(provider), integration.Entity, integration.Integration{Provider: provider, Kind: "webhook", CreatedAt: now, UpdatedAt: now})
 	d := w.delivery(now)
-	d.EventID, d.Endpoint = id.New(), provider
+	d.EventID, d.Endpoint, d.Incarnation = id.New(), provider, ""
 	d.Hold("disabled")
 	return w.dispatch(w.put(delivery.Key(d.EventID, d.Endpoint), delivery.Entity, d))
 }
@@ -283,7 +283,7 @@ func (w *world) retries(broken bool, later time.Duration) func() {
 	w.unbound()
 	key, d := w.scheduled()
 	w.put(key, delivery.Entity, d)
-	run := w.settled(w.retrier(), w.message("retries", delivery.Job{Company: w.company, Delivery: key[len(delivery.Prefix):], Generation: d.Generation}))
+	run := w.settled(w.retrier(), w.message("retries", delivery.Job{Company: w.company, Delivery: key[len(delivery.Prefix):], Incarnation: d.Incarnation, Generation: d.Generation}))
 	return func() {
 		w.clock.Advance(later)
 		w.fail(broken)
@@ -322,7 +322,7 @@ func (w *world) retriesLine() func() {
 	}
 	errtest.Must(w.t, w.tenant().Commit(w.t.Context(), lines.Ops()...))
 	return w.settled(w.retrier(), w.message("retries", delivery.Job{
-		Company: w.company, Delivery: head.EventID + "#" + head.Endpoint, Generation: head.Generation,
+		Company: w.company, Delivery: head.EventID + "#" + head.Endpoint, Incarnation: head.Incarnation, Generation: head.Generation,
 	}))
 }
 
@@ -330,7 +330,7 @@ func (w *world) retriesLine() func() {
 func (w *world) unbound() {
 	w.t.Helper()
 	c := w.tenant()
-	item, err := c.Get(w.t.Context(), integration.BoundsKey("webhook"), nil)
+	item, err := c.Get(w.t.Context(), integration.BoundsKey("webhook", w.incarnation("webhook")), nil)
 	if errors.Is(err, store.ErrNotFound) {
 		return
 	}
@@ -363,7 +363,7 @@ func (w *world) recovers() func() {
 		w.put(delivery.Key(d.EventID, d.Endpoint), delivery.Entity, d)
 	}
 	r := delivery.Recovery{ID: id.New(), Provider: "webhook", Since: since, Until: w.clock.Now(), State: delivery.RecoveryRequested, RequestedAt: w.clock.Now()}
-	w.put(delivery.RecoveryKey(r.ID), delivery.RecoveryEntity, delivery.StoredRecovery{Recovery: r})
+	w.put(delivery.RecoveryKey(r.ID), delivery.RecoveryEntity, delivery.StoredRecovery{Recovery: r, Incarnation: w.incarnation("webhook")})
 	return w.settled(w.retrier(), w.message("retries", delivery.Job{Company: w.company, Recovery: r.ID}))
 }
 

@@ -51,8 +51,9 @@ const MaxAttempts = 25
 // Delivery tracks one event on its way to one endpoint, as stored.
 type Delivery struct {
 	EventID       string          `json:"eventId"`
-	Endpoint      string          `json:"endpoint"` // the provider name of the webhook integration
-	Event         string          `json:"event"`    // the event's name
+	Endpoint      string          `json:"endpoint"`              // the provider name of the webhook integration
+	Incarnation   string          `json:"incarnation,omitempty"` // of that integration: the next one of its name does not get the delivery
+	Event         string          `json:"event"`                 // the event's name
 	State         State           `json:"state"`
 	Payload       json.RawMessage `json:"payload"` // the body of the request, byte for byte
 	Attempts      []Attempt       `json:"attempts,omitempty"`
@@ -67,6 +68,9 @@ type Delivery struct {
 
 // HeldSuspended is the HeldBecause of a delivery of a suspended company. It is sent when the company is resumed.
 const HeldSuspended = "suspended"
+
+// HeldDeleted is the HeldBecause of a delivery whose endpoint was deleted. It is kept for reading only.
+const HeldDeleted = "deleted"
 
 // Key returns the sort key of an event's delivery to an endpoint. Deliveries sort by the times of their events.
 func Key(eventID, endpoint string) string { return Prefix + eventID + "#" + endpoint }
@@ -93,7 +97,9 @@ func (d Delivery) Expires() time.Time {
 func (d Delivery) Open() bool { return d.State == Scheduled }
 
 // Recoverable reports whether the delivery has ended, and a recovery sends it again. It also sends an Overdue delivery.
-func (d Delivery) Recoverable() bool { return d.State == Failed || d.State == Dead || d.State == Held }
+func (d Delivery) Recoverable() bool {
+	return d.State == Failed || d.State == Dead || d.State == Held && d.HeldBecause != HeldDeleted
+}
 
 // Log appends an attempt and drops the oldest beyond MaxAttempts.
 func (d *Delivery) Log(a Attempt) {

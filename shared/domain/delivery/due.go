@@ -10,10 +10,11 @@ import (
 
 // Job asks the retrier to attempt a delivery or to work on a recovery. It names exactly one of the two.
 type Job struct {
-	Company    string `json:"company"`
-	Delivery   string `json:"delivery,omitempty"`   // its key without Prefix
-	Generation int    `json:"generation,omitempty"` // of the delivery; a message of an earlier generation has no effect
-	Recovery   string `json:"recovery,omitempty"`
+	Company     string `json:"company"`
+	Delivery    string `json:"delivery,omitempty"`    // its key without Prefix
+	Incarnation string `json:"incarnation,omitempty"` // of the delivery
+	Generation  int    `json:"generation,omitempty"`  // of the delivery; a message of an earlier generation has no effect
+	Recovery    string `json:"recovery,omitempty"`
 }
 
 // Due returns the queue message that a committed change requires; ok is false when it requires none. A delivery requires a
@@ -25,7 +26,7 @@ func (t Transition) Due() (m queue.Message, ok bool, err error) {
 	case t.err != nil:
 		return queue.Message{}, false, t.err
 	case c.Entity == Entity && t.is.NextAttemptAt != nil && t.is.Generation > t.was.Generation:
-		job := Job{Company: c.Company, Delivery: strings.TrimPrefix(c.Key, Prefix), Generation: t.is.Generation}
+		job := Job{Company: c.Company, Delivery: strings.TrimPrefix(c.Key, Prefix), Generation: t.is.Generation, Incarnation: t.is.Incarnation}
 		return message(job, *t.is.NextAttemptAt)
 	case c.Entity == RecoveryEntity && c.New != nil && c.Old == nil:
 		return message(Job{Company: c.Company, Recovery: strings.TrimPrefix(c.Key, RecoveryPrefix)}, time.Time{})

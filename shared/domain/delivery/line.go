@@ -5,6 +5,7 @@ import (
 	"errors"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"orgops/shared/base/id"
@@ -34,7 +35,12 @@ type Line struct {
 }
 
 // LineKey returns the sort key of the line in which a delivery stands.
-func LineKey(d Delivery) string { return LinePrefix + d.Endpoint + "#" + d.Line }
+func LineKey(d Delivery) string { return LinePrefix + named(d.Endpoint, d.Incarnation) + "#" + d.Line }
+
+// named names one incarnation of an endpoint in a key.
+func named(endpoint, incarnation string) string {
+	return strings.TrimSuffix(endpoint+"@"+incarnation, "@")
+}
 
 // Lines collects the changes of lines within one transaction.
 type Lines struct {

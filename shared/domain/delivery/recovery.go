@@ -42,6 +42,8 @@ type Recovery struct {
 // its deliveries go into the queue in portions, as fast as the endpoint drains them.
 type StoredRecovery struct {
 	Recovery
+	Incarnation string `json:"incarnation,omitempty"` // of the endpoint; the recovery sends its deliveries alone
+
 	After   string    `json:"after,omitempty"`
 	Portion int       `json:"portion,omitempty"` // deliveries that go into the queue at once
 	Fed     int       `json:"fed,omitempty"`     // those of the portion that are in the queue
@@ -53,7 +55,7 @@ type StoredRecovery struct {
 const SendingEntity = "sending"
 
 // SendingKey returns the sort key of that item. It expires if its holder ends without a word.
-func SendingKey(provider string) string { return "SENDING#" + provider }
+func SendingKey(r StoredRecovery) string { return "SENDING#" + named(r.Provider, r.Incarnation) }
 
 // Lease holds the recovery that sends to an endpoint, so that no two do at a time.
 type Lease struct {
@@ -63,9 +65,9 @@ type Lease struct {
 // RecoveryKey returns the sort key of a recovery.
 func RecoveryKey(recoveryID string) string { return RecoveryPrefix + recoveryID }
 
-// Request returns the write that requests the recovery.
-func (r Recovery) Request(c store.Company) store.Op {
-	return c.Create(RecoveryKey(r.ID), RecoveryEntity, StoredRecovery{Recovery: r}).Until(r.RequestedAt.Add(Kept))
+// Request returns the write that requests the recovery of the deliveries to one incarnation of its endpoint.
+func (r Recovery) Request(c store.Company, incarnation string) store.Op {
+	return c.Create(RecoveryKey(r.ID), RecoveryEntity, StoredRecovery{Recovery: r, Incarnation: incarnation}).Until(r.RequestedAt.Add(Kept))
 }
 
 // Window returns the query for the deliveries of the recovery's window, to every endpoint.
@@ -74,10 +76,12 @@ func (r Recovery) Window() store.Query {
 }
 
 // Includes reports whether the recovery sends a delivery again.
-func (r Recovery) Includes(d Delivery, now time.Time) bool {
-	switch r.Only {
-	case "":
-	case Held:
+func (r StoredRecovery) Includes(d Delivery, now time.Time) bool {
+	switch {
+	case d.Incarnation != r.Incarnation:
+		return false
+	case r.Only == "":
+	case r.Only == Held:
 		return d.State == Held && d.HeldBecause == HeldSuspended
 	default:
 		return d.State == r.Only

@@ -20,6 +20,7 @@ type stage struct {
 	State         State      `json:"state"`
 	HeldBecause   string     `json:"heldBecause"`
 	Generation    int        `json:"generation"`
+	Incarnation   string     `json:"incarnation"`
 	NextAttemptAt *time.Time `json:"nextAttemptAt"`
 }
 

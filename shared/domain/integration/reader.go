@@ -59,15 +59,15 @@ func (r *Reader) LoadSecrets(ctx context.Context, c store.Company, v Vault, prov
 
 // LoadSecretsAndBounds reads an integration's secrets, as LoadSecrets does, and its shared bounds with one query. The
 // bounds are a zero Item if they are absent, and nil if they could not be read. They are valid even if the secrets do not open.
-func (r *Reader) LoadSecretsAndBounds(ctx context.Context, c store.Company, v Vault, provider string) (s Secrets, bounds *store.Item, err error) {
+func (r *Reader) LoadSecretsAndBounds(ctx context.Context, c store.Company, v Vault, provider, incarnation string) (s Secrets, bounds *store.Item, err error) {
 	bounds = new(store.Item)
 	var unopened error
-	for item, err := range c.Items(ctx, store.Query{Prefix: CredentialKey(provider), To: BoundsKey(provider)}) {
+	for item, err := range c.Items(ctx, store.Query{Prefix: CredentialKey(provider), To: BoundsKey(provider, incarnation)}) {
 		if err != nil {
 			return Secrets{}, nil, store.Fault(err, "")
 		}
 		switch item.Key {
-		case BoundsKey(provider):
+		case BoundsKey(provider, incarnation):
 			*bounds = item
 		case CredentialKey(provider):
 			s, unopened = r.open(ctx, c, v, provider, item)

@@ -118,9 +118,11 @@ func LoadSecrets(ctx context.Context, c store.Company, v Vault, provider string)
 // BoundsEntity names the entity of the item that shares an endpoint's bounds between the processes that send to it.
 const BoundsEntity = "bounds"
 
-// BoundsKey returns the sort key of an endpoint's shared bounds. It directly follows the key of the secrets, so that one
-// query reads both.
-func BoundsKey(provider string) string { return CredentialKey(provider) + "#bounds" }
+// BoundsKey returns the sort key of the shared bounds of one incarnation of an endpoint. It follows the key of the secrets, so that
+// one query reads both. The bounds of an endpoint that was deleted lie between the two until they expire.
+func BoundsKey(provider, incarnation string) string {
+	return strings.TrimSuffix(CredentialKey(provider)+"#bounds@"+incarnation, "@")
+}
 
 func openSecrets(ctx context.Context, c store.Company, v Vault, provider string, item store.Item) (Secrets, error) {
 	var sealed sealedItem

@@ -196,7 +196,7 @@ func TestReseal(t *testing.T) {
 		text, err := v.Seal(t.Context(), "a", provider+"/secrets", plain)
 		errtest.Must(t, err)
 		errtest.Must(t, c.Commit(t.Context(), c.Create(integration.CredentialKey(provider), integration.CredentialEntity, map[string]any{"sealed": text}).Quietly()))
-		errtest.Must(t, c.Commit(t.Context(), c.Create(integration.BoundsKey(provider), integration.BoundsEntity, struct{}{}).Quietly()))
+		errtest.Must(t, c.Commit(t.Context(), c.Create(integration.BoundsKey(provider, ""), integration.BoundsEntity, struct{}{}).Quietly()))
 	}
 	var resealed []int
 	for _, version := range []int64{1, 2, 2} { // before, after the first and after the second call
@@ -234,11 +234,11 @@ func TestReader_LoadSecretsAndBounds(t *testing.T) {
 		errtest.Must(t, err)
 		errtest.Must(t, c.Commit(t.Context(), op))
 	}
-	bounds := c.Create(integration.BoundsKey("webhook-billing"), integration.BoundsEntity, json.RawMessage(`{"n":1}`)).Quietly()
+	bounds := c.Create(integration.BoundsKey("webhook-billing", ""), integration.BoundsEntity, json.RawMessage(`{"n":1}`)).Quietly()
 	errtest.Must(t, c.Commit(t.Context(), bounds))
 	var r integration.Reader
 	for provider, version := range map[string]int64{"webhook": 0, "webhook-billing": 1} {
-		secrets, item, err := r.LoadSecretsAndBounds(t.Context(), c, v, provider)
+		secrets, item, err := r.LoadSecretsAndBounds(t.Context(), c, v, provider, "")
 		errtest.Must(t, err)
 		if diff := cmp.Diff([]string{provider}, secrets.Live(now)); diff != "" {
 			t.Errorf("%s: secrets differ (-want +got):\n%s", provider, diff)
@@ -249,7 +249,7 @@ func TestReader_LoadSecretsAndBounds(t *testing.T) {
 	}
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, item, err := r.LoadSecretsAndBounds(ended, c, v, "webhook"); item != nil {
+	if _, item, err := r.LoadSecretsAndBounds(ended, c, v, "webhook", ""); item != nil {
 		t.Errorf("bounds = %+v and error %v when the store does not answer, want no bounds", item, err)
 	}
 }

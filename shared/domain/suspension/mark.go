@@ -40,7 +40,7 @@ func markOne(ctx context.Context, c store.Company, i integration.Stored, suspend
 		i.Suspended = suspended
 		ops := []store.Op{c.Replace(integration.Key(i.Provider), integration.Entity, i.Version, i.Integration)}
 		if !suspended && i.Has(integration.EventDeliver) {
-			ops = append(ops, recovery(i.Provider, now).Request(c))
+			ops = append(ops, recovery(i.Provider, now).Request(c, i.Incarnation))
 		}
 		err := c.Commit(ctx, ops...)
 		if err == nil || !errors.Is(err, store.ErrConflict) {
@@ -85,7 +85,7 @@ func Check(ctx context.Context, c store.Company, now time.Time) ([]store.Op, err
 	var ops []store.Op
 	for _, i := range all {
 		if i.Has(integration.EventDeliver) && !i.IsDamaged() && len(ops) < store.MaxOps-1 {
-			ops = append(ops, recovery(i.Provider, now).Request(c))
+			ops = append(ops, recovery(i.Provider, now).Request(c, i.Incarnation))
 		}
 	}
 	return ops, nil

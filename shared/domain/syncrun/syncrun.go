@@ -111,6 +111,8 @@ type Sweep struct {
 // StoredRun stores a run with its work.
 type StoredRun struct {
 	Run
+	Incarnation string `json:"incarnation,omitempty"` // of the integration; another one of its name ends the run
+
 	Work Work `json:"work"`
 }
 

@@ -58,6 +58,7 @@ type Context struct {
 	UpdatedAt       time.Time                          `json:"updatedAt,omitzero" doc:"commit time of the last change that the context includes"`
 	Company         Company                            `json:"company" doc:"the company's own data"`
 	Integrations    map[string]Integration             `json:"integrations" doc:"configured connectors by provider"`
+	Incarnations    map[string]string                  `json:"incarnations,omitempty" doc:"by provider, the id of its integration that was created last, also if it was deleted since; the facts about the provider are those of this integration"`
 	Memory          Memory                             `json:"memory" doc:"how many memories there are, and how fresh they are"`
 	Goals           Goals                              `json:"goals" doc:"goals by state and alignment"`
 	Syncs           map[string]Sync                    `json:"syncs" doc:"newest sync run by provider"`
@@ -218,6 +219,7 @@ type Endpoint struct {
 	Pending int    `json:"pending" doc:"deliveries that wait for an attempt" format:"int32"`
 	Held    Tally  `json:"held" doc:"deliveries held because their endpoint was not allowed to receive events, by the day of their event, and in steps of 4 days before the last week"`
 	Dead    Tally  `json:"dead" doc:"dead letters, by the day of their event, and in steps of 4 days before the last week"`
+	Former  Tally  `json:"former,omitempty" doc:"dead letters of endpoints of this name that were deleted, in the same steps; they are kept for reading only"`
 }
 
 // Empty returns the context of a company before its first change.
@@ -225,6 +227,7 @@ func Empty(companyID string) Context {
 	return Context{
 		CompanyID:    companyID,
 		Integrations: map[string]Integration{},
+		Incarnations: map[string]string{},
 		Memory:       Memory{Providers: map[string]ProviderMemory{}},
 		Goals:        Goals{Listed: []Goal{}},
 		Syncs:        map[string]Sync{},

@@ -18,7 +18,7 @@ func (p *Context) UnmarshalJSON(data []byte) error {
 		return err
 	}
 	if p.Integrations == nil || p.Memory.Providers == nil || p.Syncs == nil || p.Results == nil || p.Deliveries.Endpoints == nil ||
-		p.Recommendations == nil || p.Executives == nil {
+		p.Recommendations == nil || p.Executives == nil || p.Incarnations == nil {
 		return errNullMap
 	}
 	for name, e := range p.Deliveries.Endpoints {

@@ -1,6 +1,7 @@
 package projection
 
 import (
+	"cmp"
 	"strings"
 	"time"
 
@@ -14,6 +15,8 @@ type deliveryState struct {
 	State      delivery.State `json:"state"`
 	Made       int            `json:"made"`
 	Generation int            `json:"generation"`
+
+	Incarnation string `json:"incarnation"`
 }
 
 // ended reports whether the delivery waited for no attempt.
@@ -44,9 +47,15 @@ func (f *folding) delivery(c store.Change) error {
 	}
 	f.reach(c.At)
 	endpoint := delivery.EndpointOf(c.Key)
-	e, known := f.Deliveries.Endpoints[endpoint]
+	current := f.current(endpoint, cmp.Or(is.Incarnation, was.Incarnation))
+	stored, known := f.Deliveries.Endpoints[endpoint]
 	if !known {
-		e.Hourly, e.Held, e.Dead = newWindow(time.Hour), Tally{}, Tally{}
+		stored = newEndpoint()
+	}
+	e := stored
+	if !current { // of an endpoint that was deleted, only the dead letters count
+		e = newEndpoint()
+		e.Dead = stored.Former
 	}
 	if was.State != is.State {
 		when := eventTime(c)
@@ -55,10 +64,17 @@ func (f *folding) delivery(c store.Change) error {
 	}
 	for _, a := range fresh(c, was, is) {
 		f.attempt(&e, a)
+		if !current {
+			continue
+		}
 		f.outcome(endpoint, a.At, a.State == delivery.Delivered)
 		if a.State == delivery.Delivered {
 			f.sent(endpoint, eventTime(c), a.At.Add(time.Duration(a.LatencyMS)*time.Millisecond))
 		}
+	}
+	if !current {
+		stored.Former = e.Dead
+		e = stored
 	}
 	f.keep(endpoint, e)
 	return nil

@@ -103,7 +103,7 @@ func (f *folding) own() {
 		return
 	}
 	f.owned = true
-	f.Integrations = maps.Clone(f.Integrations)
+	f.Integrations, f.Incarnations = maps.Clone(f.Integrations), maps.Clone(f.Incarnations)
 	f.Memory.Providers = maps.Clone(f.Memory.Providers)
 	f.Syncs, f.Results = maps.Clone(f.Syncs), maps.Clone(f.Results)
 	f.Recommendations, f.Executives = maps.Clone(f.Recommendations), maps.Clone(f.Executives)
@@ -114,7 +114,7 @@ func (f *folding) own() {
 	d.Recent, d.Hourly, d.Daily, d.Pending = d.Recent.clone(), d.Hourly.clone(), d.Daily.clone(), slices.Clone(d.Pending)
 	endpoints := make(map[string]Endpoint, len(d.Endpoints))
 	for name, e := range d.Endpoints {
-		e.Hourly, e.Held, e.Dead = e.Hourly.clone(), slices.Clone(e.Held), slices.Clone(e.Dead)
+		e.Hourly, e.Held, e.Dead, e.Former = e.Hourly.clone(), slices.Clone(e.Held), slices.Clone(e.Dead), slices.Clone(e.Former)
 		endpoints[name] = e
 	}
 	d.Endpoints = endpoints

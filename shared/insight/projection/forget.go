@@ -43,7 +43,7 @@ func (f *folding) expire(now time.Time) {
 	f.Governance.Unanswered.forget(oldestDay(now))
 	for name, e := range d.Endpoints {
 		e.Hourly.trim(endpointBuckets, now)
-		for _, t := range []*Tally{&e.Held, &e.Dead} {
+		for _, t := range []*Tally{&e.Held, &e.Dead, &e.Former} {
 			t.forget(oldestStep(now, tallyDays))
 			t.merge(func(from time.Time) time.Time { return backlogStart(from, now) })
 		}
@@ -62,12 +62,13 @@ func (f *folding) bound() {
 	bound(f.Integrations, f.Deliveries.Endpoints, Endpoint.changedAt, nil)
 	bound(f.Integrations, f.Syncs, Sync.changedAt, nil)
 	bound(f.Integrations, f.Results, Result.changedAt, nil)
+	bound(f.Integrations, f.Incarnations, createdAt, nil)
 	bound(f.Integrations, f.Memory.Providers, ProviderMemory.changedAt, f.Memory.merge)
 }
 
 // keep stores an endpoint's counts, and drops an endpoint that counts nothing.
 func (f *folding) keep(name string, e Endpoint) {
-	if e.Pending <= 0 && len(e.Held)+len(e.Dead)+len(e.Hourly.Delivered) == 0 {
+	if e.Pending <= 0 && len(e.Held)+len(e.Dead)+len(e.Former)+len(e.Hourly.Delivered) == 0 {
 		delete(f.Deliveries.Endpoints, name)
 		return
 	}
@@ -136,7 +137,7 @@ func (s Sync) changedAt() time.Time {
 // changedAt returns the newest time that the endpoint has counts for. The count of waiting deliveries has no time.
 func (e Endpoint) changedAt() time.Time {
 	t := e.Hourly.Start.Add(time.Duration(int64(len(e.Hourly.Delivered))*e.Hourly.Seconds) * time.Second)
-	for _, tally := range []Tally{e.Held, e.Dead} {
+	for _, tally := range []Tally{e.Held, e.Dead, e.Former} {
 		if n := len(tally); n > 0 {
 			t = later(t, tally[n-1].From)
 		}

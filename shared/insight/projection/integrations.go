@@ -27,6 +27,7 @@ func (f *folding) integration(c store.Change) error {
 		return err
 	}
 	f.reach(c.At)
+	f.current(provider, is.Incarnation)
 	i := shown(f.Integrations[provider], is, sandboxedAt(c, is))
 	switch {
 	case c.Old == nil:

@@ -19,7 +19,7 @@ func (p Context) DeadLetters(keep func(endpoint string) bool) []Span {
 		if !keep(endpoint) {
 			continue
 		}
-		for _, b := range e.Dead {
+		for _, b := range slices.Concat(e.Dead, e.Former) {
 			end := b.From.Add(tallyDay)
 			if backlogStart(end.Add(-1), p.UpdatedAt).Equal(b.From.Truncate(tallyDays)) { // the day has merged into a longer step
 				end = b.From.Truncate(tallyDays).Add(tallyDays)

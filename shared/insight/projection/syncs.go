@@ -17,6 +17,7 @@ import (
 type runFields struct {
 	ID          string           `json:"id"`
 	Provider    string           `json:"provider"`
+	Incarnation string           `json:"incarnation"`
 	Mode        syncrun.Mode     `json:"mode"`
 	State       syncrun.State    `json:"state"`
 	Progress    syncrun.Progress `json:"progress"`
@@ -41,6 +42,9 @@ func (f *folding) sync(c store.Change) error {
 		return err
 	}
 	f.reach(c.At)
+	if !f.current(run.Provider, run.Incarnation) {
+		return nil
+	}
 	ended := run.State.Ended() && !was.State.Ended()
 	s := f.Syncs[run.Provider]
 	if run.ID >= s.Run { // ids sort by time; an older run does not change the current state

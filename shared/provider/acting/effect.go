@@ -121,7 +121,7 @@ func (e effector) recover(ctx context.Context, in executive.ActionInput) (execut
 	return executive.Effect{
 		Summary: fmt.Sprintf("sends the undelivered events of %s again, from %s to %s", in.Provider, since.Format(time.RFC3339), until.Format(time.RFC3339)),
 		Subject: e.created(delivery.RecoveryEntity, r.ID),
-	}, []store.Op{r.Request(e.Company), e.Company.Unchanged(integration.Key(in.Provider), version)}, nil
+	}, []store.Op{r.Request(e.Company, i.Incarnation), e.Company.Unchanged(integration.Key(in.Provider), version)}, nil
 }
 
 // inInput returns a refusal whose problems lie in the input of the request.

@@ -9,7 +9,6 @@ import (
 	"sync"
 	"time"
 
-	"orgops/shared/base/id"
 	"orgops/shared/domain/integration"
 	"orgops/shared/storage/store"
 	"orgops/shared/testkit/errtest"
@@ -138,6 +137,7 @@ type Endpoint struct {
 	Events            []string
 	RateLimit         int
 	Ordered           bool
+	Incarnation       string
 }
 
 // Subscribe registers the receiver as a company's certified endpoint for some events.
@@ -153,7 +153,7 @@ func (h *Harness) Register(e Endpoint) integration.Integration {
 	errtest.Must(h.T, err)
 	now := h.Clock.Now()
 	i := integration.Integration{
-		Provider: e.Provider, Kind: "webhook", Incarnation: id.New(), State: integration.Certified, Enabled: true, Config: config,
+		Provider: e.Provider, Kind: "webhook", Incarnation: e.Incarnation, State: integration.Certified, Enabled: true, Config: config,
 		Permissions: []integration.Port{integration.EventDeliver}, CreatedAt: now, UpdatedAt: now,
 		Certification: &integration.Certification{
 			PassedAt: now, ExpiresAt: now.Add(integration.CertifiedFor), Ports: []integration.Port{integration.EventDeliver},
@@ -172,6 +172,22 @@ func (h *Harness) Register(e Endpoint) integration.Integration {
 	}
 	errtest.Must(h.T, c.Commit(h.T.Context(), ops...))
 	return i
+}
+
+// Replace deletes an endpoint and registers another one under its name.
+func (h *Harness) Replace(e Endpoint) {
+	h.T.Helper()
+	c := h.Company(e.Company)
+	var ops []store.Op
+	for key, entity := range map[string]string{
+		integration.Key(e.Provider): integration.Entity, integration.CredentialKey(e.Provider): integration.CredentialEntity,
+	} {
+		item, err := c.Get(h.T.Context(), key, nil)
+		errtest.Must(h.T, err)
+		ops = append(ops, c.Delete(key, entity, item.Version))
+	}
+	errtest.Must(h.T, c.Commit(h.T.Context(), ops...))
+	h.Register(e)
 }
 
 // Change edits an integration.

@@ -17,7 +17,7 @@ func TestCourier_BreakerOf(t *testing.T) {
 	want := func(step string, want courier.BreakerState) {
 		t.Helper()
 		c := f.couriers[processes-1]
-		got, err := c.BreakerOf(t.Context(), store.For(c.Store, "a"), "webhook")
+		got, err := c.BreakerOf(t.Context(), store.For(c.Store, "a"), "webhook", "")
 		errtest.Must(t, err)
 		if got != want {
 			t.Errorf("%s: breaker %s, want %s", step, got, want)
@@ -48,7 +48,7 @@ func TestCourier_BreakerOf_Alone(t *testing.T) {
 		if n > 4 {
 			want = courier.BreakerOpen
 		}
-		got, err := alone.BreakerOf(t.Context(), store.For(f.store, "a"), "webhook")
+		got, err := alone.BreakerOf(t.Context(), store.For(f.store, "a"), "webhook", "")
 		errtest.Must(t, err)
 		if got != want {
 			t.Errorf("after %d failures: breaker %s, want %s", n, got, want)

@@ -57,14 +57,14 @@ func New(d Deps) *Courier {
 }
 
 // leases returns a function that makes the lease of an endpoint, or nil if this process sends alone.
-func (c *Courier) leases() func(store.Company, string) *lease {
+func (c *Courier) leases() func(*Endpoint) *lease {
 	if !c.Shared {
-		return func(store.Company, string) *lease { return nil }
+		return func(*Endpoint) *lease { return nil }
 	}
 	process := fmt.Sprintf("%08x", uint32(c.Random()*(1<<32)))
-	return func(company store.Company, provider string) *lease {
+	return func(e *Endpoint) *lease {
 		return &lease{
-			company: company, provider: provider, process: process, now: c.Now, logger: c.Logger, turn: make(chan struct{}, 1), random: c.Random,
+			company: e.Company, provider: e.Provider, key: integration.BoundsKey(e.Provider, e.Incarnation), process: process, now: c.Now, logger: c.Logger, turn: make(chan struct{}, 1), random: c.Random,
 		}
 	}
 }

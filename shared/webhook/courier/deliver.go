@@ -39,7 +39,7 @@ func (c *Courier) Deliver(ctx context.Context, e *Endpoint, d *delivery.Delivery
 	if d.Generation == 0 { // only the dispatcher makes attempts of deliveries that were never queued
 		path = Feed
 	}
-	a, err := c.Admit(ctx, e, path, budget)
+	a, err := c.Admit(ctx, e, d.Incarnation, path, budget)
 	if err != nil {
 		return Result{}, err
 	}
@@ -59,26 +59,27 @@ type Admission struct {
 	because  string
 }
 
-// Admit allows an attempt, as Deliver does, before the delivery is known. So a delivery that must wait need not be read.
-func (c *Courier) Admit(ctx context.Context, e *Endpoint, p Path, budget time.Duration) (*Admission, error) {
-	return c.admit(ctx, e, p, budget, 0)
+// Admit allows an attempt, as Deliver does, before more of the delivery is known than its incarnation. So a delivery that must wait
+// need not be read.
+func (c *Courier) Admit(ctx context.Context, e *Endpoint, incarnation string, p Path, budget time.Duration) (*Admission, error) {
+	return c.admit(ctx, e, incarnation, p, budget, 0)
 }
 
 // AdmitOf does what Admit does, for a caller that keeps its deliveries in hand and asks again soon: so many of them, with this
 // one. Until is the earliest time at which an attempt may be allowed, not a turn among the deliveries that wait. It is not after
 // now if an attempt must end first.
-func (c *Courier) AdmitOf(ctx context.Context, e *Endpoint, p Path, budget time.Duration, inHand int) (*Admission, error) {
-	return c.admit(ctx, e, p, budget, inHand)
+func (c *Courier) AdmitOf(ctx context.Context, e *Endpoint, incarnation string, p Path, budget time.Duration, inHand int) (*Admission, error) {
+	return c.admit(ctx, e, incarnation, p, budget, inHand)
 }
 
-func (c *Courier) admit(ctx context.Context, e *Endpoint, p Path, budget time.Duration, inHand int) (*Admission, error) {
+func (c *Courier) admit(ctx context.Context, e *Endpoint, incarnation string, p Path, budget time.Duration, inHand int) (*Admission, error) {
 	e, err := c.renew(ctx, e)
 	if err != nil {
 		return nil, err
 	}
 	now := c.Now()
 	a := &Admission{courier: c, endpoint: e, budget: budget}
-	if a.because, a.held = e.held(now); a.held {
+	if a.because, a.held = e.held(incarnation, now); a.held {
 		return a, nil
 	}
 	if until, wait := e.wait(ctx, p, budget, now, inHand); wait {

@@ -53,12 +53,21 @@ type config struct {
 
 // Key returns the endpoint's key for Slots.
 func (e *Endpoint) Key() EndpointKey {
-	return EndpointKey{Company: e.Company.ID(), Provider: e.Provider}
+	return EndpointKey{Company: e.Company.ID(), Provider: e.Provider, Incarnation: e.Incarnation}
 }
+
+// Is reports whether the endpoint exists and has an incarnation. A delivery to another one never reaches it.
+func (e *Endpoint) Is(incarnation string) bool { return !e.deleted && e.Incarnation == incarnation }
 
 // Subscribes reports whether the endpoint subscribes to an event and has the permission to receive events.
 func (e *Endpoint) Subscribes(name string) bool {
 	return e.Has(integration.EventDeliver) && event.Matches(e.events, name)
+}
+
+// Existed reports whether the endpoint was configured when a change was committed. A change may be handled much later, such as one
+// that was parked, and its subscribers may have been deleted meanwhile.
+func (e *Endpoint) Existed(at time.Time) bool {
+	return !e.CreatedAt.Truncate(time.Millisecond).After(at) // as exact as the time of a change
 }
 
 // IsStale reports whether the endpoint has changed since it was loaded, as far as this process knows.
@@ -67,18 +76,18 @@ func (e *Endpoint) IsStale() bool { return e.stale.Load() }
 // Ordered reports whether the endpoint receives the events about one record in the order of the record's changes.
 func (e *Endpoint) Ordered() bool { return e.ordered }
 
-// Holds reports whether deliveries to the endpoint must be held.
-func (e *Endpoint) Holds(now time.Time) bool {
-	_, held := e.held(now)
+// Holds reports whether deliveries to an incarnation of the endpoint must be held.
+func (e *Endpoint) Holds(incarnation string, now time.Time) bool {
+	_, held := e.held(incarnation, now)
 	return held
 }
 
-// held reports whether deliveries to the endpoint must be held, and why. The tenant recovers them after the endpoint is
-// certified, enabled or configured.
-func (e *Endpoint) held(now time.Time) (because string, held bool) {
+// held reports whether deliveries to an incarnation of the endpoint must be held, and why. The tenant recovers them after the
+// endpoint is certified, enabled or configured, except those of a deleted endpoint.
+func (e *Endpoint) held(incarnation string, now time.Time) (because string, held bool) {
 	switch {
-	case e.deleted:
-		return "deleted", true
+	case !e.Is(incarnation):
+		return delivery.HeldDeleted, true
 	case e.target == nil && !e.sealed:
 		return "configuration", true
 	case !e.Enabled:
@@ -116,7 +125,7 @@ func (c *Courier) Known(ctx context.Context, company store.Company, provider str
 			return e, nil
 		}
 	}
-	return memo.Get(ctx, EndpointKey{company.ID(), provider}, func(ctx context.Context) (*Endpoint, error) { return c.Endpoint(ctx, company, provider) })
+	return memo.Get(ctx, endpointKey{company.ID(), provider}, func(ctx context.Context) (*Endpoint, error) { return c.Endpoint(ctx, company, provider) })
 }
 
 // find returns the endpoint of a provider, or nil.
@@ -159,7 +168,7 @@ func (c *Courier) prepare(ctx context.Context, company store.Company, stored int
 			conf.Events = event.Patterns() // held, so that a recovery can send them
 		}
 	}
-	e.events, e.ordered, e.health = conf.Events, conf.Ordered, c.health.of(company, stored.Provider, conf.RateLimit)
+	e.events, e.ordered, e.health = conf.Events, conf.Ordered, c.health.of(e, conf.RateLimit)
 	if stored.IsDamaged() {
 		return e, nil
 	}
@@ -186,7 +195,7 @@ func (c *Courier) load(ctx context.Context, e *Endpoint) (integration.Secrets, e
 		return secrets, err
 	}
 	at := c.Now().UTC()
-	secrets, bounds, err := c.reader.LoadSecretsAndBounds(ctx, e.Company, c.Vault, e.Provider)
+	secrets, bounds, err := c.reader.LoadSecretsAndBounds(ctx, e.Company, c.Vault, e.Provider, e.Incarnation)
 	if bounds != nil {
 		e.health.lease.saw(*bounds, at)
 	}
@@ -212,7 +221,7 @@ func (c *Courier) Endpoints(ctx context.Context, companyID string, names ...stri
 		if !stored.Has(integration.EventDeliver) || c.Fresh == 0 && !subscribes(stored.Integration, names) {
 			continue
 		}
-		e, err := memo.Get(ctx, EndpointKey{companyID, stored.Provider}, func(ctx context.Context) (*Endpoint, error) { return c.prepare(ctx, company, stored) })
+		e, err := memo.Get(ctx, endpointKey{companyID, stored.Provider}, func(ctx context.Context) (*Endpoint, error) { return c.prepare(ctx, company, stored) })
 		if err != nil {
 			return nil, err
 		}
@@ -222,8 +231,11 @@ func (c *Courier) Endpoints(ctx context.Context, companyID string, names ...stri
 	return endpoints, nil
 }
 
-// listKey is the key of a company's integrations in the invocation's memo.
-type listKey string
+// These are the keys of an endpoint and of a company's integrations in the invocation's memo.
+type (
+	endpointKey struct{ company, provider string }
+	listKey     string
+)
 
 // subscribes reports whether an endpoint may subscribe to one of these events. It is true without names.
 func subscribes(i integration.Integration, names []string) bool {

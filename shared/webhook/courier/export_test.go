@@ -8,7 +8,9 @@ import (
 // Exports for tests of single functions.
 var Next = next
 
-func (e *Endpoint) IsHeld(now time.Time) (because string, held bool) { return e.held(now) }
+func (e *Endpoint) IsHeld(now time.Time) (because string, held bool) {
+	return e.held(e.Incarnation, now)
+}
 
 func (e *Endpoint) WaitUntil(now time.Time, inHand int) (until time.Time, wait bool) {
 	return e.health.waitAlone(now, inHand)

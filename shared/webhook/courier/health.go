@@ -4,8 +4,6 @@ import (
 	"context"
 	"sync"
 	"time"
-
-	"orgops/shared/storage/store"
 )
 
 // health holds an endpoint's breaker and rate limit. It is kept when the endpoint's configuration changes.
@@ -147,26 +145,26 @@ func (h *health) answers(o Outcome, now time.Time) time.Time {
 
 type healths struct {
 	random func() float64
-	lease  func(company store.Company, provider string) *lease // returns nil if the process shares no bounds
+	lease  func(*Endpoint) *lease // returns nil if the process shares no bounds
 
 	mu    sync.Mutex
-	known map[string]*health
+	known map[EndpointKey]*health
 }
 
-func newHealths(random func() float64, lease func(store.Company, string) *lease) *healths {
-	return &healths{random: random, lease: lease, known: map[string]*health{}}
+func newHealths(random func() float64, lease func(*Endpoint) *lease) *healths {
+	return &healths{random: random, lease: lease, known: map[EndpointKey]*health{}}
 }
 
-func (h *healths) of(company store.Company, provider string, rate int) *health {
+func (h *healths) of(e *Endpoint, rate int) *health {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	key := company.ID() + "/" + provider
+	key := e.Key()
 	known := h.known[key]
 	if known == nil {
 		if len(h.known) >= maxRemembered {
 			clear(h.known)
 		}
-		known = &health{random: h.random, lease: h.lease(company, provider)}
+		known = &health{random: h.random, lease: h.lease(e)}
 		h.known[key] = known
 	}
 	known.mu.Lock()
@@ -181,9 +179,9 @@ func (h *healths) of(company store.Company, provider string, rate int) *health {
 }
 
 // state returns the state of the breaker that this process keeps for an endpoint.
-func (h *healths) state(company store.Company, provider string, now time.Time) BreakerState {
+func (h *healths) state(e EndpointKey, now time.Time) BreakerState {
 	h.mu.Lock()
-	known := h.known[company.ID()+"/"+provider]
+	known := h.known[e]
 	h.mu.Unlock()
 	if known == nil {
 		return BreakerClosed

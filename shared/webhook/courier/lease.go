@@ -20,6 +20,7 @@ import (
 type lease struct {
 	company  store.Company
 	provider string
+	key      string // of the shared item
 	process  string
 	now      func() time.Time
 	logger   *slog.Logger
@@ -257,7 +258,7 @@ func (l *lease) read(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, leaseTimeout)
 	defer cancel()
 	at := l.now().UTC()
-	item, err := l.company.Get(ctx, integration.BoundsKey(l.provider), nil)
+	item, err := l.company.Get(ctx, l.key, nil)
 	if err != nil && !errors.Is(err, store.ErrNotFound) {
 		l.failed(ctx, err)
 		return err
@@ -271,7 +272,7 @@ func (l *lease) write(ctx context.Context, b sharedBounds) error {
 	ctx, cancel := context.WithTimeout(ctx, leaseTimeout)
 	defer cancel()
 	now := l.now().UTC()
-	op := l.company.Save(integration.BoundsKey(l.provider), integration.BoundsEntity, l.version, b).Until(now.Add(boundsKept)).Quietly()
+	op := l.company.Save(l.key, integration.BoundsEntity, l.version, b).Until(now.Add(boundsKept)).Quietly()
 	err := l.company.Commit(ctx, op)
 	switch {
 	case err == nil:

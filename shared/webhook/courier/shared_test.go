@@ -84,7 +84,7 @@ type boundsCounter struct {
 }
 
 func (c *boundsCounter) Get(ctx context.Context, p store.Partition, key string) (store.Item, error) {
-	if key == integration.BoundsKey("webhook") {
+	if key == integration.BoundsKey("webhook", "") {
 		c.f.reads.Add(1)
 	}
 	return c.Store.Get(ctx, p, key)

@@ -37,8 +37,9 @@ const TotalSlots = 2048
 // shareOfLeft sets how many times the slots that its company has left an endpoint may hold.
 const shareOfLeft = 3
 
-// EndpointKey identifies an endpoint across companies.
-type EndpointKey struct{ Company, Provider string }
+// EndpointKey identifies an endpoint across companies. An endpoint that is deleted and configured again has another incarnation, and
+// so shares neither slots nor health with the former one.
+type EndpointKey struct{ Company, Provider, Incarnation string }
 
 // NewSlots makes slots, all of them free.
 func NewSlots(total int, now func() time.Time) *Slots {

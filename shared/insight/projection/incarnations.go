@@ -1,0 +1,40 @@
+package projection
+
+import (
+	"time"
+
+	"orgops/shared/base/id"
+)
+
+// current reports whether a record belongs to the integration of a provider that was created last, as far as the feed has shown. The
+// facts about a provider are those of this integration. With its first record, current drops the facts of the one before, except
+// what cannot be told apart: memories have no incarnation.
+func (f *folding) current(provider, incarnation string) bool {
+	if last := f.Incarnations[provider]; incarnation <= last { // UUIDv7, so the texts sort by time
+		return incarnation == last
+	}
+	f.Incarnations[provider] = incarnation
+	delete(f.Syncs, provider)
+	if r, ok := f.Results[provider]; ok {
+		f.Results[provider] = Result{Received: r.Received, Taken: r.Taken}
+	}
+	if e, ok := f.Deliveries.Endpoints[provider]; ok {
+		former := newEndpoint()
+		former.Former = e.Former
+		for _, b := range e.Dead {
+			former.Former.add(b.From, b.Count)
+		}
+		f.keep(provider, former)
+	}
+	return true
+}
+
+func newEndpoint() Endpoint {
+	return Endpoint{Hourly: newWindow(time.Hour), Held: Tally{}, Dead: Tally{}}
+}
+
+// createdAt returns the time in an incarnation.
+func createdAt(incarnation string) time.Time {
+	t, _ := id.Time(incarnation)
+	return t
+}

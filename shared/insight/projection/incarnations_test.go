@@ -1,0 +1,81 @@
+package projection_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"orgops/shared/base/id"
+	"orgops/shared/domain/delivery"
+	"orgops/shared/domain/integration"
+	"orgops/shared/domain/syncrun"
+	"orgops/shared/insight/projection"
+)
+
+// TestFold_Incarnations shows of an integration that was deleted and configured again only what belongs to the new one, in any order
+// of the changes. The dead letters of the former endpoint can still be found.
+func TestFold_Incarnations(t *testing.T) {
+	t.Parallel()
+	former, latter := id.At(noon(), "former"), id.At(noon().Add(time.Hour), "latter")
+	fail := func(h *history, n int, incarnation string, end delivery.State) {
+		d := newDelivery(h.now, n, "webhook")
+		d.Incarnation = incarnation
+		d.Log(delivery.Attempt{State: delivery.Failed, At: h.now})
+		d.End(end)
+		h.deliver(d)
+	}
+	configure := func(h *history, incarnation string) {
+		i := webhook(h.now)
+		i.Incarnation = incarnation
+		h.put(integration.Entity, "INTEGRATION#webhook", i)
+	}
+	sync := func(h *history, incarnation string) {
+		h.put(syncrun.Entity, syncrun.Key(id.At(h.now, incarnation)), syncrun.StoredRun{Incarnation: incarnation, Run: syncrun.Run{
+			ID: id.At(h.now, incarnation), Provider: "webhook", Mode: syncrun.Live, State: syncrun.Failed,
+		}})
+	}
+	for _, late := range []bool{false, true} {
+		h := newHistory()
+		configure(h, former)
+		old := func() {
+			fail(h, 1, former, delivery.Dead)
+			fail(h, 2, former, delivery.Held)
+			sync(h, former)
+		}
+		if !late {
+			old()
+		}
+		h.remove(integration.Entity, "INTEGRATION#webhook")
+		h.after(time.Hour)
+		configure(h, latter)
+		h.after(time.Minute)
+		if late { // an attempt and a run that were in flight
+			old()
+		}
+		p, _ := h.fold(t)
+		if got := waiting(p); got != (counts{}) {
+			t.Errorf("late %t: %+v of the new endpoint, want none", late, got)
+		}
+		if got := p.Integrations["webhook"].LastFailureAt; !got.IsZero() {
+			t.Errorf("late %t: the new endpoint failed at %v, want never", late, got)
+		}
+		if got := p.Integrations["webhook"].FailingSince; !got.IsZero() {
+			t.Errorf("late %t: the new endpoint fails since %v, want no failure", late, got)
+		}
+		if diff := cmp.Diff(projection.Sync{}, p.Syncs["webhook"]); diff != "" {
+			t.Errorf("late %t: syncs of the new integration differ (-want +got):\n%s", late, diff)
+		}
+		dead := 0
+		for _, span := range p.DeadLetters(func(string) bool { return true }) {
+			dead += span.Count
+		}
+		if dead != 1 {
+			t.Errorf("late %t: %d dead letters, want 1", late, dead)
+		}
+		fail(h, 3, latter, delivery.Dead)
+		if p, _ = h.fold(t); waiting(p) != (counts{Dead: 1}) {
+			t.Errorf("late %t: %+v of the new endpoint, want one dead letter", late, waiting(p))
+		}
+	}
+}
