@@ -126,6 +126,13 @@ func TestConsole_Keyboard(t *testing.T) {
 	run(t, "keyboard.mjs", append(append(env, receiver...), graveyard(t, s, company))...)
 }
 
+// TestConsole_Stale edits what another person edits at the same time, and creates what exists already.
+func TestConsole_Stale(t *testing.T) {
+	t.Parallel()
+	env, _, _ := begin(t)
+	run(t, "stale.mjs", env...)
+}
+
 // TestConsole_SSO signs a person in through the company's identity provider, from a deep link and again when the token has ended.
 func TestConsole_SSO(t *testing.T) {
 	t.Parallel()

@@ -17,14 +17,17 @@ import { Deliveries } from './pages/deliveries.js';
 // Pages that are rarely opened are in files of their own, operations.js and sso.js, which import these.
 export * from './lib/h.js';
 export * from './lib/api.js';
+export * from './lib/compare.js';
 export * from './lib/format.js';
 export * from './lib/live.js';
 export * from './lib/places.js';
 export * from './lib/prefs.js';
 export * from './lib/route.js';
+export * from './lib/schema.js';
 export * from './ui/charts.js';
 export * from './ui/dialog.js';
 export * from './ui/form.js';
+export * from './ui/guard.js';
 export * from './ui/parts.js';
 export * from './ui/within.js';
 

@@ -274,6 +274,8 @@ const journeys = {
     await title('webhook');
     await tab('Settings');
     await button('Disable');
+    await button('Disable', dialog);
+    await dialog.waitFor({ state: 'detached' });
     await button('Enable');
     await main.getByRole('button', { name: 'Disable', exact: true }).waitFor();
     await button('Rotate the signing secret');

@@ -33,7 +33,7 @@ export function forget(prefix) {
   for (const path of held.keys()) if (path.startsWith(prefix)) held.delete(path);
 }
 
-/** useLive returns {data, problem, loading, reload} of a path, and follows it while the component is shown. A null path
+/** useLive returns {data, etag, problem, loading, reload} of a path, and follows it while the component is shown. A null path
  * asks for nothing. */
 export function useLive(path, { poll = true } = {}) {
   const [state, setState] = useState({ path: null });
@@ -43,16 +43,17 @@ export function useLive(path, { poll = true } = {}) {
     const control = new AbortController();
     let timer, running = false;
     // What has not changed is not drawn again: most polls end with a 304.
-    const same = (s, next) => s.path === path && s.data === next.data && s.problem === next.problem;
+    const same = (s, next) => s.path === path && s.data === next.data && s.etag === next.etag && s.problem === next.problem;
     const show = (next) => { if (!control.signal.aborted) setState((s) => (same(s, next) ? s : { path, ...next })); };
     const ask = async () => {
       if (running) return;
       running = true;
       clearTimeout(timer);
       try {
-        show({ data: (await read(path, control.signal)).body });
+        const { body, etag } = await read(path, control.signal);
+        show({ data: body, etag });
       } catch (problem) {
-        if (problem.name !== 'AbortError') show({ data: held.get(path)?.body, problem });
+        if (problem.name !== 'AbortError') show({ data: held.get(path)?.body, etag: held.get(path)?.etag, problem });
       }
       running = false;
       if (poll && !document.hidden && !control.signal.aborted) timer = setTimeout(ask, pause());
@@ -63,8 +64,8 @@ export function useLive(path, { poll = true } = {}) {
     ask();
     return () => { control.abort(); clearTimeout(timer); document.removeEventListener('visibilitychange', seen); };
   }, [path, poll]);
-  const current = state.path === path ? state : { data: held.get(path)?.body };
-  return { data: current.data, problem: current.problem, loading: Boolean(path) && !current.data && !current.problem, reload: () => reload.current() };
+  const current = state.path === path ? state : { data: held.get(path)?.body, etag: held.get(path)?.etag };
+  return { data: current.data, etag: current.etag, problem: current.problem, loading: Boolean(path) && !current.data && !current.problem, reload: () => reload.current() };
 }
 
 const rows = 200, searches = 5, none = new Set();

@@ -1,12 +1,13 @@
 // Module executives shows the company's automated agents: what each may ask for, its certification, and its actions.
 import { html, useState } from '../lib/h.js';
-import { call, may } from '../lib/api.js';
+import { Problem, call, may } from '../lib/api.js';
 import { plural, sentence, words } from '../lib/format.js';
 import { forget, useLive } from '../lib/live.js';
 import { place, placeOf } from '../lib/places.js';
 import { filter, go, route } from '../lib/route.js';
 import { Confirm } from '../ui/dialog.js';
 import { SchemaForm } from '../ui/form.js';
+import { asShown, createOnly, ifMatch, useGuard } from '../ui/guard.js';
 import { Listing, Table, usePeople } from './listing.js';
 import { Action, Await, Choice, Empty, Evidence, Loading, Status, Time } from '../ui/parts.js';
 
@@ -42,10 +43,39 @@ function All() {
 }
 
 /** Draft is the form of an executive. A stored one keeps its name, from which its id follows. */
-function Draft({ of, label, stored }) {
+function Draft({ of, etag, label, stored }) {
+  const people = useOwners(), schema = draft(of, people.list), named = (id) => people.list?.find((p) => p.const === id)?.title ?? id;
+  const view = (e) => ({ Role: e.role, Owner: named(e.owner), 'Actions a day': e.quotaPerDay, Actions: [...(e.actions ?? [])].sort().join(', ') });
+  const guard = useGuard({ path: of && at(of.id), data: of, etag, view, took: () => stored() });
+  const submit = (body) => {
+    const mine = { ...body, actions: body.actions ?? [], ...(of && { name: of.name }) };
+    const done = (answer) => { forget('executives'); stored(answer.body); };
+    return of ? guard.write(view(mine), (tag) => call('POST', 'executives', { body: mine, headers: ifMatch(tag) }), done) : created(mine).then(done);
+  };
+  if (people.loading) return html`<${Loading} />`;
+  return html`<${SchemaForm} key=${guard.turn} schema=${schema} config=${guard.data} label=${label} submit=${submit} prefix="x" />${guard.dialog}`;
+}
+
+/** created creates an executive. One that has the name already is not replaced. */
+async function created(body) {
+  try {
+    return await call('POST', 'executives', { body, headers: createOnly });
+  } catch (problem) {
+    if (problem.status === 412) problem = new Problem({ title: `${body.name} exists already`, detail: 'Nothing was replaced. Choose another name, or open the executive in the list above to change it.' }, 412);
+    throw problem;
+  }
+}
+
+/** useOwners lists the users who may answer for an executive. */
+function useOwners() {
   const users = useLive(may('operations:write') ? 'operations/users?limit=100' : null, { poll: false });
   const people = users.data?.items.filter((u) => u.state !== 'invited').map((u) => ({ const: u.id, title: u.name || u.email }));
-  const schema = {
+  return { list: people, loading: users.loading };
+}
+
+/** draft returns the schema of the form. */
+function draft(of, people) {
+  return {
     required: ['name', 'role', 'owner', 'quotaPerDay'],
     properties: {
       ...(!of && { name: { title: 'Name', description: 'Unique in the company.', examples: ['Chief of Staff'] } }), role: { title: 'Role', description: 'What it is for, in words.' },
@@ -54,29 +84,22 @@ function Draft({ of, label, stored }) {
       actions: { title: 'Actions', type: 'array', items: { enum: names }, description: 'What it may ask for. The policies refuse any other one.' },
     },
   };
-  const submit = async (body) => {
-    const answer = await call('POST', 'executives', { body: { ...body, actions: body.actions ?? [], ...(of && { name: of.name }) } });
-    forget('executives');
-    stored(answer.body);
-  };
-  if (users.loading) return html`<${Loading} />`;
-  return html`<${SchemaForm} schema=${schema} config=${of} label=${label} submit=${submit} prefix="x" />`;
 }
 
 function Executive({ id }) {
   const live = useLive(at(id)), named = usePeople(), [ask, setAsk] = useState(false), [acted, setActed] = useState(0);
   const changed = () => { forget('executives'); live.reload(); };
-  return html`<p><a class="up" href="#/operations/executives">‹ Executives</a></p><${Await} of=${live}>${(e) => html`
+  return html`<p><a class="up" href="#/operations/executives">‹ Executives</a></p><${Await} of=${live}>${(e, etag) => html`
     <section class="card"><div class="row spread"><h2>${e.name}</h2><${Status} of=${e.state} /></div><p>${e.role}</p>
       <dl class="facts"><div><dt>May ask for</dt><dd>${e.actions.length ? e.actions.map((a) => html`<code key=${a}>${a}</code> `) : 'nothing'}</dd></div><div><dt>Quota</dt><dd>${plural(e.quotaPerDay ?? 0, 'action')} a day</dd></div>
         <div><dt>Owner</dt><dd>${named(e.owner) ?? html`<code>${e.owner}</code>`}</dd></div><div><dt>Certified until</dt><dd>${e.certification ? html`<${Time} at=${e.certification.expiresAt} />` : 'not certified: its actions are proposed, and take no effect'}</dd></div></dl></section>
     <${Certification} id=${id} changed=${changed} />
     ${write() && e.actions.length > 0 && html`<${Ask} of=${e} done=${() => setActed((n) => n + 1)} />`}
     <section><h2>Its actions</h2><${Actions} key=${acted} id=${id} /></section>
-    ${write() && html`<section class="card narrow"><h2>Change</h2><p class="note">Any change returns it to the sandbox.</p><${Draft} key=${e.version} of=${e} label="Save" stored=${changed} />
+    ${write() && html`<section class="card narrow"><h2>Change</h2><p class="note">Any change returns it to the sandbox.</p><${Draft} of=${e} etag=${etag} label="Save" stored=${changed} />
       <p class="row"><button type="button" class="danger" onClick=${() => setAsk(true)}>Delete</button><span class="muted">What it did stays on the timeline.</span></p></section>`}
     ${ask && html`<${Confirm} title="Delete ${e.name}" name=${e.name} label="Delete" close=${() => setAsk(false)} consequences=${['It can ask for nothing any more.', 'Its actions and decisions stay on record.']}
-      run=${async () => { await call('DELETE', at(id)); forget('executives'); go('#/operations/executives'); }} />`}`}<//>`;
+      run=${async () => { await asShown(() => call('DELETE', at(id), { headers: ifMatch(etag) }), changed); forget('executives'); go('#/operations/executives'); }} />`}`}<//>`;
 }
 
 function Certification({ id, changed }) {

@@ -16,13 +16,13 @@ export function Integration({ provider, tab = '' }) {
   const changed = () => { forget('integrations'); forget('mission-control'); live.reload(); };
   const sends = live.data?.permissions.includes('event.deliver'), receives = live.data?.permissions.includes('inbound.receive'), write = may('integrations:write');
   return html`<${Head} title=${provider} up=${{ href: '#/integrations', text: 'Integrations' }} about=${live.data?.url ?? live.data?.config?.repository}>${tab !== 'deliveries' && html`<${Curl} path=${path} />`}<//>
-    ${live.problem?.status === 404 ? html`<${Empty} title="${provider} is not configured">Connect it first. <p><a class="button primary" href=${place(['connect', provider.split('-')[0]])}>Connect ${provider.split('-')[0]}</a></p><//>` : html`<${Await} of=${live}>${(i) => html`
+    ${live.problem?.status === 404 ? html`<${Empty} title="${provider} is not configured">Connect it first. <p><a class="button primary" href=${place(['connect', provider.split('-')[0]])}>Connect ${provider.split('-')[0]}</a></p><//>` : html`<${Await} of=${live}>${(i, etag) => html`
       <${Links} kind="tabs" label="Parts of ${provider}" of=${tabs.filter(([id]) => ({ deliveries: sends, mapping: receives, settings: write })[id] ?? true).map(([id, text]) => [place(['integrations', provider, ...(id ? [id] : [])]), text, tab === id])} />
       ${tab === '' && html`<${Overview} of=${i} path=${path} changed=${changed} sends=${sends} receives=${receives} />`}
       ${tab === 'deliveries' && html`<${DeliveryList} provider=${provider} />`}
       ${tab === 'certification' && html`<${Certification} of=${i} path=${path} changed=${changed} sends=${sends} receives=${receives} />`}
       ${tab === 'mapping' && html`<${Later} part="Mapping" path=${path} />`}
-      ${tab === 'settings' && write && html`<${Later} part="Settings" of=${i} path=${path} changed=${changed} sends=${sends} />`}`}<//>`}`;
+      ${tab === 'settings' && write && html`<${Later} part="Settings" of=${i} etag=${etag} path=${path} changed=${changed} sends=${sends} />`}`}<//>`}`;
 }
 
 function Overview({ of, path, changed, sends, receives }) {

@@ -7,6 +7,8 @@ import { place } from '../lib/places.js';
 import { go } from '../lib/route.js';
 import { Await, Curl, Empty, Head, Status, Time, health } from '../ui/parts.js';
 import { SchemaForm } from '../ui/form.js';
+import { createOnly, ifMatch } from '../ui/guard.js';
+import { Later } from '../ui/later.js';
 import { SecretShown } from './secret.js';
 
 export function Integrations() {
@@ -40,14 +42,24 @@ function NewOne({ of }) {
   const [name, setName] = useState(''), [made, setMade] = useState(null);
   const begin = of.provider === 'webhook' ? { events: ['memory.*', 'goal.*', 'integration.*', 'timeline.*'] } : {};
   const provider = of.several && name ? `${of.provider}-${name}` : of.provider;
-  const submit = async (body) => {
-    const answer = (await call('POST', `integrations/${encodeURIComponent(provider)}`, { body })).body;
+  const [there, setThere] = useState(null), used = useLive('integrations', { poll: false }).data?.items.find((i) => i.provider === provider);
+  const store = async (body, headers) => {
+    const answer = (await call('POST', `integrations/${encodeURIComponent(provider)}`, { body, headers })).body;
     forget('integrations');
     if (answer.signingSecret) setMade(answer); else go(place(['integrations', provider, 'certification']));
+  };
+  const submit = async (body) => {
+    try { await store(body, createOnly); } catch (problem) {
+      if (problem.status !== 412) throw problem;
+      const { body: of, etag } = await call('GET', `integrations/${encodeURIComponent(provider)}`);
+      setThere({ of, replace: () => store(body, ifMatch(etag)) });
+    }
   };
   if (made) return html`<${SecretShown} secret=${made.signingSecret} provider=${provider} url=${made.url} next />`;
   const here = of.provider === 'webhook' && ['127.0.0.1', 'localhost', '[::1]'].includes(location.hostname);
   return html`<section class="card narrow">${here && html`<p class="note">No endpoint yet? Enter <code>http://127.0.0.1:4002/</code>. After this form, a command to copy receives there.</p>`}<${SchemaForm} schema=${of.configuration} config=${begin} label="Configure" submit=${submit}>
     ${of.several && html`<div class="field"><label for="f-name">Name <small class="muted">optional</small></label><input id="f-name" value=${name} pattern="[a-z0-9-]*" onInput=${(e) => setName(e.currentTarget.value.trim())} autocomplete="off" spellcheck=${false} aria-describedby="f-name-about" />
-      <small class="muted" id="f-name-about">For a further one: billing makes ${of.provider}-billing. Without a name it is ${of.provider}, and replaces its configuration if there is one.</small></div>`}<//></section>`;
+      <small class="muted" id="f-name-about">For a further one: billing makes ${of.provider}-billing. Without a name it is ${of.provider}.</small></div>`}
+      ${used && html`<p class="note">${provider} exists already. ${of.several && 'Give this one another name, or '}<a href=${place(['integrations', provider, 'settings'])}>change ${of.several ? 'that one' : 'it'} in its settings</a>.</p>`}<//>
+    ${there && html`<${Later} part="Replace" of=${there.of} run=${there.replace} close=${() => setThere(null)} />`}</section>`;
 }

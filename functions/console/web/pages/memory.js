@@ -5,6 +5,7 @@ import { clock, number, safeLink, sentence, words } from '../lib/format.js';
 import { forget, useLive } from '../lib/live.js';
 import { place } from '../lib/places.js';
 import { filter, route } from '../lib/route.js';
+import { asShown, createOnly, ifMatch } from '../ui/guard.js';
 import { Listing, Table } from './listing.js';
 import { Action, Await, Choice, Curl, Empty, Head, Json, Loading, Status, Time, Trouble } from '../ui/parts.js';
 import { Progress } from '../ui/charts.js';
@@ -59,13 +60,13 @@ export function Goal({ id }) {
 /** Explanation shows why a goal may be off its pace for now, and stores it. */
 function Explanation({ path }) {
   const live = useLive(path, { poll: false }), [text, setText] = useState('');
-  const change = (method, body) => async () => { await call(method, path, { body }); forget(''); live.reload(); };
+  const change = (method, headers, body) => async () => { await asShown(() => call(method, path, { body, headers }), live.reload); forget(''); live.reload(); };
   if (live.loading) return html`<${Loading} rows=${1} />`;
   const stored = live.problem ? null : live.data;
   return html`<section class="card narrow"><h2>Explanation</h2><p class="muted">Says why the goal may be off its pace. For at most 90 days it then holds nothing up.</p>
     ${live.problem && live.problem.status !== 404 && html`<${Trouble} problem=${live.problem} retry=${live.reload} />`}
-    ${stored && html`<p>${stored.text}</p><p class="row"><span class="muted">until <${Time} at=${stored.until} /></span>${may('memory:write') && html`<${Action} label="Withdraw" run=${change('DELETE')} />`}</p>`}
-    ${!stored && may('memory:write') && html`<label class="field"><span>Why, in your words</span><textarea rows="2" minlength="10" value=${text} onInput=${(e) => setText(e.currentTarget.value)}></textarea></label><p><${Action} label="Explain" run=${change('PUT', { text })} /></p>`}</section>`;
+    ${stored && html`<p>${stored.text}</p><p class="row"><span class="muted">until <${Time} at=${stored.until} /></span>${may('memory:write') && html`<${Action} label="Withdraw" run=${change('DELETE', ifMatch(live.etag))} />`}</p>`}
+    ${!stored && may('memory:write') && html`<label class="field"><span>Why, in your words</span><textarea rows="2" minlength="10" value=${text} onInput=${(e) => setText(e.currentTarget.value)}></textarea></label><p><${Action} label="Explain" run=${change('PUT', createOnly, { text })} /></p>`}</section>`;
 }
 
 const going = (run) => run.state === 'requested' || run.state === 'running';

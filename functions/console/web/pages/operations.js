@@ -13,12 +13,14 @@ import { Policies } from './policies.js';
 import { Run } from './recover.js';
 import { Users } from './users.js';
 
+export { Clash } from './clash.js';
 export { Account } from './account.js';
 export { Delivery } from './delivery.js';
 export { Mapping } from './mapping.js';
 export { Goal, Goals, Memories, Memory, Syncs } from './memory.js';
 export { Receiving } from './receiving.js';
 export { Recover } from './recover.js';
+export { Replace } from './replace.js';
 export { Settings } from './settings.js';
 
 const reference = (r) => (r ? `${r.type} ${r.id}` : '–');

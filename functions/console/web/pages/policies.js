@@ -1,20 +1,29 @@
 // Module policies shows the company's Cedar policies, tries them on an action, and stores them.
 import { html, useState } from '../lib/h.js';
 import { call, may } from '../lib/api.js';
-import { read, useLive } from '../lib/live.js';
+import { forget, useLive } from '../lib/live.js';
 import { Confirm } from '../ui/dialog.js';
+import { ifMatch, useGuard } from '../ui/guard.js';
 import { Action, Await, Choice, Json, Status, Time, Trouble } from '../ui/parts.js';
 
 const path = 'operations/policies', actions = { 'memory.upsert': 'memory', 'goal.update': 'goal', 'timeline.note': 'timeline' };
 
+/** listed lists policies by their names. */
+const listed = ({ policies }) => Object.fromEntries(policies.map((p) => [p.id, `${p.mode}\n${p.text}`]));
+
 /** Policies shows the company's policies and those of the service. */
 export function Policies() {
   const live = useLive(path, { poll: false });
-  return html`<${Await} of=${live}>${(p) => html`<${Editor} of=${p} stored=${live.reload} />
+  return html`<${Await} of=${live}>${(p, etag) => html`<${Guarded} of=${p} etag=${etag} />
     <h2>Policies of the service, for every company</h2>${p.defaults.map((d) => html`<section key=${d.id} class="card"><p class="row"><strong>${d.id}</strong><span class="muted">${d.mode}</span></p><${Json} value=${d.text} label=${d.id} /></section>`)}`}<//>`;
 }
 
-function Editor({ of, stored }) {
+function Guarded({ of, etag }) {
+  const guard = useGuard({ path, data: of, etag, view: listed });
+  return html`<${Editor} key=${guard.turn} of=${guard.data} guard=${guard} />${guard.dialog}`;
+}
+
+function Editor({ of, guard }) {
   const [all, setAll] = useState(of.policies), [problem, setProblem] = useState(null), [ask, setAsk] = useState(false), write = may('operations:write');
   const links = (pointer) => { const i = /^\/policies\/(\d+)/.exec(pointer)?.[1]; return all[i] ? [`policy-text-${i}`, all[i].id] : null; };
   const gone = of.policies.filter((p) => !all.some((q) => q.id === p.id)).map((p) => p.id);
@@ -22,10 +31,10 @@ function Editor({ of, stored }) {
   const save = async (sure) => {
     setProblem(null);
     if (gone.length && sure !== gone) { setAsk(true); return ''; }
-    const { etag } = await read(path);
-    try { await call('PUT', path, { body: { policies: all }, headers: of.version ? { 'If-Match': etag } : {} }); } catch (p) { setProblem(p); return 'Not stored.'; }
-    stored();
-    return 'Stored. They decide everywhere within two seconds.';
+    const put = (etag) => call('PUT', path, { body: { policies: all }, headers: ifMatch(etag) });
+    try {
+      return await guard.write(listed({ policies: all }), put, () => { forget(path); return 'Stored. They decide everywhere within two seconds.'; });
+    } catch (p) { setProblem(p); return 'Not stored.'; }
   };
   return html`<section class="card"><h2>Policies of the company</h2><p class="muted">${of.version ? html`Version ${of.version}, stored <${Time} at=${of.updatedAt} />` : 'None stored yet: the policies of the service alone decide.'}</p>
     ${all.map((p, i) => html`<div key=${i} class="stack policy"><div class="filters"><label class="choice"><span>Name</span><input value=${p.id} readonly=${!write} onInput=${(e) => change(i, { id: e.currentTarget.value })} /></label>

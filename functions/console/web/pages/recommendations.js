@@ -6,6 +6,7 @@ import { forget, usePages } from '../lib/live.js';
 import { remedyLabel, remedyPlace, subjectPlace } from '../lib/places.js';
 import { filter, route } from '../lib/route.js';
 import { Dialog } from '../ui/dialog.js';
+import { ifMatch, useGuard } from '../ui/guard.js';
 import { Action, Choice, Curl, Empty, Evidence, Head, Loading, More, Status, Time, Trouble } from '../ui/parts.js';
 
 /** elsewhere lists the rules whose action a person fills in: the place of its form, and the link's text. */
@@ -21,6 +22,11 @@ function allowed(operation) {
   return Boolean(operation) && operation.method !== 'GET' && may(scopes[area] ?? 'operations:write');
 }
 
+const states = { claim: 'claimed', dismiss: 'dismissed', reopen: 'active' };
+
+/** decided lists what persons decided about a recommendation. */
+const decided = ({ state, dismissal }) => ({ State: state, 'Dismissed because': dismissal?.text });
+
 /** Suggestion is one recommendation with its evidence and its one action. */
 export function Suggestion({ of, changed, fresh, as = 'h3' }) {
   const about = subjectPlace(of.subject), own = allowed(of.operation), see = `See the ${of.subject?.type}`;
@@ -32,11 +38,9 @@ export function Suggestion({ of, changed, fresh, as = 'h3' }) {
     return 'Done. The recommendation ends when its condition does.';
   };
   const [ask, setAsk] = useState(false), open = of.state === 'active' || of.state === 'claimed', write = may('intelligence:write');
-  const decide = async (what, body) => {
-    await call('POST', `intelligence/recommendations/${of.id}/${what}`, { body, headers: { 'If-Match': `"${of.version}"` } });
-    forget('');
-    changed?.();
-  };
+  const path = `intelligence/recommendations/${of.id}`, again = () => { forget(''); changed?.(); };
+  const guard = useGuard({ path, data: of, etag: `"${of.version}"`, view: decided, took: again, follow: true });
+  const decide = (what, body) => guard.write(decided({ state: states[what], dismissal: body }), (tag) => call('POST', `${path}/${what}`, { body, headers: ifMatch(tag) }), again);
   return html`<article class="card suggestion p-${of.priority} ${fresh ? 'fresh' : ''}">
     <p class="row"><span class="priority">${of.priority}</span>${of.state !== 'active' && html`<${Status} of=${of.state} />`}<small class="muted">since <${Time} at=${of.firstSeenAt} /></small></p>
     <${as}>${of.title}<//><p>${of.rationale}</p>
@@ -47,7 +51,7 @@ export function Suggestion({ of, changed, fresh, as = 'h3' }) {
       ${write && open && html`<button type="button" class="quiet" onClick=${() => setAsk(true)}>Dismiss…</button>`}
       ${write && of.state === 'dismissed' && html`<${Action} label="Reopen" run=${() => decide('reopen')} />`}</span></div>
     ${of.dismissal && html`<p class="note">Dismissed until <${Time} at=${of.dismissal.until} />: ${of.dismissal.text}</p>`}
-    ${ask && html`<${Dismiss} run=${(body) => decide('dismiss', body)} close=${() => setAsk(false)} />`}
+    ${ask && html`<${Dismiss} run=${(body) => decide('dismiss', body)} close=${() => setAsk(false)} />`}${guard.dialog}
   </article>`;
 }
 

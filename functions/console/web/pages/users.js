@@ -1,8 +1,11 @@
 // Module users administers who may log in.
 import { html, useState } from '../lib/h.js';
 import { call } from '../lib/api.js';
-import { Action, Choice, Copy, Empty, Status, Time } from '../ui/parts.js';
-import { Confirm } from '../ui/dialog.js';
+import { forget, useLive } from '../lib/live.js';
+import { Confirm, Dialog } from '../ui/dialog.js';
+import { SchemaForm } from '../ui/form.js';
+import { asShown, ifMatch, useGuard } from '../ui/guard.js';
+import { Action, Await, Choice, Copy, Empty, Status, Time } from '../ui/parts.js';
 import { Listing, Table } from './listing.js';
 
 const roles = ['founder', 'member', 'operator'].map((r) => [r, r[0].toUpperCase() + r.slice(1)]);
@@ -10,12 +13,44 @@ const roles = ['founder', 'member', 'operator'].map((r) => [r, r[0].toUpperCase(
 /** Users lists the users, invites one and removes one. */
 export function Users() {
   const [count, setCount] = useState(0), [ask, setAsk] = useState(null), again = () => setCount((n) => n + 1);
-  const columns = (reload) => [
+  const columns = [
     ['Who', (u) => html`${u.name ? html`${u.name}<br />` : ''}<span class=${u.name ? 'muted' : ''}>${u.email}</span>`], ['Role', (u) => u.role], ['State', (u) => html`<${Status} of=${u.state} />`], ['Since', (u) => html`<${Time} at=${u.createdAt} />`],
-    ['Change', (u) => html`<span class="row"><${Action} quiet label=${u.state === 'disabled' ? 'Enable' : 'Disable'} run=${async () => { await call('PATCH', `operations/users/${u.id}`, { body: { disabled: u.state !== 'disabled' } }); reload(); }} /><button type="button" class="quiet" onClick=${() => setAsk(u)}>Remove…</button></span>`],
+    ['Change', (u) => html`<span class="row"><button type="button" class="quiet" onClick=${() => setAsk({ change: u })}>Change…</button><button type="button" class="quiet" onClick=${() => setAsk({ remove: u })}>Remove…</button></span>`],
   ];
-  return html`<${Invite} done=${again} /><${Listing} key=${count} path="operations/users" none=${html`<${Empty} title="No users" />`}>${(items, reload) => html`<${Table} label="Users" rows=${items} columns=${columns(reload)} />`}<//>
-    ${ask && html`<${Confirm} title="Remove ${ask.email}" name=${ask.email} label="Remove" close=${() => setAsk(null)} run=${async () => { await call('DELETE', `operations/users/${ask.id}`); again(); }} consequences=${['The user can no longer log in.', 'The tokens of the user end.', 'The last founder cannot be removed.']} />`}`;
+  return html`<${Invite} done=${again} /><${Listing} key=${count} path="operations/users" none=${html`<${Empty} title="No users" />`}>${(items) => html`<${Table} label="Users" rows=${items} columns=${columns} />`}<//>
+    ${ask?.change && html`<${Change} id=${ask.change.id} close=${() => setAsk(null)} changed=${again} />`}${ask?.remove && html`<${Remove} id=${ask.remove.id} close=${() => setAsk(null)} changed=${again} />`}`;
+}
+
+const at = (id) => `operations/users/${encodeURIComponent(id)}`;
+const view = (u) => ({ Name: u.name, Role: u.role, State: u.state === 'disabled' ? 'disabled' : 'may log in' });
+
+/** Change changes the name, the role and the state of a user, as the dialog shows them. */
+function Change({ id, close, changed }) {
+  const live = useLive(at(id), { poll: false });
+  return html`<${Dialog} title="Change ${live.data?.email ?? 'the user'}" close=${close}><${Await} of=${live}>${(u, etag) => html`<${Draft} of=${u} etag=${etag} close=${close} changed=${changed} />`}<//><//>`;
+}
+
+function Draft({ of, etag, close, changed }) {
+  const guard = useGuard({ path: at(of.id), data: of, etag, view, took: changed }), shown = { name: '', ...guard.data, disabled: guard.data.state === 'disabled' };
+  const schema = { properties: {
+    name: { title: 'Name' }, ...(of.role !== 'integration' && { role: { title: 'Role', enum: roles.map(([r]) => r), description: 'A new role ends the tokens of the user.' } }),
+    disabled: { title: 'Disabled', type: 'boolean', description: 'A disabled user cannot log in, and the tokens of the user end within seconds.' },
+  } };
+  const submit = (typed) => {
+    const want = { name: typed.name ?? '', role: typed.role ?? of.role, disabled: typed.disabled === true };
+    const body = Object.fromEntries(Object.entries(want).filter(([field, value]) => value !== shown[field]));
+    if (!Object.keys(body).length) { close(); return undefined; }
+    return guard.write(view({ ...want, state: want.disabled ? 'disabled' : 'active' }), (tag) => call('PATCH', at(of.id), { body, headers: ifMatch(tag) }), () => { forget(at(of.id)); changed(); close(); });
+  };
+  return html`<${SchemaForm} key=${guard.turn} schema=${schema} config=${shown} label="Save" submit=${submit} prefix="u" />${guard.dialog}`;
+}
+
+/** Remove removes the user whom the dialog shows. */
+function Remove({ id, close, changed }) {
+  const live = useLive(at(id), { poll: false }), u = live.data;
+  if (!u) return html`<${Dialog} title="Remove a user" close=${close}><${Await} of=${live} /><//>`;
+  const run = async () => { await asShown(() => call('DELETE', at(id), { headers: ifMatch(live.etag) }), live.reload); changed(); };
+  return html`<${Confirm} title="Remove ${u.email}" name=${u.email} label="Remove" close=${close} run=${run} consequences=${[`The user, ${u.role} and ${u.state} now, can no longer log in.`, 'The tokens of the user end.', 'The last founder cannot be removed.']} />`;
 }
 
 function Invite({ done }) {

@@ -71,11 +71,11 @@ export const Empty = ({ title, children }) => html`<div class="empty"><strong>${
 /** Loading stands for what is on its way. */
 export const Loading = ({ rows = 3 }) => html`<div class="loading" role="status" aria-label="Loading">${Array.from({ length: rows }, (_, i) => html`<div key=${i}></div>`)}</div>`;
 
-/** Await shows the problem, the wait, or the content of a live answer. */
+/** Await shows the problem, the wait, or the content of a live answer. Its child gets the body and the entity tag. */
 export function Await({ of, children }) {
   if (of.problem && !of.data) return html`<${Trouble} problem=${of.problem} retry=${of.reload} />`;
   if (of.loading || !of.data) return html`<${Loading} />`;
-  return html`${of.problem && html`<${Trouble} problem=${of.problem} retry=${of.reload} />`}${children(of.data)}`;
+  return html`${of.problem && html`<${Trouble} problem=${of.problem} retry=${of.reload} />`}${children(of.data, of.etag)}`;
 }
 
 /** useFresh returns the class fresh for a moment after a value has changed. */
