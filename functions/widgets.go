@@ -25,6 +25,7 @@ func widgets() []widget {
 		{"goals", "GoalsWidget", reflect.TypeFor[projection.Goals](), "Goals by state and alignment; the first ten open ones are listed"},
 		{"memory", "MemoryWidget", reflect.TypeFor[projection.Memory](), "How many memories there are, and how fresh they are"},
 		{"deliveries", "DeliveriesWidget", reflect.TypeFor[assessment.DeliverySeries](), "Delivery attempts of 24 hours and of 30 days, and the deliveries that wait"},
+		{"attention", "AttentionWidget", reflect.TypeFor[assessment.Listing[assessment.Need]](), "What needs a person, the worst first"},
 		{"integrations", "IntegrationsWidget", reflect.TypeFor[assessment.Listing[assessment.ConnectorSummary]](), "The integrations of the company"},
 		{"recommendations", "RecommendationsWidget", reflect.TypeFor[assessment.Listing[assessment.Recommendation]](), "The ten most urgent recommendations"},
 		{"approvals", "ApprovalsWidget", reflect.TypeFor[assessment.ApprovalCounts](), "The approvals that wait, and those that nobody answered"},

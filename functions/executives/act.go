@@ -12,6 +12,7 @@ import (
 
 	"orgops/shared/base/fault"
 	"orgops/shared/base/id"
+	"orgops/shared/base/phrase"
 	"orgops/shared/domain/approval"
 	"orgops/shared/domain/executive"
 	"orgops/shared/domain/policy"
@@ -136,7 +137,7 @@ func (a asking) tell(ctx context.Context, s executive.Stored) error {
 	p := acting.Planner{Executive: s.Executive}
 	e := timeline.Entry{
 		ID: timeline.ID(a.now, timeline.ExecutiveActed, s.ID), At: a.now, Kind: timeline.ExecutiveActed,
-		Title: fmt.Sprintf("%s asked for more than its %d actions of the day", s.Name, s.QuotaPerDay), Actor: p.Reference(), Subject: p.Reference(),
+		Title: fmt.Sprintf("%s asked for more than its %s of the day", s.Name, phrase.Plural(s.QuotaPerDay, "action", "actions")), Actor: p.Reference(), Subject: p.Reference(),
 	}
 	if e.Details, err = json.Marshal(executive.Exceeded{Name: s.Name, QuotaPerDay: s.QuotaPerDay}); err != nil {
 		return err

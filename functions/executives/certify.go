@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"orgops/shared/base/fault"
+	"orgops/shared/base/phrase"
 	"orgops/shared/domain/executive"
 	"orgops/shared/domain/finding"
 	"orgops/shared/domain/policy"
@@ -128,7 +129,7 @@ func checkQuota(e executive.Executive) executive.Check {
 	return conclude(executive.Check{
 		ID: "daily-quota", Title: "Has a quota a day",
 		Evidence: []finding.Evidence{{Name: "quota", Value: float64(e.QuotaPerDay), Unit: "actions a day"}},
-	}, e.QuotaPerDay > 0, fmt.Sprintf("it may ask for %d actions a day", e.QuotaPerDay), "it has no quota a day; set quotaPerDay")
+	}, e.QuotaPerDay > 0, "it may ask for "+phrase.Plural(e.QuotaPerDay, "action", "actions")+" a day", "it has no quota a day; set quotaPerDay")
 }
 
 // conclude returns a check with its result. A failed one gets the operation that fixes it.

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"orgops/shared/base/fault"
+	"orgops/shared/base/phrase"
 	"orgops/shared/storage/store"
 )
 
@@ -44,7 +45,7 @@ func (e Executive) Spend(ctx context.Context, c store.Company, now time.Time) (s
 		return store.Op{}, err
 	}
 	if used.Asked >= e.QuotaPerDay {
-		f := fault.Newf(fault.QuotaExceeded, "the executive may ask for %d actions a day; its next day begins at midnight UTC", e.QuotaPerDay)
+		f := fault.Newf(fault.QuotaExceeded, "the executive may ask for %s a day; its next day begins at midnight UTC", phrase.Plural(e.QuotaPerDay, "action", "actions"))
 		f.RetryAfter = now.Truncate(24 * time.Hour).Add(24 * time.Hour).Sub(now)
 		return store.Op{}, f
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"orgops/shared/base/phrase"
 	"orgops/shared/domain/integration"
 	"orgops/shared/domain/recommendation"
 	"orgops/shared/domain/timeline"
@@ -139,7 +140,7 @@ func certify(v view, p string, i projection.Integration) (Recommendation, bool) 
 		Evidence:  []Evidence{{Name: "in the sandbox", Value: days(v.age(i.SandboxedAt)), Unit: "days", At: i.SandboxedAt, Href: v.integrationHref(p)}},
 	}
 	if held := v.Deliveries.Endpoints[p].Held.Total(); held > 0 {
-		r.Rationale += " " + plural(held, "delivery waits", "deliveries wait") + " for it."
+		r.Rationale += " " + phrase.Plural(held, "delivery waits", "deliveries wait") + " for it."
 		r.Evidence = append(r.Evidence, Evidence{Name: "held deliveries", Value: float64(held), Unit: "deliveries", Href: v.integrationHref(p) + "/deliveries?state=held"})
 	}
 	return r, true
@@ -181,7 +182,7 @@ func mend(v view, p string, i projection.Integration) (Recommendation, bool) {
 	r := Recommendation{
 		Title: "Look at why " + p + " fails", Priority: recommendation.P2, FirstSeenAt: i.FailingSince,
 		Operation: v.operation("list-integration-deliveries", p),
-		Rationale: fmt.Sprintf("No delivery has reached %s for %s. After five days the service disables it, unless a policy forbids that.", p, span(failing)),
+		Rationale: fmt.Sprintf("No delivery has reached %s for %s. After five days the service disables it, unless a policy forbids that.", p, phrase.Span(failing)),
 		Evidence: []Evidence{
 			{Name: "failing", Value: float64(failing / time.Hour), Unit: "hours", At: i.FailingSince, Href: v.integrationHref(p) + "/deliveries"},
 			{Name: "waiting deliveries", Value: float64(v.Deliveries.Endpoints[p].Pending), Unit: "deliveries", Href: v.integrationHref(p) + "/deliveries?state=scheduled"},
@@ -205,7 +206,7 @@ func recoverHeld(v view, p string, i projection.Integration) (Recommendation, bo
 	}
 	return Recommendation{
 		Title: "Send the held deliveries of " + p, Priority: recommendation.P2, FirstSeenAt: first, Operation: v.recover(p, oldest),
-		Rationale: fmt.Sprintf("%s held while %s was sandboxed or disabled, and may be sent now.", plural(held.Total(), "delivery was", "deliveries were"), p),
+		Rationale: fmt.Sprintf("%s held while %s was sandboxed or disabled, and may be sent now.", phrase.Plural(held.Total(), "delivery was", "deliveries were"), p),
 		Evidence:  []Evidence{{Name: "held deliveries", Value: float64(held.Total()), Unit: "deliveries", At: first, Href: v.integrationHref(p) + "/deliveries?state=held"}},
 	}, true
 }
@@ -218,7 +219,7 @@ func replay(v view, p string, i projection.Integration) (Recommendation, bool) {
 	}
 	return Recommendation{
 		Title: "Send the dead letters of " + p + " again", Priority: recommendation.P2, FirstSeenAt: oldest, Operation: v.recover(p, oldest),
-		Rationale: fmt.Sprintf("%s used up all attempts. Dead letters are kept for 30 days.", plural(dead.Total(), "delivery has", "deliveries have")),
+		Rationale: fmt.Sprintf("%s used up all attempts. Dead letters are kept for 30 days.", phrase.Plural(dead.Total(), "delivery has", "deliveries have")),
 		Evidence:  []Evidence{{Name: "dead letters", Value: float64(dead.Total()), Unit: "deliveries", At: oldest, Href: v.integrationHref(p) + "/deliveries?state=dead"}},
 	}, true
 }
@@ -231,7 +232,7 @@ func rotate(v view, p string, i projection.Integration) (Recommendation, bool) {
 	r := Recommendation{
 		Title: "Rotate the signing secret of " + p, Priority: recommendation.P3, FirstSeenAt: i.SecretAt.Add(secretWarn),
 		Operation: v.operation("rotate-integration-secret", p),
-		Rationale: fmt.Sprintf("The secret is %s old. A new secret is shown once; the old one also signs for 24 more hours.", span(age)),
+		Rationale: fmt.Sprintf("The secret is %s old. A new secret is shown once; the old one also signs for 24 more hours.", phrase.Span(age)),
 		Evidence:  []Evidence{{Name: "age of the secret", Value: days(age), Unit: "days", At: i.SecretAt, Href: v.integrationHref(p)}},
 	}
 	if age >= secretFail {
@@ -247,7 +248,7 @@ func mendSync(v view, p string, i projection.Integration) (Recommendation, bool)
 	}
 	r := Recommendation{
 		Title: "Look at why the sync of " + p + " fails", Priority: recommendation.P2, FirstSeenAt: s.FailingSince, Operation: v.sync(p),
-		Rationale: fmt.Sprintf("The last %s failed: %s", plural(s.FailuresInRow, "sync", "syncs"), s.Error),
+		Rationale: fmt.Sprintf("The last %s failed: %s", phrase.Plural(s.FailuresInRow, "sync", "syncs"), s.Error),
 		Evidence:  []Evidence{{Name: "failed syncs in a row", Value: float64(s.FailuresInRow), Unit: "runs", At: s.FailingSince, Href: v.syncsHref(p)}},
 	}
 	if s.FailuresInRow >= syncFailuresFail {
@@ -263,7 +264,7 @@ func syncSource(v view, p string, i projection.Integration) (Recommendation, boo
 	}
 	return Recommendation{
 		Title: "Sync " + p, Priority: recommendation.P3, FirstSeenAt: v.asOf.Add(warn - v.unsynced(p)), Operation: v.operation("sync-memory", p),
-		Rationale: fmt.Sprintf("%s has not been synced for %s, so memory may be out of date.", p, span(v.unsynced(p))),
+		Rationale: fmt.Sprintf("%s has not been synced for %s, so memory may be out of date.", p, phrase.Span(v.unsynced(p))),
 		Evidence:  []Evidence{{Name: "since the last sync", Value: float64(v.unsynced(p) / time.Hour), Unit: "hours", At: v.Syncs[p].LastSucceededAt, Href: v.syncsHref(p)}},
 	}, true
 }

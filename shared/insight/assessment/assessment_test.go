@@ -597,14 +597,103 @@ func TestBrief(t *testing.T) {
 			}
 		}
 	}
-	if got, want := strings.Join(sections, ", "), "attention 1, changes 9, goals 0, integrations 2, recommendations 2"; got != want {
+	if got, want := strings.Join(sections, ", "), "attention 2, changes 9, goals 0, integrations 2, recommendations 2"; got != want {
 		t.Errorf("sections = %q, want %q", got, want)
 	}
-	if want := "Health is 49 of 100. Since 1 March, 25 things changed; one thing needs attention."; b.Headline != want {
+	if want := "Health is 49 of 100, capped at 49 because a critical check fails: Webhook deliveries. " +
+		"Since 1 March, 25 things changed; 2 things need attention, first: Webhook deliveries."; b.Headline != want {
 		t.Errorf("headline %q, want %q", b.Headline, want)
 	}
 	if !b.Period.Until.Equal(c.UpdatedAt) {
 		t.Errorf("until %v, want %v, the time of the last change", b.Period.Until, c.UpdatedAt)
+	}
+}
+
+// TestAttention counts everything that needs a person, the worst first, and shows it alike in the brief, its headline and the
+// dashboard.
+func TestAttention(t *testing.T) {
+	t.Parallel()
+	c := newCompany().webhook(nil).attempts(noon(), 30, 0)
+	c.Integrations["github"] = projection.Integration{
+		Kind: "github", State: integration.Certified, Enabled: true, CertifiedAt: noon().Add(-day), CertifiedUntil: noon().Add(80 * day), CreatedAt: noon().Add(-day),
+		Ports: []integration.Port{integration.InboundReceive, integration.MemoryUpsert}, CertifiedPorts: []integration.Port{integration.InboundReceive, integration.MemoryUpsert},
+	}
+	needs := func() []string {
+		var titles []string
+		for _, w := range assessment.DashboardOf(c.Context, noon(), path).Widgets {
+			if w.ID == "attention" {
+				for _, n := range w.Data.(assessment.Listing[assessment.Need]).Items {
+					titles = append(titles, string(n.Severity)+" "+n.Title)
+				}
+			}
+		}
+		b := assessment.BriefOf(c.Context, noon(), noon().Add(-day), nil, path)
+		if got := len(b.Sections[0].Items); got != len(titles) {
+			t.Errorf("the brief lists %d things, the dashboard %q", got, titles)
+		}
+		if want := "needs attention"; len(titles) == 0 && !strings.HasSuffix(b.Headline, "; nothing "+want+".") {
+			t.Errorf("headline %q, want nothing that %s", b.Headline, want)
+		}
+		if len(titles) > 0 && !strings.HasSuffix(b.Headline, ": "+strings.SplitN(titles[0], " ", 2)[1]+".") {
+			t.Errorf("headline %q, want the worst first, %s", b.Headline, titles[0])
+		}
+		return titles
+	}
+	expect := func(what string, want ...string) {
+		t.Helper()
+		if diff := cmp.Diff(want, needs()); diff != "" {
+			t.Errorf("%s: attention differs (-want +got):\n%s", what, diff)
+		}
+	}
+	expect("a company at rest")
+	c.Governance.Waiting = projection.Tally{{From: noon().Add(-time.Hour), Count: 1}}
+	expect("an approval that waits", "low Answer the approvals that wait")
+	c.Goals = projection.Goals{Open: 1, Misaligned: 1, Listed: []projection.Goal{{ID: "g", Title: "Ship", Status: goal.Misaligned, Reason: "25 % done", Since: noon()}}}
+	expect("a misaligned goal", `medium Review "Ship"`, "low Answer the approvals that wait")
+	c.Goals.Explained = map[string]time.Time{"g": noon().Add(day)}
+	expect("an explained goal", "low Answer the approvals that wait")
+	w := c.Integrations["webhook"]
+	w.FailingSince = noon().Add(-5 * time.Minute)
+	c.Integrations["webhook"] = w
+	expect("an endpoint that begins to fail", "medium webhook fails", "low Answer the approvals that wait")
+	w.FailingSince = noon().Add(-2 * day)
+	c.Integrations["webhook"] = w
+	expect("an endpoint that fails for days, told once", "medium Look at why webhook fails", "low Answer the approvals that wait")
+}
+
+// TestHealth_Cap says that a score is capped, and why.
+func TestHealth_Cap(t *testing.T) {
+	t.Parallel()
+	h := assessment.HealthOf(newCompany().webhook(nil).attempts(noon(), 50, 50).Context, noon(), path)
+	if h.Cap == nil {
+		t.Fatalf("cap is missing from %+v, want that of a failed critical check", h)
+	}
+	lost := 0.0
+	for _, c := range h.Checks {
+		lost += c.PointsLost
+	}
+	if got := 100 - h.Cap.Mean - lost; got > 0.5 || got < -0.5 {
+		t.Errorf("mean %g and points lost %g do not add up to 100", h.Cap.Mean, lost)
+	}
+	if got, want := fmt.Sprint(*h.Score, h.Cap.At, h.Cap.Because), "49 49 [Webhook deliveries]"; got != want {
+		t.Errorf("score, cap and cause = %s, want %s", got, want)
+	}
+	if h := assessment.HealthOf(newCompany().webhook(nil).attempts(noon(), 50, 0).Context, noon(), path); h.Cap != nil {
+		t.Errorf("cap = %+v without a failed check, want none", h.Cap)
+	}
+}
+
+// TestRecommendations_Younger dates no recommendation before its subject: the failures are those of an earlier integration.
+func TestRecommendations_Younger(t *testing.T) {
+	t.Parallel()
+	c := newCompany()
+	created := noon().Add(-time.Hour)
+	c.Integrations["feed"] = projection.Integration{Kind: "feed", State: integration.Sandbox, Enabled: true, SandboxedAt: created, CreatedAt: created, Ports: []integration.Port{integration.SyncPull}}
+	c.Syncs["feed"] = projection.Sync{FailuresInRow: 2, FailingSince: noon().Add(-30 * day), State: "failed"}
+	for _, r := range assessment.Recommendations(c.Context, noon(), path) {
+		if r.Subject.ID == "feed" && r.FirstSeenAt.Before(created) {
+			t.Errorf("%s is seen since %v, want not before %v", r.Rule, r.FirstSeenAt, created)
+		}
 	}
 }
 
@@ -653,7 +742,7 @@ func TestBrief_Markdown(t *testing.T) {
 	c.Goals = projection.Goals{Open: 1, Drifting: 1, Listed: []projection.Goal{{ID: "g", Title: "<b>*Ship*", Status: goal.Drifting, Reason: "25 % done"}}}
 	text := assessment.BriefOf(c.Context, noon(), noon().Add(-day), nil, path).Markdown()
 	for _, want := range []string{
-		"# There is no health score yet. Since 1 March, nothing changed; nothing needs attention.\n", "\n## Goals\n\n- 1 open goal",
+		"# There is no health score yet. Since 1 March, nothing changed; 2 things need attention, first: Connect a first source.\n", "\n## Goals\n\n- 1 open goal",
 		"- \"\\<b\\>\\*Ship\\*\" is drifting: 25 % done. [Show](<" + path + "/goals/g>)\n",
 	} {
 		if !strings.Contains(text, want) {

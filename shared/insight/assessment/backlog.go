@@ -3,6 +3,7 @@ package assessment
 import (
 	"fmt"
 
+	"orgops/shared/base/phrase"
 	"orgops/shared/domain/finding"
 	"orgops/shared/domain/integration"
 	"orgops/shared/domain/recommendation"
@@ -27,7 +28,7 @@ func lastTest(v view, p string, i projection.Integration) (Recommendation, bool)
 	return Recommendation{
 		Title: "Test " + p + " before it is disabled", Priority: recommendation.P1, FirstSeenAt: i.FailingSince.Add(lastChance),
 		Operation: v.operation("test-integration", p),
-		Rationale: fmt.Sprintf("No delivery has reached %s for %s, and after five days it is disabled, unless a policy forbids that. A sample event shows its answer at once.", p, span(failing)),
+		Rationale: fmt.Sprintf("No delivery has reached %s for %s, and after five days it is disabled, unless a policy forbids that. A sample event shows its answer at once.", p, phrase.Span(failing)),
 		Evidence:  []Evidence{{Name: "failing", Value: days(failing), Unit: "days", At: i.FailingSince, Href: v.integrationHref(p)}},
 	}, true
 }
@@ -73,7 +74,7 @@ func drainBacklog(v view) []Recommendation {
 	return []Recommendation{{
 		Title: "Look at the deliveries that wait for " + p, Priority: recommendation.P2, FirstSeenAt: oldest.Add(bucketOfPending + delayFail), Operation: o,
 		Subject:   timeline.Reference{Type: "integration", ID: p},
-		Rationale: fmt.Sprintf("The oldest waiting delivery is %s late.", span(v.age(oldest.Add(bucketOfPending)))),
+		Rationale: fmt.Sprintf("The oldest waiting delivery is %s late.", phrase.Span(v.age(oldest.Add(bucketOfPending)))),
 		Evidence: []Evidence{
 			{Name: "waiting deliveries", Value: float64(v.Deliveries.Pending.Total()), Unit: "deliveries", At: oldest, Href: v.integrationHref(p) + "/deliveries?state=scheduled"},
 		},

@@ -2,8 +2,10 @@ package assessment
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
+	"orgops/shared/base/phrase"
 	"orgops/shared/domain/recommendation"
 	"orgops/shared/domain/timeline"
 	"orgops/shared/insight/projection"
@@ -63,8 +65,8 @@ func BriefOf(p projection.Context, asOf, since time.Time, entries []timeline.Ent
 	period := Period{Since: since.UTC(), Until: until}
 	changed := within(period, entries)
 	attention := v.attention(health)
-	b := Brief{ContextVersion: p.ContextVersion, Period: period, Headline: headline(health, period, len(changed), len(attention)), Sections: []Section{
-		{"attention", "Needs attention", atMost(maxListed, attention, v.more("/mission-control/health"))},
+	b := Brief{ContextVersion: p.ContextVersion, Period: period, Headline: headline(health, period, len(changed), attention), Sections: []Section{
+		{"attention", "Needs attention", atMost(maxListed, sentences(attention), v.more("/mission-control/dashboard"))},
 		{"changes", "What changed", v.changes(period, changed)},
 		{"goals", "Goals", v.goalSentences()},
 		{"integrations", "Integrations", v.integrationSentences()},
@@ -73,26 +75,37 @@ func BriefOf(p projection.Context, asOf, since time.Time, entries []timeline.Ent
 	return b
 }
 
-func headline(h HealthScore, period Period, changed, attention int) string {
-	text := "There is no health score yet."
-	if h.Score != nil {
-		text = fmt.Sprintf("Health is %g of 100.", *h.Score)
-	}
-	changes := plural(changed, "thing changed", "things changed")
+func headline(h HealthScore, period Period, changed int, attention []Need) string {
+	changes := phrase.Plural(changed, "thing changed", "things changed")
 	switch {
 	case changed > MaxChanges:
 		changes = fmt.Sprintf("more than %d things changed", MaxChanges)
 	case changed == 0:
 		changes = "nothing changed"
 	}
-	needs := fmt.Sprintf("%d things need attention", attention)
-	switch attention {
-	case 0:
-		needs = "nothing needs attention"
-	case 1:
-		needs = "one thing needs attention"
+	return fmt.Sprintf("%s Since %s, %s; %s.", h.sentence(), period.begin(), changes, needing(attention))
+}
+
+// sentence tells the score. It says so if a cap lowers it.
+func (h HealthScore) sentence() string {
+	switch {
+	case h.Score == nil:
+		return "There is no health score yet."
+	case h.Cap != nil:
+		return fmt.Sprintf("Health is %g of 100, capped at %g because a critical check fails: %s.", *h.Score, h.Cap.At, strings.Join(h.Cap.Because, ", "))
 	}
-	return fmt.Sprintf("%s Since %s, %s; %s.", text, period.begin(), changes, needs)
+	return fmt.Sprintf("Health is %g of 100.", *h.Score)
+}
+
+// needing counts what needs attention, and names the worst.
+func needing(attention []Need) string {
+	switch len(attention) {
+	case 0:
+		return "nothing needs attention"
+	case 1:
+		return "one thing needs attention: " + attention[0].name()
+	}
+	return fmt.Sprintf("%d things need attention, first: %s", len(attention), attention[0].name())
 }
 
 // begin formats the start of the period: the date, or the time of day in a shorter period.
@@ -119,26 +132,6 @@ func (v view) more(path string) func(int) Sentence {
 	return func(n int) Sentence {
 		return Sentence{Text: fmt.Sprintf("And %d more.", n), Severity: Info, Evidence: []string{v.href(path)}}
 	}
-}
-
-func (v view) attention(h HealthScore) []Sentence {
-	found := []Sentence{}
-	for i, c := range h.Checks {
-		if c.Status != Warn && c.Status != Fail {
-			continue
-		}
-		s := Sentence{Text: c.Title + ": " + c.Reason + ".", Severity: healthRules()[i].severity, Evidence: []string{v.href("/mission-control/health")}}
-		if c.Status == Warn {
-			s.Severity = s.Severity.less()
-		}
-		for _, e := range c.Evidence {
-			if e.Href != "" && len(s.Evidence) <= maxCited && e.Href != s.Evidence[len(s.Evidence)-1] {
-				s.Evidence = append(s.Evidence, e.Href)
-			}
-		}
-		found = append(found, s)
-	}
-	return found
 }
 
 // less returns the severity of a warning for a check whose failure has severity s.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"orgops/shared/base/phrase"
 	"orgops/shared/domain/goal"
 	"orgops/shared/domain/integration"
 	"orgops/shared/domain/timeline"
@@ -14,7 +15,7 @@ func (v view) goalSentences() []Sentence {
 	if g.Open+g.Closed == 0 {
 		return []Sentence{}
 	}
-	text := counted(plural(g.Open, "open goal", "open goals")+": ", count{g.Aligned, "aligned"}, count{g.Drifting, "drifting"}, count{g.Misaligned, "misaligned"})
+	text := counted(phrase.Plural(g.Open, "open goal", "open goals")+": ", count{g.Aligned, "aligned"}, count{g.Drifting, "drifting"}, count{g.Misaligned, "misaligned"})
 	if g.Open == 0 {
 		text = "No goal is open"
 	}
@@ -57,7 +58,7 @@ func (v view) integrationSentences() []Sentence {
 			sandboxed++
 		}
 	}
-	text := counted(plural(len(v.providers), "integration", "integrations")+": ",
+	text := counted(phrase.Plural(len(v.providers), "integration", "integrations")+": ",
 		count{certified, "certified"}, count{sandboxed, "in the sandbox"}, count{off, "disabled"})
 	found := []Sentence{{Text: text + ".", Severity: Info, Evidence: []string{v.href("/integrations")}}}
 	for _, p := range v.providers {
@@ -68,7 +69,7 @@ func (v view) integrationSentences() []Sentence {
 	for _, p := range v.providers {
 		if s := v.Syncs[p]; !s.LastSucceededAt.IsZero() && v.Integrations[p].Has(integration.SyncPull) {
 			found = append(found, Sentence{
-				Text: fmt.Sprintf("%s was last synced %s ago.", p, span(v.age(s.LastSucceededAt))), Severity: Info,
+				Text: fmt.Sprintf("%s was last synced %s ago.", p, phrase.Span(v.age(s.LastSucceededAt))), Severity: Info,
 				Subject: &timeline.Reference{Type: "integration", ID: p}, Evidence: []string{v.syncsHref(p)},
 			})
 		}
@@ -80,7 +81,7 @@ func (v view) integrationSentences() []Sentence {
 func (v view) endpointSentence(p string) Sentence {
 	e := v.Deliveries.Endpoints[p]
 	n := e.Hourly.Since(v.asOf.Add(-day))
-	text := p + ": " + counted(plural(int(n.Total()), "attempt", "attempts")+" in 24 hours, ",
+	text := p + ": " + counted(phrase.Plural(int(n.Total()), "attempt", "attempts")+" in 24 hours, ",
 		count{int(n.Failed), "failed"}, count{e.Pending, "waiting"}, count{e.Held.Total(), "held"}, count{e.Dead.Total(), "dead"})
 	return Sentence{
 		Text: text + ".", Severity: Info, Subject: &timeline.Reference{Type: "integration", ID: p}, Evidence: []string{v.integrationHref(p) + "/deliveries"},

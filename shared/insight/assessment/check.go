@@ -15,7 +15,7 @@ import (
 )
 
 // FormulaVersion names the version of this package's rules, weights and thresholds. Raise it whenever one of them changes.
-const FormulaVersion = "6"
+const FormulaVersion = "7"
 
 // AsOf returns the time that an assessment is about: now, cut to the minute.
 func AsOf(now time.Time) time.Time { return now.UTC().Truncate(time.Minute) }
@@ -151,25 +151,5 @@ func (v view) remedy(operation, provider string) *Remedy {
 const day = 24 * time.Hour
 
 func days(d time.Duration) float64 { return math.Floor(float64(d) / float64(day)) }
-
-// span formats a duration for people, in a single unit.
-func span(d time.Duration) string {
-	switch {
-	case d >= 2*day:
-		return fmt.Sprintf("%d days", d/day)
-	case d >= 2*time.Hour:
-		return fmt.Sprintf("%d hours", d/time.Hour)
-	case d == time.Minute:
-		return "1 minute"
-	}
-	return fmt.Sprintf("%d minutes", d/time.Minute)
-}
-
-func plural(n int, one, many string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return fmt.Sprintf("%d %s", n, many)
-}
 
 func round(x float64) float64 { return math.Round(10*x) / 10 }

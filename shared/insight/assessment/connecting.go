@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"orgops/shared/base/phrase"
 	"orgops/shared/domain/integration"
 	"orgops/shared/insight/projection"
 )
@@ -107,7 +108,7 @@ func credentialExpiry(v view) verdict {
 			found.status, found.reason, found.remedy = Fail, "the credentials of "+p+" have expired", v.remedy("put-integration-credentials", p)
 		case left > 0 && left <= credentialLeft && found.status == Pass:
 			found.status, found.remedy = Warn, v.remedy("put-integration-credentials", p)
-			found.reason = fmt.Sprintf("the credentials of %s expire in %s", p, span(left))
+			found.reason = fmt.Sprintf("the credentials of %s expire in %s", p, phrase.Span(left))
 		}
 	}
 	return found
@@ -129,7 +130,7 @@ func (v view) oldest(what string, made func(projection.Integration) time.Time, w
 		}
 	}
 	found.status = grade(oldest, warn, fail)
-	found.reason = fmt.Sprintf("the oldest, of %s, is %s old; %s is a warning, %s a failure", provider, span(oldest), span(warn), span(fail))
+	found.reason = fmt.Sprintf("the oldest, of %s, is %s old; %s is a warning, %s a failure", provider, phrase.Span(oldest), phrase.Span(warn), phrase.Span(fail))
 	if found.status != Pass {
 		found.remedy = v.remedy(operation, provider)
 	}
@@ -155,7 +156,7 @@ func certificationExpiry(v view) verdict {
 			found.status, found.reason, found.remedy = Fail, "the certification of "+p+" has ended", v.remedy("certify-integration", p)
 		case left > 0 && left <= certificationWarn && found.status == Pass:
 			found.status, found.remedy = Warn, v.remedy("certify-integration", p)
-			found.reason = fmt.Sprintf("the certification of %s ends in %s", p, span(left))
+			found.reason = fmt.Sprintf("the certification of %s ends in %s", p, phrase.Span(left))
 		}
 	}
 	return found
@@ -190,7 +191,7 @@ func syncFreshness(v view) verdict {
 			continue
 		}
 		found.status, found.remedy = status, v.remedy(v.syncOperation(p), p)
-		found.reason = fmt.Sprintf("%s has not been synced for %s; %s is a warning, %s a failure", p, span(age), span(warn), span(fail))
+		found.reason = fmt.Sprintf("%s has not been synced for %s; %s is a warning, %s a failure", p, phrase.Span(age), phrase.Span(warn), phrase.Span(fail))
 	}
 	return found
 }
@@ -236,7 +237,7 @@ func syncFailures(v view) verdict {
 		}
 		if worst > 0 {
 			found.remedy = v.remedy(v.syncOperation(p), p)
-			found.reason = fmt.Sprintf("the last %s of %s failed; one is a warning, %d in a row are a failure", plural(worst, "sync", "syncs"), p, syncFailuresFail)
+			found.reason = fmt.Sprintf("the last %s of %s failed; one is a warning, %d in a row are a failure", phrase.Plural(worst, "sync", "syncs"), p, syncFailuresFail)
 		}
 	}
 	return found

@@ -18,7 +18,7 @@ type Dashboard struct {
 
 // Widget describes one tile of the dashboard.
 type Widget struct {
-	ID    string `json:"id" doc:"stable name of the widget" enum:"health,readiness,goals,memory,deliveries,integrations,recommendations,timeline,approvals"`
+	ID    string `json:"id" doc:"stable name of the widget" enum:"health,readiness,attention,goals,memory,deliveries,integrations,recommendations,timeline,approvals"`
 	Kind  string `json:"kind" doc:"how to draw it" enum:"score,count,series,list"`
 	Title string `json:"title" doc:"heading" example:"Platform health"`
 	Data  any    `json:"data" doc:"an object whose members depend on the widget: health and readiness are as their routes return them, other widgets have counts and first items"`
@@ -63,12 +63,13 @@ func DashboardOf(p projection.Context, asOf time.Time, path string) Dashboard {
 	health := health(v)
 	goals := p.Goals
 	goals.Listed = goals.Listed[:min(len(goals.Listed), maxTile)]
-	advice := v.open()
+	advice, needs := v.open(), v.attention(health)
 	return Dashboard{
 		ContextVersion: p.ContextVersion, AsOf: asOf, FormulaVersion: FormulaVersion,
 		Widgets: []Widget{
 			{"health", "score", "Platform health", health, v.href("/mission-control/health")},
 			{"readiness", "score", "Company readiness", readiness(v, health), v.href("/mission-control/readiness")},
+			{"attention", "list", "Needs attention", Listing[Need]{needs[:min(len(needs), maxTile)], len(needs)}, v.href("/intelligence/brief")},
 			{"goals", "list", "Goals", goals, v.href("/goals")},
 			{"memory", "count", "Memory", p.Memory, v.href("/memory")},
 			{"deliveries", "series", "Webhook deliveries", v.series(), v.href("/integrations")},

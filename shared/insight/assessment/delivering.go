@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"orgops/shared/base/phrase"
 	"orgops/shared/domain/integration"
 	"orgops/shared/insight/projection"
 )
@@ -82,7 +83,7 @@ func deliveries(v view) verdict {
 	case burns:
 	case longest.Total() < leastForRatio:
 		found.status = Unknown
-		found.reason = fmt.Sprintf("%s in 3 days; a ratio needs %d", plural(int(longest.Total()), "attempt", "attempts"), leastForRatio)
+		found.reason = fmt.Sprintf("%s in 3 days; a ratio needs %d", phrase.Plural(int(longest.Total()), "attempt", "attempts"), leastForRatio)
 	default:
 		found.status = Pass
 		found.reason = "failures stay within the 1 % that the objective allows"
@@ -124,7 +125,7 @@ func delay(v view) verdict {
 	provider := v.most(func(e projection.Endpoint) int { return e.Pending })
 	found := verdict{
 		status: Pass,
-		reason: fmt.Sprintf("the oldest waiting delivery is %s late; %s is a warning, %s a failure", span(late), span(delayWarn), span(delayFail)),
+		reason: fmt.Sprintf("the oldest waiting delivery is %s late; %s is a warning, %s a failure", phrase.Span(late), phrase.Span(delayWarn), phrase.Span(delayFail)),
 		evidence: []Evidence{
 			{Name: "waiting deliveries", Value: float64(v.Deliveries.Pending.Total()), Unit: "deliveries", Href: v.integrationHref(provider) + "/deliveries?state=scheduled"},
 			{Name: "delay of the oldest", Value: late.Minutes(), Unit: "minutes", At: oldest},
@@ -177,7 +178,7 @@ func deadLetters(v view) verdict {
 	if total >= deadFail {
 		found.status = Fail
 	}
-	found.reason = fmt.Sprintf("%s used up all attempts; one is a warning, %d are a failure", plural(total, "delivery", "deliveries"), deadFail)
+	found.reason = fmt.Sprintf("%s used up all attempts; one is a warning, %d are a failure", phrase.Plural(total, "delivery", "deliveries"), deadFail)
 	found.remedy = v.remedy("recover-integration", v.most(func(e projection.Endpoint) int { return e.Dead.Total() }))
 	return found
 }
@@ -199,7 +200,7 @@ func disabled(v view) verdict {
 		case i.Enabled && !i.FailingSince.IsZero() && v.age(i.FailingSince) >= failingWarn:
 			if found.status == Pass {
 				found.status, found.remedy = Warn, v.remedy("list-integration-deliveries", p)
-				found.reason = fmt.Sprintf("no delivery has reached %s for %s; after 5 days it is disabled", p, span(v.age(i.FailingSince)))
+				found.reason = fmt.Sprintf("no delivery has reached %s for %s; after 5 days it is disabled", p, phrase.Span(v.age(i.FailingSince)))
 			}
 			found.evidence = append(found.evidence, Evidence{
 				Name: p + " is failing", Value: days(v.age(i.FailingSince)), Unit: "days", At: i.FailingSince, Href: v.integrationHref(p) + "/deliveries?state=scheduled",

@@ -3,6 +3,7 @@ package assessment
 import (
 	"fmt"
 
+	"orgops/shared/base/phrase"
 	"orgops/shared/domain/goal"
 	"orgops/shared/domain/recommendation"
 	"orgops/shared/domain/timeline"
@@ -58,7 +59,7 @@ func dateGoals(v view) []Recommendation {
 	}
 	return []Recommendation{{
 		Title: "Give every goal a due date", Priority: recommendation.P4, FirstSeenAt: first, Subject: timeline.Reference{Type: "company", ID: v.CompanyID},
-		Rationale: fmt.Sprintf("%s no due date, so alignment cannot be judged. Set the date at the provider.", plural(undated, "open goal has", "open goals have")),
+		Rationale: fmt.Sprintf("%s no due date, so alignment cannot be judged. Set the date at the provider.", phrase.Plural(undated, "open goal has", "open goals have")),
 		Evidence:  []Evidence{{Name: "goals without a due date", Value: float64(undated), Unit: "goals", Href: v.href("/goals?state=open")}},
 	}}
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"orgops/shared/base/phrase"
 	"orgops/shared/domain/recommendation"
 	"orgops/shared/domain/timeline"
 	"orgops/shared/insight/projection"
@@ -61,10 +62,10 @@ func unanswered(v view) verdict {
 	}}
 	if n > 0 {
 		found.status = grade(age, approvalWarn, approvalFail)
-		found.reason = fmt.Sprintf("the oldest approval has waited for %s; %s is a warning, %s a failure", span(age), span(approvalWarn), span(approvalFail))
+		found.reason = fmt.Sprintf("the oldest approval has waited for %s; %s is a warning, %s a failure", phrase.Span(age), phrase.Span(approvalWarn), phrase.Span(approvalFail))
 	}
 	if expired > 0 {
-		found.status, found.reason = Fail, fmt.Sprintf("%s within 7 days without an answer", plural(expired, "approval expired", "approvals expired"))
+		found.status, found.reason = Fail, fmt.Sprintf("%s within 7 days without an answer", phrase.Plural(expired, "approval expired", "approvals expired"))
 	}
 	if found.status != Pass {
 		found.remedy = &v.call("list-approvals", "GET", approvalsPath+"?state=pending").Remedy
@@ -83,7 +84,7 @@ func approvalsAnswered(v view) verdict {
 
 func policiesStored(v view) verdict {
 	g := v.Governance
-	found := verdict{status: Pass, reason: plural(g.Policies, "policy is stored", "policies are stored"), evidence: []Evidence{
+	found := verdict{status: Pass, reason: phrase.Plural(g.Policies, "policy is stored", "policies are stored"), evidence: []Evidence{
 		{Name: "policies of the company", Value: float64(g.Policies), Unit: "policies", At: g.PoliciesAt, Href: v.href(policiesPath)},
 	}}
 	if g.Policies == 0 {
@@ -101,7 +102,7 @@ func answerApprovals(v view) []Recommendation {
 	r := Recommendation{
 		Title: "Answer the approvals that wait", Priority: recommendation.P3, FirstSeenAt: oldest, Subject: timeline.Reference{Type: "company", ID: v.CompanyID},
 		Operation: v.call("list-approvals", "GET", approvalsPath+"?state=pending"),
-		Rationale: fmt.Sprintf("%s, the oldest for %s. After a day they expire, and the actions are not carried out.", plural(n, "approval waits", "approvals wait"), span(age)),
+		Rationale: fmt.Sprintf("%s, the oldest for %s. After a day they expire, and the actions are not carried out.", phrase.Plural(n, "approval waits", "approvals wait"), phrase.Span(age)),
 		Evidence:  []Evidence{{Name: "waiting approvals", Value: float64(n), Unit: "approvals", At: oldest, Href: v.href(approvalsPath + "?state=pending")}},
 	}
 	switch {

@@ -46,9 +46,17 @@ type HealthScore struct {
 	FormulaVersion string    `json:"formulaVersion" doc:"version of the rules, weights and thresholds" example:"1"`
 	Status         Status    `json:"status" enum:"pass,warn,fail,unknown" doc:"pass: 80 or more and no failed check; fail: below 50; warn: any other score; unknown: no score"`
 	Score          *float64  `json:"score" nullable:"true" minimum:"0" maximum:"100" doc:"weighted mean of the known checks; at most 49 when a critical check fails; null when coverage is below 0.5" example:"92.5"`
+	Cap            *Cap      `json:"cap,omitempty" doc:"the cap that lowers the score; absent if it lowers nothing"`
 	LowerBound     float64   `json:"lowerBound" minimum:"0" maximum:"100" doc:"the score if every unknown check failed" example:"80"`
 	Coverage       float64   `json:"coverage" minimum:"0" maximum:"1" doc:"weight of the known checks, as a share of the weight of all checks that apply" example:"0.9"`
 	Checks         []Check   `json:"checks" doc:"every check, applicable or not" nullable:"false"`
+}
+
+// Cap says why a score is lower than the mean of its checks.
+type Cap struct {
+	At      float64  `json:"at" doc:"the highest score while a critical check fails" example:"49"`
+	Mean    float64  `json:"mean" doc:"the weighted mean of the known checks, which the score would be without the cap" example:"81.8"`
+	Because []string `json:"because" nullable:"false" doc:"titles of the critical checks that fail" example:"[\"Webhook deliveries\"]"`
 }
 
 // HealthOf computes the platform health score. References begin with path, the company's path.
@@ -99,9 +107,23 @@ func (h *HealthScore) sum() {
 	}
 	if h.Coverage >= leastCoverage && known > 0 {
 		score := capped(points/known, failedCritical)
-		h.Score, h.Status = &score, statusOf(score, failed)
+		h.Score, h.Status, h.Cap = &score, statusOf(score, failed), nil
+		if mean := round(points / known); mean > score {
+			h.Cap = &Cap{At: criticalCap, Mean: mean, Because: h.failingCritical()}
+		}
 	}
 	h.Coverage = float64(int(h.Coverage*1000)) / 1000
+}
+
+// failingCritical lists the titles of the critical checks that fail.
+func (h *HealthScore) failingCritical() []string {
+	titles := []string{}
+	for _, c := range h.Checks {
+		if c.Weight == Critical.weight() && c.Status == Fail {
+			titles = append(titles, c.Title)
+		}
+	}
+	return titles
 }
 
 func capped(score float64, cap bool) float64 {

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"orgops/shared/base/phrase"
 	"orgops/shared/domain/recommendation"
 	"orgops/shared/domain/timeline"
 	"orgops/shared/insight/projection"
@@ -41,7 +42,7 @@ func enforcePolicies(v view) []Recommendation {
 	return []Recommendation{{
 		Title: "Enforce the policies that only record, or remove them", Priority: recommendation.P3, FirstSeenAt: g.ShadowAt.Add(shadowAdvice),
 		Subject: timeline.Reference{Type: "company", ID: v.CompanyID}, Operation: v.call("get-policies", "GET", policiesPath),
-		Rationale: fmt.Sprintf("%s log-only for %s, so what it forbids still happens.", plural(g.Shadow, "policy has been", "policies have been"), span(v.age(g.ShadowAt))),
+		Rationale: fmt.Sprintf("%s log-only for %s, so what it forbids still happens.", phrase.Plural(g.Shadow, "policy has been", "policies have been"), phrase.Span(v.age(g.ShadowAt))),
 		Evidence:  []Evidence{{Name: "log-only policies", Value: float64(g.Shadow), Unit: "policies", At: g.ShadowAt, Href: v.href(policiesPath)}},
 	}}
 }
@@ -58,7 +59,7 @@ func raiseQuota(v view) []Recommendation {
 		found = append(found, Recommendation{
 			Title: "Check what " + e.Name + " does, or raise its quota", Priority: recommendation.P3, FirstSeenAt: e.ExceededAt,
 			Subject: timeline.Reference{Type: "executive", ID: id}, Operation: o,
-			Rationale: fmt.Sprintf("%s asked for more than its %s of a day. Further ones are refused until midnight UTC.", e.Name, plural(e.QuotaPerDay, "action", "actions")),
+			Rationale: fmt.Sprintf("%s asked for more than its %s of a day. Further ones are refused until midnight UTC.", e.Name, phrase.Plural(e.QuotaPerDay, "action", "actions")),
 			Evidence:  []Evidence{{Name: "quota", Value: float64(e.QuotaPerDay), Unit: "actions a day", At: e.ExceededAt, Href: o.Href}},
 		})
 	}
@@ -76,11 +77,11 @@ func awaitOperators(v view) []Recommendation {
 		r := Recommendation{
 			Title: "Remind the operator who never signed in", Priority: recommendation.P4, FirstSeenAt: a.At.Add(awaitAdvice),
 			Subject: timeline.Reference{Type: "user", ID: a.UserID}, Operation: v.call("list-users", "GET", "/operations/users"),
-			Rationale: fmt.Sprintf("An operator was invited %s ago and has not signed in. The invitation is good for a day.", span(age)),
+			Rationale: fmt.Sprintf("An operator was invited %s ago and has not signed in. The invitation is good for a day.", phrase.Span(age)),
 			Evidence:  []Evidence{{Name: "invited", Value: float64(age / time.Hour), Unit: "hours", At: a.At, Href: v.href("/operations/users")}},
 		}
 		if age >= inviteExpires {
-			r.Title, r.Rationale = "Invite the operator who never signed in again", fmt.Sprintf("An operator was invited %s ago. The invitation has expired.", span(age))
+			r.Title, r.Rationale = "Invite the operator who never signed in again", fmt.Sprintf("An operator was invited %s ago. The invitation has expired.", phrase.Span(age))
 		}
 		found = append(found, r)
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"orgops/shared/base/phrase"
 	"orgops/shared/domain/goal"
 	"orgops/shared/domain/integration"
 	"orgops/shared/insight/projection"
@@ -168,7 +169,7 @@ func credentialsWorking(v view) verdict {
 
 func secondFounder(v view) verdict {
 	n := v.Company.Founders
-	found := verdict{status: Pass, reason: plural(n, "founder", "founders"), evidence: []Evidence{{Name: "founders", Value: float64(n), Unit: "users"}}}
+	found := verdict{status: Pass, reason: phrase.Plural(n, "founder", "founders"), evidence: []Evidence{{Name: "founders", Value: float64(n), Unit: "users"}}}
 	switch {
 	case n == 0:
 		return verdict{status: Unknown, reason: "the company's founders are not known yet", remedy: v.invite()}
@@ -208,7 +209,7 @@ func memoryFresh(v view) verdict {
 		}
 	}
 	found := verdict{
-		status: Pass, reason: fmt.Sprintf("memory was synced or changed %s ago; %s is the limit", span(v.age(last)), span(limit)),
+		status: Pass, reason: fmt.Sprintf("memory was synced or changed %s ago; %s is the limit", phrase.Span(v.age(last)), phrase.Span(limit)),
 		evidence: []Evidence{{Name: "memories", Value: float64(v.Memory.Total), Unit: "memories", At: last, Href: v.href("/memory")}},
 	}
 	if v.age(last) > limit {
@@ -247,7 +248,7 @@ func goalsAligned(v view) verdict {
 	}}
 	if off > explained {
 		found.status = Fail
-		found.reason = fmt.Sprintf("%d of %s neither aligned nor explained", off-explained, plural(g.Open, "open goal is", "open goals are"))
+		found.reason = fmt.Sprintf("%d of %s neither aligned nor explained", off-explained, phrase.Plural(g.Open, "open goal is", "open goals are"))
 		found.remedy = &v.call("list-goals", "GET", "/goals?state=open").Remedy // the context does not list every goal
 		if first != "" {
 			found.remedy = &Remedy{Operation: "explain-goal", Method: "PUT", Href: v.href("/goals/" + first + "/explanation")}

@@ -104,9 +104,7 @@ func (v view) holding() []Recommendation {
 		for _, r := range advise.find(v) {
 			r.Rule, r.LastSeenAt = advise.rule, v.asOf
 			r.ID = recommendation.ID(advise.rule, r.Subject)
-			if r.FirstSeenAt.IsZero() || r.FirstSeenAt.After(v.asOf) {
-				r.FirstSeenAt = v.asOf
-			}
+			r.FirstSeenAt = v.firstSeen(r)
 			if r.Evidence == nil {
 				r.Evidence = []Evidence{}
 			}
@@ -114,6 +112,22 @@ func (v view) holding() []Recommendation {
 		}
 	}
 	return found
+}
+
+// firstSeen returns since when a condition holds: neither before the subject was there, nor after the time of the assessment.
+// What is left of an earlier integration of the same name may be older than the integration.
+func (v view) firstSeen(r Recommendation) time.Time {
+	first := r.FirstSeenAt
+	if i, is := v.Integrations[r.Subject.ID]; is && r.Subject.Type == "integration" && i.CreatedAt.After(first) {
+		first = i.CreatedAt
+	}
+	if r.Subject.Type == "company" && v.Company.CreatedAt.After(first) {
+		first = v.Company.CreatedAt
+	}
+	if first.IsZero() || first.After(v.asOf) {
+		return v.asOf
+	}
+	return first
 }
 
 // decided sets what was decided about a recommendation whose condition holds.

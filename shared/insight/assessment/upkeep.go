@@ -5,6 +5,7 @@ import (
 	"net/url"
 	"time"
 
+	"orgops/shared/base/phrase"
 	"orgops/shared/domain/integration"
 	"orgops/shared/domain/recommendation"
 	"orgops/shared/domain/syncrun"
@@ -28,7 +29,7 @@ func resume(v view, p string, i projection.Integration) (Recommendation, bool) {
 	return Recommendation{
 		Title: "Enable " + p + ", or delete it", Priority: recommendation.P4, FirstSeenAt: i.DisabledAt.Add(idleAdvice),
 		Operation: v.operation("enable-integration", p),
-		Rationale: fmt.Sprintf("A user disabled %s %s ago. Held deliveries are kept for 30 days only.", p, span(v.age(i.DisabledAt))),
+		Rationale: fmt.Sprintf("A user disabled %s %s ago. Held deliveries are kept for 30 days only.", p, phrase.Span(v.age(i.DisabledAt))),
 		Evidence:  []Evidence{{Name: "disabled", Value: days(v.age(i.DisabledAt)), Unit: "days", At: i.DisabledAt, Href: v.integrationHref(p)}},
 	}, true
 }
@@ -65,7 +66,7 @@ func refreshCredentials(v view, p string, i projection.Integration) (Recommendat
 	}
 	r := Recommendation{
 		Title: "Replace the credentials of " + p, Priority: recommendation.P3, FirstSeenAt: i.CredentialsAt.Add(credentialWarn),
-		Rationale: fmt.Sprintf("The credentials are %s old. Make new ones at the provider and store them.", span(age)),
+		Rationale: fmt.Sprintf("The credentials are %s old. Make new ones at the provider and store them.", phrase.Span(age)),
 		Evidence:  []Evidence{{Name: "age of the credentials", Value: days(age), Unit: "days", At: i.CredentialsAt, Href: v.integrationHref(p)}},
 	}
 	if age >= credentialFail {
@@ -95,7 +96,7 @@ func cancelSync(v view, p string, _ projection.Integration) (Recommendation, boo
 	return Recommendation{
 		Title: "Cancel the sync of " + p, Priority: recommendation.P3, FirstSeenAt: s.RunningSince.Add(stuckAdvice),
 		Operation: v.call("cancel-sync", "POST", "/memory/syncs/"+s.Run+"/cancel"),
-		Rationale: fmt.Sprintf("It has been running for %s. While it runs, %s takes no other sync.", span(v.age(s.RunningSince)), p),
+		Rationale: fmt.Sprintf("It has been running for %s. While it runs, %s takes no other sync.", phrase.Span(v.age(s.RunningSince)), p),
 		Evidence: []Evidence{
 			{Name: "running", Value: float64(v.age(s.RunningSince) / time.Hour), Unit: "hours", At: s.RunningSince, Href: v.href("/memory/syncs/" + s.Run)},
 		},
@@ -125,7 +126,7 @@ func checkSilence(v view, p string, i projection.Integration) (Recommendation, b
 	return Recommendation{
 		Title: "Look at why " + p + " is silent", Priority: recommendation.P4, FirstSeenAt: m.LastChangedAt.Add(silentAdvice),
 		Operation: v.call("list-memories", "GET", "/memory?provider="+url.QueryEscape(p)),
-		Rationale: fmt.Sprintf("%s has changed nothing in memory for %s. Check at the provider that it still sends.", p, span(silent)),
+		Rationale: fmt.Sprintf("%s has changed nothing in memory for %s. Check at the provider that it still sends.", p, phrase.Span(silent)),
 		Evidence:  []Evidence{{Name: "silent", Value: days(silent), Unit: "days", At: m.LastChangedAt, Href: v.href("/memory?provider=" + url.QueryEscape(p))}},
 	}, true
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"orgops/shared/base/fault"
+	"orgops/shared/base/phrase"
 	"orgops/shared/base/text"
 	"orgops/shared/domain/finding"
 	"orgops/shared/domain/integration"
@@ -115,14 +116,14 @@ func fetched(page connector.FetchedPage, refusal *policy.Decision, err error) ou
 	evidence := []finding.Evidence{count("items of the page", total, "items"), count("items that do not validate", len(skipped), "items")}
 	switch {
 	case len(skipped) > 0 && len(skipped) == total:
-		return failed(fmt.Sprintf("%d of %d items do not validate: %s", total, total, explain(skipped[0])), elsewhere, evidence...)
+		return failed(fmt.Sprintf("%d of %s not validate: %s", total, phrase.Plural(total, "item does", "items do"), explain(skipped[0])), elsewhere, evidence...)
 	case len(skipped) > 0:
 		return outcome{status: integration.Warn, evidence: evidence, reason: warned(page.Warnings, fmt.Sprintf(
 			"%d of %d items do not validate, and each sync leaves them out: %s", len(skipped), total, explain(skipped[0])))}
 	case len(page.Warnings) > 0:
-		return outcome{status: integration.Warn, evidence: evidence, reason: warned(page.Warnings, fmt.Sprintf("%d items", total))}
+		return outcome{status: integration.Warn, evidence: evidence, reason: warned(page.Warnings, phrase.Plural(total, "item", "items"))}
 	}
-	return passed(fmt.Sprintf("%d items", total), evidence...)
+	return passed(phrase.Plural(total, "item", "items"), evidence...)
 }
 
 // examine counts the items of a page, and lists those that a sync leaves out.

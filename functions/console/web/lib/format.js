@@ -9,6 +9,11 @@ export const sentence = (text) => { const t = String(text ?? ''); return t.charA
 /** plural counts a noun, which adds an s unless many is given. */
 export const plural = (n, one, many = one + 's') => `${number(n)} ${n === 1 ? one : many}`;
 
+/** counted counts a noun that is given in the plural, such as deliveries or days left. */
+export const counted = (n, many) => `${number(n)} ${n === 1 ? String(many).replace(/^\w+/, singular) : many}`;
+
+const singular = (word) => word.replace(/ies$/, 'y').replace(/(ss|x|ch|sh)es$/, '$1').replace(/([^s])s$/, '$1');
+
 const groups = new Intl.NumberFormat('en', { maximumFractionDigits: 2 });
 
 /** number writes a number with at most two decimals. */

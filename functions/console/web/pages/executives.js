@@ -9,7 +9,7 @@ import { Confirm } from '../ui/dialog.js';
 import { SchemaForm } from '../ui/form.js';
 import { asShown, createOnly, ifMatch, useGuard } from '../ui/guard.js';
 import { Listing, Table, usePeople } from './listing.js';
-import { Action, Await, Choice, Empty, Evidence, Loading, Status, Time } from '../ui/parts.js';
+import { Action, Await, bad, Choice, Empty, Evidence, Loading, Status, Time } from '../ui/parts.js';
 
 /** inputs lists what each action takes: the fields that it needs, then those that it may have. */
 const inputs = {
@@ -108,7 +108,7 @@ function Certification({ id, changed }) {
     const { body } = await call('POST', path);
     live.reload();
     changed();
-    return body.passed ? 'Certified.' : 'Not certified: see the failed checks.';
+    return body.passed ? 'Certified.' : bad('Not certified: see the failed checks.');
   };
   return html`<section class="card"><h2>Certification</h2><p class="muted">When every check passes, its permitted actions are done for 90 days.</p>
     ${write() && html`<p><${Action} primary label=${none ? 'Run the certification' : 'Run the certification again'} run=${run} /></p>`}

@@ -15,6 +15,9 @@ export const Checks = ({ of }) => html`<ul class="plain checks">${sorted(of).map
     <div class="inside"><${Evidence} of=${c.evidence} />${c.weight > 0 && html`<p class="muted">Weight ${number(c.weight)}</p>`}</div></details>
   ${c.status !== 'pass' && c.remedy && html`<p class="remedy"><${Remedy} of=${c.remedy} /></p>`}</li>`)}</ul>`;
 
+/** Capped says that a cap lowers the score, which the lost points alone do not explain. */
+export const Capped = ({ by }) => by && html` <strong>It is capped at ${number(by.at)} because a critical check fails: ${by.because.join(', ')}.</strong> Without the cap it would be ${number(by.mean)}.`;
+
 /** Ladder shows the levels of the readiness. In brief, it shows the checks that block the next level alone. */
 export function Ladder({ of, brief }) {
   const blocking = new Set(of.blocking ?? []);
@@ -34,7 +37,7 @@ export function Health() {
     <${Await} of=${health}>${(h) => html`<section class="card">
       <div class="score"><${Ring} score=${h.score} least=${h.lowerBound} tone=${{ pass: 'ok', warn: 'warn', fail: 'bad' }[h.status] ?? 'none'} />
         <p>${h.score === null ? 'Less than half of the weight is known, so there is no score yet.' : `The score is the weighted mean of the checks that are known, which is ${percent(h.coverage)} of the weight.`}
-          ${' '}Counting the unknown as 0, it is at least ${Math.round(h.lowerBound)}. As of <${Time} at=${h.asOf} />.</p></div>
+          <${Capped} by=${h.cap} />${' '}Counting the unknown as 0, it is at least ${Math.round(h.lowerBound)}. As of <${Time} at=${h.asOf} />.</p></div>
       <${Checks} of=${h.checks} /></section>`}<//>
     <h2>Readiness</h2>
     <${Await} of=${readiness}>${(r) => html`<section class="card"><p class="muted">A level counts when all of its checks, and all levels below, pass.</p><${Ladder} of=${r} /></section>`}<//>`;

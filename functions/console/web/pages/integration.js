@@ -4,7 +4,7 @@ import { call, may } from '../lib/api.js';
 import { percent, plural, words, sentence } from '../lib/format.js';
 import { forget, useLive } from '../lib/live.js';
 import { place } from '../lib/places.js';
-import { Action, Await, Curl, Empty, Evidence, Head, Links, Status, Time, health } from '../ui/parts.js';
+import { Action, Await, bad, Curl, Empty, Evidence, Head, Links, Status, Time, health } from '../ui/parts.js';
 import { DeliveryList } from './deliveries.js';
 import { Later } from '../ui/later.js';
 
@@ -30,7 +30,7 @@ function Overview({ of, path, changed, sends, receives }) {
   const test = async () => {
     const { body } = await call('POST', `${path}/test`);
     changed();
-    return body.state === 'delivered' ? `Delivered: the endpoint answered ${body.status}.` : `Not delivered: ${body.error ?? `the endpoint answered ${body.status}`}.`;
+    return body.state === 'delivered' ? `Delivered: the endpoint answered ${body.status}.` : bad(`Not delivered: ${body.error ?? `the endpoint answered ${body.status}`}.`);
   };
   const sync = async () => { await call('POST', `memory/sync/${encodeURIComponent(of.provider)}`, { body: {} }); forget('memory/syncs'); return html`A run was requested. <a href="#/syncs">See the syncs</a>`; };
   return html`<section class="card"><dl class="facts">
@@ -55,7 +55,7 @@ function Certification({ of, path, changed, sends, receives }) {
     const { body } = await call('POST', `${path}/certification`);
     setReport(body);
     changed();
-    return body.passed ? 'Certified.' : 'Not certified: see the failed checks.';
+    return body.passed ? 'Certified.' : bad('Not certified: see the failed checks.');
   };
   return html`<section class="card">
     <p>A run proves what works and what is refused. When every check passes, the integration is certified for 90 days.</p>

@@ -1,7 +1,7 @@
 // Module memory shows what connectors brought in: memories, goals and the runs that fetched them.
 import { html, useState } from '../lib/h.js';
 import { call, may } from '../lib/api.js';
-import { clock, number, safeLink, sentence, words } from '../lib/format.js';
+import { clock, counted, number, safeLink, sentence, words } from '../lib/format.js';
 import { forget, useLive } from '../lib/live.js';
 import { place } from '../lib/places.js';
 import { filter, route } from '../lib/route.js';
@@ -75,6 +75,6 @@ export function Syncs({ run }) {
   return html`<${Head} title="Syncs" up=${{ href: '#/memory', text: 'Memory' }} about="Each run fetches a source page by page."><${Curl} path="memory/syncs" /><//>
     <${Listing} path="memory/syncs?limit=50" none=${html`<${Empty} title="No runs yet">A source such as a feed syncs on request.<${Source} /><//>`}>
       ${(items, reload) => html`<ul class="plain stack">${items.map((r) => html`<li key=${r.id} class="card ${r.id === run ? 'marked' : ''}"><div class="row spread"><span class="row"><strong><a href=${place(['integrations', r.provider])}>${r.provider}</a></strong><${Status} of=${r.state} /><span class="muted">${r.mode}</span></span><span class="muted"><${Time} at=${r.requestedAt} /></span></div>
-        <p class="muted">${Object.entries(r.progress).filter(([, n]) => n > 0).map(([what, n]) => `${n} ${what}`).join(' · ') || 'Nothing fetched'}</p>${r.error && html`<p class="wrong">${typeof r.error === 'string' ? r.error : r.error.detail ?? JSON.stringify(r.error)}</p>`}
+        <p class="muted">${Object.entries(r.progress).filter(([, n]) => n > 0).map(([what, n]) => counted(n, what)).join(' · ') || 'Nothing fetched'}</p>${r.error && html`<p class="wrong">${typeof r.error === 'string' ? r.error : r.error.detail ?? JSON.stringify(r.error)}</p>`}
         ${going(r) && may('memory:write') && html`<${Action} label="Cancel the run" run=${async () => { await call('POST', `memory/syncs/${r.id}/cancel`); reload(); }} />`}</li>`)}</ul>`}<//>`;
 }

@@ -5,7 +5,7 @@ import { number, percent, plural, sentence, span, words } from '../lib/format.js
 import { useLive } from '../lib/live.js';
 import { place, placeOf } from '../lib/places.js';
 import { filter, route } from '../lib/route.js';
-import { Action, Await, Choice, Copy, Curl, Empty, Head, Json, Links, Status, Time } from '../ui/parts.js';
+import { Action, Await, bad, Choice, Copy, Curl, Empty, Head, Json, Links, Status, Time } from '../ui/parts.js';
 import { Listing, Table, usePeople } from './listing.js';
 import { Confirm } from '../ui/dialog.js';
 import { Executives } from './executives.js';
@@ -49,7 +49,7 @@ function Approvals() {
   const answer = (id, what, reload) => async () => {
     const { body } = await call('POST', `operations/approvals/${id}/${what}`);
     reload();
-    return body.decision && body.decision.verdict !== 'permitted' ? 'Approved, but the policies of now do not permit it.' : 'Answered.';
+    return body.decision && body.decision.verdict !== 'permitted' ? bad('Approved, but the policies of now do not permit it.') : 'Answered.';
   };
   return html`<${Listing} path=${listed('approvals', ['state'])} filters=${choose('State', 'state', ['pending', 'approved', 'rejected', 'expired', 'withdrawn'])} none=${html`<${Empty} title="No approvals">A policy that asks for an approval makes one, for the exact action.<//>`}>
     ${(items, reload, fresh) => html`<ul class="plain stack">${items.map((a) => html`<li key=${a.id} class="card ${fresh.has(a) ? 'fresh' : ''}"><div class="row spread"><h2>${a.title || a.action}</h2><${Status} of=${a.state} /></div>

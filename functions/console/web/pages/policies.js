@@ -4,7 +4,7 @@ import { call, may } from '../lib/api.js';
 import { forget, useLive } from '../lib/live.js';
 import { Confirm } from '../ui/dialog.js';
 import { ifMatch, useGuard } from '../ui/guard.js';
-import { Action, Await, Choice, Json, Status, Time, Trouble } from '../ui/parts.js';
+import { Action, Await, bad, Choice, Json, Status, Time, Trouble } from '../ui/parts.js';
 
 const path = 'operations/policies', actions = { 'memory.upsert': 'memory', 'goal.update': 'goal', 'timeline.note': 'timeline' };
 
@@ -34,7 +34,7 @@ function Editor({ of, guard }) {
     const put = (etag) => call('PUT', path, { body: { policies: all }, headers: ifMatch(etag) });
     try {
       return await guard.write(listed({ policies: all }), put, () => { forget(path); return 'Stored. They decide everywhere within two seconds.'; });
-    } catch (p) { setProblem(p); return 'Not stored.'; }
+    } catch (p) { setProblem(p); return bad('Not stored.'); }
   };
   return html`<section class="card"><h2>Policies of the company</h2><p class="muted">${of.version ? html`Version ${of.version}, stored <${Time} at=${of.updatedAt} />` : 'None stored yet: the policies of the service alone decide.'}</p>
     ${all.map((p, i) => html`<div key=${i} class="stack policy"><div class="filters"><label class="choice"><span>Name</span><input value=${p.id} readonly=${!write} onInput=${(e) => change(i, { id: e.currentTarget.value })} /></label>

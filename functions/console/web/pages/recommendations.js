@@ -80,7 +80,7 @@ export function Recommendations() {
       <${Choice} label="State" value=${state} options=${[['', 'Open'], ...['active', 'claimed', 'succeeded', 'failed', 'dismissed'].map((s) => [s, sentence(words(s))])]} onPick=${(v) => filter({ state: v })} /></div>
     <${Trouble} problem=${page.problem} retry=${page.reload} />
     ${page.items.length === 0 && page.loading && html`<${Loading} />`}
-    ${page.items.length === 0 && !page.loading && !page.problem && html`<${Empty} title=${priority || state ? 'None match' : 'Nothing needs you now'}>${priority || state
+    ${page.items.length === 0 && !page.loading && !page.problem && html`<${Empty} title=${priority || state ? 'None match' : 'No recommendations'}>${priority || state
       ? html`<button type="button" class="small" onClick=${() => filter({ priority: '', state: '' })}>Show all open ones</button>` : 'Recommendations appear when a rule finds something to do.'}<//>`}
     <div class="stack">${page.items.map((r) => html`<${Suggestion} key=${r.id} of=${r} fresh=${page.fresh.has(r)} as="h2" changed=${page.reload} />`)}</div><${More} of=${page} />`;
 }

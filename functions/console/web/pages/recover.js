@@ -21,7 +21,7 @@ export function Run({ provider, of, done }) {
     const timer = setTimeout(live.reload, 1500);
     return () => clearTimeout(timer);
   }, [live.data]);
-  return html`<p class="row"><${Status} of=${run.state} /><span>${plural(run.recovered, 'delivery', 'deliveries')} since ${clock(Date.parse(of.since), true)} queued</span></p>
+  return html`<p class="row"><${Status} of=${run.state === 'finished' && n?.failed + n?.held > 0 ? 'warn' : run.state} label=${run.state} /><span>${plural(run.recovered, 'delivery', 'deliveries')} since ${clock(Date.parse(of.since), true)} queued</span></p>
     ${n && html`<progress max=${Math.max(1, n.requested)} value=${n.requested - n.waiting} aria-label="Progress of the recovery"></progress>
       <p class="muted">${n.delivered} delivered · ${n.failed} failed · ${n.held} held · ${n.waiting} waiting</p>`}`;
 }

@@ -8,7 +8,7 @@ import { times } from '../lib/prefs.js';
 import { Await, Empty, Fresh, Head, Status, Time } from '../ui/parts.js';
 import { Bars, Progress, Ring } from '../ui/charts.js';
 import { Suggestion } from './recommendations.js';
-import { Checks, Ladder } from './health.js';
+import { Capped, Checks, Ladder } from './health.js';
 import { FirstSteps } from './first.js';
 
 export function Today() {
@@ -26,6 +26,7 @@ function Board({ of, brief, reload }) {
       <${Health} of=${of.health} />
       <section class="card"><h2><a href="#/health">Readiness</a></h2><${Ladder} of=${of.readiness} brief /></section>
     </div>
+    ${begun && html`<section class="card"><h2>Needs attention</h2><${Attention} of=${of.attention} /></section>`}
     <section><h2>Do next</h2><${Next} of=${of.recommendations.items} begun=${begun} reload=${reload} /></section>
     <div class="grid two">
       <section class="card"><h2><a href="#/deliveries">Deliveries of 24 hours</a></h2><${Bars} points=${of.deliveries.points} />
@@ -35,6 +36,15 @@ function Board({ of, brief, reload }) {
     <section class="card"><h2><a href="#/timeline">What changed</a></h2><${Changes} brief=${brief.data} entries=${of.timeline.items} /></section>`;
 }
 
+/** Attention lists what needs a person, the worst first, in the order of the brief. */
+function Attention({ of }) {
+  if (!of.total) return html`<p class="muted">Nothing needs attention.</p>`;
+  return html`<ul class="plain needs">${of.items.slice(0, 5).map((n, i) => html`<li key=${i}><${Status} of=${tones[n.severity]} label=${n.severity} /><a href=${placeOf(n.evidence[0]) ?? '#/health'}>${n.title}</a></li>`)}</ul>
+    ${of.total > 5 && html`<p class="muted">And ${number(of.total - 5)} more.</p>`}`;
+}
+
+const tones = { critical: 'fail', high: 'fail', medium: 'warn', low: 'requested' };
+
 const Figure = ({ label, n, bad }) => html`<div><dt>${label}</dt><dd class=${bad && n > 0 ? 'poor' : ''}><${Fresh} of=${n}>${number(n)}<//></dd></div>`;
 
 function Health({ of }) {
@@ -43,14 +53,14 @@ function Health({ of }) {
   return html`<section class="card"><h2><a href="#/health">Platform health</a></h2>
     <div class="score"><${Ring} score=${of.score} least=${of.lowerBound} tone=${tone} />
       <dl class="facts"><div><dt>State</dt><dd><${Status} of=${of.status} /></dd></div>
-        <div><dt>At least</dt><dd>${number(Math.round(of.lowerBound))}, counting the unknown as 0</dd></div>
+        ${of.cap && html`<div><dt>Capped</dt><dd><${Capped} by=${of.cap} /></dd></div>`}<div><dt>At least</dt><dd>${number(Math.round(of.lowerBound))}, counting the unknown as 0</dd></div>
         <div><dt>Known</dt><dd>${percent(of.coverage)} of the weight</dd></div><div><dt>As of</dt><dd><${Time} at=${of.asOf} /></dd></div></dl></div>
     ${open.length > 0 && html`<${Checks} of=${open} />`}
   </section>`;
 }
 
 function Next({ of, begun, reload }) {
-  if (!of.length) return html`<${Empty} title=${begun ? 'Nothing needs you now' : 'No recommendations yet'}>Recommendations appear when a rule finds something to do: a goal that drifts, an endpoint that fails, a certification that expires.<//>`;
+  if (!of.length) return html`<${Empty} title="No recommendations">Recommendations appear when a rule finds something to do: a goal that drifts, an endpoint that fails, a certification that expires.<//>`;
   return html`<div class="grid three">${of.slice(0, 3).map((r) => html`<${Suggestion} key=${r.id} of=${r} changed=${reload} />`)}</div>
     ${of.length > 3 && html`<p><a href="#/recommendations">All recommendations</a></p>`}`;
 }

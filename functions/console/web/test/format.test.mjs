@@ -1,6 +1,6 @@
 import { test } from 'node:test';
 import assert from 'node:assert/strict';
-import { clock, curl, differences, plural, relative, safeLink, span } from '../lib/format.js';
+import { clock, counted, curl, differences, plural, relative, safeLink, span } from '../lib/format.js';
 
 test('a span has one rounded unit', () => {
   for (const [seconds, want] of [[1, '1 second'], [59, '59 seconds'], [90, '2 minutes'], [7200, '2 hours'], [172_800, '2 days'], [-3600, '1 hour']]) assert.equal(span(seconds), want);
@@ -32,4 +32,15 @@ test('only http and https become links', () => {
 test('differences are the fields of data.previous', () => {
   assert.deepEqual(differences({ a: 2, b: 1, previous: { a: 1 } }), [{ field: 'a', before: 1, after: 2 }]);
   assert.deepEqual(differences({ a: 2 }), []);
+});
+
+test('counted makes the singular of a noun that is given in the plural', () => {
+  assert.equal(counted(1, 'pages'), '1 page');
+  assert.equal(counted(2, 'pages'), '2 pages');
+  assert.equal(counted(0, 'pages'), '0 pages');
+  assert.equal(counted(1, 'deliveries'), '1 delivery');
+  assert.equal(counted(1, 'days left'), '1 day left');
+  assert.equal(counted(1, 'memories'), '1 memory');
+  assert.equal(counted(1, 'HTTP status'), '1 HTTP status');
+  assert.equal(counted(1500, 'policies'), '1,500 policies');
 });

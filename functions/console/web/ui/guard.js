@@ -3,6 +3,7 @@ import { html, useState } from '../lib/h.js';
 import { Problem, call } from '../lib/api.js';
 import { touched } from '../lib/compare.js';
 import { Later } from './later.js';
+import { bad } from './parts.js';
 
 /** useGuard keeps what an editor shows: {data, etag}. view lists the values of such a thing by their titles.
  *
@@ -23,7 +24,7 @@ export function useGuard({ path, data, etag, view, took, follow }) {
       const { body, etag: now } = await call('GET', path), theirs = { data: body, etag: now };
       if (!touched(view(over.data), view(body))) return write(mine, send, done, theirs);
       setClash({ mine, theirs, keep: () => write(mine, send, done, theirs) });
-      return 'Not stored.';
+      return bad('Not stored.');
     }
   };
   const take = () => {

@@ -1,6 +1,6 @@
 // Module parts holds the small pieces that every page is made of.
 import { html, useEffect, useRef, useState, signal } from '../lib/h.js';
-import { clock, relative, sentence, words } from '../lib/format.js';
+import { clock, counted, number, relative, sentence, words } from '../lib/format.js';
 import { commandOf, now } from '../lib/api.js';
 import { placeOf, remedyLabel, remedyPlace } from '../lib/places.js';
 import { times } from '../lib/prefs.js';
@@ -19,7 +19,7 @@ export function Time({ at }) {
 
 const tones = {
   pass: 'ok', delivered: 'ok', succeeded: 'ok', certified: 'ok', aligned: 'ok', permitted: 'ok', enabled: 'ok', finished: 'ok', approved: 'ok',
-  warn: 'warn', scheduled: 'warn', held: 'warn', drifting: 'warn', sandbox: 'warn', requested: 'info', running: 'info', claimed: 'info', active: 'info',
+  warn: 'warn', scheduled: 'warn', held: 'warn', drifting: 'warn', sandbox: 'warn', expired: 'bad', cancelled: 'warn', suspended: 'bad', waiting: 'warn', unhealthy: 'bad', requested: 'info', running: 'info', claimed: 'info', active: 'info',
   success: 'ok', failure: 'bad', 'needs-approval': 'warn', proposed: 'info', done: 'ok', pending: 'warn', fail: 'bad', failed: 'bad', dead: 'bad', misaligned: 'bad', disabled: 'bad', denied: 'bad', rejected: 'bad',
 };
 const marks = { ok: '✓', warn: '!', bad: '✕', info: '•', none: '–' };
@@ -116,8 +116,9 @@ export function Evidence({ of }) {
   if (!of?.length) return null;
   return html`<dl class="evidence">${of.map((e, i) => {
     const to = placeOf(e.href);
-    const value = `${Math.round(e.value * 100) / 100}${e.unit ? ` ${e.value === 1 ? e.unit.replace(/ies$/, 'y').replace(/s$/, '') : e.unit}` : ''}`;
-    return html`<div key=${i}><dt>${sentence(e.name)}</dt><dd>${to ? html`<a href=${to}>${value}</a>` : value}${e.at && html` <small class="muted"><${Time} at=${e.at} /></small>`}</dd></div>`;
+    const age = e.at && (!e.unit && !e.value || /^(days|hours|minutes|seconds)( left)?$/.test(e.unit ?? '')); // the time itself says it better
+    const value = age ? html`<${Time} at=${e.at} />` : e.unit === '%' ? `${number(e.value)} %` : e.unit ? counted(e.value, e.unit) : number(e.value);
+    return html`<div key=${i}><dt>${sentence(e.name)}</dt><dd>${to ? html`<a href=${to}>${value}</a>` : value}${e.at && !age && html` <small class="muted"><${Time} at=${e.at} /></small>`}</dd></div>`;
   })}</dl>`;
 }
 
@@ -140,7 +141,10 @@ export const More = ({ of }) => html`<div class="more">
 export const Choice = ({ label, value, options, onPick }) => html`<label class="choice"><span>${label}</span>
   <select value=${value ?? ''} onChange=${(e) => onPick(e.currentTarget.value)}>${options.map(([v, text]) => html`<option key=${v} value=${v} selected=${v === (value ?? '')}>${text}</option>`)}</select></label>`;
 
-/** Action is a button that runs a write and shows what came of it. */
+/** bad marks what an action says as bad news. */
+export const bad = (text) => ({ bad: text });
+
+/** Action is a button that runs a write and shows what came of it. run returns a text, or bad news. */
 export function Action({ label, run, primary, danger, quiet, done, links }) {
   const [state, setState] = useState({});
   const click = async () => {
@@ -148,5 +152,5 @@ export function Action({ label, run, primary, danger, quiet, done, links }) {
     try { const said = await run(); setState({ said: said ?? done }); } catch (problem) { setState({ problem }); }
   };
   return html`<span class="action"><button type="button" class="${primary ? 'primary' : ''} ${danger ? 'danger' : ''} ${quiet ? 'quiet' : ''}" aria-busy=${state.busy || undefined} disabled=${state.busy} onClick=${click}>${state.busy ? `${label}…` : label}</button>
-    <span class="said" aria-live="polite">${state.said ?? ''}</span>${state.problem && html`<${Trouble} problem=${state.problem} links=${links} />`}</span>`;
+    <span class="said ${state.said?.bad ? 'poor' : ''}" aria-live="polite">${state.said?.bad ?? state.said ?? ''}</span>${state.problem && html`<${Trouble} problem=${state.problem} links=${links} />`}</span>`;
 }
