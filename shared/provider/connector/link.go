@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"orgops/shared/base/fault"
+	"orgops/shared/webhook/outbound"
 )
 
 // NextOnHost returns the address of the next page by NextLink, or "" without a next page. base is the address that the link may
@@ -21,7 +22,7 @@ func NextOnHost(base *url.URL, header http.Header) (address string, err error) {
 		return "", nil
 	}
 	next, err := base.Parse(target)
-	if err != nil || next.Scheme != base.Scheme || next.Host != base.Host || next.User != nil {
+	if err != nil || next.User != nil || outbound.Origin(next.String()) != outbound.Origin(base.String()) {
 		return "", fault.New(fault.Unavailable, "the next page's link leads to another host; it is not followed")
 	}
 	return next.String(), nil

@@ -52,6 +52,7 @@ func TestNextOnHost(t *testing.T) {
 		{"", "", ""},
 		{`<?page=2>; rel="next"`, "https://api.example.com/v1/items?page=2", ""},
 		{`</other>; rel="next"`, "https://api.example.com/other", ""},
+		{`<HTTPS://API.Example.com.:443/x?a=1;b=%2f>; rel="next"`, "https://API.Example.com.:443/x?a=1;b=%2f", ""},
 		{`<https://attacker.example/>; rel="next"`, "", "another host"},
 		{`<http://api.example.com/>; rel="next"`, "", "another host"},
 		{`<https://user@api.example.com/>; rel="next"`, "", "another host"},

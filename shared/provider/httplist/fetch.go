@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
+	"strings"
 	"time"
 
 	"orgops/shared/base/fault"
@@ -27,19 +28,23 @@ const (
 // state holds the validators of a list that had one page.
 type state = connector.Validators
 
-// checkpoint is the next page: its address, and how many pages and objects came before.
+// checkpoint is the next page: its address, and what came before.
 type checkpoint struct {
-	Address string `json:"address"`
-	Pages   int    `json:"pages"`
-	Items   int    `json:"items"`
+	Address string          `json:"address"`
+	Pages   int             `json:"pages"`
+	Items   int             `json:"items"`
+	Trail   connector.Trail `json:"trail,omitzero"`  // the pages
+	Page    string          `json:"page,omitempty"`  // identifies what the last page held
+	Empty   int             `json:"empty,omitempty"` // how many of the last pages had no object
 }
 
 // Fetch implements connector.Source. Every run reads the whole list, unless it finds a list of one page unchanged. Pages by offset
 // shift, and so may those by Link, whose addresses often hold numbers. An offset list always has a second page, if only an
 // empty one: a deletion after the first page can make it empty.
 //
-// A 429, and a 503 with Retry-After, returns a *connector.ThrottledError. A 401 or 403 returns an error that is connector.ErrRefused. Any other
-// refusal or failed request returns a *fault.Error whose detail says what went wrong.
+// A 429, and a 503 with Retry-After, returns a *connector.ThrottledError. A 401 or 403 returns an error that is
+// connector.ErrRefused, and any other answer that is not the list one that is connector.ErrNotListed. Pages that repeat return one
+// that is connector.ErrEndless. The error is a *fault.Error whose detail says what was seen and what to do.
 func (c *Connector) Fetch(ctx context.Context, f connector.Fetch) (connector.FetchedPage, error) {
 	config := read(f.Config)
 	at := checkpoint{Address: config.URL}
@@ -69,6 +74,10 @@ func (c *Connector) Fetch(ctx context.Context, f connector.Fetch) (connector.Fet
 	case err != nil:
 		return connector.FetchedPage{}, unreachable(err)
 	}
+	document = connector.Page(document)
+	if problem := config.unlisted(document); problem != "" {
+		return connector.FetchedPage{}, connector.NotListed(listName, resp, document, f.Credentials, problem)
+	}
 	return config.page(document, resp.Header, at)
 }
 
@@ -95,32 +104,53 @@ func (config Config) page(document []byte, header http.Header, at checkpoint) (p
 	return page, err
 }
 
+// maxEmpty is how many pages without an object a list with cursors may have in a row. The last of them ends the list.
+const maxEmpty = 3
+
 // next returns the checkpoint behind a page of so many objects. It has no address at the end of the list.
-func (config Config) next(document []byte, header http.Header, at checkpoint, count int) (checkpoint, error) {
-	after := checkpoint{Pages: at.Pages + 1, Items: at.Items + count}
+func (config Config) next(document []byte, header http.Header, at checkpoint, count int) (after checkpoint, err error) {
+	after = checkpoint{Pages: at.Pages + 1, Items: at.Items + count, Page: connector.Digest(document)[:8]}
+	if count == 0 {
+		after.Empty = at.Empty + 1
+	}
+	page := at.Address // what the trail knows the page by
 	switch config.Paging {
 	case pagedByCursor:
-		if cursor := text(find(document, config.CursorPath)); cursor != "" {
-			if len(cursor) > maxCursor {
-				return after, fault.New(fault.Unavailable, "the cursor of the next page is longer than 2,048 bytes")
-			}
-			after.Address = with(config.URL, config.Parameter, cursor)
-		}
+		after.Address, err = config.behind(document, at, after)
 	case pagedByNo:
-		if count > 0 {
+		if page = after.Page; count > 0 {
 			after.Address = with(config.URL, config.Parameter, strconv.Itoa(after.Items))
 		}
 	default:
-		address, err := config.linked(header, at)
-		if err != nil {
-			return after, err
-		}
-		after.Address = address
+		after.Address, err = config.linked(header, at)
 	}
-	if after.Address == at.Address || after.Address != "" && after.Pages >= maxPages {
-		return after, fault.New(fault.Unavailable, "the list does not end; check the paging")
+	if err != nil || after.Address == "" {
+		return after, err
 	}
+	trail, repeated := at.Trail.Add(page)
+	if _, again := trail.Add(after.Address); repeated || again || after.Pages >= maxPages {
+		return after, fault.Wrap(fault.Unavailable, "the list does not end, because its pages repeat; check the paging", connector.ErrEndless)
+	}
+	after.Trail = trail
 	return after, nil
+}
+
+// behind returns the address that the cursor in a page leads to, or "" at the end of the list. Some lists repeat the last
+// cursor, and some give one with every page. So the list ends where a cursor leads back to its own page and that page differs
+// from the one before, and with several pages without objects. A server that ignores the cursor gives the same page again.
+func (config Config) behind(document []byte, at, after checkpoint) (string, error) {
+	cursor := text(find(document, config.CursorPath))
+	if cursor == "" || after.Empty == maxEmpty {
+		return "", nil
+	}
+	if len(cursor) > maxCursor {
+		return "", fault.New(fault.Unavailable, "the cursor of the next page is longer than 2,048 bytes")
+	}
+	address := with(config.URL, config.Parameter, cursor)
+	if address == at.Address && (after.Empty > 0 || after.Page != at.Page) {
+		return "", nil
+	}
+	return address, nil
 }
 
 // linked returns the address of the next page by the Link header. It follows links to the configured host only, because the
@@ -133,15 +163,19 @@ func (config Config) linked(header http.Header, at checkpoint) (string, error) {
 	return connector.NextOnHost(base, header)
 }
 
+// with sets a query parameter of an address. The rest of the query stays byte for byte: a server may read what Go does not, such
+// as a semicolon.
 func with(address, parameter, value string) string {
-	u, err := url.Parse(address)
-	if err != nil {
-		return ""
+	address, _, _ = strings.Cut(address, "#")
+	path, query, _ := strings.Cut(address, "?")
+	var kept []string
+	for part := range strings.SplitSeq(query, "&") {
+		name, _, _ := strings.Cut(part, "=")
+		if decoded, err := url.QueryUnescape(name); part != "" && (err != nil || decoded != parameter) {
+			kept = append(kept, part)
+		}
 	}
-	q := u.Query()
-	q.Set(parameter, value)
-	u.RawQuery = q.Encode()
-	return u.String()
+	return path + "?" + strings.Join(append(kept, url.QueryEscape(parameter)+"="+url.QueryEscape(value)), "&")
 }
 
 func (c *Connector) get(ctx context.Context, config Config, credentials map[string]string, address string, last state) (*http.Response, error) {
@@ -160,32 +194,29 @@ func (c *Connector) get(ctx context.Context, config Config, credentials map[stri
 	req.Header.Set("User-Agent", "orgops-http")
 	req.Header.Set("Accept", "application/json")
 	last.Set(req.Header)
-	resp, err := c.client.Do(req)
+	resp, err := c.client.Document(req, maxDocument)
 	if err != nil {
 		return nil, unreachable(err)
 	}
-	if err := c.check(resp); err != nil {
+	if err := c.check(resp, last != (state{})); err != nil {
 		resp.Body.Close()
 		return nil, err
 	}
 	return resp, nil
 }
 
-// check returns nil for 200 and 304, and otherwise an error that says why the answer holds no list.
-func (c *Connector) check(resp *http.Response) error {
+// listName names the list in errors.
+const listName = "the list"
+
+// check returns nil for a 200, and for a 304 that was asked for. Otherwise it returns an error that says why the answer holds no list.
+func (c *Connector) check(resp *http.Response, asked bool) error {
 	if err := connector.Throttled(resp, c.now()); err != nil {
 		return err
 	}
-	switch s := resp.StatusCode; {
-	case s == http.StatusOK, s == http.StatusNotModified:
-		return nil
-	case s == http.StatusUnauthorized, s == http.StatusForbidden:
+	if s := resp.StatusCode; s == http.StatusUnauthorized || s == http.StatusForbidden {
 		return fault.Wrap(fault.Unavailable, fmt.Sprintf("the list answers %d; check the credentials", s), connector.ErrRefused)
-	case s >= 300 && s < 400:
-		return fault.Newf(fault.Unavailable, "the list answers %d; redirects are not followed, so configure the url that it redirects to", s)
-	default:
-		return fault.New(fault.Unavailable, "the list answers "+strconv.Itoa(s)+" "+http.StatusText(s))
 	}
+	return connector.Status(listName, resp, asked)
 }
 
 func unreachable(err error) error {

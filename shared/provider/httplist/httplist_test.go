@@ -137,9 +137,10 @@ func TestConnector_Fetch(t *testing.T) {
 		Memories: []memory.Draft{
 			{ExternalID: "7", Kind: "item", Title: "Ship", Body: "All of it", URL: "https://example.com/7", UpdatedAt: &changed},
 			{ExternalID: "8", Kind: "item", Title: "Grow"},
-			{Kind: "item", Title: "nameless"},
 		},
-		State: json.RawMessage(`{}`), Incomplete: true,
+		Skipped:  []connector.Skipped{{Item: "nameless", Reason: "it has no text or number at idPath"}},
+		Warnings: []string{`updatedAtPath of "8" is "5", which is no time that can be read, so it is left out; send RFC 3339, such as 2026-03-01T12:00:00Z`},
+		State:    json.RawMessage(`{}`), Incomplete: true,
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("page of memories differs (-want +got):\n%s", diff)
@@ -150,7 +151,6 @@ func TestConnector_Fetch(t *testing.T) {
 	goals := []goal.Draft{
 		{ExternalID: "7", Title: "Ship", Target: "All of it", URL: "https://example.com/7", Progress: 1, DueAt: &due, State: goal.Closed, UpdatedAt: &changed},
 		{ExternalID: "8", Title: "Grow", Progress: 0.25, State: goal.Open},
-		{Title: "nameless", State: goal.Open},
 	}
 	if diff := cmp.Diff(goals, got.Goals); diff != "" {
 		t.Errorf("goals differ (-want +got):\n%s", diff)

@@ -2,7 +2,9 @@ package httplist
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
+	"fmt"
 	"strconv"
 	"strings"
 	"time"
@@ -21,16 +23,67 @@ const (
 	maxTarget = 4096
 )
 
-// items adds the list's objects to a page, one after the other, and returns their number. An object without an id makes the
-// page incomplete; intake refuses it.
-func (config Config) items(document []byte, page *connector.FetchedPage) (count int, err error) {
+// unlisted says why a document is not the list and what to do, or returns "".
+func (config Config) unlisted(document []byte) string {
 	if !json.Valid(document) {
-		return 0, fault.New(fault.Unavailable, "the document is not JSON, or it was cut off")
+		return "that is not JSON, or it was cut off; check that the url is the API's, and the credentials"
 	}
-	list := find(document, config.ItemsPath)
-	objects := json.NewDecoder(bytes.NewReader(list))
-	if token, err := objects.Token(); err != nil || token != json.Delim('[') {
-		return 0, fault.New(fault.Unavailable, "the document has no list at itemsPath")
+	if name := config.complaint(document); name != "" {
+		return fmt.Sprintf("its member %q reports an error; check the url and the credentials", name)
+	}
+	if list := find(document, config.ItemsPath); len(list) == 0 || list[0] != '[' {
+		return "the document has no list at itemsPath; check itemsPath, and the credentials"
+	}
+	return ""
+}
+
+// complaint returns the member by which a document reports an error, or "". Many APIs answer 200 to what they refuse, some of
+// them with an empty list. A member that holds the list or the cursor means something else.
+func (config Config) complaint(document []byte) string {
+	var members map[string]json.RawMessage
+	if json.Unmarshal(document, &members) != nil {
+		return ""
+	}
+	complaints := []struct {
+		name string
+		is   func(value string) bool
+	}{{"error", isSet}, {"errors", isSet}, {"ok", isFalse}, {"success", isFalse}, {"status", isError}, {"code", isError}, {"statusCode", isError}}
+	for _, c := range complaints {
+		used := strings.HasPrefix(config.ItemsPath+"/", "/"+c.name+"/") || strings.HasPrefix(config.CursorPath+"/", "/"+c.name+"/")
+		if value, found := members[c.name]; found && !used && c.is(string(value)) {
+			return c.name
+		}
+	}
+	return ""
+}
+
+func isSet(value string) bool {
+	switch value {
+	case "null", "false", `""`, "0", "[]", "{}":
+		return false
+	}
+	return true
+}
+
+func isFalse(value string) bool { return value == "false" }
+
+// isError reports whether a value is an HTTP status of an error, or a word for one.
+func isError(value string) bool {
+	if n, err := strconv.Atoi(strings.Trim(value, `"`)); err == nil {
+		return n >= 400 && n < 600
+	}
+	switch strings.ToLower(value) {
+	case `"error"`, `"fail"`, `"failed"`, `"failure"`:
+		return true
+	}
+	return false
+}
+
+// items adds the list's objects to a page, one after the other, and returns their number.
+func (config Config) items(document []byte, page *connector.FetchedPage) (count int, err error) {
+	objects := json.NewDecoder(bytes.NewReader(find(document, config.ItemsPath)))
+	if _, err := objects.Token(); err != nil {
+		return 0, err
 	}
 	for objects.More() {
 		var object json.RawMessage
@@ -40,12 +93,14 @@ func (config Config) items(document []byte, page *connector.FetchedPage) (count 
 		if count++; count > maxItems {
 			return 0, fault.New(fault.Unavailable, "the page has more than 1,000 objects; ask for smaller pages in the url")
 		}
-		config.item(object, page)
+		config.item(object, count, page)
 	}
 	return count, nil
 }
 
-func (config Config) item(object json.RawMessage, page *connector.FetchedPage) {
+// item adds the object with a number to a page. An object without an id is left out, because nothing tells it from others. It
+// makes the page incomplete: the run cannot know which item it shows.
+func (config Config) item(object json.RawMessage, number int, page *connector.FetchedPage) {
 	at := func(path string) json.RawMessage {
 		if path == "" {
 			return nil
@@ -53,17 +108,29 @@ func (config Config) item(object json.RawMessage, page *connector.FetchedPage) {
 		return find(object, path)
 	}
 	id, title, body := text(at(config.IDPath)), text(at(config.TitlePath)), text(at(config.BodyPath))
-	page.Incomplete = page.Incomplete || id == ""
-	link, updated := text(at(config.LinkPath)), moment(at(config.UpdatedAtPath))
+	if id == "" {
+		page.Incomplete = true
+		page.Skipped = append(page.Skipped, connector.Skipped{
+			Item: cmp.Or(title, fmt.Sprintf("object %d of the page", number)), Reason: "it has no text or number at idPath",
+		})
+		return
+	}
+	title = cmp.Or(title, id)
+	moment := func(name, path string) *time.Time {
+		when := connector.WhenOf(at(path))
+		page.WarnOfTime(name, id, when)
+		return when.At
+	}
+	link, updated := text(at(config.LinkPath)), moment("updatedAtPath", config.UpdatedAtPath)
 	if config.Target != toGoal {
 		page.Memories = append(page.Memories, memory.Draft{ExternalID: id, Kind: ItemKind, Title: title, Body: body, URL: link, UpdatedAt: updated})
 		return
 	}
 	d := goal.Draft{
 		ExternalID: id, Title: cut.Truncate(title, maxTitle), Target: cut.Truncate(body, maxTarget), URL: link, State: goal.Open,
-		DueAt: moment(at(config.DueAtPath)), UpdatedAt: updated,
+		DueAt: moment("dueAtPath", config.DueAtPath), UpdatedAt: updated,
 	}
-	if progress, err := strconv.ParseFloat(string(at(config.ProgressPath)), 64); err == nil {
+	if progress, err := strconv.ParseFloat(text(at(config.ProgressPath)), 64); err == nil {
 		d.Progress = progress
 	}
 	if d.Progress == 1 {
@@ -134,6 +201,3 @@ func text(value json.RawMessage) string {
 	}
 	return strings.TrimSpace(s)
 }
-
-// moment returns a time in UTC, or nil; see connector.Moment.
-func moment(value json.RawMessage) *time.Time { return connector.Moment(text(value)) }
