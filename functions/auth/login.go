@@ -45,11 +45,12 @@ type loginOutput struct {
 // login counts the try before it checks the password, so that concurrent tries cannot exceed the limit.
 func (d Deps) login(ctx context.Context, in *loginInput) (*loginOutput, error) {
 	partition := store.Login(in.Body.Email)
-	found, err := d.countTry(ctx, partition)
+	found, refused, err := d.countTry(ctx, partition)
 	if err != nil {
 		return nil, err
 	}
 	if found == nil {
+		d.refuse(ctx, partition, refused)
 		if err := d.Hasher.Dummy(ctx, in.Body.Password); err != nil {
 			return nil, err
 		}

@@ -43,7 +43,7 @@ func Register(api huma.API, deps Deps) {
 	web.Register(api, web.Audited(web.Public(huma.Operation{
 		OperationID: "login", Method: http.MethodPost, Path: "/auth/login", Tags: []string{"auth"},
 		Summary:     "Log in with e-mail and password",
-		Description: "Each e-mail address has ten tries a minute from one network, an IPv4 address or an IPv6 /64, and 100 in all. An unknown address and a wrong password get the same answer, after the same time.",
+		Description: "Each e-mail address has ten tries a minute from one network, an IPv4 address or an IPv6 /64, and 100 in all; a network has 100 tries a minute for all addresses. An unknown address and a wrong password get the same answer, after the same time.",
 		Errors:      []int{http.StatusUnauthorized, http.StatusTooManyRequests}, MaxBodyBytes: maxLogin,
 	})), deps.login)
 	web.Register(api, web.Audited(web.Public(huma.Operation{

@@ -31,7 +31,7 @@ func (d Deps) changePassword(ctx context.Context, in *passwordInput) (*struct{},
 	if u.Identity != "" {
 		return nil, fault.New(fault.Conflict, "you sign in through your company's identity provider and have no password here; change it there")
 	}
-	found, err := d.countTry(ctx, store.Login(u.Email))
+	found, _, err := d.countTry(ctx, store.Login(u.Email))
 	if err != nil {
 		return nil, err
 	}
@@ -60,7 +60,7 @@ func (d Deps) changePassword(ctx context.Context, in *passwordInput) (*struct{},
 	if err != nil {
 		return nil, err
 	}
-	return nil, company.ChangePassword(ctx, web.Recorded(ctx, d.Store), u, hash, d.Now())
+	return nil, company.ChangePassword(ctx, web.Recorded(ctx, d.Store), u, found.Version, hash, d.Now())
 }
 
 func (d Deps) signOut(ctx context.Context, _ *struct{}) (*struct{}, error) {

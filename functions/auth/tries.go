@@ -23,7 +23,11 @@ const (
 
 	triesEntity = "tries"
 	triesKey    = "TRIES"
+	refusedKey  = "REFUSED"
 )
+
+// MaxTriesOfSource bounds the login tries from one source in a window, for all e-mail addresses together.
+const MaxTriesOfSource = 100
 
 // tries counts the tries of one e-mail address in one minute. An address has a single item, which each new minute
 // overwrites, because a store may take days to remove expired items. A second item for each source would cost a transaction.
@@ -45,6 +49,10 @@ func bySource() limit {
 	return limit{"login", MaxTriesFromSource, "too many tries for this e-mail address from your network; wait and try again"}
 }
 
+func ofSource() limit {
+	return limit{"login-source", MaxTriesOfSource, "too many tries from your network; wait and try again"}
+}
+
 func byEmail() limit {
 	return limit{"login-email", MaxTries, "too many tries for this e-mail address; wait and try again"}
 }
@@ -55,6 +63,16 @@ func (t tries) exceeded(source string) (limit, bool) {
 		return bySource(), true
 	}
 	return byEmail(), t.Count >= MaxTries
+}
+
+// as returns the tries of the minute of now. The clocks of two processes may differ. The process whose clock is behind counts in the
+// other's minute.
+func (t tries) as(now time.Time) tries {
+	minute := now.Truncate(window)
+	if ahead := t.Minute.Sub(minute); ahead < 0 || ahead > window {
+		return tries{Minute: minute}
+	}
+	return t
 }
 
 // with counts one more try from source.
@@ -68,52 +86,93 @@ func (t tries) with(source string) tries {
 }
 
 // countTry counts this try and returns the login, or nil if the address has no login. One query reads the count and the
-// login, because both are in the address's partition. Above the limit, countTry returns fault.QuotaExceeded with the headers
-// that tell when to retry.
-func (d Deps) countTry(ctx context.Context, p store.Partition) (*store.Item, error) {
+// login, because both are in the address's partition. refused is the version of the item that a refusal of an unknown address
+// writes. Above a limit, countTry returns fault.QuotaExceeded with the headers that tell when to retry.
+func (d Deps) countTry(ctx context.Context, p store.Partition) (login *store.Item, refused int64, err error) {
 	source := web.Source(ctx)
+	if err := d.countSource(ctx, source); err != nil {
+		return nil, 0, err
+	}
 	// A lost race is retried. Every round counts one try of some caller, so the limit bounds the rounds too.
 	for range 2 * MaxTries {
 		now := d.Now().UTC()
-		minute := now.Truncate(window)
-		login, counted, version, err := d.read(ctx, p)
+		known, err := d.read(ctx, p)
 		if err != nil {
-			return nil, err
+			return nil, 0, err
 		}
-		// The clocks of two processes may differ. The process whose clock is behind counts in the other's minute.
-		if ahead := counted.Minute.Sub(minute); ahead < 0 || ahead > window {
-			counted = tries{Minute: minute}
-		}
+		counted := known.tries.as(now)
 		if l, over := counted.exceeded(source); over {
-			return nil, d.tooMany(l, counted.Minute.Add(window).Sub(now))
+			return nil, 0, d.tooMany(l, counted.Minute.Add(window).Sub(now))
 		}
-		op := p.Entry(triesKey, triesEntity, version, counted.with(source)).Until(counted.Minute.Add(2 * window))
+		op := p.Entry(triesKey, triesEntity, known.version, counted.with(source)).Until(counted.Minute.Add(2 * window))
 		err = d.Store.Commit(ctx, op)
 		if !errors.Is(err, store.ErrConflict) {
-			return login, store.Fault(err, "")
+			return known.login, known.refused, store.Fault(err, "")
 		}
 	}
-	return nil, d.tooMany(byEmail(), window)
+	return nil, 0, d.tooMany(byEmail(), window)
 }
 
-// read queries the login and the latest count, with the count's version.
-func (d Deps) read(ctx context.Context, p store.Partition) (login *store.Item, t tries, version int64, err error) {
+// countSource counts this try of a source for whichever address. An unknown source has no count, because strangers would share it.
+func (d Deps) countSource(ctx context.Context, source string) error {
+	p := store.Network(source)
+	for range 2 * MaxTriesOfSource {
+		if source == "" {
+			return nil
+		}
+		now := d.Now().UTC()
+		known, err := d.read(ctx, p)
+		if err != nil {
+			return err
+		}
+		counted := known.tries.as(now)
+		if counted.Count >= MaxTriesOfSource {
+			return d.tooMany(ofSource(), counted.Minute.Add(window).Sub(now))
+		}
+		counted.Count++
+		err = d.Store.Commit(ctx, p.Entry(triesKey, triesEntity, known.version, counted).Until(counted.Minute.Add(2*window)))
+		if !errors.Is(err, store.ErrConflict) {
+			return store.Fault(err, "")
+		}
+	}
+	return d.tooMany(ofSource(), window)
+}
+
+// known holds what the partition of an address or of a network has.
+type known struct {
+	login   *store.Item // nil: none
+	tries   tries
+	version int64 // of the item of the tries
+	refused int64 // of the item of the last refusal
+}
+
+func (d Deps) read(ctx context.Context, p store.Partition) (k known, err error) {
 	page, err := d.Store.Query(ctx, p, store.Query{})
 	if err != nil {
-		return nil, tries{}, 0, store.Fault(err, "")
+		return known{}, store.Fault(err, "")
 	}
 	for _, item := range page.Items {
 		switch item.Key {
 		case user.LoginKey:
-			login = &item
+			k.login = &item
+		case refusedKey:
+			k.refused = item.Version
 		case triesKey:
-			version = item.Version
-			if err := json.Unmarshal(item.Body, &t); err != nil {
-				return nil, tries{}, 0, fmt.Errorf("decode tries: %w", err)
+			k.version = item.Version
+			if err := json.Unmarshal(item.Body, &k.tries); err != nil {
+				return known{}, fmt.Errorf("decode tries: %w", err)
 			}
 		}
 	}
-	return login, t, version, nil
+	return k, nil
+}
+
+// refuse makes the end of a login of an unknown address cost what the record of a wrong password costs: one write.
+func (d Deps) refuse(ctx context.Context, p store.Partition, version int64) {
+	op := p.Entry(refusedKey, triesEntity, version, struct {
+		At time.Time `json:"at"`
+	}{d.Now().UTC()}).Until(d.Now().Add(2 * window))
+	web.Unidentified(ctx, p.String(), func(ctx context.Context) error { return ignoreConflict(d.Store.Commit(ctx, op)) })
 }
 
 // tooMany counts and returns the refusal of a try.

@@ -59,16 +59,15 @@ func (d Deps) configureExecutive(ctx context.Context, in *configureInput) (*conf
 }
 
 func (d Deps) create(ctx context.Context, e executive.Executive) (*configuredOutput, error) {
-	c := web.Tenant(ctx)
-	all, err := executive.List(ctx, c)
+	c, s := web.Tenant(ctx), executive.Stored{Executive: e}
+	err := c.InTurn(ctx, "executives", func() ([]store.Op, error) {
+		all, err := executive.List(ctx, c)
+		if err == nil && len(all) >= executive.MaxPerCompany {
+			err = fault.Newf(fault.Conflict, "a company has at most %d executives; delete one first", executive.MaxPerCompany)
+		}
+		return []store.Op{save(c, s)}, err
+	})
 	if err != nil {
-		return nil, err
-	}
-	if len(all) >= executive.MaxPerCompany {
-		return nil, fault.Newf(fault.Conflict, "a company has at most %d executives; delete one first", executive.MaxPerCompany)
-	}
-	s := executive.Stored{Executive: e}
-	if err := c.Commit(ctx, save(c, s)); err != nil {
 		return nil, store.Fault(err, "")
 	}
 	s.Version++

@@ -1,6 +1,8 @@
 package executives_test
 
 import (
+	"fmt"
+	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -108,6 +110,27 @@ func TestConfigure_Limit(t *testing.T) {
 	}
 	d.Name = "one more"
 	s.do("POST", "", d).WantProblem(409, "conflict")
+}
+
+// TestConfigure_LimitAtOnce holds to the limit when the requests come at once.
+func TestConfigure_LimitAtOnce(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	statuses := make([]int, executive.MaxPerCompany+15)
+	var wg sync.WaitGroup
+	for n := range statuses {
+		d := s.draft()
+		d.Name = fmt.Sprintf("executive %d", n)
+		wg.Go(func() { statuses[n] = s.do("POST", "", d).Status })
+	}
+	wg.Wait()
+	counts := map[int]int{}
+	for _, status := range statuses {
+		counts[status]++
+	}
+	if diff := cmp.Diff(map[int]int{201: executive.MaxPerCompany, 409: 15}, counts); diff != "" {
+		t.Errorf("statuses differ (-want +got):\n%s", diff)
+	}
 }
 
 // The schema holds to the limit that the documents name.

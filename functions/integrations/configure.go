@@ -164,13 +164,6 @@ type configuration struct {
 }
 
 func (r configuration) create(ctx context.Context) (*configuredOutput, error) {
-	all, err := integration.List(ctx, r.company)
-	if err != nil {
-		return nil, err
-	}
-	if len(all) >= integration.MaxPerCompany {
-		return nil, fault.Newf(fault.Conflict, "a company has at most %d integrations; delete one first", integration.MaxPerCompany)
-	}
 	i := integration.Integration{
 		Provider: r.provider, Kind: r.conn.Kind(), Incarnation: id.New(), State: integration.Sandbox, Enabled: true, Config: r.config,
 		Permissions: r.permissions, Narrowed: r.narrowed(), ConfiguredBy: r.by, CreatedAt: r.now, UpdatedAt: r.now,
@@ -269,6 +262,23 @@ func (r configuration) sign(s integration.Secrets, i *integration.Integration) (
 	return s.Rotate(value, r.now, integration.RotationGrace), created, nil
 }
 
+// write commits the writes of an integration. A new one takes its turn, so that requests at once cannot exceed the limit.
+func (r configuration) write(ctx context.Context, version int64, ops []store.Op) error {
+	if version > 0 {
+		return r.company.Commit(ctx, ops...)
+	}
+	return r.company.InTurn(ctx, "integrations", func() ([]store.Op, error) { return ops, r.room(ctx) })
+}
+
+// room returns fault.Conflict if the company has as many integrations as it may have.
+func (r configuration) room(ctx context.Context) error {
+	all, err := integration.List(ctx, r.company)
+	if err == nil && len(all) >= integration.MaxPerCompany {
+		err = fault.Newf(fault.Conflict, "a company has at most %d integrations; delete one first", integration.MaxPerCompany)
+	}
+	return err
+}
+
 // commit writes the integration with the schedule that it asks for, and its secrets.
 func (r configuration) commit(ctx context.Context, i *integration.Integration, version int64, s integration.Secrets, secretsVersion int64) error {
 	ops := i.Reschedule(r.company, r.now)
@@ -284,7 +294,7 @@ func (r configuration) commit(ctx context.Context, i *integration.Integration, v
 		}
 		ops = append(ops, op)
 	}
-	err := r.company.Commit(ctx, ops...)
+	err := r.write(ctx, version, ops)
 	if errors.Is(err, store.ErrConflict) {
 		return fault.Wrap(fault.Conflict, "the integration was changed concurrently; read it again and retry", err)
 	}

@@ -235,6 +235,27 @@ func TestConfigure_RecertificationSource(t *testing.T) {
 	}
 }
 
+// TestConfigure_LimitAtOnce holds to the limit when the requests come at once.
+func TestConfigure_LimitAtOnce(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	statuses := make([]int, integration.MaxPerCompany+10)
+	var wg sync.WaitGroup
+	for n := range statuses {
+		wg.Go(func() {
+			statuses[n] = s.do("POST", fmt.Sprintf("/webhook-%d", n), map[string]any{"url": "https://example.com/", "events": []string{"goal.*"}}).Status
+		})
+	}
+	wg.Wait()
+	counts := map[int]int{}
+	for _, status := range statuses {
+		counts[status]++
+	}
+	if diff := cmp.Diff(map[int]int{201: integration.MaxPerCompany, 409: 10}, counts); diff != "" {
+		t.Errorf("statuses differ (-want +got):\n%s", diff)
+	}
+}
+
 func TestConfigure_Limit(t *testing.T) {
 	t.Parallel()
 	s := setup(t)

@@ -77,8 +77,10 @@ type trail struct {
 	caller   Caller
 	tenant   store.Company
 	resource string
-	told     bool // something else tells who made a request that succeeds
-	refused  int  // the status that the answer would have had, if it leads a browser on instead
+	told     bool                        // something else tells who made a request that succeeds
+	refused  int                         // the status that the answer would have had, if it leads a browser on instead
+	blank    func(context.Context) error // of a request without a known user; see Unidentified
+	stranger string
 	written  bool
 	number   int // of attempts to write
 }
@@ -112,6 +114,16 @@ func (t *trail) identify(tenant store.Company, caller Caller) {
 func Identify(ctx context.Context, tenant store.Company, caller Caller) {
 	if req := requestOf(ctx); req != nil {
 		req.trail.identify(tenant, caller)
+	}
+}
+
+// Unidentified gives a request of an unknown user a write in place of the record of its refusal, under the same limit of writes. So
+// the time of an answer does not tell whether there is a user. name identifies the unknown user.
+func Unidentified(ctx context.Context, name string, write func(context.Context) error) {
+	if req := requestOf(ctx); req != nil && req.trail != nil {
+		req.trail.mu.Lock()
+		defer req.trail.mu.Unlock()
+		req.trail.stranger, req.trail.blank = name, write
 	}
 }
 
@@ -199,35 +211,40 @@ func (t *trail) end(ctx context.Context, status int) {
 	if t == nil {
 		return
 	}
-	record, ok := t.last(status)
+	write, ok := t.last(status)
 	if !ok {
 		return
 	}
 	ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), settleTimeout)
 	defer stop()
-	if err := t.tenant.Commit(ctx, record); err != nil {
+	if err := write(ctx); err != nil {
 		t.server.opts.Logger.ErrorContext(ctx, "audit record not stored", "request", t.req.id, "operation", t.req.operation, "status", status, "error", err)
 	}
 }
 
-// last returns the record that is still to be written when the request has ended with a status; ok is false if no record is left to write.
-func (t *trail) last(status int) (record store.Op, ok bool) {
+// last returns the write of the record that is still to be written when the request has ended with a status; ok is false if no record
+// is left to write.
+func (t *trail) last(status int) (write func(context.Context) error, ok bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	status = cmp.Or(t.refused, status)
 	outcome := outcomeOf(status)
+	if !t.known && t.blank != nil && outcome != "success" {
+		_, ok = t.server.failures.count(t.stranger, t.server.opts.Now())
+		return t.blank, ok
+	}
 	if !t.known || outcome == "success" && (t.written || t.told) {
-		return store.Op{}, false
+		return nil, false
 	}
 	t.written = true // no later commit gets a record
+	omitted := 0
 	if outcome == "success" {
-		return t.write(outcome, 0, 0), true
+		status = 0
+	} else if omitted, ok = t.server.failures.count(t.caller.Company+"/"+t.caller.UserID, t.server.opts.Now()); !ok {
+		return nil, false
 	}
-	omitted, ok := t.server.failures.count(t.caller.Company+"/"+t.caller.UserID, t.server.opts.Now())
-	if !ok {
-		return store.Op{}, false
-	}
-	return t.write(outcome, status, omitted), true
+	record := t.write(outcome, status, omitted)
+	return func(ctx context.Context) error { return t.tenant.Commit(ctx, record) }, true
 }
 
 func outcomeOf(status int) string {

@@ -18,8 +18,8 @@ const (
 	Prefix = "EXECUTIVE#"
 )
 
-// MaxPerCompany limits how many executives a company may have. The service counts before the write and outside of its
-// transaction, so concurrent requests may exceed the limit.
+// MaxPerCompany limits how many executives a company may have. Creations take turns, so that
+// concurrent requests cannot exceed the limit.
 const MaxPerCompany = 50
 
 // MaxQuota limits the actions that an executive may ask for in a day.

@@ -35,6 +35,7 @@ func Kinds() []Kind {
 		{"executive-key", technical},
 		{"executive-quota", technical},
 		{"feed-position", technical},
+		{"gate", technical},
 		{"halt", "repeats, for the guard, that the company is suspended"},
 		{"line", technical},
 		{"parked", "belongs to the operator of the service, outside of the companies"},

@@ -200,8 +200,8 @@ type Stored struct {
 // Number returns the version as the API shows it: 1 when the integration was created.
 func (s Stored) Number() int64 { return s.Version - s.First() + 1 }
 
-// MaxPerCompany limits how many integrations a company may configure. The service counts before the write and outside of its
-// transaction, so concurrent requests may exceed the limit.
+// MaxPerCompany limits how many integrations a company may configure. Creations take turns, so that
+// concurrent requests cannot exceed the limit.
 const MaxPerCompany = 50
 
 // List reads all integrations of a company, in order of provider name.

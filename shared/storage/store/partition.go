@@ -26,6 +26,13 @@ func Login(email string) Partition {
 	return Partition{"L#" + hex.EncodeToString(sum[:])}
 }
 
+// Network returns the partition of a network from which logins are tried. It equals no partition of an e-mail address, because Login
+// hashes lower-case texts only.
+func Network(source string) Partition {
+	sum := sha256.Sum256([]byte("Network " + source))
+	return Partition{"L#" + hex.EncodeToString(sum[:])}
+}
+
 // Identity returns the partition of the login of a user who signs in through an identity provider. key is one of IdentityKey.
 func Identity(key string) Partition { return Partition{"L#" + key} }
 
