@@ -3,6 +3,7 @@ package retrier_test
 import (
 	"context"
 	"net/http"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -86,9 +87,9 @@ func TestRetrier_Answers(t *testing.T) {
 			w.Header().Set("Retry-After", "7200")
 			w.WriteHeader(429)
 		}, delivery.Scheduled, 2 * time.Hour, enabled},
-		{"Retry-After sooner than the schedule", func(w http.ResponseWriter, _ *http.Request) {
+		{"Retry-After sooner than the schedule, of this delivery alone", func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Retry-After", "1")
-			w.WriteHeader(503)
+			w.WriteHeader(409)
 		}, delivery.Scheduled, 4 * time.Minute, enabled},
 	}
 	for _, tt := range tests {
@@ -250,17 +251,48 @@ func TestRetrier_Breaker(t *testing.T) {
 	}
 }
 
-// TestRetrier_Throttled applies an endpoint's Retry-After to its other deliveries too.
+// TestRetrier_Throttled lets an endpoint's other deliveries wait as long as the one that it refused, whose attempt is then the first.
+// It uses up none of the schedule, ten times.
 func TestRetrier_Throttled(t *testing.T) {
 	t.Parallel()
+	const refused = 12
+	for status, wait := range map[int]time.Duration{429: 2 * time.Minute, 503: time.Second, 502: 7 * time.Hour} {
+		t.Run(strconv.Itoa(status), func(t *testing.T) {
+			t.Parallel()
+			r := setup(t)
+			r.receiver.Answer(func(w http.ResponseWriter, _ *http.Request) {
+				w.Header().Set("Retry-After", strconv.Itoa(int(wait/time.Second)))
+				w.WriteHeader(status)
+			})
+			j := r.deliver(1)
+			r.handle(j)
+			r.wantWait(*r.record(j).NextAttemptAt, wait, wait)
+			r.wantWait(r.handle(r.deliver(2)), wait+time.Second, wait+3*time.Second)
+			r.wantSent(1)
+			r.Clock.Advance(wait)
+			r.receiver.Answer(nil)
+			j.Generation++
+			r.wantDone("the refused one", r.handle(j), 2)
+			r.wantDone("another one", r.handle(r.deliver(3)), 3)
+		})
+	}
 	r := setup(t)
 	r.receiver.Answer(func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Retry-After", "120")
+		w.Header().Set("Retry-After", "600") // longer than the breaker opens for
 		w.WriteHeader(429)
 	})
-	r.handle(r.deliver(1))
-	r.wantWait(r.handle(r.deliver(2)), 2*time.Minute, time.Hour)
-	r.wantSent(1)
+	j := r.deliver(1)
+	for n := range refused {
+		r.handle(j)
+		least, most := 10*time.Minute, 10*time.Minute
+		if n >= 11 { // at 10 the schedule asks for five minutes
+			least, most = 24*time.Minute, 3*time.Hour
+		}
+		d := r.record(j)
+		r.wantWait(*d.NextAttemptAt, least, most)
+		r.Clock.Advance(d.NextAttemptAt.Sub(r.Clock.Now()))
+		j.Generation++
+	}
 }
 
 // TestRetrier_Slots bounds the attempts of a hanging endpoint, while others continue. A message that finds no slot costs no

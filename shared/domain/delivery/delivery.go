@@ -58,6 +58,7 @@ type Delivery struct {
 	Payload       json.RawMessage `json:"payload"` // the body of the request, byte for byte
 	Attempts      []Attempt       `json:"attempts,omitempty"`
 	Made          int             `json:"made"`                 // attempts since the delivery was created or restarted
+	Told          int             `json:"told,omitempty"`       // those of made whose successor came when the endpoint had asked for it
 	Generation    int             `json:"generation,omitempty"` // number of calls of Enqueue: see Due
 	NextAttemptAt *time.Time      `json:"nextAttemptAt,omitempty"`
 	HeldBecause   string          `json:"heldBecause,omitempty"`
@@ -133,19 +134,19 @@ func (d *Delivery) Postpone(t time.Time) {
 
 // Restart starts the schedule again at now, for a retry or a recovery.
 func (d *Delivery) Restart(now time.Time) {
-	d.Made = 0
+	d.Made, d.Told = 0, 0
 	d.Enqueue(now)
 }
 
 // Begin starts the schedule again with an attempt of a recovery that follows at once, without a queue message.
 func (d *Delivery) Begin(recovery string) {
 	d.Generation++
-	d.Made, d.HeldBecause, d.Recovery = 0, "", recovery
+	d.Made, d.Told, d.HeldBecause, d.Recovery = 0, 0, "", recovery
 }
 
 // wait starts the schedule again when the delivery becomes the head of its line.
 func (d *Delivery) wait() {
-	d.Made = 0
+	d.Made, d.Told = 0, 0
 	d.State, d.NextAttemptAt, d.HeldBecause = Waiting, nil, ""
 }
 

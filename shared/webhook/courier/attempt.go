@@ -56,12 +56,18 @@ type Outcome struct {
 	Excerpt    string        // at most 1 kB of the answer's body, valid UTF-8
 	Err        string        // why the attempt failed; empty when delivered
 	RetryAfter time.Duration // the wait that the endpoint asked for, at most 24 h; 0: none
+	RetryAt    time.Time     // when that wait ends, to the millisecond, as a delivery is due; zero: none
 }
 
 // Healthy reports whether the endpoint works, for the breaker. No answer, a server error or a throttle is a problem of the
 // endpoint; a client error or a redirect is a problem of this delivery only.
 func (o Outcome) Healthy() bool {
 	return o.Status != 0 && o.Status < 500 && o.Status != http.StatusTooManyRequests
+}
+
+// told reports whether the endpoint asked for a wait that holds for all of its deliveries (RFC 6585 §4, RFC 9110 §15.6.4).
+func (o Outcome) told() bool {
+	return o.RetryAfter > 0 && (o.Class == Throttled || o.Status == http.StatusServiceUnavailable)
 }
 
 // Send makes one attempt: it signs the message as of now, posts it and classifies the answer. Only the status decides: a
@@ -82,7 +88,10 @@ func Send(ctx context.Context, c *outbound.Client, e *Target, m Message, now fun
 	o := Outcome{Status: resp.StatusCode, Latency: latency, Excerpt: excerpt(resp)}
 	o.Class, o.Err = classify(resp)
 	if o.Class != Delivered {
-		o.RetryAfter = outbound.RetryAfter(resp.Header, now(), 0, maxWait)
+		answered := now()
+		if o.RetryAfter = outbound.RetryAfter(resp.Header, answered, 0, maxWait); o.RetryAfter > 0 {
+			o.RetryAt = answered.Add(o.RetryAfter).UTC().Truncate(time.Millisecond)
+		}
 	}
 	return o
 }

@@ -29,7 +29,9 @@ type circuit struct {
 	Open       time.Duration `json:"open,omitempty"`     // for how long it opened last; 0: closed
 	OpenUntil  time.Time     `json:"openUntil,omitzero"`
 	ProbeUntil time.Time     `json:"probeUntil,omitzero"` // when the probe in flight expires
-	HeldUntil  time.Time     `json:"heldUntil,omitzero"`
+	OpenSince  time.Time     `json:"openSince,omitzero"`  // when it opened, before any failed probe
+	HeldUntil  time.Time     `json:"heldUntil,omitzero"`  // the endpoint has asked for a wait
+	HeldSince  time.Time     `json:"heldSince,omitzero"`
 }
 
 // allow reports whether an attempt may begin now; if not, retryAt says when to ask again. If the attempt is a probe, allow
@@ -53,7 +55,7 @@ func (c *circuit) allow(now time.Time) (ok, probe bool, retryAt time.Time) {
 func (c *circuit) done(healthy bool, now time.Time) (opened bool) {
 	switch {
 	case healthy:
-		c.Failures, c.Open, c.OpenUntil, c.ProbeUntil = 0, 0, time.Time{}, time.Time{}
+		c.Failures, c.Open, c.OpenUntil, c.ProbeUntil, c.OpenSince = 0, 0, time.Time{}, time.Time{}, time.Time{}
 		return false
 	case c.Open > 0 && c.ProbeUntil.IsZero(): // the attempt began before the circuit opened
 		return false
@@ -63,27 +65,28 @@ func (c *circuit) done(healthy bool, now time.Time) (opened bool) {
 		if c.Failures++; c.Failures < breakAfter {
 			return false
 		}
-		c.Open, opened = firstOpen, true
+		c.Open, c.OpenSince, opened = firstOpen, now, true
 	}
 	c.OpenUntil, c.ProbeUntil = now.Add(c.Open), time.Time{}
 	return opened
 }
 
-// hold blocks all attempts until a time, at most five minutes ahead.
+// hold blocks all attempts until a time.
 func (c *circuit) hold(until, now time.Time) {
-	if latest := now.Add(longestOpen); until.After(latest) {
-		until = latest
+	if !until.After(c.HeldUntil) {
+		return
 	}
-	if until.After(c.HeldUntil) {
-		c.HeldUntil = until
+	if !now.Before(c.HeldUntil) {
+		c.HeldSince = now
 	}
+	c.HeldUntil = until
 }
 
 // record applies the outcome of an attempt, and reports whether it opened the circuit.
 func (c *circuit) record(o Outcome, now time.Time) (opened bool) {
 	opened = c.done(o.Healthy(), now)
-	if o.Class == Throttled && o.RetryAfter > 0 {
-		c.hold(now.Add(o.RetryAfter), now)
+	if o.told() {
+		c.hold(o.RetryAt, now)
 	}
 	return opened
 }

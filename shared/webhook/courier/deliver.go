@@ -152,7 +152,11 @@ func (c *Courier) attempt(ctx context.Context, e *Endpoint, d *delivery.Delivery
 		c.disable(ctx, e, integration.DisabledGone, now)
 		return Result{State: Done, Attempted: true}
 	}
-	if at, again := next(d.Made, o, now, c.Random()); again {
+	if o.told() && d.Told < maxTold {
+		d.Told++
+		return Result{State: Deferred, Until: o.RetryAt, Attempted: true}
+	}
+	if at, again := next(d.Made-d.Told, o, now, c.Random()); again {
 		return Result{State: Deferred, Until: at, Attempted: true}
 	}
 	d.End(delivery.Dead)

@@ -272,7 +272,7 @@ func (l *lease) write(ctx context.Context, b sharedBounds) error {
 	ctx, cancel := context.WithTimeout(ctx, leaseTimeout)
 	defer cancel()
 	now := l.now().UTC()
-	op := l.company.Save(l.key, integration.BoundsEntity, l.version, b).Until(now.Add(boundsKept)).Quietly()
+	op := l.company.Save(l.key, integration.BoundsEntity, l.version, b).Until(b.kept(now)).Quietly()
 	err := l.company.Commit(ctx, op)
 	switch {
 	case err == nil:

@@ -20,6 +20,11 @@ func waits() [10]time.Duration {
 // Attempts is the number of attempts in the schedule.
 const Attempts = 10
 
+// maxTold limits how often a delivery is sent when the endpoint has asked for it, instead of by the schedule. The endpoint's other
+// deliveries wait as long, and the one that was refused is the first that it gets. Such an attempt uses up none of the schedule, or
+// an endpoint that asks for short waits would have all of it within minutes.
+const maxTold = 10
+
 // next returns the time of the retry that follows attempt number made, counted from 1, with outcome o. The retry comes
 // after the schedule's wait ±20 %, or after the endpoint's Retry-After if that is longer. ok is false if no retry follows,
 // because the outcome is Delivered or Gone or the attempt is the schedule's last. random is from [0, 1).

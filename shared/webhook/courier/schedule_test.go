@@ -122,8 +122,8 @@ func TestBreaker_Hold(t *testing.T) {
 		t.Error("still held after the minute")
 	}
 	b.Hold(start.Add(24*time.Hour), start)
-	if _, at := b.Allow(start); !at.Equal(start.Add(5 * time.Minute)) {
-		t.Errorf("asked for a day: held until %s, want %s", at, start.Add(5*time.Minute))
+	if _, at := b.Allow(start.Add(time.Hour)); !at.Equal(start.Add(24 * time.Hour)) {
+		t.Errorf("asked for a day: held until %s, want %s", at, start.Add(24*time.Hour))
 	}
 }
 

@@ -20,7 +20,7 @@ const (
 	slotsMargin = 5 * time.Second // for the clocks of processes: a leased attempt ends this long before its lease
 	leadTime    = time.Second     // how far ahead tokens are leased
 	late        = 100 * time.Millisecond
-	boundsKept  = time.Hour // after the last change
+	boundsKept  = time.Hour // after the last change, and after the end of a wait
 )
 
 // sharedBounds holds what the processes that send to an endpoint have used of its bounds, as stored.
@@ -28,6 +28,14 @@ type sharedBounds struct {
 	Circuit circuit           `json:"circuit"`
 	Due     time.Time         `json:"due,omitzero"` // when the next attempt is due at even spacing
 	Slots   map[string]leased `json:"slots,omitempty"`
+}
+
+// kept returns until when the bounds are kept: they last longer than a wait that the endpoint asked for.
+func (b sharedBounds) kept(now time.Time) time.Time {
+	if b.Circuit.HeldUntil.After(now) {
+		now = b.Circuit.HeldUntil
+	}
+	return now.Add(boundsKept)
 }
 
 // leased holds the slots that a process may use until a time.
