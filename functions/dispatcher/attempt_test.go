@@ -90,6 +90,9 @@ func (r *running) check(t *testing.T, state delivery.State, status int, least ti
 	if state == delivery.Scheduled {
 		want.Generation, want.NextAttemptAt = 1, d.NextAttemptAt
 	}
+	if status == http.StatusTooManyRequests {
+		want.Told = 1
+	}
 	r.wantRecord(d, want)
 	last, _ := d.Last()
 	if got, want := last.Error != "", state != delivery.Delivered; got != want {

@@ -316,3 +316,38 @@ func TestShared_Away(t *testing.T) {
 		t.Errorf("result = %+v, want an attempt after the store is back", r)
 	}
 }
+
+// TestShared_RetryAfter lets the deliveries of all processes wait when an endpoint has told one of them to, and none when it answers.
+func TestShared_RetryAfter(t *testing.T) {
+	t.Parallel()
+	f := newFleet(t, nil, 0, testsTime)
+	if got := f.retry(0); !got.Attempted {
+		t.Fatalf("result = %+v, want an attempt", got)
+	}
+	if got := f.writes.Load(); got != 0 {
+		t.Errorf("%d writes of the bounds after an attempt that was delivered, want none", got)
+	}
+	f.receiver.Answer(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Retry-After", "7200")
+		w.WriteHeader(http.StatusServiceUnavailable)
+	})
+	ends := f.Clock.Now().Add(2 * time.Hour)
+	if got := f.retry(1); !got.Until.Equal(ends) {
+		t.Errorf("the refused delivery is due at %v, want %v", got.Until, ends)
+	}
+	f.receiver.Answer(nil)
+	for _, now := range []time.Duration{time.Second, time.Hour, 59*time.Minute + 58*time.Second} {
+		f.Clock.Advance(now)
+		got := f.retry(2)
+		if got.Attempted {
+			t.Fatalf("an attempt %v before the end of the wait, want none", ends.Sub(f.Clock.Now()))
+		}
+		if late := got.Until.Sub(ends); late <= 0 || late > 5*time.Second {
+			t.Errorf("another delivery is due %v after the refused one, want up to 5 s", late)
+		}
+	}
+	f.Clock.Advance(time.Second)
+	if got := f.retry(3); !got.Attempted {
+		t.Errorf("result at the end of the wait = %+v, want an attempt", got)
+	}
+}
