@@ -45,11 +45,12 @@ type answer struct {
 	planned   []intake.Planned
 	none      string // why nothing took effect; "": something did
 	known     bool   // the same delivery was answered in the same way before
+	place     integration.Place
 }
 
 // counts reports whether a delivery is counted as one without effect. The inbox shows what the sandbox receives.
 func (a answer) counts() bool {
-	return a.none != "" && !a.sandboxed && !a.duplicate && !a.known
+	return a.none != "" && a.none != connector.Ping && !a.sandboxed && !a.duplicate && !a.known
 }
 
 // errUnverified answers every delivery whose signature is not verified. The answer must not show whether the company, the
@@ -63,7 +64,7 @@ func (d Deps) receive(ctx context.Context, in delivery) (answer, error) {
 	if !ok {
 		return answer{}, errUnverified
 	}
-	i, _, err := d.reader.Load(ctx, in.company, in.provider)
+	i, version, err := d.reader.Load(ctx, in.company, in.provider)
 	if fault.KindOf(err) == fault.NotFound {
 		return answer{}, errUnverified
 	}
@@ -88,6 +89,7 @@ func (d Deps) receive(ctx context.Context, in delivery) (answer, error) {
 		return answer{}, fault.Newf(fault.Conflict, "integration %q is disabled; enable it to receive its webhooks", in.provider)
 	}
 	a, err := d.accept(ctx, conn, i, in, digest, now)
+	d.follow(ctx, in.company, integration.Stored{Integration: i, Version: version}, a.place)
 	switch reason := reasonOf(err); {
 	case reason != "" && i.Allows(integration.InboundReceive, now): // the inbox shows what the sandbox refuses
 		d.refuse(ctx, in, arrival.OwnerOf(i), digest, reason, now)
@@ -120,7 +122,9 @@ func (d Deps) take(ctx context.Context, conn connector.Inbound, i integration.In
 		}
 		return answer{}, err
 	}
-	return d.apply(ctx, r)
+	a, err := d.apply(ctx, r)
+	a.place = r.mapped.Place
+	return a, err
 }
 
 // mapped maps a delivery by the company's mapping, or by its provider's default.
@@ -129,11 +133,21 @@ func (d Deps) mapped(ctx context.Context, conn connector.Inbound, i integration.
 	if err != nil {
 		return trial.Mapped{}, err
 	}
-	read, err := mapping.Read(conn, i.Config, in.header, in.body)
+	read, err := mapping.Read(conn, i.Config, i.Place, in.header, in.body)
 	if err != nil {
 		return trial.Mapped{}, err
 	}
 	return trial.Map(ctx, m, read)
+}
+
+// follow stores what a delivery tells of the place that the configuration names: its id at first, and later each new name. It tells
+// no error, because the next delivery tells the same.
+func (d Deps) follow(ctx context.Context, c store.Company, i integration.Stored, place integration.Place) {
+	if place.ID == "" || i.Place != nil && *i.Place == place || i.IsDamaged() {
+		return
+	}
+	i.Place = &place
+	_ = c.Commit(ctx, c.Replace(integration.Key(i.Provider), integration.Entity, i.Version, i.Integration))
 }
 
 func (d Deps) inboundConnector(provider string) (connector.Inbound, bool) {

@@ -199,6 +199,9 @@ func (r configuration) replace(ctx context.Context, old integration.Integration,
 	if err != nil {
 		return nil, err
 	}
+	if len(changed) > 0 { // it may name another place
+		i.Place = nil
+	}
 	if (len(changed) > 0 || !slices.Equal(i.Permissions, old.Permissions)) && old.State == integration.Certified {
 		i = i.Sandboxed(integration.SandboxedByChange, r.now)
 	}

@@ -8,7 +8,6 @@ import (
 
 	"orgops/shared/base/fault"
 	"orgops/shared/domain/inbox"
-	"orgops/shared/provider/connector"
 	"orgops/shared/provider/intake"
 	"orgops/shared/provider/mapping"
 	"orgops/shared/provider/trial"
@@ -135,7 +134,7 @@ func (d Deps) tried(ctx context.Context, r receiver, given *MappingDocument, out
 
 // try shows what a mapping makes of a delivery. A delivery that inbound would refuse is a result, not an error.
 func (d Deps) try(ctx context.Context, r receiver, m *mapping.Mapping, header http.Header, body []byte) (inbox.MappingResult, error) {
-	mapped, err := read(ctx, m, r.conn, r.Config, header, body)
+	mapped, err := read(ctx, m, r, header, body)
 	if refused, ok := trial.Refused(err); ok {
 		return refused, nil
 	}
@@ -147,8 +146,8 @@ func (d Deps) try(ctx context.Context, r receiver, m *mapping.Mapping, header ht
 	return mapped.Result(planned), err
 }
 
-func read(ctx context.Context, m *mapping.Mapping, conn connector.Inbound, config json.RawMessage, header http.Header, body []byte) (trial.Mapped, error) {
-	delivery, err := mapping.Read(conn, config, header, body)
+func read(ctx context.Context, m *mapping.Mapping, r receiver, header http.Header, body []byte) (trial.Mapped, error) {
+	delivery, err := mapping.Read(r.conn, r.Config, r.Place, header, body)
 	if err != nil {
 		return trial.Mapped{}, err
 	}

@@ -24,6 +24,7 @@ type Integration struct {
 	Events        []string                     `json:"events,omitempty" doc:"the events that the endpoint subscribes to" nullable:"false" example:"[\"memory.updated\"]"`
 	Config        json.RawMessage              `json:"config" doc:"as configured, without secrets"`
 	Permissions   []integration.Port           `json:"permissions" nullable:"false" doc:"the ports that the integration requests; a certification opens the ports that its run proved"`
+	Place         *integration.Place           `json:"place,omitempty" doc:"the repository or team that the configuration names, as the provider's webhooks tell; after it is renamed its webhooks still count, and its new name is here"`
 	Credentials   *integration.CredentialNames `json:"credentials,omitempty" doc:"the names of the stored credentials; absent if none are stored"`
 	Certification *Certification               `json:"certification,omitempty" doc:"the valid certification; absent if there is none"`
 	Sandboxed     string                       `json:"sandboxed,omitempty" enum:"configuration,expired,failing" doc:"why it returned to the sandbox"`
@@ -219,7 +220,7 @@ func (d Deps) show(
 	_ = json.Unmarshal(s.Config, &conf)
 	out := Integration{
 		Provider: s.Provider, Kind: s.Kind, State: integration.Sandbox, Enabled: s.Enabled, Disabled: s.Disabled,
-		URL: conf.URL, Events: conf.Events, Config: s.Config, Permissions: s.Permissions, Credentials: s.Credentials,
+		URL: conf.URL, Events: conf.Events, Config: s.Config, Permissions: s.Permissions, Place: s.Place, Credentials: s.Credentials,
 		Sandboxed: s.SandboxedCause, Health: health(facts, refusals.Refusals, s.Integration, now), SecretAt: s.SecretAt,
 		Version: s.Number(), CreatedAt: s.CreatedAt, UpdatedAt: s.UpdatedAt,
 	}

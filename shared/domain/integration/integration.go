@@ -70,9 +70,16 @@ type Integration struct {
 	ConfiguredBy   string           `json:"configuredBy,omitempty"`
 	CreatedAt      time.Time        `json:"createdAt"`
 	UpdatedAt      time.Time        `json:"updatedAt"`
+	Place          *Place           `json:"place,omitempty"`          // what the configuration names, as the provider's webhooks tell; nil: unknown
 	Suspended      bool             `json:"suspended,omitempty"`      // the company is suspended; see package suspension
 	SandboxedCause string           `json:"sandboxedCause,omitempty"` // why the integration is back in the sandbox
 	Damaged        error            `json:"-"`                        // why the stored form cannot be read: see Usable
+}
+
+// Place is the part of a provider that a configuration names, such as a repository. Its name can change, its id cannot.
+type Place struct {
+	ID   string `json:"id" doc:"the provider's id, which a new name does not change" example:"1296269"`
+	Name string `json:"name" doc:"the name that the newest webhook has" example:"octo/app"`
 }
 
 // Disabled says when and why an integration was disabled.

@@ -94,7 +94,7 @@ func (e Examiner) sample(ctx context.Context, conn connector.Inbound, c Candidat
 	if err != nil {
 		return nil, err
 	}
-	delivery, err := mapping.Read(conn, c.Integration.Config, header, body)
+	delivery, err := mapping.Read(conn, c.Integration.Config, c.Integration.Place, header, body)
 	if err != nil {
 		return nil, err
 	}

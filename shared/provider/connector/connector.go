@@ -69,6 +69,24 @@ type Inbound interface {
 	SampleDelivery(config json.RawMessage) (http.Header, []byte)
 }
 
+// Placed is an Inbound whose configuration names a part of the provider, such as a repository, and whose deliveries say which
+// part they are about.
+type Placed interface {
+	Inbound
+	// Locate compares the place of a delivery with that of the configuration. known is what earlier deliveries told of it; its
+	// id counts, because the name can change.
+	Locate(config json.RawMessage, known integration.Place, header http.Header, payload any) Location
+}
+
+// Location says whether a delivery concerns an integration.
+type Location struct {
+	Outside string            // why the delivery does not concern the integration, as a fixed text; "": it does
+	Place   integration.Place // what the delivery tells of the configured place; zero: nothing
+}
+
+// Ping is the reason to ignore a delivery by which a provider tries the address. It says nothing about what else arrives.
+const Ping = "it only tries the address"
+
 // Action holds one action that a provider asks for. Exactly one draft is set; Port says which.
 type Action struct {
 	Port       integration.Port

@@ -101,7 +101,7 @@ func mapAndValidate(c *genericwebhook.Connector, body []byte) ([]connector.Actio
 	if err != nil {
 		return nil, err
 	}
-	d, err := mapping.Read(c, nil, http.Header{}, body)
+	d, err := mapping.Read(c, nil, nil, http.Header{}, body)
 	if err != nil {
 		return nil, err
 	}

@@ -18,7 +18,7 @@ const Kind = "github"
 
 // Config holds a stored configuration.
 type Config struct {
-	Repository string `json:"repository"`        // "owner/name"; external ids begin with it in this spelling
+	Repository string `json:"repository"`        // "owner/name"; the service follows it when it is renamed
 	BaseURL    string `json:"baseUrl,omitempty"` // of an Enterprise server's API; "": GitHub's own
 }
 

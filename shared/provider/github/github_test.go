@@ -54,7 +54,7 @@ func actions(config json.RawMessage, header http.Header, body []byte) ([]connect
 	if err != nil {
 		return nil, err
 	}
-	d, err := mapping.Read(conn(), config, header, body)
+	d, err := mapping.Read(conn(), config, nil, header, body)
 	if err != nil {
 		return nil, err
 	}

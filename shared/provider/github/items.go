@@ -29,6 +29,7 @@ const (
 
 // issue, milestone and release hold the members of a list's items that become drafts. GitHub sends many more.
 type issue struct {
+	ID          int64      `json:"id"` // GitHub keeps it when the repository is renamed or transferred
 	Number      int64      `json:"number"`
 	Title       string     `json:"title"`
 	Body        string     `json:"body"`
@@ -37,6 +38,7 @@ type issue struct {
 	PullRequest *struct{}  `json:"pull_request"`
 	State       string     `json:"state"`
 	Milestone   *struct {
+		ID     int64 `json:"id"`
 		Number int64 `json:"number"`
 	} `json:"milestone"`
 	Labels []struct {
@@ -61,6 +63,7 @@ func (i issue) work() memory.Work {
 }
 
 type milestone struct {
+	ID           int64      `json:"id"`
 	Number       int64      `json:"number"`
 	Title        string     `json:"title"`
 	Description  string     `json:"description"`
@@ -74,6 +77,7 @@ type milestone struct {
 }
 
 type release struct {
+	ID          int64      `json:"id"`
 	TagName     string     `json:"tag_name"`
 	Name        string     `json:"name"`
 	HTMLURL     string     `json:"html_url"`
@@ -135,18 +139,23 @@ func (r reader) issue(items *json.Decoder, page *connector.FetchedPage) (changed
 		return i.UpdatedAt, err
 	}
 	d := memory.Draft{
-		ExternalID: fmt.Sprintf("%s/issues/%d", r.config.Repository, i.Number), Kind: "issue", Title: orElse(i.Title, fmt.Sprintf("Issue #%d", i.Number)),
+		ExternalID: r.itemID("issues", i.ID, fmt.Sprint(i.Number)), Kind: "issue", Title: orElse(i.Title, fmt.Sprintf("Issue #%d", i.Number)),
 		Body: text.Truncate(i.Body, maxText), URL: i.HTMLURL, UpdatedAt: stamp(i.UpdatedAt),
 	}
 	if i.Milestone != nil && i.Milestone.Number > 0 {
-		d.Goal, d.Work = r.goalID(i.Milestone.Number), i.work()
+		d.Goal, d.Work = r.itemID("milestones", i.Milestone.ID, fmt.Sprint(i.Milestone.Number)), i.work()
 	}
 	page.Memories = append(page.Memories, d)
 	return i.UpdatedAt, nil
 }
 
-func (r reader) goalID(milestone int64) string {
-	return fmt.Sprintf("%s/milestones/%d", r.config.Repository, milestone)
+// itemID names an item by GitHub's id, which does not depend on the repository's name. A server that gives none leaves the name
+// and what is unique below it.
+func (r reader) itemID(kind string, id int64, otherwise string) string {
+	if id > 0 {
+		return fmt.Sprintf("%s/%d", kind, id)
+	}
+	return r.config.Repository + "/" + kind + "/" + otherwise
 }
 
 // milestone adds a goal. Its progress is the share of the milestone's issues that are closed.
@@ -156,7 +165,7 @@ func (r reader) milestone(items *json.Decoder, page *connector.FetchedPage) erro
 		return err
 	}
 	d := goal.Draft{
-		ExternalID: r.goalID(m.Number),
+		ExternalID: r.itemID("milestones", m.ID, fmt.Sprint(m.Number)),
 		Title:      text.Truncate(orElse(m.Title, fmt.Sprintf("Milestone %d", m.Number)), maxTitle),
 		Target:     text.Truncate(m.Description, maxTarget), URL: m.HTMLURL, DueAt: stamp(m.DueOn), StartedAt: stamp(m.CreatedAt),
 		State: goal.Open, UpdatedAt: stamp(m.UpdatedAt),
@@ -197,7 +206,7 @@ func (r reader) release(items *json.Decoder, page *connector.FetchedPage) error 
 	if err != nil {
 		return err
 	}
-	subject := r.config.Repository + "/releases/" + l.TagName
+	subject := r.itemID("releases", l.ID, l.TagName)
 	page.Notes = append(page.Notes, connector.NoteDraft{
 		Title:   text.Truncate(fmt.Sprintf("%s released %s", r.config.Repository, orElse(l.Name, l.TagName)), maxTitle),
 		Subject: subject, Details: raw, Once: subject + "@" + at.Format(time.RFC3339), At: at,

@@ -16,7 +16,7 @@ var defaultMapping []byte
 
 // Mapping implements connector.Inbound. An event about an issue or a discussion upserts its memory. An event about a
 // milestone, or about an issue in a milestone, updates the milestone's goal. A release becomes one note, when it is
-// published. Deletions, transfers, other events and repositories that are not configured are ignored.
+// published. Deletions, transfers and other events are ignored.
 func (*Connector) Mapping() json.RawMessage { return defaultMapping }
 
 // Document implements connector.Inbound. GitHub sends the JSON itself, or a form with the JSON in the field "payload".

@@ -34,7 +34,7 @@ func actions(body []byte) ([]connector.Action, error) {
 	if err != nil {
 		return nil, err
 	}
-	d, err := mapping.Read(conn(), json.RawMessage(`{}`), http.Header{}, body)
+	d, err := mapping.Read(conn(), json.RawMessage(`{}`), nil, http.Header{}, body)
 	if err != nil {
 		return nil, err
 	}

@@ -94,7 +94,7 @@ const schema = `{
   "properties": {
     "team": {
       "title": "Team",
-      "description": "Key of a team, such as ENG, to sync that team alone. Absent: every team that the key may read. Choose a webhook's teams at Linear.",
+      "description": "Key of a team, such as ENG, for that team alone; the issues of other teams are ignored. Absent: every team that the key may read.",
       "type": "string", "pattern": "^[A-Z0-9]{1,16}$"
     },
     ` + connector.ScheduleProperty + `,

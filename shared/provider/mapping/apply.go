@@ -19,7 +19,7 @@ type Delivery struct {
 	Payload any             // see Payload
 	Config  json.RawMessage // the integration's configuration, which holds no secret
 
-	Outside string // why the delivery does not concern the integration, whatever the rules say; "": it does
+	connector.Location // a delivery that is outside is ignored, whatever the rules say
 }
 
 // Match holds the actions that one rule gives.

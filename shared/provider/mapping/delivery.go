@@ -4,12 +4,14 @@ import (
 	"encoding/json"
 	"net/http"
 
+	"orgops/shared/domain/integration"
 	"orgops/shared/provider/connector"
 )
 
-// Read returns what expressions read of a verified delivery. It returns fault.Malformed or fault.Invalid for a body that
+// Read returns what expressions read of a verified delivery, and whether it concerns an integration of a configuration and a known
+// place. It returns fault.Malformed or fault.Invalid for a body that
 // cannot be decoded; see Payload.
-func Read(conn connector.Inbound, config json.RawMessage, header http.Header, body []byte) (Delivery, error) {
+func Read(conn connector.Inbound, config json.RawMessage, known *integration.Place, header http.Header, body []byte) (Delivery, error) {
 	document, err := conn.Document(header, body)
 	if err != nil {
 		return Delivery{}, err
@@ -18,5 +20,12 @@ func Read(conn connector.Inbound, config json.RawMessage, header http.Header, bo
 	if err != nil {
 		return Delivery{}, err
 	}
-	return Delivery{Header: header, Payload: payload, Config: config}, nil
+	d := Delivery{Header: header, Payload: payload, Config: config}
+	if placed, ok := conn.(connector.Placed); ok {
+		if known == nil {
+			known = new(integration.Place)
+		}
+		d.Location = placed.Locate(config, *known, header, payload)
+	}
+	return d, nil
 }

@@ -8,6 +8,7 @@ import (
 
 	"orgops/shared/base/fault"
 	"orgops/shared/domain/inbox"
+	"orgops/shared/domain/integration"
 	"orgops/shared/provider/connector"
 	"orgops/shared/provider/intake"
 	"orgops/shared/provider/mapping"
@@ -17,6 +18,7 @@ import (
 type Mapped struct {
 	Actions []connector.Action
 	Ignored string // why there are no actions
+	Place   integration.Place
 	rules   []int
 }
 
@@ -26,7 +28,7 @@ func Map(ctx context.Context, m *mapping.Mapping, d mapping.Delivery) (Mapped, e
 	if err != nil {
 		return Mapped{}, err
 	}
-	mapped := Mapped{Actions: mapping.Actions(matches), Ignored: ignored}
+	mapped := Mapped{Actions: mapping.Actions(matches), Ignored: ignored, Place: d.Place}
 	for _, match := range matches {
 		for range match.Actions {
 			mapped.rules = append(mapped.rules, match.Rule)
