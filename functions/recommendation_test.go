@@ -159,6 +159,13 @@ func causes() []cause {
 			})(s, p)
 			p.Memory.Providers["webhook"] = projection.ProviderMemory{Count: 1, LastChangedAt: s.now.Add(-month)}
 		}},
+		{"check-effect", true, func(s *advised, p *projection.Context) {
+			change("webhook", func(i *projection.Integration, _ time.Time) {
+				i.Ports = []integration.Port{integration.EventDeliver, integration.InboundReceive}
+				i.CertifiedPorts = i.Ports
+			})(s, p)
+			p.Results["webhook"] = projection.Result{Idle: projection.Idle{At: s.now, Count: 3, Why: "no rule of the mapping matches"}}
+		}},
 		{"review-goal", false, goals(projection.Goal{Status: goal.Misaligned, DueAt: time.Now(), Reason: "it is overdue"})},
 		{"close-goal", false, goals(projection.Goal{Status: goal.Aligned, Progress: 1})},
 		{"date-goals", false, goals(projection.Goal{Status: goal.Aligned})},

@@ -60,7 +60,7 @@ type Certification struct {
 
 // Health summarises the recent results of an integration.
 type Health struct {
-	Status         string         `json:"status" enum:"pass,fail,unknown" doc:"fail: deliveries or syncs fail now, or the newest webhook that the provider has signed was refused; unknown: nothing has come in or gone out in production yet; the inbox shows what came in while sandboxed"`
+	Status         string         `json:"status" enum:"pass,warn,fail,unknown" doc:"warn: none of the webhooks of the last 24 hours took effect, and there were at least 3; fail: deliveries or syncs fail now, or the newest webhook that the provider has signed was refused; unknown: nothing has come in or gone out in production yet; the inbox shows what came in while sandboxed"`
 	LastSuccessAt  *time.Time     `json:"lastSuccessAt,omitempty" doc:"last delivery to it, or live sync of it, that worked; inbound has its webhooks"`
 	LastFailureAt  *time.Time     `json:"lastFailureAt,omitempty" doc:"last delivery attempt to it, or live sync of it, that failed"`
 	LastItemAt     *time.Time     `json:"lastItemAt,omitempty" doc:"when a memory of the provider last changed, by one of its webhooks or a sync; absent: none since it was configured"`
@@ -259,6 +259,8 @@ func health(facts projection.Context, refusals arrival.Refusals, i integration.I
 	switch {
 	case !f.FailingSince.IsZero(), h.Inbound.failing(f.ChangedAt):
 		h.Status = "fail"
+	case h.Inbound.idle(f.ChangedAt):
+		h.Status = "warn"
 	case !f.LastSuccessAt.IsZero(), h.LastItemAt != nil, facts.Results[provider].Received.End().After(i.CreatedAt), h.Inbound.accepts():
 		h.Status = "pass"
 	}

@@ -28,7 +28,7 @@ import (
 func projected() []string {
 	return []string{
 		approval.Entity, company.Entity, delivery.Entity, goal.Entity, goal.ExplanationEntity, integration.Entity, memory.Entity,
-		policy.StoredEntity, projection.MarkEntity, arrival.ReceiptEntity, recommendation.Entity, syncrun.Entity, timeline.Entity,
+		policy.StoredEntity, projection.MarkEntity, arrival.Entity, arrival.ReceiptEntity, recommendation.Entity, syncrun.Entity, timeline.Entity,
 	}
 }
 

@@ -15,10 +15,11 @@ import (
 	"orgops/shared/storage/store"
 )
 
-// Entity names the entity of the item that counts an integration's refusals.
-const Entity = "refusals"
-
-const prefix = "REFUSALS#"
+// Entity and Prefix name the entity of the item that counts an integration's refusals, and the prefix of its key.
+const (
+	Entity = "refusals"
+	Prefix = "REFUSALS#"
+)
 
 // Limits of what is kept.
 const (
@@ -28,8 +29,12 @@ const (
 	otherwise  = "other reasons"    // counts what comes after maxReasons
 )
 
+// Telling is how many deliveries within a day say something about an integration: if so many arrived and none took effect, its
+// company is warned.
+const Telling = 3
+
 // Key returns the sort key of an integration's refusals.
-func Key(provider string) string { return prefix + provider }
+func Key(provider string) string { return Prefix + provider }
 
 // Counts counts by reason, in words.
 type Counts map[string]Hours
@@ -117,6 +122,17 @@ func (c Counts) Reasons() []string {
 	return reasons
 }
 
+// Total adds up the counts of all reasons, and returns the most frequent one.
+func (c Counts) Total() (sum Hours, most string) {
+	for _, reason := range c.Reasons() {
+		sum = sum.Merge(c[reason])
+		if most == "" || c[reason].Since(time.Time{}) > c[most].Since(time.Time{}) {
+			most = reason
+		}
+	}
+	return sum, most
+}
+
 // Last returns the time of the newest refusal, or the zero time.
 func (c Counts) Last() (last time.Time) {
 	for _, hours := range c {
@@ -163,7 +179,7 @@ func (a All) Of(o Owner) Stored { return a[o.Provider].of(o) }
 // List reads the refusals of all integrations of a company.
 func List(ctx context.Context, c store.Company) (All, error) {
 	all := All{}
-	for item, err := range c.Items(ctx, store.Query{Prefix: prefix}) {
+	for item, err := range c.Items(ctx, store.Query{Prefix: Prefix}) {
 		if err != nil {
 			return nil, store.Fault(err, "")
 		}
@@ -171,7 +187,7 @@ func List(ctx context.Context, c store.Company) (All, error) {
 		if err := item.Decode(&s.Refusals); err != nil {
 			return nil, err
 		}
-		all[strings.TrimPrefix(item.Key, prefix)] = s
+		all[strings.TrimPrefix(item.Key, Prefix)] = s
 	}
 	return all, nil
 }

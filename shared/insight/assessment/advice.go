@@ -47,6 +47,7 @@ func advice() []advise {
 		{"resume-schedule", "the schedule of a source was paused after 5 failed syncs", each(resumeSchedule)},
 		{"cancel-sync", "a sync has been running for 6 hours", each(cancelSync)},
 		{"check-silence", "a source that sends by webhook has sent nothing for 7 days", each(checkSilence)},
+		{"check-effect", "a connector received 3 webhooks within a day, and none took effect", each(checkEffect)},
 		{"review-goal", "a goal is drifting or misaligned, and no founder explained it", reviewGoals},
 		{"close-goal", "an open goal is done", closeGoals},
 		{"date-goals", "an open goal has no due date", dateGoals},

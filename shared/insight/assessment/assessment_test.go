@@ -217,6 +217,11 @@ func TestHealth_Checks(t *testing.T) {
 		{"unanswered-approvals", "waiting 20 hours", approvals(20 * time.Hour), assessment.Fail, "list-approvals"},
 		{"unanswered-approvals", "expired", governed(newCompany(), 1), assessment.Fail, "list-approvals"},
 
+		{"webhook-effect", "none received", newCompany(), assessment.NotApplicable, ""},
+		{"webhook-effect", "2 without effect", received(0, 2, 0), assessment.Pass, ""},
+		{"webhook-effect", "3 without effect", received(0, 3, 0), assessment.Warn, "get-integration"},
+		{"webhook-effect", "one of many with effect", received(1, 300, 0), assessment.Pass, ""},
+		{"webhook-effect", "without effect before a change", received(0, 3, time.Hour), assessment.NotApplicable, ""},
 		{"secret-age", "none", newCompany(), assessment.NotApplicable, ""},
 		{"secret-age", "89 days", secret(89 * day), assessment.Pass, ""},
 		{"secret-age", "90 days", secret(90 * day), assessment.Warn, "rotate-integration-secret"},
@@ -302,6 +307,18 @@ func TestHealth_Score(t *testing.T) {
 			}
 		})
 	}
+}
+
+// received gives a company a connector that received webhooks, some time before it was last changed.
+func received(effective, ineffective int64, before time.Duration) *company {
+	c := newCompany().integration("github", integration.InboundReceive, func(i *projection.Integration) { i.ChangedAt = noon().Add(-time.Hour) })
+	at := noon().Add(-time.Minute - before)
+	r := projection.Result{Idle: projection.Idle{At: at, Count: ineffective, Why: "no rule of the mapping matches"}}
+	if effective > 0 {
+		r.Taken = r.Taken.Add(at, effective)
+	}
+	c.Results["github"] = r
+	return c
 }
 
 // governed gives a company policies, and approvals that expired yesterday.
@@ -407,6 +424,11 @@ func TestRecommendations(t *testing.T) {
 	outdated.Syncs["feed"] = projection.Sync{LastSucceededAt: noon().Add(-2 * day)}
 	stuck := both(nil).feed(nil)
 	stuck.Syncs["feed"] = projection.Sync{Run: "r", State: syncrun.Running, RunningSince: noon().Add(-7 * time.Hour), LastSucceededAt: noon().Add(-8 * time.Hour)}
+	idle := both(nil)
+	idle.Results["github"] = received(0, 3, 0).Results["github"]
+	changed := idle.Integrations["github"]
+	changed.ChangedAt = noon().Add(-time.Hour)
+	idle.Integrations["github"] = changed
 	silent := both(nil)
 	silent.Memory.Providers["github"] = projection.ProviderMemory{Count: 3, LastChangedAt: noon().Add(-8 * day)}
 	alone := both(nil)
@@ -450,6 +472,7 @@ func TestRecommendations(t *testing.T) {
 		{"source never synced", stale, "first-sync feed P2 sync-memory 47h0m0s"},
 		{"stale source", outdated, "sync-source feed P3 sync-memory 24h0m0s"},
 		{"stuck sync", stuck, "cancel-sync feed P3 cancel-sync 1h0m0s"},
+		{"webhooks without effect", idle, "check-effect github P2 get-integration 1h0m0s"},
 		{"silent source", silent, "check-silence github P4 list-memories 24h0m0s"},
 		{"no policies", newCompany().integration("github", integration.InboundReceive, nil).webhook(nil), "store-policies acme P4 get-policies 0s"},
 		{"approval waits", waiting, "answer-approval acme P2 list-approvals 5h0m0s"},

@@ -166,6 +166,8 @@ func healthRules() []rule {
 			[3]string{"policies of the company, or approvals", "the oldest waits 4 h", "20 h, or one expired within 7 d"}},
 		{"credential-expiry", "Credential expiry", Medium, view.hasExpiry, credentialExpiry,
 			[3]string{"credentials whose end is known", "14 d left", "expired"}},
+		{"webhook-effect", "Effect of received webhooks", Medium, view.receives, webhookEffect,
+			[3]string{"a connector that received a webhook within a day", "3 within a day, and none took effect", "–"}},
 		{"credential-age", "Credential age", Low, view.hasCredentials, credentialAge,
 			[3]string{"credentials", "180 d", "365 d"}},
 	}

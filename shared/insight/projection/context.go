@@ -6,7 +6,7 @@
 //
 // A store orders the changes of one item. It may pass on the changes of different items, such as those of one transaction,
 // in any order. So no fact depends on the order of the changes of different items, while the company has at most MaxGoals
-// open goals and has had at most 60 providers and 64 decided
+// open goals and has had at most 58 providers and 64 decided
 // recommendations: counts are sums over items, and times are the latest ones. Each fact also
 // follows from the stored records, or is the latest of several times: see Rebuild.
 package projection
@@ -36,7 +36,7 @@ const (
 const (
 	MaxGoals        = 50  // listed open goals
 	MaxTimeline     = 10  // newest timeline entries
-	maxProviders    = 60  // of one map by provider; Fold drops further providers if they have no integration
+	maxProviders    = 58  // of one map by provider; Fold drops further providers if they have no integration
 	maxEntryDetails = 512 // bytes of a listed timeline entry's details
 	maxSubject      = 512 // bytes of a listed entry's subject
 	maxText         = 256 // bytes of a title or an error
@@ -45,6 +45,7 @@ const (
 	maxStandings    = 64  // recommendations with a decision; Fold drops those that ended first
 	maxExecutives   = 10  // executives that asked for too much; Fold drops those of longest ago
 	maxWork         = 50  // goals whose work is counted
+	maxWhy          = 72  // bytes of the reason why deliveries took no effect
 	maxError        = 160 // bytes of the error of a failed sync
 	maxOutcomes     = 10  // live runs whose outcomes are kept
 	maxSuccesses    = 3   // successful syncs whose times are kept

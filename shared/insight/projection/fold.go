@@ -88,6 +88,8 @@ func (f *folding) rule(entity string) func(store.Change) error {
 		return f.policies
 	case arrival.ReceiptEntity:
 		return f.receipt
+	case arrival.Entity:
+		return f.refusals
 	case MarkEntity:
 		return f.mark
 	}

@@ -640,6 +640,49 @@ func TestFold_Taken(t *testing.T) {
 	}
 }
 
+// TestFold_Ineffective shows how many deliveries took no effect within a day, and why most of them did not.
+func TestFold_Ineffective(t *testing.T) {
+	t.Parallel()
+	h := newHistory()
+	var counts arrival.Refusals
+	counts.Add(arrival.Verified, "the mapping refused it", h.now, 9)
+	counts.Add(arrival.Ineffective, "no rule of the mapping matches", h.now, 2)
+	counts.Add(arrival.Ineffective, "it changes nothing that is stored", h.now, 1)
+	h.put(arrival.Entity, arrival.Key("github"), counts)
+	p, _ := h.fold(t)
+	want := map[string]projection.Result{"github": {Idle: projection.Idle{At: h.now, Count: 3, Why: "no rule of the mapping matches"}}}
+	if diff := cmp.Diff(want, p.Results); diff != "" {
+		t.Errorf("results differ (-want +got):\n%s", diff)
+	}
+	again, err := projection.Rebuild(p, h.records())
+	errtest.Must(t, err)
+	if diff := cmp.Diff(p.Results, again.Results); diff != "" {
+		t.Errorf("rebuilt results differ (-folded +rebuilt):\n%s", diff)
+	}
+	h.remove(arrival.Entity, arrival.Key("github"))
+	p, _ = h.fold(t)
+	if diff := cmp.Diff(map[string]projection.Result{"github": {}}, p.Results); diff != "" {
+		t.Errorf("results after the counts expired differ (-want +got):\n%s", diff)
+	}
+}
+
+// TestFold_Taken_Again counts a delivery once that took effect when it was sent again, or in parts.
+func TestFold_Taken_Again(t *testing.T) {
+	t.Parallel()
+	h := newHistory()
+	key := arrival.ReceiptPrefix(arrival.Owner{Provider: "github"}) + "1"
+	none := arrival.Receipt{None: "the policies denied every action", Actions: []arrival.Action{{Place: "a"}}}
+	part := arrival.Receipt{Actions: []arrival.Action{{Place: "a", Done: true}, {Place: "b"}}}
+	for n, body := range []any{none, part, struct{}{}} {
+		h.put(arrival.ReceiptEntity, key, body)
+		p, _ := h.fold(t)
+		if got, want := p.Results["github"].Taken.Since(time.Time{}), int64(min(n, 1)); got != want {
+			t.Errorf("%d deliveries counted after receipt %d, want %d", got, n, want)
+		}
+		h.after(time.Minute)
+	}
+}
+
 // TestFold_Delays records how long the newest thing took, in each direction. A record that is written again without news from
 // the provider counts for nothing, nor does a later success of the same event.
 func TestFold_Delays(t *testing.T) {

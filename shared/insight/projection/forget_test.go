@@ -17,7 +17,7 @@ import (
 	"orgops/shared/testkit/errtest"
 )
 
-const maxProviders = 60
+const maxProviders = 58
 
 func remember(h *history, provider, key string) {
 	h.put(memory.Entity, memory.Key(provider+key), memory.Memory{ID: provider + key, Provider: provider})

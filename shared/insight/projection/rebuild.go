@@ -16,7 +16,7 @@ import (
 // too early and never too late: when a memory was last removed, when an integration was last enabled or reconfigured or
 // entered the sandbox, the newest delivery received, outcomes and delays whose deliveries or runs have expired, and, if the status is the same, since when a goal has
 // it. Without old such a time is that of the record. Attempts count only if the log of their delivery has them, which keeps
-// 25. A company that has had more than 60 providers gets its own entries again for those in the entry former.
+// 25. A company that has had more than 58 providers gets its own entries again for those in the entry former.
 //
 // Rebuild leaves out a record that it cannot decode. It then returns a valid context and the joined decoding errors.
 func Rebuild(old Context, records []store.Item) (Context, error) {
@@ -59,6 +59,7 @@ func lasting(old Context) Context {
 	}
 	for name, r := range old.Results {
 		r.Taken = r.Taken[:min(len(r.Taken), 1)] // the time of the newest, without counts
+		r.Idle = Idle{}
 		p.Results[name] = r
 	}
 	return p

@@ -2,8 +2,10 @@ package projection
 
 import (
 	"slices"
+	"strings"
 	"time"
 
+	"orgops/shared/base/text"
 	"orgops/shared/domain/arrival"
 	"orgops/shared/storage/store"
 )
@@ -16,6 +18,7 @@ type Result struct {
 	Failures      []Spell   `json:"failures,omitempty" doc:"failures since the last success, in steps of 8 hours, oldest first; the newest 16 steps with failures"`
 	Received      Delay     `json:"received,omitzero" doc:"how long the newest memory, goal or note took from the provider's time of its last change until it was recorded"`
 	Taken         Taken     `json:"taken,omitempty" doc:"deliveries received outside of the sandbox and accepted: the Unix time of the newest in milliseconds, then the counts of its hour and of up to 24 hours before, newest first" format:"int64"`
+	Idle          Idle      `json:"idle,omitzero" doc:"deliveries received outside of the sandbox and accepted without effect"`
 	Sent          Delay     `json:"sent,omitzero" doc:"how long the newest delivered event took, from its commit to the end of the first attempt that succeeded"`
 }
 
@@ -39,6 +42,36 @@ func (f *folding) receipt(c store.Change) error {
 	r := f.Results[provider]
 	r.Taken = r.Taken.Add(c.At, 1).Trim(f.UpdatedAt)
 	f.Results[provider] = r
+	return nil
+}
+
+// Idle counts deliveries that were accepted without effect.
+type Idle struct {
+	At    time.Time `json:"at" doc:"the newest"`
+	Count int64     `json:"count" doc:"how many in the day before it; of many in a short time, the newest may not be counted yet" example:"3"`
+	Why   string    `json:"why" doc:"the most frequent reason" example:"no rule of the mapping matches"`
+}
+
+// refusals takes over the counts of deliveries without effect. Refusals in the same item do not reach the feed by themselves.
+func (f *folding) refusals(c store.Change) error {
+	f.reach(c.At)
+	provider := strings.TrimPrefix(c.Key, arrival.Prefix)
+	var body arrival.Refusals
+	if c.New != nil {
+		var err error
+		if body, err = decode[arrival.Refusals](c.New); err != nil {
+			return err
+		}
+	}
+	r, known := f.Results[provider]
+	sum, why := body.Ineffective.Total()
+	r.Idle = Idle{}
+	if last := sum.Last(); !last.IsZero() {
+		r.Idle = Idle{last, sum.Since(last.Add(-24 * time.Hour)), text.TruncateJSON(why, maxWhy)}
+	}
+	if known || r.Idle.Count > 0 {
+		f.Results[provider] = r
+	}
 	return nil
 }
 
@@ -199,5 +232,5 @@ func newest[T any](all []T, n int) []T {
 }
 
 func (r Result) changedAt() time.Time {
-	return later(later(r.LastSuccessAt, r.LastFailureAt), later(r.Taken.Last(), later(r.Received.Of, r.Sent.Of)))
+	return later(later(r.LastSuccessAt, r.LastFailureAt), later(later(r.Taken.Last(), r.Idle.At), later(r.Received.Of, r.Sent.Of)))
 }

@@ -117,7 +117,7 @@ func large(t testing.TB) projection.Context {
 			Run: strings.Repeat("i", 36), Mode: "live", State: "running", RunningSince: now, FinishedAt: ended, LastSucceededAt: ended, Successes: successes, Outcomes: []int64{-1e10, -1e10, -1e10, -1e10, -1e10, -1e10, -1e10, -1e10, -1e10, -1e10},
 			Failures: failures, FailuresInRow: 10, FailingSince: ended, Error: strings.Repeat("e", 160),
 		}
-		p.Results[name] = projection.Result{LastSuccessAt: now, LastFailureAt: now, Failures: spells, Received: projection.Delay{Of: now.Truncate(time.Millisecond), MS: 1e12}, Sent: projection.Delay{Of: now.Truncate(time.Millisecond), MS: 1e12}, Taken: taken}
+		p.Results[name] = projection.Result{LastSuccessAt: now, LastFailureAt: now, Failures: spells, Received: projection.Delay{Of: now.Truncate(time.Millisecond), MS: 1e12}, Sent: projection.Delay{Of: now.Truncate(time.Millisecond), MS: 1e12}, Taken: taken, Idle: projection.Idle{At: now.Truncate(time.Millisecond), Count: 123456, Why: strings.Repeat("w", 72)}}
 		if n >= integration.MaxPerCompany {
 			continue
 		}

@@ -169,7 +169,7 @@ func queries() []store.Query {
 	all := []store.Query{{Prefix: timeline.Prefix, Desc: true, Limit: projection.MaxTimeline}}
 	for _, prefix := range []string{
 		company.Key, integration.Prefix, goal.Prefix, syncrun.Prefix, delivery.Prefix, memory.Prefix, recommendation.Prefix, goal.ExplanationPrefix,
-		policy.StoredKey, approval.Prefix, arrival.ReceiptsPrefix,
+		policy.StoredKey, approval.Prefix, arrival.ReceiptsPrefix, arrival.Prefix,
 	} {
 		all = append(all, store.Query{Prefix: prefix})
 	}
