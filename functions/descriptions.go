@@ -96,6 +96,8 @@ func descriptions() map[string]string {
 		"PageApproval":          "A page of approvals",
 		"PageDecisions":         "A page of decisions",
 		"PageDeadLetter":        "A page of dead letters",
+		"EndpointDelivery":      "One event for one endpoint, with the latest attempt and the endpoint",
+		"PageEndpointDelivery":  "A page of deliveries to several endpoints",
 		"PageDeliverySummary":   "A page of deliveries",
 		"PageGoal":              "A page of goals",
 		"PageMemory":            "A page of memories",

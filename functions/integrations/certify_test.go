@@ -173,7 +173,7 @@ func TestCertify_GithubSource(t *testing.T) {
 	s.wantCheck(wrong, "sandbox-page", "fail", "refuses the token")
 	right := token(githubtest.Token)
 	s.wantReport(right, report{Passed: true, State: "certified", Ports: []string{"sync.pull"}})
-	s.wantCheck(right, "sandbox-page", "pass", "1 items")
+	s.wantCheck(right, "sandbox-page", "pass", "1 item")
 	s.wantCheck(right, "credentials", "pass", "refused with wrong ones")
 	s.wantExpiry("github", new(time.Date(2026, 5, 1, 8, 0, 0, 0, time.UTC)))
 	s.do("PUT", "/github/credentials", map[string]any{"credentials": map[string]string{"token": "another"}}).Want(204)
@@ -275,7 +275,7 @@ func TestCertify_Feed(t *testing.T) {
 	good := s.certify("feed")
 	s.wantReport(good, report{Passed: true, State: "certified", Ports: []string{"sync.pull"}})
 	s.wantCheck(good, "credentials", "not-applicable", "")
-	s.wantCheck(good, "sandbox-page", "pass", "1 items")
+	s.wantCheck(good, "sandbox-page", "pass", "1 item")
 	tests := []struct {
 		name   string
 		status int

@@ -60,6 +60,11 @@ func showAttempt(d delivery.Delivery) DeliverySummary {
 
 type deliveriesInput struct {
 	ProviderInput
+	DeliveryFilter
+}
+
+// DeliveryFilter chooses deliveries. It is exported because huma ignores embedded types that are not exported.
+type DeliveryFilter struct {
 	web.PageQuery
 	State string    `query:"state" enum:"delivered,scheduled,waiting,held,failed,dead" doc:"only in this state"`
 	Event string    `query:"event" maxLength:"64" doc:"only of this event" example:"memory.updated"`
@@ -72,20 +77,44 @@ func (d Deps) listDeliveries(ctx context.Context, in *deliveriesInput) (*web.Pag
 	if _, err := d.Connectors.Find(in.Provider); err != nil {
 		return nil, err
 	}
+	return listed(ctx, in.DeliveryFilter, in.Provider, showAttempt)
+}
+
+// EndpointDelivery shows a delivery in the list of those to all endpoints.
+type EndpointDelivery struct {
+	Provider string `json:"provider" doc:"the endpoint" example:"webhook-billing"`
+	DeliverySummary
+}
+
+type allDeliveriesInput struct {
+	Provider string `query:"provider" maxLength:"64" doc:"only to this endpoint" example:"webhook"`
+	DeliveryFilter
+}
+
+// listAllDeliveries lists the deliveries to every endpoint that the caller reaches.
+func (d Deps) listAllDeliveries(ctx context.Context, in *allDeliveriesInput) (*web.PageOutput[EndpointDelivery], error) {
+	return listed(ctx, in.DeliveryFilter, in.Provider, func(one delivery.Delivery) EndpointDelivery {
+		return EndpointDelivery{Provider: one.Endpoint, DeliverySummary: showAttempt(one)}
+	})
+}
+
+// listed lists the deliveries to an endpoint, or to all if provider is "".
+func listed[T any](ctx context.Context, in DeliveryFilter, provider string, show func(delivery.Delivery) T) (*web.PageOutput[T], error) {
 	q := store.Query{Prefix: delivery.Prefix, Desc: true}
 	if in.Since.Unix() > 0 { // an id cannot hold an earlier time
 		q.From = delivery.Prefix + id.First(in.Since)
 	}
+	caller := web.CallerOf(ctx)
 	keep := func(d delivery.Delivery) bool {
-		return d.Endpoint == in.Provider && (in.State == "" || string(d.State) == in.State) && (in.Event == "" || d.Event == in.Event)
+		return (provider == "" || d.Endpoint == provider) && caller.Reaches(d.Endpoint) && (in.State == "" || string(d.State) == in.State) && (in.Event == "" || d.Event == in.Event)
 	}
-	page, err := web.List(ctx, in.PageQuery, q, keep, in.Provider, in.State, in.Event, in.Since.String())
+	page, err := web.List(ctx, in.PageQuery, q, keep, caller.Provider, provider, in.State, in.Event, in.Since.String())
 	if err != nil {
 		return nil, err
 	}
-	out := &web.PageOutput[DeliverySummary]{Link: page.Link, Body: web.Page[DeliverySummary]{Items: []DeliverySummary{}, NextCursor: page.Body.NextCursor}}
+	out := &web.PageOutput[T]{Link: page.Link, Body: web.Page[T]{Items: make([]T, 0, len(page.Body.Items)), NextCursor: page.Body.NextCursor}}
 	for _, d := range page.Body.Items {
-		out.Body.Items = append(out.Body.Items, showAttempt(d))
+		out.Body.Items = append(out.Body.Items, show(d))
 	}
 	return out, nil
 }

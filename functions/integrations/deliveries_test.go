@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -96,11 +97,36 @@ func TestDeliveries(t *testing.T) {
 			}
 		})
 	}
+	every := s.all("?event=memory.created&limit=1")
+	if want := []string{"webhook " + c.EventID, "webhook-b " + c.EventID}; !cmp.Equal(slices.Sorted(slices.Values(every)), want) {
+		t.Errorf("deliveries to all endpoints = %q, want %q", every, want)
+	}
+	if got, want := s.all("?provider=webhook&state=held"), []string{"webhook " + b.EventID}; !cmp.Equal(got, want) {
+		t.Errorf("held deliveries to one endpoint = %q, want %q", got, want)
+	}
 	for _, query := range []string{"state=lost", "since=yesterday", "since=", "limit=0", "more=1", "cursor=x"} {
 		s.do("GET", "/webhook/deliveries?"+query, nil).WantProblem(422, "invalid")
 	}
 	s.do("GET", "/gitlab/deliveries", nil).WantProblem(404, "not-found")
 	s.do("GET", "/gitlab/deliveries/"+a.EventID, nil).WantProblem(404, "not-found")
+}
+
+// all lists the deliveries to all endpoints, from all pages.
+func (s *service) all(query string) []string {
+	s.t.Helper()
+	found := []string{}
+	for next := "/companies/" + s.A.ID + "/deliveries" + query; next != ""; {
+		var page struct {
+			Items []struct{ Provider, DeliveryID string }
+		}
+		answer := s.Do("GET", next, s.A.Token, nil).Want(200).JSON(&page)
+		for _, d := range page.Items {
+			found = append(found, d.Provider+" "+d.DeliveryID)
+		}
+		link, _, _ := strings.Cut(answer.Header.Get("Link"), ">")
+		next = strings.TrimPrefix(link, "<")
+	}
+	return found
 }
 
 // listed returns the ids of a listing, from all of its pages.

@@ -140,6 +140,7 @@ type preview struct {
 		Rule                                  int
 		Action, At, Verdict, Outcome, Subject string
 		Policies                              []string
+		Fields                                map[string]any
 	}
 	Problem *struct {
 		Detail string
@@ -198,9 +199,13 @@ func TestPreview(t *testing.T) {
 		}
 	}
 	s.do("PUT", "/github/mapping", json.RawMessage(tickets)).Want(200)
-	got := s.preview("github", body{"headers": event, "payload": issue}).lines()
+	tried := s.preview("github", body{"headers": event, "payload": issue})
+	got := tried.lines()
 	if diff := cmp.Diff([]string{"company", "0 memory.upsert /ticket permitted created"}, got); diff != "" {
 		t.Errorf("preview with the stored mapping differs (-want +got):\n%s", diff)
+	}
+	if got := tried.Actions[0].Fields["kind"]; got != "ticket" {
+		t.Errorf("fields = %v, want the kind that the mapping gives, ticket", tried.Actions[0].Fields)
 	}
 	for _, prefix := range []string{"MEMORY#", "GOAL#", policy.Prefix, "TIMELINE#", "INBOX"} {
 		s.wantNone(prefix)

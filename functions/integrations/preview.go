@@ -8,6 +8,7 @@ import (
 
 	"orgops/shared/base/fault"
 	"orgops/shared/domain/inbox"
+	"orgops/shared/provider/connector"
 	"orgops/shared/provider/intake"
 	"orgops/shared/provider/mapping"
 	"orgops/shared/provider/trial"
@@ -143,7 +144,29 @@ func (d Deps) try(ctx context.Context, r receiver, m *mapping.Mapping, header ht
 	}
 	planner := intake.Planner{Company: web.Tenant(ctx), Integration: r.Integration, Engine: d.Engine, Now: d.Now().UTC(), DryRun: true}
 	planned, err := planner.PlanAll(ctx, mapped.Actions)
-	return mapped.Result(planned), err
+	if err != nil {
+		return inbox.MappingResult{}, err
+	}
+	result := mapped.Result(planned)
+	for n, a := range mapped.Actions {
+		if result.Actions[n].Fields, err = fieldsOf(a); err != nil {
+			return inbox.MappingResult{}, err
+		}
+	}
+	return result, nil
+}
+
+// fieldsOf returns what a mapping gives for the item of an action.
+func fieldsOf(a connector.Action) (json.RawMessage, error) {
+	switch {
+	case a.Memory != nil:
+		return json.Marshal(a.Memory)
+	case a.Goal != nil:
+		return json.Marshal(a.Goal)
+	case a.Note != nil:
+		return json.Marshal(a.Note)
+	}
+	return nil, nil
 }
 
 func read(ctx context.Context, m *mapping.Mapping, r receiver, header http.Header, body []byte) (trial.Mapped, error) {

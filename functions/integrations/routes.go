@@ -77,6 +77,8 @@ func Register(api huma.API, d Deps) {
 
 	web.Register(api, operation(http.MethodPost, one+"/test", "test-integration", "Send a signed sample event",
 		"Sends it at once, even in the sandbox, without retries and without an entry in the attempt log.", 200, write), d.testIntegration)
+	web.Register(api, web.Bound(operation(http.MethodGet, "/deliveries", "list-deliveries", "List the deliveries to all endpoints",
+		"Lists the newest event first.", 200, read)), d.listAllDeliveries)
 	web.Register(api, operation(http.MethodGet, one+"/deliveries", "list-integration-deliveries", "List deliveries",
 		"Lists the newest event first.", 200, read), d.listDeliveries)
 	web.Register(api, operation(http.MethodGet, one+"/deliveries/{deliveryId}", "get-integration-delivery", "Get a delivery with its attempts",

@@ -3,6 +3,7 @@ package memory
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"orgops/shared/base/fault"
 	"orgops/shared/base/id"
@@ -55,14 +56,16 @@ type memoriesInput struct {
 	web.PageQuery
 	Provider string `query:"provider" maxLength:"64" doc:"only from this provider" example:"github"`
 	Kind     string `query:"kind" maxLength:"64" doc:"only of this kind" example:"issue"`
+	Title    string `query:"title" maxLength:"200" doc:"only with this text in the title; upper and lower case count alike" example:"printer"`
 }
 
 func listMemories(ctx context.Context, in *memoriesInput) (*web.PageOutput[memory.Memory], error) {
 	caller := web.CallerOf(ctx)
 	keep := func(m memory.Memory) bool {
-		return caller.Reaches(m.Provider) && (in.Provider == "" || m.Provider == in.Provider) && (in.Kind == "" || m.Kind == in.Kind)
+		return caller.Reaches(m.Provider) && (in.Provider == "" || m.Provider == in.Provider) && (in.Kind == "" || m.Kind == in.Kind) &&
+			strings.Contains(strings.ToLower(m.Title), strings.ToLower(in.Title))
 	}
-	return web.List(ctx, in.PageQuery, store.Query{Prefix: memory.Prefix}, keep, caller.Provider, in.Provider, in.Kind)
+	return web.List(ctx, in.PageQuery, store.Query{Prefix: memory.Prefix}, keep, caller.Provider, in.Provider, in.Kind, in.Title)
 }
 
 type goalsInput struct {

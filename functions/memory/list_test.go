@@ -19,13 +19,14 @@ func TestMemories(t *testing.T) {
 	all := map[string][]string{}
 	for n := range 12 {
 		provider, kind := []string{"github", "feed"}[n%2], []string{"issue", "issue", "discussion"}[n%3]
-		m, _ := memory.Apply(memory.Memory{}, provider, memory.Draft{ExternalID: fmt.Sprint(n), Kind: kind, Title: "t"}, s.now)
+		m, _ := memory.Apply(memory.Memory{}, provider, memory.Draft{ExternalID: fmt.Sprint(n), Kind: kind, Title: fmt.Sprint("Printer ", n%2, " on fire")}, s.now)
 		s.put(memory.Key(m.ID), memory.Entity, m)
 		for _, filter := range []string{"", "?provider=" + provider, "?kind=" + kind, "?kind=" + kind + "&provider=" + provider} {
 			all[filter] = append(all[filter], m.ID)
 		}
 	}
 	all["?provider=webhook"] = nil
+	all["?title=PRINTER+1"], all["?title=smoke"], all["?title=fire&provider=github"] = all["?provider=feed"], nil, all["?provider=github"]
 	for filter, want := range all {
 		slices.Sort(want)
 		if diff := cmp.Diff(want, s.list("/memory"+filter).ids()); diff != "" {

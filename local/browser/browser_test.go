@@ -133,6 +133,13 @@ func TestConsole_Stale(t *testing.T) {
 	run(t, "stale.mjs", env...)
 }
 
+// TestConsole_Work connects what is unusual, tries a mapping, finds a memory, looks at the deliveries of all endpoints, and goes back.
+func TestConsole_Work(t *testing.T) {
+	t.Parallel()
+	env, _, _ := begin(t)
+	run(t, "work.mjs", env...)
+}
+
 // TestConsole_SSO signs a person in through the company's identity provider, from a deep link and again when the token has ended.
 func TestConsole_SSO(t *testing.T) {
 	t.Parallel()

@@ -263,6 +263,7 @@ func integrationRequests() map[string]func(*world) ask {
 		"get-integration-inbox":       func(w *world) ask { return get(second + "/inbox/" + w.received())(w) },
 		"test-integration":            post(one+"/test", ""),
 		"list-integration-deliveries": get(log),
+		"list-deliveries":             get("/deliveries"),
 		"get-integration-delivery":    func(w *world) ask { return get(log + "/" + w.seeded.delivery)(w) },
 		"retry-integration-delivery":  func(w *world) ask { return post(log+"/"+w.seeded.delivery+"/retry", "")(w) },
 		"recover-integration": func(w *world) ask {

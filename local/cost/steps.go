@@ -63,6 +63,7 @@ func steps() []step {
 		{"get-integration-inbox", units{gets: 2, read: 2}},
 		{"test-integration", units{gets: 3, queries: 1, puts: 1, read: 4, written: 1, keys: 1}},
 		{"list-integration-deliveries", units{queries: 1, read: 12}},
+		{"list-deliveries", units{queries: 1, read: 12}},
 		{"get-integration-delivery", units{gets: 1, read: 1}},
 		{"retry-integration-delivery", units{gets: 2, transactions: 1, read: 2, written: 4}},
 		{"recover-integration", units{gets: 1, transactions: 1, read: 1, written: 4}},

@@ -7,6 +7,7 @@ package inbox
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"maps"
 	"slices"
@@ -77,6 +78,8 @@ type MappingAction struct {
 	Reasons  []string       `json:"reasons" nullable:"false" doc:"why"`
 	Outcome  string         `json:"outcome" enum:"created,updated,unchanged,refused,pending" doc:"what the action would do outside of the sandbox"`
 	Subject  string         `json:"subject" doc:"the id of the item that the action is about"`
+
+	Fields json.RawMessage `json:"fields,omitempty" doc:"what the mapping gives for the item, as in its API; in a preview alone"`
 }
 
 // index lists the deliveries of one integration, newest first.

@@ -48,7 +48,7 @@ const schema = `{
       "title": "URL", "description": "Address of the first page. It must be https and public, and must not redirect. A page may have at most 8 MiB and 1,000 objects.",
       "type": "string", "format": "uri", "minLength": 1, "maxLength": 2048
     },
-    "itemsPath": {"title": "List", "description": "Where the list is in the document; empty if the document is the list.", ` + pointer + `},
+    "itemsPath": {"title": "List", "description": "Where the list is in the document; empty if the document is the list.", "default": "", ` + pointer + `},
     "idPath": {"title": "Id", "description": "Where an object's id is, a string or a number. It must not change.", ` + nonEmpty + `},
     "titlePath": {"title": "Title", "description": "Where an object's title is.", ` + nonEmpty + `},
     "bodyPath": {"title": "Text", "description": "Where an object's text is: a memory's body, a goal's target.", ` + nonEmpty + `},

@@ -12,6 +12,9 @@ export const session = signal(null);
 /** lapsed is true while a token has ended and the page asks for the password again. */
 export const lapsed = signal(false);
 
+/** written counts the writes of this page. */
+export const written = signal(0);
+
 let token = '', email = '', waiting = [], offset = 0;
 
 /** now returns the service's time in milliseconds, from the Date header of its answers. */
@@ -66,6 +69,7 @@ async function send(method, url, { body, headers = {}, signal: abort, redirect =
   if (!res.ok && res.status !== 304 && res.type !== 'opaqueredirect') {
     throw new Problem(content ?? { title: `The service answered ${res.status}` }, res.status, res.headers.get('X-Request-Id'));
   }
+  if (method !== 'GET') written.value++;
   return { status: res.status, body: content, etag: res.headers.get('ETag') ?? '' };
 }
 

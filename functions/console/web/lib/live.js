@@ -1,14 +1,24 @@
 // Module live keeps answers current: it asks again with the entity tag, every 15 s while the page is in use, every 60 s while
 // it is idle, and never while it is hidden.
 import { useEffect, useRef, useState } from './h.js';
-import { call, session } from './api.js';
+import { call, session, written } from './api.js';
+import { entryNow } from './route.js';
 
 const inUse = 15_000, idle = 60_000, idleAfter = 120_000, most = 60;
 const held = new Map(); // path → {body, etag, at}
 let touched = Date.now();
 
 for (const event of ['pointerdown', 'keydown', 'focus']) addEventListener(event, () => { touched = Date.now(); }, { passive: true });
-session.subscribe((s) => { if (!s) held.clear(); });
+const shelf = new Map(), shelved = 20; // what a listing had loaded, by the history's entry and the path, for Back
+
+function put(key, state) {
+  shelf.delete(key);
+  shelf.set(key, state);
+  if (shelf.size > shelved) shelf.delete(shelf.keys().next().value);
+}
+
+written.subscribe(() => shelf.clear()); // what was loaded before a write may not be true any more
+session.subscribe((s) => { if (!s) { held.clear(); shelf.clear(); } });
 
 const pause = () => (Date.now() - touched < idleAfter ? inUse : idle);
 
@@ -81,7 +91,8 @@ function newer(state, { items, nextCursor = '' }) {
  * first page alone is shown, it is followed; fresh holds the items that came or changed then. */
 export function usePages(path) {
   const empty = { path, items: [], fresh: none, cursor: '', loading: true, dropped: false, first: true };
-  const [state, setState] = useState(empty);
+  const key = `${entryNow()} ${path}`, [state, setState] = useState(shelf.get(key) ?? empty), opened = useRef(true);
+  if (state.path === path && !state.loading && !state.problem) put(key, state);
   const latest = useRef(path);
   latest.current = path;
   const load = async (from) => {
@@ -123,10 +134,41 @@ export function usePages(path) {
       if (!control.signal.aborted) wait();
     };
     document.addEventListener('visibilitychange', look);
-    load(empty);
-    wait();
+    const before = opened.current && shelf.get(key);
+    opened.current = false;
+    if (before) { setState(before); look(); } else { load(empty); wait(); }
     return () => { control.abort(); clearTimeout(timer); document.removeEventListener('visibilitychange', look); };
   }, [path]);
   const shown = state.path === path ? state : empty;
   return { ...shown, more: Boolean(shown.cursor), next: () => load(shown), reload: () => load(empty) };
+}
+
+const mostPages = 10;
+
+/** useAll reads a listing whole, up to ten pages, and sorts it: {items, rest, problem, loading, reload}. rest is true if there is
+ * more. It is for listings that the service gives in another order. */
+export function useAll(path, order) {
+  const key = `${entryNow()} ${path}`, [state, setState] = useState(shelf.get(key) ?? { path: null });
+  const load = async (left) => {
+    let items = [], cursor = '', problem;
+    try {
+      for (let n = 0; n < mostPages && (n === 0 || cursor) && !left.is; n++) {
+        const { body } = await call('GET', cursor ? `${path}&cursor=${encodeURIComponent(cursor)}` : path);
+        items = [...items, ...body.items];
+        cursor = body.nextCursor ?? '';
+        if (!left.is && cursor) setState((s) => (s.path === path ? s : { path, items: [...items].sort(order), rest: false, loading: true }));
+      }
+    } catch (p) { problem = p; }
+    if (left.is) return;
+    const next = { path, items: items.sort(order), rest: Boolean(cursor), problem };
+    if (!problem) put(key, next);
+    setState(next);
+  };
+  useEffect(() => {
+    const left = { is: false };
+    load(left);
+    return () => { left.is = true; };
+  }, [path]);
+  const shown = state.path === path ? state : { items: [], loading: true };
+  return { ...shown, reload: () => load({ is: false }) };
 }

@@ -27,7 +27,7 @@ export function fieldsOf(root) {
     return {
       name, kind: kindOf(property), required: required.has(name), title: property.title ?? name, about: property.description ?? '',
       choices: property.oneOf?.map((c) => c.const) ?? categories(property.enum ?? items.enum ?? null),
-      labels: Object.fromEntries((property.oneOf ?? []).map((c) => [c.const, c.title])), format: property.format, least: property.minimum, most: property.maximum,
+      labels: Object.fromEntries((property.oneOf ?? []).map((c) => [c.const, c.title])), fallback: property.default, format: property.format, least: property.minimum, most: property.maximum,
       suggestions: items.examples ?? null, example: (property.examples ?? [])[0] ?? exampleOf(root, name),
     };
   });
@@ -61,7 +61,10 @@ export function bodyOf(fields, form) {
   for (const f of fields) {
     const value = form[f.name];
     if (f.kind === 'switch') { if (value) body[f.name] = true; continue; }
-    if (value === undefined || value === '') continue;
+    if (value === undefined || value === '') {
+      if (f.required && f.fallback !== undefined) body[f.name] = f.fallback; // the schema says what an empty field means
+      continue;
+    }
     if (f.kind === 'number') body[f.name] = Number.isNaN(Number(value)) ? value : Number(value);
     else if (f.kind === 'list') { const all = lines(value.replaceAll(',', '\n')); if (all.length) body[f.name] = all; }
     else if (f.kind === 'pairs') body[f.name] = Object.fromEntries(lines(value).map((l) => {

@@ -16,25 +16,25 @@ export function Deliveries() {
     <${Await} of=${live}>${({ items }) => {
       const endpoints = items.filter((i) => i.permissions.includes('event.deliver')).map((i) => i.provider);
       if (!endpoints.length) return html`<${Empty} title="No endpoint receives events yet">Connect a webhook, and every event that it subscribes to appears here. <p><a class="button primary" href="#/connect/webhook">Connect a webhook</a></p><//>`;
-      const provider = endpoints.includes(chosen) ? chosen : endpoints[0];
-      return html`${endpoints.length > 1 && html`<div class="filters"><${Choice} label="Endpoint" value=${provider} options=${endpoints.map((e) => [e, e])} onPick=${(v) => filter({ provider: v })} /></div>`}
-        <${DeliveryList} key=${provider} provider=${provider} />`;
+      const provider = endpoints.includes(chosen) ? chosen : endpoints.length > 1 ? '' : endpoints[0];
+      return html`<${DeliveryList} key=${provider} provider=${provider} endpoints=${endpoints} />`;
     }}<//>`;
 }
 
 const states = ['delivered', 'scheduled', 'waiting', 'held', 'failed', 'dead'];
 
-/** DeliveryList lists one endpoint's deliveries, by the filters in the place. */
-export function DeliveryList({ provider }) {
+/** DeliveryList lists the deliveries of an endpoint, or of all if provider is empty, by the filters in the place. */
+export function DeliveryList({ provider, endpoints = [] }) {
   const { state = '', event = '' } = route.value.query, since = within(), [recover, setRecover] = useState(false);
   const query = new URLSearchParams({ limit: '50', ...(state && { state }), ...(event && { event }), ...(since && { since }) });
-  const path = `integrations/${encodeURIComponent(provider)}/deliveries?${query}`, page = usePages(path);
+  const path = provider ? `integrations/${encodeURIComponent(provider)}/deliveries?${query}` : `deliveries?${query}`, page = usePages(path);
   const rows = useMemo(() => html`<${Rows} items=${page.items} fresh=${page.fresh} provider=${provider} />`, [page.items, provider]); // drawn again for other items alone
   return html`<div class="filters">
+      ${endpoints.length > 1 && html`<${Choice} label="Endpoint" value=${provider} options=${[['', 'All'], ...endpoints.map((e) => [e, e])]} onPick=${(v) => filter({ provider: v })} />`}
       <${Choice} label="State" value=${state} options=${[['', 'All'], ...states.map((s) => [s, sentence(s)])]} onPick=${(v) => filter({ state: v })} />
       <label class="choice"><span>Event</span><input value=${event} placeholder="memory.created" spellcheck=${false} onChange=${(e) => filter({ event: e.currentTarget.value.trim() })} /></label>
       <${Within} /><span class="push"></span><button type="button" class="quiet" onClick=${page.reload}>Refresh</button><${Curl} path=${path} />
-      ${may('integrations:write') && html`<button type="button" onClick=${() => setRecover(true)}>Recover…</button>`}</div>
+      ${provider && may('integrations:write') && html`<button type="button" onClick=${() => setRecover(true)}>Recover…</button>`}</div>
     <${Trouble} problem=${page.problem} retry=${page.reload} />
     ${page.items.length === 0 && page.loading && html`<${Loading} rows=${6} />`}
     ${page.items.length === 0 && !page.loading && !page.problem && html`<${None} provider=${provider} filtered=${state || event || since} more=${page.more} />`}
@@ -43,10 +43,10 @@ export function DeliveryList({ provider }) {
     ${recover && html`<${Later} part="Recover" provider=${provider} close=${() => { setRecover(false); page.reload(); }} />`}`;
 }
 
-const Rows = ({ items, fresh, provider }) => html`<div class="scroll" tabindex="0" role="region" aria-label="Deliveries"><table class="list"><thead><tr><th>State</th><th>Event</th><th>Answer</th><th>Attempts</th><th>Last</th><th>Next</th></tr></thead>
-  <tbody>${items.map((d) => html`<tr key=${d.deliveryId} class=${fresh.has(d) ? 'fresh' : ''}><td><${Status} of=${d.state} /></td><td><a href=${place(['integrations', provider, 'deliveries', d.deliveryId])}>${d.event}</a></td>
+const Rows = ({ items, fresh, provider }) => html`<div class="scroll" tabindex="0" role="region" aria-label="Deliveries"><table class="list"><thead><tr><th>State</th><th>Event</th>${!provider && html`<th>Endpoint</th>`}<th>Answer</th><th>Attempts</th><th>Last</th><th>Next</th></tr></thead>
+  <tbody>${items.map((d) => html`<tr key=${`${d.provider} ${d.deliveryId}`} class=${fresh.has(d) ? 'fresh' : ''}><td><${Status} of=${d.state} /></td><td><a href=${place(['integrations', d.provider ?? provider, 'deliveries', d.deliveryId])}>${d.event}</a></td>${!provider && html`<td><a href=${place(['integrations', d.provider])}>${d.provider}</a></td>`}
     <td>${d.status ?? html`<span class="muted">${d.heldBecause ? words(d.heldBecause) : d.error ?? '–'}</span>`}</td><td>${d.attempt}</td><td><${Time} at=${d.at} /></td><td><${Time} at=${d.nextAttemptAt} /></td></tr>`)}</tbody></table></div>`;
 
 const None = ({ provider, filtered, more }) => html`<${Empty} title=${more ? 'None match among the newest' : filtered ? 'None match' : 'No deliveries yet'}>${filtered
   ? html`${more && 'Show more goes on with the older ones. '}<button type="button" class="small" onClick=${() => filter({ state: '', event: '', since: '', within: '' })}>Show all</button>`
-  : html`The first event that ${provider} subscribes to appears here: an item that comes in, a goal that moves, an entry of the timeline. <p><a class="button" href=${place(['integrations', provider])}>Go to ${provider}</a></p>`}<//>`;
+  : html`The first event that ${provider || 'an endpoint'} subscribes to appears here: an item that comes in, a goal that moves, an entry of the timeline. <p><a class="button" href=${place(['integrations', ...(provider ? [provider] : [])])}>Go to ${provider || 'the integrations'}</a></p>`}<//>`;

@@ -4,7 +4,7 @@ import { call, may } from '../lib/api.js';
 import { percent, plural, words, sentence } from '../lib/format.js';
 import { forget, useLive } from '../lib/live.js';
 import { place } from '../lib/places.js';
-import { Action, Await, bad, Curl, Empty, Evidence, Head, Links, Status, Time, health } from '../ui/parts.js';
+import { Action, Await, bad, Curl, Empty, Evidence, Head, Links, Remedy, Status, Time, health } from '../ui/parts.js';
 import { DeliveryList } from './deliveries.js';
 import { Later } from '../ui/later.js';
 
@@ -61,7 +61,7 @@ function Certification({ of, path, changed, sends, receives }) {
     <p>A run proves what works and what is refused. When every check passes, the integration is certified for 90 days.</p>
     ${may('integrations:write') && html`<p><${Action} primary label=${shown ? 'Run the certification again' : 'Run the certification'} run=${run} /></p>`}
     ${shown ? html`<p class="row"><${Status} of=${shown.passed ? 'pass' : 'fail'} label=${shown.passed ? 'passed' : 'failed'} /><span class="muted"><${Time} at=${shown.at} /></span></p>
-      <ol class="plain checks">${shown.checks.map((c) => html`<li key=${c.id}><span class="row"><${Status} of=${c.status} /><strong>${c.title}</strong></span><span class="reason muted">${sentence(c.reason)}</span><${Evidence} of=${c.evidence} /></li>`)}</ol>
+      <ol class="plain checks">${shown.checks.map((c) => html`<li key=${c.id}><span class="row"><${Status} of=${c.status} /><strong>${c.title}</strong></span><span class="reason muted">${sentence(c.reason)}</span><${Evidence} of=${c.evidence} />${c.status !== 'pass' && c.remedy && html`<p class="remedy"><${Remedy} of=${c.remedy} /></p>`}</li>`)}</ol>
       ${sends && shown.passed && html`<${Held} of=${shown} provider=${of.provider} />`}`
       : html`<${Empty} title="No run yet">${sends ? 'Start one when the endpoint is ready. It takes a few seconds.' : 'It takes a few seconds.'}<//>`}
     ${receives && !sends && html`<p class="note">The provider sends its deliveries to an address of this company: see <a href=${place(['integrations', of.provider])}>the overview</a>.</p>`}</section>`;

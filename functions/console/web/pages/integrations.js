@@ -5,8 +5,9 @@ import { percent } from '../lib/format.js';
 import { forget, useLive } from '../lib/live.js';
 import { place } from '../lib/places.js';
 import { go } from '../lib/route.js';
-import { Await, Curl, Empty, Head, Status, Time, health } from '../ui/parts.js';
-import { SchemaForm } from '../ui/form.js';
+import { Await, Curl, Empty, Head, Status, Time, Trouble, health } from '../ui/parts.js';
+import { bodyOf, fieldsOf, typed } from '../lib/schema.js';
+import { Field, SchemaForm } from '../ui/form.js';
 import { createOnly, ifMatch } from '../ui/guard.js';
 import { Later } from '../ui/later.js';
 import { SecretShown } from './secret.js';
@@ -42,10 +43,14 @@ function NewOne({ of }) {
   const [name, setName] = useState(''), [made, setMade] = useState(null);
   const begin = of.provider === 'webhook' ? { events: ['memory.*', 'goal.*', 'integration.*', 'timeline.*'] } : {};
   const provider = of.several && name ? `${of.provider}-${name}` : of.provider;
+  const secrets = of.credentials ? fieldsOf(of.credentials).map((f) => ({ ...f, required: false })) : [], [typedSecrets, setSecrets] = useState(() => typed(secrets)), [half, setHalf] = useState(null);
   const [there, setThere] = useState(null), used = useLive('integrations', { poll: false }).data?.items.find((i) => i.provider === provider);
   const store = async (body, headers) => {
-    const answer = (await call('POST', `integrations/${encodeURIComponent(provider)}`, { body, headers })).body;
+    const path = `integrations/${encodeURIComponent(provider)}`, { body: answer, etag } = await call('POST', path, { body, headers }), credentials = bodyOf(secrets, typedSecrets);
     forget('integrations');
+    if (Object.keys(credentials).length) {
+      try { await call('PUT', `${path}/credentials`, { body: { credentials }, headers: ifMatch(etag) }); } catch (problem) { setHalf(problem); return; }
+    }
     if (answer.signingSecret) setMade(answer); else go(place(['integrations', provider, 'certification']));
   };
   const submit = async (body) => {
@@ -60,6 +65,8 @@ function NewOne({ of }) {
   return html`<section class="card narrow">${here && html`<p class="note">No endpoint yet? Enter <code>http://127.0.0.1:4002/</code>. After this form, a command to copy receives there.</p>`}<${SchemaForm} schema=${of.configuration} config=${begin} label="Configure" submit=${submit}>
     ${of.several && html`<div class="field"><label for="f-name">Name <small class="muted">optional</small></label><input id="f-name" value=${name} pattern="[a-z0-9-]*" onInput=${(e) => setName(e.currentTarget.value.trim())} autocomplete="off" spellcheck=${false} aria-describedby="f-name-about" />
       <small class="muted" id="f-name-about">For a further one: billing makes ${of.provider}-billing. Without a name it is ${of.provider}.</small></div>`}
+      ${secrets.length > 0 && html`<fieldset class="stack"><legend>Credentials <small class="muted">optional now; a sync needs them</small></legend>${secrets.map((f) => html`<${Field} key=${f.name} id=${`c-${f.name}`} field=${f} value=${typedSecrets[f.name]} set=${(v) => setSecrets((all) => ({ ...all, [f.name]: v }))} />`)}</fieldset>`}
+      ${half && html`<div class="note"><p>${provider} is configured. Its credentials were not stored:</p><${Trouble} problem=${half} /><p><a href=${place(['integrations', provider, 'settings'])}>Store them in its settings</a></p></div>`}
       ${used && html`<p class="note">${provider} exists already. ${of.several && 'Give this one another name, or '}<a href=${place(['integrations', provider, 'settings'])}>change ${of.several ? 'that one' : 'it'} in its settings</a>.</p>`}<//>
     ${there && html`<${Later} part="Replace" of=${there.of} run=${there.replace} close=${() => setThere(null)} />`}</section>`;
 }

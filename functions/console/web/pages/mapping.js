@@ -1,6 +1,7 @@
 // Module mapping shows how deliveries that come in become actions, next to a delivery that was received.
 import { html, useRef, useState } from '../lib/h.js';
-import { call, may } from '../lib/api.js';
+import { Problem, call, may, session } from '../lib/api.js';
+import { textOf } from '../lib/compare.js';
 import { plural, words } from '../lib/format.js';
 import { forget, useLive } from '../lib/live.js';
 import { Confirm } from '../ui/dialog.js';
@@ -32,7 +33,15 @@ const pretty = (text) => { try { return JSON.stringify(JSON.parse(text), null, 2
 /** Result lists the actions that a mapping gives, each with its verdict. */
 const Result = ({ of }) => html`<div role="status">${of.problem && html`<p class="wrong">${of.problem.detail ?? of.problem}</p>`}
   ${of.actions.length === 0 && !of.problem && html`<p class="muted">The mapping gives no action.</p>`}
-  <ol class="plain checks">${of.actions.map((a, i) => html`<li key=${i}><span class="row"><${Status} of=${a.verdict} /><code>${a.action}</code><span class="muted">rule ${a.rule + 1}${a.outcome ? `, ${words(a.outcome)}` : ''}</span></span><span class="reason muted">${a.reasons.join(' · ')}</span></li>`)}</ol></div>`;
+  <ol class="plain checks">${of.actions.map((a, i) => html`<li key=${i}><span class="row"><${Status} of=${a.verdict} /><code>${a.action}</code><span class="muted">rule ${a.rule + 1}${a.outcome ? `, ${words(a.outcome)}` : ''}</span></span><span class="reason muted">${a.reasons.join(' · ')}</span>
+    ${a.fields && html`<dl class="facts">${Object.entries(a.fields).map(([name, value]) => html`<div key=${name}><dt>${name}</dt><dd>${textOf(value)}</dd></div>`)}</dl>`}</li>`)}</ol></div>`;
+
+/** drafts keeps what was typed and not stored, by the address of the mapping, while the person is logged in. */
+const drafts = new Map();
+session.subscribe((s) => { if (!s) drafts.clear(); });
+
+/** pairs reads lines such as Name: value. */
+const pairs = (lines) => Object.fromEntries(lines.split('\n').filter((l) => l.includes(':')).map((l) => [l.slice(0, l.indexOf(':')).trim(), l.slice(l.indexOf(':') + 1).trim()]));
 
 /** ruled lists the parts of a mapping by their titles. */
 const ruled = ({ mapping }) => {
@@ -40,14 +49,16 @@ const ruled = ({ mapping }) => {
   return { Only: only, ...Object.fromEntries((Array.isArray(rules) ? rules : []).map((r, i) => [`Rule ${i + 1}`, r])), Otherwise: otherwise };
 };
 
+/** Guarded goes on with the draft of this tab, if there is one, at the version that the draft began with. */
 function Guarded({ of, etag, ...props }) {
-  const guard = useGuard({ path: `${props.path}/mapping`, data: of, etag, view: ruled });
+  const path = `${props.path}/mapping`, draft = drafts.get(path), guard = useGuard({ path, data: draft?.data ?? of, etag: draft?.etag ?? etag, view: ruled, took: () => drafts.delete(path) });
   return html`<div><${Editor} key=${guard.turn} of=${guard.data} guard=${guard} ...${props} />${guard.dialog}</div>`;
 }
 
 function Editor({ of, path, chosen, guard, wasReset }) {
-  const [text, setText] = useState(JSON.stringify(of.mapping, null, 2)), [answer, setAnswer] = useState(null), [problem, setProblem] = useState(null);
+  const at = `${path}/mapping`, draft = drafts.get(at), [text, setText] = useState(draft?.text ?? JSON.stringify(of.mapping, null, 2)), [pasted, setPasted] = useState(draft?.pasted ?? ''), [headers, setHeaders] = useState(draft?.headers ?? ''), [answer, setAnswer] = useState(null), [problem, setProblem] = useState(null);
   const write = may('integrations:write'), [ask, setAsk] = useState(false), provider = decodeURIComponent(path.split('/')[1]);
+  const keep = (change) => drafts.set(at, { data: guard.data, etag: guard.etag, text, pasted, headers, ...change });
   const attempt = (run) => async () => {
     setProblem(null);
     setAnswer(null);
@@ -55,19 +66,27 @@ function Editor({ of, path, chosen, guard, wasReset }) {
     try { mapping = JSON.parse(text); } catch (err) { setProblem({ title: 'This is not JSON', detail: err.message, errors: [] }); return ''; }
     try { return await run(mapping); } catch (p) { setProblem(p); return ''; }
   };
+  const tried = () => {
+    if (!pasted.trim()) return { inboxId: chosen };
+    try { return { payload: JSON.parse(pasted), headers: pairs(headers) }; } catch (err) { throw new Problem({ title: 'The pasted body is not JSON', detail: err.message }); }
+  };
   const preview = attempt(async (mapping) => {
-    setAnswer((await call('POST', `${path}/mapping/preview`, { body: { mapping, inboxId: chosen } })).body);
+    setAnswer((await call('POST', `${path}/mapping/preview`, { body: { mapping, ...tried() } })).body);
     return '';
   });
   const store = attempt(async (mapping) => {
     const put = (etag) => call('PUT', `${path}/mapping`, { body: mapping, headers: ifMatch(etag) });
-    return guard.write(ruled({ mapping }), put, () => { forget(`${path}/mapping`); return 'Stored.'; });
+    return guard.write(ruled({ mapping }), put, () => { forget(at); drafts.delete(at); return 'Stored.'; });
   });
-  const reset = () => guard.write({ Mapping: 'the default of the provider' }, (etag) => call('DELETE', `${path}/mapping`, { headers: ifMatch(etag) }), wasReset);
+  const drop = () => { drafts.delete(at); wasReset(); };
+  const reset = () => guard.write({ Mapping: 'the default of the provider' }, (etag) => call('DELETE', `${path}/mapping`, { headers: ifMatch(etag) }), drop);
   return html`<section class="card"><h2>Mapping</h2><p class="muted">${of.source === 'company' ? html`Stored by the company, <${Time} at=${of.updatedAt} />.` : 'The default of the provider.'} The first rule that matches decides.</p>
-    <label class="field"><span class="unseen">Mapping as JSON</span><textarea id="mapping" class="code" rows="22" spellcheck=${false} readonly=${!write} value=${text} onInput=${(e) => setText(e.currentTarget.value)}></textarea></label>
+    <label class="field"><span class="unseen">Mapping as JSON</span><textarea id="mapping" class="code" rows="22" spellcheck=${false} readonly=${!write} value=${text} onInput=${(e) => { setText(e.currentTarget.value); keep({ text: e.currentTarget.value }); }}></textarea></label>
+    ${write && html`<details open=${Boolean(pasted)}><summary>Try it on a body of your own</summary><div class="stack inside"><label class="field"><span>Body, JSON</span><textarea id="pasted" class="code" rows="6" spellcheck=${false} value=${pasted} onInput=${(e) => { setPasted(e.currentTarget.value); keep({ pasted: e.currentTarget.value }); }}></textarea></label>
+      <label class="field"><span>Headers <small class="muted">optional, one in each line</small></span><textarea rows="2" spellcheck=${false} placeholder="X-GitHub-Event: issues" value=${headers} onInput=${(e) => { setHeaders(e.currentTarget.value); keep({ headers: e.currentTarget.value }); }}></textarea></label></div></details>`}
+    ${draft && html`<p class="note">This is your draft. It is kept while this tab is open, and not stored. <button type="button" class="small" onClick=${drop}>Drop it</button></p>`}
     <${Trouble} problem=${problem} links=${(pointer) => ['mapping', pointer]} />
-    ${write && html`<p class="row">${chosen ? html`<${Action} label="Try on the chosen delivery" run=${preview} />` : html`<span class="muted">Choose a delivery to try the mapping on.</span>`}<${Action} primary label="Store" run=${store} />${of.source === 'company' && html`<button type="button" class="danger" onClick=${() => setAsk(true)}>Return to the default</button>`}</p>`}
+    ${write && html`<p class="row">${pasted.trim() ? html`<${Action} label="Try on the pasted body" run=${preview} />` : chosen ? html`<${Action} label="Try on the chosen delivery" run=${preview} />` : html`<span class="muted">Choose a delivery or paste a body to try the mapping on.</span>`}<${Action} primary label="Store" run=${store} />${of.source === 'company' && html`<button type="button" class="danger" onClick=${() => setAsk(true)}>Return to the default</button>`}</p>`}
     ${answer && html`<${Result} of=${answer} />`}
     ${ask && html`<${Confirm} title="Return to the default mapping" name=${provider} label="Return" close=${() => setAsk(false)} run=${reset} consequences=${['The mapping of the company is deleted.', 'The default of the provider decides from the next delivery on.']} />`}</section>`;
 }

@@ -2,7 +2,7 @@
 import { html, useState } from '../lib/h.js';
 import { call, may } from '../lib/api.js';
 import { clock, counted, number, safeLink, sentence, words } from '../lib/format.js';
-import { forget, useLive } from '../lib/live.js';
+import { forget, useAll, useLive } from '../lib/live.js';
 import { place } from '../lib/places.js';
 import { filter, route } from '../lib/route.js';
 import { asShown, createOnly, ifMatch } from '../ui/guard.js';
@@ -20,14 +20,24 @@ const columns = [
   ['From', (m) => html`<a href=${place(['integrations', m.provider])}>${m.provider}</a>`], ['Changed', (m) => html`<${Time} at=${m.updatedAt} />`],
 ];
 
+const batch = 50;
+
 export function Memories() {
-  const { provider = '', kind = '' } = route.value.query;
-  const path = `memory?${new URLSearchParams({ limit: '50', ...(provider && { provider }), ...(kind && { kind }) })}`;
-  return html`<${Head} title="Memory" about="What connectors brought in."><a class="button" href="#/syncs">Syncs</a><${Curl} path=${path} /><//>
-    <${Listing} path=${path} none=${html`<${Empty} title=${provider || kind ? 'None match' : 'No memories yet'}>Issues, feed entries and items that you post become memories.<${Source} /><//>`}
-      filters=${html`<label class="choice"><span>Provider</span><input value=${provider} onChange=${(e) => filter({ provider: e.currentTarget.value.trim() })} /></label><label class="choice"><span>Kind</span><input value=${kind} onChange=${(e) => filter({ kind: e.currentTarget.value.trim() })} /></label>`}>
-      ${(items, _, fresh) => html`<${Table} label="Memories" rows=${items} fresh=${fresh} columns=${columns} />`}<//>`;
+  const { provider = '', kind = '', title = '', shown = batch } = route.value.query;
+  const path = `memory?${new URLSearchParams({ limit: '100', ...(provider && { provider }), ...(kind && { kind }), ...(title && { title }) })}`, all = useAll(path, byTime);
+  const text = (label, name, value, placeholder) => html`<label class="choice"><span>${label}</span><input value=${value} placeholder=${placeholder} onChange=${(e) => filter({ [name]: e.currentTarget.value.trim(), shown: '' })} /></label>`;
+  const items = all.items.slice(0, Number(shown));
+  return html`<${Head} title="Memory" about="What connectors brought in, the newest first."><a class="button" href="#/syncs">Syncs</a><${Curl} path=${path} /><//>
+    <div class="filters">${text('Title', 'title', title, 'part of it')}${text('Provider', 'provider', provider)}${text('Kind', 'kind', kind)}</div>
+    <${Trouble} problem=${all.problem} retry=${all.reload} />
+    ${items.length === 0 && all.loading && html`<${Loading} rows=${5} />`}
+    ${items.length === 0 && !all.loading && !all.problem && html`<${Empty} title=${provider || kind || title ? 'None match' : 'No memories yet'}>Issues, feed entries and items that you post become memories.<${Source} /><//>`}
+    ${all.rest && html`<p class="note">These are the newest of ${number(all.items.length)} that were looked at. There are more: filter them to see the others.</p>`}
+    ${items.length > 0 && html`<${Table} label="Memories" rows=${items} fresh=${all.fresh} columns=${columns} />`}
+    ${items.length < all.items.length && html`<div class="more"><button type="button" onClick=${() => filter({ shown: Number(shown) + batch })}>Show more</button></div>`}`;
 }
+
+const byTime = (a, b) => Date.parse(b.updatedAt) - Date.parse(a.updatedAt);
 
 export function Memory({ id }) {
   const live = useLive(`memory/${encodeURIComponent(id)}`);

@@ -1,0 +1,126 @@
+// What founders do every day: connect what is unusual, try a mapping, find a memory, look at the deliveries of all endpoints, go back.
+import { logIn, looked, need, open, settled, visit } from './browser.mjs';
+
+const { BASE, COMPANY, EMAIL, PASSWORD } = process.env;
+const { browser, page, seen } = await open({ height: 600 });
+const main = page.locator('main');
+const login = await (await fetch(`${BASE}/auth/login`, { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify({ email: EMAIL, password: PASSWORD }) })).json();
+
+/** api sends a request next to the page. */
+async function api(method, path, body, headers = {}) {
+  const res = await fetch(`${BASE}/companies/${COMPANY}/${path}`, { method, headers: { Authorization: `Bearer ${login.access_token}`, 'Content-Type': 'application/json', ...headers }, body: body && JSON.stringify(body) });
+  if (res.status >= 300) throw new Error(`${method} ${path}: ${res.status} ${await res.text()}`);
+  return res.status === 204 ? null : res.json();
+}
+
+const steps = {
+  async array() { // a document that is itself the list
+    await visit(page, '#/connect/http');
+    await page.getByLabel('URL').fill('https://api.example.com/okrs');
+    await page.getByLabel('Id', { exact: true }).fill('/key');
+    await page.getByLabel('Title', { exact: true }).fill('/name');
+    await page.getByLabel('Target').selectOption('goal');
+    await page.getByRole('button', { name: 'Configure' }).click();
+    await page.getByRole('button', { name: 'Run the certification' }).waitFor();
+    need('the path of the list', (await api('GET', 'integrations/http')).config.itemsPath, '');
+  },
+  async github() { // takes the token at once, and the certification leads to what is missing
+    await visit(page, '#/connect/github');
+    await page.getByLabel('Repository').fill('octo/app');
+    await page.getByLabel('Webhook secret').fill('as typed at GitHub');
+    await page.getByRole('group', { name: 'Credentials' }).getByLabel('token', { exact: false }).fill('ghp_example');
+    await page.getByRole('button', { name: 'Configure' }).click();
+    await page.getByRole('button', { name: 'Run the certification' }).waitFor();
+    need('the stored credentials', (await api('GET', 'integrations/github')).credentials.names, ['token']);
+    await api('DELETE', 'integrations/http');
+    await api('POST', 'integrations/linear', { signingSecret: 'lin_wh_example' });
+    await visit(page, '#/integrations/linear/certification');
+    await page.getByRole('button', { name: 'Run the certification' }).click();
+    await main.locator('.checks .remedy a').first().click();
+    await page.getByRole('heading', { name: 'Credentials' }).waitFor();
+  },
+  async mapping() { // a pasted body, the fields that come out, and a draft that stays
+    await visit(page, '#/integrations/github/mapping');
+    await main.getByText('Try it on a body of your own').click();
+    await page.getByLabel('Body, JSON').fill(JSON.stringify({ action: 'opened', repository: { full_name: 'octo/app' }, issue: { number: 7, title: 'Printer on fire', state: 'open', html_url: 'https://github.com/octo/app/issues/7' } }));
+    await page.getByLabel('Headers').fill('X-GitHub-Event: issues');
+    await page.getByRole('button', { name: 'Try on the pasted body' }).click();
+    await main.getByRole('status').getByText('Printer on fire').waitFor();
+    await visit(page, '#/today');
+    await visit(page, '#/integrations/github/mapping');
+    await main.getByText('This is your draft').waitFor();
+    need('the draft of the body', (await page.getByLabel('Body, JSON').inputValue()).includes('Printer on fire'), true);
+    await main.getByRole('button', { name: 'Drop it' }).click();
+    await main.getByText('This is your draft').waitFor({ state: 'detached' });
+  },
+  async memory() { // the newest first, by a part of the title, and Back to the same place
+    const inbound = await api('POST', 'integrations/webhook', { url: 'https://one.example.com/', events: ['memory.*'] }, { 'If-None-Match': '*' });
+    await api('POST', 'integrations/webhook/disable');
+    need('a new endpoint', typeof inbound.signingSecret, 'string');
+    await page.route('**/memory?*', (r) => { // 120 memories, in the order of their ids
+      const title = new URL(r.request().url()).searchParams.get('title') ?? '', second = r.request().url().includes('cursor=');
+      const all = Array.from({ length: 120 }, (_, n) => ({ id: `m${n}`, provider: 'github', kind: 'issue', title: `Memory ${(n * 7) % 120}`, updatedAt: new Date(Date.UTC(2026, 0, 1) + ((n * 7) % 120) * 60_000).toISOString() })).filter((m) => m.title.includes(title));
+      return r.fulfill({ json: { items: second ? all.slice(100) : all.slice(0, 100), ...(!second && all.length > 100 && { nextCursor: 'next' }) } });
+    });
+    await page.route(/\/memory\/m\d+$/, (r) => r.fulfill({ json: { id: 'm1', provider: 'github', kind: 'issue', title: 'One', externalId: '1', createdAt: '2026-01-01T00:00:00Z', updatedAt: '2026-01-01T00:00:00Z' } }));
+    await visit(page, '#/memory');
+    await main.getByRole('link', { name: 'Memory 119', exact: true }).waitFor();
+    need('the newest first', (await main.locator('tbody tr td:first-child').allInnerTexts()).slice(0, 3), ['Memory 119', 'Memory 118', 'Memory 117']);
+    await main.getByRole('button', { name: 'Show more' }).click();
+    const far = main.getByRole('link', { name: 'Memory 40', exact: true });
+    await far.scrollIntoViewIfNeeded();
+    const at = await page.evaluate(() => scrollY);
+    need('a place far down', at > 500, true);
+    await far.click();
+    await page.getByRole('heading', { name: 'One', level: 1 }).waitFor();
+    await page.goBack();
+    await far.waitFor();
+    await page.waitForFunction((y) => Math.abs(scrollY - y) < 50, at);
+    await page.getByLabel('Title').fill('119');
+    await page.keyboard.press('Enter');
+    await main.getByRole('link', { name: 'Memory 118' }).waitFor({ state: 'detached' });
+    await main.getByRole('link', { name: 'Memory 119' }).waitFor();
+    need('what has the text', await main.locator('tbody tr').count(), 1);
+    await page.unrouteAll();
+  },
+  async deliveries() { // of all endpoints in one list
+    await api('POST', 'integrations/webhook-other', { url: 'https://other.example.com/', events: ['integration.*', 'timeline.*'] });
+    await api('POST', 'integrations/webhook-third', { url: 'https://third.example.com/', events: ['integration.*', 'timeline.*'] });
+    await visit(page, '#/deliveries');
+    const rows = main.getByRole('region', { name: 'Deliveries' }).getByRole('row');
+    await looked('a delivery that is held for each', async () => {
+      await api('POST', 'integrations/webhook-other/disable');
+      await api('POST', 'integrations/webhook-other/enable');
+      await page.getByRole('button', { name: 'Refresh' }).click();
+      await page.waitForFunction(() => !document.querySelector('.loading'));
+      return await rows.filter({ hasText: 'webhook-other' }).count() > 0 && await rows.filter({ hasText: 'webhook-third' }).count() > 0;
+    });
+    await page.getByRole('combobox', { name: 'Endpoint' }).selectOption('webhook-third');
+    await page.waitForFunction(() => document.querySelector('main table') && !document.querySelector('main table').innerText.includes('webhook-other'));
+  },
+  async narrow() { // long words push nothing away
+    await page.setViewportSize({ width: 320, height: 700 });
+    for (const place of ['#/deliveries', '#/integrations', '#/operations/audit', '#/operations/users', '#/timeline']) {
+      await visit(page, place);
+      need(`the width of ${place}`, await page.evaluate(() => document.documentElement.scrollWidth), 320);
+    }
+  },
+};
+
+let at = 'the login';
+try {
+  await logIn(page);
+  for (const [name, step] of Object.entries(steps)) {
+    at = name;
+    await step();
+    await settled(page);
+  }
+  need('what must not happen', seen.wrong, []);
+  need('breaches of the policy', await page.evaluate(() => window.breaches), []);
+  console.log(`a day: ${Object.keys(steps).join(', ')}`);
+} catch (err) {
+  console.error(`${at}: ${err.message}`, '\nat', page.url(), '\n', (await page.locator('body').innerText()).slice(0, 2500), '\n', seen.wrong.join('\n'));
+  process.exitCode = 1;
+} finally {
+  await browser.close();
+}
