@@ -1,6 +1,6 @@
 // The console: one page over the public API alone.
 import { html, render } from './lib/h.js';
-import { lapsed, may, session } from './lib/api.js';
+import { lapsed, may, resume, session } from './lib/api.js';
 import { route } from './lib/route.js';
 import { Shell, sectionOf } from './ui/shell.js';
 import { Empty, Head } from './ui/parts.js';
@@ -59,4 +59,5 @@ function App() {
   return html`<${Shell}><${Page} path=${route.value.path} /><//>${lapsed.value && html`<${Relogin} />`}`;
 }
 
+resume();
 render(html`<${App} />`, document.getElementById('app'));

@@ -215,8 +215,12 @@ try {
   await page.getByRole('button', { name: 'Explain' }).click();
   await page.getByRole('button', { name: 'Withdraw' }).waitFor();
 
-  // Nothing of the session is stored, and a reload asks for the password and comes back to the same place.
-  need('the storage', await page.evaluate(() => JSON.stringify([{ ...localStorage }, { ...sessionStorage }, document.cookie]).includes('ey')), false);
+  // The token is in the tab's session storage alone. A reload keeps the session and the place, and logging out ends both.
+  const tokens = () => page.evaluate(() => [localStorage, sessionStorage, [document.cookie]].map((held) => JSON.stringify({ ...held }).includes('"ey') || JSON.stringify({ ...held }).includes('\\"ey')));
+  need('where the token is', await tokens(), [false, true, false]);
+  await page.reload();
+  await page.getByRole('button', { name: 'Withdraw' }).waitFor();
+  need('the place after a reload', new URL(page.url()).hash, goal);
 
   const places = ['#/today', '#/health', '#/recommendations', '#/timeline', '#/integrations', '#/integrations/webhook', '#/integrations/webhook/certification',
     '#/integrations/webhook/settings', '#/integrations/webhook/mapping', '#/integrations/github', '#/connect', '#/connect/webhook', '#/deliveries', shown, '#/memory',
@@ -287,10 +291,12 @@ try {
 
   need('breaches of the policy', await page.evaluate(() => window.breaches), []);
   await page.evaluate((to) => { location.hash = to; }, places.at(-1));
+  await page.locator('aside').getByRole('button', { name: 'Log out' }).click();
   await page.reload();
   await page.getByLabel('E-mail').waitFor();
   await everywhere(page, 'login');
-  need('the place after a reload', new URL(page.url()).hash, places.at(-1));
+  need('where a token is after logging out', await tokens(), [false, false, false]);
+  need('the place after logging out', new URL(page.url()).hash, places.at(-1));
   await page.getByRole('link', { name: 'I have an invitation' }).click();
   await page.getByLabel('Invitation').fill('nothing');
   await page.getByLabel('A new password').fill('correct horse battery staple');

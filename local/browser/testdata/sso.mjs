@@ -14,7 +14,7 @@ const { access_token: founder } = await api('POST', 'auth/login', JSON.stringify
 await api('PUT', `companies/${COMPANY}/operations/sso`, CONFIG, founder);
 
 const { browser, page, seen } = await open();
-const stored = () => page.evaluate(() => JSON.stringify({ ...sessionStorage }));
+const stored = () => page.evaluate(() => JSON.stringify({ ...sessionStorage, 'orgops.session': undefined })); // of the sign-in alone
 const hash = () => new URL(page.url()).hash;
 const exchanges = () => seen.requests.filter((url) => url === `${BASE}/auth/token`).length;
 const refused = () => page.getByRole('alert').getByText('Copy the request id').waitFor();
@@ -56,6 +56,7 @@ try {
   need('breaches of the policy', await page.evaluate(() => window.breaches), []);
 
   // The answer to a sign-in that did not begin in this tab is not exchanged, and its code leaves the address.
+  await page.locator('aside').getByRole('button', { name: 'Log out' }).click();
   const strange = page.getByRole('alert').getByText('did not begin here');
   const answered = (code, state) => page.evaluate((query) => { // as if this tab had begun the sign-in with the state "mine"
     sessionStorage.setItem('orgops.sign-in', JSON.stringify({ verifier: 'v'.repeat(43), state: 'mine', to: '#/today' }));

@@ -1,4 +1,4 @@
-// Module api calls the service. The token lives in this module's memory alone: a reload forgets it.
+// Module api calls the service. The token lives in this module's memory, and in the tab's session storage for a reload.
 import { signal, computed } from './h.js';
 import { curl } from './format.js';
 
@@ -16,6 +16,31 @@ export const lapsed = signal(false);
 export const written = signal(0);
 
 let token = '', email = '', waiting = [], offset = 0;
+
+/** name is the name under which the tab's session storage holds the session. */
+const name = 'orgops.session';
+
+/** keep stores the session for a reload of this tab. Session storage belongs to one tab and one origin: no request carries it,
+ * no other origin reads it, and it ends with the tab. */
+function keep() {
+  try { sessionStorage.setItem(name, JSON.stringify({ token, email, offset, ...session.value, scopes: [...session.value.scopes] })); } catch { /* a browser may forbid it: then a reload asks for the password */ }
+}
+
+/** forgetKept removes the stored session, so that a reload asks for the password. */
+export function forgetKept() {
+  try { sessionStorage.removeItem(name); } catch { /* nothing was stored then */ }
+}
+
+/** resume returns to the session that a reload of this tab interrupted, until its token ends by the service's time. */
+export function resume() {
+  try {
+    const { scopes, ...kept } = JSON.parse(sessionStorage.getItem(name));
+    offset = kept.offset;
+    if (kept.until <= now()) return forgetKept();
+    ({ token, email } = kept);
+    session.value = { company: kept.company, provider: kept.provider, scopes: new Set(scopes), until: kept.until };
+  } catch { /* nothing usable is stored */ }
+}
 
 /** now returns the service's time in milliseconds, from the Date header of its answers. */
 export const now = () => Date.now() + offset;
@@ -122,6 +147,7 @@ async function enter(path, credentials, withEmail) {
     company: body.company_id, provider: path === 'auth/token', scopes: new Set((body.scope ?? '').split(' ')), until: now() + body.expires_in * 1000,
   };
   lapsed.value = false;
+  keep();
   const all = waiting;
   waiting = [];
   for (const go of all) go();
@@ -129,6 +155,7 @@ async function enter(path, credentials, withEmail) {
 
 /** logOut forgets the token and all that was read with it. */
 export function logOut() {
+  forgetKept();
   token = email = '';
   waiting = [];
   lapsed.value = false;

@@ -56,7 +56,7 @@ export function Login() {
     <div class="card"><img src="icon.svg" alt="" width="44" height="44" /><h1>Mission Control</h1>
       <p class="muted">How your organization runs, and what to do next.</p>
       <${Ways} path=${route.value.path} />
-      <p class="muted fine">The session is kept in this page's memory alone. A reload asks you to log in again, and returns to this place.</p>
+      <p class="muted fine">The session belongs to this tab. It survives a reload, and ends when you log out, close the tab, or after an hour.</p>
     </div></main>`;
 }
 

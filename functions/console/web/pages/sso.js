@@ -2,9 +2,9 @@
 // it when somebody asks for that.
 //
 // The way to the provider leaves the page. What must come back to it is in the session storage of the tab, from the start until
-// the provider's answer: the verifier, the state and the place that the person wanted. The token is never there.
+// the provider's answer: the verifier, the state and the place that the person wanted. A session of before ends with the start.
 import { html, useEffect, useLayoutEffect, useRef, useState } from '../lib/h.js';
-import { Problem, exchange, leads, root, session } from '../lib/api.js';
+import { Problem, exchange, forgetKept, leads, root, session } from '../lib/api.js';
 import { replace, route } from '../lib/route.js';
 import { Trouble } from '../ui/parts.js';
 
@@ -34,6 +34,7 @@ async function start(company, to) {
   try { sessionStorage.setItem(name, JSON.stringify({ verifier, state, to })); } catch {
     throw new Problem({ title: 'The browser keeps nothing for this page', detail: 'Allow it to store data for this site, then try again.' });
   }
+  forgetKept(); // the page that comes back asks for a session of its own
   location.assign(url.href);
 }
 
