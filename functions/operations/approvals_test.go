@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"orgops/functions/operations"
+	"orgops/shared/base/id"
 	"orgops/shared/domain/approval"
 	"orgops/shared/domain/goal"
 	"orgops/shared/domain/integration"
@@ -193,6 +194,21 @@ func TestApprovals_Sandbox(t *testing.T) {
 	d.edit(func(i *integration.Integration) { *i = i.Sandboxed(integration.SandboxedByChange, d.clock.Now()) })
 	d.decide(id, "approve").WantProblem(409, "conflict")
 	d.wantState(id, "pending")
+}
+
+// TestApprovals_Replaced carries nothing out that an integration asked for which was deleted. The integration that has its name now asks
+// for an approval of its own.
+func TestApprovals_Replaced(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	d.govern(enforced("closing", closing))
+	former := d.ask(closed("1"))
+	d.clock.Advance(time.Second)
+	d.edit(func(i *integration.Integration) { i.Incarnation, i.CreatedAt = id.New(), d.clock.Now() })
+	d.decide(former, "approve").WantProblem(409, "conflict")
+	if own := d.ask(closed("1")); own == former {
+		t.Errorf("the new integration waits for the approval %s of the former one, want its own", own)
+	}
 }
 
 // The user who asked for an action does not decide on it.

@@ -38,6 +38,8 @@ func (d Deps) carryOut(ctx context.Context, a approval.Approval) (intake.Planned
 		i = integration.Integration{Provider: a.Principal.ID}
 	case err != nil:
 		return intake.Planned{}, nil, err
+	case i.CreatedAt.After(a.RequestedAt):
+		return intake.Planned{}, nil, i.Newer()
 	case i.IsDamaged():
 		return intake.Planned{}, nil, i.Usable()
 	case i.Enabled && !i.IsCertified(d.Now()):

@@ -41,6 +41,11 @@ func salvage(item store.Item, cause error) Integration {
 // IsDamaged reports whether the stored form cannot be read. Damaged says why.
 func (i Integration) IsDamaged() bool { return i.Damaged != nil }
 
+// Newer returns the refusal of what was asked for before the integration was configured: the one of its name then was deleted.
+func (i Integration) Newer() error {
+	return fault.Newf(fault.Conflict, "%s was deleted and configured again after this was asked for; reject it, or let it expire", i.Provider)
+}
+
 // Usable returns an error for an integration whose stored form cannot be read.
 func (i Integration) Usable() error {
 	if !i.IsDamaged() {

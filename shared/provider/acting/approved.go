@@ -10,6 +10,7 @@ import (
 	"orgops/shared/base/fault"
 	"orgops/shared/domain/approval"
 	"orgops/shared/domain/executive"
+	"orgops/shared/domain/integration"
 	"orgops/shared/domain/policy"
 	"orgops/shared/domain/timeline"
 	"orgops/shared/domain/user"
@@ -48,6 +49,9 @@ func (d Deps) CarryOut(ctx context.Context, c store.Company, a approval.Approval
 	var in executive.ActionInput
 	if err := json.Unmarshal(a.Payload, &in); err != nil {
 		return Planned{}, fmt.Errorf("read the input of the action %s: %w", record.ID, err)
+	}
+	if i, _, err := integration.Load(ctx, c, in.Provider); err == nil && i.CreatedAt.After(a.RequestedAt) {
+		return Planned{}, i.Newer()
 	}
 	p := Planner{Deps: d, Company: c, Executive: s.Executive, By: a.RequestedBy.ID, Now: now, Approval: a.Digest}
 	planned, err := p.Plan(ctx, record.Action, in)

@@ -37,10 +37,12 @@ type exact struct {
 	Details   string        `json:"details,omitempty"` // of a note, as text: canonical JSON would round large numbers
 	Once      string        `json:"once,omitempty"`    // of a note
 	UpdatedAt *time.Time    `json:"updatedAt,omitempty"`
+
+	Incarnation string `json:"incarnation,omitempty"` // of the integration that asks
 }
 
-func exactly(a connector.Action) exact {
-	e := exact{Goal: a.Goal}
+func (p Planner) exactly(a connector.Action) exact {
+	e := exact{Goal: a.Goal, Incarnation: p.Integration.Incarnation}
 	switch {
 	case a.Memory != nil:
 		cut := a.Memory.Cut()

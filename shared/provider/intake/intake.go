@@ -71,7 +71,7 @@ const _ = uint(store.MaxOps - 2 - connector.MaxActions*MaxOpsPerAction)
 // Plan decides on an action and plans its writes against the stored state. The ops carry the versions that Plan read. If
 // their commit returns ErrConflict, plan again.
 func (p Planner) Plan(ctx context.Context, a connector.Action) (Planned, error) {
-	payload := exactly(a)
+	payload := p.exactly(a)
 	d, err := p.decide(ctx, a, payload)
 	if err != nil {
 		return Planned{}, err

@@ -23,7 +23,7 @@ const Removed Outcome = "removed"
 // other than permitted keeps the item.
 func (p Planner) Remove(ctx context.Context, a connector.Action, version int64) (Planned, error) {
 	name, entity, key := p.removal(a)
-	d, err := p.judge(ctx, a, exactly(a), name)
+	d, err := p.judge(ctx, a, p.exactly(a), name)
 	if err != nil {
 		return Planned{}, err
 	}
