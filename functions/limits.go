@@ -30,6 +30,7 @@ import (
 	"orgops/shared/insight/assessment"
 	"orgops/shared/insight/projection"
 	"orgops/shared/provider/connector"
+	"orgops/shared/provider/genericwebhook"
 	"orgops/shared/provider/mapping"
 	"orgops/shared/web"
 	"orgops/shared/webhook/courier"
@@ -76,6 +77,7 @@ func Limits() []Limit {
 		{"integrations", "the integrations of a company", integration.MaxPerCompany, "integrations"},
 		{"url", "the url of an endpoint or a feed", outbound.MaxURL, "bytes"},
 		{"signing-secrets", "the live signing secrets of an integration", integration.MaxSecrets, "secrets"},
+		{"secret-headers", "the secret headers of an endpoint", genericwebhook.MaxSecretHeaders, "headers"},
 		span("secret-grace", "the time for which a rotated secret goes on", integration.RotationGrace),
 		span("certification", "the time for which an integration stays certified", integration.CertifiedFor),
 		span("failing", "the time of failed deliveries after which an endpoint is disabled", courier.FailingLimit),

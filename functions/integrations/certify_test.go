@@ -296,7 +296,9 @@ func TestCertify_Feed(t *testing.T) {
 		s.wantCheck(got, "sandbox-page", "fail", tt.reason)
 	}
 	status, body = 200, atom
-	s.do("PUT", "/feed/credentials", map[string]any{"credentials": map[string]string{"token": "t"}}).Want(204)
+	op, err := integration.SaveSecrets(t.Context(), s.company(), s.services.Vault, "feed", 0, integration.Secrets{Values: map[string]string{"token": "t"}})
+	errtest.Must(t, err)
+	errtest.Must(t, s.company().Commit(t.Context(), op)) // as a release that took them for every provider
 	got := s.certify("feed")
 	if got.Passed {
 		t.Errorf("with unused credentials the certification passed, want it failed: %+v", got)

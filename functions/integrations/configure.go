@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -125,7 +126,7 @@ func (d Deps) configureIntegration(ctx context.Context, in *configureInput) (*co
 	}
 	change := configuration{
 		Deps: d, permissions: permissions, company: c, conn: conn, provider: in.Provider, config: config, secret: secrets[secretField],
-		by: web.CallerOf(ctx).UserID, now: d.Now().UTC(),
+		headers: secretHeaders(request), by: web.CallerOf(ctx).UserID, now: d.Now().UTC(),
 	}
 	var out *configuredOutput
 	if version == 0 {
@@ -156,7 +157,8 @@ type configuration struct {
 	conn     connector.Connector
 	provider string
 	config   json.RawMessage
-	secret   string // "" if the request has none
+	secret   string            // "" if the request has none
+	headers  map[string]string // the secret ones; nil if the request has none
 
 	permissions []integration.Port
 	by          string
@@ -168,7 +170,7 @@ func (r configuration) create(ctx context.Context) (*configuredOutput, error) {
 		Provider: r.provider, Kind: r.conn.Kind(), Incarnation: id.New(), State: integration.Sandbox, Enabled: true, Config: r.config,
 		Permissions: r.permissions, Narrowed: r.narrowed(), ConfiguredBy: r.by, CreatedAt: r.now, UpdatedAt: r.now,
 	}
-	secrets, created, err := r.sign(integration.Secrets{}, &i)
+	secrets, created, err := r.sign(r.hide(integration.Secrets{}, &i), &i)
 	if err != nil {
 		return nil, err
 	}
@@ -209,7 +211,7 @@ func (r configuration) replace(ctx context.Context, old integration.Integration,
 	if err != nil {
 		return nil, err
 	}
-	secrets = r.keepCredentials(secrets, old, &i)
+	secrets = r.hide(r.keepCredentials(secrets, old, &i), &i)
 	secrets, created, err := r.sign(secrets, &i)
 	if err != nil {
 		return nil, err
@@ -230,6 +232,33 @@ func (r configuration) keepCredentials(s integration.Secrets, old integration.In
 		s.Values, i.Credentials = nil, nil
 	}
 	return s
+}
+
+// secretHeaders returns the secret headers of a checked request, nil if it has no such field.
+func secretHeaders(request json.RawMessage) map[string]string {
+	var given struct {
+		SecretHeaders map[string]string `json:"secretHeaders"`
+	}
+	_ = json.Unmarshal(request, &given) // a checked request is an object, in which the field has strings
+	return given.SecretHeaders
+}
+
+// hide stores the request's secret headers in place of those before, for the origin of its url.
+func (r configuration) hide(s integration.Secrets, i *integration.Integration) integration.Secrets {
+	switch {
+	case r.headers == nil:
+	case len(r.headers) == 0:
+		s.Values, i.Credentials = nil, nil
+	default:
+		storeCredentials(r.conn, i, &s, r.headers, r.now)
+	}
+	return s
+}
+
+// storeCredentials puts credentials in place of those before, for the origin of the configuration.
+func storeCredentials(c connector.Connector, i *integration.Integration, s *integration.Secrets, values map[string]string, now time.Time) {
+	s.Values, s.Origin = values, connector.Origin(c, i.Config)
+	i.Credentials = &integration.CredentialNames{Names: slices.Sorted(maps.Keys(values)), UpdatedAt: now}
 }
 
 // narrowed reports whether the integration may use fewer ports than its connector asks for.
@@ -290,7 +319,7 @@ func (r configuration) commit(ctx context.Context, i *integration.Integration, v
 		write = r.company.Replace(integration.Key(r.provider), integration.Entity, version, i)
 	}
 	ops = append(ops, write)
-	if len(s.Signing) > 0 || secretsVersion > 0 {
+	if len(s.Signing) > 0 || len(s.Values) > 0 || secretsVersion > 0 {
 		op, err := integration.SaveSecrets(ctx, r.company, r.Vault, r.provider, secretsVersion, s)
 		if err != nil {
 			return err

@@ -27,11 +27,6 @@ type ConnectorList struct {
 	Items []Connector `json:"items" doc:"every connector, by provider" nullable:"false"`
 }
 
-// credentialed describes a connector that takes credentials.
-type credentialed interface {
-	CredentialSchema() json.RawMessage
-}
-
 // listConnectors lists what can be configured. A caller that is bound to one integration sees its kind alone.
 func (d Deps) listConnectors(ctx context.Context, in *web.IfNoneMatch) (*web.Tagged[ConnectorList], error) {
 	out, bound := ConnectorList{Items: []Connector{}}, web.CallerOf(ctx).Provider
@@ -76,7 +71,7 @@ func showConnector(c connector.Connector) (Connector, error) {
 			}
 		}
 	}
-	if c, ok := c.(credentialed); ok {
+	if c, ok := c.(connector.Credentialed); ok {
 		shown.Credentials = c.CredentialSchema()
 	}
 	return shown, nil

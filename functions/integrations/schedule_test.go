@@ -84,7 +84,7 @@ func TestSchedule_Resumed(t *testing.T) {
 	raw, err := json.Marshal(feed)
 	errtest.Must(t, err)
 	for _, by := range []struct{ method, path, body string }{
-		{"POST", "/feed", string(raw)}, {"POST", "/feed/enable", ""}, {"PUT", "/feed/credentials", `{"credentials":{"token":"t"}}`},
+		{"POST", "/feed", string(raw)}, {"POST", "/feed/enable", ""},
 	} {
 		s.clock.Advance(time.Minute)
 		i, version := s.stored()

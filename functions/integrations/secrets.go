@@ -60,22 +60,25 @@ func (b CredentialsRequest) check(now time.Time) error {
 	return fault.Refuse(problems)
 }
 
-// checkNames returns an error for credentials that the connector's schema refuses. No problem quotes a value. A connector
-// without such a schema takes credentials of any name.
+// checkNames returns an error for credentials that the connector refuses, because they do not meet its schema and rules, or because
+// it uses none. No problem quotes a value.
 func (d Deps) checkNames(provider string, credentials map[string]string) error {
 	c, err := d.Connectors.Find(provider)
 	if err != nil {
 		return err
 	}
-	a, ok := c.(connector.Authenticated)
+	a, ok := c.(connector.Credentialed)
 	if !ok {
-		return nil
+		return fault.Newf(fault.Conflict, "%s uses no credentials, so none are stored; leave this step out", provider)
 	}
 	raw, err := json.Marshal(credentials)
 	if err != nil {
 		return err
 	}
 	problems, err := web.CheckBody(a.CredentialSchema(), raw)
+	if checker, ok := c.(connector.CredentialChecker); ok && len(problems) == 0 {
+		problems = checker.CheckCredentials(credentials)
+	}
 	for n := range problems {
 		problems[n].Pointer = "/credentials" + problems[n].Pointer
 	}
@@ -92,8 +95,7 @@ func (d Deps) putCredentials(ctx context.Context, in *credentialsInput) (*struct
 		if err != nil {
 			return err
 		}
-		s.Values, s.Origin = in.Body.Credentials, connector.Origin(conn, i.Config)
-		i.Credentials = &integration.CredentialNames{Names: slices.Sorted(maps.Keys(s.Values)), UpdatedAt: now}
+		storeCredentials(conn, i, s, in.Body.Credentials, now)
 		if in.Body.ExpiresAt != nil {
 			until := in.Body.ExpiresAt.UTC()
 			i.Credentials.ExpiresAt = &until

@@ -134,6 +134,7 @@ func TestProgram_Canary(t *testing.T) {
 	for _, r := range receivers {
 		for _, d := range r.deliveries() {
 			c.add("the event "+d.Type, d.body)
+			d.header.Del("Authorization") // the receiver's own secret header
 			c.addHeader("the event "+d.Type, d.header)
 		}
 	}

@@ -9,7 +9,8 @@ func (c *canaries) webhooks() []*receiver {
 	given, made := echoReceiver(c.t, hook), echoReceiver(c.t, hook)
 	given.respond(func(received) int { return 500 })
 	events := []string{"memory.*", "integration.*", "timeline.*"}
-	c.call(201, "POST", c.at("/integrations/webhook"), object{"url": given.url, "events": events, "signingSecret": hook})
+	hidden := object{"Authorization": "Bearer " + c.plant("the webhook's secret header")}
+	c.call(201, "POST", c.at("/integrations/webhook"), object{"url": given.url, "events": events, "signingSecret": hook, "secretHeaders": hidden})
 	for range 2 { // the second answer was kept for the key
 		var created struct{ SigningSecret string }
 		c.show(201, "POST", c.at("/integrations/webhook-made"), object{"url": made.url, "events": events}, "Idempotency-Key", "make").json(&created)
@@ -42,7 +43,7 @@ func (c *canaries) webhooks() []*receiver {
 	for _, provider := range []string{"webhook", "webhook-made"} {
 		c.call(200, "POST", c.at("/integrations/"+provider+"/test"), nil)
 	}
-	c.call(204, "PUT", c.at("/integrations/webhook/credentials"), object{"credentials": object{"token": c.plant("the webhook's credential")}})
-	c.call(204, "PUT", c.at("/integrations/webhook/credentials"), object{"credentials": object{"token": c.plant("the webhook's next credential")}, "expiresAt": time.Now().Add(time.Hour)})
+	c.call(204, "PUT", c.at("/integrations/webhook/credentials"), object{"credentials": object{"Authorization": c.plant("the webhook's credential")}})
+	c.call(204, "PUT", c.at("/integrations/webhook/credentials"), object{"credentials": object{"Authorization": c.plant("the webhook's next credential")}, "expiresAt": time.Now().Add(time.Hour)})
 	return []*receiver{given, made}
 }

@@ -276,7 +276,7 @@ func integrationRequests() map[string]func(*world) ask {
 		},
 		"get-integration-recovery": func(w *world) ask {
 			var asked struct{ ID string }
-			w.do(w.server(), post(one+"/recover", `{"since":"`+w.clock.Now().Add(-time.Hour).Format(time.RFC3339)+`"}`)(w), &asked)
+			w.do(w.server(), post(one+"/recover", `{"since":"`+w.clock.Now().Add(-58*time.Minute).Format(time.RFC3339)+`"}`)(w), &asked)
 			return ask{method: http.MethodGet, path: one + "/recoveries/" + asked.ID}
 		},
 		"delete-integration": after((*world).ensureSecond, func(*world) ask { return ask{method: http.MethodDelete, path: second} }),

@@ -39,9 +39,12 @@ func Names() []string {
 	}
 }
 
-// Patterns lists the patterns of a subscription: every event by name, and every category.
+// All is the pattern of every event, also of those that a later release adds.
+const All = "*"
+
+// Patterns lists the patterns of a subscription: every event by name, every category, and All.
 func Patterns() []string {
-	return append(Names(), "memory.*", "goal.*", "integration.*", "timeline.*")
+	return append(Names(), "memory.*", "goal.*", "integration.*", "timeline.*", All)
 }
 
 // Matches reports whether a subscription's patterns include an event.

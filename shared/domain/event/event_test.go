@@ -2,6 +2,7 @@ package event_test
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -150,9 +151,15 @@ func TestMatches(t *testing.T) {
 			t.Errorf("Matches(%v, %s) = %t, want %t", tt.patterns, tt.name, got, tt.want)
 		}
 	}
+	named := slices.DeleteFunc(event.Patterns(), func(p string) bool { return p == event.All })
+	for _, name := range append(event.Names(), "invoice.paid") {
+		if !event.Matches([]string{event.All}, name) {
+			t.Errorf("%s does not match %s", event.All, name)
+		}
+	}
 	for _, name := range event.Names() {
-		if !event.Matches(event.Patterns(), name) {
-			t.Errorf("no pattern matches %s", name)
+		if !event.Matches(named, name) {
+			t.Errorf("no pattern but %s matches %s", event.All, name)
 		}
 	}
 }

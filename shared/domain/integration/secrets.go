@@ -48,6 +48,15 @@ func (s Secrets) ValuesFor(origin string) map[string]string {
 	return s.Values
 }
 
+// HeadersFor returns an endpoint's secret headers, which may go to one origin only. What a release without secret headers has stored for
+// an endpoint stays unused.
+func (s Secrets) HeadersFor(origin string) map[string]string {
+	if s.Origin == "" {
+		return nil
+	}
+	return s.ValuesFor(origin)
+}
+
 // Live returns the values of the signing secrets that have not retired, newest first.
 func (s Secrets) Live(now time.Time) []string {
 	var live []string

@@ -12,6 +12,7 @@ import (
 	"orgops/shared/domain/finding"
 	"orgops/shared/domain/integration"
 	"orgops/shared/webhook/courier"
+	"orgops/shared/webhook/outbound"
 	"orgops/shared/webhook/standardwebhooks"
 )
 
@@ -33,7 +34,8 @@ func (e Examiner) endpoint(ctx context.Context, c Candidate) []integration.Check
 	if problems := e.Client.CheckURL("/url", conf.URL); len(problems) > 0 {
 		return one("url-allowed", "The url may be sent to", failed(problems[0].Detail, configure))
 	}
-	right, err := courier.NewTarget(conf.URL, c.Secrets.Live(e.Now()), conf.Headers)
+	hidden := c.Secrets.HeadersFor(outbound.Origin(conf.URL))
+	right, err := courier.NewTarget(conf.URL, c.Secrets.Live(e.Now()), conf.Headers, hidden)
 	if err != nil {
 		return one("accepts-signed", "A signed sample is answered 2xx", failed("there is no signing secret; rotate it to make one", rotate))
 	}
@@ -41,7 +43,7 @@ func (e Examiner) endpoint(ctx context.Context, c Candidate) []integration.Check
 	if err != nil {
 		return one("refuses-unsigned", "A badly signed sample is refused", failed("could not generate a test secret; try again", certify))
 	}
-	wrong, err := courier.NewTarget(conf.URL, []string{otherSecret}, conf.Headers)
+	wrong, err := courier.NewTarget(conf.URL, []string{otherSecret}, conf.Headers, hidden)
 	if err != nil {
 		return one("refuses-unsigned", "A badly signed sample is refused", failed("the url cannot be used", configure))
 	}

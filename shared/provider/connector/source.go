@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"orgops/shared/base/fault"
 	"orgops/shared/domain/goal"
 	"orgops/shared/domain/memory"
 	"orgops/shared/webhook/outbound"
@@ -22,11 +23,21 @@ type Source interface {
 // Authenticated describes the credentials of a source. A company stores them in the vault.
 type Authenticated interface {
 	Source
+	Credentialed
+	// NeededCredentials lists the credentials without which a fetch cannot succeed under config.
+	NeededCredentials(config json.RawMessage) []string
+}
+
+// Credentialed takes credentials.
+type Credentialed interface {
 	Addressed
 	// CredentialSchema returns the JSON Schema of the credentials: an object whose fields are writeOnly strings.
 	CredentialSchema() json.RawMessage
-	// NeededCredentials lists the credentials without which a fetch cannot succeed under config.
-	NeededCredentials(config json.RawMessage) []string
+}
+
+// CredentialChecker checks credentials against rules that their JSON Schema cannot express. No problem quotes a value.
+type CredentialChecker interface {
+	CheckCredentials(credentials map[string]string) []fault.FieldError
 }
 
 // Lister is a source whose full runs list everything that the provider has of some kinds. The service removes what such a run

@@ -1,6 +1,10 @@
 package genericwebhook
 
-// schemaFormat holds the configuration's schema. %s stands for the event patterns, quoted and separated by commas.
+// MaxSecretHeaders limits the secret headers of an endpoint.
+const MaxSecretHeaders = 10
+
+// schemaFormat holds the configuration's schema. %s stands for the event patterns, quoted and separated by commas, and %d for
+// MaxSecretHeaders.
 const schemaFormat = `{
   "$schema": "https://json-schema.org/draft/2020-12/schema",
   "title": "Webhook endpoint",
@@ -16,7 +20,7 @@ const schemaFormat = `{
     },
     "events": {
       "title": "Events",
-      "description": "Events to send, by name or by category, such as memory.*",
+      "description": "Events to send, by name or by category, such as memory.*. * is every event, also those that a later release adds.",
       "type": "array", "minItems": 1, "maxItems": 20, "uniqueItems": true,
       "items": {"type": "string", "enum": [%s]},
       "x-certified": false
@@ -35,10 +39,18 @@ const schemaFormat = `{
     },
     "headers": {
       "title": "Headers",
-      "description": "Headers of every delivery. The configuration shows them, so do not put a secret in them.",
+      "description": "Headers of every delivery. The configuration shows them, so put secret ones into secretHeaders.",
       "type": "object", "maxProperties": 20,
       "propertyNames": {"pattern": "^[A-Za-z0-9!#$%%&'*+.^_|~-]{1,64}$"},
       "additionalProperties": {"type": "string", "maxLength": 1024, "pattern": "^[ -~]*$"}
+    },
+    "secretHeaders": {
+      "title": "Secret headers",
+      "description": "Headers of every delivery and test whose values are never shown again, such as Authorization. They replace the stored ones; an empty object removes those, and without the field they stay. They go to the origin of the url only: when the url moves to another origin, they end unless they are given again.",
+      "type": "object", "maxProperties": %d,
+      "propertyNames": {"pattern": "^[A-Za-z0-9!#$%%&'*+.^_|~-]{1,64}$"},
+      "additionalProperties": {"type": "string", "minLength": 1, "maxLength": 4096, "pattern": "^[!-~]([ -~]*[!-~])?$"},
+      "writeOnly": true
     },
     "rateLimit": {
       "title": "Rate limit",
@@ -55,6 +67,17 @@ const schemaFormat = `{
   },
   "examples": [
     {"url": "https://example.com/hooks/orgops", "events": ["memory.*", "goal.updated"]},
-    {"url": "https://billing.example.com/in", "events": ["integration.sync.completed"], "description": "Billing", "headers": {"X-Team": "billing"}, "rateLimit": 50}
+    {"url": "https://billing.example.com/in", "events": ["integration.sync.completed"], "description": "Billing", "headers": {"X-Team": "billing"}, "secretHeaders": {"Authorization": "Bearer example"}, "rateLimit": 50}
   ]
+}`
+
+// credentialFormat holds the schema of the secret headers as credentials.
+const credentialFormat = `{
+  "$schema": "https://json-schema.org/draft/2020-12/schema",
+  "title": "Secret headers of a webhook endpoint",
+  "description": "Headers of every delivery and test, by name, such as Authorization. They go to the origin of the endpoint's url only.",
+  "type": "object", "minProperties": 1, "maxProperties": %d,
+  "propertyNames": {"pattern": "^[A-Za-z0-9!#$%%&'*+.^_|~-]{1,64}$"},
+  "additionalProperties": {"type": "string", "minLength": 1, "maxLength": 4096, "pattern": "^[!-~]([ -~]*[!-~])?$", "writeOnly": true},
+  "examples": [{"Authorization": "Bearer example"}]
 }`

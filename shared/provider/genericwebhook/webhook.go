@@ -39,7 +39,7 @@ type Connector struct {
 // New makes the connector. The client's rules decide which URLs it accepts.
 func New(client *outbound.Client) *Connector {
 	patterns := `"` + strings.Join(event.Patterns(), `", "`) + `"`
-	return &Connector{client: client, schema: json.RawMessage(fmt.Sprintf(schemaFormat, patterns))}
+	return &Connector{client: client, schema: json.RawMessage(fmt.Sprintf(schemaFormat, patterns, MaxSecretHeaders))}
 }
 
 // Kind implements connector.Connector.
@@ -67,7 +67,8 @@ func (*Connector) Address(raw json.RawMessage) string {
 func (c *Connector) CheckConfig(raw json.RawMessage) []fault.FieldError {
 	var config struct {
 		Config
-		SigningSecret *string `json:"signingSecret"`
+		SigningSecret *string           `json:"signingSecret"`
+		SecretHeaders map[string]string `json:"secretHeaders"`
 	}
 	if err := json.Unmarshal(raw, &config); err != nil {
 		return []fault.FieldError{{Pointer: "", Detail: "must be one JSON object"}}
@@ -78,10 +79,22 @@ func (c *Connector) CheckConfig(raw json.RawMessage) []fault.FieldError {
 			problems = append(problems, fault.FieldError{Pointer: "/signingSecret", Detail: "needs whsec_ and then the base64 of 24 to 64 bytes"})
 		}
 	}
-	return append(problems, checkHeaders(config.Headers)...)
+	problems = append(problems, checkHeaders("/headers", config.Headers, false)...)
+	return append(problems, checkHeaders("/secretHeaders", config.SecretHeaders, true)...)
 }
 
-func checkHeaders(headers map[string]string) []fault.FieldError {
+// CredentialSchema implements connector.Credentialed. The credentials of an endpoint are its secret headers.
+func (*Connector) CredentialSchema() json.RawMessage {
+	return json.RawMessage(fmt.Sprintf(credentialFormat, MaxSecretHeaders))
+}
+
+// CheckCredentials implements connector.CredentialChecker.
+func (*Connector) CheckCredentials(headers map[string]string) []fault.FieldError {
+	return checkHeaders("", headers, true)
+}
+
+// checkHeaders lists what is wrong with the names of the headers at a pointer.
+func checkHeaders(at string, headers map[string]string, secret bool) []fault.FieldError {
 	names := make([]string, 0, len(headers))
 	for name := range headers {
 		names = append(names, name)
@@ -91,27 +104,29 @@ func checkHeaders(headers map[string]string) []fault.FieldError {
 	seen := map[string]bool{}
 	for _, name := range names {
 		canonical := http.CanonicalHeaderKey(name)
-		detail := headerProblem(canonical)
+		detail := headerProblem(canonical, secret)
 		if seen[canonical] {
 			detail = "is set twice, in different spellings"
 		}
 		seen[canonical] = true
 		if detail != "" {
-			problems = append(problems, fault.FieldError{Pointer: fault.Pointer("headers", name), Detail: detail})
+			problems = append(problems, fault.FieldError{Pointer: at + fault.Pointer(name), Detail: detail})
 		}
 	}
 	return problems
 }
 
 // headerProblem says why a header may not be configured, or returns "".
-func headerProblem(canonical string) string {
+func headerProblem(canonical string, secret bool) string {
 	switch canonical {
 	case "Host", "Content-Length", "Content-Type", "Content-Encoding", "User-Agent", "Accept-Encoding", "Expect", "Idempotency-Key":
 		return "is set by the service"
 	case "Connection", "Keep-Alive", "Te", "Trailer", "Transfer-Encoding", "Upgrade":
 		return "belongs to one hop, not to the request (RFC 9110 §7.6.1)"
 	case "Authorization", "Cookie":
-		return "would be readable in the configuration; verify the signature instead"
+		if !secret {
+			return "would be readable in the configuration; put it into secretHeaders"
+		}
 	}
 	if strings.HasPrefix(canonical, "Webhook-") {
 		return "names that begin with webhook- are reserved for the signature"

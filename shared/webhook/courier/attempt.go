@@ -82,10 +82,10 @@ func Send(ctx context.Context, c *outbound.Client, e *Target, m Message, now fun
 		if ctx.Err() != nil {
 			return Outcome{Class: Aborted, Latency: latency, Err: "aborted: the sender is stopping"}
 		}
-		return Outcome{Latency: latency, Err: outbound.Explain(err)}
+		return Outcome{Latency: latency, Err: e.redact(outbound.Explain(err))}
 	}
 	defer resp.Body.Close()
-	o := Outcome{Status: resp.StatusCode, Latency: latency, Excerpt: excerpt(resp)}
+	o := Outcome{Status: resp.StatusCode, Latency: latency, Excerpt: e.excerpt(resp)}
 	o.Class, o.Err = classify(resp)
 	if o.Class != Delivered {
 		answered := now()
@@ -116,12 +116,12 @@ func statusText(s int) string {
 }
 
 // excerpt returns the beginning of a body. It reads at most maxBody bytes: the connection of a shorter body can be reused,
-// that of a longer one is closed. U+FFFD stands for what is not text.
-func excerpt(resp *http.Response) string {
+// that of a longer one is closed. U+FFFD stands for what is not text, and no secret header is shown.
+func (e *Target) excerpt(resp *http.Response) string {
 	if resp.ContentLength == 0 {
 		return ""
 	}
-	size := int64(maxExcerpt)
+	size := int64(maxExcerpt + e.excess())
 	if n := resp.ContentLength; n > 0 {
 		size = min(size, n)
 	}
@@ -130,7 +130,11 @@ func excerpt(resp *http.Response) string {
 	if err == nil && resp.ContentLength <= maxBody {
 		_, _ = io.CopyN(io.Discard, resp.Body, maxBody-size) // after an error the connection is not reused
 	}
-	return text.Truncate(strings.ToValidUTF8(string(printable(kept[:n])), "\uFFFD"), maxExcerpt) // U+FFFD takes three bytes
+	shown := kept[:n]
+	if len(e.hidden) > 0 {
+		shown = e.clean(shown, err == nil && resp.ContentLength != int64(n))
+	}
+	return text.Truncate(strings.ToValidUTF8(string(printable(shown)), "\uFFFD"), maxExcerpt) // U+FFFD takes three bytes
 }
 
 // printable replaces control characters, which take six bytes of JSON each, by bytes that UTF-8 does not have. It changes b.

@@ -33,7 +33,7 @@ func localClient() *outbound.Client { return outbound.New(outbound.Options{Allow
 
 func endpoint(tb testing.TB, url string) *courier.Target {
 	tb.Helper()
-	e, err := courier.NewTarget(url, []string{secret}, map[string]string{"X-Team": "billing", "content-type": "text/plain"})
+	e, err := courier.NewTarget(url, []string{secret}, map[string]string{"X-Team": "billing", "content-type": "text/plain"}, nil)
 	if err != nil {
 		tb.Fatal(err)
 	}

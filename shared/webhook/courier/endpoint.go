@@ -16,6 +16,7 @@ import (
 	"orgops/shared/domain/event"
 	"orgops/shared/domain/integration"
 	"orgops/shared/storage/store"
+	"orgops/shared/webhook/outbound"
 )
 
 // Endpoint holds a webhook integration with everything prepared for sending.
@@ -181,7 +182,7 @@ func (c *Courier) prepare(ctx context.Context, company store.Company, stored int
 		e.sealed = true
 		return e, nil
 	}
-	if e.target, err = NewTarget(conf.URL, secrets.Live(c.Now()), conf.Headers); err != nil {
+	if e.target, err = NewTarget(conf.URL, secrets.Live(c.Now()), conf.Headers, secrets.HeadersFor(outbound.Origin(conf.URL))); err != nil {
 		unusable(err)
 		e.target = nil
 	}

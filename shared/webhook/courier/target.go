@@ -22,11 +22,12 @@ type Target struct {
 	template http.Request
 	header   http.Header
 	signer   *standardwebhooks.Signer
+	hidden   []string // texts that no log of an attempt may show, longest first
 }
 
 // NewTarget makes a target. The URL and headers come from a checked configuration; secrets are the live ones, newest first.
-// The headers that the courier sets override configured headers of the same name. Errors are fault.Invalid.
-func NewTarget(rawURL string, secrets []string, headers map[string]string) (*Target, error) {
+// The headers that the courier sets override configured and secret headers of the same name. Errors are fault.Invalid.
+func NewTarget(rawURL string, secrets []string, headers, secretHeaders map[string]string) (*Target, error) {
 	u, err := url.Parse(rawURL)
 	if err != nil || u.Host == "" {
 		return nil, fault.New(fault.Invalid, "the endpoint's url is not absolute")
@@ -43,6 +44,10 @@ func NewTarget(rawURL string, secrets []string, headers map[string]string) (*Tar
 	for name, value := range headers {
 		e.header.Set(name, value)
 	}
+	for name, value := range secretHeaders {
+		e.header.Set(name, value)
+	}
+	e.hidden = hidden(secretHeaders)
 	e.header["Content-Type"] = []string{"application/json"}
 	e.header["User-Agent"] = []string{userAgent}
 	// The empty header is never sent. It lets the transport retry on a new connection if the server has closed a kept-alive
