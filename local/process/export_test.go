@@ -9,9 +9,6 @@ import (
 	"orgops/shared/storage/sqlitedb"
 )
 
-// Limit exposes the listener that Run serves on.
-var Limit = limit
-
 // SetPages limits the pages of the data file, as a full disk does. It returns the pages that the file has or may have.
 func (e *Embedded) SetPages(ctx context.Context, limit int64) (pages int64, err error) {
 	err = e.db.Write(ctx, sqlitedb.Do(func(conn *sqlite.Conn) error {

@@ -1,13 +1,8 @@
 package process_test
 
 import (
-	"bufio"
 	"bytes"
-	"encoding/json"
-	"io"
 	"log/slog"
-	"net"
-	"net/http"
 	"net/netip"
 	"strings"
 	"testing"
@@ -61,71 +56,5 @@ func TestOpen_Exposed(t *testing.T) {
 				t.Errorf("warned: %t, want %t: %s", got, tt.warned, &log)
 			}
 		})
-	}
-}
-
-// TestLimit refuses a connection beyond the limit with 503, and takes connections again when one has ended.
-func TestLimit(t *testing.T) {
-	t.Parallel()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	errtest.Must(t, err)
-	server := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) })}
-	ended := make(chan struct{}, 10)
-	server.ConnState = func(_ net.Conn, state http.ConnState) {
-		if state == http.StateClosed {
-			ended <- struct{}{}
-		}
-	}
-	go func() { _ = server.Serve(process.Limit(l, 1)) }()
-	defer server.Close()
-	type answer struct {
-		status int
-		header http.Header
-		closes bool
-		body   []byte
-	}
-	ask := func() (net.Conn, answer) {
-		conn, err := net.Dial("tcp", l.Addr().String())
-		errtest.Must(t, err)
-		_, err = io.WriteString(conn, "GET / HTTP/1.1\r\nHost: x\r\n\r\n")
-		errtest.Must(t, err)
-		res, err := http.ReadResponse(bufio.NewReader(conn), nil)
-		errtest.Must(t, err)
-		defer res.Body.Close()
-		body, err := io.ReadAll(res.Body)
-		errtest.Must(t, err)
-		return conn, answer{res.StatusCode, res.Header, res.Close, body}
-	}
-	held, res := ask()
-	if res.status != http.StatusNoContent {
-		t.Fatalf("first connection: status = %d, want 204", res.status)
-	}
-	refused, res := ask()
-	defer refused.Close()
-	if res.status != http.StatusServiceUnavailable {
-		t.Fatalf("second connection: status = %d, want 503", res.status)
-	}
-	for name, want := range map[string]string{"Retry-After": "2", "Content-Type": "application/problem+json"} {
-		if got := res.header.Get(name); got != want {
-			t.Errorf("%s = %q, want %q", name, got, want)
-		}
-	}
-	if !res.closes {
-		t.Error("the refused connection stays open, want it closed")
-	}
-	var problem struct {
-		Type   string
-		Status int
-	}
-	errtest.Must(t, json.Unmarshal(res.body, &problem))
-	if problem.Type != "/problems/unavailable" {
-		t.Errorf("type = %q, want /problems/unavailable", problem.Type)
-	}
-	held.Close()
-	<-ended
-	again, res := ask()
-	defer again.Close()
-	if res.status != http.StatusNoContent {
-		t.Errorf("after the first has ended: status = %d, want 204", res.status)
 	}
 }

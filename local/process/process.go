@@ -41,6 +41,7 @@ type Process struct {
 	Handler  http.Handler
 
 	backend backend
+	proxies edge.Proxies
 	logger  *slog.Logger
 }
 
@@ -87,7 +88,8 @@ func assemble(c config.Config, b backend, logger *slog.Logger) *Process {
 	s := server.New(services, server.Options{Build: version.Get(), Verifier: b.verifier, CursorKey: b.cursorKey, Origins: c.Origins, OpenBytes: openBytes})
 	functions.Mount(s.API(), services, functions.Without(c.NoExecutives)...)
 	docs.Register(s)
-	return &Process{Services: services, Handler: edge.Proxies(c.Proxies).Handler(within(b.budget, s), logger), backend: b, logger: logger}
+	proxies := edge.Proxies(c.Proxies)
+	return &Process{Services: services, Handler: proxies.Handler(within(b.budget, s), logger), backend: b, proxies: proxies, logger: logger}
 }
 
 // onLoopback reports whether only this machine reaches a host:port. It does not resolve names other than localhost.
@@ -121,13 +123,8 @@ func (p *Process) Close() error {
 // openBytes bounds the bytes of bodies that strangers are sending, all together. The heap's target is 48 MiB.
 const openBytes = 16 << 20
 
-// Limits on connections. Requests are short; the longest, a certification, has its own budget of 20 s.
-const (
-	readHeaderTimeout = 5 * time.Second
-	writeTimeout      = 45 * time.Second
-	idleTimeout       = 2 * time.Minute
-	drainTimeout      = 20 * time.Second // first for the requests in flight, then again for the attempts
-)
+// drainTimeout is the time for the requests in flight at the end, and then again for the attempts.
+const drainTimeout = 20 * time.Second
 
 // Run serves on l and works until ctx ends. Then it refuses new connections, finishes the requests, batches and attempts in
 // flight, and returns. It closes l.
@@ -136,12 +133,11 @@ func (p *Process) Run(ctx context.Context, l net.Listener) error {
 	defer stop()
 	finished := p.work(working)
 
-	srv := &http.Server{
-		Handler: p.Handler, ReadHeaderTimeout: readHeaderTimeout, WriteTimeout: writeTimeout, IdleTimeout: idleTimeout,
-		ErrorLog: slog.NewLogLogger(p.logger.Handler(), slog.LevelDebug),
-	}
+	srv := edge.NewServer(p.Handler)
+	srv.ErrorLog = slog.NewLogLogger(p.logger.Handler(), slog.LevelDebug)
+	l = edge.NewConns(edge.MaxConns, p.proxies).Serve(srv, l)
 	served := make(chan error, 1)
-	go func() { served <- srv.Serve(limit(l, maxConns)) }()
+	go func() { served <- srv.Serve(l) }()
 	select {
 	case err := <-served:
 		stop()
