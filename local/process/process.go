@@ -85,7 +85,7 @@ func assemble(c config.Config, b backend, logger *slog.Logger) *Process {
 	p.Logger, p.Now, p.HearsChanges, p.Connectors = logger, time.Now, true, catalog.All(p.Client, time.Now)
 	p.Engine, p.NoExecutives = policyengine.New(time.Now), c.NoExecutives
 	services := boot.New(p)
-	s := server.New(services, server.Options{Build: version.Get(), Verifier: b.verifier, CursorKey: b.cursorKey, Origins: c.Origins, OpenBytes: openBytes})
+	s := server.New(services, server.Options{Build: version.Get(), Verifier: b.verifier, CursorKey: b.cursorKey, Origins: c.Origins, Bodies: edge.NewBudget(edge.MaxBodies)})
 	functions.Mount(s.API(), services, functions.Without(c.NoExecutives)...)
 	docs.Register(s)
 	proxies := edge.Proxies(c.Proxies)
@@ -119,9 +119,6 @@ func (p *Process) Close() error {
 	p.Services.Client.CloseIdle()
 	return p.backend.close()
 }
-
-// openBytes bounds the bytes of bodies that strangers are sending, all together. The heap's target is 48 MiB.
-const openBytes = 16 << 20
 
 // drainTimeout is the time for the requests in flight at the end, and then again for the attempts.
 const drainTimeout = 20 * time.Second

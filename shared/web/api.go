@@ -111,8 +111,8 @@ func (a *adapter) Handle(op *huma.Operation, handler func(huma.Context)) {
 				s.refuse(w, r, err)
 				return
 			}
-			if b, ok := r.Body.(*body); ok && rights.scopes == nil {
-				b.open = &s.open
+			if b, ok := r.Body.(*body); ok && s.opts.Bodies != nil {
+				b.share = s.opts.Bodies.Open(req.caller.Company, Source(r.Context()))
 				defer b.release()
 			}
 		}

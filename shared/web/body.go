@@ -7,7 +7,6 @@ import (
 	"mime"
 	"net/http"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -61,7 +60,7 @@ func takeBody(op *huma.Operation, limit int64, w http.ResponseWriter, r *http.Re
 
 // saturated refuses a body while too many others arrive.
 func saturated() error {
-	return fault.New(fault.Unavailable, "too many requests without a token are under way; try again")
+	return fault.New(fault.Unavailable, "too many bodies are arriving at once; try again")
 }
 
 func tooLarge(limit int64) error {
@@ -95,27 +94,42 @@ func isJSON(contentType string) bool {
 		strings.HasPrefix(media, "application/") && strings.HasSuffix(media, "+json"))
 }
 
-// body reads at most limit bytes within bodyTimeout. It lifts the deadline as soon as the body is read, because net/http
-// keeps reading the connection behind a handler and would mistake a later timeout for a client that has disconnected.
+// Bodies shares the memory for bodies in flight. A process that serves one request at a time needs none.
+type Bodies interface {
+	// Open begins to count the body of a request: of a company, or for a caller without a token of a source.
+	Open(company, source string) Share
+}
+
+// Share counts the bytes of one body.
+type Share interface {
+	// Grow counts n more bytes. It waits for a short time while others hold too much, and returns false if they still do.
+	Grow(n int) bool
+	// Close gives the bytes back.
+	Close()
+}
+
+// body reads at most limit bytes, within bodyTimeout and a second more for each MiB that has arrived. It lifts the deadline as soon
+// as the body is read, because net/http keeps reading the connection behind a handler and would mistake a later timeout for a client
+// that has disconnected.
 type body struct {
 	io.ReadCloser
 	limit, left int64
-	begun       bool
+	begun       time.Time
 	w           http.ResponseWriter
 	over        func(error) // called when the body turns out to be too large
-	open        *openBytes  // of a caller without a token; nil: none
-	taken       int64       // of open
+	share       Share       // nil: the body is not counted
 }
 
 func (b *body) Read(p []byte) (int, error) {
-	if !b.begun {
-		b.begun = true
+	if b.begun.IsZero() {
+		b.begun = time.Now()
 		boundBody(b.w)
 	}
 	n, err := b.ReadCloser.Read(p)
 	if err != nil {
 		_ = http.NewResponseController(b.w).SetReadDeadline(time.Time{})
 	}
+	before := b.limit - b.left
 	if b.left -= int64(n); b.left < 0 {
 		err := tooLarge(b.limit)
 		if b.over != nil {
@@ -124,24 +138,14 @@ func (b *body) Read(p []byte) (int, error) {
 		}
 		return 0, err
 	}
-	if b.open != nil {
-		if b.taken += int64(n); !b.open.take(int64(n)) {
-			return 0, saturated()
-		}
+	if arrived := (before + int64(n)) / MaxBody; err == nil && arrived > before/MaxBody {
+		_ = http.NewResponseController(b.w).SetReadDeadline(b.begun.Add(bodyTimeout + time.Duration(arrived)*time.Second))
+	}
+	if b.share != nil && !b.share.Grow(n) {
+		return 0, saturated()
 	}
 	return n, err
 }
 
 // release gives the body's bytes back once its request is answered.
-func (b *body) release() { b.open.give(b.taken) }
-
-// openBytes counts the bytes that callers without a token have in flight.
-type openBytes struct {
-	most int64 // 0: no limit
-	held atomic.Int64
-}
-
-// take adds bytes, and reports whether they are within the limit. The caller gives them back either way.
-func (o *openBytes) take(n int64) bool { return o.held.Add(n) <= o.most || o.most == 0 }
-
-func (o *openBytes) give(n int64) { o.held.Add(-n) }
+func (b *body) release() { b.share.Close() }

@@ -54,9 +54,8 @@ type Options struct {
 	Origins   Origins          // origins of the pages that may read answers
 	Vault     vault.Vault      // seals kept answers that hold a secret; required for operations with such answers
 
-	// OpenBytes bounds the bytes of the bodies that public operations have read and not yet answered, all together: anyone may
-	// send those. 0 sets no bound, for a process that serves one request at a time.
-	OpenBytes int64
+	// Bodies shares the memory for the bodies in flight. nil: bodies are not counted, in a process that serves one request at a time.
+	Bodies Bodies
 
 	// OnDemand makes each operation with its first request, and no document. It suits a process that uses few operations.
 	OnDemand bool
@@ -68,7 +67,6 @@ type Server struct {
 	router         *chi.Mux
 	api            *api
 	cursors        *cursors
-	open           openBytes
 	failures       failures
 	fingerprintKey []byte // of requests with an Idempotency-Key
 	operations     []*huma.Operation
@@ -88,7 +86,7 @@ func New(opts Options) *Server {
 		opts.CursorKey = make([]byte, 32)
 		rand.Read(opts.CursorKey)
 	}
-	s := &Server{opts: opts, router: chi.NewMux(), cursors: newCursors(opts.CursorKey), fingerprintKey: derive(opts.CursorKey, "orgops idempotency"), open: openBytes{most: opts.OpenBytes}}
+	s := &Server{opts: opts, router: chi.NewMux(), cursors: newCursors(opts.CursorKey), fingerprintKey: derive(opts.CursorKey, "orgops idempotency")}
 	s.router.NotFound(func(w http.ResponseWriter, r *http.Request) {
 		s.refuse(w, r, fault.New(fault.NotFound, "there is no such path"))
 	})

@@ -20,7 +20,7 @@ type Options struct {
 	Verifier  web.Verifier  // of bearer tokens; nil if no operation needs one
 	CursorKey []byte        // seals page cursors; the same in every process of a deployment
 	Origins   web.Origins   // of web pages that may read responses
-	OpenBytes int64         // of bodies without a token, all together; 0: no limit
+	Bodies    web.Bodies    // shares the memory for bodies in flight; nil: they are not counted
 	OnDemand  bool          // builds operations with the first request for them
 
 	// Sessions tells which tokens have been ended. nil: the server's own.
@@ -34,7 +34,7 @@ func New(s *boot.Services, o Options) *web.Server {
 	}
 	return web.New(web.Options{
 		Title: Title, Build: o.Build, Logger: s.Logger, Verifier: o.Verifier, Tenant: s.Company, Ended: o.Sessions.Check, Audit: record, CursorKey: o.CursorKey,
-		Now: s.Now, Origins: o.Origins, Vault: s.Vault, OpenBytes: o.OpenBytes, OnDemand: o.OnDemand,
+		Now: s.Now, Origins: o.Origins, Vault: s.Vault, Bodies: o.Bodies, OnDemand: o.OnDemand,
 	})
 }
 

@@ -3,22 +3,56 @@ package web_test
 import (
 	"context"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/danielgtaylor/huma/v2"
+	"github.com/google/go-cmp/cmp"
 
 	"orgops/shared/testkit/errtest"
 	"orgops/shared/web"
 )
 
-// TestServer_OpenBytes bounds what callers without a token have in flight. Beyond, a caller gets 503, and a caller with a
-// token is served.
-func TestServer_OpenBytes(t *testing.T) {
+// bodies gives each holder so many bytes: the company of a token, or the source of a request without one.
+type bodies struct {
+	most int
+	mu   sync.Mutex
+	held map[string]int
+}
+
+type share struct {
+	*bodies
+	holder string
+	taken  int
+}
+
+func (b *bodies) Open(company, source string) web.Share { return &share{b, company + "/" + source, 0} }
+
+func (s *share) Grow(n int) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.taken += n
+	s.held[s.holder] += n
+	return s.held[s.holder] <= s.most
+}
+
+func (s *share) Close() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.held[s.holder] -= s.taken
+}
+
+// TestServer_Bodies counts a body for the company of its token, or else for its source, until the request is answered. Beyond a
+// share, a caller gets 503, and a caller with another share is served.
+func TestServer_Bodies(t *testing.T) {
 	t.Parallel()
-	h := newHarnessWith(t, web.Options{OpenBytes: 1000})
+	counted := &bodies{most: 1000, held: map[string]int{}}
+	h := newHarnessWith(t, web.Options{Bodies: counted})
 	type raw struct {
 		RawBody []byte `contentType:"application/json"`
 	}
@@ -64,5 +98,13 @@ func TestServer_OpenBytes(t *testing.T) {
 	}
 	if w := post("/open", strings.NewReader(half)); w.Code != http.StatusNoContent {
 		t.Errorf("after the first has been answered: status = %d, want 204: %s", w.Code, w.Body)
+	}
+	for holder, n := range counted.held {
+		if n != 0 {
+			t.Errorf("%s holds %d bytes in the end, want none", holder, n)
+		}
+	}
+	if diff := cmp.Diff([]string{"/192.0.2.1", "a/192.0.2.1"}, slices.Sorted(maps.Keys(counted.held))); diff != "" {
+		t.Errorf("holders (-want +got):\n%s", diff)
 	}
 }
