@@ -23,6 +23,7 @@ import (
 	"orgops/local/docs"
 	"orgops/local/listen"
 	"orgops/local/process"
+	"orgops/local/screen"
 	"orgops/local/trigger"
 	"orgops/shared/base/version"
 	"orgops/shared/run/config"
@@ -55,11 +56,11 @@ func run(ctx context.Context, args []string) error {
 	}
 	switch args[0] {
 	case "listen":
-		err = listen.Run(ctx, args[1:], terminal(), os.Stdout)
+		err = listen.Run(ctx, args[1:], terminal(), screen.Writer(os.Stdout))
 	case "trigger":
-		err = trigger.Run(ctx, args[1:], terminal(), os.Stdout)
+		err = trigger.Run(ctx, args[1:], terminal(), screen.Writer(os.Stdout))
 	case "admin":
-		err = admin.Run(ctx, admin.Env{Config: c, Getenv: os.Getenv, In: os.Stdin, Out: os.Stdout, Err: os.Stderr}, args[1:])
+		err = admin.Run(ctx, admin.Env{Config: c, Getenv: os.Getenv, In: os.Stdin, Out: screen.Writer(os.Stdout), Err: screen.Writer(os.Stderr)}, args[1:])
 	case "version", "--version":
 		fmt.Println("orgops", version.Get())
 	case "help", "-h", "--help":
@@ -167,7 +168,7 @@ func profile(path string) (stop func() error, err error) {
 // newLogger returns a logger that writes readable text to a terminal and JSON lines elsewhere.
 func newLogger(level slog.Level) *slog.Logger {
 	if term.IsTerminal(int(os.Stderr.Fd())) {
-		return slog.New(tint.NewTextHandler(os.Stderr, &tint.Options{Level: level, TimeFormat: time.TimeOnly}))
+		return slog.New(tint.NewTextHandler(os.Stderr, &tint.Options{Level: level, TimeFormat: time.TimeOnly, ReplaceAttr: screen.Attr}))
 	}
 	return slog.New(slog.NewJSONHandler(os.Stderr, &slog.HandlerOptions{Level: level}))
 }

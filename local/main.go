@@ -12,6 +12,8 @@ import (
 	"syscall"
 
 	_ "golang.org/x/crypto/x509roots/fallback" // an image without a base has no certificate authorities
+
+	"orgops/local/screen"
 )
 
 // memoryTarget limits the Go heap, softly, so that the service fits on a laptop. A login briefly needs 19 MiB; without a
@@ -31,7 +33,7 @@ func main() {
 	err := run(ctx, os.Args[1:])
 	stop()
 	if err != nil {
-		fmt.Fprintln(os.Stderr, "orgops:", err)
+		fmt.Fprintln(screen.Writer(os.Stderr), "orgops:", err)
 		os.Exit(1)
 	}
 }
