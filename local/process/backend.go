@@ -76,6 +76,9 @@ func OpenEmbedded(ctx context.Context, folder string, serving bool, now func() t
 	if err := os.MkdirAll(folder, 0o700); err != nil {
 		return e, err
 	}
+	if err := private(folder); err != nil {
+		return e, err
+	}
 	if serving {
 		if e.lock, err = lock(filepath.Join(folder, lockFile)); err != nil {
 			return e, err

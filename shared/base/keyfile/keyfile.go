@@ -5,6 +5,7 @@ package keyfile
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -16,10 +17,21 @@ func Load(path string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+	if !info.Mode().IsRegular() { // opening a pipe would wait
+		return nil, fmt.Errorf("%s is no regular file; move it away", path)
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	if info, err = f.Stat(); err != nil { // of what is read, whatever path has become
+		return nil, err
+	}
 	if info.Mode().Perm()&0o077 != 0 {
 		return nil, fmt.Errorf("%s has mode %04o, so others may read it: chmod 600 it", path, info.Mode().Perm())
 	}
-	return os.ReadFile(path)
+	return io.ReadAll(f)
 }
 
 // LoadOrCreate does the same as Load, but creates a missing file with the result of create. If several processes start at
