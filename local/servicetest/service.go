@@ -35,23 +35,30 @@ type Service struct {
 // Start serves until the test ends. Then it checks that the log holds none of the secrets that the test named.
 func Start(t *testing.T) *Service {
 	t.Helper()
-	return start(t, func(string) string { return Issuer })
+	return StartWith(t, func(*config.Config) {})
+}
+
+// StartWith serves like Start, with changed settings.
+func StartWith(t *testing.T, change func(*config.Config)) *Service {
+	t.Helper()
+	return start(t, func(c *config.Config, _ string) { change(c) })
 }
 
 // StartAtItsAddress serves like Start. The service names its own address as its issuer, so that an identity provider leads back
 // to it.
 func StartAtItsAddress(t *testing.T) *Service {
 	t.Helper()
-	return start(t, func(address string) string { return address })
+	return start(t, func(c *config.Config, address string) { c.Issuer = address })
 }
 
-func start(t *testing.T, issuer func(address string) string) *Service {
+func start(t *testing.T, change func(c *config.Config, address string)) *Service {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	errtest.Must(t, err)
 	s := &Service{URL: "http://" + l.Addr().String(), Folder: t.TempDir(), Log: &Log{}, t: t}
 	logger := slog.New(slog.NewJSONHandler(s.Log, &slog.HandlerOptions{Level: slog.LevelDebug}))
-	c := config.Config{Data: s.Folder, Addr: l.Addr().String(), Issuer: issuer(s.URL), Audience: Audience}
+	c := config.Config{Data: s.Folder, Addr: l.Addr().String(), Issuer: Issuer, Audience: Audience}
+	change(&c, s.URL)
 	s.Process, err = process.Open(context.Background(), c, logger)
 	errtest.Must(t, err)
 	ctx, stop := context.WithCancel(context.Background())
