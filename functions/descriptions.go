@@ -117,6 +117,7 @@ func descriptions() map[string]string {
 		"ProjectionMemory":      "How many memories a company has, and how fresh they are",
 		"ProjectionResult":      "The outcomes of a provider's deliveries and syncs",
 		"Rebuilding":            "A rebuild of the context that is under way",
+		"Removal":               "What a full sync would remove at once, and who has agreed",
 		"Received":              "A delivery that the sandbox has received, with what the mapping and the policy engine made of it",
 		"ReceivedSummary":       "A delivery that the sandbox has received",
 		"Skipped":               "Why a sync left items out",

@@ -113,6 +113,8 @@ func Limits() []Limit {
 
 		{"sync-preview", "the items that a sync in the sandbox shows", syncrun.MaxPreview, "items"},
 		{"sync-missed", "the items that a full sync of a list with numbered pages leaves to the next one to remove", syncrun.MaxMissed, "items"},
+		{"sync-removal", "the items of an integration from which on a full sync asks before it removes more than half of them", syncrun.ManyItems, "items"},
+		span("sync-confirmation", "the time for which a sync waits for a user before it ends without removing anything", syncrun.Await),
 		span("sync-kept", "the time for which a sync is kept", syncrun.Kept),
 		span("timeline-kept", "the time for which an entry of the timeline is kept", timeline.Kept),
 		span("goal-explanation", "the time for which a founder's note explains a goal", goal.MaxExplanation),

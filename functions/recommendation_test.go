@@ -146,6 +146,12 @@ func causes() []cause {
 				i.SyncSeconds, i.SyncPausedAt = 3600, now.Add(-time.Hour)
 			})(s, p)
 		}},
+		{"confirm-sync", true, func(s *advised, p *projection.Context) {
+			s.underWay(p)
+			sync := p.Syncs["feed"]
+			sync.State, sync.RunningSince = syncrun.Awaiting, s.now.Add(-time.Hour)
+			p.Syncs["feed"] = sync
+		}},
 		{"cancel-sync", true, func(s *advised, p *projection.Context) {
 			s.underWay(p)
 			sync := p.Syncs["feed"]

@@ -285,7 +285,7 @@ func TestCertify_Feed(t *testing.T) {
 		{"not found", 404, "", "answers 404"},
 		{"asks to wait", 429, "", "asks to wait until"},
 		{"not a feed", 200, "<html></html>", ""},
-		{"redirect", 302, "", "redirects are not followed"},
+		{"redirect", 302, "", "it redirects, and does not say where to"},
 	}
 	for _, tt := range tests {
 		status, body = tt.status, tt.body

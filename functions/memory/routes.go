@@ -46,6 +46,10 @@ func Register(api huma.API, deps Deps) {
 		"With its progress while it runs.", http.StatusOK, user.ScopeMemoryRead)), getSync)
 	web.Register(api, web.Bound(operation(http.MethodPost, "/memory/syncs/{runId}/cancel", "cancel-sync", "Cancel a sync run",
 		"Takes effect at the run's next page. Committed items stay.", http.StatusOK, user.ScopeMemoryWrite)), deps.cancelSync)
+	web.Register(api, web.Bound(operation(http.MethodPost, "/memory/syncs/{runId}/confirm", "confirm-sync", "Confirm a removal",
+		"A full run that would remove more than half of at least 20 items, or all items of a list, waits for this up to 3 days; then it "+
+			"ends without removing anything. What it fetched stays in either case. Answers 409 if the run does not wait.",
+		http.StatusAccepted, user.ScopeMemoryWrite)), deps.confirmSync)
 	web.Register(api, web.Bound(operation(http.MethodGet, "/memory", "list-memories", "List memories",
 		"In the order of their ids, which derive from the provider's ids.", http.StatusOK, user.ScopeMemoryRead)), listMemories)
 	web.Register(api, web.Bound(operation(http.MethodGet, "/memory/{memoryId}", "get-memory", "Get a memory",

@@ -99,6 +99,29 @@ func (d Deps) cancel(ctx context.Context, c store.Company, runID string) (syncru
 	return record.Run, store.Fault(c.Commit(ctx, append(ops, op)...), "")
 }
 
+// confirmSync lets a run go on that waits for a user before it removes items.
+func (d Deps) confirmSync(ctx context.Context, in *runInput) (*runBody, error) {
+	run, err := settled(func() (syncrun.Run, error) { return d.confirm(ctx, web.Tenant(ctx), in.Run) })
+	return &runBody{run}, err
+}
+
+func (d Deps) confirm(ctx context.Context, c store.Company, runID string) (syncrun.Run, error) {
+	record, version, err := loadRun(ctx, runID)
+	if err != nil {
+		return syncrun.Run{}, err
+	}
+	now := d.Now().UTC()
+	until, waits := record.Waits()
+	if !waits || record.Work.CancelRequested || !now.Before(until) {
+		return syncrun.Run{}, fault.Newf(fault.Conflict, "the run does not wait for a confirmation: it is %s", record.State)
+	}
+	removal := *record.Removal
+	removal.ConfirmedBy, removal.ConfirmedAt, removal.Until = web.CallerOf(ctx).UserID, &now, nil
+	record.State, record.Error, record.Removal = syncrun.Running, "", &removal
+	op := c.Replace(syncrun.Key(record.ID), syncrun.Entity, version, record).Until(record.RequestedAt.Add(syncrun.Kept))
+	return record.Run, store.Fault(c.Commit(ctx, op), "")
+}
+
 // release returns the write that frees the provider's slot if the run holds it. A deleted integration has no slot.
 func release(ctx context.Context, c store.Company, run syncrun.Run) ([]store.Op, error) {
 	var slot syncrun.Slot

@@ -283,3 +283,36 @@ func TestListSyncs(t *testing.T) {
 	s.do("GET", "/memory/syncs?limit=2&provider=feed&cursor="+first.NextCursor, nil).WantProblem(422, "invalid")
 	s.do("GET", "/memory/syncs?state=lost", nil).WantProblem(422, "invalid")
 }
+
+// TestConfirmSync lets a run go on that waits for a user, once. A run that does not wait answers 409.
+func TestConfirmSync(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	s.feed(integration.Certified)
+	var run syncrun.Run
+	s.do("POST", "/memory/sync/feed", `{"mode":"full"}`).Want(202).JSON(&run)
+	at := "/memory/syncs/" + run.ID + "/confirm"
+	if got := s.do("POST", at, nil).WantProblem(409, "conflict").Detail; !strings.Contains(got, "does not wait for a confirmation: it is requested") {
+		t.Errorf("detail %q, want it to say that the run does not wait", got)
+	}
+	c := s.company()
+	var record syncrun.StoredRun
+	item, err := c.Get(t.Context(), syncrun.Key(run.ID), &record)
+	errtest.Must(t, err)
+	until := s.now.Add(syncrun.Await)
+	record.State, record.Removal = syncrun.Awaiting, &syncrun.Removal{Items: 3, Of: 3, Reason: "the list is empty", Until: &until}
+	errtest.Must(t, c.Commit(t.Context(), c.Replace(syncrun.Key(run.ID), syncrun.Entity, item.Version, record)))
+	if got := s.do("POST", "/memory/sync/feed", nil).WantProblem(409, "sync-running").Detail; !strings.Contains(got, "confirm it or cancel it") {
+		t.Errorf("detail %q, want it to say what another run waits for", got)
+	}
+	var confirmed syncrun.Run
+	s.do("POST", at, nil).Want(202).JSON(&confirmed)
+	want := &syncrun.Removal{Items: 3, Of: 3, Reason: "the list is empty", ConfirmedBy: s.A.UserID, ConfirmedAt: &s.now}
+	if diff := cmp.Diff(want, confirmed.Removal); diff != "" {
+		t.Errorf("removal differs (-want +got):\n%s", diff)
+	}
+	if confirmed.State != syncrun.Running {
+		t.Errorf("the run is %s, want it running", confirmed.State)
+	}
+	s.do("POST", at, nil).Want(409)
+}

@@ -278,10 +278,10 @@ func TestPolicies_Test_Actions(t *testing.T) {
 	d := newDesk(t)
 	types := map[string]string{
 		"Integration": "integration", "Executive": "executive", "Service": "service", "Memory": "memory", "Goal": "goal", "Note": "timeline",
-		"Provider": "integration", "Recommendation": "recommendation", "Host": "host", "Endpoint": "integration",
+		"Provider": "integration", "Recommendation": "recommendation", "Host": "host", "Endpoint": "integration", "Removal": "removal",
 	}
-	ports := map[string]string{"memory.delete": "memory.upsert", "goal.delete": "goal.update", "sync.fetch": "sync.pull"}
-	actions := regexp.MustCompile(`action "([a-z.]+)" in .* principal: \[?([A-Za-z, ]+)\]?, resource: ([A-Za-z]+)`).FindAllStringSubmatch(policycheck.Schema, -1)
+	ports := map[string]string{"memory.delete": "memory.upsert", "goal.delete": "goal.update", "sync.fetch": "sync.pull", "sync.remove": "sync.pull"}
+	actions := regexp.MustCompile(`action "([a-z.]+)" .*principal: \[?([A-Za-z, ]+)\]?, resource: ([A-Za-z]+)`).FindAllStringSubmatch(policycheck.Schema, -1)
 	if got, want := len(actions), strings.Count(policycheck.Schema, "appliesTo"); got != want {
 		t.Fatalf("%d actions of the schema were read, want %d", got, want)
 	}
@@ -299,8 +299,12 @@ func TestPolicies_Test_Actions(t *testing.T) {
 			}
 			var got policy.Decision
 			d.Do("POST", path(d.Harness, "/policies/test"), d.A.Token, body).Want(200).JSON(&got)
-			if got.Verdict != policy.Permitted {
-				t.Errorf("%s of %s: decision %+v, want it permitted", action, principal, got)
+			want := policy.Permitted
+			if action == policy.SyncRemove {
+				want = policy.Denied // no policy is about it, so a user decides
+			}
+			if got.Verdict != want {
+				t.Errorf("%s of %s: decision %+v, want it %s", action, principal, got, want)
 			}
 			text := fmt.Sprintf(`forbid (principal is %s, action == Action::%q, resource is %s) when { context.port == %q };`, principal, action, resource, permission)
 			body["policies"] = []any{enforced("own", text)}

@@ -26,7 +26,7 @@ import (
 // PolicyTrial describes an action to decide on without carrying it out.
 type PolicyTrial struct {
 	Principal TrialPrincipal     `json:"principal" doc:"who would ask"`
-	Action    string             `json:"action" enum:"memory.upsert,memory.delete,goal.update,goal.delete,timeline.note,sync.fetch,goal.note,memory.sync,recommendation.claim,recommendation.dismiss,integration.disable,deliveries.recover,endpoint.disable" doc:"the action that would be asked for" example:"goal.update"`
+	Action    string             `json:"action" enum:"memory.upsert,memory.delete,goal.update,goal.delete,timeline.note,sync.fetch,sync.remove,goal.note,memory.sync,recommendation.claim,recommendation.dismiss,integration.disable,deliveries.recover,endpoint.disable" doc:"the action that would be asked for" example:"goal.update"`
 	Resource  TrialResource      `json:"resource" doc:"what the action would store"`
 	Context   TrialContext       `json:"context,omitempty" doc:"facts to assume"`
 	Policies  []policy.Statement `json:"policies,omitempty" nullable:"false" maxItems:"100" doc:"company policies to try; without them, the stored ones decide"`
@@ -40,7 +40,7 @@ type TrialPrincipal struct {
 
 // TrialResource holds what an action would store, as far as policies may read it.
 type TrialResource struct {
-	Type       string `json:"type" enum:"memory,goal,timeline,host,integration,recommendation" doc:"memory for memory.upsert and memory.delete; goal for the actions on goals; timeline for timeline.note; host for sync.fetch; recommendation for the actions on recommendations; integration for the others" example:"goal"`
+	Type       string `json:"type" enum:"memory,goal,timeline,host,removal,integration,recommendation" doc:"memory for memory.upsert and memory.delete; goal for the actions on goals; timeline for timeline.note; host for sync.fetch; removal for sync.remove; recommendation for the actions on recommendations; integration for the others" example:"goal"`
 	ID         string `json:"id,omitempty" maxLength:"253" doc:"its id; of a host or an integration, its name" example:"api.github.com"`
 	ExternalID string `json:"externalId,omitempty" maxLength:"512" doc:"of a memory or a goal" example:"octo/app/milestones/1"`
 	Provider   string `json:"provider,omitempty" maxLength:"64" doc:"of a goal on which an executive notes: where the goal comes from" example:"github"`
@@ -50,6 +50,8 @@ type TrialResource struct {
 	State      string `json:"state,omitempty" enum:"open,closed" doc:"of a goal" example:"closed"`
 	Percent    int    `json:"percent,omitempty" minimum:"0" maximum:"100" format:"int32" doc:"of a goal's progress" example:"40"`
 	Subject    string `json:"subject,omitempty" maxLength:"512" doc:"of a note"`
+	Count      int    `json:"count,omitempty" minimum:"0" maximum:"1000000" format:"int32" doc:"of a removal: the items that would be removed" example:"30"`
+	Total      int    `json:"total,omitempty" minimum:"0" maximum:"1000000" format:"int32" doc:"of a removal: the items that are stored" example:"40"`
 	Reason     string `json:"reason,omitempty" enum:"gone,failing" doc:"of an endpoint that would be disabled: it answered 410, or nothing has reached it for five days" example:"failing"`
 }
 
@@ -149,7 +151,7 @@ func (d Deps) trialRequest(ctx context.Context, c store.Company, t PolicyTrial) 
 		Resource: timeline.Reference{Type: t.Resource.Type, ID: t.Resource.ID}, Context: facts, Payload: t.Resource,
 		Item: policy.Item{
 			Provider: t.Resource.Provider, ExternalID: t.Resource.ExternalID, Kind: t.Resource.Kind, Title: t.Resource.Title,
-			Subject: t.Resource.Subject, State: t.Resource.State, Percent: t.Resource.Percent, Priority: t.Resource.Priority,
+			Subject: t.Resource.Subject, State: t.Resource.State, Percent: t.Resource.Percent, Count: t.Resource.Count, Total: t.Resource.Total, Priority: t.Resource.Priority,
 		},
 	}, nil
 }
@@ -200,6 +202,8 @@ func trialKindOf(action string) trialKind {
 		return trialKind{goal.Entity, connector, integration.GoalUpdate}
 	case policy.SyncFetch:
 		return trialKind{policy.Host, connector, integration.SyncPull}
+	case policy.SyncRemove:
+		return trialKind{policy.Removal, connector, integration.SyncPull}
 	case policy.EndpointDisable:
 		return trialKind{integration.Entity, []string{policy.ServiceType}, ""}
 	case string(executive.GoalNote):

@@ -13,6 +13,10 @@ import (
 // ending returns the writes that belong to the end of a run. A live run that failed counts: it may pause the schedule or
 // take the source out of production.
 func (s *slice) ending(ctx context.Context, state syncrun.State) ([]store.Op, error) {
+	if _, waited := s.stored.Waits(); waited {
+		// The next scheduled run is not another full one that waits too: the source would stand still.
+		return s.freeSlot(ctx, func(slot *syncrun.Slot) { slot.FullAt = s.Now().UTC() })
+	}
 	if state != syncrun.Failed || s.record.Mode != syncrun.Live {
 		return s.freeSlot(ctx, nil)
 	}

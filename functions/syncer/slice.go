@@ -55,10 +55,13 @@ func (s *slice) load(ctx context.Context, runID string) error {
 	return err
 }
 
-// waitUntil returns the time at which another worker's lease and the provider's throttle end. A cancellation does not wait
-// for the throttle.
+// waitUntil returns the time at which another worker's lease, the provider's throttle and the wait for a user end. A cancellation
+// waits for the lease alone.
 func (s *slice) waitUntil() time.Time {
 	wait := s.record.Work.LeaseUntil
+	if t, waits := s.record.Waits(); waits && t.After(wait) && !s.record.Work.CancelRequested {
+		wait = t
+	}
 	if t := s.record.ThrottledUntil; t != nil && t.After(wait) && !s.record.Work.CancelRequested {
 		wait = *t
 	}
@@ -70,6 +73,10 @@ func (s *slice) waitUntil() time.Time {
 func (s *slice) run(ctx context.Context) (due time.Time, err error) {
 	if s.record.Work.CancelRequested {
 		return s.end(ctx, syncrun.Cancelled, "")
+	}
+	if _, waits := s.record.Waits(); waits {
+		return s.end(ctx, syncrun.Cancelled, fmt.Sprintf(
+			"no user confirmed the removal within %d days, so nothing was removed; look at the provider, then request another full sync", syncrun.Await/(24*time.Hour)))
 	}
 	if s.record.Work.Begun >= maxLost {
 		s.Logger.ErrorContext(ctx, "sync page ends its workers", "company", s.company.ID(), "run", s.record.ID, "provider", s.record.Provider)
@@ -96,6 +103,9 @@ func (s *slice) run(ctx context.Context) (due time.Time, err error) {
 			return s.failed(ctx, err)
 		case ended:
 			return time.Time{}, nil
+		}
+		if until, waits := s.record.Waits(); waits {
+			return until, nil
 		}
 		if until := s.record.ThrottledUntil; until != nil {
 			return s.handBack(ctx, *until)
@@ -156,10 +166,13 @@ func (s *slice) failed(ctx context.Context, cause error) (time.Time, error) {
 		}
 		return s.throttled(ctx, until)
 	}
-	if errors.Is(cause, errFinal) || errors.Is(cause, connector.ErrRefused) {
+	if errors.Is(cause, errFinal) || errors.Is(cause, connector.ErrRefused) || errors.Is(cause, connector.ErrEndless) {
 		return s.end(ctx, syncrun.Failed, public(cause))
 	}
 	waits := backoff()
+	if errors.Is(cause, connector.ErrNotListed) { // it has answered, so it is likely to answer the same again
+		waits = waits[:1]
+	}
 	s.Logger.WarnContext(ctx, "sync page failed", "company", s.company.ID(), "run", s.record.ID, "provider", s.record.Provider, "error", cause)
 	if s.record.Work.Tries >= len(waits) {
 		return s.end(ctx, syncrun.Failed, public(cause))

@@ -77,11 +77,11 @@ func (s *slice) removals(ctx context.Context, i integration.Stored) ([]store.Op,
 	listed, _ := s.lists(i.Integration)
 	s.progress()
 	at := *s.record.Work.Sweep
+	if ops, goOn, err := s.weigh(ctx, i.Integration, listed, &at); err != nil || !goOn {
+		return ops, err
+	}
 	var part plan
 	for range sweepPages {
-		if at.After == "" {
-			at.Entity = following(at.Entity, listed)
-		}
 		if at.Entity == "" {
 			ops, err := s.succeed(ctx, i.Integration, at.State, s.missing(at))
 			return append(part.writes(s.company), ops...), err
@@ -95,7 +95,7 @@ func (s *slice) removals(ctx context.Context, i integration.Stored) ([]store.Op,
 			return nil, err
 		}
 		if !full {
-			at.After = page.Next
+			at.Entity, at.After = behind(at.Entity, page.Next, listed)
 		}
 		s.record.Work.Sweep = &at
 		if len(part.ops) > 0 {
@@ -110,7 +110,7 @@ func (s *slice) removals(ctx context.Context, i integration.Stored) ([]store.Op,
 func (s *slice) remove(
 	ctx context.Context, i integration.Integration, listed connector.Listed, part *plan, at *syncrun.Sweep, items []store.Item,
 ) (full bool, err error) {
-	planner := intake.Planner{Company: s.company, Integration: i, Engine: s.Engine, Now: s.Now().UTC()}
+	planner := s.planner(i)
 	for _, item := range items {
 		c, err := s.candidate(item, listed)
 		if err != nil {
@@ -180,6 +180,14 @@ func (s *slice) candidate(item store.Item, listed connector.Listed) (candidate, 
 // the provider may have sent it after its page was fetched.
 func (s *slice) misses(c candidate) bool {
 	return c.listed && c.updated.Before(*s.record.StartedAt) && !s.seen.Has(c.id)
+}
+
+// behind returns the place behind a page of stored items.
+func behind(entity, after string, listed connector.Listed) (string, string) {
+	if after == "" {
+		entity = following(entity, listed)
+	}
+	return entity, after
 }
 
 // following returns the entity that a sweep looks at after another one, or "" at the end.

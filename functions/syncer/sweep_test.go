@@ -104,6 +104,7 @@ func (r *running) wantStored(want ...string) {
 func TestSyncer_Deletions(t *testing.T) {
 	t.Parallel()
 	r, l := setupListing(t, 100, append(numbered("m", 250), "g1", "g2")...)
+	r.allow()
 	r.sync(syncrun.Live, full)
 	r.put("other", "m1", "entry")         // of another provider
 	r.put("paged", "comment", "response") // of a kind that no run lists
@@ -119,7 +120,7 @@ func TestSyncer_Deletions(t *testing.T) {
 	for _, d := range r.decisions() {
 		actions[d.Action]++
 	}
-	if diff := cmp.Diff(map[string]int{"memory.upsert": 251, "goal.update": 2, "memory.delete": 245, "goal.delete": 1}, actions); diff != "" {
+	if diff := cmp.Diff(map[string]int{"memory.upsert": 251, "goal.update": 2, "memory.delete": 245, "goal.delete": 1, "sync.remove": 1}, actions); diff != "" {
 		t.Errorf("decisions differ (-want +got):\n%s", diff)
 	}
 	if got := string(r.slot().State); got != `"seen"` {
@@ -211,6 +212,7 @@ func TestSyncer_Kills(t *testing.T) {
 			t.Parallel()
 			r, l := setupListing(t, 8, append(numbered("m", 400), "g1")...)
 			l.numbered = pagesNumbered
+			r.allow()
 			r.sync(syncrun.Live, full)
 			r.Clock.Advance(1)
 			left := append(numbered("m", 200), numbered("new", 200)...)

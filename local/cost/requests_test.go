@@ -13,6 +13,7 @@ import (
 	"orgops/shared/base/id"
 	"orgops/shared/domain/approval"
 	"orgops/shared/domain/recommendation"
+	"orgops/shared/domain/syncrun"
 	"orgops/shared/domain/timeline"
 	"orgops/shared/domain/user"
 	"orgops/shared/testkit/errtest"
@@ -182,6 +183,18 @@ func (w *world) begin() (run string) {
 	return asked.ID
 }
 
+// await makes a run wait for a user, as a worker does.
+func (w *world) await(run string) {
+	w.t.Helper()
+	c := w.tenant()
+	var record syncrun.StoredRun
+	item, err := c.Get(w.t.Context(), syncrun.Key(run), &record)
+	errtest.Must(w.t, err)
+	until := w.clock.Now().Add(syncrun.Await)
+	record.State, record.Removal = syncrun.Awaiting, &syncrun.Removal{Items: 30, Of: 40, Reason: "more than half", Until: &until}
+	errtest.Must(w.t, c.Commit(w.t.Context(), c.Replace(syncrun.Key(run), syncrun.Entity, item.Version, record)))
+}
+
 // requests returns the request of each step that is an operation.
 func requests() map[string]func(*world) ask {
 	all := map[string]func(*world) ask{
@@ -218,6 +231,12 @@ func requests() map[string]func(*world) ask {
 		"get-goal-explanation":    explain(http.MethodGet, ""),
 		"delete-goal-explanation": explain(http.MethodDelete, ""),
 		"sync-memory":             after((*world).free, post("/memory/sync/feed", "")),
+		"confirm-sync": func(w *world) ask {
+			w.free()
+			run := w.begin()
+			w.await(run)
+			return ask{method: http.MethodPost, path: "/memory/syncs/" + run + "/confirm"}
+		},
 		"cancel-sync": func(w *world) ask {
 			w.free()
 			return ask{method: http.MethodPost, path: "/memory/syncs/" + w.begin() + "/cancel"}

@@ -30,6 +30,13 @@ const (
 	Host      = "host"
 )
 
+// SyncRemove names the action of removing many items at the end of a full sync, and Removal the type of its resource, whose id is the
+// integration's provider. No policy of the service is about it: a user agrees where no policy of the company decides.
+const (
+	SyncRemove = "sync.remove"
+	Removal    = "removal"
+)
+
 // EndpointDisable names the action of disabling an endpoint that is gone or has failed for days. The service asks for it.
 const EndpointDisable = "endpoint.disable"
 
@@ -72,6 +79,8 @@ type Item struct {
 	Reason string // why an endpoint would be disabled: integration.DisabledGone or integration.DisabledFailing
 
 	Percent int // of a goal's progress, rounded down
+
+	Count, Total int // of a removal: the items that would be removed, and those that are stored
 }
 
 // Decision holds a verdict with the policies that decided, as stored and as the API shows it.

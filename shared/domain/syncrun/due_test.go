@@ -18,11 +18,19 @@ func TestDue(t *testing.T) {
 		}
 		return &store.Image{Body: body}
 	}
+	confirmed := image(false)
+	body, err := json.Marshal(syncrun.StoredRun{Run: syncrun.Run{ID: "r", Removal: &syncrun.Removal{ConfirmedBy: "u"}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	confirmed.Body = body
 	tests := []struct {
 		name   string
 		change store.Change
 		want   string
 	}{
+		{"removal confirmed", store.Change{Entity: syncrun.Entity, Old: image(false), New: confirmed}, `{"company":"a","run":"r"}`},
+		{"removal confirmed before", store.Change{Entity: syncrun.Entity, Old: confirmed, New: confirmed}, ""},
 		{"requested", store.Change{Entity: syncrun.Entity, New: image(false)}, `{"company":"a","run":"r"}`},
 		{"progresses", store.Change{Entity: syncrun.Entity, Old: image(false), New: image(false)}, ""},
 		{"cancellation requested", store.Change{Entity: syncrun.Entity, Old: image(false), New: image(true)}, `{"company":"a","run":"r"}`},

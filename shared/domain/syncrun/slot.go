@@ -37,8 +37,12 @@ func FreeSlot(ctx context.Context, c store.Company, provider string) (Slot, int6
 	if err != nil || slot.Run == "" {
 		return slot, item.Version, store.Fault(err, "")
 	}
-	_, err = c.Get(ctx, Key(slot.Run), nil)
+	var holder Run
+	_, err = c.Get(ctx, Key(slot.Run), &holder)
+	_, waits := holder.Waits()
 	switch {
+	case err == nil && waits:
+		return slot, 0, fault.Newf(fault.SyncRunning, "run %s of %s waits for a user to confirm a removal; confirm it or cancel it", slot.Run, provider)
 	case err == nil:
 		return slot, 0, fault.Newf(fault.SyncRunning, "run %s of %s has not ended; wait for it or cancel it", slot.Run, provider)
 	case errors.Is(err, store.ErrNotFound):

@@ -33,6 +33,7 @@ type State string
 const (
 	Requested State = "requested"
 	Running   State = "running"
+	Awaiting  State = "awaiting-confirmation"
 	Succeeded State = "succeeded"
 	Failed    State = "failed"
 	Cancelled State = "cancelled"
@@ -70,13 +71,14 @@ type Run struct {
 	Provider       string     `json:"provider" doc:"the integration whose items the run fetches" example:"feed"`
 	Mode           Mode       `json:"mode" enum:"sandbox,live" doc:"live once the integration is certified"`
 	Full           bool       `json:"full" doc:"whether the run fetches every item, or only the items that changed since the last run"`
-	State          State      `json:"state" doc:"how far the run is" enum:"requested,running,succeeded,failed,cancelled"`
+	State          State      `json:"state" doc:"how far the run is" enum:"requested,running,awaiting-confirmation,succeeded,failed,cancelled"`
 	Progress       Progress   `json:"progress" doc:"what the run has done so far"`
 	ThrottledUntil *time.Time `json:"throttledUntil,omitempty" doc:"the provider asked the service to wait until this time"`
 	Skipped        []Skipped  `json:"skipped,omitempty" doc:"why items were left out, at most 10 reasons; progress.failed counts all of them"`
 	Warnings       []string   `json:"warnings,omitempty" doc:"what the source does wrong, or may not mean, although the run went on"`
 	Preview        []Preview  `json:"preview,omitempty" doc:"in the sandbox only: the first 20 items that a live run would write"`
-	Error          string     `json:"error,omitempty" doc:"why the run failed"`
+	Removal        *Removal   `json:"removal,omitempty" doc:"set if the run would remove so much that it has to ask"`
+	Error          string     `json:"error,omitempty" doc:"why the run failed, or what it waits for"`
 	RequestedBy    string     `json:"requestedBy,omitempty" doc:"the user who requested the run" format:"uuid"`
 	RequestedAt    time.Time  `json:"requestedAt" doc:"when the run was requested"`
 	StartedAt      *time.Time `json:"startedAt,omitempty" doc:"when a worker started the run"`
@@ -106,6 +108,9 @@ type Sweep struct {
 	After  string          `json:"after,omitempty"`  // the last key that was looked at
 	State  json.RawMessage `json:"state,omitempty"`  // what the connector keeps after the run
 	Missed Digests         `json:"missed,omitempty"` // items that the next full run removes if it misses them too
+
+	Weighed bool   `json:"weighed,omitempty"` // the removal was counted, and may happen
+	Weight  Weight `json:"weight,omitzero"`   // of the removal, while it is counted
 }
 
 // StoredRun stores a run with its work.

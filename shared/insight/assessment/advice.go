@@ -45,6 +45,7 @@ func advice() []advise {
 		{"first-sync", "a source was certified an hour ago and never synced", each(firstSync)},
 		{"sync-source", "a source was last synced longer ago than usual", each(syncSource)},
 		{"resume-schedule", "the schedule of a source was paused after 5 failed syncs", each(resumeSchedule)},
+		{"confirm-sync", "a sync waits for a user before it removes many items", each(confirmSync)},
 		{"cancel-sync", "a sync has been running for 6 hours", each(cancelSync)},
 		{"check-silence", "a source that sends by webhook has sent nothing for 7 days", each(checkSilence)},
 		{"check-effect", "a connector received 3 webhooks within a day, and none took effect", each(checkEffect)},

@@ -103,6 +103,23 @@ func cancelSync(v view, p string, _ projection.Integration) (Recommendation, boo
 	}, true
 }
 
+// confirmSync points at the run, because a person has to look at the provider before they confirm or cancel.
+func confirmSync(v view, p string, _ projection.Integration) (Recommendation, bool) {
+	s := v.Syncs[p]
+	if s.State != syncrun.Awaiting {
+		return Recommendation{}, false
+	}
+	return Recommendation{
+		Title: "Decide what the sync of " + p + " may remove", Priority: recommendation.P1, FirstSeenAt: s.RunningSince,
+		Operation: v.call("get-sync", "GET", "/memory/syncs/"+s.Run),
+		Rationale: fmt.Sprintf("It would remove many items, so it waits. Look whether they are gone at the provider, then confirm or cancel the run. "+
+			"Meanwhile %s takes no other sync. After 3 days the run ends and removes nothing.", p),
+		Evidence: []Evidence{
+			{Name: "waiting", Value: float64(v.age(s.RunningSince) / time.Hour), Unit: "hours", At: s.RunningSince, Href: v.href("/memory/syncs/" + s.Run)},
+		},
+	}, true
+}
+
 func firstSync(v view, p string, i projection.Integration) (Recommendation, bool) {
 	s := v.Syncs[p]
 	if !v.mayPull(i) || !s.LastSucceededAt.IsZero() || s.FailuresInRow > 0 || v.syncing(p) || v.age(i.CertifiedAt) < time.Hour {

@@ -193,8 +193,8 @@ type Goal struct {
 type Sync struct {
 	Run             string        `json:"run" doc:"the newest run's id" format:"uuid"`
 	Mode            syncrun.Mode  `json:"mode" doc:"live: the run stores the fetched items; sandbox: it stores nothing" enum:"sandbox,live"`
-	State           syncrun.State `json:"state" doc:"state of the run" enum:"requested,running,succeeded,failed,cancelled"`
-	RunningSince    time.Time     `json:"runningSince,omitzero" doc:"start of the newest run, while it is running"`
+	State           syncrun.State `json:"state" doc:"state of the run" enum:"requested,running,awaiting-confirmation,succeeded,failed,cancelled"`
+	RunningSince    time.Time     `json:"runningSince,omitzero" doc:"start of the newest run, while it is running or waits for a confirmation"`
 	FinishedAt      time.Time     `json:"finishedAt,omitzero" doc:"when the newest ended run ended"`
 	LastSucceededAt time.Time     `json:"lastSucceededAt,omitzero" doc:"when the last successful live run ended"`
 	Successes       []time.Time   `json:"successes,omitempty" doc:"ends of the newest 3 successful live runs"`

@@ -445,6 +445,27 @@ func TestFold_Syncs(t *testing.T) {
 	}
 }
 
+// TestFold_Syncs_Waiting notes once that a run waits for a user.
+func TestFold_Syncs_Waiting(t *testing.T) {
+	t.Parallel()
+	h := newHistory()
+	began := h.now
+	r := syncrun.StoredRun{Run: syncrun.Run{ID: id.At(began, "r"), Provider: "feed", Mode: syncrun.Live, State: syncrun.Running, StartedAt: &began}}
+	h.put(syncrun.Entity, syncrun.Key(r.ID), r)
+	r.State, r.Removal = syncrun.Awaiting, &syncrun.Removal{Items: 30, Of: 40}
+	for range 2 {
+		h.after(time.Minute).put(syncrun.Entity, syncrun.Key(r.ID), r)
+	}
+	p, entries := h.fold(t)
+	want := projection.Sync{Run: r.ID, Mode: syncrun.Live, State: syncrun.Awaiting, RunningSince: began}
+	if diff := cmp.Diff(want, p.Syncs["feed"]); diff != "" {
+		t.Errorf("sync differs (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff([]string{"memory.synced the sync of feed waits for a confirmation before it removes 30 of 40 items"}, titles(entries)); diff != "" {
+		t.Errorf("timeline differs (-want +got):\n%s", diff)
+	}
+}
+
 func TestFold_Timeline(t *testing.T) {
 	t.Parallel()
 	h := newHistory()

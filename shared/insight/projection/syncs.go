@@ -22,6 +22,7 @@ type runFields struct {
 	State       syncrun.State    `json:"state"`
 	Progress    syncrun.Progress `json:"progress"`
 	Error       string           `json:"error"`
+	Removal     *syncrun.Removal `json:"removal"`
 	RequestedBy string           `json:"requestedBy"`
 	StartedAt   *time.Time       `json:"startedAt"`
 	FinishedAt  *time.Time       `json:"finishedAt"`
@@ -49,9 +50,16 @@ func (f *folding) sync(c store.Change) error {
 	s := f.Syncs[run.Provider]
 	if run.ID >= s.Run { // ids sort by time; an older run does not change the current state
 		s.Run, s.Mode, s.State, s.RunningSince = run.ID, run.Mode, run.State, time.Time{}
-		if run.State == syncrun.Running {
+		if run.State == syncrun.Running || run.State == syncrun.Awaiting {
 			s.RunningSince = at(run.StartedAt)
 		}
+	}
+	if run.State == syncrun.Awaiting && was.State != syncrun.Awaiting && run.Removal != nil {
+		f.addEntry(c, timeline.MemorySynced, timeline.Entry{
+			Title: fmt.Sprintf("the sync of %s waits for a confirmation before it removes %d of %d items", run.Provider, run.Removal.Items, run.Removal.Of),
+			Actor: timeline.Reference{Type: "integration", ID: run.Provider}, Subject: timeline.Reference{Type: "sync", ID: run.ID},
+			Details: details(map[string]any{"provider": run.Provider, "state": run.State, "removal": run.Removal}),
+		})
 	}
 	if ended {
 		end := c.At.UTC()

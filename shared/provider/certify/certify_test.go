@@ -105,6 +105,14 @@ func TestExaminer_Run_Credentials(t *testing.T) {
 		{"checked by the provider", guarded(fault.New(fault.Unavailable, "answers 401")), "right", true, integration.Pass, "refused with wrong ones"},
 		{"ignored by the provider", func(connector.Fetch) (connector.FetchedPage, error) { return items, nil }, "right", false, integration.Fail, "delete the stored ones"},
 		{"not needed", func(connector.Fetch) (connector.FetchedPage, error) { return items, nil }, "", true, integration.NotApplicable, "no credentials are stored"},
+		{"fewer rows with wrong ones", func(f connector.Fetch) (connector.FetchedPage, error) {
+			if f.Credentials["token"] == "right" {
+				return items, nil
+			}
+			return connector.FetchedPage{}, nil
+		}, "right", true, integration.Warn, "hides items instead of refusing"},
+		{"no rows at all", func(connector.Fetch) (connector.FetchedPage, error) { return connector.FetchedPage{}, nil }, "right", true,
+			integration.NotApplicable, "certify again when the list has items"},
 		{"throttled with wrong ones", guarded(&connector.ThrottledError{Until: time.Now()}), "right", false, integration.Fail, "certify again"},
 	}
 	for _, tt := range tests {

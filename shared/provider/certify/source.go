@@ -45,7 +45,7 @@ func (e Examiner) source(ctx context.Context, source connector.Source, c Candida
 	if checks[0].Status == integration.Fail {
 		return checks, page.CredentialsUntil
 	}
-	credentials := pull("credentials", "Credentials work, and wrong ones fail", e.credentials(ctx, source, c))
+	credentials := pull("credentials", "Credentials work, and wrong ones fail", e.credentials(ctx, source, c, page))
 	credentials.Required = credentials.Status != integration.NotApplicable // a source may need none
 	return append(checks, pull("ports-used", "What is fetched stays within the permissions", permitted(page, c.Integration)), credentials), page.CredentialsUntil
 }
@@ -68,8 +68,9 @@ func (e Examiner) fetch(
 	return page, decided.Refusal, err
 }
 
-// credentials proves that a fetch with wrong credentials fails where one with the stored credentials succeeded.
-func (e Examiner) credentials(ctx context.Context, source connector.Source, c Candidate) outcome {
+// credentials proves that a fetch with wrong credentials fails where one with the stored credentials gave a page. Each answer that
+// is not the list is a refusal: providers answer wrong credentials with many statuses, and with pages to sign in.
+func (e Examiner) credentials(ctx context.Context, source connector.Source, c Candidate, page connector.FetchedPage) outcome {
 	values := c.values(source)
 	stored := count("stored credentials", len(values), "credentials")
 	if len(values) == 0 {
@@ -82,20 +83,56 @@ func (e Examiner) credentials(ctx context.Context, source connector.Source, c Ca
 	for field := range values {
 		wrong[field] = "wrong-" + rand.Text()
 	}
-	_, refusal, err := e.fetch(ctx, source, c, wrong)
+	shown, refusal, err := e.fetch(ctx, source, c, wrong)
 	var throttled *connector.ThrottledError
 	switch {
 	case refusal != nil:
 		return failed(egress.Explain(*refusal), govern, stored)
 	case err == nil:
-		return failed("it was fetched with wrong credentials as well; delete the stored ones, they are not needed", destroy, stored)
+		return unrefused(source, c, page, shown, stored)
 	case errors.As(err, &throttled), ctx.Err() != nil:
 		return failed("the provider did not answer to wrong credentials; certify again later", certify, stored)
 	}
-	if _, ok := source.(connector.Authenticated); ok && !errors.Is(err, connector.ErrRefused) {
+	if _, ok := source.(connector.Authenticated); ok && !errors.Is(err, connector.ErrRefused) && !errors.Is(err, connector.ErrNotListed) {
 		return failed("the provider failed instead of refusing wrong credentials; certify again later", certify, stored)
 	}
 	return passed("fetched with the stored credentials, refused with wrong ones", stored)
+}
+
+// unrefused says what it means that wrong credentials gave a page too. A provider that shows fewer items to them hides items
+// instead of refusing: there the credentials are needed, although a wrong one does not fail.
+func unrefused(source connector.Source, c Candidate, page, shown connector.FetchedPage, stored finding.Evidence) outcome {
+	right, wrong := names(page), names(shown)
+	evidence := []finding.Evidence{
+		stored, count("items with the stored credentials", len(right), "items"), count("items with wrong credentials", len(wrong), "items"),
+	}
+	switch {
+	case len(right) == 0 && len(wrong) == 0:
+		return outcome{status: integration.NotApplicable, evidence: evidence, reason: "the list is empty with the stored credentials and with " +
+			"wrong ones, so nothing tells whether the provider checks them; certify again when the list has items"}
+	case !slices.Equal(right, wrong):
+		return outcome{status: integration.Warn, evidence: evidence, reason: fmt.Sprintf("the first page has %d items with the stored "+
+			"credentials, and %d with wrong ones: the provider hides items instead of refusing. Credentials that end look as if the items had "+
+			"been deleted, so watch when they end", len(right), len(wrong))}
+	case len(connector.Missing(source, c.Integration.Config, nil)) > 0:
+		return failed("it was fetched with wrong credentials as well; they are not needed, so configure it without authentication", configure, evidence...)
+	}
+	return failed("it was fetched with wrong credentials as well; delete the stored ones, they are not needed", destroy, evidence...)
+}
+
+// names lists the ids of a page's items, sorted.
+func names(page connector.FetchedPage) (all []string) {
+	for _, m := range page.Memories {
+		all = append(all, "memory "+m.ExternalID)
+	}
+	for _, g := range page.Goals {
+		all = append(all, "goal "+g.ExternalID)
+	}
+	for _, n := range page.Notes {
+		all = append(all, "note "+n.Subject)
+	}
+	slices.Sort(all)
+	return all
 }
 
 func fetched(page connector.FetchedPage, refusal *policy.Decision, err error) outcome {

@@ -1,6 +1,7 @@
 package github
 
 import (
+	"bufio"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -29,14 +30,14 @@ const (
 
 // issue, milestone and release hold the members of a list's items that become drafts. GitHub sends many more.
 type issue struct {
-	ID          int64      `json:"id"` // GitHub keeps it when the repository is renamed or transferred
-	Number      int64      `json:"number"`
-	Title       string     `json:"title"`
-	Body        string     `json:"body"`
-	HTMLURL     string     `json:"html_url"`
-	UpdatedAt   *time.Time `json:"updated_at"`
-	PullRequest *struct{}  `json:"pull_request"`
-	State       string     `json:"state"`
+	ID          int64          `json:"id"` // GitHub keeps it when the repository is renamed or transferred
+	Number      int64          `json:"number"`
+	Title       string         `json:"title"`
+	Body        string         `json:"body"`
+	HTMLURL     string         `json:"html_url"`
+	UpdatedAt   connector.When `json:"updated_at"`
+	PullRequest *struct{}      `json:"pull_request"`
+	State       string         `json:"state"`
 	Milestone   *struct {
 		ID     int64 `json:"id"`
 		Number int64 `json:"number"`
@@ -63,27 +64,27 @@ func (i issue) work() memory.Work {
 }
 
 type milestone struct {
-	ID           int64      `json:"id"`
-	Number       int64      `json:"number"`
-	Title        string     `json:"title"`
-	Description  string     `json:"description"`
-	HTMLURL      string     `json:"html_url"`
-	State        string     `json:"state"`
-	OpenIssues   int64      `json:"open_issues"`
-	ClosedIssues int64      `json:"closed_issues"`
-	DueOn        *time.Time `json:"due_on"`
-	CreatedAt    *time.Time `json:"created_at"`
-	UpdatedAt    *time.Time `json:"updated_at"`
+	ID           int64          `json:"id"`
+	Number       int64          `json:"number"`
+	Title        string         `json:"title"`
+	Description  string         `json:"description"`
+	HTMLURL      string         `json:"html_url"`
+	State        string         `json:"state"`
+	OpenIssues   int64          `json:"open_issues"`
+	ClosedIssues int64          `json:"closed_issues"`
+	DueOn        connector.When `json:"due_on"`
+	CreatedAt    connector.When `json:"created_at"`
+	UpdatedAt    connector.When `json:"updated_at"`
 }
 
 type release struct {
-	ID          int64      `json:"id"`
-	TagName     string     `json:"tag_name"`
-	Name        string     `json:"name"`
-	HTMLURL     string     `json:"html_url"`
-	Draft       bool       `json:"draft"`
-	Prerelease  bool       `json:"prerelease"`
-	PublishedAt *time.Time `json:"published_at"`
+	ID          int64          `json:"id"`
+	TagName     string         `json:"tag_name"`
+	Name        string         `json:"name"`
+	HTMLURL     string         `json:"html_url"`
+	Draft       bool           `json:"draft"`
+	Prerelease  bool           `json:"prerelease"`
+	PublishedAt connector.When `json:"published_at"`
 	Author      *struct {
 		Login string `json:"login"`
 	} `json:"author"`
@@ -93,8 +94,16 @@ type release struct {
 // are kept. It returns when the last item changed.
 func (r reader) decode(resp *http.Response, l list, page *connector.FetchedPage) (newest time.Time, err error) {
 	body := &io.LimitedReader{R: resp.Body, N: maxPage + 1}
-	items := json.NewDecoder(body)
-	if token, err := items.Token(); err != nil || token != json.Delim('[') {
+	text := bufio.NewReader(body)
+	if mark, err := text.Peek(len(byteOrderMark)); err == nil && string(mark) == byteOrderMark {
+		_, _ = text.Discard(len(mark)) // they were read already
+	}
+	start, _ := text.Peek(quoted) // a shorter text is fine
+	items := json.NewDecoder(text)
+	if token, err := items.Token(); body.N > 0 && (err != nil || token != json.Delim('[')) && !isBroken(err) {
+		return newest, connector.NotListed("GitHub", resp, start, map[string]string{tokenField: r.token},
+			"that is not the list that GitHub documents; check baseUrl and the token")
+	} else if err != nil {
 		return newest, undecodable(body, err)
 	}
 	for items.More() {
@@ -117,7 +126,38 @@ func (r reader) decode(resp *http.Response, l list, page *connector.FetchedPage)
 	if _, err := items.Token(); err != nil {
 		return newest, undecodable(body, err)
 	}
+	if _, err := items.Token(); !errors.Is(err, io.EOF) {
+		return newest, undecodable(body, err)
+	}
 	return newest, nil
+}
+
+// byteOrderMark is what some servers put in front of a document in UTF-8. quoted is how many of its bytes an error looks at.
+const (
+	byteOrderMark = "\xEF\xBB\xBF"
+	quoted        = 1 << 10
+)
+
+// isBroken reports whether an error is the connection's, and not the document's.
+func isBroken(err error) bool {
+	var syntax *json.SyntaxError
+	return err != nil && !errors.Is(err, io.EOF) && !errors.As(err, &syntax)
+}
+
+// read decodes an item. A member of another type than GitHub documents is left out; only a broken document is an error.
+func read(items *json.Decoder, into any) error {
+	err := items.Decode(into)
+	var typed *json.UnmarshalTypeError
+	if errors.As(err, &typed) {
+		return nil
+	}
+	return err
+}
+
+// skip leaves an item without a number out. The run cannot know which item it shows, so it removes none.
+func skip(page *connector.FetchedPage, l list, title string) {
+	page.Incomplete = true
+	page.Skipped = append(page.Skipped, connector.Skipped{Item: title, Reason: "the item of GitHub's " + string(l) + " has no number"})
 }
 
 func undecodable(body *io.LimitedReader, err error) error {
@@ -135,18 +175,23 @@ func undecodable(body *io.LimitedReader, err error) error {
 
 func (r reader) issue(items *json.Decoder, page *connector.FetchedPage) (changed *time.Time, err error) {
 	var i issue
-	if err := items.Decode(&i); err != nil || i.PullRequest != nil || i.Number <= 0 {
-		return i.UpdatedAt, err
+	if err := read(items, &i); err != nil || i.PullRequest != nil {
+		return i.UpdatedAt.At, err
 	}
+	if i.Number <= 0 {
+		skip(page, issues, i.Title)
+		return i.UpdatedAt.At, nil
+	}
+	page.WarnOfTime("updated_at", fmt.Sprintf("issue %d", i.Number), i.UpdatedAt)
 	d := memory.Draft{
 		ExternalID: r.itemID("issues", i.ID, fmt.Sprint(i.Number)), Kind: "issue", Title: orElse(i.Title, fmt.Sprintf("Issue #%d", i.Number)),
-		Body: text.Truncate(i.Body, maxText), URL: i.HTMLURL, UpdatedAt: stamp(i.UpdatedAt),
+		Body: text.Truncate(i.Body, maxText), URL: i.HTMLURL, UpdatedAt: i.UpdatedAt.At,
 	}
 	if i.Milestone != nil && i.Milestone.Number > 0 {
 		d.Goal, d.Work = r.itemID("milestones", i.Milestone.ID, fmt.Sprint(i.Milestone.Number)), i.work()
 	}
 	page.Memories = append(page.Memories, d)
-	return i.UpdatedAt, nil
+	return i.UpdatedAt.At, nil
 }
 
 // itemID names an item by GitHub's id, which does not depend on the repository's name. A server that gives none leaves the name
@@ -161,14 +206,19 @@ func (r reader) itemID(kind string, id int64, otherwise string) string {
 // milestone adds a goal. Its progress is the share of the milestone's issues that are closed.
 func (r reader) milestone(items *json.Decoder, page *connector.FetchedPage) error {
 	var m milestone
-	if err := items.Decode(&m); err != nil || m.Number <= 0 {
+	if err := read(items, &m); err != nil {
 		return err
 	}
+	if m.Number <= 0 {
+		skip(page, milestones, m.Title)
+		return nil
+	}
+	page.WarnOfTime("due_on", fmt.Sprintf("milestone %d", m.Number), m.DueOn)
 	d := goal.Draft{
 		ExternalID: r.itemID("milestones", m.ID, fmt.Sprint(m.Number)),
 		Title:      text.Truncate(orElse(m.Title, fmt.Sprintf("Milestone %d", m.Number)), maxTitle),
-		Target:     text.Truncate(m.Description, maxTarget), URL: m.HTMLURL, DueAt: stamp(m.DueOn), StartedAt: stamp(m.CreatedAt),
-		State: goal.Open, UpdatedAt: stamp(m.UpdatedAt),
+		Target:     text.Truncate(m.Description, maxTarget), URL: m.HTMLURL, DueAt: m.DueOn.At, StartedAt: m.CreatedAt.At,
+		State: goal.Open, UpdatedAt: m.UpdatedAt.At,
 	}
 	if m.State == "closed" {
 		d.State = goal.Closed
@@ -184,10 +234,10 @@ func (r reader) milestone(items *json.Decoder, page *connector.FetchedPage) erro
 // the same note.
 func (r reader) release(items *json.Decoder, page *connector.FetchedPage) error {
 	var l release
-	if err := items.Decode(&l); err != nil {
+	if err := read(items, &l); err != nil {
 		return err
 	}
-	at := stamp(l.PublishedAt)
+	at := l.PublishedAt.At
 	if l.Draft || l.TagName == "" || at == nil || at.Before(r.now().Add(-timeline.Kept)) {
 		return nil
 	}
@@ -212,15 +262,6 @@ func (r reader) release(items *json.Decoder, page *connector.FetchedPage) error 
 		Subject: subject, Details: raw, Once: subject + "@" + at.Format(time.RFC3339), At: at,
 	})
 	return nil
-}
-
-// stamp returns a time of GitHub's in UTC, or nil for a time that RFC 3339 cannot express.
-func stamp(t *time.Time) *time.Time {
-	if t == nil || t.UTC().Year() < 1 || t.UTC().Year() > 9999 {
-		return nil
-	}
-	u := t.UTC()
-	return &u
 }
 
 func orElse(s, otherwise string) string {

@@ -27,8 +27,50 @@ const (
 	headerExpires = "GitHub-Authentication-Token-Expiration"
 )
 
-// get requests a page. The answer is 200 or 304; the caller closes its body.
+// maxRedirects limits the redirects of one request. GitHub redirects the paths of a renamed repository, and asks clients to follow.
+const maxRedirects = 3
+
+// get requests a page. The answer is 200, or 304 if there is a tag; the caller closes its body.
 func (r reader) get(ctx context.Context, address, tag string) (*http.Response, error) {
+	for redirects := 0; ; redirects++ {
+		resp, err := r.ask(ctx, address, tag)
+		if err != nil {
+			return nil, err
+		}
+		if redirects < maxRedirects {
+			if to := moved(resp); to != "" {
+				resp.Body.Close()
+				address = to
+				continue
+			}
+		}
+		if err := r.check(resp, tag != ""); err != nil {
+			resp.Body.Close()
+			return nil, err
+		}
+		return resp, nil
+	}
+}
+
+// moved returns where an answer redirects on the same origin, or "". The token goes to no other origin. The query says which items
+// to list, so it stays if the new address has none.
+func moved(resp *http.Response) string {
+	switch resp.StatusCode {
+	case http.StatusMovedPermanently, http.StatusFound, http.StatusTemporaryRedirect, http.StatusPermanentRedirect:
+	default:
+		return ""
+	}
+	to := connector.Target(resp)
+	if to == nil || to.User != nil || outbound.Origin(to.String()) != outbound.Origin(resp.Request.URL.String()) {
+		return ""
+	}
+	if to.RawQuery == "" {
+		to.RawQuery = resp.Request.URL.RawQuery
+	}
+	return to.String()
+}
+
+func (r reader) ask(ctx context.Context, address, tag string) (*http.Response, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {
 		return nil, fault.New(fault.Invalid, "baseUrl and repository do not make a url")
@@ -40,22 +82,17 @@ func (r reader) get(ctx context.Context, address, tag string) (*http.Response, e
 	if tag != "" {
 		req.Header.Set("If-None-Match", tag)
 	}
-	resp, err := r.client.Do(req)
+	resp, err := r.client.Document(req, maxPage)
 	if err != nil {
 		return nil, unreachable(err)
 	}
-	if err := r.check(resp); err != nil {
-		resp.Body.Close()
-		return nil, err
-	}
+	resp.Request = req
 	return resp, nil
 }
 
-// check returns nil for 200 and 304, and otherwise an error that says what GitHub refuses.
-func (r reader) check(resp *http.Response) error {
+// check returns nil for a 200, and for a 304 that was asked for. Otherwise it returns an error that says what GitHub refuses.
+func (r reader) check(resp *http.Response, asked bool) error {
 	switch s := resp.StatusCode; {
-	case s == http.StatusOK, s == http.StatusNotModified:
-		return nil
 	case s == http.StatusForbidden, s == http.StatusTooManyRequests:
 		return r.limit(resp)
 	case s == http.StatusUnauthorized:
@@ -64,11 +101,8 @@ func (r reader) check(resp *http.Response) error {
 		return refused("GitHub does not show this repository; check its name, and that the token may read its issues")
 	case s == http.StatusGone:
 		return refused("the repository's issues are disabled at GitHub")
-	case s >= 300 && s < 400:
-		return refused("the repository has moved at GitHub; configure its new name")
-	default:
-		return fault.Newf(fault.Unavailable, "GitHub answers %d %s", s, http.StatusText(s))
 	}
+	return connector.Status("GitHub", resp, asked)
 }
 
 func refused(detail string) error {

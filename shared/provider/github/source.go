@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"time"
 
+	"orgops/shared/base/fault"
 	"orgops/shared/provider/connector"
 )
 
@@ -52,10 +53,14 @@ type checkpoint struct {
 	Since time.Time `json:"since,omitzero"` // of the next page, for issues
 	Next  string    `json:"next,omitempty"` // the next page's address as GitHub gave it; "": the first one since Since
 	State state     `json:"state"`
+
+	Trail connector.Trail `json:"trail,omitzero"` // the pages that the run has read
+
+	unchanged bool // the list before has not changed
 }
 
-// Fetch implements connector.Source. It reads the issues, then the milestones, then the 100 newest releases, and skips pages
-// without anything new. Pull requests, which GitHub lists as issues, are left out.
+// Fetch implements connector.Source. It reads the issues, then the milestones, then the 100 newest releases, and skips lists that
+// have not changed. Pull requests, which GitHub lists as issues, are left out; a page of them alone is a page without items.
 //
 // Issues come in the order of their last change. Each page begins where the changes of the page before end, so an issue that
 // changes or vanishes during the run moves no other issue past the reader. Milestones, and issues of which more than a page
@@ -82,19 +87,17 @@ func (c *Connector) Fetch(ctx context.Context, f connector.Fetch) (connector.Fet
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	r := reader{Connector: c, config: config, token: f.Credentials[tokenField], last: last}
-	for shifting := false; ; {
+	for {
 		page, next, err := r.page(ctx, at)
 		if err != nil {
 			return connector.FetchedPage{}, err
 		}
-		shifting = shifting || at.Next != "" // also if the page is skipped
-		page.Shifting = shifting
-		found := len(page.Memories)+len(page.Goals)+len(page.Notes) > 0
+		page.Shifting = at.Next != ""
 		if next.List == "" {
 			page.State, err = json.Marshal(next.State)
 			return page, err
 		}
-		if found || page.NotBefore.After(c.now()) {
+		if !next.unchanged || page.NotBefore.After(c.now()) {
 			page.Checkpoint, err = json.Marshal(next)
 			return page, err
 		}
@@ -119,6 +122,10 @@ func (r reader) page(ctx context.Context, at checkpoint) (page connector.Fetched
 			tag = r.last.Tags[at.List]
 		}
 	}
+	trail, repeated := at.Trail.Add(address)
+	if repeated {
+		return page, next, fault.Wrap(fault.Unavailable, "GitHub's list does not end, because its pages repeat; check baseUrl", connector.ErrEndless)
+	}
 	resp, err := r.get(ctx, address, tag)
 	if err != nil {
 		return page, next, err
@@ -126,8 +133,8 @@ func (r reader) page(ctx context.Context, at checkpoint) (page connector.Fetched
 	defer resp.Body.Close()
 	page.NotBefore, page.CredentialsUntil = r.exhausted(resp.Header), expiry(resp.Header)
 	next = at
-	next.Next = ""
-	if resp.StatusCode == http.StatusNotModified {
+	next.Next, next.Trail, next.unchanged = "", trail, resp.StatusCode == http.StatusNotModified
+	if next.unchanged {
 		next.State.Tags[at.List] = tag
 		next.List = at.List.after()
 		return page, next, nil

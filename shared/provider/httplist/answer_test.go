@@ -235,10 +235,10 @@ func TestConnector_Fetch_filter(t *testing.T) {
 		}
 		rows(w, 0, 1, nil)
 	})
-	f.config["url"] = f.config["url"].(string) + "?state=open;x=1&tag=b&tag=a%2fc&off=0&q=%zz&&e"
+	f.config["url"] = f.config["url"].(string) + "?state=open;x=1&tag=b&tag=a%2fc&off=0&q=%2B&&e"
 	f.config["paging"], f.config["parameter"] = "offset", "off"
 	f.run(true)
-	want := []string{"/items?state=open;x=1&tag=b&tag=a%2fc&off=0&q=%zz&&e", "/items?state=open;x=1&tag=b&tag=a%2fc&q=%zz&e&off=1"}
+	want := []string{"/items?state=open;x=1&tag=b&tag=a%2fc&off=0&q=%2B&&e", "/items?state=open;x=1&tag=b&tag=a%2fc&q=%2B&e&off=1"}
 	if diff := cmp.Diff(want, f.asked); diff != "" {
 		t.Errorf("requests differ (-want +got):\n%s", diff)
 	}

@@ -111,24 +111,28 @@ func (p Planner) decide(ctx context.Context, a connector.Action, payload exact) 
 
 // judge asks for a verdict under the name of an action, which needs the permission of the action's port.
 func (p Planner) judge(ctx context.Context, a connector.Action, payload exact, name string) (policy.Decision, error) {
+	r := p.request(name, a.Port)
+	r.Resource, r.Item, r.Payload = p.resource(a), p.item(a), payload
+	d, err := policy.Ask(ctx, p.Engine, p.Company, r, p.Now)
+	d.DryRun = p.DryRun
+	return d, err
+}
+
+// request makes the request for a verdict on an action of the integration, without what the action is about.
+func (p Planner) request(name string, port integration.Port) policy.Request {
 	permissions := make([]string, len(p.Integration.Permissions))
 	for i, port := range p.Integration.Permissions {
 		permissions[i] = string(port)
 	}
-	r := policy.Request{
+	return policy.Request{
 		Principal: timeline.Reference{Type: "integration", ID: p.Integration.Provider},
 		Action:    name,
-		Resource:  p.resource(a),
 		Context: policy.Context{
-			Kind: p.Integration.Kind, Permissions: permissions, Port: string(a.Port), Enabled: p.Integration.Enabled,
+			Kind: p.Integration.Kind, Permissions: permissions, Port: string(port), Enabled: p.Integration.Enabled,
 			Certified: p.Integration.IsCertified(p.Now),
 		},
-		Item:    p.item(a),
-		Payload: payload, Approval: p.Approval, Current: p.Approval != "",
+		Approval: p.Approval, Current: p.Approval != "",
 	}
-	d, err := policy.Ask(ctx, p.Engine, p.Company, r, p.Now)
-	d.DryRun = p.DryRun
-	return d, err
 }
 
 func (p Planner) resource(a connector.Action) timeline.Reference {

@@ -4,8 +4,10 @@ import (
 	"context"
 
 	"orgops/shared/domain/goal"
+	"orgops/shared/domain/integration"
 	"orgops/shared/domain/memory"
 	"orgops/shared/domain/policy"
+	"orgops/shared/domain/timeline"
 	"orgops/shared/provider/connector"
 	"orgops/shared/storage/store"
 )
@@ -34,6 +36,19 @@ func (p Planner) Remove(ctx context.Context, a connector.Action, version int64) 
 	}
 	planned.Outcome, planned.Ops = Removed, []store.Op{p.Company.Delete(key, entity, version)}
 	return planned, nil
+}
+
+// RemoveMany asks whether a full sync may remove so many of the stored items that a user would have to agree. A decision without
+// policies leaves that to the user. refusal notes a decision that denies on the timeline.
+func (p Planner) RemoveMany(ctx context.Context, items, of int) (d policy.Decision, refusal store.Op, err error) {
+	r := p.request(policy.SyncRemove, integration.SyncPull)
+	r.Resource = timeline.Reference{Type: policy.Removal, ID: p.Integration.Provider}
+	r.Item = policy.Item{Provider: p.Integration.Provider, Title: p.Integration.Provider, Count: items, Total: of}
+	r.Payload = []int{items, of}
+	if d, err = policy.Ask(ctx, p.Engine, p.Company, r, p.Now); err != nil {
+		return d, store.Op{}, err
+	}
+	return d, p.refusal(d), nil
 }
 
 // removal returns the name of the action that removes an item, and the item's entity and key.

@@ -1,8 +1,8 @@
 package linear
 
 import (
+	"cmp"
 	"strings"
-	"time"
 
 	"orgops/shared/base/text"
 	"orgops/shared/domain/goal"
@@ -21,27 +21,27 @@ const (
 
 // issue and project hold the fields that become drafts.
 type issue struct {
-	ID          string     `json:"id"`
-	Identifier  string     `json:"identifier"` // such as ENG-12; it changes with the team
-	Title       string     `json:"title"`
-	Description string     `json:"description"`
-	URL         string     `json:"url"`
-	UpdatedAt   *time.Time `json:"updatedAt"`
-	Trashed     bool       `json:"trashed"`
+	ID          string         `json:"id"`
+	Identifier  string         `json:"identifier"` // such as ENG-12; it changes with the team
+	Title       string         `json:"title"`
+	Description string         `json:"description"`
+	URL         string         `json:"url"`
+	UpdatedAt   connector.When `json:"updatedAt"`
+	Trashed     bool           `json:"trashed"`
 }
 
 type project struct {
-	ID          string     `json:"id"`
-	Name        string     `json:"name"`
-	Description string     `json:"description"`
-	URL         string     `json:"url"`
-	Progress    float64    `json:"progress"`
-	StartDate   string     `json:"startDate"` // a date alone
-	TargetDate  string     `json:"targetDate"`
-	CompletedAt *time.Time `json:"completedAt"`
-	CanceledAt  *time.Time `json:"canceledAt"`
-	UpdatedAt   *time.Time `json:"updatedAt"`
-	Trashed     bool       `json:"trashed"`
+	ID          string         `json:"id"`
+	Name        string         `json:"name"`
+	Description string         `json:"description"`
+	URL         string         `json:"url"`
+	Progress    float64        `json:"progress"`
+	StartDate   connector.When `json:"startDate"` // a date alone
+	TargetDate  connector.When `json:"targetDate"`
+	CompletedAt connector.When `json:"completedAt"`
+	CanceledAt  connector.When `json:"canceledAt"`
+	UpdatedAt   connector.When `json:"updatedAt"`
+	Trashed     bool           `json:"trashed"`
 }
 
 // drafts adds an answer's items to a page. They equal those that the default mapping makes of the webhooks about the same
@@ -51,21 +51,29 @@ func (got answer) drafts(page *connector.FetchedPage) {
 		if i.Trashed {
 			continue
 		}
-		page.Incomplete = page.Incomplete || i.ID == ""
+		if i.ID == "" {
+			skip(page, issues, cmp.Or(i.Title, i.Identifier))
+			continue
+		}
+		page.WarnOfTime("updatedAt", i.ID, i.UpdatedAt)
 		page.Memories = append(page.Memories, memory.Draft{
-			ExternalID: i.ID, Kind: issueKind, Title: orElse(i.Title, i.Identifier), Body: i.Description, URL: i.URL, UpdatedAt: utc(i.UpdatedAt),
+			ExternalID: i.ID, Kind: issueKind, Title: orElse(i.Title, cmp.Or(i.Identifier, i.ID)), Body: i.Description, URL: i.URL, UpdatedAt: i.UpdatedAt.At,
 		})
 	}
 	for _, p := range got.Projects.items() {
 		if p.Trashed {
 			continue
 		}
-		page.Incomplete = page.Incomplete || p.ID == ""
+		if p.ID == "" {
+			skip(page, projects, p.Name)
+			continue
+		}
+		page.WarnOfTime("targetDate", p.ID, p.TargetDate)
 		d := goal.Draft{
 			ExternalID: p.ID, Title: text.Truncate(orElse(p.Name, "Project"), maxTitle), Target: text.Truncate(p.Description, maxTarget), URL: p.URL,
-			Progress: p.Progress, StartedAt: day(p.StartDate), DueAt: day(p.TargetDate), State: goal.Open, UpdatedAt: utc(p.UpdatedAt),
+			Progress: p.Progress, StartedAt: p.StartDate.At, DueAt: p.TargetDate.At, State: goal.Open, UpdatedAt: p.UpdatedAt.At,
 		}
-		if p.CompletedAt != nil || p.CanceledAt != nil {
+		if p.CompletedAt.At != nil || p.CanceledAt.At != nil {
 			d.State = goal.Closed
 		}
 		page.Goals = append(page.Goals, d)
@@ -79,19 +87,8 @@ func orElse(title, otherwise string) string {
 	return title
 }
 
-// day returns the begin of a date, or nil.
-func day(date string) *time.Time {
-	t, err := time.Parse(time.DateOnly, date)
-	if err != nil {
-		return nil
-	}
-	return &t
-}
-
-func utc(t *time.Time) *time.Time {
-	if t == nil {
-		return nil
-	}
-	u := t.UTC()
-	return &u
+// skip leaves an item without an id out. The run cannot know which item it shows, so it removes none.
+func skip(page *connector.FetchedPage, l list, title string) {
+	page.Incomplete = true
+	page.Skipped = append(page.Skipped, connector.Skipped{Item: title, Reason: "the item of Linear's " + string(l) + " has no id"})
 }

@@ -38,8 +38,9 @@ const (
 }`
 )
 
+// pageInfo says where the next page begins. An answer that does not say whether there is one proves no end of the list.
 type pageInfo struct {
-	HasNextPage bool   `json:"hasNextPage"`
+	HasNextPage *bool  `json:"hasNextPage"`
 	EndCursor   string `json:"endCursor"`
 }
 
@@ -66,13 +67,17 @@ func (n *nodes[T]) items() []T {
 // info returns what a page of a list says about the next one, or nil if the answer lacks the list or a part of it. Such an
 // answer is no empty page: a full run would remove the rest.
 func (got answer) info(l list) *pageInfo {
+	var info *pageInfo
 	switch {
 	case l == issues && got.Issues != nil && got.Issues.Nodes != nil:
-		return got.Issues.PageInfo
+		info = got.Issues.PageInfo
 	case l == projects && got.Projects != nil && got.Projects.Nodes != nil:
-		return got.Projects.PageInfo
+		info = got.Projects.PageInfo
 	}
-	return nil
+	if info == nil || info.HasNextPage == nil {
+		return nil
+	}
+	return info
 }
 
 // request returns the body of the request for a page.
@@ -111,7 +116,7 @@ func (c *Connector) ask(ctx context.Context, config Config, key string, at check
 	req.Header.Set("User-Agent", "orgops-linear")
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("Authorization", key)
-	resp, err := c.client.Do(req)
+	resp, err := c.client.Document(req, maxAnswer)
 	if err != nil {
 		return got, renewed, unreachable(err)
 	}
@@ -124,15 +129,18 @@ func (c *Connector) ask(ctx context.Context, config Config, key string, at check
 		return got, renewed, unreachable(err)
 	}
 	var document struct {
-		Data   *answer    `json:"data"`
-		Errors complaints `json:"errors"`
+		Data   *answer         `json:"data"`
+		Errors json.RawMessage `json:"errors"`
 	}
+	text = connector.Page(text)
 	unreadable := json.Unmarshal(text, &document)
-	if err := c.check(resp, document.Errors); err != nil {
+	if err := c.check(resp, complaintsOf(document.Errors)); err != nil {
 		return got, renewed, err
 	}
-	if unreadable != nil || document.Data == nil || document.Data.info(at.List) == nil {
-		return got, renewed, fault.New(fault.Unavailable, "Linear's answer is not the list that it documents, or it was cut off")
+	var typed *json.UnmarshalTypeError // of a member that is left out
+	if unreadable != nil && !errors.As(unreadable, &typed) || document.Data == nil || document.Data.info(at.List) == nil {
+		return got, renewed, connector.NotListed("Linear", resp, text, map[string]string{keyField: key},
+			"that is not the list that Linear documents, or it was cut off; check the key and the proxies between here and Linear")
 	}
 	return *document.Data, c.renewal(resp.Header), nil
 }
@@ -142,6 +150,18 @@ type complaints []struct {
 	Extensions struct {
 		Code string `json:"code"`
 	} `json:"extensions"`
+}
+
+// complaintsOf reads the errors of an answer. Errors in another form than Linear documents are errors too.
+func complaintsOf(errs json.RawMessage) (all complaints) {
+	switch string(errs) {
+	case "", "null", "[]":
+		return nil
+	}
+	if json.Unmarshal(errs, &all) != nil || len(all) == 0 {
+		return make(complaints, 1)
+	}
+	return all
 }
 
 // check returns nil for an answer without errors. Linear says by a code in the body what it refuses: a rate limit is a 400.
@@ -156,9 +176,9 @@ func (c *Connector) check(resp *http.Response, errs complaints) error {
 	case code == "AUTHENTICATION_ERROR", code == "FORBIDDEN", s == http.StatusUnauthorized, s == http.StatusForbidden:
 		return fault.Wrap(fault.Unavailable, "Linear refuses the key; store a valid one that may read", connector.ErrRefused)
 	case s != http.StatusOK:
-		return fault.Newf(fault.Unavailable, "Linear answers %d %s", s, http.StatusText(s))
+		return connector.Status("Linear", resp, false)
 	case len(errs) > 0:
-		return fault.New(fault.Unavailable, "Linear could not answer the query; if that lasts, check the team")
+		return fault.Wrap(fault.Unavailable, "Linear could not answer the query; if that lasts, check the team", connector.ErrNotListed)
 	}
 	return nil
 }

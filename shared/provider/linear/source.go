@@ -36,6 +36,8 @@ type checkpoint struct {
 	After string    `json:"after,omitempty"` // Linear's cursor; "": the first page
 	Since time.Time `json:"since,omitzero"`  // of the changes to list; zero: everything
 	Began time.Time `json:"began"`           // the run
+
+	Trail connector.Trail `json:"trail,omitzero"` // the pages that the run has read
 }
 
 // Fetch implements connector.Source. It reads the issues and then the projects. An incremental run lists what has changed since
@@ -67,9 +69,15 @@ func (c *Connector) Fetch(ctx context.Context, f connector.Fetch) (page connecto
 	}
 	page.NotBefore = renewed
 	info := got.info(at.List)
-	if info.HasNextPage && (info.EndCursor == "" || info.EndCursor == at.After) {
+	if *info.HasNextPage && info.EndCursor == "" {
 		return connector.FetchedPage{}, fault.New(fault.Unavailable, "Linear says that there is a next page, but not where it begins")
 	}
+	trail, _ := at.Trail.Add(string(at.List) + at.After)
+	if _, repeated := trail.Add(string(at.List) + info.EndCursor); *info.HasNextPage && repeated {
+		return connector.FetchedPage{}, fault.Wrap(fault.Unavailable,
+			"Linear's list does not end, because its pages repeat; request another sync later", connector.ErrEndless)
+	}
+	at.Trail = trail
 	got.drafts(&page)
 	if next, more := at.next(*info); more {
 		page.Checkpoint, err = json.Marshal(next)
@@ -82,7 +90,7 @@ func (c *Connector) Fetch(ctx context.Context, f connector.Fetch) (page connecto
 // next returns the checkpoint behind a page, or false at the end of the last list.
 func (at checkpoint) next(info pageInfo) (checkpoint, bool) {
 	switch {
-	case info.HasNextPage:
+	case *info.HasNextPage:
 		at.After = info.EndCursor
 		return at, true
 	case at.List == issues:

@@ -233,7 +233,14 @@ func TestConnector_Fetch_refusals(t *testing.T) {
 		{"moved", answer(301, "", "Location", "https://attacker.example/"), 0, false, "answers 301"},
 		{"truncated", answer(200, `{"data":{"issues":{"nodes":[{"id":"1","ti`), 0, false, "cut off"},
 		{"another document", answer(200, `{"hello":1}`), 0, false, "not the list"},
-		{"another type", answer(200, `{"data":{"issues":{"nodes":[{"id":1}]}}}`), 0, false, "not the list"},
+		{"another type", answer(200, `{"data":{"issues":{"nodes":"x","pageInfo":{"hasNextPage":false}}}}`), 0, false, "not the list"},
+		{"errors in another form", answer(200, `{"errors":"x","data":{"issues":{"nodes":[],"pageInfo":{"hasNextPage":false}}}}`), 0, false, "could not answer"},
+		{"no word of a next page", answer(200, `{"data":{"issues":{"nodes":[],"pageInfo":{}}}}`), 0, false, "not the list"},
+		{"a web page", answer(200, `<title>Sign in</title>`, "Content-Type", "text/html"), 0, false, `text/html, which begins "Sign in"`},
+		{"null", answer(200, `null`), 0, false, "not the list"},
+		{"no content", answer(204, ``), 0, false, "answers 204"},
+		{"a part", answer(206, `{}`), 0, false, "a part of the list"},
+		{"a 304 that was not asked for", answer(304, ``), 0, false, "did not ask"},
 		{"no list", answer(200, `{"data":{}}`), 0, false, "not the list"},
 		{"a list that is null", answer(200, `{"data":{"issues":null}}`), 0, false, "not the list"},
 		{"the other list", answer(200, `{"data":{"projects":{"nodes":[],"pageInfo":{"hasNextPage":false}}}}`), 0, false, "not the list"},
@@ -275,16 +282,48 @@ func TestConnector_Fetch_refusals(t *testing.T) {
 	}
 }
 
-// A cursor that repeats itself is not the end of the list: a full run would remove the rest.
-func TestConnector_Fetch_sameCursor(t *testing.T) {
+// TestConnector_Fetch_cycle ends a list whose cursors lead back. That is not the end of the list: a full run would remove the rest.
+func TestConnector_Fetch_cycle(t *testing.T) {
+	t.Parallel()
+	for _, length := range []int{1, 2, 5} {
+		f := serve(t)
+		asked := 0
+		f.Fail(func(w http.ResponseWriter, _ *http.Request) {
+			fmt.Fprintf(w, `{"data":{"issues":{"nodes":[],"pageInfo":{"hasNextPage":true,"endCursor":"c%d"}}}}`, asked%length)
+			asked++
+		})
+		var err error
+		for page := (connector.FetchedPage{}); err == nil; {
+			page, err = f.page(t.Context(), page.Checkpoint, true)
+		}
+		if !errors.Is(err, connector.ErrEndless) {
+			t.Errorf("cycle of %d: err = %v, want %v", length, err, connector.ErrEndless)
+		}
+		if most := length + 2; asked > most {
+			t.Errorf("cycle of %d: %d requests, want at most %d", length, asked, most)
+		}
+	}
+}
+
+// TestConnector_Fetch_badItems keeps items with a bad member.
+func TestConnector_Fetch_badItems(t *testing.T) {
 	t.Parallel()
 	f := serve(t)
-	f.Fail(answer(200, `{"data":{"issues":{"nodes":[],"pageInfo":{"hasNextPage":true,"endCursor":"same"}}}}`))
+	f.Fail(answer(200, "\xEF\xBB\xBF"+`{"data":{"issues":{"nodes":[{"id":"a","title":null},{"id":"b","identifier":"ENG-1","title":5,"updatedAt":"2026-03-01 10:00:00 +0000"},`+
+		`{"id":7,"title":"No id"},null,{"id":"c","title":"C","updatedAt":"soon"}],"pageInfo":{"hasNextPage":false}}}}`))
 	page, err := f.page(t.Context(), nil, true)
 	errtest.Must(t, err)
-	_, err = f.page(t.Context(), page.Checkpoint, true)
-	if got, want := errtest.Message(err), "not where it begins"; !strings.Contains(got, want) {
-		t.Errorf("err = %q, want %q in it", got, want)
+	if diff := cmp.Diff(map[string]bool{"a": true, "ENG-1": true, "C": true}, titles(page)); diff != "" {
+		t.Errorf("titles differ (-want +got):\n%s", diff)
+	}
+	if at := page.Memories[1].UpdatedAt; at == nil || !at.Equal(time.Date(2026, 3, 1, 10, 0, 0, 0, time.UTC)) {
+		t.Errorf("changed at %v, want the time in another form", at)
+	}
+	if got := len(page.Skipped); got != 2 {
+		t.Errorf("left out %v, want two", page.Skipped)
+	}
+	if got := len(page.Warnings); got != 1 {
+		t.Errorf("warnings %q, want one", page.Warnings)
 	}
 }
 

@@ -117,6 +117,9 @@ func resource(r policy.Request) (cedar.Entity, error) {
 			return entity("Endpoint", r.Resource.ID, attributes), nil
 		}
 		return entity("Provider", r.Resource.ID, attributes), nil
+	case policy.Removal:
+		attributes["count"], attributes["total"] = cedar.Long(i.Count), cedar.Long(i.Total)
+		return entity("Removal", r.Resource.ID, attributes), nil
 	case policy.Host:
 		return entity("Host", r.Resource.ID, attributes), nil
 	}
@@ -135,7 +138,7 @@ func action(name string) (cedar.Entity, error) {
 	if slices.Contains(executive.Actions(), executive.Action(name)) {
 		groups = append(groups, cedar.NewEntityUID("Action", "executive"))
 	}
-	if len(groups) == 0 {
+	if len(groups) == 0 && name != policy.SyncRemove {
 		return cedar.Entity{}, fmt.Errorf("no policy can be about the action %q", name)
 	}
 	return cedar.Entity{UID: cedar.NewEntityUID("Action", cedar.String(name)), Parents: cedar.NewEntityUIDSet(groups...)}, nil

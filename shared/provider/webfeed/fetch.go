@@ -87,7 +87,7 @@ func (c *Connector) get(ctx context.Context, address string, last connector.Vali
 	req.Header.Set("User-Agent", "orgops-feed")
 	req.Header.Set("Accept", "application/feed+json, application/atom+xml, application/rss+xml, application/xml;q=0.9, */*;q=0.5")
 	last.Set(req.Header)
-	resp, err := c.client.Do(req)
+	resp, err := c.client.Document(req, maxDocument)
 	if err != nil {
 		return nil, unreachable(err)
 	}
@@ -107,7 +107,7 @@ func (c *Connector) checkStatus(resp *http.Response) error {
 	case s == http.StatusOK:
 		return nil
 	case s >= 300 && s < 400 && s != http.StatusNotModified:
-		return fault.Newf(fault.Unavailable, "the feed answers %d; redirects are not followed, so configure the url that it redirects to", s)
+		return connector.Status("the feed", resp, false)
 	case s == http.StatusNotModified:
 		return fault.New(fault.Unavailable, "the feed answers 304 Not Modified, although the request did not ask for changes alone; check the server")
 	case s == http.StatusGone:

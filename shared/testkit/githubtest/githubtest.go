@@ -40,6 +40,7 @@ type Server struct {
 	renewed  time.Time
 	expires  string // of the token, as a header says; "": never
 	failing  http.HandlerFunc
+	before   func(http.ResponseWriter, *http.Request) bool
 	requests []string // paths with queries
 	counted  int      // answers that the rate limit counts: all but 304
 }
@@ -103,6 +104,13 @@ func (s *Server) Fail(f http.HandlerFunc) {
 	s.failing = f
 }
 
+// Before lets f see every request from now on, and answer it in the server's place.
+func (s *Server) Before(f func(w http.ResponseWriter, r *http.Request) (answered bool)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.before = f
+}
+
 // Requests returns the requests since the last call, and how many of them the rate limit counted.
 func (s *Server) Requests() (all []string, counted int) {
 	s.mu.Lock()
@@ -118,6 +126,9 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	s.requests = append(s.requests, strings.TrimPrefix(r.URL.RequestURI(), Base))
 	if s.failing != nil {
 		s.failing(w, r)
+		return
+	}
+	if s.before != nil && s.before(w, r) {
 		return
 	}
 	if r.Header.Get("Authorization") != "Bearer "+Token {

@@ -79,12 +79,13 @@ function Explanation({ path }) {
     ${!stored && may('memory:write') && html`<label class="field"><span>Why, in your words</span><textarea rows="2" minlength="10" value=${text} onInput=${(e) => setText(e.currentTarget.value)}></textarea></label><p><${Action} label="Explain" run=${change('PUT', createOnly, { text })} /></p>`}</section>`;
 }
 
-const going = (run) => run.state === 'requested' || run.state === 'running';
+const going = (run) => ['requested', 'running', 'awaiting-confirmation'].includes(run.state);
 
 export function Syncs({ run }) {
   return html`<${Head} title="Syncs" up=${{ href: '#/memory', text: 'Memory' }} about="Each run fetches a source page by page."><${Curl} path="memory/syncs" /><//>
     <${Listing} path="memory/syncs?limit=50" none=${html`<${Empty} title="No runs yet">A source such as a feed syncs on request.<${Source} /><//>`}>
       ${(items, reload) => html`<ul class="plain stack">${items.map((r) => html`<li key=${r.id} class="card ${r.id === run ? 'marked' : ''}"><div class="row spread"><span class="row"><strong><a href=${place(['integrations', r.provider])}>${r.provider}</a></strong><${Status} of=${r.state} /><span class="muted">${r.mode}</span></span><span class="muted"><${Time} at=${r.requestedAt} /></span></div>
         <p class="muted">${Object.entries(r.progress).filter(([, n]) => n > 0).map(([what, n]) => counted(n, what)).join(' · ') || 'Nothing fetched'}</p>${r.error && html`<p class="wrong">${typeof r.error === 'string' ? r.error : r.error.detail ?? JSON.stringify(r.error)}</p>`}
+        ${r.state === 'awaiting-confirmation' && may('memory:write') && html`<${Action} label=${`Remove ${r.removal.items} of ${r.removal.of} items`} danger run=${async () => { await call('POST', `memory/syncs/${r.id}/confirm`); reload(); }} />`}
         ${going(r) && may('memory:write') && html`<${Action} label="Cancel the run" run=${async () => { await call('POST', `memory/syncs/${r.id}/cancel`); reload(); }} />`}</li>`)}</ul>`}<//>`;
 }

@@ -26,7 +26,7 @@ function Age({ at }) {
 
 const tones = {
   pass: 'ok', delivered: 'ok', succeeded: 'ok', certified: 'ok', aligned: 'ok', permitted: 'ok', enabled: 'ok', finished: 'ok', approved: 'ok',
-  warn: 'warn', scheduled: 'warn', held: 'warn', drifting: 'warn', sandbox: 'warn', expired: 'bad', cancelled: 'warn', suspended: 'bad', waiting: 'warn', unhealthy: 'bad', requested: 'info', running: 'info', claimed: 'info', active: 'info',
+  warn: 'warn', scheduled: 'warn', held: 'warn', drifting: 'warn', sandbox: 'warn', expired: 'bad', cancelled: 'warn', suspended: 'bad', waiting: 'warn', 'awaiting-confirmation': 'warn', unhealthy: 'bad', requested: 'info', running: 'info', claimed: 'info', active: 'info',
   success: 'ok', failure: 'bad', 'needs-approval': 'warn', proposed: 'info', done: 'ok', pending: 'warn', fail: 'bad', failed: 'bad', dead: 'bad', misaligned: 'bad', disabled: 'bad', denied: 'bad', rejected: 'bad',
 };
 const marks = { ok: '✓', warn: '!', bad: '✕', info: '•', none: '–' };

@@ -64,8 +64,11 @@ func checkLifted(s *resolved.Schema, tree *ast.Policy) []string {
 	return []string{fmt.Sprintf("line 1: @approval covers %s, which no approval lifts; an approval can lift action in [%s]", listed(lost), listed(covered))}
 }
 
-// immediate lists the actions that no approval lifts, because a sync neither waits nor keeps them until a person decides.
-func immediate() []string { return []string{intake.MemoryDelete, intake.GoalDelete, policy.SyncFetch} }
+// immediate lists the actions that no approval lifts, because a sync neither waits nor keeps them until a person decides. A removal
+// of many items waits for a user without an approval.
+func immediate() []string {
+	return []string{intake.MemoryDelete, intake.GoalDelete, policy.SyncFetch, policy.SyncRemove}
+}
 
 // covers reports whether the scope of a policy includes an action.
 func covers(tree *ast.Policy, a resolved.Action) bool {

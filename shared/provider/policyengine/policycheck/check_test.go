@@ -64,7 +64,7 @@ func TestChecker_Check_Problems(t *testing.T) {
 		`Action::"integration.disable": [Executive] on [Provider]; Action::"memory.delete": [Integration] on [Memory]; ` +
 		`Action::"memory.sync": [Executive] on [Provider]; Action::"memory.upsert": [Integration] on [Memory]; ` +
 		`Action::"recommendation.claim": [Executive] on [Recommendation]; Action::"recommendation.dismiss": [Executive] on [Recommendation]; ` +
-		`Action::"sync.fetch": [Integration] on [Host]; ` +
+		`Action::"sync.fetch": [Integration] on [Host]; Action::"sync.remove": [Integration] on [Removal]; ` +
 		`Action::"timeline.note": [Integration Executive] on [Note]`
 	const liftable = `Action::"deliveries.recover", Action::"endpoint.disable", Action::"goal.note", Action::"goal.update", Action::"integration.disable", ` +
 		`Action::"memory.sync", Action::"memory.upsert", Action::"recommendation.claim", Action::"recommendation.dismiss", Action::"timeline.note"`
@@ -83,11 +83,11 @@ func TestChecker_Check_Problems(t *testing.T) {
 			"line 1: no action has such a principal and such a resource; " + applications,
 			"line 2: unrecognized action `Action::\"memory.destroy\"`; the actions are Action::\"connector\", Action::\"deliveries.recover\", Action::\"endpoint.disable\", Action::\"executive\", " +
 				"Action::\"goal.delete\", Action::\"goal.note\", Action::\"goal.update\", Action::\"integration.disable\", Action::\"memory.delete\", " +
-				"Action::\"memory.sync\", Action::\"memory.upsert\", Action::\"recommendation.claim\", Action::\"recommendation.dismiss\", Action::\"service\", Action::\"sync.fetch\", Action::\"timeline.note\"",
+				"Action::\"memory.sync\", Action::\"memory.upsert\", Action::\"recommendation.claim\", Action::\"recommendation.dismiss\", Action::\"service\", Action::\"sync.fetch\", Action::\"sync.remove\", Action::\"timeline.note\"",
 		}},
 		{"an unknown type", "permit (\n  principal is User, action, resource);", []string{
 			"line 1: no action has such a principal and such a resource; " + applications,
-			"line 2: unrecognized entity type `User`; the entity types are Endpoint, Executive, Goal, Host, Integration, Memory, Note, Provider, Recommendation, Service",
+			"line 2: unrecognized entity type `User`; the entity types are Endpoint, Executive, Goal, Host, Integration, Memory, Note, Provider, Recommendation, Removal, Service",
 		}},
 		{"an action of another resource", `permit (principal, action == Action::"goal.update", resource is Memory);`,
 			[]string{"line 1: no action has such a principal and such a resource; " + applications}},
