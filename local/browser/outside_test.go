@@ -17,6 +17,7 @@ import (
 	"orgops/local/servicetest"
 	"orgops/shared/base/id"
 	"orgops/shared/domain/delivery"
+	"orgops/shared/domain/integration"
 	"orgops/shared/storage/store"
 	"orgops/shared/testkit/errtest"
 	"orgops/shared/testkit/logtest"
@@ -73,6 +74,12 @@ func graveyard(t *testing.T, s *servicetest.Service, company string) string {
 		}
 		d.Log(delivery.Attempt{Number: 10, State: delivery.Failed, At: at, Status: http.StatusServiceUnavailable, Error: "the endpoint answered 503"})
 		c := store.For(s.Process.Services.Store, company)
+		endpoint, _, err := integration.Load(r.Context(), c, "webhook")
+		if err != nil {
+			http.Error(w, err.Error(), http.StatusInternalServerError)
+			return
+		}
+		d.Incarnation = endpoint.Incarnation
 		if err := c.Commit(r.Context(), c.Create(delivery.Key(d.EventID, d.Endpoint), delivery.Entity, d)); err != nil {
 			http.Error(w, err.Error(), http.StatusInternalServerError)
 			return

@@ -98,12 +98,21 @@ const steps = {
     await page.getByRole('combobox', { name: 'Endpoint' }).selectOption('webhook-third');
     await page.waitForFunction(() => document.querySelector('main table') && !document.querySelector('main table').innerText.includes('webhook-other'));
   },
-  async narrow() { // long words push nothing away
-    await page.setViewportSize({ width: 320, height: 700 });
-    for (const place of ['#/deliveries', '#/integrations', '#/operations/audit', '#/operations/users', '#/timeline']) {
-      await visit(page, place);
-      need(`the width of ${place}`, await page.evaluate(() => document.documentElement.scrollWidth), 320);
+  async words() { // a long word pushes nothing away
+    const long = 'Donaudampfschifffahrtsgesellschaftskapitaen'.repeat(6);
+    await page.route('**/companies/**', async (r) => {
+      const response = await r.fetch(), body = await response.text();
+      return r.fulfill({ response, body: body.replace(/"(title|name|email|reason|error|event|description|rationale|text)":"[^"]*"/g, (_, key) => `"${key}":"${long}"`) });
+    });
+    for (const width of [1280, 320]) {
+      await page.setViewportSize({ width, height: 700 });
+      for (const place of ['#/today', '#/health', '#/recommendations', '#/timeline', '#/integrations', '#/integrations/webhook', '#/integrations/webhook/settings', '#/deliveries', '#/operations/audit', '#/operations/users']) {
+        await visit(page, place);
+        need(`the width of ${place}`, await page.evaluate(() => document.documentElement.scrollWidth), width);
+        if (width === 1280) need(`the width of the table of ${place}`, await page.evaluate(() => [...document.querySelectorAll('.scroll')].every((s) => s.scrollWidth <= s.clientWidth + 1)), true);
+      }
     }
+    await page.unrouteAll();
   },
 };
 

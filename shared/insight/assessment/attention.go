@@ -60,7 +60,7 @@ func advisedBy(check string) []string {
 		"delivery-delay": {"drain-backlog"}, "endpoints-disabled": {"enable-endpoint", "test-endpoint", "mend-endpoint"},
 		"sync-failures": {"mend-sync", "resume-schedule"}, "dead-letters": {"replay-dead-letters"}, "secret-age": {"rotate-secret"},
 		"certification-expiry": {"renew-certification"}, "unanswered-approvals": {"answer-approval"}, "credential-expiry": {"replace-credentials"},
-		"credential-age": {"refresh-credentials"},
+		"credential-age": {"refresh-credentials"}, "webhook-effect": {"check-effect"},
 	}[check]
 }
 

@@ -4,6 +4,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -67,4 +68,16 @@ func rulesTable() string {
 		fmt.Fprintf(&b, "| `%s` | %s |\n", a.rule, a.when)
 	}
 	return b.String()
+}
+
+// TestAdvisedBy names rules that exist.
+func TestAdvisedBy(t *testing.T) {
+	t.Parallel()
+	for _, check := range healthRules() {
+		for _, rule := range advisedBy(check.id) {
+			if !slices.Contains(Rules(), rule) {
+				t.Errorf("%s is advised by %s, want a rule of %v", check.id, rule, Rules())
+			}
+		}
+	}
 }

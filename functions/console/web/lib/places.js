@@ -62,7 +62,7 @@ export function subjectPlace({ type, id } = {}) {
 
 const labels = {
   'certify-integration': 'Certify', 'recover-integration': 'Recover deliveries', 'configure-integration': 'Configure',
-  'enable-integration': 'Enable', 'rotate-integration-secret': 'Rotate the secret', 'put-integration-credentials': 'Replace credentials', 'get-integration': 'See the integration',
+  'enable-integration': 'Enable', 'rotate-integration-secret': 'Rotate the secret', 'put-integration-credentials': 'Store credentials', 'get-integration': 'See the integration',
   'sync-memory': 'Sync now', 'list-integration-deliveries': 'See deliveries', 'list-goals': 'See goals', 'get-goal': 'See the goal',
   'explain-goal': 'Explain the goal', 'invite-user': 'Invite a user', 'list-approvals': 'See the approvals', 'list-dead-letters': 'See the dead letters', 'list-users': 'See the users',
   'get-policies': 'See the policies', 'put-policies': 'Write policies', 'list-executive-actions': 'See its actions', 'list-memories': 'See the memories', 'cancel-sync': 'Cancel the sync', 'get-sync': 'See the sync', 'test-integration': 'Send a sample',
