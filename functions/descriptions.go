@@ -150,6 +150,7 @@ func descriptions() map[string]string {
 		"Section":               "A part of the brief about one subject",
 		"Sentence":              "A statement of the brief, with the facts that support it",
 		"Shadow":                "The verdict if the policies that are log-only were enforced",
+		"Membership":            "A company that a person belongs to",
 		"Session":               "An access token and what it allows (RFC 6749)",
 		"Statement":             "One Cedar policy of a company",
 		"Standing":              "The last decision about a recommendation",

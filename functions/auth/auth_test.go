@@ -307,12 +307,12 @@ func TestLogin_Integration(t *testing.T) {
 		t.Errorf("claims (-want +got):\n%s", diff)
 	}
 	partition := store.Login(in.Email)
-	item, err := h.Store.Get(t.Context(), partition, user.LoginKey)
+	item, err := h.Store.Get(t.Context(), partition, user.LoginKey(h.A.ID))
 	errtest.Must(t, err)
 	var stored user.Login
 	errtest.Must(t, json.Unmarshal(item.Body, &stored))
 	stored.Provider = ""
-	errtest.Must(t, h.Store.Commit(t.Context(), partition.Entry(user.LoginKey, user.LoginEntity, item.Version, stored)))
+	errtest.Must(t, h.Store.Commit(t.Context(), partition.Entry(user.LoginKey(h.A.ID), user.LoginEntity, item.Version, stored)))
 	if diff := cmp.Diff(token.Claims{Scopes: []string{}}, session()); diff != "" {
 		t.Errorf("claims without a provider (-want +got):\n%s", diff)
 	}

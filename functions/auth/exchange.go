@@ -2,12 +2,11 @@ package auth
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
 
 	"orgops/shared/base/fault"
 	"orgops/shared/base/id"
+	"orgops/shared/domain/company"
 	"orgops/shared/domain/sso"
 	"orgops/shared/domain/user"
 	"orgops/shared/storage/store"
@@ -30,10 +29,15 @@ func (d Deps) exchangeCode(ctx context.Context, in *exchangeInput) (*loginOutput
 	if !id.Valid(companyID) {
 		companyID = ""
 	}
+	if companyID != "" {
+		if err := user.Halted(ctx, store.For(d.Store, companyID)); err != nil {
+			return nil, err
+		}
+	}
 	var login user.Login
 	var found error
 	bound := func(code sso.Code) store.Company {
-		if login, found = d.byIdentity(ctx, code); found == nil {
+		if login, found = d.byIdentity(ctx, companyID, code); found == nil {
 			d.identify(ctx, login, "")
 		}
 		return store.For(web.Recorded(ctx, d.Store), companyID)
@@ -49,14 +53,10 @@ func (d Deps) exchangeCode(ctx context.Context, in *exchangeInput) (*loginOutput
 }
 
 // byIdentity returns the login of the user whom a code was made for.
-func (d Deps) byIdentity(ctx context.Context, code sso.Code) (user.Login, error) {
-	var login user.Login
-	item, err := d.Store.Get(ctx, store.Identity(code.Identity), user.LoginKey)
-	if err != nil {
-		return login, store.Fault(err, "the user was removed")
+func (d Deps) byIdentity(ctx context.Context, companyID string, code sso.Code) (user.Login, error) {
+	login, err := company.LoginOf(ctx, d.Store, companyID, user.User{Identity: code.Identity})
+	if fault.KindOf(err) == fault.NotFound {
+		return login, fault.New(fault.NotFound, "the user was removed")
 	}
-	if err := json.Unmarshal(item.Body, &login); err != nil {
-		return login, fmt.Errorf("decode a login: %w", err)
-	}
-	return login, nil
+	return login, err
 }

@@ -2,8 +2,7 @@ package auth
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
+	"slices"
 	"strings"
 
 	"orgops/shared/base/fault"
@@ -24,6 +23,7 @@ const maxLogin = 16 << 10
 type LoginRequest struct {
 	Email    string `json:"email" doc:"the user's e-mail address" maxLength:"320" example:"ada@example.com"`
 	Password string `json:"password" doc:"the user's password" maxLength:"1024" format:"password" example:"correct horse battery staple"`
+	Company  string `json:"company,omitempty" doc:"the id of one of the companies of the address; absent: of those with this password, the one last used" maxLength:"64" example:"0197a0b4-6c1e-7c3e-9a57-3f1f0d6f2c11"`
 }
 
 type loginInput struct{ Body LoginRequest }
@@ -35,6 +35,15 @@ type session struct {
 	ExpiresIn   int    `json:"expires_in" doc:"seconds until the token expires" example:"3600" format:"int32"`
 	Scope       string `json:"scope" doc:"the token's scopes, separated by spaces"`
 	CompanyID   string `json:"company_id" doc:"the company's id, for every path under /companies" format:"uuid"`
+
+	Companies []Membership `json:"companies" nullable:"false" doc:"the companies that this e-mail address and password, or this sign-in, lead to"`
+}
+
+// Membership describes a company that a person belongs to.
+type Membership struct {
+	ID   string    `json:"id" format:"uuid" doc:"the company's id"`
+	Name string    `json:"name" doc:"the company's name" example:"Acme"`
+	Role user.Role `json:"role" enum:"founder,member,operator,integration" doc:"the person's role there"`
 }
 
 type loginOutput struct {
@@ -42,36 +51,63 @@ type loginOutput struct {
 	Body         session
 }
 
-// login counts the try before it checks the password, so that concurrent tries cannot exceed the limit.
+// login counts the try before it checks the password, so that concurrent tries cannot exceed the limit. The password is compared
+// with that of every company of the address, by one derivation: no company can keep a person out of another.
 func (d Deps) login(ctx context.Context, in *loginInput) (*loginOutput, error) {
 	partition := store.Login(in.Body.Email)
-	found, refused, err := d.countTry(ctx, partition)
+	found, err := d.countTry(ctx, partition)
 	if err != nil {
 		return nil, err
 	}
-	if found == nil {
-		d.refuse(ctx, partition, refused)
-		if err := d.Hasher.Dummy(ctx, in.Body.Password); err != nil {
-			return nil, err
+	found.logins = slices.DeleteFunc(found.logins, func(l login) bool { return in.Body.Company != "" && l.CompanyID != in.Body.Company })
+	if len(found.logins) == 1 {
+		d.identify(ctx, found.logins[0].Login, "")
+	} else { // no company is told of tries that may be meant for another
+		d.refuse(ctx, partition, found.refused)
+	}
+	right, err := d.right(ctx, in.Body.Password, found.logins)
+	if err != nil {
+		return nil, err
+	}
+	if len(right) == 0 {
+		return nil, errCredentials()
+	}
+	chosen := right[max(0, slices.IndexFunc(right, func(l login) bool { return l.CompanyID == found.last.CompanyID }))]
+	if err := d.rehash(ctx, partition, chosen, in.Body.Password); err != nil {
+		return nil, err
+	}
+	if err := d.remember(ctx, partition, found, chosen, len(right)); err != nil {
+		return nil, err
+	}
+	others := slices.DeleteFunc(right, func(l login) bool { return l.CompanyID == chosen.CompanyID })
+	return d.open(ctx, chosen.Login, others...)
+}
+
+// right returns the logins with a password that are not disabled.
+func (d Deps) right(ctx context.Context, pass string, logins []login) ([]login, error) {
+	hashes := make([]string, len(logins))
+	for i, l := range logins {
+		hashes[i] = l.PasswordHash
+	}
+	matches, err := d.Hasher.Matches(ctx, pass, hashes)
+	if err != nil {
+		return nil, err
+	}
+	var right []login
+	for i, l := range logins {
+		if matches[i] && !l.Disabled {
+			right = append(right, l)
 		}
-		return nil, errCredentials()
 	}
-	var login user.Login
-	if err := json.Unmarshal(found.Body, &login); err != nil {
-		return nil, fmt.Errorf("decode a login: %w", err)
+	return right, nil
+}
+
+// remember stores which of several companies with the same password was used last.
+func (d Deps) remember(ctx context.Context, p store.Partition, found known, chosen login, several int) error {
+	if found.last.CompanyID == chosen.CompanyID || several < 2 && found.lastAt == 0 {
+		return nil
 	}
-	d.identify(ctx, login, "")
-	ok, err := d.verify(ctx, in.Body.Password, login)
-	if err != nil {
-		return nil, err
-	}
-	if !ok || login.Disabled {
-		return nil, errCredentials()
-	}
-	if err := d.rehash(ctx, partition, *found, login, in.Body.Password); err != nil {
-		return nil, err
-	}
-	return d.open(ctx, login)
+	return ignoreConflict(d.Store.Commit(ctx, p.Entry(lastKey, triesEntity, found.lastAt, lastUsed{chosen.CompanyID})))
 }
 
 // identify names the user of the request in its audit record.
@@ -81,22 +117,26 @@ func (d Deps) identify(ctx context.Context, login user.Login, tokenID string) {
 	})
 }
 
-// verify checks a password. A user without one, who logs in through an identity provider, has no right password.
-func (d Deps) verify(ctx context.Context, pass string, login user.Login) (bool, error) {
-	if login.PasswordHash == "" {
-		return false, d.Hasher.Dummy(ctx, pass)
-	}
-	return d.Hasher.Verify(ctx, pass, login.PasswordHash)
-}
-
 func errCredentials() error {
 	return fault.New(fault.Unauthenticated, "the e-mail address or the password is wrong")
 }
 
-func (d Deps) open(ctx context.Context, login user.Login) (*loginOutput, error) {
+// open issues a token of a login. others are further logins of the same person.
+func (d Deps) open(ctx context.Context, login user.Login, others ...login) (*loginOutput, error) {
 	c, _, err := company.Get(ctx, store.For(d.Store, login.CompanyID))
 	if err != nil {
 		return nil, err
+	}
+	companies := []Membership{{ID: c.ID, Name: c.Name, Role: login.Role}}
+	for _, other := range others {
+		is, _, err := company.Get(ctx, store.For(d.Store, other.CompanyID))
+		if fault.KindOf(err) == fault.NotFound { // it is being erased
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		companies = append(companies, Membership{ID: is.ID, Name: is.Name, Role: other.Role})
 	}
 	signer, err := d.Keys.Signer(ctx)
 	if err != nil {
@@ -114,20 +154,20 @@ func (d Deps) open(ctx context.Context, login user.Login) (*loginOutput, error) 
 	d.identify(ctx, login, tokenID)
 	return &loginOutput{CacheControl: "no-store", Body: session{
 		AccessToken: text, TokenType: "Bearer", ExpiresIn: int(token.Lifetime.Seconds()),
-		Scope: strings.Join(scopes, " "), CompanyID: c.ID,
+		Scope: strings.Join(scopes, " "), CompanyID: c.ID, Companies: companies,
 	}}, nil
 }
 
 // rehash replaces an old hash by one with the current parameters. It needs the password, which only a login provides.
-func (d Deps) rehash(ctx context.Context, p store.Partition, item store.Item, login user.Login, pass string) error {
-	if !password.NeedsRehash(login.PasswordHash) {
+func (d Deps) rehash(ctx context.Context, p store.Partition, of login, pass string) error {
+	if !password.NeedsRehash(of.PasswordHash) {
 		return nil
 	}
 	hash, err := d.Hasher.Hash(ctx, pass)
 	if err != nil {
 		return err
 	}
-	login.PasswordHash = hash
-	err = d.Store.Commit(ctx, p.Entry(user.LoginKey, user.LoginEntity, item.Version, login))
+	of.PasswordHash = hash
+	err = d.Store.Commit(ctx, p.Entry(of.key, user.LoginEntity, of.version, of.Login))
 	return ignoreConflict(err) // another login replaced the hash, or the password was changed
 }

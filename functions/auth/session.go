@@ -2,8 +2,7 @@ package auth
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
+	"slices"
 
 	"orgops/shared/base/fault"
 	"orgops/shared/domain/company"
@@ -31,22 +30,20 @@ func (d Deps) changePassword(ctx context.Context, in *passwordInput) (*struct{},
 	if u.Identity != "" {
 		return nil, fault.New(fault.Conflict, "you sign in through your company's identity provider and have no password here; change it there")
 	}
-	found, _, err := d.countTry(ctx, store.Login(u.Email))
+	found, err := d.countTry(ctx, store.Login(u.Email))
 	if err != nil {
 		return nil, err
 	}
-	if found == nil {
+	companyID := web.CallerOf(ctx).Company
+	own := slices.DeleteFunc(found.logins, func(l login) bool { return l.CompanyID != companyID })
+	if len(own) == 0 {
 		return nil, errGone()
 	}
-	var login user.Login
-	if err := json.Unmarshal(found.Body, &login); err != nil {
-		return nil, fmt.Errorf("decode a login: %w", err)
-	}
-	ok, err := d.verify(ctx, in.Body.Current, login)
+	right, err := d.right(ctx, in.Body.Current, own)
 	if err != nil {
 		return nil, err
 	}
-	if !ok {
+	if len(right) == 0 {
 		return nil, fault.Refuse([]fault.FieldError{{Pointer: "/current", Detail: "is not the current password"}})
 	}
 	problems := password.Check(in.Body.New, "/new", user.Words(u.Email, u.Name)...)
@@ -56,11 +53,11 @@ func (d Deps) changePassword(ctx context.Context, in *passwordInput) (*struct{},
 	if err := fault.Refuse(problems); err != nil {
 		return nil, err
 	}
-	hash, err := d.Hasher.Hash(ctx, in.Body.New)
+	hash, err := d.Hasher.HashLike(ctx, in.Body.New, own[0].PasswordHash)
 	if err != nil {
 		return nil, err
 	}
-	return nil, company.ChangePassword(ctx, web.Recorded(ctx, d.Store), u, found.Version, hash, d.Now())
+	return nil, company.ChangePassword(ctx, web.Recorded(ctx, d.Store), companyID, u, own[0].version, hash, d.Now())
 }
 
 func (d Deps) signOut(ctx context.Context, _ *struct{}) (*struct{}, error) {
@@ -68,7 +65,7 @@ func (d Deps) signOut(ctx context.Context, _ *struct{}) (*struct{}, error) {
 	if err != nil {
 		return nil, err
 	}
-	return nil, company.EndSessions(ctx, web.Recorded(ctx, d.Store), u, d.Now())
+	return nil, company.EndSessions(ctx, web.Recorded(ctx, d.Store), web.CallerOf(ctx).Company, u, d.Now())
 }
 
 // caller returns the user of the token.

@@ -2,9 +2,7 @@ package auth
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
 	"maps"
 	"time"
 
@@ -24,6 +22,7 @@ const (
 	triesEntity = "tries"
 	triesKey    = "TRIES"
 	refusedKey  = "REFUSED"
+	lastKey     = "LAST"
 )
 
 // MaxTriesOfSource bounds the login tries from one source in a window, for all e-mail addresses together.
@@ -85,32 +84,31 @@ func (t tries) with(source string) tries {
 	return tries{Minute: t.Minute, Count: t.Count + 1, Sources: sources}
 }
 
-// countTry counts this try and returns the login, or nil if the address has no login. One query reads the count and the
-// login, because both are in the address's partition. refused is the version of the item that a refusal of an unknown address
-// writes. Above a limit, countTry returns fault.QuotaExceeded with the headers that tell when to retry.
-func (d Deps) countTry(ctx context.Context, p store.Partition) (login *store.Item, refused int64, err error) {
+// countTry counts this try and returns what is known of the address. One query reads the count and the logins, because all are in
+// the address's partition. Above a limit, countTry returns fault.QuotaExceeded with the headers that tell when to retry.
+func (d Deps) countTry(ctx context.Context, p store.Partition) (known, error) {
 	source := web.Source(ctx)
 	if err := d.countSource(ctx, source); err != nil {
-		return nil, 0, err
+		return known{}, err
 	}
 	// A lost race is retried. Every round counts one try of some caller, so the limit bounds the rounds too.
 	for range 2 * MaxTries {
 		now := d.Now().UTC()
-		known, err := d.read(ctx, p)
+		found, err := d.read(ctx, p)
 		if err != nil {
-			return nil, 0, err
+			return known{}, err
 		}
-		counted := known.tries.as(now)
+		counted := found.tries.as(now)
 		if l, over := counted.exceeded(source); over {
-			return nil, 0, d.tooMany(l, counted.Minute.Add(window).Sub(now))
+			return known{}, d.tooMany(l, counted.Minute.Add(window).Sub(now))
 		}
-		op := p.Entry(triesKey, triesEntity, known.version, counted.with(source)).Until(counted.Minute.Add(2 * window))
+		op := p.Entry(triesKey, triesEntity, found.version, counted.with(source)).Until(counted.Minute.Add(2 * window))
 		err = d.Store.Commit(ctx, op)
 		if !errors.Is(err, store.ErrConflict) {
-			return known.login, known.refused, store.Fault(err, "")
+			return found, store.Fault(err, "")
 		}
 	}
-	return nil, 0, d.tooMany(byEmail(), window)
+	return known{}, d.tooMany(byEmail(), window)
 }
 
 // countSource counts this try of a source for whichever address. An unknown source has no count, because strangers would share it.
@@ -140,10 +138,24 @@ func (d Deps) countSource(ctx context.Context, source string) error {
 
 // known holds what the partition of an address or of a network has.
 type known struct {
-	login   *store.Item // nil: none
+	logins  []login // of the address, a company each
 	tries   tries
 	version int64 // of the item of the tries
 	refused int64 // of the item of the last refusal
+	last    lastUsed
+	lastAt  int64 // the version of the item of last
+}
+
+// login holds a login with the key and the version of its item.
+type login struct {
+	user.Login
+	key     string
+	version int64
+}
+
+// lastUsed names the company that a person with one password in several companies logged in to last.
+type lastUsed struct {
+	CompanyID string `json:"companyId"`
 }
 
 func (d Deps) read(ctx context.Context, p store.Partition) (k known, err error) {
@@ -152,16 +164,21 @@ func (d Deps) read(ctx context.Context, p store.Partition) (k known, err error) 
 		return known{}, store.Fault(err, "")
 	}
 	for _, item := range page.Items {
-		switch item.Key {
-		case user.LoginKey:
-			k.login = &item
-		case refusedKey:
+		var err error
+		switch {
+		case user.IsLogin(item.Key):
+			one := login{key: item.Key, version: item.Version}
+			err = item.Decode(&one.Login)
+			k.logins = append(k.logins, one)
+		case item.Key == lastKey:
+			k.lastAt, err = item.Version, item.Decode(&k.last)
+		case item.Key == refusedKey:
 			k.refused = item.Version
-		case triesKey:
-			k.version = item.Version
-			if err := json.Unmarshal(item.Body, &k.tries); err != nil {
-				return known{}, fmt.Errorf("decode tries: %w", err)
-			}
+		case item.Key == triesKey:
+			k.version, err = item.Version, item.Decode(&k.tries)
+		}
+		if err != nil {
+			return known{}, err
 		}
 	}
 	return k, nil

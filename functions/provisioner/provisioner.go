@@ -3,14 +3,12 @@ package provisioner
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"time"
 
 	"orgops/shared/base/fault"
 	"orgops/shared/domain/company"
-	"orgops/shared/domain/user"
 	"orgops/shared/identity/password"
 	"orgops/shared/storage/store"
 )
@@ -79,17 +77,16 @@ const alreadyThere = "the company already exists, and its founder's password is 
 	"`orgops admin user password`"
 
 func (p *Provisioner) create(ctx context.Context, r Request) (Answer, error) {
-	created, err := company.Provision(ctx, p.recording("create-company"), p.Hasher,
-		company.New{Name: r.Name, Email: r.Email, Password: r.Password, Plan: r.Plan}, p.Now())
-	if fault.KindOf(err) != fault.Conflict {
-		return Answer{Provisioned: created}, err
-	}
-	found, was, lookup := company.ByEmail(ctx, p.Store, r.Email)
+	found, was, err := company.Founded(ctx, p.Store, r.Name, r.Email)
 	switch {
-	case lookup != nil:
-		return Answer{}, errors.Join(err, lookup)
-	case found.Name != r.Name || found.Plan != r.Plan || was.Role != user.Founder:
+	case err == nil && found.Plan != r.Plan:
+		return Answer{}, fault.Newf(fault.Conflict, "this founder has a company of this name on the plan %s; change its plan instead", found.Plan)
+	case err == nil:
+		return Answer{Warning: alreadyThere, Provisioned: company.Provisioned{CompanyID: found.ID, UserID: was.ID, Email: was.Email}}, nil
+	case fault.KindOf(err) != fault.NotFound:
 		return Answer{}, err
 	}
-	return Answer{Warning: alreadyThere, Provisioned: company.Provisioned{CompanyID: found.ID, UserID: was.ID, Email: was.Email}}, nil
+	created, err := company.Provision(ctx, p.recording("create-company"), p.Hasher,
+		company.New{Name: r.Name, Email: r.Email, Password: r.Password, Plan: r.Plan}, p.Now())
+	return Answer{Provisioned: created}, err
 }

@@ -7,6 +7,9 @@ import (
 	"fmt"
 
 	"orgops/shared/base/fault"
+	"orgops/shared/domain/company"
+	"orgops/shared/domain/user"
+	"orgops/shared/storage/store"
 )
 
 // Event holds either a Request or the event of a CloudFormation custom resource, as the CDK's provider framework passes it
@@ -47,6 +50,16 @@ func (p *Provisioner) Invoke(ctx context.Context, e Event) (any, error) {
 // noPassword warns that the founder of a company from a custom resource cannot log in yet.
 const noPassword = "the founder has no known password yet; set one with `orgops admin user password`"
 
+// renames reports whether a request asks for another name of the resource's company, whose user has the address of the request.
+func (p *Provisioner) renames(ctx context.Context, companyID string, r Request) bool {
+	is, _, err := company.Get(ctx, store.For(p.Store, companyID))
+	if err != nil || is.Name == r.Name {
+		return false
+	}
+	_, err = company.LoginOf(ctx, p.Store, companyID, user.User{Email: r.Email})
+	return err == nil
+}
+
 func (p *Provisioner) resource(ctx context.Context, e Event) (any, error) {
 	var r Request
 	if err := json.Unmarshal(e.Properties, &r); err != nil {
@@ -54,6 +67,9 @@ func (p *Provisioner) resource(ctx context.Context, e Event) (any, error) {
 	}
 	if r.Password != "" {
 		return nil, errors.New("ResourceProperties: CloudFormation would log and store a Password; leave it out, and set one with `orgops admin user password`")
+	}
+	if e.RequestType == "Update" && p.renames(ctx, e.PhysicalID, r) {
+		return nil, errors.New("a company keeps the name and the plan that it was created with")
 	}
 	answer, err := p.Handle(ctx, r)
 	if err != nil && e.RequestType == "Update" {

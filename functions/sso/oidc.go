@@ -6,8 +6,10 @@ import (
 	"regexp"
 
 	"orgops/shared/base/fault"
+	"orgops/shared/base/id"
 	"orgops/shared/domain/company"
 	"orgops/shared/domain/sso"
+	"orgops/shared/domain/user"
 	"orgops/shared/identity/oidclogin"
 	"orgops/shared/storage/store"
 	"orgops/shared/web"
@@ -67,6 +69,14 @@ func (d Deps) concludeOIDC(ctx context.Context, companyID string, s signIn, in *
 	})
 }
 
+// halted returns fault.Suspended for a suspended company, into which a sign-in writes nothing: no user, no role, no session.
+func halted(ctx context.Context, c store.Company) error {
+	if !id.Valid(c.ID()) { // it is refused later, as every unknown sign-in
+		return nil
+	}
+	return user.Halted(ctx, c)
+}
+
 // signIn holds a sign-in that goes on with the provider's answer.
 type signIn struct {
 	company store.Company
@@ -77,6 +87,9 @@ type signIn struct {
 // resume takes the sign-in under a secret. The configuration must still be that of the start. With an error, what resume
 // returns tells where the sign-in was to end, if it is known.
 func (d Deps) resume(ctx context.Context, c store.Company, protocol sso.Protocol, secret, cookie string) (signIn, error) {
+	if err := halted(ctx, c); err != nil {
+		return signIn{}, err
+	}
 	t, err := sso.Take(ctx, c, secret, cookie, d.Now())
 	if err != nil {
 		return signIn{}, err

@@ -60,6 +60,9 @@ func (d Deps) start(ctx context.Context, in *startInput) (*redirectOutput, error
 	if err != nil {
 		return nil, err
 	}
+	if err := halted(ctx, c); err != nil {
+		return nil, err
+	}
 	if in.Redirect != "" && !slices.Contains(config.Redirects, in.Redirect) {
 		return nil, invalid("#/query/redirect_uri", "is not one of the company's redirects; compare every character")
 	}

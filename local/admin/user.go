@@ -50,12 +50,13 @@ func checkProvider(provider string) error {
 
 func setPassword(ctx context.Context, e Env, flags *flag.FlagSet, args []string) error {
 	email := flags.String("email", "", "the user's e-mail address (required)")
+	companyID := flags.String("company", "", "the company's id (required if the address has a login in several companies)")
 	secret, err := e.parseWithPassword(flags, args)
 	if err != nil {
 		return err
 	}
 	return with(ctx, e, func(st store.Store, hasher *password.Hasher) error {
-		changed, err := company.SetPassword(ctx, e.recording(st, "set-password"), hasher, *email, secret, time.Now())
+		changed, err := company.SetPassword(ctx, e.recording(st, "set-password"), hasher, *companyID, *email, secret, time.Now())
 		if err != nil {
 			return err
 		}

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strings"
 	"time"
 
 	"orgops/shared/base/fault"
@@ -55,7 +54,7 @@ func Company(ctx context.Context, st store.Store, file io.ReadSeeker, now time.T
 		return Restored{}, fmt.Errorf("nothing was imported: %w", err)
 	}
 	w := &writer{c: store.For(st, is.ID), st: st, now: now.UTC(), is: is, bare: bare, out: Restored{CompanyID: is.ID, Name: is.Name}}
-	if err := w.free(ctx, users); err != nil {
+	if err := w.free(ctx); err != nil {
 		return Restored{}, err
 	}
 	if _, err := file.Seek(0, io.SeekStart); err != nil {
@@ -84,8 +83,8 @@ func loginUser(l export.Line) (u user.User, ok bool, err error) {
 	return u, u.State != user.Invited, nil
 }
 
-// free refuses a company that exists or was erased here within the last day, and addresses that have a login of another company.
-func (w *writer) free(ctx context.Context, users []user.User) error {
+// free refuses a company that exists or was erased here within the last day.
+func (w *writer) free(ctx context.Context) error {
 	_, _, err := company.Get(ctx, w.c)
 	if err == nil {
 		return fmt.Errorf("nothing was imported: there is a company %s already", w.is.ID)
@@ -96,23 +95,6 @@ func (w *writer) free(ctx context.Context, users []user.User) error {
 	var halt user.Halt
 	if _, err := w.c.Get(ctx, user.HaltKey, &halt); err == nil && halt.Erased {
 		return errors.New("nothing was imported: the company was erased here; import it a day later")
-	}
-	var taken []string
-	for _, u := range users {
-		item, err := w.st.Get(ctx, u.LoginPartition(), user.LoginKey)
-		if errors.Is(err, store.ErrNotFound) {
-			continue
-		}
-		if err != nil {
-			return store.Fault(err, "")
-		}
-		var login user.Login
-		if item.Decode(&login) != nil || login.CompanyID != w.is.ID {
-			taken = append(taken, u.Email)
-		}
-	}
-	if len(taken) > 0 {
-		return fmt.Errorf("nothing was imported: these e-mail addresses have a login here already: %s", strings.Join(taken, ", "))
 	}
 	return nil
 }

@@ -124,7 +124,7 @@ func (w *writer) login(l *export.Line) ([]store.Op, error) {
 		w.out.NeedPassword = append(w.out.NeedPassword, u.Email)
 	}
 	login := user.Login{CompanyID: w.is.ID, UserID: u.ID, Role: u.Role, Provider: u.Provider, Disabled: u.State == user.Disabled}
-	return []store.Op{u.LoginPartition().Entry(user.LoginKey, user.LoginEntity, 0, login)}, nil
+	return []store.Op{u.LoginPartition().Entry(user.LoginKey(w.is.ID), user.LoginEntity, 0, login)}, nil
 }
 
 // integration disables an integration whose secrets are missing here, and returns the timers of the others.

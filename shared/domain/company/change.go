@@ -71,7 +71,7 @@ func ChangeUser(ctx context.Context, st store.Store, c store.Company, was user.U
 	ops := []store.Op{op}
 	var gone []user.User
 	if is.State != user.Invited && differs(was, is) {
-		login, err := loginOf(ctx, st, was)
+		login, err := loginOf(ctx, st, c.ID(), was)
 		if err != nil {
 			return was, 0, err
 		}
@@ -122,13 +122,13 @@ func removal(ctx context.Context, st store.Store, c store.Company, u user.User, 
 		}
 		return []store.Op{c.Delete(invitationKey(u.ID), invitationEntity, version).Quietly()}, nil
 	}
-	login, err := loginOf(ctx, st, u)
+	login, err := loginOf(ctx, st, c.ID(), u)
 	if err != nil {
 		return nil, err
 	}
 	ending, err := user.EndTokens(ctx, c, u.ID, login.Generation+1, now)
 	return []store.Op{ending, {
-		Partition: u.LoginPartition(), Key: user.LoginKey, Entity: user.LoginEntity, Quiet: true,
+		Partition: u.LoginPartition(), Key: login.key, Entity: user.LoginEntity, Quiet: true,
 		Action: store.Delete, Condition: store.IfVersion, Version: login.version,
 	}}, err
 }
@@ -137,5 +137,5 @@ func removal(ctx context.Context, st store.Store, c store.Company, u user.User, 
 func (l *storedLogin) ending(ctx context.Context, st store.Store, p store.Partition, now time.Time) ([]store.Op, error) {
 	l.Generation++
 	end, err := user.EndTokens(ctx, store.For(st, l.CompanyID), l.UserID, l.Generation, now)
-	return []store.Op{p.Entry(user.LoginKey, user.LoginEntity, l.version, l.Login), end}, err
+	return []store.Op{p.Entry(l.key, user.LoginEntity, l.version, l.Login), end}, err
 }

@@ -104,7 +104,7 @@ type Provisioned struct {
 }
 
 // Provision makes a company, its first founder, the founder's login and the company's entry in the registry, all in one
-// transaction. It returns fault.Conflict when the e-mail address already has a login.
+// transaction. A login of the e-mail address in another company stays as it is.
 func Provision(ctx context.Context, st store.Store, hasher *password.Hasher, in New, now time.Time) (Provisioned, error) {
 	generated := ""
 	if in.Password == "" {
@@ -119,7 +119,7 @@ func Provision(ctx context.Context, st store.Store, hasher *password.Hasher, in 
 	if err := fault.Refuse(append(problems, checkUser(in.Email, in.UserName, "/userName", user.Founder, in.Password)...)); err != nil {
 		return Provisioned{}, err
 	}
-	hash, err := hasher.Hash(ctx, in.Password)
+	hash, err := hashFor(ctx, st, hasher, in.Email, in.Password)
 	if err != nil {
 		return Provisioned{}, err
 	}
@@ -149,8 +149,8 @@ func stamp(t time.Time) time.Time { return t.UTC().Truncate(time.Millisecond) }
 func commit(ctx context.Context, st store.Store, ops []store.Op) error {
 	err := st.Commit(ctx, ops...)
 	var conflict *store.ConflictError
-	if errors.As(err, &conflict) && conflict.Key == user.LoginKey {
-		return fault.Wrap(fault.Conflict, "this e-mail address has a login already", err)
+	if errors.As(err, &conflict) && user.IsLogin(conflict.Key) {
+		return fault.Wrap(fault.Conflict, "a user of this company has this e-mail address already", err)
 	}
 	return store.Fault(err, "there is no such company")
 }

@@ -52,7 +52,7 @@ func TestProvision(t *testing.T) {
 // loginIs checks that the founder's address and password lead to the user, and that neither is stored in plain text.
 func loginIs(t *testing.T, h *webtest.Harness, p company.Provisioned) {
 	t.Helper()
-	item, err := h.Store.Get(t.Context(), store.Login("gus@gamma.test"), user.LoginKey)
+	item, err := h.Store.Get(t.Context(), store.Login("gus@gamma.test"), user.LoginKey(p.CompanyID))
 	errtest.Must(t, err)
 	for _, plain := range []string{p.Password, "amma.test"} {
 		if strings.Contains(string(item.Body), plain) {
@@ -80,7 +80,7 @@ func TestSetPassword(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	changed, err := company.SetPassword(t.Context(), h.Store, h.Hasher, "Gus@Gamma.test", "", now)
+	changed, err := company.SetPassword(t.Context(), h.Store, h.Hasher, "", "Gus@Gamma.test", "", now)
 	errtest.Must(t, err)
 	if changed.Password == "" {
 		t.Fatal("no password, want a generated one")
@@ -89,9 +89,9 @@ func TestSetPassword(t *testing.T) {
 		t.Fatalf("password %q as before, want another", changed.Password)
 	}
 	loginIs(t, h, company.Provisioned{CompanyID: p.CompanyID, UserID: p.UserID, Password: changed.Password})
-	_, err = company.SetPassword(t.Context(), h.Store, h.Hasher, "nobody@gamma.test", "", now)
+	_, err = company.SetPassword(t.Context(), h.Store, h.Hasher, "", "nobody@gamma.test", "", now)
 	wantKind(t, fault.NotFound, err)
-	_, err = company.SetPassword(t.Context(), h.Store, h.Hasher, "gus", "short", now)
+	_, err = company.SetPassword(t.Context(), h.Store, h.Hasher, "", "gus", "short", now)
 	if diff := cmp.Diff([]string{"/email", "/password"}, pointers(err)); diff != "" {
 		t.Errorf("problems differ (-want +got):\n%s", diff)
 	}
@@ -106,7 +106,6 @@ func TestProvision_Refused(t *testing.T) {
 		kind     fault.Kind
 		pointers []string
 	}{
-		{"address in use, in another case", company.New{Name: "X", Email: "ADA@acme.test"}, fault.Conflict, nil},
 		{"everything wrong", company.New{Name: " ", Email: "no", Plan: "a b", UserName: "a\x00", Password: "short"}, fault.Invalid,
 			[]string{"/name", "/plan", "/email", "/userName", "/password"}},
 		{"name too long", company.New{Name: strings.Repeat("x", 201), Email: "a@b.test"}, fault.Invalid, []string{"/name"}},
@@ -140,7 +139,7 @@ func TestUsers(t *testing.T) {
 	if generated == "" {
 		t.Error("no password, want a generated one")
 	}
-	_, _, err = company.AddUser(ctx, h.Store, h.Hasher, h.B.ID, company.NewUser{Email: "mia@acme.test", Role: user.Member}, now)
+	_, _, err = company.AddUser(ctx, h.Store, h.Hasher, h.A.ID, company.NewUser{Email: "MIA@acme.test", Role: user.Member}, now)
 	wantKind(t, fault.Conflict, err)
 	_, _, err = company.AddUser(ctx, h.Store, h.Hasher, h.A.ID, company.NewUser{Email: "x@acme.test", Role: "god"}, now)
 	wantKind(t, fault.Invalid, err)
@@ -160,7 +159,7 @@ func TestUsers(t *testing.T) {
 	}
 	errtest.Must(t, remove(t, h, h.A.UserID))
 	wantKind(t, fault.Conflict, remove(t, h, u.ID))
-	if _, err := h.Store.Get(ctx, store.Login(h.A.Email), user.LoginKey); err == nil {
+	if _, err := h.Store.Get(ctx, store.Login(h.A.Email), user.LoginKey(h.A.ID)); err == nil {
 		t.Error("a removed user can still log in")
 	}
 	users, next, err := company.ListUsers(ctx, tenant, "", 10)

@@ -24,9 +24,9 @@ type Identity struct {
 
 // SignIn returns the user of an identity, and makes the user at the first sign-in. The identity alone leads to the user: a
 // later change of the e-mail address leads to no other user. SignIn returns fault.Forbidden for a user who is disabled, has
-// no role or whose e-mail address belongs to another user.
+// no role or whose e-mail address belongs to another user of the company. A login of the address in another company is none of it.
 func SignIn(ctx context.Context, st store.Store, c store.Company, in Identity, now time.Time) (user.User, error) {
-	login, err := loginOf(ctx, st, user.User{Identity: in.Key})
+	login, err := loginOf(ctx, st, c.ID(), user.User{Identity: in.Key})
 	if fault.KindOf(err) == fault.NotFound {
 		return firstSignIn(ctx, st, c, in, now)
 	}
@@ -62,14 +62,12 @@ func firstSignIn(ctx context.Context, st store.Store, c store.Company, in Identi
 	if user.CheckEmail(in.Email, "") != nil || user.CheckName(in.Name, "", false) != nil {
 		return user.User{}, fault.New(fault.Forbidden, "the identity provider gives no usable e-mail address or name")
 	}
-	login, err := loginOf(ctx, st, user.User{Email: in.Email})
+	login, err := loginOf(ctx, st, c.ID(), user.User{Email: in.Email})
 	switch {
 	case fault.KindOf(err) == fault.NotFound:
 		return addIdentity(ctx, st, c, in, now)
 	case err != nil:
 		return user.User{}, err
-	case login.CompanyID != c.ID():
-		return user.User{}, fault.New(fault.Forbidden, "this e-mail address belongs to a user of another company")
 	case !in.Link:
 		return user.User{}, fault.New(fault.Forbidden, "a user of the company logs in with this e-mail address and a password; a founder can let single sign-on take such users over")
 	}
@@ -112,9 +110,9 @@ func link(ctx context.Context, st store.Store, c store.Company, in Identity, log
 	}
 	ops := []store.Op{
 		c.Replace(user.Key(is.ID), user.Entity, version, is).Quietly(), end,
-		is.LoginPartition().Entry(user.LoginKey, user.LoginEntity, 0, moved),
+		is.LoginPartition().Entry(user.LoginKey(c.ID()), user.LoginEntity, 0, moved),
 		{
-			Partition: was.LoginPartition(), Key: user.LoginKey, Entity: user.LoginEntity, Quiet: true,
+			Partition: was.LoginPartition(), Key: login.key, Entity: user.LoginEntity, Quiet: true,
 			Action: store.Delete, Condition: store.IfVersion, Version: login.version,
 		},
 	}

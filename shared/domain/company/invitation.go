@@ -62,15 +62,10 @@ func NewInvitation(companyID, by string, in NewUser, now time.Time) (Invited, er
 }
 
 // Invite stores an invited user and the hash of the token. The user expires with the invitation, so an invitation that
-// is not accepted leaves nothing. The e-mail address gets its login when the invitation is accepted: until then no company
-// can take the address from another. Invite returns fault.Conflict for the address of a user of this company.
+// is not accepted leaves nothing. The e-mail address gets its login in this company when the invitation is accepted. Invite returns fault.Conflict for the address of a user of this company.
 func Invite(ctx context.Context, st store.Store, c store.Company, in Invited) error {
-	login, err := loginOf(ctx, st, in.User)
-	if err != nil && fault.KindOf(err) != fault.NotFound {
+	if err := free(ctx, st, c.ID(), in.User.Email); err != nil {
 		return err
-	}
-	if err == nil && login.CompanyID == c.ID() {
-		return fault.New(fault.Conflict, "a user of this company has this e-mail address already")
 	}
 	_, _, secret, _ := splitInvitation(in.Token)
 	until := *in.User.InvitedUntil
@@ -78,7 +73,8 @@ func Invite(ctx context.Context, st store.Store, c store.Company, in Invited) er
 		c.Create(user.Key(in.User.ID), user.Entity, in.User).Quietly().Until(until),
 		c.Create(invitationKey(in.User.ID), invitationEntity, invitation{Hash: hashOf(secret), By: in.By}).Quietly().Until(until),
 	}
-	if ops, err = withCompany(ctx, c, ops, user.User{}, in.User); err != nil {
+	ops, err := withCompany(ctx, c, ops, user.User{}, in.User)
+	if err != nil {
 		return err
 	}
 	return store.Fault(st.Commit(ctx, ops...), noUser)
@@ -127,10 +123,13 @@ func Accept(ctx context.Context, st store.Store, hasher *password.Hasher, text, 
 	if err != nil {
 		return user.Login{}, err
 	}
+	if err := free(ctx, st, companyID, u.Email); err != nil {
+		return user.Login{}, err
+	}
 	if err := fault.Refuse(password.Check(pass, "/password", user.Words(u.Email, u.Name)...)); err != nil {
 		return user.Login{}, err
 	}
-	hash, err := hasher.Hash(ctx, pass)
+	hash, err := hashFor(ctx, st, hasher, u.Email, pass)
 	if err != nil {
 		return user.Login{}, err
 	}

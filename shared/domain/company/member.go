@@ -24,7 +24,7 @@ type NewUser struct {
 }
 
 // AddUser adds a user with a login. It also returns the password if it generated one. It returns fault.Conflict when the
-// e-mail address already has a login, in this company or another.
+// e-mail address already has a login in this company.
 func AddUser(ctx context.Context, st store.Store, hasher *password.Hasher, companyID string, in NewUser, now time.Time) (user.User, string, error) {
 	generated := ""
 	if in.Password == "" {
@@ -35,7 +35,10 @@ func AddUser(ctx context.Context, st store.Store, hasher *password.Hasher, compa
 	if err := fault.Refuse(problems); err != nil {
 		return user.User{}, "", err
 	}
-	hash, err := hasher.Hash(ctx, in.Password)
+	if err := free(ctx, st, companyID, in.Email); err != nil {
+		return user.User{}, "", err
+	}
+	hash, err := hashFor(ctx, st, hasher, in.Email, in.Password)
 	if err != nil {
 		return user.User{}, "", err
 	}
@@ -55,9 +58,9 @@ func AddUser(ctx context.Context, st store.Store, hasher *password.Hasher, compa
 	return u, generated, nil
 }
 
-// SetPassword replaces the password of the user who logs in with email, and ends the user's tokens. If pass is empty,
-// SetPassword generates a password and returns it.
-func SetPassword(ctx context.Context, st store.Store, hasher *password.Hasher, email, pass string, now time.Time) (Provisioned, error) {
+// SetPassword replaces the password of the user who logs in with email, and ends the user's tokens. companyID may be "" if the address
+// has a login in one company only. If pass is empty, SetPassword generates a password and returns it.
+func SetPassword(ctx context.Context, st store.Store, hasher *password.Hasher, companyID, email, pass string, now time.Time) (Provisioned, error) {
 	generated := ""
 	if pass == "" {
 		generated = password.Generate()
@@ -66,11 +69,11 @@ func SetPassword(ctx context.Context, st store.Store, hasher *password.Hasher, e
 	if err := fault.Refuse(append(user.CheckEmail(email, "/email"), password.Check(pass, "/password", user.Words(email, "")...)...)); err != nil {
 		return Provisioned{}, err
 	}
-	login, err := loginOf(ctx, st, user.User{Email: email})
+	login, err := only(ctx, st, companyID, email)
 	if err != nil {
 		return Provisioned{}, err
 	}
-	if login.PasswordHash, err = hasher.Hash(ctx, pass); err != nil {
+	if login.PasswordHash, err = hashFor(ctx, st, hasher, email, pass); err != nil {
 		return Provisioned{}, err
 	}
 	ops, err := login.ending(ctx, st, store.Login(email), now)
@@ -119,38 +122,6 @@ func ListUsers(ctx context.Context, c store.Company, after string, limit int) ([
 	return users, page.Next, nil
 }
 
-type storedLogin struct {
-	user.Login
-	version int64
-}
-
-func loginOf(ctx context.Context, st store.Store, u user.User) (storedLogin, error) {
-	item, err := st.Get(ctx, u.LoginPartition(), user.LoginKey)
-	if err != nil {
-		return storedLogin{}, store.Fault(err, noUser)
-	}
-	login := storedLogin{version: item.Version}
-	if err := item.Decode(&login.Login); err != nil {
-		return storedLogin{}, err
-	}
-	return login, nil
-}
-
-// ByEmail returns the user who logs in with email, and the user's company.
-func ByEmail(ctx context.Context, st store.Store, email string) (Company, user.User, error) {
-	login, err := loginOf(ctx, st, user.User{Email: email})
-	if err != nil {
-		return Company{}, user.User{}, err
-	}
-	c := store.For(st, login.CompanyID)
-	u, _, err := GetUser(ctx, c, login.UserID)
-	if err != nil {
-		return Company{}, user.User{}, err
-	}
-	found, _, err := Get(ctx, c)
-	return found, u, err
-}
-
 // addUser returns the writes of a user and the login. Both stay out of the change feed because nothing is derived from them.
 func addUser(c store.Company, u user.User, hash string) []store.Op {
 	return []store.Op{addLogin(c, u, hash), c.Create(user.Key(u.ID), user.Entity, u).Quietly()}
@@ -158,7 +129,7 @@ func addUser(c store.Company, u user.User, hash string) []store.Op {
 
 func addLogin(c store.Company, u user.User, hash string) store.Op {
 	login := user.Login{CompanyID: c.ID(), UserID: u.ID, PasswordHash: hash, Role: u.Role, Provider: u.Provider}
-	return u.LoginPartition().Entry(user.LoginKey, user.LoginEntity, 0, login)
+	return u.LoginPartition().Entry(user.LoginKey(c.ID()), user.LoginEntity, 0, login)
 }
 
 // withCompany adds the write that counts the founders and lists the awaited operators, if a change to a user changes them. It

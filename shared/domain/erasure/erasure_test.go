@@ -119,7 +119,7 @@ func TestEraser_Run_Killed(t *testing.T) {
 	if receipt.KeyDestroyedAt == nil {
 		t.Error("the receipt does not say when the key was destroyed")
 	}
-	if _, err := h.Store.Get(t.Context(), store.Login(h.A.Email), user.LoginKey); !errors.Is(err, store.ErrNotFound) {
+	if _, err := h.Store.Get(t.Context(), store.Login(h.A.Email), user.LoginKey(h.A.ID)); !errors.Is(err, store.ErrNotFound) {
 		t.Errorf("login: err = %v, want %v", err, store.ErrNotFound)
 	}
 	for item, err := range company.Registered(t.Context(), h.Store) {
@@ -132,7 +132,7 @@ func TestEraser_Run_Killed(t *testing.T) {
 	if got := fault.KindOf(err); got != fault.Unauthenticated {
 		t.Errorf("a token of the company: %v, want %v", err, fault.Unauthenticated)
 	}
-	if _, err := h.Store.Get(t.Context(), store.Login(h.B.Email), user.LoginKey); err != nil {
+	if _, err := h.Store.Get(t.Context(), store.Login(h.B.Email), user.LoginKey(h.B.ID)); err != nil {
 		t.Errorf("the other company's login: err = %v, want none", err)
 	}
 }

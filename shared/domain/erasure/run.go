@@ -181,17 +181,23 @@ func (s *round) logins(ctx context.Context, item store.Item) ([]store.Op, error)
 	if err != nil {
 		return nil, err
 	}
-	var ops []store.Op
-	own := false
+	var own, rest []store.Op
+	others := false
 	for _, of := range page.Items {
 		var login user.Login
-		own = own || of.Key == user.LoginKey && of.Decode(&login) == nil && login.CompanyID == s.c.ID()
-		ops = append(ops, remove(partition, of))
+		switch {
+		case !user.IsLogin(of.Key):
+			rest = append(rest, remove(partition, of))
+		case of.Decode(&login) == nil && login.CompanyID == s.c.ID():
+			own = append(own, remove(partition, of))
+		default:
+			others = true
+		}
 	}
-	if !own { // the address is another company's, or has no login
-		return nil, nil
+	if len(own) == 0 || others { // what counts the tries of the address stays with the other companies
+		return own, nil
 	}
-	return ops, nil
+	return append(own, rest...), nil
 }
 
 // remove returns the write that removes an item outside of the company's partition.

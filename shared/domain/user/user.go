@@ -19,11 +19,20 @@ const (
 	Prefix = "USER#"
 )
 
-// LoginEntity and LoginKey name the entity and the key of a login, in the partition store.Login of its e-mail address.
+// LoginEntity names the entity of a login, and LoginPrefix begins its key. FormerLoginKey is the only key that logins had in release
+// 0.1.0.
 const (
-	LoginEntity = "login"
-	LoginKey    = "LOGIN"
+	LoginEntity    = "login"
+	LoginPrefix    = FormerLoginKey + "#"
+	FormerLoginKey = "LOGIN"
 )
+
+// LoginKey returns the key of a company's login, in the partition of its e-mail address or identity. Each company has its own, so no
+// company can take an address from another.
+func LoginKey(companyID string) string { return LoginPrefix + companyID }
+
+// IsLogin reports whether a key is that of a login.
+func IsLogin(key string) bool { return key == FormerLoginKey || strings.HasPrefix(key, LoginPrefix) }
 
 // The longest name, in characters, and the longest e-mail address, in bytes (RFC 5321 §4.5.3.1.3, without the brackets).
 const (

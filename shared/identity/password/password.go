@@ -65,6 +65,48 @@ func (h *Hasher) Hash(ctx context.Context, password string) (string, error) {
 	return p.String(), nil
 }
 
+// HashLike hashes a password as Hash does, with the salt of another hash unless that has other parameters than new hashes have. One
+// derivation then verifies a password against both; see Matches.
+func (h *Hasher) HashLike(ctx context.Context, password, like string) (string, error) {
+	if NeedsRehash(like) {
+		return h.Hash(ctx, password)
+	}
+	p, err := parse(like)
+	if err != nil {
+		return "", err
+	}
+	p.key, err = h.derive(ctx, password, p, keyLen)
+	return p.String(), err
+}
+
+// Matches reports which of the hashes were made from password. It derives one key for all hashes of a salt, and one if there is no
+// hash, so the time does not reveal whether there is any. An empty hash matches nothing.
+func (h *Hasher) Matches(ctx context.Context, password string, hashes []string) ([]bool, error) {
+	matches, derived := make([]bool, len(hashes)), map[string][]byte{}
+	for i, hash := range hashes {
+		if hash == "" {
+			continue
+		}
+		p, err := parse(hash)
+		if err != nil {
+			return nil, err
+		}
+		key, size := p.key, uint32(len(p.key))
+		p.key = nil
+		same := fmt.Sprintf("%s %d", p, size)
+		if derived[same] == nil {
+			if derived[same], err = h.derive(ctx, password, p, size); err != nil {
+				return nil, err
+			}
+		}
+		matches[i] = subtle.ConstantTimeCompare(derived[same], key) == 1
+	}
+	if len(derived) == 0 {
+		return matches, h.Dummy(ctx, password)
+	}
+	return matches, nil
+}
+
 // Verify reports whether hash was made from password. Its time does not depend on where the two differ. It returns an error
 // when hash cannot be read, when too many calls wait, or when ctx ends.
 func (h *Hasher) Verify(ctx context.Context, password, hash string) (bool, error) {
