@@ -60,14 +60,16 @@ func Register(api huma.API, d Deps) {
 	web.Register(api, operation(http.MethodGet, one, "get-integration", "Get an integration",
 		"With state, certification and health; never with a secret.", 200, read), d.getIntegration)
 	web.Register(api, operation(http.MethodDelete, one, "delete-integration", "Delete an integration",
-		"Destroys its credentials and signing secrets. The attempt log stays until it expires.", 204, write), d.deleteIntegration)
+		"Destroys its credentials and signing secrets. Its deliveries can be read until they expire. None of them is sent any more, "+
+			"neither there nor to another integration that gets this name.", 204, write), d.deleteIntegration)
 	web.Register(api, operation(http.MethodPost, one+"/enable", "enable-integration", "Enable an integration",
 		"Deliveries that were held while the integration was disabled can be recovered. A paused schedule begins again.", 200, write), d.enableIntegration)
 	web.Register(api, operation(http.MethodPost, one+"/disable", "disable-integration", "Disable an integration",
 		"The integration's deliveries are held, and its webhooks are refused.", 200, write), d.disableIntegration)
 
 	web.Register(api, operation(http.MethodPut, one+"/credentials", "put-integration-credentials", "Store credentials",
-		"Replaces all credentials. They are stored in the vault, and no operation returns them.", 204, write), d.putCredentials)
+		"Replaces all credentials. They are stored in the vault, and no operation returns them. The credentials of a webhook are its "+
+			"secret headers. A provider that uses none answers 409.", 204, write), d.putCredentials)
 	web.Register(api, operation(http.MethodDelete, one+"/credentials", "delete-integration-credentials", "Destroy credentials",
 		"Requests that need credentials fail from now on.", 204, write), d.deleteCredentials)
 	web.Register(api, operation(http.MethodPost, one+"/secret", "rotate-integration-secret", "Rotate the signing secret",
@@ -84,7 +86,7 @@ func Register(api huma.API, d Deps) {
 	web.Register(api, operation(http.MethodGet, one+"/deliveries/{deliveryId}", "get-integration-delivery", "Get a delivery with its attempts",
 		"Includes the payload, byte for byte as it is sent.", 200, read), d.getDelivery)
 	web.Register(api, operation(http.MethodPost, one+"/deliveries/{deliveryId}/retry", "retry-integration-delivery", "Retry a delivery now",
-		"Works in every state of the delivery.", 202, write), d.retryDelivery)
+		"Works in every state of the delivery, unless its endpoint was deleted (409).", 202, write), d.retryDelivery)
 	web.Register(api, operation(http.MethodPost, one+"/recover", "recover-integration", "Recover deliveries of a window of time",
 		"Sends every failed, dead or held delivery of the window again, and every one whose attempt is more than 15 minutes overdue.", 202, write), d.recoverIntegration)
 	web.Register(api, operation(http.MethodGet, one+"/recoveries/{recoveryId}", "get-integration-recovery", "Get a recovery with its counts",
