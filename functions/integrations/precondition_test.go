@@ -77,7 +77,7 @@ func TestIfMatch_Recreated(t *testing.T) {
 	s.do("DELETE", "/webhook", nil, "If-Match", old).WantProblem(412, "stale")
 }
 
-// TestIfNoneMatch creates an integration only where there is none. What exists stays as it is, its certification too.
+// TestIfNoneMatch creates an integration under a free name. What exists stays as it is, its certification too.
 func TestIfNoneMatch(t *testing.T) {
 	t.Parallel()
 	s := setup(t)

@@ -43,7 +43,7 @@ type withdrawInput struct {
 	web.IfMatch
 }
 
-// revision identifies one version of an explanation. It includes the time, because one that follows a deleted one counts its
+// revision identifies one version of an explanation. It includes the time, because an explanation after a deleted one counts its
 // versions from 1 again.
 func revision(e goal.Explanation, version int64) string {
 	return fmt.Sprintf("%d-%x", version, e.At.UnixMilli())

@@ -82,7 +82,7 @@ func (d Deps) getConfig(ctx context.Context, in *web.IfNoneMatch) (*web.Tagged[S
 	return web.WithETag(etag, d.show(c.ID(), config)), nil
 }
 
-// revision identifies one version of the configuration: "" if there is none. It includes the time, because a configuration
+// revision identifies one version of the configuration: "" without one. It includes the time, because a configuration
 // that follows a deleted one counts its versions from 1 again.
 func revision(config sso.Config, version int64) string {
 	if version == 0 {

@@ -38,7 +38,7 @@ func sentences(needs []Need) []Sentence {
 func (v view) attention(h HealthScore) []Need {
 	told, advised := map[string]bool{}, []Need{}
 	for _, r := range v.open() {
-		if urgent(r) && !(r.Rule == "reduce-failures" && len(h.failingCritical()) > 0) {
+		if urgent(r) && (r.Rule != "reduce-failures" || len(h.failingCritical()) == 0) {
 			told[r.Rule] = true
 			advised = append(advised, v.need(r))
 		}
