@@ -36,6 +36,7 @@ type delivery struct {
 	provider string
 	header   http.Header
 	body     []byte
+	coding   string // of the body; "": none
 }
 
 // answer holds the result of a delivery.
@@ -71,8 +72,11 @@ func (d Deps) receive(ctx context.Context, in delivery) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	deliveryID, err := d.verify(ctx, conn, in, now)
+	deliveryID, err := d.verify(ctx, conn, &in, now)
 	var stranger *unverifiedError
+	if fault.KindOf(err) == fault.TooLarge {
+		d.refusals.count(ctx, in.company, arrival.OwnerOf(i), arrival.Oversized, "the decoded body is too large", now)
+	}
 	if errors.As(err, &stranger) {
 		d.refusals.count(ctx, in.company, arrival.OwnerOf(i), arrival.Unverified, stranger.reason, now)
 		return answer{}, errUnverified
@@ -159,8 +163,10 @@ func (d Deps) inboundConnector(provider string) (connector.Inbound, bool) {
 	return inbound, ok
 }
 
-// verify returns the provider's id of a delivery. Of a delivery that does not verify it returns an *unverifiedError.
-func (d Deps) verify(ctx context.Context, conn connector.Inbound, in delivery, now time.Time) (string, error) {
+// verify returns the provider's id of a delivery, and decodes its body. Of a delivery that does not verify it returns an
+// *unverifiedError. Standard Webhooks signs the body as it is sent. Some senders compress what they have signed, so a signature of
+// the decoded body counts too.
+func (d Deps) verify(ctx context.Context, conn connector.Inbound, in *delivery, now time.Time) (string, error) {
 	secrets, _, err := d.reader.LoadSecrets(ctx, in.company, d.Vault, in.provider)
 	if err != nil {
 		return "", err
@@ -170,6 +176,19 @@ func (d Deps) verify(ctx context.Context, conn connector.Inbound, in delivery, n
 		return "", unverified("no signing secret is configured")
 	}
 	deliveryID, err := conn.Verify(live, in.header, in.body, now)
+	if in.coding != "" {
+		sent := err
+		decoded, damaged := unzip(in.body, limitOf(conn, in.header))
+		switch {
+		case damaged != nil && sent == nil:
+			return "", damaged
+		case damaged != nil:
+			return "", unverified("the signature does not match the compressed body, which cannot be decoded")
+		case sent != nil:
+			deliveryID, err = conn.Verify(live, in.header, decoded, now)
+		}
+		in.body = decoded
+	}
 	var f *fault.Error
 	if errors.As(err, &f) && f.Kind == fault.Unauthenticated {
 		return "", unverified(f.Detail)

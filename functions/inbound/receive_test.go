@@ -289,7 +289,7 @@ func TestReceive_Invalid(t *testing.T) {
 	s.wantCommits(0)
 	s.send("webhook", secret, "empty", "").WantProblem(400, "malformed")
 	s.send("webhook", secret, "form", upsert, "Content-Type", "application/x-www-form-urlencoded; charset=utf-8").Want(202) // parsed as JSON despite its content type
-	s.send("webhook", secret, "text", upsert, "Content-Type", "text/plain").WantProblem(415, "unsupported-media-type")
+	s.send("webhook", secret, "text", upsert, "Content-Type", "text/html").WantProblem(415, "unsupported-media-type")
 	s.send("github", githubSecret, "g1", `{}`).WantProblem(400, "malformed") // without X-GitHub-Event
 }
 

@@ -65,6 +65,11 @@ func TestRefusals(t *testing.T) {
 	s.send("webhook", other, "d2", upsert).Want(401)
 	s.post("/inbound/"+s.A.ID+"/webhook", upsert).Want(401)
 	s.send("webhook", secret, "d3", `{"type":"`+strings.Repeat("x", 1<<20)+`"}`).Want(413)
+	stored, err := arrival.Load(t.Context(), s.company(), s.owner("webhook"))
+	errtest.Must(t, err)
+	if diff := cmp.Diff([]string{"the body is larger than 1048576 bytes; send fewer or shorter items at once"}, stored.Oversized.Reasons()); diff != "" {
+		t.Errorf("reasons of oversized deliveries differ (-want +got):\n%s", diff)
+	}
 	s.post("/inbound/"+id.New()+"/webhook", upsert).Want(401)
 	s.post("/inbound/"+s.A.ID+"/webhook-b", upsert).Want(401)
 	s.post("/inbound/"+s.A.ID+"/webhook-b", strings.Repeat("x", 2<<20)).Want(413)

@@ -73,7 +73,8 @@ func Register(api huma.API, d Deps) {
 	}), "the receipt and the stored decisions say what became of each delivery and action")
 	op = web.Never(web.Challenge(op, challenge), http.StatusNotFound) // what does not exist is not told from a bad signature
 	// GitHub sends a form unless the webhook's content type is set to JSON. The document does not offer it to other senders.
-	op = web.Accept(op, "application/x-www-form-urlencoded")
+	op = web.Accept(op, "application/x-www-form-urlencoded", "text/plain")
+	op = web.BodyLimit(web.TakesCodings(web.Lenient(op)), d.bodyLimit)
 	op.Parameters = signatureHeaders()
 	op = web.OnUnread(op, d.unread)
 	web.Register(api, web.DescribeBody(op, web.Body{
@@ -99,7 +100,7 @@ func signatureHeaders() []*huma.Param {
 		return &huma.Param{Name: name, In: "header", Description: description, Example: example, Schema: &huma.Schema{Type: huma.TypeString}}
 	}
 	return []*huma.Param{
-		header("webhook-id", "webhook: the delivery's id, the same for a repeat", "msg_2Zx8"),
+		header("webhook-id", "webhook: the delivery's id, the same for a repeat; svix-id, svix-timestamp and svix-signature are accepted instead", "msg_2Zx8"),
 		header("webhook-timestamp", "webhook: when the delivery was signed, in Unix seconds; at most 5 minutes before or after the current time", "1771840800"),
 		header("webhook-signature", "webhook: v1, a comma, and the base64 HMAC-SHA256 of id.timestamp.body", "v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4="),
 		header("X-Hub-Signature-256", "github: sha256= and the hexadecimal HMAC-SHA256 of the body", "sha256=757107ea0eb2509fc211221cce984b8a37570b6d7586c22c46f4379c8b043e17"),
@@ -141,9 +142,14 @@ type output struct {
 
 func (d Deps) receiveWebhook(ctx context.Context, in *input) (*output, error) {
 	a, err := answer{}, error(errUnverified)
-	if id.Valid(in.Company) && id.Valid(in.Provider) {
+	header := web.RequestHeaders(ctx)
+	encoded, unknown := coding(header)
+	switch {
+	case unknown != nil:
+		err = unknown
+	case id.Valid(in.Company) && id.Valid(in.Provider):
 		a, err = d.receive(ctx, delivery{
-			company: d.Company(in.Company), provider: in.Provider, header: web.RequestHeaders(ctx), body: in.RawBody,
+			company: d.Company(in.Company), provider: in.Provider, header: header, body: in.RawBody, coding: encoded,
 		})
 	}
 	d.measure(a, err)

@@ -88,6 +88,7 @@ func (a *adapter) Handle(op *huma.Operation, handler func(huma.Context)) {
 	op.MaxBodyBytes, op.BodyReadTimeout = -1, 0 // takeBody enforces both
 	run := func(w http.ResponseWriter, r *http.Request) { handler(humachi.NewContext(op, r, w)) }
 	challenge, _ := op.Metadata[challengeMark].(string)
+	lenient := isLenient(op)
 	secret, audited := takesKey(op) && answersSecret(op, a.schemas), isAudited(op)
 	serve := func(w http.ResponseWriter, r *http.Request) {
 		req := requestOf(r.Context())
@@ -101,12 +102,15 @@ func (a *adapter) Handle(op *huma.Operation, handler func(huma.Context)) {
 				return
 			}
 		}
+		if lenient {
+			r = withoutQuery(r)
+		}
 		if err := checkQuery(op, r); err != nil {
 			s.refuse(w, r, err)
 			return
 		}
 		if op.RequestBody != nil || op.Method == http.MethodPost {
-			if err := takeBody(op, limit, w, r); err != nil {
+			if err := takeBody(op, limitOf(op, limit, r), w, r); err != nil {
 				unread(op, r, err)
 				s.refuse(w, r, err)
 				return

@@ -2,10 +2,11 @@ package web
 
 import (
 	"context"
-	"fmt"
+	"errors"
 	"io"
 	"mime"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -44,17 +45,20 @@ func unread(op *huma.Operation, r *http.Request, err error) {
 }
 
 // takeBody checks the length and content type of a body, and limits how much of it a handler reads and for how long.
-func takeBody(op *huma.Operation, limit int64, w http.ResponseWriter, r *http.Request) error {
+func takeBody(op *huma.Operation, limit Limit, w http.ResponseWriter, r *http.Request) error {
 	if r.ContentLength == 0 || r.Body == nil {
 		return nil
 	}
-	if r.ContentLength > limit {
-		return tooLarge(limit)
+	if r.ContentLength > limit.Bytes {
+		return limit.Refuse()
+	}
+	if coding := r.Header.Get("Content-Encoding"); coding != "" && !strings.EqualFold(coding, "identity") && op.Metadata[codingMark] != true {
+		return fault.New(fault.UnsupportedMediaType, "send the body without a Content-Encoding")
 	}
 	if !accepts(op, r.Header.Get("Content-Type")) {
 		return fault.New(fault.UnsupportedMediaType, "send the body as Content-Type: application/json")
 	}
-	r.Body = &body{ReadCloser: r.Body, limit: limit, left: limit, w: w, over: func(err error) { unread(op, r, err) }}
+	r.Body = &body{ReadCloser: r.Body, limit: limit, left: limit.Bytes, w: w, over: func(err error) { unread(op, r, err) }}
 	return nil
 }
 
@@ -63,24 +67,29 @@ func saturated() error {
 	return fault.New(fault.Unavailable, "too many bodies are arriving at once; try again")
 }
 
-func tooLarge(limit int64) error {
-	return fault.New(fault.TooLarge, fmt.Sprintf("the body is larger than %d bytes", limit))
-}
-
 // accepts reports whether an operation accepts a media type: JSON, or another type that it declares.
 func accepts(op *huma.Operation, contentType string) bool {
 	if op.RequestBody == nil || op.RequestBody.Content["application/json"] == nil || isJSON(contentType) {
 		return true
 	}
-	media, _, err := mime.ParseMediaType(contentType)
-	return err == nil && media == op.Metadata[acceptMark]
+	more, _ := op.Metadata[acceptMark].([]string)
+	return slices.Contains(more, mediaOf(contentType))
 }
 
-// acceptMark is the metadata key for the media type that Accept adds.
+// mediaOf returns the media type of a Content-Type in lower case, or "". A malformed parameter does not matter.
+func mediaOf(contentType string) string {
+	media, _, err := mime.ParseMediaType(contentType)
+	if err != nil && !errors.Is(err, mime.ErrInvalidMediaParameter) {
+		return ""
+	}
+	return media
+}
+
+// acceptMark is the metadata key for the media types that Accept adds.
 const acceptMark = "orgops-accept"
 
-// Accept lets an operation take one more media type in addition to JSON. The OpenAPI document does not show that type.
-func Accept(op huma.Operation, media string) huma.Operation {
+// Accept lets an operation take more media types in addition to JSON. The OpenAPI document does not show them.
+func Accept(op huma.Operation, media ...string) huma.Operation {
 	return marked(op, acceptMark, media)
 }
 
@@ -89,9 +98,8 @@ func isJSON(contentType string) bool {
 	if contentType == "" {
 		return true
 	}
-	media, _, err := mime.ParseMediaType(contentType)
-	return err == nil && (media == "application/json" ||
-		strings.HasPrefix(media, "application/") && strings.HasSuffix(media, "+json"))
+	media := mediaOf(contentType)
+	return media == "application/json" || strings.HasPrefix(media, "application/") && strings.HasSuffix(media, "+json")
 }
 
 // Bodies shares the memory for bodies in flight. A process that serves one request at a time needs none.
@@ -113,11 +121,12 @@ type Share interface {
 // that has disconnected.
 type body struct {
 	io.ReadCloser
-	limit, left int64
-	begun       time.Time
-	w           http.ResponseWriter
-	over        func(error) // called when the body turns out to be too large
-	share       Share       // nil: the body is not counted
+	limit Limit
+	left  int64
+	begun time.Time
+	w     http.ResponseWriter
+	over  func(error) // called when the body turns out to be too large
+	share Share       // nil: the body is not counted
 }
 
 func (b *body) Read(p []byte) (int, error) {
@@ -129,9 +138,9 @@ func (b *body) Read(p []byte) (int, error) {
 	if err != nil {
 		_ = http.NewResponseController(b.w).SetReadDeadline(time.Time{})
 	}
-	before := b.limit - b.left
+	before := b.limit.Bytes - b.left
 	if b.left -= int64(n); b.left < 0 {
-		err := tooLarge(b.limit)
+		err := b.limit.Refuse()
 		if b.over != nil {
 			b.over(err)
 			b.over = nil

@@ -117,6 +117,9 @@ func (s *Server) Document() *huma.OpenAPI {
 // route puts an operation on the router.
 func (s *Server) route(op *huma.Operation, serve http.HandlerFunc) {
 	s.router.MethodFunc(op.Method, op.Path, serve)
+	if isLenient(op) {
+		s.router.MethodFunc(op.Method, op.Path+"/", serve)
+	}
 	if op.Method == http.MethodGet {
 		s.router.MethodFunc(http.MethodHead, op.Path, serve)
 	}

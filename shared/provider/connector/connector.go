@@ -87,6 +87,14 @@ type Location struct {
 // Ping is the reason to ignore a delivery by which a provider tries the address. It says nothing about what else arrives.
 const Ping = "it only tries the address"
 
+// Large is an Inbound whose deliveries can have more than 1 MiB.
+type Large interface {
+	Inbound
+	// MaxDelivery returns the most bytes of a body with these headers, as the provider documents it, and what to do about a larger
+	// one.
+	MaxDelivery(header http.Header) (limit int64, advice string)
+}
+
 // Action holds one action that a provider asks for. Exactly one draft is set; Port says which.
 type Action struct {
 	Port       integration.Port

@@ -1,6 +1,7 @@
 package github
 
 import (
+	"bytes"
 	_ "embed" // mapping.json
 	"encoding/json"
 	"fmt"
@@ -24,15 +25,38 @@ func (*Connector) Document(header http.Header, body []byte) ([]byte, error) {
 	if header.Get(headerEvent) == "" {
 		return nil, fault.New(fault.Malformed, "the X-GitHub-Event header is missing")
 	}
-	media, _, _ := mime.ParseMediaType(header.Get("Content-Type"))
-	if media != "application/x-www-form-urlencoded" {
+	if !isForm(header) {
 		return body, nil
 	}
-	form, err := url.ParseQuery(string(body))
-	if err != nil || !form.Has("payload") {
-		return nil, fault.New(fault.Malformed, "the form lacks the field payload; set the webhook's content type to application/json")
+	for field := range bytes.SplitSeq(body, []byte("&")) { // one field at a time, because the payload can be large
+		if value, ok := bytes.CutPrefix(field, []byte("payload=")); ok {
+			payload, err := url.QueryUnescape(string(value))
+			if err == nil {
+				return []byte(payload), nil
+			}
+		}
 	}
-	return []byte(form.Get("payload")), nil
+	return nil, fault.New(fault.Malformed, "the form lacks the field payload; set the webhook's content type to application/json")
+}
+
+func isForm(header http.Header) bool {
+	media, _, _ := mime.ParseMediaType(header.Get("Content-Type")) // also of a malformed parameter
+	return media == "application/x-www-form-urlencoded"
+}
+
+// The most bytes of a delivery. GitHub sends no payload above 25 MB, and takes it back for good then. A form can triple the
+// payload; of such a form only what the process has memory for is taken.
+const (
+	maxPayload = 25 << 20
+	maxForm    = 31 << 20
+)
+
+// MaxDelivery implements connector.Large.
+func (*Connector) MaxDelivery(header http.Header) (limit int64, advice string) {
+	if isForm(header) {
+		return maxForm, "set the webhook's content type to application/json at GitHub, which makes it smaller"
+	}
+	return maxPayload, "GitHub sends none above 25 MB"
 }
 
 const sample = `{"action":"opened","repository":{"full_name":"%[1]s"},"issue":{"number":1,"title":"A sample issue",` +

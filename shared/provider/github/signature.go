@@ -5,10 +5,10 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"net/http"
-	"strings"
 	"time"
 
 	"orgops/shared/base/fault"
+	"orgops/shared/provider/connector"
 )
 
 // The headers of a delivery.
@@ -24,16 +24,14 @@ const scheme = "sha256="
 // that has only the older SHA-1 signature. GitHub signs neither the time nor the delivery id, so Verify returns no id: a replay
 // may have any.
 func (*Connector) Verify(secrets []string, header http.Header, body []byte, _ time.Time) (deliveryID string, err error) {
-	given := header.Get(headerSignature)
-	if given == "" {
+	if header.Get(headerSignature) == "" {
 		return "", fault.New(fault.Unauthenticated, "the X-Hub-Signature-256 header is missing; X-Hub-Signature, with SHA-1, is not accepted")
 	}
-	encoded, ok := strings.CutPrefix(given, scheme)
-	signature, err := hex.DecodeString(encoded)
-	if !ok || err != nil || len(signature) != sha256.Size {
+	signatures := connector.Signatures(header, headerSignature, scheme)
+	if len(signatures) == 0 {
 		return "", fault.New(fault.Unauthenticated, "the X-Hub-Signature-256 header needs sha256= and 64 hexadecimal digits")
 	}
-	if !matches(secrets, signature, body) {
+	if !matches(secrets, signatures, body) {
 		return "", fault.New(fault.Unauthenticated, "the signature does not match")
 	}
 	if !validDelivery(header.Get(headerDelivery)) {
@@ -43,13 +41,16 @@ func (*Connector) Verify(secrets []string, header http.Header, body []byte, _ ti
 }
 
 // matches tries every secret, so its duration does not show which secret matched.
-func matches(secrets []string, signature, body []byte) bool {
+func matches(secrets []string, signatures [][]byte, body []byte) bool {
 	found := false
 	for _, secret := range secrets {
 		if secret == "" {
 			continue
 		}
-		found = hmac.Equal(signature, sum(secret, body)) || found
+		want := sum(secret, body)
+		for _, signature := range signatures {
+			found = hmac.Equal(signature, want) || found
+		}
 	}
 	return found
 }

@@ -1,6 +1,7 @@
 package linear
 
 import (
+	"bytes"
 	"crypto/hmac"
 	"crypto/sha256"
 	_ "embed" // mapping.json
@@ -10,6 +11,7 @@ import (
 	"time"
 
 	"orgops/shared/base/fault"
+	"orgops/shared/provider/connector"
 )
 
 // headerSignature carries the hexadecimal HMAC-SHA256 of the body.
@@ -28,16 +30,22 @@ const tolerance = 5 * time.Minute
 // Verify implements connector.Inbound. Linear signs the body, which holds the time of sending, but no header. So a delivery is
 // known by its body. A captured delivery is refused after five minutes. Before, its state is at most as new as the stored one.
 func (*Connector) Verify(secrets []string, header http.Header, body []byte, now time.Time) (deliveryID string, err error) {
-	signature, err := hex.DecodeString(header.Get(headerSignature))
-	if err != nil || len(signature) != sha256.Size {
+	signatures := connector.Signatures(header, headerSignature, "")
+	if len(signatures) == 0 {
 		return "", fault.New(fault.Unauthenticated, "the Linear-Signature header needs 64 hexadecimal digits")
 	}
 	found := false
 	for _, secret := range secrets { // all of them, so that the duration does not show which secret matched
-		found = secret != "" && hmac.Equal(signature, sum(secret, body)) || found
+		want := sum(secret, body)
+		for _, signature := range signatures {
+			found = secret != "" && hmac.Equal(signature, want) || found
+		}
 	}
 	if !found {
 		return "", fault.New(fault.Unauthenticated, "the signature does not match")
+	}
+	if bytes.HasPrefix(body, []byte("\x1f\x8b")) { // of gzip: a replay could not be told
+		return "", fault.New(fault.Unauthenticated, "the time of sending cannot be read in a compressed body")
 	}
 	if at, ok := sentAt(body); ok && now.Sub(at).Abs() > tolerance {
 		return "", fault.New(fault.Unauthenticated, "the delivery was sent more than 5 minutes before or after the current time")

@@ -26,6 +26,7 @@ func Payload(body []byte) (any, error) {
 	if problem := exceeds(body); problem != "" {
 		return nil, fault.Refuse([]fault.FieldError{{Pointer: "", Detail: problem}})
 	}
+	body = bytes.TrimPrefix(body, []byte("\ufeff")) // a byte order mark says nothing (RFC 8259 §8.1)
 	decoder := json.NewDecoder(bytes.NewReader(body))
 	decoder.UseNumber()
 	var v any

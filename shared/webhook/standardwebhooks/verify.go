@@ -28,15 +28,16 @@ func Verify(secrets []string, header http.Header, body []byte, now time.Time) (i
 	if len(secrets) == 0 {
 		return "", fault.New(fault.Unauthenticated, "no signing secret is configured")
 	}
-	signatures := header.Get(HeaderSignature)
+	names := namesIn(header)
+	signatures := strings.Join(header.Values(names.signature), " ") // several lines are several signatures
 	if signatures == "" {
 		return "", fault.New(fault.Unauthenticated, "the webhook-signature header is missing")
 	}
-	id = header.Get(HeaderID)
+	id = only(header, names.id)
 	if !validID(id) {
 		return "", fault.New(fault.Unauthenticated, "the webhook-id header needs 1 to 256 visible ASCII characters other than the full stop")
 	}
-	timestamp := header.Get(HeaderTimestamp)
+	timestamp := only(header, names.timestamp)
 	if err := checkTimestamp(timestamp, now); err != nil {
 		return "", err
 	}
@@ -46,6 +47,28 @@ func Verify(secrets []string, header http.Header, body []byte, now time.Time) (i
 		return "", fault.New(fault.Unauthenticated, "no v1 signature matches")
 	}
 	return id, nil
+}
+
+// names holds the names of the headers of a delivery.
+type names struct{ id, timestamp, signature string }
+
+// namesIn returns the standard's names or, if a delivery has no signature under these, those of Svix, from which the standard comes.
+func namesIn(header http.Header) names {
+	if len(header.Values(HeaderSignature)) == 0 && len(header.Values("Svix-Signature")) > 0 {
+		return names{"Svix-Id", "Svix-Timestamp", "Svix-Signature"}
+	}
+	return names{HeaderID, HeaderTimestamp, HeaderSignature}
+}
+
+// only returns the value of a header, or "" if it has different ones: it is unknown which of them was signed.
+func only(header http.Header, name string) string {
+	values := header.Values(name)
+	for _, v := range values {
+		if v != values[0] {
+			return ""
+		}
+	}
+	return header.Get(name)
 }
 
 // matches compares every given signature with the signature under every secret. Each comparison takes constant time.
@@ -72,7 +95,7 @@ func matches(secrets []string, signatures string, content, body []byte) bool {
 func decodeSignatures(header string) [][]byte {
 	var decoded [][]byte
 	for s := range strings.FieldsSeq(header) {
-		encoded, ok := strings.CutPrefix(s, scheme)
+		encoded, ok := strings.CutPrefix(strings.TrimSuffix(s, ","), scheme) // a proxy joins lines by commas
 		if !ok {
 			continue
 		}

@@ -1,0 +1,59 @@
+package inbound
+
+import (
+	"bytes"
+	"compress/gzip"
+	"io"
+	"net/http"
+	"strings"
+
+	"orgops/shared/base/fault"
+	"orgops/shared/provider/connector"
+	"orgops/shared/web"
+)
+
+// bodyLimit returns the limit of a delivery's body. It follows from the provider's name alone, and not from what is configured, so
+// that a stranger does not learn that.
+func (d Deps) bodyLimit(param func(string) string, header http.Header) web.Limit {
+	conn, _ := d.inboundConnector(param("provider"))
+	return limitOf(conn, header)
+}
+
+func limitOf(conn connector.Inbound, header http.Header) web.Limit {
+	large, ok := conn.(connector.Large)
+	if !ok {
+		return web.Limit{Bytes: web.MaxBody, Advice: "send fewer or shorter items at once"}
+	}
+	limit, advice := large.MaxDelivery(header)
+	return web.Limit{Bytes: limit, Advice: advice}
+}
+
+// coding returns the content coding of a delivery, "" for none. It returns a fault for one that the service does not decode.
+func coding(header http.Header) (string, error) {
+	switch given := strings.ToLower(strings.TrimSpace(strings.Join(header.Values("Content-Encoding"), ","))); given {
+	case "", "identity":
+		return "", nil
+	case "gzip", "x-gzip":
+		return "gzip", nil
+	}
+	return "", fault.New(fault.UnsupportedMediaType, "send the body as it is, or with Content-Encoding: gzip")
+}
+
+// errDamaged refuses a body that is not what its Content-Encoding says.
+var errDamaged = fault.New(fault.Malformed, "the body is not the gzip that its Content-Encoding says")
+
+// unzip decodes a body up to a limit, which is also that of the encoded body. A small body cannot become a large one.
+func unzip(body []byte, limit web.Limit) ([]byte, error) {
+	r, err := gzip.NewReader(bytes.NewReader(body))
+	if err != nil {
+		return nil, errDamaged
+	}
+	decoded, err := io.ReadAll(io.LimitReader(r, limit.Bytes+1))
+	switch {
+	case int64(len(decoded)) > limit.Bytes:
+		return nil, limit.Refuse()
+	case err != nil:
+		return nil, errDamaged
+	}
+	return decoded, nil
+}

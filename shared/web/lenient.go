@@ -1,0 +1,64 @@
+package web
+
+import (
+	"fmt"
+	"net/http"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"orgops/shared/base/fault"
+)
+
+const (
+	lenientMark = "orgops-lenient"
+	limitMark   = "orgops-body-limit"
+	codingMark  = "orgops-coding"
+)
+
+// Lenient lets an operation take a slash behind its path, and ignore the query. It is for senders that make the url themselves, such
+// as a provider that adds parameters of its own.
+func Lenient(op huma.Operation) huma.Operation { return marked(op, lenientMark, true) }
+
+func isLenient(op *huma.Operation) bool { return op.Metadata[lenientMark] == true }
+
+// withoutQuery returns a request without its query.
+func withoutQuery(r *http.Request) *http.Request {
+	if r.URL.RawQuery == "" {
+		return r
+	}
+	bare, address := *r, *r.URL
+	address.RawQuery = ""
+	bare.URL = &address
+	return &bare
+}
+
+// Limit bounds a body.
+type Limit struct {
+	Bytes  int64
+	Advice string // what to do about a larger one; may be ""
+}
+
+// Refuse returns the fault for a larger body.
+func (l Limit) Refuse() error {
+	detail := fmt.Sprintf("the body is larger than %d bytes", l.Bytes)
+	if l.Advice != "" {
+		detail += "; " + l.Advice
+	}
+	return fault.New(fault.TooLarge, detail)
+}
+
+// BodyLimit lets each request of an operation have its own limit of the body. param returns a parameter of the path.
+func BodyLimit(op huma.Operation, limit func(param func(name string) string, header http.Header) Limit) huma.Operation {
+	return marked(op, limitMark, limit)
+}
+
+// limitOf returns the limit of the body of a request.
+func limitOf(op *huma.Operation, limit int64, r *http.Request) Limit {
+	if of, ok := op.Metadata[limitMark].(func(func(string) string, http.Header) Limit); ok {
+		return of(r.PathValue, r.Header)
+	}
+	return Limit{Bytes: limit}
+}
+
+// TakesCodings lets an operation take bodies with a Content-Encoding. The operation decodes them.
+func TakesCodings(op huma.Operation) huma.Operation { return marked(op, codingMark, true) }
