@@ -31,6 +31,7 @@ import (
 	"orgops/shared/insight/projection"
 	"orgops/shared/provider/connector"
 	"orgops/shared/provider/genericwebhook"
+	"orgops/shared/provider/github"
 	"orgops/shared/provider/mapping"
 	"orgops/shared/web"
 	"orgops/shared/webhook/courier"
@@ -55,6 +56,8 @@ func span(id, of string, d time.Duration) Limit {
 func Limits() []Limit {
 	limits := []Limit{
 		{"request-body", "a request's body", web.MaxBody, "bytes"},
+		{"github-webhook", "the body of a webhook of github", github.MaxPayload, "bytes"},
+		{"github-webhook-form", "the body of a webhook of github that is a form", github.MaxForm, "bytes"},
 		{"page", "a page of a listing", web.MaxPage, "items"},
 		{"export-page", "a page of an export, to which its last item adds", export.MaxBytes, "bytes"},
 		span("idempotency-key", "the time for which a repeat with an Idempotency-Key gets the first answer", web.IdempotencyKept),

@@ -28,15 +28,18 @@ func limitOf(conn connector.Inbound, header http.Header) web.Limit {
 	return web.Limit{Bytes: limit, Advice: advice}
 }
 
-// coding returns the content coding of a delivery, "" for none. It returns a fault for one that the service does not decode.
-func coding(header http.Header) (string, error) {
-	switch given := strings.ToLower(strings.TrimSpace(strings.Join(header.Values("Content-Encoding"), ","))); given {
-	case "", "identity":
-		return "", nil
-	case "gzip", "x-gzip":
-		return "gzip", nil
+// checkCoding returns a fault for a content coding that the service does not decode.
+func checkCoding(header http.Header) error {
+	switch strings.ToLower(strings.TrimSpace(strings.Join(header.Values("Content-Encoding"), ","))) {
+	case "", "identity", "gzip", "x-gzip":
+		return nil
 	}
-	return "", fault.New(fault.UnsupportedMediaType, "send the body as it is, or with Content-Encoding: gzip")
+	return fault.New(fault.UnsupportedMediaType, "send the body as it is, or with Content-Encoding: gzip")
+}
+
+// isZipped reports whether a delivery's body is compressed. API Gateway decodes a body and leaves its header.
+func (d delivery) isZipped() bool {
+	return strings.Contains(strings.ToLower(d.header.Get("Content-Encoding")), "gzip") && bytes.HasPrefix(d.body, []byte("\x1f\x8b"))
 }
 
 // errDamaged refuses a body that is not what its Content-Encoding says.

@@ -36,7 +36,6 @@ type delivery struct {
 	provider string
 	header   http.Header
 	body     []byte
-	coding   string // of the body; "": none
 }
 
 // answer holds the result of a delivery.
@@ -176,7 +175,7 @@ func (d Deps) verify(ctx context.Context, conn connector.Inbound, in *delivery, 
 		return "", unverified("no signing secret is configured")
 	}
 	deliveryID, err := conn.Verify(live, in.header, in.body, now)
-	if in.coding != "" {
+	if in.isZipped() {
 		sent := err
 		decoded, damaged := unzip(in.body, limitOf(conn, in.header))
 		switch {

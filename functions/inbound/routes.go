@@ -143,13 +143,13 @@ type output struct {
 func (d Deps) receiveWebhook(ctx context.Context, in *input) (*output, error) {
 	a, err := answer{}, error(errUnverified)
 	header := web.RequestHeaders(ctx)
-	encoded, unknown := coding(header)
+	unknown := checkCoding(header)
 	switch {
 	case unknown != nil:
 		err = unknown
 	case id.Valid(in.Company) && id.Valid(in.Provider):
 		a, err = d.receive(ctx, delivery{
-			company: d.Company(in.Company), provider: in.Provider, header: header, body: in.RawBody, coding: encoded,
+			company: d.Company(in.Company), provider: in.Provider, header: header, body: in.RawBody,
 		})
 	}
 	d.measure(a, err)

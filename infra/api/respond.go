@@ -33,7 +33,7 @@ func refusals() []refusal {
 			"the firewall refused this request, or too many requests came from your address; try again in five minutes", nil},
 		{awsapigateway.ResponseType_MISSING_AUTHENTICATION_TOKEN(), "404", "not-found", "Not found", "there is no such path", nil},
 		{awsapigateway.ResponseType_RESOURCE_NOT_FOUND(), "404", "not-found", "Not found", "there is no such path", nil},
-		{awsapigateway.ResponseType_REQUEST_TOO_LARGE(), "413", "too-large", "Too large", "the body is larger than 1 MiB", nil},
+		{awsapigateway.ResponseType_REQUEST_TOO_LARGE(), "413", "too-large", "Too large", "the body is larger than the gateway takes, 10 MB, or than its function takes, 6 MB", nil},
 		{awsapigateway.ResponseType_UNSUPPORTED_MEDIA_TYPE(), "415", "unsupported-media-type", "Unsupported media type",
 			"the body must be application/json", nil},
 		{awsapigateway.ResponseType_THROTTLED(), "429", "quota-exceeded", "Quota exceeded", "too many requests per second; try again later", limited("second", "1")},

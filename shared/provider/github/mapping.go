@@ -44,19 +44,19 @@ func isForm(header http.Header) bool {
 	return media == "application/x-www-form-urlencoded"
 }
 
-// The most bytes of a delivery. GitHub sends no payload above 25 MB, and takes it back for good then. A form can triple the
+// MaxPayload and MaxForm limit the bytes of a delivery. GitHub sends no payload above 25 MB, and takes it back for good then. A form can triple the
 // payload; of such a form only what the process has memory for is taken.
 const (
-	maxPayload = 25 << 20
-	maxForm    = 31 << 20
+	MaxPayload = 25 << 20
+	MaxForm    = 31 << 20
 )
 
 // MaxDelivery implements connector.Large.
 func (*Connector) MaxDelivery(header http.Header) (limit int64, advice string) {
 	if isForm(header) {
-		return maxForm, "set the webhook's content type to application/json at GitHub, which makes it smaller"
+		return MaxForm, "set the webhook's content type to application/json at GitHub, which makes it smaller"
 	}
-	return maxPayload, "GitHub sends none above 25 MB"
+	return MaxPayload, "GitHub sends none above 25 MB"
 }
 
 const sample = `{"action":"opened","repository":{"full_name":"%[1]s"},"issue":{"number":1,"title":"A sample issue",` +
