@@ -44,7 +44,7 @@ func enumerations() []enumeration {
 		{"SSOProtocol", "oidc,saml", "How an identity provider proves who a user is"},
 		{"SyncExtent", "incremental,full", "Whether a sync fetches only what changed since the last one, or everything"},
 		{"SyncMode", "sandbox,live", "Whether a sync stores what it fetches"},
-		{"SyncState", "requested,running,succeeded,failed,cancelled", "The state of a sync"},
+		{"SyncState", "requested,running,awaiting-confirmation,succeeded,failed,cancelled", "The state of a sync"},
 		{
 			"TimelineKind", "integration.configured,integration.certified,integration.sandboxed,integration.disabled,memory.synced," +
 				"goal.updated,goal.alignment.changed,policy.denied,approval.requested,approval.decided,executive.acted,note,brief", "What an entry of the timeline is about",

@@ -183,16 +183,16 @@ func (w *world) begin() (run string) {
 	return asked.ID
 }
 
-// await makes a run wait for a user, as a worker does.
-func (w *world) await(run string) {
+// awaiting stores a run that waits for a user, as a worker leaves it, without the feed's place.
+func (w *world) awaiting() (run string) {
 	w.t.Helper()
-	c := w.tenant()
-	var record syncrun.StoredRun
-	item, err := c.Get(w.t.Context(), syncrun.Key(run), &record)
-	errtest.Must(w.t, err)
-	until := w.clock.Now().Add(syncrun.Await)
-	record.State, record.Removal = syncrun.Awaiting, &syncrun.Removal{Items: 30, Of: 40, Reason: "more than half", Until: &until}
-	errtest.Must(w.t, c.Commit(w.t.Context(), c.Replace(syncrun.Key(run), syncrun.Entity, item.Version, record)))
+	c, until := w.tenant(), w.clock.Now().Add(syncrun.Await)
+	record := syncrun.StoredRun{Run: syncrun.Run{
+		ID: id.New(), Provider: "feed", Mode: syncrun.Live, Full: true, State: syncrun.Awaiting, RequestedAt: w.clock.Now(),
+		Removal: &syncrun.Removal{Items: 30, Of: 40, Reason: "more than half", Until: &until},
+	}}
+	errtest.Must(w.t, c.Commit(w.t.Context(), c.Create(syncrun.Key(record.ID), syncrun.Entity, record)))
+	return record.ID
 }
 
 // requests returns the request of each step that is an operation.
@@ -231,12 +231,7 @@ func requests() map[string]func(*world) ask {
 		"get-goal-explanation":    explain(http.MethodGet, ""),
 		"delete-goal-explanation": explain(http.MethodDelete, ""),
 		"sync-memory":             after((*world).free, post("/memory/sync/feed", "")),
-		"confirm-sync": func(w *world) ask {
-			w.free()
-			run := w.begin()
-			w.await(run)
-			return ask{method: http.MethodPost, path: "/memory/syncs/" + run + "/confirm"}
-		},
+		"confirm-sync":            func(w *world) ask { return post("/memory/syncs/"+w.awaiting()+"/confirm", "")(w) },
 		"cancel-sync": func(w *world) ask {
 			w.free()
 			return ask{method: http.MethodPost, path: "/memory/syncs/" + w.begin() + "/cancel"}

@@ -83,7 +83,7 @@ func steps() []step {
 		{"sync-memory", units{gets: 2, transactions: 1, read: 2, written: 6}},
 		{"list-syncs", units{queries: 1, read: 7}},
 		{"get-sync", units{gets: 1, read: 1}},
-		{"confirm-sync", units{gets: 2, transactions: 1, read: 2, written: 6}},
+		{"confirm-sync", units{gets: 1, transactions: 1, read: 1, written: 4}},
 		{"cancel-sync", units{gets: 2, transactions: 1, read: 2, written: 6}},
 		{"list-memories", units{queries: 1, read: 8}},
 		{"get-memory", units{gets: 1, read: 1}},

@@ -121,8 +121,9 @@ func TestConnector_Fetch_badItems(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("issues differ (-want +got):\n%s", diff)
 	}
-	if at := page.Memories[1].UpdatedAt; at == nil || !at.Equal(time.Date(2026, 3, 1, 10, 0, 0, 0, time.UTC)) {
-		t.Errorf("changed at %v, want the time in another form", at)
+	changed := time.Date(2026, 3, 1, 10, 0, 0, 0, time.UTC)
+	if diff := cmp.Diff(&changed, page.Memories[1].UpdatedAt); diff != "" {
+		t.Errorf("time of the change differs (-want +got):\n%s", diff)
 	}
 	for name, tt := range map[string]struct{ got, want int }{"left out": {len(page.Skipped), 2}, "warnings": {len(page.Warnings), 1}} {
 		if tt.got != tt.want {

@@ -123,8 +123,9 @@ func TestConnector_Fetch_badItems(t *testing.T) {
 	if len(page.Warnings) != 1 {
 		t.Errorf("warnings %q, want one", page.Warnings)
 	}
-	if at := page.Memories[2].UpdatedAt; at == nil || !at.Equal(time.Unix(1772359445, 0)) {
-		t.Errorf("changed at %v, want the seconds since 1970", at)
+	changed := time.Unix(1772359445, 0).UTC()
+	if diff := cmp.Diff(&changed, page.Memories[2].UpdatedAt); diff != "" {
+		t.Errorf("time of the change differs (-want +got):\n%s", diff)
 	}
 }
 
