@@ -73,7 +73,7 @@ func everyReplaced(t *testing.T, test func(p *replaced), edit ...func(*worktest.
 	t.Run("shared", func(t *testing.T) { t.Parallel(); test(setupReplaced(t, courier.Deps{Shared: true}, edit...)) })
 }
 
-// TestRetrier_Replaced sends no delivery of an endpoint that was deleted to the one of its name, neither a retry nor one that a
+// TestRetrier_Replaced sends no delivery of an endpoint that was deleted to the one of its name, neither a retry nor a delivery that a
 // recovery of either endpoint covers.
 func TestRetrier_Replaced(t *testing.T) {
 	t.Parallel()
