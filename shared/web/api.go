@@ -7,10 +7,11 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"unicode/utf8"
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humachi"
+
+	"orgops/shared/base/text"
 )
 
 // api wraps huma's API with the service's rules.
@@ -46,10 +47,13 @@ func (a *api) Marshal(w io.Writer, _ string, v any) error {
 // Unmarshal reads only JSON; takeBody has already checked the content type.
 func (a *api) Unmarshal(_ string, data []byte, v any) error { return decode(data, v) }
 
+// errNotUnicode refuses a body. The place is found later, from the body: see malformed.
+var errNotUnicode = errors.New("the body is not valid Unicode; see errors")
+
 // decode reads JSON. Clients may see its errors, because the errors quote nothing from the body.
 func decode(data []byte, v any) error {
-	if !utf8.Valid(data) {
-		return errors.New("the body is not UTF-8")
+	if !text.IsUnicode(data) {
+		return errNotUnicode
 	}
 	err := json.Unmarshal(data, v)
 	var syntax *json.SyntaxError

@@ -1,8 +1,12 @@
 package web
 
 import (
+	"maps"
 	"net/http"
 	"net/url"
+	"slices"
+	"strings"
+	"unicode/utf8"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -20,6 +24,11 @@ func checkQuery(op *huma.Operation, r *http.Request) error {
 		return fault.New(fault.Malformed, "the query holds a semicolon, or a % that is not followed by two hexadecimal digits")
 	}
 	var problems []fault.FieldError
+	for _, name := range slices.Sorted(maps.Keys(query)) {
+		if !utf8.ValidString(name) || slices.ContainsFunc(query[name], func(value string) bool { return !utf8.ValidString(value) }) {
+			problems = append(problems, fault.FieldError{Pointer: "#/query" + fault.Pointer(strings.ToValidUTF8(name, "\uFFFD")), Detail: "is not UTF-8"})
+		}
+	}
 	for _, p := range op.Parameters {
 		if p.In != "query" || p.Schema.Type == huma.TypeString && p.Schema.Format == "" && len(p.Schema.Enum) == 0 {
 			continue

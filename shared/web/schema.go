@@ -26,7 +26,7 @@ func CheckBody(schema, body json.RawMessage) ([]fault.FieldError, error) {
 	}
 	var value any
 	if err := decode(body, &value); err != nil {
-		return nil, fault.New(fault.Malformed, err.Error())
+		return nil, malformed("", []error{&huma.ErrorDetail{Location: "body", Message: err.Error(), Value: string(body)}})
 	}
 	c := checking{path: huma.NewPathBuffer([]byte("body"), len("body")), result: &huma.ValidateResult{}}
 	value = c.fit(s, value)

@@ -10,6 +10,7 @@ import (
 	"github.com/danielgtaylor/huma/v2/validation"
 
 	"orgops/shared/base/fault"
+	"orgops/shared/base/text"
 )
 
 // faultOf converts an error that huma reports. Status 500 comes with the error that a handler returned. Any other status is
@@ -19,7 +20,7 @@ func faultOf(status int, msg string, errs []error) error {
 	case http.StatusInternalServerError:
 		return handlerError(msg, errs)
 	case http.StatusBadRequest, http.StatusRequestTimeout:
-		return fault.New(fault.Malformed, firstOf(msg, errs))
+		return malformed(msg, errs)
 	case http.StatusUnprocessableEntity:
 		return validationError(errs)
 	}
@@ -41,15 +42,20 @@ func handlerError(msg string, errs []error) error {
 	return errs[0]
 }
 
-// firstOf returns the detail for a body that could not be parsed. The text comes from decode, so it is public.
-func firstOf(msg string, errs []error) string {
+// malformed makes the refusal of a body that could not be parsed. The text comes from decode, so it is public.
+func malformed(msg string, errs []error) error {
 	for _, err := range errs {
 		var d *huma.ErrorDetail
-		if errors.As(err, &d) && d.Location == "body" {
-			return d.Message
+		if !errors.As(err, &d) || d.Location != "body" {
+			continue
 		}
+		refused := fault.New(fault.Malformed, d.Message)
+		if body, ok := d.Value.(string); ok && d.Message == errNotUnicode.Error() {
+			refused.Problems = []fault.FieldError{{Pointer: text.NotUnicodeAt([]byte(body)), Detail: text.NotUnicode}}
+		}
+		return refused
 	}
-	return msg
+	return fault.New(fault.Malformed, msg)
 }
 
 func validationError(errs []error) error {

@@ -14,6 +14,8 @@ import (
 	"orgops/shared/base/fault"
 	"orgops/shared/provider/connector"
 	"orgops/shared/webhook/outbound"
+
+	cut "orgops/shared/base/text"
 )
 
 // Limits of one fetch.
@@ -139,7 +141,11 @@ func (config Config) next(document []byte, header http.Header, at checkpoint, co
 // cursor, and some give one with every page. So the list ends where a cursor leads back to its own page and that page differs
 // from the one before, and with several pages without objects. A server that ignores the cursor gives the same page again.
 func (config Config) behind(document []byte, at, after checkpoint) (string, error) {
-	cursor := text(find(document, config.CursorPath))
+	raw := find(document, config.CursorPath)
+	if !cut.IsUnicode(raw) {
+		return "", fault.New(fault.Unavailable, "the cursor of the next page "+cut.NotUnicode)
+	}
+	cursor := text(raw)
 	if cursor == "" || after.Empty == maxEmpty {
 		return "", nil
 	}

@@ -93,6 +93,11 @@ func (config Config) items(document []byte, page *connector.FetchedPage) (count 
 		if count++; count > maxItems {
 			return 0, fault.New(fault.Unavailable, "the page has more than 1,000 objects; ask for smaller pages in the url")
 		}
+		if !cut.IsUnicode(object) {
+			page.Incomplete = true
+			page.Skipped = append(page.Skipped, connector.Skipped{Item: fmt.Sprintf("object %d of the page", count), Reason: cut.NotUnicodeAt(object) + " " + cut.NotUnicode})
+			continue
+		}
 		config.item(object, count, page)
 	}
 	return count, nil

@@ -263,6 +263,10 @@ func TestProblems(t *testing.T) {
 		{"a note", connector.Action{Note: &connector.NoteDraft{Title: "t"}}, nil},
 		{"every problem", connector.Action{Note: &connector.NoteDraft{Title: strings.Repeat("t", 1025), Subject: strings.Repeat("s", 513), Details: json.RawMessage(`[]`)}},
 			[]string{"/x/title", "/x/subject", "/x/details"}},
+		{"ids that are not valid Unicode", connector.Action{Memory: &memory.Draft{ExternalID: "a\ufffd", Title: "t\ufffd", Goal: "\xff"}}, []string{"/x/externalId", "/x/goal"}},
+		{"a goal's id that is not valid Unicode", connector.Action{Goal: &goal.Draft{ExternalID: "\ufffd", Title: "t", State: goal.Open}}, []string{"/x/externalId"}},
+		{"a note's subject that is not valid Unicode", connector.Action{Note: &connector.NoteDraft{Title: "t", Subject: "\ufffd", Once: "a"}}, []string{"/x/subject"}},
+		{"an id with a NUL", connector.Action{Memory: &memory.Draft{ExternalID: "a\x00b", Title: "t"}}, nil},
 		{"unreadable", connector.Action{Memory: &memory.Draft{}, Unreadable: &fault.FieldError{Pointer: "/x/title", Detail: "must be a string"}}, []string{"/x/title"}},
 		{"details too long", connector.Action{Note: &connector.NoteDraft{Title: "t", Details: json.RawMessage(`{"a":"` + strings.Repeat("x", 16<<10) + `"}`)}}, []string{"/x/details"}},
 	}

@@ -3,6 +3,7 @@ package intake
 import (
 	"cmp"
 	"strings"
+	"unicode/utf8"
 
 	"orgops/shared/base/fault"
 	"orgops/shared/provider/connector"
@@ -27,13 +28,25 @@ func Problems(a connector.Action) []fault.FieldError {
 	case a.Unreadable != nil:
 		return []fault.FieldError{*a.Unreadable}
 	case a.Memory != nil:
-		return a.Memory.Check(a.At)
+		return append(a.Memory.Check(a.At), checkIDs(a.At, "externalId", a.Memory.ExternalID, "goal", a.Memory.Goal)...)
 	case a.Goal != nil:
-		return a.Goal.Check(a.At)
+		return append(a.Goal.Check(a.At), checkIDs(a.At, "externalId", a.Goal.ExternalID)...)
 	case a.Note != nil:
-		return a.Note.Check(a.At)
+		return append(a.Note.Check(a.At), checkIDs(a.At, "subject", a.Note.Subject, "once", a.Note.Once)...)
 	}
 	return nil
+}
+
+// checkIDs refuses ids that are not valid Unicode. They come in pairs of field and id. The decoders of JSON and XML write U+FFFD for
+// what is not valid, so two ids of the provider would be the same.
+func checkIDs(at string, pairs ...string) []fault.FieldError {
+	var problems []fault.FieldError
+	for n := 0; n < len(pairs); n += 2 {
+		if strings.ContainsRune(pairs[n+1], utf8.RuneError) { // or an invalid byte
+			problems = append(problems, fault.FieldError{Pointer: at + "/" + pairs[n], Detail: "is not valid Unicode"})
+		}
+	}
+	return problems
 }
 
 // Skip tells why an action with problems is left out.

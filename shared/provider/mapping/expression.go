@@ -8,6 +8,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/itchyny/gojq"
+
+	"orgops/shared/base/text"
 )
 
 // maxExpression limits the bytes of an expression.
@@ -27,8 +29,8 @@ func newExpression(source string) (*expression, error) {
 	switch {
 	case len(source) > maxExpression:
 		return nil, fmt.Errorf("has %d bytes and may have %d", len(source), maxExpression)
-	case !utf8.ValidString(source):
-		return nil, errors.New("is not UTF-8")
+	case !text.IsUnicode([]byte(source)):
+		return nil, errors.New(text.NotUnicode)
 	case strings.TrimSpace(source) == "":
 		return nil, errors.New("is empty; write a path, such as .payload.id, or a literal, such as \"ticket\" with its quotation marks")
 	}

@@ -8,8 +8,10 @@ import (
 	"io"
 	"net/http"
 	"strings"
+	"unicode/utf8"
 
 	"orgops/shared/base/fault"
+	"orgops/shared/base/text"
 )
 
 // Limits of a payload. The size in bytes has its own limit, that of a request.
@@ -20,9 +22,14 @@ const (
 )
 
 // Payload decodes the JSON of a delivery into the value that expressions read. It returns fault.Malformed for a body that
-// is not one JSON document, and fault.Invalid for one with more than 50,000 values, more than 100 levels, or a number of
+// is not one JSON document of valid Unicode, and fault.Invalid for one with more than 50,000 values, more than 100 levels, or a number of
 // more than 64 characters.
 func Payload(body []byte) (any, error) {
+	if !text.IsUnicode(body) {
+		refused := fault.New(fault.Malformed, "the body is not valid Unicode; see errors")
+		refused.Problems = []fault.FieldError{{Pointer: text.NotUnicodeAt(body), Detail: text.NotUnicode}}
+		return nil, refused
+	}
 	if problem := exceeds(body); problem != "" {
 		return nil, fault.Refuse([]fault.FieldError{{Pointer: "", Detail: problem}})
 	}
@@ -82,12 +89,13 @@ func endOfText(body []byte, i int) int {
 }
 
 // Headers returns the headers that expressions read: lower-case names, and the values of a repeated header joined by a
-// comma (RFC 9110 §5.3). It leaves out what may hold a credential or a signature.
+// comma (RFC 9110 §5.3). It leaves out what may hold a credential or a signature, and what is not UTF-8.
 func Headers(header http.Header) map[string]any {
 	out := make(map[string]any, len(header))
 	for name, values := range header {
-		if name = strings.ToLower(name); !secretHeader(name) {
-			out[name] = strings.Join(values, ", ")
+		value := strings.Join(values, ", ")
+		if name = strings.ToLower(name); !secretHeader(name) && utf8.ValidString(value) {
+			out[name] = value
 		}
 	}
 	return out
