@@ -80,7 +80,7 @@ func assemble(c config.Config, b backend, logger *slog.Logger) *Process {
 		logger.Warn("serving plain HTTP on an address that other machines may reach: put a server with TLS in front of it", "addr", c.Addr)
 	}
 	p := b.parts
-	p.Client = outbound.New(outbound.Options{AllowLoopback: b.loopback, AllowNetworks: c.AllowNetworks})
+	p.Client = outbound.New(outbound.Options{AllowLoopback: b.loopback, AllowNetworks: c.AllowNetworks, RootCAs: c.RootCAs})
 	p.Base = strings.TrimSuffix(c.Issuer, "/")
 	p.Logger, p.Now, p.HearsChanges, p.Connectors = logger, time.Now, true, catalog.All(p.Client, time.Now)
 	p.Engine, p.NoExecutives = policyengine.New(time.Now), c.NoExecutives

@@ -82,9 +82,9 @@ func (c *Cloud) Services(add ...Adder) *boot.Services {
 }
 
 // Egress adds the client for calls to addresses that tenants chose. The client reaches public addresses and the networks of
-// ORGOPS_ALLOW_NETWORKS.
+// ORGOPS_ALLOW_NETWORKS, and trusts the authorities of ORGOPS_CA_FILE too.
 func Egress(c *Cloud, p *boot.Parts) {
-	p.Client = outbound.New(outbound.Options{AllowNetworks: c.Config.AllowNetworks})
+	p.Client = outbound.New(outbound.Options{AllowNetworks: c.Config.AllowNetworks, RootCAs: c.Config.RootCAs})
 }
 
 // Connectors adds a list of connectors, such as catalog.All, and the egress that they need.

@@ -2,6 +2,7 @@
 package config
 
 import (
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -30,6 +31,7 @@ type Config struct {
 	Origins       []string       // ORGOPS_CORS_ORIGINS: origins of web pages that may read responses; "*": any
 	AllowNetworks []netip.Prefix // ORGOPS_ALLOW_NETWORKS: private networks that deliveries may reach, such as 10.1.0.0/16,fd00::/8
 	Proxies       []netip.Prefix // ORGOPS_TRUSTED_PROXIES: networks of the proxies in front whose headers tell the client's address
+	RootCAs       *x509.CertPool // ORGOPS_CA_FILE: the authorities that outgoing connections trust; nil: the system's
 	NoExecutives  bool           // EXECUTIVES_ENABLED: false leaves the Executive Runtime out; default true
 }
 
@@ -48,6 +50,7 @@ func Settings() []Setting {
 		{"ORGOPS_CORS_ORIGINS", "*", "origins of web pages that may read responses, such as https://dashboard.example.com, comma separated; *: any; none: no page"},
 		{"ORGOPS_ALLOW_NETWORKS", "", "networks, comma separated, that endpoints and feeds may be in although they are not public; 127.0.0.0/8 and ::1 too while ORGOPS_ADDR is one of them and ORGOPS_TRUSTED_PROXIES is not set"},
 		{"ORGOPS_TRUSTED_PROXIES", "", "addresses or networks, comma separated, of the proxies in front whose Forwarded and X-Forwarded-For headers tell the client's address; if unset, the headers are ignored"},
+		{"ORGOPS_CA_FILE", "", "PEM file with certificate authorities that endpoints, sources and identity providers may use, in addition to the system's"},
 		{"EXECUTIVES_ENABLED", "true", "false: the routes of the Executive Runtime are not there"},
 		{"ORGOPS_CPUPROFILE", "", "file for a CPU profile while serving"},
 	}
@@ -109,6 +112,9 @@ func Read(getenv func(string) string) (Config, error) {
 	var err error
 	if c.Origins, err = Origins(value("ORGOPS_CORS_ORIGINS")); err != nil {
 		problems = append(problems, fmt.Errorf("ORGOPS_CORS_ORIGINS: %w", err))
+	}
+	if c.RootCAs, err = authorities(value("ORGOPS_CA_FILE")); err != nil {
+		problems = append(problems, fmt.Errorf("ORGOPS_CA_FILE: %w", err))
 	}
 	if c.AllowNetworks, err = networks(value("ORGOPS_ALLOW_NETWORKS")); err != nil {
 		problems = append(problems, fmt.Errorf("ORGOPS_ALLOW_NETWORKS: %w", err))
