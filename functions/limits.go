@@ -109,6 +109,7 @@ func Limits() []Limit {
 		span("approval", "the time in which an approval is decided", approval.Waits),
 		span("approval-kept", "the time for which an approval is kept", approval.Kept),
 		{"executives", "the executives of a company", executive.MaxPerCompany, "executives"},
+		{"executive-default-quota", "the actions of an executive in a day, without a quota of its own", executive.DefaultQuota, "actions"},
 		{"executive-quota", "the actions of an executive in a day, by its quota", executive.MaxQuota, "actions"},
 		span("executive-certification", "the time for which an executive stays certified", executive.CertifiedFor),
 		span("executive-action-kept", "the time for which an action of an executive is kept", executive.Kept),

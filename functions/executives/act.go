@@ -27,7 +27,7 @@ const maxTries = 10
 
 type actInput struct {
 	ExecutiveInput
-	Key  string `header:"Idempotency-Key" required:"true" minLength:"1" maxLength:"255" pattern:"^\"?[!#-~][!-~]{0,254}\"?$" doc:"Identifies the action: a repeat with the same key within 24 h does not run again and gets the same action" example:"2026-05-01-morning-sync"`
+	Key  string `header:"Idempotency-Key" required:"true" minLength:"1" maxLength:"255" pattern:"^\"?[!#-~][!-~]{0,254}\"?$" patternDescription:"visible ASCII characters without spaces, with or without quotation marks around them" doc:"Identifies the action: a repeat with the same key within 24 h does not run again and gets the same action" example:"2026-05-01-morning-sync"`
 	Body ActionRequest
 }
 

@@ -41,7 +41,7 @@ func TestCertify(t *testing.T) {
 		{"some actions", func(*executive.Draft) {}, ""},
 		{"every action", func(d *executive.Draft) { d.Actions = executive.Actions() }, ""},
 		{"no action", func(d *executive.Draft) { d.Actions = []executive.Action{} }, "declares-actions"},
-		{"no quota", func(d *executive.Draft) { d.QuotaPerDay = 0 }, "daily-quota"},
+		{"the default quota", func(d *executive.Draft) { d.QuotaPerDay = 0 }, ""},
 		{"no such owner", func(d *executive.Draft) { d.Owner = "nobody" }, "owner-active"},
 	}
 	for _, tt := range tests {

@@ -142,4 +142,11 @@ func TestConfigure_Quota(t *testing.T) {
 	s.do("POST", "", d).WantProblem(422, "invalid")
 	d.QuotaPerDay = executive.MaxQuota
 	s.do("POST", "", d).Want(201)
+	d.Name, d.QuotaPerDay = "without a quota", 0
+	var made struct{ QuotaPerDay int }
+	s.do("POST", "", d).Want(201).JSON(&made)
+	if made.QuotaPerDay != executive.DefaultQuota {
+		t.Errorf("quota = %d without one in the request, want the default, %d", made.QuotaPerDay, executive.DefaultQuota)
+	}
+	s.do("POST", "", map[string]any{"name": "none", "role": "r", "owner": s.A.UserID, "actions": []string{}, "quotaPerDay": 0}).WantProblem(422, "invalid")
 }

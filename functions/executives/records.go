@@ -27,10 +27,32 @@ func (d Deps) listActions(ctx context.Context, in *actionsInput) (*web.PageOutpu
 	if err != nil {
 		return nil, err
 	}
+	if len(page.Body.Items) == 0 {
+		if err := known(ctx, in.Executive); err != nil {
+			return nil, err
+		}
+	}
 	for n, r := range page.Body.Items {
 		page.Body.Items[n] = r.AsOf(now)
 	}
 	return page, nil
+}
+
+// known returns fault.NotFound for an executive that the company has never had: it neither has it nor an action of it.
+func known(ctx context.Context, executiveID string) error {
+	c := web.Tenant(ctx)
+	_, missing := executive.Load(ctx, c, executiveID)
+	if fault.KindOf(missing) != fault.NotFound {
+		return missing
+	}
+	page, err := c.Query(ctx, store.Query{Prefix: executive.RecordPrefix(executiveID), Limit: 1})
+	if err != nil {
+		return store.Fault(err, "")
+	}
+	if len(page.Items) > 0 {
+		return nil
+	}
+	return missing
 }
 
 type actionInput struct {

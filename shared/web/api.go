@@ -113,7 +113,7 @@ func (a *adapter) Handle(op *huma.Operation, handler func(huma.Context)) {
 			s.refuse(w, r, err)
 			return
 		}
-		if op.RequestBody != nil || op.Method == http.MethodPost {
+		if op.RequestBody != nil || !reads(r) {
 			if err := takeBody(op, limitOf(op, limit, r), w, r); err != nil {
 				unread(op, r, err)
 				s.refuse(w, r, err)
@@ -122,6 +122,12 @@ func (a *adapter) Handle(op *huma.Operation, handler func(huma.Context)) {
 			if b, ok := r.Body.(*body); ok && s.opts.Bodies != nil {
 				b.share = s.opts.Bodies.Open(req.caller.Company, Source(r.Context()))
 				defer b.release()
+			}
+			if op.RequestBody == nil {
+				if err := takeNone(r); err != nil {
+					s.refuse(w, r, err)
+					return
+				}
 			}
 		}
 		if rights.scopes == nil || len(r.Header.Values(idempotencyHeader)) == 0 {

@@ -1,9 +1,12 @@
 package web
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"io"
+	"maps"
 	"mime"
 	"net/http"
 	"slices"
@@ -60,6 +63,31 @@ func takeBody(op *huma.Operation, limit Limit, w http.ResponseWriter, r *http.Re
 	}
 	r.Body = &body{ReadCloser: r.Body, limit: limit, left: limit.Bytes, w: w, over: func(err error) { unread(op, r, err) }}
 	return nil
+}
+
+// takeNone refuses the fields of a body that an operation does not take: a client that sends one expects an effect of it. An empty
+// body and an empty object pass.
+func takeNone(r *http.Request) error {
+	if r.Body == nil {
+		return nil
+	}
+	raw, err := io.ReadAll(r.Body)
+	if err != nil {
+		return handlerError("cannot read request body", []error{err})
+	}
+	r.Body = http.NoBody
+	if len(bytes.TrimSpace(raw)) == 0 {
+		return nil
+	}
+	var members map[string]json.RawMessage
+	if err := decode(raw, &members); err != nil {
+		return malformed("", []error{&huma.ErrorDetail{Location: "body", Message: err.Error(), Value: string(raw)}})
+	}
+	var problems []fault.FieldError
+	for _, name := range slices.Sorted(maps.Keys(members)) {
+		problems = append(problems, fault.FieldError{Pointer: fault.Pointer(name), Detail: "is not a known field; the operation takes no body"})
+	}
+	return fault.Refuse(problems)
 }
 
 // saturated refuses a body while too many others arrive.

@@ -22,6 +22,9 @@ const (
 // concurrent requests cannot exceed the limit.
 const MaxPerCompany = 50
 
+// DefaultQuota is the quota of an executive whose draft names none. The tag of Draft.QuotaPerDay repeats it.
+const DefaultQuota = 100
+
 // MaxQuota limits the actions that an executive may ask for in a day.
 const MaxQuota = 1000
 
@@ -41,9 +44,9 @@ const (
 type Draft struct {
 	Name        string   `json:"name" minLength:"1" maxLength:"100" doc:"names the executive, and is unique in the company; its id follows from the name" example:"Chief of Staff"`
 	Role        string   `json:"role" minLength:"1" maxLength:"200" doc:"what the executive is for, in words" example:"Keeps the sources in sync and the timeline tidy"`
-	Owner       string   `json:"owner" minLength:"1" maxLength:"64" pattern:"^[A-Za-z0-9_-]+$" doc:"id of the user who answers for the executive; it acts only while this user is active" example:"0198c5f2-7a00-7000-8000-00000000000a"`
+	Owner       string   `json:"owner" minLength:"1" maxLength:"64" pattern:"^[A-Za-z0-9_-]+$" patternDescription:"letters, digits and any of _ -" doc:"id of the user who answers for the executive; it acts only while this user is active" example:"0198c5f2-7a00-7000-8000-00000000000a"`
 	Actions     []Action `json:"actions" nullable:"false" maxItems:"7" uniqueItems:"true" enum:"memory.sync,recommendation.claim,recommendation.dismiss,integration.disable,timeline.note,goal.note,deliveries.recover" doc:"the actions that the executive may ask for; the policies deny any other" example:"[\"memory.sync\",\"timeline.note\"]"`
-	QuotaPerDay int      `json:"quotaPerDay,omitempty" minimum:"0" maximum:"1000" format:"int32" doc:"how many actions it may ask for in a day (UTC), tried ones too; 0: none" example:"100"`
+	QuotaPerDay int      `json:"quotaPerDay,omitempty" minimum:"1" maximum:"1000" default:"100" format:"int32" doc:"how many actions it may ask for in a day (UTC), tried ones too; 100 if absent" example:"100"`
 }
 
 // equal reports whether two drafts ask for the same executive.
