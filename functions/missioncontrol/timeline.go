@@ -18,8 +18,8 @@ type timelineInput struct {
 	Until time.Time `query:"until" doc:"Only entries up to this time (RFC 3339)" example:"2026-02-01T00:00:00Z"`
 	Kind  string    `query:"kind" enum:"integration.configured,integration.certified,integration.sandboxed,integration.disabled,memory.synced,goal.updated,goal.alignment.changed,policy.denied,approval.requested,approval.decided,executive.acted,note,brief" doc:"Only entries of this kind"`
 
-	Actor   string `query:"actor" maxLength:"257" pattern:"^[a-z]+(:.{1,192})?$" doc:"Only entries of this actor: its type, or type:id" example:"user:0198c5f2-6e1c-7000-8000-000000000001"`
-	Subject string `query:"subject" maxLength:"257" pattern:"^[a-z]+(:.{1,192})?$" doc:"Only entries about this resource: its type, or type:id" example:"integration:github"`
+	Actor   string `query:"actor" maxLength:"257" pattern:"^[a-z]+(:.{1,192})?$" patternDescription:"a type, or a type and an id with a colon between them" doc:"Only entries of this actor: its type, or type:id" example:"user:0198c5f2-6e1c-7000-8000-000000000001"`
+	Subject string `query:"subject" maxLength:"257" pattern:"^[a-z]+(:.{1,192})?$" patternDescription:"a type, or a type and an id with a colon between them" doc:"Only entries about this resource: its type, or type:id" example:"integration:github"`
 }
 
 // TimelinePage holds one page of the timeline.

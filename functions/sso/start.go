@@ -28,7 +28,7 @@ var cookiePattern = regexp.MustCompile(`^[A-Z2-7]{26}$`)
 
 type startInput struct {
 	Company         string `path:"companyId" maxLength:"64" doc:"The company"`
-	Challenge       string `query:"code_challenge" required:"true" pattern:"^[A-Za-z0-9_-]{43}$" doc:"The S256 challenge of a verifier that the client keeps (RFC 7636 §4.2)" example:"E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM"`
+	Challenge       string `query:"code_challenge" required:"true" pattern:"^[A-Za-z0-9_-]{43}$" patternDescription:"the 43 characters of a SHA-256 in base64url" doc:"The S256 challenge of a verifier that the client keeps (RFC 7636 §4.2)" example:"E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM"`
 	ChallengeMethod string `query:"code_challenge_method" required:"true" enum:"S256" doc:"How the challenge was made"`
 	Redirect        string `query:"redirect_uri" maxLength:"2048" doc:"Where the sign-in ends: one of the configured redirects. Without it, the console"`
 	State           string `query:"state" maxLength:"512" doc:"Given back at the end; bind it to the browser" example:"af0ifjsldkj"`

@@ -149,7 +149,7 @@ func (c checking) fitMembers(s *huma.Schema, object map[string]any) map[string]a
 		quoted := quote(name)
 		c.path.Push(quoted)
 		if names != nil && !meets(names, name) {
-			c.result.Add(c.path, nil, "this name is not allowed here")
+			c.result.Add(c.path, nil, strings.TrimSuffix("this name is not allowed here; needed is "+names.PatternDescription, "; needed is "))
 		}
 		sub := s.Properties[name]
 		if sub == nil {

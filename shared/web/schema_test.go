@@ -52,7 +52,7 @@ func TestCheckBody(t *testing.T) {
 		{"nested", `{"items":["tea"],"sizes":[{"w":1},{"w":0.4},5]}`, []string{"/sizes/1/w: >= 0.5", "/sizes/2: expected object"}},
 		{"numbers", `{"items":["tea"],"count":9.5}`, []string{"/count: expected integer", "/count: <= 9"}},
 		{"a text for a number", `{"items":["tea"],"count":"5"}`, []string{"/count: expected integer"}},
-		{"a secret", `{"items":["tea"],"key":"s3cr3t"}`, []string{"/key: length <= 3", "/key: match pattern ^k"}},
+		{"a secret", `{"items":["tea"],"key":"s3cr3t"}`, []string{"/key: length <= 3", "/key: a form that is not allowed here"}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

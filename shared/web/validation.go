@@ -99,6 +99,9 @@ func publicMessage(msg string) string {
 	if msg == "invalid date/time for format "+time.RFC3339Nano {
 		return validation.MsgExpectedRFC3339DateTime
 	}
+	if strings.HasPrefix(msg, "expected string to match pattern") { // a person reads no regular expression
+		return "has a form that is not allowed here; see the field's description"
+	}
 	for _, prefix := range []string{"expected string to be RFC", "expected string to be regex", "expected duration", "invalid value"} {
 		if strings.HasPrefix(msg, prefix) {
 			msg, _, _ = strings.Cut(msg, ":")

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -91,11 +92,11 @@ func (r *Relying) provider(ctx context.Context, issuer string) (provider, error)
 	}
 	found, err := oidc.NewProvider(oidc.ClientContext(ctx, r.http), issuer)
 	if err != nil {
-		return p, fmt.Errorf("read the discovery document: %w", err)
+		return p, fmt.Errorf("read the discovery document: %w", public(err, "the issuer gives no discovery document of its own there"))
 	}
 	p = provider{Provider: found, at: now}
 	if err := found.Claims(&p.discovery); err != nil {
-		return p, fmt.Errorf("read the discovery document: %w", err)
+		return p, fmt.Errorf("read the discovery document: %w", public(err, "a member has another type than OpenID Connect says"))
 	}
 	if err := p.discovery.check(r.check); err != nil {
 		return p, err
@@ -177,7 +178,7 @@ func (r *Relying) Finish(ctx context.Context, c Client, a Answer, nonce, verifie
 	}
 	idToken, err := p.Verifier(&oidc.Config{ClientID: c.ID, Now: r.now}).Verify(ctx, raw)
 	if err != nil {
-		return User{}, fmt.Errorf("verify the ID token: %w", err)
+		return User{}, fmt.Errorf("verify the ID token: %w", public(err, whyInvalid(err)))
 	}
 	claims, err := check(idToken, token.AccessToken, c.ID, nonce)
 	if err != nil {
@@ -191,12 +192,42 @@ func (r *Relying) Finish(ctx context.Context, c Client, a Answer, nonce, verifie
 	return userOf(idToken.Subject, claims), nil
 }
 
+// public returns an error of a request that got no answer as it is. In place of any other error of the libraries, which is for
+// programmers and may quote the answer, it returns one with a text for the company.
+func public(err error, said string) error {
+	var unanswered *url.Error
+	if errors.As(err, &unanswered) {
+		return err
+	}
+	return errors.New(said)
+}
+
+// whyInvalid says why an ID token is refused.
+func whyInvalid(err error) string {
+	said := err.Error()
+	switch {
+	case errors.As(err, new(*oidc.TokenExpiredError)):
+		return "it is expired; compare the clocks"
+	case strings.Contains(said, "nbf"):
+		return "it is not valid yet (nbf); compare the clocks"
+	case strings.Contains(said, "audience"):
+		return "the expected audience is the configured client, and it has another"
+	case strings.Contains(said, "issued by"):
+		return "it comes from a different provider"
+	case strings.Contains(said, "algorithm"):
+		return "its algorithm is not one that the issuer names and this service accepts"
+	case strings.Contains(said, "signature"):
+		return "its signature does not fit the issuer's keys"
+	}
+	return "it is not a valid ID token"
+}
+
 // withoutBody returns an error of the token endpoint without the text of its answer. A provider may send back what it was sent,
 // the client's secret and the code among it, and the error is logged. The codes of RFC 6749 §5.2 stay.
 func withoutBody(err error) error {
 	var refused *oauth2.RetrieveError
 	if !errors.As(err, &refused) {
-		return err
+		return public(err, "the token endpoint's answer is not a token response")
 	}
 	switch code := refused.ErrorCode; code {
 	case "invalid_request", "invalid_client", "invalid_grant", "unauthorized_client", "unsupported_grant_type", "invalid_scope":
@@ -209,7 +240,7 @@ func withoutBody(err error) error {
 func check(t *oidc.IDToken, accessToken, clientID, nonce string) (map[string]any, error) {
 	claims := map[string]any{}
 	if err := t.Claims(&claims); err != nil {
-		return nil, fmt.Errorf("read the ID token: %w", err)
+		return nil, errors.New("the ID token's claims cannot be read")
 	}
 	party, named := claims["azp"]
 	switch {
@@ -222,7 +253,7 @@ func check(t *oidc.IDToken, accessToken, clientID, nonce string) (map[string]any
 	}
 	if t.AccessTokenHash != "" {
 		if err := t.VerifyAccessToken(accessToken); err != nil {
-			return nil, fmt.Errorf("verify at_hash: %w", err)
+			return nil, errors.New("the ID token's at_hash does not fit the access token")
 		}
 	}
 	return claims, nil

@@ -34,15 +34,15 @@ const schemaFormat = `{
     "signingSecret": {
       "title": "Signing secret",
       "description": "whsec_ and the base64 of 24 to 64 bytes. If the field is missing, the service generates a secret and shows it once.",
-      "type": "string", "minLength": 38, "maxLength": 94, "pattern": "^whsec_[A-Za-z0-9+/]+={0,2}$",
+      "type": "string", "minLength": 38, "maxLength": 94, "pattern": "^whsec_[A-Za-z0-9+/]+={0,2}$", "x-pattern-description": "whsec_ and then base64",
       "writeOnly": true, "x-widens": false
     },
     "headers": {
       "title": "Headers",
       "description": "Headers of every delivery. The configuration shows them, so put secret ones into secretHeaders.",
       "type": "object", "maxProperties": 20,
-      "propertyNames": {"pattern": "^[A-Za-z0-9!#$%%&'*+.^_|~-]{1,64}$"},
-      "additionalProperties": {"type": "string", "maxLength": 1024, "pattern": "^[ -~]*$"}
+      "propertyNames": {"pattern": "^[A-Za-z0-9!#$%%&'*+.^_|~-]{1,64}$", "x-pattern-description": "the name of a header: 1 to 64 letters, digits and signs such as -"},
+      "additionalProperties": {"type": "string", "maxLength": 1024, "pattern": "^[ -~]*$", "x-pattern-description": "printable ASCII characters"}
     },
     "secretHeaders": {
       "title": "Secret headers",

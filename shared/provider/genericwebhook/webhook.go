@@ -76,7 +76,7 @@ func (c *Connector) CheckConfig(raw json.RawMessage) []fault.FieldError {
 	problems := c.client.CheckURL("/url", config.URL)
 	if config.SigningSecret != nil {
 		if err := standardwebhooks.CheckSecret(*config.SigningSecret); err != nil {
-			problems = append(problems, fault.FieldError{Pointer: "/signingSecret", Detail: "needs whsec_ and then the base64 of 24 to 64 bytes"})
+			problems = append(problems, fault.FieldError{Pointer: "/signingSecret", Detail: fault.Explain(err, "").Error()})
 		}
 	}
 	problems = append(problems, checkHeaders("/headers", config.Headers, false)...)

@@ -97,7 +97,7 @@ const credentialSchema = `{
     "token": {
       "title": "Access token",
       "description": "A fine-grained personal access token with read access to the repository's issues and contents.",
-      "type": "string", "minLength": 1, "maxLength": 1024, "pattern": "^[!-~]+$",
+      "type": "string", "minLength": 1, "maxLength": 1024, "pattern": "^[!-~]+$", "x-pattern-description": "visible ASCII characters without spaces",
       "writeOnly": true
     }
   }
@@ -114,7 +114,7 @@ const schema = `{
     "repository": {
       "title": "Repository",
       "description": "Owner and name. Deliveries about any other repository are ignored.",
-      "type": "string", "pattern": "^[A-Za-z0-9][A-Za-z0-9_-]{0,99}/[A-Za-z0-9._-]{1,100}$"
+      "type": "string", "pattern": "^[A-Za-z0-9][A-Za-z0-9_-]{0,99}/[A-Za-z0-9._-]{1,100}$", "x-pattern-description": "an owner and a name with a slash between them, such as octo/app"
     },
     "baseUrl": {
       "title": "Base URL",
@@ -124,8 +124,8 @@ const schema = `{
     ` + connector.ScheduleProperty + `,
     "signingSecret": {
       "title": "Webhook secret",
-      "description": "The same secret as in the webhook's settings at GitHub. Without it, no delivery is accepted.",
-      "type": "string", "minLength": 8, "maxLength": 256, "pattern": "^[ -~]+$",
+      "description": "The same secret as in the webhook's settings at GitHub, any text as it was typed there. Without it, no delivery is accepted.",
+      "type": "string", "minLength": 8, "maxLength": 256,
       "writeOnly": true, "x-widens": false
     }
   },

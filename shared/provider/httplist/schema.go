@@ -18,22 +18,22 @@ const credentialSchema = `{
   "properties": {
     "token": {
       "title": "Token", "description": "The token, or the value of the header.",
-      "type": "string", "minLength": 1, "maxLength": 4096, "pattern": "^[!-~]([ -~]*[!-~])?$", "writeOnly": true
+      "type": "string", "minLength": 1, "maxLength": 4096, "pattern": "^[!-~]([ -~]*[!-~])?$", "x-pattern-description": "printable ASCII characters, without a space at either end", "writeOnly": true
     },
     "username": {
       "title": "User name", "description": "The user name, without a colon.",
-      "type": "string", "minLength": 1, "maxLength": 256, "pattern": "^[^:\\x00-\\x1f]+$", "writeOnly": true
+      "type": "string", "minLength": 1, "maxLength": 256, "pattern": "^[^:\\x00-\\x1f]+$", "x-pattern-description": "a name without colons and control characters", "writeOnly": true
     },
     "password": {
       "title": "Password", "description": "The password.",
-      "type": "string", "minLength": 1, "maxLength": 1024, "pattern": "^[^\\x00-\\x1f]+$", "writeOnly": true
+      "type": "string", "minLength": 1, "maxLength": 1024, "pattern": "^[^\\x00-\\x1f]+$", "x-pattern-description": "a text without control characters", "writeOnly": true
     }
   }
 }`
 
 const (
-	pointer  = `"type": "string", "maxLength": 256, "pattern": "^(/([^~]|~0|~1)*)?$"`
-	nonEmpty = `"type": "string", "maxLength": 256, "pattern": "^/([^~]|~0|~1)*$"`
+	pointer  = `"type": "string", "maxLength": 256, "pattern": "^(/([^~]|~0|~1)*)?$", "x-pattern-description": "empty, or a JSON Pointer, such as /data/items"`
+	nonEmpty = `"type": "string", "maxLength": 256, "pattern": "^/([^~]|~0|~1)*$", "x-pattern-description": "a JSON Pointer, such as /id"`
 )
 
 const schema = `{
@@ -60,7 +60,7 @@ const schema = `{
     "auth": {"title": "Authentication", "description": "How requests carry the stored credentials; absent for none.", "type": "string", "enum": ["bearer", "basic", "header"]},
     "header": {
       "title": "Header", "description": "Name of the header that carries the token, for the authentication header.",
-      "type": "string", "maxLength": 64, "pattern": "^[A-Za-z][A-Za-z0-9-]*$"
+      "type": "string", "maxLength": 64, "pattern": "^[A-Za-z][A-Za-z0-9-]*$", "x-pattern-description": "the name of a header: a letter, and then letters, digits and -"
     },
     "paging": {
       "title": "Paging", "description": "How the next page is found: by the Link header (RFC 8288), by a cursor in the document, or by an offset that counts the objects so far. Absent: link. The first full sync that misses an object removes it if the paging is cursor, or link with one page; otherwise the second one does.",
@@ -69,7 +69,7 @@ const schema = `{
     "cursorPath": {"title": "Cursor", "description": "Where the next page's cursor is in the document. Absent, null or empty on the last page.", ` + nonEmpty + `},
     "parameter": {
       "title": "Parameter", "description": "Query parameter that carries the cursor or the offset.",
-      "type": "string", "minLength": 1, "maxLength": 64, "pattern": "^[A-Za-z0-9_.~-]+$"
+      "type": "string", "minLength": 1, "maxLength": 64, "pattern": "^[A-Za-z0-9_.~-]+$", "x-pattern-description": "letters, digits and any of _ . ~ -"
     },
     ` + connector.ScheduleProperty + `
   },

@@ -79,7 +79,7 @@ const credentialSchema = `{
     "apiKey": {
       "title": "API key",
       "description": "A personal API key with the permission to read, made in Linear's settings under Security & access.",
-      "type": "string", "minLength": 1, "maxLength": 1024, "pattern": "^[!-~]+$",
+      "type": "string", "minLength": 1, "maxLength": 1024, "pattern": "^[!-~]+$", "x-pattern-description": "visible ASCII characters without spaces",
       "writeOnly": true
     }
   }
@@ -95,13 +95,13 @@ const schema = `{
     "team": {
       "title": "Team",
       "description": "Key of a team, such as ENG, for that team alone; the issues of other teams are ignored. Absent: every team that the key may read.",
-      "type": "string", "pattern": "^[A-Z0-9]{1,16}$"
+      "type": "string", "pattern": "^[A-Z0-9]{1,16}$", "x-pattern-description": "the key of a team: 1 to 16 capital letters and digits, such as ENG"
     },
     ` + connector.ScheduleProperty + `,
     "signingSecret": {
       "title": "Webhook secret",
       "description": "The signing secret that Linear shows on the webhook's page. Without it, no delivery is accepted.",
-      "type": "string", "minLength": 8, "maxLength": 256, "pattern": "^[ -~]+$",
+      "type": "string", "minLength": 8, "maxLength": 256,
       "writeOnly": true, "x-widens": false
     }
   },

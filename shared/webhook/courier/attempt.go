@@ -100,6 +100,8 @@ func classify(resp *http.Response) (Class, string) {
 	switch s := resp.StatusCode; {
 	case s >= 200 && s < 300:
 		return Delivered, ""
+	case s == http.StatusNotModified:
+		return Failed, "answered 304 Not Modified, which no POST may have; answer 2xx"
 	case s >= 300 && s < 400:
 		return Failed, "redirects are not followed; configure the url that it redirects to"
 	case s == http.StatusGone:

@@ -251,7 +251,7 @@ func TestSend_misbehaving(t *testing.T) {
 		{"closes", raw(t, func(net.Conn) {}), courier.Failed, "closed before"},
 		{"is not HTTP", raw(t, func(c net.Conn) { write(c, "220 mail.example ESMTP\r\n") }), courier.Failed, "not valid HTTP"},
 		{"refuses connections", "http://127.0.0.1:1", courier.Failed, "connection refused"},
-		{"speaks no TLS", strings.Replace(raw(t, func(c net.Conn) { write(c, "HTTP/1.1 400 Bad Request\r\n\r\n") }), "http:", "https:", 1), courier.Failed, "TLS handshake"},
+		{"speaks no TLS", strings.Replace(raw(t, func(c net.Conn) { write(c, "HTTP/1.1 400 Bad Request\r\n\r\n") }), "http:", "https:", 1), courier.Failed, "answers without TLS"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

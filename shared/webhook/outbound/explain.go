@@ -3,6 +3,7 @@ package outbound
 import (
 	"context"
 	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"io"
 	"net"
@@ -18,27 +19,58 @@ const maxExplanation = 200
 // ErrNotHTTP reports an answer that is not valid HTTP.
 var ErrNotHTTP = errors.New("the answer is not valid HTTP")
 
-// withoutAnswer returns ErrNotHTTP in place of an error of net/http that quotes the answer. A server may send back what it was
-// sent, such as a credential, and errors are logged and shown.
-func withoutAnswer(err error) error {
-	var certificate *tls.CertificateVerificationError
-	if err == nil || errors.As(err, &certificate) {
+// brokenError says in plain words why a request got no usable answer.
+type brokenError string
+
+func (e brokenError) Error() string { return string(e) }
+
+// plain replaces an error of net/http, crypto/tls or a library below by one in plain words, unless Explain knows its type. Such an
+// error may quote the answer: a server may send back what it was sent, such as a credential, and errors are logged and shown.
+func plain(err error) error {
+	if err == nil || known(err) != "" {
 		return err
 	}
-	if said := err.Error(); strings.Contains(said, `"`) || strings.Contains(said, "malformed") {
-		return ErrNotHTTP
+	said := err.Error()
+	for _, f := range failures() {
+		for _, sign := range f.signs {
+			if strings.Contains(said, sign) {
+				return f.err
+			}
+		}
 	}
-	return err
+	return brokenError("the request failed before its answer ended")
 }
 
-// answerBody hides the text of a broken trailer, as withoutAnswer does.
+// failure gives the words for the errors whose text has one of the signs.
+type failure struct {
+	signs []string
+	err   error
+}
+
+// failures lists what can be told from the text alone. The first that fits counts.
+func failures() []failure {
+	return []failure{
+		{[]string{"GOAWAY"}, brokenError("the server closed the connection before it answered (HTTP/2 GOAWAY)")},
+		{[]string{"headers exceeded", "header list larger"}, brokenError("the answer's header is larger than 32 KiB")},
+		{[]string{"HTTP response to HTTPS client", "does not look like a TLS handshake"}, brokenError("the server answers without TLS; check the scheme and the port of the url")},
+		{[]string{`malformed HTTP response "\x15\x03`}, brokenError("the server answers with TLS; configure an https url")},
+		{[]string{"protocol version"}, brokenError("the server offers no TLS version from 1.2 on")},
+		{[]string{"handshake failure", "no application protocol"}, brokenError("the server refused the TLS handshake")},
+		{[]string{"tls: "}, brokenError("the TLS connection failed")},
+		{[]string{"server closed idle connection", "client connection lost", "connection is shutting down", "closed network connection"}, brokenError("the connection was closed before the answer ended")},
+		{[]string{"stream error", "http2: ", "PROTOCOL_ERROR"}, brokenError("the server broke off the answer, or sent one that is not valid HTTP/2")},
+		{[]string{`"`, "malformed", "HTTP/1.x", "chunk", "trailer", "Content-Length", "invalid header"}, ErrNotHTTP},
+	}
+}
+
+// answerBody explains a broken body or trailer, as plain does.
 type answerBody struct{ io.ReadCloser }
 
 // Read implements io.Reader.
 func (b answerBody) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
 	if err != nil && err != io.EOF { //nolint:errorlint // a reader returns io.EOF itself
-		err = withoutAnswer(err)
+		err = plain(err)
 	}
 	return n, err
 }
@@ -46,13 +78,28 @@ func (b answerBody) Read(p []byte) (int, error) {
 // Explain describes briefly why a request got no answer. The tenant that configured the URL may see the text, so it names
 // neither the URL, nor the service's resolver, nor the address that a name resolved to.
 func Explain(err error) string {
+	if said := known(err); said != "" {
+		return clip(said)
+	}
+	var broken brokenError
+	if errors.As(err, &broken) {
+		return broken.Error()
+	}
+	return clip(hideAddresses(err.Error()))
+}
+
+// known describes an error by its type. It returns "" for one that it does not know.
+func known(err error) string {
 	var address *AddressError
 	var dns *net.DNSError
 	var certificate *tls.CertificateVerificationError
 	var timeout net.Error
+	var errno syscall.Errno
 	switch {
 	case errors.Is(err, ErrOrigin):
 		return ErrOrigin.Error()
+	case errors.Is(err, ErrNotHTTP):
+		return ErrNotHTTP.Error()
 	case errors.As(err, &address):
 		return address.Error()
 	case errors.Is(err, context.DeadlineExceeded):
@@ -62,31 +109,33 @@ func Explain(err error) string {
 	case errors.As(err, &dns):
 		return explainDNS(dns)
 	case errors.As(err, &certificate):
-		return clip("the certificate is not accepted: " + hideAddresses(certificate.Err.Error()))
+		return explainCertificate(certificate.Err)
 	case errors.Is(err, syscall.ECONNREFUSED):
 		return "connection refused"
 	case errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE):
 		return "connection reset"
+	case errors.As(err, &errno) && !errno.Timeout(): // the error around it names both addresses
+		return errno.Error()
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
 		return "the connection was closed before the answer ended"
 	case errors.As(err, &timeout) && timeout.Timeout():
 		return "no connection in time"
 	}
-	return clip(explainRest(err))
+	return ""
 }
 
-// explainRest describes a failed connection by its cause alone, because the error around it names both addresses. In any other
-// error it hides addresses, such as those in a certificate's names.
-func explainRest(err error) string {
-	var op *net.OpError
-	var errno syscall.Errno
+// explainCertificate says why a certificate is not accepted. It names neither hosts nor addresses of the certificate.
+func explainCertificate(err error) string {
+	var invalid x509.CertificateInvalidError
 	switch {
-	case errors.As(err, &errno):
-		return errno.Error()
-	case errors.As(err, &op) && op.Err != nil:
-		return hideAddresses(op.Err.Error())
+	case errors.As(err, new(x509.HostnameError)):
+		return "the certificate is not accepted: it is for another host"
+	case errors.As(err, new(x509.UnknownAuthorityError)):
+		return "the certificate is not accepted: its authority is unknown; use a public one, or have the operator of the service add yours"
+	case errors.As(err, &invalid) && invalid.Reason == x509.Expired:
+		return "the certificate is not accepted: it has expired, or is not valid yet"
 	}
-	return hideAddresses(err.Error())
+	return "the certificate is not accepted: it is not a valid certificate of a server"
 }
 
 // hideAddresses replaces every IP address in a text, with its port.

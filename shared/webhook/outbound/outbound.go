@@ -95,7 +95,7 @@ func (c *Client) Do(req *http.Request) (*http.Response, error) {
 	}
 	resp, err := c.send.RoundTrip(sendable(req))
 	if err != nil {
-		return nil, withoutAnswer(err)
+		return nil, plain(err)
 	}
 	resp.Body = answerBody{resp.Body}
 	return resp, nil

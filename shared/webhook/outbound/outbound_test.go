@@ -214,10 +214,10 @@ func TestExplain(t *testing.T) {
 		{errors.New("bad \xff byte"), "bad \uFFFD byte"},
 		{&outbound.AddressError{}, "the host's address is not public"},
 		{&net.OpError{Op: "dial", Net: "tcp", Addr: &net.TCPAddr{IP: net.IPv4(10, 0, 0, 7), Port: 443}, Err: os.NewSyscallError("connect", syscall.EHOSTUNREACH)}, "no route to host"},
-		{&net.OpError{Op: "dial", Net: "tcp", Err: &net.AddrError{Err: "mismatched local address type", Addr: "10.0.0.7:443"}}, "address an address: mismatched local address type"},
 		{errors.New("read tcp 10.0.0.7:5123->[fd00::7]:443: use of closed network connection"), "read tcp an address->an address: use of closed network connection"},
-		{&tls.CertificateVerificationError{Err: errors.New("x509: certificate is valid for 10.0.0.7, ::1, not a.example")},
-			"the certificate is not accepted: x509: certificate is valid for an address, an address, not a.example"},
+		{&tls.CertificateVerificationError{Err: x509.HostnameError{Certificate: &x509.Certificate{}, Host: "a.example"}}, "the certificate is not accepted: it is for another host"},
+		{&tls.CertificateVerificationError{Err: x509.CertificateInvalidError{Reason: x509.Expired}}, "the certificate is not accepted: it has expired, or is not valid yet"},
+		{&tls.CertificateVerificationError{Err: x509.CertificateInvalidError{Reason: x509.NotAuthorizedToSign}}, "the certificate is not accepted: it is not a valid certificate of a server"},
 		{errors.New("malformed HTTP version \"HTTP/1.1.2\": dead beef: 12:30"), "malformed HTTP version \"HTTP/1.1.2\": dead beef: 12:30"},
 	}
 	for _, tt := range tests {
