@@ -103,6 +103,7 @@ func descriptions() map[string]string {
 		"PageMemory":            "A page of memories",
 		"PageRun":               "A page of syncs",
 		"PasswordChange":        "The current password and the new one",
+		"Pause":                 "Why an endpoint gets no attempts for a while, and until when",
 		"Period":                "A span of time",
 		"PoliciesRequest":       "The policies that replace the company's",
 		"PolicySet":             "The policies that decide about a company's automated actions",

@@ -28,7 +28,8 @@ type DeliverySummary struct {
 	LatencyMS       int64          `json:"latencyMs,omitempty" doc:"milliseconds until the answer of the latest attempt"`
 	Error           string         `json:"error,omitempty" doc:"why there was no answer, or why the answer counts as a failure"`
 	ResponseExcerpt string         `json:"responseExcerpt,omitempty" doc:"the beginning of the answer's body, at most 1 kB"`
-	NextAttemptAt   *time.Time     `json:"nextAttemptAt,omitempty" doc:"when the next attempt is due"`
+	NextAttemptAt   *time.Time     `json:"nextAttemptAt,omitempty" doc:"when the next attempt is due, not before the end of a pause of the endpoint"`
+	WaitingFor      string         `json:"waitingFor,omitempty" doc:"why it waits; failing or retry-after: the endpoint is paused; schedule: its attempt is due later; backlog: its attempt is late, because others come first; line: an earlier delivery of its line" enum:"failing,retry-after,schedule,backlog,line"`
 	HeldBecause     string         `json:"heldBecause,omitempty" doc:"why it is held" enum:"sandbox,disabled,deleted,configuration,suspended,line"`
 }
 
@@ -77,7 +78,7 @@ func (d Deps) listDeliveries(ctx context.Context, in *deliveriesInput) (*web.Pag
 	if _, err := d.Connectors.Find(in.Provider); err != nil {
 		return nil, err
 	}
-	return listed(ctx, in.DeliveryFilter, in.Provider, showAttempt)
+	return listed(ctx, d, in.DeliveryFilter, in.Provider, func(_ delivery.Delivery, shown DeliverySummary) DeliverySummary { return shown })
 }
 
 // EndpointDelivery shows a delivery in the list of those to all endpoints.
@@ -93,13 +94,15 @@ type allDeliveriesInput struct {
 
 // listAllDeliveries lists the deliveries to every endpoint that the caller reaches.
 func (d Deps) listAllDeliveries(ctx context.Context, in *allDeliveriesInput) (*web.PageOutput[EndpointDelivery], error) {
-	return listed(ctx, in.DeliveryFilter, in.Provider, func(one delivery.Delivery) EndpointDelivery {
-		return EndpointDelivery{Provider: one.Endpoint, DeliverySummary: showAttempt(one)}
+	return listed(ctx, d, in.DeliveryFilter, in.Provider, func(one delivery.Delivery, shown DeliverySummary) EndpointDelivery {
+		return EndpointDelivery{Provider: one.Endpoint, DeliverySummary: shown}
 	})
 }
 
 // listed lists the deliveries to an endpoint, or to all if provider is "".
-func listed[T any](ctx context.Context, in DeliveryFilter, provider string, show func(delivery.Delivery) T) (*web.PageOutput[T], error) {
+func listed[T any](
+	ctx context.Context, d Deps, in DeliveryFilter, provider string, show func(delivery.Delivery, DeliverySummary) T,
+) (*web.PageOutput[T], error) {
 	q := store.Query{Prefix: delivery.Prefix, Desc: true}
 	if in.Since.Unix() > 0 { // an id cannot hold an earlier time
 		q.From = delivery.Prefix + id.First(in.Since)
@@ -112,9 +115,13 @@ func listed[T any](ctx context.Context, in DeliveryFilter, provider string, show
 	if err != nil {
 		return nil, err
 	}
-	out := &web.PageOutput[T]{Link: page.Link, Body: web.Page[T]{Items: make([]T, 0, len(page.Body.Items)), NextCursor: page.Body.NextCursor}}
-	for _, d := range page.Body.Items {
-		out.Body.Items = append(out.Body.Items, show(d))
+	summaries, err := d.explain(ctx, page.Body.Items...)
+	if err != nil {
+		return nil, err
+	}
+	out := &web.PageOutput[T]{Link: page.Link, Body: web.Page[T]{Items: make([]T, 0, len(summaries)), NextCursor: page.Body.NextCursor}}
+	for n, one := range page.Body.Items {
+		out.Body.Items = append(out.Body.Items, show(one, summaries[n]))
 	}
 	return out, nil
 }
@@ -134,7 +141,11 @@ func (d Deps) getDelivery(ctx context.Context, in *deliveryInput) (*deliveryOutp
 	if err != nil {
 		return nil, err
 	}
-	out := &deliveryOutput{Body: Delivery{DeliverySummary: showAttempt(one), Attempts: one.Attempts, Payload: one.Payload}}
+	shown, err := d.explain(ctx, one)
+	if err != nil {
+		return nil, err
+	}
+	out := &deliveryOutput{Body: Delivery{DeliverySummary: shown[0], Attempts: one.Attempts, Payload: one.Payload}}
 	if out.Body.Attempts == nil {
 		out.Body.Attempts = []delivery.Attempt{}
 	}

@@ -88,7 +88,11 @@ func Register(api huma.API, d Deps) {
 	web.Register(api, operation(http.MethodPost, one+"/deliveries/{deliveryId}/retry", "retry-integration-delivery", "Retry a delivery now",
 		"Works in every state of the delivery, unless its endpoint was deleted (409).", 202, write), d.retryDelivery)
 	web.Register(api, operation(http.MethodPost, one+"/recover", "recover-integration", "Recover deliveries of a window of time",
-		"Sends every failed, dead or held delivery of the window again, and every one whose attempt is more than 15 minutes overdue.", 202, write), d.recoverIntegration)
+		"Sends every failed, dead or held delivery of the window again, and every one whose attempt is more than 15 minutes overdue. While the "+
+			"endpoint is paused, it includes the deliveries that wait for the end of the pause; resume-integration ends it.", 202, write), d.recoverIntegration)
+	web.Register(api, operation(http.MethodPost, one+"/resume", "resume-integration", "End a pause of an endpoint",
+		"An endpoint is paused after five failed attempts in a row, or when it asks for a wait with Retry-After. Ends that now, and sends the deliveries that wait "+
+			"for it: after failures one attempt first, which decides. Without a pause, it sends what is due.", 202, write), d.resumeIntegration)
 	web.Register(api, operation(http.MethodGet, one+"/recoveries/{recoveryId}", "get-integration-recovery", "Get a recovery with its counts",
 		"Counts what became of the deliveries that the recovery sent again. Recoveries are kept for 30 days.", 200, read), d.getRecovery)
 }

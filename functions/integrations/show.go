@@ -8,6 +8,7 @@ import (
 
 	"orgops/shared/base/fault"
 	"orgops/shared/domain/arrival"
+	"orgops/shared/domain/delivery"
 	"orgops/shared/domain/integration"
 	"orgops/shared/insight/projection"
 	"orgops/shared/web"
@@ -29,6 +30,7 @@ type Integration struct {
 	Certification *Certification               `json:"certification,omitempty" doc:"the valid certification; absent if there is none"`
 	Sandboxed     string                       `json:"sandboxed,omitempty" enum:"configuration,expired,failing" doc:"why it returned to the sandbox"`
 	Health        Health                       `json:"health" doc:"its recent results"`
+	Paused        *delivery.Pause              `json:"paused,omitempty" doc:"of an endpoint: why it gets no attempts now, and until when; its deliveries wait, and resume-integration ends the pause"`
 	Schedule      *Schedule                    `json:"schedule,omitempty" doc:"how often it is synced without a request; absent: only on request"`
 	SecretAt      *time.Time                   `json:"secretAt,omitempty" doc:"when the newest signing secret was stored"`
 	Version       int64                        `json:"version" doc:"increments with each change" example:"7"`
@@ -97,12 +99,18 @@ func (d Deps) listIntegrations(ctx context.Context, _ *struct{}) (*listOutput, e
 	if err != nil {
 		return nil, err
 	}
+	pauses := d.pauses()
 	out := &listOutput{}
 	out.Body.Items = make([]Integration, 0, len(all))
 	for _, stored := range all {
-		if caller.Reaches(stored.Provider) {
-			out.Body.Items = append(out.Body.Items, d.show(ctx, stored, facts, refusals.Of(arrival.OwnerOf(stored.Integration)), reports[stored.Provider]))
+		if !caller.Reaches(stored.Provider) {
+			continue
 		}
+		shown := d.show(ctx, stored, facts, refusals.Of(arrival.OwnerOf(stored.Integration)), reports[stored.Provider])
+		if shown.Paused, err = pauses.of(ctx, stored.Integration, facts); err != nil {
+			return nil, err
+		}
+		out.Body.Items = append(out.Body.Items, shown)
 	}
 	return out, nil
 }
@@ -127,7 +135,11 @@ func (d Deps) getIntegration(ctx context.Context, in *getInput) (*web.Tagged[Int
 	if err != nil {
 		return nil, err
 	}
-	etag := d.etag(stored, facts, refusals)
+	pause, err := d.pauses().of(ctx, stored.Integration, facts)
+	if err != nil {
+		return nil, err
+	}
+	etag := d.etag(stored, facts, refusals, pause)
 	if in.Matches(etag) {
 		return web.NotModified[Integration](etag), nil
 	}
@@ -135,7 +147,9 @@ func (d Deps) getIntegration(ctx context.Context, in *getInput) (*web.Tagged[Int
 	if err != nil {
 		return nil, err
 	}
-	return web.WithETag(etag, d.show(ctx, stored, facts, refusals, reports)), nil
+	shown := d.show(ctx, stored, facts, refusals, reports)
+	shown.Paused = pause
+	return web.WithETag(etag, shown), nil
 }
 
 // observed reads what the service has observed of an integration.
@@ -185,7 +199,7 @@ func (d Deps) answer(ctx context.Context, s integration.Stored) (*changedOutput,
 	if err != nil {
 		return nil, err
 	}
-	return &changedOutput{ETag: d.etag(s, facts, refusals), Body: d.show(ctx, s, facts, refusals, reports)}, nil
+	return &changedOutput{ETag: d.etag(s, facts, refusals, nil), Body: d.show(ctx, s, facts, refusals, reports)}, nil
 }
 
 // revision identifies one version of one integration. It includes the time of creation, because an integration that was
@@ -197,15 +211,19 @@ func revision(s integration.Stored) string {
 	return fmt.Sprintf("%d-%x", s.Version, s.CreatedAt.UnixMilli())
 }
 
-// etag covers everything that an integration's body depends on: the item, the context, the refusals, the state and the hour. The state
+// etag covers everything that an integration's body depends on: the item, the context, the refusals, the state, the hour and a pause. The state
 // changes with time, because a certification expires. The hour counts, because the success rate covers the last 24 hours.
-func (d Deps) etag(s integration.Stored, facts projection.Context, refusals arrival.Stored) string {
+func (d Deps) etag(s integration.Stored, facts projection.Context, refusals arrival.Stored, pause *delivery.Pause) string {
 	now := d.Now()
 	state := integration.Sandbox
 	if s.IsCertified(now) {
 		state = integration.Certified
 	}
-	return web.ETag(fmt.Sprintf("%s.%d.%d.%d.%s", revision(s), facts.ContextVersion, refusals.Version, now.Unix()/3600, state))
+	tag := fmt.Sprintf("%s.%d.%d.%d.%s", revision(s), facts.ContextVersion, refusals.Version, now.Unix()/3600, state)
+	if pause != nil {
+		tag += fmt.Sprintf(".%x", pause.Until.UnixMilli())
+	}
+	return web.ETag(tag)
 }
 
 func (d Deps) show(

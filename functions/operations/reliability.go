@@ -2,8 +2,10 @@ package operations
 
 import (
 	"context"
+	"time"
 
 	"orgops/shared/insight/assessment"
+	"orgops/shared/insight/projection"
 	"orgops/shared/storage/store"
 	"orgops/shared/web"
 )
@@ -11,7 +13,7 @@ import (
 // maxBreakers bounds the endpoints whose breakers are read for one answer.
 const maxBreakers = 20
 
-// getReliability computes the answer from the company's context. It also reads the breakers of the endpoints that are failing,
+// getReliability computes the answer from the company's context. It also reads the breakers of the endpoints that have failed lately,
 // so the answer's tag is that of the content.
 func (d Deps) getReliability(ctx context.Context, in *web.IfNoneMatch) (*web.Tagged[assessment.Reliability], error) {
 	r, err := d.reliability(ctx)
@@ -37,18 +39,26 @@ func (d Deps) reliability(ctx context.Context) (assessment.Reliability, error) {
 	r := assessment.ReliabilityOf(facts.Context, facts.AsOf)
 	read := 0
 	for i, e := range r.Endpoints {
-		if e.FailingSince == nil { // a breaker opens only after failures
+		if !maybePaused(facts.Context.Integrations[e.Provider], facts.AsOf) {
 			continue
 		}
 		if read++; read > maxBreakers {
 			r.Endpoints[i].Breaker = assessment.BreakerUnknown
 			continue
 		}
-		state, err := d.Courier.BreakerOf(ctx, c, e.Provider, facts.Incarnations[e.Provider])
+		state, pause, err := d.Courier.BreakerOf(ctx, c, e.Provider, facts.Incarnations[e.Provider])
 		if err != nil {
 			return assessment.Reliability{}, store.Fault(err, "")
 		}
-		r.Endpoints[i].Breaker = string(state)
+		r.Endpoints[i].Breaker, r.Endpoints[i].Paused = string(state), pause
 	}
 	return r, nil
+}
+
+// longestPause is the longest wait that an endpoint can ask for.
+const longestPause = 24 * time.Hour
+
+// maybePaused reports whether the breaker of an endpoint is read: it is closed if no attempt has failed lately.
+func maybePaused(i projection.Integration, now time.Time) bool {
+	return !i.FailingSince.IsZero() || now.Sub(i.LastFailureAt) < longestPause
 }

@@ -9,7 +9,7 @@ import (
 	"orgops/shared/storage/store"
 )
 
-// recover sends the failed, dead, held and overdue deliveries of a window again. due tells when to continue; zero means that the
+// recover sends the failed, dead, held and overdue deliveries of a window again, and those that wait because the endpoint is paused. due tells when to continue; zero means that the
 // window is complete.
 func (r *Retrier) recover(ctx context.Context, company store.Company, recoveryID string) (due time.Time, err error) {
 	finishing := context.WithoutCancel(ctx)
@@ -30,6 +30,10 @@ func (r *Retrier) recover(ctx context.Context, company store.Company, recoveryID
 		rec.State, rec.FinishedAt = delivery.RecoveryFinished, &now
 		op := company.Replace(item.Key, delivery.RecoveryEntity, item.Version, rec).Until(rec.RequestedAt.Add(delivery.Kept))
 		return time.Time{}, company.Commit(finishing, op)
+	}
+	if p, paused := e.Pause(r.Now()); paused && rec.DueBy == nil && rec.Only == "" {
+		by := p.Until.Add(delivery.PauseSpread)
+		rec.DueBy = &by
 	}
 	if e.Ordered() {
 		return r.requeue(store.Patiently(finishing), company, &rec, item.Version)

@@ -283,6 +283,7 @@ func integrationRequests() map[string]func(*world) ask {
 		"recover-integration": func(w *world) ask {
 			return post(one+"/recover", `{"since":"`+w.clock.Now().Add(-time.Hour).Format(time.RFC3339)+`"}`)(w)
 		},
+		"resume-integration": post(one+"/resume", ""),
 		"recover-integration, with an Idempotency-Key": func(w *world) ask {
 			a := post(one+"/recover", `{"since":"`+w.clock.Now().Add(-time.Hour).Format(time.RFC3339)+`"}`)(w)
 			a.header = http.Header{"Idempotency-Key": {"one"}}

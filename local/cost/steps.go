@@ -68,6 +68,7 @@ func steps() []step {
 		{"retry-integration-delivery", units{gets: 2, transactions: 1, read: 2, written: 4}},
 		{"recover-integration", units{gets: 1, transactions: 1, read: 1, written: 4}},
 		{"recover-integration, with an Idempotency-Key", units{gets: 2, puts: 2, transactions: 1, read: 2, written: 6}},
+		{"resume-integration", units{gets: 2, transactions: 1, read: 2, written: 4}},
 
 		{"get-integration-recovery", units{gets: 1, queries: 1, read: 14}},
 		{"list-connectors", units{}},

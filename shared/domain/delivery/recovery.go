@@ -30,7 +30,8 @@ type Recovery struct {
 	Provider    string        `json:"provider" doc:"the webhook integration whose deliveries the recovery sends" example:"webhook"`
 	Since       time.Time     `json:"since" doc:"start of the window: events from this time on"`
 	Until       time.Time     `json:"until" doc:"end of the window: events up to this time"`
-	Only        State         `json:"only,omitempty" doc:"dead: the recovery sends dead letters alone; held: deliveries that were held because the company was suspended; absent: it sends every delivery of the window that was not delivered" enum:"dead,held"`
+	Only        State         `json:"only,omitempty" doc:"dead: the recovery sends dead letters alone; held: deliveries that were held because the company was suspended; waiting: deliveries that waited for the end of a pause; absent: it sends every delivery of the window that was not delivered" enum:"dead,held,waiting"`
+	DueBy       *time.Time    `json:"dueBy,omitempty" doc:"the recovery also sends deliveries that wait for an attempt due by this time, because the endpoint is or was paused"`
 	State       RecoveryState `json:"state" doc:"finished when every delivery of the window was sent again or is in the queue" enum:"requested,finished"`
 	Recovered   int           `json:"recovered" doc:"number of deliveries that the recovery has sent again or put into the queue so far" format:"int32"`
 	RequestedBy string        `json:"requestedBy,omitempty" doc:"the user who requested the recovery" format:"uuid"`
@@ -81,12 +82,14 @@ func (r StoredRecovery) Includes(d Delivery, now time.Time) bool {
 	case d.Incarnation != r.Incarnation:
 		return false
 	case r.Only == "":
+	case r.Only == Waiting:
+		return d.waits(r.DueBy)
 	case r.Only == Held:
 		return d.State == Held && d.HeldBecause == HeldSuspended
 	default:
 		return d.State == r.Only
 	}
-	return d.Recoverable() || d.Overdue(now)
+	return d.Recoverable() || d.Overdue(now) || d.waits(r.DueBy)
 }
 
 // ClampWindow returns the window of a request. It moves the start to the age at which deliveries expire, and the end to now,

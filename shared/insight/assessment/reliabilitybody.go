@@ -3,6 +3,7 @@ package assessment
 import (
 	"time"
 
+	"orgops/shared/domain/delivery"
 	"orgops/shared/domain/integration"
 	"orgops/shared/domain/syncrun"
 )
@@ -55,6 +56,7 @@ type EndpointReliability struct {
 	State          integration.State `json:"state,omitempty" enum:"sandbox,certified" doc:"whether it is certified; absent: it was deleted"`
 	Enabled        bool              `json:"enabled" doc:"false: its deliveries are held"`
 	Breaker        string            `json:"breaker" enum:"closed,open,half-open,unknown" doc:"open: no attempts until the breaker probes; half-open: one probe decides; unknown: the breakers of more failing endpoints than are read"`
+	Paused         *delivery.Pause   `json:"paused,omitempty" doc:"why it gets no attempts now, and until when; absent: it gets them"`
 	Delivered      int64             `json:"delivered" doc:"attempts of the last 24 hours that were answered 2xx"`
 	Failed         int64             `json:"failed" doc:"all other attempts of the last 24 hours"`
 	SuccessRate    *float64          `json:"successRate" nullable:"true" minimum:"0" maximum:"1" doc:"share of the attempts of the last 24 hours that succeeded; null: no attempts"`

@@ -5,6 +5,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
+	"orgops/shared/domain/delivery"
 	"orgops/shared/storage/store"
 	"orgops/shared/testkit/errtest"
 	"orgops/shared/webhook/courier"
@@ -17,7 +20,7 @@ func TestCourier_BreakerOf(t *testing.T) {
 	want := func(step string, want courier.BreakerState) {
 		t.Helper()
 		c := f.couriers[processes-1]
-		got, err := c.BreakerOf(t.Context(), store.For(c.Store, "a"), "webhook", "")
+		got, _, err := c.BreakerOf(t.Context(), store.For(c.Store, "a"), "webhook", "")
 		errtest.Must(t, err)
 		if got != want {
 			t.Errorf("%s: breaker %s, want %s", step, got, want)
@@ -48,11 +51,75 @@ func TestCourier_BreakerOf_Alone(t *testing.T) {
 		if n > 4 {
 			want = courier.BreakerOpen
 		}
-		got, err := alone.BreakerOf(t.Context(), store.For(f.store, "a"), "webhook", "")
+		got, _, err := alone.BreakerOf(t.Context(), store.For(f.store, "a"), "webhook", "")
 		errtest.Must(t, err)
 		if got != want {
 			t.Errorf("after %d failures: breaker %s, want %s", n, got, want)
 		}
 		f.retry(0)
+	}
+}
+
+// TestCourier_Resume tells why an endpoint is paused, and ends the pause. After failures the next attempt decides. A process that sends
+// alone and a process that shares the bounds do the same.
+func TestCourier_Resume(t *testing.T) {
+	t.Parallel()
+	for name, shares := range map[string]bool{"alone": false, "shared": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := newFleet(t, nil, 0, testsTime)
+			if !shares {
+				f.couriers[0] = courier.New(courier.Deps{Store: f.store, Vault: f.Vault, Client: f.Client, Engine: f.Engine, Logger: f.Logger, Now: f.Clock.Now})
+			}
+			c, company := f.couriers[0], store.For(f.store, "a")
+			began := f.Clock.Now().UTC()
+			want := func(step string, want *delivery.Pause) {
+				t.Helper()
+				_, got, err := c.BreakerOf(t.Context(), company, "webhook", "")
+				errtest.Must(t, err)
+				if diff := cmp.Diff(want, got); diff != "" {
+					t.Errorf("%s: pause differs (-want +got):\n%s", step, diff)
+				}
+			}
+			resume := func() {
+				t.Helper()
+				_, _, err := c.Resume(t.Context(), company, "webhook", "")
+				errtest.Must(t, err)
+				f.Clock.Advance(2 * time.Second) // other processes notice it
+			}
+			resume()
+			want("before the first attempt", nil)
+			began = f.Clock.Now().UTC()
+			f.receiver.Status(http.StatusInternalServerError)
+			for range 5 {
+				f.retry(0)
+			}
+			want("after five failures", &delivery.Pause{Reason: delivery.PausedFailing, Since: began, Until: began.Add(30 * time.Second)})
+			if f.retry(0).Attempted {
+				t.Error("an attempt during the pause, want none")
+			}
+			resume()
+			want("resumed", nil)
+			if !f.retry(0).Attempted {
+				t.Error("no attempt after the pause was ended, want one")
+			}
+			failed := f.Clock.Now().UTC()
+			want("the attempt has failed", &delivery.Pause{Reason: delivery.PausedFailing, Since: began, Until: failed.Add(time.Minute)})
+			resume()
+			f.receiver.Answer(func(w http.ResponseWriter, _ *http.Request) {
+				w.Header().Set("Retry-After", "3600")
+				w.WriteHeader(http.StatusTooManyRequests)
+			})
+			f.retry(0)
+			asked := f.Clock.Now().UTC()
+			want("asked to wait", &delivery.Pause{Reason: delivery.PausedAsked, Since: asked, Until: asked.Add(time.Hour)})
+			resume()
+			f.receiver.Answer(nil)
+			for range 2 {
+				if !f.retry(0).Attempted {
+					t.Error("no attempt after the wait was ended, want one")
+				}
+			}
+		})
 	}
 }

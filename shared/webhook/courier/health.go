@@ -4,6 +4,8 @@ import (
 	"context"
 	"sync"
 	"time"
+
+	"orgops/shared/domain/delivery"
 )
 
 // health holds an endpoint's breaker and rate limit. It is kept when the endpoint's configuration changes.
@@ -178,15 +180,33 @@ func (h *healths) of(e *Endpoint, rate int) *health {
 	return known
 }
 
-// state returns the state of the breaker that this process keeps for an endpoint.
-func (h *healths) state(e EndpointKey, now time.Time) BreakerState {
-	h.mu.Lock()
-	known := h.known[e]
-	h.mu.Unlock()
-	if known == nil {
-		return BreakerClosed
+// circuit returns the circuit that this process keeps for an endpoint. One that it does not know is closed.
+func (h *healths) circuit(e EndpointKey) circuit {
+	b := h.breaker(e)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.circuit
+}
+
+// resume ends the pause of an endpoint's breaker, and returns it; ok is false if there was none.
+func (h *healths) resume(e EndpointKey, now time.Time) (p delivery.Pause, ok bool) {
+	b := h.breaker(e)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if p, ok = b.pause(now); ok {
+		b.circuit.resume(now)
 	}
-	return known.breaker.State(now)
+	return p, ok
+}
+
+// breaker returns the breaker of an endpoint, a new one if this process has not sent to it.
+func (h *healths) breaker(e EndpointKey) *Breaker {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if known := h.known[e]; known != nil {
+		return &known.breaker
+	}
+	return &Breaker{}
 }
 
 // judgePause separates two looks at since when an endpoint has been failing. The company's context, which says so, is too large

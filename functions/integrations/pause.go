@@ -1,0 +1,126 @@
+package integrations
+
+import (
+	"context"
+	"time"
+
+	"orgops/shared/base/id"
+	"orgops/shared/domain/delivery"
+	"orgops/shared/domain/integration"
+	"orgops/shared/insight/projection"
+	"orgops/shared/storage/store"
+	"orgops/shared/web"
+)
+
+// maxPauses bounds the pauses that are read for one answer, and longestPause is the longest wait that an endpoint can ask for.
+const (
+	maxPauses    = 20
+	longestPause = 24 * time.Hour
+)
+
+// pauses reads the pauses of endpoints for one answer.
+type pauses struct {
+	Deps
+	left int
+}
+
+func (d Deps) pauses() *pauses { return &pauses{d, maxPauses} }
+
+// of returns the pause of an integration, nil if it has none. An endpoint without a recent failure has none, and costs no read.
+func (p *pauses) of(ctx context.Context, i integration.Integration, facts projection.Context) (*delivery.Pause, error) {
+	f := facts.Integrations[i.Provider]
+	lately := !f.FailingSince.IsZero() || p.Now().Sub(f.LastFailureAt) < longestPause
+	if !i.Has(integration.EventDeliver) || !lately || p.left == 0 {
+		return nil, nil
+	}
+	p.left--
+	return p.pauseOf(ctx, i.Provider, i.Incarnation)
+}
+
+// pauseOf reads the pause of one incarnation of an endpoint, nil if it has none.
+func (d Deps) pauseOf(ctx context.Context, provider, incarnation string) (*delivery.Pause, error) {
+	pause, ok, err := d.Courier.PauseOf(ctx, web.Tenant(ctx), provider, incarnation)
+	if err != nil || !ok {
+		return nil, store.Fault(err, "")
+	}
+	return &pause, nil
+}
+
+// resumeWindow limits how far back the events lie whose deliveries a resumption sends: longer than the schedule.
+const resumeWindow = 7 * 24 * time.Hour
+
+// resumeIntegration ends the pause of an endpoint and requests a recovery of the deliveries that wait for its end. If attempts have
+// failed, the first of them decides whether the others follow.
+func (d Deps) resumeIntegration(ctx context.Context, in *ProviderInput) (*recoverOutput, error) {
+	endpoint, err := d.endpoint(ctx, in.Provider)
+	if err != nil {
+		return nil, err
+	}
+	c, now := web.Tenant(ctx), d.Now().UTC()
+	pause, _, err := d.Courier.Resume(ctx, c, in.Provider, endpoint.Incarnation)
+	if err != nil {
+		return nil, store.Fault(err, "")
+	}
+	by := now.Add(delivery.PauseSpread)
+	if pause.Until.After(now) {
+		by = pause.Until.UTC().Add(delivery.PauseSpread)
+	}
+	r := delivery.Recovery{
+		ID: id.New(), Provider: in.Provider, Since: now.Add(-resumeWindow), Until: now, Only: delivery.Waiting, DueBy: &by,
+		State: delivery.RecoveryRequested, RequestedBy: web.CallerOf(ctx).UserID, RequestedAt: now,
+	}
+	if err := c.Commit(ctx, r.Request(c, endpoint.Incarnation)); err != nil {
+		return nil, store.Fault(err, "")
+	}
+	return &recoverOutput{r}, nil
+}
+
+// Why a delivery waits, without a pause of its endpoint.
+const (
+	forTime = "schedule"
+	forTurn = "backlog"
+	forLine = "line"
+)
+
+// soon is how late an attempt is at most without a backlog.
+const soon = 5 * time.Second
+
+// explain says why a delivery waits, and until when: the end of a pause is the time of its next attempt.
+func (shown *DeliverySummary) explain(one delivery.Delivery, pause *delivery.Pause, now time.Time) {
+	switch next := one.NextAttemptAt; {
+	case one.State == delivery.Waiting:
+		shown.WaitingFor = forLine
+	case !one.Open() || next == nil:
+	case pause != nil && !next.After(pause.Until.Add(delivery.PauseSpread)):
+		shown.WaitingFor = string(pause.Reason)
+		if next.Before(pause.Until) {
+			until := pause.Until.UTC()
+			shown.NextAttemptAt = &until
+		}
+	case now.Sub(*next) > soon:
+		shown.WaitingFor = forTurn
+	default:
+		shown.WaitingFor = forTime
+	}
+}
+
+// explain shows deliveries, and why they wait. It reads a pause once for each incarnation of an endpoint, if a delivery waits for an
+// attempt.
+func (d Deps) explain(ctx context.Context, all ...delivery.Delivery) ([]DeliverySummary, error) {
+	pauses, shown := map[string]*delivery.Pause{}, make([]DeliverySummary, 0, len(all))
+	for _, one := range all {
+		key := one.Endpoint + "@" + one.Incarnation
+		pause, known := pauses[key]
+		if one.Open() && !known && len(pauses) < maxPauses {
+			var err error
+			if pause, err = d.pauseOf(ctx, one.Endpoint, one.Incarnation); err != nil {
+				return nil, err
+			}
+			pauses[key] = pause
+		}
+		summary := showAttempt(one)
+		summary.explain(one, pause, d.Now())
+		shown = append(shown, summary)
+	}
+	return shown, nil
+}
