@@ -115,6 +115,8 @@ func Limits() []Limit {
 		span("executive-action-kept", "the time for which an action of an executive is kept", executive.Kept),
 		span("executive-key", "the time for which a repeat of an executive's action is recognised", executive.MarkKept),
 
+		{"sync-skipped", "the reasons that a sync gives for the items that it has left out", syncrun.MaxSkipped, "reasons"},
+		{"sync-warnings", "the warnings of a sync", syncrun.MaxWarnings, "warnings"},
 		{"sync-preview", "the items that a sync in the sandbox shows", syncrun.MaxPreview, "items"},
 		{"sync-missed", "the items that a full sync of a list with numbered pages leaves to the next one to remove", syncrun.MaxMissed, "items"},
 		{"sync-removal", "the items of an integration from which on a full sync asks before it removes more than half of them", syncrun.ManyItems, "items"},

@@ -140,8 +140,10 @@ func TestResume(t *testing.T) {
 	answer.Store(0)
 	e, err := s.services.Courier().Endpoint(t.Context(), s.company(), "webhook")
 	errtest.Must(t, err)
-	if got, err := s.services.Courier().Deliver(t.Context(), e, &waiting, courier.RetryTimeout); err != nil || !got.Attempted {
-		t.Errorf("result = %+v and %v, want an attempt", got, err)
+	got, err := s.services.Courier().Deliver(t.Context(), e, &waiting, courier.RetryTimeout)
+	errtest.Must(t, err)
+	if !got.Attempted {
+		t.Errorf("result = %+v, want an attempt", got)
 	}
 	s.do("POST", "/github/resume", nil).Want(http.StatusNotFound)
 	s.do("POST", "/webhook/resume", nil).Want(http.StatusAccepted) // without a pause, it sends what is due

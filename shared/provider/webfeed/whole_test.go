@@ -107,8 +107,8 @@ func TestConnector_Fetch_dates(t *testing.T) {
 		`{"items":[{"id":"1","title":"A","date_published":"2026-05-01T10:20:30Z"}]}`,
 		`{"items":[{"id":"1","title":"A","date_published":"2026-04-30T10:20:30Z","date_modified":1777630830}]}`,
 	} {
-		if at := only(t, document).UpdatedAt; at == nil || !at.Equal(want) {
-			t.Errorf("%s: changed %v, want %v", document, at, want)
+		if diff := cmp.Diff(&want, only(t, document).UpdatedAt); diff != "" {
+			t.Errorf("%s: time of the change differs (-want +got):\n%s", document, diff)
 		}
 	}
 	draft := func(title, at string) memory.Draft {
