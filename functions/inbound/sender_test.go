@@ -137,7 +137,7 @@ func TestReceive_Large(t *testing.T) {
 	push := func(bytes int) string {
 		return `{"ref":"main",` + oldName + `,"head_commit":{"message":"` + strings.Repeat("x", bytes) + `"}}`
 	}
-	issue := fmt.Sprintf(`{"action":"opened",%s,"issue":{"id":1,"number":1,"title":"Long","body":"%s"}}`, oldName, strings.Repeat("long ", 1<<20))
+	issue := fmt.Sprintf(`{"action":"opened",%s,"issue":{"id":1,"number":1,"title":"Long","body":%q}}`, oldName, strings.Repeat("long ", 1<<20))
 	s.wantReceipt(s.sent(s.send("github", githubSecret, "d1", issue, "X-GitHub-Event", "issues"), 202), "memory.upsert permitted created")
 	s.send("github", githubSecret, "d2", push(24<<20), "X-GitHub-Event", "push").Want(202)
 	s.send("github", "another secret", "d3", push(24<<20), "X-GitHub-Event", "push").Want(401)
