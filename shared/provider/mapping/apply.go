@@ -19,7 +19,7 @@ type Delivery struct {
 	Payload any             // see Payload
 	Config  json.RawMessage // the integration's configuration, which holds no secret
 
-	connector.Location // a delivery that is outside is ignored, whatever the rules say
+	connector.Location // a delivery outside of it is ignored, and no rule is asked
 }
 
 // Match holds the actions that one rule gives.
