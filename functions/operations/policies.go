@@ -94,7 +94,7 @@ func (in putPoliciesInput) check(version int64) error {
 // overwritten forbid would go unnoticed.
 func (d Deps) putPolicies(ctx context.Context, in *putPoliciesInput) (*policiesOutput, error) {
 	c := web.Tenant(ctx)
-	_, version, err := policy.Load(ctx, c)
+	was, version, err := policy.Load(ctx, c)
 	if err != nil {
 		return nil, store.Fault(err, "")
 	}
@@ -115,7 +115,11 @@ func (d Deps) putPolicies(ctx context.Context, in *putPoliciesInput) (*policiesO
 	if len(op.Body) > store.MaxBody {
 		return nil, fault.Refuse([]fault.FieldError{{Pointer: "/policies", Detail: "too long as JSON: use fewer characters that JSON has to escape"}})
 	}
-	err = c.Commit(ctx, op)
+	told, err := loosened(was.Policies, in.Body.Policies).tell(ctx, c, version+1, d.Now().UTC())
+	if err != nil {
+		return nil, err
+	}
+	err = c.Commit(ctx, append(told, op)...)
 	if errors.Is(err, store.ErrConflict) {
 		return nil, fault.Wrap(fault.Stale, "the policies changed since you read them; read them again and retry with the new ETag", err)
 	}

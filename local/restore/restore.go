@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"orgops/shared/base/fault"
+	"orgops/shared/base/id"
 	"orgops/shared/domain/company"
 	"orgops/shared/domain/export"
 	"orgops/shared/domain/integration"
@@ -20,6 +21,8 @@ import (
 type Restored struct {
 	CompanyID    string   `json:"companyId"`
 	Name         string   `json:"name"`
+	Plan         string   `json:"plan"`
+	Changed      []string `json:"changed,omitempty"` // what is other than in the export, besides missing secrets
 	Items        int      `json:"items"`
 	Expired      int      `json:"expired,omitempty"`      // items that have expired since the export, and were left out
 	NeedPassword []string `json:"needPassword,omitempty"` // e-mail addresses of the users who can log in once they have a password
@@ -53,7 +56,12 @@ func Company(ctx context.Context, st store.Store, file io.ReadSeeker, now time.T
 	if err != nil {
 		return Restored{}, fmt.Errorf("nothing was imported: %w", err)
 	}
-	w := &writer{c: store.For(st, is.ID), st: st, now: now.UTC(), is: is, bare: bare, out: Restored{CompanyID: is.ID, Name: is.Name}}
+	plan := is.Plan
+	is.Plan = company.DefaultPlan // an export sets no plan
+	w := &writer{c: store.For(st, is.ID), st: st, now: now.UTC(), is: is, bare: bare, out: Restored{CompanyID: is.ID, Name: is.Name, Plan: is.Plan}}
+	if plan != is.Plan {
+		w.out.Changed = append(w.out.Changed, fmt.Sprintf("the plan is %s instead of %s; the operator sets another", is.Plan, plan))
+	}
 	if err := w.free(ctx); err != nil {
 		return Restored{}, err
 	}
@@ -76,6 +84,9 @@ func loginUser(l export.Line) (u user.User, ok bool, err error) {
 	}
 	if err := json.Unmarshal(l.Body, &u); err != nil {
 		return u, false, fmt.Errorf("the user %s cannot be read", l.Key)
+	}
+	if l.Key != user.Key(u.ID) || !id.Valid(u.ID) {
+		return u, false, fmt.Errorf("the key %s is not the one of the user %s", l.Key, u.ID)
 	}
 	if err := fault.Refuse(user.CheckEmail(u.Email, "/email")); err != nil {
 		return u, false, fmt.Errorf("the user %s has no usable e-mail address", l.Key)

@@ -100,7 +100,7 @@ func TestCompany(t *testing.T) {
 	errtest.Must(t, err)
 	want := content(t, file)
 	if diff := cmp.Diff(restore.Restored{
-		CompanyID: id, Name: "Acme", Items: len(want), NeedPassword: []string{"ada@acme.test"}, NeedSecrets: []string{"webhook"},
+		CompanyID: id, Name: "Acme", Plan: "free", Changed: []string{"the plan is free instead of pro; the operator sets another"}, Items: len(want), NeedPassword: []string{"ada@acme.test"}, NeedSecrets: []string{"webhook"},
 	}, got); diff != "" {
 		t.Errorf("result differs (-want +got):\n%s", diff)
 	}
@@ -117,6 +117,7 @@ func TestCompany(t *testing.T) {
 	if got := [2]any{moved.Integrations["webhook"].Enabled, string(moved.Applied)}; got != [2]any{false, ""} {
 		t.Errorf("context has enabled and position %v, want false and none", got)
 	}
+	want[company.Key] = strings.Replace(want[company.Key], `"plan":"pro"`, `"plan":"free"`, 1) // an export sets no plan
 	for _, differs := range []string{integration.Key("webhook"), projection.Key} {
 		delete(want, differs)
 		delete(again, differs)
@@ -236,4 +237,22 @@ func TestCompany_Addresses(t *testing.T) {
 	if diff := cmp.Diff(before, after); diff != "" {
 		t.Errorf("login differs (-before +after):\n%s", diff)
 	}
+}
+
+// TestCompany_Foreign refuses, by its line, a user whose key is that of another one.
+func TestCompany_Foreign(t *testing.T) {
+	t.Parallel()
+	id, file := source(t)
+	lines := bytes.SplitAfter(file, []byte("\n"))
+	for n, line := range lines {
+		if bytes.Contains(line, []byte(`"entity":"user"`)) {
+			lines[n] = bytes.Replace(line, []byte(`"body":{"id":"`), []byte(`"body":{"id":"another-`), 1)
+			_, err := restore.Company(t.Context(), webtest.OpenStore(t), bytes.NewReader(bytes.Join(lines, nil)), time.Now())
+			if got, want := errtest.Message(err), fmt.Sprintf("line %d: the key", n+1); !strings.Contains(got, want) {
+				t.Errorf("err = %q, want one with %q", got, want)
+			}
+			return
+		}
+	}
+	t.Errorf("the export of %s has no user, want one", id)
 }

@@ -27,7 +27,6 @@ type writer struct {
 	is company.Company
 	// bare holds the integrations that are disabled, because their secrets are missing here.
 	bare map[string]integration.Integration
-	own  export.Line // the company's line
 	now  time.Time
 	out  Restored
 
@@ -45,7 +44,6 @@ const (
 // item adds the writes of a line. The company itself comes last.
 func (w *writer) item(ctx context.Context, l export.Line) error {
 	if l.Entity == company.Entity {
-		w.own = l
 		return nil
 	}
 	if l.Expires != nil && !l.Expires.After(w.now) {
@@ -224,7 +222,7 @@ func (w *writer) finish(ctx context.Context) error {
 	}
 	w.out.Items++
 	ops := []store.Op{
-		w.c.Create(company.Key, company.Entity, w.own.Body).Quietly(),
+		w.c.Create(company.Key, company.Entity, w.is).Quietly(),
 		store.RegistryOf(w.is.ID).Entry(w.is.ID, company.RegistryEntity, 0, company.Entry{ID: w.is.ID, Name: w.is.Name, CreatedAt: w.is.CreatedAt}),
 	}
 	if w.is.Suspended != nil {
