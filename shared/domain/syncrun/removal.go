@@ -2,8 +2,8 @@ package syncrun
 
 import "time"
 
-// A full run that would remove more than half of at least ManyItems items waits for a user. So does one that no longer shows any
-// item of a list, however short: an empty list is a statement, but one that a broken provider makes too.
+// ManyItems is from how many items on a full run that would remove more than half of them waits for a user. So does one that no
+// longer shows any item of a list, however short: an empty list is a statement, but one that a broken provider makes too.
 const ManyItems = 20
 
 // Await limits how long a run waits for a user. Then it ends without removing anything.

@@ -47,7 +47,7 @@ func NotListed(list string, resp *http.Response, body []byte, credentials map[st
 // Status returns the error for an answer whose status says that it has no list, or nil for a 200, and for a 304 if the request
 // asked whether the list has changed.
 func Status(list string, resp *http.Response, asked bool) error {
-	remedy := ""
+	var remedy string
 	switch s := resp.StatusCode; {
 	case s == http.StatusOK, s == http.StatusNotModified && asked:
 		return nil

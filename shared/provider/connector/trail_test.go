@@ -32,7 +32,8 @@ func TestTrail_Add(t *testing.T) {
 
 func TestTrail_Add_straight(t *testing.T) {
 	t.Parallel()
-	trail, repeated := connector.Trail{}, false
+	var trail connector.Trail
+	var repeated bool
 	for n := range 10_000 {
 		if trail, repeated = trail.Add(fmt.Sprint("page ", n)); repeated {
 			t.Fatalf("page %d counts as repeated, want a list without end to go on", n)

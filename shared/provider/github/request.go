@@ -92,14 +92,14 @@ func (r reader) ask(ctx context.Context, address, tag string) (*http.Response, e
 
 // check returns nil for a 200, and for a 304 that was asked for. Otherwise it returns an error that says what GitHub refuses.
 func (r reader) check(resp *http.Response, asked bool) error {
-	switch s := resp.StatusCode; {
-	case s == http.StatusForbidden, s == http.StatusTooManyRequests:
+	switch resp.StatusCode {
+	case http.StatusForbidden, http.StatusTooManyRequests:
 		return r.limit(resp)
-	case s == http.StatusUnauthorized:
+	case http.StatusUnauthorized:
 		return refused("GitHub refuses the token; store a valid one")
-	case s == http.StatusNotFound:
+	case http.StatusNotFound:
 		return refused("GitHub does not show this repository; check its name, and that the token may read its issues")
-	case s == http.StatusGone:
+	case http.StatusGone:
 		return refused("the repository's issues are disabled at GitHub")
 	}
 	return connector.Status("GitHub", resp, asked)
