@@ -168,6 +168,9 @@ func (req *request) log(r *http.Request, status int, took time.Duration) {
 		slog.String("request", req.id), slog.String("method", r.Method), slog.String("route", req.route),
 		slog.Int("status", status), slog.Duration("took", took),
 	}
+	if source := Source(ctx); source != "" {
+		attrs = append(attrs, slog.String("source", source))
+	}
 	if req.caller.Company != "" {
 		attrs = append(attrs, slog.String("company", req.caller.Company))
 	}

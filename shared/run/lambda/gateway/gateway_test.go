@@ -222,3 +222,18 @@ func FuzzAnswer(f *testing.F) {
 		}
 	})
 }
+
+// TestGateway_Answer_Source takes the client's address from API Gateway alone, whatever the client's headers say.
+func TestGateway_Answer_Source(t *testing.T) {
+	t.Parallel()
+	for _, address := range []string{"198.51.100.7", "2001:db8::1"} {
+		e := event("GET", "/")
+		e.RequestContext.Identity.SourceIP = address
+		e.MultiValueHeaders = map[string][]string{"X-Forwarded-For": {"203.0.113.1, 203.0.113.2"}, "Forwarded": {"for=203.0.113.3"}}
+		var got string
+		answer(t.Context(), t, func(_ http.ResponseWriter, r *http.Request) { got = r.RemoteAddr }, e)
+		if got != address {
+			t.Errorf("address = %s, want %s", got, address)
+		}
+	}
+}
