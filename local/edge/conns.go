@@ -104,7 +104,7 @@ func (c *conn) CloseWrite() error {
 	return nil
 }
 
-// admit counts a connection. It closes another one if it has to, and returns nil if there is none to close.
+// admit counts a connection. It closes another one if it has to, and returns nil if it finds no connection to close.
 func (c *Conns) admit(accepted net.Conn) *conn {
 	source, limited := c.sourceOf(accepted)
 	c.mu.Lock()

@@ -16,7 +16,7 @@ func proxies() edge.Proxies {
 	return edge.Proxies{netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("127.0.0.1/32"), netip.MustParsePrefix("fd00::/8")}
 }
 
-// TestProxies_Client takes the last hop that is no trusted proxy, and no header of a client that is none.
+// TestProxies_Client takes the last hop that is no trusted proxy, and no header of any other client.
 func TestProxies_Client(t *testing.T) {
 	t.Parallel()
 	const proxy = "10.0.0.1"

@@ -25,7 +25,7 @@ func Load(path string) ([]byte, error) {
 		return nil, err
 	}
 	defer f.Close()
-	if info, err = f.Stat(); err != nil { // of what is read, whatever path has become
+	if info, err = f.Stat(); err != nil { // of the file that is read; path may lead elsewhere by now
 		return nil, err
 	}
 	if info.Mode().Perm()&0o077 != 0 {

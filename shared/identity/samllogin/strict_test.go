@@ -60,11 +60,11 @@ func TestFinish_Bounds(t *testing.T) {
 		"namespaces":           {responseStart + ">" + "<b" + namespaced(40) + "><c" + namespaced(40) + "/></b></p:Response>", "more than 64 namespaces"},
 		"namespaces apart":     {responseStart + ">" + strings.Repeat("<b"+namespaced(40)+"/>", 100) + "</p:Response>", "0 assertions"},
 		"depth":                {responseStart + ">" + strings.Repeat("<b>", 70) + strings.Repeat("</b>", 70) + "</p:Response>", "nested more than 64"},
-		"ends without a start": {"</b></b>" + responseStart + "></p:Response>", ""},
+		"ends without a start": {"</b></b>" + responseStart + "></p:Response>", "the response "},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if _, err := service().Finish(p, []byte(tt.response), "q"); err == nil || !strings.Contains(err.Error(), tt.want) {
+			if _, err := service().Finish(p, []byte(tt.response), "q"); !strings.Contains(fmt.Sprint(err), tt.want) {
 				t.Errorf("error = %v, want one with %q", err, tt.want)
 			}
 		})
@@ -81,7 +81,7 @@ func TestParse_Bounds(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if _, err := samllogin.Parse([]byte(tt.metadata), time.Now()); err == nil || !strings.Contains(err.Error(), tt.want) {
+			if _, err := samllogin.Parse([]byte(tt.metadata), time.Now()); !strings.Contains(fmt.Sprint(err), tt.want) {
 				t.Errorf("error = %v, want one with %q", err, tt.want)
 			}
 		})

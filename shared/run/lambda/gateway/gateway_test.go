@@ -223,7 +223,7 @@ func FuzzAnswer(f *testing.F) {
 	})
 }
 
-// TestGateway_Answer_Source takes the client's address from API Gateway alone, whatever the client's headers say.
+// TestGateway_Answer_Source takes the client's address from API Gateway alone, and from no header.
 func TestGateway_Answer_Source(t *testing.T) {
 	t.Parallel()
 	for _, address := range []string{"198.51.100.7", "2001:db8::1"} {
