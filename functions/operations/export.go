@@ -38,6 +38,9 @@ func exportCompany(ctx context.Context, in *exportInput) (*exportOutput, error) 
 	if err != nil {
 		return nil, err
 	}
+	if err := web.Reserve(ctx, export.MaxBytes+store.MaxBody); err != nil {
+		return nil, err
+	}
 	lines, next, err := export.Page(ctx, web.Tenant(ctx), after)
 	if err != nil {
 		return nil, store.Fault(err, "")

@@ -108,3 +108,51 @@ func TestServer_Bodies(t *testing.T) {
 		t.Errorf("holders (-want +got):\n%s", diff)
 	}
 }
+
+// TestReserve counts a large answer until it has been sent, and refuses another one beyond the share of the caller's company.
+func TestReserve(t *testing.T) {
+	t.Parallel()
+	counted := &bodies{most: 1000, held: map[string]int{}}
+	h := newHarnessWith(t, web.Options{Bodies: counted})
+	reserved, read := make(chan struct{}), make(chan struct{})
+	web.Register(h.API(), huma.Operation{
+		OperationID: "large", Method: http.MethodGet, Path: "/companies/{companyId}/large", Security: web.Needs("things:read"),
+	}, func(ctx context.Context, _ *struct{}) (*struct{}, error) {
+		if err := web.Reserve(ctx, 700); err != nil {
+			return nil, err
+		}
+		reserved <- struct{}{}
+		<-read
+		return nil, nil
+	})
+	get := func(company string) *httptest.ResponseRecorder {
+		r := httptest.NewRequest(http.MethodGet, "/companies/"+company+"/large", nil)
+		r.Header.Set("Authorization", "Bearer "+h.token(t, company, "things:read"))
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, r)
+		return w
+	}
+	codes := make(chan int)
+	for _, company := range []string{"a", "b"} {
+		go func() { codes <- get(company).Code }()
+		<-reserved
+	}
+	refused := get("a")
+	if refused.Code != http.StatusServiceUnavailable {
+		t.Errorf("a second answer of a company: status = %d, want 503: %s", refused.Code, refused.Body)
+	}
+	if got := refused.Header().Get("Retry-After"); got != "2" {
+		t.Errorf("Retry-After = %q, want 2", got)
+	}
+	close(read)
+	for range 2 {
+		if got := <-codes; got != http.StatusNoContent {
+			t.Errorf("status = %d, want 204", got)
+		}
+	}
+	for holder, n := range counted.held {
+		if n != 0 {
+			t.Errorf("%s holds %d bytes in the end, want none", holder, n)
+		}
+	}
+}

@@ -33,6 +33,7 @@ type request struct {
 	trail     *trail // nil: the operation is not audited
 	challenge string // of a 401; "" asks for Bearer
 	cause     error  // of a 5xx
+	reserved  []Share
 }
 
 // Caller holds the identity that the guard has verified.

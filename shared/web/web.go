@@ -139,6 +139,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.Set("Cache-Control", "no-store")
 	s.opts.Origins.Share(h, r.Header.Get("Origin"))
 	r = r.WithContext(context.WithValue(r.Context(), requestKey{}, req))
+	defer req.release()
 	defer func() {
 		if v := recover(); v != nil {
 			s.recovered(rw, r, req, v)
