@@ -9,7 +9,7 @@ import (
 
 // MaxBodies bounds the bytes of the bodies that a process has read and not yet answered, all together. Buffers that grow take up to
 // twice as much.
-const MaxBodies = 64 << 20
+const MaxBodies = 80 << 20
 
 // bodyWait is the time for which a body waits for the others.
 const bodyWait = 2 * time.Second
