@@ -25,7 +25,7 @@ func (s *service) redeliver(event, body string, status int) receipt {
 	return s.sent(s.send("github", githubSecret, "again", body, "X-GitHub-Event", event), status)
 }
 
-// wantEffect checks what an answer says of the effect: the reason why there is none, or "".
+// wantEffect checks what an answer says of the effect: the reason why it has no effect, or "".
 func (s *service) wantEffect(r receipt, reason string) {
 	s.t.Helper()
 	effect := "none"
