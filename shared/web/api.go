@@ -113,7 +113,7 @@ func (a *adapter) Handle(op *huma.Operation, handler func(huma.Context)) {
 			s.refuse(w, r, err)
 			return
 		}
-		if op.RequestBody != nil || !reads(r) {
+		if op.RequestBody != nil || !reads(r) && r.Method != http.MethodDelete { // the body of a DELETE has no meaning (RFC 9110 §9.3.5)
 			if err := takeBody(op, limitOf(op, limit, r), w, r); err != nil {
 				unread(op, r, err)
 				s.refuse(w, r, err)

@@ -48,8 +48,8 @@ const schemaFormat = `{
       "title": "Secret headers",
       "description": "Headers of every delivery and test whose values are never shown again, such as Authorization. They replace the stored ones; an empty object removes those, and without the field they stay. They go to the origin of the url only: when the url moves to another origin, they end unless they are given again.",
       "type": "object", "maxProperties": %d,
-      "propertyNames": {"pattern": "^[A-Za-z0-9!#$%%&'*+.^_|~-]{1,64}$"},
-      "additionalProperties": {"type": "string", "minLength": 1, "maxLength": 4096, "pattern": "^[!-~]([ -~]*[!-~])?$"},
+      "propertyNames": {"pattern": "^[A-Za-z0-9!#$%%&'*+.^_|~-]{1,64}$", "x-pattern-description": "the name of a header: 1 to 64 letters, digits and signs such as -"},
+      "additionalProperties": {"type": "string", "minLength": 1, "maxLength": 4096, "pattern": "^[!-~]([ -~]*[!-~])?$", "x-pattern-description": "printable ASCII characters, without a space at either end"},
       "writeOnly": true
     },
     "rateLimit": {

@@ -181,7 +181,7 @@ func TestNew_Refused(t *testing.T) {
 		{`"` + strings.Repeat("x", 2047) + `"`, "has 2049 bytes and may have 2048"},
 		{"1" + strings.Repeat(" or 1", 100), "has more than 100 levels; use several rules"},
 		{strings.Repeat("(", 300) + "1" + strings.Repeat(")", 300), "has more than 100 levels"},
-		{"\xff", "is not UTF-8"},
+		{"\xff", "is not valid Unicode"},
 	}
 	for _, tt := range tests {
 		_, err := mapping.New(mapping.Document{Rules: []mapping.Rule{{
