@@ -1,6 +1,7 @@
 // A founder's first morning: connect a webhook, receive with the line that the page gives, certify, send what GitHub sends, see its
 // delivery, read the brief.
 import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import { accessible, copied, everywhere, logIn, looked, milestone, need, open, painted, settled, visit } from './browser.mjs';
 
 const { BASE, EMAIL, FULL, LISTEN, PAINTED, PASSWORD, TERMINAL } = process.env;
@@ -253,6 +254,13 @@ try {
   }
   need('animations under reduced motion', await page.evaluate(() => document.getAnimations().length), 0);
 
+  // The export is one file of JSON Lines.
+  await visit(page, '#/operations/export');
+  const stored = page.waitForEvent('download');
+  await page.getByRole('button', { name: 'Export', exact: true }).click();
+  const lines = readFileSync(await (await stored).path(), 'utf8').trimEnd().split('\n');
+  need('the memories in the export', lines.map((l) => JSON.parse(l)).some((l) => l.entity === 'memory'), true);
+
   // What a role does not allow is not shown.
   await visit(page, '#/operations/users');
   const invitation = {};
@@ -275,12 +283,12 @@ try {
   };
   const texts = (all) => all.evaluateAll((found) => found.map((a) => a.textContent));
   await accept('operator');
-  need('the pages of an operator', await texts(page.locator('aside nav a')), ['Operations']);
+  need('the pages of an operator', await texts(page.locator('aside nav a')), ['Operations', 'Approvals']);
   await page.getByRole('heading', { name: 'Operations', level: 1 }).waitFor(); // the first page of the role
   await visit(page, '#/health');
   await page.getByText('Your role does not include this page').waitFor();
   await accept('member');
-  need('the pages of a member', (await texts(page.locator('aside nav a'))).length, 9);
+  need('the pages of a member', (await texts(page.locator('aside nav a'))).length, 10);
   await visit(page, '#/integrations');
   need('what a member may connect', await page.getByRole('link', { name: 'Connect' }).count(), 0);
   await visit(page, '#/integrations/webhook');

@@ -166,6 +166,7 @@ const journeys = {
     await tab('Decisions');
     await tab('Approvals');
     const card = (name) => main.locator('li.card').filter({ hasText: name });
+    await page.locator('aside nav').getByTitle(/approvals? to answer/).waitFor(); // the count of those that wait
     await press(card('To be approved').locator('summary').first()); // the exact action
     await card('To be approved').getByLabel('The exact action').first().waitFor();
     await button('Approve', card('To be approved').first());

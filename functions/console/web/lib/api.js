@@ -95,7 +95,7 @@ async function send(method, url, { body, headers = {}, signal: abort, redirect =
     throw new Problem(content ?? { title: `The service answered ${res.status}` }, res.status, res.headers.get('X-Request-Id'));
   }
   if (method !== 'GET') written.value++;
-  return { status: res.status, body: content, etag: res.headers.get('ETag') ?? '' };
+  return { status: res.status, body: content, text, etag: res.headers.get('ETag') ?? '', link: res.headers.get('Link') ?? '' };
 }
 
 /** repeatable reports whether a request may be sent again after the token was renewed. */

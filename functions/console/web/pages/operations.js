@@ -8,9 +8,11 @@ import { filter, route } from '../lib/route.js';
 import { Action, Await, bad, Choice, Copy, Curl, Empty, Head, Json, Links, Status, Time } from '../ui/parts.js';
 import { Listing, Table, usePeople } from './listing.js';
 import { Confirm } from '../ui/dialog.js';
+import { Erasure, Export } from './company.js';
 import { Executives } from './executives.js';
 import { Policies } from './policies.js';
 import { Run } from './recover.js';
+import { SignOnSettings } from './signon.js';
 import { Users } from './users.js';
 
 export { Clash } from './clash.js';
@@ -79,7 +81,8 @@ function Usage() {
 
 const pages = [
   ['reliability', 'Reliability', Reliability, 'operations:read'], ['dead-letters', 'Dead letters', DeadLetters, 'operations:read'], ['approvals', 'Approvals', Approvals, 'operations:read'],
-  ['decisions', 'Decisions', Decisions, 'operations:read'], ['policies', 'Policies', Policies, 'operations:read'], ['executives', 'Executives', Executives, 'executives:read'], ['audit', 'Audit', Audit, 'operations:read'], ['usage', 'Usage', Usage, 'operations:read'], ['users', 'Users', Users, 'operations:write'],
+  ['decisions', 'Decisions', Decisions, 'operations:read'], ['policies', 'Policies', Policies, 'operations:read'], ['executives', 'Executives', Executives, 'executives:read'], ['audit', 'Audit', Audit, 'operations:read'], ['usage', 'Usage', Usage, 'operations:read'], ['users', 'Users', Users, 'operations:write'], ['sso', 'Single sign-on', SignOnSettings, 'operations:write'],
+  ['export', 'Export', Export, 'operations:write'], ['erasure', 'Erasure', Erasure, 'operations:write'],
 ];
 
 export function Operations({ tab = pages[0][0], id }) {

@@ -1,6 +1,7 @@
 // Module shell is the frame of every page: navigation, keys, the command palette and the preferences.
 import { html, useEffect, useLayoutEffect, useRef, useState } from '../lib/h.js';
-import { logOut, may, session, userEmail } from '../lib/api.js';
+import { logOut, may, now, session, userEmail } from '../lib/api.js';
+import { plural } from '../lib/format.js';
 import { useLive } from '../lib/live.js';
 import { theme, times } from '../lib/prefs.js';
 import { go, route } from '../lib/route.js';
@@ -12,7 +13,7 @@ export const sections = [
   ['today', 'Today', 't', 'mission-control:read'], ['health', 'Health', 'h', 'mission-control:read'], ['recommendations', 'Recommendations', 'r', 'intelligence:read'],
   ['timeline', 'Timeline', 'l', 'mission-control:read'], ['integrations', 'Integrations', 'i', 'integrations:read'], ['deliveries', 'Deliveries', 'd', 'integrations:read'],
   ['memory', 'Memory', 'm', 'memory:read'], ['goals', 'Goals', 'o', 'memory:read'],
-  ['operations', 'Operations', 'p', 'operations:read'],
+  ['operations', 'Operations', 'p', 'operations:read'], ['operations/approvals', 'Approvals', 'a', 'operations:read'],
 ];
 
 const shown = () => sections.filter(([, , , scope]) => may(scope));
@@ -43,18 +44,24 @@ function useKeys(open) {
 
 export function Shell({ children }) {
   const [dialog, setDialog] = useState(null), close = () => setDialog(null);
-  const context = useLive(may('intelligence:read') ? 'intelligence/context' : null, { poll: false });
-  const [here] = sectionOf(route.value.path[0]);
+  const context = useLive(may('intelligence:read') ? 'intelligence/context' : null);
+  const [section] = sectionOf(route.value.path[0]), [, part] = route.value.path, here = part === 'approvals' ? `${section}/${part}` : section;
   useKeys(setDialog);
   return html`<a class="skip" href="#main" onClick=${(e) => { e.preventDefault(); document.getElementById('main').focus(); }}>Skip to the content</a>
     <div class="shell"><aside><a class="brand" href="#/"><img src="icon.svg" alt="" width="28" height="28" /><span>${context.data?.company?.name ?? 'Mission Control'}</span></a>
-      <${Links} label="Pages" of=${shown().map(([id, name]) => [`#/${id}`, name, here === id])} />
+      <${Links} label="Pages" of=${shown().map(([id, name]) => [`#/${id}`, id === 'operations/approvals' ? html`${name}<${Waiting} of=${context.data} />` : name, here === id])} />
       <div class="foot"><button type="button" class="quiet small" onClick=${() => setDialog('palette')}>Go to… <kbd>Ctrl K</kbd></button>
         <button type="button" class="quiet small" onClick=${() => setDialog('keys')}>Keys <kbd>?</kbd></button>
         <button type="button" class="quiet small" onClick=${() => setDialog('settings')}>Display</button>
         <a class="account clip" href="#/account" title=${userEmail()}>${userEmail() || 'Account'}</a><button type="button" class="quiet small" onClick=${logOut}>Log out</button></div></aside>
       <main id="main" tabindex="-1">${children}</main></div>
     ${dialog === 'keys' && html`<${Keys} close=${close} />`}${dialog === 'palette' && html`<${Palette} close=${close} />`}${dialog === 'settings' && html`<${Display} close=${close} />`}`;
+}
+
+/** Waiting counts the approvals that can still be answered. They expire after a day. */
+function Waiting({ of }) {
+  const n = (of?.governance.waiting ?? []).filter((b) => now() - Date.parse(b.from) < 25 * 3_600_000).reduce((sum, b) => sum + b.count, 0);
+  return n > 0 && html` <span class="count" title=${`${plural(n, 'approval')} to answer`}>${n}</span>`;
 }
 
 const Keys = ({ close }) => html`<${Dialog} title="Keys" close=${close}><dl class="keys"><div><dt><kbd>Ctrl</kbd> <kbd>K</kbd></dt><dd>Go to a page or an integration</dd></div><div><dt><kbd>/</kbd></dt><dd>Filters of the page</dd></div><div><dt><kbd>?</kbd></dt><dd>This list</dd></div>
