@@ -136,10 +136,12 @@ func Accept(ctx context.Context, st store.Store, hasher *password.Hasher, text, 
 	found(c, u)
 	was := u
 	u.State, u.InvitedUntil, u.Since = user.Active, nil, stamp(now)
-	ops := append(invites,
+	ops := []store.Op{
 		addLogin(c, u, hash),
 		c.Replace(user.Key(u.ID), user.Entity, version, u).Quietly(),
-		c.Delete(invitationKey(u.ID), invitationEntity, stamped).Quietly())
+		c.Delete(invitationKey(u.ID), invitationEntity, stamped).Quietly(),
+	}
+	ops = append(ops, invites...)
 	if ops, err = withCompany(ctx, c, ops, was, u); err != nil {
 		return user.Login{}, err
 	}
