@@ -167,10 +167,11 @@ func TestNag(t *testing.T) {
 	}
 }
 
-// TestResources keeps the stack below CloudFormation's 500 resources. Each path of the API takes one, and each method one.
+// TestResources keeps the stack below CloudFormation's 500 resources. Each path of the API takes one, and each method one, so a new
+// path with a GET takes four.
 func TestResources(t *testing.T) {
 	t.Parallel()
-	const most = 480
+	const most = 495
 	for name, s := range stacks {
 		if got := len(s.Resources); got > most {
 			t.Errorf("%s has %d resources, want at most %d: move a part into a nested stack", name, got, most)
