@@ -23,7 +23,7 @@ func enumerations() []enumeration {
 		{"ApprovalState", "pending,approved,rejected,expired,withdrawn", "The state of an approval: expired if no user decided within 24 hours"},
 		{"ConnectorAction", "memory.upsert,goal.update,timeline.note", "Something that a connector may ask for"},
 		{"DeliveryState", "delivered,scheduled,waiting,held,failed,dead", "The state of a delivery: dead if its last attempt failed, held until it is recovered, waiting while an earlier one of its line has not ended"},
-		{"RecoveryOnly", "dead,held", "Which deliveries a recovery sends: dead letters, or those that were held because the company was suspended"},
+		{"RecoveryOnly", "dead,held,waiting", "Which deliveries a recovery sends: dead letters, those that were held because the company was suspended, or those that waited for the end of a pause"},
 		{"DisableReason", "manual,gone,failing,imported", "Who disabled an integration: a user (manual), the endpoint with a 410 (gone), the service after days of failures (failing), or an import, which brings no secrets (imported)"},
 		{"ExecutiveAction", "memory.sync,recommendation.claim,recommendation.dismiss,integration.disable,timeline.note,goal.note,deliveries.recover", "Something that an executive may ask for"},
 		{"ExecutiveActionState", "proposed,pending,done,denied,rejected,expired,withdrawn", "What became of an executive's action: proposed if it was only tried, pending while it waits for an approval"},
@@ -49,6 +49,7 @@ func enumerations() []enumeration {
 			"TimelineKind", "integration.configured,integration.certified,integration.sandboxed,integration.disabled,memory.synced," +
 				"goal.updated,goal.alignment.changed,policy.denied,approval.requested,approval.decided,executive.acted,note,brief", "What an entry of the timeline is about",
 		},
+		{"WaitReason", "failing,retry-after,schedule,backlog,line", "Why a delivery waits: its endpoint is paused (failing, retry-after), its attempt is due later (schedule) or late (backlog), or an earlier delivery of its line has not ended (line)"},
 		{"Work", "open,done,blocked", "How far a thing is that is work on a goal"},
 		{"UserState", "active,invited,disabled", "Whether a user can log in"},
 		{"Verdict", "permitted,denied,needs-approval", "Whether an automated action may happen"},
@@ -63,6 +64,31 @@ func describeSchemas(doc *huma.OpenAPI) {
 			s.Description = about
 		}
 	}
+}
+
+// extendPatterns writes what a pattern means as an extension, because OpenAPI has no such keyword. The messages about values
+// that do not match were made before.
+func extendPatterns(doc *huma.OpenAPI) {
+	for _, s := range doc.Components.Schemas.Map() {
+		for _, property := range s.Properties {
+			extendPattern(property)
+		}
+	}
+	for _, op := range web.OperationsOf(doc) {
+		for _, p := range op.Parameters {
+			extendPattern(p.Schema)
+		}
+	}
+}
+
+func extendPattern(s *huma.Schema) {
+	if s.PatternDescription == "" {
+		return
+	}
+	if s.Extensions == nil {
+		s.Extensions = map[string]any{}
+	}
+	s.Extensions["x-pattern-description"], s.PatternDescription = s.PatternDescription, ""
 }
 
 // nameEnumerations adds each enumeration that is used to the document as a component, and replaces each use by a reference.

@@ -87,7 +87,7 @@ func listGoals(ctx context.Context, in *goalsInput) (*web.PageOutput[goal.Goal],
 type syncsInput struct {
 	web.PageQuery
 	Provider string `query:"provider" maxLength:"64" doc:"only of this provider" example:"feed"`
-	State    string `query:"state" enum:"requested,running,succeeded,failed,cancelled" doc:"only in this state"`
+	State    string `query:"state" enum:"requested,running,awaiting-confirmation,succeeded,failed,cancelled" doc:"only in this state"`
 }
 
 func listSyncs(ctx context.Context, in *syncsInput) (*web.PageOutput[syncrun.Run], error) {

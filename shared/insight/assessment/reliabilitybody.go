@@ -70,7 +70,7 @@ type EndpointReliability struct {
 // SyncReliability reports how the live syncs of one provider went.
 type SyncReliability struct {
 	Provider        string        `json:"provider" doc:"name of the integration" example:"feed"`
-	State           syncrun.State `json:"state" enum:"requested,running,succeeded,failed,cancelled" doc:"state of the newest sync"`
+	State           syncrun.State `json:"state" enum:"requested,running,awaiting-confirmation,succeeded,failed,cancelled" doc:"state of the newest sync"`
 	LastSucceededAt *time.Time    `json:"lastSucceededAt" nullable:"true" doc:"when the last successful live sync ended; null: none has succeeded"`
 	FailuresInRow   int           `json:"failuresInRow" doc:"failed live syncs since the last successful one, at most 10" format:"int32"`
 	FailingSince    *time.Time    `json:"failingSince" nullable:"true" doc:"end of the first of those; null: there are none"`
