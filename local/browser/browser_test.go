@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -34,10 +35,20 @@ var (
 // within bounds a script. On a laptop, one takes half a minute.
 const within = 10 * time.Minute
 
-// receive starts an endpoint that refuses what the secret does not sign, and returns its address.
+// receive starts an endpoint that refuses what the secret does not sign, and returns its address. A PUT to /broken makes it answer
+// 500, and one to another path ends that.
 func receive(t *testing.T, secret string) string {
 	t.Helper()
+	var broken atomic.Bool
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodPut {
+			broken.Store(r.URL.Path == "/broken")
+			return
+		}
+		if broken.Load() {
+			w.WriteHeader(http.StatusInternalServerError)
+			return
+		}
 		body, err := io.ReadAll(r.Body)
 		if err != nil {
 			return
@@ -117,7 +128,7 @@ func TestConsole(t *testing.T) {
 	}
 }
 
-// TestConsole_Keyboard connects, certifies, recovers, delivers, reads, approves, replays, operates and removes without a pointer.
+// TestConsole_Keyboard connects, certifies, recovers, delivers, tries a paused endpoint, reads, approves, replays, operates and removes without a pointer.
 func TestConsole_Keyboard(t *testing.T) {
 	t.Parallel()
 	env, s, company := begin(t)

@@ -29,6 +29,8 @@ export * from './ui/dialog.js';
 export * from './ui/form.js';
 export * from './ui/guard.js';
 export * from './ui/parts.js';
+export * from './ui/table.js';
+export * from './ui/waits.js';
 export * from './ui/within.js';
 
 /** Page chooses the page of a place. */

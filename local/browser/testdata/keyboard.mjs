@@ -121,6 +121,34 @@ const journeys = {
     await dialog.waitFor({ state: 'detached' });
     need('the focus after the dialog', await page.evaluate(() => document.activeElement.textContent), 'Recover…');
   },
+  async pause() {
+    await fetch(`${RECEIVER}broken`, { method: 'PUT' });
+    for (let n = 0; n < 5; n++) await posted({ externalId: `paused-${n}`, kind: 'note', title: `While the endpoint fails ${n}` });
+    const shown = async (where, text) => {
+      await looked(text, async () => {
+        await page.keyboard.type('gt');
+        await title('Today');
+        await page.keyboard.type(where[0]);
+        await title(where[1]);
+        return main.getByText(text).count();
+      });
+    };
+    await shown(['gi', 'Integrations'], 'Its last attempts failed.');
+    await shown(['gd', 'Deliveries'], 'paused: its attempts fail');
+    await page.keyboard.type('gp');
+    await title('Operations');
+    await main.getByRole('region', { name: 'Endpoints' }).getByText('Paused: they fail').waitFor();
+    await fetch(`${RECEIVER}whole`, { method: 'PUT' });
+    await page.keyboard.type('gd');
+    await title('Deliveries');
+    await button('Try now');
+    await main.getByText('Its last attempts failed.').waitFor({ state: 'detached' });
+    await looked('what waited', async () => {
+      await button('Refresh');
+      await settled(page);
+      return await main.getByRole('row').filter({ hasText: 'Scheduled' }).count() === 0;
+    });
+  },
   async read() {
     await page.keyboard.type('gh');
     await title('Health');

@@ -3,7 +3,7 @@ import { html } from '../lib/h.js';
 import { differing } from '../lib/compare.js';
 import { Action } from '../ui/parts.js';
 import { Dialog } from '../ui/dialog.js';
-import { Table } from './listing.js';
+import { Table } from '../ui/table.js';
 
 /** Clash offers two ways on: to take what the other person stored, or to store one's own over it. */
 export function Clash({ shown, theirs, mine, take, keep, close }) {

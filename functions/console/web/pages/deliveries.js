@@ -7,6 +7,8 @@ import { place } from '../lib/places.js';
 import { filter, route } from '../lib/route.js';
 import { Within, within } from '../ui/within.js';
 import { Await, Choice, Curl, Empty, Head, Loading, More, Status, Time, Trouble } from '../ui/parts.js';
+import { Table } from '../ui/table.js';
+import { Next } from '../ui/waits.js';
 import { Later } from '../ui/later.js';
 
 /** Deliveries chooses an endpoint, and lists its deliveries. */
@@ -17,19 +19,20 @@ export function Deliveries() {
       const endpoints = items.filter((i) => i.permissions.includes('event.deliver')).map((i) => i.provider);
       if (!endpoints.length) return html`<${Empty} title="No endpoint receives events yet">Connect a webhook, and every event that it subscribes to appears here. <p><a class="button primary" href="#/connect/webhook">Connect a webhook</a></p><//>`;
       const provider = endpoints.includes(chosen) ? chosen : endpoints.length > 1 ? '' : endpoints[0];
-      return html`<${DeliveryList} key=${provider} provider=${provider} endpoints=${endpoints} />`;
+      return html`<${DeliveryList} key=${provider} provider=${provider} endpoints=${endpoints} paused=${items.filter((i) => i.paused && (!provider || i.provider === provider))} changed=${live.reload} />`;
     }}<//>`;
 }
 
 const states = ['delivered', 'scheduled', 'waiting', 'held', 'failed', 'dead'];
 
-/** DeliveryList lists the deliveries of an endpoint, or of all if provider is empty, by the filters in the place. */
-export function DeliveryList({ provider, endpoints = [] }) {
+/** DeliveryList lists the deliveries of an endpoint, or of all if provider is empty, by the filters in the place. Before them it shows
+ * which of the endpoints are paused. */
+export function DeliveryList({ provider, endpoints = [], paused, changed }) {
   const { state = '', event = '' } = route.value.query, since = within(), [recover, setRecover] = useState(false);
   const query = new URLSearchParams({ limit: '50', ...(state && { state }), ...(event && { event }), ...(since && { since }) });
   const path = provider ? `integrations/${encodeURIComponent(provider)}/deliveries?${query}` : `deliveries?${query}`, page = usePages(path);
-  const rows = useMemo(() => html`<${Rows} items=${page.items} fresh=${page.fresh} provider=${provider} />`, [page.items, provider]); // drawn again for other items alone
-  return html`<div class="filters">
+  const rows = useMemo(() => html`<${Table} label="Deliveries" rows=${page.items} fresh=${page.fresh} id=${(d) => `${d.provider} ${d.deliveryId}`} columns=${columns(provider)} />`, [page.items, provider]); // drawn again for other items alone
+  return html`${paused.map((i) => html`<${Later} part="Paused" key=${i.provider} of=${i} named changed=${() => { changed(); page.reload(); }} />`)}<div class="filters">
       ${endpoints.length > 1 && html`<${Choice} label="Endpoint" value=${provider} options=${[['', 'All'], ...endpoints.map((e) => [e, e])]} onPick=${(v) => filter({ provider: v })} />`}
       <${Choice} label="State" value=${state} options=${[['', 'All'], ...states.map((s) => [s, sentence(s)])]} onPick=${(v) => filter({ state: v })} />
       <label class="choice"><span>Event</span><input value=${event} placeholder="memory.created" spellcheck=${false} onChange=${(e) => filter({ event: e.currentTarget.value.trim() })} /></label>
@@ -43,9 +46,9 @@ export function DeliveryList({ provider, endpoints = [] }) {
     ${recover && html`<${Later} part="Recover" provider=${provider} close=${() => { setRecover(false); page.reload(); }} />`}`;
 }
 
-const Rows = ({ items, fresh, provider }) => html`<div class="scroll" tabindex="0" role="region" aria-label="Deliveries"><table class="list"><thead><tr><th>State</th><th>Event</th>${!provider && html`<th>Endpoint</th>`}<th>Answer</th><th>Attempts</th><th>Last</th><th>Next</th></tr></thead>
-  <tbody>${items.map((d) => html`<tr key=${`${d.provider} ${d.deliveryId}`} class=${fresh.has(d) ? 'fresh' : ''}><td><${Status} of=${d.state} /></td><td><a href=${place(['integrations', d.provider ?? provider, 'deliveries', d.deliveryId])}>${d.event}</a></td>${!provider && html`<td><a href=${place(['integrations', d.provider])}>${d.provider}</a></td>`}
-    <td>${d.status ?? html`<span class="muted">${d.heldBecause ? words(d.heldBecause) : d.error ?? '–'}</span>`}</td><td>${d.attempt}</td><td><${Time} at=${d.at} /></td><td><${Time} at=${d.nextAttemptAt} /></td></tr>`)}</tbody></table></div>`;
+const columns = (provider) => [['State', (d) => html`<${Status} of=${d.state} />`], ['Event', (d) => html`<a href=${place(['integrations', d.provider ?? provider, 'deliveries', d.deliveryId])}>${d.event}</a>`],
+  ...(provider ? [] : [['Endpoint', (d) => html`<a href=${place(['integrations', d.provider])}>${d.provider}</a>`]]),
+  ['Answer', (d) => d.status ?? html`<span class="muted">${d.heldBecause ? words(d.heldBecause) : d.error ?? '–'}</span>`], ['Attempts', (d) => d.attempt], ['Last', (d) => html`<${Time} at=${d.at} />`], ['Next', (d) => html`<${Next} of=${d} />`]];
 
 const None = ({ provider, filtered, more }) => html`<${Empty} title=${more ? 'None match among the newest' : filtered ? 'None match' : 'No deliveries yet'}>${filtered
   ? html`${more && 'Show more goes on with the older ones. '}<button type="button" class="small" onClick=${() => filter({ state: '', event: '', since: '', within: '' })}>Show all</button>`

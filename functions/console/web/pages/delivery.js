@@ -4,6 +4,8 @@ import { call, may, now } from '../lib/api.js';
 import { differences, plural, words } from '../lib/format.js';
 import { useLive } from '../lib/live.js';
 import { place } from '../lib/places.js';
+import { Table } from '../ui/table.js';
+import { Next } from '../ui/waits.js';
 import { Action, Await, Copy, Curl, Head, Json, Status, Time } from '../ui/parts.js';
 
 export function Delivery({ provider, id }) {
@@ -15,7 +17,7 @@ export function Delivery({ provider, id }) {
         <div><dt>State</dt><dd><${Status} of=${d.state} />${d.heldBecause && html` <${Held} because=${d.heldBecause} provider=${provider} />`}</dd></div>
         <div><dt>Event</dt><dd><code>${d.eventId}</code> <${Copy} quiet text=${d.eventId} /></dd></div>
         ${d.line && html`<div><dt>Line</dt><dd><${Turn} of=${d.line} provider=${provider} /></dd></div>`}
-        ${d.nextAttemptAt && html`<div><dt>Next attempt</dt><dd><${Time} at=${d.nextAttemptAt} />${Date.parse(d.nextAttemptAt) < now() - 60_000 && html` <span class="muted">It is due. The service pauses while the endpoint fails.</span>`}</dd></div>`}
+        ${(d.nextAttemptAt || d.waitingFor) && html`<div><dt>Next attempt</dt><dd><${Next} of=${d} />${['failing', 'retry-after'].includes(d.waitingFor) && html` <a href=${place(['integrations', provider])}>See the pause</a>`}</dd></div>`}
         ${d.error && html`<div><dt>Error</dt><dd>${d.error}</dd></div>`}</dl></section>
       <h2>Attempts</h2><${Line} of=${d} />
       <${Changed} data=${d.payload?.data} />
@@ -41,12 +43,11 @@ const Turn = ({ of, provider }) => (of.ahead === 0 ? 'The first: attempts are ma
 const Line = ({ of }) => html`<ol class="plain line attempts">${of.attempts.length === 0 && html`<li><span class="when muted">–</span><div>No attempt yet</div></li>`}
   ${of.attempts.map((a) => html`<li key=${a.attempt}><span class="when muted"><${Time} at=${a.at} /></span><div><span class="row"><strong>Attempt ${a.attempt}</strong><${Status} of=${a.state} />${a.status && html`<code>HTTP ${a.status}</code>`}${a.latencyMs !== undefined && html`<span class="muted">${a.latencyMs} ms</span>`}</span>
     ${a.error && html`<p class="muted">${a.error}</p>`}</div></li>`)}
-  ${of.nextAttemptAt && html`<li class="due"><span class="when muted"><${Time} at=${of.nextAttemptAt} /></span><div>Attempt ${of.attempt + 1} is due</div></li>`}</ol>`;
+  ${of.nextAttemptAt && html`<li class="due"><span class="when muted"><${Time} at=${of.nextAttemptAt} /></span><div>Attempt ${of.attempt + 1} is ${Date.parse(of.nextAttemptAt) < now() - 5000 ? 'overdue' : 'due'}</div></li>`}</ol>`;
 
 function Changed({ data }) {
   const changes = differences(data);
   if (!changes.length) return null;
   const text = (v) => (v === undefined || v === null ? '–' : typeof v === 'object' ? JSON.stringify(v) : String(v));
-  return html`<h2>What the update changed</h2><div class="scroll" tabindex="0" role="region" aria-label="Changes"><table class="list"><thead><tr><th>Field</th><th>Before</th><th>After</th></tr></thead>
-    <tbody>${changes.map((c) => html`<tr key=${c.field}><td><code>${c.field}</code></td><td><del>${text(c.before)}</del></td><td><ins>${text(c.after)}</ins></td></tr>`)}</tbody></table></div>`;
+  return html`<h2>What the update changed</h2><${Table} label="Changes" rows=${changes} id=${(c) => c.field} columns=${[['Field', (c) => html`<code>${c.field}</code>`], ['Before', (c) => html`<del>${text(c.before)}</del>`], ['After', (c) => html`<ins>${text(c.after)}</ins>`]]} />`;
 }

@@ -8,7 +8,8 @@ import { filter, go, route } from '../lib/route.js';
 import { Confirm } from '../ui/dialog.js';
 import { SchemaForm } from '../ui/form.js';
 import { asShown, createOnly, ifMatch, useGuard } from '../ui/guard.js';
-import { Listing, Table, usePeople } from './listing.js';
+import { Listing, usePeople } from './listing.js';
+import { Table } from '../ui/table.js';
 import { Action, Await, bad, Choice, Empty, Evidence, Loading, Status, Time } from '../ui/parts.js';
 
 /** inputs lists what each action takes: the fields that it needs, then those that it may have. */

@@ -19,7 +19,7 @@ export function Integration({ provider, tab = '' }) {
     ${live.problem?.status === 404 ? html`<${Empty} title="${provider} is not configured">Connect it first. <p><a class="button primary" href=${place(['connect', provider.split('-')[0]])}>Connect ${provider.split('-')[0]}</a></p><//>` : html`<${Await} of=${live}>${(i, etag) => html`
       <${Links} kind="tabs" label="Parts of ${provider}" of=${tabs.filter(([id]) => ({ deliveries: sends, mapping: receives, settings: write })[id] ?? true).map(([id, text]) => [place(['integrations', provider, ...(id ? [id] : [])]), text, tab === id])} />
       ${tab === '' && html`<${Overview} of=${i} path=${path} changed=${changed} sends=${sends} receives=${receives} />`}
-      ${tab === 'deliveries' && html`<${DeliveryList} provider=${provider} />`}
+      ${tab === 'deliveries' && html`<${DeliveryList} provider=${provider} paused=${i.paused ? [i] : []} changed=${changed} />`}
       ${tab === 'certification' && html`<${Certification} of=${i} path=${path} changed=${changed} sends=${sends} receives=${receives} />`}
       ${tab === 'mapping' && html`<${Later} part="Mapping" path=${path} />`}
       ${tab === 'settings' && write && html`<${Later} part="Settings" of=${i} etag=${etag} path=${path} changed=${changed} sends=${sends} />`}`}<//>`}`;
@@ -44,6 +44,7 @@ function Overview({ of, path, changed, sends, receives }) {
       ${of.events && html`<div><dt>Events</dt><dd>${of.events.map((e) => html`<code key=${e}>${e}</code> `)}</dd></div>`}
       <div><dt>Certified until</dt><dd>${of.certification ? html`<${Time} at=${of.certification.expiresAt} />` : html`not certified`}</dd></div></dl>
     ${of.state === 'sandbox' && html`<p class="note">${sends ? 'In the sandbox, deliveries are held and not lost. Certify the endpoint, then recover them.' : 'In the sandbox, nothing that comes in takes effect.'} <a href=${place(['integrations', of.provider, 'certification'])}>Certify</a></p>`}
+    ${of.paused && html`<${Later} part="Paused" of=${of} changed=${changed} />`}
     ${write && html`<p class="row">${sends && html`<${Action} label="Send a sample" run=${test} />`}${of.permissions.includes('sync.pull') && may('memory:write') && html`<${Action} label="Sync now" run=${sync} />`}</p>`}</section>
     ${receives && html`<${Later} part="Receiving" of=${of} />`}`;
 }

@@ -18,7 +18,7 @@ export function Integrations() {
       ${may('integrations:write') && html`<a class="button primary" href="#/connect">Connect</a>`}<//>
     <${Await} of=${list}>${({ items }) => (items.length === 0
       ? html`<${Empty} title="Nothing is connected yet">A webhook receives your events; a source brings in memories and goals. <p><a class="button primary" href="#/connect">Connect the first one</a></p><//>`
-      : html`<ul class="plain grid two">${items.map((i) => html`<li key=${i.provider} class="card"><${Summary} of=${i} /></li>`)}</ul>`)}<//>`;
+      : html`<ul class="plain grid two">${items.map((i) => html`<li key=${i.provider} class="card"><${Summary} of=${i} />${i.paused && html`<${Later} part="Paused" of=${i} changed=${list.reload} />`}</li>`)}</ul>`)}<//>`;
 }
 
 const Summary = ({ of }) => html`<h2><a href=${place(['integrations', of.provider])}>${of.provider}</a></h2>

@@ -12,11 +12,6 @@ export function Listing({ path, filters, none, children }) {
     ${empty && !page.loading && !page.problem && (page.more ? html`<${Empty} title="None match among the newest">Show more goes on with the older ones.<//>` : none)}${!empty && children(page.items, page.reload, page.fresh)}<${More} of=${page} />`;
 }
 
-/** Table shows rows. A column is its heading and what it shows of an item. */
-export const Table = ({ label, columns, rows, fresh, id = (r) => r.id }) => html`<div class="scroll" tabindex="0" role="region" aria-label=${label}><table class="list">
-  <thead><tr>${columns.map(([name]) => html`<th key=${name}>${name}</th>`)}</tr></thead>
-  <tbody>${rows.map((r) => html`<tr key=${id(r)} class=${fresh?.has(r) ? 'fresh' : ''}>${columns.map(([name, show]) => html`<td key=${name}>${show(r)}</td>`)}</tr>`)}</tbody></table></div>`;
-
 /** usePeople returns a function that names a user by its id, or returns undefined where the session may not see users. */
 export function usePeople() {
   const live = useLive(may('operations:write') ? 'operations/users?limit=100' : null, { poll: false });

@@ -6,7 +6,8 @@ import { forget, useAll, useLive } from '../lib/live.js';
 import { place } from '../lib/places.js';
 import { filter, route } from '../lib/route.js';
 import { asShown, createOnly, ifMatch } from '../ui/guard.js';
-import { Listing, Table } from './listing.js';
+import { Listing } from './listing.js';
+import { Table } from '../ui/table.js';
 import { Action, Await, Choice, Curl, Empty, Head, Json, Loading, Status, Time, Trouble } from '../ui/parts.js';
 import { Progress } from '../ui/charts.js';
 

@@ -1,12 +1,13 @@
 // Module operations holds the pages of who runs the company: what failed, what waits for an answer, who may do what.
 import { html, useState } from '../lib/h.js';
-import { call, may, now } from '../lib/api.js';
+import { call, may, now, userId } from '../lib/api.js';
 import { number, percent, plural, sentence, span, words } from '../lib/format.js';
 import { useLive } from '../lib/live.js';
 import { place, placeOf } from '../lib/places.js';
 import { filter, route } from '../lib/route.js';
 import { Action, Await, bad, Choice, Copy, Curl, Empty, Head, Json, Links, Status, Time } from '../ui/parts.js';
-import { Listing, Table, usePeople } from './listing.js';
+import { Listing, usePeople } from './listing.js';
+import { Table } from '../ui/table.js';
 import { Confirm } from '../ui/dialog.js';
 import { Erasure, Export } from './company.js';
 import { Executives } from './executives.js';
@@ -20,6 +21,7 @@ export { Account } from './account.js';
 export { Delivery } from './delivery.js';
 export { Mapping } from './mapping.js';
 export { Goal, Goals, Memories, Memory, Syncs } from './memory.js';
+export { Paused } from './paused.js';
 export { Receiving } from './receiving.js';
 export { Recover } from './recover.js';
 export { Replace } from './replace.js';
@@ -29,12 +31,26 @@ const reference = (r) => (r ? `${r.type} ${r.id}` : '–');
 const choose = (label, name, values, all = 'All') => html`<${Choice} label=${label} value=${route.value.query[name]} options=${[['', all], ...values.map((v) => [v, sentence(words(v))])]} onPick=${(v) => filter({ [name]: v })} />`;
 const listed = (path, names) => `operations/${path}?${new URLSearchParams({ limit: '50', ...Object.fromEntries(names.map((n) => [n, route.value.query[n]]).filter(([, v]) => v)) })}`;
 
+const firing = { pass: 'quiet', warn: 'fires', fail: 'fires', unknown: 'too few attempts' };
+const alerts = [['Alert', (a) => html`<${Status} of=${a.status} label=${firing[a.status]} />`], ['Windows', (a) => `${span(a.shortSeconds)} and ${span(a.longSeconds)}`],
+  ['Burn rates', (a) => `${number(a.shortRate)} and ${number(a.longRate)}`], ['Threshold', (a) => number(a.threshold)]];
+
+/** Attempts says whether an endpoint gets attempts now. */
+const Attempts = ({ of }) => (of.paused ? html`<${Status} of="paused" label=${of.paused.reason === 'failing' ? 'paused: they fail' : 'paused: it asked for a wait'} /> <small class="muted">until <${Time} at=${of.paused.until} /></small>`
+  : of.breaker === 'half-open' ? html`<${Status} of="warn" label="the next one decides" />` : of.failingSince ? html`<${Status} of="bad" label="they fail" /> <small class="muted">since <${Time} at=${of.failingSince} /></small>` : '–');
+const endpoints = [['Endpoint', (e) => html`<a href=${place(['integrations', e.provider])}>${e.provider}</a>`], ['State', (e) => html`<${Status} of=${!e.state ? 'removed' : e.enabled ? e.state : 'disabled'} />`],
+  ['Attempts', (e) => html`<${Attempts} of=${e} />`], ['Success, 24 h', (e) => html`<span class=${e.failed > 0 ? 'poor' : ''}>${percent(e.successRate)}</span>`],
+  ['Waiting', (e) => number(e.waiting)], ['Held', (e) => number(e.held)], ['Dead letters', (e) => html`<span class=${e.dead ? 'poor' : ''}>${number(e.dead)}</span>`]];
+
 function Reliability() {
   const live = useLive('operations/reliability');
   return html`<${Await} of=${live}>${(r) => html`<section class="card"><p>The objective: ${percent(r.objective)} of the attempts succeed. A burn rate of 1 uses up exactly the failures that this allows.</p>
     <${Table} label="Windows" rows=${r.windows} id=${(w) => w.seconds} columns=${[['Window', (w) => span(w.seconds)], ['Delivered', (w) => number(w.delivered)], ['Failed', (w) => number(w.failed)], ['Success', (w) => percent(w.successRate)], ['Burn rate', (w) => number(w.burnRate)]]} />
     <dl class="figures"><div><dt>Waiting</dt><dd>${number(r.backlog.waiting)}</dd></div><div><dt>Held</dt><dd>${number(r.backlog.held)}</dd></div><div><dt>Dead letters</dt><dd class=${r.backlog.dead ? 'poor' : ''}>${number(r.backlog.dead)}</dd></div></dl>
-    <p class="muted">${r.backlog.oldestAt ? html`The oldest delivery that waits is from <${Time} at=${r.backlog.oldestAt} />.` : 'No delivery waits.'} As of <${Time} at=${r.asOf} />.</p></section>`}<//>`;
+    <p class="muted">${r.backlog.oldestAt ? html`The oldest delivery that waits is from <${Time} at=${r.backlog.oldestAt} />.` : 'No delivery waits.'} As of <${Time} at=${r.asOf} />.</p></section>
+    <section><h2>Alerts</h2><p class="muted">An alert fires when the burn rates of both its windows reach its threshold.</p>
+      <${Table} label="Alerts" rows=${r.alerts} id=${(a) => a.longSeconds} columns=${alerts} /></section>
+    <section><h2>Endpoints</h2>${r.endpoints.length === 0 ? html`<p class="muted">No endpoint receives events yet.</p>` : html`<${Table} label="Endpoints" rows=${r.endpoints} id=${(e) => e.provider} columns=${endpoints} />`}</section>`}<//>`;
 }
 
 function DeadLetters() {
@@ -57,7 +73,7 @@ function Approvals() {
     ${(items, reload, fresh) => html`<ul class="plain stack">${items.map((a) => html`<li key=${a.id} class="card ${fresh.has(a) ? 'fresh' : ''}"><div class="row spread"><h2>${a.title || a.action}</h2><${Status} of=${a.state} /></div>
       <p><code>${a.action}</code> asked for by ${a.principalName && `${a.principalName}, `}${reference(a.requestedBy)}, <${Time} at=${a.requestedAt} />${a.state === 'pending' && html`; expires <${Time} at=${a.expiresAt} />`}</p>
       <p class="muted">${a.reasons.join(' · ')} (${a.policies.join(', ')})</p><details><summary>The exact action</summary><${Json} value=${a.payload} label="The exact action" /><p class="muted fine">Bound to the digest <code>${a.digest}</code></p></details>
-      ${a.state === 'pending' && may('operations:write') && html`<p class="row"><${Action} primary label="Approve" run=${answer(a.id, 'approve', reload)} /><${Action} label="Reject" run=${answer(a.id, 'reject', reload)} />${a.requestedBy.type === 'user' && html`<${Action} label="Withdraw" run=${answer(a.id, 'withdraw', reload)} />`}</p>`}</li>`)}</ul>`}<//>`;
+      ${a.state === 'pending' && may('operations:write') && html`<p class="row"><${Action} primary label="Approve" run=${answer(a.id, 'approve', reload)} /><${Action} label="Reject" run=${answer(a.id, 'reject', reload)} />${a.requestedBy.type === 'user' && a.requestedBy.id === userId() && html`<${Action} label="Withdraw" run=${answer(a.id, 'withdraw', reload)} />`}</p>`}</li>`)}</ul>`}<//>`;
 }
 
 const Decisions = () => html`<${Listing} path=${listed('decisions', ['verdict', 'principal'])} filters=${choose('Verdict', 'verdict', ['permitted', 'denied', 'needs-approval'])} none=${html`<${Empty} title="No decisions">Each action that a connector asks for is decided, and appears here.<//>`}>

@@ -7,10 +7,13 @@ import { windows } from '../ui/within.js';
 import { Dialog } from '../ui/dialog.js';
 import { Choice, Status, Trouble } from '../ui/parts.js';
 
-/** counted counts what a recovery would send, up to a hundred of each state. */
+const forPause = new Set(['failing', 'retry-after']);
+
+/** counted counts what a recovery would send, up to a hundred of each state: of those that are scheduled, what waits for the end of a pause. */
 async function counted(provider, since) {
-  const all = await Promise.all(['held', 'failed', 'dead'].map((state) => call('GET', `integrations/${encodeURIComponent(provider)}/deliveries?${new URLSearchParams({ state, since, limit: '100' })}`)));
-  return { n: all.reduce((n, a) => n + a.body.items.length, 0), more: all.some((a) => a.body.nextCursor) };
+  const all = await Promise.all(['held', 'failed', 'dead', 'scheduled'].map((state) => call('GET', `integrations/${encodeURIComponent(provider)}/deliveries?${new URLSearchParams({ state, since, limit: '100' })}`)));
+  const sent = (d) => d.state !== 'scheduled' || forPause.has(d.waitingFor);
+  return { n: all.reduce((n, a) => n + a.body.items.filter(sent).length, 0), more: all.some((a) => a.body.nextCursor && a.body.items.some(sent)) };
 }
 
 /** Run shows how far a recovery is, and calls done when nothing of it waits. */
@@ -37,7 +40,7 @@ export function Recover({ provider, close }) {
   const run = () => attempt(async () => setMade((await call('POST', `integrations/${encodeURIComponent(provider)}/recover`, { body: { since: count.since } })).body));
   return html`<${Dialog} title="Recover deliveries" close=${close}>
     ${made ? html`<${Run} provider=${provider} of=${made} /><p class="row end"><button type="button" class="primary" onClick=${close}>See the deliveries</button></p>`
-      : html`<p>Every delivery of ${provider} that failed, is a dead letter or is held goes out again.</p>
+      : html`<p>Every delivery of ${provider} that failed, is a dead letter, is held or waits for the end of a pause goes out again.</p>
         <${Choice} label="Events of" value=${seconds} options=${windows} onPick=${(v) => { setSeconds(v); setCount(null); }} />
         ${count && html`<p class="note">${count.n === 0 ? `Nothing to recover in ${span(Number(seconds))}.` : `${plural(count.n, 'delivery', 'deliveries')}${count.more ? ' or more' : ''} will be sent again.`}</p>`}
         <${Trouble} problem=${problem} />

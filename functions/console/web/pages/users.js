@@ -6,7 +6,8 @@ import { Confirm, Dialog } from '../ui/dialog.js';
 import { SchemaForm } from '../ui/form.js';
 import { asShown, ifMatch, useGuard } from '../ui/guard.js';
 import { Action, Await, Choice, Copy, Empty, Status, Time } from '../ui/parts.js';
-import { Listing, Table } from './listing.js';
+import { Listing } from './listing.js';
+import { Table } from '../ui/table.js';
 
 const roles = ['founder', 'member', 'operator'].map((r) => [r, r[0].toUpperCase() + r.slice(1)]);
 

@@ -5,7 +5,8 @@ import { commandOf, now } from '../lib/api.js';
 import { placeOf, remedyLabel, remedyPlace } from '../lib/places.js';
 import { times } from '../lib/prefs.js';
 
-const tick = signal(0);
+/** tick changes every 20 seconds: what reads it is drawn again. */
+export const tick = signal(0);
 setInterval(() => { if (!document.hidden) tick.value++; }, 20_000);
 
 /** Time shows a time as the person chose; the other forms are in its title. */
@@ -26,7 +27,7 @@ function Age({ at }) {
 
 const tones = {
   pass: 'ok', delivered: 'ok', succeeded: 'ok', certified: 'ok', aligned: 'ok', permitted: 'ok', enabled: 'ok', finished: 'ok', approved: 'ok',
-  warn: 'warn', scheduled: 'warn', held: 'warn', drifting: 'warn', sandbox: 'warn', expired: 'bad', cancelled: 'warn', suspended: 'bad', waiting: 'warn', 'awaiting-confirmation': 'warn', unhealthy: 'bad', requested: 'info', running: 'info', claimed: 'info', active: 'info',
+  warn: 'warn', paused: 'warn', scheduled: 'warn', held: 'warn', drifting: 'warn', sandbox: 'warn', expired: 'bad', cancelled: 'warn', suspended: 'bad', waiting: 'warn', 'awaiting-confirmation': 'warn', unhealthy: 'bad', requested: 'info', running: 'info', claimed: 'info', active: 'info',
   success: 'ok', failure: 'bad', 'needs-approval': 'warn', proposed: 'info', done: 'ok', pending: 'warn', fail: 'bad', failed: 'bad', dead: 'bad', misaligned: 'bad', disabled: 'bad', denied: 'bad', rejected: 'bad',
 };
 const marks = { ok: '✓', warn: '!', bad: '✕', info: '•', none: '–' };
