@@ -11,6 +11,7 @@ import (
 	"orgops/shared/domain/integration"
 	"orgops/shared/domain/syncrun"
 	"orgops/shared/insight/projection"
+	"orgops/shared/testkit/errtest"
 )
 
 // TestFold_Incarnations shows of an integration that was deleted and configured again only what belongs to the new one, in any order
@@ -77,5 +78,30 @@ func TestFold_Incarnations(t *testing.T) {
 		if p, _ = h.fold(t); waiting(p) != (counts{Dead: 1}) {
 			t.Errorf("late %t: %+v of the new endpoint, want one dead letter", late, waiting(p))
 		}
+	}
+}
+
+// TestRebuild_Incarnations keeps the time of a success whose run has expired, and what is known of an integration that was deleted.
+func TestRebuild_Incarnations(t *testing.T) {
+	t.Parallel()
+	h := newHistory()
+	for _, provider := range []string{"feed", "deleted"} {
+		i := webhook(h.now)
+		i.Provider, i.Incarnation = provider, id.At(h.now, provider)
+		h.put(integration.Entity, integration.Key(provider), i)
+	}
+	end := h.now
+	run := syncrun.Run{ID: id.At(h.now, "run"), Provider: "feed", Mode: syncrun.Live, State: syncrun.Succeeded, FinishedAt: &end}
+	h.put(syncrun.Entity, syncrun.Key(run.ID), syncrun.StoredRun{Incarnation: id.At(h.now, "feed"), Run: run})
+	h.remove(integration.Entity, integration.Key("deleted"))
+	h.remove(syncrun.Entity, syncrun.Key(run.ID))
+	was, _ := h.fold(t)
+	got, err := projection.Rebuild(was, h.records())
+	errtest.Must(t, err)
+	if !got.Syncs["feed"].LastSucceededAt.Equal(end) {
+		t.Errorf("the feed succeeded at %v, want %v", got.Syncs["feed"].LastSucceededAt, end)
+	}
+	if diff := cmp.Diff(was.Incarnations, got.Incarnations); diff != "" {
+		t.Errorf("incarnations differ (-want +got):\n%s", diff)
 	}
 }

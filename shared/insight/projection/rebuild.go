@@ -3,6 +3,7 @@ package projection
 import (
 	"errors"
 	"fmt"
+	"maps"
 
 	"orgops/shared/domain/goal"
 	"orgops/shared/domain/integration"
@@ -41,6 +42,7 @@ func Rebuild(old Context, records []store.Item) (Context, error) {
 func lasting(old Context) Context {
 	p := Empty(old.CompanyID)
 	p.ContextVersion, p.Applied, p.UpdatedAt = old.ContextVersion+1, old.Applied, old.UpdatedAt
+	maps.Copy(p.Incarnations, old.Incarnations) // also of an integration that was deleted, and of which no record is left
 	p.Memory.LastChangedAt = old.Memory.LastChangedAt
 	for name, m := range old.Memory.Providers {
 		m.Count = 0
