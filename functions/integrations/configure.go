@@ -167,7 +167,7 @@ type configuration struct {
 
 func (r configuration) create(ctx context.Context) (*configuredOutput, error) {
 	i := integration.Integration{
-		Provider: r.provider, Kind: r.conn.Kind(), Incarnation: id.New(), State: integration.Sandbox, Enabled: true, Config: r.config,
+		Provider: r.provider, Kind: r.conn.Kind(), Incarnation: id.At(r.now, web.RequestID(ctx)), State: integration.Sandbox, Enabled: true, Config: r.config,
 		Permissions: r.permissions, Narrowed: r.narrowed(), ConfiguredBy: r.by, CreatedAt: r.now, UpdatedAt: r.now,
 	}
 	secrets, created, err := r.sign(r.hide(integration.Secrets{}, &i), &i)

@@ -89,6 +89,14 @@ func CallerOf(ctx context.Context) Caller {
 	return Caller{}
 }
 
+// RequestID returns the id of the request under ctx, which no other request has. It returns "" outside a request.
+func RequestID(ctx context.Context) string {
+	if req := requestOf(ctx); req != nil {
+		return req.id
+	}
+	return ""
+}
+
 // Source names the network that a request comes from: its IPv4 address, or the /64 of its IPv6 address, which is what one
 // subscriber has. The address is the connection's, or behind a gateway the address that the gateway reports; no header counts,
 // because the client chooses it. Source returns "" for an unknown address.
