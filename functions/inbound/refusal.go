@@ -14,11 +14,11 @@ import (
 
 // Bounds of what counts may cost. Any stranger can send deliveries that do not verify, so a process writes the counts of an
 // integration at most burst times in a row, and then once an interval. It counts the others in memory until then; what it
-// has counted when it ends is lost.
+// has counted when it ends is lost. What the provider has signed has bounds of its own, so that strangers cannot delay it.
 const (
 	burst       = 5
 	interval    = time.Minute
-	maxCounting = 4096 // integrations that a process counts for at a time
+	maxCounting = 4096 // countings that a process has at a time
 )
 
 // The reasons why a verified delivery is refused.
@@ -84,7 +84,13 @@ func (d Deps) unread(ctx context.Context, param func(string) string, refused err
 // counter counts refusals in this process until they are written.
 type counter struct {
 	mu      sync.Mutex
-	waiting map[string]*counting // see keyOf
+	waiting map[countKey]*counting
+}
+
+// countKey names what is counted together: the deliveries to one integration that the provider has signed, or the others.
+type countKey struct {
+	integration string // see keyOf
+	signed      bool
 }
 
 // keyOf names an incarnation of an integration among those of all companies.
@@ -92,7 +98,7 @@ func keyOf(c store.Company, o arrival.Owner) string {
 	return c.ID() + "#" + o.Provider + "#" + o.Incarnation
 }
 
-// counting holds the refusals of one integration that are not written yet.
+// counting holds those counts of one integration that are not written yet and have the same bounds.
 type counting struct {
 	refusals arrival.Refusals
 	paid     time.Time // the time that earlier writes have used up, at most burst intervals ahead
@@ -103,7 +109,7 @@ type counting struct {
 // the next one.
 func (r *counter) count(ctx context.Context, c store.Company, o arrival.Owner, class arrival.Class, reason string, now time.Time) {
 	r.mu.Lock()
-	key := keyOf(c, o)
+	key := countKey{keyOf(c, o), class.Signed()}
 	one, ok := r.waiting[key]
 	if !ok && r.room(now) {
 		one, ok = &counting{}, true
@@ -132,8 +138,14 @@ func (r *counter) room(now time.Time) bool {
 // write writes what waits of an integration, if there is anything and it is time. Each request calls it, also an accepted one,
 // so that no refusal waits longer than it must.
 func (r *counter) write(ctx context.Context, c store.Company, o arrival.Owner, now time.Time) {
+	for _, signed := range []bool{true, false} {
+		r.writeOf(ctx, c, o, signed, now)
+	}
+}
+
+func (r *counter) writeOf(ctx context.Context, c store.Company, o arrival.Owner, signed bool, now time.Time) {
 	r.mu.Lock()
-	one := r.waiting[keyOf(c, o)]
+	one := r.waiting[countKey{keyOf(c, o), signed}]
 	if one == nil || one.writing || one.refusals.IsEmpty() || one.paid.Sub(now) > (burst-1)*interval {
 		r.mu.Unlock()
 		return

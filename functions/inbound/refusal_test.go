@@ -145,10 +145,22 @@ func TestRefusals_Flood(t *testing.T) {
 		t.Errorf("%v commits of counts and of others, want %v", got, want)
 	}
 	s.wantRefusals("webhook", map[string]int64{}, map[string]int64{"no v1 signature matches": 350})
-	s.send("webhook", secret, "better", upsert).Want(202)
+	s.send("webhook", secret, "better", strings.Replace(upsert, "42", "43", 1)).Want(202)
 	if got, _ := s.commits.split(); got != 0 {
 		t.Errorf("%d commits of counts with an accepted delivery, want none", got)
 	}
+}
+
+// TestRefusals_StrangersDelayNone counts a signed delivery at once while the counts of strangers wait.
+func TestRefusals_StrangersDelayNone(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	s.certified()
+	for range 6 {
+		s.send("webhook", other, "d", upsert).Want(401)
+	}
+	s.send("webhook", secret, "refused", `{"type":"memory.delete","data":{}}`).Want(422)
+	s.wantRefusals("webhook", map[string]int64{"the mapping refused it": 1}, map[string]int64{"no v1 signature matches": 5})
 }
 
 // TestRefusals_Processes adds up exactly what many processes count at the same time.

@@ -50,7 +50,7 @@ const challenge = "Webhook-Signature"
 
 // Register mounts the group.
 func Register(api huma.API, d Deps) {
-	d.reader, d.mappings, d.refusals = new(integration.Reader), new(mapping.Cache), &counter{waiting: map[string]*counting{}}
+	d.reader, d.mappings, d.refusals = new(integration.Reader), new(mapping.Cache), &counter{waiting: map[countKey]*counting{}}
 	d.streaks = &streaks{lengths: map[string]int{}}
 	op := web.Unaudited(web.Public(huma.Operation{
 		OperationID: "receive-webhook", Method: http.MethodPost, Path: "/inbound/{companyId}/{provider}",

@@ -69,6 +69,7 @@ func (tn *tenant) certify(provider string) *answer {
 // receipt holds the answer to an inbound delivery.
 type receipt struct {
 	Duplicate, Sandboxed bool
+	Effect               string // "none" if the delivery took no effect
 	Results              []struct{ Action, Verdict, Outcome, Subject, DecisionID string }
 }
 

@@ -50,6 +50,9 @@ const (
 	Ineffective              // signed by the provider and accepted, without effect
 )
 
+// Signed reports whether the provider has signed the deliveries of a class.
+func (c Class) Signed() bool { return c == Verified || c == Ineffective }
+
 func classes() []Class { return []Class{Verified, Unverified, Oversized, Ineffective} }
 
 // Refusals counts the deliveries of an integration that took no effect.
