@@ -11,6 +11,7 @@ import (
 
 	"orgops/functions"
 	"orgops/shared/base/id"
+	"orgops/shared/domain/executive"
 	"orgops/shared/domain/goal"
 	"orgops/shared/domain/integration"
 	"orgops/shared/domain/syncrun"
@@ -183,7 +184,9 @@ func causes() []cause {
 			p.Governance.Policies, p.Governance.Shadow, p.Governance.ShadowAt = 1, 1, s.now.Add(-month)
 		}},
 		{"raise-quota", true, func(s *advised, p *projection.Context) {
-			p.Executives[id.New()] = projection.Excess{Name: "Chief of Staff", QuotaPerDay: 10, ExceededAt: s.now.Add(-time.Hour)}
+			d := executive.Draft{Name: "Chief of Staff", Role: "Keeps order", Owner: s.A.UserID, Actions: []executive.Action{}, QuotaPerDay: 10}
+			s.Do("POST", "/companies/"+s.A.ID+"/executives", s.A.Token, d).Want(201)
+			p.Executives[executive.IDOf(d.Name)] = projection.Excess{Name: d.Name, QuotaPerDay: d.QuotaPerDay, ExceededAt: s.now.Add(-time.Hour)}
 		}},
 		{"add-founder", false, func(_ *advised, p *projection.Context) { p.Company.Founders = 1 }},
 		{"await-operator", true, func(s *advised, p *projection.Context) {

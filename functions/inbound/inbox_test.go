@@ -79,6 +79,10 @@ func TestInbox(t *testing.T) {
 	}
 	var tried inbox.MappingResult
 	s.integrations("POST", "/github/mapping/preview", map[string]any{"inboxId": listed[0].ID}).Want(200).JSON(&tried)
+	if got := string(tried.Actions[0].Fields); !strings.Contains(got, `"title":"Bug"`) {
+		t.Errorf("fields of the preview = %s, want the title Bug", got)
+	}
+	tried.Actions[0].Fields = nil // in a preview alone
 	if diff := cmp.Diff(d.Result, tried); diff != "" {
 		t.Errorf("preview of the delivery differs from its result (-want +got):\n%s", diff)
 	}
