@@ -40,6 +40,7 @@ require (
 	github.com/prometheus/client_golang v1.25.0 // tests: comes with toxiproxy, whose server needs a registry
 	github.com/prometheus/prometheus v0.315.0 // tests: its parser reads the metrics; the last release that takes any Go 1.26
 	github.com/rs/zerolog v1.35.1 // tests: comes with toxiproxy, whose server needs its logger
+	github.com/russellhaering/goxmldsig v1.6.1 // the clock that crewjam/saml takes; comes with it
 	github.com/santhosh-tekuri/jsonschema/v6 v6.0.3 // tests: hold what is refused and written to the JSON Schema standard; too slow to start for a Lambda
 	github.com/swaggest/swgui v1.8.5 // interactive documentation: Swagger UI embedded, no CDN
 	github.com/zitadel/oidc/v3 v3.52.0 // tests: a certified OpenID provider in process; dex has no release that Go modules resolve, and brings a Kubernetes client
@@ -89,7 +90,6 @@ require (
 	github.com/remyoudompheng/bigfft v0.0.0-20230129092748-24d4a6f8daec // indirect
 	github.com/rs/cors v1.11.1 // indirect
 	github.com/rs/xid v1.6.0 // indirect
-	github.com/russellhaering/goxmldsig v1.6.1 // indirect
 	github.com/vearutop/statigz v1.4.0 // indirect
 	github.com/yuin/goldmark v1.7.16 // indirect
 	github.com/zitadel/schema v1.3.2 // indirect

@@ -33,7 +33,7 @@ const metadataFresh = time.Hour
 
 func (d Deps) service(companyID string) samllogin.Service {
 	base := d.Base + "/auth/saml/" + companyID
-	return samllogin.Service{EntityID: base + "/metadata", ACS: base + "/acs"}
+	return samllogin.Service{EntityID: base + "/metadata", ACS: base + "/acs", Now: d.Now()}
 }
 
 type metadataOutput struct {

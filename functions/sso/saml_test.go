@@ -19,7 +19,7 @@ import (
 
 // idpOf starts an identity provider that knows the service.
 func idpOf(s *service) *ssotest.IDP {
-	return ssotest.NewIDP(s.t, func(path string) []byte { return s.Do("GET", path, "", nil).Want(200).Body })
+	return ssotest.NewIDP(s.t, s.now, func(path string) []byte { return s.Do("GET", path, "", nil).Want(200).Body })
 }
 
 // TestSAML signs a user in twice at crewjam/saml's identity provider.

@@ -47,7 +47,7 @@ func (w *world) oidc() *ssotest.Provider {
 // saml configures a SAML provider.
 func (w *world) saml() *ssotest.IDP {
 	w.enterprise()
-	p := ssotest.NewIDP(w.t, func(path string) []byte {
+	p := ssotest.NewIDP(w.t, w.clock.Now, func(path string) []byte {
 		out := httptest.NewRecorder()
 		w.server().ServeHTTP(out, httptest.NewRequest(http.MethodGet, path, nil))
 		return out.Body.Bytes()

@@ -14,8 +14,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/crewjam/saml"
-
 	"orgops/functions"
 	"orgops/shared/base/metric"
 	"orgops/shared/base/version"
@@ -56,7 +54,6 @@ var (
 var begin = time.Date(2036, time.March, 5, 10, 30, 0, 0, time.UTC)
 
 func TestMain(m *testing.M) {
-	saml.TimeNow = func() time.Time { return begin }
 	os.Exit(awstest.Run(m, dynamo, sqs, moto))
 }
 

@@ -13,12 +13,14 @@ import (
 	"time"
 
 	"github.com/crewjam/saml"
+	dsig "github.com/russellhaering/goxmldsig"
 )
 
 // Service is this service as the provider of one company knows it.
 type Service struct {
 	EntityID string // also the address of the metadata
 	ACS      string // the address that the provider posts responses to
+	Now      time.Time
 }
 
 // The metadata, without the end of validity that crewjam/saml's type always writes.
@@ -60,6 +62,7 @@ func (s Service) provider(idp *saml.EntityDescriptor) (*saml.ServiceProvider, er
 	}
 	return &saml.ServiceProvider{
 		EntityID: s.EntityID, MetadataURL: *entity, AcsURL: *acs, IDPMetadata: idp, AuthnNameIDFormat: saml.UnspecifiedNameIDFormat,
+		Clock: dsig.NewFakeClockAt(s.Now), // the service's clock
 	}, nil
 }
 

@@ -27,7 +27,7 @@ const (
 )
 
 func service() samllogin.Service {
-	return samllogin.Service{EntityID: "https://orgops.test/metadata", ACS: "https://orgops.test/acs"}
+	return samllogin.Service{EntityID: "https://orgops.test/metadata", ACS: "https://orgops.test/acs", Now: time.Now()}
 }
 
 func provider(t testing.TB) samllogin.Provider {

@@ -17,6 +17,7 @@ import (
 
 	"github.com/beevik/etree"
 	"github.com/crewjam/saml"
+	dsig "github.com/russellhaering/goxmldsig"
 
 	"orgops/shared/testkit/errtest"
 )
@@ -30,15 +31,16 @@ type IDP struct {
 	Make    func(*saml.IdpAuthnRequest) // makes the response's assertion; nil: as usual
 
 	t    testing.TB
+	now  func() time.Time
 	read func(path string) []byte
 }
 
-// NewIDP starts a provider, which reads the service's metadata with read.
-func NewIDP(t testing.TB, read func(path string) []byte) *IDP {
+// NewIDP starts a provider whose clock is now. It reads the service's metadata with read.
+func NewIDP(t testing.TB, now func() time.Time, read func(path string) []byte) *IDP {
 	t.Helper()
 	key, certificate := NewCertificate(t)
-	p := &IDP{t: t, read: read, Session: saml.Session{
-		ID: "session", CreateTime: saml.TimeNow(), ExpireTime: saml.TimeNow().Add(time.Hour), Index: "1",
+	p := &IDP{t: t, now: now, read: read, Session: saml.Session{
+		ID: "session", CreateTime: now().UTC(), ExpireTime: now().UTC().Add(time.Hour), Index: "1",
 		NameID: "grace@acme.test", NameIDFormat: string(saml.EmailAddressNameIDFormat), Groups: []string{"staff"}, UserCommonName: "Grace Hopper",
 	}}
 	mux := http.NewServeMux()
@@ -49,7 +51,7 @@ func NewIDP(t testing.TB, read func(path string) []byte) *IDP {
 	errtest.Must(t, err)
 	p.IdentityProvider = &saml.IdentityProvider{
 		Key: key, Certificate: certificate, MetadataURL: *address.JoinPath("metadata"), SSOURL: *address.JoinPath("sso"), ServiceProviderProvider: p,
-		SignatureMethod: "http://www.w3.org/2001/04/xmldsig-more#rsa-sha256",
+		SignatureMethod: "http://www.w3.org/2001/04/xmldsig-more#rsa-sha256", Clock: dsig.NewFakeClockAt(now()),
 	}
 	return p
 }
@@ -92,6 +94,7 @@ type Form struct{ Response, Relay string }
 // Answer answers the request that the browser brought.
 func (p *IDP) Answer(request *url.URL) Form {
 	p.t.Helper()
+	p.Clock = dsig.NewFakeClockAt(p.now())
 	req, err := saml.NewIdpAuthnRequest(p.IdentityProvider, httptest.NewRequest(http.MethodGet, request.String(), nil))
 	errtest.Must(p.t, err)
 	errtest.Must(p.t, req.Validate())
