@@ -112,14 +112,20 @@ func synthesize(folder string, context map[string]string) *synthesized {
 	s.text, err = os.ReadFile(s.file)
 	must(err)
 	must(json.Unmarshal(s.text, s))
-	for _, message := range *artifact.Messages() {
-		if strings.HasPrefix(messageText(message.Entry.Data), "Number of resources:") { // TestResources sets the limit
-			continue
+	for id, entries := range *artifact.Metadata() {
+		for _, entry := range *entries {
+			text := messageText(entry.Data)
+			if !slices.Contains(messageTypes, *entry.Type) || strings.HasPrefix(text, "Number of resources:") { // TestResources sets the limit
+				continue
+			}
+			s.findings = append(s.findings, id+": "+text)
 		}
-		s.findings = append(s.findings, *message.Id+": "+messageText(message.Entry.Data))
 	}
 	return s
 }
+
+// messageTypes are the types of metadata that are messages.
+var messageTypes = []string{"aws:cdk:info", "aws:cdk:warning", "aws:cdk:error"}
 
 func messageText(data any) string {
 	if text, ok := data.(string); ok {
