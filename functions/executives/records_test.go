@@ -7,7 +7,7 @@ import (
 	"orgops/shared/domain/executive"
 )
 
-// TestActions_Unknown answers 404 for the actions of an executive that never was, and lists those of one that was deleted.
+// TestActions_Unknown answers 404 for the actions of an executive that never was, and lists those of a configured one.
 func TestActions_Unknown(t *testing.T) {
 	t.Parallel()
 	s := setup(t)

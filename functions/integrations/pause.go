@@ -27,14 +27,14 @@ type pauses struct {
 func (d Deps) pauses() *pauses { return &pauses{d, maxPauses} }
 
 // of returns the pause of an integration, nil if it has none. An endpoint without a recent failure has none, and costs no read.
-func (p *pauses) of(ctx context.Context, i integration.Integration, facts projection.Context) (*delivery.Pause, error) {
+func (p *pauses) of(ctx context.Context, i integration.Integration, facts projection.Context) (pause *delivery.Pause, err error) {
 	f := facts.Integrations[i.Provider]
 	lately := !f.FailingSince.IsZero() || p.Now().Sub(f.LastFailureAt) < longestPause
-	if !i.Has(integration.EventDeliver) || !lately || p.left == 0 {
-		return nil, nil
+	if i.Has(integration.EventDeliver) && lately && p.left > 0 {
+		p.left--
+		pause, err = p.pauseOf(ctx, i.Provider, i.Incarnation)
 	}
-	p.left--
-	return p.pauseOf(ctx, i.Provider, i.Incarnation)
+	return pause, err
 }
 
 // pauseOf reads the pause of one incarnation of an endpoint, nil if it has none.

@@ -39,7 +39,7 @@ func (d Deps) reliability(ctx context.Context) (assessment.Reliability, error) {
 	r := assessment.ReliabilityOf(facts.Context, facts.AsOf)
 	read := 0
 	for i, e := range r.Endpoints {
-		if !maybePaused(facts.Context.Integrations[e.Provider], facts.AsOf) {
+		if !maybePaused(facts.Integrations[e.Provider], facts.AsOf) {
 			continue
 		}
 		if read++; read > maxBreakers {

@@ -251,7 +251,7 @@ func TestRetrier_Breaker(t *testing.T) {
 	}
 }
 
-// TestRetrier_Throttled lets an endpoint's other deliveries wait as long as the one that it refused, whose attempt is then the first.
+// TestRetrier_Throttled lets an endpoint's other deliveries wait as long as the refused one, whose attempt is then the first.
 // It uses up none of the schedule, ten times.
 func TestRetrier_Throttled(t *testing.T) {
 	t.Parallel()

@@ -14,7 +14,7 @@ import (
 // take the source out of production.
 func (s *slice) ending(ctx context.Context, state syncrun.State) ([]store.Op, error) {
 	if _, waited := s.stored.Waits(); waited {
-		// The next scheduled run is not another full one that waits too: the source would stand still.
+		// The next scheduled run is not another full run that waits too: the source would stand still.
 		return s.freeSlot(ctx, func(slot *syncrun.Slot) { slot.FullAt = s.Now().UTC() })
 	}
 	if state != syncrun.Failed || s.record.Mode != syncrun.Live {

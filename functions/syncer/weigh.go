@@ -15,7 +15,7 @@ import (
 )
 
 // weigh counts what a sweep would remove, before it removes anything. goOn reports that the removal may begin; ops belong to this
-// turn otherwise. The sweep then points at the first item that the run has not shown, and at the end if there is none.
+// turn otherwise. The sweep then points at the first item that the run has not shown, and at the end if the run has shown all of them.
 func (s *slice) weigh(
 	ctx context.Context, i integration.Integration, listed connector.Listed, at *syncrun.Sweep,
 ) (ops []store.Op, goOn bool, err error) {

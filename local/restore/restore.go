@@ -22,7 +22,7 @@ type Restored struct {
 	CompanyID    string   `json:"companyId"`
 	Name         string   `json:"name"`
 	Plan         string   `json:"plan"`
-	Changed      []string `json:"changed,omitempty"` // what is other than in the export, besides missing secrets
+	Changed      []string `json:"changed,omitempty"` // what is other than in the export, apart from missing secrets
 	Items        int      `json:"items"`
 	Expired      int      `json:"expired,omitempty"`      // items that have expired since the export, and were left out
 	NeedPassword []string `json:"needPassword,omitempty"` // e-mail addresses of the users who can log in once they have a password

@@ -67,7 +67,7 @@ type Error struct {
 	Problems   []FieldError
 	RetryAfter time.Duration // for QuotaExceeded and Unavailable; 0: not stated
 	Decision   string        // for DeniedByPolicy: id of the policy engine's decision
-	Current    string        // for Stale and Exists: the entity tag of the version that there is; "": there is none
+	Current    string        // for Stale and Exists: the entity tag of the stored version; "": nothing is stored
 	cause      error
 }
 

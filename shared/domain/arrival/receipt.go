@@ -77,7 +77,7 @@ func (r Receipt) Accepted(key string) (provider string, ok bool) {
 	return provider, r.None == "" && !r.Denied && !strings.HasSuffix(key, sandbox)
 }
 
-// LoadReceipt reads a receipt. It returns version 0 and no error for one that has expired.
+// LoadReceipt reads a receipt. It returns version 0 and no error for an expired one.
 func LoadReceipt(ctx context.Context, c store.Company, key string) (r Receipt, version int64, err error) {
 	item, err := c.Get(ctx, key, &r)
 	if errors.Is(err, store.ErrNotFound) {

@@ -24,7 +24,7 @@ type Identity struct {
 
 // SignIn returns the user of an identity, and makes the user at the first sign-in. The identity alone leads to the user: a
 // later change of the e-mail address leads to no other user. SignIn returns fault.Forbidden for a user who is disabled, has
-// no role or whose e-mail address belongs to another user of the company. A login of the address in another company is none of it.
+// no role or whose e-mail address belongs to another user of the company. A login of the address in another company does not matter.
 func SignIn(ctx context.Context, st store.Store, c store.Company, in Identity, now time.Time) (user.User, error) {
 	login, err := loginOf(ctx, st, c.ID(), user.User{Identity: in.Key})
 	if fault.KindOf(err) == fault.NotFound {

@@ -107,7 +107,7 @@ func hashFor(ctx context.Context, st store.Store, hasher *password.Hasher, email
 }
 
 // Founded returns the company of a name whose first founder logs in with email, and that founder. It returns
-// fault.NotFound if there is none.
+// fault.NotFound if the address founded no company of this name.
 func Founded(ctx context.Context, st store.Store, name, email string) (Company, user.User, error) {
 	all, err := logins(ctx, st, email)
 	if err != nil {

@@ -2,8 +2,8 @@ package syncrun
 
 import "time"
 
-// ManyItems is from how many items on a full run that would remove more than half of them waits for a user. So does one that no
-// longer shows any item of a list, however short: an empty list is a statement, but one that a broken provider makes too.
+// ManyItems is from how many items on a full run that would remove more than half of them waits for a user. So does a run
+// that no longer shows any item of a list, however short: an empty list is a statement, but a broken provider makes it too.
 const ManyItems = 20
 
 // Await limits how long a run waits for a user. Then it ends without removing anything.
@@ -32,7 +32,7 @@ type Weight struct {
 	Items   int  `json:"items,omitempty"`
 	Gone    int  `json:"gone,omitempty"`
 	Emptied bool `json:"emptied,omitempty"` // the run shows no item of a list that has some
-	List    List `json:"list,omitzero"`     // the one that is being counted
+	List    List `json:"list,omitzero"`     // the list that is being counted
 
 	// First is where the first item is that the run has not shown; nil: it has shown all of them.
 	First *Place `json:"first,omitempty"`

@@ -226,7 +226,7 @@ func TestFold_Integration(t *testing.T) {
 	}
 }
 
-// TestFold_CredentialsEnded says which credentials a reconfiguration has ended. One that a user deletes has no entry.
+// TestFold_CredentialsEnded says which credentials a reconfiguration has ended. Credentials that a user deletes have no entry.
 func TestFold_CredentialsEnded(t *testing.T) {
 	t.Parallel()
 	h := newHistory()

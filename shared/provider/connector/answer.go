@@ -100,7 +100,7 @@ func Target(resp *http.Response) *url.URL {
 // Page removes the byte order mark in front of a JSON document (RFC 8259 §8.1).
 func Page(document []byte) []byte { return bytes.TrimPrefix(document, []byte("\xEF\xBB\xBF")) }
 
-// words returns the first words of an answer's body, without markup, credentials and whatever looks like a token.
+// words returns the first words of an answer's body, without markup, credentials and text that looks like a token.
 func words(body []byte, credentials map[string]string) string {
 	markup := regexp.MustCompile(`(?is)<(script|style)\b.*?</(script|style)>|<[^>]*>`)
 	token := regexp.MustCompile(`[A-Za-z0-9+/_=.~-]{20,}`)

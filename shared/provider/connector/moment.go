@@ -2,6 +2,7 @@ package connector
 
 import (
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -65,6 +66,12 @@ func sinceEpoch(s string) (t time.Time, ok bool) {
 	return time.UnixMilli(int64(n * 1000)), true
 }
 
+// The names of weekdays and months, in three letters.
+var (
+	weekdays = strings.Fields("mon tue wed thu fri sat sun")
+	months   = strings.Fields("jan feb mar apr may jun jul aug sep oct nov dec")
+)
+
 // usual returns a time without its weekday, commas and comments, and with its names in three letters.
 func usual(s string) string {
 	s, _, _ = strings.Cut(s, "(")
@@ -73,8 +80,8 @@ func usual(s string) string {
 		letters := strings.Trim(strings.ToLower(word), "abcdefghijklmnopqrstuvwxyz.") == ""
 		short := strings.ToLower(word[:min(3, len(word))])
 		switch {
-		case letters && strings.Contains("mon tue wed thu fri sat sun", short) && len(short) == 3:
-		case letters && strings.Contains("jan feb mar apr may jun jul aug sep oct nov dec", short) && len(short) == 3:
+		case letters && slices.Contains(weekdays, short):
+		case letters && slices.Contains(months, short):
 			words = append(words, short)
 		default:
 			words = append(words, word)

@@ -9,7 +9,7 @@ import (
 
 // Widened lists the fields by which a configuration request lets more in or out than the stored configuration, or something else.
 // A field that keeps its value does not, nor does a shorter list, fewer members of an object or a smaller number. Every other
-// change does, unless the field's schema says "x-widens": false. The service cannot compare a secret: one that is sent widens.
+// change does, unless the field's schema says "x-widens": false. The service cannot compare a secret: a sent one widens.
 func Widened(c Connector, before, request json.RawMessage) ([]string, error) {
 	schema, err := fields(c)
 	if err != nil {

@@ -103,7 +103,7 @@ func TestConnector_Fetch_cycle(t *testing.T) {
 	}
 }
 
-// TestConnector_Fetch_badItems keeps an item with a bad member, and leaves out one that nothing identifies.
+// TestConnector_Fetch_badItems keeps an item with a bad member, and leaves out an item that nothing identifies.
 func TestConnector_Fetch_badItems(t *testing.T) {
 	t.Parallel()
 	f := serve(t)

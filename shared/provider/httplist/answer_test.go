@@ -129,7 +129,7 @@ func TestConnector_Fetch_badItems(t *testing.T) {
 	}
 }
 
-// TestConnector_Fetch_cycles ends a list whose pages repeat, whatever leads back and however far.
+// TestConnector_Fetch_cycles ends a list whose pages repeat, by a link or a cursor, near or far.
 func TestConnector_Fetch_cycles(t *testing.T) {
 	t.Parallel()
 	const cursor, link = "cursor", "link"

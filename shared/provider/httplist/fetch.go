@@ -45,8 +45,8 @@ type checkpoint struct {
 // empty one: a deletion after the first page can make it empty.
 //
 // A 429, and a 503 with Retry-After, returns a *connector.ThrottledError. A 401 or 403 returns an error that is
-// connector.ErrRefused, and any other answer that is not the list one that is connector.ErrNotListed. Pages that repeat return one
-// that is connector.ErrEndless. The error is a *fault.Error whose detail says what was seen and what to do.
+// connector.ErrRefused, and any other answer that is not the list returns connector.ErrNotListed. Pages that repeat return
+// connector.ErrEndless. The error is a *fault.Error whose detail says what was seen and what to do.
 func (c *Connector) Fetch(ctx context.Context, f connector.Fetch) (connector.FetchedPage, error) {
 	config := read(f.Config)
 	at := checkpoint{Address: config.URL}

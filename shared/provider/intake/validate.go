@@ -28,22 +28,25 @@ func Problems(a connector.Action) []fault.FieldError {
 	case a.Unreadable != nil:
 		return []fault.FieldError{*a.Unreadable}
 	case a.Memory != nil:
-		return append(a.Memory.Check(a.At), checkIDs(a.At, "externalId", a.Memory.ExternalID, "goal", a.Memory.Goal)...)
+		return append(a.Memory.Check(a.At), checkIDs(a.At, fieldID{"externalId", a.Memory.ExternalID}, fieldID{"goal", a.Memory.Goal})...)
 	case a.Goal != nil:
-		return append(a.Goal.Check(a.At), checkIDs(a.At, "externalId", a.Goal.ExternalID)...)
+		return append(a.Goal.Check(a.At), checkIDs(a.At, fieldID{"externalId", a.Goal.ExternalID})...)
 	case a.Note != nil:
-		return append(a.Note.Check(a.At), checkIDs(a.At, "subject", a.Note.Subject, "once", a.Note.Once)...)
+		return append(a.Note.Check(a.At), checkIDs(a.At, fieldID{"subject", a.Note.Subject}, fieldID{"once", a.Note.Once})...)
 	}
 	return nil
 }
 
-// checkIDs refuses ids that are not valid Unicode. They come in pairs of field and id. The decoders of JSON and XML write U+FFFD for
-// what is not valid, so two ids of the provider would be the same.
-func checkIDs(at string, pairs ...string) []fault.FieldError {
+// fieldID is an id in a field of an action.
+type fieldID struct{ field, id string }
+
+// checkIDs refuses ids that are not valid Unicode. The decoders of JSON and XML write U+FFFD for what is not valid, so two ids of the
+// provider would be the same.
+func checkIDs(at string, ids ...fieldID) []fault.FieldError {
 	var problems []fault.FieldError
-	for n := 0; n < len(pairs); n += 2 {
-		if strings.ContainsRune(pairs[n+1], utf8.RuneError) { // or an invalid byte
-			problems = append(problems, fault.FieldError{Pointer: at + "/" + pairs[n], Detail: "is not valid Unicode"})
+	for _, f := range ids {
+		if strings.ContainsRune(f.id, utf8.RuneError) { // or an invalid byte
+			problems = append(problems, fault.FieldError{Pointer: at + "/" + f.field, Detail: "is not valid Unicode"})
 		}
 	}
 	return problems

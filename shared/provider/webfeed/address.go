@@ -33,7 +33,7 @@ func base(outer *url.URL, start xml.StartElement) *url.URL {
 	return outer
 }
 
-// resolve returns an address in relation to a base (RFC 3986 §5.2). One that cannot be read stays as it is.
+// resolve returns an address in relation to a base (RFC 3986 §5.2). An unreadable address stays as it is.
 func resolve(base *url.URL, address string) string {
 	if base == nil || address == "" || len(address) > maxURL {
 		return address

@@ -26,7 +26,7 @@ var (
 	errNoJSON  = errors.New("the document is not JSON")
 )
 
-// fromJSON reads the items of a JSON Feed, each on its own: one that is not JSON hurts no other one.
+// fromJSON reads the items of a JSON Feed, each on its own: an item that is not JSON hurts no other one.
 func (l *listing) fromJSON(document []byte) error {
 	s := splitter{document: document}
 	if err := s.split(); err != nil {

@@ -91,7 +91,7 @@ const warnCut = "the document ends before its last element does; it may be cut o
 // cutOff is why an entry is left out that the document's end interrupts.
 const cutOff = "the document ends in the middle of the entry"
 
-// draft returns an entry as a memory; ok is false for one that holds nothing.
+// draft returns an entry as a memory; ok is false for an empty entry.
 func draft(e entry) (d memory.Draft, ok bool) {
 	link := strings.TrimSpace(firstOf(e.link, e.enclosure))
 	d = memory.Draft{Kind: "entry", Title: line(e.title), URL: link, Body: firstOf(e.content, e.summary), UpdatedAt: e.changed}
@@ -109,7 +109,7 @@ const maxID = 512
 
 // externalID returns what identifies an entry: its id, its link, or a digest of what stays of an entry that has neither. The digest is
 // that of the title and the time of publication, or of the title and the text without one. A long id is kept as its digest. An
-// id with characters that could not be read is none: it could be that of several entries.
+// id with characters that could not be read does not count: it could be that of several entries.
 func (e entry) externalID(title, body, link string) string {
 	for _, given := range []string{strings.TrimSpace(e.id), link} {
 		switch {

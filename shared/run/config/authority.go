@@ -7,12 +7,8 @@ import (
 	"os"
 )
 
-// authorities returns the certificate authorities of the system and those of a PEM file. It returns nil, which stands for the
-// system's alone, without a file.
+// authorities returns the certificate authorities of the system and those of a PEM file.
 func authorities(file string) (*x509.CertPool, error) {
-	if file == "" {
-		return nil, nil
-	}
 	text, err := os.ReadFile(file)
 	switch {
 	case errors.Is(err, os.ErrNotExist):

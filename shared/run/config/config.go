@@ -113,8 +113,10 @@ func Read(getenv func(string) string) (Config, error) {
 	if c.Origins, err = Origins(value("ORGOPS_CORS_ORIGINS")); err != nil {
 		problems = append(problems, fmt.Errorf("ORGOPS_CORS_ORIGINS: %w", err))
 	}
-	if c.RootCAs, err = authorities(value("ORGOPS_CA_FILE")); err != nil {
-		problems = append(problems, fmt.Errorf("ORGOPS_CA_FILE: %w", err))
+	if file := value("ORGOPS_CA_FILE"); file != "" {
+		if c.RootCAs, err = authorities(file); err != nil {
+			problems = append(problems, fmt.Errorf("ORGOPS_CA_FILE: %w", err))
+		}
 	}
 	if c.AllowNetworks, err = networks(value("ORGOPS_ALLOW_NETWORKS")); err != nil {
 		problems = append(problems, fmt.Errorf("ORGOPS_ALLOW_NETWORKS: %w", err))

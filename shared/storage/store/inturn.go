@@ -26,7 +26,7 @@ func (c Company) InTurn(ctx context.Context, gate string, plan func() ([]Op, err
 			return err
 		}
 		pass := c.Save(key, GateEntity, item.Version, struct{}{}).Quietly()
-		err = c.Commit(ctx, append([]Op{pass}, ops...)...) // the gate comes first, so that its conflict is the one that is told
+		err = c.Commit(ctx, append([]Op{pass}, ops...)...) // the gate comes first, so that its conflict is told
 		var conflict *ConflictError
 		if !errors.As(err, &conflict) || conflict.Key != key {
 			return err

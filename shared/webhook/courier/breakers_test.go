@@ -72,7 +72,6 @@ func TestCourier_Resume(t *testing.T) {
 				f.couriers[0] = courier.New(courier.Deps{Store: f.store, Vault: f.Vault, Client: f.Client, Engine: f.Engine, Logger: f.Logger, Now: f.Clock.Now})
 			}
 			c, company := f.couriers[0], store.For(f.store, "a")
-			began := f.Clock.Now().UTC()
 			want := func(step string, want *delivery.Pause) {
 				t.Helper()
 				_, got, err := c.BreakerOf(t.Context(), company, "webhook", "")
@@ -89,7 +88,7 @@ func TestCourier_Resume(t *testing.T) {
 			}
 			resume()
 			want("before the first attempt", nil)
-			began = f.Clock.Now().UTC()
+			began := f.Clock.Now().UTC()
 			f.receiver.Status(http.StatusInternalServerError)
 			for range 5 {
 				f.retry(0)

@@ -180,7 +180,7 @@ func (h *healths) of(e *Endpoint, rate int) *health {
 	return known
 }
 
-// circuit returns the circuit that this process keeps for an endpoint. One that it does not know is closed.
+// circuit returns the circuit that this process keeps for an endpoint. An unknown circuit is closed.
 func (h *healths) circuit(e EndpointKey) circuit {
 	b := h.breaker(e)
 	b.mu.Lock()
@@ -194,7 +194,7 @@ func (h *healths) resume(e EndpointKey, now time.Time) (p delivery.Pause, ok boo
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if p, ok = b.pause(now); ok {
-		b.circuit.resume(now)
+		b.resume(now)
 	}
 	return p, ok
 }

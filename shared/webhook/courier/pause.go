@@ -14,7 +14,7 @@ import (
 func (c *circuit) pause(now time.Time) (p delivery.Pause, ok bool) {
 	held, open := now.Before(c.HeldUntil), c.Open > 0 && now.Before(c.OpenUntil)
 	switch {
-	case held && !(open && c.OpenUntil.After(c.HeldUntil)):
+	case held && (!open || !c.OpenUntil.After(c.HeldUntil)):
 		return delivery.Pause{Reason: delivery.PausedAsked, Since: c.HeldSince, Until: c.HeldUntil}, true
 	case open:
 		return delivery.Pause{Reason: delivery.PausedFailing, Since: c.OpenSince, Until: c.OpenUntil}, true
@@ -38,7 +38,7 @@ func (c *Courier) PauseOf(ctx context.Context, company store.Company, provider, 
 	return p, ok, err
 }
 
-// circuitOf reads the circuit of an endpoint. One that no process has used lately is closed.
+// circuitOf reads the circuit of an endpoint. A circuit that no process has used lately is closed.
 func (c *Courier) circuitOf(ctx context.Context, company store.Company, provider, incarnation string) (circuit, error) {
 	if !c.Shared {
 		return c.health.circuit(EndpointKey{company.ID(), provider, incarnation}), nil
@@ -47,7 +47,7 @@ func (c *Courier) circuitOf(ctx context.Context, company store.Company, provider
 	return b.Circuit, err
 }
 
-// readBounds reads the shared bounds; version 0: there are none.
+// readBounds reads the shared bounds; version 0: they are not stored.
 func readBounds(ctx context.Context, company store.Company, key string) (b sharedBounds, version int64, err error) {
 	item, err := company.Get(ctx, key, &b)
 	if errors.Is(err, store.ErrNotFound) {
@@ -82,7 +82,7 @@ func (c *Courier) Resume(ctx context.Context, company store.Company, provider, i
 	return p, false, store.ErrConflict
 }
 
-// Pause returns the pause of the endpoint, as far as this process has seen; ok is false if there is none.
+// Pause returns the pause of the endpoint, as far as this process has seen; ok is false if it gets attempts.
 func (e *Endpoint) Pause(now time.Time) (p delivery.Pause, ok bool) {
 	if e.health == nil {
 		return p, false

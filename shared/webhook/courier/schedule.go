@@ -21,7 +21,7 @@ func waits() [10]time.Duration {
 const Attempts = 10
 
 // maxTold limits how often a delivery is sent when the endpoint has asked for it, instead of by the schedule. The endpoint's other
-// deliveries wait as long, and the one that was refused is the first that it gets. Such an attempt uses up none of the schedule, or
+// deliveries wait as long, and the refused one is the first that it gets. Such an attempt uses up none of the schedule, or
 // an endpoint that asks for short waits would have all of it within minutes.
 const maxTold = 10
 

@@ -88,7 +88,7 @@ func Explain(err error) string {
 	return clip(hideAddresses(err.Error()))
 }
 
-// known describes an error by its type. It returns "" for one that it does not know.
+// known describes an error by its type. It returns "" for an unknown type.
 func known(err error) string {
 	var address *AddressError
 	var dns *net.DNSError

@@ -38,7 +38,7 @@ func TestExplain_Servers(t *testing.T) {
 		{"TLS at an http url", raw(t, "\x15\x03\x01\x00\x02\x02\x46\n"), "the server answers with TLS; configure an https url"},
 		{"HTTP at an https url", "https" + strings.TrimPrefix(raw(t, "HTTP/1.1 400 Bad Request\r\n\r\n"), "http"), "the server answers without TLS; check the scheme and the port of the url"},
 		{"an unknown authority", trusted(t, &tls.Config{}), "the certificate is not accepted: its authority is unknown; use a public one, or have the operator of the service add yours"},
-		{"an old TLS", trusted(t, &tls.Config{MaxVersion: tls.VersionTLS11, MinVersion: tls.VersionTLS10}), "the server offers no TLS version from 1.2 on"}, //nolint:gosec // it is refused
+		{"an old TLS", trusted(t, &tls.Config{MaxVersion: tls.VersionTLS11, MinVersion: tls.VersionTLS10}), "the server offers no TLS version from 1.2 on"},
 		{"a closed port", closed(t), "connection refused"},
 	}
 	roots := x509.NewCertPool()

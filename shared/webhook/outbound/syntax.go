@@ -100,7 +100,7 @@ func encode(text string) string {
 	return out.String() + text[done:]
 }
 
-// parse reads a URL whose text is in order. ok is false for one that is not absolute, or has no host.
+// parse reads a URL whose text is in order. ok is false for a URL that is not absolute, or has no host.
 func parse(raw string) (u *url.URL, ok bool) {
 	u, err := url.Parse(raw)
 	return u, err == nil && u.Opaque == "" && u.Host != "" && (u.Scheme == "http" || u.Scheme == "https")

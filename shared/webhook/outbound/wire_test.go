@@ -34,7 +34,7 @@ func requestLines(t *testing.T) (address string, lines <-chan string) {
 	return "http://" + listener.Addr().String(), got
 }
 
-// TestClient_Do_requestLine sends every address as a valid request line, also one that a provider's link has brought.
+// TestClient_Do_requestLine sends every address as a valid request line, also an address that a provider's link has brought.
 func TestClient_Do_requestLine(t *testing.T) {
 	t.Parallel()
 	address, lines := requestLines(t)
