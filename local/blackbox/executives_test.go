@@ -47,10 +47,10 @@ func executives(j *journey) {
 	j.do("what is rejected", ask("timeline.note", object{"title": "The office stays", "subject": "office"})).json(&waits)
 	j.do("another user rejects", post(j.at("/operations/approvals/"+waits.ApprovalID+"/reject"), nil).bearing("operator", operator))
 	j.do("its actions", get(actions))
-	draft["quotaPerDay"] = 0
+	draft["quotaPerDay"] = 1
 	etag := j.peek(get(all + "/" + chief.ID)).header.Get("Etag")
 	j.mask.alias(etag, "etag")
-	j.do("no quota", post(all, draft).with("If-Match", etag))
+	j.do("one action a day", post(all, draft).with("If-Match", etag))
 	j.do("over the quota", ask("timeline.note", note))
 }
 

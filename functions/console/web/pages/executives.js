@@ -81,7 +81,7 @@ function draft(of, people) {
     properties: {
       ...(!of && { name: { title: 'Name', description: 'Unique in the company.', examples: ['Chief of Staff'] } }), role: { title: 'Role', description: 'What it is for, in words.' },
       owner: { title: 'Owner', description: 'The user who answers for it. It acts only while this user is active.', ...(people && { oneOf: people }) },
-      quotaPerDay: { title: 'Actions a day', type: 'integer', minimum: 0, maximum: 1000, description: 'Tried ones count too.', examples: [100] },
+      quotaPerDay: { title: 'Actions a day', type: 'integer', minimum: 1, maximum: 1000, description: 'Tried ones count too.', examples: [100] },
       actions: { title: 'Actions', type: 'array', items: { enum: names }, description: 'What it may ask for. The policies refuse any other one.' },
     },
   };
