@@ -100,7 +100,7 @@ export interface SampleEventData {
 
 /** The sync that has ended. */
 export interface SyncEventData {
-  /** why the run failed */
+  /** why the run failed, or what it waits for */
   error?: string;
   /** when the run ended */
   finishedAt?: string;
@@ -120,16 +120,22 @@ export interface SyncEventData {
   progress?: Progress;
   /** the integration whose items the run fetches */
   provider?: string;
+  /** set if the run would remove so much that it has to ask */
+  removal?: Removal;
   /** when the run was requested */
   requestedAt?: string;
   /** the user who requested the run */
   requestedBy?: string;
+  /** why items were left out, at most 10 reasons; progress.failed counts all of them */
+  skipped?: Array<Skipped>;
   /** when a worker started the run */
   startedAt?: string;
   /** how far the run is */
   state?: SyncState;
   /** the provider asked the service to wait until this time */
   throttledUntil?: string;
+  /** what the source does wrong, or may not mean, although the run went on */
+  warnings?: Array<string>;
 }
 
 /** The new entry. */
@@ -212,9 +218,35 @@ export interface Reference {
   type: string;
 }
 
+/** What a full sync would remove at once, and who has agreed. */
+export interface Removal {
+  /** when the user confirmed */
+  confirmedAt?: string;
+  /** the user who confirmed the removal */
+  confirmedBy?: string;
+  /** how many items the run would remove */
+  items: number;
+  /** how many items of the integration are stored, of the kinds that the run lists */
+  of: number;
+  /** why the run waits, or why it removed nothing */
+  reason: string;
+  /** when the run ends without removing anything, unless a user confirms before */
+  until?: string;
+}
+
+/** Why a sync left items out. */
+export interface Skipped {
+  /** the id or the title of the first of them, if it has one */
+  example?: string;
+  /** how many items were left out for it */
+  items: number;
+  /** why the items were left out */
+  reason: string;
+}
+
 export type SyncMode = "sandbox" | "live";
 
-export type SyncState = "requested" | "running" | "succeeded" | "failed" | "cancelled";
+export type SyncState = "requested" | "running" | "awaiting-confirmation" | "succeeded" | "failed" | "cancelled";
 
 export type TimelineKind = "integration.configured" | "integration.certified" | "integration.sandboxed" | "integration.disabled" | "memory.synced" | "goal.updated" | "goal.alignment.changed" | "policy.denied" | "approval.requested" | "approval.decided" | "executive.acted" | "note" | "brief";
 
