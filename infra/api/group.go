@@ -27,7 +27,10 @@ type need struct {
 func needs() map[string]need {
 	return map[string]need{
 		// hashing a password needs a full processor
-		"auth": {memory: 1024, sign: true, read: []string{data.Companies, data.Logins}, write: []string{data.Companies, data.Logins}},
+		"auth": {
+			memory: 1024, sign: true, read: []string{data.Companies, data.Logins}, write: []string{data.Companies, data.Logins},
+			compare: []string{data.Companies},
+		},
 		"sso": {
 			seal: true, read: []string{data.Companies, data.Logins}, write: []string{data.Companies, data.Logins},
 			remove: []string{data.Logins}, compare: []string{data.Companies},
