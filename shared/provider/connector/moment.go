@@ -67,9 +67,9 @@ func sinceEpoch(s string) (t time.Time, ok bool) {
 }
 
 // The names of weekdays and months, in three letters.
-var (
-	weekdays = strings.Fields("mon tue wed thu fri sat sun")
-	months   = strings.Fields("jan feb mar apr may jun jul aug sep oct nov dec")
+const (
+	weekdays = "mon tue wed thu fri sat sun"
+	months   = "jan feb mar apr may jun jul aug sep oct nov dec"
 )
 
 // usual returns a time without its weekday, commas and comments, and with its names in three letters.
@@ -80,8 +80,8 @@ func usual(s string) string {
 		letters := strings.Trim(strings.ToLower(word), "abcdefghijklmnopqrstuvwxyz.") == ""
 		short := strings.ToLower(word[:min(3, len(word))])
 		switch {
-		case letters && slices.Contains(weekdays, short):
-		case letters && slices.Contains(months, short):
+		case letters && slices.Contains(strings.Fields(weekdays), short):
+		case letters && slices.Contains(strings.Fields(months), short):
 			words = append(words, short)
 		default:
 			words = append(words, word)
