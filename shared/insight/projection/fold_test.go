@@ -226,6 +226,26 @@ func TestFold_Integration(t *testing.T) {
 	}
 }
 
+// TestFold_Integration_Clock certifies an integration in a process whose clock is behind. Its records give the same context.
+func TestFold_Integration_Clock(t *testing.T) {
+	t.Parallel()
+	h := newHistory()
+	i := webhook(h.now)
+	h.put(integration.Entity, integration.Key("webhook"), i)
+	h.after(-time.Second)
+	certify(&i, h.now)
+	h.put(integration.Entity, integration.Key("webhook"), i)
+	was, _ := h.fold(t)
+	if got := was.Integrations["webhook"].ChangedAt; !got.Equal(i.CreatedAt) {
+		t.Errorf("changed at %v, want %v", got, i.CreatedAt)
+	}
+	got, err := projection.Rebuild(was, h.records())
+	errtest.Must(t, err)
+	if diff := cmp.Diff(was.Integrations, got.Integrations); diff != "" {
+		t.Errorf("rebuilt integrations differ (-want +got):\n%s", diff)
+	}
+}
+
 // TestFold_CredentialsEnded says which credentials a reconfiguration has ended. Credentials that a user deletes have no entry.
 func TestFold_CredentialsEnded(t *testing.T) {
 	t.Parallel()

@@ -33,7 +33,7 @@ func (f *folding) integration(c store.Change) error {
 	case c.Old == nil:
 		i.ChangedAt = later(i.CreatedAt, i.CertifiedAt).Truncate(time.Millisecond) // as exact as the time of a commit
 	case !was.Enabled && is.Enabled || reconfigured(was, is) || newlyCertified(was, is):
-		i.ChangedAt = c.At.UTC()
+		i.ChangedAt = later(i.ChangedAt, c.At.UTC()) // the clock of what wrote the change may be behind
 	}
 	f.Integrations[provider] = i
 	f.judge(provider)
