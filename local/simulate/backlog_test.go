@@ -272,13 +272,17 @@ func (w *world) runFor(d time.Duration) {
 func (w *world) held(n int) {
 	c := w.company(busy)
 	now := time.Now().UTC()
-	for i := range n {
-		e := event.Event{ID: id.At(now, fmt.Sprint(i)), Type: event.MemoryCreated, Timestamp: now, CompanyID: busy, Data: json.RawMessage(`{"title":"A"}`)}
+	i, _, err := integration.Load(w.t.Context(), c, "webhook")
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	for n := range n {
+		e := event.Event{ID: id.At(now, fmt.Sprint(n)), Type: event.MemoryCreated, Timestamp: now, CompanyID: busy, Data: json.RawMessage(`{"title":"A"}`)}
 		payload, err := e.Payload()
 		if err != nil {
 			w.t.Fatal(err)
 		}
-		d := delivery.Delivery{EventID: e.ID, Endpoint: "webhook", Event: e.Type, CreatedAt: now, Payload: payload}
+		d := delivery.Delivery{EventID: e.ID, Endpoint: "webhook", Incarnation: i.Incarnation, Event: e.Type, CreatedAt: now, Payload: payload}
 		d.Hold("disabled")
 		if err := c.Commit(w.t.Context(), c.Create(delivery.Key(d.EventID, d.Endpoint), delivery.Entity, d).Quietly()); err != nil {
 			w.t.Fatal(err)

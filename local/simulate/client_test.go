@@ -102,13 +102,16 @@ func certify(i *integration.Integration) {
 
 // recover asks for everything that an endpoint has not got.
 func (cl client) recover(ctx context.Context, provider, nonce string) error {
+	i, _, err := integration.Load(ctx, cl.c, provider)
+	if err != nil {
+		return err
+	}
 	now := time.Now().UTC()
 	r := delivery.Recovery{
 		ID: id.At(now, cl.c.ID(), provider, nonce), Provider: provider, Since: now.Add(-delivery.Kept), Until: now.Add(time.Minute),
 		State: delivery.RecoveryRequested, RequestedAt: now,
 	}
-	return cl.c.Commit(ctx, cl.c.Create(delivery.RecoveryKey(r.ID), delivery.RecoveryEntity, delivery.StoredRecovery{Recovery: r}).
-		Until(now.Add(delivery.Kept)))
+	return cl.c.Commit(ctx, r.Request(cl.c, i.Incarnation))
 }
 
 // sync requests a run unless one is going on.
@@ -118,12 +121,13 @@ func (cl client) sync(ctx context.Context, nonce string) error {
 		if err != nil || slot.Run != "" {
 			return err
 		}
+		i, _, err := integration.Load(ctx, cl.c, feed)
+		if err != nil {
+			return err
+		}
 		now := time.Now().UTC()
 		run := syncrun.Run{ID: id.At(now, cl.c.ID(), "sync", nonce), Provider: feed, Mode: syncrun.Live, State: syncrun.Requested, RequestedAt: now}
-		slot.Run = run.ID
-		return cl.c.Commit(ctx,
-			cl.c.Create(syncrun.Key(run.ID), syncrun.Entity, syncrun.StoredRun{Run: run}).Until(now.Add(syncrun.Kept)),
-			cl.c.Save(syncrun.SlotKey(feed), syncrun.SlotEntity, version, slot).Quietly())
+		return cl.c.Commit(ctx, syncrun.Begin(cl.c, run, i.Incarnation, slot, version)...)
 	})
 }
 

@@ -69,6 +69,9 @@ func (t transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	w := t.e.w
 	to := w.receivers[r.URL.Host]
 	if to == nil {
+		to = w.moving[r.URL.Host]
+	}
+	if to == nil {
 		return nil, fmt.Errorf("%s has no receiver", r.URL.Host)
 	}
 	event := r.Header.Get(standardwebhooks.HeaderID)
@@ -114,6 +117,11 @@ func (w *world) receive(e *environment, to *receiver, event string, header http.
 	to.received++
 	got := &request{number: to.received, env: e, by: e.current, at: time.Now(), status: a.status}
 	w.checkRequest(to, event, header, body)
+	if w.moving[to.host()] != nil {
+		w.trace.add("%s receives %s by %s: %d", to.host(), event, e.name, a.status)
+		w.checkMoved(to, event)
+		return got, a
+	}
 	if w.live(to, event) > 1 && !w.plan.on[strictness] {
 		got.excused = "the delivery has two messages"
 	}

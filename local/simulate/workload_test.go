@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"orgops/local/simulate/simstore"
+	"orgops/shared/base/id"
 	"orgops/shared/domain/integration"
 	"orgops/shared/storage/store"
 	"orgops/shared/storage/vault"
@@ -53,7 +54,7 @@ func (w *world) settle() error {
 			return err
 		}
 	}
-	if err := w.settleElder(); err != nil {
+	if err := errors.Join(w.settleElder(), w.settleMove()); err != nil {
 		return err
 	}
 	if w.plan.on[dead] {
@@ -100,9 +101,13 @@ func (w *world) configure(company, provider string, config map[string]any, secre
 	i := integration.Integration{
 		Provider: provider, Kind: provider, Enabled: true, Config: raw, Permissions: ports, CreatedAt: now.Add(-time.Minute), UpdatedAt: now,
 	}
+	i.Incarnation = id.At(i.CreatedAt, company, provider)
 	certify(&i)
 	_, version, _ := integration.Load(ctx, c, provider)
-	ops := []store.Op{c.Save(integration.Key(provider), integration.Entity, version, i)}
+	ops := []store.Op{integration.Create(c, i)}
+	if version > 0 {
+		ops[0] = c.Replace(integration.Key(provider), integration.Entity, version, i)
+	}
 	if secret != "" && version == 0 {
 		v := vault.New(w.keys, w.keys, time.Now)
 		op, err := integration.SaveSecrets(ctx, c, v, provider, 0, integration.Secrets{Signing: []integration.SigningSecret{{Value: secret, CreatedAt: now}}})
@@ -125,6 +130,7 @@ func (w *world) scheduleAll() {
 		w.schedule(w.anytime(), fmt.Sprintf("errand %02d", n), w.draw(n))
 	}
 	w.scheduleElder()
+	w.schedule(w.anytime(), "the move", w.client("mover", w.companies[0], func(ctx context.Context, cl client) error { return cl.move(ctx) }))
 	for n := range w.random.IntN(3) {
 		company := w.companies[w.random.IntN(len(w.companies))]
 		w.schedule(w.anytime(), fmt.Sprintf("rebuild %d", n), w.client(fmt.Sprintf("rebuild %d", n), company, func(ctx context.Context, cl client) error {

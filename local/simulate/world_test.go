@@ -30,6 +30,8 @@ type world struct {
 	keys           *keyring
 	companies      []string
 	receivers      map[string]*receiver // by host
+	moving         map[string]*receiver // by host; see move
+	left           time.Time            // when the former of them was deleted
 	functions      []*function
 	mappings       []*mapping
 	pollers        []*poller
