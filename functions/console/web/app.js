@@ -10,7 +10,7 @@ import { Today } from './pages/today.js';
 import { Health } from './pages/health.js';
 import { Timeline } from './pages/timeline.js';
 import { Recommendations } from './pages/recommendations.js';
-import { Connect, Integrations } from './pages/integrations.js';
+import { Integrations } from './pages/integrations.js';
 import { Integration } from './pages/integration.js';
 import { Deliveries } from './pages/deliveries.js';
 
@@ -26,7 +26,6 @@ export * from './lib/route.js';
 export * from './lib/schema.js';
 export * from './ui/charts.js';
 export * from './ui/dialog.js';
-export * from './ui/form.js';
 export * from './ui/guard.js';
 export * from './ui/parts.js';
 export * from './ui/table.js';
@@ -42,7 +41,7 @@ function Page({ path: [named, second, third, fourth] }) {
     case 'health': return html`<${Health} />`;
     case 'timeline': return html`<${Timeline} />`;
     case 'recommendations': return html`<${Recommendations} />`;
-    case 'connect': return html`<${Connect} key=${second} provider=${second} />`;
+    case 'connect': return html`<${Later} part="Connect" key=${second} provider=${second} />`;
     case 'integrations':
       if (third === 'deliveries' && fourth) return html`<${Later} part="Delivery" key=${fourth} provider=${second} id=${fourth} />`;
       return second ? html`<${Integration} key=${second} provider=${second} tab=${third} />` : html`<${Integrations} />`;

@@ -6,7 +6,7 @@ import { forget, useLive } from '../lib/live.js';
 import { place, placeOf } from '../lib/places.js';
 import { filter, go, route } from '../lib/route.js';
 import { Confirm } from '../ui/dialog.js';
-import { SchemaForm } from '../ui/form.js';
+import { SchemaForm } from './form.js';
 import { asShown, createOnly, ifMatch, useGuard } from '../ui/guard.js';
 import { Listing, usePeople } from './listing.js';
 import { Table } from '../ui/table.js';

@@ -17,6 +17,7 @@ import { SignOnSettings } from './signon.js';
 import { Users } from './users.js';
 
 export { Clash } from './clash.js';
+export { Connect } from './connect.js';
 export { Account } from './account.js';
 export { Delivery } from './delivery.js';
 export { Mapping } from './mapping.js';

@@ -7,7 +7,7 @@ import { place } from '../lib/places.js';
 import { go } from '../lib/route.js';
 import { fieldsOf, typed } from '../lib/schema.js';
 import { Confirm } from '../ui/dialog.js';
-import { SchemaForm } from '../ui/form.js';
+import { SchemaForm } from './form.js';
 import { asShown, ifMatch, useGuard } from '../ui/guard.js';
 import { Action, Await, Empty, Time } from '../ui/parts.js';
 import { SecretShown } from './secret.js';

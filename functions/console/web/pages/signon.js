@@ -3,7 +3,7 @@ import { html, useState } from '../lib/h.js';
 import { Problem, call } from '../lib/api.js';
 import { forget, useLive } from '../lib/live.js';
 import { Confirm } from '../ui/dialog.js';
-import { SchemaForm } from '../ui/form.js';
+import { SchemaForm } from './form.js';
 import { asShown, createOnly, ifMatch, useGuard } from '../ui/guard.js';
 import { Await, Choice, Copy, Time } from '../ui/parts.js';
 

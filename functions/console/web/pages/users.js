@@ -3,7 +3,7 @@ import { html, useState } from '../lib/h.js';
 import { call } from '../lib/api.js';
 import { forget, useLive } from '../lib/live.js';
 import { Confirm, Dialog } from '../ui/dialog.js';
-import { SchemaForm } from '../ui/form.js';
+import { SchemaForm } from './form.js';
 import { asShown, ifMatch, useGuard } from '../ui/guard.js';
 import { Action, Await, Choice, Copy, Empty, Status, Time } from '../ui/parts.js';
 import { Listing } from './listing.js';
