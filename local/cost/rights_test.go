@@ -35,6 +35,7 @@ var unmeasured = []struct {
 	of            []string
 }{
 	{"a connector may open credentials, and its page may hold goals", "syncer", []string{"dynamodb:GetItem Keys C#*", "kms:Decrypt Wrapping", "dynamodb:PutItem Main DUE#*"}},
+	{"an invitation by a user who may lose the role meanwhile", "auth", []string{"dynamodb:ConditionCheckItem Main C#*"}},
 	{"a scheduled sync", "ticker", []string{"dynamodb:ConditionCheckItem Main C#*"}},
 	{"a run continues in another slice", "syncer", []string{"sqs:SendMessage Syncs"}},
 	{"a failed message", "syncer", []string{"sqs:ChangeMessageVisibility Syncs"}},
