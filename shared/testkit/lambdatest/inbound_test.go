@@ -78,7 +78,7 @@ func TestInbound_GitHub(t *testing.T) {
 	wantAnswer(t, inbound, payload, 200, `"duplicate":true`)
 	var m memory.Memory
 	errtest.Must(t, json.Unmarshal(n.memory().Body, &m))
-	got, want := [...]string{m.ExternalID, m.Kind, m.Title}, [...]string{"example/ledger/issues/42", "issue", "Exports miss the last page"}
+	got, want := [...]string{m.ExternalID, m.Kind, m.Title}, [...]string{"issues/2990011223", "issue", "Exports miss the last page"}
 	if got != want {
 		t.Errorf("memory = %q, want %q", got, want)
 	}
