@@ -147,6 +147,7 @@ const steps = {
     await main.getByText('Chief of Staff exists already').waitFor();
     need('the role that is stored', await stored('executives', ({ items }) => items[0].role), 'Keeps the timeline tidy');
     await main.getByRole('link', { name: 'Chief of Staff' }).click();
+    await page.getByRole('button', { name: 'Save', exact: true }).waitFor(); // the list has a field of this name too
     await page.getByLabel('Role').fill('Mine');
     const [one] = (await other('GET', 'executives')).items;
     await other('POST', 'executives', { name: one.name, role: 'Theirs', owner: one.owner, quotaPerDay: 10, actions: [] });
