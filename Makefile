@@ -147,9 +147,17 @@ screenshots: $(BROWSER_STAMP) ## write pictures of the console's pages into scre
 synth: one-architecture $(CDK_STAMP) ## make the CloudFormation template in cdk.out from the built functions; CDK="-c tenant=NAME …" sets the context
 	$(CDK_CLI) synth --quiet -c arch=$(CDK_ARCH) $(CDK)
 
+# ACCOUNT compares the stack with the account. The program reads credentials from the environment alone, so a profile is exported.
+define ACCOUNT
+@[ -n "$${AWS_ACCESS_KEY_ID:-}" ] || { keys=$$(aws configure export-credentials --format env) && eval "$$keys"; } || { echo "$$NO_ACCOUNT" >&2; exit 1; }; \
+export AWS_REGION="$${AWS_REGION:-$${AWS_DEFAULT_REGION:-$$(aws configure get region)}}"; \
+$(GO) run ./local/preflight/account --app cdk.out $(LIMITS)
+endef
+
 .PHONY: deploy
-deploy: one-architecture region build-lambdas $(CDK_STAMP) ## build the functions and deploy them to AWS; CDK="-c tenant=NAME …" is passed on, LAMBDA_ARCH=amd64 is x86_64
+deploy: one-architecture region build-lambdas $(CDK_STAMP) ## build the functions, compare the stack with the account's limits and deploy it to AWS; CDK="-c tenant=NAME …" is passed on, LAMBDA_ARCH=amd64 is x86_64
 	$(CDK_CLI) synth --quiet -c arch=$(CDK_ARCH) $(CDK)
+	$(ACCOUNT)
 	$(CDK_CLI) bootstrap --app cdk.out || { echo "$$NO_ACCOUNT" >&2; exit 1; }
 	$(CDK_CLI) deploy --app cdk.out $(CDK)
 

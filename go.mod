@@ -12,10 +12,14 @@ require (
 	github.com/aws/aws-lambda-go v1.55.1 // Lambda runtime: required
 	github.com/aws/aws-sdk-go-v2 v1.48.0 // AWS: required; clients are made from explicit options, since loading the default configuration costs milliseconds of a cold start
 	github.com/aws/aws-sdk-go-v2/service/apigateway v1.40.2 // usage keys
+	github.com/aws/aws-sdk-go-v2/service/cloudcontrol v1.30.2 // before a deployment: counts any type of resource in the account, where one client a service would be five large ones
+	github.com/aws/aws-sdk-go-v2/service/cloudformation v1.82.4 // before a deployment: what the stack has already
 	github.com/aws/aws-sdk-go-v2/service/dynamodb v1.68.0 // store; this and the next three stay at their last releases before schema-based serialization, whose tables cost each start 2 ms and 0.8 MB
 	github.com/aws/aws-sdk-go-v2/service/dynamodbstreams v1.41.0 // change feed of a process that is not a Lambda
 	github.com/aws/aws-sdk-go-v2/service/kms v1.60.0 // wrapping of data keys
+	github.com/aws/aws-sdk-go-v2/service/lambda v1.114.2 // before a deployment: the account's concurrency
 	github.com/aws/aws-sdk-go-v2/service/secretsmanager v1.49.0 // token keys
+	github.com/aws/aws-sdk-go-v2/service/servicequotas v1.43.10 // before a deployment: the account's quotas
 	github.com/aws/aws-sdk-go-v2/service/sqs v1.48.1 // queues
 	github.com/aws/constructs-go/constructs/v10 v10.8.1 // comes with the CDK
 	github.com/aws/jsii-runtime-go v1.142.0 // comes with the CDK
@@ -57,6 +61,7 @@ require (
 
 require (
 	github.com/Masterminds/semver/v3 v3.5.0 // indirect
+	github.com/aws/aws-sdk-go-v2/aws/protocol/eventstream v1.7.26 // indirect
 	github.com/aws/aws-sdk-go-v2/internal/configsources v1.5.10 // indirect
 	github.com/aws/aws-sdk-go-v2/internal/endpoints/v2 v2.8.10 // indirect
 	github.com/aws/aws-sdk-go-v2/service/internal/accept-encoding v1.13.24 // indirect

@@ -26,6 +26,7 @@ import (
 //	allowNetworks  private networks that deliveries may reach, comma separated
 //	corsOrigins    origins of web pages that may read answers, comma separated, or none; default: any
 //	reserved       reserved concurrency, function=calls, comma separated; default: none, since a new account has little
+//	queueCalls     concurrent calls that each of the two queues makes of its worker at most; default: 100
 //	firewall       true: AWS WAF in front of the API
 //	alarmTopic     ARN of the SNS topic for alarms
 //	executives     false: leaves the Executive Runtime out, as EXECUTIVES_ENABLED=false does locally; default: true
@@ -44,6 +45,14 @@ type settings struct {
 	wrapping      data.Wrapping
 	origins       web.Origins
 }
+
+// atOnce is the default of queueCalls. By default an account has 1,000 concurrent calls for all of its functions, and a new
+// account may have 10. A queue with a day's backlog would use them all; the limit leaves most of them to the API. Messages above
+// the limit wait in the queue, and waiting counts as no attempt.
+const atOnce = 100
+
+// Bounds of queueCalls, which are those of a queue's mapping.
+const minQueueCalls, maxQueueCalls = 2, 1000
 
 const tenantName = `^[A-Za-z0-9][A-Za-z0-9-]{0,63}$`
 
@@ -92,6 +101,9 @@ func read(node constructs.Node) (settings, error) {
 		wrong("context corsOrigins: %w", err)
 	}
 	if s.Reserved, err = reserved(value("reserved")); err != nil {
+		problems = append(problems, err)
+	}
+	if s.QueueCalls, err = queueCalls(value("queueCalls")); err != nil {
 		problems = append(problems, err)
 	}
 	if s.wrapping, err = wrapping(value("wrappingKey"), value("formerWrappingKeys")); err != nil {
@@ -154,6 +166,14 @@ func reserved(list string) (map[string]float64, error) {
 		calls[name] = float64(n)
 	}
 	return calls, nil
+}
+
+func queueCalls(number string) (float64, error) {
+	n, err := strconv.Atoi(cmp.Or(number, strconv.Itoa(atOnce)))
+	if err != nil || n < minQueueCalls || n > maxQueueCalls {
+		return 0, fmt.Errorf("context queueCalls: %q is not a number from %d to %d", number, minQueueCalls, maxQueueCalls)
+	}
+	return float64(n), nil
 }
 
 func split(list string) []string {

@@ -71,7 +71,7 @@ func TestMain(m *testing.M) {
 		defer jsii.Close()
 		stacks["pool"] = synthesize(folder, nil)
 		stacks["silo"] = synthesize(folder, map[string]string{
-			"tenant": "acme", "arch": "x86_64", "allowNetworks": "10.1.2.3/16, fd00::/8", "reserved": "dispatcher=20,auth=5,syncer=1",
+			"tenant": "acme", "arch": "x86_64", "allowNetworks": "10.1.2.3/16, fd00::/8", "reserved": "dispatcher=20,auth=5,syncer=1", "queueCalls": "50",
 			"wrappingKey": "3", "formerWrappingKeys": "1," + formerKey, "firewall": "true", "executives": "false", "corsOrigins": "https://app.example.com", "alarmTopic": alarmTopic,
 		})
 		return m.Run()

@@ -101,7 +101,7 @@ func TestMappings(t *testing.T) {
 			bounds = append(bounds, bound)
 		}
 	}
-	if diff := cmp.Diff([]any{100.0, 2.0}, bounds); diff != "" {
-		t.Errorf("limits of the retrier and of the syncer, which has 1 reserved call (-want +got):\n%s", diff)
+	if diff := cmp.Diff([]any{50.0, 2.0}, bounds); diff != "" {
+		t.Errorf("limits by queueCalls=50 of the retrier and of the syncer, which has 1 reserved call (-want +got):\n%s", diff)
 	}
 }

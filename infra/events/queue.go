@@ -56,16 +56,11 @@ func (q *Queue) Send(f *function.Function) {
 	f.Allow([]string{"sqs:SendMessage"}, nil, *q.QueueArn())
 }
 
-// atOnce limits how many calls of its worker a queue makes concurrently. By default an account has 1,000 concurrent calls
-// for all of its functions. A queue with a day's backlog would use them all; the limit leaves most of them to the API.
-// Messages above the limit wait in the queue, and waiting counts as no attempt.
-const atOnce = 100
-
 // WorkedBy makes a function the queue's worker: it may receive, delay and dead-letter messages. If the worker has reserved
 // concurrency, the queue's limit follows it, because a refused call would count as an attempt at its messages. SQS requires a
 // limit of at least two.
 func (q *Queue) WorkedBy(f *function.Function) {
-	calls := float64(atOnce)
+	calls := f.QueueCalls
 	if f.Reserved > 0 {
 		calls = min(calls, max(f.Reserved, 2))
 	}

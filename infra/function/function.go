@@ -21,6 +21,7 @@ type Settings struct {
 	Assets        string // folder with <function>/bootstrap
 	Architecture  awslambda.Architecture
 	Reserved      map[string]float64 // reserved concurrency by function; without an entry, the account's unreserved rest
+	QueueCalls    float64            // concurrent calls that each queue makes of its worker at most
 	AllowNetworks string             // ORGOPS_ALLOW_NETWORKS
 }
 
@@ -36,10 +37,11 @@ type Props struct {
 // Function holds a Lambda function with its role.
 type Function struct {
 	awslambda.Function
-	Name     string
-	Timeout  float64 // seconds
-	Reserved float64 // concurrent calls; 0: the account's unreserved rest
-	role     awsiam.Role
+	Name       string
+	Timeout    float64 // seconds
+	Reserved   float64 // concurrent calls; 0: the account's unreserved rest
+	QueueCalls float64 // concurrent calls by a queue at most
+	role       awsiam.Role
 }
 
 // New creates a function in a construct of the same name.
@@ -65,7 +67,10 @@ func New(scope constructs.Construct, s Settings, p Props) *Function {
 	if reserved, ok := s.Reserved[p.Name]; ok {
 		props.ReservedConcurrentExecutions = &reserved
 	}
-	f := &Function{Function: awslambda.NewFunction(unit, jsii.String("Function"), props), Name: p.Name, Timeout: p.Timeout, Reserved: s.Reserved[p.Name], role: role}
+	f := &Function{
+		Function: awslambda.NewFunction(unit, jsii.String("Function"), props), Name: p.Name, Timeout: p.Timeout, Reserved: s.Reserved[p.Name],
+		QueueCalls: s.QueueCalls, role: role,
+	}
 	f.Allow([]string{"logs:CreateLogStream", "logs:PutLogEvents"}, nil, *log.LogGroupArn())
 	if p.Traced {
 		nag.Suppress(role, "AwsSolutions-IAM5", "X-Ray's actions PutTraceSegments and PutTelemetryRecords support no resources", "Resource::*")
