@@ -234,6 +234,11 @@ func (s *slice) conclude(state syncrun.State, reason string) {
 	now := s.Now().UTC()
 	s.found = s.record.Work.Found
 	s.record.State, s.record.Error, s.record.FinishedAt, s.record.Work = state, reason, &now, syncrun.Work{}
+	if r := s.record.Removal; r != nil { // it waits no more
+		told := *r
+		told.Until = nil
+		s.record.Removal = &told
+	}
 }
 
 // freeSlot returns the write that frees the slot for the provider's next run; keep may edit the slot. What the run has shown is

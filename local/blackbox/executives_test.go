@@ -46,6 +46,11 @@ func executives(j *journey) {
 	j.do("the action is done", get(actions+"/"+waits.ID))
 	j.do("what is rejected", ask("timeline.note", object{"title": "The office stays", "subject": "office"})).json(&waits)
 	j.do("another user rejects", post(j.at("/operations/approvals/"+waits.ApprovalID+"/reject"), nil).bearing("operator", operator))
+	j.do("what is asked for by mistake", ask("timeline.note", object{"title": "The office closes", "subject": "office"})).json(&waits)
+	withdraw := post(j.at("/operations/approvals/"+waits.ApprovalID+"/withdraw"), nil)
+	j.do("another user withdraws", withdraw.bearing("operator", operator))
+	j.do("who asked withdraws", withdraw)
+	j.do("it is withdrawn once", withdraw)
 	j.do("its actions", get(actions))
 	draft["quotaPerDay"] = 1
 	etag := j.peek(get(all + "/" + chief.ID)).header.Get("Etag")

@@ -36,7 +36,7 @@ func hold(j *journey) {
 	j.received("it arrives", r, 1, false)
 	j.settle("it is not held", get(list+"?state=held"), none)
 	j.settle("what became of it", get(at+"/recoveries/"+decode[struct{ ID string }](asked.body).ID), func(a answer) bool {
-		return decode[struct{ Counts struct{ Delivered int } }](a.body).Counts.Delivered == 1
+		return ended(a) && decode[struct{ Counts struct{ Delivered int } }](a.body).Counts.Delivered == 1
 	})
 	j.do("an unknown recovery", get(at+"/recoveries/01890000-0000-7000-8000-000000000000"))
 

@@ -63,6 +63,7 @@ type receiver struct {
 
 	mu     sync.Mutex
 	status func(try int) int // of the answer to a delivery that is not a sample; nil answers 204
+	after  string            // the Retry-After header of these answers, if any
 	tries  int
 	got    []delivery
 	seen   map[string]bool // ids that take has returned
@@ -90,6 +91,9 @@ func (r *receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	if d.Type != sample {
 		r.got, r.tries = append(r.got, d), r.tries+1
 		if r.status != nil {
+			if r.after != "" {
+				w.Header().Set("Retry-After", r.after)
+			}
 			w.WriteHeader(r.status(r.tries))
 			return
 		}
@@ -102,6 +106,13 @@ func (r *receiver) answer(status func(try int) int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.status = status
+}
+
+// wait sets the Retry-After header, in seconds, of the answers that answer sets.
+func (r *receiver) wait(seconds string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.after = seconds
 }
 
 // take returns the deliveries since the last call. It leaves out those whose id it has returned before, because the service

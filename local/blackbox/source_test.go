@@ -130,9 +130,7 @@ func (j *journey) synced(name string, body object) {
 	if a := j.peek(post(j.at("/memory/sync/http"), body)).json(&run); a.status != http.StatusAccepted {
 		j.t.Fatalf("sync: %s", a)
 	}
-	j.settle(name, get(j.at("/memory/syncs/"+run.ID)), func(a answer) bool {
-		return decode[struct{ FinishedAt string }](a.body).FinishedAt != ""
-	})
+	j.settle(name, get(j.at("/memory/syncs/"+run.ID)), ended)
 }
 
 // approval looks at the one approval that waits, and returns the request that gives it.
