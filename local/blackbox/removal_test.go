@@ -34,7 +34,6 @@ func removal(j *journey) {
 	j.settle("the run has ended", get(empty), ended)
 	j.do("a cancelled run is not confirmed", post(empty+"/confirm", nil))
 	j.do("the five are kept", get(j.at("/memory?title=Ticket%204")))
-	j.calm("all runs have ended")
 }
 
 // numbered makes the titles of n tickets.
