@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"slices"
 	"time"
 
@@ -112,6 +113,12 @@ func (cl client) recover(ctx context.Context, provider, nonce string) error {
 		State: delivery.RecoveryRequested, RequestedAt: now,
 	}
 	return cl.c.Commit(ctx, r.Request(cl.c, i.Incarnation))
+}
+
+// resume ends the pause of an endpoint, if it has one, and asks for what has waited.
+func (cl client) resume(ctx context.Context, provider string) error {
+	end := &wish{method: http.MethodPost, path: "/integrations/" + provider + "/resume"}
+	return cl.insist(ctx, end, http.StatusAccepted)
 }
 
 // sync requests a run unless one is going on.

@@ -176,6 +176,8 @@ func (w *world) draw(n int) func() {
 		return w.client(nonce, company, func(ctx context.Context, cl client) error { return cl.sync(ctx, nonce) })
 	case 4:
 		return w.client(nonce, company, func(ctx context.Context, cl client) error { return cl.cancel(ctx) })
+	case 5:
+		return w.client(nonce, company, func(ctx context.Context, cl client) error { return cl.resume(ctx, endpoint) })
 	}
 	return func() {
 		actions := w.actions(company, 1+w.random.IntN(3))
