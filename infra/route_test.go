@@ -3,9 +3,11 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -16,24 +18,38 @@ import (
 	"orgops/shared/testkit/errtest"
 )
 
-// methods returns the template's methods, as "GET /path" → properties.
+// body returns the document that the API is imported from.
+func (s *synthesized) body() map[string]any {
+	body, _ := s.Resources[s.of("AWS::ApiGateway::RestApi")[0]].Properties["Body"].(map[string]any)
+	return body
+}
+
+// methods returns the document's methods, as "GET /path" → operation.
 func (s *synthesized) methods() map[string]map[string]any {
-	paths := map[string]string{}
-	var path func(id string) string
-	path = func(id string) string {
-		if known, ok := paths[id]; ok || s.Resources[id].Type != "AWS::ApiGateway::Resource" {
-			return known
-		}
-		p := s.Resources[id].Properties
-		paths[id] = path(text(dig(p, "ParentId", "Ref"))) + "/" + text(p["PathPart"])
-		return paths[id]
-	}
 	methods := map[string]map[string]any{}
-	for _, id := range s.of("AWS::ApiGateway::Method") {
-		p := s.Resources[id].Properties
-		methods[text(p["HttpMethod"])+" "+path(text(dig(p, "ResourceId", "Ref")))] = p
+	paths, _ := s.body()["paths"].(map[string]any)
+	for path, item := range paths {
+		operations, _ := item.(map[string]any)
+		for method, operation := range operations {
+			if method == "x-amazon-apigateway-any-method" {
+				method = "any"
+			}
+			methods[strings.ToUpper(method)+" "+path], _ = operation.(map[string]any)
+		}
 	}
 	return methods
+}
+
+var stageVariable = regexp.MustCompile(`:function:\$\{stageVariables\.([A-Za-z0-9_]+)\}/invocations$`)
+
+// called returns the logical id of the function that an integration or an authorizer calls.
+func (s *synthesized) called(uri any) string {
+	parts := list(dig(uri, "Fn::Join", 1))
+	found := stageVariable.FindStringSubmatch(text(parts[len(parts)-1]))
+	if found == nil {
+		return ""
+	}
+	return text(dig(s.Resources[s.of("AWS::ApiGateway::Stage")[0]].Properties, "Variables", found[1], "Ref"))
 }
 
 // TestRoutes checks that every registered operation has a method on its group's function, with HEAD for each guarded GET, and
@@ -60,13 +76,13 @@ func TestRoutes(t *testing.T) {
 					t.Errorf("%s has no method", name)
 					continue
 				}
-				if m["OperationName"] != operation {
-					t.Errorf("%s is operation %v, want %s", name, m["OperationName"], operation)
-				}
-				has(t, name, m, map[string]any{"Integration.Type": "AWS_PROXY"})
-				target, _ := json.Marshal(dig(m, "Integration", "Uri"))
-				if want := `"Api` + g.Name + `Function`; !strings.Contains(string(target), want) {
-					t.Errorf("%s goes to %s, want %s", name, target, want)
+				has(t, name, m, map[string]any{
+					"operationId": operation, "x-amazon-apigateway-integration.type": "aws_proxy",
+					"x-amazon-apigateway-integration.httpMethod": "POST", "x-amazon-apigateway-integration.timeoutInMillis": 29000.0,
+				})
+				function := stacks["pool"].called(dig(m, "x-amazon-apigateway-integration", "uri"))
+				if want := "Api" + g.Name + "Function"; !strings.HasPrefix(function, want) {
+					t.Errorf("%s goes to %q, want %s", name, function, want)
 				}
 			}
 		}
@@ -94,16 +110,15 @@ func TestRoutes_Guarded(t *testing.T) {
 	for stack, s := range stacks {
 		var public []string
 		for name, m := range s.methods() {
-			if strings.HasPrefix(name, "ANY ") { // the function refuses or answers OPTIONS
+			if m["security"] == nil {
+				if !strings.HasPrefix(name, "ANY ") { // the function refuses or answers OPTIONS
+					public = append(public, name)
+				}
 				continue
 			}
-			if m["AuthorizationType"] == "NONE" {
-				public = append(public, name)
-				continue
+			if diff := cmp.Diff([]any{map[string]any{"tokens": []any{}}, map[string]any{"usageKey": []any{}}}, m["security"]); diff != "" {
+				t.Errorf("%s %s requires (-want +got):\n%s", stack, name, diff)
 			}
-			has(t, stack+" "+name, m, map[string]any{"AuthorizationType": "CUSTOM", "ApiKeyRequired": true})
-			authorizer := s.Resources[text(dig(m, "AuthorizerId", "Ref"))]
-			has(t, "authorizer of "+stack+" "+name, authorizer.Properties, map[string]any{"Type": "TOKEN"})
 			if !strings.Contains(name, " /companies/{companyId}/") && !slices.Contains(own, name) {
 				t.Errorf("%s %s is guarded, want only a company's routes and the caller's own guarded", stack, name)
 			}
@@ -111,6 +126,64 @@ func TestRoutes_Guarded(t *testing.T) {
 		slices.Sort(public)
 		if diff := cmp.Diff(open, public); diff != "" {
 			t.Errorf("%s: open routes (-want +got):\n%s", stack, diff)
+		}
+	}
+}
+
+// TestAuthorizer checks what the security schemes of guarded routes mean: the answer of the authorizer's function to a bearer
+// token, and a usage key, which that answer names.
+func TestAuthorizer(t *testing.T) {
+	t.Parallel()
+	for name, s := range stacks {
+		has(t, name, s.body(), map[string]any{
+			"x-amazon-apigateway-api-key-source":     "AUTHORIZER",
+			"components.securitySchemes.usageKey":    map[string]any{"type": "apiKey", "name": "x-api-key", "in": "header"},
+			"components.securitySchemes.tokens.type": "apiKey", "components.securitySchemes.tokens.in": "header",
+			"components.securitySchemes.tokens.name": "Authorization", "components.securitySchemes.tokens.x-amazon-apigateway-authtype": "custom",
+		})
+		authorizer := dig(s.body(), "components", "securitySchemes", "tokens", "x-amazon-apigateway-authorizer")
+		has(t, name, authorizer, map[string]any{"type": "token", "authorizerResultTtlInSeconds": 300.0})
+		pattern := regexp.MustCompile(text(dig(authorizer, "identityValidationExpression")))
+		if !pattern.MatchString("Bearer a.b-c_d") || pattern.MatchString("Basic YTpi") || pattern.MatchString("") {
+			t.Errorf("%s: the pattern of tokens is %s, want one that passes bearer tokens alone", name, pattern)
+		}
+		if function := s.called(dig(authorizer, "authorizerUri")); !strings.HasPrefix(function, "ApiauthorizerFunction") {
+			t.Errorf("%s: tokens go to %q, want the authorizer", name, function)
+		}
+	}
+}
+
+// TestPermissions_Gateway checks that this API, and no other API, may call each function that the document names.
+func TestPermissions_Gateway(t *testing.T) {
+	t.Parallel()
+	for name, s := range stacks {
+		variables, _ := s.Resources[s.of("AWS::ApiGateway::Stage")[0]].Properties["Variables"].(map[string]any)
+		want := map[string]string{} // by the function's logical id
+		for _, ref := range variables {
+			function := text(dig(ref, "Ref"))
+			want[function] = "/live/*/*"
+			if strings.HasPrefix(function, "Apiauthorizer") {
+				want[function] = "/authorizers/*"
+			}
+		}
+		got := map[string]string{}
+		for _, id := range s.of("AWS::Lambda::Permission") {
+			p := s.Resources[id].Properties
+			if p["Principal"] != "apigateway.amazonaws.com" {
+				continue
+			}
+			arn := list(dig(p, "SourceArn", "Fn::Join", 1))
+			rest, source := dig(arn[len(arn)-2], "Ref"), text(arn[len(arn)-1])
+			if rest != s.of("AWS::ApiGateway::RestApi")[0] {
+				t.Errorf("%s: %s is for %v, want this API alone", name, id, arn)
+			}
+			got[text(dig(p, "FunctionName", "Fn::GetAtt", 0))] += source
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s: the gateway may call (-want +got):\n%s", name, diff)
+		}
+		if len(want) != len(functionsOf(name))-len(workers())+1 {
+			t.Errorf("%s: the stage names %d functions, want the authorizer and every group's", name, len(want))
 		}
 	}
 }
@@ -147,19 +220,75 @@ func TestExecutives(t *testing.T) {
 	}
 }
 
-// TestDeployment checks that the deployment, a snapshot of the API, depends on all that it includes.
+// TestDeployment checks what a change of routes does to the API: it changes the document alone, so the API keeps its id, which is in
+// the settings of every provider's webhooks and in every issued token. The stage, which is in the same addresses, stays too and gets another
+// deployment, which is a snapshot of the API.
 func TestDeployment(t *testing.T) {
 	t.Parallel()
-	for stack, s := range stacks {
-		before := s.Resources[s.of("AWS::ApiGateway::Deployment")[0]].DependsOn
-		for _, kind := range []string{"Authorizer", "Method", "GatewayResponse"} {
-			for _, id := range s.of("AWS::ApiGateway::" + kind) {
-				if !slices.Contains(before, id) {
-					t.Errorf("%s: the deployment waits for %q, want %s among them", stack, before, id)
-				}
+	before, after := stacks["pool"], fewer
+	if diff := cmp.Diff(before.of("AWS::ApiGateway::RestApi"), after.of("AWS::ApiGateway::RestApi")); diff != "" {
+		t.Fatalf("the API (-before +after):\n%s", diff)
+	}
+	if diff := cmp.Diff(before.of("AWS::ApiGateway::Stage"), after.of("AWS::ApiGateway::Stage")); diff != "" {
+		t.Errorf("the stage (-before +after):\n%s", diff)
+	}
+	if same := before.of("AWS::ApiGateway::Deployment")[0]; slices.Contains(after.of("AWS::ApiGateway::Deployment"), same) {
+		t.Errorf("the deployment is still %s, want another, or else the routes are not deployed", same)
+	}
+	for kind, changed := range map[string][]string{"AWS::ApiGateway::RestApi": {"Body"}, "AWS::ApiGateway::Stage": {"DeploymentId", "Variables"}} {
+		id := before.of(kind)[0]
+		was, is := before.Resources[id].Properties, after.Resources[id].Properties
+		var got []string
+		for property := range maps.Keys(was) {
+			if !cmp.Equal(was[property], is[property]) {
+				got = append(got, property)
+			}
+		}
+		slices.Sort(got)
+		if diff := cmp.Diff(changed, got); diff != "" || len(was) != len(is) {
+			t.Errorf("%s: changed properties (-want +got):\n%s", kind, diff)
+		}
+		for _, property := range replacing(t, kind) {
+			if slices.Contains(got, property) {
+				t.Errorf("%s: a change of %s replaces the resource", kind, property)
 			}
 		}
 	}
+	if got := dig(before.Resources[before.of("AWS::ApiGateway::RestApi")[0]].Properties, "Mode"); got != "overwrite" {
+		t.Errorf("the API is imported in mode %v, want overwrite, or else removed routes stay", got)
+	}
+}
+
+// replacing returns the properties of a type whose change replaces the resource, from the schemas that cfn-lint has of AWS.
+func replacing(t *testing.T, kind string) []string {
+	t.Helper()
+	schemas, err := filepath.Glob("../.tools/templates/lib/python3*/site-packages/cfnlint/data/schemas")
+	errtest.Must(t, err)
+	if len(schemas) != 1 {
+		t.Fatalf("folders of schemas %q, want one: run make tools", schemas)
+	}
+	var files map[string]string
+	decode(t, filepath.Join(schemas[0], "providers", "eu-central-1.json"), &files)
+	var schema struct {
+		TypeName             string
+		CreateOnlyProperties []string
+	}
+	decode(t, filepath.Join(schemas[0], "resources", files[kind]+".json"), &schema)
+	if schema.TypeName != kind {
+		t.Fatalf("the schema of %s is one of %q", kind, schema.TypeName)
+	}
+	var all []string
+	for _, pointer := range schema.CreateOnlyProperties {
+		all = append(all, strings.TrimPrefix(pointer, "/properties/"))
+	}
+	return all
+}
+
+func decode(t *testing.T, file string, v any) {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	errtest.Must(t, err)
+	errtest.Must(t, json.Unmarshal(text, v))
 }
 
 // TestRefusals checks that the gateway's own answers are problem documents for pages of the same origins as the functions'.
@@ -180,15 +309,14 @@ func TestRefusals(t *testing.T) {
 func refusals(t *testing.T, s *synthesized, origin string) {
 	t.Helper()
 	of := map[string]map[string]any{}
-	for _, id := range s.of("AWS::ApiGateway::GatewayResponse") {
-		p := s.Resources[id].Properties
-		kind := text(p["ResponseType"])
+	responses, _ := s.body()["x-amazon-apigateway-gateway-responses"].(map[string]any)
+	for kind, p := range responses {
 		var problem map[string]any
-		if err := json.Unmarshal([]byte(text(dig(p, "ResponseTemplates", "application/json"))), &problem); err != nil {
+		if err := json.Unmarshal([]byte(text(dig(p, "responseTemplates", "application/json"))), &problem); err != nil {
 			t.Errorf("%s: %v", kind, err)
 		}
 		of[kind] = problem
-		headers, _ := p["ResponseParameters"].(map[string]any)
+		headers, _ := dig(p, "responseParameters").(map[string]any)
 		for name, want := range map[string]string{
 			"Content-Type": "'application/problem+json'", "Access-Control-Allow-Origin": "'" + origin + "'", "Cache-Control": "'no-store'",
 		} {
@@ -196,8 +324,8 @@ func refusals(t *testing.T, s *synthesized, origin string) {
 				t.Errorf("%s: %s is %v, want %s", kind, name, got, want)
 			}
 		}
-		if status, named := problem["status"]; named && p["StatusCode"] != fmt.Sprint(status) {
-			t.Errorf("%s: status %v in the body, want %v as on the answer", kind, status, p["StatusCode"])
+		if status, named := problem["status"]; named && dig(p, "statusCode") != fmt.Sprint(status) {
+			t.Errorf("%s: status %v in the body, want %v as on the answer", kind, status, dig(p, "statusCode"))
 		}
 	}
 	for kind, want := range map[string]string{
@@ -227,12 +355,12 @@ func TestAccessLog(t *testing.T) {
 		}
 	}
 	for _, setting := range list(stage["MethodSettings"]) {
-		has(t, "log of the methods", setting, map[string]any{"DataTraceEnabled": false, "LoggingLevel": "ERROR"})
+		has(t, "log of the methods", setting, map[string]any{"LoggingLevel": "ERROR", "DataTraceEnabled": nil, "MetricsEnabled": nil})
 	}
 }
 
-// TestThrottles checks that the stage's throttle, which every ANY method has, is below those of the guarded methods, and that
-// each of these has its own.
+// TestThrottles checks that each method that a stranger can call has a throttle of its own below the stage's, which every other
+// method has.
 func TestThrottles(t *testing.T) {
 	t.Parallel()
 	s := stacks["pool"]
@@ -240,23 +368,22 @@ func TestThrottles(t *testing.T) {
 	for _, setting := range list(s.Resources[s.of("AWS::ApiGateway::Stage")[0]].Properties["MethodSettings"]) {
 		limits[text(dig(setting, "HttpMethod"))+" "+text(dig(setting, "ResourcePath"))] = [2]any{dig(setting, "ThrottlingRateLimit"), dig(setting, "ThrottlingBurstLimit")}
 	}
-	want := map[string][2]any{
-		"* /*": {100.0, 200.0}, "POST /~1auth~1login": {50.0, 100.0}, "POST /~1auth~1invitation": {50.0, 100.0},
-		"POST /~1auth~1token": {50.0, 100.0}, "GET /~1auth~1sso~1callback": {50.0, 100.0}, "POST /~1auth~1saml~1{companyId}~1acs": {50.0, 100.0},
-		"POST /~1inbound~1{companyId}~1{provider}": {300.0, 600.0},
+	named := map[string][2]any{
+		"POST /auth/login": {50.0, 100.0}, "POST /auth/invitation": {50.0, 100.0}, "POST /auth/token": {50.0, 100.0},
+		"GET /auth/sso/callback": {50.0, 100.0}, "POST /auth/saml/{companyId}/acs": {50.0, 100.0},
+		"POST /inbound/{companyId}/{provider}": {300.0, 600.0},
 	}
-	groups, err := api.Groups()
-	errtest.Must(t, err)
-	for _, g := range groups {
-		for _, r := range g.Routes {
-			if r.Guarded {
-				at := " /" + strings.ReplaceAll(r.Path, "/", "~1")
-				want[r.Method+at] = [2]any{1000.0, 2000.0}
-				if r.Method == "GET" {
-					want["HEAD"+at] = [2]any{1000.0, 2000.0}
-				}
-			}
+	want := map[string][2]any{"* /*": {1000.0, 2000.0}}
+	for method, operation := range s.methods() {
+		if operation["security"] != nil || strings.HasPrefix(method, "ANY ") {
+			continue
 		}
+		limit, ok := named[method]
+		if !ok {
+			limit = [2]any{100.0, 200.0}
+		}
+		name, path, _ := strings.Cut(method, " ")
+		want[name+" /"+strings.ReplaceAll(path, "/", "~1")] = limit
 	}
 	if diff := cmp.Diff(want, limits); diff != "" {
 		t.Errorf("limits (-want +got):\n%s", diff)

@@ -9,7 +9,6 @@ package api
 
 import (
 	"fmt"
-	"net/http"
 
 	"github.com/aws/aws-cdk-go/awscdk/v2"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsapigateway"
@@ -36,7 +35,7 @@ type Props struct {
 
 // API holds the REST API with its functions and usage plans.
 type API struct {
-	REST       awsapigateway.RestApi
+	REST       awsapigateway.SpecRestApi
 	Authorizer *function.Function
 	groups     []*function.Function
 	Plans      map[string]awsapigateway.UsagePlan // by the name of the company's plan
@@ -57,29 +56,16 @@ const gatewayTimeout = 29
 // New builds the API.
 func New(scope constructs.Construct, p Props) *API {
 	unit := constructs.NewConstruct(scope, jsii.String("Api"))
-	a := &API{REST: gateway(unit, p.Groups)}
-	respond(a.REST, p.Origins)
+	a := &API{REST: gateway(unit, p)}
 	a.Authorizer = function.New(unit, p.Functions, function.Props{
-		Name: "authorizer", About: "Admits a token to its own company's routes", Memory: 256, Timeout: 5, Traced: true,
+		Name: authorizerName, About: "Admits a token to its own company's routes", Memory: 256, Timeout: 5, Traced: true,
 	})
 	a.issue(a.Authorizer)
 	p.Data.Tokens(a.Authorizer)
-	authorizer := a.authorizer(unit)
 	for _, g := range p.Groups {
-		f := a.group(unit, p, g)
-		a.groups = append(a.groups, f)
-		integration := integrate(a.REST, f)
-		for _, r := range g.Routes {
-			a.route(r, integration, authorizer)
-			if r.Method == http.MethodGet && r.Guarded { // the gateway does not answer HEAD by itself; a public one goes by ANY
-				r.Method = http.MethodHead
-				a.route(r, integration, authorizer)
-			}
-		}
-		for _, path := range g.paths() {
-			a.catchAll(path, integration)
-		}
+		a.groups = append(a.groups, a.group(unit, p, g))
 	}
+	a.call()
 	a.plan(unit)
 	trace(unit, a.REST)
 	if p.Firewall {
@@ -100,29 +86,39 @@ func (a *API) URL() string {
 // issue sets the issuer of tokens in a function's environment.
 func (a *API) issue(f *function.Function) { f.Set("ORGOPS_ISSUER", a.URL()) }
 
-func gateway(scope constructs.Construct, groups []Group) awsapigateway.RestApi {
+// about describes the API.
+const about = "Organizational Operations Service"
+
+// authorizerName names the authorizer's function.
+const authorizerName = "authorizer"
+
+// keySource says that the authorizer returns a request's usage key.
+const keySource = "AUTHORIZER"
+
+// compressed is the size in bytes from which the gateway compresses answers for clients that accept gzip. The console's script is a
+// third of its size then. The functions answer without Content-Encoding, because the gateway leaves alone what has one.
+const compressed = 1024
+
+func gateway(scope constructs.Construct, p Props) awsapigateway.SpecRestApi {
 	log := awslogs.NewLogGroup(scope, jsii.String("AccessLog"), &awslogs.LogGroupProps{
 		Retention: awslogs.RetentionDays_ONE_MONTH, RemovalPolicy: awscdk.RemovalPolicy_DESTROY,
 	})
-	rest := awsapigateway.NewRestApi(scope, jsii.String("Gateway"), &awsapigateway.RestApiProps{
-		RestApiName:      awscdk.Stack_Of(scope).StackName(), // distinguishes its metrics from those of another stack's API
-		Description:      jsii.String("Organizational Operations Service"),
-		EndpointTypes:    &[]awsapigateway.EndpointType{awsapigateway.EndpointType_REGIONAL},
-		ApiKeySourceType: awsapigateway.ApiKeySourceType_AUTHORIZER,
-		CloudWatchRole:   jsii.Bool(true),
-		// Compresses answers of a kilobyte or more for clients that accept gzip. The console's script is a third of its size then.
-		// The functions answer without Content-Encoding, because the gateway leaves alone what has one.
-		MinCompressionSize: awscdk.Size_Bytes(jsii.Number(1024)),
-		// Execution logs hold errors only; with the data trace they would hold tokens and bodies. The stage's metrics are free and
-		// sufficient; metrics by method would cost five paid metrics for each method.
+	name := awscdk.Stack_Of(scope).StackName() // distinguishes its metrics from those of another stack's API
+	rest := awsapigateway.NewSpecRestApi(scope, jsii.String("Gateway"), &awsapigateway.SpecRestApiProps{
+		ApiDefinition: awsapigateway.ApiDefinition_FromInline(describe(*name, p.Groups, p.Origins)),
+		Mode:          awsapigateway.RestApiMode_OVERWRITE, FailOnWarnings: jsii.Bool(true),
+		RestApiName: name, Description: jsii.String(about),
+		EndpointTypes:      &[]awsapigateway.EndpointType{awsapigateway.EndpointType_REGIONAL},
+		MinCompressionSize: awscdk.Size_Bytes(jsii.Number(compressed)),
+		CloudWatchRole:     jsii.Bool(true),
 		DeployOptions: &awsapigateway.StageOptions{
-			StageName: jsii.String(stage), TracingEnabled: jsii.Bool(true), MetricsEnabled: jsii.Bool(false),
-			LoggingLevel: awsapigateway.MethodLoggingLevel_ERROR, DataTraceEnabled: jsii.Bool(false),
-			ThrottlingRateLimit: jsii.Number(100), ThrottlingBurstLimit: jsii.Number(200), MethodOptions: methodLimits(groups),
+			StageName: jsii.String(stage), TracingEnabled: jsii.Bool(true),
 			AccessLogDestination: awsapigateway.NewLogGroupLogDestination(log),
 			AccessLogFormat:      awsapigateway.AccessLogFormat_Custom(jsii.String(accessLog)),
 		},
 	})
+	rest.Node().DefaultChild().(awsapigateway.CfnRestApi).SetApiKeySourceType(jsii.String(keySource))
+	cfnStage(rest).SetMethodSettings(methodSettings(p.Groups))
 	executionLog(scope, rest)
 	rest.Node().TryRemoveChild(jsii.String("Endpoint")) // removes the construct's output; the stack has its own output
 	nag.Suppress(rest, "AwsSolutions-APIG2", "The functions validate every request against the document's schemas and report each problem")
@@ -134,7 +130,7 @@ func gateway(scope constructs.Construct, groups []Group) awsapigateway.RestApi {
 
 // executionLog creates the log group under the name that the gateway uses. Otherwise the gateway would create the group and
 // keep its logs forever.
-func executionLog(scope constructs.Construct, rest awsapigateway.RestApi) {
+func executionLog(scope constructs.Construct, rest awsapigateway.SpecRestApi) {
 	log := awslogs.NewLogGroup(scope, jsii.String("ExecutionLog"), &awslogs.LogGroupProps{
 		LogGroupName: jsii.String("API-Gateway-Execution-Logs_" + *rest.RestApiId() + "/" + stage),
 		Retention:    awslogs.RetentionDays_ONE_MONTH, RemovalPolicy: awscdk.RemovalPolicy_DESTROY,
@@ -150,55 +146,25 @@ const accessLog = `{"requestId":"$context.requestId","time":"$context.requestTim
 	`"company":"$context.authorizer.company","subject":"$context.authorizer.principalId",` +
 	`"refused":"$context.error.responseType","traceId":"$context.xrayTraceId"}`
 
-// tokenPattern lets the gateway refuse malformed bearer tokens without calling the authorizer (RFC 6750 §2.1).
-const tokenPattern = "^[Bb][Ee][Aa][Rr][Ee][Rr] +[A-Za-z0-9._~+/-]+=*$"
-
-func (a *API) authorizer(scope constructs.Construct) awsapigateway.IAuthorizer {
-	return awsapigateway.NewTokenAuthorizer(scope, jsii.String("Tokens"), &awsapigateway.TokenAuthorizerProps{
-		Handler: a.Authorizer.Function, ValidationRegex: jsii.String(tokenPattern),
-		ResultsCacheTtl: awscdk.Duration_Minutes(jsii.Number(5)), // the functions check the token's expiry again
-	})
-}
-
-// integrate lets the gateway call a function. One permission covers all of its methods, because a function's policy is
-// limited to 20 kB.
-func integrate(rest awsapigateway.RestApi, f *function.Function) awsapigateway.Integration {
-	f.AddPermission(jsii.String("Gateway"), &awslambda.Permission{
-		Principal: awsiam.NewServicePrincipal(jsii.String("apigateway.amazonaws.com"), nil),
-		SourceArn: rest.ArnForExecuteApi(nil, nil, jsii.String(stage)),
-	})
-	return awsapigateway.NewAwsIntegration(&awsapigateway.AwsIntegrationProps{
-		Service: jsii.String("lambda"), Proxy: jsii.Bool(true), IntegrationHttpMethod: jsii.String("POST"),
-		Path:    jsii.String("2015-03-31/functions/" + *f.FunctionArn() + "/invocations"),
-		Options: &awsapigateway.IntegrationOptions{Timeout: awscdk.Duration_Seconds(jsii.Number(gatewayTimeout))},
-	})
-}
-
-// route creates an operation's method, and the resources of its path.
-func (a *API) route(r Route, integration awsapigateway.Integration, authorizer awsapigateway.IAuthorizer) {
-	options := &awsapigateway.MethodOptions{OperationName: &r.Operation, AuthorizationType: awsapigateway.AuthorizationType_NONE}
-	if r.Guarded {
-		options.AuthorizationType, options.Authorizer, options.ApiKeyRequired = "", authorizer, jsii.Bool(true)
+// call lets the gateway call the authorizer and the groups' functions, whose names it reads from the stage's variables. One permission
+// covers all methods of a function, because a function's policy is limited to 20 kB.
+func (a *API) call() {
+	names := map[string]*string{}
+	for _, f := range a.Functions() {
+		names[variable(f.Name)] = f.FunctionName()
+		source := a.REST.ArnForExecuteApi(nil, nil, jsii.String(stage))
+		if f == a.Authorizer {
+			source = a.REST.Stack().FormatArn(&awscdk.ArnComponents{
+				Service: jsii.String("execute-api"), Resource: a.REST.RestApiId(), ResourceName: jsii.String("authorizers/*"), // the import chooses its id
+			})
+		}
+		f.AddPermission(jsii.String("Gateway"), &awslambda.Permission{
+			Principal: awsiam.NewServicePrincipal(jsii.String("apigateway.amazonaws.com"), nil), SourceArn: source,
+		})
 	}
-	method := a.REST.Root().ResourceForPath(&r.Path).AddMethod(&r.Method, integration, options)
-	if r.Guarded {
-		nag.Suppress(method, "AwsSolutions-COG4", "The service issues its own tokens (RFC 9068), which the Lambda authorizer checks")
-		return
-	}
-	nag.Suppress(method, "AwsSolutions-APIG4", publicReason)
-	nag.Suppress(method, "AwsSolutions-COG4", publicReason)
+	cfnStage(a.REST).SetVariables(&names)
 }
 
-// catchAll sends all other methods of a path to the function as well. The function answers OPTIONS, which browsers send
-// without a token, with the allowed methods, and other requests with 405 and Allow. The method needs no authorizer: the
-// function guards its operations itself.
-func (a *API) catchAll(path string, integration awsapigateway.Integration) {
-	method := a.REST.Root().ResourceForPath(&path).AddMethod(jsii.String("ANY"), integration, &awsapigateway.MethodOptions{
-		AuthorizationType: awsapigateway.AuthorizationType_NONE,
-	})
-	const reason = "Only requests that match no operation come here: the function answers them with 405 or, for OPTIONS, with the allowed methods, and guards its operations itself"
-	nag.Suppress(method, "AwsSolutions-APIG4", reason)
-	nag.Suppress(method, "AwsSolutions-COG4", reason)
+func cfnStage(rest awsapigateway.SpecRestApi) awsapigateway.CfnStage {
+	return rest.DeploymentStage().Node().DefaultChild().(awsapigateway.CfnStage)
 }
-
-const publicReason = "Public by contract: login, the keys that verify tokens, liveness, the console's files, and webhooks, which a signature authenticates"

@@ -12,7 +12,7 @@ const perAddress = 10_000
 
 // protect adds a web ACL: AWS's rules against known bad input and addresses with a bad reputation, and a rate limit per
 // address. It omits AWS's common rules, which refuse bodies above 8 kB and JSON that quotes HTML.
-func protect(scope constructs.Construct, rest awsapigateway.RestApi) {
+func protect(scope constructs.Construct, rest awsapigateway.SpecRestApi) {
 	visible := func(name string) *awswafv2.CfnWebACL_VisibilityConfigProperty {
 		return &awswafv2.CfnWebACL_VisibilityConfigProperty{
 			CloudWatchMetricsEnabled: jsii.Bool(true), MetricName: &name, SampledRequestsEnabled: jsii.Bool(false), // samples hold tokens

@@ -1,47 +1,64 @@
 package api
 
 import (
-	"net/http"
+	"strings"
 
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsapigateway"
 	"github.com/aws/jsii-runtime-go"
 )
 
-// methodLimits returns the throttles of every guarded method, of logins, of accepted invitations, of the ends of sign-ins and of
-// webhooks. All other methods are open to
-// anyone and have the stage's lower throttle: the ANY method of each path, which answers OPTIONS and 405, and the public GET
-// methods. An anonymous flood of them therefore leaves the company's operations alone. The gateway lists an ANY method by its
-// single methods, so settings of ANY itself might not apply. A method's settings replace all of the stage's.
+// rate holds a throttle: requests a second, and how many at once.
+type rate struct{ rate, burst float64 }
+
+// guarded returns the stage's default throttle. Every guarded method has it, and the ANY method of each path, which answers OPTIONS
+// and 405. The gateway lists an ANY method by its single methods, so settings of ANY itself might not apply, and settings for each
+// method of each path do not fit: UpdateStage takes about 80 values at a time.
+func guarded() rate { return rate{1000, 2000} }
+
+// public returns the throttle of a method that a stranger can call, unless publicLimits names it. A flood of one leaves the others and the
+// companies' operations alone.
+func public() rate { return rate{100, 200} }
+
+// publicLimits returns the throttles of logins, of accepted invitations, of the ends of sign-ins and of webhooks.
 //
 // A login takes about 50 ms of a processor for the password's hash. Tokens last an hour, so 50 logins a second serve 180,000
 // active users and need about five functions. During a flood of logins no new login succeeds, but users who are logged in can
 // continue. A delivery with a bad signature costs about 20 ms and two reads; 300 a second are a million an hour.
-func methodLimits(groups []Group) *map[string]*awsapigateway.MethodDeploymentOptions {
-	limits := map[string]*awsapigateway.MethodDeploymentOptions{
-		"/auth/login/POST":                     limit(50, 100),
-		"/auth/invitation/POST":                limit(50, 100),
-		"/auth/token/POST":                     limit(50, 100),
-		"/auth/sso/callback/GET":               limit(50, 100),
-		"/auth/saml/{companyId}/acs/POST":      limit(50, 100),
-		"/inbound/{companyId}/{provider}/POST": limit(300, 600),
+func publicLimits() map[string]rate {
+	return map[string]rate{
+		"POST /auth/login":                     {50, 100},
+		"POST /auth/invitation":                {50, 100},
+		"POST /auth/token":                     {50, 100},
+		"GET /auth/sso/callback":               {50, 100},
+		"POST /auth/saml/{companyId}/acs":      {50, 100},
+		"POST /inbound/{companyId}/{provider}": {300, 600},
 	}
-	for _, g := range groups {
-		for _, r := range g.Routes {
-			if !r.Guarded {
-				continue
-			}
-			limits[r.Path+"/"+r.Method] = limit(1000, 2000)
-			if r.Method == http.MethodGet {
-				limits[r.Path+"/"+http.MethodHead] = limit(1000, 2000)
-			}
-		}
-	}
-	return &limits
 }
 
-func limit(rate, burst float64) *awsapigateway.MethodDeploymentOptions {
-	return &awsapigateway.MethodDeploymentOptions{
-		ThrottlingRateLimit: &rate, ThrottlingBurstLimit: &burst,
-		MetricsEnabled: jsii.Bool(false), LoggingLevel: awsapigateway.MethodLoggingLevel_ERROR, DataTraceEnabled: jsii.Bool(false),
+// methodSettings returns the settings of the stage, and those of each public method, which replace all of the stage's. Execution logs
+// hold errors only. What a setting leaves out is off: the data trace, with which the logs would hold tokens and bodies, and metrics by
+// method, which would cost five paid metrics for each method. The stage's metrics are free and sufficient.
+func methodSettings(groups []Group) []any {
+	settings := []any{setting("*", "/*", guarded())}
+	own := publicLimits()
+	for _, g := range groups {
+		for _, r := range g.Routes {
+			if r.Guarded {
+				continue
+			}
+			limit, ok := own[r.Method+" "+r.Path]
+			if !ok {
+				limit = public()
+			}
+			settings = append(settings, setting(r.Method, "/"+strings.ReplaceAll(r.Path, "/", "~1"), limit))
+		}
+	}
+	return settings
+}
+
+func setting(method, path string, limit rate) any {
+	return &awsapigateway.CfnStage_MethodSettingProperty{
+		HttpMethod: &method, ResourcePath: &path, LoggingLevel: jsii.String("ERROR"),
+		ThrottlingRateLimit: &limit.rate, ThrottlingBurstLimit: &limit.burst,
 	}
 }

@@ -60,12 +60,12 @@ func shared(origins web.Origins) http.Header {
 	return h
 }
 
-// respond replaces the gateway's default answers.
-func respond(rest awsapigateway.RestApi, origins web.Origins) {
-	pages := shared(origins)
+// responses replaces the gateway's default answers.
+func responses(origins web.Origins) object {
+	pages, all := shared(origins), object{}
 	for _, r := range refusals() {
-		headers := map[string]*string{}
-		set := func(name, value string) { headers[name] = &value }
+		headers := object{}
+		set := func(name, value string) { headers["gatewayresponse.header."+name] = value }
 		set("Content-Type", "'application/problem+json'")
 		set("Cache-Control", "'no-store'")
 		set("X-Content-Type-Options", "'nosniff'")
@@ -79,18 +79,17 @@ func respond(rest awsapigateway.RestApi, origins web.Origins) {
 		if r.status == "429" {
 			set("RateLimit-Policy", "context.authorizer.ratePolicy")
 		}
-		options := &awsapigateway.GatewayResponseOptions{Type: r.of, ResponseHeaders: &headers, Templates: &map[string]*string{
-			"application/json": template(r),
-		}}
+		response := object{"responseParameters": headers, "responseTemplates": object{"application/json": template(r)}}
 		if r.status != "" {
-			options.StatusCode = &r.status
+			response["statusCode"] = r.status
 		}
-		rest.AddGatewayResponse(r.of.ResponseType(), options)
+		all[*r.of.ResponseType()] = response
 	}
+	return all
 }
 
 // template returns the body. It omits the status if the gateway chooses it.
-func template(r refusal) *string {
+func template(r refusal) string {
 	problem := struct {
 		Type     string          `json:"type"`
 		Title    string          `json:"title"`
@@ -102,6 +101,5 @@ func template(r refusal) *string {
 	if err != nil { // cannot happen: all fields are text
 		panic(err)
 	}
-	body := string(text)
-	return &body
+	return string(text)
 }

@@ -32,17 +32,6 @@ func (g Group) ReadsOnly() bool {
 	return !slices.ContainsFunc(g.Routes, func(r Route) bool { return r.Method != http.MethodGet })
 }
 
-// paths returns the group's paths, each once.
-func (g Group) paths() []string {
-	var paths []string
-	for _, r := range g.Routes {
-		if !slices.Contains(paths, r.Path) {
-			paths = append(paths, r.Path)
-		}
-	}
-	return paths
-}
-
 // Groups registers every route group except those that without names, as the local run does, and returns the registered routes, so that the deployed routes
 // cannot differ.
 func Groups(without ...string) ([]Group, error) {

@@ -14,7 +14,7 @@ const tracedShare = 0.02
 // trace sets which requests of the stage X-Ray records. An account has one list of rules, each with a unique name of at most 32
 // characters, so the name contains the API's id.
 // https://docs.aws.amazon.com/apigateway/latest/developerguide/apigateway-configuring-xray-sampling-rules.html
-func trace(scope constructs.Construct, rest awsapigateway.RestApi) {
+func trace(scope constructs.Construct, rest awsapigateway.SpecRestApi) {
 	anything := jsii.String("*")
 	awsxray.NewCfnSamplingRule(scope, jsii.String("Traces"), &awsxray.CfnSamplingRuleProps{
 		SamplingRule: &awsxray.CfnSamplingRule_SamplingRuleProperty{

@@ -11,6 +11,7 @@ import time
 from botocore.exceptions import ClientError
 from localstack.aws.connect import connect_to
 from localstack.services.apigateway.next_gen.execute_api import gateway, handlers
+from localstack.services.apigateway.next_gen.execute_api.helpers import render_uri_with_stage_variables
 from localstack.services.apigateway.next_gen.execute_api.gateway_response import (
     AccessDeniedError,
     AuthorizerConfigurationError,
@@ -91,7 +92,8 @@ def _token(authorizer, headers) -> str:
 
 
 def _ask(context, authorizer, token, arn) -> dict:
-    function = _FUNCTION.search(authorizer["authorizerUri"]).group(1)
+    address = render_uri_with_stage_variables(authorizer["authorizerUri"], context.stage_variables)
+    function = _FUNCTION.search(address).group(1)
     client = connect_to(region_name=context.region).lambda_.request_metadata(
         service_principal=ServicePrincipal.apigateway,
         source_arn=f"arn:aws:execute-api:{context.region}:{context.account_id}:{context.api_id}/authorizers/{authorizer['id']}",

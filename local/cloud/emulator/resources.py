@@ -1,5 +1,6 @@
 """CloudFormation resources that LocalStack's community edition does not create, or creates differently from AWS."""
 
+from emulator import document
 from localstack.services.apigateway.resource_providers.aws_apigateway_restapi import ApiGatewayRestApiProvider
 from localstack.services.cloudformation.engine import template_deployer
 from localstack.services.cloudformation.resource_provider import (
@@ -14,7 +15,7 @@ _POLL = 0.2  # seconds between polls of a pending resource; with LocalStack's 5,
 
 
 def patch() -> None:
-    providers = {provider.TYPE: provider for provider in (RestApi, Function, Authorizer, RotationSchedule)}
+    providers = {provider.TYPE: provider for provider in (RestApi, Function, RotationSchedule)}
     load, loop = ResourceProviderExecutor.try_load_resource_provider, ResourceProviderExecutor.deploy_loop
 
     def chosen(resource_type):
@@ -31,13 +32,17 @@ def patch() -> None:
 
 
 class RestApi(ApiGatewayRestApiProvider):
-    """Copies ApiKeySourceType to ApiKeySource, the name under which LocalStack reads the source of API keys."""
+    """Imports the API's document as strictly as AWS, with its gateway responses, which LocalStack does not import."""
 
     def create(self, request):
-        source = request.desired_state.get("ApiKeySourceType")
-        if source:
-            request.desired_state["ApiKeySource"] = source
-        return super().create(request)
+        model = request.desired_state
+        if problems := document.problems(model["Body"]):
+            return ProgressEvent(status=OperationStatus.FAILED, resource_model=model, message="; ".join(problems))
+        event = super().create(request)
+        for kind, response in model["Body"].get(document.RESPONSES, {}).items():
+            request.aws_client_factory.apigateway.put_gateway_response(
+                restApiId=event.resource_model["RestApiId"], responseType=kind, **response)
+        return event
 
 
 class Function(LambdaFunctionProvider):
@@ -54,38 +59,6 @@ class Function(LambdaFunctionProvider):
 
 def _done(model) -> ProgressEvent:
     return ProgressEvent(status=OperationStatus.SUCCESS, resource_model=model)
-
-
-class Authorizer(ResourceProvider):
-    """Creates authorizers, which the community edition lacks."""
-
-    TYPE = "AWS::ApiGateway::Authorizer"
-    SCHEMA = {
-        "typeName": TYPE,
-        "properties": {"RestApiId": {"type": "string"}, "AuthorizerId": {"type": "string"}},
-        "primaryIdentifier": ["/properties/RestApiId", "/properties/AuthorizerId"],
-        "readOnlyProperties": ["/properties/AuthorizerId"],
-        "createOnlyProperties": ["/properties/RestApiId"],
-        "required": ["RestApiId", "Name", "Type"],
-    }
-    _TEXTS = {
-        "Name": "name", "Type": "type", "AuthorizerUri": "authorizerUri", "AuthorizerCredentials": "authorizerCredentials",
-        "IdentitySource": "identitySource", "IdentityValidationExpression": "identityValidationExpression",
-    }
-
-    def create(self, request):
-        model = request.desired_state
-        arguments = {argument: model[name] for name, argument in self._TEXTS.items() if name in model}
-        if "AuthorizerResultTtlInSeconds" in model:
-            arguments["authorizerResultTtlInSeconds"] = int(model["AuthorizerResultTtlInSeconds"])
-        made = request.aws_client_factory.apigateway.create_authorizer(restApiId=model["RestApiId"], **arguments)
-        return _done(model | {"AuthorizerId": made["id"]})
-
-    def delete(self, request):
-        model = request.desired_state
-        request.aws_client_factory.apigateway.delete_authorizer(
-            restApiId=model["RestApiId"], authorizerId=model["AuthorizerId"])
-        return _done(model)
 
 
 _ROTATIONS = 3  # attempts

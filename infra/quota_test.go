@@ -1,0 +1,228 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"orgops/shared/testkit/errtest"
+)
+
+// quota holds a limit of AWS on something that grows with what we build, and how to compute our figure from a template.
+type quota struct {
+	about  string
+	limit  int
+	figure func(*synthesized) int
+}
+
+// quotas returns AWS's default limits, of which some can be raised. Those of an account or a Region are shared by all stacks in it.
+func quotas() []quota {
+	return []quota{
+		{"CloudFormation: resources of a stack", 500, func(s *synthesized) int { return len(s.Resources) }},
+		{"CloudFormation: bytes of a template", 1_000_000, func(s *synthesized) int { return len(s.text) }},
+		{"CloudFormation: outputs of a stack", 200, func(s *synthesized) int { return len(s.Outputs) }},
+		{"API Gateway: bytes of an imported document", 6_000_000, func(s *synthesized) int { return s.size(s.body()) }},
+		{"API Gateway: resources of an API", 300, (*synthesized).steps},
+		{"API Gateway: values in one update of a stage", 80, (*synthesized).stageValues},
+		{"API Gateway: variables of a stage", 100, func(s *synthesized) int { return len(members(dig(s.stage(), "Variables"))) }},
+		{"API Gateway: usage plans of a Region", 300, count("AWS::ApiGateway::UsagePlan")},
+		{"IAM: bytes of a role's own policies", 10_240, (*synthesized).rolePolicies},
+		{"IAM: roles of an account", 1_000, count("AWS::IAM::Role")},
+		{"Lambda: bytes of a function's environment", 4_096, longest("AWS::Lambda::Function", "Environment", "Variables")},
+		{"Lambda: bytes of a function's policy of callers", 20_480, (*synthesized).callers},
+		{"Lambda: bytes of a function's description", 256, longest("AWS::Lambda::Function", "Description")},
+		{"Lambda: bytes of a filter of a stream", 4_096, (*synthesized).filter},
+		{"CloudWatch: alarms of a Region", 5_000, count("AWS::CloudWatch::Alarm")},
+		{"CloudWatch: alarms in a dashboard's list", 100, count("AWS::CloudWatch::Alarm")},
+		{"CloudWatch: bytes of an alarm's description", 1_024, longest("AWS::CloudWatch::Alarm", "AlarmDescription")},
+		{"EventBridge: rules of a bus", 300, count("AWS::Events::Rule")},
+		{"X-Ray: sampling rules of a Region", 25, count("AWS::XRay::SamplingRule")},
+	}
+}
+
+// TestGolden_Quotas fails when a figure of ours exceeds 80 % of a limit, and compares the figures with the emulator's README.
+func TestGolden_Quotas(t *testing.T) {
+	t.Parallel()
+	table := "| limit | AWS | ours |\n|---|---|---|\n"
+	for _, q := range quotas() {
+		most := 0
+		for _, s := range stacks {
+			most = max(most, q.figure(s))
+		}
+		if most == 0 || most > q.limit*4/5 {
+			t.Errorf("%s: %d, want at least 1 and at most 80 %% of %d", q.about, most, q.limit)
+		}
+		table += fmt.Sprintf("| %s | %s | %s |\n", q.about, grouped(q.limit), grouped(most))
+	}
+	const file, begin, end = "../local/cloud/README.md", "<!-- quotas: written by make golden -->\n", "<!-- end of quotas -->\n"
+	text, err := os.ReadFile(file)
+	errtest.Must(t, err)
+	before, rest, begins := strings.Cut(string(text), begin)
+	got, after, ends := strings.Cut(rest, end)
+	if !begins || !ends {
+		t.Fatalf("%s lacks the lines %q and %q", file, begin, end)
+	}
+	want := "\n" + table + "\n"
+	if *update {
+		errtest.Must(t, os.WriteFile(file, []byte(before+begin+want+end+after), 0o600))
+		return
+	}
+	if diff := cmp.Diff(got, want); diff != "" {
+		t.Errorf("%s: run make golden (-file +now):\n%s", file, diff)
+	}
+}
+
+func count(kind string) func(*synthesized) int {
+	return func(s *synthesized) int { return len(s.of(kind)) }
+}
+
+// longest returns the size of the largest value at a path in the properties of a type's resources.
+func longest(kind string, path ...any) func(*synthesized) int {
+	return func(s *synthesized) (most int) {
+		for _, id := range s.of(kind) {
+			most = max(most, s.size(dig(s.Resources[id].Properties, path...)))
+		}
+		return most
+	}
+}
+
+// size returns how many bytes a value has as JSON, or as text, once the names that AWS chooses are filled in.
+func (s *synthesized) size(v any) int {
+	filled := s.filled(v)
+	if text, ok := filled.(string); ok {
+		return len(text)
+	}
+	encoded, err := json.Marshal(filled)
+	if err != nil { // cannot happen: decoded JSON
+		panic(err)
+	}
+	return len(encoded)
+}
+
+// filled replaces references by texts that are as long as the names that AWS chooses can be.
+func (s *synthesized) filled(v any) any {
+	const arn = len("arn:aws:dynamodb:ap-southeast-2:123456789012:table//stream/2026-11-25T00:00:00.000") // the longest kind here
+	switch v := v.(type) {
+	case []any:
+		all := make([]any, len(v))
+		for i, element := range v {
+			all[i] = s.filled(element)
+		}
+		return all
+	case map[string]any:
+		if name, ok := v["Ref"].(string); ok {
+			if strings.HasPrefix(name, "AWS::") {
+				return strings.Repeat("x", len("ap-southeast-2"))
+			}
+			return strings.Repeat("x", arn+len("Orgops-acme-")+len(name)+len("-0123456789AB"))
+		}
+		if name := text(dig(v, "Fn::GetAtt", 0)); name != "" {
+			return strings.Repeat("x", arn+len("Orgops-acme-")+len(name)+len("-0123456789AB"))
+		}
+		if joined, ok := dig(v, "Fn::Join", 1).([]any); ok {
+			var all strings.Builder
+			for _, part := range joined {
+				all.WriteString(text(s.filled(part)))
+			}
+			return all.String()
+		}
+		all := map[string]any{}
+		for name, member := range v {
+			all[name] = s.filled(member)
+		}
+		return all
+	}
+	return v
+}
+
+func (s *synthesized) stage() map[string]any {
+	return s.Resources[s.of("AWS::ApiGateway::Stage")[0]].Properties
+}
+
+// steps counts the API's resources: each step of a path is one, and the root is one.
+func (s *synthesized) steps() int {
+	steps := map[string]bool{"": true}
+	for path := range members(s.body()["paths"]) {
+		for at := range len(path) {
+			if path[at] == '/' {
+				steps[path[:at]] = true
+			}
+		}
+		steps[path] = true
+	}
+	return len(steps)
+}
+
+// stageValues counts the values that CloudFormation could send in one UpdateStage.
+func (s *synthesized) stageValues() (n int) {
+	for name, value := range s.stage() {
+		switch name {
+		case "RestApiId", "StageName": // name the stage
+		case "MethodSettings":
+			for _, setting := range list(value) {
+				n += len(members(setting)) - len([]string{"HttpMethod", "ResourcePath"})
+			}
+		case "Variables", "AccessLogSetting":
+			n += len(members(value))
+		default:
+			n++
+		}
+	}
+	return n
+}
+
+// rolePolicies returns the size of the policies of the role that has most.
+func (s *synthesized) rolePolicies() int {
+	sizes := map[string]int{}
+	for _, id := range s.of("AWS::IAM::Policy") {
+		p := s.Resources[id].Properties
+		for _, role := range list(p["Roles"]) {
+			sizes[text(dig(role, "Ref"))] += s.size(p["PolicyDocument"])
+		}
+	}
+	return largest(sizes)
+}
+
+// callers returns the size of the largest policy that says who may call a function. Lambda makes a statement of each permission.
+func (s *synthesized) callers() int {
+	const statement = len(`{"Sid":"","Effect":"Allow","Principal":{"Service":""},"Condition":{"ArnLike":{"AWS:SourceArn":""}}},`)
+	sizes := map[string]int{}
+	for _, id := range s.of("AWS::Lambda::Permission") {
+		p := s.Resources[id].Properties
+		sizes[text(dig(p, "FunctionName", "Fn::GetAtt", 0))] += statement + s.size(p)
+	}
+	return largest(sizes)
+}
+
+func (s *synthesized) filter() (most int) {
+	for _, id := range s.of("AWS::Lambda::EventSourceMapping") {
+		for _, filter := range list(dig(s.Resources[id].Properties, "FilterCriteria", "Filters")) {
+			most = max(most, len(text(dig(filter, "Pattern"))))
+		}
+	}
+	return most
+}
+
+func members(v any) map[string]any {
+	object, _ := v.(map[string]any)
+	return object
+}
+
+func largest(sizes map[string]int) int {
+	return slices.Max(slices.Collect(maps.Values(sizes)))
+}
+
+// grouped writes a number with a comma between thousands.
+func grouped(n int) string {
+	if n < 1000 {
+		return strconv.Itoa(n)
+	}
+	return fmt.Sprintf("%s,%03d", grouped(n/1000), n%1000)
+}
