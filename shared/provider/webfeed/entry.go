@@ -48,8 +48,8 @@ func (l *listing) entries(document []byte) error {
 	case !bytes.HasPrefix(document, []byte("<")):
 		return errUnknown
 	}
-	if isPage(document) {
-		return pageOf(document, l.address)
+	if head := string(document[:min(maxHead, len(document))]); isPage(head) {
+		return pageOf(head, l.address)
 	}
 	t := read(document)
 	root, err := t.root()

@@ -169,6 +169,12 @@ func TestConnector_Fetch_refuses(t *testing.T) {
 		{"web page", serve("<!doctype html><html><body>Hello</body></html>"), "this is a web page, not a feed; configure the url of its feed"},
 		{"web page with a feed", serve(`<!-- a --><HTML><head><link rel="stylesheet" href="/x.css"><link type="text/html" rel="alternate" href="/de">` +
 			`<link href='/feed.xml?a=1&amp;b=2' rel="alternate feed" type=application/rss+xml></head>`), "/feed.xml?a=1&b=2, so configure that url"},
+		{"web page with unusual tags", serve("<?xml version='1.0'?>\n<!doctype\nHTML SYSTEM 'x'><link\nREL=Alternate\tTYPE = 'application/atom+xml; charset=utf-8' title='a > b' href = /atom>"),
+			"/atom, so configure that url"},
+		{"web page with other links", serve(`<html><linked rel="alternate" type="application/rss+xml" href="/1"><link rel="alternates" type="application/rss+xml" href="/2">` +
+			`<link data-rel="alternate" type="application/rss+xml" href="/3"><link =rel= / href="/4" rel=alternate type>`), "configure the url of its feed"},
+		{"web page cut in a tag", serve(`<html><link rel="alternate`), "configure the url of its feed"},
+		{"other XML with a name like HTML", serve("<html-feed/>"), `XML with the root element "html-feed", not a feed`},
 		{"web page with a script for a feed", serve(`<html><link rel="alternate" type="application/rss+xml" href="javascript:alert(1)">`), "configure the url of its feed"},
 		{"empty", serve(" \n"), "the answer is empty, not a feed"},
 		{"other XML", serve("<?xml version='1.0'?><opml/>"), `XML with the root element "opml", not a feed`},

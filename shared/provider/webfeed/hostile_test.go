@@ -131,7 +131,7 @@ func hostiles() []hostile {
 		{name: "a fault in a comment without an end", head: channel, unit: "<!-- -- x", tail: end},
 		{name: "quotes without an end", head: channel, unit: `<a b="`, tail: end, want: "too many faults"},
 		{name: "quotes without an end in long tags", head: channel, unit: `<a b="` + strings.Repeat("x", 900), tail: end},
-		{name: "ends without starts", head: channel, unit: "</a:b>", tail: end},
+		{name: "ends without starts", head: channel, unit: "</a:b>", tail: end, want: "too many elements"},
 		{name: "items without ends", head: channel, unit: "<item><title>" + strings.Repeat("x", 900), tail: end},
 		{name: "references to control characters", head: channel + "<item><title>", unit: "&#8;", tail: "</title></item>" + end},
 		{name: "references that are long", head: channel + "<item><title>", unit: "&#000000000000000000000000000000", tail: "</title></item>" + end},

@@ -66,7 +66,12 @@ func (t *tokens) next() (xml.Token, error) {
 			}
 			token = t.push(given)
 		case xml.EndElement:
-			t.end(given.Name) // no element has begun that this ends: it has no effect
+			if t.end(given.Name); t.ending == 0 { // no element has begun that this ends: it has no effect, but counts
+				err = t.count(given)
+			}
+			if err != nil {
+				return nil, err
+			}
 			continue
 		}
 		return token, t.count(token)
@@ -117,8 +122,15 @@ func (t *tokens) raw() (xml.Token, error) {
 	}
 }
 
-// behind returns where to go on after the decoder has failed with the token at a place.
+// behind returns where to go on after the decoder has failed with the token at a place. Text ends at the next tag, so that no other
+// decoder grows a buffer for the rest of it.
 func (t *tokens) behind(at int) int {
+	if t.document[at] != '<' {
+		if n := bytes.IndexByte(t.document[at:], '<'); n >= 0 {
+			return at + n
+		}
+		return len(t.document)
+	}
 	if comment := t.document[at:]; bytes.HasPrefix(comment, []byte("<!--")) {
 		if end := bytes.Index(comment, []byte("-->")); end >= 0 {
 			return at + end + len("-->")

@@ -3,10 +3,6 @@ package webfeed
 import (
 	"errors"
 	"fmt"
-	"html"
-	"net/url"
-	"regexp"
-	"strings"
 
 	"orgops/shared/base/fault"
 	truncate "orgops/shared/base/text"
@@ -27,11 +23,6 @@ var (
 type rootError struct{ name string }
 
 func (e *rootError) Error() string { return "the root element is " + e.name }
-
-// pageError reports a web page in the place of a feed.
-type pageError struct{ feed string } // the feed that it names, or ""
-
-func (e *pageError) Error() string { return "a web page" }
 
 // Limits in bytes: of the parser's reason, which is logged, and of a name that a company sees.
 const (
@@ -60,34 +51,4 @@ func explain(err error) string {
 		return "the document begins as JSON, but is not, so it is not a feed in JSON Feed; check it with a JSON validator"
 	}
 	return "the document is not a feed in RSS, Atom or JSON Feed; " + check
-}
-
-// maxHead limits the search for a page's feed, in bytes.
-const maxHead = 512 << 10
-
-var (
-	pageStart = regexp.MustCompile(`(?i)^(?:<\?xml[^>]{0,200}>|<!--[^>]{0,1000}-->|\s)*<(?:!doctype\s+html|html)\b`)
-	linkTag   = regexp.MustCompile(`(?i)<link\s[^>]{0,1000}>`)
-	feedType  = regexp.MustCompile(`(?i)\btype\s*=\s*["']?application/(?:rss\+xml|atom\+xml|feed\+json)`)
-	alternate = regexp.MustCompile(`(?i)\brel\s*=\s*["']?[^"'>]*\balternate\b`)
-	target    = regexp.MustCompile(`(?i)\bhref\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'>]+))`)
-)
-
-// isPage reports whether a document is HTML.
-func isPage(document []byte) bool { return pageStart.Match(document[:min(maxHead, len(document))]) }
-
-// pageOf returns the error for a web page. It names the page's feed if the page does.
-func pageOf(document []byte, address *url.URL) error {
-	for _, tag := range linkTag.FindAll(document[:min(maxHead, len(document))], -1) {
-		if !feedType.Match(tag) || !alternate.Match(tag) {
-			continue
-		}
-		if found := target.FindSubmatch(tag); found != nil {
-			href := strings.TrimSpace(html.UnescapeString(string(found[1]) + string(found[2]) + string(found[3])))
-			if at := resolve(address, href); isWeb(at) && len(at) <= maxURL {
-				return &pageError{at}
-			}
-		}
-	}
-	return &pageError{}
 }

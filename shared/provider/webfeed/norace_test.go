@@ -1,6 +1,0 @@
-//go:build !race
-
-package webfeed
-
-// more is 1 without the race detector.
-const more = 1
