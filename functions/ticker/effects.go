@@ -12,6 +12,7 @@ import (
 	"orgops/shared/domain/suspension"
 	"orgops/shared/domain/timeline"
 	"orgops/shared/provider/intake"
+	"orgops/shared/storage/queue/timerqueue"
 	"orgops/shared/storage/store"
 )
 
@@ -34,6 +35,8 @@ func (t *Ticker) ops(ctx context.Context, c store.Company, timer store.Timer) ([
 		return t.erase(ctx, c, timer.Subject)
 	case approval.ExpiryTimer:
 		return approval.Expire(ctx, c, timer.Subject, t.Now().UTC())
+	case timerqueue.Timer:
+		return nil, t.send(ctx, timer)
 	case timeline.BriefTimer:
 		return t.weeklyBrief(ctx, c, timer.At)
 	}

@@ -11,12 +11,14 @@ import (
 	"orgops/shared/base/metric"
 	"orgops/shared/domain/erasure"
 	"orgops/shared/run/boot"
+	"orgops/shared/storage/queue"
 	"orgops/shared/storage/store"
 )
 
 // Ticker fires due timers. All fields are required except Metrics, and Keys in a process that erases no company.
 type Ticker struct {
 	Store   store.Store
+	Queues  map[string]queue.Queue // by the names that timers of messages have
 	Keys    erasure.Keys
 	Logger  *slog.Logger
 	Metrics *metric.Recorder // nil: no metrics are recorded
@@ -25,7 +27,8 @@ type Ticker struct {
 
 // From makes a ticker from the service's parts.
 func From(s *boot.Services) *Ticker {
-	return &Ticker{Store: s.Store, Keys: s.DataKeys, Logger: s.Logger, Metrics: s.Metrics, Now: s.Now}
+	queues := map[string]queue.Queue{boot.Retries: s.Retries, boot.Syncs: s.Syncs}
+	return &Ticker{Store: s.Store, Queues: queues, Keys: s.DataKeys, Logger: s.Logger, Metrics: s.Metrics, Now: s.Now}
 }
 
 // mark records the time up to which the timers have been read.

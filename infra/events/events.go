@@ -104,10 +104,11 @@ func (e *Events) followers(d *data.Data) {
 	e.follow(d, e.Dispatcher, dispatched(), following{batch: 100, parallel: 10})
 }
 
-// workers connects the queues' workers. A worker also sends to its queue, because it returns messages that are not due.
+// workers connects the queues' workers. A worker also sends to its queue, because it returns messages that are not due. A
+// message that waits long becomes a timer, which the ticker sends.
 func (e *Events) workers(d *data.Data) {
 	d.Read(e.Retrier, data.Companies)
-	d.Write(e.Retrier, data.Companies)
+	d.Write(e.Retrier, data.Companies, data.Timers)
 	d.Unseal(e.Retrier)
 	e.Retries.WorkedBy(e.Retrier)
 
@@ -116,4 +117,7 @@ func (e *Events) workers(d *data.Data) {
 	d.Compare(e.Syncer, data.Companies)
 	d.Unseal(e.Syncer)
 	e.Syncs.WorkedBy(e.Syncer)
+
+	e.Retries.Send(e.Ticker)
+	e.Syncs.Send(e.Ticker)
 }

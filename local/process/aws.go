@@ -105,7 +105,7 @@ func (a *awsParts) preflight(ctx context.Context) error {
 func (a *awsParts) backend() backend {
 	return backend{
 		parts: boot.Parts{
-			Store: a.main, Retries: a.retries, Syncs: a.syncs, Vault: kms.Vault(a.Cloud), Separate: true,
+			Store: a.main, Retries: sqs.Timed(a.Cloud, a.retries, a.main, boot.Retries), Syncs: sqs.Timed(a.Cloud, a.syncs, a.main, boot.Syncs), Vault: kms.Vault(a.Cloud), Separate: true,
 			DataKeys: vault.StoreKeys{Store: a.keys},
 			Keys:     token.AtHand{Signs: a.tokens.Signer(), Verifies: a.tokens.Public},
 		},

@@ -10,10 +10,13 @@ import (
 	"sync"
 	"time"
 
+	"orgops/local/simulate/simqueue"
 	"orgops/shared/provider/connector"
 	"orgops/shared/provider/policyengine"
 	"orgops/shared/run/boot"
 	"orgops/shared/run/lambda/start"
+	"orgops/shared/storage/queue"
+	"orgops/shared/storage/queue/timerqueue"
 	"orgops/shared/storage/vault"
 	"orgops/shared/webhook/outbound"
 )
@@ -56,6 +59,7 @@ type invocation struct {
 	over     bool // it has returned, or was killed
 	returned bool
 	faulted  bool // one of its calls was refused, slow or lost
+	lineage  simqueue.Lineage
 	out      any
 	err      error
 	then     func(out any, err error)
@@ -110,13 +114,18 @@ func (e *environment) set(skew time.Duration) {
 // services returns the parts of an environment. They are the real ones, over the simulated drivers.
 func (e *environment) services() *boot.Services {
 	return boot.New(boot.Parts{
-		Store: storeOf{e}, Retries: queueOf{e, e.w.retries}, Syncs: queueOf{e, e.w.syncs},
+		Store: storeOf{e}, Retries: e.timed(e.w.retries), Syncs: e.timed(e.w.syncs),
 		DataKeys:   keysOf{e},
 		Vault:      newSafe(vault.New(keysOf{e}, keysOf{e}, e.now)),
 		Connectors: connector.New(source{e}), Client: outbound.New(outbound.Options{Transport: transport{e}}),
 		Engine: &engine{real: policyengine.New(e.now), name: e.name},
 		Logger: slog.New(slog.DiscardHandler), Now: e.now, Random: e.roll, Separate: true,
 	})
+}
+
+// timed returns a queue as the programs of the functions have it.
+func (e *environment) timed(q *line) queue.Queue {
+	return timerqueue.Queue{Queue: queueOf{e, q}, Store: storeOf{e}, Name: q.name, Now: e.now}
 }
 
 // free returns an environment for an invocation: an idle one, or a new one while there are fewer than the plan allows.
@@ -156,10 +165,15 @@ func (w *world) open(f *function) *environment {
 	return e
 }
 
-// invoke starts an invocation in an environment. then gets its result, or the error of a killed one.
+// invoke starts an invocation in an environment, which begins a chain. then gets its result, or the error of a killed one.
 func (w *world) invoke(e *environment, in any, then func(out any, err error)) *invocation {
+	return w.chain(e, simqueue.Lineage{e.f.name: 1}, in, then)
+}
+
+// chain starts an invocation that belongs to a chain.
+func (w *world) chain(e *environment, lineage simqueue.Lineage, in any, then func(out any, err error)) *invocation {
 	e.f.calls++
-	v := &invocation{env: e, name: fmt.Sprintf("%s#%d", e.name, e.f.calls), deadline: time.Now().Add(e.f.timeout), then: then}
+	v := &invocation{env: e, name: fmt.Sprintf("%s#%d", e.name, e.f.calls), deadline: time.Now().Add(e.f.timeout), then: then, lineage: lineage}
 	e.busy, e.current = v, v
 	w.running = append(w.running, v)
 	ctx, cancel := context.WithDeadline(as(e.ctx, v.name), v.deadline)

@@ -12,6 +12,7 @@ import (
 	"orgops/local/simulate/simstore"
 	"orgops/shared/domain/arrival"
 	"orgops/shared/run/lambda/stream"
+	"orgops/shared/storage/queue"
 	"orgops/shared/storage/store/dynamostore"
 )
 
@@ -309,15 +310,19 @@ func (p *poller) poll() {
 	if len(taken) == 0 { // they became dead letters
 		return
 	}
+	lineage, ends := p.w.continued(p.f, taken)
+	if ends { // the messages are visible again after the visibility timeout, and dead letters in the end
+		return
+	}
 	var e events.SQSEvent
 	receipts, ids := map[string]string{}, ""
 	for _, l := range taken {
 		receipts[l.Receipt] = l.Receipt
 		ids += " " + l.Receipt
-		e.Records = append(e.Records, messageOf(l.Receipt, l.Body, l.Group, l.Due, l.Receives))
+		e.Records = append(e.Records, messageOf(l.Receipt, l.Message, l.Receives))
 	}
 	p.running++
-	v := p.w.invoke(p.w.free(p.f), e, func(out any, err error) { p.answer(receipts, out, err) })
+	v := p.w.chain(p.w.free(p.f), lineage, e, func(out any, err error) { p.answer(receipts, out, err) })
 	p.w.trace.add("%s gets%s", v.name, ids)
 }
 
@@ -339,16 +344,17 @@ func (p *poller) answer(receipts map[string]string, out any, err error) {
 	}
 }
 
-func messageOf(id string, body []byte, group string, due time.Time, receives int) events.SQSMessage {
+func messageOf(id string, sent queue.Message, receives int) events.SQSMessage {
 	text := func(kind, value string) events.SQSMessageAttribute {
 		return events.SQSMessageAttribute{DataType: kind, StringValue: &value}
 	}
 	m := events.SQSMessage{
-		MessageId: id, ReceiptHandle: id, Body: string(body), MessageAttributes: map[string]events.SQSMessageAttribute{"group": text("String", group)},
-		Attributes: map[string]string{"ApproximateReceiveCount": strconv.Itoa(receives)},
+		MessageId: id, ReceiptHandle: id, Body: string(sent.Body),
+		MessageAttributes: map[string]events.SQSMessageAttribute{"group": text("String", sent.Group), "hops": text("Number", strconv.Itoa(sent.Hops))},
+		Attributes:        map[string]string{"ApproximateReceiveCount": strconv.Itoa(receives)},
 	}
-	if !due.IsZero() {
-		m.MessageAttributes["due"] = text("Number", strconv.FormatInt(due.UnixMilli(), 10))
+	if !sent.Due.IsZero() {
+		m.MessageAttributes["due"] = text("Number", strconv.FormatInt(sent.Due.UnixMilli(), 10))
 	}
 	return m
 }

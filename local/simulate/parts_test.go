@@ -116,7 +116,7 @@ func (q queueOf) Send(ctx context.Context, messages ...queue.Message) error {
 		delay := simqueue.Delay(q.e.now(), m.Due)
 		err := q.ask(ctx, send, fmt.Sprintf("send to %s %s in %v", q.q.name, m.Body, delay), func() error {
 			q.e.w.checkSent(q, m)
-			q.e.w.enqueue(q.q, m, delay)
+			q.e.w.enqueue(q, m, delay)
 			return nil
 		})
 		if err != nil {
@@ -128,7 +128,8 @@ func (q queueOf) Send(ctx context.Context, messages ...queue.Message) error {
 }
 
 // enqueue stores a message. It may be late or, as in every standard queue, be delivered twice. A delivery's may be lost.
-func (w *world) enqueue(q *line, m queue.Message, delay time.Duration) {
+func (w *world) enqueue(from queueOf, m queue.Message, delay time.Duration) {
+	q := from.q
 	if w.faulty() && w.plan.on[lost] && bytes.Contains(m.Body, []byte(`"delivery":`)) && w.chance(10*w.plan.rate) {
 		w.trace.add("%s loses %s", q.name, m.Body)
 		return
@@ -137,7 +138,7 @@ func (w *world) enqueue(q *line, m queue.Message, delay time.Duration) {
 		delay += w.between(time.Second, time.Minute)
 		w.trace.add("a message to %s is late by %v", q.name, delay)
 	}
-	id := q.Send(time.Now(), delay, m)
+	id := q.Send(time.Now(), delay, m, from.e.lineage())
 	if w.faulty() && w.plan.on[twice] && w.chance(w.plan.rate) {
 		w.trace.add("%s has %s twice", q.name, id)
 		q.Copy(id, time.Now().Add(delay+w.between(0, time.Minute)))

@@ -52,6 +52,7 @@ type world struct {
 	changed        map[string][]store.Change // of the decoded records, by company
 	broken         string                    // the first invariant that does not hold
 	alive          sync.WaitGroup
+	longest        int            // invocations of a function in one chain
 	latency        time.Duration  // of a call to the store or a queue
 	counts         map[string]int // calls of functions, by function and kind
 }

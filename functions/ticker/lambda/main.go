@@ -7,12 +7,13 @@ import (
 	"orgops/functions/ticker"
 	"orgops/shared/run/cloud"
 	"orgops/shared/run/cloud/dynamodb"
+	"orgops/shared/run/cloud/sqs"
 	"orgops/shared/run/lambda/start"
 )
 
 func main() {
 	start.Run(func(c *cloud.Cloud) (start.Handler[struct{}, struct{}], error) {
-		t := ticker.From(c.Services(dynamodb.Add, dynamodb.AddDataKeys))
+		t := ticker.From(c.Services(dynamodb.Add, dynamodb.AddDataKeys, sqs.AddRetries, sqs.AddSyncs))
 		return func(ctx context.Context, _ struct{}) (struct{}, error) { return struct{}{}, t.Tick(ctx) }, nil
 	})
 }

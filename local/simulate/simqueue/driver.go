@@ -32,7 +32,7 @@ func (d Driver) Send(ctx context.Context, messages ...queue.Message) error {
 		return err
 	}
 	for _, m := range messages {
-		d.Queue.Send(d.Now(), Delay(d.Now(), m.Due), m)
+		d.Queue.Send(d.Now(), Delay(d.Now(), m.Due), m, nil)
 	}
 	return nil
 }
@@ -67,7 +67,7 @@ func (d Driver) take(most int, lease time.Duration) (got []queue.Received) {
 	now := d.Now()
 	for _, l := range d.Queue.Take(now, most, lease, nil) {
 		if l.Due.After(now) {
-			d.Queue.Send(now, Delay(now, l.Due), l.Message)
+			d.Queue.Send(now, Delay(now, l.Due), l.Message, nil)
 			d.Queue.Delete(l.Receipt)
 			continue
 		}

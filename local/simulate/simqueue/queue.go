@@ -16,6 +16,9 @@ const (
 	MaxReceives = 100 // then SQS moves a message to the dead letters
 )
 
+// Lineage counts the invocations of each function that led to a message, in one chain. Lambda and SQS carry it in the trace header.
+type Lineage map[string]int
+
 // Queue holds messages. Its methods are safe for concurrent use. A caller passes the time.
 type Queue struct {
 	mu       sync.Mutex
@@ -33,12 +36,14 @@ type stored struct {
 	visible  time.Time // when it may be received
 	receives int
 	receipt  string // of the last lease
+	lineage  Lineage
 }
 
 // Leased holds a message that a receiver has.
 type Leased struct {
 	queue.Received
-	ID string
+	ID      string
+	Lineage Lineage // of the invocation that sent the message
 }
 
 // New makes an empty queue.
@@ -53,16 +58,16 @@ func Delay(now, due time.Time) time.Duration {
 	return (max(min(due.Sub(now), MaxDelay), 0) + time.Second - 1).Truncate(time.Second)
 }
 
-// Send stores a message, which becomes visible after a delay.
-func (q *Queue) Send(now time.Time, delay time.Duration, m queue.Message) (id string) {
+// Send stores a message, which becomes visible after a delay. lineage is that of the sender; nil outside of Lambda.
+func (q *Queue) Send(now time.Time, delay time.Duration, m queue.Message, lineage Lineage) (id string) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	return q.send(now, delay, m)
+	return q.send(now, delay, m, lineage)
 }
 
-func (q *Queue) send(now time.Time, delay time.Duration, m queue.Message) string {
+func (q *Queue) send(now time.Time, delay time.Duration, m queue.Message, lineage Lineage) string {
 	q.last++
-	s := &stored{Message: m, id: "m" + strconv.Itoa(q.last), visible: now.Add(delay)}
+	s := &stored{Message: m, id: "m" + strconv.Itoa(q.last), visible: now.Add(delay), lineage: lineage}
 	q.messages = append(q.messages, s)
 	q.wake()
 	return s.id
@@ -131,7 +136,7 @@ func (q *Queue) Take(now time.Time, most int, lease time.Duration, keep func(bod
 		s.receives++
 		q.leases++
 		s.visible, s.receipt = now.Add(lease), s.id+"/"+strconv.Itoa(q.leases)
-		taken = append(taken, Leased{ID: s.id, Received: queue.Received{Message: s.Message, Receives: s.receives, Receipt: s.receipt}})
+		taken = append(taken, Leased{ID: s.id, Lineage: s.lineage, Received: queue.Received{Message: s.Message, Receives: s.receives, Receipt: s.receipt}})
 		rest = append(rest, s)
 	}
 	q.messages = rest
@@ -194,7 +199,7 @@ func (q *Queue) Redrive(now time.Time) int {
 	q.dead = nil
 	for _, l := range letters {
 		l.Due = time.Time{}
-		q.send(now, 0, l.Message)
+		q.send(now, 0, l.Message, nil)
 	}
 	return len(letters)
 }

@@ -20,6 +20,12 @@ import (
 	"orgops/shared/webhook/outbound"
 )
 
+// Names of the queues.
+const (
+	Retries = "retries"
+	Syncs   = "syncs"
+)
+
 // Parts holds what a process has opened. A process leaves out the parts that its functions do not use.
 type Parts struct {
 	Store      store.Store

@@ -22,6 +22,7 @@ type Message struct {
 	Body  []byte    // opaque to the queue
 	Group string    // the tenant, for fairness between tenants; implies no order
 	Due   time.Time // earliest delivery; zero or past: at once
+	Hops  int       // how often a function on Lambda has sent the message to its own queue again; other drivers may forget it
 }
 
 // Received carries a leased message and its receipt.

@@ -109,16 +109,23 @@ type Timer struct {
 	Company string    `json:"company"`
 	Kind    string    `json:"kind"`    // such as "certification-expiry"
 	Subject string    `json:"subject"` // such as the name of a provider
+	// Data holds more that the effect needs.
+	Data json.RawMessage `json:"data,omitempty"`
 }
 
 // Timer returns an op that sets a timer, for the same commit as the change that needs the timer. The commit fails if the
 // timer exists.
 func (c Company) Timer(at time.Time, kind, subject string) Op {
+	return c.TimerWith(at, kind, subject, nil)
+}
+
+// TimerWith returns Timer with data for its effect.
+func (c Company) TimerWith(at time.Time, kind, subject string, data json.RawMessage) Op {
 	at = at.UTC()
 	key := strings.Join([]string{at.Format("2006-01-02T15:04:05.000Z"), c.id, kind, subject}, "#")
 	return Op{
 		Partition: c.DueIn(at), Key: key, Entity: timerEntity, Condition: IfAbsent, Quiet: true,
-		Expires: at.Add(35 * 24 * time.Hour), Body: encode(Timer{At: at, Company: c.id, Kind: kind, Subject: subject}),
+		Expires: at.Add(35 * 24 * time.Hour), Body: encode(Timer{At: at, Company: c.id, Kind: kind, Subject: subject, Data: data}),
 	}
 }
 

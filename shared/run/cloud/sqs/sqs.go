@@ -5,14 +5,24 @@ import (
 	"orgops/shared/run/boot"
 	"orgops/shared/run/cloud"
 	"orgops/shared/run/config"
+	"orgops/shared/storage/queue"
 	"orgops/shared/storage/queue/sqsqueue"
+	"orgops/shared/storage/queue/timerqueue"
+	"orgops/shared/storage/store"
 )
 
-// AddRetries adds the queue of retries.
-func AddRetries(c *cloud.Cloud, p *boot.Parts) { p.Retries = Retries(c) }
+// AddRetries adds the queue of retries to a function's parts, after the table.
+func AddRetries(c *cloud.Cloud, p *boot.Parts) {
+	p.Retries = Timed(c, Retries(c), p.Store, boot.Retries)
+}
 
-// AddSyncs adds the queue of syncs.
-func AddSyncs(c *cloud.Cloud, p *boot.Parts) { p.Syncs = Syncs(c) }
+// AddSyncs adds the queue of syncs to a function's parts, after the table.
+func AddSyncs(c *cloud.Cloud, p *boot.Parts) { p.Syncs = Timed(c, Syncs(c), p.Store, boot.Syncs) }
+
+// Timed returns a queue that keeps the messages for which SQS is no place as timers.
+func Timed(c *cloud.Cloud, q *sqsqueue.Queue, main store.Store, name string) queue.Queue {
+	return timerqueue.Queue{Queue: q, Store: main, Name: name, Now: c.Now}
+}
 
 // Retries opens the queue of deliveries that are due later, and of recoveries.
 func Retries(c *cloud.Cloud) *sqsqueue.Queue {

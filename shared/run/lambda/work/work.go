@@ -21,22 +21,22 @@ type Event = events.SQSEvent
 // Answer lists the messages that Lambda redelivers.
 type Answer = events.SQSEventResponse
 
-// Each settles all messages of an event concurrently with w; an event has at most 10, which share a memo. SQS limits the delay of a message, so
-// a message may arrive before it is due; Each defers it again. SQS redelivers an unsettled message when its lease ends.
+// Each settles all messages of an event concurrently with w; an event has at most 10, which share a memo. A message may arrive
+// before it is due, by another clock; Each defers it again. SQS redelivers an unsettled message when its lease ends.
+//
+// AWS does not document which message's chain of invocations the sends of a batch continue. So each message counts the hops of
+// the batch's longest chain.
 func Each(w queue.Worker, now func() time.Time) func(context.Context, Event) (Answer, error) {
 	return func(ctx context.Context, e Event) (Answer, error) {
 		ctx = memo.With(ctx)
+		all := messages(e)
 		if w.Prepare != nil {
-			all := make([]queue.Received, len(e.Records))
-			for i, r := range e.Records {
-				all[i] = received(r)
-			}
 			w.Prepare(ctx, all)
 		}
 		settled := make([]bool, len(e.Records))
 		var working sync.WaitGroup
 		for i, r := range e.Records {
-			working.Go(func() { settled[i] = one(ctx, w, now, r) })
+			working.Go(func() { settled[i] = one(ctx, w, now, r.MessageId, all[i]) })
 		}
 		working.Wait()
 		answer := Answer{BatchItemFailures: []events.SQSBatchItemFailure{}}
@@ -49,19 +49,32 @@ func Each(w queue.Worker, now func() time.Time) func(context.Context, Event) (An
 	}
 }
 
+// messages converts the messages of an event.
+func messages(e Event) []queue.Received {
+	all, hops := make([]queue.Received, len(e.Records)), 0
+	for i, r := range e.Records {
+		all[i] = received(r)
+		hops = max(hops, all[i].Hops)
+	}
+	for i := range all {
+		all[i].Hops = hops
+	}
+	return all
+}
+
 // one reports whether Lambda may delete the message, because its result is stored. It recovers panics, because Guard does
 // not cover this goroutine.
-func one(ctx context.Context, w queue.Worker, now func() time.Time, r events.SQSMessage) (settled bool) {
+func one(ctx context.Context, w queue.Worker, now func() time.Time, id string, m queue.Received) (settled bool) {
 	defer func() {
 		if v := recover(); v != nil {
-			w.Logger.ErrorContext(ctx, "handler panicked", "message", r.MessageId, "panic", v, "stack", string(debug.Stack()))
+			w.Logger.ErrorContext(ctx, "handler panicked", "message", id, "panic", v, "stack", string(debug.Stack()))
 			settled = false
 		}
 	}()
 	q := &watched{Queue: w.Queue}
 	w.Queue = q
-	if m := received(r); m.Due.After(now()) {
-		w.Logger.DebugContext(ctx, "message deferred", "message", r.MessageId, "due", m.Due)
+	if m.Due.After(now()) {
+		w.Logger.DebugContext(ctx, "message deferred", "message", id, "due", m.Due)
 		_ = q.Defer(ctx, m, m.Due) // q.settled stays false after an error
 	} else {
 		w.Settle(ctx, m)

@@ -16,7 +16,8 @@ import (
 // Message attributes.
 const (
 	attrGroup  = "group"
-	attrDue    = "due"    // milliseconds since 1970
+	attrDue    = "due" // milliseconds since 1970
+	attrHops   = "hops"
 	attrBody   = "body"   // a body that is not text
 	attrReason = "reason" // why the message was buried
 )
@@ -47,6 +48,9 @@ func (e *envelope) entry(id string) (entry types.SendMessageBatchRequestEntry, s
 	set(attrReason, "String", e.reason)
 	if !e.message.Due.IsZero() {
 		set(attrDue, "Number", strconv.FormatInt(e.message.Due.UnixMilli(), 10))
+	}
+	if e.message.Hops > 0 {
+		set(attrHops, "Number", strconv.Itoa(e.message.Hops))
 	}
 	body := string(e.message.Body)
 	if !isText(body) {
@@ -97,6 +101,7 @@ func (e Envelope) Received() queue.Received {
 	if ms, err := strconv.ParseInt(e.Texts[attrDue], 10, 64); err == nil {
 		r.Due = time.UnixMilli(ms).UTC()
 	}
+	r.Hops, _ = strconv.Atoi(e.Texts[attrHops])
 	return r
 }
 

@@ -2,7 +2,7 @@
 // dead letters.
 //
 // SQS delays a message by at most 15 minutes. A message that is due later carries its due time. A receiver that gets the
-// message early sends it again with a further delay. Defer sends a copy and deletes the original, so that lease, receive
+// message early sends it again with a further delay. A function on Lambda must not do that: see package timerqueue. Defer sends a copy and deletes the original, so that lease, receive
 // count and age start over. Every operation sends first and deletes second: a failure in between duplicates a message but
 // never loses it.
 //
