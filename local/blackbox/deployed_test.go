@@ -39,7 +39,7 @@ func startDeployed(t *testing.T) *target {
 	program := build(t)
 	env := append(append(os.Environ(), stack.Environment()...), "ORGOPS_BACKEND=aws", "ORGOPS_TABLE="+stack.Outputs["TableName"])
 	d := &deployed{Stack: stack, env: env}
-	t.Cleanup(func() { d.checkRefusals(t) })
+	t.Cleanup(func() { d.checkRefusals(t); d.checkDrops(t) })
 	d.target = &target{
 		url: stack.URL, program: program, log: func() string { return functionLogs(stack.LogFolder()) }, every: 200 * time.Millisecond,
 		createCompany: func(ctx context.Context, name, email, password string) (string, error) {

@@ -38,6 +38,15 @@ func (d *deployed) checkRefusals(t *testing.T) {
 	}
 }
 
+// checkDrops fails the test for each invocation that Lambda would have dropped as a loop.
+func (d *deployed) checkDrops(t *testing.T) {
+	all, err := d.Drops()
+	errtest.Must(t, err)
+	for _, one := range all {
+		t.Errorf("%s was invoked more than 16 times in one chain, the last time with %s", one.Function, one.Event)
+	}
+}
+
 // checkRights takes a right from a role, and checks that the emulator then refuses what the function does with it.
 func (d *deployed) checkRights(t *testing.T, _ *world) {
 	create := func(name string) error {

@@ -151,6 +151,17 @@ func TestStack_Refusals(t *testing.T) {
 	}
 }
 
+func TestStack_Drops(t *testing.T) {
+	t.Parallel()
+	s := &Stack{Home: t.TempDir()}
+	errtest.Must(t, os.WriteFile(filepath.Join(s.Home, "dropped.jsonl"), []byte(`{"function":"retrier","event":"{}"}`+"\n"), 0o600))
+	all, err := s.Drops()
+	errtest.Must(t, err)
+	if want := []Drop{{"retrier", "{}"}}; !slices.Equal(all, want) {
+		t.Errorf("drops = %v, want %v", all, want)
+	}
+}
+
 func TestStack_Evidence(t *testing.T) {
 	t.Parallel()
 	s := &Stack{Home: t.TempDir()}

@@ -19,21 +19,32 @@ type Refusal struct {
 }
 
 // Refusals returns the requests that the emulator has refused so far, the oldest first.
-func (s *Stack) Refusals() ([]Refusal, error) {
-	text, err := os.ReadFile(filepath.Join(s.Home, "refusals.jsonl"))
+func (s *Stack) Refusals() ([]Refusal, error) { return read[Refusal](s, "refusals.jsonl") }
+
+// Drop describes an invocation that Lambda drops, because its function was invoked too often in one chain.
+type Drop struct {
+	Function string `json:"function"`
+	Event    string `json:"event"` // its beginning
+}
+
+// Drops returns the invocations that the emulator has dropped so far, the oldest first.
+func (s *Stack) Drops() ([]Drop, error) { return read[Drop](s, "dropped.jsonl") }
+
+// read returns the lines of a file of the emulator. A file that does not exist has none.
+func read[T any](s *Stack, name string) (all []T, err error) {
+	text, err := os.ReadFile(filepath.Join(s.Home, name))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	var all []Refusal
 	for line := range bytes.Lines(text) {
-		var r Refusal
-		if err := json.Unmarshal(line, &r); err != nil {
-			return nil, fmt.Errorf("refusals.jsonl: %w", err)
+		var one T
+		if err := json.Unmarshal(line, &one); err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
 		}
-		all = append(all, r)
+		all = append(all, one)
 	}
 	return all, nil
 }

@@ -12,18 +12,20 @@ from pathlib import Path
 from localstack.services.lambda_.invocation import execution_environment, runtime_executor
 from localstack.services.lambda_.invocation.lambda_models import InvocationResult
 
+from emulator.lineage import Chains
 from emulator.runtime_api import Invocation, RuntimeApi
 from emulator.sandbox import Sandbox
 
 
 def patch(logs: Path) -> None:
-    """Makes each sandbox log to a file, logs/FUNCTION/TIME-ID.log, in addition to CloudWatch Logs."""
+    """Makes each sandbox log to a file, logs/FUNCTION/TIME-ID.log, in addition to CloudWatch Logs. The file dropped.jsonl next to
+    the logs lists the invocations that end a loop."""
     api = RuntimeApi()
 
     class Executor(ProcessExecutor):
         pass
 
-    Executor.api, Executor.logs = api, logs
+    Executor.api, Executor.logs, Executor.chains = api, logs, Chains(logs.parent / "dropped.jsonl")
     runtime_executor.EXECUTOR_PLUGIN_MANAGER = _Only(Executor)
     execution_environment.ExecutionEnvironment.get_log_group_name = _log_group
 
@@ -31,6 +33,7 @@ def patch(logs: Path) -> None:
 class ProcessExecutor(runtime_executor.RuntimeExecutor):
     api: RuntimeApi
     logs: Path
+    chains: Chains
 
     def __init__(self, id, function_version):
         super().__init__(id, function_version)
@@ -53,9 +56,15 @@ class ProcessExecutor(runtime_executor.RuntimeExecutor):
             self._sandbox.stop()
 
     def invoke(self, payload):
+        event = payload["payload"].encode()
+        trace = self.chains.follow(self.function_version.id.function_name, event, payload.get("trace-id") or "")
+        if trace is None:
+            return InvocationResult(
+                request_id=payload["invoke-id"], payload=b'{"errorType":"RecursiveInvocationException"}', is_error=True, logs="",
+            )
         result = self._sandbox.invoke(Invocation(
-            request_id=payload["invoke-id"], payload=payload["payload"].encode(),
-            function_arn=payload["invoked-function-arn"], trace_id=payload.get("trace-id") or "",
+            request_id=payload["invoke-id"], payload=event,
+            function_arn=payload["invoked-function-arn"], trace_id=trace,
             deadline=time.time() + self.function_version.config.timeout,
         ))
         return InvocationResult(

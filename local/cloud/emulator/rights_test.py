@@ -69,7 +69,7 @@ class Deployed(unittest.TestCase):
     def test_timers(self):
         """Only the functions that set timers may write them."""
         self.assertIsNone(refused(of("ticker"), put("C#acme"), put("DUE#1")))
-        self.assertEqual(refused(of("retrier"), put("C#acme"), put("DUE#1")),
+        self.assertEqual(refused(of("rotator"), put("DUE#1")),
                          ("dynamodb:PutItem", "because no identity-based policy allows the dynamodb:PutItem action"))
 
     def test_removed(self):
