@@ -69,7 +69,7 @@ func TestAlarms(t *testing.T) {
 			"ApproximateAgeOfOldestMessage Retries", "ApproximateAgeOfOldestMessage Syncs",
 			"ApproximateNumberOfMessagesVisible RetriesDead", "ApproximateNumberOfMessagesVisible SyncsDead",
 			"ApproximateNumberOfMessagesVisible Failed",
-			"Invocations ticker", "TimersFailed " + stack, "ReadThrottleEvents Main", "WriteThrottleEvents Main", "DynamoDB's own errors",
+			"Invocations ticker", "TimersFailed " + stack, "messages dropped as loops", "ReadThrottleEvents Main", "WriteThrottleEvents Main", "DynamoDB's own errors",
 		}
 		for _, function := range functionsOf(name) {
 			if !slices.ContainsFunc(groups, func(g api.Group) bool { return g.Name == function }) { // the alarm on answers counts those

@@ -41,6 +41,7 @@ func New(scope constructs.Construct, p Props) (dashboard string) {
 	w.changes()
 	w.deliveries()
 	w.queues()
+	w.loops()
 	w.clock()
 	w.functions()
 	w.storage()
@@ -91,8 +92,22 @@ func (w *watch) queues() {
 		"which the stream keeps for a day; orgops admin stream replay reads them again")
 }
 
-// oldest alarms on the oldest message of a queue, whose age counts from the last send. A message that is not due is sent
-// again every 15 minutes.
+// loops alarms when Lambda drops an invocation because it is the 17th of its function in one chain. The workers of the queues send
+// on to their own queues, and begin a new chain long before.
+func (w *watch) loops() {
+	metrics, terms := map[string]awscloudwatch.IMetric{}, []string{}
+	for i, f := range []*function.Function{w.Events.Retrier, w.Events.Syncer} {
+		id := fmt.Sprintf("m%d", i)
+		metrics[id] = of(f).read("RecursiveInvocationsDropped", "Sum", 5, "")
+		terms = append(terms, "FILL("+id+", 0)")
+	}
+	w.alarm("LoopsDropped", "Lambda took a worker of a queue for an endless loop and dropped its messages, which become dead letters after 100 tries: "+
+		"the worker sends a message on without counting it; until that is repaired, aws lambda put-function-recursion-config --recursive-loop Allow lets it go on",
+		math(strings.Join(terms, " + "), 5, "messages dropped as loops", metrics), limit{above: 0, periods: 1, of: 1})
+}
+
+// oldest alarms on the oldest message of a queue, whose age counts from the last send. No message waits longer than 15 minutes
+// there.
 func (w *watch) oldest(id string, q awssqs.Queue, seconds float64, about string) {
 	w.alarm(id+"Oldest", about, queue(q).read("ApproximateAgeOfOldestMessage", "Maximum", 1, ""), limit{above: seconds, periods: 2, of: 2})
 }
