@@ -37,12 +37,18 @@ import (
 //	wrappingKey         number of the key that wraps them; default: 1, the first; a higher number creates another
 //	formerWrappingKeys  keys that still unwrap, comma separated: numbers as above, or ARNs of keys outside the stack, or none;
 //	                    default: the number before wrappingKey, without which data keys could no longer be unwrapped
+//
+// and, to use tables that `orgops admin table restore` has restored, until the end of their life,
+//
+//	mainTable  ARN of the stream of the restored main table, as the command prints it
+//	keysTable  name of the restored keys table
 type settings struct {
 	function.Settings
 	tenant, topic string
 	firewall      bool
 	noExecutives  bool
 	wrapping      data.Wrapping
+	restored      data.Restored
 	origins       web.Origins
 }
 
@@ -109,6 +115,9 @@ func read(node constructs.Node) (settings, error) {
 	if s.wrapping, err = wrapping(value("wrappingKey"), value("formerWrappingKeys")); err != nil {
 		problems = append(problems, err)
 	}
+	if s.restored, err = restored(value("mainTable"), value("keysTable")); err != nil {
+		problems = append(problems, err)
+	}
 	return s, errors.Join(problems...)
 }
 
@@ -141,6 +150,22 @@ func wrapping(number, former string) (data.Wrapping, error) {
 		}
 	}
 	return w, nil
+}
+
+var (
+	streamARN = regexp.MustCompile(`^arn:[a-z-]+:dynamodb:[a-z0-9-]+:\d{12}:table/[A-Za-z0-9_.-]{3,255}/stream/[0-9T:.-]+$`)
+	tableName = regexp.MustCompile(`^[A-Za-z0-9_.-]{3,255}$`)
+)
+
+// restored reads the names of restored tables. The name of the main table alone is not enough: its stream has a time in its ARN.
+func restored(mainStream, keys string) (data.Restored, error) {
+	if mainStream != "" && !streamARN.MatchString(mainStream) {
+		return data.Restored{}, fmt.Errorf("context mainTable: %q is not the ARN of a table's stream; pass what `orgops admin table restore` prints", mainStream)
+	}
+	if keys != "" && !tableName.MatchString(keys) {
+		return data.Restored{}, fmt.Errorf("context keysTable: %q is not the name of a table", keys)
+	}
+	return data.Restored{MainStream: mainStream, Keys: keys}, nil
 }
 
 func networks(list string) (string, error) {

@@ -31,6 +31,8 @@ func TestSettings(t *testing.T) {
 		{"a key as its own former key", map[string]any{"wrappingKey": "2", "formerWrappingKeys": "2"}, []string{"formerWrappingKeys", `"2"`}},
 		{"a key twice", map[string]any{"wrappingKey": "3", "formerWrappingKeys": "1,1"}, []string{"formerWrappingKeys"}},
 		{"an alias", map[string]any{"formerWrappingKeys": "arn:aws:kms:eu-central-1:111122223333:alias/a"}, []string{"alias/a"}},
+		{"a table without its stream", map[string]any{"mainTable": "restored"}, []string{"mainTable", "orgops admin table restore"}},
+		{"a keys table's ARN", map[string]any{"keysTable": "arn:aws:dynamodb:eu-central-1:111122223333:table/keys"}, []string{"keysTable"}},
 		{"reserved without calls", map[string]any{"reserved": "auth=0"}, []string{"auth=0"}},
 	}
 	for _, tt := range tests {

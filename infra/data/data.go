@@ -5,6 +5,7 @@ package data
 import (
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/aws/aws-cdk-go/awscdk/v2"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsdynamodb"
@@ -19,10 +20,10 @@ import (
 
 // Data holds the stateful resources of a stack.
 type Data struct {
-	Main   awsdynamodb.Table // items under pk and sk, with a stream of their changes
-	keys   awsdynamodb.Table // each company's wrapped data key
-	wrap   string            // ARN of the key that wraps data keys
-	former []string          // ARNs of former wrapping keys
+	Main   awsdynamodb.ITable // items under pk and sk, with a stream of their changes
+	keys   awsdynamodb.ITable // each company's wrapped data key
+	wrap   string             // ARN of the key that wraps data keys
+	former []string           // ARNs of former wrapping keys
 
 	signing awssecretsmanager.Secret // keys that sign tokens
 	tokens  awssecretsmanager.Secret // keys that verify tokens
@@ -42,14 +43,29 @@ type Wrapping struct {
 	FormerARNs []string // keys outside the stack that still unwrap
 }
 
-// New builds the stateful resources.
-func New(scope constructs.Construct, w Wrapping) *Data {
+// Restored names tables that an operator has restored, and which take the place of the stack's own. The stack does not manage
+// them: `orgops admin table restore` gives them what the stack gives its own.
+type Restored struct {
+	MainStream string // ARN of the stream of the main table, which tells the table too
+	Keys       string // name of the keys table
+}
+
+// New builds the stateful resources. A table in whose place an operator has restored another one leaves the stack, and AWS
+// keeps it. The key that encrypts the tables stays, because a restored table has the key of the former one.
+func New(scope constructs.Construct, w Wrapping, r Restored) *Data {
 	unit := constructs.NewConstruct(scope, jsii.String("Data"))
 	rest := encryption(unit)
-	d := &Data{
-		Main: table(unit, "Main", rest, mainRecovery, awsdynamodb.StreamViewType_NEW_AND_OLD_IMAGES),
-		keys: table(unit, "Keys", rest, keysRecovery, ""),
-		wrap: wrapping(unit, w.Number), former: slices.Clone(w.FormerARNs),
+	d := &Data{wrap: wrapping(unit, w.Number), former: slices.Clone(w.FormerARNs)}
+	if r.MainStream == "" {
+		d.Main = table(unit, "Main", rest, mainRecovery, awsdynamodb.StreamViewType_NEW_AND_OLD_IMAGES)
+	} else {
+		arn, _, _ := strings.Cut(r.MainStream, "/stream/")
+		d.Main = awsdynamodb.Table_FromTableAttributes(unit, jsii.String("Main"), &awsdynamodb.TableAttributes{TableArn: &arn, TableStreamArn: &r.MainStream})
+	}
+	if r.Keys == "" {
+		d.keys = table(unit, "Keys", rest, keysRecovery, "")
+	} else {
+		d.keys = awsdynamodb.Table_FromTableName(unit, jsii.String("Keys"), &r.Keys)
 	}
 	for _, number := range w.Former {
 		d.former = append(d.former, wrapping(unit, number))
@@ -67,6 +83,7 @@ func wrapping(scope constructs.Construct, number int) string {
 	return *awskms.NewKey(scope, &name, &awskms.KeyProps{
 		Description:       jsii.String("Wraps the data key of each company, bound to the company by the encryption context"),
 		EnableKeyRotation: jsii.Bool(true), RemovalPolicy: awscdk.RemovalPolicy_RETAIN,
+		MultiRegion: jsii.Bool(true), // KMS cannot make it so later; without a replica, secrets end with the region
 	}).KeyArn()
 }
 

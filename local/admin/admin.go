@@ -62,6 +62,7 @@ func commands() []command {
 		{"queue dead-letters", "--queue Q", "list the dead letters of the queue retries or syncs", listDeadLetters},
 		{"queue redrive", "--queue Q", "send the dead letters of the queue retries or syncs again", redriveQueue},
 		{"stream replay", "--failed | --shard S --from N --to M", "read changes again that Lambda discarded (AWS only)", replayStream},
+		{"table restore", "--table main|keys --to NAME [--at T]", "restore a table to a moment as another one, with all that a stack needs of it (AWS only)", restoreTable},
 		{"aws create", "[--prefix P]", "create tables, queues and keys in an AWS emulator, for ORGOPS_BACKEND=aws", createAWS},
 	}
 }

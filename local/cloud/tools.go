@@ -87,11 +87,14 @@ func (t tools) bootstrap(ctx context.Context, s *Stack) error {
 	return t.run(ctx, s.Home, s.cdk(), t.cdklocal, "bootstrap", "aws://"+account+"/"+region)
 }
 
-// deploy deploys the stack and writes its outputs to a file.
-func (t tools) deploy(ctx context.Context, s *Stack, outputs string) error {
+// deploy deploys the stack with more context values, and writes its outputs to a file.
+func (t tools) deploy(ctx context.Context, s *Stack, outputs string, values []string) error {
 	args := append([]string{
 		"deploy", stackName, "--require-approval", "never", "--outputs-file", outputs, "--output", filepath.Join(s.Home, "cdk.out"),
 	}, t.emulated()...)
+	for _, value := range values {
+		args = append(args, "--context", value)
+	}
 	return t.run(ctx, t.root, s.cdk(), t.cdklocal, args...)
 }
 

@@ -84,7 +84,9 @@ func TestAccount_Verdicts(t *testing.T) {
 		{name: "others have reserved", account: func(f *fake) { f.unreserved = 110 }, refused: true,
 			resources: plain + `, "F": {"Type": "AWS::Lambda::Function", "Properties": {"ReservedConcurrentExecutions": 20}}`,
 			want:      `does not fit +Lambda: concurrent calls .*reserve 20 of 110`},
-		{name: "an update keeps its reserve", account: func(f *fake) { f.unreserved, f.deployed = 110, []string{"AWS::Lambda::Function"} },
+		{name: "an update keeps its reserve", account: func(f *fake) {
+			f.unreserved, f.deployed = 110, []string{"AWS::Lambda::Function", "AWS::DynamoDB::Table"}
+		},
 			resources: plain + `, "F": {"Type": "AWS::Lambda::Function", "Properties": {"ReservedConcurrentExecutions": 890}}`,
 			want:      `fits +Lambda: concurrent calls`},
 		{name: "old versions", account: func(f *fake) { f.codeUsed = f.code - 1<<20 }, resources: plain, want: `tight +Lambda: stored programs .*L-2ACBD22F --desired-value 150`},
@@ -95,7 +97,7 @@ func TestAccount_Verdicts(t *testing.T) {
 		{name: "the addresses are used", account: func(f *fake) { f.has["AWS::EC2::EIP"] = 4 }, resources: vpc, refused: true,
 			want: `does not fit +Elastic IP addresses .*4 of 5 .*adds 2: leave out -c egress=fixed, or aws service-quotas .*ec2 --quota-code L-0263D0A3 --desired-value 6`},
 		{name: "the deployed stack has its addresses", resources: vpc, want: `fits +Elastic IP addresses .*5 of 5 are used, and the stack adds 0`, account: func(f *fake) {
-			f.has["AWS::EC2::EIP"], f.deployed = 5, []string{"AWS::EC2::EIP", "AWS::EC2::EIP", "AWS::EC2::VPC"}
+			f.has["AWS::EC2::EIP"], f.deployed = 5, []string{"AWS::EC2::EIP", "AWS::EC2::EIP", "AWS::EC2::VPC", "AWS::DynamoDB::Table"}
 		}},
 		{name: "a granted quota", resources: vpc, want: `fits +VPCs .*40 of 50`, account: func(f *fake) { f.has["AWS::EC2::VPC"], f.quotas["L-F678F1CE"] = 40, 50 }},
 		{name: "many pages", resources: plain, refused: true, want: `does not fit +IAM roles .*1000 of 1000 .*iam`, account: func(f *fake) { f.has["AWS::IAM::Role"] = 1000 }},
@@ -104,6 +106,8 @@ func TestAccount_Verdicts(t *testing.T) {
 		{name: "WAF", resources: plain + `, "Firewall": {"Type": "AWS::WAFv2::WebACL"}`, refused: true,
 			want: `does not fit +WAF web ACLs .*100 of 100 .*leave out -c firewall=true`, account: func(f *fake) { f.has["AWS::WAFv2::WebACL"] = 100 }},
 		{name: "a missing right", account: func(f *fake) { f.denied = "GetServiceQuota" }, resources: plain, want: `unknown +IAM roles +AccessDeniedException;`},
+		{name: "a forgotten restored table", account: func(f *fake) { f.deployed = []string{"AWS::IAM::Role"} }, resources: plain, refused: true,
+			want: `does not fit +restored tables .*repeat -c mainTable and -c keysTable`},
 		{name: "anyway", account: func(f *fake) { f.keys = 10_000 }, resources: plain, args: []string{"--anyway"}, want: `does not fit +API Gateway: API keys`},
 	}
 	for _, tt := range tests {

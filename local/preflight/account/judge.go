@@ -65,6 +65,11 @@ func judge(ctx context.Context, a *account, s stack) []finding {
 		// Without the stack's own resources all of them count as new, which can refuse an update that fits.
 		return []finding{silent("the deployed stack", err)}
 	}
+	const table = "AWS::DynamoDB::Table"
+	if exists && deployed[table] < s.resources[table] {
+		return []finding{{refuses, "restored tables", "the deployed stack uses restored tables, and this one would create empty ones: " +
+			"repeat -c mainTable and -c keysTable, or set them in cdk.json"}}
+	}
 	questions := []func() []finding{
 		func() []finding { return a.concurrency(ctx, s, exists) },
 		func() []finding { return a.throttle(ctx, s) },

@@ -16,10 +16,11 @@ import (
 
 var (
 	dynamo = awstest.DynamoDB()
+	moto   = awstest.Moto()
 	tables atomic.Int64
 )
 
-func TestMain(m *testing.M) { os.Exit(dynamo.Run(m)) }
+func TestMain(m *testing.M) { os.Exit(awstest.Run(m, dynamo, moto)) }
 
 // newStore returns a store over a new table.
 func newStore(t testing.TB, o dynamostore.Options) *dynamostore.Store {
