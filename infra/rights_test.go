@@ -51,7 +51,11 @@ func TestRights(t *testing.T) {
 				}
 			}
 			for _, resource := range st.resources {
-				if encoded, _ := json.Marshal(resource); strings.Contains(string(encoded), "*") && resource != "*" {
+				encoded, _ := json.Marshal(resource)
+				if strings.HasSuffix(string(encoded), `::/apikeys/*"]]}`) && slices.Equal(st.actions, []string{"apigateway:DELETE"}) {
+					continue // the gateway chooses a key's id
+				}
+				if strings.Contains(string(encoded), "*") && resource != "*" {
 					t.Errorf("%s %s: resource %s, want one without *", name, st.policy, encoded)
 				}
 			}

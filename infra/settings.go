@@ -30,6 +30,7 @@ import (
 //	firewall       true: AWS WAF in front of the API
 //	alarmTopic     ARN of the SNS topic for alarms
 //	executives     false: leaves the Executive Runtime out, as EXECUTIVES_ENABLED=false does locally; default: true
+//	planLimits     false: the functions do not count the requests of the free plan, as for an emulator; default: true
 //	assets         folder with <function>/bootstrap; default: build
 //
 // and, to replace the key that wraps companies' data keys,
@@ -47,6 +48,7 @@ type settings struct {
 	tenant, topic string
 	firewall      bool
 	noExecutives  bool
+	unlimited     bool // no limits of the free plan
 	wrapping      data.Wrapping
 	restored      data.Restored
 	origins       web.Origins
@@ -98,6 +100,12 @@ func read(node constructs.Node) (settings, error) {
 		s.noExecutives = executives == "false"
 	default:
 		wrong("context executives: %q is neither true nor false", executives)
+	}
+	switch limits := value("planLimits"); limits {
+	case "", "false", "true":
+		s.unlimited = limits == "false"
+	default:
+		wrong("context planLimits: %q is neither true nor false", limits)
 	}
 	var err error
 	if s.AllowNetworks, err = networks(value("allowNetworks")); err != nil {

@@ -10,7 +10,6 @@ package authorizer
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"strings"
 
@@ -89,8 +88,18 @@ func (a *Authorizer) Handle(ctx context.Context, r Request) (Answer, error) {
 			Resource: append([]string{company, company + "/*"}, ownOperations(stage)...),
 		}}},
 		Context:            contextOf(claims),
-		UsageIdentifierKey: usagekey.Of(claims.Company, claims.Plan),
+		UsageIdentifierKey: usageKey(stage, claims),
 	}, nil
+}
+
+// usageKey returns the key by which the gateway counts a request: the company's own, or the one that all companies share whose plan
+// needs none. stage is the first part of a method's ARN, which ends in the API's id and the stage.
+func usageKey(stage string, claims token.Claims) string {
+	if usagekey.NeedsKey(claims.Plan) {
+		return usagekey.Of(claims.Company, claims.Plan)
+	}
+	api, _, _ := strings.Cut(stage[strings.LastIndex(stage, ":")+1:], "/")
+	return usagekey.Shared(api)
 }
 
 // contextOf returns what the gateway knows of the caller. It has the plan's limits as RateLimit-Policy lists them, for the gateway's
@@ -99,8 +108,8 @@ func contextOf(claims token.Claims) map[string]string {
 	of := map[string]string{
 		"subject": claims.Subject, "company": claims.Company, "scope": strings.Join(claims.Scopes, " "), "plan": claims.Plan,
 	}
-	if tier, ok := usagekey.Tiers()[claims.Plan]; ok {
-		of["ratePolicy"] = fmt.Sprintf(`"second";q=%d;w=1, "day";q=%d;w=86400`, tier.Rate, tier.Day)
+	if policy := usagekey.Policy(claims.Plan); policy != "" {
+		of["ratePolicy"] = policy
 	}
 	return of
 }

@@ -96,7 +96,7 @@ func TestAuthorizer_Handle(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	want := authorizer.Answer{
-		PrincipalID: "u1", UsageIdentifierKey: "company-c1-free-----",
+		PrincipalID: "u1", UsageIdentifierKey: "shared-key-of-q7x2m9k4vd",
 		PolicyDocument: authorizer.Policy{Version: "2012-10-17", Statement: []authorizer.Statement{{
 			Action: []string{"execute-api:Invoke"}, Effect: "Allow",
 			Resource: []string{

@@ -80,7 +80,7 @@ func (p *Provisioner) list(ctx context.Context) (any, error) {
 }
 
 // plan moves a company to another plan. The company gets its key in the new plan before any token names that plan, and keeps the
-// key of the former plan, which tokens issued before still name. So no request is refused in between.
+// key of the former plan as long as tokens may name it. So no request is refused in between. A timer ends that key.
 func (p *Provisioner) plan(ctx context.Context, r Request) (any, error) {
 	if err := company.CheckPlan(r.Plan); err != nil {
 		return nil, err
@@ -93,5 +93,5 @@ func (p *Provisioner) plan(ctx context.Context, r Request) (any, error) {
 			return nil, fmt.Errorf("the company keeps its plan, because the gateway refuses a key in plan %s; repeat the command: %w", r.Plan, err)
 		}
 	}
-	return company.SetPlan(ctx, p.on(r.CompanyID, "change-plan"), r.Plan)
+	return company.SetPlan(ctx, p.on(r.CompanyID, "change-plan"), r.Plan, p.Now())
 }

@@ -32,16 +32,16 @@ type world struct {
 	*provisioner.Provisioner
 	t     *testing.T
 	proxy *awstest.Proxy
-	free  string // the id of a usage plan
+	pro   string // the id of a usage plan
 }
 
 func newWorld(t *testing.T) *world {
 	t.Helper()
 	proxy := moto.Through(t)
-	free := awstest.UsagePlan(t, proxy.Access(), "free")
-	return &world{t: t, proxy: proxy, free: free, Provisioner: &provisioner.Provisioner{
+	pro := awstest.UsagePlan(t, proxy.Access(), "pro")
+	return &world{t: t, proxy: proxy, pro: pro, Provisioner: &provisioner.Provisioner{
 		Store: webtest.New(t).Store, Hasher: password.New(), Logger: slog.New(slog.DiscardHandler), Now: time.Now,
-		Plans: gatewaykeys.Open(proxy.Access(), map[string]string{"free": free}),
+		Plans: gatewaykeys.Open(proxy.Access(), map[string]string{"free": "shared", "pro": pro}),
 	}}
 }
 
@@ -91,13 +91,23 @@ func (w *world) companies(name string) int {
 	return n
 }
 
-// wantKey checks whether a company has a usage key in the plan.
+// wantKey checks whether a company has a usage key in the plan pro.
 func (w *world) wantKey(companyID string, want bool) {
 	w.t.Helper()
-	got := slices.Contains(awstest.UsageKeys(w.t, moto.Access(w.t), w.free), usagekey.Of(companyID, "free"))
+	got := slices.Contains(awstest.UsageKeys(w.t, moto.Access(w.t), w.pro), usagekey.Of(companyID, "pro"))
 	if got != want {
 		w.t.Errorf("the company has a usage key: %t, want %t", got, want)
 	}
+}
+
+// deleted counts the keys that were deleted.
+func (w *world) deleted() (n int) {
+	for _, r := range w.proxy.Asked() {
+		if strings.HasPrefix(r.Operation, "DELETE /apikeys/") {
+			n++
+		}
+	}
+	return n
 }
 
 // wantMembers compares the names of an answer's members.
@@ -108,7 +118,7 @@ func (w *world) wantMembers(answer map[string]any, want ...string) {
 	}
 }
 
-const ada = `{"name":"Ada's","email":"ada@ada.test"}`
+const ada = `{"name":"Ada's","email":"ada@ada.test","plan":"pro"}`
 
 // TestProvisioner_Repeated repeats a request, as an operator who saw no answer does. There is one company, with its usage
 // key.
@@ -130,7 +140,7 @@ func TestProvisioner_Repeated(t *testing.T) {
 	if n := w.companies("Ada's"); n != 1 {
 		t.Errorf("%d companies, want 1", n)
 	}
-	if _, err := w.invoke(`{"name":"Ada's","email":"ADA@ada.test","plan":"pro"}`); err == nil {
+	if _, err := w.invoke(`{"name":"Ada's","email":"ADA@ada.test","plan":"free"}`); err == nil {
 		t.Error("another plan for the same company: no error, want one")
 	}
 	w.must(`{"name":"Other","email":"ada@ada.test"}`) // a person may have two companies
@@ -154,7 +164,7 @@ func TestProvisioner_Partial(t *testing.T) {
 		return awstest.Step{Operation: operation, Status: http.StatusBadRequest, Body: `{"__type":"BadRequestException","message":"no"}`}
 	}
 	w := newWorld(t)
-	keys := "POST /usageplans/" + w.free + "/keys"
+	keys := "POST /usageplans/" + w.pro + "/keys"
 	tests := []struct {
 		name string
 		step awstest.Step
@@ -197,7 +207,7 @@ func TestProvisioner_InAnotherPlan(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	conflict := awstest.Step{
-		Operation: "POST /usageplans/" + w.free + "/keys", Status: http.StatusConflict, Body: `{"__type":"ConflictException","message":"there"}`,
+		Operation: "POST /usageplans/" + w.pro + "/keys", Status: http.StatusConflict, Body: `{"__type":"ConflictException","message":"there"}`,
 	}
 	w.must(ada)
 	w.proxy.Play(conflict)
@@ -249,7 +259,7 @@ func TestProvisioner_Resource(t *testing.T) {
 			"RequestType": kind, "PhysicalResourceId": id, "LogicalResourceId": "FirstCompany", "ResourceType": "Custom::Company",
 			"RequestId": "5b0c7a52-2f5e-4c53-9f0e-1d6a3b7c8e90", "StackId": "arn:aws:cloudformation:eu-central-1:111122223333:stack/Orgops/x",
 			"ResourceProperties": map[string]string{
-				"ServiceToken": "arn:aws:lambda:eu-central-1:111122223333:function:f", "Name": name, "Email": email,
+				"ServiceToken": "arn:aws:lambda:eu-central-1:111122223333:function:f", "Name": name, "Email": email, "Plan": "pro",
 			},
 		})
 		if err != nil {
@@ -296,9 +306,9 @@ func TestProvisioner_Resource(t *testing.T) {
 func TestProvisioner_Administer(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	pro := awstest.UsagePlan(t, w.proxy.Access(), "pro")
-	w.Plans = gatewaykeys.Open(w.proxy.Access(), map[string]string{"free": w.free, "pro": pro})
-	id := w.must(ada)["companyId"].(string)
+	pro := w.pro
+	id := w.must(strings.ReplaceAll(ada, "pro", "free"))["companyId"].(string)
+	w.wantKey(id, false)
 	on := func(action, more string) string {
 		return `{"action":"` + action + `","companyId":"` + id + `"` + more + `}`
 	}
@@ -322,8 +332,11 @@ func TestProvisioner_Administer(t *testing.T) {
 		t.Errorf("plan = %v, want pro", got)
 	}
 	w.wantKey(id, true)
-	if keys := awstest.UsageKeys(t, moto.Access(t), pro); !slices.Contains(keys, usagekey.Of(id, "pro")) {
-		t.Errorf("keys of the new plan = %q, want the company's", keys)
+	for _, when := range []string{"once", "again"} { // the second time there is no key any more
+		errtest.Must(t, w.Plans.(*gatewaykeys.Plans).Withdraw(t.Context(), id, "pro"))
+		if got := w.deleted(); got != 1 {
+			t.Errorf("%s: %d keys were deleted, want 1", when, got)
+		}
 	}
 	if got := len(w.must(`{"action":"list"}`)["companies"].([]any)); got != 3 {
 		t.Errorf("%d companies, want 3: two of the store and this one", got)

@@ -6,6 +6,7 @@ import (
 
 	"orgops/shared/base/fault"
 	"orgops/shared/domain/approval"
+	"orgops/shared/domain/company"
 	"orgops/shared/domain/delivery"
 	"orgops/shared/domain/erasure"
 	"orgops/shared/domain/integration"
@@ -33,6 +34,8 @@ func (t *Ticker) ops(ctx context.Context, c store.Company, timer store.Timer) ([
 		return suspension.Check(ctx, c, t.Now().UTC())
 	case erasure.Timer:
 		return t.erase(ctx, c, timer.Subject)
+	case company.KeyTimer:
+		return t.endKey(ctx, c, timer.Subject)
 	case approval.ExpiryTimer:
 		return approval.Expire(ctx, c, timer.Subject, t.Now().UTC())
 	case timerqueue.Timer:

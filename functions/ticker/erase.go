@@ -26,8 +26,8 @@ func (t *Ticker) erase(ctx context.Context, c store.Company, subject string) ([]
 		return nil, err
 	case !done:
 		return []store.Op{erasure.Again(c, t.Now(), subject)}, nil
-	case subject != erasure.First:
-		return nil, nil
+	case subject != erasure.First: // no token of the company is valid any more
+		return nil, t.endKeys(ctx, c.ID())
 	}
 	t.Logger.InfoContext(ctx, "company erased", "company", c.ID(), "items", receipt.Items)
 	return erasure.Later(c, now), nil

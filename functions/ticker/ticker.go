@@ -15,11 +15,12 @@ import (
 	"orgops/shared/storage/store"
 )
 
-// Ticker fires due timers. All fields are required except Metrics, and Keys in a process that erases no company.
+// Ticker fires due timers. All fields are required except Metrics, Plans, and Keys in a process that erases no company.
 type Ticker struct {
 	Store   store.Store
 	Queues  map[string]queue.Queue // by the names that timers of messages have
 	Keys    erasure.Keys
+	Plans   Plans // nil: no gateway holds to plans
 	Logger  *slog.Logger
 	Metrics *metric.Recorder // nil: no metrics are recorded
 	Now     func() time.Time

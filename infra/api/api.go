@@ -31,6 +31,8 @@ type Props struct {
 	Data      *data.Data
 	Firewall  bool        // adds AWS WAF
 	Origins   web.Origins // web pages that may read answers
+	// PlanLimits makes the functions count the requests of companies whose plan has no usage key.
+	PlanLimits bool
 }
 
 // API holds the REST API with its functions and usage plans.

@@ -61,6 +61,9 @@ func (a *API) group(scope constructs.Construct, p Props, g Group) *function.Func
 	if n.nothing {
 		return f
 	}
+	if p.PlanLimits {
+		f.Set("ORGOPS_PLAN_LIMITS", "true")
+	}
 	if g.Name == "operations" && !slices.ContainsFunc(p.Groups, func(g Group) bool { return g.Name == "executives" }) {
 		f.Set("EXECUTIVES_ENABLED", "false") // it carries out what executives asked for
 	}

@@ -79,6 +79,7 @@ func New(scope constructs.Construct, p Props) *Events {
 	p.Data.Compare(e.Ticker, data.Companies)
 	p.Data.Remove(e.Ticker, data.Timers, data.Logins, data.Registry) // of companies that it erases
 	p.Data.Destroy(e.Ticker)
+	p.API.Withdraw(e.Ticker) // of companies that it erases, and of their former plans
 	p.Data.RotateBy(e.Rotator)
 	p.Data.Read(e.Provisioner, data.Companies, data.Logins, data.Registry)
 	p.Data.Write(e.Provisioner, data.Companies, data.Logins, data.Registry, data.Timers)

@@ -78,7 +78,10 @@ func (t tools) emulated() []string {
 	if arch == "" {
 		arch = runtime.GOARCH
 	}
-	return []string{"--context", "arch=" + arch, "--context", "assets=" + t.functions(), "--context", "allowNetworks=127.0.0.0/8,::1/128"}
+	return []string{
+		"--context", "arch=" + arch, "--context", "assets=" + t.functions(), "--context", "allowNetworks=127.0.0.0/8,::1/128",
+		"--context", "planLimits=false", // the tests of a stack are faster than a plan allows
+	}
 }
 
 // bootstrap prepares the account for the CDK. It runs outside the app's folder, because the CDK would synthesize the app

@@ -437,10 +437,10 @@ func (w *world) provisions() func() {
 	s := w.fresh()
 	p := &provisioner.Provisioner{
 		Store: s.Store, Hasher: password.New(), Logger: s.Logger, Now: s.Now,
-		Plans: gatewaykeys.Open(w.others.Access(), map[string]string{"free": awstest.UsagePlan(w.t, w.others.Access(), "free")}),
+		Plans: gatewaykeys.Open(w.others.Access(), map[string]string{"pro": awstest.UsagePlan(w.t, w.others.Access(), "pro")}),
 	}
 	return func() {
-		_, err := p.Handle(w.t.Context(), provisioner.Request{Name: "Other", Email: "bob@example.com"})
+		_, err := p.Handle(w.t.Context(), provisioner.Request{Name: "Other", Email: "bob@example.com", Plan: "pro"})
 		errtest.Must(w.t, err)
 	}
 }

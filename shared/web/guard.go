@@ -3,11 +3,13 @@ package web
 import (
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
 
 	"orgops/shared/base/fault"
 	"orgops/shared/base/id"
 	"orgops/shared/identity/token"
+	"orgops/shared/identity/usagekey"
 )
 
 // admit guards a company's operations. It reads only the path, the Authorization header and, through Options.Ended, whether
@@ -55,11 +57,32 @@ func (s *Server) admit(w http.ResponseWriter, r *http.Request, req *request, rig
 			return err
 		}
 	}
+	if err := s.withinPlan(w, claims); err != nil {
+		return err
+	}
 	if suspended && !rights.own && !reads(r) { // a user may still end a session or replace a password
 		return Suspended()
 	}
 	req.caller, req.tenant = caller, s.opts.Tenant(company)
 	return nil
+}
+
+// withinPlan refuses a request beyond the limits of the company's plan, as the gateway does.
+func (s *Server) withinPlan(w http.ResponseWriter, claims token.Claims) error {
+	if s.opts.Plan == nil {
+		return nil
+	}
+	limit, wait := s.opts.Plan(claims.Company, claims.Plan)
+	if wait == 0 {
+		return nil
+	}
+	detail := "too many requests per second; try again later"
+	if limit == "day" {
+		detail = "the plan's daily quota of requests is used up; try again later or change the plan"
+	}
+	w.Header().Set("RateLimit", `"`+limit+`";r=0;t=`+strconv.Itoa(int(wait.Seconds())))
+	w.Header().Set("RateLimit-Policy", usagekey.Policy(claims.Plan))
+	return &fault.Error{Kind: fault.QuotaExceeded, Detail: detail, RetryAfter: wait}
 }
 
 // reads reports whether a request can only read.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"strings"
+	"time"
 
 	"orgops/shared/base/fault"
 	"orgops/shared/identity/usagekey"
@@ -18,9 +19,16 @@ func CheckPlan(plan string) error {
 	return fault.Refuse([]fault.FieldError{{Pointer: "/plan", Detail: "must be one of " + strings.Join(usagekey.Plans(), ", ")}})
 }
 
+// KeyTimer names the kind of the timers that end the usage key of a former plan, which is their subject. By keyStays no token of the
+// plan is valid, and no gateway remembers one.
+const (
+	KeyTimer = "usage-key"
+	keyStays = 2 * time.Hour
+)
+
 // SetPlan stores the plan of the company that c is bound to. Tokens that are issued from now on have the plan; those issued before
 // keep the former one until they expire. Where a gateway holds to the plans, the company must have its key in the new plan before.
-func SetPlan(ctx context.Context, c store.Company, plan string) (Company, error) {
+func SetPlan(ctx context.Context, c store.Company, plan string, now time.Time) (Company, error) {
 	if err := CheckPlan(plan); err != nil {
 		return Company{}, err
 	}
@@ -28,6 +36,11 @@ func SetPlan(ctx context.Context, c store.Company, plan string) (Company, error)
 	if err != nil || is.Plan == plan {
 		return is, err
 	}
+	former := is.Plan
 	is.Plan = plan
-	return is, store.Fault(c.Commit(ctx, c.Replace(Key, Entity, version, is)), "there is no such company")
+	ops := []store.Op{c.Replace(Key, Entity, version, is)}
+	if usagekey.NeedsKey(former) {
+		ops = append(ops, c.Timer(now.Add(keyStays), KeyTimer, former))
+	}
+	return is, store.Fault(c.Commit(ctx, ops...), "there is no such company")
 }

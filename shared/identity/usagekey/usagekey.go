@@ -3,6 +3,7 @@
 package usagekey
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 )
@@ -11,14 +12,24 @@ import (
 //
 // Each plan has a key of its own, because the gateway accepts a key in one plan of a stage only. While a company changes its plan,
 // tokens with the former plan keep their key, and so none of their requests is refused.
-func Of(company, plan string) string {
+func Of(company, plan string) string { return padded("company-" + company + "-" + plan) }
+
+// NeedsKey reports whether each company on a plan needs a key of its own. A region has 10,000 keys, and AWS raises that for no one.
+// So the companies on the free plan share one key, and the functions count their requests: see Buckets.
+func NeedsKey(plan string) bool { return plan != free }
+
+// Shared returns the one key of all companies whose plan needs none of their own, behind the gateway's API of this id.
+func Shared(api string) string { return padded("shared-key-of-" + api) }
+
+func padded(key string) string {
 	const least = 20
-	key := "company-" + company + "-" + plan
-	for len(key) < least { // never for a company id of this service, which has 36 characters
+	for len(key) < least {
 		key += "-"
 	}
 	return key
 }
+
+const free = "free"
 
 // Tier holds a plan's limits for one company.
 type Tier struct {
@@ -27,10 +38,11 @@ type Tier struct {
 	Day   int // requests a day
 }
 
-// Tiers returns the limits of each plan. The gateway enforces them; a local process has none.
+// Tiers returns the limits of each plan. The gateway enforces them, or the functions if the plan needs no key; a local process
+// has none.
 func Tiers() map[string]Tier {
 	return map[string]Tier{
-		"free":       {Rate: 5, Burst: 20, Day: 20_000},
+		free:         {Rate: 5, Burst: 20, Day: 20_000},
 		"pro":        {Rate: 50, Burst: 200, Day: 1_000_000},
 		"enterprise": {Rate: 500, Burst: 1000, Day: 20_000_000},
 	}
@@ -38,3 +50,13 @@ func Tiers() map[string]Tier {
 
 // Plans lists the plans, in the order of their names.
 func Plans() []string { return slices.Sorted(maps.Keys(Tiers())) }
+
+// Policy returns the limits of a plan as the header RateLimit-Policy lists them (draft-ietf-httpapi-ratelimit-headers-10), "" for a
+// plan without limits.
+func Policy(plan string) string {
+	tier, ok := Tiers()[plan]
+	if !ok {
+		return ""
+	}
+	return fmt.Sprintf(`"second";q=%d;w=1, "day";q=%d;w=86400`, tier.Rate, tier.Day)
+}

@@ -3,6 +3,8 @@
 package server
 
 import (
+	"time"
+
 	"orgops/shared/base/version"
 	"orgops/shared/domain/audit"
 	"orgops/shared/domain/user"
@@ -23,6 +25,9 @@ type Options struct {
 	Bodies    web.Bodies    // shares the memory for bodies in flight; nil: they are not counted
 	OnDemand  bool          // builds operations with the first request for them
 
+	// Plan counts the requests of companies whose plan no gateway counts; nil: nothing does.
+	Plan func(company, plan string) (limit string, wait time.Duration)
+
 	// Sessions tells which tokens have been ended. nil: the server's own.
 	Sessions *user.Sessions
 }
@@ -34,7 +39,7 @@ func New(s *boot.Services, o Options) *web.Server {
 	}
 	return web.New(web.Options{
 		Title: Title, Build: o.Build, Logger: s.Logger, Verifier: o.Verifier, Tenant: s.Company, Ended: o.Sessions.Check, Audit: record, CursorKey: o.CursorKey,
-		Now: s.Now, Origins: o.Origins, Vault: s.Vault, Bodies: o.Bodies, OnDemand: o.OnDemand,
+		Now: s.Now, Origins: o.Origins, Vault: s.Vault, Bodies: o.Bodies, OnDemand: o.OnDemand, Plan: o.Plan,
 	})
 }
 

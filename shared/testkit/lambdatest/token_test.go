@@ -42,7 +42,7 @@ func TestAuthorizer(t *testing.T) {
 	if diff := cmp.Diff(wantContext, answer.Context); diff != "" {
 		t.Errorf("context (-want +got):\n%s", diff)
 	}
-	if got, want := answer.UsageIdentifierKey, "company-"+company+"-free"; got != want {
+	if got, want := answer.UsageIdentifierKey, "shared-key-of-q7x2m9k4vd"; got != want {
 		t.Errorf("usage key = %q, want %q", got, want)
 	}
 	tests := []struct {

@@ -43,9 +43,10 @@ func (p *Plans) Check(plan string) error {
 	return nil
 }
 
-// Enrol makes a company's key and puts it into the company's plan. It is idempotent: it skips steps that are done.
+// Enrol makes a company's key and puts it into the company's plan, unless the plan needs none. It is idempotent: it skips steps that
+// are done.
 func (p *Plans) Enrol(ctx context.Context, company, plan string) error {
-	if err := p.Check(plan); err != nil {
+	if err := p.Check(plan); err != nil || !usagekey.NeedsKey(plan) {
 		return err
 	}
 	name := keyName(company, plan)
@@ -63,6 +64,35 @@ func (p *Plans) Enrol(ctx context.Context, company, plan string) error {
 		return fmt.Errorf("put the usage key %s into the plan: %w", id, err)
 	}
 	return nil
+}
+
+// Withdraw deletes a company's key in a plan. Requests with tokens that name the plan are refused from then on. It has no effect
+// without such a key.
+func (p *Plans) Withdraw(ctx context.Context, company, plan string) error {
+	id, err := p.find(ctx, keyName(company, plan), usagekey.Of(company, plan))
+	if err != nil || id == "" {
+		return err
+	}
+	_, err = p.client.DeleteApiKey(ctx, &apigateway.DeleteApiKeyInput{ApiKey: &id})
+	var gone *types.NotFoundException
+	if err != nil && !errors.As(err, &gone) {
+		return fmt.Errorf("delete the usage key %s: %w", id, err)
+	}
+	return nil
+}
+
+// find returns the id of the key with this name and value, "" without one.
+func (p *Plans) find(ctx context.Context, name, value string) (string, error) {
+	found, err := p.client.GetApiKeys(ctx, &apigateway.GetApiKeysInput{NameQuery: &name, IncludeValues: aws.Bool(true)})
+	if err != nil {
+		return "", fmt.Errorf("look the usage key up: %w", err)
+	}
+	for _, k := range found.Items {
+		if aws.ToString(k.Value) == value {
+			return aws.ToString(k.Id), nil
+		}
+	}
+	return "", nil
 }
 
 // keyName names a company's key in a plan, as the gateway's console shows it.
@@ -84,14 +114,9 @@ func (p *Plans) key(ctx context.Context, name, value string) (string, error) {
 	if !errors.As(err, &there) {
 		return "", err
 	}
-	found, lookup := p.client.GetApiKeys(ctx, &apigateway.GetApiKeysInput{NameQuery: &name, IncludeValues: aws.Bool(true)})
-	if lookup != nil {
+	id, lookup := p.find(ctx, name, value)
+	if lookup != nil || id == "" {
 		return "", errors.Join(err, lookup)
 	}
-	for _, k := range found.Items {
-		if aws.ToString(k.Value) == value {
-			return aws.ToString(k.Id), nil
-		}
-	}
-	return "", err
+	return id, nil
 }

@@ -10,6 +10,7 @@ import (
 
 	"orgops/shared/identity/token"
 	"orgops/shared/identity/token/tokensecret"
+	"orgops/shared/identity/usagekey"
 	"orgops/shared/run/boot"
 	"orgops/shared/run/cloud"
 	"orgops/shared/run/cloud/dynamodb"
@@ -45,7 +46,11 @@ func serveWith(read func(context.Context, *cloud.Cloud) (*tokensecret.Keyring, e
 		}
 		services := c.Services(append([]cloud.Adder{dynamodb.Add}, add...)...)
 		services.Keys = token.AtHand{Signs: keys.Signer(), Verifies: keys.Public}
-		s := server.New(services, server.Options{Verifier: keys, CursorKey: keys.Cursor(), Origins: c.Config.Origins, OnDemand: true})
+		o := server.Options{Verifier: keys, CursorKey: keys.Cursor(), Origins: c.Config.Origins, OnDemand: true}
+		if c.Settings.PlanLimits {
+			o.Plan = usagekey.NewBuckets(c.Now).Take
+		}
+		s := server.New(services, o)
 		mount(s.API(), services)
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			keys.Refresh(r.Context())
