@@ -159,6 +159,9 @@ func (d Deps) approve(ctx context.Context, in *approvalInput) (*approvedOutput, 
 		out.Body.Decision = planned.Decision
 		return a.End(approval.Approved, answer), append(ops, unchanged...), nil
 	})
+	if err == nil && ended.Action == policy.PoliciesReplace {
+		d.forget(web.Tenant(ctx))
+	}
 	out.Body.Approval = ended
 	return out, err
 }

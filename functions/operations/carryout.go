@@ -23,6 +23,9 @@ func (d Deps) carryOut(ctx context.Context, a approval.Approval) (intake.Planned
 		decision, ops, err := d.beginErasure(ctx, a)
 		return intake.Planned{Decision: decision, Outcome: intake.Updated}, ops, err
 	}
+	if a.Action == policy.PoliciesReplace {
+		return d.carryOutReplacement(ctx, a)
+	}
 	if a.Action == policy.EndpointDisable {
 		return d.disableEndpoint(ctx, a)
 	}

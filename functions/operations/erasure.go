@@ -63,19 +63,8 @@ func (d Deps) eraseCompany(ctx context.Context, in *erasureInput) (*erasureOutpu
 	if err != nil {
 		return nil, err
 	}
-	mark, version, err := approval.FindMark(ctx, c, decision.ActionDigest)
-	switch {
-	case err != nil:
-		return nil, store.Fault(err, "")
-	case mark.Holds(d.Now()) && mark.State == approval.Rejected:
-		return nil, fault.New(fault.Conflict, "the erasure was rejected; it can be asked for again a day after the request")
-	case mark.Holds(d.Now()):
-		a, _, err := loadApproval(ctx, c, mark.ID)
-		return &erasureOutput{ErasureReceipt{"requested", a}}, err
-	}
-	a := approval.New(decision, payload, is.Name, decision.Principal)
-	err = c.Commit(ctx, append(a.Request(c, version), policy.Create(c, decision))...)
-	return &erasureOutput{ErasureReceipt{"requested", a}}, store.Fault(err, "")
+	a, err := d.request(ctx, c, decision, payload, is.Name)
+	return &erasureOutput{ErasureReceipt{"requested", a}}, err
 }
 
 // mustApprove returns the decision that an erasure needs an approval, and the exact action.

@@ -11,6 +11,7 @@ import (
 	"orgops/shared/domain/policy"
 	"orgops/shared/domain/timeline"
 	"orgops/shared/domain/user"
+	"orgops/shared/provider/policyengine"
 	"orgops/shared/storage/store"
 	"orgops/shared/web"
 )
@@ -20,26 +21,48 @@ type Loosening struct {
 	Removed []string `json:"removed,omitempty"`
 	LogOnly []string `json:"logOnly,omitempty"` // they only record from now on
 	Changed []string `json:"changed,omitempty"` // they have another text
+	Added   []string `json:"added,omitempty"`   // they permit what no policy permitted
 }
 
-// loosened compares policies with those that replace them. Every change of the text counts, because only people can tell whether it
-// weakens the policy.
-func loosened(was, is []policy.Statement) (l Loosening) {
+// loosened compares policies with those that replace them. Every change of a forbid counts, because only people can tell whether it
+// weakens the forbid. Of permits, those count that are enforced from now on and permit what the policies of the service do not.
+func (d Deps) loosened(was, is []policy.Statement) (Loosening, error) {
+	var l Loosening
 	for _, old := range was {
-		if old.Mode != policy.Enforce {
+		if old.Mode != policy.Enforce || !policyengine.Forbids(old.Text) {
 			continue
 		}
-		at := slices.IndexFunc(is, func(s policy.Statement) bool { return s.ID == old.ID })
-		switch {
-		case at < 0:
+		switch now := find(is, old.ID); {
+		case now.ID == "":
 			l.Removed = append(l.Removed, old.ID)
-		case is[at].Mode != policy.Enforce:
+		case now.Mode != policy.Enforce:
 			l.LogOnly = append(l.LogOnly, old.ID)
-		case is[at].Text != old.Text:
+		case now.Text != old.Text:
 			l.Changed = append(l.Changed, old.ID)
 		}
 	}
-	return l
+	for _, now := range is {
+		old := find(was, now.ID)
+		if now.Mode != policy.Enforce || now == old || slices.Contains(l.Changed, now.ID) {
+			continue
+		}
+		widens, err := d.Checker.Widens(now.Text)
+		if err != nil {
+			return l, err
+		}
+		if widens {
+			l.Added = append(l.Added, now.ID)
+		}
+	}
+	return l, nil
+}
+
+// find returns the policy with an id, or the zero Statement.
+func find(all []policy.Statement, id string) policy.Statement {
+	if at := slices.IndexFunc(all, func(s policy.Statement) bool { return s.ID == id }); at >= 0 {
+		return all[at]
+	}
+	return policy.Statement{}
 }
 
 // words says what is loosened, "" if nothing is.
@@ -48,7 +71,7 @@ func (l Loosening) words() string {
 	for _, part := range []struct {
 		does string
 		ids  []string
-	}{{"removed", l.Removed}, {"log-only", l.LogOnly}, {"changed", l.Changed}} {
+	}{{"removed", l.Removed}, {"log-only", l.LogOnly}, {"changed", l.Changed}, {"added", l.Added}} {
 		if len(part.ids) > 0 {
 			parts = append(parts, part.does+" "+strings.Join(part.ids, ", "))
 		}
@@ -57,8 +80,8 @@ func (l Loosening) words() string {
 }
 
 // tell names the loosening in the record of the request, and returns the write of its entry on the timeline; none if nothing is
-// loosened.
-func (l Loosening) tell(ctx context.Context, c store.Company, version int64, now time.Time) ([]store.Op, error) {
+// loosened. userID names the user who asked for it.
+func (l Loosening) tell(ctx context.Context, c store.Company, version int64, userID string, now time.Time) ([]store.Op, error) {
 	words := l.words()
 	if words == "" {
 		return nil, nil
@@ -72,7 +95,7 @@ func (l Loosening) tell(ctx context.Context, c store.Company, version int64, now
 	e := timeline.Entry{
 		ID: timeline.ID(now, timeline.Note, policy.StoredEntity, fmt.Sprint(version)), At: now, Kind: timeline.Note, Details: details,
 		Title: "Policies were loosened: " + words[:min(len(words), 500)],
-		Actor: timeline.Reference{Type: user.Entity, ID: web.CallerOf(ctx).UserID}, Subject: timeline.Reference{Type: policy.StoredEntity, ID: fmt.Sprint(version)},
+		Actor: timeline.Reference{Type: user.Entity, ID: userID}, Subject: timeline.Reference{Type: policy.StoredEntity, ID: fmt.Sprint(version)},
 	}
 	return []store.Op{e.Create(c)}, nil
 }

@@ -7,7 +7,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"orgops/shared/domain/audit"
-	"orgops/shared/domain/timeline"
 	"orgops/shared/storage/store"
 	"orgops/shared/testkit/errtest"
 )
@@ -25,15 +24,8 @@ func TestPolicies_Loosened(t *testing.T) {
 	d.govern(logOnly, enforced("notes", `forbid (principal, action == Action::"timeline.note", resource) when { resource.title == "x" };`),
 		enforced("more", `forbid (principal, action == Action::"memory.delete", resource);`))
 	const words = "removed closing; log-only frozen; changed notes"
-	var titles, resources []string
-	entries, err := d.c.Query(t.Context(), store.Query{Prefix: timeline.Prefix})
-	errtest.Must(t, err)
-	for _, item := range entries.Items {
-		var e timeline.Entry
-		errtest.Must(t, item.Decode(&e))
-		titles = append(titles, e.Title)
-	}
-	if diff := cmp.Diff([]string{"Policies were loosened: " + words}, titles); diff != "" {
+	var resources []string
+	if diff := cmp.Diff([]string{"Policies were loosened: " + words}, titles(t, d.c)); diff != "" {
 		t.Errorf("titles differ (-want +got):\n%s", diff)
 	}
 	records, err := d.c.Query(t.Context(), store.Query{Prefix: audit.Prefix})

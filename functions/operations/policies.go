@@ -11,6 +11,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"orgops/shared/base/fault"
+	"orgops/shared/domain/approval"
 	"orgops/shared/domain/policy"
 	"orgops/shared/domain/user"
 	"orgops/shared/provider/policyengine"
@@ -23,10 +24,13 @@ func (d Deps) registerPolicies(api huma.API) {
 		"The company's Cedar policies, and those of the service, which apply to every company. A later release may check more: "+
 			"problems lists what PUT would refuse.",
 		http.StatusOK, user.ScopeOperationsRead), d.getPolicies)
-	web.Register(api, operation(http.MethodPut, "/policies", "put-policies", "Replace the policies",
+	put := operation(http.MethodPut, "/policies", "put-policies", "Replace the policies",
 		"Each policy is checked against the schema of actions and facts before any is stored. Once a company has policies, If-Match is needed. "+
-			"The new policies decide everywhere within two seconds.",
-		http.StatusOK, user.ScopeOperationsWrite), d.putPolicies)
+			"The new policies decide everywhere within two seconds. If a stored forbid with @approval is about policies.replace, another person has "+
+			"to approve the replacement: 202, and nothing changes until then. A forbid without @approval does not count for a replacement.",
+		http.StatusOK, user.ScopeOperationsWrite)
+	put.Responses = map[string]*huma.Response{"202": {Description: "The replacement waits for an approval"}}
+	web.Register(api, put, d.putPolicies)
 	web.Register(api, web.Unaudited(operation(http.MethodPost, "/policies/test", "test-policies", "Try policies",
 		"Decides on an action with the stored policies, or with those of the request. It changes nothing.",
 		http.StatusOK, user.ScopeOperationsWrite), "a trial changes nothing"), d.testPolicies)
@@ -41,11 +45,14 @@ type PolicySet struct {
 	UpdatedAt *time.Time         `json:"updatedAt,omitempty" doc:"when the company's policies were stored"`
 	UpdatedBy string             `json:"updatedBy,omitempty" doc:"the user who stored them"`
 	Problems  []fault.FieldError `json:"problems,omitempty" doc:"what is wrong with the company's policies by the checks of this release, which PUT would refuse; a policy that cannot be read or evaluated denies"`
+	Approval  *approval.Approval `json:"approval,omitempty" doc:"the approval that a replacement waits for, in the answer with status 202 alone; the policies in the answer decide until then"`
 }
 
 type policiesOutput struct {
-	ETag string `header:"ETag"`
-	Body PolicySet
+	Status   int
+	Location string `header:"Location" doc:"the approval's path, if the replacement waits for one"`
+	ETag     string `header:"ETag"`
+	Body     PolicySet
 }
 
 func (d Deps) getPolicies(ctx context.Context, in *web.IfNoneMatch) (*web.Tagged[PolicySet], error) {
@@ -108,33 +115,50 @@ func (d Deps) putPolicies(ctx context.Context, in *putPoliciesInput) (*policiesO
 	if err != nil {
 		return nil, err
 	}
-	stored := policy.Stored{
-		Policies: in.Body.Policies, Digest: set.Digest(), UpdatedAt: d.Now().UTC(), UpdatedBy: web.CallerOf(ctx).UserID,
-	}
-	op := policy.Save(c, version, stored)
-	if len(op.Body) > store.MaxBody {
-		return nil, fault.Refuse([]fault.FieldError{{Pointer: "/policies", Detail: "too long as JSON: use fewer characters that JSON has to escape"}})
-	}
-	told, err := loosened(was.Policies, in.Body.Policies).tell(ctx, c, version+1, d.Now().UTC())
+	r, err := d.replacing(was, version, replacement{version, in.Body.Policies})
 	if err != nil {
 		return nil, err
 	}
-	err = c.Commit(ctx, append(told, op)...)
+	caller := web.CallerOf(ctx)
+	decision, err := d.judge(c.ID(), r, user.User{ID: caller.UserID, Role: user.Role(caller.Role)}, "")
+	if err != nil {
+		return nil, err
+	}
+	if decision.Verdict != policy.Permitted {
+		return d.askForReplacement(ctx, c, r, decision)
+	}
+	stored, ops, err := d.replace(ctx, c, r, set.Digest(), caller.UserID)
+	if err != nil {
+		return nil, err
+	}
+	if decision.Shadow != nil { // without one, no policy of the company is about replacements
+		ops = append(ops, policy.Create(c, decision))
+	}
+	err = c.Commit(ctx, ops...)
 	if errors.Is(err, store.ErrConflict) {
 		return nil, fault.Wrap(fault.Stale, "the policies changed since you read them; read them again and retry with the new ETag", err)
 	}
 	if err != nil {
 		return nil, store.Fault(err, "")
 	}
+	d.forget(c)
+	return policiesAnswer(stored, version+1)
+}
+
+// forget makes the next decision of this process read the company's policies again.
+func (d Deps) forget(c store.Company) {
 	if engine, caches := d.Engine.(interface{ Forget(company string) }); caches {
 		engine.Forget(c.ID())
 	}
-	body, err := showPolicies(stored, version+1)
+}
+
+func policiesAnswer(s policy.Stored, version int64) (*policiesOutput, error) {
+	body, err := showPolicies(s, version)
 	if err != nil {
 		return nil, err
 	}
 	etag, err := policiesTag(body)
-	return &policiesOutput{ETag: etag, Body: body}, err
+	return &policiesOutput{Status: http.StatusOK, ETag: etag, Body: body}, err
 }
 
 // compile checks and compiles the policies of a request. Pointers of problems start with at.

@@ -279,6 +279,7 @@ func TestPolicies_Test_Actions(t *testing.T) {
 	types := map[string]string{
 		"Integration": "integration", "Executive": "executive", "Service": "service", "Memory": "memory", "Goal": "goal", "Note": "timeline",
 		"Provider": "integration", "Recommendation": "recommendation", "Host": "host", "Endpoint": "integration", "Removal": "removal",
+		"User": "user", "Policies": "policies",
 	}
 	ports := map[string]string{"memory.delete": "memory.upsert", "goal.delete": "goal.update", "sync.fetch": "sync.pull", "sync.remove": "sync.pull"}
 	actions := regexp.MustCompile(`action "([a-z.]+)" .*principal: \[?([A-Za-z, ]+)\]?, resource: ([A-Za-z]+)`).FindAllStringSubmatch(policycheck.Schema, -1)
@@ -305,6 +306,9 @@ func TestPolicies_Test_Actions(t *testing.T) {
 			}
 			if got.Verdict != want {
 				t.Errorf("%s of %s: decision %+v, want it %s", action, principal, got, want)
+			}
+			if action == policy.PoliciesReplace {
+				continue // a forbid without @approval does not count
 			}
 			text := fmt.Sprintf(`forbid (principal is %s, action == Action::%q, resource is %s) when { context.port == %q };`, principal, action, resource, permission)
 			body["policies"] = []any{enforced("own", text)}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"orgops/shared/base/fault"
+	"orgops/shared/domain/company"
 	"orgops/shared/domain/disabling"
 	"orgops/shared/domain/executive"
 	"orgops/shared/domain/goal"
@@ -26,21 +27,21 @@ import (
 // PolicyTrial describes an action to decide on without carrying it out.
 type PolicyTrial struct {
 	Principal TrialPrincipal     `json:"principal" doc:"who would ask"`
-	Action    string             `json:"action" enum:"memory.upsert,memory.delete,goal.update,goal.delete,timeline.note,sync.fetch,sync.remove,goal.note,memory.sync,recommendation.claim,recommendation.dismiss,integration.disable,deliveries.recover,endpoint.disable" doc:"the action that would be asked for" example:"goal.update"`
+	Action    string             `json:"action" enum:"memory.upsert,memory.delete,goal.update,goal.delete,timeline.note,sync.fetch,sync.remove,goal.note,memory.sync,recommendation.claim,recommendation.dismiss,integration.disable,deliveries.recover,endpoint.disable,policies.replace" doc:"the action that would be asked for" example:"goal.update"`
 	Resource  TrialResource      `json:"resource" doc:"what the action would store"`
 	Context   TrialContext       `json:"context,omitempty" doc:"facts to assume"`
 	Policies  []policy.Statement `json:"policies,omitempty" nullable:"false" maxItems:"100" doc:"company policies to try; without them, the stored ones decide"`
 }
 
-// TrialPrincipal names who would ask: an integration, an executive, or the service.
+// TrialPrincipal names who would ask: an integration, an executive, the service, or a user.
 type TrialPrincipal struct {
-	Type string `json:"type" enum:"integration,executive,service" doc:"integration for what a connector does, executive for what an executive does, service for endpoint.disable" example:"integration"`
-	ID   string `json:"id" maxLength:"64" doc:"the provider's name; of an executive, its id; of the service, orgops" example:"github"`
+	Type string `json:"type" enum:"integration,executive,service,user" doc:"integration for what a connector does, executive for what an executive does, service for endpoint.disable, user for policies.replace" example:"integration"`
+	ID   string `json:"id" maxLength:"64" doc:"the provider's name; of an executive or a user, its id; of the service, orgops" example:"github"`
 }
 
 // TrialResource holds what an action would store, as far as policies may read it.
 type TrialResource struct {
-	Type       string `json:"type" enum:"memory,goal,timeline,host,removal,integration,recommendation" doc:"memory for memory.upsert and memory.delete; goal for the actions on goals; timeline for timeline.note; host for sync.fetch; removal for sync.remove; recommendation for the actions on recommendations; integration for the others" example:"goal"`
+	Type       string `json:"type" enum:"memory,goal,timeline,host,removal,integration,recommendation,policies" doc:"memory for memory.upsert and memory.delete; goal for the actions on goals; timeline for timeline.note; host for sync.fetch; removal for sync.remove; recommendation for the actions on recommendations; policies for policies.replace; integration for the others" example:"goal"`
 	ID         string `json:"id,omitempty" maxLength:"253" doc:"its id; of a host or an integration, its name" example:"api.github.com"`
 	ExternalID string `json:"externalId,omitempty" maxLength:"512" doc:"of a memory or a goal" example:"octo/app/milestones/1"`
 	Provider   string `json:"provider,omitempty" maxLength:"64" doc:"of a goal on which an executive notes: where the goal comes from" example:"github"`
@@ -52,6 +53,7 @@ type TrialResource struct {
 	Subject    string `json:"subject,omitempty" maxLength:"512" doc:"of a note"`
 	Count      int    `json:"count,omitempty" minimum:"0" maximum:"1000000" format:"int32" doc:"of a removal: the items that would be removed" example:"30"`
 	Total      int    `json:"total,omitempty" minimum:"0" maximum:"1000000" format:"int32" doc:"of a removal: the items that are stored" example:"40"`
+	Loosens    bool   `json:"loosens,omitempty" doc:"of policies: whether the replacement loosens them"`
 	Reason     string `json:"reason,omitempty" enum:"gone,failing" doc:"of an endpoint that would be disabled: it answered 410, or nothing has reached it for five days" example:"failing"`
 }
 
@@ -119,6 +121,14 @@ func (d Deps) trialRequest(ctx context.Context, c store.Company, t PolicyTrial) 
 	if t.Action == policy.EndpointDisable {
 		disables := disabling.Case{Company: c, Integration: integration.Integration{Provider: t.Resource.ID}, Reason: t.Resource.Reason}
 		return disables.Question(), nil
+	}
+	if t.Action == policy.PoliciesReplace {
+		by, _, err := company.GetUser(ctx, c, t.Principal.ID)
+		if err != nil && fault.KindOf(err) != fault.NotFound {
+			return policy.Request{}, err
+		}
+		by.ID = t.Principal.ID
+		return replacementBy(by, t.Resource.Loosens), nil
 	}
 	facts, err := d.trialFacts(ctx, c, t)
 	if err != nil {
@@ -204,6 +214,8 @@ func trialKindOf(action string) trialKind {
 		return trialKind{policy.Host, connector, integration.SyncPull}
 	case policy.SyncRemove:
 		return trialKind{policy.Removal, connector, integration.SyncPull}
+	case policy.PoliciesReplace:
+		return trialKind{policy.StoredEntity, []string{user.Entity}, ""}
 	case policy.EndpointDisable:
 		return trialKind{integration.Entity, []string{policy.ServiceType}, ""}
 	case string(executive.GoalNote):

@@ -12,6 +12,7 @@ import (
 	"orgops/functions/operations"
 	tenant "orgops/shared/domain/company"
 	"orgops/shared/domain/user"
+	"orgops/shared/provider/policyengine/policycheck"
 	"orgops/shared/storage/store"
 	"orgops/shared/testkit/errtest"
 	"orgops/shared/testkit/webtest"
@@ -23,7 +24,7 @@ const password = "nine quiet otters read maps"
 func office(t *testing.T) *webtest.Harness {
 	t.Helper()
 	h := webtest.New(t)
-	operations.Register(h.API(), operations.Deps{Store: h.Store, Now: time.Now})
+	operations.Register(h.API(), operations.Deps{Store: h.Store, Checker: policycheck.New(), Now: time.Now})
 	return h
 }
 

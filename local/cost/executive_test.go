@@ -59,8 +59,7 @@ func executiveRequests() map[string]func(*world) ask {
 			return note("/executives/"+executive.IDOf("Untried"), "sandbox")
 		},
 		"act-as-executive, pending": func(w *world) ask {
-			w.call(ask{method: http.MethodPut, path: "/operations/policies", header: http.Header{"If-Match": {"*"}}, body: `{"policies":[{"id":"ask","mode":"enforce",` +
-				`"text":"@approval(\"agree\") forbid (principal is Executive, action, resource is Note) when { resource.subject == \"office\" } unless { context.approval == context.digest };"}]}`})
+			w.govern(`@approval("agree") forbid (principal is Executive, action, resource is Note) when { resource.subject == "office" } unless { context.approval == context.digest };`)
 			pending := note(w.executive("Chief"), "pending")
 			pending.body = `{"action":"timeline.note","input":{"title":"The office moves","subject":"office"}}`
 			return pending

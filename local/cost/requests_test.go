@@ -12,6 +12,7 @@ import (
 
 	"orgops/shared/base/id"
 	"orgops/shared/domain/approval"
+	"orgops/shared/domain/policy"
 	"orgops/shared/domain/recommendation"
 	"orgops/shared/domain/syncrun"
 	"orgops/shared/domain/timeline"
@@ -305,6 +306,10 @@ func policyRequests() map[string]func(*world) ask {
 		"put-policies": func(*world) ask {
 			return ask{method: http.MethodPut, path: policies, header: http.Header{"If-Match": {"*"}}, body: `{"policies":[]}`}
 		},
+		"put-policies, pending": func(w *world) ask {
+			w.govern(`@approval("agree") forbid (principal is User, action, resource) unless { context.approval == context.digest };`)
+			return ask{method: http.MethodPut, path: policies, header: http.Header{"If-Match": {"*"}}, body: `{"policies":[]}`}
+		},
 		"test-policies": post(policies+"/test", `{"principal":{"type":"integration","id":"github"},"action":"goal.update",`+
 			`"resource":{"type":"goal","title":"Ship","state":"closed"}}`),
 		"list-approvals": get(approvals),
@@ -315,6 +320,14 @@ func policyRequests() map[string]func(*world) ask {
 		},
 		"reject-action": func(w *world) ask { return post(approvals+"/"+w.wanted("3")+"/reject", "")(w) },
 	}
+}
+
+// govern replaces the company's policies by one that enforces.
+func (w *world) govern(text string) {
+	_, version, err := policy.Load(w.t.Context(), w.tenant())
+	errtest.Must(w.t, err)
+	one := policy.Stored{Policies: []policy.Statement{{ID: "ask", Mode: policy.Enforce, Text: text}}}
+	errtest.Must(w.t, w.tenant().Commit(w.t.Context(), policy.Save(w.tenant(), version, one)))
 }
 
 // wanted stores the approval of a new memory and returns its id.

@@ -105,6 +105,7 @@ func steps() []step {
 		{"list-decisions", units{queries: 1, read: 7}},
 		{"get-policies", units{gets: 1, read: 1}},
 		{"put-policies", units{gets: 1, transactions: 1, read: 1, written: 4}},
+		{"put-policies, pending", units{gets: 2, transactions: 1, read: 2, written: 10}},
 		{"test-policies", units{gets: 2, read: 2}},
 		{"list-approvals", units{queries: 1, read: 1}},
 		{"get-approval", units{gets: 1, read: 1}},

@@ -37,6 +37,10 @@ const (
 	Removal    = "removal"
 )
 
+// PoliciesReplace names the action of replacing the company's policies, which a user asks for. Only the forbids with @approval count
+// for it: any other forbid could never be removed again.
+const PoliciesReplace = "policies.replace"
+
 // EndpointDisable names the action of disabling an endpoint that is gone or has failed for days. The service asks for it.
 const EndpointDisable = "endpoint.disable"
 
@@ -79,6 +83,8 @@ type Item struct {
 	Reason string // why an endpoint would be disabled: integration.DisabledGone or integration.DisabledFailing
 
 	Percent int // of a goal's progress, rounded down
+
+	Loosens bool // of a replacement of the policies: whether it weakens what is enforced
 
 	Count, Total int // of a removal: the items that would be removed, and those that are stored
 }

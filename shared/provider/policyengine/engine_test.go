@@ -53,7 +53,7 @@ func TestEngine_Decide_Unknown(t *testing.T) {
 	t.Parallel()
 	a := store.For(webtest.OpenStore(t), "a")
 	for name, change := range map[string]func(*policy.Request){
-		"principal": func(r *policy.Request) { r.Principal.Type = "user" },
+		"principal": func(r *policy.Request) { r.Principal.Type = "stranger" },
 		"action":    func(r *policy.Request) { r.Action = "memory.destroy" },
 		"port":      func(r *policy.Request) { r.Action = "inbound.receive" },
 		"resource":  func(r *policy.Request) { r.Resource.Type = "company" },

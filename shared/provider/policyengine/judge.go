@@ -35,6 +35,10 @@ func (s *Set) judge(company string, r policy.Request) (enforced, shadow judgemen
 	if err != nil {
 		return enforced, shadow, "", err
 	}
+	if r.Action == policy.PoliciesReplace {
+		enforced, shadow = s.judgeReplacement(q, r, digest)
+		return enforced, shadow, digest, nil
+	}
 	base := s.poll(s.enforced, q)
 	enforced = s.settle(base, r, func() ballot { return s.poll(s.enforced, q.approved(digest)) })
 	if len(s.logOnly.permits)+len(s.logOnly.forbids) == 0 {

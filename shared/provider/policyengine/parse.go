@@ -12,6 +12,12 @@ import (
 // maxBrackets limits the brackets of one policy, and so the depth at which the parser and the evaluation call themselves.
 const maxBrackets = 400
 
+// Forbids reports whether a policy forbids. A text that is no policy may have been a forbid in an older release.
+func Forbids(text string) bool {
+	p, err := Parse(text)
+	return err != nil || p.Effect() == cedar.Forbid
+}
+
 // Parse parses the text of one policy. It returns an error for a text with no policy or with several, and for one beyond
 // policy.MaxText or with more than 400 opening brackets.
 func Parse(text string) (*cedar.Policy, error) {

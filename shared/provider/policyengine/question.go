@@ -14,6 +14,7 @@ import (
 	"orgops/shared/domain/policy"
 	"orgops/shared/domain/recommendation"
 	"orgops/shared/domain/timeline"
+	"orgops/shared/domain/user"
 )
 
 // question is a request in Cedar's terms, with the three entities that it names. It implements types.EntityGetter.
@@ -87,6 +88,9 @@ func principal(r policy.Request) (cedar.Entity, error) {
 	case executive.Entity:
 		attributes["role"] = cedar.String(r.Context.Kind)
 		return entity("Executive", r.Principal.ID, attributes), nil
+	case user.Entity:
+		attributes["role"] = cedar.String(r.Context.Kind)
+		return entity("User", r.Principal.ID, attributes), nil
 	case policy.ServiceType:
 		return entity("Service", r.Principal.ID, attributes), nil
 	}
@@ -120,6 +124,9 @@ func resource(r policy.Request) (cedar.Entity, error) {
 	case policy.Removal:
 		attributes["count"], attributes["total"] = cedar.Long(i.Count), cedar.Long(i.Total)
 		return entity("Removal", r.Resource.ID, attributes), nil
+	case policy.StoredEntity:
+		attributes["loosens"] = cedar.Boolean(i.Loosens)
+		return entity("Policies", r.Resource.ID, attributes), nil
 	case policy.Host:
 		return entity("Host", r.Resource.ID, attributes), nil
 	}
@@ -138,7 +145,7 @@ func action(name string) (cedar.Entity, error) {
 	if slices.Contains(executive.Actions(), executive.Action(name)) {
 		groups = append(groups, cedar.NewEntityUID("Action", "executive"))
 	}
-	if len(groups) == 0 && name != policy.SyncRemove {
+	if len(groups) == 0 && name != policy.SyncRemove && name != policy.PoliciesReplace {
 		return cedar.Entity{}, fmt.Errorf("no policy can be about the action %q", name)
 	}
 	return cedar.Entity{UID: cedar.NewEntityUID("Action", cedar.String(name)), Parents: cedar.NewEntityUIDSet(groups...)}, nil

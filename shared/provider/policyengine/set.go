@@ -86,6 +86,16 @@ func Defaults() ([]policy.Statement, error) {
 // Compile compiles the default policies and those of a company. It returns an error for a policy that Cedar cannot parse and
 // for an id that is used twice. It does not compare the policies with the schema: see package policycheck.
 func Compile(company []policy.Statement) (*Set, error) {
+	return compile(company, func(id string, err error) error { return fmt.Errorf("policy %q: %w", id, err) })
+}
+
+// CompileReadable compiles like Compile, and leaves out the policies that this release cannot compile any more.
+func CompileReadable(company []policy.Statement) (*Set, error) {
+	return compile(company, func(string, error) error { return nil })
+}
+
+// compile compiles policies. It ends with what wrong returns for a policy that cannot be compiled.
+func compile(company []policy.Statement, wrong func(id string, err error) error) (*Set, error) {
 	all, err := withDefaults(company)
 	if err != nil {
 		return nil, err
@@ -93,7 +103,9 @@ func Compile(company []policy.Statement) (*Set, error) {
 	set := &Set{byID: make(map[string]*rule, len(all)), digest: digestOf(all)}
 	for _, s := range all {
 		if err := set.add(s); err != nil {
-			return nil, fmt.Errorf("policy %q: %w", s.ID, err)
+			if err := wrong(s.ID, err); err != nil {
+				return nil, err
+			}
 		}
 	}
 	return set, nil

@@ -33,7 +33,7 @@ function Editor({ of, guard }) {
     if (gone.length && sure !== gone) { setAsk(true); return ''; }
     const put = (etag) => call('PUT', path, { body: { policies: all }, headers: ifMatch(etag) });
     try {
-      return await guard.write(listed({ policies: all }), put, () => { forget(path); return 'Stored. They decide everywhere within two seconds.'; });
+      return await guard.write(listed({ policies: all }), put, ({ body }) => { forget(path); return body.approval ? 'Not stored yet: another person has to approve it, under Operations, Approvals.' : 'Stored. They decide everywhere within two seconds.'; });
     } catch (p) { setProblem(p); return bad('Not stored.'); }
   };
   return html`<section class="card"><h2>Policies of the company</h2><p class="muted">${of.version ? html`Version ${of.version}, stored <${Time} at=${of.updatedAt} />` : 'None stored yet: the policies of the service alone decide.'}</p>

@@ -101,5 +101,6 @@ func check(s *resolved.Schema, text string) []string {
 	slices.Sort(details) // Cedar's own order differs from one check to the next
 	details = append(details, checkHosts(s, text, parsed)...)
 	details = append(details, checkAnnotations(text, parsed)...)
+	details = append(details, checkReplacement(s, parsed)...)
 	return append(details, checkApproval(s, parsed)...)
 }

@@ -63,11 +63,12 @@ func TestChecker_Check_Problems(t *testing.T) {
 		`Action::"goal.note": [Executive] on [Goal]; Action::"goal.update": [Integration] on [Goal]; ` +
 		`Action::"integration.disable": [Executive] on [Provider]; Action::"memory.delete": [Integration] on [Memory]; ` +
 		`Action::"memory.sync": [Executive] on [Provider]; Action::"memory.upsert": [Integration] on [Memory]; ` +
+		`Action::"policies.replace": [User] on [Policies]; ` +
 		`Action::"recommendation.claim": [Executive] on [Recommendation]; Action::"recommendation.dismiss": [Executive] on [Recommendation]; ` +
 		`Action::"sync.fetch": [Integration] on [Host]; Action::"sync.remove": [Integration] on [Removal]; ` +
 		`Action::"timeline.note": [Integration Executive] on [Note]`
 	const liftable = `Action::"deliveries.recover", Action::"endpoint.disable", Action::"goal.note", Action::"goal.update", Action::"integration.disable", ` +
-		`Action::"memory.sync", Action::"memory.upsert", Action::"recommendation.claim", Action::"recommendation.dismiss", Action::"timeline.note"`
+		`Action::"memory.sync", Action::"memory.upsert", Action::"policies.replace", Action::"recommendation.claim", Action::"recommendation.dismiss", Action::"timeline.note"`
 	const compared = "hosts are compared in their ASCII form, in lower case, without a port and without a dot at the end; "
 	tests := []struct {
 		name, text string
@@ -83,11 +84,11 @@ func TestChecker_Check_Problems(t *testing.T) {
 			"line 1: no action has such a principal and such a resource; " + applications,
 			"line 2: unrecognized action `Action::\"memory.destroy\"`; the actions are Action::\"connector\", Action::\"deliveries.recover\", Action::\"endpoint.disable\", Action::\"executive\", " +
 				"Action::\"goal.delete\", Action::\"goal.note\", Action::\"goal.update\", Action::\"integration.disable\", Action::\"memory.delete\", " +
-				"Action::\"memory.sync\", Action::\"memory.upsert\", Action::\"recommendation.claim\", Action::\"recommendation.dismiss\", Action::\"service\", Action::\"sync.fetch\", Action::\"sync.remove\", Action::\"timeline.note\"",
+				"Action::\"memory.sync\", Action::\"memory.upsert\", Action::\"policies.replace\", Action::\"recommendation.claim\", Action::\"recommendation.dismiss\", Action::\"service\", Action::\"sync.fetch\", Action::\"sync.remove\", Action::\"timeline.note\"",
 		}},
-		{"an unknown type", "permit (\n  principal is User, action, resource);", []string{
+		{"an unknown type", "permit (\n  principal is Robot, action, resource);", []string{
 			"line 1: no action has such a principal and such a resource; " + applications,
-			"line 2: unrecognized entity type `User`; the entity types are Endpoint, Executive, Goal, Host, Integration, Memory, Note, Provider, Recommendation, Removal, Service",
+			"line 2: unrecognized entity type `Robot`; the entity types are Endpoint, Executive, Goal, Host, Integration, Memory, Note, Policies, Provider, Recommendation, Removal, Service, User",
 		}},
 		{"an action of another resource", `permit (principal, action == Action::"goal.update", resource is Memory);`,
 			[]string{"line 1: no action has such a principal and such a resource; " + applications}},
@@ -104,6 +105,11 @@ func TestChecker_Check_Problems(t *testing.T) {
 			[]string{"line 1: @approval covers goal.delete, which no approval lifts; an approval can lift action in [" + liftable + "]"}},
 		{"an approval of a fetch", `@approval("x") forbid (principal, action, resource == Host::"example.com") unless { context.approval == context.digest };`,
 			[]string{"line 1: @approval covers sync.fetch, which no approval lifts; an approval can lift action in [" + liftable + "]"}},
+		{"a forbid of a replacement", `@reason("frozen") forbid (principal is User, action == Action::"policies.replace", resource);`, []string{
+			`line 1: a forbid of policies.replace counts only with @approval, because it could never be removed again; write ` +
+				`@approval("why a person has to agree") forbid (…) unless { context.approval == context.digest };`}},
+		{"a permit of a replacement", `permit (principal, action, resource is Policies);`, []string{
+			"line 1: policies.replace needs no permit; a forbid with @approval puts it under approval"}},
 		{"an approval of a removal among others", `@approval("x") forbid (principal, action in [Action::"memory.delete", Action::"memory.upsert"], resource) unless { context.approval == context.digest };`,
 			[]string{`line 1: @approval covers memory.delete, which no approval lifts; an approval can lift action in [Action::"memory.upsert"]`}},
 		{"an approval of all that is about goals", `@approval("x") forbid (principal, action, resource is Goal) unless { context.approval == context.digest };`,
