@@ -55,7 +55,7 @@ func compose(app awscdk.App) (awscdk.Stack, error) {
 		"ignore_checks": []string{"W3005"}, // the CDK makes a function depend on its role and on the role's policy
 	}}})
 	d := data.New(stack, s.wrapping, s.restored)
-	a := api.New(stack, api.Props{Functions: s.Settings, Groups: groups, Data: d, Firewall: s.firewall, Origins: s.origins, PlanLimits: !s.unlimited})
+	a := api.New(stack, api.Props{Functions: s.Settings, Groups: groups, Data: d, Firewall: s.firewall, Origins: s.origins, PlanLimits: !s.unlimited, Domain: s.domain})
 	e := events.New(stack, events.Props{Functions: s.Settings, Data: d, API: a})
 	if err := s.reserves(slices.Concat(a.Functions(), e.Functions())); err != nil {
 		return nil, err
@@ -63,6 +63,10 @@ func compose(app awscdk.App) (awscdk.Stack, error) {
 	dashboard := watch.New(stack, watch.Props{API: a, Data: d, Events: e, Topic: s.topic})
 
 	output(stack, "ApiUrl", "Base URL of the API", a.URL())
+	if a.Domain.Name != "" {
+		output(stack, "GeneratedUrl", "Base URL of the API at its generated address, which goes on", a.GeneratedURL())
+		output(stack, "DomainTarget", "What the domain's record leads to, as an alias or a CNAME", a.Target())
+	}
 	output(stack, "ProvisionerName", "The function that creates companies", *e.Provisioner.FunctionName())
 	output(stack, "TableName", "The main table", *d.Main.TableName())
 	output(stack, "AllowNetworks", "Private networks that deliveries may reach", s.shownNetworks())

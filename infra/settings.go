@@ -13,6 +13,7 @@ import (
 	"github.com/aws/aws-cdk-go/awscdk/v2/awslambda"
 	"github.com/aws/constructs-go/constructs/v10"
 
+	"orgops/infra/api"
 	"orgops/infra/data"
 	"orgops/infra/function"
 	"orgops/shared/run/config"
@@ -28,6 +29,9 @@ import (
 //	reserved       reserved concurrency, function=calls, comma separated; default: none, since a new account has little
 //	queueCalls     concurrent calls that each of the two queues makes of its worker at most; default: 100
 //	firewall       true: AWS WAF in front of the API
+//	domain         address of the API, such as api.example.com or api.example.com/v1; needs certificate
+//	certificate    ARN of a certificate of ACM for the domain, in the region of the stack
+//	zone           id of a hosted zone of Route 53 that gets the domain's records; default: the operator sets them
 //	alarmTopic     ARN of the SNS topic for alarms
 //	executives     false: leaves the Executive Runtime out, as EXECUTIVES_ENABLED=false does locally; default: true
 //	planLimits     false: the functions do not count the requests of the free plan, as for an emulator; default: true
@@ -51,6 +55,7 @@ type settings struct {
 	unlimited     bool // no limits of the free plan
 	wrapping      data.Wrapping
 	restored      data.Restored
+	domain        api.Domain
 	origins       web.Origins
 }
 
@@ -123,6 +128,9 @@ func read(node constructs.Node) (settings, error) {
 	if s.wrapping, err = wrapping(value("wrappingKey"), value("formerWrappingKeys")); err != nil {
 		problems = append(problems, err)
 	}
+	if s.domain, err = domain(value("domain"), value("certificate"), value("zone")); err != nil {
+		problems = append(problems, err)
+	}
 	if s.restored, err = restored(value("mainTable"), value("keysTable")); err != nil {
 		problems = append(problems, err)
 	}
@@ -158,6 +166,32 @@ func wrapping(number, former string) (data.Wrapping, error) {
 		}
 	}
 	return w, nil
+}
+
+var (
+	domainName     = regexp.MustCompile(`^([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z][a-z0-9-]{0,61}[a-z0-9](/[A-Za-z0-9_-]{1,64})?$`)
+	certificateARN = regexp.MustCompile(`^arn:[a-z-]+:acm:[a-z0-9-]+:\d{12}:certificate/[A-Za-z0-9-]+$`)
+	zoneID         = regexp.MustCompile(`^Z[A-Z0-9]{1,31}$`)
+)
+
+// domain reads the address of the API. A base path that is named like the stage would be that of the generated address too, and
+// nothing would tell a request at one from a request at the other.
+func domain(name, certificate, zone string) (api.Domain, error) {
+	switch {
+	case name == "" && certificate == "" && zone == "":
+		return api.Domain{}, nil
+	case !domainName.MatchString(name) || strings.HasSuffix(name, "/"+api.Stage):
+		return api.Domain{}, fmt.Errorf("context domain: %q is not a name such as api.example.com or api.example.com/v1; the base path %s is taken", name, api.Stage)
+	case !certificateARN.MatchString(certificate):
+		return api.Domain{}, fmt.Errorf("context certificate: %q is not the ARN of a certificate of ACM, which the domain needs", certificate)
+	case zone != "" && !zoneID.MatchString(zone):
+		return api.Domain{}, fmt.Errorf("context zone: %q is not the id of a hosted zone, such as Z0123456789ABCDEFGHIJ", zone)
+	}
+	host, path, _ := strings.Cut(name, "/")
+	if path != "" {
+		path = "/" + path
+	}
+	return api.Domain{Name: host, BasePath: path, Certificate: certificate, Zone: zone}, nil
 }
 
 var (

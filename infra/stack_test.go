@@ -59,8 +59,9 @@ var stacks = map[string]*synthesized{}
 var fewer *synthesized
 
 const (
-	formerKey  = "arn:aws:kms:eu-central-1:111122223333:key/0b6b8f0e-7a7f-4a64-9f0e-1d6a3b7c8e90"
-	alarmTopic = "arn:aws:sns:eu-central-1:111122223333:alarms"
+	formerKey   = "arn:aws:kms:eu-central-1:111122223333:key/0b6b8f0e-7a7f-4a64-9f0e-1d6a3b7c8e90"
+	certificate = "arn:aws:acm:eu-central-1:111122223333:certificate/0b6b8f0e-7a7f-4a64-9f0e-1d6a3b7c8e90"
+	alarmTopic  = "arn:aws:sns:eu-central-1:111122223333:alarms"
 )
 
 func TestMain(m *testing.M) {
@@ -76,6 +77,7 @@ func TestMain(m *testing.M) {
 		fewer = synthesize(filepath.Join(folder, "without"), map[string]string{"executives": "false"})
 		stacks["silo"] = synthesize(folder, map[string]string{
 			"tenant": "acme", "arch": "x86_64", "allowNetworks": "10.1.2.3/16, fd00::/8", "reserved": "dispatcher=20,auth=5,syncer=1", "queueCalls": "50",
+			"domain": "acme.example.com/v1", "certificate": certificate, "zone": "Z0123456789ABCDEFGHIJ",
 			"wrappingKey": "3", "formerWrappingKeys": "1," + formerKey, "firewall": "true", "executives": "false", "corsOrigins": "https://app.example.com", "alarmTopic": alarmTopic,
 		})
 		return m.Run()

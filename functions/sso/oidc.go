@@ -26,6 +26,7 @@ var errorPattern = regexp.MustCompile(`^[a-z_]{1,64}$`)
 
 // finishOIDC takes the provider's answer. It takes the sign-in first, so that each answer counts once, even if the sign-in then fails.
 func (d Deps) finishOIDC(ctx context.Context, in *callbackInput) (*redirectOutput, error) {
+	d = d.at(ctx)
 	if err := d.answers.Take(ctx); err != nil {
 		return nil, err
 	}

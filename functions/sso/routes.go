@@ -3,8 +3,10 @@
 package sso
 
 import (
+	"context"
 	"log/slog"
 	"net/http"
+	"net/url"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -24,6 +26,7 @@ type Deps struct {
 	Vault  integration.Vault
 	Client *outbound.Client // calls identity providers
 	Base   string           // the service's own address, without a slash at the end
+	Former string           // another address of the service that goes on, with another path than Base; "": none
 	Logger *slog.Logger
 	Now    func() time.Time
 
@@ -39,7 +42,7 @@ const MaxFromSource = 60
 
 // Mount registers the group with the service's parts.
 func Mount(api huma.API, s *boot.Services) {
-	Register(api, Deps{Store: s.Store, Vault: s.Vault, Client: s.Client, Base: s.Base, Logger: s.Logger, Now: s.Now})
+	Register(api, Deps{Store: s.Store, Vault: s.Vault, Client: s.Client, Base: s.Base, Former: s.FormerBase, Logger: s.Logger, Now: s.Now})
 }
 
 // Register adds the group's operations to api.
@@ -108,6 +111,23 @@ func configure(method, id, summary, description string, status int, scope string
 }
 
 func (d Deps) company(companyID string) store.Company { return store.For(d.Store, companyID) }
+
+// at returns d with the service's address at which a request arrived, so that a sign-in ends where it began: a provider knows the
+// address that was registered with it. The path of the address tells it, such as that of a stage, because a client cannot choose it.
+func (d Deps) at(ctx context.Context) Deps {
+	if path := web.BasePath(ctx); d.Former != "" && path == pathOf(d.Former) && path != pathOf(d.Base) {
+		d.Base = d.Former
+	}
+	return d
+}
+
+func pathOf(address string) string {
+	u, err := url.Parse(address)
+	if err != nil {
+		return ""
+	}
+	return u.Path
+}
 
 // callbackURL returns the redirect URI that companies register with their OpenID provider.
 func (d Deps) callbackURL() string { return d.Base + "/auth/sso/callback" }

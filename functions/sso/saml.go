@@ -45,13 +45,13 @@ type metadataOutput struct {
 // metadataExample shows the form of the metadata in the document.
 const metadataExample = `<EntityDescriptor xmlns="urn:oasis:names:tc:SAML:2.0:metadata" entityID="https://api.example.com/auth/saml/0198c5f2-0000-7000-8000-000000000001/metadata">…</EntityDescriptor>`
 
-func (d Deps) getMetadata(_ context.Context, in *struct {
+func (d Deps) getMetadata(ctx context.Context, in *struct {
 	Company string `path:"companyId" maxLength:"64" doc:"The company"`
 }) (*metadataOutput, error) {
 	if !id.Valid(in.Company) {
 		return nil, errNone()
 	}
-	text, err := d.service(in.Company).Metadata()
+	text, err := d.at(ctx).service(in.Company).Metadata()
 	return &metadataOutput{ContentType: metadataType, CacheControl: "public, max-age=300", Body: text}, err
 }
 
@@ -110,6 +110,7 @@ func responseForm() web.Body {
 
 // finishSAML takes the provider's response. It takes the sign-in first, so that each response counts once.
 func (d Deps) finishSAML(ctx context.Context, in *acsInput) (*redirectOutput, error) {
+	d = d.at(ctx)
 	if err := d.answers.Take(ctx); err != nil {
 		return nil, err
 	}

@@ -25,6 +25,7 @@ import (
 
 const (
 	base     = "https://orgops.test"
+	former   = "https://a1b2c3d4e5.execute-api.eu-central-1.amazonaws.com/live"
 	callback = base + "/auth/sso/callback"
 	redirect = "https://dashboard.example.com/signed-in"
 	verifier = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk"
@@ -81,7 +82,7 @@ func setupWith(t *testing.T, egress outbound.Options) *service {
 	s := &service{h, t, passed, &hook{Store: h.Store}}
 	now := s.now
 	sso.Register(h.API(), sso.Deps{
-		Store: s.before, Vault: h.Vault, Client: outbound.New(egress), Base: base, Now: now,
+		Store: s.before, Vault: h.Vault, Client: outbound.New(egress), Base: base, Former: former, Now: now,
 		Logger: slog.New(slog.NewJSONHandler(h.Log, nil)),
 	})
 	auth.Register(h.API(), auth.Deps{Store: h.Store, Hasher: h.Hasher, Keys: token.AtHand{Signs: h.Signer, Verifies: h.Verifier.Keys}, Now: now})

@@ -49,6 +49,7 @@ func leadTo(location string) *redirectOutput {
 
 // start stores the sign-in and leads to the provider.
 func (d Deps) start(ctx context.Context, in *startInput) (*redirectOutput, error) {
+	d = d.at(ctx)
 	if err := d.starts.Take(ctx); err != nil {
 		return nil, err
 	}

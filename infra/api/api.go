@@ -30,6 +30,7 @@ type Props struct {
 	Groups    []Group
 	Data      *data.Data
 	Firewall  bool        // adds AWS WAF
+	Domain    Domain      // an address of the operator's own
 	Origins   web.Origins // web pages that may read answers
 	// PlanLimits makes the functions count the requests of companies whose plan has no usage key.
 	PlanLimits bool
@@ -39,6 +40,8 @@ type Props struct {
 type API struct {
 	REST       awsapigateway.SpecRestApi
 	Authorizer *function.Function
+	Domain     Domain
+	target     string // of the domain's record
 	groups     []*function.Function
 	Plans      map[string]awsapigateway.UsagePlan // by the name of the company's plan
 }
@@ -48,9 +51,9 @@ func (a *API) Functions() []*function.Function {
 	return append([]*function.Function{a.Authorizer}, a.groups...)
 }
 
-// stage names the stage, which is part of every address. It is a constant because a function receives the address of its own
+// Stage names the stage, which is part of every address. It is a constant because a function receives the address of its own
 // API before the API is deployed.
-const stage = "live"
+const Stage = "live"
 
 // gatewayTimeout limits how long the gateway waits for a function, in seconds.
 const gatewayTimeout = 29
@@ -58,7 +61,8 @@ const gatewayTimeout = 29
 // New builds the API.
 func New(scope constructs.Construct, p Props) *API {
 	unit := constructs.NewConstruct(scope, jsii.String("Api"))
-	a := &API{REST: gateway(unit, p)}
+	a := &API{REST: gateway(unit, p), Domain: p.Domain}
+	a.domain(unit)
 	a.Authorizer = function.New(unit, p.Functions, function.Props{
 		Name: authorizerName, About: "Admits a token to its own company's routes", Memory: 256, Timeout: 5, Traced: true,
 	})
@@ -79,14 +83,28 @@ func New(scope constructs.Construct, p Props) *API {
 	return a
 }
 
-// URL returns the base URL of the API, without a trailing slash.
+// URL returns the base URL of the API, without a trailing slash: at its domain, or the generated one.
 func (a *API) URL() string {
-	return fmt.Sprintf("https://%s.execute-api.%s.%s/%s",
-		*a.REST.RestApiId(), *a.REST.Stack().Region(), *a.REST.Stack().UrlSuffix(), stage)
+	if a.Domain.Name != "" {
+		return "https://" + a.Domain.Name + a.Domain.BasePath
+	}
+	return a.GeneratedURL()
 }
 
-// issue sets the issuer of tokens in a function's environment.
-func (a *API) issue(f *function.Function) { f.Set("ORGOPS_ISSUER", a.URL()) }
+// GeneratedURL returns the base URL at the address that the gateway has generated, which follows from the API's id.
+func (a *API) GeneratedURL() string {
+	return fmt.Sprintf("https://%s.execute-api.%s.%s/%s",
+		*a.REST.RestApiId(), *a.REST.Stack().Region(), *a.REST.Stack().UrlSuffix(), Stage)
+}
+
+// issue sets the issuer of tokens, which is also the address of sign-ins, in a function's environment. With a domain, tokens and
+// sign-ins of the generated address go on.
+func (a *API) issue(f *function.Function) {
+	f.Set("ORGOPS_ISSUER", a.URL())
+	if a.Domain.Name != "" {
+		f.Set("ORGOPS_FORMER_ISSUER", a.GeneratedURL())
+	}
+}
 
 // about describes the API.
 const about = "Organizational Operations Service"
@@ -114,7 +132,7 @@ func gateway(scope constructs.Construct, p Props) awsapigateway.SpecRestApi {
 		MinCompressionSize: awscdk.Size_Bytes(jsii.Number(compressed)),
 		CloudWatchRole:     jsii.Bool(true),
 		DeployOptions: &awsapigateway.StageOptions{
-			StageName: jsii.String(stage), TracingEnabled: jsii.Bool(true),
+			StageName: jsii.String(Stage), TracingEnabled: jsii.Bool(true),
 			AccessLogDestination: awsapigateway.NewLogGroupLogDestination(log),
 			AccessLogFormat:      awsapigateway.AccessLogFormat_Custom(jsii.String(accessLog)),
 		},
@@ -134,7 +152,7 @@ func gateway(scope constructs.Construct, p Props) awsapigateway.SpecRestApi {
 // keep its logs forever.
 func executionLog(scope constructs.Construct, rest awsapigateway.SpecRestApi) {
 	log := awslogs.NewLogGroup(scope, jsii.String("ExecutionLog"), &awslogs.LogGroupProps{
-		LogGroupName: jsii.String("API-Gateway-Execution-Logs_" + *rest.RestApiId() + "/" + stage),
+		LogGroupName: jsii.String("API-Gateway-Execution-Logs_" + *rest.RestApiId() + "/" + Stage),
 		Retention:    awslogs.RetentionDays_ONE_MONTH, RemovalPolicy: awscdk.RemovalPolicy_DESTROY,
 	})
 	rest.DeploymentStage().Node().AddDependency(log)
@@ -154,7 +172,7 @@ func (a *API) call() {
 	names := map[string]*string{}
 	for _, f := range a.Functions() {
 		names[variable(f.Name)] = f.FunctionName()
-		source := a.REST.ArnForExecuteApi(nil, nil, jsii.String(stage))
+		source := a.REST.ArnForExecuteApi(nil, nil, jsii.String(Stage))
 		if f == a.Authorizer {
 			source = a.REST.Stack().FormatArn(&awscdk.ArnComponents{
 				Service: jsii.String("execute-api"), Resource: a.REST.RestApiId(), ResourceName: jsii.String("authorizers/*"), // the import chooses its id

@@ -32,6 +32,7 @@ const (
 // Config holds the settings on which issuer and verifier must agree.
 type Config struct {
 	Issuer   string           // iss
+	Former   string           // iss of tokens that are accepted too; "": none
 	Audience string           // aud
 	Now      func() time.Time // nil: time.Now
 }
@@ -135,7 +136,7 @@ type verifying struct {
 func NewVerifier(config Config, keys PublicKeys) *Verifier {
 	v := &Verifier{config: config, parser: jwt.NewParser(
 		jwt.WithValidMethods([]string{algorithm}),
-		jwt.WithIssuer(config.Issuer), jwt.WithAudience(config.Audience),
+		jwt.WithAudience(config.Audience),
 		jwt.WithExpirationRequired(), jwt.WithIssuedAt(), jwt.WithLeeway(leeway),
 		jwt.WithTimeFunc(config.now), jwt.WithStrictDecoding(),
 	)}
@@ -184,6 +185,9 @@ func (v *Verifier) Verify(text string) (Claims, error) {
 	}
 	if err != nil {
 		return Claims{}, refused(notAccepted, err)
+	}
+	if w.Issuer != v.config.Issuer && (w.Issuer != v.config.Former || w.Issuer == "") {
+		return Claims{}, refused(notAccepted, jwt.ErrTokenInvalidIssuer)
 	}
 	if w.Subject == "" || w.ID == "" || w.IssuedAt == nil || !id.Valid(w.Company) {
 		return Claims{}, refused(notAccepted, errors.New("a required claim is missing"))

@@ -38,6 +38,7 @@ type Parts struct {
 	Client     *outbound.Client   // calls addresses that tenants chose
 	Engine     policy.Engine      // decides on automated actions
 	Base       string             // the service's own address, without a slash at the end; identity providers lead back to it
+	FormerBase string             // another address of the service that goes on, without a slash at the end; "": none
 	Logger     *slog.Logger
 	Metrics    *metric.Recorder // nil: no metrics are recorded
 	Now        func() time.Time

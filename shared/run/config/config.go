@@ -25,6 +25,7 @@ type Config struct {
 	Addr          string         // ORGOPS_ADDR: host:port to listen on; default 127.0.0.1:4000
 	Data          string         // ORGOPS_DATA: folder of the embedded backend; default ./data
 	Issuer        string         // ORGOPS_ISSUER: iss of access tokens, and the address of the service for sign-ins; default http:// and Addr
+	FormerIssuer  string         // ORGOPS_FORMER_ISSUER: another address of the service, whose tokens and sign-ins go on; default none
 	Audience      string         // ORGOPS_AUDIENCE: aud of access tokens; default orgops
 	LogLevel      slog.Level     // ORGOPS_LOG: debug, info, warn or error; default info
 	CPUProfile    string         // ORGOPS_CPUPROFILE: file for a CPU profile while serving; default none
@@ -90,7 +91,7 @@ func Read(getenv func(string) string) (Config, error) {
 		return ""
 	}
 	c := Config{
-		Backend: value("ORGOPS_BACKEND"), Addr: value("ORGOPS_ADDR"), Data: value("ORGOPS_DATA"), Issuer: value("ORGOPS_ISSUER"), Audience: value("ORGOPS_AUDIENCE"),
+		Backend: value("ORGOPS_BACKEND"), Addr: value("ORGOPS_ADDR"), Data: value("ORGOPS_DATA"), Issuer: value("ORGOPS_ISSUER"), FormerIssuer: value("ORGOPS_FORMER_ISSUER"), Audience: value("ORGOPS_AUDIENCE"),
 		CPUProfile: value("ORGOPS_CPUPROFILE"),
 	}
 	if c.Issuer == "" {

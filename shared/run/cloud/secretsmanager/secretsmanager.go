@@ -23,7 +23,7 @@ func read(ctx context.Context, c *cloud.Cloud, secrets tokensecret.Secrets) (*to
 	if err := c.Missing(); err != nil {
 		return nil, err
 	}
-	config := token.Config{Issuer: c.Config.Issuer, Audience: c.Config.Audience, Now: c.Now}
+	config := token.Config{Issuer: c.Config.Issuer, Former: c.Config.FormerIssuer, Audience: c.Config.Audience, Now: c.Now}
 	return tokensecret.NewKeyring(ctx, secrets, config, c.Logger, c.Now)
 }
 
