@@ -29,7 +29,7 @@ func TestBrief_Citations(t *testing.T) {
 	}
 	p.Timeline = p.Timeline[:projection.MaxTimeline]
 	for n := range 7 {
-		g := goal.Goal{ID: goal.IDOf("github", fmt.Sprint(n)), Provider: "github", Title: "Ship", State: goal.Open}
+		g := goal.Goal{ID: goal.IDOf("github", "", fmt.Sprint(n)), Provider: "github", Title: "Ship", State: goal.Open}
 		errtest.Must(t, c.Commit(t.Context(), c.Create(goal.Key(g.ID), goal.Entity, g)))
 		p.Goals.Listed = append(p.Goals.Listed, projection.Goal{ID: g.ID, Title: g.Title, Status: goal.Misaligned, Since: s.now, Reason: "it is late"})
 	}

@@ -60,7 +60,7 @@ func blocks() []struct {
 			p.Memory.LastChangedAt = s.now.AddDate(0, 0, -2)
 		}},
 		{"goals-aligned", 3, func(s *advised, p *projection.Context) {
-			g := goal.Goal{ID: goal.IDOf("github", "1"), Provider: "github", Title: "Ship", State: goal.Open}
+			g := goal.Goal{ID: goal.IDOf("github", "", "1"), Provider: "github", Title: "Ship", State: goal.Open}
 			c := store.For(s.Store, s.A.ID)
 			errtest.Must(s.t, c.Commit(s.t.Context(), c.Create(goal.Key(g.ID), goal.Entity, g)))
 			p.Goals = projection.Goals{Open: 1, Drifting: 1, Listed: []projection.Goal{{ID: g.ID, Title: g.Title, Status: goal.Drifting, Since: s.now}}}

@@ -25,7 +25,7 @@ func (s *service) sources() {
 	c := s.company()
 	feed := integration.Integration{Provider: "feed", Kind: "feed", State: integration.Sandbox, Enabled: true, Permissions: []integration.Port{integration.SyncPull}}
 	hook := integration.Integration{Provider: "webhook", Kind: "webhook", State: integration.Sandbox, Enabled: true, Permissions: []integration.Port{integration.EventDeliver}}
-	g := goal.Goal{ID: goal.IDOf("github", "1"), Provider: "github", ExternalID: "1", Title: "Ship", State: goal.Open}
+	g := goal.Goal{ID: goal.IDOf("github", "", "1"), Provider: "github", ExternalID: "1", Title: "Ship", State: goal.Open}
 	errtest.Must(s.t, c.Commit(s.t.Context(), c.Create(integration.Key("feed"), integration.Entity, feed),
 		c.Create(integration.Key("webhook"), integration.Entity, hook), c.Create(goal.Key(g.ID), goal.Entity, g)))
 }
@@ -68,7 +68,7 @@ func acts() []act {
 			effects{0, 0, true, []timeline.Kind{acted}, recommendation.Dismissed}},
 		{executive.IntegrationDisable, map[string]any{"provider": "feed"}, "integration", effects{0, 0, false, []timeline.Kind{acted}, ""}},
 		{executive.TimelineNote, map[string]any{"title": "Moved", "subject": "office"}, "note", effects{0, 0, true, []timeline.Kind{acted, note}, ""}},
-		{executive.GoalNote, map[string]any{"title": "Late", "goalId": goal.IDOf("github", "1")}, "goal", effects{0, 0, true, []timeline.Kind{acted, note}, ""}},
+		{executive.GoalNote, map[string]any{"title": "Late", "goalId": goal.IDOf("github", "", "1")}, "goal", effects{0, 0, true, []timeline.Kind{acted, note}, ""}},
 		{executive.DeliveriesRecover, map[string]any{"provider": "webhook", "since": since}, "recovery", effects{0, 1, true, []timeline.Kind{acted}, ""}},
 	}
 }

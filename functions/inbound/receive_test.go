@@ -51,7 +51,7 @@ func TestReceive(t *testing.T) {
 		t.Errorf("writes differ (-want +got):\n%s", diff)
 	}
 	memories := []memory.Memory{{
-		ID: got.Results[0].Subject, Provider: "webhook", ExternalID: "42", Kind: "ticket", Title: "Printer on fire",
+		ID: got.Results[0].Subject, Provider: "webhook", Incarnation: s.incarnation("webhook"), ExternalID: "42", Kind: "ticket", Title: "Printer on fire",
 		CreatedAt: s.clock.Now(), UpdatedAt: s.clock.Now(),
 	}}
 	other := cmpopts.IgnoreFields(memory.Memory{}, "ContentHash")
@@ -341,7 +341,7 @@ func TestReceive_OneItemTwice(t *testing.T) {
 	}
 	title := func() string {
 		var m memory.Memory
-		_, err := s.company().Get(t.Context(), memory.Key(memory.IDOf("webhook", "1")), &m)
+		_, err := s.company().Get(t.Context(), memory.Key(memory.IDOf("webhook", s.incarnation("webhook"), "1")), &m)
 		errtest.Must(t, err)
 		return m.Title
 	}
@@ -390,7 +390,7 @@ func TestReceive_Concurrent(t *testing.T) {
 			t.Errorf("status = %d, want 202", status)
 		}
 	}
-	item, err := s.company().Get(t.Context(), memory.Key(memory.IDOf("webhook", "1")), nil)
+	item, err := s.company().Get(t.Context(), memory.Key(memory.IDOf("webhook", s.incarnation("webhook"), "1")), nil)
 	errtest.Must(t, err)
 	if item.Version != n {
 		t.Errorf("version %d, want %d", item.Version, n)

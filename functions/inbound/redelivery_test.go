@@ -210,7 +210,10 @@ func TestRedelivery_Incarnation(t *testing.T) {
 	s.clock.Advance(time.Second)
 	s.configure("github", github)
 	s.integrations("POST", "/github/certification", nil).Want(200)
-	s.wantReceipt(s.redeliver("issues", body, 202), "memory.upsert permitted unchanged", "goal.update permitted unchanged")
+	s.wantReceipt(s.redeliver("issues", body, 202), "memory.upsert permitted created", "goal.update permitted created")
+	if got := len(items[memory.Memory](s, memory.Prefix)); got != 2 {
+		t.Errorf("%d memories, want that of the former integration and that of the new one", got)
+	}
 }
 
 // TestRedelivery_Reasons says why an accepted delivery takes no effect, and counts it once.

@@ -285,3 +285,11 @@ func (e *engine) Decide(ctx context.Context, company store.Company, r policy.Req
 	}
 	return e.Engine.Decide(ctx, company, r)
 }
+
+// incarnation returns the incarnation of an integration.
+func (s *service) incarnation(provider string) string {
+	s.t.Helper()
+	i, _, err := integration.Load(s.t.Context(), s.company(), provider)
+	errtest.Must(s.t, err)
+	return i.Incarnation
+}

@@ -19,7 +19,7 @@ func ticketOf(id int, title string) string {
 func (s *service) first() memory.Memory {
 	s.t.Helper()
 	var m memory.Memory
-	_, err := s.company().Get(s.t.Context(), memory.Key(memory.IDOf("webhook", "0")), &m)
+	_, err := s.company().Get(s.t.Context(), memory.Key(memory.IDOf("webhook", s.incarnation("webhook"), "0")), &m)
 	errtest.Must(s.t, err)
 	return m
 }

@@ -107,15 +107,16 @@ func listed[T any](
 	if in.Since.Unix() > 0 { // an id cannot hold an earlier time
 		q.From = delivery.Prefix + id.First(in.Since)
 	}
-	caller := web.CallerOf(ctx)
+	caller, now := web.CallerOf(ctx), d.standings()
 	keep := func(d delivery.Delivery) bool {
-		return (provider == "" || d.Endpoint == provider) && caller.Reaches(d.Endpoint) && (in.State == "" || string(d.State) == in.State) && (in.Event == "" || d.Event == in.Event)
+		return (provider == "" || d.Endpoint == provider) && caller.Reaches(d.Endpoint) && (in.Event == "" || d.Event == in.Event) &&
+			(in.State == "" || string(now.of(ctx, d).State) == in.State)
 	}
 	page, err := web.List(ctx, in.PageQuery, q, keep, caller.Provider, provider, in.State, in.Event, in.Since.String())
 	if err != nil {
 		return nil, err
 	}
-	summaries, err := d.explain(ctx, page.Body.Items...)
+	summaries, err := d.explain(ctx, now, page.Body.Items...)
 	if err != nil {
 		return nil, err
 	}
@@ -141,7 +142,7 @@ func (d Deps) getDelivery(ctx context.Context, in *deliveryInput) (*deliveryOutp
 	if err != nil {
 		return nil, err
 	}
-	shown, err := d.explain(ctx, one)
+	shown, err := d.explain(ctx, d.standings(), one)
 	if err != nil {
 		return nil, err
 	}

@@ -2,12 +2,15 @@ package integrations_test
 
 import (
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"orgops/shared/base/fault"
 	"orgops/shared/base/id"
+	"orgops/shared/domain/delivery"
 	"orgops/shared/domain/integration"
 	"orgops/shared/testkit/errtest"
 )
@@ -71,6 +74,51 @@ func TestIncarnation_Certification(t *testing.T) {
 	}
 	if i.Version != 1 {
 		t.Errorf("version %d, want 1", i.Version)
+	}
+}
+
+// TestIncarnation_Waiting shows the deliveries that waited for a deleted endpoint as held from then on, not only when they are next due.
+func TestIncarnation_Waiting(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	list := func(query string) (states []string) {
+		var page struct{ Items []attempt }
+		s.do("GET", query, nil).Want(200).JSON(&page)
+		for _, d := range page.Items {
+			states = append(states, d.State+" "+d.HeldBecause)
+			if (d.NextAttemptAt != nil) != (d.State == string(delivery.Scheduled)) {
+				t.Errorf("%s: %s, next attempt at %v", query, d.State, d.NextAttemptAt)
+			}
+		}
+		return states
+	}
+	want := func(query string, want ...string) {
+		t.Helper()
+		if got := list(query); !slices.Equal(got, want) {
+			t.Errorf("%s lists %q, want %q", query, got, want)
+		}
+	}
+	s.configure("webhook", "https://example.com/")
+	due := event(s.clock.Now(), "memory.updated")
+	due.Enqueue(s.clock.Now().Add(time.Hour))
+	due = s.deliver("webhook", due)
+	behind := event(s.clock.Now().Add(time.Millisecond), "memory.updated")
+	behind.End(delivery.Waiting)
+	s.deliver("webhook", behind)
+	want("/webhook/deliveries", "waiting ", "scheduled ")
+	for _, next := range []func(){func() {}, func() { s.configure("webhook", "https://example.com/other") }} {
+		if s.incarnation("webhook") == due.Incarnation {
+			s.do("DELETE", "/webhook", nil).Want(204)
+		}
+		next()
+		want("/webhook/deliveries", "held deleted", "held deleted")
+		want("/webhook/deliveries?state=scheduled")
+		want("/webhook/deliveries?state=held", "held deleted", "held deleted")
+		var one attempt
+		s.do("GET", "/webhook/deliveries/"+due.EventID, nil).Want(200).JSON(&one)
+		if one.State != string(delivery.Held) {
+			t.Errorf("state %s, want held", one.State)
+		}
 	}
 }
 

@@ -106,9 +106,10 @@ func (shown *DeliverySummary) explain(one delivery.Delivery, pause *delivery.Pau
 
 // explain shows deliveries, and why they wait. It reads a pause once for each incarnation of an endpoint, if a delivery waits for an
 // attempt.
-func (d Deps) explain(ctx context.Context, all ...delivery.Delivery) ([]DeliverySummary, error) {
+func (d Deps) explain(ctx context.Context, now *standings, all ...delivery.Delivery) ([]DeliverySummary, error) {
 	pauses, shown := map[string]*delivery.Pause{}, make([]DeliverySummary, 0, len(all))
 	for _, one := range all {
+		one = now.of(ctx, one)
 		key := one.Endpoint + "@" + one.Incarnation
 		pause, known := pauses[key]
 		if one.Open() && !known && len(pauses) < maxPauses {
@@ -122,5 +123,5 @@ func (d Deps) explain(ctx context.Context, all ...delivery.Delivery) ([]Delivery
 		summary.explain(one, pause, d.Now())
 		shown = append(shown, summary)
 	}
-	return shown, nil
+	return shown, now.err
 }

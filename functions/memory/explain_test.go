@@ -16,7 +16,7 @@ func TestExplainGoal(t *testing.T) {
 	t.Parallel()
 	h := setup(t)
 	c := store.For(h.Store, h.A.ID)
-	g := goal.Goal{ID: goal.IDOf("github", "1"), Provider: "github", Title: "Ship", State: goal.Open}
+	g := goal.Goal{ID: goal.IDOf("github", "", "1"), Provider: "github", Title: "Ship", State: goal.Open}
 	errtest.Must(t, c.Commit(t.Context(), c.Create(goal.Key(g.ID), goal.Entity, g)))
 	one := "/companies/" + h.A.ID + "/goals/" + g.ID + "/explanation"
 	text := map[string]any{"text": "The supplier delivers in May."}

@@ -247,7 +247,7 @@ func TestSyncer_Missed(t *testing.T) {
 		}, true},
 		{"changed", func(r *running, _ *listing) {
 			m := memory.Memory{}
-			key := memory.Key(memory.IDOf("paged", "4"))
+			key := memory.Key(memory.IDOf("paged", "", "4"))
 			r.Get("a", key, &m)
 			m.Title, m.UpdatedAt = "Changed by a webhook", r.Clock.Now()
 			r.Put("a", key, memory.Entity, m)

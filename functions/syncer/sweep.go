@@ -42,10 +42,10 @@ func (s *slice) lister() (connector.Lister, bool) {
 func (s *slice) shown(page connector.FetchedPage) []string {
 	ids := make([]string, 0, len(page.Memories)+len(page.Goals))
 	for _, m := range page.Memories {
-		ids = append(ids, memory.IDOf(s.record.Provider, m.ExternalID))
+		ids = append(ids, memory.IDOf(s.record.Provider, s.record.Incarnation, m.ExternalID))
 	}
 	for _, g := range page.Goals {
-		ids = append(ids, goal.IDOf(s.record.Provider, g.ExternalID))
+		ids = append(ids, goal.IDOf(s.record.Provider, s.record.Incarnation, g.ExternalID))
 	}
 	return ids
 }
@@ -168,12 +168,17 @@ func (s *slice) candidate(item store.Item, listed connector.Listed) (candidate, 
 		a := connector.Action{Port: integration.GoalUpdate, Goal: &goal.Draft{
 			ExternalID: g.ExternalID, Title: g.Title, State: g.State, Progress: g.Progress,
 		}}
-		return candidate{a, g.ID, g.UpdatedAt, g.Provider == s.record.Provider}, err
+		return candidate{a, g.ID, g.UpdatedAt, s.own(g.Provider, g.Incarnation)}, err
 	}
 	var m memory.Memory
 	err := item.Decode(&m)
 	a := connector.Action{Port: integration.MemoryUpsert, Memory: &memory.Draft{ExternalID: m.ExternalID, Kind: m.Kind, Title: m.Title}}
-	return candidate{a, m.ID, m.UpdatedAt, m.Provider == s.record.Provider && slices.Contains(listed.Kinds, m.Kind)}, err
+	return candidate{a, m.ID, m.UpdatedAt, s.own(m.Provider, m.Incarnation) && slices.Contains(listed.Kinds, m.Kind)}, err
+}
+
+// own reports whether an item belongs to the integration of the run, and not to a former one of its name.
+func (s *slice) own(provider, incarnation string) bool {
+	return provider == s.record.Provider && incarnation == s.record.Incarnation
 }
 
 // misses reports whether the run should have shown an item and has not. It spares an item that changed during the run, because

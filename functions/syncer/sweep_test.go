@@ -11,9 +11,11 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
+	"orgops/shared/base/id"
 	"orgops/shared/domain/goal"
 	"orgops/shared/domain/integration"
 	"orgops/shared/domain/memory"
@@ -21,6 +23,7 @@ import (
 	"orgops/shared/domain/syncrun"
 	"orgops/shared/provider/connector"
 	"orgops/shared/storage/store"
+	"orgops/shared/testkit/errtest"
 	"orgops/shared/testkit/worktest"
 )
 
@@ -97,6 +100,38 @@ func (r *running) wantStored(want ...string) {
 	slices.Sort(want)
 	if diff := cmp.Diff(want, r.stored()); diff != "" {
 		r.T.Errorf("stored items differ (-want +got):\n%s", diff)
+	}
+}
+
+// TestSyncer_Deletions_Former keeps what a deleted integration has imported, for reading. The next one of its name has its own items,
+// also for the same ids.
+func TestSyncer_Deletions_Former(t *testing.T) {
+	t.Parallel()
+	r, l := setupListing(t, 100, "m1", "m2", "g1", "g2")
+	r.allow()
+	r.sync(syncrun.Live, full)
+	former := worktest.All[memory.Memory](r.Harness, "a", memory.Prefix)
+	next, _, err := integration.Load(t.Context(), r.Company("a"), "paged")
+	errtest.Must(t, err)
+	next.Incarnation = id.New()
+	r.Put("a", integration.Key("paged"), integration.Entity, next)
+	own := func(rec *syncrun.StoredRun) { rec.Full, rec.Incarnation = true, next.Incarnation }
+	r.Clock.Advance(time.Minute)
+	l.hold("m1", "m3", "g1")
+	r.wantProgress(r.sync(syncrun.Live, own), syncrun.Progress{Pages: 1, Fetched: 3, Created: 3})
+	r.wantStored("m1", "m2", "g1", "g2", "m1", "m3", "g1")
+	r.Clock.Advance(time.Minute)
+	l.hold("m3")
+	r.sync(syncrun.Live, own)
+	r.wantStored("m1", "m2", "g1", "g2", "m3")
+	var kept []memory.Memory
+	for _, m := range worktest.All[memory.Memory](r.Harness, "a", memory.Prefix) {
+		if m.Incarnation == "" {
+			kept = append(kept, m)
+		}
+	}
+	if diff := cmp.Diff(former, kept); diff != "" {
+		t.Errorf("memories of the former integration differ (-want +got):\n%s", diff)
 	}
 }
 

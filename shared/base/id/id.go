@@ -49,6 +49,15 @@ func Of(parts ...string) string {
 	return u.String()
 }
 
+// OfIncarnation returns the UUIDv8 of a thing that one incarnation of a source calls by a name. A source without an incarnation has
+// the ids of release 0.1.0.
+func OfIncarnation(noun, source, incarnation, name string) string {
+	if incarnation == "" {
+		return Of(noun, source, name)
+	}
+	return Of(noun, source, incarnation, name)
+}
+
 // First returns the least UUIDv7 of t's millisecond. Every id of that millisecond lies between First and Last, or equals one
 // of them.
 func First(t time.Time) string { return bound(t, 0x00) }

@@ -26,19 +26,20 @@ const (
 
 // Goal describes one goal, as stored and as the API shows it.
 type Goal struct {
-	ID         string     `json:"id" doc:"UUIDv8 that follows from provider and externalId" format:"uuid"`
-	Provider   string     `json:"provider" doc:"the integration that imported the goal" example:"github"`
-	ExternalID string     `json:"externalId" doc:"id of the goal at the provider" example:"octo/app/milestones/3"`
-	Title      string     `json:"title" doc:"title of the goal" example:"Ship the beta"`
-	Target     string     `json:"target,omitempty" doc:"the result that reaches the goal, in words"`
-	URL        string     `json:"url,omitempty" doc:"web page of the goal at the provider" format:"uri"`
-	Progress   float64    `json:"progress" minimum:"0" maximum:"1" doc:"share of the goal that is done"`
-	DueAt      *time.Time `json:"dueAt,omitempty" doc:"when the goal is due"`
-	State      State      `json:"state" doc:"open until the provider closes it" enum:"open,closed"`
-	Alignment  Alignment  `json:"alignment" doc:"whether it will be reached in time"`
-	Stalled    Stall      `json:"stalled,omitempty" doc:"why the work on it does not go on, from the memories that refer to it; absent if it does, or if none refers to it" enum:"blocked,stale"`
-	CreatedAt  time.Time  `json:"createdAt" doc:"also the start of the pace that alignment expects"`
-	UpdatedAt  time.Time  `json:"updatedAt" doc:"when it last changed"`
+	ID          string     `json:"id" doc:"UUIDv8 that follows from provider, incarnation and externalId" format:"uuid"`
+	Provider    string     `json:"provider" doc:"the integration that imported the goal" example:"github"`
+	Incarnation string     `json:"incarnation,omitempty" doc:"the integration's incarnation; the goals of a deleted integration are kept for reading, and the next one of its name has its own" format:"uuid"`
+	ExternalID  string     `json:"externalId" doc:"id of the goal at the provider" example:"octo/app/milestones/3"`
+	Title       string     `json:"title" doc:"title of the goal" example:"Ship the beta"`
+	Target      string     `json:"target,omitempty" doc:"the result that reaches the goal, in words"`
+	URL         string     `json:"url,omitempty" doc:"web page of the goal at the provider" format:"uri"`
+	Progress    float64    `json:"progress" minimum:"0" maximum:"1" doc:"share of the goal that is done"`
+	DueAt       *time.Time `json:"dueAt,omitempty" doc:"when the goal is due"`
+	State       State      `json:"state" doc:"open until the provider closes it" enum:"open,closed"`
+	Alignment   Alignment  `json:"alignment" doc:"whether it will be reached in time"`
+	Stalled     Stall      `json:"stalled,omitempty" doc:"why the work on it does not go on, from the memories that refer to it; absent if it does, or if none refers to it" enum:"blocked,stale"`
+	CreatedAt   time.Time  `json:"createdAt" doc:"also the start of the pace that alignment expects"`
+	UpdatedAt   time.Time  `json:"updatedAt" doc:"when it last changed"`
 
 	SourceUpdatedAt *time.Time `json:"sourceUpdatedAt,omitempty" doc:"when it last changed at the provider, if the provider says so; an older state changes nothing"`
 }
@@ -54,7 +55,8 @@ type Draft struct {
 	StartedAt  *time.Time `json:"startedAt,omitempty"` // when the goal began, according to the provider; nil: when it was first imported
 	State      State      `json:"state"`
 
-	UpdatedAt *time.Time `json:"-"` // when the provider says it changed; nil: unknown
+	UpdatedAt   *time.Time `json:"-"` // when the provider says it changed; nil: unknown
+	Incarnation string     `json:"-"` // of the integration that has found it
 }
 
 // Check lists the problems of a draft. Their JSON pointers start with at.
@@ -90,8 +92,10 @@ func (d Draft) Check(at string) []fault.FieldError {
 	return problems
 }
 
-// IDOf returns the id of the goal that the provider calls externalID.
-func IDOf(provider, externalID string) string { return id.Of("goal", provider, externalID) }
+// IDOf returns the id of the goal that the provider of an incarnation calls externalID.
+func IDOf(provider, incarnation, externalID string) string {
+	return id.OfIncarnation("goal", provider, incarnation, externalID)
+}
 
 // Key returns the sort key of a goal.
 func Key(goalID string) string { return Prefix + goalID }
@@ -100,7 +104,7 @@ func Key(goalID string) string { return Prefix + goalID }
 // draft is older than old, it returns old, and changed is false.
 func Apply(old Goal, provider string, d Draft, now time.Time) (g Goal, changed bool) {
 	g = Goal{
-		ID: IDOf(provider, d.ExternalID), Provider: provider, ExternalID: d.ExternalID, Title: d.Title, Target: d.Target,
+		ID: IDOf(provider, d.Incarnation, d.ExternalID), Provider: provider, Incarnation: d.Incarnation, ExternalID: d.ExternalID, Title: d.Title, Target: d.Target,
 		URL: d.URL, Progress: d.Progress, DueAt: utc(d.DueAt), State: d.State, CreatedAt: now, UpdatedAt: now,
 		SourceUpdatedAt: cmp.Or(d.UpdatedAt, old.SourceUpdatedAt), Stalled: old.Stalled,
 	}

@@ -140,7 +140,7 @@ func TestApply(t *testing.T) {
 	}
 	first, changed := goal.Apply(goal.Goal{}, "github", d, day(5))
 	want := goal.Goal{
-		ID: goal.IDOf("github", "m/1"), Provider: "github", ExternalID: "m/1", Title: "Ship", Progress: 0.5, DueAt: due(10), State: goal.Open,
+		ID: goal.IDOf("github", "", "m/1"), Provider: "github", ExternalID: "m/1", Title: "Ship", Progress: 0.5, DueAt: due(10), State: goal.Open,
 		Alignment: goal.Alignment{Status: goal.Aligned}, CreatedAt: start, UpdatedAt: day(5),
 	}
 	expect("new", want, first, true, changed)

@@ -23,8 +23,9 @@ const (
 
 // Memory holds one thing from a provider, as stored and as the API shows it.
 type Memory struct {
-	ID          string    `json:"id" doc:"UUIDv8 that follows from provider and externalId" format:"uuid"`
+	ID          string    `json:"id" doc:"UUIDv8 that follows from provider, incarnation and externalId" format:"uuid"`
 	Provider    string    `json:"provider" doc:"the integration that imported the memory" example:"github"`
+	Incarnation string    `json:"incarnation,omitempty" doc:"the integration's incarnation; the memories of a deleted integration are kept for reading, and the next one of its name has its own" format:"uuid"`
 	ExternalID  string    `json:"externalId" doc:"id of the thing at the provider" example:"octo/app/issues/7"`
 	Kind        string    `json:"kind" doc:"kind of the thing at the provider" example:"issue"`
 	Title       string    `json:"title" doc:"title of the thing" example:"Login fails on Safari"`
@@ -71,7 +72,8 @@ type Draft struct {
 	Goal       string `json:"goal,omitempty"` // the goal that it is work on, as the provider calls it
 	Work       Work   `json:"work,omitempty"` // "" with a goal: open
 
-	UpdatedAt *time.Time `json:"-"` // when the provider says it changed; nil: unknown
+	UpdatedAt   *time.Time `json:"-"` // when the provider says it changed; nil: unknown
+	Incarnation string     `json:"-"` // of the integration that has found it
 }
 
 // Check lists the problems of a draft. Their JSON pointers start with at. Long text is no problem: Apply cuts it.
@@ -92,8 +94,10 @@ func (d Draft) Check(at string) []fault.FieldError {
 	return problems
 }
 
-// IDOf returns the id of the memory that the provider calls externalID.
-func IDOf(provider, externalID string) string { return id.Of("memory", provider, externalID) }
+// IDOf returns the id of the memory that the provider of an incarnation calls externalID.
+func IDOf(provider, incarnation, externalID string) string {
+	return id.OfIncarnation("memory", provider, incarnation, externalID)
+}
 
 // Key returns the sort key of a memory.
 func Key(memoryID string) string { return Prefix + memoryID }
@@ -107,12 +111,12 @@ func Apply(old Memory, provider string, d Draft, now time.Time) (m Memory, chang
 		return old, false
 	}
 	m = Memory{
-		ID: IDOf(provider, d.ExternalID), Provider: provider, ExternalID: d.ExternalID, Kind: d.Kind, Title: d.Title,
+		ID: IDOf(provider, d.Incarnation, d.ExternalID), Provider: provider, Incarnation: d.Incarnation, ExternalID: d.ExternalID, Kind: d.Kind, Title: d.Title,
 		Body: d.Body, URL: d.URL, ContentHash: hash, CreatedAt: now, UpdatedAt: now,
 		SourceUpdatedAt: cmp.Or(d.UpdatedAt, old.SourceUpdatedAt),
 	}
 	if d.Goal != "" {
-		m.GoalID, m.Work = goal.IDOf(provider, d.Goal), d.Work
+		m.GoalID, m.Work = goal.IDOf(provider, d.Incarnation, d.Goal), d.Work
 	}
 	if old.ID != "" {
 		m.CreatedAt = old.CreatedAt

@@ -30,7 +30,7 @@ func TestApply(t *testing.T) {
 	}
 	first, changed := memory.Apply(memory.Memory{}, "github", d, now)
 	want := memory.Memory{
-		ID: memory.IDOf("github", "7"), Provider: "github", ExternalID: "7", Kind: "issue", Title: "Printer on fire", Body: "It burns.",
+		ID: memory.IDOf("github", "", "7"), Provider: "github", ExternalID: "7", Kind: "issue", Title: "Printer on fire", Body: "It burns.",
 		CreatedAt: now, UpdatedAt: now,
 	}
 	expect("new", want, first, true, changed)
@@ -39,7 +39,7 @@ func TestApply(t *testing.T) {
 	d.Title, want.Title, want.UpdatedAt = "Printer out", "Printer out", now.Add(time.Hour)
 	second, changed := memory.Apply(first, "github", d, now.Add(time.Hour))
 	expect("another title", want, second, true, changed)
-	if id := memory.IDOf("github", "7"); id == memory.IDOf("feed", "7") {
+	if id := memory.IDOf("github", "", "7"); id == memory.IDOf("feed", "", "7") {
 		t.Errorf("id %s of two providers, want one of its own for each", id)
 	}
 }
@@ -69,7 +69,7 @@ func TestApply_Work(t *testing.T) {
 		}
 		wantGoal := ""
 		if step.goal != "" {
-			wantGoal = goal.IDOf("github", step.goal)
+			wantGoal = goal.IDOf("github", "", step.goal)
 		}
 		want := memory.Memory{GoalID: wantGoal, Work: step.want}
 		if diff := cmp.Diff(want, memory.Memory{GoalID: next.GoalID, Work: next.Work}); diff != "" {

@@ -34,7 +34,9 @@ func (f *folding) goal(c store.Change) error {
 	f.countGoal(is, +1)
 	f.list(is, summary(is, c.At.UTC()), is.State == goal.Open)
 	f.addGoalEntries(c, was, is)
-	f.received(is.Provider, was.SourceUpdatedAt, is.SourceUpdatedAt, c.At)
+	if f.current(is.Provider, is.Incarnation) {
+		f.received(is.Provider, was.SourceUpdatedAt, is.SourceUpdatedAt, c.At)
+	}
 	return nil
 }
 

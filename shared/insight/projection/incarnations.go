@@ -7,8 +7,8 @@ import (
 )
 
 // current reports whether a record belongs to the integration of a provider that was created last, as far as the feed has shown. The
-// facts about a provider are those of this integration. With its first record, current drops the facts of the one before, except
-// what cannot be told apart: memories have no incarnation.
+// facts about a provider are those of this integration. With its first record, current drops the facts of the one before. Its memories
+// stay, and are counted under former.
 func (f *folding) current(provider, incarnation string) bool {
 	if last := f.Incarnations[provider]; incarnation <= last { // UUIDv7, so the texts sort by time
 		return incarnation == last
@@ -16,7 +16,12 @@ func (f *folding) current(provider, incarnation string) bool {
 	f.Incarnations[provider] = incarnation
 	delete(f.Syncs, provider)
 	if r, ok := f.Results[provider]; ok {
-		f.Results[provider] = Result{Received: r.Received, Taken: r.Taken}
+		f.Results[provider] = Result{Taken: r.Taken}
+	}
+	if m, ok := f.Memory.Providers[provider]; ok {
+		delete(f.Memory.Providers, provider)
+		m.LastSyncedAt = time.Time{} // a fact of the former one's runs
+		f.Memory.merge(m)
 	}
 	if e, ok := f.Deliveries.Endpoints[provider]; ok {
 		former := newEndpoint()

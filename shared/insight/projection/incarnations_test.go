@@ -9,6 +9,7 @@ import (
 	"orgops/shared/base/id"
 	"orgops/shared/domain/delivery"
 	"orgops/shared/domain/integration"
+	"orgops/shared/domain/memory"
 	"orgops/shared/domain/syncrun"
 	"orgops/shared/insight/projection"
 	"orgops/shared/testkit/errtest"
@@ -77,6 +78,43 @@ func TestFold_Incarnations(t *testing.T) {
 		fail(h, 3, latter, delivery.Dead)
 		if p, _ = h.fold(t); waiting(p) != (counts{Dead: 1}) {
 			t.Errorf("late %t: %+v of the new endpoint, want one dead letter", late, waiting(p))
+		}
+	}
+}
+
+// TestFold_Incarnations_Memories counts the memories of an integration that was deleted apart from those of the next one of its name,
+// in any order of the changes.
+func TestFold_Incarnations_Memories(t *testing.T) {
+	t.Parallel()
+	formerID, latterID := id.At(noon(), "former"), id.At(noon().Add(time.Hour), "latter")
+	for _, late := range []bool{false, true} {
+		h := newHistory()
+		put := func(incarnation, key string) {
+			h.put(memory.Entity, memory.Key(key), memory.Memory{Provider: "feed", Incarnation: incarnation, SourceUpdatedAt: new(h.now.Add(-time.Second))})
+		}
+		if !late {
+			put(formerID, "1")
+			put(formerID, "2")
+		}
+		put(latterID, "3")
+		if late { // a rebuild reads the records in the order of their keys
+			put(formerID, "1")
+			put(formerID, "2")
+		}
+		p, _ := h.fold(t)
+		counts := map[string]int64{}
+		for name, m := range p.Memory.Providers {
+			counts[name] = m.Count
+		}
+		if diff := cmp.Diff(map[string]int64{"feed": 1, "former": 2}, counts); diff != "" {
+			t.Errorf("late %t: memories differ (-want +got):\n%s", late, diff)
+		}
+		if p.Memory.Total != 3 {
+			t.Errorf("late %t: %d memories, want 3", late, p.Memory.Total)
+		}
+		h.remove(memory.Entity, memory.Key("1"))
+		if p, _ = h.fold(t); p.Memory.Providers["former"].Count != 1 {
+			t.Errorf("late %t: %d memories of the former integration after one was removed, want 1", late, p.Memory.Providers["former"].Count)
 		}
 	}
 }

@@ -10,9 +10,10 @@ import (
 
 // memoryFields holds the fields of a memory that folding needs.
 type memoryFields struct {
-	Provider string      `json:"provider"`
-	GoalID   string      `json:"goalId"`
-	Work     memory.Work `json:"work"`
+	Provider    string      `json:"provider"`
+	Incarnation string      `json:"incarnation"`
+	GoalID      string      `json:"goalId"`
+	Work        memory.Work `json:"work"`
 
 	SourceUpdatedAt *time.Time `json:"sourceUpdatedAt"`
 }
@@ -36,7 +37,11 @@ func (f *folding) memory(c store.Change) error {
 		}
 	}
 	f.reach(c.At)
-	f.Memory.count(m.Provider, n, c.At.UTC())
+	provider, current := m.Provider, f.current(m.Provider, m.Incarnation)
+	if !current {
+		provider = former
+	}
+	f.Memory.count(provider, n, c.At.UTC())
 	if c.Old != nil {
 		f.countWork(was, -1, c.At.UTC())
 	}
@@ -46,6 +51,9 @@ func (f *folding) memory(c store.Change) error {
 	f.countWork(m, +1, c.At.UTC())
 	if c.Old == nil {
 		was.SourceUpdatedAt = nil
+	}
+	if !current {
+		return nil
 	}
 	f.received(m.Provider, was.SourceUpdatedAt, m.SourceUpdatedAt, c.At)
 	return nil

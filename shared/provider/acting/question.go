@@ -59,7 +59,7 @@ func Sample(a executive.Action) (executive.ActionInput, Subject) {
 	case executive.TimelineNote:
 		return executive.ActionInput{Title: text}, Subject{}
 	case executive.GoalNote:
-		g := goal.Goal{ID: goal.IDOf("sample", "sample"), Provider: "sample", ExternalID: "sample", Title: text, State: goal.Open}
+		g := goal.Goal{ID: goal.IDOf("sample", "", "sample"), Provider: "sample", ExternalID: "sample", Title: text, State: goal.Open}
 		return executive.ActionInput{GoalID: g.ID, Title: text}, Subject{goal: &g}
 	case executive.RecommendationClaim, executive.RecommendationDismiss:
 		const rule = "connect-source"

@@ -138,16 +138,16 @@ func (p Planner) request(name string, port integration.Port) policy.Request {
 func (p Planner) resource(a connector.Action) timeline.Reference {
 	switch {
 	case a.Memory != nil:
-		return timeline.Reference{Type: memory.Entity, ID: memory.IDOf(p.Integration.Provider, a.Memory.ExternalID)}
+		return timeline.Reference{Type: memory.Entity, ID: memory.IDOf(p.Integration.Provider, p.Integration.Incarnation, a.Memory.ExternalID)}
 	case a.Goal != nil:
-		return timeline.Reference{Type: goal.Entity, ID: goal.IDOf(p.Integration.Provider, a.Goal.ExternalID)}
+		return timeline.Reference{Type: goal.Entity, ID: goal.IDOf(p.Integration.Provider, p.Integration.Incarnation, a.Goal.ExternalID)}
 	}
 	return timeline.Reference{Type: timeline.Entity, ID: "new"}
 }
 
 func (p Planner) memory(ctx context.Context, d memory.Draft) (Outcome, []store.Op, error) {
-	d.URL = link(d.URL)
-	key := memory.Key(memory.IDOf(p.Integration.Provider, d.ExternalID))
+	d.URL, d.Incarnation = link(d.URL), p.Integration.Incarnation
+	key := memory.Key(memory.IDOf(p.Integration.Provider, d.Incarnation, d.ExternalID))
 	var old memory.Memory
 	version, err := p.load(ctx, key, &old)
 	if err != nil {
@@ -161,8 +161,8 @@ func (p Planner) memory(ctx context.Context, d memory.Draft) (Outcome, []store.O
 }
 
 func (p Planner) goal(ctx context.Context, d goal.Draft) (Outcome, []store.Op, error) {
-	d.URL = link(d.URL)
-	key := goal.Key(goal.IDOf(p.Integration.Provider, d.ExternalID))
+	d.URL, d.Incarnation = link(d.URL), p.Integration.Incarnation
+	key := goal.Key(goal.IDOf(p.Integration.Provider, d.Incarnation, d.ExternalID))
 	var old goal.Goal
 	version, err := p.load(ctx, key, &old)
 	if err != nil {
