@@ -32,6 +32,8 @@ import (
 //	domain         address of the API, such as api.example.com or api.example.com/v1; needs certificate
 //	certificate    ARN of a certificate of ACM for the domain, in the region of the stack
 //	zone           id of a hosted zone of Route 53 that gets the domain's records; default: the operator sets them
+//	canary         on: a deployment moves each route group's requests to the new version in two steps, and an alarm of the function
+//	               moves them back; default: off
 //	alarmTopic     ARN of the SNS topic for alarms
 //	executives     false: leaves the Executive Runtime out, as EXECUTIVES_ENABLED=false does locally; default: true
 //	planLimits     false: the functions do not count the requests of the free plan, as for an emulator; default: true
@@ -52,6 +54,7 @@ type settings struct {
 	tenant, topic string
 	firewall      bool
 	noExecutives  bool
+	canary        bool
 	unlimited     bool // no limits of the free plan
 	wrapping      data.Wrapping
 	restored      data.Restored
@@ -105,6 +108,12 @@ func read(node constructs.Node) (settings, error) {
 		s.noExecutives = executives == "false"
 	default:
 		wrong("context executives: %q is neither true nor false", executives)
+	}
+	switch canary := value("canary"); canary {
+	case "", "off", "on":
+		s.canary = canary == "on"
+	default:
+		wrong("context canary: %q is neither on nor off", canary)
 	}
 	switch limits := value("planLimits"); limits {
 	case "", "false", "true":

@@ -22,12 +22,12 @@ func TestSettings(t *testing.T) {
 		{"default", nil, nil},
 		{"all", map[string]any{
 			"tenant": "acme-2", "arch": "arm64", "allowNetworks": "::1/128", "reserved": "auth=1", "firewall": "false", "executives": "true",
-			"wrappingKey": "2", "formerWrappingKeys": "none", "queueCalls": "2", "corsOrigins": "https://a.example, http://localhost:3000",
+			"wrappingKey": "2", "formerWrappingKeys": "none", "queueCalls": "2", "canary": "off", "planLimits": "true", "corsOrigins": "https://a.example, http://localhost:3000",
 		}, nil},
 		{"wrong", map[string]any{
 			"tenant": "a/b", "arch": "mips", "allowNetworks": "10.0.0.1", "reserved": "auth", "firewall": "maybe", "executives": "no",
-			"wrappingKey": "first", "queueCalls": "1", "corsOrigins": "https://a.example/path",
-		}, []string{"corsOrigins", "tenant", "arch", "allowNetworks", "reserved", "firewall", "executives", "queueCalls", "wrappingKey"}},
+			"wrappingKey": "first", "queueCalls": "1", "canary": "maybe", "planLimits": "no", "corsOrigins": "https://a.example/path",
+		}, []string{"corsOrigins", "tenant", "arch", "allowNetworks", "reserved", "firewall", "executives", "queueCalls", "canary", "planLimits", "wrappingKey"}},
 		{"a key as its own former key", map[string]any{"wrappingKey": "2", "formerWrappingKeys": "2"}, []string{"formerWrappingKeys", `"2"`}},
 		{"a key twice", map[string]any{"wrappingKey": "3", "formerWrappingKeys": "1,1"}, []string{"formerWrappingKeys"}},
 		{"an alias", map[string]any{"formerWrappingKeys": "arn:aws:kms:eu-central-1:111122223333:alias/a"}, []string{"alias/a"}},

@@ -49,6 +49,7 @@ type resource struct {
 	Properties     map[string]any
 	DeletionPolicy string
 	DependsOn      []string
+	UpdatePolicy   map[string]any
 	Metadata       map[string]any
 }
 
@@ -76,7 +77,7 @@ func TestMain(m *testing.M) {
 		stacks["pool"] = synthesize(folder, nil)
 		fewer = synthesize(filepath.Join(folder, "without"), map[string]string{"executives": "false"})
 		stacks["silo"] = synthesize(folder, map[string]string{
-			"tenant": "acme", "arch": "x86_64", "allowNetworks": "10.1.2.3/16, fd00::/8", "reserved": "dispatcher=20,auth=5,syncer=1", "queueCalls": "50",
+			"tenant": "acme", "arch": "x86_64", "allowNetworks": "10.1.2.3/16, fd00::/8", "reserved": "dispatcher=20,auth=5,syncer=1", "queueCalls": "50", "canary": "on",
 			"domain": "acme.example.com/v1", "certificate": certificate, "zone": "Z0123456789ABCDEFGHIJ",
 			"wrappingKey": "3", "formerWrappingKeys": "1," + formerKey, "firewall": "true", "executives": "false", "corsOrigins": "https://app.example.com", "alarmTopic": alarmTopic,
 		})

@@ -34,6 +34,7 @@ type Props struct {
 	Origins   web.Origins // web pages that may read answers
 	// PlanLimits makes the functions count the requests of companies whose plan has no usage key.
 	PlanLimits bool
+	Canary     bool // gives each route group an alias, which a deployment moves in steps
 }
 
 // API holds the REST API with its functions and usage plans.
@@ -41,7 +42,8 @@ type API struct {
 	REST       awsapigateway.SpecRestApi
 	Authorizer *function.Function
 	Domain     Domain
-	target     string // of the domain's record
+	Aliases    map[string]awslambda.Alias // by the name of a route group's function; empty without a canary
+	target     string                     // of the domain's record
 	groups     []*function.Function
 	Plans      map[string]awsapigateway.UsagePlan // by the name of the company's plan
 }
@@ -71,7 +73,7 @@ func New(scope constructs.Construct, p Props) *API {
 	for _, g := range p.Groups {
 		a.groups = append(a.groups, a.group(unit, p, g))
 	}
-	a.call()
+	a.call(p.Canary)
 	a.plan(unit)
 	trace(unit, a.REST)
 	if p.Firewall {
@@ -167,18 +169,26 @@ const accessLog = `{"requestId":"$context.requestId","time":"$context.requestTim
 	`"refused":"$context.error.responseType","traceId":"$context.xrayTraceId"}`
 
 // call lets the gateway call the authorizer and the groups' functions, whose names it reads from the stage's variables. One permission
-// covers all methods of a function, because a function's policy is limited to 20 kB.
-func (a *API) call() {
+// covers all methods of a function, because a function's policy is limited to 20 kB. With a canary, the gateway calls a group's alias.
+func (a *API) call(canary bool) {
 	names := map[string]*string{}
+	a.Aliases = map[string]awslambda.Alias{}
 	for _, f := range a.Functions() {
 		names[variable(f.Name)] = f.FunctionName()
+		called := awslambda.IFunction(f.Function)
+		if canary && f != a.Authorizer {
+			alias := awslambda.NewAlias(f.Function, jsii.String("Live"), &awslambda.AliasProps{AliasName: jsii.String(Stage), Version: f.CurrentVersion()})
+			names[variable(f.Name)] = jsii.String(*f.FunctionName() + ":" + Stage)
+			a.REST.DeploymentStage().Node().AddDependency(alias) // with its permission, before the gateway calls it
+			a.Aliases[f.Name], called = alias, alias
+		}
 		source := a.REST.ArnForExecuteApi(nil, nil, jsii.String(Stage))
 		if f == a.Authorizer {
 			source = a.REST.Stack().FormatArn(&awscdk.ArnComponents{
 				Service: jsii.String("execute-api"), Resource: a.REST.RestApiId(), ResourceName: jsii.String("authorizers/*"), // the import chooses its id
 			})
 		}
-		f.AddPermission(jsii.String("Gateway"), &awslambda.Permission{
+		called.AddPermission(jsii.String("Gateway"), &awslambda.Permission{
 			Principal: awsiam.NewServicePrincipal(jsii.String("apigateway.amazonaws.com"), nil), SourceArn: source,
 		})
 	}

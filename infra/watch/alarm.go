@@ -14,7 +14,7 @@ type limit struct {
 }
 
 // alarm creates an alarm on a metric. The text about appears in its message: what is wrong, and what to do.
-func (w *watch) alarm(id, about string, metric awscloudwatch.IMetric, l limit) {
+func (w *watch) alarm(id, about string, metric awscloudwatch.IMetric, l limit) awscloudwatch.Alarm {
 	props := &awscloudwatch.AlarmProps{
 		AlarmDescription: &about, Metric: metric, Threshold: &l.above,
 		ComparisonOperator: awscloudwatch.ComparisonOperator_GREATER_THAN_THRESHOLD,
@@ -33,4 +33,5 @@ func (w *watch) alarm(id, about string, metric awscloudwatch.IMetric, l limit) {
 		resource.SetOkActions(jsii.Strings(w.Topic))
 	}
 	w.alarms = append(w.alarms, alarm)
+	return alarm
 }

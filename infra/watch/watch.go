@@ -30,8 +30,9 @@ type Props struct {
 
 type watch struct {
 	Props
-	scope  constructs.Construct
-	alarms []interfacesawscloudwatch.IAlarmRef
+	scope    constructs.Construct
+	alarms   []interfacesawscloudwatch.IAlarmRef
+	deployer *deployer // of aliases; nil: not made yet
 }
 
 // New creates the alarms and the dashboard, and returns the dashboard's name.
@@ -138,8 +139,9 @@ func (w *watch) functions() {
 				of(f).read("Throttles", "Sum", 1, ""), limit{above: 0, periods: 3, of: 5})
 		}
 		if f != w.API.Authorizer && f != w.Events.Provisioner {
-			w.alarm("Errors-"+f.Name, "Calls of the function fail repeatedly, with an error, a timeout or too little memory: read its log",
+			alarm := w.alarm("Errors-"+f.Name, "Calls of the function fail repeatedly, with an error, a timeout or too little memory: read its log",
 				of(f).read("Errors", "Sum", 1, ""), limit{above: 0, periods: 2, of: 5})
+			w.canary(f, alarm)
 		}
 	}
 }

@@ -69,7 +69,7 @@ func (a *account) functions(ctx context.Context) (calls, error) {
 		return calls{}, err
 	}
 	if got.AccountLimit == nil || got.AccountUsage == nil {
-		return calls{}, errors.New("Lambda answered without limits")
+		return calls{}, errors.New("the answer of Lambda has no limits")
 	}
 	return calls{
 		limit: float64(got.AccountLimit.ConcurrentExecutions), unreserved: float64(aws.ToInt32(got.AccountLimit.UnreservedConcurrentExecutions)),
@@ -86,7 +86,7 @@ func (a *account) rate(ctx context.Context) (float64, error) {
 		return 0, err
 	}
 	if got.ThrottleSettings == nil {
-		return 0, errors.New("API Gateway answered without limits")
+		return 0, errors.New("the answer of API Gateway has no limits")
 	}
 	return got.ThrottleSettings.RateLimit, nil
 }
