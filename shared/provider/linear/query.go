@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"strconv"
 	"time"
@@ -24,18 +25,24 @@ const (
 
 // The queries of a page. Linear hides archived items unless it is asked for them.
 const (
-	issueQuery = `query($first: Int!, $after: String, $filter: IssueFilter) {
+	issueQuery = `query($first: Int!, $after: String, $filter: IssueFilter%s) {%s
   issues(first: $first, after: $after, filter: $filter, includeArchived: true) {
     nodes { id identifier title description url updatedAt trashed }
     pageInfo { hasNextPage endCursor }
   }
 }`
-	projectQuery = `query($first: Int!, $after: String, $filter: ProjectFilter) {
+	projectQuery = `query($first: Int!, $after: String, $filter: ProjectFilter%s) {%s
   projects(first: $first, after: $after, filter: $filter, includeArchived: true) {
     nodes { id name description url progress startDate targetDate completedAt canceledAt updatedAt trashed }
     pageInfo { hasNextPage endCursor }
   }
 }`
+)
+
+// The parts of a query that ask for the team of a key.
+const (
+	teamVariable = ", $team: TeamFilter"
+	teamList     = "\n  teams(first: 1, filter: $team) { nodes { id } }"
 )
 
 // pageInfo says where the next page begins. An answer that does not say whether there is one proves no end of the list.
@@ -48,6 +55,19 @@ type pageInfo struct {
 type answer struct {
 	Issues   *nodes[issue]   `json:"issues"`
 	Projects *nodes[project] `json:"projects"`
+	Teams    *nodes[team]    `json:"teams"` // the team with the configured key, if the query asks for it
+}
+
+type team struct {
+	ID string `json:"id"`
+}
+
+// team returns the id of the team that a query asked for, "" if the answer does not tell.
+func (got answer) team() string {
+	for _, t := range got.Teams.items() {
+		return t.ID
+	}
+	return ""
 }
 
 // nodes holds a page of a list. A part that the answer lacks is nil.
@@ -86,21 +106,37 @@ func request(config Config, at checkpoint) ([]byte, error) {
 	if !at.Since.IsZero() {
 		filter["updatedAt"] = map[string]any{"gte": at.Since.UTC().Format(time.RFC3339Nano)}
 	}
-	query, team := issueQuery, map[string]any{"key": map[string]any{"eq": config.Team}}
-	switch {
-	case at.List == projects && config.Team != "":
-		filter["accessibleTeams"] = map[string]any{"some": team}
-	case config.Team != "":
-		filter["team"] = team
-	}
+	query, variables := issueQuery, map[string]any{"first": perPage, "filter": filter}
 	if at.List == projects {
 		query = projectQuery
 	}
-	variables := map[string]any{"first": perPage, "filter": filter}
+	if config.Team == "" {
+		query = fmt.Sprintf(query, "", "")
+	} else {
+		query = at.ofTeam(config.Team, query, filter, variables)
+	}
 	if at.After != "" {
 		variables["after"] = at.After
 	}
 	return json.Marshal(map[string]any{"query": query, "variables": variables})
+}
+
+// ofTeam limits a query to the configured team. It goes by the team's id, which a new key does not change. Until a run knows the id, it
+// goes by the key and asks for the id.
+func (at checkpoint) ofTeam(key, query string, filter, variables map[string]any) string {
+	wanted := map[string]any{"id": map[string]any{"eq": at.Team}}
+	if at.Team == "" {
+		wanted = map[string]any{"key": map[string]any{"eq": key}}
+		variables["team"], query = wanted, fmt.Sprintf(query, teamVariable, teamList)
+	} else {
+		query = fmt.Sprintf(query, "", "")
+	}
+	if at.List == projects {
+		filter["accessibleTeams"] = map[string]any{"some": wanted}
+	} else {
+		filter["team"] = wanted
+	}
+	return query
 }
 
 // ask gets a page. renewed is when Linear answers again, if this request was the last that its limits allow.

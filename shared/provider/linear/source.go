@@ -1,6 +1,7 @@
 package linear
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -28,6 +29,8 @@ const (
 // state is what the connector keeps between runs.
 type state struct {
 	Since time.Time `json:"since,omitzero"` // changes before are known
+	Team  string    `json:"team,omitempty"` // the id of the configured team
+	Key   string    `json:"key,omitempty"`  // the configured key that has told the id
 }
 
 // checkpoint is where a run continues.
@@ -36,6 +39,7 @@ type checkpoint struct {
 	After string    `json:"after,omitempty"` // Linear's cursor; "": the first page
 	Since time.Time `json:"since,omitzero"`  // of the changes to list; zero: everything
 	Began time.Time `json:"began"`           // the run
+	Team  string    `json:"team,omitempty"`  // the id of the configured team, once it is known
 
 	Trail connector.Trail `json:"trail,omitzero"` // the pages that the run has read
 }
@@ -56,10 +60,15 @@ func (c *Connector) Fetch(ctx context.Context, f connector.Fetch) (page connecto
 		if err := json.Unmarshal(f.Checkpoint, &at); err != nil {
 			return page, fmt.Errorf("checkpoint of linear: %w", err)
 		}
-	} else if !f.Full && len(f.State) > 0 {
+	} else if len(f.State) > 0 {
 		var last state
 		_ = json.Unmarshal(f.State, &last) // without a time everything is fetched again
-		at.Since = last.Since
+		if !f.Full {
+			at.Since = last.Since
+		}
+		if last.Key == config.Team {
+			at.Team = last.Team
+		}
 	}
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
@@ -77,12 +86,12 @@ func (c *Connector) Fetch(ctx context.Context, f connector.Fetch) (page connecto
 		return connector.FetchedPage{}, fault.Wrap(fault.Unavailable,
 			"Linear's list does not end, because its pages repeat; request another sync later", connector.ErrEndless)
 	}
-	at.Trail = trail
+	at.Trail, at.Team = trail, cmp.Or(at.Team, got.team())
 	got.drafts(&page)
 	if next, more := at.next(*info); more {
 		page.Checkpoint, err = json.Marshal(next)
 	} else {
-		page.State, err = json.Marshal(state{Since: at.Began.Add(-overlap)})
+		page.State, err = json.Marshal(state{Since: at.Began.Add(-overlap), Team: at.Team, Key: config.Team})
 	}
 	return page, err
 }

@@ -186,6 +186,37 @@ func TestConnector_Fetch_hidden(t *testing.T) {
 	}
 }
 
+// TestConnector_Fetch_renamedTeam follows a team by its id, when its key changes and another team gets the key.
+func TestConnector_Fetch_renamedTeam(t *testing.T) {
+	t.Parallel()
+	f := serve(t)
+	f.config = `{"team":"ENG"}`
+	f.Put("issues", lineartest.Issue(1, "First", monday.Add(-time.Hour)))
+	f.Put("projects", project("p", monday))
+	f.run(true, idle)
+	f.Rename("ENG", "CORE")
+	f.now = monday.Add(time.Hour)
+	later := lineartest.Issue(2, "Second", f.now)
+	later["team"] = "CORE"
+	f.Put("issues", later)
+	taken := lineartest.Issue(3, "Another team's", f.now)
+	f.Put("issues", taken) // of a team that has the key ENG now
+	if diff := cmp.Diff(map[string]bool{"Second": true}, titles(f.run(false, idle))); diff != "" {
+		t.Errorf("changes after the rename differ (-want +got):\n%s", diff)
+	}
+	all := f.run(true, idle)
+	if diff := cmp.Diff(map[string]bool{"First": true, "Second": true}, titles(all)); diff != "" {
+		t.Errorf("a full run after the rename differs (-want +got):\n%s", diff)
+	}
+	if len(all.Goals) != 1 {
+		t.Errorf("%d goals after the rename, want 1", len(all.Goals))
+	}
+	f.config = `{"team":"CORE"}`
+	if diff := cmp.Diff(map[string]bool{"First": true, "Second": true}, titles(f.run(true, idle))); diff != "" {
+		t.Errorf("a run with the new key differs (-want +got):\n%s", diff)
+	}
+}
+
 // An item without an id would be taken for a removed one, so the run must say that it is incomplete.
 func TestConnector_Fetch_incomplete(t *testing.T) {
 	t.Parallel()

@@ -32,6 +32,29 @@ type Server struct {
 	renewed time.Time
 	failing http.HandlerFunc
 	asked   []Query
+	teams   map[string]string // the ids of teams that Rename has named, by key
+}
+
+// teamOf returns the id of a team. It begins as a text that the first key gives.
+func (s *Server) teamOf(key string) string {
+	if id, ok := s.teams[key]; ok {
+		return id
+	}
+	return "team-" + key
+}
+
+// Rename gives a team another key. Its items have the new one.
+func (s *Server) Rename(from, to string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.teams[to], s.teams[from] = s.teamOf(from), "none"
+	for _, list := range s.lists {
+		for _, item := range list {
+			if item.Item["team"] == from {
+				item.Item["team"] = to
+			}
+		}
+	}
 }
 
 // numbered is an item with its place in the order of creation, which is its cursor.
@@ -51,7 +74,7 @@ type Query struct {
 // New starts a server.
 func New(t testing.TB) *Server {
 	t.Helper()
-	s := &Server{lists: map[string][]numbered{}, left: -1}
+	s := &Server{lists: map[string][]numbered{}, teams: map[string]string{}, left: -1}
 	server := httptest.NewServer(http.HandlerFunc(s.serve))
 	t.Cleanup(server.Close)
 	s.URL = server.URL + "/graphql"
@@ -119,11 +142,21 @@ type variables struct {
 	After  string `json:"after"`
 	Filter struct {
 		UpdatedAt       struct{ Gte string }
-		Team            struct{ Key struct{ Eq string } }
-		AccessibleTeams struct {
-			Some struct{ Key struct{ Eq string } }
-		}
+		Team            teamFilter
+		AccessibleTeams struct{ Some teamFilter }
 	} `json:"filter"`
+	Team teamFilter `json:"team"`
+}
+
+// teamFilter is Linear's TeamFilter.
+type teamFilter struct{ ID, Key struct{ Eq string } }
+
+// id returns the id of the team that a filter lets through, "" for all.
+func (s *Server) id(f teamFilter) string {
+	if f.Key.Eq != "" {
+		return s.teamOf(f.Key.Eq)
+	}
+	return f.ID.Eq
 }
 
 func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
@@ -153,9 +186,13 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 		list = "projects"
 	}
 	v := in.Variables
-	q := Query{List: list, After: v.After, Since: v.Filter.UpdatedAt.Gte, Team: v.Filter.Team.Key.Eq + v.Filter.AccessibleTeams.Some.Key.Eq}
+	q := Query{List: list, After: v.After, Since: v.Filter.UpdatedAt.Gte, Team: s.id(v.Filter.Team) + s.id(v.Filter.AccessibleTeams.Some)}
 	s.asked = append(s.asked, q)
-	s.answer(w, q, v.First, strings.Contains(in.Query, "includeArchived: true"))
+	teams := []Item{}
+	if id := s.id(v.Team); strings.Contains(in.Query, "teams(") && id != "none" {
+		teams = append(teams, Item{"id": id})
+	}
+	s.answer(w, q, v.First, strings.Contains(in.Query, "includeArchived: true"), teams)
 }
 
 // counts reports whether the rate limit lets a request through.
@@ -183,12 +220,12 @@ func Complain(w http.ResponseWriter, status int, code string) {
 }
 
 // answer writes the page behind a cursor.
-func (s *Server) answer(w http.ResponseWriter, q Query, size int, archived bool) {
+func (s *Server) answer(w http.ResponseWriter, q Query, size int, archived bool, teams []Item) {
 	after, _ := strconv.Atoi(q.After)
 	nodes, info := []Item{}, map[string]any{"hasNextPage": false, "endCursor": nil}
 	for _, item := range s.lists[q.List] {
 		hidden := !archived && item.Item["archivedAt"] != nil
-		if item.n <= after || hidden || fmt.Sprint(item.Item["updatedAt"]) < q.Since || q.Team != "" && item.Item["team"] != q.Team {
+		if item.n <= after || hidden || fmt.Sprint(item.Item["updatedAt"]) < q.Since || q.Team != "" && s.teamOf(fmt.Sprint(item.Item["team"])) != q.Team {
 			continue
 		}
 		if len(nodes) == size {
@@ -199,5 +236,7 @@ func (s *Server) answer(w http.ResponseWriter, q Query, size int, archived bool)
 		info["endCursor"] = strconv.Itoa(item.n)
 	}
 	w.Header().Set("Content-Type", "application/json")
-	_ = json.NewEncoder(w).Encode(map[string]any{"data": map[string]any{q.List: map[string]any{"nodes": nodes, "pageInfo": info}}})
+	_ = json.NewEncoder(w).Encode(map[string]any{"data": map[string]any{
+		q.List: map[string]any{"nodes": nodes, "pageInfo": info}, "teams": map[string]any{"nodes": teams},
+	}})
 }
