@@ -14,8 +14,10 @@ PACKAGES ?= ./...
 
 GOLANGCI_VERSION := v2.15.0
 VALE_VERSION := v3.19.0
+ACTIONLINT_VERSION := v1.7.12
 GOLANGCI := .tools/golangci-lint-$(GOLANGCI_VERSION)/golangci-lint
 VALE := .tools/vale-$(VALE_VERSION)/vale
+ACTIONLINT := .tools/actionlint-$(ACTIONLINT_VERSION)/actionlint
 NODE_STAMP := .tools/node/node_modules/.package-lock.json
 PYTHON_STAMP := .tools/python/requirements.txt
 CDK_STAMP := .tools/cdk/node_modules/.package-lock.json
@@ -109,14 +111,15 @@ soak: tools ## break connections, the disk and the process of the real program, 
 	$(GO) test ./local/soak -count=1 -v -timeout 3h -parallel 8 -run '^TestSoak$$' -args -all -for '$(FOR)' -kills '$(KILLS)' -fault '$(FAULT)'
 
 .PHONY: lint
-lint: $(GOLANGCI) $(VALE) ## check with gofmt, golangci-lint (which runs vet too) and Vale
+lint: $(GOLANGCI) $(VALE) $(ACTIONLINT) ## check with gofmt, golangci-lint (which runs vet too), Vale and actionlint
 	@files=$$(git ls-files -z --cached --others --exclude-standard -- '*.go' | xargs -0 ls -d 2>/dev/null | xargs gofmt -l); \
 	if [ -n "$$files" ]; then echo "not formatted (run: gofmt -w $$files)" >&2; exit 1; fi
 	$(GOLANGCI) run $(PACKAGES)
 	git ls-files -z --cached --others --exclude-standard -- '*.go' '*.md' | xargs -0 ls -d 2>/dev/null | xargs $(VALE) --output=line
+	$(ACTIONLINT) -shellcheck= -pyflakes= .github/workflows/*.yml
 
 .PHONY: tools
-tools: needs $(GOLANGCI) $(VALE) $(NODE_STAMP) $(CDK_STAMP) $(CLIENTS_NODE_STAMP) $(BROWSER_STAMP) $(VENV_STAMPS) $(CLIENTS_GO) $(CLIENTS_JAVA_STAMPS) java ## install the pinned linters and test tools into .tools (make needs lists the requirements)
+tools: needs $(GOLANGCI) $(VALE) $(ACTIONLINT) $(NODE_STAMP) $(CDK_STAMP) $(CLIENTS_NODE_STAMP) $(BROWSER_STAMP) $(VENV_STAMPS) $(CLIENTS_GO) $(CLIENTS_JAVA_STAMPS) java ## install the pinned linters and test tools into .tools (make needs lists the requirements)
 
 .PHONY: java
 java: $(JAVA_STAMPS) ## download the AWS emulators of the tests: DynamoDB Local and ElasticMQ (needs Maven)
@@ -159,11 +162,29 @@ endef
 deploy: one-architecture region build-lambdas $(CDK_STAMP) ## build the functions, compare the stack with the account's limits and deploy it to AWS; CDK="-c tenant=NAME …" is passed on, LAMBDA_ARCH=amd64 is x86_64
 	$(CDK_CLI) synth --quiet -c arch=$(CDK_ARCH) $(CDK)
 	$(ACCOUNT)
-	$(CDK_CLI) bootstrap --app cdk.out || { echo "$$NO_ACCOUNT" >&2; exit 1; }
+	$(BOOTSTRAP)
+	$(CDK_CLI) diff --app cdk.out $(CDK)
 	$(CDK_CLI) deploy --app cdk.out $(CDK)
 
+# BOOTSTRAP prepares the account and Region for the CDK, unless they are prepared. The parameter is what the CDK looks at.
+define BOOTSTRAP
+@answer=$$(aws ssm get-parameter --name /cdk-bootstrap/hnb659fds/version 2>&1) || case "$$answer" in \
+*ParameterNotFound*) $(CDK_CLI) bootstrap --app cdk.out;; \
+*) printf '%s\n%s\n' "$$answer" "$$NO_ACCOUNT" >&2; exit 1;; esac
+endef
+
+DIFF ?=
+.PHONY: diff
+diff: one-architecture region build-lambdas $(CDK_STAMP) ## show what make deploy would change; set CDK as for deploy, DIFF=--method=template needs the right to read alone
+	$(CDK_CLI) synth --quiet -c arch=$(CDK_ARCH) $(CDK)
+	$(CDK_CLI) diff --app cdk.out $(CDK) $(DIFF)
+
+.PHONY: clean-failed
+clean-failed: region ## remove the stack STACK (Orgops) after its first deployment has failed, with the empty tables and the keys that AWS keeps
+	infra/clean-failed
+
 .PHONY: destroy
-destroy: one-architecture region build-lambdas $(CDK_STAMP) ## remove the stack from AWS, except its data and keys, which still cost; set CDK as for deploy
+destroy: one-architecture region build-lambdas $(CDK_STAMP) ## remove the stack from AWS, except its data and keys, which still cost; set CDK as for deploy, and end the termination protection first
 	$(CDK_CLI) synth --quiet -c arch=$(CDK_ARCH) $(CDK)
 	$(CDK_CLI) destroy --app cdk.out $(CDK)
 	@echo "$$REMAINS"
@@ -266,6 +287,9 @@ $(GOLANGCI):
 $(VALE):
 	@echo "building vale $(VALE_VERSION); this takes some minutes, once"
 	GOBIN=$(CURDIR)/$(dir $@) $(GO) install github.com/errata-ai/vale/v3/cmd/vale@$(VALE_VERSION)
+
+$(ACTIONLINT):
+	GOBIN=$(CURDIR)/$(dir $@) $(GO) install github.com/rhysd/actionlint/cmd/actionlint@$(ACTIONLINT_VERSION)
 
 define NODE_MODULES
 mkdir -p .tools/$(1)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"strings"
 
 	"github.com/aws/aws-cdk-go/awscdk/v2"
 	"github.com/aws/jsii-runtime-go"
@@ -50,6 +51,7 @@ func compose(app awscdk.App) (awscdk.Stack, error) {
 	}
 	stack := awscdk.NewStack(app, jsii.String(s.stack()), &awscdk.StackProps{
 		Description: jsii.String("Organizational Operations Service"), AnalyticsReporting: jsii.Bool(false),
+		TerminationProtection: jsii.Bool(true),
 	})
 	stack.TemplateOptions().SetMetadata(&map[string]any{"cfn-lint": map[string]any{"config": map[string]any{
 		"ignore_checks": []string{"W3005"}, // the CDK makes a function depend on its role and on the role's policy
@@ -61,6 +63,7 @@ func compose(app awscdk.App) (awscdk.Stack, error) {
 		return nil, err
 	}
 	dashboard := watch.New(stack, watch.Props{API: a, Data: d, Events: e, Topic: s.topic})
+	tag(stack)
 
 	output(stack, "ApiUrl", "Base URL of the API", a.URL())
 	if a.Domain.Name != "" {
@@ -77,6 +80,16 @@ func compose(app awscdk.App) (awscdk.Stack, error) {
 		"aws lambda invoke --region "+*stack.Region()+" --function-name "+*e.Provisioner.FunctionName()+
 			` --cli-binary-format raw-in-base64-out --payload '{"name":"Example","email":"you@example.com"}' /dev/stdout`)
 	return stack, nil
+}
+
+// tag adds the tags by which AWS can break down its bill to every resource: the stack's name, and the unit of the stack in lower case.
+func tag(stack awscdk.Stack) {
+	awscdk.Tags_Of(stack).Add(jsii.String("orgops:stack"), stack.StackName(), nil)
+	for _, unit := range *stack.Node().Children() {
+		if _, output := unit.(awscdk.CfnOutput); !output {
+			awscdk.Tags_Of(unit).Add(jsii.String("orgops:part"), jsii.String(strings.ToLower(*unit.Node().Id())), nil)
+		}
+	}
 }
 
 func variables(d *data.Data, a *api.API, e *events.Events) string {

@@ -266,8 +266,28 @@ func TestDeployment(t *testing.T) {
 	}
 }
 
-// replacing returns the properties of a type whose change replaces the resource, from the schemas that cfn-lint has of AWS.
+// replacing returns the properties of a type whose change replaces the resource.
 func replacing(t *testing.T, kind string) []string {
+	t.Helper()
+	var all []string
+	for _, pointer := range schemaOf(t, kind).CreateOnlyProperties {
+		all = append(all, strings.TrimPrefix(pointer, "/properties/"))
+	}
+	return all
+}
+
+// schema holds what CloudFormation says of a type of resources.
+type schema struct {
+	TypeName             string
+	CreateOnlyProperties []string
+	Tagging              struct {
+		Taggable    bool
+		TagProperty string
+	}
+}
+
+// schemaOf reads a type's schema from those that cfn-lint has of AWS.
+func schemaOf(t *testing.T, kind string) schema {
 	t.Helper()
 	schemas, err := filepath.Glob("../.tools/templates/lib/python3*/site-packages/cfnlint/data/schemas")
 	errtest.Must(t, err)
@@ -276,19 +296,12 @@ func replacing(t *testing.T, kind string) []string {
 	}
 	var files map[string]string
 	decode(t, filepath.Join(schemas[0], "providers", "eu-central-1.json"), &files)
-	var schema struct {
-		TypeName             string
-		CreateOnlyProperties []string
+	var s schema
+	decode(t, filepath.Join(schemas[0], "resources", files[kind]+".json"), &s)
+	if s.TypeName != kind {
+		t.Fatalf("the schema of %s is one of %q", kind, s.TypeName)
 	}
-	decode(t, filepath.Join(schemas[0], "resources", files[kind]+".json"), &schema)
-	if schema.TypeName != kind {
-		t.Fatalf("the schema of %s is one of %q", kind, schema.TypeName)
-	}
-	var all []string
-	for _, pointer := range schema.CreateOnlyProperties {
-		all = append(all, strings.TrimPrefix(pointer, "/properties/"))
-	}
-	return all
+	return s
 }
 
 func decode(t *testing.T, file string, v any) {

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"net/netip"
 	"regexp"
 	"slices"
 	"strconv"
@@ -24,7 +23,8 @@ import (
 //
 //	tenant         name of a silo: the stack is Orgops-<tenant> instead of Orgops
 //	arch           arm64 (default) or x86_64
-//	allowNetworks  private networks that deliveries may reach, comma separated
+//	allowNetworks  private networks that deliveries may reach, comma separated; no loopback and nothing link-local
+//	emulator       true: the stack is for an emulator on this machine, where deliveries may reach loopback; default: false
 //	corsOrigins    origins of web pages that may read answers, comma separated, or none; default: any
 //	reserved       reserved concurrency, function=calls, comma separated; default: none, since a new account has little
 //	queueCalls     concurrent calls that each of the two queues makes of its worker at most; default: 100
@@ -121,8 +121,12 @@ func read(node constructs.Node) (settings, error) {
 	default:
 		wrong("context planLimits: %q is neither true nor false", limits)
 	}
+	emulator := value("emulator")
+	if !slices.Contains([]string{"", "false", "true"}, emulator) {
+		wrong("context emulator: %q is neither true nor false", emulator)
+	}
 	var err error
-	if s.AllowNetworks, err = networks(value("allowNetworks")); err != nil {
+	if s.AllowNetworks, err = networks(value("allowNetworks"), emulator != "true"); err != nil {
 		problems = append(problems, err)
 	}
 	if s.origins, err = config.Origins(cmp.Or(value("corsOrigins"), web.AnyOrigin)); err != nil {
@@ -217,18 +221,6 @@ func restored(mainStream, keys string) (data.Restored, error) {
 		return data.Restored{}, fmt.Errorf("context keysTable: %q is not the name of a table", keys)
 	}
 	return data.Restored{MainStream: mainStream, Keys: keys}, nil
-}
-
-func networks(list string) (string, error) {
-	var shown []string
-	for _, text := range split(list) {
-		prefix, err := netip.ParsePrefix(text)
-		if err != nil {
-			return "", fmt.Errorf("context allowNetworks: %q is not a network such as 10.1.0.0/16", text)
-		}
-		shown = append(shown, prefix.Masked().String())
-	}
-	return strings.Join(shown, ","), nil
 }
 
 func reserved(list string) (map[string]float64, error) {

@@ -21,13 +21,13 @@ func TestSettings(t *testing.T) {
 	}{
 		{"default", nil, nil},
 		{"all", map[string]any{
-			"tenant": "acme-2", "arch": "arm64", "allowNetworks": "::1/128", "reserved": "auth=1", "firewall": "false", "executives": "true",
+			"tenant": "acme-2", "arch": "arm64", "allowNetworks": "::1/128", "emulator": "true", "reserved": "auth=1", "firewall": "false", "executives": "true",
 			"wrappingKey": "2", "formerWrappingKeys": "none", "queueCalls": "2", "canary": "off", "planLimits": "true", "corsOrigins": "https://a.example, http://localhost:3000",
 		}, nil},
 		{"wrong", map[string]any{
-			"tenant": "a/b", "arch": "mips", "allowNetworks": "10.0.0.1", "reserved": "auth", "firewall": "maybe", "executives": "no",
+			"tenant": "a/b", "arch": "mips", "allowNetworks": "10.0.0.1", "reserved": "auth", "firewall": "maybe", "emulator": "yes", "executives": "no",
 			"wrappingKey": "first", "queueCalls": "1", "canary": "maybe", "planLimits": "no", "corsOrigins": "https://a.example/path",
-		}, []string{"corsOrigins", "tenant", "arch", "allowNetworks", "reserved", "firewall", "executives", "queueCalls", "canary", "planLimits", "wrappingKey"}},
+		}, []string{"corsOrigins", "tenant", "arch", "allowNetworks", "reserved", "firewall", "emulator", "executives", "queueCalls", "canary", "planLimits", "wrappingKey"}},
 		{"a key as its own former key", map[string]any{"wrappingKey": "2", "formerWrappingKeys": "2"}, []string{"formerWrappingKeys", `"2"`}},
 		{"a key twice", map[string]any{"wrappingKey": "3", "formerWrappingKeys": "1,1"}, []string{"formerWrappingKeys"}},
 		{"an alias", map[string]any{"formerWrappingKeys": "arn:aws:kms:eu-central-1:111122223333:alias/a"}, []string{"alias/a"}},
@@ -41,6 +41,24 @@ func TestSettings(t *testing.T) {
 			_, err := read(app.Node())
 			mentions(t, err, tt.want)
 		})
+	}
+}
+
+// TestNetworks checks that deliveries of a stack in the cloud cannot reach the function's own sandbox.
+func TestNetworks(t *testing.T) {
+	t.Parallel()
+	for _, good := range []string{"", "10.1.2.3/16", "fd00::/8, 192.168.0.0/24", "169.253.0.0/16"} {
+		_, err := networks(good, true)
+		errtest.Must(t, err)
+	}
+	for _, inside := range []string{
+		"127.0.0.1/32", "127.9.0.0/16", "126.0.0.0/7", "0.0.0.0/0", "0.0.0.0/32", "169.254.169.254/32", "169.254.0.0/16",
+		"::1/128", "::/0", "::/128", "fe80::/64", "fe80::1/128", "::ffff:127.0.0.1/128", "::ffff:169.254.0.0/112",
+	} {
+		_, err := networks("10.0.0.0/8,"+inside, true)
+		mentions(t, err, []string{"allowNetworks", inside, "narrower"})
+		_, err = networks(inside, false) // an emulator's sandbox is this machine
+		errtest.Must(t, err)
 	}
 }
 

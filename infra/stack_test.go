@@ -42,15 +42,17 @@ type synthesized struct {
 	Resources map[string]resource
 	Outputs   map[string]struct{ Value any }
 	findings  []string // of cdk-nag
+	protected bool     // against its removal
 }
 
 type resource struct {
-	Type           string
-	Properties     map[string]any
-	DeletionPolicy string
-	DependsOn      []string
-	UpdatePolicy   map[string]any
-	Metadata       map[string]any
+	Type         string
+	Properties   map[string]any
+	DependsOn    []string
+	UpdatePolicy map[string]any
+	Metadata     map[string]any
+
+	DeletionPolicy, UpdateReplacePolicy string
 }
 
 // stacks holds the stacks, which are synthesized once because a single Node process serves one call at a time.
@@ -115,7 +117,7 @@ func synthesize(folder string, context map[string]string) *synthesized {
 	must(err)
 	awscdk.Aspects_Of(stack).Add(cdknag.NewAwsSolutionsChecks(&cdknag.NagPackProps{Verbose: jsii.Bool(true)}), nil)
 	artifact := app.Synth(nil).GetStackByName(stack.StackName())
-	s := &synthesized{file: *artifact.TemplateFullPath()}
+	s := &synthesized{file: *artifact.TemplateFullPath(), protected: *artifact.TerminationProtection()}
 	s.text, err = os.ReadFile(s.file)
 	must(err)
 	must(json.Unmarshal(s.text, s))

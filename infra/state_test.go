@@ -30,15 +30,37 @@ func TestTables(t *testing.T) {
 			t.Errorf("table %s has no key of its own, want one", name)
 		}
 	}
-	for _, kind := range []string{"AWS::DynamoDB::Table", "AWS::KMS::Key", "AWS::SecretsManager::Secret"} {
-		for _, id := range s.of(kind) {
-			if got := s.Resources[id].DeletionPolicy; got != "Retain" {
-				t.Errorf("%s: deletion policy %q, want Retain", id, got)
-			}
-		}
-	}
 	if got := len(s.of("AWS::SecretsManager::RotationSchedule")); got != 1 {
 		t.Errorf("%d rotation schedules, want 1", got)
+	}
+}
+
+// TestRetained checks what outlives the stack, and what a failed first deployment takes back: not the tables, which are protected
+// against deletion, nor the key that encrypts them, nor a later wrapping key, with which a running function may have wrapped.
+func TestRetained(t *testing.T) {
+	t.Parallel()
+	const always, exceptOnCreate = "Retain", "RetainExceptOnCreate"
+	for stack, wanted := range map[string]map[string]string{
+		"pool": {"Main": always, "Keys": always, "AtRest": always, "Wrapping": exceptOnCreate, "Signing": exceptOnCreate, "Tokens": exceptOnCreate},
+		"silo": {
+			"Main": always, "Keys": always, "AtRest": always, "Wrapping": exceptOnCreate, "Wrapping3": always,
+			"Signing": exceptOnCreate, "Tokens": exceptOnCreate,
+		},
+	} {
+		got := map[string]string{}
+		for _, kind := range []string{"AWS::DynamoDB::Table", "AWS::KMS::Key", "AWS::SecretsManager::Secret"} {
+			for _, id := range stacks[stack].of(kind) {
+				r := stacks[stack].Resources[id]
+				name := strings.TrimPrefix(id[:len(id)-8], "Data") // without the CDK's hash
+				got[name] = r.DeletionPolicy
+				if r.UpdateReplacePolicy != always {
+					t.Errorf("%s: a replaced %s is %s, want it retained", stack, name, r.UpdateReplacePolicy)
+				}
+			}
+		}
+		if diff := cmp.Diff(wanted, got); diff != "" {
+			t.Errorf("%s: deletion policies (-want +got):\n%s", stack, diff)
+		}
 	}
 }
 

@@ -1,5 +1,7 @@
 // Package data builds the stateful resources: the two tables, the keys that encrypt them and wrap the companies' data keys,
-// and the secrets that hold the token keys. They outlive the stack and have generated names.
+// and the secrets that hold the token keys. They outlive the stack and have generated names. A failed first deployment takes
+// back what holds nothing then: the secrets and the first wrapping key. It cannot delete the tables, which are protected
+// against deletion, and leaves the key that encrypts them: infra/clean-failed removes those.
 package data
 
 import (
@@ -74,15 +76,16 @@ func New(scope constructs.Construct, w Wrapping, r Restored) *Data {
 	return d
 }
 
-// wrapping creates the wrapping key of a number and returns its ARN.
+// wrapping creates the wrapping key of a number and returns its ARN. A later key stays even if the update that creates it is
+// rolled back, because the running functions may have wrapped data keys with it.
 func wrapping(scope constructs.Construct, number int) string {
-	name := "Wrapping" // the first key's name is kept, so that existing stacks do not replace it
+	name, removal := "Wrapping", awscdk.RemovalPolicy_RETAIN_ON_UPDATE_OR_DELETE // the first key's name is kept, so that existing stacks do not replace it
 	if number > 1 {
-		name += strconv.Itoa(number)
+		name, removal = name+strconv.Itoa(number), awscdk.RemovalPolicy_RETAIN
 	}
 	return *awskms.NewKey(scope, &name, &awskms.KeyProps{
 		Description:       jsii.String("Wraps the data key of each company, bound to the company by the encryption context"),
-		EnableKeyRotation: jsii.Bool(true), RemovalPolicy: awscdk.RemovalPolicy_RETAIN,
+		EnableKeyRotation: jsii.Bool(true), RemovalPolicy: removal,
 		MultiRegion: jsii.Bool(true), // KMS cannot make it so later; without a replica, secrets end with the region
 	}).KeyArn()
 }
@@ -128,7 +131,7 @@ func signing(scope constructs.Construct) awssecretsmanager.Secret {
 	return awssecretsmanager.NewSecret(scope, jsii.String("Signing"), &awssecretsmanager.SecretProps{
 		Description:       jsii.String("Keys that sign access tokens"),
 		SecretStringValue: awscdk.SecretValue_UnsafePlainText(jsii.String("{}")), // no secret yet
-		RemovalPolicy:     awscdk.RemovalPolicy_RETAIN,
+		RemovalPolicy:     awscdk.RemovalPolicy_RETAIN_ON_UPDATE_OR_DELETE,
 	})
 }
 
@@ -141,7 +144,7 @@ func verifying(scope constructs.Construct) awssecretsmanager.Secret {
 			SecretStringTemplate: jsii.String("{}"), GenerateStringKey: jsii.String("cursor"),
 			PasswordLength: jsii.Number(64), ExcludePunctuation: jsii.Bool(true),
 		},
-		RemovalPolicy: awscdk.RemovalPolicy_RETAIN,
+		RemovalPolicy: awscdk.RemovalPolicy_RETAIN_ON_UPDATE_OR_DELETE,
 	})
 	nag.Suppress(secret, "AwsSolutions-SMG4", "The rotation of the signing keys also writes this secret")
 	return secret

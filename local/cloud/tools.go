@@ -79,7 +79,7 @@ func (t tools) emulated() []string {
 		arch = runtime.GOARCH
 	}
 	return []string{
-		"--context", "arch=" + arch, "--context", "assets=" + t.functions(), "--context", "allowNetworks=127.0.0.0/8,::1/128",
+		"--context", "arch=" + arch, "--context", "assets=" + t.functions(), "--context", "emulator=true", "--context", "allowNetworks=127.0.0.0/8,::1/128",
 		"--context", "planLimits=false", // the tests of a stack are faster than a plan allows
 	}
 }
