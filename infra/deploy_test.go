@@ -70,7 +70,7 @@ func calls(t *testing.T, env []string, program string, args ...string) ([]string
 	t.Helper()
 	folder := t.TempDir()
 	for name, script := range map[string]string{"aws": aws, "go": tool, "cdk": tool} {
-		errtest.Must(t, os.WriteFile(filepath.Join(folder, name), []byte(script), 0o700)) //nolint:gosec // a program
+		errtest.Must(t, os.WriteFile(filepath.Join(folder, name), []byte(script), 0o700))
 	}
 	file := filepath.Join(folder, "calls")
 	cmd := exec.CommandContext(t.Context(), program, args...)
