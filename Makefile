@@ -196,7 +196,7 @@ Once the stack is removed, these resources remain on purpose, and still cost:
   2 DynamoDB tables    items and backups, by the gigabyte
   2 or more KMS keys   1 USD a month each
   2 secrets            0.40 USD a month each
-These remain for free: a usage key for each company, the role with which API Gateway logs, and the CDK's bootstrap stack.
+These remain for free: a usage key for each company of a paid plan, the role with which API Gateway logs, and the CDK's bootstrap stack.
 infra/README.md says how to remove them ("Removing it"). Without its keys the data cannot be recovered.
 endef
 export REMAINS

@@ -92,8 +92,8 @@ func (a *Authorizer) Handle(ctx context.Context, r Request) (Answer, error) {
 	}, nil
 }
 
-// usageKey returns the key by which the gateway counts a request: the company's own, or the one that all companies share whose plan
-// needs none. stage is the first part of a method's ARN, which ends in the API's id and the stage.
+// usageKey returns the key by which the gateway counts a request: the company's own, or the shared key of the companies whose
+// plan needs none. stage is the first part of a method's ARN, which ends in the API's id and the stage.
 func usageKey(stage string, claims token.Claims) string {
 	if usagekey.NeedsKey(claims.Plan) {
 		return usagekey.Of(claims.Company, claims.Plan)

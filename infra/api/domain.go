@@ -7,7 +7,7 @@ import (
 	"github.com/aws/jsii-runtime-go"
 )
 
-// Domain describes an address of the operator's own for the API. The zero value is none.
+// Domain describes an address of the operator's own for the API. The zero value says that there is no such address.
 type Domain struct {
 	Name        string // such as api.example.com
 	BasePath    string // such as /v1; "": none

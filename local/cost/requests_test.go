@@ -322,7 +322,7 @@ func policyRequests() map[string]func(*world) ask {
 	}
 }
 
-// govern replaces the company's policies by one that enforces.
+// govern replaces the company's policies by an enforcing policy.
 func (w *world) govern(text string) {
 	_, version, err := policy.Load(w.t.Context(), w.tenant())
 	errtest.Must(w.t, err)

@@ -169,7 +169,7 @@ func shapes(t *testing.T, st store.Store) map[string]shape {
 	return all
 }
 
-// TestMissing tells a field that is gone, optional or of another kind from one that is new.
+// TestMissing tells a field that is gone, optional or of another kind from a new field.
 func TestMissing(t *testing.T) {
 	t.Parallel()
 	of := func(bodies ...string) (s shape) {

@@ -107,7 +107,7 @@ func (a *account) usageKeys(ctx context.Context) (int, error) {
 	return count, nil
 }
 
-// quota returns the account's value of a quota: the one that AWS has granted, or AWS's default.
+// quota returns the account's value of a quota: the granted value, or AWS's default.
 func (a *account) quota(ctx context.Context, l limit) (float64, error) {
 	ctx, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()
