@@ -99,7 +99,7 @@ func TestMappings(t *testing.T) {
 			continue
 		}
 		readers["the stream"]++
-		has(t, id, p, map[string]any{"BisectBatchOnFunctionError": true, "MaximumRetryAttempts": -1.0, "MaximumRecordAgeInSeconds": 86400.0})
+		has(t, id, p, map[string]any{"MaximumRetryAttempts": -1.0, "MaximumRecordAgeInSeconds": 43200.0})
 		if dig(p, "DestinationConfig", "OnFailure", "Destination") == nil {
 			t.Errorf("%s has no destination for failed batches, want one", id)
 		}

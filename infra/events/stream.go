@@ -47,11 +47,12 @@ type following struct {
 	window   float64 // seconds to gather a batch
 }
 
-// A batch is retried for as long as the stream has its records: a reader parks what it does not understand, so a batch fails
-// only for want of a store, a setting or a permission. An alarm reports it after five minutes.
+// A batch is retried for half a day, because the stream keeps a record for a day: the operator has the other half to read the
+// discarded records again. A reader parks what it does not understand and what ends its process, so a batch fails only for
+// want of a store, a setting or a permission. An alarm reports it after five minutes.
 const (
-	unlimited = -1        // retries of a batch, which is halved each time
-	streamAge = 24 * 3600 // seconds for which a stream of DynamoDB keeps a record
+	unlimited = -1        // retries of a batch. A reader tries late changes one by one itself, so Lambda does not halve batches
+	streamAge = 12 * 3600 // seconds
 )
 
 // follow makes a function a reader of the stream. The failed queue receives the position of each batch that Lambda discards.
@@ -62,8 +63,8 @@ func (e *Events) follow(d *data.Data, f *function.Function, entities []string, h
 		FunctionName: f.FunctionName(), EventSourceArn: d.Main.TableStreamArn(), StartingPosition: jsii.String("TRIM_HORIZON"),
 		BatchSize: &how.batch, ParallelizationFactor: &how.parallel, MaximumBatchingWindowInSeconds: &how.window,
 		MaximumRetryAttempts: jsii.Number(unlimited), MaximumRecordAgeInSeconds: jsii.Number(streamAge),
-		BisectBatchOnFunctionError: jsii.Bool(true), FunctionResponseTypes: jsii.Strings("ReportBatchItemFailures"),
-		FilterCriteria: &awslambda.CfnEventSourceMapping_FilterCriteriaProperty{Filters: filters(entities)},
+		FunctionResponseTypes: jsii.Strings("ReportBatchItemFailures"),
+		FilterCriteria:        &awslambda.CfnEventSourceMapping_FilterCriteriaProperty{Filters: filters(entities)},
 		DestinationConfig: &awslambda.CfnEventSourceMapping_DestinationConfigProperty{
 			OnFailure: &awslambda.CfnEventSourceMapping_OnFailureProperty{Destination: e.Failed.QueueArn()},
 		},

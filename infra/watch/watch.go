@@ -69,7 +69,7 @@ func (w *watch) answers() {
 func (w *watch) changes() {
 	for _, f := range w.followers() {
 		w.alarm("Behind-"+f.Name, "The stream's reader lags by more than five minutes, so contexts or deliveries are late. A failed batch is retried "+
-			"for the stream's 24 hours, then its records are lost: read the function's log for the cause, which is a store, a setting or a permission; "+
+			"for 12 hours, then its records are discarded: read the function's log for the cause, which is a store, a setting or a permission; "+
 			"check its throttles and duration", of(f).read("IteratorAge", "Maximum", 1, ""), limit{above: 300_000, periods: 1, of: 1})
 	}
 	w.alarm("ChangesParked", "The dispatcher or the projector parked a committed change that it did not understand: list it with orgops admin parked list, "+
@@ -90,7 +90,7 @@ func (w *watch) queues() {
 	w.letters("RetriesDead", w.Events.Retries.Dead, "Deliveries are in the dead-letter queue: list them with orgops admin queue dead-letters, fix the cause, then orgops admin queue redrive")
 	w.letters("SyncsDead", w.Events.Syncs.Dead, "Syncs are in the dead-letter queue: list them with orgops admin queue dead-letters, fix the cause, then orgops admin queue redrive")
 	w.letters("ChangesFailed", w.Events.Failed, "Lambda discarded changes of the stream, so contexts or deliveries are incomplete: the message names the records, "+
-		"which the stream keeps for a day; orgops admin stream replay reads them again")
+		"which the stream keeps for another 12 hours; orgops admin stream replay reads them again")
 }
 
 // loops alarms when Lambda drops an invocation because it is the 17th of its function in one chain. The workers of the queues send

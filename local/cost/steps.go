@@ -148,6 +148,7 @@ func steps() []step {
 		{"start of a process that signs them", units{secrets: 2}},
 		{"authorizer: a token", units{}},
 		{"projector: a change", units{gets: 1, puts: 1, read: 1, written: 3, lines: 1}},
+		{"projector: a change that is a minute late", units{gets: 1, puts: 2, read: 1, written: 4, lines: 1}},
 		{"projector: 10 changes of a company", units{gets: 1, puts: 1, read: 1, written: 3, lines: 1}},
 		{"projector: a webhook's memory and receipt", units{gets: 1, puts: 1, read: 1, written: 3, lines: 1}},
 		{"projector: a change with a timeline entry", units{gets: 1, transactions: 1, read: 1, written: 8, lines: 1}},

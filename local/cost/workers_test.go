@@ -50,6 +50,7 @@ func workers() map[string]func(*world) func() {
 		"receive-webhook, the sixth forged in a minute": (*world).flooded,
 
 		"projector: a change":                       func(w *world) func() { return w.projects(1) },
+		"projector: a change that is a minute late": (*world).projectsLate,
 		"projector: 10 changes of a company":        func(w *world) func() { return w.projects(10) },
 		"projector: a change with a timeline entry": (*world).projectsTold,
 		"projector: a webhook's memory and receipt": (*world).projectsReceipt,
@@ -131,7 +132,8 @@ func (w *world) event(items ...store.Item) stream.Event {
 	var e stream.Event
 	for _, item := range items {
 		e.Records = append(e.Records, events.DynamoDBEventRecord{Change: events.DynamoDBStreamRecord{
-			SequenceNumber: fmt.Sprintf("4%029d", w.next()),
+			SequenceNumber:              fmt.Sprintf("4%029d", w.next()),
+			ApproximateCreationDateTime: events.SecondsEpochTime{Time: w.clock.Now()},
 			NewImage: map[string]events.DynamoDBAttributeValue{
 				"pk": events.NewStringAttribute("C#" + w.company), "sk": events.NewStringAttribute(item.Key),
 				"entity": events.NewStringAttribute(item.Entity), "version": events.NewNumberAttribute(strconv.FormatInt(item.Version, 10)),
@@ -166,6 +168,13 @@ func (w *world) memories(n int) (items []store.Item) {
 }
 
 func (w *world) projects(n int) func() { return w.project(w.memories(n)...) }
+
+// projectsLate returns the fold of a change that an earlier process may have begun.
+func (w *world) projectsLate() func() {
+	s, e := w.fresh(), w.event(w.memories(1)...)
+	e.Records[0].Change.ApproximateCreationDateTime.Time = w.clock.Now().Add(-time.Minute)
+	return w.handled(stream.ByCompany(projector.From(s).Handle, s.Lot(projector.Consumer)), e)
+}
 
 // projectsReceipt returns the fold of what one accepted webhook has written.
 func (w *world) projectsReceipt() func() {

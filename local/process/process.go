@@ -24,6 +24,7 @@ import (
 	"orgops/local/docs"
 	"orgops/local/edge"
 	"orgops/shared/base/version"
+	"orgops/shared/domain/parked"
 	"orgops/shared/identity/token"
 	"orgops/shared/provider/catalog"
 	"orgops/shared/provider/policyengine"
@@ -89,6 +90,7 @@ func assemble(c config.Config, b backend, logger *slog.Logger) *Process {
 	functions.Mount(s.API(), services, functions.Without(c.NoExecutives)...)
 	docs.Register(s)
 	proxies := edge.Proxies(c.Proxies)
+	b.feed = parked.Feed{Feed: b.feed, Lot: services.Lot}
 	return &Process{Services: services, Handler: proxies.Handler(within(b.budget, s), logger), backend: b, proxies: proxies, logger: logger}
 }
 

@@ -27,11 +27,11 @@ type following struct {
 }
 
 func projecting() following {
-	return following{batch: 200, parallel: 1, attempts: -1, age: 24 * time.Hour, window: time.Second, timeout: time.Minute}
+	return following{batch: 200, parallel: 1, attempts: -1, age: 12 * time.Hour, window: time.Second, timeout: time.Minute}
 }
 
 func dispatching() following {
-	return following{batch: 100, parallel: 10, attempts: -1, age: 24 * time.Hour, timeout: 2 * time.Minute}
+	return following{batch: 100, parallel: 10, attempts: -1, age: 12 * time.Hour, timeout: 2 * time.Minute}
 }
 
 // The pause after a failed batch. AWS does not document it.
@@ -66,7 +66,6 @@ type lane struct {
 	waiting []dynamostore.Record
 	busy    bool
 	from    time.Time // not before
-	limit   int       // of a batch; halved after a failure
 	tries   int       // failures of the first record
 }
 
@@ -80,7 +79,7 @@ func (m *mapping) read() {
 	for _, sh := range m.w.table.Stream().Shards()[len(m.shards):] {
 		r := &reader{shard: sh}
 		for i := range m.parallel {
-			r.lanes = append(r.lanes, &lane{name: fmt.Sprintf("%s %s/%d", m.f.name, sh.ID, i), limit: m.batch})
+			r.lanes = append(r.lanes, &lane{name: fmt.Sprintf("%s %s/%d", m.f.name, sh.ID, i)})
 		}
 		m.shards = append(m.shards, r)
 	}
@@ -145,7 +144,7 @@ func (m *mapping) deliver(l *lane) {
 	if len(l.waiting) == 0 {
 		return
 	}
-	n := min(len(l.waiting), l.limit)
+	n := min(len(l.waiting), m.batch)
 	if n > 1 && m.w.faulty() && m.w.chance(0.3) { // a batch may be smaller
 		n = 1 + m.w.random.IntN(n)
 	}
@@ -191,15 +190,9 @@ func (m *mapping) answer(l *lane, batch []dynamostore.Record, out any, err error
 		l.tries = 0
 	}
 	if handled == len(batch) {
-		l.limit = m.batch
 		return
 	}
-	// Halving a batch does not count as a try.
-	if rest := len(batch) - handled; rest > 1 {
-		l.limit = (rest + 1) / 2
-	} else {
-		l.tries++
-	}
+	l.tries++
 	l.from = time.Now().Add(min(firstPause<<min(l.tries, 10), lastPause))
 }
 

@@ -71,8 +71,8 @@ func TestSettings_Stream(t *testing.T) {
 		if diff := cmp.Diff(f, got, cmp.AllowUnexported(following{})); diff != "" {
 			t.Errorf("%s (-simulated +template):\n%s", name, diff)
 		}
-		if !m.BisectBatchOnFunctionError {
-			t.Errorf("%s does not halve failed batches, but the simulation does", name)
+		if m.BisectBatchOnFunctionError {
+			t.Errorf("%s halves failed batches, but the simulation does not", name)
 		}
 	}
 }

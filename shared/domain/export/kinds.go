@@ -48,6 +48,7 @@ func Kinds() []Kind {
 		{"sync-seen", technical},
 		{"sync-slot", technical},
 		{"timer", technical},
+		{"trial", technical},
 		{"tries", technical},
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"strings"
 	"time"
 
 	"orgops/shared/base/metric"
@@ -23,8 +24,13 @@ type Lot struct {
 const parkTimeout = 10 * time.Second
 
 // Park stores a change with the reason why the consumer does not understand it. To park the same change again has no effect.
-// After an error the change is not parked, and the consumer must not finish it.
+// After an error the change is not parked, and the consumer must not finish it. A parked change that an operator has given
+// back stays as it is.
 func (l Lot) Park(ctx context.Context, c store.Change, reason error) error {
+	if c.Entity == Entity {
+		l.report(ctx, c, strings.TrimPrefix(c.Key, Prefix), reason.Error())
+		return nil
+	}
 	return l.store(ctx, c.Company, New(l.Consumer, c, reason, l.Now()))
 }
 
@@ -55,9 +61,14 @@ func (l Lot) store(ctx context.Context, companyID string, c Change) error {
 	if err != nil {
 		return err
 	}
-	l.Metrics.Trouble(metric.ChangesParked, companyID)
-	l.Logger.ErrorContext(ctx, "change parked", "consumer", l.Consumer, "company", companyID, "key", c.Key, "parked", c.ID, "error", c.Reason)
+	l.report(ctx, store.Change{Company: companyID, Key: c.Key}, c.ID, c.Reason)
 	return nil
+}
+
+// report counts and logs a parked change.
+func (l Lot) report(ctx context.Context, c store.Change, parkedID, reason string) {
+	l.Metrics.Trouble(metric.ChangesParked, c.Company)
+	l.Logger.ErrorContext(ctx, "change parked", "consumer", l.Consumer, "company", c.Company, "key", c.Key, "parked", parkedID, "error", reason)
 }
 
 // Remove removes a parked change that the consumer has handled. It has no effect if the item has changed since the version.

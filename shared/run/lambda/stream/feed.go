@@ -33,14 +33,14 @@ func Run(consume func(context.Context, store.Feed) error, lot parked.Lot) func(c
 		}
 	}()
 	h := <-f.consumer
-	return func(ctx context.Context, e Event) (Answer, error) { return deliver(memo.With(ctx), e, h, lot), nil }
+	return carefully(func(ctx context.Context, e Event) result { return deliver(memo.With(ctx), e, h, lot) }, lot)
 }
 
 const atOnce = 16 // items whose changes are delivered concurrently
 
 // deliver delivers the changes and waits for their outcomes. A change that has no outcome when ctx ends counts as failed.
 // Its work may still finish when the next event wakes the process. The redelivered change then finds the work done.
-func deliver(ctx context.Context, e Event, h handle, lot parked.Lot) Answer {
+func deliver(ctx context.Context, e Event, h handle, lot parked.Lot) result {
 	all, unparked := entries(ctx, e, lot)
 	outcomes := make(chan outcome, len(all)) // buffered for all, so that a late outcome does not block
 	open := map[int]bool{}
@@ -77,10 +77,10 @@ func deliver(ctx context.Context, e Event, h handle, lot parked.Lot) Answer {
 			for index := range open {
 				failed.at(index)
 			}
-			return from(e, failed.index)
+			return result{failed.index, true}
 		}
 	}
-	return from(e, failed.index)
+	return result{failed.index, false}
 }
 
 // byItem groups changes by their items, in the order of each item's first change.

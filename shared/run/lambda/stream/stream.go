@@ -98,7 +98,7 @@ const parallel = 8 // companies handled concurrently
 // ByCompany delivers each company's changes as one batch, several companies concurrently. A company that fails does not
 // delay the others.
 func ByCompany(handle func(context.Context, store.Batch) error, lot parked.Lot) func(context.Context, Event) (Answer, error) {
-	return func(ctx context.Context, e Event) (Answer, error) {
+	return carefully(func(ctx context.Context, e Event) result {
 		batches, firsts := map[string]*store.Batch{}, map[string]int{}
 		var companies []string // in the order of their first changes, so that the oldest change does not wait
 		all, unparked := entries(ctx, e, lot)
@@ -126,8 +126,8 @@ func ByCompany(handle func(context.Context, store.Batch) error, lot parked.Lot) 
 			})
 		}
 		working.Wait()
-		return from(e, failed.index), nil
-	}
+		return result{failed: failed.index}
+	}, lot)
 }
 
 // handled calls handle. If it panics, handled passes it the changes one by one, and parks each with which it panics again.

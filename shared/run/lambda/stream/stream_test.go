@@ -201,6 +201,7 @@ func TestInvalid(t *testing.T) {
 			var mu sync.Mutex
 			seen := map[string]int{}
 			lot := quiet(t)
+			lot.Now = func() time.Time { return time.Unix(1_771_840_800, 0) }
 			faulty := &worktest.Store{Store: lot.Store}
 			lot.Store = faulty
 			handle := serve(func(company string) {

@@ -1,0 +1,141 @@
+package parked_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"path/filepath"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"orgops/shared/domain/parked"
+	"orgops/shared/storage/sqlitedb"
+	"orgops/shared/storage/store"
+	"orgops/shared/storage/store/sqlitestore"
+	"orgops/shared/testkit/errtest"
+)
+
+// program starts processes on one SQLite file, one after the other. A process that dies is left as it is.
+type program struct {
+	file   string
+	deadly map[string]bool
+	fails  map[string]int // how often a change fails yet
+
+	mu      sync.Mutex
+	handled map[string]bool
+}
+
+func (p *program) open(t *testing.T) *sqlitestore.Store {
+	t.Helper()
+	db, err := sqlitedb.Open(t.Context(), p.file, sqlitedb.Options{})
+	errtest.Must(t, err)
+	t.Cleanup(func() { db.Close() })
+	s, err := sqlitestore.Open(t.Context(), db, sqlitestore.Options{Now: func() time.Time { return now }, Consumers: []string{"test"}})
+	errtest.Must(t, err)
+	t.Cleanup(func() { s.Close() })
+	return s
+}
+
+// run consumes the feed in one process until all changes have been handled or parked. It returns false if the process dies.
+func (p *program) run(t *testing.T, all int) bool {
+	t.Helper()
+	s := p.open(t)
+	lot := func(consumer string) parked.Lot {
+		return parked.Lot{Store: s, Consumer: consumer, Logger: slog.New(slog.DiscardHandler), Now: func() time.Time { return now }}
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	died, done := make(chan struct{}), make(chan error, 1)
+	handle := func(_ context.Context, b store.Batch, finish func(error)) {
+		for _, c := range b.Changes {
+			if p.deadly[c.Key] {
+				close(died)
+				<-t.Context().Done()
+				return
+			}
+			if p.fails[c.Key] > 0 {
+				p.fails[c.Key]--
+				finish(errors.New("not now"))
+				return
+			}
+			p.mu.Lock()
+			p.handled[c.Key] = true
+			p.mu.Unlock()
+		}
+		finish(nil)
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		if len(p.handled) == all {
+			stop()
+		}
+	}
+	go func() { done <- parked.Feed{Feed: s, Lot: lot}.Consume(ctx, "test", handle) }()
+	select {
+	case <-died:
+		return false
+	case err := <-done:
+		errtest.Must(t, err)
+		return true
+	}
+}
+
+func written(t *testing.T, deadly ...string) *program {
+	t.Helper()
+	p := &program{file: filepath.Join(t.TempDir(), "a.db"), deadly: map[string]bool{}, fails: map[string]int{}, handled: map[string]bool{}}
+	for _, key := range deadly {
+		p.deadly[key] = true
+	}
+	acme := store.For(p.open(t), "acme")
+	for n := range 6 {
+		errtest.Must(t, acme.Commit(t.Context(), acme.Create(fmt.Sprint("MEMORY#", n), "memory", map[string]int{"n": n})))
+	}
+	return p
+}
+
+// TestFeed_Lost parks the changes with which the process ends at each start, and handles all others.
+func TestFeed_Lost(t *testing.T) {
+	t.Parallel()
+	p := written(t, "MEMORY#1", "MEMORY#4")
+	deaths := 0
+	for !p.run(t, 4) {
+		if deaths++; deaths > 20 {
+			t.Fatal("the process still ends at each start after 20 starts")
+		}
+	}
+	if want := 1 + 2*parked.MaxLost; deaths != want {
+		t.Errorf("%d processes ended, want %d: one with all changes, and each change alone %d times", deaths, want, parked.MaxLost)
+	}
+	var keys []string
+	for _, c := range list(t, p.open(t)) {
+		keys = append(keys, c.Key)
+	}
+	slices.Sort(keys)
+	if diff := cmp.Diff([]string{"MEMORY#1", "MEMORY#4"}, keys); diff != "" {
+		t.Errorf("parked changes (-want +got):\n%s", diff)
+	}
+	if len(p.handled) != 4 {
+		t.Errorf("handled %v, want the other 4 changes", p.handled)
+	}
+}
+
+// TestFeed_Fails parks no change that fails after a start, however often.
+func TestFeed_Fails(t *testing.T) {
+	t.Parallel()
+	p := written(t, "MEMORY#1")
+	for range 2 {
+		if p.run(t, 6) {
+			t.Fatal("the process did not end")
+		}
+	}
+	p.deadly, p.fails["MEMORY#1"] = nil, parked.MaxLost+2
+	if !p.run(t, 6) {
+		t.Fatal("the process ended")
+	}
+	if all := list(t, p.open(t)); len(all) > 0 {
+		t.Errorf("parked %+v, want nothing", all)
+	}
+}
