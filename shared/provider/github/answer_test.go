@@ -103,6 +103,45 @@ func TestConnector_Fetch_cycle(t *testing.T) {
 	}
 }
 
+// TestConnector_Fetch_unicode leaves out the items that are not valid Unicode, and says where. Decoding would change their texts.
+func TestConnector_Fetch_unicode(t *testing.T) {
+	t.Parallel()
+	const broken = `"id":7,"number":7,"tag_name":"v1","published_at":"2026-03-01T10:00:00Z","updated_at":"2026-03-01T10:00:00Z",`
+	for _, tt := range []struct{ title, body, want string }{
+		{`"a \ud83d b"`, `""`, "/title"}, {`"a"`, `"\udc00"`, "/body"}, {"\"\xff\"", `""`, "/title"}, {`"\ud83d\ude00"`, `"\\ud83d"`, ""},
+	} {
+		f := serve(t)
+		f.Fail(func(w http.ResponseWriter, _ *http.Request) {
+			fmt.Fprintf(w, `[{%s"title":%s,"name":%s,"body":%s},{"number":8,"title":"B"}]`, broken, tt.title, tt.title, tt.body)
+		})
+		refused, memories := []connector.Skipped{}, 1
+		if tt.want == "" {
+			memories = 2
+		} else {
+			refused = append(refused, connector.Skipped{Item: "issue 7", Reason: tt.want + notUnicode})
+		}
+		page, err := f.page(nil, true)
+		errtest.Must(t, err)
+		if diff := cmp.Diff(refused, append([]connector.Skipped{}, page.Skipped...)); diff != "" {
+			t.Errorf("%s: left out (-want +got):\n%s", tt.title, diff)
+		}
+		if got := len(page.Memories); got != memories {
+			t.Errorf("%s: %d memories, want %d", tt.title, got, memories)
+		}
+		if want := tt.want != ""; page.Incomplete != want {
+			t.Errorf("%s: incomplete = %t, want %t", tt.title, page.Incomplete, want)
+		}
+		for page.Checkpoint != nil { // the milestones and the releases
+			if page, err = f.page(page.Checkpoint, true); len(page.Skipped) == 0 && tt.want == "/title" {
+				t.Errorf("%s: nothing is left out, want the item", tt.title)
+			}
+			errtest.Must(t, err)
+		}
+	}
+}
+
+const notUnicode = ` is not valid Unicode: it has bytes that are not UTF-8, or one half of a surrogate pair such as \ud800`
+
 // TestConnector_Fetch_badItems keeps an item with a bad member, and leaves out an item that nothing identifies.
 func TestConnector_Fetch_badItems(t *testing.T) {
 	t.Parallel()

@@ -144,20 +144,9 @@ func isBroken(err error) bool {
 	return err != nil && !errors.Is(err, io.EOF) && !errors.As(err, &syntax)
 }
 
-// read decodes an item. A member of another type than GitHub documents is left out; only a broken document is an error.
-func read(items *json.Decoder, into any) error {
-	err := items.Decode(into)
-	var typed *json.UnmarshalTypeError
-	if errors.As(err, &typed) {
-		return nil
-	}
-	return err
-}
-
 // skip leaves an item without a number out. The run cannot know which item it shows, so it removes none.
 func skip(page *connector.FetchedPage, l list, title string) {
-	page.Incomplete = true
-	page.Skipped = append(page.Skipped, connector.Skipped{Item: title, Reason: "the item of GitHub's " + string(l) + " has no number"})
+	page.Refuse(title, "the item of GitHub's "+string(l)+" has no number")
 }
 
 func undecodable(body *io.LimitedReader, err error) error {
@@ -174,9 +163,15 @@ func undecodable(body *io.LimitedReader, err error) error {
 // The drafts below equal those that the default mapping makes of the webhooks about the same things.
 
 func (r reader) issue(items *json.Decoder, page *connector.FetchedPage) (changed *time.Time, err error) {
-	var i issue
-	if err := read(items, &i); err != nil || i.PullRequest != nil {
+	var item connector.Item[issue]
+	err = items.Decode(&item)
+	i := item.Value
+	if err != nil || i.PullRequest != nil {
 		return i.UpdatedAt.At, err
+	}
+	if item.Refused != "" {
+		page.Refuse(fmt.Sprintf("issue %d", i.Number), item.Refused)
+		return i.UpdatedAt.At, nil
 	}
 	if i.Number <= 0 {
 		skip(page, issues, i.Title)
@@ -205,9 +200,14 @@ func (r reader) itemID(kind string, id int64, otherwise string) string {
 
 // milestone adds a goal. Its progress is the share of the milestone's issues that are closed.
 func (r reader) milestone(items *json.Decoder, page *connector.FetchedPage) error {
-	var m milestone
-	if err := read(items, &m); err != nil {
+	var item connector.Item[milestone]
+	if err := items.Decode(&item); err != nil {
 		return err
+	}
+	m := item.Value
+	if item.Refused != "" {
+		page.Refuse(fmt.Sprintf("milestone %d", m.Number), item.Refused)
+		return nil
 	}
 	if m.Number <= 0 {
 		skip(page, milestones, m.Title)
@@ -233,9 +233,14 @@ func (r reader) milestone(items *json.Decoder, page *connector.FetchedPage) erro
 // release adds a note for a release that was published while the timeline still covers it. The same release by webhook makes
 // the same note.
 func (r reader) release(items *json.Decoder, page *connector.FetchedPage) error {
-	var l release
-	if err := read(items, &l); err != nil {
+	var item connector.Item[release]
+	if err := items.Decode(&item); err != nil {
 		return err
+	}
+	l := item.Value
+	if item.Refused != "" {
+		page.Refuse(fmt.Sprintf("release %d", l.ID), item.Refused)
+		return nil
 	}
 	at := l.PublishedAt.At
 	if l.Draft || l.TagName == "" || at == nil || at.Before(r.now().Add(-timeline.Kept)) {

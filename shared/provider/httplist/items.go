@@ -93,9 +93,8 @@ func (config Config) items(document []byte, page *connector.FetchedPage) (count 
 		if count++; count > maxItems {
 			return 0, fault.New(fault.Unavailable, "the page has more than 1,000 objects; ask for smaller pages in the url")
 		}
-		if !cut.IsUnicode(object) {
-			page.Incomplete = true
-			page.Skipped = append(page.Skipped, connector.Skipped{Item: fmt.Sprintf("object %d of the page", count), Reason: cut.NotUnicodeAt(object) + " " + cut.NotUnicode})
+		if refused := connector.NotUnicode(object); refused != "" {
+			page.Refuse(fmt.Sprintf("object %d of the page", count), refused)
 			continue
 		}
 		config.item(object, count, page)
@@ -114,10 +113,7 @@ func (config Config) item(object json.RawMessage, number int, page *connector.Fe
 	}
 	id, title, body := text(at(config.IDPath)), text(at(config.TitlePath)), text(at(config.BodyPath))
 	if id == "" {
-		page.Incomplete = true
-		page.Skipped = append(page.Skipped, connector.Skipped{
-			Item: cmp.Or(title, fmt.Sprintf("object %d of the page", number)), Reason: "it has no text or number at idPath",
-		})
+		page.Refuse(cmp.Or(title, fmt.Sprintf("object %d of the page", number)), "it has no text or number at idPath")
 		return
 	}
 	title = cmp.Or(title, id)

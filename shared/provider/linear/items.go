@@ -47,8 +47,13 @@ type project struct {
 // drafts adds an answer's items to a page. They equal those that the default mapping makes of the webhooks about the same
 // things.
 func (got answer) drafts(page *connector.FetchedPage) {
-	for _, i := range got.Issues.items() {
+	for _, item := range got.Issues.items() {
+		i := item.Value
 		if i.Trashed {
+			continue
+		}
+		if item.Refused != "" {
+			page.Refuse(cmp.Or(i.Identifier, i.ID), item.Refused)
 			continue
 		}
 		if i.ID == "" {
@@ -60,8 +65,13 @@ func (got answer) drafts(page *connector.FetchedPage) {
 			ExternalID: i.ID, Kind: issueKind, Title: orElse(i.Title, cmp.Or(i.Identifier, i.ID)), Body: i.Description, URL: i.URL, UpdatedAt: i.UpdatedAt.At,
 		})
 	}
-	for _, p := range got.Projects.items() {
+	for _, item := range got.Projects.items() {
+		p := item.Value
 		if p.Trashed {
+			continue
+		}
+		if item.Refused != "" {
+			page.Refuse(p.ID, item.Refused)
 			continue
 		}
 		if p.ID == "" {
@@ -89,6 +99,5 @@ func orElse(title, otherwise string) string {
 
 // skip leaves an item without an id out. The run cannot know which item it shows, so it removes none.
 func skip(page *connector.FetchedPage, l list, title string) {
-	page.Incomplete = true
-	page.Skipped = append(page.Skipped, connector.Skipped{Item: title, Reason: "the item of Linear's " + string(l) + " has no id"})
+	page.Refuse(title, "the item of Linear's "+string(l)+" has no id")
 }

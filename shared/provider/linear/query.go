@@ -53,9 +53,9 @@ type pageInfo struct {
 
 // answer holds the list that a query asked for. The other one is nil.
 type answer struct {
-	Issues   *nodes[issue]   `json:"issues"`
-	Projects *nodes[project] `json:"projects"`
-	Teams    *nodes[team]    `json:"teams"` // the team with the configured key, if the query asks for it
+	Issues   *nodes[connector.Item[issue]]   `json:"issues"`
+	Projects *nodes[connector.Item[project]] `json:"projects"`
+	Teams    *nodes[team]                    `json:"teams"` // the team with the configured key, if the query asks for it
 }
 
 type team struct {

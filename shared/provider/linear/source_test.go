@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"strings"
 	"testing"
@@ -356,6 +357,37 @@ func TestConnector_Fetch_badItems(t *testing.T) {
 	}
 	if got := len(page.Warnings); got != 1 {
 		t.Errorf("warnings %q, want one", page.Warnings)
+	}
+}
+
+// TestConnector_Fetch_unicode leaves out the items that are not valid Unicode, and says where. Decoding would change their texts.
+func TestConnector_Fetch_unicode(t *testing.T) {
+	t.Parallel()
+	const notUnicode = ` is not valid Unicode: it has bytes that are not UTF-8, or one half of a surrogate pair such as \ud800`
+	f := serve(t)
+	f.Fail(func(w http.ResponseWriter, r *http.Request) {
+		list := "issues"
+		if body, _ := io.ReadAll(r.Body); strings.Contains(string(body), "projects(") {
+			list = "projects"
+		}
+		fmt.Fprintf(w, `{"data":{%q:{"nodes":[{"id":"a","title":"\ud83d","name":"\ud83d"},{"id":"b","title":"B","name":"B","description":"\ude00"},`+
+			`{"id":"c","title":"C","name":"C"}],"pageInfo":{"hasNextPage":false}}}}`, list)
+	})
+	var checkpoint json.RawMessage
+	for range 2 { // the issues and the projects
+		page, err := f.page(t.Context(), checkpoint, true)
+		errtest.Must(t, err)
+		want := []connector.Skipped{{Item: "a", Reason: "/title" + notUnicode}, {Item: "b", Reason: "/description" + notUnicode}}
+		if diff := cmp.Diff(want, page.Skipped); diff != "" {
+			t.Errorf("left out (-want +got):\n%s", diff)
+		}
+		if got := len(page.Memories) + len(page.Goals); got != 1 {
+			t.Errorf("%d items, want 1", got)
+		}
+		if !page.Incomplete {
+			t.Error("the page is complete, want it incomplete")
+		}
+		checkpoint = page.Checkpoint
 	}
 }
 

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"strings"
+
+	"orgops/shared/provider/connector"
 )
 
 // jsonItem holds what is read of an item of a JSON Feed. Each field has any type, so that a wrong one hurts no other field.
@@ -54,6 +56,10 @@ func (l *listing) item(raw json.RawMessage) {
 	var i jsonItem
 	if !bytes.HasPrefix(raw, []byte("{")) || json.Unmarshal(raw, &i) != nil {
 		l.skip("", "the item is not a JSON object")
+		return
+	}
+	if refused := connector.NotUnicode(raw); refused != "" {
+		l.skip(whole(word(i.ID)), refused)
 		return
 	}
 	address := func(field json.RawMessage) string { return resolve(l.address, strings.TrimSpace(word(field))) }

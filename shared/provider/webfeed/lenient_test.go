@@ -73,7 +73,10 @@ func TestConnector_Fetch_bad(t *testing.T) {
 		{"JSON: a broken escape", list(`{"id":"x","title":"\q"}`), "first last", "", "the item is not a JSON object"},
 		{"JSON: a new line in a string", list("{\"id\":\"bad\",\"title\":\"A\nB\\u0008\"}"), ids, "A B", ""},
 		{"JSON: a comma too many", list(`{"id":"bad","title":"A"},`), ids, "A", ""},
-		{"JSON: half of a character in an id", list(`{"id":"\ud800","url":"https://example.com/1","title":"A"}`), "first https://example.com/1 last", "A", ""},
+		{"JSON: half of a character in an id", list(`{"id":"\ud800","url":"https://example.com/1","title":"A"}`), "first last", "", "/id" + notUnicode},
+		{"JSON: half of a character in a title", list(`{"id":"bad","title":"a \ud83d b"}`), "first last", "", "/title" + notUnicode},
+		{"JSON: half of a character in a text", list(`{"id":"bad","title":"A","content_html":"\udc00"}`), "first last", "", "/content_html" + notUnicode},
+		{"JSON: a pair of halves", list(`{"id":"bad","title":"\ud83d\ude00"}`), ids, "😀", ""},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -103,6 +106,9 @@ func TestConnector_Fetch_bad(t *testing.T) {
 		})
 	}
 }
+
+// notUnicode is what follows the place of a text in the reason to leave an item out.
+const notUnicode = ` is not valid Unicode: it has bytes that are not UTF-8, or one half of a surrogate pair such as \ud800`
 
 // TestConnector_Fetch_cutOff cuts documents in the middle of their second entry, which is left out. The first one stays.
 func TestConnector_Fetch_cutOff(t *testing.T) {
