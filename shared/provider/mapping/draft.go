@@ -2,6 +2,7 @@ package mapping
 
 import (
 	"encoding/json"
+	"strconv"
 	"time"
 
 	"github.com/itchyny/gojq"
@@ -92,16 +93,24 @@ func (v *values) text(name string) string {
 }
 
 func (v *values) time(name string) *time.Time {
-	s := v.text(name)
-	if s == "" {
-		return nil
+	s, given := v.given[name].(string)
+	if n, ok := gojq.ToFloat64(v.given[name]); ok {
+		s, given = strconv.FormatFloat(n, 'f', -1, 64), true
 	}
-	var t time.Time
-	if err := t.UnmarshalText([]byte(s)); err != nil {
-		v.refuse(name, "must be a time of RFC 3339, such as 2026-03-01T12:00:00Z")
-		return nil
+	switch {
+	case !given && v.given[name] != nil:
+		v.refuse(name, "must be a time, as a string or as a number of seconds since 1970")
+	case s != "":
+		var t time.Time
+		if t.UnmarshalText([]byte(s)) == nil { // the usual form
+			return &t
+		}
+		if t := connector.Moment(s); t != nil {
+			return t
+		}
+		v.refuse(name, "must be a time, such as 2026-03-01T12:00:00Z, a date, or a number of seconds since 1970")
 	}
-	return &t
+	return nil
 }
 
 // share returns a number, or the share of what is done, given as {done, open}.

@@ -315,6 +315,33 @@ func TestMapping_Apply_Texts(t *testing.T) {
 	}
 }
 
+// TestMapping_Apply_Times takes the times that sources take, for each field that is a time.
+func TestMapping_Apply_Times(t *testing.T) {
+	t.Parallel()
+	m := parse(t, mapping.Document{Rules: []mapping.Rule{{When: "true", Action: integration.GoalUpdate, With: map[string]string{
+		"externalId": `"1"`, "title": `"t"`, "state": `"open"`, "dueAt": ".payload.at", "startedAt": ".payload.at", "updatedAt": ".payload.at",
+	}}}})
+	want := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	for _, at := range []string{
+		`"2026-03-01T12:00:00Z"`, `"2026-03-01T14:00:00+02:00"`, `"2026-03-01T12:00:00+0000"`, `"2026-03-01 12:00:00"`, `"Sun, 01 Mar 2026 12:00:00 GMT"`,
+		`"Sun, 1 Mar 2026 13:00:00 +0100"`, `"Sun Mar  1 12:00:00 2026"`, `1772366400`, `1772366400.0`, `1772366400000`, `"1772366400"`,
+	} {
+		matches, err := m.Apply(t.Context(), delivery(t, `{"at":`+at+`}`))
+		errtest.Must(t, err)
+		g := mapping.Actions(matches)[0].Goal
+		for name, got := range map[string]*time.Time{"dueAt": g.DueAt, "startedAt": g.StartedAt, "updatedAt": g.UpdatedAt} {
+			if got == nil || !got.Equal(want) {
+				t.Errorf("%s of %s is %v, want %v", name, at, got, want)
+			}
+		}
+	}
+	matches, err := m.Apply(t.Context(), delivery(t, `{"at":null}`))
+	errtest.Must(t, err)
+	if got := mapping.Actions(matches)[0].Goal.DueAt; got != nil {
+		t.Errorf("dueAt of null is %v, want none", got)
+	}
+}
+
 // TestMapping_Apply_Refused says which rule and field failed, or which part of the delivery is wrong.
 func TestMapping_Apply_Refused(t *testing.T) {
 	t.Parallel()
@@ -336,7 +363,7 @@ func TestMapping_Apply_Refused(t *testing.T) {
 		{"too many items", `{"type":"ticket","name":"x","data":[` + list + `]}`, "/data: must give 1 to 30 actions"},
 		{"an item of another type", `{"type":"ticket","name":"x","data":[{},"secret"]}`, "/data/1: rule 1 of the mapping, externalId: expected an object but got: string"},
 		{"a number for a text", `{"type":"ticket","name":"x","data":{"id":"1","title":7}}`, "/data/title: must be a string"},
-		{"no time", `{"type":"ticket","name":"x","data":{"id":"1","title":"t","at":"tomorrow"}}`, "/data/updatedAt: must be a time of RFC 3339, such as 2026-03-01T12:00:00Z"},
+		{"no time", `{"type":"ticket","name":"x","data":{"id":"1","title":"t","at":"tomorrow"}}`, "/data/updatedAt: must be a time, such as 2026-03-01T12:00:00Z, a date, or a number of seconds since 1970"},
 		{"no number", `{"type":"goal","progress":"half"}`, "/progress: must be a number"},
 		{"no share", `{"type":"goal","progress":{"done":1}}`, "/progress: must be a number"},
 	}
