@@ -62,7 +62,7 @@ func Limits() []Limit {
 		{"export-page", "a page of an export, to which its last item adds", export.MaxBytes, "bytes"},
 		span("idempotency-key", "the time for which a repeat with an Idempotency-Key gets the first answer", web.IdempotencyKept),
 		{"login-tries-network", "the login tries a minute for an e-mail address from one network", auth.MaxTriesFromSource, "tries"},
-		{"login-tries-of-network", "the login tries a minute from one network for all e-mail addresses", auth.MaxTriesOfSource, "tries"},
+		{"login-tries-of-network", "the tries a minute from one network: logins for all e-mail addresses, invitations and codes of sign-ins", auth.MaxTriesOfSource, "tries"},
 		{"login-tries", "the login tries a minute for an e-mail address", auth.MaxTries, "tries"},
 		span("invitation", "the time in which an invitation is accepted", company.InvitationKept),
 		span("audit-kept", "the time for which an audit record is kept", audit.Kept),

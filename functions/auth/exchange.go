@@ -25,6 +25,9 @@ type exchangeInput struct{ Body CodeExchange }
 
 // exchangeCode gives a token for the code of a sign-in, once. The client proves that it began the sign-in.
 func (d Deps) exchangeCode(ctx context.Context, in *exchangeInput) (*loginOutput, error) {
+	if err := d.countSource(ctx, web.Source(ctx)); err != nil {
+		return nil, err
+	}
 	companyID, secret := sso.Split(in.Body.Code)
 	if !id.Valid(companyID) {
 		companyID = ""

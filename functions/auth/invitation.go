@@ -18,6 +18,9 @@ type InvitationRequest struct {
 type invitationInput struct{ Body InvitationRequest }
 
 func (d Deps) acceptInvitation(ctx context.Context, in *invitationInput) (*loginOutput, error) {
+	if err := d.countSource(ctx, web.Source(ctx)); err != nil {
+		return nil, err
+	}
 	identify := func(c store.Company, u user.User) {
 		web.Identify(ctx, store.For(d.Store, c.ID()), web.Caller{UserID: u.ID, Company: c.ID(), Role: string(u.Role)})
 		web.Affects(ctx, "operations/users/"+u.ID)

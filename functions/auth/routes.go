@@ -49,14 +49,14 @@ func Register(api huma.API, deps Deps) {
 	web.Register(api, web.Audited(web.Public(huma.Operation{
 		OperationID: "accept-invitation", Method: http.MethodPost, Path: "/auth/invitation", Tags: []string{"auth"},
 		Summary:     "Accept an invitation",
-		Description: "Sets the invited user's password and logs the user in. An invitation is accepted once, within 24 hours. A password has 8 to 128 characters of any kind; a common one, or one made of the user's name and address, is refused.",
-		Errors:      []int{http.StatusUnauthorized, http.StatusConflict}, MaxBodyBytes: maxLogin,
+		Description: "Sets the invited user's password and logs the user in. An invitation is accepted once, within 24 hours. A password has 8 to 128 characters of any kind; a common one, or one made of the user's name and address, is refused. A try counts as one of the network's 100 a minute, as a login does.",
+		Errors:      []int{http.StatusUnauthorized, http.StatusConflict, http.StatusTooManyRequests}, MaxBodyBytes: maxLogin,
 	})), deps.acceptInvitation)
 	web.Register(api, web.Audited(web.Public(huma.Operation{
 		OperationID: "exchange-code", Method: http.MethodPost, Path: "/auth/token", Tags: []string{"auth"},
 		Summary:     "Exchange the code of a sign-in",
-		Description: "Gives the token for the code with which a sign-in through the company's identity provider ended. A code is exchanged once, within a minute, by the client that began the sign-in (RFC 6749 §4.1.3, RFC 7636).",
-		Errors:      []int{http.StatusUnauthorized, http.StatusForbidden}, MaxBodyBytes: maxLogin,
+		Description: "Gives the token for the code with which a sign-in through the company's identity provider ended. A code is exchanged once, within a minute, by the client that began the sign-in (RFC 6749 §4.1.3, RFC 7636). A try counts as one of the network's 100 a minute, as a login does.",
+		Errors:      []int{http.StatusUnauthorized, http.StatusForbidden, http.StatusTooManyRequests}, MaxBodyBytes: maxLogin,
 	})), deps.exchangeCode)
 	web.Register(api, web.Audited(web.OwnToken(huma.Operation{
 		OperationID: "change-password", Method: http.MethodPost, Path: "/auth/password", Tags: []string{"auth"},

@@ -25,7 +25,8 @@ const (
 	lastKey     = "LAST"
 )
 
-// MaxTriesOfSource bounds the login tries from one source in a window, for all e-mail addresses together.
+// MaxTriesOfSource bounds the tries from one source in a window: logins for all e-mail addresses, invitations and codes of sign-ins
+// together.
 const MaxTriesOfSource = 100
 
 // tries counts the tries of one e-mail address in one minute. An address has a single item, which each new minute
@@ -111,7 +112,7 @@ func (d Deps) countTry(ctx context.Context, p store.Partition) (known, error) {
 	return known{}, d.tooMany(byEmail(), window)
 }
 
-// countSource counts this try of a source for whichever address. An unknown source has no count, because strangers would share it.
+// countSource counts this try of a source, for any address, invitation or code. An unknown source has no count, because strangers would share it.
 func (d Deps) countSource(ctx context.Context, source string) error {
 	p := store.Network(source)
 	for range 2 * MaxTriesOfSource {

@@ -3,7 +3,9 @@ package auth_test
 import (
 	"context"
 	"fmt"
+	"net/http"
 	"net/http/httptest"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -138,5 +140,50 @@ func TestChangePassword_AtOnce(t *testing.T) {
 	}
 	if won != 1 {
 		t.Errorf("statuses = %v, want one 204", statuses)
+	}
+}
+
+// TestTries_OfSource limits the invitations and codes that one network tries, together with its logins.
+func TestTries_OfSource(t *testing.T) {
+	t.Parallel()
+	for path, body := range map[string]string{
+		"/auth/invitation": `{"token":"0198c5f2-0000-7000-8000-000000000001.5MZ2NXQ4RBL6T3WUK7VYJ2CDPE","password":"nine quiet otters read maps"}`,
+		"/auth/token":      `{"grant_type":"authorization_code","code":"0198c5f2-0000-7000-8000-000000000001.5MZ2NXQ4RBL6T3WUK7VYJ2CDPE","code_verifier":"dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk"}`,
+	} {
+		t.Run(path, func(t *testing.T) {
+			t.Parallel()
+			h, clock := harness(t)
+			from := func(address string) *httptest.ResponseRecorder {
+				r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, path, strings.NewReader(body))
+				r.Header.Set("Content-Type", "application/json")
+				r.RemoteAddr = address
+				w := httptest.NewRecorder()
+				h.Server.ServeHTTP(w, r)
+				return w
+			}
+			for n := range 100 {
+				if got := from("198.51.100.7:1024").Code; got != 401 {
+					t.Fatalf("try %d: status = %d, want 401", n+1, got)
+				}
+			}
+			refused := from("198.51.100.7:4096")
+			if refused.Code != 429 {
+				t.Errorf("status = %d, want 429", refused.Code)
+			}
+			got := [3]string{refused.Header().Get("Retry-After"), refused.Header().Get("RateLimit-Policy"), refused.Header().Get("Content-Type")}
+			if want := [3]string{"45", `"login-source";q=100;w=60`, "application/problem+json"}; got != want {
+				t.Errorf("header = %q, want %q", got, want)
+			}
+			if got := loginFrom(h, "198.51.100.7:1024", h.A.Email, webtest.Password).Code; got != 429 {
+				t.Errorf("status of a login from there = %d, want 429", got)
+			}
+			if got := from("198.51.100.8:1024").Code; got != 401 {
+				t.Errorf("status from another network = %d, want 401", got)
+			}
+			clock.Advance(time.Minute)
+			if got := from("198.51.100.7:1024").Code; got != 401 {
+				t.Errorf("status a minute later = %d, want 401", got)
+			}
+		})
 	}
 }
