@@ -112,7 +112,7 @@ func (p *page) check(l export.Line) error {
 	case json.Unmarshal(l.Body, &body) != nil || body == nil:
 		return fmt.Errorf("the body of %s is no JSON object", l.Key)
 	}
-	return nil
+	return checkKey(l)
 }
 
 // end compares a page with what its end says of it.

@@ -29,30 +29,30 @@ type Restored struct {
 	NeedSecrets  []string `json:"needSecrets,omitempty"`  // integrations that stay disabled until they get their secrets again
 }
 
-// maxLogins limits the users of an import, whose addresses are checked before the first write.
-const maxLogins = 100_000
+// maxUsers limits the users of an import.
+const maxUsers = 100_000
 
-// Company makes the company of an export. It reads the whole file before the first write, and refuses a damaged or partial one, a
-// company that exists, and an e-mail address that has a login. The company can be used when all is written: its own item is the
+// Company makes the company of an export. It reads the whole file before the first write, and refuses a damaged or partial one, an
+// item under a key that is not its own, more than the API allows a company, and a company that exists. The company can be used when all is written: its own item is the
 // last. After an interruption, the same import continues.
 //
 // All writes but the last are quiet, so that no event is sent again. The versions of the items begin at 1.
 func Company(ctx context.Context, st store.Store, file io.ReadSeeker, now time.Time) (Restored, error) {
-	var users []user.User
+	var has counts
 	bare := map[string]integration.Integration{}
 	is, err := survey(file, func(l export.Line) error {
+		if err := has.take(l); err != nil {
+			return err
+		}
 		if err := collect(bare, l, now.UTC()); err != nil {
 			return err
 		}
-		u, ok, err := loginUser(l)
-		if ok {
-			users = append(users, u)
-		}
-		if len(users) > maxLogins {
-			err = fmt.Errorf("the export has more than %d users", maxLogins)
-		}
+		_, _, err := loginUser(l)
 		return err
 	})
+	if err == nil && has.founders == 0 {
+		err = errors.New("the export has no active founder, whom a company needs")
+	}
 	if err != nil {
 		return Restored{}, fmt.Errorf("nothing was imported: %w", err)
 	}
@@ -61,6 +61,10 @@ func Company(ctx context.Context, st store.Store, file io.ReadSeeker, now time.T
 	w := &writer{c: store.For(st, is.ID), st: st, now: now.UTC(), is: is, bare: bare, out: Restored{CompanyID: is.ID, Name: is.Name, Plan: is.Plan}}
 	if plan != is.Plan {
 		w.out.Changed = append(w.out.Changed, fmt.Sprintf("the plan is %s instead of %s; the operator sets another", is.Plan, plan))
+	}
+	if is.Founders != has.founders {
+		w.out.Changed = append(w.out.Changed, fmt.Sprintf("the number of founders is %d instead of %d, as the export has them", has.founders, is.Founders))
+		w.is.Founders = has.founders
 	}
 	if err := w.free(ctx); err != nil {
 		return Restored{}, err
@@ -85,8 +89,8 @@ func loginUser(l export.Line) (u user.User, ok bool, err error) {
 	if err := json.Unmarshal(l.Body, &u); err != nil {
 		return u, false, fmt.Errorf("the user %s cannot be read", l.Key)
 	}
-	if l.Key != user.Key(u.ID) || !id.Valid(u.ID) {
-		return u, false, fmt.Errorf("the key %s is not the one of the user %s", l.Key, u.ID)
+	if !id.Valid(u.ID) {
+		return u, false, fmt.Errorf("the user %s has no usable id", l.Key)
 	}
 	if err := fault.Refuse(user.CheckEmail(u.Email, "/email")); err != nil {
 		return u, false, fmt.Errorf("the user %s has no usable e-mail address", l.Key)
@@ -116,7 +120,7 @@ func collect(bare map[string]integration.Integration, l export.Line, now time.Ti
 	if l.Entity != integration.Entity {
 		return nil
 	}
-	if err := json.Unmarshal(l.Body, &i); err != nil {
+	if err := json.Unmarshal(l.Body, &i); err != nil || !id.Valid(i.Provider) {
 		return fmt.Errorf("the integration %s cannot be read", l.Key)
 	}
 	if i, changed := withoutSecrets(i, now); changed {

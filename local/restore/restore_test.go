@@ -3,6 +3,8 @@ package restore_test
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -54,15 +56,35 @@ func source(t *testing.T) (id string, file []byte) {
 		}
 		var ops []store.Op
 		for n := range 30 {
-			body := json.RawMessage(`{"title":"<&>","note":"` + strings.Repeat("x", 9000) + `"}`)
-			ops = append(ops, c.Create(fmt.Sprintf("KIND#%s#%02d", k.Entity, n), k.Entity, body))
+			key, names := keyed(k.Entity, n)
+			body := json.RawMessage(`{"title":"<&>",` + names + `"note":"` + strings.Repeat("x", 9000) + `"}`)
+			if ops = append(ops, c.Create(key, k.Entity, body)); !strings.Contains(key, "#") {
+				break
+			}
 		}
 		errtest.Must(t, c.Commit(t.Context(), ops...))
 	}
-	errtest.Must(t, c.Commit(t.Context(), c.Create("KIND#expires", "receipt", struct{}{}).Until(now.Add(time.Hour))))
+	errtest.Must(t, c.Commit(t.Context(), c.Create("RECEIPT#expires", "receipt", struct{}{}).Until(now.Add(time.Hour))))
 	_, err = suspension.Suspend(t.Context(), c, "it moves", now)
 	errtest.Must(t, err)
 	return c.ID(), exported(t, c)
+}
+
+// keyed returns the key of an entity's nth item, and the members of its body that name it.
+func keyed(entity string, n int) (key, names string) {
+	of := fmt.Sprintf("%02d", n)
+	if key, ok := map[string]string{"policies": "POLICIES", "sso": "SSO"}[entity]; ok {
+		return key, ""
+	}
+	switch entity {
+	case "delivery":
+		return "DELIVERY#" + of + "#webhook", `"eventId":"` + of + `","endpoint":"webhook",`
+	case "executive-action":
+		return "EXECUTIVEACTION#chief#" + of, `"executive":{"type":"executive","id":"chief"},"id":"` + of + `",`
+	case "goal-explanation":
+		return "EXPLANATION#" + of, `"goalId":"` + of + `",`
+	}
+	return strings.ToUpper(entity) + "#" + of, `"id":"` + of + `",`
 }
 
 // exported returns an export of all pages.
@@ -163,15 +185,21 @@ func TestCompany_Refused(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			st := &failing{Store: webtest.OpenStore(t)}
-			_, err := restore.Company(t.Context(), st, bytes.NewReader(tt.file), time.Now())
-			if got := errtest.Message(err); !strings.Contains(got, tt.want) {
-				t.Errorf("err = %q, want one with %q", got, tt.want)
-			}
-			if st.commits > 0 {
-				t.Errorf("%d commits, want none", st.commits)
-			}
+			wantRefused(t, tt.file, tt.want)
 		})
+	}
+}
+
+// wantRefused checks that an import of a file writes nothing and says why.
+func wantRefused(t *testing.T, file []byte, want string) {
+	t.Helper()
+	st := &failing{Store: webtest.OpenStore(t)}
+	_, err := restore.Company(t.Context(), st, bytes.NewReader(file), time.Now())
+	if got := errtest.Message(err); !strings.Contains(got, want) {
+		t.Errorf("err = %q, want one with %q", got, want)
+	}
+	if st.commits > 0 {
+		t.Errorf("%d commits, want none", st.commits)
 	}
 }
 
@@ -239,20 +267,134 @@ func TestCompany_Addresses(t *testing.T) {
 	}
 }
 
-// TestCompany_Foreign refuses, by its line, a user whose key is that of another one.
-func TestCompany_Foreign(t *testing.T) {
-	t.Parallel()
-	id, file := source(t)
-	lines := bytes.SplitAfter(file, []byte("\n"))
-	for n, line := range lines {
-		if bytes.Contains(line, []byte(`"entity":"user"`)) {
-			lines[n] = bytes.Replace(line, []byte(`"body":{"id":"`), []byte(`"body":{"id":"another-`), 1)
-			_, err := restore.Company(t.Context(), webtest.OpenStore(t), bytes.NewReader(bytes.Join(lines, nil)), time.Now())
-			if got, want := errtest.Message(err), fmt.Sprintf("line %d: the key", n+1); !strings.Contains(got, want) {
-				t.Errorf("err = %q, want one with %q", got, want)
-			}
-			return
+// edited returns a test's export with lines changed, whose pages end as they do in an export.
+func edited(t *testing.T, file []byte, edit func(export.Line) []export.Line) []byte {
+	t.Helper()
+	var out bytes.Buffer
+	var page []byte
+	items := 0
+	for text := range bytes.Lines(file) {
+		var l struct {
+			export.Line
+			Page *export.PageEnd `json:"page"`
+		}
+		errtest.Must(t, json.Unmarshal(text, &l))
+		if l.Page != nil {
+			sum := sha256.Sum256(page)
+			l.Page.Items, l.Page.SHA256 = items, hex.EncodeToString(sum[:])
+			end, err := json.Marshal(export.Trailer{Page: *l.Page})
+			errtest.Must(t, err)
+			out.Write(append(append(page, end...), '\n'))
+			page, items = nil, 0
+			continue
+		}
+		for _, one := range edit(l.Line) {
+			line, err := json.Marshal(one)
+			errtest.Must(t, err)
+			page, items = append(append(page, line...), '\n'), items+1
 		}
 	}
-	t.Errorf("the export of %s has no user, want one", id)
+	return out.Bytes()
+}
+
+// TestCompany_Foreign refuses, by its line, an item of every kind under a key that is not its own, and writes nothing.
+func TestCompany_Foreign(t *testing.T) {
+	t.Parallel()
+	_, file := source(t)
+	for _, k := range export.Kinds() {
+		if k.Not != "" {
+			continue
+		}
+		t.Run(k.Entity, func(t *testing.T) {
+			t.Parallel()
+			other := map[bool]string{true: "memory", false: "goal"}[k.Entity == "goal"]
+			wantRefused(t, edited(t, file, func(l export.Line) []export.Line {
+				if l.Entity == k.Entity {
+					l.Entity = other
+				}
+				return []export.Line{l}
+			}), ": the key ")
+			if slices.Contains([]string{"receipt", "inbox", "noted", "mapping", "certification", "recommendation"}, k.Entity) {
+				return // their bodies do not name them
+			}
+			wantRefused(t, edited(t, file, func(l export.Line) []export.Line {
+				if l.Entity == k.Entity {
+					l.Key += "-x"
+				}
+				return []export.Line{l}
+			}), ": the key ")
+		})
+	}
+}
+
+// TestCompany_Limits refuses more than the API allows a company, and counts the founders again.
+func TestCompany_Limits(t *testing.T) {
+	t.Parallel()
+	_, file := source(t)
+	many := func(entity, after, prefix, member string, most int) []byte {
+		return edited(t, file, func(l export.Line) []export.Line {
+			if l.Key != after {
+				if l.Entity == entity {
+					return nil
+				}
+				return []export.Line{l}
+			}
+			var all []export.Line
+			if l.Entity != entity {
+				all = append(all, l)
+			}
+			for n := range most + 1 {
+				name := fmt.Sprintf("%sa%02d", prefix, n)
+				all = append(all, export.Line{Entity: entity, Key: name, Version: 1, Body: json.RawMessage(`{"` + member + `":"` + strings.TrimPrefix(name, prefix) + `"}`)})
+			}
+			return all
+		})
+	}
+	set := func(key, body string) []byte {
+		return edited(t, file, func(l export.Line) []export.Line {
+			if l.Key == key {
+				l.Body = json.RawMessage(body)
+			}
+			return []export.Line{l}
+		})
+	}
+	statement := `{"id":"a","mode":"enforce","text":"` + strings.Repeat("x", 8192) + `"}`
+	founders := func(founder bool, count int) []byte {
+		return edited(t, file, func(l export.Line) []export.Line {
+			if l.Entity == company.Entity {
+				l.Body = bytes.Replace(l.Body, []byte(`"founders":1`), fmt.Appendf(nil, `"founders":%d`, count), 1)
+			}
+			if l.Entity == user.Entity && !founder {
+				l.Body = bytes.Replace(l.Body, []byte(`"founder"`), []byte(`"member"`), 1)
+			}
+			return []export.Line{l}
+		})
+	}
+	for name, tt := range map[string]struct {
+		file []byte
+		want string
+	}{
+		"integrations":     {many("integration", "INTEGRATION#feed", "INTEGRATION#", "provider", 50), "more than 50 integrations"},
+		"executives":       {many("executive", "EXECUTIVE#00", "EXECUTIVE#", "id", 50), "more than 50 executives"},
+		"policies":         {set("POLICIES", `{"policies":[`+strings.TrimSuffix(strings.Repeat(`{"id":"a","text":"x"},`, 101), ",")+`]}`), "more than 100 policies"},
+		"texts":            {set("POLICIES", `{"policies":[`+strings.TrimSuffix(strings.Repeat(statement+",", 9), ",")+`]}`), "more than 65536 bytes"},
+		"a text":           {set("POLICIES", `{"policies":[`+strings.Replace(statement, "xx", "xxx", 1)+`]}`), "more than 8192 bytes in the policy a"},
+		"without founders": {founders(false, 1), "no active founder"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			wantRefused(t, tt.file, tt.want)
+		})
+	}
+	st := webtest.OpenStore(t)
+	made, err := restore.Company(t.Context(), st, bytes.NewReader(founders(true, 7)), time.Now())
+	errtest.Must(t, err)
+	if want := "the number of founders is 1 instead of 7, as the export has them"; !slices.Contains(made.Changed, want) {
+		t.Errorf("changed = %q, want %q among them", made.Changed, want)
+	}
+	is, _, err := company.Get(t.Context(), store.For(st, made.CompanyID))
+	errtest.Must(t, err)
+	if is.Founders != 1 {
+		t.Errorf("founders = %d, want 1", is.Founders)
+	}
 }

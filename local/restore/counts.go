@@ -1,0 +1,70 @@
+package restore
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"orgops/shared/domain/executive"
+	"orgops/shared/domain/export"
+	"orgops/shared/domain/integration"
+	"orgops/shared/domain/policy"
+	"orgops/shared/domain/user"
+)
+
+// counts holds what an export has of that which the API limits.
+type counts struct{ integrations, executives, users, founders int }
+
+// take counts the item of a line. It refuses an item beyond a limit of the API.
+func (n *counts) take(l export.Line) error {
+	switch l.Entity {
+	case integration.Entity:
+		n.integrations++
+		return within(n.integrations, integration.MaxPerCompany, "integrations")
+	case executive.Entity:
+		n.executives++
+		return within(n.executives, executive.MaxPerCompany, "executives")
+	case policy.StoredEntity:
+		return checkPolicies(l)
+	case user.Entity:
+		return n.user(l)
+	}
+	return nil
+}
+
+func (n *counts) user(l export.Line) error {
+	var u user.User
+	if err := json.Unmarshal(l.Body, &u); err != nil {
+		return fmt.Errorf("the user %s cannot be read", l.Key)
+	}
+	if u.Founds() {
+		n.founders++
+	}
+	n.users++
+	return within(n.users, maxUsers, "users")
+}
+
+func checkPolicies(l export.Line) error {
+	var stored policy.Stored
+	if err := json.Unmarshal(l.Body, &stored); err != nil {
+		return fmt.Errorf("the policies cannot be read")
+	}
+	size := 0
+	for _, s := range stored.Policies {
+		size += len(s.Text)
+		if err := within(len(s.Text), policy.MaxText, "bytes in the policy "+s.ID); err != nil {
+			return err
+		}
+	}
+	if err := within(size, policy.MaxTexts, "bytes in its policies"); err != nil {
+		return err
+	}
+	return within(len(stored.Policies), policy.MaxStatements, "policies")
+}
+
+// within refuses a count beyond what the API allows a company.
+func within(count, most int, what string) error {
+	if count > most {
+		return fmt.Errorf("the export has more than %d %s, which a company may not have; remove some from it, where it comes from, and export it again", most, what)
+	}
+	return nil
+}
