@@ -4,15 +4,34 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
 	"orgops/shared/domain/delivery"
 	"orgops/shared/domain/export"
 	"orgops/shared/domain/integration"
+	"orgops/shared/domain/user"
 	"orgops/shared/storage/store"
 	"orgops/shared/testkit/errtest"
 )
+
+// TestExport_Scopes refuses a token that lacks any of the scopes to read what the export has.
+func TestExport_Scopes(t *testing.T) {
+	t.Parallel()
+	h := setup(t)
+	needs := append([]string{user.ScopeOperationsWrite}, user.Member.Scopes()...)
+	h.Do("GET", path(h, "/export"), h.Token(h.A.ID, needs...), nil).Want(200)
+	for n, scope := range needs {
+		lacks := slices.Delete(slices.Clone(needs), n, n+1)
+		refused := h.Do("GET", path(h, "/export"), h.Token(h.A.ID, lacks...), nil)
+		refused.WantProblem(403, "insufficient-scope")
+		if got := refused.Header.Get("WWW-Authenticate"); !strings.Contains(got, scope) {
+			t.Errorf("without %s: WWW-Authenticate = %q, want the scope in it", scope, got)
+		}
+	}
+	h.Do("GET", path(h, "/export"), h.Token(h.A.ID, user.Operator.Scopes()...), nil).WantProblem(403, "insufficient-scope")
+}
 
 // TestExport follows the links through an export that takes several pages. It has everything but secrets, of this company alone.
 func TestExport(t *testing.T) {

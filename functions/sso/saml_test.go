@@ -11,8 +11,12 @@ import (
 	"github.com/crewjam/saml"
 	"github.com/google/go-cmp/cmp"
 
+	"orgops/shared/domain/audit"
+	domain "orgops/shared/domain/sso"
+	"orgops/shared/domain/suspension"
 	"orgops/shared/domain/user"
 	"orgops/shared/storage/store"
+	"orgops/shared/testkit/errtest"
 	"orgops/shared/testkit/ssotest"
 	"orgops/shared/testkit/webtest"
 )
@@ -40,6 +44,41 @@ func TestSAML(t *testing.T) {
 	if got := s.claims(codeOf(t, b.post(p.Answer(b.start(nil))))).Subject; got != first.Subject {
 		t.Errorf("the second sign-in is user %s, want %s", got, first.Subject)
 	}
+}
+
+// TestSAML_Suspended neither ends nor begins a sign-in of a suspended company, and writes nothing into it: no user, no code, no mark
+// of the assertion.
+func TestSAML_Suspended(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	p := idpOf(s)
+	s.configure(p.Config(), nil).Want(200)
+	b := s.browser()
+	code := codeOf(t, b.post(p.Answer(b.start(nil))))
+	under := p.Answer(b.start(nil))
+	c := store.For(s.Store, s.A.ID)
+	_, err := suspension.Suspend(t.Context(), c, "unpaid", s.now())
+	errtest.Must(t, err)
+	before := keys(t, c)
+	b.post(under)
+	b.send("GET", "/auth/sso/"+s.A.ID+"/start?code_challenge_method=S256&code_challenge="+domain.Challenge(verifier), nil).WantProblem(403, "suspended")
+	s.exchange(code, nil).WantProblem(403, "suspended")
+	if diff := cmp.Diff(before, keys(t, c)); diff != "" {
+		t.Errorf("items differ (-before +after):\n%s", diff)
+	}
+}
+
+// keys lists a company's items with their versions, apart from audit records of refusals.
+func keys(t *testing.T, c store.Company) map[string]int64 {
+	t.Helper()
+	all := map[string]int64{}
+	for item, err := range c.Items(t.Context(), store.Query{}) {
+		errtest.Must(t, err)
+		if item.Entity != audit.Entity {
+			all[item.Key] = item.Version
+		}
+	}
+	return all
 }
 
 // TestSAML_Cookie gives the cookie of a SAML sign-in to a form that another site posts, which Lax would keep back.
