@@ -136,6 +136,14 @@ func (d Deps) mapped(ctx context.Context, conn connector.Inbound, i integration.
 	if err != nil {
 		return trial.Mapped{}, err
 	}
+	if len(in.body) > web.MaxBody { // decoded, it may take ten times as much memory
+		select {
+		case d.large <- struct{}{}:
+			defer func() { <-d.large }()
+		case <-ctx.Done():
+			return trial.Mapped{}, ctx.Err()
+		}
+	}
 	read, err := mapping.Read(conn, i.Config, i.Place, in.header, in.body)
 	if err != nil {
 		return trial.Mapped{}, err

@@ -33,7 +33,8 @@ type Deps struct {
 	// to which a refused commit costs little.
 	Presume bool
 
-	reader   *integration.Reader // set by Register, like the next three
+	reader   *integration.Reader // set by Register, like the next four
+	large    chan struct{}       // is held while a large body is decoded and mapped, one at a time
 	mappings *mapping.Cache
 	refusals *counter
 	streaks  *streaks
@@ -51,6 +52,7 @@ const challenge = "Webhook-Signature"
 // Register mounts the group.
 func Register(api huma.API, d Deps) {
 	d.reader, d.mappings, d.refusals = new(integration.Reader), new(mapping.Cache), &counter{waiting: map[countKey]*counting{}}
+	d.large = make(chan struct{}, 1)
 	d.streaks = &streaks{lengths: map[string]int{}}
 	op := web.Unaudited(web.Public(huma.Operation{
 		OperationID: "receive-webhook", Method: http.MethodPost, Path: "/inbound/{companyId}/{provider}",

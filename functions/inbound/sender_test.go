@@ -144,6 +144,9 @@ func TestReceive_Large(t *testing.T) {
 	form := "payload=" + url.QueryEscape(strings.Repeat(" ", 1<<20)+strings.ReplaceAll(issue, "Long", "Form"))
 	s.wantReceipt(s.sent(s.send("github", githubSecret, "d4", form, "X-GitHub-Event", "issues", "Content-Type", "application/x-www-form-urlencoded"), 202),
 		"memory.upsert permitted updated")
+	files := `{"ref":"main",` + oldName + `,"commits":[{"added":[` + strings.Repeat(`"src/a/long/path/of/a.go",`, 200_000) + `"b.go"]}]}`
+	s.send("github", githubSecret, "d6", files, "X-GitHub-Event", "push").Want(202)
+	s.send("github", githubSecret, "d7", `{`+oldName+`,"x":[`+strings.Repeat("1,", 2<<20)+`1]}`, "X-GitHub-Event", "push").WantProblem(422, "invalid")
 	refused := s.send("github", githubSecret, "d5", push(26<<20), "X-GitHub-Event", "push").Want(413)
 	if !strings.Contains(string(refused.Body), "25 MB") {
 		t.Errorf("answer %s, want GitHub's limit in it", refused.Body)

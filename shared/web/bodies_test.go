@@ -156,3 +156,80 @@ func TestReserve(t *testing.T) {
 		}
 	}
 }
+
+// TestServer_LargeAnswers counts the answer of any GET beyond 64 KiB while a slow client reads it. A company has its share; beyond it
+// its next large answer is refused as a whole, while small ones and other companies are served.
+func TestServer_LargeAnswers(t *testing.T) {
+	t.Parallel()
+	counted := &bodies{most: 150 << 10, held: map[string]int{}}
+	h := newHarnessWith(t, web.Options{Bodies: counted})
+	type text struct {
+		Text string `json:"text"`
+	}
+	type tagged struct {
+		ETag string `header:"ETag"`
+		Body text
+	}
+	for name, size := range map[string]int{"large": 100 << 10, "small": 1 << 10} {
+		web.Register(h.API(), huma.Operation{
+			OperationID: name, Method: http.MethodGet, Path: "/companies/{companyId}/" + name, Security: web.Needs("things:read"),
+		}, func(context.Context, *struct{}) (*tagged, error) {
+			return &tagged{`"1"`, text{Text: strings.Repeat("x", size)}}, nil
+		})
+	}
+	get := func(w http.ResponseWriter, company, name string) {
+		r := httptest.NewRequest(http.MethodGet, "/companies/"+company+"/"+name, nil)
+		r.Header.Set("Authorization", "Bearer "+h.token(t, company, "things:read"))
+		h.ServeHTTP(w, r)
+	}
+	slow := &slowReader{httptest.NewRecorder(), make(chan struct{}), make(chan struct{})}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		get(slow, "a", "large")
+	}()
+	<-slow.begun
+	for _, tt := range []struct {
+		company, name string
+		want          int
+	}{{"a", "large", 503}, {"a", "small", 200}, {"b", "large", 200}} {
+		w := httptest.NewRecorder()
+		get(w, tt.company, tt.name)
+		if w.Code != tt.want {
+			t.Errorf("%s of %s: status = %d, want %d", tt.name, tt.company, w.Code, tt.want)
+		}
+		if w.Code != 503 {
+			continue
+		}
+		got := [3]string{w.Header().Get("Content-Type"), w.Header().Get("Retry-After"), w.Header().Get("ETag")}
+		if want := [3]string{"application/problem+json", "2", ""}; got != want {
+			t.Errorf("header = %q, want %q", got, want)
+		}
+		if strings.Contains(w.Body.String(), "xxxx") {
+			t.Error("the refusal has a part of the answer")
+		}
+	}
+	close(slow.read)
+	<-done
+	if got := slow.Body.Len(); got < 100<<10 {
+		t.Errorf("the slow client got %d bytes, want the whole answer", got)
+	}
+	for holder, n := range counted.held {
+		if n != 0 {
+			t.Errorf("%s holds %d bytes in the end, want none", holder, n)
+		}
+	}
+}
+
+// slowReader is a client that reads its answer only when the test lets it.
+type slowReader struct {
+	*httptest.ResponseRecorder
+	begun, read chan struct{}
+}
+
+func (w *slowReader) Write(b []byte) (int, error) {
+	close(w.begun)
+	<-w.read
+	w.begun = make(chan struct{})
+	return w.ResponseRecorder.Write(b)
+}

@@ -188,33 +188,3 @@ func (req *request) log(r *http.Request, status int, took time.Duration) {
 	}
 	logger.LogAttrs(ctx, level, "request", attrs...)
 }
-
-// response records the status, and drops the body of an answer to HEAD.
-type response struct {
-	http.ResponseWriter
-	head   bool
-	status int
-}
-
-func (w *response) WriteHeader(status int) {
-	if w.status != 0 {
-		return
-	}
-	if status >= http.StatusOK {
-		w.status = status
-	}
-	w.ResponseWriter.WriteHeader(status)
-}
-
-func (w *response) Write(b []byte) (int, error) {
-	if w.status == 0 {
-		w.WriteHeader(http.StatusOK)
-	}
-	if w.head {
-		return len(b), nil
-	}
-	return w.ResponseWriter.Write(b)
-}
-
-// Unwrap lets http.ResponseController reach flushing and deadlines.
-func (w *response) Unwrap() http.ResponseWriter { return w.ResponseWriter }

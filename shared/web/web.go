@@ -136,13 +136,14 @@ func (s *Server) Router() chi.Router { return s.router }
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	start := s.opts.Now()
 	req := &request{server: s, id: newRequestID(r.Context()), route: "unmatched", url: r.URL, base: basePath(r.Context()), header: r.Header, remote: r.RemoteAddr}
-	rw := &response{ResponseWriter: w, head: r.Method == http.MethodHead}
+	rw := &response{ResponseWriter: w, req: req, head: r.Method == http.MethodHead}
 	h := w.Header()
 	h.Set("X-Request-Id", req.id)
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Cache-Control", "no-store")
 	s.opts.Origins.Share(h, r.Header.Get("Origin"))
 	r = r.WithContext(context.WithValue(r.Context(), requestKey{}, req))
+	rw.r = r
 	defer req.release()
 	defer func() {
 		if v := recover(); v != nil {
@@ -151,6 +152,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		if rw.status == 0 {
 			rw.WriteHeader(http.StatusOK)
 		}
+		rw.release()
 		req.trail.end(r.Context(), rw.status)
 		req.log(r, rw.status, s.opts.Now().Sub(start))
 	}()

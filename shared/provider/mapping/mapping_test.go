@@ -405,6 +405,7 @@ func TestPayload_Refused(t *testing.T) {
 		{"two documents", "{} {}", fault.Malformed},
 		{"half a document", `{"a":`, fault.Malformed},
 		{"half a text", `"a\`, fault.Malformed},
+		{"too many values for its size", "[" + strings.Repeat("1000,", 400_000) + "0]", fault.Invalid},
 		{"too many values", "[" + strings.Repeat("0,", 50_000) + "0]", fault.Invalid},
 		{"too many levels", strings.Repeat("[", 101) + strings.Repeat("]", 101), fault.Invalid},
 		{"a number too long", strings.Repeat("1", 65), fault.Invalid},

@@ -17,13 +17,14 @@ import (
 // Limits of a payload. The size in bytes has its own limit, that of a request.
 const (
 	maxValues = 50_000
+	density   = 20 // bytes a value: what a body of more than a million bytes may have
 	maxDepth  = 100
 	maxDigits = 64 // characters of a number
 )
 
 // Payload decodes the JSON of a delivery into the value that expressions read. It returns fault.Malformed for a body that
-// is not one JSON document of valid Unicode, and fault.Invalid for one with more than 50,000 values, more than 100 levels, or a number of
-// more than 64 characters.
+// is not one JSON document of valid Unicode, and fault.Invalid for one with more than 50,000 values and more than a value in 20 bytes,
+// more than 100 levels, or a number of more than 64 characters.
 func Payload(body []byte) (any, error) {
 	if !text.IsUnicode(body) {
 		refused := fault.New(fault.Malformed, "the body is not valid Unicode; see errors")
@@ -49,7 +50,7 @@ func Payload(body []byte) (any, error) {
 // exceeds says which limit a JSON document exceeds, or returns "". It counts before anything is decoded, because a value of
 // two bytes can take a hundred times as much memory.
 func exceeds(body []byte) string {
-	values, depth, digits := 1, 0, 0
+	values, depth, digits, most := 1, 0, 0, max(maxValues, len(body)/density)
 	for i := 0; i < len(body); i++ {
 		digits++
 		switch c := body[i]; c {
@@ -67,8 +68,8 @@ func exceeds(body []byte) string {
 			digits = 0
 		}
 		switch {
-		case values > maxValues:
-			return fmt.Sprintf("holds more than %d values", maxValues)
+		case values > most:
+			return fmt.Sprintf("holds more than %d values", most)
 		case depth > maxDepth:
 			return fmt.Sprintf("has more than %d levels", maxDepth)
 		case digits > maxDigits:
