@@ -87,7 +87,7 @@ func (f form) holds(l export.Line) bool {
 	return rest == strings.Join(named, "#")
 }
 
-// member returns the text at a path of a body, "" if there is none.
+// member returns the text at a path of a body, or "".
 func member(body json.RawMessage, path string) (text string) {
 	for name := range strings.SplitSeq(path, "/") {
 		var members map[string]json.RawMessage
