@@ -1,5 +1,7 @@
 """CloudFormation resources that LocalStack's community edition does not create, or creates differently from AWS."""
 
+import json
+
 from emulator import document
 from localstack.services.apigateway.resource_providers.aws_apigateway_restapi import ApiGatewayRestApiProvider
 from localstack.services.cloudformation.engine import template_deployer
@@ -34,13 +36,27 @@ def patch() -> None:
 
 
 class RestApi(ApiGatewayRestApiProvider):
-    """Imports the API's document as strictly as AWS, with its gateway responses, which LocalStack does not import."""
+    """Imports the API's document as strictly as AWS, with its gateway responses, which LocalStack does not import. An update imports
+    another document into the same API; LocalStack updates none."""
 
     def create(self, request):
+        return self._imported(request, super().create)
+
+    def update(self, request):
+        def put(request):
+            model = request.desired_state | {"RestApiId": request.previous_state["RestApiId"]}
+            request.aws_client_factory.apigateway.put_rest_api(
+                restApiId=model["RestApiId"], mode=model["Mode"], body=json.dumps(model["Body"]).encode())
+            root = request.previous_state["RootResourceId"]
+            return _done(model | {"RootResourceId": root})
+
+        return self._imported(request, put)
+
+    def _imported(self, request, write) -> ProgressEvent:
         model = request.desired_state
         if problems := document.problems(model["Body"]):
             return ProgressEvent(status=OperationStatus.FAILED, resource_model=model, message="; ".join(problems))
-        event = super().create(request)
+        event = write(request)
         for kind, response in model["Body"].get(document.RESPONSES, {}).items():
             request.aws_client_factory.apigateway.put_gateway_response(
                 restApiId=event.resource_model["RestApiId"], responseType=kind, **response)
