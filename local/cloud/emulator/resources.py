@@ -4,6 +4,7 @@ import json
 
 from emulator import document
 from localstack.services.apigateway.resource_providers.aws_apigateway_restapi import ApiGatewayRestApiProvider
+from localstack.services.apigateway.resource_providers.aws_apigateway_stage import ApiGatewayStageProvider
 from localstack.services.cloudformation.engine import template_deployer
 from localstack.services.cloudformation.resource_provider import (
     OperationStatus,
@@ -19,7 +20,7 @@ _POLL = 0.2  # seconds between polls of a pending resource; with LocalStack's 5,
 
 
 def patch() -> None:
-    providers = {provider.TYPE: provider for provider in (RestApi, Table, Function, Mapping, RotationSchedule)}
+    providers = {provider.TYPE: provider for provider in (RestApi, Stage, Table, Function, Mapping, RotationSchedule)}
     load, loop = ResourceProviderExecutor.try_load_resource_provider, ResourceProviderExecutor.deploy_loop
 
     def chosen(resource_type):
@@ -61,6 +62,29 @@ class RestApi(ApiGatewayRestApiProvider):
             request.aws_client_factory.apigateway.put_gateway_response(
                 restApiId=event.resource_model["RestApiId"], responseType=kind, **response)
         return event
+
+
+_STAGE_VALUES = 80  # that UpdateStage takes, as public reports say
+
+
+class Stage(ApiGatewayStageProvider):
+    """Refuses more values than one update of a stage takes, and makes a stage again to update it. LocalStack updates none."""
+
+    def create(self, request):
+        model = request.desired_state
+        settings = sum(len(setting) - 2 for setting in model.get("MethodSettings", []))  # a method and a path name a setting
+        if (values := settings + len(model.get("Variables", {}))) > _STAGE_VALUES:
+            return ProgressEvent(status=OperationStatus.FAILED, resource_model=model,
+                                 message=f"{values} values of a stage, and UpdateStage takes about {_STAGE_VALUES}")
+        return super().create(request)
+
+    def update(self, request):
+        api, model = request.aws_client_factory.apigateway, request.desired_state
+        try:
+            api.delete_stage(restApiId=model["RestApiId"], stageName=model["StageName"])
+        except api.exceptions.NotFoundException:  # LocalStack has deleted it with its deployment
+            pass
+        return self.create(request)
 
 
 class Function(LambdaFunctionProvider):

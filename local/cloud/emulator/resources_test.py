@@ -47,3 +47,12 @@ class TestRotationSchedule(unittest.TestCase):
 
     def test_not_at_once(self):
         self.assertEqual(created(0, RotateImmediatelyOnUpdate="false"), (OperationStatus.SUCCESS, 0))
+
+
+class TestStage(unittest.TestCase):
+    def test_more_values_than_one_update_takes(self):
+        setting = {"HttpMethod": "GET", "ResourcePath": "/~1a", "LoggingLevel": "ERROR", "ThrottlingRateLimit": 1, "ThrottlingBurstLimit": 2}
+        request = types.SimpleNamespace(desired_state={"MethodSettings": [setting] * 24, "Variables": {str(n): "f" for n in range(9)}})
+        event = resources.Stage().create(request)
+        self.assertEqual(event.status, OperationStatus.FAILED)
+        self.assertIn("81 values", event.message)
