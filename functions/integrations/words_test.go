@@ -14,7 +14,7 @@ import (
 )
 
 // jargon finds what a person who configures a provider cannot read: regular expressions, and the errors of Go's packages.
-var jargon = regexp.MustCompile(`\^\S*[$+*]|\[A-Z|pattern|net/http|http2:|x509|tls: |json: |json\.|illegal base64|parsing time|strconv|invalid character|dial tcp|unmarshal`)
+var jargon = regexp.MustCompile(`\^\S*[$+*]|\[A-Z|pattern|net/http|http2:|x509|tls: |json: |json\.|EOF|gzip: |flate: |chunked encoding|malformed [A-Z]|readLoop|net: |parse \\"|illegal base64|parsing time|strconv|invalid character|dial tcp|unmarshal`)
 
 // TestWords_Schemas refuses values in words.
 func TestWords_Schemas(t *testing.T) {
@@ -125,6 +125,68 @@ func TestWords_Test(t *testing.T) {
 		}
 		if found := jargon.FindString(got.Error); found != "" {
 			t.Errorf("%s: error %q has %q, want words", url, got.Error, found)
+		}
+	}
+}
+
+// TestWords_Certification explains in the report of a source what its server did wrong.
+func TestWords_Certification(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	raw := func(answer string) func(http.ResponseWriter) {
+		return func(w http.ResponseWriter) {
+			conn, _, err := http.NewResponseController(w).Hijack()
+			errtest.Must(t, err)
+			_, _ = conn.Write([]byte(answer))
+			_ = conn.Close()
+		}
+	}
+	body := func(header, value, text string) func(http.ResponseWriter) {
+		return func(w http.ResponseWriter) {
+			w.Header().Set(header, value)
+			_, _ = w.Write([]byte(text))
+		}
+	}
+	for name, answer := range map[string]func(http.ResponseWriter){
+		"no answer":             raw(""),
+		"no HTTP":               raw("SSH-2.0-OpenSSH_9.6\r\n"),
+		"a cut body":            raw("HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n[{"),
+		"a cut chunk":           raw("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n40\r\n[{"),
+		"a chunk of no size":    raw("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nxyz\r\n"),
+		"two lengths":           raw("HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n[]"),
+		"a status of no number": raw("HTTP/1.1 OK\r\n\r\n"),
+		"a large header":        body("Big", strings.Repeat("x", 64<<10), "[]"),
+		"no gzip":               body("Content-Encoding", "gzip", "[]"),
+		"a cut gzip":            body("Content-Encoding", "gzip", "\x1f\x8b\x08\x00"),
+		"brotli":                body("Content-Encoding", "br", "[]"),
+		"a web page":            body("Content-Type", "text/html", "<!doctype html><html><body>Hello</body></html>"),
+		"a cut list":            body("Content-Type", "application/json", `[{"id":1,"title":"a"},`),
+		"another type":          body("Content-Type", "application/json", `"a"`),
+		"no type":               body("Content-Type", "application/json", `{]`),
+		"nothing":               body("Content-Type", "application/json", ""),
+		"a redirect": func(w http.ResponseWriter) {
+			w.Header().Set("Location", "http://%zz/")
+			w.WriteHeader(http.StatusFound)
+		},
+		"an error": func(w http.ResponseWriter) { w.WriteHeader(http.StatusBadGateway) },
+	} {
+		url := receiveAny(t, answer)
+		for _, provider := range []string{"http", "github", "feed"} {
+			config, credentials := sourceOf(provider, url)
+			if provider == "feed" {
+				config = map[string]any{"url": url}
+			}
+			s.configured(provider, config, status(s, provider))
+			if provider != "feed" {
+				s.do("PUT", "/"+provider+"/credentials", map[string]any{"credentials": credentials}).Want(204)
+			}
+			got := s.do("POST", "/"+provider+"/certification", nil).Want(200)
+			if found := jargon.Find(got.Body); found != nil {
+				t.Errorf("%s of %s: the report %s has %q, want words", name, provider, got.Body, found)
+			}
+			if !strings.Contains(string(got.Body), `"fail"`) {
+				t.Errorf("%s of %s: the report %s has no failure, want one", name, provider, got.Body)
+			}
 		}
 	}
 }

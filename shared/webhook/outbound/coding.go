@@ -111,17 +111,27 @@ type decoding struct {
 	from   *bufio.Reader
 	open   func(*bufio.Reader) (io.Reader, error)
 	opened io.Reader
+	failed error // to open the body; every later read returns it too
 }
 
 // Read implements io.Reader.
 func (d *decoding) Read(p []byte) (n int, err error) {
+	if d.failed != nil {
+		return 0, d.failed
+	}
 	if d.opened == nil {
 		if _, err := d.from.Peek(1); err != nil {
 			return 0, err
 		}
-		if d.opened, err = d.open(d.from); err != nil {
-			return 0, damaged(err)
+		opened, err := d.open(d.from)
+		if errors.Is(err, io.EOF) { // the body ends within its header
+			err = io.ErrUnexpectedEOF
 		}
+		if err != nil {
+			d.failed = damaged(err)
+			return 0, d.failed
+		}
+		d.opened = opened
 	}
 	n, err = d.opened.Read(p)
 	return n, damaged(err)

@@ -87,6 +87,8 @@ func TestClient_Document(t *testing.T) {
 		{name: "a wrong checksum", coding: "gzip", body: string(damaged), want: outbound.ErrDamaged},
 		{name: "not deflated", coding: "deflate", body: "\xff\xff" + said, want: outbound.ErrDamaged},
 		{name: "cut off", coding: "gzip", body: gzipped(t, said)[:20], want: io.ErrUnexpectedEOF},
+		{name: "cut off in the header", coding: "gzip", body: "\x1f\x8b\x08\x00", want: io.ErrUnexpectedEOF},
+		{name: "cut off in the header of deflate", coding: "deflate", body: "\x78", want: io.ErrUnexpectedEOF},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -119,6 +121,26 @@ func TestClient_Document_CodingError(t *testing.T) {
 		}
 		if got := outbound.Explain(err); !strings.Contains(got, want) {
 			t.Errorf("%s: explained as %q, want %q in it", coding, got, want)
+		}
+	}
+}
+
+// TestClient_Document_ReadAgain gives the error of a damaged body to every read.
+func TestClient_Document_ReadAgain(t *testing.T) {
+	t.Parallel()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Encoding", "gzip")
+		_, _ = w.Write([]byte("not compressed"))
+	}))
+	defer server.Close()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, server.URL, nil)
+	errtest.Must(t, err)
+	resp, err := outbound.New(outbound.Options{AllowLoopback: true}).Document(req, maxBody)
+	errtest.Must(t, err)
+	defer resp.Body.Close()
+	for n := range 3 {
+		if _, err := resp.Body.Read(make([]byte, 8)); !errors.Is(err, outbound.ErrDamaged) {
+			t.Errorf("read %d: error %v, want %v", n+1, err, outbound.ErrDamaged)
 		}
 	}
 }
