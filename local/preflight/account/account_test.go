@@ -108,6 +108,9 @@ func TestAccount_Verdicts(t *testing.T) {
 		{name: "a missing right", account: func(f *fake) { f.denied = "GetServiceQuota" }, resources: plain, want: `unknown +IAM roles +AccessDeniedException;`},
 		{name: "a forgotten restored table", account: func(f *fake) { f.deployed = []string{"AWS::IAM::Role"} }, resources: plain, refused: true,
 			want: `does not fit +restored tables .*repeat -c mainTable and -c keysTable`},
+		{name: "after a first deployment that failed", resources: plain, want: `fits +DynamoDB tables .*adds 1`,
+			account: func(f *fake) { f.deployed, f.status = []string{"AWS::IAM::Role"}, "DELETE_COMPLETE" }},
+		{name: "after a change set alone", resources: plain, want: `fits +DynamoDB tables .*adds 1`, account: func(f *fake) { f.deployed = []string{} }},
 		{name: "anyway", account: func(f *fake) { f.keys = 10_000 }, resources: plain, args: []string{"--anyway"}, want: `does not fit +API Gateway: API keys`},
 	}
 	for _, tt := range tests {

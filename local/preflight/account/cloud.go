@@ -154,7 +154,8 @@ func (a *account) count(ctx context.Context, l limit, atMost float64) (int, erro
 	return count, nil
 }
 
-// deployed counts the resources of a deployed stack by their types. ok is false if there is no such stack.
+// deployed counts the resources of a deployed stack by their types. ok is false for a stack without resources: there is no such
+// stack, or its first deployment has failed.
 func (a *account) deployed(ctx context.Context, name string) (types map[string]int, ok bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()
@@ -170,8 +171,10 @@ func (a *account) deployed(ctx context.Context, name string) (types map[string]i
 			return nil, false, err
 		}
 		for _, r := range page.StackResourceSummaries {
-			types[aws.ToString(r.ResourceType)]++
+			if !strings.HasPrefix(string(r.ResourceStatus), "DELETE_") {
+				types[aws.ToString(r.ResourceType)]++
+			}
 		}
 	}
-	return types, true, nil
+	return types, len(types) > 0, nil
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -20,6 +21,7 @@ type fake struct {
 	defaults          map[string]float64
 	has               map[string]int // resources by type
 	deployed          []string       // types of the stack's resources; nil: there is no stack
+	status            string         // of these resources; "": CREATE_COMPLETE
 	denied            string         // an action that the credentials may not use
 	asked             map[string]int // requests by action
 }
@@ -157,7 +159,7 @@ func (f *fake) stack(w http.ResponseWriter) {
 	}
 	fmt.Fprint(w, "<ListStackResourcesResponse><ListStackResourcesResult><StackResourceSummaries>")
 	for i, kind := range f.deployed {
-		fmt.Fprintf(w, "<member><LogicalResourceId>R%d</LogicalResourceId><ResourceType>%s</ResourceType><ResourceStatus>CREATE_COMPLETE</ResourceStatus></member>", i, kind)
+		fmt.Fprintf(w, "<member><LogicalResourceId>R%d</LogicalResourceId><ResourceType>%s</ResourceType><ResourceStatus>%s</ResourceStatus></member>", i, kind, cmp.Or(f.status, "CREATE_COMPLETE"))
 	}
 	fmt.Fprint(w, "</StackResourceSummaries></ListStackResourcesResult></ListStackResourcesResponse>")
 }
