@@ -33,7 +33,7 @@ func NotUnicode(item []byte) string {
 	return text.NotUnicodeAt(item) + " " + text.NotUnicode
 }
 
-// Refuse leaves an item of the page out. The run does not tell what is gone then, because the item may be one that is stored.
+// Refuse leaves an item of the page out. The run does not tell what is gone then, because the item may be stored already.
 func (p *FetchedPage) Refuse(item, reason string) {
 	p.Incomplete = true
 	p.Skipped = append(p.Skipped, Skipped{Item: item, Reason: reason})
