@@ -145,8 +145,9 @@ func TestDispatcher_Queued(t *testing.T) {
 	run.State = syncrun.Running
 	r.Put("a", syncrun.Key(run.ID), syncrun.Entity, run)
 	run.Work.CancelRequested = true
+	run.Work.Ask(r.Clock.Now())
 	r.Put("a", syncrun.Key(run.ID), syncrun.Entity, run)
-	wantMessage(r, r.Syncs, "a run to be cancelled", syncrun.Job{Company: "a", Run: run.ID})
+	wantMessage(r, r.Syncs, "a run to be cancelled", syncrun.Job{Company: "a", Run: run.ID, Turn: 1})
 	run.State = syncrun.Cancelled
 	r.Put("a", syncrun.Key(run.ID), syncrun.Entity, run)
 
@@ -186,7 +187,7 @@ func TestDispatcher_Lookout(t *testing.T) {
 			Company: "a", Key: delivery.Key(d.EventID, d.Endpoint), Entity: delivery.Entity, At: now, New: &store.Image{Version: 1, Body: body},
 		})
 	}
-	at, subject, _ := delivery.TransitionOf(changes[0]).Lookout()
+	at, _, subject, _ := delivery.TransitionOf(changes[0]).Lookout()
 	want := r.Company("a").Timer(at, delivery.OverdueTimer, subject)
 	var timers atomic.Int64
 	r.faulty.Before(func(ops []store.Op) error {

@@ -8,6 +8,7 @@ import (
 
 	"orgops/shared/base/memo"
 	"orgops/shared/domain/delivery"
+	"orgops/shared/domain/syncrun"
 	"orgops/shared/storage/store"
 )
 
@@ -22,8 +23,8 @@ type lookouts struct {
 
 // lookout identifies a timer.
 type lookout struct {
-	company, subject string
-	at               time.Time
+	company, kind, subject string
+	at                     time.Time
 }
 
 func newLookouts() *lookouts { return &lookouts{set: map[lookout]bool{}} }
@@ -43,11 +44,21 @@ func (l *lookouts) add(one lookout) {
 	l.set[one] = true
 }
 
-// lookOut sets, in the background, the timer that looks for the change's delivery if its queue message is lost. The batch is
-// finished when the timer is stored.
+// lookoutOf returns the timer that a change requires.
+func lookoutOf(change store.Change, t delivery.Transition) (one lookout, ok bool) {
+	one = lookout{company: change.Company, kind: syncrun.OverdueTimer}
+	if change.Entity == syncrun.Entity {
+		one.at, one.subject, ok = syncrun.Lookout(change)
+	} else {
+		one.at, one.kind, one.subject, ok = t.Lookout()
+	}
+	return one, ok
+}
+
+// lookOut sets, in the background, the timer that looks for the change's delivery, recovery or sync if its queue message is lost.
+// The batch is finished when the timer is stored.
 func (d *Dispatcher) lookOut(ctx context.Context, change store.Change, t delivery.Transition, work *tracker) {
-	at, subject, ok := t.Lookout()
-	one := lookout{company: change.Company, subject: subject, at: at}
+	one, ok := lookoutOf(change, t)
 	if !ok || d.lookouts.has(one) {
 		return
 	}
@@ -63,7 +74,7 @@ func (d *Dispatcher) setTimer(ctx context.Context, one lookout) error {
 	ctx, cancel := context.WithTimeout(ctx, sendTimeout)
 	defer cancel()
 	c := store.For(d.Store, one.company)
-	err := c.Commit(store.Patiently(ctx), c.Timer(one.at, delivery.OverdueTimer, one.subject))
+	err := c.Commit(store.Patiently(ctx), c.Timer(one.at, one.kind, one.subject))
 	if err != nil && !errors.Is(err, store.ErrConflict) {
 		return err
 	}

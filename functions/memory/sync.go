@@ -87,6 +87,7 @@ func (d Deps) cancel(ctx context.Context, c store.Company, runID string) (syncru
 		return syncrun.Run{}, fault.Newf(fault.Conflict, "the run has ended: %s", record.State)
 	}
 	record.Work.CancelRequested = true
+	record.Work.Ask(d.Now())
 	ops := []store.Op{}
 	if record.State == syncrun.Requested {
 		now := d.Now().UTC()
@@ -118,6 +119,7 @@ func (d Deps) confirm(ctx context.Context, c store.Company, runID string) (syncr
 	removal := *record.Removal
 	removal.ConfirmedBy, removal.ConfirmedAt, removal.Until = web.CallerOf(ctx).UserID, &now, nil
 	record.State, record.Error, record.Removal = syncrun.Running, "", &removal
+	record.Work.Ask(now)
 	op := c.Replace(syncrun.Key(record.ID), syncrun.Entity, version, record).Until(record.RequestedAt.Add(syncrun.Kept))
 	return record.Run, store.Fault(c.Commit(ctx, op), "")
 }

@@ -85,7 +85,7 @@ func (r *Retrier) Handle(ctx context.Context, m queue.Received) (due time.Time, 
 	case job.Delivery != "":
 		return r.deliver(ctx, company, job, m.Receives > 1)
 	case job.Recovery != "":
-		return r.recover(ctx, company, job.Recovery)
+		return r.recover(ctx, company, job)
 	}
 	return time.Time{}, queue.ErrPoison
 }

@@ -146,10 +146,16 @@ func (r *running) wantEndpoint(want endpoint) {
 	}
 }
 
-// handle processes a job; due is zero when its message is acknowledged. It does not end the test, so other goroutines may
-// call it.
+// handle processes a job, of a recovery in its turn. due tells when its message or that of the next turn is due; it is zero when there is
+// none. handle does not end the test, so other goroutines may call it.
 func (r *running) handle(job any) (due time.Time) {
 	r.T.Helper()
+	j, _ := job.(delivery.Job)
+	before := r.turn(j)
+	if j.Recovery != "" {
+		j.Turn = before.Turn
+		job = j
+	}
 	body, err := json.Marshal(job)
 	if err == nil {
 		due, err = r.Handle(context.Background(), queue.Received{Message: queue.Message{Body: body}, Receives: 1})
@@ -157,7 +163,18 @@ func (r *running) handle(job any) (due time.Time) {
 	if err != nil {
 		r.T.Error(err)
 	}
+	if after := r.turn(j); after.Turn > before.Turn {
+		return after.Due
+	}
 	return due
+}
+
+// turn returns the recovery of a job; the zero one of another job.
+func (r *running) turn(j delivery.Job) (rec delivery.StoredRecovery) {
+	if j.Recovery != "" {
+		r.Get("a", delivery.RecoveryKey(j.Recovery), &rec)
+	}
+	return rec
 }
 
 // wantDone checks that a message is acknowledged, and how many deliveries the endpoint has received by then.

@@ -162,18 +162,37 @@ func (r *running) record(j syncrun.Job) (rec syncrun.StoredRun) {
 	return rec
 }
 
-// handle works for one slice; due is zero when the run has ended. It does not end the test, so other goroutines may call
-// it.
+// handle works for one slice, with the message of the run's turn. due tells when the next message is due; it is zero when the run has
+// ended. handle does not end the test, so other goroutines may call it.
 func (r *running) handle(j syncrun.Job) (due time.Time) {
 	r.T.Helper()
-	body, err := json.Marshal(j)
-	if err == nil {
-		due, err = r.Handle(context.Background(), body)
-	}
+	before := r.turn(j)
+	due, err := r.Handle(context.Background(), r.message(j))
 	if err != nil {
 		r.T.Error(err)
 	}
+	if after := r.turn(j); after.Turn > before.Turn {
+		return after.Due
+	}
 	return due
+}
+
+// turn returns the turn of a run; none of an unknown run.
+func (r *running) turn(j syncrun.Job) syncrun.Work {
+	var rec syncrun.StoredRun
+	r.Get("a", syncrun.Key(j.Run), &rec)
+	return rec.Work
+}
+
+// message returns the message that a run asks for.
+func (r *running) message(j syncrun.Job) []byte {
+	r.T.Helper()
+	j.Turn = r.turn(j).Turn
+	body, err := json.Marshal(j)
+	if err != nil {
+		r.T.Error(err)
+	}
+	return body
 }
 
 // ended checks that a run has ended in a state and freed its slot, and returns the run.
@@ -208,7 +227,7 @@ func (r *running) sync(mode syncrun.Mode, edit ...func(*syncrun.StoredRun)) sync
 func (r *running) wantRun(j syncrun.Job, want syncrun.StoredRun) {
 	r.T.Helper()
 	other := cmpopts.IgnoreFields(syncrun.Run{}, "ID", "Provider", "Mode", "RequestedAt", "StartedAt")
-	if diff := cmp.Diff(want, r.record(j), other, cmpopts.IgnoreFields(syncrun.Work{}, "Source")); diff != "" {
+	if diff := cmp.Diff(want, r.record(j), other, cmpopts.IgnoreFields(syncrun.Work{}, "Turn", "Due", "Source")); diff != "" {
 		r.T.Errorf("run differs (-want +got):\n%s", diff)
 	}
 }

@@ -104,8 +104,8 @@ func (s *slice) run(ctx context.Context) (due time.Time, err error) {
 		case ended:
 			return time.Time{}, nil
 		}
-		if until, waits := s.record.Waits(); waits {
-			return until, nil
+		if _, waits := s.record.Waits(); waits {
+			return time.Time{}, nil
 		}
 		if until := s.record.ThrottledUntil; until != nil {
 			return s.handBack(ctx, *until)
@@ -135,14 +135,16 @@ func (s *slice) again(ctx context.Context, err error) (time.Time, error) {
 	return s.Now().Add(time.Second), nil
 }
 
-// handBack releases the lease, so that any worker can continue the run at due. This worker has come back from its fetch.
+// handBack releases the lease and asks for a message, so that any worker can continue the run at due. This worker has come back
+// from its fetch.
 func (s *slice) handBack(ctx context.Context, due time.Time) (time.Time, error) {
 	s.record.Work.LeaseUntil = time.Time{}
 	s.record.Work.Begun--
+	s.record.Work.Ask(due)
 	if err := s.commit(context.WithoutCancel(ctx), nil); err != nil {
 		return s.again(ctx, err)
 	}
-	return due, nil
+	return time.Time{}, nil
 }
 
 // maxThrottled limits for how long a provider may throttle every fetch of a run. Providers' limits renew within a day. A run

@@ -1,5 +1,5 @@
 // Package syncer processes sync runs. It takes a run from the queue, fetches pages from the provider, commits each page
-// with the run's progress, and returns the run to the queue when its slice of time is used up.
+// with the run's progress, and asks for the next slice when its slice of time is used up.
 //
 // A run's progress is stored in its record, never in a message or in memory. So when a worker is lost, the next one
 // continues at the run's checkpoint.
@@ -66,7 +66,8 @@ func (s *Syncer) handle(ctx context.Context, r queue.Received) (due time.Time, e
 	return s.Handle(ctx, r.Body)
 }
 
-// Handle works for one slice on the run that a job names. due tells when to continue; zero means that the run has ended.
+// Handle works for one slice on the run that a job names. The run's record then asks for the next slice. due tells when to redeliver
+// the message, because another worker has the run; zero means never.
 func (s *Syncer) Handle(ctx context.Context, body []byte) (due time.Time, err error) {
 	var job syncrun.Job
 	if err := json.Unmarshal(body, &job); err != nil || job.Company == "" || job.Run == "" {
@@ -77,7 +78,7 @@ func (s *Syncer) Handle(ctx context.Context, body []byte) (due time.Time, err er
 	if errors.Is(err, store.ErrNotFound) {
 		return time.Time{}, nil
 	}
-	if err != nil || sl.record.State.Ended() {
+	if err != nil || sl.record.State.Ended() || sl.record.Work.Turn != job.Turn {
 		return time.Time{}, err
 	}
 	if wait := sl.waitUntil(); s.Now().Before(wait) {

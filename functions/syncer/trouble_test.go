@@ -39,9 +39,7 @@ func TestSyncer_Crash(t *testing.T) {
 			}
 			return nil
 		})
-		body, err := json.Marshal(j)
-		errtest.Must(t, err)
-		if _, err := r.Handle(ctx, body); dies < 7 && err == nil {
+		if _, err := r.Handle(ctx, r.message(j)); dies < 7 && err == nil {
 			t.Fatalf("the worker did not crash at commit %d, want an error", dies)
 		}
 		r.faulty.Before(nil)
@@ -129,9 +127,7 @@ func TestSyncer_LostSeldom(t *testing.T) {
 				stop()
 				return connector.FetchedPage{}, ctx.Err()
 			})
-			body, err := json.Marshal(j)
-			errtest.Must(r.T, err)
-			_, err = r.Handle(ctx, body)
+			_, err := r.Handle(ctx, r.message(j))
 			errtest.Must(r.T, err)
 		}},
 	}
@@ -459,9 +455,7 @@ func TestSyncer_Run(t *testing.T) {
 	send := func(body []byte) {
 		errtest.Must(t, r.Syncs.Send(t.Context(), queue.Message{Body: body, Group: "a"}))
 	}
-	body, err := json.Marshal(j)
-	errtest.Must(t, err)
-	send(body)
+	send(r.message(j))
 	send([]byte(`{"company":"a"}`))
 	stop := r.Go(r.Run)
 	<-entered
@@ -476,6 +470,7 @@ func TestSyncer_Run(t *testing.T) {
 		Work: syncrun.Work{Checkpoint: json.RawMessage(`2`)},
 	})
 	r.provider.answer(pages(4, 3))
+	send(r.message(j)) // as the dispatcher does
 	stop = r.Go(r.Run)
 	worktest.Until(t, "the run has ended", func() bool { return r.record(j).State.Ended() })
 	stop()

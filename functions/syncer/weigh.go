@@ -132,4 +132,5 @@ func (s *slice) await(told *syncrun.Removal, w syncrun.Weight) {
 	s.record.State, s.record.Removal = syncrun.Awaiting, told
 	s.record.Error = fmt.Sprintf("%s; nothing is removed before a user confirms it, or cancels the run, until %s", told.Reason, until.Format(time.RFC3339))
 	s.record.Work.LeaseUntil, s.record.Work.Begun = time.Time{}, 0
+	s.record.Work.Ask(until)
 }

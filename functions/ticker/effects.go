@@ -11,6 +11,7 @@ import (
 	"orgops/shared/domain/erasure"
 	"orgops/shared/domain/integration"
 	"orgops/shared/domain/suspension"
+	"orgops/shared/domain/syncrun"
 	"orgops/shared/domain/timeline"
 	"orgops/shared/provider/intake"
 	"orgops/shared/storage/queue/timerqueue"
@@ -30,6 +31,10 @@ func (t *Ticker) ops(ctx context.Context, c store.Company, timer store.Timer) ([
 		return t.demote(ctx, c, timer.Subject)
 	case delivery.OverdueTimer:
 		return t.overdue(ctx, c, timer.Subject)
+	case delivery.RecoveryTimer:
+		return t.lostRecovery(ctx, c, timer.Subject)
+	case syncrun.OverdueTimer:
+		return t.lostRun(ctx, c, timer.Subject)
 	case suspension.Timer:
 		return suspension.Check(ctx, c, t.Now().UTC())
 	case erasure.Timer:

@@ -3,6 +3,7 @@ package ticker
 import (
 	"context"
 	"strings"
+	"time"
 
 	"orgops/shared/base/fault"
 	"orgops/shared/base/id"
@@ -11,8 +12,11 @@ import (
 	"orgops/shared/storage/store"
 )
 
-// sync requests a scheduled sync and sets the timer of the next one. It requests nothing while a run is under way or while
-// the integration may not sync. A timer of a former schedule only ends.
+// soon is how long after it a schedule's next timer still serves to find a run whose queue message is lost.
+const soon = time.Hour
+
+// sync requests a scheduled sync and sets the timer of the next one. It requests nothing while a run is under way, which it puts
+// into the queue again if its message was lost, or while the integration may not sync. A timer of a former schedule only ends.
 func (t *Ticker) sync(ctx context.Context, c store.Company, subject string) ([]store.Op, error) {
 	provider, schedule, _ := strings.Cut(subject, "@")
 	i, version, err := integration.Load(ctx, c, provider)
@@ -29,7 +33,8 @@ func (t *Ticker) sync(ctx context.Context, c store.Company, subject string) ([]s
 	}
 	slot, slotVersion, err := syncrun.FreeSlot(ctx, c, provider)
 	if fault.KindOf(err) == fault.SyncRunning {
-		return ops, nil
+		lost, err := t.lostRun(ctx, c, slot.Run)
+		return append(ops, lost...), err
 	}
 	if err != nil {
 		return nil, err
@@ -38,5 +43,7 @@ func (t *Ticker) sync(ctx context.Context, c store.Company, subject string) ([]s
 		ID: id.New(), Provider: provider, Mode: syncrun.Live, State: syncrun.Requested, RequestedAt: now,
 		Full: now.Sub(slot.FullAt) >= syncrun.FullEvery,
 	}
-	return append(ops, syncrun.Begin(c, run, i.Incarnation, slot, slotVersion)...), nil
+	every, err := time.ParseDuration(i.Schedule.Every)
+	stored := syncrun.StoredRun{Run: run, Incarnation: i.Incarnation, Watched: err == nil && every <= soon}
+	return append(ops, syncrun.Begin(c, stored, slot, slotVersion)...), nil
 }

@@ -172,11 +172,11 @@ func (w *writer) context(l *export.Line) error {
 
 // lookout returns the timer that finds a scheduled delivery overdue, because no message of it is in the queue here.
 func (w *writer) lookout(l *export.Line) []store.Op {
-	at, subject, ok := delivery.TransitionOf(store.Change{Entity: l.Entity, Key: l.Key, New: &store.Image{Body: l.Body}}).Lookout()
+	at, kind, subject, ok := delivery.TransitionOf(store.Change{Entity: l.Entity, Key: l.Key, New: &store.Image{Body: l.Body}}).Lookout()
 	if !ok {
 		return nil
 	}
-	return []store.Op{w.c.Timer(at, delivery.OverdueTimer, subject)}
+	return []store.Op{w.c.Timer(at, kind, subject)}
 }
 
 // flush commits the batch. If a part of it is there, from an import that was interrupted, flush writes the rest one by one.

@@ -134,7 +134,7 @@ func (cl client) sync(ctx context.Context, nonce string) error {
 		}
 		now := time.Now().UTC()
 		run := syncrun.Run{ID: id.At(now, cl.c.ID(), "sync", nonce), Provider: feed, Mode: syncrun.Live, State: syncrun.Requested, RequestedAt: now}
-		return cl.c.Commit(ctx, syncrun.Begin(cl.c, run, i.Incarnation, slot, version)...)
+		return cl.c.Commit(ctx, syncrun.Begin(cl.c, syncrun.StoredRun{Run: run, Incarnation: i.Incarnation}, slot, version)...)
 	})
 }
 

@@ -2,6 +2,7 @@ package simulate_test
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"time"
 
@@ -55,6 +56,17 @@ func (w *world) moveMark(last time.Time) {
 	}
 	if err != nil {
 		w.violated("records", "the ticker's mark: %v", err)
+	}
+}
+
+// advanceTick makes the clock tick after the earliest timer that a commit sets. After the hour the clock waits for the timers that it
+// knows.
+func (w *world) advanceTick(ops []store.Op) {
+	if !w.calm || !slices.ContainsFunc(ops, func(op store.Op) bool { return strings.HasPrefix(op.Partition.String(), "DUE#") }) {
+		return
+	}
+	if at := w.nextTimer(); w.ticks.IsZero() || !at.IsZero() && at.Before(w.ticks) {
+		w.ticks = at
 	}
 }
 

@@ -1,7 +1,6 @@
 package simulate_test
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -88,6 +87,7 @@ func (w *world) commit(e *environment, ops []store.Op) error {
 	e.billWrite(ops)
 	if err == nil {
 		w.record(e, deliveries(ops))
+		w.advanceTick(ops)
 	}
 	if errors.Is(err, store.ErrConflict) && !w.plan.on[strictness] {
 		w.excuse(e, deliveries(ops), "another worker wrote the record")
@@ -127,10 +127,10 @@ func (q queueOf) Send(ctx context.Context, messages ...queue.Message) error {
 	return nil
 }
 
-// enqueue stores a message. It may be late or, as in every standard queue, be delivered twice. A delivery's may be lost.
+// enqueue stores a message. It may be late or, as in every standard queue, be delivered twice. It may be lost.
 func (w *world) enqueue(from queueOf, m queue.Message, delay time.Duration) {
 	q := from.q
-	if w.faulty() && w.plan.on[lost] && bytes.Contains(m.Body, []byte(`"delivery":`)) && w.chance(10*w.plan.rate) {
+	if w.faulty() && w.plan.on[lost] && w.chance(10*w.plan.rate) {
 		w.trace.add("%s loses %s", q.name, m.Body)
 		return
 	}

@@ -24,7 +24,7 @@ const (
 	dead       fault = "dead"      // one receiver never answers 2xx
 	hot        fault = "hot"       // the store refuses the writes of a company for ten minutes
 	shuffled   fault = "shuffled"  // the stream has the records of a transaction in any order
-	lost       fault = "lost"      // a delivery's message to the queue of retries is lost
+	lost       fault = "lost"      // a message to a queue is lost
 	outage     fault = "outage"    // the store refuses everything for half an hour
 	keyless    fault = "keyless"   // the key service throttles a fifth of the calls, and refuses all for ten minutes
 	expiring   fault = "expiring"  // items expire, and are deleted days later

@@ -15,11 +15,12 @@ type Job struct {
 	Incarnation string `json:"incarnation,omitempty"` // of the delivery
 	Generation  int    `json:"generation,omitempty"`  // of the delivery; a message of an earlier generation has no effect
 	Recovery    string `json:"recovery,omitempty"`
+	Turn        int    `json:"turn,omitempty"` // of the recovery; a message of an earlier turn has no effect
 }
 
 // Due returns the queue message that a committed change requires; ok is false when it requires none. A delivery requires a
 // message when its generation grows; the message is due at the next attempt. A recovery requires a message when it is
-// created; the message is due at once. A delivery that cannot be decoded is an error.
+// created, and when its turn grows. What cannot be decoded is an error.
 func (t Transition) Due() (m queue.Message, ok bool, err error) {
 	c := t.change
 	switch {
@@ -28,8 +29,8 @@ func (t Transition) Due() (m queue.Message, ok bool, err error) {
 	case c.Entity == Entity && t.is.NextAttemptAt != nil && t.is.Generation > t.was.Generation:
 		job := Job{Company: c.Company, Delivery: strings.TrimPrefix(c.Key, Prefix), Generation: t.is.Generation, Incarnation: t.is.Incarnation}
 		return message(job, *t.is.NextAttemptAt)
-	case c.Entity == RecoveryEntity && c.New != nil && c.Old == nil:
-		return message(Job{Company: c.Company, Recovery: strings.TrimPrefix(c.Key, RecoveryPrefix)}, time.Time{})
+	case t.turn.asks:
+		return message(Job{Company: c.Company, Recovery: strings.TrimPrefix(c.Key, RecoveryPrefix), Turn: t.turn.Turn}, t.turn.Due)
 	}
 	return queue.Message{}, false, nil
 }

@@ -12,6 +12,9 @@ import (
 // company whose events lie in one hour and whose attempts are due in one hour, so that many deliveries share one write.
 const OverdueTimer = "delivery-overdue"
 
+// RecoveryTimer names the timers that look for a recovery whose queue message was lost. The subject is the recovery's id.
+const RecoveryTimer = "recovery-overdue"
+
 // OverdueAfter sets how long after its time an attempt counts as overdue. A message comes seconds late at most, unless the
 // endpoint has a backlog. A second message of such a delivery does no harm: the first one then has no effect.
 const OverdueAfter = 15 * time.Minute
@@ -24,19 +27,31 @@ func (d Delivery) Overdue(now time.Time) bool {
 // hourForm is the form of an hour in a timer's subject.
 const hourForm = "2006010215"
 
-// Lookout returns the timer that a committed change requires: its time and its subject. ok is false when the change requires
-// none, because the delivery does not wait for an attempt. Every attempt due in the same hour has the same timer, which fires
-// when the last of them would be overdue.
-func (t Transition) Lookout() (at time.Time, subject string, ok bool) {
+// Lookout returns the timer that a committed change requires: its time, its kind and its subject. ok is false when the change
+// requires none, because the delivery does not wait for an attempt, or the recovery asks for no message. Every attempt due in the
+// same hour has the same timer, which fires when the last of them would be overdue, and so have all messages of a recovery.
+func (t Transition) Lookout() (at time.Time, kind, subject string, ok bool) {
+	if t.turn.asks {
+		due := t.turn.Due
+		if due.IsZero() {
+			due = t.change.At
+		}
+		return overdueAt(due), RecoveryTimer, strings.TrimPrefix(t.change.Key, RecoveryPrefix), true
+	}
 	if t.is.NextAttemptAt == nil {
-		return time.Time{}, "", false
+		return time.Time{}, "", "", false
 	}
 	event, _, _ := strings.Cut(strings.TrimPrefix(t.change.Key, Prefix), "#")
 	created, known := id.Time(event)
 	if !known {
-		return time.Time{}, "", false
+		return time.Time{}, "", "", false
 	}
-	return t.is.NextAttemptAt.UTC().Truncate(time.Hour).Add(time.Hour + OverdueAfter + time.Second), created.Format(hourForm), true
+	return overdueAt(*t.is.NextAttemptAt), OverdueTimer, created.Format(hourForm), true
+}
+
+// overdueAt returns when everything is overdue that is due in the hour of a time.
+func overdueAt(due time.Time) time.Time {
+	return due.UTC().Truncate(time.Hour).Add(time.Hour + OverdueAfter + time.Second)
 }
 
 // Overlooked returns the query for the deliveries that a timer's subject covers. It returns false for a subject that is not

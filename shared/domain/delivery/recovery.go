@@ -45,11 +45,30 @@ type StoredRecovery struct {
 	Recovery
 	Incarnation string `json:"incarnation,omitempty"` // of the endpoint; the recovery sends its deliveries alone
 
+	Turn int       `json:"turn,omitempty"` // number of calls of Ask: see Due
+	Due  time.Time `json:"due,omitzero"`   // when the message of the turn is due; zero: at once
+
 	After   string    `json:"after,omitempty"`
 	Portion int       `json:"portion,omitempty"` // deliveries that go into the queue at once
 	Fed     int       `json:"fed,omitempty"`     // those of the portion that are in the queue
 	FedAt   time.Time `json:"fedAt,omitzero"`    // when the last of them went there
 	Last    string    `json:"last,omitempty"`    // the key after which the portion's last page began
+}
+
+// Ask asks for a queue message that is due at t: see Due. Earlier messages have no effect. Each run of a recovery ends so, until
+// it has finished. The message follows from a committed record, so a lost one can be found, and Lambda counts no chain of runs.
+func (r *StoredRecovery) Ask(t time.Time) {
+	r.Turn++
+	r.Due = t.UTC().Truncate(time.Millisecond)
+}
+
+// Overdue reports whether the recovery should have gone on long ago.
+func (r StoredRecovery) Overdue(now time.Time) bool {
+	due := r.Due
+	if due.IsZero() {
+		due = r.RequestedAt
+	}
+	return r.State != RecoveryFinished && now.Sub(due) > OverdueAfter
 }
 
 // SendingEntity names the entity of the item that one recovery holds while it sends to an endpoint.

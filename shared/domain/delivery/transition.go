@@ -4,15 +4,24 @@ import (
 	"fmt"
 	"time"
 
+	"orgops/shared/base/fastjson"
 	"orgops/shared/storage/store"
 )
 
-// Transition holds what a committed change did to a delivery. It decodes only what decides about the next step, and only once,
-// because a delivery carries its payload. The transition of another entity's change, or of a removal, requires nothing.
+// Transition holds what a committed change did to a delivery or a recovery. It decodes only what decides about the next step, and
+// only once, because a delivery carries its payload. The transition of another entity's change, or of a removal, requires nothing.
 type Transition struct {
 	change  store.Change
 	was, is stage // the zero stage before the delivery was created
-	err     error // the delivery cannot be decoded
+	turn    turn  // of a recovery
+	err     error // the delivery or the recovery cannot be decoded
+}
+
+// turn holds the fields of a recovery that decide about its message.
+type turn struct {
+	Turn int       `json:"turn"`
+	Due  time.Time `json:"due"`
+	asks bool      // the change requires the message
 }
 
 // stage holds the fields of a delivery that decide about its next step.
@@ -27,6 +36,10 @@ type stage struct {
 // TransitionOf decodes a change. Due returns the error of what cannot be decoded.
 func TransitionOf(c store.Change) Transition {
 	t := Transition{change: c}
+	if c.Entity == RecoveryEntity && c.New != nil {
+		t.turn, t.err = turnOf(c)
+		return t
+	}
 	if c.Entity != Entity || c.New == nil {
 		return t
 	}
@@ -35,6 +48,20 @@ func TransitionOf(c store.Change) Transition {
 		t.was, t.err = stageOf(c.Old)
 	}
 	return t
+}
+
+func turnOf(c store.Change) (is turn, err error) {
+	if err := fastjson.Unmarshal(c.New.Body, &is); err != nil {
+		return turn{}, fmt.Errorf("decode recovery: %w", err)
+	}
+	var was turn
+	if c.Old != nil {
+		if err := fastjson.Unmarshal(c.Old.Body, &was); err != nil {
+			return turn{}, fmt.Errorf("decode recovery: %w", err)
+		}
+	}
+	is.asks = c.Old == nil || is.Turn > was.Turn
+	return is, nil
 }
 
 func stageOf(image *store.Image) (s stage, err error) {

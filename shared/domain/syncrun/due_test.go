@@ -3,6 +3,7 @@ package syncrun_test
 import (
 	"encoding/json"
 	"testing"
+	"time"
 
 	"orgops/shared/domain/syncrun"
 	"orgops/shared/storage/store"
@@ -10,33 +11,31 @@ import (
 
 func TestDue(t *testing.T) {
 	t.Parallel()
-	image := func(cancel bool) *store.Image {
-		run := syncrun.StoredRun{Run: syncrun.Run{ID: "r", Error: `"cancelRequested":true`}, Work: syncrun.Work{CancelRequested: cancel}}
+	now := time.Date(2026, 3, 1, 12, 0, 0, 1, time.UTC)
+	image := func(turns int) *store.Image {
+		run := syncrun.StoredRun{Run: syncrun.Run{ID: "r", Error: `"turn":7`}}
+		for range turns {
+			run.Work.Ask(now)
+		}
 		body, err := json.Marshal(run)
 		if err != nil {
 			t.Fatal(err)
 		}
 		return &store.Image{Body: body}
 	}
-	confirmed := image(false)
-	body, err := json.Marshal(syncrun.StoredRun{Run: syncrun.Run{ID: "r", Removal: &syncrun.Removal{ConfirmedBy: "u"}}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	confirmed.Body = body
 	tests := []struct {
 		name   string
 		change store.Change
 		want   string
+		due    time.Time
 	}{
-		{"removal confirmed", store.Change{Entity: syncrun.Entity, Old: image(false), New: confirmed}, `{"company":"a","run":"r"}`},
-		{"removal confirmed before", store.Change{Entity: syncrun.Entity, Old: confirmed, New: confirmed}, ""},
-		{"requested", store.Change{Entity: syncrun.Entity, New: image(false)}, `{"company":"a","run":"r"}`},
-		{"progresses", store.Change{Entity: syncrun.Entity, Old: image(false), New: image(false)}, ""},
-		{"cancellation requested", store.Change{Entity: syncrun.Entity, Old: image(false), New: image(true)}, `{"company":"a","run":"r"}`},
-		{"cancellation requested before", store.Change{Entity: syncrun.Entity, Old: image(true), New: image(true)}, ""},
-		{"expired", store.Change{Entity: syncrun.Entity, Old: image(true)}, ""},
-		{"its slot", store.Change{Entity: syncrun.SlotEntity, New: image(true)}, ""},
+		{"requested", store.Change{Entity: syncrun.Entity, New: image(0)}, `{"company":"a","run":"r"}`, time.Time{}},
+		{"progresses", store.Change{Entity: syncrun.Entity, Old: image(1), New: image(1)}, "", time.Time{}},
+		{"asks", store.Change{Entity: syncrun.Entity, Old: image(0), New: image(1)}, `{"company":"a","run":"r","turn":1}`, now.Add(time.Millisecond - 1)},
+		{"asks again", store.Change{Entity: syncrun.Entity, Old: image(1), New: image(2)}, `{"company":"a","run":"r","turn":2}`, now.Add(time.Millisecond - 1)},
+		{"ends", store.Change{Entity: syncrun.Entity, Old: image(2), New: image(0)}, "", time.Time{}},
+		{"expired", store.Change{Entity: syncrun.Entity, Old: image(1)}, "", time.Time{}},
+		{"its slot", store.Change{Entity: syncrun.SlotEntity, New: image(1)}, "", time.Time{}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -52,6 +51,9 @@ func TestDue(t *testing.T) {
 			}
 			if string(m.Body) != tt.want {
 				t.Errorf("message %s, want %s", m.Body, tt.want)
+			}
+			if !m.Due.Equal(tt.due) {
+				t.Errorf("due at %v, want %v", m.Due, tt.due)
 			}
 		})
 	}

@@ -51,12 +51,11 @@ func FreeSlot(ctx context.Context, c store.Company, provider string) (Slot, int6
 	return slot, 0, store.Fault(err, "")
 }
 
-// Begin returns the ops that request a run of one incarnation of an integration and take the provider's free slot, which was read at
-// version.
-func Begin(c store.Company, run Run, incarnation string, slot Slot, version int64) []store.Op {
+// Begin returns the ops that request a run and take the provider's free slot, which was read at version.
+func Begin(c store.Company, run StoredRun, slot Slot, version int64) []store.Op {
 	slot.Run = run.ID
 	return []store.Op{
-		c.Create(Key(run.ID), Entity, StoredRun{Run: run, Incarnation: incarnation}).Until(run.RequestedAt.Add(Kept)),
+		c.Create(Key(run.ID), Entity, run).Until(run.RequestedAt.Add(Kept)),
 		c.Save(SlotKey(run.Provider), SlotEntity, version, slot).Quietly(),
 	}
 }

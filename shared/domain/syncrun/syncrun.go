@@ -87,6 +87,8 @@ type Run struct {
 
 // Work holds the syncer's state of a run. The API does not show it.
 type Work struct {
+	Turn            int             `json:"turn,omitempty"` // number of calls of Ask: see Due
+	Due             time.Time       `json:"due,omitzero"`   // when the message of the turn is due; zero: at once
 	CancelRequested bool            `json:"cancelRequested,omitempty"`
 	Source          string          `json:"source,omitempty"`     // what the run fetches: the integration, and the certified part of its configuration
 	Checkpoint      json.RawMessage `json:"checkpoint,omitempty"` // where the connector continues
@@ -117,6 +119,7 @@ type Sweep struct {
 type StoredRun struct {
 	Run
 	Incarnation string `json:"incarnation,omitempty"` // of the integration; another one of its name ends the run
+	Watched     bool   `json:"watched,omitempty"`     // the schedule looks for the run soon, so its first message needs no timer
 
 	Work Work `json:"work"`
 }

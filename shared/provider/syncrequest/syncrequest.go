@@ -50,7 +50,7 @@ func (p Planner) Plan(ctx context.Context, r Request) (syncrun.Run, []store.Op, 
 		run.Mode = syncrun.Live
 	}
 	c := p.Company
-	return run, append(syncrun.Begin(c, run, i.Incarnation, slot, slotVersion), c.Unchanged(integration.Key(r.Provider), version)), nil
+	return run, append(syncrun.Begin(c, syncrun.StoredRun{Run: run, Incarnation: i.Incarnation}, slot, slotVersion), c.Unchanged(integration.Key(r.Provider), version)), nil
 }
 
 // syncable returns the provider's integration if it can be synced.
