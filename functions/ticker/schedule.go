@@ -3,7 +3,6 @@ package ticker
 import (
 	"context"
 	"strings"
-	"time"
 
 	"orgops/shared/base/fault"
 	"orgops/shared/base/id"
@@ -11,9 +10,6 @@ import (
 	"orgops/shared/domain/syncrun"
 	"orgops/shared/storage/store"
 )
-
-// soon is how long after it a schedule's next timer still serves to find a run whose queue message is lost.
-const soon = time.Hour
 
 // sync requests a scheduled sync and sets the timer of the next one. It requests nothing while a run is under way, which it puts
 // into the queue again if its message was lost, or while the integration may not sync. A timer of a former schedule only ends.
@@ -43,7 +39,6 @@ func (t *Ticker) sync(ctx context.Context, c store.Company, subject string) ([]s
 		ID: id.New(), Provider: provider, Mode: syncrun.Live, State: syncrun.Requested, RequestedAt: now,
 		Full: now.Sub(slot.FullAt) >= syncrun.FullEvery,
 	}
-	every, err := time.ParseDuration(i.Schedule.Every)
-	stored := syncrun.StoredRun{Run: run, Incarnation: i.Incarnation, Watched: err == nil && every <= soon}
+	stored := syncrun.StoredRun{Run: run, Incarnation: i.Incarnation, Watched: i.FindsSyncs(now)}
 	return append(ops, syncrun.Begin(c, stored, slot, slotVersion)...), nil
 }

@@ -58,7 +58,7 @@ type seeded struct{ memory, goal, delivery, run string }
 func (w *world) seed() {
 	w.configure("webhook", `{"url":"`+w.receiver.URL+`","events":["memory.*"],"signingSecret":"`+secret+`"}`)
 	w.configure("github", `{"repository":"octo/app","signingSecret":"a secret of github"}`)
-	w.configure("feed", `{"url":"`+w.feed.URL+`"}`)
+	w.configure("feed", `{"url":"`+w.feed.URL+`","schedule":"1h"}`)
 	for _, provider := range []string{"webhook", "github", "feed"} {
 		w.call(ask{method: http.MethodPost, path: "/integrations/" + provider + "/certification"})
 	}

@@ -162,6 +162,7 @@ func steps() []step {
 		{"dispatcher: a held delivery", units{gets: 1, queries: 1, read: 2}},
 		{"dispatcher: a delivery to retry", units{puts: 1, written: 1, queue: 1}},
 		{"dispatcher: a requested sync", units{queue: 1}},
+		{"dispatcher: a requested sync without a schedule", units{puts: 1, written: 1, queue: 1}},
 		{"retrier: an attempt, delivered", units{gets: 3, queries: 1, puts: 1, read: 4, written: 1, keys: 1, lines: 1}},
 		{"retrier: an attempt, failed", units{gets: 4, queries: 1, puts: 2, read: 5, written: 2, keys: 1, lines: 1}},
 		{"retrier: an attempt at a rate limit", units{gets: 3, queries: 1, puts: 2, read: 4, written: 2, keys: 1, lines: 1}},

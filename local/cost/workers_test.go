@@ -57,14 +57,15 @@ func workers() map[string]func(*world) func() {
 
 		"projector: the first change after a weekly brief": (*world).projectsWeekly,
 
-		"dispatcher: an event, delivered to an endpoint": func(w *world) func() { return w.dispatches(false, 1) },
-		"dispatcher: an event, failed at the endpoint":   func(w *world) func() { return w.dispatches(true, 1) },
-		"dispatcher: 10 events of a company, delivered":  func(w *world) func() { return w.dispatches(false, 10) },
-		"dispatcher: an event without subscribers":       (*world).dispatchesUnasked,
-		"dispatcher: a recorded delivery":                (*world).dispatchesRecord,
-		"dispatcher: a held delivery":                    (*world).dispatchesHeld,
-		"dispatcher: a delivery to retry":                func(w *world) func() { return w.dispatchesJob(delivery.Entity) },
-		"dispatcher: a requested sync":                   func(w *world) func() { return w.dispatchesJob(syncrun.Entity) },
+		"dispatcher: an event, delivered to an endpoint":  func(w *world) func() { return w.dispatches(false, 1) },
+		"dispatcher: an event, failed at the endpoint":    func(w *world) func() { return w.dispatches(true, 1) },
+		"dispatcher: 10 events of a company, delivered":   func(w *world) func() { return w.dispatches(false, 10) },
+		"dispatcher: an event without subscribers":        (*world).dispatchesUnasked,
+		"dispatcher: a recorded delivery":                 (*world).dispatchesRecord,
+		"dispatcher: a held delivery":                     (*world).dispatchesHeld,
+		"dispatcher: a delivery to retry":                 func(w *world) func() { return w.dispatchesJob(delivery.Entity) },
+		"dispatcher: a requested sync":                    func(w *world) func() { return w.dispatchesJob(syncrun.Entity) },
+		"dispatcher: a requested sync without a schedule": (*world).dispatchesUnwatched,
 
 		"retrier: an attempt, delivered":                  func(w *world) func() { return w.retries(false, 10*time.Second) },
 		"retrier: an attempt, failed":                     func(w *world) func() { return w.retries(true, 10*time.Second) },
@@ -249,6 +250,13 @@ func (w *world) dispatchesJob(entity string) func() {
 	}
 	w.free()
 	return w.dispatch(w.stored(syncrun.Key(w.begin())))
+}
+
+// dispatchesUnwatched processes the change of a requested sync that only a timer of its own finds if its message is lost.
+func (w *world) dispatchesUnwatched() func() {
+	run := w.run(0)
+	run.ID, run.State = id.New(), syncrun.Requested
+	return w.dispatch(w.put(syncrun.Key(run.ID), syncrun.Entity, run))
 }
 
 // message returns the event in which Lambda passes a job from a queue.

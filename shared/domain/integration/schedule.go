@@ -77,6 +77,16 @@ func (s Schedule) Interval() time.Duration {
 	return every
 }
 
+// findsWithin is how soon a schedule comes again that finds a lost sync.
+const findsWithin = time.Hour
+
+// FindsSyncs reports whether the schedule comes again so soon that its next timer finds a sync whose queue message is lost. Such a sync
+// needs no timer of its own.
+func (i Integration) FindsSyncs(now time.Time) bool {
+	return i.Schedule != nil && i.Schedule.PausedAt == nil && i.Schedule.Interval() > 0 && i.Schedule.Interval() <= findsWithin &&
+		!i.Suspended && i.Allows(SyncPull, now)
+}
+
 // named returns what a timer's subject says of a time and of the integration that it belongs to.
 func (i Integration) named(t time.Time) string {
 	return strings.TrimSuffix(fmt.Sprintf("%x@%s", t.UnixMilli(), i.Incarnation), "@")

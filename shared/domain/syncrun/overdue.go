@@ -10,8 +10,8 @@ import (
 // OverdueTimer names the timers that look for a run whose queue message was lost. The subject is the run's id.
 const OverdueTimer = "sync-overdue"
 
-// OverdueAfter sets how long after its message was due a run counts as lost, if no worker has it.
-const OverdueAfter = 15 * time.Minute
+// overdueAfter sets how long after its message was due a run counts as lost, if no worker has it.
+const overdueAfter = 15 * time.Minute
 
 // Overdue reports whether the run should have gone on long ago, and no worker has it.
 func (r StoredRun) Overdue(now time.Time) bool {
@@ -19,7 +19,7 @@ func (r StoredRun) Overdue(now time.Time) bool {
 	if due.IsZero() {
 		due = r.RequestedAt
 	}
-	return !r.State.Ended() && now.Sub(due) > OverdueAfter && !r.Work.LeaseUntil.After(now)
+	return !r.State.Ended() && now.Sub(due) > overdueAfter && !r.Work.LeaseUntil.After(now)
 }
 
 // Lookout returns the timer that a committed change requires: its time and its subject. ok is false when the change asks for no
@@ -33,5 +33,5 @@ func Lookout(c store.Change) (at time.Time, subject string, ok bool) {
 	if due.IsZero() {
 		due = c.At
 	}
-	return due.UTC().Truncate(time.Hour).Add(time.Hour + OverdueAfter + time.Second), strings.TrimPrefix(c.Key, Prefix), true
+	return due.UTC().Truncate(time.Hour).Add(time.Hour + overdueAfter + time.Second), strings.TrimPrefix(c.Key, Prefix), true
 }

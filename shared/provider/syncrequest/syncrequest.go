@@ -49,8 +49,8 @@ func (p Planner) Plan(ctx context.Context, r Request) (syncrun.Run, []store.Op, 
 	if i.Allows(integration.SyncPull, p.Now) && !r.DryRun {
 		run.Mode = syncrun.Live
 	}
-	c := p.Company
-	return run, append(syncrun.Begin(c, syncrun.StoredRun{Run: run, Incarnation: i.Incarnation}, slot, slotVersion), c.Unchanged(integration.Key(r.Provider), version)), nil
+	c, stored := p.Company, syncrun.StoredRun{Run: run, Incarnation: i.Incarnation, Watched: i.FindsSyncs(p.Now)}
+	return run, append(syncrun.Begin(c, stored, slot, slotVersion), c.Unchanged(integration.Key(r.Provider), version)), nil
 }
 
 // syncable returns the provider's integration if it can be synced.
