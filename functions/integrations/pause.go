@@ -66,7 +66,8 @@ func (d Deps) resumeIntegration(ctx context.Context, in *ProviderInput) (*recove
 		by = pause.Until.UTC().Add(delivery.PauseSpread)
 	}
 	r := delivery.Recovery{
-		ID: id.At(now, c.ID(), in.Provider, endpoint.Incarnation, pause.Until.String()), Provider: in.Provider, Since: now.Add(-resumeWindow), Until: now, Only: delivery.Waiting, DueBy: &by,
+		ID: id.At(now, c.ID(), in.Provider, endpoint.Incarnation, pause.Until.String()), Provider: in.Provider,
+		Since: now.Add(-resumeWindow), Until: now, Only: delivery.Waiting, DueBy: &by,
 		State: delivery.RecoveryRequested, RequestedBy: web.CallerOf(ctx).UserID, RequestedAt: now,
 	}
 	if err := c.Commit(ctx, r.Request(c, endpoint.Incarnation)); err != nil {
