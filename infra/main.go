@@ -14,6 +14,7 @@ import (
 	"orgops/functions"
 	"orgops/infra/api"
 	"orgops/infra/data"
+	"orgops/infra/egress"
 	"orgops/infra/events"
 	"orgops/infra/watch"
 )
@@ -56,6 +57,10 @@ func compose(app awscdk.App) (awscdk.Stack, error) {
 	stack.TemplateOptions().SetMetadata(&map[string]any{"cfn-lint": map[string]any{"config": map[string]any{
 		"ignore_checks": []string{"W3005"}, // the CDK makes a function depend on its role and on the role's policy
 	}}})
+	if s.egress {
+		s.Egress = egress.New(stack)
+		output(stack, "EgressAddresses", "The addresses from which webhooks, syncs, certifications and sign-ins leave", s.Egress.Addresses())
+	}
 	d := data.New(stack, s.wrapping, s.restored)
 	a := api.New(stack, api.Props{Functions: s.Settings, Groups: groups, Data: d, Firewall: s.firewall, Origins: s.origins, PlanLimits: !s.unlimited, Domain: s.domain, Canary: s.canary})
 	e := events.New(stack, events.Props{Functions: s.Settings, Data: d, API: a})

@@ -29,6 +29,7 @@ import (
 //	reserved       reserved concurrency, function=calls, comma separated; default: none, since a new account has little
 //	queueCalls     concurrent calls that each of the two queues makes of its worker at most; default: 100
 //	firewall       true: AWS WAF in front of the API
+//	egress         fixed: webhooks, syncs, certifications and sign-ins leave from two fixed addresses; default: from any of AWS's
 //	domain         address of the API, such as api.example.com or api.example.com/v1; needs certificate
 //	certificate    ARN of a certificate of ACM for the domain, in the region of the stack
 //	zone           id of a hosted zone of Route 53 that gets the domain's records; default: the operator sets them
@@ -53,6 +54,7 @@ type settings struct {
 	function.Settings
 	tenant, topic string
 	firewall      bool
+	egress        bool // fixed addresses
 	noExecutives  bool
 	canary        bool
 	unlimited     bool // no limits of the free plan
@@ -102,6 +104,12 @@ func read(node constructs.Node) (settings, error) {
 		s.firewall = firewall == "true"
 	default:
 		wrong("context firewall: %q is neither true nor false", firewall)
+	}
+	switch egress := value("egress"); egress {
+	case "", "fixed":
+		s.egress = egress == "fixed"
+	default:
+		wrong("context egress: %q is not fixed", egress)
 	}
 	switch executives := value("executives"); executives {
 	case "", "false", "true":

@@ -81,7 +81,7 @@ func TestMain(m *testing.M) {
 		stacks["silo"] = synthesize(folder, map[string]string{
 			"tenant": "acme", "arch": "x86_64", "allowNetworks": "10.1.2.3/16, fd00::/8", "reserved": "dispatcher=20,auth=5,syncer=1", "queueCalls": "50", "canary": "on",
 			"domain": "acme.example.com/v1", "certificate": certificate, "zone": "Z0123456789ABCDEFGHIJ",
-			"wrappingKey": "3", "formerWrappingKeys": "1," + formerKey, "firewall": "true", "executives": "false", "corsOrigins": "https://app.example.com", "alarmTopic": alarmTopic,
+			"wrappingKey": "3", "formerWrappingKeys": "1," + formerKey, "firewall": "true", "egress": "fixed", "executives": "false", "corsOrigins": "https://app.example.com", "alarmTopic": alarmTopic,
 		})
 		return m.Run()
 	}()
@@ -121,10 +121,17 @@ func synthesize(folder string, context map[string]string) *synthesized {
 	s.text, err = os.ReadFile(s.file)
 	must(err)
 	must(json.Unmarshal(s.text, s))
-	for id, entries := range *artifact.Metadata() {
-		for _, entry := range *entries {
+	text, err = os.ReadFile(strings.TrimSuffix(s.file, ".template.json") + ".metadata.json")
+	must(err)
+	var metadata map[string][]struct {
+		Type string
+		Data any
+	}
+	must(json.Unmarshal(text, &metadata))
+	for id, entries := range metadata {
+		for _, entry := range entries {
 			text := messageText(entry.Data)
-			if !slices.Contains(messageTypes, *entry.Type) || strings.HasPrefix(text, "Number of resources:") { // TestResources sets the limit
+			if !slices.Contains(messageTypes, entry.Type) || strings.HasPrefix(text, "Number of resources:") { // TestResources sets the limit
 				continue
 			}
 			s.findings = append(s.findings, id+": "+text)

@@ -4,6 +4,7 @@ package operations
 
 import (
 	"net/http"
+	"net/netip"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -29,14 +30,15 @@ type Deps struct {
 	Courier    *courier.Courier // tells the breakers' states; it sends nothing here
 	Now        func() time.Time
 
-	NoExecutives bool // the Executive Runtime is left out
+	SendsFrom    []netip.Prefix // where deliveries and syncs come from; nil: not fixed
+	NoExecutives bool           // the Executive Runtime is left out
 }
 
 // Mount registers the group with the service's parts.
 func Mount(api huma.API, s *boot.Services) {
 	Register(api, Deps{
 		Store: s.Store, Reader: assessment.NewReader(s.Now), Courier: s.Courier(), Engine: s.Engine, Checker: policycheck.New(), Now: s.Now,
-		Connectors: s.Connectors, NoExecutives: s.NoExecutives,
+		Connectors: s.Connectors, NoExecutives: s.NoExecutives, SendsFrom: s.SendsFrom,
 	})
 }
 

@@ -23,6 +23,7 @@ type Usage struct {
 	Limits         *PlanLimits `json:"limits,omitempty" doc:"what the plan allows on the hosted service; a local process has no such limits. Absent for a plan without limits"`
 	Days           []UsageDay  `json:"days" nullable:"false" doc:"delivery attempts of the last 30 days, oldest first, in UTC; a day without attempts before the first one is left out"`
 	LastDay        LastDay     `json:"lastDay" doc:"what the records of the last 24 hours add up to"`
+	SendsFrom      []string    `json:"sendsFrom,omitempty" doc:"networks from which webhooks, syncs, certifications and sign-ins come, for the firewalls of their receivers; absent if the addresses are not fixed" example:"192.0.2.10/32"`
 	Holdings       Holdings    `json:"holdings" doc:"what the company has now"`
 }
 
@@ -72,6 +73,9 @@ func (d Deps) getUsage(ctx context.Context, _ *struct{}) (*usageOutput, error) {
 			Integrations: len(p.Integrations), MaxIntegrations: integration.MaxPerCompany, Memories: p.Memory.Total,
 			Goals: p.Goals.Open + p.Goals.Closed, Waiting: p.Deliveries.Pending.Total(),
 		},
+	}
+	for _, network := range d.SendsFrom {
+		out.SendsFrom = append(out.SendsFrom, network.String())
 	}
 	out.LastDay, err = lastDay(ctx, c, facts.AsOf)
 	return &usageOutput{out}, err

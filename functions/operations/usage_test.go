@@ -1,6 +1,7 @@
 package operations_test
 
 import (
+	"net/netip"
 	"testing"
 	"time"
 
@@ -12,7 +13,9 @@ import (
 	"orgops/shared/domain/delivery"
 	"orgops/shared/domain/policy"
 	"orgops/shared/domain/syncrun"
+	"orgops/shared/insight/assessment"
 	"orgops/shared/testkit/errtest"
+	"orgops/shared/testkit/webtest"
 )
 
 // TestUsage counts the delivery attempts of each day from the context, and the syncs and decisions of the last day from their records.
@@ -47,5 +50,19 @@ func TestUsage(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("usage differs (-want +got):\n%s", diff)
+	}
+}
+
+// TestUsage_Egress tells the addresses from which the service sends, if they are fixed.
+func TestUsage_Egress(t *testing.T) {
+	t.Parallel()
+	h := webtest.New(t)
+	operations.Register(h.API(), operations.Deps{
+		Store: h.Store, Reader: assessment.NewReader(noon), Now: noon, SendsFrom: []netip.Prefix{netip.MustParsePrefix("192.0.2.10/32")},
+	})
+	var got struct{ SendsFrom []string }
+	h.Do("GET", path(h, "/usage"), h.A.Token, nil).Want(200).JSON(&got)
+	if diff := cmp.Diff([]string{"192.0.2.10/32"}, got.SendsFrom); diff != "" {
+		t.Errorf("sends from (-want +got):\n%s", diff)
 	}
 }

@@ -19,6 +19,7 @@ type need struct {
 	compare      []string // partitions whose items a transaction checks but does not change
 	seal, unseal bool
 	sign         bool
+	sends        bool // calls addresses that tenants chose
 	nothing      bool // serves files: no items and no keys
 }
 
@@ -32,10 +33,10 @@ func needs() map[string]need {
 			compare: []string{data.Companies},
 		},
 		"sso": {
-			seal: true, read: []string{data.Companies, data.Logins}, write: []string{data.Companies, data.Logins},
+			sends: true, seal: true, read: []string{data.Companies, data.Logins}, write: []string{data.Companies, data.Logins},
 			remove: []string{data.Logins}, compare: []string{data.Companies},
 		},
-		"integrations": {seal: true, write: []string{data.Companies, data.Timers}},
+		"integrations": {sends: true, seal: true, write: []string{data.Companies, data.Timers}},
 		"inbound":      {unseal: true, write: []string{data.Companies, data.Timers}},
 		"executives":   {write: []string{data.Companies, data.Timers}, compare: []string{data.Companies}},
 		"operations": {
@@ -54,7 +55,7 @@ func (a *API) group(scope constructs.Construct, p Props, g Group) *function.Func
 		n.memory = 256
 	}
 	f := function.New(scope, p.Functions, function.Props{
-		Name: g.Name, About: g.About, Memory: n.memory, Timeout: gatewayTimeout, Traced: true,
+		Name: g.Name, About: g.About, Memory: n.memory, Timeout: gatewayTimeout, Traced: true, Sends: n.sends,
 	})
 	a.issue(f)
 	f.Set("ORGOPS_CORS_ORIGINS", cmp.Or(strings.Join(p.Origins, ","), "none"))
@@ -63,6 +64,9 @@ func (a *API) group(scope constructs.Construct, p Props, g Group) *function.Func
 	}
 	if p.PlanLimits {
 		f.Set("ORGOPS_PLAN_LIMITS", "true")
+	}
+	if g.Name == "operations" && p.Functions.Egress != nil {
+		f.Set("ORGOPS_EGRESS", p.Functions.Egress.Addresses()) // it tells them to users
 	}
 	if g.Name == "operations" && !slices.ContainsFunc(p.Groups, func(g Group) bool { return g.Name == "executives" }) {
 		f.Set("EXECUTIVES_ENABLED", "false") // it carries out what executives asked for

@@ -60,13 +60,16 @@ func New(scope constructs.Construct, p Props) *Events {
 		Failed:  letters(unit, "Failed"),
 	}
 	nag.Suppress(e.Failed, "AwsSolutions-SQS3", "It receives the batches that the stream's readers discard; an alarm reports each")
-	worker := func(name, about string, memory, timeout float64) *function.Function {
-		return function.New(unit, p.Functions, function.Props{Name: name, About: about, Memory: memory, Timeout: timeout})
+	build := func(sends bool) func(name, about string, memory, timeout float64) *function.Function {
+		return func(name, about string, memory, timeout float64) *function.Function {
+			return function.New(unit, p.Functions, function.Props{Name: name, About: about, Memory: memory, Timeout: timeout, Sends: sends})
+		}
 	}
+	worker, sender := build(false), build(true)
 	e.Projector = worker("projector", "Folds changes into each company's context and timeline", 256, projectorTimeout)
-	e.Dispatcher = worker("dispatcher", "Turns changes into events and makes the first delivery attempts", 256, dispatcherTimeout)
-	e.Retrier = worker("retrier", "Retries failed deliveries and runs recoveries", 256, retrierTimeout)
-	e.Syncer = worker("syncer", "Fetches from providers, a slice at a time", 512, syncerTimeout)
+	e.Dispatcher = sender("dispatcher", "Turns changes into events and makes the first delivery attempts", 256, dispatcherTimeout)
+	e.Retrier = sender("retrier", "Retries failed deliveries and runs recoveries", 256, retrierTimeout)
+	e.Syncer = sender("syncer", "Fetches from providers, a slice at a time", 512, syncerTimeout)
 	e.Ticker = worker("ticker", "Fires the timers that are due", 256, tickerTimeout)
 	e.Rotator = worker("rotator", "Rotates the signing keys", 256, 60)
 	e.Provisioner = worker("provisioner", "Creates and administers companies", 1024, 30)

@@ -7,12 +7,14 @@ import (
 	"path/filepath"
 
 	"github.com/aws/aws-cdk-go/awscdk/v2"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awsec2"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsiam"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awslambda"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awslogs"
 	"github.com/aws/constructs-go/constructs/v10"
 	"github.com/aws/jsii-runtime-go"
 
+	"orgops/infra/egress"
 	"orgops/infra/nag"
 )
 
@@ -23,6 +25,7 @@ type Settings struct {
 	Reserved      map[string]float64 // reserved concurrency by function; without an entry, the account's unreserved rest
 	QueueCalls    float64            // concurrent calls that each queue makes of its worker at most
 	AllowNetworks string             // ORGOPS_ALLOW_NETWORKS
+	Egress        *egress.Egress     // nil: functions send from any of AWS's addresses
 }
 
 // Props describes one function.
@@ -31,6 +34,7 @@ type Props struct {
 	About   string
 	Memory  float64 // MiB; the share of a processor grows with it
 	Timeout float64 // seconds
+	Sends   bool    // calls addresses that tenants chose
 	Traced  bool    // records traces. Only a caller such as the gateway can choose which; X-Ray's own rate for functions is fixed
 }
 
@@ -67,6 +71,10 @@ func New(scope constructs.Construct, s Settings, p Props) *Function {
 	if reserved, ok := s.Reserved[p.Name]; ok {
 		props.ReservedConcurrentExecutions = &reserved
 	}
+	fixed := p.Sends && s.Egress != nil
+	if fixed {
+		props.Vpc, props.SecurityGroups = s.Egress.VPC, &[]awsec2.ISecurityGroup{s.Egress.Group}
+	}
 	f := &Function{
 		Function: awslambda.NewFunction(unit, jsii.String("Function"), props), Name: p.Name, Timeout: p.Timeout, Reserved: s.Reserved[p.Name],
 		QueueCalls: s.QueueCalls, role: role,
@@ -74,6 +82,11 @@ func New(scope constructs.Construct, s Settings, p Props) *Function {
 	f.Allow([]string{"logs:CreateLogStream", "logs:PutLogEvents"}, nil, *log.LogGroupArn())
 	if p.Traced {
 		nag.Suppress(role, "AwsSolutions-IAM5", "X-Ray's actions PutTraceSegments and PutTelemetryRecords support no resources", "Resource::*")
+	}
+	if fixed {
+		actions, conditions := egress.Interfaces()
+		f.Allow(actions, conditions, "*")
+		nag.Suppress(role, "AwsSolutions-IAM5", "Lambda's actions on network interfaces support no resources before the interface is there", "Resource::*")
 	}
 	f.Set("ORGOPS_AUDIENCE", "orgops")
 	f.Set("ORGOPS_STACK", *awscdk.Stack_Of(unit).StackName())

@@ -22,6 +22,7 @@ func TestDocuments(t *testing.T) {
 		{"README.md", "operations", table()},
 		{"../../infra/README.md", "bill", summary(s, p)},
 		{"../../infra/README.md", "parts", byPart(s, p)},
+		{"../../infra/README.md", "optional", optional(s, p)},
 		{"../../infra/README.md", "fixed", arithmetic(fixed(s, p))},
 	}
 	for _, tt := range tests { // in turn: three tables stand in one file

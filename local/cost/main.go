@@ -27,8 +27,8 @@ func run(out io.Writer) error {
 	}
 	p := listPrices()
 	_, err = fmt.Fprintf(out, "# What operations and steps request\n\n%s\n# A month, by companies\n\n%s\n# The same by the parts of the service\n\n%s\n"+
-		"The optional web ACL adds %s, %s and %s dollars.\n\n# The fixed part\n\n%s\n# Prices, before taxes and free tiers\n\n%s",
-		table(), summary(s, p), byPart(s, p), money(firewall(sizes()[0], s, p)), money(firewall(sizes()[1], s, p)), money(firewall(sizes()[2], s, p)),
+		"# What optional parts add\n\n%s\n# The fixed part\n\n%s\n# Prices, before taxes and free tiers\n\n%s",
+		table(), summary(s, p), byPart(s, p), optional(s, p),
 		arithmetic(fixed(s, p)), p.sources())
 	return err
 }

@@ -102,10 +102,42 @@ func arithmetic(lines []line) string {
 	return "| dollars a month | quantity | at | |\n|---|---|---|---|\n" + b.String() + fmt.Sprintf("| **all** | | | **%s** |\n", money(sum(lines)))
 }
 
-// firewall returns what the optional web ACL with three rules adds.
+// optional prints what the parts that are off by default add to the bill.
+func optional(s stack, p prices) string {
+	var b strings.Builder
+	b.WriteString("| dollars a month |")
+	for _, n := range sizes() {
+		fmt.Fprintf(&b, " %s |", grouped(float64(n)))
+	}
+	b.WriteString("\n|---|" + strings.Repeat("---|", len(sizes())))
+	for _, part := range []struct {
+		name string
+		cost func(int, stack, prices) float64
+	}{
+		{"`-c firewall=true`: a web ACL with three rules", firewall},
+		{"`-c egress=fixed`: two NAT gateways with an address each, and the traffic through them", egress},
+	} {
+		b.WriteString("\n| " + part.name + " |")
+		for _, n := range sizes() {
+			fmt.Fprintf(&b, " %s |", money(part.cost(n, s, p)))
+		}
+	}
+	return b.String() + "\n"
+}
+
 func firewall(companies int, s stack, p prices) float64 {
-	requests := month(day(), float64(companies)*daysAMonth, s, batchingOf(companies, s)).requests
-	return p.firewall.of(1) + p.firewallRule.of(3) + p.firewallCheck.of(requests)
+	return p.firewall.of(1) + p.firewallRule.of(3) + p.firewallCheck.of(volumeOf(companies, s).requests)
+}
+
+// egress computes with twice what is sent to the internet. That is more than what passes the gateways: answers of the API do not, and
+// what is fetched is less than that.
+func egress(companies int, s stack, p prices) float64 {
+	const gateways = 2
+	return p.gatewayHour.of(gateways*hoursAMonth) + p.addressHour.of(gateways*hoursAMonth) + p.translated.of(2*volumeOf(companies, s).sent)
+}
+
+func volumeOf(companies int, s stack) volume {
+	return month(day(), float64(companies)*daysAMonth, s, batchingOf(companies, s))
 }
 
 // sources prints the prices with their sources.

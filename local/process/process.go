@@ -84,7 +84,7 @@ func assemble(c config.Config, b backend, logger *slog.Logger) *Process {
 	p.Client = outbound.New(outbound.Options{AllowLoopback: b.loopback, AllowNetworks: c.AllowNetworks, RootCAs: c.RootCAs})
 	p.Base = strings.TrimSuffix(c.Issuer, "/")
 	p.Logger, p.Now, p.HearsChanges, p.Connectors = logger, time.Now, true, catalog.All(p.Client, time.Now)
-	p.Engine, p.NoExecutives = policyengine.New(time.Now), c.NoExecutives
+	p.Engine, p.NoExecutives, p.SendsFrom = policyengine.New(time.Now), c.NoExecutives, c.Egress
 	services := boot.New(p)
 	s := server.New(services, server.Options{Build: version.Get(), Verifier: b.verifier, CursorKey: b.cursorKey, Origins: c.Origins, Bodies: edge.NewBudget(edge.MaxBodies)})
 	functions.Mount(s.API(), services, functions.Without(c.NoExecutives)...)

@@ -5,6 +5,7 @@ package boot
 import (
 	"context"
 	"log/slog"
+	"net/netip"
 	"sync"
 	"time"
 
@@ -39,6 +40,7 @@ type Parts struct {
 	Engine     policy.Engine      // decides on automated actions
 	Base       string             // the service's own address, without a slash at the end; identity providers lead back to it
 	FormerBase string             // another address of the service that goes on, without a slash at the end; "": none
+	SendsFrom  []netip.Prefix     // the addresses from which the process sends; nil: they are not fixed
 	Logger     *slog.Logger
 	Metrics    *metric.Recorder // nil: no metrics are recorded
 	Now        func() time.Time

@@ -31,6 +31,7 @@ type Config struct {
 	CPUProfile    string         // ORGOPS_CPUPROFILE: file for a CPU profile while serving; default none
 	Origins       []string       // ORGOPS_CORS_ORIGINS: origins of web pages that may read responses; "*": any
 	AllowNetworks []netip.Prefix // ORGOPS_ALLOW_NETWORKS: private networks that deliveries may reach, such as 10.1.0.0/16,fd00::/8
+	Egress        []netip.Prefix // ORGOPS_EGRESS: the addresses from which the process sends, as tenants see them; default none
 	Proxies       []netip.Prefix // ORGOPS_TRUSTED_PROXIES: networks of the proxies in front whose headers tell the client's address
 	RootCAs       *x509.CertPool // ORGOPS_CA_FILE: the authorities that outgoing connections trust; nil: the system's
 	NoExecutives  bool           // EXECUTIVES_ENABLED: false leaves the Executive Runtime out; default true
@@ -50,6 +51,7 @@ func Settings() []Setting {
 		{"ORGOPS_LOG", "info", "debug, info, warn or error"},
 		{"ORGOPS_CORS_ORIGINS", "*", "origins of web pages that may read responses, such as https://dashboard.example.com, comma separated; *: any; none: no page"},
 		{"ORGOPS_ALLOW_NETWORKS", "", "networks, comma separated, that endpoints and feeds may be in although they are not public; 127.0.0.0/8 and ::1 too while ORGOPS_ADDR is one of them and ORGOPS_TRUSTED_PROXIES is not set"},
+		{"ORGOPS_EGRESS", "", "addresses or networks, comma separated, from which webhooks and syncs leave, if they are fixed; users see them in order to allow them"},
 		{"ORGOPS_TRUSTED_PROXIES", "", "addresses or networks, comma separated, of the proxies in front whose Forwarded and X-Forwarded-For headers tell the client's address; if unset, the headers are ignored"},
 		{"ORGOPS_CA_FILE", "", "PEM file with certificate authorities that endpoints, sources and identity providers may use, in addition to the system's"},
 		{"EXECUTIVES_ENABLED", "true", "false: the routes of the Executive Runtime are not there"},
@@ -121,6 +123,9 @@ func Read(getenv func(string) string) (Config, error) {
 	}
 	if c.AllowNetworks, err = networks(value("ORGOPS_ALLOW_NETWORKS")); err != nil {
 		problems = append(problems, fmt.Errorf("ORGOPS_ALLOW_NETWORKS: %w", err))
+	}
+	if c.Egress, err = networks(value("ORGOPS_EGRESS")); err != nil {
+		problems = append(problems, fmt.Errorf("ORGOPS_EGRESS: %w", err))
 	}
 	if c.Proxies, err = networks(value("ORGOPS_TRUSTED_PROXIES")); err != nil {
 		problems = append(problems, fmt.Errorf("ORGOPS_TRUSTED_PROXIES: %w", err))

@@ -2,6 +2,7 @@ package config_test
 
 import (
 	"fmt"
+	"net/netip"
 	"strings"
 	"testing"
 
@@ -50,7 +51,7 @@ func TestRead_Networks(t *testing.T) {
 		{"fe80::1%eth0", ""},
 	}
 	for _, tt := range tests {
-		for _, name := range []string{"ORGOPS_ALLOW_NETWORKS", "ORGOPS_TRUSTED_PROXIES"} {
+		for _, name := range []string{"ORGOPS_ALLOW_NETWORKS", "ORGOPS_EGRESS", "ORGOPS_TRUSTED_PROXIES"} {
 			c, err := config.Read(func(asked string) string { return map[string]string{name: tt.text}[asked] })
 			if tt.want == "" {
 				if !strings.Contains(fmt.Sprint(err), name+": ") {
@@ -59,10 +60,7 @@ func TestRead_Networks(t *testing.T) {
 				continue
 			}
 			errtest.Must(t, err)
-			got := c.AllowNetworks
-			if name == "ORGOPS_TRUSTED_PROXIES" {
-				got = c.Proxies
-			}
+			got := map[string][]netip.Prefix{"ORGOPS_ALLOW_NETWORKS": c.AllowNetworks, "ORGOPS_EGRESS": c.Egress, "ORGOPS_TRUSTED_PROXIES": c.Proxies}[name]
 			if text := fmt.Sprint(got); text != tt.want {
 				t.Errorf("%s=%q: %s, want %s", name, tt.text, text, tt.want)
 			}
