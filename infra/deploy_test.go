@@ -35,7 +35,7 @@ func TestTags(t *testing.T) {
 			if got["orgops:stack"] != names[stack] {
 				t.Errorf("%s: %s (%s) has the tags %v, want the name of the stack", stack, id, r.Type, got)
 			}
-			if !slices.Contains([]any{"data", "api", "events", "watch"}, got["orgops:part"]) {
+			if !slices.Contains([]any{"data", "api", "events", "watch", "egress"}, got["orgops:part"]) {
 				t.Errorf("%s: %s (%s) has the tags %v, want a part of the stack", stack, id, r.Type, got)
 			}
 		}
