@@ -330,8 +330,8 @@ func TestMapping_Apply_Times(t *testing.T) {
 		errtest.Must(t, err)
 		g := mapping.Actions(matches)[0].Goal
 		for name, got := range map[string]*time.Time{"dueAt": g.DueAt, "startedAt": g.StartedAt, "updatedAt": g.UpdatedAt} {
-			if got == nil || !got.Equal(want) {
-				t.Errorf("%s of %s is %v, want %v", name, at, got, want)
+			if diff := cmp.Diff(&want, got); diff != "" {
+				t.Errorf("%s of %s (-want +got):\n%s", name, at, diff)
 			}
 		}
 	}
