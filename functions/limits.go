@@ -6,6 +6,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"orgops/functions/auth"
+	"orgops/functions/inbound"
 	signon "orgops/functions/sso"
 	"orgops/shared/domain/approval"
 	"orgops/shared/domain/arrival"
@@ -92,6 +93,7 @@ func Limits() []Limit {
 		span("refusals-kept", "the time after the last one for which refused webhooks are counted", arrival.Kept),
 		{"mapping-rules", "the rules of a mapping", mapping.MaxRules, "rules"},
 		{"mapping", "a mapping as JSON", mapping.MaxSize, "bytes"},
+		{"inbound-webhooks", "the signed webhooks that a company receives in a minute", inbound.MaxAMinute, "webhooks"},
 		{"actions", "the actions of one inbound delivery", connector.MaxActions, "actions"},
 
 		{"event-payload", "an event's payload", event.MaxPayload, "bytes"},

@@ -395,7 +395,7 @@ func TestThrottles(t *testing.T) {
 	named := map[string][2]any{
 		"POST /auth/login": {50.0, 100.0}, "POST /auth/invitation": {50.0, 100.0}, "POST /auth/token": {50.0, 100.0},
 		"GET /auth/sso/callback": {50.0, 100.0}, "POST /auth/saml/{companyId}/acs": {50.0, 100.0},
-		"POST /inbound/{companyId}/{provider}": {300.0, 600.0},
+		"POST /inbound/{companyId}/{provider}": {5000.0, 5000.0},
 	}
 	want := map[string][2]any{"* /*": {1000.0, 2000.0}}
 	for method, operation := range s.methods() {
@@ -453,5 +453,18 @@ func TestFirewall(t *testing.T) {
 	}
 	if got := stacks["silo"].of("AWS::WAFv2::WebACLAssociation"); len(got) != 1 {
 		t.Errorf("the silo's API has firewalls %q, want one", got)
+	}
+	acl := stacks["silo"].Resources[stacks["silo"].of("AWS::WAFv2::WebACL")[0]].Properties
+	for _, rule := range list(acl["Rules"]) {
+		name := text(dig(rule, "Name"))
+		encoded, err := json.Marshal(dig(rule, "Statement"))
+		errtest.Must(t, err)
+		want := map[string]string{
+			"PerAddress": `"NotStatement":{"Statement":{"ByteMatchStatement"`, "SignInPerAddress": `"SearchString":"/auth/"`,
+			"AWSManagedRulesKnownBadInputsRuleSet": `"SearchString":"/inbound/"`, // it reads bodies
+		}[name]
+		if !strings.Contains(string(encoded), want) {
+			t.Errorf("rule %s: %s, want one with %s", name, encoded, want)
+		}
 	}
 }

@@ -64,7 +64,7 @@ func TestAlarms(t *testing.T) {
 		stack := map[string]string{"pool": "Orgops", "silo": "Orgops-acme"}[name]
 		stage, _ := json.Marshal(map[string]string{"Ref": s.of("AWS::ApiGateway::Stage")[0]})
 		want := []string{
-			"5XXError " + stack + " " + string(stage), "Latency " + stack + " " + string(stage), "AuthorizerFailures " + stack,
+			"5XXError " + stack + " " + string(stage), "Latency " + stack + " " + string(stage), "AuthorizerFailures " + stack, "InboundLimited " + stack,
 			"IteratorAge projector", "IteratorAge dispatcher", "ChangesParked " + stack, "attempts failed, %",
 			"ApproximateAgeOfOldestMessage Retries", "ApproximateAgeOfOldestMessage Syncs",
 			"ApproximateNumberOfMessagesVisible RetriesDead", "ApproximateNumberOfMessagesVisible SyncsDead",

@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"orgops/shared/base/fault"
+	"orgops/shared/base/metric"
 	"orgops/shared/domain/arrival"
 	"orgops/shared/domain/inbox"
 	"orgops/shared/domain/integration"
@@ -82,6 +83,11 @@ func (d Deps) receive(ctx context.Context, in delivery) (answer, error) {
 	}
 	if err != nil {
 		return answer{}, err
+	}
+	if wait, ok := d.flows.admit(ctx, in.company, now); !ok {
+		d.Metrics.Trouble(metric.InboundLimited, in.company.ID())
+		d.refusals.count(ctx, in.company, arrival.OwnerOf(i), arrival.Verified, refusedTooMany, now)
+		return answer{}, web.TooMany("inbound", MaxAMinute, window, wait, "the company receives too many webhooks at once; send this one again after the time in Retry-After")
 	}
 	if i.Suspended {
 		return answer{}, web.Suspended()

@@ -26,6 +26,7 @@ const (
 	refusedDisabled  = "the integration was disabled"
 	refusedMalformed = "the body could not be read"
 	refusedMapping   = "the mapping refused it"
+	refusedTooMany   = "the company received too many at once"
 	refusedTooLarge  = "its actions were too large together"
 )
 

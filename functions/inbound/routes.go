@@ -32,17 +32,20 @@ type Deps struct {
 	// Presume plans the items of an integration that has made only new ones lately without a look at the store. It suits a store
 	// to which a refused commit costs little.
 	Presume bool
+	// Shared reports that other processes receive the companies' webhooks too, so that the limit must hold across all of them.
+	Shared bool
 
-	reader   *integration.Reader // set by Register, like the next four
+	reader   *integration.Reader // set by Register, like the next five
 	large    chan struct{}       // is held while a large body is decoded and mapped, one at a time
 	mappings *mapping.Cache
 	refusals *counter
 	streaks  *streaks
+	flows    *flows
 }
 
 // Mount registers the group with the service's parts.
 func Mount(api huma.API, s *boot.Services) {
-	Register(api, Deps{Company: s.Company, Connectors: s.Connectors, Vault: s.Vault, Engine: s.Engine, Metrics: s.Metrics, Now: s.Now, Presume: !s.Separate})
+	Register(api, Deps{Company: s.Company, Connectors: s.Connectors, Vault: s.Vault, Engine: s.Engine, Metrics: s.Metrics, Now: s.Now, Presume: !s.Separate, Shared: !s.HearsChanges})
 }
 
 // challenge names the scheme of a 401 (RFC 9110 §11.6.1 requires one). It is the same for each provider, so that a stranger
@@ -53,7 +56,7 @@ const challenge = "Webhook-Signature"
 func Register(api huma.API, d Deps) {
 	d.reader, d.mappings, d.refusals = new(integration.Reader), new(mapping.Cache), &counter{waiting: map[countKey]*counting{}}
 	d.large = make(chan struct{}, 1)
-	d.streaks = &streaks{lengths: map[string]int{}}
+	d.streaks, d.flows = &streaks{lengths: map[string]int{}}, &flows{shared: d.Shared, of: map[string]*flow{}}
 	op := web.Unaudited(web.Public(huma.Operation{
 		OperationID: "receive-webhook", Method: http.MethodPost, Path: "/inbound/{companyId}/{provider}",
 		Summary: "Receive a provider's webhook",
@@ -61,7 +64,7 @@ func Register(api huma.API, d Deps) {
 			"Every action gets a verdict, and the permitted actions are committed in one transaction before the answer. A repeat within 7 days " +
 			"of a delivery that took effect is answered with 200 and has none: for github and linear, the same body, because their ids are not signed. What took no effect, " +
 			"because of the mapping, the policies or the sandbox, is decided again when the provider sends it again. The answer says why a delivery takes no effect. A state " +
-			"that is older than the stored one changes nothing. In the sandbox only the verdicts are stored.",
+			"that is older than the stored one changes nothing. In the sandbox only the verdicts are stored. A company receives at most 12,000 signed webhooks a minute; further ones get 429 with Retry-After and have no effect.",
 		DefaultStatus: http.StatusAccepted, Tags: []string{"inbound"},
 		Responses: map[string]*huma.Response{
 			"200": {Description: "Received before; this repeat had no effect"},
@@ -181,7 +184,7 @@ func (d Deps) measure(a answer, err error) {
 		d.Metrics.Count(metric.InboundRepeated, 1)
 	case err == nil:
 		d.Metrics.Count(metric.InboundAccepted, 1)
-	case kind != fault.Internal && kind != fault.Unavailable:
+	case kind != fault.Internal && kind != fault.Unavailable && kind != fault.QuotaExceeded:
 		d.Metrics.Count(metric.InboundRefused, 1)
 	}
 }

@@ -55,7 +55,10 @@ type service struct {
 	measured *logtest.Log
 }
 
-func setup(t testing.TB) *service {
+func setup(t testing.TB) *service { return setupOne(t, false) }
+
+// setupOne sets up one process, of several that share the companies' limits or alone.
+func setupOne(t testing.TB, shared bool) *service {
 	t.Helper()
 	s := &service{Harness: webtest.New(t), t: t, clock: clocktest.At(time.Now().UTC().Truncate(time.Millisecond))}
 	client := outbound.New(outbound.Options{AllowLoopback: true})
@@ -69,7 +72,7 @@ func setup(t testing.TB) *service {
 	s.commits, s.engine = &commits{Store: s.Store}, &engine{Engine: s.services.Engine}
 	inbound.Register(s.API(), inbound.Deps{
 		Company:    func(companyID string) store.Company { return store.For(s.commits, companyID) },
-		Connectors: s.services.Connectors, Vault: s.services.Vault, Engine: s.engine, Metrics: s.metrics, Now: s.clock.Now, Presume: true,
+		Connectors: s.services.Connectors, Vault: s.services.Vault, Engine: s.engine, Metrics: s.metrics, Now: s.clock.Now, Presume: true, Shared: shared,
 	})
 	return s
 }

@@ -32,7 +32,7 @@ func (w *watch) dashboard() (name string) {
 	)
 	board.AddWidgets(
 		graph("Providers' webhooks, logins and tokens", w.counted(metric.InboundAccepted, metric.InboundRepeated, metric.InboundRefused,
-			metric.LoginsLimited, metric.AuthorizerFailures)...),
+			metric.InboundLimited, metric.LoginsLimited, metric.AuthorizerFailures)...),
 		graph("Stream: lag, ms", slices.Concat(each(w.followers(), "IteratorAge", "Maximum"), w.timed(metric.ProjectionDelay, "p50", "p99"))...),
 	)
 	board.AddWidgets(

@@ -62,6 +62,8 @@ func (w *watch) answers() {
 		w.gateway().read("5XXError", "Average", 1, ""), limit{above: 0.01, periods: 3, of: 5})
 	w.alarm("AnswersP99", "1 % of answers take longer than 2 s: check the functions' duration and throttles",
 		w.gateway().read("Latency", "p99", 1, ""), limit{above: 2000, periods: 3, of: 5})
+	w.alarm("InboundLimited", "A company receives more webhooks than its limit, and the rest is refused: search the log of inbound for InboundLimited, which "+
+		"names the company. Its provider repeats itself, or the limit is too low", w.code().read(metric.InboundLimited.String(), "Sum", 1, ""), limit{above: 0, periods: 3, of: 5})
 	w.alarm("AuthorizerFailures", "Tokens cannot be verified, so all requests are refused: read the authorizer's log; the token keys may be unreachable",
 		w.code().read(metric.AuthorizerFailures.String(), "Sum", 1, ""), limit{above: 0, periods: 1, of: 1})
 }

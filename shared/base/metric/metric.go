@@ -31,6 +31,7 @@ const (
 	InboundAccepted                   // provider webhooks accepted
 	InboundRepeated                   // provider webhooks accepted before
 	InboundRefused                    // provider webhooks unsigned, not understood or not wanted
+	InboundLimited                    // provider webhooks refused because their company received too many at once
 	LoginsLimited                     // logins refused because of too many attempts for an e-mail address
 	AuthorizerFailures                // tokens that could not be checked; invalid tokens do not count
 	ProjectionDelay                   // from a commit to its place in the company's context
@@ -49,7 +50,7 @@ const (
 var names = [metrics]string{
 	"DeliveriesSucceeded", "DeliveriesScheduled", "DeliveriesHeld", "DeliveriesFailed", "DeliveriesDead", "DeliveryDelay",
 	"AttemptLatency", "AttemptsFailed", "BreakersOpened", "SyncsSucceeded", "SyncsFailed", "SyncItems", "InboundAccepted",
-	"InboundRepeated", "InboundRefused", "LoginsLimited", "AuthorizerFailures", "ProjectionDelay", "ChangesParked", "TimersFailed",
+	"InboundRepeated", "InboundRefused", "InboundLimited", "LoginsLimited", "AuthorizerFailures", "ProjectionDelay", "ChangesParked", "TimersFailed",
 }
 
 // String returns the metric's name in CloudWatch.

@@ -36,6 +36,7 @@ func Kinds() []Kind {
 		{"executive-quota", technical},
 		{"feed-position", technical},
 		{"gate", technical},
+		{"inbound-rate", technical},
 		{"halt", "repeats, for the guard, that the company is suspended"},
 		{"line", technical},
 		{"parked", "belongs to the operator of the service, outside of the companies"},
