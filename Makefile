@@ -152,6 +152,12 @@ synth: one-architecture $(CDK_STAMP) ## make the CloudFormation template in cdk.
 	$(CDK_CLI) synth --quiet -c arch=$(CDK_ARCH) $(CDK)
 
 # ACCOUNT compares the stack with the account. The program reads credentials from the environment alone, so a profile is exported.
+# An alarm that reaches no person is noticed by the tenants first, so a deployment without a topic is a decision.
+define ALARMS
+@case '$(CDK)' in *alarmTopic=*) ;; *) grep -q '"alarmTopic"' cdk.json || { \
+printf '%s' 'No topic gets the alarms: set CDK="-c alarmTopic=ARN" to an SNS topic, or CDK="-c alarmTopic=none". Deploy without? [y/N] '; \
+read answer && [ "$$answer" = y ] || { echo 'not deployed'; exit 1; }; };; esac
+endef
 define ACCOUNT
 @[ -n "$${AWS_ACCESS_KEY_ID:-}" ] || { keys=$$(aws configure export-credentials --format env) && eval "$$keys"; } || { echo "$$NO_ACCOUNT" >&2; exit 1; }; \
 export AWS_REGION="$${AWS_REGION:-$${AWS_DEFAULT_REGION:-$$(aws configure get region)}}"; \
@@ -160,6 +166,7 @@ endef
 
 .PHONY: deploy
 deploy: one-architecture region build-lambdas $(CDK_STAMP) ## build the functions, compare the stack with the account's limits and deploy it to AWS; CDK="-c tenant=NAME …" is passed on, LAMBDA_ARCH=amd64 is x86_64
+	$(ALARMS)
 	$(CDK_CLI) synth --quiet -c arch=$(CDK_ARCH) $(CDK)
 	$(ACCOUNT)
 	$(BOOTSTRAP)

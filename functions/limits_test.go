@@ -68,7 +68,7 @@ func TestLimits(t *testing.T) {
 // notMet lists the constants that are no limit which a caller may meet.
 func notMet() []string {
 	return []string{
-		"intake.MaxOpsPerAction", "token.MaxSize", "tokensecret.MaxAge", "parked.Kept", "rebuild.MaxTime", "projection.MaxTimeline",
+		"intake.MaxOpsPerAction", "token.MaxSize", "tokensecret.MaxAge", "parked.Kept", "parked.MaxLost", "rebuild.MaxTime", "projection.MaxTimeline",
 	}
 }
 

@@ -96,7 +96,7 @@ func TestDeploy(t *testing.T) {
 		"ParameterNotFound": {"cdk synth", "go run", "cdk bootstrap", "cdk diff", "cdk deploy"},
 		"AccessDenied":      {"cdk synth", "go run"}, // fails
 	} {
-		all, err := calls(t, []string{"BOOTSTRAPPED=" + bootstrapped}, "make", "--silent", "--old-file=.tools/cdk/node_modules/.package-lock.json", "deploy", "GO=go", "CDK_CLI=cdk")
+		all, err := calls(t, []string{"BOOTSTRAPPED=" + bootstrapped}, "make", "--silent", "--old-file=.tools/cdk/node_modules/.package-lock.json", "deploy", "GO=go", "CDK_CLI=cdk", "CDK=-c alarmTopic=none")
 		if failed := err != nil; failed != (bootstrapped == "AccessDenied") {
 			t.Errorf("%s: make deploy: %v", bootstrapped, err)
 		}
@@ -109,6 +109,20 @@ func TestDeploy(t *testing.T) {
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("%s: calls (-want +got):\n%s", bootstrapped, diff)
+		}
+	}
+}
+
+// TestDeploy_Asks deploys nothing without a topic of alarms and without an answer.
+func TestDeploy_Asks(t *testing.T) {
+	t.Parallel()
+	got, err := calls(t, []string{"BOOTSTRAPPED=yes"}, "make", "--silent", "--old-file=.tools/cdk/node_modules/.package-lock.json", "deploy", "GO=go", "CDK_CLI=cdk")
+	if err == nil {
+		t.Error("make deploy without a topic: no error")
+	}
+	for _, call := range got {
+		if strings.HasPrefix(call, "cdk ") {
+			t.Errorf("%s was called, want no step of the deployment", call)
 		}
 	}
 }

@@ -67,7 +67,7 @@ func compose(app awscdk.App) (awscdk.Stack, error) {
 	if err := s.reserves(slices.Concat(a.Functions(), e.Functions())); err != nil {
 		return nil, err
 	}
-	dashboard := watch.New(stack, watch.Props{API: a, Data: d, Events: e, Topic: s.topic})
+	dashboard := watch.New(stack, watch.Props{API: a, Data: d, Events: e, Topic: s.topic, Certificate: s.domain.Certificate, Budget: s.budget})
 	tag(stack)
 
 	output(stack, "ApiUrl", "Base URL of the API", a.URL())

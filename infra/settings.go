@@ -35,7 +35,8 @@ import (
 //	zone           id of a hosted zone of Route 53 that gets the domain's records; default: the operator sets them
 //	canary         on: a deployment moves each route group's requests to the new version in two steps, and an alarm of the function
 //	               moves them back; default: off
-//	alarmTopic     ARN of the SNS topic for alarms
+//	alarmTopic     ARN of the SNS topic for alarms, or none; without it, make deploy asks
+//	budget         dollars a month of the whole account; the topic hears when they are used up or will be; default: no budget
 //	executives     false: leaves the Executive Runtime out, as EXECUTIVES_ENABLED=false does locally; default: true
 //	planLimits     false: the functions do not count the requests of the free plan, as for an emulator; default: true
 //	assets         folder with <function>/bootstrap; default: build
@@ -53,6 +54,7 @@ import (
 type settings struct {
 	function.Settings
 	tenant, topic string
+	budget        float64 // dollars a month; 0: none
 	firewall      bool
 	egress        bool // fixed addresses
 	noExecutives  bool
@@ -83,6 +85,9 @@ func read(node constructs.Node) (settings, error) {
 		return ""
 	}
 	s := settings{tenant: value("tenant"), topic: value("alarmTopic"), Settings: function.Settings{Assets: built}}
+	if s.topic == "none" {
+		s.topic = ""
+	}
 	if assets := value("assets"); assets != "" {
 		s.Assets = assets
 	}
@@ -110,6 +115,12 @@ func read(node constructs.Node) (settings, error) {
 		s.egress = egress == "fixed"
 	default:
 		wrong("context egress: %q is not fixed", egress)
+	}
+	if budget := value("budget"); budget != "" {
+		dollars, err := strconv.ParseFloat(budget, 64)
+		if s.budget = dollars; err != nil || !(dollars >= 1 && dollars <= 1e6) || s.topic == "" {
+			wrong("context budget: %q is not a number of dollars from 1 to 1000000 next to an alarmTopic, which hears of it", budget)
+		}
 	}
 	switch executives := value("executives"); executives {
 	case "", "false", "true":

@@ -64,12 +64,15 @@ func TestAlarms(t *testing.T) {
 		stack := map[string]string{"pool": "Orgops", "silo": "Orgops-acme"}[name]
 		stage, _ := json.Marshal(map[string]string{"Ref": s.of("AWS::ApiGateway::Stage")[0]})
 		want := []string{
-			"5XXError " + stack + " " + string(stage), "Latency " + stack + " " + string(stage), "AuthorizerFailures " + stack, "InboundLimited " + stack,
+			"5XXError " + stack + " " + string(stage), "Latency " + stack + " " + string(stage), "AuthorizerFailures " + stack, "InboundLimited " + stack, "CanaryLate " + stack, "the account's concurrent calls, %",
 			"IteratorAge projector", "IteratorAge dispatcher", "ChangesParked " + stack, "attempts failed, %",
 			"ApproximateAgeOfOldestMessage Retries", "ApproximateAgeOfOldestMessage Syncs",
 			"ApproximateNumberOfMessagesVisible RetriesDead", "ApproximateNumberOfMessagesVisible SyncsDead",
 			"ApproximateNumberOfMessagesVisible Failed",
 			"Invocations ticker", "TimersFailed " + stack, "messages dropped as loops", "ReadThrottleEvents Main", "WriteThrottleEvents Main", "DynamoDB's own errors",
+		}
+		if name == "silo" { // it has a domain
+			want = append(want, "DaysToExpiry "+certificate)
 		}
 		for _, function := range functionsOf(name) {
 			if !slices.ContainsFunc(groups, func(g api.Group) bool { return g.Name == function }) { // the alarm on answers counts those

@@ -24,6 +24,7 @@ type Ticker struct {
 	Logger  *slog.Logger
 	Metrics *metric.Recorder // nil: no metrics are recorded
 	Now     func() time.Time
+	Canary  bool // each tick writes the canary's changes
 }
 
 // From makes a ticker from the service's parts.
@@ -69,6 +70,14 @@ const maxUnread = 8
 // tick reads that partition again.
 func (t *Ticker) Tick(ctx context.Context) error {
 	now := t.Now().UTC()
+	if !t.Canary {
+		return t.timers(ctx, now)
+	}
+	return errors.Join(t.timers(ctx, now), t.canary(ctx, now))
+}
+
+// timers fires every timer that is due.
+func (t *Ticker) timers(ctx context.Context, now time.Time) error {
 	m, version, err := t.mark(ctx, now)
 	if err != nil {
 		return err

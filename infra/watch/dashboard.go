@@ -48,7 +48,7 @@ func (w *watch) dashboard() (name string) {
 	)
 	board.AddWidgets(
 		graph("Syncs", w.counted(metric.SyncsSucceeded, metric.SyncsFailed, metric.SyncItems)...),
-		graph("For the operator: dead letters, parked changes, failed timers", append(w.counted(metric.ChangesParked, metric.TimersFailed),
+		graph("For the operator: dead letters, parked changes, failed timers", append(w.counted(metric.ChangesParked, metric.CanaryLate, metric.TimersFailed),
 			queue(w.Events.Retries.Dead).read(lettersIn, "Maximum", 5, "retries"),
 			queue(w.Events.Syncs.Dead).read(lettersIn, "Maximum", 5, "syncs"),
 			queue(w.Events.Failed).read(lettersIn, "Maximum", 5, "discarded changes"))...),

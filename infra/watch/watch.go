@@ -26,6 +26,9 @@ type Props struct {
 	Data   *data.Data
 	Events *events.Events
 	Topic  string // ARN of the SNS topic for alarms; "": alarms show in the console only
+
+	Certificate string  // ARN of the domain's certificate; "": the stack has no domain
+	Budget      float64 // dollars a month of the account; 0: none. It needs a topic
 }
 
 type watch struct {
@@ -46,6 +49,7 @@ func New(scope constructs.Construct, p Props) (dashboard string) {
 	w.clock()
 	w.functions()
 	w.storage()
+	w.account()
 	return w.dashboard()
 }
 
@@ -74,6 +78,8 @@ func (w *watch) changes() {
 			"for 12 hours, then its records are discarded: read the function's log for the cause, which is a store, a setting or a permission; "+
 			"check its throttles and duration", of(f).read("IteratorAge", "Maximum", 1, ""), limit{above: 300_000, periods: 1, of: 1})
 	}
+	w.alarm("CanaryLate", "A reader of the stream has not handled the canary's change of each minute: the ticker's log names the reader. Its event source "+
+		"mapping may be disabled, or it is behind", w.code().read(metric.CanaryLate.String(), "Sum", 1, ""), limit{above: 0, periods: 3, of: 5})
 	w.alarm("ChangesParked", "The dispatcher or the projector parked a committed change that it did not understand: list it with orgops admin parked list, "+
 		"repair the cause, then orgops admin parked retry", w.code().read(metric.ChangesParked.String(), "Sum", 5, ""),
 		limit{above: 0, periods: 1, of: 1})

@@ -103,7 +103,7 @@ func fixed(s stack, p prices) []line {
 		{service: "Secrets Manager", what: "token keys, every 5 minutes for each process", quantity: keyReaders * fiveMinutes, price: p.secretRequest},
 		{service: "SQS", what: "polls of idle queues", quantity: float64(s.queues) * pollsAMonth, price: p.queue},
 	}
-	return append(lines, of(month(always(), 1, s, batching{}), "the ticker's ", p)...)
+	return append(lines, of(month(always(), 1, s, batching{perCall: 1}), "the ticker's and the canary's ", p)...)
 }
 
 // variable returns what the companies add.

@@ -105,7 +105,12 @@ func day() []activity {
 
 // always returns what happens in a month without any company.
 func always() []activity {
-	return []activity{{step: "ticker: a minute without anything due", times: minutesAMonth, function: "ticker", ms: 60}}
+	return []activity{
+		{step: "ticker: a minute with the canary", times: minutesAMonth, function: "ticker", ms: 70},
+		{step: "projector: a change", times: minutesAMonth, function: "projector", ms: 20},
+		{step: "dispatcher: an event without subscribers", times: minutesAMonth, function: "dispatcher", ms: 10},
+		{step: "dispatcher: a change given back", times: minutesAMonth, function: "dispatcher", ms: 10},
+	}
 }
 
 // stored returns the kB that a company has in the table after a month, from how long each kind of item is kept.

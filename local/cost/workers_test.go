@@ -24,6 +24,7 @@ import (
 	"orgops/shared/domain/goal"
 	"orgops/shared/domain/integration"
 	"orgops/shared/domain/memory"
+	"orgops/shared/domain/parked"
 	"orgops/shared/domain/syncrun"
 	"orgops/shared/domain/timeline"
 	"orgops/shared/identity/password"
@@ -62,6 +63,7 @@ func workers() map[string]func(*world) func() {
 		"dispatcher: 10 events of a company, delivered":   func(w *world) func() { return w.dispatches(false, 10) },
 		"dispatcher: an event without subscribers":        (*world).dispatchesUnasked,
 		"dispatcher: a recorded delivery":                 (*world).dispatchesRecord,
+		"dispatcher: a change given back":                 (*world).dispatchesAgain,
 		"dispatcher: a held delivery":                     (*world).dispatchesHeld,
 		"dispatcher: a delivery to retry":                 func(w *world) func() { return w.dispatchesJob(delivery.Entity) },
 		"dispatcher: a requested sync":                    func(w *world) func() { return w.dispatchesJob(syncrun.Entity) },
@@ -79,6 +81,7 @@ func workers() map[string]func(*world) func() {
 		"syncer: a changed page of 50":                    func(w *world) func() { return w.syncs("three", " next") },
 
 		"ticker: a minute without anything due":  func(w *world) func() { return w.ticks(0) },
+		"ticker: a minute with the canary":       (*world).canaries,
 		"ticker: a minute with a due timer":      func(w *world) func() { return w.ticks(1) },
 		"ticker: a minute with a goal to review": (*world).reviews,
 		"ticker: a minute with a weekly brief":   (*world).briefs,
@@ -221,6 +224,13 @@ func (w *world) dispatchesRecord() func() {
 	d := w.delivery(w.clock.Now())
 	d.EventID = id.New()
 	return w.dispatch(w.put(delivery.Key(d.EventID, d.Endpoint), delivery.Entity, d))
+}
+
+// dispatchesAgain processes a parked change without events that an operator, or the canary, gives back.
+func (w *world) dispatchesAgain() func() {
+	change := store.Change{Company: w.company, Key: "X#1", Entity: "x", At: w.clock.Now(), New: &store.Image{Version: 1, Body: []byte("{}")}}
+	p := parked.New(dispatcher.Consumer, change, errors.New("odd"), w.clock.Now())
+	return w.dispatch(w.put(parked.Key(p.ID), parked.Entity, p))
 }
 
 // dispatchesHeld processes the change of a delivery that was held because its endpoint is disabled, as it still is.
@@ -419,6 +429,17 @@ func (w *world) ticks(due int) func() {
 		}
 		errtest.Must(w.t, c.Commit(w.t.Context(), c.Create(integration.Key(i.Provider), integration.Entity, i), c.Timer(end, integration.ExpiryTimer, i.Provider+"@1")))
 	}
+	w.clock.Advance(time.Minute)
+	return func() { errtest.Must(w.t, t.Tick(w.t.Context())) }
+}
+
+// canaries prepares a canary whose former changes were handled, and returns the tick that writes the next ones.
+func (w *world) canaries() func() {
+	t := w.ticked()
+	t.Canary = true
+	errtest.Must(w.t, t.Tick(w.t.Context()))
+	c := store.For(w.table(mainTable), ticker.CanaryCompany)
+	errtest.Must(w.t, c.Commit(w.t.Context(), c.Delete(parked.Key("canary"), parked.Entity, 1).Quietly()))
 	w.clock.Advance(time.Minute)
 	return func() { errtest.Must(w.t, t.Tick(w.t.Context())) }
 }

@@ -16,6 +16,7 @@ func main() {
 	start.Run(func(c *cloud.Cloud) (start.Handler[struct{}, struct{}], error) {
 		t := ticker.From(c.Services(dynamodb.Add, dynamodb.AddDataKeys, sqs.AddRetries, sqs.AddSyncs))
 		t.Plans = gatewaykeys.Open(c.Access, c.Settings.UsagePlans)
+		t.Canary = true
 		return func(ctx context.Context, _ struct{}) (struct{}, error) { return struct{}{}, t.Tick(ctx) }, nil
 	})
 }

@@ -36,6 +36,7 @@ const (
 	AuthorizerFailures                // tokens that could not be checked; invalid tokens do not count
 	ProjectionDelay                   // from a commit to its place in the company's context
 	ChangesParked                     // committed changes that a consumer could not understand and parked
+	CanaryLate                        // readers of the feed that have not handled the canary's change in time
 	TimersFailed                      // timers that could not be fired and will be retried
 	metrics                           // number of metrics
 )
@@ -50,7 +51,7 @@ const (
 var names = [metrics]string{
 	"DeliveriesSucceeded", "DeliveriesScheduled", "DeliveriesHeld", "DeliveriesFailed", "DeliveriesDead", "DeliveryDelay",
 	"AttemptLatency", "AttemptsFailed", "BreakersOpened", "SyncsSucceeded", "SyncsFailed", "SyncItems", "InboundAccepted",
-	"InboundRepeated", "InboundRefused", "InboundLimited", "LoginsLimited", "AuthorizerFailures", "ProjectionDelay", "ChangesParked", "TimersFailed",
+	"InboundRepeated", "InboundRefused", "InboundLimited", "LoginsLimited", "AuthorizerFailures", "ProjectionDelay", "ChangesParked", "CanaryLate", "TimersFailed",
 }
 
 // String returns the metric's name in CloudWatch.
