@@ -95,7 +95,7 @@ func month(activities []activity, times float64, s stack, b batching) volume {
 func fixed(s stack, p prices) []line {
 	lines := []line{
 		{service: "CloudWatch", what: "alarms, by the metrics that they look at", quantity: float64(s.alarms), price: p.alarm},
-		{service: "CloudWatch", what: "metrics of the code", quantity: float64(s.metrics), price: p.metric},
+		{service: "CloudWatch", what: "metrics of the code, but for those of trouble", quantity: float64(s.metrics), price: p.metric},
 		{service: "CloudWatch", what: "dashboard", quantity: float64(s.dashboards), price: p.dashboard},
 		{service: "KMS", what: "keys", quantity: float64(s.keys), price: p.key},
 		{service: "KMS", what: "the tables' key, every 5 minutes for each role", quantity: float64(len(s.memory)) * fiveMinutes, price: p.keyRequest},

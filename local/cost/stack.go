@@ -23,6 +23,11 @@ type stack struct {
 	reported                          bool               // Lambda logs every call, not only those that fail
 }
 
+// rare lists the metrics that are recorded in trouble only. CloudWatch charges a metric for the hours in which it gets values.
+func rare() []metric.Metric {
+	return []metric.Metric{metric.InboundLimited, metric.ChangesParked, metric.CanaryLate, metric.TimersFailed}
+}
+
 // sampling holds a rule of X-Ray: it records the first requests of each second, and a share of the others.
 type sampling struct{ aSecond, ofOthers float64 }
 
@@ -58,7 +63,7 @@ func readStack(text []byte) (stack, error) {
 	if err := json.Unmarshal(text, &t); err != nil {
 		return stack{}, fmt.Errorf("template: %w", err)
 	}
-	s := stack{metrics: len(metric.All()), memory: map[string]float64{}, traced: map[string]bool{}, windows: map[string]float64{}, sampling: defaultSampling()}
+	s := stack{metrics: len(metric.All()) - len(rare()), memory: map[string]float64{}, traced: map[string]bool{}, windows: map[string]float64{}, sampling: defaultSampling()}
 	for id, r := range t.Resources {
 		switch r.Type {
 		case "AWS::KMS::Key":
