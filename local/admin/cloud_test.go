@@ -181,8 +181,8 @@ func TestRewrap_KMS(t *testing.T) {
 	}
 }
 
-// TestCompany_Gateway creates companies on a stack's settings, where each gets its usage key; a repeated command adds a
-// missing one. Without those settings the command warns the operator.
+// TestCompany_Gateway creates companies on a stack's settings, where a company of a paid plan gets its usage key; a repeated command
+// adds a missing one. Without those settings the command warns the operator.
 func TestCompany_Gateway(t *testing.T) {
 	t.Parallel()
 	access := moto.Access(t)
@@ -208,7 +208,7 @@ func TestCompany_Gateway(t *testing.T) {
 		}
 	}
 	a, told := create(stack, "a@example.com")
-	wantKey(free, a.CompanyID, true)
+	wantKey(free, a.CompanyID, false)
 	if a.Password == "" {
 		t.Error("the answer has no password")
 	}
@@ -221,16 +221,16 @@ func TestCompany_Gateway(t *testing.T) {
 	b, _ := create(stack, "b@example.com", "--plan", "pro")
 	wantKey(pro, b.CompanyID, true)
 	wantKey(free, b.CompanyID, false)
-	without, told := create(base, "c@example.com")
-	wantKey(free, without.CompanyID, false)
+	without, told := create(base, "c@example.com", "--plan", "pro")
+	wantKey(pro, without.CompanyID, false)
 	if want := "AdminVariables"; !strings.Contains(told, want) {
 		t.Errorf("printed %q, want a text with %s", told, want)
 	}
-	again, _ := create(stack, "c@example.com")
+	again, _ := create(stack, "c@example.com", "--plan", "pro")
 	if again.CompanyID != without.CompanyID {
 		t.Errorf("again: company = %s, want %s", again.CompanyID, without.CompanyID)
 	}
-	wantKey(free, again.CompanyID, true)
+	wantKey(pro, again.CompanyID, true)
 	_, _, err := stack.run(t, "company", "create", "--name", "D", "--email", "d@example.com", "--plan", "golden")
 	if got, want := errtest.Message(err), "golden"; !strings.Contains(got, want) {
 		t.Errorf("error %q, want one with %q", got, want)
