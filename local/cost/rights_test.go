@@ -36,6 +36,8 @@ var unmeasured = []struct {
 }{
 	{"a connector may open credentials, and its page may hold goals", "syncer", []string{"dynamodb:GetItem Keys C#*", "kms:Decrypt Wrapping", "dynamodb:PutItem Main DUE#*"}},
 	{"an invitation by a user who may lose the role meanwhile", "auth", []string{"dynamodb:ConditionCheckItem Main C#*"}},
+	{"a message that waits for long, or was deferred often", "retrier", []string{"dynamodb:PutItem Main DUE#*"}},
+	{"the timer of such a message", "ticker", []string{"sqs:SendMessage Retries", "sqs:SendMessage Syncs"}},
 	{"a scheduled sync", "ticker", []string{"dynamodb:ConditionCheckItem Main C#*"}},
 	{"a run continues in another slice", "syncer", []string{"sqs:SendMessage Syncs"}},
 	{"a failed message", "syncer", []string{"sqs:ChangeMessageVisibility Syncs"}},

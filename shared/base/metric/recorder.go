@@ -122,7 +122,8 @@ func (r *Recorder) Flush(requestID string) {
 // take removes and returns the values of one line.
 func (r *Recorder) take() map[Metric][]float64 {
 	taken := map[Metric][]float64{}
-	for m, values := range r.values {
+	for m := range r.values {
+		values := r.values[m]
 		if n := min(len(values), maxValues); n > 0 {
 			taken[Metric(m)], r.values[m] = values[:n], values[n:]
 		}
