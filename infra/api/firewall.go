@@ -16,7 +16,7 @@ const (
 
 // protect adds a web ACL: AWS's rules against known bad input and addresses with a bad reputation, and a rate limit per
 // address. It omits AWS's common rules, which refuse bodies above 8 kB and JSON that quotes HTML. No rule looks at the bodies of
-// webhooks: they quote whatever users have typed at the provider.
+// webhooks: they quote what users have typed at the provider.
 func protect(scope constructs.Construct, rest awsapigateway.SpecRestApi) {
 	visible := func(name string) *awswafv2.CfnWebACL_VisibilityConfigProperty {
 		return &awswafv2.CfnWebACL_VisibilityConfigProperty{

@@ -124,11 +124,9 @@ func (j *journey) memories() {
 	all := j.do("all memories", get(list))
 	j.do("by provider and kind", get(list+"?provider=feed&kind=entry"))
 	j.do("of another provider", get(list+"?provider=github"))
-	two := get(list + "?limit=2")
-	j.do("the next page", j.follow(two, next(j.do("two a page", two))))
-	type memory struct{ ID string }
-	if page := decode[struct{ Items []memory }](all.body); len(page.Items) > 0 {
-		j.do("a memory", get(list+"/"+page.Items[0].ID))
-		j.do("a memory for which it is no goal", get(j.at("/goals/"+page.Items[0].ID)))
+	j.paged("two a page", list, 2)
+	if id := firstNamed(all); id != "" {
+		j.do("a memory", get(list+"/"+id))
+		j.do("a memory for which it is no goal", get(j.at("/goals/"+id)))
 	}
 }

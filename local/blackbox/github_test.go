@@ -65,10 +65,8 @@ func (j *journey) goals() {
 	all := j.do("all goals", get(list))
 	j.do("those misaligned", get(list+"?status=misaligned"))
 	j.do("those closed", get(list+"?state=closed&provider=github"))
-	first := j.do("two a page", get(list+"?limit=2"))
-	j.do("the next page", get(list+"?limit=2&cursor="+decode[struct{ NextCursor string }](first.body).NextCursor))
-	type goal struct{ ID string }
-	if page := decode[struct{ Items []goal }](all.body); len(page.Items) > 0 {
-		j.do("a goal", get(list+"/"+page.Items[0].ID))
+	j.paged("two a page", list, 2)
+	if id := firstNamed(all); id != "" {
+		j.do("a goal", get(list+"/"+id))
 	}
 }

@@ -130,7 +130,7 @@ func (m *mask) value(member string, v any) any {
 			return []any{total(v)}
 		}
 		out := make([]any, 0, len(v))
-		for _, item := range v {
+		for _, item := range named(v) {
 			out = append(out, m.value(member, item))
 		}
 		return out
@@ -178,6 +178,20 @@ func series(v []any) bool {
 	}
 	first, _ := v[0].(map[string]any)
 	return first["from"] != nil && first["count"] != nil || first["at"] != nil && first["delivered"] != nil && first["failed"] != nil
+}
+
+// named returns a list of memories or goals in the order of the names that their provider has for them. The API lists them by id, which
+// differs from run to run. Any other list stays as it is.
+func named(v []any) []any {
+	name := func(item any) string {
+		members, _ := item.(map[string]any)
+		of, _ := members["externalId"].(string)
+		return of
+	}
+	if slices.ContainsFunc(v, func(item any) bool { return name(item) == "" }) {
+		return v
+	}
+	return slices.SortedStableFunc(slices.Values(v), func(a, b any) int { return strings.Compare(name(a), name(b)) })
 }
 
 // total adds up a list of numbers, or a list of objects by member.

@@ -73,7 +73,7 @@ func (l Lot) Begin(ctx context.Context, first store.Change) (*Trial, error) {
 func (t *Trial) Again() bool { return t.again }
 
 // Try stores that the consumer begins a change alone. It returns false, and stores nothing, if the consumer did so MaxLost
-// times and did not come back. The other changes before the one that was begun last are known to be harmless.
+// times and did not come back. The other changes before the last begun change are known to be harmless.
 func (t *Trial) Try(ctx context.Context, c store.Change) (bool, error) {
 	next := lost{Suspect: c.Sequence, Times: 1, Refused: t.state.Refused}
 	switch order := c.Sequence.Compare(t.state.Suspect); {
