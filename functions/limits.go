@@ -60,6 +60,7 @@ func Limits() []Limit {
 		{"github-webhook", "the body of a webhook of github", github.MaxPayload, "bytes"},
 		{"github-webhook-form", "the body of a webhook of github that is a form", github.MaxForm, "bytes"},
 		{"page", "a page of a listing", web.MaxPage, "items"},
+		{"page-bytes", "the items on a page of a listing, as they are stored; a longer page is cut", web.MaxListed, "bytes"},
 		{"export-page", "a page of an export, to which its last item adds", export.MaxBytes, "bytes"},
 		span("idempotency-key", "the time for which a repeat with an Idempotency-Key gets the first answer", web.IdempotencyKept),
 		{"login-tries-network", "the login tries a minute for an e-mail address from one network", auth.MaxTriesFromSource, "tries"},

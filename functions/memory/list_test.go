@@ -1,8 +1,10 @@
 package memory_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -52,6 +54,38 @@ func TestMemories(t *testing.T) {
 	s.Do("GET", "/companies/"+s.B.ID+"/memory", s.B.Token, nil).Want(200).JSON(&other)
 	if len(other.Items) != 0 {
 		t.Errorf("another company has %+v, want nothing", other)
+	}
+}
+
+// TestMemories_Large lists memories that are too large for one answer of a Lambda, which has at most 6 MB.
+func TestMemories_Large(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	var want, got []string
+	for n := range 60 {
+		m, _ := memory.Apply(memory.Memory{}, "feed", memory.Draft{ExternalID: fmt.Sprint(n), Kind: "entry", Title: "Long", Body: strings.Repeat(`"x`, 25_000)}, s.now)
+		s.put(memory.Key(m.ID), memory.Entity, m)
+		want = append(want, m.ID)
+	}
+	pages := 0
+	for cursor := ""; ; pages++ {
+		answer := s.do("GET", "/memory?limit=100&cursor="+cursor, nil).Want(200)
+		if inside, err := json.Marshal(string(answer.Body)); err != nil || len(inside) > 6_000_000 {
+			t.Fatalf("page %d: %d bytes in a Lambda's answer (error %v), want at most 6 MB", pages, len(inside), err)
+		}
+		var p page
+		answer.JSON(&p)
+		got = append(got, p.ids()...)
+		if cursor = p.NextCursor; cursor == "" {
+			break
+		}
+	}
+	slices.Sort(want)
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("memories of all pages differ (-want +got):\n%s", diff)
+	}
+	if pages == 0 {
+		t.Error("all memories came on one page, want more")
 	}
 }
 

@@ -72,7 +72,7 @@ func (d Deps) registerReliability(api huma.API) {
 		"Its plan with the limits, the delivery attempts of the last 30 days, the syncs and decisions of the last day, and what it has now.",
 		http.StatusOK, read), d.getUsage)
 	export := operation(http.MethodGet, "/export", "export-company", "Export everything the company has",
-		"JSON Lines, one stored item a line, without secrets, in pages of about 3 MiB: follow Link to the next one. The last line of a page "+
+		"JSON Lines, one stored item a line, without secrets, in pages of about 2 MiB: follow Link to the next one. The last line of a page "+
 			"tells which items it has, with their SHA-256; an import checks that. An export is no snapshot: "+
 			"an item that changes meanwhile is exported as it is when its page is read. It needs the scopes to read all that it has.", http.StatusOK, write)
 	export.Security = web.Needs(append([]string{write}, user.Member.Scopes()...)...)

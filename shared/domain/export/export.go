@@ -25,7 +25,7 @@ type Line struct {
 
 // Bounds of one page.
 const (
-	MaxBytes = 3 << 20 // beyond which no further item begins; one item has at most store.MaxBody more
+	MaxBytes = 2 << 20 // beyond which no further item begins; one item has at most store.MaxBody more. See web.MaxListed
 	maxReads = 10      // queries
 )
 
