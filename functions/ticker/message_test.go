@@ -47,6 +47,30 @@ func TestTicker_MessageUnsent(t *testing.T) {
 	r.wantNoTimers(due)
 }
 
+// TestTicker_Panic keeps a timer whose effect panics, and fires the timers behind it.
+func TestTicker_Panic(t *testing.T) {
+	t.Parallel()
+	r := setup(t)
+	due := r.Clock.Now().Add(time.Hour)
+	for name, at := range map[string]time.Time{"broken": due.Add(-time.Minute), "retries": due} {
+		long := timerqueue.Queue{Queue: r.Retries, Store: r.Store, Name: name, Now: r.Clock.Now}
+		errtest.Must(t, long.Send(t.Context(), queue.Message{Body: []byte(name), Group: "a", Due: at}))
+	}
+	r.ticker.Queues = map[string]queue.Queue{"retries": r.Retries, "broken": broken{r.Retries}}
+	r.Clock.Set(due)
+	r.tick()
+	r.wantMessage("retries")
+	r.ticker.Queues["broken"] = r.Retries
+	r.tick()
+	r.wantMessage("broken")
+	r.wantNoTimers(due)
+}
+
+// broken panics.
+type broken struct{ queue.Queue }
+
+func (broken) Send(context.Context, ...queue.Message) error { panic("a message that ends its sender") }
+
 // closed refuses messages.
 type closed struct{ queue.Queue }
 

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"runtime/debug"
 	"time"
 
 	"orgops/shared/base/metric"
@@ -154,8 +155,17 @@ func (t *Ticker) fire(ctx context.Context, p store.Partition, now time.Time) (le
 	return left, nil
 }
 
+// errPanicked reports a timer whose effect panicked. It is a failure of this timer alone.
+var errPanicked = errors.New("the effect of the timer panicked")
+
 // effect commits the operations of a timer together with its removal. A timer without operations is only removed.
-func (t *Ticker) effect(ctx context.Context, p store.Partition, item store.Item) error {
+func (t *Ticker) effect(ctx context.Context, p store.Partition, item store.Item) (err error) {
+	defer func() {
+		if v := recover(); v != nil { // the timers behind it would wait for as long as this one stays
+			t.Logger.ErrorContext(ctx, "timer panicked", "key", item.Key, "panic", v, "stack", string(debug.Stack()))
+			err = errPanicked
+		}
+	}()
 	var timer store.Timer
 	if err := item.Decode(&timer); err != nil {
 		return err
