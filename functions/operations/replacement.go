@@ -7,6 +7,7 @@ import (
 	"net/http"
 
 	"orgops/shared/base/fault"
+	"orgops/shared/base/text"
 	"orgops/shared/domain/approval"
 	"orgops/shared/domain/company"
 	"orgops/shared/domain/policy"
@@ -34,6 +35,9 @@ type replacing struct {
 
 // maxPayload limits a replacement as JSON, so that the item of its approval also fits into the store.
 const maxPayload = store.MaxBody - 8<<10
+
+// maxWords limits what an approval's title tells of a replacement, in bytes.
+const maxWords = 500
 
 func (d Deps) replacing(was policy.Stored, version int64, is replacement) (replacing, error) {
 	if is.Version != version {
@@ -86,7 +90,7 @@ func (d Deps) replace(ctx context.Context, c store.Company, r replacing, digest,
 func (d Deps) askForReplacement(ctx context.Context, c store.Company, r replacing, decision policy.Decision) (*policiesOutput, error) {
 	title := "Replace the policies"
 	if words := r.loosens.words(); words != "" {
-		title += ": " + words[:min(len(words), 500)]
+		title += ": " + text.Truncate(words, maxWords)
 	}
 	a, err := d.request(ctx, c, decision, r.payload, title)
 	if err != nil {
