@@ -28,8 +28,12 @@ func resume(j *journey) {
 	j.do("a founder resumes", post(at+"/resume", nil))
 	j.received("both arrive", r, 2, true)
 	j.settle("none waits", get(list+"?state=scheduled"), none)
-	j.settle("it is not paused", get(at), func(a answer) bool {
-		return decode[struct{ Paused *object }](a.body).Paused == nil
-	})
 	j.calm("both are counted")
+	j.settle("it is not paused", get(at), func(a answer) bool {
+		is := decode[struct {
+			Paused *object
+			Health struct{ LastSuccessAt string }
+		}](a.body)
+		return is.Paused == nil && is.Health.LastSuccessAt != ""
+	})
 }

@@ -161,6 +161,9 @@ func shapes(t *testing.T, st store.Store) map[string]shape {
 	for _, id := range tenants(t, st) {
 		for item, err := range store.For(st, id).Items(context.Background(), store.Query{}) {
 			errtest.Must(t, err)
+			if item.Entity == "trial" { // today's code stores it as soon as it opens the data of the release before
+				continue
+			}
 			s := all[item.Entity]
 			errtest.Must(t, s.add(item.Body))
 			all[item.Entity] = s

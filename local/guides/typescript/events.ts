@@ -30,8 +30,10 @@ export interface GoalEventData {
   dueAt?: string;
   /** id of the goal at the provider */
   externalId?: string;
-  /** UUIDv8 that follows from provider and externalId */
+  /** UUIDv8 that follows from provider, incarnation and externalId */
   id?: string;
+  /** the integration's incarnation; the goals of a deleted integration are kept for reading, and the next one of its name has its own */
+  incarnation?: string;
   /** The fields that were left out to keep the event below 20 kB; the API has them */
   omitted?: Array<string>;
   /** For an update, the former values of the changed fields; null for a field that was absent */
@@ -68,8 +70,10 @@ export interface MemoryEventData {
   externalId?: string;
   /** the goal that the thing is work on */
   goalId?: string;
-  /** UUIDv8 that follows from provider and externalId */
+  /** UUIDv8 that follows from provider, incarnation and externalId */
   id?: string;
+  /** the integration's incarnation; the memories of a deleted integration are kept for reading, and the next one of its name has its own */
+  incarnation?: string;
   /** kind of the thing at the provider */
   kind?: string;
   /** The fields that were left out to keep the event below 20 kB; the API has them */

@@ -8,11 +8,13 @@ import (
 	"net/http/httptest"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 )
 
 // fake answers over HTTP as AWS's services do, with the protocol of each.
 type fake struct {
+	mu                sync.Mutex // requests come at once
 	calls, unreserved int
 	code, codeUsed    int64
 	rate              float64
@@ -41,6 +43,8 @@ func (f *fake) serve(t *testing.T) string {
 }
 
 func (f *fake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
 	action := action(r)
 	f.asked[action]++
 	if action == f.denied {

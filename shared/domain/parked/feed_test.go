@@ -25,6 +25,8 @@ type program struct {
 	file   string
 	deadly map[string]bool
 	fails  map[string]int // how often a change fails yet
+	pause  time.Duration  // from one start to the next
+	at     time.Time      // of the last start
 
 	mu      sync.Mutex
 	handled map[string]bool
@@ -45,8 +47,10 @@ func (p *program) open(t *testing.T) *sqlitestore.Store {
 func (p *program) run(t *testing.T, all int) bool {
 	t.Helper()
 	s := p.open(t)
+	p.at = p.at.Add(p.pause)
+	at := p.at
 	lot := func(consumer string) parked.Lot {
-		return parked.Lot{Store: s, Consumer: consumer, Logger: slog.New(slog.DiscardHandler), Now: func() time.Time { return now }}
+		return parked.Lot{Store: s, Consumer: consumer, Logger: slog.New(slog.DiscardHandler), Now: func() time.Time { return at }}
 	}
 	ctx, stop := context.WithCancel(t.Context())
 	died, done := make(chan struct{}), make(chan error, 1)
@@ -85,7 +89,7 @@ func (p *program) run(t *testing.T, all int) bool {
 
 func written(t *testing.T, deadly ...string) *program {
 	t.Helper()
-	p := &program{file: filepath.Join(t.TempDir(), "a.db"), deadly: map[string]bool{}, fails: map[string]int{}, handled: map[string]bool{}}
+	p := &program{pause: time.Minute, at: now, file: filepath.Join(t.TempDir(), "a.db"), deadly: map[string]bool{}, fails: map[string]int{}, handled: map[string]bool{}}
 	for _, key := range deadly {
 		p.deadly[key] = true
 	}
@@ -119,6 +123,25 @@ func TestFeed_Lost(t *testing.T) {
 	}
 	if len(p.handled) != 4 {
 		t.Errorf("handled %v, want the other 4 changes", p.handled)
+	}
+}
+
+// TestFeed_Killed parks no change because its process is killed again and again within a minute, and handles it when that ends.
+func TestFeed_Killed(t *testing.T) {
+	t.Parallel()
+	p := written(t, "MEMORY#1")
+	p.pause = 2 * time.Second
+	for range 10 {
+		if p.run(t, 6) {
+			t.Fatal("the process did not end")
+		}
+	}
+	p.deadly = nil
+	if !p.run(t, 6) {
+		t.Fatal("the process ended")
+	}
+	if all := list(t, p.open(t)); len(all) > 0 {
+		t.Errorf("parked %+v, want nothing", all)
 	}
 }
 

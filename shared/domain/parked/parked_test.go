@@ -37,7 +37,7 @@ func list(t *testing.T, s store.Store) []parked.Change {
 		if want := parked.Key(c.ID); item.Key != want {
 			t.Errorf("key %s, want %s", item.Key, want)
 		}
-		if want := now.Add(parked.Kept); !item.Expires.Equal(want) {
+		if want := c.ParkedAt.Add(parked.Kept); !item.Expires.Equal(want) {
 			t.Errorf("expires at %v, want %v", item.Expires, want)
 		}
 		all = append(all, c)

@@ -20,12 +20,16 @@ const trialKept = 7 * 24 * time.Hour
 // another process.
 const MaxLost = 3
 
+// lostFor is how long processes must have ended at the same changes before a consumer looks for the one that ends them: one change at
+// a time is slow, and an operator or a supervisor may kill a process a few times in a row.
+const lostFor = time.Minute
+
 // ErrLost gives the reason of a change that ends its consumer's process.
 var ErrLost = fmt.Errorf("the consumer began this change alone %d times, and its process ended or did not answer in time each time", MaxLost)
 
 // Trial finds the change with which a consumer's process ends. The consumer begins a trial before it works on changes that it
-// may have begun before. If an earlier process began a trial at the same change and did not come back, the consumer works on
-// one change at a time, and the trial stores which one, before the work.
+// may have begun before. If earlier processes began a trial at the same change, the first of them a minute ago, and did not come back,
+// the consumer works on one change at a time, and the trial stores which one, before the work.
 type Trial struct {
 	lot     Lot
 	company store.Company
@@ -35,8 +39,9 @@ type Trial struct {
 	state   lost
 }
 
-// lost records the change that was begun alone last and how often, and those that were begun too often.
+// lost records since when processes end, the change that was begun alone last and how often, and those that were begun too often.
 type lost struct {
+	Since   time.Time        `json:"since"`
 	Suspect store.Sequence   `json:"suspect,omitempty"`
 	Times   int              `json:"times,omitempty"`
 	Refused []store.Sequence `json:"refused,omitempty"`
@@ -53,6 +58,8 @@ func (l Lot) Begin(ctx context.Context, first store.Change) (*Trial, error) {
 	t.company, t.key = store.For(l.Store, first.Company), "TRIAL#"+l.Consumer+"#"+string(first.Sequence)
 	ctx, cancel := context.WithTimeout(ctx, parkTimeout)
 	defer cancel()
+	now := l.Now().UTC()
+	t.state.Since = now
 	err := t.save(ctx)
 	if !errors.Is(err, store.ErrConflict) {
 		return t, err
@@ -61,21 +68,21 @@ func (l Lot) Begin(ctx context.Context, first store.Change) (*Trial, error) {
 	if err != nil {
 		return t, err
 	}
-	t.version, t.again = item.Version, !t.state.Back
+	t.version, t.again = item.Version, !t.state.Back && now.Sub(t.state.Since) >= lostFor
 	if t.state.Back {
-		t.state.Back = false
+		t.state.Since, t.state.Back = now, false
 		err = t.save(ctx)
 	}
 	return t, err
 }
 
-// Again reports whether an earlier process began the same trial and did not come back.
+// Again reports whether processes have ended in the same trial for long enough.
 func (t *Trial) Again() bool { return t.again }
 
 // Try stores that the consumer begins a change alone. It returns false, and stores nothing, if the consumer did so MaxLost
 // times and did not come back. The other changes before the last begun change are known to be harmless.
 func (t *Trial) Try(ctx context.Context, c store.Change) (bool, error) {
-	next := lost{Suspect: c.Sequence, Times: 1, Refused: t.state.Refused}
+	next := lost{Since: t.state.Since, Suspect: c.Sequence, Times: 1, Refused: t.state.Refused}
 	switch order := c.Sequence.Compare(t.state.Suspect); {
 	case slices.Contains(t.state.Refused, c.Sequence):
 		return false, nil

@@ -51,6 +51,14 @@ type shard struct {
 	mu      sync.Mutex
 	handled map[string]bool
 	deaths  int
+	passed  time.Duration // since the first invocation
+}
+
+// later returns a lot whose clock is ahead.
+func later(lot parked.Lot, by time.Duration) parked.Lot {
+	now := lot.Now
+	lot.Now = func() time.Time { return now().Add(by) }
+	return lot
 }
 
 // run returns how many invocations it took to handle the event, at most 40.
@@ -58,6 +66,7 @@ func (s *shard) run(t *testing.T, e stream.Event) int {
 	t.Helper()
 	for n := range 40 {
 		left, lived := s.invoke(t, e)
+		s.passed += time.Minute
 		switch {
 		case !lived:
 			s.deaths++
@@ -76,7 +85,7 @@ func (s *shard) run(t *testing.T, e stream.Event) int {
 func (s *shard) invoke(t *testing.T, e stream.Event) (left string, lived bool) {
 	died, end := make(chan struct{}, 100), make(chan struct{})
 	t.Cleanup(func() { close(end) })
-	handle := s.start(s.lot, func(c store.Change) error {
+	handle := s.start(later(s.lot, s.passed), func(c store.Change) error {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		if s.deadly[c.Key] {
@@ -231,7 +240,7 @@ func TestLost_NoEnd(t *testing.T) {
 			t.Fatal("the change is not parked after 10 invocations")
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
-		answer, err := stream.Run(consumer(do), lot)(ctx, e)
+		answer, err := stream.Run(consumer(do), later(lot, time.Duration(n)*time.Minute))(ctx, e)
 		cancel()
 		left := first(t, answer, err)
 		if left == "" {
