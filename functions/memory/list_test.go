@@ -13,6 +13,7 @@ import (
 	"orgops/shared/base/id"
 	"orgops/shared/domain/goal"
 	"orgops/shared/domain/memory"
+	"orgops/shared/testkit/errtest"
 )
 
 func TestMemories(t *testing.T) {
@@ -70,8 +71,10 @@ func TestMemories_Large(t *testing.T) {
 	pages := 0
 	for cursor := ""; ; pages++ {
 		answer := s.do("GET", "/memory?limit=100&cursor="+cursor, nil).Want(200)
-		if inside, err := json.Marshal(string(answer.Body)); err != nil || len(inside) > 6_000_000 {
-			t.Fatalf("page %d: %d bytes in a Lambda's answer (error %v), want at most 6 MB", pages, len(inside), err)
+		inside, err := json.Marshal(string(answer.Body))
+		errtest.Must(t, err)
+		if len(inside) > 6_000_000 {
+			t.Fatalf("page %d: %d bytes in a Lambda's answer, want at most 6 MB", pages, len(inside))
 		}
 		var p page
 		answer.JSON(&p)
