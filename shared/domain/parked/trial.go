@@ -20,7 +20,7 @@ const trialKept = 7 * 24 * time.Hour
 // another process.
 const MaxLost = 3
 
-// lostFor is how long processes must have ended at the same changes before a consumer looks for the one that ends them: one change at
+// lostFor is how long processes must have ended at the same changes before a consumer looks for the change that ends them: one change at
 // a time is slow, and an operator or a supervisor may kill a process a few times in a row.
 const lostFor = time.Minute
 
