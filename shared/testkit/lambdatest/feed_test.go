@@ -181,7 +181,7 @@ func jsonNumber(n int64) string {
 
 func TestTicker(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, "")
+	w := newWorld(t, "").withQueues(t)
 	if r := w.start(t, "ticker").Invoke(t, sample(t, "ticker/minute")); r.Failed {
 		t.Errorf("error %q, want none", r.Error)
 	}
