@@ -104,12 +104,14 @@ func read(node constructs.Node) (settings, error) {
 	default:
 		wrong("context arch: %q is neither arm64 nor x86_64", arch)
 	}
-	switch firewall := value("firewall"); firewall {
-	case "", "false", "true":
-		s.firewall = firewall == "true"
-	default:
-		wrong("context firewall: %q is neither true nor false", firewall)
+	chosen := func(name, yes, no, usual string) bool {
+		is := cmp.Or(value(name), usual)
+		if is != yes && is != no {
+			wrong("context %s: %q is neither %s nor %s", name, is, yes, no)
+		}
+		return is == yes
 	}
+	s.firewall = chosen("firewall", "true", "false", "false")
 	switch egress := value("egress"); egress {
 	case "", "fixed":
 		s.egress = egress == "fixed"
@@ -122,30 +124,12 @@ func read(node constructs.Node) (settings, error) {
 			wrong("context budget: %q is not a number of dollars from 1 to 1000000 next to an alarmTopic, which hears of it", budget)
 		}
 	}
-	switch executives := value("executives"); executives {
-	case "", "false", "true":
-		s.noExecutives = executives == "false"
-	default:
-		wrong("context executives: %q is neither true nor false", executives)
-	}
-	switch canary := value("canary"); canary {
-	case "", "off", "on":
-		s.canary = canary == "on"
-	default:
-		wrong("context canary: %q is neither on nor off", canary)
-	}
-	switch limits := value("planLimits"); limits {
-	case "", "false", "true":
-		s.unlimited = limits == "false"
-	default:
-		wrong("context planLimits: %q is neither true nor false", limits)
-	}
-	emulator := value("emulator")
-	if !slices.Contains([]string{"", "false", "true"}, emulator) {
-		wrong("context emulator: %q is neither true nor false", emulator)
-	}
+	s.noExecutives = !chosen("executives", "true", "false", "true")
+	s.canary = chosen("canary", "on", "off", "off")
+	s.unlimited = !chosen("planLimits", "true", "false", "true")
+	emulator := chosen("emulator", "true", "false", "false")
 	var err error
-	if s.AllowNetworks, err = networks(value("allowNetworks"), emulator != "true"); err != nil {
+	if s.AllowNetworks, err = networks(value("allowNetworks"), !emulator); err != nil {
 		problems = append(problems, err)
 	}
 	if s.origins, err = config.Origins(cmp.Or(value("corsOrigins"), web.AnyOrigin)); err != nil {
