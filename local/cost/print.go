@@ -64,14 +64,19 @@ func summary(s stack, p prices) string {
 	return b.String() + "\n"
 }
 
+// heading begins a table with a column for each number of companies.
+func heading() string {
+	row := "| dollars a month |"
+	for _, n := range sizes() {
+		row += " " + grouped(float64(n)) + " |"
+	}
+	return row + "\n|---|" + strings.Repeat("---|", len(sizes()))
+}
+
 // byPart prints the bill by the parts of the service.
 func byPart(s stack, p prices) string {
 	var b strings.Builder
-	b.WriteString("| dollars a month |")
-	for _, n := range sizes() {
-		fmt.Fprintf(&b, " %s |", grouped(float64(n)))
-	}
-	b.WriteString("\n|---|" + strings.Repeat("---|", len(sizes())))
+	b.WriteString(heading())
 	total := make([]float64, len(sizes()))
 	row := func(name string, cost func(companies int) float64) {
 		b.WriteString("\n| " + name + " |")
@@ -105,11 +110,7 @@ func arithmetic(lines []line) string {
 // optional prints what the parts that are off by default add to the bill.
 func optional(s stack, p prices) string {
 	var b strings.Builder
-	b.WriteString("| dollars a month |")
-	for _, n := range sizes() {
-		fmt.Fprintf(&b, " %s |", grouped(float64(n)))
-	}
-	b.WriteString("\n|---|" + strings.Repeat("---|", len(sizes())))
+	b.WriteString(heading())
 	for _, part := range []struct {
 		name string
 		cost func(int, stack, prices) float64
