@@ -8,8 +8,8 @@ import (
 	"orgops/shared/storage/store"
 )
 
-// Feed passes a feed on, and finds a change with which the process ends: after each start the feed would deliver it again. A
-// process that starts at the same change as one before it, which did not come back, gets the changes up to the end of the
+// Feed passes a feed on, and finds a change with which the process ends: after each start the feed would deliver it again. When
+// processes that started at the same change have not come back for a minute, the next one gets the changes up to the end of the
 // replay one at a time. A change that was begun alone MaxLost times is parked.
 type Feed struct {
 	store.Feed
