@@ -9,7 +9,7 @@ import (
 	"orgops/shared/testkit/growthtest"
 )
 
-// TestSAML_Form_Linear reads twice as long a form with about twice the work.
+// TestSAML_Form_Linear reads a form that is four times as long with about four times the work.
 func TestSAML_Form_Linear(t *testing.T) { //nolint:paralleltest // it measures the allocations of the process
 	s := setup(t)
 	for name, form := range map[string]func(n int) string{
@@ -20,7 +20,7 @@ func TestSAML_Form_Linear(t *testing.T) { //nolint:paralleltest // it measures t
 		"a wrong end":  func(n int) string { return "RelayState=A&SAMLResponse=" + strings.Repeat("A", 4*n) + "%" },
 		"a long state": func(n int) string { return "SAMLResponse=AA&RelayState=" + strings.Repeat("A", 4*n) },
 	} {
-		growthtest.Doubling(t, name, 10_000, func(n int) {
+		growthtest.Linear(t, name, 10_000, func(n int) {
 			r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/auth/saml/"+s.A.ID+"/acs", strings.NewReader(form(n)))
 			r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 			r.RemoteAddr = ""

@@ -14,7 +14,7 @@ import (
 	"orgops/shared/web"
 )
 
-// TestServer_Linear reads twice as long a request with about twice the work: its body, cursor, query, conditions and path.
+// TestServer_Linear reads a request that is four times as long with about four times the work: its body, cursor, query, conditions and path.
 func TestServer_Linear(t *testing.T) { //nolint:paralleltest // it measures the allocations of the process
 	h := newHarness(t)
 	type in struct {
@@ -47,12 +47,12 @@ func TestServer_Linear(t *testing.T) { //nolint:paralleltest // it measures the 
 		"one text":  func(n int) string { return `{"names":["` + strings.Repeat(`\u0041`, n) + `"]}` },
 		"surrogate": func(n int) string { return `{"names":[` + strings.Repeat(`"\ud800",`, n) + `"b"]}` },
 	} {
-		growthtest.Doubling(t, name, 2000, func(n int) { ask("", `"1"`, body(n)) })
+		growthtest.Linear(t, name, 2000, func(n int) { ask("", `"1"`, body(n)) })
 	}
-	growthtest.Doubling(t, "a cursor", 500, func(n int) { ask("?cursor="+strings.Repeat("A", n), `"1"`, "{}") })
-	growthtest.Doubling(t, "a long cursor", 4000, func(n int) { ask("?cursor="+strings.Repeat("A", n), `"1"`, "{}") })
-	growthtest.Doubling(t, "parameters", 1000, func(n int) { ask("?"+strings.Repeat("limit=1&", n), `"1"`, "{}") })
-	growthtest.Doubling(t, "escapes", 1000, func(n int) { ask("?cursor="+strings.Repeat(url.QueryEscape("ü"), n), `"1"`, "{}") })
-	growthtest.Doubling(t, "tags", 1000, func(n int) { ask("", strings.Repeat(`"2", `, n)+`"1"`, "{}") })
-	growthtest.Doubling(t, "an open tag", 4000, func(n int) { ask("", `"`+strings.Repeat("x", n), "{}") })
+	growthtest.Linear(t, "a cursor", 500, func(n int) { ask("?cursor="+strings.Repeat("A", n), `"1"`, "{}") })
+	growthtest.Linear(t, "a long cursor", 4000, func(n int) { ask("?cursor="+strings.Repeat("A", n), `"1"`, "{}") })
+	growthtest.Linear(t, "parameters", 1000, func(n int) { ask("?"+strings.Repeat("limit=1&", n), `"1"`, "{}") })
+	growthtest.Linear(t, "escapes", 1000, func(n int) { ask("?cursor="+strings.Repeat(url.QueryEscape("ü"), n), `"1"`, "{}") })
+	growthtest.Linear(t, "tags", 1000, func(n int) { ask("", strings.Repeat(`"2", `, n)+`"1"`, "{}") })
+	growthtest.Linear(t, "an open tag", 4000, func(n int) { ask("", `"`+strings.Repeat("x", n), "{}") })
 }

@@ -9,7 +9,7 @@ import (
 	"orgops/shared/testkit/growthtest"
 )
 
-// TestPayload_Linear decodes twice as long a payload with about twice the work, in each direction in which a payload may grow.
+// TestPayload_Linear decodes a payload that is four times as long with about four times the work, in each direction in which a payload may grow.
 func TestPayload_Linear(t *testing.T) { //nolint:paralleltest // it measures the allocations of the process
 	list := func(item string) func(n int) string {
 		return func(n int) string { return "[" + strings.Repeat(item+",", n) + item + "]" }
@@ -28,11 +28,11 @@ func TestPayload_Linear(t *testing.T) { //nolint:paralleltest // it measures the
 		"text behind the end":    func(n int) string { return list("1")(n) + strings.Repeat(" ", n) + "x" },
 		"escapes without an end": func(n int) string { return `"` + strings.Repeat(`\\`, n) },
 	} {
-		growthtest.Doubling(t, name, 2000, func(n int) { _, _ = mapping.Payload([]byte(payload(n))) })
+		growthtest.Linear(t, name, 2000, func(n int) { _, _ = mapping.Payload([]byte(payload(n))) })
 	}
 }
 
-// TestParse_Linear checks twice as long a mapping with about twice the work.
+// TestParse_Linear checks a mapping that is four times as long with about four times the work.
 func TestParse_Linear(t *testing.T) { //nolint:paralleltest // it measures the allocations of the process
 	expression := func(text string) string {
 		all, err := json.Marshal(map[string]any{"rules": []any{map[string]any{
@@ -56,9 +56,9 @@ func TestParse_Linear(t *testing.T) { //nolint:paralleltest // it measures the a
 		"no expression": func(n int) string { return strings.Repeat("[", n) },
 		"patterns":      func(n int) string { return strings.Repeat(`(.payload.a | test("a+")) and `, n/4) + "true" },
 	} {
-		growthtest.Doubling(t, name, 100, func(n int) { _, _ = mapping.Parse(json.RawMessage(expression(text(n)))) })
+		growthtest.Linear(t, name, 100, func(n int) { _, _ = mapping.Parse(json.RawMessage(expression(text(n)))) })
 	}
-	growthtest.Doubling(t, "rules", 20, func(n int) {
+	growthtest.Linear(t, "rules", 20, func(n int) {
 		_, _ = mapping.Parse(json.RawMessage(`{"rules":[` + strings.TrimSuffix(strings.Repeat(`{"when":"true","action":"memory.upsert","with":{"externalId":".payload.id","title":".payload.t"}},`, n), ",") + `]}`))
 	})
 }

@@ -14,16 +14,16 @@ type failed struct {
 
 func (f *failed) Errorf(string, ...any) { f.is = true }
 
-// TestDoubling passes linear work, and fails quadratic work.
-func TestDoubling(t *testing.T) { //nolint:paralleltest // it measures the allocations of the process
+// TestLinear passes linear work, and fails quadratic work.
+func TestLinear(t *testing.T) { //nolint:paralleltest // it measures the allocations of the process
 	var kept [][]byte
-	growthtest.Doubling(t, "linear", 1000, func(n int) {
+	growthtest.Linear(t, "linear", 1000, func(n int) {
 		for range n {
 			kept = append(kept[:0], make([]byte, 100))
 		}
 	})
 	f := &failed{TB: t}
-	growthtest.Doubling(f, "quadratic", 1000, func(n int) {
+	growthtest.Linear(f, "quadratic", 1000, func(n int) {
 		for range n {
 			kept = append(kept[:0], make([]byte, n))
 		}

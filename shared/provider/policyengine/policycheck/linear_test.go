@@ -9,7 +9,7 @@ import (
 	"orgops/shared/testkit/growthtest"
 )
 
-// TestChecker_Check_Linear checks twice as long a policy, and twice as many, with about twice the work.
+// TestChecker_Check_Linear checks a policy that is four times as long, and four times as many, with about four times the work.
 func TestChecker_Check_Linear(t *testing.T) { //nolint:paralleltest // it measures the allocations of the process
 	checker := policycheck.New()
 	const scope = "forbid (principal, action == Action::\"sync.fetch\", resource) when { "
@@ -30,11 +30,11 @@ func TestChecker_Check_Linear(t *testing.T) { //nolint:paralleltest // it measur
 		"policies in one": func(n int) string { return strings.Repeat("permit (principal, action, resource);", n) },
 		"no policy":       func(n int) string { return strings.Repeat("(", n) },
 	} {
-		growthtest.Doubling(t, name, 50, func(n int) {
+		growthtest.Linear(t, name, 50, func(n int) {
 			_, _ = checker.Check("", []policy.Statement{{ID: "a", Mode: policy.Enforce, Text: text(n)}})
 		})
 	}
-	growthtest.Doubling(t, "policies", 50, func(n int) {
+	growthtest.Linear(t, "policies", 50, func(n int) {
 		all := make([]policy.Statement, n)
 		for i := range all {
 			all[i] = policy.Statement{ID: "a", Mode: policy.Enforce, Text: scope + "true };"}
