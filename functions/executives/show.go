@@ -50,11 +50,7 @@ func (d Deps) getExecutive(ctx context.Context, in *getInput) (*web.Tagged[Execu
 	if err != nil {
 		return nil, err
 	}
-	etag := d.etag(s)
-	if in.Matches(etag) {
-		return web.NotModified[Executive](etag), nil
-	}
-	return web.WithETag(etag, d.show(s)), nil
+	return web.Respond(in.IfNoneMatch, d.etag(s), web.Ready(d.show(s)))
 }
 
 type deleteInput struct {

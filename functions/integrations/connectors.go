@@ -41,14 +41,7 @@ func (d Deps) listConnectors(ctx context.Context, in *web.IfNoneMatch) (*web.Tag
 		}
 		out.Items = append(out.Items, shown)
 	}
-	etag, err := web.ETagOf(out)
-	if err != nil {
-		return nil, err
-	}
-	if in.Matches(etag) {
-		return web.NotModified[ConnectorList](etag), nil
-	}
-	return web.WithETag(etag, out), nil
+	return web.RespondContent(*in, out)
 }
 
 func showConnector(c connector.Connector) (Connector, error) {

@@ -122,12 +122,7 @@ func (d Deps) getMapping(ctx context.Context, in *mappingInput) (*web.Tagged[Int
 	if err != nil {
 		return nil, err
 	}
-	etag := web.ETag(r.revision())
-	if in.Matches(etag) {
-		return web.NotModified[IntegrationMapping](etag), nil
-	}
-	shown, err := r.show()
-	return web.WithETag(etag, shown), err
+	return web.Respond(in.IfNoneMatch, web.ETag(r.revision()), r.show)
 }
 
 type putMappingInput struct {

@@ -58,14 +58,7 @@ func (d Deps) getRecovery(ctx context.Context, in *recoveryInput) (*web.Tagged[R
 		return nil, store.Fault(err, "")
 	}
 	shown := RecoveryProgress{Recovery: stored.Recovery, Counts: counts}
-	etag, err := web.ETagOf(shown)
-	if err != nil {
-		return nil, err
-	}
-	if in.Matches(etag) {
-		return web.NotModified[RecoveryProgress](etag), nil
-	}
-	return web.WithETag(etag, shown), nil
+	return web.RespondContent(in.IfNoneMatch, shown)
 }
 
 // countRecovery counts the deliveries of a recovery's window.

@@ -139,17 +139,15 @@ func (d Deps) getIntegration(ctx context.Context, in *getInput) (*web.Tagged[Int
 	if err != nil {
 		return nil, err
 	}
-	etag := d.etag(stored, facts, refusals, pause)
-	if in.Matches(etag) {
-		return web.NotModified[Integration](etag), nil
-	}
-	reports, _, err := integration.LoadReports(ctx, c, in.Provider)
-	if err != nil {
-		return nil, err
-	}
-	shown := d.show(ctx, stored, facts, refusals, reports)
-	shown.Paused = pause
-	return web.WithETag(etag, shown), nil
+	return web.Respond(in.IfNoneMatch, d.etag(stored, facts, refusals, pause), func() (Integration, error) {
+		reports, _, err := integration.LoadReports(ctx, c, in.Provider)
+		if err != nil {
+			return Integration{}, err
+		}
+		shown := d.show(ctx, stored, facts, refusals, reports)
+		shown.Paused = pause
+		return shown, nil
+	})
 }
 
 // observed reads what the service has observed of an integration.

@@ -3,7 +3,6 @@ package intelligence
 import (
 	"bytes"
 	"context"
-	"net/http"
 	"reflect"
 	"time"
 
@@ -70,23 +69,32 @@ func (d Deps) getBrief(ctx context.Context, in *briefInput) (*briefOutput, error
 	if oldest := facts.AsOf.Add(-timeline.Kept); since.Before(oldest) {
 		since = oldest // older entries have expired
 	}
-	format := negotiation.SelectQValueFast(in.Accept, []string{asJSON, asMarkdown})
-	if format == asMarkdown {
+	contentType, write := asJSON, asJSONText
+	if negotiation.SelectQValueFast(in.Accept, []string{asJSON, asMarkdown}) == asMarkdown {
+		contentType, write = asMarkdown+"; charset=utf-8", asMarkdownText
 		etag = web.ETag(facts.Tag + ".md")
 	}
-	out := web.NotModified[assessment.Brief](etag)
-	if in.Matches(etag) {
-		return &briefOutput{Status: out.Status, ETag: out.ETag, CacheControl: out.CacheControl}, nil
-	}
-	entries, err := assessment.Entries(ctx, web.Tenant(ctx), facts.Context, since)
+	answer, err := web.Respond(in.IfNoneMatch, etag, func() ([]byte, error) {
+		entries, err := assessment.Entries(ctx, web.Tenant(ctx), facts.Context, since)
+		if err != nil {
+			return nil, store.Fault(err, "")
+		}
+		return write(assessment.BriefOf(facts.Context, facts.AsOf, since, entries, web.CompanyPath(ctx)))
+	})
 	if err != nil {
-		return nil, store.Fault(err, "")
+		return nil, err
 	}
-	brief := assessment.BriefOf(facts.Context, facts.AsOf, since, entries, web.CompanyPath(ctx))
-	if format == asMarkdown {
-		return &briefOutput{http.StatusOK, out.ETag, out.CacheControl, asMarkdown + "; charset=utf-8", []byte(brief.Markdown())}, nil
+	out := &briefOutput{Status: answer.Status, ETag: answer.ETag, CacheControl: answer.CacheControl}
+	if answer.Body != nil {
+		out.ContentType, out.Body = contentType, *answer.Body
 	}
-	var body bytes.Buffer
-	err = huma.DefaultJSONFormat.Marshal(&body, brief)
-	return &briefOutput{http.StatusOK, out.ETag, out.CacheControl, asJSON, body.Bytes()}, err
+	return out, nil
 }
+
+func asJSONText(b assessment.Brief) ([]byte, error) {
+	var text bytes.Buffer
+	err := huma.DefaultJSONFormat.Marshal(&text, b)
+	return text.Bytes(), err
+}
+
+func asMarkdownText(b assessment.Brief) ([]byte, error) { return []byte(b.Markdown()), nil }

@@ -57,10 +57,7 @@ func (f found) tagged(in web.IfNoneMatch) (*web.Tagged[assessment.Recommendation
 	if err != nil {
 		return nil, err
 	}
-	if in.Matches(etag) {
-		return web.NotModified[assessment.Recommendation](etag), nil
-	}
-	return web.WithETag(etag, f.Shown), nil
+	return web.Respond(in, etag, web.Ready(f.Shown))
 }
 
 func (f found) version() string { return strconv.FormatInt(f.Current.Version, 10) }

@@ -49,7 +49,7 @@ func (d Deps) listRecommendations(ctx context.Context, in *recommendationsInput)
 	page := web.NewPage(ctx, matching, next, in.State, in.Priority)
 	// The tag is that of the content, because a stored state changes without the context.
 	body := RecommendationPage{ContextVersion: facts.ContextVersion, Items: page.Body.Items, NextCursor: page.Body.NextCursor}
-	return web.Answer(in.IfNoneMatch, body, page.Link)
+	return web.RespondPage(in.IfNoneMatch, body, page.Link)
 }
 
 func (in *recommendationsInput) wants(r assessment.Recommendation) bool {

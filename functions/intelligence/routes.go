@@ -73,8 +73,5 @@ func (d Deps) getContext(ctx context.Context, in *web.IfNoneMatch) (*web.Tagged[
 	if err != nil {
 		return nil, err
 	}
-	if in.Matches(etag) {
-		return web.NotModified[projection.Context](etag), nil
-	}
-	return web.WithETag(etag, facts.Context), nil
+	return web.Respond(*in, etag, web.Ready(facts.Context))
 }

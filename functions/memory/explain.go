@@ -98,11 +98,7 @@ func (d Deps) getExplanation(ctx context.Context, in *explanationInput) (*web.Ta
 	if err != nil {
 		return nil, err
 	}
-	etag := web.ETag(revision(e, version))
-	if in.Matches(etag) {
-		return web.NotModified[goal.Explanation](etag), nil
-	}
-	return web.WithETag(etag, e), nil
+	return web.Respond(in.IfNoneMatch, web.ETag(revision(e, version)), web.Ready(e))
 }
 
 // explanation reads the explanation of a goal that has not ended.

@@ -61,9 +61,7 @@ func answer[T any](ctx context.Context, d Deps, in web.IfNoneMatch, compute func
 	if err != nil {
 		return nil, store.Fault(err, "")
 	}
-	etag := web.ETag(facts.Tag)
-	if in.Matches(etag) {
-		return web.NotModified[T](etag), nil
-	}
-	return web.WithETag(etag, compute(facts.Context, facts.AsOf, web.CompanyPath(ctx))), nil
+	return web.Respond(in, web.ETag(facts.Tag), func() (T, error) {
+		return compute(facts.Context, facts.AsOf, web.CompanyPath(ctx)), nil
+	})
 }

@@ -43,7 +43,7 @@ func (d Deps) listTimeline(ctx context.Context, in *timelineInput) (*web.TaggedP
 	}
 	// The tag is that of the content, because an entry may be committed before the context has counted it.
 	body := TimelinePage{ContextVersion: facts.ContextVersion, Items: page.Body.Items, NextCursor: page.Body.NextCursor}
-	return web.Answer(in.IfNoneMatch, body, page.Link)
+	return web.RespondPage(in.IfNoneMatch, body, page.Link)
 }
 
 // keeps reports whether an entry passes the filters.

@@ -73,10 +73,7 @@ func (d Deps) getPolicies(ctx context.Context, in *web.IfNoneMatch) (*web.Tagged
 	if err != nil {
 		return nil, err
 	}
-	if in.Matches(etag) {
-		return web.NotModified[PolicySet](etag), nil
-	}
-	return web.WithETag(etag, body), nil
+	return web.Respond(*in, etag, web.Ready(body))
 }
 
 // PoliciesRequest holds the policies that replace the company's.

@@ -20,14 +20,7 @@ func (d Deps) getReliability(ctx context.Context, in *web.IfNoneMatch) (*web.Tag
 	if err != nil {
 		return nil, err
 	}
-	etag, err := web.ETagOf(r)
-	if err != nil {
-		return nil, err
-	}
-	if in.Matches(etag) {
-		return web.NotModified[assessment.Reliability](etag), nil
-	}
-	return web.WithETag(etag, r), nil
+	return web.RespondContent(*in, r)
 }
 
 func (d Deps) reliability(ctx context.Context) (assessment.Reliability, error) {

@@ -105,11 +105,7 @@ func getUser(ctx context.Context, in *struct {
 	if err != nil {
 		return nil, err
 	}
-	etag := web.ETag(userRevision(u, version))
-	if in.Matches(etag) {
-		return web.NotModified[user.User](etag), nil
-	}
-	return web.WithETag(etag, u), nil
+	return web.Respond(in.IfNoneMatch, web.ETag(userRevision(u, version)), web.Ready(u))
 }
 
 // UserUpdate says what to change about a user. An absent field stays as it is.

@@ -75,11 +75,7 @@ func (d Deps) getConfig(ctx context.Context, in *web.IfNoneMatch) (*web.Tagged[S
 	if version == 0 {
 		return nil, errNone()
 	}
-	etag := web.ETag(revision(config, version))
-	if in.Matches(etag) {
-		return web.NotModified[SignOn](etag), nil
-	}
-	return web.WithETag(etag, d.show(c.ID(), config)), nil
+	return web.Respond(*in, web.ETag(revision(config, version)), web.Ready(d.show(c.ID(), config)))
 }
 
 // revision identifies one version of the configuration: "" without one. It includes the time, because a configuration

@@ -33,33 +33,47 @@ type Tagged[T any] struct {
 
 const revalidate = "private, no-cache"
 
-// Matches reports whether the caller already holds etag. If so, answer NotModified and do not make the body. The comparison
-// is weak (RFC 9110 §8.8.3.2).
+// Matches reports whether the caller already holds etag. The comparison is weak (RFC 9110 §8.8.3.2).
 func (in IfNoneMatch) Matches(etag string) bool {
 	held := strings.Trim(strings.TrimPrefix(etag, "W/"), `"`)
 	return listed(in.IfNoneMatch, func(tag string, _ bool) bool { return tag == held })
 }
 
-// NotModified makes a 304 with etag.
-func NotModified[T any](etag string) *Tagged[T] {
-	return &Tagged[T]{Status: http.StatusNotModified, ETag: etag, CacheControl: revalidate}
+// Respond answers 304 if the caller holds etag. Otherwise it makes the body with f and answers 200.
+func Respond[T any](in IfNoneMatch, etag string, f func() (T, error)) (*Tagged[T], error) {
+	if in.Matches(etag) {
+		return &Tagged[T]{Status: http.StatusNotModified, ETag: etag, CacheControl: revalidate}, nil
+	}
+	body, err := f()
+	if err != nil {
+		return nil, err
+	}
+	return &Tagged[T]{Status: http.StatusOK, ETag: etag, CacheControl: revalidate, Body: &body}, nil
 }
 
-// WithETag makes a 200 with etag.
-func WithETag[T any](etag string, body T) *Tagged[T] {
-	return &Tagged[T]{Status: http.StatusOK, ETag: etag, CacheControl: revalidate, Body: &body}
-}
+// Ready returns body to Respond, for a body that the handler has already made.
+func Ready[T any](body T) func() (T, error) { return func() (T, error) { return body, nil } }
 
-// Answer makes a 200 with the ETag of the body's content, or a 304 if the caller holds it. link is that of WithLink.
-func Answer[T any](in IfNoneMatch, body T, link string) (*TaggedPage[T], error) {
+// RespondContent answers like Respond, with the ETag of the body's content.
+func RespondContent[T any](in IfNoneMatch, body T) (*Tagged[T], error) {
 	etag, err := ETagOf(body)
 	if err != nil {
 		return nil, err
 	}
-	if in.Matches(etag) {
-		return NotModified[T](etag).WithLink(""), nil
+	return Respond(in, etag, Ready(body))
+}
+
+// RespondPage answers like RespondContent, with the Link header of a listing. link comes from the PageOutput; it is "" if
+// there is no next page.
+func RespondPage[T any](in IfNoneMatch, body T, link string) (*TaggedPage[T], error) {
+	t, err := RespondContent(in, body)
+	if err != nil {
+		return nil, err
 	}
-	return WithETag(etag, body).WithLink(link), nil
+	if t.Body == nil {
+		link = ""
+	}
+	return &TaggedPage[T]{Status: t.Status, ETag: t.ETag, CacheControl: t.CacheControl, Link: link, Body: t.Body}, nil
 }
 
 // TaggedPage holds a Tagged answer of a listing, with the Link header of RFC 8288. It repeats the fields of Tagged because
@@ -70,11 +84,6 @@ type TaggedPage[T any] struct {
 	CacheControl string `header:"Cache-Control"`
 	Link         string `header:"Link" doc:"rel=\"next\" if there is a next page"`
 	Body         *T
-}
-
-// WithLink returns the answer of a listing. link comes from the PageOutput; it is "" if there is no next page or no page.
-func (t *Tagged[T]) WithLink(link string) *TaggedPage[T] {
-	return &TaggedPage[T]{Status: t.Status, ETag: t.ETag, CacheControl: t.CacheControl, Link: link, Body: t.Body}
 }
 
 // ETag makes an entity tag (RFC 9110 §8.8.3) of text that holds no quote.

@@ -67,10 +67,9 @@ func (h *harness) register() {
 		TID string `path:"tid"`
 		web.IfNoneMatch
 	}) (*web.Tagged[thing], error) {
-		if in.Matches(`"7"`) {
-			return web.NotModified[thing](`"7"`), nil
-		}
-		return web.WithETag(web.ETag("7"), thing{Name: web.Tenant(ctx).ID() + " " + web.CallerOf(ctx).UserID + " " + in.TID}), nil
+		return web.Respond(in.IfNoneMatch, web.ETag("7"), func() (thing, error) {
+			return thing{Name: web.Tenant(ctx).ID() + " " + web.CallerOf(ctx).UserID + " " + in.TID}, nil
+		})
 	})
 	web.Register(h.API(), op("list", "GET", "/things"), func(ctx context.Context, in *struct {
 		web.PageQuery
