@@ -32,9 +32,9 @@ VENV_STAMPS := $(PYTHON_STAMP) $(TEMPLATES_STAMP) $(MOTO_STAMP) $(CLOUD_STAMP) $
 CLIENTS_GO := .tools/clients-go/oapi-codegen
 JAVA_STAMPS := .tools/java/dynamodb-local/pom.xml .tools/java/elasticmq/pom.xml
 CLIENTS_JAVA_STAMPS := .tools/clients-java/generator/pom.xml .tools/clients-java/runtime/pom.xml
-ACCEPTANCE := local/acceptance
-CLIENTS := local/clients
-BROWSER := local/browser
+ACCEPTANCE := local/suite/acceptance
+CLIENTS := local/suite/clients
+BROWSER := local/suite/browser
 
 # LINK sets the commit that bin/orgops tells. Outside a git repository it sets none.
 COMMIT := $(shell git describe --always --dirty --abbrev=40 --match= 2>/dev/null)
@@ -61,7 +61,7 @@ release: ## VERSION=1.2.0: build archives, an OCI image, a bill of materials and
 	@test -z "$$(git status --porcelain)" || { echo "commit or remove the changes first: a release is built from a commit" >&2; exit 1; }
 	@grep -q '^## \[$(VERSION)\]' CHANGELOG.md || { echo "CHANGELOG.md has no section of $(VERSION); name its unreleased one so" >&2; exit 1; }
 	@! git rev-parse --quiet --verify refs/tags/v$(VERSION) > /dev/null || { echo "the tag v$(VERSION) exists" >&2; exit 1; }
-	$(GO) run ./local/release --version $(VERSION) --commit "$$(git rev-parse HEAD)" --out dist
+	$(GO) run ./local/command/release --version $(VERSION) --commit "$$(git rev-parse HEAD)" --out dist
 	git tag --annotate --message "Release $(VERSION)" v$(VERSION)
 	@echo "dist/ holds the release. Push the tag, and the image with: skopeo copy --all oci-archive:dist/orgops_image.tar docker://REGISTRY/orgops:$(VERSION)"
 
@@ -94,21 +94,21 @@ test: needs lint tools ## check format, lint, and run every test including accep
 # certain address, ORGOPS_RECEIVER_ADDR is the address to listen on and ORGOPS_RECEIVER_URL the URL to reach it.
 .PHONY: blackbox
 blackbox: tools ## compare every answer over HTTP with the golden files; TARGET=local, aws or deployed (default: all three; see the Makefile for a running service)
-	$(GO) test ./local/blackbox -count=1 -v -timeout 20m -target '$(TARGET)'
+	$(GO) test ./local/suite/blackbox -count=1 -v -timeout 20m -target '$(TARGET)'
 
 SEEDS ?= 2000
 SEED ?= 1
 FAULTS ?= default
 .PHONY: simulate
 simulate: ## run the workers in a simulated AWS for SEEDS (2000) seeds from SEED (1) on; FAULTS=killed,many allows these faults alone
-	$(GO) test ./local/simulate -count=1 -timeout 60m -run '^TestSimulate$$' -args -seeds '$(SEEDS)' -seed '$(SEED)' -faults '$(FAULTS)'
+	$(GO) test ./local/suite/simulate -count=1 -timeout 60m -run '^TestSimulate$$' -args -seeds '$(SEEDS)' -seed '$(SEED)' -faults '$(FAULTS)'
 
 FOR ?= 30s
 KILLS ?= 1000
 FAULT ?=
 .PHONY: soak
 soak: tools ## break connections, the disk and the process of the real program, each for FOR (30s) or KILLS (1000) times, and print what was lost; FAULT="table reset" is one
-	$(GO) test ./local/soak -count=1 -v -timeout 3h -parallel 8 -run '^TestSoak$$' -args -all -for '$(FOR)' -kills '$(KILLS)' -fault '$(FAULT)'
+	$(GO) test ./local/suite/soak -count=1 -v -timeout 3h -parallel 8 -run '^TestSoak$$' -args -all -for '$(FOR)' -kills '$(KILLS)' -fault '$(FAULT)'
 
 .PHONY: lint
 lint: $(GOLANGCI) $(VALE) $(ACTIONLINT) ## check with gofmt, golangci-lint (which runs vet too), Vale and actionlint
@@ -127,7 +127,7 @@ java: $(JAVA_STAMPS) ## download the AWS emulators of the tests: DynamoDB Local 
 .PHONY: golden
 golden: ## rewrite the golden files
 	$(GO) test ./$(ACCEPTANCE) ./infra -run '^TestGolden' -count=1 -update
-	$(GO) test ./local/blackbox -count=1 -update
+	$(GO) test ./local/suite/blackbox -count=1 -update
 
 CONSOLE := functions/console/web
 .PHONY: vendor-console
@@ -161,7 +161,7 @@ endef
 define ACCOUNT
 @[ -n "$${AWS_ACCESS_KEY_ID:-}" ] || { keys=$$(aws configure export-credentials --format env) && eval "$$keys"; } || { echo "$$NO_ACCOUNT" >&2; exit 1; }; \
 export AWS_REGION="$${AWS_REGION:-$${AWS_DEFAULT_REGION:-$$(aws configure get region)}}"; \
-$(GO) run ./local/preflight/account --app cdk.out $(LIMITS)
+$(GO) run ./local/command/account --app cdk.out $(LIMITS)
 endef
 
 .PHONY: deploy
@@ -220,7 +220,7 @@ one-architecture:
 
 .PHONY: emulate
 emulate: $(CDK_STAMP) $(CLOUD_STAMP) .tools/java/dynamodb-local/pom.xml ## deploy the template to an AWS emulator on this machine, without Docker; prints how to use it, Ctrl-C stops it
-	$(GO) build -o bin/emulate ./local/cloud/emulate
+	$(GO) build -o bin/emulate ./local/suite/cloud/emulate
 	exec bin/emulate
 
 .PHONY: fuzz
@@ -235,7 +235,7 @@ fuzz: ## fuzz each parser of outside input for FUZZTIME (10s)
 .PHONY: bench
 bench: ## run the Go benchmarks, then the load generator
 	$(GO) test -run '^$$' -bench . -benchmem $(PACKAGES)
-	$(GO) run ./local/bench
+	$(GO) run ./local/measure/bench
 
 # It takes some minutes, so make test opens the console of the local process alone.
 .PHONY: console-deployed
@@ -322,7 +322,7 @@ $(CLIENTS_GO): $(addprefix $(CLIENTS)/golang/,go.mod go.sum)
 	cd $(<D) && $(GO) mod download && $(GO) build -o $(CURDIR)/$@ github.com/oapi-codegen/oapi-codegen/v2/cmd/oapi-codegen
 
 $(PYTHON_STAMP): $(ACCEPTANCE)/requirements.txt
-$(CLOUD_STAMP): local/cloud/requirements.txt
+$(CLOUD_STAMP): local/suite/cloud/requirements.txt
 $(TEMPLATES_STAMP): infra/requirements.txt
 $(MOTO_STAMP): shared/testkit/awstest/requirements.txt
 $(CLIENTS_PYTHON_STAMP): $(CLIENTS)/python/requirements.txt

@@ -103,7 +103,7 @@ func figures(t *testing.T, all []quota, allowed func(limit int) int) string {
 // compared compares a table with the part of a name in the emulator's README, or writes it there.
 func compared(t *testing.T, name, table string) {
 	t.Helper()
-	const file = "../local/cloud/README.md"
+	const file = "../local/suite/cloud/README.md"
 	begin, end := "<!-- "+name+": written by make golden -->\n", "<!-- end of "+name+" -->\n"
 	text, err := os.ReadFile(file)
 	errtest.Must(t, err)

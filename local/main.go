@@ -13,7 +13,7 @@ import (
 
 	_ "golang.org/x/crypto/x509roots/fallback" // an image without a base has no certificate authorities
 
-	"orgops/local/screen"
+	"orgops/local/command/screen"
 )
 
 // memoryTarget limits the Go heap, softly, so that the service fits on a laptop. A login briefly needs 19 MiB; without a

@@ -12,7 +12,7 @@ import (
 
 	"orgops/functions/dispatcher"
 	"orgops/functions/projector"
-	"orgops/local/preflight"
+	"orgops/local/process/preflight"
 	"orgops/shared/identity/token"
 	"orgops/shared/identity/token/tokensecret"
 	"orgops/shared/run/boot"

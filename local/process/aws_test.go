@@ -19,9 +19,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"orgops/local/admin"
-	"orgops/local/preflight"
+	"orgops/local/command/admin"
 	"orgops/local/process"
+	"orgops/local/process/preflight"
 	"orgops/shared/domain/company"
 	"orgops/shared/run/config"
 	"orgops/shared/testkit/awstest"

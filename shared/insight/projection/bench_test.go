@@ -71,7 +71,7 @@ func BenchmarkFold(b *testing.B) {
 	})
 }
 
-// publish makes the changes of one event in local/bench: a memory of 300 bytes, delivered by the first attempt.
+// publish makes the changes of one event in local/measure/bench: a memory of 300 bytes, delivered by the first attempt.
 func publish(h *history, n int) {
 	m := memory.Memory{
 		ID: id.At(h.now, "m"), Provider: "webhook", ExternalID: fmt.Sprint("n-", n), Kind: "ticket", Title: fmt.Sprint("Ticket ", n),

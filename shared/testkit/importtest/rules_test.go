@@ -53,7 +53,7 @@ var homes = []home{
 		[]string{"shared/identity/samllogin", "shared/testkit/ssotest"}, "one place decides whom a SAML provider proves; the tests have a provider"},
 	{[]string{"github.com/itchyny/..."}, []string{"shared/provider/mapping"}, "one place bounds what an expression may do"},
 	{[]string{"github.com/evanw/..."}, []string{"functions/console"}, "only the test that bundles the console's script imports it"},
-	{[]string{"github.com/swaggest/..."}, []string{"local/docs"}, "the documentation pages are for the local run"},
+	{[]string{"github.com/swaggest/..."}, []string{"local/process/docs"}, "the documentation pages are for the local run"},
 	{[]string{"github.com/lmittmann/tint", "golang.org/x/term"}, []string{"local"}, "only the local run has a terminal"},
 	{[]string{"github.com/cedar-policy/..."}, []string{"shared/provider/policyengine", "shared/provider/policyengine/policycheck"}, "one policy engine"},
 	{[]string{"github.com/go-json-experiment/..."}, []string{"shared/provider/policyengine", "shared/base/fastjson"}, "two uses, each named below"},
@@ -64,13 +64,13 @@ var homes = []home{
 	{[]string{"github.com/aws/aws-sdk-go-v2/service/sqs/..."}, []string{"shared/storage/queue/sqsqueue"}, "a driver's client"},
 	{[]string{"github.com/aws/aws-sdk-go-v2/config/..."}, nil, "loading files and profiles costs each cold start milliseconds: see awsclient"},
 	{[]string{"github.com/aws/aws-sdk-go-v2/aws/...", "github.com/aws/smithy-go/..."},
-		[]string{"shared/base/awsclient", "shared/storage/store/dynamostore", "shared/storage/store/dynamostream", "shared/storage/queue/sqsqueue", "shared/storage/vault/...", "shared/identity/token/...", "shared/run/cloud/...", "functions/*/lambda", "shared/testkit/awstest", "shared/identity/usagekey/gatewaykeys", "local/preflight", "local/preflight/account"},
+		[]string{"shared/base/awsclient", "shared/storage/store/dynamostore", "shared/storage/store/dynamostream", "shared/storage/queue/sqsqueue", "shared/storage/vault/...", "shared/identity/token/...", "shared/run/cloud/...", "functions/*/lambda", "shared/testkit/awstest", "shared/identity/usagekey/gatewaykeys", "local/process/preflight", "local/command/account"},
 		"domain packages know nothing of AWS"},
 	{[]string{"github.com/tink-crypto/...", "github.com/aws/aws-sdk-go-v2/service/kms/..."}, []string{"shared/storage/vault/kmsvault", "shared/testkit/awstest"}, "keys are wrapped in one place"},
 	{[]string{"github.com/aws/aws-sdk-go-v2/service/secretsmanager/..."}, []string{"shared/identity/token/tokensecret", "shared/testkit/awstest"}, "the token keys are the only secret"},
-	{[]string{"github.com/aws/aws-sdk-go-v2/service/apigateway/..."}, []string{"shared/identity/usagekey/gatewaykeys", "shared/testkit/awstest", "local/preflight/account"}, "companies' usage keys are made in one place, and counted before a deployment"},
+	{[]string{"github.com/aws/aws-sdk-go-v2/service/apigateway/..."}, []string{"shared/identity/usagekey/gatewaykeys", "shared/testkit/awstest", "local/command/account"}, "companies' usage keys are made in one place, and counted before a deployment"},
 	{[]string{"github.com/aws/aws-sdk-go-v2/service/cloudcontrol/...", "github.com/aws/aws-sdk-go-v2/service/cloudformation/...", "github.com/aws/aws-sdk-go-v2/service/lambda/...", "github.com/aws/aws-sdk-go-v2/service/servicequotas/..."},
-		[]string{"local/preflight/account"}, "the account is read before a deployment, and never by the service"},
+		[]string{"local/command/account"}, "the account is read before a deployment, and never by the service"},
 	{[]string{"github.com/aws/aws-cdk-go/...", "github.com/aws/constructs-go/...", "github.com/aws/jsii-runtime-go/...", "github.com/cdklabs/..."},
 		[]string{"infra/..."}, "infrastructure is not part of the service"},
 	{[]string{"github.com/aws/aws-lambda-go/...", "github.com/awslabs/..."},
@@ -110,7 +110,7 @@ var homes = []home{
 		"shared/webhook/courier",           // jitter of retries
 		"shared/storage/queue/sqlitequeue", // jitter of polling
 		"shared/base/awsclient",            // jitter of retries
-		"local/bench",                      // load
+		"local/measure/bench",              // load
 	}, "values that must not be guessable come from crypto/rand"},
 	{[]string{"os"}, []string{
 		"local/...", "infra/...", "shared/run/config", // the processes

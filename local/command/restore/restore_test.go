@@ -1,0 +1,400 @@
+package restore_test
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"orgops/local/command/restore"
+	"orgops/shared/domain/company"
+	"orgops/shared/domain/export"
+	"orgops/shared/domain/integration"
+	"orgops/shared/domain/suspension"
+	"orgops/shared/domain/user"
+	"orgops/shared/identity/password"
+	"orgops/shared/insight/projection"
+	"orgops/shared/storage/store"
+	"orgops/shared/testkit/errtest"
+	"orgops/shared/testkit/webtest"
+)
+
+// source makes a suspended company with items of each kind, and returns its id and its export.
+func source(t *testing.T) (id string, file []byte) {
+	t.Helper()
+	st, now := webtest.OpenStore(t), time.Now()
+	made, err := company.Provision(t.Context(), st, password.New(), company.New{Name: "Acme", Email: "ada@acme.test", Plan: "pro"}, now)
+	errtest.Must(t, err)
+	c := store.For(st, made.CompanyID)
+	put := func(key, entity string, body any) {
+		errtest.Must(t, c.Commit(t.Context(), c.Create(key, entity, body)))
+	}
+	at := now.UTC().Truncate(time.Second)
+	for _, provider := range []string{"webhook", "feed"} {
+		i := integration.Integration{Provider: provider, Kind: provider, State: integration.Certified, Enabled: true, Config: json.RawMessage(`{}`)}
+		if provider == "webhook" {
+			i.SecretAt = &at
+		}
+		put(integration.Key(provider), integration.Entity, i)
+	}
+	facts := projection.Empty(c.ID())
+	facts.ContextVersion, facts.Applied, facts.Integrations["webhook"] = 7, "999", projection.Integration{Enabled: true}
+	put(projection.Key, projection.Entity, facts)
+	special := []string{company.Entity, user.Entity, integration.Entity, projection.Entity}
+	for _, k := range export.Kinds() {
+		if k.Not != "" || slices.Contains(special, k.Entity) {
+			continue
+		}
+		var ops []store.Op
+		for n := range 30 {
+			key, names := keyed(k.Entity, n)
+			body := json.RawMessage(`{"title":"<&>",` + names + `"note":"` + strings.Repeat("x", 9000) + `"}`)
+			if ops = append(ops, c.Create(key, k.Entity, body)); !strings.Contains(key, "#") {
+				break
+			}
+		}
+		errtest.Must(t, c.Commit(t.Context(), ops...))
+	}
+	errtest.Must(t, c.Commit(t.Context(), c.Create("RECEIPT#expires", "receipt", struct{}{}).Until(now.Add(time.Hour))))
+	_, err = suspension.Suspend(t.Context(), c, "it moves", now)
+	errtest.Must(t, err)
+	return c.ID(), exported(t, c)
+}
+
+// keyed returns the key of an entity's nth item, and the members of its body that name it.
+func keyed(entity string, n int) (key, names string) {
+	of := fmt.Sprintf("%02d", n)
+	if key, ok := map[string]string{"policies": "POLICIES", "sso": "SSO"}[entity]; ok {
+		return key, ""
+	}
+	switch entity {
+	case "delivery":
+		return "DELIVERY#" + of + "#webhook", `"eventId":"` + of + `","endpoint":"webhook",`
+	case "executive-action":
+		return "EXECUTIVEACTION#chief#" + of, `"executive":{"type":"executive","id":"chief"},"id":"` + of + `",`
+	case "goal-explanation":
+		return "EXPLANATION#" + of, `"goalId":"` + of + `",`
+	}
+	return strings.ToUpper(entity) + "#" + of, `"id":"` + of + `",`
+}
+
+// exported returns an export of all pages.
+func exported(t *testing.T, c store.Company) (file []byte) {
+	t.Helper()
+	for after, first := "", true; first || after != ""; first = false {
+		lines, next, err := export.Page(t.Context(), c, after)
+		errtest.Must(t, err)
+		file, after = append(file, lines...), next
+	}
+	return file
+}
+
+// content returns what an export has of each item: all but the versions and the times of its writes, which begin again.
+func content(t *testing.T, file []byte) map[string]string {
+	t.Helper()
+	all := map[string]string{}
+	for text := range bytes.Lines(file) {
+		var l export.Line
+		errtest.Must(t, json.Unmarshal(text, &l))
+		if l.Key != "" {
+			all[l.Key] = fmt.Sprintf("%s %v %s", l.Entity, l.Expires, l.Body)
+		}
+	}
+	return all
+}
+
+// TestCompany makes a company equal to the exported one. An integration that lacks its secrets is disabled; its users get a
+// password from the operator.
+func TestCompany(t *testing.T) {
+	t.Parallel()
+	id, file := source(t)
+	st, now := webtest.OpenStore(t), time.Now()
+	got, err := restore.Company(t.Context(), st, bytes.NewReader(file), now)
+	errtest.Must(t, err)
+	want := content(t, file)
+	if diff := cmp.Diff(restore.Restored{
+		CompanyID: id, Name: "Acme", Plan: "free", Changed: []string{"the plan is free instead of pro; the operator sets another"}, Items: len(want), NeedPassword: []string{"ada@acme.test"}, NeedSecrets: []string{"webhook"},
+	}, got); diff != "" {
+		t.Errorf("result differs (-want +got):\n%s", diff)
+	}
+	c := store.For(st, id)
+	again := content(t, exported(t, c))
+	var webhook integration.Integration
+	_, err = c.Get(t.Context(), integration.Key("webhook"), &webhook)
+	errtest.Must(t, err)
+	if got := webhook.Disabled.Reason; got != integration.DisabledImported {
+		t.Errorf("webhook is disabled because %q, want %q", got, integration.DisabledImported)
+	}
+	moved, _, err := projection.Load(t.Context(), c)
+	errtest.Must(t, err)
+	if got := [2]any{moved.Integrations["webhook"].Enabled, string(moved.Applied)}; got != [2]any{false, ""} {
+		t.Errorf("context has enabled and position %v, want false and none", got)
+	}
+	want[company.Key] = strings.Replace(want[company.Key], `"plan":"pro"`, `"plan":"free"`, 1) // an export sets no plan
+	for _, differs := range []string{integration.Key("webhook"), projection.Key} {
+		delete(want, differs)
+		delete(again, differs)
+	}
+	if diff := cmp.Diff(want, again); diff != "" {
+		t.Errorf("export of the import differs (-want +got):\n%s", diff)
+	}
+	errtest.Must(t, user.Halted(t.Context(), store.For(st, "other")))
+	if user.Halted(t.Context(), c) == nil {
+		t.Error("the company is not suspended, want it as it was")
+	}
+	_, err = company.SetPassword(t.Context(), st, password.New(), "", "ada@acme.test", "", now)
+	errtest.Must(t, err)
+	if _, err := restore.Company(t.Context(), st, bytes.NewReader(file), now); err == nil {
+		t.Error("a second import succeeds, want it refused")
+	}
+}
+
+// TestCompany_Refused writes nothing of a file that is damaged or not complete.
+func TestCompany_Refused(t *testing.T) {
+	t.Parallel()
+	_, file := source(t)
+	lines := slices.Collect(bytes.Lines(file))
+	join := func(parts ...[][]byte) []byte { return bytes.Join(slices.Concat(parts...), nil) }
+	end := slices.IndexFunc(lines, func(l []byte) bool { return bytes.HasPrefix(l, []byte(`{"page"`)) })
+	tests := []struct {
+		name, want string
+		file       []byte
+	}{
+		{"empty", "ends after line 0", nil},
+		{"cut off in a line", "is no line of an export", file[:len(file)/2]},
+		{"without the last page's end", "before its last page does", join(lines[:len(lines)-1])},
+		{"without the first page", "a page is missing", join(lines[end+1:])},
+		{"without an item", "its end counts", join(lines[:3], lines[4:])},
+		{"a changed item", "the page is damaged", bytes.Replace(file, []byte("xxxx"), []byte("yxxx"), 1)},
+		{"an item twice", "does not follow", join(lines[:3], lines[2:])},
+		{"two exports", "comes after the end", join(lines, lines)},
+		{"a login", "is not exported", append([]byte(`{"entity":"login","key":"A","body":{}}`+"\n"), file...)},
+		{"an unknown member", "unknown field", bytes.Replace(file, []byte(`{"entity"`), []byte(`{"x":1,"entity"`), 1)},
+		{"a body that is no object", "no JSON object", append([]byte(`{"entity":"goal","key":"A","body":[]}`+"\n"), file...)},
+		{"a line without end", "is longer than", bytes.Repeat([]byte("x"), 500<<10)},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			wantRefused(t, tt.file, tt.want)
+		})
+	}
+}
+
+// wantRefused checks that an import of a file writes nothing and says why.
+func wantRefused(t *testing.T, file []byte, want string) {
+	t.Helper()
+	st := &failing{Store: webtest.OpenStore(t)}
+	_, err := restore.Company(t.Context(), st, bytes.NewReader(file), time.Now())
+	if got := errtest.Message(err); !strings.Contains(got, want) {
+		t.Errorf("err = %q, want one with %q", got, want)
+	}
+	if st.commits > 0 {
+		t.Errorf("%d commits, want none", st.commits)
+	}
+}
+
+// failing is a store whose commits fail from a number on.
+type failing struct {
+	store.Store
+	commits, left int
+	limited       bool
+}
+
+var errKilled = errors.New("killed")
+
+func (s *failing) Commit(ctx context.Context, ops ...store.Op) error {
+	if s.limited && s.left == 0 {
+		return errKilled
+	}
+	s.commits, s.left = s.commits+1, s.left-1
+	return s.Store.Commit(ctx, ops...)
+}
+
+// TestCompany_Interrupted imports until it is killed, again and again. The company does not exist until the last commit, and is
+// complete then.
+func TestCompany_Interrupted(t *testing.T) {
+	t.Parallel()
+	id, file := source(t)
+	st := &failing{Store: webtest.OpenStore(t), limited: true}
+	kills := 0
+	for commits := 1; ; commits *= 2 {
+		st.left = commits
+		_, err := restore.Company(t.Context(), st, bytes.NewReader(file), time.Now())
+		if err == nil {
+			break
+		}
+		if !errors.Is(err, errKilled) {
+			t.Fatal(err)
+		}
+		if _, _, err := company.Get(t.Context(), store.For(st, id)); err == nil {
+			t.Error("the company exists before the import has ended")
+		}
+		kills++
+	}
+	if kills < 3 {
+		t.Errorf("%d kills, want at least 3", kills)
+	}
+	if got, want := len(content(t, exported(t, store.For(st, id)))), len(content(t, file)); got != want {
+		t.Errorf("%d items, want %d", got, want)
+	}
+}
+
+// TestCompany_Addresses imports a company whose founder has a login of another company, and leaves that login as it is.
+func TestCompany_Addresses(t *testing.T) {
+	t.Parallel()
+	_, file := source(t)
+	st := &failing{Store: webtest.OpenStore(t)}
+	p, err := company.Provision(t.Context(), st.Store, password.New(), company.New{Name: "Other", Email: "ada@acme.test"}, time.Now())
+	errtest.Must(t, err)
+	before, err := st.Get(t.Context(), store.Login("ada@acme.test"), user.LoginKey(p.CompanyID))
+	errtest.Must(t, err)
+	_, err = restore.Company(t.Context(), st, bytes.NewReader(file), time.Now())
+	errtest.Must(t, err)
+	after, err := st.Get(t.Context(), store.Login("ada@acme.test"), user.LoginKey(p.CompanyID))
+	errtest.Must(t, err)
+	if diff := cmp.Diff(before, after); diff != "" {
+		t.Errorf("login differs (-before +after):\n%s", diff)
+	}
+}
+
+// edited returns a test's export with lines changed, whose pages end as they do in an export.
+func edited(t *testing.T, file []byte, edit func(export.Line) []export.Line) []byte {
+	t.Helper()
+	var out bytes.Buffer
+	var page []byte
+	items := 0
+	for text := range bytes.Lines(file) {
+		var l struct {
+			export.Line
+			Page *export.PageEnd `json:"page"`
+		}
+		errtest.Must(t, json.Unmarshal(text, &l))
+		if l.Page != nil {
+			sum := sha256.Sum256(page)
+			l.Page.Items, l.Page.SHA256 = items, hex.EncodeToString(sum[:])
+			end, err := json.Marshal(export.Trailer{Page: *l.Page})
+			errtest.Must(t, err)
+			out.Write(append(append(page, end...), '\n'))
+			page, items = nil, 0
+			continue
+		}
+		for _, one := range edit(l.Line) {
+			line, err := json.Marshal(one)
+			errtest.Must(t, err)
+			page, items = append(append(page, line...), '\n'), items+1
+		}
+	}
+	return out.Bytes()
+}
+
+// TestCompany_Foreign refuses, by its line, an item of every kind under a key that is not its own, and writes nothing.
+func TestCompany_Foreign(t *testing.T) {
+	t.Parallel()
+	_, file := source(t)
+	for _, k := range export.Kinds() {
+		if k.Not != "" {
+			continue
+		}
+		t.Run(k.Entity, func(t *testing.T) {
+			t.Parallel()
+			other := map[bool]string{true: "memory", false: "goal"}[k.Entity == "goal"]
+			wantRefused(t, edited(t, file, func(l export.Line) []export.Line {
+				if l.Entity == k.Entity {
+					l.Entity = other
+				}
+				return []export.Line{l}
+			}), ": the key ")
+			if slices.Contains([]string{"receipt", "inbox", "noted", "mapping", "certification", "recommendation"}, k.Entity) {
+				return // their bodies do not name them
+			}
+			wantRefused(t, edited(t, file, func(l export.Line) []export.Line {
+				if l.Entity == k.Entity {
+					l.Key += "-x"
+				}
+				return []export.Line{l}
+			}), ": the key ")
+		})
+	}
+}
+
+// TestCompany_Limits refuses more than the API allows a company, and counts the founders again.
+func TestCompany_Limits(t *testing.T) {
+	t.Parallel()
+	_, file := source(t)
+	many := func(entity, after, prefix, member string, most int) []byte {
+		return edited(t, file, func(l export.Line) []export.Line {
+			if l.Key != after {
+				if l.Entity == entity {
+					return nil
+				}
+				return []export.Line{l}
+			}
+			var all []export.Line
+			if l.Entity != entity {
+				all = append(all, l)
+			}
+			for n := range most + 1 {
+				name := fmt.Sprintf("%sa%02d", prefix, n)
+				all = append(all, export.Line{Entity: entity, Key: name, Version: 1, Body: json.RawMessage(`{"` + member + `":"` + strings.TrimPrefix(name, prefix) + `"}`)})
+			}
+			return all
+		})
+	}
+	set := func(key, body string) []byte {
+		return edited(t, file, func(l export.Line) []export.Line {
+			if l.Key == key {
+				l.Body = json.RawMessage(body)
+			}
+			return []export.Line{l}
+		})
+	}
+	statement := `{"id":"a","mode":"enforce","text":"` + strings.Repeat("x", 8192) + `"}`
+	founders := func(founder bool, count int) []byte {
+		return edited(t, file, func(l export.Line) []export.Line {
+			if l.Entity == company.Entity {
+				l.Body = bytes.Replace(l.Body, []byte(`"founders":1`), fmt.Appendf(nil, `"founders":%d`, count), 1)
+			}
+			if l.Entity == user.Entity && !founder {
+				l.Body = bytes.Replace(l.Body, []byte(`"founder"`), []byte(`"member"`), 1)
+			}
+			return []export.Line{l}
+		})
+	}
+	for name, tt := range map[string]struct {
+		file []byte
+		want string
+	}{
+		"integrations":     {many("integration", "INTEGRATION#feed", "INTEGRATION#", "provider", 50), "more than 50 integrations"},
+		"executives":       {many("executive", "EXECUTIVE#00", "EXECUTIVE#", "id", 50), "more than 50 executives"},
+		"policies":         {set("POLICIES", `{"policies":[`+strings.TrimSuffix(strings.Repeat(`{"id":"a","text":"x"},`, 101), ",")+`]}`), "more than 100 policies"},
+		"texts":            {set("POLICIES", `{"policies":[`+strings.TrimSuffix(strings.Repeat(statement+",", 9), ",")+`]}`), "more than 65536 bytes"},
+		"a text":           {set("POLICIES", `{"policies":[`+strings.Replace(statement, "xx", "xxx", 1)+`]}`), "more than 8192 bytes in the policy a"},
+		"without founders": {founders(false, 1), "no active founder"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			wantRefused(t, tt.file, tt.want)
+		})
+	}
+	st := webtest.OpenStore(t)
+	made, err := restore.Company(t.Context(), st, bytes.NewReader(founders(true, 7)), time.Now())
+	errtest.Must(t, err)
+	if want := "the number of founders is 1 instead of 7, as the export has them"; !slices.Contains(made.Changed, want) {
+		t.Errorf("changed = %q, want %q among them", made.Changed, want)
+	}
+	is, _, err := company.Get(t.Context(), store.For(st, made.CompanyID))
+	errtest.Must(t, err)
+	if is.Founders != 1 {
+		t.Errorf("founders = %d, want 1", is.Founders)
+	}
+}

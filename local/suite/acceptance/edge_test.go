@@ -1,0 +1,123 @@
+package acceptance_test
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/netip"
+	"strings"
+	"testing"
+	"time"
+
+	"orgops/local/suite/servicetest"
+	"orgops/shared/run/config"
+	"orgops/shared/testkit/errtest"
+)
+
+// TestProxies counts login tries for the client behind a trusted proxy, and records its network. Without trusted proxies, no header
+// makes a client another one.
+func TestProxies(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		proxies []netip.Prefix
+		other   int // the status of a login with the right password, which names another client
+	}{
+		"trusted":     {[]netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")}, http.StatusOK},
+		"not trusted": {nil, http.StatusTooManyRequests},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := servicetest.StartWith(t, func(c *config.Config) { c.Proxies = tt.proxies })
+			f := s.Found("Acme")
+			login := func(password, header, value string) (status int, body string) {
+				r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.URL+"/auth/login",
+					strings.NewReader(fmt.Sprintf(`{"email":%q,"password":%q}`, f.Email, password)))
+				errtest.Must(t, err)
+				r.Header.Set("Content-Type", "application/json")
+				r.Header.Set(header, value)
+				res, err := http.DefaultClient.Do(r)
+				errtest.Must(t, err)
+				defer res.Body.Close()
+				text, err := io.ReadAll(res.Body)
+				errtest.Must(t, err)
+				return res.StatusCode, string(text)
+			}
+			for n := range 10 {
+				spoofed := fmt.Sprintf("203.0.113.%d, 198.51.100.7", n)
+				if n%2 == 0 {
+					spoofed = fmt.Sprintf("203.0.113.%d, 198.51.100.7:%d, 127.0.0.1", n, 1024+n)
+				}
+				if got, body := login("a wrong password", "X-Forwarded-For", spoofed); got != http.StatusUnauthorized {
+					t.Fatalf("try %d: status = %d, want 401: %s", n+1, got, body)
+				}
+			}
+			if got, body := login(f.Password, "Forwarded", "for=203.0.113.99, for=198.51.100.7"); got != http.StatusTooManyRequests {
+				t.Errorf("the same client: status = %d, want 429: %s", got, body)
+			}
+			if got, body := login(f.Password, "X-Forwarded-For", "198.51.100.8"); got != tt.other {
+				t.Errorf("another client: status = %d, want %d: %s", got, tt.other, body)
+			}
+		})
+	}
+}
+
+// slow sends all of a body of 1 MiB but its last byte, and returns the status of the answer, or 0 if the connection ended.
+func slow(ctx context.Context, t *testing.T, address, token, company string) int {
+	d := net.Dialer{Timeout: time.Minute}
+	conn, err := d.DialContext(ctx, "tcp", address)
+	if err != nil {
+		t.Error(err)
+		return 0
+	}
+	defer conn.Close()
+	defer context.AfterFunc(ctx, func() { conn.Close() })()
+	const size = 1 << 20
+	go func() {
+		_, _ = fmt.Fprintf(conn, "POST /companies/%s/integrations/webhook-x HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n", company, token, size)
+		_, _ = io.WriteString(conn, strings.Repeat(" ", size-1))
+	}()
+	res, err := http.ReadResponse(bufio.NewReader(conn), nil)
+	if err != nil {
+		return 0
+	}
+	defer res.Body.Close()
+	if res.StatusCode == http.StatusServiceUnavailable && res.Header.Get("Retry-After") == "" {
+		t.Error("a 503 without Retry-After")
+	}
+	return res.StatusCode
+}
+
+// TestBodies refuses most of a company's slow bodies once they hold the company's share, and serves another company meanwhile.
+func TestBodies(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	acme, beta := s.tenant("Acme"), s.tenant("Beta")
+	const all = 96
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	answers := make(chan int)
+	for range all {
+		go func() { answers <- slow(ctx, t, strings.TrimPrefix(s.URL, "http://"), acme.Token, acme.ID) }()
+	}
+	refused := 0
+	for range all {
+		switch got := <-answers; got {
+		case http.StatusServiceUnavailable:
+			switch refused++; refused {
+			case 1: // the others hold what there is
+				beta.do("GET", beta.at("/integrations"), nil).want(200)
+				beta.do("POST", beta.at("/integrations/webhook-x"), map[string]any{"url": "https://example.com/", "events": []string{"memory.*"}}).want(201)
+			case all / 2:
+				stop()
+			}
+		case http.StatusCreated, http.StatusOK, http.StatusNotFound, http.StatusMethodNotAllowed:
+			t.Errorf("status = %d for a body that did not arrive", got)
+		}
+	}
+	if refused < all/2 {
+		t.Errorf("%d of %d bodies were refused, want at least half", refused, all)
+	}
+}

@@ -1,0 +1,51 @@
+package acceptance_test
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"orgops/local/suite/servicetest"
+	"orgops/shared/domain/recommendation"
+	"orgops/shared/domain/timeline"
+	"orgops/shared/testkit/errtest"
+)
+
+// TestDocument_Schemathesis sends valid and invalid requests generated from the document, and checks the answers against it.
+func TestDocument_Schemathesis(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	tn := s.tenant("Schemathesis")
+	secret := newSecret(t)
+	r := receive(t, secret)
+	tn.subscribe("webhook", r.url, secret, "memory.*")
+	memory := tn.post(secret, "msg-1", ticket(1)).Results[0].Subject
+	goal := tn.post(secret, "msg-2", []byte(`{"type":"goal.update","data":{"externalId":"g","title":"Ship","progress":0.5,"state":"open"}}`)).Results[0].Subject
+	eventually(t, "a delivery", func() bool { return len(r.deliveries()) > 0 })
+	tn.do("POST", tn.at("/integrations/feed"), map[string]any{"url": serve(t, (&feedServer{}).ServeHTTP)}).want(201)
+	var recovery struct{ ID string }
+	tn.do("POST", tn.at("/integrations/webhook/recover"), map[string]any{"since": time.Now().Add(-time.Hour)}).want(202).json(&recovery)
+	var invited struct{ ID string }
+	tn.do("POST", tn.at("/operations/users"), map[string]any{"email": "mia@schemathesis.test", "role": "member"}).want(201).json(&invited)
+	var agent, action struct{ ID string }
+	tn.do("POST", tn.at("/executives"), map[string]any{
+		"name": "Scribe", "role": "Takes notes", "owner": "founder", "actions": []string{"timeline.note"}, "quotaPerDay": 1000,
+	}).want(201).json(&agent)
+	tn.do("POST", tn.at("/executives/"+agent.ID+"/actions"), map[string]any{"action": "timeline.note", "input": map[string]any{"title": "Moved"}},
+		"Idempotency-Key", "schemathesis").want(202).json(&action)
+	things := []string{
+		"TOKEN=" + tn.Token, "COMPANY=" + tn.ID, "MEMORY=" + memory, "GOAL=" + goal,
+		"RECOMMENDATION=" + recommendation.ID("add-founder", timeline.Reference{Type: "company", ID: tn.ID}),
+		"DELIVERY=" + r.deliveries()[0].ID, "RUN=" + tn.sync("feed").ID, "RECOVERY=" + recovery.ID, "INVITED=" + invited.ID,
+		"EXECUTIVE=" + agent.ID, "ACTION=" + action.ID,
+	}
+	config, err := filepath.Abs("testdata/schemathesis.toml")
+	errtest.Must(t, err)
+	output := servicetest.Command(t, 4*time.Minute, func(cmd *exec.Cmd) {
+		cmd.Dir = t.TempDir() // it stores its state in the working folder
+		cmd.Env = append(append(os.Environ(), "NO_COLOR=1", "PYTHONHASHSEED=0"), things...)
+	}, filepath.Join(filepath.Dir(python(t)), "schemathesis"), "--config-file", config, "run", s.base+"/openapi.json")
+	t.Log(output)
+}

@@ -1,0 +1,45 @@
+package servicetest
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"orgops/shared/testkit/errtest"
+)
+
+// Root is the path of the repository from a folder of local, where the tests run.
+const Root = "../../.."
+
+// Installed returns the full path of what make tools installs.
+func Installed(t *testing.T, path string) string {
+	t.Helper()
+	full, err := filepath.Abs(filepath.Join(Root, path))
+	errtest.Must(t, err)
+	if _, err := os.Stat(full); err != nil {
+		t.Fatalf("%s is missing: run make tools", path)
+	}
+	return full
+}
+
+// Command runs a program to its end and returns its output. A failure ends the test and shows the output.
+func Command(t *testing.T, within time.Duration, prepare func(*exec.Cmd), name string, args ...string) string {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), within)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, name, args...)
+	cmd.WaitDelay = 30 * time.Second
+	var output bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &output, &output
+	if prepare != nil {
+		prepare(cmd)
+	}
+	if err := cmd.Run(); err != nil {
+		t.Fatalf("%s: %v (%v)\n%s", filepath.Base(name), err, ctx.Err(), output.String())
+	}
+	return output.String()
+}
