@@ -26,6 +26,7 @@ func main() {
 // settings holds the flags.
 type settings struct {
 	binary   string
+	args     []string // of the binary
 	tenants  int
 	events   int
 	clients  int
@@ -39,6 +40,9 @@ type settings struct {
 }
 
 func run(ctx context.Context, args []string) error {
+	if len(args) == 2 && args[0] == leastCommand {
+		return runLeast(ctx, args[1])
+	}
 	var s settings
 	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
 	flags.StringVar(&s.binary, "binary", "", "the service's binary (default: build it)")
@@ -46,7 +50,7 @@ func run(ctx context.Context, args []string) error {
 	flags.IntVar(&s.events, "events", 20_000, "number of events in the throughput run")
 	flags.IntVar(&s.clients, "publishers", 32, "number of publishers in the throughput run")
 	flags.DurationVar(&s.duration, "duration", 10*time.Second, "duration of each paced run")
-	flags.StringVar(&s.only, "only", "", "run only this scenario: direct, reads, flat, latency, throughput, hanging, slow, ordered, recovery, backlog, hostile or restart")
+	flags.StringVar(&s.only, "only", "", "run only this scenario: direct, floor, reads, flat, latency, throughput, hanging, slow, ordered, recovery, backlog, hostile or restart")
 	flags.BoolVar(&s.million, "million", false, "flat: also measure a company with 1,000,000 items, which takes minutes to fill")
 	flags.StringVar(&s.profile, "profile", "", "write a CPU profile of the service during the run to this file (needs --only)")
 	if err := flags.Parse(args); err != nil {
@@ -56,7 +60,7 @@ func run(ctx context.Context, args []string) error {
 		name string
 		run  func(context.Context, settings) error
 	}{
-		{"direct", direct}, {"reads", reads}, {"flat", flat}, {"latency", latency}, {"throughput", throughput}, {"hanging", hanging}, {"slow", slow},
+		{"direct", direct}, {"floor", floor}, {"reads", reads}, {"flat", flat}, {"latency", latency}, {"throughput", throughput}, {"hanging", hanging}, {"slow", slow},
 		{"ordered", ordered}, {"recovery", recovery}, {"backlog", backlog}, {"hostile", hostile}, {"restart", restart},
 	}
 	for _, scenario := range scenarios {

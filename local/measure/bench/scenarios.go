@@ -161,37 +161,54 @@ func (b *bed) publisher(a *arrivals, next *atomic.Int64, first, last int, pace t
 
 func (b *bed) spread(n int) int { return n % len(b.tenants) }
 
+// warm is the number of events that a throughput run publishes before it measures.
+const warm = 2000
+
+// poured holds what it took to publish events as fast as the publishers can.
+type poured struct {
+	accepted, took time.Duration // until the last one was answered, and until it had arrived
+	cpu            float64       // seconds of the service
+}
+
+// pour publishes warm events, and then measures the events from warm to end until the last one has arrived.
+func (b *bed) pour(ctx context.Context, a *arrivals, end int) (p poured, err error) {
+	clients, later := b.settings.clients, len(a.arrived)-end
+	if err := b.publish(a, 0, warm, clients, 0, b.spread); err != nil {
+		return p, err
+	}
+	if err := a.until(ctx, len(a.arrived)-warm); err != nil {
+		return p, err
+	}
+	cpu, begun := b.cpu(), time.Now()
+	if err := b.publish(a, warm, end, clients, 0, b.spread); err != nil {
+		return p, err
+	}
+	p.accepted = time.Since(begun)
+	limited, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
+	if err := a.until(limited, later); err != nil {
+		return p, fmt.Errorf("%d events have not arrived: %w", a.left.Load()-int64(later), err)
+	}
+	p.took, p.cpu = time.Since(begun), b.cpu()-cpu
+	return p, nil
+}
+
 // throughput publishes as fast as the publishers can, and measures until the last event has arrived.
 func throughput(ctx context.Context, s settings) error {
-	const warm = 2000
 	a := newArrivals(warm + s.events)
 	b, err := prepare(ctx, s, a.note, nil)
 	if err != nil {
 		return err
 	}
 	defer b.close()
-	if err := b.publish(a, 0, warm, s.clients, 0, b.spread); err != nil {
+	p, err := b.pour(ctx, a, warm+s.events)
+	if err != nil {
 		return err
 	}
-	if err := a.until(ctx, s.events); err != nil {
-		return err
-	}
-	cpu, begun := b.cpu(), time.Now()
-	if err := b.publish(a, warm, warm+s.events, s.clients, 0, b.spread); err != nil {
-		return err
-	}
-	accepted := time.Since(begun)
-	if err := a.wait(ctx, time.Minute); err != nil {
-		return err
-	}
-	took := time.Since(begun)
-	used := b.cpu() - cpu
-	fresh := func(n int) bool { return n >= warm }
-	d := a.delays(fresh)
-	peak := b.memory()
+	d := a.delays(func(n int) bool { return n >= warm })
 	fmt.Printf("%d events, %d publishers, %d tenants: accepted %.0f/s, delivered %.0f/s, CPU %.3f s a 1,000, delay p50 %.1f ms p99 %.1f ms, peak memory %.0f MiB, repeats %d\n",
-		s.events, s.clients, s.tenants, float64(s.events)/accepted.Seconds(), float64(s.events)/took.Seconds(),
-		1000*used/float64(s.events), percentile(d, 0.5), percentile(d, 0.99), peak, a.repeats.Load())
+		s.events, s.clients, s.tenants, float64(s.events)/p.accepted.Seconds(), float64(s.events)/p.took.Seconds(),
+		1000*p.cpu/float64(s.events), percentile(d, 0.5), percentile(d, 0.99), b.memory(), a.repeats.Load())
 	return nil
 }
 

@@ -66,7 +66,7 @@ func (s *service) env() []string {
 
 // launch starts the process and waits until it answers.
 func (s *service) launch(ctx context.Context) error {
-	s.process = exec.CommandContext(ctx, s.binary)
+	s.process = exec.CommandContext(ctx, s.binary, s.settings.args...)
 	s.process.Env, s.process.Stderr = s.env(), os.Stderr
 	if err := s.process.Start(); err != nil {
 		return err
