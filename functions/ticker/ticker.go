@@ -11,6 +11,7 @@ import (
 
 	"orgops/shared/base/metric"
 	"orgops/shared/domain/erasure"
+	"orgops/shared/domain/parked"
 	"orgops/shared/run/boot"
 	"orgops/shared/storage/queue"
 	"orgops/shared/storage/store"
@@ -26,6 +27,11 @@ type Ticker struct {
 	Metrics *metric.Recorder // nil: no metrics are recorded
 	Now     func() time.Time
 	Canary  bool // each tick writes the canary's changes
+}
+
+// lot returns the lot in which the ticker parks timers.
+func (t *Ticker) lot() parked.Lot {
+	return parked.Lot{Store: t.Store, Consumer: Consumer, Logger: t.Logger, Metrics: t.Metrics, Now: t.Now}
 }
 
 // From makes a ticker from the service's parts.
@@ -77,8 +83,17 @@ func (t *Ticker) Tick(ctx context.Context) error {
 	return errors.Join(t.timers(ctx, now), t.canary(ctx, now))
 }
 
-// timers fires every timer that is due.
+// timers fires every timer that is due. If ctx ends meanwhile, the tick counts as one that has not come back.
 func (t *Ticker) timers(ctx context.Context, now time.Time) error {
+	tries := &trying{lot: t.lot()}
+	err := t.due(ctx, now, tries)
+	if ctx.Err() != nil {
+		return err
+	}
+	return errors.Join(err, tries.end(ctx))
+}
+
+func (t *Ticker) due(ctx context.Context, now time.Time, tries *trying) error {
 	m, version, err := t.mark(ctx, now)
 	if err != nil {
 		return err
@@ -91,7 +106,7 @@ func (t *Ticker) timers(ctx context.Context, now time.Time) error {
 	var unread []error
 	for hour := from.Add(-late).Truncate(time.Hour); !hour.After(now); hour = hour.Add(time.Hour) {
 		for shard := range store.DueShards {
-			left, err := t.fire(ctx, store.Due(hour, shard), now)
+			left, err := t.fire(ctx, store.Due(hour, shard), now, tries)
 			if ctx.Err() != nil {
 				return ctx.Err()
 			}
@@ -136,17 +151,18 @@ func (t *Ticker) mark(ctx context.Context, now time.Time) (m mark, version int64
 
 // fire fires the due timers of one partition. A timer that fails stays and does not stop the others; left reports whether
 // any stayed.
-func (t *Ticker) fire(ctx context.Context, p store.Partition, now time.Time) (left bool, err error) {
+func (t *Ticker) fire(ctx context.Context, p store.Partition, now time.Time, tries *trying) (left bool, err error) {
 	q := store.Query{To: now.Format("2006-01-02T15:04:05.000Z") + "~"}
 	for item, err := range store.Items(ctx, t.Store, p, q) {
 		if err != nil {
 			return left, err
 		}
-		err = t.effect(ctx, p, item)
+		err = t.effect(ctx, p, item, now, tries)
 		if ctx.Err() != nil {
 			return left, ctx.Err()
 		}
 		left = left || err != nil
+		tries.stayed = tries.stayed || err != nil
 		if err != nil && !errors.Is(err, store.ErrConflict) { // on a conflict, the next tick decides from the new state
 			t.Metrics.Count(metric.TimersFailed, 1)
 			t.Logger.ErrorContext(ctx, "timer failed", "key", item.Key, "error", err)
@@ -158,8 +174,9 @@ func (t *Ticker) fire(ctx context.Context, p store.Partition, now time.Time) (le
 // errPanicked reports a timer whose effect panicked. It is a failure of this timer alone.
 var errPanicked = errors.New("the effect of the timer panicked")
 
-// effect commits the operations of a timer together with its removal. A timer without operations is only removed.
-func (t *Ticker) effect(ctx context.Context, p store.Partition, item store.Item) (err error) {
+// effect commits the operations of a timer together with its removal. A timer without operations is only removed. A timer with which
+// ticks have ended is parked.
+func (t *Ticker) effect(ctx context.Context, p store.Partition, item store.Item, now time.Time, tries *trying) (err error) {
 	defer func() {
 		if v := recover(); v != nil { // the timers behind it would wait for as long as this one stays
 			t.Logger.ErrorContext(ctx, "timer panicked", "key", item.Key, "panic", v, "stack", string(debug.Stack()))
@@ -171,6 +188,11 @@ func (t *Ticker) effect(ctx context.Context, p store.Partition, item store.Item)
 		return err
 	}
 	c := store.For(t.Store, timer.Company)
+	if ok, err := tries.begin(ctx, item, timer, now); err != nil {
+		return err
+	} else if !ok {
+		return tries.park(ctx, c, p, item)
+	}
 	ops, err := t.ops(ctx, c, timer)
 	if err != nil {
 		return err

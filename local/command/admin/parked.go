@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"orgops/functions/dispatcher"
+	"orgops/functions/ticker"
 	"orgops/shared/domain/company"
 	"orgops/shared/domain/parked"
 	"orgops/shared/identity/password"
@@ -83,9 +84,25 @@ func retryParked(ctx context.Context, e Env, flags *flag.FlagSet, args []string)
 	return err
 }
 
+// resetTimer sets a parked timer again, which is due at once.
+func resetTimer(ctx context.Context, c store.Company, item store.Item, p parked.Change, now time.Time) error {
+	original, err := p.Original(c.ID())
+	if err != nil {
+		return err
+	}
+	var timer store.Timer
+	if err := (store.Item{Key: p.Key, Body: original.New.Body}).Decode(&timer); err != nil {
+		return err
+	}
+	return store.Fault(c.Commit(ctx, c.TimerWith(now, timer.Kind, timer.Subject, timer.Data), c.Delete(item.Key, parked.Entity, item.Version).Quietly()), "it is gone")
+}
+
 // giveBack writes a parked change so that the feed carries it to its consumer, which removes it when all of its work is done.
 // The projector takes none back: it has folded later changes, and an earlier one must not overwrite them.
 func giveBack(ctx context.Context, c store.Company, item store.Item, p parked.Change) error {
+	if p.Consumer == ticker.Consumer {
+		return resetTimer(ctx, c, item, p, time.Now())
+	}
 	if p.Consumer != dispatcher.Consumer {
 		return fmt.Errorf("the %s folds changes in order; build the context from the records instead: orgops admin context rebuild --company %s", p.Consumer, c.ID())
 	}

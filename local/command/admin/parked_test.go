@@ -144,6 +144,44 @@ func TestParked(t *testing.T) {
 	})
 }
 
+// TestParked_Timer sets a parked timer again.
+func TestParked_Timer(t *testing.T) {
+	t.Parallel()
+	f := newFolder(t)
+	now := time.Now()
+	f.with(t, false, func(e *process.Embedded) {
+		errtest.Must(t, e.Store.Commit(t.Context(), store.RegistryOf("acme").Entry("acme", company.RegistryEntity, 0, company.Entry{ID: "acme"})))
+		timer := store.For(e.Store, "acme").TimerWith(now.Add(-time.Hour), "kind", "subject", json.RawMessage(`{"a":1}`))
+		change := store.Change{Company: "acme", Key: timer.Key, Entity: timer.Entity, At: now, New: &store.Image{Version: 1, Body: timer.Body}}
+		lot := parked.Lot{Store: e.Store, Consumer: "ticker", Logger: slog.New(slog.DiscardHandler), Now: func() time.Time { return now }}
+		errtest.Must(t, lot.Park(t.Context(), change, parked.ErrLost))
+	})
+	_, err := f.run("parked", "retry")
+	errtest.Must(t, err)
+	f.with(t, false, func(e *process.Embedded) {
+		acme := store.For(e.Store, "acme")
+		page, err := acme.Query(t.Context(), store.Query{Prefix: parked.Prefix})
+		errtest.Must(t, err)
+		if n := len(page.Items); n != 0 {
+			t.Errorf("%d parked changes after the retry, want 0", n)
+		}
+		var timers []store.Item
+		for _, hour := range []time.Time{now, now.Add(time.Hour)} { // the retry may have come after the end of the hour
+			page, err = e.Store.Query(t.Context(), acme.DueIn(hour), store.Query{})
+			errtest.Must(t, err)
+			timers = append(timers, page.Items...)
+		}
+		if len(timers) != 1 {
+			t.Fatalf("%d timers, want 1", len(timers))
+		}
+		var timer store.Timer
+		errtest.Must(t, timers[0].Decode(&timer))
+		if got, want := timer.Kind+" "+timer.Subject+" "+string(timer.Data), `kind subject {"a":1}`; got != want {
+			t.Errorf("timer %s, want %s", got, want)
+		}
+	})
+}
+
 // TestQueue lists and redrives dead letters.
 func TestQueue(t *testing.T) {
 	t.Parallel()

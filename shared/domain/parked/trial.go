@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
+	"maps"
 	"time"
 
 	"orgops/shared/storage/store"
@@ -27,7 +27,7 @@ const lostFor = time.Minute
 // ErrLost gives the reason of a change that ends its consumer's process.
 var ErrLost = fmt.Errorf("the consumer began this change alone %d times, and its process ended or did not answer in time each time", MaxLost)
 
-// Trial finds the change with which a consumer's process ends. The consumer begins a trial before it works on changes that it
+// Trial finds the change with which a consumer's process ends, or a timer of the ticker with that effect. The consumer begins a trial before it works on changes that it
 // may have begun before. If earlier processes began a trial at the same change, the first of them a minute ago, and did not come back,
 // the consumer works on one change at a time, and the trial stores which one, before the work.
 type Trial struct {
@@ -39,13 +39,35 @@ type Trial struct {
 	state   lost
 }
 
-// lost records since when processes end, the change that was begun alone last and how often, and those that were begun too often.
+// lost records since when processes end, which change was begun alone last, and how often in a row a process ended with a change
+// that it had begun alone.
 type lost struct {
-	Since   time.Time        `json:"since"`
-	Suspect store.Sequence   `json:"suspect,omitempty"`
-	Times   int              `json:"times,omitempty"`
-	Refused []store.Sequence `json:"refused,omitempty"`
-	Back    bool             `json:"back,omitempty"` // the process came back from all of the changes at once
+	Since   time.Time              `json:"since"`
+	Suspect *store.Sequence        `json:"suspect,omitempty"`
+	Lost    map[store.Sequence]int `json:"lost,omitempty"`
+	Back    bool                   `json:"back,omitempty"` // the process came back from all of the changes at once
+}
+
+// died counts the suspect, from which no process has come back.
+func (l *lost) died() {
+	if l.Suspect == nil {
+		return
+	}
+	if l.Lost == nil {
+		l.Lost = map[store.Sequence]int{}
+	}
+	l.Lost[*l.Suspect]++
+	l.Suspect = nil
+}
+
+// returned clears the suspect, from which the process has come back.
+func (l lost) returned() lost {
+	if l.Suspect != nil {
+		l.Lost = maps.Clone(l.Lost)
+		delete(l.Lost, *l.Suspect)
+		l.Suspect = nil
+	}
+	return l
 }
 
 // Begin begins a trial of the changes from first on. It costs one write, and a read if an earlier process began it. A trial
@@ -69,6 +91,7 @@ func (l Lot) Begin(ctx context.Context, first store.Change) (*Trial, error) {
 		return t, err
 	}
 	t.version, t.again = item.Version, !t.state.Back && now.Sub(t.state.Since) >= lostFor
+	t.state.died()
 	if t.state.Back {
 		t.state.Since, t.state.Back = now, false
 		err = t.save(ctx)
@@ -79,30 +102,18 @@ func (l Lot) Begin(ctx context.Context, first store.Change) (*Trial, error) {
 // Again reports whether processes have ended in the same trial for long enough.
 func (t *Trial) Again() bool { return t.again }
 
-// Try stores that the consumer begins a change alone. It returns false, and stores nothing, if the consumer did so MaxLost
-// times and did not come back. The other changes before the last begun change are known to be harmless.
+// Try stores that the consumer begins a change alone, and has come back from the one before. It returns false, and stores nothing, if
+// the consumer did so MaxLost times in a row and did not come back.
 func (t *Trial) Try(ctx context.Context, c store.Change) (bool, error) {
-	next := lost{Since: t.state.Since, Suspect: c.Sequence, Times: 1, Refused: t.state.Refused}
-	switch order := c.Sequence.Compare(t.state.Suspect); {
-	case slices.Contains(t.state.Refused, c.Sequence):
+	if t.state.Lost[c.Sequence] >= MaxLost {
 		return false, nil
-	case t.company.ID() == "" || order < 0:
+	}
+	if t.company.ID() == "" {
 		return true, nil
-	case order == 0 && t.state.Times >= MaxLost:
-		t.state.Refused = append(t.state.Refused, c.Sequence) // stored with the next change
-		return false, nil
-	case order == 0:
-		next.Times = t.state.Times + 1
 	}
-	before := t.state
-	t.state = next
-	ctx, cancel := context.WithTimeout(ctx, parkTimeout)
-	defer cancel()
-	err := t.save(ctx)
-	if err != nil {
-		t.state = before
-	}
-	return err == nil, err
+	next := t.state.returned()
+	next.Suspect = &c.Sequence
+	return true, t.change(ctx, next)
 }
 
 // Return stores that the consumer has come back and will begin the same changes again, because one has failed.
@@ -110,10 +121,22 @@ func (t *Trial) Return(ctx context.Context) error {
 	if t.version == 0 {
 		return nil
 	}
-	t.state.Times, t.state.Back = 0, !t.again
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), parkTimeout)
+	next := t.state.returned()
+	next.Back = !t.again
+	return t.change(context.WithoutCancel(ctx), next)
+}
+
+// change stores a new state within parkTimeout.
+func (t *Trial) change(ctx context.Context, next lost) error {
+	ctx, cancel := context.WithTimeout(ctx, parkTimeout)
 	defer cancel()
-	return t.save(ctx)
+	before := t.state
+	t.state = next
+	err := t.save(ctx)
+	if err != nil {
+		t.state = before
+	}
+	return err
 }
 
 func (t *Trial) save(ctx context.Context) error {

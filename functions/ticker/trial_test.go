@@ -1,0 +1,104 @@
+package ticker_test
+
+import (
+	"bytes"
+	"context"
+	"runtime"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"orgops/shared/domain/parked"
+	"orgops/shared/storage/queue"
+	"orgops/shared/storage/queue/timerqueue"
+	"orgops/shared/storage/store"
+	"orgops/shared/testkit/errtest"
+)
+
+// deadly ends the goroutine of its sender, as a lack of memory ends a process.
+type deadly struct{ queue.Queue }
+
+func (deadly) Send(context.Context, ...queue.Message) error { runtime.Goexit(); return nil }
+
+// endless takes all of the time that its sender has.
+type endless struct{ queue.Queue }
+
+func (endless) Send(ctx context.Context, _ ...queue.Message) error { <-ctx.Done(); return ctx.Err() }
+
+// sent counts messages.
+type sent struct {
+	queue.Queue
+	n *int
+}
+
+func (s sent) Send(context.Context, ...queue.Message) error { *s.n++; return nil }
+
+// minute runs a tick as Lambda does each minute: with a bound of time, and in a process that may end.
+func (r *running) minute() {
+	r.T.Helper()
+	ctx, stop := context.WithTimeout(r.T.Context(), 50*time.Millisecond)
+	defer stop()
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		_ = r.ticker.Tick(ctx) // its end, or its error, is what the next ticks find
+	}()
+	<-ended
+	r.Clock.Advance(time.Minute)
+}
+
+// TestTicker_Lost parks the timers that end the ticker's process or take all of its time, keeps one that fails, and fires the timers
+// behind them.
+func TestTicker_Lost(t *testing.T) {
+	t.Parallel()
+	r := setup(t)
+	var late, last int
+	queues := map[string]queue.Queue{"failing": closed{r.Retries}, "deadly": deadly{}, "endless": endless{}, "last": sent{n: &last}}
+	r.ticker.Queues = queues
+	due := r.Clock.Now().Add(time.Hour)
+	for n, name := range []string{"failing", "deadly", "endless", "last"} {
+		long := timerqueue.Queue{Queue: r.Retries, Store: r.Store, Name: name, Now: r.Clock.Now}
+		errtest.Must(t, long.Send(t.Context(), queue.Message{Body: []byte(name), Group: "a", Due: due.Add(time.Duration(n) * time.Second)}))
+	}
+	r.Clock.Set(due.Add(time.Minute))
+	for minutes := 0; last == 0; minutes++ {
+		if minutes == 25 {
+			t.Fatal("the timer behind the others is not fired after 25 minutes")
+		}
+		r.minute()
+	}
+	for range 10 {
+		r.minute()
+	}
+	r.wantParked("deadly", "endless")
+	queues["failing"] = sent{n: &late}
+	r.minute()
+	if late != 1 {
+		t.Errorf("the timer that failed was fired %d times, want once", late)
+	}
+	r.wantNoTimers(due)
+}
+
+// wantParked compares the queues of the messages whose timers are parked.
+func (r *running) wantParked(want ...string) {
+	r.T.Helper()
+	var got []string
+	for item, err := range r.Company("a").Items(r.T.Context(), store.Query{Prefix: parked.Prefix}) {
+		errtest.Must(r.T, err)
+		p, err := parked.Decode(item.Body)
+		errtest.Must(r.T, err)
+		timer, err := p.Original("a")
+		errtest.Must(r.T, err)
+		for _, name := range []string{"failing", "deadly", "endless", "last"} {
+			if bytes.Contains(timer.New.Body, []byte(name)) {
+				got = append(got, name)
+			}
+		}
+	}
+	slices.Sort(got)
+	if diff := cmp.Diff(want, got); diff != "" {
+		r.T.Errorf("parked timers (-want +got):\n%s", diff)
+	}
+}
