@@ -26,6 +26,7 @@ import (
 	"orgops/local/process"
 	"orgops/local/process/docs"
 	"orgops/shared/base/version"
+	"orgops/shared/domain/parked"
 	"orgops/shared/run/config"
 )
 
@@ -122,7 +123,11 @@ func serve(ctx context.Context, c config.Config) error {
 	if err != nil {
 		return errors.Join(err, l.Close(), p.Close())
 	}
-	return errors.Join(p.Run(ctx, l), profiled(), p.Close())
+	err = errors.Join(p.Run(ctx, l), profiled())
+	if errors.Is(err, parked.ErrHung) { // the worker may hold what Close waits for
+		return err
+	}
+	return errors.Join(err, p.Close())
 }
 
 // open opens the backend that the settings name. Only a new data folder gets a demo company: a table on AWS may be shared

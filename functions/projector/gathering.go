@@ -24,8 +24,9 @@ type pile struct {
 
 // openBatch counts the unfinished companies of a batch.
 type openBatch struct {
-	open int
-	done func(error)
+	open    int
+	done    func(error)
+	retries func() // nil: the feed does not limit the time of a batch
 }
 
 func newGathering() *gathering {
@@ -41,7 +42,7 @@ func (g *gathering) add(b store.Batch, done func(error)) {
 	g.mu.Lock()
 	closed := g.closed
 	if closed == nil {
-		batch := &openBatch{open: len(companies), done: done}
+		batch := &openBatch{open: len(companies), done: done, retries: b.Retries}
 		for company, changes := range companies {
 			p := g.waiting[company]
 			if p == nil {
@@ -87,6 +88,11 @@ func (g *gathering) take() map[string]*pile {
 
 // putBack returns a pile to its company, ahead of the changes that have arrived since it was taken.
 func (g *gathering) putBack(company string, p *pile) {
+	for _, b := range p.batches {
+		if b.retries != nil {
+			b.retries()
+		}
+	}
 	g.mu.Lock()
 	if later := g.waiting[company]; later != nil {
 		p.changes, p.batches = append(p.changes, later.changes...), append(p.batches, later.batches...)

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -333,6 +334,8 @@ func TestProjector_Run(t *testing.T) {
 		f.then = append(f.then, store.Batch{Changes: []store.Change{wanted("a", 2*n+1), remembered("b", 2*n+2)}})
 	}
 	f.first, f.then = append(f.first, f.then[0]), f.then[1:]
+	var retries atomic.Int32
+	f.first[1].Retries = func() { retries.Add(1) }
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error)
 	go func() { ended <- p.Run(ctx, f) }()
@@ -347,6 +350,9 @@ func TestProjector_Run(t *testing.T) {
 	}
 	wantKnown(t, s, "a", known{Changes: batches, Goals: batches, Entries: batches})
 	wantKnown(t, s, "b", known{Changes: batches, Memories: batches})
+	if retries.Load() == 0 {
+		t.Error("the feed did not hear that the batch whose commit failed is retried")
+	}
 	if s.commits > 2*batches {
 		t.Errorf("%d commits, want the changes of one round in one commit", s.commits)
 	}

@@ -54,19 +54,42 @@ const (
 	late  = time.Hour
 )
 
-// Run ticks at once and then every interval until ctx ends.
-func (t *Ticker) Run(ctx context.Context, interval time.Duration) {
+// Limits of a tick that Run makes: the time that its work has, and the time until it must have come back.
+const (
+	tickTime = 2 * time.Minute
+	tickBack = 3 * time.Minute
+)
+
+// Run ticks at once and then every interval until ctx ends. It returns parked.ErrHung if a tick does not come back. The tick may go
+// on then, so the caller ends the process.
+func (t *Ticker) Run(ctx context.Context, interval time.Duration) error {
 	clock := time.NewTicker(interval)
 	defer clock.Stop()
 	for {
-		if err := t.Tick(ctx); err != nil && ctx.Err() == nil {
+		if err := t.timed(ctx); errors.Is(err, parked.ErrHung) {
+			return err
+		} else if err != nil && ctx.Err() == nil {
 			t.Logger.ErrorContext(ctx, "timers not read", "error", err)
 		}
 		select {
 		case <-clock.C:
 		case <-ctx.Done():
-			return
+			return nil
 		}
+	}
+}
+
+// timed makes a tick that has tickTime.
+func (t *Ticker) timed(ctx context.Context) error {
+	ctx, stop := context.WithTimeout(ctx, tickTime)
+	defer stop()
+	ended := make(chan error, 1)
+	go func() { ended <- t.Tick(ctx) }()
+	select {
+	case err := <-ended:
+		return err
+	case <-time.After(tickBack):
+		return parked.ErrHung
 	}
 }
 

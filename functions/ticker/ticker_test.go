@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -15,6 +17,7 @@ import (
 	"orgops/shared/domain/event"
 	"orgops/shared/domain/goal"
 	"orgops/shared/domain/integration"
+	"orgops/shared/domain/parked"
 	"orgops/shared/provider/intake"
 	"orgops/shared/storage/store"
 	"orgops/shared/testkit/errtest"
@@ -329,9 +332,38 @@ func TestTicker_Run(t *testing.T) {
 	t.Parallel()
 	r := setup(t)
 	r.certify("a", "feed", r.Clock.Now())
-	stop := r.Go(func(ctx context.Context) { r.ticker.Run(ctx, time.Hour) })
+	stop := r.Go(func(ctx context.Context) {
+		if err := r.ticker.Run(ctx, time.Hour); err != nil {
+			t.Error(err)
+		}
+	})
 	worktest.Until(t, "the timer has fired", func() bool { return r.state("a", "feed") == integration.Sandbox })
 	stop()
+}
+
+// stuck never answers before it is released, not even when the context of the caller ends.
+type stuck struct {
+	store.Store
+	released <-chan struct{}
+}
+
+func (s stuck) Get(context.Context, store.Partition, string) (store.Item, error) {
+	<-s.released
+	return store.Item{}, store.ErrUnavailable
+}
+
+// TestTicker_Run_Hangs ends Run when a tick does not come back.
+func TestTicker_Run_Hangs(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		released := make(chan struct{})
+		hung := &ticker.Ticker{Store: stuck{released: released}, Logger: slog.New(slog.DiscardHandler), Now: time.Now}
+		if err := hung.Run(t.Context(), time.Second); !errors.Is(err, parked.ErrHung) {
+			t.Errorf("error %v, want %v", err, parked.ErrHung)
+		}
+		close(released)
+		synctest.Wait()
+	})
 }
 
 // TestTicker_Unread fires the timers of every partition that can be read when others cannot, and theirs with the next tick. A

@@ -14,7 +14,9 @@ import (
 	"time"
 
 	"orgops/local/process"
+	"orgops/shared/domain/parked"
 	"orgops/shared/run/config"
+	"orgops/shared/storage/store"
 	"orgops/shared/testkit/webtest"
 )
 
@@ -50,5 +52,37 @@ func TestRun_SlowRequest(t *testing.T) {
 		}
 		close(release)
 		_, _ = io.Copy(io.Discard, ours) // until the connection closes
+	})
+}
+
+// stuck never answers a read before it is released, not even when the context of the caller ends.
+type stuck struct {
+	store.Store
+	released <-chan struct{}
+}
+
+func (s stuck) Get(context.Context, store.Partition, string) (store.Item, error) {
+	<-s.released
+	return store.Item{}, store.ErrUnavailable
+}
+
+// TestRun_Hangs ends when a worker hangs, so that the next start finds what it hangs at.
+func TestRun_Hangs(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c := config.Config{Data: t.TempDir(), Issuer: "https://orgops.test", Audience: "orgops"}
+		p, err := process.Open(t.Context(), c, slog.New(slog.DiscardHandler))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer p.Close()
+		released := make(chan struct{})
+		p.Services.Store = stuck{p.Services.Store, released}
+		ours, theirs := net.Pipe()
+		defer ours.Close()
+		if err := p.Run(t.Context(), webtest.Listener(theirs)); !errors.Is(err, parked.ErrHung) {
+			t.Errorf("Run with a ticker that hangs: err = %v, want %v", err, parked.ErrHung)
+		}
+		close(released)
 	})
 }

@@ -90,7 +90,7 @@ func assemble(c config.Config, b backend, logger *slog.Logger) *Process {
 	functions.Mount(s.API(), services, functions.Without(c.NoExecutives)...)
 	docs.Register(s)
 	proxies := edge.Proxies(c.Proxies)
-	b.feed = parked.Feed{Feed: b.feed, Lot: services.Lot}
+	b.feed = parked.Feed{Feed: b.feed, Lot: services.Lot, Limit: batchLimit}
 	return &Process{Services: services, Handler: proxies.Handler(within(b.budget, s), logger), backend: b, proxies: proxies, logger: logger}
 }
 
@@ -159,19 +159,30 @@ func (p *Process) Run(ctx context.Context, l net.Listener) error {
 	}
 }
 
+// batchLimit limits the time of a batch of the feed. A batch of 100 first attempts at slow endpoints takes less than a minute. A consumer
+// that takes longer hangs, and the process ends: its next starts find the change and park it.
+const batchLimit = 5 * time.Minute
+
 // tickEvery sets how often the process checks the timers.
 const tickEvery = 10 * time.Second
 
-// work starts every worker. When all have ended, the channel gets one value: the error that ended them, or nil if ctx did.
+// work starts every worker. When all have ended, or one hangs, the channel gets one value: the error that ended them, or nil if ctx did.
 func (p *Process) work(ctx context.Context) <-chan error {
 	project, dispatch := projector.From(p.Services), dispatcher.From(p.Services)
 	retry, pull, tick := retrier.From(p.Services), syncer.From(p.Services), ticker.From(p.Services)
 
 	ctx, stop := context.WithCancelCause(ctx)
 	var workers sync.WaitGroup
+	hung := make(chan struct{}, 3) // of the two consumers and the ticker
+	fail := func(err error) {
+		stop(err)
+		if errors.Is(err, parked.ErrHung) {
+			hung <- struct{}{}
+		}
+	}
 	consume := func(run func(context.Context, store.Feed) error) {
 		if err := run(ctx, p.backend.feed); err != nil {
-			stop(err) // the service must not go on without one of its consumers
+			fail(err) // the service must not go on without one of its consumers
 		}
 	}
 	if keep := p.backend.keep; keep != nil {
@@ -185,10 +196,21 @@ func (p *Process) work(ctx context.Context) <-chan error {
 	workers.Go(func() { consume(dispatch.Run) })
 	workers.Go(func() { retry.Run(ctx) })
 	workers.Go(func() { pull.Run(ctx) })
-	workers.Go(func() { tick.Run(ctx, tickEvery) })
-	finished := make(chan error, 1)
+	workers.Go(func() {
+		if err := tick.Run(ctx, tickEvery); err != nil {
+			fail(err)
+		}
+	})
+	ended, finished := make(chan struct{}), make(chan error, 1)
 	go func() {
 		workers.Wait()
+		close(ended)
+	}()
+	go func() {
+		select {
+		case <-ended:
+		case <-hung: // a worker that hangs does not end
+		}
 		err := context.Cause(ctx)
 		stop(nil)
 		if errors.Is(err, context.Canceled) {

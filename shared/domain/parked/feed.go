@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"time"
 
 	"orgops/shared/storage/store"
 )
@@ -13,13 +14,32 @@ import (
 // replay one at a time. A change that was begun alone MaxLost times is parked.
 type Feed struct {
 	store.Feed
-	Lot func(consumer string) Lot
+	Lot   func(consumer string) Lot
+	Limit time.Duration // of the time in which a batch ends, fails or is retried
 }
 
-// Consume implements store.Feed.
+// ErrHung reports work on a change or a timer that did not end within its limit.
+var ErrHung = errors.New("a worker hangs at a change or a timer; start the process again: its next starts find what the worker hangs at, and park it")
+
+// Consume implements store.Feed. It returns ErrHung if a batch does not end within the limit. The consumer may still work then, so the
+// caller ends the process: the batch counts as one with which a process has ended.
 func (f Feed) Consume(ctx context.Context, consumer string, handle func(context.Context, store.Batch, func(error))) error {
-	s := starting{lot: f.Lot(consumer), handle: handle}
-	return f.Feed.Consume(ctx, consumer, s.batch)
+	open := &working{since: map[int]time.Time{}}
+	s := starting{lot: f.Lot(consumer), handle: open.watched(handle)}
+	ended := make(chan error, 1)
+	go func() { ended <- f.Feed.Consume(ctx, consumer, s.batch) }()
+	look := time.NewTicker(f.Limit / 4)
+	defer look.Stop()
+	for {
+		select {
+		case err := <-ended:
+			return err
+		case now := <-look.C:
+			if ctx.Err() == nil && open.longest(now) > f.Limit { // else the process ends anyway
+				return ErrHung
+			}
+		}
+	}
 }
 
 // starting handles the batches of a consumer from its start on. The feed delivers one batch at a time.

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -24,6 +25,7 @@ import (
 type program struct {
 	file   string
 	deadly map[string]bool
+	hangs  bool           // a deadly change hangs, and the process lives
 	fails  map[string]int // how often a change fails yet
 	pause  time.Duration  // from one start to the next
 	at     time.Time      // of the last start
@@ -57,7 +59,9 @@ func (p *program) run(t *testing.T, all int) bool {
 	handle := func(_ context.Context, b store.Batch, finish func(error)) {
 		for _, c := range b.Changes {
 			if p.deadly[c.Key] {
-				close(died)
+				if !p.hangs {
+					close(died)
+				}
 				<-t.Context().Done()
 				return
 			}
@@ -77,11 +81,18 @@ func (p *program) run(t *testing.T, all int) bool {
 			stop()
 		}
 	}
-	go func() { done <- parked.Feed{Feed: s, Lot: lot}.Consume(ctx, "test", handle) }()
+	limit := time.Minute
+	if p.hangs {
+		limit = 40 * time.Millisecond
+	}
+	go func() { done <- parked.Feed{Feed: s, Lot: lot, Limit: limit}.Consume(ctx, "test", handle) }()
 	select {
 	case <-died:
 		return false
 	case err := <-done:
+		if p.hangs && errors.Is(err, parked.ErrHung) {
+			return false
+		}
 		errtest.Must(t, err)
 		return true
 	}
@@ -100,10 +111,22 @@ func written(t *testing.T, deadly ...string) *program {
 	return p
 }
 
-// TestFeed_Lost parks the changes with which the process ends at each start, and handles all others.
+// TestFeed_Lost parks the changes with which the process ends or hangs at each start, and handles all others.
 func TestFeed_Lost(t *testing.T) {
 	t.Parallel()
-	p := written(t, "MEMORY#1", "MEMORY#4")
+	for name, hangs := range map[string]bool{"ends": false, "hangs": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := written(t, "MEMORY#1", "MEMORY#4")
+			p.hangs = hangs
+			p.wantPassed(t)
+		})
+	}
+}
+
+// wantPassed starts processes until one lives.
+func (p *program) wantPassed(t *testing.T) {
+	t.Helper()
 	deaths := 0
 	for !p.run(t, 4) {
 		if deaths++; deaths > 20 {
@@ -160,5 +183,46 @@ func TestFeed_Fails(t *testing.T) {
 	}
 	if all := list(t, p.open(t)); len(all) > 0 {
 		t.Errorf("parked %+v, want nothing", all)
+	}
+}
+
+// single implements store.Feed with one batch.
+type single struct{ store.Feed }
+
+func (single) Consume(ctx context.Context, _ string, handle func(context.Context, store.Batch, func(error))) error {
+	ended := make(chan error, 1)
+	handle(ctx, store.Batch{Changes: []store.Change{change(`{}`)}}, func(err error) { ended <- err })
+	return <-ended
+}
+
+// TestFeed_Limit ends with ErrHung at a batch that takes longer than the limit, unless its consumer retries it.
+func TestFeed_Limit(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		every time.Duration // between retries
+		want  error
+	}{"retried": {50 * time.Second, nil}, "hangs": {time.Hour, parked.ErrHung}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				f := parked.Feed{Feed: single{}, Lot: func(string) parked.Lot { return parked.Lot{} }, Limit: time.Minute}
+				over := make(chan struct{})
+				got := f.Consume(t.Context(), "test", func(_ context.Context, b store.Batch, done func(error)) {
+					go func() {
+						defer close(over)
+						for range 10 {
+							<-time.After(tt.every)
+							b.Retries()
+						}
+						done(nil)
+					}()
+				})
+				<-over
+				synctest.Wait()
+				if !errors.Is(got, tt.want) {
+					t.Errorf("error %v, want %v", got, tt.want)
+				}
+			})
+		})
 	}
 }

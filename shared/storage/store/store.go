@@ -183,6 +183,8 @@ type Batch struct {
 	// Replay is true if this consumer may have received some of the changes before: after a crash, or because the batch is
 	// redelivered. If Replay is false, the consumer has received none of them before.
 	Replay bool
+	// Retries tells the feed, if it is not nil, that the consumer retries the batch itself. A feed may limit the time until then.
+	Retries func()
 }
 
 // Feed delivers the committed changes of company partitions, except quiet writes.
