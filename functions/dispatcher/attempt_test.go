@@ -86,7 +86,7 @@ func (r *running) check(t *testing.T, state delivery.State, status int, least ti
 	if state == delivery.Delivered {
 		attempt.State = delivery.Delivered
 	}
-	want := delivery.Delivery{State: state, Made: 1, Attempts: []delivery.Attempt{attempt}}
+	want := delivery.Delivery{Head: delivery.Head{State: state, Made: 1}, Attempts: []delivery.Attempt{attempt}}
 	if state == delivery.Scheduled {
 		want.Generation, want.NextAttemptAt = 1, d.NextAttemptAt
 	}

@@ -85,7 +85,10 @@ func TestDispatcher_Events(t *testing.T) {
 	r.wantReceived(foreign, 0)
 	for _, d := range r.deliveries("a") {
 		r.wantRecord(d, delivery.Delivery{
-			State: delivery.Delivered, Made: 1, Attempts: []delivery.Attempt{{Number: 1, State: delivery.Delivered, Status: 204}},
+			Head: delivery.Head{
+				State: delivery.Delivered, Made: 1,
+			},
+			Attempts: []delivery.Attempt{{Number: 1, State: delivery.Delivered, Status: 204}},
 		})
 	}
 }
@@ -121,7 +124,7 @@ func TestDispatcher_Held(t *testing.T) {
 			}
 			r.remember("a", 1)
 			r.settled("a", 1)
-			r.wantRecord(r.deliveries("a")[0], delivery.Delivery{State: delivery.Held, HeldBecause: tt.because})
+			r.wantRecord(r.deliveries("a")[0], delivery.Delivery{Head: delivery.Head{State: delivery.Held, HeldBecause: tt.because}})
 			r.wantReceived(receiver, 0)
 		})
 	}
@@ -157,7 +160,7 @@ func TestDispatcher_Queued(t *testing.T) {
 	rec.State = delivery.RecoveryFinished
 	r.Put("a", delivery.RecoveryKey(rec.ID), delivery.RecoveryEntity, rec)
 
-	d := delivery.Delivery{EventID: id.New(), Endpoint: "webhook", State: delivery.Held, Payload: json.RawMessage(`{"generation":1}`)}
+	d := delivery.Delivery{Head: delivery.Head{EventID: id.New(), Endpoint: "webhook", State: delivery.Held}, Payload: json.RawMessage(`{"generation":1}`)}
 	key := delivery.Key(d.EventID, d.Endpoint)
 	r.Put("a", key, delivery.Entity, d)
 	d.Restart(r.Clock.Now())
@@ -179,7 +182,7 @@ func TestDispatcher_Lookout(t *testing.T) {
 	now := r.Clock.Now()
 	var changes []store.Change
 	for n := range 3 {
-		d := delivery.Delivery{EventID: id.At(now, fmt.Sprint(n)), Endpoint: "webhook", Payload: json.RawMessage(`{}`)}
+		d := delivery.Delivery{Head: delivery.Head{EventID: id.At(now, fmt.Sprint(n)), Endpoint: "webhook"}, Payload: json.RawMessage(`{}`)}
 		d.Enqueue(now)
 		body, err := json.Marshal(d)
 		errtest.Must(t, err)

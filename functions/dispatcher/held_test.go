@@ -20,7 +20,7 @@ func TestDispatcher_Held_Meanwhile(t *testing.T) {
 	r := setup(t)
 	r.Subscribe("a", "webhook", r.Receive(), "memory.*")
 	hold := func(because string) (key string) {
-		d := delivery.Delivery{EventID: id.At(r.Clock.Now(), because), Endpoint: "webhook", CreatedAt: r.Clock.Now(), Made: 3, Payload: json.RawMessage(`{}`)}
+		d := delivery.Delivery{Head: delivery.Head{EventID: id.At(r.Clock.Now(), because), Endpoint: "webhook", CreatedAt: r.Clock.Now(), Made: 3}, Payload: json.RawMessage(`{}`)}
 		d.Hold(because)
 		r.Put("a", delivery.Key(d.EventID, d.Endpoint), delivery.Entity, d)
 		return delivery.Key(d.EventID, d.Endpoint)
@@ -40,7 +40,7 @@ func TestDispatcher_Held_Meanwhile(t *testing.T) {
 		t.Errorf("a message for %s, want one for %s", got.Delivery, after)
 	}
 	due := r.Clock.Now()
-	r.wantRecord(state(after), delivery.Delivery{State: delivery.Scheduled, Generation: 1, NextAttemptAt: &due})
+	r.wantRecord(state(after), delivery.Delivery{Head: delivery.Head{State: delivery.Scheduled, Generation: 1, NextAttemptAt: &due}})
 	for _, key := range []string{before, full} {
 		if got := state(key).State; got != delivery.Held {
 			t.Errorf("%s is %s, want held", key, got)
@@ -57,7 +57,7 @@ func TestDispatcher_Held_SlowWrite(t *testing.T) {
 	begun := r.Clock.Now()
 	r.Clock.Advance(time.Second)
 	r.Change("a", "webhook", func(i *integration.Integration) { i.UpdatedAt = r.Clock.Now() })
-	d := delivery.Delivery{EventID: id.New(), Endpoint: "webhook", CreatedAt: begun, Payload: json.RawMessage(`{}`)}
+	d := delivery.Delivery{Head: delivery.Head{EventID: id.New(), Endpoint: "webhook", CreatedAt: begun}, Payload: json.RawMessage(`{}`)}
 	d.Hold("disabled")
 	key := delivery.Key(d.EventID, d.Endpoint)
 	r.Put("a", key, delivery.Entity, d)

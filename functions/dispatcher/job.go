@@ -22,7 +22,10 @@ type job struct {
 // newJob makes the job of an event about a record, whose key is subject.
 func newJob(e event.Event, subject string, payload json.RawMessage, endpoint *courier.Endpoint, work *tracker) *job {
 	j := &job{endpoint: endpoint, work: work, delivery: delivery.Delivery{
-		EventID: e.ID, Endpoint: endpoint.Provider, Incarnation: endpoint.Incarnation, Event: e.Type, Payload: payload, CreatedAt: e.Timestamp,
+		Head: delivery.Head{
+			EventID: e.ID, Endpoint: endpoint.Provider, Incarnation: endpoint.Incarnation, Event: e.Type, CreatedAt: e.Timestamp,
+		},
+		Payload: payload,
 	}}
 	if endpoint.Ordered() {
 		j.delivery.Line = subject

@@ -104,7 +104,7 @@ func TestDispatcher_Stalled(t *testing.T) {
 	r.Clock.Advance(2 * time.Second)
 	r.wantSettled("a", states{delivery.Scheduled: 10})
 	for _, d := range r.deliveries("a") {
-		r.wantRecord(d, delivery.Delivery{State: delivery.Scheduled, NextAttemptAt: d.NextAttemptAt, Generation: 1})
+		r.wantRecord(d, delivery.Delivery{Head: delivery.Head{State: delivery.Scheduled, NextAttemptAt: d.NextAttemptAt, Generation: 1}})
 	}
 	open()
 	r.wantSettled("a", states{delivery.Scheduled: 10, delivery.Delivered: perEndpoint + 1})

@@ -42,7 +42,7 @@ func (r *running) wantLine(company, line string, n int) {
 	r.T.Helper()
 	var stored delivery.Line
 	worktest.Until(r.T, fmt.Sprintf("%d deliveries stand in the line", n), func() bool {
-		return r.Get(company, delivery.LineKey(delivery.Delivery{Endpoint: "webhook", Line: line}), &stored) && len(stored.Events) == n
+		return r.Get(company, delivery.LineKey(delivery.Delivery{Head: delivery.Head{Endpoint: "webhook", Line: line}}), &stored) && len(stored.Events) == n
 	})
 	var got, want []string
 	for place, event := range stored.Events {

@@ -229,7 +229,7 @@ func (d Deps) testIntegration(ctx context.Context, in *ProviderInput) (*attemptO
 	if err != nil {
 		return nil, err
 	}
-	one := delivery.Delivery{EventID: sample.ID, Endpoint: in.Provider, Event: sample.Type, Payload: payload, CreatedAt: sample.Timestamp}
+	one := delivery.Delivery{Head: delivery.Head{EventID: sample.ID, Endpoint: in.Provider, Event: sample.Type, CreatedAt: sample.Timestamp}, Payload: payload}
 	one.Log(d.Courier.Sample(ctx, endpoint, one))
 	last, _ := one.Last()
 	one.End(last.State)

@@ -44,7 +44,7 @@ func (s *service) deliver(endpoint string, d delivery.Delivery) delivery.Deliver
 
 func event(at time.Time, name string) delivery.Delivery {
 	eventID := id.At(at, name)
-	return delivery.Delivery{EventID: eventID, Event: name, CreatedAt: at, Payload: json.RawMessage(fmt.Sprintf(`{"id":%q}`, eventID))}
+	return delivery.Delivery{Head: delivery.Head{EventID: eventID, Event: name, CreatedAt: at}, Payload: json.RawMessage(fmt.Sprintf(`{"id":%q}`, eventID))}
 }
 
 func delivered(at time.Time) delivery.Delivery {

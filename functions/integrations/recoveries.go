@@ -79,7 +79,7 @@ func countRecovery(ctx context.Context, c store.Company, r delivery.StoredRecove
 				Recovery    string         `json:"recovery"`
 				Incarnation string         `json:"incarnation"`
 			}
-			if err := item.Decode(&one); err != nil {
+			if err := delivery.DecodeHead(item.Body, &one); err != nil {
 				return counts, err
 			}
 			if one.Incarnation != r.Incarnation {

@@ -41,7 +41,7 @@ func (c *company) endpoint(provider string) {
 func (c *company) deliver(provider, event string, at time.Time, state delivery.State) (deliveryID string) {
 	c.t.Helper()
 	c.n++
-	d := delivery.Delivery{EventID: id.At(at, fmt.Sprint(c.n)), Endpoint: provider, Event: event, CreatedAt: at, Payload: json.RawMessage(`{}`)}
+	d := delivery.Delivery{Head: delivery.Head{EventID: id.At(at, fmt.Sprint(c.n)), Endpoint: provider, Event: event, CreatedAt: at}, Payload: json.RawMessage(`{}`)}
 	switch state {
 	case delivery.Delivered:
 		d.Log(delivery.Attempt{Number: 1, State: delivery.Delivered, At: at, Status: 204})

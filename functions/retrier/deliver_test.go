@@ -26,7 +26,7 @@ func TestRetrier_Delivered(t *testing.T) {
 	r := setup(t)
 	j := r.deliver(1)
 	r.wantDone("the message", r.handle(j), 1)
-	r.wantRecord(j, delivery.Delivery{State: delivery.Delivered, Made: 2, Generation: 1})
+	r.wantRecord(j, delivery.Delivery{Head: delivery.Head{State: delivery.Delivered, Made: 2, Generation: 1}})
 	d := r.record(j)
 	want := []delivery.Attempt{{Number: 1, State: delivery.Failed}, {Number: 2, State: delivery.Delivered, Status: 204}}
 	if diff := cmp.Diff(want, d.Attempts, cmpopts.IgnoreFields(delivery.Attempt{}, "At", "LatencyMS")); diff != "" {
@@ -52,7 +52,7 @@ func TestRetrier_Schedule(t *testing.T) {
 		r.wantDone("the message", r.handle(j), n+1)
 		d := r.record(j)
 		r.wantWait(*d.NextAttemptAt, want*8/10, want*12/10)
-		r.wantRecord(j, delivery.Delivery{State: delivery.Scheduled, NextAttemptAt: d.NextAttemptAt, Generation: n + 2, Made: n + 2})
+		r.wantRecord(j, delivery.Delivery{Head: delivery.Head{State: delivery.Scheduled, NextAttemptAt: d.NextAttemptAt, Generation: n + 2, Made: n + 2}})
 		r.wantDone("a copy of the message", r.handle(j), n+1)
 		j = job(d)
 		if early := r.handle(j); !early.Equal(*d.NextAttemptAt) {
@@ -62,7 +62,7 @@ func TestRetrier_Schedule(t *testing.T) {
 		r.Clock.Set(*d.NextAttemptAt)
 	}
 	r.wantDone("the message, after the last attempt,", r.handle(j), 9)
-	r.wantRecord(j, delivery.Delivery{State: delivery.Dead, Generation: 9, Made: 10})
+	r.wantRecord(j, delivery.Delivery{Head: delivery.Head{State: delivery.Dead, Generation: 9, Made: 10}})
 	if got := len(r.record(j).Attempts); got != 10 {
 		t.Errorf("the log has %d attempts, want 10", got)
 	}
@@ -131,7 +131,7 @@ func TestRetrier_Held(t *testing.T) {
 			tt.change(r)
 			j := r.deliver(1)
 			r.wantDone("the message", r.handle(j), 0)
-			r.wantRecord(j, delivery.Delivery{State: delivery.Held, HeldBecause: tt.because, Made: 1, Generation: 1})
+			r.wantRecord(j, delivery.Delivery{Head: delivery.Head{State: delivery.Held, HeldBecause: tt.because, Made: 1, Generation: 1}})
 		})
 	}
 }
@@ -146,12 +146,12 @@ func TestRetrier_Generations(t *testing.T) {
 	r.save(d)
 	r.wantDone("the message of an earlier generation", r.handle(first), 0)
 	r.wantDone("the message of this generation", r.handle(job(d)), 1)
-	r.wantRecord(first, delivery.Delivery{State: delivery.Delivered, Made: 1, Generation: 2})
+	r.wantRecord(first, delivery.Delivery{Head: delivery.Head{State: delivery.Delivered, Made: 1, Generation: 2}})
 	d = r.record(first)
 	d.Restart(r.Clock.Now())
 	r.save(d)
 	r.wantDone("the message of a retry", r.handle(job(d)), 2)
-	r.wantRecord(first, delivery.Delivery{State: delivery.Delivered, Made: 1, Generation: 3})
+	r.wantRecord(first, delivery.Delivery{Head: delivery.Head{State: delivery.Delivered, Made: 1, Generation: 3}})
 	if got := len(r.record(first).Attempts); got != 3 {
 		t.Errorf("the log has %d attempts, want 3", got)
 	}
@@ -221,7 +221,7 @@ func TestRetrier_RequestedMeanwhile(t *testing.T) {
 	r.wantDone("the superseded message", r.handle(j), 1)
 	r.receiver.Answer(nil)
 	r.wantDone("the requested message", r.handle(job(requested)), 2)
-	r.wantRecord(j, delivery.Delivery{State: delivery.Delivered, Made: 1, Generation: 2})
+	r.wantRecord(j, delivery.Delivery{Head: delivery.Head{State: delivery.Delivered, Made: 1, Generation: 2}})
 }
 
 // TestRetrier_Breaker stops sending after five failures in a row, until a single probe succeeds.
@@ -247,7 +247,7 @@ func TestRetrier_Breaker(t *testing.T) {
 	r.Clock.Advance(70 * time.Second)
 	for n, j := range []delivery.Job{waiting[1], r.deliver(12)} {
 		r.wantDone("a message after the breaker has closed", r.handle(j), 7+n)
-		r.wantRecord(j, delivery.Delivery{State: delivery.Delivered, Made: 2, Generation: 1})
+		r.wantRecord(j, delivery.Delivery{Head: delivery.Head{State: delivery.Delivered, Made: 2, Generation: 1}})
 	}
 }
 

@@ -75,7 +75,7 @@ func TestRetrier_Line(t *testing.T) {
 	r.wantDone("the second's message", r.handle(r.next(jobs[1])), 3)
 	r.wantStates("the third had expired", []delivery.Job{jobs[1], jobs[3]}, delivered, scheduled)
 	r.wantDone("the last one's message", r.handle(r.next(jobs[3])), 4)
-	if r.Get("a", delivery.LineKey(delivery.Delivery{Endpoint: "webhook", Line: "MEMORY#1"}), nil) {
+	if r.Get("a", delivery.LineKey(delivery.Delivery{Head: delivery.Head{Endpoint: "webhook", Line: "MEMORY#1"}}), nil) {
 		t.Error("the line is still stored, want none")
 	}
 }
@@ -230,9 +230,9 @@ func TestRetrier_Line_Recover(t *testing.T) {
 	c := r.Company("a")
 	full := delivery.Line{Events: make([]string, delivery.MaxLine)}
 	errtest.Must(t, c.Commit(t.Context(), c.Create(delivery.LinePrefix+"webhook#MEMORY#2", delivery.LineEntity, full)))
-	d := delivery.Delivery{EventID: "e", Endpoint: "webhook", Line: "MEMORY#2"}
+	d := delivery.Delivery{Head: delivery.Head{EventID: "e", Endpoint: "webhook", Line: "MEMORY#2"}}
 	errtest.Must(t, delivery.NewLines(c).Join(t.Context(), &d, r.Clock.Now()))
-	if want := (delivery.Delivery{EventID: "e", Endpoint: "webhook", Line: "MEMORY#2", State: delivery.Held, HeldBecause: delivery.HeldLine}); !cmp.Equal(d, want) {
+	if want := (delivery.Delivery{Head: delivery.Head{EventID: "e", Endpoint: "webhook", Line: "MEMORY#2", State: delivery.Held, HeldBecause: delivery.HeldLine}}); !cmp.Equal(d, want) {
 		t.Errorf("in a full line: %+v, want %+v", d, want)
 	}
 }

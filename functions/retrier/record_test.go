@@ -48,7 +48,7 @@ func TestRetrier_NotRecorded(t *testing.T) {
 		j := r.deliver(1)
 		r.faulty.Once(delivery.Entity, failure)
 		r.wantDone("the message", r.handle(j), 1)
-		r.wantRecord(j, delivery.Delivery{State: delivery.Delivered, Made: 2, Generation: 1})
+		r.wantRecord(j, delivery.Delivery{Head: delivery.Head{State: delivery.Delivered, Made: 2, Generation: 1}})
 	}
 }
 
@@ -65,7 +65,7 @@ func TestRetrier_NotRecorded_Redelivered(t *testing.T) {
 	r.wantSent(1)
 	heal()
 	r.wantDone("the message, received again,", r.handle(j), 1)
-	r.wantRecord(j, delivery.Delivery{State: delivery.Delivered, Made: 2, Generation: 1})
+	r.wantRecord(j, delivery.Delivery{Head: delivery.Head{State: delivery.Delivered, Made: 2, Generation: 1}})
 }
 
 // TestRetrier_NotRecorded_Requested checks that a retry that is requested before an attempt is recorded is still made.
@@ -82,7 +82,7 @@ func TestRetrier_NotRecorded_Requested(t *testing.T) {
 	r.handle(j)
 	r.handle(job(d))
 	r.wantSent(2)
-	r.wantRecord(j, delivery.Delivery{State: delivery.Delivered, Made: 1, Generation: 2})
+	r.wantRecord(j, delivery.Delivery{Head: delivery.Head{State: delivery.Delivered, Made: 1, Generation: 2}})
 }
 
 // TestRetrier_Unrecordable checks that no attempt of a company starts while its records cannot be written, and that the
@@ -123,7 +123,7 @@ func TestRetrier_ReceivedAgain(t *testing.T) {
 	if want := 2; commits != want {
 		t.Errorf("%d commits, want %d: the claim and the attempt", commits, want)
 	}
-	r.wantRecord(j, delivery.Delivery{State: delivery.Delivered, Made: 2, Generation: 1})
+	r.wantRecord(j, delivery.Delivery{Head: delivery.Head{State: delivery.Delivered, Made: 2, Generation: 1}})
 }
 
 // TestRetrier_Conflict checks what becomes of a message whose worker loses the write of its attempt to another worker.

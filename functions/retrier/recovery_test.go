@@ -23,7 +23,7 @@ func (r *running) window(n int, edit ...func(*delivery.Delivery)) (from time.Tim
 	var ops []store.Op
 	for i := range n {
 		at := from.Add(time.Duration(i) * time.Minute)
-		d := delivery.Delivery{EventID: id.At(at, fmt.Sprint(i)), Endpoint: "webhook", Payload: json.RawMessage(`{}`), CreatedAt: at, Generation: i % 2}
+		d := delivery.Delivery{Head: delivery.Head{EventID: id.At(at, fmt.Sprint(i)), Endpoint: "webhook", CreatedAt: at, Generation: i % 2}, Payload: json.RawMessage(`{}`)}
 		if i%5 == 4 {
 			d.Endpoint = "webhook-other"
 		}

@@ -72,8 +72,8 @@ func TestRetrier_Requeue_Overdue(t *testing.T) {
 	j, now := r.recover(from, r.Clock.Now())
 	r.wantDone("the message", r.handle(j), 0)
 	due := r.Clock.Now()
-	r.wantRecord(lost, delivery.Delivery{State: delivery.Scheduled, Made: 1, Generation: 2, NextAttemptAt: &due, Recovery: j.Recovery})
-	r.wantRecord(waiting, delivery.Delivery{State: delivery.Scheduled, Made: 1, Generation: 1, NextAttemptAt: &due})
+	r.wantRecord(lost, delivery.Delivery{Head: delivery.Head{State: delivery.Scheduled, Made: 1, Generation: 2, NextAttemptAt: &due, Recovery: j.Recovery}})
+	r.wantRecord(waiting, delivery.Delivery{Head: delivery.Head{State: delivery.Scheduled, Made: 1, Generation: 1, NextAttemptAt: &due}})
 	if got := now().Recovered; got != 1 {
 		t.Errorf("%d deliveries were recovered, want 1", got)
 	}

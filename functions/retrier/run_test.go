@@ -70,7 +70,7 @@ func TestRetrier_Run_Stops(t *testing.T) {
 	go func() { defer close(stopped); stop() }()
 	open()
 	<-stopped
-	r.wantRecord(j, delivery.Delivery{State: delivery.Delivered, Made: 2, Generation: 1})
+	r.wantRecord(j, delivery.Delivery{Head: delivery.Head{State: delivery.Delivered, Made: 2, Generation: 1}})
 	r.Clock.Advance(time.Hour) // longer than any lease
 	r.send("marker")
 	left, err := r.Retries.Receive(t.Context(), queue.MaxBatch, time.Minute)

@@ -33,12 +33,12 @@ func TestRetrier_Send(t *testing.T) {
 		due := r.handle(j)
 		sent := 0
 		for i, d := range worktest.All[delivery.Delivery](r.Harness, "a", delivery.Prefix) {
-			want := delivery.Delivery{State: states[i%len(states)], Made: 10, Generation: i % 2}
+			want := delivery.Delivery{Head: delivery.Head{State: states[i%len(states)], Made: 10, Generation: i % 2}}
 			if !d.CreatedAt.Before(since) && !d.CreatedAt.After(until) && d.Endpoint == "webhook" && want.State != delivery.Delivered {
 				sent++
-				want = delivery.Delivery{State: delivery.Delivered, Made: 1, Generation: i%2 + 1, Recovery: j.Recovery}
+				want = delivery.Delivery{Head: delivery.Head{State: delivery.Delivered, Made: 1, Generation: i%2 + 1, Recovery: j.Recovery}}
 			}
-			got := delivery.Delivery{State: d.State, Made: d.Made, Generation: d.Generation, Recovery: d.Recovery, HeldBecause: d.HeldBecause}
+			got := delivery.Delivery{Head: delivery.Head{State: d.State, Made: d.Made, Generation: d.Generation, Recovery: d.Recovery, HeldBecause: d.HeldBecause}}
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Errorf("delivery %d to %s differs (-want +got):\n%s", i, d.Endpoint, diff)
 			}
@@ -96,12 +96,12 @@ func TestRetrier_Send_Failed(t *testing.T) {
 		r.wantDone("the message", r.handle(j), 1)
 		d := r.record(held)
 		r.wantWait(*d.NextAttemptAt, 4*time.Second, 6*time.Second)
-		r.wantRecord(held, delivery.Delivery{State: delivery.Scheduled, Made: 1, Generation: 3, NextAttemptAt: d.NextAttemptAt, Recovery: j.Recovery})
+		r.wantRecord(held, delivery.Delivery{Head: delivery.Head{State: delivery.Scheduled, Made: 1, Generation: 3, NextAttemptAt: d.NextAttemptAt, Recovery: j.Recovery}})
 		r.wantFinished(now(), 1)
 		r.receiver.Answer(nil)
 		r.Clock.Set(*d.NextAttemptAt)
 		r.wantDone("the next attempt's message", r.handle(r.next(held)), 2)
-		r.wantRecord(held, delivery.Delivery{State: delivery.Delivered, Made: 2, Generation: 3, Recovery: j.Recovery})
+		r.wantRecord(held, delivery.Delivery{Head: delivery.Head{State: delivery.Delivered, Made: 2, Generation: 3, Recovery: j.Recovery}})
 	})
 }
 
@@ -243,7 +243,7 @@ func TestRetrier_Send_Queue(t *testing.T) {
 		r.wantDone("the message", r.handle(j), 0)
 		r.wantFinished(now(), 3)
 		due := r.Clock.Now()
-		r.wantRecord(lost, delivery.Delivery{State: delivery.Scheduled, Made: 1, Generation: 2, NextAttemptAt: &due, Recovery: j.Recovery})
+		r.wantRecord(lost, delivery.Delivery{Head: delivery.Head{State: delivery.Scheduled, Made: 1, Generation: 2, NextAttemptAt: &due, Recovery: j.Recovery}})
 		r.wantStates("recovered", line, delivery.Scheduled, delivery.Waiting)
 	})
 }

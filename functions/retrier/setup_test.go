@@ -85,7 +85,7 @@ func (r *running) govern(text string) {
 func (r *running) deliver(n int, edit ...func(*delivery.Delivery)) delivery.Job {
 	r.T.Helper()
 	now := r.Clock.Now()
-	d := delivery.Delivery{EventID: id.At(now, fmt.Sprint(n)), Endpoint: "webhook", Event: event.MemoryCreated, CreatedAt: now}
+	d := delivery.Delivery{Head: delivery.Head{EventID: id.At(now, fmt.Sprint(n)), Endpoint: "webhook", Event: event.MemoryCreated, CreatedAt: now}}
 	payload, err := event.Event{ID: d.EventID, Type: d.Event, Timestamp: now, CompanyID: "a", Data: json.RawMessage(`{"title":"A"}`)}.Payload()
 	errtest.Must(r.T, err)
 	d.Payload = payload

@@ -22,7 +22,7 @@ func TestRetrier_Suspended(t *testing.T) {
 	errtest.Must(t, err)
 	held := r.deliver(1)
 	r.wantDone("the message", r.handle(held), 0)
-	r.wantRecord(held, delivery.Delivery{State: delivery.Held, HeldBecause: delivery.HeldSuspended, Made: 1, Generation: 1})
+	r.wantRecord(held, delivery.Delivery{Head: delivery.Head{State: delivery.Held, HeldBecause: delivery.HeldSuspended, Made: 1, Generation: 1}})
 	other := r.deliver(2, func(d *delivery.Delivery) { d.Hold("sandbox") })
 
 	_, err = suspension.Resume(t.Context(), c, r.Clock.Now())
@@ -36,7 +36,7 @@ func TestRetrier_Suspended(t *testing.T) {
 	if got := r.record(held).State; got != delivery.Delivered {
 		t.Errorf("state = %s, want %s", got, delivery.Delivered)
 	}
-	r.wantRecord(other, delivery.Delivery{State: delivery.Held, HeldBecause: "sandbox", Made: 1, Generation: 1})
+	r.wantRecord(other, delivery.Delivery{Head: delivery.Head{State: delivery.Held, HeldBecause: "sandbox", Made: 1, Generation: 1}})
 }
 
 // TestCheck marks an integration that a request in flight has stored without the mark, and takes the mark away that a crash

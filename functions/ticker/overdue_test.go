@@ -21,7 +21,7 @@ func (r *running) scheduled(n int, due func(i int) time.Time) {
 	r.T.Helper()
 	c, timers := r.Company("a"), map[string]bool{}
 	for i := range n {
-		d := delivery.Delivery{EventID: id.At(r.Clock.Now().Add(time.Duration(i)*time.Second), fmt.Sprint(i)), Endpoint: "webhook", Payload: json.RawMessage(`{}`), Made: 3}
+		d := delivery.Delivery{Head: delivery.Head{EventID: id.At(r.Clock.Now().Add(time.Duration(i)*time.Second), fmt.Sprint(i)), Endpoint: "webhook", Made: 3}, Payload: json.RawMessage(`{}`)}
 		d.CreatedAt, _ = id.Time(d.EventID)
 		d.Enqueue(due(i))
 		key := delivery.Key(d.EventID, d.Endpoint)

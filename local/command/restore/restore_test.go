@@ -78,7 +78,11 @@ func keyed(entity string, n int) (key, names string) {
 	}
 	switch entity {
 	case "delivery":
-		return "DELIVERY#" + of + "#webhook", `"eventId":"` + of + `","endpoint":"webhook",`
+		names = `"eventId":"` + of + `","endpoint":"webhook"`
+		if n%2 == 0 { // else in the form of release 0.1.0
+			names = `"head":{` + names + `}`
+		}
+		return "DELIVERY#" + of + "#webhook", names + ","
 	case "executive-action":
 		return "EXECUTIVEACTION#chief#" + of, `"executive":{"type":"executive","id":"chief"},"id":"` + of + `",`
 	case "goal-explanation":

@@ -118,7 +118,9 @@ func (f filling) memory(i int) store.Op {
 func (f filling) delivery(i int) store.Op {
 	at := f.at(i)
 	d := delivery.Delivery{
-		EventID: id.At(at, "event", fmt.Sprint(i)), Endpoint: "webhook", Event: "memory.created", CreatedAt: at,
+		Head: delivery.Head{
+			EventID: id.At(at, "event", fmt.Sprint(i)), Endpoint: "webhook", Event: "memory.created", CreatedAt: at,
+		},
 		Payload: json.RawMessage(fmt.Sprintf(`{"type":"memory.created","data":{"title":"Ticket %d","body":%q}}`, i, filler+filler)),
 	}
 	d.Log(delivery.Attempt{Number: 1, State: delivery.Delivered, At: at, Status: 204, LatencyMS: 90})

@@ -162,7 +162,9 @@ func (w *world) delivery(at time.Time) delivery.Delivery {
 	errtest.Must(w.t, err)
 	event := id.At(at, "event")
 	d := delivery.Delivery{
-		EventID: event, Endpoint: "webhook", Incarnation: w.incarnation("webhook"), Event: "memory.created", CreatedAt: at,
+		Head: delivery.Head{
+			EventID: event, Endpoint: "webhook", Incarnation: w.incarnation("webhook"), Event: "memory.created", CreatedAt: at,
+		},
 		Payload: json.RawMessage(fmt.Sprintf(`{"id":%q,"type":"memory.created","timestamp":%q,"companyId":%q,"data":%s}`,
 			event, at.Format(time.RFC3339), w.company, data)),
 	}

@@ -28,7 +28,9 @@ func seed(t *testing.T, s *servicetest.Service, company string) {
 	for n := range seeded {
 		at := now.Add(-time.Duration(n) * time.Minute)
 		d := delivery.Delivery{
-			EventID: id.At(at), Endpoint: "webhook", Event: "memory.created", State: delivery.Delivered, CreatedAt: at,
+			Head: delivery.Head{
+				EventID: id.At(at), Endpoint: "webhook", Event: "memory.created", State: delivery.Delivered, CreatedAt: at,
+			},
 			Payload: json.RawMessage(fmt.Sprintf(`{"type":"memory.created","data":{"title":"Item %d"}}`, n)),
 		}
 		attempt := delivery.Attempt{Number: 1, State: delivery.Delivered, At: at, Status: 204, LatencyMS: 12}

@@ -69,7 +69,9 @@ func graveyard(t *testing.T, s *servicetest.Service, company string) string {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		at := time.Now().UTC()
 		d := delivery.Delivery{
-			EventID: id.At(at), Endpoint: "webhook", Event: "memory.created", State: delivery.Dead, CreatedAt: at, Made: 9,
+			Head: delivery.Head{
+				EventID: id.At(at), Endpoint: "webhook", Event: "memory.created", State: delivery.Dead, CreatedAt: at, Made: 9,
+			},
 			Payload: json.RawMessage(`{"type":"memory.created","data":{"title":"Ten times in vain"}}`),
 		}
 		d.Log(delivery.Attempt{Number: 10, State: delivery.Failed, At: at, Status: http.StatusServiceUnavailable, Error: "the endpoint answered 503"})

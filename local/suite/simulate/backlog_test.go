@@ -282,7 +282,7 @@ func (w *world) held(n int) {
 		if err != nil {
 			w.t.Fatal(err)
 		}
-		d := delivery.Delivery{EventID: e.ID, Endpoint: "webhook", Incarnation: i.Incarnation, Event: e.Type, CreatedAt: now, Payload: payload}
+		d := delivery.Delivery{Head: delivery.Head{EventID: e.ID, Endpoint: "webhook", Incarnation: i.Incarnation, Event: e.Type, CreatedAt: now}, Payload: payload}
 		d.Hold("disabled")
 		if err := c.Commit(w.t.Context(), c.Create(delivery.Key(d.EventID, d.Endpoint), delivery.Entity, d).Quietly()); err != nil {
 			w.t.Fatal(err)

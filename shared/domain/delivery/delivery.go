@@ -48,23 +48,29 @@ type Attempt struct {
 // MaxAttempts limits how many attempts a delivery keeps, newest last.
 const MaxAttempts = 25
 
-// Delivery tracks one event on its way to one endpoint, as stored.
+// Delivery tracks one event on its way to one endpoint. Its members are stored apart, so that a list and a worker can read the head
+// alone. The payload, which is the largest, comes last, because a reader stops at the last member that it needs.
 type Delivery struct {
-	EventID       string          `json:"eventId"`
-	Endpoint      string          `json:"endpoint"`              // the provider name of the webhook integration
-	Incarnation   string          `json:"incarnation,omitempty"` // of that integration: the next one of its name does not get the delivery
-	Event         string          `json:"event"`                 // the event's name
-	State         State           `json:"state"`
-	Payload       json.RawMessage `json:"payload"` // the body of the request, byte for byte
-	Attempts      []Attempt       `json:"attempts,omitempty"`
-	Made          int             `json:"made"`                 // attempts since the delivery was created or restarted
-	Told          int             `json:"told,omitempty"`       // those of made whose successor came when the endpoint had asked for it
-	Generation    int             `json:"generation,omitempty"` // number of calls of Enqueue: see Due
-	NextAttemptAt *time.Time      `json:"nextAttemptAt,omitempty"`
-	HeldBecause   string          `json:"heldBecause,omitempty"`
-	Line          string          `json:"line,omitempty"`     // the key of the record that changed, if the endpoint is ordered: see Line
-	Recovery      string          `json:"recovery,omitempty"` // the recovery that sent it again last
-	CreatedAt     time.Time       `json:"createdAt"`          // the event's time
+	Head     `json:"head"`
+	Attempts []Attempt       `json:"log,omitempty"`
+	Payload  json.RawMessage `json:"payload"` // the body of the request, byte for byte
+}
+
+// Head holds what is known of a delivery without its payload and its log of attempts. In this order a packed delivery is smallest.
+type Head struct {
+	CreatedAt     time.Time  `json:"createdAt"` // the event's time
+	EventID       string     `json:"eventId"`
+	Incarnation   string     `json:"incarnation,omitempty"` // of the endpoint's integration: the next one of its name does not get the delivery
+	Endpoint      string     `json:"endpoint"`              // the provider name of the webhook integration
+	Event         string     `json:"event"`                 // the event's name
+	Made          int        `json:"made"`                  // attempts since the delivery was created or restarted
+	Told          int        `json:"told,omitempty"`        // those of made whose successor came when the endpoint had asked for it
+	Generation    int        `json:"generation,omitempty"`  // number of calls of Enqueue: see Due
+	State         State      `json:"state"`
+	NextAttemptAt *time.Time `json:"nextAttemptAt,omitempty"`
+	HeldBecause   string     `json:"heldBecause,omitempty"`
+	Line          string     `json:"line,omitempty"`     // the key of the record that changed, if the endpoint is ordered: see Line
+	Recovery      string     `json:"recovery,omitempty"` // the recovery that sent it again last
 }
 
 // HeldSuspended is the HeldBecause of a delivery of a suspended company. It is sent when the company is resumed.

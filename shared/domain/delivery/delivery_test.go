@@ -40,7 +40,7 @@ func TestDelivery_Log(t *testing.T) {
 		all = append(all, delivery.Attempt{Number: n + 1})
 		d.Log(all[n])
 	}
-	if diff := cmp.Diff(delivery.Delivery{Made: made, Attempts: all[5:]}, d); diff != "" {
+	if diff := cmp.Diff(delivery.Delivery{Head: delivery.Head{Made: made}, Attempts: all[5:]}, d); diff != "" {
 		t.Errorf("delivery differs (-want +got):\n%s", diff)
 	}
 	last, ok := d.Last()
@@ -68,21 +68,21 @@ func TestDelivery_States(t *testing.T) {
 		}
 	}
 	d.Hold("sandbox")
-	expect("held", delivery.Delivery{State: delivery.Held, HeldBecause: "sandbox"}, false, true)
+	expect("held", delivery.Delivery{Head: delivery.Head{State: delivery.Held, HeldBecause: "sandbox"}}, false, true)
 	log, later := []delivery.Attempt{{Number: 1}}, now.Add(time.Hour)
 	d.Log(log[0])
 	d.Restart(now.In(time.FixedZone("", 3600)))
-	expect("restarted", delivery.Delivery{State: delivery.Scheduled, Attempts: log, Generation: 1, NextAttemptAt: &now}, true, false)
+	expect("restarted", delivery.Delivery{Head: delivery.Head{State: delivery.Scheduled, Generation: 1, NextAttemptAt: &now}, Attempts: log}, true, false)
 	if got := d.NextAttemptAt.Location(); got != time.UTC {
 		t.Errorf("restarted: next attempt at a time of %v, want UTC", got)
 	}
 	d.Postpone(later)
-	expect("postponed", delivery.Delivery{State: delivery.Scheduled, Attempts: log, Generation: 1, NextAttemptAt: &later}, true, false)
+	expect("postponed", delivery.Delivery{Head: delivery.Head{State: delivery.Scheduled, Generation: 1, NextAttemptAt: &later}, Attempts: log}, true, false)
 	d.Enqueue(now)
-	expect("enqueued", delivery.Delivery{State: delivery.Scheduled, Attempts: log, Generation: 2, NextAttemptAt: &now}, true, false)
+	expect("enqueued", delivery.Delivery{Head: delivery.Head{State: delivery.Scheduled, Generation: 2, NextAttemptAt: &now}, Attempts: log}, true, false)
 	for state, recoverable := range map[delivery.State]bool{delivery.Delivered: false, delivery.Failed: true, delivery.Dead: true} {
 		d.End(state)
-		expect(string(state), delivery.Delivery{State: state, Attempts: log, Generation: 2}, false, recoverable)
+		expect(string(state), delivery.Delivery{Head: delivery.Head{State: state, Generation: 2}, Attempts: log}, false, recoverable)
 	}
 }
 

@@ -22,7 +22,7 @@ func image(t *testing.T, body any) *store.Image {
 
 func TestDue(t *testing.T) {
 	t.Parallel()
-	queued := delivery.Delivery{EventID: "e", Endpoint: "webhook", Payload: json.RawMessage(`{"generation":9}`)}
+	queued := delivery.Delivery{Head: delivery.Head{EventID: "e", Endpoint: "webhook"}, Payload: json.RawMessage(`{"generation":9}`)}
 	queued.Enqueue(now)
 	postponed := queued
 	postponed.Postpone(now.Add(time.Hour))
@@ -30,7 +30,7 @@ func TestDue(t *testing.T) {
 	again.Enqueue(now.Add(time.Minute))
 	delivered := queued
 	delivered.End(delivery.Delivered)
-	atOnce := delivery.Delivery{Payload: json.RawMessage(`{}`), State: delivery.Delivered}
+	atOnce := delivery.Delivery{Head: delivery.Head{State: delivery.Delivered}, Payload: json.RawMessage(`{}`)}
 	recovery := delivery.StoredRecovery{Recovery: delivery.Recovery{ID: "r"}}
 
 	tests := []struct {

@@ -30,7 +30,7 @@ func TestLookout(t *testing.T) {
 	t.Parallel()
 	created := now.Add(-90 * time.Minute) // 10:30
 	change := func(created, due time.Time) store.Change {
-		d := delivery.Delivery{EventID: id.At(created, due.String()), Endpoint: "webhook", Payload: []byte(`{}`)}
+		d := delivery.Delivery{Head: delivery.Head{EventID: id.At(created, due.String()), Endpoint: "webhook"}, Payload: []byte(`{}`)}
 		d.Enqueue(due)
 		return store.Change{Company: "a", Entity: delivery.Entity, Key: delivery.Key(d.EventID, d.Endpoint), New: image(t, d)}
 	}
@@ -68,7 +68,7 @@ func TestLookout(t *testing.T) {
 	}
 
 	ended := change(created, now)
-	ended.New = image(t, delivery.Delivery{State: delivery.Delivered, Payload: []byte(`{}`)})
+	ended.New = image(t, delivery.Delivery{Head: delivery.Head{State: delivery.Delivered}, Payload: []byte(`{}`)})
 	removed, other := change(created, now), change(created, now)
 	removed.New, other.Entity = nil, "goal"
 	for name, c := range map[string]store.Change{"ended": ended, "removed": removed, "of another entity": other} {

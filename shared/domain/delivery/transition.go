@@ -65,7 +65,7 @@ func turnOf(c store.Change) (is turn, err error) {
 }
 
 func stageOf(image *store.Image) (s stage, err error) {
-	if err := UnmarshalOutline(image.Body, &s); err != nil {
+	if err := DecodeHead(image.Body, &s); err != nil {
 		return stage{}, fmt.Errorf("decode delivery: %w", err)
 	}
 	return s, nil

@@ -81,7 +81,7 @@ func TestRecommendations_CredentialsReplaced(t *testing.T) {
 func (c *company) attempts(at time.Time, delivered, failed int) *company {
 	var changes []store.Change
 	for n := range delivered + failed {
-		d := delivery.Delivery{EventID: id.At(at, fmt.Sprint(c.sequence)), Endpoint: "webhook", State: delivery.Delivered, CreatedAt: at}
+		d := delivery.Delivery{Head: delivery.Head{EventID: id.At(at, fmt.Sprint(c.sequence)), Endpoint: "webhook", State: delivery.Delivered, CreatedAt: at}}
 		if n >= delivered {
 			d.State = delivery.Failed
 		}
@@ -94,7 +94,7 @@ func (c *company) attempts(at time.Time, delivered, failed int) *company {
 func (c *company) deliver(state delivery.State, eventAt time.Time, n int) *company {
 	var changes []store.Change
 	for range n {
-		d := delivery.Delivery{EventID: id.At(eventAt, fmt.Sprint(c.sequence)), Endpoint: "webhook", State: state, CreatedAt: eventAt}
+		d := delivery.Delivery{Head: delivery.Head{EventID: id.At(eventAt, fmt.Sprint(c.sequence)), Endpoint: "webhook", State: state, CreatedAt: eventAt}}
 		changes = append(changes, c.change(delivery.Entity, delivery.Key(d.EventID, d.Endpoint), eventAt, d))
 	}
 	return c.fold(changes)

@@ -24,12 +24,7 @@ func (d deliveryState) ended() bool {
 	return d.State != delivery.Scheduled && d.State != delivery.Waiting
 }
 
-// deliveryLog adds the log of attempts.
-type deliveryLog struct {
-	deliveryState
-	Attempts []attempt `json:"attempts"`
-}
-
+// attempt holds the fields of an attempt that folding needs.
 type attempt struct {
 	State     delivery.State `json:"state"`
 	At        time.Time      `json:"at"`
@@ -37,11 +32,12 @@ type attempt struct {
 }
 
 func (f *folding) delivery(c store.Change) error {
-	was, err := decodeBy[deliveryState](delivery.UnmarshalOutline, c.Old)
+	was, err := decodeBy[deliveryState](delivery.DecodeHead, c.Old)
 	if err != nil {
 		return err
 	}
-	is, err := decodeBy[deliveryLog](delivery.UnmarshalLog, c.New)
+	var attempts []attempt
+	is, err := decodeBy[deliveryState](func(body []byte, head any) error { return delivery.DecodeLog(body, head, &attempts) }, c.New)
 	if err != nil {
 		return err
 	}
@@ -62,7 +58,7 @@ func (f *folding) delivery(c store.Change) error {
 		f.move(&e, was.State, when, -1)
 		f.move(&e, is.State, when, +1)
 	}
-	for _, a := range fresh(c, was, is) {
+	for _, a := range fresh(c, was, is, attempts) {
 		f.attempt(&e, a)
 		if !current {
 			continue
@@ -116,15 +112,15 @@ func (f *folding) move(e *Endpoint, s delivery.State, when time.Time, n int) {
 // A restart begins a new generation, which counts its attempts from 0. So does a recovery that attempts a delivery which has
 // ended. All attempts of a delivery without an old state are
 // fresh.
-func fresh(c store.Change, was deliveryState, is deliveryLog) []attempt {
+func fresh(c store.Change, was, is deliveryState, attempts []attempt) []attempt {
 	n := is.Made - was.Made
 	switch {
 	case c.Old == nil:
-		n = len(is.Attempts)
+		n = len(attempts)
 	case (n < 0 || was.ended()) && is.Generation > was.Generation:
 		n = is.Made
 	}
-	all := is.Attempts[max(len(is.Attempts)-max(n, 0), 0):]
+	all := attempts[max(len(attempts)-max(n, 0), 0):]
 	for i, a := range all {
 		all[i].At = a.At.UTC().Truncate(time.Millisecond) // as the time of a change
 		if a.At.IsZero() || a.At.After(c.At) {
@@ -145,9 +141,9 @@ func eventTime(c store.Change) time.Time {
 	if image == nil {
 		image = c.Old
 	}
-	created, err := decode[struct {
+	created, err := decodeBy[struct {
 		At time.Time `json:"createdAt"`
-	}](image)
+	}](delivery.DecodeHead, image)
 	if err != nil || created.At.IsZero() {
 		return c.At
 	}

@@ -77,8 +77,10 @@ func (h *history) fold(t *testing.T) (projection.Context, []timeline.Entry) {
 
 func newDelivery(at time.Time, n int, endpoint string) delivery.Delivery {
 	return delivery.Delivery{
-		EventID: id.At(at, fmt.Sprint(n)), Endpoint: endpoint, Event: event.MemoryCreated, State: delivery.Scheduled,
-		Payload: json.RawMessage(`{"state":"a trap","text":"\"made\": 7 }{"}`), Generation: 1, CreatedAt: at,
+		Head: delivery.Head{
+			EventID: id.At(at, fmt.Sprint(n)), Endpoint: endpoint, Event: event.MemoryCreated, State: delivery.Scheduled, Generation: 1, CreatedAt: at,
+		},
+		Payload: json.RawMessage(`{"state":"a trap","text":"\"made\": 7 }{"}`),
 	}
 }
 

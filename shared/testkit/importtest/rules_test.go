@@ -57,7 +57,7 @@ var homes = []home{
 	{[]string{"github.com/lmittmann/tint", "golang.org/x/term"}, []string{"local"}, "only the local run has a terminal"},
 	{[]string{"github.com/cedar-policy/..."}, []string{"shared/provider/policyengine", "shared/provider/policyengine/policycheck"}, "one policy engine"},
 	{[]string{"github.com/go-json-experiment/..."}, []string{"shared/provider/policyengine", "shared/base/fastjson"}, "two uses, each named below"},
-	{[]string{"github.com/go-json-experiment/json/jsontext"}, []string{"shared/provider/policyengine"}, "canonical JSON is what an approval is bound to"},
+	{[]string{"github.com/go-json-experiment/json/jsontext"}, []string{"shared/provider/policyengine", "shared/base/fastjson"}, "canonical JSON is what an approval is bound to; stored items are read in part"},
 	{[]string{"github.com/go-json-experiment/json/v1", "github.com/go-json-experiment/json"}, []string{"shared/base/fastjson"}, "it is compared with encoding/json there"},
 	{[]string{"github.com/aws/aws-sdk-go-v2/service/dynamodb/..."}, []string{"shared/storage/store/dynamostore"}, "a driver's client"},
 	{[]string{"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams/..."}, []string{"shared/storage/store/dynamostream"}, "a driver's client"},

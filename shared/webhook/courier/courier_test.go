@@ -67,7 +67,10 @@ func (r *running) endpoints(n int) []*courier.Endpoint {
 
 func (r *running) delivery() delivery.Delivery {
 	return delivery.Delivery{
-		EventID: "e1", Endpoint: "webhook", Event: "memory.created", Payload: json.RawMessage(`{"id":"e1"}`), CreatedAt: r.Clock.Now(),
+		Head: delivery.Head{
+			EventID: "e1", Endpoint: "webhook", Event: "memory.created", CreatedAt: r.Clock.Now(),
+		},
+		Payload: json.RawMessage(`{"id":"e1"}`),
 	}
 }
 

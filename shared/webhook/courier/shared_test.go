@@ -103,8 +103,10 @@ func (f *fleet) retry(n int) courier.Result {
 	c := f.couriers[n]
 	id := fmt.Sprint("e", f.next.Add(1))
 	d := delivery.Delivery{
-		EventID: id, Endpoint: "webhook", Event: "memory.created", Payload: json.RawMessage(fmt.Sprintf(`{"id":%q}`, id)), CreatedAt: c.Now(),
-		Generation: 1,
+		Head: delivery.Head{
+			EventID: id, Endpoint: "webhook", Event: "memory.created", CreatedAt: c.Now(), Generation: 1,
+		},
+		Payload: json.RawMessage(fmt.Sprintf(`{"id":%q}`, id)),
 	}
 	e, err := c.Endpoint(f.T.Context(), store.For(c.Store, "a"), "webhook")
 	if err != nil {
