@@ -30,7 +30,7 @@ func (s *service) govern(text string) {
 
 const askForAll = `@approval("agree") forbid (principal, action, resource) unless { context.approval == context.digest };`
 
-// TestReceive_Approval stores an approval for each different action that needs one, in the delivery's commit.
+// TestReceive_Approval stores an approval for each different action that needs one, in the arrival's commit.
 func TestReceive_Approval(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
@@ -61,12 +61,12 @@ func TestReceive_Approval(t *testing.T) {
 	var again receipt
 	s.send("webhook", secret, "d2", body).Want(202).JSON(&again)
 	if id := again.Results[0].ApprovalID; id != ids[0] {
-		t.Errorf("approval of another delivery = %s, want the pending one, %s", id, ids[0])
+		t.Errorf("approval of another arrival = %s, want the pending one, %s", id, ids[0])
 	}
 	s.wantItems(approval.Prefix, 2)
 }
 
-// TestReceive_ApprovalsMost receives as many actions as a delivery may have, each with an approval.
+// TestReceive_ApprovalsMost receives as many actions as an arrival may have, each with an approval.
 func TestReceive_ApprovalsMost(t *testing.T) {
 	t.Parallel()
 	s := setup(t)

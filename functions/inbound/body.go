@@ -12,7 +12,7 @@ import (
 	"orgops/shared/web"
 )
 
-// bodyLimit returns the limit of a delivery's body. It follows from the provider's name alone, and not from what is configured, so
+// bodyLimit returns the limit of an arrival's body. It follows from the provider's name alone, and not from what is configured, so
 // that a stranger does not learn that.
 func (d Deps) bodyLimit(param func(string) string, header http.Header) web.Limit {
 	conn, _ := d.inboundConnector(param("provider"))
@@ -24,7 +24,7 @@ func limitOf(conn connector.Inbound, header http.Header) web.Limit {
 	if !ok {
 		return web.Limit{Bytes: web.MaxBody, Advice: "send fewer or shorter items at once"}
 	}
-	limit, advice := large.MaxDelivery(header)
+	limit, advice := large.MaxArrival(header)
 	return web.Limit{Bytes: limit, Advice: advice}
 }
 
@@ -37,8 +37,8 @@ func checkCoding(header http.Header) error {
 	return fault.New(fault.UnsupportedMediaType, "send the body as it is, or with Content-Encoding: gzip")
 }
 
-// isZipped reports whether a delivery's body is compressed. API Gateway decodes a body and leaves its header.
-func (d delivery) isZipped() bool {
+// isZipped reports whether an arrival's body is compressed. API Gateway decodes a body and leaves its header.
+func (d incoming) isZipped() bool {
 	return strings.Contains(strings.ToLower(d.header.Get("Content-Encoding")), "gzip") && bytes.HasPrefix(d.body, []byte("\x1f\x8b"))
 }
 

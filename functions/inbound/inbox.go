@@ -11,7 +11,7 @@ import (
 	"orgops/shared/storage/store"
 )
 
-// received returns a delivery as the inbox keeps it: without the headers that may hold a credential or a signature.
+// received returns an arrival as the inbox keeps it: without the headers that may hold a credential or a signature.
 func (r reception) received(result inbox.MappingResult) inbox.Received {
 	headers := map[string]string{}
 	for name, value := range mapping.Headers(r.header) {
@@ -29,7 +29,7 @@ func (r reception) received(result inbox.MappingResult) inbox.Received {
 	return d
 }
 
-// keep adds a delivery to the inbox that the mapping refuses.
+// keep adds an arrival to the inbox that the mapping refuses.
 func (r reception) keep(ctx context.Context, refused inbox.MappingResult) error {
 	for range maxTries {
 		ops, err := inbox.Add(ctx, r.company, arrival.OwnerOf(r.integration), r.received(refused))

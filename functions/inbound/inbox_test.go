@@ -40,7 +40,7 @@ func (s *service) received(provider, id string) inbox.Received {
 }
 
 // TestInbox keeps what the sandbox receives, accepted or refused, without signatures, and nothing of a certified
-// integration. A preview tries a kept delivery again.
+// integration. A preview tries a kept arrival again.
 func TestInbox(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
@@ -84,17 +84,17 @@ func TestInbox(t *testing.T) {
 	}
 	tried.Actions[0].Fields = nil // in a preview alone
 	if diff := cmp.Diff(d.Result, tried); diff != "" {
-		t.Errorf("preview of the delivery differs from its result (-want +got):\n%s", diff)
+		t.Errorf("preview of the arrival differs from its result (-want +got):\n%s", diff)
 	}
 	s.integrations("POST", "/github/certification", nil).Want(200)
 	s.sent(s.send("github", githubSecret, "g2", issue, "X-GitHub-Event", "issues"), 202)
 	if got := len(s.inbox("github")); got != 2 {
-		t.Errorf("%d deliveries in the inbox after the certification, want 2", got)
+		t.Errorf("%d arrivals in the inbox after the certification, want 2", got)
 	}
 	s.integrations("GET", "/github/inbox/"+d.ID+"0", nil).WantProblem(404, "not-found")
 }
 
-// TestInbox_Latest keeps the latest 20 of 7 days, also when deliveries arrive at the same time.
+// TestInbox_Latest keeps the latest 20 of 7 days, also when arrivals arrive at the same time.
 func TestInbox_Latest(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
@@ -113,15 +113,15 @@ func TestInbox_Latest(t *testing.T) {
 	together.Wait()
 	listed := s.inbox("webhook")
 	if len(listed) != 20 {
-		t.Fatalf("%d deliveries in the inbox, want 20", len(listed))
+		t.Fatalf("%d arrivals in the inbox, want 20", len(listed))
 	}
 	s.wantItems("INBOX#webhook#", 20)
 	if got := s.received("webhook", listed[19].ID).Body; !strings.Contains(got, `"3"`) {
-		t.Errorf("the oldest delivery is %s, want the fourth", got)
+		t.Errorf("the oldest arrival is %s, want the fourth", got)
 	}
 	s.clock.Advance(7*24*time.Hour - 2*time.Minute)
 	if got := len(s.inbox("webhook")); got != 9 {
-		t.Errorf("%d deliveries in the inbox after 7 days, want the latest 9", got)
+		t.Errorf("%d arrivals in the inbox after 7 days, want the latest 9", got)
 	}
 }
 
@@ -136,7 +136,7 @@ func TestInbox_Large(t *testing.T) {
 	d := s.received("webhook", listed[0].ID)
 	got := []any{d.Truncated, len(d.Body), d.Size, len(d.Headers["x-long"]), d.Headers["a-short"]}
 	if diff := cmp.Diff([]any{true, 40 << 10, len(body), 0, "x"}, got); diff != "" {
-		t.Errorf("delivery differs (-want +got):\n%s", diff)
+		t.Errorf("arrival differs (-want +got):\n%s", diff)
 	}
 	s.integrations("POST", "/webhook/mapping/preview", map[string]any{"inboxId": d.ID}).WantProblem(422, "invalid")
 }
@@ -171,7 +171,7 @@ func TestReceive_Mapping(t *testing.T) {
 	s.wantReceipt(s.sent(s.send("webhook", secret, "d4", upsert), 202), created)
 }
 
-// TestCertification_Seen warns until a delivery from outside has been accepted, and certifies all the same.
+// TestCertification_Seen warns until an arrival from outside has been accepted, and certifies all the same.
 func TestCertification_Seen(t *testing.T) {
 	t.Parallel()
 	s := setup(t)

@@ -24,42 +24,42 @@ import (
 	"orgops/shared/web"
 )
 
-// receiptKept sets how long a repeated delivery is recognised.
+// receiptKept sets how long a repeated arrival is recognised.
 const receiptKept = 7 * 24 * time.Hour
 
-// maxTries bounds how often a delivery is planned again after a concurrent write to the same items. Each conflict means
-// that another delivery has succeeded, so this many deliveries about one item can arrive at once.
+// maxTries bounds how often an arrival is planned again after a concurrent write to the same items. Each conflict means
+// that another arrival has succeeded, so this many arrivals about one item can arrive at once.
 const maxTries = 50
 
-// delivery holds one inbound request.
-type delivery struct {
+// incoming holds one inbound request.
+type incoming struct {
 	company  store.Company
 	provider string
 	header   http.Header
 	body     []byte
 }
 
-// answer holds the result of a delivery.
+// answer holds the result of an arrival.
 type answer struct {
 	duplicate bool
 	sandboxed bool
 	planned   []intake.Planned
 	none      string // why nothing took effect; "": something did
-	known     bool   // the same delivery was answered in the same way before
+	known     bool   // the same arrival was answered in the same way before
 	place     integration.Place
 }
 
-// counts reports whether a delivery is counted as one without effect. The inbox shows what the sandbox receives.
+// counts reports whether an arrival is counted as one without effect. The inbox shows what the sandbox receives.
 func (a answer) counts() bool {
 	return a.none != "" && a.none != connector.Ping && !a.sandboxed && !a.duplicate && !a.known
 }
 
-// errUnverified answers every delivery whose signature is not verified. The answer must not show whether the company, the
+// errUnverified answers every arrival whose signature is not verified. The answer must not show whether the company, the
 // provider or the secret is unknown, or the signature is bad.
-var errUnverified = fault.New(fault.Unauthenticated, "the delivery's signature was not accepted")
+var errUnverified = fault.New(fault.Unauthenticated, "the arrival's signature was not accepted")
 
-// receive verifies, maps, decides and commits a delivery. It parses nothing before the signature is verified.
-func (d Deps) receive(ctx context.Context, in delivery) (answer, error) {
+// receive verifies, maps, decides and commits an arrival. It parses nothing before the signature is verified.
+func (d Deps) receive(ctx context.Context, in incoming) (answer, error) {
 	now := d.Now().UTC()
 	conn, ok := d.inboundConnector(in.provider)
 	if !ok {
@@ -72,7 +72,7 @@ func (d Deps) receive(ctx context.Context, in delivery) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	deliveryID, err := d.verify(ctx, conn, &in, now)
+	arrivalID, err := d.verify(ctx, conn, &in, now)
 	var stranger *unverifiedError
 	if fault.KindOf(err) == fault.TooLarge {
 		d.refusals.count(ctx, in.company, arrival.OwnerOf(i), arrival.Oversized, "the decoded body is too large", now)
@@ -92,7 +92,7 @@ func (d Deps) receive(ctx context.Context, in delivery) (answer, error) {
 	if i.Suspended {
 		return answer{}, web.Suspended()
 	}
-	digest := digestOf(deliveryID, in.body)
+	digest := digestOf(arrivalID, in.body)
 	if !i.Enabled {
 		d.refuse(ctx, in, arrival.OwnerOf(i), digest, refusedDisabled, now)
 		return answer{}, fault.Newf(fault.Conflict, "integration %q is disabled; enable it to receive its webhooks", in.provider)
@@ -110,18 +110,18 @@ func (d Deps) receive(ctx context.Context, in delivery) (answer, error) {
 	return a, err
 }
 
-// accept maps a verified delivery and applies its actions.
-func (d Deps) accept(ctx context.Context, conn connector.Inbound, i integration.Integration, in delivery, digest string, now time.Time) (answer, error) {
+// accept maps a verified arrival and applies its actions.
+func (d Deps) accept(ctx context.Context, conn connector.Inbound, i integration.Integration, in incoming, digest string, now time.Time) (answer, error) {
 	if !utf8.Valid(in.body) { // the JSON decoder would replace invalid bytes by U+FFFD
 		return answer{}, fault.New(fault.Malformed, "the body is not UTF-8")
 	}
 	return d.take(ctx, conn, i, in, digest, now)
 }
 
-// take maps a verified delivery and applies its actions. The sandbox also keeps a delivery that is refused.
-func (d Deps) take(ctx context.Context, conn connector.Inbound, i integration.Integration, in delivery, digest string, now time.Time) (answer, error) {
+// take maps a verified arrival and applies its actions. The sandbox also keeps an arrival that is refused.
+func (d Deps) take(ctx context.Context, conn connector.Inbound, i integration.Integration, in incoming, digest string, now time.Time) (answer, error) {
 	sandboxed := !i.Allows(integration.InboundReceive, now)
-	r := reception{delivery: in, integration: i, receipt: arrival.ReceiptKey(arrival.OwnerOf(i), digest, sandboxed), now: now, sandboxed: sandboxed}
+	r := reception{incoming: in, integration: i, receipt: arrival.ReceiptKey(arrival.OwnerOf(i), digest, sandboxed), now: now, sandboxed: sandboxed}
 	var err error
 	if r.mapped, err = d.mapped(ctx, conn, i, in); err != nil {
 		if refused, ok := trial.Refused(err); ok && r.sandboxed {
@@ -136,8 +136,8 @@ func (d Deps) take(ctx context.Context, conn connector.Inbound, i integration.In
 	return a, err
 }
 
-// mapped maps a delivery by the company's mapping, or by its provider's default.
-func (d Deps) mapped(ctx context.Context, conn connector.Inbound, i integration.Integration, in delivery) (trial.Mapped, error) {
+// mapped maps an arrival by the company's mapping, or by its provider's default.
+func (d Deps) mapped(ctx context.Context, conn connector.Inbound, i integration.Integration, in incoming) (trial.Mapped, error) {
 	m, err := d.mappings.Of(ctx, in.company, i, conn)
 	if err != nil {
 		return trial.Mapped{}, err
@@ -157,8 +157,8 @@ func (d Deps) mapped(ctx context.Context, conn connector.Inbound, i integration.
 	return trial.Map(ctx, m, read)
 }
 
-// follow stores what a delivery tells of the place that the configuration names: its id at first, and later each new name. It tells
-// no error, because the next delivery tells the same.
+// follow stores what an arrival tells of the place that the configuration names: its id at first, and later each new name. It tells
+// no error, because the next arrival tells the same.
 func (d Deps) follow(ctx context.Context, c store.Company, i integration.Stored, place integration.Place) {
 	if place.ID == "" || i.Place != nil && *i.Place == place || i.IsDamaged() {
 		return
@@ -176,10 +176,10 @@ func (d Deps) inboundConnector(provider string) (connector.Inbound, bool) {
 	return inbound, ok
 }
 
-// verify returns the provider's id of a delivery, and decodes its body. Of a delivery that does not verify it returns an
+// verify returns the provider's id of an arrival, and decodes its body. Of an arrival that does not verify it returns an
 // *unverifiedError. Standard Webhooks signs the body as it is sent. Some senders compress what they have signed, so a signature of
 // the decoded body counts too.
-func (d Deps) verify(ctx context.Context, conn connector.Inbound, in *delivery, now time.Time) (string, error) {
+func (d Deps) verify(ctx context.Context, conn connector.Inbound, in *incoming, now time.Time) (string, error) {
 	secrets, _, err := d.reader.LoadSecrets(ctx, in.company, d.Vault, in.provider)
 	if err != nil {
 		return "", err
@@ -188,7 +188,7 @@ func (d Deps) verify(ctx context.Context, conn connector.Inbound, in *delivery, 
 	if len(live) == 0 {
 		return "", unverified("no signing secret is configured")
 	}
-	deliveryID, err := conn.Verify(live, in.header, in.body, now)
+	arrivalID, err := conn.Verify(live, in.header, in.body, now)
 	if in.isZipped() {
 		sent := err
 		decoded, damaged := unzip(in.body, limitOf(conn, in.header))
@@ -198,7 +198,7 @@ func (d Deps) verify(ctx context.Context, conn connector.Inbound, in *delivery, 
 		case damaged != nil:
 			return "", unverified("the signature does not match the compressed body, which cannot be decoded")
 		case sent != nil:
-			deliveryID, err = conn.Verify(live, in.header, decoded, now)
+			arrivalID, err = conn.Verify(live, in.header, decoded, now)
 		}
 		in.body = decoded
 	}
@@ -206,24 +206,24 @@ func (d Deps) verify(ctx context.Context, conn connector.Inbound, in *delivery, 
 	if errors.As(err, &f) && f.Kind == fault.Unauthenticated {
 		return "", unverified(f.Detail)
 	}
-	return deliveryID, err
+	return arrivalID, err
 }
 
-// reception holds a verified delivery with its actions.
+// reception holds a verified arrival with its actions.
 type reception struct {
-	delivery
+	incoming
 	integration integration.Integration
 	mapped      trial.Mapped
 	receipt     string
 	now         time.Time
 	sandboxed   bool
-	earlier     earlier // what became of the same delivery before
+	earlier     earlier // what became of the same arrival before
 }
 
 // apply plans every action and commits effects, decisions and receipt together. In the sandbox it commits the decisions, a
-// receipt of the sandbox, so that the same delivery can take effect after the certification, and the delivery for the inbox.
+// receipt of the sandbox, so that the same arrival can take effect after the certification, and the arrival for the inbox.
 //
-// The receipt of a delivery that was received before stops the commit. If the whole delivery took effect, this one is a repeat.
+// The receipt of an arrival that was received before stops the commit. If the whole arrival took effect, this one is a repeat.
 // Otherwise, what took no effect is decided again.
 func (d Deps) apply(ctx context.Context, r reception) (answer, error) {
 	source := keyOf(r.company, arrival.OwnerOf(r.integration))
@@ -251,7 +251,7 @@ func (d Deps) apply(ctx context.Context, r reception) (answer, error) {
 			d.streaks.note(source, planned)
 			return out, nil
 		case errors.Is(err, store.ErrTooLarge):
-			return answer{}, fault.New(fault.TooLarge, "the delivery's actions and decisions are too large together; send fewer at once")
+			return answer{}, fault.New(fault.TooLarge, "the arrival's actions and decisions are too large together; send fewer at once")
 		case !errors.As(err, &conflict):
 			return answer{}, store.Fault(err, "")
 		case conflict.Key == r.receipt:
@@ -281,16 +281,16 @@ func record(c store.Company, decisions []policy.Decision, room int) []store.Op {
 
 // errBusy asks the sender to retry.
 func errBusy() error {
-	e := fault.New(fault.Unavailable, "too many deliveries change the same items at once; send this one again")
+	e := fault.New(fault.Unavailable, "too many arrivals change the same items at once; send this one again")
 	e.RetryAfter = time.Second
 	return e
 }
 
-// ops returns the writes of a delivery.
+// ops returns the writes of an arrival.
 func (r reception) ops(ctx context.Context, a answer) ([]store.Op, error) {
 	receipt := r.company.Save(r.receipt, arrival.ReceiptEntity, r.earlier.version, a.receipt(r)).Until(r.now.Add(receiptKept))
 	if a.none != "" {
-		receipt = receipt.Quietly() // only deliveries that took effect are counted from the feed
+		receipt = receipt.Quietly() // only arrivals that took effect are counted from the feed
 	}
 	ops := []store.Op{receipt}
 	var decisions []policy.Decision
@@ -311,11 +311,11 @@ func (r reception) ops(ctx context.Context, a answer) ([]store.Op, error) {
 	return append(ops, kept...), err
 }
 
-// digestOf binds a provider's delivery id to the body. The id is empty if the signature does not cover it: a captured body
+// digestOf binds a provider's arrival id to the body. The id is empty if the signature does not cover it: a captured body
 // under another id has the same digest.
-func digestOf(deliveryID string, body []byte) string {
+func digestOf(arrivalID string, body []byte) string {
 	h := sha256.New()
-	h.Write([]byte(strconv.Itoa(len(deliveryID)) + ":" + deliveryID + ":"))
+	h.Write([]byte(strconv.Itoa(len(arrivalID)) + ":" + arrivalID + ":"))
 	h.Write(body)
 	return base64.RawURLEncoding.EncodeToString(h.Sum(nil))
 }

@@ -109,7 +109,7 @@ func TestReceive_Kinds(t *testing.T) {
 	}
 }
 
-// TestReceive_Repeats recognises a repeat by the delivery's id and body together, because some schemes do not sign the id.
+// TestReceive_Repeats recognises a repeat by the arrival's id and body together, because some schemes do not sign the id.
 func TestReceive_Repeats(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
@@ -158,7 +158,7 @@ func TestReceive_RepeatAfterAWeek(t *testing.T) {
 	}
 }
 
-// TestReceive_Sandboxed records only the verdicts in the sandbox, once for a delivery: no effect. The same delivery can be
+// TestReceive_Sandboxed records only the verdicts in the sandbox, once for an arrival: no effect. The same arrival can be
 // sent again after certification.
 func TestReceive_Sandboxed(t *testing.T) {
 	t.Parallel()
@@ -196,7 +196,7 @@ func TestReceive_Expired(t *testing.T) {
 }
 
 // TestReceive_Denied records a denied action, adds it to the timeline, and carries out the permitted actions of the same
-// delivery.
+// arrival.
 func TestReceive_Denied(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
@@ -234,7 +234,7 @@ func TestReceive_EngineFails(t *testing.T) {
 	}
 }
 
-// TestReceive_EngineUnavailable keeps nothing of a delivery while the policies cannot be read, so that its repeat takes effect.
+// TestReceive_EngineUnavailable keeps nothing of an arrival while the policies cannot be read, so that its repeat takes effect.
 func TestReceive_EngineUnavailable(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
@@ -296,7 +296,7 @@ func TestReceive_Invalid(t *testing.T) {
 	s.send("github", githubSecret, "g1", `{}`).WantProblem(400, "malformed") // without X-GitHub-Event
 }
 
-// TestReceive_Largest fits the largest accepted delivery into a commit, however much of it JSON escapes.
+// TestReceive_Largest fits the largest accepted arrival into a commit, however much of it JSON escapes.
 func TestReceive_Largest(t *testing.T) {
 	t.Parallel()
 	due := time.Now().Add(24 * time.Hour).Format(time.RFC3339)
@@ -371,7 +371,7 @@ func TestReceive_OneItemTwice(t *testing.T) {
 	s.wantItems(timeline.Prefix, 2)
 }
 
-// TestReceive_Concurrent applies concurrent deliveries about one item one after another.
+// TestReceive_Concurrent applies concurrent arrivals about one item one after another.
 func TestReceive_Concurrent(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
@@ -442,19 +442,19 @@ func FuzzReceive(f *testing.F) {
 	f.Add("feed", "", "", "", false)
 	s := setup(f)
 	s.certified()
-	f.Fuzz(func(t *testing.T, provider, body, deliveryID, header string, signed bool) {
+	f.Fuzz(func(t *testing.T, provider, body, arrivalID, header string, signed bool) {
 		path := "/inbound/" + s.A.ID + "/webhook"
 		var headers []string
 		switch provider {
 		case "webhook", "github":
 			path = "/inbound/" + s.A.ID + "/" + provider
 			if with := map[string]string{"webhook": secret, "github": githubSecret}[provider]; signed {
-				headers = s.signature(provider, with, deliveryID, body)
+				headers = s.signature(provider, with, arrivalID, body)
 			}
 		}
 		headers = append(headers, "X-GitHub-Event", header)
 		if !signed {
-			headers = append(headers, "Webhook-Signature", header, "Webhook-Id", deliveryID, "Webhook-Timestamp", header, "X-Hub-Signature-256", header, "X-GitHub-Delivery", deliveryID, "Content-Type", header)
+			headers = append(headers, "Webhook-Signature", header, "Webhook-Id", arrivalID, "Webhook-Timestamp", header, "X-Hub-Signature-256", header, "X-GitHub-Delivery", arrivalID, "Content-Type", header)
 		}
 		r, w := httptest.NewRequest("POST", path, strings.NewReader(body)), httptest.NewRecorder()
 		for i := 0; i < len(headers); i += 2 {

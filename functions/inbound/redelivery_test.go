@@ -123,7 +123,7 @@ func TestRedelivery_Mapping(t *testing.T) {
 	s.wantItems(timeline.Prefix, 1)
 }
 
-// TestRedelivery_Approval shows the approval that waits. Once the action was carried out, the delivery is a repeat.
+// TestRedelivery_Approval shows the approval that waits. Once the action was carried out, the arrival is a repeat.
 func TestRedelivery_Approval(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
@@ -183,16 +183,16 @@ func TestRedelivery_Incarnation(t *testing.T) {
 	s.redeliver("issues", body, 202)
 	former := s.inbox("github")
 	if len(former) != 1 {
-		t.Fatalf("%d deliveries in the inbox, want 1", len(former))
+		t.Fatalf("%d arrivals in the inbox, want 1", len(former))
 	}
 	s.send("github", "another secret", "d1", body, "X-GitHub-Event", "issues").Want(401)
 	s.integrations("DELETE", "/github", nil).Want(204)
 	if got := len(s.inbox("github")); got != 1 {
-		t.Errorf("%d deliveries in the inbox of the deleted integration, want 1", got)
+		t.Errorf("%d arrivals in the inbox of the deleted integration, want 1", got)
 	}
 	s.configure("github", github)
 	if got := len(s.inbox("github")); got != 0 {
-		t.Errorf("%d deliveries of the former integration in the inbox, want none", got)
+		t.Errorf("%d arrivals of the former integration in the inbox, want none", got)
 	}
 	s.integrations("GET", "/github/inbox/"+former[0].ID, nil).Want(404)
 	s.wantRefusals("github", map[string]int64{}, map[string]int64{})
@@ -216,7 +216,7 @@ func TestRedelivery_Incarnation(t *testing.T) {
 	}
 }
 
-// TestRedelivery_Reasons says why an accepted delivery takes no effect, and counts it once.
+// TestRedelivery_Reasons says why an accepted arrival takes no effect, and counts it once.
 func TestRedelivery_Reasons(t *testing.T) {
 	t.Parallel()
 	s := setup(t)

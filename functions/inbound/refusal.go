@@ -12,7 +12,7 @@ import (
 	"orgops/shared/storage/store"
 )
 
-// Bounds of what counts may cost. Any stranger can send deliveries that do not verify, so a process writes the counts of an
+// Bounds of what counts may cost. Any stranger can send arrivals that do not verify, so a process writes the counts of an
 // integration at most burst times in a row, and then once an interval. It counts the others in memory until then; what it
 // has counted when it ends is lost. What the provider has signed has bounds of its own, so that strangers cannot delay it.
 const (
@@ -21,7 +21,7 @@ const (
 	maxCounting = 4096 // countings that a process has at a time
 )
 
-// The reasons why a verified delivery is refused.
+// The reasons why a verified arrival is refused.
 const (
 	refusedDisabled  = "the integration was disabled"
 	refusedMalformed = "the body could not be read"
@@ -30,14 +30,14 @@ const (
 	refusedTooLarge  = "its actions were too large together"
 )
 
-// unverifiedError says why a delivery does not verify. The sender gets errUnverified instead.
+// unverifiedError says why an arrival does not verify. The sender gets errUnverified instead.
 type unverifiedError struct{ reason string }
 
 func (e *unverifiedError) Error() string { return e.reason }
 
 func unverified(reason string) error { return &unverifiedError{reason} }
 
-// reasonOf returns why a verified delivery was refused, or "" if it was not, or for want of this service.
+// reasonOf returns why a verified arrival was refused, or "" if it was not, or for want of this service.
 func reasonOf(err error) string {
 	switch fault.KindOf(err) {
 	case fault.Malformed:
@@ -50,9 +50,9 @@ func reasonOf(err error) string {
 	return ""
 }
 
-// refuse counts a verified delivery that was refused. The receipt of the refusal tells a repeat, which it does not count: a
-// stranger who has captured a delivery can repeat it.
-func (d Deps) refuse(ctx context.Context, in delivery, o arrival.Owner, digest, reason string, now time.Time) {
+// refuse counts a verified arrival that was refused. The receipt of the refusal tells a repeat, which it does not count: a
+// stranger who has captured an arrival can repeat it.
+func (d Deps) refuse(ctx context.Context, in incoming, o arrival.Owner, digest, reason string, now time.Time) {
 	receipt := in.company.Create(arrival.RefusedKey(o, digest), arrival.ReceiptEntity, struct{}{}).Until(now.Add(receiptKept)).Quietly()
 	if err := in.company.Commit(ctx, receipt); errors.Is(err, store.ErrConflict) {
 		return
@@ -60,7 +60,7 @@ func (d Deps) refuse(ctx context.Context, in delivery, o arrival.Owner, digest, 
 	d.refusals.count(ctx, in.company, o, arrival.Verified, reason, now)
 }
 
-// unread counts a delivery whose body was refused before it could be verified, if it is for a configured integration.
+// unread counts an arrival whose body was refused before it could be verified, if it is for a configured integration.
 func (d Deps) unread(ctx context.Context, param func(string) string, refused error) {
 	company, provider := param("companyId"), param("provider")
 	var f *fault.Error
@@ -88,7 +88,7 @@ type counter struct {
 	waiting map[countKey]*counting
 }
 
-// countKey names what is counted together: the deliveries to one integration that the provider has signed, or the others.
+// countKey names what is counted together: the arrivals to one integration that the provider has signed, or the others.
 type countKey struct {
 	integration string // see keyOf
 	signed      bool

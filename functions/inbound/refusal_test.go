@@ -25,7 +25,7 @@ func (s *service) owner(provider string) arrival.Owner {
 	return arrival.OwnerOf(i)
 }
 
-// refusals returns the stored counts of company A's integration: by reason, those of verified deliveries and the others.
+// refusals returns the stored counts of company A's integration: by reason, those of verified arrivals and the others.
 func (s *service) refusals(provider string) (verified, unverified map[string]int64) {
 	s.t.Helper()
 	stored, err := arrival.Load(s.t.Context(), s.company(), s.owner(provider))
@@ -44,17 +44,17 @@ func (s *service) wantRefusals(provider string, verified, unverified map[string]
 	s.t.Helper()
 	gotVerified, gotUnverified := s.refusals(provider)
 	if diff := cmp.Diff(verified, gotVerified); diff != "" {
-		s.t.Errorf("refused verified deliveries of %s differ (-want +got):\n%s", provider, diff)
+		s.t.Errorf("refused verified arrivals of %s differ (-want +got):\n%s", provider, diff)
 	}
 	if diff := cmp.Diff(unverified, gotUnverified); diff != "" {
-		s.t.Errorf("refused unverified deliveries of %s differ (-want +got):\n%s", provider, diff)
+		s.t.Errorf("refused unverified arrivals of %s differ (-want +got):\n%s", provider, diff)
 	}
 }
 
 const other = "whsec_FxYVFBMSERAPDg0MCwoJCAcGBQQDAgEA"
 
 // TestRefusals counts what is refused, by reason, and apart whether the provider has signed it. It counts neither a repeat of a
-// refused delivery, nor what names no configured integration.
+// refused arrival, nor what names no configured integration.
 func TestRefusals(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
@@ -68,7 +68,7 @@ func TestRefusals(t *testing.T) {
 	stored, err := arrival.Load(t.Context(), s.company(), s.owner("webhook"))
 	errtest.Must(t, err)
 	if diff := cmp.Diff([]string{"the body is larger than 1048576 bytes; send fewer or shorter items at once"}, stored.Oversized.Reasons()); diff != "" {
-		t.Errorf("reasons of oversized deliveries differ (-want +got):\n%s", diff)
+		t.Errorf("reasons of oversized arrivals differ (-want +got):\n%s", diff)
 	}
 	s.post("/inbound/"+id.New()+"/webhook", upsert).Want(401)
 	s.post("/inbound/"+s.A.ID+"/webhook-b", upsert).Want(401)
@@ -95,10 +95,10 @@ func TestRefusals(t *testing.T) {
 		"the mapping refused it": 1, "the body could not be read": 1, "the integration was disabled": 1,
 	}
 	if diff := cmp.Diff(want, verified); diff != "" {
-		t.Errorf("refused verified deliveries differ (-want +got):\n%s", diff)
+		t.Errorf("refused verified arrivals differ (-want +got):\n%s", diff)
 	}
 	if got := len(items[struct{}](s, arrival.ReceiptPrefix(s.owner("webhook")))); got != 2 {
-		t.Errorf("%d receipts of accepted deliveries, want 2: of the first delivery, and of the denied one", got)
+		t.Errorf("%d receipts of accepted arrivals, want 2: of the first arrival, and of the denied one", got)
 	}
 }
 
@@ -147,11 +147,11 @@ func TestRefusals_Flood(t *testing.T) {
 	s.wantRefusals("webhook", map[string]int64{}, map[string]int64{"no v1 signature matches": 350})
 	s.send("webhook", secret, "better", strings.Replace(upsert, "42", "43", 1)).Want(202)
 	if got, _ := s.commits.split(); got != 0 {
-		t.Errorf("%d commits of counts with an accepted delivery, want none", got)
+		t.Errorf("%d commits of counts with an accepted arrival, want none", got)
 	}
 }
 
-// TestRefusals_StrangersDelayNone counts a signed delivery at once while the counts of strangers wait.
+// TestRefusals_StrangersDelayNone counts a signed arrival at once while the counts of strangers wait.
 func TestRefusals_StrangersDelayNone(t *testing.T) {
 	t.Parallel()
 	s := setup(t)

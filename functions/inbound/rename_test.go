@@ -19,7 +19,7 @@ const (
 	reused  = `"repository":{"id":44,"full_name":"octo/app"}`
 )
 
-// issueIn returns the delivery about an issue of a repository, as GitHub sends it.
+// issueIn returns the arrival about an issue of a repository, as GitHub sends it.
 func issueIn(repository, title string) string {
 	return fmt.Sprintf(`{"action":"edited",%s,"issue":{"id":1001,"number":7,"title":%q,"milestone":{"id":501,"number":1,"title":"v1","state":"open"}}}`, repository, title)
 }
@@ -34,7 +34,7 @@ func (s *service) wantPlace(want integration.Place) {
 	}
 }
 
-// TestRename follows a repository by its id: after it was renamed, and after its new name was configured, its deliveries change the
+// TestRename follows a repository by its id: after it was renamed, and after its new name was configured, its arrivals change the
 // same memories and goals. Another repository has no effect, even under the former name.
 func TestRename(t *testing.T) {
 	t.Parallel()

@@ -17,13 +17,13 @@ import (
 	"orgops/shared/storage/store"
 )
 
-// earlier holds what became of the same delivery before. The zero value stands for none.
+// earlier holds what became of the same arrival before. The zero value stands for none.
 type earlier struct {
 	arrival.Receipt
 	version int64
 }
 
-// recall reads the receipt of the same delivery. An action whose approval was given has been done since.
+// recall reads the receipt of the same arrival. An action whose approval was given has been done since.
 func (r reception) recall(ctx context.Context) (earlier, error) {
 	known, version, err := arrival.LoadReceipt(ctx, r.company, r.receipt)
 	if err != nil {
@@ -71,7 +71,7 @@ func (e earlier) did(place string) bool {
 	return ok && a.Done
 }
 
-// placeOf identifies an action among those of its delivery: by what it asks for, the place in the body, and how many such actions
+// placeOf identifies an action among those of its arrival: by what it asks for, the place in the body, and how many such actions
 // come before it. So an action that was carried out is recognised under another mapping too.
 func placeOf(all []intake.Planned, n int) string {
 	before := 0
@@ -83,8 +83,8 @@ func placeOf(all []intake.Planned, n int) string {
 	return string(all[n].Action.Port) + " " + all[n].Action.At + " " + strconv.Itoa(before)
 }
 
-// conclude returns the answer to a delivery whose actions are planned. What took effect before is unchanged. same reports that
-// the same delivery was answered in the same way before: there is nothing to write.
+// conclude returns the answer to an arrival whose actions are planned. What took effect before is unchanged. same reports that
+// the same arrival was answered in the same way before: there is nothing to write.
 func (r reception) conclude(planned []intake.Planned) (out answer, same bool) {
 	out = answer{sandboxed: r.sandboxed, planned: planned}
 	for n, p := range planned {
@@ -106,7 +106,7 @@ func (r reception) conclude(planned []intake.Planned) (out answer, same bool) {
 	return out, true
 }
 
-// basisOf identifies what the mapping and the policies make of a delivery. What took effect is the same as what did before.
+// basisOf identifies what the mapping and the policies make of an arrival. What took effect is the same as what did before.
 func basisOf(r reception, planned []intake.Planned) string {
 	type part struct {
 		Action    connector.Action
@@ -127,7 +127,7 @@ func basisOf(r reception, planned []intake.Planned) string {
 	return base64.RawURLEncoding.EncodeToString(sum[:])
 }
 
-// receipt returns the receipt of a delivery. It lists the actions if a repeat decides again on any of them.
+// receipt returns the receipt of an arrival. It lists the actions if a repeat decides again on any of them.
 func (a answer) receipt(r reception) arrival.Receipt {
 	body := arrival.Receipt{None: a.none}
 	open := a.none != ""
@@ -147,7 +147,7 @@ func (a answer) receipt(r reception) arrival.Receipt {
 	return body
 }
 
-// The reasons why an accepted delivery takes no effect. The mapping has others.
+// The reasons why an accepted arrival takes no effect. The mapping has others.
 const (
 	noneRepeated  = "it was received before and took effect then"
 	noneSandboxed = "the integration is in the sandbox"
@@ -156,7 +156,7 @@ const (
 	noneUnchanged = "it changes nothing that is stored"
 )
 
-// noneOf returns why a delivery takes no effect, or "". A request for an approval is an effect.
+// noneOf returns why an arrival takes no effect, or "". A request for an approval is an effect.
 func (r reception) noneOf(planned []intake.Planned) string {
 	has := func(is func(intake.Planned) bool) bool { return slices.ContainsFunc(planned, is) }
 	switch {

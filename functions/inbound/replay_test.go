@@ -12,7 +12,7 @@ import (
 	"orgops/shared/domain/timeline"
 )
 
-// githubIssue returns an issue's delivery as of a minute of the day, with its milestone.
+// githubIssue returns an issue's arrival as of a minute of the day, with its milestone.
 func githubIssue(title string, minute, closed int) string {
 	at := fmt.Sprintf("2026-03-01T12:%02d:00Z", minute)
 	return fmt.Sprintf(`{"action":"edited","repository":{"full_name":"octo/app"},"issue":{"number":7,"title":%q,"updated_at":%q,`+
@@ -36,7 +36,7 @@ func (s *service) wantState(title string, progress float64) {
 	}
 }
 
-// TestReceive_Replayed recognises a captured body of GitHub's under a new delivery id, because the signature does not cover
+// TestReceive_Replayed recognises a captured body of GitHub's under a new arrival id, because the signature does not cover
 // the id.
 func TestReceive_Replayed(t *testing.T) {
 	t.Parallel()
@@ -53,7 +53,7 @@ func TestReceive_Replayed(t *testing.T) {
 	}{
 		{"an issue", "d1", "issues", first, 202},
 		{"its edit", "d2", "issues", second, 202},
-		{"the first delivery replayed", "d3", "issues", first, 200},
+		{"the first arrival replayed", "d3", "issues", first, 200},
 		{"the edit repeated", "d2", "issues", second, 200},
 		{"a release", "d4", "release", release, 202},
 		{"the release replayed", "d5", "release", release, 200},
@@ -87,7 +87,7 @@ func TestReceive_Replayed_Late(t *testing.T) {
 	s.wantReceipt(same, "memory.upsert permitted updated", "goal.update permitted unchanged") // GitHub's times are whole seconds
 }
 
-// TestReceive_SandboxedRepeats answers a repeat in the sandbox like the first delivery. Certified, the same delivery takes effect
+// TestReceive_SandboxedRepeats answers a repeat in the sandbox like the first arrival. Certified, the same arrival takes effect
 // once.
 func TestReceive_SandboxedRepeats(t *testing.T) {
 	t.Parallel()

@@ -62,8 +62,8 @@ func Register(api huma.API, d Deps) {
 		Summary: "Receive a provider's webhook",
 		Description: "Authenticated by the signature alone: Standard Webhooks for webhook and webhook-{name}, X-Hub-Signature-256 for github, Linear-Signature for linear. " +
 			"Every action gets a verdict, and the permitted actions are committed in one transaction before the answer. A repeat within 7 days " +
-			"of a delivery that took effect is answered with 200 and has none: for github and linear, the same body, because their ids are not signed. What took no effect, " +
-			"because of the mapping, the policies or the sandbox, is decided again when the provider sends it again. The answer says why a delivery takes no effect. A state " +
+			"of an arrival that took effect is answered with 200 and has none: for github and linear, the same body, because their ids are not signed. What took no effect, " +
+			"because of the mapping, the policies or the sandbox, is decided again when the provider sends it again. The answer says why an arrival takes no effect. A state " +
 			"that is older than the stored one changes nothing. In the sandbox only the verdicts are stored. A company receives at most 12,000 signed webhooks a minute; further ones get 429 with Retry-After and have no effect.",
 		DefaultStatus: http.StatusAccepted, Tags: []string{"inbound"},
 		Responses: map[string]*huma.Response{
@@ -75,7 +75,7 @@ func Register(api huma.API, d Deps) {
 			"403": {Description: "The company is suspended; its operator resumes it"},
 			"409": {Description: "The integration is disabled; enable it to receive its webhooks"},
 		},
-	}), "the receipt and the stored decisions say what became of each delivery and action")
+	}), "the receipt and the stored decisions say what became of each arrival and action")
 	op = web.Never(web.Challenge(op, challenge), http.StatusNotFound) // what does not exist is not told from a bad signature
 	// GitHub sends a form unless the webhook's content type is set to JSON. The document does not offer it to other senders.
 	op = web.Accept(op, "application/x-www-form-urlencoded", "text/plain")
@@ -83,8 +83,8 @@ func Register(api huma.API, d Deps) {
 	op.Parameters = signatureHeaders()
 	op = web.OnUnread(op, d.unread)
 	web.Register(api, web.DescribeBody(op, web.Body{
-		Schema: &huma.Schema{Ref: web.ComponentRef("InboundDelivery")},
-		Components: map[string]*huma.Schema{"InboundDelivery": {
+		Schema: &huma.Schema{Ref: web.ComponentRef("InboundArrival")},
+		Components: map[string]*huma.Schema{"InboundArrival": {
 			Type: huma.TypeObject, AdditionalProperties: true,
 			Description: "For webhook and webhook-{name}, an action with its data; for another provider, that provider's payload.",
 			Properties: map[string]*huma.Schema{
@@ -98,20 +98,20 @@ func Register(api huma.API, d Deps) {
 	}), d.receiveWebhook)
 }
 
-// signatureHeaders documents the headers that sign a delivery: those of Standard Webhooks for webhook, and those
+// signatureHeaders documents the headers that sign an arrival: those of Standard Webhooks for webhook, and those
 // of GitHub and Linear.
 func signatureHeaders() []*huma.Param {
 	header := func(name, description, example string) *huma.Param {
 		return &huma.Param{Name: name, In: "header", Description: description, Example: example, Schema: &huma.Schema{Type: huma.TypeString}}
 	}
 	return []*huma.Param{
-		header("webhook-id", "webhook: the delivery's id, the same for a repeat; svix-id, svix-timestamp and svix-signature are accepted instead", "msg_2Zx8"),
-		header("webhook-timestamp", "webhook: when the delivery was signed, in Unix seconds; at most 5 minutes before or after the current time", "1771840800"),
+		header("webhook-id", "webhook: the arrival's id, the same for a repeat; svix-id, svix-timestamp and svix-signature are accepted instead", "msg_2Zx8"),
+		header("webhook-timestamp", "webhook: when the arrival was signed, in Unix seconds; at most 5 minutes before or after the current time", "1771840800"),
 		header("webhook-signature", "webhook: v1, a comma, and the base64 HMAC-SHA256 of id.timestamp.body", "v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4="),
 		header("X-Hub-Signature-256", "github: sha256= and the hexadecimal HMAC-SHA256 of the body", "sha256=757107ea0eb2509fc211221cce984b8a37570b6d7586c22c46f4379c8b043e17"),
 		header("X-GitHub-Event", "github: the event's name", "issues"),
 		header("Linear-Signature", "linear: the hexadecimal HMAC-SHA256 of the body", "757107ea0eb2509fc211221cce984b8a37570b6d7586c22c46f4379c8b043e17"),
-		header("X-GitHub-Delivery", "github: the delivery's id, which the signature does not cover", "72d3162e-cc78-11e3-81ab-4c9367dc0958"),
+		header("X-GitHub-Delivery", "github: the arrival's id, which the signature does not cover", "72d3162e-cc78-11e3-81ab-4c9367dc0958"),
 	}
 }
 
@@ -123,7 +123,7 @@ type input struct {
 
 // Result describes the outcome of one action.
 type Result struct {
-	Action     string         `json:"action" doc:"what the delivery asks for" example:"memory.upsert"`
+	Action     string         `json:"action" doc:"what the arrival asks for" example:"memory.upsert"`
 	Verdict    policy.Verdict `json:"verdict" doc:"what the policy engine decided" enum:"permitted,denied,needs-approval"`
 	DecisionID string         `json:"decisionId" doc:"the id of the policy engine's decision" format:"uuid"`
 	Outcome    intake.Outcome `json:"outcome" enum:"created,updated,unchanged,refused,pending" doc:"the action's outcome; in the sandbox, the outcome it would have had; pending: it waits for an approval"`
@@ -131,13 +131,13 @@ type Result struct {
 	ApprovalID string         `json:"approvalId,omitempty" doc:"the approval that the action waits for; absent in the sandbox" format:"uuid"`
 }
 
-// Receipt answers a delivery.
+// Receipt answers an arrival.
 type Receipt struct {
 	Duplicate bool     `json:"duplicate,omitempty" doc:"received before; this repeat had no effect"`
 	Sandboxed bool     `json:"sandboxed,omitempty" doc:"the connector is not certified; only the verdicts were stored"`
-	Effect    string   `json:"effect,omitempty" enum:"none" doc:"none: the delivery is accepted and changed nothing; absent if it changed something or an approval was asked for"`
-	Reason    string   `json:"reason,omitempty" doc:"why the delivery took no effect" example:"no rule of the mapping matches"`
-	Results   []Result `json:"results" nullable:"false" doc:"one per action of the delivery"`
+	Effect    string   `json:"effect,omitempty" enum:"none" doc:"none: the arrival is accepted and changed nothing; absent if it changed something or an approval was asked for"`
+	Reason    string   `json:"reason,omitempty" doc:"why the arrival took no effect" example:"no rule of the mapping matches"`
+	Results   []Result `json:"results" nullable:"false" doc:"one per action of the arrival"`
 }
 
 type output struct {
@@ -153,7 +153,7 @@ func (d Deps) receiveWebhook(ctx context.Context, in *input) (*output, error) {
 	case unknown != nil:
 		err = unknown
 	case id.Valid(in.Company) && id.Valid(in.Provider):
-		a, err = d.receive(ctx, delivery{
+		a, err = d.receive(ctx, incoming{
 			company: d.Company(in.Company), provider: in.Provider, header: header, body: in.RawBody,
 		})
 	}
@@ -177,7 +177,7 @@ func (d Deps) receiveWebhook(ctx context.Context, in *input) (*output, error) {
 	return out, nil
 }
 
-// measure counts a delivery's result. It does not count failures of this service, which give an answer of 5xx or no answer.
+// measure counts an arrival's result. It does not count failures of this service, which give an answer of 5xx or no answer.
 func (d Deps) measure(a answer, err error) {
 	switch kind := fault.KindOf(err); {
 	case err == nil && a.duplicate:

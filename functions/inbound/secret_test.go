@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// TestReceive_AnySecret verifies deliveries with a secret that is any text, byte for byte as it was typed at the provider.
+// TestReceive_AnySecret verifies arrivals with a secret that is any text, byte for byte as it was typed at the provider.
 func TestReceive_AnySecret(t *testing.T) {
 	t.Parallel()
 	secrets := []string{

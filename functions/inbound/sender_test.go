@@ -106,7 +106,7 @@ func TestReceive_Gzip(t *testing.T) {
 	s.Do("POST", "/companies/"+s.A.ID+"/integrations/webhook", s.A.Token, upsert, "Content-Encoding", "gzip").Want(415)
 }
 
-// TestReceive_Signatures tries each signature of a delivery, in one line or in several.
+// TestReceive_Signatures tries each signature of an arrival, in one line or in several.
 func TestReceive_Signatures(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
@@ -129,7 +129,7 @@ func TestReceive_Signatures(t *testing.T) {
 	s.post("/inbound/"+s.A.ID+"/github", body, append(both, "X-GitHub-Event", "issues")...).Want(401)
 }
 
-// TestReceive_Large takes a delivery of GitHub's up to its own limit, also as a form, and refuses a larger one by name.
+// TestReceive_Large takes an arrival of GitHub's up to its own limit, also as a form, and refuses a larger one by name.
 func TestReceive_Large(t *testing.T) {
 	t.Parallel()
 	s := setup(t)

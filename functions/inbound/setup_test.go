@@ -123,10 +123,10 @@ func (s *service) edit(provider string, change func(*integration.Integration)) {
 	errtest.Must(s.t, s.company().Commit(s.t.Context(), s.company().Replace(integration.Key(provider), integration.Entity, version, i)))
 }
 
-// send posts a delivery to company A, signed now with a secret.
-func (s *service) send(provider, signedWith, deliveryID, body string, headers ...string) *webtest.Response {
+// send posts an arrival to company A, signed now with a secret.
+func (s *service) send(provider, signedWith, arrivalID, body string, headers ...string) *webtest.Response {
 	s.t.Helper()
-	return s.post("/inbound/"+s.A.ID+"/"+provider, body, append(s.signature(provider, signedWith, deliveryID, body), headers...)...)
+	return s.post("/inbound/"+s.A.ID+"/"+provider, body, append(s.signature(provider, signedWith, arrivalID, body), headers...)...)
 }
 
 func (s *service) post(path, body string, headers ...string) *webtest.Response {
@@ -135,10 +135,10 @@ func (s *service) post(path, body string, headers ...string) *webtest.Response {
 }
 
 // signature returns the headers that sign a body, as pairs.
-func (s *service) signature(provider, signedWith, deliveryID, body string) []string {
+func (s *service) signature(provider, signedWith, arrivalID, body string) []string {
 	c, _ := s.services.Connectors.Lookup(provider)
 	var pairs []string
-	for name, values := range c.(connector.Inbound).Sign(signedWith, deliveryID, []byte(body), s.clock.Now()) {
+	for name, values := range c.(connector.Inbound).Sign(signedWith, arrivalID, []byte(body), s.clock.Now()) {
 		pairs = append(pairs, name, values[0])
 	}
 	return pairs

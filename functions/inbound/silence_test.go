@@ -28,7 +28,7 @@ func TestSilence(t *testing.T) {
 	}
 	want := func(status string, accepted, none int64, reasons ...reason) {
 		t.Helper()
-		s.clock.Advance(time.Minute) // so that what waits is written with the next delivery
+		s.clock.Advance(time.Minute) // so that what waits is written with the next arrival
 		s.redeliver("ping", `{"zen":"x"}`, 202)
 		var got, want shown
 		s.integrations("GET", "/github", nil).Want(200).JSON(&got)

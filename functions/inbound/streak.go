@@ -9,12 +9,12 @@ import (
 
 // Bounds of what a process knows about streaks.
 const (
-	longStreak = 3    // deliveries, from which on the next one is presumed to make new items too
+	longStreak = 3    // arrivals, from which on the next one is presumed to make new items too
 	maxStreaks = 4096 // integrations; beyond it, streaks forgets them all
 )
 
-// streaks counts how many deliveries of an integration in a row have made only new items. The look at the store, which would
-// almost never find an item, takes 5 % of the time of a delivery after a pause.
+// streaks counts how many arrivals of an integration in a row have made only new items. The look at the store, which would
+// almost never find an item, takes 5 % of the time of an arrival after a pause.
 type streaks struct {
 	mu      sync.Mutex
 	lengths map[string]int // see keyOf
@@ -26,7 +26,7 @@ func (s *streaks) long(integration string) bool {
 	return s.lengths[integration] >= longStreak
 }
 
-// note counts a delivery. Actions that the policies refuse or hold back do not count.
+// note counts an arrival. Actions that the policies refuse or hold back do not count.
 func (s *streaks) note(integration string, planned []intake.Planned) {
 	has := func(o intake.Outcome) bool {
 		return slices.ContainsFunc(planned, func(p intake.Planned) bool { return p.Outcome == o })

@@ -10,7 +10,7 @@ import (
 	"orgops/shared/testkit/errtest"
 )
 
-// ticketOf returns a delivery that upserts a memory.
+// ticketOf returns an arrival that upserts a memory.
 func ticketOf(id int, title string) string {
 	return fmt.Sprintf(`{"type":"memory.upsert","data":{"externalId":"%d","kind":"ticket","title":%q}}`, id, title)
 }
@@ -24,7 +24,7 @@ func (s *service) first() memory.Memory {
 	return m
 }
 
-// TestReceive_Streak sends deliveries that make new items, after which the next one is presumed to make one too. What is stored and
+// TestReceive_Streak sends arrivals that make new items, after which the next one is presumed to make one too. What is stored and
 // answered does not depend on whether the presumption is right.
 func TestReceive_Streak(t *testing.T) {
 	t.Parallel()

@@ -19,7 +19,7 @@ const upsert = `{"type":"memory.upsert","data":{"externalId":"42","kind":"ticket
 
 var instance = regexp.MustCompile(`urn:uuid:[0-9a-f-]{36}`)
 
-// TestReceive_Unverified gives every unverified delivery the same answer, so that a caller cannot find out which companies,
+// TestReceive_Unverified gives every unverified arrival the same answer, so that a caller cannot find out which companies,
 // providers or secrets exist.
 func TestReceive_Unverified(t *testing.T) {
 	t.Parallel()
@@ -165,7 +165,7 @@ func TestReceive_NoToken(t *testing.T) {
 	}
 }
 
-// TestReceive_Suspended refuses the deliveries of a suspended company. A stranger does not learn that it is suspended.
+// TestReceive_Suspended refuses the arrivals of a suspended company. A stranger does not learn that it is suspended.
 func TestReceive_Suspended(t *testing.T) {
 	t.Parallel()
 	s := setup(t)

@@ -9,7 +9,7 @@ import (
 	"orgops/shared/web"
 )
 
-// Inbox lists the deliveries that an integration has received in the sandbox.
+// Inbox lists the arrivals that an integration has received in the sandbox.
 type Inbox struct {
 	Items []inbox.ReceivedSummary `json:"items" nullable:"false" doc:"the latest 20 of 7 days, newest first"`
 }
@@ -27,7 +27,7 @@ func (d Deps) listInbox(ctx context.Context, in *ProviderInput) (*inboxOutput, e
 
 type receivedInput struct {
 	ProviderInput
-	Inbox string `path:"inboxId" maxLength:"64" doc:"The delivery's id in the inbox"`
+	Inbox string `path:"inboxId" maxLength:"64" doc:"The arrival's id in the inbox"`
 }
 
 type receivedOutput struct{ Body inbox.Received }
@@ -37,7 +37,7 @@ func (d Deps) getReceived(ctx context.Context, in *receivedInput) (*receivedOutp
 		return nil, err
 	}
 	if !id.Valid(in.Inbox) {
-		return nil, fault.New(fault.NotFound, "the inbox holds no such delivery; it keeps the latest 20 of 7 days")
+		return nil, fault.New(fault.NotFound, "the inbox holds no such arrival; it keeps the latest 20 of 7 days")
 	}
 	received, err := inbox.Load(ctx, web.Tenant(ctx), in.Provider, in.Inbox)
 	return &receivedOutput{received}, err

@@ -17,9 +17,9 @@ import (
 
 // MappingDocument shows a mapping in the API. Package mapping checks it.
 type MappingDocument struct {
-	Only      string          `json:"only,omitempty" maxLength:"2048" doc:"expression; a delivery for which it gives null or false is accepted and ignored" example:".payload.action != \"deleted\""`
+	Only      string          `json:"only,omitempty" maxLength:"2048" doc:"expression; an arrival for which it gives null or false is accepted and ignored" example:".payload.action != \"deleted\""`
 	Rules     []MappingRule   `json:"rules" minItems:"1" maxItems:"50" nullable:"false" doc:"the rules in order; the first that matches decides"`
-	Otherwise *MappingRefusal `json:"otherwise,omitempty" doc:"refuses a delivery that no rule matches; without it, such a delivery is accepted and ignored"`
+	Otherwise *MappingRefusal `json:"otherwise,omitempty" doc:"refuses an arrival that no rule matches; without it, such an arrival is accepted and ignored"`
 
 	nulls []fault.FieldError // the members that are null, which the schema does not allow
 }
@@ -34,18 +34,18 @@ func (d *MappingDocument) UnmarshalJSON(raw []byte) error {
 	return nil
 }
 
-// MappingRule says which deliveries match and which action they ask for.
+// MappingRule says which arrivals match and which action they ask for.
 type MappingRule struct {
 	When     string            `json:"when" maxLength:"2048" doc:"expression; the rule matches if its value is neither null nor false" example:".payload.type == \"ticket\""`
 	Each     string            `json:"each,omitempty" maxLength:"2048" doc:"path below the payload of what the action is about, .item in the expressions of with; a list gives one action for each item" example:".payload.ticket"`
-	Action   integration.Port  `json:"action" enum:"memory.upsert,goal.update,timeline.note" doc:"what the delivery asks for"`
+	Action   integration.Port  `json:"action" enum:"memory.upsert,goal.update,timeline.note" doc:"what the arrival asks for"`
 	With     map[string]string `json:"with" nullable:"false" doc:"the action's fields, each with the expression of its value" example:"{\"externalId\":\".item.id\",\"title\":\".item.subject\"}"`
 	Continue bool              `json:"continue,omitempty" doc:"asks the rules below too, even if this rule matches"`
 }
 
-// MappingRefusal says what is wrong with a delivery that no rule matches.
+// MappingRefusal says what is wrong with an arrival that no rule matches.
 type MappingRefusal struct {
-	Pointer string `json:"pointer" maxLength:"200" doc:"JSON Pointer of what is wrong in the delivery's body" example:"/type"`
+	Pointer string `json:"pointer" maxLength:"200" doc:"JSON Pointer of what is wrong in the arrival's body" example:"/type"`
 	Detail  string `json:"detail" minLength:"1" maxLength:"200" doc:"what is wrong and what would be right" example:"must be ticket"`
 }
 
@@ -131,7 +131,7 @@ type putMappingInput struct {
 }
 
 // putMapping checks and stores the company's mapping. It commits the mapping with its digest in the integration, which every
-// delivery reads. The integration keeps its certification: a mapping opens no port, and the policy engine decides on each
+// arrival reads. The integration keeps its certification: a mapping opens no port, and the policy engine decides on each
 // action as before.
 func (d Deps) putMapping(ctx context.Context, in *putMappingInput) (*web.Tagged[IntegrationMapping], error) {
 	if err := fault.Refuse(in.Body.nulls); err != nil {

@@ -133,7 +133,7 @@ func TestMapping_Refused(t *testing.T) {
 
 const rule = `{"when":"true","action":"timeline.note","with":{"title":"\"t\""}}`
 
-// preview decodes what a mapping makes of a delivery.
+// preview decodes what a mapping makes of an arrival.
 type preview struct {
 	Source  string
 	Actions []struct {
@@ -169,7 +169,7 @@ func (p preview) lines() []string {
 	return all
 }
 
-// TestPreview shows what a mapping makes of a delivery, with the verdicts, and changes nothing.
+// TestPreview shows what a mapping makes of an arrival, with the verdicts, and changes nothing.
 func TestPreview(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
@@ -188,7 +188,7 @@ func TestPreview(t *testing.T) {
 		{"an event that is ignored", body{"headers": body{"X-GitHub-Event": "ping"}, "payload": body{}}, []string{"default"}},
 		{"a mapping of the request", body{"headers": event, "payload": issue, "mapping": json.RawMessage(tickets)},
 			[]string{"request", "0 memory.upsert /ticket permitted created"}},
-		{"a delivery that is refused", body{"headers": event, "payload": body{"repository": body{"full_name": "octo/app"}}},
+		{"an arrival that is refused", body{"headers": event, "payload": body{"repository": body{"full_name": "octo/app"}}},
 			[]string{"default", "/issue: is missing; rule 1 of the mapping needs it"}},
 		{"an invalid draft", body{"headers": event, "payload": json.RawMessage(`{"ticket":{"id":1}}`), "mapping": json.RawMessage(tickets)},
 			[]string{"request", "/ticket/title: must not be empty"}},
@@ -238,8 +238,8 @@ func TestPreview_Refused(t *testing.T) {
 		name, body, pointer string
 	}{
 		{"nothing to try", `{}`, "/payload"},
-		{"two deliveries", `{"payload":{},"inboxId":"` + http.MethodGet + `"}`, "/inboxId"},
-		{"an unknown delivery", `{"inboxId":"01a20500-3ef4-71f3-a3d3-7867b7e98c40"}`, "/inboxId"},
+		{"two arrivals", `{"payload":{},"inboxId":"` + http.MethodGet + `"}`, "/inboxId"},
+		{"an unknown arrival", `{"inboxId":"01a20500-3ef4-71f3-a3d3-7867b7e98c40"}`, "/inboxId"},
 		{"a key of another kind", `{"inboxId":"../x#y"}`, "/inboxId"},
 		{"a null", `{"payload":{"a":null},"mapping":{"rules":null}}`, "/mapping/rules"},
 		{"a bad mapping", `{"payload":{},"mapping":{"rules":[{"when":"$x","action":"timeline.note","with":{"title":".a"}}]}}`, "/mapping/rules/0/when"},

@@ -15,11 +15,11 @@ import (
 	"orgops/shared/web"
 )
 
-// PreviewRequest holds a delivery to try, and the mapping to try it with.
+// PreviewRequest holds an arrival to try, and the mapping to try it with.
 type PreviewRequest struct {
-	Headers map[string]string `json:"headers,omitempty" maxProperties:"100" doc:"the delivery's headers, such as X-GitHub-Event" example:"{\"X-GitHub-Event\":\"issues\"}"`
-	Payload json.RawMessage   `json:"payload,omitempty" doc:"the delivery's body; either this or inboxId"`
-	InboxID string            `json:"inboxId,omitempty" maxLength:"64" doc:"a delivery of the inbox, whose headers and body are tried"`
+	Headers map[string]string `json:"headers,omitempty" maxProperties:"100" doc:"the arrival's headers, such as X-GitHub-Event" example:"{\"X-GitHub-Event\":\"issues\"}"`
+	Payload json.RawMessage   `json:"payload,omitempty" doc:"the arrival's body; either this or inboxId"`
+	InboxID string            `json:"inboxId,omitempty" maxLength:"64" doc:"an arrival of the inbox, whose headers and body are tried"`
 	Mapping *MappingDocument  `json:"mapping,omitempty" doc:"the mapping to try; without it, the one that applies"`
 
 	nulls []fault.FieldError // the members that are null, which the schema does not allow
@@ -43,7 +43,7 @@ func (r *PreviewRequest) UnmarshalJSON(raw []byte) error {
 	return nil
 }
 
-// MappingPreview answers what a mapping makes of a delivery.
+// MappingPreview answers what a mapping makes of an arrival.
 type MappingPreview struct {
 	Source string `json:"source" enum:"default,company,request" doc:"which mapping was tried"`
 	inbox.MappingResult
@@ -56,7 +56,7 @@ type previewInput struct {
 
 type previewOutput struct{ Body MappingPreview }
 
-// previewMapping maps a delivery and asks the policy engine, as inbound does. It writes nothing.
+// previewMapping maps an arrival and asks the policy engine, as inbound does. It writes nothing.
 func (d Deps) previewMapping(ctx context.Context, in *previewInput) (*previewOutput, error) {
 	if err := fault.Refuse(in.Body.nulls); err != nil {
 		return nil, err
@@ -78,7 +78,7 @@ func (d Deps) previewMapping(ctx context.Context, in *previewInput) (*previewOut
 	return out, err
 }
 
-// delivered returns the headers and the body of the delivery to try.
+// delivered returns the headers and the body of the arrival to try.
 func (d Deps) delivered(ctx context.Context, in *previewInput) (http.Header, []byte, error) {
 	given := len(in.Body.Payload) > 0
 	switch {
@@ -87,17 +87,17 @@ func (d Deps) delivered(ctx context.Context, in *previewInput) (http.Header, []b
 	case given:
 		return headers(in.Body.Headers), in.Body.Payload, nil
 	case in.Body.InboxID == "":
-		return nil, nil, fault.Refuse([]fault.FieldError{{Pointer: "/payload", Detail: "is missing; give the body of a delivery, or the inboxId of one that was received"}})
+		return nil, nil, fault.Refuse([]fault.FieldError{{Pointer: "/payload", Detail: "is missing; give the body of an arrival, or the inboxId of one that was received"}})
 	}
 	kept, err := inbox.Load(ctx, web.Tenant(ctx), in.Provider, in.Body.InboxID)
 	if fault.KindOf(err) == fault.NotFound {
-		return nil, nil, fault.Refuse([]fault.FieldError{{Pointer: "/inboxId", Detail: "the inbox holds no such delivery; it keeps the latest 20 of 7 days"}})
+		return nil, nil, fault.Refuse([]fault.FieldError{{Pointer: "/inboxId", Detail: "the inbox holds no such arrival; it keeps the latest 20 of 7 days"}})
 	}
 	if err != nil {
 		return nil, nil, err
 	}
 	if kept.Truncated {
-		return nil, nil, fault.Refuse([]fault.FieldError{{Pointer: "/inboxId", Detail: "the body of this delivery was too long to be kept whole; give it as payload"}})
+		return nil, nil, fault.Refuse([]fault.FieldError{{Pointer: "/inboxId", Detail: "the body of this arrival was too long to be kept whole; give it as payload"}})
 	}
 	return headers(kept.Headers), []byte(kept.Body), nil
 }
@@ -133,7 +133,7 @@ func (d Deps) tried(ctx context.Context, r receiver, given *MappingDocument, out
 	return m, err
 }
 
-// try shows what a mapping makes of a delivery. A delivery that inbound would refuse is a result, not an error.
+// try shows what a mapping makes of an arrival. An arrival that inbound would refuse is a result, not an error.
 func (d Deps) try(ctx context.Context, r receiver, m *mapping.Mapping, header http.Header, body []byte) (inbox.MappingResult, error) {
 	mapped, err := read(ctx, m, r, header, body)
 	if refused, ok := trial.Refused(err); ok {
@@ -170,9 +170,9 @@ func fieldsOf(a connector.Action) (json.RawMessage, error) {
 }
 
 func read(ctx context.Context, m *mapping.Mapping, r receiver, header http.Header, body []byte) (trial.Mapped, error) {
-	delivery, err := mapping.Read(r.conn, r.Config, r.Place, header, body)
+	arrival, err := mapping.Read(r.conn, r.Config, r.Place, header, body)
 	if err != nil {
 		return trial.Mapped{}, err
 	}
-	return trial.Map(ctx, m, delivery)
+	return trial.Map(ctx, m, arrival)
 }

@@ -116,12 +116,12 @@ func (d Deps) registerMapping(api huma.API) {
 			"The integration stays certified: a mapping opens no port, and the policy engine decides on each action.", 200, write), d.putMapping)
 	web.Register(api, operation(http.MethodDelete, one+"/mapping", "delete-integration-mapping", "Return to the default mapping",
 		"Removes the company's mapping, if one is stored.", 204, write), d.deleteMapping)
-	web.Register(api, web.Unaudited(operation(http.MethodPost, one+"/mapping/preview", "preview-integration-mapping", "Try a mapping on a delivery",
+	web.Register(api, web.Unaudited(operation(http.MethodPost, one+"/mapping/preview", "preview-integration-mapping", "Try a mapping on an arrival",
 		"Shows which rules match, the actions that they give and the verdicts of the policy engine. It changes nothing.", 200, write),
 		"a preview changes nothing"), d.previewMapping)
-	web.Register(api, operation(http.MethodGet, one+"/inbox", "list-integration-inbox", "List received deliveries",
-		"The latest 20 deliveries that were received in the sandbox, newest first. They expire after 7 days.", 200, read), d.listInbox)
-	web.Register(api, operation(http.MethodGet, one+"/inbox/{inboxId}", "get-integration-inbox", "Get a received delivery",
+	web.Register(api, operation(http.MethodGet, one+"/inbox", "list-integration-inbox", "List received arrivals",
+		"The latest 20 arrivals that were received in the sandbox, newest first. They expire after 7 days.", 200, read), d.listInbox)
+	web.Register(api, operation(http.MethodGet, one+"/inbox/{inboxId}", "get-integration-inbox", "Get a received arrival",
 		"With headers, body, the actions that the mapping gave and their verdicts.", 200, read), d.getReceived)
 }
 

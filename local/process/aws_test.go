@@ -181,7 +181,7 @@ func (c *client) login(t *testing.T, email string) {
 	c.token = login.Token
 }
 
-// inbound posts a signed delivery that creates a memory.
+// inbound posts a signed arrival that creates a memory.
 func (c *client) inbound(t *testing.T, name string) {
 	t.Helper()
 	body := `{"type":"memory.upsert","data":{"externalId":"` + name + `","kind":"ticket","title":"Printer on fire"}}`

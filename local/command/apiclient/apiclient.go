@@ -121,7 +121,7 @@ func (c *Client) authorized(ctx context.Context, method, path string, header htt
 	}
 }
 
-// Inbound sends a signed delivery to a provider's address, as the provider does.
+// Inbound sends a signed arrival to a provider's address, as the provider does.
 func (c *Client) Inbound(ctx context.Context, provider string, header http.Header, body []byte, out any) error {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, c.account.Base+"/inbound/"+c.Company()+"/"+provider, bytes.NewReader(body))
 	if err != nil {

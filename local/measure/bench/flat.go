@@ -98,7 +98,7 @@ func (b *sized) grow(ctx context.Context) error {
 	return b.explain(ctx)
 }
 
-// furnish makes what fill does not: an executive with an action, and a delivery in the inbox of a sandboxed integration.
+// furnish makes what fill does not: an executive with an action, and an arrival in the inbox of a sandboxed integration.
 func (b *sized) furnish(ctx context.Context) error {
 	path := "/companies/" + b.t.company
 	var users struct{ Items []struct{ ID string } }
@@ -129,7 +129,7 @@ func (b *sized) furnish(ctx context.Context) error {
 // inboxed names the integration that stays in the sandbox.
 const inboxed = "webhook-inbox"
 
-// receive sends a delivery to an integration in the sandbox, which keeps it in its inbox.
+// receive sends an arrival to an integration in the sandbox, which keeps it in its inbox.
 func (b *sized) receive(ctx context.Context) error {
 	config := map[string]any{"url": b.url(), "events": []string{"memory.created"}, "signingSecret": secret}
 	if err := b.post(ctx, "/companies/"+b.t.company+"/integrations/"+inboxed, b.t.token, config, nil); err != nil {

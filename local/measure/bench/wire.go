@@ -98,7 +98,7 @@ func headers(in *bufio.Reader) (length int, err error) {
 	}
 }
 
-// publisher posts signed deliveries to a tenant's inbound route.
+// publisher posts signed arrivals to a tenant's inbound route.
 type publisher struct {
 	*conn
 	t      tenant

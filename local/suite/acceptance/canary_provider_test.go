@@ -11,14 +11,14 @@ import (
 
 type object = map[string]any
 
-// signature returns the hexadecimal HMAC of a body, and notes it: it is as good as a secret until its delivery is a repeat.
+// signature returns the hexadecimal HMAC of a body, and notes it: it is as good as a secret until its arrival is a repeat.
 func (c *canaries) signature(name, secret string, body []byte) string {
 	mac := hmac.New(sha256.New, []byte(secret))
 	mac.Write(body)
 	return c.keep(name, hex.EncodeToString(mac.Sum(nil)))
 }
 
-// github receives deliveries in the sandbox, whose inbox shows their headers, and outside of it.
+// github receives arrivals in the sandbox, whose inbox shows their headers, and outside of it.
 func (c *canaries) github() {
 	c.t.Helper()
 	secret := c.plant("github's signing secret")
@@ -38,7 +38,7 @@ func (c *canaries) github() {
 	c.call(202, "POST", "/inbound/"+c.ID+"/github", issue, headers...)
 }
 
-// linear receives deliveries, and keeps a key. Its API has one address, so the test fetches nothing.
+// linear receives arrivals, and keeps a key. Its API has one address, so the test fetches nothing.
 func (c *canaries) linear() {
 	c.t.Helper()
 	secret := c.plant("linear's signing secret")

@@ -15,7 +15,7 @@ import (
 	"orgops/shared/testkit/errtest"
 )
 
-// githubExample holds one of GitHub's published deliveries. A few are published twice.
+// githubExample holds one of the examples that GitHub publishes. A few are published twice.
 type githubExample struct {
 	event   string
 	payload json.RawMessage
@@ -130,7 +130,7 @@ func TestGitHubExamples(t *testing.T) {
 			t.Errorf("%s %s: the answer has no results: %s", e.event, e.facts.Action, a.body)
 		}
 		if r.Sandboxed {
-			t.Errorf("%s %s: the delivery went to the sandbox: %s", e.event, e.facts.Action, a.body)
+			t.Errorf("%s %s: the arrival went to the sandbox: %s", e.event, e.facts.Action, a.body)
 		}
 		if (len(r.Results) > 0) != e.maps() {
 			t.Errorf("%s %s: %d actions, want one or more: %t: %s", e.event, e.facts.Action, len(r.Results), e.maps(), a.body)
@@ -192,7 +192,7 @@ func (g *githubCompany) briefs() {
 	}
 }
 
-// sees checks that the results of a delivery can be read and that subscribers received events of them.
+// sees checks that the results of an arrival can be read and that subscribers received events of them.
 func (g *githubCompany) sees(r receipt) {
 	t := g.tenant.t
 	t.Helper()

@@ -13,7 +13,7 @@ import (
 	"orgops/shared/testkit/errtest"
 )
 
-// TestInboundHealth follows a GitHub integration from its first delivery: it is healthy as soon as a delivery was accepted,
+// TestInboundHealth follows a GitHub integration from its first arrival: it is healthy as soon as an arrival was accepted,
 // even if it changed nothing, and what strangers send changes neither its status nor its rate.
 func TestInboundHealth(t *testing.T) {
 	t.Parallel()
@@ -61,7 +61,7 @@ func TestInboundHealth(t *testing.T) {
 	for range 4 {
 		send("guessed", `{}`, 401)
 	}
-	eventually(t, "the deliveries are counted", func() bool { return read().Inbound.Accepted24h == 3 })
+	eventually(t, "the arrivals are counted", func() bool { return read().Inbound.Accepted24h == 3 })
 	var want health
 	want.Status = "pass"
 	want.Inbound.SuccessRate24h, want.Inbound.Accepted24h, want.Inbound.Unverified24h = new(1.0), 3, 4

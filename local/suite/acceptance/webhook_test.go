@@ -37,7 +37,7 @@ func sign(t *testing.T, secret, id string, body []byte) http.Header {
 	}
 }
 
-// ticket returns the body of an inbound delivery that asks for one memory.
+// ticket returns the body of an inbound arrival that asks for one memory.
 func ticket(n int) []byte {
 	return fmt.Appendf(nil, `{"type":"memory.upsert","data":{"externalId":"ticket-%d","kind":"ticket","title":"Ticket %d"}}`, n, n)
 }
@@ -66,14 +66,14 @@ func (tn *tenant) certify(provider string) *answer {
 	return a
 }
 
-// receipt holds the answer to an inbound delivery.
+// receipt holds the answer to an inbound arrival.
 type receipt struct {
 	Duplicate, Sandboxed bool
 	Effect               string // "none" if the delivery took no effect
 	Results              []struct{ Action, Verdict, Outcome, Subject, DecisionID string }
 }
 
-// post sends a signed inbound delivery to the provider webhook.
+// post sends a signed inbound arrival to the provider webhook.
 func (tn *tenant) post(secret, id string, body []byte) receipt {
 	tn.t.Helper()
 	var r receipt

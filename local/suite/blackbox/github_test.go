@@ -7,7 +7,7 @@ import (
 	"net/url"
 )
 
-// github sends deliveries as GitHub does. They become memories, goals and notes.
+// github sends arrivals as GitHub does. They become memories, goals and notes.
 func github(j *journey) {
 	j.login()
 	r := j.endpoint("webhook", "hook", "memory.*", "goal.*", "timeline.*")
@@ -47,7 +47,7 @@ func milestone(number, title, due, state, open, closed string) string {
 		`},"repository":{"full_name":"octo/app"}}`
 }
 
-// fromGitHub returns a delivery as GitHub sends it.
+// fromGitHub returns an arrival as GitHub sends it.
 func (j *journey) fromGitHub(secret, event, delivery, body string) request {
 	mac := hmac.New(sha256.New, []byte(secret))
 	mac.Write([]byte(body))

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// inbound sends deliveries of a provider. A signed one is accepted once, and makes a memory, a goal or a note; every event
+// inbound sends arrivals of a provider. A signed one is accepted once, and makes a memory, a goal or a note; every event
 // that follows reaches the subscriber, signed.
 func inbound(j *journey) {
 	j.login()
@@ -71,7 +71,7 @@ func (j *journey) mapped(secret string) {
 	j.do("back to the default", call(http.MethodDelete, j.at(one+"/mapping"), nil))
 }
 
-// misdirected sends deliveries to companies and providers that do not exist. The refusals do not tell which exist.
+// misdirected sends arrivals to companies and providers that do not exist. The refusals do not tell which exist.
 func (j *journey) misdirected(secret string, body []byte) {
 	for _, to := range []struct{ name, path string }{
 		{"to a provider that is not configured", j.company + "/webhook-none"},

@@ -34,7 +34,7 @@ func (j *journey) certify(provider string) {
 	}
 }
 
-// inbound returns a signed delivery to the provider webhook.
+// inbound returns a signed arrival to the provider webhook.
 func (j *journey) inbound(secret, id string, body []byte) request {
 	return j.inboundAt(secret, id, body, time.Now())
 }

@@ -29,7 +29,7 @@ const (
 	otherwise  = "other reasons"    // counts what comes after maxReasons
 )
 
-// Telling is how many deliveries within a day say something about an integration: if so many arrived and none took effect, its
+// Telling is how many arrivals within a day say something about an integration: if so many arrived and none took effect, its
 // company is warned.
 const Telling = 3
 
@@ -39,7 +39,7 @@ func Key(provider string) string { return Prefix + provider }
 // Counts counts by reason, in words.
 type Counts map[string]Hours
 
-// Class says what kind of delivery a count is of.
+// Class says what kind of arrival a count is of.
 type Class int
 
 // The classes.
@@ -50,12 +50,12 @@ const (
 	Ineffective              // signed by the provider and accepted, without effect
 )
 
-// Signed reports whether the provider has signed the deliveries of a class.
+// Signed reports whether the provider has signed the arrivals of a class.
 func (c Class) Signed() bool { return c == Verified || c == Ineffective }
 
 func classes() []Class { return []Class{Verified, Unverified, Oversized, Ineffective} }
 
-// Refusals counts the deliveries of an integration that took no effect.
+// Refusals counts the arrivals of an integration that took no effect.
 type Refusals struct {
 	Verified    Counts `json:"verified,omitempty"`
 	Unverified  Counts `json:"unverified,omitempty"`
@@ -199,7 +199,7 @@ func List(ctx context.Context, c store.Company) (All, error) {
 const maxTries = 5
 
 // Record adds counts to those stored of an integration. After an error other than store.ErrUnknown, nothing was added. Only
-// deliveries without effect reach the change feed, because a stranger can cause the other counts.
+// arrivals without effect reach the change feed, because a stranger can cause the other counts.
 func Record(ctx context.Context, c store.Company, o Owner, more Refusals, now time.Time) error {
 	for range maxTries {
 		s, err := Load(ctx, c, o)

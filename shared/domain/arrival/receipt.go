@@ -9,7 +9,7 @@ import (
 	"orgops/shared/storage/store"
 )
 
-// ReceiptEntity and ReceiptsPrefix name the entity of the receipts of deliveries, and the prefix of their keys.
+// ReceiptEntity and ReceiptsPrefix name the entity of the receipts of arrivals, and the prefix of their keys.
 const (
 	ReceiptEntity  = "receipt"
 	ReceiptsPrefix = "RECEIPT#"
@@ -28,12 +28,12 @@ func (o Owner) key() string {
 	return o.Provider + "#" + o.Incarnation + "#"
 }
 
-// ReceiptPrefix returns the prefix of the keys under which the receipts of an integration's deliveries are kept for 7 days.
+// ReceiptPrefix returns the prefix of the keys under which the receipts of an integration's arrivals are kept for 7 days.
 func ReceiptPrefix(o Owner) string { return ReceiptsPrefix + o.key() }
 
 const sandbox = "#sandbox"
 
-// ReceiptKey returns the key of a delivery's receipt. The sandbox has receipts of its own, so that a delivery takes effect that
+// ReceiptKey returns the key of an arrival's receipt. The sandbox has receipts of its own, so that an arrival takes effect that
 // is sent again after the certification.
 func ReceiptKey(o Owner, digest string, sandboxed bool) string {
 	if sandboxed {
@@ -42,10 +42,10 @@ func ReceiptKey(o Owner, digest string, sandboxed bool) string {
 	return ReceiptPrefix(o) + digest
 }
 
-// RefusedKey returns the key of the receipt of a refused delivery.
+// RefusedKey returns the key of the receipt of a refused arrival.
 func RefusedKey(o Owner, digest string) string { return "REFUSED#" + o.key() + digest }
 
-// Receipt is the body of a receipt. It is empty if the whole delivery took effect, so that a repeat has none.
+// Receipt is the body of a receipt. It is empty if the whole arrival took effect, so that a repeat has none.
 type Receipt struct {
 	None    string   `json:"none,omitempty"`    // why nothing took effect; "": something did
 	Basis   string   `json:"basis,omitempty"`   // identifies what was decided; a repeat with the same basis is answered in the same way
@@ -53,15 +53,15 @@ type Receipt struct {
 	Denied  bool     `json:"denied,omitempty"`  // of release 0.1.0: the policies denied every action
 }
 
-// Action says what became of one action of a delivery.
+// Action says what became of one action of an arrival.
 type Action struct {
-	Place      string `json:"place"` // identifies the action among those of the delivery
+	Place      string `json:"place"` // identifies the action among those of the arrival
 	Done       bool   `json:"done,omitempty"`
 	DecisionID string `json:"decision"`
 	ApprovalID string `json:"approval,omitempty"` // the approval that it waits for
 }
 
-// IsFinal reports whether the whole delivery took effect.
+// IsFinal reports whether the whole arrival took effect.
 func (r Receipt) IsFinal() bool {
 	for _, a := range r.Actions {
 		if !a.Done {
@@ -71,7 +71,7 @@ func (r Receipt) IsFinal() bool {
 	return !r.Denied && (r.None == "" || len(r.Actions) > 0)
 }
 
-// Accepted returns the provider of a receipt; ok is false for that of a delivery that took no effect.
+// Accepted returns the provider of a receipt; ok is false for that of an arrival that took no effect.
 func (r Receipt) Accepted(key string) (provider string, ok bool) {
 	provider, _, _ = strings.Cut(strings.TrimPrefix(key, ReceiptsPrefix), "#")
 	return provider, r.None == "" && !r.Denied && !strings.HasSuffix(key, sandbox)

@@ -1,8 +1,8 @@
-// Package inbox keeps the latest deliveries that an integration has received in the sandbox, so that its company can look at
+// Package inbox keeps the latest arrivals that an integration has received in the sandbox, so that its company can look at
 // them and try a mapping on them.
 //
-// One item lists the deliveries of an integration; each delivery has its own item. Neither holds a secret: the headers that
-// may carry a credential or a signature are left out before a delivery is kept.
+// One item lists the arrivals of an integration; each arrival has its own item. Neither holds a secret: the headers that
+// may carry a credential or a signature are left out before an arrival is kept.
 package inbox
 
 import (
@@ -23,16 +23,16 @@ import (
 
 // Limits of what is kept.
 const (
-	Max  = 20                 // deliveries of an integration
-	Kept = 7 * 24 * time.Hour // since a delivery was received
+	Max  = 20                 // arrivals of an integration
+	Kept = 7 * 24 * time.Hour // since an arrival was received
 
 	maxBody    = 40 << 10 // bytes of a body; a longer one is cut. As JSON it can take six times as many
 	maxHeaders = 8 << 10  // bytes of the names and values together; the others are left out
 )
 
-// ReceivedSummary shows a delivery in a list.
+// ReceivedSummary shows an arrival in a list.
 type ReceivedSummary struct {
-	ID         string    `json:"id" doc:"the delivery's id in the inbox" format:"uuid"`
+	ID         string    `json:"id" doc:"the arrival's id in the inbox" format:"uuid"`
 	ReceivedAt time.Time `json:"receivedAt" doc:"when it was received"`
 	Size       int       `json:"size" doc:"bytes of the body" format:"int32"`
 	Actions    int       `json:"actions" doc:"how many actions the mapping gave" format:"int32"`
@@ -40,39 +40,39 @@ type ReceivedSummary struct {
 	Problem    string    `json:"problem,omitempty" doc:"why the mapping gave no actions; absent if it could be applied"`
 }
 
-// Received shows a received delivery and what the mapping and the policy engine made of it.
+// Received shows a received arrival and what the mapping and the policy engine made of it.
 type Received struct {
 	ReceivedSummary
 	Headers   map[string]string `json:"headers" nullable:"false" doc:"without the headers that may hold a credential or a signature" example:"{\"x-github-event\":\"issues\"}"`
 	Body      string            `json:"body" doc:"the body as it was received"`
-	Truncated bool              `json:"truncated,omitempty" doc:"true if the body had more than 40 kB and only its beginning was kept; such a delivery cannot be tried again"`
+	Truncated bool              `json:"truncated,omitempty" doc:"true if the body had more than 40 kB and only its beginning was kept; such an arrival cannot be tried again"`
 	Source    string            `json:"source" enum:"default,company" doc:"which mapping was applied: the provider's default, or the company's"`
 	Result    MappingResult     `json:"result" doc:"what the mapping and the policy engine made of it"`
 }
 
-// kept is a delivery as it is stored.
+// kept is an arrival as it is stored.
 type kept struct {
 	Received
 	Incarnation string `json:"incarnation,omitempty"` // of the integration that received it
 }
 
-// MappingResult shows what a mapping and the policy engine make of a delivery.
+// MappingResult shows what a mapping and the policy engine make of an arrival.
 type MappingResult struct {
 	Actions []MappingAction `json:"actions" nullable:"false" doc:"the actions that the mapping gives, in order"`
-	Problem *MappingProblem `json:"problem,omitempty" doc:"why the delivery is refused; absent if it is accepted"`
+	Problem *MappingProblem `json:"problem,omitempty" doc:"why the arrival is refused; absent if it is accepted"`
 }
 
-// MappingProblem says why a delivery is refused.
+// MappingProblem says why an arrival is refused.
 type MappingProblem struct {
 	Detail string             `json:"detail" doc:"what is wrong"`
-	Errors []fault.FieldError `json:"errors" nullable:"false" doc:"each problem with its place in the delivery's body"`
+	Errors []fault.FieldError `json:"errors" nullable:"false" doc:"each problem with its place in the arrival's body"`
 }
 
 // MappingAction shows one action that a mapping gives, with its verdict.
 type MappingAction struct {
 	Rule     int            `json:"rule" doc:"which rule gave it, counted from 0 as in the pointer of a problem" format:"int32"`
-	Action   string         `json:"action" doc:"what the delivery asks for" example:"memory.upsert"`
-	At       string         `json:"at" doc:"JSON Pointer of what the action is about, in the delivery's body" example:"/issue"`
+	Action   string         `json:"action" doc:"what the arrival asks for" example:"memory.upsert"`
+	At       string         `json:"at" doc:"JSON Pointer of what the action is about, in the arrival's body" example:"/issue"`
 	Verdict  policy.Verdict `json:"verdict" doc:"what the policy engine decides" enum:"permitted,denied,needs-approval"`
 	Policies []string       `json:"policies" nullable:"false" doc:"the policies that decide" example:"[\"permit-connector-actions\"]"`
 	Reasons  []string       `json:"reasons" nullable:"false" doc:"why"`
@@ -82,9 +82,9 @@ type MappingAction struct {
 	Fields json.RawMessage `json:"fields,omitempty" doc:"what the mapping gives for the item, as in its API; in a preview alone"`
 }
 
-// index lists the deliveries of one integration, newest first.
+// index lists the arrivals of one integration, newest first.
 type index struct {
-	Deliveries  []ReceivedSummary `json:"deliveries"`
+	Arrivals    []ReceivedSummary `json:"deliveries"`
 	Incarnation string            `json:"incarnation,omitempty"` // of the integration that received them
 }
 
@@ -92,10 +92,10 @@ const entity = "inbox"
 
 func indexKey(provider string) string { return "INBOXES#" + provider }
 
-func key(provider, deliveryID string) string { return "INBOX#" + provider + "#" + deliveryID }
+func key(provider, arrivalID string) string { return "INBOX#" + provider + "#" + arrivalID }
 
-// Add returns the ops that keep a delivery and remove those beyond the latest 20. If their commit returns ErrConflict, another
-// delivery was kept meanwhile: call Add again. The ops stay out of the change feed.
+// Add returns the ops that keep an arrival and remove those beyond the latest 20. If their commit returns ErrConflict, another
+// arrival was kept meanwhile: call Add again. The ops stay out of the change feed.
 func Add(ctx context.Context, c store.Company, o arrival.Owner, d Received) ([]store.Op, error) {
 	if len(d.Body) > maxBody {
 		d.Body, d.Truncated = text.Truncate(d.Body, maxBody), true
@@ -106,12 +106,12 @@ func Add(ctx context.Context, c store.Company, o arrival.Owner, d Received) ([]s
 	if err != nil {
 		return nil, err
 	}
-	if listed.Incarnation != o.Incarnation { // the former deliveries expire
+	if listed.Incarnation != o.Incarnation { // the former arrivals expire
 		listed = index{Incarnation: o.Incarnation}
 	}
 	now := d.ReceivedAt
 	ops := []store.Op{c.Create(key(provider, d.ID), entity, kept{d, o.Incarnation}).Until(now.Add(Kept)).Quietly()}
-	all := append([]ReceivedSummary{d.ReceivedSummary}, live(listed.Deliveries, now)...)
+	all := append([]ReceivedSummary{d.ReceivedSummary}, live(listed.Arrivals, now)...)
 	for _, old := range all[min(len(all), Max):] {
 		item, err := c.Get(ctx, key(provider, old.ID), nil)
 		switch {
@@ -121,7 +121,7 @@ func Add(ctx context.Context, c store.Company, o arrival.Owner, d Received) ([]s
 			return nil, store.Fault(err, "")
 		}
 	}
-	listed.Deliveries = all[:min(len(all), Max)]
+	listed.Arrivals = all[:min(len(all), Max)]
 	return append(ops, c.Save(indexKey(provider), entity, version, listed).Until(now.Add(Kept)).Quietly()), nil
 }
 
@@ -151,7 +151,7 @@ func summary(d Received) ReceivedSummary {
 	return s
 }
 
-// live returns the deliveries that have not expired.
+// live returns the arrivals that have not expired.
 func live(all []ReceivedSummary, now time.Time) []ReceivedSummary {
 	for n, s := range all {
 		if !now.Before(s.ReceivedAt.Add(Kept)) {
@@ -161,18 +161,18 @@ func live(all []ReceivedSummary, now time.Time) []ReceivedSummary {
 	return all
 }
 
-// List reads the kept deliveries of an integration, newest first. Those of a deleted integration can be read until its name is
+// List reads the kept arrivals of an integration, newest first. Those of a deleted integration can be read until its name is
 // configured again.
 func List(ctx context.Context, c store.Company, provider string, now time.Time) ([]ReceivedSummary, error) {
 	listed, _, err := load(ctx, c, provider)
-	if err != nil || len(listed.Deliveries) == 0 {
+	if err != nil || len(listed.Arrivals) == 0 {
 		return []ReceivedSummary{}, err
 	}
 	former, err := isFormer(ctx, c, provider, listed.Incarnation)
 	if err != nil || former {
 		return []ReceivedSummary{}, err
 	}
-	return append([]ReceivedSummary{}, live(listed.Deliveries, now)...), nil
+	return append([]ReceivedSummary{}, live(listed.Arrivals, now)...), nil
 }
 
 // isFormer reports whether an incarnation of an integration has been followed by another one.
@@ -192,12 +192,12 @@ func load(ctx context.Context, c store.Company, provider string) (listed index, 
 	return listed, item.Version, store.Fault(err, "")
 }
 
-// Load reads one kept delivery. It returns fault.NotFound for an id that is unknown, has expired, or was received by an
+// Load reads one kept arrival. It returns fault.NotFound for an id that is unknown, has expired, or was received by an
 // integration that has been deleted and configured again.
-func Load(ctx context.Context, c store.Company, provider, deliveryID string) (Received, error) {
-	const absent = "the inbox holds no such delivery; it keeps the latest 20 of 7 days"
+func Load(ctx context.Context, c store.Company, provider, arrivalID string) (Received, error) {
+	const absent = "the inbox holds no such arrival; it keeps the latest 20 of 7 days"
 	var d kept
-	if _, err := c.Get(ctx, key(provider, deliveryID), &d); err != nil {
+	if _, err := c.Get(ctx, key(provider, arrivalID), &d); err != nil {
 		return Received{}, store.Fault(err, absent)
 	}
 	former, err := isFormer(ctx, c, provider, d.Incarnation)

@@ -17,8 +17,8 @@ import (
 	"orgops/shared/storage/store"
 )
 
-// inbound proves that a delivery signed with the integration's secret maps to actions with verdicts. It also proves that
-// an unsigned, a changed and a wrongly signed delivery are refused.
+// inbound proves that an arrival signed with the integration's secret maps to actions with verdicts. It also proves that
+// an unsigned, a changed and a wrongly signed arrival are refused.
 func (e Examiner) inbound(ctx context.Context, conn connector.Inbound, c Candidate) []integration.Check {
 	now := e.Now().UTC()
 	live := c.Secrets.Live(now)
@@ -31,17 +31,17 @@ func (e Examiner) inbound(ctx context.Context, conn connector.Inbound, c Candida
 			reason: "no signing secret is configured, so nothing can be received; configure signingSecret to open this port",
 		})}
 	}
-	unsigned, body := conn.SampleDelivery(c.Integration.Config)
-	deliveryID := id.New()
-	signed := merge(unsigned, conn.Sign(live[0], deliveryID, body, now))
+	unsigned, body := conn.SampleArrival(c.Integration.Config)
+	arrivalID := id.New()
+	signed := merge(unsigned, conn.Sign(live[0], arrivalID, body, now))
 	tampered := append([]byte{}, body...)
 	tampered = append(tampered, ' ')
-	stranger := merge(unsigned, conn.Sign(otherSecret, deliveryID, body, now))
+	stranger := merge(unsigned, conn.Sign(otherSecret, arrivalID, body, now))
 	return []integration.Check{
-		receive("maps-signed", "A signed delivery maps, and every action gets a verdict", e.maps(ctx, conn, c, live, signed, body)),
-		receive("refuses-unsigned", "An unsigned delivery is refused", e.refusesInbound(conn, live, unsigned, body)),
-		receive("refuses-tampered", "A delivery whose body was changed is refused", e.refusesInbound(conn, live, signed, tampered)),
-		receive("refuses-stranger", "A delivery signed with another secret is refused", e.refusesInbound(conn, live, stranger, body)),
+		receive("maps-signed", "A signed arrival maps, and every action gets a verdict", e.maps(ctx, conn, c, live, signed, body)),
+		receive("refuses-unsigned", "An unsigned arrival is refused", e.refusesInbound(conn, live, unsigned, body)),
+		receive("refuses-tampered", "An arrival whose body was changed is refused", e.refusesInbound(conn, live, signed, tampered)),
+		receive("refuses-stranger", "An arrival signed with another secret is refused", e.refusesInbound(conn, live, stranger, body)),
 		seen(ctx, c),
 	}
 }
@@ -51,7 +51,7 @@ const otherSecret = "whsec_c3RyYW5nZXJzdHJhbmdlcnN0cmFuZ2Vyc3RyYW5nZXI="
 
 func (e Examiner) maps(ctx context.Context, conn connector.Inbound, c Candidate, live []string, header http.Header, body []byte) outcome {
 	if _, err := conn.Verify(live, header, body, e.Now()); err != nil {
-		return failed("a delivery signed with the signing secret was not accepted; rotate the secret", rotate)
+		return failed("an arrival signed with the signing secret was not accepted; rotate the secret", rotate)
 	}
 	actions, err := e.sample(ctx, conn, c, header, body)
 	if fault.KindOf(err) == fault.Unavailable {
@@ -72,17 +72,17 @@ func (e Examiner) maps(ctx context.Context, conn connector.Inbound, c Candidate,
 	return passed("the sample maps to "+strings.Join(verdicts, ", "), count("actions of the sample", len(actions), "actions"))
 }
 
-// seen tells whether the provider itself has sent a delivery. It warns at most, so that automation can certify at once.
+// seen tells whether the provider itself has sent an arrival. It warns at most, so that automation can certify at once.
 func seen(ctx context.Context, c Candidate) integration.Check {
 	page, err := c.Company.Query(ctx, store.Query{Prefix: arrival.ReceiptPrefix(arrival.OwnerOf(c.Integration)), Limit: 1})
-	o := passed("a delivery from outside was accepted within the last 7 days")
+	o := passed("an arrival from outside was accepted within the last 7 days")
 	switch {
 	case err != nil:
-		o = outcome{status: integration.Warn, reason: "it is unknown whether a delivery from outside has been accepted; try again", remedy: certify}
+		o = outcome{status: integration.Warn, reason: "it is unknown whether an arrival from outside has been accepted; try again", remedy: certify}
 	case len(page.Items) == 0:
-		o = outcome{status: integration.Warn, reason: "no delivery from outside was accepted within the last 7 days; let the provider send one, then look at the inbox"}
+		o = outcome{status: integration.Warn, reason: "no arrival from outside was accepted within the last 7 days; let the provider send one, then look at the inbox"}
 	}
-	found := check(c, integration.InboundReceive, "seen-from-outside", "A delivery from outside has been seen", o)
+	found := check(c, integration.InboundReceive, "seen-from-outside", "An arrival from outside has been seen", o)
 	found.Required = false
 	return found
 }
@@ -94,11 +94,11 @@ func (e Examiner) sample(ctx context.Context, conn connector.Inbound, c Candidat
 	if err != nil {
 		return nil, err
 	}
-	delivery, err := mapping.Read(conn, c.Integration.Config, c.Integration.Place, header, body)
+	arrival, err := mapping.Read(conn, c.Integration.Config, c.Integration.Place, header, body)
 	if err != nil {
 		return nil, err
 	}
-	matches, err := m.Apply(ctx, delivery)
+	matches, err := m.Apply(ctx, arrival)
 	return mapping.Actions(matches), err
 }
 

@@ -51,48 +51,48 @@ func Origin(c Connector, config json.RawMessage) string {
 // Inbound receives changes by webhook.
 type Inbound interface {
 	Connector
-	// Verify checks a delivery's signature against the live secrets (newest first), and its time if the scheme signs one.
-	// It parses nothing. It returns the provider's id of the delivery, or "" if the signature does not cover the id: then the
-	// body alone identifies the delivery. It returns fault.Unauthenticated for a delivery that does not verify. The
-	// detail is a fixed text, which nothing in the delivery changes: the company sees it as the reason.
-	Verify(secrets []string, header http.Header, body []byte, now time.Time) (deliveryID string, err error)
-	// Sign makes the headers of a delivery that Verify accepts, for certification and samples.
-	Sign(secret, deliveryID string, body []byte, now time.Time) http.Header
-	// Document returns the JSON document of a verified delivery: the body itself, unless the provider wraps it. It parses
-	// only the wrapping. It returns fault.Malformed for a delivery that is not one of the provider's.
+	// Verify checks an arrival's signature against the live secrets (newest first), and its time if the scheme signs one.
+	// It parses nothing. It returns the provider's id of the arrival, or "" if the signature does not cover the id: then the
+	// body alone identifies the arrival. It returns fault.Unauthenticated for an arrival that does not verify. The
+	// detail is a fixed text, which nothing in the arrival changes: the company sees it as the reason.
+	Verify(secrets []string, header http.Header, body []byte, now time.Time) (arrivalID string, err error)
+	// Sign makes the headers of an arrival that Verify accepts, for certification and samples.
+	Sign(secret, arrivalID string, body []byte, now time.Time) http.Header
+	// Document returns the JSON document of a verified arrival: the body itself, unless the provider wraps it. It parses
+	// only the wrapping. It returns fault.Malformed for an arrival that is not one of the provider's.
 	Document(header http.Header, body []byte) ([]byte, error)
-	// Mapping returns the default mapping in the language of package mapping. It turns a delivery into actions unless the
+	// Mapping returns the default mapping in the language of package mapping. It turns an arrival into actions unless the
 	// company has stored a mapping of its own.
 	Mapping() json.RawMessage
-	// SampleDelivery returns the unsigned headers and the body of a delivery that the default mapping turns into at least one
+	// SampleArrival returns the unsigned headers and the body of an arrival that the default mapping turns into at least one
 	// action under config.
-	SampleDelivery(config json.RawMessage) (http.Header, []byte)
+	SampleArrival(config json.RawMessage) (http.Header, []byte)
 }
 
-// Placed is an Inbound whose configuration names a part of the provider, such as a repository, and whose deliveries say which
+// Placed is an Inbound whose configuration names a part of the provider, such as a repository, and whose arrivals say which
 // part they are about.
 type Placed interface {
 	Inbound
-	// Locate compares the place of a delivery with that of the configuration. known is what earlier deliveries told of it; its
+	// Locate compares the place of an arrival with that of the configuration. known is what earlier arrivals told of it; its
 	// id counts, because the name can change.
 	Locate(config json.RawMessage, known integration.Place, header http.Header, payload any) Location
 }
 
-// Location says whether a delivery concerns an integration.
+// Location says whether an arrival concerns an integration.
 type Location struct {
-	Outside string            // why the delivery does not concern the integration, as a fixed text; "": it does
-	Place   integration.Place // what the delivery tells of the configured place; zero: nothing
+	Outside string            // why the arrival does not concern the integration, as a fixed text; "": it does
+	Place   integration.Place // what the arrival tells of the configured place; zero: nothing
 }
 
-// Ping is the reason to ignore a delivery by which a provider tries the address. It says nothing about what else arrives.
+// Ping is the reason to ignore an arrival by which a provider tries the address. It says nothing about what else arrives.
 const Ping = "it only tries the address"
 
-// Large is an Inbound whose deliveries can have more than 1 MiB.
+// Large is an Inbound whose arrivals can have more than 1 MiB.
 type Large interface {
 	Inbound
-	// MaxDelivery returns the most bytes of a body with these headers, as the provider documents it, and what to do about a larger
+	// MaxArrival returns the most bytes of a body with these headers, as the provider documents it, and what to do about a larger
 	// one.
-	MaxDelivery(header http.Header) (limit int64, advice string)
+	MaxArrival(header http.Header) (limit int64, advice string)
 }
 
 // Action holds one action that a provider asks for. Exactly one draft is set; Port says which.
@@ -101,11 +101,11 @@ type Action struct {
 	Memory     *memory.Draft     // memory.upsert
 	Goal       *goal.Draft       // goal.update
 	Note       *NoteDraft        // timeline.note
-	At         string            // JSON Pointer of the draft in the delivery's body; "" for an item of a sync
+	At         string            // JSON Pointer of the draft in the arrival's body; "" for an item of a sync
 	Unreadable *fault.FieldError // why the draft cannot be decoded, or nil; intake refuses an undecoded draft
 }
 
-// MaxActions limits the actions of one delivery, because their effects and decisions share one commit.
+// MaxActions limits the actions of one arrival, because their effects and decisions share one commit.
 const MaxActions = 30
 
 // NoteDraft holds a timeline note before intake accepts it.
@@ -114,7 +114,7 @@ type NoteDraft struct {
 	Subject string          `json:"subject"` // the provider's id of the note's subject
 	Details json.RawMessage `json:"details,omitempty"`
 
-	Once string     `json:"-"` // identifies what is noted, so that it is noted once for all time; "": every delivery is
+	Once string     `json:"-"` // identifies what is noted, so that it is noted once for all time; "": every arrival is
 	At   *time.Time `json:"-"` // when it happened, if that was before now; nil: now
 }
 

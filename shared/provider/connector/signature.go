@@ -7,10 +7,10 @@ import (
 	"strings"
 )
 
-// maxSignatures limits the signatures of a delivery. A proxy may repeat a header, or join its lines by commas.
+// maxSignatures limits the signatures of an arrival. A proxy may repeat a header, or join its lines by commas.
 const maxSignatures = 4
 
-// Signatures returns the SHA-256 signatures of a delivery in a header, which are hexadecimal and follow a prefix. It leaves out
+// Signatures returns the SHA-256 signatures of an arrival in a header, which are hexadecimal and follow a prefix. It leaves out
 // what is malformed.
 func Signatures(header http.Header, name, prefix string) (signatures [][]byte) {
 	for one := range strings.SplitSeq(strings.Join(header.Values(name), ","), ",") {

@@ -22,8 +22,8 @@ func (*Connector) Mapping() json.RawMessage { return defaultMapping }
 // Document implements connector.Inbound. The body is the document.
 func (*Connector) Document(_ http.Header, body []byte) ([]byte, error) { return body, nil }
 
-// SampleDelivery implements connector.Inbound.
-func (*Connector) SampleDelivery(json.RawMessage) (http.Header, []byte) {
+// SampleArrival implements connector.Inbound.
+func (*Connector) SampleArrival(json.RawMessage) (http.Header, []byte) {
 	return http.Header{"Content-Type": {"application/json"}},
-		[]byte(`{"type":"memory.upsert","data":{"externalId":"sample-1","kind":"sample","title":"A sample delivery"}}`)
+		[]byte(`{"type":"memory.upsert","data":{"externalId":"sample-1","kind":"sample","title":"A sample arrival"}}`)
 }

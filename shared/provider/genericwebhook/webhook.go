@@ -143,12 +143,12 @@ func (*Connector) Verify(secrets []string, header http.Header, body []byte, now 
 }
 
 // Sign implements connector.Inbound. It returns no headers for an invalid secret, which CheckConfig never accepts.
-func (*Connector) Sign(secret, deliveryID string, body []byte, now time.Time) http.Header {
+func (*Connector) Sign(secret, arrivalID string, body []byte, now time.Time) http.Header {
 	signer, err := standardwebhooks.NewSigner([]string{secret})
 	if err != nil {
 		return http.Header{}
 	}
-	header := signer.Headers(deliveryID, body, now)
+	header := signer.Headers(arrivalID, body, now)
 	header.Set("Content-Type", "application/json")
 	return header
 }

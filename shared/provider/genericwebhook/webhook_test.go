@@ -37,7 +37,7 @@ func conn() *genericwebhook.Connector { return genericwebhook.New(outbound.New(o
 func TestConnector_Sample(t *testing.T) {
 	t.Parallel()
 	c := conn()
-	header, body := c.SampleDelivery(nil)
+	header, body := c.SampleArrival(nil)
 	signed := c.Sign(secret, "sample", body, now)
 	for name, values := range header {
 		signed[name] = values

@@ -113,7 +113,7 @@ const schema = `{
   "properties": {
     "repository": {
       "title": "Repository",
-      "description": "Owner and name. Deliveries about any other repository are ignored.",
+      "description": "Owner and name. Arrivals about any other repository are ignored.",
       "type": "string", "pattern": "^[A-Za-z0-9][A-Za-z0-9_-]{0,99}/[A-Za-z0-9._-]{1,100}$", "x-pattern-description": "an owner and a name with a slash between them, such as octo/app"
     },
     "baseUrl": {
@@ -124,7 +124,7 @@ const schema = `{
     ` + connector.ScheduleProperty + `,
     "signingSecret": {
       "title": "Webhook secret",
-      "description": "The same secret as in the webhook's settings at GitHub, any text as it was typed there. Without it, no delivery is accepted.",
+      "description": "The same secret as in the webhook's settings at GitHub, any text as it was typed there. Without it, no arrival is accepted.",
       "type": "string", "minLength": 8, "maxLength": 256,
       "writeOnly": true, "x-widens": false
     }

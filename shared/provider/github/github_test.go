@@ -48,7 +48,7 @@ func header(pairs ...string) http.Header {
 // mappings keeps the default mapping compiled, as a process does.
 var mappings mapping.Cache
 
-// actions handles a delivery as the service does: by the default mapping, after which intake validates the drafts.
+// actions handles an arrival as the service does: by the default mapping, after which intake validates the drafts.
 func actions(config json.RawMessage, header http.Header, body []byte) ([]connector.Action, error) {
 	m, err := mappings.Default(conn())
 	if err != nil {
@@ -106,7 +106,7 @@ func TestConnector_Verify(t *testing.T) {
 		{"SHA-1 only", []string{secret}, header("X-Hub-Signature", old, "X-GitHub-Delivery", "d-1"), body, "SHA-1, is not accepted"},
 		{"SHA-1 in the wrong header", []string{secret}, header("X-Hub-Signature-256", old, "X-GitHub-Delivery", "d-1"), body, "64 hexadecimal digits"},
 		{"short", []string{secret}, header("X-Hub-Signature-256", signature[:40], "X-GitHub-Delivery", "d-1"), body, "64 hexadecimal digits"},
-		{"no delivery id", []string{secret}, header("X-Hub-Signature-256", signature), body, "X-GitHub-Delivery"},
+		{"no arrival id", []string{secret}, header("X-Hub-Signature-256", signature), body, "X-GitHub-Delivery"},
 	}
 	for _, tt := range tests {
 		id, err := conn().Verify(tt.secrets, tt.header, []byte(tt.body), now)
@@ -130,7 +130,7 @@ func TestConnector_Sample(t *testing.T) {
 	t.Parallel()
 	c := conn()
 	for _, config := range []string{config, `{"repository":"Some/Other"}`} {
-		h, body := c.SampleDelivery(json.RawMessage(config))
+		h, body := c.SampleArrival(json.RawMessage(config))
 		for name, values := range c.Sign("12345678", "sample", body, now) {
 			h[name] = values
 		}
@@ -286,8 +286,8 @@ func FuzzConnector_Verify(f *testing.F) {
 	f.Add("sha256=00", "d", []byte("{}"))
 	f.Add("sha256="+strings.Repeat("0", 64), "d", []byte(""))
 	c := conn()
-	f.Fuzz(func(t *testing.T, signature, delivery string, body []byte) {
-		h := http.Header{"X-Hub-Signature-256": {signature}, "X-Github-Delivery": {delivery}}
+	f.Fuzz(func(t *testing.T, signature, arrival string, body []byte) {
+		h := http.Header{"X-Hub-Signature-256": {signature}, "X-Github-Delivery": {arrival}}
 		if id, err := c.Verify([]string{"12345678"}, h, body, now); err == nil {
 			want := c.Sign("12345678", id, body, now).Get("X-Hub-Signature-256")
 			if !strings.EqualFold(want, signature) {
@@ -297,7 +297,7 @@ func FuzzConnector_Verify(f *testing.F) {
 	})
 }
 
-// BenchmarkConnector_Mapping measures a delivery with the default mapping compiled, and the first one, which compiles it.
+// BenchmarkConnector_Mapping measures an arrival with the default mapping compiled, and the first one, which compiles it.
 func BenchmarkConnector_Mapping(b *testing.B) {
 	h, body := header("X-GitHub-Event", "issues"), []byte(`{"action":"opened",`+inRepository+`"issue":`+anIssue+`}`)
 	for _, kept := range []bool{true, false} {

@@ -44,15 +44,15 @@ func isForm(header http.Header) bool {
 	return media == "application/x-www-form-urlencoded"
 }
 
-// MaxPayload and MaxForm limit the bytes of a delivery. GitHub sends no payload above 25 MB, and takes it back for good then. A form can triple the
+// MaxPayload and MaxForm limit the bytes of an arrival. GitHub sends no payload above 25 MB, and takes it back for good then. A form can triple the
 // payload; of such a form only what the process has memory for is taken.
 const (
 	MaxPayload = 25 << 20
 	MaxForm    = 31 << 20
 )
 
-// MaxDelivery implements connector.Large.
-func (*Connector) MaxDelivery(header http.Header) (limit int64, advice string) {
+// MaxArrival implements connector.Large.
+func (*Connector) MaxArrival(header http.Header) (limit int64, advice string) {
 	if isForm(header) {
 		return MaxForm, "set the webhook's content type to application/json at GitHub, which makes it smaller"
 	}
@@ -62,8 +62,8 @@ func (*Connector) MaxDelivery(header http.Header) (limit int64, advice string) {
 const sample = `{"action":"opened","repository":{"full_name":"%[1]s"},"issue":{"number":1,"title":"A sample issue",` +
 	`"body":"Nothing is wrong.","html_url":"https://github.com/%[1]s/issues/1"}}`
 
-// SampleDelivery implements connector.Inbound.
-func (*Connector) SampleDelivery(config json.RawMessage) (http.Header, []byte) {
+// SampleArrival implements connector.Inbound.
+func (*Connector) SampleArrival(config json.RawMessage) (http.Header, []byte) {
 	c := Config{Repository: "octo/app"}
 	_ = json.Unmarshal(config, &c)            // without a configuration, the sample is about octo/app
 	body := fmt.Sprintf(sample, c.Repository) // the schema allows only characters that JSON does not escape

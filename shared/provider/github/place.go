@@ -9,14 +9,14 @@ import (
 	"orgops/shared/provider/connector"
 )
 
-// The reasons to ignore a delivery that Locate gives.
+// The reasons to ignore an arrival that Locate gives.
 const (
 	anotherRepository = "it is about another repository than the configured one"
 	reusedName        = "another repository has the configured name now; delete the integration and configure it again to follow that one"
 )
 
 // Locate implements connector.Placed. A repository is known by its id, which it keeps when it is renamed or transferred. Until a
-// delivery has told the id, the configured name counts, or the former name in the notice of a rename.
+// arrival has told the id, the configured name counts, or the former name in the notice of a rename.
 func (*Connector) Locate(config json.RawMessage, known integration.Place, header http.Header, payload any) connector.Location {
 	if header.Get(headerEvent) == "ping" {
 		return connector.Location{Outside: connector.Ping}
@@ -43,7 +43,7 @@ func (*Connector) Locate(config json.RawMessage, known integration.Place, header
 	return connector.Location{Outside: anotherRepository}
 }
 
-// formerName returns the name of a repository before the rename or transfer that a delivery tells, or "".
+// formerName returns the name of a repository before the rename or transfer that an arrival tells, or "".
 func formerName(payload any, name string) string {
 	owner, repository, _ := strings.Cut(name, "/")
 	changes := member(payload, "changes")

@@ -11,7 +11,7 @@ import (
 	"orgops/shared/provider/connector"
 )
 
-// The headers of a delivery.
+// The headers of an arrival.
 const (
 	headerSignature = "X-Hub-Signature-256"
 	headerDelivery  = "X-GitHub-Delivery"
@@ -20,10 +20,10 @@ const (
 
 const scheme = "sha256="
 
-// Verify implements connector.Inbound. It accepts the HMAC-SHA256 of the body under any live secret, and refuses a delivery
-// that has only the older SHA-1 signature. GitHub signs neither the time nor the delivery id, so Verify returns no id: a replay
+// Verify implements connector.Inbound. It accepts the HMAC-SHA256 of the body under any live secret, and refuses an arrival
+// that has only the older SHA-1 signature. GitHub signs neither the time nor the arrival id, so Verify returns no id: a replay
 // may have any.
-func (*Connector) Verify(secrets []string, header http.Header, body []byte, _ time.Time) (deliveryID string, err error) {
+func (*Connector) Verify(secrets []string, header http.Header, body []byte, _ time.Time) (arrivalID string, err error) {
 	if header.Get(headerSignature) == "" {
 		return "", fault.New(fault.Unauthenticated, "the X-Hub-Signature-256 header is missing; X-Hub-Signature, with SHA-1, is not accepted")
 	}
@@ -73,10 +73,10 @@ func validDelivery(id string) bool {
 	return true
 }
 
-// Sign implements connector.Inbound. It leaves out the event header, which SampleDelivery sets.
-func (*Connector) Sign(secret, deliveryID string, body []byte, _ time.Time) http.Header {
+// Sign implements connector.Inbound. It leaves out the event header, which SampleArrival sets.
+func (*Connector) Sign(secret, arrivalID string, body []byte, _ time.Time) http.Header {
 	return http.Header{
 		http.CanonicalHeaderKey(headerSignature): {scheme + hex.EncodeToString(sum(secret, body))},
-		http.CanonicalHeaderKey(headerDelivery):  {deliveryID},
+		http.CanonicalHeaderKey(headerDelivery):  {arrivalID},
 	}
 }

@@ -7,7 +7,7 @@ import (
 	"orgops/shared/provider/connector"
 )
 
-// PlanAll plans the actions of one delivery in order. If two actions change the same item, only the later one takes effect,
+// PlanAll plans the actions of one arrival in order. If two actions change the same item, only the later one takes effect,
 // because a commit writes an item once. An action that is asked for twice gets one approval.
 func (p Planner) PlanAll(ctx context.Context, actions []connector.Action) ([]Planned, error) {
 	planned := make([]Planned, 0, len(actions))

@@ -65,7 +65,7 @@ type Planner struct {
 // MaxOpsPerAction limits the ops of a planned action.
 const MaxOpsPerAction = 3
 
-// One commit holds all actions of a delivery, their decisions and the receipt. This constant compiles only if they fit.
+// One commit holds all actions of an arrival, their decisions and the receipt. This constant compiles only if they fit.
 const _ = uint(store.MaxOps - 2 - connector.MaxActions*MaxOpsPerAction)
 
 // Plan decides on an action and plans its writes against the stored state. The ops carry the versions that Plan read. If
@@ -197,7 +197,7 @@ func ReviewWork(c store.Company, goalID string, at time.Time) store.Op {
 	return c.Timer(at, ReviewTimer, goalID+"@"+WorkReview)
 }
 
-// note plans a timeline entry. What is noted once leaves a mark, which stays: neither the receipt of its delivery nor the
+// note plans a timeline entry. What is noted once leaves a mark, which stays: neither the receipt of its arrival nor the
 // entry itself is kept for all time.
 func (p Planner) note(ctx context.Context, n connector.NoteDraft, d policy.Decision) (Outcome, []store.Op, error) {
 	e := p.entry(timeline.Note, n.Title, timeline.Reference{Type: "note", ID: n.Subject}, d)

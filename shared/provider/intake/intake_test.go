@@ -286,7 +286,7 @@ func pointers(problems []fault.FieldError) []string {
 	return all
 }
 
-// TestValidate checks that every problem is reported with its place in the delivery, and that the actions are limited.
+// TestValidate checks that every problem is reported with its place in the arrival, and that the actions are limited.
 func TestValidate(t *testing.T) {
 	t.Parallel()
 	at := func(pointer string, a connector.Action) connector.Action {

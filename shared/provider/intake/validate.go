@@ -9,11 +9,11 @@ import (
 	"orgops/shared/provider/connector"
 )
 
-// Validate returns fault.Invalid for a delivery with too many actions or with invalid drafts. It reports every problem at
-// once, each with its place in the delivery. Nothing else in the service checks drafts.
+// Validate returns fault.Invalid for an arrival with too many actions or with invalid drafts. It reports every problem at
+// once, each with its place in the arrival. Nothing else in the service checks drafts.
 func Validate(actions []connector.Action) error {
 	if len(actions) > connector.MaxActions {
-		return fault.Newf(fault.Invalid, "a delivery may ask for at most %d actions; this one asks for %d", connector.MaxActions, len(actions))
+		return fault.Newf(fault.Invalid, "an arrival may ask for at most %d actions; this one asks for %d", connector.MaxActions, len(actions))
 	}
 	var problems []fault.FieldError
 	for _, a := range actions {

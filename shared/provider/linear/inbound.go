@@ -27,9 +27,9 @@ func (*Connector) Mapping() json.RawMessage { return defaultMapping }
 // tolerance limits how far the time of sending may be from now, as for Standard Webhooks.
 const tolerance = 5 * time.Minute
 
-// Verify implements connector.Inbound. Linear signs the body, which holds the time of sending, but no header. So a delivery is
-// known by its body. A captured delivery is refused after five minutes. Before, its state is at most as new as the stored one.
-func (*Connector) Verify(secrets []string, header http.Header, body []byte, now time.Time) (deliveryID string, err error) {
+// Verify implements connector.Inbound. Linear signs the body, which holds the time of sending, but no header. So an arrival is
+// known by its body. A captured arrival is refused after five minutes. Before, its state is at most as new as the stored one.
+func (*Connector) Verify(secrets []string, header http.Header, body []byte, now time.Time) (arrivalID string, err error) {
 	signatures := connector.Signatures(header, headerSignature, "")
 	if len(signatures) == 0 {
 		return "", fault.New(fault.Unauthenticated, "the Linear-Signature header needs 64 hexadecimal digits")
@@ -48,7 +48,7 @@ func (*Connector) Verify(secrets []string, header http.Header, body []byte, now 
 		return "", fault.New(fault.Unauthenticated, "the time of sending cannot be read in a compressed body")
 	}
 	if at, ok := sentAt(body); ok && now.Sub(at).Abs() > tolerance {
-		return "", fault.New(fault.Unauthenticated, "the delivery was sent more than 5 minutes before or after the current time")
+		return "", fault.New(fault.Unauthenticated, "the arrival was sent more than 5 minutes before or after the current time")
 	}
 	return "", nil
 }
@@ -78,8 +78,8 @@ func (*Connector) Sign(secret, _ string, body []byte, _ time.Time) http.Header {
 // Document implements connector.Inbound. The body is the document.
 func (*Connector) Document(_ http.Header, body []byte) ([]byte, error) { return body, nil }
 
-// SampleDelivery implements connector.Inbound.
-func (*Connector) SampleDelivery(json.RawMessage) (http.Header, []byte) {
+// SampleArrival implements connector.Inbound.
+func (*Connector) SampleArrival(json.RawMessage) (http.Header, []byte) {
 	return http.Header{"Content-Type": {"application/json"}}, []byte(`{"action":"create","type":"Issue",` +
 		`"url":"https://linear.app/acme/issue/ENG-1","data":{"id":"2174add1-f7c8-44e3-bbf3-2d60b5ea8bc9","identifier":"ENG-1",` +
 		`"title":"A sample issue","description":"Nothing is wrong.","updatedAt":"2026-01-01T00:00:00.000Z"}}`)

@@ -28,7 +28,7 @@ func conn() *linear.Connector { return linear.New(outbound.New(outbound.Options{
 // mappings keeps the default mapping compiled, as a process does.
 var mappings mapping.Cache
 
-// actions handles a delivery as the service does: by the default mapping, after which intake validates the drafts.
+// actions handles an arrival as the service does: by the default mapping, after which intake validates the drafts.
 func actions(body []byte) ([]connector.Action, error) {
 	m, err := mappings.Default(conn())
 	if err != nil {
@@ -55,7 +55,7 @@ func signed(secret string, body []byte) http.Header {
 	return h
 }
 
-// verified describes a delivery, and whether its signature is good.
+// verified describes an arrival, and whether its signature is good.
 type verified struct {
 	name    string
 	secrets []string
@@ -113,7 +113,7 @@ func TestConnector_Verify(t *testing.T) {
 
 func TestConnector_Mapping(t *testing.T) {
 	t.Parallel()
-	_, sample := conn().SampleDelivery(json.RawMessage(`{}`))
+	_, sample := conn().SampleArrival(json.RawMessage(`{}`))
 	const update = `{"action":"create","type":"ProjectUpdate","url":"https://linear.app/u","data":{"id":"u","body":"All well","health":"onTrack","projectId":"p","project":{"name":"Beta"}}}`
 	tests := []struct{ name, body, want string }{
 		{"the sample", string(sample), "memory.upsert A sample issue"},
@@ -142,9 +142,9 @@ func TestConnector_Mapping(t *testing.T) {
 	}
 }
 
-// FuzzMapping checks that a delivery gives actions that are valid, or a refusal with a reason.
+// FuzzMapping checks that an arrival gives actions that are valid, or a refusal with a reason.
 func FuzzMapping(f *testing.F) {
-	_, sample := conn().SampleDelivery(nil)
+	_, sample := conn().SampleArrival(nil)
 	f.Add(string(sample))
 	f.Add(`{"action":"update","type":"Project","data":{"id":"p","name":7,"progress":"x","targetDate":"2026"}}`)
 	f.Fuzz(func(t *testing.T, body string) {

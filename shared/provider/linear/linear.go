@@ -100,7 +100,7 @@ const schema = `{
     ` + connector.ScheduleProperty + `,
     "signingSecret": {
       "title": "Webhook secret",
-      "description": "The signing secret that Linear shows on the webhook's page. Without it, no delivery is accepted.",
+      "description": "The signing secret that Linear shows on the webhook's page. Without it, no arrival is accepted.",
       "type": "string", "minLength": 8, "maxLength": 256,
       "writeOnly": true, "x-widens": false
     }

@@ -8,16 +8,16 @@ import (
 	"orgops/shared/provider/connector"
 )
 
-// anotherTeam is the reason to ignore a delivery that Locate gives.
+// anotherTeam is the reason to ignore an arrival that Locate gives.
 const anotherTeam = "it is about another team than the configured one"
 
-// Locate implements connector.Placed. A team is known by its id, which it keeps when its key changes. Until a delivery has told
-// the id, the configured key counts. A delivery that names no team, such as one about a project, concerns every team.
+// Locate implements connector.Placed. A team is known by its id, which it keeps when its key changes. Until an arrival has told
+// the id, the configured key counts. An arrival that names no team, such as one about a project, concerns every team.
 func (*Connector) Locate(config json.RawMessage, known integration.Place, _ http.Header, payload any) connector.Location {
 	var c Config
 	_ = json.Unmarshal(config, &c) // without a configuration, every team counts
-	delivery, _ := payload.(map[string]any)
-	data, _ := delivery["data"].(map[string]any)
+	arrival, _ := payload.(map[string]any)
+	data, _ := arrival["data"].(map[string]any)
 	team, _ := data["team"].(map[string]any)
 	id, _ := team["id"].(string)
 	key, _ := team["key"].(string)

@@ -13,13 +13,13 @@ import (
 	"orgops/shared/provider/connector"
 )
 
-// Delivery holds what expressions read.
-type Delivery struct {
+// Arrival holds what expressions read.
+type Arrival struct {
 	Header  http.Header     // as received; expressions read what Headers makes of it
 	Payload any             // see Payload
 	Config  json.RawMessage // the integration's configuration, which holds no secret
 
-	connector.Location // a delivery outside of it is ignored, and no rule is asked
+	connector.Location // an arrival outside of it is ignored, and no rule is asked
 }
 
 // Match holds the actions that one rule gives.
@@ -37,30 +37,30 @@ func Actions(matches []Match) []connector.Action {
 	return all
 }
 
-// Apply evaluates the rules for a delivery. Each action has its place in the payload; a field of the wrong type makes it
+// Apply evaluates the rules for an arrival. Each action has its place in the payload; a field of the wrong type makes it
 // Unreadable. If no rule matches, Apply returns no matches, or fault.Invalid if the mapping has a text for that case. An
 // expression that fails returns fault.Invalid, and names its rule and field; a rule that cannot be evaluated is never
 // skipped. Apply returns fault.Unavailable after 100 ms.
-func (m *Mapping) Apply(ctx context.Context, d Delivery) ([]Match, error) {
+func (m *Mapping) Apply(ctx context.Context, d Arrival) ([]Match, error) {
 	matches, _, err := m.Explain(ctx, d)
 	return matches, err
 }
 
-// The reasons why a mapping ignores a delivery.
+// The reasons why a mapping ignores an arrival.
 const (
 	ignoredOnly  = "the mapping leaves it out by its expression only"
 	ignoredRules = "no rule of the mapping matches"
 )
 
-// Explain does what Apply does, and says why the mapping ignores a delivery, or "".
-func (m *Mapping) Explain(ctx context.Context, d Delivery) (matches []Match, ignored string, err error) {
+// Explain does what Apply does, and says why the mapping ignores an arrival, or "".
+func (m *Mapping) Explain(ctx context.Context, d Arrival) (matches []Match, ignored string, err error) {
 	if d.Outside != "" {
 		return nil, d.Outside, nil
 	}
-	if err := m.compile(); err != nil { // before the clock starts: a slow machine compiles once, not at every delivery
+	if err := m.compile(); err != nil { // before the clock starts: a slow machine compiles once, not at every arrival
 		return nil, "", err
 	}
-	e := evaluation{meter: newMeter(ctx, time.Now().Add(maxTime)), delivery: d}
+	e := evaluation{meter: newMeter(ctx, time.Now().Add(maxTime)), arrival: d}
 	matches, wanted, err := e.all(m)
 	if e.err != nil {
 		if ended := e.conclude(ctx); !errors.Is(ended, errFuel) {
@@ -81,16 +81,16 @@ func (m *Mapping) Explain(ctx context.Context, d Delivery) (matches []Match, ign
 // evaluation holds the state of one call of Apply.
 type evaluation struct {
 	*meter
-	delivery Delivery
-	headers  map[string]any // made once an expression reads them
-	config   any            // decoded once an expression reads it
-	actions  int
+	arrival Arrival
+	headers map[string]any // made once an expression reads them
+	config  any            // decoded once an expression reads it
+	actions int
 }
 
-// all evaluates a mapping. It reports whether the mapping wants the delivery at all.
+// all evaluates a mapping. It reports whether the mapping wants the arrival at all.
 func (e *evaluation) all(m *Mapping) (matches []Match, wanted bool, err error) {
 	if m.only != nil {
-		v, err := m.only.value(&input{evaluation: e, item: e.delivery.Payload})
+		v, err := m.only.value(&input{evaluation: e, item: e.arrival.Payload})
 		if err != nil {
 			return nil, false, invalid("", "the mapping, only: "+err.Error())
 		}
@@ -125,7 +125,7 @@ func (e *evaluation) rules(all []rule) ([]Match, error) {
 }
 
 func (e *evaluation) matches(n int, r rule) (bool, error) {
-	v, err := r.when.value(&input{evaluation: e, item: e.delivery.Payload})
+	v, err := r.when.value(&input{evaluation: e, item: e.arrival.Payload})
 	if err != nil {
 		return false, failed(n, "when", "", err)
 	}
@@ -135,7 +135,7 @@ func (e *evaluation) matches(n int, r rule) (bool, error) {
 // perform makes the actions of a rule that matches.
 func (e *evaluation) perform(n int, r rule) ([]connector.Action, error) {
 	at := pointer(r.each)
-	subject, _ := follow(e.delivery.Payload, r.each)
+	subject, _ := follow(e.arrival.Payload, r.each)
 	if subject == nil && r.each != nil {
 		return nil, invalid(at, "is missing; rule "+strconv.Itoa(n+1)+" of the mapping needs it")
 	}

@@ -38,9 +38,9 @@ func BenchmarkNew(b *testing.B) {
 	}
 }
 
-// BenchmarkMapping_Apply_First measures the first delivery, which compiles the expressions that it needs.
+// BenchmarkMapping_Apply_First measures the first arrival, which compiles the expressions that it needs.
 func BenchmarkMapping_Apply_First(b *testing.B) {
-	in := delivery(b, issue)
+	in := arrival(b, issue)
 	b.ReportAllocs()
 	for b.Loop() {
 		m, err := mapping.New(rules())
@@ -52,7 +52,7 @@ func BenchmarkMapping_Apply_First(b *testing.B) {
 }
 
 func BenchmarkMapping_Apply(b *testing.B) {
-	m, in := parse(b, rules()), delivery(b, issue)
+	m, in := parse(b, rules()), arrival(b, issue)
 	b.ReportAllocs()
 	for b.Loop() {
 		if _, err := m.Apply(b.Context(), in); err != nil {

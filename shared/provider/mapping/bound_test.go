@@ -117,7 +117,7 @@ func expensive() []string {
 
 // wantBounded evaluates a mapping and checks what it takes. The time of the evaluation's deadline stands still, so that fuel
 // alone bounds it, on a busy machine too.
-func wantBounded(t *testing.T, name string, m *mapping.Mapping, d mapping.Delivery) (took time.Duration, made uint64, err error) {
+func wantBounded(t *testing.T, name string, m *mapping.Mapping, d mapping.Arrival) (took time.Duration, made uint64, err error) {
 	t.Helper()
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
@@ -133,7 +133,7 @@ func wantBounded(t *testing.T, name string, m *mapping.Mapping, d mapping.Delive
 		t.Errorf("%s: allocated %d MiB, want at most %d", name, made>>20, maxMemory>>20)
 	}
 	if k := fault.KindOf(err); err != nil && k != fault.Invalid {
-		t.Errorf("%s: err = %v, want an invalid delivery", name, err)
+		t.Errorf("%s: err = %v, want an invalid arrival", name, err)
 	}
 	return took, made, err
 }
@@ -145,7 +145,7 @@ func TestMapping_Apply_Bounded(t *testing.T) { //nolint:paralleltest // see abov
 	var slowest time.Duration
 	var largest uint64
 	for kind, payload := range hostile() {
-		d := delivery(t, payload)
+		d := arrival(t, payload)
 		for _, expression := range expensive() {
 			m, err := mapping.New(note(expression))
 			if err != nil {
@@ -176,8 +176,8 @@ func TestMapping_Apply_Bounded_Rules(t *testing.T) { //nolint:paralleltest // me
 	}
 	m, err := mapping.New(d)
 	errtest.Must(t, err)
-	_, _, err = wantBounded(t, "50 rules", m, delivery(t, hostile()["numbers"]))
-	if got, want := strings.Join(problems(t, err), ""), "needs too much work for this delivery"; !strings.Contains(got, want) {
+	_, _, err = wantBounded(t, "50 rules", m, arrival(t, hostile()["numbers"]))
+	if got, want := strings.Join(problems(t, err), ""), "needs too much work for this arrival"; !strings.Contains(got, want) {
 		t.Errorf("error %q, want one with %q", got, want)
 	}
 }

@@ -50,12 +50,12 @@ func FuzzExpression_Grammar(f *testing.F) {
 }
 
 // decoded returns the hostile payloads in order of their names.
-func decoded(t testing.TB) []mapping.Delivery {
+func decoded(t testing.TB) []mapping.Arrival {
 	t.Helper()
 	all := hostile()
-	var out []mapping.Delivery
+	var out []mapping.Arrival
 	for _, name := range []string{"numbers", "lists", "objects", "members", "texts", "a text", "escapes", "both", "levels", "digits"} {
-		out = append(out, delivery(t, all[name]))
+		out = append(out, arrival(t, all[name]))
 	}
 	return out
 }

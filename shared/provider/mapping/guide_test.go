@@ -56,7 +56,7 @@ func guideActions(t *testing.T, example map[string]string, want string) {
 	}
 	payload, err := mapping.Payload([]byte(example["payload"]))
 	errtest.Must(t, err)
-	matches, err := m.Apply(t.Context(), mapping.Delivery{Header: headers, Payload: payload})
+	matches, err := m.Apply(t.Context(), mapping.Arrival{Header: headers, Payload: payload})
 	errtest.Must(t, err)
 	all := []map[string]any{}
 	for _, a := range mapping.Actions(matches) {

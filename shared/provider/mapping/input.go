@@ -6,7 +6,7 @@ import (
 	"orgops/shared/base/fastjson"
 )
 
-// input holds what an expression reads: the delivery and one item of it. Most expressions are paths below the payload, so
+// input holds what an expression reads: the arrival and one item of it. Most expressions are paths below the payload, so
 // headers, configuration and the interpreter's object are made only when an expression needs them.
 type input struct {
 	*evaluation
@@ -20,7 +20,7 @@ func (in *input) follow(path []string) (v any, ok bool, err error) {
 	case "headers":
 		v = in.received()
 	case "payload":
-		v = in.delivery.Payload
+		v = in.arrival.Payload
 	case "item":
 		v = in.item
 	case "config":
@@ -41,14 +41,14 @@ func (in *input) object() (map[string]any, error) {
 	if err != nil {
 		return nil, err
 	}
-	in.made = map[string]any{"headers": in.received(), "payload": in.delivery.Payload, "config": config, "item": in.item}
+	in.made = map[string]any{"headers": in.received(), "payload": in.arrival.Payload, "config": config, "item": in.item}
 	return in.made, nil
 }
 
 // received returns the headers as expressions read them.
 func (e *evaluation) received() map[string]any {
 	if e.headers == nil {
-		e.headers = Headers(e.delivery.Header)
+		e.headers = Headers(e.arrival.Header)
 	}
 	return e.headers
 }
@@ -56,10 +56,10 @@ func (e *evaluation) received() map[string]any {
 // configuration decodes the integration's configuration. It was checked when it was stored, so an error is not the sender's
 // fault and ends the evaluation.
 func (e *evaluation) configuration() (any, error) {
-	if e.config != nil || len(e.delivery.Config) == 0 {
+	if e.config != nil || len(e.arrival.Config) == 0 {
 		return e.config, nil
 	}
-	if err := fastjson.Unmarshal(e.delivery.Config, &e.config); err != nil {
+	if err := fastjson.Unmarshal(e.arrival.Config, &e.config); err != nil {
 		e.err = fmt.Errorf("stored configuration: %w", err)
 		return nil, e.err
 	}

@@ -1,4 +1,4 @@
-// Package mapping turns a provider's delivery into actions, by rules in a closed subset of jq.
+// Package mapping turns a provider's arrival into actions, by rules in a closed subset of jq.
 //
 // A mapping is data: a company can store its own, and each provider's default is written in the same language. The rules are
 // checked when they are stored. An evaluation is bounded by fuel, so that no rule takes more than 100 ms or 64 MiB.
@@ -24,29 +24,29 @@ const (
 
 // Document holds a mapping as it is written and stored.
 type Document struct {
-	Only      string   `json:"only,omitempty" doc:"expression; a delivery for which it gives null or false is accepted and ignored" example:".payload.action != \"deleted\""`
+	Only      string   `json:"only,omitempty" doc:"expression; an arrival for which it gives null or false is accepted and ignored" example:".payload.action != \"deleted\""`
 	Rules     []Rule   `json:"rules" doc:"the rules, in order; the first that matches decides" minItems:"1" maxItems:"50" nullable:"false"`
-	Otherwise *Refusal `json:"otherwise,omitempty" doc:"refuses a delivery that no rule matches; without it, such a delivery is accepted and ignored"`
+	Otherwise *Refusal `json:"otherwise,omitempty" doc:"refuses an arrival that no rule matches; without it, such an arrival is accepted and ignored"`
 }
 
-// Refusal says what is wrong with a delivery that no rule matches.
+// Refusal says what is wrong with an arrival that no rule matches.
 type Refusal struct {
-	Pointer string `json:"pointer" maxLength:"200" doc:"JSON Pointer of what is wrong in the delivery's body" example:"/type"`
+	Pointer string `json:"pointer" maxLength:"200" doc:"JSON Pointer of what is wrong in the arrival's body" example:"/type"`
 	Detail  string `json:"detail" minLength:"1" maxLength:"200" doc:"what is wrong and what would be right" example:"must be ticket"`
 }
 
-// Rule says which deliveries it matches and which action they ask for. Every text but Action is an expression.
+// Rule says which arrivals it matches and which action they ask for. Every text but Action is an expression.
 type Rule struct {
-	When     string            `json:"when" doc:"matches a delivery if its value is neither null nor false" example:".payload.type == \"ticket\""`
+	When     string            `json:"when" doc:"matches an arrival if its value is neither null nor false" example:".payload.type == \"ticket\""`
 	Each     string            `json:"each,omitempty" doc:"path of what the action is about, such as .payload.data: .item in the expressions of with; a list gives one action for each item. Without it, .item is the payload" example:".payload.ticket"`
-	Action   integration.Port  `json:"action" enum:"memory.upsert,goal.update,timeline.note" doc:"what the delivery asks for"`
+	Action   integration.Port  `json:"action" enum:"memory.upsert,goal.update,timeline.note" doc:"what the arrival asks for"`
 	With     map[string]string `json:"with" doc:"the action's fields, each with the expression of its value; null leaves a field out" example:"{\"externalId\":\".item.id\",\"title\":\".item.subject\"}"`
 	Continue bool              `json:"continue,omitempty" doc:"goes on with the rules below even if this rule matches"`
 }
 
 // Mapping holds checked rules. It is safe for concurrent use.
 type Mapping struct {
-	only      *expression // nil: every delivery
+	only      *expression // nil: every arrival
 	rules     []rule
 	otherwise *Refusal
 	compile   func() error // compiles every expression, once

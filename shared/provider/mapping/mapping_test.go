@@ -28,12 +28,12 @@ func note(expression string) mapping.Document {
 	}}}
 }
 
-// delivery decodes a payload. It has one header.
-func delivery(t testing.TB, payload string) mapping.Delivery {
+// arrival decodes a payload. It has one header.
+func arrival(t testing.TB, payload string) mapping.Arrival {
 	t.Helper()
 	decoded, err := mapping.Payload([]byte(payload))
 	errtest.Must(t, err)
-	return mapping.Delivery{Header: http.Header{"X-Event": {"issues"}}, Payload: decoded}
+	return mapping.Arrival{Header: http.Header{"X-Event": {"issues"}}, Payload: decoded}
 }
 
 // parse checks a mapping that must be valid.
@@ -107,7 +107,7 @@ func TestExpression_Values(t *testing.T) {
 		{".headers[\"x-event\"], .item.t", `["issues",true]`},
 	}
 	for _, tt := range tests {
-		matches, err := parse(t, note(tt.expression)).Apply(t.Context(), delivery(t, payload))
+		matches, err := parse(t, note(tt.expression)).Apply(t.Context(), arrival(t, payload))
 		if err != nil {
 			t.Errorf("%s: %v", tt.expression, err)
 			continue
@@ -291,7 +291,7 @@ func TestMapping_Apply(t *testing.T) {
 		}},
 	}
 	for _, tt := range tests {
-		got, err := m.Apply(t.Context(), delivery(t, tt.payload))
+		got, err := m.Apply(t.Context(), arrival(t, tt.payload))
 		errtest.Must(t, err)
 		if diff := cmp.Diff(tt.want, got); diff != "" {
 			t.Errorf("%s: matches differ (-want +got):\n%s", tt.name, diff)
@@ -306,7 +306,7 @@ func TestMapping_Apply_Texts(t *testing.T) {
 		{When: "true", Action: integration.GoalUpdate, Continue: true, With: map[string]string{"externalId": `"1"`, "title": ".payload", "target": ".payload", "state": `"open"`}},
 		{When: "true", Action: integration.TimelineNote, With: map[string]string{"title": ".payload"}},
 	}})
-	matches, err := m.Apply(t.Context(), delivery(t, `"x`+strings.Repeat("ü", 4000)+`"`))
+	matches, err := m.Apply(t.Context(), arrival(t, `"x`+strings.Repeat("ü", 4000)+`"`))
 	errtest.Must(t, err)
 	actions := mapping.Actions(matches)
 	got := []int{len(actions[0].Goal.Title), len(actions[0].Goal.Target), len(actions[1].Note.Title)}
@@ -326,7 +326,7 @@ func TestMapping_Apply_Times(t *testing.T) {
 		`"2026-03-01T12:00:00Z"`, `"2026-03-01T14:00:00+02:00"`, `"2026-03-01T12:00:00+0000"`, `"2026-03-01 12:00:00"`, `"Sun, 01 Mar 2026 12:00:00 GMT"`,
 		`"Sun, 1 Mar 2026 13:00:00 +0100"`, `"Sun Mar  1 12:00:00 2026"`, `1772366400`, `1772366400.0`, `1772366400000`, `"1772366400"`,
 	} {
-		matches, err := m.Apply(t.Context(), delivery(t, `{"at":`+at+`}`))
+		matches, err := m.Apply(t.Context(), arrival(t, `{"at":`+at+`}`))
 		errtest.Must(t, err)
 		g := mapping.Actions(matches)[0].Goal
 		for name, got := range map[string]*time.Time{"dueAt": g.DueAt, "startedAt": g.StartedAt, "updatedAt": g.UpdatedAt} {
@@ -335,14 +335,14 @@ func TestMapping_Apply_Times(t *testing.T) {
 			}
 		}
 	}
-	matches, err := m.Apply(t.Context(), delivery(t, `{"at":null}`))
+	matches, err := m.Apply(t.Context(), arrival(t, `{"at":null}`))
 	errtest.Must(t, err)
 	if got := mapping.Actions(matches)[0].Goal.DueAt; got != nil {
 		t.Errorf("dueAt of null is %v, want none", got)
 	}
 }
 
-// TestMapping_Apply_Refused says which rule and field failed, or which part of the delivery is wrong.
+// TestMapping_Apply_Refused says which rule and field failed, or which part of the arrival is wrong.
 func TestMapping_Apply_Refused(t *testing.T) {
 	t.Parallel()
 	m := parse(t, mapping.Document{Only: ".config.on != false", Otherwise: &mapping.Refusal{Pointer: "/type", Detail: "must be ticket"}, Rules: []mapping.Rule{
@@ -368,7 +368,7 @@ func TestMapping_Apply_Refused(t *testing.T) {
 		{"no share", `{"type":"goal","progress":{"done":1}}`, "/progress: must be a number"},
 	}
 	for _, tt := range tests {
-		matches, err := m.Apply(t.Context(), delivery(t, tt.payload))
+		matches, err := m.Apply(t.Context(), arrival(t, tt.payload))
 		var got []string
 		if err != nil {
 			got = problems(t, err)
@@ -389,7 +389,7 @@ func TestMapping_Apply_Canceled(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	items := "[" + strings.TrimSuffix(strings.Repeat("1,", 1000), ",") + "]"
-	_, err := parse(t, note(".payload[] | tostring")).Apply(ctx, delivery(t, items))
+	_, err := parse(t, note(".payload[] | tostring")).Apply(ctx, arrival(t, items))
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("err = %v, want %v", err, context.Canceled)
 	}

@@ -8,8 +8,8 @@ import (
 	"orgops/shared/base/fault"
 )
 
-// Limits of one evaluation: all rules for one delivery. A unit of fuel pays for one instruction of the interpreter or for
-// the work of a function, by the bytes that it reads and makes. Fuel alone decides about a delivery, so that the answer
+// Limits of one evaluation: all rules for one arrival. A unit of fuel pays for one instruction of the interpreter or for
+// the work of a function, by the bytes that it reads and makes. Fuel alone decides about an arrival, so that the answer
 // does not depend on the machine's load. The time is a second bound, for a machine that is too slow.
 const (
 	maxFuel = 100_000
@@ -23,7 +23,7 @@ const (
 )
 
 // errFuel reports that an evaluation has used up its fuel.
-var errFuel = errors.New("needs too much work for this delivery: it may use 100,000 steps; select fewer items, or shorter texts")
+var errFuel = errors.New("needs too much work for this arrival: it may use 100,000 steps; select fewer items, or shorter texts")
 
 // meter bounds one evaluation. It is the context of the interpreter, which asks Done before each instruction.
 type meter struct {
@@ -87,7 +87,7 @@ func (m *meter) conclude(ctx context.Context) error {
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case errors.Is(m.err, context.DeadlineExceeded):
-		e := fault.New(fault.Unavailable, "the mapping took longer than 100 ms; send the delivery again")
+		e := fault.New(fault.Unavailable, "the mapping took longer than 100 ms; send the arrival again")
 		e.RetryAfter = time.Second
 		return e
 	}

@@ -77,7 +77,7 @@ func follow(v any, path []string) (_ any, ok bool) {
 	return v, true
 }
 
-// pointer returns the JSON Pointer of a path in the delivery's body.
+// pointer returns the JSON Pointer of a path in the arrival's body.
 func pointer(path []string) string { return fault.Pointer(path...) }
 
 // list names fields in a sentence.

@@ -36,8 +36,8 @@ func TestExpression_Path(t *testing.T) {
 			if err != nil {
 				continue
 			}
-			is, err := m.Apply(t.Context(), delivery(t, payload))
-			was, want := interpreted.Apply(t.Context(), delivery(t, payload))
+			is, err := m.Apply(t.Context(), arrival(t, payload))
+			was, want := interpreted.Apply(t.Context(), arrival(t, payload))
 			if diff := cmp.Diff(errtest.Message(want), errtest.Message(err)); diff != "" {
 				t.Errorf("%s as %s: error differs (-interpreted +path):\n%s", path, name, diff)
 			}

@@ -22,7 +22,7 @@ const (
 	maxDigits = 64 // characters of a number
 )
 
-// Payload decodes the JSON of a delivery into the value that expressions read. It returns fault.Malformed for a body that
+// Payload decodes the JSON of an arrival into the value that expressions read. It returns fault.Malformed for a body that
 // is not one JSON document of valid Unicode, and fault.Invalid for one with more than 50,000 values and more than a value in 20 bytes,
 // more than 100 levels, or a number of more than 64 characters.
 func Payload(body []byte) (any, error) {

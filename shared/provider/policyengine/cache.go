@@ -10,7 +10,7 @@ import (
 	"orgops/shared/storage/store"
 )
 
-// Fresh limits how long an engine decides with policies that it has read. So the decisions of a delivery or of a sync's page
+// Fresh limits how long an engine decides with policies that it has read. So the decisions of an arrival or of a sync's page
 // cost one read together, and a stored change holds everywhere within this time.
 const Fresh = 2 * time.Second
 

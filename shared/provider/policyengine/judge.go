@@ -129,7 +129,7 @@ func judgementOf(v policy.Verdict, decided []*rule, does string) judgement {
 	return j
 }
 
-// maxReason limits a reason, in bytes, and maxReasons the reasons of a decision, because the decisions of a delivery are
+// maxReason limits a reason, in bytes, and maxReasons the reasons of a decision, because the decisions of an arrival are
 // stored together.
 const (
 	maxReason  = 300

@@ -1,4 +1,4 @@
-// Package trial maps a delivery and has its actions decided, without carrying them out. It shows the result to a founder who
+// Package trial maps an arrival and has its actions decided, without carrying them out. It shows the result to a founder who
 // writes a mapping, and to one who looks at what the sandbox has received.
 package trial
 
@@ -14,7 +14,7 @@ import (
 	"orgops/shared/provider/mapping"
 )
 
-// Mapped holds the actions of a delivery, and the rule that gave each.
+// Mapped holds the actions of an arrival, and the rule that gave each.
 type Mapped struct {
 	Actions []connector.Action
 	Ignored string // why there are no actions
@@ -22,8 +22,8 @@ type Mapped struct {
 	rules   []int
 }
 
-// Map applies a mapping to a delivery. intake validates the drafts.
-func Map(ctx context.Context, m *mapping.Mapping, d mapping.Delivery) (Mapped, error) {
+// Map applies a mapping to an arrival. intake validates the drafts.
+func Map(ctx context.Context, m *mapping.Mapping, d mapping.Arrival) (Mapped, error) {
 	matches, ignored, err := m.Explain(ctx, d)
 	if err != nil {
 		return Mapped{}, err
@@ -37,7 +37,7 @@ func Map(ctx context.Context, m *mapping.Mapping, d mapping.Delivery) (Mapped, e
 	return mapped, intake.Validate(mapped.Actions)
 }
 
-// Result shows the actions of a delivery with their verdicts.
+// Result shows the actions of an arrival with their verdicts.
 func (m Mapped) Result(planned []intake.Planned) inbox.MappingResult {
 	out := inbox.MappingResult{Actions: make([]inbox.MappingAction, len(planned))}
 	for n, p := range planned {
@@ -50,7 +50,7 @@ func (m Mapped) Result(planned []intake.Planned) inbox.MappingResult {
 	return out
 }
 
-// Refused shows why a delivery is refused. ok is false for an error that does not follow from the delivery.
+// Refused shows why an arrival is refused. ok is false for an error that does not follow from the arrival.
 func Refused(err error) (r inbox.MappingResult, ok bool) {
 	var f *fault.Error
 	if !errors.As(err, &f) || f.Kind != fault.Malformed && f.Kind != fault.Invalid {

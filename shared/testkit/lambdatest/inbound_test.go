@@ -67,7 +67,7 @@ func TestInbound_Signature(t *testing.T) {
 	}
 }
 
-// TestInbound_GitHub checks that a delivery from GitHub becomes one memory, even if repeated, and that a delivery signed with
+// TestInbound_GitHub checks that an arrival from GitHub becomes one memory, even if repeated, and that an arrival signed with
 // another secret is refused.
 func TestInbound_GitHub(t *testing.T) {
 	t.Parallel()

@@ -8,19 +8,19 @@ import (
 	"orgops/shared/provider/connector"
 )
 
-// Read returns what expressions read of a verified delivery, and whether it concerns an integration of a configuration and a known
+// Read returns what expressions read of a verified arrival, and whether it concerns an integration of a configuration and a known
 // place. It returns fault.Malformed or fault.Invalid for a body that
 // cannot be decoded; see Payload.
-func Read(conn connector.Inbound, config json.RawMessage, known *integration.Place, header http.Header, body []byte) (Delivery, error) {
+func Read(conn connector.Inbound, config json.RawMessage, known *integration.Place, header http.Header, body []byte) (Arrival, error) {
 	document, err := conn.Document(header, body)
 	if err != nil {
-		return Delivery{}, err
+		return Arrival{}, err
 	}
 	payload, err := Payload(document)
 	if err != nil {
-		return Delivery{}, err
+		return Arrival{}, err
 	}
-	d := Delivery{Header: header, Payload: payload, Config: config}
+	d := Arrival{Header: header, Payload: payload, Config: config}
 	if placed, ok := conn.(connector.Placed); ok {
 		if known == nil {
 			known = new(integration.Place)
