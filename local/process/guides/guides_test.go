@@ -49,6 +49,7 @@ func blocks(t *testing.T, page, label string) []string {
 // TestCommands runs the commands of the guides one after the other, and looks for the output that the pages show.
 func TestCommands(t *testing.T) {
 	t.Parallel()
+	servicetest.Full(t, "bash, curl and jq")
 	s := servicetest.Start(t)
 	feed := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		fmt.Fprint(w, `{"version":"https://jsonfeed.org/version/1.1","title":"News","items":[{"id":"1","title":"One","content_text":"one"}]}`)
@@ -101,6 +102,7 @@ func TestCommands(t *testing.T) {
 // TestCommands_Ended asks the guide's function about syncs in every state.
 func TestCommands_Ended(t *testing.T) {
 	t.Parallel()
+	servicetest.Full(t, "bash")
 	function := regexp.MustCompile(`(?m)^ended\(\).*$`).FindString(strings.Join(blocks(t, "connect.md", "sh run"), "\n"))
 	for state, want := range map[string]string{
 		"requested": "goes on\n", "running": "goes on\n",
@@ -148,6 +150,7 @@ func receivers() []receiver {
 // TestReceivers starts every sample, certifies it, which sends it bad signatures and old timestamps, and delivers an event.
 func TestReceivers(t *testing.T) {
 	t.Parallel()
+	servicetest.Full(t, "Node and Python")
 	s := servicetest.Start(t)
 	for _, r := range receivers() {
 		founder := s.Found(r.language)

@@ -33,6 +33,7 @@ func (tn *tenant) command(block string, places ...string) *exec.Cmd {
 // Ctrl-C. Then it closes the terminal of another session.
 func TestProgram_Listen(t *testing.T) {
 	t.Parallel()
+	servicetest.Full(t, "bash")
 	p := newProgram(t)
 	p.start()
 	tn := p.tenant("Listen", "listen@example.com")

@@ -18,6 +18,7 @@ const listenerAddr = "127.0.0.1:4001"
 
 // TestProgram_Session runs the session that the first start prints, as printed.
 func TestProgram_Session(t *testing.T) {
+	servicetest.Full(t, "bash and curl")
 	l, err := net.Listen("tcp", listenerAddr)
 	if err != nil {
 		t.Fatalf("the printed session needs %s for its receiver, but the address is in use: %v", listenerAddr, err)

@@ -195,6 +195,7 @@ func TestConsole_Deployed(t *testing.T) {
 // TestModules runs the tests of the modules that need no page.
 func TestModules(t *testing.T) {
 	t.Parallel()
+	servicetest.Full(t, "Node")
 	folder, err := filepath.Abs(filepath.Join(servicetest.Root, "functions/console/web"))
 	errtest.Must(t, err)
 	servicetest.Command(t, time.Minute, func(cmd *exec.Cmd) { cmd.Dir = folder }, "node", "--test", "test/")

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"orgops/local/suite/servicetest"
 	"orgops/shared/testkit/errtest"
 )
 
@@ -20,6 +21,7 @@ import (
 // TestEmulator runs the emulator's own tests.
 func TestEmulator(t *testing.T) {
 	t.Parallel()
+	servicetest.Full(t, "what make tools installs")
 	found, err := findTools()
 	if err != nil {
 		t.Fatal(err)

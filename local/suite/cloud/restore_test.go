@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"orgops/local/command/admin"
+	"orgops/local/suite/servicetest"
 	"orgops/shared/run/config"
 	"orgops/shared/testkit/errtest"
 )
@@ -22,6 +23,7 @@ const rehearsal = 15 * time.Minute
 // new stream.
 func TestRestore(t *testing.T) {
 	t.Parallel()
+	servicetest.Full(t, "what make tools installs")
 	ctx, stop := context.WithTimeout(t.Context(), rehearsal)
 	defer stop()
 	s, err := Start(ctx, Options{Log: t.Output()})

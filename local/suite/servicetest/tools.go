@@ -15,9 +15,18 @@ import (
 // Root is the path of the repository from a folder of local, where the tests run.
 const Root = "../../.."
 
-// Installed returns the full path of what make tools installs.
+// Full skips a test with go test -short, which runs what needs Go alone. needs names what else the test takes.
+func Full(t *testing.T, needs string) {
+	t.Helper()
+	if testing.Short() {
+		t.Skipf("needs %s: run the test without -short", needs)
+	}
+}
+
+// Installed returns the full path of what make tools installs. With -short it skips the test.
 func Installed(t *testing.T, path string) string {
 	t.Helper()
+	Full(t, path)
 	full, err := filepath.Abs(filepath.Join(Root, path))
 	errtest.Must(t, err)
 	if _, err := os.Stat(full); err != nil {

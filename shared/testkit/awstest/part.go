@@ -2,6 +2,8 @@
 // moto for KMS, Secrets Manager and API Gateway's usage plans. `make tools` installs them under .tools, at the versions
 // pinned in this folder.
 //
+// With go test -short, a test that needs a server is skipped, so that Go alone can run the others.
+//
 // A test binary has at most one server of each kind. It declares the servers as parts and runs its tests with them. A test
 // gets access to the parts that it needs:
 //
@@ -100,6 +102,7 @@ type Place interface {
 // region, dummy keys, and each service's endpoint. If two places have the same service, the later one wins.
 func Environment(t testing.TB, places ...Place) []string {
 	t.Helper()
+	skipShort(t)
 	for _, place := range places {
 		if p, ok := place.(*Part); ok {
 			go p.once.Do(p.start) // concurrently; at waits for each
@@ -148,11 +151,19 @@ func (p *Part) Access(t testing.TB) awsclient.Access {
 
 func (p *Part) at(t testing.TB) (string, []string) {
 	t.Helper()
+	skipShort(t)
 	p.once.Do(p.start)
 	if p.err != nil {
 		t.Fatal(p.err)
 	}
 	return p.endpoint, p.services
+}
+
+func skipShort(t testing.TB) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("needs an emulator of AWS: run make tools, and then the test without -short")
+	}
 }
 
 func (p *Part) start() { p.err = p.begin() }
