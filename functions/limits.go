@@ -37,6 +37,7 @@ import (
 	"orgops/shared/web"
 	"orgops/shared/webhook/courier"
 	"orgops/shared/webhook/outbound"
+	"orgops/shared/webhook/post"
 	"orgops/shared/webhook/standardwebhooks"
 )
 
@@ -98,8 +99,8 @@ func Limits() []Limit {
 		{"actions", "the actions of an arrival", connector.MaxActions, "actions"},
 
 		{"event-payload", "an event's payload", event.MaxPayload, "bytes"},
-		span("first-attempt", "the first attempt of a delivery", courier.FirstTimeout),
-		span("later-attempt", "a later attempt of a delivery", courier.RetryTimeout),
+		span("first-attempt", "the first attempt of a delivery", post.FirstTimeout),
+		span("later-attempt", "a later attempt of a delivery", post.RetryTimeout),
 		{"line", "the deliveries about one record that wait for an ordered endpoint; later ones are held", deliveries.MaxLine, "deliveries"},
 		{"attempts-kept", "the attempts that a delivery keeps, the newest", deliveries.MaxAttempts, "attempts"},
 		span("overdue", "the lateness of an attempt from which a recovery repeats it", deliveries.OverdueAfter),

@@ -115,9 +115,7 @@ func (r *running) check(t *testing.T, state delivery.State, status int, least ti
 // TestDispatcher_Separate checks that Separate writes each result in its own transaction, however many arrive at once.
 func TestDispatcher_Separate(t *testing.T) {
 	t.Parallel()
-	r := setup(t)
-	r.dispatcher.SetSeparate()
-	r.dispatcher.SetBudget(time.Hour)
+	r := setup(t, separate, hour)
 	r.faulty.Before(func(ops []store.Op) error {
 		if len(ops) > 1 {
 			t.Errorf("%d records in one transaction, want 1", len(ops))

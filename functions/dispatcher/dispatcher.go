@@ -1,6 +1,5 @@
 // Package dispatcher delivers committed changes to the subscribed endpoints. It turns each change into events, and each
-// event into one delivery for every subscribed endpoint. It makes the first attempt of each delivery. Failed deliveries go
-// into the queue.
+// event into one delivery for every subscribed endpoint, whose first attempt it asks of package courier.
 //
 // The dispatcher is also the only writer of the queues. A delivery that is due later, or a requested sync run, is first
 // committed as a record. The dispatcher sends the queue message when it receives that change.
@@ -10,7 +9,6 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -27,17 +25,11 @@ import (
 // Dispatcher consumes the change feed. Make one with New; all exported fields are required except Metrics.
 type Dispatcher struct {
 	Deps
-	lanes  *lanes
-	writer *writer
-	jobs   *jobs
-	queues *queues
 
 	unpublished *unpublished
-	sent        *sent
+	sent        *set[changeID] // changes whose messages were sent
+	lookouts    *set[lookout]  // timers that were set
 	lot         parked.Lot
-
-	lookouts *lookouts
-	budget   time.Duration // of an attempt
 }
 
 // Deps holds what a Dispatcher works with.
@@ -49,9 +41,6 @@ type Deps struct {
 	Logger  *slog.Logger
 	Metrics *metric.Recorder // nil: no metrics are recorded
 	Now     func() time.Time
-	// Separate writes each delivery's record in its own transaction. It suits a store that charges twice for writes in a
-	// transaction. A store that syncs each commit to disk should batch them.
-	Separate bool
 }
 
 // Consumer names the dispatcher at the feed.
@@ -59,60 +48,22 @@ const Consumer = "dispatcher"
 
 // New makes a dispatcher; Run starts it.
 func New(d Deps) *Dispatcher {
-	dispatcher := &Dispatcher{
-		Deps: d, writer: newWriter(d), jobs: newJobs(), sent: newSent(), budget: courier.FirstTimeout, lookouts: newLookouts(), unpublished: newUnpublished(),
+	return &Dispatcher{
+		Deps: d, sent: newSet[changeID](maxSent), lookouts: newSet[lookout](maxLookouts), unpublished: newUnpublished(),
 		lot: parked.Lot{Store: d.Store, Consumer: Consumer, Logger: d.Logger, Metrics: d.Metrics, Now: d.Now},
 	}
-	dispatcher.queues = newQueues(dispatcher.join, dispatcher.jobs.end)
-	dispatcher.lanes = newLanes(d.Courier.Slots, d.Now, dispatcher.deliver)
-	return dispatcher
 }
 
 // From makes a dispatcher from the service's parts.
 func From(s *boot.Services) *Dispatcher {
 	return New(Deps{
 		Store: s.Store, Courier: s.Courier(), Retries: s.Retries, Syncs: s.Syncs, Logger: s.Logger, Metrics: s.Metrics, Now: s.Now,
-		Separate: s.Separate,
 	})
 }
 
 // Run consumes the feed until ctx ends or the feed fails, then finishes the attempts in flight.
 func (d *Dispatcher) Run(ctx context.Context, feed store.Feed) error {
-	ctx, stop := context.WithCancel(ctx)
-	defer stop()
-	var writing sync.WaitGroup
-	written := make(chan struct{})
-	writing.Go(func() { d.writer.run(ctx, written) })
-	var relieving sync.WaitGroup
-	relieving.Go(func() { d.relieve(ctx) })
-	err := feed.Consume(ctx, Consumer, d.Handle)
-	stop()
-	relieving.Wait()
-	close(written) // Consume has waited for every batch, so nothing more is stored
-	writing.Wait()
-	return err
-}
-
-// relieve hands jobs that have waited too long for a slot to the retrier. A waiting job keeps its batch unfinished, and the
-// feed limits the number of unfinished batches. When ctx ends, relieve hands over every waiting job.
-func (d *Dispatcher) relieve(ctx context.Context) {
-	tick := time.NewTicker(relieveEvery)
-	defer tick.Stop()
-	for {
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
-			d.spillAll(d.lanes.close())
-			return
-		}
-		d.spillAll(d.lanes.relieve())
-	}
-}
-
-func (d *Dispatcher) spillAll(jobs []*job) {
-	for _, j := range jobs {
-		d.spill(j)
-	}
+	return d.Courier.Serve(ctx, func(ctx context.Context) error { return feed.Consume(ctx, Consumer, d.Handle) })
 }
 
 // Handle starts the work of a batch and returns. It calls done when all results are recorded.
@@ -141,7 +92,7 @@ func (d *Dispatcher) begin(ctx context.Context, b store.Batch, work *tracker) (u
 		d.lookOut(ctx, change, transition, work)
 		d.reconsider(ctx, change, transition, work)
 		events, err := readyEventsOf(change)
-		if !b.Replay || !d.sent.has(change) {
+		if !b.Replay || !d.sent.has(idOf(change)) {
 			err = errors.Join(asked.add(change, transition), err)
 		}
 		if err != nil {
@@ -181,8 +132,8 @@ func (d *Dispatcher) publishOne(ctx context.Context, change store.Change, events
 	}
 	for _, e := range events {
 		for _, endpoint := range endpoints {
-			if endpoint.Subscribes(e.Type) && endpoint.Existed(change.At) {
-				d.submit(ctx, newJob(e.Event, change.Key, e.payload, endpoint, work), replay, d.Now().Sub(change.At))
+			if endpoint.Wants(e.Type, change.At) {
+				d.submit(ctx, change, e, endpoint, replay, work)
 			}
 		}
 	}
@@ -202,66 +153,19 @@ func names(events []readyEvent) []string {
 // retries a failed write before the change is redelivered, and longer than the stream's usual delay.
 const late = time.Minute
 
-// submit gives the delivery to its endpoint's lane. It skips a replayed delivery that is already recorded. A delivery that
-// is in progress in this process is not made again: its outcome finishes this change too.
-func (d *Dispatcher) submit(ctx context.Context, j *job, replay bool, age time.Duration) {
-	j.work.add()
-	if !d.jobs.begin(j) {
-		return
+// submit asks for the first attempt of an event's delivery to an endpoint.
+func (d *Dispatcher) submit(ctx context.Context, change store.Change, e readyEvent, to *courier.Endpoint, replay bool, work *tracker) {
+	work.add()
+	t := &courier.Task{
+		Source: courier.Feed, Company: to.Company, Key: delivery.Key(e.ID, to.Provider), Incarnation: to.Incarnation, Endpoint: to,
+		Subject: change.Key, Replayed: replay, Again: replay && d.Now().Sub(change.At) > late,
+		Delivery: delivery.Delivery{
+			Head:    delivery.Head{EventID: e.ID, Endpoint: to.Provider, Incarnation: to.Incarnation, Event: e.Type, CreatedAt: e.Timestamp},
+			Payload: e.payload,
+		},
+		Done: func(o courier.Outcome) { work.finish(o.Err) },
 	}
-	if j.delivery.Line != "" {
-		d.queues.add(j)
-		return
-	}
-	if replay {
-		_, err := j.endpoint.Company.Get(ctx, j.key(), nil)
-		if !errors.Is(err, store.ErrNotFound) { // it is recorded, or the store does not answer
-			d.jobs.end(j, err)
-			return
-		}
-		j.late = age > late
-	}
-	if d.jobs.full() && !d.Courier.Recordable(j.endpoint.Company.ID()) {
-		d.jobs.end(j, errKept)
-		return
-	}
-	if !d.lanes.submit(j) {
-		d.spill(j)
-	}
-}
-
-// deliver makes the first attempt and stores its result. It makes no attempt while the company's records cannot be written,
-// or if the attempt may have been made before: the delivery is then recorded first, and the retrier makes the attempt.
-func (d *Dispatcher) deliver(j *job) {
-	if j.late || !d.Courier.Recordable(j.endpoint.Company.ID()) {
-		d.spill(j)
-		return
-	}
-	r, err := d.Courier.Deliver(context.Background(), j.endpoint, &j.delivery, d.budget)
-	if err != nil {
-		d.spill(j)
-		return
-	}
-	if r.State == courier.Deferred {
-		j.delivery.Enqueue(r.Until)
-	}
-	d.store(j)
-}
-
-// spill schedules a delivery for the retrier: it stores the record, and the queue message follows from that change.
-func (d *Dispatcher) spill(j *job) {
-	j.delivery.Enqueue(d.Now().Add(d.Courier.SpillDelay()))
-	d.store(j)
-}
-
-func (d *Dispatcher) store(j *job) {
-	op := j.endpoint.Company.Create(j.key(), delivery.Entity, j.delivery).Until(j.delivery.Expires())
-	d.writer.put(write{op: op, done: func(err error) {
-		if err == nil {
-			d.Courier.Stored(&j.delivery)
-		}
-		d.jobs.end(j, err)
-	}})
+	d.Courier.Start(ctx, t)
 }
 
 // tracker calls done when all added work is finished, with the first error.

@@ -29,19 +29,19 @@ func (d *Dispatcher) reconsider(ctx context.Context, change store.Change, t deli
 // since, another worker or the tenant has sent it again.
 func (d *Dispatcher) release(ctx context.Context, change store.Change) error {
 	company := store.For(d.Store, change.Company)
-	e, err := d.Courier.Known(ctx, company, delivery.EndpointOf(change.Key))
+	e, err := d.Courier.Endpoint(ctx, company, delivery.EndpointOf(change.Key))
 	if err != nil {
 		return err
 	}
-	held := change.At
-	if change.Stored.After(held) { // the write took long
-		held = change.Stored
+	since := change.At
+	if change.Stored.After(since) { // the write took long
+		since = change.Stored
 	}
 	var one delivery.Delivery
 	if err := fastjson.Unmarshal(change.New.Body, &one); err != nil {
 		return err
 	}
-	if e.Holds(one.Incarnation, d.Now()) || e.UpdatedAt.Truncate(time.Millisecond).After(held) { // as exact as the time of a change
+	if _, held := e.Held(one.Incarnation, d.Now()); held || e.UpdatedAt.Truncate(time.Millisecond).After(since) { // as exact as the time of a change
 		return nil
 	}
 	lines := delivery.NewLines(company)

@@ -3,7 +3,6 @@ package dispatcher
 import (
 	"context"
 	"errors"
-	"sync"
 	"time"
 
 	"orgops/shared/base/memo"
@@ -15,33 +14,10 @@ import (
 // maxLookouts bounds how many timers a process remembers. To set a forgotten timer again costs a refused write.
 const maxLookouts = 4096
 
-// lookouts remembers the timers that the process has set.
-type lookouts struct {
-	mu  sync.Mutex
-	set map[lookout]bool
-}
-
 // lookout identifies a timer.
 type lookout struct {
 	company, kind, subject string
 	at                     time.Time
-}
-
-func newLookouts() *lookouts { return &lookouts{set: map[lookout]bool{}} }
-
-func (l *lookouts) has(one lookout) bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.set[one]
-}
-
-func (l *lookouts) add(one lookout) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if len(l.set) >= maxLookouts {
-		clear(l.set)
-	}
-	l.set[one] = true
 }
 
 // lookoutOf returns the timer that a change requires.

@@ -17,6 +17,18 @@ type messages struct {
 	syncs   outgoing
 }
 
+// changeID identifies a change. The dispatcher remembers those whose messages it has sent: a change is redelivered together with a
+// failed one before it, but its message must not be sent again, because two messages of a delivery could make its attempt twice.
+type changeID struct {
+	company  string
+	sequence store.Sequence
+}
+
+func idOf(c store.Change) changeID { return changeID{c.Company, c.Sequence} }
+
+// maxSent limits the changes that are remembered, of about 200 bytes each.
+const maxSent = 10_000
+
 // outgoing holds messages to one queue, and the changes that ask for them.
 type outgoing struct {
 	messages []queue.Message

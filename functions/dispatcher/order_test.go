@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -78,9 +79,9 @@ func TestDispatcher_Order_Failed(t *testing.T) {
 	t.Parallel()
 	r := setup(t)
 	r.subscribeInOrder("a")
-	refused := 0
+	var refused atomic.Int64
 	r.faulty.Before(func([]store.Op) error {
-		if refused++; refused < 4 {
+		if refused.Add(1) < 4 {
 			return errors.New("away")
 		}
 		return nil
@@ -104,7 +105,6 @@ func TestDispatcher_Order_Unread(t *testing.T) {
 		}
 	}
 	feed := feedOf(store.Batch{Changes: changes[:1]}, store.Batch{Changes: changes[1:2]}, store.Batch{Changes: changes[2:]})
-	r.dispatcher.Courier.Store = r.faulty
 	r.faulty.FailQueries(1)
 	r.run(feed)
 	for n, want := range []bool{true, false, false} {

@@ -86,8 +86,7 @@ func TestDispatcher_NotRecorded_Stop(t *testing.T) {
 // company's attempts do. The company's later deliveries are recorded first, so the retrier makes their attempts.
 func TestDispatcher_Unrecordable(t *testing.T) {
 	t.Parallel()
-	r := setup(t)
-	r.dispatcher.SetSeparate()
+	r := setup(t, separate)
 	r.run(r.Store)
 	throttled, well := r.Receive(), r.Receive()
 	r.Subscribe("a", "webhook", throttled, "memory.*")

@@ -17,6 +17,7 @@ import (
 	"orgops/shared/storage/store"
 	"orgops/shared/testkit/errtest"
 	"orgops/shared/testkit/worktest"
+	"orgops/shared/webhook/courier"
 )
 
 // running wraps a dispatcher over a test harness.
@@ -25,20 +26,25 @@ type running struct {
 	dispatcher *dispatcher.Dispatcher
 	faulty     *worktest.Store
 	retries    *worktest.Queue
+	edit       []func(*courier.Deps)
 	stop       func()
 	barriers   int
 }
 
 // setup makes a harness with a dispatcher that does not run yet.
-func setup(t *testing.T) *running {
+func setup(t *testing.T, edit ...func(*courier.Deps)) *running {
 	t.Helper()
 	b := worktest.New(t, dispatcher.Consumer)
 	r := &running{Harness: b, faulty: &worktest.Store{Store: b.Store}, retries: &worktest.Queue{Queue: b.Retries, Fail: make(chan error, 1)}}
-	r.dispatcher = dispatcher.New(dispatcher.Deps{
-		Store: r.faulty, Courier: b.Courier(), Retries: r.retries, Syncs: b.Syncs, Logger: b.Logger, Metrics: b.Metrics, Now: b.Clock.Now,
-	})
-	return r
+	r.edit = append([]func(*courier.Deps){func(d *courier.Deps) { d.Store = r.faulty }}, edit...)
+	return setupOn(r)
 }
+
+// separate writes each record in its own transaction.
+func separate(d *courier.Deps) { d.Separate = true }
+
+// hour lets an endpoint hang for the whole test, even on a busy machine.
+func hour(d *courier.Deps) { d.First = time.Hour }
 
 // start runs a dispatcher on the feed.
 func start(t *testing.T) *running {
@@ -48,11 +54,10 @@ func start(t *testing.T) *running {
 	return r
 }
 
-// patient runs a dispatcher whose endpoints may hang for the whole test, even on a busy machine.
+// patient runs a dispatcher whose endpoints may hang for the whole test.
 func patient(t *testing.T) *running {
 	t.Helper()
-	r := setup(t)
-	r.dispatcher.SetBudget(time.Hour)
+	r := setup(t, hour)
 	r.run(r.Store)
 	return r
 }
@@ -189,7 +194,7 @@ func message[T any](r *running, q queue.Queue) (job T) {
 func setupOn(r *running) *running {
 	again := *r
 	again.dispatcher = dispatcher.New(dispatcher.Deps{
-		Store: r.faulty, Courier: r.Courier(), Retries: r.retries, Syncs: r.Syncs, Logger: r.Logger, Now: r.Clock.Now,
+		Store: r.faulty, Courier: r.Courier(r.edit...), Retries: r.retries, Syncs: r.Syncs, Logger: r.Logger, Metrics: r.Metrics, Now: r.Clock.Now,
 	})
 	return &again
 }

@@ -220,17 +220,17 @@ func (d Deps) testIntegration(ctx context.Context, in *ProviderInput) (*attemptO
 		return nil, err
 	}
 	c := web.Tenant(ctx)
-	endpoint, err := d.Courier.Endpoint(ctx, c, in.Provider)
-	if err != nil {
-		return nil, err
-	}
 	sample := certify.Sample(c.ID(), in.Provider, d.Now().UTC())
 	payload, err := sample.Payload()
 	if err != nil {
 		return nil, err
 	}
 	one := delivery.Delivery{Head: delivery.Head{EventID: sample.ID, Endpoint: in.Provider, Event: sample.Type, CreatedAt: sample.Timestamp}, Payload: payload}
-	one.Log(d.Courier.Sample(ctx, endpoint, one))
+	attempt, err := d.Courier.Sample(ctx, c, one)
+	if err != nil {
+		return nil, err
+	}
+	one.Log(attempt)
 	last, _ := one.Last()
 	one.End(last.State)
 	return &attemptOutput{showAttempt(one)}, nil

@@ -39,11 +39,11 @@ func (p *pauses) of(ctx context.Context, i integration.Integration, facts projec
 
 // pauseOf reads the pause of one incarnation of an endpoint, nil if it has none.
 func (d Deps) pauseOf(ctx context.Context, provider, incarnation string) (*delivery.Pause, error) {
-	pause, ok, err := d.Courier.PauseOf(ctx, web.Tenant(ctx), provider, incarnation)
-	if err != nil || !ok {
+	_, pause, err := d.Courier.Breaker(ctx, web.Tenant(ctx), provider, incarnation)
+	if err != nil {
 		return nil, store.Fault(err, "")
 	}
-	return &pause, nil
+	return pause, nil
 }
 
 // resumeWindow limits how far back the events lie whose deliveries a resumption sends: longer than the schedule.

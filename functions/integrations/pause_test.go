@@ -41,13 +41,8 @@ func pauses(t *testing.T, status int) (s *service, waiting delivery.Delivery, an
 	s.configure("webhook", server.URL)
 	s.certify("webhook")
 	answer.Store(int64(status))
-	e, err := s.services.Courier().Endpoint(t.Context(), s.company(), "webhook")
-	errtest.Must(t, err)
 	for range 5 {
-		d := event(s.clock.Now(), "memory.created")
-		d.Incarnation = s.incarnation("webhook")
-		_, err := s.services.Courier().Deliver(t.Context(), e, &d, courier.FirstTimeout)
-		errtest.Must(t, err)
+		s.attempt(event(s.clock.Now(), "memory.created"))
 	}
 	facts, version, err := projection.Load(t.Context(), s.company())
 	errtest.Must(t, err)
@@ -56,6 +51,23 @@ func pauses(t *testing.T, status int) (s *service, waiting delivery.Delivery, an
 	waiting = event(s.clock.Now(), "memory.updated")
 	waiting.Enqueue(s.clock.Now().Add(-10 * time.Second))
 	return s, s.deliver("webhook", waiting), answer
+}
+
+// attempt makes an attempt to the endpoint, if it may, and returns the delivery's state after it.
+func (s *service) attempt(d delivery.Delivery) delivery.State {
+	s.t.Helper()
+	done := make(chan courier.Outcome)
+	t := &courier.Task{
+		Source: courier.Backlog, Company: s.company(), Key: delivery.Key(d.EventID, "webhook"), Incarnation: s.incarnation("webhook"), Delivery: d,
+		Done: func(o courier.Outcome) { done <- o },
+	}
+	if _, began := s.services.Courier().Start(s.t.Context(), t); !began {
+		return d.State
+	}
+	if o := <-done; o != (courier.Outcome{}) {
+		s.t.Fatalf("outcome %+v, want none", o)
+	}
+	return t.Delivery.State
 }
 
 // TestPause shows the pause of an endpoint with the integration, in the list, and with each delivery that waits for its end.
@@ -138,12 +150,8 @@ func TestResume(t *testing.T) {
 		t.Errorf("pause = %+v after it was ended, want none", one.Paused)
 	}
 	answer.Store(0)
-	e, err := s.services.Courier().Endpoint(t.Context(), s.company(), "webhook")
-	errtest.Must(t, err)
-	got, err := s.services.Courier().Deliver(t.Context(), e, &waiting, courier.RetryTimeout)
-	errtest.Must(t, err)
-	if !got.Attempted {
-		t.Errorf("result = %+v, want an attempt", got)
+	if got := s.attempt(waiting); got != delivery.Delivered {
+		t.Errorf("state = %s, want an attempt that is delivered", got)
 	}
 	s.do("POST", "/github/resume", nil).Want(http.StatusNotFound)
 	s.do("POST", "/webhook/resume", nil).Want(http.StatusAccepted) // without a pause, it sends what is due

@@ -39,7 +39,7 @@ func (d Deps) reliability(ctx context.Context) (assessment.Reliability, error) {
 			r.Endpoints[i].Breaker = assessment.BreakerUnknown
 			continue
 		}
-		state, pause, err := d.Courier.BreakerOf(ctx, c, e.Provider, facts.Incarnations[e.Provider])
+		state, pause, err := d.Courier.Breaker(ctx, c, e.Provider, facts.Incarnations[e.Provider])
 		if err != nil {
 			return assessment.Reliability{}, store.Fault(err, "")
 		}

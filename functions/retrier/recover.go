@@ -48,11 +48,11 @@ func turnOf(ctx context.Context, company store.Company, job delivery.Job) (rec d
 // run works on a recovery for a while. due tells when to continue; zero means that the window is complete.
 func (r *Retrier) run(ctx context.Context, company store.Company, rec delivery.StoredRecovery, version int64) (due time.Time, err error) {
 	finishing := context.WithoutCancel(ctx)
-	e, err := r.Courier.Known(finishing, company, rec.Provider)
+	e, err := r.Courier.Endpoint(finishing, company, rec.Provider)
 	if err != nil {
 		return time.Time{}, err
 	}
-	if !e.Is(rec.Incarnation) { // there is nothing that it may send
+	if because, _ := e.Held(rec.Incarnation, r.Now()); because == delivery.HeldDeleted { // there is nothing that it may send
 		now := r.Now().UTC()
 		rec.State, rec.FinishedAt = delivery.RecoveryFinished, &now
 		op := company.Replace(delivery.RecoveryKey(rec.ID), delivery.RecoveryEntity, version, rec).Until(rec.RequestedAt.Add(delivery.Kept))
@@ -62,8 +62,8 @@ func (r *Retrier) run(ctx context.Context, company store.Company, rec delivery.S
 		by := p.Until.Add(delivery.PauseSpread)
 		rec.DueBy = &by
 	}
-	if e.Ordered() {
-		return r.requeue(store.Patiently(finishing), company, &rec, version)
+	if due, err := r.drained(finishing, company, &rec); err != nil || !due.IsZero() {
+		return due, err
 	}
 	return r.send(ctx, e, &rec, version)
 }

@@ -7,7 +7,6 @@ import (
 	"context"
 	"encoding/json"
 	"log/slog"
-	"sync"
 	"time"
 
 	"orgops/shared/domain/delivery"
@@ -20,10 +19,6 @@ import (
 // Retrier makes due attempts. Make one with New.
 type Retrier struct {
 	Deps
-	// working holds the deliveries in progress. A delivery may have two messages, but its endpoint must receive it only once.
-	working sync.Map
-	sending sync.Map // holds the endpoints to which a recovery sends, in a process that sends alone
-	kept    *kept
 }
 
 // Deps holds what a Retrier works with.
@@ -39,12 +34,9 @@ type Deps struct {
 // long leave room to decide on other messages.
 const inHand = courier.TotalSlots + 256
 
-// lease bounds how long a delivery is claimed for its attempt. An attempt and the write of its record take less time.
-const lease = time.Minute
-
 // New makes a retrier; Run starts it.
 func New(d Deps) *Retrier {
-	return &Retrier{Deps: d, kept: newKept()}
+	return &Retrier{Deps: d}
 }
 
 // From makes a retrier from the service's parts.
@@ -69,7 +61,7 @@ func (r *Retrier) prepare(ctx context.Context, all []queue.Received) {
 		if err := json.Unmarshal(m.Body, &job); err != nil || job.Company == "" || job.Delivery == "" {
 			continue
 		}
-		_, _ = r.Courier.Known(ctx, store.For(r.Store, job.Company), delivery.EndpointOf(delivery.Prefix+job.Delivery))
+		_, _ = r.Courier.Endpoint(ctx, store.For(r.Store, job.Company), delivery.EndpointOf(delivery.Prefix+job.Delivery))
 	}
 }
 

@@ -165,12 +165,20 @@ func TestRetrier_Send_Spread(t *testing.T) {
 	r := setup(t)
 	r.Retrier = r.make(courier.Deps{Fresh: time.Minute, Now: time.Now})
 	const all, step = 20, 10 * time.Millisecond // on one core; on n cores a part of it
-	other := courier.EndpointKey{Company: "b", Provider: "webhook"}
+	firsts := 0
+	first := func() { // of another company, to an endpoint that is gone
+		firsts++
+		key := delivery.Key(fmt.Sprint(firsts), "webhook")
+		r.Deps.Courier.Start(t.Context(), &courier.Task{Source: courier.Feed, Company: r.Company("b"), Key: key, Done: func(courier.Outcome) {}})
+	}
+	var mu sync.Mutex
 	r.receiver.Answer(func(w http.ResponseWriter, _ *http.Request) {
-		r.Deps.Courier.Slots.TryAcquire(other, courier.Feed)
+		mu.Lock()
+		defer mu.Unlock()
+		first()
 		w.WriteHeader(http.StatusNoContent)
 	})
-	r.Deps.Courier.Slots.TryAcquire(other, courier.Feed)
+	first()
 	r.holds(all)
 	j, _ := r.recoverAll()
 	began := time.Now()
@@ -291,19 +299,19 @@ func TestRetrier_Send_Killed(t *testing.T) {
 	})
 }
 
-// TestRetrier_Send_Leased waits for the lease of another Lambda's run. A killed run's lease ends.
+// TestRetrier_Send_Leased waits for the run of another Lambda. A killed run's hold of the endpoint ends.
 func TestRetrier_Send_Leased(t *testing.T) {
 	t.Parallel()
 	r := setupShared(t)
 	r.holds(3)
 	j, now := r.recoverAll()
 	c := r.Company("a")
-	op := c.Create(delivery.SendingKey(delivery.StoredRecovery{Recovery: delivery.Recovery{Provider: "webhook"}}), delivery.SendingEntity, delivery.Lease{}).Until(r.Clock.Now().Add(time.Minute))
-	errtest.Must(t, c.Commit(t.Context(), op.Quietly()))
+	held := map[string]any{"circuit": struct{}{}, "occupied": r.Clock.Now().Add(time.Minute)}
+	errtest.Must(t, c.Commit(t.Context(), c.Create(integration.BoundsKey("webhook", ""), integration.BoundsEntity, held).Quietly()))
 	r.wantWait(r.handle(j), 10*time.Second, 15*time.Second)
 	r.wantSent(0)
 	r.Clock.Advance(time.Minute + time.Second)
-	r.wantDone("the message after the lease", r.handle(j), 3)
+	r.wantDone("the message after the hold", r.handle(j), 3)
 	r.wantFinished(now(), 3)
 }
 

@@ -37,7 +37,7 @@ func TestCanary(t *testing.T) {
 				},
 				"dispatcher": func(b store.Batch) error {
 					d := dispatcher.New(dispatcher.Deps{
-						Store: st.Store, Courier: courier.New(courier.Deps{Store: st.Store, Logger: r.Logger, Now: clock}), Logger: r.Logger, Now: clock,
+						Store: st.Store, Courier: courier.New(courier.Deps{Store: st.Store, Logger: r.Logger, Now: clock, Separate: true}), Logger: r.Logger, Now: clock,
 					})
 					done := make(chan error, 1)
 					d.Handle(t.Context(), b, func(err error) { done <- err })

@@ -60,7 +60,7 @@ func TestStream_Rehearsal(t *testing.T) {
 	}
 
 	d := dispatcher.New(dispatcher.Deps{
-		Store: main, Courier: courier.New(courier.Deps{Store: main, Logger: lot.Logger, Now: time.Now}), Logger: lot.Logger, Now: time.Now, Separate: true,
+		Store: main, Courier: courier.New(courier.Deps{Store: main, Logger: lot.Logger, Now: time.Now, Separate: true}), Logger: lot.Logger, Now: time.Now,
 	})
 	taken := make(chan error, 1)
 	given := store.Change{Sequence: "9", Company: "acme", Key: page.Items[0].Key, Entity: parked.Entity, New: &store.Image{Version: page.Items[0].Version, Body: page.Items[0].Body}}

@@ -71,17 +71,6 @@ func (r StoredRecovery) Overdue(now time.Time) bool {
 	return r.State != RecoveryFinished && now.Sub(due) > OverdueAfter
 }
 
-// SendingEntity names the entity of the item that one recovery holds while it sends to an endpoint.
-const SendingEntity = "sending"
-
-// SendingKey returns the sort key of that item. It expires if its holder ends without a word.
-func SendingKey(r StoredRecovery) string { return "SENDING#" + named(r.Provider, r.Incarnation) }
-
-// Lease holds the recovery that sends to an endpoint, so that no two do at a time.
-type Lease struct {
-	Recovery string `json:"recovery"`
-}
-
 // RecoveryKey returns the sort key of a recovery.
 func RecoveryKey(recoveryID string) string { return RecoveryPrefix + recoveryID }
 

@@ -11,8 +11,8 @@ import (
 	"orgops/shared/domain/event"
 	"orgops/shared/domain/finding"
 	"orgops/shared/domain/integration"
-	"orgops/shared/webhook/courier"
 	"orgops/shared/webhook/outbound"
+	"orgops/shared/webhook/post"
 	"orgops/shared/webhook/standardwebhooks"
 )
 
@@ -35,7 +35,7 @@ func (e Examiner) endpoint(ctx context.Context, c Candidate) []integration.Check
 		return one("url-allowed", "The url may be sent to", failed(problems[0].Detail, configure))
 	}
 	hidden := c.Secrets.HeadersFor(outbound.Origin(conf.URL))
-	right, err := courier.NewTarget(conf.URL, c.Secrets.Live(e.Now()), conf.Headers, hidden)
+	right, err := post.NewTarget(conf.URL, c.Secrets.Live(e.Now()), conf.Headers, hidden)
 	if err != nil {
 		return one("accepts-signed", "A signed sample is answered 2xx", failed("there is no signing secret; rotate it to make one", rotate))
 	}
@@ -43,7 +43,7 @@ func (e Examiner) endpoint(ctx context.Context, c Candidate) []integration.Check
 	if err != nil {
 		return one("refuses-unsigned", "A badly signed sample is refused", failed("could not generate a test secret; try again", certify))
 	}
-	wrong, err := courier.NewTarget(conf.URL, []string{otherSecret}, conf.Headers, hidden)
+	wrong, err := post.NewTarget(conf.URL, []string{otherSecret}, conf.Headers, hidden)
 	if err != nil {
 		return one("refuses-unsigned", "A badly signed sample is refused", failed("the url cannot be used", configure))
 	}
@@ -64,16 +64,16 @@ func (e Examiner) endpoint(ctx context.Context, c Candidate) []integration.Check
 	return append(one("url-allowed", "The url may be sent to", passed("it meets the rules for outgoing requests")), checks...)
 }
 
-func (e Examiner) accepts(ctx context.Context, c Candidate, to *courier.Target) outcome {
+func (e Examiner) accepts(ctx context.Context, c Candidate, to *post.Target) outcome {
 	o := e.send(ctx, c, to, e.Now)
-	if o.Class == courier.Delivered {
+	if o.Class == post.Delivered {
 		return passed(fmt.Sprintf("answered %d after %d ms", o.Status, o.Latency.Milliseconds()), answered(o)...)
 	}
 	return failed(describe(o)+"; check that the receiver runs and verifies with this signing secret", elsewhere, answered(o)...)
 }
 
 // refuses passes only on a 4xx. No answer or a server error does not prove that the receiver checked the signature.
-func (e Examiner) refuses(ctx context.Context, c Candidate, to *courier.Target, now func() time.Time, advice string) outcome {
+func (e Examiner) refuses(ctx context.Context, c Candidate, to *post.Target, now func() time.Time, advice string) outcome {
 	o := e.send(ctx, c, to, now)
 	if o.Status >= 400 && o.Status < 500 {
 		return passed(fmt.Sprintf("answered %d", o.Status), answered(o)...)
@@ -82,27 +82,27 @@ func (e Examiner) refuses(ctx context.Context, c Candidate, to *courier.Target, 
 }
 
 // answered gives the status of an answer as evidence, if there was an answer.
-func answered(o courier.Outcome) []finding.Evidence {
+func answered(o post.Result) []finding.Evidence {
 	if o.Status == 0 {
 		return nil
 	}
 	return []finding.Evidence{count("status of the answer", o.Status, "HTTP status")}
 }
 
-func describe(o courier.Outcome) string {
+func describe(o post.Result) string {
 	if o.Status != 0 {
 		return fmt.Sprintf("answered %d", o.Status)
 	}
 	return "no answer: " + o.Err
 }
 
-func (e Examiner) send(ctx context.Context, c Candidate, to *courier.Target, now func() time.Time) courier.Outcome {
+func (e Examiner) send(ctx context.Context, c Candidate, to *post.Target, now func() time.Time) post.Result {
 	sample := Sample(c.Company.ID(), c.Integration.Provider, e.Now().UTC())
 	payload, err := sample.Payload()
 	if err != nil {
-		return courier.Outcome{Err: "the sample cannot be made"}
+		return post.Result{Err: "the sample cannot be made"}
 	}
-	return courier.Send(ctx, e.Client, to, courier.Message{ID: sample.ID, Body: payload, Timeout: courier.FirstTimeout}, now)
+	return post.Send(ctx, e.Client, to, post.Message{ID: sample.ID, Body: payload, Timeout: post.FirstTimeout}, now)
 }
 
 // Sample makes the event that certifications and tests send. It reports no change.

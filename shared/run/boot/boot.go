@@ -93,6 +93,7 @@ func (s *Services) Courier() *courier.Courier {
 		if s.HearsChanges {
 			d.Fresh = endpointsFresh
 		}
+		d.Separate = s.Separate
 		d.Shared = !s.HearsChanges // only one process at a time may consume the feed
 		s.courier = courier.New(d)
 	})

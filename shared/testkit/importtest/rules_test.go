@@ -87,8 +87,8 @@ var homes = []home{
 
 	{[]string{"net/http", "net/http/..."}, []string{
 		"shared/web", "functions/*", "local/...", "infra/...", // serve, or make routes
-		"shared/webhook/outbound",                                   // sends requests under the egress rules
-		"shared/webhook/standardwebhooks", "shared/webhook/courier", // signs, verifies and sends requests: HTTP is its subject
+		"shared/webhook/outbound",                                                          // sends requests under the egress rules
+		"shared/webhook/standardwebhooks", "shared/webhook/courier", "shared/webhook/post", // signs, verifies and sends requests: HTTP is its subject
 		"shared/provider/connector",                           // its ports carry an arrival's headers, which a signature covers
 		"shared/provider/mapping",                             // reads an arrival's headers
 		"shared/provider/webfeed", "shared/provider/httplist", // fetch

@@ -84,11 +84,15 @@ func New(t testing.TB, consumers ...string) *Harness {
 }
 
 // Courier makes a courier that caches endpoints for a minute, as in a process that consumes the feed.
-func (h *Harness) Courier() *courier.Courier {
-	return courier.New(courier.Deps{
+func (h *Harness) Courier(edit ...func(*courier.Deps)) *courier.Courier {
+	d := courier.Deps{
 		Store: h.Store, Vault: h.Vault, Client: h.Client, Engine: h.Engine, Logger: h.Logger, Now: h.Clock.Now, Fresh: time.Minute,
 		Metrics: h.Metrics,
-	})
+	}
+	for _, f := range edit {
+		f(&d)
+	}
+	return courier.New(d)
 }
 
 // permits decides as the service's own policies do on what the service does by itself.

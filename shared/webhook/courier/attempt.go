@@ -2,152 +2,104 @@ package courier
 
 import (
 	"context"
-	"io"
 	"net/http"
-	"strconv"
-	"strings"
 	"time"
 
-	"orgops/shared/base/text"
-	"orgops/shared/webhook/outbound"
+	"orgops/shared/base/metric"
+	"orgops/shared/domain/delivery"
+	"orgops/shared/domain/integration"
+	"orgops/shared/storage/store"
+	"orgops/shared/webhook/post"
 )
 
-// Limits of an answer's body, in bytes.
-const (
-	maxBody    = 16 << 10 // read, so that the connection can be reused
-	maxExcerpt = 1 << 10  // kept
-)
-
-// Timeouts of an attempt. The first attempt gets less time, because other deliveries wait for it. No delivery waits for a
-// retry.
-const (
-	FirstTimeout = 5 * time.Second
-	RetryTimeout = 15 * time.Second
-)
-
-// Message holds what one attempt sends.
-type Message struct {
-	ID      string // webhook-id: the same in every attempt
-	Body    []byte // JSON, sent unchanged; do not modify it while Send runs
-	Timeout time.Duration
-}
-
-// Class says what an attempt means for the delivery.
-type Class uint8
-
-// The classes. The zero Class is Failed, because an unconfirmed delivery counts as not delivered.
-const (
-	Failed    Class = iota // 3xx, 4xx, 5xx, or no answer: retry on schedule
-	Delivered              // 2xx
-	Gone                   // 410: disable the endpoint, do not retry
-	Throttled              // 429, 502, 504: retry on schedule, and hold back the endpoint's other deliveries
-	Aborted                // the caller's context ended: not an attempt, record nothing
-)
-
-func (c Class) String() string {
-	return [...]string{"failed", "delivered", "gone", "throttled", "aborted"}[c]
-}
-
-// Outcome holds the result of one attempt.
-type Outcome struct {
-	Class      Class
-	Status     int           // 0: no answer
-	Latency    time.Duration // until the answer's header, or until the attempt ended without one
-	Excerpt    string        // at most 1 kB of the answer's body, valid UTF-8
-	Err        string        // why the attempt failed; empty when delivered
-	RetryAfter time.Duration // the wait that the endpoint asked for, at most 24 h; 0: none
-	RetryAt    time.Time     // when that wait ends, to the millisecond, as a delivery is due; zero: none
-}
-
-// Healthy reports whether the endpoint works, for the breaker. No answer, a server error or a throttle is a problem of the
-// endpoint; a client error or a redirect is a problem of this delivery only.
-func (o Outcome) Healthy() bool {
-	return o.Status != 0 && o.Status < 500 && o.Status != http.StatusTooManyRequests
+// attempt sends a delivery once, logs the attempt in it, and applies the result to the delivery and the endpoint.
+func (c *Courier) attempt(ctx context.Context, t *Task) {
+	e, d := t.Endpoint, &t.Delivery
+	started := c.Now().UTC()
+	r := post.Send(ctx, c.Client, e.target, post.Message{ID: d.EventID, Body: d.Payload, Timeout: c.budget(t)}, c.Now)
+	now := c.Now().UTC()
+	c.slots.record(t.slot, r)
+	// An attempt without an answer does not count if the endpoint has answered another one meanwhile: the endpoint works, but got more
+	// attempts than it answers in time. The window shrinks instead.
+	answered := e.home.answers(r, now)
+	c.measure(e, r, e.home.done(ctx, r, r.Status != 0 || !answered.After(started)))
+	last, _ := d.Last()
+	d.Log(logged(r, last.Number+1, started))
+	switch r.Class {
+	case post.Delivered:
+		d.End(delivery.Delivered)
+		return
+	case post.Gone:
+		d.End(delivery.Failed)
+		c.disable(ctx, e, integration.DisabledGone, now)
+		return
+	}
+	if told(r) && d.Told < maxTold {
+		d.Told++
+		d.Enqueue(r.RetryAt)
+	} else if at, again := next(d.Made-d.Told, r, now, c.Random()); again {
+		d.Enqueue(at)
+	} else {
+		d.End(delivery.Dead)
+	}
+	c.judge(ctx, t)
 }
 
 // told reports whether the endpoint asked for a wait that holds for all of its deliveries (RFC 6585 §4, RFC 9110 §15.6.4).
-func (o Outcome) told() bool {
-	return o.RetryAfter > 0 && (o.Class == Throttled || o.Status == http.StatusServiceUnavailable)
+func told(r post.Result) bool {
+	return r.RetryAfter > 0 && (r.Class == post.Throttled || r.Status == http.StatusServiceUnavailable)
 }
 
-// Send makes one attempt: it signs the message as of now, posts it and classifies the answer. Only the status decides: a
-// truncated or late body after a 2xx changes nothing. Send returns within the message's timeout.
-func Send(ctx context.Context, c *outbound.Client, e *Target, m Message, now func() time.Time) Outcome {
-	attempt, cancel := context.WithTimeout(ctx, m.Timeout)
-	defer cancel()
-	start := now()
-	resp, err := c.Do(e.request(attempt, m, start))
-	latency := now().Sub(start)
+// Sample sends one signed sample event to an endpoint in any state, and returns the attempt. It logs nothing.
+func (c *Courier) Sample(ctx context.Context, company store.Company, d delivery.Delivery) (delivery.Attempt, error) {
+	e, err := c.look(ctx, company, d.Endpoint)
 	if err != nil {
-		if ctx.Err() != nil {
-			return Outcome{Class: Aborted, Latency: latency, Err: "aborted: the sender is stopping"}
-		}
-		return Outcome{Latency: latency, Err: e.redact(outbound.Explain(err))}
+		return delivery.Attempt{}, err
 	}
-	defer resp.Body.Close()
-	o := Outcome{Status: resp.StatusCode, Latency: latency, Excerpt: e.excerpt(resp)}
-	o.Class, o.Err = classify(resp)
-	if o.Class != Delivered {
-		answered := now()
-		if o.RetryAfter = outbound.RetryAfter(resp.Header, answered, 0, maxWait); o.RetryAfter > 0 {
-			o.RetryAt = answered.Add(o.RetryAfter).UTC().Truncate(time.Millisecond)
-		}
+	if e.target == nil {
+		return delivery.Attempt{
+			Number: 1, State: delivery.Failed, At: d.CreatedAt, Error: "the endpoint has no usable url or signing secret; configure it again",
+		}, nil
 	}
-	return o
+	r := post.Send(ctx, c.Client, e.target, post.Message{ID: d.EventID, Body: d.Payload, Timeout: post.FirstTimeout}, c.Now)
+	return logged(r, 1, d.CreatedAt), nil
 }
 
-func classify(resp *http.Response) (Class, string) {
-	switch s := resp.StatusCode; {
-	case s >= 200 && s < 300:
-		return Delivered, ""
-	case s == http.StatusNotModified:
-		return Failed, "answered 304 Not Modified, which no POST may have; answer 2xx"
-	case s >= 300 && s < 400:
-		return Failed, "redirects are not followed; configure the url that it redirects to"
-	case s == http.StatusGone:
-		return Gone, "answered 410 Gone: the endpoint accepts no more deliveries"
-	case s == http.StatusTooManyRequests, s == http.StatusBadGateway, s == http.StatusGatewayTimeout:
-		return Throttled, "answered " + statusText(s)
-	default:
-		return Failed, "answered " + statusText(s)
+// logged converts a result into an entry of the delivery's log.
+func logged(r post.Result, number int, at time.Time) delivery.Attempt {
+	a := delivery.Attempt{
+		Number: number, State: delivery.Failed, At: at, Status: r.Status, LatencyMS: r.Latency.Milliseconds(), Error: r.Err, Excerpt: r.Excerpt,
+	}
+	if r.Class == post.Delivered {
+		a.State = delivery.Delivered
+	}
+	return a
+}
+
+// measure records the metrics of an attempt.
+func (c *Courier) measure(e *Endpoint, r post.Result, broke bool) {
+	c.Metrics.Time(metric.AttemptLatency, r.Latency)
+	if r.Class != post.Delivered {
+		c.Metrics.Trouble(metric.AttemptsFailed, e.Company.ID())
+	}
+	if broke {
+		c.Metrics.Trouble(metric.BreakersOpened, e.Company.ID())
 	}
 }
 
-func statusText(s int) string {
-	return strings.TrimSpace(strconv.Itoa(s) + " " + http.StatusText(s))
-}
-
-// excerpt returns the beginning of a body. It reads at most maxBody bytes: the connection of a shorter body can be reused,
-// that of a longer one is closed. U+FFFD stands for what is not text, and no secret header is shown.
-func (e *Target) excerpt(resp *http.Response) string {
-	if resp.ContentLength == 0 {
-		return ""
+// count records the metrics of a delivery's state, when it is stored.
+func (c *Courier) count(d *delivery.Delivery) {
+	switch d.State {
+	case delivery.Delivered:
+		c.Metrics.Count(metric.DeliveriesSucceeded, 1)
+		c.Metrics.Since(metric.DeliveryDelay, d.CreatedAt)
+	case delivery.Scheduled, delivery.Waiting:
+		c.Metrics.Count(metric.DeliveriesScheduled, 1)
+	case delivery.Held:
+		c.Metrics.Count(metric.DeliveriesHeld, 1)
+	case delivery.Failed:
+		c.Metrics.Count(metric.DeliveriesFailed, 1)
+	case delivery.Dead:
+		c.Metrics.Count(metric.DeliveriesDead, 1)
 	}
-	size := int64(maxExcerpt + e.excess())
-	if n := resp.ContentLength; n > 0 {
-		size = min(size, n)
-	}
-	kept := make([]byte, size)
-	n, err := io.ReadFull(resp.Body, kept)
-	if err == nil && resp.ContentLength <= maxBody {
-		_, _ = io.CopyN(io.Discard, resp.Body, maxBody-size) // after an error the connection is not reused
-	}
-	shown := kept[:n]
-	if len(e.hidden) > 0 {
-		shown = e.clean(shown, err == nil && resp.ContentLength != int64(n))
-	}
-	return text.Truncate(strings.ToValidUTF8(string(printable(shown)), "\uFFFD"), maxExcerpt) // U+FFFD takes three bytes
-}
-
-// printable replaces control characters, which take six bytes of JSON each, by bytes that UTF-8 does not have. It changes b.
-func printable(b []byte) []byte {
-	const invalid = 0xff
-	for i, c := range b {
-		switch {
-		case c == '\t', c == '\n', c == '\r':
-		case c < ' ', c == 0x7f:
-			b[i] = invalid
-		}
-	}
-	return b
 }

@@ -14,13 +14,13 @@ import (
 )
 
 // TestCourier_BreakerOf reads the breaker that the processes of a fleet share, in a process that has sent nothing.
-func TestCourier_BreakerOf(t *testing.T) {
+func TestCourier_Breaker(t *testing.T) {
 	t.Parallel()
 	f := newFleet(t, nil, 0, testsTime)
 	want := func(step string, want courier.BreakerState) {
 		t.Helper()
 		c := f.couriers[processes-1]
-		got, _, err := c.BreakerOf(t.Context(), store.For(c.Store, "a"), "webhook", "")
+		got, _, err := c.Breaker(t.Context(), store.For(c.Store, "a"), "webhook", "")
 		errtest.Must(t, err)
 		if got != want {
 			t.Errorf("%s: breaker %s, want %s", step, got, want)
@@ -51,7 +51,7 @@ func TestCourier_BreakerOf_Alone(t *testing.T) {
 		if n > 4 {
 			want = courier.BreakerOpen
 		}
-		got, _, err := alone.BreakerOf(t.Context(), store.For(f.store, "a"), "webhook", "")
+		got, _, err := alone.Breaker(t.Context(), store.For(f.store, "a"), "webhook", "")
 		errtest.Must(t, err)
 		if got != want {
 			t.Errorf("after %d failures: breaker %s, want %s", n, got, want)
@@ -74,7 +74,7 @@ func TestCourier_Resume(t *testing.T) {
 			c, company := f.couriers[0], store.For(f.store, "a")
 			want := func(step string, want *delivery.Pause) {
 				t.Helper()
-				_, got, err := c.BreakerOf(t.Context(), company, "webhook", "")
+				_, got, err := c.Breaker(t.Context(), company, "webhook", "")
 				errtest.Must(t, err)
 				if diff := cmp.Diff(want, got); diff != "" {
 					t.Errorf("%s: pause differs (-want +got):\n%s", step, diff)
@@ -94,12 +94,12 @@ func TestCourier_Resume(t *testing.T) {
 				f.retry(0)
 			}
 			want("after five failures", &delivery.Pause{Reason: delivery.PausedFailing, Since: began, Until: began.Add(30 * time.Second)})
-			if f.retry(0).Attempted {
+			if f.attempts(0) {
 				t.Error("an attempt during the pause, want none")
 			}
 			resume()
 			want("resumed", nil)
-			if !f.retry(0).Attempted {
+			if !f.attempts(0) {
 				t.Error("no attempt after the pause was ended, want one")
 			}
 			failed := f.Clock.Now().UTC()
@@ -115,7 +115,7 @@ func TestCourier_Resume(t *testing.T) {
 			resume()
 			f.receiver.Answer(nil)
 			for range 2 {
-				if !f.retry(0).Attempted {
+				if !f.attempts(0) {
 					t.Error("no attempt after the wait was ended, want one")
 				}
 			}

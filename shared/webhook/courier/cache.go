@@ -3,19 +3,23 @@ package courier
 import (
 	"sync"
 	"time"
+
+	"orgops/shared/storage/store"
 )
 
-// maxRemembered limits the companies in the cache and the endpoints in healths. At the limit, the courier drops all
+// maxRemembered limits the companies in the cache and the homes of bounds. At the limit, the courier drops all
 // entries. It costs less to load them again than to track the order of use in every look-up.
 const maxRemembered = 10_000
 
-// cache stores the endpoints of companies.
+// cache stores the endpoints of companies, and the homes of their bounds. A home stays when its endpoint's configuration changes.
 type cache struct {
 	fresh time.Duration
+	build func(store.Company, string, string) home
 
 	mu    sync.Mutex
 	known map[string]remembered
 	drops uint64 // number of drops; put refuses a load that began before the last one
+	homes map[EndpointKey]home
 }
 
 type remembered struct {
@@ -23,8 +27,24 @@ type remembered struct {
 	at        time.Time
 }
 
-func newCache(fresh time.Duration) *cache {
-	return &cache{fresh: fresh, known: map[string]remembered{}}
+func newCache(fresh time.Duration, build func(c store.Company, provider, incarnation string) home) *cache {
+	return &cache{fresh: fresh, build: build, known: map[string]remembered{}, homes: map[EndpointKey]home{}}
+}
+
+// home returns the home of an endpoint's bounds.
+func (c *cache) home(company store.Company, provider, incarnation string) home {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	key := EndpointKey{company.ID(), provider, incarnation}
+	h := c.homes[key]
+	if h == nil {
+		if len(c.homes) >= maxRemembered {
+			clear(c.homes)
+		}
+		h = c.build(company, provider, incarnation)
+		c.homes[key] = h
+	}
+	return h
 }
 
 func (c *cache) get(company string, now time.Time) ([]*Endpoint, bool) {

@@ -1,6 +1,29 @@
-// Package courier delivers webhooks. It loads a company's endpoints with their live secrets, sends a delivery to one of
-// them and logs the attempt in the delivery. It limits the attempts to each endpoint by a breaker, a rate and slots. A process
-// that sends alone keeps what is used of these limits in memory, and may lose it without harm. Processes that send to the same
+// Package courier is the engine that makes the attempts of deliveries, from the slot to the stored record. Three sources give it tasks
+// and take outcomes: the Feed gives first attempts, the Queue gives later ones, and a Backlog, which is a recovery, gives attempts with
+// which a schedule begins again. Everything between is the engine's: an attempt needs a slot, the permission of its endpoint's state, and
+// that of the endpoint's bounds, which are a rate, a breaker and, among processes, slots.
+//
+// A task goes through these phases (see advance):
+//
+//	phase      what has happened, and what may follow                                    step     next phase
+//	given      nothing is read. Its delivery may be in progress (a Feed's task waits     place    placed, waiting, answered, ended
+//	           for that one, another comes back), or its last attempt unrecorded
+//	           (that is recorded, and no attempt made); or it gets a slot, or none
+//	waiting    a Feed's task without a slot is in its endpoint's lane. A slot comes, or  –        placed, answered
+//	           after 10 s it is recorded as due later
+//	placed     it has a slot. The endpoint and its bounds are asked; they refuse, or     ask      allowed, answered, ended
+//	           allow an attempt, or say that the delivery must be held
+//	allowed    an attempt may begin. A Queue's delivery is read, and perhaps claimed:    fetch    ready, ended
+//	           it may have no use for the attempt any more
+//	ready      the delivery is held, or its attempt begins unless it is too late for it  send     answered, ended
+//	sending    the request is under way. If the process dies from here on, before the    –        answered
+//	           record is stored, the attempt may be made again
+//	answered   the delivery has its new state in memory. The slot is given back, and     record   recording, ended
+//	           the record is written
+//	recording  a Feed's record is with the writer, which stores many at once             –        ended
+//	ended      the outcome is complete, and the task holds nothing
+//
+// A process that sends alone keeps what is used of the bounds in memory, and may lose it without harm. Processes that send to the same
 // endpoints share it in an item for each endpoint, from which each takes its part.
 package courier
 
@@ -11,21 +34,22 @@ import (
 	"time"
 
 	"orgops/shared/base/metric"
-	"orgops/shared/domain/delivery"
 	"orgops/shared/domain/integration"
 	"orgops/shared/domain/policy"
 	"orgops/shared/storage/store"
 	"orgops/shared/webhook/outbound"
+	"orgops/shared/webhook/post"
 )
 
-// Courier delivers webhooks to the endpoints of all companies. Make one with New. It is safe for concurrent use.
+// Courier is the engine that makes the attempts of all companies' deliveries. Make one with New. It is safe for concurrent use.
 type Courier struct {
 	Deps
-	Slots   *Slots // bounds the attempts of all that deliver with this courier
+	slots   *slots
 	reader  integration.Reader
-	cache   *cache
-	health  *healths
-	records *gate
+	known   *cache
+	records *records
+	writer  *writer
+	order   *order
 }
 
 // Deps holds the parts that a Courier works with.
@@ -42,6 +66,10 @@ type Deps struct {
 	// Shared reports that other processes send to the same endpoints, so that the limits must hold across all of them.
 	Shared  bool
 	Metrics *metric.Recorder // nil: no metrics
+	// Separate writes the record of each first attempt in its own transaction. It suits a store that charges twice for writes in a
+	// transaction. A store that syncs each commit to disk should batch them.
+	Separate bool
+	First    time.Duration // that a first attempt may take; 0: post.FirstTimeout
 	// Random returns a number of [0, 1) for the jitter of waits. Nil: that of math/rand/v2.
 	Random func() float64
 }
@@ -51,43 +79,30 @@ func New(d Deps) *Courier {
 	if d.Random == nil {
 		d.Random = rand.Float64
 	}
-	c := &Courier{Deps: d, Slots: NewSlots(TotalSlots, d.Now), cache: newCache(d.Fresh), records: newGate()}
-	c.health = newHealths(d.Random, c.leases())
+	if d.First == 0 {
+		d.First = post.FirstTimeout
+	}
+	c := &Courier{Deps: d, slots: newSlots(TotalSlots, d.Now), records: newRecords(), writer: newWriter(d)}
+	c.slots.work, c.slots.spread = c.work, !d.Shared
+	c.writer.wrote, c.writer.done = c.records.wrote, c.stored
+	c.order = newOrder(c.join, func(t *Task, err error) { t.Done(Outcome{Err: err}) })
+	c.known = newCache(d.Fresh, c.homes())
 	return c
 }
 
-// leases returns a function that makes the lease of an endpoint, or nil if this process sends alone.
-func (c *Courier) leases() func(*Endpoint) *lease {
+// homes returns the function that builds the home of an endpoint's bounds.
+func (c *Courier) homes() func(c store.Company, provider, incarnation string) home {
 	if !c.Shared {
-		return func(*Endpoint) *lease { return nil }
+		return func(store.Company, string, string) home { return &memory{vitals: vitals{now: c.Now, random: c.Random}} }
 	}
 	process := fmt.Sprintf("%08x", uint32(c.Random()*(1<<32)))
-	return func(e *Endpoint) *lease {
+	return func(company store.Company, provider, incarnation string) home {
 		return &lease{
-			company: e.Company, provider: e.Provider, key: integration.BoundsKey(e.Provider, e.Incarnation), process: process, now: c.Now, logger: c.Logger, turn: make(chan struct{}, 1), random: c.Random,
+			vitals: vitals{now: c.Now, random: c.Random}, company: company, provider: provider, key: integration.BoundsKey(provider, incarnation),
+			process: process, logger: c.Logger, turn: make(chan struct{}, 1),
 		}
 	}
 }
-
-// Stored records the metrics of a delivery's state. Call it for each delivery that was stored.
-func (c *Courier) Stored(d *delivery.Delivery) {
-	switch d.State {
-	case delivery.Delivered:
-		c.Metrics.Count(metric.DeliveriesSucceeded, 1)
-		c.Metrics.Since(metric.DeliveryDelay, d.CreatedAt)
-	case delivery.Scheduled, delivery.Waiting:
-		c.Metrics.Count(metric.DeliveriesScheduled, 1)
-	case delivery.Held:
-		c.Metrics.Count(metric.DeliveriesHeld, 1)
-	case delivery.Failed:
-		c.Metrics.Count(metric.DeliveriesFailed, 1)
-	case delivery.Dead:
-		c.Metrics.Count(metric.DeliveriesDead, 1)
-	}
-}
-
-// SpillDelay returns how long a delivery without a free slot waits: a random time of one to three seconds.
-func (c *Courier) SpillDelay() time.Duration { return spillDelay(c.Random) }
 
 func spillDelay(random func() float64) time.Duration {
 	return time.Second + time.Duration(random()*float64(2*time.Second))

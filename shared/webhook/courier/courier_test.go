@@ -3,11 +3,10 @@ package courier_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"sync"
 	"testing"
 	"time"
-
-	"github.com/google/go-cmp/cmp"
 
 	"orgops/shared/domain/delivery"
 	"orgops/shared/domain/integration"
@@ -44,13 +43,11 @@ type running struct {
 	receiver *worktest.Receiver
 }
 
-func setup(t *testing.T, fresh time.Duration) *running {
+func setup(t *testing.T, fresh time.Duration, edit ...func(*courier.Deps)) *running {
 	t.Helper()
 	b := worktest.New(t)
 	r := &running{Harness: b, counted: &counted{Store: b.Store}, receiver: b.Receive()}
-	r.Courier = courier.New(courier.Deps{
-		Store: r.counted, Vault: b.Vault, Client: b.Client, Engine: b.Engine, Logger: b.Logger, Now: b.Clock.Now, Fresh: fresh,
-	})
+	r.Courier = b.Courier(append(edit, func(d *courier.Deps) { d.Store, d.Fresh = r.counted, fresh })...)
 	b.Subscribe("a", "webhook", r.receiver, "memory.*")
 	return r
 }
@@ -140,7 +137,7 @@ func TestCourier_Endpoints_Overtaken(t *testing.T) {
 		r.Forget("a")
 	}
 	old := r.endpoints(1)[0]
-	if _, held := old.IsHeld(r.Clock.Now()); held {
+	if _, held := old.Held("", r.Clock.Now()); held {
 		t.Fatal("the endpoint was loaded after the change, want before")
 	}
 	for _, now := range []*courier.Endpoint{r.endpoints(1)[0], r.renew(old)} {
@@ -151,7 +148,7 @@ func TestCourier_Endpoints_Overtaken(t *testing.T) {
 // wantHeld checks that an endpoint is held for a reason.
 func (r *running) wantHeld(e *courier.Endpoint, want string) {
 	r.T.Helper()
-	because, held := e.IsHeld(r.Clock.Now())
+	because, held := e.Held(e.Incarnation, r.Clock.Now())
 	if !held {
 		r.T.Errorf("the endpoint is not held, want it held because of %q", want)
 	}
@@ -185,92 +182,106 @@ func TestCourier_Renew(t *testing.T) {
 	r.wantHeld(r.renew(e), "deleted")
 }
 
-// deliver calls Deliver with the timeout of a first attempt.
-func (r *running) deliver(ctx context.Context, e *courier.Endpoint, d *delivery.Delivery) courier.Result {
-	r.T.Helper()
-	result, err := r.Deliver(ctx, e, d, courier.FirstTimeout)
-	errtest.Must(r.T, err)
-	return result
+// attempt starts a task of a Backlog without a record, and waits for its end. made is false if it was refused.
+func attempt(ctx context.Context, c *courier.Courier, t *courier.Task) (o courier.Outcome, made bool) {
+	done := make(chan courier.Outcome, 1)
+	t.Source, t.Done = courier.Backlog, func(o courier.Outcome) { done <- o }
+	t.Key = delivery.Key(t.Delivery.EventID, t.Delivery.Endpoint)
+	o, began := c.Start(ctx, t)
+	if began {
+		o = <-done
+	}
+	return o, began && o == courier.Outcome{}
 }
 
-func TestCourier_Deliver(t *testing.T) {
+// deliver makes an attempt, and returns the delivery after it.
+func (r *running) deliver(e *courier.Endpoint, d delivery.Delivery) delivery.Delivery {
+	r.T.Helper()
+	t := &courier.Task{Company: r.Company("a"), Endpoint: e, Delivery: d}
+	if o, made := attempt(r.T.Context(), r.Courier, t); !made {
+		r.T.Errorf("outcome %+v, want an attempt", o)
+	}
+	return t.Delivery
+}
+
+func TestCourier_Start(t *testing.T) {
 	t.Parallel()
 	sandboxed := func(r *running) {
 		r.Change("a", "webhook", func(i *integration.Integration) { *i = i.Sandboxed(integration.SandboxedByChange, r.Clock.Now()) })
 	}
 	tests := []struct {
-		name  string
-		given func(*running, *delivery.Delivery)
-		want  courier.Result
-		state delivery.State // "": unchanged, the caller schedules it
-		sent  int
+		name    string
+		given   func(*running)
+		state   delivery.State
+		because string
+		sent    int
 	}{
-		{"accepted", nil, courier.Result{State: courier.Done, Attempted: true}, delivery.Delivered, 1},
-		{"refused for good", func(r *running, _ *delivery.Delivery) { r.receiver.Status(410) }, courier.Result{State: courier.Done, Attempted: true}, delivery.Failed, 1},
-		{"the last attempt failed", func(r *running, d *delivery.Delivery) {
-			r.receiver.Status(500)
-			d.Made = courier.Attempts - 1
-		}, courier.Result{State: courier.Done, Attempted: true}, delivery.Dead, 1},
-		{"failed", func(r *running, _ *delivery.Delivery) { r.receiver.Status(500) }, courier.Result{State: courier.Deferred, Attempted: true}, "", 1},
-		{"sandboxed", func(r *running, _ *delivery.Delivery) { sandboxed(r) }, courier.Result{State: courier.Held, Because: "sandbox"}, delivery.Held, 0},
-		{"deleted", func(r *running, _ *delivery.Delivery) {
+		{"accepted", func(*running) {}, delivery.Delivered, "", 1},
+		{"refused for good", func(r *running) { r.receiver.Status(410) }, delivery.Failed, "", 1},
+		{"failed", func(r *running) { r.receiver.Status(500) }, delivery.Scheduled, "", 1},
+		{"sandboxed", sandboxed, delivery.Held, "sandbox", 0},
+		{"deleted", func(r *running) {
 			c := r.Company("a")
 			errtest.Must(r.T, c.Commit(r.T.Context(), c.Delete(integration.Key("webhook"), integration.Entity, 1)))
-		}, courier.Result{State: courier.Held, Because: "deleted"}, delivery.Held, 0},
+		}, delivery.Held, "deleted", 0},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			r := setup(t, time.Minute)
-			d := r.delivery()
-			if tt.given != nil {
-				tt.given(r, &d)
-			}
-			e, err := r.Endpoint(t.Context(), r.Company("a"), "webhook")
-			errtest.Must(t, err)
-			got := r.deliver(t.Context(), e, &d)
-			if later, want := got.Until.After(r.Clock.Now()), tt.want.State == courier.Deferred; later != want {
-				t.Errorf("until %v, want a time after now, %v: %t", got.Until, r.Clock.Now(), want)
-			}
-			got.Until = time.Time{}
-			if diff := cmp.Diff(tt.want, got); diff != "" {
-				t.Errorf("result (-want +got):\n%s", diff)
-			}
+			tt.given(r)
+			d := r.deliver(nil, r.delivery())
 			type facts struct {
 				State              delivery.State
 				HeldBecause        string
 				Attempts, Requests int
 			}
-			want := facts{tt.state, tt.want.Because, tt.sent, tt.sent}
+			want := facts{tt.state, tt.because, tt.sent, tt.sent}
 			if got := (facts{d.State, d.HeldBecause, len(d.Attempts), len(r.receiver.All())}); got != want {
 				t.Errorf("delivery = %+v, want %+v", got, want)
+			}
+			if later := d.NextAttemptAt != nil && d.NextAttemptAt.After(r.Clock.Now()); later != (tt.state == delivery.Scheduled) {
+				t.Errorf("the next attempt is due at %v, now it is %v", d.NextAttemptAt, r.Clock.Now())
 			}
 		})
 	}
 }
 
-// TestCourier_Deliver_Aborted checks that an attempt that the sender aborts is not logged, and that the delivery is due at once.
-func TestCourier_Deliver_Aborted(t *testing.T) {
+// TestCourier_Run_Unrecorded records the attempt that an earlier task of the delivery has made, makes none, and holds no slot then.
+func TestCourier_Run_Unrecorded(t *testing.T) {
 	t.Parallel()
 	r := setup(t, time.Minute)
-	r.receiver.Gate()
-	ctx, cancel := context.WithCancel(t.Context())
-	go func() {
-		r.receiver.Next()
-		cancel()
-	}()
 	d := r.delivery()
-	got := r.deliver(ctx, r.endpoints(1)[0], &d)
-	if diff := cmp.Diff(courier.Result{State: courier.Deferred, Until: r.Clock.Now()}, got); diff != "" {
-		t.Errorf("result (-want +got):\n%s", diff)
+	d.Enqueue(r.Clock.Now())
+	key := delivery.Key(d.EventID, d.Endpoint)
+	r.Put("a", key, delivery.Entity, d)
+	faulty := &worktest.Store{Store: r.Store}
+	ending, end := context.WithCancel(t.Context()) // so that the write is not tried again
+	end()
+	run := func() courier.Outcome {
+		return r.Run(ending, &courier.Task{Source: courier.Queue, Company: store.For(faulty, "a"), Key: key, Generation: d.Generation})
 	}
-	if diff := cmp.Diff(r.delivery(), d); diff != "" {
-		t.Errorf("the delivery has changed (-want +got):\n%s", diff)
+	faulty.Before(func([]store.Op) error { return store.ErrUnavailable })
+	if o := run(); !errors.Is(o.Err, store.ErrUnavailable) {
+		t.Errorf("outcome %+v, want %v", o, store.ErrUnavailable)
+	}
+	faulty.Before(nil)
+	if o := run(); o != (courier.Outcome{}) {
+		t.Errorf("outcome %+v after the store is back, want none", o)
+	}
+	if r.Get("a", key, &d); d.State != delivery.Delivered {
+		t.Errorf("state = %s, want %s", d.State, delivery.Delivered)
+	}
+	if n := len(r.receiver.All()); n != 1 {
+		t.Errorf("%d requests, want 1", n)
+	}
+	if n := r.InFlight(); n != 0 {
+		t.Errorf("%d slots are taken at the end, want none", n)
 	}
 }
 
-// TestCourier_Deliver_Rotation checks that the old and the new secret both sign until the old one retires.
-func TestCourier_Deliver_Rotation(t *testing.T) {
+// TestCourier_Start_Rotation checks that the old and the new secret both sign until the old one retires.
+func TestCourier_Start_Rotation(t *testing.T) {
 	t.Parallel()
 	r := setup(t, time.Minute)
 	c := r.Company("a")
@@ -282,16 +293,14 @@ func TestCourier_Deliver_Rotation(t *testing.T) {
 	errtest.Must(t, err)
 	errtest.Must(t, c.Commit(t.Context(), op))
 	r.Clock.Set(retires.Add(-time.Second))
-	d := r.delivery()
-	r.deliver(t.Context(), r.endpoints(1)[0], &d)
+	d := r.deliver(r.endpoints(1)[0], r.delivery())
 	if d.State != delivery.Delivered { // the receiver verifies both
 		t.Errorf("state = %s, want %s: %+v", d.State, delivery.Delivered, d)
 	}
 	r.Clock.Set(retires.Add(time.Minute))
 	r.receiver.Secrets = r.receiver.Secrets[:1]
 	retired := secrets.Signing[1].Value
-	d = r.delivery()
-	r.deliver(t.Context(), r.endpoints(1)[0], &d)
+	r.deliver(r.endpoints(1)[0], r.delivery())
 	got := r.receiver.All()[1]
 	if _, err := standardwebhooks.Verify([]string{retired}, got.Header, got.Body, r.Clock.Now()); err == nil {
 		t.Error("a retired secret still signs")
@@ -303,86 +312,61 @@ func TestCourier_Sample(t *testing.T) {
 	r := setup(t, time.Minute)
 	c := r.Company("a")
 	r.Change("a", "webhook", func(i *integration.Integration) { *i = i.Sandboxed(integration.SandboxedByChange, r.Clock.Now()) })
-	e, err := r.Endpoint(t.Context(), c, "webhook")
-	errtest.Must(t, err)
 	type facts struct {
 		State  delivery.State
 		Status int
 		Failed bool // the attempt has an error
 	}
-	sample := func(e *courier.Endpoint, want facts) {
+	sample := func(provider string, want facts) {
 		t.Helper()
-		a := r.Sample(t.Context(), e, r.delivery())
+		d := r.delivery()
+		d.Endpoint = provider
+		a, err := r.Sample(t.Context(), c, d)
+		errtest.Must(t, err)
 		if got := (facts{a.State, a.Status, a.Error != ""}); got != want {
 			t.Errorf("attempt = %+v, want %+v: %s", got, want, a.Error)
 		}
 	}
-	sample(e, facts{delivery.Delivered, 204, false})
+	sample("webhook", facts{delivery.Delivered, 204, false})
 	if n := len(r.receiver.All()); n != 1 {
 		t.Errorf("%d requests to the sandbox, want 1", n)
 	}
 	r.receiver.Status(500)
-	sample(e, facts{delivery.Failed, 500, true})
+	sample("webhook", facts{delivery.Failed, 500, true})
 	r.Register(worktest.Endpoint{Company: "a", Provider: "webhook-odd", URL: "none"})
-	odd, err := r.Endpoint(t.Context(), c, "webhook-odd")
-	errtest.Must(t, err)
-	sample(odd, facts{delivery.Failed, 0, true})
+	sample("webhook-odd", facts{delivery.Failed, 0, true})
 	if n := len(worktest.All[delivery.Delivery](r.Harness, "a", delivery.Prefix)); n != 0 {
 		t.Errorf("%d samples in the log, want 0", n)
 	}
 }
 
-// TestCourier_DisableFailing checks that an endpoint that was changed meanwhile is not disabled.
-func TestCourier_DisableFailing(t *testing.T) {
+// TestCourier_Failing checks that an endpoint that was changed meanwhile is not disabled.
+func TestCourier_Failing(t *testing.T) {
 	t.Parallel()
 	r := setup(t, time.Minute)
+	r.receiver.Status(500)
 	e := r.endpoints(1)[0]
 	since := r.Clock.Now()
 	r.Clock.Advance(courier.FailingLimit)
-	r.Change("a", "webhook", func(i *integration.Integration) { i.UpdatedAt = r.Clock.Now() })
-	r.DisableFailing(t.Context(), e, since)
-	var i integration.Integration
-	if r.Get("a", integration.Key("webhook"), &i); !i.Enabled {
+	change := true
+	fail := func() (i integration.Integration) {
+		attempt(t.Context(), r.Courier, &courier.Task{
+			Company: r.Company("a"), Endpoint: e, Delivery: r.delivery(), Failing: func(context.Context, *courier.Endpoint) time.Time {
+				if change {
+					r.Change("a", "webhook", func(i *integration.Integration) { i.UpdatedAt = r.Clock.Now() })
+				}
+				return since
+			},
+		})
+		r.Get("a", integration.Key("webhook"), &i)
+		return i
+	}
+	if i := fail(); !i.Enabled {
 		t.Error("the endpoint is disabled although its configuration has changed")
 	}
-	r.DisableFailing(t.Context(), r.renew(e), since)
-	if r.Get("a", integration.Key("webhook"), &i); i.Enabled {
+	change = false
+	r.Clock.Advance(time.Minute) // until it is looked at again
+	if i := fail(); i.Enabled {
 		t.Error("the endpoint is enabled, want it disabled")
-	}
-}
-
-// TestEndpoint_WaitUntil checks that deliveries over the rate limit get distinct times, at most half a minute ahead. A sender that
-// has its deliveries in hand gets the next token's time for each.
-func TestEndpoint_WaitUntil(t *testing.T) {
-	t.Parallel()
-	r := setup(t, time.Minute)
-	r.Register(worktest.Endpoint{
-		Company: "a", Provider: "webhook-slow", URL: r.receiver.URL, Secrets: r.receiver.Secrets, Events: []string{"memory.*"}, RateLimit: 1,
-	})
-	e := r.endpoints(2)[1]
-	now := r.Clock.Now()
-	if until, wait := e.WaitUntil(now, 0); wait {
-		t.Fatalf("the first waits until %v, want no wait", until)
-	}
-	for n := range 100 {
-		until, wait := e.WaitUntil(now, 0)
-		if !wait {
-			t.Fatalf("delivery %d does not wait", n)
-		}
-		if got, want := until.Sub(now), time.Duration(n%29+1)*time.Second; got != want {
-			t.Fatalf("delivery %d waits %v, want %v", n, got, want)
-		}
-	}
-	for range 3 {
-		until, wait := e.WaitUntil(now, 1)
-		if got, want := until.Sub(now), time.Second; got != want {
-			t.Errorf("a delivery in hand waits %v, want %v", got, want)
-		}
-		if !wait {
-			t.Error("a delivery in hand has a token, want none")
-		}
-	}
-	if _, wait := e.WaitUntil(now.Add(time.Second), 0); wait {
-		t.Error("the next second has no token")
 	}
 }

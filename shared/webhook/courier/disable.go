@@ -13,15 +13,20 @@ import (
 // FailingLimit sets how long every attempt to an endpoint must fail before the endpoint is disabled.
 const FailingLimit = 5 * 24 * time.Hour
 
-// DisableFailing disables an endpoint that has been failing for FailingLimit, and returns it to the sandbox, if the policy
-// engine permits it. The endpoint must be certified again before it receives events. since is when the failures began, or
-// zero if it is not failing.
-func (c *Courier) DisableFailing(ctx context.Context, e *Endpoint, since time.Time) {
+// judgePause separates two looks at since when an endpoint has been failing. The company's context, which says so, is too large
+// to read after every failed attempt.
+const judgePause = time.Minute
+
+// judge disables an endpoint that has been failing for FailingLimit, and returns it to the sandbox, if the policy engine permits it.
+// The endpoint must be certified again before it receives events.
+func (c *Courier) judge(ctx context.Context, t *Task) {
 	now := c.Now().UTC()
-	if since.IsZero() || now.Sub(since) < FailingLimit {
+	if t.Failing == nil || !t.Endpoint.home.judgeable(now) {
 		return
 	}
-	c.disable(ctx, e, integration.DisabledFailing, now)
+	if since := t.Failing(ctx, t.Endpoint); !since.IsZero() && now.Sub(since) >= FailingLimit {
+		c.disable(ctx, t.Endpoint, integration.DisabledFailing, now)
+	}
 }
 
 // disable disables an endpoint if the policy engine permits it, and records the decision. It changes nothing if the

@@ -17,6 +17,7 @@ import (
 	"orgops/shared/domain/integration"
 	"orgops/shared/storage/store"
 	"orgops/shared/webhook/outbound"
+	"orgops/shared/webhook/post"
 )
 
 // Endpoint holds a webhook integration with everything prepared for sending.
@@ -27,9 +28,10 @@ type Endpoint struct {
 	version int64
 	events  []string
 	ordered bool
-	target  *Target // nil: unusable configuration or secrets
-	sealed  bool    // the secrets could not be decrypted this time
-	health  *health
+	target  *post.Target // nil: unusable configuration or secrets
+	sealed  bool         // the secrets could not be decrypted this time
+	home    home
+	rate    int         // attempts a second; 0: no limit
 	deleted bool        // the integration no longer exists
 	stale   atomic.Bool // the integration may have changed since it was prepared
 
@@ -52,42 +54,19 @@ type config struct {
 	Ordered   bool              `json:"ordered"`
 }
 
-// Key returns the endpoint's key for Slots.
-func (e *Endpoint) Key() EndpointKey {
-	return EndpointKey{Company: e.Company.ID(), Provider: e.Provider, Incarnation: e.Incarnation}
+// Wants reports whether the endpoint gets an event of a change that was committed at a time: it subscribes to the event, has the
+// permission to receive events, and was configured then. A change may be handled much later, such as one that was parked, and its
+// subscribers may have been deleted meanwhile.
+func (e *Endpoint) Wants(name string, at time.Time) bool {
+	existed := !e.CreatedAt.Truncate(time.Millisecond).After(at) // as exact as the time of a change
+	return existed && e.Has(integration.EventDeliver) && event.Matches(e.events, name)
 }
 
-// Is reports whether the endpoint exists and has an incarnation. A delivery to another one never reaches it.
-func (e *Endpoint) Is(incarnation string) bool { return !e.deleted && e.Incarnation == incarnation }
-
-// Subscribes reports whether the endpoint subscribes to an event and has the permission to receive events.
-func (e *Endpoint) Subscribes(name string) bool {
-	return e.Has(integration.EventDeliver) && event.Matches(e.events, name)
-}
-
-// Existed reports whether the endpoint was configured when a change was committed. A change may be handled much later, such as one
-// that was parked, and its subscribers may have been deleted meanwhile.
-func (e *Endpoint) Existed(at time.Time) bool {
-	return !e.CreatedAt.Truncate(time.Millisecond).After(at) // as exact as the time of a change
-}
-
-// IsStale reports whether the endpoint has changed since it was loaded, as far as this process knows.
-func (e *Endpoint) IsStale() bool { return e.stale.Load() }
-
-// Ordered reports whether the endpoint receives the events about one record in the order of the record's changes.
-func (e *Endpoint) Ordered() bool { return e.ordered }
-
-// Holds reports whether deliveries to an incarnation of the endpoint must be held.
-func (e *Endpoint) Holds(incarnation string, now time.Time) bool {
-	_, held := e.held(incarnation, now)
-	return held
-}
-
-// held reports whether deliveries to an incarnation of the endpoint must be held, and why. The tenant recovers them after the
-// endpoint is certified, enabled or configured, except those of a deleted endpoint.
-func (e *Endpoint) held(incarnation string, now time.Time) (because string, held bool) {
+// Held reports whether deliveries to an incarnation of the endpoint must be held, and why: delivery.HeldDeleted if it does not exist,
+// because no other one ever gets them. The tenant recovers the others after the endpoint is certified, enabled or configured.
+func (e *Endpoint) Held(incarnation string, now time.Time) (because string, held bool) {
 	switch {
-	case !e.Is(incarnation):
+	case e.deleted || e.Incarnation != incarnation:
 		return delivery.HeldDeleted, true
 	case e.target == nil && !e.sealed:
 		return "configuration", true
@@ -101,22 +80,32 @@ func (e *Endpoint) held(incarnation string, now time.Time) (because string, held
 	return "", false
 }
 
-// wait reports whether a delivery to the endpoint must wait, and until when. A delivery waits if the breaker is open, the
-// rate limit is reached, or the secrets cannot be decrypted. The times are spread out, so that the deliveries do not all
-// come back at once. If the delivery need not wait, the call has taken a rate-limit token and possibly the breaker's probe,
-// so an attempt must follow.
-//
-// If the caller keeps deliveries in hand, the times are not spread out.
-func (e *Endpoint) wait(ctx context.Context, p Path, budget time.Duration, now time.Time, inHand int) (until time.Time, wait bool) {
-	if e.sealed {
-		return now.Add(sealedWait + spillDelay(e.health.random)), true
+// demand returns what the attempt of a task needs of the bounds.
+func (c *Courier) demand(t *Task) demand {
+	free := freeRetries
+	if t.Source == Feed {
+		free = freeFirst
 	}
-	return e.health.wait(ctx, p, budget, now, inHand)
+	return demand{rate: t.Endpoint.rate, free: free, budget: c.budget(t), inHand: t.InHand}
 }
 
-// Known returns one endpoint: from the cache if it is fresh, or as this invocation has read it before (see memo), or else as
-// Endpoint does.
-func (c *Courier) Known(ctx context.Context, company store.Company, provider string) (*Endpoint, error) {
+// current returns the endpoint of a task as it is now.
+func (c *Courier) current(ctx context.Context, t *Task) (e *Endpoint, err error) {
+	switch {
+	case t.Renew:
+		return c.look(ctx, t.Company, t.slot.Provider)
+	case t.Endpoint != nil:
+		return c.renew(ctx, t.Endpoint)
+	}
+	if e, err = c.Endpoint(ctx, t.Company, t.slot.Provider); err != nil {
+		return nil, err
+	}
+	return c.renew(ctx, e)
+}
+
+// Endpoint returns one endpoint: from the cache if it is fresh, or as this invocation has read it before (see memo), or else from
+// the store. A deleted one is an endpoint too, whose deliveries are held.
+func (c *Courier) Endpoint(ctx context.Context, company store.Company, provider string) (*Endpoint, error) {
 	if c.Fresh > 0 {
 		all, err := c.Endpoints(ctx, company.ID())
 		if err != nil {
@@ -126,7 +115,7 @@ func (c *Courier) Known(ctx context.Context, company store.Company, provider str
 			return e, nil
 		}
 	}
-	return memo.Get(ctx, endpointKey{company.ID(), provider}, func(ctx context.Context) (*Endpoint, error) { return c.Endpoint(ctx, company, provider) })
+	return memo.Get(ctx, endpointKey{company.ID(), provider}, func(ctx context.Context) (*Endpoint, error) { return c.look(ctx, company, provider) })
 }
 
 // find returns the endpoint of a provider, or nil.
@@ -139,8 +128,8 @@ func find(all []*Endpoint, provider string) *Endpoint {
 	return nil
 }
 
-// Endpoint loads one endpoint from the store. Deliver holds deliveries to a deleted endpoint.
-func (c *Courier) Endpoint(ctx context.Context, company store.Company, provider string) (*Endpoint, error) {
+// look reads one endpoint from the store.
+func (c *Courier) look(ctx context.Context, company store.Company, provider string) (*Endpoint, error) {
 	i, version, err := c.reader.Load(ctx, company, provider)
 	if fault.KindOf(err) == fault.NotFound {
 		return deleted(company, provider), nil
@@ -169,7 +158,8 @@ func (c *Courier) prepare(ctx context.Context, company store.Company, stored int
 			conf.Events = event.Patterns() // held, so that a recovery can send them
 		}
 	}
-	e.events, e.ordered, e.health = conf.Events, conf.Ordered, c.health.of(e, conf.RateLimit)
+	e.events, e.ordered, e.rate = conf.Events, conf.Ordered, conf.RateLimit
+	e.home = c.known.home(company, e.Provider, e.Incarnation)
 	if stored.IsDamaged() {
 		return e, nil
 	}
@@ -182,7 +172,7 @@ func (c *Courier) prepare(ctx context.Context, company store.Company, stored int
 		e.sealed = true
 		return e, nil
 	}
-	if e.target, err = NewTarget(conf.URL, secrets.Live(c.Now()), conf.Headers, secrets.HeadersFor(outbound.Origin(conf.URL))); err != nil {
+	if e.target, err = post.NewTarget(conf.URL, secrets.Live(c.Now()), conf.Headers, secrets.HeadersFor(outbound.Origin(conf.URL))); err != nil {
 		unusable(err)
 		e.target = nil
 	}
@@ -191,14 +181,15 @@ func (c *Courier) prepare(ctx context.Context, company store.Company, stored int
 
 // load reads the secrets of an endpoint and, with the same query, its shared bounds.
 func (c *Courier) load(ctx context.Context, e *Endpoint) (integration.Secrets, error) {
-	if !c.Shared {
+	shared, ok := e.home.(*lease)
+	if !ok {
 		secrets, _, err := c.reader.LoadSecrets(ctx, e.Company, c.Vault, e.Provider)
 		return secrets, err
 	}
 	at := c.Now().UTC()
 	secrets, bounds, err := c.reader.LoadSecretsAndBounds(ctx, e.Company, c.Vault, e.Provider, e.Incarnation)
 	if bounds != nil {
-		e.health.lease.saw(*bounds, at)
+		shared.saw(*bounds, at)
 	}
 	return secrets, err
 }
@@ -208,10 +199,10 @@ func (c *Courier) load(ctx context.Context, e *Endpoint) (integration.Secrets, e
 // expensive part of an event without subscribers. Without names, it leaves out none.
 func (c *Courier) Endpoints(ctx context.Context, companyID string, names ...string) ([]*Endpoint, error) {
 	now := c.Now()
-	if known, ok := c.cache.get(companyID, now); ok {
+	if known, ok := c.known.get(companyID, now); ok {
 		return known, nil
 	}
-	generation := c.cache.generation()
+	generation := c.known.generation()
 	company := store.For(c.Store, companyID)
 	all, err := memo.Get(ctx, listKey(companyID), func(ctx context.Context) ([]integration.Stored, error) { return c.reader.List(ctx, company) })
 	if err != nil {
@@ -228,7 +219,7 @@ func (c *Courier) Endpoints(ctx context.Context, companyID string, names ...stri
 		}
 		endpoints = append(endpoints, e)
 	}
-	c.cache.put(companyID, endpoints, now, generation)
+	c.known.put(companyID, endpoints, now, generation)
 	return endpoints, nil
 }
 
@@ -253,7 +244,7 @@ func (c *Courier) renew(ctx context.Context, e *Endpoint) (*Endpoint, error) {
 	case !e.stale.Load():
 		return e, nil
 	case c.Fresh == 0:
-		return c.Endpoint(ctx, e.Company, e.Provider)
+		return c.look(ctx, e.Company, e.Provider)
 	}
 	all, err := c.Endpoints(ctx, e.Company.ID())
 	if err != nil {
@@ -266,4 +257,4 @@ func (c *Courier) renew(ctx context.Context, e *Endpoint) (*Endpoint, error) {
 }
 
 // Forget drops a company's endpoints from the cache. Call it when one of them has changed.
-func (c *Courier) Forget(companyID string) { c.cache.drop(companyID) }
+func (c *Courier) Forget(companyID string) { c.known.drop(companyID) }

@@ -3,31 +3,59 @@ package courier
 import (
 	"context"
 	"time"
+
+	"orgops/shared/storage/store"
+	"orgops/shared/webhook/post"
 )
 
 // Exports for tests of single functions.
-var Next = next
+var (
+	Next     = next
+	NewSlots = newSlots
+)
 
-func (e *Endpoint) IsHeld(now time.Time) (because string, held bool) {
-	return e.held(e.Incarnation, now)
+type Slots = slots
+
+// Bounds are those of an endpoint, in either home.
+type Bounds struct {
+	home home
+	ctx  context.Context
 }
 
-func (e *Endpoint) WaitUntil(now time.Time, inHand int) (until time.Time, wait bool) {
-	return e.health.waitAlone(now, inHand)
+func (c *Courier) Bounds(ctx context.Context, company store.Company) Bounds {
+	return Bounds{c.known.home(company, "webhook", ""), ctx}
 }
+
+// Admit asks for a later attempt.
+func (b Bounds) Admit(rate, inHand int) (until time.Time, ok bool) {
+	return b.home.admit(b.ctx, demand{rate: rate, free: 1000, budget: post.RetryTimeout, inHand: inHand})
+}
+
+func (b Bounds) Done(r post.Result) (opened bool) { return b.home.done(b.ctx, r, true) }
+
+func (b Bounds) Leave() { b.home.leave(b.ctx) }
 
 func (c *Courier) Renew(ctx context.Context, e *Endpoint) (*Endpoint, error) { return c.renew(ctx, e) }
 
-func (s *Slots) Record(e EndpointKey, o Outcome) { s.record(e, o) }
-
-func (b *Breaker) Done(healthy bool, now time.Time) (opened bool) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.done(healthy, now)
+// InFlight returns how many slots are taken.
+func (c *Courier) InFlight() int {
+	c.slots.mu.Lock()
+	defer c.slots.mu.Unlock()
+	return c.slots.inFlight
 }
 
-func (b *Breaker) Hold(until, now time.Time) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.hold(until, now)
-}
+func (c *Courier) Spill() time.Duration { return c.spill() }
+
+func (c *Courier) Wrote(company string, err error) { c.records.wrote(company, err) }
+
+func (c *Courier) Writable(company string) bool { return c.records.writable(company) }
+
+func (s *slots) Take(e EndpointKey, from Source) bool { return s.take(e, from) }
+
+func (s *slots) Release(e EndpointKey, from Source) { s.release(e, from) }
+
+func (s *slots) Record(e EndpointKey, r post.Result) { s.record(e, r) }
+
+func (s *slots) Pace(e EndpointKey) time.Duration { s.spread = true; return s.pace(e).Sub(s.now()) }
+
+func (s *slots) ComeBack(e EndpointKey, least time.Duration) time.Time { return s.comeback(e, least) }

@@ -4,40 +4,38 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"maps"
 	"slices"
-	"sync"
 	"sync/atomic"
 	"time"
 
 	"orgops/shared/base/wait"
 	"orgops/shared/domain/integration"
 	"orgops/shared/storage/store"
+	"orgops/shared/webhook/post"
 )
 
-// lease holds this process's part of an endpoint's bounds. It takes its part from the item that all processes share, by
+// lease is the home of a process that shares an endpoint with others. It takes its part of the bounds from their item, by
 // conditional writes. If the store does not answer, no attempt begins that needs a write.
 type lease struct {
+	vitals
 	company  store.Company
 	provider string
-	key      string // of the shared item
+	key      string // of the item
 	process  string
-	now      func() time.Time
 	logger   *slog.Logger
-	random   func() float64
 
-	waiting  atomic.Int32 // callers of admit that wait for their turn or have it
-	outcomes outcomes
+	waiting atomic.Int32  // callers of admit that wait for their turn or have it
+	results []post.Result // not yet in the item; guarded by vitals
 
 	turn     chan struct{} // full while a goroutine uses what follows; a test's virtual time passes while others wait for it
-	seen     sharedBounds  // as last read or written
+	bounds   bounds        // as last read or written
 	version  int64         // of the item; 0: absent
 	seenAt   time.Time
 	away     time.Time // the store has failed: do not ask it before
 	tokens   []time.Time
 	inFlight int
 	latency  time.Duration // of the last answer
-	line     line          // of the deliveries that found no slot
+	comeback comeback      // of the deliveries that found no slot
 }
 
 const (
@@ -48,15 +46,6 @@ const (
 	apart        = 200 * time.Millisecond
 	leaseTimeout = 2 * time.Second // of one call to the store
 )
-
-// demand says what an attempt needs.
-type demand struct {
-	rate   int // attempts a second; 0: no limit
-	free   int // attempts in flight of this process that need no lease
-	budget time.Duration
-	spread func(at, now time.Time) time.Time // spaces attempts that must wait at the rate
-	inHand int                               // deliveries that the caller has; it asks again itself, and needs no turn
-}
 
 // admit waits up to a second for the attempt's token, and reports whether the attempt may begin. If it may, the caller calls
 // done after it. If it may not, until is the time to ask again. Attempts that ask at the same moment get their times in the
@@ -90,18 +79,20 @@ func (l *lease) take(ctx context.Context, d demand) (token, until time.Time, ok 
 	return token, until, ok
 }
 
-// postpone returns when an attempt that is refused until a time asks again. If only slots are missing, it stands in line. The
+// postpone returns when an attempt that is refused until a time asks again. If only slots are missing, it comes back in its turn. The
 // caller has the turn.
 func (l *lease) postpone(until time.Time, d demand) time.Time {
 	if d.inHand > 0 {
 		return until
 	}
 	now, least := l.now(), spillDelay(l.random)
-	at := d.spread(until, now).Add(least)
+	l.mu.Lock()
+	at := l.spaced(until, now, d.rate).Add(least)
+	l.mu.Unlock()
 	if until.After(now) {
 		return at
 	}
-	if placed := l.line.place(now, pace{slots: l.inFlight, most: l.inFlight, latency: l.latency}, least); placed.After(at) {
+	if placed := l.comeback.place(now, supply{slots: l.inFlight, most: l.inFlight, latency: l.latency}, least); placed.After(at) {
 		return placed
 	}
 	return at
@@ -114,17 +105,15 @@ func (l *lease) try(ctx context.Context, d demand) (token, until time.Time, ok b
 		if now.Before(l.away) {
 			return time.Time{}, l.away, false
 		}
-		if age := now.Sub(l.seenAt); age < 0 || age > seenFresh {
-			if err := l.read(ctx); err != nil {
-				continue
-			}
+		if !l.isFresh(now) && l.refresh(ctx) != nil {
+			continue
 		}
 		l.tokens = slices.DeleteFunc(l.tokens, func(t time.Time) bool { return t.Add(late).Before(now) })
-		a := ask{now: now, process: l.process, ends: now.Add(leadTime + d.budget), slots: max(l.inFlight+1-d.free, 0), rate: d.rate}
+		a := ask{now: now, process: l.process, ends: now.Add(leadTime + d.budget), slots: max(l.inFlight+1-d.free, 0), more: min(d.inHand, firstWindow), rate: d.rate, lead: leadTime}
 		if len(l.tokens) == 0 {
 			a.tokens = max(int(l.waiting.Load()), min(d.inHand, max(d.rate/partInHand, leastInHand)))
 		}
-		after, g := l.seen.take(a)
+		after, g := l.bounds.take(a)
 		if !g.ok {
 			return time.Time{}, g.until, false
 		}
@@ -144,89 +133,100 @@ func (l *lease) try(ctx context.Context, d demand) (token, until time.Time, ok b
 	return time.Time{}, l.now(), false
 }
 
-// done ends an admitted attempt and applies its outcome to the shared breaker, if that changes the breaker. Attempts that
-// end while another outcome is written share the next write. opened reports that the breaker opened.
-func (l *lease) done(ctx context.Context, o Outcome) (opened bool) {
-	if o.Class != Aborted {
-		l.outcomes.put(o)
+func (l *lease) lapses(d demand) time.Time {
+	if d.rate > 0 {
+		return l.now().Add(late)
+	}
+	return l.now().Add(leadTime)
+}
+
+// done stores the result if it changes the breaker. Attempts that end while another result is written share the next write.
+func (l *lease) done(ctx context.Context, r post.Result, counts bool) (opened bool) {
+	if counts {
+		l.put(r)
 	}
 	l.turn <- struct{}{}
 	defer func() { <-l.turn }()
 	l.inFlight--
-	if o.Class == Delivered {
-		l.latency = o.Latency
+	if r.Class == post.Delivered {
+		l.latency = r.Latency
 	}
-	all := l.outcomes.take()
-	for range leaseTries {
-		after := l.seen
+	all := l.collect()
+	err := l.store(ctx, func(b *bounds, now time.Time, _ string) bool {
 		opened = false
 		for _, one := range all {
-			opened = after.Circuit.record(one, l.now().UTC()) || opened
+			opened = b.Circuit.record(one, now) || opened
 		}
-		if after.Circuit == l.seen.Circuit {
-			return false
-		}
-		err := l.write(ctx, after)
-		if err == nil {
-			return opened
-		}
-		if !errors.Is(err, store.ErrConflict) || l.read(ctx) != nil {
-			break
-		}
+		return b.Circuit != l.bounds.Circuit
+	})
+	if err != nil {
+		l.put(all...)
 	}
-	l.outcomes.put(all...)
-	return false
+	return opened && err == nil
 }
 
-// broken reports whether the breaker makes attempts wait, as far as the process has seen.
-func (l *lease) broken(now time.Time) bool {
-	l.turn <- struct{}{}
-	defer func() { <-l.turn }()
-	return l.seen.Circuit.state(now) != BreakerClosed
-}
-
-// leave ends an admitted attempt that was not made. If it was the probe, another attempt may be: while a probe is going on, no
-// other attempt is admitted.
+// leave ends the probe if there is one: while a probe is going on, no other attempt is admitted.
 func (l *lease) leave(ctx context.Context) {
 	l.turn <- struct{}{}
 	defer func() { <-l.turn }()
 	l.inFlight--
-	if after := l.seen; !after.Circuit.ProbeUntil.IsZero() {
-		after.Circuit.ProbeUntil = time.Time{}
-		_ = l.write(ctx, after) // without it, the probe expires
-	}
+	_ = l.store(ctx, func(b *bounds, _ time.Time, _ string) bool { // without it, the probe expires
+		probing := !b.Circuit.ProbeUntil.IsZero()
+		b.Circuit.ProbeUntil = time.Time{}
+		return probing
+	})
 }
 
-// reserve leases slots for this many attempts at once, if they are free and the breaker is closed. Without it, each attempt leases
-// what it needs.
-func (l *lease) reserve(ctx context.Context, attempts int) {
+func (l *lease) seen() bounds {
 	l.turn <- struct{}{}
 	defer func() { <-l.turn }()
-	now := l.now().UTC()
-	if age := now.Sub(l.seenAt); (age < 0 || age > seenFresh) && l.read(ctx) != nil {
-		return
-	}
-	a := ask{now: now, process: l.process, ends: now.Add(leadTime + RetryTimeout), slots: attempts - freeRetries}
-	if after, g := l.seen.take(a); g.ok && g.write && l.seen.Circuit.state(now) == BreakerClosed {
-		_ = l.write(ctx, after)
-	}
+	return l.bounds
 }
 
-// yield gives the leased slots back, unless attempts are in flight.
-func (l *lease) yield(ctx context.Context) {
+func (l *lease) read(ctx context.Context) (bounds, error) {
 	l.turn <- struct{}{}
 	defer func() { <-l.turn }()
+	err := l.refresh(ctx)
+	return l.bounds, err
+}
+
+func (l *lease) change(ctx context.Context, change func(*bounds, time.Time, string) bool) error {
+	l.turn <- struct{}{}
+	defer func() { <-l.turn }()
+	if !l.isFresh(l.now().UTC()) {
+		if err := l.refresh(ctx); err != nil {
+			return err
+		}
+	}
+	return l.store(ctx, change)
+}
+
+// isFresh reports whether what was read serves now.
+func (l *lease) isFresh(now time.Time) bool {
+	age := now.Sub(l.seenAt)
+	return age >= 0 && age <= seenFresh
+}
+
+// store applies a change and writes the item if it returns true. After a conflict it reads the item and tries again. The caller has
+// the turn.
+func (l *lease) store(ctx context.Context, change func(*bounds, time.Time, string) bool) (err error) {
+	idle := ""
+	if l.inFlight == 0 {
+		idle = l.process
+	}
 	for range leaseTries {
-		if _, leased := l.seen.Slots[l.process]; !leased || l.inFlight > 0 {
-			return
+		after := l.bounds
+		if !change(&after, l.now().UTC(), idle) {
+			return nil
 		}
-		after := l.seen
-		after.Slots = maps.Clone(after.Slots)
-		delete(after.Slots, l.process)
-		if err := l.write(ctx, after); !errors.Is(err, store.ErrConflict) || l.read(ctx) != nil {
-			return
+		if err = l.write(ctx, after); !errors.Is(err, store.ErrConflict) {
+			return err
+		}
+		if err := l.refresh(ctx); err != nil {
+			return err
 		}
 	}
+	return err
 }
 
 // saw takes over what a query that began at a time has read, unless the process has seen newer bounds.
@@ -244,17 +244,18 @@ func (l *lease) saw(item store.Item, at time.Time) {
 
 // apply decodes the item. Bounds that cannot be decoded count as unused, so that they do not block the endpoint.
 func (l *lease) apply(item store.Item, at time.Time) {
-	l.seen, l.version, l.seenAt = sharedBounds{}, item.Version, at
+	l.bounds, l.version, l.seenAt = bounds{}, item.Version, at
 	if item.Version == 0 {
 		return
 	}
-	if err := item.Decode(&l.seen); err != nil {
+	if err := item.Decode(&l.bounds); err != nil {
 		l.logger.Error("shared bounds not usable", "company", l.company.ID(), "provider", l.provider, "error", err)
-		l.seen = sharedBounds{}
+		l.bounds = bounds{}
 	}
 }
 
-func (l *lease) read(ctx context.Context) error {
+// refresh reads the item.
+func (l *lease) refresh(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, leaseTimeout)
 	defer cancel()
 	at := l.now().UTC()
@@ -268,7 +269,7 @@ func (l *lease) read(ctx context.Context) error {
 }
 
 // write stores bounds in place of those seen. After ErrConflict the next take reads the item again.
-func (l *lease) write(ctx context.Context, b sharedBounds) error {
+func (l *lease) write(ctx context.Context, b bounds) error {
 	ctx, cancel := context.WithTimeout(ctx, leaseTimeout)
 	defer cancel()
 	now := l.now().UTC()
@@ -276,7 +277,7 @@ func (l *lease) write(ctx context.Context, b sharedBounds) error {
 	err := l.company.Commit(ctx, op)
 	switch {
 	case err == nil:
-		l.seen, l.version, l.seenAt = b, l.version+1, now
+		l.bounds, l.version, l.seenAt = b, l.version+1, now
 	case errors.Is(err, store.ErrConflict):
 		l.seenAt = time.Time{}
 	default:
@@ -292,26 +293,22 @@ func (l *lease) failed(ctx context.Context, err error) {
 	l.logger.WarnContext(ctx, "shared bounds not read or written", "company", l.company.ID(), "provider", l.provider, "error", err)
 }
 
-// outcomes collects the outcomes that are not yet in the shared item.
-type outcomes struct {
-	mu  sync.Mutex
-	all []Outcome
+// maxResults limits the results kept while the store fails. More would not change the breaker.
+const maxResults = 2 * breakAfter
+
+// put keeps results until they are in the item.
+func (l *lease) put(all ...post.Result) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.results = append(l.results, all...)
+	l.results = l.results[max(len(l.results)-maxResults, 0):]
 }
 
-// maxOutcomes limits the outcomes kept while the store fails. More would not change the breaker.
-const maxOutcomes = 2 * breakAfter
-
-func (s *outcomes) put(o ...Outcome) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.all = append(s.all, o...)
-	s.all = s.all[max(len(s.all)-maxOutcomes, 0):]
-}
-
-func (s *outcomes) take() []Outcome {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	all := s.all
-	s.all = nil
+// collect returns the results that are not yet in the item, and forgets them.
+func (l *lease) collect() []post.Result {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	all := l.results
+	l.results = nil
 	return all
 }

@@ -1,6 +1,10 @@
 package courier
 
-import "time"
+import (
+	"time"
+
+	"orgops/shared/webhook/post"
+)
 
 // maxWait is the schedule's longest wait.
 const maxWait = 24 * time.Hour
@@ -28,8 +32,8 @@ const maxTold = 10
 // next returns the time of the retry that follows attempt number made, counted from 1, with outcome o. The retry comes
 // after the schedule's wait ±20 %, or after the endpoint's Retry-After if that is longer. ok is false if no retry follows,
 // because the outcome is Delivered or Gone or the attempt is the schedule's last. random is from [0, 1).
-func next(made int, o Outcome, now time.Time, random float64) (at time.Time, ok bool) {
-	if o.Class == Delivered || o.Class == Gone || made >= Attempts {
+func next(made int, o post.Result, now time.Time, random float64) (at time.Time, ok bool) {
+	if o.Class == post.Delivered || o.Class == post.Gone || made >= Attempts {
 		return time.Time{}, false
 	}
 	wait := waits()[max(made, 0)]

@@ -97,27 +97,29 @@ func (c *boundsCounter) Commit(ctx context.Context, ops ...store.Op) error {
 	return c.Store.Commit(ctx, ops...)
 }
 
-// retry makes an attempt of a new delivery that has been queued before, in process n.
-func (f *fleet) retry(n int) courier.Result {
-	f.T.Helper()
+// retry makes a later attempt of a new delivery, in process n. made is false if it must wait.
+func (f *fleet) retry(n int) (o courier.Outcome, made bool, due time.Time) {
 	c := f.couriers[n]
 	id := fmt.Sprint("e", f.next.Add(1))
-	d := delivery.Delivery{
-		Head: delivery.Head{
-			EventID: id, Endpoint: "webhook", Event: "memory.created", CreatedAt: c.Now(), Generation: 1,
-		},
+	t := &courier.Task{Company: store.For(c.Store, "a"), Delivery: delivery.Delivery{
+		Head:    delivery.Head{EventID: id, Endpoint: "webhook", Event: "memory.created", CreatedAt: c.Now()},
 		Payload: json.RawMessage(fmt.Sprintf(`{"id":%q}`, id)),
+	}}
+	o, made = attempt(f.T.Context(), c, t)
+	if o.Err != nil {
+		f.T.Error(o.Err)
 	}
-	e, err := c.Endpoint(f.T.Context(), store.For(c.Store, "a"), "webhook")
-	if err != nil {
-		f.T.Error(err)
-		return courier.Result{}
+	if t.Delivery.NextAttemptAt != nil {
+		due = *t.Delivery.NextAttemptAt
 	}
-	r, err := c.Deliver(f.T.Context(), e, &d, courier.RetryTimeout)
-	if err != nil {
-		f.T.Error(err)
-	}
-	return r
+	return o, made, due
+}
+
+// attempts reports whether process n makes an attempt now.
+func (f *fleet) attempts(n int) bool {
+	f.T.Helper()
+	_, made, _ := f.retry(n)
+	return made
 }
 
 // together makes n attempts in each process at once, and returns how many were made. The receiver answers with the status, but
@@ -135,7 +137,7 @@ func (f *fleet) together(n, status int) (attempted int) {
 	for process := range f.couriers {
 		for range n {
 			all.Go(func() {
-				if f.retry(process).Attempted {
+				if f.attempts(process) {
 					made.Add(1)
 				} else {
 					refused.Add(1)
@@ -192,8 +194,8 @@ func TestShared_Rate(t *testing.T) {
 				process := n % processes
 				all.Go(func() {
 					for ctx.Err() == nil {
-						if r := f.retry(process); !r.Attempted {
-							wait.For(ctx, time.Until(r.Until))
+						if o, made, _ := f.retry(process); !made {
+							wait.For(ctx, time.Until(o.Until))
 						}
 					}
 				})
@@ -299,8 +301,8 @@ func TestShared_Away(t *testing.T) {
 	f := newFleet(t, nil, 10, testsTime)
 	f.store.Before(func([]store.Op) error { return store.ErrUnavailable })
 	for n := range processes {
-		if r := f.retry(n); r.State != courier.Deferred {
-			t.Errorf("state = %v, want %v", r.State, courier.Deferred)
+		if f.attempts(n) {
+			t.Error("an attempt was made, want none")
 		}
 	}
 	if n := len(f.receiver.All()); n != 0 {
@@ -314,8 +316,8 @@ func TestShared_Away(t *testing.T) {
 	}
 	f.store.Before(nil)
 	f.Clock.Advance(2 * time.Second)
-	if r := f.retry(0); !r.Attempted {
-		t.Errorf("result = %+v, want an attempt after the store is back", r)
+	if !f.attempts(0) {
+		t.Error("no attempt after the store is back, want one")
 	}
 }
 
@@ -323,8 +325,8 @@ func TestShared_Away(t *testing.T) {
 func TestShared_RetryAfter(t *testing.T) {
 	t.Parallel()
 	f := newFleet(t, nil, 0, testsTime)
-	if got := f.retry(0); !got.Attempted {
-		t.Fatalf("result = %+v, want an attempt", got)
+	if !f.attempts(0) {
+		t.Fatal("no attempt, want one")
 	}
 	if got := f.writes.Load(); got != 0 {
 		t.Errorf("%d writes of the bounds after an attempt that was delivered, want none", got)
@@ -334,14 +336,14 @@ func TestShared_RetryAfter(t *testing.T) {
 		w.WriteHeader(http.StatusServiceUnavailable)
 	})
 	ends := f.Clock.Now().Add(2 * time.Hour)
-	if got := f.retry(1); !got.Until.Equal(ends) {
-		t.Errorf("the refused delivery is due at %v, want %v", got.Until, ends)
+	if _, _, due := f.retry(1); !due.Equal(ends) {
+		t.Errorf("the refused delivery is due at %v, want %v", due, ends)
 	}
 	f.receiver.Answer(nil)
 	for _, now := range []time.Duration{time.Second, time.Hour, 59*time.Minute + 58*time.Second} {
 		f.Clock.Advance(now)
-		got := f.retry(2)
-		if got.Attempted {
+		got, made, _ := f.retry(2)
+		if made {
 			t.Fatalf("an attempt %v before the end of the wait, want none", ends.Sub(f.Clock.Now()))
 		}
 		if late := got.Until.Sub(ends); late <= 0 || late > 5*time.Second {
@@ -349,7 +351,7 @@ func TestShared_RetryAfter(t *testing.T) {
 		}
 	}
 	f.Clock.Advance(time.Second)
-	if got := f.retry(3); !got.Attempted {
-		t.Errorf("result at the end of the wait = %+v, want an attempt", got)
+	if !f.attempts(3) {
+		t.Error("no attempt at the end of the wait, want one")
 	}
 }

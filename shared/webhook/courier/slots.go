@@ -3,22 +3,31 @@ package courier
 import (
 	"sync"
 	"time"
+
+	"orgops/shared/webhook/post"
 )
 
-// Slots limits the attempts in flight, in total and per company and endpoint, so that one tenant's hanging endpoints cannot
+// slots limits the attempts in flight, in total and per company and endpoint, so that one tenant's hanging endpoints cannot
 // take the slots of other tenants. An endpoint's limit is its window, which follows the endpoint's answers. A company may
 // hold as many slots as are free, and an endpoint three times as many as its company has left: the dynamic thresholds of
 // switches that share a buffer. A company alone gets half of all slots, each of n companies 1/(n+1). The slots that stay
-// free are for the next company. Slots keeps only counts, and is safe for concurrent use.
-type Slots struct {
-	total int
-	now   func() time.Time
+// free are for the next company.
+//
+// The Feed's tasks wait for a slot in the lane of their endpoint. The other sources give a task again.
+type slots struct {
+	total  int
+	now    func() time.Time
+	work   func(*Task) // takes a task that has got a slot in its lane
+	spread bool        // attempts of a backlog are spread: see pace
 
 	mu        sync.Mutex
 	inFlight  int
 	companies map[string]int
 	endpoints map[EndpointKey]*window
-	fed       [2]feeding // the companies that made first attempts last
+	fed       [2]feeding            // the companies that made first attempts last
+	lanes     map[EndpointKey]*lane // those with waiting tasks
+	queued    int                   // tasks waiting
+	closed    bool                  // tasks must not wait any more
 }
 
 // feeding says when a company last asked for a slot for a first attempt.
@@ -41,100 +50,117 @@ const shareOfLeft = 3
 // so shares neither slots nor health with the former one.
 type EndpointKey struct{ Company, Provider, Incarnation string }
 
-// NewSlots makes slots, all of them free.
-func NewSlots(total int, now func() time.Time) *Slots {
-	return &Slots{total: total, now: now, companies: map[string]int{}, endpoints: map[EndpointKey]*window{}}
+func newSlots(total int, now func() time.Time) *slots {
+	return &slots{
+		total: total, now: now, companies: map[string]int{}, endpoints: map[EndpointKey]*window{}, lanes: map[EndpointKey]*lane{},
+	}
 }
 
-// TryAcquire takes a slot for an attempt of a path if the endpoint's window, its company's share and the total have room. It
-// never waits. The caller returns the slot with Release.
-func (s *Slots) TryAcquire(e EndpointKey, p Path) bool {
+// take takes a slot for an attempt if the endpoint's window, its company's share and the total have room. It never waits.
+func (s *slots) take(e EndpointKey, from Source) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	return s.acquire(e, from)
+}
+
+func (s *slots) acquire(e EndpointKey, from Source) bool {
 	now := s.now()
 	w := s.window(e, now)
-	if p == Feed {
+	if from == Feed {
 		s.feeds(e.Company, now)
 	}
+	if from == Backlog && w.unrecorded >= mostUnrecorded {
+		return false
+	}
 	share := s.share(e, w)
-	if !w.admits(p, min(w.limit, share), now) {
-		w.refuse(p, share, now)
+	if !w.admits(from, min(w.limit, share), now) {
+		w.refuse(from, share, now)
 		return false
 	}
 	s.inFlight++
 	s.companies[e.Company]++
-	w.acquire(p)
+	w.acquire(from)
 	return true
 }
 
 // share returns how many slots an endpoint may hold for its company's sake.
-func (s *Slots) share(e EndpointKey, w *window) int {
+func (s *slots) share(e EndpointKey, w *window) int {
 	left := s.total - s.inFlight - s.companies[e.Company]
 	return min(shareOfLeft*left, w.inFlight()+left)
 }
 
-// Pace returns how long the holder of a slot waits before its attempt. While another company makes first attempts, the attempts of
-// a backlog are spread over the time of an answer. Hundreds that begin at once would also end at once, and the other company would
-// wait for all of their records.
-func (s *Slots) Pace(e EndpointKey) time.Duration {
+// pace returns when the next attempt of a backlog begins. While another company makes first attempts, the attempts of a backlog are
+// spread over the time of an answer. Hundreds that begin at once would also end at once, and the other company would wait for all of
+// their records. A Lambda, which would pay for the wait, does not wait.
+func (s *slots) pace(e EndpointKey) time.Time {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := s.now()
 	w := s.window(e, now)
 	for _, f := range s.fed {
-		if f.company != e.Company && now.Sub(f.at) < lately {
+		if s.spread && f.company != e.Company && now.Sub(f.at) < lately {
 			return w.pace(now, min(w.limit, s.share(e, w)))
 		}
 	}
-	return 0
+	return now
 }
 
 // feeds notes that a company makes a first attempt.
-func (s *Slots) feeds(company string, now time.Time) {
+func (s *slots) feeds(company string, now time.Time) {
 	if s.fed[0].company != company {
 		s.fed[1] = s.fed[0]
 	}
 	s.fed[0] = feeding{company, now}
 }
 
-// ComeBack returns when a delivery that found no slot should ask again: after those that found none before it, and after least.
-func (s *Slots) ComeBack(e EndpointKey, least time.Duration) time.Time {
+// comeback returns when a delivery that found no slot should ask again: after those that found none before it, and after least.
+func (s *slots) comeback(e EndpointKey, least time.Duration) time.Time {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := s.now()
 	w := s.window(e, now)
-	return w.line.place(now, pace{slots: min(w.limit, w.share), most: min(w.ceiling, w.share), latency: w.shortest}, least)
+	return w.comeback.place(now, supply{slots: min(w.limit, w.share), most: min(w.ceiling, w.share), latency: w.shortest}, least)
 }
 
-// Release returns a slot from TryAcquire.
-func (s *Slots) Release(e EndpointKey, p Path) {
+// release returns a slot.
+func (s *slots) release(e EndpointKey, from Source) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.free(e, from)
+}
+
+func (s *slots) free(e EndpointKey, from Source) {
 	s.inFlight--
 	if s.companies[e.Company]--; s.companies[e.Company] <= 0 {
 		delete(s.companies, e.Company)
 	}
-	s.endpoints[e].release(p, s.now())
+	s.endpoints[e].release(from, s.now())
 }
 
-// record adapts the endpoint's window to the outcome of an attempt that holds a slot.
-func (s *Slots) record(e EndpointKey, o Outcome) {
+// record adapts the endpoint's window to the result of an attempt that holds a slot.
+func (s *slots) record(e EndpointKey, r post.Result) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	w := s.endpoints[e]
 	switch {
-	case w == nil, o.Class == Aborted: // a caller without a slot, or no answer
-	case o.Class == Delivered:
-		w.accepted(o.Latency, s.now())
-	case o.Class == Gone || !o.Healthy():
+	case r.Class == post.Delivered:
+		w.accepted(r.Latency, s.now())
+	case r.Class == post.Gone || !r.Healthy():
 		w.failed()
 	}
 }
 
+// unrecorded counts the attempts of an endpoint's backlog whose records are being written.
+func (s *slots) unrecorded(e EndpointKey, more int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.window(e, s.now()).unrecorded += more
+}
+
 // window returns an endpoint's window. It makes a new one after a minute without attempts.
-func (s *Slots) window(e EndpointKey, now time.Time) *window {
+func (s *slots) window(e EndpointKey, now time.Time) *window {
 	w := s.endpoints[e]
-	if w != nil && (w.inFlight() > 0 || now.Sub(w.used) < windowExpires) {
+	if w != nil && (w.busy() || now.Sub(w.used) < windowExpires) {
 		w.used = now
 		return w
 	}
@@ -146,9 +172,9 @@ func (s *Slots) window(e EndpointKey, now time.Time) *window {
 	return w
 }
 
-func (s *Slots) forgetIdle() {
+func (s *slots) forgetIdle() {
 	for e, w := range s.endpoints {
-		if w.inFlight() == 0 {
+		if !w.busy() {
 			delete(s.endpoints, e)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 
 	"orgops/shared/testkit/clocktest"
 	"orgops/shared/webhook/courier"
+	"orgops/shared/webhook/post"
 )
 
 // pool wraps slots for a test.
@@ -28,8 +29,8 @@ func key(company, provider string) courier.EndpointKey {
 }
 
 // fill takes slots until one is refused.
-func (p *pool) fill(e courier.EndpointKey, path courier.Path) (n int) {
-	for p.TryAcquire(e, path) {
+func (p *pool) fill(e courier.EndpointKey, path courier.Source) (n int) {
+	for p.Take(e, path) {
 		n++
 	}
 	return n
@@ -44,21 +45,21 @@ func (p *pool) wantFill(e courier.EndpointKey, want int) {
 }
 
 // end records n equal outcomes and then releases their slots, as attempts that end together.
-func (p *pool) end(e courier.EndpointKey, n int, o courier.Outcome) {
+func (p *pool) end(e courier.EndpointKey, n int, o post.Result) {
 	for range n {
 		p.Record(e, o)
 	}
 	p.release(e, courier.Feed, n)
 }
 
-func (p *pool) release(e courier.EndpointKey, path courier.Path, n int) {
+func (p *pool) release(e courier.EndpointKey, path courier.Source, n int) {
 	for range n {
 		p.Release(e, path)
 	}
 }
 
-func answer(latency time.Duration) courier.Outcome {
-	return courier.Outcome{Class: courier.Delivered, Status: http.StatusNoContent, Latency: latency}
+func answer(latency time.Duration) post.Result {
+	return post.Result{Class: post.Delivered, Status: http.StatusNoContent, Latency: latency}
 }
 
 // TestSlots_Grow multiplies the slots of an endpoint by four with each round of answers, up to its share.
@@ -90,17 +91,8 @@ func TestSlots_Hanging(t *testing.T) {
 	p.wantFill(e, 16)
 	p.clock.Advance(time.Hour)
 	p.wantFill(e, 0)
-	p.end(e, 16, courier.Outcome{})
+	p.end(e, 16, post.Result{})
 	p.wantFill(e, 1)
-}
-
-// TestSlots_Aborted ignores attempts that the sender ended.
-func TestSlots_Aborted(t *testing.T) {
-	t.Parallel()
-	p, e := newPool(t, 2048), key("a", "webhook")
-	p.wantFill(e, 16)
-	p.end(e, 16, courier.Outcome{Class: courier.Aborted})
-	p.wantFill(e, 16)
 }
 
 // TestSlots_Overload shrinks to the number of attempts that the endpoint answers, and then grows by one a round.
@@ -110,8 +102,8 @@ func TestSlots_Overload(t *testing.T) {
 	p.wantFill(e, 16)
 	p.end(e, 16, answer(time.Second))
 	p.wantFill(e, 64)
-	p.end(e, 24, courier.Outcome{})
-	p.end(e, 40, courier.Outcome{Class: courier.Failed, Status: http.StatusBadRequest, Latency: 3 * time.Second}) // answered, but late
+	p.end(e, 24, post.Result{})
+	p.end(e, 40, post.Result{Class: post.Failed, Status: http.StatusBadRequest, Latency: 3 * time.Second}) // answered, but late
 	for _, want := range []int{40, 41, 42} {
 		p.wantFill(e, want)
 		p.end(e, want, answer(time.Second))
@@ -123,7 +115,7 @@ func TestSlots_Recovered(t *testing.T) {
 	t.Parallel()
 	p, e := newPool(t, 2048), key("a", "webhook")
 	p.wantFill(e, 16)
-	p.end(e, 16, courier.Outcome{Class: courier.Failed, Status: http.StatusServiceUnavailable})
+	p.end(e, 16, post.Result{Class: post.Failed, Status: http.StatusServiceUnavailable})
 	for _, want := range []int{1, 4, 16, 17} {
 		p.wantFill(e, want)
 		p.end(e, want, answer(time.Second))
@@ -133,10 +125,10 @@ func TestSlots_Recovered(t *testing.T) {
 // TestSlots_Gone shrinks the window of an endpoint that accepts no more deliveries, and leaves it alone after other refusals.
 func TestSlots_Gone(t *testing.T) {
 	t.Parallel()
-	for class, want := range map[courier.Class]int{courier.Gone: 1, courier.Failed: 16} {
+	for class, want := range map[post.Class]int{post.Gone: 1, post.Failed: 16} {
 		p, e := newPool(t, 2048), key("a", "webhook")
 		p.wantFill(e, 16)
-		p.end(e, 16, courier.Outcome{Class: class, Status: http.StatusGone})
+		p.end(e, 16, post.Result{Class: class, Status: http.StatusGone})
 		p.wantFill(e, want)
 	}
 }
@@ -157,7 +149,7 @@ func TestSlots_Unused(t *testing.T) {
 	p, e := newPool(t, 2048), key("a", "webhook")
 	for range 100 {
 		for range 16 {
-			if !p.TryAcquire(e, courier.Feed) {
+			if !p.Take(e, courier.Feed) {
 				t.Fatal("an endpoint with free slots gets none")
 			}
 		}
@@ -207,7 +199,7 @@ func TestSlots_Paths(t *testing.T) {
 	p, e := newPool(t, 2048), key("a", "webhook")
 	p.wantFill(e, 16)
 	for range 20 {
-		if p.TryAcquire(e, courier.Queue) {
+		if p.Take(e, courier.Queue) {
 			t.Fatal("the queue gets a slot while the feed has all")
 		}
 	}
@@ -230,7 +222,7 @@ func TestSlots_Pace(t *testing.T) {
 	p, e, other := newPool(t, 2048), key("a", "webhook"), key("b", "webhook")
 	p.fill(e, courier.Queue)
 	p.Record(e, answer(1900*time.Millisecond)) // makes room for 19 slots
-	p.TryAcquire(other, courier.Feed)
+	p.Take(other, courier.Feed)
 	for i, want := range []time.Duration{0, 100 * time.Millisecond, 200 * time.Millisecond} {
 		if got := p.Pace(e); got != want {
 			t.Errorf("attempt %d waits %v, want %v", i, got, want)
@@ -263,10 +255,10 @@ func TestSlots_Pace_Others(t *testing.T) {
 		p.clock.Advance(100 * time.Millisecond)
 	}
 	wantThird(0)
-	p.TryAcquire(e, courier.Feed)
+	p.Take(e, courier.Feed)
 	wantThird(0)
-	p.TryAcquire(other, courier.Feed)
-	p.TryAcquire(e, courier.Feed)
+	p.Take(other, courier.Feed)
+	p.Take(e, courier.Feed)
 	wantThird(20 * time.Millisecond / time.Duration(runtime.GOMAXPROCS(0)))
 	p.clock.Advance(time.Second)
 	wantThird(0)

@@ -5,22 +5,16 @@ import (
 	"time"
 )
 
-// Path names the way that leads to an attempt. The two paths share an endpoint's window.
-type Path uint8
-
-// The paths.
-const (
-	Feed  Path = iota // first attempts
-	Queue             // later attempts
-	paths
-)
-
 const (
 	firstWindow   = 16          // slots of an endpoint that has not answered yet
 	growth        = 3           // slots that a delivery adds below the ceiling, so that a round makes the window four times as large
 	slower        = 2           // an answer that takes this many times the shortest latency adds no slot
 	windowExpires = time.Minute // without attempts
 	refusalLasts  = 3 * time.Second
+
+	// An endpoint may answer faster than the store writes. No attempt of a backlog begins while this many records of others are being
+	// written: each takes memory, and a crash would repeat its attempt.
+	mostUnrecorded = 64
 )
 
 // window limits the attempts in flight to one endpoint. It grows as TCP's congestion window does: with each accepted
@@ -39,14 +33,17 @@ type window struct {
 	full     time.Time     // when the window was last full, and an attempt waited
 	refusing bool          // the window has refused an attempt, and no attempt has ended since
 	used     time.Time     // when a slot was last asked for
-	paths    [paths]pathUse
-	share    int       // of its company, when the window last refused an attempt
-	line     line      // of the deliveries that found no slot
-	next     time.Time // when the next attempt begins if the attempts are spread out
+	first    use           // by first attempts
+	later    use           // by later attempts: those of the Queue and of a Backlog
+	share    int           // of its company, when the window last refused an attempt
+	comeback comeback      // of the deliveries that found no slot
+	next     time.Time     // when the next attempt begins if the attempts are spread out
+
+	unrecorded int // attempts of a backlog whose records are being written
 }
 
-// pathUse counts a path's attempts in flight and its recent refusals.
-type pathUse struct {
+// use counts the attempts in flight, and the recent refusals, of the first or of the later attempts.
+type use struct {
 	inFlight int
 	refused  int
 	at       time.Time // of the last refusal
@@ -56,12 +53,23 @@ func newWindow(most int, now time.Time) *window {
 	return &window{limit: min(firstWindow, most), ceiling: most, most: most, used: now}
 }
 
-func (w *window) inFlight() int { return w.paths[Feed].inFlight + w.paths[Queue].inFlight }
+func (w *window) inFlight() int { return w.first.inFlight + w.later.inFlight }
 
-// admits reports whether a path may start another attempt when the endpoint may have limit in flight. A path that was
-// refused has up to half of them kept for it, so that neither path starves the other.
-func (w *window) admits(p Path, limit int, now time.Time) bool {
-	other := &w.paths[1-p]
+// busy reports whether attempts are going on.
+func (w *window) busy() bool { return w.inFlight() > 0 || w.unrecorded > 0 }
+
+// of returns the use by the attempts of a source, and that by the others.
+func (w *window) of(from Source) (own, other *use) {
+	if from == Feed {
+		return &w.first, &w.later
+	}
+	return &w.later, &w.first
+}
+
+// admits reports whether a source may start another attempt when the endpoint may have limit in flight. First or later attempts that
+// were refused have up to half of them kept, so that neither starve the others.
+func (w *window) admits(from Source, limit int, now time.Time) bool {
+	_, other := w.of(from)
 	kept := 0
 	if now.Sub(other.at) < refusalLasts {
 		kept = min(other.refused, (limit+1)/2-other.inFlight)
@@ -69,27 +77,28 @@ func (w *window) admits(p Path, limit int, now time.Time) bool {
 	return w.inFlight()+max(kept, 0) < limit
 }
 
-// refuse notes that a path got no slot. If the endpoint's share has room, the window is full.
-func (w *window) refuse(p Path, share int, now time.Time) {
+// refuse notes that a source got no slot. If the endpoint's share has room, the window is full.
+func (w *window) refuse(from Source, share int, now time.Time) {
 	if w.share = share; w.limit < share {
 		w.full, w.refusing = now, true
 	}
-	use := &w.paths[p]
+	use, _ := w.of(from)
 	if now.Sub(use.at) >= refusalLasts {
 		use.refused = 0
 	}
 	use.refused, use.at = use.refused+1, now
 }
 
-func (w *window) acquire(p Path) {
-	use := &w.paths[p]
+func (w *window) acquire(from Source) {
+	use, _ := w.of(from)
 	use.inFlight++
 	use.refused = max(use.refused-1, 0)
 }
 
 // release ends an attempt. The window was full until now if it has refused another one.
-func (w *window) release(p Path, now time.Time) {
-	w.paths[p].inFlight--
+func (w *window) release(from Source, now time.Time) {
+	own, _ := w.of(from)
+	own.inFlight--
 	if w.refusing {
 		w.full, w.refusing = now, false
 	}
@@ -99,19 +108,19 @@ func (w *window) release(p Path, now time.Time) {
 // millisecond of one core, so that the attempts of one backlog leave nine tenths of the machine to others.
 func leastStep() time.Duration { return 10 * time.Millisecond / time.Duration(runtime.GOMAXPROCS(0)) }
 
-// pace returns how long an attempt waits so that slots of them are spread over the latency of an answer.
-func (w *window) pace(now time.Time, slots int) time.Duration {
+// pace returns when an attempt begins so that slots of them are spread over the latency of an answer.
+func (w *window) pace(now time.Time, slots int) time.Time {
 	slots = max(slots, 1)
 	step := max(w.shortest/time.Duration(slots), leastStep())
 	if w.next.Before(now) {
 		w.next = now
 	}
-	pause := w.next.Sub(now)
+	begins := w.next
 	w.next = w.next.Add(step)
 	if end := now.Add(time.Duration(slots) * step); w.next.After(end) {
 		w.next = end
 	}
-	return pause
+	return begins
 }
 
 // accepted notes a delivery. The window grows only if it was full during the attempt.

@@ -1,4 +1,4 @@
-package dispatcher
+package courier
 
 import (
 	"context"
@@ -12,21 +12,22 @@ import (
 	"orgops/shared/storage/store"
 )
 
-// writer stores deliveries. If separate is false, it stores many in one transaction: their order does not matter, and only
-// the feed's position waits for them. If separate is true, it stores each in its own transaction, several at a time. It
-// keeps a delivery that it could not store, and tries again until the dispatcher ends.
+// writer stores the deliveries of the Feed. If separate is false, it stores many in one transaction: their order does not matter, and
+// only the feed's position waits for them. If separate is true, it stores each in its own transaction, several at a time. It
+// keeps a delivery that it could not store, and tries again until the Feed ends.
 type writer struct {
 	store    store.Store
 	separate bool
 	logger   *slog.Logger
-	recorded func(company string, err error) // gets the result of each try
+	wrote    func(company string, err error) // gets the result of each try
+	done     func(*Task, error)              // gets each task whose record is stored, or is not tried again
 	in       chan write
 }
 
-// write holds the record of one delivery, and the function to call when it is stored.
+// write holds the record of one task.
 type write struct {
 	op    store.Op
-	done  func(error)
+	task  *Task
 	tries int // failed ones
 }
 
@@ -37,18 +38,12 @@ const (
 	atATime = 16 // concurrent transactions of one write each
 )
 
-// These bound the wait between two tries of a write.
-const (
-	firstPause = 200 * time.Millisecond // doubles with each try
-	lastPause  = 5 * time.Second
-)
-
 func newWriter(d Deps) *writer {
 	waiting := backlog
 	if d.Separate {
 		waiting = atATime // the goroutine of a delivery may wait, and a new process clears less memory
 	}
-	return &writer{store: d.Store, separate: d.Separate, logger: d.Logger, recorded: d.Courier.Recorded, in: make(chan write, waiting)}
+	return &writer{store: d.Store, separate: d.Separate, logger: d.Logger, in: make(chan write, waiting)}
 }
 
 func (w *writer) put(one write) { w.in <- one }
@@ -117,9 +112,9 @@ func (w *writer) commit(ctx context.Context, writes []write) {
 // settle ends a write, or tries it again later if it failed and the dispatcher goes on.
 func (w *writer) settle(ctx context.Context, one write, err error) {
 	company, _ := one.op.Partition.CompanyID()
-	w.recorded(company, err)
+	w.wrote(company, err)
 	if err == nil || ctx.Err() != nil {
-		one.done(err)
+		w.done(one.task, err)
 		return
 	}
 	if one.tries == 0 {

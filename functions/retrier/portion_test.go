@@ -36,12 +36,15 @@ func (r *running) requested(t *testing.T, from, to time.Time) (n int) {
 	return n
 }
 
-// TestRetrier_Requeue puts the deliveries of an ordered endpoint into the queue.
-func TestRetrier_Requeue(t *testing.T) {
+// lined puts a delivery into a line of its own.
+func lined(d *delivery.Delivery) { d.Line = "MEMORY#" + d.EventID }
+
+// TestRetrier_Portion puts the deliveries of an ordered endpoint into the queue.
+func TestRetrier_Portion(t *testing.T) {
 	t.Parallel()
 	r := setup(t, ordered)
 	const all = 350
-	from := r.window(all)
+	from := r.window(all, lined)
 	since, until := from.Add(10*time.Minute), from.Add(330*time.Minute)
 	r.Clock.Advance(all * time.Minute)
 	j, now := r.recover(since, until)
@@ -60,9 +63,9 @@ func TestRetrier_Requeue(t *testing.T) {
 	r.wantDone("the message of an unknown recovery", r.handle(delivery.Job{Company: "a", Recovery: "unknown"}), 0)
 }
 
-// TestRetrier_Requeue_Overdue sends a delivery whose message was lost. It goes on with its schedule. A delivery that is not overdue keeps
+// TestRetrier_Portion_Overdue sends a delivery whose message was lost. It goes on with its schedule. A delivery that is not overdue keeps
 // its message.
-func TestRetrier_Requeue_Overdue(t *testing.T) {
+func TestRetrier_Portion_Overdue(t *testing.T) {
 	t.Parallel()
 	r := setup(t, ordered)
 	from := r.Clock.Now()
@@ -79,15 +82,15 @@ func TestRetrier_Requeue_Overdue(t *testing.T) {
 	}
 }
 
-// TestRetrier_Requeue_Conflict reads a page again after a concurrent change to a delivery, and requests no delivery twice.
-func TestRetrier_Requeue_Conflict(t *testing.T) {
+// TestRetrier_Portion_Conflict reads a page again after a concurrent change to a delivery, and requests no delivery twice.
+func TestRetrier_Portion_Conflict(t *testing.T) {
 	t.Parallel()
 	r := setup(t, ordered)
-	from := r.window(250)
+	from := r.window(250, lined)
 	j, now := r.recover(from, from.Add(250*time.Minute))
 	commits := 0
 	r.faulty.Before(func(ops []store.Op) error {
-		if commits++; commits == 2 {
+		if commits++; commits == 4 { // the first page takes two, and the position of the recovery one
 			return &store.ConflictError{Index: 1, Key: ops[1].Key}
 		}
 		return nil
@@ -111,11 +114,11 @@ func TestRetrier_Requeue_Conflict(t *testing.T) {
 	}
 }
 
-// TestRetrier_Requeue_Large takes deliveries with long logs in several transactions.
-func TestRetrier_Requeue_Large(t *testing.T) {
+// TestRetrier_Portion_Large takes deliveries with long logs in several transactions.
+func TestRetrier_Portion_Large(t *testing.T) {
 	t.Parallel()
 	r := setup(t, ordered)
-	from := r.window(60, func(d *delivery.Delivery) {
+	from := r.window(60, lined, func(d *delivery.Delivery) {
 		d.Payload = json.RawMessage(`"` + strings.Repeat("x", 19_000) + `"`)
 		for range delivery.MaxAttempts {
 			d.Attempts = append(d.Attempts, delivery.Attempt{State: delivery.Failed, Excerpt: strings.Repeat("<", 1024)})
@@ -133,12 +136,12 @@ func TestRetrier_Requeue_Large(t *testing.T) {
 	}
 }
 
-// TestRetrier_Requeue_Portions puts no more deliveries into the queue than the endpoint drains: the next portion follows when most
+// TestRetrier_Portion_Portions puts no more deliveries into the queue than the endpoint drains: the next portion follows when most
 // of the last one has been tried.
-func TestRetrier_Requeue_Portions(t *testing.T) {
+func TestRetrier_Portion_Portions(t *testing.T) {
 	t.Parallel()
 	r := setup(t, ordered)
-	from := r.window(2000, func(d *delivery.Delivery) { d.Endpoint = "webhook"; d.End(delivery.Held) })
+	from := r.window(2000, lined, func(d *delivery.Delivery) { d.Endpoint = "webhook"; d.End(delivery.Held) })
 	r.Clock.Advance(2000 * time.Minute)
 	j, now := r.recover(from, r.Clock.Now())
 	due := r.handle(j)
@@ -164,11 +167,11 @@ func TestRetrier_Requeue_Portions(t *testing.T) {
 	}
 }
 
-// TestRetrier_Requeue_Stuck goes on after ten minutes with an endpoint that drains nothing.
-func TestRetrier_Requeue_Stuck(t *testing.T) {
+// TestRetrier_Portion_Stuck goes on after ten minutes with an endpoint that drains nothing.
+func TestRetrier_Portion_Stuck(t *testing.T) {
 	t.Parallel()
 	r := setup(t, ordered)
-	from := r.window(1200, func(d *delivery.Delivery) { d.Endpoint = "webhook"; d.End(delivery.Held) })
+	from := r.window(1200, lined, func(d *delivery.Delivery) { d.Endpoint = "webhook"; d.End(delivery.Held) })
 	r.Clock.Advance(1200 * time.Minute)
 	j, now := r.recover(from, r.Clock.Now())
 	r.handle(j)

@@ -1,4 +1,4 @@
-package courier
+package post
 
 import (
 	"encoding/json"

@@ -9,8 +9,8 @@ import (
 	"orgops/shared/webhook/courier"
 )
 
-// TestCourier_Recordable checks which companies' attempts may start after some writes.
-func TestCourier_Recordable(t *testing.T) {
+// TestRecords_Writable checks which companies' attempts may start after some writes.
+func TestRecords_Writable(t *testing.T) {
 	t.Parallel()
 	type write struct {
 		company string
@@ -35,11 +35,11 @@ func TestCourier_Recordable(t *testing.T) {
 			t.Parallel()
 			c := courier.New(courier.Deps{})
 			for _, w := range tt.writes {
-				c.Recorded(w.company, w.err)
+				c.Wrote(w.company, w.err)
 			}
 			got := map[string]bool{}
 			for company := range tt.want {
-				got[company] = c.Recordable(company)
+				got[company] = c.Writable(company)
 			}
 			if diff := cmp.Diff(tt.want, got); diff != "" {
 				t.Errorf("companies whose attempts may start differ (-want +got):\n%s", diff)

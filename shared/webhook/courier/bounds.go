@@ -1,6 +1,9 @@
 package courier
 
-import "time"
+import (
+	"maps"
+	"time"
+)
 
 // Limits of the attempts in flight to one endpoint, over all processes. A process makes its first attempts without a lease,
 // so an endpoint that is not busy costs no write. The dispatcher makes up to 16 so, because its function handles 16 changes
@@ -23,15 +26,17 @@ const (
 	boundsKept  = time.Hour // after the last change, and after the end of a wait
 )
 
-// sharedBounds holds what the processes that send to an endpoint have used of its bounds, as stored.
-type sharedBounds struct {
-	Circuit circuit           `json:"circuit"`
-	Due     time.Time         `json:"due,omitzero"` // when the next attempt is due at even spacing
-	Slots   map[string]leased `json:"slots,omitempty"`
+// bounds holds what is used of an endpoint's rate, breaker and slots. It has one of two homes: the memory of a process that sends
+// alone, or an item that processes share, from which each takes its part.
+type bounds struct {
+	Circuit  circuit           `json:"circuit"`
+	Due      time.Time         `json:"due,omitzero"` // when the next attempt is due at even spacing
+	Slots    map[string]leased `json:"slots,omitempty"`
+	Occupied time.Time         `json:"occupied,omitzero"` // until when a recovery has the endpoint to itself
 }
 
 // kept returns until when the bounds are kept: they last longer than a wait that the endpoint asked for.
-func (b sharedBounds) kept(now time.Time) time.Time {
+func (b bounds) kept(now time.Time) time.Time {
 	if b.Circuit.HeldUntil.After(now) {
 		now = b.Circuit.HeldUntil
 	}
@@ -48,10 +53,12 @@ type leased struct {
 type ask struct {
 	now     time.Time
 	process string
-	ends    time.Time // when the attempt has ended at the latest
-	slots   int       // leased slots that the process needs; 0: the free ones suffice
-	rate    int       // attempts a second; 0: no limit
-	tokens  int       // wanted, for all attempts that wait in the process; 0: the process has one
+	ends    time.Time     // when the attempt has ended at the latest
+	slots   int           // leased slots that the process needs; 0: the free ones suffice
+	more    int           // slots that are taken with those, if they are free
+	rate    int           // attempts a second; 0: no limit
+	lead    time.Duration // how far ahead tokens are taken
+	tokens  int           // wanted, for all attempts that wait in the process; 0: the process has one
 }
 
 // grant answers an ask.
@@ -63,7 +70,7 @@ type grant struct {
 }
 
 // take returns the bounds after the process has taken what it asks for. If one of the bounds has no room, it takes nothing.
-func (b sharedBounds) take(a ask) (sharedBounds, grant) {
+func (b bounds) take(a ask) (bounds, grant) {
 	allowed, probe, retryAt := b.Circuit.allow(a.now)
 	if !allowed {
 		return b, grant{until: retryAt}
@@ -77,7 +84,7 @@ func (b sharedBounds) take(a ask) (sharedBounds, grant) {
 	}
 	if a.rate > 0 && a.tokens > 0 {
 		if g.times = b.reserve(a); len(g.times) == 0 {
-			return b, grant{until: b.Due.Add(-leadTime)}
+			return b, grant{until: b.Due.Add(-a.lead)}
 		}
 		g.write = true
 	}
@@ -86,7 +93,7 @@ func (b sharedBounds) take(a ask) (sharedBounds, grant) {
 }
 
 // lease gives the process as many slots as it needs, and a few more if they are free. It drops leases that have expired.
-func (b *sharedBounds) lease(a ask) bool {
+func (b *bounds) lease(a ask) bool {
 	slots := make(map[string]leased, len(b.Slots)+1) // b's caller keeps the old map
 	free := maxLeased
 	for process, one := range b.Slots {
@@ -98,19 +105,25 @@ func (b *sharedBounds) lease(a ask) bool {
 	if free < a.slots {
 		return false
 	}
-	slots[a.process] = leased{Slots: min(a.slots+max(leasedMore, a.slots/leasedPart), free), Until: a.now.Add(slotsLeased)}
+	slots[a.process] = leased{Slots: min(a.slots+max(leasedMore, a.slots/leasedPart, a.more), free), Until: a.now.Add(slotsLeased)}
 	b.Slots = slots
 	return true
 }
 
-// reserve takes the next tokens, at most those of a second, by the generic cell rate algorithm (see Limiter). Each token has
-// its own time, which no other process gets.
-func (b *sharedBounds) reserve(a ask) (times []time.Time) {
+// yield gives the slots of a process back.
+func (b *bounds) yield(process string) {
+	b.Slots = maps.Clone(b.Slots)
+	delete(b.Slots, process)
+}
+
+// reserve takes the next tokens with the generic cell rate algorithm (ATM's GCRA): it spaces attempts evenly, and takes at most the
+// tokens of the time ahead. Each token has its own time, which no other attempt gets.
+func (b *bounds) reserve(a ask) (times []time.Time) {
 	next := b.Due
 	if next.Before(a.now) {
 		next = a.now
 	}
-	for len(times) < a.tokens && next.Before(a.now.Add(leadTime)) {
+	for len(times) < a.tokens && !next.After(a.now.Add(a.lead)) {
 		times = append(times, next)
 		next = next.Add(interval(a.rate))
 	}
@@ -125,4 +138,11 @@ func (b *sharedBounds) reserve(a ask) (times []time.Time) {
 // the rest up to 1.2 × is for the network.
 func timely(token time.Time, rate int) (from, to time.Time) {
 	return token.Add(-burst(rate) / 2), token.Add(late)
+}
+
+func interval(perSecond int) time.Duration { return time.Second / time.Duration(perSecond) }
+
+// burst returns how long before its time an attempt may begin, so that a tenth of a second's attempts may begin at once.
+func burst(perSecond int) time.Duration {
+	return interval(perSecond) * time.Duration(max(perSecond/10, 1)-1)
 }

@@ -1,4 +1,4 @@
-package courier_test
+package post_test
 
 import (
 	"encoding/json"
@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"orgops/shared/testkit/errtest"
-	"orgops/shared/webhook/courier"
+	"orgops/shared/webhook/post"
 )
 
 // TestSend_Redacted shows no secret header that an endpoint sends back, neither whole nor cut, in any form that it may have.
@@ -29,9 +29,9 @@ func TestSend_Redacted(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			url := receiver(t, func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(tt.body)) })
-			to, err := courier.NewTarget(url, []string{secret}, nil, map[string]string{"Authorization": "Bearer " + token})
+			to, err := post.NewTarget(url, []string{secret}, nil, map[string]string{"Authorization": "Bearer " + token})
 			errtest.Must(t, err)
-			o := courier.Send(t.Context(), localClient(), to, courier.Message{ID: "e1", Body: []byte(`{}`), Timeout: 10 * time.Second}, time.Now)
+			o := post.Send(t.Context(), localClient(), to, post.Message{ID: "e1", Body: []byte(`{}`), Timeout: 10 * time.Second}, time.Now)
 			if !strings.HasPrefix(o.Excerpt, tt.want) {
 				t.Errorf("excerpt %q, want one that begins with %q", o.Excerpt, tt.want)
 			}

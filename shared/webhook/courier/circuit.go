@@ -1,13 +1,15 @@
 package courier
 
 import (
-	"sync"
 	"time"
+
+	"orgops/shared/domain/delivery"
+	"orgops/shared/webhook/post"
 )
 
 // When a breaker opens, and for how long.
 const (
-	breakAfter   = 5 // consecutive unhealthy outcomes
+	breakAfter   = 5 // consecutive unhealthy results
 	firstOpen    = 30 * time.Second
 	longestOpen  = 5 * time.Minute
 	probeExpires = 30 * time.Second // longer than an attempt may take
@@ -20,10 +22,11 @@ type BreakerState string
 const (
 	BreakerClosed   BreakerState = "closed"    // all attempts
 	BreakerOpen     BreakerState = "open"      // no attempts
-	BreakerHalfOpen BreakerState = "half-open" // one probe, whose outcome decides
+	BreakerHalfOpen BreakerState = "half-open" // one probe, whose result decides
 )
 
-// circuit holds a breaker's state, as the processes that send to an endpoint share it. The zero circuit is closed.
+// circuit is a breaker. It blocks attempts to an endpoint that keeps failing, so that a hanging endpoint holds no slots. It opens after
+// five consecutive unhealthy results, for 30 s. Each failed probe doubles that, up to 5 minutes. The zero circuit is closed.
 type circuit struct {
 	Failures   int           `json:"failures,omitempty"` // consecutive, while closed
 	Open       time.Duration `json:"open,omitempty"`     // for how long it opened last; 0: closed
@@ -51,7 +54,7 @@ func (c *circuit) allow(now time.Time) (ok, probe bool, retryAt time.Time) {
 	return true, true, time.Time{}
 }
 
-// done records an outcome, and reports whether it opened the circuit.
+// done records a result, and reports whether it opened the circuit.
 func (c *circuit) done(healthy bool, now time.Time) (opened bool) {
 	switch {
 	case healthy:
@@ -82,17 +85,17 @@ func (c *circuit) hold(until, now time.Time) {
 	c.HeldUntil = until
 }
 
-// record applies the outcome of an attempt, and reports whether it opened the circuit.
-func (c *circuit) record(o Outcome, now time.Time) (opened bool) {
+// record applies the result of an attempt, and reports whether it opened the circuit.
+func (c *circuit) record(o post.Result, now time.Time) (opened bool) {
 	opened = c.done(o.Healthy(), now)
-	if o.told() {
+	if told(o) {
 		c.hold(o.RetryAt, now)
 	}
 	return opened
 }
 
 // state returns the circuit's state as of now.
-func (c *circuit) state(now time.Time) BreakerState {
+func (c circuit) state(now time.Time) BreakerState {
 	switch {
 	case now.Before(c.HeldUntil), c.Open > 0 && now.Before(c.OpenUntil):
 		return BreakerOpen
@@ -102,41 +105,22 @@ func (c *circuit) state(now time.Time) BreakerState {
 	return BreakerClosed
 }
 
-// Breaker blocks attempts to an endpoint that keeps failing, so that a hanging endpoint holds no slots. It opens after five
-// consecutive unhealthy outcomes, for 30 s. Each failed probe doubles that, up to 5 minutes. The zero Breaker is closed. A
-// Breaker is safe for concurrent use.
-type Breaker struct {
-	mu sync.Mutex
-	circuit
+// pause returns why the circuit allows no attempts now; ok is false if it does.
+func (c circuit) pause(now time.Time) (p delivery.Pause, ok bool) {
+	held, open := now.Before(c.HeldUntil), c.Open > 0 && now.Before(c.OpenUntil)
+	switch {
+	case held && (!open || !c.OpenUntil.After(c.HeldUntil)):
+		return delivery.Pause{Reason: delivery.PausedAsked, Since: c.HeldSince, Until: c.HeldUntil}, true
+	case open:
+		return delivery.Pause{Reason: delivery.PausedFailing, Since: c.OpenSince, Until: c.OpenUntil}, true
+	}
+	return delivery.Pause{}, false
 }
 
-// Allow reports whether the caller may make an attempt now; if not, retryAt says when to ask again. After the attempt, the
-// caller records the outcome, unless it aborted the attempt: a probe without an outcome expires. Call Allow last, when the attempt has its slot and rate-limit token, because it may
-// consume the probe.
-func (b *Breaker) Allow(now time.Time) (ok bool, retryAt time.Time) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	ok, _, retryAt = b.allow(now)
-	return ok, retryAt
-}
-
-// record applies the outcome of an attempt, and reports whether it opened the breaker.
-func (b *Breaker) record(o Outcome, now time.Time) (opened bool) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.circuit.record(o, now)
-}
-
-// leave ends a probe that was not made. An attempt that was allowed while the breaker was closed ends long before a probe begins.
-func (b *Breaker) leave() {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.ProbeUntil = time.Time{}
-}
-
-// State returns the breaker's state as of now.
-func (b *Breaker) State(now time.Time) BreakerState {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.state(now)
+// resume ends a pause. If attempts have failed, the next one decides.
+func (c *circuit) resume(now time.Time) {
+	c.HeldUntil, c.HeldSince = time.Time{}, time.Time{}
+	if c.Open > 0 {
+		c.OpenUntil, c.ProbeUntil = now, time.Time{}
+	}
 }

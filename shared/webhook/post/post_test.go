@@ -1,4 +1,4 @@
-package courier_test
+package post_test
 
 import (
 	"bytes"
@@ -17,8 +17,8 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"orgops/shared/testkit/errtest"
-	"orgops/shared/webhook/courier"
 	"orgops/shared/webhook/outbound"
+	"orgops/shared/webhook/post"
 	"orgops/shared/webhook/standardwebhooks"
 )
 
@@ -31,19 +31,19 @@ const (
 
 func localClient() *outbound.Client { return outbound.New(outbound.Options{AllowLoopback: true}) }
 
-func endpoint(tb testing.TB, url string) *courier.Target {
+func endpoint(tb testing.TB, url string) *post.Target {
 	tb.Helper()
-	e, err := courier.NewTarget(url, []string{secret}, map[string]string{"X-Team": "billing", "content-type": "text/plain"}, nil)
+	e, err := post.NewTarget(url, []string{secret}, map[string]string{"X-Team": "billing", "content-type": "text/plain"}, nil)
 	if err != nil {
 		tb.Fatal(err)
 	}
 	return e
 }
 
-func send(t *testing.T, url string, timeout time.Duration) courier.Outcome {
+func send(t *testing.T, url string, timeout time.Duration) post.Result {
 	t.Helper()
-	m := courier.Message{ID: messageID, Body: []byte(messageBody), Timeout: timeout}
-	return courier.Send(t.Context(), localClient(), endpoint(t, url), m, time.Now)
+	m := post.Message{ID: messageID, Body: []byte(messageBody), Timeout: timeout}
+	return post.Send(t.Context(), localClient(), endpoint(t, url), m, time.Now)
 }
 
 func receiver(t *testing.T, h http.HandlerFunc) string {
@@ -62,7 +62,7 @@ func TestSend_request(t *testing.T) {
 		got <- r
 	})
 	o := send(t, url+"/hooks?key=1", 5*time.Second)
-	if diff := cmp.Diff(courier.Outcome{Class: courier.Delivered, Status: 200}, o, cmpopts.IgnoreFields(o, "Latency")); diff != "" {
+	if diff := cmp.Diff(post.Result{Class: post.Delivered, Status: 200}, o, cmpopts.IgnoreFields(o, "Latency")); diff != "" {
 		t.Errorf("outcome (-want +got):\n%s", diff)
 	}
 	if o.Latency <= 0 {
@@ -99,29 +99,29 @@ func TestSend_classes(t *testing.T) {
 		name    string
 		status  int
 		header  map[string]string
-		class   courier.Class
+		class   post.Class
 		err     string // part of it
 		healthy bool
 		atLeast time.Duration // of RetryAfter; a date loses up to a second
 		atMost  time.Duration
 	}{
-		{"200", 200, nil, courier.Delivered, "", true, 0, 0},
-		{"204", 204, nil, courier.Delivered, "", true, 0, 0},
-		{"299", 299, map[string]string{"Retry-After": "9"}, courier.Delivered, "", true, 0, 0},
-		{"301", 301, map[string]string{"Location": "http://169.254.169.254/"}, courier.Failed, "redirects are not followed", true, 0, 0},
-		{"307", 307, map[string]string{"Location": "/elsewhere"}, courier.Failed, "redirects are not followed", true, 0, 0},
-		{"400", 400, nil, courier.Failed, "answered 400 Bad Request", true, 0, 0},
-		{"404", 404, nil, courier.Failed, "answered 404 Not Found", true, 0, 0},
-		{"410", 410, nil, courier.Gone, "410", true, 0, 0},
-		{"429 seconds", 429, map[string]string{"Retry-After": "120"}, courier.Throttled, "answered 429", false, 2 * time.Minute, 2 * time.Minute},
-		{"429 date", 429, map[string]string{"Retry-After": inTenMinutes}, courier.Throttled, "answered 429", false, 8 * time.Minute, 10 * time.Minute},
-		{"429 a week", 429, map[string]string{"Retry-After": "604800"}, courier.Throttled, "answered 429", false, 24 * time.Hour, 24 * time.Hour},
-		{"429 nonsense", 429, map[string]string{"Retry-After": "later"}, courier.Throttled, "answered 429", false, 0, 0},
-		{"500", 500, nil, courier.Failed, "answered 500", false, 0, 0},
-		{"502", 502, nil, courier.Throttled, "answered 502", false, 0, 0},
-		{"503 seconds", 503, map[string]string{"Retry-After": "30"}, courier.Failed, "answered 503", false, 30 * time.Second, 30 * time.Second},
-		{"504", 504, nil, courier.Throttled, "answered 504", false, 0, 0},
-		{"599", 599, nil, courier.Failed, "answered 599", false, 0, 0},
+		{"200", 200, nil, post.Delivered, "", true, 0, 0},
+		{"204", 204, nil, post.Delivered, "", true, 0, 0},
+		{"299", 299, map[string]string{"Retry-After": "9"}, post.Delivered, "", true, 0, 0},
+		{"301", 301, map[string]string{"Location": "http://169.254.169.254/"}, post.Failed, "redirects are not followed", true, 0, 0},
+		{"307", 307, map[string]string{"Location": "/elsewhere"}, post.Failed, "redirects are not followed", true, 0, 0},
+		{"400", 400, nil, post.Failed, "answered 400 Bad Request", true, 0, 0},
+		{"404", 404, nil, post.Failed, "answered 404 Not Found", true, 0, 0},
+		{"410", 410, nil, post.Gone, "410", true, 0, 0},
+		{"429 seconds", 429, map[string]string{"Retry-After": "120"}, post.Throttled, "answered 429", false, 2 * time.Minute, 2 * time.Minute},
+		{"429 date", 429, map[string]string{"Retry-After": inTenMinutes}, post.Throttled, "answered 429", false, 8 * time.Minute, 10 * time.Minute},
+		{"429 a week", 429, map[string]string{"Retry-After": "604800"}, post.Throttled, "answered 429", false, 24 * time.Hour, 24 * time.Hour},
+		{"429 nonsense", 429, map[string]string{"Retry-After": "later"}, post.Throttled, "answered 429", false, 0, 0},
+		{"500", 500, nil, post.Failed, "answered 500", false, 0, 0},
+		{"502", 502, nil, post.Throttled, "answered 502", false, 0, 0},
+		{"503 seconds", 503, map[string]string{"Retry-After": "30"}, post.Failed, "answered 503", false, 30 * time.Second, 30 * time.Second},
+		{"504", 504, nil, post.Throttled, "answered 504", false, 0, 0},
+		{"599", 599, nil, post.Failed, "answered 599", false, 0, 0},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -150,7 +150,7 @@ func TestSend_classes(t *testing.T) {
 }
 
 // checkErr checks that an outcome's error contains a text. For the text "" it checks that there is no error.
-func checkErr(t *testing.T, o courier.Outcome, want string) {
+func checkErr(t *testing.T, o post.Result, want string) {
 	t.Helper()
 	if !strings.Contains(o.Err, want) {
 		t.Errorf("error = %q, want one with %q", o.Err, want)
@@ -181,8 +181,8 @@ func TestSend_excerpt(t *testing.T) {
 			t.Parallel()
 			url := receiver(t, func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(tt.body) })
 			o := send(t, url, 5*time.Second)
-			if o.Class != courier.Delivered {
-				t.Errorf("class = %s, want %s", o.Class, courier.Delivered)
+			if o.Class != post.Delivered {
+				t.Errorf("class = %s, want %s", o.Class, post.Delivered)
 			}
 			if !utf8.ValidString(o.Excerpt) {
 				t.Errorf("excerpt is not UTF-8: %.40q", o.Excerpt)
@@ -229,11 +229,11 @@ func TestSend_misbehaving(t *testing.T) {
 	tests := []struct {
 		name  string
 		url   string
-		class courier.Class
+		class post.Class
 		err   string
 	}{
-		{"hangs", raw(t, func(net.Conn) { <-hang }), courier.Failed, "no answer in time"},
-		{"header never ends", raw(t, func(c net.Conn) { write(c, "HTTP/1.1 200 OK\r\nX-A: 1\r\n"); <-hang }), courier.Failed, "no answer in time"},
+		{"hangs", raw(t, func(net.Conn) { <-hang }), post.Failed, "no answer in time"},
+		{"header never ends", raw(t, func(c net.Conn) { write(c, "HTTP/1.1 200 OK\r\nX-A: 1\r\n"); <-hang }), post.Failed, "no answer in time"},
 		{"drips its header", raw(t, func(c net.Conn) {
 			write(c, "HTTP/1.1 200 OK\r\n")
 			for _, err := io.WriteString(c, "X"); err == nil; _, err = io.WriteString(c, "X") {
@@ -243,15 +243,15 @@ func TestSend_misbehaving(t *testing.T) {
 				case <-time.After(20 * time.Millisecond):
 				}
 			}
-		}), courier.Failed, "no answer in time"},
-		{"body never arrives", raw(t, func(c net.Conn) { write(c, "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n"); <-hang }), courier.Delivered, ""},
-		{"truncated body", raw(t, func(c net.Conn) { write(c, "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nab") }), courier.Delivered, ""},
-		{"body after an error never arrives", raw(t, func(c net.Conn) { write(c, "HTTP/1.1 500 No\r\nContent-Length: 5\r\n\r\n"); <-hang }), courier.Failed, "answered 500"},
-		{"resets", raw(t, func(c net.Conn) { _ = c.(*net.TCPConn).SetLinger(0) }), courier.Failed, "connection reset"},
-		{"closes", raw(t, func(net.Conn) {}), courier.Failed, "closed before"},
-		{"is not HTTP", raw(t, func(c net.Conn) { write(c, "220 mail.example ESMTP\r\n") }), courier.Failed, "not valid HTTP"},
-		{"refuses connections", "http://127.0.0.1:1", courier.Failed, "connection refused"},
-		{"speaks no TLS", strings.Replace(raw(t, func(c net.Conn) { write(c, "HTTP/1.1 400 Bad Request\r\n\r\n") }), "http:", "https:", 1), courier.Failed, "answers without TLS"},
+		}), post.Failed, "no answer in time"},
+		{"body never arrives", raw(t, func(c net.Conn) { write(c, "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n"); <-hang }), post.Delivered, ""},
+		{"truncated body", raw(t, func(c net.Conn) { write(c, "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nab") }), post.Delivered, ""},
+		{"body after an error never arrives", raw(t, func(c net.Conn) { write(c, "HTTP/1.1 500 No\r\nContent-Length: 5\r\n\r\n"); <-hang }), post.Failed, "answered 500"},
+		{"resets", raw(t, func(c net.Conn) { _ = c.(*net.TCPConn).SetLinger(0) }), post.Failed, "connection reset"},
+		{"closes", raw(t, func(net.Conn) {}), post.Failed, "closed before"},
+		{"is not HTTP", raw(t, func(c net.Conn) { write(c, "220 mail.example ESMTP\r\n") }), post.Failed, "not valid HTTP"},
+		{"refuses connections", "http://127.0.0.1:1", post.Failed, "connection refused"},
+		{"speaks no TLS", strings.Replace(raw(t, func(c net.Conn) { write(c, "HTTP/1.1 400 Bad Request\r\n\r\n") }), "http:", "https:", 1), post.Failed, "answers without TLS"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -275,9 +275,9 @@ func TestSend_misbehaving(t *testing.T) {
 
 func TestSend_refusedAddress(t *testing.T) {
 	t.Parallel()
-	m := courier.Message{ID: messageID, Body: []byte("{}"), Timeout: time.Second}
-	o := courier.Send(t.Context(), outbound.New(outbound.Options{}), endpoint(t, "https://127.0.0.1/"), m, time.Now)
-	want := courier.Outcome{Class: courier.Failed, Err: "the host's address is not public"}
+	m := post.Message{ID: messageID, Body: []byte("{}"), Timeout: time.Second}
+	o := post.Send(t.Context(), outbound.New(outbound.Options{}), endpoint(t, "https://127.0.0.1/"), m, time.Now)
+	want := post.Result{Class: post.Failed, Err: "the host's address is not public"}
 	if diff := cmp.Diff(want, o, cmpopts.IgnoreFields(o, "Latency")); diff != "" {
 		t.Errorf("outcome (-want +got):\n%s", diff)
 	}
@@ -294,9 +294,9 @@ func TestSend_aborted(t *testing.T) {
 		cancel()
 		<-r.Context().Done()
 	})
-	o := courier.Send(ctx, localClient(), endpoint(t, url), courier.Message{ID: "1", Body: []byte("{}"), Timeout: 10 * time.Second}, time.Now)
-	if o.Class != courier.Aborted {
-		t.Errorf("class = %s, want %s", o.Class, courier.Aborted)
+	o := post.Send(ctx, localClient(), endpoint(t, url), post.Message{ID: "1", Body: []byte("{}"), Timeout: 10 * time.Second}, time.Now)
+	if o.Class != post.Aborted {
+		t.Errorf("class = %s, want %s", o.Class, post.Aborted)
 	}
 }
 
@@ -317,9 +317,9 @@ func TestSend_reusesConnectionsAndSurvivesStaleOnes(t *testing.T) {
 		if i == 10 {
 			s.CloseClientConnections()
 		}
-		o := courier.Send(t.Context(), c, e, courier.Message{ID: "1", Body: []byte("{}"), Timeout: 5 * time.Second}, time.Now)
-		if o.Class != courier.Delivered {
-			t.Fatalf("delivery %d = %+v, want class %s", i, o, courier.Delivered)
+		o := post.Send(t.Context(), c, e, post.Message{ID: "1", Body: []byte("{}"), Timeout: 5 * time.Second}, time.Now)
+		if o.Class != post.Delivered {
+			t.Fatalf("delivery %d = %+v, want class %s", i, o, post.Delivered)
 		}
 	}
 	if n := opened.Load(); n != 2 {
@@ -331,12 +331,12 @@ func BenchmarkSend(b *testing.B) {
 	s := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { _, _ = io.Copy(io.Discard, r.Body) }))
 	b.Cleanup(s.Close)
 	c, e := localClient(), endpoint(b, s.URL)
-	m := courier.Message{ID: messageID, Body: bytes.Repeat([]byte("x"), 300), Timeout: 5 * time.Second}
+	m := post.Message{ID: messageID, Body: bytes.Repeat([]byte("x"), 300), Timeout: 5 * time.Second}
 	b.ReportAllocs()
 	b.RunParallel(func(pb *testing.PB) {
 		for pb.Next() {
-			if o := courier.Send(b.Context(), c, e, m, time.Now); o.Class != courier.Delivered {
-				b.Errorf("outcome = %+v, want class %s", o, courier.Delivered)
+			if o := post.Send(b.Context(), c, e, m, time.Now); o.Class != post.Delivered {
+				b.Errorf("outcome = %+v, want class %s", o, post.Delivered)
 			}
 		}
 	})

@@ -1,0 +1,120 @@
+package retrier
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"orgops/shared/domain/delivery"
+	"orgops/shared/storage/store"
+	"orgops/shared/webhook/courier"
+)
+
+// These shape one run of a recovery that sends its deliveries itself.
+const (
+	sendFor   = time.Minute       // attempts begin
+	sendLease = 130 * time.Second // of a message: longer than a run and the attempts that it has begun
+	sendPage  = 100               // deliveries of a query
+	sendPause = 5 * time.Second   // a longer wait ends the run
+	otherRun  = 10 * time.Second  // until a recovery asks again that found another one at work
+)
+
+// backlog is a run of a recovery. It reads the deliveries a page at a time and gives them to the engine at once, as many as the
+// endpoint has slots for, without a message for each. So a delivery costs one write, and its part of a page. A delivery
+// whose attempt fails then has a message, as after every failed attempt.
+//
+// One run at a time sends to an endpoint. A run that is killed leaves the recovery at its last finished page. The next run
+// recognises the deliveries that were recorded, by their recovery.
+type backlog struct {
+	*Retrier
+	company  store.Company
+	rec      *delivery.StoredRecovery
+	version  int64             // of rec
+	endpoint *courier.Endpoint // nil: it must be read again
+	ends     time.Time         // no attempt begins later
+
+	pages   []*page // read and not finished, in order
+	waiting []parcel
+	reads   int
+	after   string // where the next page begins
+	changed bool   // rec is ahead of the store
+
+	results  chan result
+	inFlight int // attempts, until they are recorded
+	gate     gate
+	next     time.Time // no attempt begins before
+
+	due  time.Time // not zero: the run ends, and the recovery goes on then
+	fail error     // not nil: the run ends
+}
+
+// gate says what the next attempt of a backlog waits for, besides its time.
+type gate uint8
+
+const (
+	open   gate = iota // nothing
+	full               // another attempt must end
+	broken             // the breaker: its probe must arrive, or its time must end
+)
+
+// send runs a recovery for a while. due tells when to continue; zero means that the window is complete.
+func (r *Retrier) send(ctx context.Context, e *courier.Endpoint, rec *delivery.StoredRecovery, version int64) (due time.Time, err error) {
+	now := r.Now()
+	end, err := r.Courier.Occupy(ctx, e)
+	switch {
+	case errors.Is(err, store.ErrConflict):
+		return now.Add(otherRun + r.spread()), nil
+	case err != nil:
+		return time.Time{}, err
+	}
+	defer end()
+	b := &backlog{
+		Retrier: r, company: e.Company, rec: rec, version: version, endpoint: e,
+		ends: now.Add(sendFor), after: rec.After, results: make(chan result),
+	}
+	return b.run(ctx)
+}
+
+// spread returns a random time of one to three seconds, so that recoveries do not come back together.
+func (r *Retrier) spread() time.Duration {
+	return time.Second + time.Duration(r.Courier.Random()*float64(2*time.Second))
+}
+
+// run sends until the window is complete, the time is over or something fails, and then waits for the attempts in flight.
+func (b *backlog) run(ctx context.Context) (due time.Time, err error) {
+	for !b.over(ctx) {
+		switch {
+		case len(b.waiting) == 0 && !b.complete() && !b.Now().Before(b.next):
+			b.read(ctx)
+		case b.launch(ctx):
+		case b.inFlight > 0:
+			b.await(ctx)
+		default:
+			b.rest(ctx)
+		}
+	}
+	for b.inFlight > 0 {
+		b.take(ctx, <-b.results)
+	}
+	if b.changed {
+		b.save(ctx)
+	}
+	switch {
+	case b.fail != nil && !errors.Is(b.fail, store.ErrConflict): // a tenant or another worker was faster: read again
+		return time.Time{}, b.fail
+	case b.rec.State == delivery.RecoveryFinished && b.fail == nil:
+		return time.Time{}, nil
+	case b.due.IsZero():
+		return b.Now(), nil
+	}
+	return b.due, nil
+}
+
+// complete reports whether there is no next page.
+func (b *backlog) complete() bool { return b.reads > 0 && b.after == "" }
+
+// over reports whether no attempt begins any more.
+func (b *backlog) over(ctx context.Context) bool {
+	done := b.complete() && len(b.waiting) == 0 && b.inFlight == 0
+	return done || b.fail != nil || !b.due.IsZero() || ctx.Err() != nil || b.Now().After(b.ends)
+}

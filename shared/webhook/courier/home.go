@@ -1,0 +1,143 @@
+package courier
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"orgops/shared/webhook/post"
+)
+
+// home keeps the bounds of one endpoint.
+type home interface {
+	// admit takes what an attempt needs. If ok is false, until is the time to ask again.
+	admit(ctx context.Context, d demand) (until time.Time, ok bool)
+	// lapses returns when an attempt must have begun that admit has just allowed; zero: at any time.
+	lapses(d demand) time.Time
+	// leave ends an admitted attempt that was not made. Its token is lost.
+	leave(ctx context.Context)
+	// done ends an admitted attempt. If its result counts, it goes to the breaker; opened reports that the breaker opened.
+	done(ctx context.Context, r post.Result, counts bool) (opened bool)
+	// seen returns the bounds as far as the process has seen, and read as they are.
+	seen() bounds
+	read(ctx context.Context) (bounds, error)
+	// change applies a change and stores the bounds if it returns true. It gives the change the time, and the name of this process if the
+	// process has no attempt in flight. Under concurrent changes it calls change again.
+	change(ctx context.Context, change func(b *bounds, now time.Time, idle string) bool) error
+
+	answers(r post.Result, now time.Time) time.Time
+	judgeable(now time.Time) bool
+}
+
+// demand says what an attempt needs.
+type demand struct {
+	rate   int // attempts a second; 0: no limit
+	free   int // attempts in flight of this process that need no lease
+	budget time.Duration
+	inHand int // deliveries that the source has; it asks again itself, and needs no turn
+}
+
+// vitals holds what only this process knows of an endpoint.
+type vitals struct {
+	now    func() time.Time
+	random func() float64
+
+	mu       sync.Mutex
+	reserved time.Time // the last time that a waiting delivery got
+	answered time.Time // when the endpoint last answered an attempt
+	judged   time.Time // when it was last looked at since when the endpoint has been failing
+}
+
+// ahead limits how far into the future waiting deliveries are spread out. A delivery that comes back and finds no token gets another time.
+const ahead = 30 * time.Second
+
+// spaced returns the time for the next waiting delivery, at the rate after the last one. The caller holds the lock.
+func (v *vitals) spaced(at, now time.Time, rate int) time.Time {
+	if rate == 0 {
+		return at
+	}
+	if next := v.reserved.Add(interval(rate)); next.After(at) && next.Sub(now) < ahead {
+		at = next
+	}
+	v.reserved = at
+	return at
+}
+
+// answers notes an answer, and returns when the endpoint last answered.
+func (v *vitals) answers(r post.Result, now time.Time) time.Time {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if r.Status != 0 {
+		v.answered = now
+	}
+	return v.answered
+}
+
+// judgeable reports whether a failed attempt is reason to look at since when the endpoint has been failing: once in judgePause.
+func (v *vitals) judgeable(now time.Time) bool {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if since := now.Sub(v.judged); since >= 0 && since < judgePause {
+		return false
+	}
+	v.judged = now
+	return true
+}
+
+// memory is the home of a process that sends alone. It may be lost without harm.
+type memory struct {
+	vitals
+	bounds bounds
+}
+
+func (m *memory) admit(_ context.Context, d demand) (until time.Time, ok bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	a := ask{now: m.now(), rate: d.rate, tokens: 1}
+	if d.rate > 0 {
+		a.lead = burst(d.rate)
+	}
+	after, g := m.bounds.take(a)
+	switch {
+	case g.ok:
+		m.bounds = after
+		return time.Time{}, true
+	case d.inHand > 0:
+		return g.until, false
+	case m.bounds.Circuit.state(a.now) != BreakerClosed:
+		return g.until.Add(spillDelay(m.random)), false
+	}
+	return m.spaced(g.until, a.now, d.rate), false
+}
+
+func (m *memory) lapses(demand) time.Time { return time.Time{} }
+
+// leave ends a probe. An attempt that was allowed while the breaker was closed ends long before a probe begins.
+func (m *memory) leave(context.Context) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.bounds.Circuit.ProbeUntil = time.Time{}
+}
+
+func (m *memory) done(_ context.Context, r post.Result, counts bool) (opened bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return counts && m.bounds.Circuit.record(r, m.now().UTC())
+}
+
+func (m *memory) seen() bounds {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.bounds
+}
+
+func (m *memory) read(context.Context) (bounds, error) { return m.seen(), nil }
+
+func (m *memory) change(_ context.Context, change func(*bounds, time.Time, string) bool) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if after := m.bounds; change(&after, m.now().UTC(), "") {
+		m.bounds = after
+	}
+	return nil
+}

@@ -1,0 +1,41 @@
+package courier
+
+import (
+	"testing"
+	"time"
+)
+
+// TestLanes_Overflow fills a lane to its limit and checks that every accepted task has its turn. It tests the lanes
+// directly, because filling one through the feed takes long on a busy machine.
+func TestLanes_Overflow(t *testing.T) {
+	t.Parallel()
+	const over = 20
+	s := newSlots(TotalSlots, func() time.Time { return time.Unix(1_771_840_800, 0) })
+	begun := 0
+	s.work = func(*Task) {}
+	e := EndpointKey{Company: "a", Provider: "webhook"}
+	places := firstWindow + maxWaiting
+	for n := range places + over {
+		want := placed
+		switch {
+		case n >= places:
+			want = given
+		case n >= firstWindow:
+			want = waiting
+		}
+		if got := s.enter(&Task{slot: e}); got != want {
+			t.Fatalf("task %d of %d is in phase %d, want %d", n+1, places, got, want)
+		}
+	}
+	for range maxWaiting {
+		if s.next(e) != nil {
+			begun++
+		}
+	}
+	if begun != maxWaiting {
+		t.Errorf("%d waiting tasks began, want %d", begun, maxWaiting)
+	}
+	if left := len(s.close()); left != 0 {
+		t.Errorf("%d tasks remain, want none", left)
+	}
+}

@@ -1,0 +1,272 @@
+package courier
+
+import (
+	"context"
+	"errors"
+	"runtime/debug"
+	"time"
+
+	"orgops/shared/base/wait"
+	"orgops/shared/domain/delivery"
+	"orgops/shared/storage/store"
+)
+
+// phase says how far a task is: see the table in the package's comment.
+type phase uint8
+
+const (
+	given phase = iota
+	waiting
+	placed
+	allowed
+	ready
+	sending
+	answered
+	recording
+	ended
+)
+
+// Run takes a task of the Queue from its slot to its stored record. The end of ctx stops only waits: an attempt in flight is finished
+// and recorded.
+func (c *Courier) Run(ctx context.Context, t *Task) Outcome {
+	c.advance(ctx, t, ended)
+	return t.outcome
+}
+
+// Start makes the attempt of a task in the background, and then calls its Done. ok is false, and Done is not called, if the task may not
+// begin now: o tells when. After a task that has begun, Until tells when the next one may be given.
+//
+// A task of the Feed always begins: it waits for a slot in its endpoint's lane, or is recorded as due later.
+func (c *Courier) Start(ctx context.Context, t *Task) (o Outcome, ok bool) {
+	if t.Source == Feed {
+		c.advance(ctx, t, ended)
+		return Outcome{}, true
+	}
+	if c.advance(ctx, t, allowed); t.phase == ended {
+		return t.outcome, false
+	}
+	go func() {
+		defer func() {
+			if v := recover(); v != nil { // as in package work: Guard does not cover this goroutine
+				c.Logger.ErrorContext(ctx, "attempt panicked", "key", t.Key, "panic", v, "stack", string(debug.Stack()))
+				c.end(ctx, t, Outcome{Err: errPanicked})
+			}
+			t.Done(t.outcome)
+		}()
+		c.advance(ctx, t, ended)
+	}()
+	return Outcome{Until: c.slots.pace(t.slot)}, true
+}
+
+var errPanicked = errors.New("the attempt panicked")
+
+// advance takes a task from phase to phase, until it has reached one of them. It returns earlier if the task gets another owner.
+func (c *Courier) advance(ctx context.Context, t *Task, to phase) {
+	finishing := context.WithoutCancel(ctx)
+	for t.phase < to {
+		var next phase
+		switch t.phase {
+		case given:
+			next = c.place(finishing, t)
+		case placed:
+			next = c.ask(ctx, t)
+		case allowed:
+			next = c.fetch(finishing, t)
+		case ready:
+			next = c.send(finishing, t)
+		case answered:
+			next = c.record(ctx, t)
+		}
+		if next == waiting || next == recording {
+			return
+		}
+		t.phase = next
+	}
+}
+
+// place gets a slot for a task. It does not read anything before, unless an earlier process may have made the attempt.
+func (c *Courier) place(ctx context.Context, t *Task) phase {
+	t.slot = EndpointKey{Company: t.Company.ID(), Provider: delivery.EndpointOf(t.Key), Incarnation: t.Incarnation}
+	switch {
+	case t.Source == Feed && t.Endpoint != nil && t.Endpoint.ordered:
+		t.Delivery.Line = t.Subject
+		c.order.add(t)
+		return waiting
+	case !c.records.begin(t):
+		return c.meet(t)
+	case c.records.take(t): // an earlier attempt's, which is not made again
+		return answered
+	case t.Source == Feed:
+		return c.first(ctx, t)
+	case t.Source == Backlog && !c.records.writable(t.slot.Company):
+		return c.end(ctx, t, Outcome{Err: store.ErrUnavailable})
+	case c.slots.take(t.slot, t.Source):
+		t.slotted = true
+		return placed
+	case t.Source == Queue:
+		return c.end(ctx, t, Outcome{Until: c.slots.comeback(t.slot, c.spill())})
+	}
+	return c.end(ctx, t, Outcome{Until: c.Now()})
+}
+
+// meet ends a task whose delivery is in progress: otherwise it might read the record before the other attempt is stored, and make the
+// attempt a second time.
+func (c *Courier) meet(t *Task) phase {
+	switch t.Source {
+	case Feed:
+		return waiting // it gets the other one's outcome
+	case Queue:
+		t.outcome.Until = c.Now().Add(c.spill())
+	case Backlog:
+		t.outcome.Until = c.Now()
+	}
+	return ended
+}
+
+// ask gets the permission for an attempt: of the endpoint's state, and of its bounds. Here, a task of a Queue may wait a little (see
+// slots.pace). One that must wait long, because of the breaker, goes on to fetch: its delivery may have no use for it any more.
+func (c *Courier) ask(ctx context.Context, t *Task) phase {
+	finishing := context.WithoutCancel(ctx)
+	switch {
+	case t.Source == Queue && !c.rest(ctx, c.slots.pace(t.slot)):
+		return c.end(ctx, t, Outcome{Until: c.Now()})
+	case t.Source == Feed && !c.records.writable(t.slot.Company):
+		return c.later(finishing, t, c.Now().Add(c.spill()))
+	}
+	e, err := c.current(finishing, t)
+	switch {
+	case err != nil && t.Source == Feed:
+		return c.later(finishing, t, c.Now().Add(c.spill()))
+	case err != nil:
+		return c.end(finishing, t, Outcome{Err: err})
+	}
+	t.Endpoint = e
+	if t.because, _ = e.Held(t.Incarnation, c.Now()); t.because != "" {
+		return allowed
+	}
+	if !c.admit(finishing, t) && (t.Source != Queue || !t.outcome.Broken) {
+		return c.later(finishing, t, t.outcome.Until)
+	}
+	return allowed
+}
+
+// admit asks the endpoint's bounds for an attempt. If they refuse it, the task's outcome tells when to ask again. An endpoint whose
+// secrets could not be decrypted waits for the key service.
+func (c *Courier) admit(ctx context.Context, t *Task) (ok bool) {
+	e, d, now := t.Endpoint, c.demand(t), c.Now()
+	if e.sealed {
+		t.outcome = Outcome{Until: now.Add(sealedWait + c.spill()), Broken: true}
+		return false
+	}
+	until, ok := e.home.admit(ctx, d)
+	if !ok {
+		t.outcome = Outcome{Until: until, Broken: e.home.seen().Circuit.state(now) != BreakerClosed}
+		return false
+	}
+	t.begins = e.home.lapses(d)
+	return true
+}
+
+// rest waits until a time. It returns false if ctx ends first.
+func (c *Courier) rest(ctx context.Context, until time.Time) bool {
+	left := until.Sub(c.Now())
+	return left <= 0 || wait.For(ctx, left)
+}
+
+// fetch makes the delivery of a task ready for its attempt. That of a Queue's task is read, and claimed if the attempt may have been
+// made without its record, if records cannot be written, or if the delivery stands in a line: a second attempt of it, by a late copy of
+// its message, could arrive after the next delivery of the line.
+func (c *Courier) fetch(ctx context.Context, t *Task) phase {
+	if t.Source == Backlog {
+		t.Delivery.Begin(t.Recovery)
+	}
+	if t.Source != Queue {
+		return ready
+	}
+	due, err := c.read(ctx, t)
+	switch {
+	case err != nil || due.IsZero() || due.After(c.Now()):
+		return c.end(ctx, t, Outcome{Until: due, Err: err})
+	case t.outcome.Broken:
+		return c.end(ctx, t, t.outcome)
+	case !t.Again && t.Delivery.Line == "" && c.records.writable(t.slot.Company):
+		return ready
+	}
+	err = c.claim(ctx, t)
+	switch {
+	case err == nil:
+		return ready
+	case !t.Again && errors.Is(err, store.ErrUnavailable):
+		return c.end(ctx, t, Outcome{Until: c.Now().Add(unwritten + c.spill())})
+	}
+	return c.end(ctx, t, c.settle(ctx, t, err))
+}
+
+// send holds the delivery if its endpoint may not receive it, and makes the attempt otherwise.
+func (c *Courier) send(ctx context.Context, t *Task) phase {
+	now := c.Now()
+	switch {
+	case t.because != "":
+		t.Delivery.Hold(t.because)
+		return answered
+	case !t.begins.IsZero() && now.After(t.begins):
+		return c.later(ctx, t, now.Add(c.spill()))
+	}
+	t.phase = sending
+	c.attempt(ctx, t)
+	return answered
+}
+
+// record stores what became of the delivery. The Feed's deliveries are stored together; its slot is free when the record is in the
+// writer's hands. The others give their slot back before, because the record may take long to write.
+func (c *Courier) record(ctx context.Context, t *Task) phase {
+	if t.Source == Feed {
+		c.writer.put(write{task: t, op: t.Company.Create(t.Key, delivery.Entity, t.Delivery).Until(t.Delivery.Expires())})
+		return recording
+	}
+	c.vacate(t)
+	if t.Source == Backlog {
+		c.slots.unrecorded(t.slot, 1)
+		defer c.slots.unrecorded(t.slot, -1)
+	}
+	return c.end(ctx, t, c.settle(ctx, t, c.save(ctx, t)))
+}
+
+// later ends a task whose attempt may not be made yet. The Feed's delivery is recorded as due then, and the Queue makes its attempt.
+func (c *Courier) later(ctx context.Context, t *Task, until time.Time) phase {
+	if t.Source != Feed {
+		return c.end(ctx, t, Outcome{Until: until, Broken: t.outcome.Broken})
+	}
+	c.leave(ctx, t)
+	t.Delivery.Enqueue(until)
+	return answered
+}
+
+// leave gives a permission back that was not used.
+func (c *Courier) leave(ctx context.Context, t *Task) {
+	if (t.phase == allowed || t.phase == ready) && t.because == "" && t.outcome.Until.IsZero() {
+		t.Endpoint.home.leave(ctx)
+	}
+}
+
+// vacate gives the slot back that a task got from place. The slot of a Feed's task goes to the next one of its lane: see work.
+func (c *Courier) vacate(t *Task) {
+	if t.slotted {
+		c.slots.release(t.slot, t.Source)
+		t.slotted = false
+	}
+}
+
+// end gives back what a task holds. Its outcome is that of all tasks which it has met.
+func (c *Courier) end(ctx context.Context, t *Task, o Outcome) phase {
+	c.leave(ctx, t)
+	c.vacate(t)
+	t.phase, t.outcome = ended, o
+	for _, met := range c.records.end(t) {
+		met(o)
+	}
+	return ended
+}
+
+// spill returns how long a delivery without a free slot waits: a random time of one to three seconds.
+func (c *Courier) spill() time.Duration { return spillDelay(c.Random) }
