@@ -72,13 +72,14 @@ func (d Deps) receive(ctx context.Context, in incoming) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
+	owner := arrival.OwnerOf(i)
 	arrivalID, err := d.verify(ctx, conn, &in, now)
 	var stranger *unverifiedError
 	if fault.KindOf(err) == fault.TooLarge {
-		d.refusals.count(ctx, in.company, arrival.OwnerOf(i), arrival.Oversized, "the decoded body is too large", now)
+		d.refusals.count(ctx, in.company, owner, arrival.Oversized, "the decoded body is too large", now)
 	}
 	if errors.As(err, &stranger) {
-		d.refusals.count(ctx, in.company, arrival.OwnerOf(i), arrival.Unverified, stranger.reason, now)
+		d.refusals.count(ctx, in.company, owner, arrival.Unverified, stranger.reason, now)
 		return answer{}, errUnverified
 	}
 	if err != nil {
@@ -86,7 +87,7 @@ func (d Deps) receive(ctx context.Context, in incoming) (answer, error) {
 	}
 	if wait, ok := d.flows.admit(ctx, in.company, now); !ok {
 		d.Metrics.Trouble(metric.InboundLimited, in.company.ID())
-		d.refusals.count(ctx, in.company, arrival.OwnerOf(i), arrival.Verified, refusedTooMany, now)
+		d.refusals.count(ctx, in.company, owner, arrival.Verified, refusedTooMany, now)
 		return answer{}, web.TooMany("inbound", MaxAMinute, window, wait, "the company receives too many webhooks at once; send this one again after the time in Retry-After")
 	}
 	if i.Suspended {
@@ -94,18 +95,18 @@ func (d Deps) receive(ctx context.Context, in incoming) (answer, error) {
 	}
 	digest := digestOf(arrivalID, in.body)
 	if !i.Enabled {
-		d.refuse(ctx, in, arrival.OwnerOf(i), digest, refusedDisabled, now)
+		d.refuse(ctx, in, owner, digest, refusedDisabled, now)
 		return answer{}, fault.Newf(fault.Conflict, "integration %q is disabled; enable it to receive its webhooks", in.provider)
 	}
 	a, err := d.accept(ctx, conn, i, in, digest, now)
 	d.follow(ctx, in.company, integration.Stored{Integration: i, Version: version}, a.place)
 	switch reason := reasonOf(err); {
 	case reason != "" && i.Allows(integration.InboundReceive, now): // the inbox shows what the sandbox refuses
-		d.refuse(ctx, in, arrival.OwnerOf(i), digest, reason, now)
+		d.refuse(ctx, in, owner, digest, reason, now)
 	case err == nil && a.counts():
-		d.refusals.count(ctx, in.company, arrival.OwnerOf(i), arrival.Ineffective, a.none, now)
+		d.refusals.count(ctx, in.company, owner, arrival.Ineffective, a.none, now)
 	default:
-		d.refusals.write(ctx, in.company, arrival.OwnerOf(i), now)
+		d.refusals.write(ctx, in.company, owner, now)
 	}
 	return a, err
 }

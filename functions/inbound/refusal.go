@@ -90,14 +90,17 @@ type counter struct {
 
 // countKey names what is counted together: the arrivals to one integration that the provider has signed, or the others.
 type countKey struct {
-	integration string // see keyOf
+	integration integrationKey
 	signed      bool
 }
 
-// keyOf names an incarnation of an integration among those of all companies.
-func keyOf(c store.Company, o arrival.Owner) string {
-	return c.ID() + "#" + o.Provider + "#" + o.Incarnation
+// integrationKey names an incarnation of an integration among those of all companies.
+type integrationKey struct {
+	company string
+	owner   arrival.Owner
 }
+
+func keyOf(c store.Company, o arrival.Owner) integrationKey { return integrationKey{c.ID(), o} }
 
 // counting holds those counts of one integration that are not written yet and have the same bounds.
 type counting struct {

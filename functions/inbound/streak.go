@@ -14,20 +14,20 @@ const (
 )
 
 // streaks counts how many arrivals of an integration in a row have made only new items. The look at the store, which would
-// almost never find an item, takes 5 % of the time of an arrival after a pause.
+// almost never find an item, takes 9 % of the CPU of an arrival under load, and 5 % of its time after a pause.
 type streaks struct {
 	mu      sync.Mutex
-	lengths map[string]int // see keyOf
+	lengths map[integrationKey]int
 }
 
-func (s *streaks) long(integration string) bool {
+func (s *streaks) long(integration integrationKey) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.lengths[integration] >= longStreak
 }
 
 // note counts an arrival. Actions that the policies refuse or hold back do not count.
-func (s *streaks) note(integration string, planned []intake.Planned) {
+func (s *streaks) note(integration integrationKey, planned []intake.Planned) {
 	has := func(o intake.Outcome) bool {
 		return slices.ContainsFunc(planned, func(p intake.Planned) bool { return p.Outcome == o })
 	}

@@ -92,7 +92,7 @@ func (a *adapter) Handle(op *huma.Operation, handler func(huma.Context)) {
 	op.MaxBodyBytes, op.BodyReadTimeout = -1, 0 // takeBody enforces both
 	run := func(w http.ResponseWriter, r *http.Request) { handler(humachi.NewContext(op, r, w)) }
 	challenge, _ := op.Metadata[challengeMark].(string)
-	lenient := isLenient(op)
+	lenient, limitOf := isLenient(op), limitOf(op, limit)
 	secret, audited := takesKey(op) && answersSecret(op, a.schemas), isAudited(op)
 	serve := func(w http.ResponseWriter, r *http.Request) {
 		req := requestOf(r.Context())
@@ -114,7 +114,7 @@ func (a *adapter) Handle(op *huma.Operation, handler func(huma.Context)) {
 			return
 		}
 		if op.RequestBody != nil || !reads(r) && r.Method != http.MethodDelete { // the body of a DELETE has no meaning (RFC 9110 §9.3.5)
-			if err := takeBody(op, limitOf(op, limit, r), w, r); err != nil {
+			if err := takeBody(op, limitOf(r), w, r); err != nil {
 				unread(op, r, err)
 				s.refuse(w, r, err)
 				return

@@ -123,7 +123,7 @@ func Accept(op huma.Operation, media ...string) huma.Operation {
 
 // isJSON accepts application/json, any application/…+json (RFC 6839), and a missing type.
 func isJSON(contentType string) bool {
-	if contentType == "" {
+	if contentType == "" || contentType == "application/json" {
 		return true
 	}
 	media := mediaOf(contentType)

@@ -52,12 +52,12 @@ func BodyLimit(op huma.Operation, limit func(param func(name string) string, hea
 	return marked(op, limitMark, limit)
 }
 
-// limitOf returns the limit of the body of a request.
-func limitOf(op *huma.Operation, limit int64, r *http.Request) Limit {
+// limitOf returns how an operation limits the body of a request.
+func limitOf(op *huma.Operation, limit int64) func(*http.Request) Limit {
 	if of, ok := op.Metadata[limitMark].(func(func(string) string, http.Header) Limit); ok {
-		return of(r.PathValue, r.Header)
+		return func(r *http.Request) Limit { return of(r.PathValue, r.Header) }
 	}
-	return Limit{Bytes: limit}
+	return func(*http.Request) Limit { return Limit{Bytes: limit} }
 }
 
 // TakesCodings lets an operation take bodies with a Content-Encoding. The operation decodes them.

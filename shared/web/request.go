@@ -117,13 +117,10 @@ func Source(ctx context.Context) string {
 
 // address returns the address that the request comes from.
 func (req *request) address() (addr netip.Addr, ok bool) {
-	addr, err := netip.ParseAddr(req.remote)
-	if err != nil {
-		port, err := netip.ParseAddrPort(req.remote)
-		if err != nil {
-			return netip.Addr{}, false
-		}
+	if port, err := netip.ParseAddrPort(req.remote); err == nil {
 		addr = port.Addr()
+	} else if addr, err = netip.ParseAddr(req.remote); err != nil {
+		return netip.Addr{}, false
 	}
 	return addr.Unmap().WithZone(""), true
 }

@@ -27,7 +27,7 @@ type Budget struct {
 func NewBudget(most int) *Budget {
 	b := &Budget{}
 	for _, p := range []*pool{&b.companies, &b.strangers} {
-		p.most, p.held, p.changed = most/2, map[string]int{}, make(chan struct{})
+		p.most, p.held = most/2, map[string]int{}
 	}
 	return b
 }
@@ -48,7 +48,7 @@ type pool struct {
 	taken   int
 	held    map[string]int // by holder
 	first   *share         // the body that may take all that is free
-	changed chan struct{}  // closed when bytes are given back, and then replaced
+	changed chan struct{}  // closed when bytes are given back; nil if no body waits
 }
 
 // share counts one body. Only its request uses it.
@@ -87,17 +87,25 @@ func (p *pool) take(s *share, n int) (ok bool, changed <-chan struct{}) {
 	defer p.mu.Unlock()
 	free := p.most - p.taken - n
 	if free < 0 {
-		return false, p.changed
+		return false, p.wait()
 	}
 	if p.held[s.holder]+n > free && p.first != s {
 		if p.first != nil {
-			return false, p.changed
+			return false, p.wait()
 		}
 		p.first = s
 	}
 	p.taken, s.taken = p.taken+n, s.taken+n
 	p.held[s.holder] += n
 	return true, nil
+}
+
+// wait returns the channel that the next give closes. The caller holds the lock.
+func (p *pool) wait() <-chan struct{} {
+	if p.changed == nil {
+		p.changed = make(chan struct{})
+	}
+	return p.changed
 }
 
 func (p *pool) give(s *share) {
@@ -113,6 +121,8 @@ func (p *pool) give(s *share) {
 	if s.taken = 0; p.first == s {
 		p.first = nil
 	}
-	close(p.changed)
-	p.changed = make(chan struct{})
+	if p.changed != nil {
+		close(p.changed)
+		p.changed = nil
+	}
 }
