@@ -8,7 +8,7 @@ import (
 
 // Ask shows a request in Cedar's terms, for its comparison with the schema.
 func Ask(r policy.Request) (cedar.Request, cedar.EntityMap, error) {
-	q, err := ask(r, "")
+	q, err := new(frames).ask(r, "")
 	if err != nil {
 		return cedar.Request{}, nil, err
 	}

@@ -31,7 +31,7 @@ func (s *Set) judge(company string, r policy.Request) (enforced, shadow judgemen
 			return enforced, shadow, "", err
 		}
 	}
-	q, err := ask(r, digest)
+	q, err := s.frames.ask(r, digest)
 	if err != nil {
 		return enforced, shadow, "", err
 	}

@@ -57,6 +57,7 @@ type Set struct {
 	enforced division
 	logOnly  division
 	digest   string
+	frames   frames
 
 	// identifies is set if a policy may read the digest of the action.
 	identifies bool
