@@ -8,6 +8,8 @@ import (
 	"encoding/json"
 	"strings"
 	"time"
+
+	"orgops/shared/base/fastjson"
 )
 
 // The seven events of the contract.
@@ -75,7 +77,7 @@ type Event struct {
 // Payload returns the event as it is sent. If the event is larger than MaxPayload, Payload leaves out the largest fields of
 // the data and lists their names in data.omitted. Subscribers can get these fields from the API.
 func (e Event) Payload() (json.RawMessage, error) {
-	payload, err := json.Marshal(e)
+	payload, err := fastjson.Marshal(e)
 	if err != nil || len(payload) <= MaxPayload {
 		return payload, err
 	}

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"orgops/shared/base/fastjson"
 	"orgops/shared/base/fault"
 )
 
@@ -205,7 +206,7 @@ func encode(body any) json.RawMessage {
 	if raw, ok := body.(json.RawMessage); ok {
 		return raw
 	}
-	b, err := json.Marshal(body)
+	b, err := fastjson.Marshal(body)
 	if err != nil {
 		panic(fmt.Sprintf("store: body is not JSON: %v", err))
 	}
