@@ -21,11 +21,15 @@ type Owner struct{ Provider, Incarnation string }
 // OwnerOf returns the incarnation of an integration.
 func OwnerOf(i integration.Integration) Owner { return Owner{i.Provider, i.Incarnation} }
 
+// incarnationMark is the number of characters by which a key tells incarnations of one provider apart. They are the random end of a UUID,
+// so two incarnations share them once in 2^48. A whole UUID would be written three times with each webhook.
+const incarnationMark = 12
+
 func (o Owner) key() string {
 	if o.Incarnation == "" { // of release 0.1.0
 		return o.Provider + "#"
 	}
-	return o.Provider + "#" + o.Incarnation + "#"
+	return o.Provider + "#" + o.Incarnation[max(0, len(o.Incarnation)-incarnationMark):] + "#"
 }
 
 // ReceiptPrefix returns the prefix of the keys under which the receipts of an integration's arrivals are kept for 7 days.
