@@ -29,21 +29,34 @@ func readGolden(t *testing.T, journey string) []step {
 	if err := json.Unmarshal(text, &steps); err != nil {
 		t.Fatalf("%s: %v", file, err)
 	}
-	return steps
+	return withHeaders(steps, whole)
+}
+
+// goldenText returns the golden file of a journey with these steps.
+func goldenText(t *testing.T, steps []step) string {
+	t.Helper()
+	text, err := layout(show(withHeaders(steps, short)))
+	errtest.Must(t, err)
+	return text
 }
 
 func writeGolden(t *testing.T, journey string, steps []step) {
 	t.Helper()
-	errtest.Must(t, os.WriteFile(goldenFile(journey), []byte(show(steps)), 0o644))
+	errtest.Must(t, os.WriteFile(goldenFile(journey), []byte(goldenText(t, steps)), 0o644))
 }
 
-// TestGoldenFiles fails for a file in testdata that is not the golden file of a journey.
+// TestGoldenFiles fails for a file in testdata that is not the golden file of a journey, or that an update would write differently.
 func TestGoldenFiles(t *testing.T) {
 	files, err := filepath.Glob(filepath.Join("testdata", "*"))
 	errtest.Must(t, err)
 	var golden []string
 	for _, tt := range journeys {
 		golden = append(golden, goldenFile(tt.name))
+		text, err := os.ReadFile(goldenFile(tt.name))
+		errtest.Must(t, err)
+		if diff := cmp.Diff(goldenText(t, readGolden(t, tt.name)), string(text)); diff != "" {
+			t.Errorf("%s is not as -update writes it (-want +got):\n%s", goldenFile(tt.name), diff)
+		}
 	}
 	for _, file := range files {
 		if !slices.Contains(golden, file) {
