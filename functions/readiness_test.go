@@ -146,7 +146,7 @@ func (s *advised) readiness(p projection.Context) (r assessment.Readiness) {
 	return r
 }
 
-func checkOf(r assessment.Readiness, name string) assessment.Check {
+func checkOf(r assessment.Readiness, name string) assessment.ScoredCheck {
 	for _, level := range r.Levels {
 		for _, c := range level.Checks {
 			if c.ID == name {

@@ -21,6 +21,7 @@ func enumerations() []enumeration {
 		{"AssessmentStatus", "pass,warn,fail,unknown", "The outcome of an assessment; unknown if too few facts are known"},
 		{"AlignmentStatus", "aligned,drifting,misaligned", "Whether an open goal will be reached in time"},
 		{"ApprovalState", "pending,approved,rejected,expired,withdrawn", "The state of an approval: expired if no user decided within 24 hours"},
+		{"CheckStatus", "pass,warn,fail,unknown,not-applicable", "The outcome of a check; unknown if too few facts are known, which a certification never answers"},
 		{"ConnectorAction", "memory.upsert,goal.update,timeline.note", "Something that a connector may ask for"},
 		{"DeliveryState", "delivered,scheduled,waiting,held,failed,dead", "The state of a delivery: dead if its last attempt failed, held until it is recovered, waiting while an earlier one of its line has not ended"},
 		{"RecoveryOnly", "dead,held,waiting", "Which deliveries a recovery sends: dead letters, those that were held because the company was suspended, or those that waited for the end of a pause"},

@@ -61,7 +61,7 @@ func (d Deps) report(ctx context.Context, s executive.Stored) *reportOutput {
 }
 
 // examine runs the checks.
-func (d Deps) examine(ctx context.Context, c store.Company, e executive.Executive, now time.Time) ([]executive.Check, error) {
+func (d Deps) examine(ctx context.Context, c store.Company, e executive.Executive, now time.Time) ([]finding.Check, error) {
 	owner, err := acting.OwnerState(ctx, c, e.Owner)
 	if err != nil {
 		return nil, err
@@ -70,15 +70,15 @@ func (d Deps) examine(ctx context.Context, c store.Company, e executive.Executiv
 	if err != nil {
 		return nil, err
 	}
-	return []executive.Check{checkDeclared(e), refusal, checkOwner(owner), checkQuota(e)}, nil
+	return []finding.Check{checkDeclared(e), refusal, checkOwner(owner), checkQuota(e)}, nil
 }
 
-func checkDeclared(e executive.Executive) executive.Check {
+func checkDeclared(e executive.Executive) finding.Check {
 	names := make([]string, 0, len(e.Actions))
 	for _, a := range e.Actions {
 		names = append(names, string(a))
 	}
-	return conclude(executive.Check{
+	return conclude(finding.Check{
 		ID: "declares-actions", Title: "Declares what it may ask for",
 		Evidence: []finding.Evidence{{Name: "declared actions", Value: float64(len(names))}},
 	}, len(names) > 0, "it declares "+strings.Join(names, ", "), "it declares no action; give it the actions that it needs")
@@ -86,7 +86,7 @@ func checkDeclared(e executive.Executive) executive.Check {
 
 // checkRefusal proves that the policies refuse what the executive does not declare. It asks about every such action, and for
 // an executive that declares all of them, about each one as if it were not declared.
-func (d Deps) checkRefusal(ctx context.Context, c store.Company, e executive.Executive, now time.Time) (executive.Check, error) {
+func (d Deps) checkRefusal(ctx context.Context, c store.Company, e executive.Executive, now time.Time) (finding.Check, error) {
 	var asked, allowed []string
 	for _, a := range executive.Actions() {
 		other := e
@@ -101,13 +101,13 @@ func (d Deps) checkRefusal(ctx context.Context, c store.Company, e executive.Exe
 		r.Context.Enabled, r.Context.Certified = true, true // nothing else must be the reason of a refusal
 		decision, err := policy.Ask(ctx, d.Engine, c, r, now)
 		if err != nil {
-			return executive.Check{}, err
+			return finding.Check{}, err
 		}
 		if asked = append(asked, string(a)); decision.Verdict != policy.Denied {
 			allowed = append(allowed, string(a))
 		}
 	}
-	return conclude(executive.Check{
+	return conclude(finding.Check{
 		ID: "refuses-undeclared-actions", Title: "The policies refuse an action that it does not declare",
 		Evidence: []finding.Evidence{
 			{Name: "undeclared actions asked for", Value: float64(len(asked))}, {Name: "of these refused", Value: float64(len(asked) - len(allowed))},
@@ -116,29 +116,29 @@ func (d Deps) checkRefusal(ctx context.Context, c store.Company, e executive.Exe
 		fmt.Sprintf("the policies do not deny %s; change the policy that permits it", strings.Join(allowed, ", "))), nil
 }
 
-func checkOwner(owner user.State) executive.Check {
+func checkOwner(owner user.State) finding.Check {
 	found := string(owner)
 	if found == "" {
 		found = "not a user of the company"
 	}
-	return conclude(executive.Check{ID: "owner-active", Title: "An active user owns it", Evidence: []finding.Evidence{}},
+	return conclude(finding.Check{ID: "owner-active", Title: "An active user owns it", Evidence: []finding.Evidence{}},
 		owner == user.Active, "its owner is an active user", "its owner is "+found+"; name an active user")
 }
 
-func checkQuota(e executive.Executive) executive.Check {
-	return conclude(executive.Check{
+func checkQuota(e executive.Executive) finding.Check {
+	return conclude(finding.Check{
 		ID: "daily-quota", Title: "Has a quota a day",
 		Evidence: []finding.Evidence{{Name: "quota", Value: float64(e.QuotaPerDay), Unit: "actions a day"}},
 	}, e.QuotaPerDay > 0, "it may ask for "+phrase.Plural(e.QuotaPerDay, "action", "actions")+" a day", "it has no quota a day; set quotaPerDay")
 }
 
 // conclude returns a check with its result. A failed one gets the operation that fixes it.
-func conclude(c executive.Check, passed bool, good, bad string) executive.Check {
+func conclude(c finding.Check, passed bool, good, bad string) finding.Check {
 	if passed {
-		c.Status, c.Reason = executive.Pass, good
+		c.Status, c.Reason = finding.Pass, good
 		return c
 	}
-	c.Status, c.Reason = executive.Fail, bad
+	c.Status, c.Reason = finding.Fail, bad
 	c.Remedy = &finding.Remedy{Operation: "configure-executive", Method: "POST", Href: "/executives"}
 	return c
 }

@@ -9,6 +9,7 @@ import (
 
 	"orgops/functions/executives"
 	"orgops/shared/domain/executive"
+	"orgops/shared/domain/finding"
 	"orgops/shared/domain/policy"
 	"orgops/shared/domain/user"
 	"orgops/shared/storage/store"
@@ -16,17 +17,17 @@ import (
 )
 
 // results returns the outcome of each check.
-func results(r executives.ExecutiveReport) map[string]executive.Result {
-	all := map[string]executive.Result{}
+func results(r executives.ExecutiveReport) map[string]finding.Status {
+	all := map[string]finding.Status{}
 	for _, c := range r.Checks {
 		all[c.ID] = c.Status
 	}
 	return all
 }
 
-func passes() map[string]executive.Result {
-	return map[string]executive.Result{
-		"declares-actions": executive.Pass, "refuses-undeclared-actions": executive.Pass, "owner-active": executive.Pass, "daily-quota": executive.Pass,
+func passes() map[string]finding.Status {
+	return map[string]finding.Status{
+		"declares-actions": finding.Pass, "refuses-undeclared-actions": finding.Pass, "owner-active": finding.Pass, "daily-quota": finding.Pass,
 	}
 }
 
@@ -53,7 +54,7 @@ func TestCertify(t *testing.T) {
 		s.do("GET", path+"/certification", nil).WantProblem(404, "not-found")
 		want, state := passes(), executive.Certified
 		if tt.fail != "" {
-			want[tt.fail], state = executive.Fail, executive.Sandbox
+			want[tt.fail], state = finding.Fail, executive.Sandbox
 		}
 		var run, last executives.ExecutiveReport
 		s.do("POST", path+"/certification", nil).Want(200).JSON(&run)
@@ -68,7 +69,7 @@ func TestCertify(t *testing.T) {
 			t.Errorf("%s: last report differs (-run +last):\n%s", tt.name, diff)
 		}
 		for _, c := range run.Checks {
-			if c.Status == executive.Fail && c.Remedy.Href != s.at("") {
+			if c.Status == finding.Fail && c.Remedy.Href != s.at("") {
 				t.Errorf("%s: remedy = %+v, want one at %s", tt.name, c.Remedy, s.at(""))
 			}
 		}
@@ -116,7 +117,7 @@ func TestCertify_Permissive(t *testing.T) {
 	var run executives.ExecutiveReport
 	s.do("POST", "/"+executive.IDOf(d.Name)+"/certification", nil).Want(200).JSON(&run)
 	want := passes()
-	want["refuses-undeclared-actions"] = executive.Fail
+	want["refuses-undeclared-actions"] = finding.Fail
 	if diff := cmp.Diff(want, results(run)); diff != "" {
 		t.Errorf("results differ (-want +got):\n%s", diff)
 	}

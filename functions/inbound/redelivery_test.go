@@ -10,6 +10,7 @@ import (
 
 	"orgops/shared/domain/approval"
 	"orgops/shared/domain/arrival"
+	"orgops/shared/domain/finding"
 	"orgops/shared/domain/integration"
 	"orgops/shared/domain/memory"
 	"orgops/shared/domain/policy"
@@ -201,8 +202,8 @@ func TestRedelivery_Incarnation(t *testing.T) {
 	}
 	s.integrations("POST", "/github/certification", nil).Want(200).JSON(&report)
 	for _, c := range report.Checks {
-		if c.ID == "seen-from-outside" && c.Status != string(integration.Warn) {
-			t.Errorf("check %s = %s, want %s: another integration has seen it", c.ID, c.Status, integration.Warn)
+		if c.ID == "seen-from-outside" && c.Status != string(finding.Warn) {
+			t.Errorf("check %s = %s, want %s: another integration has seen it", c.ID, c.Status, finding.Warn)
 		}
 	}
 	s.wantReceipt(s.redeliver("issues", body, 202), "memory.upsert permitted created", "goal.update permitted created")

@@ -14,7 +14,7 @@ import (
 
 // CertificationReport shows a certification run in the API.
 type CertificationReport struct {
-	integration.Report
+	integration.PortReport
 	State   integration.State `json:"state" enum:"sandbox,certified" doc:"the integration's state after the run"`
 	Recover *Recoverable      `json:"recover,omitempty" doc:"the deliveries held in the sandbox, and the operation that sends them"`
 }
@@ -54,7 +54,7 @@ func (d Deps) certifyIntegration(ctx context.Context, in *ProviderInput) (*repor
 // conclude stores the report of a run. If the run passed, conclude also stores the certification and a timer for its expiry.
 // A failed run revokes nothing: the integration stays certified until the certification expires or the configuration
 // changes.
-func (d Deps) conclude(ctx context.Context, stored integration.Stored, report integration.Report) (integration.Integration, error) {
+func (d Deps) conclude(ctx context.Context, stored integration.Stored, report integration.PortReport) (integration.Integration, error) {
 	c, now := web.Tenant(ctx), d.Now().UTC()
 	reports, version, err := integration.LoadReports(ctx, c, stored.Provider)
 	if err != nil {
@@ -97,8 +97,8 @@ func (d Deps) getCertification(ctx context.Context, in *ProviderInput) (*reportO
 	return d.report(ctx, stored.Integration, reports.Last)
 }
 
-func (d Deps) report(ctx context.Context, i integration.Integration, last integration.Report) (*reportOutput, error) {
-	out := &reportOutput{Body: CertificationReport{Report: last.Below(web.CompanyPath(ctx)), State: integration.Sandbox}}
+func (d Deps) report(ctx context.Context, i integration.Integration, last integration.PortReport) (*reportOutput, error) {
+	out := &reportOutput{Body: CertificationReport{PortReport: last.Below(web.CompanyPath(ctx)), State: integration.Sandbox}}
 	if i.IsCertified(d.Now()) {
 		out.Body.State = integration.Certified
 	}

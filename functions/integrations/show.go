@@ -52,10 +52,10 @@ type Schedule struct {
 
 // Certification shows a passed certification in the API.
 type Certification struct {
-	PassedAt  time.Time           `json:"passedAt" doc:"when it passed"`
-	ExpiresAt time.Time           `json:"expiresAt" doc:"when it ends, 90 days later"`
-	Ports     []integration.Port  `json:"ports" nullable:"false" doc:"the ports that the run proved, and that are open"`
-	Report    *integration.Report `json:"report,omitempty" doc:"the findings of its run"`
+	PassedAt  time.Time               `json:"passedAt" doc:"when it passed"`
+	ExpiresAt time.Time               `json:"expiresAt" doc:"when it ends, 90 days later"`
+	Ports     []integration.Port      `json:"ports" nullable:"false" doc:"the ports that the run proved, and that are open"`
+	Report    *integration.PortReport `json:"report,omitempty" doc:"the findings of its run"`
 
 	ClosedPorts []integration.Port `json:"closedPorts,omitempty" doc:"ports that the run proved and that were closed again, because they failed for five days; certify the integration to open them"`
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"orgops/shared/domain/finding"
 	"orgops/shared/domain/integration"
 )
 
@@ -65,28 +66,30 @@ func TestIntegration_Sandboxed(t *testing.T) {
 func TestReport_Conclude(t *testing.T) {
 	t.Parallel()
 	const deliver, receive = integration.EventDeliver, integration.InboundReceive
-	check := func(p integration.Port, r integration.Result, required bool) integration.Check {
-		return integration.Check{Port: p, Status: r, Required: required}
+	check := func(p integration.Port, r finding.Status, required bool) integration.PortCheck {
+		return integration.PortCheck{Check: finding.Check{Status: r}, Port: p, Required: required}
 	}
 	none := []integration.Port{} // not nil: the API shows a list
 	tests := []struct {
 		name   string
-		checks []integration.Check
+		checks []integration.PortCheck
 		passed bool
 		ports  []integration.Port
 	}{
 		{"no checks", nil, false, none},
-		{"all pass", []integration.Check{check(deliver, integration.Pass, true), check(deliver, integration.Pass, true), check(receive, integration.Pass, true)}, true, []integration.Port{deliver, receive}},
-		{"one port fails", []integration.Check{check(deliver, integration.Pass, true), check(deliver, integration.Fail, true), check(receive, integration.Pass, true)}, false, []integration.Port{receive}},
-		{"a required check that does not apply closes its port", []integration.Check{check(deliver, integration.NotApplicable, true), check(receive, integration.Pass, true)}, true, []integration.Port{receive}},
-		{"an optional check that does not apply closes no port", []integration.Check{check(deliver, integration.Pass, true), check(deliver, integration.NotApplicable, false)}, true, []integration.Port{deliver}},
-		{"no check applies", []integration.Check{check(receive, integration.NotApplicable, true)}, false, none},
-		{"no check applies, none required", []integration.Check{check(receive, integration.NotApplicable, false)}, false, none},
+		{"all pass", []integration.PortCheck{check(deliver, finding.Pass, true), check(deliver, finding.Pass, true), check(receive, finding.Pass, true)}, true, []integration.Port{deliver, receive}},
+		{"one port fails", []integration.PortCheck{check(deliver, finding.Pass, true), check(deliver, finding.Fail, true), check(receive, finding.Pass, true)}, false, []integration.Port{receive}},
+		{"a required check that does not apply closes its port", []integration.PortCheck{check(deliver, finding.NotApplicable, true), check(receive, finding.Pass, true)}, true, []integration.Port{receive}},
+		{"an optional check that does not apply closes no port", []integration.PortCheck{check(deliver, finding.Pass, true), check(deliver, finding.NotApplicable, false)}, true, []integration.Port{deliver}},
+		{"no check applies", []integration.PortCheck{check(receive, finding.NotApplicable, true)}, false, none},
+		{"no check applies, none required", []integration.PortCheck{check(receive, finding.NotApplicable, false)}, false, none},
 	}
 	for _, tt := range tests {
-		got := integration.Report{Checks: tt.checks}
+		got := integration.PortReport{Report: finding.Report[integration.PortCheck]{Checks: tt.checks}}
+		want := got
+		want.Passed, want.Ports = tt.passed, tt.ports
 		got.Conclude()
-		if diff := cmp.Diff(integration.Report{Checks: tt.checks, Passed: tt.passed, Ports: tt.ports}, got); diff != "" {
+		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("%s: report differs (-want +got):\n%s", tt.name, diff)
 		}
 	}

@@ -9,54 +9,46 @@ import (
 	"orgops/shared/storage/store"
 )
 
-// Result says the outcome of a certification check.
-type Result string
-
-// The results.
-const (
-	Pass          Result = "pass"
-	Fail          Result = "fail"
-	NotApplicable Result = "not-applicable"
-	Warn          Result = "warn" // opens no port and closes none
-)
-
-// Check reports one check of a certification run. What it shares with a check of health or readiness has the same name and
-// meaning there.
-type Check struct {
-	ID       string             `json:"id" doc:"stable name of the check" example:"refuses-bad-signature"`
-	Title    string             `json:"title" doc:"the check in words" example:"Refuses a request with a bad signature"`
-	Port     Port               `json:"port" doc:"the port that this check opens"`
-	Status   Result             `json:"status" doc:"what was found" enum:"pass,warn,fail,not-applicable"`
-	Reason   string             `json:"reason" doc:"what was found and, if it failed, what to do"`
-	Evidence []finding.Evidence `json:"evidence" nullable:"false" doc:"the facts behind it"`
-	Remedy   *finding.Remedy    `json:"remedy,omitempty" doc:"the operation that fixes it"`
-	Required bool               `json:"required" doc:"true if the port opens only when this check passes; otherwise not-applicable is enough"`
+// PortCheck reports one check of a certification run, which opens a port.
+type PortCheck struct {
+	finding.Check
+	Port     Port `json:"port" doc:"the port that this check opens"`
+	Required bool `json:"required" doc:"true if the port opens only when this check passes; otherwise not-applicable is enough"`
 }
 
-// Report describes a certification run.
-type Report struct {
-	Suite         string    `json:"suite" doc:"version of the checks" example:"2"`
-	ConfigDigest  string    `json:"configDigest" doc:"SHA-256 of the configuration that was tested, base64url"`
-	MappingDigest string    `json:"mappingDigest,omitempty" doc:"SHA-256 of the company's mapping at that time, base64url; absent if the provider's default applied"`
-	At            time.Time `json:"at" doc:"when the certification ran"`
-	Passed        bool      `json:"passed" doc:"whether no check failed and at least one port is proven"`
-	Ports         []Port    `json:"ports" doc:"the proven ports: each has a passed check, no failed check, and no required check that did not apply"`
-	Checks        []Check   `json:"checks" doc:"the checks and their results" nullable:"false"`
+// Below returns the check with references that begin with path, the company's path.
+func (c PortCheck) Below(path string) PortCheck {
+	c.Check = c.Check.Below(path)
+	return c
+}
+
+// PortReport describes a certification run.
+type PortReport struct {
+	finding.Report[PortCheck]
+	ConfigDigest  string `json:"configDigest" doc:"SHA-256 of the configuration that was tested, base64url"`
+	MappingDigest string `json:"mappingDigest,omitempty" doc:"SHA-256 of the company's mapping at that time, base64url; absent if the provider's default applied"`
+	Ports         []Port `json:"ports" doc:"the proven ports: each has a passed check, no failed check, and no required check that did not apply"`
 
 	CredentialsUntil *time.Time `json:"credentialsUntil,omitempty" doc:"when the credentials expire; absent if the provider does not say so"`
 }
 
+// Below returns the report with references that begin with path, the company's path.
+func (r PortReport) Below(path string) PortReport {
+	r.Report = r.Report.Below(path)
+	return r
+}
+
 // Conclude fills Passed and Ports. A port is proven when at least one of its checks passed, none failed, and every required
 // check applied. The run passes when no check failed and at least one port is proven.
-func (r *Report) Conclude() {
+func (r *PortReport) Conclude() {
 	closed, seen := map[Port]bool{}, map[Port]bool{}
 	failed := false
 	for _, c := range r.Checks {
-		failed = failed || c.Status == Fail
-		if c.Status == Pass {
+		failed = failed || c.Status == finding.Fail
+		if c.Status == finding.Pass {
 			seen[c.Port] = true
 		}
-		if c.Status == Fail || c.Status == NotApplicable && c.Required {
+		if c.Status == finding.Fail || c.Status == finding.NotApplicable && c.Required {
 			closed[c.Port] = true
 		}
 	}
@@ -69,32 +61,11 @@ func (r *Report) Conclude() {
 	r.Passed = !failed && len(r.Ports) > 0
 }
 
-// Below returns the report with references that begin with path, the company's path. Stored reports hold references
-// without it, because the path depends on the request. A report of a former version has no evidence; Below gives it a list.
-func (r Report) Below(path string) Report {
-	checks := make([]Check, len(r.Checks))
-	for n, c := range r.Checks {
-		c.Evidence = append([]finding.Evidence{}, c.Evidence...)
-		for i := range c.Evidence {
-			if c.Evidence[i].Href != "" {
-				c.Evidence[i].Href = path + c.Evidence[i].Href
-			}
-		}
-		if c.Remedy != nil {
-			remedy := *c.Remedy
-			remedy.Href, c.Remedy = path+remedy.Href, &remedy
-		}
-		checks[n] = c
-	}
-	r.Checks = checks
-	return r
-}
-
 // Reports keeps two certification runs of an integration: the last one, and the one behind its certification. They have
 // their own item because every delivery reads the integration and none reads them.
 type Reports struct {
-	Last   Report  `json:"last"`
-	Passed *Report `json:"passed,omitempty"`
+	Last   PortReport  `json:"last"`
+	Passed *PortReport `json:"passed,omitempty"`
 }
 
 // ReportsEntity names the entity of the item that holds an integration's reports.

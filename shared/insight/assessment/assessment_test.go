@@ -123,12 +123,12 @@ func (c *company) fold(changes []store.Change) *company {
 // path starts the references: the company's path below a base path.
 const path = "/live/companies/acme"
 
-func (c *company) health(t testing.TB, check string) assessment.Check {
+func (c *company) health(t testing.TB, check string) assessment.ScoredCheck {
 	t.Helper()
 	return find(t, assessment.HealthOf(c.Context, noon(), path).Checks, check)
 }
 
-func find(t testing.TB, checks []assessment.Check, id string) assessment.Check {
+func find(t testing.TB, checks []assessment.ScoredCheck, id string) assessment.ScoredCheck {
 	t.Helper()
 	for _, c := range checks {
 		if c.ID == id {
@@ -136,7 +136,7 @@ func find(t testing.TB, checks []assessment.Check, id string) assessment.Check {
 		}
 	}
 	t.Fatalf("no check %s", id)
-	return assessment.Check{}
+	return assessment.ScoredCheck{}
 }
 
 func TestHealth_Checks(t *testing.T) {

@@ -26,28 +26,23 @@ func Tag(contextVersion int64, asOf time.Time) string {
 }
 
 // Status says the outcome of a check.
-type Status string
+type Status = finding.Status
 
-// The outcomes. Unknown never counts as passed: it lowers coverage and the lower bound.
+// The outcomes of a check.
 const (
-	Pass          Status = "pass"
-	Warn          Status = "warn"
-	Fail          Status = "fail"
-	Unknown       Status = "unknown"
-	NotApplicable Status = "not-applicable"
+	Pass          = finding.Pass
+	Warn          = finding.Warn
+	Fail          = finding.Fail
+	Unknown       = finding.Unknown
+	NotApplicable = finding.NotApplicable
 )
 
-// Check reports the result of one check, of health or of readiness.
-type Check struct {
-	ID         string     `json:"id" doc:"stable name of the check" example:"webhook-deliveries"`
-	Title      string     `json:"title" doc:"the check in words" example:"Webhook deliveries"`
-	Status     Status     `json:"status" doc:"outcome of the check" enum:"pass,warn,fail,unknown,not-applicable"`
-	Score      *float64   `json:"score" nullable:"true" minimum:"0" maximum:"100" doc:"pass 100, warn 50, fail 0; null when unknown or not applicable"`
-	Weight     float64    `json:"weight" doc:"how much the check counts in the health score; 0 in readiness, which has no weights" example:"10"`
-	PointsLost float64    `json:"pointsLost" doc:"points that the check takes from the health score" example:"12.5"`
-	Reason     string     `json:"reason" doc:"the finding, and the rule that it was compared with" example:"no delivery waits"`
-	Evidence   []Evidence `json:"evidence" nullable:"false" doc:"the facts behind the outcome"`
-	Remedy     *Remedy    `json:"remedy,omitempty" doc:"the operation that fixes the problem"`
+// ScoredCheck reports the result of one check of health or of readiness.
+type ScoredCheck struct {
+	finding.Check
+	Score      *float64 `json:"score" nullable:"true" minimum:"0" maximum:"100" doc:"pass 100, warn 50, fail 0; null when unknown or not applicable"`
+	Weight     float64  `json:"weight" doc:"how much the check counts in the health score; 0 in readiness, which has no weights" example:"10"`
+	PointsLost float64  `json:"pointsLost" doc:"points that the check takes from the health score" example:"12.5"`
 }
 
 // Evidence states one fact. Checks of a certification share it.
@@ -73,8 +68,8 @@ type rule struct {
 	about     [3]string // in words: what it applies to, when it warns, when it fails
 }
 
-func (r rule) check(v view) Check {
-	c := Check{ID: r.id, Title: r.title, Weight: r.severity.weight(), Evidence: []Evidence{}}
+func (r rule) check(v view) ScoredCheck {
+	c := ScoredCheck{Check: finding.Check{ID: r.id, Title: r.title, Evidence: []Evidence{}}, Weight: r.severity.weight()}
 	if r.applies != nil && !r.applies(v) {
 		c.Status, c.Reason = NotApplicable, "no configured integration needs this check"
 		return c
@@ -84,13 +79,14 @@ func (r rule) check(v view) Check {
 	if found.evidence != nil {
 		c.Evidence = found.evidence
 	}
-	if s, known := found.status.score(); known {
+	if s, known := points(found.status); known {
 		c.Score = &s
 	}
 	return c
 }
 
-func (s Status) score() (score float64, known bool) {
+// points returns the score of a check with an outcome.
+func points(s Status) (score float64, known bool) {
 	switch s {
 	case Pass:
 		return 100, true

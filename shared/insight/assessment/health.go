@@ -41,15 +41,15 @@ const (
 
 // HealthScore reports the platform health score and its checks.
 type HealthScore struct {
-	ContextVersion int64     `json:"contextVersion" doc:"version of the company context behind the result" example:"1284"`
-	AsOf           time.Time `json:"asOf" doc:"the minute for which the result holds"`
-	FormulaVersion string    `json:"formulaVersion" doc:"version of the rules, weights and thresholds" example:"1"`
-	Status         Status    `json:"status" enum:"pass,warn,fail,unknown" doc:"pass: 80 or more and no failed check; fail: below 50; warn: any other score; unknown: no score"`
-	Score          *float64  `json:"score" nullable:"true" minimum:"0" maximum:"100" doc:"weighted mean of the known checks; at most 49 when a critical check fails; null when coverage is below 0.5" example:"92.5"`
-	Cap            *Cap      `json:"cap,omitempty" doc:"the cap that lowers the score; absent if it lowers nothing"`
-	LowerBound     float64   `json:"lowerBound" minimum:"0" maximum:"100" doc:"the score if every unknown check failed" example:"80"`
-	Coverage       float64   `json:"coverage" minimum:"0" maximum:"1" doc:"weight of the known checks, as a share of the weight of all checks that apply" example:"0.9"`
-	Checks         []Check   `json:"checks" doc:"every check, applicable or not" nullable:"false"`
+	ContextVersion int64         `json:"contextVersion" doc:"version of the company context behind the result" example:"1284"`
+	AsOf           time.Time     `json:"asOf" doc:"the minute for which the result holds"`
+	FormulaVersion string        `json:"formulaVersion" doc:"version of the rules, weights and thresholds" example:"1"`
+	Status         Status        `json:"status" enum:"pass,warn,fail,unknown" doc:"pass: 80 or more and no failed check; fail: below 50; warn: any other score; unknown: no score"`
+	Score          *float64      `json:"score" nullable:"true" minimum:"0" maximum:"100" doc:"weighted mean of the known checks; at most 49 when a critical check fails; null when coverage is below 0.5" example:"92.5"`
+	Cap            *Cap          `json:"cap,omitempty" doc:"the cap that lowers the score; absent if it lowers nothing"`
+	LowerBound     float64       `json:"lowerBound" minimum:"0" maximum:"100" doc:"the score if every unknown check failed" example:"80"`
+	Coverage       float64       `json:"coverage" minimum:"0" maximum:"1" doc:"weight of the known checks, as a share of the weight of all checks that apply" example:"0.9"`
+	Checks         []ScoredCheck `json:"checks" doc:"every check, applicable or not" nullable:"false"`
 }
 
 // Cap says why a score is lower than the mean of its checks.
@@ -66,7 +66,7 @@ func HealthOf(p projection.Context, asOf time.Time, path string) HealthScore {
 
 func health(v view) HealthScore {
 	rules := healthRules()
-	h := HealthScore{ContextVersion: v.ContextVersion, AsOf: v.asOf, FormulaVersion: FormulaVersion, Checks: make([]Check, 0, len(rules))}
+	h := HealthScore{ContextVersion: v.ContextVersion, AsOf: v.asOf, FormulaVersion: FormulaVersion, Checks: make([]ScoredCheck, 0, len(rules))}
 	for _, r := range rules {
 		h.Checks = append(h.Checks, r.check(v))
 	}

@@ -22,10 +22,10 @@ type Readiness struct {
 
 // Level reports one level with its checks.
 type Level struct {
-	Level  int     `json:"level" doc:"number of the level" minimum:"1" maximum:"4" format:"int32"`
-	Title  string  `json:"title" doc:"name of the level" example:"Connected"`
-	Passed bool    `json:"passed" doc:"whether every check of the level passes or does not apply; the level counts only if all lower levels passed"`
-	Checks []Check `json:"checks" doc:"the checks of the level" nullable:"false"`
+	Level  int           `json:"level" doc:"number of the level" minimum:"1" maximum:"4" format:"int32"`
+	Title  string        `json:"title" doc:"name of the level" example:"Connected"`
+	Passed bool          `json:"passed" doc:"whether every check of the level passes or does not apply; the level counts only if all lower levels passed"`
+	Checks []ScoredCheck `json:"checks" doc:"the checks of the level" nullable:"false"`
 }
 
 // Thresholds of the upper levels.

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"orgops/shared/domain/finding"
 	"orgops/shared/domain/integration"
 	"orgops/shared/provider/httplist"
 	"orgops/shared/testkit/errtest"
@@ -21,19 +22,19 @@ func TestExaminer_Run_wrongCredentials(t *testing.T) {
 		name   string
 		status int
 		body   string
-		result integration.Result
+		result finding.Status
 		says   string
 	}{
-		{"unauthorized", 401, "", integration.Pass, "refused with wrong ones"},
-		{"a bad request", 400, `{"error":"token"}`, integration.Pass, "refused with wrong ones"},
-		{"not found", 404, "", integration.Pass, "refused with wrong ones"},
-		{"a sign-in", 302, "", integration.Pass, "refused with wrong ones"},
-		{"an error in a 200", 200, `{"error":"invalid_auth"}`, integration.Pass, "refused with wrong ones"},
-		{"an error next to an empty list", 200, `{"ok":false,"data":[]}`, integration.Pass, "refused with wrong ones"},
-		{"a web page", 200, `<html>Sign in`, integration.Pass, "refused with wrong ones"},
-		{"fewer items", 200, `{"data":[]}`, integration.Warn, "2 items with the stored credentials, and 0 with wrong ones"},
-		{"the same items", 200, `{"data":[{"id":1},{"id":2}]}`, integration.Fail, "configure it without authentication"},
-		{"down", 500, "", integration.Fail, "certify again later"},
+		{"unauthorized", 401, "", finding.Pass, "refused with wrong ones"},
+		{"a bad request", 400, `{"error":"token"}`, finding.Pass, "refused with wrong ones"},
+		{"not found", 404, "", finding.Pass, "refused with wrong ones"},
+		{"a sign-in", 302, "", finding.Pass, "refused with wrong ones"},
+		{"an error in a 200", 200, `{"error":"invalid_auth"}`, finding.Pass, "refused with wrong ones"},
+		{"an error next to an empty list", 200, `{"ok":false,"data":[]}`, finding.Pass, "refused with wrong ones"},
+		{"a web page", 200, `<html>Sign in`, finding.Pass, "refused with wrong ones"},
+		{"fewer items", 200, `{"data":[]}`, finding.Warn, "2 items with the stored credentials, and 0 with wrong ones"},
+		{"the same items", 200, `{"data":[{"id":1},{"id":2}]}`, finding.Fail, "configure it without authentication"},
+		{"down", 500, "", finding.Fail, "certify again later"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -54,7 +55,7 @@ func TestExaminer_Run_wrongCredentials(t *testing.T) {
 			r, err := examiner(list).Run(t.Context(), candidate(t, httplist.Kind, config, secrets, integration.SyncPull, integration.MemoryUpsert))
 			errtest.Must(t, err)
 			checkResult(t, r, "credentials", tt.result, tt.says)
-			if want := tt.result != integration.Fail; r.Passed != want {
+			if want := tt.result != finding.Fail; r.Passed != want {
 				t.Errorf("passed = %t, want %t", r.Passed, want)
 			}
 		})

@@ -41,27 +41,28 @@ type Candidate struct {
 // Run examines a candidate against its provider and its own configuration. It sends samples to the endpoint, fetches from
 // the source and changes nothing. The checks run concurrently. Run returns an error if the connector is unknown or ctx has
 // ended; the report holds every other result.
-func (e Examiner) Run(ctx context.Context, c Candidate) (integration.Report, error) {
+func (e Examiner) Run(ctx context.Context, c Candidate) (integration.PortReport, error) {
 	conn, err := e.Connectors.Find(c.Integration.Provider)
 	if err != nil {
-		return integration.Report{}, err
+		return integration.PortReport{}, err
 	}
-	suites := []func() []integration.Check{}
+	suites := []func() []integration.PortCheck{}
 	var until time.Time
 	if c.Integration.Has(integration.EventDeliver) {
-		suites = append(suites, func() []integration.Check { return e.endpoint(ctx, c) })
+		suites = append(suites, func() []integration.PortCheck { return e.endpoint(ctx, c) })
 	}
 	if inbound, ok := conn.(connector.Inbound); ok && c.Integration.Has(integration.InboundReceive) {
-		suites = append(suites, func() []integration.Check { return e.inbound(ctx, inbound, c) })
+		suites = append(suites, func() []integration.PortCheck { return e.inbound(ctx, inbound, c) })
 	}
 	if source, ok := conn.(connector.Source); ok && c.Integration.Has(integration.SyncPull) {
-		suites = append(suites, func() (checks []integration.Check) {
+		suites = append(suites, func() (checks []integration.PortCheck) {
 			checks, until = e.source(ctx, source, c)
 			return checks
 		})
 	}
-	report := integration.Report{
-		Suite: Suite, ConfigDigest: connector.Digest(c.Integration.Config), At: e.Now().UTC(), Checks: concurrently(suites),
+	report := integration.PortReport{
+		Report:       finding.Report[integration.PortCheck]{Suite: Suite, At: e.Now().UTC(), Checks: concurrently(suites)},
+		ConfigDigest: connector.Digest(c.Integration.Config),
 	}
 	if c.Integration.Mapping != nil {
 		report.MappingDigest = c.Integration.Mapping.Digest
@@ -75,18 +76,18 @@ func (e Examiner) Run(ctx context.Context, c Candidate) (integration.Report, err
 
 // outcome is what a check found: its result, the reason, and the facts.
 type outcome struct {
-	status   integration.Result
+	status   finding.Status
 	reason   string
 	evidence []finding.Evidence
 	remedy   string // the operation that fixes it; "" if none of this API does
 }
 
 func passed(reason string, evidence ...finding.Evidence) outcome {
-	return outcome{status: integration.Pass, reason: reason, evidence: evidence}
+	return outcome{status: finding.Pass, reason: reason, evidence: evidence}
 }
 
 func failed(reason, remedy string, evidence ...finding.Evidence) outcome {
-	return outcome{status: integration.Fail, reason: reason, remedy: remedy, evidence: evidence}
+	return outcome{status: finding.Fail, reason: reason, remedy: remedy, evidence: evidence}
 }
 
 // The operations that fix what a check found.
@@ -100,10 +101,11 @@ const (
 	elsewhere        = "" // the receiver's or the provider's side has to change
 )
 
-// check reports an outcome. The reference of its remedy has no company's path; see integration.Report.Below.
-func check(c Candidate, port integration.Port, name, title string, o outcome) integration.Check {
-	found := integration.Check{
-		ID: name, Title: title, Port: port, Status: o.status, Reason: o.reason, Evidence: []finding.Evidence{}, Required: true,
+// check reports an outcome. The reference of its remedy has no company's path; see integration.PortReport.Below.
+func check(c Candidate, port integration.Port, name, title string, o outcome) integration.PortCheck {
+	found := integration.PortCheck{
+		Check: finding.Check{ID: name, Title: title, Status: o.status, Reason: o.reason, Evidence: []finding.Evidence{}},
+		Port:  port, Required: true,
 	}
 	found.Evidence = append(found.Evidence, o.evidence...)
 	if o.remedy != "" {
@@ -119,14 +121,14 @@ func count(name string, n int, unit string) finding.Evidence {
 }
 
 // concurrently runs suites at the same time and keeps their order.
-func concurrently(suites []func() []integration.Check) []integration.Check {
-	results := make([][]integration.Check, len(suites))
+func concurrently(suites []func() []integration.PortCheck) []integration.PortCheck {
+	results := make([][]integration.PortCheck, len(suites))
 	var running sync.WaitGroup
 	for n, suite := range suites {
 		running.Go(func() { results[n] = suite() })
 	}
 	running.Wait()
-	checks := []integration.Check{}
+	checks := []integration.PortCheck{}
 	for _, r := range results {
 		checks = append(checks, r...)
 	}

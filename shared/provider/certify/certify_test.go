@@ -62,16 +62,16 @@ func candidate(t *testing.T, provider, config string, secrets integration.Secret
 	}
 }
 
-func check(t *testing.T, r integration.Report, id string) integration.Check {
+func check(t *testing.T, r integration.PortReport, id string) integration.PortCheck {
 	t.Helper()
-	n := slices.IndexFunc(r.Checks, func(c integration.Check) bool { return c.ID == id })
+	n := slices.IndexFunc(r.Checks, func(c integration.PortCheck) bool { return c.ID == id })
 	if n < 0 {
 		t.Fatalf("no check %s in %+v", id, r.Checks)
 	}
 	return r.Checks[n]
 }
 
-func checkResult(t *testing.T, r integration.Report, id string, status integration.Result, reason string) {
+func checkResult(t *testing.T, r integration.PortReport, id string, status finding.Status, reason string) {
 	t.Helper()
 	c := check(t, r, id)
 	if c.Status != status {
@@ -99,21 +99,21 @@ func TestExaminer_Run_Credentials(t *testing.T) {
 		source source
 		token  string
 		passed bool
-		status integration.Result
+		status finding.Status
 		reason string
 	}{
-		{"checked by the provider", guarded(fault.New(fault.Unavailable, "answers 401")), "right", true, integration.Pass, "refused with wrong ones"},
-		{"ignored by the provider", func(connector.Fetch) (connector.FetchedPage, error) { return items, nil }, "right", false, integration.Fail, "delete the stored ones"},
-		{"not needed", func(connector.Fetch) (connector.FetchedPage, error) { return items, nil }, "", true, integration.NotApplicable, "no credentials are stored"},
+		{"checked by the provider", guarded(fault.New(fault.Unavailable, "answers 401")), "right", true, finding.Pass, "refused with wrong ones"},
+		{"ignored by the provider", func(connector.Fetch) (connector.FetchedPage, error) { return items, nil }, "right", false, finding.Fail, "delete the stored ones"},
+		{"not needed", func(connector.Fetch) (connector.FetchedPage, error) { return items, nil }, "", true, finding.NotApplicable, "no credentials are stored"},
 		{"fewer rows with wrong ones", func(f connector.Fetch) (connector.FetchedPage, error) {
 			if f.Credentials["token"] == "right" {
 				return items, nil
 			}
 			return connector.FetchedPage{}, nil
-		}, "right", true, integration.Warn, "hides items instead of refusing"},
+		}, "right", true, finding.Warn, "hides items instead of refusing"},
 		{"no rows at all", func(connector.Fetch) (connector.FetchedPage, error) { return connector.FetchedPage{}, nil }, "right", true,
-			integration.NotApplicable, "certify again when the list has items"},
-		{"throttled with wrong ones", guarded(&connector.ThrottledError{Until: time.Now()}), "right", false, integration.Fail, "certify again"},
+			finding.NotApplicable, "certify again when the list has items"},
+		{"throttled with wrong ones", guarded(&connector.ThrottledError{Until: time.Now()}), "right", false, finding.Fail, "certify again"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -146,20 +146,20 @@ func TestExaminer_Run_Source(t *testing.T) {
 		name   string
 		source source
 		check  string
-		status integration.Result
+		status finding.Status
 		reason string
 	}{
-		{"an empty page", fetch(connector.FetchedPage{}, nil), "sandbox-page", integration.Pass, "0 items"},
-		{"a fault is shown", fetch(connector.FetchedPage{}, fault.New(fault.Unavailable, "answers 404")), "sandbox-page", integration.Fail, "answers 404"},
-		{"another error is hidden", fetch(connector.FetchedPage{}, errors.New("s3cr3t")), "sandbox-page", integration.Fail, "could not be fetched"},
-		{"throttled", fetch(connector.FetchedPage{}, &connector.ThrottledError{Until: time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)}), "sandbox-page", integration.Fail, "until 2026-05-01T12:00:00Z"},
+		{"an empty page", fetch(connector.FetchedPage{}, nil), "sandbox-page", finding.Pass, "0 items"},
+		{"a fault is shown", fetch(connector.FetchedPage{}, fault.New(fault.Unavailable, "answers 404")), "sandbox-page", finding.Fail, "answers 404"},
+		{"another error is hidden", fetch(connector.FetchedPage{}, errors.New("s3cr3t")), "sandbox-page", finding.Fail, "could not be fetched"},
+		{"throttled", fetch(connector.FetchedPage{}, &connector.ThrottledError{Until: time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)}), "sandbox-page", finding.Fail, "until 2026-05-01T12:00:00Z"},
 		{"some items do not validate", fetch(connector.FetchedPage{
 			Memories: []memory.Draft{{ExternalID: "1", Title: "t"}, {Title: "untitled"}}, Skipped: []connector.Skipped{{Item: "7", Reason: "cut off"}},
-		}, nil), "sandbox-page", integration.Warn, `2 of 3 items do not validate, and each sync leaves them out: cut off ("7")`},
-		{"no item validates", fetch(connector.FetchedPage{Memories: []memory.Draft{{Title: "t"}, {ExternalID: "2"}}}, nil), "sandbox-page", integration.Fail,
+		}, nil), "sandbox-page", finding.Warn, `2 of 3 items do not validate, and each sync leaves them out: cut off ("7")`},
+		{"no item validates", fetch(connector.FetchedPage{Memories: []memory.Draft{{Title: "t"}, {ExternalID: "2"}}}, nil), "sandbox-page", finding.Fail,
 			`2 of 2 items do not validate: externalId needs 1 to 512 bytes ("t")`},
-		{"a warning", fetch(connector.FetchedPage{Warnings: []string{"look at it"}}, nil), "sandbox-page", integration.Warn, "0 items; look at it"},
-		{"goals without the permission", fetch(connector.FetchedPage{Goals: []goal.Draft{{ExternalID: "1", Title: "t", State: goal.Open}}}, nil), "ports-used", integration.Fail, "the page holds goals"},
+		{"a warning", fetch(connector.FetchedPage{Warnings: []string{"look at it"}}, nil), "sandbox-page", finding.Warn, "0 items; look at it"},
+		{"goals without the permission", fetch(connector.FetchedPage{Goals: []goal.Draft{{ExternalID: "1", Title: "t", State: goal.Open}}}, nil), "ports-used", finding.Fail, "the page holds goals"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -167,7 +167,7 @@ func TestExaminer_Run_Source(t *testing.T) {
 			r, err := examiner(tt.source).Run(t.Context(), candidate(t, "source", `{}`, integration.Secrets{}, integration.SyncPull, integration.MemoryUpsert))
 			errtest.Must(t, err)
 			checkResult(t, r, tt.check, tt.status, tt.reason)
-			if want := tt.status != integration.Fail; r.Passed != want {
+			if want := tt.status != finding.Fail; r.Passed != want {
 				t.Errorf("passed = %t, want %t: %+v", r.Passed, want, r)
 			}
 		})
@@ -175,7 +175,7 @@ func TestExaminer_Run_Source(t *testing.T) {
 	r, err := examiner(fetch(connector.FetchedPage{Memories: []memory.Draft{{ExternalID: "1", Title: "t"}}}, nil)).
 		Run(t.Context(), candidate(t, "source", `{}`, integration.Secrets{}, integration.SyncPull))
 	errtest.Must(t, err)
-	checkResult(t, r, "ports-used", integration.Fail, "the page holds memories")
+	checkResult(t, r, "ports-used", finding.Fail, "the page holds memories")
 }
 
 // hosts implements connector.Source. It asks the configured address, or localhost instead of it with wrong credentials.
@@ -229,7 +229,7 @@ func TestExaminer_Run_Host(t *testing.T) {
 			}})))
 			r, err := examiner(hosts{client: outbound.New(outbound.Options{AllowLoopback: true})}).Run(t.Context(), c)
 			errtest.Must(t, err)
-			checkResult(t, r, tt.check, integration.Fail, tt.reason)
+			checkResult(t, r, tt.check, finding.Fail, tt.reason)
 			remedy := finding.Remedy{Operation: "put-policies", Method: "PUT", Href: "/operations/policies"}
 			if diff := cmp.Diff(&remedy, check(t, r, tt.check).Remedy); diff != "" {
 				t.Errorf("remedy differs (-want +got):\n%s", diff)
@@ -263,7 +263,7 @@ func TestExaminer_Run_EndpointUnusable(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			r, err := examiner().Run(t.Context(), candidate(t, "webhook", tt.config, tt.secrets, integration.EventDeliver))
 			errtest.Must(t, err)
-			checkResult(t, r, tt.check, integration.Fail, tt.reason)
+			checkResult(t, r, tt.check, finding.Fail, tt.reason)
 			if r.Passed {
 				t.Errorf("passed = true, want false: %+v", r)
 			}
@@ -286,8 +286,10 @@ func TestExaminer_Run_Inbound(t *testing.T) {
 		}
 		r, err := examiner().Run(t.Context(), candidate(t, "webhook", `{}`, secrets, ports...))
 		errtest.Must(t, err)
-		want := integration.Report{Suite: certify.Suite, Passed: true, Ports: []integration.Port{integration.InboundReceive}}
-		if diff := cmp.Diff(want, r, cmpopts.IgnoreFields(r, "ConfigDigest", "At", "Checks")); diff != "" {
+		want := integration.PortReport{
+			Report: finding.Report[integration.PortCheck]{Suite: certify.Suite, Passed: true}, Ports: []integration.Port{integration.InboundReceive},
+		}
+		if diff := cmp.Diff(want, r, cmpopts.IgnoreFields(r, "ConfigDigest", "Report.At", "Report.Checks")); diff != "" {
 			t.Fatalf("report differs (-want +got):\n%s", diff)
 		}
 		if r.ConfigDigest == "" {
@@ -306,8 +308,10 @@ func TestExaminer_Run_Errors(t *testing.T) {
 	}
 	r, err := examiner().Run(t.Context(), candidate(t, "webhook", `{}`, integration.Secrets{}))
 	errtest.Must(t, err)
-	want := integration.Report{Suite: certify.Suite, Ports: []integration.Port{}, Checks: []integration.Check{}}
-	if diff := cmp.Diff(want, r, cmpopts.IgnoreFields(r, "ConfigDigest", "At")); diff != "" {
+	want := integration.PortReport{
+		Report: finding.Report[integration.PortCheck]{Suite: certify.Suite, Checks: []integration.PortCheck{}}, Ports: []integration.Port{},
+	}
+	if diff := cmp.Diff(want, r, cmpopts.IgnoreFields(r, "ConfigDigest", "Report.At")); diff != "" {
 		t.Errorf("report without ports differs (-want +got):\n%s", diff)
 	}
 	ctx, cancel := context.WithCancel(t.Context())

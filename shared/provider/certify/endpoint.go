@@ -20,13 +20,13 @@ import (
 const staleBy = time.Hour
 
 // endpoint proves that a webhook's receiver accepts a signed sample and refuses a badly signed or stale one.
-func (e Examiner) endpoint(ctx context.Context, c Candidate) []integration.Check {
+func (e Examiner) endpoint(ctx context.Context, c Candidate) []integration.PortCheck {
 	var conf struct {
 		URL     string            `json:"url"`
 		Headers map[string]string `json:"headers"`
 	}
-	one := func(name, title string, o outcome) []integration.Check {
-		return []integration.Check{check(c, integration.EventDeliver, name, title, o)}
+	one := func(name, title string, o outcome) []integration.PortCheck {
+		return []integration.PortCheck{check(c, integration.EventDeliver, name, title, o)}
 	}
 	if err := json.Unmarshal(c.Integration.Config, &conf); err != nil {
 		return one("url-allowed", "The url may be sent to", failed("the configuration cannot be read; configure it again", configure))
@@ -48,15 +48,15 @@ func (e Examiner) endpoint(ctx context.Context, c Candidate) []integration.Check
 		return one("refuses-unsigned", "A badly signed sample is refused", failed("the url cannot be used", configure))
 	}
 	stale := func() time.Time { return e.Now().Add(-staleBy) }
-	checks := concurrently([]func() []integration.Check{
-		func() []integration.Check {
+	checks := concurrently([]func() []integration.PortCheck{
+		func() []integration.PortCheck {
 			return one("accepts-signed", "A signed sample is answered 2xx within 5 s", e.accepts(ctx, c, right))
 		},
-		func() []integration.Check {
+		func() []integration.PortCheck {
 			return one("refuses-bad-signature", "A badly signed sample is refused", e.refuses(ctx, c, wrong, e.Now,
 				"compute the HMAC-SHA256 of id.timestamp.body with the signing secret, compare it in constant time with webhook-signature, and answer 401 when they differ"))
 		},
-		func() []integration.Check {
+		func() []integration.PortCheck {
 			return one("refuses-old-timestamp", "A sample signed an hour ago is refused", e.refuses(ctx, c, right, stale,
 				"compare webhook-timestamp with the clock and answer 401 when they are more than five minutes apart"))
 		},

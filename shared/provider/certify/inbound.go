@@ -19,15 +19,15 @@ import (
 
 // inbound proves that an arrival signed with the integration's secret maps to actions with verdicts. It also proves that
 // an unsigned, a changed and a wrongly signed arrival are refused.
-func (e Examiner) inbound(ctx context.Context, conn connector.Inbound, c Candidate) []integration.Check {
+func (e Examiner) inbound(ctx context.Context, conn connector.Inbound, c Candidate) []integration.PortCheck {
 	now := e.Now().UTC()
 	live := c.Secrets.Live(now)
-	receive := func(name, title string, o outcome) integration.Check {
+	receive := func(name, title string, o outcome) integration.PortCheck {
 		return check(c, integration.InboundReceive, name, title, o)
 	}
 	if len(live) == 0 {
-		return []integration.Check{receive("signing-secret", "There is a signing secret", outcome{
-			status: integration.NotApplicable, remedy: configure, evidence: []finding.Evidence{count("signing secrets", 0, "secrets")},
+		return []integration.PortCheck{receive("signing-secret", "There is a signing secret", outcome{
+			status: finding.NotApplicable, remedy: configure, evidence: []finding.Evidence{count("signing secrets", 0, "secrets")},
 			reason: "no signing secret is configured, so nothing can be received; configure signingSecret to open this port",
 		})}
 	}
@@ -37,7 +37,7 @@ func (e Examiner) inbound(ctx context.Context, conn connector.Inbound, c Candida
 	tampered := append([]byte{}, body...)
 	tampered = append(tampered, ' ')
 	stranger := merge(unsigned, conn.Sign(otherSecret, arrivalID, body, now))
-	return []integration.Check{
+	return []integration.PortCheck{
 		receive("maps-signed", "A signed arrival maps, and every action gets a verdict", e.maps(ctx, conn, c, live, signed, body)),
 		receive("refuses-unsigned", "An unsigned arrival is refused", e.refusesInbound(conn, live, unsigned, body)),
 		receive("refuses-tampered", "An arrival whose body was changed is refused", e.refusesInbound(conn, live, signed, tampered)),
@@ -73,14 +73,14 @@ func (e Examiner) maps(ctx context.Context, conn connector.Inbound, c Candidate,
 }
 
 // seen tells whether the provider itself has sent an arrival. It warns at most, so that automation can certify at once.
-func seen(ctx context.Context, c Candidate) integration.Check {
+func seen(ctx context.Context, c Candidate) integration.PortCheck {
 	page, err := c.Company.Query(ctx, store.Query{Prefix: arrival.ReceiptPrefix(arrival.OwnerOf(c.Integration)), Limit: 1})
 	o := passed("an arrival from outside was accepted within the last 7 days")
 	switch {
 	case err != nil:
-		o = outcome{status: integration.Warn, reason: "it is unknown whether an arrival from outside has been accepted; try again", remedy: certify}
+		o = outcome{status: finding.Warn, reason: "it is unknown whether an arrival from outside has been accepted; try again", remedy: certify}
 	case len(page.Items) == 0:
-		o = outcome{status: integration.Warn, reason: "no arrival from outside was accepted within the last 7 days; let the provider send one, then look at the inbox"}
+		o = outcome{status: finding.Warn, reason: "no arrival from outside was accepted within the last 7 days; let the provider send one, then look at the inbox"}
 	}
 	found := check(c, integration.InboundReceive, "seen-from-outside", "An arrival from outside has been seen", o)
 	found.Required = false

@@ -26,11 +26,11 @@ const fetchBudget = 20 * time.Second
 
 // source proves that the provider can be fetched and that its items validate. It stores nothing. until is when the stored
 // credentials expire, or zero if the provider does not say so.
-func (e Examiner) source(ctx context.Context, source connector.Source, c Candidate) (checks []integration.Check, until time.Time) {
+func (e Examiner) source(ctx context.Context, source connector.Source, c Candidate) (checks []integration.PortCheck, until time.Time) {
 	values := c.values(source)
 	if missing := connector.Missing(source, c.Integration.Config, slices.Collect(maps.Keys(values))); len(missing) > 0 {
-		return []integration.Check{check(c, integration.SyncPull, "credentials", "Credentials work, and wrong ones fail", outcome{
-			status: integration.NotApplicable, remedy: storeCredentials,
+		return []integration.PortCheck{check(c, integration.SyncPull, "credentials", "Credentials work, and wrong ones fail", outcome{
+			status: finding.NotApplicable, remedy: storeCredentials,
 			evidence: []finding.Evidence{count("missing credentials", len(missing), "credentials")},
 			reason:   "a sync needs the credential " + strings.Join(missing, " and ") + "; store it to open this port",
 		})}, time.Time{}
@@ -38,15 +38,15 @@ func (e Examiner) source(ctx context.Context, source connector.Source, c Candida
 	ctx, cancel := context.WithTimeout(ctx, fetchBudget)
 	defer cancel()
 	page, refusal, err := e.fetch(ctx, source, c, values)
-	pull := func(name, title string, o outcome) integration.Check {
+	pull := func(name, title string, o outcome) integration.PortCheck {
 		return check(c, integration.SyncPull, name, title, o)
 	}
-	checks = []integration.Check{pull("sandbox-page", "A page is fetched and every item of it validates", fetched(page, refusal, err))}
-	if checks[0].Status == integration.Fail {
+	checks = []integration.PortCheck{pull("sandbox-page", "A page is fetched and every item of it validates", fetched(page, refusal, err))}
+	if checks[0].Status == finding.Fail {
 		return checks, page.CredentialsUntil
 	}
 	credentials := pull("credentials", "Credentials work, and wrong ones fail", e.credentials(ctx, source, c, page))
-	credentials.Required = credentials.Status != integration.NotApplicable // a source may need none
+	credentials.Required = credentials.Status != finding.NotApplicable // a source may need none
 	return append(checks, pull("ports-used", "What is fetched stays within the permissions", permitted(page, c.Integration)), credentials), page.CredentialsUntil
 }
 
@@ -75,7 +75,7 @@ func (e Examiner) credentials(ctx context.Context, source connector.Source, c Ca
 	stored := count("stored credentials", len(values), "credentials")
 	if len(values) == 0 {
 		return outcome{
-			status: integration.NotApplicable, evidence: []finding.Evidence{stored},
+			status: finding.NotApplicable, evidence: []finding.Evidence{stored},
 			reason: "no credentials are stored, and the fetch worked without them",
 		}
 	}
@@ -108,10 +108,10 @@ func unrefused(source connector.Source, c Candidate, page, shown connector.Fetch
 	}
 	switch {
 	case len(right) == 0 && len(wrong) == 0:
-		return outcome{status: integration.NotApplicable, evidence: evidence, reason: "the list is empty with the stored credentials and with " +
+		return outcome{status: finding.NotApplicable, evidence: evidence, reason: "the list is empty with the stored credentials and with " +
 			"wrong ones, so nothing tells whether the provider checks them; certify again when the list has items"}
 	case !slices.Equal(right, wrong):
-		return outcome{status: integration.Warn, evidence: evidence, reason: fmt.Sprintf("the first page has %d items with the stored "+
+		return outcome{status: finding.Warn, evidence: evidence, reason: fmt.Sprintf("the first page has %d items with the stored "+
 			"credentials, and %d with wrong ones: the provider hides items instead of refusing. Credentials that end look as if the items had "+
 			"been deleted, so watch when they end", len(right), len(wrong))}
 	case len(connector.Missing(source, c.Integration.Config, nil)) > 0:
@@ -155,10 +155,10 @@ func fetched(page connector.FetchedPage, refusal *policy.Decision, err error) ou
 	case len(skipped) > 0 && len(skipped) == total:
 		return failed(fmt.Sprintf("%d of %s not validate: %s", total, phrase.Plural(total, "item does", "items do"), explain(skipped[0])), elsewhere, evidence...)
 	case len(skipped) > 0:
-		return outcome{status: integration.Warn, evidence: evidence, reason: warned(page.Warnings, fmt.Sprintf(
+		return outcome{status: finding.Warn, evidence: evidence, reason: warned(page.Warnings, fmt.Sprintf(
 			"%d of %d items do not validate, and each sync leaves them out: %s", len(skipped), total, explain(skipped[0])))}
 	case len(page.Warnings) > 0:
-		return outcome{status: integration.Warn, evidence: evidence, reason: warned(page.Warnings, phrase.Plural(total, "item", "items"))}
+		return outcome{status: finding.Warn, evidence: evidence, reason: warned(page.Warnings, phrase.Plural(total, "item", "items"))}
 	}
 	return passed(phrase.Plural(total, "item", "items"), evidence...)
 }
