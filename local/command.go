@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"flag"
@@ -30,56 +31,96 @@ import (
 	"orgops/shared/run/config"
 )
 
-const usage = `orgops runs the Organizational Operations Service in one process.
+// command describes one way to call the program. Of two with the same name, which differ in their arguments, the first runs.
+type command struct {
+	name, args, about string
+	run               func(ctx context.Context, c config.Config, args []string) error
+	lists             func(program string) string // returns the lines of help of its subcommands, instead of its own
+}
 
-usage:
-  %-58[1]s serve the API, process events, show the documentation
-  %-58[5]s receive webhooks and report whether their signatures verify
-  %-58[7]s relay a company's events to an address of this machine
-  %-58[8]s cause a real event; without an event, list the events
-  %-58[6]s print the release, and the commit that the program was built from
-%[4]s
-environment:
-%[2]s
-with ORGOPS_BACKEND=aws also:
-%[3]s
-Every command has --help.
-`
+func commands() []command {
+	return []command{
+		{name: "", about: "serve the API, process events, show the documentation", run: serve},
+		{name: "listen", args: "[--addr A] [--secret S]", about: "receive webhooks and report whether their signatures verify", run: runListen},
+		{name: "listen", args: "--forward-to URL --email E [--events E,…]", about: "relay a company's events to an address of this machine", run: runListen},
+		{name: "trigger", args: "[EVENT --email E]", about: "cause a real event; without an event, list the events", run: runTrigger},
+		{name: "version", about: "print the release, and the commit that the program was built from", run: printVersion},
+		{name: "help", about: "print this help", run: printHelp},
+		{name: "admin", lists: admin.Usage, run: runAdmin},
+	}
+}
 
-// run dispatches to a subcommand; without arguments it serves.
+// aliases maps the flags that stand for a command.
+func aliases() map[string]string {
+	return map[string]string{"--version": "version", "-h": "help", "--help": "help"}
+}
+
+// run dispatches to a command; without arguments it serves.
 func run(ctx context.Context, args []string) error {
 	c, err := config.Read(os.Getenv)
 	if err != nil {
 		return err
 	}
 	if len(args) == 0 {
-		return serve(ctx, c)
+		args = []string{""}
 	}
-	switch args[0] {
-	case "listen":
-		err = listen.Run(ctx, args[1:], terminal(), screen.Writer(os.Stdout))
-	case "trigger":
-		err = trigger.Run(ctx, args[1:], terminal(), screen.Writer(os.Stdout))
-	case "admin":
-		err = admin.Run(ctx, admin.Env{Config: c, Getenv: os.Getenv, In: os.Stdin, Out: screen.Writer(os.Stdout), Err: screen.Writer(os.Stderr)}, args[1:])
-	case "version", "--version":
-		fmt.Println("orgops", version.Get())
-	case "help", "-h", "--help":
-		help(os.Stdout)
-	default:
-		help(os.Stderr)
-		return fmt.Errorf("unknown command %q; see orgops help", args[0])
+	name := cmp.Or(aliases()[args[0]], args[0])
+	for _, known := range commands() {
+		if known.name == name {
+			if err := known.run(ctx, c, args[1:]); !errors.Is(err, flag.ErrHelp) {
+				return err
+			}
+			return nil
+		}
 	}
-	if errors.Is(err, flag.ErrHelp) {
-		return nil
-	}
+	help(os.Stderr)
+	return fmt.Errorf("unknown command %q; see orgops help", args[0])
+}
+
+func runListen(ctx context.Context, _ config.Config, args []string) error {
+	return listen.Run(ctx, args, terminal(), screen.Writer(os.Stdout))
+}
+
+func runTrigger(ctx context.Context, _ config.Config, args []string) error {
+	return trigger.Run(ctx, args, terminal(), screen.Writer(os.Stdout))
+}
+
+func runAdmin(ctx context.Context, c config.Config, args []string) error {
+	return admin.Run(ctx, admin.Env{Config: c, Getenv: os.Getenv, In: os.Stdin, Out: screen.Writer(os.Stdout), Err: screen.Writer(os.Stderr)}, args)
+}
+
+func printVersion(context.Context, config.Config, []string) error {
+	_, err := fmt.Println("orgops", version.Get())
 	return err
 }
 
+func printHelp(context.Context, config.Config, []string) error {
+	help(os.Stdout)
+	return nil
+}
+
+const usage = `orgops runs the Organizational Operations Service in one process.
+
+usage:
+%s
+environment:
+%s
+with ORGOPS_BACKEND=aws also:
+%s
+Every command has --help.
+`
+
 func help(w io.Writer) {
-	fmt.Fprintf(w, usage, demo.Command(), list(config.Settings()), list(config.CloudSettings()),
-		admin.Usage(demo.Command()), demo.Command()+" listen [--addr A] [--secret S]", demo.Command()+" version",
-		demo.Command()+" listen --forward-to URL --email E [--events E,…]", demo.Command()+" trigger [EVENT --email E]")
+	program := demo.Command()
+	var lines strings.Builder
+	for _, c := range commands() {
+		if c.lists != nil {
+			lines.WriteString(c.lists(program))
+			continue
+		}
+		lines.WriteString(admin.UsageLine(program, c.name, c.args, c.about))
+	}
+	fmt.Fprintf(w, usage, lines.String(), list(config.Settings()), list(config.CloudSettings()))
 }
 
 // terminal says where a command reads a password. Without a terminal there is no prompt.
@@ -108,7 +149,7 @@ func list(settings []config.Setting) string {
 	return b.String()
 }
 
-func serve(ctx context.Context, c config.Config) error {
+func serve(ctx context.Context, c config.Config, _ []string) error {
 	logger := newLogger(c.LogLevel)
 	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", c.Addr)
 	if err != nil {

@@ -71,9 +71,15 @@ func commands() []command {
 func Usage(program string) string {
 	var b strings.Builder
 	for _, c := range commands() {
-		fmt.Fprintf(&b, "  %-58s %s\n", strings.TrimSpace(program+" admin "+c.name+" "+c.args), c.about)
+		b.WriteString(UsageLine(program, "admin "+c.name, c.args, c.about))
 	}
 	return b.String()
+}
+
+// UsageLine returns the line of help of one command.
+func UsageLine(program, name, args, about string) string {
+	words := strings.Join(strings.Fields(program+" "+name+" "+args), " ")
+	return fmt.Sprintf("  %-58s %s\n", words, about)
 }
 
 // Run runs one command and prints its result, as JSON lines unless the command prints text. It returns flag.ErrHelp when help

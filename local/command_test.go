@@ -1,0 +1,37 @@
+package main
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+// TestHelp looks for every command in the help, and for the command of every alias.
+func TestHelp(t *testing.T) {
+	t.Parallel()
+	var b strings.Builder
+	help(&b)
+	var names []string
+	for _, c := range commands() {
+		names = append(names, c.name)
+		if line := strings.TrimSpace(c.name + " " + c.args); !strings.Contains(b.String(), " "+line) {
+			t.Errorf("the help lacks %q", line)
+		}
+		if !strings.Contains(b.String(), c.about) {
+			t.Errorf("the help lacks %q", c.about)
+		}
+	}
+	for alias, name := range aliases() {
+		if !slices.Contains(names, name) {
+			t.Errorf("%s stands for %q, which is no command", alias, name)
+		}
+	}
+}
+
+// TestRun_Unknown runs a command that does not exist.
+func TestRun_Unknown(t *testing.T) {
+	t.Parallel()
+	if err := run(t.Context(), []string{"nope"}); err == nil || !strings.Contains(err.Error(), `unknown command "nope"; see orgops help`) {
+		t.Errorf("err = %v, want one that names the command and the help", err)
+	}
+}
