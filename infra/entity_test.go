@@ -73,8 +73,8 @@ func TestFilters(t *testing.T) {
 			New: &store.Image{Version: 1, Body: json.RawMessage(`{}`)},
 		}
 		if !slices.Contains(projected, entity) {
-			next, _, err := projection.Fold(projection.Empty("acme"), []store.Change{change})
-			errtest.Must(t, err)
+			next, _, failed := projection.Fold(projection.Empty("acme"), []store.Change{change})
+			errtest.Must(t, failed.Err())
 			if next.ContextVersion > 0 {
 				t.Errorf("a change of %s is filtered out but folded, want it ignored", entity)
 			}

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"orgops/shared/testkit/errtest"
 )
 
 // TestHelp looks for every command in the help, and for the command of every alias.
@@ -31,7 +33,8 @@ func TestHelp(t *testing.T) {
 // TestRun_Unknown runs a command that does not exist.
 func TestRun_Unknown(t *testing.T) {
 	t.Parallel()
-	if err := run(t.Context(), []string{"nope"}); err == nil || !strings.Contains(err.Error(), `unknown command "nope"; see orgops help`) {
-		t.Errorf("err = %v, want one that names the command and the help", err)
+	err := run(t.Context(), []string{"nope"})
+	if got, want := errtest.Message(err), `unknown command "nope"; see orgops help`; got != want {
+		t.Errorf("error = %q, want %q", got, want)
 	}
 }

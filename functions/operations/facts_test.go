@@ -70,7 +70,7 @@ func (c *company) learn() {
 	for i := range all { // as if they were committed at the tests' time, not now
 		all[i].At = noon()
 	}
-	p, err := projection.Rebuild(old, all)
-	errtest.Must(c.t, err)
+	p, failed := projection.Rebuild(old, all)
+	errtest.Must(c.t, failed.Err())
 	errtest.Must(c.t, c.items().Commit(c.t.Context(), projection.Save(c.items(), version, p)))
 }

@@ -28,7 +28,7 @@ type turning struct {
 // fold folds changes, and returns the contexts before and after each part of them: an item that a user or a provider changes
 // as a whole is a part of its own, and the frequent changes in between, such as those of deliveries, are one. So what follows
 // for recommendations does not depend on how such changes are split into batches.
-func fold(was projection.Context, changes []store.Change) (steps []projection.Context, entries []timeline.Entry, failures []*projection.ChangeError) {
+func fold(was projection.Context, changes []store.Change) (steps []projection.Context, entries []timeline.Entry, failures projection.Failures) {
 	steps = append(steps, was)
 	for len(changes) > 0 {
 		n := 0
@@ -36,8 +36,8 @@ func fold(was projection.Context, changes []store.Change) (steps []projection.Co
 			n++
 		}
 		n = max(n, 1)
-		next, told, err := projection.Fold(steps[len(steps)-1], changes[:n])
-		steps, entries, failures = append(steps, next), append(entries, told...), append(failures, projection.Failures(err)...)
+		next, told, failed := projection.Fold(steps[len(steps)-1], changes[:n])
+		steps, entries, failures = append(steps, next), append(entries, told...), append(failures, failed...)
 		changes = changes[n:]
 	}
 	return steps, entries, failures

@@ -207,8 +207,8 @@ func (w *world) context() projection.Context {
 		e := w.entry(entered - n)
 		add(w.clock.Now(), timeline.Key(e.ID), timeline.Entity, e)
 	}
-	folded, _, err := projection.Fold(projection.Empty(w.company), changes)
-	errtest.Must(w.t, err)
+	folded, _, failed := projection.Fold(projection.Empty(w.company), changes)
+	errtest.Must(w.t, failed.Err())
 	folded.Company.Founders = 1 // a recommendation is open
 	return folded
 }

@@ -364,8 +364,8 @@ func (w *world) checkContext(company string, changes []store.Change) {
 			seen = append(seen, c)
 		}
 	}
-	want, entries, err := projection.Fold(projection.Empty(company), seen)
-	if err != nil {
+	want, entries, failed := projection.Fold(projection.Empty(company), seen)
+	if err := failed.Err(); err != nil {
 		w.violated("context", "%v", err)
 	}
 	got, _, err := projection.Load(w.t.Context(), w.company(company))
@@ -388,8 +388,8 @@ func (w *world) checkContext(company string, changes []store.Change) {
 
 // checkRebuilt checks that the records give the same context.
 func (w *world) checkRebuilt(company string, want projection.Context) {
-	got, err := projection.Rebuild(want, w.items(company, ""))
-	if err != nil {
+	got, failed := projection.Rebuild(want, w.items(company, ""))
+	if err := failed.Err(); err != nil {
 		w.violated("rebuilt", "%v", err)
 	}
 	want.ContextVersion++

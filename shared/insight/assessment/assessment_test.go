@@ -112,8 +112,8 @@ func (c *company) change(entity, key string, at time.Time, body any) store.Chang
 }
 
 func (c *company) fold(changes []store.Change) *company {
-	p, _, err := projection.Fold(c.Context, changes)
-	if err != nil {
+	p, _, failed := projection.Fold(c.Context, changes)
+	if err := failed.Err(); err != nil {
 		panic(err)
 	}
 	c.Context = p

@@ -45,16 +45,16 @@ func BenchmarkFold(b *testing.B) {
 			for n := 0; len(h.changes) < 257; n++ {
 				bb.fill(h, n)
 			}
-			start, _, err := projection.Fold(projection.Empty("acme"), h.changes[:1])
-			if err != nil {
+			start, _, failed := projection.Fold(projection.Empty("acme"), h.changes[:1])
+			if err := failed.Err(); err != nil {
 				b.Fatal(err)
 			}
 			changes := h.changes[1:]
 			b.ReportAllocs()
 			b.ResetTimer()
 			for range b.N {
-				if _, _, err := projection.Fold(start, changes); err != nil {
-					b.Fatal(err)
+				if _, _, failed := projection.Fold(start, changes); failed != nil {
+					b.Fatal(failed.Err())
 				}
 			}
 			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*len(changes)), "ns/change")
@@ -64,8 +64,8 @@ func BenchmarkFold(b *testing.B) {
 		p, changes := typical(b), []store.Change{{Sequence: "999999", Entity: memory.Entity, Key: "MEMORY#1", At: noon(), New: &store.Image{Version: 1, Body: json.RawMessage(`{"provider":"feed"}`)}}}
 		b.ReportAllocs()
 		for range b.N {
-			if _, _, err := projection.Fold(p, changes); err != nil {
-				b.Fatal(err)
+			if _, _, failed := projection.Fold(p, changes); failed != nil {
+				b.Fatal(failed.Err())
 			}
 		}
 	})
@@ -103,8 +103,8 @@ func typical(b testing.TB) projection.Context {
 		d.End(delivery.Delivered)
 		h.deliver(d)
 	}
-	p, entries, err := projection.Fold(projection.Empty("acme"), h.changes)
-	if err != nil {
+	p, entries, failed := projection.Fold(projection.Empty("acme"), h.changes)
+	if err := failed.Err(); err != nil {
 		b.Fatal(err)
 	}
 	p.Timeline = entries[len(entries)-projection.MaxTimeline:]
@@ -128,8 +128,8 @@ func small(b testing.TB) projection.Context {
 		d.End(delivery.Delivered)
 		h.deliver(d)
 	}
-	p, _, err := projection.Fold(projection.Empty("acme"), h.changes)
-	if err != nil {
+	p, _, failed := projection.Fold(projection.Empty("acme"), h.changes)
+	if err := failed.Err(); err != nil {
 		b.Fatal(err)
 	}
 	return p

@@ -88,8 +88,8 @@ func TestContext_Decode_Missing(t *testing.T) {
 	if err := json.Unmarshal([]byte(`{"companyId":"acme","memory":{},"goals":{},"deliveries":{"recent":{"seconds":300}},"later":[{}]}`), &p); err != nil {
 		t.Fatal(err)
 	}
-	got, _, err := projection.Fold(p, h.changes)
-	if err != nil {
+	got, _, failed := projection.Fold(p, h.changes)
+	if err := failed.Err(); err != nil {
 		t.Fatal(err)
 	}
 	want.CompanyID = "acme"

@@ -23,12 +23,12 @@ func TestRebuild_Exact(t *testing.T) {
 	h.after(time.Hour)
 	i.State, i.Certification = integration.Certified, &integration.Certification{PassedAt: h.now.Add(300 * time.Microsecond), ExpiresAt: h.now.Add(time.Hour)}
 	certified := h.put(integration.Entity, integration.Key("feed"), i)
-	want, _, err := projection.Fold(projection.Empty("a"), []store.Change{created, certified})
-	errtest.Must(t, err)
+	want, _, failed := projection.Fold(projection.Empty("a"), []store.Change{created, certified})
+	errtest.Must(t, failed.Err())
 	body, err := json.Marshal(i)
 	errtest.Must(t, err)
-	got, err := projection.Rebuild(want, []store.Item{{Key: integration.Key("feed"), Entity: integration.Entity, Version: 2, At: h.now, Body: body}})
-	errtest.Must(t, err)
+	got, failed := projection.Rebuild(want, []store.Item{{Key: integration.Key("feed"), Entity: integration.Entity, Version: 2, At: h.now, Body: body}})
+	errtest.Must(t, failed.Err())
 	if diff := cmp.Diff(want.Integrations, got.Integrations); diff != "" {
 		t.Errorf("integrations (-of the changes +of the records):\n%s", diff)
 	}

@@ -2,7 +2,6 @@ package projection
 
 import (
 	"encoding/json"
-	"errors"
 	"maps"
 	"slices"
 	"strconv"
@@ -31,11 +30,10 @@ const CompanyEntity = "company"
 // numbers, and so must the batches that are folded one after the other: Fold takes a late change for a repeated one
 // and skips it.
 //
-// Fold also skips an item that it cannot decode. It then returns a valid context, valid entries and an error that Failures
-// splits by change. If ContextVersion stays the same, Fold applied no change and the caller need not store the context.
-func Fold(p Context, changes []store.Change) (next Context, entries []timeline.Entry, err error) {
+// Fold also skips a change whose item it cannot decode, and returns it with the reason. The context and the entries are
+// valid all the same. If ContextVersion stays the same, Fold applied no change and the caller need not store the context.
+func Fold(p Context, changes []store.Change) (next Context, entries []timeline.Entry, failed Failures) {
 	f := folding{Context: p}
-	var failures []error
 	for _, c := range changes {
 		if c.Sequence.Compare(f.Applied) <= 0 {
 			continue
@@ -43,7 +41,7 @@ func Fold(p Context, changes []store.Change) (next Context, entries []timeline.E
 		if apply := f.rule(c.Entity); apply != nil && !expiry(c) {
 			f.own()
 			if err := apply(c); err != nil {
-				failures = append(failures, &ChangeError{Change: c, Err: err})
+				failed = append(failed, Failure{Change: c, Err: err})
 			} else {
 				f.ContextVersion++
 				f.reach(c.At)
@@ -52,7 +50,7 @@ func Fold(p Context, changes []store.Change) (next Context, entries []timeline.E
 		}
 		f.Applied = c.Sequence
 	}
-	return f.Context, f.entries, errors.Join(failures...)
+	return f.Context, f.entries, failed
 }
 
 type folding struct {

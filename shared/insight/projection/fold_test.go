@@ -68,8 +68,8 @@ func (h *history) deliver(d delivery.Delivery) store.Change {
 
 func (h *history) fold(t *testing.T) (projection.Context, []timeline.Entry) {
 	t.Helper()
-	p, entries, err := projection.Fold(projection.Empty("acme"), h.changes)
-	if err != nil {
+	p, entries, failed := projection.Fold(projection.Empty("acme"), h.changes)
+	if err := failed.Err(); err != nil {
 		t.Fatal(err)
 	}
 	return p, entries
@@ -241,8 +241,8 @@ func TestFold_Integration_Clock(t *testing.T) {
 	if got := was.Integrations["webhook"].ChangedAt; !got.Equal(i.CreatedAt) {
 		t.Errorf("changed at %v, want %v", got, i.CreatedAt)
 	}
-	got, err := projection.Rebuild(was, h.records())
-	errtest.Must(t, err)
+	got, failed := projection.Rebuild(was, h.records())
+	errtest.Must(t, failed.Err())
 	if diff := cmp.Diff(was.Integrations, got.Integrations); diff != "" {
 		t.Errorf("rebuilt integrations differ (-want +got):\n%s", diff)
 	}
@@ -528,8 +528,8 @@ func TestFold_Broken(t *testing.T) {
 	h.put(memory.Entity, "MEMORY#1", memory.Memory{Provider: "feed"})
 	h.put(memory.Entity, "MEMORY#2", "not an object")
 	h.put(memory.Entity, "MEMORY#3", memory.Memory{Provider: "feed"})
-	p, _, err := projection.Fold(projection.Empty("acme"), h.changes)
-	if got, want := errtest.Message(err), "MEMORY#2"; !strings.Contains(got, want) {
+	p, _, failed := projection.Fold(projection.Empty("acme"), h.changes)
+	if got, want := errtest.Message(failed.Err()), "MEMORY#2"; !strings.Contains(got, want) {
 		t.Errorf("error = %q, want one with %q", got, want)
 	}
 	type position struct {
@@ -574,8 +574,8 @@ func anyCut(t *testing.T, h *history, seeds uint64) {
 			to := min(from+1+r.IntN(60), len(h.changes))
 			again := max(from-r.IntN(20), 0)
 			before := encode(t, p)
-			next, more, err := projection.Fold(p, h.changes[again:to])
-			if err != nil {
+			next, more, failed := projection.Fold(p, h.changes[again:to])
+			if err := failed.Err(); err != nil {
 				t.Fatal(err)
 			}
 			if diff := cmp.Diff(before, encode(t, p)); diff != "" {
@@ -697,8 +697,8 @@ func TestFold_Ineffective(t *testing.T) {
 	if diff := cmp.Diff(want, p.Results); diff != "" {
 		t.Errorf("results differ (-want +got):\n%s", diff)
 	}
-	again, err := projection.Rebuild(p, h.records())
-	errtest.Must(t, err)
+	again, failed := projection.Rebuild(p, h.records())
+	errtest.Must(t, failed.Err())
 	if diff := cmp.Diff(p.Results, again.Results); diff != "" {
 		t.Errorf("rebuilt results differ (-folded +rebuilt):\n%s", diff)
 	}

@@ -134,8 +134,8 @@ func TestRebuild_Incarnations(t *testing.T) {
 	h.remove(integration.Entity, integration.Key("deleted"))
 	h.remove(syncrun.Entity, syncrun.Key(run.ID))
 	was, _ := h.fold(t)
-	got, err := projection.Rebuild(was, h.records())
-	errtest.Must(t, err)
+	got, failed := projection.Rebuild(was, h.records())
+	errtest.Must(t, failed.Err())
 	if !got.Syncs["feed"].LastSucceededAt.Equal(end) {
 		t.Errorf("the feed succeeded at %v, want %v", got.Syncs["feed"].LastSucceededAt, end)
 	}

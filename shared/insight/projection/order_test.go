@@ -262,8 +262,8 @@ func foldCut(t *testing.T, r *rand.Rand, changes []store.Change) (projection.Con
 	p, entries := projection.Empty("acme"), []timeline.Entry(nil)
 	for from := 0; from < len(changes); {
 		to := min(from+1+r.IntN(40), len(changes))
-		next, more, err := projection.Fold(p, changes[max(from-r.IntN(30), 0):to])
-		errtest.Must(t, err)
+		next, more, failed := projection.Fold(p, changes[max(from-r.IntN(30), 0):to])
+		errtest.Must(t, failed.Err())
 		p, entries, from = again(t, next), append(entries, more...), to
 	}
 	return p, entries
@@ -324,8 +324,8 @@ func TestRebuild(t *testing.T) {
 			t.Parallel()
 			h := randomHistory(seed, 300)
 			want, _ := h.fold(t)
-			got, err := projection.Rebuild(want, h.records())
-			errtest.Must(t, err)
+			got, failed := projection.Rebuild(want, h.records())
+			errtest.Must(t, failed.Err())
 			want.ContextVersion++
 			if diff := diffs.Diff(encode(t, want), encode(t, again(t, got))); diff != "" {
 				t.Fatalf("of a right context (-want +got):\n%s", diff)
@@ -334,12 +334,12 @@ func TestRebuild(t *testing.T) {
 			lossy := projection.Empty("acme")
 			for n, c := range h.changes {
 				if n%5 != 0 || n == len(h.changes)-1 {
-					lossy, _, err = projection.Fold(lossy, []store.Change{c})
-					errtest.Must(t, err)
+					lossy, _, failed = projection.Fold(lossy, []store.Change{c})
+					errtest.Must(t, failed.Err())
 				}
 			}
-			got, err = projection.Rebuild(lossy, h.records())
-			errtest.Must(t, err)
+			got, failed = projection.Rebuild(lossy, h.records())
+			errtest.Must(t, failed.Err())
 			if diff := diffs.Diff(encode(t, recorded(want)), encode(t, recorded(again(t, got)))); diff != "" {
 				t.Fatalf("of a context that lost changes (-want +got):\n%s", diff)
 			}
@@ -387,11 +387,11 @@ func recorded(p projection.Context) projection.Context {
 // TestRebuild_Damaged rebuilds from a record that cannot be decoded and a sound record.
 func TestRebuild_Damaged(t *testing.T) {
 	t.Parallel()
-	got, err := projection.Rebuild(projection.Empty("acme"), []store.Item{
+	got, failed := projection.Rebuild(projection.Empty("acme"), []store.Item{
 		{Key: "MEMORY#1", Entity: memory.Entity, At: noon(), Body: json.RawMessage(`7`)},
 		{Key: "MEMORY#2", Entity: memory.Entity, At: noon(), Body: json.RawMessage(`{"provider":"feed"}`)},
 	})
-	if message := errtest.Message(err); !strings.Contains(message, "MEMORY#1") {
+	if message := errtest.Message(failed.Err()); !strings.Contains(message, "MEMORY#1") {
 		t.Errorf("error %q, want one that names MEMORY#1", message)
 	}
 	if got.Memory.Total != 1 {

@@ -1,8 +1,6 @@
 package projection
 
 import (
-	"errors"
-	"fmt"
 	"maps"
 
 	"orgops/shared/domain/goal"
@@ -19,10 +17,9 @@ import (
 // it. Without old such a time is that of the record. Attempts count only if the log of their delivery has them, which keeps
 // 25. A company that has had more than 58 providers gets its own entries again for those in the entry former.
 //
-// Rebuild leaves out a record that it cannot decode. It then returns a valid context and the joined decoding errors.
-func Rebuild(old Context, records []store.Item) (Context, error) {
+// Rebuild leaves out a record that it cannot decode, and returns it as a change with the reason. The context is valid all the same.
+func Rebuild(old Context, records []store.Item) (next Context, failed Failures) {
 	f := folding{Context: lasting(old), owned: true}
-	var failures []error
 	for _, r := range records {
 		apply := f.rule(r.Entity)
 		if apply == nil || r.Entity == MarkEntity {
@@ -30,12 +27,12 @@ func Rebuild(old Context, records []store.Item) (Context, error) {
 		}
 		c := store.Change{Company: old.CompanyID, Key: r.Key, Entity: r.Entity, At: r.At, New: &store.Image{Version: r.Version, Body: r.Body}}
 		if err := apply(c); err != nil {
-			failures = append(failures, fmt.Errorf("rebuild from %s: %w", r.Key, err))
+			failed = append(failed, Failure{Change: c, Err: err})
 		}
 	}
 	f.takeOver(old)
 	f.bound()
-	return f.Context, errors.Join(failures...)
+	return f.Context, failed
 }
 
 // lasting returns the facts that stay true when changes were lost: positions and latest times, without counts.

@@ -23,8 +23,8 @@ func TestFold_Recommendations(t *testing.T) {
 		s := recommendation.Stored{ID: fmt.Sprint(n)}.End(h.now)
 		h.put(recommendation.Entity, recommendation.Key(s.ID), s)
 	}
-	p, _, err := projection.Fold(projection.Empty("acme"), h.changes)
-	errtest.Must(t, err)
+	p, _, failed := projection.Fold(projection.Empty("acme"), h.changes)
+	errtest.Must(t, failed.Err())
 	if got := len(p.Recommendations); got != 64 {
 		t.Errorf("%d decisions, want 64", got)
 	}
@@ -38,8 +38,8 @@ func TestFold_Recommendations(t *testing.T) {
 		t.Errorf("the first success = %+v, want none", got)
 	}
 	h.remove(recommendation.Entity, recommendation.Key("kept"))
-	p, _, err = projection.Fold(p, h.changes)
-	errtest.Must(t, err)
+	p, _, failed = projection.Fold(p, h.changes)
+	errtest.Must(t, failed.Err())
 	if got, still := p.Recommendations["kept"]; still {
 		t.Errorf("a removed decision = %+v, want none", got)
 	}
@@ -53,8 +53,8 @@ func TestFold_Explanation(t *testing.T) {
 		until := h.now.Add(time.Duration(n+1) * time.Hour)
 		h.put(goal.ExplanationEntity, goal.ExplanationKey(fmt.Sprint(n)), goal.Explanation{Until: until})
 	}
-	p, _, err := projection.Fold(projection.Empty("acme"), h.changes)
-	errtest.Must(t, err)
+	p, _, failed := projection.Fold(projection.Empty("acme"), h.changes)
+	errtest.Must(t, failed.Err())
 	if got := len(p.Goals.Explained); got != projection.MaxGoals {
 		t.Errorf("%d goals are explained, want %d", got, projection.MaxGoals)
 	}
@@ -62,8 +62,8 @@ func TestFold_Explanation(t *testing.T) {
 		t.Errorf("the explanation that ends first is kept until %v, want it dropped", until)
 	}
 	h.remove(goal.ExplanationEntity, goal.ExplanationKey("7"))
-	p, _, err = projection.Fold(p, h.changes)
-	errtest.Must(t, err)
+	p, _, failed = projection.Fold(p, h.changes)
+	errtest.Must(t, failed.Err())
 	if until, still := p.Goals.Explained["7"]; still {
 		t.Errorf("a removed explanation holds until %v, want none", until)
 	}

@@ -63,8 +63,8 @@ func TestFold_SizeInUse(t *testing.T) {
 		}
 		h.deliver(d)
 	}
-	p, entries, err := projection.Fold(projection.Empty("acme"), h.changes)
-	errtest.Must(t, err)
+	p, entries, failed := projection.Fold(projection.Empty("acme"), h.changes)
+	errtest.Must(t, failed.Err())
 	p.Timeline = entries[len(entries)-projection.MaxTimeline:]
 	raw, err := json.Marshal(p)
 	errtest.Must(t, err)
@@ -155,10 +155,10 @@ func large(t testing.TB) projection.Context {
 			Actor: timeline.Reference{Type: "integration", ID: text[:64]}, Subject: timeline.Reference{Type: "note", ID: text + text}, EventID: text[:36],
 		})
 	}
-	next, _, err := projection.Fold(p, []store.Change{{
+	next, _, failed := projection.Fold(p, []store.Change{{
 		Sequence: "1", Company: "acme", Entity: memory.Entity, Key: "MEMORY#1", At: now, New: &store.Image{Version: 1, Body: json.RawMessage(`{"provider":"feed"}`)},
 	}})
-	if err != nil {
+	if err := failed.Err(); err != nil {
 		t.Fatal(err)
 	}
 	return next

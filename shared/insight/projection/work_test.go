@@ -38,8 +38,8 @@ func TestFold_Work(t *testing.T) {
 	if diff := cmp.Diff(want, p.Goals.Work); diff != "" {
 		t.Errorf("work differs (-want +got):\n%s", diff)
 	}
-	again, err := projection.Rebuild(p, h.records())
-	errtest.Must(t, err)
+	again, failed := projection.Rebuild(p, h.records())
+	errtest.Must(t, failed.Err())
 	if diff := cmp.Diff(want, again.Goals.Work); diff != "" {
 		t.Errorf("rebuilt work differs (-want +got):\n%s", diff)
 	}

@@ -212,10 +212,10 @@ func (r *rebuilding) replace(ctx context.Context) (Outcome, error) {
 	if r.touched, err = projection.ReadTouched(ctx, r.c, r.id, r.touched, r.put); err != nil {
 		return Outcome{}, err
 	}
-	next, damaged := projection.Rebuild(old, slices.Collect(maps.Values(r.records)))
+	next, failed := projection.Rebuild(old, slices.Collect(maps.Values(r.records)))
 	out := Outcome{Company: r.c.ID(), Records: len(r.records), ContextVersion: next.ContextVersion}
-	if damaged != nil {
-		out.Damaged = damaged.Error()
+	if err := failed.Err(); err != nil {
+		out.Damaged = err.Error()
 	}
 	err = r.c.Commit(ctx, projection.Save(r.c, version, next))
 	if errors.Is(err, store.ErrUnknown) {

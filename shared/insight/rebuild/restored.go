@@ -23,10 +23,10 @@ func Restored(ctx context.Context, c store.Company, now func() time.Time) (Outco
 		return Outcome{}, err
 	}
 	old.Applied, old.Rebuilding = "", projection.Rebuilding{}
-	next, damaged := projection.Rebuild(old, slices.Collect(maps.Values(r.records)))
+	next, failed := projection.Rebuild(old, slices.Collect(maps.Values(r.records)))
 	out := Outcome{Company: c.ID(), Records: len(r.records), ContextVersion: next.ContextVersion}
-	if damaged != nil {
-		out.Damaged = damaged.Error()
+	if err := failed.Err(); err != nil {
+		out.Damaged = err.Error()
 	}
 	return out, c.Commit(ctx, projection.Save(c, version, next))
 }
