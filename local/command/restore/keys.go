@@ -37,7 +37,7 @@ func forms() map[string][]form {
 		approval.Entity:           {{approval.Prefix, []string{"id"}}},
 		audit.Entity:              {{audit.Prefix, []string{"id"}}},
 		company.Entity:            {{company.Key, nil}},
-		delivery.Entity:           {{delivery.Prefix, []string{"head/eventId", "head/endpoint"}}, {delivery.Prefix, []string{"eventId", "endpoint"}}},
+		delivery.Entity:           {{delivery.Prefix, []string{"head/id", "head/endpoint"}}, {delivery.Prefix, []string{"eventId", "endpoint"}}},
 		delivery.RecoveryEntity:   {{delivery.RecoveryPrefix, []string{"id"}}},
 		executive.Entity:          {{executive.Prefix, []string{"id"}}},
 		executive.RecordEntity:    {{"EXECUTIVEACTION#", []string{"executive/id", "id"}}},

@@ -78,11 +78,10 @@ func keyed(entity string, n int) (key, names string) {
 	}
 	switch entity {
 	case "delivery":
-		names = `"eventId":"` + of + `","endpoint":"webhook"`
-		if n%2 == 0 { // else in the form of release 0.1.0
-			names = `"head":{` + names + `}`
+		if n%2 == 0 { // in the form of release 0.1.0
+			return "DELIVERY#" + of + "#webhook", `"eventId":"` + of + `","endpoint":"webhook",`
 		}
-		return "DELIVERY#" + of + "#webhook", names + ","
+		return "DELIVERY#" + of + "#webhook", `"head":{"id":"` + of + `","endpoint":"webhook"},`
 	case "executive-action":
 		return "EXECUTIVEACTION#chief#" + of, `"executive":{"type":"executive","id":"chief"},"id":"` + of + `",`
 	case "goal-explanation":

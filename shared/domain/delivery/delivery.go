@@ -56,13 +56,14 @@ type Delivery struct {
 	Payload  json.RawMessage `json:"payload"` // the body of the request, byte for byte
 }
 
-// Head holds what is known of a delivery without its payload and its log of attempts. In this order a packed delivery is smallest.
+// Head holds what is known of a delivery without its payload and its log of attempts. It begins as the payload does, so that both
+// pack into few bytes.
 type Head struct {
-	CreatedAt     time.Time  `json:"createdAt"` // the event's time
-	EventID       string     `json:"eventId"`
+	EventID       string     `json:"id"`
+	Event         string     `json:"type"`                  // the event's name
+	CreatedAt     time.Time  `json:"timestamp"`             // the event's time
 	Incarnation   string     `json:"incarnation,omitempty"` // of the endpoint's integration: the next one of its name does not get the delivery
 	Endpoint      string     `json:"endpoint"`              // the provider name of the webhook integration
-	Event         string     `json:"event"`                 // the event's name
 	Made          int        `json:"made"`                  // attempts since the delivery was created or restarted
 	Told          int        `json:"told,omitempty"`        // those of made whose successor came when the endpoint had asked for it
 	Generation    int        `json:"generation,omitempty"`  // number of calls of Enqueue: see Due

@@ -1,34 +1,53 @@
 package delivery
 
-import "orgops/shared/base/fastjson"
+import (
+	"encoding/json"
+	"time"
+
+	"orgops/shared/base/fastjson"
+)
+
+// A delivery of release 0.1.0 has no member for its head: the members of the head stand next to the others, and the log has another
+// name. The functions below read both forms.
 
 // DecodeHead decodes the head of a stored delivery into the value that head points to. It reads neither the attempts nor the payload.
 func DecodeHead(body []byte, head any) error {
-	return decode(body, map[string]any{"head": head}, head)
+	members := map[string]any{"head": head}
+	if err := fastjson.UnmarshalMembers(body, members); err != nil || members["head"] == nil {
+		return err
+	}
+	return fastjson.Unmarshal(body, head)
 }
 
 // DecodeLog decodes the head and the attempts of a stored delivery. It does not read the payload.
 func DecodeLog(body []byte, head, attempts any) error {
-	return decode(body, map[string]any{"head": head, "log": attempts}, head, attempts)
+	members := map[string]any{"head": head, "log": attempts}
+	if err := fastjson.UnmarshalMembers(body, members); err != nil || members["head"] == nil {
+		return err
+	}
+	if err := fastjson.UnmarshalMembers(body, map[string]any{"attempts": attempts}); err != nil {
+		return err
+	}
+	return fastjson.Unmarshal(body, head)
 }
 
 // UnmarshalJSON implements json.Unmarshaler.
 func (d *Delivery) UnmarshalJSON(body []byte) error {
-	return decode(body, map[string]any{"head": &d.Head, "log": &d.Attempts, "payload": &d.Payload}, &d.Head, &d.Attempts)
-}
-
-// decode decodes members of a stored delivery. A delivery of release 0.1.0 has no member for the head: the members of the head stand
-// next to the others.
-func decode(body []byte, members map[string]any, head any, attempts ...any) error {
+	members := map[string]any{"head": &d.Head, "log": &d.Attempts, "payload": &d.Payload}
 	if err := fastjson.UnmarshalMembers(body, members); err != nil || members["head"] == nil {
 		return err
 	}
-	for _, former := range attempts {
-		if err := fastjson.UnmarshalMembers(body, map[string]any{"attempts": former}); err != nil {
-			return err
-		}
-	}
-	return fastjson.Unmarshal(body, head)
+	return fastjson.Unmarshal(body, &flat{&d.Head, &d.EventID, &d.Event, &d.CreatedAt, &d.Attempts, &d.Payload})
+}
+
+// flat holds the members of release 0.1.0, and where they belong.
+type flat struct {
+	*Head
+	EventID   *string          `json:"eventId"`
+	Event     *string          `json:"event"`
+	CreatedAt *time.Time       `json:"createdAt"`
+	Attempts  *[]Attempt       `json:"attempts"`
+	Payload   *json.RawMessage `json:"payload"`
 }
 
 // StateOf returns the state of a stored delivery. The result is empty if body is not a delivery.

@@ -142,7 +142,7 @@ func eventTime(c store.Change) time.Time {
 		image = c.Old
 	}
 	created, err := decodeBy[struct {
-		At time.Time `json:"createdAt"`
+		At time.Time `json:"timestamp"`
 	}](delivery.DecodeHead, image)
 	if err != nil || created.At.IsZero() {
 		return c.At
