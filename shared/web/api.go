@@ -150,7 +150,7 @@ func headerOf(ctx huma.Context) http.Header {
 }
 
 // RequestHeaders returns all headers of the current request, or nil outside a request. Handlers use it if they cannot
-// declare their headers, such as the receiver of signed deliveries.
+// declare their headers, such as the receiver of signed arrivals.
 func RequestHeaders(ctx context.Context) http.Header {
 	if req := requestOf(ctx); req != nil {
 		return req.header

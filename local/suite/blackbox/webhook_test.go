@@ -46,7 +46,7 @@ func (j *journey) inboundAt(secret, id string, body []byte, at time.Time) reques
 		with("webhook-id", id).with("webhook-timestamp", timestamp).with("webhook-signature", sign(secret, id, timestamp, body))
 }
 
-// deliver sends a signed delivery that the service must accept. It is not a step. It returns in a later millisecond than that of
+// deliver sends a signed arrival that the service must accept. It is not a step. It returns in a later millisecond than that of
 // the delivery's commit, because the timeline has no order within a millisecond.
 func (j *journey) deliver(secret, id string, body []byte) {
 	j.t.Helper()

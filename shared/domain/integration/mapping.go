@@ -10,7 +10,7 @@ import (
 )
 
 // MappingRef says that the company has stored a mapping of its own for an integration, and which. It stands in the
-// integration, so that a delivery reads the mapping's item only if its process does not hold the mapping.
+// integration, so that an arrival reads the mapping's item only if its process does not hold the mapping.
 type MappingRef struct {
 	Digest string    `json:"digest"` // SHA-256 of the mapping's canonical JSON, base64url
 	At     time.Time `json:"at"`     // when it was stored

@@ -62,7 +62,7 @@ func (r *PortReport) Conclude() {
 }
 
 // Reports keeps two certification runs of an integration: the last one, and the one behind its certification. They have
-// their own item because every delivery reads the integration and none reads them.
+// their own item because every arrival reads the integration and none reads them.
 type Reports struct {
 	Last   PortReport  `json:"last"`
 	Passed *PortReport `json:"passed,omitempty"`

@@ -58,7 +58,7 @@ const (
 	maxBody       = 64 << 10
 	maxURL        = 2048
 	// maxEncodedBody limits the body as JSON. A body with many escaped characters is cut earlier than maxBody. All memories
-	// of one delivery, or of one part of a page, therefore fit one commit.
+	// of one arrival, or of one part of a page, therefore fit one commit.
 	maxEncodedBody = 90 << 10
 )
 

@@ -17,15 +17,15 @@ type Result struct {
 	LastFailureAt time.Time `json:"lastFailureAt,omitzero" doc:"last delivery attempt or sync that failed"`
 	Failures      []Spell   `json:"failures,omitempty" doc:"failures since the last success, in steps of 8 hours, oldest first; the newest 16 steps with failures"`
 	Received      Delay     `json:"received,omitzero" doc:"how long the newest memory, goal or note took from the provider's time of its last change until it was recorded"`
-	Taken         Taken     `json:"taken,omitempty" doc:"deliveries received outside of the sandbox and accepted: the Unix time of the newest in milliseconds, then the counts of its hour and of up to 24 hours before, newest first" format:"int64"`
-	Idle          Idle      `json:"idle,omitzero" doc:"deliveries received outside of the sandbox and accepted without effect"`
+	Taken         Taken     `json:"taken,omitempty" doc:"arrivals received outside of the sandbox and accepted: the Unix time of the newest in milliseconds, then the counts of its hour and of up to 24 hours before, newest first" format:"int64"`
+	Idle          Idle      `json:"idle,omitzero" doc:"arrivals received outside of the sandbox and accepted without effect"`
 	Sent          Delay     `json:"sent,omitzero" doc:"how long the newest delivered event took, from its commit to the end of the first attempt that succeeded"`
 }
 
-// Taken counts deliveries by hour.
+// Taken counts arrivals by hour.
 type Taken = arrival.Hours
 
-// receipt counts a delivery that the provider has sent and that was accepted.
+// receipt counts an arrival that the provider has sent and that was accepted.
 func (f *folding) receipt(c store.Change) error {
 	var body arrival.Receipt
 	if string(c.New.Body) != "{}" { // that of almost every receipt
@@ -45,14 +45,14 @@ func (f *folding) receipt(c store.Change) error {
 	return nil
 }
 
-// Idle counts deliveries that were accepted without effect.
+// Idle counts arrivals that were accepted without effect.
 type Idle struct {
 	At    time.Time `json:"at" doc:"the newest"`
 	Count int64     `json:"count" doc:"how many in the day before it; of many in a short time, the newest may not be counted yet" example:"3"`
 	Why   string    `json:"why" doc:"the most frequent reason" example:"no rule of the mapping matches"`
 }
 
-// refusals takes over the counts of deliveries without effect. Refusals in the same item do not reach the feed by themselves.
+// refusals takes over the counts of arrivals without effect. Refusals in the same item do not reach the feed by themselves.
 func (f *folding) refusals(c store.Change) error {
 	f.reach(c.At)
 	provider := strings.TrimPrefix(c.Key, arrival.Prefix)
@@ -75,7 +75,7 @@ func (f *folding) refusals(c store.Change) error {
 	return nil
 }
 
-// counted reports whether the receipt that a change replaces is of an accepted delivery. A repeat decides again on what took no
+// counted reports whether the receipt that a change replaces is of an accepted arrival. A repeat decides again on what took no
 // effect.
 func counted(c store.Change) bool {
 	was, err := decode[arrival.Receipt](c.Old)
