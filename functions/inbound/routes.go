@@ -60,9 +60,9 @@ func Register(api huma.API, d Deps) {
 	op := web.Unaudited(web.Public(huma.Operation{
 		OperationID: "receive-webhook", Method: http.MethodPost, Path: "/inbound/{companyId}/{provider}",
 		Summary: "Receive a provider's webhook",
-		Description: "Authenticated by the signature alone: Standard Webhooks for webhook and webhook-{name}, X-Hub-Signature-256 for github, Linear-Signature for linear. " +
+		Description: "Authenticated by the signature alone, in the headers that begin with the provider's kind. " +
 			"Every action gets a verdict, and the permitted actions are committed in one transaction before the answer. A repeat within 7 days " +
-			"of an arrival that took effect is answered with 200 and has none: for github and linear, the same body, because their ids are not signed. What took no effect, " +
+			"of an arrival that took effect is answered with 200 and has none; if the provider signs no id, as github, the same body is a repeat. What took no effect, " +
 			"because of the mapping, the policies or the sandbox, is decided again when the provider sends it again. The answer says why an arrival takes no effect. A state " +
 			"that is older than the stored one changes nothing. In the sandbox only the verdicts are stored. A company receives at most 12,000 signed webhooks a minute; further ones get 429 with Retry-After and have no effect.",
 		DefaultStatus: http.StatusAccepted, Tags: []string{"inbound"},
@@ -80,7 +80,7 @@ func Register(api huma.API, d Deps) {
 	// GitHub sends a form unless the webhook's content type is set to JSON. The document does not offer it to other senders.
 	op = web.Accept(op, "application/x-www-form-urlencoded", "text/plain")
 	op = web.BodyLimit(web.TakesCodings(web.Lenient(op)), d.bodyLimit)
-	op.Parameters = signatureHeaders()
+	op.Parameters = arrivalHeaders(d.Connectors)
 	op = web.OnUnread(op, d.unread)
 	web.Register(api, web.DescribeBody(op, web.Body{
 		Schema: &huma.Schema{Ref: web.ComponentRef("InboundArrival")},
@@ -98,26 +98,27 @@ func Register(api huma.API, d Deps) {
 	}), d.receiveWebhook)
 }
 
-// signatureHeaders documents the headers that sign an arrival: those of Standard Webhooks for webhook, and those
-// of GitHub and Linear.
-func signatureHeaders() []*huma.Param {
-	header := func(name, description, example string) *huma.Param {
-		return &huma.Param{Name: name, In: "header", Description: description, Example: example, Schema: &huma.Schema{Type: huma.TypeString}}
+// arrivalHeaders documents the headers of each kind of connector.
+func arrivalHeaders(all connector.Registry) []*huma.Param {
+	var params []*huma.Param
+	for _, kind := range all.Kinds() {
+		c, _ := all.Lookup(kind)
+		conn, ok := c.(connector.Inbound)
+		if !ok {
+			continue
+		}
+		for _, h := range conn.Headers() {
+			params = append(params, &huma.Param{
+				Name: h.Name, In: "header", Description: kind + ": " + h.Description, Example: h.Example, Schema: &huma.Schema{Type: huma.TypeString},
+			})
+		}
 	}
-	return []*huma.Param{
-		header("webhook-id", "webhook: the arrival's id, the same for a repeat; svix-id, svix-timestamp and svix-signature are accepted instead", "msg_2Zx8"),
-		header("webhook-timestamp", "webhook: when the arrival was signed, in Unix seconds; at most 5 minutes before or after the current time", "1771840800"),
-		header("webhook-signature", "webhook: v1, a comma, and the base64 HMAC-SHA256 of id.timestamp.body", "v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4="),
-		header("X-Hub-Signature-256", "github: sha256= and the hexadecimal HMAC-SHA256 of the body", "sha256=757107ea0eb2509fc211221cce984b8a37570b6d7586c22c46f4379c8b043e17"),
-		header("X-GitHub-Event", "github: the event's name", "issues"),
-		header("Linear-Signature", "linear: the hexadecimal HMAC-SHA256 of the body", "757107ea0eb2509fc211221cce984b8a37570b6d7586c22c46f4379c8b043e17"),
-		header("X-GitHub-Delivery", "github: the arrival's id, which the signature does not cover", "72d3162e-cc78-11e3-81ab-4c9367dc0958"),
-	}
+	return params
 }
 
 type input struct {
 	Company  string `path:"companyId" maxLength:"64" doc:"the company"`
-	Provider string `path:"provider" maxLength:"64" doc:"webhook, webhook-{name}, github or linear" example:"github"`
+	Provider string `path:"provider" maxLength:"64" doc:"the name of an integration that receives webhooks, such as webhook-{name}" example:"github"`
 	RawBody  []byte `contentType:"application/json"`
 }
 

@@ -9,12 +9,8 @@ import (
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
+	"orgops/shared/provider/catalog"
 	"orgops/shared/provider/connector"
-	"orgops/shared/provider/genericwebhook"
-	"orgops/shared/provider/github"
-	"orgops/shared/provider/httplist"
-	"orgops/shared/provider/linear"
-	"orgops/shared/provider/webfeed"
 	"orgops/shared/testkit/errtest"
 	"orgops/shared/web"
 	"orgops/shared/webhook/outbound"
@@ -94,8 +90,7 @@ func TestConfigure_Checked(t *testing.T) {
 }
 
 func registry() connector.Registry {
-	client := outbound.New(outbound.Options{})
-	return connector.New(genericwebhook.New(client), github.New(client, time.Now), httplist.New(client, time.Now), linear.New(client, time.Now), webfeed.New(client, time.Now))
+	return catalog.All(outbound.New(outbound.Options{}), time.Now)
 }
 
 // refused reports whether the group refuses a configuration.

@@ -10,12 +10,7 @@ import (
 	"orgops/functions/memory"
 	"orgops/shared/domain/integration"
 	"orgops/shared/domain/syncrun"
-	"orgops/shared/provider/connector"
-	"orgops/shared/provider/genericwebhook"
-	"orgops/shared/provider/github"
-	"orgops/shared/provider/httplist"
-	"orgops/shared/provider/linear"
-	"orgops/shared/provider/webfeed"
+	"orgops/shared/provider/catalog"
 	"orgops/shared/storage/store"
 	"orgops/shared/testkit/errtest"
 	"orgops/shared/testkit/webtest"
@@ -34,7 +29,7 @@ func setup(t testing.TB) *service {
 	s := &service{Harness: webtest.New(t), t: t, now: time.Now().UTC().Truncate(time.Millisecond)}
 	client := outbound.New(outbound.Options{})
 	memory.Register(s.API(), memory.Deps{
-		Connectors: connector.New(genericwebhook.New(client), github.New(client, time.Now), httplist.New(client, time.Now), linear.New(client, time.Now), webfeed.New(client, time.Now)),
+		Connectors: catalog.All(client, time.Now),
 		Now:        func() time.Time { return s.now },
 	})
 	return s

@@ -58,6 +58,8 @@ type Inbound interface {
 	Verify(secrets []string, header http.Header, body []byte, now time.Time) (arrivalID string, err error)
 	// Sign makes the headers of an arrival that Verify accepts, for certification and samples.
 	Sign(secret, arrivalID string, body []byte, now time.Time) http.Header
+	// Headers describes the headers by which Verify tells an arrival, and those that its mapping needs.
+	Headers() []Header
 	// Document returns the JSON document of a verified arrival: the body itself, unless the provider wraps it. It parses
 	// only the wrapping. It returns fault.Malformed for an arrival that is not one of the provider's.
 	Document(header http.Header, body []byte) ([]byte, error)
@@ -68,6 +70,9 @@ type Inbound interface {
 	// action under config.
 	SampleArrival(config json.RawMessage) (http.Header, []byte)
 }
+
+// Header describes a header of an arrival.
+type Header struct{ Name, Description, Example string }
 
 // Placed is an Inbound whose configuration names a part of the provider, such as a repository, and whose arrivals say which
 // part they are about.

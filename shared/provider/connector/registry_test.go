@@ -7,27 +7,24 @@ import (
 	"time"
 
 	"orgops/shared/base/fault"
+	"orgops/shared/provider/catalog"
 	"orgops/shared/provider/connector"
-	"orgops/shared/provider/genericwebhook"
-	"orgops/shared/provider/github"
-	"orgops/shared/provider/httplist"
-	"orgops/shared/provider/linear"
-	"orgops/shared/provider/webfeed"
 	"orgops/shared/testkit/errtest"
 	"orgops/shared/webhook/outbound"
 )
 
 func registry() connector.Registry {
-	client := outbound.New(outbound.Options{})
-	return connector.New(genericwebhook.New(client), github.New(client, time.Now), httplist.New(client, time.Now), linear.New(client, time.Now), webfeed.New(client, time.Now))
+	return catalog.All(outbound.New(outbound.Options{}), time.Now)
 }
 
 func TestRegistry_Find(t *testing.T) {
 	t.Parallel()
 	r := registry()
-	for provider, kind := range map[string]string{
-		"webhook": "webhook", "webhook-billing": "webhook", "webhook-a-1": "webhook", "github": "github", "feed": "feed", "http": "http", "linear": "linear",
-	} {
+	kinds := map[string]string{"webhook-billing": "webhook", "webhook-a-1": "webhook"}
+	for _, kind := range r.Kinds() {
+		kinds[kind] = kind
+	}
+	for provider, kind := range kinds {
 		c, err := r.Find(provider)
 		errtest.Must(t, err)
 		if got := c.Kind(); got != kind {
@@ -42,7 +39,7 @@ func TestRegistry_Find(t *testing.T) {
 		if got := fault.KindOf(err); got != fault.NotFound {
 			t.Errorf("%q: kind = %s, want %s", provider, got, fault.NotFound)
 		}
-		if got, want := errtest.Message(err), "feed, github, http, linear, webhook, webhook-<name>"; !strings.Contains(got, want) {
+		if got, want := errtest.Message(err), strings.Join(append(r.Kinds(), "webhook-<name>"), ", "); !strings.Contains(got, want) {
 			t.Errorf("%q: error %q, want one with %q", provider, got, want)
 		}
 	}

@@ -4,6 +4,8 @@ import (
 	_ "embed" // mapping.json
 	"encoding/json"
 	"net/http"
+
+	"orgops/shared/provider/connector"
 )
 
 //go:embed mapping.json
@@ -18,6 +20,18 @@ var defaultMapping []byte
 //
 // Other members are ignored, so a sender may add the members that Standard Webhooks recommends.
 func (*Connector) Mapping() json.RawMessage { return defaultMapping }
+
+// Headers implements connector.Inbound: those of Standard Webhooks.
+func (*Connector) Headers() []connector.Header {
+	return []connector.Header{
+		{Name: "webhook-id", Description: "the arrival's id, the same for a repeat; svix-id, svix-timestamp and svix-signature are accepted instead", Example: "msg_2Zx8"},
+		{Name: "webhook-timestamp", Description: "when the arrival was signed, in Unix seconds; at most 5 minutes before or after the current time", Example: "1771840800"},
+		{
+			Name: "webhook-signature", Description: "v1, a comma, and the base64 HMAC-SHA256 of id.timestamp.body",
+			Example: "v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=",
+		},
+	}
+}
 
 // Document implements connector.Inbound. The body is the document.
 func (*Connector) Document(_ http.Header, body []byte) ([]byte, error) { return body, nil }

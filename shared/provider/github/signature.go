@@ -73,6 +73,18 @@ func validDelivery(id string) bool {
 	return true
 }
 
+// Headers implements connector.Inbound.
+func (*Connector) Headers() []connector.Header {
+	return []connector.Header{
+		{
+			Name: headerSignature, Description: "sha256= and the hexadecimal HMAC-SHA256 of the body",
+			Example: "sha256=757107ea0eb2509fc211221cce984b8a37570b6d7586c22c46f4379c8b043e17",
+		},
+		{Name: headerEvent, Description: "the event's name", Example: "issues"},
+		{Name: headerDelivery, Description: "the arrival's id, which the signature does not cover", Example: "72d3162e-cc78-11e3-81ab-4c9367dc0958"},
+	}
+}
+
 // Sign implements connector.Inbound. It leaves out the event header, which SampleArrival sets.
 func (*Connector) Sign(secret, arrivalID string, body []byte, _ time.Time) http.Header {
 	return http.Header{

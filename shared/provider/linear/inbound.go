@@ -53,6 +53,14 @@ func (*Connector) Verify(secrets []string, header http.Header, body []byte, now 
 	return "", nil
 }
 
+// Headers implements connector.Inbound.
+func (*Connector) Headers() []connector.Header {
+	return []connector.Header{{
+		Name: headerSignature, Description: "the hexadecimal HMAC-SHA256 of the body",
+		Example: "757107ea0eb2509fc211221cce984b8a37570b6d7586c22c46f4379c8b043e17",
+	}}
+}
+
 // sentAt returns the time of sending in a signed body; ok is false if it has none.
 func sentAt(body []byte) (at time.Time, ok bool) {
 	var sent struct {
