@@ -7,28 +7,8 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"orgops/shared/domain/event"
-	"orgops/shared/domain/goal"
-	"orgops/shared/domain/memory"
-	"orgops/shared/domain/syncrun"
-	"orgops/shared/domain/timeline"
 	"orgops/shared/web"
 )
-
-// subject names the kind of item that some events are about.
-type subject struct {
-	name   string // of the schemas: <name>Event and <name>EventData
-	shown  reflect.Type
-	events []string
-}
-
-func subjects() []subject {
-	return []subject{
-		{"Memory", reflect.TypeFor[memory.Memory](), []string{event.MemoryCreated, event.MemoryUpdated}},
-		{"Goal", reflect.TypeFor[goal.Goal](), []string{event.GoalUpdated, event.GoalAlignmentChanged}},
-		{"Sync", reflect.TypeFor[syncrun.Run](), []string{event.MemorySynced, event.IntegrationSyncCompleted}},
-		{"Timeline", reflect.TypeFor[timeline.Entry](), []string{event.TimelineEntryCreated}},
-	}
-}
 
 // webhooksTag tags the events. No operation has this tag: openapi-generator makes a class of each tag, first of the operations and
 // then of the webhooks, and the second class would overwrite the first.
@@ -39,13 +19,13 @@ func documentEvents(doc *huma.OpenAPI) {
 	doc.Tags = append(doc.Tags, &huma.Tag{Name: webhooksTag, Description: "The events that webhook endpoints receive."})
 	schemas := doc.Components.Schemas
 	doc.Webhooks = map[string]*huma.PathItem{}
-	for _, s := range subjects() {
-		shown := schemas.SchemaFromRef(schemas.Schema(s.shown, true, "").Ref)
-		schemas.Map()[s.name+"EventData"] = eventData(shown)
-		schemas.Map()[s.name+"Event"] = envelope(s)
-		for _, name := range s.events {
-			doc.Webhooks[name] = &huma.PathItem{Post: delivery(name, s.name+"Event")}
-		}
+	names := map[string][]string{} // of the events, by subject
+	for _, k := range event.Kinds() {
+		names[k.Subject] = append(names[k.Subject], k.Name)
+		shown := schemas.SchemaFromRef(schemas.Schema(k.Shown, true, "").Ref)
+		schemas.Map()[k.Subject+"EventData"] = eventData(shown)
+		schemas.Map()[k.Subject+"Event"] = envelope(k.Subject, names[k.Subject])
+		doc.Webhooks[k.Name] = &huma.PathItem{Post: delivery(k.Name, k.Subject+"Event")}
 	}
 	documentSample(doc)
 }
@@ -56,7 +36,7 @@ func documentSample(doc *huma.OpenAPI) {
 	data := huma.SchemaFromType(schemas, reflect.TypeFor[event.SampleData]())
 	data.AdditionalProperties = true
 	schemas.Map()["SampleEventData"] = data
-	schemas.Map()["SampleEvent"] = envelope(subject{name: "Sample", events: []string{event.Sample}})
+	schemas.Map()["SampleEvent"] = envelope("Sample", []string{event.Sample})
 	hook := delivery(event.Sample, "SampleEvent")
 	hook.Description = "Sent by the test and the certification of a webhook integration, with any subscription. It reports no change. " +
 		"The certification also sends it with a wrong signature and with an old timestamp, and expects a 4xx. Verify the signature before you read the body."
@@ -84,9 +64,9 @@ func eventData(shown *huma.Schema) *huma.Schema {
 	return &huma.Schema{Type: huma.TypeObject, Properties: properties, AdditionalProperties: true}
 }
 
-func envelope(s subject) *huma.Schema {
-	types := make([]any, len(s.events))
-	for i, name := range s.events {
+func envelope(subject string, names []string) *huma.Schema {
+	types := make([]any, len(names))
+	for i, name := range names {
 		types[i] = name
 	}
 	return &huma.Schema{
@@ -96,7 +76,7 @@ func envelope(s subject) *huma.Schema {
 			"type":      {Type: huma.TypeString, Enum: types, Description: "The event's name"},
 			"timestamp": {Type: huma.TypeString, Format: "date-time", Description: "When the change was committed; when a sample was sent"},
 			"companyId": {Type: huma.TypeString, Format: "uuid", Description: "The company of the event"},
-			"data":      {Ref: web.ComponentRef(s.name + "EventData"), Description: "What the event is about"},
+			"data":      {Ref: web.ComponentRef(subject + "EventData"), Description: "What the event is about"},
 		},
 	}
 }

@@ -68,6 +68,9 @@ func TestDispatcher_Events(t *testing.T) {
 		event.MemoryCreated: 1, event.MemoryUpdated: 1, event.GoalUpdated: 2, event.GoalAlignmentChanged: 1,
 		event.MemorySynced: 1, event.IntegrationSyncCompleted: 1, event.TimelineEntryCreated: 1,
 	}
+	if got := len(want); got != len(event.Names()) {
+		t.Errorf("%d events are caused, want each of %v", got, event.Names())
+	}
 	r.wantSettled("a", states{delivery.Delivered: 9})
 	if diff := cmp.Diff(want, types(all.All())); diff != "" {
 		t.Errorf("events differ (-want +got):\n%s", diff)

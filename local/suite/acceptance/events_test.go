@@ -4,11 +4,13 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
 
+	"orgops/shared/domain/event"
 	"orgops/shared/testkit/errtest"
 )
 
@@ -107,6 +109,7 @@ func TestEveryEvent(t *testing.T) {
 	feed.entries.Store(4)
 	synced(facts{mode: "live", created: 1, unaffected: 3})
 
+	unseen := event.Names()
 	for _, want := range []struct {
 		event string
 		n     int
@@ -114,10 +117,14 @@ func TestEveryEvent(t *testing.T) {
 		{"memory.created", 1 + 3 + 1}, {"memory.updated", 1}, {"memory.synced", 3}, {"integration.sync.completed", 3},
 		{"goal.updated", 2}, {"goal.alignment.changed", 1}, {"timeline.entry.created", 1},
 	} {
+		unseen = slices.DeleteFunc(unseen, func(name string) bool { return name == want.event })
 		eventually(t, fmt.Sprintf("%d of %s", want.n, want.event), func() bool { return len(r.deliveries(want.event)) >= want.n })
 		if got := len(r.deliveries(want.event)); got != want.n && want.event != "timeline.entry.created" {
 			t.Errorf("%s arrived %d times, want %d", want.event, got, want.n)
 		}
+	}
+	if len(unseen) > 0 {
+		t.Errorf("nothing causes %v, want a cause of each event", unseen)
 	}
 	var updated struct {
 		Title    string

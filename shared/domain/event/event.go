@@ -12,17 +12,6 @@ import (
 	"orgops/shared/base/fastjson"
 )
 
-// The seven events of the contract.
-const (
-	MemoryCreated            = "memory.created"
-	MemorySynced             = "memory.synced"
-	MemoryUpdated            = "memory.updated"
-	GoalUpdated              = "goal.updated"
-	GoalAlignmentChanged     = "goal.alignment.changed"
-	IntegrationSyncCompleted = "integration.sync.completed"
-	TimelineEntryCreated     = "timeline.entry.created"
-)
-
 // Sample names the type of the event that a test or a certification sends. No change causes it, and no endpoint can subscribe
 // to it.
 const Sample = "orgops.sample"
@@ -31,22 +20,6 @@ const Sample = "orgops.sample"
 type SampleData struct {
 	Provider string `json:"provider" doc:"the integration whose endpoint is tested or certified"`
 	Message  string `json:"message" doc:"says that nothing happened"`
-}
-
-// Names lists the events to which an endpoint can subscribe.
-func Names() []string {
-	return []string{
-		MemoryCreated, MemorySynced, MemoryUpdated, GoalUpdated, GoalAlignmentChanged, IntegrationSyncCompleted,
-		TimelineEntryCreated,
-	}
-}
-
-// All is the pattern of every event, also of those that a later release adds.
-const All = "*"
-
-// Patterns lists the patterns of a subscription: every event by name, every category, and All.
-func Patterns() []string {
-	return append(Names(), "memory.*", "goal.*", "integration.*", "timeline.*", All)
 }
 
 // Matches reports whether a subscription's patterns include an event.

@@ -2,6 +2,7 @@ package event_test
 
 import (
 	"encoding/json"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -49,7 +50,11 @@ func TestOf(t *testing.T) {
 		{"timeline entry", change("timeline", "TIMELINE#1", "", `{"title":"a"}`), []string{event.TimelineEntryCreated}},
 		{"another entity", change("delivery", "DELIVERY#1", "", `{}`), nil},
 	}
+	caused := map[string]bool{}
 	for _, tt := range tests {
+		for _, name := range tt.want {
+			caused[name] = true
+		}
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			events, err := event.Of(tt.change)
@@ -72,6 +77,9 @@ func TestOf(t *testing.T) {
 				t.Errorf("events of the same change differ (-first +second):\n%s", diff)
 			}
 		})
+	}
+	if diff := cmp.Diff(slices.Sorted(slices.Values(event.Names())), slices.Sorted(maps.Keys(caused))); diff != "" {
+		t.Errorf("events that the changes above cause (-listed +caused):\n%s", diff)
 	}
 }
 
