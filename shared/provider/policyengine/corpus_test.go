@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -105,6 +106,35 @@ func TestCorpus(t *testing.T) {
 				t.Run(s.Name, func(t *testing.T) { decideSample(t, c, s, valid) })
 			}
 		})
+	}
+}
+
+// TestCorpus_Default has a request that each policy of the service decides.
+func TestCorpus_Default(t *testing.T) {
+	t.Parallel()
+	files, err := filepath.Glob("testdata/corpus/*.json")
+	errtest.Must(t, err)
+	deciding := map[string]bool{}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		errtest.Must(t, err)
+		var c corpus
+		errtest.Must(t, json.Unmarshal(text, &c))
+		for _, s := range c.Requests {
+			for _, id := range s.Want.Policies {
+				deciding[id] = true
+			}
+		}
+	}
+	policies, err := filepath.Glob("default/*.cedar")
+	errtest.Must(t, err)
+	for _, file := range policies {
+		if id := strings.TrimSuffix(filepath.Base(file), ".cedar"); !deciding[id] {
+			t.Errorf("%s decides no request of the corpus, want one", id)
+		}
+	}
+	if len(policies) < 8 {
+		t.Errorf("%d policies, want at least 8", len(policies))
 	}
 }
 
