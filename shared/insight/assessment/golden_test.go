@@ -31,6 +31,7 @@ func TestGolden(t *testing.T) {
 			errtest.Must(t, err)
 			file := filepath.Join("testdata", name+".golden.json")
 			if flag.Lookup("update").Value.String() == "true" {
+				wantRaised(t, file, got)
 				errtest.Must(t, os.WriteFile(file, append(got, '\n'), 0o600))
 			}
 			want, err := os.ReadFile(file)
@@ -39,5 +40,23 @@ func TestGolden(t *testing.T) {
 				t.Errorf("bodies differ; run with -update (-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+// wantRaised fails if health or readiness differ from those of a file and FormulaVersion does not: the version is a part of the entity
+// tag, by which clients would keep the former answer.
+func wantRaised(t *testing.T, file string, got []byte) {
+	t.Helper()
+	former, err := os.ReadFile(file)
+	errtest.Must(t, err)
+	version := []byte(`"formulaVersion": "` + assessment.FormulaVersion + `"`)
+	if !bytes.Contains(former, version) {
+		return
+	}
+	var was, is struct{ Health, Readiness any }
+	errtest.Must(t, json.Unmarshal(former, &was))
+	errtest.Must(t, json.Unmarshal(got, &is))
+	if diff := cmp.Diff(was, is); diff != "" {
+		t.Errorf("health or readiness changed; raise FormulaVersion (-former +now):\n%s", diff)
 	}
 }
