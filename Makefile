@@ -139,6 +139,7 @@ java: $(JAVA_STAMPS) ## download the AWS emulators of the tests: DynamoDB Local 
 .PHONY: golden
 golden: ## rewrite the golden files
 	$(GO) test ./$(ACCEPTANCE) ./infra -run '^TestGolden' -count=1 -update
+	$(GO) test ./local/measure/cost -run TestDocuments -count=1 -update
 	$(GO) test ./local/suite/blackbox -count=1 -update
 
 CONSOLE := functions/console/web

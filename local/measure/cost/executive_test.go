@@ -45,7 +45,7 @@ func executiveRequests() map[string]func(*world) ask {
 		return func(w *world) ask { return ask{method: method, path: w.executive("Chief") + rest} }
 	}
 	return map[string]func(*world) ask{
-		"list-executives": get("/executives"), "get-executive": of(http.MethodGet, ""), "delete-executive": of(http.MethodDelete, ""),
+		"get-executive": of(http.MethodGet, ""), "delete-executive": of(http.MethodDelete, ""),
 		"certify-executive": of(http.MethodPost, "/certification"), "get-executive-certification": of(http.MethodGet, "/certification"),
 		"configure-executive": func(w *world) ask {
 			return ask{method: http.MethodPost, path: "/executives", body: w.draft("Other", "New"), status: http.StatusCreated}

@@ -96,9 +96,8 @@ func (w *world) finishSAML(p *ssotest.IDP) ask {
 
 func ssoRequests() map[string]func(*world) ask {
 	return map[string]func(*world) ask{
-		"get-sso":           after(func(w *world) { w.oidc() }, get(ssoPath)),
-		"delete-sso":        after(func(w *world) { w.oidc() }, func(*world) ask { return ask{method: http.MethodDelete, path: ssoPath} }),
-		"get-saml-metadata": func(w *world) ask { return get("//auth/saml/" + w.company + "/metadata")(w) },
+		"get-sso":    after(func(w *world) { w.oidc() }, get(ssoPath)),
+		"delete-sso": after(func(w *world) { w.oidc() }, func(*world) ask { return ask{method: http.MethodDelete, path: ssoPath} }),
 		"put-sso": func(w *world) ask {
 			w.enterprise()
 			return putSSO(ssotest.NewProvider(w.t).Config())(w)

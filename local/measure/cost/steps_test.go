@@ -1,7 +1,10 @@
 package main
 
 import (
+	"fmt"
 	"net/http"
+	"os"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -10,15 +13,19 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"orgops/shared/testkit/awstest"
+	"orgops/shared/testkit/errtest"
+	"orgops/shared/web"
 )
 
 // TestSteps checks that everything costs what the table says. An extra request, a larger item or an operation without a row
-// fails it. With -v it prints the table.
+// fails it. With -update it writes the rows, with -v it prints the table.
 func TestSteps(t *testing.T) {
 	w := newWorld(t)
 	asked, worked, used := requests(), workers(), rights{}
+	w.addReads(asked)
 	function := w.functions()
-	for _, s := range steps() {
+	all := append(steps(), w.unstated()...)
+	for n, s := range all {
 		var got units
 		switch {
 		case asked[s.name] != nil:
@@ -30,12 +37,19 @@ func TestSteps(t *testing.T) {
 			t.Errorf("%s: no function measures it", s.name)
 			continue
 		}
+		if all[n].units = got; *update {
+			continue
+		}
 		if diff := cmp.Diff(s.units, got, cmp.AllowUnexported(units{})); diff != "" {
 			t.Errorf("%s (-table +measured):\n%s", s.name, diff)
 		}
 		for _, r := range w.asked {
 			used.add(function(s.name), needed(t, r)...)
 		}
+	}
+	if *update {
+		rewrite(t, all)
+		return
 	}
 	if stated := len(asked) + len(worked); stated != len(steps()) {
 		t.Errorf("%d steps are measured, %d are in the table", stated, len(steps()))
@@ -45,6 +59,49 @@ func TestSteps(t *testing.T) {
 	w.checkRights(t, used)
 	w.checkTries(t)
 	t.Logf("\n%s", table())
+}
+
+// unstated returns a step for each registered operation that has none.
+func (w *world) unstated() (missing []step) {
+	for _, op := range web.OperationsOf(w.server().API().OpenAPI()) {
+		if !slices.ContainsFunc(steps(), func(s step) bool { return s.name == op.OperationID }) {
+			missing = append(missing, step{name: op.OperationID})
+		}
+	}
+	return missing
+}
+
+// rewrite writes the rows of steps into steps.go, a new one after those of the operations.
+func rewrite(t *testing.T, all []step) {
+	t.Helper()
+	const file, first = "steps.go", "\t\t{\"start of a process that verifies tokens\","
+	source, err := os.ReadFile(file)
+	errtest.Must(t, err)
+	text := string(source)
+	for _, s := range all {
+		row := fmt.Sprintf("\t\t{%q, units{%s}},\n", s.name, s.units)
+		begin, _, _ := strings.Cut(row, " units{")
+		before, old, there := strings.Cut(text, begin)
+		if _, rest, ok := strings.Cut(old, "\n"); there && ok {
+			text = before + row + rest
+			continue
+		}
+		before, after, _ := strings.Cut(text, first)
+		text = before + row + first + after
+	}
+	errtest.Must(t, os.WriteFile(file, []byte(text), 0o600))
+}
+
+// String returns what is not zero, as Go writes it.
+func (u units) String() string {
+	var parts []string
+	v := reflect.ValueOf(u)
+	for n := range v.NumField() {
+		if !v.Field(n).IsZero() {
+			parts = append(parts, fmt.Sprintf("%s: %v", v.Type().Field(n).Name, v.Field(n)))
+		}
+	}
+	return strings.Join(parts, ", ")
 }
 
 // checkTries checks that a retry after a lost answer counts once.

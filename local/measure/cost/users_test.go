@@ -16,8 +16,6 @@ func userRequests() map[string]func(*world) ask {
 		"change-password": func(w *world) ask {
 			return w.as(post("//auth/password", `{"current":"`+pass+`","new":"nine quiet otters read maps"}`)(w))
 		},
-		"list-users": get("/operations/users"), "list-audit": get("/operations/audit"),
-		"get-user": func(w *world) ask { return get("/operations/users/" + w.founder)(w) },
 		"invite-user": func(w *world) ask {
 			return post("/operations/users", `{"email":"`+w.newUser().Email+`","role":"member"}`)(w)
 		},
