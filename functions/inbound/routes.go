@@ -60,7 +60,7 @@ func Register(api huma.API, d Deps) {
 	op := web.Unaudited(web.Public(huma.Operation{
 		OperationID: "receive-webhook", Method: http.MethodPost, Path: "/inbound/{companyId}/{provider}",
 		Summary: "Receive a provider's webhook",
-		Description: "Authenticated by the signature alone, in the headers that begin with the provider's kind. " +
+		Description: "Authenticated by the signature alone, in the headers whose descriptions begin with the provider's kind. " +
 			"Every action gets a verdict, and the permitted actions are committed in one transaction before the answer. A repeat within 7 days " +
 			"of an arrival that took effect is answered with 200 and has none; if the provider signs no id, as github, the same body is a repeat. What took no effect, " +
 			"because of the mapping, the policies or the sandbox, is decided again when the provider sends it again. The answer says why an arrival takes no effect. A state " +
