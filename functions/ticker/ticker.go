@@ -214,7 +214,7 @@ func (t *Ticker) effect(ctx context.Context, p store.Partition, item store.Item,
 	if ok, err := tries.begin(ctx, item, timer, now); err != nil {
 		return err
 	} else if !ok {
-		return tries.park(ctx, c, p, item)
+		return t.park(ctx, c, p, item, timer)
 	}
 	ops, err := t.ops(ctx, c, timer)
 	if err != nil {

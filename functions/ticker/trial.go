@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"orgops/shared/base/id"
+	"orgops/shared/base/metric"
+	"orgops/shared/domain/erasure"
 	"orgops/shared/domain/parked"
 	"orgops/shared/storage/store"
 )
@@ -54,10 +56,19 @@ func (s *trying) end(ctx context.Context) error {
 	return taken(s.trial.Return(ctx))
 }
 
-// park parks a timer in its company and removes it.
-func (s *trying) park(ctx context.Context, c store.Company, p store.Partition, item store.Item) error {
+// eraseLater is when the ticker goes on with an erasure with which ticks have ended.
+const eraseLater = time.Hour
+
+// park parks a timer in its company and removes it. An erasure is only put off: it goes on where it has ended, and a company has a right
+// to it.
+func (t *Ticker) park(ctx context.Context, c store.Company, p store.Partition, item store.Item, timer store.Timer) error {
+	if timer.Kind == erasure.Timer {
+		t.Metrics.Count(metric.TimersFailed, 1)
+		t.Logger.ErrorContext(ctx, "erasure put off, because ticks end with it", "company", c.ID(), "error", parked.ErrLost)
+		return c.Commit(ctx, erasure.Again(c, t.Now().Add(eraseLater), timer.Subject), c.Fired(p, item))
+	}
 	change := store.Change{Company: c.ID(), Key: item.Key, Entity: item.Entity, At: item.At, New: &store.Image{Version: item.Version, Body: item.Body}}
-	if err := s.lot.Park(ctx, change, parked.ErrLost); err != nil {
+	if err := t.lot().Park(ctx, change, parked.ErrLost); err != nil {
 		return err
 	}
 	return c.Commit(ctx, c.Fired(p, item))

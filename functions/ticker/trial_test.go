@@ -10,10 +10,13 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"orgops/shared/domain/company"
+	"orgops/shared/domain/erasure"
 	"orgops/shared/domain/parked"
 	"orgops/shared/storage/queue"
 	"orgops/shared/storage/queue/timerqueue"
 	"orgops/shared/storage/store"
+	"orgops/shared/storage/vault"
 	"orgops/shared/testkit/errtest"
 )
 
@@ -100,5 +103,38 @@ func (r *running) wantParked(want ...string) {
 	slices.Sort(got)
 	if diff := cmp.Diff(want, got); diff != "" {
 		r.T.Errorf("parked timers (-want +got):\n%s", diff)
+	}
+}
+
+// deadlyKeys ends the goroutine that destroys a key.
+type deadlyKeys struct{}
+
+func (deadlyKeys) Destroy(context.Context, string) error { runtime.Goexit(); return nil }
+
+// TestTicker_Lost_Erasure puts an erasure off that ends the ticker, fires the timers behind it, and erases the company later.
+func TestTicker_Lost_Erasure(t *testing.T) {
+	t.Parallel()
+	r := setup(t)
+	c, last := r.Company("a"), 0
+	r.ticker.Queues, r.ticker.Keys = map[string]queue.Queue{"last": sent{n: &last}}, deadlyKeys{}
+	r.Put("a", company.Key, company.Entity, company.Company{ID: "a", Name: "Acme"})
+	ops, err := erasure.Begin(t.Context(), c, r.Clock.Now())
+	errtest.Must(t, err)
+	errtest.Must(t, c.Commit(t.Context(), ops...))
+	long := timerqueue.Queue{Queue: r.Retries, Store: r.Store, Name: "last", Now: r.Clock.Now}
+	errtest.Must(t, long.Send(t.Context(), queue.Message{Body: []byte("last"), Group: "a", Due: r.Clock.Now().Add(20 * time.Minute)}))
+	r.Clock.Advance(16 * time.Minute)
+	for minutes := 0; last == 0; minutes++ {
+		if minutes == 15 {
+			t.Fatal("the timer behind the erasure is not fired after 15 minutes")
+		}
+		r.minute()
+	}
+	r.wantParked()
+	r.ticker.Keys = vault.StoreKeys{Store: r.Store}
+	r.Clock.Advance(time.Hour)
+	r.minute()
+	if r.Get("a", company.Key, nil) {
+		t.Error("the company is there an hour later, want it erased")
 	}
 }
