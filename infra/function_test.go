@@ -64,7 +64,7 @@ func TestTraces(t *testing.T) {
 			continue
 		}
 		has(t, name, s.Resources[rules[0]].Properties["SamplingRule"], map[string]any{
-			"FixedRate": 0.02, "ReservoirSize": 0.0, "ServiceType": "AWS::ApiGateway::Stage", "Version": 1.0,
+			"FixedRate": 0.01, "ReservoirSize": 0.0, "ServiceType": "AWS::ApiGateway::Stage", "Version": 1.0,
 			"ServiceName": "*", "Host": "*", "HTTPMethod": "*", "URLPath": "*",
 			"RuleName.Fn::Join.1.0": "orgops-", "RuleName.Fn::Join.1.1.Ref": s.of("AWS::ApiGateway::RestApi")[0],
 			"ResourceARN.Fn::Join.1.7.Ref": s.of("AWS::ApiGateway::Stage")[0],

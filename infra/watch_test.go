@@ -69,7 +69,7 @@ func TestAlarms(t *testing.T) {
 			"ApproximateAgeOfOldestMessage Retries", "ApproximateAgeOfOldestMessage Syncs",
 			"ApproximateNumberOfMessagesVisible RetriesDead", "ApproximateNumberOfMessagesVisible SyncsDead",
 			"ApproximateNumberOfMessagesVisible Failed",
-			"Invocations ticker", "TimersFailed " + stack, "messages dropped as loops", "ReadThrottleEvents Main", "WriteThrottleEvents Main", "DynamoDB's own errors",
+			"Invocations ticker", "TimersFailed " + stack, "messages dropped as loops", "ReadThrottleEvents of both tables", "WriteThrottleEvents of both tables", "DynamoDB's own errors",
 		}
 		if name == "silo" { // it has a domain
 			want = append(want, "DaysToExpiry "+certificate)

@@ -125,6 +125,8 @@ func gateway(scope constructs.Construct, p Props) awsapigateway.SpecRestApi {
 	log := awslogs.NewLogGroup(scope, jsii.String("AccessLog"), &awslogs.LogGroupProps{
 		Retention: awslogs.RetentionDays_ONE_MONTH, RemovalPolicy: awscdk.RemovalPolicy_DESTROY,
 	})
+	// A warning of the import says that the gateway has left something out, such as an authorizer. A deployment that fails for it is better
+	// than a route without its guard: it changes nothing, and its message is the warning.
 	name := awscdk.Stack_Of(scope).StackName() // distinguishes its metrics from those of another stack's API
 	rest := awsapigateway.NewSpecRestApi(scope, jsii.String("Gateway"), &awsapigateway.SpecRestApiProps{
 		ApiDefinition: awsapigateway.ApiDefinition_FromInline(describe(*name, p.Groups, p.Origins)),

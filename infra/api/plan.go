@@ -50,7 +50,9 @@ func (a *API) PlanIDs() string {
 	return strings.Join(ids, ",")
 }
 
-// Withdraw lets a function delete companies' usage keys, and create them again. A key's id is known only when it is made.
+// Withdraw lets a function delete companies' usage keys, and create them again. A key's id is known only when it is made, so the
+// function may delete any key of the region. No condition on tags narrows that: a key with tags can be made only by a function that may
+// set the tags of any resource of the gateway, which is more.
 func (a *API) Withdraw(f *function.Function) {
 	a.Enrol(f)
 	keys := "arn:" + *a.REST.Stack().Partition() + ":apigateway:" + *a.REST.Stack().Region() + "::/apikeys/*"

@@ -23,7 +23,7 @@ import (
 // Data holds the stateful resources of a stack.
 type Data struct {
 	Main   awsdynamodb.ITable // items under pk and sk, with a stream of their changes
-	keys   awsdynamodb.ITable // each company's wrapped data key
+	Keys   awsdynamodb.ITable // each company's wrapped data key
 	wrap   string             // ARN of the key that wraps data keys
 	former []string           // ARNs of former wrapping keys
 
@@ -65,9 +65,9 @@ func New(scope constructs.Construct, w Wrapping, r Restored) *Data {
 		d.Main = awsdynamodb.Table_FromTableAttributes(unit, jsii.String("Main"), &awsdynamodb.TableAttributes{TableArn: &arn, TableStreamArn: &r.MainStream})
 	}
 	if r.Keys == "" {
-		d.keys = table(unit, "Keys", rest, keysRecovery, "")
+		d.Keys = table(unit, "Keys", rest, keysRecovery, "")
 	} else {
-		d.keys = awsdynamodb.Table_FromTableName(unit, jsii.String("Keys"), &r.Keys)
+		d.Keys = awsdynamodb.Table_FromTableName(unit, jsii.String("Keys"), &r.Keys)
 	}
 	for _, number := range w.Former {
 		d.former = append(d.former, wrapping(unit, number))

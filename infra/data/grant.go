@@ -34,7 +34,7 @@ const (
 // Variables returns the environment variables that the operator's commands need.
 func (d *Data) Variables() [][2]string {
 	all := [][2]string{
-		{tableVariable, *d.Main.TableName()}, {keysVariable, *d.keys.TableName()}, {wrappingVariable, d.wrap},
+		{tableVariable, *d.Main.TableName()}, {keysVariable, *d.Keys.TableName()}, {wrappingVariable, d.wrap},
 		{tokensVariable, *d.tokens.SecretArn()}, {signingVariable, *d.signing.SecretArn()},
 	}
 	return append(all, d.formerKeys()...)
@@ -82,26 +82,26 @@ func leading(partitions []string) map[string]any {
 
 // Unseal lets a function open credentials: read wrapped keys and unwrap them, each only for a named company.
 func (d *Data) Unseal(f *function.Function) {
-	f.Set(keysVariable, *d.keys.TableName())
+	f.Set(keysVariable, *d.Keys.TableName())
 	f.Set(wrappingVariable, d.wrap)
 	for _, v := range d.formerKeys() {
 		f.Set(v[0], v[1])
 	}
-	f.Allow([]string{"dynamodb:GetItem"}, leading([]string{Companies}), *d.keys.TableArn())
+	f.Allow([]string{"dynamodb:GetItem"}, leading([]string{Companies}), *d.Keys.TableArn())
 	f.Allow([]string{"kms:Decrypt"}, forCompany(), append([]string{d.wrap}, d.former...)...)
 }
 
 // Destroy lets a function destroy companies' data keys. The deletion of a company's item leaves a tombstone, without the key.
 func (d *Data) Destroy(f *function.Function) {
-	f.Set(keysVariable, *d.keys.TableName())
-	f.Allow([]string{"dynamodb:GetItem", "dynamodb:PutItem"}, leading([]string{Companies}), *d.keys.TableArn())
+	f.Set(keysVariable, *d.Keys.TableName())
+	f.Allow([]string{"dynamodb:GetItem", "dynamodb:PutItem"}, leading([]string{Companies}), *d.Keys.TableArn())
 }
 
 // Seal also lets a function seal credentials. For that, the function may create the company's data key. A condition in the
 // write itself keeps the function from replacing an existing key.
 func (d *Data) Seal(f *function.Function) {
 	d.Unseal(f)
-	f.Allow([]string{"dynamodb:PutItem"}, leading([]string{Companies}), *d.keys.TableArn())
+	f.Allow([]string{"dynamodb:PutItem"}, leading([]string{Companies}), *d.Keys.TableArn())
 	f.Allow([]string{"kms:Encrypt"}, forCompany(), d.wrap)
 }
 

@@ -3,6 +3,7 @@ package watch
 import (
 	"github.com/aws/aws-cdk-go/awscdk/v2"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awscloudwatch"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awsdynamodb"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awssqs"
 
 	"orgops/infra/function"
@@ -31,8 +32,10 @@ func (w *watch) gateway() source {
 }
 
 // table returns the source of the main table's metrics.
-func (w *watch) table() source {
-	return source{"AWS/DynamoDB", map[string]string{"TableName": *w.Data.Main.TableName()}}
+func (w *watch) table() source { return tableOf(w.Data.Main) }
+
+func tableOf(t awsdynamodb.ITable) source {
+	return source{"AWS/DynamoDB", map[string]string{"TableName": *t.TableName()}}
 }
 
 // code returns the source of the metrics that the functions write.

@@ -156,11 +156,18 @@ func (w *watch) functions() {
 
 func (w *watch) storage() {
 	for _, name := range []string{"ReadThrottleEvents", "WriteThrottleEvents"} {
-		w.alarm(name, "The table throttles requests, which are retried: one partition is hot, or the load has doubled suddenly",
-			w.table().read(name, "Sum", 1, ""), limit{above: 0, periods: 3, of: 5})
+		w.alarm(name, "A table throttles requests, which are retried: one partition is hot, or the load has doubled suddenly. The dashboard shows the main "+
+			"table; the other is the keys table", w.throttled(name), limit{above: 0, periods: 3, of: 5})
 	}
 	w.alarm("TableErrors", "DynamoDB returns internal errors: check AWS's health dashboard; clients get 503, and no write is partial",
 		w.tableErrors(1), limit{above: 0, periods: 3, of: 5})
+}
+
+// throttled returns the sum of a metric of both tables. They have one alarm together, because its metrics cost and its resource counts.
+func (w *watch) throttled(name string) awscloudwatch.IMetric {
+	return math("FILL(main, 0) + FILL(keys, 0)", 1, name+" of both tables", map[string]awscloudwatch.IMetric{
+		"main": w.table().read(name, "Sum", 1, ""), "keys": tableOf(w.Data.Keys).read(name, "Sum", 1, ""),
+	})
 }
 
 // tableErrors returns the number of DynamoDB's own errors. DynamoDB counts them by operation; these are the operations in
