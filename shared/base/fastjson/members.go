@@ -30,7 +30,7 @@ func UnmarshalMembers(body []byte, members map[string]any) error {
 }
 
 // decoders keeps decoders, of 5 kB each.
-var decoders = sync.Pool{New: func() any { return new(jsontext.Decoder) }}
+var decoders = sync.Pool{New: func() any { return new(jsontext.Decoder) }} //nolint:gochecknoglobals // a pool has no state that a caller could see
 
 // release keeps a decoder without the body that it has read.
 func release(d *jsontext.Decoder) {
