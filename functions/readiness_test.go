@@ -21,7 +21,8 @@ import (
 func (s *advised) climbed() projection.Context {
 	s.t.Helper()
 	p := s.connected()
-	p.Company.Founders, p.Governance.Policies, p.Memory.LastChangedAt = 2, 1, s.now
+	p.Company.Founders, p.Governance.Policies = 2, 1
+	p.Memory.Providers["webhook"] = projection.ProviderMemory{Count: 1, LastChangedAt: s.now}
 	d := &p.Deliveries
 	d.Recent = projection.Window{Start: s.now.Truncate(5 * time.Minute), Seconds: 300, Delivered: []int64{50}, Failed: []int64{0}}
 	d.Hourly = projection.Window{Start: s.now.Truncate(time.Hour), Seconds: 3600, Delivered: []int64{50}, Failed: []int64{0}}
@@ -57,13 +58,13 @@ func blocks() []struct {
 		}},
 		{"secrets-fresh", 2, change("webhook", func(i *projection.Integration, now time.Time) { i.SecretAt = now.AddDate(0, 0, -91) })},
 		{"memory-fresh", 3, func(s *advised, p *projection.Context) {
-			p.Memory.LastChangedAt = s.now.AddDate(0, 0, -2)
+			p.Memory.Providers["webhook"] = projection.ProviderMemory{Count: 1, LastChangedAt: s.now.AddDate(0, 0, -2)}
 		}},
 		{"goals-aligned", 3, func(s *advised, p *projection.Context) {
 			g := goal.Goal{ID: goal.IDOf("github", "", "1"), Provider: "github", Title: "Ship", State: goal.Open}
 			c := store.For(s.Store, s.A.ID)
 			errtest.Must(s.t, c.Commit(s.t.Context(), c.Create(goal.Key(g.ID), goal.Entity, g)))
-			p.Goals = projection.Goals{Open: 1, Drifting: 1, Listed: []projection.Goal{{ID: g.ID, Title: g.Title, Status: goal.Drifting, Since: s.now}}}
+			p.Goals = projection.Goals{GoalCounts: projection.GoalCounts{Open: 1, Drifting: 1}, Listed: []projection.Goal{{ID: g.ID, Title: g.Title, Status: goal.Drifting, Since: s.now}}}
 		}},
 		{"health-good", 3, func(_ *advised, p *projection.Context) {
 			p.Deliveries.Recent.Failed, p.Deliveries.Hourly.Failed = []int64{50}, []int64{50}

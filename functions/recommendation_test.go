@@ -99,7 +99,7 @@ func causes() []cause {
 	goals := func(g projection.Goal) func(*advised, *projection.Context) {
 		return func(s *advised, p *projection.Context) {
 			g.ID, g.Title, g.Since = id.New(), "Ship", s.now.Add(-time.Hour)
-			p.Goals = projection.Goals{Open: 1, Listed: []projection.Goal{g}}
+			p.Goals = projection.Goals{GoalCounts: projection.GoalCounts{Open: 1}, Listed: []projection.Goal{g}}
 		}
 	}
 	failed := func(s *advised, p *projection.Context) {

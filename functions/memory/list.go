@@ -8,6 +8,7 @@ import (
 	"orgops/shared/base/fault"
 	"orgops/shared/base/id"
 	"orgops/shared/domain/goal"
+	"orgops/shared/domain/integration"
 	"orgops/shared/domain/memory"
 	"orgops/shared/domain/syncrun"
 	"orgops/shared/storage/store"
@@ -52,8 +53,29 @@ func get(ctx context.Context, key func(string) string, itemID, noun string, into
 	return item, store.Fault(err, missing)
 }
 
+// StandingQuery selects what integrations that exist, or deleted ones, have imported.
+type StandingQuery struct {
+	Integration string `query:"integration" enum:"current,deleted" doc:"only what integrations that exist have imported, or only what deleted ones have, which is kept for reading"`
+}
+
+// keep returns a function that reports whether the query selects what an incarnation of a provider's integration has imported.
+func (q StandingQuery) keep(ctx context.Context) (func(provider, incarnation string) bool, error) {
+	if q.Integration == "" {
+		return func(string, string) bool { return true }, nil
+	}
+	all, err := integration.List(ctx, web.Tenant(ctx))
+	exists := map[[2]string]bool{}
+	for _, i := range all {
+		exists[[2]string{i.Provider, i.Incarnation}] = true
+	}
+	return func(provider, incarnation string) bool {
+		return exists[[2]string{provider, incarnation}] == (q.Integration == "current")
+	}, err
+}
+
 type memoriesInput struct {
 	web.PageQuery
+	StandingQuery
 	Provider string `query:"provider" maxLength:"64" doc:"only from this provider" example:"github"`
 	Kind     string `query:"kind" maxLength:"64" doc:"only of this kind" example:"issue"`
 	Title    string `query:"title" maxLength:"200" doc:"only with this text in the title; upper and lower case count alike" example:"printer"`
@@ -61,15 +83,20 @@ type memoriesInput struct {
 
 func listMemories(ctx context.Context, in *memoriesInput) (*web.PageOutput[memory.Memory], error) {
 	caller := web.CallerOf(ctx)
+	of, err := in.keep(ctx)
+	if err != nil {
+		return nil, err
+	}
 	keep := func(m memory.Memory) bool {
-		return caller.Reaches(m.Provider) && (in.Provider == "" || m.Provider == in.Provider) && (in.Kind == "" || m.Kind == in.Kind) &&
+		return caller.Reaches(m.Provider) && of(m.Provider, m.Incarnation) && (in.Provider == "" || m.Provider == in.Provider) && (in.Kind == "" || m.Kind == in.Kind) &&
 			strings.Contains(strings.ToLower(m.Title), strings.ToLower(in.Title))
 	}
-	return web.List(ctx, in.PageQuery, store.Query{Prefix: memory.Prefix}, keep, caller.Provider, in.Provider, in.Kind, in.Title)
+	return web.List(ctx, in.PageQuery, store.Query{Prefix: memory.Prefix}, keep, caller.Provider, in.Provider, in.Kind, in.Title, in.Integration)
 }
 
 type goalsInput struct {
 	web.PageQuery
+	StandingQuery
 	Provider string `query:"provider" maxLength:"64" doc:"only from this provider"`
 	State    string `query:"state" enum:"open,closed" doc:"only in this state"`
 	Status   string `query:"status" enum:"aligned,drifting,misaligned" doc:"only with this alignment"`
@@ -77,11 +104,15 @@ type goalsInput struct {
 
 func listGoals(ctx context.Context, in *goalsInput) (*web.PageOutput[goal.Goal], error) {
 	caller := web.CallerOf(ctx)
+	of, err := in.keep(ctx)
+	if err != nil {
+		return nil, err
+	}
 	keep := func(g goal.Goal) bool {
-		return caller.Reaches(g.Provider) && (in.Provider == "" || g.Provider == in.Provider) && (in.State == "" || string(g.State) == in.State) &&
+		return caller.Reaches(g.Provider) && of(g.Provider, g.Incarnation) && (in.Provider == "" || g.Provider == in.Provider) && (in.State == "" || string(g.State) == in.State) &&
 			(in.Status == "" || string(g.Alignment.Status) == in.Status)
 	}
-	return web.List(ctx, in.PageQuery, store.Query{Prefix: goal.Prefix}, keep, caller.Provider, in.Provider, in.State, in.Status)
+	return web.List(ctx, in.PageQuery, store.Query{Prefix: goal.Prefix}, keep, caller.Provider, in.Provider, in.State, in.Status, in.Integration)
 }
 
 type syncsInput struct {

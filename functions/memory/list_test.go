@@ -12,6 +12,7 @@ import (
 
 	"orgops/shared/base/id"
 	"orgops/shared/domain/goal"
+	"orgops/shared/domain/integration"
 	"orgops/shared/domain/memory"
 	"orgops/shared/testkit/errtest"
 )
@@ -90,6 +91,35 @@ func TestMemories_Large(t *testing.T) {
 	if pages == 0 {
 		t.Error("all memories came on one page, want more")
 	}
+}
+
+// TestList_Standing tells what integrations that exist have imported from what deleted ones have.
+func TestList_Standing(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	feed := s.feed(integration.Certified)
+	feed.Incarnation = id.New()
+	s.put(integration.Key("feed"), integration.Entity, feed)
+	memories, goals := map[string][]string{}, map[string][]string{}
+	for _, of := range []struct{ provider, incarnation, standing string }{
+		{"feed", feed.Incarnation, "current"}, {"feed", "", "deleted"}, {"feed", id.New(), "deleted"}, {"github", "", "deleted"},
+	} {
+		m, _ := memory.Apply(memory.Memory{}, of.provider, memory.Draft{ExternalID: "1", Incarnation: of.incarnation, Title: "t"}, s.now)
+		s.put(memory.Key(m.ID), memory.Entity, m)
+		memories[of.standing] = append(memories[of.standing], m.ID)
+		g, _ := goal.Apply(goal.Goal{}, of.provider, goal.Draft{ExternalID: "1", Incarnation: of.incarnation, Title: "t", State: goal.Open}, s.now)
+		s.put(goal.Key(g.ID), goal.Entity, g)
+		goals[of.standing] = append(goals[of.standing], g.ID)
+	}
+	for list, want := range map[string]map[string][]string{"/memory": memories, "/goals": goals} {
+		for standing, ids := range want {
+			slices.Sort(ids)
+			if diff := cmp.Diff(ids, s.list(list+"?integration="+standing).ids()); diff != "" {
+				t.Errorf("%s of %s integrations differ (-want +got):\n%s", list, standing, diff)
+			}
+		}
+	}
+	s.do("GET", "/goals?integration=former", nil).WantProblem(422, "invalid")
 }
 
 func TestMemory(t *testing.T) {

@@ -53,8 +53,8 @@ type LastDay struct {
 type Holdings struct {
 	Integrations    int   `json:"integrations" doc:"configured integrations" format:"int32"`
 	MaxIntegrations int   `json:"maxIntegrations" doc:"how many there may be" format:"int32"`
-	Memories        int64 `json:"memories" doc:"memories"`
-	Goals           int   `json:"goals" doc:"goals, open and closed" format:"int32"`
+	Memories        int64 `json:"memories" doc:"memories, those of deleted integrations included"`
+	Goals           int   `json:"goals" doc:"goals, open and closed, those of deleted integrations included" format:"int32"`
 	Waiting         int   `json:"waiting" doc:"deliveries that wait for an attempt" format:"int32"`
 }
 
@@ -71,7 +71,7 @@ func (d Deps) getUsage(ctx context.Context, _ *struct{}) (*usageOutput, error) {
 		ContextVersion: p.ContextVersion, AsOf: facts.AsOf, Plan: p.Company.Plan, Limits: limitsOf(p.Company.Plan),
 		Days: daysOf(p.Deliveries.Daily), Holdings: Holdings{
 			Integrations: len(p.Integrations), MaxIntegrations: integration.MaxPerCompany, Memories: p.Memory.Total,
-			Goals: p.Goals.Open + p.Goals.Closed, Waiting: p.Deliveries.Pending.Total(),
+			Goals: p.Goals.Total, Waiting: p.Deliveries.Pending.Total(),
 		},
 	}
 	for _, network := range d.SendsFrom {

@@ -98,7 +98,7 @@ func wantKnown(t *testing.T, s store.Store, company string, want known) {
 	c := store.For(s, company)
 	p, _, err := projection.Load(t.Context(), c)
 	errtest.Must(t, err)
-	got := known{Changes: p.ContextVersion, Memories: int(p.Memory.Total), Goals: p.Goals.Open}
+	got := known{Changes: p.ContextVersion, Memories: int(p.Memory.Total), Goals: p.Goals.Total}
 	for q := (store.Query{Prefix: timeline.Prefix}); ; {
 		page, err := c.Query(t.Context(), q)
 		errtest.Must(t, err)

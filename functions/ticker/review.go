@@ -29,6 +29,9 @@ func (t *Ticker) reviewGoal(ctx context.Context, c store.Company, subject string
 	if err != nil {
 		return nil, err
 	}
+	if p.Deleted(old.Provider, old.Incarnation) { // it is kept as its integration left it
+		return nil, nil
+	}
 	now, work := t.Now().UTC(), p.Goals.Work[goalID]
 	var ops []store.Op
 	if timerOf == intake.WorkReview {

@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"orgops/functions/ticker"
+	"orgops/shared/base/id"
 	"orgops/shared/domain/event"
 	"orgops/shared/domain/goal"
 	"orgops/shared/domain/integration"
@@ -146,7 +147,7 @@ func TestTicker_GoalReview(t *testing.T) {
 	r := setup(t)
 	now := r.Clock.Now()
 	due := now.Add(100 * time.Hour)
-	g, _ := goal.Apply(goal.Goal{}, "github", goal.Draft{ExternalID: "1", Title: "Ship", State: goal.Open, Progress: 0.5, DueAt: &due}, now)
+	g, _ := goal.Apply(goal.Goal{}, "github", goal.Draft{ExternalID: "1", Incarnation: id.New(), Title: "Ship", State: goal.Open, Progress: 0.5, DueAt: &due}, now)
 	c := r.Company("a")
 	ops := []store.Op{c.Create(goal.Key(g.ID), goal.Entity, g)}
 	errtest.Must(t, c.Commit(t.Context(), append(ops, intake.Review(c, g, 1, now)...)...))

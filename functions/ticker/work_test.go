@@ -7,13 +7,14 @@ import (
 	"orgops/functions/projector"
 	"orgops/shared/domain/event"
 	"orgops/shared/domain/goal"
+	"orgops/shared/domain/integration"
 	"orgops/shared/domain/memory"
 	"orgops/shared/storage/store"
 	"orgops/shared/testkit/errtest"
 )
 
 // TestTicker_Work lets work that refers to a goal be blocked, go on and become stale. Each turn changes the goal's alignment
-// once, and is announced only when the status changes.
+// once, and is announced only when the status changes. When its integration is deleted, the goal changes no more.
 func TestTicker_Work(t *testing.T) {
 	t.Parallel()
 	r := setup(t)
@@ -21,6 +22,7 @@ func TestTicker_Work(t *testing.T) {
 	p := &projector.Projector{Store: r.Store, Logger: r.Logger, Now: r.Clock.Now}
 	now := r.Clock.Now()
 	g, _ := goal.Apply(goal.Goal{}, "github", goal.Draft{ExternalID: "1", Title: "Ship", State: goal.Open, Progress: 0.5}, now)
+	r.Put("a", integration.Key("github"), integration.Entity, integration.Integration{Provider: "github"})
 	r.Put("a", goal.Key(g.ID), goal.Entity, g)
 	var m memory.Memory
 	var announced []string
@@ -42,8 +44,8 @@ func TestTicker_Work(t *testing.T) {
 		r.Put("a", memory.Key(next.ID), memory.Entity, next)
 		m = next
 	}
-	fold(1)
-	fold(1)                                                                               // the goal's entry
+	fold(2)
+	fold(2) // their entries
 	expect := func(step string, stalled goal.Stall, status goal.Status, changes ...int) { // of the tick, and of folding those
 		t.Helper()
 		r.tick()
@@ -81,4 +83,10 @@ func TestTicker_Work(t *testing.T) {
 	work(memory.WorkDone)
 	fold(1)
 	expect("done", "", goal.Aligned, 1, 1)
+	c := r.Company("a")
+	errtest.Must(t, c.Commit(t.Context(), c.Delete(integration.Key("github"), integration.Entity, 1)))
+	fold(1)
+	work(memory.WorkBlocked)
+	fold(1)
+	expect("deleted", "", goal.Aligned) // kept as its integration left it
 }

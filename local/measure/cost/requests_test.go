@@ -235,11 +235,12 @@ func requests() map[string]func(*world) ask {
 				header: http.Header{"If-None-Match": {out.Header().Get("ETag")}}}
 		},
 
-		"explain-goal":            explain(http.MethodPut, `{"text":"The supplier delivers in May."}`),
-		"get-goal-explanation":    explain(http.MethodGet, ""),
-		"delete-goal-explanation": explain(http.MethodDelete, ""),
-		"sync-memory":             after((*world).free, post("/memory/sync/feed", "")),
-		"confirm-sync":            func(w *world) ask { return post("/memory/syncs/"+w.awaiting()+"/confirm", "")(w) },
+		"list-goals, of integrations that exist": get("/goals?integration=current"),
+		"explain-goal":                           explain(http.MethodPut, `{"text":"The supplier delivers in May."}`),
+		"get-goal-explanation":                   explain(http.MethodGet, ""),
+		"delete-goal-explanation":                explain(http.MethodDelete, ""),
+		"sync-memory":                            after((*world).free, post("/memory/sync/feed", "")),
+		"confirm-sync":                           func(w *world) ask { return post("/memory/syncs/"+w.awaiting()+"/confirm", "")(w) },
 		"cancel-sync": func(w *world) ask {
 			w.free()
 			return ask{method: http.MethodPost, path: "/memory/syncs/" + w.begin() + "/cancel"}

@@ -113,7 +113,8 @@ func (w *world) goal(n int) goal.Goal {
 		state = goal.Open
 	}
 	g, _ := goal.Apply(goal.Goal{}, "github", goal.Draft{
-		ExternalID: "octo/app/milestones/" + strconv.Itoa(n), Title: prose(n, titleSize), Progress: 0.5,
+		Incarnation: w.incarnation("github"),
+		ExternalID:  "octo/app/milestones/" + strconv.Itoa(n), Title: prose(n, titleSize), Progress: 0.5,
 		URL: "https://github.com/octo/app/milestone/" + strconv.Itoa(n), DueAt: &due, StartedAt: &began, State: state,
 	}, w.clock.Now())
 	return g

@@ -1,7 +1,9 @@
 package acceptance_test
 
 import (
+	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"testing"
 	"time"
 )
@@ -43,4 +45,63 @@ func TestDelivery_Replaced(t *testing.T) {
 		tn.do("GET", tn.at("/integrations/webhook-x"), nil).want(200).json(&i)
 		return i.Health.SuccessRate24h != nil && *i.Health.SuccessRate24h == 1
 	})
+}
+
+// TestGoals_Reconnected connects a list of goals, deletes the connection and makes it again. A deleted integration's goals are kept for
+// reading, and count nowhere.
+func TestGoals_Reconnected(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	tn := s.tenant("Reconnected")
+	list := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		fmt.Fprint(w, `[{"id":1,"name":"Late","due":"2026-01-01"},{"id":2,"name":"Undated"},{"id":3,"name":"Done","done":1}]`)
+	}))
+	t.Cleanup(list.Close)
+	connect := func() {
+		t.Helper()
+		tn.do("POST", tn.at("/integrations/http"), map[string]any{
+			"url": list.URL, "itemsPath": "", "idPath": "/id", "titlePath": "/name", "dueAtPath": "/due", "progressPath": "/done", "target": "goal",
+		}).want(201)
+		tn.certify("http")
+		tn.sync("http")
+	}
+	want := func(step string, open, closed, misaligned, listed, kept int) {
+		t.Helper()
+		var got [5]int
+		eventually(t, step, func() bool {
+			var c struct {
+				Goals struct {
+					Open, Closed, Misaligned, Total int
+					Listed                          []any
+				}
+			}
+			tn.do("GET", tn.at("/intelligence/context"), nil).want(200).json(&c)
+			got = [5]int{c.Goals.Open, c.Goals.Closed, c.Goals.Misaligned, len(c.Goals.Listed), c.Goals.Total}
+			return got == [5]int{open, closed, misaligned, listed, kept}
+		})
+		var advice struct{ Items []struct{ Rule string } }
+		tn.do("GET", tn.at("/intelligence/recommendations"), nil).want(200).json(&advice)
+		reviews := 0
+		for _, r := range advice.Items {
+			if r.Rule == "review-goal" {
+				reviews++
+			}
+		}
+		if reviews != misaligned {
+			t.Errorf("%s: %d recommendations to review a goal, want %d", step, reviews, misaligned)
+		}
+		for query, want := range map[string]int{"": kept, "?integration=current": open + closed, "?integration=deleted": kept - open - closed} {
+			var page struct{ Items []any }
+			if tn.do("GET", tn.at("/goals"+query), nil).want(200).json(&page); len(page.Items) != want {
+				t.Errorf("%s: %d goals for %q, want %d", step, len(page.Items), query, want)
+			}
+		}
+	}
+	connect()
+	want("the goals are open", 2, 1, 1, 2, 3)
+	tn.do("DELETE", tn.at("/integrations/http"), nil).want(204)
+	want("no goal is open", 0, 0, 0, 0, 3)
+	connect()
+	want("the goals are open once", 2, 1, 1, 2, 6)
 }

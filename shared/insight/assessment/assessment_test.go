@@ -337,7 +337,8 @@ func TestReadiness(t *testing.T) {
 	}
 	complete := func() *company {
 		c := source(newCompany().webhook(nil)).attempts(noon(), 50, 0)
-		c.Company.Founders, c.Memory.LastChangedAt = 2, noon()
+		c.Company.Founders = 2
+		c.Memory.Providers["github"] = projection.ProviderMemory{Count: 1, LastChangedAt: noon()}
 		return c
 	}
 	sandbox := complete()
@@ -373,7 +374,7 @@ func TestReadiness(t *testing.T) {
 		})
 	}
 	off := complete()
-	off.Goals = projection.Goals{Open: 1, Drifting: 1, Listed: []projection.Goal{{ID: "g", Status: goal.Drifting}}}
+	off.Goals = projection.Goals{GoalCounts: projection.GoalCounts{Open: 1, Drifting: 1}, Listed: []projection.Goal{{ID: "g", Status: goal.Drifting}}}
 	for _, tt := range []struct {
 		name  string
 		until time.Time
@@ -409,7 +410,7 @@ func TestRecommendations(t *testing.T) {
 		return governed(newCompany(), 0).integration("github", integration.InboundReceive, nil).webhook(change)
 	}
 	drifting := both(nil)
-	drifting.Goals = projection.Goals{Open: 2, Listed: []projection.Goal{
+	drifting.Goals = projection.Goals{GoalCounts: projection.GoalCounts{Open: 2}, Listed: []projection.Goal{
 		{ID: "g1", Title: "Ship", Status: goal.Misaligned, Since: noon().Add(-day), DueAt: noon().Add(-day)}, {ID: "g2", Status: goal.Aligned, DueAt: noon().Add(day)},
 	}}
 	pressing := both(func(i *projection.Integration) { i.CertifiedUntil = noon() })
@@ -434,9 +435,9 @@ func TestRecommendations(t *testing.T) {
 	alone := both(nil)
 	alone.Company = projection.Company{Founders: 1, CreatedAt: noon().Add(-day)}
 	done := both(nil)
-	done.Goals = projection.Goals{Open: 1, Aligned: 1, Listed: []projection.Goal{{ID: "g", Title: "Ship", Status: goal.Aligned, Progress: 1, Since: noon()}}}
+	done.Goals = projection.Goals{GoalCounts: projection.GoalCounts{Open: 1, Aligned: 1}, Listed: []projection.Goal{{ID: "g", Title: "Ship", Status: goal.Aligned, Progress: 1, Since: noon()}}}
 	undated := both(nil)
-	undated.Goals = projection.Goals{Open: 1, Aligned: 1, Listed: []projection.Goal{{ID: "g", Title: "Ship", Status: goal.Aligned, Since: noon().Add(-day)}}}
+	undated.Goals = projection.Goals{GoalCounts: projection.GoalCounts{Open: 1, Aligned: 1}, Listed: []projection.Goal{{ID: "g", Title: "Ship", Status: goal.Aligned, Since: noon().Add(-day)}}}
 	waiting := both(nil)
 	waiting.Governance.Waiting = projection.Tally{{From: noon().Add(-5 * time.Hour), Count: 1}}
 	failed := both(nil).feed(nil)
@@ -671,7 +672,7 @@ func TestAttention(t *testing.T) {
 	expect("a company at rest")
 	c.Governance.Waiting = projection.Tally{{From: noon().Add(-time.Hour), Count: 1}}
 	expect("an approval that waits", "low Answer the approvals that wait")
-	c.Goals = projection.Goals{Open: 1, Misaligned: 1, Listed: []projection.Goal{{ID: "g", Title: "Ship", Status: goal.Misaligned, Reason: "25 % done", Since: noon()}}}
+	c.Goals = projection.Goals{GoalCounts: projection.GoalCounts{Open: 1, Misaligned: 1}, Listed: []projection.Goal{{ID: "g", Title: "Ship", Status: goal.Misaligned, Reason: "25 % done", Since: noon()}}}
 	expect("a misaligned goal", `medium Review "Ship"`, "low Answer the approvals that wait")
 	c.Goals.Explained = map[string]time.Time{"g": noon().Add(day)}
 	expect("an explained goal", "low Answer the approvals that wait")
@@ -762,7 +763,7 @@ func TestBrief_Changes(t *testing.T) {
 func TestBrief_Markdown(t *testing.T) {
 	t.Parallel()
 	c := newCompany()
-	c.Goals = projection.Goals{Open: 1, Drifting: 1, Listed: []projection.Goal{{ID: "g", Title: "<b>*Ship*", Status: goal.Drifting, Reason: "25 % done"}}}
+	c.Goals = projection.Goals{GoalCounts: projection.GoalCounts{Open: 1, Drifting: 1}, Listed: []projection.Goal{{ID: "g", Title: "<b>*Ship*", Status: goal.Drifting, Reason: "25 % done"}}}
 	text := assessment.BriefOf(c.Context, noon(), noon().Add(-day), nil, path).Markdown()
 	for _, want := range []string{
 		"# There is no health score yet. Since 1 March, nothing changed; 2 things need attention, first: Connect a first source.\n", "\n## Goals\n\n- 1 open goal",

@@ -22,7 +22,7 @@ func (v view) goalSentences() []Sentence {
 	if g.Closed > 0 {
 		text += fmt.Sprintf("; %d closed", g.Closed)
 	}
-	found := []Sentence{{Text: text + ".", Severity: Info, Evidence: []string{v.href("/goals")}}}
+	found := []Sentence{{Text: text + ".", Severity: Info, Evidence: []string{v.href(currentGoals)}}}
 	for _, listed := range g.Listed {
 		if listed.Status == goal.Aligned {
 			continue
@@ -40,7 +40,7 @@ func (v view) goalSentences() []Sentence {
 		}
 		found = append(found, s)
 	}
-	return atMost(maxListed, found, v.more("/goals?state=open"))
+	return atMost(maxListed, found, v.more(openGoals))
 }
 
 func (v view) integrationSentences() []Sentence {

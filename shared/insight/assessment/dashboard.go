@@ -62,7 +62,7 @@ func DashboardOf(p projection.Context, asOf time.Time, path string) Dashboard {
 	v := look(p, asOf, path)
 	health := health(v)
 	goals := p.Goals
-	goals.Listed = goals.Listed[:min(len(goals.Listed), maxTile)]
+	goals.Listed, goals.Former, goals.Providers = goals.Listed[:min(len(goals.Listed), maxTile)], nil, nil
 	advice, needs := v.open(), v.attention(health)
 	return Dashboard{
 		ContextVersion: p.ContextVersion, AsOf: asOf, FormulaVersion: FormulaVersion,
@@ -70,7 +70,7 @@ func DashboardOf(p projection.Context, asOf time.Time, path string) Dashboard {
 			{"health", "score", "Platform health", health, v.href("/mission-control/health")},
 			{"readiness", "score", "Company readiness", readiness(v, health), v.href("/mission-control/readiness")},
 			{"attention", "list", "Needs attention", Listing[Need]{needs[:min(len(needs), maxTile)], len(needs)}, v.href("/intelligence/brief")},
-			{"goals", "list", "Goals", goals, v.href("/goals")},
+			{"goals", "list", "Goals", goals, v.href(currentGoals)},
 			{"memory", "count", "Memory", p.Memory, v.href("/memory")},
 			{"deliveries", "series", "Webhook deliveries", v.series(), v.href("/integrations")},
 			{"integrations", "list", "Integrations", v.connectors(), v.href("/integrations")},

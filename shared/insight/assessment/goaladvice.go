@@ -9,6 +9,13 @@ import (
 	"orgops/shared/domain/timeline"
 )
 
+// Paths, below the company's, of what counts: the listings also hold what deleted integrations imported.
+const (
+	currentGoals  = "/goals?integration=current"
+	openGoals     = "/goals?integration=current&state=open"
+	currentMemory = "/memory?integration=current"
+)
+
 // reviewGoals has no operation, because a goal changes at its provider.
 func reviewGoals(v view) []Recommendation {
 	var found []Recommendation
@@ -60,6 +67,6 @@ func dateGoals(v view) []Recommendation {
 	return []Recommendation{{
 		Title: "Give every goal a due date", Priority: recommendation.P4, FirstSeenAt: first, Subject: timeline.Reference{Type: "company", ID: v.CompanyID},
 		Rationale: fmt.Sprintf("%s no due date, so alignment cannot be judged. Set the date at the provider.", phrase.Plural(undated, "open goal has", "open goals have")),
-		Evidence:  []Evidence{{Name: "goals without a due date", Value: float64(undated), Unit: "goals", Href: v.href("/goals?state=open")}},
+		Evidence:  []Evidence{{Name: "goals without a due date", Value: float64(undated), Unit: "goals", Href: v.href(openGoals)}},
 	}}
 }

@@ -64,7 +64,7 @@ func arbitrary(seed uint64) *company {
 	}
 	c.deliver([]delivery.State{delivery.Scheduled, delivery.Dead, delivery.Held}[r.IntN(3)], ago(4*time.Hour), r.IntN(30))
 	for n := range r.IntN(5) {
-		c.Goals.Open++
+		c.Goals.Open, c.Goals.Total = c.Goals.Open+1, c.Goals.Total+1
 		c.Goals.Listed = append(c.Goals.Listed, projection.Goal{ID: fmt.Sprint(n), Title: "Goal", Status: goal.Drifting, Since: ago(day), Reason: "why"})
 	}
 	for n := range 10 {

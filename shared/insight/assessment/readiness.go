@@ -191,26 +191,28 @@ func secretsFresh(v view) verdict {
 }
 
 func memoryFresh(v view) verdict {
-	last, limit := v.Memory.LastChangedAt, syncWarn
+	last, limit, count := time.Time{}, syncWarn, int64(0)
 	for _, p := range v.providers {
+		m := v.Memory.Providers[p]
+		count += m.Count
+		for _, at := range []time.Time{m.LastChangedAt, m.LastSyncedAt} {
+			if at.After(last) {
+				last = at
+			}
+		}
 		if warn, _ := v.freshness(p); v.synced(p) {
 			limit = max(limit, warn)
-		}
-	}
-	for _, m := range v.Memory.Providers {
-		if m.LastSyncedAt.After(last) {
-			last = m.LastSyncedAt
 		}
 	}
 	if last.IsZero() {
 		return verdict{
 			status: Fail, reason: "there are no memories yet", remedy: v.fetch(),
-			evidence: []Evidence{{Name: "memories", Unit: "memories", Href: v.href("/memory")}},
+			evidence: []Evidence{{Name: "memories", Unit: "memories", Href: v.href(currentMemory)}},
 		}
 	}
 	found := verdict{
 		status: Pass, reason: fmt.Sprintf("memory was synced or changed %s ago; %s is the limit", phrase.Span(v.age(last)), phrase.Span(limit)),
-		evidence: []Evidence{{Name: "memories", Value: float64(v.Memory.Total), Unit: "memories", At: last, Href: v.href("/memory")}},
+		evidence: []Evidence{{Name: "memories", Value: float64(count), Unit: "memories", At: last, Href: v.href(currentMemory)}},
 	}
 	if v.age(last) > limit {
 		found.status, found.remedy = Fail, v.fetch()
@@ -242,14 +244,14 @@ func goalsAligned(v view) verdict {
 		}
 	}
 	found := verdict{status: Pass, reason: "every open goal is aligned or explained", evidence: []Evidence{
-		{Name: "open goals", Value: float64(g.Open), Unit: "goals", Href: v.href("/goals")},
-		{Name: "drifting or misaligned", Value: float64(off), Unit: "goals", Href: v.href("/goals")},
+		{Name: "open goals", Value: float64(g.Open), Unit: "goals", Href: v.href(openGoals)},
+		{Name: "drifting or misaligned", Value: float64(off), Unit: "goals", Href: v.href(openGoals)},
 		{Name: "explained", Value: float64(explained), Unit: "goals"},
 	}}
 	if off > explained {
 		found.status = Fail
 		found.reason = fmt.Sprintf("%d of %s neither aligned nor explained", off-explained, phrase.Plural(g.Open, "open goal is", "open goals are"))
-		found.remedy = &v.call("list-goals", "GET", "/goals?state=open").Remedy // the context does not list every goal
+		found.remedy = &v.call("list-goals", "GET", openGoals).Remedy // the context does not list every goal
 		if first != "" {
 			found.remedy = &Remedy{Operation: "explain-goal", Method: "PUT", Href: v.href("/goals/" + first + "/explanation")}
 		}

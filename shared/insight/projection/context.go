@@ -6,7 +6,7 @@
 //
 // A store orders the changes of one item. It may pass on the changes of different items, such as those of one transaction,
 // in any order. So no fact depends on the order of the changes of different items, while the company has at most MaxGoals
-// open goals and has had at most 58 providers and 64 decided
+// open goals and has had at most 57 providers and 64 decided
 // recommendations: counts are sums over items, and times are the latest ones. Each fact also
 // follows from the stored records, or is the latest of several times: see Rebuild.
 package projection
@@ -36,7 +36,7 @@ const (
 const (
 	MaxGoals        = 50  // listed open goals
 	MaxTimeline     = 10  // newest timeline entries
-	maxProviders    = 58  // of one map by provider; Fold drops further providers if they have no integration
+	maxProviders    = 57  // of one map by provider; Fold drops further providers if they have no integration
 	maxEntryDetails = 512 // bytes of a listed timeline entry's details
 	maxSubject      = 512 // bytes of a listed entry's subject
 	maxText         = 256 // bytes of a title or an error
@@ -45,7 +45,7 @@ const (
 	maxStandings    = 64  // recommendations with a decision; Fold drops those that ended first
 	maxExecutives   = 10  // executives that asked for too much; Fold drops those of longest ago
 	maxWork         = 50  // goals whose work is counted
-	maxWhy          = 72  // bytes of the reason why deliveries took no effect
+	maxWhy          = 72  // bytes of the reason why deliveries took no effect, or why a goal has its status
 	maxError        = 160 // bytes of the error of a failed sync
 	maxOutcomes     = 10  // live runs whose outcomes are kept
 	maxSuccesses    = 3   // successful syncs whose times are kept
@@ -166,21 +166,30 @@ type ProviderMemory struct {
 	LastSyncedAt  time.Time `json:"lastSyncedAt,omitzero" doc:"when the last live sync succeeded"`
 }
 
-// Goals counts goals. The alignment counts include open goals only.
+// Goals counts the goals of integrations that exist, and keeps those of the last integration of a provider that has none apart.
 type Goals struct {
-	Open       int                  `json:"open" doc:"open goals" format:"int32"`
-	Closed     int                  `json:"closed" doc:"closed goals" format:"int32"`
-	Aligned    int                  `json:"aligned" doc:"open goals whose pace is enough" format:"int32"`
-	Drifting   int                  `json:"drifting" doc:"open goals that fall behind" format:"int32"`
-	Misaligned int                  `json:"misaligned" doc:"open goals that are far behind or overdue" format:"int32"`
-	Listed     []Goal               `json:"listed" doc:"up to 50 open goals: those not aligned first, then the soonest due"`
-	Explained  map[string]time.Time `json:"explained,omitempty" doc:"ends of explanations, by the goal's id; up to 50"`
-	Work       map[string]goal.Work `json:"work,omitempty" doc:"memories that refer to a goal, by the goal's id; up to 50 goals, those listed first"`
+	GoalCounts
+	Total     int                   `json:"total" doc:"goals that are kept, those of deleted integrations included" format:"int32"`
+	Listed    []Goal                `json:"listed" doc:"up to 50 open goals: those not aligned first, then the soonest due"`
+	Former    []Goal                `json:"former,omitempty" doc:"open goals of deleted integrations, in the same order, until the provider has a new integration; with those listed up to 50"`
+	Providers map[string]GoalCounts `json:"providers,omitempty" doc:"goals by provider, of its integration that was created last, also if it was deleted since"`
+	Explained map[string]time.Time  `json:"explained,omitempty" doc:"ends of explanations, by the goal's id; up to 50"`
+	Work      map[string]goal.Work  `json:"work,omitempty" doc:"memories that refer to a goal, by the goal's id; up to 50 goals, those listed first"`
+}
+
+// GoalCounts counts goals. The alignment counts include open goals only.
+type GoalCounts struct {
+	Open       int `json:"open" doc:"open goals" format:"int32"`
+	Closed     int `json:"closed" doc:"closed goals" format:"int32"`
+	Aligned    int `json:"aligned" doc:"open goals whose pace is enough" format:"int32"`
+	Drifting   int `json:"drifting" doc:"open goals that fall behind" format:"int32"`
+	Misaligned int `json:"misaligned" doc:"open goals that are far behind or overdue" format:"int32"`
 }
 
 // Goal describes one listed goal.
 type Goal struct {
 	ID       string      `json:"id" doc:"UUIDv8" format:"uuid"`
+	Provider string      `json:"provider,omitempty" doc:"the integration that imported it" example:"github"`
 	Title    string      `json:"title" doc:"its title"`
 	Status   goal.Status `json:"status" doc:"whether its pace is enough" enum:"aligned,drifting,misaligned"`
 	Since    time.Time   `json:"since" doc:"when it got this status"`

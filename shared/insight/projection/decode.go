@@ -1,6 +1,7 @@
 package projection
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 
@@ -21,6 +22,7 @@ func (p *Context) UnmarshalJSON(data []byte) error {
 		p.Recommendations == nil || p.Executives == nil || p.Incarnations == nil {
 		return errNullMap
 	}
+	p.Goals.Total = cmp.Or(p.Goals.Total, p.Goals.Open+p.Goals.Closed) // release 0.1.0 stored no total
 	for name, e := range p.Deliveries.Endpoints {
 		if err := e.Hourly.check(); err != nil {
 			return fmt.Errorf("endpoint %q: %w", name, err)

@@ -107,7 +107,8 @@ func (f *folding) own() {
 	f.Memory.Providers = maps.Clone(f.Memory.Providers)
 	f.Syncs, f.Results = maps.Clone(f.Syncs), maps.Clone(f.Results)
 	f.Recommendations, f.Executives = maps.Clone(f.Recommendations), maps.Clone(f.Executives)
-	f.Goals.Listed, f.Goals.Explained = slices.Clone(f.Goals.Listed), maps.Clone(f.Goals.Explained)
+	f.Goals.Listed, f.Goals.Former = slices.Clone(f.Goals.Listed), slices.Clone(f.Goals.Former)
+	f.Goals.Providers, f.Goals.Explained = maps.Clone(f.Goals.Providers), maps.Clone(f.Goals.Explained)
 	f.Goals.Work, f.Timeline = maps.Clone(f.Goals.Work), slices.Clone(f.Timeline)
 	f.Governance.Waiting, f.Governance.Unanswered = slices.Clone(f.Governance.Waiting), slices.Clone(f.Governance.Unanswered)
 	d := &f.Deliveries

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"orgops/shared/base/id"
 	"orgops/shared/domain/arrival"
@@ -340,34 +341,38 @@ func TestFold_Goals(t *testing.T) {
 	t.Parallel()
 	h := newHistory()
 	due := noon().Add(10 * 24 * time.Hour)
-	g, _ := goal.Apply(goal.Goal{}, "github", goal.Draft{ExternalID: "m1", Title: "Ship", DueAt: &due, State: goal.Open}, h.now)
+	g, _ := goal.Apply(goal.Goal{}, "webhook", goal.Draft{ExternalID: "m1", Title: "Ship", DueAt: &due, State: goal.Open}, h.now)
+	h.put(integration.Entity, integration.Key("webhook"), webhook(h.now))
 	created := h.put(goal.Entity, goal.Key(g.ID), g)
 	h.after(9 * 24 * time.Hour)
 	g, _ = goal.Review(g, "", h.now)
 	reviewed := h.put(goal.Entity, goal.Key(g.ID), g)
 	p, entries := h.fold(t)
 	if diff := cmp.Diff([]string{
-		`goal.updated "Ship" became a goal, 0 % done`, `goal.alignment.changed "Ship" is misaligned now`,
+		"integration.configured webhook was configured", `goal.updated "Ship" became a goal, 0 % done`, `goal.alignment.changed "Ship" is misaligned now`,
 	}, titles(entries)); diff != "" {
 		t.Errorf("entries (-want +got):\n%s", diff)
 	}
 	wantIDs := []string{event.ID(created, event.GoalUpdated), event.ID(reviewed, event.GoalAlignmentChanged)}
-	if diff := cmp.Diff(wantIDs, []string{entries[0].EventID, entries[1].EventID}); diff != "" {
+	if diff := cmp.Diff(wantIDs, []string{entries[1].EventID, entries[2].EventID}); diff != "" {
 		t.Errorf("event ids (-want +got):\n%s", diff)
 	}
-	wantGoals := projection.Goals{Open: 1, Misaligned: 1, Listed: []projection.Goal{
-		{ID: g.ID, Title: "Ship", Status: goal.Misaligned, Since: h.now, DueAt: due, Reason: g.Alignment.Reasons[0]},
+	counts := projection.GoalCounts{Open: 1, Misaligned: 1}
+	wantGoals := projection.Goals{GoalCounts: counts, Total: 1, Providers: map[string]projection.GoalCounts{"webhook": counts}, Listed: []projection.Goal{
+		{ID: g.ID, Provider: "webhook", Title: "Ship", Status: goal.Misaligned, Since: h.now, DueAt: due, Reason: g.Alignment.Reasons[0]},
 	}}
 	if diff := cmp.Diff(wantGoals, p.Goals); diff != "" {
 		t.Errorf("goals (-want +got):\n%s", diff)
 	}
-	g, _ = goal.Apply(g, "github", goal.Draft{ExternalID: "m1", Title: "Ship", DueAt: &due, State: goal.Closed, Progress: 1}, h.now)
+	g, _ = goal.Apply(g, "webhook", goal.Draft{ExternalID: "m1", Title: "Ship", DueAt: &due, State: goal.Closed, Progress: 1}, h.now)
 	h.put(goal.Entity, goal.Key(g.ID), g)
 	p, entries = h.fold(t)
-	if diff := cmp.Diff(projection.Goals{Closed: 1, Listed: []projection.Goal{}}, p.Goals); diff != "" {
+	counts = projection.GoalCounts{Closed: 1}
+	wantGoals = projection.Goals{GoalCounts: counts, Total: 1, Providers: map[string]projection.GoalCounts{"webhook": counts}, Listed: []projection.Goal{}}
+	if diff := cmp.Diff(wantGoals, p.Goals, cmpopts.EquateEmpty()); diff != "" {
 		t.Errorf("goals after closing (-want +got):\n%s", diff)
 	}
-	if got := titles(entries)[2:]; len(got) != 2 {
+	if got := titles(entries)[3:]; len(got) != 2 {
 		t.Errorf("entries of the closing = %v, want two", got)
 	}
 }

@@ -63,6 +63,7 @@ func (f *folding) bound() {
 	bound(f.Integrations, f.Syncs, Sync.changedAt, nil)
 	bound(f.Integrations, f.Results, Result.changedAt, nil)
 	bound(f.Integrations, f.Incarnations, createdAt, nil)
+	bound(f.Integrations, f.Goals.Providers, GoalCounts.changedAt, nil)
 	bound(f.Integrations, f.Memory.Providers, ProviderMemory.changedAt, f.Memory.merge)
 }
 
@@ -127,6 +128,9 @@ func (m *Memory) count(provider string, n int64, now time.Time) {
 }
 
 func (m ProviderMemory) changedAt() time.Time { return later(m.LastChangedAt, m.LastSyncedAt) }
+
+// changedAt returns the same time for all. So bound drops the first by name; none of them counts.
+func (GoalCounts) changedAt() time.Time { return time.Time{} }
 
 // changedAt returns the time at which the newest run was requested. The run's id holds it.
 func (s Sync) changedAt() time.Time {

@@ -17,7 +17,7 @@ import (
 	"orgops/shared/testkit/errtest"
 )
 
-const maxProviders = 58
+const maxProviders = 57
 
 func remember(h *history, provider, key string) {
 	h.put(memory.Entity, memory.Key(provider+key), memory.Memory{ID: provider + key, Provider: provider})
@@ -152,8 +152,9 @@ func TestFold_Former_Returns(t *testing.T) {
 func TestFold_Escapes(t *testing.T) {
 	t.Parallel()
 	h := newHistory()
+	h.put(integration.Entity, integration.Key("webhook"), webhook(h.now))
 	for _, char := range []string{"<", "\"", "\x01", "\u2028", "ü", "a"} {
-		h.put(goal.Entity, "GOAL#1", goal.Goal{ID: "1", Title: strings.Repeat(char, 500), State: goal.Open})
+		h.put(goal.Entity, "GOAL#1", goal.Goal{ID: "1", Provider: "webhook", Title: strings.Repeat(char, 500), State: goal.Open})
 		p, _ := h.fold(t)
 		title := p.Goals.Listed[0].Title
 		raw, err := json.Marshal(title)

@@ -72,45 +72,36 @@ func (f *folding) explanation(c store.Change) error {
 	return nil
 }
 
-func (f *folding) countGoal(g goal.Goal, n int) {
-	if g.State == goal.Closed {
-		f.Goals.Closed += n
-		return
-	}
-	f.Goals.Open += n
-	switch g.Alignment.Status {
-	case goal.Aligned:
-		f.Goals.Aligned += n
-	case goal.Drifting:
-		f.Goals.Drifting += n
-	case goal.Misaligned:
-		f.Goals.Misaligned += n
-	}
-}
-
 func summary(g goal.Goal, now time.Time) Goal {
-	s := Goal{ID: g.ID, Title: text.TruncateJSON(g.Title, maxText), Status: g.Alignment.Status, Since: now, Progress: g.Progress, DueAt: at(g.DueAt)}
+	s := Goal{ID: g.ID, Provider: g.Provider, Title: text.TruncateJSON(g.Title, maxText), Status: g.Alignment.Status, Since: now, Progress: g.Progress, DueAt: at(g.DueAt)}
 	if len(g.Alignment.Reasons) > 0 {
-		s.Reason = text.TruncateJSON(g.Alignment.Reasons[0], maxText)
+		s.Reason = text.TruncateJSON(g.Alignment.Reasons[0], maxWhy)
 	}
 	return s
 }
 
-// list replaces the entry of an open goal, or removes the entry of any other goal. The list keeps the MaxGoals most urgent
+// list replaces the entry of an open goal, or removes the entry of any other goal. The lists keep the MaxGoals most urgent
 // entries. A goal that drops off the end may come back with its next change. The counts include every goal.
 func (f *folding) list(g goal.Goal, s Goal, open bool) {
-	listed := f.Goals.Listed
-	if i := slices.IndexFunc(listed, func(l Goal) bool { return l.ID == g.ID }); i >= 0 {
-		if listed[i].Status == s.Status {
-			s.Since = listed[i].Since
+	if !f.current(g.Provider, g.Incarnation) {
+		return
+	}
+	listed := f.listOf(g.Provider)
+	if i := slices.IndexFunc(*listed, func(l Goal) bool { return l.ID == g.ID }); i >= 0 {
+		if (*listed)[i].Status == s.Status {
+			s.Since = (*listed)[i].Since
 		}
-		listed = slices.Delete(listed, i, i+1)
+		*listed = slices.Delete(*listed, i, i+1)
 	}
 	if open {
-		i, _ := slices.BinarySearchFunc(listed, s, urgency)
-		listed = slices.Insert(listed, i, s)
+		*listed = insert(*listed, s)
 	}
-	f.Goals.Listed = listed[:min(len(listed), MaxGoals)]
+	f.boundGoals()
+}
+
+func insert(listed []Goal, g Goal) []Goal {
+	i, _ := slices.BinarySearchFunc(listed, g, urgency)
+	return slices.Insert(listed, i, g)
 }
 
 // urgency orders goals: misaligned, drifting, aligned; then the soonest due, those without a date last; then by id.

@@ -1,13 +1,17 @@
 package projection_test
 
 import (
+	"math/rand/v2"
+	"slices"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"orgops/shared/base/id"
 	"orgops/shared/domain/delivery"
+	"orgops/shared/domain/goal"
 	"orgops/shared/domain/integration"
 	"orgops/shared/domain/memory"
 	"orgops/shared/domain/syncrun"
@@ -117,6 +121,72 @@ func TestFold_Incarnations_Memories(t *testing.T) {
 			t.Errorf("late %t: %d memories of the former integration after one was removed, want 1", late, p.Memory.Providers["former"].Count)
 		}
 	}
+}
+
+// TestFold_Incarnations_Goals counts the goals of an integration until it is deleted, then none, and then those of the next one of its
+// name, in any order of the changes.
+func TestFold_Incarnations_Goals(t *testing.T) {
+	t.Parallel()
+	h := newHistory()
+	configure := func(provider string) string {
+		i := webhook(h.now)
+		i.Provider, i.Incarnation = provider, id.At(h.now, provider)
+		h.put(integration.Entity, integration.Key(provider), i)
+		return i.Incarnation
+	}
+	pursue := func(provider, incarnation, name string, state goal.State) {
+		g, _ := goal.Apply(goal.Goal{}, provider, goal.Draft{ExternalID: name, Incarnation: incarnation, Title: name, State: state}, h.now)
+		h.put(goal.Entity, goal.Key(g.ID), g)
+	}
+	r := rand.New(rand.NewPCG(7, 7))
+	expect := func(step string, want projection.GoalCounts, total int, listed, former []string) {
+		t.Helper()
+		p, _ := h.fold(t)
+		if p.Goals.GoalCounts != want {
+			t.Errorf("%s: %+v, want %+v", step, p.Goals.GoalCounts, want)
+		}
+		if p.Goals.Total != total {
+			t.Errorf("%s: %d goals, want %d", step, p.Goals.Total, total)
+		}
+		if diff := cmp.Diff([2][]string{listed, former}, [2][]string{goalTitles(p.Goals.Listed), goalTitles(p.Goals.Former)}); diff != "" {
+			t.Errorf("%s: lists differ (-want +got):\n%s", step, diff)
+		}
+		for range 50 {
+			got, _ := foldCut(t, r, interleave(r, h.changes, 1000))
+			got.Applied = p.Applied
+			if diff := cmp.Diff(encode(t, p), encode(t, got)); diff != "" {
+				t.Fatalf("%s: the context depends on the order (-want +got):\n%s", step, diff)
+			}
+		}
+		again, failed := projection.Rebuild(p, h.records())
+		errtest.Must(t, failed.Err())
+		if diff := cmp.Diff(p.Goals, again.Goals, cmpopts.EquateEmpty()); diff != "" {
+			t.Errorf("%s: rebuilt goals differ (-want +got):\n%s", step, diff)
+		}
+	}
+	other := configure("webhook-a")
+	pursue("webhook-a", other, "other", goal.Open)
+	first := configure("webhook")
+	h.after(time.Minute)
+	pursue("webhook", first, "a", goal.Open)
+	pursue("webhook", first, "b", goal.Open)
+	pursue("webhook", first, "c", goal.Closed)
+	expect("connected", projection.GoalCounts{Open: 3, Closed: 1, Aligned: 3}, 4, []string{"a", "b", "other"}, nil)
+	h.after(time.Minute).remove(integration.Entity, integration.Key("webhook"))
+	expect("deleted", projection.GoalCounts{Open: 1, Aligned: 1}, 4, []string{"other"}, []string{"a", "b"})
+	second := configure("webhook")
+	expect("connected again", projection.GoalCounts{Open: 1, Aligned: 1}, 4, []string{"other"}, nil)
+	h.after(time.Minute)
+	pursue("webhook", second, "a", goal.Open)
+	expect("synced again", projection.GoalCounts{Open: 2, Aligned: 2}, 5, []string{"a", "other"}, nil)
+}
+
+func goalTitles(listed []projection.Goal) (all []string) {
+	for _, g := range listed {
+		all = append(all, g.Title)
+	}
+	slices.Sort(all)
+	return all
 }
 
 // TestRebuild_Incarnations keeps the time of a success whose run has expired, and what is known of an integration that was deleted.

@@ -15,7 +15,7 @@ func (f *folding) integration(c store.Change) error {
 	provider := c.Key[len(integration.Prefix):]
 	if c.New == nil {
 		f.reach(c.At)
-		delete(f.Integrations, provider)
+		f.configure(provider, nil)
 		return nil
 	}
 	was, err := decode[integration.Integration](c.Old)
@@ -35,7 +35,7 @@ func (f *folding) integration(c store.Change) error {
 	case !was.Enabled && is.Enabled || reconfigured(was, is) || newlyCertified(was, is):
 		i.ChangedAt = later(i.ChangedAt, c.At.UTC()) // the clock of what wrote the change may be behind
 	}
-	f.Integrations[provider] = i
+	f.configure(provider, &i)
 	f.judge(provider)
 	f.addIntegrationEntries(c, was, is)
 	return nil

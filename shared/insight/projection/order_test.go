@@ -371,8 +371,10 @@ func recorded(p projection.Context) projection.Context {
 			delete(p.Results, name)
 		}
 	}
-	for n := range p.Goals.Listed {
-		p.Goals.Listed[n].Since = time.Time{}
+	for _, listed := range [][]projection.Goal{p.Goals.Listed, p.Goals.Former} {
+		for n := range listed {
+			listed[n].Since = time.Time{}
+		}
 	}
 	for name, w := range p.Goals.Work {
 		if w.ChangedAt = (time.Time{}); w == (goal.Work{}) { // its memories are gone

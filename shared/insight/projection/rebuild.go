@@ -2,6 +2,8 @@ package projection
 
 import (
 	"maps"
+	"slices"
+	"time"
 
 	"orgops/shared/domain/goal"
 	"orgops/shared/domain/integration"
@@ -15,7 +17,7 @@ import (
 // too early and never too late: when a memory was last removed, when an integration was last enabled or reconfigured or
 // entered the sandbox, the newest delivery received, outcomes and delays whose deliveries or runs have expired, and, if the status is the same, since when a goal has
 // it. Without old such a time is that of the record. Attempts count only if the log of their delivery has them, which keeps
-// 25. A company that has had more than 58 providers gets its own entries again for those in the entry former.
+// 25. A company that has had more than 57 providers gets its own entries again for those in the entry former.
 //
 // Rebuild leaves out a record that it cannot decode, and returns it as a change with the reason. The context is valid all the same.
 func Rebuild(old Context, records []store.Item) (next Context, failed Failures) {
@@ -84,10 +86,14 @@ func (f *folding) takeOver(old Context) {
 	if f.Governance.Shadow > 0 && old.Governance.Shadow > 0 {
 		f.Governance.ShadowAt = old.Governance.ShadowAt
 	}
-	for n, g := range f.Goals.Listed {
-		for _, was := range old.Goals.Listed {
-			if was.ID == g.ID && was.Status == g.Status {
-				f.Goals.Listed[n].Since = was.Since
+	since := map[Goal]time.Time{} // by id and status
+	for _, g := range slices.Concat(old.Goals.Listed, old.Goals.Former) {
+		since[Goal{ID: g.ID, Status: g.Status}] = g.Since
+	}
+	for _, listed := range [][]Goal{f.Goals.Listed, f.Goals.Former} {
+		for n, g := range listed {
+			if at, known := since[Goal{ID: g.ID, Status: g.Status}]; known {
+				listed[n].Since = at
 			}
 		}
 	}

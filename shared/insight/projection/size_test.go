@@ -106,12 +106,15 @@ func large(t testing.TB) projection.Context {
 		}
 		return all
 	}
+	p.Goals.Providers = map[string]projection.GoalCounts{}
 	kept := 8 + int(delivery.Kept/(4*24*time.Hour)) + 1 // days, steps of four days, and the one about to expire
 	for n := range 4 * integration.MaxPerCompany {
 		name := fmt.Sprintf("webhook-%0*d", 56, n) // 64 characters
 		p.Deliveries.Endpoints[name] = projection.Endpoint{
 			Hourly: window(25, time.Hour), Pending: 1234, Held: tally(kept, 24*time.Hour), Dead: tally(kept, 24*time.Hour),
 		}
+		counts := projection.GoalCounts{Open: 12345, Closed: 12345, Aligned: 12345, Drifting: 12345, Misaligned: 12345}
+		p.Goals.Providers[name] = counts
 		p.Memory.Providers[name] = projection.ProviderMemory{Count: 123456, LastChangedAt: now, LastSyncedAt: now}
 		p.Syncs[name] = projection.Sync{
 			Run: strings.Repeat("i", 36), Mode: "live", State: "running", RunningSince: now, FinishedAt: ended, LastSucceededAt: ended, Successes: successes, Outcomes: []int64{-1e10, -1e10, -1e10, -1e10, -1e10, -1e10, -1e10, -1e10, -1e10, -1e10},
@@ -142,7 +145,7 @@ func large(t testing.TB) projection.Context {
 		p.Company.Awaited = append(p.Company.Awaited, projection.Awaited{UserID: text[:36], At: now})
 	}
 	for range projection.MaxGoals {
-		p.Goals.Listed = append(p.Goals.Listed, projection.Goal{ID: strings.Repeat("i", 36), Title: text, Status: "misaligned", Since: now, DueAt: now, Reason: text})
+		p.Goals.Listed = append(p.Goals.Listed, projection.Goal{ID: strings.Repeat("i", 36), Provider: text[:64], Title: text, Status: "misaligned", Since: now, DueAt: now, Reason: text[:72]})
 	}
 	for n := range 64 {
 		p.Recommendations[fmt.Sprintf("%036d", n)] = recommendation.Standing{

@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"orgops/shared/domain/goal"
+	"orgops/shared/domain/integration"
 	"orgops/shared/domain/memory"
 	"orgops/shared/insight/projection"
 	"orgops/shared/testkit/errtest"
@@ -50,7 +51,8 @@ func TestFold_WorkBounded(t *testing.T) {
 	t.Parallel()
 	h := newHistory()
 	due := h.now.Add(48 * time.Hour)
-	g, _ := goal.Apply(goal.Goal{}, "github", goal.Draft{ExternalID: "listed", Title: "T", DueAt: &due, State: goal.Open}, h.now)
+	h.put(integration.Entity, integration.Key("webhook"), webhook(h.now))
+	g, _ := goal.Apply(goal.Goal{}, "webhook", goal.Draft{ExternalID: "listed", Title: "T", DueAt: &due, State: goal.Open}, h.now)
 	h.put(goal.Entity, goal.Key(g.ID), g)
 	for n := range 80 {
 		goalID := fmt.Sprint(n)

@@ -23,13 +23,18 @@ const columns = [
 
 const batch = 50;
 
+/** standing returns the parameter of the API that leaves out what deleted integrations imported, unless the value asks for it. */
+const standing = (value) => value === 'all' ? {} : { integration: value || 'current' };
+
+const Standing = ({ value }) => html`<${Choice} label="Integrations" value=${value === 'current' ? '' : value} options=${[['', 'Connected'], ['deleted', 'Deleted'], ['all', 'All']]} onPick=${(v) => filter({ integration: v })} />`;
+
 export function Memories() {
-  const { provider = '', kind = '', title = '', shown = batch } = route.value.query;
-  const path = `memory?${new URLSearchParams({ limit: '100', ...(provider && { provider }), ...(kind && { kind }), ...(title && { title }) })}`, all = useAll(path, byTime);
+  const { provider = '', kind = '', title = '', integration = '', shown = batch } = route.value.query;
+  const path = `memory?${new URLSearchParams({ limit: '100', ...standing(integration), ...(provider && { provider }), ...(kind && { kind }), ...(title && { title }) })}`, all = useAll(path, byTime);
   const text = (label, name, value, placeholder) => html`<label class="choice"><span>${label}</span><input value=${value} placeholder=${placeholder} onChange=${(e) => filter({ [name]: e.currentTarget.value.trim(), shown: '' })} /></label>`;
   const items = all.items.slice(0, Number(shown));
   return html`<${Head} title="Memory" about="What connectors brought in, the newest first."><a class="button" href="#/syncs">Syncs</a><${Curl} path=${path} /><//>
-    <div class="filters">${text('Title', 'title', title, 'part of it')}${text('Provider', 'provider', provider)}${text('Kind', 'kind', kind)}</div>
+    <div class="filters">${text('Title', 'title', title, 'part of it')}${text('Provider', 'provider', provider)}${text('Kind', 'kind', kind)}<${Standing} value=${integration} /></div>
     <${Trouble} problem=${all.problem} retry=${all.reload} />
     ${items.length === 0 && all.loading && html`<${Loading} rows=${5} />`}
     ${items.length === 0 && !all.loading && !all.problem && html`<${Empty} title=${provider || kind || title ? 'None match' : 'No memories yet'}>Issues, feed entries and items that you post become memories.<${Source} /><//>`}
@@ -49,12 +54,12 @@ export function Memory({ id }) {
 }
 
 export function Goals() {
-  const { status = '', state = '' } = route.value.query;
-  const path = `goals?${new URLSearchParams({ limit: '50', ...(status && { status }), ...(state && { state }) })}`;
+  const { status = '', state = '', integration = '' } = route.value.query;
+  const path = `goals?${new URLSearchParams({ limit: '50', ...standing(integration), ...(status && { status }), ...(state && { state }) })}`;
   return html`<${Head} title="Goals" about="Whether each goal's progress keeps up with its time."><${Curl} path=${path} /><//>
     <${Listing} path=${path} none=${html`<${Empty} title=${status || state ? 'None match' : 'No goals yet'}>A milestone at GitHub becomes a goal, and so does what you post.<${Source} /><//>`}
       filters=${html`<${Choice} label="Alignment" value=${status} options=${[['', 'All'], ...['aligned', 'drifting', 'misaligned'].map((s) => [s, sentence(s)])]} onPick=${(v) => filter({ status: v })} />
-        <${Choice} label="State" value=${state} options=${[['', 'All'], ['open', 'Open'], ['closed', 'Closed']]} onPick=${(v) => filter({ state: v })} />`}>
+        <${Choice} label="State" value=${state} options=${[['', 'All'], ['open', 'Open'], ['closed', 'Closed']]} onPick=${(v) => filter({ state: v })} /><${Standing} value=${integration} />`}>
       ${(items) => html`<ul class="plain stack">${items.map((g) => html`<li key=${g.id} class="card goal"><div class="row spread"><h2><a href=${place(['goals', g.id])}>${g.title}</a></h2><${Status} of=${g.alignment.status} /></div>
         <${Progress} share=${g.progress} label=${g.title} /><p class="muted">${g.alignment.reasons.map(sentence).join('. ')}${g.dueAt ? html` · due ${clock(Date.parse(g.dueAt), true).slice(0, 10)}` : ''}</p></li>`)}</ul>`}<//>`;
 }
