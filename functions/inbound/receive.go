@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"strconv"
 	"time"
-	"unicode/utf8"
 
 	"orgops/shared/base/fault"
 	"orgops/shared/base/metric"
@@ -98,7 +97,7 @@ func (d Deps) receive(ctx context.Context, in incoming) (answer, error) {
 		d.refuse(ctx, in, owner, digest, refusedDisabled, now)
 		return answer{}, fault.Newf(fault.Conflict, "integration %q is disabled; enable it to receive its webhooks", in.provider)
 	}
-	a, err := d.accept(ctx, conn, i, in, digest, now)
+	a, err := d.take(ctx, conn, i, in, digest, now)
 	d.follow(ctx, in.company, integration.Stored{Integration: i, Version: version}, a.place)
 	switch reason := reasonOf(err); {
 	case reason != "" && i.Allows(integration.InboundReceive, now): // the inbox shows what the sandbox refuses
@@ -109,14 +108,6 @@ func (d Deps) receive(ctx context.Context, in incoming) (answer, error) {
 		d.refusals.write(ctx, in.company, owner, now)
 	}
 	return a, err
-}
-
-// accept maps a verified arrival and applies its actions.
-func (d Deps) accept(ctx context.Context, conn connector.Inbound, i integration.Integration, in incoming, digest string, now time.Time) (answer, error) {
-	if !utf8.Valid(in.body) { // the JSON decoder would replace invalid bytes by U+FFFD
-		return answer{}, fault.New(fault.Malformed, "the body is not UTF-8")
-	}
-	return d.take(ctx, conn, i, in, digest, now)
 }
 
 // take maps a verified arrival and applies its actions. The sandbox also keeps an arrival that is refused.

@@ -260,7 +260,7 @@ func TestReceive_Invalid(t *testing.T) {
 		pointers   []string
 	}{
 		{"not JSON", `{"type":`, 400, "malformed", nil},
-		{"not UTF-8", "{\"type\":\"\xff\"}", 400, "malformed", nil},
+		{"not UTF-8", "{\"type\":\"\xff\"}", 400, "malformed", []string{"/type"}},
 		{"half of a character in an id", `{"type":"memory.upsert","data":[{"externalId":"\ud800","kind":"k","title":"t"}]}`, 400, "malformed", []string{"/data/0/externalId"}},
 		{"half of a character in a name", `{"type":"memory.upsert","x":{"\uDC00":1}}`, 400, "malformed", []string{"/x/\ufffd"}},
 		{"an id with U+FFFD", `{"type":"memory.upsert","data":{"externalId":"a\ufffd","kind":"k","title":"t"}}`, 422, "invalid", []string{"/data/externalId"}},

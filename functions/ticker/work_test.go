@@ -45,7 +45,7 @@ func TestTicker_Work(t *testing.T) {
 		m = next
 	}
 	fold(2)
-	fold(2) // their entries
+	fold(2)                                                                               // their entries
 	expect := func(step string, stalled goal.Stall, status goal.Status, changes ...int) { // of the tick, and of folding those
 		t.Helper()
 		r.tick()

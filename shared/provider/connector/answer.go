@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"orgops/shared/base/fault"
 	"orgops/shared/base/text"
@@ -81,10 +82,10 @@ func redirected(resp *http.Response) string {
 	return "it redirects to " + shown.String() + ", and redirects are not followed; if that is the list, configure its address, and if it is a sign-in, check the credentials"
 }
 
-// Target returns where a redirect leads, or nil.
+// Target returns where a redirect leads, or nil if the answer does not say it in an address of at most 4,096 bytes.
 func Target(resp *http.Response) *url.URL {
 	location := resp.Header.Get("Location")
-	if location == "" {
+	if location == "" || len(location) > maxAddress || !utf8.ValidString(location) {
 		return nil
 	}
 	target, err := url.Parse(location)

@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"unicode/utf8"
 
 	"orgops/shared/base/fault"
 	"orgops/shared/webhook/outbound"
@@ -11,7 +12,7 @@ import (
 
 // NextOnHost returns the address of the next page by NextLink, or "" without a next page. base is the address that the link may
 // be relative to. It returns a fault if the Link header cannot be read: the list would look complete, and a full run would
-// remove the rest. It also returns one if the link leads to another scheme or host, or names a user: a connector must not
+// remove the rest. It also returns one for a link that a checkpoint could not keep, and if the link leads to another scheme or host, or names a user: a connector must not
 // follow it, because the credentials would go along.
 func NextOnHost(base *url.URL, header http.Header) (address string, err error) {
 	target, ok := NextLink(header)
@@ -20,6 +21,8 @@ func NextOnHost(base *url.URL, header http.Header) (address string, err error) {
 		return "", fault.New(fault.Unavailable, "the page's Link header cannot be read, so the next page is unknown")
 	case target == "":
 		return "", nil
+	case len(target) > maxAddress || !utf8.ValidString(target):
+		return "", fault.New(fault.Unavailable, "the next page's link is longer than 4,096 bytes, or not in UTF-8")
 	}
 	next, err := base.Parse(target)
 	if err != nil || next.User != nil || outbound.Origin(next.String()) != outbound.Origin(base.String()) {

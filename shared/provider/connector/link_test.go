@@ -59,6 +59,9 @@ func TestNextOnHost(t *testing.T) {
 		{`<https://api.example.com:8443/>; rel="next"`, "", "another host"},
 		{`<%zz>; rel="next"`, "", "another host"},
 		{`</other; rel="next"`, "", "cannot be read"},
+		{"<?page=\xff>; rel=next", "", "not in UTF-8"},
+		{"<?page=" + strings.Repeat("9", 4096) + ">; rel=next", "", "longer than 4,096 bytes"},
+		{"<?page=\x01>; rel=next", "", "another host"},
 	}
 	for _, tt := range tests {
 		header := http.Header{}

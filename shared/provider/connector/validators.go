@@ -1,6 +1,11 @@
 package connector
 
-import "net/http"
+import (
+	"net/http"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
 
 // maxTag limits an entity tag that is kept, in bytes.
 const maxTag = 1024
@@ -22,10 +27,11 @@ func ValidatorsOf(header http.Header) Validators {
 	return v
 }
 
-// Tag returns the entity tag of an answer, or "" for one above 1,024 bytes.
+// Tag returns the entity tag of an answer, or "" for one above 1,024 bytes or with characters that a source could not keep or send: it
+// is kept as text, and a header has no control characters.
 func Tag(header http.Header) string {
 	tag := header.Get("ETag")
-	if len(tag) > maxTag {
+	if len(tag) > maxTag || !utf8.ValidString(tag) || strings.ContainsFunc(tag, unicode.IsControl) {
 		return ""
 	}
 	return tag

@@ -14,8 +14,6 @@ import (
 	"orgops/shared/base/fault"
 	"orgops/shared/provider/connector"
 	"orgops/shared/webhook/outbound"
-
-	cut "orgops/shared/base/text"
 )
 
 // Limits of one fetch.
@@ -24,7 +22,6 @@ const (
 	maxDocument = 8 << 20
 	maxItems    = 1000  // objects of a page
 	maxPages    = 10000 // of a run; more is likely to be a server that repeats itself
-	maxCursor   = 2048
 )
 
 // state holds the validators of a list that had one page.
@@ -142,15 +139,12 @@ func (config Config) next(document []byte, header http.Header, at checkpoint, co
 // from the one before, and with several pages without objects. A server that ignores the cursor gives the same page again.
 func (config Config) behind(document []byte, at, after checkpoint) (string, error) {
 	raw := find(document, config.CursorPath)
-	if !cut.IsUnicode(raw) {
-		return "", fault.New(fault.Unavailable, "the cursor of the next page "+cut.NotUnicode)
-	}
 	cursor := text(raw)
+	if err := connector.CheckCursor(raw, cursor); err != nil {
+		return "", err
+	}
 	if cursor == "" || after.Empty == maxEmpty {
 		return "", nil
-	}
-	if len(cursor) > maxCursor {
-		return "", fault.New(fault.Unavailable, "the cursor of the next page is longer than 2,048 bytes")
 	}
 	address := with(config.URL, config.Parameter, cursor)
 	if address == at.Address && (after.Empty > 0 || after.Page != at.Page) {

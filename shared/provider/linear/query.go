@@ -47,25 +47,41 @@ const (
 
 // pageInfo says where the next page begins. An answer that does not say whether there is one proves no end of the list.
 type pageInfo struct {
-	HasNextPage *bool  `json:"hasNextPage"`
-	EndCursor   string `json:"endCursor"`
+	HasNextPage *bool           `json:"hasNextPage"`
+	EndCursor   json.RawMessage `json:"endCursor"`
+}
+
+// next returns the cursor of the next page, or "" on the last one.
+func (i pageInfo) next() (cursor string, err error) {
+	if !*i.HasNextPage {
+		return "", nil
+	}
+	if json.Unmarshal(i.EndCursor, &cursor) != nil || cursor == "" {
+		return "", fault.New(fault.Unavailable, "Linear says that there is a next page, but not where it begins")
+	}
+	return cursor, connector.CheckCursor(i.EndCursor, cursor)
 }
 
 // answer holds the list that a query asked for. The other one is nil.
 type answer struct {
 	Issues   *nodes[connector.Item[issue]]   `json:"issues"`
 	Projects *nodes[connector.Item[project]] `json:"projects"`
-	Teams    *nodes[team]                    `json:"teams"` // the team with the configured key, if the query asks for it
+	Teams    *nodes[connector.Item[team]]    `json:"teams"` // the team with the configured key, if the query asks for it
 }
 
 type team struct {
 	ID string `json:"id"`
 }
 
-// team returns the id of the team that a query asked for, "" if the answer does not tell.
+// maxTeam limits the id of a team, in bytes. Linear gives UUIDs.
+const maxTeam = 64
+
+// team returns the id of the team that a query asked for, "" if the answer tells none that the next request could carry.
 func (got answer) team() string {
 	for _, t := range got.Teams.items() {
-		return t.ID
+		if t.Refused == "" && len(t.Value.ID) <= maxTeam {
+			return t.Value.ID
+		}
 	}
 	return ""
 }

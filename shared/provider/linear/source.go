@@ -78,17 +78,18 @@ func (c *Connector) Fetch(ctx context.Context, f connector.Fetch) (page connecto
 	}
 	page.NotBefore = renewed
 	info := got.info(at.List)
-	if *info.HasNextPage && info.EndCursor == "" {
-		return connector.FetchedPage{}, fault.New(fault.Unavailable, "Linear says that there is a next page, but not where it begins")
+	cursor, err := info.next()
+	if err != nil {
+		return connector.FetchedPage{}, err
 	}
 	trail, _ := at.Trail.Add(string(at.List) + at.After)
-	if _, repeated := trail.Add(string(at.List) + info.EndCursor); *info.HasNextPage && repeated {
+	if _, repeated := trail.Add(string(at.List) + cursor); cursor != "" && repeated {
 		return connector.FetchedPage{}, fault.Wrap(fault.Unavailable,
 			"Linear's list does not end, because its pages repeat; request another sync later", connector.ErrEndless)
 	}
 	at.Trail, at.Team = trail, cmp.Or(at.Team, got.team())
 	got.drafts(&page)
-	if next, more := at.next(*info); more {
+	if next, more := at.next(cursor); more {
 		page.Checkpoint, err = json.Marshal(next)
 	} else {
 		page.State, err = json.Marshal(state{Since: at.Began.Add(-overlap), Team: at.Team, Key: config.Team})
@@ -96,11 +97,11 @@ func (c *Connector) Fetch(ctx context.Context, f connector.Fetch) (page connecto
 	return page, err
 }
 
-// next returns the checkpoint behind a page, or false at the end of the last list.
-func (at checkpoint) next(info pageInfo) (checkpoint, bool) {
+// next returns the checkpoint behind a page with a cursor, "" for none. It returns false at the end of the last list.
+func (at checkpoint) next(cursor string) (checkpoint, bool) {
 	switch {
-	case *info.HasNextPage:
-		at.After = info.EndCursor
+	case cursor != "":
+		at.After = cursor
 		return at, true
 	case at.List == issues:
 		at.List, at.After = projects, ""

@@ -279,6 +279,9 @@ func TestConnector_Fetch_refusals(t *testing.T) {
 		{"no nodes", answer(200, `{"data":{"issues":{"pageInfo":{"hasNextPage":false}}}}`), 0, false, "not the list"},
 		{"no page info", answer(200, `{"data":{"issues":{"nodes":[]}}}`), 0, false, "not the list"},
 		{"no cursor", answer(200, `{"data":{"issues":{"nodes":[],"pageInfo":{"hasNextPage":true,"endCursor":null}}}}`), 0, false, "not where it begins"},
+		{"half of a character in the cursor", answer(200, `{"data":{"issues":{"nodes":[],"pageInfo":{"hasNextPage":true,"endCursor":"a\ud800"}}}}`), 0, false, "not valid Unicode"},
+		{"bytes in the cursor that are not UTF-8", answer(200, "{\"data\":{\"issues\":{\"nodes\":[],\"pageInfo\":{\"hasNextPage\":true,\"endCursor\":\"\xff\"}}}}"), 0, false, "not valid Unicode"},
+		{"a long cursor", answer(200, `{"data":{"issues":{"nodes":[],"pageInfo":{"hasNextPage":true,"endCursor":"`+strings.Repeat("x", 2049)+`"}}}}`), 0, false, "longer than 2,048 bytes"},
 		{"too large", answer(200, `{"data":"`+strings.Repeat("x", 17<<20)), 0, false, "larger than 16 MiB"},
 	}
 	for _, tt := range tests {
@@ -370,7 +373,7 @@ func TestConnector_Fetch_unicode(t *testing.T) {
 		if body, _ := io.ReadAll(r.Body); strings.Contains(string(body), "projects(") {
 			list = "projects"
 		}
-		fmt.Fprintf(w, `{"data":{%q:{"nodes":[{"id":"a","title":"\ud83d","name":"\ud83d"},{"id":"b","title":"B","name":"B","description":"\ude00"},`+
+		fmt.Fprintf(w, `{"data":{%q:{"nodes":[{"id":"a","title":"\ud83d","name":"\ud83d"},{"id":"b","title":"B","name":"B","description":"`+"\xff"+`"},`+
 			`{"id":"c","title":"C","name":"C"}],"pageInfo":{"hasNextPage":false}}}}`, list)
 	})
 	var checkpoint json.RawMessage

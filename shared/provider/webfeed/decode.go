@@ -5,6 +5,7 @@ import (
 	"errors"
 	"mime"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -26,9 +27,13 @@ var declaration = regexp.MustCompile(`^\s*<\?xml\s[^>]*?\bencoding\s*=\s*["']([^
 const maxDeclaration = 1024
 
 // decode returns a document in UTF-8, without byte order marks and white space at its beginning and without the characters that
-// XML forbids. Bytes that are not of the character set become U+FFFD. Every later step reads these bytes and no others. They
-// may have at most maxDocument bytes.
+// XML forbids. Bytes that are not of the character set become U+FFFD in XML. JSON is in UTF-8 (RFC 8259 §8.1), so they stay in JSON, and
+// the item with them is left out. Every later step reads these bytes and no others. They may have at most maxDocument bytes.
+// decode uses the document's memory.
 func decode(document []byte, contentType string) ([]byte, error) {
+	if inJSON := bytes.TrimLeft(document, " \t\r\n\uFEFF"); begins(inJSON, "{") {
+		return slices.DeleteFunc(inJSON, func(b byte) bool { return forbidden(rune(b)) }), nil
+	}
 	charset, err := charsetOf(document, contentType)
 	if err != nil {
 		return nil, err
@@ -48,11 +53,11 @@ func forbidden(r rune) bool {
 }
 
 // charsetOf returns the character set of a document, encoding.Nop for UTF-8. A byte order mark goes before the Content-Type, and that
-// before the declaration (RFC 7303 §3), unless it says UTF-8 of a document that is not: many servers say it of every document. JSON is in UTF-8 (RFC 8259 §8.1). A declaration of UTF-16 in a document that is readable
+// before the declaration (RFC 7303 §3), unless it says UTF-8 of a document that is not: many servers say it of every document. A declaration of UTF-16 in a document that is readable
 // in ASCII is wrong and has no effect.
 func charsetOf(document []byte, contentType string) (encoding.Encoding, error) {
 	switch {
-	case begins(document, "\uFEFF"), begins(bytes.TrimLeft(document, " \t\r\n"), "{"):
+	case begins(document, "\uFEFF"):
 		return encoding.Nop, nil
 	case begins(document, "\xFF\xFE"), begins(document, "<\x00"):
 		return utf16.UTF16(utf16.LittleEndian, utf16.IgnoreBOM), nil

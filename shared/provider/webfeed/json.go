@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"orgops/shared/provider/connector"
+
+	unicodetext "orgops/shared/base/text"
 )
 
 // jsonItem holds what is read of an item of a JSON Feed. Each field has any type, so that a wrong one hurts no other field.
@@ -51,15 +53,23 @@ func (l *listing) fromJSON(document []byte) error {
 	return nil
 }
 
+// maxLooked limits an item that is searched for the place of what is not valid Unicode, in bytes: decoding triples such bytes.
+const maxLooked = 64 << 10
+
 // item reads one item.
 func (l *listing) item(raw json.RawMessage) {
+	unicode := unicodetext.IsUnicode(raw)
+	if !unicode && len(raw) > maxLooked {
+		l.skip("", "the item "+unicodetext.NotUnicode)
+		return
+	}
 	var i jsonItem
 	if !bytes.HasPrefix(raw, []byte("{")) || json.Unmarshal(raw, &i) != nil {
 		l.skip("", "the item is not a JSON object")
 		return
 	}
-	if refused := connector.NotUnicode(raw); refused != "" {
-		l.skip(whole(word(i.ID)), refused)
+	if !unicode {
+		l.skip(whole(word(i.ID)), connector.NotUnicode(raw))
 		return
 	}
 	address := func(field json.RawMessage) string { return resolve(l.address, strings.TrimSpace(word(field))) }

@@ -76,6 +76,9 @@ func TestConnector_Fetch_bad(t *testing.T) {
 		{"JSON: half of a character in an id", list(`{"id":"\ud800","url":"https://example.com/1","title":"A"}`), "first last", "", "/id" + notUnicode},
 		{"JSON: half of a character in a title", list(`{"id":"bad","title":"a \ud83d b"}`), "first last", "", "/title" + notUnicode},
 		{"JSON: half of a character in a text", list(`{"id":"bad","title":"A","content_html":"\udc00"}`), "first last", "", "/content_html" + notUnicode},
+		{"JSON: bytes of an id that are not UTF-8", list("{\"id\":\"\xe9\",\"title\":\"A\"}"), "first last", "", "/id" + notUnicode},
+		{"JSON: bytes of a title that are not UTF-8", list("{\"id\":\"bad\",\"title\":\"caf\xe9\"}"), "first last", "", "/title" + notUnicode},
+		{"JSON: a byte order mark", "\ufeff" + list("{\"id\":\"bad\",\"title\":\"caf\xe9\"}"), "first last", "", "/title" + notUnicode},
 		{"JSON: a pair of halves", list(`{"id":"bad","title":"\ud83d\ude00"}`), ids, "😀", ""},
 	}
 	for _, tt := range tests {
