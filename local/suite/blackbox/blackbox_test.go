@@ -29,6 +29,7 @@ var journeys = []struct {
 	{"relay", relay},
 	{"insight", insight},
 	{"review", review},
+	{"replacement", replacement},
 	{"users", users},
 	{"executives", executives},
 	{"sso", sso},
