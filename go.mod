@@ -47,6 +47,7 @@ require (
 	github.com/russellhaering/goxmldsig v1.6.1 // the clock that crewjam/saml takes; comes with it
 	github.com/santhosh-tekuri/jsonschema/v6 v6.0.3 // tests: hold what is refused and written to the JSON Schema standard; too slow to start for a Lambda
 	github.com/swaggest/swgui v1.8.5 // interactive documentation: Swagger UI embedded, no CDN
+	github.com/yuin/goldmark v1.7.16 // Markdown of the guides as HTML: the CommonMark renderer that the field uses
 	github.com/zitadel/oidc/v3 v3.52.0 // tests: a certified OpenID provider in process; dex has no release that Go modules resolve, and brings a Kubernetes client
 	golang.org/x/crypto v0.59.0 // password hashing: argon2id
 	golang.org/x/crypto/x509roots/fallback v0.0.0-20261030153154-30a33513ff6d // Mozilla's certificate authorities where the system has none, as in an image without a base
@@ -96,7 +97,6 @@ require (
 	github.com/rs/cors v1.11.1 // indirect
 	github.com/rs/xid v1.6.0 // indirect
 	github.com/vearutop/statigz v1.4.0 // indirect
-	github.com/yuin/goldmark v1.7.16 // indirect
 	github.com/zitadel/schema v1.3.2 // indirect
 	go.opentelemetry.io/auto/sdk v1.2.1 // indirect
 	go.opentelemetry.io/otel v1.47.0 // indirect

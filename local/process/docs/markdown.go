@@ -1,148 +1,48 @@
 package docs
 
 import (
-	"html"
-	"regexp"
-	"strings"
+	"bytes"
+	"fmt"
+
+	"github.com/yuin/goldmark"
+	"github.com/yuin/goldmark/ast"
+	"github.com/yuin/goldmark/extension"
+	"github.com/yuin/goldmark/parser"
+	"github.com/yuin/goldmark/text"
+	"github.com/yuin/goldmark/util"
 )
 
-// markdown makes HTML of the part of Markdown that the guides use: headings, paragraphs, lists, tables, code, emphasis and
-// links. address returns where a link leads, or "" for a link that is shown as text. Every character of the text is escaped.
-func markdown(text string, address func(string) string) string {
-	r := renderer{address: address}
-	for line := range strings.Lines(text) {
-		r.line(strings.TrimRight(line, "\n"))
+// markdown makes HTML of a guide. address returns where a link leads, or "" for a link that is shown as text. HTML in the text
+// is left out.
+func markdown(guide string, address func(string) string) string {
+	links := parser.WithASTTransformers(util.Prioritized(linker(address), 0))
+	var out bytes.Buffer
+	if err := goldmark.New(goldmark.WithExtensions(extension.Table), goldmark.WithParserOptions(links)).Convert([]byte(guide), &out); err != nil {
+		panic(fmt.Sprintf("docs: render a guide: %v", err)) // the guides are part of the program
 	}
-	r.end()
-	return r.out.String()
+	return out.String()
 }
 
-// renderer collects the block that the lines so far have begun.
-type renderer struct {
-	out     strings.Builder
-	address func(string) string
-	open    string // the element of the block: p, ul, ol, table, pre; "": none
-	lines   []string
-}
+// linker replaces the destination of each link by the address that it returns.
+type linker func(string) string
 
-var (
-	bullet   = regexp.MustCompile(`^- `)
-	numbered = regexp.MustCompile(`^\d+\. `)
-	divider  = regexp.MustCompile(`^\|[-|: ]+\|$`)
-	code     = regexp.MustCompile("`([^`]+)`")
-	link     = regexp.MustCompile(`\[([^\]]+)\]\(([^)]+)\)`)
-	strong   = regexp.MustCompile(`\*\*([^*]+)\*\*`)
-)
-
-func (r *renderer) line(line string) {
-	switch {
-	case strings.HasPrefix(line, "```"):
-		was := r.open
-		r.end()
-		if was != "pre" {
-			r.open = "pre"
+// Transform implements parser.ASTTransformer.
+func (address linker) Transform(page *ast.Document, _ text.Reader, _ parser.Context) {
+	var links []*ast.Link
+	_ = ast.Walk(page, func(n ast.Node, entering bool) (ast.WalkStatus, error) { // the walker returns no error
+		if link, ok := n.(*ast.Link); ok && entering {
+			links = append(links, link)
 		}
-	case r.open == "pre":
-		r.lines = append(r.lines, line)
-	case line == "":
-		r.end()
-	case strings.HasPrefix(line, "#"):
-		r.end()
-		title := strings.TrimLeft(line, "#")
-		tag := "h" + string(rune('0'+min(len(line)-len(title), 6)))
-		r.element(tag, strings.TrimSpace(title))
-	case strings.HasPrefix(line, "|"):
-		r.begin("table", line)
-	case bullet.MatchString(line):
-		r.begin("ul", bullet.ReplaceAllString(line, ""))
-	case numbered.MatchString(line):
-		r.begin("ol", numbered.ReplaceAllString(line, ""))
-	case len(r.lines) > 0 && r.open != "table": // continues a paragraph or an item
-		r.lines[len(r.lines)-1] += " " + strings.TrimSpace(line)
-	default:
-		r.begin("p", line)
-	}
-}
-
-// begin adds a line to the open block, or begins another.
-func (r *renderer) begin(tag, line string) {
-	if r.open != tag {
-		r.end()
-		r.open = tag
-	}
-	r.lines = append(r.lines, line)
-}
-
-// end writes the open block.
-func (r *renderer) end() {
-	tag, lines := r.open, r.lines
-	r.open, r.lines = "", nil
-	switch tag {
-	case "":
-	case "pre":
-		r.out.WriteString("<pre><code>" + html.EscapeString(strings.Join(lines, "\n")) + "</code></pre>\n")
-	case "table":
-		r.table(lines)
-	case "p":
-		r.element("p", strings.Join(lines, " "))
-	default:
-		r.out.WriteString("<" + tag + ">\n")
-		for _, item := range lines {
-			r.element("li", item)
-		}
-		r.out.WriteString("</" + tag + ">\n")
-	}
-}
-
-func (r *renderer) table(lines []string) {
-	r.out.WriteString("<table>\n")
-	for n, line := range lines {
-		if divider.MatchString(line) {
+		return ast.WalkContinue, nil
+	})
+	for _, link := range links {
+		if to := address(string(link.Destination)); to != "" {
+			link.Destination = []byte(to)
 			continue
 		}
-		cell := "td"
-		if n == 0 {
-			cell = "th"
+		for child := link.FirstChild(); child != nil; child = link.FirstChild() {
+			link.Parent().InsertBefore(link.Parent(), link, child)
 		}
-		r.out.WriteString("<tr>")
-		for text := range strings.SplitSeq(strings.Trim(line, "|"), "|") {
-			r.element(cell, strings.TrimSpace(text))
-		}
-		r.out.WriteString("</tr>\n")
+		link.Parent().RemoveChild(link.Parent(), link)
 	}
-	r.out.WriteString("</table>\n")
-}
-
-func (r *renderer) element(tag, text string) {
-	r.out.WriteString("<" + tag + ">" + r.inline(text) + "</" + tag + ">\n")
-}
-
-// inline renders a line's code, links and emphasis. Code is left as it is.
-func (r *renderer) inline(text string) string {
-	var b strings.Builder
-	for {
-		at := code.FindStringSubmatchIndex(text)
-		if at == nil {
-			b.WriteString(r.prose(text))
-			return r.links(b.String())
-		}
-		b.WriteString(r.prose(text[:at[0]]) + "<code>" + html.EscapeString(text[at[2]:at[3]]) + "</code>")
-		text = text[at[1]:]
-	}
-}
-
-func (*renderer) prose(text string) string {
-	return strong.ReplaceAllString(html.EscapeString(text), "<strong>$1</strong>")
-}
-
-// links makes the links of escaped text.
-func (r *renderer) links(text string) string {
-	return link.ReplaceAllStringFunc(text, func(found string) string {
-		parts := link.FindStringSubmatch(found)
-		to := r.address(html.UnescapeString(parts[2]))
-		if to == "" {
-			return parts[1]
-		}
-		return `<a href="` + html.EscapeString(to) + `">` + parts[1] + "</a>"
-	})
 }
