@@ -92,49 +92,53 @@ func (d Deps) countTry(ctx context.Context, p store.Partition) (known, error) {
 	if err := d.countSource(ctx, source); err != nil {
 		return known{}, err
 	}
-	// A lost race is retried. Every round counts one try of some caller, so the limit bounds the rounds too.
-	for range 2 * MaxTries {
+	return d.count(ctx, p, rule{
+		all:      byEmail(),
+		exceeded: func(t tries) (limit, bool) { return t.exceeded(source) },
+		with:     func(t tries) tries { return t.with(source) },
+	})
+}
+
+// countSource counts this try of a source, for any address, invitation or code. An unknown source has no count, because strangers would share it.
+func (d Deps) countSource(ctx context.Context, source string) error {
+	if source == "" {
+		return nil
+	}
+	_, err := d.count(ctx, store.Network(source), rule{
+		all:      ofSource(),
+		exceeded: func(t tries) (limit, bool) { return ofSource(), t.Count >= MaxTriesOfSource },
+		with:     func(t tries) tries { return tries{Minute: t.Minute, Count: t.Count + 1} },
+	})
+	return err
+}
+
+// rule says how one more try is counted in an item.
+type rule struct {
+	all      limit                     // of all tries in the item
+	exceeded func(tries) (limit, bool) // the limit that one more try would exceed
+	with     func(tries) tries
+}
+
+// count counts one try and returns what is known of its partition. It retries a lost race. Every round counts one try of some
+// caller, so the limit bounds the rounds too.
+func (d Deps) count(ctx context.Context, p store.Partition, r rule) (known, error) {
+	for range 2 * r.all.most {
 		now := d.Now().UTC()
 		found, err := d.read(ctx, p)
 		if err != nil {
 			return known{}, err
 		}
 		counted := found.tries.as(now)
-		if l, over := counted.exceeded(source); over {
+		expires := counted.Minute.Add(2 * window)
+		if l, over := r.exceeded(counted); over {
 			return known{}, d.tooMany(l, counted.Minute.Add(window).Sub(now))
 		}
-		op := p.Entry(triesKey, triesEntity, found.version, counted.with(source)).Until(counted.Minute.Add(2 * window))
-		err = d.Store.Commit(ctx, op)
+		err = d.Store.Commit(ctx, p.Entry(triesKey, triesEntity, found.version, r.with(counted)).Until(expires))
 		if !errors.Is(err, store.ErrConflict) {
 			return found, store.Fault(err, "")
 		}
 	}
-	return known{}, d.tooMany(byEmail(), window)
-}
-
-// countSource counts this try of a source, for any address, invitation or code. An unknown source has no count, because strangers would share it.
-func (d Deps) countSource(ctx context.Context, source string) error {
-	p := store.Network(source)
-	for range 2 * MaxTriesOfSource {
-		if source == "" {
-			return nil
-		}
-		now := d.Now().UTC()
-		known, err := d.read(ctx, p)
-		if err != nil {
-			return err
-		}
-		counted := known.tries.as(now)
-		if counted.Count >= MaxTriesOfSource {
-			return d.tooMany(ofSource(), counted.Minute.Add(window).Sub(now))
-		}
-		counted.Count++
-		err = d.Store.Commit(ctx, p.Entry(triesKey, triesEntity, known.version, counted).Until(counted.Minute.Add(2*window)))
-		if !errors.Is(err, store.ErrConflict) {
-			return store.Fault(err, "")
-		}
-	}
-	return d.tooMany(ofSource(), window)
+	return known{}, d.tooMany(r.all, window)
 }
 
 // known holds what the partition of an address or of a network has.
