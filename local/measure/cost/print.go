@@ -34,11 +34,7 @@ func plain(n float64) string {
 // summary prints the bill for the README: the fixed part in one row, then what each company adds.
 func summary(s stack, p prices) string {
 	var b strings.Builder
-	b.WriteString("| dollars a month | a company's | at |")
-	for _, n := range sizes() {
-		fmt.Fprintf(&b, " %s |", grouped(float64(n)))
-	}
-	b.WriteString("\n|---|---|---|" + strings.Repeat("---|", len(sizes())) + "\n| fixed | | |")
+	b.WriteString(heading("a company's", "at") + "\n| fixed | | |")
 	total := make([]float64, len(sizes()))
 	add := func(i int, dollars float64) {
 		total[i] += dollars
@@ -65,12 +61,16 @@ func summary(s stack, p prices) string {
 }
 
 // heading begins a table with a column for each number of companies.
-func heading() string {
-	row := "| dollars a month |"
+func heading(columns ...string) string {
+	row, line := "| dollars a month |", "\n|---|"
+	for _, c := range columns {
+		row += " " + c + " |"
+		line += "---|"
+	}
 	for _, n := range sizes() {
 		row += " " + grouped(float64(n)) + " |"
 	}
-	return row + "\n|---|" + strings.Repeat("---|", len(sizes()))
+	return row + line + strings.Repeat("---|", len(sizes()))
 }
 
 // byPart prints the bill by the parts of the service.
