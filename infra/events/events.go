@@ -60,19 +60,35 @@ func New(scope constructs.Construct, p Props) *Events {
 		Failed:  letters(unit, "Failed"),
 	}
 	nag.Suppress(e.Failed, "AwsSolutions-SQS3", "It receives the batches that the stream's readers discard; an alarm reports each")
-	build := func(sends bool) func(name, about string, memory, timeout float64) *function.Function {
-		return func(name, about string, memory, timeout float64) *function.Function {
-			return function.New(unit, p.Functions, function.Props{Name: name, About: about, Memory: memory, Timeout: timeout, Sends: sends})
-		}
-	}
-	worker, sender := build(false), build(true)
-	e.Projector = worker("projector", "Folds changes into each company's context and timeline", 256, projectorTimeout)
-	e.Dispatcher = sender("dispatcher", "Turns changes into events and makes the first delivery attempts", 256, dispatcherTimeout)
-	e.Retrier = sender("retrier", "Retries failed deliveries and runs recoveries", 256, retrierTimeout)
-	e.Syncer = sender("syncer", "Fetches from providers, a slice at a time", 512, syncerTimeout)
-	e.Ticker = worker("ticker", "Fires the timers that are due", 256, tickerTimeout)
-	e.Rotator = worker("rotator", "Rotates the signing keys", 256, 60)
-	e.Provisioner = worker("provisioner", "Creates and administers companies", 1024, 30)
+	build := func(props function.Props) *function.Function { return function.New(unit, p.Functions, props) }
+	e.Projector = build(function.Props{
+		Name: "projector", About: "Folds changes into each company's context and timeline",
+		Memory: 256, Timeout: projectorTimeout,
+	})
+	e.Dispatcher = build(function.Props{
+		Name: "dispatcher", About: "Turns changes into events and makes the first delivery attempts",
+		Memory: 256, Timeout: dispatcherTimeout, Sends: true,
+	})
+	e.Retrier = build(function.Props{
+		Name: "retrier", About: "Retries failed deliveries and runs recoveries",
+		Memory: 256, Timeout: retrierTimeout, Sends: true,
+	})
+	e.Syncer = build(function.Props{
+		Name: "syncer", About: "Fetches from providers, a slice at a time",
+		Memory: 512, Timeout: syncerTimeout, Sends: true,
+	})
+	e.Ticker = build(function.Props{
+		Name: "ticker", About: "Fires the timers that are due",
+		Memory: 256, Timeout: tickerTimeout,
+	})
+	e.Rotator = build(function.Props{
+		Name: "rotator", About: "Rotates the signing keys",
+		Memory: 256, Timeout: 60,
+	})
+	e.Provisioner = build(function.Props{
+		Name: "provisioner", About: "Creates and administers companies",
+		Memory: 1024, Timeout: 30,
+	})
 	e.followers(p.Data)
 	e.workers(p.Data)
 	e.every(unit, "rate(1 minute)", e.Ticker)
