@@ -65,17 +65,23 @@ type configOutput struct {
 
 func (d Deps) getConfig(ctx context.Context, in *web.IfNoneMatch) (*web.Tagged[SignOn], error) {
 	c := web.Tenant(ctx)
-	if err := sso.CheckPlan(ctx, c); err != nil {
-		return nil, err
-	}
-	config, version, err := sso.Load(ctx, c)
+	config, version, err := configured(ctx, c)
 	if err != nil {
 		return nil, err
 	}
-	if version == 0 {
-		return nil, errNone()
-	}
 	return web.Respond(*in, web.ETag(revision(config, version)), web.Ready(d.show(c.ID(), config)))
+}
+
+// configured returns the configuration of a company whose plan has single sign-on, with its version.
+func configured(ctx context.Context, c store.Company) (sso.Config, int64, error) {
+	if err := sso.CheckPlan(ctx, c); err != nil {
+		return sso.Config{}, 0, err
+	}
+	config, version, err := sso.Load(ctx, c)
+	if err == nil && version == 0 {
+		err = errNone()
+	}
+	return config, version, err
 }
 
 // revision identifies one version of the configuration: "" without one. It includes the time, because a configuration
@@ -180,15 +186,9 @@ func (d Deps) deleteConfig(ctx context.Context, in *web.IfMatch) (*struct{}, err
 		return nil, err
 	}
 	c := web.Tenant(ctx)
-	if err := sso.CheckPlan(ctx, c); err != nil {
-		return nil, err
-	}
-	config, version, err := sso.Load(ctx, c)
+	config, version, err := configured(ctx, c)
 	if err != nil {
 		return nil, err
-	}
-	if version == 0 {
-		return nil, errNone()
 	}
 	if err := in.Check(revision(config, version)); err != nil {
 		return nil, err
