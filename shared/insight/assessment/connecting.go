@@ -99,17 +99,7 @@ func credentialExpiry(v view) verdict {
 		if end.IsZero() {
 			continue
 		}
-		left := end.Sub(v.asOf)
-		found.evidence = append(found.evidence, Evidence{
-			Name: "credentials of " + p, Value: days(max(left, 0)), Unit: "days left", At: end, Href: v.integrationHref(p),
-		})
-		switch {
-		case left <= 0 && found.status != Fail:
-			found.status, found.reason, found.remedy = Fail, "the credentials of "+p+" have expired", v.remedy("put-integration-credentials", p)
-		case left > 0 && left <= credentialLeft && found.status == Pass:
-			found.status, found.remedy = Warn, v.remedy("put-integration-credentials", p)
-			found.reason = fmt.Sprintf("the credentials of %s expire in %s", p, phrase.Span(left))
-		}
+		found.until(v, p, end, term{"credentials", "have expired", "expire", "put-integration-credentials", credentialLeft})
 	}
 	return found
 }
@@ -147,17 +137,7 @@ func certificationExpiry(v view) verdict {
 		} else if i.State != integration.Certified {
 			continue
 		}
-		left := end.Sub(v.asOf)
-		found.evidence = append(found.evidence, Evidence{
-			Name: "certification of " + p, Value: days(max(left, 0)), Unit: "days left", At: end, Href: v.integrationHref(p),
-		})
-		switch {
-		case left <= 0 && found.status != Fail:
-			found.status, found.reason, found.remedy = Fail, "the certification of "+p+" has ended", v.remedy("certify-integration", p)
-		case left > 0 && left <= certificationWarn && found.status == Pass:
-			found.status, found.remedy = Warn, v.remedy("certify-integration", p)
-			found.reason = fmt.Sprintf("the certification of %s ends in %s", p, phrase.Span(left))
-		}
+		found.until(v, p, end, term{"certification", "has ended", "ends", "certify-integration", certificationWarn})
 	}
 	return found
 }
@@ -241,4 +221,25 @@ func syncFailures(v view) verdict {
 		}
 	}
 	return found
+}
+
+// term says in words what of an integration ends, the operation that renews it, and how long before the end a check warns.
+type term struct {
+	what, ended, ends, renew string
+	warn                     time.Duration
+}
+
+// until adds to a verdict that a provider's term has its end at a time. The first problem decides, and a failure goes before a warning.
+func (found *verdict) until(v view, provider string, end time.Time, t term) {
+	left := end.Sub(v.asOf)
+	found.evidence = append(found.evidence, Evidence{
+		Name: t.what + " of " + provider, Value: days(max(left, 0)), Unit: "days left", At: end, Href: v.integrationHref(provider),
+	})
+	subject := "the " + t.what + " of " + provider + " "
+	switch {
+	case left <= 0 && found.status != Fail:
+		found.status, found.reason, found.remedy = Fail, subject+t.ended, v.remedy(t.renew, provider)
+	case left > 0 && left <= t.warn && found.status == Pass:
+		found.status, found.reason, found.remedy = Warn, subject+t.ends+" in "+phrase.Span(left), v.remedy(t.renew, provider)
+	}
 }
