@@ -48,7 +48,7 @@ type backlog struct {
 	fail error     // not nil: the run ends
 }
 
-// gate says what the next attempt of a backlog waits for, besides its time.
+// gate says what the next attempt of a backlog waits for when its time has come.
 type gate uint8
 
 const (

@@ -37,6 +37,37 @@ func TestLife(t *testing.T) {
 	}
 }
 
+// TestLife_Phases checks that the table in the comment of package courier has each phase of a task.
+func TestLife_Phases(t *testing.T) {
+	t.Parallel()
+	const folder = "shared/webhook/courier/"
+	comment, err := os.ReadFile(filepath.Join(root, folder+"courier.go"))
+	errtest.Must(t, err)
+	parsed, err := parser.ParseFile(token.NewFileSet(), filepath.Join(root, folder+"run.go"), nil, parser.SkipObjectResolution)
+	errtest.Must(t, err)
+	phases := 0
+	for _, d := range parsed.Decls {
+		constants, ok := d.(*ast.GenDecl)
+		if !ok || constants.Tok != token.CONST {
+			continue
+		}
+		for _, one := range constants.Specs {
+			spec, ok := one.(*ast.ValueSpec)
+			if !ok {
+				continue
+			}
+			phase := spec.Names[0].Name
+			phases++
+			if !strings.Contains(string(comment), "\n//\t"+phase+" ") {
+				t.Errorf("the comment of package courier has no row for the phase %s; say what may happen in it, and what follows", phase)
+			}
+		}
+	}
+	if phases < 8 {
+		t.Errorf("%d phases found, want at least 8", phases)
+	}
+}
+
 // functions returns the functions of a file, and its methods as Type.Method.
 func functions(t *testing.T, file string) map[string]bool {
 	t.Helper()

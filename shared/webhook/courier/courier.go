@@ -99,7 +99,7 @@ func (c *Courier) homes() func(c store.Company, provider, incarnation string) ho
 	return func(company store.Company, provider, incarnation string) home {
 		return &lease{
 			vitals: vitals{now: c.Now, random: c.Random}, company: company, provider: provider, key: integration.BoundsKey(provider, incarnation),
-			process: process, logger: c.Logger, turn: make(chan struct{}, 1),
+			process: process, logger: c.Logger, lock: make(chan struct{}, 1),
 		}
 	}
 }

@@ -55,7 +55,7 @@ type config struct {
 }
 
 // Wants reports whether the endpoint gets an event of a change that was committed at a time: it subscribes to the event, has the
-// permission to receive events, and was configured then. A change may be handled much later, such as one that was parked, and its
+// permission to receive events, and was configured then. A change may be handled much later, for example after it was parked, and its
 // subscribers may have been deleted meanwhile.
 func (e *Endpoint) Wants(name string, at time.Time) bool {
 	existed := !e.CreatedAt.Truncate(time.Millisecond).After(at) // as exact as the time of a change

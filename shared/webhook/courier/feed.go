@@ -44,7 +44,7 @@ func (c *Courier) relieve(ctx context.Context) {
 
 func (c *Courier) postpone(tasks []*Task) {
 	for _, t := range tasks {
-		t.phase = c.later(context.Background(), t, c.Now().Add(c.spill()))
+		t.phase = c.later(context.Background(), t, c.soon())
 		c.advance(context.Background(), t, ended)
 	}
 }
@@ -61,7 +61,7 @@ func (c *Courier) first(ctx context.Context, t *Task) phase {
 	}
 	switch {
 	case t.Again:
-		return c.later(ctx, t, c.Now().Add(c.spill()))
+		return c.later(ctx, t, c.soon())
 	case c.records.full() && !c.records.writable(t.slot.Company):
 		c.finish(t, errOpen)
 		return waiting
@@ -70,7 +70,7 @@ func (c *Courier) first(ctx context.Context, t *Task) phase {
 	case placed:
 		go c.slots.work(t)
 	case given: // no room
-		return c.later(ctx, t, c.Now().Add(c.spill()))
+		return c.later(ctx, t, c.soon())
 	}
 	return waiting
 }

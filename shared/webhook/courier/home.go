@@ -34,7 +34,7 @@ type demand struct {
 	rate   int // attempts a second; 0: no limit
 	free   int // attempts in flight of this process that need no lease
 	budget time.Duration
-	inHand int // deliveries that the source has; it asks again itself, and needs no turn
+	inHand int // deliveries that the source has; it asks again itself, and needs no place among others
 }
 
 // vitals holds what only this process knows of an endpoint.

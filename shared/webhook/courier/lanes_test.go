@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// TestLanes_Overflow fills a lane to its limit and checks that every accepted task has its turn. It tests the lanes
+// TestLanes_Overflow fills a lane to its limit and checks that every accepted task begins. It tests the lanes
 // directly, because filling one through the feed takes long on a busy machine.
 func TestLanes_Overflow(t *testing.T) {
 	t.Parallel()

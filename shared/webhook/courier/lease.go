@@ -24,10 +24,10 @@ type lease struct {
 	process  string
 	logger   *slog.Logger
 
-	waiting atomic.Int32  // callers of admit that wait for their turn or have it
+	waiting atomic.Int32  // callers of admit that wait for the lock or have it
 	results []post.Result // not yet in the item; guarded by vitals
 
-	turn     chan struct{} // full while a goroutine uses what follows; a test's virtual time passes while others wait for it
+	lock     chan struct{} // full while a goroutine uses what follows; a test's virtual time passes while others wait for it
 	bounds   bounds        // as last read or written
 	version  int64         // of the item; 0: absent
 	seenAt   time.Time
@@ -49,7 +49,7 @@ const (
 
 // admit waits up to a second for the attempt's token, and reports whether the attempt may begin. If it may, the caller calls
 // done after it. If it may not, until is the time to ask again. Attempts that ask at the same moment get their times in the
-// order of their turns.
+// order in which they get the lock.
 func (l *lease) admit(ctx context.Context, d demand) (until time.Time, ok bool) {
 	token, until, ok := l.take(ctx, d)
 	if !ok || d.rate == 0 {
@@ -60,18 +60,18 @@ func (l *lease) admit(ctx context.Context, d demand) (until time.Time, ok bool) 
 		return time.Time{}, true
 	}
 	l.leave(ctx) // too late: the token is lost
-	l.turn <- struct{}{}
-	defer func() { <-l.turn }()
+	l.lock <- struct{}{}
+	defer func() { <-l.lock }()
 	return l.postpone(l.now(), d), false
 }
 
-// take waits for its turn and takes what an attempt needs.
+// take waits for the lock and takes what an attempt needs.
 func (l *lease) take(ctx context.Context, d demand) (token, until time.Time, ok bool) {
 	l.waiting.Add(1)
-	l.turn <- struct{}{}
+	l.lock <- struct{}{}
 	defer func() {
 		l.waiting.Add(-1)
-		<-l.turn
+		<-l.lock
 	}()
 	if token, until, ok = l.try(ctx, d); !ok {
 		until = l.postpone(until, d)
@@ -79,8 +79,8 @@ func (l *lease) take(ctx context.Context, d demand) (token, until time.Time, ok 
 	return token, until, ok
 }
 
-// postpone returns when an attempt that is refused until a time asks again. If only slots are missing, it comes back in its turn. The
-// caller has the turn.
+// postpone returns when an attempt that is refused until a time asks again. If only slots are missing, it comes back after the others. The
+// caller has the lock.
 func (l *lease) postpone(until time.Time, d demand) time.Time {
 	if d.inHand > 0 {
 		return until
@@ -145,8 +145,8 @@ func (l *lease) done(ctx context.Context, r post.Result, counts bool) (opened bo
 	if counts {
 		l.put(r)
 	}
-	l.turn <- struct{}{}
-	defer func() { <-l.turn }()
+	l.lock <- struct{}{}
+	defer func() { <-l.lock }()
 	l.inFlight--
 	if r.Class == post.Delivered {
 		l.latency = r.Latency
@@ -167,8 +167,8 @@ func (l *lease) done(ctx context.Context, r post.Result, counts bool) (opened bo
 
 // leave ends the probe if there is one: while a probe is going on, no other attempt is admitted.
 func (l *lease) leave(ctx context.Context) {
-	l.turn <- struct{}{}
-	defer func() { <-l.turn }()
+	l.lock <- struct{}{}
+	defer func() { <-l.lock }()
 	l.inFlight--
 	_ = l.store(ctx, func(b *bounds, _ time.Time, _ string) bool { // without it, the probe expires
 		probing := !b.Circuit.ProbeUntil.IsZero()
@@ -178,21 +178,21 @@ func (l *lease) leave(ctx context.Context) {
 }
 
 func (l *lease) seen() bounds {
-	l.turn <- struct{}{}
-	defer func() { <-l.turn }()
+	l.lock <- struct{}{}
+	defer func() { <-l.lock }()
 	return l.bounds
 }
 
 func (l *lease) read(ctx context.Context) (bounds, error) {
-	l.turn <- struct{}{}
-	defer func() { <-l.turn }()
+	l.lock <- struct{}{}
+	defer func() { <-l.lock }()
 	err := l.refresh(ctx)
 	return l.bounds, err
 }
 
 func (l *lease) change(ctx context.Context, change func(*bounds, time.Time, string) bool) error {
-	l.turn <- struct{}{}
-	defer func() { <-l.turn }()
+	l.lock <- struct{}{}
+	defer func() { <-l.lock }()
 	if !l.isFresh(l.now().UTC()) {
 		if err := l.refresh(ctx); err != nil {
 			return err
@@ -208,7 +208,7 @@ func (l *lease) isFresh(now time.Time) bool {
 }
 
 // store applies a change and writes the item if it returns true. After a conflict it reads the item and tries again. The caller has
-// the turn.
+// the lock.
 func (l *lease) store(ctx context.Context, change func(*bounds, time.Time, string) bool) (err error) {
 	idle := ""
 	if l.inFlight == 0 {
@@ -232,11 +232,11 @@ func (l *lease) store(ctx context.Context, change func(*bounds, time.Time, strin
 // saw takes over what a query that began at a time has read, unless the process has seen newer bounds.
 func (l *lease) saw(item store.Item, at time.Time) {
 	select {
-	case l.turn <- struct{}{}:
+	case l.lock <- struct{}{}:
 	default:
 		return // another goroutine reads or writes
 	}
-	defer func() { <-l.turn }()
+	defer func() { <-l.lock }()
 	if at.After(l.seenAt) || at.Equal(l.seenAt) && item.Version > l.version {
 		l.apply(item, at)
 	}

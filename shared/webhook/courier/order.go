@@ -25,9 +25,9 @@ var errLineBroken = errors.New("an earlier delivery of the line is not recorded 
 // order puts the deliveries of ordered endpoints into their lines, in the order in which the feed hands out their changes. A
 // delivery that cannot be recorded stops its line: later ones fail and are redelivered, until a process has recorded it.
 type order struct {
-	join  func(*Task) error
-	done  func(*Task, error) // gets each task with the result
-	slots chan struct{}
+	join func(*Task) error
+	done func(*Task, error) // gets each task with the result
+	room chan struct{}      // full while so many join
 
 	mu     sync.Mutex
 	open   map[lineKey][]*Task // the first is being recorded
@@ -37,12 +37,12 @@ type order struct {
 type lineKey struct{ company, line string }
 
 func newOrder(join func(*Task) error, done func(*Task, error)) *order {
-	return &order{join: join, done: done, slots: make(chan struct{}, joining), open: map[lineKey][]*Task{}, broken: map[lineKey]*Task{}}
+	return &order{join: join, done: done, room: make(chan struct{}, joining), open: map[lineKey][]*Task{}, broken: map[lineKey]*Task{}}
 }
 
 func lineOf(t *Task) lineKey { return lineKey{t.Company.ID(), delivery.LineKey(t.Delivery)} }
 
-// add puts a task at the end of its line's queue. Calls for one line must come in the order of its changes.
+// add puts a task behind the others of its line. Calls for one line must come in the order of its changes.
 func (o *order) add(t *Task) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -57,9 +57,9 @@ func (o *order) add(t *Task) {
 // run records the tasks of a line, one after the other.
 func (o *order) run(key lineKey) {
 	for t := o.first(key); t != nil; t = o.next(key) {
-		o.slots <- struct{}{}
+		o.room <- struct{}{}
 		err := o.record(key, t)
-		<-o.slots
+		<-o.room
 		o.done(t, err)
 	}
 }

@@ -89,7 +89,7 @@ func (r *records) keep(t *Task) {
 	}
 }
 
-// take gives a task the outcome that was kept of its delivery, and forgets it. ok is false if there is none.
+// take gives a task the outcome that was kept of its delivery, and forgets it. ok is false if nothing was kept.
 func (r *records) take(t *Task) (ok bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -116,7 +116,7 @@ func (c *Courier) meet(t *Task) phase {
 	case Feed:
 		return waiting // it gets the other one's outcome
 	case Queue:
-		t.outcome.Until = c.Now().Add(c.spill())
+		t.outcome.Until = c.soon()
 	case Backlog:
 		t.outcome.Until = c.Now()
 	}
@@ -124,19 +124,19 @@ func (c *Courier) meet(t *Task) phase {
 }
 
 // ask gets the permission for an attempt: of the endpoint's state, and of its bounds. Here, a task of a Queue may wait a little (see
-// slots.pace). One that must wait long, because of the breaker, goes on to fetch: its delivery may have no use for it any more.
+// slots.pace). If it must wait long, because of the breaker, it goes on to fetch: its delivery may have no use for it any more.
 func (c *Courier) ask(ctx context.Context, t *Task) phase {
 	finishing := context.WithoutCancel(ctx)
 	switch {
 	case t.Source == Queue && !c.rest(ctx, c.slots.pace(t.slot)):
 		return c.end(ctx, t, Outcome{Until: c.Now()})
 	case t.Source == Feed && !c.records.writable(t.slot.Company):
-		return c.later(finishing, t, c.Now().Add(c.spill()))
+		return c.later(finishing, t, c.soon())
 	}
 	e, err := c.current(finishing, t)
 	switch {
 	case err != nil && t.Source == Feed:
-		return c.later(finishing, t, c.Now().Add(c.spill()))
+		return c.later(finishing, t, c.soon())
 	case err != nil:
 		return c.end(finishing, t, Outcome{Err: err})
 	}
@@ -270,3 +270,5 @@ func (c *Courier) end(ctx context.Context, t *Task, o Outcome) phase {
 
 // spill returns how long a delivery without a free slot waits: a random time of one to three seconds.
 func (c *Courier) spill() time.Duration { return spillDelay(c.Random) }
+
+func (c *Courier) soon() time.Time { return c.Now().Add(c.spill()) }

@@ -116,7 +116,7 @@ func (c *Courier) settle(ctx context.Context, t *Task, written error) Outcome {
 	}
 	due, err := c.read(context.WithoutCancel(ctx), t)
 	if !due.IsZero() && !due.After(c.Now()) {
-		due = c.Now().Add(c.spill())
+		due = c.soon()
 	}
 	return Outcome{Until: due, Err: err}
 }

@@ -53,7 +53,7 @@ func (w *writer) put(one write) { w.in <- one }
 func (w *writer) run(ctx context.Context, stop <-chan struct{}) {
 	var writing sync.WaitGroup
 	defer writing.Wait()
-	slots := make(chan struct{}, atATime)
+	room := make(chan struct{}, atATime)
 	for {
 		select {
 		case first := <-w.in:
@@ -61,10 +61,10 @@ func (w *writer) run(ctx context.Context, stop <-chan struct{}) {
 				w.commit(ctx, w.gather(first))
 				continue
 			}
-			slots <- struct{}{}
+			room <- struct{}{}
 			writing.Go(func() {
 				w.commit(ctx, []write{first})
-				<-slots
+				<-room
 			})
 		case <-stop:
 			return
