@@ -3,6 +3,9 @@ package restore
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
+	"strings"
 
 	"orgops/shared/domain/executive"
 	"orgops/shared/domain/export"
@@ -11,13 +14,22 @@ import (
 	"orgops/shared/domain/user"
 )
 
-// counts holds what an export has of that which the API limits.
-type counts struct{ integrations, executives, users, founders int }
+// counts holds what an export has of that which the API limits, and which integrations it has.
+type counts struct {
+	integrations, executives, users, founders int
+
+	known map[string]bool   // the keys of integrations
+	parts map[string]string // by the key of an integration, that of an item which is stored and deleted with it
+}
 
 // take counts the item of a line. It refuses an item beyond a limit of the API.
 func (n *counts) take(l export.Line) error {
 	switch l.Entity {
+	case integration.MappingEntity, integration.ReportsEntity:
+		_, provider, _ := strings.Cut(l.Key, "#")
+		n.parts[integration.Key(provider)] = l.Key
 	case integration.Entity:
+		n.known[l.Key] = true
 		n.integrations++
 		return within(n.integrations, integration.MaxPerCompany, "integrations")
 	case executive.Entity:
@@ -27,6 +39,16 @@ func (n *counts) take(l export.Line) error {
 		return checkPolicies(l)
 	case user.Entity:
 		return n.user(l)
+	}
+	return nil
+}
+
+// whole refuses the mapping or the reports of an integration that the export does not have: their bodies do not name it.
+func (n *counts) whole() error {
+	for _, of := range slices.Sorted(maps.Keys(n.parts)) {
+		if !n.known[of] {
+			return fmt.Errorf("the key %s is not that of an integration in the export; export the company again", n.parts[of])
+		}
 	}
 	return nil
 }

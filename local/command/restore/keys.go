@@ -1,10 +1,17 @@
 package restore
 
 import (
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
+	"github.com/google/uuid"
+
+	"orgops/shared/base/id"
 	"orgops/shared/domain/approval"
 	"orgops/shared/domain/arrival"
 	"orgops/shared/domain/audit"
@@ -24,40 +31,79 @@ import (
 	"orgops/shared/insight/projection"
 )
 
-// form describes the keys of an entity's items: a prefix, and then the body's members, with # between them. Without members, the body
-// does not tell the rest of the key.
+// part reports whether a text is right as a part of the key of an item with a body.
+type part func(text string, body json.RawMessage) bool
+
+// form describes the keys of an entity's items: a prefix, and parts with # between them. A key without parts is the prefix alone.
 type form struct {
-	prefix  string
-	members []string
+	prefix string
+	parts  []part
+}
+
+// members returns the parts that are members of the body, by their paths.
+func members(paths ...string) (all []part) {
+	for _, path := range paths {
+		all = append(all, func(text string, body json.RawMessage) bool { return text == member(body, path) })
+	}
+	return all
+}
+
+// name is the part that names an integration.
+func name(text string, _ json.RawMessage) bool { return id.Valid(text) }
+
+func uuidText(text string, _ json.RawMessage) bool {
+	return len(text) == 36 && uuid.Validate(text) == nil
+}
+
+// digest is a part that is a SHA-256.
+func digest(text string, _ json.RawMessage) bool {
+	sum, err := base64.RawURLEncoding.DecodeString(text)
+	return err == nil && len(sum) == sha256.Size
+}
+
+// mark is a part that is the end of an incarnation: 12 hexadecimal digits.
+func mark(text string, _ json.RawMessage) bool {
+	sum, err := hex.DecodeString(text)
+	return err == nil && len(sum) == 6
+}
+
+// receipts returns the forms of the keys of receipts, of integrations with an incarnation or of release 0.1.0.
+func receipts() (all []form) {
+	sandbox := func(text string, _ json.RawMessage) bool { return text == "sandbox" }
+	for _, owner := range [][]part{{name}, {name, mark}} {
+		delivery := slices.Concat(owner, []part{digest})
+		all = append(all, form{arrival.ReceiptsPrefix, delivery}, form{"REFUSED#", delivery}, form{arrival.ReceiptsPrefix, slices.Concat(delivery, []part{sandbox})})
+	}
+	return all
 }
 
 // forms returns the forms of the keys of each exported entity.
 func forms() map[string][]form {
 	return map[string][]form{
-		approval.Entity:           {{approval.Prefix, []string{"id"}}},
-		audit.Entity:              {{audit.Prefix, []string{"id"}}},
+		approval.Entity:           {{approval.Prefix, members("id")}},
+		audit.Entity:              {{audit.Prefix, members("id")}},
 		company.Entity:            {{company.Key, nil}},
-		delivery.Entity:           {{delivery.Prefix, []string{"head/id", "head/endpoint"}}, {delivery.Prefix, []string{"eventId", "endpoint"}}},
-		delivery.RecoveryEntity:   {{delivery.RecoveryPrefix, []string{"id"}}},
-		executive.Entity:          {{executive.Prefix, []string{"id"}}},
-		executive.RecordEntity:    {{"EXECUTIVEACTION#", []string{"executive/id", "id"}}},
-		goal.Entity:               {{goal.Prefix, []string{"id"}}},
-		goal.ExplanationEntity:    {{goal.ExplanationPrefix, []string{"goalId"}}},
-		integration.Entity:        {{integration.Prefix, []string{"provider"}}},
-		integration.MappingEntity: {{integration.MappingKey(""), nil}},
-		integration.ReportsEntity: {{integration.ReportsKey(""), nil}},
-		memory.Entity:             {{memory.Prefix, []string{"id"}}},
-		policy.Entity:             {{policy.Prefix, []string{"id"}}},
+		delivery.Entity:           {{delivery.Prefix, members("head/id", "head/endpoint")}, {delivery.Prefix, members("eventId", "endpoint")}},
+		delivery.RecoveryEntity:   {{delivery.RecoveryPrefix, members("id")}},
+		executive.Entity:          {{executive.Prefix, members("id")}},
+		executive.RecordEntity:    {{"EXECUTIVEACTION#", members("executive/id", "id")}},
+		goal.Entity:               {{goal.Prefix, members("id")}},
+		goal.ExplanationEntity:    {{goal.ExplanationPrefix, members("goalId")}},
+		integration.Entity:        {{integration.Prefix, members("provider")}},
+		integration.MappingEntity: {{integration.MappingKey(""), []part{name}}},
+		integration.ReportsEntity: {{integration.ReportsKey(""), []part{name}}},
+		memory.Entity:             {{memory.Prefix, members("id")}},
+		policy.Entity:             {{policy.Prefix, members("id")}},
 		policy.StoredEntity:       {{policy.StoredKey, nil}},
 		projection.Entity:         {{projection.Key, nil}},
-		arrival.ReceiptEntity:     {{arrival.ReceiptsPrefix, nil}, {"REFUSED#", nil}},
-		recommendation.Entity:     {{recommendation.Prefix, nil}},
+		arrival.ReceiptEntity:     receipts(),
+		recommendation.Entity:     {{recommendation.Prefix, members("id")}},
 		sso.Entity:                {{sso.Key, nil}},
-		syncrun.Entity:            {{syncrun.Prefix, []string{"id"}}},
-		timeline.Entity:           {{timeline.Prefix, []string{"id"}}},
-		user.Entity:               {{user.Prefix, []string{"id"}}},
-		"inbox":                   {{"INBOX#", nil}, {"INBOXES#", nil}},
-		"noted":                   {{"NOTED#", nil}},
+		syncrun.Entity:            {{syncrun.Prefix, members("id")}},
+		timeline.Entity:           {{timeline.Prefix, members("id")}},
+		user.Entity:               {{user.Prefix, members("id")}},
+		"inbox":                   {{"INBOX#", slices.Concat([]part{name}, members("id"))}, {"INBOXES#", []part{name}}},
+		"noted":                   {{"NOTED#", []part{name, uuidText}}},
 	}
 }
 
@@ -73,18 +119,19 @@ func checkKey(l export.Line) error {
 
 func (f form) holds(l export.Line) bool {
 	rest, ok := strings.CutPrefix(l.Key, f.prefix)
-	single := !strings.HasSuffix(f.prefix, "#")
-	if !ok || single != (rest == "") {
+	if !ok || len(f.parts) == 0 {
+		return ok && rest == ""
+	}
+	texts := strings.Split(rest, "#")
+	if len(texts) != len(f.parts) {
 		return false
 	}
-	if f.members == nil {
-		return true
+	for n, is := range f.parts {
+		if !is(texts[n], l.Body) {
+			return false
+		}
 	}
-	named := make([]string, 0, len(f.members))
-	for _, path := range f.members {
-		named = append(named, member(l.Body, path))
-	}
-	return rest == strings.Join(named, "#")
+	return true
 }
 
 // member returns the text at a path of a body, or "".

@@ -38,7 +38,7 @@ const maxUsers = 100_000
 //
 // All writes but the last are quiet, so that no event is sent again. The versions of the items begin at 1.
 func Company(ctx context.Context, st store.Store, file io.ReadSeeker, now time.Time) (Restored, error) {
-	var has counts
+	has := counts{known: map[string]bool{}, parts: map[string]string{}}
 	bare := map[string]integration.Integration{}
 	is, err := survey(file, func(l export.Line) error {
 		if err := has.take(l); err != nil {
@@ -50,6 +50,9 @@ func Company(ctx context.Context, st store.Store, file io.ReadSeeker, now time.T
 		_, _, err := loginUser(l)
 		return err
 	})
+	if err == nil {
+		err = has.whole()
+	}
 	if err == nil && has.founders == 0 {
 		err = errors.New("the export has no active founder, whom a company needs")
 	}
