@@ -13,7 +13,7 @@ FUZZTIME ?= 10s
 PACKAGES ?= ./...
 
 GOLANGCI_VERSION := v2.15.0
-VALE_VERSION := v3.19.0
+VALE_VERSION := v3.21.0
 ACTIONLINT_VERSION := v1.7.12
 GOLANGCI := .tools/golangci-lint-$(GOLANGCI_VERSION)/golangci-lint
 VALE := .tools/vale-$(VALE_VERSION)/vale
@@ -306,7 +306,7 @@ $(GOLANGCI):
 # Vale parses Go with a C library, so its build needs gcc and takes some minutes, once.
 $(VALE):
 	@echo "building vale $(VALE_VERSION); this takes some minutes, once"
-	GOBIN=$(CURDIR)/$(dir $@) $(GO) install github.com/errata-ai/vale/v3/cmd/vale@$(VALE_VERSION)
+	GOBIN=$(CURDIR)/$(dir $@) $(GO) install github.com/vale-cli/vale/v3/cmd/vale@$(VALE_VERSION)
 
 $(ACTIONLINT):
 	GOBIN=$(CURDIR)/$(dir $@) $(GO) install github.com/rhysd/actionlint/cmd/actionlint@$(ACTIONLINT_VERSION)

@@ -76,12 +76,14 @@ func run(t *testing.T, script string, env ...string) {
 func node(t *testing.T, script string, env ...string) {
 	t.Helper()
 	modules := filepath.Dir(servicetest.Installed(t, ".tools/browser/node_modules"))
+	unpacking := filepath.Join(modules, "node_modules", ".chromium") // the next version gets another one
+	errtest.Must(t, os.MkdirAll(unpacking, 0o700))
 	folder := t.TempDir()
 	errtest.Must(t, os.CopyFS(folder, os.DirFS("testdata")))
 	errtest.Must(t, os.Symlink(filepath.Join(modules, "node_modules"), filepath.Join(folder, "node_modules")))
 	t.Log(servicetest.Command(t, within, func(cmd *exec.Cmd) {
 		cmd.Dir = folder
-		cmd.Env = append(os.Environ(), env...)
+		cmd.Env = append(append(os.Environ(), "TMPDIR="+unpacking), env...)
 	}, "node", script))
 }
 

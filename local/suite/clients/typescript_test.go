@@ -16,6 +16,6 @@ func typescript(t *testing.T, folder string) []string {
 	errtest.Must(t, os.Symlink(modules, filepath.Join(folder, "node_modules")))
 	copyTo(t, folder, "typescript/program.mts", "typescript/tsconfig.json")
 	run(t, folder, nil, "node_modules/.bin/openapi-typescript", "openapi.json", "--output", "schema.d.ts")
-	run(t, folder, nil, "node_modules/.bin/tsc")
+	run(t, folder, nil, "node", "node_modules/typescript-compiler/bin/tsc")
 	return []string{"node", "built/program.mjs"}
 }
