@@ -71,7 +71,7 @@ func (d Deps) getBrief(ctx context.Context, in *briefInput) (*briefOutput, error
 	}
 	contentType, write := asJSON, asJSONText
 	if negotiation.SelectQValueFast(in.Accept, []string{asJSON, asMarkdown}) == asMarkdown {
-		contentType, write = asMarkdown+"; charset=utf-8", asMarkdownText
+		contentType, write = asMarkdown+"; charset=utf-8", func(b assessment.Brief) ([]byte, error) { return []byte(b.Markdown()), nil }
 		etag = web.ETag(facts.Tag + ".md")
 	}
 	answer, err := web.Respond(in.IfNoneMatch, etag, func() ([]byte, error) {
@@ -96,5 +96,3 @@ func asJSONText(b assessment.Brief) ([]byte, error) {
 	err := huma.DefaultJSONFormat.Marshal(&text, b)
 	return text.Bytes(), err
 }
-
-func asMarkdownText(b assessment.Brief) ([]byte, error) { return []byte(b.Markdown()), nil }
