@@ -71,7 +71,8 @@ func (d Deps) getBrief(ctx context.Context, in *briefInput) (*briefOutput, error
 	}
 	contentType, write := asJSON, asJSONText
 	if negotiation.SelectQValueFast(in.Accept, []string{asJSON, asMarkdown}) == asMarkdown {
-		contentType, write = asMarkdown+"; charset=utf-8", func(b assessment.Brief) ([]byte, error) { return []byte(b.Markdown()), nil }
+		contentType = asMarkdown + "; charset=utf-8"
+		write = func(b assessment.Brief) ([]byte, error) { return []byte(b.Markdown()), nil } //nolint:unparam // as JSON may fail
 		etag = web.ETag(facts.Tag + ".md")
 	}
 	answer, err := web.Respond(in.IfNoneMatch, etag, func() ([]byte, error) {
