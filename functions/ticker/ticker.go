@@ -106,7 +106,7 @@ func (t *Ticker) Tick(ctx context.Context) error {
 	return errors.Join(t.timers(ctx, now), t.canary(ctx, now))
 }
 
-// timers fires every timer that is due. If ctx ends meanwhile, the tick counts as one that has not come back.
+// timers fires every timer that is due. If ctx ends meanwhile, the tick counts as not come back.
 func (t *Ticker) timers(ctx context.Context, now time.Time) error {
 	tries := &trying{lot: t.lot()}
 	err := t.due(ctx, now, tries)

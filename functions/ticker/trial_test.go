@@ -52,7 +52,7 @@ func (r *running) minute() {
 	r.Clock.Advance(time.Minute)
 }
 
-// TestTicker_Lost parks the timers that end the ticker's process or take all of its time, keeps one that fails, and fires the timers
+// TestTicker_Lost parks the timers that end the ticker's process or take all of its time, keeps the timer that fails, and fires those
 // behind them.
 func TestTicker_Lost(t *testing.T) {
 	t.Parallel()

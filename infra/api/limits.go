@@ -39,7 +39,7 @@ func publicLimits() map[string]rate {
 // methodSettings returns the settings of the stage, and those of each public method, which replace all of the stage's. Execution logs
 // hold errors only. What a setting leaves out is off: the data trace, with which the logs would hold tokens and bodies, and metrics by
 // method, which would cost five paid metrics for each method. The stage's metrics are free and sufficient. OPTIONS and other methods
-// of a path, which anybody may call, have the stage's limits: their answers read nothing, and settings for each path would exceed what one
+// of a path, which need no token, have the stage's limits: their answers read nothing, and settings for each path would exceed what one
 // update of a stage takes.
 func methodSettings(groups []Group) []any {
 	settings := []any{setting("*", "/*", guarded())}
