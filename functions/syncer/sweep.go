@@ -159,7 +159,11 @@ type candidate struct {
 	id      string
 	updated time.Time
 	listed  bool // the run lists all items of this kind
+	version int64
 }
+
+// added reports whether the item was stored first since a time.
+func (c candidate) added(since time.Time) bool { return c.version == 1 && !c.updated.Before(since) }
 
 func (s *slice) candidate(item store.Item, listed connector.Listed) (candidate, error) {
 	if item.Entity == goal.Entity {
@@ -168,12 +172,12 @@ func (s *slice) candidate(item store.Item, listed connector.Listed) (candidate, 
 		a := connector.Action{Port: integration.GoalUpdate, Goal: &goal.Draft{
 			ExternalID: g.ExternalID, Title: g.Title, State: g.State, Progress: g.Progress,
 		}}
-		return candidate{a, g.ID, g.UpdatedAt, s.own(g.Provider, g.Incarnation)}, err
+		return candidate{a, g.ID, g.UpdatedAt, s.own(g.Provider, g.Incarnation), item.Version}, err
 	}
 	var m memory.Memory
 	err := item.Decode(&m)
 	a := connector.Action{Port: integration.MemoryUpsert, Memory: &memory.Draft{ExternalID: m.ExternalID, Kind: m.Kind, Title: m.Title}}
-	return candidate{a, m.ID, m.UpdatedAt, s.own(m.Provider, m.Incarnation) && slices.Contains(listed.Kinds, m.Kind)}, err
+	return candidate{a, m.ID, m.UpdatedAt, s.own(m.Provider, m.Incarnation) && slices.Contains(listed.Kinds, m.Kind), item.Version}, err
 }
 
 // own reports whether an item belongs to the integration of the run, and not to a former one of its name.

@@ -55,8 +55,10 @@ func (s *slice) weighPage(ctx context.Context, i integration.Integration, listed
 			return err
 		}
 		if c.listed {
-			at.Weight.Items++
 			at.Weight.List.Items++
+		}
+		if c.listed && !c.added(*s.record.StartedAt) {
+			at.Weight.Items++
 		}
 		if s.misses(c) {
 			if at.Weight.First == nil {

@@ -27,7 +27,7 @@ func (r Run) Waits() (until time.Time, ok bool) {
 	return *r.Removal.Until, true
 }
 
-// Weight counts the stored items that a run lists, and those of them that it would remove.
+// Weight counts the stored items that a run lists, without those that it has added, and those of them that it would remove.
 type Weight struct {
 	Items   int  `json:"items,omitempty"`
 	Gone    int  `json:"gone,omitempty"`
@@ -38,7 +38,7 @@ type Weight struct {
 	First *Place `json:"first,omitempty"`
 }
 
-// List counts the items of one list.
+// List counts the items of one list, with those that the run has added.
 type List struct {
 	Items int `json:"items,omitempty"`
 	Gone  int `json:"gone,omitempty"`
