@@ -26,9 +26,19 @@ type deadly struct{ queue.Queue }
 func (deadly) Send(context.Context, ...queue.Message) error { runtime.Goexit(); return nil }
 
 // endless takes all of the time that its sender has.
-type endless struct{ queue.Queue }
+type endless struct {
+	queue.Queue
+	tick *tick
+}
 
-func (endless) Send(ctx context.Context, _ ...queue.Message) error { <-ctx.Done(); return ctx.Err() }
+func (e endless) Send(ctx context.Context, _ ...queue.Message) error {
+	e.tick.over()
+	<-ctx.Done()
+	return ctx.Err()
+}
+
+// tick ends the time of the tick that is under way.
+type tick struct{ over context.CancelFunc }
 
 // sent counts messages.
 type sent struct {
@@ -38,11 +48,12 @@ type sent struct {
 
 func (s sent) Send(context.Context, ...queue.Message) error { *s.n++; return nil }
 
-// minute runs a tick as Lambda does each minute: with a bound of time, and in a process that may end.
-func (r *running) minute() {
+// minute runs a tick as Lambda does each minute: its time may end, and its process may.
+func (r *running) minute(now *tick) {
 	r.T.Helper()
-	ctx, stop := context.WithTimeout(r.T.Context(), 50*time.Millisecond)
+	ctx, stop := context.WithCancel(r.T.Context())
 	defer stop()
+	now.over = stop
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
@@ -58,7 +69,8 @@ func TestTicker_Lost(t *testing.T) {
 	t.Parallel()
 	r := setup(t)
 	var late, last int
-	queues := map[string]queue.Queue{"failing": closed{r.Retries}, "deadly": deadly{}, "endless": endless{}, "last": sent{n: &last}}
+	var now tick
+	queues := map[string]queue.Queue{"failing": closed{r.Retries}, "deadly": deadly{}, "endless": endless{tick: &now}, "last": sent{n: &last}}
 	r.ticker.Queues = queues
 	due := r.Clock.Now().Add(time.Hour)
 	for n, name := range []string{"failing", "deadly", "endless", "last"} {
@@ -70,14 +82,14 @@ func TestTicker_Lost(t *testing.T) {
 		if minutes == 25 {
 			t.Fatal("the timer behind the others is not fired after 25 minutes")
 		}
-		r.minute()
+		r.minute(&now)
 	}
 	for range 10 {
-		r.minute()
+		r.minute(&now)
 	}
 	r.wantParked("deadly", "endless")
 	queues["failing"] = sent{n: &late}
-	r.minute()
+	r.minute(&now)
 	if late != 1 {
 		t.Errorf("the timer that failed was fired %d times, want once", late)
 	}
@@ -116,6 +128,7 @@ func TestTicker_Lost_Erasure(t *testing.T) {
 	t.Parallel()
 	r := setup(t)
 	c, last := r.Company("a"), 0
+	var now tick
 	r.ticker.Queues, r.ticker.Keys = map[string]queue.Queue{"last": sent{n: &last}}, deadlyKeys{}
 	r.Put("a", company.Key, company.Entity, company.Company{ID: "a", Name: "Acme"})
 	ops, err := erasure.Begin(t.Context(), c, r.Clock.Now())
@@ -128,12 +141,12 @@ func TestTicker_Lost_Erasure(t *testing.T) {
 		if minutes == 15 {
 			t.Fatal("the timer behind the erasure is not fired after 15 minutes")
 		}
-		r.minute()
+		r.minute(&now)
 	}
 	r.wantParked()
 	r.ticker.Keys = vault.StoreKeys{Store: r.Store}
 	r.Clock.Advance(time.Hour)
-	r.minute()
+	r.minute(&now)
 	if r.Get("a", company.Key, nil) {
 		t.Error("the company is there an hour later, want it erased")
 	}
