@@ -1,9 +1,10 @@
 // Package api builds the public REST API: regional, with the registered operations as its resources and methods, one Lambda
 // function per route group, and the authorizer in front of every company's routes.
 //
-// The functions refuse bodies above 1 MiB (413), as they do locally. They receive bodies up to 6 MB, the limit of an
-// invocation. Above that Lambda refuses the gateway's call; AWS does not document the resulting answer. Above 10 MB the
-// gateway refuses with its own 413, its only answer that cannot be replaced. An answer is limited to 6 MB and 29 seconds.
+// The functions refuse bodies above 1 MiB (413), as they do locally; webhooks of GitHub may be larger. A function receives at most
+// 6 MB, the limit of an invocation, and the gateway takes at most 10 MB. A larger body gets the gateway's response REQUEST_TOO_LARGE,
+// for which respond.go gives a problem. AWS's documents do not say which of the two answers a body between them. An answer is limited
+// to 6 MB and 29 seconds.
 // https://docs.aws.amazon.com/apigateway/latest/developerguide/api-gateway-known-issues.html
 package api
 
