@@ -178,6 +178,7 @@ func descriptions() map[string]string {
 		"DeliveriesWidget":        "The tile of the webhook deliveries",
 		"DeliveryPoint":           "The delivery attempts of an hour or a day",
 		"DeliverySeries":          "Delivery attempts of 24 hours and of 30 days, and the deliveries that wait",
+		"GoalCounts":              "Goals by state and alignment; the alignment counts include open goals only",
 		"GoalsWidget":             "The tile of the goals",
 		"HealthWidget":            "The tile of the platform's health",
 		"AttentionWidget":         "The tile of what needs a person",

@@ -33,6 +33,7 @@ func enumerations() []enumeration {
 		{"GoalState", "open,closed", "Whether a goal is still worked on"},
 		{"GoalStall", "blocked,stale", "Why the work on a goal does not go on: an item is blocked, or none has changed for 14 days"},
 		{"HoldReason", "sandbox,disabled,deleted,configuration,suspended,line", "Why a delivery is held: the state of its integration when the event happened, or a line that was full"},
+		{"IntegrationStanding", "current,deleted", "Whether the integration that imported an item exists, or was deleted since"},
 		{"IntegrationState", "sandbox,certified", "Whether an integration or an executive is certified"},
 		{"MappingSource", "default,company", "Which mapping applies: the provider's default, or the company's"},
 		{"ActionOutcome", "created,updated,unchanged,refused,pending", "What an action changes; refused if the policy engine does not permit it, pending if it waits for an approval"},
