@@ -9,7 +9,7 @@ from localstack.aws.api import CommonServiceException
 
 from emulator import policy, rights
 
-GOLDEN = os.path.join(os.path.dirname(__file__), "../../../infra/testdata/Orgops.template.json")
+GOLDEN = os.path.join(os.path.dirname(__file__), "../../../../infra/testdata/Orgops.template.json")
 ROLE = "arn:aws:iam::000000000000:role/it"
 
 

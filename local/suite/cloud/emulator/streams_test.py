@@ -8,7 +8,7 @@ from localstack.services.lambda_.event_source_mapping.event_processor import Bat
 
 from emulator import streams
 
-GOLDEN = os.path.join(os.path.dirname(__file__), "../../../infra/testdata/Orgops.template.json")
+GOLDEN = os.path.join(os.path.dirname(__file__), "../../../../infra/testdata/Orgops.template.json")
 
 
 def record(number, age=0, event="INSERT", **images):
