@@ -50,7 +50,7 @@ func (d Deps) getExecutive(ctx context.Context, in *getInput) (*web.Tagged[Execu
 	if err != nil {
 		return nil, err
 	}
-	return web.Respond(in.IfNoneMatch, d.etag(s), web.Ready(d.show(s)))
+	return web.Respond(in.IfNoneMatch, d.etag(s), func() (Executive, error) { return d.show(s), nil })
 }
 
 type deleteInput struct {

@@ -69,7 +69,7 @@ func (d Deps) getConfig(ctx context.Context, in *web.IfNoneMatch) (*web.Tagged[S
 	if err != nil {
 		return nil, err
 	}
-	return web.Respond(*in, web.ETag(revision(config, version)), web.Ready(d.show(c.ID(), config)))
+	return web.Respond(*in, web.ETag(revision(config, version)), func() (SignOn, error) { return d.show(c.ID(), config), nil })
 }
 
 // configured returns the configuration of a company whose plan has single sign-on, with its version.
