@@ -3,7 +3,6 @@ package functions
 import (
 	"fmt"
 	"maps"
-	"reflect"
 	"slices"
 	"strings"
 
@@ -60,25 +59,13 @@ func enumerations() []enumeration {
 	}
 }
 
-// describeSchemas writes the description of each schema into the document. A type can describe itself, by the tag doc of a field
-// "_ struct{}".
+// describeSchemas writes the description of each schema into the document.
 func describeSchemas(doc *huma.OpenAPI) {
-	listed := descriptions()
-	for name, s := range doc.Components.Schemas.Map() {
-		if about, ok := listed[name]; ok {
-			s.Description = about
-		} else if about := ofType(doc.Components.Schemas.TypeFromRef(web.ComponentRef(name))); about != "" {
+	for name, about := range descriptions() {
+		if s := doc.Components.Schemas.Map()[name]; s != nil {
 			s.Description = about
 		}
 	}
-}
-
-// ofType returns how a type describes itself, or "".
-func ofType(t reflect.Type) string {
-	if t == nil || t.Kind() != reflect.Struct || t.NumField() == 0 || t.Field(0).Name != "_" {
-		return ""
-	}
-	return t.Field(0).Tag.Get("doc")
 }
 
 // extendPatterns writes what a pattern means as an extension, because OpenAPI has no such keyword. The messages about values
