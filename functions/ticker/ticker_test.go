@@ -342,23 +342,12 @@ func TestTicker_Run(t *testing.T) {
 	stop()
 }
 
-// stuck never answers before it is released, not even when the context of the caller ends.
-type stuck struct {
-	store.Store
-	released <-chan struct{}
-}
-
-func (s stuck) Get(context.Context, store.Partition, string) (store.Item, error) {
-	<-s.released
-	return store.Item{}, store.ErrUnavailable
-}
-
 // TestTicker_Run_Hangs ends Run when a tick does not come back.
 func TestTicker_Run_Hangs(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		released := make(chan struct{})
-		hung := &ticker.Ticker{Store: stuck{released: released}, Logger: slog.New(slog.DiscardHandler), Now: time.Now}
+		hung := &ticker.Ticker{Store: worktest.Stuck{Released: released}, Logger: slog.New(slog.DiscardHandler), Now: time.Now}
 		if err := hung.Run(t.Context(), time.Second); !errors.Is(err, parked.ErrHung) {
 			t.Errorf("error %v, want %v", err, parked.ErrHung)
 		}

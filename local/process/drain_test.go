@@ -16,8 +16,8 @@ import (
 	"orgops/local/process"
 	"orgops/shared/domain/parked"
 	"orgops/shared/run/config"
-	"orgops/shared/storage/store"
 	"orgops/shared/testkit/webtest"
+	"orgops/shared/testkit/worktest"
 )
 
 // TestRun_SlowRequest blocks a request for its whole drain time: attempts in flight still get their own drain time.
@@ -55,17 +55,6 @@ func TestRun_SlowRequest(t *testing.T) {
 	})
 }
 
-// stuck never answers a read before it is released, not even when the context of the caller ends.
-type stuck struct {
-	store.Store
-	released <-chan struct{}
-}
-
-func (s stuck) Get(context.Context, store.Partition, string) (store.Item, error) {
-	<-s.released
-	return store.Item{}, store.ErrUnavailable
-}
-
 // TestRun_Hangs ends when a worker hangs, so that the next start finds what it hangs at.
 func TestRun_Hangs(t *testing.T) {
 	t.Parallel()
@@ -77,7 +66,7 @@ func TestRun_Hangs(t *testing.T) {
 		}
 		defer p.Close()
 		released := make(chan struct{})
-		p.Services.Store = stuck{p.Services.Store, released}
+		p.Services.Store = worktest.Stuck{Store: p.Services.Store, Released: released}
 		ours, theirs := net.Pipe()
 		defer ours.Close()
 		if err := p.Run(t.Context(), webtest.Listener(theirs)); !errors.Is(err, parked.ErrHung) {

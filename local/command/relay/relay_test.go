@@ -31,6 +31,7 @@ import (
 	"orgops/shared/domain/event"
 	"orgops/shared/testkit/errtest"
 	"orgops/shared/testkit/logtest"
+	"orgops/shared/testkit/worktest"
 	"orgops/shared/webhook/standardwebhooks"
 )
 
@@ -70,25 +71,11 @@ type screen struct{ logtest.Log }
 func (s *screen) until(t *testing.T, pattern string) string {
 	t.Helper()
 	found := []string{}
-	eventually(t, pattern+" is printed", func() bool {
+	worktest.Until(t, pattern+" is printed", func() bool {
 		found = regexp.MustCompile(pattern).FindStringSubmatch(s.String())
 		return found != nil
 	})
 	return found[len(found)-1]
-}
-
-func eventually(t *testing.T, what string, ok func() bool) {
-	t.Helper()
-	deadline, again := time.NewTimer(30*time.Second), time.NewTicker(20*time.Millisecond)
-	defer deadline.Stop()
-	defer again.Stop()
-	for !ok() {
-		select {
-		case <-deadline.C:
-			t.Fatalf("not met within 30 s: %s", what)
-		case <-again.C:
-		}
-	}
 }
 
 // listening is one run of orgops listen --forward-to.
@@ -228,7 +215,7 @@ func TestListen_EveryEvent(t *testing.T) {
 			t.Errorf("trigger %s printed %q, want a line that matches %s", step.event, printed, line)
 		}
 		want = append(want, step.want...)
-		eventually(t, step.event+" is relayed", func() bool { return len(r.got()) >= len(want) })
+		worktest.Until(t, step.event+" is relayed", func() bool { return len(r.got()) >= len(want) })
 	}
 	l.until(t, `timeline\.entry\.created`)
 	if diff := cmp.Diff(slices.Sorted(slices.Values(want)), slices.Sorted(slices.Values(r.got()))); diff != "" {
@@ -352,7 +339,7 @@ func TestListen_Receiver(t *testing.T) {
 	if _, err := d.trigger("memory.updated"); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "the next events are relayed", func() bool { return len(r.got()) == 2 })
+	worktest.Until(t, "the next events are relayed", func() bool { return len(r.got()) == 2 })
 	l.end()
 	if diff := cmp.Diff([]string{"memory.created", "memory.updated"}, r.got()); diff != "" {
 		t.Errorf("events differ (-want +got):\n%s", diff)
@@ -395,7 +382,7 @@ func TestListen_Outage(t *testing.T) {
 			t.Fatal(err)
 		}
 		if n != 1 {
-			eventually(t, "the events so far are relayed", func() bool { return len(r.got()) >= n+1 })
+			worktest.Until(t, "the events so far are relayed", func() bool { return len(r.got()) >= n+1 })
 		}
 	}
 	l.end()

@@ -87,3 +87,15 @@ func (q *Queue) Send(ctx context.Context, messages ...queue.Message) error {
 		return q.Queue.Send(ctx, messages...)
 	}
 }
+
+// Stuck is a store whose reads of an item do not answer before it is released, not even when the context of the caller ends.
+type Stuck struct {
+	store.Store
+	Released <-chan struct{}
+}
+
+// Get fails after the release.
+func (s Stuck) Get(context.Context, store.Partition, string) (store.Item, error) {
+	<-s.Released
+	return store.Item{}, store.ErrUnavailable
+}
