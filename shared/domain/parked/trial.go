@@ -27,9 +27,9 @@ const lostFor = time.Minute
 // ErrLost gives the reason of a change that ends its consumer's process.
 var ErrLost = fmt.Errorf("the consumer began this change alone %d times, and its process ended or did not answer in time each time", MaxLost)
 
-// Trial finds the change with which a consumer's process ends, or a timer of the ticker with that effect. The consumer begins a trial before it works on changes that it
-// may have begun before. If earlier processes began a trial at the same change, the first of them a minute ago, and did not come back,
-// the consumer works on one change at a time, and the trial stores which one, before the work.
+// Trial finds the change with which a consumer's process ends, or a timer of the ticker with that effect. The consumer begins a trial
+// before it works on changes that it may have begun before. If earlier processes began a trial at the same change, the first of them a
+// minute ago, and did not come back, the consumer works on one change at a time, and the trial stores which one, before the work.
 type Trial struct {
 	lot     Lot
 	company store.Company
