@@ -12,37 +12,49 @@ import (
 	"orgops/shared/webhook/post"
 )
 
-// attempt sends a delivery once, logs the attempt in it, and applies the result to the delivery and the endpoint.
+// attempt sends a delivery once, and applies the result to the delivery and the endpoint.
 func (c *Courier) attempt(ctx context.Context, t *Task) {
-	e, d := t.Endpoint, &t.Delivery
-	started := c.Now().UTC()
-	r := post.Send(ctx, c.Client, e.target, post.Message{ID: d.EventID, Body: d.Payload, Timeout: c.budget(t)}, c.Now)
+	e, started := t.Endpoint, c.Now().UTC()
+	t.phase = sending
+	r := post.Send(ctx, c.Client, e.target, post.Message{ID: t.Delivery.EventID, Body: t.Delivery.Payload, Timeout: c.budget(t)}, c.Now)
 	now := c.Now().UTC()
+	c.decide(t, r, started)
+	t.phase = decided
 	c.slots.record(t.slot, r)
 	// An attempt without an answer does not count if the endpoint has answered another one meanwhile: the endpoint works, but got more
 	// attempts than it answers in time. The window shrinks instead.
 	answered := e.home.answers(r, now)
+	t.admitted = false
 	c.measure(e, r, e.home.done(ctx, r, r.Status != 0 || !answered.After(started)))
-	last, _ := d.Last()
-	d.Log(logged(r, last.Number+1, started))
 	switch r.Class {
 	case post.Delivered:
-		d.End(delivery.Delivered)
-		return
 	case post.Gone:
-		d.End(delivery.Failed)
 		c.disable(ctx, e, integration.DisabledGone, now)
-		return
+	default:
+		c.judge(ctx, t)
 	}
-	if told(r) && d.Told < maxTold {
+}
+
+// decide logs an attempt in its delivery, and gives the delivery its new state.
+func (c *Courier) decide(t *Task, r post.Result, started time.Time) {
+	d := &t.Delivery
+	last, _ := d.Last()
+	d.Log(logged(r, last.Number+1, started))
+	switch {
+	case r.Class == post.Delivered:
+		d.End(delivery.Delivered)
+	case r.Class == post.Gone:
+		d.End(delivery.Failed)
+	case told(r) && d.Told < maxTold:
 		d.Told++
 		d.Enqueue(r.RetryAt)
-	} else if at, again := next(d.Made-d.Told, r, now, c.Random()); again {
-		d.Enqueue(at)
-	} else {
-		d.End(delivery.Dead)
+	default:
+		if at, again := next(d.Made-d.Told, r, c.Now().UTC(), c.Random()); again {
+			d.Enqueue(at)
+		} else {
+			d.End(delivery.Dead)
+		}
 	}
-	c.judge(ctx, t)
 }
 
 // told reports whether the endpoint asked for a wait that holds for all of its deliveries (RFC 6585 §4, RFC 9110 §15.6.4).

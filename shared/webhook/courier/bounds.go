@@ -26,8 +26,8 @@ const (
 	boundsKept  = time.Hour // after the last change, and after the end of a wait
 )
 
-// bounds holds what is used of an endpoint's rate, breaker and slots. It has one of two homes: the memory of a process that sends
-// alone, or an item that processes share, from which each takes its part.
+// bounds holds what is used of an endpoint's rate, breaker and leased slots, and until when a recovery occupies it. It has one of two
+// homes: the memory of a process that sends alone, or an item that processes share, from which each takes its part.
 type bounds struct {
 	Circuit  circuit           `json:"circuit"`
 	Due      time.Time         `json:"due,omitzero"` // when the next attempt is due at even spacing
@@ -49,8 +49,8 @@ type leased struct {
 	Until time.Time `json:"until"`
 }
 
-// ask says what a process needs for an attempt.
-type ask struct {
+// need says what a process needs for an attempt.
+type need struct {
 	now     time.Time
 	process string
 	ends    time.Time     // when the attempt has ended at the latest
@@ -61,7 +61,7 @@ type ask struct {
 	tokens  int           // wanted, for all attempts that wait in the process; 0: the process has one
 }
 
-// grant answers an ask.
+// grant answers a need.
 type grant struct {
 	ok    bool
 	until time.Time   // if not ok: when to ask again
@@ -69,22 +69,23 @@ type grant struct {
 	times []time.Time // of the tokens: see timely
 }
 
-// take returns the bounds after the process has taken what it asks for. If one of the bounds has no room, it takes nothing.
-func (b bounds) take(a ask) (bounds, grant) {
-	allowed, probe, retryAt := b.Circuit.allow(a.now)
-	if !allowed {
+// take returns the bounds after the process has taken what it needs. If the grant is not ok, the caller drops these bounds, and so
+// has taken nothing.
+func (b bounds) take(n need) (bounds, grant) {
+	ok, probe, retryAt := b.Circuit.allow(n.now)
+	if !ok {
 		return b, grant{until: retryAt}
 	}
 	g := grant{write: probe}
-	if own := b.Slots[a.process]; a.slots > 0 && (own.Slots < a.slots || own.Until.Before(a.ends.Add(slotsMargin))) {
-		if !b.lease(a) {
-			return b, grant{until: a.now}
+	if own := b.Slots[n.process]; n.slots > 0 && (own.Slots < n.slots || own.Until.Before(n.ends.Add(slotsMargin))) {
+		if !b.lease(n) {
+			return b, grant{until: n.now}
 		}
 		g.write = true
 	}
-	if a.rate > 0 && a.tokens > 0 {
-		if g.times = b.reserve(a); len(g.times) == 0 {
-			return b, grant{until: b.Due.Add(-a.lead)}
+	if n.rate > 0 && n.tokens > 0 {
+		if g.times = b.reserve(n); len(g.times) == 0 {
+			return b, grant{until: b.Due.Add(-n.lead)}
 		}
 		g.write = true
 	}
@@ -93,19 +94,19 @@ func (b bounds) take(a ask) (bounds, grant) {
 }
 
 // lease gives the process as many slots as it needs, and a few more if they are free. It drops leases that have expired.
-func (b *bounds) lease(a ask) bool {
+func (b *bounds) lease(n need) bool {
 	slots := make(map[string]leased, len(b.Slots)+1) // b's caller keeps the old map
 	free := maxLeased
 	for process, one := range b.Slots {
-		if process != a.process && a.now.Before(one.Until) {
+		if process != n.process && n.now.Before(one.Until) {
 			slots[process] = one
 			free -= one.Slots
 		}
 	}
-	if free < a.slots {
+	if free < n.slots {
 		return false
 	}
-	slots[a.process] = leased{Slots: min(a.slots+max(leasedMore, a.slots/leasedPart, a.more), free), Until: a.now.Add(slotsLeased)}
+	slots[n.process] = leased{Slots: min(n.slots+max(leasedMore, n.slots/leasedPart, n.more), free), Until: n.now.Add(slotsLeased)}
 	b.Slots = slots
 	return true
 }
@@ -118,14 +119,14 @@ func (b *bounds) yield(process string) {
 
 // reserve takes the next tokens with the generic cell rate algorithm (ATM's GCRA): it spaces attempts evenly, and takes at most the
 // tokens of the time ahead. Each token has its own time, which no other attempt gets.
-func (b *bounds) reserve(a ask) (times []time.Time) {
+func (b *bounds) reserve(n need) (times []time.Time) {
 	next := b.Due
-	if next.Before(a.now) {
-		next = a.now
+	if next.Before(n.now) {
+		next = n.now
 	}
-	for len(times) < a.tokens && !next.After(a.now.Add(a.lead)) {
+	for len(times) < n.tokens && !next.After(n.now.Add(n.lead)) {
 		times = append(times, next)
-		next = next.Add(interval(a.rate))
+		next = next.Add(interval(n.rate))
 	}
 	if len(times) > 0 {
 		b.Due = next

@@ -1,30 +1,58 @@
-// Package courier is the engine that makes the attempts of deliveries, from the slot to the stored record. Three sources give it tasks
-// and take outcomes: the Feed gives first attempts, the Queue gives later ones, and a Backlog, which is a recovery, gives attempts with
-// which a schedule begins again. Everything between is the engine's: an attempt needs a slot, the permission of its endpoint's state, and
-// that of the endpoint's bounds, which are a rate, a breaker and, among processes, slots.
+// Package courier is the engine that makes the attempts of deliveries, from the slot to the stored record. It delivers at least once,
+// and loses no delivery: what cannot be sent now is recorded as due later, or held, which means that it waits for a recovery.
 //
-// A task goes through these phases (see advance):
+// Three sources give it tasks and take their outcomes:
+//
+//	Feed     new events. Package dispatcher calls Start for the first attempt of each delivery, while Serve stores the records
+//	Queue    due messages. Package retrier calls Run for the later attempts, for first attempts that the Feed has recorded as due later,
+//	         and for all of an ordered endpoint: its deliveries about one record go in a line, one after another
+//	Backlog  a recovery, which sends old deliveries again on a tenant's request. Package retrier calls Start, and the schedules begin again
+//
+// Sample sends a sample event without a task.
+//
+// An attempt needs one of the process's slots, which companies and endpoints share (see slots), the permission of its endpoint's state,
+// and that of its endpoint's bounds: a rate, a breaker and, among processes, leased slots. A process that sends alone keeps the bounds in
+// memory, and may lose them without harm. Processes that send to the same endpoints share them in an item for each endpoint.
+//
+// A task goes through these phases. From some, another owner takes it on:
 //
 //	phase      what has happened, and what may follow                                    step     next phase
-//	given      nothing is read. Its delivery may be in progress (a Feed's task waits     place    placed, waiting, answered, ended
-//	           for that one, another comes back), or its last attempt unrecorded
-//	           (that is recorded, and no attempt made); or it gets a slot, or none
-//	waiting    a Feed's task without a slot is in its endpoint's lane. A slot comes, or  –        placed, answered
-//	           after 10 s it is recorded as due later
-//	placed     it has a slot. The endpoint and its bounds are asked; they refuse, or     ask      allowed, answered, ended
-//	           allow an attempt, or say that the delivery must be held
-//	allowed    an attempt may begin. A Queue's delivery is read, and perhaps claimed:    fetch    ready, ended
-//	           it may have no use for the attempt any more
-//	ready      the delivery is held, or its attempt begins unless it is too late for it  send     answered, ended
-//	sending    the request is under way. If the process dies from here on, before the    –        answered
-//	           record is stored, the attempt may be made again
-//	answered   the delivery has its new state in memory. The slot is given back, and     record   recording, ended
-//	           the record is written
-//	recording  a Feed's record is with the writer, which stores many at once             –        ended
-//	ended      the outcome is complete, and the task holds nothing
+//	given      the source has given it. It gets a slot, or ends without one. A Feed's    place    placed, ended; Feed: waiting,
+//	           task goes to its lane, or to its line, or waits for the task of the                decided, joining, met, returned
+//	           same delivery in progress. If an earlier process may have recorded its
+//	           delivery, the record is read. If the last attempt of a Queue's or a
+//	           Backlog's delivery is unrecorded, it is recorded, and none is made                 decided
+//	waiting    a Feed's task is in the lane of its endpoint. When a slot is free, it     –        placed, decided
+//	           goes on. After 10 s, or at shutdown, it is recorded as due later
+//	placed     it has a slot. The endpoint's state and its bounds are asked              ask      asked, ended; Feed: decided
+//	asked      an attempt may begin, or the delivery must be held, or the breaker of a   fetch    ready, ended
+//	           Queue's task is open. The Queue's delivery is read: it may have no use
+//	           for an attempt any more. If its attempt may be a repetition, if it
+//	           stands in a line or if writes fail, it is claimed: a write keeps other
+//	           messages from it, and allows the attempt
+//	ready      the delivery is held, or its attempt begins unless it is too late for it  send     decided, ended
+//	sending    the request is under way                                                  –        decided
+//	decided    the delivery has its new state in memory. The Queue and the Backlog give  record   recording, ended
+//	           the slot back and write the record. A Feed's record goes to the writer,
+//	           and its slot to the next task of the lane
+//	recording  the writer stores the record, with others or alone (see Deps.Separate)    –        returned
+//	joining    the task is behind the others of its line, and is recorded there          –        returned
+//	met        the delivery is in progress, and that task's outcome is this one's too    –        returned
+//	returned   the source has the task of the Feed and its outcome                       –
+//	ended      the outcome is complete, and the task holds nothing                       –
 //
-// A process that sends alone keeps what is used of the bounds in memory, and may lose it without harm. Processes that send to the same
-// endpoints share it in an item for each endpoint, from which each takes its part.
+// A lane holds 1024 tasks or 1 MB, and all lanes 4096 tasks. A task without room is recorded as due later.
+//
+// If the process dies, the source gives the tasks that are not recorded again:
+//
+//	Feed     the change is redelivered. If it is younger than a minute, the attempt is made again. Otherwise, the delivery is recorded
+//	         first, and the Queue makes the attempt. A recorded delivery is dropped
+//	Queue    the message comes back. The delivery is claimed, and the attempt made again
+//	Backlog  the recovery's message comes back. Nothing is written before an attempt, so an unrecorded one is made again
+//
+// If a step panics, the attempt has failed, or is made later (see lose). If the store fails, the writer keeps the Feed's records, and
+// the outcomes of the others stay in memory, at most 4096. The company's attempts, or all after a second company's failure, stop until
+// a write succeeds. A claim is such a write.
 package courier
 
 import (

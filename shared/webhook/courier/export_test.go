@@ -44,8 +44,6 @@ func (c *Courier) InFlight() int {
 	return c.slots.inFlight
 }
 
-func (c *Courier) Spill() time.Duration { return c.spill() }
-
 func (c *Courier) Wrote(company string, err error) { c.records.wrote(company, err) }
 
 func (c *Courier) Writable(company string) bool { return c.records.writable(company) }

@@ -55,21 +55,13 @@ func (c *Courier) first(ctx context.Context, t *Task) phase {
 	if t.Replayed {
 		_, err := t.Company.Get(ctx, t.Key, nil)
 		if !errors.Is(err, store.ErrNotFound) { // it is recorded, or the store does not answer
-			c.finish(t, err)
-			return waiting // the source has it
+			return c.finish(t, err)
 		}
 	}
 	switch {
-	case t.Again:
-		return c.later(ctx, t, c.soon())
-	case c.records.full() && !c.records.writable(t.slot.Company):
-		c.finish(t, errOpen)
-		return waiting
-	}
-	switch c.slots.enter(t) {
-	case placed:
-		go c.slots.work(t)
-	case given: // no room
+	case !t.Again && c.records.full() && !c.records.writable(t.slot.Company):
+		return c.finish(t, errOpen)
+	case t.Again, !c.slots.enter(t):
 		return c.later(ctx, t, c.soon())
 	}
 	return waiting
@@ -85,10 +77,11 @@ func (c *Courier) work(t *Task) {
 	}
 }
 
-// finish ends a task of the Feed whose record is stored, or cannot be.
-func (c *Courier) finish(t *Task, err error) {
+// finish ends a task of the Feed whose record is stored, or cannot be, and returns it to its source.
+func (c *Courier) finish(t *Task, err error) phase {
 	c.end(context.Background(), t, Outcome{Err: err})
 	t.Done(t.outcome)
+	return returned
 }
 
 // stored takes a task from the writer.

@@ -10,22 +10,24 @@ import (
 
 // home keeps the bounds of one endpoint.
 type home interface {
-	// admit takes what an attempt needs. If ok is false, until is the time to ask again.
-	admit(ctx context.Context, d demand) (until time.Time, ok bool)
-	// lapses returns when an attempt must have begun that admit has just allowed; zero: at any time.
-	lapses(d demand) time.Time
+	// admit takes what an attempt needs. Then the attempt must begin by a time; zero: at any time. If ok is false, by is the time to ask
+	// again.
+	admit(ctx context.Context, d demand) (by time.Time, ok bool)
 	// leave ends an admitted attempt that was not made. Its token is lost.
 	leave(ctx context.Context)
 	// done ends an admitted attempt. If its result counts, it goes to the breaker; opened reports that the breaker opened.
 	done(ctx context.Context, r post.Result, counts bool) (opened bool)
-	// seen returns the bounds as far as the process has seen, and read as they are.
+	// seen returns the bounds as far as the process has seen.
 	seen() bounds
+	// read returns the bounds as they are.
 	read(ctx context.Context) (bounds, error)
 	// change applies a change and stores the bounds if it returns true. It gives the change the time, and the name of this process if the
 	// process has no attempt in flight. Under concurrent changes it calls change again.
 	change(ctx context.Context, change func(b *bounds, now time.Time, idle string) bool) error
 
+	// answers notes an answer, and returns when the endpoint last answered this process.
 	answers(r post.Result, now time.Time) time.Time
+	// judgeable reports whether a failed attempt is reason to look at since when the endpoint has been failing: once in judgePause.
 	judgeable(now time.Time) bool
 }
 
@@ -63,7 +65,6 @@ func (v *vitals) spaced(at, now time.Time, rate int) time.Time {
 	return at
 }
 
-// answers notes an answer, and returns when the endpoint last answered.
 func (v *vitals) answers(r post.Result, now time.Time) time.Time {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -73,7 +74,6 @@ func (v *vitals) answers(r post.Result, now time.Time) time.Time {
 	return v.answered
 }
 
-// judgeable reports whether a failed attempt is reason to look at since when the endpoint has been failing: once in judgePause.
 func (v *vitals) judgeable(now time.Time) bool {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -90,27 +90,25 @@ type memory struct {
 	bounds bounds
 }
 
-func (m *memory) admit(_ context.Context, d demand) (until time.Time, ok bool) {
+func (m *memory) admit(_ context.Context, d demand) (by time.Time, ok bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	a := ask{now: m.now(), rate: d.rate, tokens: 1}
+	n := need{now: m.now(), rate: d.rate, tokens: 1}
 	if d.rate > 0 {
-		a.lead = burst(d.rate)
+		n.lead = burst(d.rate)
 	}
-	after, g := m.bounds.take(a)
+	after, g := m.bounds.take(n)
 	switch {
 	case g.ok:
 		m.bounds = after
 		return time.Time{}, true
 	case d.inHand > 0:
 		return g.until, false
-	case m.bounds.Circuit.state(a.now) != BreakerClosed:
+	case m.bounds.Circuit.state(n.now) != BreakerClosed:
 		return g.until.Add(spillDelay(m.random)), false
 	}
-	return m.spaced(g.until, a.now, d.rate), false
+	return m.spaced(g.until, n.now, d.rate), false
 }
-
-func (m *memory) lapses(demand) time.Time { return time.Time{} }
 
 // leave ends a probe. An attempt that was allowed while the breaker was closed ends long before a probe begins.
 func (m *memory) leave(context.Context) {

@@ -20,27 +20,28 @@ type lane struct {
 	size    int     // bytes of their payloads
 }
 
-// enter gives a task a slot, or a place in its endpoint's lane. It returns given, without effect, if the lane is full. One lane may
-// hold as many tasks as all lanes have room for.
-func (s *slots) enter(t *Task) phase {
+// enter starts a task that gets a slot, and gives another a place in its endpoint's lane. ok is false, and nothing is done, if the
+// lane is full. One lane may hold as many tasks as all lanes have room for.
+func (s *slots) enter(t *Task) (ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	ln := s.lanes[t.slot]
 	if ln == nil && s.acquire(t.slot, Feed) {
-		return placed
+		go s.work(t)
+		return true
 	}
 	if ln == nil {
 		ln = &lane{}
 	}
 	if s.closed || len(ln.waiting) >= min(maxWaiting, maxQueued-s.queued) || ln.size >= maxWaitingSize {
-		return given
+		return false
 	}
 	t.waits = s.now()
 	ln.waiting = append(ln.waiting, t)
 	ln.size += len(t.Delivery.Payload)
 	s.queued++
 	s.lanes[t.slot] = ln
-	return waiting
+	return true
 }
 
 // next releases a slot of the Feed. It returns the lane's next task if the task gets a slot. The endpoint's answer may have made room
@@ -49,7 +50,7 @@ func (s *slots) next(e EndpointKey) *Task {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.free(e, Feed)
-	t := s.admit(e)
+	t := s.pop(e)
 	if t != nil {
 		s.begin(e)
 	}
@@ -58,18 +59,18 @@ func (s *slots) next(e EndpointKey) *Task {
 
 // begin starts every waiting task of a lane that gets a slot.
 func (s *slots) begin(e EndpointKey) {
-	for t := s.admit(e); t != nil; t = s.admit(e) {
+	for t := s.pop(e); t != nil; t = s.pop(e) {
 		go s.work(t)
 	}
 }
 
-// admit takes a slot for the lane's first task and removes the task; nil if no task waits or no slot is free.
-func (s *slots) admit(e EndpointKey) *Task {
+// pop takes a slot for the lane's first task and removes the task; nil if no task waits or no slot is free.
+func (s *slots) pop(e EndpointKey) *Task {
 	ln := s.lanes[e]
 	if ln == nil || !s.acquire(e, Feed) {
 		return nil
 	}
-	return s.leave(e, ln, 1)[0]
+	return s.remove(e, ln, 1)[0]
 }
 
 // relieve starts tasks for which other companies, endpoints or the Queue have left slots. It removes and returns tasks that
@@ -84,7 +85,7 @@ func (s *slots) relieve() (expired []*Task) {
 		for n < len(ln.waiting) && now.Sub(ln.waiting[n].waits) > longestWait {
 			n++
 		}
-		expired = append(expired, s.leave(e, ln, n)...)
+		expired = append(expired, s.remove(e, ln, n)...)
 	}
 	return expired
 }
@@ -95,13 +96,13 @@ func (s *slots) close() (tasks []*Task) {
 	defer s.mu.Unlock()
 	s.closed = true
 	for e, ln := range s.lanes {
-		tasks = append(tasks, s.leave(e, ln, len(ln.waiting))...)
+		tasks = append(tasks, s.remove(e, ln, len(ln.waiting))...)
 	}
 	return tasks
 }
 
-// leave removes and returns the first n tasks of a lane.
-func (s *slots) leave(e EndpointKey, ln *lane, n int) []*Task {
+// remove removes and returns the first n tasks of a lane.
+func (s *slots) remove(e EndpointKey, ln *lane, n int) []*Task {
 	tasks := slices.Clone(ln.waiting[:n])
 	clear(ln.waiting[:n])
 	ln.waiting = ln.waiting[n:]

@@ -16,15 +16,12 @@ func TestLanes_Overflow(t *testing.T) {
 	e := EndpointKey{Company: "a", Provider: "webhook"}
 	places := firstWindow + maxWaiting
 	for n := range places + over {
-		want := placed
-		switch {
-		case n >= places:
-			want = given
-		case n >= firstWindow:
-			want = waiting
+		ok, want := s.enter(&Task{slot: e}), n < places
+		if ok != want {
+			t.Fatalf("task %d is accepted: %t, want %t; the lane and the window have room for %d", n+1, ok, want, places)
 		}
-		if got := s.enter(&Task{slot: e}); got != want {
-			t.Fatalf("task %d of %d is in phase %d, want %d", n+1, places, got, want)
+		if want := min(n+1, firstWindow); s.inFlight != want {
+			t.Fatalf("%d of %d tasks began, want %d", s.inFlight, n+1, want)
 		}
 	}
 	for range maxWaiting {

@@ -47,17 +47,19 @@ const (
 	leaseTimeout = 2 * time.Second // of one call to the store
 )
 
-// admit waits up to a second for the attempt's token, and reports whether the attempt may begin. If it may, the caller calls
-// done after it. If it may not, until is the time to ask again. Attempts that ask at the same moment get their times in the
-// order in which they get the lock.
-func (l *lease) admit(ctx context.Context, d demand) (until time.Time, ok bool) {
+// admit waits up to a second for the attempt's token. Attempts that ask at the same moment get their times in the order in which they
+// get the lock.
+func (l *lease) admit(ctx context.Context, d demand) (by time.Time, ok bool) {
 	token, until, ok := l.take(ctx, d)
-	if !ok || d.rate == 0 {
-		return until, ok
+	switch {
+	case !ok:
+		return until, false
+	case d.rate == 0:
+		return l.now().Add(leadTime), true
 	}
 	from, to := timely(token, d.rate)
 	if wait.For(ctx, from.Sub(l.now())) && !l.now().After(to) {
-		return time.Time{}, true
+		return l.now().Add(late), true
 	}
 	l.leave(ctx) // too late: the token is lost
 	l.lock <- struct{}{}
@@ -109,11 +111,11 @@ func (l *lease) try(ctx context.Context, d demand) (token, until time.Time, ok b
 			continue
 		}
 		l.tokens = slices.DeleteFunc(l.tokens, func(t time.Time) bool { return t.Add(late).Before(now) })
-		a := ask{now: now, process: l.process, ends: now.Add(leadTime + d.budget), slots: max(l.inFlight+1-d.free, 0), more: min(d.inHand, firstWindow), rate: d.rate, lead: leadTime}
+		n := need{now: now, process: l.process, ends: now.Add(leadTime + d.budget), slots: max(l.inFlight+1-d.free, 0), more: min(d.inHand, firstWindow), rate: d.rate, lead: leadTime}
 		if len(l.tokens) == 0 {
-			a.tokens = max(int(l.waiting.Load()), min(d.inHand, max(d.rate/partInHand, leastInHand)))
+			n.tokens = max(int(l.waiting.Load()), min(d.inHand, max(d.rate/partInHand, leastInHand)))
 		}
-		after, g := l.bounds.take(a)
+		after, g := l.bounds.take(n)
 		if !g.ok {
 			return time.Time{}, g.until, false
 		}
@@ -131,13 +133,6 @@ func (l *lease) try(ctx context.Context, d demand) (token, until time.Time, ok b
 		return token, time.Time{}, true
 	}
 	return time.Time{}, l.now(), false
-}
-
-func (l *lease) lapses(d demand) time.Time {
-	if d.rate > 0 {
-		return l.now().Add(late)
-	}
-	return l.now().Add(leadTime)
 }
 
 // done stores the result if it changes the breaker. Attempts that end while another result is written share the next write.

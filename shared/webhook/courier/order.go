@@ -11,8 +11,8 @@ import (
 	"orgops/shared/storage/store"
 )
 
-// joining bounds how many deliveries join their lines at once.
-const joining = 16
+// joinAtOnce bounds how many deliveries join their lines at once.
+const joinAtOnce = 16
 
 // These bound the tries to write a delivery of a line. After the last one, its change is redelivered.
 const (
@@ -37,7 +37,7 @@ type order struct {
 type lineKey struct{ company, line string }
 
 func newOrder(join func(*Task) error, done func(*Task, error)) *order {
-	return &order{join: join, done: done, room: make(chan struct{}, joining), open: map[lineKey][]*Task{}, broken: map[lineKey]*Task{}}
+	return &order{join: join, done: done, room: make(chan struct{}, joinAtOnce), open: map[lineKey][]*Task{}, broken: map[lineKey]*Task{}}
 }
 
 func lineOf(t *Task) lineKey { return lineKey{t.Company.ID(), delivery.LineKey(t.Delivery)} }
@@ -122,8 +122,9 @@ func (o *order) unbroken(key lineKey, t *Task) error {
 
 // join records a delivery at the end of its line. The Queue makes the first attempt, when the delivery is the head. A
 // delivery that is already recorded stays as it is.
-func (c *Courier) join(t *Task) error {
+func (c *Courier) join(t *Task) (err error) {
 	ctx := context.Background() // a batch is finished during shutdown too
+	defer c.recovered(ctx, t, func() { err = errPanicked })
 	pause := firstPause
 	for try := 1; ; try++ {
 		err := c.joinOnce(ctx, t)

@@ -66,6 +66,9 @@ func (r *records) begin(t *Task) bool {
 func (r *records) end(t *Task) (met []func(Outcome)) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if r.open[t.record()] != t { // it panicked before it was registered
+		return nil
+	}
 	if t.Source == Feed {
 		r.feeds--
 	}

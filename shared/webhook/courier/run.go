@@ -3,7 +3,6 @@ package courier
 import (
 	"context"
 	"errors"
-	"runtime/debug"
 	"time"
 
 	"orgops/shared/base/wait"
@@ -11,19 +10,22 @@ import (
 	"orgops/shared/storage/store"
 )
 
-// phase says how far a task is: see the table in the package's comment.
+// phase says how far a task is, or which other owner has it: see the table in the package's comment.
 type phase uint8
 
 const (
 	given phase = iota
-	waiting
 	placed
-	allowed
+	asked
 	ready
 	sending
-	answered
-	recording
+	decided
 	ended
+	waiting // from here on, another owner has the task
+	recording
+	joining
+	met
+	returned
 )
 
 // Run takes a task of the Queue from its slot to its stored record. The end of ctx stops only waits: an attempt in flight is finished
@@ -42,46 +44,42 @@ func (c *Courier) Start(ctx context.Context, t *Task) (o Outcome, ok bool) {
 		c.advance(ctx, t, ended)
 		return Outcome{}, true
 	}
-	if c.advance(ctx, t, allowed); t.phase == ended {
+	if c.advance(ctx, t, asked); t.phase == ended {
 		return t.outcome, false
 	}
 	go func() {
-		defer func() {
-			if v := recover(); v != nil { // as in package work: Guard does not cover this goroutine
-				c.Logger.ErrorContext(ctx, "attempt panicked", "key", t.Key, "panic", v, "stack", string(debug.Stack()))
-				c.end(ctx, t, Outcome{Err: errPanicked})
-			}
-			t.Done(t.outcome)
-		}()
 		c.advance(ctx, t, ended)
+		t.Done(t.outcome)
 	}()
 	return Outcome{Until: c.slots.pace(t.slot)}, true
 }
 
-var errPanicked = errors.New("the attempt panicked")
-
 // advance takes a task from phase to phase, until it has reached one of them. It returns earlier if the task gets another owner.
 func (c *Courier) advance(ctx context.Context, t *Task, to phase) {
-	finishing := context.WithoutCancel(ctx)
 	for t.phase < to {
-		var next phase
-		switch t.phase {
-		case given:
-			next = c.place(finishing, t)
-		case placed:
-			next = c.ask(ctx, t)
-		case allowed:
-			next = c.fetch(finishing, t)
-		case ready:
-			next = c.send(finishing, t)
-		case answered:
-			next = c.record(ctx, t)
-		}
-		if next == waiting || next == recording {
+		next := c.step(ctx, t)
+		if next >= waiting {
 			return
 		}
 		t.phase = next
 	}
+}
+
+// step takes a task to its next phase.
+func (c *Courier) step(ctx context.Context, t *Task) (next phase) {
+	finishing, from := context.WithoutCancel(ctx), t.phase
+	defer c.recovered(finishing, t, func() { next = c.lose(finishing, t, from) })
+	switch from {
+	case given:
+		return c.place(finishing, t)
+	case placed:
+		return c.ask(ctx, t)
+	case asked:
+		return c.fetch(finishing, t)
+	case ready:
+		return c.send(finishing, t)
+	}
+	return c.record(ctx, t)
 }
 
 // place gets a slot for a task. It does not read anything before, unless an earlier process may have made the attempt.
@@ -91,11 +89,11 @@ func (c *Courier) place(ctx context.Context, t *Task) phase {
 	case t.Source == Feed && t.Endpoint != nil && t.Endpoint.ordered:
 		t.Delivery.Line = t.Subject
 		c.order.add(t)
-		return waiting
+		return joining
 	case !c.records.begin(t):
 		return c.meet(t)
 	case c.records.take(t): // an earlier attempt's, which is not made again
-		return answered
+		return decided
 	case t.Source == Feed:
 		return c.first(ctx, t)
 	case t.Source == Backlog && !c.records.writable(t.slot.Company):
@@ -104,7 +102,7 @@ func (c *Courier) place(ctx context.Context, t *Task) phase {
 		t.slotted = true
 		return placed
 	case t.Source == Queue:
-		return c.end(ctx, t, Outcome{Until: c.slots.comeback(t.slot, c.spill())})
+		return c.end(ctx, t, Outcome{Until: c.slots.comeback(t.slot, c.Spill())})
 	}
 	return c.end(ctx, t, Outcome{Until: c.Now()})
 }
@@ -114,7 +112,7 @@ func (c *Courier) place(ctx context.Context, t *Task) phase {
 func (c *Courier) meet(t *Task) phase {
 	switch t.Source {
 	case Feed:
-		return waiting // it gets the other one's outcome
+		return met // it gets the other one's outcome
 	case Queue:
 		t.outcome.Until = c.soon()
 	case Backlog:
@@ -123,7 +121,7 @@ func (c *Courier) meet(t *Task) phase {
 	return ended
 }
 
-// ask gets the permission for an attempt: of the endpoint's state, and of its bounds. Here, a task of a Queue may wait a little (see
+// ask gets the permission for an attempt: of the endpoint's state, and of its bounds. Here, a task of the Queue may wait a little (see
 // slots.pace). If it must wait long, because of the breaker, it goes on to fetch: its delivery may have no use for it any more.
 func (c *Courier) ask(ctx context.Context, t *Task) phase {
 	finishing := context.WithoutCancel(ctx)
@@ -134,20 +132,15 @@ func (c *Courier) ask(ctx context.Context, t *Task) phase {
 		return c.later(finishing, t, c.soon())
 	}
 	e, err := c.current(finishing, t)
-	switch {
-	case err != nil && t.Source == Feed:
-		return c.later(finishing, t, c.soon())
-	case err != nil:
-		return c.end(finishing, t, Outcome{Err: err})
+	if err != nil {
+		return c.fail(finishing, t, err)
 	}
 	t.Endpoint = e
-	if t.because, _ = e.Held(t.Incarnation, c.Now()); t.because != "" {
-		return allowed
-	}
-	if !c.admit(finishing, t) && (t.Source != Queue || !t.outcome.Broken) {
+	t.because, _ = e.Held(t.Incarnation, c.Now())
+	if t.because == "" && !c.admit(finishing, t) && (t.Source != Queue || !t.outcome.Broken) {
 		return c.later(finishing, t, t.outcome.Until)
 	}
-	return allowed
+	return asked
 }
 
 // admit asks the endpoint's bounds for an attempt. If they refuse it, the task's outcome tells when to ask again. An endpoint whose
@@ -155,15 +148,15 @@ func (c *Courier) ask(ctx context.Context, t *Task) phase {
 func (c *Courier) admit(ctx context.Context, t *Task) (ok bool) {
 	e, d, now := t.Endpoint, c.demand(t), c.Now()
 	if e.sealed {
-		t.outcome = Outcome{Until: now.Add(sealedWait + c.spill()), Broken: true}
+		t.outcome = Outcome{Until: now.Add(sealedWait + c.Spill()), Broken: true}
 		return false
 	}
-	until, ok := e.home.admit(ctx, d)
+	by, ok := e.home.admit(ctx, d)
 	if !ok {
-		t.outcome = Outcome{Until: until, Broken: e.home.seen().Circuit.state(now) != BreakerClosed}
+		t.outcome = Outcome{Until: by, Broken: e.home.seen().Circuit.state(now) != BreakerClosed}
 		return false
 	}
-	t.begins = e.home.lapses(d)
+	t.admitted, t.begins = true, by
 	return true
 }
 
@@ -197,7 +190,7 @@ func (c *Courier) fetch(ctx context.Context, t *Task) phase {
 	case err == nil:
 		return ready
 	case !t.Again && errors.Is(err, store.ErrUnavailable):
-		return c.end(ctx, t, Outcome{Until: c.Now().Add(unwritten + c.spill())})
+		return c.end(ctx, t, Outcome{Until: c.Now().Add(unwritten + c.Spill())})
 	}
 	return c.end(ctx, t, c.settle(ctx, t, err))
 }
@@ -208,13 +201,12 @@ func (c *Courier) send(ctx context.Context, t *Task) phase {
 	switch {
 	case t.because != "":
 		t.Delivery.Hold(t.because)
-		return answered
+		return decided
 	case !t.begins.IsZero() && now.After(t.begins):
-		return c.later(ctx, t, now.Add(c.spill()))
+		return c.later(ctx, t, now.Add(c.Spill()))
 	}
-	t.phase = sending
 	c.attempt(ctx, t)
-	return answered
+	return decided
 }
 
 // record stores what became of the delivery. The Feed's deliveries are stored together; its slot is free when the record is in the
@@ -232,19 +224,28 @@ func (c *Courier) record(ctx context.Context, t *Task) phase {
 	return c.end(ctx, t, c.settle(ctx, t, c.save(ctx, t)))
 }
 
-// later ends a task whose attempt may not be made yet. The Feed's delivery is recorded as due then, and the Queue makes its attempt.
+// later ends a task whose attempt may not be made yet. The Feed's delivery is recorded as due then.
 func (c *Courier) later(ctx context.Context, t *Task, until time.Time) phase {
 	if t.Source != Feed {
 		return c.end(ctx, t, Outcome{Until: until, Broken: t.outcome.Broken})
 	}
 	c.leave(ctx, t)
 	t.Delivery.Enqueue(until)
-	return answered
+	return decided
+}
+
+// fail ends a task whose attempt an error has prevented. The Feed's delivery is recorded as due soon instead.
+func (c *Courier) fail(ctx context.Context, t *Task, err error) phase {
+	if t.Source == Feed {
+		return c.later(ctx, t, c.soon())
+	}
+	return c.end(ctx, t, Outcome{Err: err})
 }
 
 // leave gives a permission back that was not used.
 func (c *Courier) leave(ctx context.Context, t *Task) {
-	if (t.phase == allowed || t.phase == ready) && t.because == "" && t.outcome.Until.IsZero() {
+	if t.admitted {
+		t.admitted = false
 		t.Endpoint.home.leave(ctx)
 	}
 }
@@ -261,14 +262,14 @@ func (c *Courier) vacate(t *Task) {
 func (c *Courier) end(ctx context.Context, t *Task, o Outcome) phase {
 	c.leave(ctx, t)
 	c.vacate(t)
-	t.phase, t.outcome = ended, o
-	for _, met := range c.records.end(t) {
-		met(o)
+	t.outcome = o
+	for _, done := range c.records.end(t) {
+		done(o)
 	}
 	return ended
 }
 
-// spill returns how long a delivery without a free slot waits: a random time of one to three seconds.
-func (c *Courier) spill() time.Duration { return spillDelay(c.Random) }
+// Spill returns how long a delivery without a free slot waits: a random time of one to three seconds, so that not all come back together.
+func (c *Courier) Spill() time.Duration { return spillDelay(c.Random) }
 
-func (c *Courier) soon() time.Time { return c.Now().Add(c.spill()) }
+func (c *Courier) soon() time.Time { return c.Now().Add(c.Spill()) }

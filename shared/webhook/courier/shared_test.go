@@ -285,6 +285,26 @@ func TestShared_Idle(t *testing.T) {
 	f.wantCalls(0, 2)
 }
 
+// TestShared_Ended makes attempts one after another and then two at once. The second one needs a leased slot: those before hold none, and
+// have given back no more than they held.
+func TestShared_Ended(t *testing.T) {
+	t.Parallel()
+	f := newFleet(t, nil, 0, testsTime)
+	for range 3 {
+		f.retry(0)
+	}
+	f.wantCalls(0, 0)
+	open := f.receiver.Gate()
+	var all sync.WaitGroup
+	for range 2 {
+		all.Go(func() { f.attempts(0) })
+	}
+	worktest.Until(t, "two attempts are in flight", func() bool { return len(f.receiver.All()) == 5 })
+	f.wantCalls(0, 1)
+	open()
+	all.Wait()
+}
+
 func (f *fleet) wantCalls(reads, writes int64) {
 	f.T.Helper()
 	if got := f.reads.Load(); got != reads {

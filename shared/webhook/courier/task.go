@@ -51,10 +51,12 @@ type Task struct {
 	slot    EndpointKey
 	slotted bool      // it holds a slot that it gives back itself
 	waits   time.Time // since when it waits in its lane
-	begins  time.Time // the attempt must have begun before; zero: it may begin at any time
 	because string    // why the endpoint may not receive events; empty: it may
 	outcome Outcome
 	met     []func(Outcome) // of tasks of the same delivery that came meanwhile; guarded by records
+
+	admitted bool      // it holds the permission of the endpoint's bounds
+	begins   time.Time // the attempt must have begun before; zero: it may begin at any time
 }
 
 // Outcome tells what became of a task.

@@ -33,17 +33,17 @@ type write struct {
 
 // These shape the transactions. A transaction takes the writes that arrive within the linger, up to the store's limit.
 const (
-	linger  = 4 * time.Millisecond
-	backlog = 1024
-	atATime = 16 // concurrent transactions of one write each
+	linger   = 4 * time.Millisecond
+	buffered = 1024
+	atATime  = 16 // concurrent transactions of one write each
 )
 
 func newWriter(d Deps) *writer {
-	waiting := backlog
+	room := buffered
 	if d.Separate {
-		waiting = atATime // the goroutine of a delivery may wait, and a new process clears less memory
+		room = atATime // the goroutine of a delivery may wait, and a new process clears less memory
 	}
-	return &writer{store: d.Store, separate: d.Separate, logger: d.Logger, in: make(chan write, waiting)}
+	return &writer{store: d.Store, separate: d.Separate, logger: d.Logger, in: make(chan write, room)}
 }
 
 func (w *writer) put(one write) { w.in <- one }
