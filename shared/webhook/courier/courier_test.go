@@ -182,6 +182,17 @@ func TestCourier_Renew(t *testing.T) {
 	r.wantHeld(r.renew(e), "deleted")
 }
 
+// TestCourier_Renew_Unpermitted checks that deliveries to an endpoint without the permission to receive events are held for a recovery. They
+// were held as those of a deleted one, which none sends.
+func TestCourier_Renew_Unpermitted(t *testing.T) {
+	t.Parallel()
+	r := setup(t, time.Minute)
+	e := r.endpoints(1)[0]
+	r.Change("a", "webhook", func(i *integration.Integration) { i.Permissions = nil })
+	r.Forget("a")
+	r.wantHeld(r.renew(e), "sandbox")
+}
+
 // attempt starts a task of a Backlog without a record, and waits for its end. made is false if it was refused.
 func attempt(ctx context.Context, c *courier.Courier, t *courier.Task) (o courier.Outcome, made bool) {
 	done := make(chan courier.Outcome, 1)

@@ -111,21 +111,13 @@ func (c *Courier) Endpoint(ctx context.Context, company store.Company, provider 
 		if err != nil {
 			return nil, err
 		}
-		if e := find(all, provider); e != nil {
-			return e, nil
+		for _, e := range all {
+			if e.Provider == provider {
+				return e, nil
+			}
 		}
 	}
 	return memo.Get(ctx, endpointKey{company.ID(), provider}, func(ctx context.Context) (*Endpoint, error) { return c.look(ctx, company, provider) })
-}
-
-// find returns the endpoint of a provider, or nil.
-func find(all []*Endpoint, provider string) *Endpoint {
-	for _, e := range all {
-		if e.Provider == provider {
-			return e
-		}
-	}
-	return nil
 }
 
 // look reads one endpoint from the store.
@@ -246,14 +238,7 @@ func (c *Courier) renew(ctx context.Context, e *Endpoint) (*Endpoint, error) {
 	case c.Fresh == 0:
 		return c.look(ctx, e.Company, e.Provider)
 	}
-	all, err := c.Endpoints(ctx, e.Company.ID())
-	if err != nil {
-		return nil, err
-	}
-	if one := find(all, e.Provider); one != nil {
-		return one, nil
-	}
-	return deleted(e.Company, e.Provider), nil
+	return c.Endpoint(ctx, e.Company, e.Provider)
 }
 
 // Forget drops a company's endpoints from the cache. Call it when one of them has changed.
