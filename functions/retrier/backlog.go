@@ -63,7 +63,7 @@ func (r *Retrier) send(ctx context.Context, e *courier.Endpoint, rec *delivery.S
 	end, err := r.Courier.Occupy(ctx, e)
 	switch {
 	case errors.Is(err, store.ErrConflict):
-		return now.Add(otherRun + r.spread()), nil
+		return now.Add(otherRun + r.Courier.Spill()), nil
 	case err != nil:
 		return time.Time{}, err
 	}
@@ -73,11 +73,6 @@ func (r *Retrier) send(ctx context.Context, e *courier.Endpoint, rec *delivery.S
 		ends: now.Add(sendFor), after: rec.After, results: make(chan result),
 	}
 	return b.run(ctx)
-}
-
-// spread returns a random time of one to three seconds, so that recoveries do not come back together.
-func (r *Retrier) spread() time.Duration {
-	return time.Second + time.Duration(r.Courier.Random()*float64(2*time.Second))
 }
 
 // run sends until the window is complete, the time is over or something fails, and then waits for the attempts in flight.

@@ -86,10 +86,10 @@ func (b *backlog) rest(ctx context.Context) {
 	left := b.next.Sub(b.Now())
 	switch {
 	case left > sendPause:
-		b.due = b.next.Add(b.spread())
+		b.due = b.next.Add(b.Courier.Spill())
 		return
 	case left <= 0: // other workers have the slots
-		left = b.spread()
+		left = b.Courier.Spill()
 	}
 	wait.For(ctx, left)
 }

@@ -1,6 +1,7 @@
 package courier
 
 import (
+	"maps"
 	"sync"
 	"time"
 
@@ -165,17 +166,9 @@ func (s *slots) window(e EndpointKey, now time.Time) *window {
 		return w
 	}
 	if len(s.endpoints) >= maxRemembered {
-		s.forgetIdle()
+		maps.DeleteFunc(s.endpoints, func(_ EndpointKey, idle *window) bool { return !idle.busy() })
 	}
 	w = newWindow(s.total, now)
 	s.endpoints[e] = w
 	return w
-}
-
-func (s *slots) forgetIdle() {
-	for e, w := range s.endpoints {
-		if !w.busy() {
-			delete(s.endpoints, e)
-		}
-	}
 }
