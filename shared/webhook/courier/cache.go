@@ -47,20 +47,12 @@ func (c *cache) home(company store.Company, provider, incarnation string) home {
 	return h
 }
 
-func (c *cache) get(company string, now time.Time) ([]*Endpoint, bool) {
+// get returns the endpoints of a company; ok is false if they must be loaded, and put gets the generation then.
+func (c *cache) get(company string, now time.Time) (endpoints []*Endpoint, generation uint64, ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	r, ok := c.known[company]
-	if !ok || now.Sub(r.at) > c.fresh {
-		return nil, false
-	}
-	return r.endpoints, true
-}
-
-func (c *cache) generation() uint64 {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.drops
+	return r.endpoints, c.drops, ok && now.Sub(r.at) <= c.fresh
 }
 
 // put stores the endpoints from a load that began at generation. It marks the endpoints that it replaces, or does not

@@ -111,10 +111,8 @@ func (c *Courier) Endpoint(ctx context.Context, company store.Company, provider 
 		if err != nil {
 			return nil, err
 		}
-		for _, e := range all {
-			if e.Provider == provider {
-				return e, nil
-			}
+		if i := slices.IndexFunc(all, func(e *Endpoint) bool { return e.Provider == provider }); i >= 0 {
+			return all[i], nil
 		}
 	}
 	return memo.Get(ctx, endpointKey{company.ID(), provider}, func(ctx context.Context) (*Endpoint, error) { return c.look(ctx, company, provider) })
@@ -191,10 +189,10 @@ func (c *Courier) load(ctx context.Context, e *Endpoint) (integration.Secrets, e
 // expensive part of an event without subscribers. Without names, it leaves out none.
 func (c *Courier) Endpoints(ctx context.Context, companyID string, names ...string) ([]*Endpoint, error) {
 	now := c.Now()
-	if known, ok := c.known.get(companyID, now); ok {
+	known, generation, ok := c.known.get(companyID, now)
+	if ok {
 		return known, nil
 	}
-	generation := c.known.generation()
 	company := store.For(c.Store, companyID)
 	all, err := memo.Get(ctx, listKey(companyID), func(ctx context.Context) ([]integration.Stored, error) { return c.reader.List(ctx, company) })
 	if err != nil {

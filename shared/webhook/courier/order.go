@@ -56,7 +56,7 @@ func (o *order) add(t *Task) {
 
 // run records the tasks of a line, one after the other.
 func (o *order) run(key lineKey) {
-	for t := o.first(key); t != nil; t = o.next(key) {
+	for t := o.next(key, 0); t != nil; t = o.next(key, 1) {
 		o.room <- struct{}{}
 		err := o.record(key, t)
 		<-o.room
@@ -64,22 +64,16 @@ func (o *order) run(key lineKey) {
 	}
 }
 
-// first returns the task in front; nil, and the queue is gone, if no task waits.
-func (o *order) first(key lineKey) *Task {
+// next removes the first done tasks of a queue and returns the task in front; nil, and the queue is gone, if no task waits.
+func (o *order) next(key lineKey, done int) *Task {
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	o.open[key] = o.open[key][done:]
 	if len(o.open[key]) == 0 {
 		delete(o.open, key)
 		return nil
 	}
 	return o.open[key][0]
-}
-
-func (o *order) next(key lineKey) *Task {
-	o.mu.Lock()
-	o.open[key] = o.open[key][1:]
-	o.mu.Unlock()
-	return o.first(key)
 }
 
 // record writes one delivery, and remembers it if that fails.

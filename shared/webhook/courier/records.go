@@ -96,11 +96,8 @@ func (r *records) keep(t *Task) {
 func (r *records) take(t *Task) (ok bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if len(r.kept) == 0 || t.Source == Feed {
-		return false
-	}
 	one, ok := r.kept[t.record()]
-	if ok {
+	if ok = ok && t.Source != Feed; ok {
 		t.Delivery, t.Version = one.delivery, one.version
 		delete(r.kept, t.record())
 	}

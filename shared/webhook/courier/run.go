@@ -213,7 +213,7 @@ func (c *Courier) send(ctx context.Context, t *Task) phase {
 // writer's hands. The others give their slot back before, because the record may take long to write.
 func (c *Courier) record(ctx context.Context, t *Task) phase {
 	if t.Source == Feed {
-		c.writer.put(write{task: t, op: t.Company.Create(t.Key, delivery.Entity, t.Delivery).Until(t.Delivery.Expires())})
+		c.writer.in <- write{task: t, op: t.Company.Create(t.Key, delivery.Entity, t.Delivery).Until(t.Delivery.Expires())}
 		return recording
 	}
 	c.vacate(t)

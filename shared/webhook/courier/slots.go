@@ -68,7 +68,10 @@ func (s *slots) acquire(e EndpointKey, from Source) bool {
 	now := s.now()
 	w := s.window(e, now)
 	if from == Feed {
-		s.feeds(e.Company, now)
+		if s.fed[0].company != e.Company {
+			s.fed[1] = s.fed[0]
+		}
+		s.fed[0] = feeding{e.Company, now}
 	}
 	if from == Backlog && w.unrecorded >= mostUnrecorded {
 		return false
@@ -104,14 +107,6 @@ func (s *slots) pace(e EndpointKey) time.Time {
 		}
 	}
 	return now
-}
-
-// feeds notes that a company makes a first attempt.
-func (s *slots) feeds(company string, now time.Time) {
-	if s.fed[0].company != company {
-		s.fed[1] = s.fed[0]
-	}
-	s.fed[0] = feeding{company, now}
 }
 
 // comeback returns when a delivery that found no slot should ask again: after those that found none before it, and after least.

@@ -46,8 +46,6 @@ func newWriter(d Deps) *writer {
 	return &writer{store: d.Store, separate: d.Separate, logger: d.Logger, in: make(chan write, room)}
 }
 
-func (w *writer) put(one write) { w.in <- one }
-
 // run writes until stop is closed. The caller closes stop when no writes are left. Once ctx has ended, run tries each write
 // at most once more.
 func (w *writer) run(ctx context.Context, stop <-chan struct{}) {
@@ -124,6 +122,6 @@ func (w *writer) settle(ctx context.Context, one write, err error) {
 	one.tries++
 	go func() {
 		wait.For(ctx, pause)
-		w.put(one)
+		w.in <- one
 	}()
 }
