@@ -1,4 +1,4 @@
-// Module mapping shows how deliveries that come in become actions, next to a delivery that was received.
+// Module mapping shows how arrivals become actions, next to an arrival that was received.
 import { html, useRef, useState } from '../lib/h.js';
 import { Problem, call, may, session } from '../lib/api.js';
 import { textOf } from '../lib/compare.js';
@@ -8,7 +8,7 @@ import { Confirm } from '../ui/dialog.js';
 import { ifMatch, useGuard } from '../ui/guard.js';
 import { Action, Await, Empty, Json, Status, Time, Trouble } from '../ui/parts.js';
 
-/** Mapping edits the mapping of an integration, and tries it on a received delivery. */
+/** Mapping edits the mapping of an integration, and tries it on an arrival. */
 export function Mapping({ path }) {
   const live = useLive(`${path}/mapping`, { poll: false }), inbox = useLive(`${path}/inbox`), [picked, setChosen] = useState(null), [resets, setResets] = useState(0);
   const reset = async () => { await live.reload(); setResets(resets + 1); };
@@ -16,7 +16,7 @@ export function Mapping({ path }) {
   first.current ??= inbox.data?.items[0]?.id; // the newest when the page opened; a later one does not replace it
   const chosen = picked ?? first.current;
   return html`<${Await} of=${live}>${(m, etag) => html`<div class="grid two">
-    <section class="card"><h2>Received</h2><p class="muted">The last 20 deliveries of 7 days that came in while the integration was in the sandbox.</p>
+    <section class="card"><h2>Received</h2><p class="muted">The last 20 arrivals of 7 days, while the integration was in the sandbox.</p>
       <${Await} of=${inbox}>${({ items }) => (items.length === 0 ? html`<${Empty} title="None received">In the sandbox, what comes in is kept here and takes no effect.<//>`
         : html`<ul class="plain found">${items.map((r) => html`<li key=${r.id} class="row spread"><button type="button" class="quiet" aria-pressed=${chosen === r.id} onClick=${() => setChosen(r.id)}><${Time} at=${r.receivedAt} /></button><span class="muted">${r.problem ?? `${plural(r.actions, 'action')}, ${r.permitted} permitted`}</span></li>`)}</ul>`)}<//>
       ${chosen && html`<${Received} key=${chosen} path=${`${path}/inbox/${chosen}`} />`}</section>
@@ -86,7 +86,7 @@ function Editor({ of, path, chosen, guard, wasReset }) {
       <label class="field"><span>Headers <small class="muted">optional, one in each line</small></span><textarea rows="2" spellcheck=${false} placeholder="X-GitHub-Event: issues" value=${headers} onInput=${(e) => { setHeaders(e.currentTarget.value); keep({ headers: e.currentTarget.value }); }}></textarea></label></div></details>`}
     ${draft && html`<p class="note">This is your draft. It is kept while this tab is open, and not stored. <button type="button" class="small" onClick=${drop}>Drop it</button></p>`}
     <${Trouble} problem=${problem} links=${(pointer) => ['mapping', pointer]} />
-    ${write && html`<p class="row">${pasted.trim() ? html`<${Action} label="Try on the pasted body" run=${preview} />` : chosen ? html`<${Action} label="Try on the chosen delivery" run=${preview} />` : html`<span class="muted">Choose a delivery or paste a body to try the mapping on.</span>`}<${Action} primary label="Store" run=${store} />${of.source === 'company' && html`<button type="button" class="danger" onClick=${() => setAsk(true)}>Return to the default</button>`}</p>`}
+    ${write && html`<p class="row">${pasted.trim() ? html`<${Action} label="Try on the pasted body" run=${preview} />` : chosen ? html`<${Action} label="Try on the chosen arrival" run=${preview} />` : html`<span class="muted">Choose an arrival or paste a body to try the mapping on.</span>`}<${Action} primary label="Store" run=${store} />${of.source === 'company' && html`<button type="button" class="danger" onClick=${() => setAsk(true)}>Return to the default</button>`}</p>`}
     ${answer && html`<${Result} of=${answer} />`}
-    ${ask && html`<${Confirm} title="Return to the default mapping" name=${provider} label="Return" close=${() => setAsk(false)} run=${reset} consequences=${['The mapping of the company is deleted.', 'The default of the provider decides from the next delivery on.']} />`}</section>`;
+    ${ask && html`<${Confirm} title="Return to the default mapping" name=${provider} label="Return" close=${() => setAsk(false)} run=${reset} consequences=${['The mapping of the company is deleted.', 'The default of the provider decides from the next arrival on.']} />`}</section>`;
 }

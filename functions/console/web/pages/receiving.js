@@ -1,4 +1,4 @@
-// Module receiving shows where an integration takes deliveries in, and a command that sends one.
+// Module receiving shows where an integration receives webhooks, and a command that sends one.
 import { html } from '../lib/h.js';
 import { root, session } from '../lib/api.js';
 import { quote } from '../lib/format.js';
@@ -15,7 +15,7 @@ const issue = (repository) => JSON.stringify({
   issue: { number: 7, title: 'Printer on fire', body: 'It burns.', html_url: `https://github.com/${repository}/issues/7`, state: 'open' },
 });
 
-/** samples make commands that send a signed delivery. SECRET stands for the secret, which the page does not know. */
+/** samples make commands that send a signed webhook. SECRET stands for the secret, which the page does not know. */
 const samples = {
   github: (url, config) => ['what GitHub sends when an issue is opened', `BODY=${quote(issue(config.repository))}
 SIGNATURE="sha256=$(printf %s "$BODY" | openssl dgst -sha256 -hmac "$SECRET" | sed 's/^.* //')"
@@ -33,7 +33,7 @@ curl -sS ${quote(url)} -H 'Content-Type: application/json' \\
 export function Receiving({ of }) {
   const url = new URL(`inbound/${session.value.company}/${encodeURIComponent(of.provider)}`, root).href;
   const [what, command] = samples[of.kind]?.(url, of.config ?? {}) ?? [], line = `SECRET='the secret'\n${command}`;
-  return html`<section class="card"><h2>Receive deliveries</h2><p>${where[of.kind] ?? 'Requests to this address become actions, according to the mapping.'}</p>
+  return html`<section class="card"><h2>Receive webhooks</h2><p>${where[of.kind] ?? 'Requests to this address become actions, according to the mapping.'}</p>
     <p class="row"><code class="block">${url}</code><${Copy} text=${url} label="Copy the address" /></p>
     ${command && html`<details><summary>Send one from a terminal</summary><div class="stack inside"><p>This sends ${what}. Put the secret into the first line.</p>
       <pre tabindex="0" role="region" aria-label="Command">${line}</pre><p><${Copy} text=${line} label="Copy the command" /></p></div></details>`}</section>`;

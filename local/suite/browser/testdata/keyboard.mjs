@@ -70,7 +70,7 @@ const journeys = {
     await posted(); // stays in the sandbox's inbox
     await tab('Mapping');
     await press(main.locator('.found button').first());
-    await button('Try on the chosen delivery');
+    await button('Try on the chosen arrival');
     await main.getByRole('status').filter({ hasText: 'memory.upsert' }).first().waitFor();
     await button('Store');
     await main.getByText('Stored.', { exact: true }).waitFor();
