@@ -1,0 +1,281 @@
+package scheme
+
+import (
+	"bytes"
+	"crypto/ed25519"
+	"crypto/hmac"
+	"crypto/sha1" //nolint:gosec // as an HMAC, which its weakness does not concern; Intercom, Twilio and Vercel sign so
+	"crypto/sha256"
+	"crypto/sha512"
+	"crypto/subtle"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"orgops/shared/base/fault"
+)
+
+// Limits of what an arrival may make Verify do.
+const (
+	maxSignatures = 20
+	maxSecrets    = 10
+	maxID         = 256
+)
+
+// Verify checks an arrival against the live secrets, and its time if the scheme has one. It parses the body only after its signature has
+// matched. It returns the arrival's id if the signature covers it, and "" otherwise. An arrival that does not verify is
+// fault.Unauthenticated; the detail is a fixed text for the scheme.
+func (s Scheme) Verify(secrets []string, r Request, now time.Time) (id string, err error) {
+	if s.Algorithm == Token {
+		return "", s.verifyToken(secrets, r)
+	}
+	if r.Header.Get(s.Header) == "" {
+		return "", fault.Newf(fault.Unauthenticated, "the %s header is missing", s.Header)
+	}
+	given := s.signatures(r)
+	if len(given) == 0 {
+		return "", fault.Newf(fault.Unauthenticated, "the %s header needs %s", s.Header, s.form())
+	}
+	at, err := s.sentAt(r, now)
+	if err != nil {
+		return "", err
+	}
+	if s.ID != "" {
+		if id = r.only(s.ID); !validID(id) {
+			return "", fault.Newf(fault.Unauthenticated, "the %s header needs 1 to 256 visible ASCII characters other than the full stop", s.ID)
+		}
+	}
+	if !s.matches(secrets, given, r, id, at) {
+		return "", fault.New(fault.Unauthenticated, "the signature does not match")
+	}
+	if !strings.Contains(s.Signed, "{id}") {
+		id = ""
+	}
+	return id, s.checkMember(r.Body, now)
+}
+
+// verifyToken compares the header with each secret.
+func (s Scheme) verifyToken(secrets []string, r Request) error {
+	given := []byte(r.only(s.Header))
+	found := 0
+	for _, secret := range secrets {
+		if secret != "" {
+			found |= subtle.ConstantTimeCompare(given, []byte(secret))
+		}
+	}
+	if found == 0 {
+		return fault.Newf(fault.Unauthenticated, "the %s header does not hold the secret", s.Header)
+	}
+	return nil
+}
+
+// signatures returns the decoded signatures of an arrival. It leaves out what is malformed. A proxy may repeat a header, or join its lines.
+func (s Scheme) signatures(r Request) (decoded [][]byte) {
+	for _, one := range s.parts(r) {
+		if s.Field != "" {
+			name, value, _ := strings.Cut(one, "=")
+			if name != s.Field {
+				continue
+			}
+			one = value
+		}
+		if len(one) < len(s.Prefix) || !strings.EqualFold(one[:len(s.Prefix)], s.Prefix) {
+			continue
+		}
+		if signature, ok := s.decode(one[len(s.Prefix):]); ok && len(decoded) < maxSignatures {
+			decoded = append(decoded, signature)
+		}
+	}
+	return decoded
+}
+
+// parts returns the parts of the header with the signatures.
+func (s Scheme) parts(r Request) []string {
+	parts := strings.Split(strings.Join(r.Header.Values(s.Header), s.separator()), s.separator())
+	for n, part := range parts {
+		parts[n] = strings.Trim(part, " \t,")
+	}
+	return parts
+}
+
+func (s Scheme) decode(text string) (signature []byte, ok bool) {
+	var err error
+	if s.Encoding == "base64" {
+		signature, err = base64.StdEncoding.Strict().DecodeString(text)
+	} else {
+		signature, err = hex.DecodeString(text)
+	}
+	return signature, err == nil && len(signature) == s.size()
+}
+
+// form describes a signature.
+func (s Scheme) form() string {
+	form := fmt.Sprintf("%d hexadecimal digits", 2*s.size())
+	if s.Encoding == "base64" {
+		form = fmt.Sprintf("the base64 of %d bytes", s.size())
+	}
+	if s.Prefix != "" {
+		form = s.Prefix + " and " + form
+	}
+	if s.Field != "" {
+		form = s.Field + "= and " + form
+	}
+	return form
+}
+
+// size returns the bytes of a signature.
+func (s Scheme) size() int {
+	switch s.Algorithm {
+	case SHA1:
+		return sha1.Size
+	case SHA512, Ed25519:
+		return ed25519.SignatureSize // 64, as of SHA-512
+	}
+	return sha256.Size
+}
+
+// sentAt returns the text of the time that is sent in a header, and refuses a time that is too far from now.
+func (s Scheme) sentAt(r Request, now time.Time) (string, error) {
+	if s.Time == nil || s.Time.Member != "" {
+		return "", nil
+	}
+	text, where := "", s.Time.Header
+	if where != "" {
+		text = r.only(where)
+	} else {
+		where = s.Header
+		for _, part := range s.parts(r) {
+			if name, value, _ := strings.Cut(part, "="); name == s.Time.Field && text != value {
+				if text != "" {
+					return "", fault.Newf(fault.Unauthenticated, "the %s header has two times", where)
+				}
+				text = value
+			}
+		}
+	}
+	at, ok := s.Time.read(text)
+	if !ok {
+		return "", fault.Newf(fault.Unauthenticated, "the %s header lacks the time of sending", where)
+	}
+	return text, s.Time.near(at, now)
+}
+
+// near refuses a time that is further from now than the tolerance.
+func (t Time) near(at, now time.Time) error {
+	if tolerance := time.Duration(t.Tolerance) * time.Second; now.Sub(at).Abs() > tolerance {
+		return fault.Newf(fault.Unauthenticated, "the arrival was sent more than %s before or after the current time", minutes(tolerance))
+	}
+	return nil
+}
+
+func minutes(d time.Duration) string {
+	if d%time.Minute != 0 {
+		return fmt.Sprintf("%d seconds", int(d.Seconds()))
+	}
+	return fmt.Sprintf("%d minutes", int(d.Minutes()))
+}
+
+// checkMember checks the time in a body whose signature matches. A captured arrival is refused after the tolerance.
+func (s Scheme) checkMember(body []byte, now time.Time) error {
+	if s.Time == nil || s.Time.Member == "" {
+		return nil
+	}
+	if bytes.HasPrefix(body, []byte("\x1f\x8b")) { // of gzip: a replay could not be told
+		return fault.New(fault.Unauthenticated, "the time of sending cannot be read in a compressed body")
+	}
+	text, _ := member(body, s.Time.Member)
+	if at, ok := s.Time.read(text); ok {
+		return s.Time.near(at, now)
+	}
+	return nil
+}
+
+// member returns a member of a JSON object as text: a string, or a number as it is written.
+func member(body []byte, name string) (text string, ok bool) {
+	var object map[string]json.RawMessage
+	if json.Unmarshal(body, &object) != nil || len(object[name]) == 0 {
+		return "", false
+	}
+	if json.Unmarshal(object[name], &text) == nil {
+		return text, true
+	}
+	return string(object[name]), true
+}
+
+// matches tries each secret with each address and signature, so its duration does not show which secret matched.
+func (s Scheme) matches(secrets []string, given [][]byte, r Request, id, at string) bool {
+	found := false
+	for _, address := range s.addresses(r) {
+		write := func(w io.Writer) { s.write(w, r, address, id, at) }
+		for _, secret := range secrets[:min(len(secrets), maxSecrets)] {
+			if key, ok := s.key(secret); ok && s.covers(r, address) {
+				found = s.signed(key, write, given) || found
+			}
+		}
+	}
+	return found
+}
+
+// signed reports whether one of the signatures is that of a key.
+func (s Scheme) signed(key []byte, write func(io.Writer), given [][]byte) (found bool) {
+	if s.Algorithm == Ed25519 {
+		var content bytes.Buffer
+		write(&content)
+		for _, signature := range given {
+			found = len(key) == ed25519.PublicKeySize && ed25519.Verify(key, content.Bytes(), signature) || found
+		}
+		return found
+	}
+	want := s.sum(key, write)
+	for _, signature := range given {
+		found = hmac.Equal(want, signature) || found
+	}
+	return found
+}
+
+func (s Scheme) sum(key []byte, write func(io.Writer)) []byte {
+	algorithm := sha256.New
+	switch s.Algorithm {
+	case SHA1:
+		algorithm = sha1.New
+	case SHA512:
+		algorithm = sha512.New
+	}
+	mac := hmac.New(algorithm, key)
+	write(mac)
+	return mac.Sum(nil)
+}
+
+// key returns the key of a secret. ok is false for an empty secret, or one of another form.
+func (s Scheme) key(secret string) (key []byte, ok bool) {
+	var err error
+	switch form := s.Key; {
+	case form == "whsec":
+		encoded, _ := strings.CutPrefix(secret, "whsec_")
+		key, err = base64.StdEncoding.DecodeString(encoded)
+	case form == "base64":
+		key, err = base64.StdEncoding.DecodeString(secret)
+	case form == "hex", s.Algorithm == Ed25519:
+		key, err = hex.DecodeString(secret)
+	default:
+		key = []byte(secret)
+	}
+	return key, err == nil && len(key) > 0
+}
+
+// validID refuses an id with a full stop, which separates the signed parts: two arrivals with such ids could share a signature.
+func validID(id string) bool {
+	if id == "" || len(id) > maxID {
+		return false
+	}
+	for i := 0; i < len(id); i++ {
+		if id[i] <= ' ' || id[i] > '~' || id[i] == '.' {
+			return false
+		}
+	}
+	return true
+}
