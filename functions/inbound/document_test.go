@@ -15,7 +15,7 @@ func TestReceive_Document(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
 	op := s.Server.Document().Paths["/inbound/{companyId}/{provider}"].Post
-	want := []string{"200", "202", "400", "401", "403", "409", "413", "415", "422", "429", "500", "503", "default"}
+	want := []string{"200", "202", "204", "400", "401", "403", "409", "413", "415", "422", "429", "500", "503", "default"}
 	if diff := cmp.Diff(want, slices.Sorted(maps.Keys(op.Responses))); diff != "" {
 		t.Errorf("statuses differ (-want +got):\n%s", diff)
 	}
@@ -33,7 +33,7 @@ func TestReceive_Challenge(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
 	s.certified()
-	for _, provider := range []string{"webhook", "github", "gitlab"} {
+	for _, provider := range []string{"webhook", "github", "unknown"} {
 		refused := s.post("/inbound/"+s.A.ID+"/"+provider, upsert, "Authorization", "Bearer "+s.A.Token)
 		refused.WantProblem(401, "unauthenticated")
 		if got := refused.Header.Get("WWW-Authenticate"); got != "Webhook-Signature" {

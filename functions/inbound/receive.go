@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/base64"
+	"encoding/json"
 	"errors"
 	"net/http"
 	"strconv"
@@ -18,6 +19,7 @@ import (
 	"orgops/shared/provider/connector"
 	"orgops/shared/provider/intake"
 	"orgops/shared/provider/mapping"
+	"orgops/shared/provider/scheme"
 	"orgops/shared/provider/trial"
 	"orgops/shared/storage/store"
 	"orgops/shared/web"
@@ -34,8 +36,14 @@ const maxTries = 50
 type incoming struct {
 	company  store.Company
 	provider string
+	urls     []string // by which the provider may know the address
 	header   http.Header
 	body     []byte
+}
+
+// request returns the arrival as its provider has signed it, with a body.
+func (in incoming) request(body []byte) scheme.Request {
+	return scheme.Request{Method: http.MethodPost, URLs: in.urls, Header: in.header, Body: body}
 }
 
 // answer holds the result of an arrival.
@@ -46,6 +54,7 @@ type answer struct {
 	none      string // why nothing took effect; "": something did
 	known     bool   // the same arrival was answered in the same way before
 	place     integration.Place
+	greeting  *string // what the provider, which only tries the address, expects to read
 }
 
 // counts reports whether an arrival is counted as one without effect. The inbox shows what the sandbox receives.
@@ -72,7 +81,7 @@ func (d Deps) receive(ctx context.Context, in incoming) (answer, error) {
 		return answer{}, err
 	}
 	owner := arrival.OwnerOf(i)
-	arrivalID, err := d.verify(ctx, conn, &in, now)
+	arrivalID, err := d.verify(ctx, conn, i.Config, &in, now)
 	var stranger *unverifiedError
 	if fault.KindOf(err) == fault.TooLarge {
 		d.refusals.count(ctx, in.company, owner, arrival.Oversized, "the decoded body is too large", now)
@@ -91,6 +100,11 @@ func (d Deps) receive(ctx context.Context, in incoming) (answer, error) {
 	}
 	if i.Suspended {
 		return answer{}, web.Suspended()
+	}
+	if greeted, ok := conn.(connector.Greeted); ok {
+		if text, ok := greeted.Answer(i.Config, in.body); ok {
+			return answer{greeting: &text}, nil
+		}
 	}
 	digest := digestOf(arrivalID, in.body)
 	if !i.Enabled {
@@ -171,7 +185,7 @@ func (d Deps) inboundConnector(provider string) (connector.Inbound, bool) {
 // verify returns the provider's id of an arrival, and decodes its body. Of an arrival that does not verify it returns an
 // *unverifiedError. Standard Webhooks signs the body as it is sent. Some senders compress what they have signed, so a signature of
 // the decoded body counts too.
-func (d Deps) verify(ctx context.Context, conn connector.Inbound, in *incoming, now time.Time) (string, error) {
+func (d Deps) verify(ctx context.Context, conn connector.Inbound, config json.RawMessage, in *incoming, now time.Time) (string, error) {
 	secrets, _, err := d.reader.LoadSecrets(ctx, in.company, d.Vault, in.provider)
 	if err != nil {
 		return "", err
@@ -180,7 +194,7 @@ func (d Deps) verify(ctx context.Context, conn connector.Inbound, in *incoming, 
 	if len(live) == 0 {
 		return "", unverified("no signing secret is configured")
 	}
-	arrivalID, err := conn.Verify(live, in.header, in.body, now)
+	arrivalID, err := conn.Verify(config, live, in.request(in.body), now)
 	if in.isZipped() {
 		sent := err
 		decoded, damaged := unzip(in.body, limitOf(conn, in.header))
@@ -190,7 +204,7 @@ func (d Deps) verify(ctx context.Context, conn connector.Inbound, in *incoming, 
 		case damaged != nil:
 			return "", unverified("the signature does not match the compressed body, which cannot be decoded")
 		case sent != nil:
-			arrivalID, err = conn.Verify(live, in.header, decoded, now)
+			arrivalID, err = conn.Verify(config, live, in.request(decoded), now)
 		}
 		in.body = decoded
 	}

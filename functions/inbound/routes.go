@@ -29,6 +29,7 @@ type Deps struct {
 	Engine     policy.Engine
 	Metrics    *metric.Recorder // nil: no metrics are recorded
 	Now        func() time.Time
+	Bases      []string // the service's own addresses, without a slash at the end; some providers sign the address
 	// Presume plans the items of an integration that has made only new ones lately without a look at the store. It suits a store
 	// to which a refused commit costs little.
 	Presume bool
@@ -45,7 +46,7 @@ type Deps struct {
 
 // Mount registers the group with the service's parts.
 func Mount(api huma.API, s *boot.Services) {
-	Register(api, Deps{Company: s.Company, Connectors: s.Connectors, Vault: s.Vault, Engine: s.Engine, Metrics: s.Metrics, Now: s.Now, Presume: !s.Separate, Shared: !s.HearsChanges})
+	Register(api, Deps{Company: s.Company, Connectors: s.Connectors, Vault: s.Vault, Engine: s.Engine, Metrics: s.Metrics, Now: s.Now, Bases: s.Bases(), Presume: !s.Separate, Shared: !s.HearsChanges})
 }
 
 // challenge names the scheme of a 401 (RFC 9110 §11.6.1 requires one). It is the same for each provider, so that a stranger
@@ -67,7 +68,8 @@ func Register(api huma.API, d Deps) {
 			"that is older than the stored one changes nothing. In the sandbox only the verdicts are stored. A company receives at most 12,000 signed webhooks a minute; further ones get 429 with Retry-After and have no effect.",
 		DefaultStatus: http.StatusAccepted, Tags: []string{"inbound"},
 		Responses: map[string]*huma.Response{
-			"200": {Description: "Received before; this repeat had no effect"},
+			"200": {Description: "Received before; this repeat had no effect. Or the provider only tries the address, and challenge repeats its text"},
+			"204": {Description: "The provider only tries the address"},
 			"401": {Description: "The signature was not accepted", Headers: map[string]*huma.Header{"WWW-Authenticate": {
 				Description: "How to authenticate: by the signature that the provider sends", Schema: &huma.Schema{Type: huma.TypeString},
 				Example: challenge,
@@ -86,7 +88,7 @@ func Register(api huma.API, d Deps) {
 		Schema: &huma.Schema{Ref: web.ComponentRef("InboundArrival")},
 		Components: map[string]*huma.Schema{"InboundArrival": {
 			Type: huma.TypeObject, AdditionalProperties: true,
-			Description: "For webhook and webhook-{name}, an action with its data; for another provider, that provider's payload.",
+			Description: "For webhook, an action with its data; for another kind of provider, that provider's payload.",
 			Properties: map[string]*huma.Schema{
 				"type": {Type: huma.TypeString, Description: "The action: memory.upsert, goal.update or timeline.note", Examples: []any{"memory.upsert"}},
 				"data": {Description: "The action's data: one object, or a list of at most 30"},
@@ -118,7 +120,7 @@ func arrivalHeaders(all connector.Registry) []*huma.Param {
 
 type input struct {
 	Company  string `path:"companyId" maxLength:"64" doc:"the company"`
-	Provider string `path:"provider" maxLength:"64" doc:"the name of an integration that receives webhooks, such as webhook-{name}" example:"github"`
+	Provider string `path:"provider" maxLength:"64" doc:"the name of an integration that receives webhooks, a kind such as github, or a kind and a name such as github-{name}" example:"github"`
 	RawBody  []byte `contentType:"application/json"`
 }
 
@@ -138,12 +140,30 @@ type Receipt struct {
 	Sandboxed bool     `json:"sandboxed,omitempty" doc:"the connector is not certified; only the verdicts were stored"`
 	Effect    string   `json:"effect,omitempty" enum:"none" doc:"none: the arrival is accepted and changed nothing; absent if it changed something or an approval was asked for"`
 	Reason    string   `json:"reason,omitempty" doc:"why the arrival took no effect" example:"no rule of the mapping matches"`
+	Challenge string   `json:"challenge,omitempty" doc:"the text that the provider sent to try the address, which the answer repeats"`
 	Results   []Result `json:"results" nullable:"false" doc:"one per action of the arrival"`
 }
 
 type output struct {
 	Status int
-	Body   Receipt
+	Body   *Receipt
+}
+
+// greet answers a provider that tries the address.
+func greet(text string) *output {
+	if text == "" {
+		return &output{Status: http.StatusNoContent}
+	}
+	return &output{Status: http.StatusOK, Body: &Receipt{Challenge: text, Results: []Result{}}}
+}
+
+// urls returns the addresses by which the provider may know that of the current request.
+func (d Deps) urls(ctx context.Context) []string {
+	urls := make([]string, len(d.Bases))
+	for n, base := range d.Bases {
+		urls[n] = base + web.RequestTarget(ctx)
+	}
+	return urls
 }
 
 func (d Deps) receiveWebhook(ctx context.Context, in *input) (*output, error) {
@@ -155,14 +175,17 @@ func (d Deps) receiveWebhook(ctx context.Context, in *input) (*output, error) {
 		err = unknown
 	case id.Valid(in.Company) && id.Valid(in.Provider):
 		a, err = d.receive(ctx, incoming{
-			company: d.Company(in.Company), provider: in.Provider, header: header, body: in.RawBody,
+			company: d.Company(in.Company), provider: in.Provider, urls: d.urls(ctx), header: header, body: in.RawBody,
 		})
 	}
 	d.measure(a, err)
 	if err != nil {
 		return nil, err
 	}
-	out := &output{Status: http.StatusAccepted, Body: Receipt{Duplicate: a.duplicate, Sandboxed: a.sandboxed, Results: []Result{}}}
+	if a.greeting != nil {
+		return greet(*a.greeting), nil
+	}
+	out := &output{Status: http.StatusAccepted, Body: &Receipt{Duplicate: a.duplicate, Sandboxed: a.sandboxed, Results: []Result{}}}
 	if a.none != "" {
 		out.Body.Effect, out.Body.Reason = "none", a.none
 	}

@@ -27,6 +27,7 @@ import (
 	"orgops/shared/provider/catalog"
 	"orgops/shared/provider/connector"
 	"orgops/shared/provider/policyengine"
+	"orgops/shared/provider/scheme"
 	"orgops/shared/run/boot"
 	"orgops/shared/storage/store"
 	"orgops/shared/testkit/clocktest"
@@ -41,6 +42,7 @@ import (
 const (
 	secret       = "whsec_AAECAwQFBgcICQoLDA0ODxAREhMUFRYX"
 	githubSecret = "as typed at github"
+	base         = "https://ops.example.com"
 )
 
 // service serves the group, and the group integrations next to it, on a real server and store.
@@ -72,7 +74,7 @@ func setupOne(t testing.TB, shared bool) *service {
 	s.commits, s.engine = &commits{Store: s.Store}, &engine{Engine: s.services.Engine}
 	inbound.Register(s.API(), inbound.Deps{
 		Company:    func(companyID string) store.Company { return store.For(s.commits, companyID) },
-		Connectors: s.services.Connectors, Vault: s.services.Vault, Engine: s.engine, Metrics: s.metrics, Now: s.clock.Now, Presume: true, Shared: shared,
+		Connectors: s.services.Connectors, Vault: s.services.Vault, Engine: s.engine, Metrics: s.metrics, Now: s.clock.Now, Bases: []string{base}, Presume: true, Shared: shared,
 	})
 	return s
 }
@@ -138,7 +140,7 @@ func (s *service) post(path, body string, headers ...string) *webtest.Response {
 func (s *service) signature(provider, signedWith, arrivalID, body string) []string {
 	c, _ := s.services.Connectors.Lookup(provider)
 	var pairs []string
-	for name, values := range c.(connector.Inbound).Sign(signedWith, arrivalID, []byte(body), s.clock.Now()) {
+	for name, values := range c.(connector.Inbound).Sign(nil, signedWith, arrivalID, scheme.Request{Method: http.MethodPost, Body: []byte(body)}, s.clock.Now()) {
 		pairs = append(pairs, name, values[0])
 	}
 	return pairs

@@ -58,7 +58,7 @@ func TestReceive_Unverified(t *testing.T) {
 		{"another company's secret", "/inbound/" + s.B.ID + "/webhook", upsert, signed},
 		{"no valid company", "/inbound/a.b/webhook", upsert, signed},
 		{"not configured", "/inbound/" + s.A.ID + "/webhook-b", upsert, signed},
-		{"unknown provider", "/inbound/" + s.A.ID + "/gitlab", upsert, signed},
+		{"unknown provider", "/inbound/" + s.A.ID + "/unknown", upsert, signed},
 		{"no valid provider", "/inbound/" + s.A.ID + "/a%23b", upsert, signed},
 		{"a provider without webhooks", "/inbound/" + s.A.ID + "/feed", upsert, signed},
 		{"no secret", "/inbound/" + s.B.ID + "/github", upsert, hub},

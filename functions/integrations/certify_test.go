@@ -423,5 +423,5 @@ func TestCertify_NotConfigured(t *testing.T) {
 	s := setup(t)
 	s.do("POST", "/webhook/certification", nil).WantProblem(404, "not-found")
 	s.do("GET", "/webhook/certification", nil).WantProblem(404, "not-found")
-	s.do("POST", "/gitlab/certification", nil).WantProblem(404, "not-found")
+	s.do("POST", "/unknown/certification", nil).WantProblem(404, "not-found")
 }

@@ -118,7 +118,7 @@ func TestConfigure_Refused(t *testing.T) {
 		{"plain http", "webhook", map[string]any{"url": "http://example.com/", "events": []string{"memory.*"}}, 422, "invalid", []string{"/url"}, "must be https"},
 		{"a header of the signature", "webhook", map[string]any{"url": "https://example.com/", "events": []string{"memory.*"}, "headers": map[string]string{"webhook-id": "1"}},
 			422, "invalid", []string{"/headers/webhook-id"}, "signature"},
-		{"unknown provider", "gitlab", map[string]any{}, 404, "not-found", nil, "known are " + strings.Join(registry().Known(), ", ")},
+		{"unknown provider", "unknown", map[string]any{}, 404, "not-found", nil, "known are " + strings.Join(registry().Kinds(), ", ")},
 		{"a bad name", "webhook-A", map[string]any{}, 404, "not-found", nil, "known are"},
 		{"not JSON", "webhook", `{"url"`, 400, "malformed", nil, "JSON"},
 		{"two documents", "webhook", `{} {}`, 400, "malformed", nil, "JSON"},

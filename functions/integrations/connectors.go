@@ -13,8 +13,7 @@ import (
 
 // Connector shows a kind of provider that a company can configure.
 type Connector struct {
-	Provider      string             `json:"provider" doc:"its name in paths" example:"webhook"`
-	Several       bool               `json:"several" doc:"true: a company may have several, as {provider}-{name}"`
+	Provider      string             `json:"provider" doc:"its name in paths; further integrations of the kind are {provider}-{name}" example:"webhook"`
 	Title         string             `json:"title" doc:"what it connects" example:"Webhook endpoint"`
 	Description   string             `json:"description" doc:"what it does"`
 	Configuration json.RawMessage    `json:"configuration" doc:"JSON Schema (draft 2020-12) of the body of configure-integration"`
@@ -54,7 +53,7 @@ func showConnector(c connector.Connector) (Connector, error) {
 		return Connector{}, fmt.Errorf("schema of %s: %w", c.Kind(), err)
 	}
 	shown := Connector{
-		Provider: c.Kind(), Several: connector.KindOf(c.Kind()+"-x") == c.Kind(), Title: schema.Title, Description: schema.Description,
+		Provider: c.Kind(), Title: schema.Title, Description: schema.Description,
 		Configuration: c.Schema(), Ports: []integration.Port{},
 	}
 	for _, example := range schema.Examples {

@@ -107,8 +107,8 @@ func TestDeliveries(t *testing.T) {
 	for _, query := range []string{"state=lost", "since=yesterday", "since=", "limit=0", "more=1", "cursor=x"} {
 		s.do("GET", "/webhook/deliveries?"+query, nil).WantProblem(422, "invalid")
 	}
-	s.do("GET", "/gitlab/deliveries", nil).WantProblem(404, "not-found")
-	s.do("GET", "/gitlab/deliveries/"+a.EventID, nil).WantProblem(404, "not-found")
+	s.do("GET", "/unknown/deliveries", nil).WantProblem(404, "not-found")
+	s.do("GET", "/unknown/deliveries/"+a.EventID, nil).WantProblem(404, "not-found")
 }
 
 // all lists the deliveries to all endpoints, from all pages.

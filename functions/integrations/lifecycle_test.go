@@ -53,7 +53,7 @@ func TestList(t *testing.T) {
 func TestGet(t *testing.T) {
 	t.Parallel()
 	s := setup(t)
-	for provider, want := range map[string]string{"webhook": `"webhook" is not configured`, "gitlab": "known are feed, github"} {
+	for provider, want := range map[string]string{"webhook": `"webhook" is not configured`, "unknown": "known are feed, github"} {
 		if p := s.do("GET", "/"+provider, nil).WantProblem(404, "not-found"); !strings.Contains(p.Detail, want) {
 			t.Errorf("%s: detail %q, want one with %q", provider, p.Detail, want)
 		}

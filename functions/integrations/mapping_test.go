@@ -101,7 +101,7 @@ func TestMapping_Refused(t *testing.T) {
 	s.configured("feed", map[string]any{"url": "https://example.com/feed.xml"}, 201)
 	s.do("GET", "/feed/mapping", nil).WantProblem(409, "conflict")
 	s.do("GET", "/webhook/mapping", nil).WantProblem(404, "not-found")
-	s.do("GET", "/gitlab/mapping", nil).WantProblem(404, "not-found")
+	s.do("GET", "/unknown/mapping", nil).WantProblem(404, "not-found")
 	tests := []struct {
 		name, body string
 		want       []string // pointers

@@ -57,7 +57,7 @@ func TestRecovery(t *testing.T) {
 	again("webhook", within, r.ID, delivery.Delivered)
 	s.do("GET", path, nil, "If-None-Match", first.Header.Get("ETag")).Want(200)
 
-	for _, rest := range []string{"/webhook-b/recoveries/" + r.ID, "/webhook/recoveries/" + id.New(), "/webhook/recoveries/a%23b", "/gitlab/recoveries/" + r.ID} {
+	for _, rest := range []string{"/webhook-b/recoveries/" + r.ID, "/webhook/recoveries/" + id.New(), "/webhook/recoveries/a%23b", "/unknown/recoveries/" + r.ID} {
 		s.do("GET", rest, nil).WantProblem(404, "not-found")
 	}
 	s.Do("GET", "/companies/"+s.B.ID+"/integrations"+path, s.B.Token, nil).WantProblem(404, "not-found")

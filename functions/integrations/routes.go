@@ -134,7 +134,7 @@ func operation(method, path, id, summary, description string, status int, scope 
 
 // ProviderInput holds the path parameter of the operations that need only the provider's name.
 type ProviderInput struct {
-	Provider string `path:"provider" maxLength:"64" doc:"webhook, webhook-{name}, github, linear, http or feed" example:"webhook"`
+	Provider string `path:"provider" maxLength:"64" doc:"a kind of the catalogue such as github, or a kind and a name such as github-{name}" example:"webhook"`
 }
 
 // ChangeInput holds the parameters of a change, which a caller may bind to a version with If-Match. It is exported because

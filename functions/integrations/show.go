@@ -16,7 +16,7 @@ import (
 
 // Integration shows an integration in the API.
 type Integration struct {
-	Provider      string                       `json:"provider" doc:"its name in paths: webhook, webhook-{name}, github, linear, http or feed" example:"webhook"`
+	Provider      string                       `json:"provider" doc:"its name in paths: a kind such as github, or a kind and a name such as github-{name}" example:"webhook"`
 	Kind          string                       `json:"kind" doc:"the connector's kind" example:"webhook"`
 	State         integration.State            `json:"state" doc:"certified: events flow; sandbox: events are checked and held" enum:"sandbox,certified"`
 	Enabled       bool                         `json:"enabled" doc:"false: nothing goes in or out"`

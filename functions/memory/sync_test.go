@@ -81,7 +81,7 @@ func TestSync_Refused(t *testing.T) {
 		}
 	}
 	refused("feed", 404, "not-found", `"feed" is not configured`)
-	refused("gitlab", 404, "not-found", "known are feed, github, http, linear, webhook")
+	refused("unknown", 404, "not-found", "known are feed, github, gitlab")
 	refused("webhook-a", 409, "conflict", "cannot be synced")
 	s.put(integration.Key("github"), integration.Entity, integration.Integration{
 		Provider: "github", Kind: "github", Enabled: true, Config: json.RawMessage(`{"repository":"octo/app"}`),

@@ -149,6 +149,14 @@ func headerOf(ctx huma.Context) http.Header {
 	return w.Header()
 }
 
+// RequestTarget returns the path and the query of the current request as the client sent them, or "" outside a request.
+func RequestTarget(ctx context.Context) string {
+	if req := requestOf(ctx); req != nil {
+		return req.url.RequestURI()
+	}
+	return ""
+}
+
 // RequestHeaders returns all headers of the current request, or nil outside a request. Handlers use it if they cannot
 // declare their headers, such as the receiver of signed arrivals.
 func RequestHeaders(ctx context.Context) http.Header {

@@ -84,7 +84,7 @@ func TestUser_Integration(t *testing.T) {
 		holds string
 	}{
 		{[]string{"--role", "integration"}, "--provider"},
-		{[]string{"--role", "integration", "--provider", "gitlab"}, "known are feed, github, http, linear, webhook"},
+		{[]string{"--role", "integration", "--provider", "unknown"}, "known are feed, github, gitlab"},
 		{[]string{"--role", "member", "--provider", "github"}, "--provider"},
 	} {
 		if got := errtest.Message(add(wrong.args...)); !strings.Contains(got, wrong.holds) {

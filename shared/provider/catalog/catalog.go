@@ -10,11 +10,16 @@ import (
 	"orgops/shared/provider/github"
 	"orgops/shared/provider/httplist"
 	"orgops/shared/provider/linear"
+	"orgops/shared/provider/shelf"
 	"orgops/shared/provider/webfeed"
 	"orgops/shared/webhook/outbound"
 )
 
 // All returns every connector. The connectors call their providers through client.
 func All(client *outbound.Client, now func() time.Time) connector.Registry {
-	return connector.New(genericwebhook.New(client), github.New(client, now), httplist.New(client, now), linear.New(client, now), webfeed.New(client, now))
+	webhook := genericwebhook.New(client)
+	all := []connector.Connector{
+		webhook, github.New(client, now), httplist.New(client, now), linear.New(client, now), webfeed.New(client, now), shelf.New(webhook.Mapping()),
+	}
+	return connector.New(append(all, shelf.All()...)...)
 }

@@ -13,6 +13,8 @@ import (
 
 	"orgops/shared/provider/catalog"
 	"orgops/shared/provider/connector"
+	"orgops/shared/provider/scheme"
+	"orgops/shared/provider/shelf"
 	"orgops/shared/testkit/errtest"
 	"orgops/shared/webhook/outbound"
 )
@@ -36,6 +38,9 @@ func TestAll(t *testing.T) {
 			made = append(made, found[1])
 		}
 	}
+	for _, c := range shelf.All() { // a file each
+		made = append(made, c.Kind())
+	}
 	slices.Sort(made)
 	if diff := cmp.Diff(made, all().Kinds()); diff != "" {
 		t.Errorf("connectors in the catalog (-made +listed):\n%s", diff)
@@ -55,7 +60,7 @@ func TestAll_Headers(t *testing.T) {
 		receiving++
 		sample, body := conn.SampleArrival([]byte(`{}`))
 		var needed, documented []string
-		for _, header := range []map[string][]string{sample, conn.Sign("whsec_AAECAwQFBgcICQoLDA0ODxAREhMUFRYX", "1", body, time.Now())} {
+		for _, header := range []map[string][]string{sample, conn.Sign(nil, "whsec_AAECAwQFBgcICQoLDA0ODxAREhMUFRYX", "1", scheme.Request{Body: body}, time.Now())} {
 			for name := range header {
 				if name != "Content-Type" {
 					needed = append(needed, strings.ToLower(name))

@@ -303,7 +303,7 @@ func TestExaminer_Run_Inbound(t *testing.T) {
 
 func TestExaminer_Run_Errors(t *testing.T) {
 	t.Parallel()
-	if _, err := examiner().Run(t.Context(), candidate(t, "gitlab", `{}`, integration.Secrets{})); fault.KindOf(err) != fault.NotFound {
+	if _, err := examiner().Run(t.Context(), candidate(t, "unknown", `{}`, integration.Secrets{})); fault.KindOf(err) != fault.NotFound {
 		t.Errorf("unknown provider: err = %v, want not found", err)
 	}
 	r, err := examiner().Run(t.Context(), candidate(t, "webhook", `{}`, integration.Secrets{}))

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 
 	"orgops/shared/base/fault"
@@ -14,6 +15,7 @@ import (
 	"orgops/shared/provider/connector"
 	"orgops/shared/provider/intake"
 	"orgops/shared/provider/mapping"
+	"orgops/shared/provider/scheme"
 	"orgops/shared/storage/store"
 )
 
@@ -31,29 +33,44 @@ func (e Examiner) inbound(ctx context.Context, conn connector.Inbound, c Candida
 			reason: "no signing secret is configured, so nothing can be received; configure signingSecret to open this port",
 		})}
 	}
-	unsigned, body := conn.SampleArrival(c.Integration.Config)
+	config := c.Integration.Config
+	header, body := conn.SampleArrival(config)
+	unsigned := scheme.Request{Method: http.MethodPost, Header: header, Body: body}
 	arrivalID := id.New()
-	signed := merge(unsigned, conn.Sign(live[0], arrivalID, body, now))
-	tampered := append([]byte{}, body...)
-	tampered = append(tampered, ' ')
-	stranger := merge(unsigned, conn.Sign(otherSecret, arrivalID, body, now))
+	signed, tampered, stranger := unsigned, unsigned, unsigned
+	signature := conn.Sign(config, live[0], arrivalID, unsigned, now)
+	signed.Header = merge(header, signature)
+	tampered.Header, tampered.Body = signed.Header, slices.Concat(body, []byte(" "))
+	stranger.Header = merge(header, conn.Sign(config, otherSecret, arrivalID, unsigned, now))
 	return []integration.PortCheck{
-		receive("maps-signed", "A signed arrival maps, and every action gets a verdict", e.maps(ctx, conn, c, live, signed, body)),
-		receive("refuses-unsigned", "An unsigned arrival is refused", e.refusesInbound(conn, live, unsigned, body)),
-		receive("refuses-tampered", "An arrival whose body was changed is refused", e.refusesInbound(conn, live, signed, tampered)),
-		receive("refuses-stranger", "An arrival signed with another secret is refused", e.refusesInbound(conn, live, stranger, body)),
+		receive("maps-signed", "A signed arrival maps, and every action gets a verdict", e.maps(ctx, conn, c, live, signed, len(signature) > 0)),
+		receive("refuses-unsigned", "An unsigned arrival is refused", e.refusesInbound(conn, c, live, unsigned)),
+		e.refusesTampered(conn, c, live, tampered),
+		receive("refuses-stranger", "An arrival signed with another secret is refused", e.refusesInbound(conn, c, live, stranger)),
 		seen(ctx, c),
 	}
+}
+
+// refusesTampered proves that the signature covers the body. Of a provider that sends a token it warns that nothing does.
+func (e Examiner) refusesTampered(conn connector.Inbound, c Candidate, live []string, r scheme.Request) integration.PortCheck {
+	o, covered := e.refusesInbound(conn, c, live, r), true
+	if u, ok := conn.(connector.Uncovered); ok && !u.Covers(r.Header) {
+		o, covered = outcome{status: finding.Warn, remedy: configure, reason: "the provider sends the secret itself and signs nothing, so who reads one arrival can send others; store a signing secret if the provider has one"}, false
+	}
+	found := check(c, integration.InboundReceive, "refuses-tampered", "An arrival whose body was changed is refused", o)
+	found.Required = covered
+	return found
 }
 
 // otherSecret holds a secret that is valid in every signing scheme. No integration uses it.
 const otherSecret = "whsec_c3RyYW5nZXJzdHJhbmdlcnN0cmFuZ2Vyc3RyYW5nZXI="
 
-func (e Examiner) maps(ctx context.Context, conn connector.Inbound, c Candidate, live []string, header http.Header, body []byte) outcome {
-	if _, err := conn.Verify(live, header, body, e.Now()); err != nil {
+// maps proves it of a sample. If only the provider can sign, it proves the mapping alone.
+func (e Examiner) maps(ctx context.Context, conn connector.Inbound, c Candidate, live []string, r scheme.Request, signs bool) outcome {
+	if _, err := conn.Verify(c.Integration.Config, live, r, e.Now()); err != nil && signs {
 		return failed("an arrival signed with the signing secret was not accepted; rotate the secret", rotate)
 	}
-	actions, err := e.sample(ctx, conn, c, header, body)
+	actions, err := e.sample(ctx, conn, c, r.Header, r.Body)
 	if fault.KindOf(err) == fault.Unavailable {
 		return failed("the sample could not be mapped in time; try again", certify)
 	}
@@ -102,8 +119,8 @@ func (e Examiner) sample(ctx context.Context, conn connector.Inbound, c Candidat
 	return mapping.Actions(matches), err
 }
 
-func (e Examiner) refusesInbound(conn connector.Inbound, live []string, header http.Header, body []byte) outcome {
-	_, err := conn.Verify(live, header, body, e.Now())
+func (e Examiner) refusesInbound(conn connector.Inbound, c Candidate, live []string, r scheme.Request) outcome {
+	_, err := conn.Verify(c.Integration.Config, live, r, e.Now())
 	if fault.KindOf(err) == fault.Unauthenticated {
 		return passed("refused")
 	}

@@ -12,6 +12,7 @@ import (
 	"orgops/shared/domain/goal"
 	"orgops/shared/domain/integration"
 	"orgops/shared/domain/memory"
+	"orgops/shared/provider/scheme"
 	"orgops/shared/webhook/outbound"
 )
 
@@ -51,13 +52,14 @@ func Origin(c Connector, config json.RawMessage) string {
 // Inbound receives changes by webhook.
 type Inbound interface {
 	Connector
-	// Verify checks an arrival's signature against the live secrets (newest first), and its time if the scheme signs one.
-	// It parses nothing. It returns the provider's id of the arrival, or "" if the signature does not cover the id: then the
+	// Verify checks an arrival's signature under a configuration against the live secrets (newest first), and its time if the scheme signs one.
+	// It parses nothing before the signature has matched. It returns the provider's id of the arrival, or "" if the signature does not cover the id: then the
 	// body alone identifies the arrival. It returns fault.Unauthenticated for an arrival that does not verify. The
 	// detail is a fixed text, which nothing in the arrival changes: the company sees it as the reason.
-	Verify(secrets []string, header http.Header, body []byte, now time.Time) (arrivalID string, err error)
-	// Sign makes the headers of an arrival that Verify accepts, for certification and samples.
-	Sign(secret, arrivalID string, body []byte, now time.Time) http.Header
+	Verify(config json.RawMessage, secrets []string, r scheme.Request, now time.Time) (arrivalID string, err error)
+	// Sign makes the headers of an arrival that Verify accepts, for certification and samples. It returns none if only the provider can
+	// sign.
+	Sign(config json.RawMessage, secret, arrivalID string, r scheme.Request, now time.Time) http.Header
 	// Headers describes the headers by which Verify tells an arrival, and those that its mapping needs.
 	Headers() []Header
 	// Document returns the JSON document of a verified arrival: the body itself, unless the provider wraps it. It parses
@@ -91,6 +93,20 @@ type Location struct {
 
 // Ping is the reason to ignore an arrival by which a provider tries the address. It says nothing about what else arrives.
 const Ping = "it only tries the address"
+
+// Uncovered is implemented by a connector whose provider may send a token in place of a signature, which covers no body.
+type Uncovered interface {
+	Inbound
+	// Covers reports whether what an arrival with these headers is known by covers its body.
+	Covers(header http.Header) bool
+}
+
+// Greeted is implemented by a connector whose provider tries the address with a signed request that expects an answer of its own.
+type Greeted interface {
+	Inbound
+	// Answer returns the text that the answer to such a request repeats, or "" for an answer of 204. ok is false for any other arrival.
+	Answer(config json.RawMessage, body []byte) (text string, ok bool)
+}
 
 // Large is an Inbound whose arrivals can have more than 1 MiB.
 type Large interface {

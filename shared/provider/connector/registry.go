@@ -25,13 +25,11 @@ func New(connectors ...Connector) Registry {
 	return r
 }
 
-// named holds the only kind of which a company may have several integrations. Their provider names are webhook-<name>.
-const named = "webhook"
-
-// KindOf returns the kind of connector for a provider name: "webhook" for "webhook-billing", and any other name unchanged.
+// KindOf returns the kind of connector for a provider name. A company may have several integrations of a kind: the first one has the
+// kind's name, such as github, and further ones have a name of their own after it, such as github-website.
 func KindOf(provider string) string {
-	if name, ok := strings.CutPrefix(provider, named+"-"); ok && isInstanceName(name) {
-		return named
+	if kind, name, ok := strings.Cut(provider, "-"); ok && isInstanceName(name) {
+		return kind
 	}
 	return provider
 }
@@ -59,7 +57,7 @@ func (r Registry) Find(provider string) (Connector, error) {
 	if c, ok := r.Lookup(provider); ok {
 		return c, nil
 	}
-	return nil, fault.Newf(fault.NotFound, "there is no such provider; known are %s", strings.Join(r.Known(), ", "))
+	return nil, fault.Newf(fault.NotFound, "there is no such provider; known are %s, each also with a name of its own after it, such as webhook-billing", strings.Join(r.Kinds(), ", "))
 }
 
 // CertifiedDigest returns a digest of the certified fields of a stored configuration of c, a connector of the registry. It is the
@@ -75,15 +73,6 @@ func (r Registry) CertifiedDigest(c Connector, config json.RawMessage) (string, 
 	}
 	text, err := json.Marshal(given)
 	return Digest(text), err
-}
-
-// Known lists the possible provider names, sorted, with "webhook-<name>" as a pattern.
-func (r Registry) Known() []string {
-	known := r.Kinds()
-	if _, ok := r.connectors[named]; ok {
-		known = append(known, named+"-<name>")
-	}
-	return known
 }
 
 // Kinds lists the kinds of connector, sorted.

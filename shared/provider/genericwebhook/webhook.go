@@ -13,6 +13,7 @@ import (
 	"orgops/shared/base/fault"
 	"orgops/shared/domain/event"
 	"orgops/shared/domain/integration"
+	"orgops/shared/provider/scheme"
 	"orgops/shared/webhook/outbound"
 	"orgops/shared/webhook/standardwebhooks"
 )
@@ -138,17 +139,17 @@ func headerProblem(canonical string, secret bool) string {
 }
 
 // Verify implements connector.Inbound. It checks the signature according to Standard Webhooks.
-func (*Connector) Verify(secrets []string, header http.Header, body []byte, now time.Time) (string, error) {
-	return standardwebhooks.Verify(secrets, header, body, now)
+func (*Connector) Verify(_ json.RawMessage, secrets []string, r scheme.Request, now time.Time) (string, error) {
+	return standardwebhooks.Verify(secrets, r.Header, r.Body, now)
 }
 
 // Sign implements connector.Inbound. It returns no headers for an invalid secret, which CheckConfig never accepts.
-func (*Connector) Sign(secret, arrivalID string, body []byte, now time.Time) http.Header {
+func (*Connector) Sign(_ json.RawMessage, secret, arrivalID string, r scheme.Request, now time.Time) http.Header {
 	signer, err := standardwebhooks.NewSigner([]string{secret})
 	if err != nil {
 		return http.Header{}
 	}
-	header := signer.Headers(arrivalID, body, now)
+	header := signer.Headers(arrivalID, r.Body, now)
 	header.Set("Content-Type", "application/json")
 	return header
 }

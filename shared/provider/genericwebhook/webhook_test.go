@@ -20,6 +20,7 @@ import (
 	"orgops/shared/provider/genericwebhook"
 	"orgops/shared/provider/intake"
 	"orgops/shared/provider/mapping"
+	"orgops/shared/provider/scheme"
 	"orgops/shared/testkit/errtest"
 	"orgops/shared/webhook/outbound"
 )
@@ -38,19 +39,19 @@ func TestConnector_Sample(t *testing.T) {
 	t.Parallel()
 	c := conn()
 	header, body := c.SampleArrival(nil)
-	signed := c.Sign(secret, "sample", body, now)
+	signed := c.Sign(nil, secret, "sample", scheme.Request{Body: body}, now)
 	for name, values := range header {
 		signed[name] = values
 	}
-	id, err := c.Verify([]string{secret}, signed, body, now)
+	id, err := c.Verify(nil, []string{secret}, scheme.Request{Header: signed, Body: body}, now)
 	errtest.Must(t, err)
 	if id != "sample" {
 		t.Errorf("id = %q, want sample", id)
 	}
-	if _, err := c.Verify([]string{secret}, header, body, now); fault.KindOf(err) != fault.Unauthenticated {
+	if _, err := c.Verify(nil, []string{secret}, scheme.Request{Header: header, Body: body}, now); fault.KindOf(err) != fault.Unauthenticated {
 		t.Errorf("unsigned: err = %v, want unauthenticated", err)
 	}
-	if _, err := c.Verify([]string{secret}, signed, append(body, ' '), now); fault.KindOf(err) != fault.Unauthenticated {
+	if _, err := c.Verify(nil, []string{secret}, scheme.Request{Header: signed, Body: append(body, ' ')}, now); fault.KindOf(err) != fault.Unauthenticated {
 		t.Errorf("changed: err = %v, want unauthenticated", err)
 	}
 	actions, err := mapAndValidate(c, body)
@@ -61,7 +62,7 @@ func TestConnector_Sample(t *testing.T) {
 	if actions[0].Memory == nil {
 		t.Errorf("action = %+v, want a memory", actions[0])
 	}
-	if len(c.Sign("not a secret", "1", nil, now)) != 0 {
+	if len(c.Sign(nil, "not a secret", "1", scheme.Request{}, now)) != 0 {
 		t.Error("signed with an invalid secret")
 	}
 }

@@ -23,6 +23,7 @@ import (
 	"orgops/shared/provider/github"
 	"orgops/shared/provider/intake"
 	"orgops/shared/provider/mapping"
+	"orgops/shared/provider/scheme"
 	"orgops/shared/testkit/errtest"
 	"orgops/shared/webhook/outbound"
 )
@@ -101,15 +102,15 @@ func TestConnector_Verify(t *testing.T) {
 		{"other body", []string{secret}, header("X-Hub-Signature-256", signature, "X-GitHub-Delivery", "d-1"), body + "!", "does not match"},
 		{"other secret", []string{"another one"}, header("X-Hub-Signature-256", signature, "X-GitHub-Delivery", "d-1"), body, "does not match"},
 		{"no secret", nil, header("X-Hub-Signature-256", signature, "X-GitHub-Delivery", "d-1"), body, "does not match"},
-		{"empty secret", []string{""}, conn().Sign("", "d-1", []byte(body), now), body, "does not match"},
+		{"empty secret", []string{""}, header("X-Hub-Signature-256", signature, "X-GitHub-Delivery", "d-1"), body, "does not match"},
 		{"no signature", []string{secret}, header("X-GitHub-Delivery", "d-1"), body, "missing"},
-		{"SHA-1 only", []string{secret}, header("X-Hub-Signature", old, "X-GitHub-Delivery", "d-1"), body, "SHA-1, is not accepted"},
+		{"SHA-1 only", []string{secret}, header("X-Hub-Signature", old, "X-GitHub-Delivery", "d-1"), body, "is missing"},
 		{"SHA-1 in the wrong header", []string{secret}, header("X-Hub-Signature-256", old, "X-GitHub-Delivery", "d-1"), body, "64 hexadecimal digits"},
 		{"short", []string{secret}, header("X-Hub-Signature-256", signature[:40], "X-GitHub-Delivery", "d-1"), body, "64 hexadecimal digits"},
 		{"no arrival id", []string{secret}, header("X-Hub-Signature-256", signature), body, "X-GitHub-Delivery"},
 	}
 	for _, tt := range tests {
-		id, err := conn().Verify(tt.secrets, tt.header, []byte(tt.body), now)
+		id, err := conn().Verify(nil, tt.secrets, arrived(tt.header, tt.body), now)
 		if tt.want == "" {
 			errtest.Must(t, err)
 			if id != "" {
@@ -126,15 +127,19 @@ func TestConnector_Verify(t *testing.T) {
 	}
 }
 
+func arrived(header http.Header, body string) scheme.Request {
+	return scheme.Request{Header: header, Body: []byte(body)}
+}
+
 func TestConnector_Sample(t *testing.T) {
 	t.Parallel()
 	c := conn()
 	for _, config := range []string{config, `{"repository":"Some/Other"}`} {
 		h, body := c.SampleArrival(json.RawMessage(config))
-		for name, values := range c.Sign("12345678", "sample", body, now) {
+		for name, values := range c.Sign(nil, "12345678", "sample", arrived(nil, string(body)), now) {
 			h[name] = values
 		}
-		_, err := c.Verify([]string{"12345678"}, h, body, now)
+		_, err := c.Verify(nil, []string{"12345678"}, arrived(h, string(body)), now)
 		errtest.Must(t, err)
 		mapped, err := actions(json.RawMessage(config), h, body)
 		errtest.Must(t, err)
@@ -288,8 +293,8 @@ func FuzzConnector_Verify(f *testing.F) {
 	c := conn()
 	f.Fuzz(func(t *testing.T, signature, arrival string, body []byte) {
 		h := http.Header{"X-Hub-Signature-256": {signature}, "X-Github-Delivery": {arrival}}
-		if id, err := c.Verify([]string{"12345678"}, h, body, now); err == nil {
-			want := c.Sign("12345678", id, body, now).Get("X-Hub-Signature-256")
+		if id, err := c.Verify(nil, []string{"12345678"}, arrived(h, string(body)), now); err == nil {
+			want := c.Sign(nil, "12345678", id, arrived(nil, string(body)), now).Get("X-Hub-Signature-256")
 			if !strings.EqualFold(want, signature) {
 				t.Errorf("accepted signature %q, want only %q", signature, want)
 			}

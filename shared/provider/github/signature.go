@@ -1,14 +1,13 @@
 package github
 
 import (
-	"crypto/hmac"
-	"crypto/sha256"
-	"encoding/hex"
+	"encoding/json"
 	"net/http"
 	"time"
 
 	"orgops/shared/base/fault"
 	"orgops/shared/provider/connector"
+	"orgops/shared/provider/scheme"
 )
 
 // The headers of an arrival.
@@ -18,47 +17,22 @@ const (
 	headerEvent     = "X-GitHub-Event"
 )
 
-const scheme = "sha256="
+// signed returns how GitHub signs. An arrival that has only the older SHA-1 signature is refused. GitHub signs neither the time nor the
+// arrival's id: a replay may have any.
+func signed() scheme.Scheme {
+	s, _ := scheme.Named(Kind)
+	return s
+}
 
-// Verify implements connector.Inbound. It accepts the HMAC-SHA256 of the body under any live secret, and refuses an arrival
-// that has only the older SHA-1 signature. GitHub signs neither the time nor the arrival id, so Verify returns no id: a replay
-// may have any.
-func (*Connector) Verify(secrets []string, header http.Header, body []byte, _ time.Time) (arrivalID string, err error) {
-	if header.Get(headerSignature) == "" {
-		return "", fault.New(fault.Unauthenticated, "the X-Hub-Signature-256 header is missing; X-Hub-Signature, with SHA-1, is not accepted")
+// Verify implements connector.Inbound.
+func (*Connector) Verify(_ json.RawMessage, secrets []string, r scheme.Request, now time.Time) (arrivalID string, err error) {
+	if _, err := signed().Verify(secrets, r, now); err != nil {
+		return "", err
 	}
-	signatures := connector.Signatures(header, headerSignature, scheme)
-	if len(signatures) == 0 {
-		return "", fault.New(fault.Unauthenticated, "the X-Hub-Signature-256 header needs sha256= and 64 hexadecimal digits")
-	}
-	if !matches(secrets, signatures, body) {
-		return "", fault.New(fault.Unauthenticated, "the signature does not match")
-	}
-	if !validDelivery(header.Get(headerDelivery)) {
+	if !validDelivery(r.Header.Get(headerDelivery)) {
 		return "", fault.New(fault.Unauthenticated, "the X-GitHub-Delivery header needs 1 to 128 visible ASCII characters")
 	}
 	return "", nil
-}
-
-// matches tries every secret, so its duration does not show which secret matched.
-func matches(secrets []string, signatures [][]byte, body []byte) bool {
-	found := false
-	for _, secret := range secrets {
-		if secret == "" {
-			continue
-		}
-		want := sum(secret, body)
-		for _, signature := range signatures {
-			found = hmac.Equal(signature, want) || found
-		}
-	}
-	return found
-}
-
-func sum(secret string, body []byte) []byte {
-	mac := hmac.New(sha256.New, []byte(secret))
-	mac.Write(body)
-	return mac.Sum(nil)
 }
 
 func validDelivery(id string) bool {
@@ -86,9 +60,8 @@ func (*Connector) Headers() []connector.Header {
 }
 
 // Sign implements connector.Inbound. It leaves out the event header, which SampleArrival sets.
-func (*Connector) Sign(secret, arrivalID string, body []byte, _ time.Time) http.Header {
-	return http.Header{
-		http.CanonicalHeaderKey(headerSignature): {scheme + hex.EncodeToString(sum(secret, body))},
-		http.CanonicalHeaderKey(headerDelivery):  {arrivalID},
-	}
+func (*Connector) Sign(_ json.RawMessage, secret, arrivalID string, r scheme.Request, now time.Time) http.Header {
+	header := signed().Sign(secret, arrivalID, r, now)
+	header.Set(headerDelivery, arrivalID)
+	return header
 }

@@ -1,17 +1,13 @@
 package linear
 
 import (
-	"bytes"
-	"crypto/hmac"
-	"crypto/sha256"
 	_ "embed" // mapping.json
-	"encoding/hex"
 	"encoding/json"
 	"net/http"
 	"time"
 
-	"orgops/shared/base/fault"
 	"orgops/shared/provider/connector"
+	"orgops/shared/provider/scheme"
 )
 
 // headerSignature carries the hexadecimal HMAC-SHA256 of the body.
@@ -24,33 +20,16 @@ var defaultMapping []byte
 // project update becomes one note. Removals and other events are ignored; a full sync removes what is gone.
 func (*Connector) Mapping() json.RawMessage { return defaultMapping }
 
-// tolerance limits how far the time of sending may be from now, as for Standard Webhooks.
-const tolerance = 5 * time.Minute
+// signed returns how Linear signs: the body, which holds the time of sending, but no header. So an arrival is known by its body. A captured
+// arrival is refused after five minutes. Before, its state is at most as new as the stored one.
+func signed() scheme.Scheme {
+	s, _ := scheme.Named(Kind)
+	return s
+}
 
-// Verify implements connector.Inbound. Linear signs the body, which holds the time of sending, but no header. So an arrival is
-// known by its body. A captured arrival is refused after five minutes. Before, its state is at most as new as the stored one.
-func (*Connector) Verify(secrets []string, header http.Header, body []byte, now time.Time) (arrivalID string, err error) {
-	signatures := connector.Signatures(header, headerSignature, "")
-	if len(signatures) == 0 {
-		return "", fault.New(fault.Unauthenticated, "the Linear-Signature header needs 64 hexadecimal digits")
-	}
-	found := false
-	for _, secret := range secrets { // all of them, so that the duration does not show which secret matched
-		want := sum(secret, body)
-		for _, signature := range signatures {
-			found = secret != "" && hmac.Equal(signature, want) || found
-		}
-	}
-	if !found {
-		return "", fault.New(fault.Unauthenticated, "the signature does not match")
-	}
-	if bytes.HasPrefix(body, []byte("\x1f\x8b")) { // of gzip: a replay could not be told
-		return "", fault.New(fault.Unauthenticated, "the time of sending cannot be read in a compressed body")
-	}
-	if at, ok := sentAt(body); ok && now.Sub(at).Abs() > tolerance {
-		return "", fault.New(fault.Unauthenticated, "the arrival was sent more than 5 minutes before or after the current time")
-	}
-	return "", nil
+// Verify implements connector.Inbound.
+func (*Connector) Verify(_ json.RawMessage, secrets []string, r scheme.Request, now time.Time) (arrivalID string, err error) {
+	return signed().Verify(secrets, r, now)
 }
 
 // Headers implements connector.Inbound.
@@ -61,26 +40,9 @@ func (*Connector) Headers() []connector.Header {
 	}}
 }
 
-// sentAt returns the time of sending in a signed body; ok is false if it has none.
-func sentAt(body []byte) (at time.Time, ok bool) {
-	var sent struct {
-		At int64 `json:"webhookTimestamp"`
-	}
-	if err := json.Unmarshal(body, &sent); err != nil || sent.At == 0 {
-		return time.Time{}, false
-	}
-	return time.UnixMilli(sent.At), true
-}
-
-func sum(secret string, body []byte) []byte {
-	mac := hmac.New(sha256.New, []byte(secret))
-	mac.Write(body)
-	return mac.Sum(nil)
-}
-
 // Sign implements connector.Inbound.
-func (*Connector) Sign(secret, _ string, body []byte, _ time.Time) http.Header {
-	return http.Header{headerSignature: {hex.EncodeToString(sum(secret, body))}}
+func (*Connector) Sign(_ json.RawMessage, secret, arrivalID string, r scheme.Request, now time.Time) http.Header {
+	return signed().Sign(secret, arrivalID, r, now)
 }
 
 // Document implements connector.Inbound. The body is the document.

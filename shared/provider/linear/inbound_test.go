@@ -19,6 +19,7 @@ import (
 	"orgops/shared/provider/intake"
 	"orgops/shared/provider/linear"
 	"orgops/shared/provider/mapping"
+	"orgops/shared/provider/scheme"
 	"orgops/shared/testkit/errtest"
 	"orgops/shared/webhook/outbound"
 )
@@ -94,7 +95,7 @@ func TestConnector_Verify(t *testing.T) {
 		{"a short signature", []string{secret}, short, string(body), false},
 	}
 	for _, tt := range tests {
-		id, err := conn().Verify(tt.secrets, tt.header, []byte(tt.body), now)
+		id, err := conn().Verify(nil, tt.secrets, scheme.Request{Header: tt.header, Body: []byte(tt.body)}, now)
 		want := fault.Unauthenticated
 		if tt.ok {
 			want = fault.KindOf(nil)
@@ -106,7 +107,7 @@ func TestConnector_Verify(t *testing.T) {
 			t.Errorf("%s: id %q, want none, because Linear signs no id", tt.name, id)
 		}
 	}
-	if diff := cmp.Diff(good, conn().Sign(secret, "", body, time.Now())); diff != "" {
+	if diff := cmp.Diff(good, conn().Sign(nil, secret, "", scheme.Request{Body: body}, time.Now())); diff != "" {
 		t.Errorf("Sign differs (-want +got):\n%s", diff)
 	}
 }

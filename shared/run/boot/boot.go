@@ -6,6 +6,7 @@ import (
 	"context"
 	"log/slog"
 	"net/netip"
+	"slices"
 	"sync"
 	"time"
 
@@ -74,6 +75,11 @@ func New(p Parts) *Services { return &Services{Parts: p} }
 
 // Company binds the store to a company.
 func (s *Services) Company(id string) store.Company { return store.For(s.Store, id) }
+
+// Bases returns the service's own addresses, without a slash at the end. The first one is the current one.
+func (s *Services) Bases() []string {
+	return slices.DeleteFunc([]string{s.Base, s.FormerBase}, func(base string) bool { return base == "" })
+}
 
 // Lot returns the lot in which a consumer of the feed parks the changes that it does not understand.
 func (s *Services) Lot(consumer string) parked.Lot {

@@ -94,6 +94,7 @@ var homes = []home{
 		"shared/provider/webfeed", "shared/provider/httplist", // fetch
 		"shared/provider/github",                                   // fetches; signs and verifies deliveries
 		"shared/provider/linear", "shared/provider/genericwebhook", // as above
+		"shared/provider/scheme", "shared/provider/shelf", // read the headers of what providers send
 		"shared/provider/certify",                                // proves how an endpoint answers
 		"shared/testkit/webtest",                                 // is a client
 		"shared/testkit/awstest",                                 // proxies a service's client

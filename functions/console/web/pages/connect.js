@@ -26,7 +26,7 @@ export function Connect({ provider }) {
 function NewOne({ of }) {
   const [name, setName] = useState(''), [made, setMade] = useState(null);
   const begin = of.provider === 'webhook' ? { events: ['memory.*', 'goal.*', 'integration.*', 'timeline.*'] } : {};
-  const provider = of.several && name ? `${of.provider}-${name}` : of.provider;
+  const provider = name ? `${of.provider}-${name}` : of.provider;
   const secrets = of.credentials ? fieldsOf(of.credentials).map((f) => ({ ...f, required: false })) : [], [typedSecrets, setSecrets] = useState(() => typed(secrets)), [half, setHalf] = useState(null);
   const [there, setThere] = useState(null), used = useLive('integrations', { poll: false }).data?.items.find((i) => i.provider === provider);
   const store = async (body, headers) => {
@@ -46,9 +46,9 @@ function NewOne({ of }) {
   };
   if (made) return html`<${SecretShown} secret=${made.signingSecret} provider=${provider} url=${made.url} next />`;
   const here = of.provider === 'webhook' && ['127.0.0.1', 'localhost', '[::1]'].includes(location.hostname);
-  return html`<section class="card narrow">${used && html`<p class="note">${provider} exists already: <a href=${place(['integrations', provider, 'settings'])}>see its settings</a>.${of.several && ' Give this one another name, at the end of the form.'}</p>`}${here && html`<p class="note">No endpoint yet? Enter <code>http://127.0.0.1:4002/</code>. After this form, a command to copy receives there.</p>`}<${SchemaForm} schema=${of.configuration} config=${begin} label="Configure" submit=${submit}>
-    ${of.several && html`<div class="field"><label for="f-name">Name <small class="muted">optional</small></label><input id="f-name" value=${name} pattern="[a-z0-9-]*" onInput=${(e) => setName(e.currentTarget.value.trim())} autocomplete="off" spellcheck=${false} aria-describedby="f-name-about" />
-      <small class="muted" id="f-name-about">For a further one: billing makes ${of.provider}-billing. Without a name it is ${of.provider}.</small></div>`}
+  return html`<section class="card narrow">${used && html`<p class="note">${provider} exists already: <a href=${place(['integrations', provider, 'settings'])}>see its settings</a>. Give this one another name, at the end of the form.</p>`}${here && html`<p class="note">No endpoint yet? Enter <code>http://127.0.0.1:4002/</code>. After this form, a command to copy receives there.</p>`}<${SchemaForm} schema=${of.configuration} config=${begin} label="Configure" submit=${submit}>
+    <div class="field"><label for="f-name">Name <small class="muted">optional</small></label><input id="f-name" value=${name} pattern="[a-z0-9-]*" onInput=${(e) => setName(e.currentTarget.value.trim())} autocomplete="off" spellcheck=${false} aria-describedby="f-name-about" />
+      <small class="muted" id="f-name-about">For a further one: billing makes ${of.provider}-billing. Without a name it is ${of.provider}.</small></div>
       ${secrets.length > 0 && html`<fieldset class="stack"><legend>Credentials <small class="muted">optional now; a sync needs them</small></legend>${secrets.map((f) => html`<${Field} key=${f.name} id=${`c-${f.name}`} field=${f} value=${typedSecrets[f.name]} set=${(v) => setSecrets((all) => ({ ...all, [f.name]: v }))} />`)}</fieldset>`}
       ${half && html`<div class="note"><p>${provider} is configured. Its credentials were not stored:</p><${Trouble} problem=${half} /><p><a href=${place(['integrations', provider, 'settings'])}>Store them in its settings</a></p></div>`}<//>
     ${there && html`<${Replace} of=${there.of} run=${there.replace} close=${() => setThere(null)} />`}</section>`;

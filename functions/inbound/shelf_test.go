@@ -1,0 +1,158 @@
+package inbound_test
+
+import (
+	"encoding/json"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"orgops/shared/provider/connector"
+	"orgops/shared/provider/scheme"
+	"orgops/shared/provider/shelf"
+	"orgops/shared/testkit/errtest"
+	"orgops/shared/testkit/webtest"
+)
+
+const (
+	typed = "a secret as the provider shows it"
+	whsec = secret
+)
+
+// secretOf returns a secret in the form of a kind's provider.
+func secretOf(kind string) string {
+	if kind == "svix" {
+		return whsec
+	}
+	return typed
+}
+
+// sendAs posts a body to an integration, with the headers of the provider's sample, signed under a configuration.
+func (s *service) sendAs(provider, config, signedWith, body string, headers ...string) *webtest.Response {
+	s.t.Helper()
+	c, _ := s.services.Connectors.Lookup(provider)
+	conn := c.(connector.Inbound)
+	path := "/inbound/" + s.A.ID + "/" + provider
+	r := scheme.Request{Method: http.MethodPost, URLs: []string{base + path}, Header: http.Header{"Content-Type": {"application/json"}}, Body: []byte(body)}
+	sample, _ := conn.SampleArrival(json.RawMessage(config))
+	var pairs []string
+	for _, header := range []http.Header{sample, conn.Sign(json.RawMessage(config), signedWith, "msg_1", r, s.clock.Now())} {
+		for name, values := range header {
+			pairs = append(pairs, name, values[0])
+		}
+	}
+	return s.post(path, body, append(pairs, headers...)...)
+}
+
+func (s *service) certify(provider string) {
+	s.t.Helper()
+	var report struct {
+		Passed bool
+		Checks json.RawMessage
+	}
+	if s.integrations("POST", "/"+provider+"/certification", nil).Want(200).JSON(&report); !report.Passed {
+		s.t.Fatalf("%s was not certified, want it certified: %s", provider, report.Checks)
+	}
+}
+
+// TestShelf certifies each provider that is described by data, and takes what it signs and nothing else.
+func TestShelf(t *testing.T) {
+	t.Parallel()
+	all := setup(t)
+	kinds := shelf.All()
+	if len(kinds) < 7 {
+		t.Fatalf("%d kinds, want at least 7", len(kinds))
+	}
+	for _, kind := range kinds {
+		t.Run(kind.Kind(), func(t *testing.T) {
+			s, name, secret := all.in(t), kind.Kind(), secretOf(kind.Kind())
+			_, sample := kind.(connector.Inbound).SampleArrival(nil)
+			s.configure(name, map[string]any{"signingSecret": secret})
+			s.certify(name)
+			for what, refused := range map[string]*webtest.Response{
+				"another secret": s.sendAs(name, "", secret[:len(secret)-1]+"A", string(sample)),
+				"no signature":   s.post("/inbound/"+s.A.ID+"/"+name, string(sample)),
+			} {
+				if refused.Status != 401 {
+					t.Errorf("%s: status %d, want 401", what, refused.Status)
+				}
+			}
+			type result struct{ Verdict, Outcome string }
+			var got struct{ Results []result }
+			s.sendAs(name, "", secret, string(sample)).Want(202).JSON(&got)
+			if diff := cmp.Diff([]result{{"permitted", "created"}}, got.Results); diff != "" {
+				t.Errorf("results differ (-want +got):\n%s", diff)
+			}
+			s.sendAs(name, "", secret, string(sample)).Want(200) // a repeat
+		})
+	}
+}
+
+// TestShelf_HMAC takes what a sender signs by a known scheme, and by one that the company describes.
+func TestShelf_HMAC(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	for name, signature := range map[string]string{
+		"a known scheme": `{"scheme":"zendesk"}`, "the address is signed": `{"scheme":"hubspot"}`, "a form": `{"scheme":"paddle"}`,
+		"described":  `{"signature":{"header":"X-Signature","algorithm":"hmac-sha512","encoding":"base64","field":"sig","separator":";","signed":"{method} {url} {time} {body}","time":{"field":"at","unit":"ms","tolerance":60}}}`,
+		"with an id": `{"signature":{"header":"X-Signature","algorithm":"hmac-sha256","encoding":"hex","prefix":"v9=","signed":"{id}/{body}","id":"X-Id"}}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := s.in(t)
+			var config map[string]any
+			errtest.Must(t, json.Unmarshal([]byte(signature), &config))
+			config["signingSecret"] = typed
+			s.configure("hmac", config)
+			s.certify("hmac")
+			s.sendAs("hmac", signature, typed, upsert).Want(202)
+			s.sendAs("hmac", signature, "another secret", upsert).Want(401)
+			s.sendAs("hmac", `{"scheme":"stripe"}`, typed, upsert).Want(401)
+			s.integrations("DELETE", "/hmac", nil).Want(204)
+		})
+	}
+}
+
+// TestShelf_Described refuses a description that proves nothing, or contradicts itself.
+func TestShelf_Described(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	for name, tt := range map[string]struct{ config, pointer string }{
+		"neither":             {`{}`, "/scheme"},
+		"both":                {`{"scheme":"stripe","signature":{"header":"X-S","algorithm":"hmac-sha256","encoding":"hex","signed":"{body}"}}`, "/scheme"},
+		"unknown":             {`{"scheme":"mailgun"}`, "/scheme"},
+		"without the body":    {`{"signature":{"header":"X-S","algorithm":"hmac-sha256","encoding":"hex","signed":"{time}","time":{"header":"X-T","unit":"s","tolerance":300}}}`, "/signature/signed"},
+		"an unknown place":    {`{"signature":{"header":"X-S","algorithm":"hmac-sha256","encoding":"hex","signed":"{body}{secret}"}}`, "/signature/signed"},
+		"a time nowhere":      {`{"signature":{"header":"X-S","algorithm":"hmac-sha256","encoding":"hex","signed":"{time}{body}"}}`, "/signature/signed"},
+		"a time not signed":   {`{"signature":{"header":"X-S","algorithm":"hmac-sha256","encoding":"hex","signed":"{body}","time":{"header":"X-T","unit":"s","tolerance":300}}}`, "/signature/signed"},
+		"a time in two ways":  {`{"signature":{"header":"X-S","field":"s","algorithm":"hmac-sha256","encoding":"hex","signed":"{time}{body}","time":{"header":"X-T","field":"t","unit":"s","tolerance":300}}}`, "/signature/time"},
+		"a field of no list":  {`{"signature":{"header":"X-S","algorithm":"hmac-sha256","encoding":"hex","signed":"{time}{body}","time":{"field":"t","unit":"s","tolerance":300}}}`, "/signature/field"},
+		"a long tolerance":    {`{"signature":{"header":"X-S","algorithm":"hmac-sha256","encoding":"hex","signed":"{time}{body}","time":{"header":"X-T","unit":"s","tolerance":3600}}}`, "/signature/time/tolerance"},
+		"a weak algorithm":    {`{"signature":{"header":"X-S","algorithm":"hmac-md5","encoding":"hex","signed":"{body}"}}`, "/signature/algorithm"},
+		"a token in disguise": {`{"signature":{"header":"X-S","algorithm":"token","encoding":"hex","signed":"{body}"}}`, "/signature/algorithm"},
+	} {
+		answer := s.integrations("POST", "/hmac", json.RawMessage(tt.config)).Want(422)
+		if !strings.Contains(string(answer.Body), `"`+tt.pointer+`"`) {
+			t.Errorf("%s: %s; want a problem at %s", name, answer.Body, tt.pointer)
+		}
+	}
+}
+
+// TestShelf_Handshake answers a provider that tries the address, in the sandbox too, and only if the provider has signed.
+func TestShelf_Handshake(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	s.configure("slack", map[string]any{"signingSecret": typed})
+	const try = `{"token":"old","challenge":"3eZbrw1aBm2rZgRNFdxV2595E9CY3gmdALWMmHkvFXO7tYXAYM8P","type":"url_verification"}`
+	var got struct{ Challenge string }
+	s.sendAs("slack", "", typed, try).Want(200).JSON(&got)
+	if want := "3eZbrw1aBm2rZgRNFdxV2595E9CY3gmdALWMmHkvFXO7tYXAYM8P"; got.Challenge != want {
+		t.Errorf("challenge %q, want %q", got.Challenge, want)
+	}
+	if refused := s.sendAs("slack", "", "another secret", try).Want(401); strings.Contains(string(refused.Body), "3eZ") {
+		t.Errorf("the answer %s repeats what no provider has signed", refused.Body)
+	}
+	s.configure("hmac", map[string]any{"scheme": "discord", "signingSecret": "03a107bff3ce10be1d70dd18e74bc09967e4d6309ba50d5f1ddc8664125531b8"})
+	s.certify("hmac") // the company has the public key, and cannot sign
+	s.post("/inbound/"+s.A.ID+"/hmac", `{"type":0}`, "X-Signature-Ed25519", strings.Repeat("0", 128), "X-Signature-Timestamp", "1771840800").Want(401)
+}
