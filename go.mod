@@ -17,7 +17,7 @@ require (
 	github.com/aws/aws-sdk-go-v2/service/dynamodb v1.68.0 // store; this and the next three stay at their last releases before schema-based serialization, whose tables cost each start 2 ms and 0.8 MB
 	github.com/aws/aws-sdk-go-v2/service/dynamodbstreams v1.41.0 // change feed of a process that is not a Lambda
 	github.com/aws/aws-sdk-go-v2/service/kms v1.60.0 // wrapping of data keys
-	github.com/aws/aws-sdk-go-v2/service/lambda v1.114.2 // before a deployment: the account's concurrency
+	github.com/aws/aws-sdk-go-v2/service/lambda v1.114.2 // before a deployment: the account's concurrency; a function that calls itself
 	github.com/aws/aws-sdk-go-v2/service/secretsmanager v1.49.0 // token keys
 	github.com/aws/aws-sdk-go-v2/service/servicequotas v1.43.10 // before a deployment: the account's quotas
 	github.com/aws/aws-sdk-go-v2/service/sqs v1.48.1 // queues

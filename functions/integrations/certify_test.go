@@ -59,7 +59,7 @@ func TestCertify(t *testing.T) {
 	}
 	found := 0
 	for shard := range store.DueShards {
-		page, err := s.Store.Query(t.Context(), store.Due(i.Certification.ExpiresAt, shard), store.Query{})
+		page, err := s.Store.Query(t.Context(), store.Due(shard), store.DueBy(i.Certification.ExpiresAt))
 		errtest.Must(t, err)
 		found += len(page.Items)
 	}

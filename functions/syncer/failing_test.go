@@ -2,7 +2,6 @@ package syncer_test
 
 import (
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -123,11 +122,12 @@ func TestSyncer_Demoted_Timer(t *testing.T) {
 		r.finishLate(r.request(syncrun.Live), syncrun.Failed)
 	}
 	at := r.slot().Failing.Add(integration.MaxFailing)
-	page, err := r.Harness.Store.Query(t.Context(), r.Company("a").DueIn(at), store.Query{})
-	errtest.Must(t, err)
+	key := r.Company("a").Timer(at, integration.FailingTimer, "paged@").Key
 	var found []string
-	for _, item := range page.Items {
-		if strings.Contains(item.Key, "#"+integration.FailingTimer+"#paged@") {
+	for shard := range store.DueShards {
+		page, err := r.Harness.Store.Query(t.Context(), store.Due(shard), store.Query{Prefix: key})
+		errtest.Must(t, err)
+		for _, item := range page.Items {
 			found = append(found, item.Key)
 		}
 	}

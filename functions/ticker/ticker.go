@@ -1,5 +1,13 @@
-// Package ticker fires timers. It reads the timers of the hours since its stored mark, and commits the effect of each due
-// timer together with the timer's removal. So a timer takes effect exactly once, even if the ticker reads it several times.
+// Package ticker fires timers. It reads the due timers of each shard, and commits the effect of each timer together with the timer's
+// removal. So a timer takes effect exactly once, even if several tickers read it.
+//
+// A tick fires many timers at once, in three steps:
+//
+//  1. It reads the first page of each shard (head.go). A shard with more due timers goes to a helper, another process of the ticker.
+//  2. A reader of each shard puts the timers into lanes (lanes.go): those about one thing one after the other, the companies in turn.
+//  3. Workers take the timers from the lanes and fire them (fire.go).
+//
+// If ticks have ended with a late timer, the tick fires one late timer at a time and finds it (trial.go).
 package ticker
 
 import (
@@ -7,6 +15,7 @@ import (
 	"errors"
 	"log/slog"
 	"runtime/debug"
+	"slices"
 	"time"
 
 	"orgops/shared/base/metric"
@@ -27,7 +36,20 @@ type Ticker struct {
 	Metrics *metric.Recorder // nil: no metrics are recorded
 	Now     func() time.Time
 	Canary  bool // each tick writes the canary's changes
+	Page    int  // due timers of a shard that a tick fires without a helper; 0: store.MaxPage
+	// Ask makes another process of the ticker handle an Event soon. Nil: a tick fires all timers itself.
+	Ask func(ctx context.Context, event any) error
+	// Around wraps the work on each timer, which has this key. Nil: nothing does.
+	Around func(ctx context.Context, key string, work func(context.Context) error) error
 }
+
+// Event asks for a tick, or for the due timers of one shard.
+type Event struct {
+	Shard *int `json:"shard,omitempty"` // nil in the event of the clock
+}
+
+// Alone is how many due timers of a shard a tick in a Lambda fires without a helper.
+const Alone = 250
 
 // lot returns the lot in which the ticker parks timers.
 func (t *Ticker) lot() parked.Lot {
@@ -40,19 +62,8 @@ func From(s *boot.Services) *Ticker {
 	return &Ticker{Store: s.Store, Queues: queues, Keys: s.DataKeys, Logger: s.Logger, Metrics: s.Metrics, Now: s.Now}
 }
 
-// mark records the time up to which the timers have been read.
-type mark struct {
-	Until time.Time `json:"until"`
-}
-
-const markKey = "TICKER"
-
-// reach bounds how far back a first run looks, and how long a failing timer is retried. late sets how long the ticker still
-// reads an hour that is over, because a timer may be committed with a time in the past.
-const (
-	reach = 26 * time.Hour
-	late  = time.Hour
-)
+// reach limits how long a failing timer is retried. It is parked then.
+const reach = 26 * time.Hour
 
 // Limits of a tick that Run makes: the time that its work has, and the time until it must have come back.
 const (
@@ -93,11 +104,8 @@ func (t *Ticker) timed(ctx context.Context) error {
 	}
 }
 
-// maxUnread limits the partitions that one tick fails to read. Then the store is away, and the tick ends.
-const maxUnread = 8
-
-// Tick fires every timer that is due. It goes on after a partition that it cannot read, and returns an error at the end. A later
-// tick reads that partition again.
+// Tick fires every timer that is due. It goes on after a shard that it cannot read, and returns an error at the end. A later tick reads
+// that shard again.
 func (t *Ticker) Tick(ctx context.Context) error {
 	now := t.Now().UTC()
 	if !t.Canary {
@@ -106,119 +114,69 @@ func (t *Ticker) Tick(ctx context.Context) error {
 	return errors.Join(t.timers(ctx, now), t.canary(ctx, now))
 }
 
-// timers fires every timer that is due. If ctx ends meanwhile, the tick counts as not come back.
+// Handle ticks, or helps a tick that has asked for it.
+func (t *Ticker) Handle(ctx context.Context, e Event) error {
+	if e.Shard == nil {
+		return t.Tick(ctx)
+	}
+	now := t.Now().UTC()
+	h, err := t.read(ctx, *e.Shard, now)
+	if err != nil {
+		return err
+	}
+	return t.fire(ctx, now, h)
+}
+
+// timers fires every timer that is due, except in shards that a helper takes.
 func (t *Ticker) timers(ctx context.Context, now time.Time) error {
-	tries := &trying{lot: t.lot()}
-	err := t.due(ctx, now, tries)
-	if ctx.Err() != nil {
-		return err
-	}
-	return errors.Join(err, tries.end(ctx))
+	heads, err := t.heads(ctx, now)
+	own := slices.DeleteFunc(heads, func(h head) bool { return h.Next != "" && t.delegate(ctx, h.shard) })
+	return errors.Join(err, t.fire(ctx, now, own...))
 }
 
-func (t *Ticker) due(ctx context.Context, now time.Time, tries *trying) error {
-	m, version, err := t.mark(ctx, now)
+// delegate reports whether a helper will fire the timers of a shard.
+func (t *Ticker) delegate(ctx context.Context, shard int) bool {
+	if t.Ask == nil {
+		return false
+	}
+	err := t.Ask(ctx, Event{&shard})
 	if err != nil {
-		return err
+		t.Logger.WarnContext(ctx, "no helper for a shard of the timers", "shard", shard, "error", err)
 	}
-	from := m.Until
-	if from.After(now) { // the clock was wrong
-		from = now
-	}
-	until := now
-	var unread []error
-	for hour := from.Add(-late).Truncate(time.Hour); !hour.After(now); hour = hour.Add(time.Hour) {
-		for shard := range store.DueShards {
-			left, err := t.fire(ctx, store.Due(hour, shard), now, tries)
-			if ctx.Err() != nil {
-				return ctx.Err()
-			}
-			if err != nil {
-				unread, left = append(unread, err), true
-			}
-			if len(unread) == maxUnread {
-				return errors.Join(unread...)
-			}
-			if again := hour.Add(late); left && again.Before(until) { // the next tick reads this hour again
-				until = again
-			}
-		}
-	}
-	if oldest := now.Add(-reach); until.Before(oldest) { // stop retrying a timer that has failed for longer
-		until = oldest
-	}
-	if d := until.Sub(m.Until); d >= 0 && d < time.Minute { // the mark only saves reading old hours; it need not be exact
-		return errors.Join(unread...)
-	}
-	err = t.Store.Commit(ctx, store.System().Entry(markKey, "mark", version, mark{Until: until}))
-	if errors.Is(err, store.ErrConflict) { // another ticker moved it
-		err = nil
-	}
-	return errors.Join(append(unread, err)...)
-}
-
-// mark returns the time up to which the timers have been read; version 0 means a first run.
-func (t *Ticker) mark(ctx context.Context, now time.Time) (m mark, version int64, err error) {
-	item, err := t.Store.Get(ctx, store.System(), markKey)
-	if errors.Is(err, store.ErrNotFound) {
-		return mark{Until: now.Add(-reach)}, 0, nil
-	}
-	if err != nil {
-		return mark{}, 0, err
-	}
-	if err := item.Decode(&m); err != nil {
-		return mark{}, 0, err
-	}
-	return m, item.Version, nil
-}
-
-// fire fires the due timers of one partition. A timer that fails stays and does not stop the others; left reports whether
-// any stayed.
-func (t *Ticker) fire(ctx context.Context, p store.Partition, now time.Time, tries *trying) (left bool, err error) {
-	q := store.Query{To: now.Format("2006-01-02T15:04:05.000Z") + "~"}
-	for item, err := range store.Items(ctx, t.Store, p, q) {
-		if err != nil {
-			return left, err
-		}
-		err = t.effect(ctx, p, item, now, tries)
-		if ctx.Err() != nil {
-			return left, ctx.Err()
-		}
-		left = left || err != nil
-		tries.stayed = tries.stayed || err != nil
-		if err != nil && !errors.Is(err, store.ErrConflict) { // on a conflict, the next tick decides from the new state
-			t.Metrics.Count(metric.TimersFailed, 1)
-			t.Logger.ErrorContext(ctx, "timer failed", "key", item.Key, "error", err)
-		}
-	}
-	return left, nil
+	return err == nil
 }
 
 // errPanicked reports a timer whose effect panicked. It is a failure of this timer alone.
 var errPanicked = errors.New("the effect of the timer panicked")
 
-// effect commits the operations of a timer together with its removal. A timer without operations is only removed. A timer with which
-// ticks have ended is parked.
-func (t *Ticker) effect(ctx context.Context, p store.Partition, item store.Item, now time.Time, tries *trying) (err error) {
+// tried commits the effect of a timer. A timer that fails stays and does not stop the others, until it has failed for too long.
+func (t *Ticker) tried(ctx context.Context, d due, now time.Time) (gone bool) {
+	err := t.effect(ctx, d)
+	if ctx.Err() != nil || err == nil || errors.Is(err, store.ErrConflict) { // on a conflict, the next tick decides from the new state
+		return err == nil
+	}
+	t.failed(ctx, d.item, err)
+	away := errors.Is(err, store.ErrUnavailable) || errors.Is(err, store.ErrUnknown)
+	return !away && now.Sub(d.timer.At) >= reach && t.park(ctx, d, err) == nil
+}
+
+func (t *Ticker) failed(ctx context.Context, item store.Item, err error) {
+	t.Metrics.Count(metric.TimersFailed, 1)
+	t.Logger.ErrorContext(ctx, "timer failed", "key", item.Key, "error", err)
+}
+
+// effect commits the operations of a timer together with its removal. A timer without operations is only removed.
+func (t *Ticker) effect(ctx context.Context, d due) (err error) {
 	defer func() {
 		if v := recover(); v != nil { // the timers behind it would wait for as long as this one stays
-			t.Logger.ErrorContext(ctx, "timer panicked", "key", item.Key, "panic", v, "stack", string(debug.Stack()))
+			t.Logger.ErrorContext(ctx, "timer panicked", "key", d.item.Key, "panic", v, "stack", string(debug.Stack()))
 			err = errPanicked
 		}
 	}()
-	var timer store.Timer
-	if err := item.Decode(&timer); err != nil {
-		return err
-	}
-	c := store.For(t.Store, timer.Company)
-	if ok, err := tries.begin(ctx, item, timer, now); err != nil {
-		return err
-	} else if !ok {
-		return t.park(ctx, c, p, item, timer)
-	}
-	ops, err := t.ops(ctx, c, timer)
+	c := store.For(t.Store, d.timer.Company)
+	ops, err := t.ops(ctx, c, d.timer)
 	if err != nil {
 		return err
 	}
-	return c.Commit(ctx, append(ops, c.Fired(p, item))...)
+	return c.Commit(ctx, append(ops, c.Fired(store.Due(d.shard), d.item))...)
 }

@@ -3,7 +3,6 @@ package ticker_test
 import (
 	"bytes"
 	"context"
-	"runtime"
 	"slices"
 	"testing"
 	"time"
@@ -20,10 +19,13 @@ import (
 	"orgops/shared/testkit/errtest"
 )
 
-// deadly ends the goroutine of its sender, as a lack of memory ends a process.
-type deadly struct{ queue.Queue }
+// deadly ends the process of its sender, as a lack of memory does.
+type deadly struct {
+	queue.Queue
+	tick *tick
+}
 
-func (deadly) Send(context.Context, ...queue.Message) error { runtime.Goexit(); return nil }
+func (d deadly) Send(ctx context.Context, _ ...queue.Message) error { return d.tick.killed(ctx) }
 
 // endless takes all of the time that its sender has.
 type endless struct {
@@ -31,14 +33,16 @@ type endless struct {
 	tick *tick
 }
 
-func (e endless) Send(ctx context.Context, _ ...queue.Message) error {
-	e.tick.over()
+func (e endless) Send(ctx context.Context, _ ...queue.Message) error { return e.tick.killed(ctx) }
+
+// tick ends the tick that is under way, or all of its time.
+type tick struct{ over context.CancelFunc }
+
+func (t *tick) killed(ctx context.Context) error {
+	t.over()
 	<-ctx.Done()
 	return ctx.Err()
 }
-
-// tick ends the time of the tick that is under way.
-type tick struct{ over context.CancelFunc }
 
 // sent counts messages.
 type sent struct {
@@ -54,12 +58,7 @@ func (r *running) minute(now *tick) {
 	ctx, stop := context.WithCancel(r.T.Context())
 	defer stop()
 	now.over = stop
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		_ = r.ticker.Tick(ctx) // its end, or its error, is what the next ticks find
-	}()
-	<-ended
+	_ = r.ticker.Tick(ctx) // its end, or its error, is what the next ticks find
 	r.Clock.Advance(time.Minute)
 }
 
@@ -70,7 +69,7 @@ func TestTicker_Lost(t *testing.T) {
 	r := setup(t)
 	var late, last int
 	var now tick
-	queues := map[string]queue.Queue{"failing": closed{r.Retries}, "deadly": deadly{}, "endless": endless{tick: &now}, "last": sent{n: &last}}
+	queues := map[string]queue.Queue{"failing": closed{r.Retries}, "deadly": deadly{tick: &now}, "endless": endless{tick: &now}, "last": sent{n: &last}}
 	r.ticker.Queues = queues
 	due := r.Clock.Now().Add(time.Hour)
 	for n, name := range []string{"failing", "deadly", "endless", "last"} {
@@ -118,10 +117,10 @@ func (r *running) wantParked(want ...string) {
 	}
 }
 
-// deadlyKeys ends the goroutine that destroys a key.
-type deadlyKeys struct{}
+// deadlyKeys ends the process that destroys a key.
+type deadlyKeys struct{ tick *tick }
 
-func (deadlyKeys) Destroy(context.Context, string) error { runtime.Goexit(); return nil }
+func (d deadlyKeys) Destroy(ctx context.Context, _ string) error { return d.tick.killed(ctx) }
 
 // TestTicker_Lost_Erasure puts an erasure off that ends the ticker, fires the timers behind it, and erases the company later.
 func TestTicker_Lost_Erasure(t *testing.T) {
@@ -129,7 +128,7 @@ func TestTicker_Lost_Erasure(t *testing.T) {
 	r := setup(t)
 	c, last := r.Company("a"), 0
 	var now tick
-	r.ticker.Queues, r.ticker.Keys = map[string]queue.Queue{"last": sent{n: &last}}, deadlyKeys{}
+	r.ticker.Queues, r.ticker.Keys = map[string]queue.Queue{"last": sent{n: &last}}, deadlyKeys{tick: &now}
 	r.Put("a", company.Key, company.Entity, company.Company{ID: "a", Name: "Acme"})
 	ops, err := erasure.Begin(t.Context(), c, r.Clock.Now())
 	errtest.Must(t, err)

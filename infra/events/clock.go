@@ -30,3 +30,13 @@ func (e *Events) every(scope constructs.Construct, schedule string, f *function.
 		Principal: awsiam.NewServicePrincipal(jsii.String("events.amazonaws.com"), nil), SourceArn: rule.AttrArn(),
 	})
 }
+
+// helped lets a function call itself. The policy is none of the role's own, on which the function depends.
+func helped(scope constructs.Construct, f *function.Function) {
+	awsiam.NewPolicy(scope, jsii.String("Helpers"), &awsiam.PolicyProps{
+		Roles: &[]awsiam.IRole{f.Role()},
+		Statements: &[]awsiam.PolicyStatement{awsiam.NewPolicyStatement(&awsiam.PolicyStatementProps{
+			Actions: jsii.Strings("lambda:InvokeFunction"), Resources: jsii.Strings(*f.FunctionArn()),
+		})},
+	})
+}

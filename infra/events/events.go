@@ -79,7 +79,7 @@ func New(scope constructs.Construct, p Props) *Events {
 	})
 	e.Ticker = build(function.Props{
 		Name: "ticker", About: "Fires the timers that are due",
-		Memory: 256, Timeout: tickerTimeout,
+		Memory: 512, Timeout: tickerTimeout, // 12,500 timers of a shard, each less than a millisecond of a whole processor
 	})
 	e.Rotator = build(function.Props{
 		Name: "rotator", About: "Rotates the signing keys",
@@ -92,6 +92,7 @@ func New(scope constructs.Construct, p Props) *Events {
 	e.followers(p.Data)
 	e.workers(p.Data)
 	e.every(unit, "rate(1 minute)", e.Ticker)
+	helped(unit, e.Ticker)
 
 	p.Data.Read(e.Ticker, data.Companies, data.Timers, data.System, data.Logins, data.Registry)
 	p.Data.Write(e.Ticker, data.Companies, data.System, data.Timers)

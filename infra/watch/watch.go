@@ -132,7 +132,7 @@ func (w *watch) clock() {
 	w.alarm("ClockStopped", "The ticker has not been called for ten minutes, so no timer fires: check the rule that calls it, and its throttles",
 		of(w.Events.Ticker).read("Invocations", "Sum", 5, ""),
 		limit{below: 1, periods: 2, of: 2, silence: awscloudwatch.TreatMissingData_BREACHING})
-	w.alarm("TimersFailed", "Timers fail and are retried every minute: the ticker's log names them; after a day they are discarded",
+	w.alarm("TimersFailed", "Timers fail and are retried every minute: the ticker's log names them; after a day they are parked",
 		w.code().read(metric.TimersFailed.String(), "Sum", 1, ""), limit{above: 0, periods: 3, of: 5})
 }
 

@@ -1,4 +1,4 @@
-// Command lambda runs the ticker as a Lambda function on a schedule.
+// Command lambda runs the ticker as a Lambda function on a schedule. If many timers are due, the function calls itself for each shard.
 package main
 
 import (
@@ -9,14 +9,15 @@ import (
 	"orgops/shared/run/cloud"
 	"orgops/shared/run/cloud/dynamodb"
 	"orgops/shared/run/cloud/sqs"
+	"orgops/shared/run/lambda/itself"
 	"orgops/shared/run/lambda/start"
 )
 
 func main() {
-	start.Run(func(c *cloud.Cloud) (start.Handler[struct{}, struct{}], error) {
+	start.Run(func(c *cloud.Cloud) (start.Handler[ticker.Event, struct{}], error) {
 		t := ticker.From(c.Services(dynamodb.Add, dynamodb.AddDataKeys, sqs.AddRetries, sqs.AddSyncs))
 		t.Plans = gatewaykeys.Open(c.Access, c.Settings.UsagePlans)
-		t.Canary = true
-		return func(ctx context.Context, _ struct{}) (struct{}, error) { return struct{}{}, t.Tick(ctx) }, nil
+		t.Canary, t.Page, t.Ask = true, ticker.Alone, itself.Open(c.Access).Begin
+		return func(ctx context.Context, e ticker.Event) (struct{}, error) { return struct{}{}, t.Handle(ctx, e) }, nil
 	})
 }

@@ -51,7 +51,7 @@ var unmeasured = []struct {
 	{"an address that already has a login", "provisioner", []string{"dynamodb:GetItem Main L#*", "dynamodb:GetItem Main C#*"}},
 	{"an erasure", "ticker", []string{
 		"dynamodb:DeleteItem Main L#*", "dynamodb:DeleteItem Main REGISTRY#*", "dynamodb:GetItem Main L#*", "dynamodb:GetItem Main REGISTRY#*",
-		"dynamodb:GetItem Keys C#*", "dynamodb:PutItem Keys C#*",
+		"dynamodb:GetItem Keys C#*", "dynamodb:PutItem Keys C#*", "dynamodb:GetItem Main SYSTEM", "dynamodb:PutItem Main SYSTEM",
 	}},
 	{"a company's first client secret", "sso", []string{"dynamodb:PutItem Keys C#*", "kms:Encrypt Wrapping"}},
 	{"a configuration that keeps its client secret", "sso", []string{"dynamodb:ConditionCheckItem Main C#*"}},

@@ -1,23 +1,26 @@
 package simulate_test
 
 import (
+	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
 
+	"orgops/functions/ticker"
+	"orgops/local/suite/simulate/simqueue"
 	"orgops/shared/storage/store"
 )
 
-// tick calls the ticker. After the hour it skips minutes in which no timer is due, because they would change only the mark.
+// tick calls the ticker. After the hour it skips minutes in which no timer is due.
 func (w *world) tick() {
 	w.ticks = time.Now().Truncate(time.Minute).Add(time.Minute)
 	if w.calm {
-		w.skipTicks()
 		w.ticks = w.nextTimer()
 	}
 	if e := w.free(w.ticker); e != nil {
-		v := w.invoke(e, nil, func(any, error) {
+		v := w.invoke(e, ticker.Event{}, func(any, error) {
 			if w.calm {
 				w.ticks = w.nextTimer()
 			}
@@ -26,37 +29,39 @@ func (w *world) tick() {
 	}
 }
 
-// mark is the ticker's record of the time up to which it has read the timers.
-type mark struct {
-	Until time.Time `json:"until"`
+// asks starts a further invocation of the ticker.
+func (e *environment) asks(ctx context.Context, event any) error {
+	shard := *event.(ticker.Event).Shard
+	w, who := e.w, fmt.Sprint(e.who(ctx), " asks for shard ", shard)
+	calls := e.lineage()[w.ticker.name] + 1
+	return w.ask(ctx, &call{
+		id: who, kind: send, env: e, at: time.Now().Add(w.latency), refusal: errRefused,
+		do: func() error {
+			w.help(who, simqueue.Lineage{w.ticker.name: calls}, shard, time.Now().Add(time.Minute))
+			return nil
+		},
+	})
 }
 
-// skipTicks moves the ticker's mark as the ticks of the skipped minutes would have: none of them had a timer to fire. Without the
-// mark the ticker would read the hours since then, a hundred partitions for each skipped day.
-func (w *world) skipTicks() {
-	last := time.Now().UTC().Add(-time.Minute)
-	if at := w.earliest(); !at.IsZero() && at.Before(last.Add(-time.Minute)) {
-		return // a timer is due that has failed
-	}
-	w.moveMark(last)
-}
+var errRefused = errors.New("the call is refused")
 
-// moveMark moves the ticker's mark to a later time.
-func (w *world) moveMark(last time.Time) {
-	var m mark
-	item, err := w.table.Get(time.Now(), store.System(), "TICKER")
-	if err == nil {
-		err = item.Decode(&m)
+// help calls the ticker for a shard as soon as an environment is free. Lambda drops an event that has waited for a minute.
+func (w *world) help(who string, lineage simqueue.Lineage, shard int, until time.Time) {
+	if time.Now().After(until) {
+		w.trace.add("%s: dropped", who)
+		return
 	}
-	if err == nil || errors.Is(err, store.ErrNotFound) {
-		err = nil
-		if m.Until.Before(last) {
-			err = w.table.Commit(time.Now(), store.System().Entry("TICKER", "mark", item.Version, mark{last}))
+	e := w.free(w.ticker)
+	if e == nil {
+		w.schedule(time.Now().Add(time.Second), who+", again", func() { w.help(who, lineage, shard, until) })
+		return
+	}
+	v := w.chain(e, lineage, ticker.Event{Shard: &shard}, func(any, error) {
+		if w.calm {
+			w.ticks = w.nextTimer()
 		}
-	}
-	if err != nil {
-		w.violated("records", "the ticker's mark: %v", err)
-	}
+	})
+	w.trace.add("%s gets shard %d", v.name, shard)
 }
 
 // advanceTick makes the clock tick after the earliest timer that a commit sets. After the hour the clock waits for the timers that it

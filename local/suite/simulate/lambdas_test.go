@@ -78,7 +78,8 @@ func (w *world) deploy() {
 	})
 	w.ticker = add("ticker", 50*time.Second, 0, func(e *environment) func(context.Context, any) (any, error) {
 		t := ticker.From(e.services())
-		return func(ctx context.Context, _ any) (any, error) { return nil, t.Tick(ctx) }
+		t.Ask, t.Page, t.Around = e.asks, 1+int(e.roll()*4), e.around
+		return func(ctx context.Context, in any) (any, error) { return nil, t.Handle(ctx, in.(ticker.Event)) }
 	})
 	w.addGroups()
 	w.mappings = []*mapping{
@@ -95,6 +96,15 @@ func (w *world) deploy() {
 func (e *environment) begin(ctx context.Context) error {
 	growStack()
 	return e.w.ask(ctx, &call{id: e.who(ctx) + " begins", kind: gate, env: e, do: func() error { return nil }})
+}
+
+// around names the work on a timer.
+func (e *environment) around(ctx context.Context, key string, work func(context.Context) error) error {
+	ctx = as(ctx, key)
+	if err := e.begin(ctx); err != nil {
+		return err
+	}
+	return work(ctx)
 }
 
 // worker names the work on each message.

@@ -88,9 +88,6 @@ func (w *world) run() {
 		w.t.Fatal(err)
 	}
 	w.ticks = w.trace.start.Add(time.Minute)
-	if w.random.IntN(4) > 0 { // the service has run before; else its first tick reads a day
-		w.moveMark(w.trace.start)
-	}
 	w.scheduleAll()
 	w.schedule(w.trace.start.Add(span), "faults end", w.heal)
 	w.until()

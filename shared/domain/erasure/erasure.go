@@ -47,7 +47,7 @@ type Receipt struct {
 	KeyDestroyedAt *time.Time     `json:"keyDestroyedAt,omitempty"` // what the key sealed cannot be opened from then on
 	ErasedAt       *time.Time     `json:"erasedAt,omitempty"`       // nil: not finished
 	Items          map[string]int `json:"items"`                    // removed items by entity
-	TimersTo       *time.Time     `json:"timersTo,omitempty"`       // while it is not finished: up to which hour timers were removed
+	TimersAt       *place         `json:"timersAt,omitempty"`       // while it is not finished: up to where timers were removed
 }
 
 func receiptKey(companyID string) string { return "ERASURE#" + companyID }

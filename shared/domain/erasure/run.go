@@ -234,6 +234,6 @@ func (s *round) finish(ctx context.Context) (bool, error) {
 		return true, nil
 	}
 	r, now := s.receipt, s.Now().UTC()
-	r.ErasedAt, r.TimersTo = &now, nil
+	r.ErasedAt, r.TimersAt = &now, nil
 	return true, s.save(ctx, r)
 }

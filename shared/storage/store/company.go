@@ -114,6 +114,21 @@ type Timer struct {
 	Data json.RawMessage `json:"data,omitempty"`
 }
 
+// About names what the timer is about: its company, and the subject without what tells its timers apart, which follows an "@". The
+// timers about one thing lie in one shard.
+func (t Timer) About() string {
+	what, _, _ := strings.Cut(t.Subject, "@")
+	return t.Company + "#" + what
+}
+
+func (t Timer) shard() Partition { return Due(int(sha256.Sum256([]byte(t.About()))[0]) % DueShards) }
+
+// DueBy returns the query for the timers of a shard that are due at a time.
+func DueBy(now time.Time) Query { return Query{To: now.UTC().Format(timerForm) + "~"} }
+
+// timerForm is the form of a timer's time in its key.
+const timerForm = "2006-01-02T15:04:05.000Z"
+
 // Timer returns an op that sets a timer, for the same commit as the change that needs the timer. The commit fails if the
 // timer exists.
 func (c Company) Timer(at time.Time, kind, subject string) Op {
@@ -123,16 +138,12 @@ func (c Company) Timer(at time.Time, kind, subject string) Op {
 // TimerWith returns Timer with data for its effect.
 func (c Company) TimerWith(at time.Time, kind, subject string, data json.RawMessage) Op {
 	at = at.UTC()
-	key := strings.Join([]string{at.Format("2006-01-02T15:04:05.000Z"), c.id, kind, subject}, "#")
+	key := strings.Join([]string{at.Format(timerForm), c.id, kind, subject}, "#")
+	t := Timer{At: at, Company: c.id, Kind: kind, Subject: subject, Data: data}
 	return Op{
-		Partition: c.DueIn(at), Key: key, Entity: timerEntity, Condition: IfAbsent, Quiet: true,
-		Expires: at.Add(35 * 24 * time.Hour), Body: encode(Timer{At: at, Company: c.id, Kind: kind, Subject: subject, Data: data}),
+		Partition: t.shard(), Key: key, Entity: timerEntity, Condition: IfAbsent, Quiet: true,
+		Expires: at.Add(35 * 24 * time.Hour), Body: encode(t),
 	}
-}
-
-// DueIn returns the partition of the company's timers of an hour. Other companies have timers there too.
-func (c Company) DueIn(hour time.Time) Partition {
-	return Due(hour, int(sha256.Sum256([]byte(c.id))[0])%DueShards)
 }
 
 // Fired returns an op that removes a timer that was read from partition p. Commit the op with the timer's effect: then the

@@ -88,7 +88,7 @@ func (q *Queue) Send(ctx context.Context, messages ...queue.Message) error {
 	}
 }
 
-// Stuck is a store whose reads of an item do not answer before it is released, not even when the context of the caller ends.
+// Stuck is a store whose reads do not answer before it is released, not even when the context of the caller ends.
 type Stuck struct {
 	store.Store
 	Released <-chan struct{}
@@ -98,4 +98,10 @@ type Stuck struct {
 func (s Stuck) Get(context.Context, store.Partition, string) (store.Item, error) {
 	<-s.Released
 	return store.Item{}, store.ErrUnavailable
+}
+
+// Query fails after the release.
+func (s Stuck) Query(context.Context, store.Partition, store.Query) (store.Page, error) {
+	<-s.Released
+	return store.Page{}, store.ErrUnavailable
 }

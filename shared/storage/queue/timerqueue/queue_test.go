@@ -53,9 +53,8 @@ func wrap(t *testing.T) (timerqueue.Queue, *fake) {
 func timers(t *testing.T, s store.Store) map[time.Time]queue.Message {
 	t.Helper()
 	all := map[time.Time]queue.Message{}
-	for hour := range 48 {
-		p := store.For(s, "acme").DueIn(now.Add(time.Duration(hour) * time.Hour))
-		for item, err := range store.Items(t.Context(), s, p, store.Query{}) {
+	for shard := range store.DueShards {
+		for item, err := range store.Items(t.Context(), s, store.Due(shard), store.Query{}) {
 			errtest.Must(t, err)
 			var timer store.Timer
 			errtest.Must(t, item.Decode(&timer))

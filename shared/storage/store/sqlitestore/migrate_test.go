@@ -14,6 +14,7 @@ import (
 	"orgops/shared/storage/sqlitedb"
 	"orgops/shared/storage/store"
 	"orgops/shared/storage/store/sqlitestore"
+	"orgops/shared/testkit/errtest"
 )
 
 // TestOpen_Migrates checks that a file of version 0.1.0, whose items have no row ids, keeps every item.
@@ -57,6 +58,24 @@ func TestOpen_Migrates(t *testing.T) {
 	}
 	if err := c.Commit(ctx, c.Save("NOTE#007", "note", 7, struct{}{})); err != nil {
 		t.Errorf("replace an item: %v", err)
+	}
+}
+
+// TestOpen_Migrates_Timers finds the timers of a former version, whose partitions were those of their hours.
+func TestOpen_Migrates_Timers(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	db := openFile(t, filepath.Join(t.TempDir(), "orgops.db"))
+	errtest.Must(t, db.Migrate(ctx, "store", sqlitestore.Steps()[:2]))
+	errtest.Must(t, db.Write(ctx, sqlitedb.Do(func(conn *sqlite.Conn) error {
+		return sqlitex.Execute(conn, `INSERT INTO item (pk, sk, entity, version, at, expires, quiet, body)
+			VALUES ('DUE#2026112309#3', '2026-11-23T09:30:00.000Z#acme#kind#subject', 'timer', 1, 0, 0, 1, '{}')`, nil)
+	})))
+	s := openStore(t, db, sqlitestore.Options{Upkeep: -1})
+	page, err := s.Query(ctx, store.Due(3), store.DueBy(time.Date(2026, 11, 23, 9, 30, 0, 0, time.UTC)))
+	errtest.Must(t, err)
+	if n := len(page.Items); n != 1 {
+		t.Errorf("%d timers are due in the shard, want 1", n)
 	}
 }
 

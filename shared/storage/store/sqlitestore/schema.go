@@ -8,6 +8,8 @@ package sqlitestore
 // The second step gives items row ids. New rows then lie next to each other at the end of the table, so a commit writes few of its
 // pages. Only the small entries of the index are in the order of their keys.
 // https://www.sqlite.org/withoutrowid.html#when_to_use_without_rowid
+//
+// The third step moves timers, whose partitions were those of their hours. It does not matter in which shard a timer lies.
 func steps() []string {
 	return []string{`
 CREATE TABLE item (
@@ -55,5 +57,7 @@ INSERT INTO row (pk, sk, entity, version, at, expires, quiet, body)
 	SELECT pk, sk, entity, version, at, expires, quiet, body FROM item ORDER BY pk, sk;
 DROP TABLE item;
 ALTER TABLE row RENAME TO item;
+`, `
+UPDATE item SET pk = 'DUE#' || substr(pk, 16) WHERE pk GLOB 'DUE#??????????#?';
 `}
 }

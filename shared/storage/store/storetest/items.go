@@ -318,7 +318,7 @@ func testTimer(t *testing.T, h Harness) {
 	}
 	var timers []store.Item
 	for shard := range store.DueShards {
-		page, err := f.Query(t.Context(), store.Due(at, shard), store.Query{To: at.Add(time.Second).Format("2006-01-02T15:04:05.000Z")})
+		page, err := f.Query(t.Context(), store.Due(shard), store.DueBy(at))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,0 +1,34 @@
+package ticker
+
+import (
+	"context"
+	"sync"
+	"time"
+)
+
+// rate limits the timers of a shard that fire in a second. Each takes two write units of the 1,000 that a partition of DynamoDB bears.
+const rate = 400
+
+// pace keeps a shard within the rate.
+type pace struct {
+	mu   sync.Mutex
+	next time.Time
+}
+
+// wait waits for the turn of the next timer. It returns false if ctx ends before.
+func (p *pace) wait(ctx context.Context) bool {
+	p.mu.Lock()
+	turn := later(p.next, time.Now())
+	p.next = turn.Add(time.Second / rate)
+	p.mu.Unlock()
+	left := time.Until(turn)
+	if left <= 0 {
+		return ctx.Err() == nil
+	}
+	select {
+	case <-time.After(left):
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
