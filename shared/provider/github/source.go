@@ -148,7 +148,7 @@ func (r reader) page(ctx context.Context, at checkpoint) (page connector.Fetched
 		return page, next, err
 	}
 	if at.List == issues {
-		return page, next.afterIssues(at, newest, more, connector.Tag(resp.Header)), nil
+		return page, next.afterIssues(at, newest, r.now(), more, connector.Tag(resp.Header)), nil
 	}
 	if next.Next = more; more == "" {
 		if at.Next == "" { // the list has one page, which its validator covers
@@ -160,14 +160,18 @@ func (r reader) page(ctx context.Context, at checkpoint) (page connector.Fetched
 }
 
 // afterIssues moves a checkpoint behind a page of issues, the last of which changed at newest. If a whole page changed within
-// the overlap, GitHub links to the next page.
-func (next checkpoint) afterIssues(at checkpoint, newest time.Time, more, tag string) checkpoint {
+// the overlap, GitHub links to the next page. The next run begins now at the latest: one issue with a time in the future would
+// hide the changes of all others from it.
+func (next checkpoint) afterIssues(at checkpoint, newest, now time.Time, more, tag string) checkpoint {
 	since := newest.Add(-overlap)
 	if newest.IsZero() || since.Before(at.Since) {
 		since = at.Since
 	}
 	moved := since.After(at.Since)
 	next.Since, next.State.Since = since, since
+	if latest := now.UTC().Add(-overlap); since.After(latest) {
+		next.State.Since = latest
+	}
 	switch {
 	case more == "":
 		if at.Next == "" && !moved {

@@ -123,12 +123,24 @@ func TestConnector_Fetch(t *testing.T) {
 	}
 }
 
+// An issue whose time lies in the future, such as one of a server with a wrong clock, hides no change of another issue.
+func TestConnector_Fetch_future(t *testing.T) {
+	t.Parallel()
+	f := serve(t)
+	f.Put("issues", githubtest.Issue(1, "From 2099", time.Date(2099, 1, 1, 0, 0, 0, 0, time.UTC)))
+	f.run(false, idle)
+	f.Put("issues", githubtest.Issue(2, "New", monday.Add(time.Minute)))
+	if got := ids(f.run(false, idle)); !got["octo/app/issues/2"] {
+		t.Errorf("the next run finds %v, without the new issue", got)
+	}
+}
+
 // A run that finds nothing new costs three requests that the rate limit does not count, and gets one page.
 func TestConnector_Fetch_notModified(t *testing.T) {
 	t.Parallel()
 	f := serve(t)
 	for n := range 250 {
-		f.Put("issues", githubtest.Issue(n+1, fmt.Sprint("Issue ", n), monday.Add(time.Duration(n)*time.Minute)))
+		f.Put("issues", githubtest.Issue(n+1, fmt.Sprint("Issue ", n), monday.Add(time.Duration(n-250)*time.Minute)))
 	}
 	f.run(false, idle)
 	f.run(false, idle) // asks for the changes since the last one, which gets a validator

@@ -146,7 +146,7 @@ func (p Planner) resource(a connector.Action) timeline.Reference {
 }
 
 func (p Planner) memory(ctx context.Context, d memory.Draft) (Outcome, []store.Op, error) {
-	d.URL, d.Incarnation = link(d.URL), p.Integration.Incarnation
+	d.URL, d.Incarnation, d.UpdatedAt = link(d.URL), p.Integration.Incarnation, p.past(d.UpdatedAt)
 	key := memory.Key(memory.IDOf(p.Integration.Provider, d.Incarnation, d.ExternalID))
 	var old memory.Memory
 	version, err := p.load(ctx, key, &old)
@@ -161,7 +161,7 @@ func (p Planner) memory(ctx context.Context, d memory.Draft) (Outcome, []store.O
 }
 
 func (p Planner) goal(ctx context.Context, d goal.Draft) (Outcome, []store.Op, error) {
-	d.URL, d.Incarnation = link(d.URL), p.Integration.Incarnation
+	d.URL, d.Incarnation, d.UpdatedAt = link(d.URL), p.Integration.Incarnation, p.past(d.UpdatedAt)
 	key := goal.Key(goal.IDOf(p.Integration.Provider, d.Incarnation, d.ExternalID))
 	var old goal.Goal
 	version, err := p.load(ctx, key, &old)
@@ -246,6 +246,18 @@ func (p Planner) load(ctx context.Context, key string, into any) (int64, error) 
 		return 0, nil
 	}
 	return item.Version, store.Fault(err, "")
+}
+
+// maxAhead is how far a provider's clock may be ahead.
+const maxAhead = 5 * time.Minute
+
+// past returns the provider's time of a change, or nil for one in the future. That is no time of a change: the provider's clock is
+// wrong, or the item is planned. Stored, it would make every later state look older.
+func (p Planner) past(changed *time.Time) *time.Time {
+	if changed != nil && changed.After(p.Now.Add(maxAhead)) {
+		return nil
+	}
+	return changed
 }
 
 // unchanged returns the outcome of a draft that changes nothing, by the provider's times of the draft and of what is stored.

@@ -355,3 +355,29 @@ func TestPlanner_Plan_Links(t *testing.T) {
 		}
 	}
 }
+
+// A time of change in the future orders nothing: what the provider says later counts.
+func TestPlanner_Plan_Future(t *testing.T) {
+	t.Parallel()
+	p := planner(t, verdict(policy.Permitted))
+	p.Integration.Permissions = append(p.Integration.Permissions, integration.GoalUpdate)
+	plan := func(title string, at time.Time) {
+		t.Helper()
+		m, g := upsert(title), due(0.5)
+		m.Memory.UpdatedAt, g.Goal.UpdatedAt, g.Goal.Title = &at, &at, title
+		for _, a := range []connector.Action{m, g} {
+			planned, err := p.Plan(t.Context(), a)
+			errtest.Must(t, err)
+			if !planned.Acts() {
+				t.Errorf("%s %q of %s is %s, want an effect", a.Port, title, at, planned.Outcome)
+			}
+			errtest.Must(t, p.Company.Commit(t.Context(), planned.Ops...))
+		}
+	}
+	plan("mistyped", time.Date(2099, 1, 1, 0, 0, 0, 0, time.UTC))
+	plan("corrected", now.Add(-time.Hour))
+	plan("ahead", now.Add(maxAhead))
+}
+
+// maxAhead is how far a provider's clock may be ahead.
+const maxAhead = 5 * time.Minute
