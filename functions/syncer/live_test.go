@@ -18,6 +18,7 @@ import (
 	"orgops/shared/domain/syncrun"
 	"orgops/shared/domain/timeline"
 	"orgops/shared/provider/connector"
+	"orgops/shared/provider/policyengine"
 	"orgops/shared/storage/store"
 	"orgops/shared/testkit/worktest"
 )
@@ -148,6 +149,32 @@ func TestSyncer_Widened(t *testing.T) {
 	if diff := cmp.Diff(want, r.provider.asked); diff != "" {
 		t.Errorf("fetches differ (-want +got):\n%s", diff)
 	}
+}
+
+// TestSyncer_Loosened reads everything again when the policies have changed since they denied an item, and only then: the provider
+// does not list again what has not changed there.
+func TestSyncer_Loosened(t *testing.T) {
+	t.Parallel()
+	r := setup(t)
+	r.provider.answer(func(ctx context.Context, n int, f connector.Fetch) (connector.FetchedPage, error) {
+		if len(f.State) > 0 {
+			return connector.FetchedPage{State: f.State}, nil
+		}
+		return pages(2, 3)(ctx, n, f)
+	})
+	store := func(policies ...policy.Statement) {
+		r.Clock.Advance(policyengine.Fresh)
+		r.Put("a", policy.StoredKey, policy.StoredEntity, policy.Stored{Policies: policies, UpdatedAt: r.Clock.Now()})
+		r.Clock.Advance(2 * policyengine.Fresh)
+	}
+	store(policy.Statement{ID: "none", Mode: policy.Enforce, Text: `forbid (principal, action == Action::"memory.upsert", resource);`})
+	r.wantProgress(r.sync(syncrun.Live), syncrun.Progress{Pages: 2, Fetched: 6, Failed: 6})
+	r.Clock.Advance(time.Minute)
+	r.wantProgress(r.sync(syncrun.Live), syncrun.Progress{Pages: 1})
+	store()
+	r.wantProgress(r.sync(syncrun.Live), syncrun.Progress{Pages: 2, Fetched: 6, Created: 6})
+	store()
+	r.wantProgress(r.sync(syncrun.Live), syncrun.Progress{Pages: 1})
 }
 
 // TestSyncer_NotModified writes only the run, and keeps the state.

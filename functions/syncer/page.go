@@ -13,10 +13,12 @@ import (
 	"orgops/shared/domain/goal"
 	"orgops/shared/domain/integration"
 	"orgops/shared/domain/memory"
+	"orgops/shared/domain/policy"
 	"orgops/shared/domain/syncrun"
 	"orgops/shared/domain/timeline"
 	"orgops/shared/provider/connector"
 	"orgops/shared/provider/intake"
+	"orgops/shared/provider/policyengine"
 	"orgops/shared/storage/store"
 )
 
@@ -74,6 +76,7 @@ func (s *slice) fetch(ctx context.Context, i integration.Integration) (connector
 	if err != nil {
 		return connector.FetchedPage{}, err
 	}
+	s.resumed = state != nil
 	ctx, cancel := context.WithTimeout(ctx, fetchBudget)
 	defer cancel()
 	values := secrets.ValuesFor(connector.Origin(c, i.Config))
@@ -102,7 +105,8 @@ func (s *slice) learn(ctx context.Context, i integration.Stored, fetched connect
 	return integration.Stored{Integration: told, Version: i.Version + 1}, err
 }
 
-// state returns the state that the last live run left, if it ran with the same configuration and permissions.
+// state returns the state that the last live run left, if it ran with the same configuration and permissions. What the policies
+// have denied is read again after they change.
 func (s *slice) state(ctx context.Context, i integration.Integration) (json.RawMessage, error) {
 	if s.record.Full || s.record.Mode == syncrun.Sandbox {
 		return nil, nil
@@ -115,7 +119,21 @@ func (s *slice) state(ctx context.Context, i integration.Integration) (json.RawM
 	if slot.ConfigDigest != basis(i) {
 		return nil, nil
 	}
+	again, err := s.undecided(ctx, slot)
+	if again || err != nil {
+		return nil, err
+	}
 	return slot.State, nil
+}
+
+// undecided reports whether the policies have changed since they denied an item that no run has read since. An engine may have
+// denied it by the policies of a moment before.
+func (s *slice) undecided(ctx context.Context, slot syncrun.Slot) (bool, error) {
+	if slot.Denied.IsZero() {
+		return false, nil
+	}
+	stored, _, err := policy.Load(ctx, s.company)
+	return stored.UpdatedAt.After(slot.Denied.Add(-policyengine.Fresh)), err
 }
 
 // basis identifies what a connector's state belongs to: the configuration, and the permissions if they are narrowed. With wider
@@ -235,10 +253,11 @@ func (s *slice) turn(ctx context.Context, i integration.Stored, p page) ([]store
 // succeed ends the run, and returns the write that frees the slot and keeps the connector's state for the next run. swept holds
 // what a sweep has missed; nil: the run had none, and the list of the run before stays.
 func (s *slice) succeed(ctx context.Context, i integration.Integration, state json.RawMessage, swept *syncrun.Missed) ([]store.Op, error) {
+	work := s.record.Work
 	s.conclude(syncrun.Succeeded, "")
 	return s.freeSlot(ctx, func(slot *syncrun.Slot) {
 		if s.record.Mode == syncrun.Live {
-			*slot = slot.Succeed(s.record.Full, s.Now().UTC())
+			*slot = slot.Succeed(s.record.Full, s.Now().UTC()).Decided(*s.record.StartedAt, work.Resumed, work.Denied)
 			slot.State, slot.ConfigDigest = state, basis(i)
 		}
 		if swept != nil {
@@ -250,6 +269,9 @@ func (s *slice) succeed(ctx context.Context, i integration.Integration, state js
 // progress resets the tries and renews the lease, with every write that advances a run. It counts this worker's next fetch, and
 // keeps the source of the page.
 func (s *slice) progress() {
+	if s.record.Progress.Pages == 0 {
+		s.record.Work.Resumed = s.resumed
+	}
 	s.record.Work.Tries, s.record.Error, s.record.Work.LeaseUntil = 0, "", s.Now().UTC().Add(lease)
 	s.record.Work.Begun, s.record.Work.Source, s.record.Work.Throttled = 1, s.source, time.Time{}
 }

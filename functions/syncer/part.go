@@ -122,6 +122,7 @@ func (part *plan) add(planned intake.Planned) (took, fits bool, err error) {
 func (s *slice) count(planned intake.Planned, took bool) {
 	p := &s.record.Progress
 	p.Fetched++
+	s.record.Work.Denied = s.record.Work.Denied || planned.Outcome == intake.Refused || planned.Outcome == intake.Pending
 	reason := ""
 	switch o := planned.Outcome; {
 	case o == intake.Unchanged:

@@ -26,6 +26,7 @@ type slice struct {
 	version int64
 	refusal *policy.Decision // on the host from which the page would have been fetched
 	source  string           // of the page in hand
+	resumed bool             // the page in hand was fetched with the state of the run before
 	seen    syncrun.Seen     // what the pages of a full run have shown; nil until the sweep needs it
 	missed  *missed          // what the full run before has missed; nil until a page or the sweep needs it
 	found   syncrun.Digests  // what the run has shown of that, when it has ended

@@ -19,6 +19,9 @@ type Slot struct {
 	State        json.RawMessage `json:"state,omitempty"`
 	ConfigDigest string          `json:"configDigest,omitempty"`
 
+	// Denied is when a run began that read items which the policies denied, and which no run has read since.
+	Denied time.Time `json:"denied,omitzero"`
+
 	FullAt   time.Time `json:"fullAt,omitzero"`   // when the last full live run succeeded
 	Failures int       `json:"failures,omitzero"` // live runs that failed since the last success
 	Schedule time.Time `json:"schedule,omitzero"` // the beginning of the schedule that Failures counts for
@@ -71,6 +74,18 @@ func (s Slot) Fail(since, now time.Time) Slot {
 	s.Failures++
 	if s.Failing.IsZero() {
 		s.Failing = now
+	}
+	return s
+}
+
+// Decided returns the slot after a run that began at a time. resumed says that it read only what had changed, and denied that an item
+// of it was denied.
+func (s Slot) Decided(began time.Time, resumed, denied bool) Slot {
+	if !resumed {
+		s.Denied = time.Time{}
+	}
+	if denied && s.Denied.IsZero() {
+		s.Denied = began
 	}
 	return s
 }

@@ -101,6 +101,8 @@ type Work struct {
 	Shifting        bool            `json:"shifting,omitempty"`   // a deletion may have moved items past the pages
 	Found           Digests         `json:"found,omitempty"`      // items of the slot's Missed that a page of this run has shown
 	Sweep           *Sweep          `json:"sweep,omitempty"`      // set when every page of a full run has been fetched
+	Resumed         bool            `json:"resumed,omitempty"`    // the run began with the state of the run before
+	Denied          bool            `json:"denied,omitempty"`     // an item of the run was denied, or waits for an approval
 	Shadowed        []string        `json:"shadowed,omitempty"`   // hosts with a stored decision that the log-only policies would change
 }
 
