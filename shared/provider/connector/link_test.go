@@ -28,6 +28,7 @@ func TestNextLink(t *testing.T) {
 		{"no target", []string{`/2; rel=next`}, "", false},
 		{"cut off", []string{`</1>; rel=prev, </2; rel=next`}, "", false},
 		{"empty target", []string{`>; rel=next`}, "", false},
+		{"a target without characters", []string{`<>; rel=next`}, "", false},
 		{"one is broken", []string{`<`, `</2>; rel=next`}, "/2", true},
 		{"broken", []string{`<`, `/2; rel=next`, `</2; rel=next`}, "", false},
 	}
@@ -52,6 +53,7 @@ func TestNextOnHost(t *testing.T) {
 		{"", "", ""},
 		{`<?page=2>; rel="next"`, "https://api.example.com/v1/items?page=2", ""},
 		{`</other>; rel="next"`, "https://api.example.com/other", ""},
+		{`<?page=2#a%2fb>; rel="next"`, "https://api.example.com/v1/items?page=2", ""},
 		{`<HTTPS://API.Example.com.:443/x?a=1;b=%2f>; rel="next"`, "https://API.Example.com.:443/x?a=1;b=%2f", ""},
 		{`<https://attacker.example/>; rel="next"`, "", "another host"},
 		{`<http://api.example.com/>; rel="next"`, "", "another host"},

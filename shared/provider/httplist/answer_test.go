@@ -226,6 +226,47 @@ func TestConnector_Fetch_lastCursor(t *testing.T) {
 	}
 }
 
+// TestConnector_Fetch_lastWords ends a list whose last page says in one of several ways that no page follows.
+func TestConnector_Fetch_lastWords(t *testing.T) {
+	t.Parallel()
+	for _, last := range []any{nil, false, 0, ""} {
+		f := serve(t, func(w http.ResponseWriter, r *http.Request) {
+			if query(r, "c") == 1 {
+				rows(w, 1, 1, map[string]any{"next": last})
+			} else {
+				rows(w, 0, 1, map[string]any{"next": "1"})
+			}
+		})
+		f.config["paging"], f.config["cursorPath"], f.config["parameter"] = "cursor", "/next", "c"
+		if ids := f.run(true); len(ids) != 2 {
+			t.Errorf("%v: ids %v, want two", last, ids)
+		}
+	}
+}
+
+// TestConnector_Fetch_cursorAddress follows a cursor that is the whole address of the next page.
+func TestConnector_Fetch_cursorAddress(t *testing.T) {
+	t.Parallel()
+	var f *fetching
+	f = serve(t, func(w http.ResponseWriter, r *http.Request) {
+		if at := query(r, "page"); at < 2 {
+			rows(w, at, 1, map[string]any{"next": fmt.Sprintf("%s/items?filter=a%%20b&page=%d", f.url, at+1)})
+		} else {
+			rows(w, at, 1, nil)
+		}
+	})
+	f.config["paging"], f.config["cursorPath"], f.config["parameter"] = "cursor", "/next", "c"
+	if ids := f.run(true); len(ids) != 3 {
+		t.Errorf("ids %v, want three", ids)
+	}
+	if !f.shifting[1] || !f.shifting[2] {
+		t.Error("pages by number do not shift, want that they do")
+	}
+	if got, want := f.asked[2], "/items?filter=a%20b&page=2"; got != want {
+		t.Errorf("the last request is for %s, want %s", got, want)
+	}
+}
+
 // TestConnector_Fetch_filter keeps the query of the configured url byte for byte on every page.
 func TestConnector_Fetch_filter(t *testing.T) {
 	t.Parallel()

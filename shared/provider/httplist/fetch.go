@@ -86,7 +86,7 @@ func (config Config) page(document []byte, header http.Header, at checkpoint) (p
 	if err != nil {
 		return page, err
 	}
-	page.Shifting = at.Pages > 0 && config.Paging != pagedByCursor
+	page.Shifting = at.Pages > 0 && !config.atCursor(at)
 	next, err := config.next(document, header, at, count)
 	if err != nil {
 		return page, err
@@ -136,31 +136,52 @@ func (config Config) next(document []byte, header http.Header, at checkpoint, co
 
 // behind returns the address that the cursor in a page leads to, or "" at the end of the list. Some lists repeat the last
 // cursor, and some give one with every page. So the list ends where a cursor leads back to its own page and that page differs
-// from the one before, and with several pages without objects. A server that ignores the cursor gives the same page again.
+// from the one before, and with several pages without objects. A server that ignores the cursor gives the same page again. Many
+// APIs give the whole address of the next page as the cursor.
 func (config Config) behind(document []byte, at, after checkpoint) (string, error) {
-	raw := find(document, config.CursorPath)
-	cursor := text(raw)
-	if err := connector.CheckCursor(raw, cursor); err != nil {
+	cursor, err := config.cursor(document)
+	if err != nil || cursor == "" || after.Empty == maxEmpty {
 		return "", err
 	}
-	if cursor == "" || after.Empty == maxEmpty {
-		return "", nil
-	}
 	address := with(config.URL, config.Parameter, cursor)
+	if strings.HasPrefix(cursor, "https://") || strings.HasPrefix(cursor, "http://") {
+		address, err = connector.OnHost(at.base(), cursor)
+	}
 	if address == at.Address && (after.Empty > 0 || after.Page != at.Page) {
 		return "", nil
 	}
-	return address, nil
+	return address, err
+}
+
+// cursor returns the cursor in a document, or "" on the last page. An object or a list holds no cursor itself, so it does not prove
+// that the list has ended.
+func (config Config) cursor(document []byte) (string, error) {
+	raw := find(document, config.CursorPath)
+	switch {
+	case len(raw) == 0, string(raw) == "false", string(raw) == "0": // the last two are the words of some APIs for the last page
+		return "", nil
+	case raw[0] == '{', raw[0] == '[', raw[0] == 't':
+		return "", fault.New(fault.Unavailable, "the value at cursorPath is no text and no number, so the next page is unknown; check cursorPath")
+	}
+	cursor := text(raw)
+	return cursor, connector.CheckCursor(raw, cursor)
+}
+
+// atCursor reports whether a page was asked for by a cursor. A whole address of a next page often holds the page's number.
+func (config Config) atCursor(at checkpoint) bool {
+	return config.Paging == pagedByCursor && at.Address == with(config.URL, config.Parameter, at.base().Query().Get(config.Parameter))
+}
+
+// base returns the page's address, to which the next one may be relative.
+func (at checkpoint) base() *url.URL {
+	base, _ := url.Parse(at.Address) // an address that was fetched can be parsed
+	return base
 }
 
 // linked returns the address of the next page by the Link header. It follows links to the configured host only, because the
 // credentials go along.
 func (config Config) linked(header http.Header, at checkpoint) (string, error) {
-	base, err := url.Parse(at.Address)
-	if err != nil {
-		return "", nil //nolint:nilerr // an address that was fetched can be parsed
-	}
-	return connector.NextOnHost(base, header)
+	return connector.NextOnHost(at.base(), header)
 }
 
 // with sets a query parameter of an address. The rest of the query stays byte for byte: a server may read what Go does not, such

@@ -312,6 +312,11 @@ func TestConnector_Fetch_refusals(t *testing.T) {
 		{"a link to itself", nil, answer(200, one, "Link", `</items>; rel=next`), "does not end"},
 		{"a long cursor", map[string]any{"paging": "cursor", "cursorPath": "/next", "parameter": "c"},
 			answer(200, `{"data":[],"next":"`+strings.Repeat("x", 3000)+`"}`), "longer than"},
+		{"an object in the place of the cursor", map[string]any{"paging": "cursor", "cursorPath": "/next", "parameter": "c"},
+			answer(200, `{"data":[{"id":1}],"next":{"href":"/items?c=2"}}`), "check cursorPath"},
+		{"a cursor that is an address of another host", map[string]any{"paging": "cursor", "cursorPath": "/next", "parameter": "c"},
+			answer(200, `{"data":[{"id":1}],"next":"https://attacker.example/items"}`), "another host"},
+		{"a link that changes its fragment alone", nil, answer(200, one, "Link", `</items#2>; rel=next`), "does not end"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

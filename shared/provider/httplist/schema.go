@@ -66,7 +66,7 @@ const schema = `{
       "title": "Paging", "description": "How the next page is found: by the Link header (RFC 8288), by a cursor in the document, or by an offset that counts the objects so far. Absent: link. The first full sync that misses an object removes it if the paging is cursor, or link with one page; otherwise the second one does.",
       "type": "string", "enum": ["link", "cursor", "offset"]
     },
-    "cursorPath": {"title": "Cursor", "description": "Where the next page's cursor is in the document. Absent, null or empty on the last page.", ` + nonEmpty + `},
+    "cursorPath": {"title": "Cursor", "description": "Where the next page's cursor is in the document, or the whole address of the next page. Absent, null, false, 0 or empty on the last page.", ` + nonEmpty + `},
     "parameter": {
       "title": "Parameter", "description": "Query parameter that carries the cursor or the offset.",
       "type": "string", "minLength": 1, "maxLength": 64, "pattern": "^[A-Za-z0-9_.~-]+$", "x-pattern-description": "letters, digits and any of _ . ~ -"
