@@ -53,12 +53,15 @@ type Listed struct {
 	Goals bool
 }
 
-// FetchPage calls the source's Fetch. With credentials, its requests go to the configured origin only.
+// FetchPage calls the source's Fetch. With credentials, its requests go to the configured origin only. The page warns of different
+// items with the same id.
 func FetchPage(ctx context.Context, source Source, f Fetch) (FetchedPage, error) {
 	if origin := Origin(source, f.Config); origin != "" && len(f.Credentials) > 0 {
 		ctx = outbound.WithOrigin(ctx, origin)
 	}
-	return source.Fetch(ctx, f)
+	page, err := source.Fetch(ctx, f)
+	page.warnOfSameID()
+	return page, err
 }
 
 // Missing lists the credentials that a source needs under config and that are not among the names of the stored ones.
