@@ -46,16 +46,18 @@ func (a *atom) read(relativeTo *url.URL) error {
 		case name == "link":
 			e.refer(base(relativeTo, field), field)
 			return a.tokens.skip()
+		case vocabulary(field.Name.Space) == "media" && strings.EqualFold(field.Name.Local, "group"):
+			return a.children(func(file xml.StartElement) error { return a.described(&e, file) })
 		case encoded(field):
 			return a.tokens.skip()
 		case name == "id":
 			e.id, err = a.word()
 		case name == "title":
-			e.title, err = a.prose(textOf(field))
+			err = a.latest(&e.title, field)
 		case name == "summary":
-			e.summary, err = a.prose(textOf(field))
+			err = a.latest(&e.summary, field)
 		case name == "content":
-			e.content, err = a.prose(textOf(field))
+			err = a.latest(&e.content, field)
 		case name == "updated", name == "published", name == "modified", name == "issued", name == "created":
 			dates[name], err = a.word()
 		default:
@@ -74,6 +76,21 @@ func (a *atom) read(relativeTo *url.URL) error {
 	}
 	a.add(e)
 	return nil
+}
+
+// latest reads a text. Of several, the last that has text counts.
+func (a *atom) latest(into *string, field xml.StartElement) error {
+	text, err := a.prose(textOf(field))
+	*into = firstOf(text, *into)
+	return err
+}
+
+// described reads an element of a group of files of Media RSS. Its description is the only text of YouTube's entries.
+func (a *atom) described(e *entry, file xml.StartElement) error {
+	if vocabulary(file.Name.Space) != "media" || !strings.EqualFold(file.Name.Local, "description") {
+		return a.tokens.skip()
+	}
+	return a.latest(&e.described, file)
 }
 
 // refer takes an entry's link to its page or to a file.

@@ -12,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"golang.org/x/text/encoding"
+	"golang.org/x/text/encoding/charmap"
 	"golang.org/x/text/encoding/htmlindex"
 	utf16 "golang.org/x/text/encoding/unicode"
 	"golang.org/x/text/runes"
@@ -54,7 +55,8 @@ func forbidden(r rune) bool {
 
 // charsetOf returns the character set of a document, encoding.Nop for UTF-8. A byte order mark goes before the Content-Type, and that
 // before the declaration (RFC 7303 §3), unless it says UTF-8 of a document that is not: many servers say it of every document. A declaration of UTF-16 in a document that is readable
-// in ASCII is wrong and has no effect.
+// in ASCII is wrong and has no effect. A document that should be in UTF-8, and has bytes beyond ASCII of which none is, is in
+// windows-1252, as web browsers assume.
 func charsetOf(document []byte, contentType string) (encoding.Encoding, error) {
 	switch {
 	case begins(document, "\uFEFF"):
@@ -65,20 +67,40 @@ func charsetOf(document []byte, contentType string) (encoding.Encoding, error) {
 		return utf16.UTF16(utf16.BigEndian, utf16.IgnoreBOM), nil
 	}
 	if _, parameters, err := mime.ParseMediaType(contentType); err == nil && parameters["charset"] != "" {
-		charset, err := htmlindex.Get(parameters["charset"])
+		charset, err := htmlindex.Get(strings.Trim(parameters["charset"], "'"))
 		if err == nil && (readable(charset) != encoding.Nop || utf8.Valid(document)) {
 			return readable(charset), nil
 		}
 	}
 	found := declaration.FindSubmatch(document[:min(maxDeclaration, len(document))])
 	if found == nil {
-		return encoding.Nop, nil
+		return assumed(document), nil
 	}
 	charset, err := htmlindex.Get(string(found[1]))
 	if err != nil {
 		return nil, fault.Newf(fault.Unavailable, "the feed declares the character set %q, which is not known; serve it in UTF-8", found[1])
 	}
-	return readable(charset), nil
+	if set := readable(charset); set != encoding.Nop {
+		return set, nil
+	}
+	return assumed(document), nil
+}
+
+// assumed returns the character set of a document that names none but UTF-8.
+func assumed(document []byte) encoding.Encoding {
+	broken := false
+	for len(document) > 0 {
+		r, size := utf8.DecodeRune(document)
+		if r >= utf8.RuneSelf && size > 1 {
+			return encoding.Nop
+		}
+		broken = broken || r == utf8.RuneError
+		document = document[size:]
+	}
+	if broken {
+		return charmap.Windows1252
+	}
+	return encoding.Nop
 }
 
 // readable returns encoding.Nop for a set in which the document could not have been read so far.

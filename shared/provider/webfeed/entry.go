@@ -14,6 +14,7 @@ import (
 type entry struct {
 	id, title, link, content, summary string
 	enclosure                         string     // the address of the first file
+	described                         string     // the description of the files, for an entry without a text of its own
 	published                         string     // as the feed writes it: the part of an entry that stays as it is
 	changed                           *time.Time // nil: the feed does not say
 }

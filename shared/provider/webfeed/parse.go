@@ -94,7 +94,7 @@ const cutOff = "the document ends in the middle of the entry"
 // draft returns an entry as a memory; ok is false for an empty entry.
 func draft(e entry) (d memory.Draft, ok bool) {
 	link := strings.TrimSpace(firstOf(e.link, e.enclosure))
-	d = memory.Draft{Kind: "entry", Title: line(e.title), URL: link, Body: firstOf(e.content, e.summary), UpdatedAt: e.changed}
+	d = memory.Draft{Kind: "entry", Title: line(e.title), URL: link, Body: firstOf(e.content, e.summary, e.described), UpdatedAt: e.changed}
 	if d.ExternalID = e.externalID(d.Title, d.Body, link); d.ExternalID == "" {
 		return d, false
 	}

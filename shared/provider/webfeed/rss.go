@@ -63,11 +63,12 @@ func (r *rss) item(relativeTo *url.URL, start xml.StartElement) error {
 		return err
 	}
 	e := entry{
-		id:        firstOf(fields["guid"], fields["about"], fields["dc:identifier"]),
-		title:     firstOf(fields["title"], fields["dc:title"], fields["itunes:title"]),
-		link:      firstOf(fields["link"], fields["atom:link"], fields["permalink"]),
-		content:   firstOf(fields["content:encoded"], fields["atom:content"]),
-		summary:   firstOf(fields["description"], fields["dc:description"], fields["itunes:summary"], fields["atom:summary"]),
+		id:      firstOf(fields["guid"], fields["about"], fields["dc:identifier"]),
+		title:   firstOf(fields["title"], fields["dc:title"], fields["itunes:title"], fields["media:title"]),
+		link:    firstOf(fields["link"], fields["atom:link"], fields["permalink"]),
+		content: firstOf(fields["content:encoded"], fields["atom:content"]),
+		summary: firstOf(fields["description"], fields["dc:description"], fields["itunes:summary"], fields["atom:summary"],
+			fields["media:description"]),
 		enclosure: firstOf(fields["enclosure"], fields["media:content"]),
 		published: firstOf(fields["pubdate"], fields["dc:date"], fields["atom:published"]),
 		changed: latest(fields["pubdate"], fields["dc:date"], fields["dcterms:modified"], fields["dcterms:created"], fields["atom:published"],
@@ -105,16 +106,30 @@ func (r *rss) itemField(fields map[string]string, relativeTo *url.URL, field xml
 	case "pubdate", "dc:date", "dcterms:modified", "dcterms:created", "atom:published", "atom:updated", "dc:identifier":
 		fields[name], err = r.word()
 	case "title", "description":
-		fields[name], err = r.prose(asMaybe)
+		err = r.latest(fields, name, asMaybe)
 	case "content:encoded":
-		fields[name], err = r.prose(asHTML)
+		err = r.latest(fields, name, asHTML)
+	case "media:group":
+		return r.children(func(file xml.StartElement) error {
+			if name := r.name(file); name != "media:title" && name != "media:description" {
+				return r.tokens.skip()
+			}
+			return r.itemField(fields, relativeTo, file)
+		})
 	case "dc:title", "dc:description", "itunes:title", "itunes:summary":
 		err = r.other(fields, name, asMaybe)
-	case "atom:content", "atom:summary":
+	case "atom:content", "atom:summary", "media:title", "media:description":
 		err = r.other(fields, name, textOf(field))
 	default:
 		return r.tokens.skip()
 	}
+	return err
+}
+
+// latest reads a field of RSS. Of several, the last that has text counts.
+func (r *rss) latest(fields map[string]string, name string, k kind) error {
+	text, err := r.prose(k)
+	fields[name] = firstOf(text, fields[name])
 	return err
 }
 

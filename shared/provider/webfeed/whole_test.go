@@ -30,6 +30,14 @@ func TestConnector_Fetch_text(t *testing.T) {
 			"Bold <T>", "One\nTwo"},
 		{"RSS: escaped twice", rssItem("<title>A &amp;amp; B &amp;lt;i&amp;gt; &amp;copy=1</title>"), "A & B <i> &copy=1", ""},
 		{"RSS: encoded content is HTML", rssItem("<title>A</title><content:encoded>&lt;x-y&gt;B&lt;/x-y&gt; &lt;T&gt;C</content:encoded>"), "A", "B C"},
+		{"RSS: an empty field behind one with text", rssItem("<title>A</title><title/><description>Text</description><description></description>"), "A", "Text"},
+		{"RSS: Media RSS", rssItem(`<media:group xmlns:media="http://search.yahoo.com/mrss/"><media:title>A</media:title><media:content url="x"/>` +
+			`<media:description>Of the &lt;T&gt; file</media:description></media:group>`), "A", "Of the <T> file"},
+		{"RSS: its own text before Media RSS", rssItem(`<title>A</title><media:title>B</media:title><media:description>C</media:description><description>D</description>`), "A", "D"},
+		{"RSS: the text of an image", rssItem(`<title>A</title><media:content url="x.png"><media:description>Alternative</media:description></media:content>`), "A", ""},
+		{"Atom: an empty field behind one with text", atomEntry("<title>A</title><title/><content>Text</content><content/><summary>Short</summary><summary/>"), "A", "Text"},
+		{"Atom: YouTube", atomEntry(`<title>A</title><media:group xmlns:media="http://search.yahoo.com/mrss/"><media:title>B</media:title>` +
+			`<media:description>Of the video</media:description><media:community/></media:group>`), "A", "Of the video"},
 		{"RSS: a script", rssItem("<title>The &lt;script&gt; tag</title><description>&lt;script&gt;x&lt;/script&gt;y</description>"), "The <script> tag", "y"},
 		{"Atom: text", atomEntry("<title>Fix Vec&lt;T&gt; &lt;b&gt;drop&lt;/b&gt;\n&amp;amp;</title><summary type='text'>a &lt;p&gt; b</summary>"),
 			"Fix Vec<T> <b>drop</b> &amp;", "a <p> b"},
