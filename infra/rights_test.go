@@ -86,7 +86,7 @@ func TestRights_LeadingKeys(t *testing.T) {
 		}
 		found++
 		has(t, fmt.Sprintf("%s: condition of %q", st.policy, st.actions), st.condition, map[string]any{"Null.dynamodb:LeadingKeys": "false"})
-		partitions := []string{"C#*", "L#*", "REGISTRY#*", "DUE#*", "SYSTEM"}
+		partitions := []string{"C#*", "L#*", "REGISTRY#*", "DUE#*", "SYSTEM", "SPREAD"}
 		for _, key := range list(dig(st.condition, "ForAllValues:StringLike", "dynamodb:LeadingKeys")) {
 			if !slices.Contains(partitions, text(key)) {
 				t.Errorf("%s: partitions %v, want one of %q", st.policy, key, partitions)

@@ -32,8 +32,9 @@ type Projector struct {
 	Now     func() time.Time
 	Linger  time.Duration // how long Run lets a burst gather before it folds; 0: DefaultLinger
 
-	mu  sync.Mutex
-	hot map[string]cached // contexts of recently changed companies, which need no read
+	mu    sync.Mutex
+	hot   map[string]cached  // contexts of recently changed companies, which need no read
+	paces map[string]counted // of companies
 }
 
 // From makes a projector from the service's parts.
@@ -62,7 +63,9 @@ func (p *Projector) Handle(ctx context.Context, batch store.Batch) error {
 	for company, changes := range byCompany(batch.Changes) {
 		if err := p.company(ctx, company, changes); err != nil {
 			failures = append(failures, fmt.Errorf("project company %s: %w", company, err))
+			continue
 		}
+		p.count(ctx, company, len(changes))
 	}
 	return errors.Join(failures...)
 }

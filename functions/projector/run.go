@@ -76,6 +76,7 @@ func (p *Projector) round(ctx context.Context, g *gathering) (again bool) {
 				g.putBack(company, pile) // from here on the pile grows as changes arrive
 				return
 			}
+			p.count(ctx, company, len(pile.changes))
 			g.finish(pile)
 		})
 	}

@@ -16,7 +16,6 @@ type need struct {
 	memory       float64 // MiB; 0: 256
 	read, write  []string
 	remove       []string // partitions outside of companies, whose items leave no tombstone
-	compare      []string // partitions whose items a transaction checks but does not change
 	seal, unseal bool
 	sign         bool
 	sends        bool // calls addresses that tenants chose
@@ -30,20 +29,18 @@ func needs() map[string]need {
 		// hashing a password needs a full processor
 		"auth": {
 			memory: 1024, sign: true, read: []string{data.Companies, data.Logins}, write: []string{data.Companies, data.Logins},
-			compare: []string{data.Companies},
 		},
 		"sso": {
 			sends: true, seal: true, read: []string{data.Companies, data.Logins}, write: []string{data.Companies, data.Logins},
-			remove: []string{data.Logins}, compare: []string{data.Companies},
+			remove: []string{data.Logins},
 		},
 		"integrations": {sends: true, seal: true, write: []string{data.Companies, data.Timers}},
 		"inbound":      {unseal: true, write: []string{data.Companies, data.Timers}},
-		"executives":   {write: []string{data.Companies, data.Timers}, compare: []string{data.Companies}},
+		"executives":   {write: []string{data.Companies, data.Timers}},
 		"operations": {
 			seal: true, read: []string{data.Companies, data.Logins}, write: []string{data.Companies, data.Logins, data.Timers},
-			remove: []string{data.Logins}, compare: []string{data.Companies},
+			remove: []string{data.Logins},
 		},
-		"memory":  {compare: []string{data.Companies}},
 		"console": {memory: 128, nothing: true},
 	}
 }
@@ -88,9 +85,6 @@ func (a *API) group(scope constructs.Construct, p Props, g Group) *function.Func
 	}
 	if n.remove != nil {
 		p.Data.Remove(f, n.remove...)
-	}
-	if n.compare != nil {
-		p.Data.Compare(f, n.compare...)
 	}
 	switch {
 	case n.seal:

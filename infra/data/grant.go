@@ -1,6 +1,7 @@
 package data
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/aws/aws-cdk-go/awscdk/v2"
@@ -20,6 +21,7 @@ const (
 	Registry  = "REGISTRY#*"
 	Timers    = "DUE#*"
 	System    = "SYSTEM"
+	Spread    = "SPREAD"
 )
 
 const (
@@ -48,22 +50,25 @@ func (d *Data) formerKeys() [][2]string {
 	return [][2]string{{formerVariable, strings.Join(d.former, ",")}}
 }
 
-// Read lets a function read the items of these partitions.
+// Read lets a function read the items of these partitions. A reader of companies' items also reads which companies are spread over
+// sub-partitions.
 func (d *Data) Read(f *function.Function, partitions ...string) {
+	if slices.Contains(partitions, Companies) {
+		partitions = append(slices.Clone(partitions), Spread)
+	}
 	f.Set(tableVariable, *d.Main.TableName())
 	f.Allow([]string{"dynamodb:GetItem", "dynamodb:Query"}, leading(partitions), *d.Main.TableArn())
 }
 
 // Write lets a function write items of these partitions. A transaction needs the rights of its single writes. Deleting an
-// item of a company is also a write, because it leaves a tombstone.
+// item of a company is also a write, because it leaves a tombstone. A transaction may check items of companies that it does not
+// change, as a create does while a company grows.
 func (d *Data) Write(f *function.Function, partitions ...string) {
 	f.Set(tableVariable, *d.Main.TableName())
 	f.Allow([]string{"dynamodb:PutItem"}, leading(partitions), *d.Main.TableArn())
-}
-
-// Compare lets a function's transaction check items that it does not change.
-func (d *Data) Compare(f *function.Function, partitions ...string) {
-	f.Allow([]string{"dynamodb:ConditionCheckItem"}, leading(partitions), *d.Main.TableArn())
+	if slices.Contains(partitions, Companies) {
+		f.Allow([]string{"dynamodb:ConditionCheckItem"}, leading([]string{Companies}), *d.Main.TableArn())
+	}
 }
 
 // Remove lets a function delete items without leaving a tombstone.

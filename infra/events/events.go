@@ -96,7 +96,6 @@ func New(scope constructs.Construct, p Props) *Events {
 
 	p.Data.Read(e.Ticker, data.Companies, data.Timers, data.System, data.Logins, data.Registry)
 	p.Data.Write(e.Ticker, data.Companies, data.System, data.Timers)
-	p.Data.Compare(e.Ticker, data.Companies)
 	p.Data.Remove(e.Ticker, data.Timers, data.Logins, data.Registry) // of companies that it erases
 	p.Data.Destroy(e.Ticker)
 	p.API.Withdraw(e.Ticker) // of companies that it erases, and of their former plans
@@ -110,7 +109,7 @@ func New(scope constructs.Construct, p Props) *Events {
 // followers connects the stream's two readers.
 func (e *Events) followers(d *data.Data) {
 	d.Read(e.Projector, data.Companies)
-	d.Write(e.Projector, data.Companies, data.Timers)
+	d.Write(e.Projector, data.Companies, data.Timers, data.Spread) // it sees how fast a company grows
 	// A context keeps the position of the last change folded, so a company's changes must come in the shard's order: one
 	// batch of a shard at a time. The table's partition behind the shard writes at most 1,000 units a second. The projector
 	// reads 5 full batches of one company in that second, and of different companies it commits more contexts than the
@@ -135,7 +134,6 @@ func (e *Events) workers(d *data.Data) {
 
 	d.Read(e.Syncer, data.Companies)
 	d.Write(e.Syncer, data.Companies, data.Timers)
-	d.Compare(e.Syncer, data.Companies)
 	d.Unseal(e.Syncer)
 	e.Syncs.WorkedBy(e.Syncer)
 

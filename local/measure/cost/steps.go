@@ -11,7 +11,8 @@ type step struct {
 // five minutes of another step costs one get and one KMS request less.
 //
 // Each process reads at most once in four seconds whether a user's tokens were ended. That read has a row of its own, and no
-// operation includes it.
+// operation includes it. It also reads at most once a minute which companies are spread over sub-partitions, for all of them together,
+// with its first read of an item that may lie in one.
 //
 // A login counts its try for the e-mail address and for the network in one item, and for the network alone in another, so it costs two writes, not a transaction. Under
 // an attack from 100 networks in a minute that item grows to 3 kB: three write units a try and one read unit more.
@@ -25,6 +26,7 @@ func steps() []step {
 		{"change-password", units{gets: 3, queries: 2, puts: 2, transactions: 1, read: 5, written: 8}},
 		{"sign-out", units{gets: 3, transactions: 1, read: 3, written: 6}},
 		{"guard: a company's first request in four seconds", units{queries: 1, read: 1}},
+		{"a process's get of a memory, the first one in a minute", units{gets: 2, read: 2}},
 		{"get-keys", units{}},
 		{"get-liveness", units{}},
 		{"get-problem-type", units{}},

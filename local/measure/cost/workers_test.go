@@ -47,6 +47,7 @@ func workers() map[string]func(*world) func() {
 		"start of a process that signs them":      func(w *world) func() { return w.starts(true) },
 		"authorizer: a token":                     (*world).authorizes,
 		guarded:                                   (*world).guards,
+		"a process's get of a memory, the first one in a minute": (*world).lists,
 
 		"receive-webhook, the sixth forged in a minute": (*world).flooded,
 

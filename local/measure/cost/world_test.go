@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -18,6 +19,7 @@ import (
 	"orgops/shared/base/metric"
 	"orgops/shared/base/version"
 	"orgops/shared/domain/company"
+	"orgops/shared/domain/memory"
 	"orgops/shared/domain/user"
 	"orgops/shared/identity/password"
 	"orgops/shared/identity/token"
@@ -67,6 +69,7 @@ type world struct {
 	wrapping string         // ARN of the key that wraps data keys
 	clock    *clocktest.Clock
 	meter    *dynamostore.Meter
+	spread   *dynamostore.Spread // of all processes
 	metrics  *metric.Recorder
 	log      *logtest.Log      // of the metrics
 	urls     map[string]string // of the queues
@@ -99,7 +102,7 @@ func newWorld(t *testing.T) *world {
 	errtest.Must(t, err)
 	keys := token.KeySet{Current: key}
 	w := &world{
-		t: t, number: worlds.Add(1), tables: dynamo.Through(t), queues: sqs.Through(t), meter: &dynamostore.Meter{}, keys: keys, urls: map[string]string{},
+		t: t, number: worlds.Add(1), tables: dynamo.Through(t), queues: sqs.Through(t), meter: &dynamostore.Meter{}, spread: &dynamostore.Spread{}, keys: keys, urls: map[string]string{},
 		others: moto.Through(t), wrapping: awstest.WrappingKey(t, moto.Access(t)),
 		clock: clocktest.At(begin),
 	}
@@ -151,7 +154,11 @@ func (w *world) own(name string) string { return fmt.Sprint(name, "-", w.number)
 
 // table opens a table through the proxy, with its capacity metered.
 func (w *world) table(name string) *dynamostore.Store {
-	return dynamostore.New(w.tables.Access(), dynamostore.Options{Table: w.own(name), Now: w.clock.Now, Meter: w.meter})
+	o := dynamostore.Options{Table: w.own(name), Now: w.clock.Now, Meter: w.meter}
+	if name == mainTable {
+		o.Spread = w.spread
+	}
+	return dynamostore.New(w.tables.Access(), o)
 }
 
 func (w *world) queue(name string) queue.Queue {
@@ -203,11 +210,28 @@ func (w *world) lines(from int) (n int) {
 	return n
 }
 
-// know lets every process know which tokens of a user have been ended, which "guard: …" measures.
+// know lets every process know which tokens of a user have been ended, which "guard: …" measures, and which companies are spread.
 func (w *world) know(userID string) {
 	w.t.Helper()
 	_, err := w.sessions.Check(w.t.Context(), w.tenant(), token.Claims{Subject: userID})
 	errtest.Must(w.t, err)
+	w.list()
+}
+
+// list reads which companies are spread, unless the processes have read it within a minute.
+func (w *world) list() {
+	w.t.Helper()
+	if _, err := w.tenant().Get(w.t.Context(), memory.Key("none"), nil); !errors.Is(err, store.ErrNotFound) {
+		w.t.Fatalf("get of a missing memory: %v, want ErrNotFound", err)
+	}
+}
+
+// lists reads which companies are spread, in a process that has just started, with a memory that does not exist.
+func (w *world) lists() func() {
+	return func() {
+		w.spread = &dynamostore.Spread{}
+		w.list()
+	}
 }
 
 // guards reads whether a user's tokens were ended, in a process that has just started.

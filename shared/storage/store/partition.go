@@ -13,8 +13,12 @@ type Partition struct{ key string }
 // String returns the key as drivers store it.
 func (p Partition) String() string { return p.key }
 
-// CompanyID returns the company that a partition belongs to; ok is false for shared partitions.
-func (p Partition) CompanyID() (id string, ok bool) { return strings.CutPrefix(p.key, "C#") }
+// CompanyID returns the company that a partition or sub-partition belongs to; ok is false for shared partitions.
+func (p Partition) CompanyID() (id string, ok bool) {
+	id, ok = strings.CutPrefix(p.key, "C#")
+	id, _, _ = strings.Cut(id, "#")
+	return id, ok
+}
 
 func companyPartition(id string) Partition { return Partition{"C#" + id} }
 
@@ -72,7 +76,7 @@ func Due(shard int) Partition { return Partition{fmt.Sprintf("DUE#%d", shard)} }
 // Restore returns the partition with this text. Drivers call it with a key from their backend. It returns false if the text
 // is of no known kind.
 func Restore(text string) (Partition, bool) {
-	for _, prefix := range []string{"C#", "L#", "REGISTRY#", "DUE#", "FEED#", "SYSTEM"} {
+	for _, prefix := range []string{"C#", "L#", "REGISTRY#", "DUE#", "FEED#", "SYSTEM", "SPREAD"} {
 		if strings.HasPrefix(text, prefix) {
 			return Partition{text}, true
 		}

@@ -18,7 +18,7 @@ type layer struct {
 // layers lists the layers in order. The first that contains a package applies to it.
 var layers = []layer{
 	{"fault", []string{"shared/base/fault"}, nil, "every package returns its errors, so it must not depend on any"},
-	{"contracts", []string{"shared/storage/store", "shared/storage/queue"}, []string{"shared/base/fastjson", "shared/base/fault", "shared/base/wait"}, "a contract knows no driver and no domain"},
+	{"contracts", []string{"shared/storage/store", "shared/storage/queue"}, []string{"shared/base/fastjson", "shared/base/fault", "shared/base/id", "shared/base/wait"}, "a contract knows no driver and no domain"},
 	{"lambdas", []string{"functions/*/lambda"}, []string{"functions/*", "shared/..."}, "a Lambda is one function and the parts it needs"},
 	{"list of groups", []string{"functions"}, []string{"functions/*", "shared/..."}, "the one place that knows every route group"},
 	{"functions", []string{"functions/*"}, []string{

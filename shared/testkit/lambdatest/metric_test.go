@@ -49,8 +49,9 @@ func TestMetrics(t *testing.T) {
 	if earliest := before.Truncate(time.Millisecond); got.Timestamp.Before(earliest) {
 		t.Errorf("time = %v, want %v or later", got.Timestamp, earliest)
 	}
-	// The trial of a change that is a minute late, and a transaction: the context, which did not exist, and the timer of the first weekly brief.
-	want := map[string]any{"trips": 3.0, "readUnits": 1.0, "writeUnits": 5.0}
+	// The list of spread companies, the trial of a change that is a minute late, and a transaction: the context, which did not exist, and
+	// the timer of the first weekly brief.
+	want := map[string]any{"trips": 4.0, "readUnits": 2.0, "writeUnits": 5.0}
 	if diff := cmp.Diff(want, got.Others["store"]); diff != "" {
 		t.Errorf("store costs (-want +got):\n%s", diff)
 	}

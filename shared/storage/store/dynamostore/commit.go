@@ -28,13 +28,30 @@ func (s *Store) Commit(ctx context.Context, ops ...store.Op) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
+	placed, err := s.place(ctx, ops)
+	if err != nil {
+		return err
+	}
+	err = s.commit(ctx, placed)
+	var conflict *store.ConflictError
+	if !errors.As(err, &conflict) || !placed[conflict.Index].guessed {
+		return err
+	}
+	s.places.forget(ops) // another process may have removed the item where it was, and created it at the present level
+	if placed, err = s.place(ctx, ops); err != nil {
+		return err
+	}
+	return s.commit(ctx, placed)
+}
+
+func (s *Store) commit(ctx context.Context, ops []placed) error {
 	ctx, call := begin(ctx)
 	var cost []Usage
 	var err error
 	switch {
-	case len(ops) > 1 || ops[0].Action == store.Check:
+	case len(ops) > 1 || ops[0].Action == store.Check || ops[0].guard != nil:
 		cost, err = s.transact(ctx, call, ops)
-	case leavesTombstone(&ops[0]) || ops[0].Action == store.Put:
+	case leavesTombstone(&ops[0].Op) || ops[0].Action == store.Put:
 		cost, err = s.put(ctx, call, &ops[0])
 	default:
 		cost, err = s.remove(ctx, call, &ops[0])
@@ -56,9 +73,14 @@ type condition struct {
 	values     attributes
 }
 
-func conditionOf(op *store.Op, now time.Time) condition {
+func conditionOf(op *placed, now time.Time) condition {
 	c := condition{names: map[string]string{"#e": attrExpires}, values: attributes{":now": number(now.Unix())}}
-	if op.Condition == store.IfAbsent {
+	switch {
+	case op.over:
+		c.names["#g"] = attrGone
+		c.expression = aws.String("#e <= :now AND attribute_not_exists(#g)")
+		return c
+	case op.Condition == store.IfAbsent:
 		c.names["#k"] = attrPartition
 		c.expression = aws.String("attribute_not_exists(#k) OR #e <= :now")
 		return c
@@ -69,9 +91,9 @@ func conditionOf(op *store.Op, now time.Time) condition {
 }
 
 // put writes one item.
-func (s *Store) put(ctx context.Context, call *call, op *store.Op) ([]Usage, error) {
+func (s *Store) put(ctx context.Context, call *call, op *placed) ([]Usage, error) {
 	now := s.now()
-	item, c := s.itemOf(op, now), conditionOf(op, now)
+	item, c := s.itemOf(&op.Op, now), conditionOf(op, now)
 	name := make([]byte, 8)
 	_, _ = rand.Read(name) // never returns an error
 	item[attrWrite] = &types.AttributeValueMemberB{Value: name}
@@ -94,7 +116,7 @@ func (s *Store) put(ctx context.Context, call *call, op *store.Op) ([]Usage, err
 }
 
 // remove deletes one item of a shared partition.
-func (s *Store) remove(ctx context.Context, call *call, op *store.Op) ([]Usage, error) {
+func (s *Store) remove(ctx context.Context, call *call, op *placed) ([]Usage, error) {
 	c := conditionOf(op, s.now())
 	out, err := s.client.DeleteItem(ctx, &dynamodb.DeleteItemInput{
 		TableName: &s.o.Table, Key: itemKey(op.Partition.String(), op.Key), ReturnConsumedCapacity: s.capacity(),
@@ -111,11 +133,15 @@ func (s *Store) remove(ctx context.Context, call *call, op *store.Op) ([]Usage, 
 }
 
 // transact writes all ops or none.
-func (s *Store) transact(ctx context.Context, call *call, ops []store.Op) ([]Usage, error) {
+func (s *Store) transact(ctx context.Context, call *call, ops []placed) ([]Usage, error) {
 	now := s.now()
 	items := make([]types.TransactWriteItem, len(ops))
 	for i := range ops {
 		items[i] = s.transactItem(&ops[i], now)
+	}
+	items, owners := s.guard(items, ops)
+	if len(items) > store.MaxOps {
+		return nil, fmt.Errorf("%w: while the company begins another level, a commit may create fewer items", store.ErrUnavailable)
 	}
 	_, err := s.client.TransactWriteItems(ctx, &dynamodb.TransactWriteItemsInput{
 		TransactItems: items, ClientRequestToken: aws.String(rand.Text()),
@@ -125,10 +151,14 @@ func (s *Store) transact(ctx context.Context, call *call, ops []store.Op) ([]Usa
 	case err == nil:
 		return transacting(items), nil
 	case errors.As(err, &cancelled):
+		failed := len(ops)
 		for i, reason := range cancelled.CancellationReasons {
-			if aws.ToString(reason.Code) == "ConditionalCheckFailed" && i < len(ops) {
-				return nil, &store.ConflictError{Index: i, Key: ops[i].Key}
+			if aws.ToString(reason.Code) == "ConditionalCheckFailed" && i < len(owners) {
+				failed = min(failed, owners[i])
 			}
+		}
+		if failed < len(ops) {
+			return nil, &store.ConflictError{Index: failed, Key: ops[failed].Key}
 		}
 		// A cancelled transaction wrote nothing in any of its tries, because all tries share the token.
 		return nil, call.contractError(ctx, fmt.Errorf("store: transaction cancelled: %w", err))
@@ -136,7 +166,27 @@ func (s *Store) transact(ctx context.Context, call *call, ops []store.Op) ([]Usa
 	return nil, call.contractWriteError(ctx, err)
 }
 
-func (s *Store) transactItem(op *store.Op, now time.Time) types.TransactWriteItem {
+// guard adds the checks that another home of a created item lacks it. It returns the index of the op of each item.
+func (s *Store) guard(items []types.TransactWriteItem, ops []placed) ([]types.TransactWriteItem, []int) {
+	owners := make([]int, 0, len(items))
+	for i := range items {
+		owners = append(owners, i)
+	}
+	for i := range ops {
+		if ops[i].guard == nil {
+			continue
+		}
+		owners = append(owners, i)
+		items = append(items, types.TransactWriteItem{ConditionCheck: &types.ConditionCheck{
+			TableName: &s.o.Table, Key: itemKey(ops[i].guard.String(), ops[i].Key),
+			ConditionExpression:      aws.String("attribute_not_exists(#k) OR attribute_exists(#g)"),
+			ExpressionAttributeNames: map[string]string{"#k": attrPartition, "#g": attrGone},
+		}})
+	}
+	return items, owners
+}
+
+func (s *Store) transactItem(op *placed, now time.Time) types.TransactWriteItem {
 	c := conditionOf(op, now)
 	switch {
 	case op.Action == store.Check:
@@ -144,14 +194,14 @@ func (s *Store) transactItem(op *store.Op, now time.Time) types.TransactWriteIte
 			TableName: &s.o.Table, Key: itemKey(op.Partition.String(), op.Key),
 			ConditionExpression: c.expression, ExpressionAttributeNames: c.names, ExpressionAttributeValues: c.values,
 		}}
-	case op.Action == store.Delete && !leavesTombstone(op):
+	case op.Action == store.Delete && !leavesTombstone(&op.Op):
 		return types.TransactWriteItem{Delete: &types.Delete{
 			TableName: &s.o.Table, Key: itemKey(op.Partition.String(), op.Key),
 			ConditionExpression: c.expression, ExpressionAttributeNames: c.names, ExpressionAttributeValues: c.values,
 		}}
 	}
 	return types.TransactWriteItem{Put: &types.Put{
-		TableName: &s.o.Table, Item: s.itemOf(op, now),
+		TableName: &s.o.Table, Item: s.itemOf(&op.Op, now),
 		ConditionExpression: c.expression, ExpressionAttributeNames: c.names, ExpressionAttributeValues: c.values,
 	}}
 }

@@ -71,6 +71,9 @@ func TestStore_Faults(t *testing.T) {
 			proxy, meter := dynamo.Through(t), &dynamostore.Meter{}
 			s := newStoreAt(t, proxy.Access(), dynamostore.Options{Meter: meter})
 			c := store.For(s, id.New())
+			_, err := c.Query(t.Context(), store.Query{}) // it also reads the list of spread companies
+			errtest.Must(t, err)
+			meter.Take()
 			proxy.Play(tt.steps...)
 			// After a throttle, adaptive mode limits a slow client to one request in two seconds. Waiting for a permanent fault
 			// would take ten times that.
@@ -81,7 +84,7 @@ func TestStore_Faults(t *testing.T) {
 			}
 			ctx, cancel := context.WithTimeout(t.Context(), patience)
 			defer cancel()
-			err := c.Commit(ctx, tt.ops(c)...)
+			err = c.Commit(ctx, tt.ops(c)...)
 			if end, _ := ctx.Deadline(); time.Since(end) > 5*time.Second {
 				t.Errorf("returned %v after the deadline, want at most 5s", time.Since(end))
 			}

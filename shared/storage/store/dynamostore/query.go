@@ -19,7 +19,7 @@ const maxRounds = 4
 const laterRounds = 100
 
 // Query implements store.Store in one round trip, or in up to maxRounds if expired items leave the page short. It requests
-// one item more than it returns, to learn whether more items follow.
+// one item more than it returns, to learn whether more items follow. For a spread company it reads all sub-partitions.
 func (s *Store) Query(ctx context.Context, p store.Partition, q store.Query) (store.Page, error) {
 	if err := ctx.Err(); err != nil {
 		return store.Page{}, err
@@ -31,6 +31,13 @@ func (s *Store) Query(ctx context.Context, p store.Partition, q store.Query) (st
 	r, ok := spanOf(q)
 	if !ok {
 		return store.Page{}, nil
+	}
+	l, err := s.spreadOf(ctx, p, q.Prefix)
+	if err != nil {
+		return store.Page{}, err
+	}
+	if len(l) > 0 {
+		return s.merge(ctx, l, p, q, r, limit)
 	}
 	ctx, call := begin(ctx)
 	in := s.queryInput(p, q, r)

@@ -11,6 +11,16 @@
 // expired an hour ago. Readers treat the tombstone as absent, and TTL removes it. A tombstone tells the stream two facts
 // that a plain removal does not: the time of the delete to the millisecond, and whether the delete was quiet. Both cost the
 // same. Shared partitions have no feed, so a delete there is a plain removal.
+//
+// The items of a company lie under one partition key, C# and its id, for which DynamoDB serves 1,000 write units a second. The items of
+// a spread company that grow with use lie under 8 or 64 sub-partitions of that key, such as C#id#07; a hash of its sort key says in which
+// one an item lies. The number grows with the company and no item ever moves, so a company has a list of levels: a number, and from when
+// on new items lie in that many. All levels are in one item of the table, which a process reads once a minute for all companies, so a
+// company without levels pays for nothing. A level is announced ten minutes before it begins, so every process knows it by then.
+//
+// A key with a time in it tells the level of its item. Any other item is looked for at the present level, then at all former ones. No
+// item is created at a former level. Around the begin of a level, when the clocks of two processes may disagree about which is the
+// present one, a create checks in its transaction that the other homes of the item lack it.
 package dynamostore
 
 import (
@@ -18,7 +28,6 @@ import (
 	"log/slog"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
@@ -36,6 +45,8 @@ type Options struct {
 	// Consume reads the record again. Nil: Consume logs the record and goes on.
 	Invalid func(ctx context.Context, consumer string, r Record, c store.Change, reason error) error
 	Meter   *Meter // counts the cost of calls; nil requests no cost from DynamoDB
+	// Spread caches the list of spread companies. Default: one of this store.
+	Spread *Spread
 
 	// Stream is the source of Consume; nil if the process does not consume.
 	Stream Stream
@@ -55,6 +66,7 @@ type Store struct {
 	o      Options
 	busy   *names
 	packer *packer
+	places *places
 }
 
 // New returns a store without making any request, which keeps Lambda cold starts short.
@@ -71,30 +83,32 @@ func New(access awsclient.Access, o Options) *Store {
 	if o.Poll <= 0 {
 		o.Poll = 500 * time.Millisecond
 	}
-	return &Store{client: newClient(access), o: o, busy: newNames(), packer: &packer{}}
+	if o.Spread == nil {
+		o.Spread = &Spread{}
+	}
+	return &Store{client: newClient(access), o: o, busy: newNames(), packer: &packer{}, places: &places{}}
 }
 
 // now returns the time of a commit.
 func (s *Store) now() time.Time { return s.o.Now().UTC().Truncate(time.Millisecond) }
 
-// Get implements store.Store in one round trip.
+// Get implements store.Store in one round trip, or in two for an item that does not lie at the present level of a spread company.
 func (s *Store) Get(ctx context.Context, p store.Partition, key string) (store.Item, error) {
 	if err := ctx.Err(); err != nil {
 		return store.Item{}, err
 	}
-	ctx, call := begin(ctx)
-	out, err := s.client.GetItem(ctx, &dynamodb.GetItemInput{
-		TableName: &s.o.Table, Key: itemKey(p.String(), key), ConsistentRead: aws.Bool(true), ReturnConsumedCapacity: s.capacity(),
-	})
+	l, err := s.spreadOf(ctx, p, key)
 	if err != nil {
-		s.o.Meter.add(call.trips, nil)
-		return store.Item{}, call.contractError(ctx, err)
+		return store.Item{}, err
 	}
-	s.o.Meter.add(call.trips, reading(out.ConsumedCapacity))
-	if len(out.Item) == 0 {
+	row, err := s.find(ctx, l, p, key)
+	if err != nil {
+		return store.Item{}, err
+	}
+	if row == nil {
 		return store.Item{}, store.ErrNotFound
 	}
-	item, err := scanItem(out.Item)
+	item, err := scanItem(row)
 	if err != nil {
 		return store.Item{}, err
 	}

@@ -30,6 +30,8 @@ type Harness struct {
 	// Sweep removes the items that have expired by the driver's clock. It is nil if the backend sweeps on its own schedule;
 	// the suite then does not test swept items.
 	Sweep func(t *testing.T, d Driver)
+	// Prepare, if it is not nil, readies a new company of a test, and may move the clock.
+	Prepare func(t *testing.T, d Driver, clock *clocktest.Clock, company string)
 	// Unfinished is the limit on changes in flight that Open sets: small, and at least 16. If it is 0 the driver has no
 	// such setting, and the suite does not test back-pressure.
 	Unfinished int
@@ -95,7 +97,11 @@ func open(t *testing.T, h Harness) *fixture {
 	t.Helper()
 	clock := newClock()
 	d := h.Open(t, clock.Now)
-	return &fixture{Driver: d, clock: clock, c: store.For(d, id.New())}
+	f := &fixture{Driver: d, clock: clock, c: store.For(d, id.New())}
+	if h.Prepare != nil {
+		h.Prepare(t, d, clock, f.c.ID())
+	}
+	return f
 }
 
 // note models the body that most tests store.
