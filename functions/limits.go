@@ -112,6 +112,8 @@ func Limits() []Limit {
 		span("decision-kept", "the time for which a decision is kept", policy.Kept),
 		span("approval", "the time in which an approval is decided", approval.Waits),
 		span("approval-kept", "the time for which an approval is kept", approval.Kept),
+		{"own-goals", "the open goals of a company's own", goal.MaxOwn, "goals"},
+		span("goal-history", "the time for which a goal's values are kept", goal.HistoryDays*24*time.Hour),
 		{"executives", "the executives of a company", executive.MaxPerCompany, "executives"},
 		{"executive-default-quota", "the actions of an executive in a day, without a quota of its own", executive.DefaultQuota, "actions"},
 		{"executive-quota", "the actions of an executive in a day, by its quota", executive.MaxQuota, "actions"},

@@ -34,6 +34,7 @@ func enumerations() []enumeration {
 		{"HoldReason", "sandbox,disabled,deleted,configuration,suspended,line", "Why a delivery is held: the state of its integration when the event happened, or a line that was full"},
 		{"IntegrationStanding", "current,deleted", "Whether the integration that imported an item exists, or was deleted since"},
 		{"IntegrationState", "sandbox,certified", "Whether an integration or an executive is certified"},
+		{"MeasureDirection", "up,down", "Which way a number must go to reach its target"},
 		{"MappingSource", "default,company", "Which mapping applies: the provider's default, or the company's"},
 		{"ActionOutcome", "created,updated,unchanged,refused,pending", "What an action changes; refused if the policy engine does not permit it, pending if it waits for an approval"},
 		{"AuditOutcome", "success,failure,denied", "What came of a request: denied if the rights or the credentials did not allow it"},

@@ -45,7 +45,7 @@ func (d Deps) configureOperation(op huma.Operation) huma.Operation {
 			body.Components["EventPattern"] = patterns
 		}
 		body.Components[name] = &huma.Schema{Extensions: schema}
-		config.OneOf = append(config.OneOf, &huma.Schema{Ref: web.ComponentRef(name)})
+		config.AnyOf = append(config.AnyOf, &huma.Schema{Ref: web.ComponentRef(name)})
 		if example != nil {
 			body.Examples = append(body.Examples, web.Example{Name: kind, Summary: "provider " + kind, Value: example})
 		}

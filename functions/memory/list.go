@@ -31,16 +31,19 @@ func getMemory(ctx context.Context, in *memoryInput) (*memoryBody, error) {
 
 type goalInput struct {
 	Goal string `path:"goalId" maxLength:"64" doc:"The goal's id"`
+	web.IfNoneMatch
 }
 
-type goalBody struct{ Body goal.Goal }
-
-func getGoal(ctx context.Context, in *goalInput) (*goalBody, error) {
-	var out goalBody
-	if _, err := get(ctx, goal.Key, in.Goal, "goal", &out.Body); err != nil {
+func getGoal(ctx context.Context, in *goalInput) (*web.Tagged[goal.Goal], error) {
+	var g goal.Goal
+	item, err := get(ctx, goal.Key, in.Goal, "goal", &g)
+	if err != nil {
 		return nil, err
 	}
-	return &out, web.Reach(ctx, out.Body.Provider)
+	if err := web.Reach(ctx, g.Provider); err != nil {
+		return nil, err
+	}
+	return web.Respond(in.IfNoneMatch, web.ETag(goalRevision(g, item.Version)), web.Ready(g))
 }
 
 // get reads the item that an id from the request names. An invalid id gets the same error as an unknown id.
@@ -64,7 +67,7 @@ func (q StandingQuery) keep(ctx context.Context) (func(provider, incarnation str
 		return func(string, string) bool { return true }, nil
 	}
 	all, err := integration.List(ctx, web.Tenant(ctx))
-	exists := map[[2]string]bool{}
+	exists := map[[2]string]bool{{goal.Own, ""}: true}
 	for _, i := range all {
 		exists[[2]string{i.Provider, i.Incarnation}] = true
 	}

@@ -179,6 +179,13 @@ func (w *world) free() {
 	}
 }
 
+// ownGoal creates a goal of the company's own.
+func (w *world) ownGoal() string {
+	var made struct{ ID string }
+	w.do(w.server(), ask{method: http.MethodPost, path: "/goals", body: `{"title":"MRR","measure":{"target":"50000","unit":"EUR","direction":"up"}}`}, &made)
+	return made.ID
+}
+
 // begin requests a run of the feed.
 func (w *world) begin() (run string) {
 	var asked struct{ ID string }
@@ -236,11 +243,18 @@ func requests() map[string]func(*world) ask {
 		},
 
 		"list-goals, of integrations that exist": get("/goals?integration=current"),
-		"explain-goal":                           explain(http.MethodPut, `{"text":"The supplier delivers in May."}`),
-		"get-goal-explanation":                   explain(http.MethodGet, ""),
-		"delete-goal-explanation":                explain(http.MethodDelete, ""),
-		"sync-memory":                            after((*world).free, post("/memory/sync/feed", "")),
-		"confirm-sync":                           func(w *world) ask { return post("/memory/syncs/"+w.awaiting()+"/confirm", "")(w) },
+		"create-goal":                            post("/goals", `{"title":"MRR","measure":{"current":"30000","target":"50000","unit":"EUR","direction":"up"}}`),
+		"change-goal": func(w *world) ask {
+			return ask{method: http.MethodPatch, path: "/goals/" + w.ownGoal(), body: `{"measure":{"current":"31000"}}`}
+		},
+		"delete-goal": func(w *world) ask {
+			return ask{method: http.MethodDelete, path: "/goals/" + w.ownGoal(), status: http.StatusNoContent}
+		},
+		"explain-goal":            explain(http.MethodPut, `{"text":"The supplier delivers in May."}`),
+		"get-goal-explanation":    explain(http.MethodGet, ""),
+		"delete-goal-explanation": explain(http.MethodDelete, ""),
+		"sync-memory":             after((*world).free, post("/memory/sync/feed", "")),
+		"confirm-sync":            func(w *world) ask { return post("/memory/syncs/"+w.awaiting()+"/confirm", "")(w) },
 		"cancel-sync": func(w *world) ask {
 			w.free()
 			return ask{method: http.MethodPost, path: "/memory/syncs/" + w.begin() + "/cancel"}

@@ -63,6 +63,10 @@ S POST   ./memory/sync/{provider}                        memory:write          2
   GET    ./memory/{memoryId}                             memory:read           200
   GET    ./goals                                         memory:read           200
   GET    ./goals/{goalId}                                memory:read           200
+  GET    ./goals/{goalId}/history                        memory:read           200
+  POST   ./goals                                         memory:write          201
+  PATCH  ./goals/{goalId}                                memory:write          200
+  DELETE ./goals/{goalId}                                memory:write          204
   POST   /inbound/{companyId}/{provider}                 -                     202
   GET    ./operations/reliability                        operations:read       200
   GET    ./operations/metrics                            operations:read       200

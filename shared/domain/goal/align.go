@@ -76,7 +76,7 @@ func pace(g Goal, now time.Time) Alignment {
 	}
 	if !now.Before(*g.DueAt) && g.Progress < 1 {
 		return Alignment{Score: round(g.Progress * driftingFrom), Status: Misaligned, Reasons: []string{
-			fmt.Sprintf("it was due on %s and is %.0f %% done", g.DueAt.Format(time.DateOnly), 100*g.Progress)}}
+			fmt.Sprintf("it was due on %s and is %s", g.DueAt.Format(time.DateOnly), done(g))}}
 	}
 	share := timeShare(g, now)
 	score := 1.0
@@ -84,7 +84,35 @@ func pace(g Goal, now time.Time) Alignment {
 		score = g.Progress / share
 	}
 	return Alignment{Score: round(score), Status: statusOf(score), Reasons: []string{
-		fmt.Sprintf("%.0f %% done after %.0f %% of the time to %s", 100*g.Progress, 100*share, g.DueAt.Format(time.DateOnly))}}
+		kept(g, share)}}
+}
+
+// kept tells how progress has kept up with time.
+func kept(g Goal, share float64) string {
+	if g.Measure != nil {
+		return g.Measure.String() + behind(g, share) + ", due on " + g.DueAt.Format(time.DateOnly)
+	}
+	return fmt.Sprintf("%s after %.0f %% of the time to %s", done(g), 100*share, g.DueAt.Format(time.DateOnly))
+}
+
+// done tells the progress: the number of a goal that is measured, or the share that is done.
+func done(g Goal) string {
+	if g.Measure != nil {
+		return g.Measure.String()
+	}
+	return fmt.Sprintf("%.0f %% done", 100*g.Progress)
+}
+
+// behind tells by how many days a goal is behind an even pace, from one day on.
+func behind(g Goal, share float64) string {
+	days := int((share - g.Progress) * g.DueAt.Sub(g.CreatedAt).Hours() / 24)
+	switch {
+	case days < 1:
+		return ""
+	case days == 1:
+		return ", 1 day behind"
+	}
+	return fmt.Sprintf(", %d days behind", days)
 }
 
 // NextReview returns the next time at which the alignment status may change although the goal stays the same. ok is false if

@@ -26,16 +26,17 @@ const (
 
 // Goal describes one goal, as stored and as the API shows it.
 type Goal struct {
-	ID          string     `json:"id" doc:"UUIDv8 that follows from provider, incarnation and externalId" format:"uuid"`
-	Provider    string     `json:"provider" doc:"the integration that imported the goal" example:"github"`
+	ID          string     `json:"id" doc:"UUIDv8 that follows from provider, incarnation and externalId; of the company's own goals a UUIDv7" format:"uuid"`
+	Provider    string     `json:"provider" doc:"the integration that imported the goal; company: the company made it itself" example:"github"`
 	Incarnation string     `json:"incarnation,omitempty" doc:"the integration's incarnation; the goals of a deleted integration are kept for reading, and the next one of its name has its own" format:"uuid"`
 	ExternalID  string     `json:"externalId" doc:"id of the goal at the provider" example:"octo/app/milestones/3"`
 	Title       string     `json:"title" doc:"title of the goal" example:"Ship the beta"`
 	Target      string     `json:"target,omitempty" doc:"the result that reaches the goal, in words"`
 	URL         string     `json:"url,omitempty" doc:"web page of the goal at the provider" format:"uri"`
-	Progress    float64    `json:"progress" minimum:"0" maximum:"1" doc:"share of the goal that is done"`
+	Progress    float64    `json:"progress" minimum:"0" maximum:"1" doc:"share of the goal that is done; with a measure, the share of the way from its start to its target"`
+	Measure     *Measure   `json:"measure,omitempty" doc:"the number that the goal is measured by"`
 	DueAt       *time.Time `json:"dueAt,omitempty" doc:"when the goal is due"`
-	State       State      `json:"state" doc:"open until the provider closes it" enum:"open,closed"`
+	State       State      `json:"state" doc:"open until the provider, or the company, closes it" enum:"open,closed"`
 	Alignment   Alignment  `json:"alignment" doc:"whether it will be reached in time"`
 	Stalled     Stall      `json:"stalled,omitempty" doc:"why the work on it does not go on, from the memories that refer to it; absent if it does, or if none refers to it" enum:"blocked,stale"`
 	CreatedAt   time.Time  `json:"createdAt" doc:"also the start of the pace that alignment expects"`
@@ -54,6 +55,7 @@ type Draft struct {
 	DueAt      *time.Time `json:"dueAt,omitempty"`
 	StartedAt  *time.Time `json:"startedAt,omitempty"` // when the goal began, according to the provider; nil: when it was first imported
 	State      State      `json:"state"`
+	Measure    *Measure   `json:"measure,omitempty"` // decides the progress; nil: the stored one stays
 
 	UpdatedAt   *time.Time `json:"-"` // when the provider says it changed; nil: unknown
 	Incarnation string     `json:"-"` // of the integration that has found it
@@ -86,6 +88,9 @@ func (d Draft) Check(at string) []fault.FieldError {
 	if !(d.Progress >= 0 && d.Progress <= 1) { // refuses NaN too
 		refuse("progress", "must be a number from 0 to 1")
 	}
+	if d.Measure != nil {
+		problems = append(problems, d.Measure.Check(at+"/measure")...)
+	}
 	if d.State != Open && d.State != Closed {
 		refuse("state", "must be open or closed")
 	}
@@ -106,7 +111,13 @@ func Apply(old Goal, provider string, d Draft, now time.Time) (g Goal, changed b
 	g = Goal{
 		ID: IDOf(provider, d.Incarnation, d.ExternalID), Provider: provider, Incarnation: d.Incarnation, ExternalID: d.ExternalID, Title: d.Title, Target: d.Target,
 		URL: d.URL, Progress: d.Progress, DueAt: utc(d.DueAt), State: d.State, CreatedAt: now, UpdatedAt: now,
-		SourceUpdatedAt: cmp.Or(d.UpdatedAt, old.SourceUpdatedAt), Stalled: old.Stalled,
+		SourceUpdatedAt: cmp.Or(d.UpdatedAt, old.SourceUpdatedAt), Stalled: old.Stalled, Measure: old.Measure,
+	}
+	if d.Measure != nil {
+		g.Measure = d.Measure.complete(old.Measure, now)
+	}
+	if g.Measure != nil {
+		g.Progress = g.Measure.progress()
 	}
 	switch {
 	case old.ID != "":
@@ -136,7 +147,7 @@ func Review(old Goal, stalled Stall, now time.Time) (g Goal, changed bool) {
 
 func same(a, b Goal) bool {
 	due := a.DueAt == b.DueAt || a.DueAt != nil && b.DueAt != nil && a.DueAt.Equal(*b.DueAt)
-	return due && a.Title == b.Title && a.Target == b.Target && a.URL == b.URL && a.Progress == b.Progress && a.State == b.State
+	return due && a.Measure.equal(b.Measure) && a.Title == b.Title && a.Target == b.Target && a.URL == b.URL && a.Progress == b.Progress && a.State == b.State
 }
 
 // older reports whether a draft's time is known to precede the stored one.

@@ -128,6 +128,9 @@ func urgency(a, b Goal) int {
 // the alignment, so it adds only the second entry.
 func (f *folding) addGoalEntries(c store.Change, was, is goal.Goal) {
 	actor := timeline.Reference{Type: "integration", ID: is.Provider}
+	if is.IsOwn() {
+		actor = timeline.Reference{Type: "company", ID: c.Company}
+	}
 	subject := timeline.Reference{Type: "goal", ID: is.ID}
 	if c.Old == nil || !sameGoal(was, is) {
 		f.addEntry(c, timeline.GoalUpdated, timeline.Entry{
@@ -153,6 +156,8 @@ func goalTitle(created bool, was, is goal.Goal) string {
 		return fmt.Sprintf("%q was closed at %.0f %%", title, 100*is.Progress)
 	case was.State != is.State:
 		return fmt.Sprintf("%q was opened again", title)
+	case is.Measure != nil && value(was) != value(is):
+		return fmt.Sprintf("%q is at %s", title, is.Measure)
 	case was.Progress != is.Progress:
 		return fmt.Sprintf("%q went from %.0f %% to %.0f %%", title, 100*was.Progress, 100*is.Progress)
 	}
@@ -161,5 +166,13 @@ func goalTitle(created bool, was, is goal.Goal) string {
 
 func sameGoal(a, b goal.Goal) bool {
 	return a.Title == b.Title && a.Target == b.Target && a.URL == b.URL && a.Progress == b.Progress && a.State == b.State &&
-		at(a.DueAt).Equal(at(b.DueAt))
+		at(a.DueAt).Equal(at(b.DueAt)) && value(a) == value(b)
+}
+
+// value tells the number of a goal that is measured.
+func value(g goal.Goal) string {
+	if g.Measure == nil {
+		return ""
+	}
+	return g.Measure.String()
 }

@@ -172,8 +172,9 @@ func (p Planner) goal(ctx context.Context, d goal.Draft) (Outcome, []store.Op, e
 	if !changed {
 		return unchanged(d.UpdatedAt, old.SourceUpdatedAt), nil, nil
 	}
-	ops := []store.Op{p.Company.Save(key, goal.Entity, version, g)}
-	return outcome(version), append(ops, Review(p.Company, g, version+1, p.Now)...), nil
+	ops, err := goal.Record(ctx, p.Company, old, g, p.Now)
+	ops = append(ops, p.Company.Save(key, goal.Entity, version, g))
+	return outcome(version), append(ops, Review(p.Company, g, version+1, p.Now)...), err
 }
 
 // ReviewTimer names the kind of timer that reviews a goal when time alone would change its alignment.

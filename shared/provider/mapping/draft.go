@@ -37,7 +37,7 @@ func actions() map[integration.Port]action {
 		},
 		integration.GoalUpdate: {
 			integration.GoalUpdate, []string{"externalId", "title", "state"},
-			[]string{"externalId", "title", "target", "url", "progress", "dueAt", "startedAt", "state", "updatedAt"}, goalDraft,
+			[]string{"externalId", "title", "target", "url", "progress", "measure", "dueAt", "startedAt", "state", "updatedAt"}, goalDraft,
 		},
 		integration.TimelineNote: {
 			integration.TimelineNote, []string{"title"},
@@ -57,7 +57,7 @@ func goalDraft(v *values) connector.Action {
 	return connector.Action{Goal: &goal.Draft{
 		ExternalID: v.text("externalId"), Title: text.Truncate(v.text("title"), maxTitle), Target: text.Truncate(v.text("target"), maxTarget),
 		URL: v.text("url"), Progress: v.share("progress"), DueAt: v.time("dueAt"), StartedAt: v.time("startedAt"),
-		State: goal.State(v.text("state")), UpdatedAt: stamp(v.time("updatedAt")),
+		State: goal.State(v.text("state")), Measure: v.measure("measure"), UpdatedAt: stamp(v.time("updatedAt")),
 	}}
 }
 
@@ -133,6 +133,29 @@ func (v *values) share(name string) float64 {
 		return done / (done + open)
 	}
 	return 0
+}
+
+// measure returns the number that a goal is measured by: an object whose numbers may be numbers or texts.
+func (v *values) measure(name string) *goal.Measure {
+	if v.given[name] == nil {
+		return nil
+	}
+	given, ok := v.given[name].(map[string]any)
+	if !ok {
+		v.refuse(name, "must be an object, such as {current: .item.mrr, target: 50000, unit: \"EUR\", direction: \"up\"}")
+		return nil
+	}
+	of := func(member string) string {
+		if given[member] == nil {
+			return ""
+		}
+		text, err := v.meter.text(given[member])
+		if err != nil {
+			v.refuse(name+"/"+member, err.Error())
+		}
+		return text
+	}
+	return &goal.Measure{Current: of("current"), Target: of("target"), Start: of("start"), Unit: of("unit"), Direction: goal.Direction(of("direction"))}
 }
 
 // details returns an object as JSON, without the members that are null.

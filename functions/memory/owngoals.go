@@ -1,0 +1,207 @@
+package memory
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	"orgops/shared/base/fault"
+	"orgops/shared/base/id"
+	"orgops/shared/domain/goal"
+	"orgops/shared/provider/intake"
+	"orgops/shared/storage/store"
+	"orgops/shared/web"
+)
+
+// GoalRequest says what a goal of the company's own should be.
+type GoalRequest struct {
+	Title     string        `json:"title" minLength:"1" maxLength:"1024" doc:"title of the goal" example:"MRR"`
+	Target    string        `json:"target,omitempty" maxLength:"4096" doc:"the result that reaches the goal, in words"`
+	DueAt     *time.Time    `json:"dueAt,omitempty" doc:"when the goal is due"`
+	StartedAt *time.Time    `json:"startedAt,omitempty" doc:"when the pace begins, if that was before now"`
+	Measure   *goal.Measure `json:"measure,omitempty" doc:"the number that the goal is measured by"`
+}
+
+// GoalChange says what to change of a goal of the company's own. What is absent stays.
+type GoalChange struct {
+	Title    *string      `json:"title,omitempty" minLength:"1" maxLength:"1024" doc:"title of the goal"`
+	Target   *string      `json:"target,omitempty" maxLength:"4096" doc:"the result that reaches the goal, in words; an empty text removes it"`
+	DueAt    *time.Time   `json:"dueAt,omitempty" doc:"when the goal is due"`
+	Progress *float64     `json:"progress,omitempty" minimum:"0" maximum:"1" doc:"share that is done, of a goal without a measure"`
+	State    *goal.State  `json:"state,omitempty" enum:"open,closed" doc:"closes the goal, or opens it again"`
+	Measure  *ValueChange `json:"measure,omitempty" doc:"what to change of the measure"`
+}
+
+// ValueChange says what to change of a measure. What is absent stays.
+type ValueChange struct {
+	Current   string         `json:"current,omitempty" maxLength:"32" doc:"the newest value" example:"43100"`
+	Target    string         `json:"target,omitempty" maxLength:"32" doc:"the value that reaches the goal"`
+	Start     string         `json:"start,omitempty" maxLength:"32" doc:"the value at the beginning"`
+	Unit      string         `json:"unit,omitempty" maxLength:"16" doc:"what is counted"`
+	Direction goal.Direction `json:"direction,omitempty" enum:"up,down" doc:"up: the number must grow to the target; down: it must fall to it"`
+}
+
+type createGoalInput struct{ Body GoalRequest }
+
+type changeGoalInput struct {
+	Goal string `path:"goalId" maxLength:"64" doc:"The goal's id"`
+	web.IfMatch
+	Body GoalChange
+}
+
+type deleteGoalInput struct {
+	Goal string `path:"goalId" maxLength:"64" doc:"The goal's id"`
+	web.IfMatch
+}
+
+type ownGoalOutput struct {
+	Status   int
+	Location string `header:"Location" doc:"the goal's path, if it was created"`
+	ETag     string `header:"ETag"`
+	Body     goal.Goal
+}
+
+// goalRevision identifies one version of a goal. The time is of the last change, because a goal that is created again counts its versions anew.
+func goalRevision(g goal.Goal, version int64) string {
+	return fmt.Sprintf("%d-%x", version, g.UpdatedAt.UnixMilli())
+}
+
+func (d Deps) createGoal(ctx context.Context, in *createGoalInput) (*ownGoalOutput, error) {
+	c, now, r := web.Tenant(ctx), d.Now().UTC(), in.Body
+	goalID := id.At(now, c.ID(), web.RequestID(ctx))
+	draft := goal.Draft{ExternalID: goalID, Title: strings.TrimSpace(r.Title), Target: r.Target, DueAt: r.DueAt, StartedAt: r.StartedAt, Measure: r.Measure, State: goal.Open}
+	if err := fault.Refuse(draft.Check("")); err != nil {
+		return nil, err
+	}
+	g, _ := goal.Apply(goal.Goal{}, goal.Own, draft, now)
+	g.ID = goalID
+	err := c.InTurn(ctx, "goals", func() ([]store.Op, error) {
+		if err := goal.Room(ctx, c); err != nil {
+			return nil, err
+		}
+		return d.saveGoal(ctx, goal.Goal{}, g, 0)
+	})
+	if err != nil {
+		return nil, store.Fault(err, "")
+	}
+	return &ownGoalOutput{
+		Status: http.StatusCreated, Location: web.CompanyPath(ctx) + "/goals/" + g.ID, ETag: web.ETag(goalRevision(g, 1)), Body: g,
+	}, nil
+}
+
+// saveGoal returns the writes of a goal over a version: the goal, its history and the timer of its next review.
+func (d Deps) saveGoal(ctx context.Context, old, g goal.Goal, version int64) ([]store.Op, error) {
+	c, now := web.Tenant(ctx), d.Now().UTC()
+	ops, err := goal.Record(ctx, c, old, g, now)
+	ops = append(ops, c.Save(goal.Key(g.ID), goal.Entity, version, g))
+	return append(ops, intake.Review(c, g, version+1, now)...), err
+}
+
+func (d Deps) changeGoal(ctx context.Context, in *changeGoalInput) (*ownGoalOutput, error) {
+	old, version, err := ownGoal(ctx, in.Goal)
+	if err != nil {
+		return nil, err
+	}
+	if err := in.Check(goalRevision(old, version)); err != nil {
+		return nil, err
+	}
+	draft, err := in.Body.of(old)
+	if err != nil {
+		return nil, err
+	}
+	g, changed := goal.Apply(old, goal.Own, draft, d.Now().UTC())
+	if !changed {
+		return &ownGoalOutput{Status: http.StatusOK, ETag: web.ETag(goalRevision(old, version)), Body: old}, nil
+	}
+	g.ID = old.ID
+	ops, err := d.saveGoal(ctx, old, g, version)
+	if err == nil {
+		err = web.Tenant(ctx).Commit(ctx, ops...)
+	}
+	return &ownGoalOutput{Status: http.StatusOK, ETag: web.ETag(goalRevision(g, version+1)), Body: g}, in.Overtaken(store.Fault(err, ""))
+}
+
+// of returns a goal with the change as a draft.
+func (r GoalChange) of(old goal.Goal) (goal.Draft, error) {
+	draft := goal.Draft{
+		ExternalID: old.ExternalID, Title: old.Title, Target: old.Target, URL: old.URL, Progress: old.Progress, DueAt: old.DueAt, State: old.State, Measure: old.Measure,
+	}
+	if r.Title != nil {
+		draft.Title = strings.TrimSpace(*r.Title)
+	}
+	if r.Target != nil {
+		draft.Target = *r.Target
+	}
+	if r.State != nil {
+		draft.State = *r.State
+	}
+	draft.DueAt = cmp.Or(r.DueAt, old.DueAt)
+	if m := r.Measure; m != nil {
+		var was goal.Measure
+		if old.Measure != nil {
+			was = *old.Measure
+		}
+		draft.Measure = &goal.Measure{
+			Current: cmp.Or(m.Current, was.Current), Target: cmp.Or(m.Target, was.Target), Start: cmp.Or(m.Start, was.Start),
+			Unit: cmp.Or(m.Unit, was.Unit), Direction: cmp.Or(m.Direction, was.Direction),
+		}
+	}
+	problems := draft.Check("")
+	if r.Progress != nil {
+		draft.Progress = *r.Progress
+		if draft.Measure != nil {
+			problems = append(problems, fault.FieldError{Pointer: "/progress", Detail: "follows from the measure; change its current value"})
+		}
+	}
+	return draft, fault.Refuse(problems)
+}
+
+func (d Deps) deleteGoal(ctx context.Context, in *deleteGoalInput) (*struct{}, error) {
+	g, version, err := ownGoal(ctx, in.Goal)
+	if err != nil {
+		return nil, err
+	}
+	if err := in.Check(goalRevision(g, version)); err != nil {
+		return nil, err
+	}
+	c := web.Tenant(ctx)
+	err = c.Commit(ctx, c.Delete(goal.Key(g.ID), goal.Entity, version))
+	return nil, in.Overtaken(store.Fault(err, "there is no goal with this id"))
+}
+
+// ownGoal reads a goal of the company's own.
+func ownGoal(ctx context.Context, goalID string) (g goal.Goal, version int64, err error) {
+	item, err := get(ctx, goal.Key, goalID, "goal", &g)
+	if err == nil && !g.IsOwn() {
+		err = fault.Newf(fault.Conflict, "the goal is imported by the integration %s; change it at its provider", g.Provider)
+	}
+	return g, item.Version, err
+}
+
+// GoalHistory lists the values of a goal.
+type GoalHistory struct {
+	Items []goal.Value `json:"items" nullable:"false" doc:"a value for each day on which it changed, newest first"`
+}
+
+type historyInput struct {
+	Goal string `path:"goalId" maxLength:"64" doc:"The goal's id"`
+	web.IfNoneMatch
+}
+
+func getHistory(ctx context.Context, in *historyInput) (*web.Tagged[GoalHistory], error) {
+	var g goal.Goal
+	if _, err := get(ctx, goal.Key, in.Goal, "goal", &g); err != nil {
+		return nil, err
+	}
+	if err := web.Reach(ctx, g.Provider); err != nil {
+		return nil, err
+	}
+	h, _, err := goal.LoadHistory(ctx, web.Tenant(ctx), g.ID)
+	if err != nil {
+		return nil, store.Fault(err, "")
+	}
+	return web.RespondContent(in.IfNoneMatch, GoalHistory{Items: append([]goal.Value{}, h.Values...)})
+}
