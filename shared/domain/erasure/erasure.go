@@ -47,6 +47,7 @@ type Receipt struct {
 	KeyDestroyedAt *time.Time     `json:"keyDestroyedAt,omitempty"` // what the key sealed cannot be opened from then on
 	ErasedAt       *time.Time     `json:"erasedAt,omitempty"`       // nil: not finished
 	Items          map[string]int `json:"items"`                    // removed items by entity
+	ItemsAt        *pass          `json:"itemsAt,omitempty"`        // up to where items were removed; nil: from the first one on
 	TimersAt       *place         `json:"timersAt,omitempty"`       // while it is not finished: up to where timers were removed
 }
 

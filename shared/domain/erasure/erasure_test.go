@@ -137,6 +137,61 @@ func TestEraser_Run_Killed(t *testing.T) {
 	}
 }
 
+// watching records where the queries of companies begin.
+type watching struct {
+	store.Store
+	after []string
+}
+
+func (s *watching) Query(ctx context.Context, p store.Partition, q store.Query) (store.Page, error) {
+	if _, ok := p.CompanyID(); ok {
+		s.after = append(s.after, q.After)
+	}
+	return s.Store.Query(ctx, p, q)
+}
+
+// TestEraser_Run_Slices erases in runs that have time for a batch each. A run resumes where the one before has ended: in front of it lie
+// the tombstones of what is removed.
+func TestEraser_Run_Slices(t *testing.T) {
+	t.Parallel()
+	h := webtest.New(t)
+	c := store.For(h.Store, h.A.ID)
+	for n := range 10 {
+		var ops []store.Op
+		for i := range store.MaxOps {
+			ops = append(ops, c.Create(fmt.Sprintf("MEMORY#%02d%02d", n, i), "memory", map[string]string{"title": "t"}))
+		}
+		errtest.Must(t, c.Commit(t.Context(), ops...))
+	}
+	begin(t, h)
+	st, clock := &watching{Store: h.Store}, time.Now()
+	e := erasure.Eraser{Store: st, Keys: vault.StoreKeys{Store: h.Store}, Now: func() time.Time {
+		clock = clock.Add(time.Second)
+		return clock
+	}}
+	runs := 0
+	for done := false; !done; runs++ {
+		var err error
+		_, done, err = e.Run(t.Context(), h.A.ID, clock.Add(5*time.Second))
+		errtest.Must(t, err)
+	}
+	if runs < 5 {
+		t.Errorf("%d runs, want at least 5", runs)
+	}
+	first := 0
+	for _, after := range st.after {
+		if after == "" {
+			first++
+		}
+	}
+	if first > 2 {
+		t.Errorf("%d of %d queries began at the first item, want 2: of the pass that removes, and the pass that finds nothing", first, len(st.after))
+	}
+	if left := items(t, func(q store.Query) (store.Page, error) { return c.Query(t.Context(), q) }); len(left) > 1 {
+		t.Errorf("items %q are left, want the halt alone", left)
+	}
+}
+
 // TestEraser_Run_Late removes what was written after the first round, and ends a run when its time has come.
 func TestEraser_Run_Late(t *testing.T) {
 	t.Parallel()

@@ -100,73 +100,100 @@ func (s *round) late(ctx context.Context) bool { return ctx.Err() != nil || !s.N
 // maxBatch limits the writes of a commit, with room for the receipt and the last item's login.
 const maxBatch = store.MaxOps - 10
 
+// pass says how far a way through the partition has come.
+type pass struct {
+	After   string `json:"after,omitempty"`
+	Removed bool   `json:"removed,omitempty"` // it has removed something, so another pass follows
+}
+
 // items removes the company's items. It goes through the partition until it finds nothing, because a batch leaves out an item that
-// changes meanwhile.
+// changes meanwhile. It resumes where the run before has ended: what is removed stays in the table for days, as tombstones, and a run
+// that begins in front of those of a large company has no time for anything else.
 func (s *round) items(ctx context.Context) (bool, error) {
+	if s.receipt.TimersAt != nil { // the round has come further
+		return true, nil
+	}
+	var at pass
+	if s.receipt.ItemsAt != nil {
+		at = *s.receipt.ItemsAt
+	}
 	for {
-		removed, done, err := s.pass(ctx)
-		if err != nil || !done || removed == 0 {
-			return err == nil && done, err
-		}
-	}
-}
-
-// pass goes through the partition once.
-func (s *round) pass(ctx context.Context) (removed int, done bool, err error) {
-	for q := (store.Query{Limit: maxBatch / 2}); ; {
 		if s.late(ctx) {
-			return removed, false, nil
+			return false, s.rest(ctx, at)
 		}
-		page, err := s.c.Query(ctx, q)
+		page, err := s.c.Query(ctx, store.Query{After: at.After, Limit: maxBatch})
 		if err != nil {
-			return removed, false, err
+			return false, err
 		}
-		n, last, err := s.batch(ctx, page.Items)
+		next := page.Next
+		at, err = s.batch(ctx, at, page.Items, next)
 		if err != nil {
-			return removed, false, err
+			return false, err
 		}
-		removed += n
-		if q.After = page.Next; last != "" {
-			q.After = last
+		if at.After != "" {
+			continue
 		}
-		if q.After == "" {
-			return removed, true, nil
+		if !at.Removed {
+			return true, s.ended(ctx)
 		}
+		at = pass{}
 	}
 }
 
-// batch removes items in one commit. last is the key of the last one if not all had room, "" if they had.
-func (s *round) batch(ctx context.Context, items []store.Item) (removed int, last string, err error) {
+// ended stores that no item is left. The next round begins at the first item.
+func (s *round) ended(ctx context.Context) error {
+	r := s.receipt
+	r.ItemsAt = nil
+	if r.ErasedAt == nil {
+		r.TimersAt = &place{}
+	}
+	return s.save(ctx, r)
+}
+
+// rest stores where the next run resumes.
+func (s *round) rest(ctx context.Context, at pass) error {
+	if ctx.Err() != nil || s.receipt.ItemsAt != nil && *s.receipt.ItemsAt == at {
+		return ctx.Err()
+	}
+	r := s.receipt
+	r.ItemsAt = &at
+	return s.save(ctx, r)
+}
+
+// batch removes the items of a page in one commit, and returns how far the pass has come: to the page's end, or to the last item that
+// had room.
+func (s *round) batch(ctx context.Context, at pass, items []store.Item, next string) (pass, error) {
 	var ops []store.Op
 	counts := map[string]int{}
-	for _, item := range items {
+	for n, item := range items {
 		if len(ops) >= maxBatch {
+			next = items[n-1].Key
 			break
 		}
-		last = item.Key
 		if item.Key == user.HaltKey {
 			continue
 		}
 		more, err := s.logins(ctx, item)
 		if err != nil {
-			return 0, "", err
+			return at, err
 		}
 		for _, op := range append(more, s.c.Delete(item.Key, item.Entity, item.Version)) {
 			ops = append(ops, op.Quietly())
 			counts[op.Entity]++
 		}
 	}
-	if len(items) == 0 || last == items[len(items)-1].Key {
-		last = ""
-	}
+	at.After = next
 	if len(ops) == 0 {
-		return 0, last, nil
+		return at, nil
 	}
-	err = s.save(ctx, s.receipt.with(counts), ops...)
+	at.Removed = true
+	r := s.receipt.with(counts)
+	r.ItemsAt = &at
+	err := s.save(ctx, r, ops...)
 	if errors.Is(err, store.ErrConflict) { // an item has changed; the next pass reads it again
-		return 1, last, nil
+		err = nil
 	}
-	return len(ops), last, err
+	return at, err
 }
 
 // logins returns the writes that remove what leads from a user's e-mail address or identity to the company.

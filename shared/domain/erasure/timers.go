@@ -18,10 +18,7 @@ func (s *round) timers(ctx context.Context) (bool, error) {
 	if s.receipt.ErasedAt != nil {
 		return true, nil
 	}
-	var at place
-	if s.receipt.TimersAt != nil {
-		at = *s.receipt.TimersAt
-	}
+	at := *s.receipt.TimersAt
 	for at.Shard < store.DueShards {
 		if s.late(ctx) {
 			return false, nil
