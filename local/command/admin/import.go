@@ -28,7 +28,7 @@ func importCompany(ctx context.Context, e Env, flags *flag.FlagSet, args []strin
 	}
 	defer file.Close()
 	return with(ctx, e, func(st store.Store, _ *password.Hasher) error {
-		made, err := restore.Company(ctx, e.recording(st, "import-company"), file, time.Now())
+		made, err := restore.Company(ctx, e.recording(st, "import-company"), file, time.Now(), e.told("imported"))
 		if err != nil {
 			return err
 		}

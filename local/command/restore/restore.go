@@ -2,6 +2,8 @@ package restore
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -34,13 +36,15 @@ const maxUsers = 100_000
 
 // Company makes the company of an export. It reads the whole file before the first write, and refuses a damaged or partial one, an
 // item under a key that is not its own, more than the API allows a company, and a company that exists. The company can be used when all is written: its own item is the
-// last. After an interruption, the same import continues.
+// last. After an interruption, the same import continues where it stopped.
 //
 // All writes but the last are quiet, so that no event is sent again. The versions of the items begin at 1.
-func Company(ctx context.Context, st store.Store, file io.ReadSeeker, now time.Time) (Restored, error) {
+// progress, if it is not nil, hears how many items are written.
+func Company(ctx context.Context, st store.Store, file io.ReadSeeker, now time.Time, progress func(items int)) (Restored, error) {
 	has := counts{known: map[string]bool{}, parts: map[string]string{}}
 	bare := map[string]integration.Integration{}
-	is, err := survey(file, func(l export.Line) error {
+	sum := sha256.New()
+	is, err := survey(io.TeeReader(file, sum), func(l export.Line) error {
 		if err := has.take(l); err != nil {
 			return err
 		}
@@ -61,7 +65,7 @@ func Company(ctx context.Context, st store.Store, file io.ReadSeeker, now time.T
 	}
 	plan := is.Plan
 	is.Plan = company.DefaultPlan // an export sets no plan
-	w := &writer{c: store.For(st, is.ID), st: st, now: now.UTC(), is: is, bare: bare, out: Restored{CompanyID: is.ID, Name: is.Name, Plan: is.Plan}}
+	w := &writer{c: store.For(st, is.ID), st: st, now: now.UTC(), is: is, bare: bare, progress: progress, out: Restored{CompanyID: is.ID, Name: is.Name, Plan: is.Plan}}
 	if plan != is.Plan {
 		w.out.Changed = append(w.out.Changed, fmt.Sprintf("the plan is %s instead of %s; the operator sets another", is.Plan, plan))
 	}
@@ -70,6 +74,9 @@ func Company(ctx context.Context, st store.Store, file io.ReadSeeker, now time.T
 		w.is.Founders = has.founders
 	}
 	if err := w.free(ctx); err != nil {
+		return Restored{}, err
+	}
+	if err := w.resume(ctx, hex.EncodeToString(sum.Sum(nil))); err != nil {
 		return Restored{}, err
 	}
 	if _, err := file.Seek(0, io.SeekStart); err != nil {

@@ -142,7 +142,7 @@ func TestCompany(t *testing.T) {
 	t.Parallel()
 	id, file := source(t)
 	st, now := webtest.OpenStore(t), time.Now()
-	got, err := restore.Company(t.Context(), st, bytes.NewReader(file), now)
+	got, err := restore.Company(t.Context(), st, bytes.NewReader(file), now, nil)
 	errtest.Must(t, err)
 	want := content(t, file)
 	if diff := cmp.Diff(restore.Restored{
@@ -177,7 +177,7 @@ func TestCompany(t *testing.T) {
 	}
 	_, err = company.SetPassword(t.Context(), st, password.New(), "", "ada@acme.test", "", now)
 	errtest.Must(t, err)
-	if _, err := restore.Company(t.Context(), st, bytes.NewReader(file), now); err == nil {
+	if _, err := restore.Company(t.Context(), st, bytes.NewReader(file), now, nil); err == nil {
 		t.Error("a second import succeeds, want it refused")
 	}
 }
@@ -218,7 +218,7 @@ func TestCompany_Refused(t *testing.T) {
 func wantRefused(t *testing.T, file []byte, want string) {
 	t.Helper()
 	st := &failing{Store: webtest.OpenStore(t)}
-	_, err := restore.Company(t.Context(), st, bytes.NewReader(file), time.Now())
+	_, err := restore.Company(t.Context(), st, bytes.NewReader(file), time.Now(), nil)
 	if got := errtest.Message(err); !strings.Contains(got, want) {
 		t.Errorf("err = %q, want one with %q", got, want)
 	}
@@ -251,9 +251,9 @@ func TestCompany_Interrupted(t *testing.T) {
 	id, file := source(t)
 	st := &failing{Store: webtest.OpenStore(t), limited: true}
 	kills := 0
-	for commits := 1; ; commits *= 2 {
-		st.left = commits
-		_, err := restore.Company(t.Context(), st, bytes.NewReader(file), time.Now())
+	for {
+		st.left = 1
+		_, err := restore.Company(t.Context(), st, bytes.NewReader(file), time.Now(), nil)
 		if err == nil {
 			break
 		}
@@ -268,8 +268,32 @@ func TestCompany_Interrupted(t *testing.T) {
 	if kills < 3 {
 		t.Errorf("%d kills, want at least 3", kills)
 	}
+	if most := kills + 1; st.commits > most {
+		t.Errorf("%d commits, want %d: each goes on where the one before has stopped", st.commits, most)
+	}
 	if got, want := len(content(t, exported(t, store.For(st, id)))), len(content(t, file)); got != want {
 		t.Errorf("%d items, want %d", got, want)
+	}
+}
+
+// TestCompany_Other refuses another file for a company whose import has begun.
+func TestCompany_Other(t *testing.T) {
+	t.Parallel()
+	_, file := source(t)
+	st := &failing{Store: webtest.OpenStore(t), limited: true, left: 1}
+	if _, err := restore.Company(t.Context(), st, bytes.NewReader(file), time.Now(), nil); !errors.Is(err, errKilled) {
+		t.Fatalf("err = %v, want %v", err, errKilled)
+	}
+	st.limited = false
+	other := edited(t, file, func(l export.Line) []export.Line {
+		if l.Entity == "timeline" {
+			return nil
+		}
+		return []export.Line{l}
+	})
+	_, err := restore.Company(t.Context(), st, bytes.NewReader(other), time.Now(), nil)
+	if got := errtest.Message(err); !strings.Contains(got, "another file") {
+		t.Errorf("err = %v, want one about another file", err)
 	}
 }
 
@@ -282,7 +306,7 @@ func TestCompany_Addresses(t *testing.T) {
 	errtest.Must(t, err)
 	before, err := st.Get(t.Context(), store.Login("ada@acme.test"), user.LoginKey(p.CompanyID))
 	errtest.Must(t, err)
-	_, err = restore.Company(t.Context(), st, bytes.NewReader(file), time.Now())
+	_, err = restore.Company(t.Context(), st, bytes.NewReader(file), time.Now(), nil)
 	errtest.Must(t, err)
 	after, err := st.Get(t.Context(), store.Login("ada@acme.test"), user.LoginKey(p.CompanyID))
 	errtest.Must(t, err)
@@ -408,7 +432,7 @@ func TestCompany_Limits(t *testing.T) {
 		})
 	}
 	st := webtest.OpenStore(t)
-	made, err := restore.Company(t.Context(), st, bytes.NewReader(founders(true, 7)), time.Now())
+	made, err := restore.Company(t.Context(), st, bytes.NewReader(founders(true, 7)), time.Now(), nil)
 	errtest.Must(t, err)
 	if want := "the number of founders is 1 instead of 7, as the export has them"; !slices.Contains(made.Changed, want) {
 		t.Errorf("changed = %q, want %q among them", made.Changed, want)

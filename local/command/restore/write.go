@@ -33,11 +33,40 @@ type writer struct {
 	ops     []store.Op
 	size    int
 	pending map[string]bool // timers in ops, which several deliveries may share
+
+	mark     reached
+	version  int64  // of the stored mark
+	last     string // key of the last item in ops
+	progress func(items int)
+}
+
+// reached says how far an import has come. It is committed with each batch.
+type reached struct {
+	SHA256 string `json:"sha256"` // of the file
+	Key    string `json:"key"`    // of the last item that was written
+}
+
+const (
+	markKey    = "IMPORT"
+	markEntity = "import"
+)
+
+// resume finds how far an import of the same file has come.
+func (w *writer) resume(ctx context.Context, sum string) error {
+	item, err := w.c.Get(ctx, markKey, &w.mark)
+	if err != nil && !errors.Is(err, store.ErrNotFound) {
+		return store.Fault(err, "")
+	}
+	if w.version = item.Version; w.version > 0 && w.mark.SHA256 != sum {
+		return errors.New("nothing was imported: the import of another file has begun to make this company; go on with that file")
+	}
+	w.mark.SHA256 = sum
+	return nil
 }
 
 // Bounds of a batch.
 const (
-	maxOps  = store.MaxOps / 2
+	maxOps  = store.MaxOps - 10 // with room for the mark and what belongs to the last item
 	maxSize = store.MaxCommit / 2
 )
 
@@ -59,6 +88,10 @@ func (w *writer) item(ctx context.Context, l export.Line) error {
 		put = put.Until(*l.Expires)
 	}
 	w.out.Items++
+	if l.Key <= w.mark.Key { // it was written before the interruption
+		return nil
+	}
+	w.last = l.Key
 	w.add(append(ops, put)...)
 	if len(w.ops) < maxOps && w.size < maxSize {
 		return nil
@@ -179,21 +212,30 @@ func (w *writer) lookout(l *export.Line) []store.Op {
 	return []store.Op{w.c.Timer(at, kind, subject)}
 }
 
-// flush commits the batch. If a part of it is there, from an import that was interrupted, flush writes the rest one by one.
+// flush commits the batch with the mark. If a part of it is there, such as a timer of several deliveries, flush writes the rest one by one.
 func (w *writer) flush(ctx context.Context) error {
 	ops := w.ops
 	w.ops, w.size, w.pending = nil, 0, nil
 	if len(ops) == 0 {
 		return nil
 	}
-	err := w.st.Commit(ctx, ops...)
-	if !errors.Is(err, store.ErrConflict) {
+	next := reached{w.mark.SHA256, w.last}
+	marks := w.c.Save(markKey, markEntity, w.version, next).Quietly()
+	err := w.st.Commit(ctx, append(ops[:len(ops):len(ops)], marks)...)
+	if errors.Is(err, store.ErrConflict) {
+		for _, op := range ops {
+			if err := w.one(ctx, op); err != nil {
+				return err
+			}
+		}
+		err = w.st.Commit(ctx, marks)
+	}
+	if err != nil {
 		return store.Fault(err, "")
 	}
-	for _, op := range ops {
-		if err := w.one(ctx, op); err != nil {
-			return err
-		}
+	w.mark, w.version = next, w.version+1
+	if w.progress != nil {
+		w.progress(w.out.Items)
 	}
 	return nil
 }
@@ -224,6 +266,9 @@ func (w *writer) finish(ctx context.Context) error {
 	ops := []store.Op{
 		w.c.Create(company.Key, company.Entity, w.is).Quietly(),
 		store.RegistryOf(w.is.ID).Entry(w.is.ID, company.RegistryEntity, 0, company.Entry{ID: w.is.ID, Name: w.is.Name, CreatedAt: w.is.CreatedAt}),
+	}
+	if w.version > 0 {
+		ops = append(ops, w.c.Delete(markKey, markEntity, w.version).Quietly())
 	}
 	if w.is.Suspended != nil {
 		ops = append(ops, w.c.Create(user.HaltKey, user.HaltEntity, user.Halt{}).Quietly())

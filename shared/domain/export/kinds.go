@@ -36,6 +36,7 @@ func Kinds() []Kind {
 		{"executive-quota", technical},
 		{"feed-position", technical},
 		{"gate", technical},
+		{"import", technical},
 		{"inbound-rate", technical},
 		{"halt", "repeats, for the guard, that the company is suspended"},
 		{"line", technical},
