@@ -109,6 +109,21 @@ func TestReceive_Kinds(t *testing.T) {
 	}
 }
 
+// TestReceive_Order lets no late arrival of a sender that says when an item changed replace a newer state.
+func TestReceive_Order(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	s.certified()
+	send := func(id, item, title, at string) receipt {
+		body := fmt.Sprintf(`{"type":%q,"data":{"externalId":"7","title":%q,"state":"open","updatedAt":%q}}`, item, title, at)
+		return s.sent(s.send("webhook", secret, id, body), 202)
+	}
+	for n, item := range []string{"memory.upsert", "goal.update"} {
+		s.wantReceipt(send(fmt.Sprint("new", n), item, "New", "2026-01-02T00:00:00Z"), item+" permitted created")
+		s.wantReceipt(send(fmt.Sprint("old", n), item, "Old", "2026-01-01T00:00:00Z"), item+" permitted unchanged")
+	}
+}
+
 // TestReceive_Repeats recognises a repeat by the arrival's id and body together, because some schemes do not sign the id.
 func TestReceive_Repeats(t *testing.T) {
 	t.Parallel()
