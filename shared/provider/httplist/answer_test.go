@@ -1,6 +1,7 @@
 package httplist_test
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -298,5 +299,29 @@ func TestConnector_Fetch_sameHost(t *testing.T) {
 	f.config["url"] = strings.Replace(f.config["url"].(string), "127.0.0.1", "localhost", 1)
 	if ids := f.run(true); len(ids) != 2 {
 		t.Errorf("ids %v, want those of both pages", ids)
+	}
+}
+
+// TestConnector_Fetch_progress reads a goal's progress as a number, a text or percent, and warns of another text instead of showing no
+// progress without a word.
+func TestConnector_Fetch_progress(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		said any
+		want float64
+		warn bool
+	}{{0.25, 0.25, false}, {"0.25", 0.25, false}, {"75 %", 0.75, false}, {"100%", 1, false}, {nil, 0, false}, {"", 0, false}, {"half", 0, true}, {true, 0, true}, {"%", 0, true}} {
+		f := serve(t, func(w http.ResponseWriter, _ *http.Request) {
+			_ = json.NewEncoder(w).Encode(map[string]any{"data": []any{map[string]any{"id": 1, "t": "Ship", "done": tt.said}}})
+		})
+		f.config["target"], f.config["progressPath"] = "goal", "/done"
+		page, err := f.page(nil, false)
+		errtest.Must(t, err)
+		if got := page.Goals[0].Progress; got != tt.want {
+			t.Errorf("%v: progress %v, want %v", tt.said, got, tt.want)
+		}
+		if warned := len(page.Warnings) > 0; warned != tt.warn {
+			t.Errorf("%v: warnings %q, want one: %t", tt.said, page.Warnings, tt.warn)
+		}
 	}
 }

@@ -23,6 +23,9 @@ const (
 	maxTarget = 4096
 )
 
+// maxQuoted limits what a warning quotes of an item, in bytes.
+const maxQuoted = 80
+
 // unlisted says why a document is not the list and what to do, or returns "".
 func (config Config) unlisted(document []byte) string {
 	if !json.Valid(document) {
@@ -131,13 +134,25 @@ func (config Config) item(object json.RawMessage, number int, page *connector.Fe
 		ExternalID: id, Title: cut.Truncate(title, maxTitle), Target: cut.Truncate(body, maxTarget), URL: link, State: goal.Open,
 		DueAt: moment("dueAtPath", config.DueAtPath), UpdatedAt: updated,
 	}
-	if progress, err := strconv.ParseFloat(text(at(config.ProgressPath)), 64); err == nil {
-		d.Progress = progress
-	}
+	d.Progress = progressOf(text(at(config.ProgressPath)), id, page)
 	if d.Progress == 1 {
 		d.State = goal.Closed
 	}
 	page.Goals = append(page.Goals, d)
+}
+
+// progressOf reads a goal's progress: a number, or a text of one, perhaps in percent. It warns of any other text.
+func progressOf(said, id string, page *connector.FetchedPage) float64 {
+	number, percent := strings.CutSuffix(said, "%")
+	progress, err := strconv.ParseFloat(strings.TrimSpace(number), 64)
+	switch {
+	case err != nil && said != "" && len(page.Warnings) == 0:
+		page.Warnings = append(page.Warnings, fmt.Sprintf("progressPath of %s is %s, which is no number, so it counts as 0; send a number from 0 to 1",
+			strconv.Quote(cut.Truncate(id, maxQuoted)), strconv.Quote(cut.Truncate(said, maxQuoted))))
+	case percent:
+		return progress / 100
+	}
+	return progress
 }
 
 // find returns the value that a JSON Pointer names, or nil. It reads the text only as far as it needs, without making values

@@ -54,7 +54,7 @@ const schema = `{
     "bodyPath": {"title": "Text", "description": "Where an object's text is: a memory's body, a goal's target.", ` + nonEmpty + `},
     "linkPath": {"title": "Link", "description": "Where the address of an object's web page is.", ` + nonEmpty + `},
     "updatedAtPath": {"title": "Time of change", "description": "Where the time of an object's last change is: in RFC 3339, as an HTTP date, or as a number of seconds or milliseconds since 1970. Without a zone it is in UTC. An older state changes nothing.", ` + nonEmpty + `},
-    "progressPath": {"title": "Progress", "description": "Where a goal's progress is, a number from 0 to 1. At 1 the goal is closed.", ` + nonEmpty + `},
+    "progressPath": {"title": "Progress", "description": "Where a goal's progress is, a number from 0 to 1, or a text such as 75%. At 1 the goal is closed.", ` + nonEmpty + `},
     "dueAtPath": {"title": "Due date", "description": "Where a goal's due date is, in a form of the time of change.", ` + nonEmpty + `},
     "target": {"title": "Target", "description": "What an object becomes.", "type": "string", "enum": ["memory", "goal"]},
     "auth": {"title": "Authentication", "description": "How requests carry the stored credentials; absent for none.", "type": "string", "enum": ["bearer", "basic", "header"]},
