@@ -113,6 +113,29 @@ func TestShelf_HMAC(t *testing.T) {
 	}
 }
 
+// TestShelf_Form takes a form, such as all that Twilio sends, as an object with the text of each field.
+func TestShelf_Form(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	const config, form = `{"scheme":"twilio"}`, "application/x-www-form-urlencoded"
+	s.configure("hmac", map[string]any{"scheme": "twilio", "signingSecret": typed})
+	s.integrations("PUT", "/hmac/mapping", map[string]any{"rules": []any{map[string]any{
+		"when": `.payload.SmsStatus == "received"`, "action": "memory.upsert",
+		"with": map[string]string{"externalId": ".payload.MessageSid", "kind": `"message"`, "title": ".payload.Body"},
+	}}}).Want(200)
+	send := func(body string) *webtest.Response {
+		r := scheme.Request{
+			Method: http.MethodPost, URLs: []string{base + "/inbound/" + s.A.ID + "/hmac"}, Header: http.Header{"Content-Type": {form}}, Body: []byte(body),
+		}
+		conn, _ := s.services.Connectors.Lookup("hmac")
+		signed := conn.(connector.Inbound).Sign(json.RawMessage(config), typed, "", r, s.clock.Now())
+		return s.post("/inbound/"+s.A.ID+"/hmac", body, "Content-Type", form, "X-Twilio-Signature", signed.Get("X-Twilio-Signature"))
+	}
+	s.wantReceipt(s.sent(send("MessageSid=SM1&Body=Gr%C3%BC%C3%9Fe+%26+more&SmsStatus=received"), 202), "sandboxed", "memory.upsert permitted created")
+	send("MessageSid=SM1&Body=%FF&SmsStatus=received").Want(400)
+	send("MessageSid=SM1&Body=%zz").Want(400)
+}
+
 // TestShelf_Described refuses a description that proves nothing, or contradicts itself.
 func TestShelf_Described(t *testing.T) {
 	t.Parallel()

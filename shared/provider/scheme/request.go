@@ -5,6 +5,7 @@ import (
 	"crypto/subtle"
 	"encoding/hex"
 	"io"
+	"mime"
 	"net/http"
 	"net/url"
 	"slices"
@@ -44,8 +45,12 @@ func (r Request) only(name string) string {
 }
 
 // isForm reports whether the body is a form.
-func (r Request) isForm() bool {
-	return strings.HasPrefix(strings.ToLower(r.Header.Get("Content-Type")), "application/x-www-form-urlencoded")
+func (r Request) isForm() bool { return IsForm(r.Header) }
+
+// IsForm reports whether the headers are of a form.
+func IsForm(header http.Header) bool {
+	media, _, _ := mime.ParseMediaType(header.Get("Content-Type")) // also of a malformed parameter
+	return media == "application/x-www-form-urlencoded"
 }
 
 // form returns the names and values of a form, sorted by name, without separators.

@@ -4,8 +4,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"net/url"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"orgops/shared/base/fault"
 	"orgops/shared/domain/integration"
@@ -129,8 +131,25 @@ func (c *HMAC) Answer(config json.RawMessage, body []byte) (text string, ok bool
 // Headers implements connector.Inbound. They follow from the configuration.
 func (*HMAC) Headers() []connector.Header { return nil }
 
-// Document implements connector.Inbound. The body is the document.
-func (*HMAC) Document(_ http.Header, body []byte) ([]byte, error) { return body, nil }
+// Document implements connector.Inbound. A form, as Twilio sends it, is an object with the text of each field. Of a field that is there
+// several times, the first counts.
+func (*HMAC) Document(header http.Header, body []byte) ([]byte, error) {
+	if !scheme.IsForm(header) {
+		return body, nil
+	}
+	values, err := url.ParseQuery(string(body))
+	if err != nil {
+		return nil, fault.New(fault.Malformed, "the body is not the form that its Content-Type says")
+	}
+	object := map[string]string{}
+	for name := range values {
+		object[name] = values.Get(name)
+		if !utf8.ValidString(name + object[name]) {
+			return nil, fault.New(fault.Malformed, "the form is not in UTF-8")
+		}
+	}
+	return json.Marshal(object)
+}
 
 // Mapping implements connector.Inbound.
 func (c *HMAC) Mapping() json.RawMessage { return c.mapping }
