@@ -17,14 +17,15 @@ type messages struct {
 	syncs   outgoing
 }
 
-// changeID identifies a change. The dispatcher remembers those whose messages it has sent: a change is redelivered together with a
+// changeID identifies a change. Changes of different items may have one number, by different shards. The dispatcher remembers those whose messages it has sent: a change is redelivered together with a
 // failed one before it, but its message must not be sent again, because two messages of a delivery could make its attempt twice.
 type changeID struct {
 	company  string
+	key      string
 	sequence store.Sequence
 }
 
-func idOf(c store.Change) changeID { return changeID{c.Company, c.Sequence} }
+func idOf(c store.Change) changeID { return changeID{c.Company, c.Key, c.Sequence} }
 
 // maxSent limits the changes that are remembered, of about 200 bytes each.
 const maxSent = 10_000

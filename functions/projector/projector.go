@@ -2,7 +2,8 @@
 // change feed, folds the changes and commits the result.
 //
 // One transaction commits a context and the entries that the same changes caused, conditional on the context's version. The
-// context records the sequence number of the last folded change, so a redelivered change counts once.
+// context records the sequence number of the last folded change of each shard, so a redelivered change counts once. The shards of a
+// large company are followed at the same time. Of two processes that fold into one context, one conflicts and tries again.
 package projector
 
 import (
@@ -10,12 +11,14 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"sync"
 	"time"
 
 	"orgops/shared/base/metric"
+	"orgops/shared/base/wait"
 	"orgops/shared/domain/parked"
 	"orgops/shared/domain/timeline"
 	"orgops/shared/insight/projection"
@@ -23,14 +26,15 @@ import (
 	"orgops/shared/storage/store"
 )
 
-// Projector folds changes into contexts. Its methods are safe for concurrent use, but the changes of one company must come
-// from one caller at a time.
+// Projector folds changes into contexts. Its methods are safe for concurrent use, but the changes of a company in one
+// shard must come from one caller at a time.
 type Projector struct {
 	Store   store.Store
 	Logger  *slog.Logger
 	Metrics *metric.Recorder // nil: no metrics are recorded
 	Now     func() time.Time
-	Linger  time.Duration // how long Run lets a burst gather before it folds; 0: DefaultLinger
+	Random  func() float64 // jitter of waits, from [0, 1); nil: that of math/rand/v2
+	Linger  time.Duration  // how long Run lets a burst gather before it folds; 0: DefaultLinger
 
 	mu    sync.Mutex
 	hot   map[string]cached  // contexts of recently changed companies, which need no read
@@ -39,7 +43,7 @@ type Projector struct {
 
 // From makes a projector from the service's parts.
 func From(s *boot.Services) *Projector {
-	return &Projector{Store: s.Store, Logger: s.Logger, Metrics: s.Metrics, Now: s.Now}
+	return &Projector{Store: s.Store, Logger: s.Logger, Metrics: s.Metrics, Now: s.Now, Random: s.Random}
 }
 
 // DefaultLinger sets how long Run lets a burst gather.
@@ -47,7 +51,7 @@ const DefaultLinger = 50 * time.Millisecond
 
 const (
 	maxHot     = 1000                                     // companies whose context is cached
-	maxTries   = 5                                        // of one commit, each after a new read
+	maxTries   = 25                                       // of one commit, each after a new read
 	maxEntries = store.MaxOps - 3 - maxTurns - maxReviews // in one commit, next to the context, the items touched, timers and the recommendations
 )
 
@@ -82,13 +86,16 @@ func byCompany(changes []store.Change) map[string][]store.Change {
 func (p *Projector) company(ctx context.Context, company string, changes []store.Change) error {
 	c := store.For(p.Store, company)
 	var err error
-	for range maxTries {
+	for tries := range maxTries {
 		var conflict bool
 		if conflict, err = p.attempt(ctx, c, changes); err == nil {
+			if tries > 0 { // the others go on, so a context that was kept would be an old one
+				p.forget(company)
+			}
 			return nil
 		}
 		p.forget(company)
-		if !conflict {
+		if !conflict || !wait.For(ctx, p.pause(tries)) {
 			break
 		}
 	}
@@ -96,6 +103,15 @@ func (p *Projector) company(ctx context.Context, company string, changes []store
 		return p.park(ctx, err, changes...)
 	}
 	return err
+}
+
+// pause returns how long to wait after a conflict: any time up to 20 ms, doubling up to a second, so that those that conflict part.
+func (p *Projector) pause(tries int) time.Duration {
+	random := rand.Float64
+	if p.Random != nil {
+		random = p.Random
+	}
+	return time.Duration(random() * float64(min(20*time.Millisecond<<min(tries, 10), time.Second)))
 }
 
 // park parks changes with the reason.

@@ -45,6 +45,7 @@ type following struct {
 	batch    float64 // maximum number of records
 	parallel float64 // concurrent batches of a shard; above 1, Lambda keeps the order of each item only
 	window   float64 // seconds to gather a batch
+	tumbling float64 // seconds of a tumbling window; 0: none
 }
 
 // A batch is retried for half a day, because the stream keeps a record for a day: the operator has the other half to read the
@@ -59,9 +60,13 @@ const (
 func (e *Events) follow(d *data.Data, f *function.Function, entities []string, how following) {
 	d.Follow(f)
 	f.Allow([]string{"sqs:SendMessage"}, nil, *e.Failed.QueueArn())
+	var tumbling *float64
+	if how.tumbling > 0 {
+		tumbling = &how.tumbling
+	}
 	mapping := awslambda.NewCfnEventSourceMapping(f.Function, jsii.String("Changes"), &awslambda.CfnEventSourceMappingProps{
 		FunctionName: f.FunctionName(), EventSourceArn: d.Main.TableStreamArn(), StartingPosition: jsii.String("TRIM_HORIZON"),
-		BatchSize: &how.batch, ParallelizationFactor: &how.parallel, MaximumBatchingWindowInSeconds: &how.window,
+		BatchSize: &how.batch, ParallelizationFactor: &how.parallel, MaximumBatchingWindowInSeconds: &how.window, TumblingWindowInSeconds: tumbling,
 		MaximumRetryAttempts: jsii.Number(unlimited), MaximumRecordAgeInSeconds: jsii.Number(streamAge),
 		FunctionResponseTypes: jsii.Strings("ReportBatchItemFailures"),
 		FilterCriteria:        &awslambda.CfnEventSourceMapping_FilterCriteriaProperty{Filters: filters(entities)},

@@ -39,7 +39,7 @@ func TestStream_Rehearsal(t *testing.T) {
 		},
 	}}
 	for range 5 { // of the tries of 12 hours
-		answer, err := broken(t.Context(), stream.Event{Records: []events.DynamoDBEventRecord{record}})
+		answer, err := broken(t.Context(), stream.Event{Records: []events.DynamoDBEventRecord{record}, Shard: shard})
 		errtest.Must(t, err)
 		if len(answer.BatchItemFailures) != 1 {
 			t.Fatalf("answer %+v, want the change to be redelivered: a reader that fails parks nothing", answer)

@@ -183,14 +183,14 @@ func (w *writer) integration(l *export.Line) ([]store.Op, error) {
 	return ops, nil
 }
 
-// context resets the position in the feed, which is that of another deployment, and states which integrations are disabled.
+// context drops the positions in the feed, which are those of another deployment, and states which integrations are disabled.
 // Everything else of the context stays as it is.
 func (w *writer) context(l *export.Line) error {
 	var is projection.Context
 	if err := json.Unmarshal(l.Body, &is); err != nil {
 		return err
 	}
-	is.Applied = ""
+	is = is.Unplaced()
 	for provider, i := range w.bare {
 		if fact, ok := is.Integrations[provider]; ok {
 			fact.Enabled, fact.DisabledReason, fact.DisabledAt = false, i.Disabled.Reason, i.Disabled.At

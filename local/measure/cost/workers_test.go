@@ -134,7 +134,7 @@ func (w *world) next() int {
 
 // event returns the stream event for newly created items, after all earlier changes.
 func (w *world) event(items ...store.Item) stream.Event {
-	var e stream.Event
+	e := stream.Event{Shard: "shard"}
 	for _, item := range items {
 		e.Records = append(e.Records, events.DynamoDBEventRecord{Change: events.DynamoDBStreamRecord{
 			SequenceNumber:              fmt.Sprintf("4%029d", w.next()),

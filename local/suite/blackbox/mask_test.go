@@ -145,7 +145,7 @@ func (m *mask) object(v map[string]any) any {
 	for _, member := range slices.Sorted(maps.Keys(v)) {
 		times, _ := v[member].([]any)
 		switch {
-		case member == latency, member == commit:
+		case member == latency, member == commit, member == "shards": // the local feed has none
 		case member == version && m.recovered:
 			out[member] = "<n>"
 		case member == outcomes:

@@ -163,7 +163,7 @@ func (cl client) rebuild(ctx context.Context) error {
 	switch {
 	case err == nil:
 		cl.w.rebuilt[cl.c.ID()]++
-	case errors.Is(err, rebuild.ErrIdle), errors.Is(err, rebuild.ErrOther), errors.Is(err, rebuild.ErrBusy):
+	case errors.Is(err, rebuild.ErrIdle), errors.Is(err, rebuild.ErrOther), errors.Is(err, rebuild.ErrBusy), errors.Is(err, rebuild.ErrLate):
 		return nil
 	}
 	return err

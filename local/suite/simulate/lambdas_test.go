@@ -11,6 +11,7 @@ import (
 	"orgops/functions/retrier"
 	"orgops/functions/syncer"
 	"orgops/functions/ticker"
+	"orgops/local/suite/simulate/simstore"
 	"orgops/shared/base/id"
 	"orgops/shared/domain/approval"
 	"orgops/shared/domain/arrival"
@@ -83,8 +84,8 @@ func (w *world) deploy() {
 	})
 	w.addGroups()
 	w.mappings = []*mapping{
-		{following: projecting(), w: w, f: project, entities: projected()},
-		{following: dispatching(), w: w, f: dispatch, entities: dispatched()},
+		{following: projecting(), w: w, f: project, entities: projected(), readers: map[*simstore.Shard]*reader{}},
+		{following: dispatching(), w: w, f: dispatch, entities: dispatched(), readers: map[*simstore.Shard]*reader{}},
 	}
 	w.pollers = []*poller{
 		{working: retrying(), w: w, f: retry, q: w.retries},

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"hash/fnv"
+	"slices"
 	"strconv"
 	"time"
 
@@ -23,11 +24,12 @@ type following struct {
 	attempts int // retries of a batch; -1: no limit
 	age      time.Duration
 	window   time.Duration // to gather a batch
+	tumbling time.Duration // 0: the events do not name the shard
 	timeout  time.Duration // of the function
 }
 
 func projecting() following {
-	return following{batch: 200, parallel: 1, attempts: -1, age: 12 * time.Hour, window: time.Second, timeout: time.Minute}
+	return following{batch: 200, parallel: 1, attempts: -1, age: 12 * time.Hour, window: time.Second, tumbling: 15 * time.Minute, timeout: time.Minute}
 }
 
 func dispatching() following {
@@ -47,6 +49,7 @@ type mapping struct {
 	f        *function
 	entities []string
 	shards   []*reader
+	readers  map[*simstore.Shard]*reader
 	seen     int                  // records of the stream that have been read
 	blocked  bool                 // a shard waits for its parent
 	dropped  []dynamostore.Record // they failed too often or are too old
@@ -57,15 +60,18 @@ type reader struct {
 	shard *simstore.Shard
 	next  int // record to read
 	lanes []*lane
+	done  bool // all records of the shard are handled
 }
 
 // lane holds records that are delivered in order. A shard has as many as the mapping's batches in parallel. All records of an
 // item are in one lane.
 type lane struct {
 	name    string
+	shard   string
 	waiting []dynamostore.Record
 	busy    bool
 	from    time.Time // not before
+	rests   time.Time // not before, too
 	tries   int       // failures of the first record
 }
 
@@ -79,9 +85,10 @@ func (m *mapping) read() {
 	for _, sh := range m.w.table.Stream().Shards()[len(m.shards):] {
 		r := &reader{shard: sh}
 		for i := range m.parallel {
-			r.lanes = append(r.lanes, &lane{name: fmt.Sprintf("%s %s/%d", m.f.name, sh.ID, i)})
+			r.lanes = append(r.lanes, &lane{name: fmt.Sprintf("%s %s/%d", m.f.name, sh.ID, i), shard: sh.ID})
 		}
 		m.shards = append(m.shards, r)
+		m.readers[sh] = r
 	}
 	for _, r := range m.shards {
 		if r.shard.Parent != nil && !m.finished(r.shard.Parent) {
@@ -110,20 +117,13 @@ func (m *mapping) put(r *reader, record dynamostore.Record) {
 
 // finished reports whether all records of a shard are handled.
 func (m *mapping) finished(sh *simstore.Shard) bool {
-	for _, r := range m.shards {
-		if r.shard != sh {
-			continue
-		}
-		if !sh.Closed() || len(sh.Records(r.next)) > 0 || sh.Parent != nil && !m.finished(sh.Parent) {
-			return false
-		}
-		for _, l := range r.lanes {
-			if len(l.waiting) > 0 {
-				return false
-			}
-		}
+	r := m.readers[sh]
+	if r == nil || r.done {
+		return r != nil
 	}
-	return true
+	r.done = sh.Closed() && len(sh.Records(r.next)) == 0 && (sh.Parent == nil || m.finished(sh.Parent)) &&
+		!slices.ContainsFunc(r.lanes, func(l *lane) bool { return len(l.waiting) > 0 })
+	return r.done
 }
 
 // list adds the batches that can be delivered.
@@ -131,11 +131,18 @@ func (m *mapping) list(a *agenda) {
 	m.read()
 	for _, r := range m.shards {
 		for _, l := range r.lanes {
-			if len(l.waiting) > 0 && !l.busy && m.f.available(m.w) && a.due(l.from) {
+			if len(l.waiting) > 0 && !l.busy && m.f.available(m.w) && a.due(later(l.from, l.rests)) {
 				a.add(l.name, func() { m.deliver(l) })
 			}
 		}
 	}
+}
+
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
 }
 
 // deliver invokes the function with the first records of a lane.
@@ -150,6 +157,9 @@ func (m *mapping) deliver(l *lane) {
 	}
 	batch := l.waiting[:n:n]
 	var e stream.Event
+	if m.tumbling > 0 {
+		e.Shard = l.shard
+	}
 	for _, r := range batch {
 		e.Records = append(e.Records, eventOf(r))
 	}

@@ -15,13 +15,13 @@ import (
 
 // properties holds what the simulation takes from the template: mappings, functions and queues.
 type properties struct {
-	BatchSize, ParallelizationFactor, MaximumRetryAttempts, MaximumRecordAgeInSeconds, MaximumBatchingWindowInSeconds int
-	Timeout, VisibilityTimeout                                                                                        int
-	BisectBatchOnFunctionError                                                                                        bool
-	ScalingConfig                                                                                                     struct{ MaximumConcurrency int }
-	RedrivePolicy                                                                                                     struct{ MaxReceiveCount int }
-	FunctionResponseTypes                                                                                             []string
-	FilterCriteria                                                                                                    struct{ Filters []struct{ Pattern string } }
+	BatchSize, ParallelizationFactor, MaximumRetryAttempts, MaximumRecordAgeInSeconds, MaximumBatchingWindowInSeconds, TumblingWindowInSeconds int
+	Timeout, VisibilityTimeout                                                                                                                 int
+	BisectBatchOnFunctionError                                                                                                                 bool
+	ScalingConfig                                                                                                                              struct{ MaximumConcurrency int }
+	RedrivePolicy                                                                                                                              struct{ MaxReceiveCount int }
+	FunctionResponseTypes                                                                                                                      []string
+	FilterCriteria                                                                                                                             struct{ Filters []struct{ Pattern string } }
 }
 
 // template reads the template of the infrastructure and finds a resource by the start of its name and the text in its type.
@@ -66,7 +66,7 @@ func TestSettings_Stream(t *testing.T) {
 		m := find("Events"+name+"FunctionChanges", mappingType)
 		got := following{
 			batch: m.BatchSize, parallel: m.ParallelizationFactor, attempts: m.MaximumRetryAttempts, age: seconds(m.MaximumRecordAgeInSeconds),
-			window: seconds(m.MaximumBatchingWindowInSeconds), timeout: seconds(find("Events"+name+"Function", functionType).Timeout),
+			window: seconds(m.MaximumBatchingWindowInSeconds), tumbling: seconds(m.TumblingWindowInSeconds), timeout: seconds(find("Events"+name+"Function", functionType).Timeout),
 		}
 		if diff := cmp.Diff(f, got, cmp.AllowUnexported(following{})); diff != "" {
 			t.Errorf("%s (-simulated +template):\n%s", name, diff)

@@ -6,6 +6,7 @@ import (
 	"os"
 	"runtime/debug"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 )
@@ -36,12 +37,17 @@ func allowed() []fault {
 // simulate runs a seed in its own virtual time and returns what happened.
 func simulate(t *testing.T, seed uint64, faults []fault) (broken string, happened trace) {
 	t.Helper()
+	w := simulated(t, seed, faults)
+	return w.broken, w.trace
+}
+
+func simulated(t *testing.T, seed uint64, faults []fault) (w *world) {
+	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, seed, faults)
+		w = newWorld(t, seed, faults)
 		w.run()
-		broken, happened = w.broken, w.trace
 	})
-	return broken, happened
+	return w
 }
 
 func TestMain(m *testing.M) {
@@ -52,13 +58,20 @@ func TestMain(m *testing.M) {
 
 func TestSimulate(t *testing.T) {
 	t.Parallel()
+	var mu sync.Mutex
+	splits, most := 0, 0
+	t.Cleanup(func() { t.Logf("%d splits of shards in %d seeds, at most %d in one", splits, *seedsFlag, most) })
 	for n := range *seedsFlag {
 		seed := *seedFlag + uint64(n)
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			t.Parallel()
-			if broken, trace := simulate(t, seed, allowed()); broken != "" {
-				t.Errorf("seed %d violates %s\nIt happened at the end of this trace. Repeat it with make simulate SEEDS=1 SEED=%d\n%s", seed, broken, seed, trace.tail(*traceFlag))
+			w := simulated(t, seed, allowed())
+			if w.broken != "" {
+				t.Errorf("seed %d violates %s\nIt happened at the end of this trace. Repeat it with make simulate SEEDS=1 SEED=%d\n%s", seed, w.broken, seed, w.trace.tail(*traceFlag))
 			}
+			mu.Lock()
+			defer mu.Unlock()
+			splits, most = splits+w.splits, max(most, w.splits)
 		})
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"orgops/local/suite/simulate/simstore"
@@ -133,12 +134,16 @@ func (w *world) scheduleAll() {
 	w.schedule(w.anytime(), "the move", w.client("mover", w.companies[0], func(ctx context.Context, cl client) error { return cl.move(ctx) }))
 	for n := range w.random.IntN(3) {
 		company := w.companies[w.random.IntN(len(w.companies))]
-		w.schedule(w.anytime(), fmt.Sprintf("rebuild %d", n), w.client(fmt.Sprintf("rebuild %d", n), company, func(ctx context.Context, cl client) error {
+		at := w.anytime()
+		if w.plan.on[split] {
+			w.schedule(at.Add(-time.Minute), fmt.Sprintf("rest %d", n), w.rest)
+		}
+		w.schedule(at, fmt.Sprintf("rebuild %d", n), w.client(fmt.Sprintf("rebuild %d", n), company, func(ctx context.Context, cl client) error {
 			return cl.rebuild(ctx)
 		}))
 	}
 	if w.plan.on[split] {
-		for n := range 1 + w.random.IntN(3) {
+		for n := range 1 + int(w.between(0, maxShards)) {
 			w.schedule(w.anytime(), fmt.Sprintf("split %d", n), w.split)
 		}
 	}
@@ -201,11 +206,41 @@ func (w *world) client(nonce, company string, do func(context.Context, client) e
 	}
 }
 
+// maxShards is how many shards the table may have at once.
+const maxShards = 64
+
+// split splits an open shard: the hottest, or any.
 func (w *world) split() {
-	shards := w.table.Stream().Shards()
-	sh := shards[w.random.IntN(len(shards))]
-	w.trace.add("split %s", sh.ID)
-	w.table.Stream().Split(sh)
+	var open []*simstore.Shard
+	for _, sh := range w.table.Stream().Shards() {
+		if !sh.Closed() {
+			open = append(open, sh)
+		}
+	}
+	sh := open[w.random.IntN(len(open))]
+	if w.random.IntN(2) == 0 {
+		sh = slices.MaxFunc(open, func(a, b *simstore.Shard) int { return len(a.Records(0)) - len(b.Records(0)) })
+	}
+	if len(open) < maxShards && w.table.Stream().Split(sh) {
+		w.splits++
+		w.trace.add("split %s, the split %d", sh.ID, w.splits)
+	}
+}
+
+// rest lets the projector follow one shard late, while it follows the others.
+func (w *world) rest() {
+	var lanes []*lane
+	for _, r := range w.mappings[0].shards {
+		if !r.done {
+			lanes = append(lanes, r.lanes[0])
+		}
+	}
+	if len(lanes) == 0 {
+		return
+	}
+	l := lanes[w.random.IntN(len(lanes))]
+	l.rests = time.Now().Add(time.Minute + w.between(0, 20*time.Minute))
+	w.trace.add("%s rests until %v", l.name, l.rests.Sub(w.trace.start))
 }
 
 // skew returns how far a clock is ahead, or behind.

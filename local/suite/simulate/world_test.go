@@ -50,6 +50,7 @@ type world struct {
 	rebuilt        map[string]int64          // contexts, by company
 	decoded        int                       // records of the stream
 	changed        map[string][]store.Change // of the decoded records, by company
+	splits         int                       // of shards
 	broken         string                    // the first invariant that does not hold
 	alive          sync.WaitGroup
 	longest        int            // invocations of a function in one chain
@@ -75,6 +76,7 @@ func newWorld(t testing.TB, seed uint64, allowed []fault) *world {
 	w.ctx, w.stop = context.WithCancel(context.Background())
 	w.trace.start = time.Now()
 	w.trace.add("seed %d: at most %d environments, rate %.4f, %s", seed, w.plan.environments, w.plan.rate, strings.Join(w.plan.names(), " "))
+	w.table.Clock = time.Now
 	if w.plan.on[shuffled] {
 		w.table.Shuffle = random.Shuffle
 	}

@@ -2,7 +2,7 @@
 // compute their responses from it.
 //
 // Fold is pure and takes the time from the changes, so the same changes always give the same context. It applies a change
-// exactly once: the context keeps the sequence number of the last change.
+// exactly once: the context keeps the sequence number of the last change of each shard.
 //
 // A store orders the changes of one item. It may pass on the changes of different items, such as those of one transaction,
 // in any order. So no fact depends on the order of the changes of different items, while the company has at most MaxGoals
@@ -56,6 +56,8 @@ type Context struct {
 	CompanyID       string                             `json:"companyId" doc:"the company" format:"uuid"`
 	ContextVersion  int64                              `json:"contextVersion" doc:"number of changes that the context includes; it only grows" example:"1284"`
 	Applied         store.Sequence                     `json:"applied" doc:"position of the last applied change in the change feed" example:"00000000000000001284"`
+	Shards          map[string]Position                `json:"shards,omitempty" doc:"positions in the shards of a change feed with several, by a short name of the shard; of the last 25 hours"`
+	Rebuilt         time.Time                          `json:"rebuilt,omitzero" doc:"when the last rebuild from a change feed with several shards read the records: what was stored before counts already"`
 	UpdatedAt       time.Time                          `json:"updatedAt,omitzero" doc:"commit time of the last change that the context includes"`
 	Company         Company                            `json:"company" doc:"the company's own data"`
 	Integrations    map[string]Integration             `json:"integrations" doc:"configured connectors by provider"`

@@ -26,36 +26,52 @@ import (
 const CompanyEntity = "company"
 
 // Fold applies changes of one company, in feed order, and returns the new context with the timeline entries that the
-// changes caused. It skips changes up to p.Applied. It never changes p. The changes must be in the order of their sequence
-// numbers, and so must the batches that are folded one after the other: Fold takes a late change for a repeated one
-// and skips it.
+// changes caused. It skips changes up to the position in their shard. It never changes p. The changes of a shard must be in the
+// order of their sequence numbers, and so must the batches that are folded one after the other: Fold takes a late change
+// for a repeated one and skips it.
 //
 // Fold also skips a change whose item it cannot decode, and returns it with the reason. The context and the entries are
 // valid all the same. If ContextVersion stays the same, Fold applied no change and the caller need not store the context.
 func Fold(p Context, changes []store.Change) (next Context, entries []timeline.Entry, failed Failures) {
 	f := folding{Context: p}
 	for _, c := range changes {
-		if c.Sequence.Compare(f.Applied) <= 0 {
+		if f.has(c) {
 			continue
 		}
-		if apply := f.rule(c.Entity); apply != nil && !expiry(c) {
-			f.own()
-			if err := apply(c); err != nil {
+		if Shows(c.Entity) && !expiry(c) {
+			if err := f.apply(c); err != nil {
 				failed = append(failed, Failure{Change: c, Err: err})
 			} else {
 				f.ContextVersion++
-				f.reach(c.At)
-				f.bound()
 			}
 		}
-		f.Applied = c.Sequence
+		f.pass(c)
 	}
 	return f.Context, f.entries, failed
 }
 
+// apply folds one change. Of a change whose facts a rebuild has read from the records, it adds the entries only.
+func (f *folding) apply(c store.Change) error {
+	if f.covers(c) {
+		aside := folding{Context: f.Context}
+		aside.own()
+		err := aside.rule(c.Entity)(c)
+		f.entries = append(f.entries, aside.entries...)
+		return err
+	}
+	f.own()
+	if err := f.rule(c.Entity)(c); err != nil {
+		return err
+	}
+	f.reach(c.At)
+	f.bound()
+	return nil
+}
+
 type folding struct {
 	Context
-	owned   bool // Context shares no maps or slices with Fold's argument
+	owned   bool // Context shares no maps or slices with Fold's argument, but Shards
+	moved   bool // Context has a map Shards of its own
 	entries []timeline.Entry
 }
 
@@ -93,6 +109,9 @@ func (f *folding) rule(entity string) func(store.Change) error {
 	}
 	return nil
 }
+
+// Shows reports whether a context shows facts of the items of an entity.
+func Shows(entity string) bool { return new(folding).rule(entity) != nil }
 
 // expiry reports whether a change is the removal of a receipt, which nothing depends on.
 func expiry(c store.Change) bool { return c.Entity == arrival.ReceiptEntity && c.New == nil }

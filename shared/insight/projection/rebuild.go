@@ -41,6 +41,7 @@ func Rebuild(old Context, records []store.Item) (next Context, failed Failures) 
 func lasting(old Context) Context {
 	p := Empty(old.CompanyID)
 	p.ContextVersion, p.Applied, p.UpdatedAt = old.ContextVersion+1, old.Applied, old.UpdatedAt
+	p.Shards, p.Rebuilt = old.Shards, old.Rebuilt
 	maps.Copy(p.Incarnations, old.Incarnations) // also of an integration that was deleted, and of which no record is left
 	p.Memory.LastChangedAt = old.Memory.LastChangedAt
 	for name, m := range old.Memory.Providers {

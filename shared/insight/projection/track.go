@@ -22,6 +22,7 @@ type Rebuilding struct {
 	ID    string    `json:"id" doc:"id of the rebuild" format:"uuid"`
 	Mark  int       `json:"mark" doc:"number of the last mark in the change feed" format:"int32"`
 	Until time.Time `json:"until" doc:"when the rebuild ends at the latest"`
+	At    time.Time `json:"at,omitzero" doc:"when the last mark was stored, if the change feed has several shards"`
 }
 
 // mark folds a mark of a rebuild.
@@ -33,6 +34,9 @@ func (f *folding) mark(c store.Change) error {
 	f.reach(c.At)
 	if f.UpdatedAt.Before(r.Until) {
 		f.Rebuilding = r
+		if c.Shard != "" {
+			f.Rebuilding.At = c.Stored
+		}
 	}
 	return nil
 }
@@ -42,6 +46,7 @@ type Touched struct {
 	Key     string          `json:"key"`
 	Entity  string          `json:"entity"`
 	At      time.Time       `json:"at"`
+	Stored  time.Time       `json:"stored,omitzero"` // zero: the feed has one part
 	Version int64           `json:"version,omitempty"`
 	Body    json.RawMessage `json:"body,omitempty"`
 }
@@ -66,13 +71,15 @@ func Track(c store.Company, was, next Context, changes []store.Change) ([]store.
 	if next.Rebuilding.ID == "" {
 		return nil, nil
 	}
-	var f folding
 	touched := []Touched{}
 	for _, change := range changes {
-		if change.Sequence.Compare(was.Applied) <= 0 || change.Entity == MarkEntity || f.rule(change.Entity) == nil {
+		if was.has(change) || change.Entity == MarkEntity || !Shows(change.Entity) {
 			continue
 		}
 		t := Touched{Key: change.Key, Entity: change.Entity, At: change.At}
+		if change.Shard != "" {
+			t.Stored = change.Stored
+		}
 		if change.New != nil {
 			t.Version, t.Body = change.New.Version, change.New.Body
 		}

@@ -5,6 +5,11 @@
 // change that the records may already show is then folded. So the records, with the touched items in place of what was read,
 // are the state after the last change folded. The rebuild computes the context of that state and replaces the stored one, on
 // the condition that the projector has not written it in between; otherwise it repeats this last step.
+//
+// A mark orders the changes of its shard only. If the feed has several shards, the rebuild reads the records before the second mark
+// and after it, some seconds apart from it, and waits until the projector has folded each difference between the two. What is not
+// folded then was stored before the mark, so that the records show it and the projector skips it (see projection.Context.Rebuilt),
+// or was stored after they were read.
 package rebuild
 
 import (
@@ -40,6 +45,7 @@ const (
 	patience = 2 * time.Minute
 	firstGap = 20 * time.Millisecond // between two looks at the context
 	lastGap  = time.Second
+	apart    = 3 * time.Second // from a mark to what is read before and after it: the stream gives times to the second
 )
 
 // Errors of a rebuild. It has changed nothing then, and can be repeated.
@@ -47,7 +53,11 @@ var (
 	ErrIdle  = fmt.Errorf("the context has not followed the company's changes for %v; is the service running?", patience)
 	ErrOther = errors.New("another rebuild of this company has begun, or this one took longer than an hour")
 	ErrBusy  = fmt.Errorf("the company's changes were faster than the rebuild %d times", maxTries)
+	ErrLate  = fmt.Errorf("some of the company's changes were not folded for %v; is the projector late?", patience)
 )
+
+// errOpen says that not every difference between the two reads is folded.
+var errOpen = errors.New("changes of the records are not folded yet")
 
 // Outcome says what a rebuild did.
 type Outcome struct {
@@ -67,12 +77,66 @@ func Company(ctx context.Context, c store.Company, now func() time.Time, told fu
 	if err := r.read(ctx, told); err != nil {
 		return Outcome{}, err
 	}
+	if r.shards && !wait.For(ctx, apart) {
+		return Outcome{}, ctx.Err()
+	}
 	if err := r.mark(ctx, 2); err != nil {
 		return Outcome{}, err
 	}
-	for range maxTries {
+	if err := r.again(ctx, told); err != nil {
+		return Outcome{}, err
+	}
+	return r.end(ctx)
+}
+
+// again reads the records again if the feed has several shards, and notes which have changed.
+func (r *rebuilding) again(ctx context.Context, told func(int)) error {
+	if !r.shards {
+		return nil
+	}
+	if !wait.For(ctx, apart) {
+		return ctx.Err()
+	}
+	before := r.records
+	r.records, r.open = map[string]store.Item{}, map[string]bool{}
+	if err := r.read(ctx, told); err != nil {
+		return err
+	}
+	soon := r.now().Add(time.Minute)
+	for key, was := range before {
+		_, exists := r.records[key]
+		expires := !was.Expires.IsZero() && was.Expires.Before(soon)
+		if !exists && !expires && was.Entity != timeline.Entity { // only the newest entries are read
+			r.open[key] = projection.Shows(was.Entity)
+		}
+	}
+	for key, is := range r.records {
+		was, existed := before[key]
+		if !existed || was.Version != is.Version || !was.At.Equal(is.At) {
+			r.open[key] = projection.Shows(is.Entity) && is.Entity != arrival.Entity // its changes are not all in the feed
+		}
+	}
+	maps.DeleteFunc(r.open, func(_ string, shown bool) bool { return !shown })
+	return nil
+}
+
+// end replaces the context as soon as the projector is far enough.
+func (r *rebuilding) end(ctx context.Context) (Outcome, error) {
+	tries := 0
+	for gap, idle := firstGap, time.Duration(0); tries < maxTries; {
 		out, err := r.replace(ctx)
-		if !errors.Is(err, store.ErrConflict) && !errors.Is(err, store.ErrUnknown) {
+		switch {
+		case errors.Is(err, errOpen):
+			if idle += gap; idle > patience {
+				return Outcome{}, ErrLate
+			}
+			if !wait.For(ctx, gap) {
+				return Outcome{}, ctx.Err()
+			}
+			gap = min(2*gap, lastGap)
+		case errors.Is(err, store.ErrConflict), errors.Is(err, store.ErrUnknown):
+			tries++
+		default:
 			return out, err
 		}
 	}
@@ -88,6 +152,9 @@ type rebuilding struct {
 	records map[string]store.Item // by key: as read, or as touched since
 	touched string                // the last list of touched items that records include
 	unknown Outcome               // of the last commit whose outcome is unknown
+	shards  bool                  // the feed has several
+	since   time.Time             // if it has: when the second mark was stored
+	open    map[string]bool       // keys of records that changed between the two reads and are not known to be folded
 }
 
 // mark commits a mark and waits until the projector has folded it.
@@ -103,6 +170,7 @@ func (r *rebuilding) mark(ctx context.Context, n int) error {
 		}
 		is := p.Rebuilding
 		if is.ID == r.id && is.Mark >= n {
+			r.shards, r.since = len(p.Shards) > 0, is.At
 			return nil
 		}
 		if err := r.overtaken(ctx, n, is.ID); err != nil {
@@ -212,7 +280,13 @@ func (r *rebuilding) replace(ctx context.Context) (Outcome, error) {
 	if r.touched, err = projection.ReadTouched(ctx, r.c, r.id, r.touched, r.put); err != nil {
 		return Outcome{}, err
 	}
+	if len(r.open) > 0 {
+		return Outcome{}, errOpen
+	}
 	next, failed := projection.Rebuild(old, slices.Collect(maps.Values(r.records)))
+	if r.shards {
+		next.Rebuilt = r.since
+	}
 	out := Outcome{Company: r.c.ID(), Records: len(r.records), ContextVersion: next.ContextVersion}
 	if err := failed.Err(); err != nil {
 		out.Damaged = err.Error()
@@ -224,8 +298,16 @@ func (r *rebuilding) replace(ctx context.Context) (Outcome, error) {
 	return out, err
 }
 
-// put puts a touched item in place of its record.
+// put puts a touched item in place of its record, unless the record was read later.
 func (r *rebuilding) put(t projection.Touched) {
+	is := r.records[t.Key]
+	late := r.shards && t.Stored.Before(r.since)
+	if !late || is.Version == t.Version && (t.Version == 0 || is.At.Equal(t.At)) {
+		delete(r.open, t.Key)
+	}
+	if late {
+		return
+	}
 	if t.Version == 0 {
 		delete(r.records, t.Key)
 		return

@@ -10,8 +10,8 @@ import (
 	"orgops/shared/storage/store"
 )
 
-// Restored rebuilds a company's context in a restored table, which no service uses yet. The context's position is one of the
-// former table's stream, whose numbers say nothing about the new stream, so the new context has none. The records may hold
+// Restored rebuilds a company's context in a restored table, which no service uses yet. The context's positions are those of the
+// former table's stream, which say nothing about the new stream, so the new context has none. The records may hold
 // changes that the context lacks, because the projector followed them within seconds. Restored is idempotent.
 func Restored(ctx context.Context, c store.Company, now func() time.Time) (Outcome, error) {
 	r := &rebuilding{c: c, now: now, records: map[string]store.Item{}}
@@ -22,7 +22,7 @@ func Restored(ctx context.Context, c store.Company, now func() time.Time) (Outco
 	if err != nil {
 		return Outcome{}, err
 	}
-	old.Applied, old.Rebuilding = "", projection.Rebuilding{}
+	old = old.Unplaced()
 	next, failed := projection.Rebuild(old, slices.Collect(maps.Values(r.records)))
 	out := Outcome{Company: c.ID(), Records: len(r.records), ContextVersion: next.ContextVersion}
 	if err := failed.Err(); err != nil {

@@ -139,10 +139,10 @@ type Scrubber interface {
 	Scrub(ctx context.Context, company string) error
 }
 
-// Sequence orders changes in the feed: decimal digits, comparable within one company.
+// Sequence orders the changes of one shard of the feed: decimal digits.
 type Sequence string
 
-// Compare returns -1, 0 or +1 for two sequences of one company. The empty sequence sorts first.
+// Compare returns -1, 0 or +1 for two sequences of one shard. The empty sequence sorts first.
 func (s Sequence) Compare(t Sequence) int {
 	if len(s) != len(t) {
 		if len(s) < len(t) {
@@ -163,6 +163,9 @@ func (s Sequence) Compare(t Sequence) int {
 // write deleted it.
 type Change struct {
 	Sequence Sequence
+	// Shard names the part of the feed that the change came by, "" if the feed has one part. An item's changes come by one shard,
+	// and after the shard's end by a later one. A company's may come by several at once, whose sequences say nothing about each other.
+	Shard    string
 	Company  string
 	Key      string
 	Entity   string
@@ -177,7 +180,7 @@ type Image struct {
 	Body    json.RawMessage
 }
 
-// Batch carries consecutive changes in feed order.
+// Batch carries consecutive changes of one shard.
 type Batch struct {
 	Changes []Change
 	// Replay is true if this consumer may have received some of the changes before: after a crash, or because the batch is
@@ -190,8 +193,8 @@ type Batch struct {
 // Feed delivers the committed changes of company partitions, except quiet writes.
 type Feed interface {
 	// Consume passes the changes after the consumer's stored position to handle until ctx ends. It then waits for the
-	// batches in flight and returns nil. handle is called for one batch at a time, and a company's changes come in commit
-	// order. handle may return before its work ends. It calls done exactly once, when the batch is finished. If it calls
+	// batches in flight and returns nil. handle is called for one batch at a time. An item's changes come in commit order, and
+	// a shard's in the order of their sequences. handle may return before its work ends. It calls done exactly once, when the batch is finished. If it calls
 	// done with an error, Consume redelivers the batch later. The position moves past a batch once that batch and all
 	// earlier batches are finished. The driver limits the changes in flight, and calls handle for further batches up to that
 	// limit.

@@ -111,6 +111,7 @@ var homes = []home{
 	{[]string{"math/rand", "math/rand/v2"}, []string{
 		"shared/webhook/courier",           // jitter of retries
 		"shared/storage/queue/sqlitequeue", // jitter of polling
+		"functions/projector",              // jitter of retries
 		"shared/base/awsclient",            // jitter of retries
 		"local/measure/bench",              // load
 	}, "values that must not be guessable come from crypto/rand"},

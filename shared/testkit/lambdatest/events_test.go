@@ -23,7 +23,7 @@ func checks() map[string]check {
 		"operations": checkRequest, "executives": checkRequest, "sso": checkRequest,
 		"console":    checkRequest,
 		"inbound":    checkInbound,
-		"authorizer": checkToken, "projector": checkStream, "dispatcher": checkStream,
+		"authorizer": checkToken, "projector": checkWindow, "dispatcher": checkStream,
 		"retrier": checkQueue(func() any { return &delivery.Job{} }), "syncer": checkQueue(func() any { return &syncrun.Job{} }),
 		"ticker": checkSchedule, "rotator": checkRotation, "provisioner": checkCompany,
 	}

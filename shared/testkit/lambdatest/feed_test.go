@@ -89,7 +89,7 @@ func many(t *testing.T, companies ...string) []byte {
 		}
 		records = append(records, text)
 	}
-	return []byte(`{"Records":[` + strings.Join(records, ",") + `]}`)
+	return []byte(`{"shardId":"shard","Records":[` + strings.Join(records, ",") + `]}`)
 }
 
 // taken receives the next message of a queue, which may be due only in some seconds.

@@ -15,6 +15,22 @@ func checkStream(text []byte) error {
 	if err := decode(text, &e); err != nil {
 		return err
 	}
+	return checkRecords(e)
+}
+
+// checkWindow checks an event of a mapping with a tumbling window.
+func checkWindow(text []byte) error {
+	var e events.DynamoDBTimeWindowEvent
+	if err := decode(text, &e); err != nil {
+		return err
+	}
+	if e.ShardID == "" || !e.Window.Start.Before(e.Window.End.Time) || e.State == nil {
+		return fmt.Errorf("shard %q, window %v, state %v", e.ShardID, e.Window, e.State)
+	}
+	return checkRecords(e.DynamoDBEvent)
+}
+
+func checkRecords(e events.DynamoDBEvent) error {
 	for _, r := range e.Records {
 		if err := checkRecord(r); err != nil {
 			return err

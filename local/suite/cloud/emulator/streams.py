@@ -1,12 +1,15 @@
-"""Event source mappings of DynamoDB streams, with what LocalStack omits: bisecting batches, the age of records, and
-resuming a shard. A throttled batch is tried again and counts as no try, because it did not reach the function.
+"""Event source mappings of DynamoDB streams, with what LocalStack omits: bisecting batches, the age of records, the shard's name in
+tumbling windows, and resuming a shard. A throttled batch is tried again and counts as no try, because it did not reach the function.
 
 Batches of a shard are processed one after the other: a parallelization factor is accepted and has no effect.
 https://docs.aws.amazon.com/lambda/latest/dg/services-ddb-batchfailurereporting.html
 https://docs.aws.amazon.com/lambda/latest/dg/services-ddb-params.html
+https://docs.aws.amazon.com/lambda/latest/dg/services-ddb-windows.html
 """
 
 import base64
+import io
+import json
 import logging
 import time
 from collections import deque
@@ -32,9 +35,28 @@ def patch() -> None:
         worker = build(self)
         if isinstance(worker.poller, Poller):
             worker.poller.halves = bool(self.esm_config.get("BisectBatchOnFunctionError"))
+            if self.esm_config.get("TumblingWindowInSeconds"):
+                sender = worker.poller.processor.sender
+                sender.target_client = Windowed(sender.target_client, worker.poller)
         return worker
 
     esm_worker_factory.EsmWorkerFactory.get_esm_worker = informed
+
+
+class Windowed:
+    """Invokes a function as Lambda does in a tumbling window: the event names its shard, and an answer without a state is a failure.
+    The event at the end of a window is left out."""
+
+    def __init__(self, client, poller):
+        self._client, self._poller = client, poller
+
+    def invoke(self, Payload, **rest):  # noqa: N803 (the client's name)
+        result = self._client.invoke(Payload=json.dumps(json.loads(Payload) | {"shardId": self._poller.shard}), **rest)
+        answer = result["Payload"].read()
+        result["Payload"] = io.BytesIO(answer)
+        if not result.get("FunctionError") and "state" not in (json.loads(answer) or {}):
+            result["FunctionError"] = "Unhandled"
+        return result
 
 
 def _shown(value: dict) -> dict:
@@ -49,6 +71,7 @@ class Batch:
 
 class Poller(DynamoDBPoller):
     halves = False
+    shard = ""  # of the current batch
 
     def __init__(self, *args, **kwargs):
         super().__init__(*args, **kwargs)
@@ -78,6 +101,7 @@ class Poller(DynamoDBPoller):
         return record["dynamodb"].get("ApproximateCreationDateTime", time.time())
 
     def forward_events_to_target(self, shard_id, records):
+        self.shard = shard_id
         self._last[shard_id] = records[-1]["dynamodb"]["SequenceNumber"]
         events = self.add_source_metadata(self.filter_events(self.transform_into_events(records, shard_id)))
         batches = deque([Batch(events)] if events else [])

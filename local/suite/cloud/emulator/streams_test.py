@@ -1,3 +1,4 @@
+import io
 import json
 import os
 import time
@@ -64,6 +65,27 @@ def reporting(bad):
         if bad in numbers:
             raise PartialBatchFailureError(partial_failure_payload={"batchItemFailures": [{"itemIdentifier": str(bad)}]}, error={})
     return fail
+
+
+class WindowedTest(unittest.TestCase):
+    def invoke(self, answer):
+        class Client:
+            def invoke(self, Payload, **_):  # noqa: N803 (the client's name)
+                self.event = json.loads(Payload)
+                return {"StatusCode": 200, "Payload": io.BytesIO(json.dumps(answer).encode())}
+
+        client, poller = Client(), Poller(nothing)
+        poller.run(record(1))
+        result = streams.Windowed(client, poller).invoke(FunctionName="f", Payload=json.dumps({"Records": [1]}))
+        self.assertEqual({"Records": [1], "shardId": "shard"}, client.event)
+        self.assertEqual(answer, json.loads(result["Payload"].read()))
+        return result.get("FunctionError")
+
+    def test_state(self):
+        self.assertIsNone(self.invoke({"state": {"a": "b"}, "batchItemFailures": []}))
+
+    def test_without_state(self):
+        self.assertEqual("Unhandled", self.invoke({"batchItemFailures": []}))
 
 
 class Work(unittest.TestCase):

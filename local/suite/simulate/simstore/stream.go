@@ -11,30 +11,43 @@ import (
 	"orgops/shared/storage/store/dynamostore"
 )
 
-// Stream holds the records of a table's changes. The records of one partition key are in one shard, or in its descendants
-// after a split. Its methods are safe for concurrent use.
+// Stream holds the records of a table's changes. A shard holds those of a range of places: of hashed partition keys, and of
+// the sort keys in each. So a split may separate the items of one partition key. Its methods are safe for concurrent use.
 type Stream struct {
 	mu     sync.Mutex
-	last   int64
 	shards []*Shard
 	all    []dynamostore.Record
+	of     []*Shard // that holds the record of all
 }
 
-// Shard holds the records of a range of hashed partition keys.
+// Shard holds the records of a range of places. Its sequence numbers rise. They say nothing about those of another shard.
 type Shard struct {
 	ID     string
 	Parent *Shard // its records come first; nil for the first shard
 
 	stream    *Stream
-	low, high uint32 // both included
+	low, high string // places, the first included; high "": no end
+	last      uint64 // sequence number
 	records   []dynamostore.Record
 	closed    bool
 }
 
 func newStream() *Stream {
 	s := &Stream{}
-	s.shards = []*Shard{{ID: "shard-0", stream: s, high: ^uint32(0)}}
+	s.grow(nil, "", "")
 	return s
+}
+
+// grow adds a shard. Its id decides where its numbers begin: as often below as above those of the others.
+func (s *Stream) grow(parent *Shard, low, high string) {
+	id := "shard-" + strconv.Itoa(len(s.shards))
+	s.shards = append(s.shards, &Shard{ID: id, Parent: parent, stream: s, low: low, high: high, last: uint64(hash(id)) % 10_000})
+}
+
+// place returns where the item of a record lies: first by the hash of its partition key, then by its sort key.
+func place(r dynamostore.Record) string {
+	pk := Attribute(r, "pk")
+	return fmt.Sprintf("%08x %s %s", hash(pk), pk, Attribute(r, "sk"))
 }
 
 // add numbers records and appends each to its shard.
@@ -42,33 +55,44 @@ func (s *Stream) add(records ...dynamostore.Record) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, r := range records {
-		s.last++
-		r.Sequence = fmt.Sprintf("%d%021d", 1, s.last)
-		shard := s.open(hash(Attribute(r, "pk")))
+		shard := s.open(place(r))
+		shard.last++
+		r.Sequence = fmt.Sprintf("%d%021d", 1, shard.last)
 		shard.records = append(shard.records, r)
-		s.all = append(s.all, r)
+		s.all, s.of = append(s.all, r), append(s.of, shard)
 	}
 }
 
-func (s *Stream) open(hash uint32) *Shard {
-	i := slices.IndexFunc(s.shards, func(sh *Shard) bool { return !sh.closed && sh.low <= hash && hash <= sh.high })
+func (s *Stream) open(place string) *Shard {
+	i := slices.IndexFunc(s.shards, func(sh *Shard) bool { return !sh.closed && sh.low <= place && (sh.high == "" || place < sh.high) })
 	return s.shards[i]
 }
 
-// Split closes a shard and opens two that take its later records. A shard that is closed or covers one hash stays.
-func (s *Stream) Split(sh *Shard) {
+// recent is how many of a shard's records tell where it is hot.
+const recent = 100
+
+// Split closes a shard and opens two that take its later records. It cuts the shard where half of its recent records lie on either
+// side, as DynamoDB does with a hot partition. It returns false for a shard that is closed or has the records of one item only.
+func (s *Stream) Split(sh *Shard) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if sh.closed || sh.low == sh.high {
-		return
+	var places []string
+	for _, r := range sh.records[max(len(sh.records)-recent, 0):] {
+		places = append(places, place(r))
+	}
+	slices.Sort(places)
+	if sh.closed || len(places) == 0 || places[0] == places[len(places)-1] {
+		return false
+	}
+	middle := places[len(places)/2]
+	if middle == places[0] { // a hot item gets a shard of its own
+		i := slices.IndexFunc(places, func(place string) bool { return place > middle })
+		middle = places[i]
 	}
 	sh.closed = true
-	middle := sh.low + (sh.high-sh.low)/2
-	for _, half := range [][2]uint32{{sh.low, middle}, {middle + 1, sh.high}} {
-		s.shards = append(s.shards, &Shard{
-			ID: "shard-" + strconv.Itoa(len(s.shards)), Parent: sh, stream: s, low: half[0], high: half[1],
-		})
-	}
+	s.grow(sh, sh.low, middle)
+	s.grow(sh, middle, sh.high)
+	return true
 }
 
 // Shards returns all shards, the oldest first.
@@ -85,11 +109,18 @@ func (s *Stream) Len() int {
 	return len(s.all)
 }
 
-// Records returns the records of all shards from the given one on, in the order of their numbers.
+// Records returns the records of all shards from the given one on, in the order of their commits.
 func (s *Stream) Records(from int) []dynamostore.Record {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.all[min(from, len(s.all)):]
+}
+
+// ShardOf returns the shard that holds a record of all shards.
+func (s *Stream) ShardOf(record int) *Shard {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.of[record]
 }
 
 // Records returns the shard's records from the given one on.

@@ -18,6 +18,8 @@ import (
 type Table struct {
 	// Shuffle orders the records of one transaction, whose order DynamoDB does not promise. Nil keeps the order of the ops.
 	Shuffle func(n int, swap func(i, j int))
+	// Clock tells when a record was made. Nil: a record has the time of the caller's clock.
+	Clock func() time.Time
 
 	mu         sync.Mutex
 	partitions map[store.Partition]*partition
@@ -110,6 +112,9 @@ func (t *Table) apply(now time.Time, op *store.Op) (r dynamostore.Record, ok boo
 		return r, false
 	}
 	r.Created = now.Truncate(time.Second)
+	if t.Clock != nil {
+		r.Created = t.Clock().UTC().Truncate(time.Second)
+	}
 	if old, exists := t.row(op.Partition, op.Key); exists {
 		r.Old = old.image(op.Partition)
 	}

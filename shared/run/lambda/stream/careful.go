@@ -69,7 +69,7 @@ func (s search) handle(ctx context.Context, e Event) result {
 		if n > 0 && !enough() {
 			return result{failed: n}
 		}
-		if r := s.one(ctx, Event{Records: e.Records[n : n+1]}); r.failed == 0 {
+		if r := s.one(ctx, Event{e.Records[n : n+1], e.Shard}); r.failed == 0 {
 			return result{failed: n, open: r.open}
 		}
 	}

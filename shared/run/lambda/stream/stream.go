@@ -20,11 +20,18 @@ import (
 	"orgops/shared/storage/store/dynamostore"
 )
 
-// Event holds the records that Lambda delivers.
-type Event = events.DynamoDBEvent
+// Event holds the records that Lambda delivers, all of one shard. Lambda names the shard if the mapping has a tumbling window. At the end
+// of each window it delivers an event that may have no records.
+type Event struct {
+	Records []events.DynamoDBEventRecord `json:"Records"`
+	Shard   string                       `json:"shardId"`
+}
 
-// Answer names the record from which Lambda redelivers.
-type Answer = events.DynamoDBEventResponse
+// Answer names the record from which Lambda redelivers. An answer in a tumbling window must have a state.
+type Answer struct {
+	BatchItemFailures []events.DynamoDBBatchItemFailure `json:"batchItemFailures"`
+	State             map[string]string                 `json:"state,omitempty"`
+}
 
 // entry holds a change of the feed and the index of its record.
 type entry struct {
@@ -45,7 +52,7 @@ func entries(ctx context.Context, e Event, lot parked.Lot) (all []entry, failed 
 				return all, i
 			}
 		}
-		if ok {
+		if change.Shard = e.Shard; ok {
 			all = append(all, entry{change, i})
 		}
 	}
@@ -86,6 +93,9 @@ func texts(image map[string]events.DynamoDBAttributeValue) map[string]string {
 // from returns the answer that makes Lambda redeliver the records from index on. A negative index means none.
 func from(e Event, index int) Answer {
 	answer := Answer{BatchItemFailures: []events.DynamoDBBatchItemFailure{}}
+	if e.Shard != "" {
+		answer.State = map[string]string{"shard": e.Shard}
+	}
 	if index >= 0 {
 		answer.BatchItemFailures = append(answer.BatchItemFailures,
 			events.DynamoDBBatchItemFailure{ItemIdentifier: e.Records[index].Change.SequenceNumber})
@@ -95,10 +105,13 @@ func from(e Event, index int) Answer {
 
 const parallel = 8 // companies handled concurrently
 
-// ByCompany delivers each company's changes as one batch, several companies concurrently. A company that fails does not
+// errNoShard refuses an event for a consumer that keeps a position in each shard.
+var errNoShard = errors.New("the event does not name its shard; give the event source mapping a tumbling window")
+
+// ByCompany delivers each company's changes in a shard as one batch, several companies concurrently. A company that fails does not
 // delay the others.
 func ByCompany(handle func(context.Context, store.Batch) error, lot parked.Lot) func(context.Context, Event) (Answer, error) {
-	return carefully(func(ctx context.Context, e Event) result {
+	work := carefully(func(ctx context.Context, e Event) result {
 		batches, firsts := map[string]*store.Batch{}, map[string]int{}
 		var companies []string // in the order of their first changes, so that the oldest change does not wait
 		all, unparked := entries(ctx, e, lot)
@@ -128,6 +141,12 @@ func ByCompany(handle func(context.Context, store.Batch) error, lot parked.Lot) 
 		working.Wait()
 		return result{failed: failed.index}
 	}, lot)
+	return func(ctx context.Context, e Event) (Answer, error) {
+		if e.Shard == "" {
+			return Answer{}, errNoShard
+		}
+		return work(ctx, e)
+	}
 }
 
 // handled calls handle. If it panics, handled passes it the changes one by one, and parks each with which it panics again.

@@ -23,7 +23,7 @@ import (
 
 // event returns an event with one record for each company; its sequence number is its position.
 func event(companies ...string) stream.Event {
-	var e stream.Event
+	e := stream.Event{Shard: "shard"}
 	for i, company := range companies {
 		e.Records = append(e.Records, events.DynamoDBEventRecord{Change: events.DynamoDBStreamRecord{
 			SequenceNumber:              strconv.Itoa(i),
@@ -271,5 +271,31 @@ func TestPanic(t *testing.T) {
 				t.Errorf("parked %s, want MEMORY#1", p.Key)
 			}
 		})
+	}
+}
+
+// TestByCompany_Window answers each event of a tumbling window with a state, also the one at its end without records, and refuses an
+// event that does not name its shard.
+func TestByCompany_Window(t *testing.T) {
+	t.Parallel()
+	shards := make(chan string, 2)
+	handle := stream.ByCompany(func(_ context.Context, b store.Batch) error {
+		shards <- b.Changes[0].Shard
+		return nil
+	}, quiet(t))
+	for _, e := range []stream.Event{event("a"), {Shard: "shard"}} {
+		answer, err := handle(t.Context(), e)
+		errtest.Must(t, err)
+		if answer.State == nil {
+			t.Errorf("%d records: no state", len(e.Records))
+		}
+	}
+	if shard := <-shards; shard != "shard" {
+		t.Errorf("the change came by shard %q, want the event's", shard)
+	}
+	nameless := event("a")
+	nameless.Shard = ""
+	if _, err := handle(t.Context(), nameless); err == nil {
+		t.Error("an event without a shard was handled, want an error")
 	}
 }

@@ -19,7 +19,7 @@ const maxBatch = 256
 //
 // The stream is a tree of shards. A shard that grows too large or too old ends, and child shards continue it. Consume starts
 // a shard only when every change of the parent shard is finished. The changes of one item therefore always keep their order.
-// The changes of a company keep their order while its items fit one partition of DynamoDB (10 GB, 1,000 writes a second).
+// A company whose items have outgrown one partition of DynamoDB (10 GB, 1,000 writes a second) has changes in several shards.
 //
 // If handle calls done with an error, Consume redelivers the batch after 100 ms; the delay doubles up to 5 s. Until then
 // this consumer receives no other batch, so no change overtakes an earlier, failed one.

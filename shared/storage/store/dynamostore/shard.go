@@ -93,6 +93,7 @@ func (c *consumer) batches(ctx context.Context, sh *shard, records []Record) (ou
 			out = append(out, &batch{Replay: replay})
 		}
 		b := out[len(out)-1]
+		change.Shard = sh.id
 		b.Changes, b.Last = append(b.Changes, change), r.Sequence
 		b.Bytes += bodies(change)
 	}

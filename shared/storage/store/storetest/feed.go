@@ -32,12 +32,12 @@ func testFeedChanges(t *testing.T, h Harness) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("changes (-want +got):\n%s", diff)
 	}
-	last := store.Sequence("")
+	last := map[string]store.Sequence{} // by shard
 	for _, c := range changes {
-		if c.Sequence.Compare(last) <= 0 {
-			t.Errorf("sequence %s after %s, want a greater one", c.Sequence, last)
+		if c.Sequence.Compare(last[c.Shard]) <= 0 {
+			t.Errorf("sequence %s after %s, want a greater one", c.Sequence, last[c.Shard])
 		}
-		last = c.Sequence
+		last[c.Shard] = c.Sequence
 		if c.Company != f.c.ID() {
 			t.Errorf("%s: company %s, want %s", c.Key, c.Company, f.c.ID())
 		}
@@ -61,19 +61,19 @@ func testFeedQuiet(t *testing.T, h Harness) {
 	}
 }
 
-// testFeedOrder commits for several companies in parallel and expects each company's changes in commit order.
+// testFeedOrder commits for several companies in parallel and expects the changes of each item in commit order.
 func testFeedOrder(t *testing.T, h Harness) {
 	const companies, commits = 5, 40
 	f := open(t, h)
 	tap := listen(t, f, "alpha")
-	next := make(map[string]int)
+	next := make(map[string]int) // by company; each has one item
 	var wg sync.WaitGroup
 	for range companies {
 		c := store.For(f.Driver, id.New())
 		next[c.ID()] = 0
 		wg.Go(func() {
 			for i := range commits {
-				if err := c.Commit(context.Background(), c.Create(fmt.Sprintf("N#%d", i), "note", note{N: i})); err != nil {
+				if err := c.Commit(context.Background(), c.Save("N", "note", int64(i), note{N: i})); err != nil {
 					t.Error(err)
 				}
 			}
@@ -88,7 +88,7 @@ func testFeedOrder(t *testing.T, h Harness) {
 				continue
 			}
 			if n := decode(t, c.New); n != want {
-				t.Fatalf("change %d of a company received, want change %d", n, want)
+				t.Fatalf("change %d of an item received, want change %d", n, want)
 			}
 			next[c.Company]++
 			seen++

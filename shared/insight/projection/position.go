@@ -1,0 +1,60 @@
+package projection
+
+import (
+	"crypto/sha256"
+	"encoding/base64"
+	"maps"
+	"time"
+
+	"orgops/shared/storage/store"
+)
+
+// Position is that of the last applied change in a shard of the feed.
+type Position struct {
+	Sequence store.Sequence `json:"sequence" doc:"the change's number in its shard"`
+	At       time.Time      `json:"at" doc:"the change's commit time"`
+}
+
+// positionKept sets how long the position in a shard is kept after its last change. The stream keeps a record for 24 hours. Later no
+// change up to the position can come again.
+const positionKept = 25 * time.Hour
+
+// has reports whether a change was folded. A feed with one part has no shards, and its position is Applied. A shard's changes come in
+// order the first time. So one number tells which of them were folded, also if a batch comes again.
+func (p *Context) has(c store.Change) bool {
+	if c.Shard == "" {
+		return c.Sequence.Compare(p.Applied) <= 0
+	}
+	return c.Sequence.Compare(p.Shards[shortName(c.Shard)].Sequence) <= 0
+}
+
+// covers reports whether a change that was not folded is in the context, because it was stored before a rebuild read the records.
+func (p *Context) covers(c store.Change) bool { return c.Shard != "" && c.Stored.Before(p.Rebuilt) }
+
+// pass records that a change was applied, and drops positions that are no longer needed.
+func (f *folding) pass(c store.Change) {
+	f.Applied = c.Sequence
+	if c.Shard == "" {
+		return
+	}
+	if !f.moved {
+		f.Shards, f.moved = maps.Clone(f.Shards), true
+	}
+	if f.Shards == nil {
+		f.Shards = map[string]Position{}
+	}
+	f.Shards[shortName(c.Shard)] = Position{c.Sequence, c.At.UTC().Truncate(time.Second)}
+	maps.DeleteFunc(f.Shards, func(_ string, p Position) bool { return p.At.Before(f.UpdatedAt.Add(-positionKept)) })
+}
+
+// shortName returns a short name of a shard, for a context has some of them in its last 25 hours.
+func shortName(shard string) string {
+	sum := sha256.Sum256([]byte(shard))
+	return base64.RawURLEncoding.EncodeToString(sum[:8])
+}
+
+// Unplaced returns the context without what is about the feed that it was folded from.
+func (p Context) Unplaced() Context {
+	p.Applied, p.Shards, p.Rebuilt, p.Rebuilding = "", nil, time.Time{}, Rebuilding{}
+	return p
+}
