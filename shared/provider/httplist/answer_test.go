@@ -260,8 +260,8 @@ func TestConnector_Fetch_cursorAddress(t *testing.T) {
 	if ids := f.run(true); len(ids) != 3 {
 		t.Errorf("ids %v, want three", ids)
 	}
-	if !f.shifting[1] || !f.shifting[2] {
-		t.Error("pages by number do not shift, want that they do")
+	if diff := cmp.Diff([]bool{false, true, true}, f.shifting); diff != "" {
+		t.Errorf("what the pages say of shifting differs (-want +got):\n%s", diff)
 	}
 	if got, want := f.asked[2], "/items?filter=a%20b&page=2"; got != want {
 		t.Errorf("the last request is for %s, want %s", got, want)
