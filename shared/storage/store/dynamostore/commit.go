@@ -105,7 +105,11 @@ func (s *Store) put(ctx context.Context, call *call, op *placed) ([]Usage, error
 	var failed *types.ConditionalCheckFailedException
 	switch {
 	case err == nil:
-		return writing(out.ConsumedCapacity), nil
+		cost := writing(out.ConsumedCapacity)
+		for _, u := range cost {
+			s.o.Meter.wrote(item[attrPartition], u.Write)
+		}
+		return cost, nil
 	case errors.As(err, &failed):
 		if stored, ok := failed.Item[attrWrite].(*types.AttributeValueMemberB); ok && bytes.Equal(stored.Value, name) {
 			return nil, nil // an earlier try of this write succeeded
@@ -149,7 +153,7 @@ func (s *Store) transact(ctx context.Context, call *call, ops []placed) ([]Usage
 	var cancelled *types.TransactionCanceledException
 	switch {
 	case err == nil:
-		return transacting(items), nil
+		return s.o.Meter.transacting(items), nil
 	case errors.As(err, &cancelled):
 		failed := len(ops)
 		for i, reason := range cancelled.CancellationReasons {

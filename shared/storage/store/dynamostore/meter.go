@@ -18,8 +18,35 @@ type Usage struct {
 // Meter sums the cost of a store's reads and commits. It leaves out the feed's calls, because reads of a stream are not
 // charged to the table. It is safe for concurrent use.
 type Meter struct {
+	// ByKey makes the meter count the write units of each partition key too.
+	ByKey bool
+
 	mu    sync.Mutex
 	total Usage
+	keys  map[string]float64
+}
+
+// TakeKeys returns the write units of each partition key since the last TakeKeys.
+func (m *Meter) TakeKeys() map[string]float64 {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	keys := m.keys
+	m.keys = nil
+	return keys
+}
+
+// wrote counts the write units of a partition key.
+func (m *Meter) wrote(key types.AttributeValue, units float64) {
+	partition, ok := key.(*types.AttributeValueMemberS)
+	if m == nil || !m.ByKey || !ok {
+		return
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.keys == nil {
+		m.keys = map[string]float64{}
+	}
+	m.keys[partition.Value] += units
 }
 
 // Take returns the usage since the last Take.
@@ -65,14 +92,21 @@ func writing(c *types.ConsumedCapacity) []Usage {
 // transacting computes the cost of a transaction by DynamoDB's published rule: two units for each started KB of a written
 // item, and two units for an item that is checked or removed. DynamoDB Local reports wrong numbers: it adds up the sizes of
 // all items and does not double them. The result is too low for a write that replaces a larger item of more than a KB.
-func transacting(items []types.TransactWriteItem) []Usage {
+func (m *Meter) transacting(items []types.TransactWriteItem) []Usage {
 	var cost Usage
 	for _, item := range items {
-		size := 0
-		if item.Put != nil {
-			size = sizeOf(item.Put.Item)
+		size, key := 0, attributes{}
+		switch {
+		case item.Put != nil:
+			size, key = sizeOf(item.Put.Item), item.Put.Item
+		case item.Delete != nil:
+			key = item.Delete.Key
+		case item.ConditionCheck != nil:
+			key = item.ConditionCheck.Key
 		}
-		cost.Write += 2 * max(1, math.Ceil(float64(size)/1024))
+		units := 2 * max(1, math.Ceil(float64(size)/1024))
+		m.wrote(key[attrPartition], units)
+		cost.Write += units
 	}
 	return []Usage{cost}
 }
