@@ -82,8 +82,8 @@ func TestBacklog(t *testing.T) {
 		{"read units for each delivery", each("read units"), mostReadUnits},
 		{"write units for each delivery", each("write units"), mostWriteUnits},
 		{"seconds until the last delivery", loaded.took.Seconds(), rampUp.Seconds() + float64(n)/leastRate},
-		{"times as long until the first attempt (p95)", ratio(t, "first", calm.first, loaded.first), 1.1},
-		{"times as long until the second attempt (p95)", ratio(t, "second", calm.second, loaded.second), 1.1},
+		{"times as long until the first attempt (p95)", ratio(t, "first attempts", calm.first, loaded.first), 1.1},
+		{"times as long until the second attempt (p95)", ratio(t, "second attempts", calm.second, loaded.second), 1.1},
 	} {
 		if bound.got > bound.most {
 			t.Errorf("%.2f %s, want at most %.2f", bound.got, bound.what, bound.most)
@@ -155,7 +155,7 @@ func TestBacklog_Limited(t *testing.T) {
 func ratio(t *testing.T, what string, calm, loaded []time.Duration) float64 {
 	t.Helper()
 	a, b := p95(calm), p95(loaded)
-	t.Logf("%s attempts of the others: p95 %v calm, %v with the backlog; %d and %d of them", what, a, b, len(calm), len(loaded))
+	t.Logf("%s of the others: p95 %v calm, %v under load; %d and %d of them", what, a, b, len(calm), len(loaded))
 	return float64(b-callTakes) / float64(a)
 }
 

@@ -88,6 +88,9 @@ func (w *world) commit(e *environment, ops []store.Op) error {
 	if err == nil {
 		w.record(e, deliveries(ops))
 		w.advanceTick(ops)
+		if w.committed != nil {
+			w.committed(e, ops)
+		}
 	}
 	if errors.Is(err, store.ErrConflict) && !w.plan.on[strictness] {
 		w.excuse(e, deliveries(ops), "another worker wrote the record")

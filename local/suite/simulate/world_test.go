@@ -53,9 +53,10 @@ type world struct {
 	splits         int                       // of shards
 	broken         string                    // the first invariant that does not hold
 	alive          sync.WaitGroup
-	longest        int            // invocations of a function in one chain
-	latency        time.Duration  // of a call to the store or a queue
-	counts         map[string]int // calls of functions, by function and kind
+	longest        int                                  // invocations of a function in one chain
+	latency        time.Duration                        // of a call to the store or a queue
+	counts         map[string]int                       // calls of functions, by function and kind
+	committed      func(e *environment, ops []store.Op) // nil: nothing hears of commits
 }
 
 // These limit a run after its hour: how long it may take to come to rest, and in how many steps.

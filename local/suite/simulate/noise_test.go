@@ -1,0 +1,144 @@
+package simulate_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"orgops/shared/domain/integration"
+	"orgops/shared/domain/memory"
+	"orgops/shared/insight/projection"
+	"orgops/shared/storage/store"
+)
+
+// These shape the test of a noisy company.
+const (
+	louder    = 100             // times the load of another company
+	noiseSpan = 4 * time.Second // of the events; the timers are due at its end
+	slack     = 1.2             // times as long as without the noise
+	// behind is slack for a first attempt. It may wait for the batch that its lane of the stream has in flight, which takes as long as the
+	// attempt itself: Lambda has at most ten lanes for a shard, and one batch at a time in a lane.
+	behind = 2
+)
+
+// heard holds the delays of the quiet companies in one run.
+type heard struct {
+	first, second []time.Duration // from an event to its attempt, from the first attempt to the next
+	folded        []time.Duration // from a change to the context that has it
+	timers        []time.Duration // from the time of a timer to its end
+
+	written map[string][]time.Time // by company, the memories that no context has
+}
+
+// TestNoise lets one company receive a hundred times as many webhooks as each of the others, and set as many timers. The others wait
+// at most a fifth longer for their contexts, retries and timers, and for a first attempt at most for one batch more.
+func TestNoise(t *testing.T) {
+	t.Parallel()
+	runs := map[int]heard{}
+	for _, times := range []int{1, louder} {
+		synctest.Test(t, func(t *testing.T) { runs[times] = newWorld(t, 1, nil).noise(times) })
+	}
+	calm, loud := runs[1], runs[louder]
+	for _, delay := range []struct {
+		what       string
+		calm, loud []time.Duration
+		most       float64
+	}{
+		{"first attempts", calm.first, loud.first, behind},
+		{"second attempts", calm.second, loud.second, slack},
+		{"contexts", calm.folded, loud.folded, slack},
+		{"timers", calm.timers, loud.timers, slack},
+	} {
+		if len(delay.calm) == 0 {
+			t.Errorf("%s: no delays were measured", delay.what)
+			continue
+		}
+		if got := ratio(t, delay.what, delay.calm, delay.loud); got > delay.most {
+			t.Errorf("%s of the others take %.2f times as long, want at most %.1f times", delay.what, got, delay.most)
+		}
+	}
+}
+
+// noise runs a world without faults, in which a company has some times the load of each other one.
+func (w *world) noise(times int) (h heard) {
+	w.calm, w.plan.environments, w.latency = true, 100, callTakes
+	w.deploy()
+	w.companies = []string{busy}
+	for i := range quiet {
+		w.companies = append(w.companies, fmt.Sprintf("quiet-%02d", i))
+	}
+	for _, company := range w.companies {
+		r := &receiver{company: company, provider: "webhook", events: []string{"memory.*"}, requests: map[string][]*request{}, mood: stumbling}
+		r.secret = secretOf(w.seed, company, r.provider)
+		w.receivers[r.host()] = r
+		if err := w.subscribe(r); err != nil {
+			w.t.Fatal(err)
+		}
+		if err := w.configure(company, inbound, map[string]any{}, "", integration.InboundReceive, integration.MemoryUpsert); err != nil {
+			w.t.Fatal(err)
+		}
+	}
+	w.runFor(time.Second)
+	begun := time.Now()
+	h.written = map[string][]time.Time{}
+	w.committed = func(e *environment, ops []store.Op) { h.hear(w, e, ops) }
+	for n, company := range w.companies {
+		events, apart := int(noiseSpan/apart), apart
+		if company == busy {
+			events, apart = events*times, apart/time.Duration(times)
+		}
+		for i := range events {
+			name := fmt.Sprintf("%s %05d", company, i)
+			at := begun.Add(time.Duration(i)*apart + time.Duration(n)*apart/time.Duration(len(w.companies)))
+			w.schedule(at, name, w.client(name, company, w.remembers(name)))
+		}
+		w.remind(company, events, begun.Add(noiseSpan))
+	}
+	w.trace.lines = nil
+	w.runFor(90 * time.Second)
+	h.first, h.second = w.waits()
+	if w.end(); w.broken != "" {
+		w.t.Fatalf("%s\n%s", w.broken, w.trace.tail(60))
+	}
+	return h
+}
+
+// remind sets timers without an effect.
+func (w *world) remind(company string, n int, at time.Time) {
+	c := w.company(company)
+	for i := range n {
+		if err := c.Commit(w.t.Context(), c.Timer(at.Add(time.Duration(i)*noiseSpan/time.Duration(n)), integration.ExpiryTimer, fmt.Sprintf("gone-%d@1", i))); err != nil {
+			w.t.Fatal(err)
+		}
+	}
+}
+
+// hear notes what a commit begins or ends for a quiet company: a memory, its context, a timer.
+func (h *heard) hear(w *world, e *environment, ops []store.Op) {
+	for _, op := range ops {
+		company, own := op.Partition.CompanyID()
+		switch {
+		case !own || company == busy:
+		case op.Entity == memory.Entity:
+			h.written[company] = append(h.written[company], time.Now())
+		case op.Key == projection.Key:
+			var p projection.Context
+			if err := (store.Item{Body: op.Body}).Decode(&p); err != nil {
+				w.t.Error(err)
+			}
+			for len(h.written[company]) > 0 && !h.written[company][0].After(p.UpdatedAt) {
+				h.folded = append(h.folded, time.Since(h.written[company][0]))
+				h.written[company] = h.written[company][1:]
+			}
+		}
+		if e.f == w.ticker && op.Action == store.Delete && strings.Contains(op.Key, "#quiet-") {
+			due, err := time.Parse(time.RFC3339, strings.SplitN(op.Key, "#", 2)[0])
+			if err != nil {
+				w.t.Error(err)
+			}
+			h.timers = append(h.timers, time.Since(due))
+		}
+	}
+}
