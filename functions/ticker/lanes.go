@@ -6,7 +6,7 @@ import (
 )
 
 // maxWaiting limits the bytes of the timers that wait in lanes. So many are read ahead that a company with many timers, which may lie
-// before the others', is not the only one whose timers are known.
+// before the others', is not the only company whose timers are known.
 const maxWaiting = 8 << 20
 
 // lanes hold due timers until a worker takes them: the companies in turn, and the timers about one thing one after the other. A worker
@@ -72,7 +72,7 @@ func (l *lanes) offer(company, about string) {
 // close tells that no more timers come.
 func (l *lanes) close() { l.change(func() { l.full = true }) }
 
-// take waits for a timer. It returns false if there is none to wait for.
+// take waits for a timer. It returns false if no further timer comes.
 func (l *lanes) take() (due, bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -31,7 +31,7 @@ func (e *Events) every(scope constructs.Construct, schedule string, f *function.
 	})
 }
 
-// helped lets a function call itself. The policy is none of the role's own, on which the function depends.
+// helped lets a function call itself. The policy lies outside of the role, on which the function depends.
 func helped(scope constructs.Construct, f *function.Function) {
 	awsiam.NewPolicy(scope, jsii.String("Helpers"), &awsiam.PolicyProps{
 		Roles: &[]awsiam.IRole{f.Role()},
