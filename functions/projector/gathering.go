@@ -3,6 +3,7 @@ package projector
 import (
 	"context"
 	"sync"
+	"time"
 
 	"orgops/shared/storage/store"
 )
@@ -13,6 +14,7 @@ type gathering struct {
 
 	mu      sync.Mutex
 	waiting map[string]*pile
+	allowed allowance
 	closed  error
 }
 
@@ -30,7 +32,7 @@ type openBatch struct {
 }
 
 func newGathering() *gathering {
-	return &gathering{arrived: make(chan struct{}, 1), waiting: map[string]*pile{}}
+	return &gathering{arrived: make(chan struct{}, 1), waiting: map[string]*pile{}, allowed: allowance{}}
 }
 
 func (g *gathering) add(b store.Batch, done func(error)) {
@@ -77,12 +79,25 @@ func (g *gathering) wait(ctx context.Context) bool {
 	}
 }
 
-// take removes and returns everything that is waiting.
-func (g *gathering) take() map[string]*pile {
+// take removes and returns what is waiting, except the changes of a company whose context was written often a moment ago. For them it
+// wakes the worker later.
+func (g *gathering) take(now time.Time) map[string]*pile {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	taken := g.waiting
-	g.waiting = map[string]*pile{}
+	taken, next := map[string]*pile{}, time.Duration(0)
+	for company, p := range g.waiting {
+		if early := g.allowed.wait(company, now); early > 0 && len(p.changes) < enough {
+			if next == 0 || early < next {
+				next = early
+			}
+			continue
+		}
+		taken[company] = p
+		delete(g.waiting, company)
+	}
+	if next > 0 {
+		time.AfterFunc(next, g.wake)
+	}
 	return taken
 }
 

@@ -20,7 +20,7 @@ const (
 )
 
 // Run consumes the feed until ctx ends. Batches gather while a round of commits is in flight and for a moment before the
-// next one, so that a burst costs one commit per company.
+// next one, so that a burst costs one commit per company. A busy company costs one commit a second: see allowance.
 //
 // If a company's commit fails, Run retries the company's changes before later changes. A batch is finished when the changes
 // of all its companies are folded. Run does not return a failed batch to the feed, because that would lose changes: a later
@@ -64,7 +64,7 @@ func (p *Projector) round(ctx context.Context, g *gathering) (again bool) {
 		failed  atomic.Bool
 		slots   = make(chan struct{}, maxParallel)
 	)
-	for company, pile := range g.take() {
+	for company, pile := range g.take(time.Now()) {
 		slots <- struct{}{}
 		running.Go(func() {
 			defer func() { <-slots }()

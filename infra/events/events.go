@@ -112,10 +112,10 @@ func (e *Events) followers(d *data.Data) {
 	d.Write(e.Projector, data.Companies, data.Timers, data.Spread) // it sees how fast a company grows
 	// A context keeps the position of the last change folded of each shard, so the changes must come in the shard's order: one
 	// batch of a shard at a time. Lambda names the shard in a tumbling window only. The longest window has the fewest empty events at
-	// its end. The table's partition behind the shard writes at most 1,000 units a second. The projector
-	// reads 5 full batches of one company in that second, and of different companies it commits more contexts than the
-	// partition can write: 8 at a time, about 10 ms and 3 units each.
-	e.follow(d, e.Projector, projected(), following{batch: 200, parallel: 1, window: 1, tumbling: 900})
+	// its end. The table's partition behind the shard writes at most 1,000 units a second, so a batch holds what a busy company changes
+	// in the second for which Lambda gathers it: its context is written once a second for each shard. Of different companies the
+	// projector commits more contexts than the partition can write: 8 at a time, about 10 ms and 3 units each.
+	e.follow(d, e.Projector, projected(), following{batch: 1000, parallel: 1, window: 1, tumbling: 900})
 
 	d.Read(e.Dispatcher, data.Companies)
 	d.Write(e.Dispatcher, data.Companies, data.Timers)

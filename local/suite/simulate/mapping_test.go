@@ -29,7 +29,7 @@ type following struct {
 }
 
 func projecting() following {
-	return following{batch: 200, parallel: 1, attempts: -1, age: 12 * time.Hour, window: time.Second, tumbling: 15 * time.Minute, timeout: time.Minute}
+	return following{batch: 1000, parallel: 1, attempts: -1, age: 12 * time.Hour, window: time.Second, tumbling: 15 * time.Minute, timeout: time.Minute}
 }
 
 func dispatching() following {
