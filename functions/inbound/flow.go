@@ -10,12 +10,15 @@ import (
 )
 
 // Limits of the webhooks that a company receives, all of its integrations together. They count only what its providers have
-// signed, so no stranger can use them up.
+// signed, so no stranger can use them up. They keep one company from what the store serves for a key, so a company that is spread
+// over sub-partitions receives as many for each.
 const (
 	MaxAMinute = 12_000 // in every window of a minute, on average 200 a second
 	window     = time.Minute
-	pace       = window / MaxAMinute
 )
+
+// paceOf returns the time between two webhooks of a company at an even pace.
+func paceOf(parts int) time.Duration { return window / time.Duration(MaxAMinute*parts) }
 
 // A process on AWS takes its first webhooks of a company without a look at the store, so that a quiet company costs none, and
 // leases the others in shares. With n processes, a company receives up to 2n a second more than the limit.
@@ -65,7 +68,7 @@ func (f *flows) admit(ctx context.Context, c store.Company, now time.Time) (wait
 	one := f.flow(c.ID(), now)
 	one.mu.Lock()
 	defer one.mu.Unlock()
-	step, ahead := pace, window
+	step, ahead := paceOf(1), window
 	if f.shared {
 		step, ahead = ownInterval, ownAhead
 	}
@@ -88,6 +91,11 @@ func (f *flows) admit(ctx context.Context, c store.Company, now time.Time) (wait
 // lease takes a share of the limit from the item that all processes share. Without an answer of the store it admits the
 // webhook, because the store then decides about its commit too.
 func (f *flow) lease(ctx context.Context, c store.Company, now time.Time) (wait time.Duration, ok bool) {
+	parts, err := c.Parts(ctx)
+	if err != nil {
+		return 0, true
+	}
+	pace := paceOf(parts)
 	for range leaseTries {
 		var shared struct {
 			Due time.Time `json:"due"`

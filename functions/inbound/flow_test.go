@@ -90,6 +90,26 @@ func TestFlow_Shared(t *testing.T) {
 	}
 }
 
+// spread is a store whose companies have eight sub-partitions.
+type spread struct{ store.Store }
+
+func (spread) Parts(context.Context, string) (int, error)       { return 8, nil }
+func (spread) Spread(context.Context, string, int) (int, error) { return 8, nil }
+
+// TestFlow_Spread admits as many webhooks for each sub-partition of a company.
+func TestFlow_Spread(t *testing.T) {
+	t.Parallel()
+	admit, company, now, admitted := inbound.Admitting(true), store.For(spread{webtest.OpenStore(t)}, "a"), time.Now(), 0
+	for range 8*inbound.MaxAMinute + 1000 {
+		if _, ok := admit(t.Context(), company, now); ok {
+			admitted++
+		}
+	}
+	if want := 8*inbound.MaxAMinute + 20; admitted != want {
+		t.Errorf("%d webhooks admitted at once, want %d: the limit of eight, and 20 of the process", admitted, want)
+	}
+}
+
 // TestFlow_Refused answers a company's webhooks beyond its limit with 429, counts them, and leaves other companies alone.
 func TestFlow_Refused(t *testing.T) {
 	t.Parallel()

@@ -96,7 +96,11 @@ func (d Deps) receive(ctx context.Context, in incoming) (answer, error) {
 	if wait, ok := d.flows.admit(ctx, in.company, now); !ok {
 		d.Metrics.Trouble(metric.InboundLimited, in.company.ID())
 		d.refusals.count(ctx, in.company, owner, arrival.Verified, refusedTooMany, now)
-		return answer{}, web.TooMany("inbound", MaxAMinute, window, wait, "the company receives too many webhooks at once; send this one again after the time in Retry-After")
+		parts, err := in.company.Parts(ctx)
+		if err != nil {
+			return answer{}, store.Fault(err, "")
+		}
+		return answer{}, web.TooMany("inbound", MaxAMinute*parts, window, wait, "the company receives too many webhooks at once; send this one again after the time in Retry-After")
 	}
 	if i.Suspended {
 		return answer{}, web.Suspended()

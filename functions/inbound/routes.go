@@ -65,7 +65,7 @@ func Register(api huma.API, d Deps) {
 			"Every action gets a verdict, and the permitted actions are committed in one transaction before the answer. A repeat within 7 days " +
 			"of an arrival that took effect is answered with 200 and has none; if the provider signs no id, as github, the same body is a repeat. What took no effect, " +
 			"because of the mapping, the policies or the sandbox, is decided again when the provider sends it again. The answer says why an arrival takes no effect. A state " +
-			"that is older than the stored one changes nothing. In the sandbox only the verdicts are stored. A company receives at most 12,000 signed webhooks a minute; further ones get 429 with Retry-After and have no effect.",
+			"that is older than the stored one changes nothing. In the sandbox only the verdicts are stored. A company receives at most 12,000 signed webhooks a minute, on AWS more when it is always busy; further ones get 429 with Retry-After and have no effect.",
 		DefaultStatus: http.StatusAccepted, Tags: []string{"inbound"},
 		Responses: map[string]*huma.Response{
 			"200": {Description: "Received before; this repeat had no effect. Or the provider only tries the address, and challenge repeats its text"},

@@ -74,6 +74,14 @@ func (c Company) Items(ctx context.Context, q Query) iter.Seq2[Item, error] {
 	return Items(ctx, c.store, companyPartition(c.id), q)
 }
 
+// Parts returns in how many sub-partitions the company's new items lie, of a store that spreads companies, and otherwise 1.
+func (c Company) Parts(ctx context.Context) (int, error) {
+	if s, spreads := c.store.(Spreader); spreads {
+		return s.Parts(ctx, c.id)
+	}
+	return 1, nil
+}
+
 // Create returns an op that writes a new item. The commit fails if the item exists.
 func (c Company) Create(key, entity string, body any) Op {
 	return Op{Partition: companyPartition(c.id), Key: key, Entity: entity, Condition: IfAbsent, Body: encode(body)}

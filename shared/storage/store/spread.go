@@ -17,7 +17,7 @@ type Spreader interface {
 	// Spread announces that from a moment some minutes ahead new items of the company lie in this many sub-partitions, one of
 	// PartCounts. Items never move. Spread changes nothing if at least as many have been announced. It returns the announced number.
 	Spread(ctx context.Context, company string, parts int) (int, error)
-	// Parts returns the announced number of a company's sub-partitions. A company that was never spread has one.
+	// Parts returns in how many sub-partitions the new items of a company lie now: in one, if it was never spread.
 	Parts(ctx context.Context, company string) (int, error)
 }
 

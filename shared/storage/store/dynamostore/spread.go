@@ -165,6 +165,6 @@ func (s *Store) Spread(ctx context.Context, company string, parts int) (int, err
 
 // Parts implements store.Spreader.
 func (s *Store) Parts(ctx context.Context, company string) (int, error) {
-	list, _, err := s.spreadCompanies(ctx, true)
-	return list.Levels[company].most(), err
+	l, err := s.levels(ctx, company)
+	return l.at(s.o.Now()), err
 }
