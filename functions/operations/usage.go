@@ -2,6 +2,7 @@ package operations
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"orgops/shared/base/id"
@@ -51,11 +52,15 @@ type LastDay struct {
 
 // Holdings counts what a company has.
 type Holdings struct {
-	Integrations    int   `json:"integrations" doc:"configured integrations" format:"int32"`
-	MaxIntegrations int   `json:"maxIntegrations" doc:"how many there may be" format:"int32"`
-	Memories        int64 `json:"memories" doc:"memories, those of deleted integrations included"`
-	Goals           int   `json:"goals" doc:"goals, open and closed, those of deleted integrations included" format:"int32"`
-	Waiting         int   `json:"waiting" doc:"deliveries that wait for an attempt" format:"int32"`
+	Integrations    int       `json:"integrations" doc:"configured integrations" format:"int32"`
+	MaxIntegrations int       `json:"maxIntegrations" doc:"how many there may be" format:"int32"`
+	Memories        int64     `json:"memories" doc:"memories, those of deleted integrations included"`
+	MemoryBytes     int64     `json:"memoryBytes" doc:"bytes of the memories, which stay until they are removed; other records expire"`
+	MaxMemoryBytes  int64     `json:"maxMemoryBytes,omitempty" doc:"bytes of memories that the plan includes; absent for a plan without limits"`
+	OldestMemoryAt  time.Time `json:"oldestMemoryAt,omitzero" doc:"when the first memory was stored, which may be removed since"`
+	Warning         string    `json:"warning,omitempty" doc:"what to do about too many bytes of memories; absent below nine tenths of the limit" example:"the memories have 95 % of the bytes that the plan includes; remove some, or ask for another plan"`
+	Goals           int       `json:"goals" doc:"goals, open and closed, those of deleted integrations included" format:"int32"`
+	Waiting         int       `json:"waiting" doc:"deliveries that wait for an attempt" format:"int32"`
 }
 
 type usageOutput struct{ Body Usage }
@@ -74,11 +79,24 @@ func (d Deps) getUsage(ctx context.Context, _ *struct{}) (*usageOutput, error) {
 			Goals: p.Goals.Total, Waiting: p.Deliveries.Pending.Total(),
 		},
 	}
+	out.Holdings.measure(p)
 	for _, network := range d.SendsFrom {
 		out.SendsFrom = append(out.SendsFrom, network.String())
 	}
 	out.LastDay, err = lastDay(ctx, c, facts.AsOf)
 	return &usageOutput{out}, err
+}
+
+// measure compares the bytes of the memories with those that the plan includes. Nothing refuses more.
+func (h *Holdings) measure(p projection.Context) {
+	h.MemoryBytes, h.OldestMemoryAt = p.Memory.Bytes, p.Memory.Since
+	h.MaxMemoryBytes = usagekey.Tiers()[p.Company.Plan].Bytes
+	if h.MaxMemoryBytes == 0 {
+		return
+	}
+	if share := h.MemoryBytes * 100 / h.MaxMemoryBytes; share >= 90 {
+		h.Warning = fmt.Sprintf("the memories have %d %% of the bytes that the plan includes; remove some, or ask for another plan", share)
+	}
 }
 
 // limitsOf returns what a plan allows, or nil for a plan without limits.

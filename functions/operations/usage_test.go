@@ -14,6 +14,7 @@ import (
 	"orgops/shared/domain/policy"
 	"orgops/shared/domain/syncrun"
 	"orgops/shared/insight/assessment"
+	"orgops/shared/insight/projection"
 	"orgops/shared/testkit/errtest"
 	"orgops/shared/testkit/webtest"
 )
@@ -46,10 +47,32 @@ func TestUsage(t *testing.T) {
 			{Date: "2126-02-28", Delivered: 1}, {Date: "2126-03-01", Delivered: 1}, {Date: "2126-03-02", Delivered: 1, Failed: 1},
 		},
 		LastDay:  operations.LastDay{Syncs: 1, SyncPages: 5, Decisions: 2},
-		Holdings: operations.Holdings{Integrations: 1, MaxIntegrations: 50},
+		Holdings: operations.Holdings{Integrations: 1, MaxIntegrations: 50, MaxMemoryBytes: 1 << 30},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("usage differs (-want +got):\n%s", diff)
+	}
+}
+
+// TestUsage_Memories counts the bytes of the memories, and warns when nine tenths of what the plan includes are reached.
+func TestUsage_Memories(t *testing.T) {
+	t.Parallel()
+	c := of(t, setup(t))
+	held := func(bytes int64) operations.Holdings {
+		p, version, err := projection.Load(t.Context(), c.items())
+		errtest.Must(t, err)
+		p.Company.Plan, p.Memory.Bytes, p.Memory.Since = "free", bytes, noon()
+		errtest.Must(t, c.items().Commit(t.Context(), projection.Save(c.items(), version, p)))
+		var got operations.Usage
+		c.Do("GET", path(c.Harness, "/usage"), c.A.Token, nil).Want(200).JSON(&got)
+		return got.Holdings
+	}
+	want := operations.Holdings{MaxIntegrations: 50, MemoryBytes: 100 << 20, MaxMemoryBytes: 1 << 30, OldestMemoryAt: noon()}
+	if diff := cmp.Diff(want, held(100<<20)); diff != "" {
+		t.Errorf("holdings (-want +got):\n%s", diff)
+	}
+	if got, want := held(1000<<20).Warning, "the memories have 97 % of the bytes that the plan includes; remove some, or ask for another plan"; got != want {
+		t.Errorf("warning %q, want %q", got, want)
 	}
 }
 

@@ -36,15 +36,17 @@ type Tier struct {
 	Rate  int // requests a second, in the long run
 	Burst int // requests at once
 	Day   int // requests a day
+	// Bytes of memories that the plan includes. More are stored all the same, with a warning.
+	Bytes int64
 }
 
 // Tiers returns the limits of each plan. The gateway enforces them, or the functions if the plan needs no key; a local process
 // has none.
 func Tiers() map[string]Tier {
 	return map[string]Tier{
-		free:         {Rate: 5, Burst: 20, Day: 20_000},
-		"pro":        {Rate: 50, Burst: 200, Day: 1_000_000},
-		"enterprise": {Rate: 500, Burst: 1000, Day: 20_000_000},
+		free:         {Rate: 5, Burst: 20, Day: 20_000, Bytes: 1 << 30},
+		"pro":        {Rate: 50, Burst: 200, Day: 1_000_000, Bytes: 20 << 30},
+		"enterprise": {Rate: 500, Burst: 1000, Day: 20_000_000, Bytes: 1 << 40},
 	}
 }
 

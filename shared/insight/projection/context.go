@@ -157,6 +157,8 @@ func overlap(a, b []integration.Port) bool {
 // Memory counts memories.
 type Memory struct {
 	Total         int64                     `json:"total" doc:"how many memories there are"`
+	Bytes         int64                     `json:"bytes,omitempty" doc:"bytes of the memories, as they are stored"`
+	Since         time.Time                 `json:"since,omitzero" doc:"when the first memory was stored, which may be removed since"`
 	LastChangedAt time.Time                 `json:"lastChangedAt,omitzero" doc:"when a memory was last added, changed or removed"`
 	Providers     map[string]ProviderMemory `json:"providers" doc:"memories by provider; the entry former adds up the providers that were dropped because they have no integration"`
 }

@@ -546,6 +546,22 @@ func TestFold_Broken(t *testing.T) {
 	}
 }
 
+// TestFold_MemoryBytes adds up the bytes of the memories, and keeps the time of the first one.
+func TestFold_MemoryBytes(t *testing.T) {
+	t.Parallel()
+	h := newHistory()
+	first := h.put(memory.Entity, "MEMORY#1", memory.Memory{Provider: "feed"})
+	h.after(time.Hour).put(memory.Entity, "MEMORY#2", memory.Memory{Provider: "feed", Title: "A"})
+	longer := h.put(memory.Entity, "MEMORY#2", memory.Memory{Provider: "feed", Title: "A longer title"})
+	p, _ := h.fold(t)
+	if got, want := p.Memory.Bytes, int64(len(first.New.Body)+len(longer.New.Body)); got != want {
+		t.Errorf("%d bytes, want %d", got, want)
+	}
+	if !p.Memory.Since.Equal(first.At) {
+		t.Errorf("since %v, want %v", p.Memory.Since, first.At)
+	}
+}
+
 func TestFold_Unknown(t *testing.T) {
 	t.Parallel()
 	h := newHistory()

@@ -42,6 +42,7 @@ func (f *folding) memory(c store.Change) error {
 		provider = former
 	}
 	f.Memory.count(provider, n, c.At.UTC())
+	f.Memory.measure(c)
 	if c.Old != nil {
 		f.countWork(was, -1, c.At.UTC())
 	}
@@ -57,6 +58,21 @@ func (f *folding) memory(c store.Change) error {
 	}
 	f.received(m.Provider, was.SourceUpdatedAt, m.SourceUpdatedAt, c.At)
 	return nil
+}
+
+// measure adds what a change adds to the bytes of the memories. A context of a former release has counted no bytes.
+func (m *Memory) measure(c store.Change) {
+	m.Bytes = max(m.Bytes+size(c.New)-size(c.Old), 0)
+	if at := c.At.UTC(); c.Old == nil && (m.Since.IsZero() || at.Before(m.Since)) {
+		m.Since = at
+	}
+}
+
+func size(i *store.Image) int64 {
+	if i == nil {
+		return 0
+	}
+	return int64(len(i.Body))
 }
 
 // countWork adds n (+1 or -1) to the count of the work on a goal that a memory is. Beyond maxWork goals, the goal that is not

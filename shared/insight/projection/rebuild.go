@@ -43,7 +43,7 @@ func lasting(old Context) Context {
 	p.ContextVersion, p.Applied, p.UpdatedAt = old.ContextVersion+1, old.Applied, old.UpdatedAt
 	p.Shards, p.Rebuilt = old.Shards, old.Rebuilt
 	maps.Copy(p.Incarnations, old.Incarnations) // also of an integration that was deleted, and of which no record is left
-	p.Memory.LastChangedAt = old.Memory.LastChangedAt
+	p.Memory.LastChangedAt, p.Memory.Since = old.Memory.LastChangedAt, old.Memory.Since
 	for name, m := range old.Memory.Providers {
 		m.Count = 0
 		p.Memory.Providers[name] = m

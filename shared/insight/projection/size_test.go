@@ -115,6 +115,7 @@ func large(t testing.TB) projection.Context {
 		}
 		counts := projection.GoalCounts{Open: 12345, Closed: 12345, Aligned: 12345, Drifting: 12345, Misaligned: 12345}
 		p.Goals.Providers[name] = counts
+		p.Memory.Bytes, p.Memory.Since = 1<<40, now
 		p.Memory.Providers[name] = projection.ProviderMemory{Count: 123456, LastChangedAt: now, LastSyncedAt: now}
 		p.Syncs[name] = projection.Sync{
 			Run: strings.Repeat("i", 36), Mode: "live", State: "running", RunningSince: now, FinishedAt: ended, LastSucceededAt: ended, Successes: successes, Outcomes: []int64{-1e10, -1e10, -1e10, -1e10, -1e10, -1e10, -1e10, -1e10, -1e10, -1e10},
