@@ -1,17 +1,16 @@
-// Module memory shows what connectors brought in: memories, goals and the runs that fetched them.
-import { html, useState } from '../lib/h.js';
+// Module memory shows what connectors brought in, and the runs that fetched it.
+import { html } from '../lib/h.js';
 import { call, may } from '../lib/api.js';
-import { clock, counted, number, safeLink, sentence, words } from '../lib/format.js';
-import { forget, useAll, useLive } from '../lib/live.js';
+import { counted, number, safeLink } from '../lib/format.js';
+import { useAll, useLive } from '../lib/live.js';
 import { place } from '../lib/places.js';
 import { filter, route } from '../lib/route.js';
-import { asShown, createOnly, ifMatch } from '../ui/guard.js';
 import { Listing } from './listing.js';
 import { Table } from '../ui/table.js';
 import { Action, Await, Choice, Curl, Empty, Head, Json, Loading, Status, Time, Trouble } from '../ui/parts.js';
-import { Progress } from '../ui/charts.js';
 
-const Source = () => html`<p><a class="button" href="#/connect">Connect a source</a></p>`;
+/** Source leads to what brings memories and goals. */
+export const Source = () => html`<p><a class="button" href="#/connect">Connect a source</a></p>`;
 
 /** Outside links to an address that a provider gave, if it is http or https. */
 const Outside = ({ url }) => { const to = safeLink(url); return to ? html`<a href=${to} rel="noopener noreferrer" target="_blank">${to}</a>` : html`<span>${url}</span>`; };
@@ -24,9 +23,10 @@ const columns = [
 const batch = 50;
 
 /** standing returns the parameter of the API that leaves out what deleted integrations imported, unless the value asks for it. */
-const standing = (value) => value === 'all' ? {} : { integration: value || 'current' };
+export const standing = (value) => value === 'all' ? {} : { integration: value || 'current' };
 
-const Standing = ({ value }) => html`<${Choice} label="Integrations" value=${value === 'current' ? '' : value} options=${[['', 'Connected'], ['deleted', 'Deleted'], ['all', 'All']]} onPick=${(v) => filter({ integration: v })} />`;
+/** Standing chooses whose items are listed. */
+export const Standing = ({ value }) => html`<${Choice} label="Integrations" value=${value === 'current' ? '' : value} options=${[['', 'Connected'], ['deleted', 'Deleted'], ['all', 'All']]} onPick=${(v) => filter({ integration: v })} />`;
 
 export function Memories() {
   const { provider = '', kind = '', title = '', integration = '', shown = batch } = route.value.query;
@@ -51,38 +51,6 @@ export function Memory({ id }) {
     <${Await} of=${live}>${(m) => html`<section class="card"><dl class="facts"><div><dt>Kind</dt><dd>${m.kind}</dd></div><div><dt>From</dt><dd><a href=${place(['integrations', m.provider])}>${m.provider}</a> <span class="muted">${m.externalId}</span></dd></div>
       ${m.url && html`<div><dt>Address</dt><dd><${Outside} url=${m.url} /></dd></div>`}<div><dt>Created</dt><dd><${Time} at=${m.createdAt} /></dd></div><div><dt>Changed</dt><dd><${Time} at=${m.updatedAt} /></dd></div></dl></section>
       ${m.body ? html`<${Json} value=${m.body} label="Body" />` : html`<p class="muted">It has no body.</p>`}`}<//>`;
-}
-
-export function Goals() {
-  const { status = '', state = '', integration = '' } = route.value.query;
-  const path = `goals?${new URLSearchParams({ limit: '50', ...standing(integration), ...(status && { status }), ...(state && { state }) })}`;
-  return html`<${Head} title="Goals" about="Whether each goal's progress keeps up with its time."><${Curl} path=${path} /><//>
-    <${Listing} path=${path} none=${html`<${Empty} title=${status || state ? 'None match' : 'No goals yet'}>A milestone at GitHub becomes a goal, and so does what you post.<${Source} /><//>`}
-      filters=${html`<${Choice} label="Alignment" value=${status} options=${[['', 'All'], ...['aligned', 'drifting', 'misaligned'].map((s) => [s, sentence(s)])]} onPick=${(v) => filter({ status: v })} />
-        <${Choice} label="State" value=${state} options=${[['', 'All'], ['open', 'Open'], ['closed', 'Closed']]} onPick=${(v) => filter({ state: v })} /><${Standing} value=${integration} />`}>
-      ${(items) => html`<ul class="plain stack">${items.map((g) => html`<li key=${g.id} class="card goal"><div class="row spread"><h2><a href=${place(['goals', g.id])}>${g.title}</a></h2><${Status} of=${g.alignment.status} /></div>
-        <${Progress} share=${g.progress} label=${g.title} /><p class="muted">${g.alignment.reasons.map(sentence).join('. ')}${g.dueAt ? html` · due ${clock(Date.parse(g.dueAt), true).slice(0, 10)}` : ''}</p></li>`)}</ul>`}<//>`;
-}
-
-export function Goal({ id }) {
-  const live = useLive(`goals/${encodeURIComponent(id)}`);
-  return html`<${Head} title=${live.data?.title ?? 'Goal'} up=${{ href: '#/goals', text: 'Goals' }}><${Curl} path=${`goals/${encodeURIComponent(id)}`} /><//>
-    <${Await} of=${live}>${(g) => html`<section class="card"><p class="row"><${Status} of=${g.alignment.status} /><span class="muted">score ${number(g.alignment.score)}</span></p><${Progress} share=${g.progress} label="Progress" />
-      <ul>${g.alignment.reasons.map((r) => html`<li key=${r}>${sentence(r)}</li>`)}</ul><dl class="facts"><div><dt>State</dt><dd>${sentence(words(g.state))}</dd></div>
-      <div><dt>Due</dt><dd>${g.dueAt ? clock(Date.parse(g.dueAt), true).slice(0, 10) : 'no date'}</dd></div><div><dt>From</dt><dd><a href=${place(['integrations', g.provider])}>${g.provider}</a></dd></div><div><dt>Changed</dt><dd><${Time} at=${g.updatedAt} /></dd></div></dl></section>
-      ${g.alignment.status !== 'aligned' && html`<${Explanation} path=${`goals/${encodeURIComponent(id)}/explanation`} />`}`}<//>`;
-}
-
-/** Explanation shows why a goal may be off its pace for now, and stores it. */
-function Explanation({ path }) {
-  const live = useLive(path, { poll: false }), [text, setText] = useState('');
-  const change = (method, headers, body) => async () => { await asShown(() => call(method, path, { body, headers }), live.reload); forget(''); live.reload(); };
-  if (live.loading) return html`<${Loading} rows=${1} />`;
-  const stored = live.problem ? null : live.data;
-  return html`<section class="card narrow"><h2>Explanation</h2><p class="muted">Says why the goal may be off its pace. For at most 90 days it then holds nothing up.</p>
-    ${live.problem && live.problem.status !== 404 && html`<${Trouble} problem=${live.problem} retry=${live.reload} />`}
-    ${stored && html`<p>${stored.text}</p><p class="row"><span class="muted">until <${Time} at=${stored.until} /></span>${may('memory:write') && html`<${Action} label="Withdraw" run=${change('DELETE', ifMatch(live.etag))} />`}</p>`}
-    ${!stored && may('memory:write') && html`<label class="field"><span>Why, in your words</span><textarea rows="2" minlength="10" value=${text} onInput=${(e) => setText(e.currentTarget.value)}></textarea></label><p><${Action} label="Explain" run=${change('PUT', createOnly, { text })} /></p>`}</section>`;
 }
 
 const going = (run) => ['requested', 'running', 'awaiting-confirmation'].includes(run.state);

@@ -83,6 +83,23 @@ const steps = {
     need('what has the text', await main.locator('tbody tr').count(), 1);
     await page.unrouteAll();
   },
+  async goals() { // one that a number measures: made, moved, closed and deleted
+    await visit(page, '#/goals');
+    await main.getByText('New goal').click();
+    for (const [name, value] of [['title', 'MRR'], ['due', '2096-12-31'], ['current', '30000'], ['target', '50000'], ['unit', 'EUR']]) await main.locator(`#g-${name}`).fill(value);
+    await main.getByRole('button', { name: 'Create' }).click();
+    await page.getByRole('heading', { name: 'MRR', level: 1 }).waitFor();
+    await main.getByLabel('Value, EUR').fill('40000');
+    await main.getByRole('button', { name: 'Store' }).click();
+    await main.getByRole('region', { name: 'History' }).getByText('50 %').waitFor();
+    await main.getByRole('button', { name: 'Close the goal' }).click();
+    await main.getByRole('button', { name: 'Open it again' }).waitFor();
+    await main.getByRole('button', { name: 'Delete' }).click();
+    await page.getByRole('dialog').getByRole('textbox').fill('MRR');
+    await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click();
+    await page.getByRole('heading', { name: 'Goals', level: 1 }).waitFor();
+    need('the goals that are left', (await api('GET', 'goals')).items.length, 0);
+  },
   async deliveries() { // of all endpoints in one list
     await api('POST', 'integrations/webhook-other', { url: 'https://other.example.com/', events: ['integration.*', 'timeline.*'] });
     await api('POST', 'integrations/webhook-third', { url: 'https://third.example.com/', events: ['integration.*', 'timeline.*'] });
@@ -102,7 +119,7 @@ const steps = {
     const long = 'Donaudampfschifffahrtsgesellschaftskapitaen'.repeat(6);
     await page.route('**/companies/**', async (r) => {
       const response = await r.fetch(), body = await response.text();
-      return r.fulfill({ response, body: body.replace(/"(title|name|email|reason|error|event|description|rationale|text)":"[^"]*"/g, (_, key) => `"${key}":"${long}"`) });
+      return r.fulfill({ response, body: body.replace(/"(title|name|email|reason|error|event|description|rationale|text)":"(?:[^"\\]|\\.)*"/g, (_, key) => `"${key}":"${long}"`) });
     });
     for (const width of [1280, 320]) {
       await page.setViewportSize({ width, height: 700 });
