@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"orgops/shared/domain/memory"
 	"orgops/shared/provider/connector"
 	"orgops/shared/provider/scheme"
 	"orgops/shared/provider/shelf"
@@ -134,6 +135,33 @@ func TestShelf_Form(t *testing.T) {
 	s.wantReceipt(s.sent(send("MessageSid=SM1&Body=Gr%C3%BC%C3%9Fe+%26+more&SmsStatus=received"), 202), "sandboxed", "memory.upsert permitted created")
 	send("MessageSid=SM1&Body=%FF&SmsStatus=received").Want(400)
 	send("MessageSid=SM1&Body=%zz").Want(400)
+}
+
+// TestShelf_Sparse takes items that lack what the provider's documents do not promise, or have it in another form.
+func TestShelf_Sparse(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	for _, kind := range []string{"stripe", "sentry", "pagerduty"} {
+		s.configure(kind, map[string]any{"signingSecret": typed})
+		s.certify(kind)
+	}
+	for _, tt := range []struct{ kind, body, id, title string }{
+		{"stripe", `{"object":"event","type":"customer.created","created":1771840800,"data":{"object":{"id":"cus_1","object":"customer","name":"","email":" "}}}`, "cus_1", "cus_1"},
+		{"stripe", `{"object":"event","type":"customer.created","created":1771840800,"data":{"object":{"id":"cus_2","object":"customer","name":"","email":"a@example.com"}}}`, "cus_2", "a@example.com"},
+		{"sentry", `{"action":"created","data":{"issue":{"id":1170820242,"title":"Broken","status":"resolved"}}}`, "1170820242", "Broken (resolved)"},
+		{"pagerduty", `{"event":{"data":{"type":"incident","id":"P1","title":"Down","status":"triggered"}}}`, "P1", "Down (triggered)"},
+	} {
+		s.sent(s.sendAs(tt.kind, "", typed, tt.body), 202)
+		var got []string
+		for _, m := range items[memory.Memory](s, memory.Prefix) {
+			if m.ExternalID == tt.id {
+				got = append(got, m.Title)
+			}
+		}
+		if diff := cmp.Diff([]string{tt.title}, got); diff != "" {
+			t.Errorf("%s: titles of %s differ (-want +got):\n%s", tt.kind, tt.id, diff)
+		}
+	}
 }
 
 // TestShelf_Described refuses a description that proves nothing, or contradicts itself.
