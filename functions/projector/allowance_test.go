@@ -66,7 +66,7 @@ func (s *steady) Consume(ctx context.Context, _ string, handle func(context.Cont
 		handle(ctx, store.Batch{Changes: []store.Change{c}}, func(error) { open.Done() })
 	}
 	for n := range 6000 {
-		time.Sleep(10 * time.Millisecond)
+		<-time.After(10 * time.Millisecond)
 		give("busy", n+1)
 		if n == 3000 {
 			s.lone = time.Now()

@@ -38,8 +38,8 @@ func Fold(p Context, changes []store.Change) (next Context, entries []timeline.E
 		if f.has(c) {
 			continue
 		}
-		if Shows(c.Entity) && !expiry(c) {
-			if err := f.apply(c); err != nil {
+		if rule := f.rule(c.Entity); rule != nil && !expiry(c) {
+			if err := f.apply(c, rule); err != nil {
 				failed = append(failed, Failure{Change: c, Err: err})
 			} else {
 				f.ContextVersion++
@@ -51,7 +51,7 @@ func Fold(p Context, changes []store.Change) (next Context, entries []timeline.E
 }
 
 // apply folds one change. Of a change whose facts a rebuild has read from the records, it adds the entries only.
-func (f *folding) apply(c store.Change) error {
+func (f *folding) apply(c store.Change, rule func(store.Change) error) error {
 	if f.covers(c) {
 		aside := folding{Context: f.Context}
 		aside.own()
@@ -60,7 +60,7 @@ func (f *folding) apply(c store.Change) error {
 		return err
 	}
 	f.own()
-	if err := f.rule(c.Entity)(c); err != nil {
+	if err := rule(c); err != nil {
 		return err
 	}
 	f.reach(c.At)
