@@ -33,6 +33,7 @@ require (
 	github.com/danielgtaylor/huma/v2 v2.37.2 // operations, validation, OpenAPI 3.1: the document is made from the types that handlers use
 	github.com/evanw/esbuild v0.28.2 // tests: bundles the console's script without npm; no program links it
 	github.com/go-chi/chi/v5 v5.5.0 // routing: plain net/http, no reflection, the router that the proxy adapter knows
+	github.com/go-jose/go-jose/v4 v4.1.9 // assertions of clients: JWK, and JWTs of several algorithms, each pinned to its key; go-oidc uses it
 	github.com/go-json-experiment/json v1.27.2 // canonical JSON (RFC 8785) of an action's digest, and stored JSON in half of encoding/json's time; comes with cedar-go
 	github.com/golang-jwt/jwt/v5 v5.3.1 // tokens: required; the algorithm is fixed by the key
 	github.com/google/go-cmp v0.7.0 // tests: readable differences
@@ -75,7 +76,6 @@ require (
 	github.com/cespare/xxhash/v2 v2.3.0 // indirect
 	github.com/dustin/go-humanize v1.1.0 // indirect
 	github.com/fatih/color v1.19.0 // indirect
-	github.com/go-jose/go-jose/v4 v4.1.9 // indirect
 	github.com/go-logr/logr v1.4.4 // indirect
 	github.com/go-logr/stdr v1.2.2 // indirect
 	github.com/gogo/protobuf v1.3.2 // indirect

@@ -269,3 +269,25 @@ func TestAuthorizer_Handle_Unknown(t *testing.T) {
 		t.Errorf("answer differs (-want +got):\n%s", diff)
 	}
 }
+
+// TestAuthorizer_Client admits the tokens of clients and executives as a user's: to the same paths, under the same usage key.
+func TestAuthorizer_Client(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	want, err := w.ask("Bearer " + w.signed(t, nil, nil))
+	errtest.Must(t, err)
+	for name, claims := range map[string]map[string]any{
+		"a client":     {"sub": "cl1", "client_id": "cl1", "depends": map[string]int{"u1": 3}, "networks": []string{"192.0.2.0/24"}},
+		"an executive": {"sub": "ex1", "client_id": "cl1", "executive": "ex1", "depends": map[string]int{"u1": 3, "cl1": 0}},
+		"acting":       {"client_id": "cl1", "executive": "ex1", "act": map[string]string{"sub": "ex1"}, "depends": map[string]int{"ex1": 2}},
+	} {
+		got, err := w.ask("Bearer " + w.signed(t, nil, claims))
+		if err != nil {
+			t.Fatalf("%s: %v:\n%s", name, err, w.log)
+		}
+		got.PrincipalID, got.Context["subject"] = want.PrincipalID, want.Context["subject"]
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s: the answer differs from a user's (-want +got):\n%s", name, diff)
+		}
+	}
+}

@@ -14,11 +14,12 @@ func Kinds() []Kind {
 		technical = "serves one request or worker for a moment, and means nothing elsewhere"
 	)
 	return []Kind{
-		{Entity: "approval"}, {Entity: "audit"}, {Entity: "certification"}, {Entity: "company"}, {Entity: "context"}, {Entity: "decision"},
+		{Entity: "approval"}, {Entity: "audit"}, {Entity: "certification"}, {Entity: "client"}, {Entity: "company"}, {Entity: "context"}, {Entity: "decision"},
 		{Entity: "delivery"}, {Entity: "executive"}, {Entity: "executive-action"}, {Entity: "goal"}, {Entity: "goal-explanation"}, {Entity: "goal-history"},
 		{Entity: "inbox"}, {Entity: "integration"}, {Entity: "mapping"}, {Entity: "memory"}, {Entity: "noted"}, {Entity: "policies"}, {Entity: "receipt"},
 		{Entity: "recommendation"}, {Entity: "recovery"}, {Entity: "sso"}, {Entity: "sync"}, {Entity: "timeline"}, {Entity: "user"},
 
+		{"client-secret", secret},
 		{"credential", secret},
 		{"idempotency", "holds answers, some of which show a secret once"},
 		{"invitation", secret},
@@ -28,6 +29,8 @@ func Kinds() []Kind {
 
 		{"approval-mark", technical},
 		{"bounds", technical},
+		{"client-assertion", technical},
+		{"client-use", technical},
 		{"context-rebuild", technical},
 		{"context-touched", technical},
 		{"ended", technical},

@@ -38,6 +38,9 @@ const (
 	ExecutiveActed        Kind = "executive.acted"
 	Note                  Kind = "note"
 	Brief                 Kind = "brief"
+	ClientCreated         Kind = "client.created"
+	ClientRotated         Kind = "client.rotated"
+	ClientDeleted         Kind = "client.deleted"
 )
 
 // Kinds lists every kind, for filters. Entries that one change causes sort in this order, the last kind as the newest.
@@ -45,12 +48,13 @@ func Kinds() []Kind {
 	return []Kind{
 		IntegrationConfigured, IntegrationCertified, IntegrationSandboxed, IntegrationDisabled, MemorySynced,
 		GoalUpdated, GoalAlignmentChanged, PolicyDenied, ApprovalRequested, ApprovalDecided, ExecutiveActed, Note, Brief,
+		ClientCreated, ClientRotated, ClientDeleted,
 	}
 }
 
 // Reference names a resource or a person by type and id.
 type Reference struct {
-	Type string `json:"type" doc:"type of the resource or actor: user, integration, memory, goal, sync, approval, recommendation, company, executive, recovery, note, service or system" example:"integration"`
+	Type string `json:"type" doc:"type of the resource or actor: user, integration, memory, goal, sync, approval, recommendation, company, executive, recovery, note, client, service or system" example:"integration"`
 	ID   string `json:"id" doc:"id of the resource or actor; for an integration, the provider name" example:"github"`
 }
 
@@ -65,12 +69,15 @@ func (r Reference) Is(filter string) bool {
 
 // Entry records one thing that happened, as stored and as the API shows it.
 type Entry struct {
-	ID      string          `json:"id" doc:"UUIDv7" format:"uuid"`
-	At      time.Time       `json:"at" doc:"when it happened"`
-	Kind    Kind            `json:"kind" enum:"integration.configured,integration.certified,integration.sandboxed,integration.disabled,memory.synced,goal.updated,goal.alignment.changed,policy.denied,approval.requested,approval.decided,executive.acted,note,brief" doc:"what happened" example:"goal.updated"`
-	Title   string          `json:"title" doc:"what happened, in words" example:"Goal Ship the beta is drifting"`
-	Actor   Reference       `json:"actor" doc:"the user, the integration or the part of the system that acted"`
-	Subject Reference       `json:"subject" doc:"the resource that the entry is about"`
+	ID      string    `json:"id" doc:"UUIDv7" format:"uuid"`
+	At      time.Time `json:"at" doc:"when it happened"`
+	Kind    Kind      `json:"kind" enum:"integration.configured,integration.certified,integration.sandboxed,integration.disabled,memory.synced,goal.updated,goal.alignment.changed,policy.denied,approval.requested,approval.decided,executive.acted,note,brief,client.created,client.rotated,client.deleted" doc:"what happened" example:"goal.updated"`
+	Title   string    `json:"title" doc:"what happened, in words" example:"Goal Ship the beta is drifting"`
+	Actor   Reference `json:"actor" doc:"the user, the integration or the part of the system that acted"`
+	Subject Reference `json:"subject" doc:"the resource that the entry is about"`
+	// OnBehalfOf names the user for whom an executive acted.
+	OnBehalfOf *Reference `json:"onBehalfOf,omitempty" doc:"the user for whom the executive acted; absent if the actor acted by itself"`
+
 	EventID string          `json:"eventId,omitempty" doc:"the event that told subscribers about the same change" format:"uuid"`
 	Details json.RawMessage `json:"details,omitempty" doc:"further facts; the members of the object depend on the kind"`
 }

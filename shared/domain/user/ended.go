@@ -15,8 +15,8 @@ const (
 	EndedPrefix = "ENDED#"
 )
 
-// Ended ends the tokens of a user: those of generations below From are refused. Each ending increments the generation of
-// the user's login in the same transaction. A token's generation does not depend on any clock, so a token that is issued
+// Ended ends the tokens of a user, a client or an executive: those of generations below From are refused. Each ending increments the generation of
+// the user's login, the client or the executive in the same transaction. A token's generation does not depend on any clock, so a token that is issued
 // right after the ending, in the same second, is accepted.
 type Ended struct {
 	From int64 `json:"from"`
@@ -28,7 +28,17 @@ func EndedKey(userID string) string { return EndedPrefix + userID }
 // endedKept is how long an ending is stored. By then all the tokens that it refuses have expired.
 const endedKept = token.Lifetime + time.Hour
 
-// EndTokens returns the write that refuses the user's tokens of generations below from.
+// Generation returns the least generation of a principal's tokens that is accepted.
+func Generation(ctx context.Context, c store.Company, id string) (int64, error) {
+	var ended Ended
+	_, err := c.Get(ctx, EndedKey(id), &ended)
+	if errors.Is(err, store.ErrNotFound) {
+		return 0, nil
+	}
+	return ended.From, store.Fault(err, "")
+}
+
+// EndTokens returns the write that refuses the principal's tokens of generations below from.
 func EndTokens(ctx context.Context, c store.Company, userID string, from int64, now time.Time) (store.Op, error) {
 	item, err := c.Get(ctx, EndedKey(userID), nil)
 	if err != nil && !errors.Is(err, store.ErrNotFound) {

@@ -13,6 +13,9 @@ const (
 	ScopeOperationsWrite    = "operations:write"
 	ScopeExecutivesRead     = "executives:read"
 	ScopeExecutivesWrite    = "executives:write"
+
+	// ScopeExecutivesAct lets an executive ask for its own actions. No role has it.
+	ScopeExecutivesAct = "executives:act"
 )
 
 // Role says what a user does in the company and decides the scopes of the user's tokens.

@@ -77,10 +77,20 @@ func (s *Sessions) Check(ctx context.Context, c store.Company, claims token.Clai
 		return false, err
 	case now.halt != nil && now.halt.Erased:
 		return false, fault.New(fault.Unauthenticated, "the company of the token was erased")
-	case claims.Generation < now.from[claims.Subject]:
+	case now.ended(claims):
 		return false, fault.New(fault.Unauthenticated, "the token was ended; log in again")
 	}
 	return now.halt != nil, nil
+}
+
+// ended reports whether the tokens of the subject, or of a principal that the token depends on, were ended after it was issued.
+func (s standing) ended(claims token.Claims) bool {
+	for id, generation := range claims.Depends {
+		if generation < s.from[id] {
+			return true
+		}
+	}
+	return claims.Generation < s.from[claims.Subject]
 }
 
 // standing returns the endings of a company, from the cache if they are fresh.

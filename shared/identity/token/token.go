@@ -8,6 +8,7 @@ package token
 import (
 	"errors"
 	"fmt"
+	"net/netip"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -47,7 +48,7 @@ func (c Config) now() time.Time {
 // Claims holds the claims of a token.
 type Claims struct {
 	ID       string    // jti
-	Subject  string    // sub: the user's id
+	Subject  string    // sub: the id of the user, or of the client or executive that acts by itself
 	Company  string    // the company's id
 	Plan     string    // the company's plan
 	Provider string    // the only integration that the token reaches; "": all
@@ -56,8 +57,14 @@ type Claims struct {
 	IssuedAt time.Time // iat
 	Expires  time.Time // exp
 
-	// Generation counts how often the user's tokens had been ended when this one was issued. A later ending refuses it.
+	// Generation counts how often the subject's tokens had been ended when this one was issued. A later ending refuses it.
 	Generation int64
+	// Depends holds the generation of each further principal whose ending ends this token too, such as a client's owner.
+	Depends map[string]int64
+
+	Client    string         // client_id: the client that got the token; "": a user did
+	Executive string         // the executive that acts, by itself or for the subject; "": none
+	Networks  []netip.Prefix // where the token may be used; nil: everywhere
 }
 
 // wire maps the claims to their JSON.
@@ -70,6 +77,17 @@ type wire struct {
 
 	Roles      []string `json:"roles,omitempty"` // RFC 9068 §2.2.3.1
 	Generation int64    `json:"generation,omitempty"`
+
+	Client    string           `json:"client_id,omitempty"`
+	Executive string           `json:"executive,omitempty"`
+	Act       *actor           `json:"act,omitempty"`
+	Depends   map[string]int64 `json:"depends,omitempty"`
+	Networks  []netip.Prefix   `json:"networks,omitempty"`
+}
+
+// actor names who acts for the subject (RFC 8693 §4.1).
+type actor struct {
+	Subject string `json:"sub"`
 }
 
 // Signer issues tokens. It is safe for concurrent use.
@@ -88,8 +106,7 @@ func NewSigner(config Config, keys KeySet) *Signer {
 // Use replaces the set of keys from now on.
 func (s *Signer) Use(keys KeySet) { s.keys.Store(&keys) }
 
-// Issue signs c for Lifetime from now. It sets IssuedAt and Expires itself and ignores their values in c. It makes an ID
-// unless c has one.
+// Issue signs c until Expires, but for Lifetime from now at most. It sets IssuedAt itself, and makes an ID unless c has one.
 func (s *Signer) Issue(c Claims) (string, error) {
 	now := s.config.now()
 	key := s.keys.Load().signing(now)
@@ -102,12 +119,20 @@ func (s *Signer) Issue(c Claims) (string, error) {
 	if c.ID == "" {
 		c.ID = id.New()
 	}
+	expires := now.Add(Lifetime)
+	if !c.Expires.IsZero() && c.Expires.Before(expires) {
+		expires = c.Expires
+	}
 	claims := wire{
 		RegisteredClaims: jwt.RegisteredClaims{
 			Issuer: s.config.Issuer, Audience: jwt.ClaimStrings{s.config.Audience}, Subject: c.Subject, ID: c.ID,
-			IssuedAt: jwt.NewNumericDate(now), ExpiresAt: jwt.NewNumericDate(now.Add(Lifetime)),
+			IssuedAt: jwt.NewNumericDate(now), ExpiresAt: jwt.NewNumericDate(expires),
 		},
 		Scope: strings.Join(c.Scopes, " "), Company: c.Company, Plan: c.Plan, Provider: c.Provider, Generation: c.Generation,
+		Client: c.Client, Executive: c.Executive, Depends: c.Depends, Networks: c.Networks,
+	}
+	if c.Executive != "" && c.Executive != c.Subject {
+		claims.Act = &actor{c.Executive}
 	}
 	if c.Role != "" {
 		claims.Roles = []string{c.Role}
@@ -198,6 +223,7 @@ func (v *Verifier) Verify(text string) (Claims, error) {
 	claims := Claims{
 		ID: w.ID, Subject: w.Subject, Company: w.Company, Plan: w.Plan, Provider: w.Provider, Scopes: strings.Fields(w.Scope),
 		IssuedAt: w.IssuedAt.Time, Expires: w.ExpiresAt.Time, Role: strings.Join(w.Roles, " "), Generation: w.Generation,
+		Client: w.Client, Executive: w.Executive, Depends: w.Depends, Networks: w.Networks,
 	}
 	state.cache.put(key, remember(claims, signedBy.period), now)
 	return claims, nil

@@ -30,7 +30,7 @@ func PartCounts() []int { return []int{1, 8, 64} }
 // costs a spread company some reads more, and no throughput.
 func Together() []string {
 	return []string{
-		"APPROVAL#", "CERTIFICATION#", "COMPANY", "CONTEXT", "CREDENTIAL#", "ENDED#", "EXECUTIVE#", "GATE#", "INBOUNDRATE", "INBOXES#",
+		"APPROVAL#", "CERTIFICATION#", "CLIENT#", "COMPANY", "CONTEXT", "CREDENTIAL#", "ENDED#", "EXECUTIVE#", "GATE#", "INBOUNDRATE", "INBOXES#",
 		"INTEGRATION#", "INVITATION#", "KEY", "MAPPING#", "POLICIES", "RECOMMENDATION#", "REFUSALS#", "SSO", "SYNCSLOT#", "USER#",
 	}
 }
