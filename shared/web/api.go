@@ -92,11 +92,11 @@ func (a *adapter) Handle(op *huma.Operation, handler func(huma.Context)) {
 	op.MaxBodyBytes, op.BodyReadTimeout = -1, 0 // takeBody enforces both
 	run := func(w http.ResponseWriter, r *http.Request) { handler(humachi.NewContext(op, r, w)) }
 	challenge, _ := op.Metadata[challengeMark].(string)
-	lenient, limitOf := isLenient(op), limitOf(op, limit)
+	lenient, limitOf, parameters := isLenient(op), limitOf(op, limit), parametersOf(op)
 	secret, audited := takesKey(op) && answersSecret(op, a.schemas), isAudited(op)
 	serve := func(w http.ResponseWriter, r *http.Request) {
 		req := requestOf(r.Context())
-		req.route, req.operation, req.challenge = op.Path, op.OperationID, challenge
+		req.route, req.operation, req.challenge, req.oauth = op.Path, op.OperationID, challenge, isForm(r, parameters)
 		if audited {
 			s.follow(op, req, r)
 		}
@@ -125,6 +125,12 @@ func (a *adapter) Handle(op *huma.Operation, handler func(huma.Context)) {
 			}
 			if op.RequestBody == nil {
 				if err := takeNone(r); err != nil {
+					s.refuse(w, r, err)
+					return
+				}
+			}
+			if req.oauth {
+				if err := takeForm(r, parameters); err != nil {
 					s.refuse(w, r, err)
 					return
 				}

@@ -13,7 +13,7 @@ import (
 )
 
 // admit guards a company's operations. It reads only the path, the Authorization header and, through Options.Ended, whether
-// the token was ended, so that the service parses nothing else for a caller without rights. The order is fixed: 401, then 403 for the company, for a scope, for the provider.
+// the token was ended, so that the service parses nothing else for a caller without rights. The order is fixed: 401, then 403 for the company, for the network, for a scope, for the provider.
 //
 // A foreign company, an unknown one and an invalid id get the same answer, so that no caller learns which ids exist.
 func (s *Server) admit(w http.ResponseWriter, r *http.Request, req *request, rights rights) error {
@@ -45,12 +45,11 @@ func (s *Server) admit(w http.ResponseWriter, r *http.Request, req *request, rig
 		return fault.New(fault.Forbidden, "this company does not exist, or is not the one of the token")
 	}
 	caller := callerOf(claims)
-	for _, scope := range rights.scopes {
-		if !caller.Has(scope) {
-			needed := strings.Join(rights.scopes, " ")
-			w.Header().Set("WWW-Authenticate", `Bearer error="insufficient_scope", scope="`+needed+`"`)
-			return fault.New(fault.InsufficientScope, "the token needs the scope "+needed)
-		}
+	if !req.within(claims.Networks) {
+		return fault.New(fault.Forbidden, "the token may not be used from this network; use it from one of its client's networks")
+	}
+	if err := rights.check(caller, w.Header()); err != nil {
+		return err
 	}
 	if !rights.bound && !rights.own { // then the handler keeps to the caller's provider
 		if err := caller.reach(pathParam(r, "provider")); err != nil {
@@ -109,7 +108,7 @@ func (s *Server) checkEnded(r *http.Request, w http.ResponseWriter, claims token
 func callerOf(claims token.Claims) Caller {
 	return Caller{
 		UserID: claims.Subject, Company: claims.Company, Plan: claims.Plan, Provider: claims.Provider,
-		Role: claims.Role, Scopes: claims.Scopes, TokenID: claims.ID,
+		Role: claims.Role, Scopes: claims.Scopes, TokenID: claims.ID, Client: claims.Client, Executive: claims.Executive,
 	}
 }
 

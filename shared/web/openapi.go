@@ -118,6 +118,9 @@ func document(op *huma.Operation, schemas huma.Registry) {
 	for _, status := range statuses {
 		if key := strconv.Itoa(status); op.Responses[key] == nil && !slices.Contains(never, status) {
 			op.Responses[key] = problemResponse(status, schemas)
+			if parametersOf(op) != nil {
+				op.Responses[key].Content["application/json"] = op.Responses[key].Content[problemType]
+			}
 		}
 	}
 }

@@ -3,9 +3,13 @@ package web
 import (
 	"fmt"
 	"maps"
+	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/danielgtaylor/huma/v2"
+
+	"orgops/shared/base/fault"
 )
 
 // publicMark is the metadata key of an operation that needs no token.
@@ -18,8 +22,14 @@ const ownMark = "orgops-own"
 // tenant is the company of the token.
 func OwnToken(op huma.Operation) huma.Operation {
 	op.Security = Needs()
-	return marked(op, ownMark, true)
+	return Personal(marked(op, ownMark, true))
 }
+
+// personalMark is the metadata key of an operation that only a person may ask for.
+const personalMark = "orgops-personal"
+
+// Personal marks an operation that only a person may ask for, and neither a client nor an executive, whatever their scopes are.
+func Personal(op huma.Operation) huma.Operation { return marked(op, personalMark, true) }
 
 // boundMark is the metadata key of an operation that keeps to the caller's provider by itself.
 const boundMark = "orgops-bound"
@@ -30,6 +40,15 @@ const scheme = "bearer"
 // Needs returns the Security of a company-scoped operation: a bearer token of the company with all of scopes.
 func Needs(scopes ...string) []map[string][]string {
 	return []map[string][]string{{scheme: append([]string{}, scopes...)}}
+}
+
+// NeedsOne returns the Security of a company-scoped operation: a bearer token of the company with one of scopes.
+func NeedsOne(scopes ...string) []map[string][]string {
+	var all []map[string][]string
+	for _, scope := range scopes {
+		all = append(all, Needs(scope)...)
+	}
+	return all
 }
 
 // Public marks an operation that needs no token. Its path must not be under /companies/{companyId}.
@@ -73,20 +92,39 @@ func marked(op huma.Operation, name string, value any) huma.Operation {
 
 // rights says what a caller needs for an operation.
 type rights struct {
-	scopes []string // nil: the operation is public
-	bound  bool
-	own    bool // needs a token and no scope; see OwnToken
+	scopes   [][]string // alternatives; nil: the operation is public
+	bound    bool
+	own      bool // needs a token and no scope; see OwnToken
+	personal bool
 }
 
 func rightsOf(op *huma.Operation) rights {
-	return rights{scopesOf(op), IsBound(op), op.Metadata[ownMark] == true}
+	return rights{scopesOf(op), IsBound(op), op.Metadata[ownMark] == true, op.Metadata[personalMark] == true}
+}
+
+// check refuses a caller without the rights. The challenge of a missing scope names the first alternative (RFC 6750 §3.1).
+func (r rights) check(c Caller, h http.Header) error {
+	if r.personal && c.Client != "" {
+		return fault.New(fault.Forbidden, "only a person may do this; ask a user of the company")
+	}
+	for _, scopes := range r.scopes {
+		if !slices.ContainsFunc(scopes, func(scope string) bool { return !c.Has(scope) }) {
+			return nil
+		}
+	}
+	needed := make([]string, len(r.scopes))
+	for n, scopes := range r.scopes {
+		needed[n] = strings.Join(scopes, " ")
+	}
+	h.Set("WWW-Authenticate", `Bearer error="insufficient_scope", scope="`+needed[0]+`"`)
+	return fault.New(fault.InsufficientScope, "the token needs the scope "+strings.Join(needed, " or "))
 }
 
 const companyPath = "/companies/{companyId}"
 
-// scopesOf returns the scopes that an operation requires, or nil for a public one. They are empty for an operation marked by
-// OwnToken. It panics if the operation is neither guarded nor public, which is a programming error.
-func scopesOf(op *huma.Operation) []string {
+// scopesOf returns the scopes that an operation requires, as alternatives, or nil for a public one. They are empty for an operation
+// marked by OwnToken. It panics if the operation is neither guarded nor public, which is a programming error.
+func scopesOf(op *huma.Operation) [][]string {
 	scoped := op.Path == companyPath || strings.HasPrefix(op.Path, companyPath+"/")
 	public := op.Metadata[publicMark] == true
 	name := fmt.Sprintf("web: %s %s (%s)", op.Method, op.Path, op.OperationID)
@@ -96,11 +134,17 @@ func scopesOf(op *huma.Operation) []string {
 	case public:
 		return nil
 	case op.Metadata[ownMark] == true && !scoped:
-		return []string{}
+		return [][]string{{}}
 	case !scoped:
 		panic(name + " is neither under " + companyPath + " nor marked by web.Public")
-	case len(op.Security) != 1 || len(op.Security[0]) != 1 || len(op.Security[0][scheme]) == 0:
+	case len(op.Security) == 0:
 		panic(name + " names no scope: set Security to web.Needs(…)")
 	}
-	return op.Security[0][scheme]
+	all := make([][]string, len(op.Security))
+	for n, needs := range op.Security {
+		if all[n] = needs[scheme]; len(needs) != 1 || len(all[n]) == 0 {
+			panic(name + " names no scope: set Security to web.Needs(…)")
+		}
+	}
+	return all
 }

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -26,6 +27,11 @@ type Problem struct { //nolint:errname // the name of the thing in RFC 9457
 	Instance string             `json:"instance,omitempty" format:"uri" doc:"The id of this occurrence: the request id as a URN"`
 	Decision string             `json:"decision,omitempty" format:"uuid" doc:"The id of the policy engine's decision, if the type is /problems/denied-by-policy"`
 	Errors   []fault.FieldError `json:"errors,omitempty" nullable:"false" doc:"Everything that is wrong with the request"`
+
+	Code        string `json:"error,omitempty" doc:"The error code of RFC 6749 §5.2, in the answer to a form of POST /auth/token alone" example:"invalid_client"`
+	Description string `json:"error_description,omitempty" doc:"detail in ASCII, in the answer to a form of POST /auth/token alone"`
+
+	Media string `json:"-"` // the media type; "": problemType
 }
 
 func (p *Problem) Error() string { return p.Detail }
@@ -33,8 +39,8 @@ func (p *Problem) Error() string { return p.Detail }
 // GetStatus implements huma.StatusError.
 func (p *Problem) GetStatus() int { return p.Status }
 
-// ContentType implements huma.ContentTypeFilter with application/problem+json.
-func (p *Problem) ContentType(string) string { return problemType }
+// ContentType implements huma.ContentTypeFilter with application/problem+json, or application/json for a form of OAuth.
+func (p *Problem) ContentType(string) string { return cmp.Or(p.Media, problemType) }
 
 const problemType = "application/problem+json"
 
@@ -63,6 +69,9 @@ func problemOf(req *request, err error, h http.Header) *Problem {
 		p.Instance = "urn:uuid:" + req.id
 		if status >= http.StatusInternalServerError {
 			req.cause = err
+		}
+		if req.oauth {
+			p.asOAuth(err)
 		}
 	}
 	if f.Current != "" {
@@ -104,7 +113,7 @@ func firstOfMany(problems []fault.FieldError) []fault.FieldError {
 // refuse writes the problem of err as the answer, outside huma.
 func (s *Server) refuse(w http.ResponseWriter, r *http.Request, err error) {
 	p := problemOf(requestOf(r.Context()), err, w.Header())
-	w.Header().Set("Content-Type", problemType)
+	w.Header().Set("Content-Type", p.ContentType(""))
 	w.WriteHeader(p.Status)
 	_ = json.NewEncoder(w).Encode(p) // fails only if the client has disconnected
 }

@@ -32,19 +32,31 @@ type request struct {
 	tenant    store.Company
 	trail     *trail // nil: the operation is not audited
 	challenge string // of a 401; "" asks for Bearer
+	oauth     bool   // sends a form to an OAuth endpoint, so errors follow RFC 6749 §5.2
 	cause     error  // of a 5xx
 	reserved  []Share
 }
 
 // Caller holds the identity that the guard has verified.
 type Caller struct {
-	UserID   string
+	UserID   string // the user, or the client or executive that acts by itself
 	Company  string
 	Plan     string
 	Provider string // the only integration that the caller reaches; "": all
 	Role     string // "": the token names none
 	Scopes   []string
 	TokenID  string
+
+	Client    string // the client that got the token; "": a user did
+	Executive string // the executive that acts, by itself or for the user; "": none
+}
+
+// Person returns the id of the user who acts, or for whom an executive acts, and "" if a client or an executive acts by itself.
+func (c Caller) Person() string {
+	if c.UserID == c.Client || c.UserID == c.Executive {
+		return ""
+	}
+	return c.UserID
 }
 
 // Reaches reports whether the caller may reach an integration and what it imported.
@@ -123,6 +135,21 @@ func (req *request) address() (addr netip.Addr, ok bool) {
 		return netip.Addr{}, false
 	}
 	return addr.Unmap().WithZone(""), true
+}
+
+// within reports whether the request comes from one of networks; without any, every network is one.
+func (req *request) within(networks []netip.Prefix) bool {
+	if len(networks) == 0 {
+		return true
+	}
+	addr, ok := req.address()
+	return ok && slices.ContainsFunc(networks, func(n netip.Prefix) bool { return n.Contains(addr) })
+}
+
+// Within reports whether the request under ctx comes from one of networks; without any, every network is one.
+func Within(ctx context.Context, networks []netip.Prefix) bool {
+	req := requestOf(ctx)
+	return req != nil && req.within(networks)
 }
 
 // network returns the network that is recorded of the request: the /24 of its IPv4 address or the /48 of its IPv6 address. It

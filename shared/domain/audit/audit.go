@@ -32,10 +32,14 @@ type Record struct {
 	Omitted   int       `json:"omitted,omitempty" doc:"how many more requests of the user did not succeed and have no record, because a user gets ten such records a minute" format:"int32"`
 }
 
-// Actor identifies the user of a request.
+// Actor identifies who made a request. A client or an executive that acts by itself has no user.
 type Actor struct {
-	UserID string `json:"userId,omitempty" format:"uuid" doc:"the user; absent for the operator of the service"`
-	Role   string `json:"role,omitempty" doc:"the user's role at the time" example:"founder"`
+	UserID string `json:"userId,omitempty" format:"uuid" doc:"the user, or the user for whom an executive acted; absent for the operator of the service, and for a client or an executive that acted by itself"`
+	// ClientID names the client whose token was used, and ExecutiveID the executive that acted with it.
+	ClientID    string `json:"clientId,omitempty" format:"uuid" doc:"the client whose token was used; absent for a user's own token"`
+	ExecutiveID string `json:"executiveId,omitempty" format:"uuid" doc:"the executive that acted, by itself or for the user"`
+
+	Role string `json:"role,omitempty" doc:"the user's role at the time" example:"founder"`
 	// Operator names who ran a command of the service's operator.
 	Operator string `json:"operator,omitempty" doc:"who ran a command of the service's operator: the name at the operator's machine, or the function provisioner" example:"root"`
 	TokenID  string `json:"tokenId,omitempty" doc:"the id (jti) of the access token; after a login, of the one that it answered"`

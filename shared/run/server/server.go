@@ -46,7 +46,9 @@ func New(s *boot.Services, o Options) *web.Server {
 // record returns the write of an audit record.
 func record(c store.Company, a web.Audit, number int) store.Op {
 	return audit.Write(c, audit.Record{
-		At: a.At, Actor: audit.Actor{UserID: a.Caller.UserID, Role: a.Caller.Role, TokenID: a.Caller.TokenID}, Operation: a.Operation,
+		At: a.At, Operation: a.Operation, Actor: audit.Actor{
+			UserID: a.Caller.Person(), Role: a.Caller.Role, TokenID: a.Caller.TokenID, ClientID: a.Caller.Client, ExecutiveID: a.Caller.Executive,
+		},
 		Resource: a.Resource, Outcome: a.Outcome, Status: a.Status, RequestID: a.RequestID, Network: a.Network, Omitted: a.Omitted,
 	}, number)
 }

@@ -36,7 +36,9 @@ func Both(one, other Mount) Mount {
 func Serve(mount Mount, add ...cloud.Adder) { serveWith(secretsmanager.Keys, mount, add...) }
 
 // ServeSigning does the same for the group that signs tokens. It needs the secret with the signing keys too.
-func ServeSigning(mount Mount) { serveWith(secretsmanager.SigningKeys, mount) }
+func ServeSigning(mount Mount, add ...cloud.Adder) {
+	serveWith(secretsmanager.SigningKeys, mount, add...)
+}
 
 func serveWith(read func(context.Context, *cloud.Cloud) (*tokensecret.Keyring, error), mount Mount, add ...cloud.Adder) {
 	serve(func(ctx context.Context, c *cloud.Cloud) (http.Handler, error) {
