@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -17,6 +18,7 @@ import (
 	"orgops/shared/domain/executive"
 	"orgops/shared/domain/policy"
 	"orgops/shared/domain/timeline"
+	"orgops/shared/domain/user"
 	"orgops/shared/provider/acting"
 	"orgops/shared/storage/store"
 	"orgops/shared/web"
@@ -44,8 +46,11 @@ func (d Deps) act(ctx context.Context, in *actInput) (*actedOutput, error) {
 		return nil, err
 	}
 	a := asking{
-		Deps: d, company: web.Tenant(ctx), executiveID: in.Executive, request: in.Body, by: web.CallerOf(ctx).UserID, now: d.Now().UTC(),
+		Deps: d, company: web.Tenant(ctx), executiveID: in.Executive, request: in.Body, by: web.CallerOf(ctx), now: d.Now().UTC(),
 		key: executive.MarkKey(in.Executive, strings.Trim(strings.TrimSpace(in.Key), `"`)),
+	}
+	if err := mayAsk(a.by, in); err != nil {
+		return nil, err
 	}
 	if !id.Valid(in.Executive) {
 		return nil, fault.New(fault.NotFound, "there is no executive with this id")
@@ -69,6 +74,20 @@ func (d Deps) act(ctx context.Context, in *actInput) (*actedOutput, error) {
 	return nil, e
 }
 
+// mayAsk refuses an executive that asks in the name of another one, or asks for a user who may not do what the action does.
+func mayAsk(by web.Caller, in *actInput) error {
+	if by.Has(user.ScopeExecutivesWrite) {
+		return nil
+	}
+	if by.Executive != in.Executive {
+		return fault.New(fault.Forbidden, "the token is of another executive; an executive asks for its own actions alone")
+	}
+	if scope := in.Body.Action.Scope(); by.Person() != "" && !slices.Contains(user.Role(by.Role).Scopes(), scope) {
+		return fault.Newf(fault.Forbidden, "the user for whom the executive acts lacks %s, which %s needs", scope, in.Body.Action)
+	}
+	return nil
+}
+
 // asking holds one checked request for an action.
 type asking struct {
 	Deps
@@ -76,7 +95,7 @@ type asking struct {
 	executiveID string
 	request     ActionRequest
 	input       json.RawMessage // the input of request
-	by          string
+	by          web.Caller
 	now         time.Time
 	key         string // of the mark
 	asked       string // identifies the request, so that its key is good for no other one
@@ -87,8 +106,16 @@ func (a asking) identify() (input json.RawMessage, asked string, err error) {
 	if input, err = json.Marshal(a.request.Input); err != nil {
 		return nil, "", err
 	}
-	sum := sha256.Sum256(fmt.Appendf(nil, "%s %s %s", a.by, a.request.Action, input))
+	sum := sha256.Sum256(fmt.Appendf(nil, "%s%s %s %s", a.by.Executive, a.by.UserID, a.request.Action, input))
 	return input, base64.RawURLEncoding.EncodeToString(sum[:]), nil
+}
+
+// requester names who asked: a user, also one for whom the executive acts, or the executive by itself.
+func (a asking) requester() timeline.Reference {
+	if person := a.by.Person(); person != "" {
+		return timeline.Reference{Type: user.Entity, ID: person}
+	}
+	return timeline.Reference{Type: executive.Entity, ID: a.by.Executive}
 }
 
 // attempt returns the action that was asked for with the key, or decides and commits it. It returns store.ErrConflict if an
@@ -152,14 +179,14 @@ func (a asking) tell(ctx context.Context, s executive.Stored) error {
 // plan decides on the action and returns its record with all writes that belong to it. In the sandbox these are the decision
 // and the record.
 func (a asking) plan(ctx context.Context, s executive.Stored) (executive.ActionRecord, []store.Op, error) {
-	p := acting.Planner{Deps: a.acting(), Company: a.company, Executive: s.Executive, By: a.by, Now: a.now}
+	p := acting.Planner{Deps: a.acting(), Company: a.company, Executive: s.Executive, By: a.requester(), Now: a.now, ActsFor: a.by.Executive != ""}
 	planned, err := p.Plan(ctx, a.request.Action, a.request.Input)
 	if err != nil {
 		return executive.ActionRecord{}, nil, err
 	}
 	r := executive.ActionRecord{
 		ID: id.At(a.now, executive.RecordEntity, planned.Decision.ID), Executive: p.Reference(), Action: a.request.Action, Input: a.input,
-		State: planned.State, Decision: planned.Decision, Effect: planned.Effect, RequestedBy: a.by, At: a.now,
+		State: planned.State, Decision: planned.Decision, Effect: planned.Effect, RequestedBy: a.by.Person(), ClientID: a.by.Client, At: a.now,
 	}
 	ops := []store.Op{policy.Create(a.company, r.Decision)}
 	ops = append(ops, planned.Ops...)

@@ -9,6 +9,7 @@ import (
 
 	"orgops/shared/base/fault"
 	"orgops/shared/domain/executive"
+	"orgops/shared/domain/user"
 	"orgops/shared/storage/store"
 	"orgops/shared/web"
 )
@@ -34,6 +35,7 @@ func (d Deps) configureExecutive(ctx context.Context, in *configureInput) (*conf
 		return nil, err
 	}
 	slices.Sort(draft.Actions)
+	slices.Sort(draft.Reads)
 	c, now := web.Tenant(ctx), d.Now().UTC()
 	old, err := executive.Load(ctx, c, executive.IDOf(draft.Name))
 	if err != nil && fault.KindOf(err) != fault.NotFound {
@@ -51,7 +53,15 @@ func (d Deps) configureExecutive(ctx context.Context, in *configureInput) (*conf
 		return d.configured(ctx, old, http.StatusOK), nil
 	}
 	next := executive.Stored{Executive: e, Version: old.Version}
-	if err := c.Commit(ctx, save(c, next)); err != nil {
+	ops := []store.Op{save(c, next)}
+	if e.Generation != old.Generation {
+		end, err := user.EndTokens(ctx, c, e.ID, e.Generation, now)
+		if err != nil {
+			return nil, err
+		}
+		ops = append(ops, end)
+	}
+	if err := c.Commit(ctx, ops...); err != nil {
 		return nil, in.Overtaken(store.Fault(err, ""))
 	}
 	next.Version++
@@ -60,7 +70,11 @@ func (d Deps) configureExecutive(ctx context.Context, in *configureInput) (*conf
 
 func (d Deps) create(ctx context.Context, e executive.Executive) (*configuredOutput, error) {
 	c, s := web.Tenant(ctx), executive.Stored{Executive: e}
-	err := c.InTurn(ctx, "executives", func() ([]store.Op, error) {
+	var err error
+	if s.Generation, err = user.Generation(ctx, c, e.ID); err != nil { // of one with the same name that was deleted
+		return nil, err
+	}
+	err = c.InTurn(ctx, "executives", func() ([]store.Op, error) {
 		all, err := executive.List(ctx, c)
 		if err == nil && len(all) >= executive.MaxPerCompany {
 			err = fault.Newf(fault.Conflict, "a company has at most %d executives; delete one first", executive.MaxPerCompany)

@@ -46,7 +46,7 @@ func Register(api huma.API, d Deps) {
 	web.Register(api, operation(http.MethodGet, one, "get-executive", "Get an executive",
 		"With its state and its certification.", 200, read), d.getExecutive)
 	web.Register(api, operation(http.MethodDelete, one, "delete-executive", "Delete an executive",
-		"What it did stays on the timeline, and the decisions are kept.", 204, write), d.deleteExecutive)
+		"What it did stays on the timeline, and the decisions are kept. Ends the tokens of its clients within five seconds.", 204, write), d.deleteExecutive)
 	web.Register(api, operation(http.MethodPost, one+"/certification", "certify-executive", "Run an executive's certification",
 		"Checks that it has declared actions, that the policies refuse any other one, that an active user owns it, and that it has a "+
 			"daily quota. If all checks pass, the executive is certified for 90 days.", 200, write), d.certifyExecutive)
@@ -56,17 +56,18 @@ func Register(api huma.API, d Deps) {
 		"Needs an Idempotency-Key. In the sandbox the action is proposed: the answer shows the verdict and the effect, and nothing "+
 			"else is changed. Certified, a permitted action is done, and one that the policies deny is refused (403) and recorded. An action "+
 			"that needs an approval is pending until another user approves or rejects it, for 24 hours: see approve-action. "+
-			"A repeat with the same key returns the same action, as it is now.", 202, write), "the action tells who asked for it"), d.act)
+			"A repeat with the same key returns the same action, as it is now. A client that is bound to the executive asks with executives:act, "+
+			"for the executive itself or for a user; a founder's token may ask too, to try the executive.", 202, write, user.ScopeExecutivesAct), "the action tells who asked for it"), d.act)
 	web.Register(api, operation(http.MethodGet, one+"/actions", "list-executive-actions", "List an executive's actions",
 		"Newest first. Actions are kept for 180 days.", 200, read), d.listActions)
 	web.Register(api, operation(http.MethodGet, one+"/actions/{actionId}", "get-executive-action", "Get an executive's action",
 		"With the policy engine's decision and the effect.", 200, read), d.getAction)
 }
 
-func operation(method, path, id, summary, description string, status int, scope string) huma.Operation {
+func operation(method, path, id, summary, description string, status int, scopes ...string) huma.Operation {
 	return web.AuditedWrites(huma.Operation{
 		OperationID: id, Method: method, Path: "/companies/{companyId}/executives" + path, Summary: summary, Description: description,
-		DefaultStatus: status, Tags: []string{"executives"}, Security: web.Needs(scope),
+		DefaultStatus: status, Tags: []string{"executives"}, Security: web.NeedsOne(scopes...),
 	})
 }
 

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"orgops/shared/domain/executive"
+	"orgops/shared/domain/user"
 	"orgops/shared/storage/store"
 	"orgops/shared/web"
 )
@@ -67,7 +68,11 @@ func (d Deps) deleteExecutive(ctx context.Context, in *deleteInput) (*struct{}, 
 	if err := in.Check(s.Revision()); err != nil {
 		return nil, err
 	}
-	return nil, in.Overtaken(store.Fault(c.Commit(ctx, c.Delete(executive.Key(s.ID), executive.Entity, s.Version).Quietly()), ""))
+	end, err := user.EndTokens(ctx, c, s.ID, s.Generation+1, d.Now())
+	if err != nil {
+		return nil, err
+	}
+	return nil, in.Overtaken(store.Fault(c.Commit(ctx, c.Delete(executive.Key(s.ID), executive.Entity, s.Version).Quietly(), end), ""))
 }
 
 func (d Deps) show(s executive.Stored) Executive {

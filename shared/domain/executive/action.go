@@ -9,6 +9,7 @@ import (
 	"orgops/shared/base/id"
 	"orgops/shared/domain/policy"
 	"orgops/shared/domain/timeline"
+	"orgops/shared/domain/user"
 	"orgops/shared/storage/store"
 )
 
@@ -29,6 +30,20 @@ const (
 // Actions lists every action.
 func Actions() []Action {
 	return []Action{MemorySync, RecommendationClaim, RecommendationDismiss, IntegrationDisable, TimelineNote, GoalNote, DeliveriesRecover}
+}
+
+// Scope returns the scope that a user needs to bring about what the action does. An executive that acts for a user does no more than
+// the user may.
+func (a Action) Scope() string {
+	switch a {
+	case MemorySync:
+		return user.ScopeMemoryWrite
+	case RecommendationClaim, RecommendationDismiss:
+		return user.ScopeIntelligenceWrite
+	case IntegrationDisable, DeliveriesRecover:
+		return user.ScopeIntegrationsWrite
+	}
+	return user.ScopeExecutivesWrite // a note comes from an executive alone, so from a user who may ask for its actions
 }
 
 // Progress says what became of an action.
@@ -55,7 +70,8 @@ type ActionRecord struct {
 	State       Progress           `json:"state" enum:"proposed,pending,done,denied,rejected,expired,withdrawn" doc:"proposed: tried in the sandbox, without an effect; pending: waits for an approval; done: took effect; denied: the policies did not permit it; rejected: a user rejected its approval; expired: no user decided about its approval within 24 hours; withdrawn: the user who asked took it back, or lost the right to ask"`
 	Decision    policy.Decision    `json:"decision" doc:"the policy engine's verdict; after an approval, that of the policies at that time"`
 	Effect      *Effect            `json:"effect,omitempty" doc:"what the action changed or, if it is proposed or pending, would change; absent if the verdict is denied"`
-	RequestedBy string             `json:"requestedBy" doc:"the user whose token asked"`
+	RequestedBy string             `json:"requestedBy,omitempty" doc:"the user whose token asked, or for whom the executive asked; absent if the executive asked by itself"`
+	ClientID    string             `json:"clientId,omitempty" doc:"the client that asked as the executive; absent if the token of a user did, to try the executive" format:"uuid"`
 	At          time.Time          `json:"at" doc:"when it was asked for"`
 	ApprovalID  string             `json:"approvalId,omitempty" doc:"the approval that it needs; absent if it needs none" format:"uuid"`
 	ExpiresAt   time.Time          `json:"expiresAt,omitzero" doc:"until when its approval can be decided; absent for an action that never was pending"`

@@ -46,13 +46,14 @@ type Draft struct {
 	Role        string   `json:"role" minLength:"1" maxLength:"200" doc:"what the executive is for, in words" example:"Keeps the sources in sync and the timeline tidy"`
 	Owner       string   `json:"owner" minLength:"1" maxLength:"64" pattern:"^[A-Za-z0-9_-]+$" patternDescription:"letters, digits and any of _ -" doc:"id of the user who answers for the executive; it acts only while this user is active" example:"0198c5f2-7a00-7000-8000-00000000000a"`
 	Actions     []Action `json:"actions" nullable:"false" maxItems:"7" uniqueItems:"true" enum:"memory.sync,recommendation.claim,recommendation.dismiss,integration.disable,timeline.note,goal.note,deliveries.recover" doc:"the actions that the executive may ask for; the policies deny any other" example:"[\"memory.sync\",\"timeline.note\"]"`
+	Reads       []string `json:"reads,omitempty" nullable:"false" maxItems:"6" uniqueItems:"true" enum:"mission-control:read,intelligence:read,integrations:read,memory:read,operations:read,executives:read" doc:"the scopes with which the executive reads when it acts by itself, as a client that is bound to it; absent: it reads nothing" example:"[\"intelligence:read\"]"`
 	QuotaPerDay int      `json:"quotaPerDay,omitempty" minimum:"1" maximum:"1000" default:"100" format:"int32" doc:"how many actions it may ask for in a day (UTC), tried ones too; 100 if absent" example:"100"`
 }
 
 // equal reports whether two drafts ask for the same executive.
 func (d Draft) equal(other Draft) bool {
 	return d.Name == other.Name && d.Role == other.Role && d.Owner == other.Owner && d.QuotaPerDay == other.QuotaPerDay &&
-		slices.Equal(d.Actions, other.Actions)
+		slices.Equal(d.Actions, other.Actions) && slices.Equal(d.Reads, other.Reads)
 }
 
 // Executive describes one executive, as stored.
@@ -63,6 +64,9 @@ type Executive struct {
 	Report        *Report        `json:"report,omitempty"` // of the last certification run
 	CreatedAt     time.Time      `json:"createdAt"`
 	UpdatedAt     time.Time      `json:"updatedAt"`
+
+	// Generation is that of the tokens issued from now on; see user.Ended.
+	Generation int64 `json:"generation,omitempty"`
 }
 
 // Certification records a passed certification run.
@@ -89,10 +93,14 @@ func New(d Draft, now time.Time) Executive {
 }
 
 // Change returns the executive with what a draft says. A draft that says something else returns it to the sandbox, because
-// the certification covers what it said before. If the draft says the same, changed is false.
+// the certification covers what it said before. Another owner, or another right to read, begins a generation of tokens. If the draft
+// says the same, changed is false.
 func (e Executive) Change(d Draft, now time.Time) (next Executive, changed bool) {
 	if e.equal(d) {
 		return e, false
+	}
+	if e.Owner != d.Owner || !slices.Equal(e.Reads, d.Reads) {
+		e.Generation++
 	}
 	e.Draft, e.Certification, e.UpdatedAt = d, nil, now
 	return e, true

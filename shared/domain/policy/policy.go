@@ -94,6 +94,9 @@ type Decision struct {
 	ID        string             `json:"id" doc:"UUIDv7"`
 	Verdict   Verdict            `json:"verdict" enum:"permitted,denied,needs-approval" doc:"whether the action may happen"`
 	Principal timeline.Reference `json:"principal" doc:"who asked, such as an integration"`
+	// OnBehalfOf names the user for whom an executive asked.
+	OnBehalfOf *timeline.Reference `json:"onBehalfOf,omitempty" doc:"the user for whom the executive asked; absent if the principal asked by itself"`
+
 	Action    string             `json:"action" example:"memory.upsert" doc:"what was asked"`
 	Resource  timeline.Reference `json:"resource" doc:"what the action would change"`
 	Policies  []string           `json:"policies" doc:"the policies that decided; none if no policy permits the action"`

@@ -12,15 +12,12 @@ import (
 	"orgops/shared/domain/executive"
 	"orgops/shared/domain/integration"
 	"orgops/shared/domain/policy"
-	"orgops/shared/domain/timeline"
-	"orgops/shared/domain/user"
 	"orgops/shared/storage/store"
 )
 
 // Ask returns the request for the approval of a planned action that is pending. record is the action's record.
 func (p Planner) Ask(planned Planned, record executive.ActionRecord) approval.Approval {
-	by := timeline.Reference{Type: user.Entity, ID: p.By}
-	a := approval.New(planned.Decision, record.Input, planned.Effect.Summary, by)
+	a := approval.New(planned.Decision, record.Input, planned.Effect.Summary, p.By)
 	a.PrincipalName, a.ActionID = p.Executive.Name, record.ID
 	return a
 }
@@ -53,7 +50,7 @@ func (d Deps) CarryOut(ctx context.Context, c store.Company, a approval.Approval
 	if i, _, err := integration.Load(ctx, c, in.Provider); err == nil && i.CreatedAt.After(a.RequestedAt) {
 		return Planned{}, i.Newer()
 	}
-	p := Planner{Deps: d, Company: c, Executive: s.Executive, By: a.RequestedBy.ID, Now: now, Approval: a.Digest}
+	p := Planner{Deps: d, Company: c, Executive: s.Executive, By: a.RequestedBy, ActsFor: record.ClientID != "", Now: now, Approval: a.Digest}
 	planned, err := p.Plan(ctx, record.Action, in)
 	if err != nil {
 		return planned, impossible(err)

@@ -53,21 +53,21 @@ func (e effector) plan(ctx context.Context, a executive.Action, in executive.Act
 }
 
 func (e effector) sync(ctx context.Context, in executive.ActionInput) (executive.Effect, []store.Op, error) {
-	requests := syncrequest.Planner{Company: e.Company, Connectors: e.Connectors, By: e.By, Now: e.Now}
+	requests := syncrequest.Planner{Company: e.Company, Connectors: e.Connectors, By: e.By.ID, Now: e.Now}
 	run, ops, err := requests.Plan(ctx, syncrequest.Request{Provider: in.Provider, Full: in.Mode == "full"})
 	return executive.Effect{
 		Summary: fmt.Sprintf("requests a sync of %s (%s)", in.Provider, run.Mode), Subject: e.created(syncrun.Entity, run.ID),
 	}, ops, err
 }
 
-// decide plans a decision about a recommendation, in the name of the user whose token asks.
+// decide plans a decision about a recommendation, in the name of the one who asks.
 func (e effector) decide(a executive.Action, in executive.ActionInput) (executive.Effect, []store.Op, error) {
 	does := "claims"
-	change := func(s recommendation.Stored) (recommendation.Stored, error) { return s.Claim(e.By, e.Now) }
+	change := func(s recommendation.Stored) (recommendation.Stored, error) { return s.Claim(e.By.ID, e.Now) }
 	if a == executive.RecommendationDismiss {
 		does = "dismisses"
 		change = func(s recommendation.Stored) (recommendation.Stored, error) {
-			return recommendation.Dismissal{Reason: in.Reason, Text: in.Text, Until: in.Until}.Of(s, e.By, e.Now)
+			return recommendation.Dismissal{Reason: in.Reason, Text: in.Text, Until: in.Until}.Of(s, e.By.ID, e.Now)
 		}
 	}
 	r := e.about.recommendation
@@ -95,7 +95,7 @@ func (e effector) disable(ctx context.Context, in executive.ActionInput) (execut
 func (e effector) note(a executive.Action, in executive.ActionInput, decisionID string) (executive.Effect, []store.Op, error) {
 	n := timeline.Entry{
 		ID: timeline.ID(e.Now, timeline.Note, decisionID), At: e.Now, Kind: timeline.Note, Title: in.Title,
-		Actor: e.Reference(), Subject: timeline.Reference{Type: "note", ID: in.Subject},
+		Actor: e.Reference(), Subject: timeline.Reference{Type: "note", ID: in.Subject}, OnBehalfOf: e.behalf(),
 	}
 	if a == executive.GoalNote {
 		n.Subject = timeline.Reference{Type: goal.Entity, ID: e.about.goal.ID}
@@ -116,7 +116,7 @@ func (e effector) recover(ctx context.Context, in executive.ActionInput) (execut
 		return executive.Effect{}, nil, inInput(err)
 	}
 	r := delivery.Recovery{
-		ID: id.New(), Provider: in.Provider, Since: since, Until: until, State: delivery.RecoveryRequested, RequestedBy: e.By, RequestedAt: e.Now,
+		ID: id.New(), Provider: in.Provider, Since: since, Until: until, State: delivery.RecoveryRequested, RequestedBy: e.By.ID, RequestedAt: e.Now,
 	}
 	return executive.Effect{
 		Summary: fmt.Sprintf("sends the undelivered events of %s again, from %s to %s", in.Provider, since.Format(time.RFC3339), until.Format(time.RFC3339)),

@@ -33,7 +33,8 @@ type Planner struct {
 	Deps
 	Company   store.Company
 	Executive executive.Executive
-	By        string // the user whose token asked
+	By        timeline.Reference // the user whose token asked or for whom the executive asked, or the executive by itself
+	ActsFor   bool               // the executive itself asked: for By, if that is a user
 	Now       time.Time
 
 	// Approval holds the digest of the action that a person has approved, or "". With it the engine decides under the
@@ -90,6 +91,7 @@ func (p Planner) judge(ctx context.Context, r policy.Request) (policy.Decision, 
 	r.Context.Enabled, r.Context.Certified = owner == user.Active, p.Executive.StateAt(p.Now) == executive.Certified
 	r.Approval, r.Current = p.Approval, p.Approval != ""
 	d, err := policy.Ask(ctx, p.Engine, p.Company, r, p.Now)
+	d.OnBehalfOf = p.behalf()
 	d.DryRun = !r.Context.Certified && p.Approval == ""
 	return d, err
 }
@@ -117,6 +119,15 @@ func (p Planner) Reference() timeline.Reference {
 func (p Planner) entry(kind timeline.Kind, title string, subject timeline.Reference, d policy.Decision) store.Op {
 	e := timeline.Entry{
 		ID: timeline.ID(p.Now, kind, d.ID), At: p.Now, Kind: kind, Title: title, Actor: p.Reference(), Subject: subject,
+		OnBehalfOf: p.behalf(),
 	}
 	return e.Create(p.Company)
+}
+
+// behalf names the user for whom the executive acts, or returns nil.
+func (p Planner) behalf() *timeline.Reference {
+	if !p.ActsFor || p.By.Type != user.Entity {
+		return nil
+	}
+	return &p.By
 }
