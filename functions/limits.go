@@ -11,6 +11,7 @@ import (
 	"orgops/shared/domain/approval"
 	"orgops/shared/domain/arrival"
 	"orgops/shared/domain/audit"
+	"orgops/shared/domain/client"
 	"orgops/shared/domain/company"
 	deliveries "orgops/shared/domain/delivery"
 	"orgops/shared/domain/event"
@@ -25,6 +26,7 @@ import (
 	"orgops/shared/domain/syncrun"
 	"orgops/shared/domain/timeline"
 	"orgops/shared/domain/user"
+	"orgops/shared/identity/assertion"
 	"orgops/shared/identity/password"
 	"orgops/shared/identity/token"
 	"orgops/shared/identity/usagekey"
@@ -65,7 +67,7 @@ func Limits() []Limit {
 		{"export-page", "a page of an export, to which its last item adds", export.MaxBytes, "bytes"},
 		span("idempotency-key", "the time for which a repeat with an Idempotency-Key gets the first answer", web.IdempotencyKept),
 		{"login-tries-network", "the login tries a minute for an e-mail address from one network", auth.MaxTriesFromSource, "tries"},
-		{"login-tries-of-network", "the tries a minute from one network: logins for all e-mail addresses, invitations and codes of sign-ins", auth.MaxTriesOfSource, "tries"},
+		{"login-tries-of-network", "the tries a minute from one network: logins for all e-mail addresses, invitations and requests for tokens", auth.MaxTriesOfSource, "tries"},
 		{"login-tries", "the login tries a minute for an e-mail address", auth.MaxTries, "tries"},
 		span("invitation", "the time in which an invitation is accepted", company.InvitationKept),
 		span("audit-kept", "the time for which an audit record is kept", audit.Kept),
@@ -114,6 +116,11 @@ func Limits() []Limit {
 		span("approval-kept", "the time for which an approval is kept", approval.Kept),
 		{"own-goals", "the open goals of a company's own", goal.MaxOwn, "goals"},
 		span("goal-history", "the time for which a goal's values are kept", goal.HistoryDays*24*time.Hour),
+		{"clients", "the clients of a company", client.MaxPerCompany, "clients"},
+		{"client-keys", "the keys that a client registers at once", client.MaxKeys, "keys"},
+		{"client-networks", "the networks of a client", client.MaxNetworks, "networks"},
+		span("client-overlap", "the time for which a client's replaced secret or key goes on", client.Overlap),
+		span("client-assertion", "the time ahead of now at which an assertion that a client signs ends", assertion.MaxLifetime),
 		{"executives", "the executives of a company", executive.MaxPerCompany, "executives"},
 		{"executive-default-quota", "the actions of an executive in a day, without a quota of its own", executive.DefaultQuota, "actions"},
 		{"executive-quota", "the actions of an executive in a day, by its quota", executive.MaxQuota, "actions"},

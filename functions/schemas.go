@@ -32,6 +32,9 @@ func enumerations() []enumeration {
 		{"GoalState", "open,closed", "Whether a goal is still worked on"},
 		{"GoalStall", "blocked,stale", "Why the work on a goal does not go on: an item is blocked, or none has changed for 14 days"},
 		{"HoldReason", "sandbox,disabled,deleted,configuration,suspended,line", "Why a delivery is held: the state of its integration when the event happened, or a line that was full"},
+		{"KeyAlgorithm", "EdDSA,ES256,RS256", "The only algorithm that a client's key is used with"},
+		{"KeyCurve", "Ed25519,P-256", "The curve of a client's key"},
+		{"KeyType", "OKP,EC,RSA", "The kind of a client's key"},
 		{"IntegrationStanding", "current,deleted", "Whether the integration that imported an item exists, or was deleted since"},
 		{"IntegrationState", "sandbox,certified", "Whether an integration or an executive is certified"},
 		{"MeasureDirection", "up,down", "Which way a number must go to reach its target"},
@@ -50,7 +53,7 @@ func enumerations() []enumeration {
 		{"SyncState", "requested,running,awaiting-confirmation,succeeded,failed,cancelled", "The state of a sync"},
 		{
 			"TimelineKind", "integration.configured,integration.certified,integration.sandboxed,integration.disabled,memory.synced," +
-				"goal.updated,goal.alignment.changed,policy.denied,approval.requested,approval.decided,executive.acted,note,brief", "What an entry of the timeline is about",
+				"goal.updated,goal.alignment.changed,policy.denied,approval.requested,approval.decided,executive.acted,note,brief,client.created,client.rotated,client.deleted", "What an entry of the timeline is about",
 		},
 		{"WaitReason", "failing,retry-after,schedule,backlog,line", "Why a delivery waits: its endpoint is paused (failing, retry-after), its attempt is due later (schedule) or late (backlog), or an earlier delivery of its line has not ended (line)"},
 		{"Work", "open,done,blocked", "How far a thing is that is work on a goal"},

@@ -13,22 +13,12 @@ import (
 	"orgops/shared/web"
 )
 
-// CodeExchange holds the parameters of an access token request (RFC 6749 §4.1.3, RFC 7636 §4.5), as JSON.
-type CodeExchange struct {
-	GrantType string `json:"grant_type" enum:"authorization_code" doc:"what is exchanged"`
-	Code      string `json:"code" maxLength:"256" format:"password" doc:"the code that the sign-in ended with" example:"0197a0b4-6c1e-7c3e-9a57-3f1f0d6f2c11.5MZ2NXQ4RBL6T3WUK7VYJ2CDPE"`
-	Redirect  string `json:"redirect_uri,omitempty" maxLength:"2048" doc:"the redirect_uri that the sign-in began with; absent if it had none" example:"https://dashboard.example.com/signed-in"`
-	Verifier  string `json:"code_verifier" minLength:"43" maxLength:"128" format:"password" doc:"the verifier of the code_challenge that the sign-in began with" example:"dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk"`
-}
-
-type exchangeInput struct{ Body CodeExchange }
-
 // exchangeCode gives a token for the code of a sign-in, once. The client proves that it began the sign-in.
-func (d Deps) exchangeCode(ctx context.Context, in *exchangeInput) (*loginOutput, error) {
-	if err := d.countSource(ctx, web.Source(ctx)); err != nil {
-		return nil, err
+func (d Deps) exchangeCode(ctx context.Context, in TokenRequest) (*loginOutput, error) {
+	if in.Verifier == "" {
+		return nil, fault.Refuse([]fault.FieldError{{Pointer: "/code_verifier", Detail: "authorization_code needs it"}})
 	}
-	companyID, secret := sso.Split(in.Body.Code)
+	companyID, secret := sso.Split(in.Code)
 	if !id.Valid(companyID) {
 		companyID = ""
 	}
@@ -45,7 +35,7 @@ func (d Deps) exchangeCode(ctx context.Context, in *exchangeInput) (*loginOutput
 		}
 		return store.For(web.Recorded(ctx, d.Store), companyID)
 	}
-	_, err := sso.Redeem(ctx, store.For(d.Store, companyID), secret, in.Body.Redirect, in.Body.Verifier, d.Now(), bound)
+	_, err := sso.Redeem(ctx, store.For(d.Store, companyID), secret, in.Redirect, in.Verifier, d.Now(), bound)
 	if err := errors.Join(err, found); err != nil {
 		return nil, err
 	}

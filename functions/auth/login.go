@@ -3,7 +3,6 @@ package auth
 import (
 	"context"
 	"slices"
-	"strings"
 
 	"orgops/shared/base/fault"
 	"orgops/shared/base/id"
@@ -36,7 +35,9 @@ type session struct {
 	Scope       string `json:"scope" doc:"the token's scopes, separated by spaces"`
 	CompanyID   string `json:"company_id" doc:"the company's id, for every path under /companies" format:"uuid"`
 
-	Companies []Membership `json:"companies" nullable:"false" doc:"the companies that this e-mail address and password, or this sign-in, lead to"`
+	IssuedTokenType string `json:"issued_token_type,omitempty" enum:"urn:ietf:params:oauth:token-type:access_token" doc:"the kind of access_token, after a token exchange"`
+
+	Companies []Membership `json:"companies" nullable:"false" doc:"the companies that this e-mail address and password, or this sign-in, lead to; none for a client"`
 }
 
 // Membership describes a company that a person belongs to.
@@ -123,11 +124,15 @@ func errCredentials() error {
 
 // open issues a token of a login. others are further logins of the same person.
 func (d Deps) open(ctx context.Context, login user.Login, others ...login) (*loginOutput, error) {
-	c, _, err := company.Get(ctx, store.For(d.Store, login.CompanyID))
+	tokenID := id.New()
+	out, c, err := d.sign(ctx, token.Claims{
+		ID: tokenID, Subject: login.UserID, Company: login.CompanyID, Provider: login.Provider, Role: string(login.Role),
+		Scopes: login.Scopes(), Generation: login.Generation,
+	})
 	if err != nil {
 		return nil, err
 	}
-	companies := []Membership{{ID: c.ID, Name: c.Name, Role: login.Role}}
+	out.Companies = []Membership{{ID: c.ID, Name: c.Name, Role: login.Role}}
 	for _, other := range others {
 		is, _, err := company.Get(ctx, store.For(d.Store, other.CompanyID))
 		if fault.KindOf(err) == fault.NotFound { // it is being erased
@@ -136,26 +141,10 @@ func (d Deps) open(ctx context.Context, login user.Login, others ...login) (*log
 		if err != nil {
 			return nil, err
 		}
-		companies = append(companies, Membership{ID: is.ID, Name: is.Name, Role: other.Role})
-	}
-	signer, err := d.Keys.Signer(ctx)
-	if err != nil {
-		return nil, err
-	}
-	scopes := login.Scopes()
-	tokenID := id.New()
-	text, err := signer.Issue(token.Claims{
-		ID: tokenID, Subject: login.UserID, Company: c.ID, Plan: c.Plan, Provider: login.Provider, Role: string(login.Role),
-		Scopes: scopes, Generation: login.Generation,
-	})
-	if err != nil {
-		return nil, err
+		out.Companies = append(out.Companies, Membership{ID: is.ID, Name: is.Name, Role: other.Role})
 	}
 	d.identify(ctx, login, tokenID)
-	return &loginOutput{CacheControl: "no-store", Body: session{
-		AccessToken: text, TokenType: "Bearer", ExpiresIn: int(token.Lifetime.Seconds()),
-		Scope: strings.Join(scopes, " "), CompanyID: c.ID, Companies: companies,
-	}}, nil
+	return &loginOutput{CacheControl: "no-store", Body: out}, nil
 }
 
 // rehash replaces an old hash by one with the current parameters. It needs the password, which only a login provides.

@@ -5,6 +5,7 @@ package auth
 import (
 	"context"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -16,6 +17,7 @@ import (
 	"orgops/shared/run/boot"
 	"orgops/shared/storage/store"
 	"orgops/shared/web"
+	"orgops/shared/webhook/outbound"
 )
 
 // Deps holds what the group works with.
@@ -23,13 +25,18 @@ type Deps struct {
 	Store   store.Store
 	Hasher  *password.Hasher
 	Keys    token.Keys
+	Client  *outbound.Client // reads the keys of clients' federations
+	Issuers []string         // the service's own names, which an assertion may be for
 	Metrics *metric.Recorder // nil: no metrics are recorded
 	Now     func() time.Time // nil: time.Now
+
+	federations *federations
 }
 
 // Mount registers the group with the service's parts.
 func Mount(api huma.API, s *boot.Services) {
-	Register(api, Deps{Store: s.Store, Hasher: password.New(), Keys: s.Keys, Metrics: s.Metrics, Now: s.Now})
+	issuers := slices.DeleteFunc([]string{s.Base, s.FormerBase}, func(name string) bool { return name == "" })
+	Register(api, Deps{Store: s.Store, Hasher: password.New(), Keys: s.Keys, Client: s.Client, Issuers: issuers, Metrics: s.Metrics, Now: s.Now})
 }
 
 // TagService is the tag of the operations about the service itself.
@@ -40,6 +47,7 @@ func Register(api huma.API, deps Deps) {
 	if deps.Now == nil {
 		deps.Now = time.Now
 	}
+	deps.federations = newFederations(deps.Client, deps.Now)
 	web.Register(api, web.Audited(web.Public(huma.Operation{
 		OperationID: "login", Method: http.MethodPost, Path: "/auth/login", Tags: []string{"auth"},
 		Summary:     "Log in with e-mail and password",
@@ -52,12 +60,15 @@ func Register(api huma.API, deps Deps) {
 		Description: "Sets the invited user's password and logs the user in. An invitation is accepted once, within 24 hours. A password has 8 to 128 characters of any kind; a common one, or one made of the user's name and address, is refused. A try counts as one of the network's 100 a minute, as a login does.",
 		Errors:      []int{http.StatusUnauthorized, http.StatusConflict, http.StatusTooManyRequests}, MaxBodyBytes: maxLogin,
 	})), deps.acceptInvitation)
-	web.Register(api, web.Audited(web.Public(huma.Operation{
-		OperationID: "exchange-code", Method: http.MethodPost, Path: "/auth/token", Tags: []string{"auth"},
-		Summary:     "Exchange the code of a sign-in",
-		Description: "Gives the token for the code with which a sign-in through the company's identity provider ended. A code is exchanged once, within a minute, by the client that began the sign-in (RFC 6749 §4.1.3, RFC 7636). A try counts as one of the network's 100 a minute, as a login does.",
-		Errors:      []int{http.StatusUnauthorized, http.StatusForbidden, http.StatusTooManyRequests}, MaxBodyBytes: maxLogin,
-	})), deps.exchangeCode)
+	web.Register(api, web.OAuth[TokenRequest](web.Audited(web.Public(huma.Operation{
+		OperationID: "issue-token", Method: http.MethodPost, Path: "/auth/token", Tags: []string{"auth"},
+		Summary: "Get a token for a sign-in, as a client, or to act for a user",
+		Description: "Takes JSON, or a form as RFC 6749 has it. authorization_code: gives the token for the code with which a sign-in through the company's identity provider ended; a code is exchanged once, within a minute, by the client that began the sign-in (RFC 6749 §4.1.3, RFC 7636). " +
+			"client_credentials: gives a token of at most an hour to a client (RFC 6749 §4.4) that proves itself by a secret, in the body or by HTTP Basic, by an assertion that it signs (RFC 7523), whose aud is the issuer of the service alone, whose jti counts once and which ends within 5 minutes, or by a token of its federation. " +
+			"urn:ietf:params:oauth:grant-type:token-exchange: gives an executive a token to act for a user (RFC 8693 §4.1), with the user's token as the subject and the executive's own as the actor; it does no more than either. " +
+			"An unknown client and a wrong secret get the same answer. The errors of a form have error and error_description (RFC 6749 §5.2). A try counts as one of the network's 100 a minute, as a login does.",
+		Errors: []int{http.StatusUnauthorized, http.StatusForbidden, http.StatusTooManyRequests}, MaxBodyBytes: maxLogin,
+	}))), deps.issueToken)
 	web.Register(api, web.Audited(web.OwnToken(huma.Operation{
 		OperationID: "change-password", Method: http.MethodPost, Path: "/auth/password", Tags: []string{"auth"},
 		Summary:     "Change one's own password",

@@ -25,7 +25,7 @@ const (
 	lastKey     = "LAST"
 )
 
-// MaxTriesOfSource bounds the tries from one source in a window: logins for all e-mail addresses, invitations and codes of sign-ins
+// MaxTriesOfSource bounds the tries from one source in a window: logins for all e-mail addresses, invitations and requests for tokens
 // together.
 const MaxTriesOfSource = 100
 

@@ -33,12 +33,12 @@ func Register(api huma.API, deps Deps) {
 			"one run at a time.", http.StatusAccepted, user.ScopeMemoryWrite),
 		"the run tells who requested it"), deps.syncMemory)
 	const explanation = "/goals/{goalId}/explanation"
-	web.Register(api, operation(http.MethodPut, explanation, "explain-goal", "Explain a goal",
+	web.Register(api, personal(http.MethodPut, explanation, "explain-goal", "Explain a goal",
 		"Says why the goal may be off its pace. Until the explanation ends, readiness counts the goal as aligned.",
 		http.StatusOK, user.ScopeIntelligenceWrite), deps.explainGoal)
 	web.Register(api, operation(http.MethodGet, explanation, "get-goal-explanation", "Get a goal's explanation",
 		"Answers 404 if the goal has none, or if it has ended.", http.StatusOK, user.ScopeIntelligenceRead), deps.getExplanation)
-	web.Register(api, operation(http.MethodDelete, explanation, "delete-goal-explanation", "Delete a goal's explanation",
+	web.Register(api, personal(http.MethodDelete, explanation, "delete-goal-explanation", "Delete a goal's explanation",
 		"The goal counts with its alignment again.", http.StatusNoContent, user.ScopeIntelligenceWrite), deps.deleteExplanation)
 	web.Register(api, web.Bound(operation(http.MethodGet, "/memory/syncs", "list-syncs", "List sync runs",
 		"Newest first.", http.StatusOK, user.ScopeMemoryRead)), listSyncs)
@@ -46,7 +46,7 @@ func Register(api huma.API, deps Deps) {
 		"With its progress while it runs.", http.StatusOK, user.ScopeMemoryRead)), getSync)
 	web.Register(api, web.Bound(operation(http.MethodPost, "/memory/syncs/{runId}/cancel", "cancel-sync", "Cancel a sync run",
 		"Takes effect at the run's next page. Committed items stay.", http.StatusOK, user.ScopeMemoryWrite)), deps.cancelSync)
-	web.Register(api, web.Bound(operation(http.MethodPost, "/memory/syncs/{runId}/confirm", "confirm-sync", "Confirm a removal",
+	web.Register(api, web.Bound(personal(http.MethodPost, "/memory/syncs/{runId}/confirm", "confirm-sync", "Confirm a removal",
 		"A full run that would remove more than half of at least 20 items, or all items of a list, waits for this up to 3 days; then it "+
 			"ends without removing anything. What it fetched stays in either case. Answers 409 if the run does not wait.",
 		http.StatusAccepted, user.ScopeMemoryWrite)), deps.confirmSync)
@@ -68,6 +68,11 @@ func Register(api huma.API, deps Deps) {
 		http.StatusOK, user.ScopeMemoryWrite), deps.changeGoal)
 	web.Register(api, operation(http.MethodDelete, "/goals/{goalId}", "delete-goal", "Delete a goal",
 		"Deletes a goal of the company's own.", http.StatusNoContent, user.ScopeMemoryWrite), deps.deleteGoal)
+}
+
+// personal returns an operation by which a person takes responsibility, and which no client may ask for.
+func personal(method, path, id, summary, description string, status int, scope string) huma.Operation {
+	return web.Personal(operation(method, path, id, summary, description, status, scope))
 }
 
 func operation(method, path, id, summary, description string, status int, scope string) huma.Operation {

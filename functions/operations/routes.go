@@ -18,6 +18,7 @@ import (
 	"orgops/shared/storage/store"
 	"orgops/shared/web"
 	"orgops/shared/webhook/courier"
+	"orgops/shared/webhook/outbound"
 )
 
 // Deps holds what the group works with.
@@ -28,6 +29,7 @@ type Deps struct {
 	Store      store.Store // for logins, which are outside of the company's partition
 	Reader     *assessment.Reader
 	Courier    *courier.Courier // tells the breakers' states; it sends nothing here
+	Client     *outbound.Client // says which addresses may be called; it calls none here
 	Now        func() time.Time
 
 	SendsFrom    []netip.Prefix // where deliveries and syncs come from; nil: not fixed
@@ -38,7 +40,7 @@ type Deps struct {
 func Mount(api huma.API, s *boot.Services) {
 	Register(api, Deps{
 		Store: s.Store, Reader: assessment.NewReader(s.Now), Courier: s.Courier(), Engine: s.Engine, Checker: policycheck.New(), Now: s.Now,
-		Connectors: s.Connectors, NoExecutives: s.NoExecutives, SendsFrom: s.SendsFrom,
+		Connectors: s.Connectors, Client: s.Client, NoExecutives: s.NoExecutives, SendsFrom: s.SendsFrom,
 	})
 }
 
@@ -48,6 +50,7 @@ func Register(api huma.API, d Deps) {
 		"Every verdict of the policy engine, with the policies that decided it. Newest first. Decisions are kept for 180 days.",
 		http.StatusOK, user.ScopeOperationsRead), listDecisions)
 	d.registerUsers(api)
+	d.registerClients(api)
 	registerAudit(api)
 	d.registerReliability(api)
 	d.registerPolicies(api)

@@ -409,7 +409,7 @@ func TestAudit(t *testing.T) {
 	want := []audit.Record{
 		{Actor: founder, Operation: "put-sso", Resource: "operations/sso", Outcome: "success"},
 		{Actor: grace, Operation: "finish-oidc-sign-in", Resource: "operations/users/" + claims.Subject, Outcome: "success"},
-		{Actor: grace, Operation: "exchange-code", Resource: "auth/token", Outcome: "success"},
+		{Actor: grace, Operation: "issue-token", Resource: "auth/token", Outcome: "success"},
 		{Operation: "finish-oidc-sign-in", Resource: "auth/sso/callback", Outcome: "denied", Status: 401},
 		{Actor: founder, Operation: "delete-sso", Resource: "operations/sso", Outcome: "success"},
 	}

@@ -3,7 +3,8 @@ package main
 
 import (
 	"orgops/functions/auth"
+	"orgops/shared/run/cloud"
 	"orgops/shared/run/lambda/group"
 )
 
-func main() { group.ServeSigning(auth.Mount) }
+func main() { group.ServeSigning(auth.Mount, cloud.Egress) }

@@ -265,6 +265,7 @@ func requests() map[string]func(*world) ask {
 	maps.Copy(all, inboundRequests())
 	maps.Copy(all, policyRequests())
 	maps.Copy(all, userRequests())
+	maps.Copy(all, clientRequests())
 	maps.Copy(all, executiveRequests())
 	maps.Copy(all, ssoRequests())
 	return all

@@ -117,7 +117,7 @@ func ssoRequests() map[string]func(*world) ask {
 			w.call(w.finishSAML(p))
 			return w.finishSAML(p)
 		},
-		"exchange-code": func(w *world) ask {
+		"issue-token": func(w *world) ask {
 			end, _ := w.led(w.finishOIDC(w.oidc()))
 			query, err := url.Parse(end.Fragment)
 			errtest.Must(w.t, err)

@@ -85,6 +85,13 @@ S POST   ./memory/sync/{provider}                        memory:write          2
   POST   ./operations/users                              operations:write      201
   PATCH  ./operations/users/{userId}                     operations:write      200
   DELETE ./operations/users/{userId}                     operations:write      204
+  GET    ./operations/clients                            operations:write,executives:write 200
+  POST   ./operations/clients                            operations:write,executives:write 201
+  GET    ./operations/clients/{clientId}                 operations:write,executives:write 200
+  PATCH  ./operations/clients/{clientId}                 operations:write,executives:write 200
+  DELETE ./operations/clients/{clientId}                 operations:write,executives:write 204
+  POST   ./operations/clients/{clientId}/keys            operations:write,executives:write 200
+  POST   ./operations/clients/{clientId}/secret          operations:write,executives:write 200
   GET    ./operations/sso                                operations:write      200
   PUT    ./operations/sso                                operations:write      200
   DELETE ./operations/sso                                operations:write      204

@@ -31,6 +31,7 @@ var journeys = []struct {
 	{"review", review},
 	{"replacement", replacement},
 	{"users", users},
+	{"clients", clients},
 	{"executives", executives},
 	{"sso", sso},
 }

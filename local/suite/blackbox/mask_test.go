@@ -38,6 +38,7 @@ var varying = []struct {
 }{
 	{regexp.MustCompile(`\beyJ[\w-]+\.[\w-]+\.[\w-]*`), "<token>"},
 	{regexp.MustCompile(`\.[A-Z2-7]{26}\b`), ".<secret>"},
+	{regexp.MustCompile(`orgops_[0-9A-Za-z]{36}`), "<secret>"},
 	{regexp.MustCompile(`whsec_[A-Za-z0-9+/]+=*`), "<secret>"},
 	{regexp.MustCompile(`\d{4}-\d\d-\d\dT\d\d(:|%3A)\d\d(:|%3A)\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)`), "<time>"},
 	{regexp.MustCompile(`\b\d{4}-\d\d-\d\d\b`), "<date>"},
@@ -109,7 +110,7 @@ var delays = []string{"ms", "itemDelaySeconds", "deliveryDelaySeconds"}
 var digests = []string{"configDigest", "actionDigest"}
 
 // masked names the members whose values follow no pattern, or depend on how fast the service was.
-var masked = map[string]string{"nextCursor": "<cursor>", "network": "<network>", "operator": "<operator>", "applied": "<sequence>", "kid": "<key>", "x": "<key>"}
+var masked = map[string]string{"nextCursor": "<cursor>", "network": "<network>", "operator": "<operator>", "applied": "<sequence>", "hint": "<hint>", "kid": "<key>", "x": "<key>"}
 
 // value masks a decoded value. The member is its name in its object.
 func (m *mask) value(member string, v any) any {

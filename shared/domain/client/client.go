@@ -168,10 +168,10 @@ func Split(clientID string) (companyID, own string, ok bool) {
 	return companyID, own, ok && id.Valid(companyID) && id.Valid(own)
 }
 
-// Scopes returns the scopes of the client's tokens while its owner has a role. reads are those that its executive declares.
-func (c Client) Scopes(owner user.Role, reads []string) []string {
+// ScopesOf returns the scopes of the client's tokens while its owner has a role. reads are those that its executive declares.
+func (c Client) ScopesOf(owner user.Role, reads []string) []string {
 	held := owner.Scopes()
-	wanted := c.Draft.Scopes
+	wanted := c.Scopes
 	if c.Executive != "" {
 		wanted = reads
 	}

@@ -53,11 +53,11 @@ func ParseKey(data []byte) (Key, error) {
 	}
 	jwk.Algorithm, jwk.Use = string(alg), "sig"
 	if jwk.KeyID == "" {
-		print, err := jwk.Thumbprint(crypto.SHA256)
+		thumbprint, err := jwk.Thumbprint(crypto.SHA256)
 		if err != nil {
 			return Key{}, err
 		}
-		jwk.KeyID = base64.RawURLEncoding.EncodeToString(print)
+		jwk.KeyID = base64.RawURLEncoding.EncodeToString(thumbprint)
 	}
 	return Key{jose.JSONWebKey{Key: jwk.Key, KeyID: jwk.KeyID, Algorithm: jwk.Algorithm, Use: jwk.Use}}, nil
 }

@@ -18,6 +18,7 @@ const inputs = {
   'goal.note': [['goalId', 'title'], []], 'deliveries.recover': [['provider', 'since'], ['until']],
 };
 const names = Object.keys(inputs);
+const readable = ['mission-control:read', 'intelligence:read', 'integrations:read', 'memory:read', 'operations:read', 'executives:read'];
 
 const properties = {
   provider: { title: 'Integration', description: 'Such as github, or webhook-billing.' }, mode: { title: 'Mode', enum: ['incremental', 'full'], description: 'Full fetches everything again.' },
@@ -46,7 +47,7 @@ function All() {
 /** Draft is the form of an executive. A stored one keeps its name, from which its id follows. */
 function Draft({ of, etag, label, stored }) {
   const people = useOwners(), schema = draft(of, people.list), named = (id) => people.list?.find((p) => p.const === id)?.title ?? id;
-  const view = (e) => ({ Role: e.role, Owner: named(e.owner), 'Actions a day': e.quotaPerDay, Actions: [...(e.actions ?? [])].sort().join(', ') });
+  const view = (e) => ({ Role: e.role, Owner: named(e.owner), 'Actions a day': e.quotaPerDay, Actions: [...(e.actions ?? [])].sort().join(', '), Reads: [...(e.reads ?? [])].sort().join(', ') });
   const guard = useGuard({ path: of && at(of.id), data: of, etag, view, took: () => stored() });
   const submit = (body) => {
     const mine = { ...body, actions: body.actions ?? [], ...(of && { name: of.name }) };
@@ -82,6 +83,7 @@ function draft(of, people) {
       ...(!of && { name: { title: 'Name', description: 'Unique in the company.', examples: ['Chief of Staff'] } }), role: { title: 'Role', description: 'What it is for, in words.' },
       owner: { title: 'Owner', description: 'The user who answers for it. It acts only while this user is active.', ...(people && { oneOf: people }) },
       quotaPerDay: { title: 'Actions a day', type: 'integer', minimum: 1, maximum: 1000, description: 'Tried ones count too.', examples: [100] },
+      reads: { title: 'Reads', type: 'array', items: { enum: readable }, description: 'What it reads when it acts by itself, through a client that is bound to it.' },
       actions: { title: 'Actions', type: 'array', items: { enum: names }, description: 'What it may ask for. The policies refuse any other one.' },
     },
   };
@@ -92,7 +94,7 @@ function Executive({ id }) {
   const changed = () => { forget('executives'); live.reload(); };
   return html`<p><a class="up" href="#/operations/executives">‹ Executives</a></p><${Await} of=${live}>${(e, etag) => html`
     <section class="card"><div class="row spread"><h2>${e.name}</h2><${Status} of=${e.state} /></div><p>${e.role}</p>
-      <dl class="facts"><div><dt>May ask for</dt><dd>${e.actions.length ? e.actions.map((a) => html`<code key=${a}>${a}</code> `) : 'nothing'}</dd></div><div><dt>Quota</dt><dd>${plural(e.quotaPerDay ?? 0, 'action')} a day</dd></div>
+      <dl class="facts"><div><dt>May ask for</dt><dd>${e.actions.length ? e.actions.map((a) => html`<code key=${a}>${a}</code> `) : 'nothing'}</dd></div><div><dt>Reads with</dt><dd>${e.reads?.length ? e.reads.map((s) => html`<code key=${s}>${s}</code> `) : 'nothing'}</dd></div><div><dt>Quota</dt><dd>${plural(e.quotaPerDay ?? 0, 'action')} a day</dd></div>
         <div><dt>Owner</dt><dd>${named(e.owner) ?? html`<code>${e.owner}</code>`}</dd></div><div><dt>Certified until</dt><dd>${e.certification ? html`<${Time} at=${e.certification.expiresAt} />` : 'not certified: its actions are proposed, and take no effect'}</dd></div></dl></section>
     <${Certification} id=${id} changed=${changed} />
     ${write() && e.actions.length > 0 && html`<${Ask} of=${e} done=${() => setActed((n) => n + 1)} />`}
@@ -140,9 +142,10 @@ function Ask({ of, done }) {
 const subjectOf = (s) => (s ? placeOf(`/companies/-/${{ sync: 'memory/syncs', goal: 'goals', integration: 'integrations', recommendation: 'intelligence/recommendations' }[s.type] ?? '-'}/${encodeURIComponent(s.id)}`) : null);
 
 function Actions({ id }) {
-  const { state = '' } = route.value.query;
+  const { state = '' } = route.value.query, people = usePeople();
   return html`<${Listing} path=${`${at(id)}/actions?${new URLSearchParams({ limit: '50', ...(state && { state }) })}`} none=${html`<${Empty} title=${state ? 'None match' : 'It has asked for nothing yet'}>Each action is kept for 180 days, tried ones too.<//>`}
     filters=${html`<${Choice} label="State" value=${state} options=${[['', 'All'], ...['proposed', 'pending', 'done', 'denied', 'rejected', 'expired', 'withdrawn'].map((s) => [s, sentence(s)])]} onPick=${(v) => filter({ state: v })} />`}>
     ${(items, _, fresh) => html`<${Table} label="Actions" rows=${items} fresh=${fresh} columns=${[['State', (a) => html`<${Status} of=${a.state} />`], ['Action', (a) => html`<code>${a.action}</code>`],
+      ['Asked by', (a) => (a.clientId ? a.requestedBy ? html`itself, for ${people(a.requestedBy) ?? html`<code>${a.requestedBy}</code>`}` : 'itself' : people(a.requestedBy) ?? html`<code>${a.requestedBy}</code>`)],
       ['Effect', (a) => (subjectOf(a.effect?.subject) ? html`<a href=${subjectOf(a.effect.subject)}>${a.effect.summary}</a>` : a.effect?.summary ?? a.decision.reasons.join(' · '))], ['When', (a) => html`<${Time} at=${a.at} />`]]} />`}<//>`;
 }

@@ -10,6 +10,7 @@ import { Listing, usePeople } from './listing.js';
 import { Table } from '../ui/table.js';
 import { Confirm } from '../ui/dialog.js';
 import { Erasure, Export } from './company.js';
+import { Clients } from './clients.js';
 import { Executives } from './executives.js';
 import { Policies } from './policies.js';
 import { Run } from './recover.js';
@@ -84,7 +85,7 @@ const Decisions = () => html`<${Listing} path=${listed('decisions', ['verdict', 
 function Audit() {
   const named = usePeople();
   return html`<${Listing} path=${listed('audit', ['outcome', 'operation'])} filters=${choose('Outcome', 'outcome', ['success', 'failure', 'denied'])} none=${html`<${Empty} title="No records">Each write is recorded with who asked for it.<//>`}>
-    ${(items, _, fresh) => html`<${Table} label="Audit records" rows=${items} fresh=${fresh} columns=${[['When', (r) => html`<${Time} at=${r.at} />`], ['Operation', (r) => html`<code>${r.operation}</code>`], ['On', (r) => r.resource], ['Outcome', (r) => html`<${Status} of=${r.outcome} />`], ['Who', (r) => (r.actor.operator ? `operator ${r.actor.operator}` : named(r.actor.userId) ?? html`<span class="row">${r.actor.role ?? 'user'}<${Copy} quiet text=${r.actor.userId} label="Copy the id" /></span>`)]]} />`}<//>`;
+    ${(items, _, fresh) => html`<${Table} label="Audit records" rows=${items} fresh=${fresh} columns=${[['When', (r) => html`<${Time} at=${r.at} />`], ['Operation', (r) => html`<code>${r.operation}</code>`], ['On', (r) => r.resource], ['Outcome', (r) => html`<${Status} of=${r.outcome} />`], ['Who', (r) => (r.actor.operator ? `operator ${r.actor.operator}` : r.actor.clientId && !r.actor.userId ? html`<span class="row">${r.actor.executiveId ? 'executive' : 'client'}<${Copy} quiet text=${r.actor.executiveId ?? r.actor.clientId} label="Copy the id" /></span>` : named(r.actor.userId) ?? html`<span class="row">${r.actor.role ?? 'user'}<${Copy} quiet text=${r.actor.userId} label="Copy the id" /></span>`)]]} />`}<//>`;
 }
 
 function Usage() {
@@ -100,7 +101,7 @@ function Usage() {
 
 const pages = [
   ['reliability', 'Reliability', Reliability, 'operations:read'], ['dead-letters', 'Dead letters', DeadLetters, 'operations:read'], ['approvals', 'Approvals', Approvals, 'operations:read'],
-  ['decisions', 'Decisions', Decisions, 'operations:read'], ['policies', 'Policies', Policies, 'operations:read'], ['executives', 'Executives', Executives, 'executives:read'], ['audit', 'Audit', Audit, 'operations:read'], ['usage', 'Usage', Usage, 'operations:read'], ['users', 'Users', Users, 'operations:write'], ['sso', 'Single sign-on', SignOnSettings, 'operations:write'],
+  ['decisions', 'Decisions', Decisions, 'operations:read'], ['policies', 'Policies', Policies, 'operations:read'], ['executives', 'Executives', Executives, 'executives:read'], ['audit', 'Audit', Audit, 'operations:read'], ['usage', 'Usage', Usage, 'operations:read'], ['users', 'Users', Users, 'operations:write'], ['clients', 'Clients', Clients, 'executives:write'], ['sso', 'Single sign-on', SignOnSettings, 'operations:write'],
   ['export', 'Export', Export, 'operations:write'], ['erasure', 'Erasure', Erasure, 'operations:write'],
 ];
 

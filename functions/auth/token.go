@@ -1,0 +1,85 @@
+package auth
+
+import (
+	"context"
+	"strings"
+
+	"orgops/shared/base/fault"
+	"orgops/shared/domain/company"
+	"orgops/shared/identity/token"
+	"orgops/shared/storage/store"
+	"orgops/shared/web"
+)
+
+// The grants of TokenRequest.
+const (
+	grantCode        = "authorization_code"
+	grantCredentials = "client_credentials"
+	grantExchange    = "urn:ietf:params:oauth:grant-type:token-exchange"
+)
+
+// accessToken is the type of the tokens that are exchanged (RFC 8693 §3).
+const accessToken = "urn:ietf:params:oauth:token-type:access_token"
+
+// TokenRequest holds the parameters of an access token request (RFC 6749 §4.1.3 and §4.4.2, RFC 7636 §4.5, RFC 7523 §2.2, RFC 8693
+// §2.1), as a form or as JSON.
+type TokenRequest struct {
+	GrantType string `json:"grant_type" maxLength:"100" doc:"what the token is given for: authorization_code, client_credentials or urn:ietf:params:oauth:grant-type:token-exchange" example:"client_credentials"`
+	Code      string `json:"code,omitempty" maxLength:"256" format:"password" doc:"authorization_code: the code that the sign-in ended with" example:"0197a0b4-6c1e-7c3e-9a57-3f1f0d6f2c11.5MZ2NXQ4RBL6T3WUK7VYJ2CDPE"`
+	Redirect  string `json:"redirect_uri,omitempty" maxLength:"2048" doc:"authorization_code: the redirect_uri that the sign-in began with; absent if it had none" example:"https://dashboard.example.com/signed-in"`
+	Verifier  string `json:"code_verifier,omitempty" minLength:"43" maxLength:"128" format:"password" doc:"authorization_code: the verifier of the code_challenge that the sign-in began with" example:"dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk"`
+
+	ClientID      string `json:"client_id,omitempty" maxLength:"160" doc:"client_credentials: the clientId of the client; absent if the Authorization header or the assertion names it" example:"0197a0b4-6c1e-7c3e-9a57-3f1f0d6f2c11.0198c5f2-7a00-7000-8000-00000000000b"`
+	ClientSecret  string `json:"client_secret,omitempty" maxLength:"200" format:"password" doc:"client_credentials: the client's secret, unless the Authorization header has it" example:"orgops_0123456789ABCDEFGHIJKLMNOPQRST4PMbyp"`
+	AssertionType string `json:"client_assertion_type,omitempty" enum:"urn:ietf:params:oauth:client-assertion-type:jwt-bearer" doc:"client_credentials: the kind of client_assertion"`
+	Assertion     string `json:"client_assertion,omitempty" maxLength:"8192" format:"password" doc:"client_credentials: a JWT signed with a registered key, whose iss and sub are the client_id and whose aud is the issuer of the service alone; or a token of the client's federation, with client_id"`
+	Scope         string `json:"scope,omitempty" maxLength:"500" doc:"client_credentials and token exchange: the scopes that are wanted, separated by spaces; absent: all that there are" example:"intelligence:read"`
+
+	SubjectToken     string `json:"subject_token,omitempty" maxLength:"4096" format:"password" doc:"token exchange: the token of the user for whom the executive acts"`
+	SubjectTokenType string `json:"subject_token_type,omitempty" enum:"urn:ietf:params:oauth:token-type:access_token" doc:"token exchange: the kind of subject_token"`
+	ActorToken       string `json:"actor_token,omitempty" maxLength:"4096" format:"password" doc:"token exchange: the executive's own token, which its client got"`
+	ActorTokenType   string `json:"actor_token_type,omitempty" enum:"urn:ietf:params:oauth:token-type:access_token" doc:"token exchange: the kind of actor_token"`
+}
+
+type tokenInput struct {
+	Authorization string `header:"Authorization" hidden:"true"`
+	Body          TokenRequest
+}
+
+// issueToken gives a token for what the grant type names.
+func (d Deps) issueToken(ctx context.Context, in *tokenInput) (*loginOutput, error) {
+	if err := d.countSource(ctx, web.Source(ctx)); err != nil {
+		return nil, err
+	}
+	switch in.Body.GrantType {
+	case grantCode:
+		return d.exchangeCode(ctx, in.Body)
+	case grantCredentials:
+		return d.issueToClient(ctx, in)
+	case grantExchange:
+		return d.delegate(ctx, in.Body)
+	}
+	return nil, web.OAuthError("unsupported_grant_type", fault.New(fault.Malformed, "the grant_type is not known; send authorization_code, client_credentials or urn:ietf:params:oauth:grant-type:token-exchange"))
+}
+
+// sign answers a token with these claims, for a company that it reads.
+func (d Deps) sign(ctx context.Context, claims token.Claims) (session, company.Company, error) {
+	c, _, err := company.Get(ctx, store.For(d.Store, claims.Company))
+	if err != nil {
+		return session{}, c, err
+	}
+	signer, err := d.Keys.Signer(ctx)
+	if err != nil {
+		return session{}, c, err
+	}
+	claims.Plan = c.Plan
+	text, err := signer.Issue(claims)
+	left := token.Lifetime
+	if !claims.Expires.IsZero() {
+		left = min(left, claims.Expires.Sub(d.Now()))
+	}
+	return session{
+		AccessToken: text, TokenType: "Bearer", ExpiresIn: int(left.Seconds()), Scope: strings.Join(claims.Scopes, " "), CompanyID: c.ID,
+		Companies: []Membership{},
+	}, c, err
+}
