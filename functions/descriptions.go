@@ -95,6 +95,7 @@ func descriptions() map[string]string {
 		"LastDay":               "What the records of the last 24 hours add up to",
 		"Holdings":              "What a company has",
 		"Place":                 "The repository or team that a configuration names",
+		"Position":              "The position of the last change that was folded in a shard of a change feed",
 		"PlanLimits":            "What a plan allows on the hosted service",
 		"Usage":                 "What a company uses",
 		"UsageDay":              "The delivery attempts of a day",
