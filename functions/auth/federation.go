@@ -37,7 +37,7 @@ type federations struct {
 // published holds the keys of a provider, as read at a time.
 type published struct {
 	keys []assertion.Key
-	err  error // why there are none
+	err  error // why no keys were read
 	at   time.Time
 }
 

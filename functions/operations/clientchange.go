@@ -37,7 +37,7 @@ func (u ClientUpdate) apply(c client.Client) client.Client {
 	set(&c.Name, u.Name)
 	set(&c.Purpose, u.Purpose)
 	set(&c.Owner, u.Owner)
-	set(&c.Draft.Scopes, u.Scopes)
+	set(&c.Scopes, u.Scopes)
 	set(&c.Networks, u.Networks)
 	set(&c.Disabled, u.Disabled)
 	if u.Federation != nil {

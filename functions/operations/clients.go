@@ -223,7 +223,7 @@ func (d Deps) checkClient(ctx context.Context, c store.Company, s *client.Stored
 		}
 	}
 	if s.Executive != "" {
-		s.Draft.Scopes = []string{user.ScopeExecutivesAct}
+		s.Scopes = []string{user.ScopeExecutivesAct}
 		e, err := executive.Load(ctx, c, s.Executive)
 		switch {
 		case fault.KindOf(err) == fault.NotFound || err == nil && !s.Since.IsZero() && !s.Since.Equal(e.CreatedAt):
