@@ -38,8 +38,8 @@ func checkCoding(header http.Header) error {
 }
 
 // isZipped reports whether an arrival's body is compressed. API Gateway decodes a body and leaves its header.
-func (d incoming) isZipped() bool {
-	return strings.Contains(strings.ToLower(d.header.Get("Content-Encoding")), "gzip") && bytes.HasPrefix(d.body, []byte("\x1f\x8b"))
+func (in incoming) isZipped() bool {
+	return strings.Contains(strings.ToLower(in.header.Get("Content-Encoding")), "gzip") && bytes.HasPrefix(in.body, []byte("\x1f\x8b"))
 }
 
 // errDamaged refuses a body that is not what its Content-Encoding says.

@@ -54,7 +54,8 @@ type Handshake struct {
 //go:embed schemes.json
 var table []byte
 
-var known = sync.OnceValue(func() map[string]Scheme {
+// known reads the table when a scheme is asked for the first time.
+var known = sync.OnceValue(func() map[string]Scheme { //nolint:gochecknoglobals // it never changes, and the table is read once
 	all := map[string]Scheme{}
 	if err := json.Unmarshal(table, &all); err != nil {
 		panic("schemes.json: " + err.Error()) // a test reads it
