@@ -90,7 +90,7 @@ func TestShelf(t *testing.T) {
 	}
 }
 
-// TestShelf_HMAC takes what a sender signs by a known scheme, and by one that the company describes.
+// TestShelf_HMAC takes what a sender signs by a known scheme, and by a scheme that the company describes.
 func TestShelf_HMAC(t *testing.T) {
 	t.Parallel()
 	s := setup(t)

@@ -64,7 +64,7 @@ type ownGoalOutput struct {
 	Body     goal.Goal
 }
 
-// goalRevision identifies one version of a goal. The time is of the last change, because a goal that is created again counts its versions anew.
+// goalRevision identifies one version of a goal. The time is of the last change, because a goal that is created again counts its versions from 1.
 func goalRevision(g goal.Goal, version int64) string {
 	return fmt.Sprintf("%d-%x", version, g.UpdatedAt.UnixMilli())
 }

@@ -26,7 +26,7 @@ func NextOnHost(base *url.URL, header http.Header) (address string, err error) {
 
 // OnHost returns the address of a next page to which a target leads, relative to base. It is without a fragment, which the server does
 // not see: two addresses that differ in it are the same page. OnHost returns a fault for a target that a checkpoint could not keep,
-// and for one that leads to another scheme or host, or names a user: a connector must not follow it, because the credentials
+// and for a link that leads to another scheme or host, or names a user: a connector must not follow it, because the credentials
 // would go along.
 func OnHost(base *url.URL, target string) (address string, err error) {
 	if len(target) > maxAddress || !utf8.ValidString(target) {

@@ -24,7 +24,7 @@ type Config struct {
 	Signature *scheme.Scheme `json:"signature,omitempty"`
 }
 
-// HMAC receives the webhooks of a sender that signs by a known scheme, or by one that the company describes. It implements
+// HMAC receives the webhooks of a sender that signs by a known scheme, or by a scheme that the company describes. It implements
 // connector.Inbound, connector.Uncovered and connector.Greeted.
 type HMAC struct{ mapping json.RawMessage }
 

@@ -29,7 +29,7 @@ type description struct {
 	Secret      string             `json:"secret"`  // where the provider shows the secret
 	Schemes     []string           `json:"schemes"` // in the order in which they are tried
 	Headers     []connector.Header `json:"headers"` // that the mapping needs
-	Ports       []integration.Port `json:"ports"`   // besides inbound.receive
+	Ports       []integration.Port `json:"ports"`   // in addition to inbound.receive
 	Sample      struct {
 		Headers map[string]string `json:"headers"`
 		Body    json.RawMessage   `json:"body"`

@@ -105,7 +105,7 @@ func (s *Store) levels(ctx context.Context, company string) (levels, error) {
 	return c.list.Levels[company], nil
 }
 
-// spreadCompanies reads the list. Readers may get one that is some seconds old, because levels are announced long ahead.
+// spreadCompanies reads the list. Readers may get a list that is some seconds old, because levels are announced long ahead.
 func (s *Store) spreadCompanies(ctx context.Context, consistent bool) (list companies, version int64, err error) {
 	row, err := s.row(ctx, store.Spread().String(), spreadKey, consistent)
 	if err != nil || row == nil {
