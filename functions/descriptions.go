@@ -127,7 +127,6 @@ func descriptions() map[string]string {
 		"Period":                "A span of time",
 		"PortCheck":             "One check of an integration's certification run, and the port that it opens",
 		"PortReport":            "What a certification run of an integration found",
-		"Position":              "How far a context follows one part of the change feed",
 		"PoliciesRequest":       "The policies that replace the company's",
 		"PolicySet":             "The policies that decide about a company's automated actions",
 		"PolicyTrial":           "An action to decide on without carrying it out",
