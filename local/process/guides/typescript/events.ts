@@ -30,23 +30,25 @@ export interface GoalEventData {
   dueAt?: string;
   /** id of the goal at the provider */
   externalId?: string;
-  /** UUIDv8 that follows from provider, incarnation and externalId */
+  /** UUIDv8 that follows from provider, incarnation and externalId; of the company's own goals a UUIDv7 */
   id?: string;
   /** the integration's incarnation; the goals of a deleted integration are kept for reading, and the next one of its name has its own */
   incarnation?: string;
+  /** the number that the goal is measured by */
+  measure?: Measure;
   /** The fields that were left out to keep the event below 20 kB; the API has them */
   omitted?: Array<string>;
   /** For an update, the former values of the changed fields; null for a field that was absent */
   previous?: Record<string, unknown>;
-  /** share of the goal that is done */
+  /** share of the goal that is done; with a measure, the share of the way from its start to its target */
   progress?: number;
-  /** the integration that imported the goal */
+  /** the integration that imported the goal; company: the company made it itself */
   provider?: string;
   /** when it last changed at the provider, if the provider says so; an older state changes nothing */
   sourceUpdatedAt?: string;
   /** why the work on it does not go on, from the memories that refer to it; absent if it does, or if none refers to it */
   stalled?: GoalStall;
-  /** open until the provider closes it */
+  /** open until the provider, or the company, closes it */
   state?: GoalState;
   /** the result that reaches the goal, in words */
   target?: string;
@@ -158,6 +160,8 @@ export interface TimelineEventData {
   kind?: TimelineKind;
   /** The fields that were left out to keep the event below 20 kB; the API has them */
   omitted?: Array<string>;
+  /** the user for whom the executive acted; absent if the actor acted by itself */
+  onBehalfOf?: Reference;
   /** For an update, the former values of the changed fields; null for a field that was absent */
   previous?: Record<string, unknown>;
   /** the resource that the entry is about */
@@ -181,6 +185,22 @@ export interface Alignment {
 export type GoalStall = "blocked" | "stale";
 
 export type GoalState = "open" | "closed";
+
+/** The number that a goal is measured by. */
+export interface Measure {
+  /** the newest value; absent in a request: start */
+  current?: string;
+  /** up: the number must grow to the target; down: it must fall to it */
+  direction: MeasureDirection;
+  /** when the current value was told */
+  observedAt?: string;
+  /** the value at the beginning; absent in a request: that of the stored goal, or else current */
+  start?: string;
+  /** the value that reaches the goal */
+  target: string;
+  /** what is counted */
+  unit: string;
+}
 
 /** An item that a sync in the sandbox would have stored. */
 export interface Preview {
@@ -218,7 +238,7 @@ export interface Progress {
 export interface Reference {
   /** id of the resource or actor; for an integration, the provider name */
   id: string;
-  /** type of the resource or actor: user, integration, memory, goal, sync, approval, recommendation, company, executive, recovery, note, service or system */
+  /** type of the resource or actor: user, integration, memory, goal, sync, approval, recommendation, company, executive, recovery, note, client, service or system */
   type: string;
 }
 
@@ -252,8 +272,10 @@ export type SyncMode = "sandbox" | "live";
 
 export type SyncState = "requested" | "running" | "awaiting-confirmation" | "succeeded" | "failed" | "cancelled";
 
-export type TimelineKind = "integration.configured" | "integration.certified" | "integration.sandboxed" | "integration.disabled" | "memory.synced" | "goal.updated" | "goal.alignment.changed" | "policy.denied" | "approval.requested" | "approval.decided" | "executive.acted" | "note" | "brief";
+export type TimelineKind = "integration.configured" | "integration.certified" | "integration.sandboxed" | "integration.disabled" | "memory.synced" | "goal.updated" | "goal.alignment.changed" | "policy.denied" | "approval.requested" | "approval.decided" | "executive.acted" | "note" | "brief" | "client.created" | "client.rotated" | "client.deleted";
 
 export type Work = "open" | "done" | "blocked";
 
 export type AlignmentStatus = "aligned" | "drifting" | "misaligned";
+
+export type MeasureDirection = "up" | "down";
