@@ -106,6 +106,9 @@ const version = "contextVersion"
 // delays names the members that say how long something took.
 var delays = []string{"ms", "itemDelaySeconds", "deliveryDelaySeconds"}
 
+// sizes names the members that count bytes. A time has fewer of them when its last digits are zeros.
+var sizes = []string{"bytes", "memoryBytes"}
+
 // digests depend on the urls in a configuration, or on ids. They are named as an id is, and so is an approval's digest.
 var digests = []string{"configDigest", "actionDigest"}
 
@@ -157,7 +160,7 @@ func (m *mask) object(v map[string]any) any {
 			out[member] = total(v[member])
 		case member == "digest" && v["expiresAt"] != nil: // of an approval
 			out[member] = m.id(fmt.Sprint(v[member]))
-		case member == "value" && timed(v["unit"]), slices.Contains(delays, member) && v[member] != nil:
+		case member == "value" && timed(v["unit"]), slices.Contains(delays, member) && v[member] != nil, slices.Contains(sizes, member):
 			out[member] = "<n>"
 		default:
 			out[m.text(member)] = m.value(member, v[member])
