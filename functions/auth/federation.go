@@ -37,7 +37,7 @@ type federations struct {
 // published holds the keys of a provider, as read at a time.
 type published struct {
 	keys []assertion.Key
-	err  error // why no keys were read
+	err  error // why the keys could not be read
 	at   time.Time
 }
 

@@ -60,13 +60,13 @@ func Register(api huma.API, deps Deps) {
 		"With its alignment: progress against the time to its due date.", http.StatusOK, user.ScopeMemoryRead)), getGoal)
 	web.Register(api, web.Bound(operation(http.MethodGet, "/goals/{goalId}/history", "get-goal-history", "Get a goal's history",
 		"The values of a goal that is measured by a number, one for each day on which it changed, of the last 90 days, newest first.", http.StatusOK, user.ScopeMemoryRead)), getHistory)
-	web.Register(api, operation(http.MethodPost, "/goals", "create-goal", "Create a goal",
+	web.Register(api, personal(http.MethodPost, "/goals", "create-goal", "Create a goal",
 		"A goal of the company's own. With a measure, its progress is the share of the way from start to target. A company has at most 200 open ones.",
 		http.StatusCreated, user.ScopeMemoryWrite), deps.createGoal)
-	web.Register(api, operation(http.MethodPatch, "/goals/{goalId}", "change-goal", "Change a goal",
+	web.Register(api, personal(http.MethodPatch, "/goals/{goalId}", "change-goal", "Change a goal",
 		"Changes the fields that are given, of a goal of the company's own: also its value, or whether it is closed. What an integration imported is changed at its provider.",
 		http.StatusOK, user.ScopeMemoryWrite), deps.changeGoal)
-	web.Register(api, operation(http.MethodDelete, "/goals/{goalId}", "delete-goal", "Delete a goal",
+	web.Register(api, personal(http.MethodDelete, "/goals/{goalId}", "delete-goal", "Delete a goal",
 		"Deletes a goal of the company's own.", http.StatusNoContent, user.ScopeMemoryWrite), deps.deleteGoal)
 }
 

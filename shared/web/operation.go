@@ -28,7 +28,7 @@ func OwnToken(op huma.Operation) huma.Operation {
 // personalMark is the metadata key of an operation that only a person may ask for.
 const personalMark = "orgops-personal"
 
-// Personal marks an operation that only a person may ask for, and neither a client nor an executive, whatever their scopes are.
+// Personal marks an operation that only a person may ask for, and neither a client nor an executive, with any scopes.
 func Personal(op huma.Operation) huma.Operation { return marked(op, personalMark, true) }
 
 // boundMark is the metadata key of an operation that keeps to the caller's provider by itself.

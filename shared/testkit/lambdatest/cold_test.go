@@ -120,10 +120,10 @@ type emptyCloud struct{ secret string }
 func (c *emptyCloud) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_, _ = io.Copy(io.Discard, r.Body)
 	w.Header().Set("Content-Type", "application/x-amz-json-1.1")
-	switch target := r.Header.Get("X-Amz-Target"); {
-	case target == "secretsmanager.GetSecretValue":
+	switch r.Header.Get("X-Amz-Target") {
+	case "secretsmanager.GetSecretValue":
 		fmt.Fprintf(w, `{"SecretString": %s, "VersionId": "one"}`, strconv.Quote(c.secret))
-	case target == "secretsmanager.DescribeSecret":
+	case "secretsmanager.DescribeSecret":
 		fmt.Fprint(w, `{"RotationEnabled": true, "VersionIdsToStages": {"2f0c9c2e-8b5d-4a0e-9f66-0d7f3f1f4a11": ["AWSCURRENT"]}}`)
 	default:
 		fmt.Fprint(w, "{}")
