@@ -15,6 +15,7 @@ import (
 	"orgops/shared/domain/approval"
 	"orgops/shared/domain/arrival"
 	"orgops/shared/domain/audit"
+	"orgops/shared/domain/client"
 	"orgops/shared/domain/company"
 	"orgops/shared/domain/delivery"
 	"orgops/shared/domain/executive"
@@ -82,6 +83,7 @@ func forms() map[string][]form {
 	return map[string][]form{
 		approval.Entity:           {{approval.Prefix, members("id")}},
 		audit.Entity:              {{audit.Prefix, members("id")}},
+		client.Entity:             {{client.Prefix, members("id")}},
 		company.Entity:            {{company.Key, nil}},
 		delivery.Entity:           {{delivery.Prefix, members("head/id", "head/endpoint")}, {delivery.Prefix, members("eventId", "endpoint")}},
 		delivery.RecoveryEntity:   {{delivery.RecoveryPrefix, members("id")}},
@@ -89,6 +91,7 @@ func forms() map[string][]form {
 		executive.RecordEntity:    {{"EXECUTIVEACTION#", members("executive/id", "id")}},
 		goal.Entity:               {{goal.Prefix, members("id")}},
 		goal.ExplanationEntity:    {{goal.ExplanationPrefix, members("goalId")}},
+		goal.HistoryEntity:        {{goal.HistoryPrefix, []part{uuidText}}},
 		integration.Entity:        {{integration.Prefix, members("provider")}},
 		integration.MappingEntity: {{integration.MappingKey(""), []part{name}}},
 		integration.ReportsEntity: {{integration.ReportsKey(""), []part{name}}},
