@@ -145,6 +145,13 @@ func TestRetrier_Run_Slow(t *testing.T) {
 	}
 	sent := 0
 	for _, round := range []int{16, 64, all - 16 - 64} {
+		worktest.Until(t, fmt.Sprintf("%d more requests come", round), func() bool {
+			if len(r.receiver.All()) >= sent+round {
+				return true
+			}
+			r.Clock.Advance(100 * time.Millisecond) // a wait for a slot may have begun after the last step of the clock
+			return false
+		})
 		for range round {
 			r.receiver.Next()
 		}
