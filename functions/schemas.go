@@ -42,6 +42,8 @@ func enumerations() []enumeration {
 		{"ActionOutcome", "created,updated,unchanged,refused,pending", "What an action changes; refused if the policy engine does not permit it, pending if it waits for an approval"},
 		{"AuditOutcome", "success,failure,denied", "What came of a request: denied if the rights or the credentials did not allow it"},
 		{"Priority", "P1,P2,P3,P4", "How urgent a recommendation is; P1 is the most urgent"},
+		{"ReadScope", "mission-control:read,intelligence:read,integrations:read,memory:read,operations:read,executives:read", "A scope with which an executive may read"},
+		{"ClientScope", "mission-control:read,intelligence:read,intelligence:write,integrations:read,memory:read,memory:write,operations:read,executives:read,executives:act", "A scope that a client may have"},
 		{"RecoveryState", "requested,finished", "Whether every delivery of a recovery's window was sent again or is in the queue"},
 		{"Role", "founder,member,operator,integration", "What a user does in the company; it decides the scopes of the user's tokens"},
 		{"SandboxReason", "configuration,expired,failing", "Why an integration returned to the sandbox"},

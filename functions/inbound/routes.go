@@ -4,6 +4,7 @@ package inbound
 import (
 	"context"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -100,9 +101,10 @@ func Register(api huma.API, d Deps) {
 	}), d.receiveWebhook)
 }
 
-// arrivalHeaders documents the headers of each kind of connector.
+// arrivalHeaders documents the headers of each kind of connector. Several kinds may have a header, whose name ignores case.
 func arrivalHeaders(all connector.Registry) []*huma.Param {
 	var params []*huma.Param
+	known := map[string]*huma.Param{}
 	for _, kind := range all.Kinds() {
 		c, _ := all.Lookup(kind)
 		conn, ok := c.(connector.Inbound)
@@ -110,9 +112,14 @@ func arrivalHeaders(all connector.Registry) []*huma.Param {
 			continue
 		}
 		for _, h := range conn.Headers() {
-			params = append(params, &huma.Param{
-				Name: h.Name, In: "header", Description: kind + ": " + h.Description, Example: h.Example, Schema: &huma.Schema{Type: huma.TypeString},
-			})
+			about := kind + ": " + h.Description
+			if p := known[strings.ToLower(h.Name)]; p != nil {
+				p.Description += "; " + about
+				continue
+			}
+			p := &huma.Param{Name: h.Name, In: "header", Description: about, Example: h.Example, Schema: &huma.Schema{Type: huma.TypeString}}
+			known[strings.ToLower(h.Name)] = p
+			params = append(params, p)
 		}
 	}
 	return params

@@ -57,7 +57,7 @@ func set[T any](field, value *T) {
 
 type clientOutput struct {
 	ETag string `header:"ETag"`
-	Body Client
+	Body MachineClient
 }
 
 // changing reads a client that the caller changes, at the version of If-Match.
@@ -100,7 +100,7 @@ func (d Deps) updateClient(ctx context.Context, in *struct {
 	if err != nil {
 		return nil, err
 	}
-	return &clientOutput{out.ETag, out.Body.Client}, nil
+	return &clientOutput{out.ETag, out.Body.MachineClient}, nil
 }
 
 // changed returns the writes of a changed client. Unless it was only renamed, they end its tokens.
@@ -157,7 +157,7 @@ func (d Deps) rotateKeys(ctx context.Context, in *struct {
 	if err != nil {
 		return nil, err
 	}
-	return &clientOutput{out.ETag, out.Body.Client}, nil
+	return &clientOutput{out.ETag, out.Body.MachineClient}, nil
 }
 
 // SecretRotation says what becomes of the secret that a new one replaces.

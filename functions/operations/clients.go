@@ -49,8 +49,8 @@ func clientOperation(method, path, id, summary, description string, status int) 
 	return op
 }
 
-// Client shows a client in the API.
-type Client struct {
+// MachineClient shows a client in the API. Generated clients have a class Client of their own.
+type MachineClient struct {
 	ID       string `json:"id" format:"uuid" doc:"UUIDv7"`
 	ClientID string `json:"clientId" doc:"the client_id that the client sends to POST /auth/token" example:"0197a0b4-6c1e-7c3e-9a57-3f1f0d6f2c11.0198c5f2-7a00-7000-8000-00000000000b"`
 	client.Draft
@@ -71,18 +71,18 @@ type ClientSecret struct {
 
 // ClientList shows the clients of a company.
 type ClientList struct {
-	Items []Client `json:"items" nullable:"false" doc:"every client, the oldest first"`
+	Items []MachineClient `json:"items" nullable:"false" doc:"every client, the oldest first"`
 }
 
 type clientsOutput struct{ Body ClientList }
 
-func (d Deps) show(ctx context.Context, s client.Stored) (Client, error) {
+func (d Deps) show(ctx context.Context, s client.Stored) (MachineClient, error) {
 	now := d.Now()
 	keys, err := s.PublicKeys(now)
 	if err != nil {
-		return Client{}, err
+		return MachineClient{}, err
 	}
-	out := Client{
+	out := MachineClient{
 		ID: s.ID, ClientID: s.ClientID(web.Tenant(ctx).ID()), Draft: s.Draft, Keys: keys, Secrets: []ClientSecret{}, Disabled: s.Disabled,
 		CreatedAt: s.CreatedAt, UpdatedAt: s.UpdatedAt,
 	}
@@ -100,7 +100,7 @@ func (d Deps) listClients(ctx context.Context, _ *struct{}) (*clientsOutput, err
 	if err != nil {
 		return nil, err
 	}
-	out := &clientsOutput{ClientList{Items: make([]Client, len(all))}}
+	out := &clientsOutput{ClientList{Items: make([]MachineClient, len(all))}}
 	for n, s := range all {
 		if out.Body.Items[n], err = d.show(ctx, s); err != nil {
 			return nil, err
@@ -117,7 +117,7 @@ type ClientInput struct {
 func (d Deps) getClient(ctx context.Context, in *struct {
 	ClientInput
 	web.IfNoneMatch
-}) (*web.Tagged[Client], error) {
+}) (*web.Tagged[MachineClient], error) {
 	s, err := client.Load(ctx, web.Tenant(ctx), in.ClientID)
 	if err != nil {
 		return nil, err
@@ -141,7 +141,7 @@ type ClientRequest struct {
 
 // IssuedClient shows a client with a secret that was made for it.
 type IssuedClient struct {
-	Client
+	MachineClient
 	ClientSecret string `json:"clientSecret,omitempty" doc:"the new secret; shown only once, and absent if none was made" example:"orgops_0123456789ABCDEFGHIJKLMNOPQRST4PMbyp"`
 }
 
@@ -199,7 +199,7 @@ func (d Deps) issued(ctx context.Context, s client.Stored, secret string) (*issu
 		return nil, err
 	}
 	etag, err := web.ETagAt(s.Revision(), shown)
-	return &issuedOutput{ETag: etag, Body: IssuedClient{Client: shown, ClientSecret: secret}}, err
+	return &issuedOutput{ETag: etag, Body: IssuedClient{MachineClient: shown, ClientSecret: secret}}, err
 }
 
 // checkClient refuses a client that is wrong by itself, or may not be its owner's, its executive's or its provider's. It sets what

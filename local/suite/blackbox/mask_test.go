@@ -160,7 +160,7 @@ func (m *mask) object(v map[string]any) any {
 			out[member] = total(v[member])
 		case member == "digest" && v["expiresAt"] != nil: // of an approval
 			out[member] = m.id(fmt.Sprint(v[member]))
-		case member == "value" && timed(v["unit"]), slices.Contains(delays, member) && v[member] != nil, slices.Contains(sizes, member):
+		case member == "value" && timed(v["unit"]), slices.Contains(delays, member) && v[member] != nil, slices.Contains(sizes, member), member == "expires_in" && v["issued_token_type"] != nil: // what is left of another token's time
 			out[member] = "<n>"
 		default:
 			out[m.text(member)] = m.value(member, v[member])
