@@ -175,6 +175,9 @@ func (d Deps) claimsOf(ctx context.Context, c store.Company, s client.Stored, wa
 	if err != nil {
 		return token.Claims{}, err
 	}
+	if owner.Provider != "" && (s.Executive != "" || s.Provider != owner.Provider) {
+		return token.Claims{}, unauthorized("the client's owner is bound to an integration now, and the client is not; ask a founder of the company")
+	}
 	claims := token.Claims{
 		ID: id.New(), Subject: s.ID, Company: c.ID(), Provider: s.Provider, Client: s.ID, Networks: s.Networks,
 		Generation: s.Generation, Depends: map[string]int64{s.Owner: owner.Generation},

@@ -170,7 +170,7 @@ func TestClient(t *testing.T) {
 	m.Do("GET", m.at("/memory"), i.Text, nil).Want(200)
 	m.Do("GET", m.at("/operations/clients"), i.Text, nil).WantProblem(403, "insufficient-scope")
 	m.Do("POST", "/auth/sign-out", i.Text, nil).WantProblem(403, "forbidden")
-	var shown operations.Client
+	var shown operations.MachineClient
 	m.founder("GET", path(c), nil).Want(200).JSON(&shown)
 	minute := m.clock.Now().Truncate(time.Minute)
 	if diff := cmp.Diff(&minute, shown.LastUsedAt); diff != "" {
@@ -317,7 +317,7 @@ func (m *machines) changeOwner(change company.Change) {
 	errtest.Must(m.t, err)
 }
 
-// TestClient_Rotation replaces a secret while it is used. The one before goes on for a day.
+// TestClient_Rotation replaces a secret while it is used. Each former one goes on for a day.
 func TestClient_Rotation(t *testing.T) {
 	t.Parallel()
 	m := newMachines(t)
@@ -328,11 +328,12 @@ func TestClient_Rotation(t *testing.T) {
 	got(m.secret(c.ClientID, next.ClientSecret))
 	var third operations.IssuedClient
 	m.founder("POST", path(c)+"/secret", nil).Want(200).JSON(&third)
-	if len(third.Secrets) != 2 {
-		t.Errorf("%d live secrets, want 2: %+v", len(third.Secrets), third.Secrets)
+	if len(third.Secrets) != 3 {
+		t.Errorf("%d live secrets, want 3: %+v", len(third.Secrets), third.Secrets)
 	}
-	m.wantRefused("the first of three", m.secret(c.ClientID, c.ClientSecret), 401, "invalid_client")
+	got(m.secret(c.ClientID, c.ClientSecret)) // a second rotation ends no secret early
 	m.clock.Advance(24 * time.Hour)
+	m.wantRefused("the first of three", m.secret(c.ClientID, c.ClientSecret), 401, "invalid_client")
 	m.wantRefused("after a day", m.secret(c.ClientID, next.ClientSecret), 401, "invalid_client")
 	got(m.secret(c.ClientID, third.ClientSecret))
 }

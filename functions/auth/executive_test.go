@@ -289,7 +289,7 @@ func TestClient_Change(t *testing.T) {
 	m.founder("PATCH", path(c), object{"name": "Again"}, "If-Match", etag).WantProblem(412, "stale")
 	m.founder("POST", path(c)+"/secret", nil, "If-Match", etag).WantProblem(412, "stale")
 	m.founder("DELETE", path(c), nil, "If-Match", etag).WantProblem(412, "stale")
-	var same operations.Client
+	var same operations.MachineClient
 	m.founder("PATCH", path(c), object{"name": "Renamed"}).Want(200).JSON(&same)
 	soon := m.clock.Now().Add(10 * time.Minute)
 	m.founder("PATCH", path(c), object{"expiresAt": soon}).Want(200)

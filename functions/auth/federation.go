@@ -39,6 +39,8 @@ type published struct {
 	keys []assertion.Key
 	err  error // why the keys could not be read
 	at   time.Time
+
+	retried time.Time // when a later read failed; the keys go on
 }
 
 func newFederations(client *outbound.Client, now func() time.Time) *federations {
@@ -52,10 +54,17 @@ func (f *federations) keys(ctx context.Context, issuer, keyID string) ([]asserti
 	found, ok := f.known[issuer]
 	f.mu.Unlock()
 	has := slices.ContainsFunc(found.keys, func(k assertion.Key) bool { return k.ID() == keyID })
-	if age := now.Sub(found.at); ok && age >= 0 && (age < keysAgain || has && age < keysFresh) {
+	if age := now.Sub(found.at); ok && age >= 0 && (age < keysAgain || now.Sub(found.retried) < keysAgain || has && age < keysFresh) {
 		return found.keys, found.err
 	}
-	keys, err := f.read(ctx, issuer)
+	keys, err := f.read(context.WithoutCancel(ctx), issuer) // the caller's end must not count as the provider's failure
+	if err != nil && found.err == nil && len(found.keys) > 0 && now.Sub(found.at) < keysFresh {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		found.retried = now
+		f.known[issuer] = found
+		return found.keys, nil
+	}
 	if err != nil {
 		e := fault.Wrap(fault.Unavailable, "the keys of the client's identity provider could not be read; try again", err)
 		e.RetryAfter = keysAgain
@@ -66,7 +75,7 @@ func (f *federations) keys(ctx context.Context, issuer, keyID string) ([]asserti
 	if len(f.known) >= maxProviders {
 		clear(f.known)
 	}
-	f.known[issuer] = published{keys, err, now}
+	f.known[issuer] = published{keys: keys, err: err, at: now}
 	return keys, err
 }
 

@@ -134,7 +134,7 @@ func TestShelf_Form(t *testing.T) {
 	}
 	s.wantReceipt(s.sent(send("MessageSid=SM1&Body=Gr%C3%BC%C3%9Fe+%26+more&SmsStatus=received"), 202), "sandboxed", "memory.upsert permitted created")
 	send("MessageSid=SM1&Body=%FF&SmsStatus=received").Want(400)
-	send("MessageSid=SM1&Body=%zz").Want(400)
+	send("MessageSid=SM1&Body=%zz").Want(401) // the signature covers nothing of it
 }
 
 // TestShelf_Sparse takes items that lack what the provider's documents do not promise, or have it in another form.

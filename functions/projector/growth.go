@@ -15,9 +15,9 @@ import (
 const (
 	busyChanges = 60 * 60 // in a minute
 	busyMinutes = 5
-	// paceShare is how many changes for each sub-partition a process counts before it adds them to the shared count. A company with
-	// fewer in a minute costs nothing.
-	paceShare  = 200
+	// paceShare is how many changes a process counts before it adds them to the shared count. A company with fewer in a minute costs
+	// nothing. It is small, because many processes may share a busy company's changes.
+	paceShare  = 100
 	paceEntity = "pace"
 	paceTries  = 4
 	paceKept   = time.Hour
@@ -49,7 +49,6 @@ func (p pace) busy(parts int) bool { return p.Changes > busyChanges*parts }
 type counted struct {
 	minute  time.Time
 	changes int
-	parts   int // of the company, when the process last added to its pace
 }
 
 // count counts changes of a company that were folded, and lets the company grow if there are many for long. A failure costs only
@@ -79,7 +78,7 @@ func (p *Projector) due(company string, changes int) (int, time.Time) {
 		one.minute, one.changes = minute, 0
 	}
 	n := one.changes + changes
-	if one.changes = n; n >= paceShare*max(one.parts, 1) {
+	if one.changes = n; n >= paceShare {
 		one.changes = 0
 	} else {
 		n = 0
@@ -94,9 +93,6 @@ func (p *Projector) grow(ctx context.Context, spreader store.Spreader, company s
 	if err != nil {
 		return err
 	}
-	p.mu.Lock()
-	p.paces[company] = counted{minute, p.paces[company].changes, parts}
-	p.mu.Unlock()
 	at := slices.Index(store.PartCounts(), parts)
 	if at+1 == len(store.PartCounts()) {
 		return nil

@@ -130,15 +130,15 @@ func (c Client) Taken(keys []assertion.Key, now time.Time, endFormer bool) []fau
 	return problems
 }
 
-// RotateKeys returns the client with new keys. The current ones go on until end, and older ones end now.
+// RotateKeys returns the client with new keys. The current ones go on until end, and older ones until their own end, at most MaxKeys of
+// each. With an end that is now, all former ones end.
 func (c Client) RotateKeys(keys []assertion.Key, now, end time.Time) Client {
 	next := make([]Key, 0, len(keys)+len(c.Keys))
 	for _, k := range keys {
 		next = append(next, Key{Key: k})
 	}
 	for _, k := range c.Keys {
-		if current := k.ExpiresAt == nil; current && now.Before(end) {
-			k.ExpiresAt = &end
+		if k.ExpiresAt = lasts(k.ExpiresAt, now, end); k.ExpiresAt != nil && len(next) < len(keys)+MaxKeys {
 			next = append(next, k)
 		}
 	}
@@ -146,12 +146,28 @@ func (c Client) RotateKeys(keys []assertion.Key, now, end time.Time) Client {
 	return c
 }
 
-// RotateSecret returns the secrets with a new one in front. The current one goes on until end, and an older one ends now.
+// lasts returns until when a former secret or key goes on that had an end, or none; nil if it ends now.
+func lasts(had *time.Time, now, end time.Time) *time.Time {
+	switch {
+	case !now.Before(end):
+		return nil
+	case had == nil:
+		return &end
+	case !now.Before(*had):
+		return nil
+	}
+	return had
+}
+
+// maxFormer limits the former secrets that go on.
+const maxFormer = 4
+
+// RotateSecret returns the secrets with a new one in front. The current one goes on until end, and older ones until their own end. With an
+// end that is now, all former ones end.
 func RotateSecret(all []Secret, s Secret, now, end time.Time) []Secret {
 	next := []Secret{s}
 	for _, former := range all {
-		if current := former.ExpiresAt == nil; current && now.Before(end) {
-			former.ExpiresAt = &end
+		if former.ExpiresAt = lasts(former.ExpiresAt, now, end); former.ExpiresAt != nil && len(next) <= maxFormer {
 			next = append(next, former)
 		}
 	}
@@ -162,10 +178,13 @@ func RotateSecret(all []Secret, s Secret, now, end time.Time) []Secret {
 // does.
 func (c Client) ClientID(companyID string) string { return companyID + "." + c.ID }
 
+// lenID is the length of a UUID. A shorter text would be the prefix of many ids.
+const lenID = 36
+
 // Split returns the parts of a client_id. ok is false for a text that no client has.
 func Split(clientID string) (companyID, own string, ok bool) {
 	companyID, own, ok = strings.Cut(clientID, ".")
-	return companyID, own, ok && id.Valid(companyID) && id.Valid(own)
+	return companyID, own, ok && id.Valid(companyID) && id.Valid(own) && len(own) == lenID
 }
 
 // ScopesOf returns the scopes of the client's tokens while its owner has a role. reads are those that its executive declares.

@@ -36,6 +36,8 @@ func (d Deps) CarryOut(ctx context.Context, c store.Company, a approval.Approval
 		s.Executive = executive.Executive{ID: a.Principal.ID, Draft: executive.Draft{Name: a.PrincipalName}}
 	case err != nil:
 		return Planned{}, err
+	case s.CreatedAt.After(a.RequestedAt):
+		return Planned{}, fault.Newf(fault.Conflict, "%s was deleted and configured again since; let it ask again", s.Name)
 	case s.StateAt(now) != executive.Certified:
 		return Planned{}, fault.Newf(fault.Conflict, "%s is in the sandbox, where its actions take no effect; certify it first", s.Name)
 	}

@@ -21,6 +21,9 @@ func (s Scheme) Check(at string) (problems []fault.FieldError) {
 			break
 		}
 	}
+	if strings.Contains(s.Signed, "}{") {
+		refuse("signed", "needs a text between two places, so that no part of one can pass for a part of the other")
+	}
 	if s.has("time") != (s.Time != nil) {
 		refuse("signed", "needs {time} if, and only if, time says where it is sent")
 	}

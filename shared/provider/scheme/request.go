@@ -26,7 +26,7 @@ const maxDigits = 15
 
 // digits reads a number that consists of decimal digits alone.
 func digits(text string) (n int64, ok bool) {
-	if text == "" || len(text) > maxDigits || strings.Trim(text, "0123456789") != "" {
+	if text == "" || len(text) > maxDigits || text[0] == '0' || strings.Trim(text, "0123456789") != "" {
 		return 0, false
 	}
 	n, err := strconv.ParseInt(text, 10, 64)
@@ -85,7 +85,10 @@ func (r Request) namesBody(address string) bool {
 
 // covers reports whether what the scheme signs of an arrival covers its body.
 func (s Scheme) covers(r Request, address string) bool {
-	return !strings.Contains(s.Signed, "{form}") || r.isForm() || r.namesBody(address)
+	if !strings.Contains(s.Signed, "{form}") {
+		return true
+	}
+	return r.isForm() && !strings.Contains(address, "bodySHA256=") && r.form() != "" || r.namesBody(address)
 }
 
 // write writes what is signed: the template with its places filled.

@@ -77,8 +77,7 @@ func conditionOf(op *placed, now time.Time) condition {
 	c := condition{names: map[string]string{"#e": attrExpires}, values: attributes{":now": number(now.Unix())}}
 	switch {
 	case op.over:
-		c.names["#g"] = attrGone
-		c.expression = aws.String("#e <= :now AND attribute_not_exists(#g)")
+		c.expression = aws.String("#e <= :now")
 		return c
 	case op.Condition == store.IfAbsent:
 		c.names["#k"] = attrPartition

@@ -69,7 +69,8 @@ func (s *Store) find(ctx context.Context, l levels, p store.Partition, key strin
 }
 
 // seek returns the attributes of an item and the home in which it lies; nil, and the home in which it would be created, if no home has
-// it. A tombstone is no item. Most items lie at the present level, so seek looks there first.
+// it. A tombstone is no item, but a new item is created over that of a former level: the changes of a key come from one partition while
+// its former ones may still be on their way. Most items lie at the present level, so seek looks there first.
 func (s *Store) seek(ctx context.Context, homes []home, key string) (attributes, home, error) {
 	row, err := s.row(ctx, homes[0].String(), key, true)
 	if err != nil || is(row) || len(homes) == 1 {
@@ -83,6 +84,11 @@ func (s *Store) seek(ctx context.Context, homes []home, key string) (attributes,
 	for i, row := range rows {
 		if is(row) {
 			return row, homes[i], nil
+		}
+	}
+	for i, row := range rows {
+		if row != nil && homes[i].former {
+			return nil, homes[i], nil
 		}
 	}
 	return nil, homes[0], nil
@@ -111,10 +117,10 @@ func inParallel(n int, do func(int)) {
 // placed is an op in the sub-partition of its item.
 type placed struct {
 	store.Op
-	// over means that the item, which has expired, lies at a former level. A create may only write over it there, so that no item is
-	// created at a former level.
+	// over means that the item, which has expired or was deleted, lies at a former level. A create may only write over it there, so that
+	// no item is created at a former level where nothing is.
 	over    bool
-	guessed bool             // the home was remembered, and is of a former level, so another process may have removed the item since
+	guessed bool             // the home was remembered, or TTL may remove what is in it, so the item may lie elsewhere by now
 	guard   *store.Partition // another home that must lack the item: of the level that another process may use at the same time
 }
 
@@ -144,7 +150,8 @@ func (s *Store) place(ctx context.Context, ops []store.Op) ([]placed, error) {
 
 // put places an op in a home.
 func (p *placed) put(h home, guessed bool) {
-	p.over, p.guessed = h.former && p.Condition == store.IfAbsent, guessed
+	p.over = h.former && p.Condition == store.IfAbsent
+	p.guessed = guessed || p.over
 	p.Partition = h.Partition
 }
 
@@ -155,12 +162,12 @@ func (s *Store) search(ctx context.Context, l levels, op *placed, now time.Time)
 		op.put(homes[0], false)
 		return nil
 	}
-	row, at, err := s.seek(ctx, homes, op.Key)
+	_, at, err := s.seek(ctx, homes, op.Key)
 	if err != nil {
 		return err
 	}
 	op.put(at, false)
-	if other, mixed := l.mixed(now); mixed && !is(row) && op.Condition == store.IfAbsent {
+	if other, mixed := l.mixed(now); mixed && !op.over && op.Condition == store.IfAbsent {
 		if guard := l.part(base, op.Key, other); guard != at.Partition {
 			op.guard = &guard
 		}

@@ -8,6 +8,7 @@ import (
 	"maps"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -255,6 +256,49 @@ func TestStore_SpreadSwept(t *testing.T) {
 	errtest.Must(t, err)
 	if len(page.Items) != 1 {
 		t.Errorf("%d items, want 1", len(page.Items))
+	}
+}
+
+// TestStore_SpreadAgain creates an item again that was deleted at a former level. It lies where it lay, so that its changes come from one
+// partition; once its tombstone was swept, it lies at the present level.
+func TestStore_SpreadAgain(t *testing.T) {
+	t.Parallel()
+	clock, meter, company := clocktest.At(begin), &dynamostore.Meter{ByKey: true}, id.New()
+	table := newTable()
+	s := newStore(t, dynamostore.Options{Table: table, Meter: meter, Now: clock.Now})
+	c := store.For(s, company)
+	create := func(key string) { errtest.Must(t, c.Commit(t.Context(), c.Create(key, "note", struct{}{}))) }
+	remove := func(key string) { errtest.Must(t, c.Commit(t.Context(), c.Delete(key, "note", 1))) }
+	const kept, swapped = "MEMORY#1", "MEMORY#2"
+	create(kept)
+	create(swapped)
+	grow(t, s, company, 8)
+	clock.Advance(begun)
+	remove(kept)
+	remove(swapped)
+	written := func(key string) (partitions []string) {
+		meter.TakeKeys()
+		create(key)
+		for partition, units := range meter.TakeKeys() {
+			if units > 0 && strings.HasPrefix(partition, "C#") {
+				partitions = append(partitions, partition)
+			}
+		}
+		return partitions
+	}
+	if diff := cmp.Diff([]string{"C#" + company}, written(kept)); diff != "" {
+		t.Errorf("partitions of the item that is created again (-want +got):\n%s", diff)
+	}
+	swept{s, table, clock.Now}.sweep(t)
+	other := store.For(newStore(t, dynamostore.Options{Table: table, Now: clock.Now}), company)
+	errtest.Must(t, other.Commit(t.Context(), other.Create(swapped, "note", struct{}{})))
+	if err := c.Commit(t.Context(), c.Create(swapped, "note", struct{}{})); !errors.Is(err, store.ErrConflict) {
+		t.Errorf("second creation: %v, want ErrConflict", err)
+	}
+	page, err := other.Query(t.Context(), store.Query{Prefix: "MEMORY#"})
+	errtest.Must(t, err)
+	if len(page.Items) != 2 {
+		t.Errorf("%d items, want 2", len(page.Items))
 	}
 }
 
