@@ -411,12 +411,29 @@ func (w *world) sync() func() {
 
 // ticked returns a ticker for which nothing is due within the next minute.
 func (w *world) ticked() *ticker.Ticker {
-	t := ticker.From(w.fresh())
+	s := w.fresh()
+	t := ticker.From(s)
 	if brief := timeline.NextBrief(w.company, w.clock.Now()); brief.Sub(w.clock.Now()) <= time.Minute {
 		w.clock.Set(brief)
 	}
 	errtest.Must(w.t, t.Tick(w.t.Context()))
+	for w.dueSoon(s.Store) {
+		w.clock.Advance(time.Minute)
+		errtest.Must(w.t, t.Tick(w.t.Context()))
+	}
 	return t
+}
+
+// dueSoon reports whether a timer is due within the next minute, such as that of the feed's schedule.
+func (w *world) dueSoon(s store.Store) bool {
+	for shard := range store.DueShards {
+		page, err := s.Query(w.t.Context(), store.Due(shard), store.DueBy(w.clock.Now().Add(time.Minute)))
+		errtest.Must(w.t, err)
+		if len(page.Items) > 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // ticks prepares due expired certifications and returns the tick of the following minute.
@@ -459,8 +476,8 @@ func (w *world) reviews() func() {
 	return func() { errtest.Must(w.t, t.Tick(w.t.Context())) }
 }
 
-// briefs prepares a weekly brief that is due within a minute, and returns the tick after that.
-// briefs prepares a brief that names a goal which was missed. Without it, the entry's size is close to a unit's.
+// briefs prepares a weekly brief that is due within a minute, and returns the tick after that. The brief names a goal
+// which was missed: without it, the entry's size is close to a unit's.
 func (w *world) briefs() func() {
 	missed, due := w.goal(goals+2), w.clock.Now().AddDate(0, 0, -3)
 	missed.State, missed.DueAt = goal.Open, &due
