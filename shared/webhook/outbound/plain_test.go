@@ -105,13 +105,29 @@ func certificate(t *testing.T) tls.Certificate {
 	return s.TLS.Certificates[0]
 }
 
-// h2 answers every HTTP/2 connection by a text.
+// asked reads an HTTP/2 connection until a request has begun: what is sent of a stream before that is ignored.
+func asked(conn io.Reader) {
+	const preface, frameHeader, headers = 24, 9, 1 // RFC 9113 §3.4, §4.1 and §6.2
+	if _, err := io.CopyN(io.Discard, conn, preface); err != nil {
+		return
+	}
+	for frame := make([]byte, frameHeader); ; {
+		if _, err := io.ReadFull(conn, frame); err != nil || frame[3] == headers {
+			return
+		}
+		if _, err := io.CopyN(io.Discard, conn, int64(frame[0])<<16|int64(frame[1])<<8|int64(frame[2])); err != nil {
+			return
+		}
+	}
+}
+
+// h2 answers the first request of every HTTP/2 connection by a text.
 func h2(t *testing.T, answer string) (url string) {
 	t.Helper()
 	config := &tls.Config{Certificates: []tls.Certificate{certificate(t)}, NextProtos: []string{"h2"}, MinVersion: tls.VersionTLS12}
 	return "https://" + listen(t, func(conn net.Conn) {
 		secure := tls.Server(conn, config)
-		_, _ = secure.Read(make([]byte, 4<<10))
+		asked(secure)
 		_, _ = io.WriteString(secure, answer)
 		_, _ = io.Copy(io.Discard, secure)
 	})
