@@ -5,7 +5,6 @@ package auth
 import (
 	"context"
 	"net/http"
-	"slices"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -35,8 +34,7 @@ type Deps struct {
 
 // Mount registers the group with the service's parts.
 func Mount(api huma.API, s *boot.Services) {
-	issuers := slices.DeleteFunc([]string{s.Base, s.FormerBase}, func(name string) bool { return name == "" })
-	Register(api, Deps{Store: s.Store, Hasher: password.New(), Keys: s.Keys, Client: s.Client, Issuers: issuers, Metrics: s.Metrics, Now: s.Now})
+	Register(api, Deps{Store: s.Store, Hasher: password.New(), Keys: s.Keys, Client: s.Client, Issuers: s.Bases(), Metrics: s.Metrics, Now: s.Now})
 }
 
 // TagService is the tag of the operations about the service itself.
