@@ -33,20 +33,16 @@ type explainInput struct {
 	Body ExplainRequest
 }
 
-type explanationInput struct {
-	Goal string `path:"goalId" maxLength:"64" doc:"The goal's id"`
-	web.IfNoneMatch
-}
-
-type withdrawInput struct {
+// goalWriteInput names a goal, and which version of it, or of its explanation, a write is based on.
+type goalWriteInput struct {
 	Goal string `path:"goalId" maxLength:"64" doc:"The goal's id"`
 	web.IfMatch
 }
 
-// revision identifies one version of an explanation. It includes the time, because an explanation after a deleted one counts its
-// versions from 1 again.
-func revision(e goal.Explanation, version int64) string {
-	return fmt.Sprintf("%d-%x", version, e.At.UnixMilli())
+// revision identifies one version of a goal or of an explanation. It includes the time of its last change, because what is created after
+// a deletion counts its versions from 1 again.
+func revision(version int64, at time.Time) string {
+	return fmt.Sprintf("%d-%x", version, at.UnixMilli())
 }
 
 func (d Deps) explainGoal(ctx context.Context, in *explainInput) (*explanationBody, error) {
@@ -67,14 +63,14 @@ func (d Deps) explainGoal(ctx context.Context, in *explainInput) (*explanationBo
 	}
 	current := ""
 	if now.Before(was.Until) {
-		current = revision(was, item.Version)
+		current = revision(item.Version, was.At)
 	}
 	if err := in.Check(current); err != nil {
 		return nil, err
 	}
 	e := goal.Explanation{GoalID: g.ID, Text: in.Body.Text, By: web.CallerOf(ctx).UserID, At: now, Until: until}
 	err = c.Commit(ctx, c.Save(key, goal.ExplanationEntity, item.Version, e).Until(until))
-	return &explanationBody{ETag: web.ETag(revision(e, item.Version+1)), Body: e}, in.Overtaken(store.Fault(err, ""))
+	return &explanationBody{ETag: web.ETag(revision(item.Version+1, e.At)), Body: e}, in.Overtaken(store.Fault(err, ""))
 }
 
 // end returns when an explanation ends.
@@ -92,13 +88,13 @@ func (r ExplainRequest) end(now time.Time) (time.Time, error) {
 	return r.Until.UTC(), nil
 }
 
-func (d Deps) getExplanation(ctx context.Context, in *explanationInput) (*web.Tagged[goal.Explanation], error) {
+func (d Deps) getExplanation(ctx context.Context, in *goalInput) (*web.Tagged[goal.Explanation], error) {
 	var e goal.Explanation
 	version, err := d.explanation(ctx, in.Goal, &e)
 	if err != nil {
 		return nil, err
 	}
-	return web.Respond(in.IfNoneMatch, web.ETag(revision(e, version)), web.Ready(e))
+	return web.Respond(in.IfNoneMatch, web.ETag(revision(version, e.At)), web.Ready(e))
 }
 
 // explanation reads the explanation of a goal that has not ended.
@@ -110,13 +106,13 @@ func (d Deps) explanation(ctx context.Context, goalID string, e *goal.Explanatio
 	return item.Version, err
 }
 
-func (d Deps) deleteExplanation(ctx context.Context, in *withdrawInput) (*struct{}, error) {
+func (d Deps) deleteExplanation(ctx context.Context, in *goalWriteInput) (*struct{}, error) {
 	var e goal.Explanation
 	version, err := d.explanation(ctx, in.Goal, &e)
 	if err != nil {
 		return nil, err
 	}
-	if err := in.Check(revision(e, version)); err != nil {
+	if err := in.Check(revision(version, e.At)); err != nil {
 		return nil, err
 	}
 	c := web.Tenant(ctx)

@@ -35,15 +35,20 @@ type goalInput struct {
 }
 
 func getGoal(ctx context.Context, in *goalInput) (*web.Tagged[goal.Goal], error) {
-	var g goal.Goal
-	item, err := get(ctx, goal.Key, in.Goal, "goal", &g)
+	g, version, err := reachedGoal(ctx, in.Goal)
 	if err != nil {
 		return nil, err
 	}
-	if err := web.Reach(ctx, g.Provider); err != nil {
-		return nil, err
+	return web.Respond(in.IfNoneMatch, web.ETag(revision(version, g.UpdatedAt)), web.Ready(g))
+}
+
+// reachedGoal reads a goal that the caller may reach.
+func reachedGoal(ctx context.Context, goalID string) (g goal.Goal, version int64, err error) {
+	item, err := get(ctx, goal.Key, goalID, "goal", &g)
+	if err == nil {
+		err = web.Reach(ctx, g.Provider)
 	}
-	return web.Respond(in.IfNoneMatch, web.ETag(goalRevision(g, item.Version)), web.Ready(g))
+	return g, item.Version, err
 }
 
 // get reads the item that an id from the request names. An invalid id gets the same error as an unknown id.

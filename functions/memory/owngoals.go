@@ -3,7 +3,6 @@ package memory
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"net/http"
 	"strings"
 	"time"
@@ -52,21 +51,11 @@ type changeGoalInput struct {
 	Body GoalChange
 }
 
-type deleteGoalInput struct {
-	Goal string `path:"goalId" maxLength:"64" doc:"The goal's id"`
-	web.IfMatch
-}
-
 type ownGoalOutput struct {
 	Status   int
 	Location string `header:"Location" doc:"the goal's path, if it was created"`
 	ETag     string `header:"ETag"`
 	Body     goal.Goal
-}
-
-// goalRevision identifies one version of a goal. The time is of the last change, because a goal that is created again counts its versions from 1.
-func goalRevision(g goal.Goal, version int64) string {
-	return fmt.Sprintf("%d-%x", version, g.UpdatedAt.UnixMilli())
 }
 
 func (d Deps) createGoal(ctx context.Context, in *createGoalInput) (*ownGoalOutput, error) {
@@ -77,51 +66,46 @@ func (d Deps) createGoal(ctx context.Context, in *createGoalInput) (*ownGoalOutp
 		return nil, err
 	}
 	g, _ := goal.Apply(goal.Goal{}, goal.Own, draft, now)
-	g.ID = goalID
 	err := c.InTurn(ctx, "goals", func() ([]store.Op, error) {
 		if err := goal.Room(ctx, c); err != nil {
 			return nil, err
 		}
-		return d.saveGoal(ctx, goal.Goal{}, g, 0)
+		return intake.SaveGoal(ctx, c, goal.Goal{}, g, 0, now)
 	})
 	if err != nil {
 		return nil, store.Fault(err, "")
 	}
-	return &ownGoalOutput{
-		Status: http.StatusCreated, Location: web.CompanyPath(ctx) + "/goals/" + g.ID, ETag: web.ETag(goalRevision(g, 1)), Body: g,
-	}, nil
+	out := shownGoal(http.StatusCreated, g, 1)
+	out.Location = web.CompanyPath(ctx) + "/goals/" + g.ID
+	return out, nil
 }
 
-// saveGoal returns the writes of a goal over a version: the goal, its history and the timer of its next review.
-func (d Deps) saveGoal(ctx context.Context, old, g goal.Goal, version int64) ([]store.Op, error) {
-	c, now := web.Tenant(ctx), d.Now().UTC()
-	ops, err := goal.Record(ctx, c, old, g, now)
-	ops = append(ops, c.Save(goal.Key(g.ID), goal.Entity, version, g))
-	return append(ops, intake.Review(c, g, version+1, now)...), err
+func shownGoal(status int, g goal.Goal, version int64) *ownGoalOutput {
+	return &ownGoalOutput{Status: status, ETag: web.ETag(revision(version, g.UpdatedAt)), Body: g}
 }
 
 func (d Deps) changeGoal(ctx context.Context, in *changeGoalInput) (*ownGoalOutput, error) {
+	c, now := web.Tenant(ctx), d.Now().UTC()
 	old, version, err := ownGoal(ctx, in.Goal)
 	if err != nil {
 		return nil, err
 	}
-	if err := in.Check(goalRevision(old, version)); err != nil {
+	if err := in.Check(revision(version, old.UpdatedAt)); err != nil {
 		return nil, err
 	}
 	draft, err := in.Body.of(old)
 	if err != nil {
 		return nil, err
 	}
-	g, changed := goal.Apply(old, goal.Own, draft, d.Now().UTC())
+	g, changed := goal.Apply(old, goal.Own, draft, now)
 	if !changed {
-		return &ownGoalOutput{Status: http.StatusOK, ETag: web.ETag(goalRevision(old, version)), Body: old}, nil
+		return shownGoal(http.StatusOK, old, version), nil
 	}
-	g.ID = old.ID
-	ops, err := d.saveGoal(ctx, old, g, version)
+	ops, err := intake.SaveGoal(ctx, c, old, g, version, now)
 	if err == nil {
-		err = web.Tenant(ctx).Commit(ctx, ops...)
+		err = c.Commit(ctx, ops...)
 	}
-	return &ownGoalOutput{Status: http.StatusOK, ETag: web.ETag(goalRevision(g, version+1)), Body: g}, in.Overtaken(store.Fault(err, ""))
+	return shownGoal(http.StatusOK, g, version+1), in.Overtaken(store.Fault(err, ""))
 }
 
 // of returns a goal with the change as a draft.
@@ -159,12 +143,12 @@ func (r GoalChange) of(old goal.Goal) (goal.Draft, error) {
 	return draft, fault.Refuse(problems)
 }
 
-func (d Deps) deleteGoal(ctx context.Context, in *deleteGoalInput) (*struct{}, error) {
+func (d Deps) deleteGoal(ctx context.Context, in *goalWriteInput) (*struct{}, error) {
 	g, version, err := ownGoal(ctx, in.Goal)
 	if err != nil {
 		return nil, err
 	}
-	if err := in.Check(goalRevision(g, version)); err != nil {
+	if err := in.Check(revision(version, g.UpdatedAt)); err != nil {
 		return nil, err
 	}
 	c := web.Tenant(ctx)
@@ -186,17 +170,9 @@ type GoalHistory struct {
 	Items []goal.Value `json:"items" nullable:"false" doc:"a value for each day on which it changed, newest first"`
 }
 
-type historyInput struct {
-	Goal string `path:"goalId" maxLength:"64" doc:"The goal's id"`
-	web.IfNoneMatch
-}
-
-func getHistory(ctx context.Context, in *historyInput) (*web.Tagged[GoalHistory], error) {
-	var g goal.Goal
-	if _, err := get(ctx, goal.Key, in.Goal, "goal", &g); err != nil {
-		return nil, err
-	}
-	if err := web.Reach(ctx, g.Provider); err != nil {
+func getHistory(ctx context.Context, in *goalInput) (*web.Tagged[GoalHistory], error) {
+	g, _, err := reachedGoal(ctx, in.Goal)
+	if err != nil {
 		return nil, err
 	}
 	h, _, err := goal.LoadHistory(ctx, web.Tenant(ctx), g.ID)

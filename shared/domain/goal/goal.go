@@ -97,8 +97,11 @@ func (d Draft) Check(at string) []fault.FieldError {
 	return problems
 }
 
-// IDOf returns the id of the goal that the provider of an incarnation calls externalID.
+// IDOf returns the id of the goal that the provider of an incarnation calls externalID. A goal of the company's own is called by its id.
 func IDOf(provider, incarnation, externalID string) string {
+	if provider == Own {
+		return externalID
+	}
 	return id.OfIncarnation("goal", provider, incarnation, externalID)
 }
 

@@ -2,7 +2,6 @@ package goal
 
 import (
 	"context"
-	"fmt"
 
 	"orgops/shared/base/fault"
 	"orgops/shared/storage/store"
@@ -30,7 +29,7 @@ func Room(ctx context.Context, c store.Company) error {
 		}
 	}
 	if n >= MaxOwn {
-		return fault.New(fault.Conflict, fmt.Sprintf("a company has at most %d open goals of its own; close or delete one first", MaxOwn))
+		return fault.Newf(fault.Conflict, "a company has at most %d open goals of its own; close or delete one first", MaxOwn)
 	}
 	return nil
 }

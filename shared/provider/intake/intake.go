@@ -172,9 +172,15 @@ func (p Planner) goal(ctx context.Context, d goal.Draft) (Outcome, []store.Op, e
 	if !changed {
 		return unchanged(d.UpdatedAt, old.SourceUpdatedAt), nil, nil
 	}
-	ops, err := goal.Record(ctx, p.Company, old, g, p.Now)
-	ops = append(ops, p.Company.Save(key, goal.Entity, version, g))
-	return outcome(version), append(ops, Review(p.Company, g, version+1, p.Now)...), err
+	ops, err := SaveGoal(ctx, p.Company, old, g, version, p.Now)
+	return outcome(version), ops, err
+}
+
+// SaveGoal returns the writes of a goal over a version of old: the goal, its history and the timer of its next review.
+func SaveGoal(ctx context.Context, c store.Company, old, g goal.Goal, version int64, now time.Time) ([]store.Op, error) {
+	ops, err := goal.Record(ctx, c, old, g, now)
+	ops = append(ops, c.Save(goal.Key(g.ID), goal.Entity, version, g))
+	return append(ops, Review(c, g, version+1, now)...), err
 }
 
 // ReviewTimer names the kind of timer that reviews a goal when time alone would change its alignment.
