@@ -228,7 +228,7 @@ func TestClient_Ways(t *testing.T) {
 		"an unknown grant":         {m.form(object{"grant_type": "password"}), 400, "unsupported_grant_type"},
 		"no grant":                 {m.form(object{"client_id": c.ClientID}), 400, "invalid_request"},
 		"a parameter twice":        {m.Do("POST", "/auth/token", "", "grant_type=a&grant_type=b", "Content-Type", "application/x-www-form-urlencoded"), 400, "invalid_request"},
-		"a form that is none":      {m.Do("POST", "/auth/token", "", "grant_type=%zz", "Content-Type", "application/x-www-form-urlencoded"), 400, "invalid_request"},
+		"a broken form":            {m.Do("POST", "/auth/token", "", "grant_type=%zz", "Content-Type", "application/x-www-form-urlencoded"), 400, "invalid_request"},
 		"a broken header":          {m.form(grant, "Authorization", "Basic x"), 401, "invalid_client"},
 		"a wrong secret by header": {m.form(grant, basic(c.ClientID, "x")...), 401, "invalid_client"},
 	} {
@@ -522,15 +522,15 @@ func TestClient_Keys(t *testing.T) {
 		return jwk
 	}
 	for name, jwk := range map[string]object{
-		"a private key":      changed(all[0], "d", "AAAA"),
-		"a symmetric key":    {"kty": "oct", "k": "AAAA"},
-		"a short RSA key":    signer{"RS256", weak}.jwk(),
-		"another alg":        changed(all[2], "alg", "ES256"),
-		"a key to encrypt":   changed(all[1], "use", "enc"),
-		"a point off curve":  changed(all[1], "x", base64.RawURLEncoding.EncodeToString(make([]byte, 32))),
-		"another curve":      changed(all[1], "crv", "P-384"),
-		"no public members":  {"kty": "OKP", "crv": "Ed25519"},
-		"a key that is none": {"kty": "RSA", "n": "!", "e": "AQAB"},
+		"a private key":     changed(all[0], "d", "AAAA"),
+		"a symmetric key":   {"kty": "oct", "k": "AAAA"},
+		"a short RSA key":   signer{"RS256", weak}.jwk(),
+		"another alg":       changed(all[2], "alg", "ES256"),
+		"a key to encrypt":  changed(all[1], "use", "enc"),
+		"a point off curve": changed(all[1], "x", base64.RawURLEncoding.EncodeToString(make([]byte, 32))),
+		"another curve":     changed(all[1], "crv", "P-384"),
+		"no public members": {"kty": "OKP", "crv": "Ed25519"},
+		"a broken key":      {"kty": "RSA", "n": "!", "e": "AQAB"},
 	} {
 		body := object{"name": "a", "purpose": "b", "owner": m.A.UserID, "scopes": []string{"memory:read"}, "keys": object{"keys": []object{jwk}}}
 		if r := m.founder("POST", "/operations/clients", body); r.Status != 422 {

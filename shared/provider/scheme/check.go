@@ -12,7 +12,7 @@ func (s Scheme) Check(at string) (problems []fault.FieldError) {
 	refuse := func(field, detail string) {
 		problems = append(problems, fault.FieldError{Pointer: at + "/" + field, Detail: detail})
 	}
-	if !strings.Contains(s.Signed, "{body}") {
+	if !s.has("body") {
 		refuse("signed", "must contain {body}, because a signature that does not cover the body proves nothing")
 	}
 	for _, place := range places(s.Signed) {
@@ -39,7 +39,8 @@ func (s Scheme) Check(at string) (problems []fault.FieldError) {
 	return problems
 }
 
-func (s Scheme) has(place string) bool { return slices.Contains(places(s.Signed), place) }
+// has reports whether a place is signed.
+func (s Scheme) has(place string) bool { return strings.Contains(s.Signed, "{"+place+"}") }
 
 // places lists what stands in braces.
 func places(template string) (names []string) {

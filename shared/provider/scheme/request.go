@@ -35,15 +35,6 @@ func digits(text string) (n int64, ok bool) {
 
 func number(n int64) string { return strconv.FormatInt(n, 10) }
 
-// only returns the value of a header, or "" if it has different ones: it is unknown which of them was signed.
-func (r Request) only(name string) string {
-	values := r.Header.Values(name)
-	if len(values) == 0 || slices.ContainsFunc(values, func(v string) bool { return v != values[0] }) {
-		return ""
-	}
-	return values[0]
-}
-
 // isForm reports whether the body is a form.
 func (r Request) isForm() bool { return IsForm(r.Header) }
 
@@ -85,7 +76,7 @@ func (r Request) namesBody(address string) bool {
 
 // covers reports whether what the scheme signs of an arrival covers its body.
 func (s Scheme) covers(r Request, address string) bool {
-	if !strings.Contains(s.Signed, "{form}") {
+	if !s.has("form") {
 		return true
 	}
 	return r.isForm() && !strings.Contains(address, "bodySHA256=") && r.form() != "" || r.namesBody(address)
@@ -120,7 +111,7 @@ func (s Scheme) write(w io.Writer, r Request, address, id, at string) {
 
 // addresses returns the addresses that may be signed: one empty one if none is.
 func (s Scheme) addresses(r Request) []string {
-	if !strings.Contains(s.Signed, "{url}") || len(r.URLs) == 0 {
+	if !s.has("url") || len(r.URLs) == 0 {
 		return []string{""}
 	}
 	return r.URLs

@@ -244,7 +244,7 @@ func FuzzScheme_Verify(f *testing.F) {
 	f.Fuzz(func(t *testing.T, name, signature, at string) {
 		v, ok := all[name]
 		if !ok {
-			t.Skip()
+			return
 		}
 		s, r := named(t, name), v.request()
 		before := r.Header.Get(s.Header)

@@ -17,13 +17,13 @@ import (
 	"time"
 
 	"orgops/shared/base/fault"
+	"orgops/shared/webhook/standardwebhooks"
 )
 
 // Limits of what an arrival may make Verify do.
 const (
 	maxSignatures = 20
 	maxSecrets    = 10
-	maxID         = 256
 )
 
 // Verify checks an arrival against the live secrets, and its time if the scheme has one. It parses the body only after its signature has
@@ -38,21 +38,21 @@ func (s Scheme) Verify(secrets []string, r Request, now time.Time) (id string, e
 	}
 	given := s.signatures(r)
 	if len(given) == 0 {
-		return "", fault.Newf(fault.Unauthenticated, "the %s header needs %s", s.Header, s.form())
+		return "", fault.Newf(fault.Unauthenticated, "the %s header needs %s", s.Header, s.wanted())
 	}
 	at, err := s.sentAt(r, now)
 	if err != nil {
 		return "", err
 	}
 	if s.ID != "" {
-		if id = r.only(s.ID); !validID(id) {
+		if id = standardwebhooks.Only(r.Header, s.ID); !standardwebhooks.ValidID(id) {
 			return "", fault.Newf(fault.Unauthenticated, "the %s header needs 1 to 256 visible ASCII characters other than the full stop", s.ID)
 		}
 	}
 	if !s.matches(secrets, given, r, id, at) {
 		return "", fault.New(fault.Unauthenticated, "the signature does not match")
 	}
-	if !strings.Contains(s.Signed, "{id}") {
+	if !s.has("id") {
 		id = ""
 	}
 	return id, s.checkMember(r.Body, now)
@@ -60,7 +60,7 @@ func (s Scheme) Verify(secrets []string, r Request, now time.Time) (id string, e
 
 // verifyToken compares the header with each secret.
 func (s Scheme) verifyToken(secrets []string, r Request) error {
-	given := []byte(r.only(s.Header))
+	given := []byte(standardwebhooks.Only(r.Header, s.Header))
 	found := 0
 	for _, secret := range secrets {
 		if secret != "" {
@@ -112,8 +112,8 @@ func (s Scheme) decode(text string) (signature []byte, ok bool) {
 	return signature, err == nil && len(signature) == s.size()
 }
 
-// form describes a signature.
-func (s Scheme) form() string {
+// wanted describes a signature.
+func (s Scheme) wanted() string {
 	form := fmt.Sprintf("%d hexadecimal digits", 2*s.size())
 	if s.Encoding == "base64" {
 		form = fmt.Sprintf("the base64 of %d bytes", s.size())
@@ -145,7 +145,7 @@ func (s Scheme) sentAt(r Request, now time.Time) (string, error) {
 	}
 	text, where := "", s.Time.Header
 	if where != "" {
-		text = r.only(where)
+		text = standardwebhooks.Only(r.Header, where)
 	} else {
 		where = s.Header
 		for _, part := range s.parts(r) {
@@ -265,17 +265,4 @@ func (s Scheme) key(secret string) (key []byte, ok bool) {
 		key = []byte(secret)
 	}
 	return key, err == nil && len(key) > 0
-}
-
-// validID refuses an id with a full stop, which separates the signed parts: two arrivals with such ids could share a signature.
-func validID(id string) bool {
-	if id == "" || len(id) > maxID {
-		return false
-	}
-	for i := 0; i < len(id); i++ {
-		if id[i] <= ' ' || id[i] > '~' || id[i] == '.' {
-			return false
-		}
-	}
-	return true
 }

@@ -33,11 +33,11 @@ func Verify(secrets []string, header http.Header, body []byte, now time.Time) (i
 	if signatures == "" {
 		return "", fault.New(fault.Unauthenticated, "the webhook-signature header is missing")
 	}
-	id = only(header, names.id)
-	if !validID(id) {
+	id = Only(header, names.id)
+	if !ValidID(id) {
 		return "", fault.New(fault.Unauthenticated, "the webhook-id header needs 1 to 256 visible ASCII characters other than the full stop")
 	}
-	timestamp := only(header, names.timestamp)
+	timestamp := Only(header, names.timestamp)
 	if err := checkTimestamp(timestamp, now); err != nil {
 		return "", err
 	}
@@ -60,8 +60,8 @@ func namesIn(header http.Header) names {
 	return names{HeaderID, HeaderTimestamp, HeaderSignature}
 }
 
-// only returns the value of a header, or "" if it has different ones: it is unknown which of them was signed.
-func only(header http.Header, name string) string {
+// Only returns the value of a header, or "" if it has different ones: it is unknown which of them was signed.
+func Only(header http.Header, name string) string {
 	values := header.Values(name)
 	for _, v := range values {
 		if v != values[0] {
@@ -109,9 +109,9 @@ func decodeSignatures(header string) [][]byte {
 	return decoded
 }
 
-// validID refuses an id with a full stop. The full stop separates the signed parts, so two deliveries with such ids could
-// share a signature.
-func validID(id string) bool {
+// ValidID reports whether an id is 1 to 256 visible ASCII characters without a full stop. The full stop separates the signed parts, so two
+// deliveries with such ids could share a signature.
+func ValidID(id string) bool {
 	if id == "" || len(id) > maxID {
 		return false
 	}
