@@ -4,6 +4,8 @@ import (
 	"context"
 	"sync"
 	"time"
+
+	"orgops/shared/base/wait"
 )
 
 // rate limits the timers of a shard that fire in a second. Each takes two write units of the 1,000 that a partition of DynamoDB bears.
@@ -21,14 +23,5 @@ func (p *pace) wait(ctx context.Context) bool {
 	turn := later(p.next, time.Now())
 	p.next = turn.Add(time.Second / rate)
 	p.mu.Unlock()
-	left := time.Until(turn)
-	if left <= 0 {
-		return ctx.Err() == nil
-	}
-	select {
-	case <-time.After(left):
-		return true
-	case <-ctx.Done():
-		return false
-	}
+	return wait.For(ctx, time.Until(turn))
 }
