@@ -54,7 +54,7 @@ func (e Examiner) inbound(ctx context.Context, conn connector.Inbound, c Candida
 // refusesTampered proves that the signature covers the body. Of a provider that sends a token it warns that nothing does.
 func (e Examiner) refusesTampered(conn connector.Inbound, c Candidate, live []string, r scheme.Request) integration.PortCheck {
 	o, covered := e.refusesInbound(conn, c, live, r), true
-	if u, ok := conn.(connector.Uncovered); ok && !u.Covers(r.Header) {
+	if u, ok := conn.(connector.Uncovered); ok && !u.Covers(c.Integration.Config, r.Header) {
 		o, covered = outcome{status: finding.Warn, remedy: configure, reason: "the provider sends the secret itself and signs nothing, so who reads one arrival can send others; store a signing secret if the provider has one"}, false
 	}
 	found := check(c, integration.InboundReceive, "refuses-tampered", "An arrival whose body was changed is refused", o)

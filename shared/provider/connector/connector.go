@@ -97,8 +97,8 @@ const Ping = "it only tries the address"
 // Uncovered is implemented by a connector whose provider may send a token in place of a signature, which covers no body.
 type Uncovered interface {
 	Inbound
-	// Covers reports whether what an arrival with these headers is known by covers its body.
-	Covers(header http.Header) bool
+	// Covers reports whether what an arrival with these headers is known by, under a configuration, covers its body.
+	Covers(config json.RawMessage, header http.Header) bool
 }
 
 // Greeted is implemented by a connector whose provider tries the address with a signed request that expects an answer of its own.

@@ -5,11 +5,11 @@ import (
 	_ "embed" // mapping.json
 	"encoding/json"
 	"fmt"
-	"mime"
 	"net/http"
 	"net/url"
 
 	"orgops/shared/base/fault"
+	"orgops/shared/provider/scheme"
 )
 
 //go:embed mapping.json
@@ -25,7 +25,7 @@ func (*Connector) Document(header http.Header, body []byte) ([]byte, error) {
 	if header.Get(headerEvent) == "" {
 		return nil, fault.New(fault.Malformed, "the X-GitHub-Event header is missing")
 	}
-	if !isForm(header) {
+	if !scheme.IsForm(header) {
 		return body, nil
 	}
 	for field := range bytes.SplitSeq(body, []byte("&")) { // one field at a time, because the payload can be large
@@ -39,11 +39,6 @@ func (*Connector) Document(header http.Header, body []byte) ([]byte, error) {
 	return nil, fault.New(fault.Malformed, "the form lacks the field payload; set the webhook's content type to application/json")
 }
 
-func isForm(header http.Header) bool {
-	media, _, _ := mime.ParseMediaType(header.Get("Content-Type")) // also of a malformed parameter
-	return media == "application/x-www-form-urlencoded"
-}
-
 // MaxPayload and MaxForm limit the bytes of an arrival. GitHub sends no payload above 25 MB, and takes it back for good then. A form can triple the
 // payload; of such a form only what the process has memory for is taken.
 const (
@@ -53,7 +48,7 @@ const (
 
 // MaxArrival implements connector.Large.
 func (*Connector) MaxArrival(header http.Header) (limit int64, advice string) {
-	if isForm(header) {
+	if scheme.IsForm(header) {
 		return MaxForm, "set the webhook's content type to application/json at GitHub, which makes it smaller"
 	}
 	return MaxPayload, "GitHub sends none above 25 MB"

@@ -116,10 +116,10 @@ func (c *HMAC) Sign(config json.RawMessage, secret, arrivalID string, r scheme.R
 	return s.Sign(secret, arrivalID, r, now)
 }
 
-// Covers implements connector.Uncovered. Of the known schemes, only a token covers no body.
-func (*HMAC) Covers(header http.Header) bool {
-	token, _ := scheme.Named("gitlab")
-	return header.Get(token.Header) == ""
+// Covers implements connector.Uncovered.
+func (c *HMAC) Covers(config json.RawMessage, _ http.Header) bool {
+	s, _ := c.of(config)
+	return s.Covers()
 }
 
 // Answer implements connector.Greeted.

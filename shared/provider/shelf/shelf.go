@@ -151,7 +151,7 @@ func (c *Connector) Sign(_ json.RawMessage, secret, arrivalID string, r scheme.R
 }
 
 // Covers implements connector.Uncovered.
-func (c *Connector) Covers(header http.Header) bool {
+func (c *Connector) Covers(_ json.RawMessage, header http.Header) bool {
 	for _, s := range c.schemes() {
 		if s.Covers() && header.Get(s.Header) != "" {
 			return true
