@@ -164,8 +164,8 @@ func p95(all []time.Duration) time.Duration {
 	return all[len(all)*95/100]
 }
 
-// backlog runs a world without faults for a time, in which a company recovers n deliveries.
-func (w *world) backlog(n int, span time.Duration) (b backlogged) {
+// crowd deploys a world without faults: a busy company, whose receiver has a mood, and quiet ones, each with an endpoint and a provider.
+func (w *world) crowd(busyMood mood) {
 	w.calm, w.plan.environments, w.latency = true, 100, callTakes
 	w.deploy()
 	w.companies = []string{busy}
@@ -175,7 +175,7 @@ func (w *world) backlog(n int, span time.Duration) (b backlogged) {
 	for _, company := range w.companies {
 		r := &receiver{company: company, provider: "webhook", events: []string{"memory.*"}, requests: map[string][]*request{}, mood: stumbling}
 		if r.secret = secretOf(w.seed, company, r.provider); company == busy {
-			r.mood = slowly
+			r.mood = busyMood
 		}
 		w.receivers[r.host()] = r
 		if err := w.subscribe(r); err != nil {
@@ -185,6 +185,11 @@ func (w *world) backlog(n int, span time.Duration) (b backlogged) {
 			w.t.Fatal(err)
 		}
 	}
+}
+
+// backlog runs a world without faults for a time, in which a company recovers n deliveries.
+func (w *world) backlog(n int, span time.Duration) (b backlogged) {
+	w.crowd(slowly)
 	w.held(n)
 	w.runFor(time.Second)
 	w.counts = map[string]int{}

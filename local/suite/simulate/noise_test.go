@@ -63,23 +63,7 @@ func TestNoise(t *testing.T) {
 
 // noise runs a world without faults, in which a company has some times the load of each other one.
 func (w *world) noise(times int) (h heard) {
-	w.calm, w.plan.environments, w.latency = true, 100, callTakes
-	w.deploy()
-	w.companies = []string{busy}
-	for i := range quiet {
-		w.companies = append(w.companies, fmt.Sprintf("quiet-%02d", i))
-	}
-	for _, company := range w.companies {
-		r := &receiver{company: company, provider: "webhook", events: []string{"memory.*"}, requests: map[string][]*request{}, mood: stumbling}
-		r.secret = secretOf(w.seed, company, r.provider)
-		w.receivers[r.host()] = r
-		if err := w.subscribe(r); err != nil {
-			w.t.Fatal(err)
-		}
-		if err := w.configure(company, inbound, map[string]any{}, "", integration.InboundReceive, integration.MemoryUpsert); err != nil {
-			w.t.Fatal(err)
-		}
-	}
+	w.crowd(stumbling)
 	w.runFor(time.Second)
 	begun := time.Now()
 	h.written = map[string][]time.Time{}

@@ -276,6 +276,17 @@ func again(t *testing.T, p projection.Context) (read projection.Context) {
 	return read
 }
 
+// wantFold compares a context and its entries, in any order, with those of the order of the commits.
+func wantFold(t *testing.T, what string, want projection.Context, wantEntries []timeline.Entry, got projection.Context, entries []timeline.Entry) {
+	t.Helper()
+	if diff := diffs.Diff(encode(t, want), encode(t, got)); diff != "" {
+		t.Fatalf("%s: context (-want +got):\n%s", what, diff)
+	}
+	if diff := diffs.Diff(byID(wantEntries), byID(entries)); diff != "" {
+		t.Fatalf("%s: entries (-want +got):\n%s", what, diff)
+	}
+}
+
 // TestFold_AnyOrder folds random histories in every order that a store may pass them on: it keeps the order of each item's
 // changes. However they are cut and redelivered, the context and the entries are those of the order of the commits.
 func TestFold_AnyOrder(t *testing.T) {
@@ -289,12 +300,7 @@ func TestFold_AnyOrder(t *testing.T) {
 			for _, far := range []int{2, 20, 1000} {
 				got, entries := foldCut(t, r, interleave(r, h.changes, far))
 				got.Applied = want.Applied
-				if diff := diffs.Diff(encode(t, want), encode(t, got)); diff != "" {
-					t.Fatalf("changes up to %d places off: context (-want +got):\n%s", far, diff)
-				}
-				if diff := diffs.Diff(byID(wantEntries), byID(entries)); diff != "" {
-					t.Fatalf("changes up to %d places off: entries (-want +got):\n%s", far, diff)
-				}
+				wantFold(t, fmt.Sprintf("changes up to %d places off", far), want, wantEntries, got, entries)
 			}
 		})
 	}

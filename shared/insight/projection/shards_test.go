@@ -86,12 +86,7 @@ func TestFold_Shards(t *testing.T) {
 			for _, shards := range []int{1, 3, 8} {
 				got, entries := foldShards(t, r, sharded(r, h.changes, shards))
 				got.Applied, got.Shards = want.Applied, nil
-				if diff := diffs.Diff(encode(t, want), encode(t, got)); diff != "" {
-					t.Fatalf("%d shards: context (-want +got):\n%s", shards, diff)
-				}
-				if diff := diffs.Diff(byID(wantEntries), byID(entries)); diff != "" {
-					t.Fatalf("%d shards: entries (-want +got):\n%s", shards, diff)
-				}
+				wantFold(t, fmt.Sprintf("%d shards", shards), want, wantEntries, got, entries)
 			}
 		})
 	}

@@ -42,18 +42,12 @@ func grow(t *testing.T, s *dynamostore.Store, company string, parts int) {
 // TestStore_Spread runs the driver's suite with companies that are spread.
 func TestStore_Spread(t *testing.T) {
 	t.Parallel()
-	storetest.Run(t, storetest.Harness{
-		Unfinished: 32,
-		Open: func(t *testing.T, now func() time.Time) storetest.Driver {
-			table := newTable()
-			return swept{newStore(t, dynamostore.Options{Table: table, Now: now, Consumers: storetest.Consumers(), Unfinished: 32}), table, now}
-		},
-		Sweep: func(t *testing.T, d storetest.Driver) { d.(swept).sweep(t) },
-		Prepare: func(t *testing.T, d storetest.Driver, clock *clocktest.Clock, company string) {
-			grow(t, d.(swept).Store, company, 8)
-			clock.Advance(begun)
-		},
-	})
+	h := harness()
+	h.Prepare = func(t *testing.T, d storetest.Driver, clock *clocktest.Clock, company string) {
+		grow(t, d.(swept).Store, company, 8)
+		clock.Advance(begun)
+	}
+	storetest.Run(t, h)
 }
 
 // model is what a company's items must be.

@@ -49,14 +49,19 @@ func newTable() string { return fmt.Sprint("table-", tables.Add(1)) }
 
 func TestStore(t *testing.T) {
 	t.Parallel()
-	storetest.Run(t, storetest.Harness{
+	storetest.Run(t, harness())
+}
+
+// harness returns what the driver's suite needs.
+func harness() storetest.Harness {
+	return storetest.Harness{
 		Unfinished: 32,
 		Open: func(t *testing.T, now func() time.Time) storetest.Driver {
 			table := newTable()
 			return swept{newStore(t, dynamostore.Options{Table: table, Now: now, Consumers: storetest.Consumers(), Unfinished: 32}), table, now}
 		},
 		Sweep: func(t *testing.T, d storetest.Driver) { d.(swept).sweep(t) },
-	})
+	}
 }
 
 func TestCreate(t *testing.T) {
