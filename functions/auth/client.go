@@ -175,7 +175,7 @@ func (d Deps) claimsOf(ctx context.Context, c store.Company, s client.Stored, wa
 	if err != nil {
 		return token.Claims{}, err
 	}
-	if owner.Provider != "" && (s.Executive != "" || s.Provider != owner.Provider) {
+	if !s.IsWithin(owner.Provider) {
 		return token.Claims{}, unauthorized("the client's owner is bound to an integration now, and the client is not; ask a founder of the company")
 	}
 	claims := token.Claims{

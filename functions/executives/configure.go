@@ -5,9 +5,9 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-	"unicode"
 
 	"orgops/shared/base/fault"
+	"orgops/shared/base/text"
 	"orgops/shared/domain/executive"
 	"orgops/shared/domain/user"
 	"orgops/shared/storage/store"
@@ -99,9 +99,8 @@ func (d Deps) configured(ctx context.Context, s executive.Stored, status int) *c
 // check refuses what the schema of a request cannot express.
 func check(draft executive.Draft) error {
 	var problems []fault.FieldError
-	for pointer, text := range map[string]string{"/name": draft.Name, "/role": draft.Role} {
-		hidden := func(r rune) bool { return !unicode.IsPrint(r) }
-		if strings.TrimSpace(text) != text || text == "" || strings.ContainsFunc(text, hidden) {
+	for pointer, value := range map[string]string{"/name": draft.Name, "/role": draft.Role} {
+		if !text.IsLine(value) {
 			problems = append(problems, fault.FieldError{Pointer: pointer, Detail: "needs printable characters, without space at its ends"})
 		}
 	}

@@ -1,4 +1,4 @@
-// Package text shortens texts to the size limits of fields, records and messages.
+// Package text shortens texts to the size limits of fields, records and messages, and checks them.
 package text
 
 import "unicode/utf8"

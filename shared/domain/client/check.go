@@ -5,9 +5,9 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode"
 
 	"orgops/shared/base/fault"
+	"orgops/shared/base/text"
 	"orgops/shared/domain/user"
 )
 
@@ -17,8 +17,8 @@ func (d Draft) Check(now time.Time) []fault.FieldError {
 	refuse := func(pointer, detail string) {
 		problems = append(problems, fault.FieldError{Pointer: pointer, Detail: detail})
 	}
-	for _, f := range []struct{ pointer, text string }{{"/name", d.Name}, {"/purpose", d.Purpose}} {
-		if !isLine(f.text) {
+	for _, f := range []struct{ pointer, value string }{{"/name", d.Name}, {"/purpose", d.Purpose}} {
+		if !text.IsLine(f.value) {
 			refuse(f.pointer, "needs printable characters, without space at its ends")
 		}
 	}
@@ -50,11 +50,11 @@ func (f *Federation) check() []fault.FieldError {
 		return nil
 	}
 	var problems []fault.FieldError
-	for _, m := range []struct{ pointer, text string }{{"/federation/subject", f.Subject}, {"/federation/audience", f.Audience}} {
+	for _, m := range []struct{ pointer, value string }{{"/federation/subject", f.Subject}, {"/federation/audience", f.Audience}} {
 		switch {
-		case !isLine(m.text):
+		case !text.IsLine(m.value):
 			problems = append(problems, fault.FieldError{Pointer: m.pointer, Detail: "needs printable characters, without space at its ends"})
-		case strings.Contains(m.text, "*"):
+		case strings.Contains(m.value, "*"):
 			problems = append(problems, fault.FieldError{Pointer: m.pointer, Detail: "matches exactly, so it takes no *; write the whole value"})
 		}
 	}
@@ -76,13 +76,11 @@ func (d Draft) CheckOwner(owner user.User) []fault.FieldError {
 			problems = append(problems, fault.FieldError{Pointer: fmt.Sprintf("/scopes/%d", n), Detail: "is not a scope of the owner's role"})
 		}
 	}
-	if owner.Provider != "" && d.Provider != owner.Provider {
+	if !d.IsWithin(owner.Provider) {
 		problems = append(problems, fault.FieldError{Pointer: "/provider", Detail: "must be the integration that the owner reaches"})
 	}
 	return problems
 }
 
-// isLine reports whether a text is printable and has no space at its ends.
-func isLine(s string) bool {
-	return s != "" && strings.TrimSpace(s) == s && !strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsPrint(r) })
-}
+// IsWithin reports whether the client reaches no more than an owner who is bound to an integration; "" if the owner is bound to none.
+func (d Draft) IsWithin(provider string) bool { return provider == "" || d.Provider == provider }
