@@ -16,11 +16,15 @@ const (
 // allowance holds, by company, when its burst is whole again.
 type allowance map[string]time.Time
 
+// forget drops the companies whose burst is whole.
+func (p allowance) forget(now time.Time) {
+	maps.DeleteFunc(p, func(_ string, whole time.Time) bool { return whole.Before(now) })
+}
+
 // wait returns how long a company's changes wait. After 0 they must be folded, because they have used a part of the burst.
 func (p allowance) wait(company string, now time.Time) time.Duration {
-	maps.DeleteFunc(p, func(_ string, whole time.Time) bool { return whole.Before(now) })
 	whole := p[company]
-	if whole.IsZero() {
+	if whole.Before(now) {
 		whole = now
 	}
 	if early := whole.Sub(now) - (burst-1)*interval; early > 0 {

@@ -84,6 +84,7 @@ func (g *gathering) wait(ctx context.Context) bool {
 func (g *gathering) take(now time.Time) map[string]*pile {
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	g.allowed.forget(now)
 	taken, next := map[string]*pile{}, time.Duration(0)
 	for company, p := range g.waiting {
 		if early := g.allowed.wait(company, now); early > 0 && len(p.changes) < enough {
