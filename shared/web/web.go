@@ -28,9 +28,10 @@ import (
 	"orgops/shared/storage/vault"
 )
 
-// Verifier checks a bearer token. It returns fault.Unauthenticated for an invalid one. *token.Verifier implements it.
+// Verifier checks a bearer token of the API, or of one of resources. It returns fault.Unauthenticated for an invalid one.
+// *token.Verifier implements it.
 type Verifier interface {
-	Verify(text string) (token.Claims, error)
+	Verify(text string, resources ...string) (token.Claims, error)
 }
 
 // Options holds the settings and the parts of a Server.

@@ -73,7 +73,7 @@ func serving(mounts []func(huma.API, *boot.Services)) func(*environment) func(co
 type badges struct{}
 
 // Verify implements web.Verifier.
-func (badges) Verify(text string) (token.Claims, error) {
+func (badges) Verify(text string, _ ...string) (token.Claims, error) {
 	who, company, ok := strings.Cut(text, ".")
 	if !ok {
 		return token.Claims{}, basefault.New(basefault.Unauthenticated, "no token")

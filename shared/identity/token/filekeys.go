@@ -30,9 +30,9 @@ func OpenFileKeys(path string, config Config, logger *slog.Logger) (*FileKeys, e
 }
 
 // Verify checks a token like Verifier.
-func (k *FileKeys) Verify(text string) (Claims, error) {
+func (k *FileKeys) Verify(text string, resources ...string) (Claims, error) {
 	k.follow()
-	return k.verifier.Verify(text)
+	return k.verifier.Verify(text, resources...)
 }
 
 // Signer implements Keys.

@@ -6,9 +6,11 @@
 package token
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net/netip"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -65,6 +67,7 @@ type Claims struct {
 	Client    string         // client_id: the client that got the token; "": a user did
 	Executive string         // the executive that acts, by itself or for the subject; "": none
 	Networks  []netip.Prefix // where the token may be used; nil: everywhere
+	Resource  string         // aud: the only resource that takes the token, see MCPResource; "": Config.Audience, the API
 }
 
 // wire maps the claims to their JSON.
@@ -125,7 +128,7 @@ func (s *Signer) Issue(c Claims) (string, error) {
 	}
 	claims := wire{
 		RegisteredClaims: jwt.RegisteredClaims{
-			Issuer: s.config.Issuer, Audience: jwt.ClaimStrings{s.config.Audience}, Subject: c.Subject, ID: c.ID,
+			Issuer: s.config.Issuer, Audience: jwt.ClaimStrings{cmp.Or(c.Resource, s.config.Audience)}, Subject: c.Subject, ID: c.ID,
 			IssuedAt: jwt.NewNumericDate(now), ExpiresAt: jwt.NewNumericDate(expires),
 		},
 		Scope: strings.Join(c.Scopes, " "), Company: c.Company, Plan: c.Plan, Provider: c.Provider, Generation: c.Generation,
@@ -161,7 +164,6 @@ type verifying struct {
 func NewVerifier(config Config, keys PublicKeys) *Verifier {
 	v := &Verifier{config: config, parser: jwt.NewParser(
 		jwt.WithValidMethods([]string{algorithm}),
-		jwt.WithAudience(config.Audience),
 		jwt.WithExpirationRequired(), jwt.WithIssuedAt(), jwt.WithLeeway(leeway),
 		jwt.WithTimeFunc(config.now), jwt.WithStrictDecoding(),
 	)}
@@ -185,9 +187,19 @@ func (v *Verifier) Keys() PublicKeys { return v.state.Load().keys.At(v.config.no
 // ErrUnknownKey says that a token names no key of the set, perhaps because a newer key signed it. Verify wraps it.
 var ErrUnknownKey = errors.New("kid names no key of the set")
 
-// Verify returns the claims of an unexpired token that a key of the set signed for this audience. It refuses any other token
-// with fault.Unauthenticated. The detail names the reason only where that helps the holder of a genuine token.
-func (v *Verifier) Verify(text string) (Claims, error) {
+// Verify returns the claims of an unexpired token that a key of the set signed for Config.Audience, or for one of resources. It
+// refuses any other token with fault.Unauthenticated. The detail names the reason only where that helps the holder of a genuine
+// token.
+func (v *Verifier) Verify(text string, resources ...string) (Claims, error) {
+	claims, err := v.genuine(text)
+	if err == nil && claims.Resource != "" && !slices.Contains(resources, claims.Resource) {
+		return Claims{}, refused(notAccepted, jwt.ErrTokenInvalidAudience)
+	}
+	return claims, err
+}
+
+// genuine returns the claims of an unexpired token that a key of the set signed, for any audience.
+func (v *Verifier) genuine(text string) (Claims, error) {
 	if len(text) > MaxSize {
 		return Claims{}, refused("the token is too long", nil)
 	}
@@ -214,6 +226,9 @@ func (v *Verifier) Verify(text string) (Claims, error) {
 	if w.Issuer != v.config.Issuer && (w.Issuer != v.config.Former || w.Issuer == "") {
 		return Claims{}, refused(notAccepted, jwt.ErrTokenInvalidIssuer)
 	}
+	if len(w.Audience) != 1 {
+		return Claims{}, refused(notAccepted, jwt.ErrTokenInvalidAudience)
+	}
 	if w.Subject == "" || w.ID == "" || w.IssuedAt == nil || !id.Valid(w.Company) {
 		return Claims{}, refused(notAccepted, errors.New("a required claim is missing"))
 	}
@@ -224,6 +239,9 @@ func (v *Verifier) Verify(text string) (Claims, error) {
 		ID: w.ID, Subject: w.Subject, Company: w.Company, Plan: w.Plan, Provider: w.Provider, Scopes: strings.Fields(w.Scope),
 		IssuedAt: w.IssuedAt.Time, Expires: w.ExpiresAt.Time, Role: strings.Join(w.Roles, " "), Generation: w.Generation,
 		Client: w.Client, Executive: w.Executive, Depends: w.Depends, Networks: w.Networks,
+	}
+	if w.Audience[0] != v.config.Audience {
+		claims.Resource = w.Audience[0]
 	}
 	state.cache.put(key, remember(claims, signedBy.period), now)
 	return claims, nil

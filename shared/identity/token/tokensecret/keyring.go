@@ -85,13 +85,13 @@ func (k *Keyring) Cursor() []byte { return k.cursor }
 
 // Verify checks a token like token.Verifier. If the token names an unknown key, Verify reads the keys again, unless the last
 // read is recent. It then checks the token once more in any case, because a concurrent request may have read the new keys.
-func (k *Keyring) Verify(text string) (token.Claims, error) {
-	claims, err := k.verifier.Verify(text)
+func (k *Keyring) Verify(text string, resources ...string) (token.Claims, error) {
+	claims, err := k.verifier.Verify(text, resources...)
 	if !errors.Is(err, token.ErrUnknownKey) {
 		return claims, err
 	}
 	k.again()
-	return k.verifier.Verify(text)
+	return k.verifier.Verify(text, resources...)
 }
 
 func (k *Keyring) again() {
