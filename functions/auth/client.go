@@ -120,6 +120,9 @@ func (d Deps) issueToClient(ctx context.Context, in *tokenInput) (*loginOutput, 
 	if err != nil {
 		return nil, err
 	}
+	if claims.Resource, err = d.resource(in.Body.Resource, companyID); err != nil {
+		return nil, err
+	}
 	out, _, err := d.sign(ctx, claims)
 	if err != nil {
 		return nil, err

@@ -48,6 +48,9 @@ func (d Deps) delegate(ctx context.Context, in TokenRequest) (*loginOutput, erro
 	if err := narrow(&claims, in.Scope); err != nil {
 		return nil, err
 	}
+	if claims.Resource, err = d.resource(in.Resource, claims.Company); err != nil {
+		return nil, err
+	}
 	out, _, err := d.sign(ctx, claims)
 	if err != nil {
 		return nil, err

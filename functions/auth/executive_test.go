@@ -51,13 +51,17 @@ func asked(r executive.ActionRecord) string {
 	return string(r.State) + " by " + by + " " + with
 }
 
-// actFor exchanges a user's token for one with which the executive acts for the user.
-func (m *machines) actFor(subject, actor string) *webtest.Response {
+// actFor exchanges a user's token for one with which the executive acts for the user. more are further names and values.
+func (m *machines) actFor(subject, actor string, more ...string) *webtest.Response {
 	m.t.Helper()
 	const kind = "urn:ietf:params:oauth:token-type:access_token"
-	return m.form(object{
+	fields := object{
 		"grant_type": "urn:ietf:params:oauth:grant-type:token-exchange", "subject_token": subject, "subject_token_type": kind, "actor_token": actor, "actor_token_type": kind,
-	})
+	}
+	for n := 0; n+1 < len(more); n += 2 {
+		fields[more[n]] = more[n+1]
+	}
+	return m.form(fields)
 }
 
 // TestExecutive_Itself has an executive read what it declares and ask for its actions. Nothing else is open to it.

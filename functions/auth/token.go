@@ -34,6 +34,7 @@ type TokenRequest struct {
 	AssertionType string `json:"client_assertion_type,omitempty" enum:"urn:ietf:params:oauth:client-assertion-type:jwt-bearer" doc:"client_credentials: the kind of client_assertion"`
 	Assertion     string `json:"client_assertion,omitempty" maxLength:"8192" format:"password" doc:"client_credentials: a JWT signed with a registered key, whose iss and sub are the client_id and whose aud is the issuer of the service alone; or a token of the client's federation, with client_id"`
 	Scope         string `json:"scope,omitempty" maxLength:"500" doc:"client_credentials and token exchange: the scopes that are wanted, separated by spaces; absent: all that there are" example:"intelligence:read"`
+	Resource      string `json:"resource,omitempty" maxLength:"500" format:"uri" doc:"client_credentials and token exchange: what the token is for (RFC 8707), the address of the company's MCP endpoint or that of the service; absent: the API. A token opens nothing else" example:"https://api.example.com/companies/0197a0b4-6c1e-7c3e-9a57-3f1f0d6f2c11/mcp"`
 
 	SubjectToken     string `json:"subject_token,omitempty" maxLength:"4096" format:"password" doc:"token exchange: the token of the user for whom the executive acts"`
 	SubjectTokenType string `json:"subject_token_type,omitempty" enum:"urn:ietf:params:oauth:token-type:access_token" doc:"token exchange: the kind of subject_token"`
@@ -60,6 +61,23 @@ func (d Deps) issueToken(ctx context.Context, in *tokenInput) (*loginOutput, err
 		return d.delegate(ctx, in.Body)
 	}
 	return nil, web.OAuthError("unsupported_grant_type", fault.New(fault.Malformed, "the grant_type is not known; send authorization_code, client_credentials or urn:ietf:params:oauth:grant-type:token-exchange"))
+}
+
+// resource returns the resource of a token of a company for the resource of a request. It refuses a resource that the company does not
+// have (RFC 8707 §2). An earlier address of the service counts as its current one.
+func (d Deps) resource(address, companyID string) (string, error) {
+	if address == "" {
+		return "", nil
+	}
+	for _, base := range d.Issuers {
+		switch address {
+		case base:
+			return "", nil
+		case token.MCPResource(base, companyID):
+			return token.MCPResource(d.Issuers[0], companyID), nil
+		}
+	}
+	return "", web.OAuthError("invalid_target", fault.New(fault.Malformed, "the resource is not one of the company; send the address of its MCP endpoint or of the service"))
 }
 
 // sign answers a token with these claims, for a company that it reads.

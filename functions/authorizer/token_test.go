@@ -148,6 +148,7 @@ func TestAuthorizer_Handle_Refuses(t *testing.T) {
 		{"no scheme", good},
 		{"another scheme", "Basic " + good},
 		{"a scheme alone", "Bearer"},
+		{"for the MCP endpoint, which has no authorizer", "Bearer " + w.signed(t, nil, map[string]any{"aud": issuer + "/companies/c1/mcp"})},
 		{"a scheme and a space", "Bearer "},
 		{"a scheme with the prefix Bearer", "Bearers " + good},
 		{"a tab", "Bearer\t" + good},

@@ -19,25 +19,20 @@ import (
 func (s *Server) admit(w http.ResponseWriter, r *http.Request, req *request, rights rights) error {
 	// The same text for a missing and an invalid token, because an API gateway in front has one text for both.
 	const detail = "send Authorization: Bearer with a good access token from POST /auth/login"
+	company := pathParam(r, "companyId")
 	text, sent := bearer(r.Header)
 	if !sent {
-		w.Header().Set("WWW-Authenticate", "Bearer") // RFC 6750 §3.1: no error code without a token
+		w.Header().Set("WWW-Authenticate", rights.challenge(company, ""))
 		return fault.New(fault.Unauthenticated, detail)
 	}
-	claims, err := s.opts.Verifier.Verify(text)
+	claims, suspended, err := s.accept(r, req, rights, text)
 	if fault.KindOf(err) == fault.Unauthenticated {
-		w.Header().Set("WWW-Authenticate", `Bearer error="invalid_token"`)
+		w.Header().Set("WWW-Authenticate", rights.challenge(company, "invalid_token"))
 		return fault.Wrap(fault.Unauthenticated, detail, err)
 	}
 	if err != nil {
 		return err
 	}
-	req.trail.identify(s.opts.Tenant(claims.Company), callerOf(claims))
-	suspended, err := s.checkEnded(r, w, claims, detail)
-	if err != nil {
-		return err
-	}
-	company := pathParam(r, "companyId")
 	if rights.own {
 		company = claims.Company
 	}
@@ -92,17 +87,21 @@ func Suspended() error {
 	return fault.New(fault.Suspended, "the company is suspended: reads go on, and writes are refused; ask the operator of the service")
 }
 
-// checkEnded refuses a token that was ended before it expires. suspended reports that the company is suspended.
-func (s *Server) checkEnded(r *http.Request, w http.ResponseWriter, claims token.Claims, detail string) (suspended bool, err error) {
-	if s.opts.Ended == nil {
-		return false, nil
+// accept returns the claims of a token that is valid, for this operation, and was not ended before it expires. suspended reports that
+// the company is suspended.
+func (s *Server) accept(r *http.Request, req *request, rights rights, text string) (claims token.Claims, suspended bool, err error) {
+	resources := rights.resources(pathParam(r, "companyId"))
+	if claims, err = s.opts.Verifier.Verify(text, resources...); err != nil {
+		return claims, false, err
 	}
-	suspended, err = s.opts.Ended(r.Context(), s.opts.Tenant(claims.Company), claims)
-	if fault.KindOf(err) == fault.Unauthenticated {
-		w.Header().Set("WWW-Authenticate", `Bearer error="invalid_token"`)
-		return false, fault.Wrap(fault.Unauthenticated, detail, err)
+	if len(resources) > 0 && claims.Resource == "" {
+		return claims, false, fault.New(fault.Unauthenticated, "the token is for the API")
 	}
-	return suspended, err
+	req.trail.identify(s.opts.Tenant(claims.Company), callerOf(claims))
+	if s.opts.Ended != nil {
+		suspended, err = s.opts.Ended(r.Context(), s.opts.Tenant(claims.Company), claims)
+	}
+	return claims, suspended, err
 }
 
 func callerOf(claims token.Claims) Caller {

@@ -120,8 +120,8 @@ func (p *Problem) asOAuth(err error) {
 	}
 }
 
-// Verified returns the claims of an access token that a request carries elsewhere than in its Authorization header. It returns
-// fault.Unauthenticated for a token that is invalid or was ended.
+// Verified returns the claims of an access token for the API that a request carries elsewhere than in its Authorization header. It
+// returns fault.Unauthenticated for a token that is invalid, for another resource, or was ended.
 func Verified(ctx context.Context, text string) (token.Claims, error) {
 	req := requestOf(ctx)
 	if req == nil || req.server.opts.Verifier == nil {

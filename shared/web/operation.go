@@ -10,6 +10,8 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"orgops/shared/base/fault"
+	"orgops/shared/base/id"
+	"orgops/shared/identity/token"
 )
 
 // publicMark is the metadata key of an operation that needs no token.
@@ -30,6 +32,17 @@ const personalMark = "orgops-personal"
 
 // Personal marks an operation that only a person may ask for, and neither a client nor an executive, with any scopes.
 func Personal(op huma.Operation) huma.Operation { return marked(op, personalMark, true) }
+
+// resourceMark is the metadata key of an operation that is a protected resource of its own.
+const resourceMark = "orgops-resource"
+
+// Resource marks a company's MCP endpoint, which is a protected resource of its own (RFC 8707): it takes tokens for it alone, with any
+// scopes, and no other operation takes them. bases are the service's own addresses, the current one first; a 401 names the document of
+// RFC 9728 there.
+func Resource(op huma.Operation, bases ...string) huma.Operation {
+	op.Security = Needs()
+	return marked(op, resourceMark, bases)
+}
 
 // boundMark is the metadata key of an operation that keeps to the caller's provider by itself.
 const boundMark = "orgops-bound"
@@ -96,10 +109,33 @@ type rights struct {
 	bound    bool
 	own      bool // needs a token and no scope; see OwnToken
 	personal bool
+	bases    []string // of an operation marked by Resource
 }
 
 func rightsOf(op *huma.Operation) rights {
-	return rights{scopesOf(op), IsBound(op), op.Metadata[ownMark] == true, op.Metadata[personalMark] == true}
+	bases, _ := op.Metadata[resourceMark].([]string)
+	return rights{scopesOf(op), IsBound(op), op.Metadata[ownMark] == true, op.Metadata[personalMark] == true, bases}
+}
+
+// challenge returns the WWW-Authenticate of a 401. code is "" without a token (RFC 6750 §3.1). companyID is that of the path.
+func (r rights) challenge(companyID, code string) string {
+	var params []string
+	if code != "" {
+		params = append(params, `error="`+code+`"`)
+	}
+	if len(r.bases) > 0 && id.Valid(companyID) {
+		params = append(params, `resource_metadata="`+token.MCPMetadata(r.bases[0], companyID)+`"`)
+	}
+	return strings.TrimSpace("Bearer " + strings.Join(params, ", "))
+}
+
+// resources lists the resources whose tokens the operation takes instead of the API's.
+func (r rights) resources(companyID string) []string {
+	var all []string
+	for _, base := range r.bases {
+		all = append(all, token.MCPResource(base, companyID))
+	}
+	return all
 }
 
 // check refuses a caller without the rights. The challenge of a missing scope names the first alternative (RFC 6750 §3.1).
@@ -123,7 +159,7 @@ func (r rights) check(c Caller, h http.Header) error {
 const companyPath = "/companies/{companyId}"
 
 // scopesOf returns the scopes that an operation requires, as alternatives, or nil for a public one. They are empty for an operation
-// marked by OwnToken. It panics if the operation is neither guarded nor public, which is a programming error.
+// marked by OwnToken or Resource. It panics if the operation is neither guarded nor public, which is a programming error.
 func scopesOf(op *huma.Operation) [][]string {
 	scoped := op.Path == companyPath || strings.HasPrefix(op.Path, companyPath+"/")
 	public := op.Metadata[publicMark] == true
@@ -133,7 +169,7 @@ func scopesOf(op *huma.Operation) [][]string {
 		panic(name + " is both public and guarded")
 	case public:
 		return nil
-	case op.Metadata[ownMark] == true && !scoped:
+	case op.Metadata[ownMark] == true && !scoped, op.Metadata[resourceMark] != nil && scoped:
 		return [][]string{{}}
 	case !scoped:
 		panic(name + " is neither under " + companyPath + " nor marked by web.Public")
