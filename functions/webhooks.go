@@ -22,10 +22,12 @@ func documentEvents(doc *huma.OpenAPI) {
 	names := map[string][]string{} // of the events, by subject
 	for _, k := range event.Kinds() {
 		names[k.Subject] = append(names[k.Subject], k.Name)
-		shown := schemas.SchemaFromRef(schemas.Schema(k.Shown, true, "").Ref)
+		shown := huma.SchemaFromType(schemas, k.Shown)
 		schemas.Map()[k.Subject+"EventData"] = eventData(shown)
 		schemas.Map()[k.Subject+"Event"] = envelope(k.Subject, names[k.Subject])
-		doc.Webhooks[k.Name] = &huma.PathItem{Post: delivery(k.Name, k.Subject+"Event")}
+		hook := delivery(k.Name, k.Subject+"Event")
+		hook.Description = "Sent when " + k.About + ", to every webhook integration that subscribes to it, at least once. Verify the signature before you read the body."
+		doc.Webhooks[k.Name] = &huma.PathItem{Post: hook}
 	}
 	documentSample(doc)
 }
@@ -90,7 +92,6 @@ func delivery(name, schema string) *huma.Operation {
 	}
 	return &huma.Operation{
 		OperationID: "on-" + name, Summary: name, Tags: []string{webhooksTag},
-		Description: "Sent to every webhook integration that subscribes to it, at least once. Verify the signature before you read the body.",
 		Parameters: []*huma.Param{
 			header("webhook-id", "The event's id, the same in every attempt", "0198c5f2-7c1e-7d33-9a1b-2f6f0c0a9b11"),
 			header("webhook-timestamp", "When the attempt was signed, in Unix seconds", "1771840800"),

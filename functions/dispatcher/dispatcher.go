@@ -91,7 +91,11 @@ func (d *Dispatcher) begin(ctx context.Context, b store.Batch, work *tracker) (u
 		transition := delivery.TransitionOf(change)
 		d.lookOut(ctx, change, transition, work)
 		d.reconsider(ctx, change, transition, work)
-		events, err := readyEventsOf(change)
+		var events []readyEvent
+		var err error
+		if change.Entity != delivery.Entity || transition.BecameDead() { // the others cause none, and are the most frequent changes
+			events, err = readyEventsOf(change)
+		}
 		if !b.Replay || !d.sent.has(idOf(change)) {
 			err = errors.Join(asked.add(change, transition), err)
 		}
@@ -132,7 +136,7 @@ func (d *Dispatcher) publishOne(ctx context.Context, change store.Change, events
 	}
 	for _, e := range events {
 		for _, endpoint := range endpoints {
-			if endpoint.Wants(e.Type, change.At) {
+			if e.About != endpoint.Provider && endpoint.Wants(e.Type, change.At) {
 				d.submit(ctx, change, e, endpoint, replay, work)
 			}
 		}

@@ -33,7 +33,7 @@ func (u *unpublished) upTo(c store.Change) []store.Change {
 	defer u.mu.Unlock()
 	var all []store.Change
 	for _, k := range u.kept[recordOf(c)] {
-		if k.New.Version < c.New.Version {
+		if k.Version() < c.Version() {
 			all = append(all, k)
 		}
 	}
@@ -50,7 +50,7 @@ func (u *unpublished) keep(c store.Change) {
 		u.n = 0
 	}
 	u.kept[recordOf(c)] = append(u.kept[recordOf(c)], c)
-	slices.SortFunc(u.kept[recordOf(c)], func(a, b store.Change) int { return cmp.Compare(a.New.Version, b.New.Version) })
+	slices.SortFunc(u.kept[recordOf(c)], func(a, b store.Change) int { return cmp.Compare(a.Version(), b.Version()) })
 	u.n++
 }
 
@@ -59,7 +59,7 @@ func (u *unpublished) drop(c store.Change) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	all := u.kept[recordOf(c)]
-	left := slices.DeleteFunc(all, func(k store.Change) bool { return k.New.Version == c.New.Version })
+	left := slices.DeleteFunc(all, func(k store.Change) bool { return k.Version() == c.Version() })
 	u.n -= len(all) - len(left)
 	if u.kept[recordOf(c)] = left; len(left) == 0 {
 		delete(u.kept, recordOf(c))

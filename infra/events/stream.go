@@ -11,8 +11,10 @@ import (
 	"orgops/infra/function"
 	"orgops/shared/domain/approval"
 	"orgops/shared/domain/arrival"
+	"orgops/shared/domain/audit"
 	"orgops/shared/domain/company"
 	"orgops/shared/domain/delivery"
+	"orgops/shared/domain/executive"
 	"orgops/shared/domain/goal"
 	"orgops/shared/domain/integration"
 	"orgops/shared/domain/memory"
@@ -21,6 +23,7 @@ import (
 	"orgops/shared/domain/recommendation"
 	"orgops/shared/domain/syncrun"
 	"orgops/shared/domain/timeline"
+	"orgops/shared/domain/user"
 	"orgops/shared/insight/projection"
 )
 
@@ -36,7 +39,8 @@ func projected() []string {
 // the dispatcher's cache of integrations, and parked changes, because an operator gives them back by a write.
 func dispatched() []string {
 	return []string{
-		delivery.Entity, goal.Entity, integration.Entity, memory.Entity, parked.Entity, delivery.RecoveryEntity, syncrun.Entity, timeline.Entity,
+		approval.Entity, audit.Entity, delivery.Entity, executive.RecordEntity, goal.Entity, integration.Entity, memory.Entity, parked.Entity,
+		delivery.RecoveryEntity, syncrun.Entity, timeline.Entity, user.Entity,
 	}
 }
 

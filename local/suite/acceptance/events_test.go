@@ -69,7 +69,8 @@ func TestEveryEvent(t *testing.T) {
 	tn := s.tenant("Events")
 	secret := newSecret(t)
 	r := receive(t, secret)
-	tn.subscribe("webhook", r.url, secret, "memory.*", "goal.*", "integration.*", "timeline.*")
+	contract := []string{"memory.*", "goal.*", "integration.*", "timeline.*"}
+	tn.subscribe("webhook", r.url, secret, contract...)
 
 	tn.post(secret, "m-1", ticket(1))
 	tn.post(secret, "m-2", []byte(strings.Replace(string(ticket(1)), "Ticket 1", "Ticket one", 1)))
@@ -109,7 +110,7 @@ func TestEveryEvent(t *testing.T) {
 	feed.entries.Store(4)
 	synced(facts{mode: "live", created: 1, unaffected: 3})
 
-	unseen := event.Names()
+	unseen := slices.DeleteFunc(event.Names(), func(name string) bool { return !event.Matches(contract, name) })
 	for _, want := range []struct {
 		event string
 		n     int
@@ -124,7 +125,7 @@ func TestEveryEvent(t *testing.T) {
 		}
 	}
 	if len(unseen) > 0 {
-		t.Errorf("nothing causes %v, want a cause of each event", unseen)
+		t.Errorf("nothing causes %v, want a cause of each event of the contract", unseen)
 	}
 	var updated struct {
 		Title    string

@@ -48,10 +48,9 @@ type Actor struct {
 // Key returns the sort key of a record.
 func Key(recordID string) string { return Prefix + recordID }
 
-// Write returns the write of a record. number tells the attempts to write a record of one request from each other. The
-// write stays out of the change feed.
+// Write returns the write of a record. number tells the attempts to write a record of one request from each other.
 func Write(c store.Company, r Record, number int) store.Op {
 	r.ID = id.Precise(r.At, r.RequestID, strconv.Itoa(number))
 	r.At = r.At.UTC().Truncate(time.Millisecond)
-	return c.Create(Key(r.ID), Entity, r).Quietly().Until(r.At.Add(Kept))
+	return c.Create(Key(r.ID), Entity, r).Until(r.At.Add(Kept))
 }

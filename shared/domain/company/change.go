@@ -64,7 +64,7 @@ func ChangeUser(ctx context.Context, st store.Store, c store.Company, was user.U
 	if err != nil || is == was {
 		return is, version, err
 	}
-	op := c.Replace(user.Key(is.ID), user.Entity, version, is).Quietly()
+	op := c.Replace(user.Key(is.ID), user.Entity, version, is)
 	if is.InvitedUntil != nil {
 		op = op.Until(*is.InvitedUntil)
 	}
@@ -98,7 +98,7 @@ func ChangeUser(ctx context.Context, st store.Store, c store.Company, was user.U
 // RemoveUser removes a user that was read at version, with the login or the invitation, ends the user's tokens, and withdraws the
 // user's pending invitations and requests for approvals. It returns fault.Conflict for the last founder who can log in.
 func RemoveUser(ctx context.Context, st store.Store, c store.Company, u user.User, version int64, now time.Time) error {
-	ops := []store.Op{c.Delete(user.Key(u.ID), user.Entity, version).Quietly()}
+	ops := []store.Op{c.Delete(user.Key(u.ID), user.Entity, version)}
 	more, err := removal(ctx, st, c, u, now)
 	if err != nil {
 		return err

@@ -138,7 +138,7 @@ func Accept(ctx context.Context, st store.Store, hasher *password.Hasher, text, 
 	u.State, u.InvitedUntil, u.Since = user.Active, nil, stamp(now)
 	ops := []store.Op{
 		addLogin(c, u, hash),
-		c.Replace(user.Key(u.ID), user.Entity, version, u).Quietly(),
+		c.Replace(user.Key(u.ID), user.Entity, version, u),
 		c.Delete(invitationKey(u.ID), invitationEntity, stamped).Quietly(),
 	}
 	ops = append(ops, invites...)

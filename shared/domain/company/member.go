@@ -122,9 +122,9 @@ func ListUsers(ctx context.Context, c store.Company, after string, limit int) ([
 	return users, page.Next, nil
 }
 
-// addUser returns the writes of a user and the login. Both stay out of the change feed because nothing is derived from them.
+// addUser returns the writes of a user and the login.
 func addUser(c store.Company, u user.User, hash string) []store.Op {
-	return []store.Op{addLogin(c, u, hash), c.Create(user.Key(u.ID), user.Entity, u).Quietly()}
+	return []store.Op{addLogin(c, u, hash), c.Create(user.Key(u.ID), user.Entity, u)}
 }
 
 func addLogin(c store.Company, u user.User, hash string) store.Op {

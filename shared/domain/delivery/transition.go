@@ -44,7 +44,7 @@ func TransitionOf(c store.Change) Transition {
 		return t
 	}
 	t.is, t.err = stageOf(c.New)
-	if c.Old != nil && t.err == nil && (t.is.State == Held || t.is.NextAttemptAt != nil) { // else the stage before does not matter
+	if c.Old != nil && t.err == nil && (t.is.State == Held || t.is.State == Dead || t.is.NextAttemptAt != nil) { // else the stage before does not matter
 		t.was, t.err = stageOf(c.Old)
 	}
 	return t
@@ -77,4 +77,9 @@ func (t Transition) BecameHeld() bool {
 		return false
 	}
 	return t.was.State != Held || t.was.HeldBecause != t.is.HeldBecause || t.was.Generation != t.is.Generation
+}
+
+// BecameDead reports whether the change tells that the last attempt of the delivery has failed.
+func (t Transition) BecameDead() bool {
+	return t.err == nil && t.is.State == Dead && t.was.State != Dead
 }

@@ -8,21 +8,29 @@ import (
 
 	"orgops/shared/base/fastjson"
 	"orgops/shared/base/id"
+	"orgops/shared/domain/approval"
+	"orgops/shared/domain/audit"
+	"orgops/shared/domain/delivery"
+	"orgops/shared/domain/executive"
 	"orgops/shared/domain/goal"
+	"orgops/shared/domain/integration"
 	"orgops/shared/domain/memory"
 	"orgops/shared/domain/syncrun"
 	"orgops/shared/domain/timeline"
+	"orgops/shared/domain/user"
 	"orgops/shared/storage/store"
 )
 
 // Of returns the events that a change causes, in sending order. Most changes cause no event.
 func Of(c store.Change) ([]Event, error) {
-	if c.New == nil { // no event announces a removal
+	if c.New == nil && c.Entity != user.Entity { // no event announces another removal
 		return nil, nil
 	}
 	var events []Event
 	var err error
 	switch c.Entity {
+	case delivery.Entity:
+		events, err = ofDelivery(c)
 	case memory.Entity:
 		events, err = ofMemory(c)
 	case goal.Entity:
@@ -33,6 +41,16 @@ func Of(c store.Change) ([]Event, error) {
 		if c.Old == nil {
 			events = []Event{of(c, TimelineEntryCreated, c.New.Body)}
 		}
+	case approval.Entity:
+		events, err = ofApproval(c)
+	case integration.Entity:
+		events, err = ofIntegration(c)
+	case executive.RecordEntity:
+		events, err = ofAction(c)
+	case audit.Entity:
+		events, err = ofAudit(c)
+	case user.Entity:
+		events, err = ofUser(c)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("events of %s: %w", c.Key, err)
@@ -92,8 +110,11 @@ func ofSync(c store.Change) ([]Event, error) {
 		return nil, err
 	}
 	events := []Event{of(c, IntegrationSyncCompleted, data)}
-	if is.State == syncrun.Succeeded {
+	switch is.State {
+	case syncrun.Succeeded:
 		events = append([]Event{of(c, MemorySynced, data)}, events...)
+	case syncrun.Failed:
+		events = append(events, of(c, SyncFailed, data))
 	}
 	return events, nil
 }
@@ -109,7 +130,7 @@ func of(c store.Change, name string, data json.RawMessage) Event {
 // ID returns the id of the event of type name that a change causes. The id follows from the change's time, company, key and
 // version, and from the type.
 func ID(c store.Change, name string) string {
-	return id.At(c.At, c.Company, c.Key, strconv.FormatInt(c.New.Version, 10), name)
+	return id.At(c.At, c.Company, c.Key, strconv.FormatInt(c.Version(), 10), name)
 }
 
 // withPrevious returns after with a field "previous" that holds the old values of the changed fields, null for a new field.

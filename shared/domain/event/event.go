@@ -6,7 +6,6 @@ package event
 
 import (
 	"encoding/json"
-	"strings"
 	"time"
 
 	"orgops/shared/base/fastjson"
@@ -22,19 +21,6 @@ type SampleData struct {
 	Message  string `json:"message" doc:"says that nothing happened"`
 }
 
-// Matches reports whether a subscription's patterns include an event.
-func Matches(patterns []string, name string) bool {
-	for _, p := range patterns {
-		if p == name {
-			return true
-		}
-		if category, ok := strings.CutSuffix(p, "*"); ok && strings.HasPrefix(name, category) {
-			return true
-		}
-	}
-	return false
-}
-
 // MaxPayload limits the payload of an event, in bytes, as Standard Webhooks recommends.
 const MaxPayload = 20_000
 
@@ -45,6 +31,9 @@ type Event struct {
 	Timestamp time.Time       `json:"timestamp"`
 	CompanyID string          `json:"companyId"`
 	Data      json.RawMessage `json:"data"`
+
+	// About names the endpoint whose trouble the event tells of. That endpoint does not get it.
+	About string `json:"-"`
 }
 
 // Payload returns the event as it is sent. If the event is larger than MaxPayload, Payload leaves out the largest fields of

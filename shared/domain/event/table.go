@@ -5,10 +5,13 @@ import (
 	"slices"
 	"strings"
 
+	"orgops/shared/domain/approval"
+	"orgops/shared/domain/executive"
 	"orgops/shared/domain/goal"
 	"orgops/shared/domain/memory"
 	"orgops/shared/domain/syncrun"
 	"orgops/shared/domain/timeline"
+	"orgops/shared/domain/user"
 )
 
 // The seven events of the contract.
@@ -22,25 +25,56 @@ const (
 	TimelineEntryCreated     = "timeline.entry.created"
 )
 
+// The operational events tell what the service does with what the company has configured.
+const (
+	ApprovalRequested    = "approval.requested"
+	ApprovalDecided      = "approval.decided"
+	DeliveryDead         = "delivery.dead"
+	EndpointDisabled     = "endpoint.disabled"
+	EndpointRecovered    = "endpoint.recovered"
+	IntegrationCertified = "integration.certified"
+	IntegrationSandboxed = "integration.sandboxed"
+	SyncFailed           = "sync.failed"
+	ExecutiveActed       = "executive.acted"
+	AuditRecorded        = "audit.recorded"
+	UserJoined           = "user.joined"
+	UserLeft             = "user.left"
+)
+
 // Kind describes an event to which an endpoint can subscribe.
 type Kind struct {
 	Name    string
+	About   string       // when it is sent
 	Subject string       // names the schemas of what the event is about
 	Shown   reflect.Type // what an event shows of its subject
 }
 
-// Kinds lists the events. Names, Patterns and the documents follow from it.
+// Kinds lists the events. Names, Patterns and the documents follow from it. Of derives each of them from a committed change.
 func Kinds() []Kind {
 	aMemory, aGoal := reflect.TypeFor[memory.Memory](), reflect.TypeFor[goal.Goal]()
 	aRun, anEntry := reflect.TypeFor[syncrun.Run](), reflect.TypeFor[timeline.Entry]()
+	anApproval, anAction, aUser := reflect.TypeFor[approval.Approval](), reflect.TypeFor[executive.ActionRecord](), reflect.TypeFor[user.User]()
+	anEndpoint, aStanding := reflect.TypeFor[EndpointStanding](), reflect.TypeFor[IntegrationStanding]()
 	return []Kind{
-		{MemoryCreated, "Memory", aMemory},
-		{MemorySynced, "Sync", aRun},
-		{MemoryUpdated, "Memory", aMemory},
-		{GoalUpdated, "Goal", aGoal},
-		{GoalAlignmentChanged, "Goal", aGoal},
-		{IntegrationSyncCompleted, "Sync", aRun},
-		{TimelineEntryCreated, "Timeline", anEntry},
+		{MemoryCreated, "a memory is new", "Memory", aMemory},
+		{MemorySynced, "a sync has ended and has stored what it found", "Sync", aRun},
+		{MemoryUpdated, "a memory has changed", "Memory", aMemory},
+		{GoalUpdated, "a goal is new or has changed", "Goal", aGoal},
+		{GoalAlignmentChanged, "a goal's alignment has got another status", "Goal", aGoal},
+		{IntegrationSyncCompleted, "a sync has ended, also without success", "Sync", aRun},
+		{TimelineEntryCreated, "the timeline has a new entry", "Timeline", anEntry},
+		{ApprovalRequested, "an action waits for a person's approval", "Approval", anApproval},
+		{ApprovalDecided, "an approval was given, rejected or withdrawn, or has expired", "Approval", anApproval},
+		{DeliveryDead, "the last attempt of a delivery to another endpoint has failed", "DeadLetter", reflect.TypeFor[DeadLetter]()},
+		{EndpointDisabled, "another endpoint was disabled, by a user or because it failed", "Endpoint", anEndpoint},
+		{EndpointRecovered, "another endpoint gets events again", "Endpoint", anEndpoint},
+		{IntegrationCertified, "an integration has passed its certification", "Integration", aStanding},
+		{IntegrationSandboxed, "an integration is back in the sandbox", "Integration", aStanding},
+		{SyncFailed, "a sync has failed", "Sync", aRun},
+		{ExecutiveActed, "an executive's action has taken effect", "Action", anAction},
+		{AuditRecorded, "an audit record was written; the data has the form of OCSF's API Activity", "Audit", reflect.TypeFor[AuditActivity]()},
+		{UserJoined, "a user can sign in for the first time, or again", "User", aUser},
+		{UserLeft, "a user was disabled or removed", "User", aUser},
 	}
 }
 
@@ -54,6 +88,17 @@ func Names() []string {
 	return names
 }
 
+// Category returns the category of an event. The contract says what the category integration has, so the operational events
+// about integrations have another one: a subscription to integration.* stays what it was.
+func Category(name string) string {
+	switch name {
+	case IntegrationCertified, IntegrationSandboxed:
+		return "certification"
+	}
+	category, _, _ := strings.Cut(name, ".")
+	return category
+}
+
 // All is the pattern of every event, also of those that a later release adds.
 const All = "*"
 
@@ -61,10 +106,22 @@ const All = "*"
 func Patterns() []string {
 	patterns := Names()
 	for _, name := range patterns {
-		category, _, _ := strings.Cut(name, ".")
-		if pattern := category + ".*"; !slices.Contains(patterns, pattern) {
+		if pattern := Category(name) + ".*"; !slices.Contains(patterns, pattern) {
 			patterns = append(patterns, pattern)
 		}
 	}
 	return append(patterns, All)
+}
+
+// Matches reports whether a subscription's patterns include an event.
+func Matches(patterns []string, name string) bool {
+	for _, p := range patterns {
+		if p == name || p == All {
+			return true
+		}
+		if category, ok := strings.CutSuffix(p, ".*"); ok && category == Category(name) {
+			return true
+		}
+	}
+	return false
 }

@@ -112,15 +112,14 @@ const Kept = 180 * 24 * time.Hour
 // RecordPrefix returns the prefix of the keys of an executive's records. The records sort by time.
 func RecordPrefix(executiveID string) string { return "EXECUTIVEACTION#" + executiveID + "#" }
 
-// Create returns the write that stores a record. The write stays out of the change feed, because the timeline tells what an
-// executive did.
+// Create returns the write that stores a record.
 func (r ActionRecord) Create(c store.Company) store.Op {
-	return c.Create(RecordPrefix(r.Executive.ID)+r.ID, RecordEntity, r).Until(r.At.Add(Kept)).Quietly()
+	return c.Create(RecordPrefix(r.Executive.ID)+r.ID, RecordEntity, r).Until(r.At.Add(Kept))
 }
 
 // Replace returns the write that stores a changed record of the given version.
 func (r ActionRecord) Replace(c store.Company, version int64) store.Op {
-	return c.Replace(RecordPrefix(r.Executive.ID)+r.ID, RecordEntity, version, r).Until(r.At.Add(Kept)).Quietly()
+	return c.Replace(RecordPrefix(r.Executive.ID)+r.ID, RecordEntity, version, r).Until(r.At.Add(Kept))
 }
 
 // FindRecord reads a record of an executive. It returns fault.NotFound for an id that no record has.

@@ -79,6 +79,9 @@ func (u User) Same(other User) bool {
 	return u.ID == other.ID || store.Login(u.Email) == store.Login(other.Email)
 }
 
+// Active reports whether the user can log in. Users that were stored before users had states can.
+func (u User) Active() bool { return u.State == Active || u.State == "" }
+
 // Founds reports whether the user counts as a founder of the company: one who can log in.
 func (u User) Founds() bool { return u.Role == Founder && u.State == Active }
 

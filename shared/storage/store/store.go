@@ -174,6 +174,14 @@ type Change struct {
 	Old, New *Image
 }
 
+// Version returns the version of the item that the change has made. A removal counts as one.
+func (c Change) Version() int64 {
+	if c.New == nil {
+		return c.Old.Version + 1
+	}
+	return c.New.Version
+}
+
 // Image holds the version and body of an item before or after a change.
 type Image struct {
 	Version int64
