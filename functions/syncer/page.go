@@ -85,7 +85,7 @@ func (s *slice) fetch(ctx context.Context, i integration.Integration) (connector
 	}
 	return s.permitted(ctx, i, func(ctx context.Context) (connector.FetchedPage, error) {
 		return connector.FetchPage(ctx, source, connector.Fetch{
-			Config: i.Config, Credentials: values, Checkpoint: s.record.Work.Checkpoint, State: state, Full: s.record.Full,
+			Config: i.Config, Credentials: values, Checkpoint: s.record.Work.Checkpoint, State: state, Full: s.record.Full, Mapper: &s.mappings,
 		})
 	})
 }

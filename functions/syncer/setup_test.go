@@ -43,6 +43,7 @@ func (*paged) Ports(json.RawMessage) []integration.Port {
 
 func (p *paged) Fetch(ctx context.Context, f connector.Fetch) (connector.FetchedPage, error) {
 	n, _ := strconv.Atoi(string(f.Checkpoint))
+	f.Mapper = nil // the syncer's own, the same for every fetch
 	p.mu.Lock()
 	p.asked = append(p.asked, f)
 	page := p.page

@@ -17,6 +17,7 @@ import (
 	"orgops/shared/domain/policy"
 	"orgops/shared/domain/syncrun"
 	"orgops/shared/provider/connector"
+	"orgops/shared/provider/mapping"
 	"orgops/shared/run/boot"
 	"orgops/shared/storage/queue"
 	"orgops/shared/storage/store"
@@ -33,6 +34,8 @@ type Syncer struct {
 	Metrics    *metric.Recorder // nil: no metrics are recorded
 	Now        func() time.Time
 	Slice      time.Duration // bounds one slice of a run, at most 2 minutes; a page in flight is finished
+
+	mappings mapping.Cache // of manifests
 }
 
 // From makes a syncer from the service's parts.

@@ -63,7 +63,9 @@ func (e Examiner) fetch(
 		Engine: e.Engine, Company: c.Company, Integration: c.Integration, Now: e.Now, DryRun: true, Certifying: true,
 	}
 	page, decided, err := gate.Fetch(ctx, func(ctx context.Context) (connector.FetchedPage, error) {
-		return connector.FetchPage(ctx, source, connector.Fetch{Config: c.Integration.Config, Credentials: credentials, Full: true})
+		return connector.FetchPage(ctx, source, connector.Fetch{
+			Config: c.Integration.Config, Credentials: credentials, Full: true, Mapper: e.Mappings,
+		})
 	})
 	return page, decided.Refusal, err
 }

@@ -84,6 +84,13 @@ type Fetch struct {
 	Checkpoint  json.RawMessage // from the previous page of this run
 	State       json.RawMessage // from the last successful run: validators, cursors
 	Full        bool            // ignore validators and cursors
+	Mapper      Mapper          // for a source whose items are mapped
+}
+
+// Mapper turns the records of a source into actions, by a mapping in the language of package mapping. It keeps a mapping compiled under
+// a name that no other mapping has. It returns fault.Invalid or fault.Malformed for a record of which the mapping makes no action it could.
+type Mapper interface {
+	Map(ctx context.Context, name string, mapping, config json.RawMessage, record []byte) ([]Action, error)
 }
 
 // FetchedPage holds the items of one page and where to continue.

@@ -6,12 +6,12 @@ package httplist
 
 import (
 	"encoding/json"
-	"strings"
 	"time"
 
 	"orgops/shared/base/fault"
 	"orgops/shared/domain/integration"
 	"orgops/shared/provider/connector"
+	"orgops/shared/provider/manifest"
 	"orgops/shared/webhook/outbound"
 )
 
@@ -19,13 +19,6 @@ import (
 const (
 	Kind     = "http"
 	ItemKind = "item"
-)
-
-// The targets of a list's objects, the ways to the next page and the forms of authentication.
-const (
-	toMemory, toGoal                      = "memory", "goal"
-	pagedByLink, pagedByCursor, pagedByNo = "link", "cursor", "offset"
-	bearer, basic, inHeader               = "bearer", "basic", "header"
 )
 
 // Config holds a stored configuration. Fields that end in Path are JSON Pointers, into an object of the list unless they say
@@ -70,7 +63,7 @@ func (*Connector) CredentialSchema() json.RawMessage { return json.RawMessage(cr
 
 // Ports implements connector.Connector.
 func (*Connector) Ports(config json.RawMessage) []integration.Port {
-	if read(config).Target == toGoal {
+	if read(config).Target == manifest.ToGoal {
 		return []integration.Port{integration.SyncPull, integration.GoalUpdate}
 	}
 	return []integration.Port{integration.SyncPull, integration.MemoryUpsert}
@@ -81,7 +74,7 @@ func (*Connector) Address(config json.RawMessage) string { return read(config).U
 
 // Lists implements connector.Lister.
 func (*Connector) Lists(config json.RawMessage) connector.Listed {
-	if read(config).Target == toGoal {
+	if read(config).Target == manifest.ToGoal {
 		return connector.Listed{Goals: true}
 	}
 	return connector.Listed{Kinds: []string{ItemKind}}
@@ -90,10 +83,10 @@ func (*Connector) Lists(config json.RawMessage) connector.Listed {
 // NeededCredentials implements connector.Authenticated.
 func (*Connector) NeededCredentials(config json.RawMessage) []string {
 	switch read(config).Auth {
-	case bearer, inHeader:
-		return []string{tokenField}
-	case basic:
-		return []string{userField, passwordField}
+	case manifest.Bearer, manifest.InHeader:
+		return []string{manifest.TokenField}
+	case manifest.Basic:
+		return []string{manifest.UserField, manifest.PasswordField}
 	}
 	return nil
 }
@@ -114,25 +107,15 @@ func (c *Connector) CheckConfig(raw json.RawMessage) []fault.FieldError {
 			problems = append(problems, fault.FieldError{Pointer: "/" + field, Detail: detail})
 		}
 	}
-	refuse(config.Auth == inHeader && config.Header == "", "header", "is needed for the authentication header")
-	refuse(config.Auth != inHeader && config.Header != "", "header", "belongs to the authentication header")
-	refuse(isReserved(config.Header), "header", "is set by the service")
-	refuse(config.Paging == pagedByCursor && config.CursorPath == "", "cursorPath", "is needed for the paging cursor")
-	refuse(config.Paging != pagedByCursor && config.CursorPath != "", "cursorPath", "belongs to the paging cursor")
-	paged := config.Paging == pagedByCursor || config.Paging == pagedByNo
+	refuse(config.Auth == manifest.InHeader && config.Header == "", "header", "is needed for the authentication header")
+	refuse(config.Auth != manifest.InHeader && config.Header != "", "header", "belongs to the authentication header")
+	refuse(manifest.IsReserved(config.Header), "header", "is set by the service")
+	refuse(config.Paging == manifest.PagedByCursor && config.CursorPath == "", "cursorPath", "is needed for the paging cursor")
+	refuse(config.Paging != manifest.PagedByCursor && config.CursorPath != "", "cursorPath", "belongs to the paging cursor")
+	paged := config.Paging == manifest.PagedByCursor || config.Paging == manifest.PagedByOffset
 	refuse(paged && config.Parameter == "", "parameter", "is needed for the paging cursor or offset")
 	refuse(!paged && config.Parameter != "", "parameter", "belongs to the paging cursor or offset")
-	refuse(config.Target != toGoal && config.ProgressPath != "", "progressPath", "belongs to the target goal")
-	refuse(config.Target != toGoal && config.DueAtPath != "", "dueAtPath", "belongs to the target goal")
+	refuse(config.Target != manifest.ToGoal && config.ProgressPath != "", "progressPath", "belongs to the target goal")
+	refuse(config.Target != manifest.ToGoal && config.DueAtPath != "", "dueAtPath", "belongs to the target goal")
 	return problems
-}
-
-// isReserved reports whether a header has a meaning for the connection or the request.
-func isReserved(name string) bool {
-	switch strings.ToLower(name) {
-	case "host", "connection", "content-length", "transfer-encoding", "upgrade", "te", "trailer", "keep-alive", "proxy-authorization",
-		"proxy-connection", "accept", "accept-encoding", "if-none-match", "if-modified-since", "user-agent", "cookie":
-		return true
-	}
-	return false
 }

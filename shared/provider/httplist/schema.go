@@ -2,13 +2,6 @@ package httplist
 
 import "orgops/shared/provider/connector"
 
-// The names of the credentials.
-const (
-	tokenField    = "token"
-	userField     = "username"
-	passwordField = "password"
-)
-
 const credentialSchema = `{
   "$schema": "https://json-schema.org/draft/2020-12/schema",
   "title": "HTTP credentials",

@@ -78,3 +78,17 @@ func (c *Cache) get(name string, load func() (json.RawMessage, error)) (*Mapping
 	c.kept[name] = m
 	return m, nil
 }
+
+// Map implements connector.Mapper.
+func (c *Cache) Map(ctx context.Context, name string, mapping, config json.RawMessage, record []byte) ([]connector.Action, error) {
+	m, err := c.get(name, func() (json.RawMessage, error) { return mapping, nil })
+	if err != nil {
+		return nil, err
+	}
+	payload, err := Payload(record)
+	if err != nil {
+		return nil, err
+	}
+	matches, err := m.Apply(ctx, Arrival{Payload: payload, Config: config})
+	return Actions(matches), err
+}

@@ -1,0 +1,173 @@
+package manifest
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"orgops/shared/base/fault"
+	"orgops/shared/provider/connector"
+	"orgops/shared/webhook/outbound"
+)
+
+// The waits of a throttled run.
+const (
+	defaultWait = 5 * time.Minute
+	longestWait = 24 * time.Hour
+)
+
+// check returns nil for a 200, and for a 304 that was asked for. Otherwise it returns an error that says why the answer holds no list.
+// What the body says counts before the status: some providers throttle with 400, and some refuse with 200.
+func (r *run) check(resp *http.Response, document []byte) error {
+	if err := r.complained(resp, document); err != nil {
+		return err
+	}
+	if r.throttles(resp) {
+		return &connector.ThrottledError{Until: r.until(resp.Header)}
+	}
+	if s := resp.StatusCode; s == http.StatusUnauthorized || s == http.StatusForbidden {
+		return fault.Wrap(fault.Unavailable, fmt.Sprintf("%s answers %d; check the credentials", r.words.List, s), connector.ErrRefused)
+	}
+	return connector.Status(r.words.List, resp, r.asks())
+}
+
+// complained returns the error that an answer's body reports by one of the manifest's complaints, or nil.
+func (r *run) complained(resp *http.Response, document []byte) error {
+	for _, c := range r.Errors {
+		said := find(document, c.Pointer)
+		if len(said) == 0 || !slices.Contains(c.Values, textOf(said)) {
+			continue
+		}
+		detail := c.Detail
+		if detail == "" {
+			detail = fmt.Sprintf("it reports %q", textOf(said))
+		}
+		switch c.Means {
+		case meansThrottled:
+			return &connector.ThrottledError{Until: r.until(resp.Header)}
+		case meansRefused:
+			return fault.Wrap(fault.Unavailable, r.words.List+" refuses the request: "+detail, connector.ErrRefused)
+		}
+		return fault.Wrap(fault.Unavailable, r.words.List+" does not answer with the list: "+detail, connector.ErrNotListed)
+	}
+	return nil
+}
+
+// throttles reports whether an answer's status asks to wait.
+func (r *run) throttles(resp *http.Response) bool {
+	s, waits := resp.StatusCode, resp.Header.Get("Retry-After") != ""
+	left := r.Throttle.Remaining != "" && resp.Header.Get(r.Throttle.Remaining) == "0"
+	return s == http.StatusTooManyRequests || s == http.StatusServiceUnavailable && waits || slices.Contains(r.Throttle.Statuses, s) && (waits || left)
+}
+
+// wait returns how long to wait without a time.
+func (r *run) wait() time.Duration {
+	if r.Throttle.Wait > 0 {
+		return time.Duration(r.Throttle.Wait) * time.Second
+	}
+	return defaultWait
+}
+
+// until returns when a throttled request may be repeated.
+func (r *run) until(header http.Header) time.Time {
+	if header.Get("Retry-After") == "" {
+		if at, ok := r.reset(header); ok {
+			return connector.Renewal(at, r.now.UTC(), r.wait(), longestWait)
+		}
+	}
+	return r.now.Add(outbound.RetryAfter(header, r.now, r.wait(), longestWait))
+}
+
+// reset returns the time at which the provider takes requests again. ok is false if it does not say one.
+func (r *run) reset(header http.Header) (at time.Time, ok bool) {
+	said := header.Get(r.Throttle.Reset)
+	if r.Throttle.Reset == "" || said == "" {
+		return at, false
+	}
+	if r.Throttle.Form == "rfc3339" {
+		at, err := time.Parse(time.RFC3339, said)
+		return at, err == nil
+	}
+	n, err := strconv.ParseFloat(said, 64)
+	if err != nil || n < 0 || n > 1e15 {
+		return at, false
+	}
+	switch r.Throttle.Form {
+	case "epoch-ms":
+		return time.UnixMilli(int64(n)), true
+	case "seconds":
+		return r.now.Add(min(longestWait, time.Duration(n*float64(time.Second)))), true
+	}
+	return time.UnixMilli(int64(n * 1000)), true
+}
+
+// exhausted returns when the next request may be sent if this one was the last that the limits allow, or the zero time.
+func (r *run) exhausted(header http.Header) time.Time {
+	if r.Throttle.Remaining == "" || header.Get(r.Throttle.Remaining) != "0" {
+		return time.Time{}
+	}
+	return r.until(header)
+}
+
+// unlisted says why a document is not the list and what to do, or returns "".
+func (r *run) unlisted(document []byte) string {
+	if !json.Valid(document) {
+		return "that is not JSON, or it was cut off; check that the " + r.words.URL + " is the API's, and the credentials"
+	}
+	if name := r.complaint(document); name != "" {
+		return fmt.Sprintf("its member %q reports an error; check the %s and the credentials", name, r.words.URL)
+	}
+	if r.One && len(find(document, r.Records)) > 0 {
+		return ""
+	}
+	if list := find(document, r.Records); len(list) == 0 || list[0] != '[' {
+		return fmt.Sprintf("the document has no list at %s; check %s, and the credentials", r.words.Records, r.words.Records)
+	}
+	return ""
+}
+
+// complaint returns the member by which a document reports an error, or "". Many APIs answer 200 to what they refuse, some of
+// them with an empty list. A member that holds the list or the cursor means something else.
+func (r *run) complaint(document []byte) string {
+	var members map[string]json.RawMessage
+	if json.Unmarshal(document, &members) != nil || r.One && r.Records == "" {
+		return ""
+	}
+	complaints := []struct {
+		name string
+		is   func(value string) bool
+	}{{"error", isSet}, {"errors", isSet}, {"ok", isFalse}, {"success", isFalse}, {"status", isError}, {"code", isError}, {"statusCode", isError}}
+	for _, c := range complaints {
+		used := slices.ContainsFunc(r.used, func(pointer string) bool { return strings.HasPrefix(pointer+"/", "/"+c.name+"/") })
+		if value, found := members[c.name]; found && !used && c.is(string(value)) {
+			return c.name
+		}
+	}
+	return ""
+}
+
+func isSet(value string) bool {
+	switch value {
+	case "null", "false", `""`, "0", "[]", "{}":
+		return false
+	}
+	return true
+}
+
+func isFalse(value string) bool { return value == "false" }
+
+// isError reports whether a value is an HTTP status of an error, or a word for one.
+func isError(value string) bool {
+	if n, err := strconv.Atoi(strings.Trim(value, `"`)); err == nil {
+		return n >= 400 && n < 600
+	}
+	switch strings.ToLower(value) {
+	case `"error"`, `"fail"`, `"failed"`, `"failure"`:
+		return true
+	}
+	return false
+}

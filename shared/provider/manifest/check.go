@@ -1,0 +1,158 @@
+package manifest
+
+import (
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"orgops/shared/base/fault"
+	"orgops/shared/domain/integration"
+)
+
+// authority matches the scheme and the host at the beginning of an address.
+var authority = regexp.MustCompile(`^(https?://[^/]*)`)
+
+// checking gathers the problems of a manifest that its schema cannot state.
+type checking struct {
+	Document
+	problems []fault.FieldError
+}
+
+func (c *checking) refuse(applies bool, detail string, place ...string) {
+	if applies {
+		c.problems = append(c.problems, fault.FieldError{Pointer: fault.Pointer(place...), Detail: detail})
+	}
+}
+
+func (d Document) check() []fault.FieldError {
+	c := &checking{Document: d}
+	c.addresses()
+	c.authentication()
+	for _, name := range sortedKeys(d.Headers) {
+		c.refuse(IsReserved(name) || strings.EqualFold(name, "authorization"), "is set by the service", "headers", name)
+		c.variables(d.Headers[name], true, "headers", name)
+	}
+	names := map[string]bool{}
+	for n, s := range d.Streams {
+		at := strconv.Itoa(n)
+		c.refuse(names[s.Name], "is the name of another stream; give each its own", "streams", at, "name")
+		names[s.Name] = true
+		c.stream(at, s)
+	}
+	for name, v := range d.Configuration {
+		c.refuse(name == "schedule" || name == "permissions" || name == "signingSecret", "is a name that the service uses; choose another", "configuration", name)
+		c.refuse(!v.Optional && v.Example == "" && len(v.Enum) == 0, "is missing; a variable that is not optional needs an example", "configuration", name, "example")
+	}
+	return c.problems
+}
+
+// addresses checks the base. A variable in the host must be a host, or one of a list: a company's value must not choose the origin
+// unseen.
+func (c *checking) addresses() {
+	c.variables(c.Base, false, "base")
+	for n, name := range namesIn(c.Base) {
+		v, place := c.Configuration[name], "{"+name+"}"
+		whole := n == 0 && strings.HasPrefix(c.Base, place)
+		c.refuse(v.Form == formURL && !whole, "a variable of the form url stands at the beginning of the base", "base")
+		c.refuse(strings.Contains(authority.FindString(c.Base), place) && v.Form != formHost && len(v.Enum) == 0,
+			"a variable in the host has the form host, or an enum", "base")
+	}
+	first := namesIn(c.Base)
+	begins := len(first) > 0 && strings.HasPrefix(c.Base, "{"+first[0]+"}") && c.Configuration[first[0]].Form == formURL
+	c.refuse(!begins && authority.FindString(c.Base) == "", "must begin with https:// and a host, or with a variable of the form url", "base")
+	c.refuse(strings.ContainsAny(c.Base, "?#"), "has no query and no fragment; put parameters into the request", "base")
+}
+
+func (c *checking) authentication() {
+	if c.Auth == nil {
+		return
+	}
+	named := c.Auth.Type == InHeader || c.Auth.Type == inQuery
+	c.refuse(named && c.Auth.Name == "", "is needed for the types header and query", "auth", "name")
+	c.refuse(!named && c.Auth.Name != "", "belongs to the types header and query", "auth", "name")
+	c.refuse(c.Auth.Type == InHeader && IsReserved(c.Auth.Name), "is set by the service", "auth", "name")
+	c.refuse(c.Auth.Type != InHeader && c.Auth.Prefix != "", "belongs to the type header", "auth", "prefix")
+}
+
+// variables checks that the configuration has the variables of a text, and that one that an address needs is not optional.
+func (c *checking) variables(text string, optional bool, place ...string) {
+	for _, name := range namesIn(text) {
+		v, known := c.Configuration[name]
+		c.refuse(!known, fmt.Sprintf("names {%s}, which the configuration does not have", name), place...)
+		c.refuse(known && v.Optional && !optional, fmt.Sprintf("needs {%s}, which must not be optional", name), place...)
+	}
+}
+
+func (c *checking) stream(at string, s Stream) {
+	r := s.Request
+	c.variables(r.Path, false, "streams", at, "request", "path")
+	c.refuse(strings.ContainsAny(r.Path, "?#"), "has no query and no fragment; put parameters into query", "streams", at, "request", "path")
+	for _, name := range sortedKeys(r.Query) {
+		c.variables(r.Query[name], true, "streams", at, "request", "query", name)
+	}
+	c.bodyVariables(r.Body, "streams", at, "request", "body")
+	posts := r.Method == "POST"
+	c.refuse(!posts && r.Body != nil, "belongs to the method POST", "streams", at, "request", "body")
+	c.paging(at, s, posts)
+	if i := s.Incremental; i != nil {
+		c.parameter(i.Parameter, i.In, posts, "streams", at, "incremental")
+	}
+	c.refuse((s.Item == nil) == (s.Mapping == nil), "a stream has either item or mapping", "streams", at)
+	if i := s.Item; i != nil {
+		c.refuse(i.Target != ToGoal && i.Progress != "", "belongs to the target goal", "streams", at, "item", "progress")
+		c.refuse(i.Target != ToGoal && i.DueAt != "", "belongs to the target goal", "streams", at, "item", "dueAt")
+	}
+	for n, r := range s.rules() {
+		_, once := r.With["once"]
+		c.refuse(r.Action == integration.TimelineNote && !once, "is missing; without it every sync would make the note again",
+			"streams", at, "mapping", "rules", strconv.Itoa(n), "with", "once")
+	}
+}
+
+// bodyVariables checks the texts of a body.
+func (c *checking) bodyVariables(v any, place ...string) {
+	switch v := v.(type) {
+	case string:
+		c.variables(v, true, place...)
+	case []any:
+		for n, item := range v {
+			c.bodyVariables(item, append(slices.Clone(place), strconv.Itoa(n))...)
+		}
+	case map[string]any:
+		for name, member := range v {
+			c.bodyVariables(member, append(slices.Clone(place), name)...)
+		}
+	}
+}
+
+// paging checks that a way to the next page has what it needs, and nothing else.
+func (c *checking) paging(at string, s Stream, posts bool) {
+	p, place := s.Paging, []string{"streams", at, "paging"}
+	points := p.Type == PagedByCursor || p.Type == pagedByNext || p.Type == pagedByLastID
+	counts := p.Type == pagedByNo || p.Type == PagedByOffset
+	sends := counts || p.Type == PagedByCursor || p.Type == pagedByLastID
+	field := func(name string) []string { return append(slices.Clone(place), name) }
+	c.refuse(points && p.Pointer == "", "is needed for the types next, cursor and last-id", field("pointer")...)
+	c.refuse(!points && p.Pointer != "", "belongs to the types next, cursor and last-id", field("pointer")...)
+	c.refuse(!sends && p.Parameter != "", "belongs to the types cursor, last-id, page and offset", field("parameter")...)
+	c.refuse(p.More != "" && p.Last != "", "says the same as more; give one of them", field("last")...)
+	c.refuse(p.Type != pagedByNo && p.First != 0, "belongs to the type page", field("first")...)
+	c.refuse(len(p.Stale) > 0 && p.Type != PagedByCursor, "belongs to the type cursor", field("stale")...)
+	c.refuse(s.One && p.Type != "" && p.Type != once, "a stream of one record has no pages", field("type")...)
+	if sends {
+		c.parameter(p.Parameter, p.In, posts, place...)
+	}
+}
+
+// parameter checks where a request carries a cursor, a number or a time.
+func (c *checking) parameter(name, in string, posts bool, place ...string) {
+	at := append(slices.Clone(place), "parameter")
+	c.refuse(name == "", "is missing", at...)
+	c.refuse(in == inBody && !posts, "body belongs to the method POST", append(slices.Clone(place), "in")...)
+	c.refuse(in == inBody && name != "" && !strings.HasPrefix(name, "/"), "must be a JSON Pointer into the body, such as /start_cursor", at...)
+}
+
+func sortedKeys(texts map[string]string) []string { return slices.Sorted(maps.Keys(texts)) }

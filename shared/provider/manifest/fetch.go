@@ -1,0 +1,271 @@
+package manifest
+
+import (
+	"bytes"
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	"orgops/shared/base/fault"
+	"orgops/shared/provider/connector"
+	"orgops/shared/webhook/outbound"
+)
+
+// Limits of one fetch.
+const (
+	timeout     = 30 * time.Second
+	maxDocument = 8 << 20
+	maxItems    = 1000  // records of a page
+	maxPages    = 10000 // of a stream; more is likely to be a server that repeats itself
+)
+
+// The names of the credentials.
+const (
+	TokenField    = "token"
+	UserField     = "username"
+	PasswordField = "password"
+)
+
+// state is what a run leaves to the next one.
+type state struct {
+	Manifest string                          `json:"manifest,omitempty"` // which manifest the rest belongs to
+	Since    time.Time                       `json:"since,omitzero"`     // when the run began; changes before are known
+	Tags     map[string]connector.Validators `json:"tags,omitempty"`     // of the streams that had one page
+}
+
+// checkpoint is the next page: its address, and what came before.
+type checkpoint struct {
+	Stream    int             `json:"stream,omitempty"`
+	Address   string          `json:"address"`
+	Cursor    string          `json:"cursor,omitempty"` // that the request's body carries
+	Pages     int             `json:"pages"`            // of the stream, as the other counts
+	Items     int             `json:"items"`
+	Trail     connector.Trail `json:"trail,omitzero"`  // the pages
+	Page      string          `json:"page,omitempty"`  // identifies what the last page held
+	Empty     int             `json:"empty,omitempty"` // how many of the last pages had no record
+	Restarted bool            `json:"restarted,omitempty"`
+	Since     time.Time       `json:"since,omitzero"` // of the changes to list; zero: everything
+	State     state           `json:"state,omitzero"` // that the run leaves so far
+}
+
+// run reads one page.
+type run struct {
+	*Manifest
+	*stream
+	client *outbound.Client
+	now    time.Time
+	connector.Fetch
+	values map[string]string // of the configuration's variables
+	at     checkpoint
+	last   state // of the run before; zero for a full run
+}
+
+// Fetch gets one page. A stream is read as a whole, unless it has an incremental parameter, or one page that has not changed.
+// Pages that are numbered or counted off shift, and so may those by an address, which often holds a number. A list by offset or number always
+// has a last page that is empty: a deletion after the first page can make it so.
+//
+// A throttle returns a *connector.ThrottledError. A refusal returns an error that is connector.ErrRefused, and any other answer that
+// is not the list returns connector.ErrNotListed, so that no run is complete without it. Pages that repeat return
+// connector.ErrEndless. The error is a *fault.Error whose detail says what was seen and what to do.
+func (m *Manifest) Fetch(ctx context.Context, client *outbound.Client, now time.Time, f connector.Fetch) (connector.FetchedPage, error) {
+	r := &run{Manifest: m, client: client, now: now, Fetch: f}
+	if err := r.begin(); err != nil {
+		return connector.FetchedPage{}, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	resp, err := r.get(ctx)
+	if err != nil {
+		return connector.FetchedPage{}, err
+	}
+	defer resp.Body.Close()
+	document, err := outbound.ReadBody(resp, maxDocument)
+	switch {
+	case errors.Is(err, outbound.ErrTooLarge):
+		return connector.FetchedPage{}, fault.Newf(fault.Unavailable, "the page is larger than 8 MiB; ask for smaller pages in the %s", r.words.URL)
+	case err != nil:
+		return connector.FetchedPage{}, r.unreachable(err)
+	}
+	document = connector.Page(document)
+	if err := r.check(resp, document); err != nil {
+		if r.isStale(resp) {
+			return r.restart()
+		}
+		return connector.FetchedPage{}, err
+	}
+	if resp.StatusCode == http.StatusNotModified {
+		page := connector.FetchedPage{NotBefore: r.exhausted(resp.Header)}
+		return page, r.turn(&page, checkpoint{}, r.last.Tags[r.Name])
+	}
+	if problem := r.unlisted(document); problem != "" {
+		return connector.FetchedPage{}, connector.NotListed(r.words.List, resp, document, f.Credentials, problem)
+	}
+	return r.page(ctx, document, resp.Header)
+}
+
+// begin reads the configuration, the checkpoint and the state.
+func (r *run) begin() error {
+	if len(r.Configuration) > 0 {
+		r.values = valuesOf(r.Config)
+	}
+	if len(r.State) > 0 && !r.Full {
+		_ = json.Unmarshal(r.State, &r.last) // without it everything is fetched again
+		if r.last.Manifest != r.digest {
+			r.last = state{}
+		}
+	}
+	if len(r.Checkpoint) == 0 {
+		r.at = r.start(0)
+		if r.at.State.Manifest = r.digest; r.incremental() {
+			r.at.State.Since = r.now.UTC()
+		}
+	} else if err := json.Unmarshal(r.Checkpoint, &r.at); err != nil {
+		return fmt.Errorf("checkpoint of %s: %w", r.Kind, err)
+	}
+	if r.at.State.Manifest != r.digest || r.at.Stream < 0 || r.at.Stream >= len(r.streams) {
+		return fault.New(fault.Conflict, "the manifest was changed during the sync; request another sync")
+	}
+	r.stream = r.streams[r.at.Stream]
+	return nil
+}
+
+// valuesOf reads the texts of a configuration.
+func valuesOf(config json.RawMessage) map[string]string {
+	var given map[string]any
+	_ = json.Unmarshal(config, &given) // a configuration that was checked is such an object
+	values := map[string]string{}
+	for name, value := range given {
+		if said, ok := value.(string); ok {
+			values[name] = said
+		}
+	}
+	return values
+}
+
+// start returns the checkpoint of a stream's first page.
+func (r *run) start(n int) checkpoint {
+	s := r.streams[n]
+	at := checkpoint{Stream: n, Address: r.address(s, r.values)}
+	if p := s.Paging; p.Type == pagedByNo && p.In != inBody {
+		at.Address = with(at.Address, p.Parameter, fmt.Sprint(p.First))
+	}
+	if i := s.Incremental; i != nil && !r.last.Since.IsZero() {
+		at.Since = i.since(r.last.Since)
+		if i.In != inBody {
+			at.Address = with(at.Address, i.Parameter, i.text(at.Since))
+		}
+	}
+	return at
+}
+
+// restart begins the stream again after a cursor has expired.
+func (r *run) restart() (page connector.FetchedPage, err error) {
+	next := r.start(r.at.Stream)
+	next.State, next.Restarted = r.at.State, true
+	page.Checkpoint, err = json.Marshal(next)
+	return page, err
+}
+
+// isStale reports whether an answer refuses a cursor that has expired, for the first time in this run.
+func (r *run) isStale(resp *http.Response) bool {
+	if r.at.Pages == 0 || r.at.Restarted {
+		return false
+	}
+	for _, status := range r.Paging.Stale {
+		if resp.StatusCode == status {
+			return true
+		}
+	}
+	return false
+}
+
+// get requests a page.
+func (r *run) get(ctx context.Context) (*http.Response, error) {
+	req, err := r.request(ctx)
+	if err != nil {
+		return nil, fault.Newf(fault.Invalid, "%s's url is not a url", r.words.List)
+	}
+	r.authenticate(req)
+	for _, name := range r.headers {
+		if value, ok := fill(r.Headers[name], r.values, plain); ok {
+			req.Header.Set(name, value)
+		}
+	}
+	req.Header.Set("User-Agent", r.words.Agent)
+	req.Header.Set("Accept", "application/json")
+	if r.asks() {
+		r.last.Tags[r.Name].Set(req.Header)
+	}
+	resp, err := r.client.Document(req, maxDocument)
+	if err != nil {
+		return nil, r.unreachable(err)
+	}
+	return resp, nil
+}
+
+// asks reports whether the request asks whether the list has changed.
+func (r *run) asks() bool {
+	return r.at.Pages == 0 && r.Request.Method != http.MethodPost && r.last.Tags[r.Name] != (connector.Validators{})
+}
+
+func (r *run) request(ctx context.Context) (*http.Request, error) {
+	if r.Request.Method != http.MethodPost {
+		return http.NewRequestWithContext(ctx, http.MethodGet, r.at.Address, nil)
+	}
+	filled, _ := body(r.Request.Body, r.values)
+	object, _ := filled.(map[string]any)
+	if object == nil {
+		object = map[string]any{}
+	}
+	if i := r.Incremental; i != nil && i.In == inBody && !r.at.Since.IsZero() {
+		put(object, i.Parameter, i.value(r.at.Since))
+	}
+	if p := r.Paging; p.In == inBody {
+		switch {
+		case p.Type == pagedByNo:
+			put(object, p.Parameter, p.First+r.at.Pages)
+		case p.Type == PagedByOffset:
+			put(object, p.Parameter, r.at.Items)
+		case r.at.Cursor != "":
+			put(object, p.Parameter, r.at.Cursor)
+		}
+	}
+	text, err := json.Marshal(object)
+	if err != nil {
+		return nil, err
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, r.at.Address, bytes.NewReader(text))
+	if err == nil {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	return req, err
+}
+
+// authenticate adds the credentials. Those of the type query stand in no checkpoint and in no error.
+func (r *run) authenticate(req *http.Request) {
+	if r.Auth == nil {
+		return
+	}
+	token := r.Credentials[TokenField]
+	switch r.Auth.Type {
+	case Bearer:
+		req.Header.Set("Authorization", "Bearer "+token)
+	case Basic:
+		pair := r.Credentials[UserField] + ":" + r.Credentials[PasswordField]
+		req.Header.Set("Authorization", "Basic "+base64.StdEncoding.EncodeToString([]byte(pair)))
+	case InHeader:
+		req.Header.Set(r.Auth.Name, r.Auth.Prefix+token)
+	case inQuery:
+		if u, err := req.URL.Parse(with(req.URL.String(), r.Auth.Name, token)); err == nil {
+			req.URL = u
+		}
+	}
+}
+
+func (r *run) unreachable(err error) error {
+	return fault.Wrap(fault.Unavailable, r.words.List+" cannot be read: "+outbound.Explain(err), err)
+}

@@ -1,0 +1,574 @@
+package manifest_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"orgops/shared/base/fault"
+	"orgops/shared/provider/connector"
+	"orgops/shared/provider/manifest"
+	"orgops/shared/provider/mapping"
+	"orgops/shared/testkit/errtest"
+	"orgops/shared/webhook/outbound"
+)
+
+var (
+	_ connector.Authenticated = (*manifest.Connector)(nil)
+	_ connector.Lister        = (*manifest.Connector)(nil)
+	_ connector.Checker       = (*manifest.Connector)(nil)
+)
+
+var now = time.Date(2026, 3, 2, 8, 0, 0, 250e6, time.UTC)
+
+// provider is a server, and the manifest of its list.
+type provider struct {
+	t       *testing.T
+	url     string
+	text    string // of the manifest
+	config  string
+	secrets map[string]string
+	state   json.RawMessage
+	asked   []string // paths with queries, and bodies
+	headers []http.Header
+	shifted bool // a page of the last run was shifting
+	pages   []connector.FetchedPage
+}
+
+// serve starts a server and describes its list. stream replaces and adds members of the stream, more those of the manifest.
+func serve(t *testing.T, stream, more string, answer func(w http.ResponseWriter, r *http.Request, body string)) *provider {
+	t.Helper()
+	p := &provider{t: t, config: `{}`}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		p.asked = append(p.asked, r.URL.RequestURI()+string(body))
+		p.headers = append(p.headers, r.Header)
+		answer(w, r, string(body))
+	}))
+	t.Cleanup(server.Close)
+	p.url = server.URL
+	one := merged(t, `{"name":"things","request":{"path":"/things"},"records":"/data","item":{"target":"memory","kind":"thing","id":"/id","title":"/t"}}`, stream)
+	p.text = merged(t, fmt.Sprintf(`{"kind":"pulse","title":"Pulse","description":"Things become memories.","base":%q,"streams":[%s]}`, server.URL, one), more)
+	return p
+}
+
+// merged returns an object with the members of another one. A member that is null is removed.
+func merged(t *testing.T, object, more string) string {
+	t.Helper()
+	all := map[string]any{}
+	errtest.Must(t, json.Unmarshal([]byte(object), &all))
+	if more != "" {
+		errtest.Must(t, json.Unmarshal([]byte(more), &all))
+	}
+	maps.DeleteFunc(all, func(_ string, v any) bool { return v == nil })
+	text, err := json.Marshal(all)
+	errtest.Must(t, err)
+	return string(text)
+}
+
+func (p *provider) page(checkpoint json.RawMessage, full bool) (connector.FetchedPage, error) {
+	m, err := manifest.Parse([]byte(p.text))
+	errtest.Must(p.t, err)
+	c := manifest.New(m.Kind, func() *manifest.Manifest { return m }, outbound.New(outbound.Options{AllowLoopback: true}), func() time.Time { return now })
+	return c.Fetch(p.t.Context(), connector.Fetch{
+		Config: json.RawMessage(p.config), Credentials: p.secrets, Checkpoint: checkpoint, State: p.state, Full: full, Mapper: new(mapping.Cache),
+	})
+}
+
+// run fetches every page of a run, keeps the state and returns the ids.
+func (p *provider) run(full bool) (ids []string, err error) {
+	p.asked, p.headers, p.pages, p.shifted = nil, nil, nil, false
+	for checkpoint := json.RawMessage(nil); ; {
+		page, err := p.page(checkpoint, full)
+		if err != nil {
+			return ids, err
+		}
+		p.pages = append(p.pages, page)
+		for _, m := range page.Memories {
+			ids = append(ids, m.ExternalID)
+		}
+		p.shifted = p.shifted || page.Shifting
+		if checkpoint = page.Checkpoint; checkpoint == nil {
+			p.state = page.State
+			return ids, nil
+		}
+	}
+}
+
+// rows writes so many records from a number on, and more members of the document.
+func rows(w io.Writer, from, n int, more map[string]any) {
+	document := map[string]any{"data": []any{}}
+	data := []any{}
+	for i := range n {
+		data = append(data, map[string]any{"id": from + i, "t": fmt.Sprint("Thing ", from+i)})
+	}
+	document["data"] = data
+	maps.Copy(document, more)
+	_ = json.NewEncoder(w).Encode(document)
+}
+
+// size returns how many records a page has, by its number: most are full, one is short, and one is empty.
+func size(page, from, all int) int { return min([]int{100, 7, 100, 0, 100}[page%5], all-from) }
+
+// TestFetch_paging reads 1,003 records over pages of any size, each once.
+func TestFetch_paging(t *testing.T) {
+	t.Parallel()
+	const all = 1003
+	query := func(r *http.Request, name string) int {
+		n, _ := strconv.Atoi(r.URL.Query().Get(name))
+		return n
+	}
+	inBody := func(body, name string) int {
+		var given map[string]any
+		_ = json.Unmarshal([]byte(body), &given)
+		n, _ := strconv.Atoi(fmt.Sprint(given[name]))
+		return n
+	}
+	const post = `"request":{"method":"POST","path":"/things","body":{"size":100}}`
+	tests := map[string]struct {
+		stream string
+		answer func(w http.ResponseWriter, r *http.Request, body string)
+		shifts bool
+	}{
+		"none": {`{}`, func(w http.ResponseWriter, _ *http.Request, _ string) { rows(w, 0, 1000, nil) }, false},
+		"link": {`{"paging":{"type":"link"}}`, func(w http.ResponseWriter, r *http.Request, _ string) {
+			from := query(r, "from")
+			n := size(query(r, "n"), from, all)
+			if from+n < all {
+				w.Header().Set("Link", fmt.Sprintf(`</things?from=%d&n=%d>; rel="next"`, from+n, query(r, "n")+1))
+			}
+			rows(w, from, n, nil)
+		}, true},
+		"next": {`{"paging":{"type":"next","pointer":"/links/next"}}`, func(w http.ResponseWriter, r *http.Request, _ string) {
+			from := query(r, "from")
+			n, links := size(query(r, "n"), from, all), map[string]any{"next": nil}
+			if from+n < all {
+				links["next"] = fmt.Sprintf("?from=%d&n=%d", from+n, query(r, "n")+1) // relative to the page
+			}
+			rows(w, from, n, map[string]any{"links": links})
+		}, true},
+		"cursor": {`{"paging":{"type":"cursor","pointer":"/next","parameter":"after"}}`, func(w http.ResponseWriter, r *http.Request, _ string) {
+			from := query(r, "after")
+			n, more := min(100, all-from), map[string]any{}
+			if from+n < all {
+				more["next"] = from + n
+			}
+			rows(w, from, n, more)
+		}, false},
+		"cursor in the body, with an end": {`{` + post + `,"paging":{"type":"cursor","pointer":"/next","parameter":"/start","in":"body","more":"/more"}}`,
+			func(w http.ResponseWriter, _ *http.Request, body string) {
+				from := inBody(body, "start")
+				n := min(100, all-from)
+				rows(w, from, n, map[string]any{"next": fmt.Sprint(from + n), "more": from+n < all})
+			}, false},
+		"cursor with a last page": {`{"paging":{"type":"cursor","pointer":"/next","parameter":"after","last":"/isLast"}}`,
+			func(w http.ResponseWriter, r *http.Request, _ string) {
+				from := query(r, "after")
+				n := min(100, all-from)
+				rows(w, from, n, map[string]any{"next": from + n, "isLast": from+n == all})
+			}, false},
+		"last id": {`{"paging":{"type":"last-id","pointer":"/id","parameter":"starting_after","more":"/has_more"}}`,
+			func(w http.ResponseWriter, r *http.Request, _ string) {
+				from := 0
+				if r.URL.RawQuery != "" {
+					from = query(r, "starting_after") + 1
+				}
+				n := min(100, all-from)
+				rows(w, from, n, map[string]any{"has_more": from+n < all})
+			}, false},
+		"page": {`{"paging":{"type":"page","parameter":"page","first":1}}`, func(w http.ResponseWriter, r *http.Request, _ string) {
+			from := (query(r, "page") - 1) * 100
+			rows(w, from, max(0, min(100, all-from)), nil)
+		}, true},
+		"page in the body": {`{` + post + `,"paging":{"type":"page","parameter":"/page","in":"body","first":1}}`, func(w http.ResponseWriter, _ *http.Request, body string) {
+			from := (inBody(body, "page") - 1) * 100
+			rows(w, from, max(0, min(100, all-from)), nil)
+		}, true},
+		"offset": {`{"paging":{"type":"offset","parameter":"skip"}}`, func(w http.ResponseWriter, r *http.Request, _ string) {
+			from := query(r, "skip")
+			rows(w, from, max(0, min(99, all-from)), nil)
+		}, true},
+		"offset in the body": {`{` + post + `,"paging":{"type":"offset","parameter":"/skip","in":"body"}}`, func(w http.ResponseWriter, _ *http.Request, body string) {
+			from := inBody(body, "skip")
+			rows(w, from, max(0, min(99, all-from)), nil)
+		}, true},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := serve(t, tt.stream, "", tt.answer)
+			ids, err := p.run(true)
+			errtest.Must(t, err)
+			count := all
+			if name == "none" {
+				count = 1000
+			}
+			want := make([]string, count)
+			for n := range want {
+				want[n] = strconv.Itoa(n)
+			}
+			if diff := cmp.Diff(want, ids); diff != "" {
+				t.Errorf("ids differ (-want +got):\n%s", diff)
+			}
+			if p.shifted != tt.shifts {
+				t.Errorf("shifting %t, want %t", p.shifted, tt.shifts)
+			}
+		})
+	}
+}
+
+// TestFetch_endless ends a run whose pages repeat, with at most two requests more than it has pages.
+func TestFetch_endless(t *testing.T) {
+	t.Parallel()
+	for name, stream := range map[string]string{
+		"next":    `{"paging":{"type":"next","pointer":"/again"}}`,
+		"cursor":  `{"paging":{"type":"cursor","pointer":"/next","parameter":"c"}}`,
+		"more":    `{"paging":{"type":"cursor","pointer":"/next","parameter":"c","more":"/more"}}`,
+		"last id": `{"paging":{"type":"last-id","pointer":"/id","parameter":"after","more":"/more"}}`,
+		"page":    `{"paging":{"type":"page","parameter":"page"}}`,
+		"offset":  `{"paging":{"type":"offset","parameter":"skip"}}`,
+		"body":    `{"request":{"method":"POST"},"paging":{"type":"cursor","pointer":"/next","parameter":"/c","in":"body"}}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := serve(t, stream, "", func(w http.ResponseWriter, _ *http.Request, _ string) {
+				rows(w, 0, 2, map[string]any{"next": "same", "again": "/things?again", "more": true})
+			})
+			_, err := p.run(true)
+			if !errors.Is(err, connector.ErrEndless) {
+				t.Errorf("error %v, want %v", err, connector.ErrEndless)
+			}
+			if len(p.asked) > 3 {
+				t.Errorf("%d requests, want at most 3", len(p.asked))
+			}
+		})
+	}
+}
+
+// TestFetch_unproven fails where a page does not prove that the list has ended, or leads to another origin.
+func TestFetch_unproven(t *testing.T) {
+	t.Parallel()
+	const cursor = `{"paging":{"type":"cursor","pointer":"/next","parameter":"c","more":"/more"}}`
+	tests := map[string]struct{ stream, document, says string }{
+		"no word of the end":     {cursor, `{"data":[],"next":"x"}`, "does not say at /more"},
+		"another word":           {cursor, `{"data":[],"more":"no"}`, "does not say at /more"},
+		"a next page, no cursor": {cursor, `{"data":[],"more":true,"next":null}`, "not where it begins"},
+		"an object as cursor":    {cursor, `{"data":[],"more":true,"next":{}}`, "is no text"},
+		"another host":           {`{"paging":{"type":"next","pointer":"/next"}}`, `{"data":[],"next":"https://attacker.example/things"}`, "another host"},
+		"another scheme":         {`{"paging":{"type":"next","pointer":"/next"}}`, `{"data":[],"next":"https://127.0.0.1/things"}`, "another host"},
+		"no list":                {`{}`, `{"data":{}}`, "no list at records"},
+		"an error in a 200":      {`{}`, `{"ok":false,"data":[]}`, `member "ok" reports an error`},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := serve(t, tt.stream, "", func(w http.ResponseWriter, _ *http.Request, _ string) { fmt.Fprint(w, tt.document) })
+			_, err := p.run(true)
+			if got := errtest.Message(err); !strings.Contains(got, tt.says) {
+				t.Errorf("error %q, want one with %q", got, tt.says)
+			}
+			if len(p.asked) != 1 {
+				t.Errorf("requests %q, want one", p.asked)
+			}
+		})
+	}
+}
+
+// TestFetch_authentication sends the credentials in the manifest's form, and keeps them out of the checkpoint.
+func TestFetch_authentication(t *testing.T) {
+	t.Parallel()
+	token, pair := map[string]string{"token": "s3cr3t"}, map[string]string{"username": "ada", "password": "s3cr3t"}
+	tests := map[string]struct {
+		auth    string
+		secrets map[string]string
+		seen    func(r *http.Request) string
+		want    string
+	}{
+		"bearer": {`{"type":"bearer"}`, token, func(r *http.Request) string { return r.Header.Get("Authorization") }, "Bearer s3cr3t"},
+		"basic":  {`{"type":"basic"}`, pair, func(r *http.Request) string { return r.Header.Get("Authorization") }, "Basic YWRhOnMzY3IzdA=="},
+		"header": {`{"type":"header","name":"Authorization","prefix":"Key "}`, token, func(r *http.Request) string { return r.Header.Get("Authorization") }, "Key s3cr3t"},
+		"query":  {`{"type":"query","name":"api_key"}`, token, func(r *http.Request) string { return r.URL.Query().Get("api_key") }, "s3cr3t"},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := serve(t, `{"paging":{"type":"link"}}`, `{"auth":`+tt.auth+`}`, func(w http.ResponseWriter, r *http.Request, _ string) {
+				if tt.seen(r) != tt.want {
+					w.WriteHeader(http.StatusUnauthorized)
+				}
+				if !strings.Contains(r.URL.RawQuery, "p=2") {
+					w.Header().Set("Link", `</things?p=2&api_key=s3cr3t>; rel="next"`) // repeats the token
+				}
+				rows(w, len(r.URL.Query()["p"]), 1, nil)
+			})
+			p.secrets = tt.secrets
+			ids, err := p.run(true)
+			errtest.Must(t, err)
+			if diff := cmp.Diff([]string{"0", "1"}, ids); diff != "" {
+				t.Errorf("ids differ (-want +got):\n%s", diff)
+			}
+			if name == "query" && strings.Contains(string(p.pages[0].Checkpoint), "s3cr3t") {
+				t.Errorf("the checkpoint %s holds the token", p.pages[0].Checkpoint)
+			}
+			for field := range tt.secrets {
+				p.secrets = map[string]string{field: "wrong"}
+			}
+			if _, err := p.page(nil, true); !errors.Is(err, connector.ErrRefused) {
+				t.Errorf("with wrong credentials: %v, want a refusal", err)
+			}
+		})
+	}
+}
+
+// TestFetch_incremental asks for what has changed since the last run began, in each form. A full run asks for everything.
+func TestFetch_incremental(t *testing.T) {
+	t.Parallel()
+	const post = `"request":{"method":"POST","path":"/things"},`
+	tests := map[string]struct{ stream, want string }{
+		"rfc3339":          {`{"incremental":{"parameter":"since","form":"rfc3339"}}`, "/things?since=2026-03-02T07%3A55%3A00Z"},
+		"date":             {`{"incremental":{"parameter":"since","form":"date","overlap":32400}}`, "/things?since=2026-03-01"},
+		"epoch-s":          {`{"incremental":{"parameter":"created[gte]","form":"epoch-s"}}`, "/things?created%5Bgte%5D=1772438100"},
+		"epoch-ms":         {`{"incremental":{"parameter":"since","form":"epoch-ms","overlap":1}}`, "/things?since=1772438399250"},
+		"epoch-us":         {`{"incremental":{"parameter":"oldest","form":"epoch-us","overlap":1}}`, "/things?oldest=1772438399.250000"},
+		"text in a body":   {`{` + post + `"incremental":{"parameter":"/filter/since","in":"body","form":"rfc3339"}}`, `/things{"filter":{"since":"2026-03-02T07:55:00Z"}}`},
+		"number in a body": {`{` + post + `"incremental":{"parameter":"/since","in":"body","form":"epoch-s"}}`, `/things{"since":1772438100}`},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := serve(t, tt.stream, "", func(w http.ResponseWriter, _ *http.Request, _ string) { rows(w, 0, 1, nil) })
+			for n, want := range []string{"/things", tt.want, "/things"} {
+				_, err := p.run(n == 2)
+				errtest.Must(t, err)
+				if got := strings.TrimSuffix(p.asked[0], "{}"); got != want {
+					t.Errorf("run %d asks for %s, want %s", n, got, want)
+				}
+			}
+		})
+	}
+}
+
+// TestFetch_throttled waits as long as the provider asks, never less.
+func TestFetch_throttled(t *testing.T) {
+	t.Parallel()
+	const limits = `{"throttle":{"statuses":[403],"remaining":"X-Left","reset":"X-Reset","form":%q,"wait":40},
+		"errors":[{"pointer":"/error","values":["ratelimited"],"means":"throttled"}]}`
+	tests := map[string]struct {
+		form, document string
+		status         int
+		headers        [][2]string
+		want           time.Duration
+	}{
+		"seconds":             {"epoch-s", ``, 429, [][2]string{{"Retry-After", "90"}}, 90 * time.Second},
+		"date":                {"epoch-s", ``, 503, [][2]string{{"Retry-After", now.Truncate(time.Second).Add(91 * time.Second).Format(http.TimeFormat)}}, 91*time.Second - 250*time.Millisecond},
+		"reset, epoch":        {"epoch-s", ``, 429, [][2]string{{"X-Reset", fmt.Sprint(now.Unix() + 60)}}, 60*time.Second - 250*time.Millisecond},
+		"reset, ms":           {"epoch-ms", ``, 429, [][2]string{{"X-Reset", fmt.Sprint(now.UnixMilli() + 5000)}}, 5 * time.Second},
+		"reset, ISO":          {"rfc3339", ``, 429, [][2]string{{"X-Reset", now.Truncate(time.Second).Add(time.Minute).Format(time.RFC3339)}}, time.Minute - 250*time.Millisecond},
+		"reset, a wait":       {"seconds", ``, 429, [][2]string{{"X-Reset", "7.5"}}, 7500 * time.Millisecond},
+		"no request left":     {"epoch-s", ``, 403, [][2]string{{"X-Left", "0"}, {"X-Reset", fmt.Sprint(now.Unix() + 60)}}, 60*time.Second - 250*time.Millisecond},
+		"bare":                {"epoch-s", ``, 429, nil, 40 * time.Second},
+		"a body, 200":         {"epoch-s", `{"ok":false,"error":"ratelimited"}`, 200, nil, 40 * time.Second},
+		"a body, 400":         {"epoch-s", `{"error":"ratelimited"}`, 400, [][2]string{{"Retry-After", "3"}}, 3 * time.Second},
+		"a reset in the past": {"epoch-s", ``, 429, [][2]string{{"X-Reset", "12"}}, 40 * time.Second},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := serve(t, `{}`, fmt.Sprintf(limits, tt.form), func(w http.ResponseWriter, _ *http.Request, _ string) {
+				for _, h := range tt.headers {
+					w.Header().Set(h[0], h[1])
+				}
+				w.WriteHeader(tt.status)
+				fmt.Fprint(w, tt.document)
+			})
+			_, err := p.run(true)
+			var throttled *connector.ThrottledError
+			if !errors.As(err, &throttled) {
+				t.Fatalf("error %v, want a throttle", err)
+			}
+			if got := throttled.Until.Sub(now); got != tt.want {
+				t.Errorf("throttled for %v, want %v", got, tt.want)
+			}
+		})
+	}
+	p := serve(t, `{}`, fmt.Sprintf(limits, "seconds"), func(w http.ResponseWriter, _ *http.Request, _ string) {
+		w.Header().Set("X-Left", "0")
+		w.Header().Set("X-Reset", "30")
+		rows(w, 0, 1, nil)
+	})
+	_, err := p.run(true)
+	errtest.Must(t, err)
+	if got := p.pages[0].NotBefore.Sub(now); got != 30*time.Second {
+		t.Errorf("after the last request that is left, the next page waits %v, want 30 s", got)
+	}
+}
+
+// TestFetch_errors completes no run over an answer that is an error, and tells a refusal from a failure.
+func TestFetch_errors(t *testing.T) {
+	t.Parallel()
+	const complaints = `{"errors":[{"pointer":"/error","values":["invalid_auth"],"means":"refused","detail":"store another token"},
+		{"pointer":"/error/code","values":["42"],"means":"failed"}]}`
+	tests := map[string]struct {
+		status   int
+		document string
+		is       error
+		says     string
+	}{
+		"401":              {401, ``, connector.ErrRefused, "check the credentials"},
+		"403":              {403, `{"data":[]}`, connector.ErrRefused, "check the credentials"},
+		"404":              {404, `{"data":[]}`, connector.ErrNotListed, "answers 404"},
+		"500":              {500, ``, nil, "answers 500"},
+		"204":              {204, ``, connector.ErrNotListed, "answers 204"},
+		"refused in a 200": {200, `{"data":[],"error":"invalid_auth"}`, connector.ErrRefused, "store another token"},
+		"failed in a 200":  {200, `{"data":[],"error":{"code":42}}`, connector.ErrNotListed, `reports "42"`},
+		"not JSON":         {200, `<html>`, connector.ErrNotListed, "not JSON"},
+		"cut off":          {200, `{"data":[{"id":1`, connector.ErrNotListed, "cut off"},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := serve(t, `{}`, complaints, func(w http.ResponseWriter, _ *http.Request, _ string) {
+				w.WriteHeader(tt.status)
+				fmt.Fprint(w, tt.document)
+			})
+			page, err := p.page(nil, true)
+			if tt.is != nil && !errors.Is(err, tt.is) {
+				t.Errorf("error %v, want %v", err, tt.is)
+			}
+			if got := errtest.Message(err); !strings.Contains(got, tt.says) {
+				t.Errorf("error %q, want one with %q", got, tt.says)
+			}
+			if page.State != nil {
+				t.Errorf("state %s, want none: the run would be complete", page.State)
+			}
+		})
+	}
+}
+
+// TestFetch_stale reads the list again, once, when its cursor has expired.
+func TestFetch_stale(t *testing.T) {
+	t.Parallel()
+	broken := 1
+	p := serve(t, `{"paging":{"type":"cursor","pointer":"/next","parameter":"c","stale":[400]}}`, "", func(w http.ResponseWriter, r *http.Request, _ string) {
+		switch {
+		case r.URL.RawQuery == "":
+			rows(w, 0, 1, map[string]any{"next": "x"})
+		case broken > 0:
+			broken--
+			w.WriteHeader(http.StatusBadRequest)
+		default:
+			rows(w, 1, 1, nil)
+		}
+	})
+	ids, err := p.run(true)
+	errtest.Must(t, err)
+	if diff := cmp.Diff([]string{"0", "0", "1"}, ids); diff != "" {
+		t.Errorf("ids differ (-want +got):\n%s", diff)
+	}
+	broken = 9
+	if _, err = p.run(true); !errors.Is(err, connector.ErrNotListed) {
+		t.Errorf("with a cursor that always expires: %v, want %v", err, connector.ErrNotListed)
+	}
+	if len(p.asked) != 4 {
+		t.Errorf("requests %q, want four", p.asked)
+	}
+}
+
+// TestFetch_records leaves out what is gone and what no rule wants, counts raw records for the end, and keeps exact numbers.
+func TestFetch_records(t *testing.T) {
+	t.Parallel()
+	p := serve(t, `{"item":null,"deleted":{"pointer":"/trashed"},"paging":{"type":"offset","parameter":"skip"},"mapping":{"rules":[
+		{"when":".item.kind == \"note\"","action":"timeline.note","with":{"title":".item.t","once":".item.id | tostring"}},
+		{"when":".item.kind == \"okr\"","action":"goal.update","with":{"externalId":".item.id | tostring","title":".item.t","state":"\"open\"","progress":".item.done"}},
+		{"when":".item.kind != \"noise\"","action":"memory.upsert","with":{"externalId":".item.id | tostring","title":".item.t","kind":".config.kind"}}]}}`,
+		`{"configuration":{"kind":{"title":"Kind","description":"Kind","example":"x"}},"lists":{"kinds":["thing"],"goals":true}}`,
+		func(w http.ResponseWriter, r *http.Request, _ string) {
+			pages := map[string]string{
+				"":  `[{"id":1,"t":"gone","trashed":true},{"id":2,"t":"noise","kind":"noise"}]`,
+				"2": `[{"id":12345678901234567890,"t":"big"},{"id":3,"t":"said","kind":"note"},{"id":4,"t":"grow","kind":"okr","done":0.5}]`,
+				"5": `[{"id":5,"t":{"no":"text"}},{"t":"nameless"},{"id":6,"t":"\ud800"}]`,
+			}
+			if list := pages[r.URL.Query().Get("skip")]; list != "" {
+				fmt.Fprintf(w, `{"data":%s}`, list)
+				return
+			}
+			fmt.Fprint(w, `{"data":[]}`)
+		})
+	p.config = `{"kind":"thing"}`
+	ids, err := p.run(true)
+	errtest.Must(t, err)
+	if diff := cmp.Diff([]string{"12345678901234567890"}, ids); diff != "" {
+		t.Errorf("ids differ (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff([]string{"/things", "/things?skip=2", "/things?skip=5", "/things?skip=8"}, p.asked); diff != "" {
+		t.Errorf("requests differ (-want +got):\n%s", diff)
+	}
+	type counts struct {
+		notes, goals, skipped int
+		incomplete            bool
+	}
+	for n, want := range []counts{{}, {notes: 1, goals: 1}, {skipped: 3, incomplete: true}} {
+		page := p.pages[n]
+		if got := (counts{len(page.Notes), len(page.Goals), len(page.Skipped), page.Incomplete}); got != want {
+			t.Errorf("page %d has %+v, want %+v", n, got, want)
+		}
+	}
+}
+
+// TestFetch_streams reads the streams in order, and asks for a list of one page conditionally.
+func TestFetch_streams(t *testing.T) {
+	t.Parallel()
+	p := serve(t, `{}`, `{"headers":{"X-Version":"7"},"streams":[
+		{"name":"a","request":{"path":"/a","query":{"who":"{who}","size":"9"}},"records":"","item":{"target":"memory","id":"/id","title":"/t"}},
+		{"name":"b","request":{"path":"/{team}/b"},"records":"/one","one":true,"item":{"target":"goal","id":"/id","title":"/t"}}],
+		"configuration":{"team":{"title":"T","description":"T","example":"x"},"who":{"title":"W","description":"W","optional":true}}}`,
+		func(w http.ResponseWriter, r *http.Request, _ string) {
+			w.Header().Set("ETag", `"v1"`)
+			switch {
+			case r.Header.Get("If-None-Match") != "":
+				w.WriteHeader(http.StatusNotModified)
+			case r.URL.Path == "/a":
+				fmt.Fprint(w, `[{"id":1,"t":"x"}]`)
+			default:
+				fmt.Fprint(w, `{"one":{"id":2,"t":"y"}}`)
+			}
+		})
+	p.config = `{"team":"red/blue"}`
+	for n, want := range []int{2, 0, 2} {
+		_, err := p.run(n == 2)
+		errtest.Must(t, err)
+		got := 0
+		for _, page := range p.pages {
+			got += len(page.Memories) + len(page.Goals)
+		}
+		if got != want {
+			t.Errorf("run %d has %d items, want %d", n, got, want)
+		}
+		if diff := cmp.Diff([]string{"/a?size=9", "/red%2Fblue/b"}, p.asked); diff != "" {
+			t.Errorf("run %d: requests differ (-want +got):\n%s", n, diff)
+		}
+	}
+	if got := p.headers[0].Get("X-Version"); got != "7" {
+		t.Errorf("X-Version is %q, want 7", got)
+	}
+	before := p.pages[0].Checkpoint
+	p.text = strings.Replace(p.text, `"size":"9"`, `"size":"8"`, 1)
+	if _, err := p.page(before, true); fault.KindOf(err) != fault.Conflict {
+		t.Errorf("a checkpoint of another manifest: %v, want a conflict", err)
+	}
+	_, err := p.run(false)
+	errtest.Must(t, err)
+	if got := p.headers[0].Get("If-None-Match"); got != "" {
+		t.Errorf("with the state of another manifest, the list is asked for with the tag %s, want none", got)
+	}
+}

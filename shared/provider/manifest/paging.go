@@ -1,0 +1,172 @@
+package manifest
+
+import (
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"orgops/shared/base/fault"
+	"orgops/shared/provider/connector"
+)
+
+// maxEmpty is how many pages without a record a list with cursors may have in a row, unless it says itself that it goes on. The last of
+// them ends the list.
+const maxEmpty = 3
+
+// next returns the checkpoint behind a page of so many records. It has no address at the end of the stream.
+func (r *run) next(document []byte, header http.Header, read records) (after checkpoint, err error) {
+	at := r.at
+	after = checkpoint{
+		Stream: at.Stream, Pages: at.Pages + 1, Items: at.Items + read.count, Page: connector.Digest(document)[:8],
+		Restarted: at.Restarted, Since: at.Since, State: at.State,
+	}
+	if read.count == 0 {
+		after.Empty = at.Empty + 1
+	}
+	ended, told, err := r.ended(document)
+	if err != nil || ended {
+		return after, err
+	}
+	if err := r.behind(document, header, read, told, &after); err != nil || after.Address == "" {
+		return after, err
+	}
+	if r.Auth != nil && r.Auth.Type == inQuery { // the server may repeat the token in a link
+		after.Address = without(after.Address, r.Auth.Name)
+	}
+	trail, repeated := at.Trail.Add(r.called(at, after.Page))
+	_, again := trail.Add(r.called(after, ""))
+	if repeated || again || after.Pages >= maxPages {
+		return after, fault.Wrap(fault.Unavailable, r.words.List+" does not end, because its pages repeat; check the paging", connector.ErrEndless)
+	}
+	after.Trail = trail
+	return after, nil
+}
+
+// called returns what a trail knows a page by: how it was asked for, or, where only a number changes, what it holds.
+func (r *run) called(at checkpoint, page string) string {
+	name := at.Address
+	if t := r.Paging.Type; (t == PagedByOffset || t == pagedByNo) && page != "" {
+		name = page
+	}
+	if at.Cursor != "" {
+		name += "\n" + at.Cursor
+	}
+	if at.Stream > 0 {
+		name = strconv.Itoa(at.Stream) + "\n" + name
+	}
+	return name
+}
+
+// ended reports whether a page says that it is the last one. told is false for a stream that has no member which says so. A page that
+// lacks the member proves nothing.
+func (r *run) ended(document []byte) (ended, told bool, err error) {
+	p := r.Paging
+	pointer, last := p.More, "false"
+	if p.Last != "" {
+		pointer, last = p.Last, "true"
+	}
+	if pointer == "" {
+		return false, false, nil
+	}
+	switch said := string(find(document, pointer)); said {
+	case "true", "false":
+		return said == last, true, nil
+	}
+	return false, true, fault.Newf(fault.Unavailable, "the page does not say at %s whether there is a next one; check the paging", pointer)
+}
+
+// behind sets the address, or the cursor, of the page behind this one. The address stays empty at the end of the stream.
+func (r *run) behind(document []byte, header http.Header, read records, told bool, after *checkpoint) (err error) {
+	start, p := r.first(), r.Paging
+	switch p.Type {
+	case PagedByLink:
+		after.Address, err = connector.NextOnHost(r.base(), header)
+		return err
+	case pagedByNext:
+		target, err := r.cursor(find(document, p.Pointer))
+		if err == nil && target != "" {
+			after.Address, err = connector.OnHost(r.base(), target)
+		}
+		return err
+	case pagedByNo, PagedByOffset:
+		if read.count == 0 {
+			return nil
+		}
+		number := after.Items
+		if p.Type == pagedByNo {
+			number = p.First + after.Pages
+		}
+		if after.Address = start; p.In != inBody {
+			after.Address = with(start, p.Parameter, strconv.Itoa(number))
+		}
+		return nil
+	case PagedByCursor, pagedByLastID:
+		return r.atCursor(document, start, read, told, after)
+	}
+	return nil
+}
+
+// atCursor sets the page that the cursor leads to. Some lists repeat the last cursor, and some give one with every page. So the list ends
+// where a cursor leads back to its own page and that page differs from the one before, and with several pages without records. A server
+// that ignores the cursor gives the same page again. Many APIs give the whole address of the next page as the cursor.
+func (r *run) atCursor(document []byte, start string, read records, told bool, after *checkpoint) error {
+	raw := find(document, r.Paging.Pointer)
+	if r.Paging.Type == pagedByLastID {
+		raw = find(read.last, r.Paging.Pointer)
+	}
+	cursor, err := r.cursor(raw)
+	switch {
+	case err != nil:
+		return err
+	case cursor == "" && told:
+		return fault.Newf(fault.Unavailable, "%s says that there is a next page, but not where it begins", r.words.List)
+	case cursor == "", after.Empty == maxEmpty && !told:
+		return nil
+	case r.Paging.In == inBody:
+		after.Address, after.Cursor = start, cursor
+	case strings.HasPrefix(cursor, "https://") || strings.HasPrefix(cursor, "http://"):
+		after.Address, err = connector.OnHost(r.base(), cursor)
+	default:
+		after.Address = with(start, r.Paging.Parameter, cursor)
+	}
+	same := after.Address == r.at.Address && after.Cursor == r.at.Cursor
+	if same && !told && (after.Empty > 0 || after.Page != r.at.Page) {
+		after.Address = ""
+	}
+	return err
+}
+
+// cursor returns the cursor in a value, or "" on the last page. An object or a list holds no cursor itself, so it does not prove
+// that the list has ended.
+func (r *run) cursor(raw json.RawMessage) (string, error) {
+	switch {
+	case len(raw) == 0, string(raw) == "false", string(raw) == "0": // the last two are the words of some APIs for the last page
+		return "", nil
+	case raw[0] == '{', raw[0] == '[', raw[0] == 't':
+		return "", fault.Newf(fault.Unavailable, "the value at %s is no text and no number, so the next page is unknown; check %s", r.words.Cursor, r.words.Cursor)
+	}
+	cursor := textOf(raw)
+	return cursor, connector.CheckCursor(raw, cursor)
+}
+
+// shifting reports whether the page was asked for by a number, or by an address, which often holds a number.
+func (r *run) shifting() bool {
+	return r.at.Pages > 0 && (r.shifts || r.at.Cursor == "" && r.at.Address != with(r.first(), r.Paging.Parameter, r.base().Query().Get(r.Paging.Parameter)))
+}
+
+// base returns the page's address, to which the next one may be relative.
+func (r *run) base() *url.URL {
+	base, _ := url.Parse(r.at.Address) // an address that was fetched can be parsed
+	return base
+}
+
+// first returns the address of the stream's first page in this run.
+func (r *run) first() string {
+	address := r.address(r.stream, r.values)
+	if i := r.Incremental; i != nil && i.In != inBody && !r.at.Since.IsZero() {
+		address = with(address, i.Parameter, i.text(r.at.Since))
+	}
+	return address
+}

@@ -1,0 +1,224 @@
+package manifest
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"orgops/shared/base/fault"
+	"orgops/shared/base/text"
+	"orgops/shared/domain/goal"
+	"orgops/shared/domain/memory"
+	"orgops/shared/provider/connector"
+)
+
+// Maximum lengths of a goal's texts, in bytes. Longer ones are cut.
+const (
+	maxTitle  = 1024
+	maxTarget = 4096
+)
+
+// maxQuoted limits what a warning quotes of an item, in bytes.
+const maxQuoted = 80
+
+// records says what a page held, before anything is left out: the end of a list follows from that.
+type records struct {
+	count int
+	last  json.RawMessage
+}
+
+// page reads the records of a document, and finds the next page.
+func (r *run) page(ctx context.Context, document []byte, header http.Header) (page connector.FetchedPage, err error) {
+	read, err := r.records(ctx, document, &page)
+	if err != nil {
+		return page, err
+	}
+	page.Shifting, page.NotBefore = r.shifting(), r.exhausted(header)
+	next, err := r.next(document, header, read)
+	if err != nil {
+		return page, err
+	}
+	kept := connector.Validators{}
+	if r.at.Pages == 0 && r.Incremental == nil && r.Request.Method != http.MethodPost {
+		kept = connector.ValidatorsOf(header)
+	}
+	return page, r.turn(&page, next, kept)
+}
+
+// turn sets where the run continues: at the next page, at the next stream, or in the next run.
+func (r *run) turn(page *connector.FetchedPage, next checkpoint, kept connector.Validators) (err error) {
+	if next.Address != "" {
+		page.Checkpoint, err = json.Marshal(next)
+		return err
+	}
+	left := r.at.State
+	if kept != (connector.Validators{}) {
+		tags := map[string]connector.Validators{r.Name: kept}
+		for name, tag := range left.Tags {
+			tags[name] = tag
+		}
+		left.Tags = tags
+	}
+	if n := r.at.Stream + 1; n < len(r.streams) {
+		at := r.start(n)
+		at.State = left
+		page.Checkpoint, err = json.Marshal(at)
+		return err
+	}
+	page.State, err = json.Marshal(left)
+	return err
+}
+
+// records adds the records to a page, one after the other.
+func (r *run) records(ctx context.Context, document []byte, page *connector.FetchedPage) (read records, err error) {
+	value := find(document, r.Records)
+	if r.One {
+		return records{count: 1}, r.record(ctx, value, 1, page)
+	}
+	objects := json.NewDecoder(bytes.NewReader(value))
+	if _, err := objects.Token(); err != nil {
+		return read, err
+	}
+	for objects.More() {
+		read.last = nil
+		if err := objects.Decode(&read.last); err != nil {
+			return read, err
+		}
+		if read.count++; read.count > maxItems {
+			return read, fault.Newf(fault.Unavailable, "the page has more than 1,000 objects; ask for smaller pages in the %s", r.words.URL)
+		}
+		if err := r.record(ctx, read.last, read.count, page); err != nil {
+			return read, err
+		}
+	}
+	return read, nil
+}
+
+// record adds the record with a number to a page.
+func (r *run) record(ctx context.Context, record json.RawMessage, number int, page *connector.FetchedPage) error {
+	name := fmt.Sprintf("object %d of the page", number)
+	if refused := connector.NotUnicode(record); refused != "" {
+		page.Refuse(name, refused)
+		return nil
+	}
+	switch {
+	case r.Deleted != nil && r.Deleted.is(record):
+	case r.Item != nil:
+		r.item(record, name, page)
+	default:
+		return r.mapped(ctx, record, name, page)
+	}
+	return nil
+}
+
+// is reports whether a record shows something that is gone.
+func (d Deleted) is(record json.RawMessage) bool {
+	value := find(record, d.Pointer)
+	if len(d.Values) > 0 {
+		return slices.Contains(d.Values, textOf(value))
+	}
+	return len(value) > 0 && isSet(string(value))
+}
+
+// mapped adds what the stream's mapping makes of a record. A record that no rule matches is left out. One of which the mapping cannot
+// make a draft makes the page incomplete: the run cannot know which item it shows.
+func (r *run) mapped(ctx context.Context, record json.RawMessage, name string, page *connector.FetchedPage) error {
+	actions, err := r.Mapper.Map(ctx, r.stream.mapped, r.Mapping, r.Config, record)
+	if kind := fault.KindOf(err); kind == fault.Invalid || kind == fault.Malformed {
+		page.Refuse(name, explain(err))
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	for _, a := range actions {
+		switch {
+		case a.Unreadable != nil:
+			page.Refuse(name, strings.TrimPrefix(a.Unreadable.Pointer, "/")+" "+a.Unreadable.Detail)
+		case a.Memory != nil && isNameless(a.Memory.ExternalID), a.Goal != nil && isNameless(a.Goal.ExternalID):
+			page.Refuse(name, "the mapping gives it no externalId")
+		case a.Memory != nil:
+			page.Memories = append(page.Memories, *a.Memory)
+		case a.Goal != nil:
+			page.Goals = append(page.Goals, *a.Goal)
+		case a.Note != nil:
+			page.Notes = append(page.Notes, *a.Note)
+		}
+	}
+	return nil
+}
+
+// isNameless reports whether a mapping gives no id. An expression such as .item.id | tostring makes null of one that is missing.
+func isNameless(id string) bool { return id == "" || id == "null" }
+
+// explain returns what an error says of a record.
+func explain(err error) string {
+	var f *fault.Error
+	if !errors.As(err, &f) || len(f.Problems) == 0 {
+		return err.Error()
+	}
+	said := make([]string, len(f.Problems))
+	for n, p := range f.Problems {
+		said[n] = strings.TrimPrefix(strings.TrimPrefix(p.Pointer, "/")+" "+p.Detail, " ")
+	}
+	return strings.Join(said, "; ")
+}
+
+// item adds the item that a record shows to a page. A record without an id is left out, because nothing tells it from others. It
+// makes the page incomplete: the run cannot know which item it shows.
+func (r *run) item(record json.RawMessage, name string, page *connector.FetchedPage) {
+	i := r.Item
+	at := func(path string) json.RawMessage {
+		if path == "" {
+			return nil
+		}
+		return find(record, path)
+	}
+	id, title, body := textOf(at(i.ID)), textOf(at(i.Title)), textOf(at(i.Body))
+	if id == "" {
+		page.Refuse(cmp.Or(title, name), "it has no text or number at "+r.words.ID)
+		return
+	}
+	title = cmp.Or(title, id)
+	moment := func(name, path string) *time.Time {
+		when := connector.WhenOf(at(path))
+		page.WarnOfTime(name, id, when)
+		return when.At
+	}
+	link, updated := textOf(at(i.Link)), moment(r.words.UpdatedAt, i.UpdatedAt)
+	if i.Target != ToGoal {
+		page.Memories = append(page.Memories, memory.Draft{ExternalID: id, Kind: i.Kind, Title: title, Body: body, URL: link, UpdatedAt: updated})
+		return
+	}
+	d := goal.Draft{
+		ExternalID: id, Title: text.Truncate(title, maxTitle), Target: text.Truncate(body, maxTarget), URL: link, State: goal.Open,
+		DueAt: moment(r.words.DueAt, i.DueAt), UpdatedAt: updated,
+	}
+	d.Progress = r.progressOf(textOf(at(i.Progress)), id, page)
+	if d.Progress == 1 {
+		d.State = goal.Closed
+	}
+	page.Goals = append(page.Goals, d)
+}
+
+// progressOf reads a goal's progress: a number, or a text of one, perhaps in percent. It warns of any other text.
+func (r *run) progressOf(said, id string, page *connector.FetchedPage) float64 {
+	number, percent := strings.CutSuffix(said, "%")
+	progress, err := strconv.ParseFloat(strings.TrimSpace(number), 64)
+	switch {
+	case err != nil && said != "" && len(page.Warnings) == 0:
+		page.Warnings = append(page.Warnings, fmt.Sprintf("%s of %s is %s, which is no number, so it counts as 0; send a number from 0 to 1",
+			r.words.Progress, strconv.Quote(text.Truncate(id, maxQuoted)), strconv.Quote(text.Truncate(said, maxQuoted))))
+	case percent:
+		return progress / 100
+	}
+	return progress
+}
