@@ -39,6 +39,7 @@ require (
 	github.com/google/go-cmp v0.7.0 // tests: readable differences
 	github.com/google/uuid v1.6.0 // ids: UUIDv7
 	github.com/itchyny/gojq v0.12.20 // mappings: jq's parser and interpreter in pure Go, which runs under a context; 1 ms of a cold start, cel-go 3.5 ms
+	github.com/itchyny/timefmt-go v0.1.9 // strptime and strftime of mappings; gojq links it already
 	github.com/lmittmann/tint v1.2.1 // log on a terminal; JSON elsewhere
 	github.com/opencontainers/go-digest v1.0.0 // digests of the image; comes with image-spec
 	github.com/opencontainers/image-spec v1.1.1 // OCI image of a release: the specification's own types. The image is one layer, so no builder is needed
@@ -82,7 +83,6 @@ require (
 	github.com/gorilla/mux v1.8.1 // indirect
 	github.com/gorilla/securecookie v1.1.2 // indirect
 	github.com/grafana/regexp v0.0.0-20250905093917-f7b3be9d1853 // indirect
-	github.com/itchyny/timefmt-go v0.1.9 // indirect
 	github.com/jonboulle/clockwork v0.5.0 // indirect
 	github.com/mattn/go-colorable v0.1.15 // indirect
 	github.com/mattn/go-isatty v0.0.24 // indirect

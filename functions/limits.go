@@ -36,6 +36,7 @@ import (
 	"orgops/shared/provider/genericwebhook"
 	"orgops/shared/provider/github"
 	"orgops/shared/provider/mapping"
+	"orgops/shared/provider/trial"
 	"orgops/shared/web"
 	"orgops/shared/webhook/courier"
 	"orgops/shared/webhook/outbound"
@@ -96,7 +97,9 @@ func Limits() []Limit {
 		span("inbox-kept", "the time for which an arrival stays in the inbox", inbox.Kept),
 		span("refusals-kept", "the time after the last one for which refused webhooks are counted", arrival.Kept),
 		{"mapping-rules", "the rules of a mapping", mapping.MaxRules, "rules"},
-		{"mapping", "a mapping as JSON", mapping.MaxSize, "bytes"},
+		{"mapping-tests", "the tests of a mapping", trial.MaxTests, "tests"},
+		{"mapping", "a mapping with its tests as JSON", mapping.MaxSize, "bytes"},
+		{"tables", "the tables of an integration's configuration as JSON", connector.MaxTables, "bytes"},
 		{"inbound-webhooks", "the signed webhooks that a company receives in a minute", inbound.MaxAMinute, "webhooks"},
 		{"actions", "the actions of an arrival", connector.MaxActions, "actions"},
 

@@ -144,6 +144,7 @@ func check(c connector.Connector, request json.RawMessage) error {
 	if err != nil {
 		return err
 	}
+	problems = append(problems, connector.CheckTables(request)...)
 	if checker, ok := c.(connector.Checker); ok && len(problems) == 0 {
 		problems = checker.CheckConfig(request)
 	}

@@ -5,12 +5,15 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"regexp"
+	"slices"
 	"time"
 
 	"orgops/shared/base/fault"
 	"orgops/shared/domain/integration"
 	"orgops/shared/provider/connector"
 	"orgops/shared/provider/mapping"
+	"orgops/shared/provider/trial"
 	"orgops/shared/storage/store"
 	"orgops/shared/web"
 )
@@ -21,6 +24,8 @@ type MappingDocument struct {
 	Rules     []MappingRule   `json:"rules" minItems:"1" maxItems:"50" nullable:"false" doc:"the rules in order; the first that matches decides"`
 	Otherwise *MappingRefusal `json:"otherwise,omitempty" doc:"refuses an arrival that no rule matches; without it, such an arrival is accepted and ignored"`
 
+	Tests []trial.MappingTest `json:"tests,omitempty" maxItems:"20" nullable:"false" doc:"arrivals with the actions that the mapping must give. They are stored with it, and a mapping that fails one is refused"`
+
 	nulls []fault.FieldError // the members that are null, which the schema does not allow
 }
 
@@ -30,9 +35,12 @@ func (d *MappingDocument) UnmarshalJSON(raw []byte) error {
 	if err := json.Unmarshal(raw, (*plain)(d)); err != nil {
 		return err
 	}
-	d.nulls = nulls(raw, "")
+	d.nulls = slices.DeleteFunc(nulls(raw, ""), func(p fault.FieldError) bool { return given.MatchString(p.Pointer) })
 	return nil
 }
+
+// given matches what the tests of a mapping give and expect, where null is a value.
+var given = regexp.MustCompile(`^/tests/[0-9]+/(payload|actions/[0-9]+/fields/)`)
 
 // MappingRule says which arrivals match and which action they ask for.
 type MappingRule struct {
@@ -103,13 +111,17 @@ func (r receiver) revision() string {
 }
 
 // show returns the mapping that applies in the form of the API.
-func (r receiver) show() (IntegrationMapping, error) {
+func (r receiver) show() (out IntegrationMapping, err error) {
 	raw, digest := r.current()
-	out := IntegrationMapping{Source: "default", Digest: digest}
+	out = IntegrationMapping{Source: "default", Digest: digest}
 	if r.Mapping != nil {
 		out.Source, out.Version, out.UpdatedAt = "company", r.version, &r.own.At
 	}
-	return out, json.Unmarshal(raw, &out.Mapping)
+	if err := json.Unmarshal(raw, &out.Mapping); err != nil {
+		return out, err
+	}
+	out.Mapping.Tests, err = r.tests()
+	return out, err
 }
 
 type mappingInput struct {
@@ -148,9 +160,13 @@ func (d Deps) putMapping(ctx context.Context, in *putMappingInput) (*web.Tagged[
 	if err != nil {
 		return nil, err
 	}
+	tests, err := r.tested(ctx, raw, in.Body.Tests)
+	if err != nil {
+		return nil, err
+	}
 	c, now, was := web.Tenant(ctx), d.Now().UTC(), r.version
 	r.version++
-	r.own = integration.StoredMapping{Mapping: raw, Digest: connector.Digest(raw), By: web.CallerOf(ctx).UserID, At: now}
+	r.own = integration.StoredMapping{Mapping: raw, Tests: tests, Digest: connector.Digest(raw), By: web.CallerOf(ctx).UserID, At: now}
 	r.Mapping, r.UpdatedAt = &integration.MappingRef{Digest: r.own.Digest, At: now}, now
 	err = c.Commit(ctx, c.Replace(integration.Key(in.Provider), integration.Entity, r.Version, r.Integration),
 		integration.SaveMapping(c, in.Provider, was, r.own))
@@ -161,8 +177,9 @@ func (d Deps) putMapping(ctx context.Context, in *putMappingInput) (*web.Tagged[
 	return &web.Tagged[IntegrationMapping]{Status: http.StatusOK, ETag: web.ETag(r.revision()), Body: &shown}, err
 }
 
-// checked returns the canonical form of a mapping, or an error with every problem and its place.
+// checked returns the canonical form of a mapping without its tests, or an error with every problem and its place.
 func checked(d MappingDocument) (json.RawMessage, error) {
+	d.Tests = nil
 	raw, err := json.Marshal(d)
 	if err != nil {
 		return nil, err

@@ -3,6 +3,7 @@ package integrations_test
 import (
 	"encoding/json"
 	"net/http"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -265,5 +266,105 @@ func TestMapping_Tenants(t *testing.T) {
 	s.Do("GET", "/companies/"+s.B.ID+"/integrations/github/inbox", s.B.Token, nil).Want(200).JSON(&page)
 	if len(page.Items) != 0 {
 		t.Errorf("inbox of company B = %s, want nothing", page.Items)
+	}
+}
+
+// testedTickets returns the mapping of tickets with one test of it.
+func testedTickets(test string) json.RawMessage {
+	return json.RawMessage(tickets[:len(tickets)-1] + `,"tests":[` + test + `]}`)
+}
+
+// TestMapping_Tests stores a mapping with its tests, runs them in a preview, and refuses a mapping that fails one with each difference.
+func TestMapping_Tests(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	s.github()
+	_, etag := s.mapping("github")
+	const passing = `{"name":"a ticket","headers":{"X-GitHub-Event":"x"},"payload":{"ticket":{"id":7,"subject":"Fire","note":null}},
+		"actions":[{"action":"memory.upsert","fields":{"title":"Fire","kind":"ticket","body":null,"updatedAt":null}}]}`
+	tests := []struct {
+		name, test string
+		want       []string
+	}{
+		{"other fields", `{"name":"t","headers":{"X-GitHub-Event":"x"},"payload":{"ticket":{"id":7,"subject":"Fire"}},"actions":[{"action":"memory.upsert","fields":{"title":"Flood","externalId":"7","url":null}}]}`, []string{
+			`/tests/0/actions/0/fields/externalId: t: is "tickets/7", but the test expects "7"`, `/tests/0/actions/0/fields/title: t: is "Fire", but the test expects "Flood"`,
+		}},
+		{"another action", `{"name":"t","headers":{"X-GitHub-Event":"x"},"payload":{"ticket":{"id":7,"subject":"Fire"}},"actions":[{"action":"goal.update"}]}`,
+			[]string{"/tests/0/actions/0/action: t: is memory.upsert, but the test expects goal.update"}},
+		{"the second test", passing + `,{"name":"two","headers":{"X-GitHub-Event":"x"},"payload":{},"actions":[{"action":"memory.upsert"}]}`,
+			[]string{"/tests/1/actions: two: the mapping gives 0 actions, but the test expects 1: no rule of the mapping matches"}},
+		{"a refused arrival", `{"name":"t","headers":{"X-GitHub-Event":"x"},"payload":{"ticket":{"id":7,"subject":8}},"actions":[]}`, []string{"/tests/0: t: the arrival is refused: /ticket/title must be a string"}},
+		{"no event", `{"name":"t","payload":{},"actions":[]}`, []string{"/tests/0: t: the arrival is refused: the X-GitHub-Event header is missing"}},
+		{"no fields", `{"name":"t","headers":{"X-GitHub-Event":"x"},"payload":{"ticket":{"id":7,"subject":"Fire"}},"actions":[{"action":"memory.upsert","fields":[1]}]}`,
+			[]string{"/tests/0/actions/0/fields: t: must be an object with the fields by name"}},
+		{"a null", `{"name":"t","payload":{},"headers":null,"actions":[]}`, []string{"/tests/0/headers: must not be null; leave the member out"}},
+		{"a part", `{"name":"t"}`, []string{"/tests/0/actions: is required", "/tests/0/payload: is required"}},
+	}
+	for _, tt := range tests {
+		p := s.do("PUT", "/github/mapping", testedTickets(tt.test), "If-Match", etag).WantProblem(422, "invalid")
+		var got []string
+		for _, problem := range p.Errors {
+			got = append(got, problem.Pointer+": "+problem.Detail)
+		}
+		if diff := cmp.Diff(tt.want, got); diff != "" {
+			t.Errorf("%s: problems differ (-want +got):\n%s", tt.name, diff)
+		}
+	}
+	if m, _ := s.mapping("github"); m.Source != "default" {
+		t.Errorf("source = %s after mappings that fail a test, want default", m.Source)
+	}
+	type results struct {
+		Actions []json.RawMessage
+		Tests   []struct {
+			Name     string
+			Passed   bool
+			Problems []struct{ Pointer, Detail string }
+		}
+	}
+	var tried, stored results
+	s.do("POST", "/github/mapping/preview", map[string]any{"mapping": testedTickets(passing + `,{"name":"none","headers":{"X-GitHub-Event":"x"},"payload":{"ticket":{"id":1,"subject":"x"}},"actions":[]}`)}).Want(200).JSON(&tried)
+	if len(tried.Tests) != 2 || !tried.Tests[0].Passed || tried.Tests[1].Passed || len(tried.Tests[1].Problems) != 1 || len(tried.Actions) != 0 {
+		t.Errorf("preview = %+v, want a test that passes and one with a problem", tried)
+	}
+	s.do("PUT", "/github/mapping", testedTickets(passing), "If-Match", etag).Want(200)
+	s.do("POST", "/github/mapping/preview", map[string]any{}).Want(200).JSON(&stored)
+	if len(stored.Tests) != 1 || !stored.Tests[0].Passed {
+		t.Errorf("preview of the stored mapping = %+v, want its test, passed", stored)
+	}
+	var shown struct{ Tests []struct{ Name string } }
+	read, _ := s.mapping("github")
+	errtest.Must(t, json.Unmarshal(read.Mapping, &shown))
+	if len(shown.Tests) != 1 || shown.Tests[0].Name != "a ticket" {
+		t.Errorf("mapping = %s, want it with its test", read.Mapping)
+	}
+	s.do("PUT", "/github/mapping", read.Mapping).Want(200) // it is valid as it is shown
+}
+
+// TestMapping_Tables maps by a table of the configuration, which returns no integration to the sandbox.
+func TestMapping_Tables(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	s.github()
+	config := func(tables string) map[string]any {
+		return map[string]any{"repository": "octo/app", "tables": json.RawMessage(tables)}
+	}
+	s.configured("github", config(`{"kinds":{"P1":"outage"}}`), 200)
+	s.wantStanding(s.get("github"), standing{State: "certified", Certified: true, Enabled: true})
+	p := s.preview("github", map[string]any{
+		"mapping": json.RawMessage(`{"rules":[{"when":"true","action":"memory.upsert","with":{"externalId":"\"1\"","title":"\"t\"","kind":".config.tables.kinds[.payload.level]","updatedAt":"1772366400"}}]}`),
+		"headers": map[string]string{"X-GitHub-Event": "x"}, "payload": map[string]any{"level": "P1"},
+	})
+	if len(p.Actions) != 1 || p.Actions[0].Fields["kind"] != "outage" || p.Actions[0].Fields["updatedAt"] != "2026-03-01T12:00:00Z" {
+		t.Errorf("preview = %+v, want the kind outage from the table, and the time", p.Actions)
+	}
+	for _, tt := range []struct{ tables, pointer string }{
+		{`{"a b":{}}`, "/tables"},
+		{`{"kinds":{"P1":["x"]}}`, "/tables/kinds/P1"},
+		{`{"kinds":{"P1":"` + strings.Repeat("x", 16<<10) + `"}}`, "/tables"},
+	} {
+		p := s.do("POST", "/github", config(tt.tables)).WantProblem(422, "invalid")
+		if got := p.Errors[0].Pointer; !strings.HasPrefix(got, tt.pointer) {
+			t.Errorf("pointer = %s, want %s", got, tt.pointer)
+		}
 	}
 }

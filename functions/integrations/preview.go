@@ -8,7 +8,6 @@ import (
 
 	"orgops/shared/base/fault"
 	"orgops/shared/domain/inbox"
-	"orgops/shared/provider/connector"
 	"orgops/shared/provider/intake"
 	"orgops/shared/provider/mapping"
 	"orgops/shared/provider/trial"
@@ -18,7 +17,7 @@ import (
 // PreviewRequest holds an arrival to try, and the mapping to try it with.
 type PreviewRequest struct {
 	Headers map[string]string `json:"headers,omitempty" maxProperties:"100" doc:"the arrival's headers, such as X-GitHub-Event" example:"{\"X-GitHub-Event\":\"issues\"}"`
-	Payload json.RawMessage   `json:"payload,omitempty" doc:"the arrival's body; either this or inboxId"`
+	Payload json.RawMessage   `json:"payload,omitempty" doc:"the arrival's body; either this or inboxId; with neither, only the tests of the mapping run"`
 	InboxID string            `json:"inboxId,omitempty" maxLength:"64" doc:"an arrival of the inbox, whose headers and body are tried"`
 	Mapping *MappingDocument  `json:"mapping,omitempty" doc:"the mapping to try; without it, the one that applies"`
 
@@ -35,7 +34,12 @@ func (r *PreviewRequest) UnmarshalJSON(raw []byte) error {
 	if err := json.Unmarshal(raw, &members); err != nil {
 		return err
 	}
-	for _, name := range []string{"headers", "inboxId", "mapping"} {
+	if r.Mapping != nil {
+		for _, p := range r.Mapping.nulls {
+			r.nulls = append(r.nulls, fault.FieldError{Pointer: "/mapping" + p.Pointer, Detail: p.Detail})
+		}
+	}
+	for _, name := range []string{"headers", "inboxId"} {
 		if member, given := members[name]; given {
 			r.nulls = append(r.nulls, nulls(member, fault.Pointer(name))...)
 		}
@@ -47,6 +51,7 @@ func (r *PreviewRequest) UnmarshalJSON(raw []byte) error {
 type MappingPreview struct {
 	Source string `json:"source" enum:"default,company,request" doc:"which mapping was tried"`
 	inbox.MappingResult
+	Tests []MappingTestResult `json:"tests,omitempty" nullable:"false" doc:"what became of the mapping's tests"`
 }
 
 type previewInput struct {
@@ -65,16 +70,22 @@ func (d Deps) previewMapping(ctx context.Context, in *previewInput) (*previewOut
 	if err != nil {
 		return nil, err
 	}
-	header, body, err := d.delivered(ctx, in)
-	if err != nil {
-		return nil, err
-	}
 	out := &previewOutput{}
-	m, err := d.tried(ctx, r, in.Body.Mapping, &out.Body)
+	out.Body.Actions = []inbox.MappingAction{}
+	m, tests, err := d.tried(ctx, r, in.Body.Mapping, &out.Body)
 	if err != nil {
 		return nil, err
 	}
-	out.Body.MappingResult, err = d.try(ctx, r, m, header, body)
+	if len(tests) == 0 || len(in.Body.Payload) > 0 || in.Body.InboxID != "" {
+		header, body, err := d.delivered(ctx, in)
+		if err != nil {
+			return nil, err
+		}
+		if out.Body.MappingResult, err = d.try(ctx, r, m, header, body); err != nil {
+			return nil, err
+		}
+	}
+	out.Body.Tests, err = r.run(ctx, m, tests)
 	return out, err
 }
 
@@ -85,9 +96,9 @@ func (d Deps) delivered(ctx context.Context, in *previewInput) (http.Header, []b
 	case given && in.Body.InboxID != "":
 		return nil, nil, fault.Refuse([]fault.FieldError{{Pointer: "/inboxId", Detail: "give either payload or inboxId"}})
 	case given:
-		return headers(in.Body.Headers), in.Body.Payload, nil
+		return trial.Headers(in.Body.Headers), in.Body.Payload, nil
 	case in.Body.InboxID == "":
-		return nil, nil, fault.Refuse([]fault.FieldError{{Pointer: "/payload", Detail: "is missing; give the body of an arrival, or the inboxId of one that was received"}})
+		return nil, nil, fault.Refuse([]fault.FieldError{{Pointer: "/payload", Detail: "is missing; give the body of an arrival, the inboxId of one that was received, or a mapping with tests"}})
 	}
 	kept, err := inbox.Load(ctx, web.Tenant(ctx), in.Provider, in.Body.InboxID)
 	if fault.KindOf(err) == fault.NotFound {
@@ -99,43 +110,40 @@ func (d Deps) delivered(ctx context.Context, in *previewInput) (http.Header, []b
 	if kept.Truncated {
 		return nil, nil, fault.Refuse([]fault.FieldError{{Pointer: "/inboxId", Detail: "the body of this arrival was too long to be kept whole; give it as payload"}})
 	}
-	return headers(kept.Headers), []byte(kept.Body), nil
+	return trial.Headers(kept.Headers), []byte(kept.Body), nil
 }
 
-func headers(given map[string]string) http.Header {
-	h := make(http.Header, len(given))
-	for name, value := range given {
-		h.Set(name, value)
-	}
-	return h
-}
-
-// tried returns the mapping to try, and notes its source in out.
-func (d Deps) tried(ctx context.Context, r receiver, given *MappingDocument, out *MappingPreview) (*mapping.Mapping, error) {
+// tried returns the mapping to try with its tests, and notes its source in out.
+func (d Deps) tried(ctx context.Context, r receiver, given *MappingDocument, out *MappingPreview) (*mapping.Mapping, []trial.MappingTest, error) {
 	if given == nil {
 		if out.Source = "default"; r.Mapping != nil {
 			out.Source = "company"
 		}
-		return d.mappings.Of(ctx, web.Tenant(ctx), r.Integration, r.conn)
+		m, err := d.mappings.Of(ctx, web.Tenant(ctx), r.Integration, r.conn)
+		if err != nil {
+			return nil, nil, err
+		}
+		tests, err := r.tests()
+		return m, tests, err
 	}
 	out.Source = "request"
-	raw, err := json.Marshal(given)
-	if err != nil {
-		return nil, err
-	}
-	m, err := mapping.Parse(raw)
+	raw, err := checked(*given)
 	var f *fault.Error
 	if errors.As(err, &f) {
 		for n := range f.Problems {
 			f.Problems[n].Pointer = "/mapping" + f.Problems[n].Pointer
 		}
 	}
-	return m, err
+	if err != nil {
+		return nil, nil, err
+	}
+	m, err := mapping.Parse(raw)
+	return m, given.Tests, err
 }
 
 // try shows what a mapping makes of an arrival. An arrival that inbound would refuse is a result, not an error.
 func (d Deps) try(ctx context.Context, r receiver, m *mapping.Mapping, header http.Header, body []byte) (inbox.MappingResult, error) {
-	mapped, err := read(ctx, m, r, header, body)
+	mapped, err := r.tester().Read(ctx, m, header, body)
 	if refused, ok := trial.Refused(err); ok {
 		return refused, nil
 	}
@@ -149,30 +157,9 @@ func (d Deps) try(ctx context.Context, r receiver, m *mapping.Mapping, header ht
 	}
 	result := mapped.Result(planned)
 	for n, a := range mapped.Actions {
-		if result.Actions[n].Fields, err = fieldsOf(a); err != nil {
+		if result.Actions[n].Fields, err = trial.Fields(a); err != nil {
 			return inbox.MappingResult{}, err
 		}
 	}
 	return result, nil
-}
-
-// fieldsOf returns what a mapping gives for the item of an action.
-func fieldsOf(a connector.Action) (json.RawMessage, error) {
-	switch {
-	case a.Memory != nil:
-		return json.Marshal(a.Memory)
-	case a.Goal != nil:
-		return json.Marshal(a.Goal)
-	case a.Note != nil:
-		return json.Marshal(a.Note)
-	}
-	return nil, nil
-}
-
-func read(ctx context.Context, m *mapping.Mapping, r receiver, header http.Header, body []byte) (trial.Mapped, error) {
-	arrival, err := mapping.Read(r.conn, r.Config, r.Place, header, body)
-	if err != nil {
-		return trial.Mapped{}, err
-	}
-	return trial.Map(ctx, m, arrival)
 }

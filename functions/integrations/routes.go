@@ -112,12 +112,13 @@ func (d Deps) registerMapping(api huma.API) {
 	web.Register(api, operation(http.MethodGet, one+"/mapping", "get-integration-mapping", "Get the mapping",
 		"The rules that turn the provider's webhooks into actions: the company's, or else the provider's default.", 200, read), d.getMapping)
 	web.Register(api, operation(http.MethodPut, one+"/mapping", "put-integration-mapping", "Store a mapping",
-		"Replaces the mapping. Each expression is checked; a problem names its place, such as /rules/3/with/title, and what would be right. "+
+		"Replaces the mapping and its tests. Each expression is checked; a problem names its place, such as /rules/3/with/title, and what would be right. "+
+			"Then the tests run; if one fails, the answer names each difference, and nothing is stored. "+
 			"The integration stays certified: a mapping opens no port, and the policy engine decides on each action.", 200, write), d.putMapping)
 	web.Register(api, operation(http.MethodDelete, one+"/mapping", "delete-integration-mapping", "Return to the default mapping",
 		"Removes the company's mapping, if one is stored.", 204, write), d.deleteMapping)
 	web.Register(api, web.Unaudited(operation(http.MethodPost, one+"/mapping/preview", "preview-integration-mapping", "Try a mapping on an arrival",
-		"Shows which rules match, the actions that they give and the verdicts of the policy engine. It changes nothing.", 200, write),
+		"Shows which rules match, the actions that they give and the verdicts of the policy engine, and runs the mapping's tests. It changes nothing.", 200, write),
 		"a preview changes nothing"), d.previewMapping)
 	web.Register(api, operation(http.MethodGet, one+"/inbox", "list-integration-inbox", "List received arrivals",
 		"The latest 20 arrivals that were received in the sandbox, newest first. They expire after 7 days.", 200, read), d.listInbox)

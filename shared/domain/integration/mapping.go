@@ -18,7 +18,8 @@ type MappingRef struct {
 
 // StoredMapping holds the mapping that a company has stored in the language of package mapping.
 type StoredMapping struct {
-	Mapping json.RawMessage `json:"mapping"` // in canonical form
+	Mapping json.RawMessage `json:"mapping"`         // in canonical form
+	Tests   json.RawMessage `json:"tests,omitempty"` // the arrivals on which it was tried when it was stored; no arrival reads them
 	Digest  string          `json:"digest"`
 	By      string          `json:"by"` // the user who stored it
 	At      time.Time       `json:"at"`

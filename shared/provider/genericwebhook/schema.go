@@ -1,5 +1,7 @@
 package genericwebhook
 
+import "orgops/shared/provider/connector"
+
 // MaxSecretHeaders limits the secret headers of an endpoint.
 const MaxSecretHeaders = 10
 
@@ -52,6 +54,7 @@ const schemaFormat = `{
       "additionalProperties": {"type": "string", "minLength": 1, "maxLength": 4096, "pattern": "^[!-~]([ -~]*[!-~])?$", "x-pattern-description": "printable ASCII characters, without a space at either end"},
       "writeOnly": true
     },
+    ` + connector.TablesProperty + `,
     "rateLimit": {
       "title": "Rate limit",
       "description": "Maximum number of attempts a second.",

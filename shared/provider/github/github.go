@@ -122,6 +122,7 @@ const schema = `{
       "type": "string", "format": "uri", "minLength": 1, "maxLength": 2048
     },
     ` + connector.ScheduleProperty + `,
+    ` + connector.TablesProperty + `,
     "signingSecret": {
       "title": "Webhook secret",
       "description": "The same secret as in the webhook's settings at GitHub, any text as it was typed there. Without it, no arrival is accepted.",

@@ -98,6 +98,7 @@ const schema = `{
       "type": "string", "pattern": "^[A-Z0-9]{1,16}$", "x-pattern-description": "the key of a team: 1 to 16 capital letters and digits, such as ENG"
     },
     ` + connector.ScheduleProperty + `,
+    ` + connector.TablesProperty + `,
     "signingSecret": {
       "title": "Webhook secret",
       "description": "The signing secret that Linear shows on the webhook's page. Without it, no arrival is accepted.",

@@ -51,6 +51,11 @@ func functions(patterns map[string]pattern) []gojq.CompilerOption {
 		function("tostring", 0, func(c call) (any, error) { return c.text(c.in) }),
 		function("tonumber", 0, toNumber),
 		function("slice", 2, slice),
+		function("fromdate", 0, fromDate),
+		function("strptime", 1, parseTime),
+		function("strftime", 1, formatTime),
+		function("mktime", 0, epoch),
+		function(lookedUp, 2, lookUp),
 		function(concatenate, maxConcat, concat),
 		function(computedNames, 1, names),
 	}

@@ -6,6 +6,7 @@ import (
 	"os"
 	"regexp"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -26,7 +27,7 @@ func TestGuide(t *testing.T) {
 		kind, content := block[1], block[2]
 		switch kind {
 		case "mapping":
-			current = map[string]string{}
+			current = map[string]string{"config": current["config"]}
 		case "actions":
 			run++
 			guideActions(t, current, content)
@@ -37,8 +38,8 @@ func TestGuide(t *testing.T) {
 		}
 		current[kind] = content
 	}
-	if run != 4 {
-		t.Errorf("ran %d examples, want 4", run)
+	if run != 5 {
+		t.Errorf("ran %d examples, want 5", run)
 	}
 }
 
@@ -56,7 +57,7 @@ func guideActions(t *testing.T, example map[string]string, want string) {
 	}
 	payload, err := mapping.Payload([]byte(example["payload"]))
 	errtest.Must(t, err)
-	matches, err := m.Apply(t.Context(), mapping.Arrival{Header: headers, Payload: payload})
+	matches, err := m.Apply(t.Context(), mapping.Arrival{Header: headers, Payload: payload, Config: json.RawMessage(example["config"])})
 	errtest.Must(t, err)
 	all := []map[string]any{}
 	for _, a := range mapping.Actions(matches) {
@@ -69,17 +70,21 @@ func guideActions(t *testing.T, example map[string]string, want string) {
 func shown(t *testing.T, a connector.Action) map[string]any {
 	t.Helper()
 	draft := any(a.Note)
+	var updated *time.Time
 	switch {
 	case a.Memory != nil:
-		draft = a.Memory
+		draft, updated = a.Memory, a.Memory.UpdatedAt
 	case a.Goal != nil:
-		draft = a.Goal
+		draft, updated = a.Goal, a.Goal.UpdatedAt
 	}
 	raw, err := json.Marshal(draft)
 	errtest.Must(t, err)
 	fields := map[string]any{}
 	errtest.Must(t, json.Unmarshal(raw, &fields))
 	fields["action"] = string(a.Port)
+	if updated != nil {
+		fields["updatedAt"] = updated.Format(time.RFC3339)
+	}
 	if a.Note != nil && a.Note.Once != "" {
 		fields["once"] = a.Note.Once
 	}

@@ -78,3 +78,24 @@ func item(list []any, n int) any {
 	}
 	return list[n]
 }
+
+// lookUp gives the member or the item that a computed index names, and null if there is none.
+func lookUp(c call) (any, error) {
+	switch v := c.args[0].(type) {
+	case nil:
+		return nil, nil //nolint:nilnil // null is a value of the language
+	case map[string]any:
+		name, ok := c.args[1].(string)
+		if !ok {
+			return nil, wrongType("the index of an object", "a string", c.args[1])
+		}
+		return v[name], c.pay(len(name) / readBytes)
+	case []any:
+		n, ok := gojq.ToInt(c.args[1])
+		if !ok {
+			return nil, wrongType("the index of a list", "a number", c.args[1])
+		}
+		return item(v, n), nil
+	}
+	return nil, wrongType("an index", "an object or a list", c.args[0])
+}

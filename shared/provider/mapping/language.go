@@ -9,7 +9,8 @@ import (
 )
 
 // functionNames lists the functions of the language, for an error about another one.
-const functionNames = "select, map, any, all, not, first, length, join, split, startswith, endswith, test, ascii_downcase, tostring and tonumber"
+const functionNames = "select, map, any, all, not, first, length, join, split, startswith, endswith, test, ascii_downcase, tostring, tonumber, " +
+	"fromdate, todate, strptime, strftime and mktime"
 
 // function rewrites a call of one of the language's functions.
 func (r *rewriter) function(f *gojq.Func) (step, error) {
@@ -18,6 +19,10 @@ func (r *rewriter) function(f *gojq.Func) (step, error) {
 	}
 	if f.Name == "test" {
 		q, err := r.test(f)
+		return step{q, try(q)}, err
+	}
+	if f.Name == "strptime" || f.Name == "strftime" {
+		q, err := timed(f)
 		return step{q, try(q)}, err
 	}
 	args := make([]*gojq.Query, len(f.Args))
@@ -39,8 +44,14 @@ func (r *rewriter) function(f *gojq.Func) (step, error) {
 		return step{query: calls(f.Name, metered(iterate), args[0])}, nil
 	case "first/0":
 		return place(of(&gojq.Term{Type: gojq.TermTypeNumber, Number: "0"})), nil
-	case "length/0", "ascii_downcase/0", "tostring/0", "tonumber/0":
+	case "length/0", "ascii_downcase/0", "tostring/0", "tonumber/0", "mktime/0":
 		q := metered(f.Name)
+		return step{q, try(q)}, nil
+	case "fromdate/0", "fromdateiso8601/0":
+		q := metered("fromdate")
+		return step{q, try(q)}, nil
+	case "todate/0", "todateiso8601/0":
+		q := metered("strftime", constant(isoDate))
 		return step{q, try(q)}, nil
 	case "join/1", "split/1", "startswith/1", "endswith/1":
 		return step{query: metered(f.Name, args...)}, nil
@@ -52,10 +63,24 @@ func (r *rewriter) function(f *gojq.Func) (step, error) {
 // unknown describes a call that the language does not have.
 func unknown(name, signature string) error {
 	switch name {
-	case "not", "select", "first", "any", "all", "map", "length", "ascii_downcase", "tostring", "tonumber", "join", "split", "startswith", "endswith":
+	case "not", "select", "first", "any", "all", "map", "length", "ascii_downcase", "tostring", "tonumber", "join", "split", "startswith", "endswith",
+		"mktime", "fromdate", "fromdateiso8601", "todate", "todateiso8601":
 		return fmt.Errorf("%s takes another number of arguments", signature)
 	}
 	return refuse("the function "+name, "the functions are "+functionNames)
+}
+
+// timed rewrites a call of strptime or strftime, whose format must be a literal: it is checked when the expression is.
+func timed(f *gojq.Func) (*gojq.Query, error) {
+	const want = `%s takes one argument, the format as a literal string, such as "%%d/%%m/%%Y %%H:%%M"`
+	if len(f.Args) != 1 {
+		return nil, fmt.Errorf(want, f.Name)
+	}
+	format, ok := literalText(f.Args[0])
+	if !ok {
+		return nil, fmt.Errorf(want, f.Name)
+	}
+	return metered(f.Name, constant(format)), checkFormat(format)
 }
 
 // test rewrites a call of test, whose pattern must be a literal: it is compiled when the expression is checked.
@@ -100,7 +125,7 @@ func index(i *gojq.Index) (step, error) {
 			return place(n), nil
 		}
 	}
-	return step{}, errors.New(`the index of a path must be a literal, such as .["a name"] or .[0]; find an item with first(.[] | select(…))`)
+	return step{}, errors.New(`the index of a path must be a name, such as .["a name"], a place, such as .[0], or an expression with a string, such as .config.tables.kinds[.item.kind]`)
 }
 
 // named reads a member of an object.

@@ -105,6 +105,9 @@ func TestExpression_Values(t *testing.T) {
 		{"{a: (1, 2)}", `[{"a":1},{"a":2}]`},
 		{"-1, +2, [3][0]", `[-1,2,3]`},
 		{".headers[\"x-event\"], .item.t", `["issues",true]`},
+		{`.payload.o[.payload.a.b[2].c], .payload.o["\(.payload.a.b[2].c)"], .payload.o["no" | ascii_downcase], .payload.missing[.payload.s]`, `[1,1,null,null]`},
+		{`.payload.a.b[.payload.o.y].c, .payload.a[.payload.labels[0].name[0:1]][-1].c, .[("item", "payload")].t`, `["x","x",true,true]`},
+		{`.payload.o[.payload.z // ""] // "none"`, `["none"]`},
 	}
 	for _, tt := range tests {
 		matches, err := parse(t, note(tt.expression)).Apply(t.Context(), arrival(t, payload))
@@ -115,6 +118,59 @@ func TestExpression_Values(t *testing.T) {
 		want := `{"value":` + tt.want + `}`
 		if got := string(matches[0].Actions[0].Note.Details); got != want {
 			t.Errorf("%s = %s, want %s", tt.expression, got, want)
+		}
+	}
+}
+
+// TestExpression_Moments checks the functions of times. jq 1.7 gives the same, but for milliseconds and microseconds.
+func TestExpression_Moments(t *testing.T) {
+	t.Parallel()
+	const payload = `{"s":1772366400,"half":1772366400.5,"ms":1772366400500,"us":1772366400500000,"text":"1772366400","eu":"01.03.2026 12:05","us12":"3/1/26 01:05 PM","zone":"01/Mar/2026:14:00:00 +0200"}`
+	tests := []struct{ expression, want string }{
+		{".payload.s, .payload.half, .payload.ms, .payload.us, -1, 0 | todate", `["2026-03-01T12:00:00Z","2026-03-01T12:00:00Z","2026-03-01T12:00:00Z","2026-03-01T12:00:00Z","1969-12-31T23:59:59Z","1970-01-01T00:00:00Z"]`},
+		{".payload.text | tonumber | todateiso8601", `["2026-03-01T12:00:00Z"]`},
+		{`"2026-03-01T12:00:00Z", "2026-03-01T14:00:00+02:00", "2026-03-01T12:00:00.5Z" | fromdate`, `[1772366400,1772366400,1772366400.5]`},
+		{`"2026-03-01T12:00:00Z" | fromdateiso8601 | strftime("%d.%m.%Y, week day %a %j %%")`, `["01.03.2026, week day Sun 060 %"]`},
+		{`.payload.eu | strptime("%d.%m.%Y %H:%M")`, `[[2026,2,1,12,5,0,0,59]]`},
+		{`.payload.eu | strptime("%d.%m.%Y %H:%M") | mktime, todate`, `[1772366700,"2026-03-01T12:05:00Z"]`},
+		{`.payload.us12 | strptime("%m/%d/%y %I:%M %p") | todate`, `["2026-03-01T13:05:00Z"]`},
+		{`.payload.zone | strptime("%d/%b/%Y:%H:%M:%S %z") | todate`, `["2026-03-01T12:00:00Z"]`},
+		{`(.payload.eu | strptime("%Y")?), (.payload.o | todate?), (.payload.eu | fromdate?), (.payload.eu | mktime?)`, `[]`},
+		{`[.payload.eu | strptime("%Y")?][0] // "none"`, `["none"]`},
+		{`[2026, 13, 1, 0, 0, 0], [2026, 0, 1, 0, 0, 1.5] | mktime`, `[1801440000,1767225601.5]`},
+	}
+	for _, tt := range tests {
+		matches, err := parse(t, note(tt.expression)).Apply(t.Context(), arrival(t, payload))
+		if err != nil {
+			t.Errorf("%s: %v", tt.expression, err)
+			continue
+		}
+		if got, want := string(matches[0].Actions[0].Note.Details), `{"value":`+tt.want+`}`; got != want {
+			t.Errorf("%s = %s, want %s", tt.expression, got, want)
+		}
+	}
+}
+
+// TestExpression_Moments_Refused says what a function of times needs, without the value.
+func TestExpression_Moments_Refused(t *testing.T) {
+	t.Parallel()
+	tests := []struct{ expression, want string }{
+		{`"secret" | strptime("%Y")`, "the value does not have the format %Y"},
+		{`"` + strings.Repeat("1", 65) + `" | strptime("%Y")`, "strptime reads at most 64 bytes"},
+		{`1 | strptime("%Y")`, "strptime needs a string, but the value is a number"},
+		{`"x" | fromdate`, "fromdate needs a time such as 2026-03-01T12:00:00Z; read another form with strptime"},
+		{`"x" | todate`, "strftime needs a number of seconds since 1970, or what strptime gives, but the value is a string"},
+		{`1e300 | todate`, "the time is not in the years 1 to 9999"},
+		{`[1e9, 1, 1, 1, 1, 1] | mktime`, "a time as a list has numbers of at most 10,000"},
+		{`[1] | mktime`, "a time as a list has year, month from 0, day, hour, minute and second"},
+		{`.payload[.payload.n]`, "the index of an object needs a string, but the value is a number"},
+		{`.payload.n["\(.payload.n)"]`, "an index needs an object or a list, but the value is a number"},
+		{`.payload.l["\(.payload.n)"]`, "the index of a list needs a number, but the value is a string"},
+	}
+	for _, tt := range tests {
+		_, err := parse(t, note(tt.expression)).Apply(t.Context(), arrival(t, `{"n":1,"l":[]}`))
+		if got, want := strings.Join(problems(t, err), ""), ": rule 1 of the mapping, details: "+tt.want; got != want {
+			t.Errorf("%s: %s, want %s", tt.expression, got, want)
 		}
 	}
 }
@@ -160,10 +216,15 @@ func TestNew_Refused(t *testing.T) {
 		{".payload |= 1", "|= is not part"},
 		{".payload.a += 1", "+= is not part"},
 		{`import "a" as a; .`, "a module directive"},
-		{`.payload[.payload.a]`, `the index of a path must be a literal`},
-		{`.payload["a\(1)"]`, "must be a literal"},
-		{`.payload[1 == 1]`, "must be a literal"},
-		{`.payload["a"[0:1]]`, "must be a literal"},
+		{`.payload[$x]`, "a variable ($x)"},
+		{`.payload[now]`, "the function now"},
+		{`.payload[.a]?`, "a question mark follows a step of a path"},
+		{`.payload | strptime(.x)`, "strptime takes one argument, the format as a literal string"},
+		{`.payload | strftime("%Y"; "x")`, "strftime takes one argument"},
+		{`.payload | strptime("%Y %Z")`, "the format of a time may have the directives %Y, %m"},
+		{`.payload | strptime("100%")`, "may have the directives"},
+		{`.payload | strftime("")`, "has 1 to 64 bytes"},
+		{`.payload | todate(1)`, "todate/1 takes another number of arguments"},
 		{`.payload[.a:]`, "the bounds of a slice must be literal numbers"},
 		{`.payload | test(.x)`, "the pattern of test must be a literal string"},
 		{`.payload | test("x"; "i")`, `test takes one argument, the pattern; flags stand in the pattern`},
@@ -230,7 +291,7 @@ func TestParse_Problems(t *testing.T) {
 			"/rules/1/each: " + pathProblem,
 			"/rules/1/action: must be memory.upsert, goal.update or timeline.note",
 			"/rules/2/each: " + pathProblem,
-			"/rules/2/with/progress: the function now is not part of the language; the functions are select, map, any, all, not, first, length, join, split, startswith, endswith, test, ascii_downcase, tostring and tonumber",
+			"/rules/2/with/progress: the function now is not part of the language; the functions are select, map, any, all, not, first, length, join, split, startswith, endswith, test, ascii_downcase, tostring, tonumber, fromdate, todate, strptime, strftime and mktime",
 			"/rules/3/each: " + pathProblem,
 		}},
 	}

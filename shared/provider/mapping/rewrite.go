@@ -19,6 +19,7 @@ const (
 	atOptional      = "at_optional"
 	concatenate     = "concat"
 	computedNames   = "names"
+	lookedUp        = "lookup"
 )
 
 const (
@@ -94,6 +95,13 @@ func (r *rewriter) term(t *gojq.Term) (*gojq.Query, error) {
 			continue
 		}
 		before = pipe(before, last.query)
+		if name := computed(s.Index); name != nil {
+			if last, err = r.lookedUp(before, name); err != nil {
+				return nil, err
+			}
+			before = nil
+			continue
+		}
 		if last, err = suffix(s); err != nil {
 			return nil, err
 		}
@@ -108,10 +116,35 @@ func suffix(s *gojq.Suffix) (step, error) {
 	return index(s.Index)
 }
 
+// computed returns the expression in an index such as .table[.item.kind], or nil for another index.
+func computed(i *gojq.Index) *gojq.Query {
+	switch {
+	case i == nil || i.IsSlice:
+		return nil
+	case i.Str != nil && i.Str.Queries != nil:
+		return of(&gojq.Term{Type: gojq.TermTypeString, Str: i.Str})
+	case i.Start == nil:
+		return nil
+	}
+	if _, name := literalText(i.Start); name || i.Start.Term != nil && len(i.Start.Term.SuffixList) == 0 && literal(i.Start.Term) != nil {
+		return nil
+	}
+	return i.Start
+}
+
+// lookedUp rewrites an index that is computed. Both expressions read the input of the whole term.
+func (r *rewriter) lookedUp(table, name *gojq.Query) (step, error) {
+	name, err := r.query(name)
+	return step{query: metered(lookedUp, table, name)}, err
+}
+
 // first rewrites a term without its suffixes.
 func (r *rewriter) first(t *gojq.Term) (step, error) {
 	switch t.Type {
 	case gojq.TermTypeIndex:
+		if name := computed(t.Index); name != nil {
+			return r.lookedUp(of(&gojq.Term{Type: gojq.TermTypeIdentity}), name)
+		}
 		return index(t.Index)
 	case gojq.TermTypeFunc:
 		return r.function(t.Func)

@@ -53,6 +53,7 @@ const hmacFormat = `{
       "type": "string", "enum": [%s]
     },
     "signature": %s,
+    ` + connector.TablesProperty + `,
     "signingSecret": {
       "title": "Webhook secret",
       "description": "The secret as the sender shows it, or, for discord, the public key. Without it, no arrival is accepted.",

@@ -84,6 +84,7 @@ const schemaFormat = `{
   "type": "object",
   "additionalProperties": false,
   "properties": {
+    ` + connector.TablesProperty + `,
     "signingSecret": {
       "title": "Webhook secret",
       "description": %s,

@@ -1,5 +1,5 @@
 // Module schema makes the fields of a form from a connector's JSON Schema, and a body from what was typed. Schemas are flat:
-// one object whose properties are texts, numbers, switches, lists of texts, or texts by name. The server validates.
+// one object whose properties are texts, numbers, switches, lists of texts, or texts by name; other objects are typed as JSON. The server validates.
 
 /** kindOf names the control for a property. */
 function kindOf(property) {
@@ -9,7 +9,7 @@ function kindOf(property) {
   if (type === 'boolean') return 'switch';
   if (type === 'integer' || type === 'number') return 'number';
   if (type === 'array') return 'list';
-  if (type === 'object') return 'pairs';
+  if (type === 'object') return property.properties || property.additionalProperties?.type === 'object' ? 'json' : 'pairs';
   return property.maxLength > 500 && property.format !== 'uri' ? 'text' : 'line';
 }
 
@@ -48,6 +48,7 @@ export function typed(fields, config = {}) {
     else if (value === undefined || value === null) form[f.name] = '';
     else if (f.kind === 'list') form[f.name] = value.join('\n');
     else if (f.kind === 'pairs') form[f.name] = Object.entries(value).map(([k, v]) => `${k}: ${v}`).join('\n');
+    else if (f.kind === 'json') form[f.name] = JSON.stringify(value, null, 2);
     else form[f.name] = String(value);
   }
   return form;
@@ -71,6 +72,7 @@ export function bodyOf(fields, form) {
       const at = l.indexOf(':');
       return at < 0 ? [l, ''] : [l.slice(0, at).trim(), l.slice(at + 1).trim()];
     }));
+    else if (f.kind === 'json') try { body[f.name] = JSON.parse(value); } catch { body[f.name] = value; }
     else body[f.name] = value;
   }
   return body;

@@ -16,6 +16,7 @@ export function Field({ id, field, value, set, errors = [] }) {
     choice: () => html`<select ...${common}><option value="">–</option>${field.choices.map((c) => html`<option key=${c} value=${c}>${field.labels[c] ?? c}</option>`)}</select>`,
     list: () => (field.choices ? html`<${Choices} id=${id} field=${field} value=${value} set=${set} about=${common['aria-describedby']} />` : html`<textarea ...${common} rows="2" placeholder=${example ?? ''} spellcheck=${false}></textarea>`),
     pairs: () => html`<textarea ...${common} rows="2" placeholder="Name: value" spellcheck=${false}></textarea>`,
+    json: () => html`<textarea ...${common} class="code" rows="4" placeholder="{ … }" spellcheck=${false}></textarea>`,
     text: () => html`<textarea ...${common} rows="3"></textarea>`,
     number: () => html`<input ...${common} type="number" inputmode="numeric" min=${field.least} max=${field.most} placeholder=${example ?? ''} />`,
     secret: () => html`<input ...${common} type="password" autocomplete="new-password" spellcheck=${false} />`,

@@ -36,17 +36,27 @@ const Result = ({ of }) => html`<div role="status">${of.problem && html`<p class
   <ol class="plain checks">${of.actions.map((a, i) => html`<li key=${i}><span class="row"><${Status} of=${a.verdict} /><code>${a.action}</code><span class="muted">rule ${a.rule + 1}${a.outcome ? `, ${words(a.outcome)}` : ''}</span></span><span class="reason muted">${a.reasons.join(' · ')}</span>
     ${a.fields && html`<dl class="facts">${Object.entries(a.fields).map(([name, value]) => html`<div key=${name}><dt>${name}</dt><dd>${textOf(value)}</dd></div>`)}</dl>`}</li>`)}</ol></div>`;
 
+/** Tests lists what became of a mapping's tests. */
+const Tests = ({ of }) => html`<div role="status"><h3>Tests</h3><ol class="plain checks">${of.map((t, i) => html`<li key=${i}><span class="row"><${Status} of=${t.passed ? 'pass' : 'fail'} />${t.name}</span>
+  ${t.problems.map((p) => html`<span key=${p.pointer} class="reason muted"><code>${p.pointer}</code> ${p.detail}</span>`)}</li>`)}</ol></div>`;
+
+/** asTest makes a test of an arrival and of the actions that the mapping gives for it. */
+const asTest = (of, { headers, payload }, actions) => ({ name: `arrival ${(of.tests?.length ?? 0) + 1}`, ...(headers && { headers }), payload, actions: actions.map(({ action, fields }) => ({ action, fields })) });
+
 /** drafts keeps what was typed and not stored, by the address of the mapping, while the person is logged in. */
 const drafts = new Map();
 session.subscribe((s) => { if (!s) drafts.clear(); });
+
+/** hasTests tells whether a mapping that is being written has tests. */
+const hasTests = (text) => { try { return JSON.parse(text).tests?.length > 0; } catch { return false; } };
 
 /** pairs reads lines such as Name: value. */
 const pairs = (lines) => Object.fromEntries(lines.split('\n').filter((l) => l.includes(':')).map((l) => [l.slice(0, l.indexOf(':')).trim(), l.slice(l.indexOf(':') + 1).trim()]));
 
 /** ruled lists the parts of a mapping by their titles. */
 const ruled = ({ mapping }) => {
-  const { rules, only, otherwise } = mapping ?? {};
-  return { Only: only, ...Object.fromEntries((Array.isArray(rules) ? rules : []).map((r, i) => [`Rule ${i + 1}`, r])), Otherwise: otherwise };
+  const { rules, only, otherwise, tests } = mapping ?? {};
+  return { Only: only, ...Object.fromEntries((Array.isArray(rules) ? rules : []).map((r, i) => [`Rule ${i + 1}`, r])), Otherwise: otherwise, ...Object.fromEntries((Array.isArray(tests) ? tests : []).map((t, i) => [`Test ${i + 1}`, t])) };
 };
 
 /** Guarded goes on with the draft of this tab, if there is one, at the version that the draft began with. */
@@ -57,7 +67,7 @@ function Guarded({ of, etag, ...props }) {
 
 function Editor({ of, path, chosen, guard, wasReset }) {
   const at = `${path}/mapping`, draft = drafts.get(at), [text, setText] = useState(draft?.text ?? JSON.stringify(of.mapping, null, 2)), [pasted, setPasted] = useState(draft?.pasted ?? ''), [headers, setHeaders] = useState(draft?.headers ?? ''), [answer, setAnswer] = useState(null), [problem, setProblem] = useState(null);
-  const write = may('integrations:write'), [ask, setAsk] = useState(false), provider = decodeURIComponent(path.split('/')[1]);
+  const allowed = may('integrations:write'), [ask, setAsk] = useState(false), provider = decodeURIComponent(path.split('/')[1]);
   const keep = (change) => drafts.set(at, { data: guard.data, etag: guard.etag, text, pasted, headers, ...change });
   const attempt = (run) => async () => {
     setProblem(null);
@@ -71,8 +81,23 @@ function Editor({ of, path, chosen, guard, wasReset }) {
     try { return { payload: JSON.parse(pasted), headers: pairs(headers) }; } catch (err) { throw new Problem({ title: 'The pasted body is not JSON', detail: err.message }); }
   };
   const preview = attempt(async (mapping) => {
-    setAnswer((await call('POST', `${path}/mapping/preview`, { body: { mapping, ...tried() } })).body);
+    const arrival = tried();
+    setAnswer({ ...(await call('POST', `${path}/mapping/preview`, { body: { mapping, ...arrival } })).body, arrival });
     return '';
+  });
+  const test = attempt(async (mapping) => {
+    setAnswer((await call('POST', `${path}/mapping/preview`, { body: { mapping } })).body);
+    return '';
+  });
+  const write = (changed) => { setText(changed); keep({ text: changed }); };
+  const keepTest = attempt(async (mapping) => {
+    let { arrival } = answer;
+    if (arrival.inboxId) {
+      const { headers, body } = (await call('GET', `${path}/inbox/${arrival.inboxId}`)).body;
+      arrival = { headers, payload: JSON.parse(body) };
+    }
+    write(JSON.stringify({ ...mapping, tests: [...(mapping.tests ?? []), asTest(mapping, arrival, answer.actions)] }, null, 2));
+    return 'Added to the draft; name it, leave only the fields that matter, and store it.';
   });
   const store = attempt(async (mapping) => {
     const put = (etag) => call('PUT', `${path}/mapping`, { body: mapping, headers: ifMatch(etag) });
@@ -81,12 +106,13 @@ function Editor({ of, path, chosen, guard, wasReset }) {
   const drop = () => { drafts.delete(at); wasReset(); };
   const reset = () => guard.write({ Mapping: 'the default of the provider' }, (etag) => call('DELETE', `${path}/mapping`, { headers: ifMatch(etag) }), drop);
   return html`<section class="card"><h2>Mapping</h2><p class="muted">${of.source === 'company' ? html`Stored by the company, <${Time} at=${of.updatedAt} />.` : 'The default of the provider.'} The first rule that matches decides.</p>
-    <label class="field"><span class="unseen">Mapping as JSON</span><textarea id="mapping" class="code" rows="22" spellcheck=${false} readonly=${!write} value=${text} onInput=${(e) => { setText(e.currentTarget.value); keep({ text: e.currentTarget.value }); }}></textarea></label>
-    ${write && html`<details open=${Boolean(pasted)}><summary>Try it on a body of your own</summary><div class="stack inside"><label class="field"><span>Body, JSON</span><textarea id="pasted" class="code" rows="6" spellcheck=${false} value=${pasted} onInput=${(e) => { setPasted(e.currentTarget.value); keep({ pasted: e.currentTarget.value }); }}></textarea></label>
+    <label class="field"><span class="unseen">Mapping as JSON</span><textarea id="mapping" class="code" rows="22" spellcheck=${false} readonly=${!allowed} value=${text} onInput=${(e) => write(e.currentTarget.value)}></textarea></label>
+    ${allowed && html`<details open=${Boolean(pasted)}><summary>Try it on a body of your own</summary><div class="stack inside"><label class="field"><span>Body, JSON</span><textarea id="pasted" class="code" rows="6" spellcheck=${false} value=${pasted} onInput=${(e) => { setPasted(e.currentTarget.value); keep({ pasted: e.currentTarget.value }); }}></textarea></label>
       <label class="field"><span>Headers <small class="muted">optional, one in each line</small></span><textarea rows="2" spellcheck=${false} placeholder="X-GitHub-Event: issues" value=${headers} onInput=${(e) => { setHeaders(e.currentTarget.value); keep({ headers: e.currentTarget.value }); }}></textarea></label></div></details>`}
     ${draft && html`<p class="note">This is your draft. It is kept while this tab is open, and not stored. <button type="button" class="small" onClick=${drop}>Drop it</button></p>`}
     <${Trouble} problem=${problem} links=${(pointer) => ['mapping', pointer]} />
-    ${write && html`<p class="row">${pasted.trim() ? html`<${Action} label="Try on the pasted body" run=${preview} />` : chosen ? html`<${Action} label="Try on the chosen arrival" run=${preview} />` : html`<span class="muted">Choose an arrival or paste a body to try the mapping on.</span>`}<${Action} primary label="Store" run=${store} />${of.source === 'company' && html`<button type="button" class="danger" onClick=${() => setAsk(true)}>Return to the default</button>`}</p>`}
-    ${answer && html`<${Result} of=${answer} />`}
+    ${allowed && html`<p class="row">${pasted.trim() ? html`<${Action} label="Try on the pasted body" run=${preview} />` : chosen ? html`<${Action} label="Try on the chosen arrival" run=${preview} />` : html`<span class="muted">Choose an arrival or paste a body to try the mapping on.</span>`}${hasTests(text) && html`<${Action} label="Run its tests" run=${test} />`}<${Action} primary label="Store" run=${store} />${of.source === 'company' && html`<button type="button" class="danger" onClick=${() => setAsk(true)}>Return to the default</button>`}</p>`}
+    ${answer && (answer.arrival || answer.actions.length > 0) && html`<${Result} of=${answer} />${allowed && !answer.problem && html`<p><${Action} label="Keep as a test" run=${keepTest} /></p>`}`}
+    ${answer?.tests?.length > 0 && html`<${Tests} of=${answer.tests} />`}
     ${ask && html`<${Confirm} title="Return to the default mapping" name=${provider} label="Return" close=${() => setAsk(false)} run=${reset} consequences=${['The mapping of the company is deleted.', 'The default of the provider decides from the next arrival on.']} />`}</section>`;
 }

@@ -30,6 +30,14 @@ test('a configuration survives the form', () => {
   assert.deepEqual(bodyOf(fields, typed(fields, config)), config);
 });
 
+test('an object of objects is typed as JSON, and what is no JSON goes to the service as typed', () => {
+  const [tables] = fieldsOf({ properties: { tables: { type: 'object', additionalProperties: { type: 'object' } } } });
+  const config = { tables: { kinds: { P1: 'outage' } } };
+  assert.equal(tables.kind, 'json');
+  assert.deepEqual(bodyOf([tables], typed([tables], config)), config);
+  assert.deepEqual(bodyOf([tables], { tables: '{' }), { tables: '{' });
+});
+
 test('empty fields are left out, and what is no number goes to the service as typed', () => {
   assert.deepEqual(bodyOf(fields, { ...typed(fields), rateLimit: 'many', events: ' , ' }), { rateLimit: 'many' });
 });
