@@ -2,6 +2,7 @@ package integrations_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
@@ -313,28 +314,30 @@ func TestMapping_Tests(t *testing.T) {
 	if m, _ := s.mapping("github"); m.Source != "default" {
 		t.Errorf("source = %s after mappings that fail a test, want default", m.Source)
 	}
-	type results struct {
-		Actions []json.RawMessage
-		Tests   []struct {
-			Name     string
-			Passed   bool
-			Problems []struct{ Pointer, Detail string }
+	previewed := func(body any) (lines []string) {
+		var answer struct {
+			Tests []struct {
+				Name     string
+				Passed   bool
+				Problems []struct{ Pointer string }
+			}
 		}
+		s.do("POST", "/github/mapping/preview", body).Want(200).JSON(&answer)
+		for _, r := range answer.Tests {
+			lines = append(lines, fmt.Sprint(r.Name, " ", r.Passed, " ", r.Problems))
+		}
+		return lines
 	}
-	var tried, stored results
-	s.do("POST", "/github/mapping/preview", map[string]any{"mapping": testedTickets(passing + `,{"name":"none","headers":{"X-GitHub-Event":"x"},"payload":{"ticket":{"id":1,"subject":"x"}},"actions":[]}`)}).Want(200).JSON(&tried)
-	if len(tried.Tests) != 2 || !tried.Tests[0].Passed || tried.Tests[1].Passed || len(tried.Tests[1].Problems) != 1 || len(tried.Actions) != 0 {
-		t.Errorf("preview = %+v, want a test that passes and one with a problem", tried)
+	another := `,{"name":"none","headers":{"X-GitHub-Event":"x"},"payload":{"ticket":{"id":1,"subject":"x"}},"actions":[]}`
+	if diff := cmp.Diff([]string{"a ticket true []", "none false [{/actions}]"}, previewed(map[string]any{"mapping": testedTickets(passing + another)})); diff != "" {
+		t.Errorf("preview differs (-want +got):\n%s", diff)
 	}
 	s.do("PUT", "/github/mapping", testedTickets(passing), "If-Match", etag).Want(200)
-	s.do("POST", "/github/mapping/preview", map[string]any{}).Want(200).JSON(&stored)
-	if len(stored.Tests) != 1 || !stored.Tests[0].Passed {
-		t.Errorf("preview of the stored mapping = %+v, want its test, passed", stored)
+	if diff := cmp.Diff([]string{"a ticket true []"}, previewed(map[string]any{})); diff != "" {
+		t.Errorf("preview of the stored mapping differs (-want +got):\n%s", diff)
 	}
-	var shown struct{ Tests []struct{ Name string } }
 	read, _ := s.mapping("github")
-	errtest.Must(t, json.Unmarshal(read.Mapping, &shown))
-	if len(shown.Tests) != 1 || shown.Tests[0].Name != "a ticket" {
+	if !strings.Contains(string(read.Mapping), `"a ticket"`) {
 		t.Errorf("mapping = %s, want it with its test", read.Mapping)
 	}
 	s.do("PUT", "/github/mapping", read.Mapping).Want(200) // it is valid as it is shown
@@ -354,8 +357,12 @@ func TestMapping_Tables(t *testing.T) {
 		"mapping": json.RawMessage(`{"rules":[{"when":"true","action":"memory.upsert","with":{"externalId":"\"1\"","title":"\"t\"","kind":".config.tables.kinds[.payload.level]","updatedAt":"1772366400"}}]}`),
 		"headers": map[string]string{"X-GitHub-Event": "x"}, "payload": map[string]any{"level": "P1"},
 	})
-	if len(p.Actions) != 1 || p.Actions[0].Fields["kind"] != "outage" || p.Actions[0].Fields["updatedAt"] != "2026-03-01T12:00:00Z" {
-		t.Errorf("preview = %+v, want the kind outage from the table, and the time", p.Actions)
+	var got []string
+	for _, a := range p.Actions {
+		got = append(got, fmt.Sprint(a.Fields["kind"], " ", a.Fields["updatedAt"]))
+	}
+	if diff := cmp.Diff([]string{"outage 2026-03-01T12:00:00Z"}, got); diff != "" {
+		t.Errorf("kind from the table and time differ (-want +got):\n%s", diff)
 	}
 	for _, tt := range []struct{ tables, pointer string }{
 		{`{"a b":{}}`, "/tables"},

@@ -29,7 +29,7 @@ type MappingTest struct {
 	Name    string            `json:"name" minLength:"1" maxLength:"100" doc:"what it shows" example:"a new ticket becomes a memory"`
 	Headers map[string]string `json:"headers,omitempty" maxProperties:"100" doc:"the arrival's headers" example:"{\"X-GitHub-Event\":\"issues\"}"`
 	Payload json.RawMessage   `json:"payload" doc:"the arrival's body"`
-	Actions []ExpectedAction        `json:"actions" maxItems:"30" nullable:"false" doc:"the actions in order; empty: the mapping must ignore the arrival"`
+	Actions []ExpectedAction  `json:"actions" maxItems:"30" nullable:"false" doc:"the actions in order; empty: the mapping must ignore the arrival"`
 }
 
 // ExpectedAction holds an action that a test expects.

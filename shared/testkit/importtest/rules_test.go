@@ -91,8 +91,8 @@ var homes = []home{
 		"shared/web", "functions/*", "local/...", "infra/...", // serve, or make routes
 		"shared/webhook/outbound",                                                          // sends requests under the egress rules
 		"shared/webhook/standardwebhooks", "shared/webhook/courier", "shared/webhook/post", // signs, verifies and sends requests: HTTP is its subject
-		"shared/provider/connector",                           // its ports carry an arrival's headers, which a signature covers
-		"shared/provider/mapping",                             // reads an arrival's headers
+		"shared/provider/connector",                        // its ports carry an arrival's headers, which a signature covers
+		"shared/provider/mapping", "shared/provider/trial", // reads an arrival's headers
 		"shared/provider/webfeed", "shared/provider/manifest", // fetch
 		"shared/provider/github",                                   // fetches; signs and verifies deliveries
 		"shared/provider/linear", "shared/provider/genericwebhook", // as above
