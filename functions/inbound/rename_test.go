@@ -83,6 +83,17 @@ func TestRename_Notice(t *testing.T) {
 	}
 }
 
+// TestRename_Deleted notes that the configured repository was deleted, because nothing arrives from it afterwards. The deletion of
+// another repository has no effect.
+func TestRename_Deleted(t *testing.T) {
+	t.Parallel()
+	s := setup(t)
+	s.certified()
+	s.redeliver("issues", issueIn(oldName, "a"), 202)
+	s.wantReceipt(s.redeliver("repository", fmt.Sprintf(`{"action":"deleted",%s}`, oldName), 202), "timeline.note permitted created")
+	s.wantEffect(s.redeliver("repository", fmt.Sprintf(`{"action":"deleted",%s}`, others), 202), "it is about another repository than the configured one")
+}
+
 // TestRename_Team follows a team of Linear's by its id, and ignores the issues of other teams.
 func TestRename_Team(t *testing.T) {
 	t.Parallel()
