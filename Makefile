@@ -93,15 +93,18 @@ formatted:
 # instrumented form takes five times the CPU time of all other code of a test. Argon2 works on 19 MiB that no other goroutine sees, and
 # the detector keeps a shadow of each byte: a test that logs in takes half its time. No other package is left out.
 UNCHECKED := -gcflags='modernc.org/sqlite/lib=-race=false' -gcflags='golang.org/x/crypto/argon2=-race=false'
+# The tests wait half of their time, for emulators and for the processes that they start; so one package more than there are processors
+# runs at a time.
+AT_ONCE := $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
 .PHONY: test
-test: needs lint tools ## check format, lint, and run every test including acceptance, with the race detector except for infra and webfeed
+test: needs lint tools ## check format, lint, and run every test including acceptance, with the race detector except where nothing runs at once
 	@packages=$$($(GO) list $(PACKAGES)); \
-	single='^orgops/(infra|shared/provider/webfeed$$)'; \
+	single='^orgops/(infra|shared/provider/webfeed$$|shared/insight/(projection|assessment)$$|local/command/restore$$)'; \
 	alone=$$(grep -E "$$single" <<< "$$packages" || true); \
 	others=$$(grep -vE "$$single" <<< "$$packages" || true); \
 	set -x; \
-	if [ -n "$$others" ]; then $(GO) test -race $(UNCHECKED) -shuffle=on -vet=off -timeout 20m $$others; fi; \
-	if [ -n "$$alone" ]; then $(GO) test -shuffle=on -vet=off $$alone; fi # lint has run vet; both start no goroutines. The CDK's own runtime has a data race at its end, and the race detector takes 150 s for webfeed's documents of 8 MiB
+	if [ -n "$$others" ]; then $(GO) test -race $(UNCHECKED) -p $(AT_ONCE) -shuffle=on -vet=off -timeout 20m $$others; fi; \
+	if [ -n "$$alone" ]; then $(GO) test -shuffle=on -vet=off $$alone; fi # lint has run vet. These start no goroutines; the detector makes them 8 times slower, and watches the same code in the tests of the functions that use it. The CDK's own runtime has a data race at its end
 
 # TARGET=deployed deploys the stack to an AWS emulator on this machine. It tests a running service instead if ORGOPS_URL is
 # set. ORGOPS_URL is the API's address. ORGOPS_ADMIN is a command that prints {"companyId": …}. In its environment it gets
