@@ -177,6 +177,7 @@ func descriptions() map[string]string {
 		"Replay":                "The recoveries that a replay of dead letters began",
 		"ReplayRequest":         "Which dead letters to send again",
 		"Result":                "What became of one action of an arrival",
+		"RevocationRequest":     "The token that ends, and the proof of its client",
 		"RotateRequest":         "The new signing secret, if the provider chose it, and how long the earlier ones stay valid",
 		"Rotation":              "The new signing secret, and how long the earlier ones stay valid",
 		"Run":                   "One sync of a provider",

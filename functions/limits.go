@@ -120,6 +120,7 @@ func Limits() []Limit {
 		{"own-goals", "the open goals of a company's own", goal.MaxOwn, "goals"},
 		span("goal-history", "the time for which a goal's values are kept", goal.HistoryDays*24*time.Hour),
 		{"clients", "the clients of a company", client.MaxPerCompany, "clients"},
+		{"revocations", "the tokens of a user or of a client that are ended by themselves within an hour", user.MaxEndedTokens, "tokens"},
 		{"client-keys", "the keys that a client registers at once", client.MaxKeys, "keys"},
 		{"client-networks", "the networks of a client", client.MaxNetworks, "networks"},
 		span("client-overlap", "the time for which a client's replaced secret or key goes on", client.Overlap),

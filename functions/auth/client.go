@@ -45,25 +45,25 @@ func unauthorized(why string) error {
 }
 
 // credentialsOf reads the credentials of a request, which has exactly one kind of them (RFC 6749 §2.3).
-func credentialsOf(in *tokenInput) (credentials, error) {
-	c := credentials{clientID: in.Body.ClientID, secret: in.Body.ClientSecret}
-	several := c.secret != "" && in.Body.Assertion != ""
-	if scheme, _, _ := strings.Cut(in.Authorization, " "); strings.EqualFold(scheme, "Basic") { // a bearer token proves no client
-		named, secret, ok := basic(in.Authorization)
+func credentialsOf(authorization string, in ClientProof) (credentials, error) {
+	c := credentials{clientID: in.ClientID, secret: in.ClientSecret}
+	several := c.secret != "" && in.Assertion != ""
+	if isBasic(authorization) {
+		named, secret, ok := basic(authorization)
 		if c.basic = true; !ok {
 			return c, c.errClient()
 		}
-		several = several || c.secret != "" || in.Body.Assertion != "" || c.clientID != "" && c.clientID != named
+		several = several || c.secret != "" || in.Assertion != "" || c.clientID != "" && c.clientID != named
 		c.clientID, c.secret = named, secret
 	}
 	if several {
 		return c, web.OAuthError("invalid_request", fault.New(fault.Malformed, "the client proves itself in several ways; send one of them"))
 	}
-	if in.Body.Assertion != "" {
-		if in.Body.AssertionType == "" {
+	if in.Assertion != "" {
+		if in.AssertionType == "" {
 			return c, fault.Refuse([]fault.FieldError{{Pointer: "/client_assertion_type", Detail: "client_assertion needs it"}})
 		}
-		a, err := assertion.Read(in.Body.Assertion)
+		a, err := assertion.Read(in.Assertion)
 		if err != nil {
 			return c, c.errClient()
 		}
@@ -75,6 +75,12 @@ func credentialsOf(in *tokenInput) (credentials, error) {
 		return c, c.errClient()
 	}
 	return c, nil
+}
+
+// isBasic reports whether an Authorization header has a client's credentials. A bearer token proves no client.
+func isBasic(header string) bool {
+	scheme, _, _ := strings.Cut(header, " ")
+	return strings.EqualFold(scheme, "Basic")
 }
 
 // basic reads an Authorization header, whose parts are encoded as in a form (RFC 6749 §2.3.1).
@@ -91,36 +97,18 @@ func basic(header string) (name, secret string, ok bool) {
 	return name, secret, err == nil
 }
 
-// issueToClient gives a client a token. A request without a known client costs the same reads and writes as one with a wrong proof.
+// issueToClient gives a client a token.
 func (d Deps) issueToClient(ctx context.Context, in *tokenInput) (*loginOutput, error) {
-	sent, err := credentialsOf(in)
+	c, s, err := d.proven(ctx, in.Authorization, in.Body.ClientProof)
 	if err != nil {
 		return nil, err
 	}
-	companyID, own, _ := client.Split(sent.clientID)
-	c := store.For(d.Store, companyID)
-	s, err := d.find(ctx, c, own)
-	if fault.KindOf(err) == fault.NotFound {
-		d.refuse(ctx, store.Login(sent.clientID), 0)
-		return nil, sent.errClient()
-	}
-	if err != nil {
-		return nil, err
-	}
-	by := web.Caller{UserID: s.ID, Company: companyID, Client: s.ID}
-	web.Identify(ctx, c, by)
-	proven, err := d.proves(ctx, c, sent, s)
-	if err != nil {
-		return nil, err
-	}
-	if !proven {
-		return nil, sent.errClient()
-	}
+	by := web.Caller{UserID: s.ID, Company: c.ID(), Client: s.ID}
 	claims, err := d.claimsOf(ctx, c, s, in.Body.Scope)
 	if err != nil {
 		return nil, err
 	}
-	if claims.Resource, err = d.resource(in.Body.Resource, companyID); err != nil {
+	if claims.Resource, err = d.resource(in.Body.Resource, c.ID()); err != nil {
 		return nil, err
 	}
 	out, _, err := d.sign(ctx, claims)
@@ -133,6 +121,31 @@ func (d Deps) issueToClient(ctx context.Context, in *tokenInput) (*loginOutput, 
 		return nil, err
 	}
 	return &loginOutput{CacheControl: "no-store", Body: out}, nil
+}
+
+// proven returns the client that a request proves to be of, and the store of its company. A request without a known client costs the same
+// reads and writes as one with a wrong proof.
+func (d Deps) proven(ctx context.Context, authorization string, in ClientProof) (store.Company, client.Stored, error) {
+	sent, err := credentialsOf(authorization, in)
+	if err != nil {
+		return store.Company{}, client.Stored{}, err
+	}
+	companyID, own, _ := client.Split(sent.clientID)
+	c := store.For(d.Store, companyID)
+	s, err := d.find(ctx, c, own)
+	if fault.KindOf(err) == fault.NotFound {
+		d.refuse(ctx, store.Login(sent.clientID), 0)
+		return c, s, sent.errClient()
+	}
+	if err != nil {
+		return c, s, err
+	}
+	web.Identify(ctx, c, web.Caller{UserID: s.ID, Company: companyID, Client: s.ID})
+	good, err := d.proves(ctx, c, sent, s)
+	if err == nil && !good {
+		err = sent.errClient()
+	}
+	return c, s, err
 }
 
 // find reads a client. It asks the store also about ids that no client has, so that they take the same time.

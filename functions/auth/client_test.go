@@ -95,11 +95,19 @@ func path(c operations.IssuedClient) string { return "/operations/clients/" + c.
 // form asks for a token with a form.
 func (m *machines) form(fields object, headers ...string) *webtest.Response {
 	m.t.Helper()
+	return m.formTo("/auth/token", fields, nil, headers...)
+}
+
+// formTo sends a form with more fields.
+func (m *machines) formTo(path string, fields, more object, headers ...string) *webtest.Response {
+	m.t.Helper()
 	values := url.Values{}
-	for name, v := range fields {
-		values.Set(name, v.(string))
+	for _, some := range []object{fields, more} {
+		for name, v := range some {
+			values.Set(name, v.(string))
+		}
 	}
-	return m.Do("POST", "/auth/token", "", values.Encode(), append([]string{"Content-Type", "application/x-www-form-urlencoded"}, headers...)...)
+	return m.Do("POST", path, "", values.Encode(), append([]string{"Content-Type", "application/x-www-form-urlencoded"}, headers...)...)
 }
 
 // secret asks for a token with a secret.

@@ -37,12 +37,25 @@ func (d Deps) exchangeCode(ctx context.Context, in TokenRequest) (*loginOutput, 
 	}
 	_, err := sso.Redeem(ctx, store.For(d.Store, companyID), secret, in.Redirect, in.Verifier, d.Now(), bound)
 	if err := errors.Join(err, found); err != nil {
-		return nil, err
+		return nil, badGrant(err)
 	}
 	if login.Disabled {
-		return nil, fault.New(fault.Forbidden, "the user is disabled; ask a founder of the company")
+		return nil, errGrant("the user is disabled; ask a founder of the company")
 	}
 	return d.open(ctx, login)
+}
+
+// badGrant is the answer to a code that is not accepted, or whose user is gone (RFC 6749 §5.2).
+func badGrant(err error) error {
+	var f *fault.Error
+	if kind := fault.KindOf(err); errors.As(err, &f) && (kind == fault.Unauthenticated || kind == fault.NotFound) {
+		return errGrant(f.Detail)
+	}
+	return err
+}
+
+func errGrant(why string) error {
+	return web.OAuthError("invalid_grant", fault.New(fault.Malformed, why))
 }
 
 // byIdentity returns the login of the user whom a code was made for.

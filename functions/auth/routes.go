@@ -67,6 +67,13 @@ func Register(api huma.API, deps Deps) {
 			"An unknown client and a wrong secret get the same answer. The errors of a form have error and error_description (RFC 6749 §5.2). A try counts as one of the network's 100 a minute, as a login does.",
 		Errors: []int{http.StatusUnauthorized, http.StatusForbidden, http.StatusTooManyRequests}, MaxBodyBytes: maxLogin,
 	}))), deps.issueToken)
+	web.Register(api, web.OAuth[RevocationRequest](web.Audited(web.Public(huma.Operation{
+		OperationID: "revoke-token", Method: http.MethodPost, Path: "/auth/revoke", Tags: []string{"auth"},
+		Summary: "End one token",
+		Description: "Takes JSON, or a form as RFC 7009 has it. The token is refused within five seconds. A client with credentials proves itself as for POST /auth/token, and ends its own tokens alone; a user's own token needs no more than itself. " +
+			"A token that is not accepted any more gets the same answer as one that ends now. A principal ends at most 100 tokens in an hour by themselves. A try counts as one of the network's 100 a minute, as a login does.",
+		Errors: []int{http.StatusUnauthorized, http.StatusTooManyRequests}, MaxBodyBytes: maxLogin, DefaultStatus: http.StatusOK,
+	}))), deps.revoke)
 	web.Register(api, web.Audited(web.OwnToken(huma.Operation{
 		OperationID: "change-password", Method: http.MethodPost, Path: "/auth/password", Tags: []string{"auth"},
 		Summary:     "Change one's own password",

@@ -29,17 +29,22 @@ type TokenRequest struct {
 	Redirect  string `json:"redirect_uri,omitempty" maxLength:"2048" doc:"authorization_code: the redirect_uri that the sign-in began with; absent if it had none" example:"https://dashboard.example.com/signed-in"`
 	Verifier  string `json:"code_verifier,omitempty" minLength:"43" maxLength:"128" format:"password" doc:"authorization_code: the verifier of the code_challenge that the sign-in began with" example:"dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk"`
 
-	ClientID      string `json:"client_id,omitempty" maxLength:"160" doc:"client_credentials: the clientId of the client; absent if the Authorization header or the assertion names it" example:"0197a0b4-6c1e-7c3e-9a57-3f1f0d6f2c11.0198c5f2-7a00-7000-8000-00000000000b"`
-	ClientSecret  string `json:"client_secret,omitempty" maxLength:"200" format:"password" doc:"client_credentials: the client's secret, unless the Authorization header has it" example:"orgops_0123456789ABCDEFGHIJKLMNOPQRST4PMbyp"`
-	AssertionType string `json:"client_assertion_type,omitempty" enum:"urn:ietf:params:oauth:client-assertion-type:jwt-bearer" doc:"client_credentials: the kind of client_assertion"`
-	Assertion     string `json:"client_assertion,omitempty" maxLength:"8192" format:"password" doc:"client_credentials: a JWT signed with a registered key, whose iss and sub are the client_id and whose aud is the issuer of the service alone; or a token of the client's federation, with client_id"`
-	Scope         string `json:"scope,omitempty" maxLength:"500" doc:"client_credentials and token exchange: the scopes that are wanted, separated by spaces; absent: all that there are" example:"intelligence:read"`
-	Resource      string `json:"resource,omitempty" maxLength:"500" format:"uri" doc:"client_credentials and token exchange: what the token is for (RFC 8707), the address of the company's MCP endpoint or that of the service; absent: the API. A token opens nothing else" example:"https://api.example.com/companies/0197a0b4-6c1e-7c3e-9a57-3f1f0d6f2c11/mcp"`
+	ClientProof
+	Scope    string `json:"scope,omitempty" maxLength:"500" doc:"client_credentials and token exchange: the scopes that are wanted, separated by spaces; absent: all that there are" example:"intelligence:read"`
+	Resource string `json:"resource,omitempty" maxLength:"500" format:"uri" doc:"client_credentials and token exchange: what the token is for (RFC 8707), the address of the company's MCP endpoint or that of the service; absent: the API. A token opens nothing else" example:"https://api.example.com/companies/0197a0b4-6c1e-7c3e-9a57-3f1f0d6f2c11/mcp"`
 
 	SubjectToken     string `json:"subject_token,omitempty" maxLength:"4096" format:"password" doc:"token exchange: the token of the user for whom the executive acts"`
 	SubjectTokenType string `json:"subject_token_type,omitempty" enum:"urn:ietf:params:oauth:token-type:access_token" doc:"token exchange: the kind of subject_token"`
 	ActorToken       string `json:"actor_token,omitempty" maxLength:"4096" format:"password" doc:"token exchange: the executive's own token, which its client got"`
 	ActorTokenType   string `json:"actor_token_type,omitempty" enum:"urn:ietf:params:oauth:token-type:access_token" doc:"token exchange: the kind of actor_token"`
+}
+
+// ClientProof says which client asks, and proves it (RFC 6749 §2.3, RFC 7523 §2.2).
+type ClientProof struct {
+	ClientID      string `json:"client_id,omitempty" maxLength:"160" doc:"the client_id of the client; absent if the Authorization header or the assertion names it" example:"0197a0b4-6c1e-7c3e-9a57-3f1f0d6f2c11.0198c5f2-7a00-7000-8000-00000000000b"`
+	ClientSecret  string `json:"client_secret,omitempty" maxLength:"200" format:"password" doc:"the client's secret, unless the Authorization header has it" example:"orgops_0123456789ABCDEFGHIJKLMNOPQRST4PMbyp"`
+	AssertionType string `json:"client_assertion_type,omitempty" enum:"urn:ietf:params:oauth:client-assertion-type:jwt-bearer" doc:"the kind of client_assertion"`
+	Assertion     string `json:"client_assertion,omitempty" maxLength:"8192" format:"password" doc:"a JWT signed with a registered key, whose iss and sub are the client_id and whose aud is the issuer of the service alone; or a token of the client's federation, with client_id"`
 }
 
 type tokenInput struct {

@@ -2,9 +2,12 @@ package operations
 
 import (
 	"context"
+	"encoding/json"
 	"net/netip"
 	"reflect"
 	"time"
+
+	"github.com/danielgtaylor/huma/v2"
 
 	"orgops/shared/base/fault"
 	"orgops/shared/domain/client"
@@ -22,14 +25,34 @@ type ClientChangeInput struct {
 
 // ClientUpdate says what to change about a client. An absent field stays as it is.
 type ClientUpdate struct {
-	Name       *string            `json:"name,omitempty" minLength:"1" maxLength:"100" doc:"names the client in words" example:"Nightly report"`
-	Purpose    *string            `json:"purpose,omitempty" minLength:"1" maxLength:"500" doc:"what the client is for" example:"Reads the brief and posts it to the team's channel"`
-	Owner      *string            `json:"owner,omitempty" maxLength:"64" doc:"id of the user who answers for the client" example:"0198c5f2-7a00-7000-8000-00000000000a"`
-	Scopes     *[]string          `json:"scopes,omitempty" maxItems:"9" uniqueItems:"true" enum:"mission-control:read,intelligence:read,intelligence:write,integrations:read,memory:read,memory:write,operations:read,executives:read,executives:act" doc:"the scopes of the client's tokens" example:"[\"intelligence:read\"]"`
-	Federation *client.Federation `json:"federation,omitempty" doc:"another subject that proves the client"`
-	Networks   *[]netip.Prefix    `json:"networks,omitempty" maxItems:"10" uniqueItems:"true" doc:"where the client's tokens may be asked for and used; an empty list: everywhere" example:"[\"203.0.113.0/24\"]"`
-	ExpiresAt  *time.Time         `json:"expiresAt,omitempty" doc:"when the client ends" example:"2030-01-01T00:00:00Z"`
-	Disabled   *bool              `json:"disabled,omitempty" doc:"true: the client gets no tokens; false: it does again" example:"true"`
+	Name       *string          `json:"name,omitempty" minLength:"1" maxLength:"100" doc:"names the client in words" example:"Nightly report"`
+	Purpose    *string          `json:"purpose,omitempty" minLength:"1" maxLength:"500" doc:"what the client is for" example:"Reads the brief and posts it to the team's channel"`
+	Owner      *string          `json:"owner,omitempty" maxLength:"64" doc:"id of the user who answers for the client" example:"0198c5f2-7a00-7000-8000-00000000000a"`
+	Scopes     *[]string        `json:"scopes,omitempty" maxItems:"9" uniqueItems:"true" enum:"mission-control:read,intelligence:read,intelligence:write,integrations:read,memory:read,memory:write,operations:read,executives:read,executives:act" doc:"the scopes of the client's tokens" example:"[\"intelligence:read\"]"`
+	Federation FederationChange `json:"federation,omitzero" required:"false" doc:"another subject that proves the client; null: none"`
+	Secrets    *[]string        `json:"secrets,omitempty" maxItems:"0" doc:"an empty list ends all secrets of the client at once" example:"[]"`
+	Networks   *[]netip.Prefix  `json:"networks,omitempty" maxItems:"10" uniqueItems:"true" doc:"where the client's tokens may be asked for and used; an empty list: everywhere" example:"[\"203.0.113.0/24\"]"`
+	ExpiresAt  *time.Time       `json:"expiresAt,omitempty" doc:"when the client ends" example:"2030-01-01T00:00:00Z"`
+	Disabled   *bool            `json:"disabled,omitempty" doc:"true: the client gets no tokens; false: it does again" example:"true"`
+}
+
+// FederationChange holds another federation of a client, or none.
+type FederationChange struct {
+	Sent bool
+	To   *client.Federation // nil: none
+}
+
+// UnmarshalJSON implements json.Unmarshaler. It tells null from an absent member.
+func (f *FederationChange) UnmarshalJSON(raw []byte) error {
+	f.Sent = true
+	return json.Unmarshal(raw, &f.To)
+}
+
+// Schema implements huma.SchemaProvider with a federation or null.
+func (FederationChange) Schema(r huma.Registry) *huma.Schema {
+	or := *huma.SchemaFromType(r, reflect.TypeFor[client.Federation]())
+	or.Nullable = true
+	return &or
 }
 
 // apply returns a client with the change.
@@ -40,8 +63,8 @@ func (u ClientUpdate) apply(c client.Client) client.Client {
 	set(&c.Scopes, u.Scopes)
 	set(&c.Networks, u.Networks)
 	set(&c.Disabled, u.Disabled)
-	if u.Federation != nil {
-		c.Federation = u.Federation
+	if u.Federation.Sent {
+		c.Federation = u.Federation.To
 	}
 	if u.ExpiresAt != nil {
 		c.ExpiresAt = u.ExpiresAt
@@ -86,8 +109,9 @@ func (d Deps) updateClient(ctx context.Context, in *struct {
 	if err := d.checkClient(ctx, c, &s, check); err != nil {
 		return nil, err
 	}
-	if !reflect.DeepEqual(was, s.Client) {
-		ops, err := d.changed(ctx, c, was, &s, now)
+	endSecrets := in.Body.Secrets != nil && len(s.Secrets) > 0
+	if endSecrets || !reflect.DeepEqual(was, s.Client) {
+		ops, err := d.changed(ctx, c, was, &s, endSecrets, now)
 		if err != nil {
 			return nil, err
 		}
@@ -104,9 +128,13 @@ func (d Deps) updateClient(ctx context.Context, in *struct {
 }
 
 // changed returns the writes of a changed client. Unless it was only renamed, they end its tokens.
-func (d Deps) changed(ctx context.Context, c store.Company, was client.Client, s *client.Stored, now time.Time) (ops []store.Op, err error) {
+func (d Deps) changed(ctx context.Context, c store.Company, was client.Client, s *client.Stored, endSecrets bool, now time.Time) (ops []store.Op, err error) {
 	was.Name, was.Purpose = s.Name, s.Purpose
-	if !reflect.DeepEqual(was, s.Client) {
+	if endSecrets {
+		s.Secrets = nil
+		ops = append(ops, s.SaveSecrets(c))
+	}
+	if endSecrets || !reflect.DeepEqual(was, s.Client) {
 		var end store.Op
 		if *s, end, err = s.End(ctx, c, now); err != nil {
 			return nil, err

@@ -30,7 +30,8 @@ func (d Deps) registerClients(api huma.API) {
 		http.StatusCreated), d.createClient)
 	web.Register(api, clientOperation(http.MethodGet, one, "get-client", "Get a client", "Never with a secret.", http.StatusOK), d.getClient)
 	web.Register(api, clientOperation(http.MethodPatch, one, "update-client", "Change or disable a client",
-		"An absent field stays as it is. Any change but of name and purpose ends the client's tokens within five seconds; it may ask for new ones at "+
+		"An absent field stays as it is. federation null removes the federation, and an empty list of secrets ends the secrets; a client without key, "+
+			"secret and federation gets no tokens. Any change but of name and purpose ends the client's tokens within five seconds; it may ask for new ones at "+
 			"once, unless it is disabled. The executive and the integration of a client stay.", http.StatusOK), d.updateClient)
 	web.Register(api, clientOperation(http.MethodDelete, one, "delete-client", "Delete a client",
 		"Ends the client's tokens within five seconds.", http.StatusNoContent), d.deleteClient)

@@ -319,7 +319,7 @@ func TestOIDC_Redirect(t *testing.T) {
 	if got := end.String(); got != redirect {
 		t.Errorf("the sign-in ended at %s, want %s", got, redirect)
 	}
-	s.exchange(code, nil).WantProblem(401, "unauthenticated")
+	s.exchange(code, nil).WantProblem(400, "malformed")
 	s.exchange(code, object{"redirect_uri": redirect}).Want(200)
 }
 
@@ -337,15 +337,15 @@ func TestCode(t *testing.T) {
 		"another company": {"code": s.B.ID + "." + secret}, "no company": {"code": "." + secret}, "another secret": {"code": company + "." + domain.Secret()},
 		"a key": {"code": company + ".#"}, "nothing": {"code": ""},
 	} {
-		if got := s.exchange(code, with).Status; got != 401 {
-			t.Errorf("%s: status = %d, want 401", name, got)
+		if got := s.exchange(code, with).Status; got != 400 {
+			t.Errorf("%s: status = %d, want 400", name, got)
 		}
 	}
 	s.claims(code)
-	s.exchange(code, nil).WantProblem(401, "unauthenticated")
+	s.exchange(code, nil).WantProblem(400, "malformed")
 	late := sign()
 	s.passed.Add(int64(61 * time.Second))
-	s.exchange(late, nil).WantProblem(401, "unauthenticated")
+	s.exchange(late, nil).WantProblem(400, "malformed")
 }
 
 // TestCode_AtOnce exchanges one code from many callers: one gets a token.

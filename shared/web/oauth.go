@@ -26,7 +26,7 @@ const formMedia = "application/x-www-form-urlencoded"
 // does not have. The errors of a form are JSON with error and error_description (§5.2), next to the members of a problem.
 func OAuth[T any](op huma.Operation) huma.Operation {
 	known := map[string]bool{}
-	for f := range reflect.TypeFor[T]().Fields() {
+	for _, f := range reflect.VisibleFields(reflect.TypeFor[T]()) {
 		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
 		known[name] = true
 	}
@@ -120,15 +120,15 @@ func (p *Problem) asOAuth(err error) {
 	}
 }
 
-// Verified returns the claims of an access token for the API that a request carries elsewhere than in its Authorization header. It
+// Verified returns the claims of an access token, for the API or for one of resources, that a request carries elsewhere than in its Authorization header. It
 // returns fault.Unauthenticated for a token that is invalid, for another resource, or was ended.
-func Verified(ctx context.Context, text string) (token.Claims, error) {
+func Verified(ctx context.Context, text string, resources ...string) (token.Claims, error) {
 	req := requestOf(ctx)
 	if req == nil || req.server.opts.Verifier == nil {
 		return token.Claims{}, errors.New("web: no request, or no verifier")
 	}
 	s := req.server
-	claims, err := s.opts.Verifier.Verify(text)
+	claims, err := s.opts.Verifier.Verify(text, resources...)
 	if err != nil {
 		return claims, err
 	}

@@ -95,7 +95,10 @@ func clientRequests() map[string]func(*world) ask {
 			w.call(c.ask())
 			return c.ask()
 		},
-		"issue-token, for an assertion":  (*world).asserted,
+		"issue-token, for an assertion": (*world).asserted,
+		"revoke-token": func(w *world) ask {
+			return ask{method: http.MethodPost, path: "//auth/revoke", body: fmt.Sprintf(`{"token":%q}`, w.token)}
+		},
 		"issue-token, to an executive":   func(w *world) ask { return w.executiveClient().ask() },
 		"issue-token, to act for a user": (*world).delegated,
 	}

@@ -164,6 +164,7 @@ func steps() []step {
 		{"receive-webhook, forged", units{gets: 4, puts: 1, read: 4, written: 1, keys: 1, lines: 1}},
 		{"receive-webhook, the sixth forged in a minute", units{gets: 2, read: 2, lines: 1}},
 
+		{"revoke-token", units{gets: 1, queries: 1, puts: 1, transactions: 1, read: 2, written: 5}},
 		{"start of a process that verifies tokens", units{secrets: 1}},
 		{"start of a process that signs them", units{secrets: 2}},
 		{"authorizer: a token", units{}},

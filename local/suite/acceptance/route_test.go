@@ -22,6 +22,7 @@ S POST   /auth/login                                     -                     2
   GET    /auth/saml/{companyId}/metadata                 -                     200
   POST   /auth/saml/{companyId}/acs                      -                     302
   POST   /auth/token                                     -                     200
+  POST   /auth/revoke                                    -                     200
 S GET    ./mission-control/health                        mission-control:read  200
 S GET    ./mission-control/readiness                     mission-control:read  200
 S GET    ./mission-control/dashboard                     mission-control:read  200

@@ -3,8 +3,10 @@ package user
 import (
 	"context"
 	"errors"
+	"maps"
 	"time"
 
+	"orgops/shared/base/fault"
 	"orgops/shared/identity/token"
 	"orgops/shared/storage/store"
 )
@@ -15,11 +17,16 @@ const (
 	EndedPrefix = "ENDED#"
 )
 
+// MaxEndedTokens limits the single tokens of a principal that are ended within their lifetime, because each request of the company reads
+// them.
+const MaxEndedTokens = 100
+
 // Ended ends the tokens of a user, a client or an executive: those of generations below From are refused. Each ending increments the generation of
 // the user's login, the client or the executive in the same transaction. A token's generation does not depend on any clock, so a token that is issued
 // right after the ending, in the same second, is accepted.
 type Ended struct {
-	From int64 `json:"from"`
+	From   int64                `json:"from"`
+	Tokens map[string]time.Time `json:"tokens,omitempty"` // single tokens that were ended, by their ids, until they expire
 }
 
 // EndedKey returns the sort key of a user's Ended.
@@ -37,6 +44,30 @@ func Generation(ctx context.Context, c store.Company, id string) (int64, error) 
 	}
 	return ended.From, store.Fault(err, "")
 }
+
+// EndToken returns the write that ends one token of a principal, which expires at a time. It returns fault.QuotaExceeded if
+// MaxEndedTokens of the principal have been ended and not expired.
+func EndToken(ctx context.Context, c store.Company, id, tokenID string, expires, now time.Time) (store.Op, error) {
+	var ended Ended
+	item, err := c.Get(ctx, EndedKey(id), &ended)
+	if err != nil && !errors.Is(err, store.ErrNotFound) {
+		return store.Op{}, store.Fault(err, "")
+	}
+	maps.DeleteFunc(ended.Tokens, func(_ string, until time.Time) bool { return !now.Before(until) })
+	if len(ended.Tokens) >= MaxEndedTokens {
+		f := fault.Newf(fault.QuotaExceeded, "%d of these tokens were ended already; try again later, or end all of them", MaxEndedTokens)
+		f.RetryAfter = time.Minute
+		return store.Op{}, f
+	}
+	if ended.Tokens == nil {
+		ended.Tokens = map[string]time.Time{}
+	}
+	ended.Tokens[tokenID] = expires.Add(leeway)
+	return c.Save(EndedKey(id), EndedEntity, item.Version, ended).Quietly().Until(now.Add(endedKept)), nil
+}
+
+// leeway is longer than a verifier accepts a token after its end.
+const leeway = time.Minute
 
 // EndTokens returns the write that refuses the principal's tokens of generations below from.
 func EndTokens(ctx context.Context, c store.Company, userID string, from int64, now time.Time) (store.Op, error) {

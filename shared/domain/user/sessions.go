@@ -50,9 +50,10 @@ type Sessions struct {
 	known map[string]standing
 }
 
-// standing holds the least generation that is accepted of each user's tokens, and the company's Halt, as read at a time.
+// standing holds the least generation that is accepted of each user's tokens, the single tokens that were ended, and the company's Halt, as read at a time.
 type standing struct {
 	from map[string]int64
+	gone map[string]bool // single tokens that were ended, by their ids
 	halt *Halt
 	at   time.Time
 }
@@ -90,7 +91,7 @@ func (s standing) ended(claims token.Claims) bool {
 			return true
 		}
 	}
-	return claims.Generation < s.from[claims.Subject]
+	return s.gone[claims.ID] || claims.Generation < s.from[claims.Subject]
 }
 
 // standing returns the endings of a company, from the cache if they are fresh.
@@ -134,7 +135,10 @@ func (s *standing) add(item store.Item) error {
 		return err
 	}
 	if s.from == nil {
-		s.from = map[string]int64{}
+		s.from, s.gone = map[string]int64{}, map[string]bool{}
+	}
+	for tokenID := range ended.Tokens {
+		s.gone[tokenID] = true
 	}
 	s.from[strings.TrimPrefix(item.Key, EndedPrefix)] = ended.From
 	return nil
