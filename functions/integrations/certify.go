@@ -2,7 +2,6 @@ package integrations
 
 import (
 	"context"
-	"fmt"
 
 	"orgops/shared/base/fault"
 	"orgops/shared/domain/integration"
@@ -63,10 +62,13 @@ func (d Deps) conclude(ctx context.Context, stored integration.Stored, report in
 	reports.Last = report
 	i := stored.Integration
 	i.UpdatedAt = now
-	if until := report.CredentialsUntil; until != nil {
-		i, _ = i.CredentialsEnd(*until)
-	}
 	ops := []store.Op{}
+	if until := report.CredentialsUntil; until != nil {
+		var news bool
+		if i, news = i.CredentialsEnd(*until); news {
+			ops = i.CredentialsEnding(c, stored.Version+1)
+		}
+	}
 	if report.Passed {
 		expires := now.Add(integration.CertifiedFor)
 		i.State, i.SandboxedCause = integration.Certified, ""
@@ -75,7 +77,7 @@ func (d Deps) conclude(ctx context.Context, stored integration.Stored, report in
 		}
 		reports.Passed = &report
 		ops = append(ops, resume(c, &i)...)
-		ops = append(ops, c.Timer(expires, integration.ExpiryTimer, fmt.Sprintf("%s@%d", i.Provider, stored.Version+1)))
+		ops = append(ops, i.Ending(c, stored.Version+1))
 	}
 	ops = append(ops, c.Replace(integration.Key(i.Provider), integration.Entity, stored.Version, i),
 		integration.SaveReports(c, i.Provider, version, reports))

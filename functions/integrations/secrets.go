@@ -218,6 +218,7 @@ func (d Deps) changeSecrets(ctx context.Context, in ChangeInput, edit func(*inte
 	ops := []store.Op{op}
 	if i.Credentials != nil && i.Credentials != stored.Credentials { // new ones may end the failures that paused the schedule
 		ops = append(ops, resume(c, &i)...)
+		ops = append(ops, i.CredentialsEnding(c, stored.Version+1)...)
 	}
 	ops = append(ops, c.Replace(integration.Key(in.Provider), integration.Entity, stored.Version, i))
 	return in.Overtaken(store.Fault(c.Commit(ctx, ops...), ""))

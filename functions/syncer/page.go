@@ -98,7 +98,8 @@ func (s *slice) learn(ctx context.Context, i integration.Stored, fetched connect
 		return i, nil
 	}
 	told.UpdatedAt = s.Now().UTC()
-	err := s.company.Commit(ctx, s.company.Replace(integration.Key(i.Provider), integration.Entity, i.Version, told))
+	op := s.company.Replace(integration.Key(i.Provider), integration.Entity, i.Version, told)
+	err := s.company.Commit(ctx, append(told.CredentialsEnding(s.company, i.Version+1), op)...)
 	if errors.Is(err, store.ErrConflict) {
 		return i, errMoved
 	}

@@ -25,6 +25,8 @@ func (t *Ticker) ops(ctx context.Context, c store.Company, timer store.Timer) ([
 		return t.reviewGoal(ctx, c, timer.Subject)
 	case integration.ExpiryTimer:
 		return t.expire(ctx, c, timer.Subject)
+	case integration.WarningTimer, integration.CredentialTimer:
+		return t.warn(ctx, c, timer)
 	case integration.ScheduleTimer:
 		return t.sync(ctx, c, timer.Subject)
 	case integration.FailingTimer:
@@ -41,6 +43,8 @@ func (t *Ticker) ops(ctx context.Context, c store.Company, timer store.Timer) ([
 		return t.erase(ctx, c, timer.Subject)
 	case company.KeyTimer:
 		return t.endKey(ctx, c, timer.Subject)
+	case approval.WarningTimer:
+		return approval.Warn(ctx, c, timer.Subject, t.Now().UTC())
 	case approval.ExpiryTimer:
 		return approval.Expire(ctx, c, timer.Subject, t.Now().UTC())
 	case timerqueue.Timer:
@@ -49,6 +53,30 @@ func (t *Ticker) ops(ctx context.Context, c store.Company, timer store.Timer) ([
 		return t.weeklyBrief(ctx, c, timer.At)
 	}
 	return nil, nil // a kind of an older release: there is nothing to do
+}
+
+// warn marks a certification or credentials as about to expire, and sets the timer that ends the certification.
+func (t *Ticker) warn(ctx context.Context, c store.Company, timer store.Timer) ([]store.Op, error) {
+	provider, _, _ := strings.Cut(timer.Subject, "@")
+	i, version, err := integration.Load(ctx, c, provider)
+	if fault.KindOf(err) == fault.NotFound {
+		return nil, nil
+	}
+	now := t.Now().UTC()
+	marked, ok := i.Warned(timer.Kind, now)
+	switch {
+	case err != nil:
+		return nil, err
+	case !ok && timer.Kind == integration.WarningTimer: // maybe its time is over, because the tick is late
+		return t.expire(ctx, c, timer.Subject)
+	case !ok:
+		return nil, nil
+	}
+	ops := []store.Op{c.Replace(integration.Key(provider), integration.Entity, version, marked)}
+	if timer.Kind == integration.WarningTimer {
+		ops = append(ops, c.Timer(marked.Certification.ExpiresAt, integration.ExpiryTimer, timer.Subject))
+	}
+	return ops, nil
 }
 
 // expire returns a connector to the sandbox when its certification has expired.

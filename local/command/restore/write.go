@@ -134,7 +134,7 @@ func (w *writer) opsOf(l *export.Line) ([]store.Op, error) {
 		if err := json.Unmarshal(l.Body, &a); err != nil || !a.IsPending(w.now) {
 			return nil, err
 		}
-		return []store.Op{w.c.Timer(a.ExpiresAt, approval.ExpiryTimer, a.ID)}, nil
+		return []store.Op{w.c.Timer(a.ExpiresAt.Add(-approval.Warns), approval.WarningTimer, a.ID)}, nil
 	case goal.Entity:
 		var g goal.Goal
 		err := json.Unmarshal(l.Body, &g)
@@ -173,12 +173,12 @@ func (w *writer) integration(l *export.Line) ([]store.Op, error) {
 		}
 		l.Body = body
 	}
-	ops := i.NextSync(w.c, w.now)
+	ops := append(i.NextSync(w.c, w.now), i.CredentialsEnding(w.c, i.First())...)
 	if i.Schedule != nil && i.Schedule.PausedAt != nil {
 		ops = append(ops, i.Demotion(w.c, *i.Schedule.PausedAt))
 	}
 	if i.Certification != nil {
-		ops = append(ops, w.c.Timer(i.Certification.ExpiresAt, integration.ExpiryTimer, fmt.Sprintf("%s@%d", i.Provider, i.First())))
+		ops = append(ops, i.Ending(w.c, i.First()))
 	}
 	return ops, nil
 }

@@ -71,6 +71,22 @@ func Expire(ctx context.Context, c store.Company, approvalID string, now time.Ti
 	return a.End(Expired, Answer{At: now, By: system()}).Settle(ctx, c, item.Version)
 }
 
+// Warn returns the writes that mark an approval that still waits as about to expire, and set the timer that ends it. An approval whose
+// time is over ends.
+func Warn(ctx context.Context, c store.Company, approvalID string, now time.Time) ([]store.Op, error) {
+	var a Approval
+	item, err := c.Get(ctx, Key(approvalID), &a)
+	if errors.Is(err, store.ErrNotFound) {
+		return nil, nil
+	}
+	if err != nil || !a.IsPending(now) {
+		expire, failed := Expire(ctx, c, approvalID, now)
+		return expire, errors.Join(err, failed)
+	}
+	a.WarnedAt = &now
+	return []store.Op{a.replace(c, item.Version), c.Timer(a.ExpiresAt, ExpiryTimer, a.ID)}, nil
+}
+
 func system() timeline.Reference { return timeline.Reference{Type: "system", ID: "orgops"} }
 
 // WithdrawAll returns the writes that end the pending approvals that a user asked for, with at most so many writes, the latest

@@ -19,11 +19,15 @@ const (
 )
 
 // Waits limits how long an approval can be decided. Kept limits how long it is kept after its request. ExpiryTimer names the
-// kind of the timer that ends an approval without an answer; the timer's subject is the approval's id.
+// kind of the timer that ends an approval without an answer, and WarningTimer that of the timer before it, which fires while Warns is
+// left. The subject of both is the approval's id.
 const (
 	Waits       = 24 * time.Hour
+	Warns       = 6 * time.Hour
 	Kept        = 180 * 24 * time.Hour
 	ExpiryTimer = "approval-expiry"
+
+	WarningTimer = "approval-expiring"
 )
 
 // State says whether an approval still waits for an answer.
@@ -57,6 +61,7 @@ type Approval struct {
 	ActionID      string             `json:"actionId,omitempty" doc:"the executive's action that waits for it; absent for an integration" format:"uuid"`
 	RequestedAt   time.Time          `json:"requestedAt" doc:"when the action was asked for"`
 	ExpiresAt     time.Time          `json:"expiresAt" doc:"until when it can be decided, 24 hours later"`
+	WarnedAt      *time.Time         `json:"warnedAt,omitempty" doc:"since when it counts as about to expire, 6 hours before it does; absent before"`
 	Answer        *Answer            `json:"answer,omitempty" doc:"how it ended; absent while it is pending"`
 }
 

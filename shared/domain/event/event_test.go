@@ -45,6 +45,7 @@ func endpoint(enabled bool) string {
 
 func TestOf(t *testing.T) {
 	t.Parallel()
+	warned := strings.Replace(certified("2026-01-01"), `"ports"`, `"warnedAt":"2026-03-18T00:00:00Z","ports"`, 1)
 	const run = `"id":"r","provider":"feed","progress":{}`
 	tests := []struct {
 		name   string
@@ -63,6 +64,7 @@ func TestOf(t *testing.T) {
 		{"sandbox sync succeeded", change("sync", "SYNC#r", `{"state":"running","mode":"sandbox",`+run+`}`, `{"state":"succeeded","mode":"sandbox",`+run+`}`), nil},
 		{"timeline entry", change("timeline", "TIMELINE#1", "", `{"title":"a"}`), []string{event.TimelineEntryCreated}},
 		{"approval asked for", change("approval", "APPROVAL#1", "", `{"state":"pending"}`), []string{event.ApprovalRequested}},
+		{"approval about to expire", change("approval", "APPROVAL#1", `{"state":"pending"}`, `{"state":"pending","warnedAt":"2026-01-01T00:00:00Z"}`), []string{event.ApprovalExpiring}},
 		{"approval given", change("approval", "APPROVAL#1", `{"state":"pending"}`, `{"state":"approved"}`), []string{event.ApprovalDecided}},
 		{"approval expired", change("approval", "APPROVAL#1", `{"state":"pending"}`, `{"state":"expired"}`), []string{event.ApprovalDecided}},
 		{"decided approval carried out", change("approval", "APPROVAL#1", `{"state":"approved"}`, `{"state":"approved","answer":{}}`), nil},
@@ -74,6 +76,9 @@ func TestOf(t *testing.T) {
 		{"integration configured", change("integration", "INTEGRATION#x", "", `{"state":"sandbox","enabled":true}`), nil},
 		{"integration certified", change("integration", "INTEGRATION#x", `{"state":"sandbox"}`, certified("2026-01-01")), []string{event.IntegrationCertified}},
 		{"integration certified again", change("integration", "INTEGRATION#x", certified("2026-01-01"), certified("2026-02-01")), []string{event.IntegrationCertified}},
+		{"certification about to expire", change("integration", "INTEGRATION#x", certified("2026-01-01"), warned), []string{event.IntegrationExpiring}},
+		{"integration warned of changed", change("integration", "INTEGRATION#x", warned, warned), nil},
+		{"credentials about to expire", change("integration", "INTEGRATION#x", `{"credentials":{}}`, `{"credentials":{"warnedAt":"2026-01-01T00:00:00Z"}}`), []string{event.IntegrationExpiring}},
 		{"certified integration changed", change("integration", "INTEGRATION#x", certified("2026-01-01"), certified("2026-01-01")), nil},
 		{"integration back in the sandbox", change("integration", "INTEGRATION#x", certified("2026-01-01"), `{"state":"sandbox","sandboxedCause":"expired"}`), []string{event.IntegrationSandboxed}},
 		{"endpoint disabled", change("integration", "INTEGRATION#x", endpoint(true), endpoint(false)), []string{event.EndpointDisabled}},

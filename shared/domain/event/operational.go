@@ -41,7 +41,8 @@ type IntegrationStanding struct {
 	State     integration.State  `json:"state" enum:"sandbox,certified" doc:"certified: it acts in production; sandbox: what goes in or out has no effect, and its events are held"`
 	Cause     string             `json:"cause,omitempty" enum:"configuration,expired,failing" doc:"why it is back in the sandbox"`
 	Ports     []integration.Port `json:"ports,omitempty" doc:"the ports that the certification has opened"`
-	ExpiresAt *time.Time         `json:"expiresAt,omitempty" doc:"when the certification ends"`
+	Expiring  string             `json:"expiring,omitempty" enum:"certification,credentials" doc:"what is about to expire"`
+	ExpiresAt *time.Time         `json:"expiresAt,omitempty" doc:"when the certification ends, or the credentials that are about to expire"`
 }
 
 // AboutSending reports whether an event of this name tells of deliveries or endpoints. No event tells of the deliveries of such an
@@ -54,11 +55,19 @@ func ofApproval(c store.Change) ([]Event, error) {
 	if c.Old == nil {
 		return []Event{of(c, ApprovalRequested, c.New.Body)}, nil
 	}
-	was, is, err := both[struct{ State approval.State }](c)
-	if err != nil || was.State != approval.Pending || is.State == approval.Pending {
+	was, is, err := both[struct {
+		State    approval.State `json:"state"`
+		WarnedAt *time.Time     `json:"warnedAt"`
+	}](c)
+	switch {
+	case err != nil || was.State != approval.Pending:
 		return nil, err
+	case is.State != approval.Pending:
+		return updated(c, ApprovalDecided)
+	case was.WarnedAt == nil && is.WarnedAt != nil:
+		return updated(c, ApprovalExpiring)
 	}
-	return updated(c, ApprovalDecided)
+	return nil, nil
 }
 
 func ofDelivery(c store.Change) ([]Event, error) {
@@ -106,13 +115,21 @@ func ofCertification(c store.Change, was, is integration.Integration) ([]Event, 
 	switch {
 	case is.State == integration.Sandbox && was.State == integration.Certified:
 		return told(c, IntegrationSandboxed, is.Provider, standing)
+	case is.Credentials != nil && is.Credentials.WarnedAt != nil && (was.Credentials == nil || was.Credentials.WarnedAt == nil):
+		standing.Expiring, standing.ExpiresAt = "credentials", is.Credentials.ExpiresAt
+		return told(c, IntegrationExpiring, "", standing)
 	case is.State != integration.Certified || is.Certification == nil:
-		return nil, nil
-	case was.Certification != nil && was.Certification.PassedAt.Equal(is.Certification.PassedAt):
 		return nil, nil
 	}
 	standing.Cause, standing.Ports, standing.ExpiresAt = "", is.Certification.Open(), &is.Certification.ExpiresAt
-	return told(c, IntegrationCertified, "", standing)
+	switch {
+	case was.Certification == nil || !was.Certification.PassedAt.Equal(is.Certification.PassedAt):
+		return told(c, IntegrationCertified, "", standing)
+	case was.Certification.WarnedAt == nil && is.Certification.WarnedAt != nil:
+		standing.Expiring = "certification"
+		return told(c, IntegrationExpiring, "", standing)
+	}
+	return nil, nil
 }
 
 func ofAction(c store.Change) ([]Event, error) {

@@ -29,11 +29,13 @@ const (
 const (
 	ApprovalRequested    = "approval.requested"
 	ApprovalDecided      = "approval.decided"
+	ApprovalExpiring     = "approval.expiring"
 	DeliveryDead         = "delivery.dead"
 	EndpointDisabled     = "endpoint.disabled"
 	EndpointRecovered    = "endpoint.recovered"
 	IntegrationCertified = "integration.certified"
 	IntegrationSandboxed = "integration.sandboxed"
+	IntegrationExpiring  = "integration.expiring"
 	SyncFailed           = "sync.failed"
 	ExecutiveActed       = "executive.acted"
 	AuditRecorded        = "audit.recorded"
@@ -65,11 +67,13 @@ func Kinds() []Kind {
 		{TimelineEntryCreated, "the timeline has a new entry", "Timeline", anEntry},
 		{ApprovalRequested, "an action waits for a person's approval", "Approval", anApproval},
 		{ApprovalDecided, "an approval was given, rejected or withdrawn, or has expired", "Approval", anApproval},
+		{ApprovalExpiring, "an approval still waits 6 hours before it expires", "Approval", anApproval},
 		{DeliveryDead, "the last attempt of a delivery to another endpoint has failed", "DeadLetter", reflect.TypeFor[DeadLetter]()},
 		{EndpointDisabled, "another endpoint was disabled, by a user or because it failed", "Endpoint", anEndpoint},
 		{EndpointRecovered, "another endpoint gets events again", "Endpoint", anEndpoint},
 		{IntegrationCertified, "an integration has passed its certification", "Integration", aStanding},
 		{IntegrationSandboxed, "an integration is back in the sandbox", "Integration", aStanding},
+		{IntegrationExpiring, "an integration's certification or credentials expire within 14 days", "Integration", aStanding},
 		{SyncFailed, "a sync has failed", "Sync", aRun},
 		{ExecutiveActed, "an executive's action has taken effect", "Action", anAction},
 		{AuditRecorded, "an audit record was written; the data has the form of OCSF's API Activity", "Audit", reflect.TypeFor[AuditActivity]()},
@@ -92,7 +96,7 @@ func Names() []string {
 // about integrations have another one: a subscription to integration.* stays what it was.
 func Category(name string) string {
 	switch name {
-	case IntegrationCertified, IntegrationSandboxed:
+	case IntegrationCertified, IntegrationSandboxed, IntegrationExpiring:
 		return "certification"
 	}
 	category, _, _ := strings.Cut(name, ".")

@@ -4,6 +4,7 @@ package integration
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strconv"
 	"time"
@@ -98,6 +99,7 @@ type CredentialNames struct {
 	Names     []string  `json:"names" doc:"names of the credentials; no operation returns the values" nullable:"false" example:"[\"token\"]"`
 	UpdatedAt time.Time `json:"updatedAt" doc:"when the credentials were stored"`
 
+	WarnedAt  *time.Time `json:"warnedAt,omitempty" doc:"since when they count as about to expire, 14 days before they do; absent before"`
 	ExpiresAt *time.Time `json:"expiresAt,omitempty" doc:"when they expire: as the provider says with what is fetched or, if it does not say so, as stated when they were stored; absent if neither is known"`
 }
 
@@ -107,6 +109,8 @@ type Certification struct {
 	ExpiresAt    time.Time `json:"expiresAt"`
 	ConfigDigest string    `json:"configDigest"`
 	Ports        []Port    `json:"ports"` // the proven ports; the others stay closed
+
+	WarnedAt *time.Time `json:"warnedAt,omitempty"` // since when it counts as about to expire
 
 	// Closed lists proven ports that were closed again, because they kept failing. The next certification opens them.
 	Closed []Port `json:"closed,omitempty"`
@@ -123,6 +127,47 @@ const (
 	CertifiedFor = 90 * 24 * time.Hour
 	ExpiryTimer  = "certification-expiry"
 )
+
+// Warns is how long before its end a certification or a credential counts as about to expire. The timers that mark it so have these
+// kinds, and the subject "<provider>@<version of the integration>".
+const (
+	Warns           = 14 * 24 * time.Hour
+	WarningTimer    = "certification-expiring"
+	CredentialTimer = "credentials-expiring"
+)
+
+// Ending returns the op that sets the first timer of the integration's certification. The integration is written as version.
+func (i Integration) Ending(c store.Company, version int64) store.Op {
+	return c.Timer(i.Certification.ExpiresAt.Add(-Warns), WarningTimer, fmt.Sprintf("%s@%d", i.Provider, version))
+}
+
+// CredentialsEnding returns the ops that set the timer of when the credentials are about to expire: none if it is not known when they
+// do. The integration is written as version.
+func (i Integration) CredentialsEnding(c store.Company, version int64) []store.Op {
+	if i.Credentials == nil || i.Credentials.ExpiresAt == nil {
+		return nil
+	}
+	return []store.Op{c.Timer(i.Credentials.ExpiresAt.Add(-Warns), CredentialTimer, fmt.Sprintf("%s@%d", i.Provider, version))}
+}
+
+// Warned returns the integration with its certification, or its credentials, marked as about to expire. ok is false if there is nothing
+// to mark: it was renewed, or is marked.
+func (i Integration) Warned(timer string, now time.Time) (marked Integration, ok bool) {
+	if timer == WarningTimer {
+		if !i.IsCertified(now) || i.Certification.WarnedAt != nil || now.Before(i.Certification.ExpiresAt.Add(-Warns)) {
+			return i, false
+		}
+		certification := *i.Certification
+		certification.WarnedAt, i.Certification = &now, &certification
+		return i, true
+	}
+	if i.Credentials == nil || i.Credentials.ExpiresAt == nil || i.Credentials.WarnedAt != nil || now.Before(i.Credentials.ExpiresAt.Add(-Warns)) {
+		return i, false
+	}
+	names := *i.Credentials
+	names.WarnedAt, i.Credentials = &now, &names
+	return i, true
+}
 
 // The causes that put an integration back into the sandbox.
 const (
@@ -159,7 +204,7 @@ func (i Integration) CredentialsEnd(until time.Time) (told Integration, changed 
 		return i, false
 	}
 	names, until := *i.Credentials, until.UTC()
-	names.ExpiresAt = &until
+	names.ExpiresAt, names.WarnedAt = &until, nil
 	i.Credentials = &names
 	return i, true
 }
