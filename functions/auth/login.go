@@ -22,7 +22,7 @@ const maxLogin = 16 << 10
 type LoginRequest struct {
 	Email    string `json:"email" doc:"the user's e-mail address" maxLength:"320" example:"ada@example.com"`
 	Password string `json:"password" doc:"the user's password" maxLength:"1024" format:"password" example:"correct horse battery staple"`
-	Company  string `json:"company,omitempty" doc:"the id of one of the companies of the address; absent: of those with this password, the one last used" maxLength:"64" example:"0197a0b4-6c1e-7c3e-9a57-3f1f0d6f2c11"`
+	Company  string `json:"company,omitempty" doc:"the id of one of the companies of the address; absent: the one that the person used last" maxLength:"64" example:"0197a0b4-6c1e-7c3e-9a57-3f1f0d6f2c11"`
 }
 
 type loginInput struct{ Body LoginRequest }
@@ -53,62 +53,82 @@ type loginOutput struct {
 }
 
 // login counts the try before it checks the password, so that concurrent tries cannot exceed the limit. The password is compared
-// with that of every company of the address, by one derivation: no company can keep a person out of another.
+// with that of every person of the address, by one derivation: no company can keep a person out of another.
 func (d Deps) login(ctx context.Context, in *loginInput) (*loginOutput, error) {
 	partition := store.Login(in.Body.Email)
 	found, err := d.countTry(ctx, partition)
 	if err != nil {
 		return nil, err
 	}
-	found.logins = slices.DeleteFunc(found.logins, func(l login) bool { return in.Body.Company != "" && l.CompanyID != in.Body.Company })
-	if len(found.logins) == 1 {
-		d.identify(ctx, found.logins[0].Login, "")
+	if tried := tried(found.accounts, in.Body.Company); len(tried) == 1 {
+		d.identify(ctx, tried[0], "")
 	} else { // no company is told of tries that may be meant for another
 		d.refuse(ctx, partition, found.refused)
 	}
-	right, err := d.right(ctx, in.Body.Password, found.logins)
+	right, err := company.Matching(ctx, d.Hasher, in.Body.Password, found.accounts)
 	if err != nil {
 		return nil, err
 	}
-	if len(right) == 0 {
+	chosen, others, ok := choose(right, in.Body.Company, found.last.CompanyID)
+	if !ok {
 		return nil, errCredentials()
 	}
-	chosen := right[max(0, slices.IndexFunc(right, func(l login) bool { return l.CompanyID == found.last.CompanyID }))]
-	if err := d.rehash(ctx, partition, chosen, in.Body.Password); err != nil {
+	if err := d.remember(ctx, right, chosen, in.Body.Password); err != nil {
 		return nil, err
 	}
-	if err := d.remember(ctx, partition, found, chosen, len(right)); err != nil {
-		return nil, err
-	}
-	others := slices.DeleteFunc(right, func(l login) bool { return l.CompanyID == chosen.CompanyID })
-	return d.open(ctx, chosen.Login, others...)
+	return d.open(ctx, chosen, others...)
 }
 
-// right returns the logins with a password that are not disabled.
-func (d Deps) right(ctx context.Context, pass string, logins []login) ([]login, error) {
-	hashes := make([]string, len(logins))
-	for i, l := range logins {
-		hashes[i] = l.PasswordHash
-	}
-	matches, err := d.Hasher.Matches(ctx, pass, hashes)
-	if err != nil {
-		return nil, err
-	}
-	var right []login
-	for i, l := range logins {
-		if matches[i] && !l.Disabled {
-			right = append(right, l)
+// tried returns the logins that a try with an address may be meant for.
+func tried(accounts []company.Account, companyID string) (logins []user.Login) {
+	for _, a := range accounts {
+		for _, m := range a.Members {
+			if companyID == "" || m.CompanyID == companyID {
+				logins = append(logins, m.Login)
+			}
 		}
 	}
-	return right, nil
+	return logins
 }
 
-// remember stores which of several companies with the same password was used last.
-func (d Deps) remember(ctx context.Context, p store.Partition, found known, chosen login, several int) error {
-	if found.last.CompanyID == chosen.CompanyID || several < 2 && found.lastAt == 0 {
+// choose returns the login of a company, or else the one last used, and the others of the person.
+func choose(accounts []company.Account, companyID, last string) (chosen user.Login, others []user.Login, ok bool) {
+	for _, a := range accounts {
+		others = append(others, a.Open()...)
+	}
+	if len(others) == 0 {
+		return user.Login{}, nil, false
+	}
+	wanted := companyID
+	if wanted == "" && !accounts[0].Stored() {
+		wanted = last
+	}
+	at := slices.IndexFunc(others, func(l user.Login) bool { return l.CompanyID == wanted })
+	if at < 0 && companyID != "" {
+		return user.Login{}, nil, false
+	}
+	at = max(0, at)
+	return others[at], slices.Delete(slices.Clone(others), at, at+1), true
+}
+
+// remember stores which company was used last, makes one person of several with the same password, and replaces an old hash by one with
+// the current parameters, which needs the password. Another login or a change of the password may do so at the same time.
+func (d Deps) remember(ctx context.Context, right []company.Account, chosen user.Login, pass string) error {
+	a := right[0]
+	for _, other := range right[1:] {
+		a.Absorb(other)
+	}
+	renewed, moved := password.NeedsRehash(a.PasswordHash), len(a.Members) > 1 && a.Last != chosen.CompanyID
+	if a.Stored() && len(right) == 1 && !renewed && !moved {
 		return nil
 	}
-	return ignoreConflict(d.Store.Commit(ctx, p.Entry(lastKey, triesEntity, found.lastAt, lastUsed{chosen.CompanyID})))
+	a.Last = chosen.CompanyID
+	if renewed {
+		if err := a.SetPassword(ctx, d.Hasher, pass, nil); err != nil {
+			return err
+		}
+	}
+	return ignoreConflict(d.Store.Commit(ctx, a.Writes()...))
 }
 
 // identify names the user of the request in its audit record.
@@ -123,7 +143,7 @@ func errCredentials() error {
 }
 
 // open issues a token of a login. others are further logins of the same person.
-func (d Deps) open(ctx context.Context, login user.Login, others ...login) (*loginOutput, error) {
+func (d Deps) open(ctx context.Context, login user.Login, others ...user.Login) (*loginOutput, error) {
 	tokenID := id.New()
 	out, c, err := d.sign(ctx, token.Claims{
 		ID: tokenID, Subject: login.UserID, Company: login.CompanyID, Provider: login.Provider, Role: string(login.Role),
@@ -145,18 +165,4 @@ func (d Deps) open(ctx context.Context, login user.Login, others ...login) (*log
 	}
 	d.identify(ctx, login, tokenID)
 	return &loginOutput{CacheControl: "no-store", Body: out}, nil
-}
-
-// rehash replaces an old hash by one with the current parameters. It needs the password, which only a login provides.
-func (d Deps) rehash(ctx context.Context, p store.Partition, of login, pass string) error {
-	if !password.NeedsRehash(of.PasswordHash) {
-		return nil
-	}
-	hash, err := d.Hasher.Hash(ctx, pass)
-	if err != nil {
-		return err
-	}
-	of.PasswordHash = hash
-	err = d.Store.Commit(ctx, p.Entry(of.key, user.LoginEntity, of.version, of.Login))
-	return ignoreConflict(err) // another login replaced the hash, or the password was changed
 }

@@ -49,14 +49,14 @@ func Register(api huma.API, deps Deps) {
 	web.Register(api, web.Audited(web.Public(huma.Operation{
 		OperationID: "login", Method: http.MethodPost, Path: "/auth/login", Tags: []string{"auth"},
 		Summary:     "Log in with e-mail and password",
-		Description: "Each e-mail address has ten tries a minute from one network, an IPv4 address or an IPv6 /64, and 100 in all; a network has 100 tries a minute for all addresses. An unknown address and a wrong password get the same answer, after the same time.",
+		Description: "Each e-mail address has ten tries a minute from one network, an IPv4 address or an IPv6 /64, and 100 in all; a network has 100 tries a minute for all addresses. An unknown address and a wrong password get the same answer, after the same time. A person may belong to several companies: the answer lists them, and company chooses.",
 		Errors:      []int{http.StatusUnauthorized, http.StatusTooManyRequests}, MaxBodyBytes: maxLogin,
 	})), deps.login)
 	web.Register(api, web.Audited(web.Public(huma.Operation{
 		OperationID: "accept-invitation", Method: http.MethodPost, Path: "/auth/invitation", Tags: []string{"auth"},
 		Summary:     "Accept an invitation",
-		Description: "Sets the invited user's password and logs the user in. An invitation is accepted once, within 24 hours. A password has 8 to 128 characters of any kind; a common one, or one made of the user's name and address, is refused. A try counts as one of the network's 100 a minute, as a login does.",
-		Errors:      []int{http.StatusUnauthorized, http.StatusConflict, http.StatusTooManyRequests}, MaxBodyBytes: maxLogin,
+		Description: "Makes the person a user of the company and answers a token. A person with a login sends its password, which stays, or no password and the token of a session in another company. Any other person sends a new password, of 8 to 128 characters of any kind; a common one, or one made of the user's name and address, is refused. An invitation is accepted once, within 24 hours. A try counts as a login does.",
+		Errors:      []int{http.StatusUnauthorized, http.StatusForbidden, http.StatusConflict, http.StatusTooManyRequests}, MaxBodyBytes: maxLogin,
 	})), deps.acceptInvitation)
 	web.Register(api, web.OAuth[TokenRequest](web.Audited(web.Public(huma.Operation{
 		OperationID: "issue-token", Method: http.MethodPost, Path: "/auth/token", Tags: []string{"auth"},
@@ -77,13 +77,13 @@ func Register(api huma.API, deps Deps) {
 	web.Register(api, web.Audited(web.OwnToken(huma.Operation{
 		OperationID: "change-password", Method: http.MethodPost, Path: "/auth/password", Tags: []string{"auth"},
 		Summary:     "Change one's own password",
-		Description: "Ends all tokens of the user, this one too, within five seconds. The current password counts as a login try.",
+		Description: "The password is the same in all companies of the person. Ends all tokens of the person, in every company, this one too, within five seconds. The current password counts as a login try.",
 		Errors:      []int{http.StatusTooManyRequests}, MaxBodyBytes: maxLogin, DefaultStatus: http.StatusNoContent,
 	})), deps.changePassword)
 	web.Register(api, web.Audited(web.OwnToken(huma.Operation{
 		OperationID: "sign-out", Method: http.MethodPost, Path: "/auth/sign-out", Tags: []string{"auth"},
 		Summary:       "Sign out everywhere",
-		Description:   "Ends all tokens of the user, this one too, within five seconds.",
+		Description:   "Ends all tokens of the person, in every company, this one too, within five seconds. After a sign-in through a company's identity provider: those of that company.",
 		DefaultStatus: http.StatusNoContent,
 	})), deps.signOut)
 	web.Register(api, web.AuditedWrites(web.Public(huma.Operation{

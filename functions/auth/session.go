@@ -2,7 +2,6 @@ package auth
 
 import (
 	"context"
-	"slices"
 
 	"orgops/shared/base/fault"
 	"orgops/shared/domain/company"
@@ -34,12 +33,11 @@ func (d Deps) changePassword(ctx context.Context, in *passwordInput) (*struct{},
 	if err != nil {
 		return nil, err
 	}
-	companyID := web.CallerOf(ctx).Company
-	own := slices.DeleteFunc(found.logins, func(l login) bool { return l.CompanyID != companyID })
-	if len(own) == 0 {
+	account, err := company.AccountOf(found.accounts, web.CallerOf(ctx).Company, u.ID)
+	if err != nil {
 		return nil, errGone()
 	}
-	right, err := d.right(ctx, in.Body.Current, own)
+	right, err := company.Matching(ctx, d.Hasher, in.Body.Current, []company.Account{account})
 	if err != nil {
 		return nil, err
 	}
@@ -53,11 +51,11 @@ func (d Deps) changePassword(ctx context.Context, in *passwordInput) (*struct{},
 	if err := fault.Refuse(problems); err != nil {
 		return nil, err
 	}
-	hash, err := d.Hasher.HashLike(ctx, in.Body.New, own[0].PasswordHash)
+	hash, err := d.Hasher.HashLike(ctx, in.Body.New, account.PasswordHash)
 	if err != nil {
 		return nil, err
 	}
-	return nil, company.ChangePassword(ctx, web.Recorded(ctx, d.Store), companyID, u, own[0].version, hash, d.Now())
+	return nil, company.ChangePassword(ctx, web.Recorded(ctx, d.Store), account, hash, d.Now())
 }
 
 func (d Deps) signOut(ctx context.Context, _ *struct{}) (*struct{}, error) {

@@ -188,7 +188,7 @@ func TestInvitation_Refused(t *testing.T) {
 			t.Errorf("%s: status = %d, want 401", name, got)
 		}
 	}
-	accept(h, taken.Token, another).Want(200) // a login in another company does not count in this one
+	accept(h, taken.Token, webtest.Password).Want(200) // a login in another company does not count in this one
 	accept(h, invited.Token, another).Want(200)
 }
 

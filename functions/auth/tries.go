@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"orgops/shared/base/metric"
-	"orgops/shared/domain/user"
+	"orgops/shared/domain/company"
 	"orgops/shared/storage/store"
 	"orgops/shared/web"
 )
@@ -88,10 +88,15 @@ func (t tries) with(source string) tries {
 // countTry counts this try and returns what is known of the address. One query reads the count and the logins, because all are in
 // the address's partition. Above a limit, countTry returns fault.QuotaExceeded with the headers that tell when to retry.
 func (d Deps) countTry(ctx context.Context, p store.Partition) (known, error) {
-	source := web.Source(ctx)
-	if err := d.countSource(ctx, source); err != nil {
+	if err := d.countSource(ctx, web.Source(ctx)); err != nil {
 		return known{}, err
 	}
+	return d.countAddress(ctx, p)
+}
+
+// countAddress counts this try of an address, whose network has been counted.
+func (d Deps) countAddress(ctx context.Context, p store.Partition) (known, error) {
+	source := web.Source(ctx)
 	return d.count(ctx, p, rule{
 		all:      byEmail(),
 		exceeded: func(t tries) (limit, bool) { return t.exceeded(source) },
@@ -143,22 +148,14 @@ func (d Deps) count(ctx context.Context, p store.Partition, r rule) (known, erro
 
 // known holds what the partition of an address or of a network has.
 type known struct {
-	logins  []login // of the address, a company each
-	tries   tries
-	version int64 // of the item of the tries
-	refused int64 // of the item of the last refusal
-	last    lastUsed
-	lastAt  int64 // the version of the item of last
+	accounts []company.Account // of the address
+	tries    tries
+	version  int64    // of the item of the tries
+	refused  int64    // of the item of the last refusal
+	last     lastUsed // of the address's logins of an earlier release
 }
 
-// login holds a login with the key and the version of its item.
-type login struct {
-	user.Login
-	key     string
-	version int64
-}
-
-// lastUsed names the company that a person with one password in several companies logged in to last.
+// lastUsed names the company that a person with one password in several companies logged in to last, as an earlier release stored it.
 type lastUsed struct {
 	CompanyID string `json:"companyId"`
 }
@@ -169,24 +166,20 @@ func (d Deps) read(ctx context.Context, p store.Partition) (k known, err error) 
 		return known{}, store.Fault(err, "")
 	}
 	for _, item := range page.Items {
-		var err error
-		switch {
-		case user.IsLogin(item.Key):
-			one := login{key: item.Key, version: item.Version}
-			err = item.Decode(&one.Login)
-			k.logins = append(k.logins, one)
-		case item.Key == lastKey:
-			k.lastAt, err = item.Version, item.Decode(&k.last)
-		case item.Key == refusedKey:
+		switch item.Key {
+		case lastKey:
+			err = item.Decode(&k.last)
+		case refusedKey:
 			k.refused = item.Version
-		case item.Key == triesKey:
+		case triesKey:
 			k.version, err = item.Version, item.Decode(&k.tries)
 		}
 		if err != nil {
 			return known{}, err
 		}
 	}
-	return k, nil
+	k.accounts, err = company.AccountsIn(p, page.Items)
+	return k, err
 }
 
 // refuse makes the end of a login of an unknown address cost what the record of a wrong password costs: one write.

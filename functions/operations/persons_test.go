@@ -95,7 +95,7 @@ func TestApprovals_AcceptedAfterwards(t *testing.T) {
 	var invited operations.InvitedUser
 	invite(h, h.A.Token, object{"email": "olga@acme.test", "role": "operator"}).Want(201).JSON(&invited)
 	asked := erases(h, h.A.Token)
-	_, err := tenant.Accept(t.Context(), h.Store, h.Hasher, invited.InvitationToken, password, time.Now(), func(store.Company, user.User) {})
+	_, err := accept(t, h, invited.InvitationToken)
 	errtest.Must(t, err)
 	h.Do("POST", asked+"/approve", h.UserToken(h.A.ID, invited.ID, user.Operator), nil).WantProblem(403, "forbidden")
 }
@@ -170,7 +170,12 @@ func TestUsers_Leaving(t *testing.T) {
 
 func accept(t *testing.T, h *webtest.Harness, token string) (user.Login, error) {
 	t.Helper()
-	return tenant.Accept(t.Context(), h.Store, h.Hasher, token, password, time.Now(), func(store.Company, user.User) {})
+	invitation, err := tenant.OpenInvitation(t.Context(), h.Store, token)
+	if err != nil {
+		return user.Login{}, err
+	}
+	_, login, err := invitation.Accept(t.Context(), h.Store, h.Hasher, nil, tenant.Consent{Password: password}, time.Now())
+	return login, err
 }
 
 // TestUsers_LeavingLater refuses what a founder began whose end a crash or a limit kept from being withdrawn.

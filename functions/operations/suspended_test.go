@@ -5,9 +5,7 @@ import (
 	"time"
 
 	"orgops/shared/base/fault"
-	tenant "orgops/shared/domain/company"
 	"orgops/shared/domain/suspension"
-	"orgops/shared/domain/user"
 	"orgops/shared/storage/store"
 	"orgops/shared/testkit/errtest"
 )
@@ -28,7 +26,7 @@ func TestSuspended(t *testing.T) {
 	h.Do("HEAD", path(h, "/users"), h.A.Token, nil).Want(200)
 	h.Do("PATCH", founder, h.A.Token, object{"name": "A"}).WantProblem(403, "suspended")
 	h.Do("PATCH", founder, h.Token(h.A.ID, "operations:read"), object{"name": "A"}).WantProblem(403, "insufficient-scope")
-	_, err = tenant.Accept(t.Context(), h.Store, h.Hasher, invited.InvitationToken, password, time.Now(), func(store.Company, user.User) {})
+	_, err = accept(t, h, invited.InvitationToken)
 	if got := fault.KindOf(err); got != fault.Suspended {
 		t.Errorf("an invitation is accepted with %v, want %v", got, fault.Suspended)
 	}

@@ -21,7 +21,7 @@ func (d Deps) registerUsers(api huma.API) {
 		"Oldest first, with those who have not accepted their invitation yet.", http.StatusOK, write), listUsers)
 	web.Register(api, operation(http.MethodPost, all, "invite-user", "Invite a user",
 		"Answers a token that accepts the invitation once, within 24 hours; it is shown only now. The service sends no e-mail: give "+
-			"the token to the user, who sends it to POST /auth/invitation. Nobody can grant a role with scopes that the own token lacks.",
+			"the token to the user, who sends it to POST /auth/invitation. A person with a login in another company accepts with its password. Nobody can grant a role with scopes that the own token lacks.",
 		http.StatusCreated, write), d.inviteUser)
 	web.Register(api, operation(http.MethodGet, one, "get-user", "Get a user",
 		"With role and state; never with a password.", http.StatusOK, write), getUser)

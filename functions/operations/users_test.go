@@ -10,10 +10,8 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"orgops/functions/operations"
-	tenant "orgops/shared/domain/company"
 	"orgops/shared/domain/user"
 	"orgops/shared/provider/policyengine/policycheck"
-	"orgops/shared/storage/store"
 	"orgops/shared/testkit/errtest"
 	"orgops/shared/testkit/webtest"
 )
@@ -39,7 +37,7 @@ func join(t *testing.T, h *webtest.Harness, email string, role user.Role) (user.
 	t.Helper()
 	var invited operations.InvitedUser
 	invite(h, h.A.Token, object{"email": email, "role": role}).Want(201).JSON(&invited)
-	_, err := tenant.Accept(t.Context(), h.Store, h.Hasher, invited.InvitationToken, password, time.Now(), func(store.Company, user.User) {})
+	_, err := accept(t, h, invited.InvitationToken)
 	errtest.Must(t, err)
 	var joined user.User
 	r := h.Do("GET", path(h, "/users/"+invited.ID), h.A.Token, nil).Want(200).JSON(&joined)
@@ -63,7 +61,7 @@ func TestUsers(t *testing.T) {
 	if shown := h.Do("GET", one, h.A.Token, nil).Want(200); strings.Contains(string(shown.Body), invited.InvitationToken) {
 		t.Errorf("the user %s shows the token of the invitation, want it shown once", shown.Body)
 	}
-	_, err := tenant.Accept(t.Context(), h.Store, h.Hasher, invited.InvitationToken, password, time.Now(), func(store.Company, user.User) {})
+	_, err := accept(t, h, invited.InvitationToken)
 	errtest.Must(t, err)
 
 	read := h.Do("GET", one, h.A.Token, nil).Want(200)
@@ -195,7 +193,7 @@ func TestUsers_Refused(t *testing.T) {
 		}
 	}
 	h.Do("DELETE", invited, h.A.Token, nil).Want(http.StatusNoContent)
-	if _, err := tenant.Accept(t.Context(), h.Store, h.Hasher, pending.InvitationToken, password, time.Now(), func(store.Company, user.User) {}); err == nil {
+	if _, err := accept(t, h, pending.InvitationToken); err == nil {
 		t.Error("a withdrawn invitation was accepted")
 	}
 }

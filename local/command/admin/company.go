@@ -33,6 +33,7 @@ func createCompany(ctx context.Context, e Env, flags *flag.FlagSet, args []strin
 		if err != nil {
 			return err
 		}
+		e.tellKnown(created.Provisioned)
 		return json.NewEncoder(e.Out).Encode(created)
 	})
 }

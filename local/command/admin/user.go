@@ -29,12 +29,20 @@ func addUser(ctx context.Context, e Env, flags *flag.FlagSet, args []string) err
 	}
 	in := company.NewUser{Email: *email, Role: user.Role(*role), Provider: *provider, Password: secret}
 	return with(ctx, e, func(st store.Store, hasher *password.Hasher) error {
-		added, made, err := company.AddUser(ctx, e.recording(st, "add-user"), hasher, *companyID, in, time.Now())
+		_, added, err := company.AddUser(ctx, e.recording(st, "add-user"), hasher, *companyID, in, time.Now())
 		if err != nil {
 			return err
 		}
-		return json.NewEncoder(e.Out).Encode(company.Provisioned{CompanyID: *companyID, UserID: added.ID, Email: added.Email, Password: made}) //nolint:gosec // G117: the command exists to show the password this once
+		e.tellKnown(added)
+		return json.NewEncoder(e.Out).Encode(added) //nolint:gosec // G117: the command exists to show the password this once
 	})
+}
+
+// tellKnown says that a person keeps the password of their other companies.
+func (e Env) tellKnown(p company.Provisioned) {
+	if p.Known {
+		e.tell("%s has a login already and keeps its password; a lost one is replaced with `orgops admin user password --email %s`", p.Email, p.Email)
+	}
 }
 
 // checkProvider refuses a name that no connector has. The integration need not be configured yet.
@@ -50,13 +58,12 @@ func checkProvider(provider string) error {
 
 func setPassword(ctx context.Context, e Env, flags *flag.FlagSet, args []string) error {
 	email := flags.String("email", "", "the user's e-mail address (required)")
-	companyID := flags.String("company", "", "the company's id (required if the address has a login in several companies)")
 	secret, err := e.parseWithPassword(flags, args)
 	if err != nil {
 		return err
 	}
 	return with(ctx, e, func(st store.Store, hasher *password.Hasher) error {
-		changed, err := company.SetPassword(ctx, e.recording(st, "set-password"), hasher, *companyID, *email, secret, time.Now())
+		changed, err := company.SetPassword(ctx, e.recording(st, "set-password"), hasher, *email, secret, time.Now())
 		if err != nil {
 			return err
 		}

@@ -177,7 +177,7 @@ func TestCompany(t *testing.T) {
 	if user.Halted(t.Context(), c) == nil {
 		t.Error("the company is not suspended, want it as it was")
 	}
-	_, err = company.SetPassword(t.Context(), st, password.New(), "", "ada@acme.test", "", now)
+	_, err = company.SetPassword(t.Context(), st, password.New(), "ada@acme.test", "", now)
 	errtest.Must(t, err)
 	if _, err := restore.Company(t.Context(), st, bytes.NewReader(file), now, nil); err == nil {
 		t.Error("a second import succeeds, want it refused")

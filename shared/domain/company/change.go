@@ -127,14 +127,28 @@ func removal(ctx context.Context, st store.Store, c store.Company, u user.User, 
 		return nil, err
 	}
 	ending, err := user.EndTokens(ctx, c, u.ID, login.Generation+1, now)
-	return []store.Op{ending, {
-		Partition: u.LoginPartition(), Key: login.key, Entity: user.LoginEntity, Quiet: true,
-		Action: store.Delete, Condition: store.IfVersion, Version: login.version,
-	}}, err
+	if err != nil {
+		return nil, err
+	}
+	left, err := departure(ctx, st, c, u, login)
+	return append(left, ending), err
+}
+
+// departure returns the writes that remove a user's login. A person leaves the company, and goes with the last one.
+func departure(ctx context.Context, st store.Store, c store.Company, u user.User, login Member) ([]store.Op, error) {
+	if u.Identity != "" {
+		return []store.Op{deletion(u.LoginPartition(), login.key, user.LoginEntity, login.version)}, nil
+	}
+	all, err := Accounts(ctx, st, u.Email)
+	if err != nil {
+		return nil, err
+	}
+	account, err := AccountOf(all, c.ID(), u.ID)
+	return account.Leave(c.ID()), err
 }
 
 // ending returns the writes that store the login and end the tokens that were issued before.
-func (l *storedLogin) ending(ctx context.Context, st store.Store, p store.Partition, now time.Time) ([]store.Op, error) {
+func (l *Member) ending(ctx context.Context, st store.Store, p store.Partition, now time.Time) ([]store.Op, error) {
 	l.Generation++
 	end, err := user.EndTokens(ctx, store.For(st, l.CompanyID), l.UserID, l.Generation, now)
 	return []store.Op{p.Entry(l.key, user.LoginEntity, l.version, l.Login), end}, err

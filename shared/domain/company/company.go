@@ -95,44 +95,41 @@ type New struct {
 }
 
 // Provisioned reports a new company. Password is set only if Provision or SetPassword generated it. The service stores only
-// its hash, so the caller must show it now.
+// its hash, so the caller must show it now. Known reports that the person of the address had a password already, which stays.
 type Provisioned struct {
 	CompanyID string `json:"companyId"`
 	UserID    string `json:"userId"`
 	Email     string `json:"email"`
 	Password  string `json:"password,omitempty"`
+	Known     bool   `json:"known,omitempty"`
 }
 
 // Provision makes a company, its first founder, the founder's login and the company's entry in the registry, all in one
-// transaction. A login of the e-mail address in another company stays as it is.
+// transaction. A person whom the address is known to have keeps the password.
 func Provision(ctx context.Context, st store.Store, hasher *password.Hasher, in New, now time.Time) (Provisioned, error) {
-	generated := ""
-	if in.Password == "" {
-		generated = password.Generate()
-		in.Password = generated
-	}
 	if in.Plan == "" {
 		in.Plan = DefaultPlan
 	}
 	problems := user.CheckName(in.Name, "/name", true)
 	problems = append(problems, checkPlan(in.Plan)...)
-	if err := fault.Refuse(append(problems, checkUser(in.Email, in.UserName, "/userName", user.Founder, in.Password)...)); err != nil {
-		return Provisioned{}, err
-	}
-	hash, err := hashFor(ctx, st, hasher, in.Email, in.Password)
+	problems = append(problems, checkUser(in.Email, in.UserName, "/userName", user.Founder)...)
+	c := Company{ID: id.New(), Name: in.Name, Plan: in.Plan, Founders: 1, CreatedAt: stamp(now)}
+	account, made, err := assigned(ctx, st, hasher, c.ID, NewUser{Email: in.Email, Name: in.UserName, Password: in.Password}, problems)
 	if err != nil {
 		return Provisioned{}, err
 	}
-	c := Company{ID: id.New(), Name: in.Name, Plan: in.Plan, Founders: 1, CreatedAt: stamp(now)}
 	founder := user.User{ID: id.New(), Email: in.Email, Name: in.UserName, Role: user.Founder, State: user.Active, CreatedAt: c.CreatedAt}
-	tenant := store.For(st, c.ID)
-	ops := append(addUser(tenant, founder, hash),
-		tenant.Create(Key, Entity, c),
+	tenant, known := store.For(st, c.ID), account.Stored()
+	ops, err := addUser(tenant, founder, account)
+	if err != nil {
+		return Provisioned{}, err
+	}
+	ops = append(ops, tenant.Create(Key, Entity, c),
 		store.RegistryOf(c.ID).Entry(c.ID, RegistryEntity, 0, Entry{ID: c.ID, Name: c.Name, CreatedAt: c.CreatedAt}))
 	if err := commit(ctx, st, ops); err != nil {
 		return Provisioned{}, err
 	}
-	return Provisioned{CompanyID: c.ID, UserID: founder.ID, Email: founder.Email, Password: generated}, nil
+	return Provisioned{CompanyID: c.ID, UserID: founder.ID, Email: founder.Email, Password: made, Known: known}, nil
 }
 
 func checkPlan(plan string) []fault.FieldError {
@@ -145,12 +142,16 @@ func checkPlan(plan string) []fault.FieldError {
 // stamp returns t as it is stored: in UTC, to the millisecond.
 func stamp(t time.Time) time.Time { return t.UTC().Truncate(time.Millisecond) }
 
-// commit commits ops. It explains the only conflict that the caller can resolve: an e-mail address that is in use.
+// commit commits ops. It explains the conflicts that the caller can resolve: an e-mail address that is in use, or is used at the same time.
 func commit(ctx context.Context, st store.Store, ops []store.Op) error {
 	err := st.Commit(ctx, ops...)
 	var conflict *store.ConflictError
-	if errors.As(err, &conflict) && user.IsLogin(conflict.Key) {
+	switch {
+	case !errors.As(err, &conflict):
+	case user.IsLogin(conflict.Key):
 		return fault.Wrap(fault.Conflict, "a user of this company has this e-mail address already", err)
+	case user.IsPerson(conflict.Key):
+		return fault.Wrap(fault.Conflict, "the login of this e-mail address was changed at the same time; try again", err)
 	}
 	return store.Fault(err, "there is no such company")
 }

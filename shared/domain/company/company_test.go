@@ -61,11 +61,18 @@ func loginIs(t *testing.T, h *webtest.Harness, p company.Provisioned) {
 	}
 	var login user.Login
 	errtest.Must(t, json.Unmarshal(item.Body, &login))
-	want := user.Login{CompanyID: p.CompanyID, UserID: p.UserID, PasswordHash: login.PasswordHash, Role: user.Founder, Generation: login.Generation}
+	want := user.Login{CompanyID: p.CompanyID, UserID: p.UserID, Person: login.Person, Role: user.Founder, Generation: login.Generation}
 	if diff := cmp.Diff(want, login); diff != "" {
 		t.Errorf("login differs (-want +got):\n%s", diff)
 	}
-	ok, err := h.Hasher.Verify(t.Context(), p.Password, login.PasswordHash)
+	item, err = h.Store.Get(t.Context(), store.Login("gus@gamma.test"), user.ProvenKey)
+	errtest.Must(t, err)
+	var person user.Person
+	errtest.Must(t, json.Unmarshal(item.Body, &person))
+	if diff := cmp.Diff(user.Person{ID: login.Person, PasswordHash: person.PasswordHash, Proven: true, Companies: []string{p.CompanyID}}, person); diff != "" {
+		t.Errorf("person differs (-want +got):\n%s", diff)
+	}
+	ok, err := h.Hasher.Verify(t.Context(), p.Password, person.PasswordHash)
 	errtest.Must(t, err)
 	if !ok {
 		t.Errorf("the password %q is refused, want it accepted", p.Password)
@@ -80,7 +87,7 @@ func TestSetPassword(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	changed, err := company.SetPassword(t.Context(), h.Store, h.Hasher, "", "Gus@Gamma.test", "", now)
+	changed, err := company.SetPassword(t.Context(), h.Store, h.Hasher, "Gus@Gamma.test", "", now)
 	errtest.Must(t, err)
 	if changed.Password == "" {
 		t.Fatal("no password, want a generated one")
@@ -89,9 +96,9 @@ func TestSetPassword(t *testing.T) {
 		t.Fatalf("password %q as before, want another", changed.Password)
 	}
 	loginIs(t, h, company.Provisioned{CompanyID: p.CompanyID, UserID: p.UserID, Password: changed.Password})
-	_, err = company.SetPassword(t.Context(), h.Store, h.Hasher, "", "nobody@gamma.test", "", now)
+	_, err = company.SetPassword(t.Context(), h.Store, h.Hasher, "nobody@gamma.test", "", now)
 	wantKind(t, fault.NotFound, err)
-	_, err = company.SetPassword(t.Context(), h.Store, h.Hasher, "", "gus", "short", now)
+	_, err = company.SetPassword(t.Context(), h.Store, h.Hasher, "gus", "short", now)
 	if diff := cmp.Diff([]string{"/email", "/password"}, pointers(err)); diff != "" {
 		t.Errorf("problems differ (-want +got):\n%s", diff)
 	}
@@ -136,7 +143,7 @@ func TestUsers(t *testing.T) {
 	tenant := store.For(h.Store, h.A.ID)
 	u, generated, err := company.AddUser(ctx, h.Store, h.Hasher, h.A.ID, company.NewUser{Email: "mia@acme.test", Role: user.Member}, now)
 	errtest.Must(t, err)
-	if generated == "" {
+	if generated.Password == "" {
 		t.Error("no password, want a generated one")
 	}
 	_, _, err = company.AddUser(ctx, h.Store, h.Hasher, h.A.ID, company.NewUser{Email: "MIA@acme.test", Role: user.Member}, now)

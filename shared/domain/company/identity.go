@@ -78,17 +78,20 @@ func firstSignIn(ctx context.Context, st store.Store, c store.Company, in Identi
 // the company's own and could otherwise take any address from other companies.
 func addIdentity(ctx context.Context, st store.Store, c store.Company, in Identity, now time.Time) (user.User, error) {
 	u := user.User{ID: id.New(), Email: in.Email, Name: in.Name, Role: in.Role, State: user.Active, Identity: in.Key, CreatedAt: stamp(now)}
-	ops, err := withCompany(ctx, c, addUser(c, u, ""), user.User{}, u)
+	login := user.Login{CompanyID: c.ID(), UserID: u.ID, Role: u.Role}
+	ops, err := withCompany(ctx, c, []store.Op{
+		u.LoginPartition().Entry(user.LoginKey(c.ID()), user.LoginEntity, 0, login), c.Create(user.Key(u.ID), user.Entity, u),
+	}, user.User{}, u)
 	if err != nil {
 		return user.User{}, err
 	}
 	return u, store.Fault(st.Commit(ctx, ops...), noUser)
 }
 
-// link moves the login of a user from the e-mail address to the identity. The password ends, and the tokens too. A founder
+// link moves the login of a user from the e-mail address to the identity. The password leads to the company no more, and the tokens end. A founder
 // keeps the password, so that the company can still be reached when the provider fails, and so that the provider cannot
 // become a founder whom it did not make.
-func link(ctx context.Context, st store.Store, c store.Company, in Identity, login storedLogin, now time.Time) (user.User, error) {
+func link(ctx context.Context, st store.Store, c store.Company, in Identity, login Member, now time.Time) (user.User, error) {
 	was, version, err := GetUser(ctx, c, login.UserID)
 	if err != nil {
 		return user.User{}, err
@@ -102,20 +105,18 @@ func link(ctx context.Context, st store.Store, c store.Company, in Identity, log
 		is.Role, is.Since = in.Role, stamp(now)
 	}
 	moved := login.Login
-	moved.PasswordHash, moved.Role = "", is.Role
+	moved.PasswordHash, moved.Person, moved.Role = "", "", is.Role
 	moved.Generation++
 	end, err := user.EndTokens(ctx, c, is.ID, moved.Generation, now)
 	if err != nil {
 		return user.User{}, err
 	}
-	ops := []store.Op{
-		c.Replace(user.Key(is.ID), user.Entity, version, is).Quietly(), end,
-		is.LoginPartition().Entry(user.LoginKey(c.ID()), user.LoginEntity, 0, moved),
-		{
-			Partition: was.LoginPartition(), Key: login.key, Entity: user.LoginEntity, Quiet: true,
-			Action: store.Delete, Condition: store.IfVersion, Version: login.version,
-		},
+	left, err := departure(ctx, st, c, was, login)
+	if err != nil {
+		return user.User{}, err
 	}
+	ops := append(left, c.Replace(user.Key(is.ID), user.Entity, version, is).Quietly(), end,
+		is.LoginPartition().Entry(user.LoginKey(c.ID()), user.LoginEntity, 0, moved))
 	if ops, err = withCompany(ctx, c, ops, was, is); err != nil {
 		return user.User{}, err
 	}

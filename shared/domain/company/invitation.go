@@ -64,7 +64,11 @@ func NewInvitation(companyID, by string, in NewUser, now time.Time) (Invited, er
 // Invite stores an invited user and the hash of the token. The user expires with the invitation, so an invitation that
 // is not accepted leaves nothing. The e-mail address gets its login in this company when the invitation is accepted. Invite returns fault.Conflict for the address of a user of this company.
 func Invite(ctx context.Context, st store.Store, c store.Company, in Invited) error {
-	if err := free(ctx, st, c.ID(), in.User.Email); err != nil {
+	all, err := Accounts(ctx, st, in.User.Email)
+	if err != nil {
+		return err
+	}
+	if err := free(all, c.ID()); err != nil {
 		return err
 	}
 	_, _, secret, _ := splitInvitation(in.Token)
@@ -73,8 +77,7 @@ func Invite(ctx context.Context, st store.Store, c store.Company, in Invited) er
 		c.Create(user.Key(in.User.ID), user.Entity, in.User).Quietly().Until(until),
 		c.Create(invitationKey(in.User.ID), invitationEntity, invitation{Hash: hashOf(secret), By: in.By}).Quietly().Until(until),
 	}
-	ops, err := withCompany(ctx, c, ops, user.User{}, in.User)
-	if err != nil {
+	if ops, err = withCompany(ctx, c, ops, user.User{}, in.User); err != nil {
 		return err
 	}
 	return store.Fault(st.Commit(ctx, ops...), noUser)
@@ -97,56 +100,100 @@ func errInvitation() error {
 	return fault.New(fault.Unauthenticated, "the invitation is unknown, used or expired; ask for a new one")
 }
 
-// Accept turns the invited user of a token into one who logs in with pass. It calls found before it commits. It returns fault.Unauthenticated for a token that accepts nothing, and fault.Conflict if the e-mail
-// address has got a login in the meantime.
-func Accept(ctx context.Context, st store.Store, hasher *password.Hasher, text, pass string, now time.Time, found func(store.Company, user.User)) (user.Login, error) {
+// Invitation holds an invitation that its token has opened.
+type Invitation struct {
+	User    user.User
+	company store.Company
+	version int64 // of the user
+	stored  invitation
+	stamped int64 // the version of stored
+}
+
+// OpenInvitation returns the invitation of a token. It returns fault.Unauthenticated for a token that accepts nothing.
+func OpenInvitation(ctx context.Context, st store.Store, text string) (Invitation, error) {
 	companyID, userID, secret, ok := splitInvitation(text)
 	if !ok {
-		return user.Login{}, errInvitation()
+		return Invitation{}, errInvitation()
 	}
 	c := store.For(st, companyID)
 	stored, stamped, err := readInvitation(ctx, c, userID)
 	if fault.KindOf(err) == fault.NotFound || err == nil && subtle.ConstantTimeCompare([]byte(hashOf(secret)), []byte(stored.Hash)) != 1 {
-		return user.Login{}, errInvitation()
+		return Invitation{}, errInvitation()
 	}
 	if err != nil {
-		return user.Login{}, err
+		return Invitation{}, err
 	}
 	u, version, err := GetUser(ctx, c, userID)
-	if err != nil {
-		return user.Login{}, err
-	}
+	return Invitation{User: u, company: c, version: version, stored: stored, stamped: stamped}, err
+}
+
+// Company returns the company that invites.
+func (i Invitation) Company() store.Company { return i.company }
+
+// Consent says how a person accepts an invitation: with a password, or as a user of a company, who is logged in there.
+type Consent struct {
+	Password          string
+	CompanyID, UserID string
+}
+
+// Accept makes the invited user one who logs in, and returns the account of the person with the login in the company. all has the accounts
+// of the address. A password that leads to one of them makes its person a member. Another password makes a person of its own,
+// unless the address has a proven person: only that person may accept then, and the password stays.
+func (i Invitation) Accept(ctx context.Context, st store.Store, hasher *password.Hasher, all []Account, consent Consent, now time.Time) (Account, user.Login, error) {
+	c, u := i.company, i.User
 	if err := user.Halted(ctx, c); err != nil {
-		return user.Login{}, err
+		return Account{}, user.Login{}, err
 	}
-	invites, err := stored.vouched(ctx, c, u)
+	invites, err := i.stored.vouched(ctx, c, u)
 	if err != nil {
-		return user.Login{}, err
+		return Account{}, user.Login{}, err
 	}
-	if err := free(ctx, st, companyID, u.Email); err != nil {
-		return user.Login{}, err
+	if err := free(all, c.ID()); err != nil {
+		return Account{}, user.Login{}, err
 	}
-	if err := fault.Refuse(password.Check(pass, "/password", user.Words(u.Email, u.Name)...)); err != nil {
-		return user.Login{}, err
-	}
-	hash, err := hashFor(ctx, st, hasher, u.Email, pass)
+	account, err := i.accepts(ctx, hasher, all, consent)
 	if err != nil {
-		return user.Login{}, err
+		return Account{}, user.Login{}, err
 	}
-	found(c, u)
 	was := u
 	u.State, u.InvitedUntil, u.Since = user.Active, nil, stamp(now)
-	ops := []store.Op{
-		addLogin(c, u, hash),
-		c.Replace(user.Key(u.ID), user.Entity, version, u),
-		c.Delete(invitationKey(u.ID), invitationEntity, stamped).Quietly(),
+	if err := account.join(c.ID(), u); err != nil {
+		return Account{}, user.Login{}, err
 	}
+	account.Last = c.ID()
+	ops := append(account.Writes(),
+		c.Replace(user.Key(u.ID), user.Entity, i.version, u),
+		c.Delete(invitationKey(u.ID), invitationEntity, i.stamped).Quietly())
 	ops = append(ops, invites...)
 	if ops, err = withCompany(ctx, c, ops, was, u); err != nil {
-		return user.Login{}, err
+		return Account{}, user.Login{}, err
 	}
-	if err := commit(ctx, st, ops); err != nil {
-		return user.Login{}, err
+	return account, account.Members[len(account.Members)-1].Login, commit(ctx, st, ops)
+}
+
+// accepts returns the account of the person who accepts.
+func (i Invitation) accepts(ctx context.Context, hasher *password.Hasher, all []Account, consent Consent) (Account, error) {
+	if consent.UserID != "" {
+		account, err := AccountOf(all, consent.CompanyID, consent.UserID)
+		if fault.KindOf(err) == fault.NotFound {
+			return account, fault.New(fault.Forbidden, "the invitation is for another e-mail address than the one that you are logged in with; log out, or log in with the other")
+		}
+		return account, err
 	}
-	return user.Login{CompanyID: companyID, UserID: u.ID, PasswordHash: hash, Role: u.Role, Provider: u.Provider}, nil
+	if len(all) > 0 {
+		right, err := Matching(ctx, hasher, consent.Password, all)
+		if err != nil {
+			return Account{}, err
+		}
+		switch {
+		case len(right) > 0:
+			return right[0], nil
+		case all[0].Proven:
+			return Account{}, fault.Refuse([]fault.FieldError{{Pointer: "/password", Detail: "the person with this e-mail address has a login already; send its password, or the token of its session, to accept"}})
+		}
+	}
+	if err := fault.Refuse(password.Check(consent.Password, "/password", user.Words(i.User.Email, i.User.Name)...)); err != nil {
+		return Account{}, err
+	}
+	return newAccount(ctx, hasher, i.User.Email, consent.Password, all)
 }

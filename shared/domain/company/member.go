@@ -23,65 +23,57 @@ type NewUser struct {
 	Password string // "": one is generated
 }
 
-// AddUser adds a user with a login. It also returns the password if it generated one. It returns fault.Conflict when the
-// e-mail address already has a login in this company.
-func AddUser(ctx context.Context, st store.Store, hasher *password.Hasher, companyID string, in NewUser, now time.Time) (user.User, string, error) {
-	generated := ""
-	if in.Password == "" {
-		generated = password.Generate()
-		in.Password = generated
-	}
-	problems := append(checkUser(in.Email, in.Name, "/name", in.Role, in.Password), user.CheckProvider(in.Role, in.Provider, "/provider")...)
-	if err := fault.Refuse(problems); err != nil {
-		return user.User{}, "", err
-	}
-	if err := free(ctx, st, companyID, in.Email); err != nil {
-		return user.User{}, "", err
-	}
-	hash, err := hashFor(ctx, st, hasher, in.Email, in.Password)
+// AddUser adds a user with a login, for the operator of the service. It also returns what Provision does: a person whom the
+// address is known to have keeps the password. It returns fault.Conflict when the e-mail address already has a login in this company.
+func AddUser(ctx context.Context, st store.Store, hasher *password.Hasher, companyID string, in NewUser, now time.Time) (user.User, Provisioned, error) {
+	problems := append(checkUser(in.Email, in.Name, "/name", in.Role), user.CheckProvider(in.Role, in.Provider, "/provider")...)
+	account, made, err := assigned(ctx, st, hasher, companyID, in, problems)
 	if err != nil {
-		return user.User{}, "", err
+		return user.User{}, Provisioned{}, err
 	}
-	tenant := store.For(st, companyID)
+	tenant, known := store.For(st, companyID), account.Stored()
 	u := user.User{ID: id.New(), Email: in.Email, Name: in.Name, Role: in.Role, Provider: in.Provider, State: user.Active, CreatedAt: stamp(now)}
-	ops := addUser(tenant, u, hash)
+	ops, err := addUser(tenant, u, account)
+	if err != nil {
+		return user.User{}, Provisioned{}, err
+	}
 	if u.Role == user.Founder {
 		count, err := changeCompany(ctx, tenant, 1, func(*Company) {})
 		if err != nil {
-			return user.User{}, "", err
+			return user.User{}, Provisioned{}, err
 		}
 		ops = append(ops, count)
 	}
 	if err := commit(ctx, st, ops); err != nil {
-		return user.User{}, "", err
+		return user.User{}, Provisioned{}, err
 	}
-	return u, generated, nil
+	return u, Provisioned{CompanyID: companyID, UserID: u.ID, Email: u.Email, Password: made, Known: known}, nil
 }
 
-// SetPassword replaces the password of the user who logs in with email, and ends the user's tokens. companyID may be "" if the address
-// has a login in one company only. If pass is empty, SetPassword generates a password and returns it.
-func SetPassword(ctx context.Context, st store.Store, hasher *password.Hasher, companyID, email, pass string, now time.Time) (Provisioned, error) {
-	generated := ""
+// SetPassword replaces the password of the person with an e-mail address, for the operator of the service, who so proves the address:
+// the person has all its logins from then on. All tokens of the person end. If pass is empty, SetPassword generates a password and returns it.
+func SetPassword(ctx context.Context, st store.Store, hasher *password.Hasher, email, pass string, now time.Time) (Provisioned, error) {
+	made := ""
 	if pass == "" {
-		generated = password.Generate()
-		pass = generated
+		made = password.Generate()
+		pass = made
 	}
 	if err := fault.Refuse(append(user.CheckEmail(email, "/email"), password.Check(pass, "/password", user.Words(email, "")...)...)); err != nil {
 		return Provisioned{}, err
 	}
-	login, err := only(ctx, st, companyID, email)
+	all, err := Accounts(ctx, st, email)
 	if err != nil {
 		return Provisioned{}, err
 	}
-	if login.PasswordHash, err = hashFor(ctx, st, hasher, email, pass); err != nil {
+	if len(all) == 0 {
+		return Provisioned{}, fault.New(fault.NotFound, noUser)
+	}
+	account := Whole(all)
+	if err := account.SetPassword(ctx, hasher, pass, all); err != nil {
 		return Provisioned{}, err
 	}
-	ops, err := login.ending(ctx, st, store.Login(email), now)
-	if err != nil {
-		return Provisioned{}, err
-	}
-	err = st.Commit(ctx, ops...)
-	return Provisioned{CompanyID: login.CompanyID, UserID: login.UserID, Email: email, Password: generated}, store.Fault(err, noUser)
+	first := account.Members[0]
+	return Provisioned{CompanyID: first.CompanyID, UserID: first.UserID, Email: email, Password: made}, account.renew(ctx, st, now)
 }
 
 // GetUser returns one user and the version of its item.
@@ -123,13 +115,11 @@ func ListUsers(ctx context.Context, c store.Company, after string, limit int) ([
 }
 
 // addUser returns the writes of a user and the login.
-func addUser(c store.Company, u user.User, hash string) []store.Op {
-	return []store.Op{addLogin(c, u, hash), c.Create(user.Key(u.ID), user.Entity, u)}
-}
-
-func addLogin(c store.Company, u user.User, hash string) store.Op {
-	login := user.Login{CompanyID: c.ID(), UserID: u.ID, PasswordHash: hash, Role: u.Role, Provider: u.Provider}
-	return u.LoginPartition().Entry(user.LoginKey(c.ID()), user.LoginEntity, 0, login)
+func addUser(c store.Company, u user.User, account Account) ([]store.Op, error) {
+	if err := account.join(c.ID(), u); err != nil {
+		return nil, err
+	}
+	return append(account.Writes(), c.Create(user.Key(u.ID), user.Entity, u)), nil
 }
 
 // withCompany adds the write that counts the founders and lists the awaited operators, if a change to a user changes them. It
@@ -175,11 +165,9 @@ func changeCompany(ctx context.Context, c store.Company, change int, edit func(*
 	return c.Replace(Key, Entity, version, company), nil
 }
 
-func checkUser(email, name, namePointer string, role user.Role, pass string) []fault.FieldError {
-	problems := user.CheckEmail(email, "/email")
-	problems = append(problems, user.CheckName(name, namePointer, false)...)
-	problems = append(problems, checkRole(role)...)
-	return append(problems, password.Check(pass, "/password", user.Words(email, name)...)...)
+func checkUser(email, name, namePointer string, role user.Role) []fault.FieldError {
+	problems := append(user.CheckEmail(email, "/email"), user.CheckName(name, namePointer, false)...)
+	return append(problems, checkRole(role)...)
 }
 
 func checkRole(role user.Role) []fault.FieldError {

@@ -9,34 +9,47 @@ import (
 	"orgops/shared/storage/store"
 )
 
-// EndSessions ends all tokens of a user.
+// EndSessions ends all tokens of a person, in every company. A user who signs in through a company's identity provider has tokens of that
+// company alone.
 func EndSessions(ctx context.Context, st store.Store, companyID string, u user.User, now time.Time) error {
-	return changeLogin(ctx, st, companyID, u, now, func(*storedLogin) error { return nil })
-}
-
-// ChangePassword stores the hash of a user's new password and ends all tokens of the user. version is that of the login whose
-// password was checked. It returns fault.Conflict if the login has changed since: of two changes at once, one wins.
-func ChangePassword(ctx context.Context, st store.Store, companyID string, u user.User, version int64, hash string, now time.Time) error {
-	return changeLogin(ctx, st, companyID, u, now, func(l *storedLogin) error {
-		if l.version != version {
-			return fault.New(fault.Conflict, "the password or the user was changed at the same time; log in again and retry")
+	if u.Identity != "" {
+		login, err := loginOf(ctx, st, companyID, u)
+		if err != nil {
+			return err
 		}
-		l.PasswordHash = hash
-		return nil
-	})
+		ops, err := login.ending(ctx, st, u.LoginPartition(), now)
+		if err != nil {
+			return err
+		}
+		return store.Fault(st.Commit(ctx, ops...), noUser)
+	}
+	all, err := Accounts(ctx, st, u.Email)
+	if err != nil {
+		return err
+	}
+	account, err := AccountOf(all, companyID, u.ID)
+	if err != nil {
+		return err
+	}
+	return account.renew(ctx, st, now)
 }
 
-func changeLogin(ctx context.Context, st store.Store, companyID string, u user.User, now time.Time, change func(*storedLogin) error) error {
-	login, err := loginOf(ctx, st, companyID, u)
+// ChangePassword stores the new password of an account whose old one was checked, and ends all tokens of the person. It returns
+// fault.Conflict if the account has changed since: of two changes at once, one wins.
+func ChangePassword(ctx context.Context, st store.Store, account Account, hash string, now time.Time) error {
+	account.PasswordHash = hash
+	err := account.renew(ctx, st, now)
+	if fault.KindOf(err) == fault.Conflict {
+		return fault.Wrap(fault.Conflict, "the password or the user was changed at the same time; log in again and retry", err)
+	}
+	return err
+}
+
+// renew stores the account, and ends all tokens of the person.
+func (a Account) renew(ctx context.Context, st store.Store, now time.Time) error {
+	ends, err := a.End(ctx, st, now)
 	if err != nil {
 		return err
 	}
-	if err := change(&login); err != nil {
-		return err
-	}
-	ops, err := login.ending(ctx, st, u.LoginPartition(), now)
-	if err != nil {
-		return err
-	}
-	return store.Fault(st.Commit(ctx, ops...), noUser)
+	return store.Fault(st.Commit(ctx, append(a.Writes(), ends...)...), noUser)
 }

@@ -108,9 +108,9 @@ func TestEraser_Run_Killed(t *testing.T) {
 	for _, n := range receipt.Items {
 		removed += n
 	}
-	// All but the halt and the key, which is destroyed before, and with the login, the registry's entry, and two timers: the
+	// All but the halt and the key, which is destroyed before, and with the login, the person, the registry's entry, and two timers: the
 	// certification's and the suspension's.
-	if want := len(before) - 2 + 4; removed != want {
+	if want := len(before) - 2 + 5; removed != want {
 		t.Errorf("receipt %v counts %d items, want %d", receipt.Items, removed, want)
 	}
 	if got := receipt.Items["memory"]; got != 151 {
@@ -119,8 +119,10 @@ func TestEraser_Run_Killed(t *testing.T) {
 	if receipt.KeyDestroyedAt == nil {
 		t.Error("the receipt does not say when the key was destroyed")
 	}
-	if _, err := h.Store.Get(t.Context(), store.Login(h.A.Email), user.LoginKey(h.A.ID)); !errors.Is(err, store.ErrNotFound) {
-		t.Errorf("login: err = %v, want %v", err, store.ErrNotFound)
+	for _, key := range []string{user.LoginKey(h.A.ID), user.ProvenKey} {
+		if _, err := h.Store.Get(t.Context(), store.Login(h.A.Email), key); !errors.Is(err, store.ErrNotFound) {
+			t.Errorf("%s: err = %v, want %v", key, err, store.ErrNotFound)
+		}
 	}
 	for item, err := range company.Registered(t.Context(), h.Store) {
 		errtest.Must(t, err)

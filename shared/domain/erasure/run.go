@@ -3,6 +3,7 @@ package erasure
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"orgops/shared/base/fault"
@@ -208,23 +209,25 @@ func (s *round) logins(ctx context.Context, item store.Item) ([]store.Op, error)
 	if err != nil {
 		return nil, err
 	}
-	var own, rest []store.Op
+	accounts, err := company.AccountsIn(partition, page.Items)
+	if err != nil {
+		return nil, err
+	}
+	var own []store.Op
 	others := false
-	for _, of := range page.Items {
-		var login user.Login
-		switch {
-		case !user.IsLogin(of.Key):
-			rest = append(rest, remove(partition, of))
-		case of.Decode(&login) == nil && login.CompanyID == s.c.ID():
-			own = append(own, remove(partition, of))
-		default:
-			others = true
-		}
+	for _, a := range accounts {
+		own = append(own, a.Leave(s.c.ID())...)
+		others = others || slices.ContainsFunc(a.Members, func(m company.Member) bool { return m.CompanyID != s.c.ID() })
 	}
 	if len(own) == 0 || others { // what counts the tries of the address stays with the other companies
 		return own, nil
 	}
-	return append(own, rest...), nil
+	for _, of := range page.Items {
+		if !user.IsLogin(of.Key) && !user.IsPerson(of.Key) {
+			own = append(own, remove(partition, of))
+		}
+	}
+	return own, nil
 }
 
 // remove returns the write that removes an item outside of the company's partition.

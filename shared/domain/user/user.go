@@ -28,7 +28,7 @@ const (
 )
 
 // LoginKey returns the key of a company's login, in the partition of its e-mail address or identity. Each company has its own, so no
-// company can take an address from another.
+// company can keep an address from another.
 func LoginKey(companyID string) string { return LoginPrefix + companyID }
 
 // IsLogin reports whether a key is that of a login.
@@ -101,11 +101,13 @@ func Words(email, name string) []string {
 	return append(strings.FieldsFunc(email, func(r rune) bool { return strings.ContainsRune("@.+-_", r) }), strings.Fields(name)...)
 }
 
-// Login leads from an e-mail address to a user. The store keeps only a hash of the address, as the partition of the login.
+// Login leads from an e-mail address to a user: it makes a Person a member of a company. The store keeps only a hash of the address, as
+// the partition of the login.
 type Login struct {
 	CompanyID    string `json:"companyId"`
 	UserID       string `json:"userId"`
-	PasswordHash string `json:"passwordHash"` // PHC string
+	Person       string `json:"person,omitempty"` // the id of the Person; "": the login was stored before there were any
+	PasswordHash string `json:"passwordHash"`     // PHC string of a login without a Person; otherwise ""
 	Role         Role   `json:"role"`
 	Provider     string `json:"provider,omitempty"`   // of the role Integration
 	Disabled     bool   `json:"disabled,omitempty"`   // refuses the login
