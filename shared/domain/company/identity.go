@@ -2,6 +2,7 @@ package company
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"orgops/shared/base/fault"
@@ -115,8 +116,10 @@ func link(ctx context.Context, st store.Store, c store.Company, in Identity, log
 	if err != nil {
 		return user.User{}, err
 	}
-	ops := append(left, c.Replace(user.Key(is.ID), user.Entity, version, is).Quietly(), end,
-		is.LoginPartition().Entry(user.LoginKey(c.ID()), user.LoginEntity, 0, moved))
+	ops := slices.Concat(left, []store.Op{
+		c.Replace(user.Key(is.ID), user.Entity, version, is).Quietly(), end,
+		is.LoginPartition().Entry(user.LoginKey(c.ID()), user.LoginEntity, 0, moved),
+	})
 	if ops, err = withCompany(ctx, c, ops, was, is); err != nil {
 		return user.User{}, err
 	}
