@@ -85,6 +85,7 @@ func Limits() []Limit {
 		{"sso-redirects", "the redirects where a sign-in may end", sso.MaxRedirects, "redirects"},
 
 		{"integrations", "the integrations of a company", integration.MaxPerCompany, "integrations"},
+		{"integrations-enterprise", "the integrations of a company on the plan enterprise", integration.MaxOfEnterprise, "integrations"},
 		{"url", "the url of an endpoint or a feed", outbound.MaxURL, "bytes"},
 		{"signing-secrets", "the live signing secrets of an integration", integration.MaxSecrets, "secrets"},
 		{"secret-headers", "the secret headers of an endpoint", genericwebhook.MaxSecretHeaders, "headers"},

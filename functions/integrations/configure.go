@@ -306,8 +306,9 @@ func (r configuration) write(ctx context.Context, version int64, ops []store.Op)
 // room returns fault.Conflict if the company has as many integrations as it may have.
 func (r configuration) room(ctx context.Context) error {
 	all, err := integration.List(ctx, r.company)
-	if err == nil && len(all) >= integration.MaxPerCompany {
-		err = fault.Newf(fault.Conflict, "a company has at most %d integrations; delete one first", integration.MaxPerCompany)
+	plan := web.CallerOf(ctx).Plan
+	if most := integration.Most(plan); err == nil && len(all) >= most {
+		err = fault.Newf(fault.Conflict, "a company on the plan %s has at most %d integrations; delete one first", plan, most)
 	}
 	return err
 }

@@ -13,6 +13,8 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"orgops/shared/domain/integration"
+	"orgops/shared/domain/user"
+	"orgops/shared/identity/token"
 	"orgops/shared/testkit/errtest"
 	"orgops/shared/testkit/webtest"
 )
@@ -266,6 +268,10 @@ func TestConfigure_Limit(t *testing.T) {
 	if p := s.do("POST", "/github", body).WantProblem(409, "conflict"); !strings.Contains(p.Detail, "at most 50") {
 		t.Errorf(`detail %q, want one with "at most 50"`, p.Detail)
 	}
+	enterprise, err := s.Signer.Issue(token.Claims{Subject: s.A.UserID, Company: s.A.ID, Role: string(user.Founder), Scopes: user.Founder.Scopes(), Plan: "enterprise"})
+	errtest.Must(t, err)
+	s.Do("POST", s.at("/github-more"), enterprise, body).Want(201)
+	s.Do("DELETE", s.at("/github-more"), enterprise, nil).Want(204)
 	s.do("POST", "/webhook-7", map[string]any{"url": "https://example.com/", "events": []string{"goal.*"}}).Want(200)
 	s.do("DELETE", "/webhook-7", nil).Want(204)
 	s.do("POST", "/github", body).Want(201)

@@ -31,7 +31,7 @@ func (n *counts) take(l export.Line) error {
 	case integration.Entity:
 		n.known[l.Key] = true
 		n.integrations++
-		return within(n.integrations, integration.MaxPerCompany, "integrations")
+		return within(n.integrations, integration.MaxOfEnterprise, "integrations")
 	case executive.Entity:
 		n.executives++
 		return within(n.executives, executive.MaxPerCompany, "executives")

@@ -391,7 +391,7 @@ func TestCompany_Limits(t *testing.T) {
 				all = append(all, l)
 			}
 			for n := range most + 1 {
-				name := fmt.Sprintf("%sa%02d", prefix, n)
+				name := fmt.Sprintf("%sa%03d", prefix, n)
 				all = append(all, export.Line{Entity: entity, Key: name, Version: 1, Body: json.RawMessage(`{"` + member + `":"` + strings.TrimPrefix(name, prefix) + `"}`)})
 			}
 			return all
@@ -421,7 +421,7 @@ func TestCompany_Limits(t *testing.T) {
 		file []byte
 		want string
 	}{
-		"integrations":     {many("integration", "INTEGRATION#feed", "INTEGRATION#", "provider", 50), "more than 50 integrations"},
+		"integrations":     {many("integration", "INTEGRATION#feed", "INTEGRATION#", "provider", 500), "more than 500 integrations"},
 		"executives":       {many("executive", "EXECUTIVE#00", "EXECUTIVE#", "id", 50), "more than 50 executives"},
 		"policies":         {set("POLICIES", `{"policies":[`+strings.TrimSuffix(strings.Repeat(`{"id":"a","text":"x"},`, 101), ",")+`]}`), "more than 100 policies"},
 		"texts":            {set("POLICIES", `{"policies":[`+strings.TrimSuffix(strings.Repeat(statement+",", 9), ",")+`]}`), "more than 65536 bytes"},

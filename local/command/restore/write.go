@@ -199,7 +199,7 @@ func (w *writer) context(l *export.Line) error {
 		}
 	}
 	var err error
-	l.Body, err = json.Marshal(is)
+	l.Body, err = projection.Encode(is)
 	return err
 }
 

@@ -252,9 +252,20 @@ type Stored struct {
 // Number returns the version as the API shows it: 1 when the integration was created.
 func (s Stored) Number() int64 { return s.Version - s.First() + 1 }
 
-// MaxPerCompany limits how many integrations a company may configure. Creations take turns, so that
-// concurrent requests cannot exceed the limit.
-const MaxPerCompany = 50
+// MaxPerCompany limits how many integrations a company may configure, and MaxOfEnterprise those of a company on the plan enterprise.
+// Creations take turns, so that concurrent requests cannot exceed the limit.
+const (
+	MaxPerCompany   = 50
+	MaxOfEnterprise = 500
+)
+
+// Most returns how many integrations a company may have on a plan.
+func Most(plan string) int {
+	if plan == "enterprise" {
+		return MaxOfEnterprise
+	}
+	return MaxPerCompany
+}
 
 // List reads all integrations of a company, in order of provider name.
 func List(ctx context.Context, c store.Company) ([]Stored, error) {

@@ -633,6 +633,37 @@ func TestBrief(t *testing.T) {
 	}
 }
 
+// TestBrief_Sources names of 200 sources one of each kind, that of the oldest sync, the oldest kind first.
+func TestBrief_Sources(t *testing.T) {
+	t.Parallel()
+	c := newCompany()
+	for n := range 200 {
+		kind := []string{"feed", "github"}[n%2]
+		name := fmt.Sprintf("%s-%03d", kind, n)
+		c.Integrations[name] = projection.Integration{Kind: kind, Enabled: true, Ports: []integration.Port{integration.SyncPull}}
+		c.Syncs[name] = projection.Sync{LastSucceededAt: noon().Add(-time.Duration(n) * time.Hour)}
+	}
+	c.Integrations["linear"] = projection.Integration{Kind: "linear", Enabled: true, Ports: []integration.Port{integration.SyncPull}}
+	c.Syncs["linear"] = projection.Sync{LastSucceededAt: noon().Add(-time.Hour)}
+	var got []string
+	for _, section := range assessment.BriefOf(c.Context, noon(), noon().Add(-day), nil, path).Sections {
+		for _, item := range section.Items {
+			if section.ID == "integrations" {
+				got = append(got, item.Text)
+			}
+		}
+	}
+	want := []string{
+		"201 integrations: 201 in the sandbox.",
+		"100 integrations of the kind github are synced; the one of longest ago: github-199 was last synced 8 days ago.",
+		"100 integrations of the kind feed are synced; the one of longest ago: feed-198 was last synced 8 days ago.",
+		"linear was last synced 60 minutes ago.",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("sentences differ (-want +got):\n%s", diff)
+	}
+}
+
 // TestAttention counts everything that needs a person, the worst first, and shows it alike in the brief, its headline and the
 // dashboard.
 func TestAttention(t *testing.T) {

@@ -2,6 +2,7 @@ package assessment
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"orgops/shared/base/phrase"
@@ -66,15 +67,38 @@ func (v view) integrationSentences() []Sentence {
 			found = append(found, v.endpointSentence(p))
 		}
 	}
+	found = append(found, v.sourceSentences()...)
+	return atMost(maxListed, found, v.more("/integrations"))
+}
+
+// sourceSentences tells of each kind of source which was synced longest ago, the kind with the oldest one first.
+func (v view) sourceSentences() []Sentence {
+	byKind, kinds := map[string][]string{}, []string{}
 	for _, p := range v.providers {
-		if s := v.Syncs[p]; !s.LastSucceededAt.IsZero() && v.Integrations[p].Has(integration.SyncPull) {
-			found = append(found, Sentence{
-				Text: fmt.Sprintf("%s was last synced %s ago.", p, phrase.Span(v.age(s.LastSucceededAt))), Severity: Info,
-				Subject: &timeline.Reference{Type: "integration", ID: p}, Evidence: []string{v.syncsHref(p)},
-			})
+		if i := v.Integrations[p]; i.Has(integration.SyncPull) && !v.Syncs[p].LastSucceededAt.IsZero() {
+			if len(byKind[i.Kind]) == 0 {
+				kinds = append(kinds, i.Kind)
+			}
+			byKind[i.Kind] = append(byKind[i.Kind], p)
 		}
 	}
-	return atMost(maxListed, found, v.more("/integrations"))
+	older := func(a, b string) int { return v.Syncs[a].LastSucceededAt.Compare(v.Syncs[b].LastSucceededAt) }
+	for _, kind := range kinds {
+		slices.SortStableFunc(byKind[kind], older)
+	}
+	slices.SortStableFunc(kinds, func(a, b string) int { return older(byKind[a][0], byKind[b][0]) })
+	found := []Sentence{}
+	for _, kind := range kinds {
+		oldest, text := byKind[kind][0], ""
+		if n := len(byKind[kind]); n > 1 {
+			text = fmt.Sprintf("%d integrations of the kind %s are synced; the one of longest ago: ", n, kind)
+		}
+		found = append(found, Sentence{
+			Text: fmt.Sprintf("%s%s was last synced %s ago.", text, oldest, phrase.Span(v.age(v.Syncs[oldest].LastSucceededAt))), Severity: Info,
+			Subject: &timeline.Reference{Type: "integration", ID: oldest}, Evidence: []string{v.syncsHref(oldest)},
+		})
+	}
+	return found
 }
 
 // endpointSentence tells how the deliveries to an endpoint go. It leaves out counts of zero.

@@ -114,7 +114,7 @@ func typical(b testing.TB) projection.Context {
 
 // contexts makes the contexts for the benchmarks of encoding and decoding.
 func contexts(b testing.TB) map[string]projection.Context {
-	return map[string]projection.Context{"small": small(b), "typical": typical(b), "large": large(b)}
+	return map[string]projection.Context{"small": small(b), "typical": typical(b), "large": large(b, integration.MaxPerCompany)}
 }
 
 // small makes the context of a company that has just connected one endpoint and received its first memories.

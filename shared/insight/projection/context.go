@@ -6,7 +6,7 @@
 //
 // A store orders the changes of one item. It may pass on the changes of different items, such as those of one transaction,
 // in any order. So no fact depends on the order of the changes of different items, while the company has at most MaxGoals
-// open goals and has had at most 57 providers and 64 decided
+// open goals, has had at most maxFormer providers more than it has or may have integrations, and 64 decided
 // recommendations: counts are sums over items, and times are the latest ones. Each fact also
 // follows from the stored records, or is the latest of several times: see Rebuild.
 package projection
@@ -36,7 +36,7 @@ const (
 const (
 	MaxGoals        = 50  // listed open goals
 	MaxTimeline     = 10  // newest timeline entries
-	maxProviders    = 57  // of one map by provider; Fold drops further providers if they have no integration
+	maxFormer       = 7   // beyond the integrations that the company has, or may have, of one map by provider; Fold drops further providers if they have no integration
 	maxEntryDetails = 512 // bytes of a listed timeline entry's details
 	maxSubject      = 512 // bytes of a listed entry's subject
 	maxText         = 256 // bytes of a title or an error
@@ -284,5 +284,5 @@ func Decode(item store.Item) (Context, error) {
 // Save returns the write that replaces the context of the given version; version 0 stores the first one. The write stays
 // out of the change feed, because nothing is derived from a context.
 func Save(c store.Company, version int64, p Context) store.Op {
-	return c.Save(Key, Entity, version, p).Quietly()
+	return c.Save(Key, Entity, version, stored{p}).Quietly()
 }

@@ -10,11 +10,15 @@ import (
 
 var errNullMap = errors.New("null instead of a map")
 
-// UnmarshalJSON decodes a Context that encoding/json wrote. A missing field has its value in Empty. A null map or an
+// UnmarshalJSON decodes a Context that encoding/json or Encode wrote. A missing field has its value in Empty. A null map or an
 // inconsistent window is an error, because Fold would panic on it.
 func (p *Context) UnmarshalJSON(data []byte) error {
 	type plain Context // has no UnmarshalJSON
 	*p = Empty("")
+	data, err := unpack(data)
+	if err != nil {
+		return err
+	}
 	if err := fastjson.Unmarshal(data, (*plain)(p)); err != nil {
 		return err
 	}

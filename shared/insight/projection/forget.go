@@ -5,6 +5,7 @@ import (
 
 	"orgops/shared/base/id"
 	"orgops/shared/domain/delivery"
+	"orgops/shared/domain/integration"
 )
 
 // former names the entry that adds up the providers dropped from Memory.Providers. No provider has this name.
@@ -56,7 +57,7 @@ func oldestStep(now time.Time, length time.Duration) time.Time {
 	return now.Add(-delivery.Kept).Truncate(length)
 }
 
-// bound drops, beyond maxProviders, the providers without an integration. It runs after every change, so the context does
+// bound drops, beyond maxFormer, the providers without an integration. It runs after every change, so the context does
 // not depend on how changes are split into batches.
 func (f *folding) bound() {
 	bound(f.Integrations, f.Deliveries.Endpoints, Endpoint.changedAt, nil)
@@ -76,10 +77,10 @@ func (f *folding) keep(name string, e Endpoint) {
 	f.Deliveries.Endpoints[name] = e
 }
 
-// bound keeps a map by provider at maxProviders entries. It drops the providers without an integration that changed least
+// bound keeps a map by provider at maxFormer entries more than there are, or may be, integrations. It drops the providers without an integration that changed least
 // recently, and calls forgotten (unless nil) with each.
 func bound[V any](configured map[string]Integration, all map[string]V, changedAt func(V) time.Time, forgotten func(V)) {
-	for len(all) > maxProviders {
+	for len(all) > max(integration.MaxPerCompany, len(configured))+maxFormer {
 		oldest, found := "", false
 		for name, v := range all {
 			if _, ok := configured[name]; ok || name == former {

@@ -3,6 +3,7 @@ package projection_test
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -23,12 +24,61 @@ import (
 // everything and has deleted as many providers with a backlog.
 func TestFold_Size(t *testing.T) {
 	t.Parallel()
-	raw, err := json.Marshal(large(t))
+	raw, err := projection.Encode(large(t, integration.MaxPerCompany))
 	errtest.Must(t, err)
 	if most := store.MaxBody * 24 / 25; len(raw) > most {
 		t.Errorf("context has %d bytes, want %d at most, 24/25 of the store's limit", len(raw), most)
 	}
 	t.Logf("%d bytes", len(raw))
+}
+
+// TestFold_SizeOfEnterprise checks the same of a company on the plan enterprise, and that what is stored can be read again.
+func TestFold_SizeOfEnterprise(t *testing.T) {
+	t.Parallel()
+	for _, integrations := range []int{200, integration.MaxOfEnterprise} {
+		p := large(t, integrations)
+		plain, err := json.Marshal(p)
+		errtest.Must(t, err)
+		raw, err := projection.Encode(p)
+		errtest.Must(t, err)
+		if most := store.MaxBody * 2 / 3; len(raw) > most {
+			t.Errorf("context of %d integrations has %d bytes, want %d at most, two thirds of the store's limit", integrations, len(raw), most)
+		}
+		t.Logf("%d integrations: %d bytes of JSON, %d stored", integrations, len(plain), len(raw))
+		var read projection.Context
+		errtest.Must(t, json.Unmarshal(raw, &read))
+		again, err := json.Marshal(read)
+		errtest.Must(t, err)
+		if string(again) != string(plain) {
+			t.Errorf("the context of %d integrations differs after it was stored and read", integrations)
+		}
+	}
+}
+
+// TestFold_SizeOfSources logs the size of the context of a company with many sources that sync, a webhook and 200 goals.
+func TestFold_SizeOfSources(t *testing.T) {
+	t.Parallel()
+	for _, sources := range []int{200, 500} {
+		h := newHistory()
+		for n := range sources {
+			h.put(integration.Entity, integration.Key(fmt.Sprint("github-", n)), webhook(h.now))
+			remember(h, fmt.Sprint("github-", n), fmt.Sprint(n))
+			h.after(time.Duration(n%7) * time.Second)
+		}
+		p, _, failed := projection.Fold(projection.Empty("acme"), h.changes)
+		errtest.Must(t, failed.Err())
+		plain, err := json.Marshal(p)
+		errtest.Must(t, err)
+		raw, err := projection.Encode(p)
+		errtest.Must(t, err)
+		if most := 150_000; len(raw) > most {
+			t.Errorf("context of %d sources has %d bytes, want %d at most", sources, len(raw), most)
+		}
+		if got := len(p.Integrations); got != sources {
+			t.Errorf("context has %d integrations, want %d", got, sources)
+		}
+		t.Logf("%d sources: %d bytes of JSON, %d stored", sources, len(plain), len(raw))
+	}
 }
 
 // TestFold_SizeInUse checks the size of the context of a company with 1,000 integration-days (33 endpoints for 30 days, with
@@ -74,8 +124,8 @@ func TestFold_SizeInUse(t *testing.T) {
 	}
 }
 
-// large returns a context with the maximum of everything.
-func large(t testing.TB) projection.Context {
+// large returns a context with the maximum of everything, and so many integrations.
+func large(t testing.TB, integrations int) projection.Context {
 	t.Helper()
 	p, ports := projection.Empty("acme"), []integration.Port{"event.deliver", "memory.write", "goal.write", "timeline.write", "sync.pull"}
 	now := noon().Add(123456789) // times that are not the start of a step have a fraction
@@ -107,9 +157,19 @@ func large(t testing.TB) projection.Context {
 		return all
 	}
 	p.Goals.Providers = map[string]projection.GoalCounts{}
+	// vary returns another time for each provider, so that what is alike in all of them does not make the context small.
+	vary := func(n int) time.Duration { return -time.Duration(uint64(n+1) * 2654435761 * 97 % (1 << 52)) }
 	kept := 8 + int(delivery.Kept/(4*24*time.Hour)) + 1 // days, steps of four days, and the one about to expire
-	for n := range 4 * integration.MaxPerCompany {
+	for n := range integrations + 3*integration.MaxPerCompany {
 		name := fmt.Sprintf("webhook-%0*d", 56, n) // 64 characters
+		now, ended := now.Add(vary(n)), ended.Add(vary(n).Truncate(time.Millisecond))
+		failures, spells := slices.Clone(failures), slices.Clone(spells)
+		for i := range failures {
+			failures[i] = ended.Add(vary(i).Truncate(time.Millisecond))
+		}
+		for i := range spells {
+			spells[i] = projection.Spell{First: ended.Add(vary(i).Truncate(time.Millisecond)), Last: ended.Add(vary(n + i).Truncate(time.Millisecond))}
+		}
 		p.Deliveries.Endpoints[name] = projection.Endpoint{
 			Hourly: window(25, time.Hour), Pending: 1234, Held: tally(kept, 24*time.Hour), Dead: tally(kept, 24*time.Hour),
 		}
@@ -122,7 +182,7 @@ func large(t testing.TB) projection.Context {
 			Failures: failures, FailuresInRow: 10, FailingSince: ended, Error: strings.Repeat("e", 160),
 		}
 		p.Results[name] = projection.Result{LastSuccessAt: now, LastFailureAt: now, Failures: spells, Received: projection.Delay{Of: now.Truncate(time.Millisecond), MS: 1e12}, Sent: projection.Delay{Of: now.Truncate(time.Millisecond), MS: 1e12}, Taken: taken, Idle: projection.Idle{At: now.Truncate(time.Millisecond), Count: 123456, Why: strings.Repeat("w", 72)}}
-		if n >= integration.MaxPerCompany {
+		if n >= integrations {
 			continue
 		}
 		p.Integrations[name] = projection.Integration{
