@@ -79,7 +79,7 @@ func item(list []any, n int) any {
 	return list[n]
 }
 
-// lookUp gives the member or the item that a computed index names, and null if there is none.
+// lookUp gives the member or the item that a computed index names, and null where there is no such thing.
 func lookUp(c call) (any, error) {
 	switch v := c.args[0].(type) {
 	case nil:

@@ -116,7 +116,7 @@ func (e ExpectedAction) differences(a connector.Action) ([]fault.FieldError, err
 	if err := json.Unmarshal(raw, &got); err != nil {
 		return nil, err
 	}
-	if len(e.Fields) > 0 && json.Unmarshal(e.Fields, &want) != nil {
+	if bad := len(e.Fields) > 0 && json.Unmarshal(e.Fields, &want) != nil; bad {
 		return []fault.FieldError{{Pointer: "/fields", Detail: "must be an object with the fields by name"}}, nil
 	}
 	var problems []fault.FieldError
