@@ -1,14 +1,17 @@
 package simulate_test
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"orgops/shared/base/id"
 	"orgops/shared/domain/integration"
 	"orgops/shared/domain/memory"
+	"orgops/shared/domain/syncrun"
 	"orgops/shared/insight/projection"
 	"orgops/shared/storage/store"
 )
@@ -17,6 +20,7 @@ import (
 const (
 	louder    = 100             // times the load of another company
 	noiseSpan = 4 * time.Second // of the events; the timers are due at its end
+	sources   = 50              // that are synced at once
 	slack     = 1.2             // times as long as without the noise
 	// behind is slack for a first attempt. It may wait for the batch that its lane of the stream has in flight, which takes as long as the
 	// attempt itself: Lambda has at most ten lanes for a shard, and one batch at a time in a lane.
@@ -36,11 +40,22 @@ type heard struct {
 // at most a fifth longer for their contexts, retries and timers, and for a first attempt at most for one batch more.
 func TestNoise(t *testing.T) {
 	t.Parallel()
-	runs := map[int]heard{}
-	for _, times := range []int{1, louder} {
-		synctest.Test(t, func(t *testing.T) { runs[times] = newWorld(t, 1, nil).noise(times) })
-	}
-	calm, loud := runs[1], runs[louder]
+	compared(t, louder, 0)
+}
+
+// TestNoise_Sources syncs 50 sources of one company at once. The others wait as TestNoise says.
+func TestNoise_Sources(t *testing.T) {
+	t.Parallel()
+	compared(t, 1, sources)
+}
+
+// compared compares the delays of the quiet companies in a calm world with those next to a company with some times the load, and with
+// sources that are synced at once.
+func compared(t *testing.T, times, sources int) {
+	t.Helper()
+	var calm, loud heard
+	synctest.Test(t, func(t *testing.T) { calm = newWorld(t, 1, nil).noise(1, 0) })
+	synctest.Test(t, func(t *testing.T) { loud = newWorld(t, 1, nil).noise(times, sources) })
 	for _, delay := range []struct {
 		what       string
 		calm, loud []time.Duration
@@ -61,9 +76,14 @@ func TestNoise(t *testing.T) {
 	}
 }
 
-// noise runs a world without faults, in which a company has some times the load of each other one.
-func (w *world) noise(times int) (h heard) {
+// noise runs a world without faults, in which a company has some times the load of each other one, and sources that are synced at once.
+func (w *world) noise(times, sources int) (h heard) {
 	w.crowd(stumbling)
+	for n := range sources {
+		if err := w.configure(busy, sourceOf(n), map[string]any{"company": busy}, "", integration.SyncPull, integration.MemoryUpsert); err != nil {
+			w.t.Fatal(err)
+		}
+	}
 	w.runFor(time.Second)
 	begun := time.Now()
 	h.written = map[string][]time.Time{}
@@ -80,13 +100,38 @@ func (w *world) noise(times int) (h heard) {
 		}
 		w.remind(company, events, begun.Add(noiseSpan))
 	}
+	runs := make([]string, sources)
+	for n := range runs {
+		runs[n] = id.At(begun, busy, sourceOf(n))
+		w.schedule(begun.Add(noiseSpan/4), sourceOf(n), w.client(sourceOf(n), busy, syncs(sourceOf(n), runs[n])))
+	}
 	w.trace.lines = nil
 	w.runFor(90 * time.Second)
+	for _, run := range runs {
+		var stored syncrun.StoredRun
+		if _, err := w.company(busy).Get(w.t.Context(), syncrun.Key(run), &stored); err != nil || stored.State != syncrun.Succeeded {
+			w.t.Errorf("run %s is %s, want it to have succeeded: %v", run, stored.State, err)
+		}
+	}
 	h.first, h.second = w.waits()
 	if w.end(); w.broken != "" {
 		w.t.Fatalf("%s\n%s", w.broken, w.trace.tail(60))
 	}
 	return h
+}
+
+func sourceOf(n int) string { return fmt.Sprintf("%s-%02d", feed, n) }
+
+// syncs returns what a client does to sync a source for the first time.
+func syncs(provider, run string) func(context.Context, client) error {
+	return func(ctx context.Context, cl client) error {
+		i, _, err := integration.Load(ctx, cl.c, provider)
+		if err != nil {
+			return err
+		}
+		begun := syncrun.Run{ID: run, Provider: provider, Mode: syncrun.Live, State: syncrun.Requested, RequestedAt: time.Now().UTC()}
+		return cl.c.Commit(ctx, syncrun.Begin(cl.c, syncrun.StoredRun{Run: begun, Incarnation: i.Incarnation}, syncrun.Slot{}, 0)...)
+	}
 }
 
 // remind sets timers without an effect.
