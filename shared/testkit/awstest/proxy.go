@@ -39,7 +39,9 @@ type Step struct {
 	Times     int    // how many requests; 0 means one
 	// Lost forwards the request and then drops the connection instead of answering.
 	Lost bool
-	// Status and Body are the proxy's answer; the part does not get the request. Lost ignores them.
+	// Held holds the request back: the proxy sends to Held when the request is there, and forwards it when it receives from Held.
+	Held chan struct{}
+	// Status and Body are the proxy's answer; the part does not get the request. Lost and Held ignore them.
 	Status int
 	Body   string
 }
@@ -124,6 +126,10 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	step, found := p.take(Request{operation, string(body), again})
 	switch {
 	case !found:
+		p.part.ServeHTTP(w, r)
+	case step.Held != nil:
+		step.Held <- struct{}{}
+		<-step.Held
 		p.part.ServeHTTP(w, r)
 	case step.Lost:
 		p.part.ServeHTTP(httptest.NewRecorder(), r)

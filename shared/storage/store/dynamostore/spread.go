@@ -83,24 +83,32 @@ type companies struct {
 // Spread caches the list of spread companies. A process reads it once a minute, for all companies together, so a company that is not
 // spread costs nothing. Its zero value is ready. The stores of a process may share it.
 type Spread struct {
-	mu   sync.Mutex
-	read time.Time // zero: never
-	list companies
+	mu      sync.Mutex
+	read    time.Time // zero: never
+	list    companies
+	reading bool // a call reads the list; the others go on with the one they have
 }
 
 // levels returns the levels of a company.
 func (s *Store) levels(ctx context.Context, company string) (levels, error) {
 	c, now := s.o.Spread, s.o.Now()
 	c.mu.Lock()
+	age := now.Sub(c.read).Abs()
+	if age < spreadFresh || c.reading && age < spreadStale {
+		defer c.mu.Unlock()
+		return c.list.Levels[company], nil
+	}
+	c.reading = true
+	c.mu.Unlock()
+	list, _, err := s.spreadCompanies(ctx, false)
+	c.mu.Lock()
 	defer c.mu.Unlock()
-	if age := now.Sub(c.read).Abs(); age >= spreadFresh {
-		list, _, err := s.spreadCompanies(ctx, false)
-		switch {
-		case err == nil:
-			c.list, c.read = list, now
-		case age >= spreadStale:
-			return nil, err
-		}
+	c.reading = false
+	switch {
+	case err == nil:
+		c.list, c.read = list, now
+	case age >= spreadStale:
+		return nil, err
 	}
 	return c.list.Levels[company], nil
 }

@@ -19,6 +19,7 @@ import (
 	"orgops/shared/storage/store"
 	"orgops/shared/storage/store/dynamostore"
 	"orgops/shared/storage/store/storetest"
+	"orgops/shared/testkit/awstest"
 	"orgops/shared/testkit/clocktest"
 	"orgops/shared/testkit/errtest"
 )
@@ -353,4 +354,28 @@ func TestStore_SpreadCost(t *testing.T) {
 		measure("create a memory", create(fresh), sought)
 		measure("replace it", func() error { return c.Commit(t.Context(), c.Replace(fresh, "note", 1, struct{}{})) }, write)
 	}
+}
+
+// TestStore_SpreadListHeld reads an item while another call of the process waits for the list of spread companies.
+func TestStore_SpreadListHeld(t *testing.T) {
+	t.Parallel()
+	proxy, clock := dynamo.Through(t), clocktest.At(begin)
+	c := store.For(newStoreAt(t, proxy.Access(), dynamostore.Options{Now: clock.Now}), id.New())
+	errtest.Must(t, c.Commit(t.Context(), c.Create("MEMORY#1", "note", struct{}{})))
+	clock.Advance(2 * time.Minute) // the list is due
+	held, waited := make(chan struct{}), make(chan error, 1)
+	proxy.Play(awstest.Step{Operation: "GetItem", Held: held})
+	read := func() error {
+		_, err := c.Get(t.Context(), "MEMORY#1", nil)
+		return err
+	}
+	go func() { waited <- read() }()
+	<-held
+	before := proxy.Calls("GetItem")
+	errtest.Must(t, read())
+	if n := proxy.Calls("GetItem") - before; n != 1 {
+		t.Errorf("%d requests, want the item's alone: the call has waited until the list was asked for again", n)
+	}
+	held <- struct{}{}
+	errtest.Must(t, <-waited)
 }
