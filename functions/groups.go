@@ -13,6 +13,7 @@ import (
 	"orgops/functions/inbound"
 	"orgops/functions/integrations"
 	"orgops/functions/intelligence"
+	"orgops/functions/mcp"
 	"orgops/functions/memory"
 	"orgops/functions/missioncontrol"
 	"orgops/functions/operations"
@@ -76,6 +77,7 @@ func Groups(without ...string) []Group {
 		{"intelligence", "intelligence", "What the founder should know and do next.", intelligence.Mount},
 		{"operations", "operations", "Administer the company: its users, who did what, what the policy engine decided, and why.", operations.Mount},
 		{Executives, "executives", "Automated agents of the company: what they may ask for, whether they are certified, and what they did.", executives.Mount},
+		{"mcp", "mcp", "The company's MCP endpoint, by which agents use the other groups' operations as tools.", mcp.Mount},
 		{"console", "", "The founder's page, which calls the other groups from a browser.", console.Mount},
 	}
 	return slices.DeleteFunc(all, func(g Group) bool { return slices.Contains(without, g.Name) })

@@ -7,6 +7,7 @@ import (
 
 	"orgops/functions/auth"
 	"orgops/functions/inbound"
+	"orgops/functions/mcp"
 	signon "orgops/functions/sso"
 	"orgops/shared/domain/approval"
 	"orgops/shared/domain/arrival"
@@ -72,6 +73,7 @@ func Limits() []Limit {
 		{"login-tries", "the login tries a minute for an e-mail address", auth.MaxTries, "tries"},
 		span("invitation", "the time in which an invitation is accepted", company.InvitationKept),
 		span("audit-kept", "the time for which an audit record is kept", audit.Kept),
+		{"mcp-answer", "an answer to a call of a tool; a page is cut, and then its texts", mcp.MaxAnswer, "bytes"},
 		span("token-lifetime", "an access token's life", token.Lifetime),
 		{"password", "a password", password.MaxLength, "characters"},
 		{"user-name", "a user's name", user.MaxName, "characters"},

@@ -92,11 +92,22 @@ func (o *offices) machine(more map[string]any) string {
 	return issued.Token
 }
 
+// forMCP returns a token for the MCP endpoint with the claims of a token for the API.
+func (o *offices) forMCP(text string) string {
+	claims, _ := o.Verifier.Verify(text)
+	claims.Resource = token.MCPResource("https://orgops.test", claims.Company)
+	again, _ := o.Signer.Issue(claims)
+	return again
+}
+
 // allows reports whether a principal gets as far as the operation itself: any answer but 401 and 403 for its rights.
 func (o *offices) allows(method, path, operation, bearer string) bool {
 	path = strings.NewReplacer("{companyId}", o.A.ID, "{provider}", "webhook", "{executiveId}", o.executive, "{", "", "}", "").Replace(path)
 	if operation == "sign-out" { // it would end the token; an unknown parameter is refused after the rights
 		path += "?unknown=1"
+	}
+	if operation == "call-mcp" { // it takes tokens of its own
+		bearer = o.forMCP(bearer)
 	}
 	r := o.Do(method, path, bearer, nil)
 	var p web.Problem

@@ -19,10 +19,17 @@ import (
 	"orgops/shared/provider/policyengine"
 	"orgops/shared/run/boot"
 	"orgops/shared/testkit/webtest"
+	"orgops/shared/web"
 	"orgops/shared/webhook/outbound"
 )
 
 func document(t *testing.T) *huma.OpenAPI {
+	t.Helper()
+	return serverOf(t).Document()
+}
+
+// serverOf returns a server with every group.
+func serverOf(t *testing.T) *web.Server {
 	t.Helper()
 	h := webtest.New(t)
 	client := outbound.New(outbound.Options{})
@@ -30,7 +37,7 @@ func document(t *testing.T) *huma.OpenAPI {
 		Store: h.Store, Vault: h.Vault, Client: client, Connectors: catalog.All(client, time.Now),
 		Logger: slog.New(slog.DiscardHandler), Now: time.Now, Engine: policyengine.New(time.Now),
 	}))
-	return h.Server.Document()
+	return h.Server
 }
 
 // TestMount_Widgets gives the data of each widget its own schema, found by the widget's id. The widgets of health and

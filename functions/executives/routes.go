@@ -52,16 +52,16 @@ func Register(api huma.API, d Deps) {
 			"daily quota. If all checks pass, the executive is certified for 90 days.", 200, write), d.certifyExecutive)
 	web.Register(api, operation(http.MethodGet, one+"/certification", "get-executive-certification", "Get an executive's last certification report",
 		"Answers 404 if no certification has been run.", 200, read), d.getCertification)
-	web.Register(api, web.AuditedRefusals(operation(http.MethodPost, one+"/actions", "act-as-executive", "Ask for an action",
+	web.Register(api, web.AsTool(web.OwnKey(web.AuditedRefusals(operation(http.MethodPost, one+"/actions", "act-as-executive", "Ask for an action",
 		"Needs an Idempotency-Key. In the sandbox the action is proposed: the answer shows the verdict and the effect, and nothing "+
 			"else is changed. Certified, a permitted action is done, and one that the policies deny is refused (403) and recorded. An action "+
 			"that needs an approval is pending until another user approves or rejects it, for 24 hours: see approve-action. "+
 			"A repeat with the same key returns the same action, as it is now. A client that is bound to the executive asks with executives:act, "+
-			"for the executive itself or for a user; a founder's token may ask too, to try the executive.", 202, write, user.ScopeExecutivesAct), "the action tells who asked for it"), d.act)
+			"for the executive itself or for a user; a founder's token may ask too, to try the executive.", 202, write, user.ScopeExecutivesAct), "the action tells who asked for it")), web.Tool{Destructive: true, Repeatable: true}), d.act)
 	web.Register(api, operation(http.MethodGet, one+"/actions", "list-executive-actions", "List an executive's actions",
 		"Newest first. Actions are kept for 180 days.", 200, read), d.listActions)
-	web.Register(api, operation(http.MethodGet, one+"/actions/{actionId}", "get-executive-action", "Get an executive's action",
-		"With the policy engine's decision and the effect.", 200, read), d.getAction)
+	web.Register(api, web.AsTool(operation(http.MethodGet, one+"/actions/{actionId}", "get-executive-action", "Get an executive's action",
+		"With the policy engine's decision and the effect.", 200, read), web.Tool{}), d.getAction)
 }
 
 func operation(method, path, id, summary, description string, status int, scopes ...string) huma.Operation {

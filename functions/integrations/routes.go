@@ -52,8 +52,7 @@ func Register(api huma.API, d Deps) {
 
 	web.Register(api, web.Bound(operation(http.MethodGet, "/connectors", "list-connectors", "List connectors",
 		"Every kind of provider that the company can configure: what it does, what its configuration and credentials look like, and its ports.", 200, read)), d.listConnectors)
-	web.Register(api, web.Bound(operation(http.MethodGet, "/integrations", "list-integrations", "List integrations",
-		"With state, certification and health; never with a secret.", 200, read)), d.listIntegrations)
+	d.registerList(api)
 	web.Register(api, operation(http.MethodPost, one, "configure-integration", "Configure a connector",
 		"Creates the integration (201) or reconfigures it (200). The body is checked against the provider's schema. A change to "+
 			"what the certification covers, such as the url or the permissions, returns the integration to the sandbox.", 201, write), d.configureIntegration, d.configureOperation)
@@ -95,6 +94,16 @@ func Register(api huma.API, d Deps) {
 			"for it: after failures one attempt first, which decides. Without a pause, it sends what is due.", 202, write), d.resumeIntegration)
 	web.Register(api, operation(http.MethodGet, one+"/recoveries/{recoveryId}", "get-integration-recovery", "Get a recovery with its counts",
 		"Counts what became of the deliveries that the recovery sent again. Recoveries are kept for 30 days.", 200, read), d.getRecovery)
+}
+
+// MountList registers the list of integrations alone, for a Lambda that needs no more of the group.
+func MountList(api huma.API, s *boot.Services) {
+	Deps{Connectors: s.Connectors, Courier: s.Courier(), Now: s.Now}.registerList(api)
+}
+
+func (d Deps) registerList(api huma.API) {
+	web.Register(api, web.AsTool(web.Bound(operation(http.MethodGet, "/integrations", "list-integrations", "List integrations",
+		"With state, certification and health; never with a secret.", 200, user.ScopeIntegrationsRead)), web.Tool{}), d.listIntegrations)
 }
 
 func (d Deps) registerCertification(api huma.API) {

@@ -30,18 +30,18 @@ func Mount(api huma.API, s *boot.Services) {
 
 // Register adds the group's operations to api.
 func Register(api huma.API, d Deps) {
-	web.Register(api, operation("/brief", "get-brief", "Get the founder briefing",
-		"Sentences that follow from the company's facts. Each sentence links to the route that shows its facts. As Markdown with Accept: text/markdown."),
+	web.Register(api, web.AsTool(operation("/brief", "get-brief", "Get the founder briefing",
+		"Sentences that follow from the company's facts. Each sentence links to the route that shows its facts. As Markdown with Accept: text/markdown."), web.Tool{}),
 		d.getBrief, func(op huma.Operation) huma.Operation { return briefOperation(api, op) })
-	web.Register(api, operation("/recommendations", "list-recommendations", "List recommendations",
-		"Lists open recommendations unless the query names a state: the most urgent first, then by rule, then the oldest."), d.listRecommendations)
+	web.Register(api, web.AsTool(operation("/recommendations", "list-recommendations", "List recommendations",
+		"Lists open recommendations unless the query names a state: the most urgent first, then by rule, then the oldest."), web.Tool{}), d.listRecommendations)
 	const one = "/recommendations/{recommendationId}"
 	web.Register(api, operation(one, "get-recommendation", "Get a recommendation",
 		"Also shows one whose condition has ended, for 180 days after that."), d.getRecommendation)
-	web.Register(api, decision(one+"/claim", "claim-recommendation", "Claim a recommendation",
-		"Says that the caller does what it advises. The claim fails after 14 days, or when the matter becomes more urgent."), d.claimRecommendation)
-	web.Register(api, decision(one+"/dismiss", "dismiss-recommendation", "Dismiss a recommendation",
-		"Needs a reason. The dismissal ends after 90 days at most, or when the matter becomes more urgent. It never changes a score."), d.dismissRecommendation)
+	web.Register(api, web.AsTool(decision(one+"/claim", "claim-recommendation", "Claim a recommendation",
+		"Says that the caller does what it advises. The claim fails after 14 days, or when the matter becomes more urgent."), web.Tool{}), d.claimRecommendation)
+	web.Register(api, web.AsTool(decision(one+"/dismiss", "dismiss-recommendation", "Dismiss a recommendation",
+		"Needs a reason. The dismissal ends after 90 days at most, or when the matter becomes more urgent. It never changes a score."), web.Tool{Destructive: true}), d.dismissRecommendation)
 	web.Register(api, decision(one+"/reopen", "reopen-recommendation", "Reopen a recommendation",
 		"Ends a claim or a dismissal."), d.reopenRecommendation)
 	web.Register(api, operation("/context", "get-context", "Get the company context",

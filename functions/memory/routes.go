@@ -50,12 +50,12 @@ func Register(api huma.API, deps Deps) {
 		"A full run that would remove more than half of at least 20 items, or all items of a list, waits for this up to 3 days; then it "+
 			"ends without removing anything. What it fetched stays in either case. Answers 409 if the run does not wait.",
 		http.StatusAccepted, user.ScopeMemoryWrite)), deps.confirmSync)
-	web.Register(api, web.Bound(operation(http.MethodGet, "/memory", "list-memories", "List memories",
-		"In the order of their ids, which derive from the provider's ids.", http.StatusOK, user.ScopeMemoryRead)), listMemories)
-	web.Register(api, web.Bound(operation(http.MethodGet, "/memory/{memoryId}", "get-memory", "Get a memory",
-		"By its id from a listing, a receipt or an event.", http.StatusOK, user.ScopeMemoryRead)), getMemory)
-	web.Register(api, web.Bound(operation(http.MethodGet, "/goals", "list-goals", "List goals",
-		"In the order of their ids, which derive from the provider's ids.", http.StatusOK, user.ScopeMemoryRead)), listGoals)
+	web.Register(api, web.AsTool(web.Bound(operation(http.MethodGet, "/memory", "list-memories", "List memories",
+		"In the order of their ids, which derive from the provider's ids.", http.StatusOK, user.ScopeMemoryRead)), web.Tool{}), listMemories)
+	web.Register(api, web.AsTool(web.Bound(operation(http.MethodGet, "/memory/{memoryId}", "get-memory", "Get a memory",
+		"By its id from a listing, a receipt or an event.", http.StatusOK, user.ScopeMemoryRead)), web.Tool{}), getMemory)
+	web.Register(api, web.AsTool(web.Bound(operation(http.MethodGet, "/goals", "list-goals", "List goals",
+		"In the order of their ids, which derive from the provider's ids.", http.StatusOK, user.ScopeMemoryRead)), web.Tool{}), listGoals)
 	web.Register(api, web.Bound(operation(http.MethodGet, "/goals/{goalId}", "get-goal", "Get a goal",
 		"With its alignment: progress against the time to its due date.", http.StatusOK, user.ScopeMemoryRead)), getGoal)
 	web.Register(api, web.Bound(operation(http.MethodGet, "/goals/{goalId}/history", "get-goal-history", "Get a goal's history",

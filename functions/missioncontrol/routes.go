@@ -29,13 +29,13 @@ func Mount(api huma.API, s *boot.Services) {
 
 // Register adds the group's operations to api.
 func Register(api huma.API, d Deps) {
-	web.Register(api, operation("/health", "get-health", "Get the platform health score",
-		"The score is the weighted mean of the known checks; the coverage is the share of the weight that is known. A check may also fail because nothing has happened."),
+	web.Register(api, web.AsTool(operation("/health", "get-health", "Get the platform health score",
+		"The score is the weighted mean of the known checks; the coverage is the share of the weight that is known. A check may also fail because nothing has happened."), web.Tool{}),
 		func(ctx context.Context, in *web.IfNoneMatch) (*web.Tagged[assessment.HealthScore], error) {
 			return answer(ctx, d, *in, assessment.HealthOf)
 		})
-	web.Register(api, operation("/readiness", "get-readiness", "Get the company's readiness",
-		"A ladder of four levels. The company reaches a level when all checks of this level and of the levels below pass."),
+	web.Register(api, web.AsTool(operation("/readiness", "get-readiness", "Get the company's readiness",
+		"A ladder of four levels. The company reaches a level when all checks of this level and of the levels below pass."), web.Tool{}),
 		func(ctx context.Context, in *web.IfNoneMatch) (*web.Tagged[assessment.Readiness], error) {
 			return answer(ctx, d, *in, assessment.ReadinessOf)
 		})
@@ -44,8 +44,8 @@ func Register(api huma.API, d Deps) {
 		func(ctx context.Context, in *web.IfNoneMatch) (*web.Tagged[assessment.Dashboard], error) {
 			return answer(ctx, d, *in, assessment.DashboardOf)
 		})
-	web.Register(api, operation("/timeline", "list-timeline", "List the organizational timeline",
-		"Newest first. Entries are kept for 180 days."), d.listTimeline)
+	web.Register(api, web.AsTool(operation("/timeline", "list-timeline", "List the organizational timeline",
+		"Newest first. Entries are kept for 180 days."), web.Tool{}), d.listTimeline)
 }
 
 func operation(path, id, summary, description string) huma.Operation {

@@ -11,17 +11,28 @@ import (
 	"orgops/shared/domain/policy"
 	"orgops/shared/domain/timeline"
 	"orgops/shared/domain/user"
+	"orgops/shared/run/boot"
 	"orgops/shared/storage/store"
 	"orgops/shared/web"
 )
 
-func (d Deps) registerApprovals(api huma.API) {
-	const one = "/approvals/{approvalId}"
-	web.Register(api, operation(http.MethodGet, "/approvals", "list-approvals", "List approvals",
+// oneApproval is the path of an approval.
+const oneApproval = "/approvals/{approvalId}"
+
+// MountApprovals registers the operations that read approvals, for a Lambda that needs no more of the group.
+func MountApprovals(api huma.API, s *boot.Services) { Deps{Now: s.Now}.registerReadApprovals(api) }
+
+func (d Deps) registerReadApprovals(api huma.API) {
+	web.Register(api, web.AsTool(operation(http.MethodGet, "/approvals", "list-approvals", "List approvals",
 		"The actions that needed the approval of a person. Newest first. Approvals are kept for 180 days.",
-		http.StatusOK, user.ScopeOperationsRead), d.listApprovals)
-	web.Register(api, operation(http.MethodGet, one, "get-approval", "Get an approval", "Includes the exact action.",
-		http.StatusOK, user.ScopeOperationsRead), d.getApproval)
+		http.StatusOK, user.ScopeOperationsRead), web.Tool{}), d.listApprovals)
+	web.Register(api, web.AsTool(operation(http.MethodGet, oneApproval, "get-approval", "Get an approval", "Includes the exact action.",
+		http.StatusOK, user.ScopeOperationsRead), web.Tool{}), d.getApproval)
+}
+
+func (d Deps) registerApprovals(api huma.API) {
+	const one = oneApproval
+	d.registerReadApprovals(api)
 	web.Register(api, operation(http.MethodPost, one+"/approve", "approve-action", "Approve an action",
 		"Asks the current policies again. If they permit the action now, it is carried out in the commit that uses the approval. "+
 			"If not, the approval is used all the same, and the answer has the decision. It takes another person than the one who asked, "+

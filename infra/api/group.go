@@ -37,6 +37,7 @@ func needs() map[string]need {
 		"integrations": {sends: true, seal: true, write: []string{data.Companies, data.Timers}},
 		"inbound":      {unseal: true, write: []string{data.Companies, data.Timers}},
 		"executives":   {write: []string{data.Companies, data.Timers}},
+		"mcp":          {write: []string{data.Companies, data.Timers}}, // an executive's actions
 		"operations": {
 			seal: true, read: []string{data.Companies, data.Logins}, write: []string{data.Companies, data.Logins, data.Timers},
 			remove: []string{data.Logins},
@@ -65,8 +66,8 @@ func (a *API) group(scope constructs.Construct, p Props, g Group) *function.Func
 	if g.Name == "operations" && p.Functions.Egress != nil {
 		f.Set("ORGOPS_EGRESS", p.Functions.Egress.Addresses()) // it tells them to users
 	}
-	if g.Name == "operations" && !slices.ContainsFunc(p.Groups, func(g Group) bool { return g.Name == "executives" }) {
-		f.Set("EXECUTIVES_ENABLED", "false") // it carries out what executives asked for
+	if (g.Name == "operations" || g.Name == "mcp") && !slices.ContainsFunc(p.Groups, func(g Group) bool { return g.Name == "executives" }) {
+		f.Set("EXECUTIVES_ENABLED", "false") // they carry out what executives ask for
 	}
 	if n.sign {
 		p.Data.Sign(f)

@@ -12,6 +12,7 @@ import (
 	"orgops/shared/provider/catalog"
 	"orgops/shared/run/boot"
 	"orgops/shared/run/server"
+	"orgops/shared/web"
 	"orgops/shared/webhook/outbound"
 )
 
@@ -24,7 +25,7 @@ type Group struct {
 // Route describes one registered operation.
 type Route struct {
 	Operation, Method, Path string
-	Guarded                 bool // needs a token of the company in the path
+	Guarded                 bool // the authorizer admits a token of the company in the path
 }
 
 // ReadsOnly reports whether no operation of the group can change anything.
@@ -50,7 +51,7 @@ func Groups(without ...string) ([]Group, error) {
 				continue
 			}
 			group.Routes = append(group.Routes, Route{
-				Operation: op.OperationID, Method: op.Method, Path: op.Path, Guarded: len(op.Security) > 0,
+				Operation: op.OperationID, Method: op.Method, Path: op.Path, Guarded: len(op.Security) > 0 && !web.IsMCP(op),
 			})
 		}
 		groups = append(groups, group)

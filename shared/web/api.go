@@ -93,6 +93,7 @@ func (a *adapter) Handle(op *huma.Operation, handler func(huma.Context)) {
 	run := func(w http.ResponseWriter, r *http.Request) { handler(humachi.NewContext(op, r, w)) }
 	challenge, _ := op.Metadata[challengeMark].(string)
 	lenient, limitOf, parameters := isLenient(op), limitOf(op, limit), parametersOf(op)
+	ownKey := op.Metadata[ownKeyMark] == true
 	secret, audited := takesKey(op) && answersSecret(op, a.schemas), isAudited(op)
 	serve := func(w http.ResponseWriter, r *http.Request) {
 		req := requestOf(r.Context())
@@ -136,7 +137,16 @@ func (a *adapter) Handle(op *huma.Operation, handler func(huma.Context)) {
 				}
 			}
 		}
-		if rights.scopes == nil || len(r.Header.Values(idempotencyHeader)) == 0 {
+		keys := r.Header.Values(idempotencyHeader)
+		if rights.scopes == nil || len(keys) == 0 {
+			run(w, r)
+			return
+		}
+		if ownKey {
+			if _, err := idempotencyKey(keys); err != nil {
+				s.refuse(w, r, err)
+				return
+			}
 			run(w, r)
 			return
 		}

@@ -17,18 +17,21 @@ import (
 //
 // A foreign company, an unknown one and an invalid id get the same answer, so that no caller learns which ids exist.
 func (s *Server) admit(w http.ResponseWriter, r *http.Request, req *request, rights rights) error {
-	// The same text for a missing and an invalid token, because an API gateway in front has one text for both.
-	const detail = "send Authorization: Bearer with a good access token from POST /auth/login"
 	company := pathParam(r, "companyId")
-	text, sent := bearer(r.Header)
-	if !sent {
-		w.Header().Set("WWW-Authenticate", rights.challenge(company, ""))
-		return fault.New(fault.Unauthenticated, detail)
+	if rights.mcp != nil {
+		if err := s.fromHere(r); err != nil {
+			return err
+		}
 	}
-	claims, suspended, err := s.accept(r, req, rights, text)
+	claims, suspended, err := s.accept(r, req, rights)
 	if fault.KindOf(err) == fault.Unauthenticated {
-		w.Header().Set("WWW-Authenticate", rights.challenge(company, "invalid_token"))
-		return fault.Wrap(fault.Unauthenticated, detail, err)
+		code := "invalid_token"
+		if _, sent := bearer(r.Header); !sent {
+			code = "" // RFC 6750 §3.1
+		}
+		w.Header().Set("WWW-Authenticate", rights.challenge(company, code, nil))
+		// The same text for a missing and an invalid token, because an API gateway in front has one text for both.
+		return fault.Wrap(fault.Unauthenticated, "send Authorization: Bearer with a good access token from POST /auth/login", err)
 	}
 	if err != nil {
 		return err
@@ -43,7 +46,10 @@ func (s *Server) admit(w http.ResponseWriter, r *http.Request, req *request, rig
 	if !req.within(claims.Networks) {
 		return fault.New(fault.Forbidden, "the token may not be used from this network; use it from one of its client's networks")
 	}
-	if err := rights.check(caller, w.Header()); err != nil {
+	if err := rights.check(caller); err != nil {
+		if fault.KindOf(err) == fault.InsufficientScope {
+			w.Header().Set("WWW-Authenticate", rights.challenge(company, "insufficient_scope", rights.scopes[0]))
+		}
 		return err
 	}
 	if !rights.bound && !rights.own { // then the handler keeps to the caller's provider
@@ -51,14 +57,30 @@ func (s *Server) admit(w http.ResponseWriter, r *http.Request, req *request, rig
 			return err
 		}
 	}
-	if err := s.withinPlan(w, claims); err != nil {
-		return err
+	if _, called := calling(r.Context()); !called {
+		if err := s.withinPlan(w, claims); err != nil {
+			return err
+		}
 	}
-	if suspended && !rights.own && !reads(r) { // a user may still end a session or replace a password
+	if suspended && !rights.own && rights.mcp == nil && !reads(r) { // a user may still end a session or replace a password
 		return Suspended()
 	}
-	req.caller, req.tenant = caller, s.opts.Tenant(company)
+	req.caller, req.claims, req.tenant = caller, claims, s.opts.Tenant(company)
 	return nil
+}
+
+// verify returns the claims of the request's token, which must be for this operation.
+func (s *Server) verify(r *http.Request, rights rights) (token.Claims, error) {
+	text, sent := bearer(r.Header)
+	if !sent {
+		return token.Claims{}, fault.New(fault.Unauthenticated, "there is no token")
+	}
+	resources := rights.resources(pathParam(r, "companyId"))
+	claims, err := s.opts.Verifier.Verify(text, resources...)
+	if err == nil && len(resources) > 0 && claims.Resource == "" {
+		err = fault.New(fault.Unauthenticated, "the token is for the API")
+	}
+	return claims, err
 }
 
 // withinPlan refuses a request beyond the limits of the company's plan, as the gateway does.
@@ -87,15 +109,14 @@ func Suspended() error {
 	return fault.New(fault.Suspended, "the company is suspended: reads go on, and writes are refused; ask the operator of the service")
 }
 
-// accept returns the claims of a token that is valid, for this operation, and was not ended before it expires. suspended reports that
-// the company is suspended.
-func (s *Server) accept(r *http.Request, req *request, rights rights, text string) (claims token.Claims, suspended bool, err error) {
-	resources := rights.resources(pathParam(r, "companyId"))
-	if claims, err = s.opts.Verifier.Verify(text, resources...); err != nil {
-		return claims, false, err
-	}
-	if len(resources) > 0 && claims.Resource == "" {
-		return claims, false, fault.New(fault.Unauthenticated, "the token is for the API")
+// accept returns the claims of a token that is valid, for this operation, and was not ended before it expires. An operation that asks
+// for another one passes its claims on: see Call. suspended reports that the company is suspended.
+func (s *Server) accept(r *http.Request, req *request, rights rights) (claims token.Claims, suspended bool, err error) {
+	claims, called := calling(r.Context())
+	if !called {
+		if claims, err = s.verify(r, rights); err != nil {
+			return claims, false, err
+		}
 	}
 	req.trail.identify(s.opts.Tenant(claims.Company), callerOf(claims))
 	if s.opts.Ended != nil {

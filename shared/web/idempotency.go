@@ -239,6 +239,13 @@ func (k *keptResponse) send(w http.ResponseWriter) {
 	w.Write(k.body.Bytes())
 }
 
+// ownKeyMark is the metadata key of an operation that finds repeats by itself.
+const ownKeyMark = "orgops-own-key"
+
+// OwnKey marks an operation whose handler finds the repeats of an Idempotency-Key by itself, and answers them with what became of
+// the request. Without the mark a repeat gets the first answer again.
+func OwnKey(op huma.Operation) huma.Operation { return marked(op, ownKeyMark, true) }
+
 // takesKey reports whether an operation supports Idempotency-Key: every guarded POST does.
 func takesKey(op *huma.Operation) bool { return op.Method == http.MethodPost && len(op.Security) > 0 }
 

@@ -3,7 +3,6 @@ package web
 import (
 	"fmt"
 	"maps"
-	"net/http"
 	"slices"
 	"strings"
 
@@ -110,18 +109,24 @@ type rights struct {
 	own      bool // needs a token and no scope; see OwnToken
 	personal bool
 	bases    []string // of an operation marked by Resource
+	mcp      []string // of the MCP endpoint: the scopes of which a caller needs one
 }
 
 func rightsOf(op *huma.Operation) rights {
 	bases, _ := op.Metadata[resourceMark].([]string)
-	return rights{scopesOf(op), IsBound(op), op.Metadata[ownMark] == true, op.Metadata[personalMark] == true, bases}
+	mcp, _ := op.Metadata[mcpMark].([]string)
+	return rights{scopesOf(op), IsBound(op), op.Metadata[ownMark] == true, op.Metadata[personalMark] == true, bases, mcp}
 }
 
-// challenge returns the WWW-Authenticate of a 401. code is "" without a token (RFC 6750 §3.1). companyID is that of the path.
-func (r rights) challenge(companyID, code string) string {
+// challenge returns the WWW-Authenticate of a refusal. code is "" without a token (RFC 6750 §3.1). companyID is that of the path. scopes
+// are those that the operation needs; the MCP endpoint names all that a client may want.
+func (r rights) challenge(companyID, code string, scopes []string) string {
 	var params []string
 	if code != "" {
 		params = append(params, `error="`+code+`"`)
+	}
+	if scopes = slices.Concat(scopes, r.mcp); len(scopes) > 0 {
+		params = append(params, `scope="`+strings.Join(scopes, " ")+`"`)
 	}
 	if len(r.bases) > 0 && id.Valid(companyID) {
 		params = append(params, `resource_metadata="`+token.MCPMetadata(r.bases[0], companyID)+`"`)
@@ -138,10 +143,16 @@ func (r rights) resources(companyID string) []string {
 	return all
 }
 
-// check refuses a caller without the rights. The challenge of a missing scope names the first alternative (RFC 6750 §3.1).
-func (r rights) check(c Caller, h http.Header) error {
+// check refuses a caller without the rights.
+func (r rights) check(c Caller) error {
 	if r.personal && c.Client != "" {
 		return fault.New(fault.Forbidden, "only a person may do this; ask a user of the company")
+	}
+	if r.mcp != nil {
+		if slices.ContainsFunc(r.mcp, c.Has) {
+			return nil
+		}
+		return fault.New(fault.InsufficientScope, "the token needs one of the scopes "+strings.Join(r.mcp, ", "))
 	}
 	for _, scopes := range r.scopes {
 		if !slices.ContainsFunc(scopes, func(scope string) bool { return !c.Has(scope) }) {
@@ -152,7 +163,6 @@ func (r rights) check(c Caller, h http.Header) error {
 	for n, scopes := range r.scopes {
 		needed[n] = strings.Join(scopes, " ")
 	}
-	h.Set("WWW-Authenticate", `Bearer error="insufficient_scope", scope="`+needed[0]+`"`)
 	return fault.New(fault.InsufficientScope, "the token needs the scope "+strings.Join(needed, " or "))
 }
 

@@ -13,6 +13,7 @@ import (
 
 	"orgops/shared/base/fault"
 	"orgops/shared/base/id"
+	"orgops/shared/identity/token"
 	"orgops/shared/storage/store"
 )
 
@@ -29,6 +30,7 @@ type request struct {
 	header    http.Header
 	remote    string // the connection's address, or what the gateway says it is
 	caller    Caller
+	claims    token.Claims // of caller
 	tenant    store.Company
 	trail     *trail // nil: the operation is not audited
 	challenge string // of a 401; "" asks for Bearer

@@ -57,6 +57,7 @@ type Options struct {
 	CursorKey []byte           // seals page cursors and fingerprints requests; empty: a random key for this process
 	Now       func() time.Time // nil: time.Now
 	Origins   Origins          // origins of the pages that may read answers
+	Bases     []string         // the service's own addresses, without a slash at the end, the current one first
 	Vault     vault.Vault      // seals kept answers that hold a secret; required for operations with such answers
 
 	// Bodies shares the memory for the bodies in flight. nil: bodies are not counted, in a process that serves one request at a time.

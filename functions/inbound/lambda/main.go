@@ -12,5 +12,5 @@ import (
 )
 
 func main() {
-	group.Serve(group.Both(inbound.Mount, integrations.MountCertification), kms.Add, policies.Add, cloud.Connectors(catalog.All))
+	group.Serve(group.All(inbound.Mount, integrations.MountCertification), kms.Add, policies.Add, cloud.Connectors(catalog.All))
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"net/http"
+	"path"
 
 	"orgops/shared/domain/executive"
 )
@@ -40,6 +41,11 @@ func (w *world) listed() string {
 	return path + "/actions"
 }
 
+// message returns a message to the company's MCP endpoint.
+func message(body string) ask {
+	return ask{method: http.MethodPost, path: "/mcp", body: body, header: http.Header{"Accept": {"application/json, text/event-stream"}}}
+}
+
 func executiveRequests() map[string]func(*world) ask {
 	of := func(method, rest string) func(*world) ask {
 		return func(w *world) ask { return ask{method: method, path: w.executive("Chief") + rest} }
@@ -52,6 +58,13 @@ func executiveRequests() map[string]func(*world) ask {
 		},
 		"configure-executive, again": func(w *world) ask {
 			return ask{method: http.MethodPost, path: "/executives", body: w.draft("Other", "Changed"), status: http.StatusOK}
+		},
+		"call-mcp": func(*world) ask { return message(`{"jsonrpc":"2.0","id":1,"method":"tools/list"}`) },
+		"call-mcp, the brief": func(*world) ask {
+			return message(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"get-brief"}}`)
+		},
+		"call-mcp, an action": func(w *world) ask {
+			return message(fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"act-as-executive","arguments":{"executiveId":%q,"action":"timeline.note","input":{"title":"By a tool"}}}}`, path.Base(w.executive("Chief"))))
 		},
 		"act-as-executive": func(w *world) ask { return note(w.executive("Chief"), "certified") },
 		"act-as-executive, in the sandbox": func(w *world) ask {

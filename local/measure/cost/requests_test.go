@@ -19,6 +19,7 @@ import (
 	"orgops/shared/domain/syncrun"
 	"orgops/shared/domain/timeline"
 	"orgops/shared/domain/user"
+	"orgops/shared/identity/token"
 	"orgops/shared/testkit/errtest"
 	"orgops/shared/webhook/standardwebhooks"
 )
@@ -38,10 +39,14 @@ func (w *world) do(server http.Handler, a ask, into any) {
 		path = a.path[1:]
 	}
 	r := httptest.NewRequest(a.method, path, bytes.NewReader([]byte(a.body)))
+	r.Host = "orgops.test" // the service's own
 	if a.body != "" {
 		r.Header.Set("Content-Type", "application/json")
 	}
 	r.Header.Set("Authorization", "Bearer "+w.token)
+	if a.path == "/mcp" {
+		r.Header.Set("Authorization", "Bearer "+w.mcpToken())
+	}
 	maps.Copy(r.Header, a.header)
 	out := httptest.NewRecorder()
 	server.ServeHTTP(out, r)
@@ -56,6 +61,16 @@ func (w *world) do(server http.Handler, a ask, into any) {
 	if into != nil {
 		errtest.Must(w.t, json.Unmarshal(answer, into))
 	}
+}
+
+// mcpToken returns the founder's token for the MCP endpoint.
+func (w *world) mcpToken() string {
+	claims, err := token.NewVerifier(w.tokens(), w.keys.Public()).Verify(w.token)
+	errtest.Must(w.t, err)
+	claims.Resource = token.MCPResource("https://orgops.test", w.company)
+	text, err := token.NewSigner(w.tokens(), w.keys).Issue(claims)
+	errtest.Must(w.t, err)
+	return text
 }
 
 // call sends a request to a new server, to prepare a step.

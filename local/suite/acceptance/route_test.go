@@ -99,6 +99,7 @@ S POST   ./memory/sync/{provider}                        memory:write          2
   GET    ./operations/usage                              operations:read       200
   GET    ./operations/export                             operations:write,mission-control:read,intelligence:read,integrations:read,memory:read,operations:read,executives:read 200
   POST   ./operations/erasure                            operations:write      202
+  POST   ./mcp                                           *                     200
   GET    ./executives                                    executives:read       200
   POST   ./executives                                    executives:write      201
   GET    ./executives/{executiveId}                      executives:read       200

@@ -30,12 +30,20 @@ func NewBuckets(now func() time.Time) *Buckets {
 	return &Buckets{now: now, companies: map[string]*bucket{}}
 }
 
-// Take counts a request of a company on a plan. It returns 0 if the request is within the plan's limits, or if the gateway counts
-// the requests of the plan. Otherwise it counts nothing, and returns which limit refuses the request, as the gateway's answers
-// name it, and how long the company is to wait.
+// Take counts a request of a company on a plan, as TakeAny does. It counts nothing if the gateway counts the requests of the plan.
 func (b *Buckets) Take(company, plan string) (limit string, wait time.Duration) {
+	if NeedsKey(plan) {
+		return "", 0
+	}
+	return b.TakeAny(company, plan)
+}
+
+// TakeAny counts a request of a company on any plan, at a route whose requests the gateway does not count. It returns 0 if the
+// request is within the plan's limits. Otherwise it counts nothing, and returns which limit refuses the request, as the gateway's
+// answers name it, and how long the company is to wait.
+func (b *Buckets) TakeAny(company, plan string) (limit string, wait time.Duration) {
 	tier, ok := Tiers()[plan]
-	if !ok || NeedsKey(plan) {
+	if !ok {
 		return "", 0
 	}
 	b.mu.Lock()

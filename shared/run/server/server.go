@@ -39,7 +39,7 @@ func New(s *boot.Services, o Options) *web.Server {
 	}
 	return web.New(web.Options{
 		Title: Title, Build: o.Build, Logger: s.Logger, Verifier: o.Verifier, Tenant: s.Company, Ended: o.Sessions.Check, Audit: record, CursorKey: o.CursorKey,
-		Now: s.Now, Origins: o.Origins, Vault: s.Vault, Bodies: o.Bodies, OnDemand: o.OnDemand, Plan: o.Plan,
+		Now: s.Now, Origins: o.Origins, Bases: s.Bases(), Vault: s.Vault, Bodies: o.Bodies, OnDemand: o.OnDemand, Plan: o.Plan,
 	})
 }
 

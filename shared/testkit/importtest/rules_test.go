@@ -41,6 +41,7 @@ var homes = []home{
 		[]string{"shared/storage/sqlitedb", "shared/storage/store/sqlitestore", "shared/storage/queue/sqlitequeue"}, "no Lambda links SQLite"},
 	{[]string{"github.com/danielgtaylor/huma/..."},
 		[]string{"shared/web", "functions", "functions/*", "shared/run/lambda/group", "shared/testkit/webtest"}, "the web layer and the route groups; webtest walks their operations"},
+	{[]string{"github.com/modelcontextprotocol/..."}, []string{"functions/mcp"}, "one endpoint speaks the protocol"},
 	{[]string{"github.com/go-chi/chi/..."}, []string{"shared/web"}, "one router"},
 	{[]string{"code.dny.dev/ssrf"}, []string{"shared/webhook/outbound"}, "one dialer decides which addresses may be called"},
 	{[]string{"golang.org/x/crypto/argon2/...", "golang.org/x/crypto/bcrypt/...", "golang.org/x/crypto/scrypt/..."}, []string{"shared/identity/password"}, "password hashing"},

@@ -41,7 +41,8 @@ func BenchmarkColdStart(b *testing.B) {
 		names = append(names, name)
 		programs[name] = compiled(b, "../../../functions/"+name+"/lambda", folder)
 	}
-	secret, bearer := signed(b)
+	keys := newKeys(b)
+	secret := secretOf(b, keys)
 	cloud := httptest.NewServer(&emptyCloud{secret: secret})
 	b.Cleanup(cloud.Close)
 	environment := append(functionEnvironment("cold"), "AWS_ENDPOINT_URL="+cloud.URL,
@@ -50,7 +51,7 @@ func BenchmarkColdStart(b *testing.B) {
 	seen := map[string][]start{}
 	for b.Loop() {
 		for _, name := range names {
-			payload := strings.ReplaceAll(payloads[name], "${token}", bearer)
+			payload := strings.ReplaceAll(payloads[name], "${token}", bearerOf(b, keys, name))
 			seen[name] = append(seen[name], once(b, programs[name], environment, []byte(payload)))
 		}
 	}
@@ -88,7 +89,7 @@ func firstEvents(b *testing.B) map[string]string {
 	all := map[string]string{"hello": "{}"}
 	for _, sample := range []string{
 		"auth/login-ok", "authorizer/good-token", "console/page", "dispatcher/memory-insert", "executives/list", "inbound/github-issue-opened", "integrations/list",
-		"intelligence/context", "memory/list", "missioncontrol/health", "operations/decisions", "projector/memory-insert", "provisioner/company",
+		"intelligence/context", "mcp/list-tools", "memory/list", "missioncontrol/health", "operations/decisions", "projector/memory-insert", "provisioner/company",
 		"retrier/job", "rotator/finish-secret", "sso/start", "syncer/job", "ticker/minute",
 	} {
 		text, err := os.ReadFile(filepath.Join(folder, filepath.FromSlash(sample)+".json"))
@@ -100,18 +101,16 @@ func firstEvents(b *testing.B) map[string]string {
 	return all
 }
 
-// signed returns a secret, and a token of the samples' company that its key signs.
-func signed(b *testing.B) (secret, bearer string) {
+// bearerOf returns a token of the samples' company for a function. The MCP endpoint takes tokens of its own.
+func bearerOf(b *testing.B, keys token.KeySet, function string) string {
 	b.Helper()
-	keys := newKeys(b)
-	signer := token.NewSigner(token.Config{Issuer: issuer, Audience: "orgops"}, keys)
-	bearer, err := signer.Issue(token.Claims{Subject: "user", Company: sampleCompany, Plan: "free", Scopes: []string{
+	claims := token.Claims{Subject: "user", Company: sampleCompany, Plan: "free", Scopes: []string{
 		"integrations:read", "intelligence:read", "memory:read", "mission-control:read", "operations:read", "executives:read",
-	}})
-	if err != nil {
-		b.Fatal(err)
+	}}
+	if function == "mcp" {
+		claims.Resource = token.MCPResource(issuer, sampleCompany)
 	}
-	return secretOf(b, keys), bearer
+	return tokenFor(b, keys, claims)
 }
 
 // emptyCloud emulates an AWS account that holds only a secret.

@@ -20,7 +20,7 @@ type check func(text []byte) error
 func checks() map[string]check {
 	return map[string]check{
 		"auth": checkRequest, "integrations": checkRequest, "intelligence": checkRequest, "memory": checkRequest, "missioncontrol": checkRequest,
-		"operations": checkRequest, "executives": checkRequest, "sso": checkRequest,
+		"operations": checkRequest, "executives": checkRequest, "sso": checkRequest, "mcp": checkRequest,
 		"console":    checkRequest,
 		"inbound":    checkInbound,
 		"authorizer": checkToken, "projector": checkWindow, "dispatcher": checkStream,

@@ -9,6 +9,8 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"orgops/shared/domain/company"
+	"orgops/shared/domain/user"
+	"orgops/shared/identity/token"
 	"orgops/shared/storage/store"
 	"orgops/shared/testkit/awstest"
 	"orgops/shared/testkit/errtest"
@@ -65,13 +67,15 @@ func loggedIn(t *testing.T, auth *lambdatest.Function) string {
 // runs in its own process.
 func TestGroups(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, secretText(t))
+	keys := newKeys(t)
+	w := newWorld(t, secretOf(t, keys))
 	company := provisioned(t, w)
 	auth := w.start(t, "auth")
 	bearer := loggedIn(t, auth)
+	mcpBearer := tokenFor(t, keys, token.Claims{Subject: "u1", Company: company, Plan: "free", Scopes: user.Founder.Scopes(), Resource: token.MCPResource(issuer, company)})
 	path := "/companies/" + company
 	groups := map[string]*lambdatest.Function{"auth": auth}
-	for _, name := range []string{"missioncontrol", "intelligence", "integrations", "memory", "inbound", "operations", "executives", "sso", "console"} {
+	for _, name := range []string{"missioncontrol", "intelligence", "integrations", "memory", "inbound", "operations", "executives", "sso", "mcp", "console"} {
 		groups[name] = w.start(t, name)
 	}
 	tests := []struct {
@@ -100,6 +104,10 @@ func TestGroups(t *testing.T) {
 		{"decisions", "operations", sample(t, "operations/decisions", "${token}", bearer, sampleCompany, company), 200, `{"items":[]}`},
 		{"the console's page", "console", sample(t, "console/page"), 200, "app.js"},
 		{"executives", "executives", sample(t, "executives/list", "${token}", bearer, sampleCompany, company), 200, `{"items":[]}`},
+		{"the tools", "mcp", sample(t, "mcp/list-tools", "${token}", mcpBearer, sampleCompany, company), 200, `"act-as-executive"`},
+		{"the tools, with a token of the API", "mcp", sample(t, "mcp/list-tools", "${token}", bearer, sampleCompany, company), 401, "unauthenticated"},
+		{"a tool", "mcp", sample(t, "mcp/list-tools", "${token}", mcpBearer, sampleCompany, company, `"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/list\"}"`,
+			`"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{\"name\":\"list-approvals\"}}"`), 200, `"trusted":false`},
 		{"a webhook without a signature", "inbound", request(t, "POST", "/inbound/"+company+"/webhook", "", `{}`), 401, "unauthenticated"},
 		{"a broken escape", "missioncontrol", request(t, "GET", "/companies/%zz/mission-control/health", bearer, ""), 400, "malformed"},
 		{"no path", "missioncontrol", request(t, "GET", "", bearer, ""), 404, "not-found"},

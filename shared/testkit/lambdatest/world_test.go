@@ -147,6 +147,16 @@ func secretText(t *testing.T) string {
 	return secretOf(t, newKeys(t))
 }
 
+// tokenFor returns a token with these claims that a key signs.
+func tokenFor(t testing.TB, keys token.KeySet, claims token.Claims) string {
+	t.Helper()
+	text, err := token.NewSigner(token.Config{Issuer: issuer, Audience: "orgops"}, keys).Issue(claims)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
+
 func newKeys(t testing.TB) token.KeySet {
 	t.Helper()
 	key, err := token.NewKey(nil)

@@ -4,6 +4,7 @@ package group
 import (
 	"context"
 	"net/http"
+	"time"
 
 	"github.com/aws/aws-lambda-go/lambda"
 	"github.com/danielgtaylor/huma/v2"
@@ -23,24 +24,35 @@ import (
 // Mount adds a group's operations to an API.
 type Mount func(huma.API, *boot.Services)
 
-// Both mounts the operations of two mounts.
-func Both(one, other Mount) Mount {
+// All mounts the operations of several mounts.
+func All(mounts ...Mount) Mount {
 	return func(api huma.API, s *boot.Services) {
-		one(api, s)
-		other(api, s)
+		for _, mount := range mounts {
+			mount(api, s)
+		}
 	}
 }
 
 // Serve answers API Gateway's events with a route group, on the main table and the added parts, until the process ends.
 // Until the secret with the token keys can be read, it answers 503.
-func Serve(mount Mount, add ...cloud.Adder) { serveWith(secretsmanager.Keys, mount, add...) }
+func Serve(mount Mount, add ...cloud.Adder) {
+	serveWith(secretsmanager.Keys, (*usagekey.Buckets).Take, mount, add...)
+}
+
+// ServeAlone does the same for a group in front of which the gateway has no authorizer, so that it counts no requests of plans.
+func ServeAlone(mount Mount, add ...cloud.Adder) {
+	serveWith(secretsmanager.Keys, (*usagekey.Buckets).TakeAny, mount, add...)
+}
 
 // ServeSigning does the same for the group that signs tokens. It needs the secret with the signing keys too.
 func ServeSigning(mount Mount, add ...cloud.Adder) {
-	serveWith(secretsmanager.SigningKeys, mount, add...)
+	serveWith(secretsmanager.SigningKeys, (*usagekey.Buckets).Take, mount, add...)
 }
 
-func serveWith(read func(context.Context, *cloud.Cloud) (*tokensecret.Keyring, error), mount Mount, add ...cloud.Adder) {
+// count counts a request against a company's plan.
+type count func(b *usagekey.Buckets, company, plan string) (limit string, wait time.Duration)
+
+func serveWith(read func(context.Context, *cloud.Cloud) (*tokensecret.Keyring, error), take count, mount Mount, add ...cloud.Adder) {
 	serve(func(ctx context.Context, c *cloud.Cloud) (http.Handler, error) {
 		keys, err := read(ctx, c)
 		if err != nil {
@@ -50,7 +62,8 @@ func serveWith(read func(context.Context, *cloud.Cloud) (*tokensecret.Keyring, e
 		services.Keys = token.AtHand{Signs: keys.Signer(), Verifies: keys.Public}
 		o := server.Options{Verifier: keys, CursorKey: keys.Cursor(), Origins: c.Config.Origins, OnDemand: true}
 		if c.Settings.PlanLimits {
-			o.Plan = usagekey.NewBuckets(c.Now).Take
+			buckets := usagekey.NewBuckets(c.Now)
+			o.Plan = func(company, plan string) (string, time.Duration) { return take(buckets, company, plan) }
 		}
 		s := server.New(services, o)
 		mount(s.API(), services)

@@ -1,0 +1,21 @@
+// Command lambda serves the MCP endpoint as a Lambda function, with the groups whose operations are tools.
+package main
+
+import (
+	"orgops/functions/executives"
+	"orgops/functions/integrations"
+	"orgops/functions/intelligence"
+	"orgops/functions/mcp"
+	"orgops/functions/memory"
+	"orgops/functions/missioncontrol"
+	"orgops/functions/operations"
+	"orgops/shared/provider/catalog"
+	"orgops/shared/run/cloud"
+	"orgops/shared/run/cloud/policies"
+	"orgops/shared/run/lambda/group"
+)
+
+func main() {
+	group.ServeAlone(group.All(mcp.Mount, missioncontrol.Mount, intelligence.Mount, memory.Mount, integrations.MountList, executives.Mount, operations.MountApprovals),
+		policies.Add, cloud.Connectors(catalog.All))
+}
