@@ -21,5 +21,5 @@ func All(client *outbound.Client, now func() time.Time) connector.Registry {
 	all := []connector.Connector{
 		webhook, github.New(client, now), httplist.New(client, now), linear.New(client, now), webfeed.New(client, now), shelf.New(webhook.Mapping()),
 	}
-	return connector.New(append(all, shelf.All()...)...)
+	return connector.New(append(all, shelf.All(client, now)...)...)
 }

@@ -38,7 +38,7 @@ func TestAll(t *testing.T) {
 			made = append(made, found[1])
 		}
 	}
-	for _, c := range shelf.All() { // a file each
+	for _, c := range shelf.All(nil, time.Now) { // a file each
 		made = append(made, c.Kind())
 	}
 	slices.Sort(made)

@@ -53,7 +53,7 @@ func (c *Connector) NeededCredentials(json.RawMessage) []string {
 // Address implements connector.Addressed.
 func (c *Connector) Address(config json.RawMessage) string {
 	m := c.load()
-	return m.base(valuesOf(config))
+	return m.base(m.valuesOf(config))
 }
 
 // Lists implements connector.Lister.
@@ -71,7 +71,7 @@ func (c *Connector) CheckConfig(config json.RawMessage) []fault.FieldError {
 			at = fault.Pointer(name)
 		}
 	}
-	return c.client.CheckURL(at, m.base(valuesOf(config)))
+	return c.client.CheckURL(at, m.base(m.valuesOf(config)))
 }
 
 // Fetch implements connector.Source.
@@ -79,12 +79,24 @@ func (c *Connector) Fetch(ctx context.Context, f connector.Fetch) (connector.Fet
 	return c.load().Fetch(ctx, c.client, c.now(), f)
 }
 
+// Complete reports whether a configuration has every variable that a request needs.
+func (c *Connector) Complete(config json.RawMessage) bool {
+	m := c.load()
+	values := m.valuesOf(config)
+	for name, v := range m.Configuration {
+		if !v.Optional && values[name] == "" {
+			return false
+		}
+	}
+	return true
+}
+
 // configSchema returns the JSON Schema of a configuration.
 func (m *Manifest) configSchema() json.RawMessage {
 	properties, required, example := map[string]any{"schedule": json.RawMessage(schedule())}, []string{}, map[string]string{}
 	for name, v := range m.Configuration {
 		properties[name] = v.schema()
-		if !v.Optional {
+		if !v.Optional && v.Default == "" {
 			required = append(required, name)
 			if example[name] = v.Example; v.Example == "" {
 				example[name] = v.Enum[0]
@@ -118,6 +130,9 @@ func (v Variable) schema() map[string]any {
 		maps.Copy(s, map[string]any{
 			"minLength": 1, "maxLength": 512, "pattern": `^[^\x00-\x1f\x7f]+$`, "x-pattern-description": "a text without control characters",
 		})
+	}
+	if v.Default != "" {
+		s["default"] = v.Default
 	}
 	return s
 }

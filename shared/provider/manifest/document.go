@@ -33,6 +33,7 @@ type Variable struct {
 	Form        string   `json:"form,omitempty"` // text, host or url; "": text
 	Enum        []string `json:"enum,omitempty"`
 	Optional    bool     `json:"optional,omitempty"`
+	Default     string   `json:"default,omitempty"` // its value if it is absent
 	Example     string   `json:"example,omitempty"`
 }
 

@@ -110,7 +110,7 @@ func (m *Manifest) Fetch(ctx context.Context, client *outbound.Client, now time.
 // begin reads the configuration, the checkpoint and the state.
 func (r *run) begin() error {
 	if len(r.Configuration) > 0 {
-		r.values = valuesOf(r.Config)
+		r.values = r.valuesOf(r.Config)
 	}
 	if len(r.State) > 0 && !r.Full {
 		_ = json.Unmarshal(r.State, &r.last) // without it everything is fetched again
@@ -133,14 +133,16 @@ func (r *run) begin() error {
 	return nil
 }
 
-// valuesOf reads the texts of a configuration.
-func valuesOf(config json.RawMessage) map[string]string {
+// valuesOf reads the values of the variables in a configuration.
+func (m *Manifest) valuesOf(config json.RawMessage) map[string]string {
 	var given map[string]any
 	_ = json.Unmarshal(config, &given) // a configuration that was checked is such an object
 	values := map[string]string{}
-	for name, value := range given {
-		if said, ok := value.(string); ok {
+	for name, v := range m.Configuration {
+		if said, ok := given[name].(string); ok {
 			values[name] = said
+		} else if v.Default != "" {
+			values[name] = v.Default
 		}
 	}
 	return values

@@ -9,8 +9,6 @@ import (
 	"fmt"
 	"net/http"
 	"path"
-	"strings"
-	"sync"
 	"time"
 
 	"orgops/shared/base/fault"
@@ -41,17 +39,6 @@ type description struct {
 type Connector struct {
 	kind string
 	load func() description
-}
-
-// All makes a connector of each file.
-func All() []connector.Connector {
-	files, _ := kinds.ReadDir("kinds") // the folder is a part of the program
-	all := make([]connector.Connector, len(files))
-	for n, file := range files {
-		name := file.Name()
-		all[n] = &Connector{kind: strings.TrimSuffix(name, ".json"), load: sync.OnceValue(func() description { return read(name) })}
-	}
-	return all
 }
 
 // read reads a file when its kind is used for the first time. It panics on a bad one, which no test lets pass.
