@@ -36,6 +36,7 @@ import (
 	"orgops/shared/provider/connector"
 	"orgops/shared/provider/genericwebhook"
 	"orgops/shared/provider/github"
+	"orgops/shared/provider/manifest"
 	"orgops/shared/provider/mapping"
 	"orgops/shared/provider/trial"
 	"orgops/shared/web"
@@ -104,6 +105,7 @@ func Limits() []Limit {
 		{"mapping-tests", "the tests of a mapping", trial.MaxTests, "tests"},
 		{"mapping", "a mapping with its tests as JSON", mapping.MaxSize, "bytes"},
 		{"tables", "the tables of an integration's configuration as JSON", connector.MaxTables, "bytes"},
+		{"manifest", "the manifest of a connector as JSON", manifest.MaxSize, "bytes"},
 		{"inbound-webhooks", "the signed webhooks that a company receives in a minute", inbound.MaxAMinute, "webhooks"},
 		{"actions", "the actions of an arrival", connector.MaxActions, "actions"},
 
