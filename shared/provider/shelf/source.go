@@ -86,7 +86,7 @@ func (b *Both) Schema() json.RawMessage {
 	properties, _ := receiving["properties"].(map[string]any)
 	more, _ := fetched["properties"].(map[string]any)
 	maps.Copy(properties, more)
-	if examples, _ := fetched["examples"].([]any); len(properties) > 2 { // more than a secret and a schedule
+	if examples, _ := fetched["examples"].([]any); len(more) > 1 { // more than the schedule
 		receiving["examples"] = append(examples, map[string]any{})
 	}
 	merged, _ := json.Marshal(receiving) // it was decoded from JSON
