@@ -1,9 +1,10 @@
-// Package github connects one GitHub repository. Issues and discussions become memories, milestones goals and releases
+// Package github connects repositories of GitHub. Issues and discussions become memories, milestones goals and releases
 // timeline notes. It takes them from GitHub's webhooks and, with a token, fetches them; discussions come by webhook only.
 package github
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 	"time"
 
@@ -18,8 +19,10 @@ const Kind = "github"
 
 // Config holds a stored configuration.
 type Config struct {
-	Repository string `json:"repository"`        // "owner/name"; the service follows it when it is renamed
-	BaseURL    string `json:"baseUrl,omitempty"` // of an Enterprise server's API; "": GitHub's own
+	Repository   string   `json:"repository,omitempty"`   // "owner/name"; the service follows it when it is renamed
+	Repositories []string `json:"repositories,omitempty"` // several, instead of one
+	Organization string   `json:"organization,omitempty"` // every repository of it, instead of some
+	BaseURL      string   `json:"baseUrl,omitempty"`      // of an Enterprise server's API; "": GitHub's own
 }
 
 // Connector implements connector.Inbound, connector.Authenticated and connector.Lister.
@@ -52,15 +55,38 @@ func (c *Connector) CheckConfig(raw json.RawMessage) []fault.FieldError {
 	if err := json.Unmarshal(raw, &config); err != nil {
 		return []fault.FieldError{{Pointer: "", Detail: "must be one JSON object"}}
 	}
-	if _, name, _ := strings.Cut(config.Repository, "/"); name == "." || name == ".." {
-		return []fault.FieldError{{Pointer: "/repository", Detail: "is not the name of a repository"}}
-	}
-	if config.BaseURL == "" {
-		return nil
+	if problems := config.checkNames(); len(problems) > 0 || config.BaseURL == "" {
+		return problems
 	}
 	problems := c.client.CheckURL("/baseUrl", config.BaseURL)
 	if strings.Contains(config.BaseURL, "?") {
 		problems = append(problems, fault.FieldError{Pointer: "/baseUrl", Detail: "must not have a query"})
+	}
+	return problems
+}
+
+// checkNames lists the problems of what a configuration names.
+func (c Config) checkNames() (problems []fault.FieldError) {
+	given := 0
+	for _, has := range []bool{c.Repository != "", len(c.Repositories) > 0, c.Organization != ""} {
+		if has {
+			given++
+		}
+	}
+	if given != 1 {
+		return []fault.FieldError{{Pointer: "/repository", Detail: "give one of repository, repositories and organization"}}
+	}
+	if c.Repository != "" && !isName(c.Repository) {
+		problems = append(problems, fault.FieldError{Pointer: "/repository", Detail: "is not the name of a repository"})
+	}
+	for n, name := range c.Repositories {
+		pointer, seen := fmt.Sprintf("/repositories/%d", n), Config{Repositories: c.Repositories[:n]}
+		switch {
+		case !isName(name):
+			problems = append(problems, fault.FieldError{Pointer: pointer, Detail: "is not the name of a repository"})
+		case seen.has(name):
+			problems = append(problems, fault.FieldError{Pointer: pointer, Detail: "is listed twice"})
+		}
 	}
 	return problems
 }
@@ -105,16 +131,26 @@ const credentialSchema = `{
 
 const schema = `{
   "$schema": "https://json-schema.org/draft/2020-12/schema",
-  "title": "GitHub repository",
-  "description": "One repository. Issues and discussions become memories, milestones become goals, published releases become timeline notes. Changes arrive by webhook, and, if a token is stored, by sync; discussions by webhook only.",
+  "title": "GitHub repositories",
+  "description": "One repository, several, or those of an organization. Issues and discussions become memories, milestones become goals, published releases become timeline notes. Changes arrive by webhook, and, if a token is stored, by sync; discussions by webhook only.",
   "type": "object",
   "additionalProperties": false,
-  "required": ["repository"],
   "properties": {
     "repository": {
       "title": "Repository",
-      "description": "Owner and name. Arrivals about any other repository are ignored.",
+      "description": "Owner and name. Arrivals about any other repository are ignored. Give one of repository, repositories and organization.",
       "type": "string", "pattern": "^[A-Za-z0-9][A-Za-z0-9_-]{0,99}/[A-Za-z0-9._-]{1,100}$", "x-pattern-description": "an owner and a name with a slash between them, such as octo/app"
+    },
+    "repositories": {
+      "title": "Repositories",
+      "description": "Several repositories instead of one, which share the schedule, the credentials and the webhook's secret. A renamed one has to be named again.",
+      "type": "array", "minItems": 1, "maxItems": 100, "uniqueItems": true,
+      "items": {"type": "string", "pattern": "^[A-Za-z0-9][A-Za-z0-9_-]{0,99}/[A-Za-z0-9._-]{1,100}$", "x-pattern-description": "an owner and a name with a slash between them, such as octo/app"}
+    },
+    "organization": {
+      "title": "Organization",
+      "description": "Every repository of an organization that has at most 100, also those that it gets later.",
+      "type": "string", "pattern": "^[A-Za-z0-9][A-Za-z0-9_-]{0,99}$", "x-pattern-description": "the name of an organization, such as octo"
     },
     "baseUrl": {
       "title": "Base URL",
@@ -132,6 +168,8 @@ const schema = `{
   },
   "examples": [
     {"repository": "octo/app"},
+    {"repositories": ["octo/app", "octo/site"], "schedule": "1h"},
+    {"organization": "octo"},
     {"repository": "octo/app", "baseUrl": "https://github.example.com/api/v3"}
   ]
 }`

@@ -59,8 +59,16 @@ const sample = `{"action":"opened","repository":{"full_name":"%[1]s"},"issue":{"
 
 // SampleArrival implements connector.Inbound.
 func (*Connector) SampleArrival(config json.RawMessage) (http.Header, []byte) {
-	c := Config{Repository: "octo/app"}
-	_ = json.Unmarshal(config, &c)            // without a configuration, the sample is about octo/app
+	var c Config
+	_ = json.Unmarshal(config, &c) // without a configuration, the sample is about octo/app
+	switch {
+	case len(c.Repositories) > 0:
+		c.Repository = c.Repositories[0]
+	case c.Organization != "":
+		c.Repository = c.Organization + "/app"
+	case c.Repository == "":
+		c.Repository = "octo/app"
+	}
 	body := fmt.Sprintf(sample, c.Repository) // the schema allows only characters that JSON does not escape
 	return http.Header{"Content-Type": {"application/json"}, http.CanonicalHeaderKey(headerEvent): {"issues"}}, []byte(body)
 }

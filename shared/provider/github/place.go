@@ -16,7 +16,8 @@ const (
 )
 
 // Locate implements connector.Placed. A repository is known by its id, which it keeps when it is renamed or transferred. Until a
-// arrival has told the id, the configured name counts, or the former name in the notice of a rename.
+// arrival has told the id, the configured name counts, or the former name in the notice of a rename. Several repositories are known by their
+// names alone.
 func (*Connector) Locate(config json.RawMessage, known integration.Place, header http.Header, payload any) connector.Location {
 	if header.Get(headerEvent) == "ping" {
 		return connector.Location{Outside: connector.Ping}
@@ -29,6 +30,10 @@ func (*Connector) Locate(config json.RawMessage, known integration.Place, header
 	switch {
 	case place.Name == "":
 		return connector.Location{} // the mapping decides
+	case c.isSeveral():
+		if c.has(place.Name) || c.has(formerName(payload, place.Name)) {
+			return connector.Location{}
+		}
 	case place.ID == "":
 		if named || strings.EqualFold(place.Name, known.Name) {
 			return connector.Location{}

@@ -98,9 +98,9 @@ func (r reader) check(resp *http.Response, asked bool) error {
 	case http.StatusUnauthorized:
 		return refused("GitHub refuses the token; store a valid one")
 	case http.StatusNotFound:
-		return refused("GitHub does not show this repository; check its name, and that the token may read its issues")
+		return unshown("GitHub does not show this repository; check its name, and that the token may read its issues")
 	case http.StatusGone:
-		return refused("the repository's issues are disabled at GitHub")
+		return unshown("the repository's issues are disabled at GitHub")
 	}
 	return connector.Status("GitHub", resp, asked)
 }
@@ -108,6 +108,8 @@ func (r reader) check(resp *http.Response, asked bool) error {
 func refused(detail string) error {
 	return fault.Wrap(fault.Unavailable, detail, connector.ErrRefused)
 }
+
+func unshown(detail string) error { return fault.Wrap(fault.Unavailable, detail, errRepository) }
 
 // limit tells a rate limit from a refusal. Of a primary limit GitHub says when it is renewed. Of a secondary limit it says
 // how long to wait, or only that there is one.
@@ -123,7 +125,7 @@ func (r reader) limit(resp *http.Response) error {
 	if resp.StatusCode == http.StatusTooManyRequests || strings.Contains(strings.ToLower(string(complaint)), "rate limit") {
 		return &connector.ThrottledError{Until: now.Add(defaultWait)}
 	}
-	return refused("GitHub refuses the token for this repository; give it read access to issues and contents")
+	return unshown("GitHub refuses the token for this repository; give it read access to issues and contents")
 }
 
 // exhausted returns when the primary rate limit is renewed if no request is left before, and otherwise the zero time.

@@ -3,6 +3,7 @@ package github
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -45,6 +46,8 @@ func (l list) after() list {
 type state struct {
 	Since time.Time       `json:"since,omitzero"`
 	Tags  map[list]string `json:"tags,omitempty"`
+
+	Each map[string]state `json:"each,omitempty"` // of several repositories, by name; the fields above are then empty
 }
 
 // checkpoint is where a run continues: the list, the next page of it, and the state so far.
@@ -56,16 +59,18 @@ type checkpoint struct {
 
 	Trail connector.Trail `json:"trail,omitzero"` // the pages that the run has read
 
+	several
+
 	unchanged bool // the list before has not changed
 }
 
-// Fetch implements connector.Source. It reads the issues, then the milestones, then the 100 newest releases, and skips lists that
+// Fetch implements connector.Source. Of each repository it reads the issues, then the milestones, then the 100 newest releases, and skips lists that
 // have not changed. Pull requests, which GitHub lists as issues, are left out; a page of them alone is a page without items.
 //
 // Issues come in the order of their last change. Each page begins where the changes of the page before end, so an issue that
 // changes or vanishes during the run moves no other issue past the reader. Milestones, and issues of which more than a page
 // changed in the same second, are read by GitHub's links, whose pages are numbered: a run that follows one is shifting. An
-// incremental run begins at the last change of the run before. A list that has not changed costs nothing of GitHub's rate limit.
+// incremental run begins at the last change of the run before. A run of several repositories leaves out those that GitHub refuses, with the reason. A list that has not changed costs nothing of GitHub's rate limit.
 //
 // A rate limit returns a *connector.ThrottledError. A refused token and an unknown repository return an error that is
 // connector.ErrRefused. Any other failure returns a *fault.Error whose detail says what went wrong.
@@ -78,7 +83,7 @@ func (c *Connector) Fetch(ctx context.Context, f connector.Fetch) (connector.Fet
 	if !f.Full && len(f.State) > 0 {
 		_ = json.Unmarshal(f.State, &last) // without validators everything is fetched again
 	}
-	at := checkpoint{List: issues, Since: last.Since, State: state{Since: last.Since, Tags: map[list]string{}}}
+	at := begin(config.stateOf(last, ""))
 	if len(f.Checkpoint) > 0 {
 		if err := json.Unmarshal(f.Checkpoint, &at); err != nil {
 			return connector.FetchedPage{}, fmt.Errorf("checkpoint of github: %w", err)
@@ -86,23 +91,46 @@ func (c *Connector) Fetch(ctx context.Context, f connector.Fetch) (connector.Fet
 	}
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	r := reader{Connector: c, config: config, token: f.Credentials[tokenField], last: last}
-	for {
+	r := reader{Connector: c, config: config, token: f.Credentials[tokenField]}
+	names, err := r.names(ctx, &at)
+	if err != nil {
+		return connector.FetchedPage{}, err
+	}
+	if len(f.Checkpoint) == 0 && config.isSeveral() {
+		at = at.at(0, names, last)
+	}
+	for asked := 1; ; asked++ {
+		name := names[at.Repository]
+		r.config.Repository, r.last = name, config.stateOf(last, name)
 		page, next, err := r.page(ctx, at)
+		if errors.Is(err, errRepository) && config.isSeveral() {
+			page, next, err = at.without(name, r.last, len(names), err)
+		}
 		if err != nil {
 			return connector.FetchedPage{}, err
 		}
 		page.Shifting = at.Next != ""
+		if next.List == "" && config.isSeveral() {
+			next = next.after(name).at(at.Repository+1, names, last)
+		}
 		if next.List == "" {
 			page.State, err = json.Marshal(next.State)
 			return page, err
 		}
-		if !next.unchanged || page.NotBefore.After(c.now()) {
+		if !next.unchanged || page.NotBefore.After(c.now()) || asked == maxAsked {
 			page.Checkpoint, err = json.Marshal(next)
 			return page, err
 		}
 		at = next
 	}
+}
+
+// maxAsked limits the requests of one fetch, of which all but the last say that nothing has changed.
+const maxAsked = 20
+
+// begin returns the checkpoint at which a run of a repository begins.
+func begin(last state) checkpoint {
+	return checkpoint{List: issues, Since: last.Since, State: state{Since: last.Since, Tags: map[list]string{}}}
 }
 
 // reader reads the pages of one repository with one token.

@@ -10,3 +10,6 @@ export function grouped(items) {
   const worst = (of) => of.toSorted((a, b) => bad(b) - bad(a) || a.provider.localeCompare(b.provider));
   return [...kinds].map(([kind, of]) => ({ kind, items: worst(of) })).toSorted((a, b) => bad(b.items[0]) - bad(a.items[0]) || a.kind.localeCompare(b.kind));
 }
+
+/** named tells what a configuration of GitHub names, if it is one. */
+export const named = (config) => config?.repository ?? config?.repositories?.join(', ') ?? config?.organization;

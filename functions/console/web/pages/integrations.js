@@ -2,7 +2,7 @@
 import { html } from '../lib/h.js';
 import { may } from '../lib/api.js';
 import { percent, plural } from '../lib/format.js';
-import { grouped } from '../lib/kinds.js';
+import { grouped, named } from '../lib/kinds.js';
 import { useLive } from '../lib/live.js';
 import { place } from '../lib/places.js';
 import { Await, Curl, Empty, Head, Status, Time, health } from '../ui/parts.js';
@@ -32,6 +32,6 @@ const Cards = ({ items, list }) => html`<ul class="plain grid two">${items.map((
 
 const Summary = ({ of }) => html`<h2><a href=${place(['integrations', of.provider])}>${of.provider}</a></h2>
   <p class="row"><${Status} of=${of.enabled ? of.state : 'disabled'} />${of.enabled && of.health.status !== 'unknown' && html`<${Status} of=${of.health.status} label=${health[of.health.status]} />`}</p>
-  <p class="muted clip">${of.url ?? of.config?.repository ?? ''}</p>
+  <p class="muted clip">${of.url ?? named(of.config) ?? ''}</p>
   <p class="muted fine">${of.permissions.includes('event.deliver') ? html`${of.health.lastSuccessAt ? html`Last success <${Time} at=${of.health.lastSuccessAt} />` : 'No success yet'}${of.health.successRate24h !== null && of.health.successRate24h !== undefined && html` · ${percent(of.health.successRate24h)} delivered in 24 hours`}`
     : of.health.lastItemAt ? html`Last item <${Time} at=${of.health.lastItemAt} />` : 'No item yet'}</p>`;

@@ -17,7 +17,7 @@ const issue = (repository) => JSON.stringify({
 
 /** samples make commands that send a signed webhook. SECRET stands for the secret, which the page does not know. */
 const samples = {
-  github: (url, config) => ['what GitHub sends when an issue is opened', `BODY=${quote(issue(config.repository))}
+  github: (url, config) => ['what GitHub sends when an issue is opened', `BODY=${quote(issue(config.repository ?? config.repositories?.[0] ?? `${config.organization}/app`))}
 SIGNATURE="sha256=$(printf %s "$BODY" | openssl dgst -sha256 -hmac "$SECRET" | sed 's/^.* //')"
 curl -sS ${quote(url)} -H 'Content-Type: application/json' -H 'X-GitHub-Event: issues' \\
   -H "X-GitHub-Delivery: $(openssl rand -hex 16)" -H "X-Hub-Signature-256: $SIGNATURE" -d "$BODY"`],

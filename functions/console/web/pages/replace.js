@@ -1,11 +1,12 @@
 // Module replace says what a configuration would replace, before it does.
 import { html } from '../lib/h.js';
+import { named } from '../lib/kinds.js';
 import { place } from '../lib/places.js';
 import { Confirm } from '../ui/dialog.js';
 
 /** lost lists what the integration there is would lose. */
 const lost = (of) => [
-  `${of.provider} is configured${of.url ? ` for ${of.url}` : of.config?.repository ? ` for ${of.config.repository}` : ''}, and ${of.enabled ? of.state : 'disabled'}. Its configuration is replaced as a whole.`,
+  `${of.provider} is configured${of.url ? ` for ${of.url}` : named(of.config) ? ` for ${named(of.config)}` : ''}, and ${of.enabled ? of.state : 'disabled'}. Its configuration is replaced as a whole.`,
   ...(of.state === 'certified' ? ['It may lose its certification: a changed address, schema or permission returns it to the sandbox, where nothing takes effect.'] : []),
   ...(of.permissions.includes('event.deliver') ? ['Events that its receiver gets now go to the new address, also those that wait for a retry.'] : []),
 ];
