@@ -63,7 +63,7 @@ func (d Deps) present(ctx context.Context, authorization string) (company.Consen
 	if err != nil {
 		return company.Consent{}, err
 	}
-	if claims.Client != "" || claims.Executive != "" {
+	if claims.Client != "" {
 		return company.Consent{}, fault.New(fault.Forbidden, "only a person accepts an invitation; send the token of a user who logged in")
 	}
 	return company.Consent{CompanyID: claims.Company, UserID: claims.Subject}, nil

@@ -3,6 +3,7 @@ package auth
 import (
 	"context"
 	"slices"
+	"time"
 
 	"orgops/shared/base/fault"
 	"orgops/shared/base/id"
@@ -144,10 +145,15 @@ func errCredentials() error {
 
 // open issues a token of a login. others are further logins of the same person.
 func (d Deps) open(ctx context.Context, login user.Login, others ...user.Login) (*loginOutput, error) {
+	return d.openUntil(ctx, time.Time{}, login, others...)
+}
+
+// openUntil issues a token that ends at a time, if there is one.
+func (d Deps) openUntil(ctx context.Context, expires time.Time, login user.Login, others ...user.Login) (*loginOutput, error) {
 	tokenID := id.New()
 	out, c, err := d.sign(ctx, token.Claims{
 		ID: tokenID, Subject: login.UserID, Company: login.CompanyID, Provider: login.Provider, Role: string(login.Role),
-		Scopes: login.Scopes(), Generation: login.Generation,
+		Scopes: login.Scopes(), Generation: login.Generation, Expires: expires,
 	})
 	if err != nil {
 		return nil, err

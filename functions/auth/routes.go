@@ -64,6 +64,7 @@ func Register(api huma.API, deps Deps) {
 		Description: "Takes JSON, or a form as RFC 6749 has it. authorization_code: gives the token for the code with which a sign-in through the company's identity provider ended; a code is exchanged once, within a minute, by the client that began the sign-in (RFC 6749 §4.1.3, RFC 7636). " +
 			"client_credentials: gives a token of at most an hour to a client (RFC 6749 §4.4) that proves itself by a secret, in the body or by HTTP Basic, by an assertion that it signs (RFC 7523), whose aud is the issuer of the service alone, whose jti counts once and which ends within 5 minutes, or by a token of its federation. " +
 			"urn:ietf:params:oauth:grant-type:token-exchange: gives an executive a token to act for a user (RFC 8693 §4.1), with the user's token as the subject and the executive's own as the actor; it does no more than either. " +
+			"With an audience, the same grant gives a person a token of another of their companies, which ends with the subject token; the user of an identity provider has no other companies. " +
 			"An unknown client and a wrong secret get the same answer. The errors of a form have error and error_description (RFC 6749 §5.2). A try counts as one of the network's 100 a minute, as a login does.",
 		Errors: []int{http.StatusUnauthorized, http.StatusForbidden, http.StatusTooManyRequests}, MaxBodyBytes: maxLogin,
 	}))), deps.issueToken)

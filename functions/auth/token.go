@@ -33,8 +33,9 @@ type TokenRequest struct {
 	Scope    string `json:"scope,omitempty" maxLength:"500" doc:"client_credentials and token exchange: the scopes that are wanted, separated by spaces; absent: all that there are" example:"intelligence:read"`
 	Resource string `json:"resource,omitempty" maxLength:"500" format:"uri" doc:"client_credentials and token exchange: what the token is for (RFC 8707), the address of the company's MCP endpoint or that of the service; absent: the API. A token opens nothing else" example:"https://api.example.com/companies/0197a0b4-6c1e-7c3e-9a57-3f1f0d6f2c11/mcp"`
 
-	SubjectToken     string `json:"subject_token,omitempty" maxLength:"4096" format:"password" doc:"token exchange: the token of the user for whom the executive acts"`
+	SubjectToken     string `json:"subject_token,omitempty" maxLength:"4096" format:"password" doc:"token exchange: the token of the user for whom the executive acts, or of the person who changes to another company"`
 	SubjectTokenType string `json:"subject_token_type,omitempty" enum:"urn:ietf:params:oauth:token-type:access_token" doc:"token exchange: the kind of subject_token"`
+	Audience         string `json:"audience,omitempty" maxLength:"64" doc:"token exchange without an actor_token: the id of another company of the person" example:"0197a0b4-6c1e-7c3e-9a57-3f1f0d6f2c11"`
 	ActorToken       string `json:"actor_token,omitempty" maxLength:"4096" format:"password" doc:"token exchange: the executive's own token, which its client got"`
 	ActorTokenType   string `json:"actor_token_type,omitempty" enum:"urn:ietf:params:oauth:token-type:access_token" doc:"token exchange: the kind of actor_token"`
 }
@@ -63,6 +64,9 @@ func (d Deps) issueToken(ctx context.Context, in *tokenInput) (*loginOutput, err
 	case grantCredentials:
 		return d.issueToClient(ctx, in)
 	case grantExchange:
+		if in.Body.Audience != "" {
+			return d.switchCompany(ctx, in.Body)
+		}
 		return d.delegate(ctx, in.Body)
 	}
 	return nil, web.OAuthError("unsupported_grant_type", fault.New(fault.Malformed, "the grant_type is not known; send authorization_code, client_credentials or urn:ietf:params:oauth:grant-type:token-exchange"))

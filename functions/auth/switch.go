@@ -1,0 +1,80 @@
+package auth
+
+import (
+	"context"
+	"slices"
+
+	"orgops/shared/base/fault"
+	"orgops/shared/domain/company"
+	"orgops/shared/domain/user"
+	"orgops/shared/identity/token"
+	"orgops/shared/storage/store"
+	"orgops/shared/web"
+)
+
+// switchCompany gives a person a token of another of their companies for their token of one (RFC 8693 §2.1, audience). The new token ends
+// with the old one, so that a stolen token is of no use for longer than without. A sign-in through a company's identity provider
+// proves the user to that company alone, so it leads to no other.
+func (d Deps) switchCompany(ctx context.Context, in TokenRequest) (*loginOutput, error) {
+	if in.SubjectTokenType == "" {
+		return nil, fault.Refuse([]fault.FieldError{{Pointer: "/subject_token_type", Detail: "token exchange needs subject_token_type"}})
+	}
+	claims, err := exchanged(ctx, in.SubjectToken)
+	if err != nil {
+		return nil, err
+	}
+	account, err := d.personOf(ctx, claims)
+	if err != nil {
+		return nil, err
+	}
+	open := account.Open()
+	at := slices.IndexFunc(open, func(l user.Login) bool { return l.CompanyID == in.Audience })
+	if at < 0 {
+		return nil, errTarget("the audience is not one of the person's companies; send the id of one that the answer to a login lists")
+	}
+	chosen := open[at]
+	if account.Last != chosen.CompanyID {
+		account.Last = chosen.CompanyID
+		if err := ignoreConflict(d.Store.Commit(ctx, account.Writes()...)); err != nil {
+			return nil, err
+		}
+	}
+	out, err := d.openUntil(ctx, claims.Expires, chosen, slices.Delete(open, at, at+1)...)
+	if err == nil {
+		out.Body.IssuedTokenType = accessToken
+	}
+	return out, err
+}
+
+// personOf returns the account of the person whose token has these claims.
+func (d Deps) personOf(ctx context.Context, claims token.Claims) (company.Account, error) {
+	if claims.Client != "" {
+		return company.Account{}, errTarget("only a person has several companies; send the token that a user got by logging in")
+	}
+	u, _, err := company.GetUser(ctx, store.For(d.Store, claims.Company), claims.Subject)
+	if err != nil {
+		return company.Account{}, removed(err)
+	}
+	if u.Identity != "" {
+		return company.Account{}, errTarget("a sign-in through a company's identity provider leads to no other company; log in to the other one")
+	}
+	all, err := company.Accounts(ctx, d.Store, u.Email)
+	if err != nil {
+		return company.Account{}, err
+	}
+	account, err := company.AccountOf(all, claims.Company, claims.Subject)
+	return account, removed(err)
+}
+
+// removed says for a token exchange that there is no such user.
+func removed(err error) error {
+	if fault.KindOf(err) == fault.NotFound {
+		return errExchange("the user of the token was removed")
+	}
+	return err
+}
+
+// errTarget refuses the audience of a token exchange (RFC 8693 §2.2.2).
+func errTarget(why string) error {
+	return web.OAuthError("invalid_target", fault.New(fault.Malformed, why))
+}

@@ -1,0 +1,87 @@
+package auth_test
+
+import (
+	"net/url"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"orgops/functions/auth"
+	"orgops/shared/domain/company"
+	"orgops/shared/domain/user"
+	"orgops/shared/storage/store"
+	"orgops/shared/testkit/errtest"
+	"orgops/shared/testkit/webtest"
+)
+
+// switches asks for a token of another company for a token.
+func switches(h *webtest.Harness, bearer, audience string) *webtest.Response {
+	return h.Do("POST", "/auth/token", "", url.Values{
+		"grant_type": {"urn:ietf:params:oauth:grant-type:token-exchange"}, "subject_token": {bearer},
+		"subject_token_type": {"urn:ietf:params:oauth:token-type:access_token"}, "audience": {audience},
+	}.Encode(), "Content-Type", "application/x-www-form-urlencoded")
+}
+
+// TestSwitch leads a person from one company to another without a password. The token ends with the one before, is of the other company
+// alone, and the next login leads there.
+func TestSwitch(t *testing.T) {
+	t.Parallel()
+	h, _ := harness(t)
+	joins(t, h, h.B.ID, h.A.Email, webtest.Password)
+	first := enter(h, map[string]string{"email": h.A.Email, "password": webtest.Password, "company": h.A.ID})
+	got := read(switches(h, first.Token, h.B.ID).Want(200))
+	before, err := h.Verifier.Verify(first.Token)
+	errtest.Must(t, err)
+	after, err := h.Verifier.Verify(got.Token)
+	errtest.Must(t, err)
+	if !after.Expires.Equal(before.Expires) {
+		t.Errorf("the token ends at %v, want the end of the one before, %v", after.Expires, before.Expires)
+	}
+	if got, want := [2]string{after.Company, after.Role}, [2]string{h.B.ID, "member"}; got != want {
+		t.Errorf("company and role = %v, want %v", got, want)
+	}
+	want := entered{Status: 200, CompanyID: h.B.ID, Companies: []auth.Membership{
+		{ID: h.A.ID, Name: "Acme", Role: user.Founder}, {ID: h.B.ID, Name: "Beta", Role: user.Member},
+	}}
+	if diff := cmp.Diff(want, got.where()); diff != "" {
+		t.Errorf("answer differs (-want +got):\n%s", diff)
+	}
+	if got := enter(h, map[string]string{"email": h.A.Email, "password": webtest.Password}).CompanyID; got != h.B.ID {
+		t.Errorf("the next login leads to %s, want %s", got, h.B.ID)
+	}
+	read(switches(h, got.Token, h.A.ID).Want(200))
+}
+
+// TestSwitch_Refused leads to no company that the person does not belong to, or not any more, and from no sign-in of a provider.
+func TestSwitch_Refused(t *testing.T) {
+	t.Parallel()
+	h, _ := harness(t)
+	joins(t, h, h.B.ID, h.A.Email, webtest.Password)
+	a := store.For(h.Store, h.A.ID)
+	signed, err := company.SignIn(t.Context(), h.Store, a, company.Identity{Key: store.IdentityKey(h.A.ID, "i", "s"), Email: h.B.Email, Role: user.Member}, time.Now())
+	errtest.Must(t, err)
+	refuse := func(name, bearer, audience, code string) {
+		t.Helper()
+		got := refused(switches(h, bearer, audience).Want(400))
+		if got.Code != code {
+			t.Errorf("%s: code = %q, want %q", name, got.Code, code)
+		}
+	}
+	refuse("an unknown company", h.A.Token, "nowhere", "invalid_target")
+	refuse("a company of another person", h.B.Token, h.A.ID, "invalid_target")
+	refuse("a sign-in of a provider", h.UserToken(h.A.ID, signed.ID, user.Member), h.B.ID, "invalid_target")
+	refuse("no token", "none", h.B.ID, "invalid_request")
+	refuse("a user who is gone", h.UserToken(h.A.ID, "0198c5f2-7a00-7000-8000-00000000000b", user.Member), h.B.ID, "invalid_request")
+	held := enter(h, map[string]string{"email": h.A.Email, "password": webtest.Password, "company": h.B.ID}).Token
+	b := store.For(h.Store, h.B.ID)
+	claims, err := h.Verifier.Verify(held)
+	errtest.Must(t, err)
+	u, version, err := company.GetUser(t.Context(), b, claims.Subject)
+	errtest.Must(t, err)
+	_, _, err = company.ChangeUser(t.Context(), h.Store, b, u, version, company.Change{Disabled: new(true)}, time.Now())
+	errtest.Must(t, err)
+	h.Forget()
+	refuse("into a company that disabled the user", h.A.Token, h.B.ID, "invalid_target")
+	refuse("out of it", held, h.A.ID, "invalid_request")
+}
