@@ -20,6 +20,7 @@ import (
 	"orgops/functions/console"
 	"orgops/local/command/admin"
 	"orgops/local/command/apiclient"
+	"orgops/local/command/attempt"
 	"orgops/local/command/demo"
 	"orgops/local/command/listen"
 	"orgops/local/command/screen"
@@ -44,6 +45,7 @@ func commands() []command {
 		{name: "listen", args: "[--addr A] [--secret S]", about: "receive webhooks and report whether their signatures verify", run: runListen},
 		{name: "listen", args: "--forward-to URL --email E [--events E,…]", about: "relay a company's events to an address of this machine", run: runListen},
 		{name: "trigger", args: "[EVENT --email E]", about: "cause a real event; without an event, list the events", run: runTrigger},
+		{name: "connector", args: "test MANIFEST [--record F]", about: "try a manifest against its server, or a recording of it", run: runConnector},
 		{name: "version", about: "print the release, and the commit that the program was built from", run: printVersion},
 		{name: "help", about: "print this help", run: printHelp},
 		{name: "admin", lists: admin.Usage, run: runAdmin},
@@ -83,6 +85,10 @@ func runListen(ctx context.Context, _ config.Config, args []string) error {
 
 func runTrigger(ctx context.Context, _ config.Config, args []string) error {
 	return trigger.Run(ctx, args, terminal(), screen.Writer(os.Stdout))
+}
+
+func runConnector(ctx context.Context, _ config.Config, args []string) error {
+	return attempt.Run(ctx, args, os.Getenv, screen.Writer(os.Stdout))
 }
 
 func runAdmin(ctx context.Context, c config.Config, args []string) error {
