@@ -81,7 +81,7 @@ func Run(ctx context.Context, args []string, getenv func(string) string, out io.
 
 // read reads and checks a manifest.
 func read(file string) (*manifest.Manifest, error) {
-	raw, err := os.ReadFile(file) //nolint:gosec // the user names the file
+	raw, err := os.ReadFile(file)
 	if err != nil {
 		return nil, err
 	}

@@ -78,7 +78,7 @@ func (c *checking) authentication() {
 	c.refuse(c.Auth.Type != InHeader && c.Auth.Prefix != "", "belongs to the type header", "auth", "prefix")
 }
 
-// variables checks that the configuration has the variables of a text, and that one that an address needs is not optional.
+// variables checks that the configuration has the variables of a text, and that an address needs none that is optional.
 func (c *checking) variables(text string, optional bool, place ...string) {
 	for _, name := range namesIn(text) {
 		v, known := c.Configuration[name]

@@ -68,7 +68,7 @@ type Throttle struct {
 	Wait      int    `json:"wait,omitempty"`      // seconds without such a time; 0: 5 minutes
 }
 
-// Complaint recognizes an answer that reports an error in its body, whatever its status is.
+// Complaint recognizes an answer that reports an error in its body, with any status.
 type Complaint struct {
 	Pointer string   `json:"pointer"`
 	Values  []string `json:"values"` // any of these texts

@@ -20,7 +20,7 @@ type Manifest struct {
 	Document
 
 	words   Words
-	digest  string // tells manifests of the same kind apart; "" for one that follows from a configuration
+	digest  string // tells manifests of the same kind apart; "" for a manifest that follows from a configuration
 	streams []*stream
 	acts    map[integration.Port]bool // what the streams ask for
 	headers []string                  // sorted
@@ -58,7 +58,7 @@ func Parse(raw json.RawMessage) (*Manifest, error) {
 	return m, nil
 }
 
-// Compile prepares a document that is known to be correct, such as one that follows from a checked configuration.
+// Compile prepares a document that is known to be correct, such as a manifest of a checked configuration.
 func Compile(d Document) *Manifest {
 	m := &Manifest{Document: d, words: d.words(), acts: map[integration.Port]bool{}, headers: slices.Sorted(maps.Keys(d.Headers))}
 	for n, s := range d.Streams {

@@ -156,7 +156,7 @@ func (r *run) mapped(ctx context.Context, record json.RawMessage, name string, p
 	return nil
 }
 
-// isNameless reports whether a mapping gives no id. An expression such as .item.id | tostring makes null of one that is missing.
+// isNameless reports whether a mapping gives no id. An expression such as .item.id | tostring makes null of a missing id.
 func isNameless(id string) bool { return id == "" || id == "null" }
 
 // explain returns what an error says of a record.

@@ -25,8 +25,8 @@ import (
 //go:embed sources/*.json
 var sources embed.FS
 
-// All makes a connector of each file: one that receives, one that is fetched, or, of two files of the same name, one that does both. The
-// connectors fetch through client.
+// All makes a connector of each file. Of two files with the same name it makes a connector that receives and is fetched. The connectors
+// fetch through client.
 func All(client *outbound.Client, now func() time.Time) []connector.Connector {
 	receiving, fetched := namesOf(kinds, "kinds"), namesOf(sources, "sources")
 	var all []connector.Connector
