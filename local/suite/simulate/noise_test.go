@@ -109,8 +109,11 @@ func (w *world) noise(times, sources int) (h heard) {
 	w.runFor(90 * time.Second)
 	for _, run := range runs {
 		var stored syncrun.StoredRun
-		if _, err := w.company(busy).Get(w.t.Context(), syncrun.Key(run), &stored); err != nil || stored.State != syncrun.Succeeded {
-			w.t.Errorf("run %s is %s, want it to have succeeded: %v", run, stored.State, err)
+		if _, err := w.company(busy).Get(w.t.Context(), syncrun.Key(run), &stored); err != nil {
+			w.t.Fatal(err)
+		}
+		if stored.State != syncrun.Succeeded {
+			w.t.Errorf("run %s is %s, want %s", run, stored.State, syncrun.Succeeded)
 		}
 	}
 	h.first, h.second = w.waits()
