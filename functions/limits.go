@@ -19,6 +19,7 @@ import (
 	"orgops/shared/domain/executive"
 	"orgops/shared/domain/export"
 	"orgops/shared/domain/goal"
+	"orgops/shared/domain/grant"
 	"orgops/shared/domain/inbox"
 	"orgops/shared/domain/integration"
 	"orgops/shared/domain/policy"
@@ -126,6 +127,12 @@ func Limits() []Limit {
 		{"own-goals", "the open goals of a company's own", goal.MaxOwn, "goals"},
 		span("goal-history", "the time for which a goal's values are kept", goal.HistoryDays*24*time.Hour),
 		{"clients", "the clients of a company", client.MaxPerCompany, "clients"},
+		{"grants", "the third parties' grants of a company", grant.MaxPerCompany, "grants"},
+		span("grant-code", "the time in which the code of a consent is exchanged", grant.CodeLifetime),
+		span("grant-idle", "the time for which a third party's access goes on without a new token", grant.Idle),
+		span("grant-lifetime", "the time after which a third party asks a person again", grant.Lifetime),
+		{"authorizations", "the authorizations that one network begins in a minute", auth.MaxAuthorizations, "authorizations"},
+		{"client-document", "a third party's document", auth.MaxClientDocument, "bytes"},
 		{"revocations", "the tokens of a user or of a client that are ended by themselves within an hour", user.MaxEndedTokens, "tokens"},
 		{"client-keys", "the keys that a client registers at once", client.MaxKeys, "keys"},
 		{"client-networks", "the networks of a client", client.MaxNetworks, "networks"},

@@ -57,9 +57,10 @@ func enumerations() []enumeration {
 		{"SyncState", "requested,running,awaiting-confirmation,succeeded,failed,cancelled", "The state of a sync"},
 		{
 			"TimelineKind", "integration.configured,integration.certified,integration.sandboxed,integration.disabled,memory.synced," +
-				"goal.updated,goal.alignment.changed,policy.denied,approval.requested,approval.decided,executive.acted,note,brief,client.created,client.rotated,client.deleted", "What an entry of the timeline is about",
+				"goal.updated,goal.alignment.changed,policy.denied,approval.requested,approval.decided,executive.acted,note,brief,client.created,client.rotated,client.deleted,access.given,access.ended", "What an entry of the timeline is about",
 		},
 		{"WaitReason", "failing,retry-after,schedule,backlog,line", "Why a delivery waits: its endpoint is paused (failing, retry-after), its attempt is due later (schedule) or late (backlog), or an earlier delivery of its line has not ended (line)"},
+		{"TokenEndpoint", "api,mcp", "What a third party's tokens open: the API, or the MCP endpoint"},
 		{"Work", "open,done,blocked", "How far a thing is that is work on a goal"},
 		{"UserState", "active,invited,disabled", "Whether a user can log in"},
 		{"Verdict", "permitted,denied,needs-approval", "Whether an automated action may happen"},

@@ -108,7 +108,7 @@ func TestRoutes_Guarded(t *testing.T) {
 		"POST /companies/{companyId}/mcp", // its function is its guard, and names its metadata in a refusal
 		"POST /inbound/{companyId}/{provider}",
 	}
-	own := []string{"POST /auth/password", "POST /auth/sign-out"} // the authorizer's policy lists them
+	own := []string{"GET /auth/consent", "POST /auth/consent", "POST /auth/password", "POST /auth/sign-out"} // the authorizer's policy lists them
 	for stack, s := range stacks {
 		var public []string
 		for name, m := range s.methods() {

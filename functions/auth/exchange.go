@@ -7,6 +7,7 @@ import (
 	"orgops/shared/base/fault"
 	"orgops/shared/base/id"
 	"orgops/shared/domain/company"
+	"orgops/shared/domain/grant"
 	"orgops/shared/domain/sso"
 	"orgops/shared/domain/user"
 	"orgops/shared/storage/store"
@@ -17,6 +18,9 @@ import (
 func (d Deps) exchangeCode(ctx context.Context, in TokenRequest) (*loginOutput, error) {
 	if in.Verifier == "" {
 		return nil, fault.Refuse([]fault.FieldError{{Pointer: "/code_verifier", Detail: "authorization_code needs it"}})
+	}
+	if _, _, ok := grant.SplitCode(in.Code); ok {
+		return d.exchangeGrant(ctx, in)
 	}
 	companyID, secret := sso.Split(in.Code)
 	if !id.Valid(companyID) {

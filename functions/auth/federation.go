@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net/http"
 	"slices"
 	"strings"
 	"sync"
@@ -108,17 +107,10 @@ func (f *federations) get(ctx context.Context, url string) ([]byte, error) {
 	if problems := f.client.CheckURL("", url); len(problems) > 0 {
 		return nil, errors.New(problems[0].Detail)
 	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)
-	if err != nil {
-		return nil, err
-	}
-	resp, err := f.client.Do(req)
-	if err != nil {
-		return nil, err
-	}
-	defer resp.Body.Close()
-	if resp.StatusCode != http.StatusOK {
-		return nil, fmt.Errorf("status %d", resp.StatusCode)
-	}
-	return outbound.ReadBody(resp, maxDocument)
+	return fetch(ctx, f.client, url, maxDocument)
 }
+
+// statusError reports an answer without a document.
+type statusError int
+
+func (e statusError) Error() string { return fmt.Sprintf("status %d", int(e)) }

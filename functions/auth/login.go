@@ -36,6 +36,8 @@ type session struct {
 	Scope       string `json:"scope" doc:"the token's scopes, separated by spaces"`
 	CompanyID   string `json:"company_id" doc:"the company's id, for every path under /companies" format:"uuid"`
 
+	RefreshToken string `json:"refresh_token,omitempty" doc:"a third party's next refresh token, which replaces the one before (RFC 6749 §6); absent for others"`
+
 	IssuedTokenType string `json:"issued_token_type,omitempty" enum:"urn:ietf:params:oauth:token-type:access_token" doc:"the kind of access_token, after a token exchange"`
 
 	Companies []Membership `json:"companies" nullable:"false" doc:"the companies that this e-mail address and password, or this sign-in, lead to; none for a client"`

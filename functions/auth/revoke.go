@@ -7,7 +7,9 @@ import (
 	"strings"
 
 	"orgops/shared/base/fault"
+	"orgops/shared/domain/grant"
 	"orgops/shared/domain/user"
+	"orgops/shared/identity/token"
 	"orgops/shared/storage/store"
 	"orgops/shared/web"
 )
@@ -30,10 +32,18 @@ func (d Deps) revoke(ctx context.Context, in *revocationInput) (*struct{}, error
 	if err := d.countSource(ctx, web.Source(ctx)); err != nil {
 		return nil, err
 	}
+	if r, ok := grant.ParseRefresh(in.Body.Token); ok {
+		return nil, d.revokeRefresh(ctx, r, in.Body.ClientID)
+	}
 	claims, err := web.Verified(ctx, in.Body.Token, resourcesOf(in.Body.Token)...)
 	known := err == nil
 	if err != nil && fault.KindOf(err) != fault.Unauthenticated {
 		return nil, err
+	}
+	if known && claims.Client != "" && !isBasic(in.Authorization) && in.Body.ClientSecret == "" && in.Body.Assertion == "" {
+		if done, err := d.revokeGrant(ctx, claims, in.Body.ClientID); done || err != nil {
+			return nil, err
+		}
 	}
 	by := web.Caller{UserID: claims.Subject, Company: claims.Company, Role: claims.Role, TokenID: claims.ID}
 	if claims.Client != "" || isBasic(in.Authorization) || in.Body.ClientProof != (ClientProof{}) {
@@ -56,6 +66,41 @@ func (d Deps) revoke(ctx context.Context, in *revocationInput) (*struct{}, error
 		return nil, err
 	}
 	return nil, store.Fault(c.Commit(ctx, op), "")
+}
+
+// revokeRefresh ends the grant of a refresh token. One that is not known needs no more.
+func (d Deps) revokeRefresh(ctx context.Context, r grant.Refresh, clientID string) error {
+	c := store.For(d.Store, r.CompanyID)
+	s, err := grant.Load(ctx, c, r.GrantID, d.Now())
+	if fault.KindOf(err) == fault.NotFound || err == nil && !s.Belongs(r) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return d.giveBack(ctx, c, s, clientID)
+}
+
+// revokeGrant ends the grant of an access token, with all its tokens (RFC 7009 §2.1). done is false for the token of another client.
+func (d Deps) revokeGrant(ctx context.Context, claims token.Claims, clientID string) (done bool, err error) {
+	c := store.For(d.Store, claims.Company)
+	s, err := grant.Load(ctx, c, claims.Client, d.Now())
+	if fault.KindOf(err) == fault.NotFound {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	return true, d.giveBack(ctx, c, s, clientID)
+}
+
+// giveBack ends a grant for the third party that has it. It holds one of its tokens; a client_id that it sends must be its own.
+func (d Deps) giveBack(ctx context.Context, c store.Company, s grant.Stored, clientID string) error {
+	if clientID != "" && clientID != s.Client.ID {
+		return unauthorized("the token is not the client's")
+	}
+	web.Identify(ctx, c, web.Caller{UserID: s.UserID, Company: c.ID(), Client: s.ID, Executive: s.Executive})
+	return d.endGrant(ctx, store.For(web.Recorded(ctx, d.Store), c.ID()), s.ID, "it gave it back")
 }
 
 // resourcesOf returns what a token says it is for, before anything of it is verified: a token ends wherever it opens something.

@@ -24,12 +24,14 @@ type Deps struct {
 	Store   store.Store
 	Hasher  *password.Hasher
 	Keys    token.Keys
-	Client  *outbound.Client // reads the keys of clients' federations
+	Client  *outbound.Client // reads the keys of clients' federations and the documents of third parties
 	Issuers []string         // the service's own names, which an assertion may be for
 	Metrics *metric.Recorder // nil: no metrics are recorded
 	Now     func() time.Time // nil: time.Now
 
-	federations *federations
+	federations    *federations
+	documents      *clientDocuments
+	authorizations *web.SourceLimit
 }
 
 // Mount registers the group with the service's parts.
@@ -45,7 +47,9 @@ func Register(api huma.API, deps Deps) {
 	if deps.Now == nil {
 		deps.Now = time.Now
 	}
-	deps.federations = newFederations(deps.Client, deps.Now)
+	deps.federations, deps.documents = newFederations(deps.Client, deps.Now), newClientDocuments(deps.Client, deps.Now)
+	deps.authorizations = web.NewSourceLimit("authorizations", MaxAuthorizations, deps.Now)
+	registerAuthorization(api, deps)
 	web.Register(api, web.Audited(web.Public(huma.Operation{
 		OperationID: "login", Method: http.MethodPost, Path: "/auth/login", Tags: []string{"auth"},
 		Summary:     "Log in with e-mail and password",
@@ -61,7 +65,8 @@ func Register(api huma.API, deps Deps) {
 	web.Register(api, web.OAuth[TokenRequest](web.Audited(web.Public(huma.Operation{
 		OperationID: "issue-token", Method: http.MethodPost, Path: "/auth/token", Tags: []string{"auth"},
 		Summary: "Get a token for a sign-in, as a client, or to act for a user",
-		Description: "Takes JSON, or a form as RFC 6749 has it. authorization_code: gives the token for the code with which a sign-in through the company's identity provider ended; a code is exchanged once, within a minute, by the client that began the sign-in (RFC 6749 §4.1.3, RFC 7636). " +
+		Description: "Takes JSON, or a form as RFC 6749 has it. authorization_code: gives the token for the code with which a sign-in through the company's identity provider ended; a code is exchanged once, within a minute, by the client that began the sign-in (RFC 6749 §4.1.3, RFC 7636); or the tokens for the code of a consent, to the third party that asked for it. " +
+			"refresh_token: gives a third party new tokens, and a new refresh token; one that was used before ends them all. " +
 			"client_credentials: gives a token of at most an hour to a client (RFC 6749 §4.4) that proves itself by a secret, in the body or by HTTP Basic, by an assertion that it signs (RFC 7523), whose aud is the issuer of the service alone, whose jti counts once and which ends within 5 minutes, or by a token of its federation. " +
 			"urn:ietf:params:oauth:grant-type:token-exchange: gives an executive a token to act for a user (RFC 8693 §4.1), with the user's token as the subject and the executive's own as the actor; it does no more than either. " +
 			"With an audience, the same grant gives a person a token of another of their companies, which ends with the subject token; the user of an identity provider has no other companies. " +

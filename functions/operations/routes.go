@@ -51,6 +51,7 @@ func Register(api huma.API, d Deps) {
 		http.StatusOK, user.ScopeOperationsRead), listDecisions)
 	d.registerUsers(api)
 	d.registerClients(api)
+	d.registerGrants(api)
 	registerAudit(api)
 	d.registerReliability(api)
 	d.registerPolicies(api)

@@ -31,6 +31,7 @@ func publicLimits() map[string]rate {
 		"POST /auth/invitation":                {50, 100},
 		"POST /auth/token":                     {50, 100},
 		"POST /auth/revoke":                    {50, 100},
+		"GET /auth/authorize":                  {50, 100},
 		"GET /auth/sso/callback":               {50, 100},
 		"POST /auth/saml/{companyId}/acs":      {50, 100},
 		"POST /inbound/{companyId}/{provider}": {5000, 5000},

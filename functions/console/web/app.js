@@ -50,6 +50,7 @@ function Page({ path: [named, second, third, fourth] }) {
     case 'goals': return second ? html`<${Later} part="Goal" key=${second} id=${second} />` : html`<${Later} part="Goals" />`;
     case 'operations': return html`<${Later} part="Operations" tab=${second} id=${third} />`;
     case 'account': return html`<${Later} part="Account" />`;
+    case 'authorize': return html`<${Later} part="Authorize" />`;
     case 'syncs': return html`<${Later} part="Syncs" run=${second} />`;
     default: return html`<${Head} title="No such page" /><${Empty} title="The address leads nowhere"><a href="#/">Go to the first page</a><//>`;
   }

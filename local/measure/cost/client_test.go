@@ -97,7 +97,7 @@ func clientRequests() map[string]func(*world) ask {
 		},
 		"issue-token, for an assertion": (*world).asserted,
 		"revoke-token": func(w *world) ask {
-			return ask{method: http.MethodPost, path: "//auth/revoke", body: fmt.Sprintf(`{"token":%q}`, w.token)}
+			return ask{method: http.MethodPost, path: "//auth/revoke", body: fmt.Sprintf(`{"token":%q}`, w.login())}
 		},
 		"issue-token, to an executive":   func(w *world) ask { return w.executiveClient().ask() },
 		"issue-token, to act for a user": (*world).delegated,

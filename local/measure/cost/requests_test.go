@@ -281,6 +281,7 @@ func requests() map[string]func(*world) ask {
 	maps.Copy(all, policyRequests())
 	maps.Copy(all, userRequests())
 	maps.Copy(all, clientRequests())
+	maps.Copy(all, grantRequests())
 	maps.Copy(all, executiveRequests())
 	maps.Copy(all, ssoRequests())
 	return all

@@ -23,6 +23,12 @@ S POST   /auth/login                                     -                     2
   POST   /auth/saml/{companyId}/acs                      -                     302
   POST   /auth/token                                     -                     200
   POST   /auth/revoke                                    -                     200
+  GET    /auth/authorize                                 -                     302
+  GET    /auth/consent                                   *                     200
+  POST   /auth/consent                                   *                     200
+  GET    /.well-known/oauth-authorization-server         -                     200
+  GET    /.well-known/openid-configuration               -                     200
+  GET    /.well-known/oauth-protected-resource/companies/{companyId}/mcp - 200
 S GET    ./mission-control/health                        mission-control:read  200
 S GET    ./mission-control/readiness                     mission-control:read  200
 S GET    ./mission-control/dashboard                     mission-control:read  200
@@ -93,6 +99,9 @@ S POST   ./memory/sync/{provider}                        memory:write          2
   DELETE ./operations/clients/{clientId}                 operations:write,executives:write 204
   POST   ./operations/clients/{clientId}/keys            operations:write,executives:write 200
   POST   ./operations/clients/{clientId}/secret          operations:write,executives:write 200
+  GET    ./operations/grants                             operations:write      200
+  GET    ./operations/grants/{grantId}                   operations:write      200
+  DELETE ./operations/grants/{grantId}                   operations:write      204
   GET    ./operations/sso                                operations:write      200
   PUT    ./operations/sso                                operations:write      200
   DELETE ./operations/sso                                operations:write      204

@@ -21,6 +21,8 @@ func Kinds() []Kind {
 
 		{"client-secret", secret},
 		{"credential", secret},
+		{"grant", secret},
+		{"grant-code", secret},
 		{"idempotency", "holds answers, some of which show a secret once"},
 		{"invitation", secret},
 		{"key", secret},

@@ -41,6 +41,8 @@ const (
 	ClientCreated         Kind = "client.created"
 	ClientRotated         Kind = "client.rotated"
 	ClientDeleted         Kind = "client.deleted"
+	AccessGiven           Kind = "access.given"
+	AccessEnded           Kind = "access.ended"
 )
 
 // Kinds lists every kind, for filters. Entries that one change causes sort in this order, the last kind as the newest.
@@ -48,13 +50,13 @@ func Kinds() []Kind {
 	return []Kind{
 		IntegrationConfigured, IntegrationCertified, IntegrationSandboxed, IntegrationDisabled, MemorySynced,
 		GoalUpdated, GoalAlignmentChanged, PolicyDenied, ApprovalRequested, ApprovalDecided, ExecutiveActed, Note, Brief,
-		ClientCreated, ClientRotated, ClientDeleted,
+		ClientCreated, ClientRotated, ClientDeleted, AccessGiven, AccessEnded,
 	}
 }
 
 // Reference names a resource or a person by type and id.
 type Reference struct {
-	Type string `json:"type" doc:"type of the resource or actor: user, integration, memory, goal, sync, approval, recommendation, company, executive, recovery, note, client, service or system" example:"integration"`
+	Type string `json:"type" doc:"type of the resource or actor: user, integration, memory, goal, sync, approval, recommendation, company, executive, recovery, note, client, grant, service or system" example:"integration"`
 	ID   string `json:"id" doc:"id of the resource or actor; for an integration, the provider name" example:"github"`
 }
 
@@ -71,7 +73,7 @@ func (r Reference) Is(filter string) bool {
 type Entry struct {
 	ID      string    `json:"id" doc:"UUIDv7" format:"uuid"`
 	At      time.Time `json:"at" doc:"when it happened"`
-	Kind    Kind      `json:"kind" enum:"integration.configured,integration.certified,integration.sandboxed,integration.disabled,memory.synced,goal.updated,goal.alignment.changed,policy.denied,approval.requested,approval.decided,executive.acted,note,brief,client.created,client.rotated,client.deleted" doc:"what happened" example:"goal.updated"`
+	Kind    Kind      `json:"kind" enum:"integration.configured,integration.certified,integration.sandboxed,integration.disabled,memory.synced,goal.updated,goal.alignment.changed,policy.denied,approval.requested,approval.decided,executive.acted,note,brief,client.created,client.rotated,client.deleted,access.given,access.ended" doc:"what happened" example:"goal.updated"`
 	Title   string    `json:"title" doc:"what happened, in words" example:"Goal Ship the beta is drifting"`
 	Actor   Reference `json:"actor" doc:"the user, the integration or the part of the system that acted"`
 	Subject Reference `json:"subject" doc:"the resource that the entry is about"`

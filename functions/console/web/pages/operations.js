@@ -10,6 +10,7 @@ import { Listing, usePeople } from './listing.js';
 import { Table } from '../ui/table.js';
 import { Confirm } from '../ui/dialog.js';
 import { Erasure, Export } from './company.js';
+import { Access } from './access.js';
 import { Clients } from './clients.js';
 import { Executives } from './executives.js';
 import { Policies } from './policies.js';
@@ -18,6 +19,7 @@ import { SignOnSettings } from './signon.js';
 import { Users } from './users.js';
 
 export { Clash } from './clash.js';
+export { Authorize } from './consent.js';
 export { Connect } from './connect.js';
 export { Account } from './account.js';
 export { Delivery } from './delivery.js';
@@ -101,7 +103,7 @@ function Usage() {
 
 const pages = [
   ['reliability', 'Reliability', Reliability, 'operations:read'], ['dead-letters', 'Dead letters', DeadLetters, 'operations:read'], ['approvals', 'Approvals', Approvals, 'operations:read'],
-  ['decisions', 'Decisions', Decisions, 'operations:read'], ['policies', 'Policies', Policies, 'operations:read'], ['executives', 'Executives', Executives, 'executives:read'], ['audit', 'Audit', Audit, 'operations:read'], ['usage', 'Usage', Usage, 'operations:read'], ['users', 'Users', Users, 'operations:write'], ['clients', 'Clients', Clients, 'executives:write'], ['sso', 'Single sign-on', SignOnSettings, 'operations:write'],
+  ['decisions', 'Decisions', Decisions, 'operations:read'], ['policies', 'Policies', Policies, 'operations:read'], ['executives', 'Executives', Executives, 'executives:read'], ['audit', 'Audit', Audit, 'operations:read'], ['usage', 'Usage', Usage, 'operations:read'], ['users', 'Users', Users, 'operations:write'], ['clients', 'Clients', Clients, 'executives:write'], ['grants', 'Access', Access, 'operations:write'], ['sso', 'Single sign-on', SignOnSettings, 'operations:write'],
   ['export', 'Export', Export, 'operations:write'], ['erasure', 'Erasure', Erasure, 'operations:write'],
 ];
 
