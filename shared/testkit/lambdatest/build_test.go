@@ -18,13 +18,14 @@ const maxSize = 12_000_000
 // links gojq, 0.9 MB, and Cedar, 1.4 MB. inbound maps and decides too, and certifies with every connector's parser. operations
 // checks policies and carries out what executives asked for, which needs the connectors. sso verifies OpenID Connect and SAML. mcp
 // serves executives' actions and the reads of six groups, by the protocol's library, 2.4 MB.
+// syncer maps the records of manifests, with the mapping's interpreter, 0.7 MB.
 func sizeOf(function string) int {
 	switch function {
 	case "integrations", "inbound", "operations":
 		return 14_000_000
 	case "mcp":
 		return 15_500_000
-	case "executives", "sso":
+	case "executives", "sso", "syncer":
 		return 13_000_000
 	}
 	return maxSize
