@@ -80,6 +80,7 @@ func Limits() []Limit {
 		{"password", "a password", password.MaxLength, "characters"},
 		{"user-name", "a user's name", user.MaxName, "characters"},
 		{"email", "an e-mail address", user.MaxEmail, "bytes"},
+		span("password-reset", "the time in which a reset that was asked for gets a code, and the code is used", company.ResetKept),
 		{"memberships", "the companies of one person", user.MaxMemberships, "companies"},
 		{"sso-network", "the sign-ins through identity providers that one network begins in a minute, and the providers' answers that it brings", signon.MaxFromSource, "sign-ins"},
 		span("sso-try", "a sign-in through an identity provider", sso.TryLifetime),

@@ -104,7 +104,7 @@ func TestRoutes_Guarded(t *testing.T) {
 	open := []string{
 		"GET /.well-known/jwks.json", "GET /auth/saml/{companyId}/metadata", "GET /auth/sso/callback", "GET /auth/sso/{companyId}/start",
 		"GET /console", "GET /console/{file}", "GET /healthz", "GET /problems/{kind}",
-		"POST /auth/invitation", "POST /auth/login", "POST /auth/saml/{companyId}/acs", "POST /auth/token",
+		"POST /auth/invitation", "POST /auth/login", "POST /auth/reset", "POST /auth/reset/{code}", "POST /auth/revoke", "POST /auth/saml/{companyId}/acs", "POST /auth/token",
 		"POST /companies/{companyId}/mcp", // its function is its guard, and names its metadata in a refusal
 		"POST /inbound/{companyId}/{provider}",
 	}
@@ -395,7 +395,7 @@ func TestThrottles(t *testing.T) {
 		limits[text(dig(setting, "HttpMethod"))+" "+text(dig(setting, "ResourcePath"))] = [2]any{dig(setting, "ThrottlingRateLimit"), dig(setting, "ThrottlingBurstLimit")}
 	}
 	named := map[string][2]any{
-		"POST /auth/login": {50.0, 100.0}, "POST /auth/invitation": {50.0, 100.0}, "POST /auth/token": {50.0, 100.0},
+		"POST /auth/login": {50.0, 100.0}, "POST /auth/invitation": {50.0, 100.0}, "POST /auth/reset": {50.0, 100.0}, "POST /auth/reset/{code}": {50.0, 100.0}, "POST /auth/revoke": {50.0, 100.0}, "POST /auth/token": {50.0, 100.0},
 		"GET /auth/sso/callback": {50.0, 100.0}, "POST /auth/saml/{companyId}/acs": {50.0, 100.0},
 		"POST /inbound/{companyId}/{provider}": {5000.0, 5000.0}, "POST /companies/{companyId}/mcp": {1000.0, 2000.0},
 	}

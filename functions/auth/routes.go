@@ -92,6 +92,7 @@ func Register(api huma.API, deps Deps) {
 		Description:   "Ends all tokens of the person, in every company, this one too, within five seconds. After a sign-in through a company's identity provider: those of that company.",
 		DefaultStatus: http.StatusNoContent,
 	})), deps.signOut)
+	deps.registerReset(api)
 	web.Register(api, web.AuditedWrites(web.Public(huma.Operation{
 		OperationID: "get-keys", Method: http.MethodGet, Path: "/.well-known/jwks.json", Tags: []string{TagService},
 		Summary:     "Get the public keys that verify access tokens",

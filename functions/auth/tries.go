@@ -153,6 +153,8 @@ type known struct {
 	version  int64    // of the item of the tries
 	refused  int64    // of the item of the last refusal
 	last     lastUsed // of the address's logins of an earlier release
+	reset    company.Reset
+	resetAt  int64 // the version of the item of reset
 }
 
 // lastUsed names the company that a person with one password in several companies logged in to last, as an earlier release stored it.
@@ -171,6 +173,8 @@ func (d Deps) read(ctx context.Context, p store.Partition) (k known, err error) 
 			err = item.Decode(&k.last)
 		case refusedKey:
 			k.refused = item.Version
+		case company.ResetKey:
+			k.resetAt, err = item.Version, item.Decode(&k.reset)
 		case triesKey:
 			k.version, err = item.Version, item.Decode(&k.tries)
 		}

@@ -30,6 +30,8 @@ func publicLimits() map[string]rate {
 		"POST /auth/login":                     {50, 100},
 		"POST /auth/invitation":                {50, 100},
 		"POST /auth/token":                     {50, 100},
+		"POST /auth/reset":                     {50, 100},
+		"POST /auth/reset/{code}":              {50, 100},
 		"POST /auth/revoke":                    {50, 100},
 		"GET /auth/authorize":                  {50, 100},
 		"GET /auth/sso/callback":               {50, 100},

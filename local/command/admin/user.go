@@ -70,3 +70,18 @@ func setPassword(ctx context.Context, e Env, flags *flag.FlagSet, args []string)
 		return json.NewEncoder(e.Out).Encode(changed) //nolint:gosec // G117: the command exists to show the password this once
 	})
 }
+
+// resetPassword prints a code for the operator to deliver.
+func resetPassword(ctx context.Context, e Env, flags *flag.FlagSet, args []string) error {
+	email := flags.String("email", "", "the e-mail address for which a reset was asked (required)")
+	if err := parse(flags, args); err != nil {
+		return err
+	}
+	return with(ctx, e, func(st store.Store, _ *password.Hasher) error {
+		code, err := company.NewResetCode(ctx, st, *email, time.Now())
+		if err != nil {
+			return err
+		}
+		return json.NewEncoder(e.Out).Encode(code)
+	})
+}

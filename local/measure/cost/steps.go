@@ -23,6 +23,8 @@ func steps() []step {
 	return []step{
 		{"login", units{gets: 1, queries: 2, puts: 3, read: 3, written: 3}},
 		{"accept-invitation", units{gets: 4, queries: 2, puts: 2, transactions: 1, read: 6, written: 12}},
+		{"ask-reset", units{queries: 2, puts: 3, read: 2, written: 3}},
+		{"reset-password", units{gets: 3, queries: 2, puts: 1, transactions: 1, read: 5, written: 13}},
 		{"change-password", units{gets: 2, queries: 2, puts: 2, transactions: 1, read: 4, written: 10}},
 		{"sign-out", units{gets: 2, queries: 1, transactions: 1, read: 3, written: 8}},
 		{"guard: a company's first request in four seconds", units{queries: 1, read: 1}},

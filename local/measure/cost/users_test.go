@@ -33,6 +33,16 @@ func userRequests() map[string]func(*world) ask {
 		"remove-user, denied": func(w *world) ask { // as a member, whom the scope denies
 			return w.as(ask{method: http.MethodDelete, path: "/operations/users/" + w.founder, status: http.StatusForbidden})
 		},
+		"ask-reset": func(w *world) ask {
+			return ask{method: http.MethodPost, path: "//auth/reset", body: `{"email":"` + w.addUser().Email + `"}`}
+		},
+		"reset-password": func(w *world) ask {
+			u := w.addUser()
+			w.do(w.server(), ask{method: http.MethodPost, path: "//auth/reset", body: `{"email":"` + u.Email + `"}`}, nil)
+			code, err := company.NewResetCode(w.t.Context(), w.table(mainTable), u.Email, w.clock.Now())
+			errtest.Must(w.t, err)
+			return post("//auth/reset/"+code.Code, `{"password":"nine quiet otters read maps"}`)(w)
+		},
 		"accept-invitation": func(w *world) ask {
 			invited, err := company.NewInvitation(w.company, "", w.newUser(), w.clock.Now())
 			errtest.Must(w.t, err)

@@ -15,6 +15,8 @@ import (
 const contract = `
 S POST   /auth/login                                     -                     200
   POST   /auth/invitation                                -                     200
+  POST   /auth/reset                                     -                     202
+  POST   /auth/reset/{code}                              -                     200
   POST   /auth/password                                  *                     204
   POST   /auth/sign-out                                  *                     204
   GET    /auth/sso/{companyId}/start                     -                     302

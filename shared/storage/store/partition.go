@@ -36,6 +36,13 @@ func Network(source string) Partition {
 	return Partition{"L#" + hex.EncodeToString(sum[:])}
 }
 
+// Secret returns the partition of what a secret text leads to, of which only a hash is stored. It equals no partition of an e-mail
+// address, because Login hashes lower-case texts only.
+func Secret(text string) Partition {
+	sum := sha256.Sum256([]byte("Secret " + text))
+	return Partition{"L#" + hex.EncodeToString(sum[:])}
+}
+
 // Identity returns the partition of the login of a user who signs in through an identity provider. key is one of IdentityKey.
 func Identity(key string) Partition { return Partition{"L#" + key} }
 

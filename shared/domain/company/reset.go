@@ -1,0 +1,152 @@
+package company
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"time"
+
+	"orgops/shared/base/fault"
+	"orgops/shared/domain/user"
+	"orgops/shared/identity/password"
+	"orgops/shared/storage/store"
+)
+
+// ResetKey and ResetEntity name the key and the entity of a Reset in the partition of an e-mail address, and of a code's place.
+const (
+	ResetEntity = "reset"
+	ResetKey    = "RESET"
+)
+
+// ResetKept is how long a reset that was asked for can get a code, and how long the code can be used.
+const ResetKept = 30 * time.Minute
+
+// Reset says when a reset of an address's password was asked for, and where its code leads from. A known address and an unknown one
+// have the same.
+type Reset struct {
+	AskedAt time.Time `json:"askedAt"`
+	Code    string    `json:"code,omitempty"` // the partition of the code that was made last
+}
+
+// place leads from a code to an e-mail address. Only a hash of the code is stored, as the partition, and only a hash of the address.
+type place struct {
+	Address string    `json:"address"`
+	Until   time.Time `json:"until"`
+}
+
+// Ask returns the write that notes at a time that a reset was asked for, over what is stored at version.
+func (r Reset) Ask(email string, version int64, now time.Time) store.Op {
+	r.AskedAt = stamp(now)
+	return store.Login(email).Entry(ResetKey, ResetEntity, version, r).Until(now.Add(2 * ResetKept))
+}
+
+// ResetCode holds a code with which the person of an address sets a new password, once. Only its receiver may see it: it proves the address.
+type ResetCode struct {
+	Email     string    `json:"email"`
+	Code      string    `json:"code"`
+	ExpiresAt time.Time `json:"expiresAt"`
+}
+
+// NewResetCode makes the code of a reset that was asked for; an earlier code of the address counts no more. It returns fault.NotFound
+// for an address that is not known, or for which no reset was asked for within ResetKept. Each asking gives one code.
+func NewResetCode(ctx context.Context, st store.Store, email string, now time.Time) (ResetCode, error) {
+	p := store.Login(email)
+	var asked Reset
+	item, err := st.Get(ctx, p, ResetKey)
+	if err == nil {
+		err = item.Decode(&asked)
+	}
+	if errors.Is(err, store.ErrNotFound) || err == nil && now.Sub(asked.AskedAt) > ResetKept {
+		return ResetCode{}, fault.New(fault.NotFound, "no reset was asked for within 30 minutes for this e-mail address; the person asks by POST /auth/reset")
+	}
+	if err != nil {
+		return ResetCode{}, store.Fault(err, "")
+	}
+	all, err := Accounts(ctx, st, email)
+	if err != nil {
+		return ResetCode{}, err
+	}
+	if len(all) == 0 {
+		return ResetCode{}, fault.New(fault.NotFound, noUser)
+	}
+	out := ResetCode{Email: email, Code: rand.Text(), ExpiresAt: stamp(now.Add(ResetKept))}
+	at := store.Secret(out.Code)
+	return out, store.Fault(st.Commit(ctx,
+		p.Entry(ResetKey, ResetEntity, item.Version, Reset{Code: at.String()}).Until(out.ExpiresAt),
+		at.Entry(ResetKey, ResetEntity, 0, place{Address: p.String(), Until: out.ExpiresAt}).Until(out.ExpiresAt)), noUser)
+}
+
+// OpenedReset holds a reset whose code is right.
+type OpenedReset struct {
+	Account  Account
+	all      []Account
+	words    []string
+	consumes []store.Op
+}
+
+func errReset() error {
+	return fault.New(fault.Unauthenticated, "the code is unknown, used or expired; ask for a new one")
+}
+
+// OpenReset returns the reset of a code. It returns fault.Unauthenticated for a code that is unknown, used or expired.
+func OpenReset(ctx context.Context, st store.Store, code string, now time.Time) (OpenedReset, error) {
+	var of place
+	at := store.Secret(code)
+	item, err := st.Get(ctx, at, ResetKey)
+	if err == nil {
+		err = item.Decode(&of)
+	}
+	if errors.Is(err, store.ErrNotFound) || err == nil && !now.Before(of.Until) {
+		return OpenedReset{}, errReset()
+	}
+	if err != nil {
+		return OpenedReset{}, store.Fault(err, "")
+	}
+	p, ok := store.Restore(of.Address)
+	if !ok {
+		return OpenedReset{}, errReset()
+	}
+	page, err := st.Query(ctx, p, store.Query{})
+	if err != nil {
+		return OpenedReset{}, store.Fault(err, "")
+	}
+	out := OpenedReset{consumes: []store.Op{deletion(at, ResetKey, ResetEntity, item.Version)}}
+	for _, known := range page.Items {
+		var last Reset
+		if known.Key == ResetKey && known.Decode(&last) == nil && last.Code == at.String() {
+			out.consumes = append(out.consumes, deletion(p, ResetKey, ResetEntity, known.Version))
+		}
+	}
+	if out.all, err = AccountsIn(p, page.Items); err != nil {
+		return OpenedReset{}, err
+	}
+	if len(out.consumes) < 2 || len(out.all) == 0 {
+		return OpenedReset{}, errReset()
+	}
+	out.Account = Whole(out.all)
+	first := out.Account.Members[0]
+	u, _, err := GetUser(ctx, store.For(st, first.CompanyID), first.UserID)
+	out.words = user.Words(u.Email, u.Name)
+	return out, err
+}
+
+// Set sets the new password, ends all tokens of the person and uses the code up, in one commit. The code proves the address, so
+// the person has all its logins from then on.
+func (r OpenedReset) Set(ctx context.Context, st store.Store, hasher *password.Hasher, pass string, now time.Time) error {
+	if err := fault.Refuse(password.Check(pass, "/password", r.words...)); err != nil {
+		return err
+	}
+	account := r.Account
+	if err := account.SetPassword(ctx, hasher, pass, r.all); err != nil {
+		return err
+	}
+	ends, err := account.End(ctx, st, now)
+	if err != nil {
+		return err
+	}
+	err = st.Commit(ctx, append(append(account.Writes(), ends...), r.consumes...)...)
+	if errors.Is(err, store.ErrConflict) {
+		return fault.Wrap(fault.Conflict, "the code was used, or the login was changed, at the same time; try again", err)
+	}
+	return store.Fault(err, noUser)
+}
