@@ -43,6 +43,7 @@ var unmeasured = []struct {
 	{"a malformed message", "syncer", []string{"sqs:SendMessage SyncsDead"}},
 	{"a malformed message", "retrier", []string{"sqs:SendMessage RetriesDead"}},
 	{"a company's first invitation with an Idempotency-Key", "operations", []string{"dynamodb:PutItem Keys C#*", "kms:Encrypt Wrapping"}},
+	{"an executive's action that needs an approval, which expires", "mcp", []string{"dynamodb:PutItem Main DUE#*"}},
 	{"an approved goal with a due date", "operations", []string{"dynamodb:PutItem Main DUE#*"}},
 	{"a source with a schedule", "integrations", []string{"dynamodb:PutItem Main DUE#*"}},
 	{"a company's first credentials", "integrations", []string{"dynamodb:PutItem Keys C#*", "kms:Encrypt Wrapping"}},
