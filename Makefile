@@ -22,6 +22,7 @@ NODE_STAMP := .tools/node/node_modules/.package-lock.json
 PYTHON_STAMP := .tools/python/requirements.txt
 CDK_STAMP := .tools/cdk/node_modules/.package-lock.json
 CLIENTS_NODE_STAMP := .tools/clients-node/node_modules/.package-lock.json
+MCP_STAMP := .tools/mcp/node_modules/.package-lock.json
 BROWSER_STAMP := .tools/browser/node_modules/.package-lock.json
 CDK_CLI := .tools/cdk/node_modules/.bin/cdk
 TEMPLATES_STAMP := .tools/templates/requirements.txt
@@ -135,7 +136,7 @@ lint: formatted $(GOLANGCI) $(VALE) $(ACTIONLINT) ## check with gofmt, golangci-
 	$(ACTIONLINT) -shellcheck= -pyflakes= .github/workflows/*.yml
 
 .PHONY: tools
-tools: needs $(GOLANGCI) $(VALE) $(ACTIONLINT) $(NODE_STAMP) $(CDK_STAMP) $(CLIENTS_NODE_STAMP) $(BROWSER_STAMP) $(VENV_STAMPS) $(CLIENTS_GO) $(CLIENTS_JAVA_STAMPS) java ## install the pinned linters and test tools into .tools (make needs lists the requirements)
+tools: needs $(GOLANGCI) $(VALE) $(ACTIONLINT) $(NODE_STAMP) $(CDK_STAMP) $(CLIENTS_NODE_STAMP) $(MCP_STAMP) $(BROWSER_STAMP) $(VENV_STAMPS) $(CLIENTS_GO) $(CLIENTS_JAVA_STAMPS) java ## install the pinned linters and test tools into .tools (make needs lists the requirements)
 
 .PHONY: java
 java: $(JAVA_STAMPS) ## download the AWS emulators of the tests: DynamoDB Local and ElasticMQ (needs Maven)
@@ -330,6 +331,9 @@ $(CDK_STAMP): infra/package.json infra/package-lock.json $(ACCEPTANCE)/.npmrc | 
 
 $(CLIENTS_NODE_STAMP): $(addprefix $(CLIENTS)/typescript/,package.json package-lock.json) $(ACCEPTANCE)/.npmrc | needs-node
 	$(call NODE_MODULES,clients-node)
+
+$(MCP_STAMP): $(addprefix local/suite/mcp/,package.json package-lock.json) $(ACCEPTANCE)/.npmrc | needs-node
+	$(call NODE_MODULES,mcp)
 
 $(BROWSER_STAMP): $(addprefix $(BROWSER)/,package.json package-lock.json) $(ACCEPTANCE)/.npmrc | needs-node
 	$(call NODE_MODULES,browser)
