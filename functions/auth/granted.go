@@ -82,6 +82,9 @@ func (d Deps) refresh(ctx context.Context, in TokenRequest) (*loginOutput, error
 	if !s.Belongs(r) || s.Client.ID != in.ClientID {
 		return nil, errRefresh()
 	}
+	if !s.Counts(r) && now.Sub(s.LastUsedAt) < grant.Rotating {
+		return nil, errGrant("another request with this refresh token was first; use the tokens that it got")
+	}
 	if !s.Counts(r) {
 		if err := d.endGrant(ctx, c, s.ID, "a refresh token was used twice"); err != nil {
 			return nil, err

@@ -362,6 +362,9 @@ func TestThirdParty_Refresh(t *testing.T) {
 	if want := "memory:read memory:write"; wide.Scope != want {
 		t.Errorf("scope = %q, want %q", wide.Scope, want)
 	}
+	m.wantRefused("a former token at once", p.refreshed(narrow.Refresh, nil), 400, "invalid_grant")
+	wide = p.got(p.refreshed(wide.Refresh, nil))
+	m.clock.Advance(grant.Rotating)
 	m.wantRefused("a stolen token", p.refreshed(first.Refresh, nil), 400, "invalid_grant")
 	m.wantRefused("the newest token after that", p.refreshed(wide.Refresh, nil), 400, "invalid_grant")
 	m.Forget()
@@ -372,21 +375,24 @@ func TestThirdParty_Refresh(t *testing.T) {
 	}
 }
 
-// TestThirdParty_RefreshAtOnce lets one of many requests with the same refresh token win.
+// TestThirdParty_RefreshAtOnce lets one of many requests with the same refresh token win, and its tokens go on.
 func TestThirdParty_RefreshAtOnce(t *testing.T) {
 	t.Parallel()
 	m := newMachines(t)
 	p := m.document(nil)
 	first := p.granted(nil, nil)
-	statuses := make([]int, 20)
+	answers := make([]*webtest.Response, 20)
 	var wg sync.WaitGroup
-	for n := range statuses {
-		wg.Go(func() { statuses[n] = p.refreshed(first.Refresh, nil).Status })
+	for n := range answers {
+		wg.Go(func() { answers[n] = p.refreshed(first.Refresh, nil) })
 	}
 	wg.Wait()
 	counts := map[int]int{}
-	for _, status := range statuses {
-		counts[status]++
+	for _, r := range answers {
+		counts[r.Status]++
+		if r.Status == http.StatusOK {
+			defer func() { p.got(p.refreshed(p.got(r).Refresh, nil)) }()
+		}
 	}
 	if diff := cmp.Diff(map[int]int{200: 1, 400: 19}, counts); diff != "" {
 		t.Errorf("statuses differ (-want +got):\n%s", diff)

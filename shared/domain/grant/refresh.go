@@ -3,6 +3,7 @@ package grant
 import (
 	"crypto/subtle"
 	"strings"
+	"time"
 
 	"orgops/shared/base/id"
 	"orgops/shared/domain/sso"
@@ -14,6 +15,10 @@ type Refresh struct {
 	CompanyID, GrantID string
 	family, secret     string
 }
+
+// Rotating is how long a former token is refused without more after a refresh. A program that refreshes in several threads, or tries
+// again without having had the answer, sends one within seconds. A former token that comes later was stolen.
+const Rotating = 10 * time.Second
 
 // ParseRefresh reads a refresh token. ok is false for a text that is none.
 func ParseRefresh(text string) (r Refresh, ok bool) {
