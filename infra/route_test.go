@@ -102,13 +102,15 @@ func TestRoutes(t *testing.T) {
 func TestRoutes_Guarded(t *testing.T) {
 	t.Parallel()
 	open := []string{
-		"GET /.well-known/jwks.json", "GET /auth/saml/{companyId}/metadata", "GET /auth/sso/callback", "GET /auth/sso/{companyId}/start",
+		"GET /.well-known/jwks.json", "GET /.well-known/oauth-authorization-server",
+		"GET /.well-known/oauth-protected-resource/companies/{companyId}/mcp", "GET /.well-known/openid-configuration", "GET /auth/authorize",
+		"GET /auth/saml/{companyId}/metadata", "GET /auth/sso/callback", "GET /auth/sso/{companyId}/start",
 		"GET /console", "GET /console/{file}", "GET /healthz", "GET /problems/{kind}",
 		"POST /auth/invitation", "POST /auth/login", "POST /auth/reset", "POST /auth/reset/{code}", "POST /auth/revoke", "POST /auth/saml/{companyId}/acs", "POST /auth/token",
 		"POST /companies/{companyId}/mcp", // its function is its guard, and names its metadata in a refusal
 		"POST /inbound/{companyId}/{provider}",
 	}
-	own := []string{"GET /auth/consent", "POST /auth/consent", "POST /auth/password", "POST /auth/sign-out"} // the authorizer's policy lists them
+	own := []string{"GET /auth/consent", "HEAD /auth/consent", "POST /auth/consent", "POST /auth/password", "POST /auth/sign-out"} // the authorizer's policy lists them
 	for stack, s := range stacks {
 		var public []string
 		for name, m := range s.methods() {
