@@ -106,6 +106,7 @@ func Limits() []Limit {
 		{"mapping-rules", "the rules of a mapping", mapping.MaxRules, "rules"},
 		{"mapping-tests", "the tests of a mapping", trial.MaxTests, "tests"},
 		{"mapping", "a mapping with its tests as JSON", mapping.MaxSize, "bytes"},
+		{"selection-steps", "the work of a filter and a transformation for one event", mapping.MaxSteps, "steps"},
 		{"tables", "the tables of an integration's configuration as JSON", connector.MaxTables, "bytes"},
 		{"manifest", "the manifest of a connector as JSON", manifest.MaxSize, "bytes"},
 		{"inbound-webhooks", "the signed webhooks that a company receives in a minute", inbound.MaxAMinute, "webhooks"},

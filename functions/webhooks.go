@@ -1,11 +1,11 @@
 package functions
 
 import (
-	"maps"
 	"reflect"
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"orgops/functions/integrations"
 	"orgops/shared/domain/event"
 	"orgops/shared/web"
 )
@@ -23,8 +23,8 @@ func documentEvents(doc *huma.OpenAPI) {
 	for _, k := range event.Kinds() {
 		names[k.Subject] = append(names[k.Subject], k.Name)
 		shown := huma.SchemaFromType(schemas, k.Shown)
-		schemas.Map()[k.Subject+"EventData"] = eventData(shown)
-		schemas.Map()[k.Subject+"Event"] = envelope(k.Subject, names[k.Subject])
+		schemas.Map()[k.Subject+"EventData"] = integrations.EventData(shown)
+		schemas.Map()[k.Subject+"Event"] = envelope(names[k.Subject], k.Subject)
 		hook := delivery(k.Name, k.Subject+"Event")
 		hook.Description = "Sent when " + k.About + ", to every webhook integration that subscribes to it, at least once. Verify the signature before you read the body."
 		doc.Webhooks[k.Name] = &huma.PathItem{Post: hook}
@@ -38,7 +38,7 @@ func documentSample(doc *huma.OpenAPI) {
 	data := huma.SchemaFromType(schemas, reflect.TypeFor[event.SampleData]())
 	data.AdditionalProperties = true
 	schemas.Map()["SampleEventData"] = data
-	schemas.Map()["SampleEvent"] = envelope("Sample", []string{event.Sample})
+	schemas.Map()["SampleEvent"] = envelope([]string{event.Sample}, "Sample")
 	hook := delivery(event.Sample, "SampleEvent")
 	hook.Description = "Sent by the test and the certification of a webhook integration, with any subscription. It reports no change. " +
 		"The certification also sends it with a wrong signature and with an old timestamp, and expects a 4xx. Verify the signature before you read the body."
@@ -50,37 +50,9 @@ func documentSample(doc *huma.OpenAPI) {
 	doc.Webhooks[event.Sample] = &huma.PathItem{Post: hook}
 }
 
-// eventData returns the schema of an event's data: the fields of the item that the event is about. No field is required,
-// because a large field may be left out.
-func eventData(shown *huma.Schema) *huma.Schema {
-	properties := maps.Clone(shown.Properties)
-	delete(properties, "$schema")
-	properties["previous"] = &huma.Schema{
-		Type: huma.TypeObject, AdditionalProperties: true,
-		Description: "For an update, the former values of the changed fields; null for a field that was absent",
-	}
-	properties["omitted"] = &huma.Schema{
-		Type: huma.TypeArray, Items: &huma.Schema{Type: huma.TypeString},
-		Description: "The fields that were left out to keep the event below 20 kB; the API has them",
-	}
-	return &huma.Schema{Type: huma.TypeObject, Properties: properties, AdditionalProperties: true}
-}
-
-func envelope(subject string, names []string) *huma.Schema {
-	types := make([]any, len(names))
-	for i, name := range names {
-		types[i] = name
-	}
-	return &huma.Schema{
-		Type: huma.TypeObject, AdditionalProperties: true, Required: []string{"id", "type", "timestamp", "companyId", "data"},
-		Properties: map[string]*huma.Schema{
-			"id":        {Type: huma.TypeString, Format: "uuid", Description: "The event's id, which is also the webhook-id; a repeat has the same id"},
-			"type":      {Type: huma.TypeString, Enum: types, Description: "The event's name"},
-			"timestamp": {Type: huma.TypeString, Format: "date-time", Description: "When the change was committed; when a sample was sent"},
-			"companyId": {Type: huma.TypeString, Format: "uuid", Description: "The company of the event"},
-			"data":      {Ref: web.ComponentRef(subject + "EventData"), Description: "What the event is about"},
-		},
-	}
+// envelope returns the schema of the events about a subject.
+func envelope(names []string, subject string) *huma.Schema {
+	return integrations.EventPayload(names, &huma.Schema{Ref: web.ComponentRef(subject + "EventData"), Description: "What the event is about"})
 }
 
 // delivery documents the request that a subscriber receives, as Standard Webhooks signs it.

@@ -9,6 +9,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -16,6 +17,8 @@ import (
 	"orgops/shared/domain/delivery"
 	"orgops/shared/domain/integration"
 	"orgops/shared/domain/parked"
+	"orgops/shared/provider/mapping"
+	"orgops/shared/provider/selecting"
 	"orgops/shared/run/boot"
 	"orgops/shared/storage/queue"
 	"orgops/shared/storage/store"
@@ -29,6 +32,8 @@ type Dispatcher struct {
 	unpublished *unpublished
 	sent        *set[changeID] // changes whose messages were sent
 	lookouts    *set[lookout]  // timers that were set
+	selector    selecting.Selector
+	counts      counts
 	lot         parked.Lot
 }
 
@@ -135,9 +140,10 @@ func (d *Dispatcher) publishOne(ctx context.Context, change store.Change, events
 		return err
 	}
 	for _, e := range events {
+		read := sync.OnceValues(func() (mapping.Source, error) { return mapping.NewSource(e.Event) }) // for all endpoints with a filter
 		for _, endpoint := range endpoints {
 			if e.About != endpoint.Provider && endpoint.Wants(e.Type, change.At) {
-				d.submit(ctx, change, e, endpoint, replay, work)
+				d.submit(ctx, change, e, endpoint, read, replay, work)
 			}
 		}
 	}
@@ -157,9 +163,10 @@ func names(events []readyEvent) []string {
 // retries a failed write before the change is redelivered, and longer than the stream's usual delay.
 const late = time.Minute
 
-// submit asks for the first attempt of an event's delivery to an endpoint.
-func (d *Dispatcher) submit(ctx context.Context, change store.Change, e readyEvent, to *courier.Endpoint, replay bool, work *tracker) {
-	work.add()
+// submit asks for the first attempt of an event's delivery to an endpoint, unless the endpoint's filter leaves the event out.
+func (d *Dispatcher) submit(
+	ctx context.Context, change store.Change, e readyEvent, to *courier.Endpoint, read func() (mapping.Source, error), replay bool, work *tracker,
+) {
 	t := &courier.Task{
 		Source: courier.Feed, Company: to.Company, Key: delivery.Key(e.ID, to.Provider), Incarnation: to.Incarnation, Endpoint: to,
 		Subject: change.Key, Replayed: replay, Again: replay && d.Now().Sub(change.At) > late,
@@ -169,6 +176,12 @@ func (d *Dispatcher) submit(ctx context.Context, change store.Change, e readyEve
 		},
 		Done: func(o courier.Outcome) { work.finish(o.Err) },
 	}
+	outcome := d.selector.Apply(ctx, to, &t.Delivery, read)
+	d.count(ctx, to, outcome, t.Delivery.HeldDetail, work)
+	if outcome == selecting.Filtered {
+		return
+	}
+	work.add()
 	d.Courier.Start(ctx, t)
 }
 

@@ -148,6 +148,9 @@ func check(c connector.Connector, request json.RawMessage) error {
 	if checker, ok := c.(connector.Checker); ok && len(problems) == 0 {
 		problems = checker.CheckConfig(request)
 	}
+	if len(problems) == 0 && slices.Contains(c.Ports(request), integration.EventDeliver) {
+		problems = subscriptionOf(request).problems()
+	}
 	return fault.Refuse(problems)
 }
 

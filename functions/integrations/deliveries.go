@@ -30,7 +30,8 @@ type DeliverySummary struct {
 	ResponseExcerpt string         `json:"responseExcerpt,omitempty" doc:"the beginning of the answer's body, at most 1 kB"`
 	NextAttemptAt   *time.Time     `json:"nextAttemptAt,omitempty" doc:"when the next attempt is due, not before the end of a pause of the endpoint"`
 	WaitingFor      string         `json:"waitingFor,omitempty" doc:"why it waits; failing or retry-after: the endpoint is paused; schedule: its attempt is due later; backlog: its attempt is late, because others come first; line: an earlier delivery of its line" enum:"failing,retry-after,schedule,backlog,line"`
-	HeldBecause     string         `json:"heldBecause,omitempty" doc:"why it is held" enum:"sandbox,disabled,deleted,configuration,suspended,line"`
+	HeldBecause     string         `json:"heldBecause,omitempty" doc:"why it is held" enum:"sandbox,disabled,deleted,configuration,suspended,line,filter,transform"`
+	HeldDetail      string         `json:"heldDetail,omitempty" doc:"why the endpoint's filter or transformation failed; both are evaluated again when the delivery is sent"`
 }
 
 // Delivery shows a delivery with its attempts and payload.
@@ -50,7 +51,7 @@ type DeliveryLine struct {
 func showAttempt(d delivery.Delivery) DeliverySummary {
 	a := DeliverySummary{
 		DeliveryID: d.EventID, EventID: d.EventID, Event: d.Event, State: d.State, At: d.CreatedAt,
-		NextAttemptAt: d.NextAttemptAt, HeldBecause: d.HeldBecause,
+		NextAttemptAt: d.NextAttemptAt, HeldBecause: d.HeldBecause, HeldDetail: d.HeldDetail,
 	}
 	if last, ok := d.Last(); ok {
 		a.Attempt, a.At, a.Status, a.LatencyMS, a.Error, a.ResponseExcerpt =

@@ -53,6 +53,7 @@ func Register(api huma.API, d Deps) {
 	web.Register(api, web.Bound(operation(http.MethodGet, "/connectors", "list-connectors", "List connectors",
 		"Every kind of provider that the company can configure: what it does, what its configuration and credentials look like, and its ports.", 200, read)), d.listConnectors)
 	d.registerList(api)
+	d.registerEvents(api)
 	web.Register(api, operation(http.MethodPost, one, "configure-integration", "Configure a connector",
 		"Creates the integration (201) or reconfigures it (200). The body is checked against the provider's schema. A change to "+
 			"what the certification covers, such as the url or the permissions, returns the integration to the sandbox.", 201, write), d.configureIntegration, d.configureOperation)
@@ -104,6 +105,18 @@ func MountList(api huma.API, s *boot.Services) {
 func (d Deps) registerList(api huma.API) {
 	web.Register(api, web.AsTool(web.Bound(operation(http.MethodGet, "/integrations", "list-integrations", "List integrations",
 		"With state, certification and health; never with a secret.", 200, user.ScopeIntegrationsRead)), web.Tool{}), d.listIntegrations)
+}
+
+// registerEvents adds the catalogue of events, and the preview of what an endpoint gets of them.
+func (d Deps) registerEvents(api huma.API) {
+	read, write := user.ScopeIntegrationsRead, user.ScopeIntegrationsWrite
+	web.Register(api, web.Bound(operation(http.MethodGet, "/event-types", "list-event-types", "List the events",
+		"Every event to which an endpoint can subscribe: when it is sent, what its payload looks like, and an example.", 200, read)), d.listEventTypes)
+	web.Register(api, web.Bound(operation(http.MethodGet, "/event-types/{name}", "get-event-type", "Get an event",
+		"With the JSON Schema of its payload and an example.", 200, read)), d.getEventType)
+	web.Register(api, web.Unaudited(operation(http.MethodPost, "/integrations/{provider}/filter/preview", "preview-integration-filter", "Try a filter on recent events",
+		"Shows what the filter and the transformation make of the latest events to which the endpoint subscribes: the verdict, the body and the work. It changes nothing.", 200, write),
+		"a preview changes nothing"), d.previewFilter)
 }
 
 func (d Deps) registerCertification(api huma.API) {

@@ -10,6 +10,7 @@ import (
 	"orgops/shared/domain/arrival"
 	"orgops/shared/domain/delivery"
 	"orgops/shared/domain/integration"
+	"orgops/shared/domain/selection"
 	"orgops/shared/insight/projection"
 	"orgops/shared/web"
 )
@@ -31,6 +32,7 @@ type Integration struct {
 	Sandboxed     string                       `json:"sandboxed,omitempty" enum:"configuration,expired,failing" doc:"why it returned to the sandbox"`
 	Health        Health                       `json:"health" doc:"its recent results"`
 	Paused        *delivery.Pause              `json:"paused,omitempty" doc:"of an endpoint: why it gets no attempts now, and until when; its deliveries wait, and resume-integration ends the pause"`
+	Selected      []selection.Counts           `json:"selected,omitempty" doc:"of an endpoint with a filter or a transformation: what became of the events of the last days, the latest day first; only get-integration shows it"`
 	Schedule      *Schedule                    `json:"schedule,omitempty" doc:"how often it is synced without a request; absent: only on request"`
 	SecretAt      *time.Time                   `json:"secretAt,omitempty" doc:"when the newest signing secret was stored"`
 	Version       int64                        `json:"version" doc:"increments with each change" example:"7"`
@@ -62,7 +64,7 @@ type Certification struct {
 
 // Health summarises the recent results of an integration.
 type Health struct {
-	Status         string         `json:"status" enum:"pass,warn,fail,unknown" doc:"warn: none of the webhooks of the last 24 hours took effect, and there were at least 3; fail: deliveries or syncs fail now, or the newest webhook that the provider has signed was refused; unknown: nothing has come in or gone out in production yet; the inbox shows what came in while sandboxed"`
+	Status         string         `json:"status" enum:"pass,warn,fail,unknown" doc:"warn: the filter or the transformation of an endpoint has failed since yesterday, or none of the webhooks of the last 24 hours took effect, and there were at least 3; fail: deliveries or syncs fail now, or the newest webhook that the provider has signed was refused; unknown: nothing has come in or gone out in production yet; the inbox shows what came in while sandboxed"`
 	LastSuccessAt  *time.Time     `json:"lastSuccessAt,omitempty" doc:"last delivery to it, or live sync of it, that worked; inbound has its webhooks"`
 	LastFailureAt  *time.Time     `json:"lastFailureAt,omitempty" doc:"last delivery attempt to it, or live sync of it, that failed"`
 	LastItemAt     *time.Time     `json:"lastItemAt,omitempty" doc:"when a memory of the provider last changed, by one of its webhooks or a sync; absent: none since it was configured"`
@@ -139,14 +141,18 @@ func (d Deps) getIntegration(ctx context.Context, in *getInput) (*web.Tagged[Int
 	if err != nil {
 		return nil, err
 	}
-	return web.Respond(in.IfNoneMatch, d.etag(stored, facts, refusals, pause), func() (Integration, error) {
+	days, err := selected(ctx, stored.Integration)
+	if err != nil {
+		return nil, err
+	}
+	return web.Respond(in.IfNoneMatch, d.etag(stored, facts, refusals, pause, days), func() (Integration, error) {
 		reports, _, err := integration.LoadReports(ctx, c, in.Provider)
 		if err != nil {
 			return Integration{}, err
 		}
 		shown := d.show(ctx, stored, facts, refusals, reports)
 		shown.Paused = pause
-		return shown, nil
+		return shown.shownWith(days, d.Now()), nil
 	})
 }
 
@@ -197,7 +203,7 @@ func (d Deps) answer(ctx context.Context, s integration.Stored) (*changedOutput,
 	if err != nil {
 		return nil, err
 	}
-	return &changedOutput{ETag: d.etag(s, facts, refusals, nil), Body: d.show(ctx, s, facts, refusals, reports)}, nil
+	return &changedOutput{ETag: d.etag(s, facts, refusals, nil, nil), Body: d.show(ctx, s, facts, refusals, reports)}, nil
 }
 
 // revision identifies one version of one integration. It includes the time of creation, because an integration that was
@@ -211,7 +217,7 @@ func revision(s integration.Stored) string {
 
 // etag covers everything that an integration's body depends on: the item, the context, the refusals, the state, the hour and a pause. The state
 // changes with time, because a certification expires. The hour counts, because the success rate covers the last 24 hours.
-func (d Deps) etag(s integration.Stored, facts projection.Context, refusals arrival.Stored, pause *delivery.Pause) string {
+func (d Deps) etag(s integration.Stored, facts projection.Context, refusals arrival.Stored, pause *delivery.Pause, days []selection.Counts) string {
 	now := d.Now()
 	state := integration.Sandbox
 	if s.IsCertified(now) {
@@ -220,6 +226,9 @@ func (d Deps) etag(s integration.Stored, facts projection.Context, refusals arri
 	tag := fmt.Sprintf("%s.%d.%d.%d.%s", revision(s), facts.ContextVersion, refusals.Version, now.Unix()/3600, state)
 	if pause != nil {
 		tag += fmt.Sprintf(".%x", pause.Until.UnixMilli())
+	}
+	if n := sum(days); n > 0 {
+		tag += fmt.Sprintf(".%d", n)
 	}
 	return web.ETag(tag)
 }

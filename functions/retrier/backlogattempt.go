@@ -28,7 +28,7 @@ func (b *backlog) launch(ctx context.Context) bool {
 	one := b.waiting[0]
 	t := &courier.Task{
 		Source: courier.Backlog, Company: b.company, Key: one.key, Incarnation: b.rec.Incarnation, Endpoint: b.endpoint, Renew: b.endpoint == nil,
-		Delivery: one.Delivery, Version: one.version, InHand: len(b.waiting), Recovery: b.rec.ID, Failing: b.failing,
+		Delivery: one.Delivery, Version: one.version, InHand: len(b.waiting), Recovery: b.rec.ID, Failing: b.failing, Select: b.selector.Again,
 	}
 	t.Done = func(o courier.Outcome) { b.results <- result{one, o, t.Delivery.State} }
 	o, began := b.Courier.Start(ctx, t)

@@ -16,7 +16,7 @@ import (
 func (r *Retrier) deliver(ctx context.Context, company store.Company, job delivery.Job, again bool) (due time.Time, err error) {
 	o := r.Courier.Run(ctx, &courier.Task{
 		Source: courier.Queue, Company: company, Key: delivery.Prefix + job.Delivery, Incarnation: job.Incarnation,
-		Generation: job.Generation, Again: again, Failing: r.failing,
+		Generation: job.Generation, Again: again, Failing: r.failing, Select: r.selector.Again,
 	})
 	return o.Until, o.Err
 }

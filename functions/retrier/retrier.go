@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"orgops/shared/domain/delivery"
+	"orgops/shared/provider/selecting"
 	"orgops/shared/run/boot"
 	"orgops/shared/storage/queue"
 	"orgops/shared/storage/store"
@@ -19,6 +20,7 @@ import (
 // Retrier makes due attempts. Make one with New.
 type Retrier struct {
 	Deps
+	selector selecting.Selector
 }
 
 // Deps holds what a Retrier works with.

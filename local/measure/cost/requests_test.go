@@ -223,7 +223,7 @@ func (w *world) awaiting() (run string) {
 // addReads adds a request for each GET operation that has none: its path, with the name of something that is there for each parameter.
 func (w *world) addReads(all map[string]func(*world) ask) {
 	named := strings.NewReplacer(
-		"/companies/{companyId}", "", "{companyId}", w.company, "{provider}", "webhook", "{kind}", "not-found", "{userId}", w.founder,
+		"/companies/{companyId}", "", "{companyId}", w.company, "{provider}", "webhook", "{kind}", "not-found", "{name}", "memory.updated", "{userId}", w.founder,
 		"{memoryId}", w.seeded.memory, "{goalId}", w.seeded.goal, "{runId}", w.seeded.run, "{deliveryId}", w.seeded.delivery,
 		"{recommendationId}", path.Base(w.advised()),
 	)
@@ -246,7 +246,8 @@ func requests() map[string]func(*world) ask {
 		"get-brief, of a month": func(w *world) ask {
 			return ask{method: http.MethodGet, path: "/intelligence/brief?since=" + w.clock.Now().AddDate(0, -1, 0).Format(time.RFC3339)}
 		},
-		"claim-recommendation": decide("claim", ""), "reopen-recommendation": decide("reopen", ""),
+		"preview-integration-filter": post("/integrations/webhook/filter/preview", `{"filter":".data.kind == \"issue\""}`),
+		"claim-recommendation":       decide("claim", ""), "reopen-recommendation": decide("reopen", ""),
 		"dismiss-recommendation": decide("dismiss", `{"reason":"planned","text":"We do it in May, with the rest."}`),
 		"get-health, not modified": func(w *world) ask {
 			out := httptest.NewRecorder()

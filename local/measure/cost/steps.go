@@ -76,6 +76,9 @@ func steps() []step {
 
 		{"get-integration-recovery", units{gets: 1, queries: 1, read: 14}},
 		{"list-connectors", units{}},
+		{"list-event-types", units{}},
+		{"get-event-type", units{}},
+		{"preview-integration-filter", units{gets: 1, queries: 1, read: 14}},
 
 		{"get-reliability", units{gets: 1, read: 1}},
 		{"get-metrics", units{gets: 1, read: 1}},

@@ -64,6 +64,9 @@ S POST   ./integrations/{provider}                       integrations:write    2
   GET    ./integrations/{provider}/inbox                 integrations:read     200
   GET    ./integrations/{provider}/inbox/{inboxId}       integrations:read     200
   GET    ./connectors                                    integrations:read     200
+  POST   ./integrations/{provider}/filter/preview        integrations:write    200
+  GET    ./event-types                                   integrations:read     200
+  GET    ./event-types/{name}                            integrations:read     200
 S POST   ./memory/sync/{provider}                        memory:write          202
   GET    ./memory/syncs                                  memory:read           200
   GET    ./memory/syncs/{runId}                          memory:read           200

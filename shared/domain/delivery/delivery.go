@@ -70,8 +70,10 @@ type Head struct {
 	State         State      `json:"state"`
 	NextAttemptAt *time.Time `json:"nextAttemptAt,omitempty"`
 	HeldBecause   string     `json:"heldBecause,omitempty"`
-	Line          string     `json:"line,omitempty"`     // the key of the record that changed, if the endpoint is ordered: see Line
-	Recovery      string     `json:"recovery,omitempty"` // the recovery that sent it again last
+	HeldDetail    string     `json:"heldDetail,omitempty"` // with HeldFilter and HeldTransform
+	Whole         bool       `json:"whole,omitempty"`      // the payload is that of the event: the endpoint's filter and transformation follow with the next attempt
+	Line          string     `json:"line,omitempty"`       // the key of the record that changed, if the endpoint is ordered: see Line
+	Recovery      string     `json:"recovery,omitempty"`   // the recovery that sent it again last
 }
 
 // HeldSuspended is the HeldBecause of a delivery of a suspended company. It is sent when the company is resumed.
@@ -79,6 +81,13 @@ const HeldSuspended = "suspended"
 
 // HeldDeleted is the HeldBecause of a delivery whose endpoint was deleted. It is kept for reading only.
 const HeldDeleted = "deleted"
+
+// HeldFilter and HeldTransform are why a delivery is held whose endpoint's filter or transformation could not be evaluated, or whose
+// filter leaves the event out when the delivery is sent again. Both are evaluated again then.
+const (
+	HeldFilter    = "filter"
+	HeldTransform = "transform"
+)
 
 // Key returns the sort key of an event's delivery to an endpoint. Deliveries sort by the times of their events.
 func Key(eventID, endpoint string) string { return Prefix + eventID + "#" + endpoint }
@@ -136,7 +145,7 @@ func (d *Delivery) Enqueue(t time.Time) {
 // unit, and a message must not arrive before its delivery is due.
 func (d *Delivery) Postpone(t time.Time) {
 	t = t.UTC().Truncate(time.Millisecond)
-	d.State, d.NextAttemptAt, d.HeldBecause = Scheduled, &t, ""
+	d.State, d.NextAttemptAt, d.HeldBecause, d.HeldDetail = Scheduled, &t, "", ""
 }
 
 // Restart starts the schedule again at now, for a retry or a recovery.
@@ -148,19 +157,26 @@ func (d *Delivery) Restart(now time.Time) {
 // Begin starts the schedule again with an attempt of a recovery that follows at once, without a queue message.
 func (d *Delivery) Begin(recovery string) {
 	d.Generation++
-	d.Made, d.Told, d.HeldBecause, d.Recovery = 0, 0, "", recovery
+	d.Made, d.Told, d.HeldBecause, d.HeldDetail, d.Recovery = 0, 0, "", "", recovery
 }
 
 // wait starts the schedule again when the delivery becomes the head of its line.
 func (d *Delivery) wait() {
 	d.Made, d.Told = 0, 0
-	d.State, d.NextAttemptAt, d.HeldBecause = Waiting, nil, ""
+	d.State, d.NextAttemptAt, d.HeldBecause, d.HeldDetail = Waiting, nil, "", ""
 }
 
 // Hold keeps the delivery back until a recovery.
 func (d *Delivery) Hold(because string) {
 	d.End(Held)
 	d.HeldBecause = because
+}
+
+// Unselected holds a delivery whose endpoint's filter or transformation could not be evaluated, with the reason in words. Its payload
+// is that of the event.
+func (d *Delivery) Unselected(because, detail string) {
+	d.Hold(because)
+	d.HeldDetail, d.Whole = detail, true
 }
 
 // End sets a state in which no attempt is due.

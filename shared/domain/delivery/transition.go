@@ -2,6 +2,7 @@ package delivery
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"orgops/shared/base/fastjson"
@@ -71,9 +72,9 @@ func stageOf(image *store.Image) (s stage, err error) {
 	return s, nil
 }
 
-// BecameHeld reports whether the change holds the delivery because of its endpoint, and not because of its place in a line.
+// BecameHeld reports whether the change holds the delivery because of its endpoint's state, which may be another one by now.
 func (t Transition) BecameHeld() bool {
-	if t.err != nil || t.is.State != Held || t.is.HeldBecause == HeldLine {
+	if t.err != nil || t.is.State != Held || slices.Contains([]string{HeldLine, HeldFilter, HeldTransform}, t.is.HeldBecause) {
 		return false
 	}
 	return t.was.State != Held || t.was.HeldBecause != t.is.HeldBecause || t.was.Generation != t.is.Generation

@@ -49,6 +49,7 @@ func Kinds() []Kind {
 		{"parked", "belongs to the operator of the service, outside of the companies"},
 		{"refusals", technical},
 		{"registry", "repeats the company's item for the operator"},
+		{"selected", technical},
 		{"sending", technical},
 		{"spread", "tells where items lie, which each store decides for itself"},
 		{"sso-assertion", technical},

@@ -22,8 +22,8 @@ const schemaFormat = `{
     },
     "events": {
       "title": "Events",
-      "description": "Events to send, by name or by category, such as memory.*. * is every event, also those that a later release adds.",
-      "type": "array", "minItems": 1, "maxItems": 20, "uniqueItems": true,
+      "description": "Events to send, by name or by category, such as memory.*. * is every event, also those that a later release adds. list-event-types has them.",
+      "type": "array", "minItems": 1, "maxItems": 50, "uniqueItems": true,
       "items": {"type": "string", "enum": [%s]},
       "x-certified": false
     },
@@ -60,6 +60,17 @@ const schemaFormat = `{
       "description": "Maximum number of attempts a second.",
       "type": "integer", "minimum": 1, "maximum": 1000,
       "x-certified": false, "x-widens": false
+    },
+    "filter": {
+      "title": "Filter",
+      "description": "An expression that gives true for the events to send, and false for the others, such as .data.kind == \"issue\". It reads .type, .timestamp, .data and .previous. An event for which it fails is held. A change applies to later events.",
+      "type": "string", "minLength": 1, "maxLength": 2048,
+      "x-certified": false
+    },
+    "transform": {
+      "title": "Transformation",
+      "description": "An expression that gives the body to send instead of the event, an object or a list, such as {text: .data.title}. It reads what the filter reads, and runs once for each event. An event for which it fails is held.",
+      "type": "string", "minLength": 1, "maxLength": 2048
     },
     "ordered": {
       "title": "Ordered",

@@ -29,6 +29,8 @@ type Config struct {
 	Headers     map[string]string `json:"headers,omitempty"`
 	RateLimit   int               `json:"rateLimit,omitempty"` // attempts a second; 0: no limit
 	Ordered     bool              `json:"ordered,omitempty"`
+	Filter      string            `json:"filter,omitempty"`
+	Transform   string            `json:"transform,omitempty"`
 }
 
 // Connector implements connector.Inbound.

@@ -12,10 +12,15 @@ type input struct {
 	*evaluation
 	item any
 	made map[string]any // the interpreter's object
+	of   map[string]any // what is read instead of an arrival; nil: an arrival
 }
 
 // follow returns the value at a path, as the function follow does.
 func (in *input) follow(path []string) (v any, ok bool, err error) {
+	if in.of != nil {
+		v, ok = follow(in.of, path)
+		return v, ok, nil
+	}
 	switch path[0] {
 	case "headers":
 		v = in.received()
@@ -34,6 +39,9 @@ func (in *input) follow(path []string) (v any, ok bool, err error) {
 
 // object returns the input as the interpreter reads it.
 func (in *input) object() (map[string]any, error) {
+	if in.of != nil {
+		return in.of, nil
+	}
 	if in.made != nil {
 		return in.made, nil
 	}

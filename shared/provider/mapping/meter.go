@@ -31,11 +31,12 @@ type meter struct {
 	end   time.Time
 	fuel  int
 	steps int
+	spent error // says that the fuel is used up
 	err   error
 }
 
 func newMeter(ctx context.Context, end time.Time) *meter {
-	return &meter{Context: ctx, end: end, fuel: maxFuel}
+	return &meter{Context: ctx, end: end, fuel: maxFuel, spent: errFuel}
 }
 
 // Done counts an instruction. It returns a closed channel if the evaluation must end.
@@ -43,7 +44,7 @@ func (m *meter) Done() <-chan struct{} {
 	m.fuel--
 	m.steps++
 	if m.err == nil && m.fuel <= 0 {
-		m.err = errFuel
+		m.err = m.spent
 	}
 	if m.err == nil && m.steps%256 == 0 {
 		m.err = m.ended()
@@ -70,13 +71,13 @@ func (m *meter) ended() error {
 // Err says why the evaluation ended, or returns nil.
 func (m *meter) Err() error { return m.err }
 
-// pay takes fuel for the work of a function, before the work. It returns errFuel if too little is left; the interpreter
+// pay takes fuel for the work of a function, before the work. It returns an error if too little is left; the interpreter
 // then ends at its next instruction, even if the expression catches the error.
 func (m *meter) pay(units int) error {
 	m.fuel -= units + 1
 	if m.fuel <= 0 {
-		m.fuel, m.err = 0, errFuel
-		return errFuel
+		m.fuel, m.err = 0, m.spent
+		return m.spent
 	}
 	return nil
 }

@@ -32,6 +32,9 @@ type Endpoint struct {
 	sealed  bool         // the secrets could not be decrypted this time
 	home    home
 	rate    int         // attempts a second; 0: no limit
+
+	Filter, Transform string // of its subscription; "": every event, as it is
+
 	deleted bool        // the integration no longer exists
 	stale   atomic.Bool // the integration may have changed since it was prepared
 
@@ -52,6 +55,8 @@ type config struct {
 	Headers   map[string]string `json:"headers"`
 	RateLimit int               `json:"rateLimit"`
 	Ordered   bool              `json:"ordered"`
+	Filter    string            `json:"filter"`
+	Transform string            `json:"transform"`
 }
 
 // Wants reports whether the endpoint gets an event of a change that was committed at a time: it subscribes to the event, has the
@@ -149,6 +154,7 @@ func (c *Courier) prepare(ctx context.Context, company store.Company, stored int
 		}
 	}
 	e.events, e.ordered, e.rate = conf.Events, conf.Ordered, conf.RateLimit
+	e.Filter, e.Transform = conf.Filter, conf.Transform
 	e.home = c.known.home(company, e.Provider, e.Incarnation)
 	if stored.IsDamaged() {
 		return e, nil

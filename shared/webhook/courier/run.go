@@ -85,9 +85,17 @@ func (c *Courier) step(ctx context.Context, t *Task) (next phase) {
 // place gets a slot for a task. It does not read anything before, unless an earlier process may have made the attempt.
 func (c *Courier) place(ctx context.Context, t *Task) phase {
 	t.slot = EndpointKey{Company: t.Company.ID(), Provider: delivery.EndpointOf(t.Key), Incarnation: t.Incarnation}
-	switch {
-	case t.Source == Feed && t.Endpoint != nil && t.Endpoint.ordered:
+	ordered := t.Source == Feed && t.Endpoint != nil && t.Endpoint.ordered
+	if ordered {
 		t.Delivery.Line = t.Subject
+	}
+	switch {
+	case t.Source == Feed && t.Delivery.State == delivery.Held: // for itself alone, so it stands in no line
+		if !c.records.begin(t) {
+			return c.meet(t)
+		}
+		return decided
+	case ordered:
 		c.order.add(t)
 		return joining
 	case !c.records.begin(t):
@@ -202,11 +210,22 @@ func (c *Courier) send(ctx context.Context, t *Task) phase {
 	case t.because != "":
 		t.Delivery.Hold(t.because)
 		return decided
+	case t.Delivery.Whole && t.Select != nil && !c.selects(ctx, t):
+		return decided
 	case !t.begins.IsZero() && now.After(t.begins):
 		return c.later(ctx, t, now.Add(c.Spill()))
 	}
 	c.attempt(ctx, t)
 	return decided
+}
+
+// selects gives a whole delivery the form that its endpoint gets. It reports whether the attempt goes on.
+func (c *Courier) selects(ctx context.Context, t *Task) bool {
+	t.Select(ctx, t.Endpoint, &t.Delivery)
+	if t.Delivery.Whole {
+		c.leave(ctx, t)
+	}
+	return !t.Delivery.Whole
 }
 
 // record stores what became of the delivery. The Feed's deliveries are stored together; its slot is free when the record is in the

@@ -44,6 +44,8 @@ type Task struct {
 	// Failing tells since when an endpoint has been failing, zero if it is not. The engine asks after a failed attempt, at most once a
 	// minute. nil: it does not ask.
 	Failing func(context.Context, *Endpoint) time.Time
+	// Select gives the payload of a whole delivery the form that the endpoint gets, or holds the delivery. nil: the source has done so.
+	Select func(context.Context, *Endpoint, *delivery.Delivery)
 	// Done gets the outcome of a task that was started, from another goroutine.
 	Done func(Outcome)
 

@@ -1,0 +1,87 @@
+package dispatcher_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"orgops/shared/domain/delivery"
+	"orgops/shared/domain/integration"
+	"orgops/shared/domain/selection"
+	"orgops/shared/testkit/errtest"
+	"orgops/shared/testkit/worktest"
+)
+
+// selects sets the filter and the transformation of an endpoint.
+func (r *running) selects(company, provider, filter, transform string) {
+	r.T.Helper()
+	r.Change(company, provider, func(i *integration.Integration) {
+		var config map[string]any
+		errtest.Must(r.T, json.Unmarshal(i.Config, &config))
+		config["filter"], config["transform"] = filter, transform
+		var err error
+		i.Config, err = json.Marshal(config)
+		errtest.Must(r.T, err)
+	})
+}
+
+// selected returns the counts of an endpoint's filter, without the day.
+func (r *running) selected(company, provider string) []selection.Counts {
+	r.T.Helper()
+	i, _, err := integration.Load(r.T.Context(), r.Company(company), provider)
+	errtest.Must(r.T, err)
+	days, err := selection.List(r.T.Context(), r.Company(company), i)
+	errtest.Must(r.T, err)
+	return days
+}
+
+// TestDispatcher_Filter checks that each endpoint gets the events that its filter lets through, with the body that its transformation
+// gives, and that an expression which fails holds its own delivery alone, also of an ordered endpoint.
+func TestDispatcher_Filter(t *testing.T) {
+	t.Parallel()
+	r := start(t)
+	plain, some, ordered := r.Receive(), r.Receive(), r.Receive()
+	some.Transformed = true
+	r.Subscribe("a", "webhook", plain, "memory.*")
+	r.Subscribe("a", "webhook-some", some, "memory.*")
+	r.selects("a", "webhook-some", `.data.title == "Memory 2"`, `{text: .data.title, type}`)
+	r.Register(worktest.Endpoint{Company: "a", Provider: "webhook-ordered", URL: ordered.URL, Secrets: ordered.Secrets, Events: []string{"memory.*"}, Ordered: true})
+	r.selects("a", "webhook-ordered", `if .data.title == "Memory 2" then "yes" else .data.title == "none" end`, "")
+
+	for n := 1; n <= 3; n++ {
+		r.rememberAs("a", n, []string{"", "Memory 1", "Memory 2", "Memory 3"}[n])
+	}
+	r.wantSettled("a", states{delivery.Delivered: 3 + 1, delivery.Held: 1})
+	r.wantReceived(plain, 3)
+	r.wantReceived(ordered, 0)
+	got := some.Next()
+	if diff := cmp.Diff(`{"text":"Memory 2","type":"memory.created"}`, string(got.Body)); diff != "" {
+		t.Errorf("transformed body differs (-want +got):\n%s", diff)
+	}
+	want := delivery.Head{
+		State: delivery.Held, HeldBecause: delivery.HeldFilter, Whole: true,
+		HeldDetail: `the filter gives a text; it must give true or false, such as .data.kind == "issue"`,
+	}
+	for _, d := range r.deliveries("a") {
+		if d.State != delivery.Held {
+			continue
+		}
+		if diff := cmp.Diff(want, d.Head, cmpopts.IgnoreFields(delivery.Head{}, "EventID", "Event", "CreatedAt", "Endpoint", "Line")); diff != "" {
+			t.Errorf("held delivery differs (-want +got):\n%s", diff)
+		}
+		if !strings.Contains(string(d.Payload), `"type":"memory.created"`) {
+			t.Errorf("payload of the held delivery %s, want that of the event", d.Payload)
+		}
+	}
+	ignored := cmpopts.IgnoreFields(selection.Counts{}, "Date")
+	if diff := cmp.Diff([]selection.Counts{{Matched: 1, Filtered: 2}}, r.selected("a", "webhook-some"), ignored); diff != "" {
+		t.Errorf("counts differ (-want +got):\n%s", diff)
+	}
+	failed := []selection.Counts{{Filtered: 2, Failed: 1, Reason: want.HeldDetail}}
+	if diff := cmp.Diff(failed, r.selected("a", "webhook-ordered"), ignored); diff != "" {
+		t.Errorf("counts of the ordered endpoint differ (-want +got):\n%s", diff)
+	}
+}
