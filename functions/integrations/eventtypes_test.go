@@ -57,8 +57,9 @@ func TestEventTypes(t *testing.T) {
 		if schema.Validate(other) == nil {
 			t.Errorf("the schema of %s allows an event of another type", e.Name)
 		}
-		if got, want := e.Category, kinds.Category(e.Name); got != want || e.Version != 1 || e.Description == "" {
-			t.Errorf("%s has the category %q, version %d and description %q; want %q, 1 and a description", e.Name, got, e.Version, e.Description, want)
+		got := [3]any{e.Category, e.Version, e.Description == ""}
+		if want := [3]any{kinds.Category(e.Name), 1, false}; got != want {
+			t.Errorf("%s has the category and version, and lacks a description: %v, want %v", e.Name, got, want)
 		}
 	}
 	if diff := cmp.Diff(kinds.Names(), names); diff != "" {

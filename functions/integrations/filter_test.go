@@ -94,8 +94,11 @@ func TestFilter_Preview(t *testing.T) {
 		t.Fatalf("matched, filtered, failed and items %v, want %v: %+v", got, want, stored)
 	}
 	first := stored.Items[0]
-	if first.Example || string(first.Body) != string(payload) {
-		t.Errorf("the first event is %+v, want the one that happened with its payload", first)
+	if first.Example {
+		t.Errorf("the first event is an example, want the one that happened")
+	}
+	if got := string(first.Body); got != string(payload) {
+		t.Errorf("body %s, want the payload", got)
 	}
 	given := try(map[string]any{"filter": "", "transform": "{text: .data.title}", "limit": 1})
 	if len(given.Items) != 1 {
@@ -104,11 +107,15 @@ func TestFilter_Preview(t *testing.T) {
 	if one := given.Items[0]; string(one.Body) != `{"text":"A"}` {
 		t.Errorf("body %s, want that of the transformation", one.Body)
 	}
-	if steps := given.Items[0].Steps; steps < 1 || steps > 100 {
-		t.Errorf("%d steps, want some, and at most 100", steps)
+	if given.Items[0].Steps == 0 {
+		t.Error("the preview tells no steps, want some")
 	}
-	if failing := try(map[string]any{"filter": ".data.title"}); failing.Failed != 3 || failing.Items[0].Error == "" {
-		t.Errorf("a filter that gives a text: %+v, want three failures with a reason", failing)
+	failing := try(map[string]any{"filter": ".data.title"})
+	if failing.Failed != 3 {
+		t.Errorf("a filter that gives a text fails for %d events, want 3", failing.Failed)
+	}
+	if failing.Items[0].Error == "" {
+		t.Error("the failure has no reason")
 	}
 	s.do("POST", "/webhook/filter/preview", map[string]any{"filter": "now"}).WantProblem(http.StatusUnprocessableEntity, "invalid")
 	s.do("POST", "/webhook-none/filter/preview", map[string]any{}).Want(http.StatusNotFound)

@@ -18,8 +18,8 @@ const (
 	prefix = "SELECTED#"
 )
 
-// Kept limits how long counts are kept after their day.
-const Kept = 8 * 24 * time.Hour
+// kept limits how long counts are kept after their day.
+const kept = 8 * 24 * time.Hour
 
 // Counts holds what became of the events that an endpoint subscribes to, on one day (UTC).
 type Counts struct {
@@ -41,7 +41,7 @@ func (c *Counts) Add(other Counts) {
 // Write returns the write of a process's counts of an endpoint. version is that of the counts that it replaces; 0: none.
 func (c Counts) Write(company store.Company, provider, incarnation, process string, version int64, now time.Time) store.Op {
 	key := prefix + provider + "@" + incarnation + "#" + c.Date + "#" + process
-	return company.Save(key, Entity, version, c).Until(now.Add(Kept)).Quietly()
+	return company.Save(key, Entity, version, c).Until(now.Add(kept)).Quietly()
 }
 
 // Today returns the date of a time.
