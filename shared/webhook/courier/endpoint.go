@@ -31,7 +31,7 @@ type Endpoint struct {
 	target  *post.Target // nil: unusable configuration or secrets
 	sealed  bool         // the secrets could not be decrypted this time
 	home    home
-	rate    int         // attempts a second; 0: no limit
+	rate    int // attempts a second; 0: no limit
 
 	Filter, Transform string // of its subscription; "": every event, as it is
 
