@@ -1,6 +1,7 @@
 package api
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsapigateway"
@@ -41,7 +42,16 @@ func publicLimits() map[string]rate {
 	}
 }
 
-// methodSettings returns the settings of the stage, and those of each public method, which replace all of the stage's. Execution logs
+// isDocument reports whether a public path answers what is the same for everyone and reads no table. It has the stage's limits, which each
+// method counts for itself: a setting of its own would protect nothing, and the settings of all public methods would not fit into one
+// update of a stage.
+func isDocument(path string) bool {
+	return slices.ContainsFunc([]string{".well-known/", "healthz", "problems/", "console"}, func(prefix string) bool {
+		return strings.HasPrefix(strings.TrimPrefix(path, "/"), prefix)
+	})
+}
+
+// methodSettings returns the settings of the stage, and those of each public method that is no document, which replace all of the stage's. Execution logs
 // hold errors only. What a setting leaves out is off: the data trace, with which the logs would hold tokens and bodies, and metrics by
 // method, which would cost five paid metrics for each method. The stage's metrics are free and sufficient. OPTIONS and other methods
 // of a path, which need no token, have the stage's limits: their answers read nothing, and settings for each path would exceed what one
@@ -51,7 +61,7 @@ func methodSettings(groups []Group) []any {
 	own := publicLimits()
 	for _, g := range groups {
 		for _, r := range g.Routes {
-			if r.Guarded {
+			if r.Guarded || isDocument(r.Path) {
 				continue
 			}
 			limit, ok := own[r.Method+" "+r.Path]
