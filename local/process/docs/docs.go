@@ -25,7 +25,7 @@ const policy = "default-src 'none'; connect-src 'self'; img-src 'self' data:; sc
 // every group first.
 func Register(s *web.Server) {
 	doc := s.Document()
-	doc.Info.Description += "\n\nThe [guides](" + GuidesPath + ") explain step by step how to connect, receive, map and decide."
+	doc.Info.Description += "\n\nThe [guides](" + GuidesPath + ") explain step by step how to connect, receive, map, decide and let an agent in."
 	registerGuides(s)
 	s.Router().Get("/openapi.json", document("application/vnd.oai.openapi+json;version=3.1", doc.MarshalJSON))
 	s.Router().Get("/openapi.yaml", document("application/vnd.oai.openapi;version=3.1", doc.YAML))

@@ -38,6 +38,7 @@ func allGuides() []guide {
 	add("connect", "connect.md")
 	add("receive", "receive.md")
 	add("policy", "policy.md")
+	add("agent", "agent.md")
 	add("events.ts", "typescript/events.ts")
 	return append(all,
 		guide{"listen", "local/command/relay/README.md", relay.Guide()},

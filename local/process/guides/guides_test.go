@@ -49,8 +49,8 @@ func blocks(t *testing.T, page, label string) []string {
 // TestCommands runs the commands of the guides one after the other, and looks for the output that the pages show.
 func TestCommands(t *testing.T) {
 	t.Parallel()
-	servicetest.Full(t, "bash, curl and jq")
-	s := servicetest.Start(t)
+	servicetest.Full(t, "bash, curl, jq and Python")
+	s := servicetest.StartAtItsAddress(t)
 	feed := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		fmt.Fprint(w, `{"version":"https://jsonfeed.org/version/1.1","title":"News","items":[{"id":"1","title":"One","content_text":"one"}]}`)
 	}))
@@ -65,10 +65,12 @@ func TestCommands(t *testing.T) {
 		{"Connect", "connect.md", "", 1},
 		{"Policy", "policy.md", login, 2},
 		{"Receive", "receive.md", login, 1},
+		{"Agent", "agent.md", "", 1},
 		{"Mapping", servicetest.Root + "/shared/provider/mapping/README.md", login, 1},
 	} {
 		page, f, folder := tt.page, s.Found(tt.name), t.TempDir()
 		save(t, folder, receivers()...)
+		errtest.Must(t, os.WriteFile(filepath.Join(folder, "agent.py"), []byte(blocks(t, "agent.md", "python agent")[0]), 0o600))
 		port, err := freeport.Find(t.Context())
 		errtest.Must(t, err)
 		script := "set -euo pipefail\ntrap 'kill $(jobs -p) 2>/dev/null || true' EXIT\n" + tt.before +
@@ -111,6 +113,22 @@ func TestCommands_Ended(t *testing.T) {
 		script := `api() { echo '{"state":"` + state + `"}'; }` + "\n" + function + "\nended 1 || echo goes on"
 		if got := servicetest.Command(t, time.Minute, nil, "bash", "-c", script); got != want {
 			t.Errorf("%s: ended printed %q, want %q", state, got, want)
+		}
+	}
+}
+
+// TestAgent counts the commands that let an agent in. Each makes one request.
+func TestAgent(t *testing.T) {
+	t.Parallel()
+	steps, _, _ := strings.Cut(readFile(t, "agent.md"), "## An agent's loop")
+	commands := regexp.MustCompile("(?s)## (\\d+)[^\n]*\n.*?```sh run\n(.*?)```").FindAllStringSubmatch(steps, -1)
+	if n := len(commands); n != strings.Count(steps, "```sh run") || n > 10 {
+		t.Errorf("%d numbered commands, want those of all steps, and at most 10", n)
+	}
+	request := regexp.MustCompile(`(?m)^(?:[A-Z]+=\$\()?(?:curl|api|note)\b[^(]`)
+	for i, command := range commands {
+		if n := len(request.FindAllString(command[2], -1)); n != 1 || command[1] != strconv.Itoa(i+1) {
+			t.Errorf("command %s has %d requests, want command %d with 1", command[1], n, i+1)
 		}
 	}
 }
