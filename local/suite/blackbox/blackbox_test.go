@@ -33,6 +33,7 @@ var journeys = []struct {
 	{"users", users},
 	{"clients", clients},
 	{"executives", executives},
+	{"mcp", mcp},
 	{"sso", sso},
 }
 

@@ -127,6 +127,8 @@ func (m *mask) value(member string, v any) any {
 			return m.id(v)
 		case member == "href", member == "evidence":
 			return m.reference(v)
+		case member == "text" && strings.HasPrefix(v, "{"): // the answer of a tool, which is JSON in a text
+			return m.body([]byte(v))
 		}
 		return m.text(v)
 	case []any:
