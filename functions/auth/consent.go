@@ -96,7 +96,7 @@ type decideInput struct{ Body ConsentRequest }
 
 // Consented says where the browser goes with the decision.
 type Consented struct {
-	RedirectTo string `json:"redirectTo" format:"uri" doc:"the third party's redirect_uri with code, state and iss, or with error" example:"http://127.0.0.1:33418/callback?code=…&iss=https%3A%2F%2Fapi.example.com&state=af0ifjsldkj"`
+	RedirectTo string `json:"redirectTo" format:"uri" doc:"the third party's redirect_uri with code, state and iss, or with error" example:"http://127.0.0.1:33418/callback?code=grant.0197a0b4&iss=https%3A%2F%2Fapi.example.com&state=af0ifjsldkj"`
 }
 
 type decideOutput struct {

@@ -57,7 +57,7 @@ func (d Deps) revoke(ctx context.Context, in *revocationInput) (*struct{}, error
 		by = web.Caller{UserID: s.ID, Company: c.ID(), Client: s.ID, Executive: claims.Executive, TokenID: claims.ID}
 	}
 	if !known {
-		return nil, nil
+		return nil, nil //nolint:nilnil // nothing is left to end, and the answer is empty
 	}
 	web.Identify(ctx, store.For(d.Store, claims.Company), by)
 	c := store.For(web.Recorded(ctx, d.Store), claims.Company)

@@ -31,7 +31,7 @@ type EventTypeList struct {
 }
 
 // eventTypes describes the events. The first request for them computes the descriptions, which follow from the code alone.
-var eventTypes = sync.OnceValues(describeEvents)
+var eventTypes = sync.OnceValues(describeEvents) //nolint:gochecknoglobals // a constant that takes time to make
 
 type eventTypeInput struct {
 	web.IfNoneMatch

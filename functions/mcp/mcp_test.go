@@ -1,6 +1,7 @@
 package mcp_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -20,8 +21,15 @@ import (
 	"orgops/shared/testkit/errtest"
 )
 
+// reply is what the endpoint answered.
+type reply struct {
+	StatusCode int
+	Header     http.Header
+	Body       io.Reader
+}
+
 // post sends one message to company A's endpoint.
-func (s *service) post(bearer, body string, headers ...string) *http.Response {
+func (s *service) post(bearer, body string, headers ...string) reply {
 	s.t.Helper()
 	r, err := http.NewRequestWithContext(context.Background(), http.MethodPost, s.at+s.path("/mcp"), strings.NewReader(body))
 	errtest.Must(s.t, err)
@@ -38,8 +46,10 @@ func (s *service) post(bearer, body string, headers ...string) *http.Response {
 	}
 	answer, err := http.DefaultClient.Do(r)
 	errtest.Must(s.t, err)
-	s.t.Cleanup(func() { answer.Body.Close() })
-	return answer
+	defer answer.Body.Close()
+	got, err := io.ReadAll(answer.Body)
+	errtest.Must(s.t, err)
+	return reply{answer.StatusCode, answer.Header, bytes.NewReader(got)}
 }
 
 const list = `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`

@@ -27,6 +27,8 @@ func Kinds() []Kind {
 		{"invitation", secret},
 		{"key", secret},
 		{"login", secret},
+		{"person", "holds the password of a person, who may belong to other companies too"},
+		{"reset", secret},
 		{"sso-secret", secret},
 
 		{"approval-mark", technical},
