@@ -158,10 +158,10 @@ func TestTypes_Compile(t *testing.T) {
 	servicetest.Command(t, time.Minute, inside, "node", filepath.Join(modules, "typescript/bin/tsc"),
 		"--strict", "--noImplicitReturns", "--module", "nodenext", "--target", "es2022", "describe.ts")
 	const program = `import { describe } from "./describe.js";
-for (const [type, data] of [["memory.created", { title: "Printer on fire" }], ["orgops.sample", { message: "nothing happened" }]])
+for (const [type, data] of [["memory.created", { title: "Printer on fire" }], ["orgops.sample", { message: "nothing happened" }], ["user.joined", {}]])
   console.log(describe({ type, data }));`
 	got := servicetest.Command(t, time.Minute, inside, "node", "--input-type=module", "--eval", program)
-	if want := "memory: Printer on fire\nsample: nothing happened\n"; got != want {
+	if want := "memory: Printer on fire\nsample: nothing happened\nuser.joined\n"; got != want {
 		t.Errorf("the compiled sample printed %q, want %q", got, want)
 	}
 }

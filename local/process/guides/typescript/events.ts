@@ -11,14 +11,186 @@ interface Envelope<Type extends string, Data> {
 }
 
 export type OrgopsEvent =
+  | Envelope<"approval.decided", ApprovalEventData>
+  | Envelope<"approval.expiring", ApprovalEventData>
+  | Envelope<"approval.requested", ApprovalEventData>
+  | Envelope<"audit.recorded", AuditEventData>
+  | Envelope<"delivery.dead", DeadLetterEventData>
+  | Envelope<"endpoint.disabled", EndpointEventData>
+  | Envelope<"endpoint.recovered", EndpointEventData>
+  | Envelope<"executive.acted", ActionEventData>
   | Envelope<"goal.alignment.changed", GoalEventData>
   | Envelope<"goal.updated", GoalEventData>
+  | Envelope<"integration.certified", IntegrationEventData>
+  | Envelope<"integration.expiring", IntegrationEventData>
+  | Envelope<"integration.sandboxed", IntegrationEventData>
   | Envelope<"integration.sync.completed", SyncEventData>
   | Envelope<"memory.created", MemoryEventData>
   | Envelope<"memory.synced", SyncEventData>
   | Envelope<"memory.updated", MemoryEventData>
   | Envelope<"orgops.sample", SampleEventData>
-  | Envelope<"timeline.entry.created", TimelineEventData>;
+  | Envelope<"sync.failed", SyncEventData>
+  | Envelope<"timeline.entry.created", TimelineEventData>
+  | Envelope<"user.joined", UserEventData>
+  | Envelope<"user.left", UserEventData>;
+
+/** The action with the decision and the effect. */
+export interface ActionEventData {
+  /** what it asked for */
+  action?: ExecutiveAction;
+  /** the approval that it needs; absent if it needs none */
+  approvalId?: string;
+  /** when it was asked for */
+  at?: string;
+  /** the client that asked as the executive; absent if the token of a user did, to try the executive */
+  clientId?: string;
+  /** the policy engine's verdict; after an approval, that of the policies at that time */
+  decision?: Decision;
+  /** what the action changed or, if it is proposed or pending, would change; absent if the verdict is denied */
+  effect?: Effect;
+  /** when the approval was given, was rejected or expired; absent for an action that never was pending */
+  endedAt?: string;
+  /** the executive that asked */
+  executive?: Reference;
+  /** until when its approval can be decided; absent for an action that never was pending */
+  expiresAt?: string;
+  /** UUIDv7 */
+  id?: string;
+  /** the input of the action, as it was given */
+  input?: unknown;
+  /** The fields that were left out to keep the event below 20 kB; the API has them */
+  omitted?: Array<string>;
+  /** For an update, the former values of the changed fields; null for a field that was absent */
+  previous?: Record<string, unknown>;
+  /** the user whose token asked, or for whom the executive asked; absent if the executive asked by itself */
+  requestedBy?: string;
+  /** proposed: tried in the sandbox, without an effect; pending: waits for an approval; done: took effect; denied: the policies did not permit it; rejected: a user rejected its approval; expired: no user decided about its approval within 24 hours; withdrawn: the user who asked took it back, or lost the right to ask */
+  state?: ExecutiveActionState;
+}
+
+/** The approval after the change. */
+export interface ApprovalEventData {
+  /** the action that would be carried out */
+  action?: string;
+  /** the executive's action that waits for it; absent for an integration */
+  actionId?: string;
+  /** how it ended; absent while it is pending */
+  answer?: Answer;
+  /** the policy engine's decision that asked for the approval */
+  decisionId?: string;
+  /** SHA-256 over the canonical JSON (RFC 8785) of the company, the principal, the action, the resource and the payload, base64url */
+  digest?: string;
+  /** until when it can be decided, 24 hours later */
+  expiresAt?: string;
+  /** UUIDv7 */
+  id?: string;
+  /** The fields that were left out to keep the event below 20 kB; the API has them */
+  omitted?: Array<string>;
+  /** the exact action; its members depend on the action */
+  payload?: unknown;
+  /** the policies that ask for the approval */
+  policies?: Array<string>;
+  /** For an update, the former values of the changed fields; null for a field that was absent */
+  previous?: Record<string, unknown>;
+  /** who asks for the action */
+  principal?: Reference;
+  /** the executive's name; absent for an integration, whose id is its name */
+  principalName?: string;
+  /** why they ask for it */
+  reasons?: Array<string>;
+  /** when the action was asked for */
+  requestedAt?: string;
+  /** who caused the request, and so may not decide it: the principal or the user behind it */
+  requestedBy?: Reference;
+  /** what the action is about */
+  resource?: Reference;
+  /** pending: waits for a decision; expired: was not decided within 24 hours; withdrawn: the one who asked took it back, or lost the right to ask */
+  state?: ApprovalState;
+  /** the title of what the action would store */
+  title?: string;
+  /** since when it counts as about to expire, 6 hours before it does; absent before */
+  warnedAt?: string;
+}
+
+/** The record in the form of OCSF's class API Activity. */
+export interface AuditEventData {
+  /** 1: create, 2: read, 3: update, 4: delete, 99: other, see activity_name */
+  activity_id?: number;
+  /** the first word of the operation's id */
+  activity_name?: string;
+  /** who asked */
+  actor?: AuditActor;
+  /** what was asked for */
+  api?: AuditCall;
+  /** 6: Application Activity */
+  category_uid?: number;
+  /** 6003: API Activity */
+  class_uid?: number;
+  /** where the record comes from */
+  metadata?: AuditMetadata;
+  /** The fields that were left out to keep the event below 20 kB; the API has them */
+  omitted?: Array<string>;
+  /** For an update, the former values of the changed fields; null for a field that was absent */
+  previous?: Record<string, unknown>;
+  /** what the operation was on */
+  resources?: Array<AuditResource>;
+  /** 1: informational; 2: low, for what did not succeed */
+  severity_id?: number;
+  /** where the request came from */
+  src_endpoint?: AuditSource;
+  /** the HTTP status of a request that did not succeed */
+  status_code?: string;
+  /** denied: the rights or the credentials did not allow it; failure: it was refused for another reason, or failed */
+  status_detail?: AuditOutcome;
+  /** 1: success; 2: failure */
+  status_id?: number;
+  /** when the effect was committed, or the request ended, in milliseconds since 1970 */
+  time?: number;
+  /** class_uid × 100 + activity_id */
+  type_uid?: number;
+  /** what OCSF has no field for */
+  unmapped?: AuditUnmapped;
+}
+
+/** The delivery, without its payload. */
+export interface DeadLetterEventData {
+  /** how many attempts have failed since the schedule began */
+  attempts?: number;
+  /** the id of the event that did not arrive; with the provider it names the delivery */
+  deliveryId?: string;
+  /** the name of the event that did not arrive */
+  event?: string;
+  /** when that event happened */
+  eventAt?: string;
+  /** when the last attempt was made */
+  lastAttemptAt?: string;
+  /** why the last attempt failed */
+  lastError?: string;
+  /** the HTTP status of the last attempt; absent without an answer */
+  lastStatus?: number;
+  /** The fields that were left out to keep the event below 20 kB; the API has them */
+  omitted?: Array<string>;
+  /** For an update, the former values of the changed fields; null for a field that was absent */
+  previous?: Record<string, unknown>;
+  /** the endpoint */
+  provider?: string;
+}
+
+/** The endpoint's state. */
+export interface EndpointEventData {
+  /** The fields that were left out to keep the event below 20 kB; the API has them */
+  omitted?: Array<string>;
+  /** For an update, the former values of the changed fields; null for a field that was absent */
+  previous?: Record<string, unknown>;
+  /** the endpoint */
+  provider?: string;
+  /** why it was disabled; of an active one, why it was before */
+  reason?: DisableReason;
+  /** since when it is so, or was before */
+  since?: string;
+  /** disabled: it gets no events; active: it gets events again */
+  state?: EndpointState;
+}
 
 /** The goal after the change. */
 export interface GoalEventData {
@@ -58,6 +230,28 @@ export interface GoalEventData {
   updatedAt?: string;
   /** web page of the goal at the provider */
   url?: string;
+}
+
+/** The integration's certification. */
+export interface IntegrationEventData {
+  /** why it is back in the sandbox */
+  cause?: SandboxReason;
+  /** when the certification ends, or the credentials that are about to expire */
+  expiresAt?: string;
+  /** what is about to expire */
+  expiring?: ExpiringTerm;
+  /** its connector */
+  kind?: string;
+  /** The fields that were left out to keep the event below 20 kB; the API has them */
+  omitted?: Array<string>;
+  /** the ports that the certification has opened */
+  ports?: Array<string>;
+  /** For an update, the former values of the changed fields; null for a field that was absent */
+  previous?: Record<string, unknown>;
+  /** the integration */
+  provider?: string;
+  /** certified: it acts in production; sandbox: what goes in or out has no effect, and its events are held */
+  state?: IntegrationState;
 }
 
 /** The memory after the change. */
@@ -170,6 +364,34 @@ export interface TimelineEventData {
   title?: string;
 }
 
+/** The user after the change, or before the removal. */
+export interface UserEventData {
+  /** when the user was added or invited */
+  createdAt?: string;
+  /** the address that the user logs in with */
+  email?: string;
+  /** UUIDv7 */
+  id?: string;
+  /** set for a user who signs in through the company's identity provider and has no password: a digest of the issuer and its name for the user */
+  identity?: string;
+  /** when the invitation expires, and the user with it; absent once it is accepted */
+  invitedUntil?: string;
+  /** the user's name */
+  name?: string;
+  /** The fields that were left out to keep the event below 20 kB; the API has them */
+  omitted?: Array<string>;
+  /** For an update, the former values of the changed fields; null for a field that was absent */
+  previous?: Record<string, unknown>;
+  /** the only integration that a user with the role integration reaches */
+  provider?: string;
+  /** decides the scopes of the user's tokens */
+  role?: Role;
+  /** since when the user has had this role and this state: the user decides only on approvals that were asked for later; absent: since createdAt */
+  since?: string;
+  /** invited: has not accepted the invitation yet; disabled: cannot log in */
+  state?: UserState;
+}
+
 /** Whether a goal will be reached in time, and why. */
 export interface Alignment {
   /** when the status last changed; until a day later it changes again only if the goal is closed */
@@ -182,9 +404,129 @@ export interface Alignment {
   status: AlignmentStatus;
 }
 
+/** How an approval ended, and what became of the action. */
+export interface Answer {
+  /** when it ended */
+  at: string;
+  /** the user who decided or took it back, or the system if it expired or ended with the rights of the one who asked */
+  by: Reference;
+  /** the policy engine's decision under the policies at that time */
+  decisionId?: string;
+  /** what the action changed */
+  outcome?: "created" | "updated" | "unchanged" | "refused";
+  /** its verdict; the action was carried out only if it is permitted */
+  verdict?: Verdict;
+}
+
+export type ApprovalState = "pending" | "approved" | "rejected" | "expired" | "withdrawn";
+
+/** Who made a request, as OCSF's actor. */
+export interface AuditActor {
+  /** the executive that acted, or the client whose token was used; absent for a user's own token */
+  app_uid?: string;
+  /** the access token */
+  session?: AuditSession;
+  /** the user, or the operator of the service */
+  user?: AuditUser;
+}
+
+/** What a request asked for, as OCSF's api. */
+export interface AuditCall {
+  /** the id of the operation in this document, or a command of the service's operator */
+  operation: string;
+  /** identifies the request */
+  request: AuditRequest;
+}
+
+/** Where an audit record comes from, as OCSF's metadata. */
+export interface AuditMetadata {
+  /** what wrote the record */
+  product: AuditProduct;
+  /** the company's id */
+  tenant_uid: string;
+  /** the record's id */
+  uid: string;
+  /** the version of OCSF */
+  version: string;
+}
+
+export type AuditOutcome = "success" | "failure" | "denied";
+
+/** What an operation was on, as OCSF's resource_details. */
+export interface AuditResource {
+  /** a path below the company's */
+  uid: string;
+}
+
+/** Where a request came from, as OCSF's network_endpoint. */
+export interface AuditSource {
+  /** the network, an IPv4 /24 or an IPv6 /48; local for a command of the service's operator */
+  name: string;
+}
+
+/** The fields of an audit record that OCSF has no field for. */
+export interface AuditUnmapped {
+  /** the client whose token was used, if an executive acted with it */
+  clientId?: string;
+  /** how many more requests of the user did not succeed and have no record */
+  omitted?: number;
+  /** the user's role at the time */
+  role?: string;
+}
+
+/** A verdict of the policy engine on an action, with the policies that decided. */
+export interface Decision {
+  /** what was asked */
+  action: string;
+  /** SHA-256 over the canonical JSON of an action that needs approval, base64url */
+  actionDigest?: string;
+  /** when the engine decided */
+  at: string;
+  /** true in the sandbox and in a preview: the service did not perform the action, even if permitted */
+  dryRun?: boolean;
+  /** UUIDv7 */
+  id: string;
+  /** the user for whom the executive asked; absent if the principal asked by itself */
+  onBehalfOf?: Reference;
+  /** the policies that decided; none if no policy permits the action */
+  policies: Array<string>;
+  /** SHA-256 over the policies that were in force, base64url */
+  policySet?: string;
+  /** who asked, such as an integration */
+  principal: Reference;
+  /** why, from the policies that decided */
+  reasons: Array<string>;
+  /** what the action would change */
+  resource: Reference;
+  /** the verdict if the policies that are log-only were enforced; absent if it is the same */
+  shadow?: Shadow;
+  /** whether the action may happen */
+  verdict: Verdict;
+}
+
+export type DisableReason = "manual" | "gone" | "failing" | "imported";
+
+/** What an executive's action changes. */
+export interface Effect {
+  /** the resource that the action creates or changes; its id is empty if the resource would be created */
+  subject: Reference;
+  /** the effect in words */
+  summary: string;
+}
+
+export type EndpointState = "disabled" | "active";
+
+export type ExecutiveAction = "memory.sync" | "recommendation.claim" | "recommendation.dismiss" | "integration.disable" | "timeline.note" | "goal.note" | "deliveries.recover";
+
+export type ExecutiveActionState = "proposed" | "pending" | "done" | "denied" | "rejected" | "expired" | "withdrawn";
+
+export type ExpiringTerm = "certification" | "credentials";
+
 export type GoalStall = "blocked" | "stale";
 
 export type GoalState = "open" | "closed";
+
+export type IntegrationState = "sandbox" | "certified";
 
 /** The number that a goal is measured by. */
 export interface Measure {
@@ -238,7 +580,7 @@ export interface Progress {
 export interface Reference {
   /** id of the resource or actor; for an integration, the provider name */
   id: string;
-  /** type of the resource or actor: user, integration, memory, goal, sync, approval, recommendation, company, executive, recovery, note, client, service or system */
+  /** type of the resource or actor: user, integration, memory, goal, sync, approval, recommendation, company, executive, recovery, note, client, grant, service or system */
   type: string;
 }
 
@@ -258,6 +600,10 @@ export interface Removal {
   until?: string;
 }
 
+export type Role = "founder" | "member" | "operator" | "integration";
+
+export type SandboxReason = "configuration" | "expired" | "failing";
+
 /** Why a sync left items out. */
 export interface Skipped {
   /** the id or the title of the first of them, if it has one */
@@ -272,10 +618,56 @@ export type SyncMode = "sandbox" | "live";
 
 export type SyncState = "requested" | "running" | "awaiting-confirmation" | "succeeded" | "failed" | "cancelled";
 
-export type TimelineKind = "integration.configured" | "integration.certified" | "integration.sandboxed" | "integration.disabled" | "memory.synced" | "goal.updated" | "goal.alignment.changed" | "policy.denied" | "approval.requested" | "approval.decided" | "executive.acted" | "note" | "brief" | "client.created" | "client.rotated" | "client.deleted";
+export type TimelineKind = "integration.configured" | "integration.certified" | "integration.sandboxed" | "integration.disabled" | "memory.synced" | "goal.updated" | "goal.alignment.changed" | "policy.denied" | "approval.requested" | "approval.decided" | "executive.acted" | "note" | "brief" | "client.created" | "client.rotated" | "client.deleted" | "access.given" | "access.ended";
+
+export type UserState = "active" | "invited" | "disabled";
 
 export type Work = "open" | "done" | "blocked";
 
 export type AlignmentStatus = "aligned" | "drifting" | "misaligned";
 
+/** What wrote an audit record, as OCSF's product. */
+export interface AuditProduct {
+  /** orgops */
+  name: string;
+  /** orgops */
+  vendor_name: string;
+  /** the release */
+  version: string;
+}
+
+/** A request, as OCSF's request. */
+export interface AuditRequest {
+  /** the request's id in X-Request-Id and in the logs */
+  uid: string;
+}
+
+/** An access token, as OCSF's session. */
+export interface AuditSession {
+  /** the token's id (jti) */
+  uid: string;
+}
+
+/** A user, or an operator of the service, as OCSF's user. */
+export interface AuditUser {
+  /** the operator of the service */
+  name?: string;
+  /** 1: user; 3: system, for the operator of the service */
+  type_id: number;
+  /** the user's id */
+  uid?: string;
+}
+
 export type MeasureDirection = "up" | "down";
+
+/** The verdict if the policies that are log-only were enforced. */
+export interface Shadow {
+  /** the policies that would decide */
+  policies: Array<string>;
+  /** why, from the policies that would decide */
+  reasons: Array<string>;
+  /** the verdict with these policies */
+  verdict: Verdict;
+}
+
+export type Verdict = "permitted" | "denied" | "needs-approval";
